@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A thin front for Meson. `make help` lists the targets.
+BUILD ?= build
+
+.PHONY: all demo check bench install fuzz format clean deps help
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) cyclade
+
+$(BUILD)/build.ninja:
+	@sh ci/deps.sh build
+	@meson setup $(BUILD) --buildtype=release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+demo: all ## install what is missing, build, profile the demo program
+	@sh demo/demo.sh $(BUILD)
+
+check: ## install what is missing, build every way, run all tests
+	@sh ci/deps.sh test
+	@sh ci/check.sh
+
+bench: all ## side by side with perf, on recordings made here
+	@sh bench/run.sh $(BUILD)
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
+	@sh ci/fuzz.sh
+
+format: ## let clang-format write the layout
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	@meson install -C $(BUILD)
+
+clean:
+	rm -rf build build-*
+
+help:
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * feed - the first pass: a recording's side-band records into address spaces over time.
+ */
+#ifndef CYCLADE_ANALYSE_FEED_H
+#define CYCLADE_ANALYSE_FEED_H
+
+#include "base/err.h"
+#include "perfdata/perfdata.h"
+#include "symbol/space.h"
+
+/* Walks `rec` once (MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL, BPF, TEXT_POKE, NAMESPACES, CGROUP, and
+ * header build-ids) and returns finished spaces, the caller's to free; `images` must outlive them.
+ */
+struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
+
+/* The time to ask the spaces with for a sample: its own, or its place in the file. */
+static inline uint64_t feed_time(const struct pd *rec, const struct pd_sample *s, uint64_t seq)
+{
+	return pd_has_time(rec) ? s->time : seq;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * profile - samples attributed: who, where, how much.
+ *
+ *	profile_build(&p, rec, spaces, &opts, &err)	second pass, all cores
+ *	... rows, totals, chains ...
+ *	profile_free(p)
+ *
+ * The second pass reads the recording's chunks in parallel. Each sample is reduced to a handful of
+ * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table per
+ * worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
+ * time and nothing is kept per sample.
+ *
+ * Invariants (asserted): every sample of a selected event lands in exactly one row; the rows of an
+ * event sum to its total exactly.
+ */
+#ifndef CYCLADE_ANALYSE_PROFILE_H
+#define CYCLADE_ANALYSE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/chain.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "perfdata/perfdata.h"
+#include "symbol/space.h"
+
+enum profile_key { /* what rows can be told apart by; a row of report/keys.def each */
+	KEY_COMM,
+	KEY_PID,
+	KEY_TID,
+	KEY_CPU,
+	KEY_DSO,
+	KEY_SYM,
+	KEY_SRCLINE,
+	KEY_INLINE, /* innermost inlined function at the address; the symbol where none */
+	KEY_EVENT,
+	KEY_CGROUP,
+	KEY_ADDR, /* the image address itself (annotate) */
+	KEY_COUNT,
+};
+
+struct profile_opts {
+	enum profile_key key[KEY_COUNT]; /* in order of wish */
+	size_t n_keys;
+	bool chains;	  /* build the prefix tree */
+	bool chain_lines; /* its frames are told apart by source line, not only by symbol */
+	bool chain_inline; /* inlined calls are frames of their own */
+	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
+	unsigned threads;  /* 0: all cores */
+	/* Selection: NULL or 0 is everything. */
+	const char *event; /* name or glob */
+	const char *comm;  /* exact */
+	const uint32_t *pids, *tids;
+	size_t n_pids, n_tids;
+	uint64_t time_from, time_to;
+	unsigned machine; /* EM_* of the recording; for unwinding */
+	void (*progress)(void *ctx, double fraction);
+	void *progress_ctx;
+};
+
+/* What samples weigh, per event. Sums of squares are for the error bars. */
+struct tally {
+	uint64_t samples, period;
+	double period_sq;
+};
+
+/* A key's value: an id in the profile's strings for names, the number itself for pid, tid and cpu.
+ * Names that are not known have honest names: "[unknown]", or the address for a symbol ("0x1139").
+ */
+struct profile_row {
+	uint64_t key[KEY_COUNT]; /* in the order of opts.key */
+	struct tally *tally;	 /* by event index; one with KEY_EVENT */
+	struct tally all;	 /* sum over events (only meaningful when one event is selected) */
+	uint32_t image;	 /* where the row's samples lie if one image holds them all, else IMAGE_NONE */
+	const struct symbol *symbol; /* likewise, or NULL */
+	uint8_t space;	 /* enum space_kind, likewise, else SPACE_UNKNOWN */
+};
+
+/* A frame of a resolved chain. */
+struct profile_frame {
+	uint32_t name, dso; /* strings */
+	uint32_t srcline;   /* strings; 0: not asked or not known */
+	uint32_t image;
+	const struct symbol *symbol;
+	uint8_t space;
+	bool inlined;
+};
+
+struct profile_chains {
+	struct chain_tree tree;		   /* frame = index into `frame` */
+	const struct profile_frame *frame; /* by id */
+	size_t n_frames;
+	struct tally **self;  /* [event][node]: samples whose innermost frame is here */
+	struct tally **total; /* [event][node]: here and below */
+	uint64_t broken[8];   /* by enum unwind_end: how DWARF chains ended */
+};
+
+/* Per event: what came in and what became of it. selected + left_out = samples of the recording. */
+struct profile_sum {
+	struct tally selected;
+	struct tally left_out;	   /* by event, pid, comm or time selection */
+	struct tally no_map;	   /* of selected: ip in no mapping */
+	struct tally no_symbol;	   /* of selected: mapping known, no symbol */
+	uint64_t bad;		   /* records that could not be parsed as samples of any event */
+};
+
+struct profile;
+
+int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
+		  const struct profile_opts *opts, struct err *err) MUST_USE;
+void profile_free(struct profile *p);
+
+const struct profile_row *profile_rows(const struct profile *p, size_t *n); /* unsorted */
+const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events);
+const struct profile_chains *profile_chains(const struct profile *p); /* NULL: not asked for */
+const struct strtab *profile_strings(const struct profile *p);
+const struct profile_opts *profile_options(const struct profile *p);
+
+/* Per-function callers and callees, from the chains: "children" in perf's words. One row per frame
+ * name: self and total (a recursive function counts once per sample). Caller frees *out. */
+struct profile_function {
+	uint32_t frame; /* of profile_chains()->frame: the first with this (dso, name) */
+	struct tally self, total;
+};
+int profile_functions(const struct profile *p, size_t event, struct profile_function **out,
+		      size_t *n, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * buf - a growable string.
+ *
+ * Failure is sticky: when memory runs out the buffer keeps what it has and `failed` is set, so that
+ * a long run of puts needs one test at its end. Always NUL-ended once something was put.
+ */
+#ifndef CYCLADE_BASE_BUF_H
+#define CYCLADE_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct buf {
+	char *s; /* NULL while empty and never put to; buf_str() is never NULL */
+	size_t len, cap;
+	bool failed;
+};
+
+#define BUF_INIT { NULL, 0, 0, false }
+
+void buf_put(struct buf *b, const void *p, size_t len);
+void buf_puts(struct buf *b, const char *s);
+void buf_putc(struct buf *b, char c);
+void buf_fill(struct buf *b, char c, size_t n);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_(2, 3);
+const char *buf_str(const struct buf *b);
+void buf_reset(struct buf *b); /* empty, memory kept */
+void buf_free(struct buf *b);
+
+#endif

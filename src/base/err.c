@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void vset(struct err *err, enum err_code code, const char *fmt, va_list ap)
+{
+	err->code = code;
+	(void)vsnprintf(err->what, sizeof(err->what), fmt, ap);
+}
+
+int err_set(struct err *err, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err || err->code != ERR_NONE)
+		return -1;
+	va_start(ap, fmt);
+	vset(err, code, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static enum err_code code_of_errno(int e)
+{
+	switch (e) {
+	case EACCES:
+	case EPERM:
+		return ERR_PERM;
+	case ENOENT:
+		return ERR_NOT_FOUND;
+	case ENOMEM:
+		return ERR_NOMEM;
+	default:
+		return ERR_IO;
+	}
+}
+
+int err_sys(struct err *err, const char *fmt, ...)
+{
+	int saved = errno;
+	size_t len;
+	va_list ap;
+
+	if (!err || err->code != ERR_NONE)
+		return -1;
+	va_start(ap, fmt);
+	vset(err, code_of_errno(saved), fmt, ap);
+	va_end(ap);
+	err->sys_errno = saved;
+	len = strlen(err->what);
+	(void)snprintf(err->what + len, sizeof(err->what) - len, ": %s", strerror(saved));
+	return -1;
+}
+
+int err_nomem(struct err *err)
+{
+	return err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int err_hint(struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err || err->code == ERR_NONE || err->hint[0])
+		return -1;
+	va_start(ap, fmt);
+	(void)vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int err_prefix(struct err *err, const char *fmt, ...)
+{
+	char old[sizeof(err->what)];
+	size_t len;
+	va_list ap;
+
+	if (!err || err->code == ERR_NONE)
+		return -1;
+	memcpy(old, err->what, sizeof(old));
+	va_start(ap, fmt);
+	(void)vsnprintf(err->what, sizeof(err->what), fmt, ap);
+	va_end(ap);
+	len = strlen(err->what);
+	(void)snprintf(err->what + len, sizeof(err->what) - len, ": %s", old);
+	return -1;
+}
+
+void err_clear(struct err *err)
+{
+	if (err)
+		memset(err, 0, sizeof(*err));
+}

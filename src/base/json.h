@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * json - writing JSON as it is known, without building it first (reading is cJSON's work).
+ *
+ * Commas, quoting and indentation are taken care of; a string that is not UTF-8 has its odd bytes
+ * written as U+FFFD. A number that is not finite becomes null.
+ */
+#ifndef CYCLADE_BASE_JSON_H
+#define CYCLADE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct json {
+	struct buf *out;
+	bool pretty;
+	bool after_key;
+	unsigned depth;
+	uint64_t filled; /* bit d: something stands at depth d already */
+};
+
+void json_init(struct json *j, struct buf *out, bool pretty);
+/* `key` is NULL inside an array and at the top. At most 60 levels. */
+void json_object(struct json *j, const char *key);
+void json_array(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_end_array(struct json *j);
+void json_str(struct json *j, const char *key, const char *v); /* NULL v: null */
+void json_u64(struct json *j, const char *key, uint64_t v);
+void json_i64(struct json *j, const char *key, int64_t v);
+void json_real(struct json *j, const char *key, double v); /* shortest text that reads back equal */
+void json_bool(struct json *j, const char *key, bool v);
+void json_null(struct json *j, const char *key);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text - strings from outside, made fit to be shown.
+ */
+#ifndef CYCLADE_BASE_TEXT_H
+#define CYCLADE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* Puts `s` with control characters, escapes, bidi overrides and bytes that are not UTF-8 written as
+ * \xNN or \u{NNNN}: safe on any terminal. With `ascii`, everything beyond ASCII is written so. */
+void text_put_safe(struct buf *b, const char *s, bool ascii);
+
+/* Columns a terminal needs for `s` (which must be safe already): wide characters count 2, combining
+ * ones 0. */
+size_t text_width(const char *s);
+
+/* Puts `s` cut or padded to exactly `width` columns. A cut is marked with an ellipsis ("..." when
+ * `ascii`); `left` keeps the end of the string instead of its start. */
+enum text_fit { TEXT_LEFT, TEXT_RIGHT };
+void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
+		  bool ascii);
+
+/* The word of `words` (NULL-ended) nearest to `s` within a third of its length, or NULL. For "did
+ * you mean". */
+const char *text_nearest(const char *s, const char *const *words);
+
+/* RFC 4180: quotes where needed, quotes doubled. */
+void text_put_csv(struct buf *b, const char *s, char separator);
+
+/* Shell-style glob (* ? [..]), whole string, case-sensitive. */
+bool text_glob(const char *pattern, const char *s);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cli - what every command is handed, and the few things they share: exit codes, messages, the
+ * choice of the input file, colour and pager.
+ *
+ * A command is `int cmd_NAME(struct cli *)`; it returns the exit code. Only this room prints, reads
+ * the environment and ends the process.
+ */
+#ifndef CYCLADE_CLI_CLI_H
+#define CYCLADE_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/options.h"
+#include "report/style.h"
+
+enum { /* exit codes, as documented */
+	EXIT_OK = 0,
+	EXIT_NO = 1,	   /* the answer is "no" */
+	EXIT_ERROR = 2,	   /* usage or run-time error, no workload involved */
+	EXIT_TOOL = 125,   /* with a workload: we failed */
+	EXIT_CANNOT = 126, /* the workload cannot be executed */
+	EXIT_ABSENT = 127, /* the workload was not found */
+};
+
+struct cli {
+	enum command command;
+	struct options opt;
+	struct text_list args; /* operands */
+	struct arena arena;    /* for the command's own use; freed at exit */
+};
+
+#define COMMAND(id, name, operands, text) int cmd_##name(struct cli *cli);
+#include "cli/commands.def"
+#undef COMMAND
+
+/* "cyclade: what" and, if any, "  hint" to stderr, made safe for terminals. Returns EXIT_ERROR. */
+int cli_fail(const struct err *err);
+/* The same with another code. */
+int cli_fail_as(const struct err *err, int code);
+/* A line to stderr, "cyclade: ...", unless -q. */
+void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF_(2, 3);
+
+/* The recording to read: -i, else the next operand, else cyclade.data or perf.data if there.
+ * Takes the operand off cli->args. */
+const char *cli_input(struct cli *cli, struct err *err);
+
+/* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
+struct style cli_style(const struct cli *cli, int fd);
+
+/* Writes a finished text where the options say: -o FILE (appears whole or not at all), else standard
+ * output, through a pager where that is due. A reader that went away (EPIPE) is no error. Returns an
+ * exit code, having said what failed. */
+int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
+
+/* Progress on stderr: one line, only on a terminal, only after half a second. */
+void cli_progress(void *cli, double fraction);
+void cli_progress_end(struct cli *cli);
+
+/* Directories by XDG and HOME, in the cli's arena; NULL where there is none. */
+const char *cli_cache_dir(struct cli *cli);
+
+#endif

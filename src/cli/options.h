@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * options - what the command line, CYCLADE_OPTS and the configuration file said, as one structure.
+ *
+ * The rows of options.def are the whole truth about which options exist. A field's zero means "not
+ * said" (the two counts for which 0 is an answer come with a `_set` twin via options_given()).
+ */
+#ifndef CYCLADE_CLI_OPTIONS_H
+#define CYCLADE_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum command {
+#define COMMAND(id, name, operands, text) CMD_##id,
+#include "cli/commands.def"
+#undef COMMAND
+	CMD_COUNT
+};
+
+struct text_list {
+	const char **v; /* NULL-ended; NULL while n is 0 */
+	size_t n;
+};
+
+struct options {
+	/* who */
+	struct text_list pid, tid, cgroup;
+	bool all, no_inherit;
+	const char *cpu;
+	/* what */
+	struct text_list event;
+	const char *call_graph; /* NULL: no; "": default kind */
+	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	uint64_t stack_size;
+	/* sample */
+	uint64_t freq, count, mmap_pages;
+	const char *compress;
+	bool user_only, kernel_only;
+	/* when */
+	uint64_t delay, for_time; /* ns */
+	const char *control;
+	/* files */
+	const char *input, *output, *data_file, *sysroot;
+	struct text_list symbols, source;
+	bool no_cache;
+	/* show */
+	const char *sort, *fields, *focus, *hide, *comm, *format, *separator;
+	struct text_list only_pid, only_tid;
+	uint64_t max_stack, limit;
+	double min;
+	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, bytes;
+	/* talk */
+	bool verbose, quiet, no_pager, dry_run, help;
+	const char *color, *require;
+	uint64_t log_fd;
+	uint64_t given[2]; /* bit i: row i of options.def was said */
+};
+
+enum option_kind {
+	OPT_FLAG, OPT_TEXT, OPT_LIST, OPT_MAYBE, OPT_COUNT, OPT_BYTES, OPT_TIME, OPT_MS, OPT_PERCENT
+};
+
+struct option_row {
+	const char *group, *name, *arg, *help;
+	char letter;
+	enum option_kind kind;
+	size_t offset;
+	uint32_t commands; /* bit CMD_x */
+};
+
+extern const struct option_row option_rows[];
+extern const size_t n_option_rows;
+extern const char *const command_names[CMD_COUNT + 1];	  /* NULL-ended */
+extern const char *const command_operands[CMD_COUNT];
+extern const char *const command_texts[CMD_COUNT];
+
+/* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
+ * Operands are left in *rest (arena memory): for run and record parsing stops at the first operand or
+ * "--", else operands may stand anywhere. */
+int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
+		  struct text_list *rest, struct err *err) MUST_USE;
+/* True where the option whose field lies at `offset` in struct options was given. */
+bool options_given(const struct options *o, size_t offset);
+#define OPTION_GIVEN(o, field) options_given((o), offsetof(struct options, field))
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * machine - facts about the machine at hand, as recordings store them and `doctor` judges them.
+ *
+ * All of it is read below `root` ("" on the real machine). What cannot be read is NULL or 0, never a
+ * guess. Everything is owned by the arena it was read into.
+ */
+#ifndef CYCLADE_COLLECT_MACHINE_H
+#define CYCLADE_COLLECT_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct machine_cache {
+	uint32_t level, line_size, sets, ways;
+	const char *type, *size, *cpus;
+};
+
+struct machine_node {
+	uint32_t id;
+	uint64_t mem_total_kb, mem_free_kb;
+	const char *cpus;
+};
+
+struct machine_pmu {
+	const char *name;
+	uint32_t type;
+	const char *cpus; /* cpumask or cpus file, or NULL */
+	const char **cap_name, **cap_value;
+	size_t n_caps;
+};
+
+struct machine {
+	const char *hostname, *release, *arch, *cpu_desc, *cpuid; /* cpuid as perf: "AuthenticAMD,25,1,1"
+								   */
+	const char *vendor; /* "GenuineIntel", "AuthenticAMD", "ARM", or NULL */
+	uint32_t family, model, stepping;
+	uint32_t cpus_available, cpus_online;
+	const uint32_t *online; /* CPU numbers */
+	uint64_t mem_total_kb;
+	const struct machine_cpu {
+		int32_t core, socket, die;
+	} *cpu; /* by CPU number, cpus_available of them */
+	const char **core_siblings, **thread_siblings, **die_siblings;
+	size_t n_core_siblings, n_thread_siblings, n_die_siblings;
+	const struct machine_cache *cache;
+	size_t n_caches;
+	const struct machine_node *node;
+	size_t n_nodes;
+	const struct machine_pmu *pmu;
+	size_t n_pmus;
+	const char *hypervisor; /* "KVM guest", ... or NULL */
+	int paranoid;		/* perf_event_paranoid; -100: not readable */
+	int kptr_restrict;	/* -1: not readable */
+	int nmi_watchdog;	/* -1: not readable */
+	uint64_t max_sample_rate, mlock_kb;
+	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN */
+};
+
+int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err) MUST_USE;
+
+#endif

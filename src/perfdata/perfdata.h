@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * perfdata - reading recordings: perf.data in file, pipe, version-1 and directory form, and
+ * simpleperf's, of either byte order, whole or cut short.
+ *
+ *	pd_open(&rec, path, &err)	map, read the header, attributes, features; inflate; one walk
+ *	pd_walk(rec, cb, ctx, &err)	side-band records, in file order
+ *	pd_chunks(rec, &n)		pieces for parallel reading of samples
+ *	pd_sample_parse(rec, r, &s)	a sample taken apart
+ *	pd_close(rec)
+ *
+ * What a reader behind this header may rely on: every record handed out lies whole inside memory
+ * that stays until pd_close; its size is at least 8 and a multiple of nothing in particular; all
+ * numbers are in host byte order (a foreign recording is swapped in a private copy at open);
+ * compressed records are already unpacked and are never handed out themselves, but counted.
+ * Nothing is trusted: lengths inside a record are checked by pd_sample_parse and the pd_*_get
+ * functions, never by callers.
+ *
+ * Truth: a recording cut short is not an error. pd_open succeeds with all that is intact and
+ * `pd_notes` says what is missing. It fails only where nothing at all can be read.
+ *
+ * Costs: pd_open touches every record's header once (memory speed) and maps rather than reads;
+ * unpacked data live in memory (or an unlinked temporary file when large).
+ * Threads: after pd_open, everything here is read-only and may be used from any number of threads.
+ */
+#ifndef CYCLADE_PERFDATA_PERFDATA_H
+#define CYCLADE_PERFDATA_PERFDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/perf_abi.h"
+
+struct pd;
+
+enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF };
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+/* `path` may be "-" for standard input, a FIFO, a file or a directory. On success *out is the
+ * caller's to close. */
+int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
+/* The same over memory (tests, fuzzers). The bytes must stay until pd_close; they are not written
+ * to. */
+int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) MUST_USE;
+void pd_close(struct pd *rec); /* NULL is fine */
+
+/* ---- what the header says --------------------------------------------------------------- */
+
+/* How the fields at fixed places of an event's samples lie: byte offsets from the start of the
+ * record, 0 where absent. */
+struct pd_layout {
+	uint16_t identifier, ip, tid, time, addr, id, stream_id, cpu, period;
+	uint16_t fixed_end; /* where the fields of varying size begin */
+};
+
+struct pd_event {
+	struct perf_event_attr attr; /* host order, zero-filled past attr.size of the recording */
+	uint64_t config3, config4;   /* attr bytes 128 to 143, where newer kernels put more */
+	const char *name;	     /* never NULL: from EVENT_DESC, EVENT_UPDATE, or made from attr */
+	const char *unit;	     /* from EVENT_UPDATE, or NULL */
+	const uint64_t *ids;
+	size_t n_ids;
+	struct pd_layout at;
+	uint64_t samples; /* counted by the one walk of pd_open */
+	uint64_t period;  /* summed: the record's period, else attr.sample_period, else 1 each */
+};
+
+struct pd_pmu_caps {
+	const char *pmu; /* "cpu", "cpu_core", ... */
+	const char *const *name, *const *value;
+	size_t n;
+};
+
+struct pd_cache {
+	uint32_t level, line_size, sets, ways;
+	const char *type, *size, *cpus;
+};
+
+struct pd_node {
+	uint32_t id;
+	uint64_t mem_total_kb, mem_free_kb;
+	const char *cpus;
+};
+
+struct pd_buildid {
+	int32_t pid;
+	uint16_t misc; /* cpumode bits of a record header */
+	uint8_t id[20];
+	uint8_t id_len;
+	const char *path;
+};
+
+/* Header features; a NULL string or 0 count: not in this recording. */
+struct pd_info {
+	enum pd_form form;
+	bool foreign_order; /* written on a machine of the other byte order */
+	uint64_t file_size, data_offset, data_size, inflated_size;
+	const char *hostname, *os_release, *version, *arch, *cpu_desc, *cpuid;
+	uint32_t cpus_online, cpus_available;
+	uint64_t mem_total_kb;
+	const char *const *cmdline;
+	size_t n_cmdline;
+	const struct pd_buildid *buildids;
+	size_t n_buildids;
+	uint64_t sample_time_first, sample_time_last; /* ns; 0, 0: not recorded */
+	uint64_t clockid, clock_res_ns;
+	bool has_clock_data;
+	uint64_t clock_wall_ns, clock_mono_ns; /* the same instant on both clocks */
+	const struct pd_pmu_caps *caps;
+	size_t n_caps;
+	const struct pd_cache *caches;
+	size_t n_caches;
+	const struct pd_node *nodes;
+	size_t n_nodes;
+	const char *const *core_siblings, *const *thread_siblings, *const *die_siblings;
+	size_t n_core_siblings, n_thread_siblings, n_die_siblings;
+	struct pd_cpu_place {
+		int32_t core, socket, die;
+	} const *cpu_place; /* by CPU number */
+	size_t n_cpu_place;
+	const char *const *hybrid_name, *const *hybrid_cpus;
+	size_t n_hybrid;
+	const char *const *pmu_name; /* PMU_MAPPINGS */
+	const uint32_t *pmu_type;
+	size_t n_pmus;
+	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
+	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
+	uint64_t features[4];	  /* the bitmap as it stood */
+	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
+};
+
+const struct pd_info *pd_info(const struct pd *rec);
+/* Name of a header feature ("HOSTNAME"), or NULL where this program knows none. */
+const char *pd_feature_name(unsigned bit);
+const struct pd_event *pd_events(const struct pd *rec, size_t *n);
+/* True where every event's records carry a time (sample_id_all with PERF_SAMPLE_TIME). */
+bool pd_has_time(const struct pd *rec);
+
+/* ---- what the walk found ---------------------------------------------------------------- */
+
+struct pd_type_count {
+	uint32_t type;
+	const char *name; /* kernel's name without PERF_RECORD_: "SAMPLE"; "T1234" if unknown */
+	uint64_t count, bytes;
+};
+
+struct pd_losses {
+	uint64_t lost_records;	 /* LOST records */
+	uint64_t lost;		 /* events they stand for */
+	uint64_t lost_samples;	 /* from LOST_SAMPLES */
+	uint64_t read_lost;	 /* from PERF_FORMAT_LOST, the largest value per id, summed */
+	uint64_t throttles, unthrottles;
+	uint64_t aux_lost; /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
+};
+
+/* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */
+const struct pd_type_count *pd_type_counts(const struct pd *rec, size_t *n);
+const struct pd_losses *pd_losses(const struct pd *rec);
+/* Sentences on what is unusual or missing (cut short, unknown records, bad features, ...), one line
+ * each, with offsets. */
+const char *const *pd_notes(const struct pd *rec, size_t *n);
+const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+struct pd_record {
+	const uint8_t *p; /* the record, its 8-byte header included */
+	uint32_t type;
+	uint16_t misc, size;
+	uint64_t seq; /* place in the recording: grows in file order, unique, over all data files;
+		       * stands in for the time where none was recorded */
+};
+
+/* Every record but samples and compressed ones, in file order. A non-zero return of `cb` ends the
+ * walk and is returned. AUXTRACE payloads are skipped. */
+int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx);
+/* Every record in file order, samples included. */
+int pd_walk_all(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx);
+
+/* A run of whole records, about 4 MB each, for work on many cores. */
+struct pd_chunk {
+	const uint8_t *p, *end;
+	uint64_t seq; /* of the first record: a record's is this plus its distance in bytes from p */
+};
+const struct pd_chunk *pd_chunks(const struct pd *rec, size_t *n);
+
+/* Steps through a chunk; false at its end. Start with r->p = NULL. */
+static inline bool pd_next(const struct pd_chunk *c, struct pd_record *r)
+{
+	const uint8_t *p = r->p ? r->p + r->size : c->p;
+
+	if (p >= c->end)
+		return false;
+	r->p = p;
+	r->type = ld32(p);
+	r->misc = ld16(p + 4);
+	r->size = ld16(p + 6);
+	r->seq = c->seq + (uint64_t)(p - c->p);
+	return true;
+}
+
+/* The trailer that sample_id_all puts behind side-band records; absent fields are 0 and not in
+ * `has` (PERF_SAMPLE_* bits). */
+struct pd_sample_id {
+	uint64_t has;
+	uint32_t pid, tid, cpu;
+	uint64_t time, id, stream_id;
+	uint32_t event; /* index into pd_events; 0 where no id tells */
+};
+void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd_sample_id *out);
+
+/* Which event a sample belongs to, from its id; -1 where the id is unknown or the sample too short.
+ * Inline-fast for recordings with one event. */
+int pd_sample_event(const struct pd *rec, const struct pd_record *r);
+
+/* One branch of a branch stack, bits decoded. Order: newest first, as recorded. */
+struct pd_branch {
+	uint64_t from, to;
+	bool mispred, predicted, in_tx, abort;
+	uint16_t cycles;
+	uint8_t type, spec, new_type, priv; /* PERF_BR_* */
+	uint64_t counters;		    /* event occurrences per counter, 0 where absent */
+};
+
+struct pd_regs {
+	uint64_t abi; /* PERF_SAMPLE_REGS_ABI_* */
+	uint64_t mask;
+	const uint8_t *v; /* popcount(mask) u64, use ld64 */
+};
+
+struct pd_read {
+	uint64_t id, value, lost; /* id and lost 0 where the read format lacks them */
+};
+
+/* A sample taken apart. Pointers lead into the recording: arrays of u64 are read with ld64. */
+struct pd_sample {
+	const struct pd_event *event;
+	uint32_t event_index;
+	uint8_t cpumode; /* PERF_RECORD_MISC_KERNEL, _USER, ... */
+	uint64_t has;	 /* PERF_SAMPLE_* bits present (and intact) */
+	uint64_t id, ip, time, addr, stream_id, period;
+	uint32_t pid, tid, cpu;
+	uint64_t read_enabled, read_running; /* ns */
+	const uint8_t *read;		     /* values; pd_read_get takes one out */
+	uint64_t n_read;
+	const uint8_t *chain; /* n_chain u64, PERF_CONTEXT_* markers included */
+	uint64_t n_chain;
+	const uint8_t *raw;
+	uint32_t raw_size;
+	const uint8_t *branch; /* n_branch * 24 bytes; pd_branch_get takes one out */
+	uint64_t n_branch;
+	const uint8_t *branch_counters; /* n_branch u64, or NULL */
+	uint64_t branch_hw_idx;		/* -1 where not recorded */
+	struct pd_regs regs_user, regs_intr;
+	const uint8_t *stack;
+	uint64_t stack_size; /* bytes that were really copied */
+	uint64_t weight;     /* WEIGHT as a whole, or var1_dw of WEIGHT_STRUCT */
+	uint16_t weight2, weight3; /* var2_w, var3_w of WEIGHT_STRUCT */
+	uint64_t data_src, transaction, phys_addr, cgroup, data_page_size, code_page_size;
+	const uint8_t *aux;
+	uint64_t aux_size;
+};
+
+/* -1 where the record is no sample of a known event or its fixed fields do not fit. A field of
+ * varying size that does not fit, and all behind it, are left out of `has`. */
+int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out) MUST_USE;
+struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i);
+struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i);
+
+/* ---- side-band records taken apart; -1 where the record is not of that kind or is too short ---- */
+
+struct pd_mmap {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min, prot, flags;
+	uint64_t ino, ino_generation;
+	uint8_t build_id[20];
+	uint8_t build_id_len; /* 0: none in this record */
+	bool is_mmap2, is_data;
+	const char *path;
+};
+int pd_mmap_get(const struct pd_record *r, struct pd_mmap *out) MUST_USE; /* MMAP and MMAP2 */
+
+struct pd_comm {
+	uint32_t pid, tid;
+	bool exec;
+	const char *comm;
+};
+int pd_comm_get(const struct pd_record *r, struct pd_comm *out) MUST_USE;
+
+struct pd_task {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+int pd_task_get(const struct pd_record *r, struct pd_task *out) MUST_USE; /* FORK and EXIT */
+
+struct pd_ksymbol {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t ksym_type, flags; /* flags bit 0: unregister */
+	const char *name;
+};
+int pd_ksymbol_get(const struct pd_record *r, struct pd_ksymbol *out) MUST_USE;
+
+struct pd_text_poke {
+	uint64_t addr;
+	uint16_t old_len, new_len;
+	const uint8_t *bytes; /* old, then new */
+};
+int pd_text_poke_get(const struct pd_record *r, struct pd_text_poke *out) MUST_USE;
+
+struct pd_bpf {
+	uint16_t bpf_type, flags;
+	uint32_t id;
+	uint8_t tag[8];
+};
+int pd_bpf_get(const struct pd_record *r, struct pd_bpf *out) MUST_USE;
+
+struct pd_cgroup {
+	uint64_t id;
+	const char *path;
+};
+int pd_cgroup_get(const struct pd_record *r, struct pd_cgroup *out) MUST_USE;
+
+struct pd_namespaces {
+	uint32_t pid, tid;
+	uint64_t n;
+	const uint8_t *link; /* n pairs of u64: dev, inode */
+};
+int pd_namespaces_get(const struct pd_record *r, struct pd_namespaces *out) MUST_USE;
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * writer - a perf.data in file form, valid at every moment from its first flush on.
+ *
+ *	pdw_open(&w, path, &setup, &err)   header and attributes are written at once, data size 0
+ *	pdw_data(w, p, len, &err)	   records as the kernel's rings gave them
+ *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
+ *	pdw_commit(w, &err)		   features, then the header with the true data size
+ *
+ * A writer killed at any moment leaves a file whose data section runs to the file's end (data size 0
+ * in the header means just that), holding everything flushed. Nothing is renamed: what is recorded
+ * has its name from the start, and an older file is first moved to PATH.old, as perf does.
+ */
+#ifndef CYCLADE_PERFDATA_WRITER_H
+#define CYCLADE_PERFDATA_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/perf_abi.h"
+
+struct pdw;
+
+struct pdw_event {
+	struct perf_event_attr attr;
+	const char *name;
+	const uint64_t *ids;
+	size_t n_ids;
+};
+
+struct pdw_setup {
+	const struct pdw_event *event;
+	size_t n_events;
+	int zstd_level; /* 0: plain; else records are packed into COMPRESSED ones */
+};
+
+int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup,
+	     struct err *err) MUST_USE;
+int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE;
+/* Hands what is buffered to the kernel, so that it survives our own death. */
+int pdw_flush(struct pdw *w, struct err *err) MUST_USE;
+int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err) MUST_USE;
+int pdw_commit(struct pdw *w, struct err *err) MUST_USE;
+uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
+void pdw_close(struct pdw *w);		 /* NULL is fine; without commit, the file is left as it is */
+
+#endif

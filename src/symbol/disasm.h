@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * disasm - machine code as text: Zydis for x86, Capstone for AArch64.
+ */
+#ifndef CYCLADE_SYMBOL_DISASM_H
+#define CYCLADE_SYMBOL_DISASM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "symbol/image.h"
+
+enum insn_flow { INSN_OTHER, INSN_JUMP, INSN_COND, INSN_CALL, INSN_RETURN };
+
+struct insn {
+	uint64_t vaddr;
+	uint8_t len;
+	uint8_t flow;	 /* enum insn_flow */
+	bool has_target; /* a direct jump's or call's */
+	bool bad;	 /* not decodable: `text` is the byte */
+	uint64_t target; /* vaddr */
+	char text[112];
+};
+
+/* Calls back for each instruction of [vaddr, vaddr + len) of an ELF file's code; a non-zero return
+ * stops. Names: `name_of` gives a symbol's name for a direct target (may be NULL, may return NULL).
+ */
+int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
+		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
+/* The same over bytes; machine is EM_X86_64, EM_386 or EM_AARCH64. */
+int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
+		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
+
+#endif

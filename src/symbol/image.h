@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * image - the files that code came from, and what is at an address inside one.
+ *
+ *	set = images_new(&opts, &err)
+ *	id = images_add(set, &key, &err)	while the side-band is read: cheap, opens nothing
+ *	image_resolve(set, id, addr, n, out)	first use finds and reads the symbols
+ *	images_free(set)
+ *
+ * An image is one (path, build-id) pair, or the kernel, a module, the vdso, one process' JIT code
+ * or anonymous memory. Where its symbols come from is tried in this order, and image_origin() says
+ * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
+ * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
+ * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
+ * code jitdump and /tmp/perf-PID.map. A file whose build-id is not the recorded one is not used, and
+ * image_origin() says so. A missing file is no error: addresses then have no symbol.
+ *
+ * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
+ * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
+ * Threads: different images may be resolved in parallel; the same image by one thread at a time.
+ * Names are demangled (C++, Rust, D) unless opts.raw_names.
+ */
+#ifndef CYCLADE_SYMBOL_IMAGE_H
+#define CYCLADE_SYMBOL_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define BUILD_ID_MAX 20
+#define IMAGE_NONE   UINT32_MAX
+
+struct images;
+
+struct images_opts {
+	const char *const *symbol_dirs; /* --symbols, searched first; NULL-ended or NULL */
+	const char *sysroot;		/* put before every path of the recording; NULL: "" */
+	const char *cache_dir;		/* NULL: no cache on disk */
+	const char *home;		/* for ~/.debug; NULL: not searched */
+	const char *kallsyms;		/* NULL: /proc/kallsyms */
+	const char *perf_map_dir;	/* NULL: /tmp */
+	bool raw_names;			/* do not demangle */
+	bool trust_paths;		/* use files even where no build-id was recorded (default on
+					 * in cli: perf does; image_origin says "unverified") */
+};
+
+enum image_kind {
+	IMAGE_FILE,   /* an ELF file by path */
+	IMAGE_KERNEL, /* [kernel.kallsyms], [guest.kernel.kallsyms] */
+	IMAGE_MODULE, /* a kernel module: path or [name] */
+	IMAGE_VDSO,
+	IMAGE_ANON,  /* //anon, [heap], memfd: JIT code lives here; one per process */
+	IMAGE_BPF,   /* one KSYMBOL: a program or trampoline; its name is the symbol */
+	IMAGE_OTHER, /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
+};
+
+struct image_key {
+	enum image_kind kind;
+	const char *path;
+	const uint8_t *build_id; /* NULL: not recorded */
+	size_t build_id_len;
+	uint32_t pid;	      /* IMAGE_ANON: whose; else 0 */
+	uint64_t start, len;  /* IMAGE_KERNEL, _MODULE, _BPF: where it was; for the kernel `reloc` is
+			       * the recorded address of its reference symbol (_text) */
+	uint64_t reloc;
+};
+
+struct images *images_new(const struct images_opts *opts, struct err *err) MUST_USE;
+void images_free(struct images *set);
+/* The id of an image, the same for the same key; IMAGE_NONE when out of memory. */
+uint32_t images_add(struct images *set, const struct image_key *key, struct err *err) MUST_USE;
+/* Fill in a build-id that the recording gives elsewhere (header feature BUILD_ID) for images of
+ * that path that have none. Before the first resolve. */
+int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
+		    struct err *err) MUST_USE;
+size_t images_count(const struct images *set);
+const struct image_key *image_key(const struct images *set, uint32_t id);
+const char *image_path(const struct images *set, uint32_t id);
+/* What perf calls its short name: the base name of a file, "[kernel.kallsyms]", "[vdso]", ... */
+const char *image_name(const struct images *set, uint32_t id);
+
+struct symbol {
+	const char *name;   /* demangled; owned by the images; the same pointer for the same symbol */
+	const char *linkage; /* as in the file, or the same pointer */
+	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */
+	uint32_t index;	      /* dense within the image: sorted by start */
+};
+
+/* For each of n image addresses, ascending: the symbol that covers it, or NULL. -1 only for lack of
+ * memory; a broken or missing file yields NULLs and a reason in image_origin(). */
+int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		  const struct symbol **out, struct err *err) MUST_USE;
+/* All symbols of an image, sorted by start (for annotate and searches by name). */
+int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
+		  struct err *err) MUST_USE;
+
+/* Where symbols came from or why there are none: "/usr/bin/x, build-id verified", "/usr/bin/x has
+ * build-id 12ab.., the recording's is 34cd..: not used". Empty before the first resolve. */
+const char *image_origin(const struct images *set, uint32_t id);
+bool image_mismatch(const struct images *set, uint32_t id);
+/* The file that holds the code (for disassembly) and the one that holds debug information (for
+ * lines); NULL where not found or not to be trusted. */
+const char *image_code_file(struct images *set, uint32_t id);
+const char *image_debug_file(struct images *set, uint32_t id);
+/* File offset <-> the ELF's own virtual address, by its program headers. False: in no segment. */
+bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *vaddr);
+bool image_from_vaddr(struct images *set, uint32_t id, uint64_t vaddr, uint64_t *addr);
+
+#endif

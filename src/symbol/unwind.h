@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * unwind - call chains from recorded user registers and a piece of the stack, by DWARF call-frame
+ * information (-g dwarf), through libdw.
+ *
+ * One unwinder per thread. Call-frame tables are read once per image and kept.
+ */
+#ifndef CYCLADE_SYMBOL_UNWIND_H
+#define CYCLADE_SYMBOL_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "symbol/space.h"
+
+struct unwinder;
+
+struct unwind_in {
+	const struct process *proc;
+	uint64_t time;
+	unsigned machine; /* EM_X86_64, EM_AARCH64, ... of the recording */
+	uint64_t abi, reg_mask;
+	const uint8_t *regs; /* popcount(mask) u64, perf's register order */
+	const uint8_t *stack;
+	uint64_t stack_size;
+};
+
+enum unwind_end { /* why it stopped */
+	UNWIND_DONE,	/* reached the outermost frame */
+	UNWIND_NO_CODE, /* no mapping or no file for an address */
+	UNWIND_NO_CFI,
+	UNWIND_STACK, /* the recorded piece of stack was too short */
+	UNWIND_LIMIT, /* max frames */
+	UNWIND_BAD,   /* the tables make no sense, or frames repeat */
+};
+
+struct unwinder *unwinder_new(const struct spaces *sp, struct err *err) MUST_USE;
+void unwinder_free(struct unwinder *u);
+/* Innermost first into ips; returns how many (0 where not even the ip register was recorded). */
+size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
+		   enum unwind_end *end);
+
+#endif
