@@ -63,6 +63,8 @@ void *arena_alloc(struct arena *a, size_t size)
 
 	if (room < size)
 		return NULL;
+	if (!room)
+		room = ALIGN;
 	if ((size_t)(a->end - a->at) < room && grow(a, room))
 		return NULL;
 	p = a->at;

@@ -20,7 +20,10 @@ struct arena {
 	size_t total; /* bytes taken from malloc */
 };
 
-#define ARENA_INIT { NULL, NULL, NULL, 0 }
+#define ARENA_INIT                  \
+	{                           \
+		NULL, NULL, NULL, 0 \
+	}
 
 /* 16-byte aligned, zeroed. NULL when out of memory. */
 void *arena_alloc(struct arena *a, size_t size) MUST_USE;

@@ -19,7 +19,10 @@ struct buf {
 	bool failed;
 };
 
-#define BUF_INIT { NULL, 0, 0, false }
+#define BUF_INIT                  \
+	{                         \
+		NULL, 0, 0, false \
+	}
 
 void buf_put(struct buf *b, const void *p, size_t len);
 void buf_puts(struct buf *b, const char *s);

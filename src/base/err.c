@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void vset(struct err *err, enum err_code code, const char *fmt, va_list ap)
+PRINTF_(3, 0) static void vset(struct err *err, enum err_code code, const char *fmt, va_list ap)
 {
 	err->code = code;
 	(void)vsnprintf(err->what, sizeof(err->what), fmt, ap);

@@ -35,7 +35,10 @@ struct err {
 	char hint[256]; /* one line, may be empty */
 };
 
-#define ERR_INIT { ERR_NONE, 0, "", "" }
+#define ERR_INIT                    \
+	{                           \
+		ERR_NONE, 0, "", "" \
+	}
 
 /* Fill `err` unless it is filled already. Always returns -1. `err` may be NULL. */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_(3, 4);

@@ -39,7 +39,7 @@ struct file_new {
 };
 int file_new_open(struct file_new *f, const char *path, mode_t mode, struct err *err) MUST_USE;
 int file_new_commit(struct file_new *f, struct err *err) MUST_USE; /* closes; removes on failure */
-void file_new_abort(struct file_new *f);			    /* closes and removes; safe twice */
+void file_new_abort(struct file_new *f); /* closes and removes; safe twice */
 
 int dir_make_all(const char *path, mode_t mode, struct err *err) MUST_USE; /* mkdir -p */
 /* "a/b" with exactly one slash between. -1 where it does not fit. */

@@ -41,7 +41,10 @@ struct u64map {
 	size_t n, cap;
 };
 
-#define U64MAP_INIT { NULL, 0, 0 }
+#define U64MAP_INIT        \
+	{                  \
+		NULL, 0, 0 \
+	}
 
 /* The place of the value under `key`, or NULL. Valid until the next u64map_at. */
 uint64_t *u64map_find(const struct u64map *m, uint64_t key);
@@ -58,7 +61,10 @@ struct strtab {
 	size_t n, cap, nslot;
 };
 
-#define STRTAB_INIT { ARENA_INIT, NULL, NULL, 0, 0, 0 }
+#define STRTAB_INIT                             \
+	{                                       \
+		ARENA_INIT, NULL, NULL, 0, 0, 0 \
+	}
 
 /* The id of `len` bytes (copied; an embedded NUL ends them), STR_NONE when out of memory. */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len) MUST_USE;

@@ -19,7 +19,7 @@ void text_put_safe(struct buf *b, const char *s, bool ascii);
 size_t text_width(const char *s);
 
 /* Puts `s` cut or padded to exactly `width` columns. A cut is marked with an ellipsis ("..." when
- * `ascii`); `left` keeps the end of the string instead of its start. */
+ * `ascii`); `keep_end` keeps the end of the string instead of its start. */
 enum text_fit { TEXT_LEFT, TEXT_RIGHT };
 void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
 		  bool ascii);

@@ -3,9 +3,25 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "base/task.h"
+#include "base/text.h"
+#include "base/vec.h"
 
 static void first_cause_wins(void **state)
 {
@@ -16,12 +32,335 @@ static void first_cause_wins(void **state)
 	assert_int_equal(err_set(&err, ERR_IO, "second"), -1);
 	assert_string_equal(err.what, "first");
 	assert_int_equal(err.code, ERR_FORMAT);
+	(void)err_prefix(&err, "x.data");
+	assert_string_equal(err.what, "x.data: first");
+	(void)err_hint(&err, "try this");
+	(void)err_hint(&err, "or that");
+	assert_string_equal(err.hint, "try this");
+	err_clear(&err);
+	errno = ENOENT;
+	assert_int_equal(err_sys(&err, "y"), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_string_equal(err.what, "y: No such file or directory");
+}
+
+static void arena_gives_zeroed_aligned_memory(void **state)
+{
+	struct arena a = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < 3000; i++) {
+		uint8_t *p = arena_alloc(&a, i);
+
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 16, 0);
+		for (size_t k = 0; k < i; k++)
+			assert_int_equal(p[k], 0);
+		memset(p, 0xff, i);
+	}
+	assert_null(arena_alloc(&a, SIZE_MAX - 3));
+	assert_string_equal(arena_strndup(&a, "abcdef", 3), "abc");
+	assert_string_equal(arena_printf(&a, "%d-%s", 7, "x"), "7-x");
+	arena_free(&a);
+	assert_int_equal(a.total, 0);
+}
+
+static void cursor_never_runs_past_its_end(void **state)
+{
+	const uint8_t bytes[] = { 1, 2, 3, 4, 'a', 'b', 0, 'c' };
+	struct cur c = cur_of(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(cur_u32(&c), 0x04030201);
+	assert_string_equal(cur_str(&c), "ab");
+	assert_null(cur_str(&c));
+	assert_true(c.bad);
+	assert_int_equal(cur_u8(&c), 0);
+	c = cur_of(bytes, sizeof(bytes));
+	c.swap = true;
+	assert_int_equal(cur_u32(&c), 0x01020304);
+	assert_null(cur_take(&c, UINT64_MAX));
+	assert_true(c.bad);
+}
+
+static void tables_keep_what_they_were_given(void **state)
+{
+	struct u64map m = U64MAP_INIT;
+	struct strtab t = STRTAB_INIT;
+	char name[32];
+
+	(void)state;
+	assert_null(u64map_find(&m, 0));
+	for (uint64_t i = 0; i < 20000; i++) {
+		bool fresh;
+		uint64_t *v = u64map_at(&m, i * i, &fresh);
+
+		assert_true(fresh);
+		*v = i;
+	}
+	for (uint64_t i = 0; i < 20000; i++)
+		assert_int_equal(*u64map_find(&m, i * i), i);
+	assert_null(u64map_find(&m, 3));
+	u64map_free(&m);
+
+	assert_int_equal(strtab_find(&t, ""), STR_NONE);
+	for (uint32_t i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		assert_int_equal(strtab_adds(&t, name), i + 1);
+		assert_int_equal(strtab_adds(&t, name), i + 1);
+	}
+	assert_int_equal(strtab_adds(&t, ""), 0);
+	assert_int_equal(strtab_add(&t, "s12xyz", 3), strtab_find(&t, "s12"));
+	assert_string_equal(strtab_get(&t, 4999), "s4998");
+	assert_string_equal(strtab_get(&t, 999999), "");
+	strtab_free(&t);
+}
+
+static void numbers_read_as_people_write_them(void **state)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} counts[] = { { 0, "0" },
+		       { 12712, "12,712" },
+		       { 999999, "999,999" },
+		       { 1e6, "1.00 M" },
+		       { 11.9e9, "11.90 G" },
+		       { 842.13e6, "842.1 M" },
+		       { 999.96e6, "1.00 G" },
+		       { NAN, "?" } };
+	static const struct {
+		double v;
+		const char *text;
+	} times[] = { { 3.21, "3.21 s" },  { 0.0124, "12.4 ms" }, { 0.000981, "981 us" },
+		      { 200, "3 m 20 s" }, { 0, "0.00 s" },	  { 7260, "2 h 1 m" } };
+	char out[NUM_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		assert_string_equal(num_count(out, counts[i].v), counts[i].text);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		assert_string_equal(num_seconds(out, times[i].v), times[i].text);
+	assert_string_equal(num_exact(out, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(num_bytes(out, 1800000), "1.80 MB");
+	assert_string_equal(num_bytes(out, 999), "999 B");
+	assert_string_equal(num_percent(out, 0.623), "62.3 %");
+}
+
+enum how { SCALED, BYTES, DURATION, WHOLE };
+
+static void numbers_are_parsed_whole_or_refused(void **state)
+{
+	static const struct {
+		enum how how;
+		const char *s;
+		int rc;
+		uint64_t v;
+	} rows[] = {
+		{ SCALED, "4000", 0, 4000 },
+		{ SCALED, "20k", 0, 20000 },
+		{ SCALED, "1.5M", 0, 1500000 },
+		{ SCALED, "1.5Mx", -1, 0 },
+		{ SCALED, "-1", -1, 0 },
+		{ SCALED, "", -1, 0 },
+		{ SCALED, "1e9", -1, 0 },
+		{ SCALED, "99999999T", -1, 0 },
+		{ BYTES, "64K", 0, 65536 },
+		{ BYTES, "1g", 0, 1ULL << 30 },
+		{ BYTES, "1.2.3", -1, 0 },
+		{ DURATION, "10ms", 0, 10000000 },
+		{ DURATION, "2m", 0, 120000000000 },
+		{ DURATION, "5", -1, 0 },
+		{ DURATION, "5parsec", -1, 0 },
+		{ WHOLE, "0x1f", 0, 31 },
+		{ WHOLE, "18446744073709551615", 0, UINT64_MAX },
+		{ WHOLE, "18446744073709551616", -1, 0 },
+		{ WHOLE, " 1", -1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint64_t v = 0;
+		int rc = rows[i].how == SCALED	   ? num_parse_scaled(&v, rows[i].s, NULL)
+			 : rows[i].how == BYTES	   ? num_parse_bytes(&v, rows[i].s, NULL)
+			 : rows[i].how == DURATION ? num_parse_duration(&v, rows[i].s, 0, NULL)
+						   : num_parse_u64(&v, rows[i].s, NULL);
+
+		if (rc != rows[i].rc || (!rc && v != rows[i].v))
+			fail_msg("'%s' gave %d, %llu", rows[i].s, rc, (unsigned long long)v);
+	}
+}
+
+static int sum_list(void *ctx, uint64_t v)
+{
+	*(uint64_t *)ctx = *(uint64_t *)ctx * 100 + v;
+	return 0;
+}
+
+static void lists_are_bounded(void **state)
+{
+	uint64_t sum = 0;
+
+	(void)state;
+	assert_int_equal(num_parse_list("0-2,8", 10, sum_list, &sum, NULL), 0);
+	assert_int_equal(sum, 10208);
+	assert_int_equal(num_parse_list("0-4000000000", 1000, sum_list, &sum, NULL), -1);
+	assert_int_equal(num_parse_list("3-1", 10, sum_list, &sum, NULL), -1);
+	assert_int_equal(num_parse_list("1,", 10, sum_list, &sum, NULL), -1);
+	assert_int_equal(num_parse_list("", 10, sum_list, &sum, NULL), -1);
+	assert_int_equal(num_parse_list("99999999999999999999", 10, sum_list, &sum, NULL), -1);
+}
+
+static const char *safe(struct buf *b, const char *s, bool ascii)
+{
+	buf_reset(b);
+	text_put_safe(b, s, ascii);
+	return buf_str(b);
+}
+
+static const char *fit(struct buf *b, const char *s, size_t w, bool keep_end, bool ascii)
+{
+	buf_reset(b);
+	text_put_fit(b, s, w, TEXT_LEFT, keep_end, ascii);
+	return buf_str(b);
+}
+
+static void text_is_made_safe(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	assert_string_equal(safe(&b, "a\x1b[31mb", false), "a\\x1b[31mb");
+	assert_string_equal(safe(&b, "\xff\xc3\xa9", false), "\\xff\xc3\xa9");
+	assert_string_equal(safe(&b, "\xc3\xa9", true), "\\u{e9}");
+	assert_string_equal(safe(&b, "x\xe2\x80\xaey", false), "x\\u{202e}y");
+	assert_string_equal(safe(&b, "\xc2\x9b", false), "\\u{9b}");
+	assert_string_equal(safe(&b, "\xed\xa0\x80", false), "\\xed\\xa0\\x80");
+	assert_int_equal(text_width("\xe4\xbd\xa0x\xcc\x81"), 3);
+	assert_string_equal(fit(&b, "abcdef", 4, false, true), "a...");
+	assert_string_equal(fit(&b, "abcdef", 4, false, false), "abc\xe2\x80\xa6");
+	assert_string_equal(fit(&b, "abcdef", 4, true, false), "\xe2\x80\xa6"
+							       "def");
+	assert_string_equal(fit(&b, "ab", 4, true, false), "ab  ");
+	for (size_t w = 0; w < 9; w++)
+		for (int end = 0; end < 2; end++)
+			assert_int_equal(text_width(fit(&b, "\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0z",
+							w, end, 0)),
+					 w);
+	buf_reset(&b);
+	text_put_csv(&b, "a,\"b\"", ',');
+	assert_string_equal(buf_str(&b), "\"a,\"\"b\"\"\"");
+	buf_free(&b);
+}
+
+static void nearest_word_is_found(void **state)
+{
+	static const char *const words[] = { "report", "record", "annotate", "info", NULL };
+
+	(void)state;
+	assert_string_equal(text_nearest("repotr", words), "report");
+	assert_string_equal(text_nearest("anotate", words), "annotate");
+	assert_null(text_nearest("zzzzzzzz", words));
+}
+
+static void json_is_well_formed(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct json j;
+
+	(void)state;
+	json_init(&j, &b, false);
+	json_object(&j, NULL);
+	json_str(&j, "s", "q\"\\\n\x01\xff");
+	json_array(&j, "a");
+	json_u64(&j, NULL, UINT64_MAX);
+	json_real(&j, NULL, 0.1);
+	json_real(&j, NULL, INFINITY);
+	json_end_array(&j);
+	json_object(&j, "o");
+	json_end_object(&j);
+	json_bool(&j, "b", true);
+	json_end_object(&j);
+	assert_string_equal(buf_str(&b), "{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
+					 "\"a\":[18446744073709551615,0.1,null],\"o\":{},"
+					 "\"b\":true}\n");
+	buf_free(&b);
+}
+
+static void new_files_appear_whole(void **state)
+{
+	char dir[] = "/tmp/cyclade-test-XXXXXX", path[64], sub[96];
+	struct err err = ERR_INIT;
+	struct file_new f;
+	struct buf b = BUF_INIT;
+	struct file_map m;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(path_join(path, sizeof(path), dir, "/x"), 0);
+	assert_int_equal(file_new_open(&f, path, 0644, &err), 0);
+	assert_int_equal(fd_write_all(f.fd, "hello", 5, path, &err), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(file_new_commit(&f, &err), 0);
+	assert_int_equal(file_slurp(&b, path, 5, &err), 0);
+	assert_string_equal(buf_str(&b), "hello");
+	assert_int_equal(file_slurp(&b, path, 4, &err), -1);
+	assert_int_equal(err.code, ERR_LIMIT);
+	assert_int_equal(file_map_open(&m, path, true, NULL), 0);
+	assert_memory_equal(m.p, "hello", 5);
+	file_map_close(&m);
+	assert_int_equal(file_map_open(&m, dir, false, NULL), -1);
+	assert_int_equal(file_new_open(&f, path, 0644, NULL), 0);
+	file_new_abort(&f);
+	file_new_abort(&f);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(path_join(sub, sizeof(sub), dir, "p/q/r"), 0);
+	assert_int_equal(dir_make_all(sub, 0755, NULL), 0);
+	assert_int_equal(dir_make_all(sub, 0755, NULL), 0);
+	assert_int_equal(rmdir(sub), 0);
+	assert_int_equal(unlink(path), 0);
+	buf_free(&b);
+}
+
+static int count_task(void *ctx, unsigned worker, size_t i, struct err *err)
+{
+	atomic_size_t *sum = ctx;
+
+	(void)worker;
+	if (i == 777777)
+		return err_set(err, ERR_LIMIT, "enough");
+	atomic_fetch_add(sum, i);
+	return 0;
+}
+
+static void tasks_run_once_each(void **state)
+{
+	atomic_size_t sum = 0;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(task_for(10000, 4, count_task, &sum, &err), 0);
+	assert_int_equal(sum, 10000u * 9999u / 2);
+	assert_int_equal(task_for(0, 4, count_task, &sum, &err), 0);
+	assert_int_equal(task_for(1000000, 4, count_task, &sum, &err), -1);
+	assert_int_equal(err.code, ERR_LIMIT);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_cause_wins),
+		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+		cmocka_unit_test(cursor_never_runs_past_its_end),
+		cmocka_unit_test(tables_keep_what_they_were_given),
+		cmocka_unit_test(numbers_read_as_people_write_them),
+		cmocka_unit_test(numbers_are_parsed_whole_or_refused),
+		cmocka_unit_test(lists_are_bounded),
+		cmocka_unit_test(text_is_made_safe),
+		cmocka_unit_test(nearest_word_is_found),
+		cmocka_unit_test(json_is_well_formed),
+		cmocka_unit_test(new_files_appear_whole),
+		cmocka_unit_test(tasks_run_once_each),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

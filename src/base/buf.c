@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `more` bytes and the NUL. */
+static bool reserve(struct buf *b, size_t more)
+{
+	size_t cap = b->cap ? b->cap : 64;
+	char *s;
+
+	if (b->failed || more > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
+		goto fail;
+	if (b->len + more + 1 <= b->cap)
+		return true;
+	while (cap < b->len + more + 1)
+		cap *= 2;
+	s = realloc(b->s, cap);
+	if (!s)
+		goto fail;
+	b->s = s;
+	b->cap = cap;
+	return true;
+fail:
+	b->failed = true;
+	return false;
+}
+
+void buf_put(struct buf *b, const void *p, size_t len)
+{
+	if (!reserve(b, len))
+		return;
+	if (len)
+		memcpy(b->s + b->len, p, len);
+	b->len += len;
+	b->s[b->len] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *s)
+{
+	buf_put(b, s, strlen(s));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+	buf_put(b, &c, 1);
+}
+
+void buf_fill(struct buf *b, char c, size_t n)
+{
+	if (!reserve(b, n))
+		return;
+	memset(b->s + b->len, c, n);
+	b->len += n;
+	b->s[b->len] = '\0';
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (!reserve(b, 128))
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(b->s + b->len, b->cap - b->len, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		b->failed = true;
+		return;
+	}
+	if ((size_t)n >= b->cap - b->len) {
+		if (!reserve(b, (size_t)n)) {
+			b->s[b->len] = '\0';
+			return;
+		}
+		va_start(ap, fmt);
+		(void)vsnprintf(b->s + b->len, b->cap - b->len, fmt, ap);
+		va_end(ap);
+	}
+	b->len += (size_t)n;
+}
+
+const char *buf_str(const struct buf *b)
+{
+	return b->s ? b->s : "";
+}
+
+void buf_reset(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+	if (b->s)
+		b->s[0] = '\0';
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->s);
+	b->s = NULL;
+	b->len = b->cap = 0;
+	b->failed = false;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+uint64_t hash_bytes(const void *p, size_t len)
+{
+	return XXH3_64bits(p, len);
+}
+
+struct u64map_slot {
+	uint64_t key, value;
+	bool used;
+};
+
+static struct u64map_slot *probe(const struct u64map *m, uint64_t key)
+{
+	size_t i = (size_t)hash_u64(key) & (m->cap - 1);
+
+	while (m->slot[i].used && m->slot[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return &m->slot[i];
+}
+
+uint64_t *u64map_find(const struct u64map *m, uint64_t key)
+{
+	struct u64map_slot *s;
+
+	if (!m->n)
+		return NULL;
+	s = probe(m, key);
+	return s->used ? &s->value : NULL;
+}
+
+static int u64map_grow(struct u64map *m)
+{
+	struct u64map old = *m;
+	struct u64map bigger = { NULL, old.n, old.cap ? old.cap * 2 : 16 };
+
+	bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
+	if (!bigger.slot)
+		return -1;
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slot[i].used)
+			*probe(&bigger, old.slot[i].key) = old.slot[i];
+	free(old.slot);
+	*m = bigger;
+	return 0;
+}
+
+uint64_t *u64map_at(struct u64map *m, uint64_t key, bool *fresh)
+{
+	struct u64map_slot *s;
+
+	if (m->n * 4 >= m->cap * 3 && u64map_grow(m))
+		return NULL;
+	s = probe(m, key);
+	if (fresh)
+		*fresh = !s->used;
+	if (!s->used) {
+		s->used = true;
+		s->key = key;
+		s->value = 0;
+		m->n++;
+	}
+	return &s->value;
+}
+
+void u64map_free(struct u64map *m)
+{
+	free(m->slot);
+	m->slot = NULL;
+	m->n = m->cap = 0;
+}
+
+/* A strtab's slots hold id + 1; 0 is empty. */
+
+static int strtab_rehash(struct strtab *t, size_t nslot)
+{
+	uint32_t *slot = calloc(nslot, sizeof(*slot));
+
+	if (!slot)
+		return -1;
+	for (uint32_t id = 0; id < t->n; id++) {
+		size_t i = (size_t)hash_bytes(t->str[id], strlen(t->str[id])) & (nslot - 1);
+
+		while (slot[i])
+			i = (i + 1) & (nslot - 1);
+		slot[i] = id + 1;
+	}
+	free(t->slot);
+	t->slot = slot;
+	t->nslot = nslot;
+	return 0;
+}
+
+static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
+{
+	size_t i;
+	char *copy;
+
+	if (t->n >= STR_NONE - 1)
+		return STR_NONE;
+	if ((t->n + 1) * 4 > t->nslot * 3 && strtab_rehash(t, t->nslot ? t->nslot * 2 : 64))
+		return STR_NONE;
+	i = (size_t)hash_bytes(s, len) & (t->nslot - 1);
+	for (; t->slot[i]; i = (i + 1) & (t->nslot - 1)) {
+		const char *have = t->str[t->slot[i] - 1];
+
+		if (!strncmp(have, s, len) && !have[len])
+			return t->slot[i] - 1;
+	}
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 64;
+		const char **str = realloc((void *)t->str, cap * sizeof(*str));
+
+		if (!str)
+			return STR_NONE;
+		t->str = str;
+		t->cap = cap;
+	}
+	copy = arena_strndup(&t->arena, s, len);
+	if (!copy)
+		return STR_NONE;
+	t->str[t->n] = copy;
+	t->slot[i] = (uint32_t)t->n + 1;
+	return (uint32_t)t->n++;
+}
+
+uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
+{
+	if (!t->n && add_raw(t, "", 0) == STR_NONE)
+		return STR_NONE;
+	return add_raw(t, s, strnlen(s, len));
+}
+
+uint32_t strtab_adds(struct strtab *t, const char *s)
+{
+	return strtab_add(t, s, strlen(s));
+}
+
+uint32_t strtab_find(const struct strtab *t, const char *s)
+{
+	size_t i;
+
+	if (!t->nslot)
+		return STR_NONE;
+	i = (size_t)hash_bytes(s, strlen(s)) & (t->nslot - 1);
+	for (; t->slot[i]; i = (i + 1) & (t->nslot - 1))
+		if (!strcmp(t->str[t->slot[i] - 1], s))
+			return t->slot[i] - 1;
+	return STR_NONE;
+}
+
+const char *strtab_get(const struct strtab *t, uint32_t id)
+{
+	return id < t->n ? t->str[id] : "";
+}
+
+void strtab_free(struct strtab *t)
+{
+	arena_free(&t->arena);
+	free((void *)t->str);
+	free(t->slot);
+	memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define DEPTH_MAX 60
+
+void json_init(struct json *j, struct buf *out, bool pretty)
+{
+	memset(j, 0, sizeof(*j));
+	j->out = out;
+	j->pretty = pretty;
+}
+
+static void put_string(struct buf *b, const char *s)
+{
+	const char *end = s + strlen(s);
+
+	buf_putc(b, '"');
+	while (s < end) {
+		uint32_t cp;
+		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
+
+		if (!n) {
+			buf_puts(b, "\xef\xbf\xbd");
+			s++;
+			continue;
+		}
+		if (cp == '"' || cp == '\\')
+			buf_printf(b, "\\%c", (int)cp);
+		else if (cp == '\n')
+			buf_puts(b, "\\n");
+		else if (cp == '\t')
+			buf_puts(b, "\\t");
+		else if (cp < 0x20 || cp == 0x7f || cp == 0x2028 || cp == 0x2029)
+			buf_printf(b, "\\u%04x", (unsigned)cp);
+		else
+			buf_put(b, s, n);
+		s += n;
+	}
+	buf_putc(b, '"');
+}
+
+static void begin_value(struct json *j, const char *key)
+{
+	uint64_t bit = 1ULL << j->depth;
+
+	if (j->depth) {
+		if (j->filled & bit)
+			buf_putc(j->out, ',');
+		if (j->pretty) {
+			buf_putc(j->out, '\n');
+			buf_fill(j->out, ' ', (size_t)j->depth * 2);
+		}
+	}
+	j->filled |= bit;
+	if (key) {
+		put_string(j->out, key);
+		buf_puts(j->out, j->pretty ? ": " : ":");
+	}
+}
+
+static void open_level(struct json *j, const char *key, char c)
+{
+	begin_value(j, key);
+	buf_putc(j->out, c);
+	if (j->depth < DEPTH_MAX)
+		j->depth++;
+	else
+		j->out->failed = true;
+	j->filled &= ~(1ULL << j->depth);
+}
+
+static void close_level(struct json *j, char c)
+{
+	bool filled = j->filled & (1ULL << j->depth);
+
+	if (j->depth)
+		j->depth--;
+	if (filled && j->pretty) {
+		buf_putc(j->out, '\n');
+		buf_fill(j->out, ' ', (size_t)j->depth * 2);
+	}
+	buf_putc(j->out, c);
+	if (!j->depth)
+		buf_putc(j->out, '\n');
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open_level(j, key, '{');
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open_level(j, key, '[');
+}
+
+void json_end_object(struct json *j)
+{
+	close_level(j, '}');
+}
+
+void json_end_array(struct json *j)
+{
+	close_level(j, ']');
+}
+
+void json_str(struct json *j, const char *key, const char *v)
+{
+	begin_value(j, key);
+	if (v)
+		put_string(j->out, v);
+	else
+		buf_puts(j->out, "null");
+}
+
+void json_u64(struct json *j, const char *key, uint64_t v)
+{
+	begin_value(j, key);
+	buf_printf(j->out, "%llu", (unsigned long long)v);
+}
+
+void json_i64(struct json *j, const char *key, int64_t v)
+{
+	begin_value(j, key);
+	buf_printf(j->out, "%lld", (long long)v);
+}
+
+void json_real(struct json *j, const char *key, double v)
+{
+	char text[40];
+
+	begin_value(j, key);
+	if (!isfinite(v)) {
+		buf_puts(j->out, "null");
+		return;
+	}
+	for (int digits = 6; digits <= 17; digits++) {
+		(void)snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	buf_puts(j->out, text);
+}
+
+void json_bool(struct json *j, const char *key, bool v)
+{
+	begin_value(j, key);
+	buf_puts(j->out, v ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	json_str(j, key, NULL);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/task.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define THREADS_MAX 64u
+
+struct shared {
+	size_t n;
+	int (*fn)(void *ctx, unsigned worker, size_t i, struct err *err);
+	void *ctx;
+	atomic_size_t next;
+	atomic_bool stop;
+	pthread_mutex_t lock;
+	struct err *err;
+};
+
+struct worker {
+	struct shared *shared;
+	unsigned number;
+	pthread_t thread;
+};
+
+unsigned task_threads(void)
+{
+	cpu_set_t set;
+	int n = 1;
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		n = CPU_COUNT(&set);
+	if (n < 1)
+		n = 1;
+	return (unsigned)n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct shared *s = w->shared;
+
+	while (!atomic_load(&s->stop)) {
+		struct err err = ERR_INIT;
+		size_t i = atomic_fetch_add(&s->next, 1);
+
+		if (i >= s->n)
+			break;
+		if (!s->fn(s->ctx, w->number, i, &err))
+			continue;
+		(void)pthread_mutex_lock(&s->lock);
+		if (!atomic_exchange(&s->stop, true) && s->err && s->err->code == ERR_NONE)
+			*s->err = err;
+		(void)pthread_mutex_unlock(&s->lock);
+	}
+	return NULL;
+}
+
+int task_for(size_t n, unsigned threads,
+	     int (*fn)(void *ctx, unsigned worker, size_t i, struct err *err), void *ctx,
+	     struct err *err)
+{
+	struct shared s = { .n = n, .fn = fn, .ctx = ctx, .err = err };
+	struct worker w[THREADS_MAX];
+	unsigned started = 0;
+
+	if (!threads)
+		threads = task_threads();
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	if (threads > n)
+		threads = (unsigned)n;
+	(void)pthread_mutex_init(&s.lock, NULL);
+	/* the caller is worker 0; a thread that cannot be had only costs time */
+	for (unsigned i = 1; i < threads; i++) {
+		w[started + 1] = (struct worker){ .shared = &s, .number = started + 1 };
+		if (pthread_create(&w[started + 1].thread, NULL, work, &w[started + 1]))
+			break;
+		started++;
+	}
+	w[0] = (struct worker){ .shared = &s, .number = 0 };
+	(void)work(&w[0]);
+	for (unsigned i = 1; i <= started; i++)
+		(void)pthread_join(w[i].thread, NULL);
+	(void)pthread_mutex_destroy(&s.lock);
+	return atomic_load(&s.stop) ? -1 : 0;
+}

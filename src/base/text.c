@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/text.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <fnmatch.h>
+
+#include "base/utf8.h"
+
+/* Characters that change how a terminal shows what follows, or that show nothing at all: controls,
+ * bidi marks and overrides, zero-width and line separators, tags, byte order marks. */
+static bool is_hazard(uint32_t cp)
+{
+	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0xad || cp == 0x61c ||
+	       (cp >= 0x200b && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202e) ||
+	       (cp >= 0x2060 && cp <= 0x206f) || cp == 0xfeff || (cp >= 0xfff9 && cp <= 0xfffb) ||
+	       (cp >= 0xe0000 && cp <= 0xe007f);
+}
+
+void text_put_safe(struct buf *b, const char *s, bool ascii)
+{
+	const char *end = s + strlen(s);
+	const char *plain = s;
+
+	while (s < end) {
+		uint32_t cp = 0;
+		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
+
+		if (n && !is_hazard(cp) && !(ascii && cp >= 0x80)) {
+			s += n;
+			continue;
+		}
+		buf_put(b, plain, (size_t)(s - plain));
+		if (!n || cp < 0x80)
+			buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*s);
+		else
+			buf_printf(b, "\\u{%x}", (unsigned)cp);
+		s += n ? n : 1;
+		plain = s;
+	}
+	buf_put(b, plain, (size_t)(s - plain));
+}
+
+/* Columns of a code point: the wide blocks of Unicode's East Asian Width (W and F) and the
+ * combining marks, by block; not locale-dependent, so that output is the same everywhere. */
+static unsigned columns_of(uint32_t cp)
+{
+	static const struct {
+		uint32_t from, to;
+		unsigned columns;
+	} ranges[] = {
+		{ 0x300, 0x36f, 0 },	 { 0x483, 0x489, 0 },	  { 0x591, 0x5bd, 0 },
+		{ 0x610, 0x61a, 0 },	 { 0x64b, 0x65f, 0 },	  { 0x1100, 0x115f, 2 },
+		{ 0x1ab0, 0x1aff, 0 },	 { 0x1dc0, 0x1dff, 0 },	  { 0x20d0, 0x20ff, 0 },
+		{ 0x231a, 0x231b, 2 },	 { 0x23e9, 0x23ec, 2 },	  { 0x2614, 0x2615, 2 },
+		{ 0x2e80, 0x303e, 2 },	 { 0x3041, 0x4dbf, 2 },	  { 0x4e00, 0xa4cf, 2 },
+		{ 0xa960, 0xa97f, 2 },	 { 0xac00, 0xd7a3, 2 },	  { 0xf900, 0xfaff, 2 },
+		{ 0xfe00, 0xfe0f, 0 },	 { 0xfe20, 0xfe2f, 0 },	  { 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 },	  { 0x1f300, 0x1f64f, 2 },
+		{ 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 },
+		{ 0xe0100, 0xe01ef, 0 },
+	};
+
+	if (cp < 0x300)
+		return 1;
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (cp >= ranges[i].from && cp <= ranges[i].to)
+			return ranges[i].columns;
+	return 1;
+}
+
+size_t text_width(const char *s)
+{
+	const char *end = s + strlen(s);
+	size_t width = 0;
+
+	while (s < end) {
+		uint32_t cp = 0;
+		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
+
+		width += n ? columns_of(cp) : 1;
+		s += n ? n : 1;
+	}
+	return width;
+}
+
+/* Bytes of the longest head of s that takes at most `width` columns. */
+static size_t head_bytes(const char *s, size_t width, size_t *used)
+{
+	const char *at = s, *end = s + strlen(s);
+
+	*used = 0;
+	while (at < end) {
+		uint32_t cp = 0;
+		size_t n = utf8_decode(at, (size_t)(end - at), &cp);
+		size_t w = n ? columns_of(cp) : 1;
+
+		if (*used + w > width)
+			break;
+		*used += w;
+		at += n ? n : 1;
+	}
+	return (size_t)(at - s);
+}
+
+void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
+		  bool ascii)
+{
+	const char *dots = ascii ? "..." : "\xe2\x80\xa6";
+	size_t dots_width = ascii ? 3 : 1, full = text_width(s), used, n;
+
+	if (full <= width) {
+		if (align == TEXT_RIGHT)
+			buf_fill(b, ' ', width - full);
+		buf_puts(b, s);
+		if (align == TEXT_LEFT)
+			buf_fill(b, ' ', width - full);
+		return;
+	}
+	if (width < dots_width) {
+		buf_fill(b, '.', width);
+		return;
+	}
+	if (keep_end) {
+		size_t skip = full - (width - dots_width);
+
+		n = head_bytes(s, skip, &used);
+		if (used < skip) /* a wide character stands across the cut */
+			n += head_bytes(s + n, 2, &full);
+		buf_puts(b, dots);
+		buf_fill(b, ' ', width - dots_width - text_width(s + n));
+		buf_puts(b, s + n);
+	} else {
+		n = head_bytes(s, width - dots_width, &used);
+		buf_put(b, s, n);
+		buf_puts(b, dots);
+		buf_fill(b, ' ', width - dots_width - used);
+	}
+}
+
+/* Optimal string alignment distance (insert, delete, replace, swap neighbours), capped at `cap`. */
+static size_t distance(const char *a, const char *b, size_t cap)
+{
+	size_t row[3][66];
+	size_t la = strlen(a), lb = strlen(b);
+
+	if (la > 64 || lb > 64)
+		return cap;
+	for (size_t j = 0; j <= lb; j++)
+		row[0][j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t *cur = row[i % 3], *prev = row[(i - 1) % 3], *prev2 = row[(i + 1) % 3];
+
+		cur[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t best = prev[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (prev[j] + 1 < best)
+				best = prev[j] + 1;
+			if (cur[j - 1] + 1 < best)
+				best = cur[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    prev2[j - 2] + 1 < best)
+				best = prev2[j - 2] + 1;
+			cur[j] = best;
+		}
+	}
+	return row[la % 3][lb] < cap ? row[la % 3][lb] : cap;
+}
+
+const char *text_nearest(const char *s, const char *const *words)
+{
+	size_t best = strlen(s) / 3 + 1;
+	const char *nearest = NULL;
+
+	for (; *words; words++) {
+		size_t d = distance(s, *words, best + 1);
+
+		if (d < best || (d == best && !nearest)) {
+			best = d;
+			nearest = *words;
+		}
+	}
+	return nearest;
+}
+
+void text_put_csv(struct buf *b, const char *s, char separator)
+{
+	if (!strpbrk(s, "\"\r\n") && !strchr(s, separator)) {
+		buf_puts(b, s);
+		return;
+	}
+	buf_putc(b, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			buf_putc(b, '"');
+		buf_putc(b, *s);
+	}
+	buf_putc(b, '"');
+}
+
+bool text_glob(const char *pattern, const char *s)
+{
+	return fnmatch(pattern, s, 0) == 0;
+}
