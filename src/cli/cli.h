@@ -19,19 +19,21 @@
 #include "report/style.h"
 
 enum { /* exit codes, as documented */
-	EXIT_OK = 0,
-	EXIT_NO = 1,	   /* the answer is "no" */
-	EXIT_ERROR = 2,	   /* usage or run-time error, no workload involved */
-	EXIT_TOOL = 125,   /* with a workload: we failed */
-	EXIT_CANNOT = 126, /* the workload cannot be executed */
-	EXIT_ABSENT = 127, /* the workload was not found */
+       EXIT_OK = 0,
+       EXIT_NO = 1,	  /* the answer is "no" */
+       EXIT_ERROR = 2,	  /* usage or run-time error, no workload involved */
+       EXIT_TOOL = 125,	  /* with a workload: we failed */
+       EXIT_CANNOT = 126, /* the workload cannot be executed */
+       EXIT_ABSENT = 127, /* the workload was not found */
 };
 
 struct cli {
 	enum command command;
 	struct options opt;
-	struct text_list args; /* operands */
-	struct arena arena;    /* for the command's own use; freed at exit */
+	struct text_list args;		     /* operands */
+	struct arena arena;		     /* for the command's own use; freed at exit */
+	double progress_from, progress_last; /* seconds, monotonic; 0: not begun */
+	bool progress_shown;
 };
 
 #define COMMAND(id, name, operands, text) int cmd_##name(struct cli *cli);
@@ -52,9 +54,9 @@ const char *cli_input(struct cli *cli, struct err *err);
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
 
-/* Writes a finished text where the options say: -o FILE (appears whole or not at all), else standard
- * output, through a pager where that is due. A reader that went away (EPIPE) is no error. Returns an
- * exit code, having said what failed. */
+/* Writes a finished text where the options say: -o FILE (appears whole or not at all), else
+ * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
+ * Returns an exit code, having said what failed. */
 int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
 
 /* Progress on stderr: one line, only on a terminal, only after half a second. */

@@ -1,5 +1,86 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-int main(void)
+/*
+ * main - finds the command, reads its options, runs it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+
+static int (*const run_command[CMD_COUNT])(struct cli *) = {
+#define COMMAND(id, name, operands, text) cmd_##name,
+#include "cli/commands.def"
+#undef COMMAND
+};
+
+/* The command's number, or CMD_COUNT. */
+static enum command find_command(const char *word)
 {
-	return 2;
+	for (int i = 0; i < CMD_COUNT; i++)
+		if (!strcmp(word, command_names[i]))
+			return (enum command)i;
+	return CMD_COUNT;
+}
+
+static int no_such_command(const char *word)
+{
+	struct err err = ERR_INIT;
+	const char *near = text_nearest(word, command_names);
+
+	(void)err_set(&err, ERR_USAGE, "there is no command '%.60s'", word);
+	if (near)
+		(void)err_hint(&err, "did you mean %s?", near);
+	else
+		(void)err_hint(&err, "cyclade --help lists them; a program to measure needs a "
+				     "slash (./prog) or `cyclade run prog`");
+	return cli_fail(&err);
+}
+
+/* A program's path stands for `run`: no command has a slash or a dot in its name. */
+static bool is_program(const char *word)
+{
+	return word[0] != '-' && (strchr(word, '/') || strchr(word, '.'));
+}
+
+static int dispatch(struct cli *cli, int argc, char **argv)
+{
+	struct err err = ERR_INIT;
+	int skip = 2, code;
+
+	if (argc < 2)
+		return help_overview(stderr, EXIT_ERROR);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help_overview(stdout, EXIT_OK);
+	if (!strcmp(argv[1], "--version"))
+		return help_version();
+	if (is_program(argv[1])) {
+		cli->command = CMD_RUN;
+		skip = 1;
+	} else {
+		cli->command = find_command(argv[1]);
+		if (cli->command == CMD_COUNT)
+			return no_such_command(argv[1]);
+	}
+	code = cli->command == CMD_RUN || cli->command == CMD_RECORD ? EXIT_TOOL : EXIT_ERROR;
+	if (options_parse(&cli->opt, &cli->arena, cli->command, argc - skip, argv + skip,
+			  &cli->args, &err))
+		return cli_fail_as(&err, code);
+	if (cli->opt.help)
+		return help_command(cli);
+	return run_command[cli->command](cli);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli = { .arena = ARENA_INIT };
+	int code;
+
+	/* a reader that goes away is met as EPIPE where we write */
+	(void)signal(SIGPIPE, SIG_IGN);
+	code = dispatch(&cli, argc, argv);
+	arena_free(&cli.arena);
+	return code;
 }

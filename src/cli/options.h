@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options - what the command line, CYCLADE_OPTS and the configuration file said, as one structure.
+ * options - what the command line said, as one structure.
  *
  * The rows of options.def are the whole truth about which options exist. A field's zero means "not
- * said" (the two counts for which 0 is an answer come with a `_set` twin via options_given()).
+ * said"; where 0 is an answer too, OPTION_GIVEN() tells.
  */
 #ifndef CYCLADE_CLI_OPTIONS_H
 #define CYCLADE_CLI_OPTIONS_H
@@ -62,7 +62,15 @@ struct options {
 };
 
 enum option_kind {
-	OPT_FLAG, OPT_TEXT, OPT_LIST, OPT_MAYBE, OPT_COUNT, OPT_BYTES, OPT_TIME, OPT_MS, OPT_PERCENT
+	OPT_FLAG,
+	OPT_TEXT,
+	OPT_LIST,
+	OPT_MAYBE,
+	OPT_COUNT,
+	OPT_BYTES,
+	OPT_TIME,
+	OPT_MS,
+	OPT_PERCENT
 };
 
 struct option_row {
@@ -75,12 +83,13 @@ struct option_row {
 
 extern const struct option_row option_rows[];
 extern const size_t n_option_rows;
-extern const char *const command_names[CMD_COUNT + 1];	  /* NULL-ended */
+extern const char *const command_names[CMD_COUNT + 1]; /* NULL-ended */
 extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];
 
 /* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
- * Operands are left in *rest (arena memory): for run and record parsing stops at the first operand or
+ * Operands are left in *rest (arena memory): for run and record parsing stops at the first operand
+ * or
  * "--", else operands may stand anywhere. */
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err) MUST_USE;

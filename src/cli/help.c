@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/help.h"
+
+#include <string.h>
+
+#include "config.h"
+
+static const struct {
+	const char *typed, *does;
+} examples[] = {
+	{ "cyclade run -- ./prog args", "where did ./prog's time go?" },
+	{ "cyclade report -g", "who called it? (cyclade.data, or any perf.data)" },
+	{ "cyclade annotate hash_probe", "which lines, which instructions?" },
+	{ "cyclade record -a --for 10s", "the whole machine, ten seconds" },
+};
+
+static const char *const libraries[] = {
+#if HAVE_ZYDIS
+	"x86 disassembly",
+#else
+	"no x86 disassembly (Zydis)",
+#endif
+#if HAVE_CAPSTONE
+	"AArch64 disassembly",
+#else
+	"no AArch64 disassembly (Capstone)",
+#endif
+#if HAVE_IBERTY
+	"demangling",
+#else
+	"no demangling (libiberty)",
+#endif
+#if HAVE_LZMA
+	"mini debug information",
+#else
+	"no mini debug information (liblzma)",
+#endif
+};
+
+static int finish(FILE *to, int code)
+{
+	if (fflush(to) || ferror(to)) {
+		struct err err = ERR_INIT;
+
+		(void)err_sys(&err, "standard output");
+		return cli_fail(&err);
+	}
+	return code;
+}
+
+int help_overview(FILE *to, int code)
+{
+	fputs("cyclade tells where a CPU's cycles go, and how sure it is.\n\n", to);
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		fprintf(to, "  %-29s %s\n", examples[i].typed, examples[i].does);
+	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n\n", to);
+	for (int i = 0; i < CMD_COUNT; i++)
+		fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
+	fputs("\ncyclade COMMAND --help: its options; cyclade help COMMAND: its manual.\n", to);
+	return finish(to, code);
+}
+
+int help_version(void)
+{
+	fputs("cyclade " CYCLADE_VERSION "\nwith:", stdout);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		fprintf(stdout, "%s %s", i ? "," : "", libraries[i]);
+	fputs("\n", stdout);
+	return finish(stdout, EXIT_OK);
+}
+
+/* "-g, --call-graph[=fp|dwarf|lbr]" */
+static void put_spelling(struct buf *b, const struct option_row *row)
+{
+	if (row->letter)
+		buf_printf(b, "-%c, ", row->letter);
+	else
+		buf_puts(b, "    ");
+	buf_printf(b, "--%s", row->name);
+	if (row->kind == OPT_MAYBE)
+		buf_printf(b, "[=%s]", row->arg);
+	else if (row->kind != OPT_FLAG)
+		buf_printf(b, " %s", row->arg);
+}
+
+/* `text` in lines of at most `width` columns, the first beginning at column `at`. */
+static void put_wrapped(struct buf *b, const char *text, size_t at, size_t indent, size_t width)
+{
+	while (*text) {
+		size_t n = strcspn(text, " ");
+
+		if (at > indent && at + 1 + n > width) {
+			buf_putc(b, '\n');
+			buf_fill(b, ' ', indent);
+			at = indent;
+		} else if (at > indent) {
+			buf_putc(b, ' ');
+			at++;
+		}
+		buf_put(b, text, n);
+		at += n;
+		text += n + (text[n] == ' ');
+	}
+	buf_putc(b, '\n');
+}
+
+void help_options(struct buf *b, enum command cmd, unsigned width)
+{
+	const char *group = "";
+	const size_t column = 30;
+
+	for (size_t i = 0; i < n_option_rows; i++) {
+		const struct option_row *row = &option_rows[i];
+		struct buf spelling = BUF_INIT;
+
+		if (!(row->commands & (1u << cmd)))
+			continue;
+		if (strcmp(group, row->group)) {
+			buf_printf(b, "%s%s\n", *group ? "\n" : "", row->group);
+			group = row->group;
+		}
+		put_spelling(&spelling, row);
+		buf_printf(b, "  %s", buf_str(&spelling));
+		if (spelling.len + 2 >= column) {
+			buf_putc(b, '\n');
+			buf_fill(b, ' ', column);
+		} else {
+			buf_fill(b, ' ', column - spelling.len - 2);
+		}
+		put_wrapped(b, row->help, column, column, width);
+		buf_free(&spelling);
+	}
+}
+
+int help_command(struct cli *cli)
+{
+	struct buf b = BUF_INIT;
+	int code;
+
+	buf_printf(&b, "usage: cyclade %s [options] %s\n", command_names[cli->command],
+		   command_operands[cli->command]);
+	buf_printf(&b, "%s\n\n", command_texts[cli->command]);
+	help_options(&b, cli->command, 80);
+	buf_printf(&b, "\ncyclade help %s is the manual.\n", command_names[cli->command]);
+	fputs(buf_str(&b), stdout);
+	code = finish(stdout, EXIT_OK);
+	buf_free(&b);
+	return code;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * output - messages, colour, width, pager and progress: everything that touches the terminal.
+ */
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+/* To a terminal or a pager: where it cannot be written there is nobody to tell. */
+static void put_quietly(int fd, const char *p, size_t len)
+{
+	if (fd_write_all(fd, p, len, "", NULL))
+		return;
+}
+
+static void say(const char *lead, const char *text)
+{
+	struct buf b = BUF_INIT;
+
+	buf_puts(&b, lead);
+	text_put_safe(&b, text, false);
+	buf_putc(&b, '\n');
+	put_quietly(STDERR_FILENO, buf_str(&b), b.len);
+	buf_free(&b);
+}
+
+int cli_fail_as(const struct err *err, int code)
+{
+	say("cyclade: ", err->code == ERR_NONE ? "failed without a reason" : err->what);
+	if (err->hint[0])
+		say("  ", err->hint);
+	return code;
+}
+
+int cli_fail(const struct err *err)
+{
+	return cli_fail_as(err, EXIT_ERROR);
+}
+
+void cli_note(const struct cli *cli, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (cli->opt.quiet)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say("cyclade: ", text);
+}
+
+const char *cli_input(struct cli *cli, struct err *err)
+{
+	static const char *const usual[] = { "cyclade.data", "perf.data" };
+
+	if (cli->opt.input)
+		return cli->opt.input;
+	if (cli->args.n) {
+		cli->args.n--;
+		return *cli->args.v++;
+	}
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		if (!access(usual[i], F_OK))
+			return usual[i];
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "no recording named, and no cyclade.data or perf.data here");
+	(void)err_hint(err, "make one: cyclade record -- ./prog   or name one: cyclade %s FILE",
+		       command_names[cli->command]);
+	return NULL;
+}
+
+static const char *env_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v ? v : NULL;
+}
+
+static bool wants_colour(const struct cli *cli, int fd)
+{
+	const char *term = env_set("TERM"), *force = env_set("CLICOLOR_FORCE");
+
+	if (cli->opt.color && strcmp(cli->opt.color, "auto"))
+		return !strcmp(cli->opt.color, "always");
+	if (force && strcmp(force, "0"))
+		return true;
+	if (env_set("NO_COLOR"))
+		return false;
+	return isatty(fd) && term && strcmp(term, "dumb");
+}
+
+static bool locale_is_utf8(void)
+{
+	(void)setlocale(LC_CTYPE, "");
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+struct style cli_style(const struct cli *cli, int fd)
+{
+	struct style st = { .colour = wants_colour(cli, fd), .ascii = !locale_is_utf8() };
+	const char *columns = env_set("COLUMNS");
+	struct winsize ws;
+	uint64_t n;
+
+	if (columns && !num_parse_u64(&n, columns, NULL) && n >= 20 && n <= 10000)
+		st.width = (unsigned)n;
+	else if (isatty(fd))
+		st.width = !ioctl(fd, TIOCGWINSZ, &ws) && ws.ws_col >= 20 ? ws.ws_col : 80;
+	return st;
+}
+
+/* A pager's command line in words; no shell ever sees it. NULL: none is wanted. */
+static char **pager_words(char *text, size_t size, char **words, size_t n_words)
+{
+	const char *pager = env_set("CYCLADE_PAGER");
+	char *save = NULL;
+	size_t n = 0;
+
+	if (!pager)
+		pager = env_set("PAGER");
+	if (!pager)
+		pager = "less";
+	if (!strcmp(pager, "cat") || strlen(pager) >= size)
+		return NULL;
+	memcpy(text, pager, strlen(pager) + 1);
+	for (char *w = strtok_r(text, " \t", &save); w && n + 1 < n_words;
+	     w = strtok_r(NULL, " \t", &save))
+		words[n++] = w;
+	words[n] = NULL;
+	return n ? words : NULL;
+}
+
+/* True where a pager took the text. */
+static bool through_pager(const struct buf *text)
+{
+	char line[512], *words[32];
+	int ends[2], status;
+	pid_t child;
+
+	if (!pager_words(line, sizeof(line), words, sizeof(words) / sizeof(*words)))
+		return false;
+	if (pipe(ends))
+		return false;
+	child = fork();
+	if (child < 0) {
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+		return false;
+	}
+	if (!child) {
+		(void)dup2(ends[0], STDIN_FILENO);
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+		(void)setenv("LESS", "FRX", 0);
+		execvp(words[0], words);
+		_exit(127);
+	}
+	(void)close(ends[0]);
+	put_quietly(ends[1], buf_str(text), text->len);
+	(void)close(ends[1]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+}
+
+static int put_file(const char *path, const struct buf *text, struct err *err)
+{
+	struct file_new f;
+
+	if (file_new_open(&f, path, 0644, err))
+		return -1;
+	if (fd_write_all(f.fd, buf_str(text), text->len, path, err)) {
+		file_new_abort(&f);
+		return -1;
+	}
+	return file_new_commit(&f, err);
+}
+
+int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
+{
+	const char *path = cli->opt.output;
+	struct err err = ERR_INIT;
+
+	if (text->failed) {
+		(void)err_nomem(&err);
+		return cli_fail(&err);
+	}
+	if (path && strcmp(path, "-"))
+		return put_file(path, text, &err) ? cli_fail(&err) : EXIT_OK;
+	if (may_page && !cli->opt.no_pager && isatty(STDOUT_FILENO) && through_pager(text))
+		return EXIT_OK;
+	if (!fd_write_all(STDOUT_FILENO, buf_str(text), text->len, "standard output", &err))
+		return EXIT_OK;
+	return err.sys_errno == EPIPE ? EXIT_OK : cli_fail(&err);
+}
+
+static double seconds_now(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+void cli_progress(void *ctx, double fraction)
+{
+	struct cli *cli = ctx;
+	double now = seconds_now();
+	char line[64];
+
+	if (cli->opt.quiet || !isatty(STDERR_FILENO))
+		return;
+	if (cli->progress_from == 0)
+		cli->progress_from = cli->progress_last = now;
+	if (now - cli->progress_from < 0.5 || now - cli->progress_last < 0.1)
+		return;
+	cli->progress_last = now;
+	cli->progress_shown = true;
+	(void)snprintf(line, sizeof(line), "\rreading %3.0f %%", fraction * 100);
+	put_quietly(STDERR_FILENO, line, strlen(line));
+}
+
+void cli_progress_end(struct cli *cli)
+{
+	if (cli->progress_shown)
+		put_quietly(STDERR_FILENO, "\r             \r", 15);
+	cli->progress_shown = false;
+	cli->progress_from = 0;
+}
+
+const char *cli_cache_dir(struct cli *cli)
+{
+	const char *xdg = env_set("XDG_CACHE_HOME"), *home = env_set("HOME");
+
+	if (cli->opt.no_cache)
+		return NULL;
+	/* the XDG base directory specification: a relative path is to be ignored */
+	if (xdg && *xdg == '/')
+		return arena_printf(&cli->arena, "%s/cyclade", xdg);
+	if (home && *home == '/')
+		return arena_printf(&cli->arena, "%s/.cache/cyclade", home);
+	return NULL;
+}
