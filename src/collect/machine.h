@@ -35,16 +35,17 @@ struct machine_pmu {
 };
 
 struct machine {
-	const char *hostname, *release, *arch, *cpu_desc, *cpuid; /* cpuid as perf: "AuthenticAMD,25,1,1"
-								   */
+	const char *hostname, *release, *arch, *cpu_desc;
+	const char *cpuid;  /* as perf: "AuthenticAMD,25,1,1"; of Arm MIDR_EL1, "0x00000000410fd0c1" */
 	const char *vendor; /* "GenuineIntel", "AuthenticAMD", "ARM", or NULL */
-	uint32_t family, model, stepping;
-	uint32_t cpus_available, cpus_online;
+	uint32_t family, model, stepping; /* of Arm: architecture, part, variant * 16 + revision */
+	uint32_t cpus_available, cpus_online; /* as perf counts: highest present + 1, and online */
 	const uint32_t *online; /* CPU numbers */
 	uint64_t mem_total_kb;
 	const struct machine_cpu {
-		int32_t core, socket, die;
+		int32_t core, socket, die; /* -1: not known, as of a CPU that is off */
 	} *cpu; /* by CPU number, cpus_available of them */
+	/* each different list once ("0-3"); dies only where perf has them: on x86-64 and s390 */
 	const char **core_siblings, **thread_siblings, **die_siblings;
 	size_t n_core_siblings, n_thread_siblings, n_die_siblings;
 	const struct machine_cache *cache;
@@ -58,7 +59,7 @@ struct machine {
 	int kptr_restrict;	/* -1: not readable */
 	int nmi_watchdog;	/* -1: not readable */
 	uint64_t max_sample_rate, mlock_kb;
-	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN */
+	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace */
 };
 
 int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err) MUST_USE;

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/sysfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool path_of(char out[PATH_MAX], const char *root, const char *fmt, va_list ap)
+{
+	int at = snprintf(out, PATH_MAX, "%s/", root);
+	int len;
+
+	if (at < 0 || at >= PATH_MAX)
+		return false;
+	len = vsnprintf(out + at, PATH_MAX - (size_t)at, fmt, ap);
+	return len >= 0 && len < PATH_MAX - at;
+}
+
+static ssize_t read_head(char *out, size_t size, const char *path)
+{
+	struct stat st;
+	size_t len = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	out[0] = 0;
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		(void)close(fd);
+		errno = EINVAL;
+		return -1;
+	}
+	while (len < size - 1) {
+		ssize_t got = read(fd, out + len, size - 1 - len);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int saved = errno;
+
+			(void)close(fd);
+			out[0] = 0;
+			errno = saved;
+			return -1;
+		}
+		if (!got)
+			break;
+		len += (size_t)got;
+	}
+	(void)close(fd);
+	while (len && blank(out[len - 1]))
+		len--;
+	out[len] = 0;
+	return (ssize_t)strlen(out);
+}
+
+ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	bool fits;
+
+	out[0] = 0;
+	va_start(ap, fmt);
+	fits = path_of(path, root, fmt, ap);
+	va_end(ap);
+	if (!fits) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return read_head(out, size, path);
+}
+
+char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
+{
+	char path[PATH_MAX], small[4096];
+	char *big = NULL, *out = NULL;
+	ssize_t len;
+	va_list ap;
+	bool fits;
+
+	va_start(ap, fmt);
+	fits = path_of(path, root, fmt, ap);
+	va_end(ap);
+	if (!fits)
+		return NULL;
+	len = read_head(small, sizeof(small), path);
+	if (len > 0 && (size_t)len < sizeof(small) - 1)
+		return arena_strndup(a, small, (size_t)len);
+	if (len <= 0)
+		return NULL;
+	big = malloc(SYS_TEXT_MAX);
+	if (!big)
+		return NULL;
+	len = read_head(big, SYS_TEXT_MAX, path);
+	if (len > 0)
+		out = arena_strndup(a, big, (size_t)len);
+	free(big);
+	return out;
+}
+
+bool sys_number(int64_t *out, const char *root, const char *fmt, ...)
+{
+	char path[PATH_MAX], text[64];
+	ssize_t len;
+	va_list ap;
+	bool fits;
+
+	va_start(ap, fmt);
+	fits = path_of(path, root, fmt, ap);
+	va_end(ap);
+	if (!fits)
+		return false;
+	len = read_head(text, sizeof(text), path);
+	return len > 0 && text_number(out, text, (size_t)len);
+}
+
+bool sys_exists(const char *root, const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	bool fits;
+
+	va_start(ap, fmt);
+	fits = path_of(path, root, fmt, ap);
+	va_end(ap);
+	return fits && !access(path, F_OK);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *root,
+	       const char *fmt, ...)
+{
+	VEC(const char *) names = VEC_INIT;
+	char path[PATH_MAX];
+	struct dirent *d;
+	DIR *dir = NULL;
+	bool ok = false;
+	va_list ap;
+
+	*out = NULL;
+	*n = 0;
+	va_start(ap, fmt);
+	ok = path_of(path, root, fmt, ap);
+	va_end(ap);
+	if (!ok)
+		return false;
+	ok = false;
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while (names.n < SYS_NAMES_MAX && (d = readdir(dir))) {
+		const char *name;
+
+		if (d->d_name[0] == '.')
+			continue;
+		name = arena_strdup(a, d->d_name);
+		if (!name || vec_push(&names, name))
+			goto out;
+	}
+	vec_sort(&names, by_text);
+	*n = names.n;
+	if (names.n)
+		*out = arena_memdup(a, names.v, names.n * sizeof(*names.v));
+	if (names.n && !*out)
+		goto out;
+	ok = true;
+out:
+	if (!ok)
+		*n = 0;
+	vec_free(&names);
+	(void)closedir(dir);
+	return ok;
+}
+
+bool text_number(int64_t *out, const char *s, size_t len)
+{
+	bool minus = len && *s == '-';
+	uint64_t base = 10, v = 0;
+	size_t i = minus;
+
+	if (len > i + 2 && s[i] == '0' && (s[i + 1] == 'x' || s[i + 1] == 'X')) {
+		base = 16;
+		i += 2;
+	}
+	if (i == len)
+		return false;
+	for (; i < len; i++) {
+		char c = s[i];
+		uint64_t d;
+
+		if (c >= '0' && c <= '9')
+			d = (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			d = (uint64_t)(c - 'a') + 10;
+		else if (c >= 'A' && c <= 'F')
+			d = (uint64_t)(c - 'A') + 10;
+		else
+			return false;
+		if (d >= base || v > ((uint64_t)INT64_MAX - d) / base)
+			return false;
+		v = v * base + d;
+	}
+	*out = minus ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+/* One number of a list; -1 where none stands or it is too large for a CPU. */
+static int64_t list_number(const char **p, const char *end)
+{
+	const char *s = *p;
+	int64_t v = 0;
+
+	if (s == end || *s < '0' || *s > '9')
+		return -1;
+	for (; s < end && *s >= '0' && *s <= '9'; s++) {
+		v = v * 10 + (*s - '0');
+		if (v >= SYS_CPUS_MAX)
+			return -1;
+	}
+	*p = s;
+	return v;
+}
+
+int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out, size_t *n)
+{
+	uint64_t set[SYS_CPUS_MAX / 64];
+	const char *end = s + len;
+	uint32_t *list;
+	size_t count = 0;
+	int64_t work = 0; /* ranges that say the same again and again must not cost time */
+
+	*out = NULL;
+	*n = 0;
+	memset(set, 0, sizeof(set));
+	while (s < end) {
+		int64_t from = list_number(&s, end), to = from;
+
+		if (s < end && *s == '-') {
+			s++;
+			to = list_number(&s, end);
+		}
+		if (from < 0 || to < from)
+			return -1;
+		work += to - from;
+		if (work > 4 * (int64_t)SYS_CPUS_MAX)
+			return -1;
+		for (int64_t i = from; i <= to; i++)
+			set[i / 64] |= UINT64_C(1) << (i % 64);
+		if (s < end && *s != ',')
+			return -1;
+		if (s < end && ++s == end)
+			return -1;
+	}
+	for (size_t i = 0; i < SYS_CPUS_MAX / 64; i++)
+		count += (size_t)__builtin_popcountll(set[i]);
+	list = arena_alloc(a, (count + 1) * sizeof(*list));
+	if (!list)
+		return -1;
+	for (uint32_t i = 0; i < SYS_CPUS_MAX; i++)
+		if (set[i / 64] >> (i % 64) & 1)
+			list[(*n)++] = i;
+	*out = list;
+	return 0;
+}
+
+bool text_field(const char *text, size_t len, const char *key, char sep, const char **value,
+		size_t *value_len)
+{
+	const char *end = text + len;
+	size_t key_len = strlen(key);
+
+	while (text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		const char *eol = stop ? stop : end;
+		const char *colon = memchr(text, sep, (size_t)(eol - text));
+		const char *k = colon;
+
+		while (k && k > text && blank(k[-1]))
+			k--;
+		if (k && (size_t)(k - text) == key_len && !memcmp(text, key, key_len)) {
+			const char *v = colon + 1;
+
+			while (v < eol && blank(*v))
+				v++;
+			while (eol > v && blank(eol[-1]))
+				eol--;
+			*value = v;
+			*value_len = (size_t)(eol - v);
+			return true;
+		}
+		text = stop ? stop + 1 : end;
+	}
+	return false;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sysfs - the small text files of /sys and /proc, below a root that may be a captured tree.
+ *
+ * Private to collect. Everything read is bounded and comes from outside: only regular files are
+ * opened (a FIFO in a captured tree would hang us), a file is read up to a limit and no further,
+ * and a number list cannot name more than SYS_CPUS_MAX CPUs.
+ */
+#ifndef CYCLADE_COLLECT_SYSFS_H
+#define CYCLADE_COLLECT_SYSFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#define SYS_CPUS_MAX  65536u /* eight times the largest NR_CPUS that Linux builds with */
+#define SYS_NAMES_MAX 65536u /* entries of a directory */
+#define SYS_TEXT_MAX  65536u /* bytes of one small file */
+
+/* The first size - 1 bytes of a file, NUL-ended, white space at the end cut. The length, or -1
+ * where it cannot be read (errno says why). */
+ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...) PRINTF_(4, 5);
+/* The same as a new string; NULL where the file cannot be read, is empty or memory ran out. */
+char *sys_text(struct arena *a, const char *root, const char *fmt, ...) PRINTF_(3, 4) MUST_USE;
+/* A file that is one number (12, -1, 0x1f). False where it is anything else. */
+bool sys_number(int64_t *out, const char *root, const char *fmt, ...) PRINTF_(3, 4);
+bool sys_exists(const char *root, const char *fmt, ...) PRINTF_(2, 3);
+/* The names in a directory, sorted, those that begin with a dot left out. False where it cannot be
+ * read; *n is 0 then. */
+bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *root,
+	       const char *fmt, ...) PRINTF_(5, 6);
+
+/* A whole text that is one number, decimal or 0x hexadecimal, perhaps negative. */
+bool text_number(int64_t *out, const char *s, size_t len);
+/* "0-3,8" as ascending numbers below SYS_CPUS_MAX, doubles dropped. -1: not such a list (or no
+ * memory), nothing given. */
+int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out,
+		   size_t *n) MUST_USE;
+
+/* One line "key : value" after the other: the value of the first line whose key is `key`, cut of
+ * blanks, as a piece of the text. False where there is none. `sep` is ':' or another character. */
+bool text_field(const char *text, size_t len, const char *key, char sep, const char **value,
+		size_t *value_len);
+
+#endif
