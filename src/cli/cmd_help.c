@@ -1,11 +1,87 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * help - the manual's pages on a terminal: the Markdown of doc/ with its marks taken out.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/pages.h"
+
+static const struct page *find_page(const char *name)
+{
+	for (size_t i = 0; i < n_pages; i++)
+		if (!strcmp(pages[i].name, name))
+			return &pages[i];
+	return NULL;
+}
+
+/* A line without the marks for bold and code. */
+static void put_plain(struct buf *b, const char *line, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (line[i] == '`')
+			continue;
+		if (line[i] == '*' && i + 1 < len && line[i + 1] == '*') {
+			i++;
+			continue;
+		}
+		buf_putc(b, line[i]);
+	}
+}
+
+static void put_page(struct buf *b, const struct page *page, enum command cmd,
+		     const struct style *st)
+{
+	for (const char *line = page->text; *line;) {
+		size_t len = strcspn(line, "\n");
+
+		if (!strncmp(line, "# ", 2)) {
+			style_ink(b, st, INK_BOLD);
+			buf_put(b, line + 2, len - 2);
+			style_ink(b, st, INK_PLAIN);
+		} else if (len == 9 && !strncmp(line, "@OPTIONS@", 9)) {
+			help_options(b, cmd, 80);
+			b->len--; /* the last row's newline: the page has its own */
+		} else {
+			if (len && strncmp(line, "    ", 4))
+				buf_puts(b, "    ");
+			put_plain(b, line, len);
+		}
+		buf_putc(b, '\n');
+		line += len + (line[len] == '\n');
+	}
+}
 
 int cmd_help(struct cli *cli)
 {
+	struct style st = cli_style(cli, STDOUT_FILENO);
+	struct buf b = BUF_INIT;
+	const struct page *page;
+	enum command cmd = CMD_HELP;
 	struct err err = ERR_INIT;
+	char name[64];
+	int code;
 
-	(void)cli;
-	(void)err_set(&err, ERR_UNSUPPORTED, "help is not built yet");
-	return cli_fail(&err);
+	if (!cli->args.n)
+		return help_overview(stdout, EXIT_OK);
+	(void)snprintf(name, sizeof(name), "cyclade-%s", cli->args.v[0]);
+	page = find_page(name);
+	if (!page) {
+		const char *near = text_nearest(cli->args.v[0], command_names);
+
+		(void)err_set(&err, ERR_NOT_FOUND, "there is no page on '%.40s'", cli->args.v[0]);
+		if (near)
+			(void)err_hint(&err, "did you mean %s?", near);
+		return cli_fail(&err);
+	}
+	for (int i = 0; i < CMD_COUNT; i++)
+		if (!strcmp(command_names[i], cli->args.v[0]))
+			cmd = (enum command)i;
+	put_page(&b, page, cmd, &st);
+	code = cli_put(cli, &b, true);
+	buf_free(&b);
+	return code;
 }

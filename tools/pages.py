@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The manual's pages from doc/*.md.
+
+  pages.py embed PAGE... > pages.c               as strings, for `cyclade help`
+  pages.py man PAGE OPTIONS.DEF COMMANDS.DEF     as roff, with OPTIONS from the option table
+
+The Markdown used is small: "# HEADING", paragraphs, blocks indented by four blanks, **bold**, `code`, and
+"@OPTIONS@" where the option table goes."""
+import os
+import re
+import sys
+
+
+def c_string(text):
+    lines = []
+    for line in text.splitlines():
+        lines.append('\t"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"')
+    return "\n".join(lines)
+
+
+def embed(paths):
+    print("/* Made by tools/pages.py; do not edit. */")
+    print('#include "cli/pages.h"\n')
+    print("const struct page pages[] = {")
+    for path in paths:
+        name = os.path.basename(path).split(".")[0]
+        print('\t{ "%s",' % name)
+        print(c_string(open(path, encoding="utf-8").read()) + " },")
+    print("};")
+    print("const size_t n_pages = sizeof(pages) / sizeof(*pages);")
+
+
+def roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = re.sub(r"\*\*(.+?)\*\*", r"\\fB\1\\fR", text)
+    text = re.sub(r"`(.+?)`", r"\\fB\1\\fR", text)
+    return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def option_rows(path, command):
+    row = re.compile(r'^OPTION\("([^"]*)", "([^"]*)", (\'.\'|0), (\w+), \w+, "([^"]*)",\s+([^,"]*),\s+"(.*?)"\)$',
+                     re.M | re.S)
+    for group, name, letter, kind, arg, commands, text in row.findall(open(path, encoding="utf-8").read()):
+        if commands.strip() == "ALL" or command.upper() in commands.split(" | "):
+            yield name, letter.strip("'") if letter != "0" else "", kind, arg, text
+
+
+def man(page, options):
+    name = os.path.basename(page).split(".")[0]
+    command = name[len("cyclade-"):]
+    print('.TH %s 1 "" "cyclade" "User Commands"' % name.upper())
+    print(".nh\n.ad l")
+    block = False
+    for line in open(page, encoding="utf-8").read().splitlines():
+        if block and not line.startswith("    ") and line.strip():
+            print(".fi\n.RE")
+            block = False
+        if line.startswith("# "):
+            print(".SH " + line[2:])
+        elif line.strip() == "@OPTIONS@":
+            for long_name, letter, kind, arg, text in option_rows(options, command):
+                spelled = ("\\fB\\-%s\\fR, " % letter if letter else "") + "\\fB" + roff("--" + long_name) + "\\fR"
+                if kind == "MAYBE":
+                    spelled += "[=\\fI%s\\fR]" % roff(arg)
+                elif kind != "FLAG":
+                    spelled += " \\fI%s\\fR" % roff(arg)
+                print(".TP\n%s\n%s" % (spelled, roff(text)))
+        elif line.startswith("    "):
+            if not block:
+                print(".PP\n.RS 4\n.nf")
+                block = True
+            print(roff(line[4:]))
+        elif not line.strip():
+            print("" if block else ".PP")
+        else:
+            print(roff(line))
+    if block:
+        print(".fi\n.RE")
+
+
+if sys.argv[1] == "embed":
+    embed(sys.argv[2:])
+else:
+    man(sys.argv[2], sys.argv[3])
