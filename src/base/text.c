@@ -170,8 +170,8 @@ static size_t distance(const char *a, const char *b, size_t cap)
 
 const char *text_nearest(const char *s, const char *const *words)
 {
-	size_t best = strlen(s) / 3 + 1;
-	const char *nearest = NULL;
+	size_t len = strlen(s), best = len / 3 + 1;
+	const char *nearest = NULL, *prefix = NULL;
 
 	for (; *words; words++) {
 		size_t d = distance(s, *words, best + 1);
@@ -180,8 +180,11 @@ const char *text_nearest(const char *s, const char *const *words)
 			best = d;
 			nearest = *words;
 		}
+		if (!prefix && len >= 3 && strlen(*words) >= 3 &&
+		    !strncmp(s, *words, len < strlen(*words) ? len : strlen(*words)))
+			prefix = *words;
 	}
-	return nearest;
+	return nearest ? nearest : prefix;
 }
 
 void text_put_csv(struct buf *b, const char *s, char separator)

@@ -24,8 +24,8 @@ enum text_fit { TEXT_LEFT, TEXT_RIGHT };
 void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
 		  bool ascii);
 
-/* The word of `words` (NULL-ended) nearest to `s` within a third of its length, or NULL. For "did
- * you mean". */
+/* The word of `words` (NULL-ended) nearest to `s` within a third of its length, else one that
+ * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);
 
 /* RFC 4180: quotes where needed, quotes doubled. */

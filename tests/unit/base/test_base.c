@@ -260,6 +260,7 @@ static void nearest_word_is_found(void **state)
 	(void)state;
 	assert_string_equal(text_nearest("repotr", words), "report");
 	assert_string_equal(text_nearest("anotate", words), "annotate");
+	assert_string_equal(text_nearest("information", words), "info");
 	assert_null(text_nearest("zzzzzzzz", words));
 }
 

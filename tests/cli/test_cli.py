@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The frame around the commands: words, options, help, manual, completions, streams, exit codes."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import ROOT, Tap, run  # noqa: E402
+
+t = Tap()
+commands = re.findall(r"^COMMAND\(\w+, (\w+),", open(os.path.join(ROOT, "src/cli/commands.def")).read(), re.M)
+
+r = run()
+t.equal((r.returncode, r.stdout), (2, ""), "no command: usage on standard error, exit 2")
+t.ok("usage: cyclade" in r.stderr, "and it is a usage", r.stderr)
+r = run("--help")
+t.equal((r.returncode, r.stderr), (0, ""), "--help: standard output, exit 0")
+t.ok(len(r.stdout.splitlines()) <= 22, "the overview is a short screen", r.stdout)
+t.ok(max(map(len, r.stdout.splitlines())) <= 80, "the overview fits 80 columns", r.stdout)
+for c in commands:
+    t.ok(c in r.stdout, "the overview names %s" % c)
+r = run("--version")
+t.ok(re.match(r"cyclade \d+\.\d+\.\d+\nwith:", r.stdout), "--version says what is in", r.stdout)
+
+# [words, exit code, what standard error says]
+for words, code, text in [
+    (["repotr"], 2, "did you mean report?"),
+    (["xyzzy"], 2, "--help"),
+    (["report", "--callgraph"], 2, "did you mean --call-graph?"),
+    (["report", "--nosuchthing"], 2, "report --help"),
+    (["report", "-Z"], 2, "no option -Z"),
+    (["report", "--limit"], 2, "--limit needs N"),
+    (["report", "--limit", "many"], 2, "not a count"),
+    (["report", "--color", "pink"], 2, "not one of auto|always|never"),
+    (["report", "--children=yes"], 2, "takes no argument"),
+    (["record", "--frequency", "1"], 125, "did you mean --freq?"),
+    (["record", "--for", "5"], 125, "a time with a unit"),
+    (["record", "-g=magic", "--", "true"], 125, "fp|dwarf|lbr"),
+    (["run", "--for", "1e9s", "--", "true"], 125, "a time"),
+    (["completion"], 2, "bash, zsh or fish"),
+    (["completion", "tcsh"], 2, "bash, zsh or fish"),
+    (["help", "recrod"], 2, "did you mean record?"),
+    (["info", "/nonexistent/x.data"], 2, "/nonexistent/x.data"),
+    (["report", "/nonexistent/x.data"], 2, "/nonexistent/x.data"),
+]:
+    r = run(*words)
+    name = " ".join(words)
+    t.equal((r.returncode, r.stdout), (code, ""), "%s: exit %d, nothing on standard output" % (name, code))
+    t.ok(text in r.stderr and len(r.stderr.splitlines()) <= 3, "%s: says '%s' in three lines at most" % (name, text),
+         r.stderr)
+
+for c in commands:
+    r = run(c, "--help")
+    t.equal((r.returncode, r.stderr), (0, ""), "%s --help" % c)
+    t.ok(max(map(len, r.stdout.splitlines())) <= 80, "%s --help fits 80 columns" % c, r.stdout)
+    r = run("help", c)
+    t.ok(r.returncode == 0 and "SYNOPSIS" in r.stdout and "@OPTIONS@" not in r.stdout, "help %s is a page" % c, r.stderr)
+    t.ok("\x1b" not in r.stdout, "help %s: no escapes in a pipe" % c)
+r = run("help", "report", "--color", "always")
+t.ok("\x1b[1m" in r.stdout, "--color always colours a pipe", r.stdout[:80])
+r = run("help", "report", env=dict(os.environ, CLICOLOR_FORCE="1"))
+t.ok("\x1b[1m" in r.stdout, "CLICOLOR_FORCE colours a pipe", r.stdout[:80])
+
+r = run("help", "report", stdout=open("/dev/full", "w"), capture_output=False, stderr=subprocess.PIPE)
+t.ok(r.returncode == 2 and "No space left" in r.stderr, "a full disk is said", r.stderr)
+r = run("--help", stdout=open("/dev/full", "w"), capture_output=False, stderr=subprocess.PIPE)
+t.ok(r.returncode == 2 and "No space left" in r.stderr, "a full disk is said by --help too", r.stderr)
+
+for shell in ["bash", "zsh", "fish"]:
+    script = run("completion", shell).stdout
+    t.ok(all(c in script for c in commands), "the %s completion names every command" % shell)
+    if not shutil.which(shell):
+        t.skip("%s reads its completion" % shell, "no %s here" % shell)
+        continue
+    with tempfile.NamedTemporaryFile("w", suffix="." + shell) as f:
+        f.write(script)
+        f.flush()
+        check = subprocess.run([shell, "-n", f.name], capture_output=True, text=True)
+        t.equal((check.returncode, check.stderr), (0, ""), "%s reads its completion" % shell)
+        if shell == "bash":
+            asked = subprocess.run(["bash", "-c", "source %s; COMP_WORDS=(cyclade report --ch); COMP_CWORD=2; _cyclade; "
+                                    "echo ${COMPREPLY[*]}" % f.name], capture_output=True, text=True)
+            t.equal(asked.stdout.strip(), "--children", "bash completes an option")
+t.done()

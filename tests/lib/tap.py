@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tap - the little that whole-program tests share: numbering, skipping, running the program.
+
+    from tap import Tap, run, CYCLADE, SHARED
+    t = Tap()
+    t.ok(condition, "name", "what to show if not")
+    t.skip("name", "why")
+    t.done()
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CYCLADE = os.environ.get("CYCLADE", os.path.join(ROOT, "build", "src", "cli", "cyclade"))
+SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
+SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
+PERF = shutil.which("perf")
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.bad = 0
+
+    def ok(self, condition, name, detail=""):
+        self.count += 1
+        if not condition:
+            self.bad += 1
+            for line in str(detail).splitlines()[:30]:
+                print("# " + line)
+        print("%s %d - %s" % ("ok" if condition else "not ok", self.count, name.replace("#", "")), flush=True)
+        return bool(condition)
+
+    def equal(self, got, want, name):
+        return self.ok(got == want, name, "got  %r\nwant %r" % (got, want))
+
+    def skip(self, name, why):
+        self.count += 1
+        print("ok %d - %s # SKIP %s" % (self.count, name, why), flush=True)
+
+    def done(self):
+        print("1..%d%s" % (self.count, "" if self.count else " # SKIP nothing to do"))
+        sys.exit(1 if self.bad else 0)
+
+
+def run(*args, timeout=120, **kw):
+    """cyclade with these arguments: a CompletedProcess with text output."""
+    kw.setdefault("capture_output", True)
+    kw.setdefault("text", True)
+    kw.setdefault("errors", "replace")
+    kw.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([CYCLADE, *args], timeout=timeout, **kw)
