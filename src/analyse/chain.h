@@ -4,8 +4,8 @@
  * the number of samples.
  *
  * Node 0 is the root. A node stands for one frame below its parent's. In a tree made by samples the
- * outermost frame is nearest the root ("callees" reads downwards); chain_invert() makes the tree
- * whose first level is the innermost frame ("callers").
+ * outermost frame is nearest the root; a node's number is always greater than its parent's, so that
+ * a walk down the numbers meets children before parents and needs no recursion.
  */
 #ifndef CYCLADE_ANALYSE_CHAIN_H
 #define CYCLADE_ANALYSE_CHAIN_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/itab.h"
 #include "base/err.h"
 
 struct chain_node {
@@ -25,13 +26,16 @@ struct chain_node {
 struct chain_tree {
 	struct chain_node *node;
 	size_t n, cap;
-	uint32_t *slot; /* hash of (parent, frame) */
-	size_t nslot;
+	struct itab at; /* by (parent, frame) */
 };
 
-#define CHAIN_INIT { NULL, 0, 0, NULL, 0 }
+#define CHAIN_INIT                    \
+	{                             \
+		NULL, 0, 0, ITAB_INIT \
+	}
 
-/* The node for `frame` below `parent`, made if absent; UINT32_MAX when out of memory. */
+/* The node for `frame` below `parent`, made if absent; UINT32_MAX when out of memory. The root is
+ * there from the first call on. */
 uint32_t chain_add(struct chain_tree *t, uint32_t parent, uint64_t frame) MUST_USE;
 void chain_free(struct chain_tree *t);
 

@@ -1,2 +1,96 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "analyse/profile.h"
+#include "analyse/profile_int.h"
+
+#include <stdlib.h>
+
+static int build(struct profile *p, struct scan *sc, const struct pd *rec, struct err *err)
+{
+	if (scan_init(sc, rec, p->sp, &p->opts, err) || scan_run(sc, err) ||
+	    merge_tables(p, sc, err) || name_sites(p, err) || make_rows(p, sc, err))
+		return -1;
+	return p->opts.chains ? make_frames(p, sc, err) : 0;
+}
+
+/* What only the way to the rows needed. */
+static void drop_scratch(struct profile *p)
+{
+	hit_table_free(&p->hits);
+	site_table_free(&p->sites);
+	itab_free(&p->frame_at);
+	itab_free(&p->chains.tree.at);
+	free(p->place);
+	free(p->frame_ids);
+	p->place = NULL;
+	p->frame_ids = NULL;
+}
+
+int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
+		  const struct profile_opts *opts, struct err *err)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct scan sc = { 0 };
+	int ret;
+
+	*out = NULL;
+	if (!p)
+		return err_nomem(err);
+	p->opts = *opts;
+	p->sp = sp;
+	ret = build(p, &sc, rec, err);
+	scan_free(&sc);
+	drop_scratch(p);
+	if (ret)
+		profile_free(p);
+	else
+		*out = p;
+	return ret;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	for (size_t e = 0; e < p->n_events && p->chains.self; e++)
+		if (p->chains.self[e] != p->zeros)
+			free(p->chains.self[e]);
+	for (size_t e = 0; e < p->n_events && p->chains.total; e++)
+		if (p->chains.total[e] != p->zeros)
+			free(p->chains.total[e]);
+	drop_scratch(p);
+	chain_free(&p->chains.tree);
+	free(p->zeros);
+	free(p->frames);
+	free(p->rows);
+	free(p->tallies);
+	free(p->sums);
+	strtab_free(&p->strings);
+	arena_free(&p->arena);
+	free(p);
+}
+
+const struct profile_row *profile_rows(const struct profile *p, size_t *n)
+{
+	*n = p->n_rows;
+	return p->rows;
+}
+
+const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events)
+{
+	*n_events = p->n_events;
+	return p->sums;
+}
+
+const struct profile_chains *profile_chains(const struct profile *p)
+{
+	return p->opts.chains ? &p->chains : NULL;
+}
+
+const struct strtab *profile_strings(const struct profile *p)
+{
+	return &p->strings;
+}
+
+const struct profile_opts *profile_options(const struct profile *p)
+{
+	return &p->opts;
+}

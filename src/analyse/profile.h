@@ -7,8 +7,8 @@
  *	profile_free(p)
  *
  * The second pass reads the recording's chunks in parallel. Each sample is reduced to a handful of
- * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table per
- * worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
+ * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table
+ *per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
  * time and nothing is kept per sample.
  *
  * Invariants (asserted): every sample of a selected event lands in exactly one row; the rows of an
@@ -28,28 +28,29 @@
 #include "symbol/space.h"
 
 enum profile_key { /* what rows can be told apart by; a row of report/keys.def each */
-	KEY_COMM,
-	KEY_PID,
-	KEY_TID,
-	KEY_CPU,
-	KEY_DSO,
-	KEY_SYM,
-	KEY_SRCLINE,
-	KEY_INLINE, /* innermost inlined function at the address; the symbol where none */
-	KEY_EVENT,
-	KEY_CGROUP,
-	KEY_ADDR, /* the image address itself (annotate) */
-	KEY_COUNT,
+		   KEY_COMM,
+		   KEY_PID,
+		   KEY_TID,
+		   KEY_CPU,
+		   KEY_DSO,
+		   KEY_SYM,
+		   KEY_SRCLINE,
+		   KEY_INLINE, /* innermost inlined function at the address; the symbol where none
+				*/
+		   KEY_EVENT,
+		   KEY_CGROUP,
+		   KEY_ADDR, /* the image address itself (annotate) */
+		   KEY_COUNT,
 };
 
 struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
-	bool chains;	  /* build the prefix tree */
-	bool chain_lines; /* its frames are told apart by source line, not only by symbol */
-	bool chain_inline; /* inlined calls are frames of their own */
+	bool chains;	    /* build the prefix tree */
+	bool chain_lines;   /* its frames are told apart by source line, not only by symbol */
+	bool chain_inline;  /* inlined calls are frames of their own */
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
-	unsigned threads;  /* 0: all cores */
+	unsigned threads;   /* 0: all cores */
 	/* Selection: NULL or 0 is everything. */
 	const char *event; /* name or glob */
 	const char *comm;  /* exact */
@@ -67,16 +68,18 @@ struct tally {
 	double period_sq;
 };
 
-/* A key's value: an id in the profile's strings for names, the number itself for pid, tid and cpu.
- * Names that are not known have honest names: "[unknown]", or the address for a symbol ("0x1139").
- */
+/* A key's value: an id in the profile's strings for names; the number itself for pid, tid, cpu and
+ * addr, UINT64_MAX where it was not recorded. Names that are not known have honest names:
+ * "[unknown]" for a dso, the address for a symbol as perf prints it ("0x0000000000001139"), ":TID"
+ * for a thread. A source line is "FILE:LINE" with the file's full name, "??:0" where not known. */
 struct profile_row {
 	uint64_t key[KEY_COUNT]; /* in the order of opts.key */
 	struct tally *tally;	 /* by event index; one with KEY_EVENT */
 	struct tally all;	 /* sum over events (only meaningful when one event is selected) */
-	uint32_t image;	 /* where the row's samples lie if one image holds them all, else IMAGE_NONE */
+	uint32_t image; /* where the row's samples lie if one image holds them all, else IMAGE_NONE
+			 */
 	const struct symbol *symbol; /* likewise, or NULL */
-	uint8_t space;	 /* enum space_kind, likewise, else SPACE_UNKNOWN */
+	uint8_t space;		     /* enum space_kind, likewise, else SPACE_UNKNOWN */
 };
 
 /* A frame of a resolved chain. */
@@ -101,19 +104,22 @@ struct profile_chains {
 /* Per event: what came in and what became of it. selected + left_out = samples of the recording. */
 struct profile_sum {
 	struct tally selected;
-	struct tally left_out;	   /* by event, pid, comm or time selection */
-	struct tally no_map;	   /* of selected: ip in no mapping */
-	struct tally no_symbol;	   /* of selected: mapping known, no symbol */
-	uint64_t bad;		   /* records that could not be parsed as samples of any event */
+	struct tally left_out;	/* by event, pid, comm or time selection */
+	struct tally no_map;	/* of selected: ip in no mapping */
+	struct tally no_symbol; /* of selected: mapping known, no symbol */
+	uint64_t bad;		/* records that could not be parsed as samples of any event */
 };
 
 struct profile;
 
+/* `sp` and what `opts` points to must outlive the profile. A time selection is [from, to), in the
+ * recording's own clock; 0 leaves that end open. */
 int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 void profile_free(struct profile *p);
 
-const struct profile_row *profile_rows(const struct profile *p, size_t *n); /* unsorted */
+/* By their keys' values, so that the same recording gives the same order. */
+const struct profile_row *profile_rows(const struct profile *p, size_t *n);
 const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events);
 const struct profile_chains *profile_chains(const struct profile *p); /* NULL: not asked for */
 const struct strtab *profile_strings(const struct profile *p);

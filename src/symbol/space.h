@@ -92,6 +92,8 @@ int spaces_finish(struct spaces *sp, struct err *err) MUST_USE;
  */
 const struct process *spaces_process(const struct spaces *sp, uint32_t pid, uint64_t time);
 uint32_t process_pid(const struct process *p);
+/* The times [*from, *until) in which spaces_process() answers `p` for its pid. */
+void process_life(const struct process *p, uint64_t *from, uint64_t *until);
 uint32_t process_index(const struct process *p); /* dense, 0-based, unique per incarnation */
 size_t spaces_n_processes(const struct spaces *sp);
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * profile_int - what the parts of the profile share. The way of a sample:
+ *
+ *	profile_scan.c	  record -> who (thread), site (image and address), hit (site and the keys
+ *			  asked for), counted per worker
+ *	profile_walk.c	  record -> chain of sites -> node of the worker's prefix tree
+ *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
+ *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
+ *	profile_rows.c	  hits -> rows, sums per event
+ *	profile_frames.c  the workers' trees -> one tree of resolved frames
+ *
+ * Everything that is added up is added in integers, so that the result does not depend on which
+ * worker read which chunk.
+ */
+#ifndef CYCLADE_ANALYSE_PROFILE_INT_H
+#define CYCLADE_ANALYSE_PROFILE_INT_H
+
+#include "analyse/profile.h"
+#include "symbol/source.h"
+#include "symbol/unwind.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* A tally while it is being added to. */
+struct weight {
+	uint64_t samples, period;
+	uint128 period_sq;
+};
+
+static inline void weight_add(struct weight *w, uint64_t period)
+{
+	w->samples++;
+	w->period += period;
+	w->period_sq += (uint128)period * period;
+}
+
+static inline void weight_sum(struct weight *w, const struct weight *more)
+{
+	w->samples += more->samples;
+	w->period += more->period;
+	w->period_sq += more->period_sq;
+}
+
+void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
+
+/* A place in the code. */
+struct site {
+	uint64_t addr;	/* image address; the ip itself where nothing was mapped */
+	uint32_t image; /* IMAGE_NONE: nothing was mapped */
+	uint8_t kind;	/* enum space_kind */
+	bool caller;	/* a return address: its line and inlined calls are those just before it */
+};
+
+struct site_table {
+	struct site *v;
+	size_t n, cap;
+	struct itab at;
+};
+
+/* The index of a site, put in where new; ITAB_NONE when out of memory. */
+uint32_t site_add(struct site_table *t, const struct site *s) MUST_USE;
+void site_table_free(struct site_table *t);
+
+/* The thread's name as a number: an id in the spaces' strings, or COMM_TID | tid for ":TID". */
+#define COMM_TID (1ULL << 32)
+
+/* Samples that no key tells apart. What was not asked for is 0 in all of them. */
+struct hit {
+	uint64_t comm, cgroup;
+	uint32_t site, event, pid, tid, cpu;
+	struct weight w;
+};
+
+struct hit_table {
+	struct hit *v;
+	size_t n, cap;
+	struct itab at;
+};
+
+uint32_t hit_add(struct hit_table *t, const struct hit *key) MUST_USE; /* weight is left alone */
+void hit_table_free(struct hit_table *t);
+
+/* A thread as the last sample met it; good for times in [from, until). */
+struct who {
+	uint64_t from, until;
+	uint64_t comm;
+	const struct process *proc;
+	uint32_t pid, tid;
+	uint32_t proc_index; /* UINT32_MAX: no process known */
+	bool used;
+};
+
+/* What an event's samples have in common, prepared once. */
+struct scan_event {
+	struct pd_layout at;
+	uint64_t period; /* where the record has none */
+	uint64_t type;	 /* PERF_SAMPLE_* */
+	bool selected;
+	bool full;	  /* the sample must be parsed as a whole */
+	bool plain_chain; /* the chain stands at at.fixed_end */
+	bool lbr_chain;	  /* the branch stack is the chain of user space */
+	bool dwarf;	  /* registers and stack to unwind */
+};
+
+/* The sample at hand. */
+struct scan_sample {
+	const struct pd_record *r;
+	const struct pd_sample *full; /* NULL: not parsed as a whole */
+	struct who *who;
+	uint64_t ip, time, period;
+	uint32_t event, pid, tid, cpu;
+	uint8_t kind;
+};
+
+struct walk; /* profile_walk.c: a worker's chains */
+
+struct worker {
+	struct scan *scan;
+	struct site_table sites;
+	struct hit_table hits;
+	struct who *who;	 /* direct-mapped */
+	struct scan_seen *seen;	 /* direct-mapped */
+	struct weight *left_out; /* by event */
+	uint64_t *bad;		 /* by event */
+	struct walk *walk;	 /* NULL: no chains */
+};
+
+struct scan {
+	const struct pd *rec;
+	const struct spaces *sp;
+	const struct profile_opts *opts;
+	const struct pd_chunk *chunks;
+	size_t n_chunks;
+	struct scan_event *ev;
+	size_t n_events;
+	struct worker *worker;
+	unsigned n_workers;
+	bool has_time;
+	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
+	bool need_comm, caller_sites;
+};
+
+int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
+	      const struct profile_opts *opts, struct err *err) MUST_USE;
+int scan_run(struct scan *sc, struct err *err) MUST_USE;
+void scan_free(struct scan *sc);
+
+#define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */
+
+/* The site of an address in a thread; *from and *until are narrowed to where the answer holds. */
+uint32_t scan_site(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip, bool caller,
+		   uint64_t time, uint64_t *from, uint64_t *until) MUST_USE;
+
+struct walk *walk_new(struct worker *w, struct err *err) MUST_USE;
+void walk_free(struct walk *k);
+int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err) MUST_USE;
+
+/* What a worker's chains came to: leaves of its tree, by event. */
+struct walk_leaf {
+	uint32_t node, event;
+	struct weight w;
+};
+const struct chain_tree *walk_tree(const struct walk *k); /* frame: index into the worker's sites */
+const struct walk_leaf *walk_leaves(const struct walk *k, size_t *n);
+const uint64_t *walk_broken(const struct walk *k); /* [8] */
+
+/* A site with its names. */
+struct place {
+	const struct symbol *symbol;
+	struct source_line line;
+	struct source_inline *inl; /* outermost first */
+	uint32_t n_inl;
+	uint32_t name, dso, srcline, innermost; /* strings */
+	uint32_t frame_first, n_frames;		/* into profile.frame_ids; with chains */
+};
+
+struct profile {
+	struct profile_opts opts;
+	struct spaces *sp;
+	struct strtab strings;
+	struct site_table sites;
+	struct hit_table hits;
+	uint32_t **site_map; /* [worker][its site]: index into sites */
+	struct place *place; /* by site */
+	uint32_t *order;     /* sites by (image, address, ...) */
+	struct arena arena;
+	struct tally *tallies;
+	struct profile_row *rows;
+	size_t n_rows;
+	struct profile_sum *sums;
+	size_t n_events;
+	struct profile_chains chains;
+	struct profile_frame *frames;
+	size_t cap_frames;
+	struct itab frame_at;
+	uint32_t *frame_ids;
+	size_t n_frame_ids, cap_frame_ids;
+	struct tally *zeros; /* of events without samples */
+};
+
+/* Events times rows (or chain nodes): a recording of many events must not cost its square. */
+#define PROFILE_CELLS_MAX (1ULL << 28)
+int profile_too_big(struct err *err);
+
+int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
+int name_sites(struct profile *p, struct err *err) MUST_USE;
+uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
+/* Frame ids of every site, outermost first: while the inlined calls are at hand. */
+int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
+int make_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+int make_frames(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+
+#endif

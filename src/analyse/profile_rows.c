@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hits into rows: one per different value of the keys asked for.
+ */
+#include "analyse/profile_int.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+struct group { /* a row being summed */
+	uint64_t key[KEY_COUNT];
+	uint32_t image, site;
+	const struct symbol *symbol;
+	uint8_t kind;
+};
+
+struct grouping {
+	struct profile *p;
+	const struct scan *sc;
+	struct group *v;
+	size_t n, cap;
+	struct itab at;
+	struct weight *w; /* [group][event] */
+	size_t cap_w;
+	size_t per_group;   /* weights of a group: 1 with KEY_EVENT, else one per event */
+	struct u64map comm; /* comm of a hit -> string + 1 */
+	struct weight *no_map, *no_symbol, *selected;
+};
+
+void weight_to_tally(struct tally *t, const struct weight *w)
+{
+	t->samples += w->samples;
+	t->period += w->period;
+	t->period_sq += (double)w->period_sq;
+}
+
+int profile_too_big(struct err *err)
+{
+	(void)err_set(err, ERR_LIMIT, "too many events times places to hold in memory");
+	return err_hint(err, "select one event with -e, or fewer sort keys");
+}
+
+static uint32_t comm_string(struct grouping *g, uint64_t comm)
+{
+	uint64_t *at = u64map_at(&g->comm, comm, NULL);
+	char buf[16];
+
+	if (!at)
+		return STR_NONE;
+	if (!*at) {
+		const char *name = buf;
+		uint32_t id;
+
+		if (comm & COMM_TID)
+			(void)snprintf(buf, sizeof(buf), ":%" PRId32, (int32_t)(uint32_t)comm);
+		else
+			name = strtab_get(spaces_strings(g->p->sp), (uint32_t)comm);
+		id = strtab_adds(&g->p->strings, name);
+		if (id == STR_NONE)
+			return STR_NONE;
+		*at = (uint64_t)id + 1;
+	}
+	return (uint32_t)(*at - 1);
+}
+
+static uint32_t cgroup_string(struct grouping *g, uint64_t id)
+{
+	const char *path = spaces_cgroup_path(g->p->sp, id);
+	char buf[32];
+
+	if (!path) {
+		if (!id)
+			return strtab_adds(&g->p->strings, "[unknown]");
+		(void)snprintf(buf, sizeof(buf), "cgroup %" PRIu64, id);
+		path = buf;
+	}
+	return strtab_adds(&g->p->strings, path);
+}
+
+static uint64_t number(uint32_t v)
+{
+	return v == UINT32_MAX ? UINT64_MAX : v;
+}
+
+/* The value of a key. STR_NONE for a string that there was no memory for. */
+static uint64_t key_value(struct grouping *g, enum profile_key key, const struct hit *h)
+{
+	const struct place *pl = &g->p->place[h->site];
+	const struct pd_event *ev;
+	size_t n;
+
+	switch (key) {
+	case KEY_COMM:
+		return comm_string(g, h->comm);
+	case KEY_PID:
+		return number(h->pid);
+	case KEY_TID:
+		return number(h->tid);
+	case KEY_CPU:
+		return number(h->cpu);
+	case KEY_DSO:
+		return pl->dso;
+	case KEY_SYM:
+		return pl->name;
+	case KEY_SRCLINE:
+		return pl->srcline;
+	case KEY_INLINE:
+		return pl->innermost;
+	case KEY_EVENT:
+		ev = pd_events(g->sc->rec, &n);
+		return strtab_adds(&g->p->strings, ev[h->event].name);
+	case KEY_CGROUP:
+		return cgroup_string(g, h->cgroup);
+	case KEY_ADDR:
+		return g->p->sites.v[h->site].addr;
+	case KEY_COUNT:
+		break;
+	}
+	return 0;
+}
+
+static bool is_text(enum profile_key key)
+{
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
+}
+
+static struct group *new_group(struct grouping *g, const uint64_t *key, uint64_t hash,
+			       const struct hit *h)
+{
+	const struct profile *p = g->p;
+	struct group *o;
+
+	if (vec_reserve(g, g->n + 1) || itab_put(&g->at, hash, g->n))
+		return NULL;
+	if ((g->n + 1) * g->per_group > g->cap_w) {
+		size_t cap = (g->cap_w ? g->cap_w * 2 : 256) + g->per_group;
+		struct weight *w = realloc(g->w, cap * sizeof(*w));
+
+		if (!w)
+			return NULL;
+		memset(w + g->cap_w, 0, (cap - g->cap_w) * sizeof(*w));
+		g->w = w;
+		g->cap_w = cap;
+	}
+	o = &g->v[g->n++];
+	memcpy(o->key, key, sizeof(o->key));
+	o->site = h->site;
+	o->image = p->sites.v[h->site].image;
+	o->kind = p->sites.v[h->site].kind;
+	o->symbol = p->place[h->site].symbol;
+	return o;
+}
+
+static int add_hit(struct grouping *g, const struct hit *h, struct err *err)
+{
+	const struct profile_opts *opts = &g->p->opts;
+	const struct site *s = &g->p->sites.v[h->site];
+	uint64_t key[KEY_COUNT] = { 0 };
+	struct group *o = NULL;
+	uint64_t hash = 0;
+	uint32_t idx;
+
+	for (size_t i = 0; i < opts->n_keys; i++) {
+		key[i] = key_value(g, opts->key[i], h);
+		if (is_text(opts->key[i]) && key[i] == STR_NONE)
+			return err_nomem(err);
+		hash = hash_pair(hash, key[i]);
+	}
+	for (size_t i = itab_first(&g->at, hash); !o && itab_at(&g->at, &i, hash, &idx);)
+		if (!memcmp(g->v[idx].key, key, sizeof(key)))
+			o = &g->v[idx];
+	if (!o && (g->n + 1) * g->per_group > PROFILE_CELLS_MAX)
+		return profile_too_big(err);
+	if (!o)
+		o = new_group(g, key, hash, h);
+	if (!o)
+		return err_nomem(err);
+	if (o->image != s->image)
+		o->image = IMAGE_NONE;
+	if (o->kind != s->kind)
+		o->kind = SPACE_UNKNOWN;
+	if (o->symbol != g->p->place[h->site].symbol)
+		o->symbol = NULL;
+	idx = (uint32_t)(o - g->v);
+	weight_sum(&g->w[idx * g->per_group + (g->per_group > 1 ? h->event : 0)], &h->w);
+	weight_sum(&g->selected[h->event], &h->w);
+	if (s->image == IMAGE_NONE)
+		weight_sum(&g->no_map[h->event], &h->w);
+	else if (!g->p->place[h->site].symbol)
+		weight_sum(&g->no_symbol[h->event], &h->w);
+	return 0;
+}
+
+/* So that the same recording gives the same order, whichever worker saw a row first. */
+static int by_keys(const void *va, const void *vb, void *ctx)
+{
+	const struct profile_row *a = va, *b = vb;
+	const struct profile *p = ctx;
+
+	for (size_t i = 0; i < p->opts.n_keys; i++) {
+		if (a->key[i] == b->key[i])
+			continue;
+		if (is_text(p->opts.key[i]))
+			return strcmp(strtab_get(&p->strings, (uint32_t)a->key[i]),
+				      strtab_get(&p->strings, (uint32_t)b->key[i]));
+		return a->key[i] < b->key[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+static int finish_rows(struct grouping *g, struct err *err)
+{
+	struct profile *p = g->p;
+
+	p->rows = calloc(g->n + 1, sizeof(*p->rows));
+	p->tallies = calloc(g->n * g->per_group + 1, sizeof(*p->tallies));
+	if (!p->rows || !p->tallies)
+		return err_nomem(err);
+	for (size_t i = 0; i < g->n; i++) {
+		struct profile_row *row = &p->rows[i];
+		struct weight all = { 0, 0, 0 };
+
+		memcpy(row->key, g->v[i].key, sizeof(row->key));
+		row->tally = p->tallies + i * g->per_group;
+		for (size_t e = 0; e < g->per_group; e++) {
+			weight_to_tally(&row->tally[e], &g->w[i * g->per_group + e]);
+			weight_sum(&all, &g->w[i * g->per_group + e]);
+		}
+		weight_to_tally(&row->all, &all);
+		row->image = g->v[i].image;
+		row->symbol = g->v[i].image == IMAGE_NONE ? NULL : g->v[i].symbol;
+		row->space = g->v[i].kind;
+	}
+	p->n_rows = g->n;
+	qsort_r(p->rows, p->n_rows, sizeof(*p->rows), by_keys, p);
+	return 0;
+}
+
+static int finish_sums(struct grouping *g, struct err *err)
+{
+	struct profile *p = g->p;
+	uint64_t rows = 0, hits = 0;
+
+	p->n_events = g->sc->n_events;
+	p->sums = calloc(p->n_events + 1, sizeof(*p->sums));
+	if (!p->sums)
+		return err_nomem(err);
+	for (size_t e = 0; e < p->n_events; e++) {
+		struct profile_sum *s = &p->sums[e];
+		struct weight left = { 0, 0, 0 };
+
+		weight_to_tally(&s->selected, &g->selected[e]);
+		weight_to_tally(&s->no_map, &g->no_map[e]);
+		weight_to_tally(&s->no_symbol, &g->no_symbol[e]);
+		hits += s->selected.samples;
+		for (unsigned i = 0; i < g->sc->n_workers; i++) {
+			weight_sum(&left, &g->sc->worker[i].left_out[e]);
+			s->bad += g->sc->worker[i].bad[e];
+		}
+		weight_to_tally(&s->left_out, &left);
+	}
+	for (size_t i = 0; i < p->n_rows; i++)
+		rows += p->rows[i].all.samples;
+	assert(rows == hits);
+	return rows == hits ? 0
+			    : err_set(err, ERR_LIMIT,
+				      "rows hold %" PRIu64 " of %" PRIu64 " samples", rows, hits);
+}
+
+int make_rows(struct profile *p, const struct scan *sc, struct err *err)
+{
+	struct grouping g = { .p = p, .sc = sc, .comm = U64MAP_INIT, .per_group = sc->n_events };
+	size_t n = sc->n_events ? sc->n_events : 1;
+	int ret = -1;
+
+	for (size_t i = 0; i < p->opts.n_keys; i++)
+		if (p->opts.key[i] == KEY_EVENT)
+			g.per_group = 1;
+	if (!g.per_group)
+		g.per_group = 1;
+	g.no_map = calloc(n * 3, sizeof(*g.no_map));
+	if (!g.no_map) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	g.no_symbol = g.no_map + n;
+	g.selected = g.no_symbol + n;
+	for (size_t i = 0; i < p->hits.n; i++)
+		if (add_hit(&g, &p->hits.v[i], err))
+			goto out;
+	ret = finish_rows(&g, err);
+	if (!ret)
+		ret = finish_sums(&g, err);
+out:
+	free(g.v);
+	free(g.w);
+	free(g.no_map);
+	itab_free(&g.at);
+	u64map_free(&g.comm);
+	return ret;
+}
