@@ -1,2 +1,629 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/event.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/event_int.h"
+
+/* What the events of one word have in common. */
+struct parsed {
+	size_t from;	   /* first event of it in the list */
+	const char *start; /* in the text */
+	struct word head, terms, mods;
+	bool slashes;  /* terms stood between slashes, however few */
+	bool is_pmu;   /* head is a PMU (or many) */
+	bool expanded; /* one word became events of several PMUs: their names tell which */
+};
+
+int event_bad(struct event_parser *p, struct word w, const char *fmt, ...)
+{
+	char msg[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	return err_set(p->err, ERR_USAGE, "event '" WORD_FMT "' (column %zu): %s", WORD_ARG(w),
+		       (size_t)(w.s - p->text) + 1, msg);
+}
+
+int event_suggest(struct event_parser *p, struct word w, const char *const *words)
+{
+	const char *nearest = NULL;
+	char s[64];
+
+	if (w.len < sizeof(s) && words) {
+		memcpy(s, w.s, w.len);
+		s[w.len] = 0;
+		nearest = text_nearest(s, words);
+	}
+	if (nearest)
+		return err_hint(p->err, "did you mean %s?", nearest);
+	return err_hint(p->err, "`cyclade list events` shows what there is");
+}
+
+const char *const *event_words(struct event_parser *p)
+{
+	struct arena *a = p->pmus->arena;
+	size_t n = 0, max = 2 * n_event_symbols + 64 + p->pmus->n;
+	const char **words;
+	char name[64];
+
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		if (pmu_load(p->pmus, &p->pmus->v[i]))
+			return NULL;
+		max += p->pmus->v[i].n_aliases;
+	}
+	words = arena_alloc(a, (max + 1) * sizeof(*words));
+	if (!words)
+		return NULL;
+	for (size_t i = 0; i < n_event_symbols; i++) {
+		words[n++] = event_symbols[i].name;
+		if (event_symbols[i].other)
+			words[n++] = event_symbols[i].other;
+	}
+	for (uint64_t c = 0; c < 64; c++) /* 7 caches, 3 operations, 2 results */
+		if (event_cache_name((c & 7) | (c >> 3 & 3) << 8 | (c >> 5) << 16, name))
+			words[n++] = arena_strdup(a, name);
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		words[n++] = p->pmus->v[i].name;
+		for (size_t j = 0; j < p->pmus->v[i].n_aliases; j++)
+			words[n++] = p->pmus->v[i].alias[j].name;
+	}
+	return words;
+}
+
+struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, const char *pmu)
+{
+	struct event *ev;
+
+	if (p->list->ev.n >= EVENT_MAX) {
+		(void)err_set(p->err, ERR_LIMIT, "more than %u events", EVENT_MAX);
+		return NULL;
+	}
+	ev = vec_add(&p->list->ev);
+	if (!ev) {
+		(void)err_nomem(p->err);
+		return NULL;
+	}
+	memset(ev, 0, sizeof(*ev));
+	ev->attr.type = type;
+	ev->attr.config = config;
+	ev->attr.exclude_guest = 1;
+	ev->pmu = pmu;
+	ev->scale = 1;
+	ev->inherit = ev->time = -1;
+	ev->group = (int)p->list->ev.n - 1;
+	return ev;
+}
+
+static struct word upto(struct event_parser *p, const char *stops)
+{
+	const char *from = p->at;
+
+	while (p->at < p->end && *p->at && !strchr(stops, *p->at))
+		p->at++;
+	return word_of(from, p->at);
+}
+
+static void blanks(struct event_parser *p)
+{
+	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n'))
+		p->at++;
+}
+
+static bool at_char(const struct event_parser *p, char c)
+{
+	return p->at < p->end && *p->at == c;
+}
+
+/* ---- modifiers -------------------------------------------------------------------------- */
+
+#define MODIFIERS "ukhGHpPISDeW"
+
+static bool modifiers_known(struct word w)
+{
+	for (size_t i = 0; i < w.len; i++)
+		if (!w.s[i] || !strchr(MODIFIERS, w.s[i]))
+			return false;
+	return true;
+}
+
+static int modifiers_check(struct event_parser *p, struct word w)
+{
+	unsigned precise = 0;
+
+	for (size_t i = 0; i < w.len; i++) {
+		struct word one = { w.s + i, 1 };
+
+		if (w.s[i] == 'b')
+			return event_bad(p, one, "the modifier b is for counting with BPF");
+		if (!w.s[i] || !strchr(MODIFIERS, w.s[i])) {
+			(void)event_bad(p, one, "no such modifier, in ':" WORD_FMT "'",
+					WORD_ARG(w));
+			return err_hint(
+				p->err,
+				"modifiers are u k h (where), G H (guest, host), p pp ppp P "
+				"(precise), I, and of a group S, D, e, W");
+		}
+		if (w.s[i] == 'p')
+			precise++;
+		else if (memchr(w.s, w.s[i], i))
+			return event_bad(p, one, "the modifier %c stands twice", w.s[i]);
+		if (precise > 3)
+			return event_bad(p, w, "there is no precision above ppp");
+	}
+	return 0;
+}
+
+static uint32_t max_precise(struct event_parser *p, const struct event *ev)
+{
+	struct pmu *pmu = pmu_find(p->pmus, (struct word){ ev->pmu, strlen(ev->pmu) });
+
+	return pmu && !pmu_load(p->pmus, pmu) ? pmu->max_precise : 0;
+}
+
+/* A group's modifiers add to what its members have of their own: {a:k,b}:u gives a both. */
+static int modifiers_apply(struct event_parser *p, struct event *ev, struct word w, bool leads)
+{
+	struct perf_event_attr *at = &ev->attr;
+	bool some = at->exclude_user || at->exclude_kernel || at->exclude_hv;
+	uint32_t precise = at->precise_ip;
+	bool guest = false, host = false;
+
+	for (size_t i = 0; i < w.len; i++) {
+		char c = w.s[i];
+
+		if ((c == 'u' || c == 'k' || c == 'h') && !some) {
+			some = true;
+			at->exclude_user = at->exclude_kernel = at->exclude_hv = 1;
+		}
+		if (c == 'u')
+			at->exclude_user = 0;
+		else if (c == 'k')
+			at->exclude_kernel = 0;
+		else if (c == 'h')
+			at->exclude_hv = 0;
+		else if (c == 'G')
+			guest = true;
+		else if (c == 'H')
+			host = true;
+		else if (c == 'p')
+			precise++;
+		else if (c == 'P')
+			precise = max_precise(p, ev);
+		else if (c == 'I')
+			at->exclude_idle = 1;
+		else if (c == 'S')
+			ev->sample_read = true;
+		else if (c == 'W')
+			ev->weak = true;
+		else if (c == 'D' && leads)
+			at->pinned = 1;
+		else if (c == 'e' && leads)
+			at->exclusive = 1;
+	}
+	if (guest || host) {
+		at->exclude_guest = !guest;
+		at->exclude_host = !host;
+	}
+	if (precise > 3)
+		return event_bad(p, w, "with the group's, this is above ppp");
+	at->precise_ip = precise & 3;
+	return 0;
+}
+
+/* ---- one word --------------------------------------------------------------------------- */
+
+static int fill_pmu(struct event_parser *p, struct event *ev, struct pmu *pmu)
+{
+	if (pmu_load(p->pmus, pmu))
+		return err_nomem(p->err);
+	ev->pmu = pmu->name;
+	ev->cpus = pmu->cpus;
+	return 0;
+}
+
+/* A generic event: one, or on a hybrid machine one for each kind of core. */
+static int add_generic(struct event_parser *p, struct parsed *q, uint32_t type, uint64_t config)
+{
+	const char *core = "cpu";
+
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		struct pmu *pmu = &p->pmus->v[i];
+		struct event *ev;
+
+		if (!pmu->core)
+			continue;
+		core = pmu->name;
+		if (p->pmus->n_core < 2)
+			break;
+		if (type == PERF_TYPE_RAW)
+			ev = event_add(p, pmu->type, config, NULL);
+		else
+			ev = event_add(p, type, config | (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT,
+				       NULL);
+		if (!ev || fill_pmu(p, ev, pmu))
+			return -1;
+		q->expanded = true;
+	}
+	if (q->expanded)
+		return 0;
+	return event_add(p, type, config, core) ? 0 : -1;
+}
+
+/* 1: not a generic name. */
+static int add_named(struct event_parser *p, struct parsed *q)
+{
+	const struct event_symbol *sym = event_symbol_find(q->head);
+	uint64_t config;
+	bool known;
+
+	if (sym && sym->kind == SYMBOL_TOOL) {
+		(void)event_bad(p, q->head, "this is perf's own clock, which nobody can sample");
+		return err_hint(p->err, "cpu-clock and task-clock sample time");
+	}
+	if (sym && sym->kind == SYMBOL_SOFTWARE)
+		return event_add(p, PERF_TYPE_SOFTWARE, sym->config, "software") ? 0 : -1;
+	if (sym)
+		return add_generic(p, q, PERF_TYPE_HARDWARE, sym->config);
+	if (event_cache_find(q->head, &config, &known))
+		return add_generic(p, q, PERF_TYPE_HW_CACHE, config);
+	if (event_raw_code(q->head, &config))
+		return add_generic(p, q, PERF_TYPE_RAW, config);
+	return 1;
+}
+
+/* Bare names of sysfs: slots, mem-loads, tsc. 1: no PMU has it. */
+static int add_alias(struct event_parser *p, struct parsed *q)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		struct pmu *pmu = &p->pmus->v[i];
+		struct event *ev;
+
+		if (pmu_load(p->pmus, pmu))
+			return err_nomem(p->err);
+		if (!pmu_alias_find(pmu, q->head))
+			continue;
+		ev = event_add(p, pmu->type, 0, NULL);
+		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->head))
+			return -1;
+		q->expanded = found++;
+	}
+	return !found;
+}
+
+static int unknown_name(struct event_parser *p, struct word head)
+{
+	uint64_t config;
+	bool cache;
+
+	(void)event_cache_find(head, &config, &cache);
+	(void)event_bad(p, head, cache ? "no such event of this cache" : "no event of this name");
+	return event_suggest(p, head, event_words(p));
+}
+
+static int unknown_pmu(struct event_parser *p, struct word head)
+{
+	const char **words = arena_alloc(p->pmus->arena, (p->pmus->n + 1) * sizeof(*words));
+	const char *core = NULL;
+
+	(void)event_bad(p, head, "this machine has no PMU of this name");
+	for (size_t i = 0; words && i < p->pmus->n; i++) {
+		words[i] = p->pmus->v[i].name;
+		if (p->pmus->v[i].core)
+			core = words[i];
+	}
+	if (word_is(head, "cpu") && core)
+		return err_hint(p->err, "its cores have PMUs of their own: %s/.../", core);
+	return event_suggest(p, head, words);
+}
+
+/* "pmu/terms/" for each PMU that the word means. */
+static int add_pmus(struct event_parser *p, struct parsed *q)
+{
+	struct pmu *exact = pmu_find(p->pmus, q->head);
+	size_t found = 0;
+
+	q->is_pmu = true;
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		struct pmu *pmu = &p->pmus->v[i];
+		struct event *ev;
+
+		if (exact ? pmu != exact : !pmu_matches(pmu, q->head))
+			continue;
+		ev = event_add(p, pmu->type, 0, NULL);
+		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->terms))
+			return -1;
+		found++;
+	}
+	q->expanded = found && !exact;
+	return found ? 0 : unknown_pmu(p, q->head);
+}
+
+/* The terms between slashes, behind p->at. */
+static int take_terms(struct event_parser *p, struct parsed *q)
+{
+	const char *from = ++p->at;
+	bool quoted = false;
+
+	while (p->at < p->end && *p->at && (quoted || *p->at != '/')) {
+		if (*p->at == '\'')
+			quoted = !quoted;
+		p->at++;
+	}
+	if (!at_char(p, '/')) {
+		(void)event_bad(p, word_of(q->start, p->at), "the closing slash is missing");
+		return err_hint(p->err, WORD_FMT "/.../", WORD_ARG(q->head));
+	}
+	q->terms = word_of(from, p->at++);
+	q->slashes = true;
+	return 0;
+}
+
+static int terms_of_all(struct event_parser *p, const struct parsed *q)
+{
+	for (size_t i = q->from; i < p->list->ev.n; i++)
+		if (event_terms(p, &p->list->ev.v[i], NULL, q->terms))
+			return -1;
+	return 0;
+}
+
+static int add_slashes(struct event_parser *p, struct parsed *q)
+{
+	int rc;
+
+	if (take_terms(p, q))
+		return -1;
+	if (pmu_find(p->pmus, q->head))
+		return add_pmus(p, q);
+	rc = add_named(p, q);
+	if (rc)
+		return rc < 0 ? -1 : add_pmus(p, q);
+	return terms_of_all(p, q);
+}
+
+/* A name of two parts, in front of the second: SYSTEM:NAME, or TYPE:CONFIG in numbers. 1: neither.
+ */
+static int add_colon(struct event_parser *p, struct parsed *q)
+{
+	const char *colon = p->at++;
+	struct word name = upto(p, ":,{}/");
+	uint64_t type, config;
+
+	if (word_number(q->head, &type) && word_number(name, &config)) {
+		const char *pmu = "raw";
+
+		if (type > UINT32_MAX)
+			return event_bad(p, q->head, "a type is a number of 32 bits");
+		for (size_t i = 0; i < p->pmus->n; i++)
+			if (p->pmus->v[i].type == type)
+				pmu = p->pmus->v[i].name;
+		return event_add(p, (uint32_t)type, config, pmu) ? 0 : -1;
+	}
+	if (modifiers_known(name) && !word_has_glob(q->head) &&
+	    !event_is_trace_system(p, q->head)) {
+		p->at = colon;
+		return 1;
+	}
+	if (event_tracepoint(p, word_of(q->start, p->at), q->head, name))
+		return -1;
+	if (!at_char(p, '/'))
+		return 0;
+	return take_terms(p, q) ? -1 : terms_of_all(p, q);
+}
+
+static int add_plain(struct event_parser *p, struct parsed *q)
+{
+	int rc = add_named(p, q);
+
+	if (rc > 0)
+		rc = add_alias(p, q);
+	if (rc > 0 && at_char(p, ':'))
+		rc = add_colon(p, q);
+	return rc > 0 ? unknown_name(p, q->head) : rc;
+}
+
+static const struct prefix {
+	const char *text;
+	bool breakpoint, kernel, at_return;
+} prefixes[] = {
+	{ "mem:", true, false, false },	      { "uprobe:", false, false, false },
+	{ "uretprobe:", false, false, true }, { "kprobe:", false, true, false },
+	{ "kretprobe:", false, true, true },
+};
+
+static const struct prefix *prefix_at(const struct event_parser *p)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t len = strlen(prefixes[i].text);
+
+		if ((size_t)(p->end - p->at) >= len && !memcmp(p->at, prefixes[i].text, len))
+			return &prefixes[i];
+	}
+	return NULL;
+}
+
+/* An event's name, unless its terms gave one: what was typed, or what it became on each PMU. */
+static int give_names(struct event_parser *p, const struct parsed *q)
+{
+	struct word typed = word_of(q->start, p->at);
+
+	for (size_t i = q->from; i < p->list->ev.n; i++) {
+		struct event *ev = &p->list->ev.v[i];
+		struct arena *a = &p->list->arena;
+
+		if (ev->name)
+			continue;
+		if (q->expanded && q->is_pmu)
+			ev->name = arena_printf(a, "%s/%.*s/%.*s", ev->pmu, (int)q->terms.len,
+						q->terms.s, (int)q->mods.len, q->mods.s);
+		else if (q->expanded)
+			ev->name = arena_printf(a, "%s/%.*s%s%.*s/%.*s", ev->pmu, (int)q->head.len,
+						q->head.s, q->terms.len ? "," : "",
+						(int)q->terms.len, q->terms.len ? q->terms.s : "",
+						(int)q->mods.len, q->mods.s);
+		else
+			ev->name = arena_strndup(a, typed.s, typed.len);
+		if (!ev->name)
+			return err_nomem(p->err);
+	}
+	return 0;
+}
+
+static int take_modifiers(struct event_parser *p, struct parsed *q)
+{
+	bool colon = at_char(p, ':');
+
+	q->mods = word_of(p->at, p->at);
+	if (!colon && !q->slashes)
+		return 0;
+	p->at += colon;
+	q->mods = upto(p, ":/,{} \t\n");
+	if (colon && !q->mods.len)
+		return event_bad(p, word_of(q->start, p->at), "modifiers are missing behind ':'");
+	return modifiers_check(p, q->mods);
+}
+
+static int parse_event(struct event_parser *p)
+{
+	struct parsed q = { .from = p->list->ev.n, .start = p->at };
+	const struct prefix *prefix = prefix_at(p);
+	int rc;
+
+	if (prefix) {
+		p->at += strlen(prefix->text);
+		rc = prefix->breakpoint
+			     ? event_breakpoint(p)
+			     : event_probe(p, q.start, prefix->kernel, prefix->at_return);
+	} else {
+		q.head = upto(p, ":/,{} \t\n");
+		if (!q.head.len)
+			return event_bad(p, word_of(p->at, p->at < p->end ? p->at + 1 : p->at),
+					 "an event's name is missing here");
+		rc = at_char(p, '/') ? add_slashes(p, &q) : add_plain(p, &q);
+	}
+	if (rc || take_modifiers(p, &q))
+		return -1;
+	for (size_t i = q.from; i < p->list->ev.n; i++)
+		if (modifiers_apply(p, &p->list->ev.v[i], q.mods, true))
+			return -1;
+	return give_names(p, &q);
+}
+
+/* ---- groups and lists ------------------------------------------------------------------- */
+
+static bool is_software(const struct event *ev)
+{
+	return ev->attr.type == PERF_TYPE_SOFTWARE || ev->attr.type == PERF_TYPE_TRACEPOINT ||
+	       ev->attr.type == PERF_TYPE_BREAKPOINT;
+}
+
+/* One PMU counts a group. Where words became events of several PMUs, each PMU gets a group of its
+ * own; what the kernel counts itself goes with the first. */
+static void set_leaders(struct event_list *list, size_t from)
+{
+	const char *first = NULL; /* the PMU of the first group */
+
+	for (size_t i = from; i < list->ev.n; i++) {
+		struct event *ev = &list->ev.v[i];
+
+		ev->group = (int)from;
+		if (is_software(ev))
+			continue;
+		if (!first)
+			first = ev->pmu;
+		if (!strcmp(first, ev->pmu))
+			continue;
+		for (size_t j = from; j <= i; j++)
+			if (!is_software(&list->ev.v[j]) && !strcmp(list->ev.v[j].pmu, ev->pmu)) {
+				ev->group = (int)j;
+				break;
+			}
+	}
+}
+
+static int parse_group(struct event_parser *p)
+{
+	struct parsed q = { .from = p->list->ev.n, .start = p->at };
+
+	p->at++;
+	for (;;) {
+		blanks(p);
+		if (at_char(p, '{'))
+			return event_bad(p, word_of(p->at, p->at + 1),
+					 "a group cannot hold a group");
+		if (parse_event(p))
+			return -1;
+		blanks(p);
+		if (at_char(p, '}'))
+			break;
+		if (!at_char(p, ','))
+			return event_bad(p, word_of(q.start, p->at),
+					 "the group's closing brace is missing");
+		p->at++;
+	}
+	p->at++;
+	if (take_modifiers(p, &q))
+		return -1;
+	set_leaders(p->list, q.from);
+	for (size_t i = q.from; i < p->list->ev.n; i++) {
+		struct event *ev = &p->list->ev.v[i];
+
+		if (modifiers_apply(p, ev, q.mods, ev->group == (int)i))
+			return -1;
+		if (ev->group == (int)i)
+			continue;
+		ev->attr.pinned = 0;
+		ev->attr.exclusive = 0;
+	}
+	return 0;
+}
+
+int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const char *text,
+		     size_t len, struct err *err)
+{
+	struct event_parser p = { list, pmus, text, text, text + len, err };
+	size_t before = list->ev.n;
+
+	if (len > EVENT_TEXT_MAX)
+		return err_set(err, ERR_LIMIT, "a list of events is at most %u bytes long",
+			       EVENT_TEXT_MAX);
+	for (;;) {
+		blanks(&p);
+		if (at_char(&p, '{') ? parse_group(&p) : parse_event(&p))
+			goto fail;
+		blanks(&p);
+		if (p.at == p.end)
+			return 0;
+		if (*p.at != ',') {
+			(void)event_bad(&p, word_of(p.at, p.at + 1),
+					"a comma or the end should be here");
+			goto fail;
+		}
+		p.at++;
+	}
+fail:
+	list->ev.n = before;
+	return -1;
+}
+
+int event_parse(struct event_list *list, const char *root, const char *text, struct err *err)
+{
+	struct pmu_set pmus;
+
+	if (pmu_set_read(&pmus, &list->arena, root))
+		return err_nomem(err);
+	return event_parse_text(list, &pmus, text, strlen(text), err);
+}
+
+void event_list_free(struct event_list *list)
+{
+	vec_free(&list->ev);
+	arena_free(&list->arena);
+}

@@ -3,14 +3,15 @@
  * event - from what a person types after -e to what perf_event_open takes.
  *
  * Understood, as perf does: generic hardware names (cycles, instructions, cache-misses, ...), cache
- * events (L1-dcache-load-misses), software names (cpu-clock, task-clock, page-faults, ...), raw codes
- * (rNNN), PMU terms (cpu/event=0x3c,umask=0,name=x,period=1000,freq=../ by sysfs formats and event
- * aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]), uprobes and
- * kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp :ppp :P :I :D :S),
- * groups ({a,b}:S), several by comma or by repeated -e.
+ * events (L1-dcache-load-misses), software names (cpu-clock, task-clock, page-faults, ...), raw
+ * codes (rNNN), PMU terms (cpu/event=0x3c,umask=0,name=x,period=1000,freq=../ by sysfs formats and
+ * event aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]),
+ * uprobes and kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp
+ * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e.
  *
- * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at root/sys/kernel/tracing
- * or root/sys/kernel/debug/tracing), so that another machine's tree can stand in.
+ * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at
+ * root/sys/kernel/tracing or root/sys/kernel/debug/tracing), so that another machine's tree can
+ * stand in.
  */
 #ifndef CYCLADE_COLLECT_EVENT_H
 #define CYCLADE_COLLECT_EVENT_H
@@ -25,16 +26,26 @@
 #include "base/vec.h"
 
 struct event {
-	struct perf_event_attr attr; /* type, config*, exclude_*, precise_ip, sample_period/freq only if
-				      * the event's own terms gave them; read_format and the rest 0 */
-	char *name;	/* as it is shown and stored: what was typed, modifiers included */
-	const char *pmu; /* "cpu", "software", "tracepoint", ... */
+	/* type, config*, exclude_*, precise_ip, pinned, exclusive; and where the event's own terms
+	 * ask for it sample_period or sample_freq, sample_max_stack, branch_sample_type,
+	 * aux_output, aux_sample_size, write_backward. read_format and the rest 0. exclude_guest is
+	 * set unless :G. Tracepoints, breakpoints and probes give no period of their own: sample
+	 * each (period 1). */
+	struct perf_event_attr attr;
+	uint64_t config3, config4; /* attr bytes 128 to 143, where newer kernels have them */
+	char *name;	  /* as it is shown and stored: what was typed, modifiers included */
+	const char *pmu;  /* "cpu", "software", "tracepoint", ... */
 	const char *cpus; /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
-	int group;	  /* index of the group's leader; its own index where it leads or is alone */
+	int group; /* index of the group's leader; its own index where it leads or is alone */
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
 	const char *unit; /* sysfs .unit, or NULL */
 	double scale;	  /* sysfs .scale, 1 where absent */
+	bool weak;	  /* :W on its group: may be broken up where it does not fit */
+	/* what the event's own terms ask for, over the options of the command */
+	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
+	uint32_t stack_size;	/* stack-size=, or 0 */
+	int8_t inherit, time;	/* inherit, no-inherit, time=0|1; -1: not said */
 };
 
 struct event_list {
@@ -42,21 +53,29 @@ struct event_list {
 	VEC(struct event) ev;
 };
 
-#define EVENT_LIST_INIT { ARENA_INIT, VEC_INIT }
+#define EVENT_LIST_INIT              \
+	{                            \
+		ARENA_INIT, VEC_INIT \
+	}
 
-/* Appends the events of `text`. Errors name the word and its place, with the nearest known name. */
+/* Appends the events of `text`; on failure the list is as before. Errors name the word and its
+ * place, with the nearest known name. Paths of probes lie in the list's arena: the list must live
+ * until the events are open. A tracepoint asked of the real machine ("" root) mounts tracefs, where
+ * that is not mounted and we may. */
 int event_parse(struct event_list *list, const char *root, const char *text,
 		struct err *err) MUST_USE;
-/* What to sample when nobody says: cycles where a PMU counts them (as seen by opening one), else
- * cpu-clock; *why tells what was looked at and found ("" with cycles). */
+/* What to sample when nobody says: cycles, as precise as the PMU can, where a PMU counts them (as
+ * seen by opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what
+ * was looked at and found ("" with cycles). */
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);
 
 /* For `list events`: every name this machine knows, by kind. */
 struct event_name {
-	const char *name, *kind; /* "hardware", "cache", "software", "pmu", "tracepoint", "raw", ... */
-	const char *text;	 /* one line on what it counts, or "" */
+	const char *name,
+		*kind;	  /* "hardware", "cache", "software", "pmu", "tracepoint", "raw", ... */
+	const char *text; /* one line on what it counts, or "" */
 };
 int event_names(struct arena *a, const char *root, struct event_name **out, size_t *n,
 		struct err *err) MUST_USE;

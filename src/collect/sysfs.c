@@ -19,7 +19,8 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool path_of(char out[PATH_MAX], const char *root, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static bool path_of(char out[PATH_MAX], const char *root,
+							  const char *fmt, va_list ap)
 {
 	int at = snprintf(out, PATH_MAX, "%s/", root);
 	int len;

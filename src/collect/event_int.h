@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * event_int - the pieces of the event grammar.
+ *
+ *	event.c		lists, groups, modifiers: which kind of word stands where
+ *	event_names.c	generic and cache names
+ *	event_pmu.c	PMUs of sysfs: formats, aliases
+ *	event_term.c	what stands between the slashes
+ *	event_trace.c	tracepoints
+ *	event_probe.c	breakpoints, uprobes, kprobes
+ *	event_elf.c	where in a file a function's code lies
+ *	event_list.c	every name of this machine; the default event
+ *
+ * Words are pieces of the user's text (pointer and length), so that an error can tell the place.
+ */
+#ifndef CYCLADE_COLLECT_EVENT_INT_H
+#define CYCLADE_COLLECT_EVENT_INT_H
+
+#include "collect/event.h"
+
+#define EVENT_TEXT_MAX 65536u /* bytes of one -e */
+#define EVENT_MAX      16384u /* events of a list: `*:*` is about 2,500 */
+
+struct word {
+	const char *s;
+	size_t len;
+};
+
+#define WORD_FMT    "%.*s"
+#define WORD_ARG(w) ((w).len > 80 ? 80 : (int)(w).len), (w).s
+
+static inline struct word word_of(const char *from, const char *to)
+{
+	return (struct word){ from, (size_t)(to - from) };
+}
+
+bool word_is(struct word w, const char *s);
+bool word_number(struct word w, uint64_t *out); /* 12, 0x1f */
+bool word_has_glob(struct word w);
+
+/* ---- names (event_names.c) -------------------------------------------------------------- */
+
+enum symbol_kind { SYMBOL_HARDWARE, SYMBOL_SOFTWARE, SYMBOL_TOOL };
+
+struct event_symbol {
+	enum symbol_kind kind;
+	const char *name, *other;
+	uint64_t config;
+	const char *text;
+};
+
+extern const struct event_symbol event_symbols[];
+extern const size_t n_event_symbols;
+
+const struct event_symbol *event_symbol_find(struct word w);
+/* *known: the word begins with a cache's name, so that a failure is about what follows. */
+bool event_cache_find(struct word w, uint64_t *config, bool *known);
+/* The cache event of this number by its first spellings; false where there is no such event. */
+bool event_cache_name(uint64_t config, char out[64]);
+
+/* ---- PMUs (event_pmu.c) ----------------------------------------------------------------- */
+
+struct pmu_format {
+	const char *name;
+	unsigned place; /* 0: config, 1: config1, ... */
+	uint64_t mask;
+};
+
+struct pmu_alias {
+	const char *name, *text, *unit;
+	double scale;
+};
+
+struct pmu {
+	const char *name;
+	uint32_t type;
+	const char *cpus;
+	bool core;   /* counts the generic events of the CPUs */
+	bool loaded; /* formats and aliases are read */
+	uint32_t max_precise;
+	struct pmu_format *format;
+	size_t n_formats;
+	struct pmu_alias *alias;
+	size_t n_aliases;
+};
+
+/* The PMUs of a root. A test may hand one filled in, with `loaded` set everywhere. */
+struct pmu_set {
+	struct arena *arena;
+	const char *root;
+	struct pmu *v;
+	size_t n, n_core;
+};
+
+#define PMU_PLACES 5u
+
+int pmu_set_read(struct pmu_set *set, struct arena *a, const char *root) MUST_USE;
+struct pmu *pmu_find(const struct pmu_set *set, struct word name);
+/* True where `word` means this PMU: its name, its name without "uncore_", without a number at its
+ * end, or a glob of any of them. */
+bool pmu_matches(const struct pmu *pmu, struct word w);
+int pmu_load(const struct pmu_set *set, struct pmu *pmu) MUST_USE;
+const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name);
+const struct pmu_alias *pmu_alias_find(const struct pmu *pmu, struct word name);
+/* "config1:0-7,32-35"; false where the text is no such thing. */
+bool pmu_format_parse(struct pmu_format *out, const char *text, size_t len);
+uint64_t pmu_format_max(const struct pmu_format *f);
+/* Puts the value's bits where the format says, in place of what stood there. */
+uint64_t pmu_format_put(const struct pmu_format *f, uint64_t config, uint64_t value);
+
+/* ---- parsing ---------------------------------------------------------------------------- */
+
+struct event_parser {
+	struct event_list *list;
+	const struct pmu_set *pmus;
+	const char *text, *at, *end;
+	struct err *err;
+};
+
+/* An error about a word of the text: names it and its column. Returns -1. */
+int event_bad(struct event_parser *p, struct word w, const char *fmt, ...) PRINTF_(3, 4);
+/* Sets the hint to the nearest of `words` (NULL-ended), else to the command that lists all. */
+int event_suggest(struct event_parser *p, struct word w, const char *const *words);
+/* Everything that could have been meant by a word without slash or colon, NULL-ended, or NULL. */
+const char *const *event_words(struct event_parser *p);
+/* A new event at the end of the list, with the defaults and without a name; NULL: told in err. */
+struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, const char *pmu);
+bool event_raw_code(struct word w, uint64_t *config); /* r1a8 */
+
+/* Applies "a=1,b" to an event. With a PMU, its formats and aliases are terms too. */
+int event_terms(struct event_parser *p, struct event *ev, struct pmu *pmu,
+		struct word terms) MUST_USE;
+
+/* Those found by a glob get their names, one that was named stays without. */
+int event_tracepoint(struct event_parser *p, struct word whole, struct word system,
+		     struct word name) MUST_USE;
+/* Where it is below root; NULL where it is not mounted or not ours to look into. */
+const char *event_tracefs(const char *root);
+bool event_is_trace_system(struct event_parser *p, struct word system);
+/* Both begin at p->at, behind their prefix, and leave it behind what they took. */
+int event_breakpoint(struct event_parser *p) MUST_USE;
+int event_probe(struct event_parser *p, const char *start, bool kernel, bool at_return) MUST_USE;
+
+/* The text of one -e over PMUs that were read before (or made up). */
+int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const char *text,
+		     size_t len, struct err *err) MUST_USE;
+
+/* Where in the ELF file `path` the code of `symbol` lies. */
+int elf_symbol_offset(const char *path, const char *symbol, uint64_t *offset,
+		      struct err *err) MUST_USE;
+
+#endif
