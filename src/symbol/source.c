@@ -1,2 +1,279 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "symbol/source.h"
+/*
+ * source - see source.h. Here: opening, the table of units by address, and the look-ups.
+ *
+ * A look-up is two or three binary searches: the unit, its row, its inlined call. A unit is read
+ * under the lock the first time an address in it is asked for and then published by one atomic
+ * store, so that look-ups in units already read take no lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include "symbol/source_int.h"
+
+bool src_is_code(const struct source *s, uint64_t addr)
+{
+	if (!s->exec.n)
+		return true;
+	for (size_t i = 0; i < s->exec.n; i++)
+		if (addr >= s->exec.v[i].lo && addr < s->exec.v[i].hi)
+			return true;
+	return false;
+}
+
+static int read_segments(struct source *s)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(s->elf, &n))
+		return 0;
+	for (size_t i = 0; i < n && i < 256; i++) {
+		GElf_Phdr ph;
+		struct src_exec e;
+
+		if (!gelf_getphdr(s->elf, (int)i, &ph))
+			break;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		e.lo = ph.p_vaddr;
+		e.hi = ph.p_vaddr + ph.p_memsz < ph.p_vaddr ? UINT64_MAX : ph.p_vaddr + ph.p_memsz;
+		if (vec_push(&s->exec, e))
+			return -1;
+	}
+	return 0;
+}
+
+static void tab_free(struct src_unit_tab *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->rows);
+	vec_free(&t->files);
+	vec_free(&t->calls);
+	vec_free(&t->inl);
+	free(t);
+}
+
+/* A unit's tables, read now if they were not; NULL only when out of memory. */
+static const struct src_unit_tab *unit_tab(const struct source *cs, uint32_t id)
+{
+	struct src_unit *u = &cs->units.v[id];
+	struct src_unit_tab *t = atomic_load_explicit(&u->tab, memory_order_acquire);
+	struct source *s = (struct source *)(uintptr_t)cs; /* the lazy part is not const */
+
+	if (t)
+		return t;
+	(void)pthread_mutex_lock(&s->lock);
+	t = atomic_load_explicit(&u->tab, memory_order_relaxed);
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (t && (src_read_lines(s, &u->die, t) || src_read_inlines(s, &u->die, t))) {
+			tab_free(t);
+			t = NULL;
+		}
+		if (t)
+			atomic_store_explicit(&u->tab, t, memory_order_release);
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	return t;
+}
+
+/* The addresses of a unit that does not say them itself: those of its line rows. */
+static int ranges_of_rows(struct source *s, uint32_t id, src_intervals *iv)
+{
+	const struct src_unit_tab *t = unit_tab(s, id);
+
+	if (!t)
+		return -1;
+	for (size_t i = 0; i + 1 < t->rows.n; i++) {
+		struct src_interval r = { t->rows.v[i].addr, t->rows.v[i + 1].addr, 0, id };
+
+		if (t->rows.v[i].file != SRC_NONE && vec_push(iv, r))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_unit(struct source *s, Dwarf_Die *die, src_intervals *iv, size_t *budget)
+{
+	struct src_unit unit = { .die = *die };
+	uint32_t id = (uint32_t)s->units.n;
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+	size_t seen = 0;
+
+	if (vec_push(&s->units, unit))
+		return -1;
+	while (*budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		struct src_interval r = { lo, hi, 0, id };
+
+		--*budget;
+		seen++;
+		if (lo < hi && src_is_code(s, lo) && vec_push(iv, r))
+			return -1;
+	}
+	if (!seen && dwarf_hasattr(die, DW_AT_stmt_list))
+		return ranges_of_rows(s, id, iv);
+	return 0;
+}
+
+static int read_units(struct source *s, struct err *err)
+{
+	src_intervals iv = VEC_INIT;
+	size_t budget = s->file_size + 4096;
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	int rc = 0;
+
+	memset(&die, 0, sizeof(die));
+	while (!rc && s->units.n < SRC_NONE - 1 &&
+	       !dwarf_get_units(s->dw, cu, &cu, NULL, NULL, &die, NULL)) {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
+			rc = add_unit(s, &die, &iv, &budget);
+	}
+	if (!rc)
+		rc = src_flatten(&iv, &s->where);
+	vec_free(&iv);
+	return rc ? err_nomem(err) : 0;
+}
+
+/* Takes over `fd` (-1: none) and `elf`. */
+static struct source *open_elf(int fd, Elf *elf, size_t size, struct err *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		(void)err_nomem(err);
+		(void)elf_end(elf);
+		if (fd >= 0)
+			(void)close(fd);
+		return NULL;
+	}
+	s->fd = fd;
+	s->elf = elf;
+	s->file_size = size;
+	(void)pthread_mutex_init(&s->lock, NULL);
+	s->dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!s->dw)
+		goto none;
+	if (read_segments(s)) {
+		(void)err_nomem(err);
+		goto none;
+	}
+	if (read_units(s, err) || !s->units.n)
+		goto none;
+	return s;
+none:
+	source_free(s);
+	return NULL;
+}
+
+struct source *source_open(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	Elf *elf;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		(void)err_sys(err, "%s", path);
+		goto close;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		(void)err_set(err, ERR_FORMAT, "%s: not a regular file", path);
+		goto close;
+	}
+	(void)elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		(void)err_set(err, ERR_FORMAT, "%s: not an ELF file", path);
+		(void)elf_end(elf);
+		goto close;
+	}
+	return open_elf(fd, elf, (size_t)st.st_size, err);
+close:
+	if (fd >= 0)
+		(void)close(fd);
+	return NULL;
+}
+
+struct source *source_open_memory(const void *p, size_t len, struct err *err)
+{
+	Elf *elf;
+
+	(void)elf_version(EV_CURRENT);
+	elf = elf_memory((char *)(uintptr_t)p, len);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		(void)err_set(err, ERR_FORMAT, "not an ELF file");
+		(void)elf_end(elf);
+		return NULL;
+	}
+	return open_elf(-1, elf, len, err);
+}
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	vec_each (&s->units, struct src_unit *, u)
+		tab_free(atomic_load_explicit(&u->tab, memory_order_relaxed));
+	vec_free(&s->units);
+	vec_free(&s->where);
+	vec_free(&s->exec);
+	u64map_free(&s->names);
+	arena_free(&s->arena);
+	(void)dwarf_end(s->dw);
+	(void)elf_end(s->elf);
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	(void)pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static const struct src_unit_tab *tab_at(const struct source *s, uint64_t vaddr)
+{
+	uint32_t id = src_segment_at(s->where.v, s->where.n, vaddr);
+
+	return id == SRC_NONE ? NULL : unit_tab(s, id);
+}
+
+struct source_line source_line(const struct source *s, uint64_t vaddr)
+{
+	const struct src_unit_tab *t = s ? tab_at(s, vaddr) : NULL;
+	struct source_line none = { NULL, 0 };
+	const struct src_row *row;
+	size_t n;
+
+	if (!t || !t->rows.n || vaddr < t->rows.v[0].addr)
+		return none;
+	row = t->rows.v;
+	for (n = t->rows.n; n > 1; n -= n / 2)
+		row += row[n / 2].addr <= vaddr ? n / 2 : 0;
+	if (row->file == SRC_NONE)
+		return none;
+	return (struct source_line){ t->files.v[row->file], row->line };
+}
+
+size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max)
+{
+	const struct src_unit_tab *t = s ? tab_at(s, vaddr) : NULL;
+	uint32_t id = t ? src_segment_at(t->inl.v, t->inl.n, vaddr) : SRC_NONE;
+	size_t depth = 0, i;
+
+	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
+		depth++;
+	i = depth;
+	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
+		if (--i < max)
+			out[i] = (struct source_inline){
+				t->calls.v[c].name,
+				{ t->calls.v[c].file, t->calls.v[c].line },
+			};
+	return depth < max ? depth : max;
+}

@@ -5,8 +5,10 @@
  * The line program of each compilation unit is read once into one sorted table of our own, and the
  * inlined subroutines into one table of intervals, because asking libdw per address is 10 to 1000
  * times slower (measured: 5-10 M look-ups/s against 0.5-1.1 M for lines, 2.5-4.4 k for scopes).
+ * Opening reads no more than each unit's address ranges; a unit's lines and inlined calls are read
+ * when an address in it is first asked for, so that one function of a big program costs one unit.
  * Split DWARF and dwz files are followed where libdw follows them.
- * Threads: a `struct source` is filled on opening and read-only afterwards.
+ * Threads: source_line and source_inlines may be called from any number of threads at once.
  */
 #ifndef CYCLADE_SYMBOL_SOURCE_H
 #define CYCLADE_SYMBOL_SOURCE_H
@@ -25,22 +27,26 @@ struct source_line {
 	uint32_t line;	  /* 0: unknown */
 };
 
-/* One level of inlining at an address, outermost first; the innermost's code is at source_line(). */
+/* One level of inlining at an address, outermost first; the innermost's code is at source_line().
+ */
 struct source_inline {
 	const char *name;      /* the inlined function, demangled */
 	struct source_line at; /* where it was called */
 };
 
-/* The source of an image, opened at its first use and kept by the images; NULL where it has no debug
- * information (err stays clear) or on failure (err says why). */
+/* The source of an image, opened at its first use and kept by the images; NULL where it has no
+ * debug information (err stays clear) or on failure (err says why). */
 const struct source *source_of(struct images *set, uint32_t image, struct err *err);
 /* The same for a file by itself. The caller's to free with source_free. */
 struct source *source_open(const char *path, struct err *err) MUST_USE;
+/* The same over an ELF file's bytes, which must stay. */
+struct source *source_open_memory(const void *p, size_t len, struct err *err) MUST_USE;
 void source_free(struct source *s);
 
 /* vaddr is an ELF virtual address: image_to_vaddr(). */
 struct source_line source_line(const struct source *s, uint64_t vaddr);
 /* At most `max` levels into out, outermost first; the number of levels. */
-size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max);
+size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out,
+		      size_t max);
 
 #endif

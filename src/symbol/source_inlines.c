@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source_inlines - the inlined calls of one unit as disjoint address segments.
+ *
+ * Walks the unit's tree of scopes; each DW_TAG_inlined_subroutine becomes a src_call that knows the
+ * call around it, and one interval for each of its address ranges. What cannot hold code is not
+ * entered.
+ */
+#include <dwarf.h>
+
+#include "config.h"
+#include "symbol/source_int.h"
+
+#if HAVE_IBERTY
+#include <libiberty/demangle.h>
+#endif
+
+struct walk {
+	struct source *s;
+	struct src_unit_tab *t;
+	src_intervals iv;
+	Dwarf_Files *files;
+	size_t n_files;
+	size_t budget; /* intervals that are still believed */
+};
+
+static bool is_scope(int tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_lexical_block:
+	case DW_TAG_namespace:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_module:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_entry_point:
+	case DW_TAG_with_stmt:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A mangled name as people write it, in the arena. */
+static const char *shown_name(struct source *s, const char *linkage)
+{
+#if HAVE_IBERTY
+	char *plain = cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
+
+	if (plain) {
+		const char *kept = arena_strdup(&s->arena, plain);
+
+		free(plain);
+		return kept;
+	}
+#endif
+	return arena_strdup(&s->arena, linkage);
+}
+
+/* The name of the function a DIE stands for: along its abstract origins and specifications, which
+ * may form a cycle in a broken file. */
+static const char *find_name(struct source *s, const Dwarf_Die *from)
+{
+	Dwarf_Die die = *from;
+	const char *plain = NULL;
+
+	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
+		Dwarf_Attribute attr;
+		const char *name;
+
+		if (dwarf_attr(&die, DW_AT_linkage_name, &attr) ||
+		    dwarf_attr(&die, DW_AT_MIPS_linkage_name, &attr)) {
+			name = dwarf_formstring(&attr);
+			if (name && *name)
+				return shown_name(s, name);
+		}
+		if (!plain && dwarf_attr(&die, DW_AT_name, &attr))
+			plain = dwarf_formstring(&attr);
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
+		    !dwarf_attr(&die, DW_AT_specification, &attr))
+			break;
+		if (!dwarf_formref_die(&attr, &die))
+			break;
+	}
+	return plain ? arena_strdup(&s->arena, plain) : NULL;
+}
+
+static const char *call_name(struct source *s, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+	uint64_t *at;
+	const char *name;
+	bool fresh;
+
+	if (!dwarf_attr(die, DW_AT_abstract_origin, &attr) || !dwarf_formref_die(&attr, &origin))
+		return "[unknown]";
+	at = u64map_at(&s->names, (uint64_t)(uintptr_t)origin.addr, &fresh);
+	if (!at)
+		return NULL;
+	if (fresh) {
+		name = find_name(s, &origin);
+		if (!name)
+			name = "[unknown]";
+		*at = (uint64_t)(uintptr_t)name;
+	}
+	return (const char *)(uintptr_t)*at;
+}
+
+static uint32_t attr_u32(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &v) || v > UINT32_MAX - 1)
+		return 0;
+	return (uint32_t)v;
+}
+
+static bool has_attr(Dwarf_Die *die, unsigned name)
+{
+	return dwarf_hasattr(die, name);
+}
+
+/* Adds the inlined call at `die`; *id is what its children hang under. */
+static int add_call(struct walk *w, Dwarf_Die *die, uint32_t depth, uint32_t parent, uint32_t *id)
+{
+	struct src_call call = { NULL, NULL, 0, parent };
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	*id = (uint32_t)w->t->calls.n;
+	call.name = call_name(w->s, die);
+	if (!call.name)
+		return -1;
+	call.line = attr_u32(die, DW_AT_call_line);
+	if (w->files && has_attr(die, DW_AT_call_file)) {
+		uint32_t no = attr_u32(die, DW_AT_call_file);
+
+		if (no < w->n_files)
+			call.file = dwarf_filesrc(w->files, no, NULL, NULL);
+	}
+	if (vec_push(&w->t->calls, call))
+		return -1;
+	while (w->budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		struct src_interval iv = { lo, hi, depth, *id };
+
+		w->budget--;
+		if (lo >= hi || !src_is_code(w->s, lo))
+			continue;
+		if (vec_push(&w->iv, iv))
+			return -1;
+	}
+	return 0;
+}
+
+static int walk_children(struct walk *w, Dwarf_Die *parent, unsigned level, uint32_t depth,
+			 uint32_t call)
+{
+	Dwarf_Die die;
+
+	if (level >= SRC_MAX_DEPTH || dwarf_child(parent, &die))
+		return 0;
+	do {
+		int tag = dwarf_tag(&die);
+		uint32_t at = call, inner = depth;
+
+		if (!is_scope(tag))
+			continue;
+		if (tag == DW_TAG_inlined_subroutine) {
+			inner = depth + 1;
+			if (add_call(w, &die, inner, call, &at))
+				return -1;
+		} else if (tag == DW_TAG_subprogram) {
+			inner = 0; /* a function inside a function is not inlined there */
+			at = SRC_NONE;
+		}
+		if (dwarf_haschildren(&die) && walk_children(w, &die, level + 1, inner, at))
+			return -1;
+	} while (w->budget && !dwarf_siblingof(&die, &die));
+	return 0;
+}
+
+int src_read_inlines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t)
+{
+	struct walk w = { .s = s, .t = t, .iv = VEC_INIT, .budget = s->file_size + 4096 };
+	Dwarf_Die top = *unit, sub;
+	int rc = -1;
+
+	memset(&sub, 0, sizeof(sub));
+	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
+		top = sub;
+	if (dwarf_getsrcfiles(&top, &w.files, &w.n_files) &&
+	    dwarf_getsrcfiles(unit, &w.files, &w.n_files))
+		w.files = NULL;
+	if (!walk_children(&w, &top, 0, 0, SRC_NONE))
+		rc = src_flatten(&w.iv, &t->inl);
+	vec_free(&w.iv);
+	return rc;
+}

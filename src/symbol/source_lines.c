@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source_lines - the line program of one unit as sorted rows.
+ *
+ * libdw runs the program and sorts its rows by address, an end of sequence before a start at the
+ * same place. Of several rows at one address the last is kept: the instruction belongs to it.
+ */
+#include "symbol/source_int.h"
+
+static int file_id(struct src_unit_tab *t, struct u64map *ids, const char *file, uint32_t *id)
+{
+	bool fresh;
+	uint64_t *at = u64map_at(ids, (uint64_t)(uintptr_t)file, &fresh);
+
+	if (!at)
+		return -1;
+	if (fresh) {
+		*at = t->files.n;
+		if (vec_push(&t->files, file))
+			return -1;
+	}
+	*id = (uint32_t)*at;
+	return 0;
+}
+
+static int add_row(struct src_unit_tab *t, struct u64map *ids, Dwarf_Line *line)
+{
+	struct src_row row = { 0, SRC_NONE, 0 };
+	const char *file = NULL;
+	bool end = false;
+	int no = 0;
+
+	if (dwarf_lineaddr(line, &row.addr) || dwarf_lineendsequence(line, &end))
+		return 0;
+	if (!end) {
+		file = dwarf_linesrc(line, NULL, NULL);
+		if (!file || dwarf_lineno(line, &no))
+			return 0;
+		row.line = no > 0 ? (uint32_t)no : 0;
+		if (file_id(t, ids, file, &row.file))
+			return -1;
+	}
+	if (t->rows.n) {
+		struct src_row *last = vec_last(&t->rows);
+
+		if (last->addr == row.addr) {
+			*last = row;
+			return 0;
+		}
+		if (last->file == row.file && last->line == row.line)
+			return 0;
+	}
+	return vec_push(&t->rows, row);
+}
+
+int src_read_lines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t)
+{
+	struct u64map ids = U64MAP_INIT;
+	Dwarf_Lines *lines = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (dwarf_getsrclines(unit, &lines, &n))
+		return 0;
+	for (size_t i = 0; i < n && !rc; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		Dwarf_Addr addr;
+		bool end = false;
+
+		if (!line || dwarf_lineaddr(line, &addr) || dwarf_lineendsequence(line, &end))
+			continue;
+		if (end || src_is_code(s, addr))
+			rc = add_row(t, &ids, line);
+	}
+	u64map_free(&ids);
+	return rc;
+}
