@@ -164,6 +164,8 @@ const struct pd_losses *pd_losses(const struct pd *rec);
  * each, with offsets. */
 const char *const *pd_notes(const struct pd *rec, size_t *n);
 const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
+/* Time of the first and last sample; false where samples carry no time or there are none. */
+bool pd_time_span(const struct pd *rec, uint64_t *first, uint64_t *last);
 
 /* ---- records ---------------------------------------------------------------------------- */
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * perfdata_int - what the files of this room share. Nothing outside includes it.
+ *
+ *	load.c		bytes of a path: mapped, read, or collected from a pipe
+ *	reader.c	header, attributes, feature sections; open and close
+ *	feature.c	payloads of header features
+ *	attr.c		attributes, ids, layouts, names of events
+ *	record.c	the table of record types, and turning a foreign record round
+ *	walk.c		the one walk over all records; walk_hook.c what it does with some
+ *	inflate.c	COMPRESSED records
+ *	sample.c	samples; sideband.c the others
+ */
+#ifndef CYCLADE_PERFDATA_PERFDATA_INT_H
+#define CYCLADE_PERFDATA_PERFDATA_INT_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "perfdata/perfdata.h"
+
+#define PD_CHUNK_SIZE ((size_t)4 << 20)
+#define PD_NOTES_MAX  60
+#define PD_KNOWN_END  96 /* types below this are counted in an array */
+
+/* The bytes of one data file, and how to give them back. */
+struct pd_source {
+	uint8_t *p; /* written to only where `own` is not PD_BORROWED */
+	size_t len;
+	enum { PD_BORROWED, PD_MALLOC, PD_MAPPED } own;
+	const char *name; /* for notes: NULL for the main file, else "data.3" */
+};
+
+/* A run of records that are no samples: `n` of them, the first `at` bytes into its chunk. */
+struct pd_side {
+	uint32_t at, n;
+};
+
+struct pd_unknown {
+	uint32_t type;
+	uint64_t count, bytes;
+};
+
+struct pd {
+	struct pd_info info;
+	struct arena arena;
+	bool swap;  /* the recording's byte order is not ours */
+	bool huge;  /* simpleperf: sizes of its own records go beyond 16 bits */
+	bool piped; /* attributes and features come as records */
+	const char *path;
+	VEC(struct pd_source) sources;
+	VEC(struct pd_event) events;
+	struct u64map ids; /* -> index of event */
+	size_t id_at;	   /* offset of the id in a sample; 0: none recorded */
+	size_t id_back;	   /* the same in a trailer, from the record's end; 0: none */
+	VEC(struct pd_chunk) chunks;
+	VEC(size_t) chunk_side; /* by chunk: its first in `sides` */
+	VEC(struct pd_side) sides;
+	VEC(struct pd_source) blocks; /* unpacked records */
+	int spill_fd;		      /* unlinked file that blocks beyond 1 GB live in, or -1 */
+	uint64_t count[PD_KNOWN_END], bytes[PD_KNOWN_END];
+	VEC(struct pd_unknown) unknown;
+	VEC(struct pd_type_count) type_counts;
+	struct pd_losses losses;
+	uint64_t aux_bytes; /* AUXTRACE payloads passed over */
+	uint64_t first_time, last_time;
+	VEC(const char *) notes;
+	size_t notes_more; /* not kept */
+	VEC(struct pd_buildid) buildids;
+	/* the id seen last by the walk, and its event */
+	uint64_t last_id;
+	uint32_t last_event;
+	bool last_known;
+	bool want_lost; /* some event's samples carry PERF_FORMAT_LOST */
+	uint64_t unknown_id_samples, short_samples;
+	struct u64map read_lost; /* by id: largest value seen */
+	uint64_t packed_bytes;	 /* of COMPRESSED payloads so far */
+};
+
+/* A sentence for pd_notes; forgotten silently when memory is out or there are too many. */
+void pd_note(struct pd *rec, const char *fmt, ...) PRINTF_(2, 3);
+
+/* ---- load.c ---- */
+int pd_load(struct pd *rec, const char *path, struct err *err) MUST_USE;
+void pd_source_free(struct pd_source *s);
+/* Makes a source ours to write to. */
+int pd_source_own(struct pd_source *s, struct err *err) MUST_USE;
+/* A block for unpacked records, at the end of rec->blocks; NULL when out of memory. */
+uint8_t *pd_block_new(struct pd *rec, size_t size) MUST_USE;
+/* Makes the kernel bring a large mapping in, ahead of the walk, on a thread of its own. */
+struct pd_ahead *pd_ahead_start(const struct pd_source *s, uint64_t off, uint64_t len);
+void pd_ahead_stop(struct pd_ahead *a); /* NULL is fine */
+
+/* ---- attr.c ---- */
+/* Adds an event from attribute bytes (of the recording's order) of at most `room` bytes. */
+int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *ids, size_t n_ids,
+		struct err *err) MUST_USE;
+int pd_event_ids(struct pd *rec, size_t event, const uint8_t *ids, size_t n, bool swap) MUST_USE;
+/* Layouts of what the events have in common; called after the attributes are known or changed. */
+void pd_attrs_done(struct pd *rec);
+const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev);
+
+/* ---- record.c ---- */
+struct walk;
+struct record_row {
+	uint32_t type;
+	const char *name;
+	uint16_t least;
+	const char *layout;
+	int (*hook)(struct walk *w, uint8_t *p, size_t size, struct err *err);
+};
+const struct record_row *pd_record_row(uint32_t type);
+/* Turns a whole record (header too) to host order, in place. `size` is already known. */
+void pd_record_swap(const struct pd *rec, uint8_t *p, size_t size);
+/* sample.c: the same for a SAMPLE's fields, the header being turned already. */
+void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size);
+void pd_swap_run(uint8_t *p, size_t len, unsigned width); /* numbers of `width` bytes */
+
+/* ---- feature.c ---- */
+/* Takes payload of feature `bit`; what cannot be read is noted. -1 only when out of memory. */
+int pd_feature_take(struct pd *rec, unsigned bit, const uint8_t *p, size_t len,
+		    struct err *err) MUST_USE;
+
+/* ---- walk.c ---- */
+struct inflate;
+struct walk {
+	struct pd *rec;
+	const struct pd_source *in;   /* for notes */
+	uint64_t base;		      /* file offset of in->p */
+	const uint8_t *run, *run_end; /* whole records not yet in a chunk */
+	size_t run_side;	      /* first of `sides` in this run */
+	const uint8_t *side_end;      /* where the last run of side-band records ends */
+	uint64_t seq;		      /* of run */
+	uint64_t skip;		      /* bytes behind the record just seen that are none */
+	bool inside;		      /* within unpacked data */
+	bool stop;		      /* this stream cannot be followed any further */
+	bool packed;		      /* what stands next is a COMPRESSED record */
+	struct inflate *z;
+};
+/* Walks the records in [off, off + len) of a source. */
+int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint64_t len,
+		   struct err *err) MUST_USE;
+/* Follows whole records from p, counting; returns where it stopped. */
+const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err) MUST_USE;
+/* Sums and notes after the last source. */
+int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;
+/* Where a place in the walk lies in its file, for notes. */
+uint64_t walk_offset(const struct walk *w, const uint8_t *p);
+/* PERF_FORMAT_LOST: keeps the largest of an id. */
+int pd_keep_lost(struct pd *rec, uint64_t id, uint64_t lost, struct err *err) MUST_USE;
+
+/* ---- inflate.c ---- */
+/* Unpacks the payload of the COMPRESSED record at `record` and walks what comes out. Faults of the
+ * data are notes. */
+int inflate_record(struct walk *w, const uint8_t *record, const uint8_t *p, size_t len,
+		   struct err *err) MUST_USE;
+void inflate_end(struct walk *w);
+
+#endif

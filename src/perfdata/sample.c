@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sample - SAMPLE records taken apart: which event, which fields, where.
+ *
+ * The fields of fixed size lie where pd_layout says; behind them those of varying size follow one
+ * another, each saying its own length. A length that does not fit ends the parse there: what was
+ * before it is good, it and what follows is left out of `has`.
+ */
+#include "perfdata/perfdata_int.h"
+
+int pd_sample_event(const struct pd *rec, const struct pd_record *r)
+{
+	const uint64_t *v;
+
+	if (rec->events.n == 1)
+		return r->size >= rec->events.v[0].at.fixed_end ? 0 : -1;
+	if (!rec->id_at)
+		return rec->events.n ? 0 : -1;
+	if (r->size < rec->id_at + 8)
+		return -1;
+	v = u64map_find(&rec->ids, ld64(r->p + rec->id_at));
+	return v ? (int)*v : -1;
+}
+
+/* A cursor of whole u64 steps. */
+struct at {
+	const uint8_t *p, *end;
+};
+
+static bool take(struct at *c, uint64_t bytes, const uint8_t **out)
+{
+	if (bytes > (uint64_t)(c->end - c->p))
+		return false;
+	*out = c->p;
+	c->p += bytes;
+	return true;
+}
+
+static bool take64(struct at *c, uint64_t *out)
+{
+	const uint8_t *p;
+
+	if (!take(c, 8, &p))
+		return false;
+	*out = ld64(p);
+	return true;
+}
+
+/* An array of `n` elements of `width` bytes, n from outside. */
+static bool take_array(struct at *c, uint64_t n, unsigned width, const uint8_t **out)
+{
+	return n <= (uint64_t)(c->end - c->p) / width && take(c, n * width, out);
+}
+
+static unsigned read_width(uint64_t format)
+{
+	return 8 + 8 * (unsigned)!!(format & PERF_FORMAT_ID) +
+	       8 * (unsigned)!!(format & PERF_FORMAT_LOST);
+}
+
+static bool get_read(struct at *c, struct pd_sample *s)
+{
+	uint64_t format = s->event->attr.read_format, n = 1, enabled = 0, running = 0;
+	const uint8_t *p = c->p, *rest;
+
+	/* in a group its size stands first, else the one value, which pd_read_get finds again */
+	if (!take64(c, &n))
+		return false;
+	if ((format & PERF_FORMAT_TOTAL_TIME_ENABLED) && !take64(c, &enabled))
+		return false;
+	if ((format & PERF_FORMAT_TOTAL_TIME_RUNNING) && !take64(c, &running))
+		return false;
+	if (format & PERF_FORMAT_GROUP) {
+		if (!take_array(c, n, read_width(format), &p))
+			return false;
+	} else {
+		n = 1;
+		if (!take(c, read_width(format) - 8, &rest))
+			return false;
+	}
+	s->read_enabled = enabled;
+	s->read_running = running;
+	s->read = p;
+	s->n_read = n;
+	return true;
+}
+
+struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i)
+{
+	uint64_t format = s->event->attr.read_format;
+	struct pd_read r = { 0 };
+	const uint8_t *p = s->read;
+
+	if (!p || i >= s->n_read)
+		return r;
+	if (format & PERF_FORMAT_GROUP) {
+		p += i * read_width(format);
+		r.value = ld64(p);
+		p += 8;
+	} else {
+		r.value = ld64(p);
+		p += 8 + 8 * !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		     8 * !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	}
+	if (format & PERF_FORMAT_ID) {
+		r.id = ld64(p);
+		p += 8;
+	}
+	if (format & PERF_FORMAT_LOST)
+		r.lost = ld64(p);
+	return r;
+}
+
+static bool get_chain(struct at *c, struct pd_sample *s)
+{
+	uint64_t n;
+
+	if (!take64(c, &n) || !take_array(c, n, 8, &s->chain))
+		return false;
+	s->n_chain = n;
+	return true;
+}
+
+static bool get_raw(struct at *c, struct pd_sample *s)
+{
+	const uint8_t *p;
+
+	if (!take(c, 4, &p) || !take(c, ld32(p), &s->raw))
+		return false;
+	s->raw_size = ld32(p);
+	return true;
+}
+
+static bool get_branch(struct at *c, struct pd_sample *s)
+{
+	uint64_t kind = s->event->attr.branch_sample_type, n, hw_idx = UINT64_MAX;
+	const uint8_t *entries, *counters = NULL;
+
+	if (!take64(c, &n))
+		return false;
+	if ((kind & PERF_SAMPLE_BRANCH_HW_INDEX) && !take64(c, &hw_idx))
+		return false;
+	if (!take_array(c, n, 24, &entries))
+		return false;
+	if ((kind & CYC_SAMPLE_BRANCH_COUNTERS) && !take_array(c, n, 8, &counters))
+		return false;
+	s->branch_hw_idx = hw_idx;
+	s->branch = entries;
+	s->n_branch = n;
+	s->branch_counters = counters;
+	return true;
+}
+
+struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
+{
+	struct pd_branch b = { 0 };
+	const uint8_t *p;
+	uint64_t f;
+
+	if (!s->branch || i >= s->n_branch)
+		return b;
+	p = s->branch + i * 24;
+	f = ld64(p + 16);
+	b.from = ld64(p);
+	b.to = ld64(p + 8);
+	b.mispred = f & 1;
+	b.predicted = f >> 1 & 1;
+	b.in_tx = f >> 2 & 1;
+	b.abort = f >> 3 & 1;
+	b.cycles = (uint16_t)(f >> 4);
+	b.type = f >> 20 & 15;
+	b.spec = f >> 24 & 3;
+	b.new_type = f >> 26 & 15;
+	b.priv = f >> 30 & 7;
+	if (s->branch_counters)
+		b.counters = ld64(s->branch_counters + i * 8);
+	return b;
+}
+
+static bool get_regs(struct at *c, uint64_t mask, struct pd_regs *out)
+{
+	uint64_t abi;
+
+	if (!take64(c, &abi) ||
+	    (abi && !take_array(c, (uint64_t)__builtin_popcountll(mask), 8, &out->v)))
+		return false;
+	out->abi = abi;
+	out->mask = abi ? mask : 0;
+	return true;
+}
+
+static bool get_regs_user(struct at *c, struct pd_sample *s)
+{
+	return get_regs(c, s->event->attr.sample_regs_user, &s->regs_user);
+}
+
+static bool get_regs_intr(struct at *c, struct pd_sample *s)
+{
+	return get_regs(c, s->event->attr.sample_regs_intr, &s->regs_intr);
+}
+
+static bool get_stack(struct at *c, struct pd_sample *s)
+{
+	uint64_t room, used = 0;
+	const uint8_t *p;
+
+	if (!take64(c, &room) || !take(c, room, &p) || (room && !take64(c, &used)))
+		return false;
+	s->stack = p;
+	s->stack_size = used < room ? used : room;
+	return true;
+}
+
+static bool get_weight(struct at *c, struct pd_sample *s)
+{
+	return take64(c, &s->weight);
+}
+
+static bool get_weight_struct(struct at *c, struct pd_sample *s)
+{
+	uint64_t v;
+
+	if (!take64(c, &v))
+		return false;
+	s->weight = (uint32_t)v;
+	s->weight2 = (uint16_t)(v >> 32);
+	s->weight3 = (uint16_t)(v >> 48);
+	return true;
+}
+
+#define ONE_NUMBER(field)                                          \
+	static bool get_##field(struct at *c, struct pd_sample *s) \
+	{                                                          \
+		return take64(c, &s->field);                       \
+	}
+ONE_NUMBER(data_src)
+ONE_NUMBER(transaction)
+ONE_NUMBER(phys_addr)
+ONE_NUMBER(cgroup)
+ONE_NUMBER(data_page_size)
+ONE_NUMBER(code_page_size)
+
+static bool get_aux(struct at *c, struct pd_sample *s)
+{
+	uint64_t size;
+
+	if (!take64(c, &size) || !take(c, size, &s->aux))
+		return false;
+	s->aux_size = size;
+	return true;
+}
+
+/* In the order in which the kernel writes them. A getter fills its fields only when all of it fits.
+ */
+static const struct {
+	uint64_t bit;
+	bool (*get)(struct at *c, struct pd_sample *s);
+} varying[] = {
+	{ PERF_SAMPLE_READ, get_read },
+	{ PERF_SAMPLE_CALLCHAIN, get_chain },
+	{ PERF_SAMPLE_RAW, get_raw },
+	{ PERF_SAMPLE_BRANCH_STACK, get_branch },
+	{ PERF_SAMPLE_REGS_USER, get_regs_user },
+	{ PERF_SAMPLE_STACK_USER, get_stack },
+	{ PERF_SAMPLE_WEIGHT, get_weight },
+	{ PERF_SAMPLE_WEIGHT_STRUCT, get_weight_struct },
+	{ PERF_SAMPLE_DATA_SRC, get_data_src },
+	{ PERF_SAMPLE_TRANSACTION, get_transaction },
+	{ PERF_SAMPLE_REGS_INTR, get_regs_intr },
+	{ PERF_SAMPLE_PHYS_ADDR, get_phys_addr },
+	{ PERF_SAMPLE_CGROUP, get_cgroup },
+	{ PERF_SAMPLE_DATA_PAGE_SIZE, get_data_page_size },
+	{ PERF_SAMPLE_CODE_PAGE_SIZE, get_code_page_size },
+	{ PERF_SAMPLE_AUX, get_aux },
+};
+
+#define N_VARYING (sizeof(varying) / sizeof(varying[0]))
+
+#define FIXED_BITS                                                                                 \
+	((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+		    PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |  \
+		    PERF_SAMPLE_PERIOD))
+
+static void get_fixed(const struct pd_layout *at, const uint8_t *p, struct pd_sample *s)
+{
+	if (at->identifier)
+		s->id = ld64(p + at->identifier);
+	else if (at->id)
+		s->id = ld64(p + at->id);
+	if (at->ip)
+		s->ip = ld64(p + at->ip);
+	if (at->tid) {
+		s->pid = ld32(p + at->tid);
+		s->tid = ld32(p + at->tid + 4);
+	}
+	if (at->time)
+		s->time = ld64(p + at->time);
+	if (at->addr)
+		s->addr = ld64(p + at->addr);
+	if (at->stream_id)
+		s->stream_id = ld64(p + at->stream_id);
+	if (at->cpu)
+		s->cpu = ld32(p + at->cpu);
+	if (at->period)
+		s->period = ld64(p + at->period);
+}
+
+int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out)
+{
+	const struct pd_event *ev;
+	uint64_t type;
+	struct at c;
+	int index;
+
+	if (r->type != PERF_RECORD_SAMPLE)
+		return -1;
+	index = pd_sample_event(rec, r);
+	if (index < 0)
+		return -1;
+	ev = &rec->events.v[index];
+	if (r->size < ev->at.fixed_end)
+		return -1;
+	type = ev->attr.sample_type;
+	memset(out, 0, sizeof(*out));
+	out->event = ev;
+	out->event_index = (uint32_t)index;
+	out->cpumode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	out->branch_hw_idx = UINT64_MAX;
+	out->has = type & FIXED_BITS;
+	get_fixed(&ev->at, r->p, out);
+	if (!ev->at.period)
+		out->period = ev->attr.freq	       ? 1
+			      : ev->attr.sample_period ? ev->attr.sample_period
+						       : 1;
+	c.p = r->p + ev->at.fixed_end;
+	c.end = r->p + r->size;
+	for (size_t i = 0; i < N_VARYING; i++) {
+		if (!(type & varying[i].bit))
+			continue;
+		if (!varying[i].get(&c, out))
+			break;
+		out->has |= varying[i].bit;
+	}
+	return 0;
+}

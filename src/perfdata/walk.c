@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * walk - the one walk over all records that pd_open makes.
+ *
+ * It hops from header to header, and on the way counts records by type and samples by event, cuts
+ * the recording into chunks, and writes down where the records lie that are no samples, so that
+ * pd_walk need not look for them. Records with something behind them that is no record (AUXTRACE,
+ * tracing data) end a chunk; so do COMPRESSED ones, whose contents become chunks of their own, in
+ * their place.
+ *
+ * Cost: one dependent load a record, and the sample's period and time, which lie next to it; a
+ * second thread makes the kernel map a large file ahead of it.
+ */
+#include "perfdata/perfdata_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+uint64_t walk_offset(const struct walk *w, const uint8_t *p)
+{
+	return w->inside ? w->base : w->base + (uint64_t)(p - w->in->p);
+}
+
+/* "offset 104", "data.3: offset 104", "unpacked from the record at offset 104" */
+static const char *place(const struct walk *w, const uint8_t *p, char out[static 96])
+{
+	(void)snprintf(out, 96, "%s%s%soffset %" PRIu64, w->in->name ? w->in->name : "",
+		       w->in->name ? ": " : "", w->inside ? "unpacked from " : "",
+		       walk_offset(w, p));
+	return out;
+}
+
+/* ---- chunks ---- */
+
+static int run_close(struct walk *w, struct err *err)
+{
+	struct pd *rec = w->rec;
+	struct pd_chunk c = { w->run, w->run_end, w->seq };
+
+	if (w->run == w->run_end)
+		return 0;
+	if (vec_push(&rec->chunks, c) || vec_push(&rec->chunk_side, w->run_side))
+		return err_nomem(err);
+	w->seq += (uint64_t)(w->run_end - w->run);
+	return 0;
+}
+
+static int run_begin(struct walk *w, const uint8_t *p, bool always, struct err *err)
+{
+	if (!always && p == w->run_end)
+		return 0;
+	if (run_close(w, err))
+		return -1;
+	w->run = w->run_end = p;
+	w->run_side = w->rec->sides.n;
+	w->side_end = NULL;
+	return 0;
+}
+
+static int keep_side(struct walk *w, const uint8_t *p, size_t size, struct err *err)
+{
+	struct pd *rec = w->rec;
+	struct pd_side s = { (uint32_t)(p - w->run), 1 };
+
+	if (p == w->side_end)
+		vec_last(&rec->sides)->n++;
+	else if (vec_push(&rec->sides, s))
+		return err_nomem(err);
+	w->side_end = p + size;
+	return 0;
+}
+
+/* ---- counting ---- */
+
+static int count_other(struct pd *rec, uint32_t type, size_t size, struct err *err)
+{
+	enum { UNKNOWN_MAX = 256 };
+	struct pd_unknown u = { type, 1, size };
+
+	if (type < PD_KNOWN_END) {
+		rec->count[type]++;
+		rec->bytes[type] += size;
+		return 0;
+	}
+	if (rec->unknown.n >= UNKNOWN_MAX)
+		u.type = UINT32_MAX;
+	vec_each (&rec->unknown, struct pd_unknown *, it) {
+		if (it->type != u.type)
+			continue;
+		it->count++;
+		it->bytes += size;
+		return 0;
+	}
+	return vec_push(&rec->unknown, u) ? err_nomem(err) : 0;
+}
+
+static int count_lost(struct pd *rec, const uint8_t *p, size_t size, struct err *err)
+{
+	struct pd_record r = { p, PERF_RECORD_SAMPLE, ld16(p + 4), (uint16_t)size, 0 };
+	struct pd_sample s;
+
+	if (pd_sample_parse(rec, &r, &s) || !(s.has & PERF_SAMPLE_READ) ||
+	    !(s.event->attr.read_format & PERF_FORMAT_LOST))
+		return 0;
+	for (uint64_t i = 0; i < s.n_read; i++) {
+		struct pd_read v = pd_read_get(&s, i);
+
+		if (pd_keep_lost(rec, v.id, v.lost, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The event of a sample, remembering the last id: runs of one event are the rule. */
+static struct pd_event *event_of(struct pd *rec, const uint8_t *p, size_t size)
+{
+	uint64_t id, *v;
+
+	if (rec->events.n == 1 || (rec->events.n && !rec->id_at))
+		return rec->events.v;
+	if (!rec->events.n || size < rec->id_at + 8)
+		return NULL;
+	id = ld64(p + rec->id_at);
+	if (!rec->last_known || id != rec->last_id) {
+		v = u64map_find(&rec->ids, id);
+		if (!v)
+			return NULL;
+		rec->last_id = id;
+		rec->last_event = (uint32_t)*v;
+		rec->last_known = true;
+	}
+	return &rec->events.v[rec->last_event];
+}
+
+static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, struct err *err)
+{
+	struct pd_event *ev = event_of(rec, p, size);
+	uint64_t time;
+
+	rec->count[PERF_RECORD_SAMPLE]++;
+	rec->bytes[PERF_RECORD_SAMPLE] += size;
+	if (!ev) {
+		rec->unknown_id_samples++;
+		return 0;
+	}
+	if (size < ev->at.fixed_end) {
+		rec->short_samples++;
+		return 0;
+	}
+	ev->samples++;
+	if (ev->at.period)
+		ev->period += ld64(p + ev->at.period);
+	else
+		ev->period += !ev->attr.freq && ev->attr.sample_period ? ev->attr.sample_period : 1;
+	if (ev->at.time) {
+		time = ld64(p + ev->at.time);
+		if (time < rec->first_time)
+			rec->first_time = time;
+		if (time > rec->last_time)
+			rec->last_time = time;
+	}
+	return rec->want_lost ? count_lost(rec, p, size, err) : 0;
+}
+
+static int other_record(struct walk *w, uint8_t *p, uint32_t type, size_t size, struct err *err)
+{
+	const struct record_row *row = pd_record_row(type);
+
+	if (count_other(w->rec, type, size, err) || keep_side(w, p, size, err))
+		return -1;
+	if (!row || !row->hook)
+		return 0;
+	if (size < row->least) {
+		char at[96];
+
+		pd_note(w->rec, "%s: a %s record of %zu bytes, at least %u expected",
+			place(w, p, at), row->name, size, row->least);
+		return 0;
+	}
+	return row->hook(w, p, size, err);
+}
+
+/* ---- following ---- */
+
+struct head {
+	uint32_t type;
+	size_t size;
+};
+
+static inline struct head head_of(const struct pd *rec, const uint8_t *p)
+{
+	struct head h = { ld32(p), ld16(p + 6) };
+
+	if (rec->swap) {
+		h.type = __builtin_bswap32(h.type);
+		h.size = __builtin_bswap16((uint16_t)h.size);
+	}
+	if (rec->huge && h.type >= 32768) /* 32 bits of size, the upper ones where misc is else */
+		h.size |= (size_t)(rec->swap ? __builtin_bswap16(ld16(p + 4)) : ld16(p + 4)) << 16;
+	return h;
+}
+
+static bool is_packed(uint32_t type)
+{
+	return type == PD_RECORD_COMPRESSED || type == PD_RECORD_COMPRESSED2;
+}
+
+/* Whole records from p to the end, to something that is no record, or to a fault (noted). */
+static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
+{
+	struct pd *rec = w->rec;
+	char at[96];
+
+	while ((size_t)(end - p) >= 8) {
+		struct head h = head_of(rec, p);
+
+		if (h.size < 8) {
+			pd_note(rec,
+				"%s: a record of size %zu; the %zu bytes from there on are left "
+				"out",
+				place(w, p, at), h.size, (size_t)(end - p));
+			w->stop = true;
+			break;
+		}
+		if (h.size > (size_t)(end - p))
+			break;
+		if (is_packed(h.type)) {
+			w->packed = true;
+			break;
+		}
+		if (h.size > UINT16_MAX) { /* counted, but too large to be handed out */
+			if (count_other(rec, h.type, h.size, err))
+				return NULL;
+			w->skip = h.size;
+			break;
+		}
+		if (rec->swap)
+			pd_record_swap(rec, p, h.size);
+		if (h.type == PERF_RECORD_SAMPLE ? count_sample(rec, p, h.size, err)
+						 : other_record(w, p, h.type, h.size, err))
+			return NULL;
+		p += h.size;
+		if (w->skip)
+			break;
+		if ((size_t)(p - w->run) >= PD_CHUNK_SIZE) {
+			w->run_end = p;
+			if (run_begin(w, p, true, err))
+				return NULL;
+		}
+	}
+	w->run_end = p;
+	return p;
+}
+
+/* Passes COMPRESSED records, walking what is in them. */
+static uint8_t *pass_packed(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
+{
+	struct pd *rec = w->rec;
+
+	w->packed = false;
+	while (!w->stop && (size_t)(end - p) >= 8) {
+		struct head h = head_of(rec, p);
+		size_t from = 8, len;
+
+		if (h.size < 8 || h.size > (size_t)(end - p) || !is_packed(h.type))
+			break;
+		if (count_other(rec, h.type, h.size, err))
+			return NULL;
+		len = h.size - 8;
+		if (h.type == PD_RECORD_COMPRESSED2) {
+			uint64_t said = h.size >= 16 ? ld64(p + 8) : 0;
+
+			from = 16;
+			len = h.size >= 16 ? h.size - 16 : 0;
+			said = rec->swap ? __builtin_bswap64(said) : said;
+			len = said < len ? (size_t)said : len;
+		}
+		if (len && inflate_record(w, p, p + from, len, err))
+			return NULL;
+		p += h.size;
+	}
+	return p;
+}
+
+const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
+{
+	char at[96];
+
+	for (;;) {
+		if (!w->inside) {
+			p = pass_packed(w, p, end, err);
+			if (!p)
+				return NULL;
+		}
+		if (w->stop || (size_t)(end - p) < 8)
+			return p;
+		if (run_begin(w, p, false, err))
+			return NULL;
+		p = follow(w, p, end, err);
+		if (!p)
+			return NULL;
+		if (w->packed && w->inside) {
+			pd_note(w->rec,
+				"%s: a packed record within packed ones; what follows is left out",
+				place(w, p, at));
+			w->stop = true;
+		}
+		if (w->skip > (uint64_t)(end - p)) {
+			pd_note(w->rec, "%s: %" PRIu64 " bytes of payload claimed, %zu are there",
+				place(w, p, at), w->skip, (size_t)(end - p));
+			w->skip = 0;
+			w->stop = true;
+			return end;
+		}
+		if (!w->skip && !w->packed)
+			return p;
+		p += w->skip;
+		w->skip = 0;
+	}
+}
+
+int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint64_t len,
+		   struct err *err)
+{
+	struct walk w = { .rec = rec, .in = s };
+	struct pd_ahead *ahead = NULL;
+	const uint8_t *p, *end = s->p + off + len;
+	char at[96];
+	int rc = -1;
+
+	if (!len)
+		return 0;
+	w.seq = rec->chunks.n
+			? vec_last(&rec->chunks)->seq + (uint64_t)(vec_last(&rec->chunks)->end -
+								   vec_last(&rec->chunks)->p)
+			: 0;
+	ahead = pd_ahead_start(s, off, len);
+	p = walk_scan(&w, s->p + off, end, err);
+	if (!p || run_close(&w, err))
+		goto out;
+	if (!w.stop && p < end)
+		pd_note(rec,
+			"%s: cut short; the last record is incomplete (%zu bytes of it are there)",
+			place(&w, p, at), (size_t)(end - p));
+	rc = 0;
+out:
+	inflate_end(&w);
+	pd_ahead_stop(ahead);
+	return rc;
+}
+
+/* ---- walking again, over what was written down ---- */
+
+int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
+{
+	for (size_t i = 0; i < rec->chunks.n; i++) {
+		const struct pd_chunk *c = &rec->chunks.v[i];
+		size_t last = i + 1 < rec->chunks.n ? rec->chunk_side.v[i + 1] : rec->sides.n;
+
+		for (size_t k = rec->chunk_side.v[i]; k < last; k++) {
+			struct pd_chunk part = { c->p + rec->sides.v[k].at, c->end,
+						 c->seq + rec->sides.v[k].at };
+			struct pd_record r = { 0 };
+
+			for (uint32_t n = rec->sides.v[k].n; n && pd_next(&part, &r); n--) {
+				int rc = cb(ctx, &r);
+
+				if (rc)
+					return rc;
+			}
+		}
+	}
+	return 0;
+}
+
+int pd_walk_all(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
+{
+	for (size_t i = 0; i < rec->chunks.n; i++) {
+		struct pd_record r = { 0 };
+
+		while (pd_next(&rec->chunks.v[i], &r)) {
+			int rc = cb(ctx, &r);
+
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+const struct pd_chunk *pd_chunks(const struct pd *rec, size_t *n)
+{
+	*n = rec->chunks.n;
+	return rec->chunks.v;
+}
+
+/* ---- sums ---- */
+
+static int by_type(const void *a, const void *b)
+{
+	uint32_t x = ((const struct pd_type_count *)a)->type;
+	uint32_t y = ((const struct pd_type_count *)b)->type;
+
+	return x < y ? -1 : x > y;
+}
+
+static int add_type(struct pd *rec, uint32_t type, uint64_t count, uint64_t bytes)
+{
+	struct pd_type_count t = { type, pd_record_name(type), count, bytes };
+
+	if (!t.name)
+		t.name =
+			type == UINT32_MAX ? "OTHER" : arena_printf(&rec->arena, "T%" PRIu32, type);
+	return !t.name || vec_push(&rec->type_counts, t) ? -1 : 0;
+}
+
+int pd_walk_done(struct pd *rec, struct err *err)
+{
+	for (uint32_t t = 0; t < PD_KNOWN_END; t++)
+		if (rec->count[t] && add_type(rec, t, rec->count[t], rec->bytes[t]))
+			return err_nomem(err);
+	vec_each (&rec->unknown, const struct pd_unknown *, u)
+		if (add_type(rec, u->type, u->count, u->bytes))
+			return err_nomem(err);
+	vec_sort(&rec->type_counts, by_type);
+	vec_each (&rec->type_counts, const struct pd_type_count *, t)
+		if (!pd_record_name(t->type))
+			pd_note(rec,
+				"%" PRIu64 " records of type %" PRIu32
+				", which this program does not know, passed over",
+				t->count, t->type);
+	if (rec->unknown_id_samples)
+		pd_note(rec, "%" PRIu64 " samples name no event of this recording: not attributed",
+			rec->unknown_id_samples);
+	if (rec->short_samples)
+		pd_note(rec, "%" PRIu64 " samples are shorter than their event's fields: not used",
+			rec->short_samples);
+	if (rec->events.n > 1 && !rec->id_at && rec->count[PERF_RECORD_SAMPLE])
+		pd_note(rec, "samples carry no id: all are taken for the first of %zu events",
+			rec->events.n);
+	return 0;
+}
