@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbol/demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#if HAVE_IBERTY
+#include <libiberty/demangle.h>
+
+struct sink {
+	char *out;
+	size_t len;
+	bool full;
+	jmp_buf stop;
+};
+
+/* The library's callback cannot ask it to stop, and a hostile name makes it print for hours. Its
+ * callback interface keeps everything on its stack, so leaving it by longjmp loses nothing. */
+static void sink_put(const char *s, size_t n, void *opaque)
+{
+	struct sink *k = opaque;
+
+	if (n > DEMANGLE_OUT_MAX - k->len) {
+		k->full = true;
+		longjmp(k->stop, 1);
+	}
+	memcpy(k->out + k->len, s, n);
+	k->len += n;
+}
+
+typedef int (*by_callback)(const char *name, int options, demangle_callbackref put, void *opaque);
+
+static bool run(struct sink *k, by_callback fn, const char *name)
+{
+	k->len = 0;
+	k->full = false;
+	if (setjmp(k->stop))
+		return false;
+	return fn(name, DMGL_NO_OPTS, sink_put, k) && k->len && !k->full;
+}
+
+/* D has no such interface. Its back references (Q) are what makes output explode; real names have
+ * few. */
+static bool run_d(struct sink *k, const char *name, size_t len)
+{
+	unsigned refs = 0;
+	bool ok = false;
+	char *s;
+
+	for (size_t i = 0; i < len; i++)
+		refs += name[i] == 'Q';
+	if (len > 4096 || refs > 16)
+		return false;
+	s = dlang_demangle(name, DMGL_NO_OPTS);
+	if (!s)
+		return false;
+	k->len = strlen(s);
+	if (k->len && k->len <= DEMANGLE_OUT_MAX) {
+		memcpy(k->out, s, k->len);
+		ok = true;
+	}
+	free(s);
+	return ok;
+}
+
+static bool is_rust_legacy(const char *s, size_t len)
+{
+	static const char tail[] = "17h";
+	const char *end = s + len, *h;
+
+	/* a compiler may have put ".llvm.123" behind */
+	for (h = s; h + 20 <= end; h++) {
+		if (!memcmp(h, tail, 3) && h[19] == 'E')
+			return true;
+	}
+	return false;
+}
+
+static bool readable(struct sink *k, const char *s, size_t len)
+{
+	if (s[0] == '_' && s[1] == 'R')
+		return run(k, rust_demangle_callback, s);
+	if (s[0] == '_' && s[1] == 'D' && s[2] >= '1' && s[2] <= '9')
+		return run_d(k, s, len);
+	if (s[0] != '_' || (s[1] != 'Z' && strncmp(s, "___Z", 4) != 0))
+		return false;
+	if (is_rust_legacy(s, len) && run(k, rust_demangle_callback, s))
+		return true;
+	return run(k, cplus_demangle_v3_callback, s);
+}
+
+const char *demangle(struct arena *a, const char *name)
+{
+	/* 128 KB of stack at most, and threads have megabytes */
+	char out[DEMANGLE_OUT_MAX], plain[2048];
+	struct sink k;
+	size_t len, tail;
+	const char *at, *s = name;
+	char *copy;
+
+	if (name[0] != '_')
+		return name;
+	len = strnlen(name, DEMANGLE_IN_MAX + 1);
+	if (len > DEMANGLE_IN_MAX)
+		return name;
+	/* "name@@VERSION" and "name@plt": the demanglers know no such thing */
+	at = memchr(name, '@', len);
+	tail = at ? len - (size_t)(at - name) : 0;
+	if (at) {
+		if (len - tail >= sizeof(plain))
+			return name;
+		memcpy(plain, name, len - tail);
+		plain[len - tail] = '\0';
+		s = plain;
+	}
+	k.out = out;
+	if (!readable(&k, s, len - tail))
+		return name;
+	copy = arena_alloc(a, k.len + tail + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, out, k.len);
+	if (at)
+		memcpy(copy + k.len, at, tail);
+	return copy;
+}
+#else
+const char *demangle(struct arena *a, const char *name)
+{
+	(void)a;
+	return name;
+}
+#endif

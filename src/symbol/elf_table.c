@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
+
+/* How far back a symbol is searched that lies around others (a function with a labelled loop in
+ * it). A bound, so that a hostile table does not make each search a walk through all of it. */
+#define NEST_MAX 64u
+
+/* Stable: of equals, the first in the file stays the first. 11 bits at a time, and only over those
+ * that differ: 3 passes for most files, where qsort would need 18 rounds of comparing. */
+static int sort_by_start(struct raw_sym **v, size_t n, struct err *err)
+{
+	struct raw_sym *from = *v, *to;
+	uint64_t all_or = 0, all_and = UINT64_MAX;
+	bool sorted = true;
+
+	for (size_t i = 0; i < n; i++) {
+		all_or |= from[i].start;
+		all_and &= from[i].start;
+		sorted &= !i || from[i - 1].start <= from[i].start;
+	}
+	if (sorted)
+		return 0;
+	to = malloc(n * sizeof(*to));
+	if (!to)
+		return err_nomem(err);
+	for (unsigned shift = 0; shift < 64; shift += 11) {
+		size_t at[2048] = { 0 }, sum = 0;
+		struct raw_sym *other;
+
+		if (!((all_or ^ all_and) >> shift & 2047))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			at[from[i].start >> shift & 2047]++;
+		for (size_t d = 0; d < 2048; d++) {
+			size_t count = at[d];
+
+			at[d] = sum;
+			sum += count;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[at[from[i].start >> shift & 2047]++] = from[i];
+		other = from;
+		from = to;
+		to = other;
+	}
+	*v = from;
+	free(to);
+	return 0;
+}
+
+static size_t underscores(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] == '_')
+		n++;
+	return n;
+}
+
+/* _ZN1AC1Ev and _ZN1AC2Ev: the same once demangled, so there is nothing to compare. */
+static bool same_structor(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a >= '0' && *a <= '9' && *b >= '0' && *b <= '9' && !strcmp(a + 1, b + 1);
+}
+
+static int cmp_size(size_t a, size_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Whether b is to be preferred to a, which comes before it in the file. */
+static int better(const struct raw_sym *a, const struct raw_sym *b, bool *yes, struct err *err)
+{
+	struct arena scratch = ARENA_INIT;
+	const char *na = a->name, *nb = b->name;
+	int c;
+
+	c = (int)b->sizeless - (int)a->sizeless;
+	if (!c)
+		c = (b->bind == RAW_WEAK) - (a->bind == RAW_WEAK);
+	if (!c)
+		c = (a->bind == RAW_GLOBAL) - (b->bind == RAW_GLOBAL);
+	if (!c && na[0] == '_' && nb[0] == '_' && same_structor(na, nb))
+		c = 1;
+	if (!c) {
+		na = demangle(&scratch, na);
+		nb = demangle(&scratch, nb);
+		if (!na || !nb) {
+			arena_free(&scratch);
+			return err_nomem(err);
+		}
+		c = cmp_size(underscores(nb), underscores(na));
+		if (!c)
+			c = cmp_size(strlen(na), strlen(nb));
+	}
+	*yes = c < 0;
+	arena_free(&scratch);
+	return 0;
+}
+
+static void fill_sizes(struct raw_sym *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].sizeless && i + 1 < n && v[i].size > v[i + 1].start - v[i].start)
+			v[i].size = v[i + 1].start - v[i].start;
+		else if (v[i].sizeless && v[i].size == UINT64_MAX)
+			v[i].size = 4096; /* the last of all, of no section */
+		if (v[i].size > UINT64_MAX - v[i].start)
+			v[i].size = UINT64_MAX - v[i].start;
+	}
+}
+
+int sym_table_make(struct sym_table *t, struct sym_list *l, struct err *err)
+{
+	struct raw_sym *v;
+	size_t n = 0;
+
+	t->sym = NULL;
+	t->n = 0;
+	if (!l->raw.n)
+		return 0;
+	if (sort_by_start(&l->raw.v, l->raw.n, err))
+		return -1;
+	l->raw.cap = l->raw.n; /* sorting may have put a smaller array in its place */
+	v = l->raw.v;
+	for (size_t i = 0; i < l->raw.n; i++) {
+		bool yes = true;
+
+		if (n && v[n - 1].start == v[i].start) {
+			if (better(&v[n - 1], &v[i], &yes, err))
+				return -1;
+			if (yes)
+				v[n - 1] = v[i];
+			continue;
+		}
+		v[n++] = v[i];
+	}
+	l->raw.n = n;
+	fill_sizes(v, n);
+	t->sym = calloc(n, sizeof(*t->sym));
+	if (!t->sym)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		t->sym[i].linkage = v[i].name;
+		t->sym[i].start = v[i].start;
+		t->sym[i].size = v[i].size;
+		t->sym[i].index = (uint32_t)i;
+	}
+	t->n = n;
+	return 0;
+}
+
+void sym_table_free(struct sym_table *t)
+{
+	free(t->sym);
+	t->sym = NULL;
+	t->n = 0;
+}
+
+struct symbol *sym_table_find(const struct sym_table *t, uint64_t addr, size_t *hint)
+{
+	size_t lo = *hint, hi = t->n, step = 1;
+
+	/* the last start at or before addr: gallop on from the hint, then halve */
+	if (lo >= t->n || t->sym[lo].start > addr)
+		lo = 0;
+	if (!t->n || t->sym[0].start > addr)
+		return NULL;
+	while (lo + step < t->n && t->sym[lo + step].start <= addr) {
+		lo += step;
+		step *= 2;
+	}
+	if (lo + step < hi)
+		hi = lo + step;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->sym[mid].start <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*hint = lo;
+	for (size_t back = 0; back <= NEST_MAX && back <= lo; back++) {
+		struct symbol *s = &t->sym[lo - back];
+
+		if (addr - s->start < s->size)
+			return s;
+	}
+	return NULL;
+}

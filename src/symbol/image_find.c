@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which files an image's code, symbols and debug information are read from.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include "symbol/image_int.h"
+
+void elf_on_disk_close(struct elf_on_disk *f)
+{
+	elf_file_free(&f->elf);
+	file_map_close(&f->map);
+	free(f->mem);
+	free(f->path);
+	memset(f, 0, sizeof(*f));
+}
+
+static int elf_on_disk_open(struct elf_on_disk *f, const char *path, struct err *err)
+{
+	memset(f, 0, sizeof(*f));
+	if (file_map_open(&f->map, path, false, err))
+		return -1;
+	f->path = strdup(path);
+	if (!f->path) {
+		elf_on_disk_close(f);
+		return err_nomem(err);
+	}
+	if (elf_file_read(&f->elf, f->map.p, f->map.len, path, err)) {
+		elf_on_disk_close(f);
+		return -1;
+	}
+	return 0;
+}
+
+void put_build_id(struct buf *b, const uint8_t *id, size_t len)
+{
+	for (size_t i = 0; i < len && i < 64; i++)
+		buf_printf(b, "%02x", id[i]);
+}
+
+/* Recordings keep 20 bytes and fill up shorter ids with zeros, or cut longer ones. */
+bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
+{
+	size_t n = na > nb ? na : nb;
+
+	if (n > BUILD_ID_MAX)
+		n = BUILD_ID_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if ((i < na ? a[i] : 0) != (i < nb ? b[i] : 0))
+			return false;
+	}
+	return n > 0;
+}
+
+static bool has_code(const struct elf_file *f)
+{
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+
+	for (size_t i = 0; i < f->n_sec; i++) {
+		if ((f->sec[i].flags & code) == code && f->sec[i].type == SHT_PROGBITS &&
+		    f->sec[i].data)
+			return true;
+	}
+	for (size_t i = 0; !f->n_sec && i < f->n_seg; i++) {
+		if (f->seg[i].type == PT_LOAD && (f->seg[i].flags & PF_X) && f->seg[i].filesz)
+			return true;
+	}
+	return false;
+}
+
+static bool has_dwarf(const struct elf_file *f)
+{
+	return elf_section(f, ".debug_info") || elf_section(f, ".zdebug_info") ||
+	       elf_section(f, ".debug_line");
+}
+
+bool image_complete(const struct image *im)
+{
+	return im->code.path && im->syms.path && im->dwarf.path;
+}
+
+static int take(struct elf_on_disk *into, const struct elf_on_disk *from, bool wanted,
+		struct err *err)
+{
+	if (into->path || !wanted)
+		return 0;
+	return elf_on_disk_open(into, from->path, err);
+}
+
+/* What an image's files must have for build-id: the recorded one, else that of its code. */
+static size_t wanted_id(const struct image *im, const uint8_t **id)
+{
+	if (im->key.build_id_len) {
+		*id = im->key.build_id;
+		return im->key.build_id_len;
+	}
+	return im->code.path ? elf_build_id(&im->code.elf, id) : 0;
+}
+
+enum verdict { REFUSED, VERIFIED, UNVERIFIED };
+
+static enum verdict judge(const struct images *set, struct image *im, const struct elf_on_disk *f,
+			  bool named)
+{
+	const uint8_t *id = NULL, *want = NULL;
+	size_t n = elf_build_id(&f->elf, &id), n_want = wanted_id(im, &want);
+
+	if (n_want) {
+		if (n && same_build_id(id, n, want, n_want))
+			return VERIFIED;
+		if (!im->refusal.len && im->key.build_id_len) {
+			buf_printf(&im->refusal, "%s has ", f->path);
+			if (n) {
+				buf_puts(&im->refusal, "build-id ");
+				put_build_id(&im->refusal, id, n);
+			} else {
+				buf_puts(&im->refusal, "no build-id");
+			}
+			buf_puts(&im->refusal, ", the recording's is ");
+			put_build_id(&im->refusal, want, n_want);
+			buf_puts(&im->refusal, ": not used");
+			im->refused = true;
+		}
+		return REFUSED;
+	}
+	/* a file that the user named, or that a checksum vouches for, needs no build-id */
+	if (named || set->opts.trust_paths)
+		return UNVERIFIED;
+	if (!im->refusal.len)
+		buf_printf(&im->refusal, "%s: the recording has no build-id for it: not used",
+			   f->path);
+	return REFUSED;
+}
+
+int image_try_file(struct images *set, struct image *im, const char *path, bool named,
+		   struct err *err)
+{
+	struct err mine = ERR_INIT;
+	struct elf_on_disk f;
+	int rc = -1;
+
+	if (elf_on_disk_open(&f, path, &mine)) {
+		if (mine.code == ERR_NOMEM)
+			return err_nomem(err);
+		/* that it is not there is the common case and worth no word */
+		if (mine.code != ERR_NOT_FOUND && mine.sys_errno != ENOTDIR && !im->refusal.len)
+			buf_puts(&im->refusal, mine.what);
+		return 0;
+	}
+	switch (judge(set, im, &f, named)) {
+	case REFUSED:
+		rc = 0;
+		goto out;
+	case VERIFIED:
+		im->verified = im->key.build_id_len > 0;
+		break;
+	case UNVERIFIED:
+		break;
+	}
+	/* a file that changes between these openings is no worse than one that changed before */
+	if (take(&im->code, &f, has_code(&f.elf), err) ||
+	    take(&im->syms, &f, elf_has_symtab(&f.elf), err) ||
+	    take(&im->dwarf, &f, has_dwarf(&f.elf), err))
+		goto out;
+	rc = 0;
+out:
+	elf_on_disk_close(&f);
+	return rc;
+}
+
+static int try_printf(struct images *set, struct image *im, bool named, struct err *err,
+		      const char *fmt, ...) PRINTF_(5, 6);
+
+static int try_printf(struct images *set, struct image *im, bool named, struct err *err,
+		      const char *fmt, ...)
+{
+	char path[4096];
+	va_list ap;
+	int n;
+
+	if (image_complete(im))
+		return 0;
+	va_start(ap, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return 0;
+	return image_try_file(set, im, path, named, err);
+}
+
+struct id_text {
+	char first[3], rest[BUILD_ID_MAX * 2];
+};
+
+static bool id_text(const struct image *im, struct id_text *t)
+{
+	const uint8_t *id = NULL;
+	size_t n = wanted_id(im, &id);
+
+	if (n > BUILD_ID_MAX)
+		n = BUILD_ID_MAX;
+	if (n < 2)
+		return false;
+	/* the zeros a recording fills up with are not of the name: ids have 20, 16 or 8 bytes */
+	if (n == 20 && !ld32(id + 16))
+		n = ld64(id + 8) ? 16 : 8;
+	(void)snprintf(t->first, sizeof(t->first), "%02x", id[0]);
+	for (size_t i = 1; i < n; i++)
+		(void)snprintf(t->rest + (i - 1) * 2, 3, "%02x", id[i]);
+	return true;
+}
+
+static int try_symbol_dirs(struct images *set, struct image *im, struct err *err)
+{
+	const char *path = im->key.path;
+	struct id_text id;
+
+	vec_each (&set->dirs, const char **, dir) {
+		if (try_printf(set, im, true, err, "%s/%s", *dir, path) ||
+		    try_printf(set, im, true, err, "%s/%s", *dir, path_base(path)) ||
+		    try_printf(set, im, true, err, "%s/%s.debug", *dir, path_base(path)))
+			return -1;
+		if (id_text(im, &id) &&
+		    (try_printf(set, im, true, err, "%s/.build-id/%s/%s.debug", *dir, id.first,
+				id.rest) ||
+		     try_printf(set, im, true, err, "%s/.build-id/%s/%s", *dir, id.first, id.rest)))
+			return -1;
+	}
+	return 0;
+}
+
+static int try_build_id(struct images *set, struct image *im, struct err *err)
+{
+	struct id_text id;
+
+	if (!id_text(im, &id))
+		return 0;
+	if (set->opts.sysroot &&
+	    try_printf(set, im, false, err, "%s/usr/lib/debug/.build-id/%s/%s.debug",
+		       set->opts.sysroot, id.first, id.rest))
+		return -1;
+	return try_printf(set, im, false, err, "/usr/lib/debug/.build-id/%s/%s.debug", id.first,
+			  id.rest);
+}
+
+static int try_perf_cache(struct images *set, struct image *im, struct err *err)
+{
+	static const char *const leaf[] = { "/elf", "/debug", "/vdso", "" };
+	struct id_text id;
+
+	if (!set->opts.home || !id_text(im, &id))
+		return 0;
+	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++) {
+		char path[4096];
+		struct stat st;
+		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s%s", set->opts.home,
+				 id.first, id.rest, leaf[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode))
+			continue;
+		if (!image_complete(im) && image_try_file(set, im, path, false, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* One place a .gnu_debuglink may mean. Where the build-ids cannot speak, the checksum must. */
+static int try_link(struct images *set, struct image *im, uint32_t crc, const char *path,
+		    struct err *err)
+{
+	const uint8_t *id = NULL;
+	struct err mine = ERR_INIT;
+	struct file_map map;
+	bool same;
+
+	if (image_complete(im))
+		return 0;
+	if (elf_build_id(&im->code.elf, &id))
+		return image_try_file(set, im, path, false, err);
+	if (file_map_open(&map, path, false, &mine))
+		return 0;
+	same = elf_crc32(map.p, map.len) == crc;
+	file_map_close(&map);
+	if (same)
+		return image_try_file(set, im, path, true, err);
+	if (!im->refusal.len)
+		buf_printf(&im->refusal, "%s is not what .gnu_debuglink means (checksum): not used",
+			   path);
+	return 0;
+}
+
+static int try_debuglink(struct images *set, struct image *im, struct err *err)
+{
+	static const char *const form[][2] = { { "", "" },
+					       { "", "/.debug" },
+					       { "/usr/lib/debug", "" } };
+	uint32_t crc;
+	const char *name = im->code.path ? elf_debuglink(&im->code.elf, &crc) : NULL;
+	size_t dir;
+
+	if (!name)
+		return 0;
+	dir = (size_t)(path_base(im->code.path) - im->code.path);
+	if (dir > 1)
+		dir--;
+	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
+		char path[4096];
+		int n = snprintf(path, sizeof(path), "%s%.*s%s/%s", form[i][0], (int)dir,
+				 im->code.path, form[i][1], name);
+
+		if (n > 0 && (size_t)n < sizeof(path) && strcmp(path, im->code.path) != 0 &&
+		    try_link(set, im, crc, path, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int try_own_path(struct images *set, struct image *im, struct err *err)
+{
+	static const char gone[] = " (deleted)";
+	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
+	const char *path = im->key.path;
+	size_t len = strlen(path), tail = sizeof(gone) - 1;
+
+	if (path[0] != '/')
+		return 0;
+	/* deleted, and perhaps put back by a new build, which its build-id tells */
+	if (len > tail && !strcmp(path + len - tail, gone)) {
+		if (!im->key.build_id_len)
+			return 0;
+		len -= tail;
+	}
+	return try_printf(set, im, false, err, "%s%.*s", root, (int)len, path);
+}
+
+/* The vdso is in the memory of every process, and so in ours; whether it is the recorded one, its
+ * build-id says. */
+static int take_own_vdso(struct images *set, struct image *im, struct err *err)
+{
+	const uint8_t *p = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+	struct elf_on_disk f = { 0 };
+	uint64_t off, len;
+
+	if (!p || im->code.path)
+		return 0;
+	if (sizeof(void *) == 8) {
+		off = ld64(p + offsetof(Elf64_Ehdr, e_shoff));
+		len = (uint64_t)ld16(p + offsetof(Elf64_Ehdr, e_shnum)) * sizeof(Elf64_Shdr);
+	} else {
+		off = ld32(p + offsetof(Elf32_Ehdr, e_shoff));
+		len = (uint64_t)ld16(p + offsetof(Elf32_Ehdr, e_shnum)) * sizeof(Elf32_Shdr);
+	}
+	if (off > 65536 || len > 65536)
+		return 0;
+	len += off;
+	f.mem = malloc((size_t)len + 1);
+	f.path = strdup("[vdso] of this machine");
+	if (!f.mem || !f.path) {
+		elf_on_disk_close(&f);
+		return err_nomem(err);
+	}
+	memcpy(f.mem, p, (size_t)len);
+	if (elf_file_read(&f.elf, f.mem, (size_t)len, f.path, NULL) ||
+	    judge(set, im, &f, false) == REFUSED) {
+		elf_on_disk_close(&f);
+		return 0;
+	}
+	im->verified = im->key.build_id_len > 0;
+	im->code = f;
+	return 0;
+}
+
+static int copy_segments(struct image *im, struct err *err)
+{
+	const struct elf_on_disk *from = im->code.path	 ? &im->code
+					 : im->syms.path ? &im->syms
+							 : &im->dwarf;
+	uint64_t base = UINT64_MAX;
+
+	if (!from->path || !from->elf.n_seg)
+		return 0;
+	im->seg = calloc(from->elf.n_seg, sizeof(*im->seg));
+	if (!im->seg)
+		return err_nomem(err);
+	memcpy(im->seg, from->elf.seg, from->elf.n_seg * sizeof(*im->seg));
+	im->n_seg = from->elf.n_seg;
+	if (im->code.path)
+		return 0;
+	/* a file of debug information has no contents for its segments, and its tools cleared or
+	 * moved their offsets: most linkers lay a file out as it will lie in memory */
+	im->guessed = true;
+	for (size_t i = 0; i < im->n_seg; i++) {
+		if (im->seg[i].type == PT_LOAD && im->seg[i].vaddr < base)
+			base = im->seg[i].vaddr & ~4095ULL;
+	}
+	for (size_t i = 0; i < im->n_seg; i++) {
+		im->seg[i].offset = im->seg[i].vaddr - base;
+		im->seg[i].filesz = im->seg[i].memsz;
+	}
+	return 0;
+}
+
+static int locate_file(struct images *set, struct image *im, struct err *err)
+{
+	if (try_symbol_dirs(set, im, err) || try_own_path(set, im, err) ||
+	    try_debuglink(set, im, err) || try_build_id(set, im, err) ||
+	    try_perf_cache(set, im, err))
+		return -1;
+	if (im->key.kind == IMAGE_VDSO && take_own_vdso(set, im, err))
+		return -1;
+	/* now that there is code, its link may lead on */
+	return try_debuglink(set, im, err);
+}
+
+int image_locate(struct images *set, struct image *im, struct err *err)
+{
+	int rc = 0;
+
+	if (im->located)
+		return 0;
+	switch (im->key.kind) {
+	case IMAGE_FILE:
+	case IMAGE_VDSO:
+		rc = locate_file(set, im, err);
+		break;
+	case IMAGE_KERNEL:
+	case IMAGE_MODULE:
+		im->absolute = true;
+		rc = image_locate_kernel(set, im, err);
+		break;
+	case IMAGE_ANON:
+	case IMAGE_BPF:
+	case IMAGE_OTHER:
+		im->absolute = true;
+		break;
+	}
+	if (!rc)
+		rc = copy_segments(im, err);
+	im->located = true;
+	return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of symbols of an image, from the files that were found.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/image_int.h"
+
+int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name,
+		     struct err *err)
+{
+	struct raw_sym *r = vec_add(&im->list.raw);
+
+	if (!r)
+		return err_nomem(err);
+	r->start = start;
+	r->size = size ? size : UINT64_MAX;
+	r->sizeless = !size;
+	r->bind = RAW_GLOBAL;
+	r->name = name;
+	return 0;
+}
+
+void image_say_verified(struct image *im)
+{
+	buf_puts(&im->origin, im->verified ? ", build-id verified"
+					   : ", unverified (the recording has no build-id for it)");
+	if (im->guessed)
+		buf_puts(&im->origin, "; the program itself was not found: addresses assume that "
+				      "its file is laid out as its memory");
+	if (im->refused && im->refusal.len)
+		buf_printf(&im->origin, "; %s", buf_str(&im->refusal));
+}
+
+/* A stripped program may carry the names of its functions packed. */
+static int load_minidebug(struct image *im, const struct addr_map *map, const char **why,
+			  struct err *err)
+{
+	size_t len;
+
+	if (elf_minidebug(&im->code.elf, &im->mini.mem, &len, why, err))
+		return -1;
+	if (!im->mini.mem)
+		return 0;
+	if (elf_file_read(&im->mini.elf, im->mini.mem, len, im->code.path, NULL)) {
+		*why = ".gnu_debugdata is broken";
+		return 0;
+	}
+	return elf_symbols_read(&im->list, &im->mini.elf, false, map, err);
+}
+
+static void say_nothing_found(struct image *im)
+{
+	if (im->refusal.len)
+		buf_puts(&im->origin, buf_str(&im->refusal));
+	else
+		buf_printf(&im->origin, "%s: not found", im->key.path);
+}
+
+static int load_elf(struct image *im, struct err *err)
+{
+	struct addr_map map = { im->absolute ? NULL : im->seg, im->n_seg, im->delta };
+	const char *why = NULL;
+	size_t before;
+
+	if (!im->code.path && !im->syms.path) {
+		say_nothing_found(im);
+		return 0;
+	}
+	if (!im->absolute && !im->seg) {
+		buf_printf(&im->origin, "%s: no program headers: where it is loaded is not known",
+			   im->code.path ? im->code.path : im->syms.path);
+		return 0;
+	}
+	if (im->syms.path) {
+		if (elf_symbols_read(&im->list, &im->syms.elf, false, &map, err))
+			return -1;
+		buf_puts(&im->origin, im->syms.path);
+	} else {
+		if (elf_symbols_read(&im->list, &im->code.elf, true, &map, err))
+			return -1;
+		before = im->list.raw.n;
+		if (load_minidebug(im, &map, &why, err))
+			return -1;
+		buf_printf(&im->origin, "%s (%s)", im->code.path,
+			   im->list.raw.n > before ? ".dynsym and .gnu_debugdata"
+			   : before		   ? "stripped: only .dynsym"
+						   : "stripped: no symbols");
+	}
+	image_say_verified(im);
+	if (why)
+		buf_printf(&im->origin, "; %s", why);
+	return 0;
+}
+
+static int load_bpf(struct image *im, struct err *err)
+{
+	buf_puts(&im->origin, "the recording");
+	return image_add_symbol(im, im->key.start, im->key.len, im->key.path, err);
+}
+
+int image_load(struct images *set, struct image *im, struct err *err)
+{
+	int rc = 0;
+
+	if (im->loaded)
+		return 0;
+	if (image_locate(set, im, err))
+		return -1;
+	switch (im->key.kind) {
+	case IMAGE_FILE:
+	case IMAGE_VDSO:
+		rc = load_elf(im, err);
+		break;
+	case IMAGE_KERNEL:
+	case IMAGE_MODULE:
+		if (im->syms.path)
+			rc = load_elf(im, err);
+		else
+			rc = image_load_kernel(set, im, err);
+		break;
+	case IMAGE_ANON:
+		rc = image_load_jit(set, im, err);
+		break;
+	case IMAGE_BPF:
+		rc = load_bpf(im, err);
+		break;
+	case IMAGE_OTHER:
+		buf_printf(&im->origin, "%s: not code of a file", im->key.path);
+		break;
+	}
+	if (rc || sym_table_make(&im->table, &im->list, err))
+		return -1;
+	vec_free(&im->list.raw);
+	im->loaded = true;
+	return 0;
+}
