@@ -24,13 +24,17 @@ struct insn {
 	char text[112];
 };
 
-/* Calls back for each instruction of [vaddr, vaddr + len) of an ELF file's code; a non-zero return
- * stops. Names: `name_of` gives a symbol's name for a direct target (may be NULL, may return NULL).
- */
+/* Calls back for each instruction of [vaddr, vaddr + len) of an image's code; a non-zero return
+ * stops and is returned. Where the file holds fewer bytes, so many are decoded. */
 int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
-		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
+		 int (*each)(void *ctx, const struct insn *in), void *ctx,
+		 struct err *err) MUST_USE;
+/* The same for an ELF file by path. */
+int disasm_file(const char *path, uint64_t vaddr, uint64_t len,
+		int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
 /* The same over bytes; machine is EM_X86_64, EM_386 or EM_AARCH64. */
 int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
-		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
+		 int (*each)(void *ctx, const struct insn *in), void *ctx,
+		 struct err *err) MUST_USE;
 
 #endif

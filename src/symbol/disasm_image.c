@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * disasm_image - disassembly of an image's code: disasm.c over the file the image was found in.
+ */
+#include "symbol/disasm.h"
+
+int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
+		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
+{
+	const char *path = image_code_file(set, image);
+
+	if (!path) {
+		(void)err_set(err, ERR_NOT_FOUND, "%s: its code is not at hand",
+			      image_path(set, image));
+		return err_hint(err, "--symbols DIR or --sysroot DIR says where the program is");
+	}
+	return disasm_file(path, vaddr, len, each, ctx, err);
+}

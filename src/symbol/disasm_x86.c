@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * disasm_x86 - x86-64 and i386 through Zydis, in the AT&T syntax of the platform's other tools.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "symbol/disasm_int.h"
+
+#if HAVE_ZYDIS
+#include <Zydis/Zydis.h>
+
+static enum insn_flow flow_of(ZydisInstructionCategory c)
+{
+	switch (c) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return INSN_COND;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return INSN_JUMP;
+	case ZYDIS_CATEGORY_CALL:
+		return INSN_CALL;
+	case ZYDIS_CATEGORY_RET:
+		return INSN_RETURN;
+	default:
+		return INSN_OTHER;
+	}
+}
+
+static void find_target(struct insn *in, const ZydisDecodedInstruction *z,
+			const ZydisDecodedOperand *op)
+{
+	ZyanU64 abs;
+
+	if (in->flow == INSN_OTHER || in->flow == INSN_RETURN || !z->operand_count_visible ||
+	    op[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !op[0].imm.is_relative)
+		return;
+	if (ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(z, &op[0], in->vaddr, &abs))) {
+		in->has_target = true;
+		in->target = abs;
+	}
+}
+
+/* An address relative to the next instruction says little: the absolute one behind it. */
+static void say_address(struct insn *in, const ZydisDecodedInstruction *z,
+			const ZydisDecodedOperand *op)
+{
+	size_t at = strlen(in->text);
+	ZyanU64 abs;
+
+	for (int i = 0; i < z->operand_count_visible; i++) {
+		if (op[i].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    op[i].mem.base != ZYDIS_REGISTER_RIP ||
+		    !ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(z, &op[i], in->vaddr, &abs)))
+			continue;
+		(void)snprintf(in->text + at, sizeof(in->text) - at, "  # 0x%llx",
+			       (unsigned long long)abs);
+		return;
+	}
+}
+
+static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *p, size_t len,
+		  uint64_t vaddr, disasm_each each, void *ctx, struct err *err)
+{
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	ZydisFormatter f;
+	ZydisDecoder d;
+	struct insn in;
+	int rc = 0;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d, mode, width)) ||
+	    !ZYAN_SUCCESS(ZydisFormatterInit(&f, ZYDIS_FORMATTER_STYLE_ATT)))
+		return err_set(err, ERR_UNSUPPORTED, "Zydis does not start");
+	(void)ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
+	(void)ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
+	(void)ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_DISP_PADDING,
+					ZYDIS_PADDING_DISABLED);
+	(void)ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_IMM_PADDING,
+					ZYDIS_PADDING_DISABLED);
+	(void)ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+					ZYDIS_PADDING_DISABLED);
+	for (size_t at = 0; at < len && !rc; at += in.len) {
+		memset(&in, 0, offsetof(struct insn, text));
+		in.vaddr = vaddr + at;
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, p + at, len - at, &z, op)) ||
+		    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+			    &f, &z, op, z.operand_count_visible, in.text, sizeof(in.text), in.vaddr,
+			    NULL))) {
+			disasm_bad(&in, vaddr + at, p + at, 1);
+		} else {
+			in.len = z.length;
+			in.flow = (uint8_t)flow_of(z.meta.category);
+			find_target(&in, &z, op);
+			say_address(&in, &z, op);
+		}
+		rc = each(ctx, &in);
+	}
+	return rc;
+}
+
+int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
+		  struct err *err)
+{
+	return decode(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, p, len, vaddr, each, ctx,
+		      err);
+}
+
+int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
+		struct err *err)
+{
+	return decode(ZYDIS_MACHINE_MODE_LEGACY_32, ZYDIS_STACK_WIDTH_32, p, len, vaddr, each, ctx,
+		      err);
+}
+
+#else
+
+static int absent(struct err *err)
+{
+	(void)err_set(err, ERR_UNSUPPORTED, "this build has no x86 disassembler");
+	return err_hint(err, "build with Zydis (libzydis-dev); source lines need none: --no-asm");
+}
+
+int disasm_x86_64(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
+		  struct err *err)
+{
+	(void)p, (void)len, (void)vaddr, (void)each, (void)ctx;
+	return absent(err);
+}
+
+int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
+		struct err *err)
+{
+	(void)p, (void)len, (void)vaddr, (void)each, (void)ctx;
+	return absent(err);
+}
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * insns_of FILE START LENGTH (hexadecimal) - the instructions there, one a line: address, length,
+ * kind (- j c l r), target or -, text, separated by tabs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "symbol/disasm.h"
+
+static int print(void *ctx, const struct insn *in)
+{
+	(void)ctx;
+	printf("%llx\t%u\t%c\t", (unsigned long long)in->vaddr, in->len,
+	       in->bad ? '?' : "-jclr"[in->flow]);
+	if (in->has_target)
+		printf("%llx", (unsigned long long)in->target);
+	else
+		printf("-");
+	printf("\t%s\n", in->text);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = ERR_INIT;
+
+	if (argc != 4)
+		return 2;
+	if (disasm_file(argv[1], strtoull(argv[2], NULL, 16), strtoull(argv[3], NULL, 16), print,
+			NULL, &err)) {
+		fprintf(stderr, "%s\n%s\n", err.what, err.hint);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Instruction boundaries, kinds and targets against objdump. usage: test_disasm.py INSNS_OF"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CODE = """
+#include <math.h>
+double table[64];
+int f(int x) { return x > 3 ? f(x - 1) * 3 : x; }
+int sw(int x)
+{
+    switch (x) { case 0: return 5; case 1: return f(x); case 2: return 11; case 3: return f(2 * x);
+    case 4: return 99; case 5: return -x; }
+    return 0;
+}
+double v(const double *p, int n) { double s = 0; for (int i = 0; i < n; i++) s += p[i] * table[i & 63]; return s; }
+int main(int c, char **a) { (void)a; return f(c) + sw(c) + (int)v(table, c) + (c & 4 ? f(9) : 0); }
+"""
+KIND = {  # objdump's mnemonic -> ours
+    "x86": [(r"(bnd |notrack )*call", "l"), (r"(bnd |notrack )*jmp", "j"),
+            (r"(bnd |repz |rep )*ret|iret|sysret", "r"),
+            (r"j[a-z]+(,p[nt])?|loop", "c"), (r"xbegin", "c")],
+    "arm": [(r"blr?", "l"), (r"br?", "j"), (r"b\.\w+|cbn?z|tbn?z", "c"), (r"ret", "r")],
+}
+count = 0
+
+
+def say(ok, name, why=""):
+    global count
+    count += 1
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}{why}")
+    sys.stdout.flush()
+
+
+def run(*argv):
+    return subprocess.run(argv, capture_output=True, text=True).stdout
+
+
+def kind_of(text, arch):
+    for pattern, k in KIND[arch]:
+        if re.match(f"({pattern})(\\s|$)", text):
+            return k
+    return "-"
+
+
+def compare(name, insns_of, objdump, path, arch):
+    m = re.search(r"\] \.text\s+PROGBITS\s+(\w+) (\w+) (\w+)", run("readelf", "-SW", path))
+    want = {}
+    for line in run(objdump, "-d", "-z", "--no-show-raw-insn", "-j", ".text", path).split("\n"):
+        g = re.match(r"\s*([0-9a-f]+):\s+(.*)", line)
+        if g:
+            t = re.match(r".*?\b([0-9a-f]+) <", g[2].split("#")[0])
+            k = kind_of(g[2], arch)
+            want[g[1]] = (k, t[1] if t and k in "jcl" and " *" not in g[2].split("<")[0] else "-")
+    got, wait = {}, set()
+    size = 0
+    for line in run(insns_of, path, m[1], m[3]).split("\n")[:-1]:
+        a, n, k, target, text = line.split("\t")
+        got[a] = (k, target)
+        if text == "fwait":
+            wait.add(a)
+        size += int(n)
+    say(size == int(m[3], 16), f"{name}: lengths sum to the section's")
+    # fwait is an instruction of its own to us, a part of the next one (fstcw, ...) to objdump
+    missing = {a for a in set(want) ^ set(got) if f"{int(a, 16) - 1:x}" not in wait}
+    say(not missing and len(want) > 30, f"{name}: {len(want)} boundaries as objdump",
+        f" ({len(missing)} differ, {sorted(missing)[:5]})" if missing else "")
+    bad = [(a, want[a], got[a]) for a in want if a in got and want[a] != got[a]]
+    say(len(bad) == 0, f"{name}: kinds and targets as objdump ({len(bad)} differ)")
+    for b in bad[:8]:
+        print("#  ", b)
+
+
+def main():
+    insns_of = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as where:
+        src = os.path.join(where, "p.c")
+        with open(src, "w") as f:
+            f.write(CODE)
+        for name, cc, objdump, flags, arch in (
+                ("x86-64", "gcc", "objdump", "-O2", "x86"),
+                ("avx", "gcc", "objdump", "-O3 -march=skylake-avx512 -ffast-math", "x86"),
+                ("clang", "clang", "objdump", "-O1", "x86"),
+                ("aarch64", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "-O2", "arm")):
+            out = os.path.join(where, name)
+            if not shutil.which(cc) or not shutil.which(objdump):
+                say(True, name, f" # SKIP no {cc} or {objdump}")
+            elif os.uname().machine not in ("x86_64",) and arch == "x86":
+                say(True, name, " # SKIP not an x86 machine")
+            elif subprocess.run([cc, *flags.split(), src, "-o", out, "-lm"],
+                                capture_output=True).returncode:
+                say(True, name, " # SKIP does not link here")
+            else:
+                compare(name, insns_of, objdump, out, arch)
+    libs = glob.glob("/lib/x86_64-linux-gnu/libm.so.6")
+    if libs and shutil.which("objdump"):
+        compare("libm", insns_of, "objdump", libs[0], "x86")
+    else:
+        say(True, "libm", " # SKIP not here")
+    print(f"1..{count}")
+
+
+main()
