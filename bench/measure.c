@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * measure - runs commands by turns, N rounds, and prints for each, tab-separated: median wall
+ * seconds, smallest, largest, median processor seconds, peak resident MB, exit status.
+ *
+ *	measure N 'command one' 'command two' ...
+ *
+ * Words are split at blanks, no shell in between. Output of the commands is thrown away. By turns,
+ * so that a machine that slows down slows all of them.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_ROUNDS 101
+#define MAX_WORDS  64
+
+struct command {
+	char *word[MAX_WORDS];
+	double wall[MAX_ROUNDS], cpu[MAX_ROUNDS];
+	long peak_kb;
+	int status;
+};
+
+static double seconds(struct timespec a, struct timespec b)
+{
+	return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
+}
+
+static void split(struct command *c, char *text)
+{
+	size_t n = 0;
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " ", &save); w && n + 1 < MAX_WORDS;
+	     w = strtok_r(NULL, " ", &save))
+		c->word[n++] = w;
+	c->word[n] = NULL;
+}
+
+static void run(struct command *c, int round)
+{
+	struct timespec from, to;
+	struct rusage ru;
+	pid_t pid;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &from);
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		(void)dup2(null, 0);
+		(void)dup2(null, 1);
+		(void)dup2(null, 2);
+		(void)execvp(c->word[0], c->word);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &c->status, 0, &ru) != pid) {
+		c->status = -1;
+		return;
+	}
+	(void)clock_gettime(CLOCK_MONOTONIC, &to);
+	c->wall[round] = seconds(from, to);
+	c->cpu[round] = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
+			(double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1e-6;
+	if (ru.ru_maxrss > c->peak_kb)
+		c->peak_kb = ru.ru_maxrss;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 2 ? atoi(argv[1]) : 0;
+	struct command *c;
+
+	if (rounds < 1 || rounds > MAX_ROUNDS) {
+		(void)fprintf(stderr, "usage: measure N COMMAND...\n");
+		return 2;
+	}
+	c = calloc((size_t)argc, sizeof(*c));
+	if (!c)
+		return 2;
+	for (int i = 2; i < argc; i++)
+		split(&c[i], argv[i]);
+	for (int r = 0; r < rounds; r++)
+		for (int i = 2; i < argc; i++)
+			run(&c[i], r);
+	for (int i = 2; i < argc; i++) {
+		qsort(c[i].wall, (size_t)rounds, sizeof(double), by_value);
+		qsort(c[i].cpu, (size_t)rounds, sizeof(double), by_value);
+		printf("%.4f\t%.4f\t%.4f\t%.4f\t%.0f\t%d\n", c[i].wall[rounds / 2], c[i].wall[0],
+		       c[i].wall[rounds - 1], c[i].cpu[rounds / 2], (double)c[i].peak_kb / 1024,
+		       WIFEXITED(c[i].status) ? WEXITSTATUS(c[i].status)
+					      : 128 + WTERMSIG(c[i].status));
+	}
+	free(c);
+	return 0;
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Attribution against perf report on the same recording.
+
+Real recordings (../shared/corpus): neither side has symbols, so that every address is compared:
+samples and periods per (event, comm, dso, image address). perf reads foreign kernels' addresses with
+this machine's symbols where the recording has no build-id; that is why not by name.
+
+Fresh recordings of programs that fork, exec, load libraries and run threads, system-wide: samples
+and periods per (comm, dso, symbol), exactly.
+"""
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import PERF, SHARED, Tap  # noqa: E402
+
+DUMP = os.environ.get("DUMP_PROFILE", "")
+RECORDINGS = os.path.join(SHARED, "corpus", "recordings")
+# where perf 6.1 itself is wrong or cannot read; each with its reason
+PERF_CANNOT = {
+    "hotspot-perf.data.PerfFormatLost": "perf 6.1 refuses attributes of 136 bytes",
+    "linux-perf-data-sleep.compressed2.data": "perf 6.1 does not know COMPRESSED2",
+}
+
+
+def perf_rows(path, bare):
+    """{(event, comm, dso, sym): [samples, period]} by perf report."""
+    argv = [PERF, "report", "-i", path, "--stdio", "--no-children", "-g", "none",
+            "--no-branch-stack", "--no-group", "--no-demangle", "--percent-limit", "0",
+            "--sort", "comm,dso,sym", "-t", "\t", "-F", "sample,period,comm,dso,sym"]
+    if bare:
+        argv += ["--symfs", "/nonexistent", "--kallsyms", "/dev/null"]
+    p = subprocess.run(argv, capture_output=True, text=True, errors="replace",
+                       stdin=subprocess.DEVNULL, timeout=300)
+    rows = collections.defaultdict(lambda: [0, 0])
+    event = "?"
+    for line in p.stdout.splitlines():
+        if line.startswith("# Samples:"):
+            event = line.split("'")[1]
+        if not line or line.startswith("#"):
+            continue
+        f = [x.strip() for x in line.split("\t")]
+        if len(f) != 5 or not f[0].isdigit():
+            continue
+        sym = f[4][4:] if f[4][:1] == "[" and f[4][2:4] == "] " else f[4]
+        row = rows[(event, f[2], f[3], sym)]
+        row[0] += int(f[0])
+        row[1] += int(f[1])
+    return dict(rows)
+
+
+def our_rows(path, bare, threads="0"):
+    p = subprocess.run([DUMP, path, "comm,dso,sym", "bare" if bare else "flat", threads],
+                       capture_output=True, text=True, errors="replace", timeout=300)
+    if p.returncode:
+        return None, p.stderr
+    rows = {}
+    for line in p.stdout.splitlines():
+        f = line.split("\t")
+        row = rows.setdefault((f[0], f[3], f[4], f[5]), [0, 0])
+        row[0] += int(f[1])
+        row[1] += int(f[2])
+    return rows, p.stderr
+
+
+def cut(rows):
+    """perf cuts what it prints: compare names as far as both show them."""
+    out = collections.defaultdict(lambda: [0, 0])
+    for (event, comm, dso, sym), (n, period) in rows.items():
+        row = out[(event, comm.strip(), dso.strip(), sym.strip())]
+        row[0] += n
+        row[1] += period
+    return dict(out)
+
+
+def difference(ours, perfs):
+    lines = []
+    for key in sorted(set(ours) | set(perfs)):
+        if ours.get(key) != perfs.get(key):
+            lines.append("%s: ours %s perf %s" % (key, ours.get(key), perfs.get(key)))
+    total = [sum(v[0] for v in r.values()) for r in (ours, perfs)]
+    lines.insert(0, "%d of %d rows differ; samples ours %d perf %d" %
+                 (len(lines), len(set(ours) | set(perfs)), *total))
+    return "\n".join(lines)
+
+
+def compare(t, name, path, bare):
+    ours, said = our_rows(path, bare)
+    if ours is None:
+        t.ok(False, name, said)
+        return
+    ours, perfs = cut(ours), cut(perf_rows(path, bare))
+    t.ok(ours == perfs, "%s: %d rows" % (name, len(perfs)), difference(ours, perfs))
+    again, _ = our_rows(path, bare, "1")
+    t.ok(cut(again) == ours, name + ": one worker or many, the same")
+    sums = [line.split("\t") for line in said.splitlines() if line.startswith("sum\t")]
+    t.equal(sum(int(s[1]) for s in sums), sum(v[0] for v in ours.values()),
+            name + ": rows add up to the sum")
+
+
+LOAD = r"""
+set -e
+cd "$1"
+cat >prog.c <<'E'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile double sink;
+__attribute__((noinline)) double spin(long n)
+{ double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; return x; }
+static void *work(void *p) { sink = spin((long)p); return 0; }
+int main(int argc, char **argv)
+{
+	if (argc > 1) { sink = spin(20000000); return 0; }
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, (void *)20000000L);
+	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+	void *m = dlopen("libm.so.6", RTLD_NOW);
+	double (*f)(double, double) = (double (*)(double, double))dlsym(m, "pow");
+	for (int i = 0; i < 2000000; i++) sink = f(1.0 + i * 1e-6, 1.5);
+	dlclose(m);
+	for (int i = 0; i < 4; i++) {
+		pid_t c = fork();
+		if (!c) { sink = spin(10000000); execl(argv[0], "prog2", "x", (char *)0); _exit(1); }
+		waitpid(c, 0, 0);
+	}
+	return 0;
+}
+E
+cc -O1 -g -o prog prog.c -ldl -lpthread
+"""
+BUSY = r"""
+./prog & seq 1 60000 | sort -R | gzip | gzip -d | sort -n | md5sum >/dev/null
+for i in 1 2 3 4 5 6 7 8; do sh -c 'exec awk "BEGIN{for(i=0;i<100000;i++)s+=i}"'; done
+wait
+"""
+
+
+def record(path, where, options):
+    argv = [PERF, "record", "-q", "-o", path, "-e", "cpu-clock", "-F", "4000", *options,
+            "--", "sh", "-c", BUSY]
+    return subprocess.run(argv, cwd=where, capture_output=True, text=True, timeout=120)
+
+
+def fresh(t):
+    with tempfile.TemporaryDirectory() as d:
+        made = subprocess.run(["sh", "-c", LOAD, "sh", d], capture_output=True, text=True)
+        if made.returncode:
+            t.skip("fresh recordings", "cannot build the program: " + made.stderr[-60:])
+            return
+        for name, options in (("whole machine, chains", ["-g", "-a"]), ("one program", []),
+                              ("by thread ids", ["--sample-cpu", "-T", "-g"])):
+            path = os.path.join(d, "x.data")
+            p = record(path, d, options)
+            if p.returncode or not os.path.exists(path):
+                t.skip("fresh: " + name, "perf record fails: " + p.stderr.strip()[-80:])
+                continue
+            compare(t, "fresh: " + name, path, False)
+
+
+def corpus(t):
+    if not os.path.isdir(RECORDINGS):
+        t.skip("corpus", "../shared is not here")
+        return
+    for name in sorted(os.listdir(RECORDINGS)):
+        if name in PERF_CANNOT:
+            t.skip(name, PERF_CANNOT[name])
+            continue
+        compare(t, name, os.path.join(RECORDINGS, name), True)
+
+
+def main():
+    t = Tap()
+    if not PERF:
+        t.skip("perf", "no perf here")
+    elif not DUMP:
+        t.skip("dump_profile", "DUMP_PROFILE is not set")
+    else:
+        corpus(t)
+        fresh(t)
+    t.done()
+
+
+if __name__ == "__main__":
+    main()
