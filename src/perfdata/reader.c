@@ -104,15 +104,15 @@ static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 	return 0;
 }
 
-/* The words of the feature bitmap are of the recorder's `unsigned long`; every recorder of the last
- * fifteen years sets HOSTNAME, which tells whether it was one of 32 bits and the other order. */
+/* The words of the bitmap are the recorder's `unsigned long`. On a machine of 32 bits and the other
+ * order the halves of ours then stand exchanged; HOSTNAME, which every recorder writes, tells. */
 static void get_features(struct pd *rec, struct cur *c)
 {
 	uint64_t *f = rec->info.features;
 
 	for (int i = 0; i < 4; i++)
 		f[i] = cur_u64(c);
-	if (rec->swap && !(f[0] >> BIT_HOSTNAME & 1))
+	if (rec->swap && !(f[0] >> BIT_HOSTNAME & 1) && (f[0] >> (32 + BIT_HOSTNAME) & 1))
 		for (int i = 0; i < 4; i++)
 			f[i] = f[i] >> 32 | f[i] << 32;
 	if ((f[2] | f[3]) && rec->info.form == PD_FILE) {

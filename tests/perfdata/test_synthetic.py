@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings made by gen.py, read back through pd_dump, thing by thing. Speaks TAP.
+
+Every line that the generator expects must be there, in the generator's order for records; a foreign
+recording must read the same as its twin."""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gen  # noqa: E402
+
+DUMP = os.environ["PD_DUMP"]
+count = bad = 0
+
+
+def ok(good, name, why=""):
+    global count, bad
+    count += 1
+    if not good:
+        bad += 1
+    print("%sok %d - %s" % ("" if good else "not ", count, name))
+    for line in why.split("\n")[:12] if not good else []:
+        print("# " + line[:600])
+    sys.stdout.flush()
+
+
+def dump(*args, **kw):
+    p = subprocess.run([DUMP, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, **kw)
+    return p.returncode, p.stdout.decode("utf-8", "replace").split("\n"), p.stderr.decode("utf-8", "replace")
+
+
+def fault(want, got):
+    """The first expected line that is missing, or out of order; "" if none."""
+    at = 0
+    for line in want:
+        if not line.startswith("record "):
+            if line not in got:
+                near = [g for g in got if g.split("=")[0].split(" ")[:2] == line.split("=")[0].split(" ")[:2]]
+                return "wanted %s\nhad    %s" % (line, (near or ["nothing like it"])[0])
+            continue
+        try:  # an expected line may leave out the words at the end
+            at = next(i for i in range(at, len(got)) if (got[i] + " ").startswith(line + " ")) + 1
+        except StopIteration:
+            near = [g for g in got[at:] if g.startswith(" ".join(line.split(" ")[:2]))]
+            return "wanted %s\nhad    %s" % (line, (near or ["nothing like it"])[0])
+    return ""
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        twins = {}
+        for name, made, want in gen.every():
+            path = os.path.join(d, name)
+            gen.write(path, made)
+            rc, got, err = dump(path)
+            why = err or fault(want, got)
+            ok(rc == 0 and not why, "reads " + name, why or got[0])
+            records = [g for g in got if g.startswith(("record", "event", "losses", "type", "info", "side"))]
+            if name.endswith("-le"):
+                twins[name[:-3]] = records
+            else:
+                # opaque payloads are not turned, and pack to other sizes: compare what is numbers
+                opaque = ("HEADER_ATTR", "FEATURE", "COMPRESSED")
+                a = [r for r in twins[name[:-3]] if not any(x in r for x in opaque)]
+                b = [r for r in records if not any(x in r for x in opaque)]
+                diff = next((x + "\n" + y for x, y in zip(a, b) if x != y), "")
+                ok(len(a) == len(b) and not diff, name + " reads as its twin", diff)
+            if not isinstance(made, dict):
+                with open(path, "rb") as f:
+                    rc, piped, err = dump("-", stdin=f)
+                ok(rc == 0 and [g for g in piped if g != ""] == [g for g in got if g != ""],
+                   name + " reads the same through standard input", err)
+        for name in ("side-0-le", "pipe-0-le", "pipe-0-be", "all_fields-0-le", "compressed-0-le", "features-0-be"):
+            rc, got, err = dump("--cut", os.path.join(d, name))
+            size = os.path.getsize(os.path.join(d, name))
+            opened = int(got[0].split()[1]) if got[0].startswith("opened") else -1
+            # every cut behind the first record must still give something
+            ok(rc == 0 and 0 < opened <= size + 1, "%s cut at every byte (%d of %d open)" % (name, opened, size + 1),
+               err or got[0])
+    print("1..%d" % count)
+    return bad > 0
+
+
+sys.exit(main())
