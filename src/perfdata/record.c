@@ -221,14 +221,15 @@ void pd_record_swap(const struct pd *rec, uint8_t *p, size_t size)
 		return;
 	}
 	row = pd_record_row(type);
-	if (!row || size < row->least)
+	if (row && size < row->least)
 		return;
-	if (type < PD_RECORD_HEADER_ATTR) {
+	if (type < PD_RECORD_HEADER_ATTR) { /* the trailer stands behind unknown ones, too */
 		bits = trailer_bits(rec);
 		tail = 8 * (size_t)__builtin_popcountll(bits);
-		if (tail > size - row->least)
+		if (tail > size - (row ? row->least : 8))
 			tail = 0, bits = 0;
 	}
-	swap_layout(row->layout, ld16(p + 4), p + 8, p + size - tail);
+	if (row)
+		swap_layout(row->layout, ld16(p + 4), p + 8, p + size - tail);
 	swap_trailer(bits, p + size - tail);
 }

@@ -458,10 +458,10 @@ def case_unknown(o):
     w = Writer(o)
     a = dict(sample=BASE, sample_id_all=1)
     f = File(w, [("cycles", a, [40])])
-    f.data += w.record(63, w.u64(1)) + w.record(5000, w.u64(1, 2))
+    f.data += w.record(63, bytes(8) + trailer(w, a, 3, 40)[0]) + w.record(5000, bytes(16))
     lines, _ = fill(f, 1)
     f.features = {200: b"what is this", 3: w.text("host-a")}
-    return [(f.build(), lines + ["type T63 1 16", "type T5000 1 24", "info hostname host-a"])]
+    return [(f.build(), lines + ["type T63 1 48", "type T5000 1 24", "info hostname host-a"])]
 
 
 def features(w):
