@@ -31,16 +31,6 @@ static const uint8_t *span(const struct elf_file *f, uint64_t off, uint64_t n, u
 	return f->p + off;
 }
 
-static const char *name_at(const struct elf_sec *strtab, uint32_t off)
-{
-	const char *s;
-
-	if (!strtab || !strtab->data || off >= strtab->size)
-		return "";
-	s = (const char *)strtab->data + off;
-	return memchr(s, 0, (size_t)(strtab->size - off)) ? s : "";
-}
-
 static void read_section(const struct elf_file *f, const uint8_t *h, struct elf_sec *s)
 {
 	s->name = "";
@@ -54,6 +44,20 @@ static void read_section(const struct elf_file *f, const uint8_t *h, struct elf_
 	s->entsize = WORD(f, h, Shdr, sh_entsize);
 	s->align = WORD(f, h, Shdr, sh_addralign);
 	s->data = s->type == SHT_NOBITS ? NULL : span(f, s->offset, s->size, 1);
+}
+
+/* Names that start before the table's last NUL end within it. */
+static void name_sections(struct elf_file *f, const struct elf_sec *str, const uint8_t *h,
+			  size_t each)
+{
+	const uint8_t *nul = str->data ? memrchr(str->data, 0, (size_t)str->size) : NULL;
+
+	for (size_t i = 0; nul && i < f->n_sec; i++) {
+		uint32_t off = U32(f, h + i * each, Shdr, sh_name);
+
+		if (off <= (size_t)(nul - str->data))
+			f->sec[i].name = (const char *)str->data + off;
+	}
 }
 
 static int read_sections(struct elf_file *f, struct err *err)
@@ -80,10 +84,8 @@ static int read_sections(struct elf_file *f, struct err *err)
 	f->n_sec = (size_t)n;
 	for (size_t i = 0; i < f->n_sec; i++)
 		read_section(f, h + i * each, &f->sec[i]);
-	if (names >= n)
-		return 0;
-	for (size_t i = 0; i < f->n_sec; i++)
-		f->sec[i].name = name_at(&f->sec[names], U32(f, h + i * each, Shdr, sh_name));
+	if (names < n)
+		name_sections(f, &f->sec[names], h, each);
 	return 0;
 }
 
@@ -196,14 +198,16 @@ size_t elf_note_build_id(const uint8_t *p, size_t len, bool swap, const uint8_t 
 
 size_t elf_build_id(const struct elf_file *f, const uint8_t **id)
 {
+	uint64_t budget = f->len; /* sections may overlap, but not to make us read them for ever */
 	size_t n;
 
 	/* sections first: in a file of debug information the program headers point to nowhere */
 	for (size_t i = 0; i < f->n_sec; i++) {
 		const struct elf_sec *s = &f->sec[i];
 
-		if (s->type != SHT_NOTE || !s->data)
+		if (s->type != SHT_NOTE || !s->data || s->size > budget)
 			continue;
+		budget -= s->size;
 		n = elf_note_build_id(s->data, (size_t)s->size, f->swap, id);
 		if (n)
 			return n;

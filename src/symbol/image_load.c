@@ -88,6 +88,8 @@ static int load_elf(struct image *im, struct err *err)
 			   : before		   ? "stripped: only .dynsym"
 						   : "stripped: no symbols");
 	}
+	if (im->code.path && !im->absolute && elf_plt_read(&im->list, &im->code.elf, &map, err))
+		return -1;
 	image_say_verified(im);
 	if (why)
 		buf_printf(&im->origin, "; %s", why);

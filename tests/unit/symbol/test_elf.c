@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PLT names against objdump; packed and split symbols; broken files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "symbol/elf_file.h"
+#include "symbol/elf_symbols.h"
+#include "tool.h"
+
+struct loaded {
+	struct file_map map;
+	struct elf_file elf;
+	struct sym_list list;
+	struct sym_table table;
+};
+
+static void load(struct loaded *x, const char *name, bool dynamic)
+{
+	const struct addr_map vaddr = { NULL, 0, 0 };
+	struct err err = ERR_INIT;
+	char path[256];
+
+	memset(x, 0, sizeof(*x));
+	(void)snprintf(path, sizeof(path), "%s/%s", tool_dir, name);
+	assert_int_equal(file_map_open(&x->map, path, false, &err), 0);
+	assert_int_equal(elf_file_read(&x->elf, x->map.p, x->map.len, path, &err), 0);
+	assert_int_equal(elf_symbols_read(&x->list, &x->elf, dynamic, &vaddr, &err), 0);
+	assert_int_equal(elf_plt_read(&x->list, &x->elf, &vaddr, &err), 0);
+	assert_int_equal(sym_table_make(&x->table, &x->list, &err), 0);
+}
+
+static void unload(struct loaded *x)
+{
+	sym_table_free(&x->table);
+	sym_list_free(&x->list);
+	elf_file_free(&x->elf);
+	file_map_close(&x->map);
+}
+
+static const char source[] =
+	"cat > p.c <<'END'\n"
+	"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n"
+	"typedef void *(*fn)(size_t);\n"
+	"fn take(void) { return malloc; }\n"
+	"int main(int c, char **v) { void *p = take()(8); p = realloc(p, 16 + (size_t)c);\n"
+	"if (p) memset(p, c, 16); puts(v[0]); printf(\"%f\\n\", cos(c)); free(p); malloc(4);\n"
+	"return atoi(v[0]); }\n"
+	"END\n";
+
+/* Every "<name@plt>:" label of objdump is a symbol of ours at that address, and the reverse. */
+static void check_plt(const char *objdump, const char *file, size_t at_least)
+{
+	struct buf text = BUF_INIT;
+	struct loaded x;
+	char line[256];
+	size_t seen = 0, ours = 0, hint = 0;
+
+	(void)snprintf(line, sizeof(line), "%s -d %s | grep '@plt>:'", objdump, file);
+	assert_true(tool_run(&text, line));
+	load(&x, file, false);
+	for (char *p = text.s, *save = NULL; (p = strtok_r(p, "\n", &save)); p = NULL) {
+		unsigned long long vaddr;
+		char name[128];
+		const struct symbol *s;
+
+		assert_int_equal(sscanf(p, "%llx <%127[^>]>:", &vaddr, name), 2);
+		s = sym_table_find(&x.table, vaddr, &hint);
+		assert_non_null(s);
+		assert_string_equal(s->linkage, name);
+		assert_int_equal(s->start, vaddr);
+		assert_ptr_equal(sym_table_find(&x.table, vaddr + 7, &hint), s);
+		seen++;
+	}
+	for (size_t i = 0; i < x.table.n; i++)
+		ours += strstr(x.table.sym[i].linkage, "@plt") != NULL;
+	assert_true(seen >= at_least);
+	assert_int_equal(ours, seen);
+	unload(&x);
+	buf_free(&text);
+}
+
+static void test_plt(void **state)
+{
+	static const struct {
+		const char *cc, *flags, *objdump;
+	} row[] = {
+		{ "gcc", "-no-pie", "objdump" },
+		{ "gcc", "-pie -fPIE", "objdump" },
+		{ "gcc", "-pie -fPIE -fcf-protection=full -Wl,-z,ibtplt", "objdump" },
+		{ "gcc", "-pie -fPIE -Wl,-z,now", "objdump" },
+		{ "gcc", "-shared -fPIC", "objdump" },
+		{ "clang", "-fuse-ld=lld", "objdump" },
+		{ "aarch64-linux-gnu-gcc", "-pie -fPIE", "aarch64-linux-gnu-objdump" },
+		{ "aarch64-linux-gnu-gcc", "-mbranch-protection=standard -Wl,-z,force-bti",
+		  "aarch64-linux-gnu-objdump" },
+	};
+	char line[512];
+
+	(void)state;
+	assert_true(tool_run(NULL, source));
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (!tool_have(row[i].cc) || !tool_have(row[i].objdump))
+			continue;
+		(void)snprintf(line, sizeof(line),
+			       "%s -O1 -fno-builtin p.c -o plt %s -lm 2>/dev/null", row[i].cc,
+			       row[i].flags);
+		/* a linker that is not here, or does not know the option */
+		if (!tool_run(NULL, line) && i > 2)
+			continue;
+		check_plt(row[i].objdump, "plt", 6);
+	}
+}
+
+static void test_minidebug(void **state)
+{
+	const struct addr_map vaddr = { NULL, 0, 0 };
+	struct err err = ERR_INIT;
+	struct elf_file inner;
+	struct loaded x, whole;
+	const char *why;
+	uint8_t *p;
+	size_t len;
+
+	(void)state;
+	if (!tool_have("xz"))
+		skip();
+	assert_true(tool_run(NULL, source));
+	assert_true(tool_run(NULL, "gcc -O1 p.c -o full -lm 2>/dev/null && cp full mini.sym && "
+				   "strip -g mini.sym && xz -k mini.sym && cp full packed && "
+				   "strip -s packed && objcopy --add-section "
+				   ".gnu_debugdata=mini.sym.xz packed"));
+	load(&whole, "full", false);
+	load(&x, "packed", false);
+	assert_true(x.table.n < whole.table.n);
+	assert_int_equal(elf_minidebug(&x.elf, &p, &len, &why, &err), 0);
+	assert_non_null(p);
+	assert_int_equal(elf_file_read(&inner, p, len, "inner", &err), 0);
+	sym_table_free(&x.table);
+	assert_int_equal(elf_symbols_read(&x.list, &inner, false, &vaddr, &err), 0);
+	assert_int_equal(sym_table_make(&x.table, &x.list, &err), 0);
+	for (size_t i = 0, hint = 0; i < whole.table.n; i++) {
+		const struct symbol *want = &whole.table.sym[i];
+		const struct symbol *s = sym_table_find(&x.table, want->start, &hint);
+
+		assert_non_null(s);
+		assert_string_equal(s->linkage, want->linkage);
+	}
+	elf_file_free(&inner);
+	free(p);
+	unload(&x);
+	unload(&whole);
+}
+
+/* Cut at every length, and with every byte of the head and the section table turned over: an answer
+ * or a refusal, never more (the sanitizers watch). */
+static void test_broken(void **state)
+{
+	const struct addr_map vaddr = { NULL, 0, 0 };
+	struct loaded x;
+
+	(void)state;
+	assert_true(tool_run(NULL, "echo 'int main(void){return 0;}' > t.c && gcc t.c -o t && "
+				   "objcopy -R .debug_info t"));
+	load(&x, "t", false);
+	for (size_t i = 0; i < x.map.len; i += i < 256 ? 1 : 97) {
+		size_t tail = x.map.len - (i % x.map.len) - 1;
+		uint8_t *copy = malloc(x.map.len);
+
+		assert_non_null(copy);
+		for (int way = 0; way < 3; way++) {
+			size_t len = way ? x.map.len : i + 1;
+			struct sym_list l = SYM_LIST_INIT;
+			struct sym_table t = { NULL, 0 };
+			struct err err = ERR_INIT;
+			struct elf_file f;
+			uint32_t crc;
+			const uint8_t *id;
+
+			memcpy(copy, x.map.p, x.map.len);
+			if (way)
+				copy[way == 1 ? i : tail] ^= 0xff;
+			if (!elf_file_read(&f, copy, len, "broken", &err)) {
+				assert_int_equal(elf_symbols_read(&l, &f, false, &vaddr, &err), 0);
+				assert_int_equal(elf_plt_read(&l, &f, &vaddr, &err), 0);
+				assert_int_equal(sym_table_make(&t, &l, &err), 0);
+				(void)elf_build_id(&f, &id);
+				(void)elf_debuglink(&f, &crc);
+				elf_file_free(&f);
+			}
+			sym_table_free(&t);
+			sym_list_free(&l);
+		}
+		free(copy);
+	}
+	unload(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_broken),
+	};
+
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
+}
