@@ -3,10 +3,9 @@
  * perfdata - reading recordings: perf.data in file, pipe, version-1 and directory form, and
  * simpleperf's, of either byte order, whole or cut short.
  *
- *	pd_open(&rec, path, &err)	map, read the header, attributes, features; inflate; one walk
- *	pd_walk(rec, cb, ctx, &err)	side-band records, in file order
- *	pd_chunks(rec, &n)		pieces for parallel reading of samples
- *	pd_sample_parse(rec, r, &s)	a sample taken apart
+ *	pd_open(&rec, path, &err)	map, read the header, attributes, features; inflate; one
+ *walk pd_walk(rec, cb, ctx, &err)	side-band records, in file order pd_chunks(rec, &n)
+ *pieces for parallel reading of samples pd_sample_parse(rec, r, &s)	a sample taken apart
  *	pd_close(rec)
  *
  * What a reader behind this header may rely on: every record handed out lies whole inside memory
@@ -60,12 +59,13 @@ struct pd_layout {
 struct pd_event {
 	struct perf_event_attr attr; /* host order, zero-filled past attr.size of the recording */
 	uint64_t config3, config4;   /* attr bytes 128 to 143, where newer kernels put more */
-	const char *name;	     /* never NULL: from EVENT_DESC, EVENT_UPDATE, or made from attr */
-	const char *unit;	     /* from EVENT_UPDATE, or NULL */
+	const char *name; /* never NULL: from EVENT_DESC, EVENT_UPDATE, or made from attr */
+	const char *unit; /* from EVENT_UPDATE, or NULL */
 	const uint64_t *ids;
 	size_t n_ids;
 	struct pd_layout at;
-	uint64_t samples; /* counted by the one walk of pd_open */
+	uint64_t samples; /* counted by the one walk of pd_open: no second scan, costs nothing more
+			   */
 	uint64_t period;  /* summed: the record's period, else attr.sample_period, else 1 each */
 };
 
@@ -128,6 +128,7 @@ struct pd_info {
 	const uint32_t *pmu_type;
 	size_t n_pmus;
 	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
+	uint64_t aux_bytes; /* payloads of AUXTRACE records, passed over */
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
@@ -149,12 +150,13 @@ struct pd_type_count {
 };
 
 struct pd_losses {
-	uint64_t lost_records;	 /* LOST records */
-	uint64_t lost;		 /* events they stand for */
-	uint64_t lost_samples;	 /* from LOST_SAMPLES */
-	uint64_t read_lost;	 /* from PERF_FORMAT_LOST, the largest value per id, summed */
+	uint64_t lost_records; /* LOST records */
+	uint64_t lost;	       /* events they stand for */
+	uint64_t lost_samples; /* from LOST_SAMPLES */
+	uint64_t read_lost;    /* from PERF_FORMAT_LOST, the largest value per id, summed */
 	uint64_t throttles, unthrottles;
-	uint64_t aux_lost; /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
+	uint64_t aux_lost;     /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
+	uint64_t unattributed; /* SAMPLE records of an unknown id, or too short for their event */
 };
 
 /* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */
@@ -186,7 +188,8 @@ int pd_walk_all(const struct pd *rec, int (*cb)(void *ctx, const struct pd_recor
 /* A run of whole records, about 4 MB each, for work on many cores. */
 struct pd_chunk {
 	const uint8_t *p, *end;
-	uint64_t seq; /* of the first record: a record's is this plus its distance in bytes from p */
+	uint64_t
+		seq; /* of the first record: a record's is this plus its distance in bytes from p */
 };
 const struct pd_chunk *pd_chunks(const struct pd *rec, size_t *n);
 
@@ -259,8 +262,8 @@ struct pd_sample {
 	uint64_t branch_hw_idx;		/* -1 where not recorded */
 	struct pd_regs regs_user, regs_intr;
 	const uint8_t *stack;
-	uint64_t stack_size; /* bytes that were really copied */
-	uint64_t weight;     /* WEIGHT as a whole, or var1_dw of WEIGHT_STRUCT */
+	uint64_t stack_size;	   /* bytes that were really copied */
+	uint64_t weight;	   /* WEIGHT as a whole, or var1_dw of WEIGHT_STRUCT */
 	uint16_t weight2, weight3; /* var2_w, var3_w of WEIGHT_STRUCT */
 	uint64_t data_src, transaction, phys_addr, cgroup, data_page_size, code_page_size;
 	const uint8_t *aux;
@@ -269,11 +272,13 @@ struct pd_sample {
 
 /* -1 where the record is no sample of a known event or its fixed fields do not fit. A field of
  * varying size that does not fit, and all behind it, are left out of `has`. */
-int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out) MUST_USE;
+int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
+		    struct pd_sample *out) MUST_USE;
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i);
 struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i);
 
-/* ---- side-band records taken apart; -1 where the record is not of that kind or is too short ---- */
+/* ---- side-band records taken apart; -1 where the record is not of that kind or is too short ----
+ */
 
 struct pd_mmap {
 	uint32_t pid, tid;

@@ -62,7 +62,6 @@ struct pd {
 	VEC(struct pd_unknown) unknown;
 	VEC(struct pd_type_count) type_counts;
 	struct pd_losses losses;
-	uint64_t aux_bytes; /* AUXTRACE payloads passed over */
 	uint64_t first_time, last_time;
 	VEC(const char *) notes;
 	size_t notes_more; /* not kept */

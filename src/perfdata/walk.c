@@ -429,6 +429,7 @@ int pd_walk_done(struct pd *rec, struct err *err)
 				"%" PRIu64 " records of type %" PRIu32
 				", which this program does not know, passed over",
 				t->count, t->type);
+	rec->losses.unattributed = rec->unknown_id_samples + rec->short_samples;
 	if (rec->unknown_id_samples)
 		pd_note(rec, "%" PRIu64 " samples name no event of this recording: not attributed",
 			rec->unknown_id_samples);

@@ -198,7 +198,7 @@ HOOK(auxtrace)
 	(void)size, (void)err;
 	w->rec->info.has_auxtrace = true;
 	w->skip = ld64(p + 8);
-	w->rec->aux_bytes += w->skip;
+	w->rec->info.aux_bytes += w->skip;
 	return 0;
 }
 
