@@ -7,6 +7,8 @@
 
 #include "symbol/demangle.h"
 #include "symbol/image_int.h"
+#include "symbol/source.h"
+#include "symbol/unwind_int.h"
 
 static int copy_str(struct arena *a, const char **s, struct err *err)
 {
@@ -23,7 +25,8 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	static const struct images_opts none = { 0 };
 	struct images *set = calloc(1, sizeof(*set));
 
-	if (!set || pthread_mutex_init(&set->lock, NULL)) {
+	if (!set || pthread_mutex_init(&set->lock, NULL) ||
+	    pthread_mutex_init(&set->cfi_lock, NULL)) {
 		free(set);
 		(void)err_nomem(err);
 		return NULL;
@@ -54,6 +57,8 @@ bad:
 
 static void image_free(struct image *im)
 {
+	source_free(im->source);
+	cfi_free(im->cfi);
 	elf_on_disk_close(&im->code);
 	elf_on_disk_close(&im->syms);
 	elf_on_disk_close(&im->dwarf);
@@ -80,6 +85,7 @@ void images_free(struct images *set)
 	kernel_symbols_free(set->kernel);
 	arena_free(&set->arena);
 	(void)pthread_mutex_destroy(&set->lock);
+	(void)pthread_mutex_destroy(&set->cfi_lock);
 	free(set);
 }
 

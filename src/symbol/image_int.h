@@ -21,6 +21,9 @@
 #include "symbol/elf_symbols.h"
 #include "symbol/image.h"
 
+struct source;
+struct cfi;
+
 struct elf_on_disk {
 	char *path; /* NULL: none */
 	struct file_map map;
@@ -49,7 +52,10 @@ struct image {
 	struct arena arena; /* demangled names */
 	struct sym_list list;
 	struct sym_table table;
-	size_t demangled; /* symbols named so far, when all are wanted */
+	size_t demangled;      /* symbols named so far, when all are wanted */
+	struct source *source; /* image_more.c */
+	bool source_tried;
+	struct cfi *cfi;
 };
 
 struct images {
@@ -60,6 +66,7 @@ struct images {
 	struct u64map by_hash;
 	pthread_mutex_t lock; /* over what images share: kallsyms */
 	struct kernel_symbols *kernel;
+	pthread_mutex_t cfi_lock; /* over the call-frame tables of all: unwinders share them */
 };
 
 /* image_find.c: find and open the files of an image. 0 even where there is none. */
@@ -82,6 +89,11 @@ int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char
 int image_locate_kernel(struct images *set, struct image *im, struct err *err) MUST_USE;
 int image_load_kernel(struct images *set, struct image *im, struct err *err) MUST_USE;
 void kernel_symbols_free(struct kernel_symbols *k);
+
+/* image_more.c: the call-frame tables of an image, made at first need, by any thread; NULL where
+ * there are none. And its code's bytes, once image_cfi was asked. */
+const struct cfi *image_cfi(struct images *set, uint32_t image);
+const struct elf_file *image_code_elf(struct images *set, uint32_t image);
 
 /* image_jit.c */
 int image_load_jit(struct images *set, struct image *im, struct err *err) MUST_USE;

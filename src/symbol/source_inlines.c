@@ -8,12 +8,8 @@
  */
 #include <dwarf.h>
 
-#include "config.h"
+#include "symbol/demangle.h"
 #include "symbol/source_int.h"
-
-#if HAVE_IBERTY
-#include <libiberty/demangle.h>
-#endif
 
 struct walk {
 	struct source *s;
@@ -48,17 +44,7 @@ static bool is_scope(int tag)
 /* A mangled name as people write it, in the arena. */
 static const char *shown_name(struct source *s, const char *linkage)
 {
-#if HAVE_IBERTY
-	char *plain = cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
-
-	if (plain) {
-		const char *kept = arena_strdup(&s->arena, plain);
-
-		free(plain);
-		return kept;
-	}
-#endif
-	return arena_strdup(&s->arena, linkage);
+	return s->raw_names ? arena_strdup(&s->arena, linkage) : demangle(&s->arena, linkage);
 }
 
 /* The name of the function a DIE stands for: along its abstract origins and specifications, which

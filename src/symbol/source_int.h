@@ -79,6 +79,7 @@ struct source {
 	Elf *elf;
 	Dwarf *dw;
 	size_t file_size;
+	bool raw_names; /* set before the first look-up: do not demangle */
 	VEC(struct src_unit) units;
 	src_segments where; /* ids are into units */
 	VEC(struct src_exec) exec;

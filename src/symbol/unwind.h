@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unwind - call chains from recorded user registers and a piece of the stack, by DWARF call-frame
- * information (-g dwarf), through libdw.
+ * unwind - call chains from recorded user registers and a piece of the stack (-g dwarf), by the
+ * call-frame tables of the programs: .eh_frame, else .debug_frame. Where neither covers an address
+ * (code made at run time), the frame pointer is followed as long as it leads into the stack.
  *
- * One unwinder per thread. Call-frame tables are read once per image and kept.
+ * Memory is the recorded piece of stack, else what a file that was mapped read-only holds.
+ * x86-64, i386 and AArch64. One unwinder per thread (1 MB); the tables are read once per image and
+ * shared by all. unwinder_free before images_free.
  */
 #ifndef CYCLADE_SYMBOL_UNWIND_H
 #define CYCLADE_SYMBOL_UNWIND_H
@@ -26,18 +29,20 @@ struct unwind_in {
 	uint64_t stack_size;
 };
 
-enum unwind_end { /* why it stopped */
-	UNWIND_DONE,	/* reached the outermost frame */
-	UNWIND_NO_CODE, /* no mapping or no file for an address */
-	UNWIND_NO_CFI,
-	UNWIND_STACK, /* the recorded piece of stack was too short */
-	UNWIND_LIMIT, /* max frames */
-	UNWIND_BAD,   /* the tables make no sense, or frames repeat */
+enum unwind_end {		  /* why it stopped */
+		  UNWIND_DONE,	  /* reached the outermost frame */
+		  UNWIND_NO_CODE, /* no mapping or no file for an address */
+		  UNWIND_NO_CFI,
+		  UNWIND_STACK, /* the recorded piece of stack was too short */
+		  UNWIND_LIMIT, /* max frames */
+		  UNWIND_BAD,	/* the tables make no sense, or frames repeat */
 };
 
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err) MUST_USE;
 void unwinder_free(struct unwinder *u);
-/* Innermost first into ips; returns how many (0 where not even the ip register was recorded). */
+/* Innermost first into ips: where it was, then where each call returns to (behind a signal
+ * handler's frame: where the signal struck). Returns how many (0 where not even the ip register was
+ * recorded). */
 size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips, size_t max,
 		   enum unwind_end *end);
 

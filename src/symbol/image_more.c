@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * image_more - what else is made of an image's files, at first need, and kept with it: source
+ * lines, call-frame tables.
+ */
+#include "symbol/image_int.h"
+#include "symbol/source_int.h"
+#include "symbol/unwind_int.h"
+
+const struct source *source_of(struct images *set, uint32_t image, struct err *err)
+{
+	struct image *im = set->image.v[image];
+
+	if (im->source_tried)
+		return im->source;
+	if (image_locate(set, im, err))
+		return NULL;
+	im->source_tried = true;
+	if (im->dwarf.path)
+		im->source = source_open(im->dwarf.path, err);
+	if (im->source)
+		im->source->raw_names = set->opts.raw_names;
+	return im->source;
+}
+
+const struct cfi *image_cfi(struct images *set, uint32_t image)
+{
+	struct image *im = set->image.v[image];
+
+	(void)pthread_mutex_lock(&set->cfi_lock);
+	if (!im->cfi && !image_locate(set, im, NULL))
+		im->cfi = cfi_new(im->code.elf.p ? &im->code.elf : NULL,
+				  im->dwarf.elf.p ? &im->dwarf.elf : NULL);
+	(void)pthread_mutex_unlock(&set->cfi_lock);
+	return im->cfi;
+}
+
+const struct elf_file *image_code_elf(struct images *set, uint32_t image)
+{
+	const struct image *im = set->image.v[image];
+
+	return im->cfi && im->code.elf.p ? &im->code.elf : NULL;
+}
