@@ -126,30 +126,66 @@ static int add_sym(struct sym_list *l, const struct elf_file *f, const struct sy
 	return 0;
 }
 
-int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
-		     const struct addr_map *map, struct err *err)
+/* A table of symbols and its names. */
+struct sym_span {
+	const uint8_t *p;
+	size_t n, each;
+	const char *names;
+	size_t names_end; /* a name that starts before ends within the table */
+};
+
+static bool find_symbols(const struct elf_file *f, bool dynamic, struct sym_span *t)
 {
 	const struct elf_sec *s = elf_section_of_type(f, dynamic ? SHT_DYNSYM : SHT_SYMTAB);
 	const struct elf_sec *str = s && s->link < f->n_sec ? &f->sec[s->link] : NULL;
-	size_t each = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), n, names;
 	const uint8_t *nul;
 
 	if (!str || !str->data || str->type != SHT_STRTAB)
-		return 0;
-	/* a name that starts before the table's last NUL ends within the table */
+		return false;
 	nul = memrchr(str->data, 0, (size_t)str->size);
 	if (!nul)
-		return 0;
-	names = (size_t)(nul - str->data) + 1;
-	n = (size_t)s->size / each;
-	if (vec_reserve(&l->raw, l->raw.n + n))
-		return err_nomem(err);
-	for (size_t i = 1; i < n; i++) {
+		return false;
+	t->each = f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	t->p = s->data;
+	t->n = (size_t)s->size / t->each;
+	t->names = (const char *)str->data;
+	t->names_end = (size_t)(nul - str->data) + 1;
+	return true;
+}
+
+bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr)
+{
+	struct sym_span t;
+
+	if (!find_symbols(f, false, &t))
+		return false;
+	for (size_t i = 1; i < t.n; i++) {
 		struct sym_in in;
 
-		load_sym(f, s->data + i * each, &in);
-		if (in.name < names &&
-		    add_sym(l, f, &in, (const char *)str->data + in.name, map, err))
+		load_sym(f, t.p + i * t.each, &in);
+		if (in.name < t.names_end && in.shndx != SHN_UNDEF &&
+		    !strcmp(t.names + in.name, name)) {
+			*vaddr = in.value;
+			return true;
+		}
+	}
+	return false;
+}
+
+int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
+		     const struct addr_map *map, struct err *err)
+{
+	struct sym_span t;
+
+	if (!find_symbols(f, dynamic, &t))
+		return 0;
+	if (vec_reserve(&l->raw, l->raw.n + t.n))
+		return err_nomem(err);
+	for (size_t i = 1; i < t.n; i++) {
+		struct sym_in in;
+
+		load_sym(f, t.p + i * t.each, &in);
+		if (in.name < t.names_end && add_sym(l, f, &in, t.names + in.name, map, err))
 			return -1;
 	}
 	return 0;

@@ -406,6 +406,19 @@ static int copy_segments(struct image *im, struct err *err)
 	return 0;
 }
 
+int image_try_by_id(struct images *set, struct image *im, struct err *err)
+{
+	if (im->key.kind == IMAGE_KERNEL) {
+		vec_each (&set->dirs, const char **, dir) {
+			if (try_printf(set, im, true, err, "%s/vmlinux", *dir))
+				return -1;
+		}
+	}
+	if (try_symbol_dirs(set, im, err) || try_build_id(set, im, err))
+		return -1;
+	return try_perf_cache(set, im, err);
+}
+
 static int locate_file(struct images *set, struct image *im, struct err *err)
 {
 	if (try_symbol_dirs(set, im, err) || try_own_path(set, im, err) ||

@@ -74,6 +74,8 @@ int image_locate(struct images *set, struct image *im, struct err *err) MUST_USE
 /* Opens `path` and takes what the image still lacks from it, if its build-id is right. */
 int image_try_file(struct images *set, struct image *im, const char *path, bool named,
 		   struct err *err) MUST_USE;
+/* --symbols directories, build-id paths, perf's cache: places that need no path of the image. */
+int image_try_by_id(struct images *set, struct image *im, struct err *err) MUST_USE;
 bool image_complete(const struct image *im);
 /* What to say of how a file was verified. */
 void image_say_verified(struct image *im);

@@ -1,26 +1,399 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel and its modules.
+ * The kernel and its modules: vmlinux where one of the recorded build-id is found, else the list of
+ * symbols that the running kernel gives, if it is the recorded one, or that perf kept of it.
  */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
 #include "symbol/image_int.h"
 
-int image_locate_kernel(struct images *set, struct image *im, struct err *err)
+#define KALLSYMS_MAX (256u << 20)
+
+struct ksym {
+	uint64_t addr;
+	const char *name, *module; /* module: NULL for the kernel's own */
+	char type;
+};
+
+/* One list of symbols, shared by the kernel's image and those of its modules. */
+struct kernel_symbols {
+	struct kernel_symbols *next;
+	char *path;
+	struct buf text; /* names point into it */
+	VEC(struct ksym) sym;
+	bool hidden; /* all addresses are 0 */
+	struct err err;
+};
+
+void kernel_symbols_free(struct kernel_symbols *k)
 {
-	(void)set;
-	(void)im;
-	(void)err;
+	while (k) {
+		struct kernel_symbols *next = k->next;
+
+		buf_free(&k->text);
+		vec_free(&k->sym);
+		free(k->path);
+		free(k);
+		k = next;
+	}
+}
+
+/* ---- the list --------------------------------------------------------------------------- */
+
+/* "ffffffff81000000 T _text" or "ffffffffc0201000 t init\t[module]"; the line is ours to cut. */
+static bool parse_line(char *line, struct ksym *s)
+{
+	char *p, *end;
+
+	s->addr = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !end[3])
+		return false;
+	s->type = end[1];
+	s->name = end + 3;
+	s->module = NULL;
+	p = strpbrk(end + 3, " \t");
+	if (p) {
+		*p++ = '\0';
+		p = strchr(p, '[');
+		s->module = p;
+	}
+	/* '$': marks of the Arm assembler */
+	return s->name[0] && s->name[0] != '$';
+}
+
+static int parse_list(struct kernel_symbols *k, struct err *err)
+{
+	uint64_t any = 0;
+	char *line, *end;
+
+	for (line = k->text.s; line && *line; line = end + 1) {
+		struct ksym s;
+
+		end = strchr(line, '\n');
+		if (!end)
+			break;
+		*end = '\0';
+		if (!parse_line(line, &s) || !strchr("TtWwDdBb", s.type))
+			continue;
+		any |= s.addr;
+		if (vec_push(&k->sym, s))
+			return err_nomem(err);
+	}
+	k->hidden = k->sym.n && !any;
 	return 0;
+}
+
+/* The list in that file, read once. Its own failure is in its err; NULL: out of memory. */
+static struct kernel_symbols *list_of(struct images *set, const char *path, struct err *err)
+{
+	struct kernel_symbols *k;
+
+	for (k = set->kernel; k; k = k->next) {
+		if (!strcmp(k->path, path))
+			return k;
+	}
+	k = calloc(1, sizeof(*k));
+	if (k)
+		k->path = strdup(path);
+	if (!k || !k->path) {
+		free(k);
+		(void)err_nomem(err);
+		return NULL;
+	}
+	k->next = set->kernel;
+	set->kernel = k;
+	if (file_slurp(&k->text, path, KALLSYMS_MAX, &k->err) == 0)
+		(void)parse_list(k, &k->err);
+	if (k->err.code == ERR_NOMEM) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	return k;
+}
+
+/* ---- which one -------------------------------------------------------------------------- */
+
+static bool is_guest(const struct image *im)
+{
+	return !strncmp(im->key.path, "[guest", 6);
+}
+
+/* The build-id of what runs here: the kernel's, or a module's. */
+static size_t running_id(const char *module, uint8_t id[BUILD_ID_MAX])
+{
+	struct buf text = BUF_INIT;
+	const uint8_t *found = NULL;
+	char path[512] = "/sys/kernel/notes";
+	size_t n = 0;
+
+	if (module)
+		(void)snprintf(path, sizeof(path), "/sys/module/%.200s/notes/.note.gnu.build-id",
+			       module);
+	if (!file_slurp(&text, path, 65536, NULL) && text.s)
+		n = elf_note_build_id((const uint8_t *)text.s, text.len, false, &found);
+	if (n > BUILD_ID_MAX)
+		n = BUILD_ID_MAX;
+	if (n)
+		memcpy(id, found, n);
+	buf_free(&text);
+	return n;
+}
+
+static bool cached_kallsyms(const struct images *set, const struct image *im, char *path,
+			    size_t size)
+{
+	char hex[BUILD_ID_MAX * 2 + 1];
+	struct stat st;
+	int n;
+
+	if (!set->opts.home || !im->key.build_id_len)
+		return false;
+	for (size_t i = 0; i < im->key.build_id_len; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", im->key.build_id[i]);
+	n = snprintf(path, size, "%s/.debug/.build-id/%.2s/%s/kallsyms", set->opts.home, hex,
+		     hex + 2);
+	return n > 0 && (size_t)n < size && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* Chooses the list for an image; an empty path: none, and the origin says why. */
+static void choose_list(const struct images *set, struct image *im, char *path, size_t size)
+{
+	uint8_t id[BUILD_ID_MAX];
+	size_t n;
+
+	path[0] = '\0';
+	if (set->opts.kallsyms) {
+		(void)snprintf(path, size, "%s", set->opts.kallsyms);
+		return;
+	}
+	if (is_guest(im)) {
+		buf_printf(&im->origin, "%s: the guest's symbols are not on this machine",
+			   im->key.path);
+		return;
+	}
+	n = running_id(NULL, id);
+	if (im->key.kind == IMAGE_KERNEL && im->key.build_id_len) {
+		im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
+		if (!im->verified && cached_kallsyms(set, im, path, size)) {
+			im->verified = true;
+			return;
+		}
+		if (!im->verified) {
+			im->refused = true;
+			buf_puts(&im->origin, "the running kernel has build-id ");
+			put_build_id(&im->origin, id, n);
+			buf_puts(&im->origin, ", the recording's is ");
+			put_build_id(&im->origin, im->key.build_id, im->key.build_id_len);
+			buf_puts(&im->origin, ": /proc/kallsyms not used");
+			return;
+		}
+	} else if (im->key.kind == IMAGE_KERNEL && !set->opts.trust_paths) {
+		buf_puts(&im->origin, "the recording has no build-id of its kernel: /proc/kallsyms "
+				      "not used");
+		return;
+	}
+	(void)snprintf(path, size, "/proc/kallsyms");
+}
+
+/* ---- the kernel ------------------------------------------------------------------------- */
+
+/* The reference symbol's name stands behind the image's: "[kernel.kallsyms]_text". */
+static const char *reference_name(const struct image *im)
+{
+	const char *end = strchr(im->key.path, ']');
+
+	return end && end[1] ? end + 1 : "_text";
+}
+
+static uint8_t bind_of(char type)
+{
+	if (type == 'W' || type == 'w')
+		return RAW_WEAK;
+	return type >= 'A' && type <= 'Z' ? RAW_GLOBAL : RAW_LOCAL;
+}
+
+/* How far the recorded kernel was moved against the list. */
+static uint64_t list_delta(const struct image *im, const struct kernel_symbols *k)
+{
+	const char *name = reference_name(im);
+
+	if (!im->key.reloc)
+		return 0;
+	for (size_t i = 0; i < k->sym.n; i++) {
+		if (!k->sym.v[i].module && !strcmp(k->sym.v[i].name, name))
+			return im->key.reloc - k->sym.v[i].addr;
+	}
+	return 0;
+}
+
+static int fill_kernel(struct image *im, const struct kernel_symbols *k, struct err *err)
+{
+	uint64_t last = 0;
+
+	im->delta = list_delta(im, k);
+	for (size_t i = 0; i < k->sym.n; i++) {
+		if (!k->sym.v[i].module && k->sym.v[i].addr > last)
+			last = k->sym.v[i].addr;
+	}
+	if (vec_reserve(&im->list.raw, k->sym.n))
+		return err_nomem(err);
+	for (size_t i = 0; i < k->sym.n; i++) {
+		const struct ksym *s = &k->sym.v[i];
+
+		/* modules did not move with the kernel */
+		if (s->module && im->delta)
+			continue;
+		if (image_add_symbol(im, s->addr + im->delta, 0, s->name, err))
+			return -1;
+		im->list.raw.v[im->list.raw.n - 1].bind = bind_of(s->type);
+		/* what lies between the kernel and its modules, and between these, is not theirs */
+		if (s->module || s->addr == last)
+			im->list.raw.v[im->list.raw.n - 1].size = s->module ? 1u << 20 : 4096;
+	}
+	buf_puts(&im->origin, k->path);
+	if (im->delta)
+		buf_printf(&im->origin, " moved by 0x%llx", (unsigned long long)im->delta);
+	image_say_verified(im);
+	return 0;
+}
+
+/* ---- modules ---------------------------------------------------------------------------- */
+
+/* Symbols of a module that lie where the recording says it was. A module that was loaded anew lies
+ * elsewhere, and then its symbols say nothing. */
+static int fill_module(struct image *im, const struct kernel_symbols *k, struct err *err)
+{
+	uint64_t end = im->key.start + im->key.len;
+	size_t outside = 0, n = 0;
+
+	for (size_t i = 0; i < k->sym.n; i++) {
+		const struct ksym *s = &k->sym.v[i];
+
+		if (!s->module || strcmp(s->module, im->name) != 0)
+			continue;
+		if (im->key.len && (s->addr < im->key.start || s->addr >= end)) {
+			outside += strchr("Tt", s->type) != NULL;
+			continue;
+		}
+		if (image_add_symbol(im, s->addr, 0, s->name, err))
+			return -1;
+		im->list.raw.v[im->list.raw.n - 1].bind = bind_of(s->type);
+		im->list.raw.v[im->list.raw.n - 1].size = im->key.len ? end - s->addr : 4096;
+		n++;
+	}
+	if (n) {
+		buf_puts(&im->origin, k->path);
+		image_say_verified(im);
+	} else if (outside) {
+		buf_printf(&im->origin, "%s: %s is loaded elsewhere now: not used", k->path,
+			   im->name);
+	} else {
+		buf_printf(&im->origin, "%s: %s is not loaded now; .ko files are not read", k->path,
+			   im->name);
+	}
+	return 0;
+}
+
+/* Whether the module that is loaded here may be taken for the recorded one. */
+static bool module_fits(struct image *im)
+{
+	uint8_t id[BUILD_ID_MAX];
+	char name[256];
+	size_t n, len = strlen(im->name);
+
+	if (!im->key.build_id_len || len < 3)
+		return true;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)len - 2, im->name + 1);
+	n = strchr(name, '/') ? 0 : running_id(name, id);
+	if (!n)
+		return true; /* not loaded, or it has none: where it lies must tell */
+	im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
+	if (im->verified)
+		return true;
+	im->refused = true;
+	buf_printf(&im->origin, "the loaded module %s has build-id ", im->name);
+	put_build_id(&im->origin, id, n);
+	buf_puts(&im->origin, ", the recording's is ");
+	put_build_id(&im->origin, im->key.build_id, im->key.build_id_len);
+	buf_puts(&im->origin, ": not used");
+	return false;
 }
 
 int image_load_kernel(struct images *set, struct image *im, struct err *err)
 {
-	(void)set;
-	(void)err;
-	buf_printf(&im->origin, "%s: kernel symbols are not read yet", im->key.path);
+	const struct kernel_symbols *k;
+	char path[4096];
+
+	choose_list(set, im, path, sizeof(path));
+	if (!path[0] || (im->key.kind == IMAGE_MODULE && !module_fits(im)))
+		return 0;
+	(void)pthread_mutex_lock(&set->lock);
+	k = list_of(set, path, err);
+	(void)pthread_mutex_unlock(&set->lock);
+	if (!k)
+		return -1;
+	if (k->err.code != ERR_NONE || !k->sym.n) {
+		buf_puts(&im->origin, k->err.code != ERR_NONE ? k->err.what : path);
+		if (k->err.code == ERR_NONE)
+			buf_puts(&im->origin, ": no symbols");
+		return 0;
+	}
+	if (k->hidden) {
+		buf_printf(&im->origin,
+			   "%s shows no addresses; try as root, or: sysctl "
+			   "kernel.kptr_restrict=0",
+			   path);
+		return 0;
+	}
+	return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err) : fill_kernel(im, k, err);
+}
+
+/* ---- vmlinux ---------------------------------------------------------------------------- */
+
+static int try_vmlinux(struct images *set, struct image *im, struct err *err)
+{
+	static const char *const form[] = {
+		"/usr/lib/debug/boot/vmlinux-%s",
+		"/usr/lib/debug/lib/modules/%s/vmlinux",
+		"/boot/vmlinux-%s",
+		"/lib/modules/%s/build/vmlinux",
+		"/usr/lib/debug/boot/vmlinux-%s.debug",
+		"/lib/modules/%s/vmlinux",
+	};
+	struct utsname u;
+
+	/* without a build-id any kernel would do, and the list of the running one is nearer */
+	if (!im->key.build_id_len || uname(&u))
+		return 0;
+	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
+		const char *hole = strchr(form[i], '%');
+		char path[4096];
+		int n = snprintf(path, sizeof(path), "%s%.*s%s%s",
+				 set->opts.sysroot ? set->opts.sysroot : "", (int)(hole - form[i]),
+				 form[i], u.release, hole + 2);
+
+		if (n > 0 && (size_t)n < sizeof(path) && !image_complete(im) &&
+		    image_try_file(set, im, path, false, err))
+			return -1;
+	}
 	return 0;
 }
 
-void kernel_symbols_free(struct kernel_symbols *k)
+int image_locate_kernel(struct images *set, struct image *im, struct err *err)
 {
-	(void)k;
+	uint64_t at;
+
+	if (im->key.kind == IMAGE_MODULE)
+		return 0;
+	if (image_try_by_id(set, im, err) || (!is_guest(im) && try_vmlinux(set, im, err)))
+		return -1;
+	if (im->syms.path && im->key.reloc &&
+	    elf_symbol_value(&im->syms.elf, reference_name(im), &at))
+		im->delta = im->key.reloc - at;
+	return 0;
 }
