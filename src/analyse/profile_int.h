@@ -16,6 +16,8 @@
 #ifndef CYCLADE_ANALYSE_PROFILE_INT_H
 #define CYCLADE_ANALYSE_PROFILE_INT_H
 
+#include <pthread.h>
+
 #include "analyse/profile.h"
 #include "symbol/source.h"
 #include "symbol/unwind.h"
@@ -136,6 +138,8 @@ struct scan {
 	size_t n_events;
 	struct worker *worker;
 	unsigned n_workers;
+	pthread_mutex_t *image_lock; /* by image; only with chains */
+	size_t n_images;
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool need_comm, caller_sites;
@@ -148,9 +152,9 @@ void scan_free(struct scan *sc);
 
 #define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */
 
-/* The site of an address in a thread; *from and *until are narrowed to where the answer holds. */
-uint32_t scan_site(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip, bool caller,
-		   uint64_t time, uint64_t *from, uint64_t *until) MUST_USE;
+/* Where an address of a thread lies; *from and *until are narrowed to where the answer holds. */
+struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip,
+		       bool caller, uint64_t time, uint64_t *from, uint64_t *until);
 
 struct walk *walk_new(struct worker *w, struct err *err) MUST_USE;
 void walk_free(struct walk *k);

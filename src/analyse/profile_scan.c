@@ -89,8 +89,8 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
-uint32_t scan_site(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip, bool caller,
-		   uint64_t time, uint64_t *from, uint64_t *until)
+struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip,
+		       bool caller, uint64_t time, uint64_t *from, uint64_t *until)
 {
 	/* a chain that does not say where it runs is tried as kernel, then as user space */
 	static const uint8_t guess[] = { SPACE_KERNEL, SPACE_USER };
@@ -111,7 +111,7 @@ uint32_t scan_site(struct worker *w, const struct who *who, uint8_t kind, uint64
 			break;
 		}
 	}
-	return site_add(&w->sites, &s);
+	return s;
 }
 
 static void find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
@@ -194,12 +194,14 @@ static int new_hit(struct worker *w, const struct scan_sample *s, const struct s
 			 .pid = key->pid,
 			 .tid = key->tid,
 			 .cpu = key->cpu };
+	struct site place;
 
 	*slot = *key;
 	slot->from = s->who->from;
 	slot->until = s->who->until;
 	slot->hit = ITAB_NONE;
-	h.site = scan_site(w, s->who, s->kind, s->ip, false, s->time, &slot->from, &slot->until);
+	place = scan_place(w, s->who, s->kind, s->ip, false, s->time, &slot->from, &slot->until);
+	h.site = site_add(&w->sites, &place);
 	if (h.site == ITAB_NONE)
 		return err_nomem(err);
 	slot->hit = hit_add(&w->hits, &h);
@@ -346,6 +348,18 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 	return 0;
 }
 
+static int init_locks(struct scan *sc, struct err *err)
+{
+	size_t n = images_count(spaces_images(sc->sp));
+
+	sc->image_lock = calloc(n + 1, sizeof(*sc->image_lock));
+	if (!sc->image_lock)
+		return err_nomem(err);
+	for (; sc->n_images < n; sc->n_images++)
+		(void)pthread_mutex_init(&sc->image_lock[sc->n_images], NULL);
+	return 0;
+}
+
 int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	      const struct profile_opts *opts, struct err *err)
 {
@@ -378,6 +392,8 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->worker = calloc(sc->n_workers, sizeof(*sc->worker));
 	if (!sc->worker)
 		return err_nomem(err);
+	if (opts->chains && init_locks(sc, err))
+		return -1;
 	for (unsigned i = 0; i < sc->n_workers; i++)
 		if (init_worker(sc, &sc->worker[i], err))
 			return -1;
@@ -402,6 +418,9 @@ void scan_free(struct scan *sc)
 		free(w->bad);
 		walk_free(w->walk);
 	}
+	for (size_t i = 0; i < sc->n_images; i++)
+		(void)pthread_mutex_destroy(&sc->image_lock[i]);
+	free(sc->image_lock);
 	free(sc->worker);
 	free(sc->ev);
 	memset(sc, 0, sizeof(*sc));

@@ -61,6 +61,9 @@ struct walk {
 	struct step *last;
 	size_t n_last;
 	uint32_t last_proc;
+	struct site_table raw; /* addresses as they came */
+	uint32_t *function;    /* by raw: its function's start among the worker's sites */
+	size_t cap_function;
 	struct unwinder *unwinder; /* made at the first use */
 	uint64_t *ips;		   /* what it found */
 	uint64_t broken[8];
@@ -99,6 +102,8 @@ void walk_free(struct walk *k)
 		return;
 	chain_free(&k->tree);
 	itab_free(&k->leaf_at);
+	site_table_free(&k->raw);
+	free(k->function);
 	free(k->leaf);
 	free(k->chains);
 	free(k->frames);
@@ -244,20 +249,71 @@ static int dwarf_frames(struct walk *k, const struct scan_sample *s, struct err 
 /* ---- frames into the tree ----------------------------------------------------------------------
  */
 
+/* The start of the function that holds `s`, or `s` itself where that is not known for sure. */
+static int function_start(struct walk *k, struct site *s, struct err *err)
+{
+	struct images *images = spaces_images(k->w->scan->sp);
+	pthread_mutex_t *lock;
+	const struct symbol *sym = NULL, *again = NULL;
+	int ret;
+
+	if (s->image >= k->w->scan->n_images)
+		return 0;
+	lock = &k->w->scan->image_lock[s->image];
+	(void)pthread_mutex_lock(lock);
+	ret = image_resolve(images, s->image, &s->addr, 1, &sym, err);
+	if (!ret && sym && sym->start != s->addr)
+		ret = image_resolve(images, s->image, &sym->start, 1, &again, err);
+	(void)pthread_mutex_unlock(lock);
+	if (!ret && again && again == sym)
+		s->addr = sym->start;
+	return ret;
+}
+
+/* The worker's site for a place that a chain leads through. */
+static uint32_t folded_site(struct walk *k, const struct site *place)
+{
+	struct site s = *place;
+	uint32_t raw;
+
+	if (k->w->scan->caller_sites)
+		return site_add(&k->w->sites, &s);
+	raw = site_add(&k->raw, &s);
+	if (raw == ITAB_NONE)
+		return ITAB_NONE;
+	if (raw >= k->cap_function) {
+		size_t cap = k->cap_function ? k->cap_function * 2 : 4096;
+		uint32_t *v = realloc(k->function, cap * sizeof(*v));
+
+		if (!v)
+			return ITAB_NONE;
+		memset(v + k->cap_function, 0xff, (cap - k->cap_function) * sizeof(*v));
+		k->function = v;
+		k->cap_function = cap;
+	}
+	if (k->function[raw] == ITAB_NONE) {
+		if (function_start(k, &s, NULL))
+			return ITAB_NONE;
+		k->function[raw] = site_add(&k->w->sites, &s);
+	}
+	return k->function[raw];
+}
+
 static uint32_t frame_site(struct walk *k, const struct who *who, const struct frame *f,
 			   uint64_t time, uint64_t *from, uint64_t *until)
 {
 	uint32_t proc = f->kind == SPACE_KERNEL ? 0 : who->proc_index;
 	uint64_t h = (f->ip ^ (uint64_t)proc << 40 ^ f->caller) * 0x9e3779b97f4a7c15ULL;
 	struct seen_frame *o = &k->frames[h >> 40 & (SEEN_FRAMES - 1)];
+	struct site s;
 
 	if (o->ip != f->ip || o->proc_index != proc || o->kind != f->kind ||
 	    o->caller != f->caller || time < o->from || time >= o->until) {
 		o->kind = 0xfe;
 		o->from = f->kind == SPACE_KERNEL ? 0 : who->from;
 		o->until = f->kind == SPACE_KERNEL ? UINT64_MAX : who->until;
-		o->site =
-			scan_site(k->w, who, f->kind, f->ip, f->caller, time, &o->from, &o->until);
+		s = scan_place(k->w, who, f->kind, f->ip, f->caller, time, &o->from, &o->until);
+		o->site = folded_site(k, &s);
 		if (o->site == ITAB_NONE)
 			return ITAB_NONE;
 		o->ip = f->ip;
