@@ -3,7 +3,8 @@
  * event_dump - what the event grammar makes of words, one event a line, for scripts to compare:
  *
  *	event_dump ROOT EVENT...
- *	name<TAB>type config config1 config2 euser ekernel ehv eguest ehost precise period freq group
+ *	name<TAB>type config config1 config2 euser ekernel ehv eguest ehost precise period freq
+ *group
  *
  * "!what" where parsing failed. Probes' pointers are shown as 1.
  */
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
 		printf("# %s\n", argv[i]);
 		if (event_parse(&list, argv[1], argv[i], &err))
 			printf("!%s\n?%s\n", err.what, err.hint);
-		vec_each(&list.ev, struct event *, ev)
+		vec_each (&list.ev, struct event *, ev)
 			dump(ev);
 		event_list_free(&list);
 	}
