@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * doctor - the checks of `cyclade doctor`, private to its two files.
+ *
+ * Each check is a row (name, function) of a table in doctor_checks.c and fills one finding. What a
+ * check can try, it tries: a knob says what should be, the kernel what is. Of a captured machine
+ * (--sysroot) nothing is tried.
+ */
+#ifndef CYCLADE_CLI_DOCTOR_H
+#define CYCLADE_CLI_DOCTOR_H
+
+#include "cli/cli.h"
+#include "collect/machine.h"
+
+enum verdict {
+	VERDICT_OK,
+	VERDICT_NONE,	 /* nothing to judge: it depends on something that is not there */
+	VERDICT_COST,	 /* works, at a price */
+	VERDICT_LIMIT,	 /* something cannot be measured */
+	VERDICT_BLOCKER, /* nothing can be sampled at all */
+};
+
+#define FIXES 4
+
+struct finding {
+	enum verdict verdict;
+	const char *state;	/* what was found */
+	const char *effect;	/* what follows from it; NULL where all is well */
+	const char *fix[FIXES]; /* to type, or to do */
+};
+
+struct doctor {
+	struct cli *cli;
+	struct arena *a;
+	const char *root; /* "" on the machine at hand */
+	bool live;
+	struct machine m;
+	/* errno of opening each on this machine, 0 where it works; -1: not tried */
+	int own_user, own_kernel, whole_machine, cycles;
+	const char *container; /* what runs us, or NULL */
+	int seccomp;	       /* mode from /proc/self/status, -1: not known */
+};
+
+struct check {
+	const char *name;
+	void (*run)(struct doctor *d, struct finding *f);
+};
+
+extern const struct check doctor_checks[];
+extern const size_t n_doctor_checks;
+
+/* Fills all but cli, a, root and live. */
+int doctor_look(struct doctor *d, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""doctor: against perf on this machine, a user without rights, a seccomp filter, and made-up machines."""
+import csv
+import ctypes
+import io
+import json
+import os
+import platform
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+
+t = Tap()
+CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "watchdog", "paranoid", "lockdown", "lbr", "precise",
+          "rings", "rate", "kallsyms", "symbols", "tracefs", "clock", "disk"]
+
+
+def doctor(*args, **kw):
+    r = run("doctor", "-j", *args, **kw)
+    try:
+        doc = json.loads(r.stdout)
+    except ValueError:
+        return r, None, {}
+    return r, doc, {c["name"]: c for c in doc["checks"]}
+
+
+def knob(name):
+    try:
+        with open("/proc/sys/kernel/" + name) as f:
+            return int(f.read())
+    except OSError:
+        return None
+
+
+r, doc, checks = doctor()
+t.ok(doc and doc["schema"] == "cyclade.doctor/1", "doctor -j", r.stdout + r.stderr)
+t.equal(list(checks), CHECKS, "every check, in order")
+t.equal(r.returncode, 1 if doc["blockers"] else 0, "exit 1 only with a blocker")
+for kind in ("blocker", "limit", "cost"):
+    t.equal(sum(c["verdict"] == kind for c in doc["checks"]), doc[kind + "s"], "%ss are counted" % kind)
+for c in doc["checks"]:
+    t.ok(c["state"] and (c["effect"] is None) == (c["verdict"] in ("ok", "none")),
+         "%s: a state, and an effect where it falls short" % c["name"], c)
+m = doc["machine"]
+t.equal(m["paranoid"], knob("perf_event_paranoid"), "perf_event_paranoid is what the kernel says")
+t.equal(m["cpus_online"], os.sysconf("SC_NPROCESSORS_ONLN"), "CPUs that are on")
+t.equal(m["release"], platform.release(), "the kernel's release")
+
+r = run("doctor", "--color", "never")
+lines = r.stdout.splitlines()
+t.equal([x.split()[0] for x in lines if re.match(r"^ [a-z]+ +\S", x) and not x.startswith(" next")],
+        CHECKS, "the terminal has a line for each check")
+t.ok(re.search(r"^ \d+ blockers?, \d+ limits?, \d+ costs?$", r.stdout, re.M), "and the sums", r.stdout)
+r = run("doctor", "--format", "csv")
+t.equal([x["check"] for x in csv.DictReader(io.StringIO(r.stdout))], CHECKS, "csv has a row for each check")
+
+
+def perf_header():
+    """What perf stores of this machine."""
+    with tempfile.TemporaryDirectory() as d:
+        data = os.path.join(d, "x.data")
+        if subprocess.run([PERF, "record", "-q", "-o", data, "-e", "cpu-clock", "true"],
+                          capture_output=True).returncode:
+            return None
+        return subprocess.run([PERF, "report", "--header-only", "-I", "-i", data],
+                              capture_output=True, text=True).stdout
+
+
+header = perf_header() if PERF else None
+if not header:
+    t.skip("the machine as perf stores it", "no perf that can record here")
+else:
+    def field(name):
+        found = re.search(r"^# %s : (.*)$" % name, header, re.M)
+        return found and found.group(1).strip()
+    for name, key in [("hostname", "hostname"), ("os release", "release"), ("arch", "arch"), ("cpudesc", "cpu"),
+                      ("cpuid", "cpuid")]:
+        if field(name) is not None:
+            t.equal(m[key], field(name), "perf stores the same %s" % name)
+    t.equal("%d kB" % m["memory_kb"], field("total memory"), "perf stores the same memory")
+    t.equal((str(m["cpus_online"]), str(m["cpus_available"])), (field("nrcpus online"), field("nrcpus avail")),
+            "perf stores the same numbers of CPUs")
+    t.equal(m["core_siblings"], re.findall(r"^# sibling sockets : (.*)$", header, re.M), "sockets")
+    t.equal(m["thread_siblings"], re.findall(r"^# sibling threads : (.*)$", header, re.M), "threads of a core")
+    t.equal(["node%d cpu list : %s" % (n["id"], n["cpus"]) for n in m["nodes"]],
+            re.findall(r"^# (node\d+ cpu list : .*)$", header, re.M), "nodes")
+    pmus = dict(x.split(" = ") for x in (field("pmu mappings") or "").replace("pmu mappings: ", "").split(", ") if x)
+    found = re.search(r"^# pmu mappings: (.*)$", header, re.M)
+    pmus = dict(x.split(" = ") for x in found.group(1).split(", "))
+    t.equal({p["name"]: str(p["type"]) for p in m["pmus"]}, pmus, "PMUs and their types")
+    caches = re.findall(r"^#  L(\d) (\w+) +(\w+) \[(.*)\]$", header, re.M)
+    t.equal(sorted((str(c["level"]), c["type"], c["size"], c["cpus"]) for c in m["caches"]),
+            sorted(caches), "caches")
+    pmu = subprocess.run([PERF, "stat", "-e", "cycles:u", "true"], capture_output=True, text=True).stderr
+    t.equal(checks["pmu"]["verdict"] == "ok", "not supported" not in pmu, "a PMU where perf counts cycles")
+
+
+def as_nobody():
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+
+
+def may_start():
+    try:
+        return not subprocess.run([CYCLADE, "--version"], capture_output=True, preexec_fn=as_nobody).returncode
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+if os.geteuid() != 0 or not may_start():
+    t.skip("a user without rights", "not root, or the program cannot be reached by nobody")
+else:
+    r, doc, checks = doctor(preexec_fn=as_nobody, cwd="/")
+    t.equal(doc["machine"]["privileged"], False, "nobody has no capability")
+    if doc["machine"]["paranoid"] == 2 and checks["sampling"]["verdict"] == "ok":
+        t.equal((checks["paranoid"]["verdict"], checks["paranoid"]["effect"]), ("limit", "no -a, no kernel"),
+                "paranoid 2 is a limit")
+        t.ok(any(f == "sysctl kernel.perf_event_paranoid=0" for f in checks["paranoid"]["fix"]), "with its fix")
+        t.equal(checks["sampling"]["state"], "your own processes, user space only", "and it was tried")
+        if PERF:
+            for event, fine in [("cpu-clock:u", True), ("cpu-clock:k", False)]:
+                p = subprocess.run([PERF, "stat", "-e", event, "true"], capture_output=True, preexec_fn=as_nobody)
+                t.equal(p.returncode == 0, fine, "perf says the same: %s %s" % (event, fine))
+    else:
+        t.skip("paranoid 2", "perf_event_paranoid is another")
+
+
+def forbid_perf():
+    """A seccomp filter that fails perf_event_open with EPERM, as Docker's does."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+    raw = b"".join(struct.pack("HBBI", *c) for c in code)
+    block = ctypes.create_string_buffer(raw, len(raw))
+    prog = struct.pack("HxxxxxxP", len(code), ctypes.addressof(block))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, prog, 0, 0):
+        raise OSError("no seccomp")
+
+
+if platform.machine() not in ("x86_64", "aarch64"):
+    t.skip("a seccomp filter", "unknown machine")
+else:
+    try:
+        r, doc, checks = doctor(preexec_fn=forbid_perf)
+    except subprocess.SubprocessError:
+        r = None
+    if not r:
+        t.skip("a seccomp filter", "no seccomp here")
+    else:
+        t.equal((r.returncode, doc["blockers"] > 0), (1, True), "a filter on perf_event_open: blocker, exit 1")
+        t.equal(checks["sampling"]["verdict"], "blocker", "told by the check that tried")
+        t.ok("EPERM" in checks["sampling"]["state"], "with the errno", checks["sampling"])
+        t.ok("seccomp" in " ".join(checks["sampling"]["fix"]), "and seccomp named in the fix", checks["sampling"])
+        t.ok("a seccomp filter" in checks["container"]["state"], "container sees the filter", checks["container"])
+
+# Machines made of files: [what, files, {check: (verdict, piece of state, piece of fix)}, exit code]
+PMU = "sys/bus/event_source/devices/"
+BASE = {"proc/sys/kernel/osrelease": "6.1.0-18-amd64\n", "proc/sys/kernel/perf_event_paranoid": "2\n",
+        "proc/sys/kernel/kptr_restrict": "0\n", "proc/sys/kernel/nmi_watchdog": "0\n",
+        "sys/devices/system/cpu/online": "0-3\n", PMU + "cpu/type": "4\n", "etc/os-release": "ID=debian\n",
+        "proc/kallsyms": "ffffffff81000000 T _text\n", "sys/kernel/tracing/events/sched/x/id": "1\n",
+        "proc/sys/kernel/perf_event_max_sample_rate": "100000\n"}
+CASES = [
+    ("as it is", {}, {"sampling": ("none", "not tried", ""), "pmu": ("ok", "cpu", ""), "watchdog": ("ok", "off", ""),
+                      "paranoid": ("limit", "2: your own processes, user space only", "paranoid=0"),
+                      "tracefs": ("ok", "/sys/kernel/tracing", ""), "kallsyms": ("ok", "shows", ""),
+                      "symbols": ("limit", "no vmlinux", "vmlinux-6.1.0-18-amd64")}, 0),
+    ("watchdog", {"proc/sys/kernel/nmi_watchdog": "1\n"},
+     {"watchdog": ("cost", "holds one counter", "sysctl kernel.nmi_watchdog=0")}, 0),
+    ("Debian's 3", {"proc/sys/kernel/perf_event_paranoid": "3\n"}, {"paranoid": ("blocker", "3: nothing", "sysctl")}, 1),
+    ("1", {"proc/sys/kernel/perf_event_paranoid": "1\n"}, {"paranoid": ("limit", "1: your own", "sysctl")}, 0),
+    ("-1", {"proc/sys/kernel/perf_event_paranoid": "-1\n"}, {"paranoid": ("ok", "-1: everything", "")}, 0),
+    ("kernel of a package", {"var/lib/dpkg/info/linux-image-6.1.0-18-amd64.list": "\n"},
+     {"symbols": ("limit", "no vmlinux", "apt install linux-image-6.1.0-18-amd64-dbg")}, 0),
+    ("vmlinux", {"usr/lib/debug/boot/vmlinux-6.1.0-18-amd64": ""}, {"symbols": ("ok", "vmlinux found", "")}, 0),
+    ("slow rate", {"proc/sys/kernel/perf_event_max_sample_rate": "250\n"},
+     {"rate": ("cost", "at most 250", "perf_event_max_sample_rate")}, 0),
+    ("clock", {"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
+     {"clock": ("cost", "hpet", "tsc")}, 0),
+    ("lockdown", {"sys/kernel/security/lockdown": "none integrity [confidentiality]\n"},
+     {"lockdown": ("limit", "[confidentiality]", "lockdown=")}, 0),
+    ("no lockdown", {"sys/kernel/security/lockdown": "[none] integrity confidentiality\n"},
+     {"lockdown": ("ok", "[none]", "")}, 0),
+    ("hidden names", {"proc/kallsyms": "0000000000000000 T _text\n", "proc/sys/kernel/perf_event_paranoid": "1\n",
+                      "proc/sys/kernel/kptr_restrict": "2\n"},
+     {"kallsyms": ("limit", "hides", "sysctl kernel.kptr_restrict=0")}, 0),
+    ("AMD with IBS", {PMU + "ibs_op/type": "9\n"}, {"precise": ("ok", "IBS", "")}, 0),
+    ("Intel", {PMU + "cpu/caps/max_precise": "3\n", PMU + "cpu/caps/branches": "32\n"},
+     {"precise": ("ok", "max_precise 3", ""), "lbr": ("ok", "32 entries", "")}, 0),
+    ("docker", {".dockerenv": "", "proc/self/status": "Seccomp:\t2\n"}, {"container": ("ok", "docker, a seccomp", "")}, 0),
+    ("kubernetes", {"proc/1/cgroup": "0::/kubepods/besteffort/pod1\n"}, {"container": ("ok", "kubepods", "")}, 0),
+    ("guest", {"sys/hypervisor/type": "xen\n"}, {"guest": ("ok", "Xen guest", "")}, 0),
+]
+for what, files, want, code in CASES:
+    with tempfile.TemporaryDirectory() as d:
+        for path, text in {**BASE, **files}.items():
+            os.makedirs(os.path.dirname(os.path.join(d, path)), exist_ok=True)
+            with open(os.path.join(d, path), "w") as f:
+                f.write(text)
+        r, doc, checks = doctor("--sysroot", d)
+        t.equal(r.returncode, code, "%s: exit %d" % (what, code))
+        for name, (verdict, state, fix) in want.items():
+            c = checks.get(name, {"verdict": None, "state": "", "fix": []})
+            t.ok(c["verdict"] == verdict and state in c["state"] and fix in " ".join(c["fix"]),
+                 "%s: %s is %s" % (what, name, verdict), c)
+        text = run("doctor", "--sysroot", d).stdout
+        t.ok("nothing was tried on this kernel" in text, "%s: says that nothing was tried" % what, text)
+
+for words, text in [(["doctor", "x"], "no operand"), (["doctor", "--sysroot", "/nonexistent"], "/nonexistent"),
+                    (["doctor", "--format", "markdown"], "term, csv or json")]:
+    r = run(*words)
+    t.equal((r.returncode, r.stdout), (2, ""), "%s: exit 2" % " ".join(words))
+    t.ok(text in r.stderr, "says '%s'" % text, r.stderr)
+t.done()

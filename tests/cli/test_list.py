@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""list: against perf's list on this machine, and against a machine made of files."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import PERF, Tap, run  # noqa: E402
+
+t = Tap()
+
+r = run("list", "events", "-j")
+t.equal(r.returncode, 0, "list events -j")
+doc = json.loads(r.stdout)
+names = {e["name"]: e["kind"] for e in doc["events"]}
+t.equal(doc["schema"], "cyclade.list/1", "the schema is named")
+t.equal(names.get("cpu-clock"), "software", "cpu-clock is a software event")
+t.equal(doc["left_out"], 0, "nothing is left out")
+
+r = run("list", "events", "--format", "csv")
+rows = list(csv.DictReader(io.StringIO(r.stdout)))
+t.equal({x["name"]: x["kind"] for x in rows}, names, "csv holds what json holds")
+r = run("list", "events", "-x", ";")
+t.equal(r.stdout.splitlines()[0], "name;kind;text", "-x is csv with that separator")
+r = run("list", "events", "--color", "never", "--no-pager")
+shown = [line[2:].split("  ")[0] for line in r.stdout.splitlines() if line.startswith("  ")]
+t.equal(shown, [e["name"] for e in doc["events"]], "the terminal shows the same names in the same order")
+t.ok(r.stdout.splitlines()[-1].startswith("next: cyclade record -e "), "and the next step")
+
+if not PERF:
+    t.skip("the same names as perf", "no perf here")
+else:
+    text = subprocess.run([PERF, "list", "--no-desc"], capture_output=True, text=True).stdout
+    seen, kinds = {}, {"Hardware event": "hardware", "Software event": "software",
+                       "Hardware cache event": "cache", "Tracepoint event": "tracepoint",
+                       "Kernel PMU event": "pmu"}
+    for line in text.splitlines():
+        m = re.match(r"^  (\S.*?)\s+\[(.*)\]$", line)
+        if m and m.group(2) in kinds:
+            for name in m.group(1).split(" OR "):
+                seen[name] = kinds[m.group(2)]
+    if not any(k == "tracepoint" for k in seen.values()):
+        seen = {k: v for k, v in seen.items() if v != "tracepoint"}
+    ours = {k: v for k, v in names.items() if v in set(seen.values())}
+    t.ok(len(seen) > 10, "perf lists something to compare with", text[:500])
+    t.equal(sorted(set(seen) - set(ours)), [], "every event of perf's list is in ours")
+    t.equal(sorted(set(ours) - set(seen)), [], "and the other way round")
+
+# a machine made of files
+with tempfile.TemporaryDirectory() as d:
+    def put(path, text):
+        os.makedirs(os.path.dirname(os.path.join(d, path)), exist_ok=True)
+        with open(os.path.join(d, path), "w") as f:
+            f.write(text)
+    pmu = "sys/bus/event_source/devices/"
+    put(pmu + "cpu/type", "4\n")
+    put(pmu + "cpu/format/event", "config:0-7\n")
+    put(pmu + "cpu/events/mem-loads", "event=0xcd\n")
+    put(pmu + "cpu/events/e\x1b[31mvil", "event=1\n")
+    put("sys/kernel/tracing/events/sched/sched_switch/id", "3\n")
+    r = run("list", "events", "--sysroot", d, "-j")
+    fake = {e["name"]: e for e in json.loads(r.stdout)["events"]}
+    t.equal(fake["cycles"]["kind"], "hardware", "a captured machine with a PMU has cycles")
+    t.equal(fake["cpu/mem-loads/"]["text"], "event=0xcd", "its PMU's events, with their codes")
+    t.equal(fake["sched:sched_switch"]["kind"], "tracepoint", "its tracepoints")
+    t.ok("L1-dcache-load-misses" in fake and "L1-icache-stores" not in fake, "caches, only those there can be")
+    r = run("list", "events", "vil", "--sysroot", d)
+    t.ok("\x1b" not in r.stdout and "vil" in r.stdout, "a name from outside cannot reach the terminal raw", r.stdout)
+    r = run("list", "events", "mem-lods", "--sysroot", d)
+    t.equal((r.returncode, r.stdout.strip()), (1, ""), "no match: exit 1")
+    r = run("list", "events", "cpu/mem-lods/", "--sysroot", d)
+    t.ok("did you mean cpu/mem-loads/?" in r.stderr, "and the nearest name", r.stderr)
+    r = run("list", "events", "*_switch", "--sysroot", d, "--format", "csv")
+    t.equal([x["name"] for x in csv.DictReader(io.StringIO(r.stdout))],
+            ["sched:sched_switch"], "a glob must match the whole name")
+    r = run("list", "events", "--limit", "2", "--sysroot", d, "-j")
+    doc = json.loads(r.stdout)
+    t.equal((len(doc["events"]), doc["left_out"]), (2, len(fake) - 2), "--limit, and what it left out")
+
+# [words, exit code, what standard error says]
+for words, code, text in [
+    (["list"], 2, "cyclade list events"),
+    (["list", "evnts"], 2, "did you mean events?"),
+    (["list", "xyzzyxyzzy"], 2, "there is no list"),
+    (["list", "events", "a", "b"], 2, "one too many"),
+    (["list", "events", "--format", "folded"], 2, "term, csv or json"),
+    (["list", "events", "-x", "ab"], 2, "one character"),
+    (["list", "events", "no-such-event-at-all"], 1, "no event here matches"),
+]:
+    r = run(*words)
+    t.equal((r.returncode, r.stdout.strip()), (code, ""), "%s: exit %d" % (" ".join(words), code))
+    t.ok(text in r.stderr and len(r.stderr.splitlines()) <= 3, "says '%s'" % text, r.stderr)
+t.done()
