@@ -1,2 +1,98 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/feed.h"
+
+struct feeder {
+	const struct pd *rec;
+	struct spaces *sp;
+	struct err *err;
+};
+
+static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
+{
+	struct space_map_fact fact = { .time = time, .misc = r->misc };
+	struct pd_mmap m;
+
+	if (pd_mmap_get(r, &m))
+		return 0; /* too short: pd_open has noted it */
+	fact.pid = m.pid;
+	fact.tid = m.tid;
+	fact.start = m.addr;
+	fact.len = m.len;
+	fact.pgoff = m.pgoff;
+	fact.prot = m.is_mmap2 ? m.prot : 0;
+	fact.maj = m.maj;
+	fact.min = m.min;
+	fact.ino = m.ino;
+	fact.build_id = m.build_id_len ? m.build_id : NULL;
+	fact.build_id_len = m.build_id_len;
+	fact.path = m.path;
+	return spaces_map(f->sp, &fact, f->err);
+}
+
+static int feed_one(void *ctx, const struct pd_record *r)
+{
+	struct feeder *f = ctx;
+	struct pd_sample_id id;
+	union {
+		struct pd_comm comm;
+		struct pd_task task;
+		struct pd_ksymbol ksym;
+		struct pd_cgroup cgroup;
+	} u;
+	uint64_t time;
+
+	pd_sample_id_get(f->rec, r, &id);
+	/* What perf wrote for processes that were there before has time 0: as early as can be. */
+	time = pd_has_time(f->rec) ? id.time : r->seq;
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return feed_map(f, r, time);
+	case PERF_RECORD_COMM:
+		if (pd_comm_get(r, &u.comm))
+			return 0;
+		return spaces_comm(f->sp, time, u.comm.pid, u.comm.tid, u.comm.exec, u.comm.comm,
+				   f->err);
+	case PERF_RECORD_FORK:
+		if (pd_task_get(r, &u.task))
+			return 0;
+		return spaces_fork(f->sp, time, u.task.pid, u.task.tid, u.task.ppid, u.task.ptid,
+				   f->err);
+	case PERF_RECORD_EXIT:
+		if (pd_task_get(r, &u.task))
+			return 0;
+		return spaces_exit(f->sp, time, u.task.pid, u.task.tid, f->err);
+	case PERF_RECORD_KSYMBOL:
+		if (pd_ksymbol_get(r, &u.ksym))
+			return 0;
+		return spaces_ksym(f->sp, time, u.ksym.addr, u.ksym.len, u.ksym.name,
+				   u.ksym.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, f->err);
+	case PERF_RECORD_CGROUP:
+		if (pd_cgroup_get(r, &u.cgroup))
+			return 0;
+		return spaces_cgroup(f->sp, u.cgroup.id, u.cgroup.path, f->err);
+	default:
+		return 0;
+	}
+}
+
+struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
+{
+	const struct pd_info *info = pd_info(rec);
+	struct feeder f = { rec, spaces_new(images, err), err };
+
+	if (!f.sp)
+		return NULL;
+	if (pd_walk(rec, feed_one, &f))
+		goto fail;
+	for (size_t i = 0; i < info->n_buildids; i++)
+		if (images_build_id(images, info->buildids[i].path, info->buildids[i].id,
+				    info->buildids[i].id_len, err))
+			goto fail;
+	if (spaces_finish(f.sp, err))
+		goto fail;
+	return f.sp;
+fail:
+	spaces_free(f.sp);
+	return NULL;
+}

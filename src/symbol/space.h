@@ -5,9 +5,8 @@
  *
  *	sp = spaces_new(images, &err)
  *	spaces_map / _fork / _exec / _exit / _comm / _ksym / ...	facts, in any order of time
- *	spaces_finish(sp, &err)						sorts and links; then read-only
- *	proc = spaces_process(sp, pid, tid, time)
- *	map  = space_find(sp, proc, cpumode, ip, time)
+ *	spaces_finish(sp, &err)						sorts and links; then
+ *read-only proc = spaces_process(sp, pid, tid, time) map  = space_find(sp, proc, cpumode, ip, time)
  *
  * Facts carry their own time, so that recordings whose rings were written out of order need no
  * sorting of samples: after spaces_finish a sample resolves by (pid, time, ip) alone, in any order,
@@ -34,12 +33,12 @@ struct spaces;
 struct process;
 
 enum space_kind { /* who executes: the cpumode of a sample, without its numbering */
-	SPACE_USER,
-	SPACE_KERNEL,
-	SPACE_HYPERVISOR,
-	SPACE_GUEST_USER,
-	SPACE_GUEST_KERNEL,
-	SPACE_UNKNOWN,
+		  SPACE_USER,
+		  SPACE_KERNEL,
+		  SPACE_HYPERVISOR,
+		  SPACE_GUEST_USER,
+		  SPACE_GUEST_KERNEL,
+		  SPACE_UNKNOWN,
 };
 enum space_kind space_kind_of_misc(uint16_t misc); /* PERF_RECORD_MISC_CPUMODE_MASK bits */
 
