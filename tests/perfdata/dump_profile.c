@@ -84,7 +84,9 @@ static void put_path(const struct profile *p, uint32_t node)
 	while (n--) {
 		const struct profile_frame *f = &c->frame[c->tree.node[path[n]].frame];
 
-		printf("%s%s", strtab_get(profile_strings(p), f->name), n ? ";" : "\n");
+		printf("%s!%s%s", strtab_get(profile_strings(p), f->dso),
+		       f->symbol ? strtab_get(profile_strings(p), f->name) : "[unknown]",
+		       n ? ";" : "\n");
 	}
 	free(path);
 }

@@ -11,6 +11,7 @@ and periods per (comm, dso, symbol), exactly.
 """
 import collections
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,51 @@ def compare(t, name, path, bare):
             name + ": rows add up to the sum")
 
 
+def perf_chains(path):
+    """{"dso!sym;..." outermost first: [samples, period]} by perf script, a second referee."""
+    p = subprocess.run([PERF, "script", "-i", path, "--no-inline", "--no-demangle",
+                        "-F", "event,period,ip,sym,dso"],
+                       capture_output=True, text=True, errors="replace",
+                       stdin=subprocess.DEVNULL, timeout=300)
+    out = collections.defaultdict(lambda: [0, 0])
+    frames, period = [], None
+
+    def put():
+        if period is not None:
+            row = out[";".join(reversed(frames))]
+            row[0] += 1
+            row[1] += period
+
+    for line in p.stdout.splitlines() + ["0 end:"]:
+        if not line.strip():
+            continue
+        m = re.match(r"\s*([0-9]+)\s+\S+:\s*$", line)
+        if m or line == "0 end:":
+            put()
+            frames, period = [], int(m.group(1)) if m else None
+            continue
+        m = re.match(r"\s*[0-9a-f]+ (.*) \((.*)\)$", line)
+        if m:
+            frames.append(os.path.basename(m.group(2)) + "!" + m.group(1))
+    return dict(out)
+
+
+def our_chains(path):
+    p = subprocess.run([DUMP, path, "sym", "chains"], capture_output=True, text=True,
+                       errors="replace", timeout=300)
+    out = collections.defaultdict(lambda: [0, 0])
+    for line in p.stdout.splitlines():
+        samples, period, chain = line.split("\t", 2)
+        out[chain][0] += int(samples)
+        out[chain][1] += int(period)
+    return dict(out)
+
+
+def compare_chains(t, name, path):
+    ours, perfs = our_chains(path), perf_chains(path)
+    t.ok(ours == perfs, "%s: %d chains" % (name, len(perfs)), difference(ours, perfs))
+
+
 LOAD = r"""
 set -e
 cd "$1"
@@ -163,6 +209,8 @@ def fresh(t):
                 t.skip("fresh: " + name, "perf record fails: " + p.stderr.strip()[-80:])
                 continue
             compare(t, "fresh: " + name, path, False)
+            if "-g" in options:
+                compare_chains(t, "fresh chains: " + name, path)
 
 
 def corpus(t):
