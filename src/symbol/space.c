@@ -34,8 +34,8 @@ struct version {
 
 struct process {
 	uint32_t pid, index;
-	uint64_t born;
-	uint32_t next; /* the incarnation of this pid that came before, or PROC_NONE */
+	uint64_t born, until; /* `until`: the next incarnation's birth */
+	uint32_t next;	      /* the incarnation of this pid that came before, or PROC_NONE */
 	VEC(struct version) version;
 };
 
@@ -321,7 +321,10 @@ static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid
 	p->pid = pid;
 	p->index = (uint32_t)sp->process.n;
 	p->born = born;
+	p->until = UINT64_MAX;
 	p->next = *slot ? (uint32_t)*slot - 1 : PROC_NONE;
+	if (p->next != PROC_NONE)
+		sp->process.v[p->next]->until = born;
 	if (vec_push(&sp->process, p))
 		return NULL;
 	*slot = sp->process.n;
@@ -472,6 +475,12 @@ const struct process *spaces_process(const struct spaces *sp, uint32_t pid, uint
 	while (p && p->born > time && p->next != PROC_NONE)
 		p = sp->process.v[p->next];
 	return p;
+}
+
+void process_life(const struct process *p, uint64_t *from, uint64_t *until)
+{
+	*from = p->next == PROC_NONE ? 0 : p->born;
+	*until = p->until;
 }
 
 uint32_t process_pid(const struct process *p)

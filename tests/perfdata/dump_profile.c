@@ -142,14 +142,6 @@ static void dump_sums(const struct profile *p)
 			      s[e].no_symbol.samples, s[e].bad);
 }
 
-static void dump_origins(const struct images *set)
-{
-	for (uint32_t i = 0; i < images_count(set); i++)
-		if (*image_origin(set, i))
-			(void)fprintf(stderr, "image\t%s\t%s\n", image_name(set, i),
-				      image_origin(set, i));
-}
-
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -189,7 +181,6 @@ int main(int argc, char **argv)
 	else
 		dump_rows(p, rec);
 	dump_sums(p);
-	dump_origins(images);
 out:
 	if (ret)
 		(void)fprintf(stderr, "dump_profile: %s\n", err.what);
