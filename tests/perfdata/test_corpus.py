@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real recordings, whole and damaged, through `cyclade info`. Speaks TAP.
+
+Held against the corpus' list of counts, which another reader made, and against perf's own reading of the
+same file: samples and summed periods of every event. Skipped where neither is at hand."""
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+CYCLADE = os.environ["CYCLADE"]
+SRC = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARED = os.environ.get("CYCLADE_SHARED") or os.path.join(SRC, "..", "shared")
+PERF = shutil.which("perf")
+count = bad = 0
+
+
+def ok(good, name, why=""):
+    global count, bad
+    count += 1
+    bad += not good
+    print("%sok %d - %s" % ("" if good else "not ", count, name))
+    if not good:
+        for line in str(why).split("\n")[:8]:
+            print("# " + line[:300])
+    sys.stdout.flush()
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print("ok %d - %s # SKIP %s" % (count, name, why))
+
+
+def info(path, *more):
+    p = subprocess.run([CYCLADE, "info", *more, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def by_perf(path):
+    """event -> [samples, periods] as perf reads them; None where it cannot."""
+    p = subprocess.run([PERF, "script", "--force", "-i", path, "-G", "-F", "event,period"], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, timeout=120)
+    if p.returncode:
+        return None
+    out = {}
+    for line in p.stdout.decode("utf-8", "replace").split("\n"):
+        m = re.match(r"^\s*(\d+)\s+(\S.*):\s*$", line)
+        if m:
+            row = out.setdefault(m.group(2), [0, 0])
+            row[0] += 1
+            row[1] += int(m.group(1))
+    return out
+
+
+def check_recording(row, path):
+    name = os.path.basename(path)
+    rc, out, err = info(path, "-j")
+    ok(rc == 0 and not err, name + " opens", "exit %d: %s" % (rc, err))
+    if rc:
+        return
+    j = json.loads(out)
+    want = dict(p.split("=") for p in row["records"].split())
+    want = {k: int(v) for k, v in want.items()}
+    had = j["records"]
+    if any(k.startswith("COMPRESSED") for k in want):  # the list counts what stands in the file
+        wrong = {k: v for k, v in want.items() if had.get(k, 0) < v or (k.startswith("COMPR") and had[k] != v)}
+        ok(not wrong and had.get("SAMPLE", 0) > 0, name + " record counts, packed ones included",
+           "wanted %s had %s" % (want, had))
+    else:
+        ok(want == had, name + " record counts", "wanted %s had %s" % (want, had))
+        ok(int(row["samples"]) == had.get("SAMPLE", 0) == sum(e["samples"] for e in j["events"]), name + " samples")
+    ok(int(row["events"]) == len(j["events"]), name + " number of events", len(j["events"]))
+    if row["event_names"]:
+        names = ",".join(e["name"] for e in j["events"])
+        ok(names == row["event_names"], name + " names of events", names)
+    types = set(t for e in j["events"] for t in e["sample_type"])
+    want = set(t.lower() for t in row["sample_type"].split("|") if t)
+    ok(want == types, name + " sample fields", "wanted %s had %s" % (sorted(want), sorted(types)))
+    ok(j["notes"] == [], name + " has nothing unusual", j["notes"])
+    rc, text, err = info(path)
+    wide = [x for x in text.split("\n") if len(x) > 80 and " " in x.strip()]
+    ok(rc == 0 and not wide, name + " as text stays within 80 columns", wide[:1])
+    check_perf(name, path, j)
+
+
+def check_perf(name, path, j):
+    what = name + " samples and periods as perf counts them"
+    if not PERF:
+        skip(what, "no perf here")
+        return
+    theirs = by_perf(path)
+    if theirs is None:
+        skip(what, "this perf cannot read it")
+        return
+    ours = {e["name"]: [e["samples"], e["period"]] for e in j["events"] if e["samples"]}
+    if sorted(ours) != sorted(theirs) and len(ours) == len(theirs) == 1:  # perf adds its own modifiers
+        theirs = dict(zip(ours, theirs.values()))
+    ok(ours == theirs, what, "perf %s\nhere %s" % (theirs, ours))
+
+
+def check_malformed(path):
+    name = os.path.basename(path)
+    rc, out, err = info(path, "-j")
+    if rc == 0:
+        ok(json.loads(out)["notes"] != [], name + " opens, and says what is missing", out)
+    else:
+        ok(rc == 2 and err.startswith("cyclade: ") and path in err and len(err.strip().split("\n")) <= 3,
+           name + " is refused with a reason", "exit %d: %s" % (rc, err))
+    rc2, _, _ = info(path)
+    ok(rc2 == rc, name + " the same as text")
+
+
+def main():
+    corpus = os.path.join(SHARED, "corpus")
+    if not os.path.exists(os.path.join(corpus, "MANIFEST.tsv")):
+        skip("recordings", "no corpus beside the source")
+        print("1..1")
+        return 0
+    with open(os.path.join(corpus, "MANIFEST.tsv")) as f:
+        for row in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE):
+            path = os.path.join(corpus, row["file"])
+            if row["file"].startswith("recordings/"):
+                check_recording(row, path)
+            else:
+                check_malformed(path)
+    rc, _, err = info("/nonexistent.data")
+    ok(rc == 2 and "/nonexistent.data" in err, "a file that is not there", err)
+    rc, _, err = info(SRC)
+    ok(rc == 2 and "data" in err, "a directory that is no recording", err)
+    rc, _, err = info("/dev/null")
+    ok(rc == 2 and "empty" in err, "an empty file", err)
+    print("1..%d" % count)
+    return bad > 0
+
+
+sys.exit(main())
