@@ -74,6 +74,24 @@ def main():
                     rc, piped, err = dump("-", stdin=f)
                 ok(rc == 0 and [g for g in piped if g != ""] == [g for g in got if g != ""],
                    name + " reads the same through standard input", err)
+        for name in ("side-0-le", "side-0-be", "compressed-0-be"):  # large files are mapped instead of read
+            path = os.path.join(d, name)
+            _, want, _ = dump(path)
+            os.truncate(path, 40 << 20)
+            rc, got, err = dump(path)
+            ok(rc == 0 and got == want, name + " reads the same when mapped", err)
+        for name in ("side-0-be", "pipe-0-le"):
+            path = os.path.join(d, name)
+            _, want, _ = dump(path)
+            fifo = os.path.join(d, "fifo")
+            os.mkfifo(fifo)
+            p = subprocess.run(["sh", "-c", 'cat "$1" >"$2" & exec "$3" "$2"', "sh", path, fifo, DUMP],
+                               stdout=subprocess.PIPE, timeout=60)
+            os.unlink(fifo)
+            got = p.stdout.decode("utf-8", "replace").split("\n")
+            ok(p.returncode == 0 and got == want, name + " reads the same through a FIFO")
+        for name, made, _ in gen.every():
+            gen.write(os.path.join(d, name), made)
         for name in ("side-0-le", "pipe-0-le", "pipe-0-be", "all_fields-0-le", "compressed-0-le", "features-0-be"):
             rc, got, err = dump("--cut", os.path.join(d, name))
             size = os.path.getsize(os.path.join(d, name))

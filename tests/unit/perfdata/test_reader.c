@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What perfdata.h promises, on recordings put together by hand. What single fields mean is tested
+ * by tests/perfdata, against a generator in another language.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "perfdata/perfdata.h"
+
+/* ---- a small writer ---- */
+
+static void put16(struct buf *b, unsigned v)
+{
+	uint16_t x = (uint16_t)v;
+
+	buf_put(b, &x, 2);
+}
+
+static void put32(struct buf *b, uint32_t v)
+{
+	buf_put(b, &v, 4);
+}
+
+static void put64(struct buf *b, uint64_t v)
+{
+	buf_put(b, &v, 8);
+}
+
+static void put_head(struct buf *b, uint32_t type, unsigned misc, unsigned size)
+{
+	put32(b, type);
+	put16(b, misc);
+	put16(b, size);
+}
+
+/* Pipe form: events with ids 100, 101, ...; samples are IDENTIFIER, IP, TIME, PERIOD. */
+static void put_start(struct buf *b, unsigned n_events)
+{
+	buf_put(b, "PERFILE2", 8);
+	put64(b, 16);
+	for (unsigned i = 0; i < n_events; i++) {
+		struct perf_event_attr a = {
+			.type = PERF_TYPE_SOFTWARE,
+			.size = 64,
+			.config = i,
+			.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME |
+				       PERF_SAMPLE_PERIOD,
+		};
+
+		put_head(b, PD_RECORD_HEADER_ATTR, 0, 8 + 64 + 8);
+		buf_put(b, &a, 64);
+		put64(b, 100 + i);
+	}
+}
+
+static void put_sample(struct buf *b, uint64_t id, uint64_t time, uint64_t period)
+{
+	put_head(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 40);
+	put64(b, id);
+	put64(b, 0x400000);
+	put64(b, time);
+	put64(b, period);
+}
+
+static void put_comm(struct buf *b, uint32_t tid)
+{
+	put_head(b, PERF_RECORD_COMM, 0, 24);
+	put32(b, tid);
+	put32(b, tid);
+	buf_put(b, "abc\0\0\0\0", 8);
+}
+
+static struct pd *opened(const struct buf *b)
+{
+	struct err err = ERR_INIT;
+	struct pd *rec = NULL;
+
+	assert_int_equal(pd_open_memory(&rec, b->s, b->len, &err), 0);
+	assert_non_null(rec);
+	return rec;
+}
+
+static bool noted(const struct pd *rec, const char *part)
+{
+	size_t n;
+	const char *const *notes = pd_notes(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strstr(notes[i], part))
+			return true;
+	return false;
+}
+
+/* ---- chunks and walks ---- */
+
+struct order {
+	uint64_t n, last, sum;
+	uint64_t stop_at;
+	bool sorted;
+};
+
+static int in_order(void *ctx, const struct pd_record *r)
+{
+	struct order *o = ctx;
+
+	if (o->n && r->seq <= o->last)
+		o->sorted = false;
+	o->last = r->seq;
+	o->n++;
+	if (r->type == PERF_RECORD_COMM)
+		o->sum += ld32(r->p + 8);
+	return o->n == o->stop_at ? 42 : 0;
+}
+
+static void chunks_hold_every_record(void **state)
+{
+	enum { N = 300000 }; /* 40 bytes each: three chunks */
+	struct buf b = BUF_INIT;
+	struct order all = { .sorted = true }, side = { .sorted = true }, some = { .stop_at = 7 };
+	uint64_t samples = 0, records = 0;
+	const struct pd_chunk *c;
+	struct pd *rec;
+	size_t n;
+
+	(void)state;
+	put_start(&b, 1);
+	for (uint32_t i = 0; i < N; i++) {
+		put_sample(&b, 100, i, 2);
+		if (i % 1000 == 0)
+			put_comm(&b, i);
+	}
+	rec = opened(&b);
+	c = pd_chunks(rec, &n);
+	assert_true(n >= 3 && n <= 4);
+	for (size_t i = 0; i < n; i++) {
+		struct pd_record r = { 0 };
+
+		assert_true(c[i].end - c[i].p < 5 << 20);
+		while (pd_next(&c[i], &r)) {
+			assert_true(r.p + r.size <= c[i].end);
+			samples += r.type == PERF_RECORD_SAMPLE;
+			records++;
+		}
+	}
+	assert_int_equal(samples, N);
+	assert_int_equal(records, N + N / 1000 + 1);
+	assert_int_equal(pd_walk_all(rec, in_order, &all), 0);
+	assert_int_equal(all.n, records);
+	assert_true(all.sorted);
+	assert_int_equal(pd_walk(rec, in_order, &side), 0);
+	assert_int_equal(side.n, N / 1000 + 1);
+	assert_true(side.sorted);
+	assert_int_equal(side.sum, all.sum);
+	assert_int_equal(pd_walk(rec, in_order, &some), 42);
+	assert_int_equal(some.n, 7);
+	assert_int_equal(pd_events(rec, &n)->samples, N);
+	assert_int_equal(pd_events(rec, &n)->period, 2 * N);
+	pd_close(rec);
+	buf_free(&b);
+}
+
+/* ---- ids ---- */
+
+static void samples_find_their_event(void **state)
+{
+	struct buf b = BUF_INIT;
+	const struct pd_event *ev;
+	const struct pd_chunk *c;
+	struct pd_record r = { 0 };
+	uint64_t first, last;
+	int want[] = { 1, 0, 2, -1, 2 };
+	unsigned i = 0;
+	struct pd *rec;
+	size_t n;
+
+	(void)state;
+	put_start(&b, 3);
+	put_sample(&b, 101, 50, 5);
+	put_sample(&b, 100, 40, 7);
+	put_sample(&b, 102, 60, 1);
+	put_sample(&b, 999, 70, 1);
+	put_sample(&b, 102, 65, 2);
+	rec = opened(&b);
+	ev = pd_events(rec, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(ev[0].period, 7);
+	assert_int_equal(ev[1].samples, 1);
+	assert_int_equal(ev[2].samples, 2);
+	assert_int_equal(ev[2].period, 3);
+	assert_string_equal(ev[1].name, "task-clock");
+	assert_int_equal(pd_losses(rec)->unattributed, 1);
+	assert_true(noted(rec, "1 samples name no event"));
+	assert_true(pd_time_span(rec, &first, &last));
+	assert_int_equal(first, 40);
+	assert_int_equal(last, 65);
+	c = pd_chunks(rec, &n);
+	while (pd_next(c, &r)) {
+		struct pd_sample s;
+
+		if (r.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(pd_sample_event(rec, &r), want[i]);
+		assert_int_equal(pd_sample_parse(rec, &r, &s), want[i] < 0 ? -1 : 0);
+		i++;
+	}
+	assert_int_equal(i, 5);
+	pd_close(rec);
+	buf_free(&b);
+}
+
+/* ---- what is damaged ends with a note, and the rest stays ---- */
+
+static void a_bad_size_ends_the_walk(void **state)
+{
+	static const unsigned sizes[] = { 0, 1, 7 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct buf b = BUF_INIT;
+		struct pd *rec;
+		char where[64];
+		size_t n, at;
+
+		put_start(&b, 1);
+		put_sample(&b, 100, 1, 1);
+		at = b.len;
+		put_head(&b, PERF_RECORD_SAMPLE, 0, sizes[i]);
+		put_sample(&b, 100, 1, 1);
+		rec = opened(&b);
+		assert_int_equal(pd_events(rec, &n)->samples, 1);
+		(void)snprintf(where, sizeof(where), "offset %zu: a record of size %u", at,
+			       sizes[i]);
+		assert_true(noted(rec, where));
+		pd_close(rec);
+		buf_free(&b);
+	}
+}
+
+static void a_cut_record_is_told(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct pd *rec;
+	size_t n;
+
+	(void)state;
+	put_start(&b, 1);
+	put_sample(&b, 100, 1, 1);
+	put_sample(&b, 100, 1, 1);
+	b.len -= 3;
+	rec = opened(&b);
+	assert_int_equal(pd_events(rec, &n)->samples, 1);
+	assert_true(noted(rec, "cut short"));
+	assert_true(noted(rec, "(37 bytes of it are there)"));
+	pd_close(rec);
+	buf_free(&b);
+}
+
+static void a_short_sample_is_counted_not_used(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct pd *rec;
+	size_t n;
+
+	(void)state;
+	put_start(&b, 1);
+	put_head(&b, PERF_RECORD_SAMPLE, 0, 32);
+	put64(&b, 100);
+	put64(&b, 1);
+	put64(&b, 1);
+	rec = opened(&b);
+	assert_int_equal(pd_events(rec, &n)->samples, 0);
+	assert_int_equal(pd_losses(rec)->unattributed, 1);
+	pd_close(rec);
+	buf_free(&b);
+}
+
+static void a_wrong_claim_of_payload_is_told(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct pd *rec;
+
+	(void)state;
+	put_start(&b, 1);
+	put_head(&b, PD_RECORD_AUXTRACE, 0, 48);
+	put64(&b, UINT64_MAX - 40);
+	for (int i = 0; i < 4; i++)
+		put64(&b, 0);
+	rec = opened(&b);
+	assert_true(noted(rec, "of payload claimed, 0 are there"));
+	pd_close(rec);
+	buf_free(&b);
+}
+
+static void refused(const void *p, size_t len, const char *part)
+{
+	struct err err = ERR_INIT;
+	struct pd *rec;
+
+	assert_int_equal(pd_open_memory(&rec, p, len, &err), -1);
+	assert_null(rec);
+	assert_int_equal(err.code, ERR_FORMAT);
+	assert_non_null(strstr(err.what, part));
+	assert_true(err.hint[0]);
+}
+
+static void what_is_no_recording_is_refused(void **state)
+{
+	(void)state;
+	refused("", 0, "empty");
+	refused("PERFILE2", 8, "only 8 bytes");
+	refused("\177ELF............", 16, "begins with 7f 45 4c 46");
+	refused("PERFILE2\x68\0\0\0\0\0\0\0", 16, "header of 104 bytes in a file of 16");
+	refused("PERFILE2\x10\0\0\0\0\0\0\0", 16, "no event");
+}
+
+/* ---- a file larger than what is read into memory goes through the mapped path ---- */
+
+static void a_large_file_is_mapped(void **state)
+{
+	enum { N = 1000000 };
+	char path[] = "/tmp/cyclade-reader-XXXXXX";
+	int fd = mkstemp(path);
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct pd *rec, *swapped;
+	size_t n;
+
+	(void)state;
+	assert_true(fd >= 0);
+	put_start(&b, 1);
+	for (uint64_t i = 0; i < N; i++)
+		put_sample(&b, 100, i, 1);
+	assert_int_equal(write(fd, b.s, b.len), b.len);
+	assert_int_equal(pd_open(&rec, path, &err), 0);
+	assert_int_equal(pd_events(rec, &n)->samples, N);
+	assert_int_equal(pd_info(rec)->file_size, b.len);
+	pd_close(rec);
+	/* of the other order all through: every number is palindromic but these */
+	memcpy(b.s, "2ELIFREP", 8);
+	for (size_t i = 8; i < 16; i++)
+		b.s[i] = i == 15 ? 16 : 0;
+	assert_int_equal(pwrite(fd, b.s, 16, 0), 16);
+	assert_int_equal(ftruncate(fd, (off_t)b.len), 0);
+	err_clear(&err);
+	if (!pd_open(&swapped, path, &err)) { /* garbage behind the header, but in a private copy */
+		assert_true(pd_info(swapped)->foreign_order);
+		pd_close(swapped);
+	}
+	(void)close(fd);
+	(void)unlink(path);
+	buf_free(&b);
+}
+
+static void features_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(pd_feature_name(3), "HOSTNAME");
+	assert_string_equal(pd_feature_name(31), "PMU_CAPS");
+	assert_null(pd_feature_name(0));
+	assert_null(pd_feature_name(255));
+	assert_string_equal(pd_record_name(9), "SAMPLE");
+	assert_string_equal(pd_record_name(83), "COMPRESSED2");
+	assert_null(pd_record_name(0));
+	assert_null(pd_record_name(63));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chunks_hold_every_record),
+		cmocka_unit_test(samples_find_their_event),
+		cmocka_unit_test(a_bad_size_ends_the_walk),
+		cmocka_unit_test(a_cut_record_is_told),
+		cmocka_unit_test(a_short_sample_is_counted_not_used),
+		cmocka_unit_test(a_wrong_claim_of_payload_is_told),
+		cmocka_unit_test(what_is_no_recording_is_refused),
+		cmocka_unit_test(a_large_file_is_mapped),
+		cmocka_unit_test(features_have_names),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
