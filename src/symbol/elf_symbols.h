@@ -8,8 +8,10 @@
  *	sym_table_make(&table, list)		sorted, one per address, sizes filled in
  *
  * Names point into the file's bytes (which must stay) or into the list's arena.
- * Which of several symbols at one address is taken: one with a size; not a weak one; a global one;
- * the one with fewer leading underscores; the longer (demangled) name; the first in the file.
+ * Which of several symbols at one address is taken, so that a report's names are those that people
+ * know from perf: one that covers anything (symbols without a size are given theirs first, up to
+ *the next symbol: of several of them, only the last covers anything); not a weak one; a global one;
+ *the one with fewer leading underscores; the longer (demangled) name; the first in the file.
  */
 #ifndef CYCLADE_SYMBOL_ELF_SYMBOLS_H
 #define CYCLADE_SYMBOL_ELF_SYMBOLS_H
@@ -75,9 +77,9 @@ struct sym_table {
 	size_t n;
 };
 
-/* Sorts and thins the list. The names stay where they are: the list's arena and the files must
- * outlive the table. */
-int sym_table_make(struct sym_table *t, struct sym_list *l, struct err *err) MUST_USE;
+/* Sorts and thins the list, by demangled names unless `raw`. The names stay where they are: the
+ * list's arena and the files must outlive the table. */
+int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err) MUST_USE;
 void sym_table_free(struct sym_table *t);
 /* The symbol that covers addr, or NULL. `hint` is an index at or before the answer: for ascending
  * addresses pass the same place each time, 0 at first. */

@@ -77,22 +77,23 @@ static int cmp_size(size_t a, size_t b)
 }
 
 /* Whether b is to be preferred to a, which comes before it in the file. */
-static int better(const struct raw_sym *a, const struct raw_sym *b, bool *yes, struct err *err)
+static int better(const struct raw_sym *a, const struct raw_sym *b, bool raw, bool *yes,
+		  struct err *err)
 {
 	struct arena scratch = ARENA_INIT;
 	const char *na = a->name, *nb = b->name;
 	int c;
 
-	c = (int)b->sizeless - (int)a->sizeless;
+	c = (a->size > 0) - (b->size > 0);
 	if (!c)
 		c = (b->bind == RAW_WEAK) - (a->bind == RAW_WEAK);
 	if (!c)
 		c = (a->bind == RAW_GLOBAL) - (b->bind == RAW_GLOBAL);
-	if (!c && na[0] == '_' && nb[0] == '_' && same_structor(na, nb))
+	if (!c && !raw && na[0] == '_' && nb[0] == '_' && same_structor(na, nb))
 		c = 1;
 	if (!c) {
-		na = demangle(&scratch, na);
-		nb = demangle(&scratch, nb);
+		na = raw ? na : demangle(&scratch, na);
+		nb = raw ? nb : demangle(&scratch, nb);
 		if (!na || !nb) {
 			arena_free(&scratch);
 			return err_nomem(err);
@@ -106,6 +107,8 @@ static int better(const struct raw_sym *a, const struct raw_sym *b, bool *yes, s
 	return 0;
 }
 
+/* A symbol without a size reaches to the next one, even if that begins at the same address: then it
+ * is empty, and of several such names the last is the one that covers anything. */
 static void fill_sizes(struct raw_sym *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -118,7 +121,7 @@ static void fill_sizes(struct raw_sym *v, size_t n)
 	}
 }
 
-int sym_table_make(struct sym_table *t, struct sym_list *l, struct err *err)
+int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err)
 {
 	struct raw_sym *v;
 	size_t n = 0;
@@ -131,11 +134,12 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, struct err *err)
 		return -1;
 	l->raw.cap = l->raw.n; /* sorting may have put a smaller array in its place */
 	v = l->raw.v;
+	fill_sizes(v, l->raw.n);
 	for (size_t i = 0; i < l->raw.n; i++) {
 		bool yes = true;
 
 		if (n && v[n - 1].start == v[i].start) {
-			if (better(&v[n - 1], &v[i], &yes, err))
+			if (better(&v[n - 1], &v[i], raw, &yes, err))
 				return -1;
 			if (yes)
 				v[n - 1] = v[i];
@@ -144,7 +148,6 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, struct err *err)
 		v[n++] = v[i];
 	}
 	l->raw.n = n;
-	fill_sizes(v, n);
 	t->sym = calloc(n, sizeof(*t->sym));
 	if (!t->sym)
 		return err_nomem(err);

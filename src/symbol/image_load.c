@@ -29,7 +29,7 @@ void image_say_verified(struct image *im)
 	if (im->guessed)
 		buf_puts(&im->origin, "; the program itself was not found: addresses assume that "
 				      "its file is laid out as its memory");
-	if (im->refused && im->refusal.len)
+	if (im->refusal.len)
 		buf_printf(&im->origin, "; %s", buf_str(&im->refusal));
 }
 
@@ -132,7 +132,7 @@ int image_load(struct images *set, struct image *im, struct err *err)
 		buf_printf(&im->origin, "%s: not code of a file", im->key.path);
 		break;
 	}
-	if (rc || sym_table_make(&im->table, &im->list, err))
+	if (rc || sym_table_make(&im->table, &im->list, set->opts.raw_names, err))
 		return -1;
 	vec_free(&im->list.raw);
 	im->loaded = true;

@@ -30,7 +30,7 @@ static void load(struct loaded *x, const char *name, bool dynamic)
 	assert_int_equal(elf_file_read(&x->elf, x->map.p, x->map.len, path, &err), 0);
 	assert_int_equal(elf_symbols_read(&x->list, &x->elf, dynamic, &vaddr, &err), 0);
 	assert_int_equal(elf_plt_read(&x->list, &x->elf, &vaddr, &err), 0);
-	assert_int_equal(sym_table_make(&x->table, &x->list, &err), 0);
+	assert_int_equal(sym_table_make(&x->table, &x->list, false, &err), 0);
 }
 
 static void unload(struct loaded *x)
@@ -141,7 +141,7 @@ static void test_minidebug(void **state)
 	assert_int_equal(elf_file_read(&inner, p, len, "inner", &err), 0);
 	sym_table_free(&x.table);
 	assert_int_equal(elf_symbols_read(&x.list, &inner, false, &vaddr, &err), 0);
-	assert_int_equal(sym_table_make(&x.table, &x.list, &err), 0);
+	assert_int_equal(sym_table_make(&x.table, &x.list, false, &err), 0);
 	for (size_t i = 0, hint = 0; i < whole.table.n; i++) {
 		const struct symbol *want = &whole.table.sym[i];
 		const struct symbol *s = sym_table_find(&x.table, want->start, &hint);
@@ -186,7 +186,7 @@ static void test_broken(void **state)
 			if (!elf_file_read(&f, copy, len, "broken", &err)) {
 				assert_int_equal(elf_symbols_read(&l, &f, false, &vaddr, &err), 0);
 				assert_int_equal(elf_plt_read(&l, &f, &vaddr, &err), 0);
-				assert_int_equal(sym_table_make(&t, &l, &err), 0);
+				assert_int_equal(sym_table_make(&t, &l, false, &err), 0);
 				(void)elf_build_id(&f, &id);
 				(void)elf_debuglink(&f, &crc);
 				elf_file_free(&f);

@@ -114,10 +114,376 @@ static void test_layouts(void **state)
 	}
 }
 
+/* ---- which file is taken --------------------------------------------------------------- */
+
+static size_t hex_id(const char *file, uint8_t id[64])
+{
+	struct buf text = BUF_INIT;
+	char line[256];
+	size_t n = 0;
+
+	(void)snprintf(line, sizeof(line), "readelf -n %s | sed -n 's/.*Build ID: //p'", file);
+	assert_true(tool_run(&text, line));
+	for (const char *p = text.s; p && sscanf(p, "%2hhx", &id[n]) == 1; p += 2)
+		n++;
+	buf_free(&text);
+	return n;
+}
+
+/* The name of the symbol that `inner` of the program has by nm. */
+static const char *name_of_inner(struct images *set, uint32_t im, const char *unstripped)
+{
+	static char name[128];
+	struct buf text = BUF_INIT;
+	const struct symbol *sym;
+	struct err err = ERR_INIT;
+	unsigned long long vaddr;
+	uint64_t addr;
+	char line[256];
+
+	(void)snprintf(line, sizeof(line), "nm %s | grep ' inner$'", unstripped);
+	assert_true(tool_run(&text, line));
+	assert_int_equal(sscanf(text.s, "%llx", &vaddr), 1);
+	buf_free(&text);
+	if (!image_from_vaddr(set, im, vaddr, &addr))
+		addr = vaddr; /* nothing was found: any address has no name */
+	assert_int_equal(image_resolve(set, im, &addr, 1, &sym, &err), 0);
+	(void)snprintf(name, sizeof(name), "%s", sym ? sym->name : "none");
+	return name;
+}
+
+static void expect(const struct images_opts *o, const char *file, const uint8_t *id, size_t len,
+		   const char *name, const char *origin, bool mismatch)
+{
+	struct images *set = fresh(o);
+	uint32_t im = add_file(set, file, id, len);
+
+	assert_string_equal(image_origin(set, im), "");
+	assert_string_equal(name_of_inner(set, im, "full"), name);
+	if (!strstr(image_origin(set, im), origin))
+		fail_msg("origin is \"%s\", not \"%s\"", image_origin(set, im), origin);
+	assert_int_equal(image_mismatch(set, im), mismatch);
+	images_free(set);
+}
+
+static void test_which_file(void **state)
+{
+	char dir[128], home[128];
+	const char *dirs[] = { dir, NULL };
+	const struct images_opts with_dir = { .symbol_dirs = dirs }, with_home = { .home = home };
+	uint8_t id[64], other[20] = { 1, 2, 3, 4 };
+	char line[1024];
+	size_t n;
+
+	(void)state;
+	(void)snprintf(dir, sizeof(dir), "%s/syms", tool_dir);
+	(void)snprintf(home, sizeof(home), "%s/home", tool_dir);
+	assert_true(tool_run(NULL, program));
+	assert_true(tool_run(NULL, "gcc -g -O2 a.c -o full && cp full prog && strip -s prog && "
+				   "mkdir -p syms home"));
+	n = hex_id("full", id);
+	if (!n)
+		skip(); /* this compiler gives no build-ids */
+
+	/* with its symbols, with the right id, with none, with another's */
+	expect(NULL, "full", id, n, "inner", "build-id verified", false);
+	expect(NULL, "full", NULL, 0, "inner", "unverified", false);
+	expect(NULL, "full", other, 20, "none",
+	       "the recording's is 0102030400000000000000000000000000000000: not used", true);
+	expect(NULL, "prog", id, n, "none", "stripped: no symbols", false);
+	expect(NULL, "nowhere", id, n, "none", "nowhere: not found", false);
+
+	/* --symbols: by name, and by build-id; a file of another build there is not taken */
+	assert_true(tool_run(NULL, "objcopy --only-keep-debug full syms/prog.debug"));
+	expect(&with_dir, "prog", id, n, "inner", "syms/prog.debug, build-id verified", false);
+	expect(&with_dir, "prog", other, 20, "none", "not used", true);
+	assert_true(tool_run(NULL, "rm syms/prog.debug && cp full syms/prog"));
+	expect(&with_dir, "prog", id, n, "inner", "syms/prog, build-id verified", false);
+	(void)snprintf(line, sizeof(line),
+		       "rm syms/prog && i=$(readelf -n full | sed -n 's/.*Build ID: //p') && "
+		       "f=$(echo $i | cut -c1-2) && r=$(echo $i | cut -c3-) && "
+		       "mkdir -p syms/.build-id/$f home/.debug/.build-id/$f/$r && "
+		       "objcopy --only-keep-debug full syms/.build-id/$f/$r.debug && "
+		       "cp full home/.debug/.build-id/$f/$r/elf");
+	assert_true(tool_run(NULL, line));
+	expect(&with_dir, "prog", id, n, "inner", ".debug, build-id verified", false);
+	/* the cache of perf: also for a file that is gone, or was built anew */
+	expect(&with_home, "prog", id, n, "inner", "/elf, build-id verified", false);
+	expect(&with_home, "gone", id, n, "inner", "/elf, build-id verified", false);
+	assert_true(tool_run(NULL, "gcc -O0 -Wl,--build-id=0x112233445566 a.c -o gone"));
+	expect(&with_home, "gone", id, n, "inner", "has build-id 112233445566", false);
+	/* only debug information of a program that is gone: said, and still right here */
+	expect(&with_dir, "vanished", id, n, "inner", "the program itself was not found", false);
+}
+
+static void test_debuglink(void **state)
+{
+	struct images *set;
+	uint32_t im;
+	char path[256];
+
+	(void)state;
+	assert_true(tool_run(NULL, program));
+	assert_true(tool_run(NULL,
+			     "gcc -g -O2 -Wl,--build-id=none a.c -o full && cp full linked && "
+			     "mkdir -p .debug && "
+			     "objcopy --only-keep-debug full .debug/linked.dbg && "
+			     "strip -s linked && cd .debug && "
+			     "objcopy --add-gnu-debuglink=linked.dbg ../linked"));
+	expect(NULL, "linked", NULL, 0, "inner", ".debug/linked.dbg", false);
+	set = fresh(NULL);
+	im = add_file(set, "linked", NULL, 0);
+	(void)snprintf(path, sizeof(path), "%s/.debug/linked.dbg", tool_dir);
+	assert_string_equal(image_debug_file(set, im), path);
+	(void)snprintf(path, sizeof(path), "%s/linked", tool_dir);
+	assert_string_equal(image_code_file(set, im), path);
+	images_free(set);
+	/* one byte more: the checksum is wrong */
+	assert_true(tool_run(NULL, "echo >> .debug/linked.dbg"));
+	expect(NULL, "linked", NULL, 0, "none", "checksum", false);
+}
+
+static void test_minidebug(void **state)
+{
+	(void)state;
+	if (!tool_have("xz"))
+		skip();
+	assert_true(tool_run(NULL, program));
+	assert_true(tool_run(NULL, "gcc -O2 a.c -o full && cp full m && strip -g m && xz -f m && "
+				   "cp full mini && strip -s mini && "
+				   "objcopy --add-section .gnu_debugdata=m.xz mini"));
+	expect(NULL, "mini", NULL, 0, "inner", ".dynsym and .gnu_debugdata", false);
+	assert_true(tool_run(NULL, "objcopy --remove-section .gnu_debugdata mini && "
+				   "head -c 300 m.xz > cut && "
+				   "objcopy --add-section .gnu_debugdata=cut mini"));
+	expect(NULL, "mini", NULL, 0, "none", ".gnu_debugdata is broken", false);
+}
+
+/* ---- a large program ------------------------------------------------------------------- */
+
+/* addr2line reads other tables than we do (DWARF's functions, not the ELF's symbols). */
+static void test_against_addr2line(void **state)
+{
+	struct images *set;
+	struct buf in = BUF_INIT, out = BUF_INIT;
+	const struct symbol *all, **sym;
+	struct err err = ERR_INIT;
+	size_t n, count = 0, seen = 0;
+	uint64_t *addr, seed = 12345;
+	char *q, *save = NULL;
+	uint32_t im;
+
+	(void)state;
+	if (!tool_have("addr2line"))
+		skip();
+	/* this very program, which has debug information and all of the room in it */
+	{
+		char self[4096], line[8300];
+		ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+		assert_true(len > 0);
+		self[len] = '\0';
+		(void)snprintf(line, sizeof(line), "cp %s big", self);
+		assert_true(tool_run(NULL, line));
+	}
+	set = fresh(NULL);
+	im = add_file(set, "big", NULL, 0);
+	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
+	if (!image_debug_file(set, im) || n < 200)
+		skip();
+	addr = calloc(1000, sizeof(*addr));
+	sym = calloc(1000, sizeof(*sym));
+	assert_true(addr && sym);
+	for (size_t i = 0; i < 1000; i++) {
+		const struct symbol *s;
+		uint64_t vaddr;
+
+		do {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			s = &all[(seed >> 33) % n];
+		} while (s->size < 4 || s->size > 100000 || strchr(s->linkage, '@') ||
+			 !image_to_vaddr(set, im, s->start, &vaddr));
+		vaddr += (seed >> 20) % s->size;
+		assert_true(image_from_vaddr(set, im, vaddr, &addr[i]));
+		buf_printf(&in, "%llx\n", (unsigned long long)vaddr);
+	}
+	assert_true(tool_feed(&out, in.s,
+			      "addr2line -e big -f -s -i -a | "
+			      "awk '/^0x/ { if (f) print f; next } "
+			      "{ f = $1; getline; if (/^[?]/) f = \"??\" } "
+			      "END { print f }'"));
+	for (q = strtok_r(out.s, "\n", &save); q; q = strtok_r(NULL, "\n", &save)) {
+		uint64_t one = addr[count++];
+		const struct symbol *s;
+		size_t len;
+
+		assert_int_equal(image_resolve(set, im, &one, 1, &s, &err), 0);
+		assert_non_null(s);
+		if (!strcmp(q, "??"))
+			continue; /* data, or code without debug information */
+		/* "f.cold" and "f.localalias" are of f, whichever of the two says so */
+		len = strcspn(q, ".");
+		if (strncmp(s->linkage, q, len) != 0 || (s->linkage[len] && s->linkage[len] != '.'))
+			fail_msg("%s is %s by addr2line", s->linkage, q);
+		seen++;
+	}
+	assert_int_equal(count, 1000);
+	assert_true(seen > 300);
+	free(addr);
+	free(sym);
+	buf_free(&in);
+	buf_free(&out);
+	images_free(set);
+}
+
+/* ---- what is no file ------------------------------------------------------------------- */
+
+static void test_names(void **state)
+{
+	static const struct {
+		enum image_kind kind;
+		uint32_t pid;
+		const char *path, *name;
+	} row[] = {
+		{ IMAGE_FILE, 0, "/usr/lib/libc.so.6", "libc.so.6" },
+		{ IMAGE_KERNEL, 0, "[kernel.kallsyms]_text", "[kernel.kallsyms]" },
+		{ IMAGE_KERNEL, 0, "[guest.kernel.kallsyms]", "[guest.kernel.kallsyms]" },
+		{ IMAGE_MODULE, 0, "[ext4]", "[ext4]" },
+		{ IMAGE_MODULE, 0, "/lib/modules/6.1/kernel/net/nf-nat.ko.xz", "[nf_nat]" },
+		{ IMAGE_VDSO, 0, "[vdso]", "[vdso]" },
+		{ IMAGE_ANON, 12, "//anon", "perf-12.map" },
+		{ IMAGE_ANON, 12, "[heap]", "[heap]" },
+		{ IMAGE_BPF, 0, "bpf_prog_1234_x", "bpf_prog_1234_x" },
+		{ IMAGE_OTHER, 0, "[vsyscall]", "[vsyscall]" },
+	};
+	struct images *set = fresh(NULL);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct image_key key = { .kind = row[i].kind,
+					 .path = row[i].path,
+					 .pid = row[i].pid };
+
+		assert_int_equal(images_add(set, &key, &err), i);
+		assert_int_equal(images_add(set, &key, &err), i);
+		assert_string_equal(image_name(set, i), row[i].name);
+	}
+	images_free(set);
+}
+
+static void test_late_build_id(void **state)
+{
+	struct images *set = fresh(NULL);
+	struct image_key key = { .kind = IMAGE_FILE, .path = "/x" };
+	struct err err = ERR_INIT;
+	const uint8_t id[20] = { 7 };
+	uint32_t im = images_add(set, &key, &err);
+
+	(void)state;
+	assert_int_equal(images_build_id(set, "/x", id, sizeof(id), &err), 0);
+	assert_int_equal(image_key(set, im)->build_id_len, 20);
+	assert_int_equal(images_add(set, &key, &err), im);
+	key.build_id = id;
+	key.build_id_len = 20;
+	assert_int_not_equal(images_add(set, &key, &err), im);
+	images_free(set);
+}
+
+static void test_bpf_and_vdso(void **state)
+{
+	struct images *set = fresh(NULL);
+	struct err err = ERR_INIT;
+	struct image_key bpf = {
+		.kind = IMAGE_BPF, .path = "bpf_prog_x", .start = 0x1000, .len = 0x80
+	};
+	struct image_key vdso = { .kind = IMAGE_VDSO, .path = "[vdso]" };
+	uint32_t im = images_add(set, &bpf, &err);
+	const uint64_t addr[] = { 0xfff, 0x1000, 0x107f, 0x1080 };
+	const struct symbol *s[4], *all;
+	bool found = false;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(image_resolve(set, im, addr, 4, s, &err), 0);
+	assert_true(!s[0] && s[1] && s[1] == s[2] && !s[3]);
+	assert_string_equal(s[1]->name, "bpf_prog_x");
+	im = images_add(set, &vdso, &err);
+	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
+	if (!n)
+		skip(); /* emulated, or under a tool that hides it */
+	for (size_t i = 0; i < n; i++)
+		found |= strstr(all[i].name, "clock_gettime") != NULL;
+	assert_true(found);
+	images_free(set);
+}
+
+/* A list of the kernel's symbols, moved by the place of _text. */
+static void test_kallsyms(void **state)
+{
+	char path[256];
+	const struct images_opts opts = { .kallsyms = path };
+	struct images *set;
+	struct err err = ERR_INIT;
+	struct image_key kernel = { .kind = IMAGE_KERNEL,
+				    .path = "[kernel.kallsyms]_text",
+				    .reloc = 0xffffffff91000000 };
+	struct image_key mod = {
+		.kind = IMAGE_MODULE, .path = "[nfs]", .start = 0xffffffffc0400000, .len = 0x2000
+	};
+	const uint64_t addr[] = { 0xffffffff90ffffff, 0xffffffff91000008, 0xffffffff91000010,
+				  0xffffffff9100002f, 0xffffffff91003000 };
+	const uint64_t in_mod[] = { 0xffffffffc0400000, 0xffffffffc0400fff };
+	const struct symbol *s[5];
+	uint32_t im;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/kallsyms", tool_dir);
+	assert_true(tool_feed(NULL,
+			      "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"
+			      "ffffffff81000010 t local_one\nffffffff81000020 W weak_one\n"
+			      "ffffffff81000020 T strong_one\nnonsense\n\nffffffff81000030 r data\n"
+			      "ffffffffc0400000 t nfs_init\t[nfs]\nffffffffc0400800 t nfs_x [nfs]\n"
+			      "ffffffffc0500000 t other_init\t[other]",
+			      "cat > kallsyms"));
+	set = fresh(&opts);
+	im = images_add(set, &kernel, &err);
+	assert_int_equal(image_resolve(set, im, addr, 5, s, &err), 0);
+	assert_true(!s[0] && s[1] && s[2] && s[3] && !s[4]);
+	assert_string_equal(s[1]->name, "_text");
+	assert_string_equal(s[2]->name, "local_one");
+	assert_int_equal(s[2]->size, 0x10);
+	assert_string_equal(s[3]->name, "strong_one");
+	assert_non_null(strstr(image_origin(set, im), "moved by 0x10000000"));
+	im = images_add(set, &mod, &err);
+	assert_int_equal(image_resolve(set, im, in_mod, 2, s, &err), 0);
+	assert_string_equal(s[0]->name, "nfs_init");
+	assert_string_equal(s[1]->name, "nfs_x");
+	mod.start += 0x10000;
+	im = images_add(set, &mod, &err);
+	assert_int_equal(image_resolve(set, im, in_mod, 2, s, &err), 0);
+	assert_null(s[0]);
+	assert_non_null(strstr(image_origin(set, im), "loaded elsewhere"));
+	images_free(set);
+	/* hidden from this user */
+	assert_true(tool_feed(NULL, "0000000000000000 T _text\n0000000000000000 T x\n",
+			      "cat > kallsyms"));
+	set = fresh(&opts);
+	im = images_add(set, &kernel, &err);
+	assert_int_equal(image_resolve(set, im, addr, 5, s, &err), 0);
+	assert_null(s[2]);
+	assert_non_null(strstr(image_origin(set, im), "kptr_restrict"));
+	images_free(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_which_file),
+		cmocka_unit_test(test_debuglink),	  cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_against_addr2line), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_late_build_id),	  cmocka_unit_test(test_bpf_and_vdso),
+		cmocka_unit_test(test_kallsyms),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
