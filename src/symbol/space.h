@@ -5,8 +5,9 @@
  *
  *	sp = spaces_new(images, &err)
  *	spaces_map / _fork / _exec / _exit / _comm / _ksym / ...	facts, in any order of time
- *	spaces_finish(sp, &err)						sorts and links; then
- *read-only proc = spaces_process(sp, pid, tid, time) map  = space_find(sp, proc, cpumode, ip, time)
+ *	spaces_finish(sp, &err)		sorts and links; then read-only
+ *	proc = spaces_process(sp, pid, time)
+ *	map  = space_find(sp, proc, kind, ip, time, &from, &until)
  *
  * Facts carry their own time, so that recordings whose rings were written out of order need no
  * sorting of samples: after spaces_finish a sample resolves by (pid, time, ip) alone, in any order,

@@ -121,6 +121,7 @@ static void a_pid_can_be_used_again(void **state)
 {
 	struct images *images;
 	struct spaces *sp = begin(&images);
+	uint64_t from, until;
 
 	(void)state;
 	map_at(sp, 0, 1, 0x1000, 0x1000, 0, "/init");
@@ -132,6 +133,12 @@ static void a_pid_can_be_used_again(void **state)
 	assert_string_equal(at(sp, 7, 12, 0x1000), "/first+0");
 	assert_string_equal(at(sp, 7, 25, 0x1000), "/first+0");
 	assert_string_equal(at(sp, 7, 30, 0x1000), "/init+0");
+	process_life(spaces_process(sp, 7, 12), &from, &until);
+	assert_int_equal(from, 0);
+	assert_int_equal(until, 30);
+	process_life(spaces_process(sp, 7, 31), &from, &until);
+	assert_int_equal(from, 30);
+	assert_true(until == UINT64_MAX);
 	assert_int_not_equal(process_index(spaces_process(sp, 7, 12)),
 			     process_index(spaces_process(sp, 7, 31)));
 	end(sp, images);
