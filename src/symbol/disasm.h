@@ -17,10 +17,11 @@ enum insn_flow { INSN_OTHER, INSN_JUMP, INSN_COND, INSN_CALL, INSN_RETURN };
 struct insn {
 	uint64_t vaddr;
 	uint8_t len;
-	uint8_t flow;	 /* enum insn_flow */
-	bool has_target; /* a direct jump's or call's */
-	bool bad;	 /* not decodable: `text` is the byte */
-	uint64_t target; /* vaddr */
+	uint8_t flow;	      /* enum insn_flow */
+	bool has_target;      /* a direct jump's or call's */
+	bool bad;	      /* not decodable: `text` is the byte */
+	uint64_t target;      /* vaddr */
+	const uint8_t *bytes; /* of the code; valid while the callback runs */
 	char text[112];
 };
 

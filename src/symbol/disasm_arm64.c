@@ -79,6 +79,7 @@ int disasm_aarch64(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each eac
 			left -= in.len;
 			at += in.len;
 		}
+		in.bytes = p + (in.vaddr - vaddr);
 		rc = each(ctx, &in);
 	}
 	if (c)

@@ -94,6 +94,7 @@ static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *p
 			find_target(&in, &z, op);
 			say_address(&in, &z, op);
 		}
+		in.bytes = p + at;
 		rc = each(ctx, &in);
 	}
 	return rc;

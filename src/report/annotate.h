@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate - one function: its instructions and source lines, each with the samples that fell
+ *there.
+ *
+ *	profile_build(&p, ...)		with the keys of annotate_keys
+ *	annotate_find(&list, p, event, "name", &err)
+ *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
+ *	annotate_term / _csv / _json / _markdown
+ *	annotate_free(a), annotate_targets_free(&list)
+ *
+ * Invariant: the samples of all instructions, and those in `elsewhere`, sum to the function's.
+ * What is missing (the program's file, debug information, source files) is no failure: what can be
+ * shown is shown, and `notes` says what is missing and what to do about it.
+ */
+#ifndef CYCLADE_REPORT_ANNOTATE_H
+#define CYCLADE_REPORT_ANNOTATE_H
+
+#include "analyse/profile.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "report/style.h"
+#include "symbol/disasm.h"
+#include "symbol/source.h"
+
+enum { ANNOTATE_KEYS = 3 };
+extern const enum profile_key annotate_keys[ANNOTATE_KEYS];
+
+/* ---- which function ---------------------------------------------------------------------- */
+
+struct annotate_target {
+	uint32_t image;
+	const struct symbol *symbol;
+	const char *name, *dso;
+	struct tally total; /* of the event */
+};
+struct annotate_targets {
+	VEC(struct annotate_target) v; /* most samples first */
+};
+
+/* The sampled functions that `name` may mean: exact name, else "DSO:NAME", else "NAME@0xADDRESS",
+ * else glob, else part of the name. None is ERR_NOT_FOUND, with the nearest name as a hint. */
+int annotate_find(struct annotate_targets *out, const struct profile *p, size_t event,
+		  const char *name, struct err *err) MUST_USE;
+void annotate_targets_free(struct annotate_targets *t);
+
+/* ---- what is in it ------------------------------------------------------------------------- */
+
+struct annotate_insn {
+	struct insn in;
+	uint8_t bytes[16];
+	struct tally t;
+	struct source_line line;
+	uint32_t inl; /* index of its chain of inlined calls, 0: none */
+};
+
+struct annotate_line {
+	struct source_line line;
+	struct tally t;
+};
+
+struct annotate_inline {
+	struct source_inline level[8]; /* outermost first */
+	size_t n;
+};
+
+struct annotate_opts {
+	bool no_source, no_asm, no_arrows, bytes;
+	double min;			/* a fraction: fold source lines below */
+	const char *const *source_dirs; /* NULL-ended, or NULL */
+	const char *sysroot;
+};
+
+struct source_file; /* annotate_source.c */
+
+struct annotate {
+	struct annotate_target target;
+	const char *event, *origin;
+	struct annotate_opts opts;
+	double of_all;	     /* the function's share of the event */
+	uint64_t vaddr, len; /* of the function; len 0: not known */
+	VEC(struct annotate_insn)
+	insn; /* by address; where there is no code, the sampled addresses */
+	bool has_code, has_lines;
+	struct tally elsewhere;		/* in the function, but in no instruction that is shown */
+	VEC(struct annotate_line) line; /* each once, most samples first */
+	VEC(struct annotate_inline) inl;
+	VEC(const char *) notes; /* sentences, in the arena */
+	VEC(struct source_file *) files;
+	struct arena arena;
+};
+
+int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
+		   size_t event, const char *event_name, const struct annotate_target *target,
+		   const struct annotate_opts *opts, struct err *err) MUST_USE;
+void annotate_free(struct annotate *a);
+int annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3) MUST_USE;
+
+/* A line of a source file as text (not safe for terminals), NULL where the file is not found. */
+const char *annotate_source(struct annotate *a, const char *file, uint32_t line);
+
+/* ---- faces ----------------------------------------------------------------------------------- */
+
+void annotate_term(struct buf *out, struct annotate *a, const struct style *st);
+void annotate_csv(struct buf *out, struct annotate *a, char separator);
+void annotate_json(struct buf *out, struct annotate *a);
+void annotate_markdown(struct buf *out, struct annotate *a);
+
+#endif

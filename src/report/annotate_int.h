@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_int - what the files of annotate share.
+ */
+#ifndef CYCLADE_REPORT_ANNOTATE_INT_H
+#define CYCLADE_REPORT_ANNOTATE_INT_H
+
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/text.h"
+#include "report/annotate.h"
+
+/* annotate_source.c */
+void source_file_free(struct source_file *f);
+/* Says in a note which files were not found; after the lines were asked for. */
+int annotate_note_missing(struct annotate *a) MUST_USE;
+
+/* annotate_rows.c: what the terminal shows, row by row. */
+enum annotate_row_kind { ROW_LINE, ROW_INLINE, ROW_INSN, ROW_FOLD };
+
+struct annotate_row {
+	enum annotate_row_kind kind;
+	size_t first, last; /* instructions [first, last) that it stands for */
+	struct tally t;
+};
+struct annotate_rows {
+	VEC(struct annotate_row) v;
+};
+int annotate_rows(struct annotate_rows *out, const struct annotate *a) MUST_USE;
+
+/* annotate_arrows.c: the column of jump arrows, one cell string per row. */
+enum { ARROW_LANES = 6 };
+struct annotate_arrows {
+	char (*cell)[4 * (ARROW_LANES + 1) + 1];
+	unsigned width; /* columns of each; 0: no arrows */
+};
+int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
+		    const struct annotate_rows *rows, bool ascii) MUST_USE;
+void annotate_arrows_free(struct annotate_arrows *w);
+
+static inline void tally_add(struct tally *to, const struct tally *t)
+{
+	to->samples += t->samples;
+	to->period += t->period;
+	to->period_sq += t->period_sq;
+}
+
+/* The share of the function, by period, as `report` counts. */
+static inline double annotate_share(const struct annotate *a, const struct tally *t)
+{
+	const struct tally *all = &a->target.total;
+
+	if (all->period)
+		return (double)t->period / (double)all->period;
+	return all->samples ? (double)t->samples / (double)all->samples : 0;
+}
+
+static inline bool same_line(const struct source_line *a, const struct source_line *b)
+{
+	return a->line == b->line &&
+	       (a->file == b->file || (a->file && b->file && !strcmp(a->file, b->file)));
+}
+
+#endif
