@@ -559,11 +559,13 @@ def case_pipe(o):
 
 def case_version1(o):
     w = Writer(o)
-    f = File(w, [("", dict(sample=BASE & ~BIT["IDENTIFIER"], config=3), [])], attr_size=72, version=1)
-    f.types = w.u64(3) + b"old-name" + bytes(56)
+    t = BASE & ~BIT["IDENTIFIER"] | BIT["ID"]
+    f = File(w, [("", dict(sample=t, config=3), [40]), ("", dict(sample=t, config=4), [41])], attr_size=72, version=1)
+    f.types = w.u64(4) + b"second-name" + bytes(53) + w.u64(3) + b"old-name" + bytes(56)
     lines, sums = fill(f, 3)
     return [(f.build(event_desc=False), lines + ["form 3 foreign %d" % (o == ">"),
-             event_line(0, "old-name", f.events[0][1], [], *sums[0], size=72)])]
+             event_line(0, "old-name", f.events[0][1], [40], *sums[0], size=72),
+             event_line(1, "second-name", f.events[1][1], [41], *sums[1], size=72)])]
 
 
 def case_killed(o):
@@ -637,6 +639,27 @@ def case_compressed(o):
 
 def case_compressed2(o):
     return packed(o, COMPRESSED2)
+
+
+def case_compressed_large(o):
+    """More than fits one block of the reader, cut into pieces without regard to records."""
+    w = Writer(o)
+    a = dict(sample=BASE | BIT["CALLCHAIN"], sample_id_all=1)
+    f = File(w, [("cycles", a, [40])])
+    one, each = b"", 0
+    for i in range(1000):
+        s = Sample(i, 40)
+        one += s.write(w, a)[0]
+        each += s.v["PERIOD"]
+    tail, said = trailer(w, a, 1, 40)
+    one += w.record(COMM, w.pack("II", 11, 12) + text8("worker") + tail)
+    z, plain = Zstd(), one * 120
+    for at in range(0, len(plain), 54321):
+        f.data += w.record(COMPRESSED, z.flush(plain[at:at + 54321]))
+    size = 8 + 8 + 8 + len(tail)
+    line = "record COMM misc=0 size=%d pid=b tid=c exec=0 comm=worker %s" % (size, said)
+    return [(f.build(), ["type SAMPLE 120000 %d" % (len(plain) - 120 * size), "side 120",
+                         event_line(0, "cycles", a, [40], 120000, 120 * each)] + [line] * 120)]
 
 
 CASES = {k[5:]: v for k, v in sorted(globals().items()) if k.startswith("case_")}
