@@ -62,10 +62,12 @@ static struct perf_event_attr cycles_attr(void)
 					 .exclude_hv = 1 };
 }
 
+#define COUNTERS_MAX 64u
+
 /* How many counters can count cycles at the same time: as many as one group holds. */
 static unsigned counters(void)
 {
-	int fd[64];
+	int fd[COUNTERS_MAX];
 	unsigned n;
 
 	for (n = 0; n < COUNT(fd); n++) {
@@ -197,7 +199,7 @@ static const struct machine_pmu *core_pmu(const struct doctor *d)
 		if (find_pmu(d, names[i]))
 			return find_pmu(d, names[i]);
 	for (size_t i = 0; i < d->m.n_pmus; i++)
-		if (starts(d->m.pmu[i].name, "armv"))
+		if (starts(d->m.pmu[i].name, "armv") || starts(d->m.pmu[i].name, "apple_"))
 			return &d->m.pmu[i];
 	return NULL;
 }
@@ -268,9 +270,11 @@ static void check_pmu(struct doctor *d, struct finding *f)
 		return;
 	}
 	if (has_pmu(d)) {
-		f->state = arena_printf(d->a, "%s: cycles fit %u times at once, max_precise %s",
-					pmu ? pmu->name : "cpu", counters(),
-					precise ? precise : "not given");
+		unsigned n = counters();
+
+		f->state = arena_printf(d->a, "%s: %s%u counters for cycles, max_precise %s",
+					pmu ? pmu->name : "cpu", n == COUNTERS_MAX ? "over " : "",
+					n, precise ? precise : "not given");
 		return;
 	}
 	f->state = d->live ? arena_printf(d->a, "%s; opening cycles: %s",

@@ -14,7 +14,7 @@
 #define CPU "sys/devices/system/cpu/"
 #define PMU "sys/bus/event_source/devices/"
 
-/* CPU 3 is off, CPUs 0 and 1 share a core. */
+/* CPU 4 is off, there is no CPU 3, CPUs 0 and 1 share a core. */
 static const struct tree_file x86[] = {
 	{ "proc/sys/kernel/hostname", "box\n" },
 	{ "proc/sys/kernel/osrelease", "6.1.0-18-amd64\n" },
@@ -31,7 +31,7 @@ static const struct tree_file x86[] = {
 			  "stepping\t: 2\nflags\t\t: fpu vme hypervisors sse\n\n"
 			  "processor\t: 1\nvendor_id\t: Other\n" },
 	{ "proc/meminfo", "MemTotal:       32632796 kB\nMemFree:        1 kB\n" },
-	{ CPU "present", "0-3\n" },
+	{ CPU "present", "0-2,4\n" },
 	{ CPU "online", "0-2\n" },
 	{ CPU "cpu0/topology/core_id", "4\n" },
 	{ CPU "cpu0/topology/physical_package_id", "1\n" },
@@ -103,14 +103,14 @@ static void hybrid_x86(void **state)
 	assert_true(m.privileged);
 	assert_null(m.hypervisor); /* "hypervisors" is another word */
 	assert_int_equal(m.mem_total_kb, 32632796);
-	assert_int_equal(m.cpus_available, 4);
+	assert_int_equal(m.cpus_available, 5);
 	assert_int_equal(m.cpus_online, 3);
 	assert_int_equal(m.online[2], 2);
 	assert_int_equal(m.cpu[0].core, 4);
 	assert_int_equal(m.cpu[0].socket, 1);
 	assert_int_equal(m.cpu[0].die, 2);
 	assert_int_equal(m.cpu[1].socket, -1);
-	assert_int_equal(m.cpu[3].core, -1);
+	assert_int_equal(m.cpu[4].core, -1);
 	assert_int_equal(m.n_core_siblings, 1);
 	assert_string_equal(m.core_siblings[0], "0-2");
 	assert_int_equal(m.n_thread_siblings, 2);
@@ -146,9 +146,9 @@ static void arm_guest(void **state)
 				  "CPU architecture: 8\nCPU variant\t: 0x3\n"
 				  "CPU part\t: 0xd0c\nCPU revision\t: 1\n" },
 		{ "proc/self/status", "CapEff:\t000001ffffffffff\n" },
-		{ "proc/self/uid_map", "0 1000 1\n" },
-		{ CPU "online", "0-1\n" },
-		{ CPU "cpu0/topology/die_cpus_list", "0-1\n" },
+		{ "proc/self/uid_map", "0 0 1\n" },
+		{ CPU "online", "1-2\n" },
+		{ CPU "cpu1/topology/die_cpus_list", "0-1\n" },
 		{ "sys/class/dmi/id/product_name", "KVM Virtual Machine\n" },
 		{ NULL, NULL },
 	};
@@ -166,7 +166,7 @@ static void arm_guest(void **state)
 	assert_int_equal(m.stepping, 0x31);
 	assert_string_equal(m.hypervisor, "KVM guest");
 	assert_int_equal(m.n_die_siblings, 0);
-	assert_int_equal(m.cpus_available, 2);
+	assert_int_equal(m.cpus_available, 3);
 	assert_int_equal(m.paranoid, -100);
 	assert_int_equal(m.nmi_watchdog, -1);
 	assert_int_equal(m.kptr_restrict, -1);
@@ -174,9 +174,16 @@ static void arm_guest(void **state)
 	assert_null(m.hostname);
 	assert_null(m.cpu_desc);
 	/* the register itself comes before what is put together from cpuinfo */
-	tree_put(root, CPU "cpu0/regs/identification/midr_el1", "0x00000000410fd0c0\n");
+	tree_put(root, CPU "cpu1/regs/identification/midr_el1", "0x00000000410fd0c0\n");
 	assert_int_equal(machine_read(&m, &a, root, &err), 0);
 	assert_string_equal(m.cpuid, "0x00000000410fd0c0");
+	assert_false(m.privileged);
+	tree_put(root, "proc/self/uid_map", "0 1000 4294967295\n");
+	assert_int_equal(machine_read(&m, &a, root, &err), 0);
+	assert_false(m.privileged);
+	tree_put(root, "proc/self/uid_map", "0 0 4294967295\n");
+	assert_int_equal(machine_read(&m, &a, root, &err), 0);
+	assert_true(m.privileged);
 	tree_remove(root);
 	arena_free(&a);
 }
