@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ELF files: sections, notes, links, symbols, stubs, packed symbols. */
+#include <stdlib.h>
+
+#include "symbol/elf_file.h"
+#include "symbol/elf_symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_all(const uint8_t *data, size_t size, int depth)
+{
+	struct sym_list l = SYM_LIST_INIT;
+	struct sym_table t = { NULL, 0 };
+	struct err err = ERR_INIT;
+	struct addr_map map = { NULL, 0, 0 };
+	struct elf_file f;
+	const uint8_t *id;
+	const char *why;
+	uint8_t *inner;
+	uint32_t crc;
+	uint64_t x = 0;
+	size_t len;
+
+	if (elf_file_read(&f, data, size, "fuzz", &err))
+		return;
+	map.seg = f.seg;
+	map.n_seg = f.n_seg;
+	(void)elf_build_id(&f, &id);
+	(void)elf_debuglink(&f, &crc);
+	(void)elf_symbol_value(&f, "_text", &x);
+	(void)elf_offset_to_vaddr(f.seg, f.n_seg, f.entry, &x);
+	if (!elf_symbols_read(&l, &f, false, &map, &err) &&
+	    !elf_symbols_read(&l, &f, true, &map, &err) && !elf_plt_read(&l, &f, &map, &err) &&
+	    !sym_table_make(&t, &l, false, &err)) {
+		size_t hint = 0;
+
+		for (size_t i = 0; i < t.n; i++) {
+			const struct symbol *s = &t.sym[i];
+
+			/* sorted, one to an address, found by its own address if it has any length
+			 */
+			if (i && t.sym[i - 1].start >= s->start)
+				abort();
+			if (s->size && !sym_table_find(&t, s->start, &hint))
+				abort();
+		}
+	}
+	if (!depth && !elf_minidebug(&f, &inner, &len, &why, &err) && inner) {
+		read_all(inner, len, 1);
+		free(inner);
+	}
+	sym_table_free(&t);
+	sym_list_free(&l);
+	elf_file_free(&f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	read_all(data, size, 0);
+	return 0;
+}
