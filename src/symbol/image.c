@@ -234,6 +234,15 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
 	return (uint32_t)*at;
 }
 
+/* A recording's table of build-ids knows "[kernel.kallsyms]" where its mapping is called
+ * "[kernel.kallsyms]_text". */
+static bool path_means(const struct image *im, const char *path)
+{
+	if (im->key.kind == IMAGE_KERNEL && !strcmp(im->name, path))
+		return true;
+	return !strcmp(im->key.path, path);
+}
+
 int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
 		    struct err *err)
 {
@@ -246,7 +255,7 @@ int images_build_id(struct images *set, const char *path, const uint8_t *id, siz
 	vec_each (&set->image, struct image **, it) {
 		struct image *im = *it;
 
-		if (im->key.build_id_len || im->located || strcmp(im->key.path, path) != 0)
+		if (im->key.build_id_len || im->located || !path_means(im, path))
 			continue;
 		if (!copy)
 			copy = arena_memdup(&set->arena, id, len);

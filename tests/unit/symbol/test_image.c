@@ -394,9 +394,14 @@ static void test_late_build_id(void **state)
 	struct err err = ERR_INIT;
 	const uint8_t id[20] = { 7 };
 	uint32_t im = images_add(set, &key, &err);
+	struct image_key kernel = { .kind = IMAGE_KERNEL, .path = "[kernel.kallsyms]_text" };
+	uint32_t k = images_add(set, &kernel, &err);
 
 	(void)state;
 	assert_int_equal(images_build_id(set, "/x", id, sizeof(id), &err), 0);
+	assert_int_equal(image_key(set, k)->build_id_len, 0);
+	assert_int_equal(images_build_id(set, "[kernel.kallsyms]", id, sizeof(id), &err), 0);
+	assert_int_equal(image_key(set, k)->build_id_len, 20);
 	assert_int_equal(image_key(set, im)->build_id_len, 20);
 	assert_int_equal(images_add(set, &key, &err), im);
 	key.build_id = id;
