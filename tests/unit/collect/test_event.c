@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <elf.h>
+#include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/event_int.h"
@@ -649,6 +651,58 @@ static void uprobe_of_ourselves(void **state)
 	event_list_free(&list);
 }
 
+static volatile int watched;
+
+/* Opens the first event of `text` for ourselves; -1 where this machine or its rules forbid it. */
+static int open_first(const char *text)
+{
+	struct event_list list = EVENT_LIST_INIT;
+	struct err err = ERR_INIT;
+	struct perf_event_attr attr;
+	int fd = -1;
+
+	if (!event_parse(&list, "", text, &err)) {
+		attr = list.ev.v[0].attr;
+		attr.size = sizeof(attr);
+		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	}
+	if (fd < 0)
+		print_message("%s: %s\n", text, err.what[0] ? err.what : strerror(errno));
+	event_list_free(&list);
+	return fd;
+}
+
+/* What the kernel counts must be what was done: calls, returns, writes, system calls. */
+static void the_kernel_counts_it(void **state)
+{
+	char self[3800], text[4][4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	uint64_t count[4];
+	int fd[4], sum = 0;
+
+	(void)state;
+	assert_true(len > 0);
+	self[len] = 0;
+	(void)snprintf(text[0], 4096, "uprobe:%s:cyclade_test_place_of_a_probe:u", self);
+	(void)snprintf(text[1], 4096, "uretprobe:%s:cyclade_test_place_of_a_probe:u", self);
+	(void)snprintf(text[2], 4096, "mem:%p/4:w:u", (const volatile void *)&watched);
+	(void)snprintf(text[3], 4096, "syscalls:sys_enter_getppid");
+	for (int i = 0; i < 4; i++)
+		fd[i] = open_first(text[i]);
+	for (int i = 0; i < 7; i++) {
+		sum += cyclade_test_place_of_a_probe(i);
+		watched = sum;
+		(void)syscall(SYS_getppid);
+	}
+	for (int i = 0; i < 4; i++) {
+		if (fd[i] < 0)
+			continue;
+		assert_int_equal(read(fd[i], &count[i], sizeof(count[i])), sizeof(count[i]));
+		assert_int_equal(count[i], 7);
+		(void)close(fd[i]);
+	}
+}
+
 static void default_of_a_captured_machine(void **state)
 {
 	static const struct tree_file nothing[] = { { PMU "software/type", "1\n" },
@@ -744,6 +798,7 @@ int main(void)
 		cmocka_unit_test(symbol_of_ourselves),
 		cmocka_unit_test(made_up_program),
 		cmocka_unit_test(uprobe_of_ourselves),
+		cmocka_unit_test(the_kernel_counts_it),
 		cmocka_unit_test(default_of_a_captured_machine),
 		cmocka_unit_test(names_are_events),
 	};
