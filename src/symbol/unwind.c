@@ -24,6 +24,7 @@ enum { PLACES = 16384 };
 struct arch {
 	uint8_t word, sp, fp;
 	uint8_t perf_pc, n_perf;
+	uint8_t pc;	     /* DWARF's number for the address itself; CFI_REGS: it has none */
 	uint64_t pc_mask;    /* AArch64 signs return addresses in the bits no user address has */
 	const int8_t *dwarf; /* by perf's number; -1: not followed */
 };
@@ -34,10 +35,12 @@ static const int8_t i386_dwarf[] = { 0, 3, 1, 2, 6, 7, 5, 4 };
 static const int8_t aarch64_dwarf[] = { 0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 					22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
-static const struct arch x86_64 = { 8, 7, 6, 8, sizeof(x86_64_dwarf), UINT64_MAX, x86_64_dwarf };
-static const struct arch i386 = { 4, 4, 5, 8, sizeof(i386_dwarf), UINT32_MAX, i386_dwarf };
+static const struct arch x86_64 = {
+	8, 7, 6, 8, sizeof(x86_64_dwarf), 16, UINT64_MAX, x86_64_dwarf
+};
+static const struct arch i386 = { 4, 4, 5, 8, sizeof(i386_dwarf), 8, UINT32_MAX, i386_dwarf };
 static const struct arch aarch64 = {
-	8, 31, 29, 32, sizeof(aarch64_dwarf), (1ULL << 48) - 1, aarch64_dwarf
+	8, 31, 29, 32, sizeof(aarch64_dwarf), CFI_REGS, (1ULL << 48) - 1, aarch64_dwarf
 };
 
 static const struct arch *arch_of(unsigned machine, uint64_t abi)
@@ -314,6 +317,10 @@ static bool take_regs(struct walk *w, uint64_t *pc)
 			w->st.known |= 1ULL << w->arch->dwarf[i];
 		}
 		p += 8;
+	}
+	if (got_pc && w->arch->pc < CFI_REGS) { /* PLTs compute with it */
+		w->st.reg[w->arch->pc] = *pc;
+		w->st.known |= 1ULL << w->arch->pc;
 	}
 	return got_pc;
 }
