@@ -265,14 +265,14 @@ static const struct loss_row {
 	const char *name, *says;
 	size_t offset;
 } loss_rows[] = {
-	{ "lost", "events lost, the ring was full", offsetof(struct pd_losses, lost) },
-	{ "lost_records", "gaps they were lost in", offsetof(struct pd_losses, lost_records) },
-	{ "lost_samples", "samples lost by the kernel", offsetof(struct pd_losses, lost_samples) },
+	{ "lost", "events lost because the ring was full", offsetof(struct pd_losses, lost) },
+	{ "lost_records", "gaps that this made", offsetof(struct pd_losses, lost_records) },
+	{ "lost_samples", "samples the kernel dropped", offsetof(struct pd_losses, lost_samples) },
 	{ "read_lost", "samples lost by the counters' own count",
 	  offsetof(struct pd_losses, read_lost) },
-	{ "throttles", "times the kernel paused sampling", offsetof(struct pd_losses, throttles) },
-	{ "unthrottles", "times it went on", offsetof(struct pd_losses, unthrottles) },
-	{ "aux_lost", "pieces of AUX trace damaged", offsetof(struct pd_losses, aux_lost) },
+	{ "throttles", "sampling paused by the kernel", offsetof(struct pd_losses, throttles) },
+	{ "unthrottles", "and resumed", offsetof(struct pd_losses, unthrottles) },
+	{ "aux_lost", "damaged pieces of AUX trace", offsetof(struct pd_losses, aux_lost) },
 	{ "unattributed", "samples that belong to no event",
 	  offsetof(struct pd_losses, unattributed) },
 };
@@ -290,8 +290,8 @@ static void put_losses(struct view *v)
 
 	for (size_t i = 0; i < N_LOSSES; i++)
 		if (loss(v, &loss_rows[i]))
-			buf_printf(&v->line, "%s%s %s", v->line.len ? "; " : "",
-				   num_exact(n, loss(v, &loss_rows[i])), loss_rows[i].says);
+			buf_printf(&v->line, "%s%s: %s", v->line.len ? "; " : "", loss_rows[i].says,
+				   num_exact(n, loss(v, &loss_rows[i])));
 	if (!v->line.len)
 		buf_puts(&v->line, "none told");
 	put_line(v, "losses");

@@ -2,6 +2,7 @@
 #include "cli/info_attr.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 #include "base/num.h"
 
@@ -100,6 +101,20 @@ static void put_rate(struct buf *b, const struct perf_event_attr *a)
 		buf_puts(b, "not sampled");
 }
 
+static void put_clock(struct buf *b, int id)
+{
+	static const char *const names[] = { [CLOCK_REALTIME] = "realtime",
+					     [CLOCK_MONOTONIC] = "monotonic",
+					     [CLOCK_MONOTONIC_RAW] = "monotonic_raw",
+					     [CLOCK_BOOTTIME] = "boottime",
+					     [CLOCK_TAI] = "tai" };
+
+	if (id >= 0 && (size_t)id < COUNT(names) && names[id])
+		buf_printf(b, "; clock %s", names[id]);
+	else
+		buf_printf(b, "; clock %d", id);
+}
+
 void attr_put_how(struct buf *b, const struct perf_event_attr *a)
 {
 	const struct {
@@ -127,7 +142,7 @@ void attr_put_how(struct buf *b, const struct perf_event_attr *a)
 	if (a->precise_ip)
 		buf_printf(b, "; precise %u", (unsigned)a->precise_ip);
 	if (a->use_clockid)
-		buf_printf(b, "; clock %d", (int)a->clockid);
+		put_clock(b, a->clockid);
 	if (a->sample_max_stack)
 		buf_printf(b, "; chains of at most %u", (unsigned)a->sample_max_stack);
 	if (a->sample_stack_user)

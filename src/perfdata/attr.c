@@ -238,6 +238,12 @@ static const char *bare_name(struct pd *rec, const struct perf_event_attr *a)
 	return pmu_event_name(rec, a);
 }
 
+bool pd_event_type_names(const struct perf_event_attr *a)
+{
+	return a->type != PERF_TYPE_HARDWARE && a->type != PERF_TYPE_SOFTWARE &&
+	       a->type != PERF_TYPE_HW_CACHE;
+}
+
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev)
 {
 	const struct perf_event_attr *a = &ev->attr;

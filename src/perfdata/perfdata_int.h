@@ -97,6 +97,9 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 int pd_event_ids(struct pd *rec, size_t event, const uint8_t *ids, size_t n, bool swap) MUST_USE;
 /* Layouts of what the events have in common; called after the attributes are known or changed. */
 void pd_attrs_done(struct pd *rec);
+/* True where an old name table, which goes by config alone, may name such an event: hardware's 0
+ * and software's 0 are not the same, and what these are called is known anyway. */
+bool pd_event_type_names(const struct perf_event_attr *a);
 const char *pd_event_make_name(struct pd *rec, const struct pd_event *ev);
 
 /* ---- record.c ---- */

@@ -71,8 +71,8 @@ static uint64_t swapped(uint64_t v, bool swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
-/* Byte order and version by the magic; version 1 has the same magic in both orders' files only by
- * chance, so there the header's size decides. */
+/* Byte order and version by the magic. Version 1's was written as text and reads the same in either
+ * order: there the header's size decides. */
 static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 {
 	uint64_t magic, size;
@@ -89,7 +89,7 @@ static int get_magic(struct pd *rec, const struct pd_source *s, struct err *err)
 	size = ld64(s->p + 8);
 	if (magic == MAGIC2 || magic == __builtin_bswap64(MAGIC2)) {
 		rec->swap = magic != MAGIC2;
-	} else if (magic == MAGIC1 || magic == __builtin_bswap64(MAGIC1)) {
+	} else if (magic == MAGIC1) {
 		rec->swap = size > UINT32_MAX;
 		rec->info.form = PD_VERSION1;
 	} else {
@@ -193,7 +193,8 @@ static void get_types(struct pd *rec, const struct pd_source *s, const struct he
 		uint64_t config = swapped(ld64(p), rec->swap);
 
 		vec_each (&rec->events, struct pd_event *, ev)
-			if (!ev->name && ev->attr.config == config)
+			if (!ev->name && ev->attr.config == config &&
+			    pd_event_type_names(&ev->attr))
 				ev->name = arena_strndup(&rec->arena, (const char *)p + 8,
 							 strnlen((const char *)p + 8, 64));
 	}

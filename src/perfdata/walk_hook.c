@@ -120,7 +120,7 @@ HOOK(event_type)
 	for (size_t i = 0; i < rec->events.n; i++) {
 		struct pd_event *ev = &rec->events.v[i];
 
-		if (ev->attr.config != id || ev->name)
+		if (ev->attr.config != id || ev->name || !pd_event_type_names(&ev->attr))
 			continue;
 		ev->name = fixed_text(rec, p + 16, size - 16);
 		if (!ev->name)

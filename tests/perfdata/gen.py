@@ -426,7 +426,7 @@ def case_attr_sizes(o):
 
 def side_file(o):
     w = Writer(o)
-    a = dict(type=1, config=0, period=4000, freq=1, sample_id_all=1, read=ENABLED | RUNNING | RID | GROUP | RLOST,
+    a = dict(type=2, config=0, period=4000, freq=1, sample_id_all=1, read=ENABLED | RUNNING | RID | GROUP | RLOST,
              sample=BASE | BIT["ID"] | BIT["STREAM_ID"])
     b = dict(a, config=1)
     f = File(w, [("cpu-clock", a, [40, 42]), ("task-clock", b, [41])])
@@ -560,7 +560,7 @@ def case_pipe(o):
 def case_version1(o):
     w = Writer(o)
     t = BASE & ~BIT["IDENTIFIER"] | BIT["ID"]
-    f = File(w, [("", dict(sample=t, config=3), [40]), ("", dict(sample=t, config=4), [41])], attr_size=72, version=1)
+    f = File(w, [("", dict(sample=t, type=2, config=3), [40]), ("", dict(sample=t, type=2, config=4), [41])], attr_size=72, version=1)
     f.types = w.u64(4) + b"second-name" + bytes(53) + w.u64(3) + b"old-name" + bytes(56)
     lines, sums = fill(f, 3)
     return [(f.build(event_desc=False), lines + ["form 3 foreign %d" % (o == ">"),
