@@ -29,6 +29,17 @@ static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
 	return spaces_map(f->sp, &fact, f->err);
 }
 
+/* perf marks the forks that it wrote for processes that were there before. */
+static int feed_fork(struct feeder *f, const struct pd_record *r, const struct pd_task *t,
+		     uint64_t time)
+{
+	if (spaces_fork(f->sp, time, t->pid, t->tid, t->ppid, t->ptid, f->err))
+		return -1;
+	if (t->pid == t->ppid || !(r->misc & PERF_RECORD_MISC_FORK_EXEC))
+		return 0;
+	return spaces_clear(f->sp, time, t->pid, f->err);
+}
+
 static int feed_one(void *ctx, const struct pd_record *r)
 {
 	struct feeder *f = ctx;
@@ -56,8 +67,7 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	case PERF_RECORD_FORK:
 		if (pd_task_get(r, &u.task))
 			return 0;
-		return spaces_fork(f->sp, time, u.task.pid, u.task.tid, u.task.ppid, u.task.ptid,
-				   f->err);
+		return feed_fork(f, r, &u.task, time);
 	case PERF_RECORD_EXIT:
 		if (pd_task_get(r, &u.task))
 			return 0;

@@ -16,7 +16,16 @@
 #include "base/vec.h"
 #include "symbol/pieces.h"
 
-enum fact_type { FACT_MAP, FACT_UNMAP, FACT_FORK, FACT_EXIT, FACT_COMM, FACT_EXEC };
+enum fact_type {
+	FACT_MAP,
+	FACT_FORK,
+	FACT_EXIT,
+	FACT_COMM,
+	FACT_EXEC,
+	FACT_CLEAR,
+	FACT_KSYM,
+	FACT_KSYM_GONE,
+};
 
 struct fact {
 	uint64_t time;
@@ -36,6 +45,10 @@ struct process {
 	uint32_t pid, index;
 	uint64_t born, until; /* `until`: the next incarnation's birth */
 	uint32_t next;	      /* the incarnation of this pid that came before, or PROC_NONE */
+	uint32_t nth;	      /* how many came before */
+	uint32_t group;	      /* of the newest: where its pid's incarnations begin in by_pid */
+	uint32_t live, execs; /* its known threads that did not exit; execs until now */
+	bool dead, renewed;   /* all threads known have exited; a newer incarnation exists */
 	VEC(struct version) version;
 };
 
@@ -48,6 +61,9 @@ struct name_at {
 
 struct thread {
 	VEC(struct name_at) name;
+	/* whose thread it is at the moment that spaces_finish() has come to */
+	uint32_t owner, execs;
+	bool alive;
 };
 
 struct spaces {
@@ -63,7 +79,9 @@ struct spaces {
 	struct u64map thread_of; /* tid -> index in thread */
 	struct u64map cgroup;	 /* id -> string */
 	struct pieces pieces;
-	uint32_t kernel, guest_kernel; /* processes of their own, PROC_NONE if none */
+	/* processes of their own, PROC_NONE if none */
+	uint32_t kernel, ksyms, guest_kernel;
+	uint32_t *by_pid; /* process numbers, the incarnations of one pid together, oldest first */
 	bool finished;
 };
 
@@ -87,6 +105,8 @@ enum space_kind space_kind_of_misc(uint16_t misc)
 
 /* Kernels are one process each, under a pid that no process has; a guest's users are apart from the
  * host's. */
+#define KSYMS_KEY (4ULL << 40) /* apart: when one goes, what it covered is there again */
+
 static uint64_t place_key(enum space_kind kind, uint32_t pid)
 {
 	switch (kind) {
@@ -99,20 +119,6 @@ static uint64_t place_key(enum space_kind kind, uint32_t pid)
 	default:
 		return pid;
 	}
-}
-
-struct spaces *spaces_new(struct images *images, struct err *err)
-{
-	struct spaces *sp = calloc(1, sizeof(*sp));
-
-	if (!sp) {
-		(void)err_nomem(err);
-		return NULL;
-	}
-	sp->images = images;
-	sp->pieces = (struct pieces)PIECES_INIT;
-	sp->kernel = sp->guest_kernel = PROC_NONE;
-	return sp;
 }
 
 void spaces_free(struct spaces *sp)
@@ -131,6 +137,7 @@ void spaces_free(struct spaces *sp)
 	u64map_free(&sp->thread_of);
 	u64map_free(&sp->cgroup);
 	pieces_free(&sp->pieces);
+	free(sp->by_pid);
 	strtab_free(&sp->strings);
 	arena_free(&sp->arena);
 	free(sp);
@@ -180,12 +187,19 @@ static enum image_kind kind_of(const char *path, enum space_kind space)
 	return IMAGE_FILE;
 }
 
+/* What is not said to be a kernel's is a process', as perf has it. */
+static enum space_kind kind_of_map(uint16_t misc)
+{
+	enum space_kind space = space_kind_of_misc(misc);
+
+	return space == SPACE_HYPERVISOR || space == SPACE_UNKNOWN ? SPACE_USER : space;
+}
+
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
 {
-	enum space_kind space = space_kind_of_misc(f->misc);
+	enum space_kind space = kind_of_map(f->misc);
 	struct image_key key = { .path = f->path, .build_id = f->build_id };
 	struct map m = { .start = f->start, .pgoff = f->pgoff, .since = f->time };
-	uint32_t prot = f->prot;
 
 	if (!f->len)
 		return 0;
@@ -198,7 +212,7 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 		key.reloc = key.kind == IMAGE_KERNEL ? f->pgoff : 0;
 	}
 	m.end = f->len > UINT64_MAX - f->start ? UINT64_MAX : f->start + f->len;
-	m.prot = prot ? prot : PROT_EXEC;
+	m.prot = f->prot ? f->prot : f->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
 	m.kind = (uint8_t)space;
 	/* kallsyms, the source of a kernel's and its modules' symbols, has absolute addresses */
 	m.absolute = key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
@@ -229,6 +243,14 @@ int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, ui
 				       .a = ppid,
 				       .b = ptid },
 			err);
+}
+
+int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err)
+{
+	return add_fact(
+		sp,
+		(struct fact){ .time = time, .type = FACT_CLEAR, .kind = SPACE_USER, .pid = pid },
+		err);
 }
 
 int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, struct err *err)
@@ -276,7 +298,7 @@ int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, c
 		return err_nomem(err);
 	return add_fact(sp,
 			(struct fact){ .time = time,
-				       .type = gone ? FACT_UNMAP : FACT_MAP,
+				       .type = gone ? FACT_KSYM_GONE : FACT_KSYM,
 				       .kind = SPACE_KERNEL,
 				       .a = (uint32_t)sp->map.n - 1 },
 			err);
@@ -291,6 +313,27 @@ int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *
 		return err_nomem(err);
 	*slot = name;
 	return 0;
+}
+
+struct spaces *spaces_new(struct images *images, struct err *err)
+{
+	struct spaces *sp = calloc(1, sizeof(*sp));
+
+	if (!sp) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	sp->images = images;
+	sp->pieces = (struct pieces)PIECES_INIT;
+	/* what a file cannot foresee, so that none can make the trees deep */
+	sp->pieces.random = (uint32_t)hash_u64((uint64_t)(uintptr_t)sp) | 1;
+	sp->kernel = sp->ksyms = sp->guest_kernel = PROC_NONE;
+	/* the idle threads, which no record names */
+	if (spaces_comm(sp, 0, 0, 0, false, "swapper", err)) {
+		spaces_free(sp);
+		return NULL;
+	}
+	return sp;
 }
 
 /* ---- from facts to versions ------------------------------------------------------------- */
@@ -323,21 +366,31 @@ static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid
 	p->born = born;
 	p->until = UINT64_MAX;
 	p->next = *slot ? (uint32_t)*slot - 1 : PROC_NONE;
-	if (p->next != PROC_NONE)
-		sp->process.v[p->next]->until = born;
+	if (p->next != PROC_NONE) {
+		struct process *older = sp->process.v[p->next];
+
+		older->until = born;
+		older->renewed = true;
+		p->nth = older->nth + 1;
+	}
 	if (vec_push(&sp->process, p))
 		return NULL;
 	*slot = sp->process.n;
 	return p;
 }
 
+/* The process a fact is about. One that nobody announced was there from the beginning; one that
+ * goes on after all its threads exited is another one, whose fork was lost. */
 static struct process *process_of(struct spaces *sp, const struct fact *f)
 {
-	uint64_t key = place_key((enum space_kind)f->kind, f->pid);
+	uint64_t key = f->type == FACT_KSYM || f->type == FACT_KSYM_GONE
+			       ? KSYMS_KEY
+			       : place_key((enum space_kind)f->kind, f->pid);
 	struct process *p = newest(sp, key);
 
-	/* one that nobody announced was there from the beginning */
-	return p ? p : new_process(sp, key, f->pid, 0);
+	if (p && !p->dead)
+		return p;
+	return new_process(sp, key, f->pid, p ? f->time : 0);
 }
 
 static uint32_t root_of(const struct process *p)
@@ -346,13 +399,12 @@ static uint32_t root_of(const struct process *p)
 }
 
 /* The process' address space is `root` from `time` on. */
-static int set_root(struct spaces *sp, struct process *p, uint64_t time, uint32_t root)
+static int set_root(struct process *p, uint64_t time, uint32_t root)
 {
 	if (p->version.n && vec_last(&p->version)->time == time) {
 		vec_last(&p->version)->root = root;
 		return 0;
 	}
-	(void)sp;
 	return vec_push(&p->version, ((struct version){ time, root }));
 }
 
@@ -369,25 +421,49 @@ static int apply_map(struct spaces *sp, const struct fact *f)
 	if (p->version.n && vec_last(&p->version)->time != f->time)
 		pieces_seal(&sp->pieces);
 	if (pieces_paint(&sp->pieces, &root, m->start, m->end,
-			 f->type == FACT_UNMAP ? PIECE_HOLE : f->a))
+			 f->type == FACT_KSYM_GONE ? PIECE_HOLE : f->a))
 		return -1;
-	return set_root(sp, p, f->time, root);
+	return set_root(p, f->time, root);
+}
+
+static struct thread *thread_at(struct spaces *sp, uint32_t tid)
+{
+	bool fresh;
+	uint64_t *slot = u64map_at(&sp->thread_of, tid, &fresh);
+
+	if (!slot)
+		return NULL;
+	if (fresh) {
+		*slot = sp->thread.n;
+		if (vec_push(&sp->thread, ((struct thread){ .owner = PROC_NONE })))
+			return NULL;
+	}
+	return &sp->thread.v[*slot];
+}
+
+/* Thread `tid` is one of p's. */
+static int enter(struct spaces *sp, struct process *p, uint32_t tid)
+{
+	struct thread *t = thread_at(sp, tid);
+
+	if (!t)
+		return -1;
+	if (t->alive && t->owner == p->index && t->execs == p->execs)
+		return 0;
+	t->owner = p->index;
+	t->execs = p->execs;
+	t->alive = true;
+	p->live++;
+	p->dead = false;
+	return 0;
 }
 
 static int set_name(struct spaces *sp, uint32_t tid, uint64_t time, uint32_t comm)
 {
-	bool fresh;
-	uint64_t *slot = u64map_at(&sp->thread_of, tid, &fresh);
-	struct thread *t;
+	struct thread *t = thread_at(sp, tid);
 
-	if (!slot)
+	if (!t)
 		return -1;
-	if (fresh) {
-		*slot = sp->thread.n;
-		if (vec_push(&sp->thread, (struct thread){ VEC_INIT }))
-			return -1;
-	}
-	t = &sp->thread.v[*slot];
 	if (t->name.n && vec_last(&t->name)->time == time) {
 		vec_last(&t->name)->comm = comm;
 		return 0;
@@ -395,59 +471,129 @@ static int set_name(struct spaces *sp, uint32_t tid, uint64_t time, uint32_t com
 	return vec_push(&t->name, ((struct name_at){ time, comm }));
 }
 
-static int apply_fork(struct spaces *sp, const struct fact *f)
+/* A new thread is called as the one that made it, whoever had its number before. */
+static int inherit_name(struct spaces *sp, const struct fact *f)
 {
-	const uint64_t *parent_thread = u64map_find(&sp->thread_of, f->b);
-	struct process *parent, *child;
+	const struct thread *t = f->tid == f->b ? NULL : thread_at(sp, f->b);
+	uint32_t comm = t && t->name.n ? vec_last(&t->name)->comm : STR_NONE;
 
-	if (parent_thread && f->tid != f->b) {
-		const struct thread *t = &sp->thread.v[*parent_thread];
-
-		if (t->name.n && set_name(sp, f->tid, f->time, vec_last(&t->name)->comm))
-			return -1;
-	}
-	if (f->pid == f->a)
-		return 0; /* a thread: the process stays */
-	parent = newest(sp, place_key(SPACE_USER, f->a));
-	child = new_process(sp, place_key(SPACE_USER, f->pid), f->pid, f->time);
-	if (!child)
-		return -1;
-	if (!parent)
+	if (f->tid == f->b)
 		return 0;
-	pieces_seal(&sp->pieces);
-	return set_root(sp, child, f->time, root_of(parent));
+	return t ? set_name(sp, f->tid, f->time, comm) : -1;
 }
 
+static int apply_fork(struct spaces *sp, const struct fact *f)
+{
+	struct process *parent, *child;
+	uint32_t root;
+
+	if (inherit_name(sp, f))
+		return -1;
+	if (f->pid == f->a) { /* a thread: the process stays */
+		child = newest(sp, place_key(SPACE_USER, f->pid));
+		return child ? enter(sp, child, f->tid) : 0;
+	}
+	parent = newest(sp, place_key(SPACE_USER, f->a));
+	root = parent ? root_of(parent) : 0;
+	child = new_process(sp, place_key(SPACE_USER, f->pid), f->pid, f->time);
+	if (!child || enter(sp, child, f->tid))
+		return -1;
+	pieces_seal(&sp->pieces);
+	return set_root(child, f->time, root);
+}
+
+/* The other threads end without a word that is sure to come. */
 static int apply_exec(struct spaces *sp, const struct fact *f)
 {
 	struct process *p = process_of(sp, f);
 
-	return !p || set_root(sp, p, f->time, 0) || set_name(sp, f->tid, f->time, f->a) ? -1 : 0;
+	if (!p || set_root(p, f->time, 0) || set_name(sp, f->tid, f->time, f->a))
+		return -1;
+	p->execs++;
+	p->live = 0;
+	return enter(sp, p, f->tid);
+}
+
+static int apply_comm(struct spaces *sp, const struct fact *f)
+{
+	struct process *p = process_of(sp, f);
+
+	return !p || enter(sp, p, f->tid) || set_name(sp, f->tid, f->time, f->a) ? -1 : 0;
+}
+
+/* Late samples of a dead thread are still its own: nothing ends but the count. */
+static void apply_exit(struct spaces *sp, const struct fact *f)
+{
+	struct process *p = newest(sp, place_key(SPACE_USER, f->pid));
+	const uint64_t *slot = u64map_find(&sp->thread_of, f->tid);
+	struct thread *t = slot ? &sp->thread.v[*slot] : NULL;
+
+	if (!p || !t || !t->alive || t->owner != p->index || t->execs != p->execs)
+		return;
+	t->alive = false;
+	p->live--;
+	p->dead = !p->live;
+}
+
+static int apply_clear(struct spaces *sp, const struct fact *f)
+{
+	struct process *p = process_of(sp, f);
+
+	return p ? set_root(p, f->time, 0) : -1;
 }
 
 static int apply(struct spaces *sp, const struct fact *f)
 {
 	switch ((enum fact_type)f->type) {
 	case FACT_MAP:
-	case FACT_UNMAP:
+	case FACT_KSYM:
+	case FACT_KSYM_GONE:
 		return apply_map(sp, f);
 	case FACT_FORK:
 		return apply_fork(sp, f);
 	case FACT_EXEC:
 		return apply_exec(sp, f);
+	case FACT_CLEAR:
+		return apply_clear(sp, f);
 	case FACT_COMM:
-		return !process_of(sp, f) || set_name(sp, f->tid, f->time, f->a) ? -1 : 0;
-	case FACT_EXIT: /* late samples of a dead thread are still its own; a new fork begins anew
-			 */
-		return process_of(sp, f) ? 0 : -1;
+		return apply_comm(sp, f);
+	case FACT_EXIT:
+		apply_exit(sp, f);
+		return 0;
 	}
 	return -1;
 }
 
+/* Puts the incarnations of each pid side by side, for bisection. */
+static int line_up(struct spaces *sp)
+{
+	uint32_t at = 0;
+
+	sp->by_pid = malloc((sp->process.n + 1) * sizeof(*sp->by_pid));
+	if (!sp->by_pid)
+		return -1;
+	for (size_t i = 0; i < sp->process.n; i++) {
+		struct process *p = sp->process.v[i];
+
+		if (p->renewed)
+			continue;
+		p->group = at;
+		at += p->nth + 1;
+		for (uint32_t k = p->index; k != PROC_NONE; k = sp->process.v[k]->next)
+			sp->by_pid[p->group + sp->process.v[k]->nth] = k;
+	}
+	return 0;
+}
+
+static uint32_t index_of(const struct spaces *sp, uint64_t key)
+{
+	const struct process *p = newest(sp, key);
+
+	return p ? p->index : PROC_NONE;
+}
+
 int spaces_finish(struct spaces *sp, struct err *err)
 {
-	const struct process *p;
-
 	for (size_t i = 1; i < sp->fact.n; i++)
 		if (sp->fact.v[i].time < sp->fact.v[i - 1].time) {
 			vec_sort(&sp->fact, by_time);
@@ -456,10 +602,11 @@ int spaces_finish(struct spaces *sp, struct err *err)
 	for (size_t i = 0; i < sp->fact.n; i++)
 		if (apply(sp, &sp->fact.v[i]))
 			return err_nomem(err);
-	p = newest(sp, place_key(SPACE_KERNEL, 0));
-	sp->kernel = p ? p->index : PROC_NONE;
-	p = newest(sp, place_key(SPACE_GUEST_KERNEL, 0));
-	sp->guest_kernel = p ? p->index : PROC_NONE;
+	if (line_up(sp))
+		return err_nomem(err);
+	sp->kernel = index_of(sp, place_key(SPACE_KERNEL, 0));
+	sp->ksyms = index_of(sp, KSYMS_KEY);
+	sp->guest_kernel = index_of(sp, place_key(SPACE_GUEST_KERNEL, 0));
 	vec_free(&sp->fact);
 	sp->finished = true;
 	return 0;
@@ -467,25 +614,41 @@ int spaces_finish(struct spaces *sp, struct err *err)
 
 /* ---- look-ups --------------------------------------------------------------------------- */
 
+/* The last incarnation born at or before `time`; before the first was born, that one. */
+static const struct process *incarnation(const struct spaces *sp, uint64_t key, uint64_t time)
+{
+	const struct process *p = newest(sp, key);
+	size_t low = 0, high = p ? p->nth : 0;
+
+	if (!p || p->born <= time)
+		return p;
+	/* how many of the older ones but the first were born by then */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (mid + 1 < p->nth + 1u &&
+		    sp->process.v[sp->by_pid[p->group + mid + 1]]->born <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return sp->process.v[sp->by_pid[p->group + low]];
+}
+
 const struct process *spaces_process(const struct spaces *sp, uint32_t pid, uint64_t time)
 {
-	const struct process *p = newest(sp, place_key(SPACE_USER, pid));
+	return incarnation(sp, place_key(SPACE_USER, pid), time);
+}
 
-	/* before its first incarnation was born, the first is the best guess */
-	while (p && p->born > time && p->next != PROC_NONE)
-		p = sp->process.v[p->next];
-	return p;
+uint32_t process_pid(const struct process *p)
+{
+	return p->pid;
 }
 
 void process_life(const struct process *p, uint64_t *from, uint64_t *until)
 {
 	*from = p->next == PROC_NONE ? 0 : p->born;
 	*until = p->until;
-}
-
-uint32_t process_pid(const struct process *p)
-{
-	return p->pid;
 }
 
 uint32_t process_index(const struct process *p)
@@ -513,14 +676,8 @@ static const struct process *space_of(const struct spaces *sp, const struct proc
 	case SPACE_GUEST_KERNEL:
 		index = sp->guest_kernel;
 		break;
-	case SPACE_GUEST_USER: {
-		const struct process *p =
-			proc ? newest(sp, place_key(SPACE_GUEST_USER, proc->pid)) : NULL;
-
-		while (p && p->born > time && p->next != PROC_NONE)
-			p = sp->process.v[p->next];
-		return p;
-	}
+	case SPACE_GUEST_USER:
+		return proc ? incarnation(sp, place_key(kind, proc->pid), time) : NULL;
 	case SPACE_HYPERVISOR:
 	case SPACE_UNKNOWN:
 		break;
@@ -528,12 +685,11 @@ static const struct process *space_of(const struct spaces *sp, const struct proc
 	return index == PROC_NONE ? NULL : sp->process.v[index];
 }
 
-const struct map *space_find(const struct spaces *sp, const struct process *proc,
-			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
-			     uint64_t *until)
+/* What process `p` had at `ip` at `time`; the interval is only made narrower. */
+static const struct map *find_in(const struct spaces *sp, const struct process *p, uint64_t ip,
+				 uint64_t time, uint64_t *from, uint64_t *until)
 {
-	const struct process *p = space_of(sp, proc, kind, time);
-	size_t low = 0, high = p ? p->version.n : 0;
+	size_t low = 0, high = p->version.n;
 	uint32_t found;
 
 	/* the first version later than `time` */
@@ -545,14 +701,35 @@ const struct map *space_find(const struct spaces *sp, const struct process *proc
 		else
 			high = mid;
 	}
-	if (from)
-		*from = low ? p->version.v[low - 1].time : 0;
-	if (until)
-		*until = p && low < p->version.n ? p->version.v[low].time : UINT64_MAX;
+	if (low < p->version.n && p->version.v[low].time < *until)
+		*until = p->version.v[low].time;
 	if (!low)
 		return NULL;
+	if (p->version.v[low - 1].time > *from)
+		*from = p->version.v[low - 1].time;
 	found = pieces_find(&sp->pieces, p->version.v[low - 1].root, ip);
 	return found == PIECE_HOLE ? NULL : &sp->map.v[found];
+}
+
+const struct map *space_find(const struct spaces *sp, const struct process *proc,
+			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
+			     uint64_t *until)
+{
+	const struct process *p = space_of(sp, proc, kind, time);
+	uint64_t f = 0, u = UINT64_MAX;
+	const struct map *m = NULL;
+
+	if (kind == SPACE_GUEST_USER && p)
+		process_life(p, &f, &u);
+	if (kind == SPACE_KERNEL && sp->ksyms != PROC_NONE)
+		m = find_in(sp, sp->process.v[sp->ksyms], ip, time, &f, &u);
+	if (!m && p)
+		m = find_in(sp, p, ip, time, &f, &u);
+	if (from)
+		*from = f;
+	if (until)
+		*until = u;
+	return m;
 }
 
 uint32_t spaces_comm_at(const struct spaces *sp, uint32_t pid, uint32_t tid, uint64_t time,

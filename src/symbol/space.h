@@ -76,6 +76,9 @@ struct space_map_fact {
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err) MUST_USE;
 int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
 		uint32_t ptid, struct err *err) MUST_USE;
+/* The mappings end here, for a child that perf tells of with PERF_RECORD_MISC_FORK_EXEC: it was
+ * there before, and all that it has mapped is told by records of its own. */
+int spaces_clear(struct spaces *sp, uint64_t time, uint32_t pid, struct err *err) MUST_USE;
 int spaces_exit(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid,
 		struct err *err) MUST_USE;
 /* `exec`: the old mappings end here. */
@@ -96,6 +99,12 @@ uint32_t process_pid(const struct process *p);
 void process_life(const struct process *p, uint64_t *from, uint64_t *until);
 uint32_t process_index(const struct process *p); /* dense, 0-based, unique per incarnation */
 size_t spaces_n_processes(const struct spaces *sp);
+
+/* Whether code can run there: mappings of data are found, too, and cut code that was there. */
+static inline bool map_is_code(const struct map *m)
+{
+	return m->prot & 4; /* PROT_EXEC */
+}
 
 /* The mapping `ip` fell into. *from and *until (may be NULL) are given the time interval [from,
  * until) around `time` in which the answer for exactly this ip stays the same, so that callers may

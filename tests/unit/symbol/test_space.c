@@ -155,6 +155,7 @@ static void kernels_are_one_space_for_all(void **state)
 				    .misc = PERF_RECORD_MISC_KERNEL,
 				    .path = "[kernel.kallsyms]_text" };
 	const struct map *m;
+	uint64_t from, until;
 
 	(void)state;
 	assert_int_equal(spaces_map(sp, &f, NULL), 0);
@@ -167,10 +168,130 @@ static void kernels_are_one_space_for_all(void **state)
 	assert_int_equal(image_key(images, m->image)->kind, IMAGE_KERNEL);
 	m = space_find(sp, NULL, SPACE_KERNEL, 0xffffffffc0000010, 15, NULL, NULL);
 	assert_int_equal(image_key(images, m->image)->kind, IMAGE_BPF);
-	m = space_find(sp, NULL, SPACE_KERNEL, 0xffffffffc0000010, 25, NULL, NULL);
-	assert_null(m);
+	m = space_find(sp, NULL, SPACE_KERNEL, 0xffffffffc0000010, 25, &from, &until);
+	/* what the program lay over is there again */
+	assert_int_equal(image_key(images, m->image)->kind, IMAGE_KERNEL);
+	assert_int_equal(from, 20);
+	assert_true(until == UINT64_MAX);
 	assert_null(space_find(sp, NULL, SPACE_HYPERVISOR, 1, 5, NULL, NULL));
 	assert_null(space_find(sp, NULL, SPACE_GUEST_KERNEL, 0xffffffff81000010, 5, NULL, NULL));
+	end(sp, images);
+}
+
+static const char *name_at(const struct spaces *sp, uint32_t tid, uint64_t time)
+{
+	uint32_t id = spaces_comm_at(sp, tid, tid, time, NULL, NULL);
+
+	return id == STR_NONE ? "?" : strtab_get(spaces_strings(sp), id);
+}
+
+static void threads_share_their_process(void **state)
+{
+	struct images *images;
+	struct spaces *sp = begin(&images);
+
+	(void)state;
+	assert_int_equal(spaces_comm(sp, 1, 5, 5, false, "main", NULL), 0);
+	assert_int_equal(spaces_fork(sp, 2, 5, 6, 5, 5, NULL), 0);
+	map_at(sp, 3, 5, 0x1000, 0x1000, 0, "/lib");
+	assert_int_equal(spaces_comm(sp, 4, 5, 6, false, "worker", NULL), 0);
+	assert_int_equal(spaces_fork(sp, 5, 5, 7, 5, 6, NULL), 0);
+	/* the leader ends first: the process lives on */
+	assert_int_equal(spaces_exit(sp, 6, 5, 5, NULL), 0);
+	map_at(sp, 7, 5, 0x4000, 0x1000, 0, "/more");
+	assert_int_equal(spaces_finish(sp, NULL), 0);
+	assert_string_equal(at(sp, 5, 8, 0x1000), "/lib+0");
+	assert_string_equal(at(sp, 5, 8, 0x4000), "/more+0");
+	assert_string_equal(name_at(sp, 5, 8), "main");
+	assert_string_equal(name_at(sp, 6, 2), "main");
+	assert_string_equal(name_at(sp, 6, 4), "worker");
+	assert_string_equal(name_at(sp, 7, 5), "worker");
+	assert_string_equal(name_at(sp, 7, 4), "?");
+	assert_string_equal(name_at(sp, 0, 4), "swapper");
+	end(sp, images);
+}
+
+static void a_dead_pid_begins_anew(void **state)
+{
+	struct images *images;
+	struct spaces *sp = begin(&images);
+
+	(void)state;
+	assert_int_equal(spaces_comm(sp, 1, 5, 5, true, "one", NULL), 0);
+	map_at(sp, 2, 5, 0x1000, 0x1000, 0, "/one");
+	assert_int_equal(spaces_exit(sp, 3, 5, 5, NULL), 0);
+	/* its fork was lost */
+	map_at(sp, 10, 5, 0x8000, 0x1000, 0, "/two");
+	/* and a third time, from a parent nobody knows */
+	assert_int_equal(spaces_fork(sp, 20, 5, 5, 99, 99, NULL), 0);
+	assert_int_equal(spaces_finish(sp, NULL), 0);
+	assert_string_equal(at(sp, 5, 9, 0x1000), "/one+0");
+	assert_string_equal(at(sp, 5, 10, 0x1000), "-");
+	assert_string_equal(at(sp, 5, 10, 0x8000), "/two+0");
+	assert_string_equal(at(sp, 5, 20, 0x8000), "-");
+	assert_string_equal(name_at(sp, 5, 9), "one");
+	assert_string_equal(name_at(sp, 5, 20), "?");
+	assert_int_equal(process_pid(spaces_process(sp, 5, 20)), 5);
+	end(sp, images);
+}
+
+static void equal_times_keep_their_order(void **state)
+{
+	struct images *images;
+	struct spaces *sp = begin(&images);
+
+	(void)state;
+	map_at(sp, 0, 1, 0x1000, 0x1000, 0, "/parent");
+	assert_int_equal(spaces_fork(sp, 0, 2, 2, 1, 1, NULL), 0);
+	assert_int_equal(spaces_fork(sp, 0, 3, 3, 1, 1, NULL), 0);
+	assert_int_equal(spaces_clear(sp, 0, 3, NULL), 0);
+	map_at(sp, 0, 1, 0x1000, 0x1000, 0, "/late");
+	map_at(sp, 0, 2, 0x1800, 0x1000, 0, "/child");
+	map_at(sp, 0, 3, 0x2000, 0x1000, 0, "/own");
+	assert_int_equal(spaces_finish(sp, NULL), 0);
+	assert_string_equal(at(sp, 1, 0, 0x1900), "/late+900");
+	assert_string_equal(at(sp, 2, 0, 0x1700), "/parent+700");
+	assert_string_equal(at(sp, 2, 0, 0x1900), "/child+100");
+	assert_string_equal(at(sp, 3, 0, 0x1700), "-");
+	assert_string_equal(at(sp, 3, 0, 0x2000), "/own+0");
+	end(sp, images);
+}
+
+static void guests_and_data_are_told_apart(void **state)
+{
+	struct images *images;
+	struct spaces *sp = begin(&images);
+	struct space_map_fact f = { .pid = 7, .start = 0x1000, .len = 0x1000, .path = "/guest" };
+	const struct process *p;
+
+	(void)state;
+	f.misc = PERF_RECORD_MISC_GUEST_USER;
+	assert_int_equal(spaces_map(sp, &f, NULL), 0);
+	f.misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA;
+	f.path = "/data";
+	assert_int_equal(spaces_map(sp, &f, NULL), 0);
+	f.misc = PERF_RECORD_MISC_GUEST_KERNEL;
+	f.path = "[guest.kernel.kallsyms]";
+	assert_int_equal(spaces_map(sp, &f, NULL), 0);
+	f.misc = PERF_RECORD_MISC_HYPERVISOR;
+	f.start = 0x9000;
+	f.path = "//anon";
+	assert_int_equal(spaces_map(sp, &f, NULL), 0);
+	assert_int_equal(spaces_finish(sp, NULL), 0);
+	p = spaces_process(sp, 7, 1);
+	assert_string_equal(
+		image_path(images,
+			   space_find(sp, p, SPACE_GUEST_USER, 0x1000, 1, NULL, NULL)->image),
+		"/guest");
+	assert_string_equal(
+		image_path(images,
+			   space_find(sp, p, SPACE_GUEST_KERNEL, 0x1000, 1, NULL, NULL)->image),
+		"[guest.kernel.kallsyms]");
+	assert_string_equal(at(sp, 7, 1, 0x1000), "/data+0");
+	assert_false(map_is_code(space_find(sp, p, SPACE_USER, 0x1000, 1, NULL, NULL)));
+	assert_true(map_is_code(space_find(sp, p, SPACE_USER, 0x9000, 1, NULL, NULL)));
+	assert_true(space_find(sp, p, SPACE_USER, 0x9000, 1, NULL, NULL)->absolute);
+	assert_null(space_find(sp, p, SPACE_KERNEL, 0x1000, 1, NULL, NULL));
 	end(sp, images);
 }
 
@@ -268,6 +389,10 @@ int main(void)
 		cmocka_unit_test(forks_inherit_and_execs_forget),
 		cmocka_unit_test(a_pid_can_be_used_again),
 		cmocka_unit_test(kernels_are_one_space_for_all),
+		cmocka_unit_test(threads_share_their_process),
+		cmocka_unit_test(a_dead_pid_begins_anew),
+		cmocka_unit_test(equal_times_keep_their_order),
+		cmocka_unit_test(guests_and_data_are_told_apart),
 		cmocka_unit_test(agrees_with_the_second_implementation),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
