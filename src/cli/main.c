@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -73,6 +74,17 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 	return run_command[cli->command](cli);
 }
 
+/* Large recordings and programs are mapped. That one of them shrinks while it is read is the one
+ * fault which no check beforehand rules out. */
+static void file_shrank(int sig)
+{
+	static const char text[] = "cyclade: a file became shorter while it was being read\n"
+				   "  wait until its writer is done, then try again\n";
+
+	(void)sig;
+	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : EXIT_ERROR);
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = { .arena = ARENA_INIT };
@@ -80,6 +92,7 @@ int main(int argc, char **argv)
 
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGBUS, file_shrank);
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);
 	return code;
