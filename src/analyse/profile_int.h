@@ -163,6 +163,7 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err) MU
 /* What a worker's chains came to: leaves of its tree, by event. */
 struct walk_leaf {
 	uint32_t node, event;
+	uint32_t next; /* another event's at the same node, or ITAB_NONE */
 	struct weight w;
 };
 const struct chain_tree *walk_tree(const struct walk *k); /* frame: index into the worker's sites */

@@ -52,7 +52,8 @@ struct walk {
 	struct chain_tree tree;
 	struct walk_leaf *leaf;
 	size_t n_leaf, cap_leaf;
-	struct itab leaf_at;
+	uint32_t *leaf_of; /* by node: its first leaf, or ITAB_NONE */
+	size_t cap_leaf_of;
 	struct seen_chain *chains;
 	struct seen_frame *frames;
 	struct frame *frame; /* the chain at hand, innermost first */
@@ -61,8 +62,7 @@ struct walk {
 	struct step *last;
 	size_t n_last;
 	uint32_t last_proc;
-	struct site_table raw; /* addresses as they came */
-	uint32_t *function;    /* by raw: its function's start among the worker's sites */
+	uint32_t *function; /* by the worker's sites: the site of the function's start */
 	size_t cap_function;
 	struct unwinder *unwinder; /* made at the first use */
 	uint64_t *ips;		   /* what it found */
@@ -101,8 +101,7 @@ void walk_free(struct walk *k)
 	if (!k)
 		return;
 	chain_free(&k->tree);
-	itab_free(&k->leaf_at);
-	site_table_free(&k->raw);
+	free(k->leaf_of);
 	free(k->function);
 	free(k->leaf);
 	free(k->chains);
@@ -276,13 +275,11 @@ static uint32_t folded_site(struct walk *k, const struct site *place)
 	struct site s = *place;
 	uint32_t raw;
 
-	if (k->w->scan->caller_sites)
-		return site_add(&k->w->sites, &s);
-	raw = site_add(&k->raw, &s);
-	if (raw == ITAB_NONE)
-		return ITAB_NONE;
+	raw = site_add(&k->w->sites, &s);
+	if (raw == ITAB_NONE || k->w->scan->caller_sites)
+		return raw;
 	if (raw >= k->cap_function) {
-		size_t cap = k->cap_function ? k->cap_function * 2 : 4096;
+		size_t cap = k->w->sites.cap;
 		uint32_t *v = realloc(k->function, cap * sizeof(*v));
 
 		if (!v)
@@ -366,29 +363,46 @@ static uint32_t insert(struct walk *k, const struct who *who, uint64_t time, uin
 	return node;
 }
 
-static uint32_t leaf_add(struct walk *k, uint32_t node, uint32_t event)
+static int grow_leaves(struct walk *k)
 {
-	uint64_t h = hash_u64((uint64_t)event << 32 | node);
-	uint32_t idx;
+	if (k->tree.cap > k->cap_leaf_of) {
+		uint32_t *v = realloc(k->leaf_of, k->tree.cap * sizeof(*v));
 
-	for (size_t i = itab_first(&k->leaf_at, h); itab_at(&k->leaf_at, &i, h, &idx);)
-		if (k->leaf[idx].node == node && k->leaf[idx].event == event)
-			return idx;
+		if (!v)
+			return -1;
+		memset(v + k->cap_leaf_of, 0xff, (k->tree.cap - k->cap_leaf_of) * sizeof(*v));
+		k->leaf_of = v;
+		k->cap_leaf_of = k->tree.cap;
+	}
 	if (k->n_leaf == k->cap_leaf) {
 		size_t cap = k->cap_leaf ? k->cap_leaf * 2 : 256;
 		struct walk_leaf *leaf = realloc(k->leaf, cap * sizeof(*leaf));
 
 		if (!leaf)
-			return ITAB_NONE;
+			return -1;
 		k->leaf = leaf;
 		k->cap_leaf = cap;
 	}
-	if (itab_put(&k->leaf_at, h, k->n_leaf))
+	return 0;
+}
+
+/* The leaf of an event at a node: a node has a list of them, mostly of one. */
+static uint32_t leaf_add(struct walk *k, uint32_t node, uint32_t event)
+{
+	uint32_t at;
+
+	if (grow_leaves(k))
 		return ITAB_NONE;
-	memset(&k->leaf[k->n_leaf], 0, sizeof(*k->leaf));
-	k->leaf[k->n_leaf].node = node;
-	k->leaf[k->n_leaf].event = event;
-	return (uint32_t)k->n_leaf++;
+	for (at = k->leaf_of[node]; at != ITAB_NONE; at = k->leaf[at].next)
+		if (k->leaf[at].event == event)
+			return at;
+	at = (uint32_t)k->n_leaf++;
+	memset(&k->leaf[at], 0, sizeof(k->leaf[at]));
+	k->leaf[at].node = node;
+	k->leaf[at].event = event;
+	k->leaf[at].next = k->leaf_of[node];
+	k->leaf_of[node] = at;
+	return at;
 }
 
 /* The chain as it stands in the record, without parsing the rest of it. */
