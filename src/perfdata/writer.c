@@ -1,2 +1,302 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * File layout: header (104 bytes), ids, attributes, data, and at commit the feature table and the
+ * features' payloads. Source: tools/perf/Documentation/perf.data-file-format.txt of Linux.
+ */
 #include "perfdata/writer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/fs.h"
+#include "base/vec.h"
+
+#define HEADER_SIZE 104u
+#define BUFFER_SIZE (256u << 10)
+#define RECORD_MAX  65528u /* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
+#define PAYLOAD_MAX (RECORD_MAX - sizeof(struct perf_event_header))
+
+struct feature {
+	unsigned bit;
+	struct buf payload;
+};
+
+struct pdw {
+	int fd;
+	char *path;
+	uint64_t at; /* where the next byte of the file goes */
+	uint64_t attrs_offset, attrs_size, data_offset;
+	uint8_t *buffer;
+	size_t filled;
+	bool regular;
+	ZSTD_CCtx *zstd;
+	uint8_t *packed; /* a record's head and room for what zstd gives */
+	VEC(struct feature) feature;
+};
+
+static int put(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	if (fd_write_all(w->fd, p, len, w->path, err))
+		return -1;
+	w->at += len;
+	return 0;
+}
+
+static void header_fill(const struct pdw *w, uint8_t h[HEADER_SIZE], uint64_t data_size,
+			const uint64_t features[4])
+{
+	const uint64_t words[8] = { HEADER_SIZE,
+				    sizeof(struct perf_event_attr) + 16,
+				    w->attrs_offset,
+				    w->attrs_size,
+				    w->data_offset,
+				    data_size,
+				    0,
+				    0 };
+
+	memcpy(h, "PERFILE2", 8);
+	memcpy(h + 8, words, 8 * sizeof(*words));
+	memcpy(h + 72, features, 32);
+}
+
+static int write_ids(struct pdw *w, const struct pdw_setup *s, struct err *err)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (put(w, s->event[i].ids, s->event[i].n_ids * sizeof(uint64_t), err))
+			return -1;
+	return 0;
+}
+
+static int write_attrs(struct pdw *w, const struct pdw_setup *s, uint64_t ids_at, struct err *err)
+{
+	for (size_t i = 0; i < s->n_events; i++) {
+		uint64_t section[2] = { ids_at, s->event[i].n_ids * sizeof(uint64_t) };
+
+		if (put(w, &s->event[i].attr, sizeof(s->event[i].attr), err) ||
+		    put(w, section, sizeof(section), err))
+			return -1;
+		ids_at += section[1];
+	}
+	return 0;
+}
+
+/* Moves an older recording to PATH.old. */
+static int keep_old(const char *path, struct err *err)
+{
+	char old[4096];
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old))
+		return err_set(err, ERR_USAGE, "%.60s...: the path is too long", path);
+	return rename(path, old) ? err_sys(err, "%s: moving it to %s.old", path, path) : 0;
+}
+
+static int set_up_zstd(struct pdw *w, int level, struct err *err)
+{
+	if (!level)
+		return 0;
+	w->zstd = ZSTD_createCCtx();
+	w->packed = malloc(RECORD_MAX);
+	if (!w->zstd || !w->packed ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level)))
+		return err_nomem(err);
+	return 0;
+}
+
+int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, struct err *err)
+{
+	struct pdw *w = calloc(1, sizeof(*w));
+	const uint64_t no_features[4] = { 0 };
+	uint8_t header[HEADER_SIZE];
+	struct stat st;
+	uint64_t ids = 0;
+
+	*out = NULL;
+	if (!w)
+		return err_nomem(err);
+	w->fd = -1;
+	w->path = strdup(path);
+	w->buffer = malloc(BUFFER_SIZE);
+	if (!w->path || !w->buffer) {
+		(void)err_nomem(err);
+		goto fail;
+	}
+	if (keep_old(path, err))
+		goto fail;
+	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (w->fd < 0 || fstat(w->fd, &st)) {
+		(void)err_sys(err, "%s", path);
+		goto fail;
+	}
+	w->regular = S_ISREG(st.st_mode);
+	for (size_t i = 0; i < setup->n_events; i++)
+		ids += setup->event[i].n_ids;
+	w->attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
+	w->attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
+	w->data_offset = w->attrs_offset + w->attrs_size;
+	/* data size 0: "to the end of the file", true at every moment until the commit */
+	header_fill(w, header, 0, no_features);
+	if (put(w, header, sizeof(header), err) || write_ids(w, setup, err) ||
+	    write_attrs(w, setup, HEADER_SIZE, err) || set_up_zstd(w, setup->zstd_level, err))
+		goto fail;
+	*out = w;
+	return 0;
+fail:
+	pdw_close(w);
+	return -1;
+}
+
+static int put_packed(struct pdw *w, size_t len, struct err *err)
+{
+	struct perf_event_header h = { .type = PD_RECORD_COMPRESSED,
+				       .size = (uint16_t)(sizeof(h) + len) };
+
+	memcpy(w->packed, &h, sizeof(h));
+	return put(w, w->packed, sizeof(h) + len, err);
+}
+
+/* One zstd stream runs through all COMPRESSED records; with `flush`, all it holds back comes out.
+ */
+static int pack(struct pdw *w, const void *p, size_t len, bool flush, struct err *err)
+{
+	ZSTD_inBuffer in = { p, len, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out = { w->packed + sizeof(struct perf_event_header), PAYLOAD_MAX,
+				       0 };
+
+		left = ZSTD_compressStream2(w->zstd, &out, &in,
+					    flush ? ZSTD_e_flush : ZSTD_e_continue);
+		if (ZSTD_isError(left))
+			return err_set(err, ERR_IO, "%s: zstd: %s", w->path,
+				       ZSTD_getErrorName(left));
+		if (out.pos && put_packed(w, out.pos, err))
+			return -1;
+	} while (in.pos < in.size || (flush && left));
+	return 0;
+}
+
+static int flush_buffer(struct pdw *w, struct err *err)
+{
+	size_t len = w->filled;
+
+	w->filled = 0;
+	return len ? put(w, w->buffer, len, err) : 0;
+}
+
+int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
+{
+	if (w->zstd)
+		return pack(w, p, len, false, err);
+	if (len > BUFFER_SIZE - w->filled && flush_buffer(w, err))
+		return -1;
+	if (len >= BUFFER_SIZE / 4) /* large pieces go straight from the ring to the kernel */
+		return flush_buffer(w, err) ? -1 : put(w, p, len, err);
+	memcpy(w->buffer + w->filled, p, len);
+	w->filled += len;
+	return 0;
+}
+
+int pdw_flush(struct pdw *w, struct err *err)
+{
+	return w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err);
+}
+
+int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err)
+{
+	struct feature f = { bit, BUF_INIT };
+
+	buf_put(&f.payload, p, len);
+	if (f.payload.failed || vec_push(&w->feature, f)) {
+		buf_free(&f.payload);
+		return err_nomem(err);
+	}
+	return 0;
+}
+
+static int by_bit(const void *a, const void *b)
+{
+	const struct feature *x = a, *y = b;
+
+	return (x->bit > y->bit) - (x->bit < y->bit);
+}
+
+/* The table of sections, one per bit set, in order of bits; then what they point at. */
+static int write_features(struct pdw *w, uint64_t features[4], struct err *err)
+{
+	uint64_t at = w->at + w->feature.n * 16;
+
+	vec_sort(&w->feature, by_bit);
+	vec_each (&w->feature, struct feature *, f) {
+		uint64_t section[2] = { at, f->payload.len };
+
+		features[f->bit / 64] |= 1ULL << (f->bit % 64);
+		at += f->payload.len;
+		if (put(w, section, sizeof(section), err))
+			return -1;
+	}
+	vec_each (&w->feature, struct feature *, f) {
+		if (put(w, buf_str(&f->payload), f->payload.len, err))
+			return -1;
+	}
+	return 0;
+}
+
+int pdw_commit(struct pdw *w, struct err *err)
+{
+	uint64_t features[4] = { 0 }, data_end;
+	uint8_t header[HEADER_SIZE];
+
+	if (pdw_flush(w, err))
+		return -1;
+	data_end = w->at;
+	if (write_features(w, features, err))
+		goto cut;
+	if (!w->regular)
+		return 0;
+	header_fill(w, header, data_end - w->data_offset, features);
+	if (pwrite(w->fd, header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return err_sys(err, "%s: completing the header", w->path);
+	return 0;
+cut:
+	/* half a feature table behind the data would be taken for records */
+	if (w->regular && !ftruncate(w->fd, (off_t)data_end)) {
+		const uint64_t none[4] = { 0 };
+
+		header_fill(w, header, data_end - w->data_offset, none);
+		if (pwrite(w->fd, header, sizeof(header), 0) < 0)
+			return -1;
+	}
+	return -1;
+}
+
+uint64_t pdw_bytes(const struct pdw *w)
+{
+	return w->at + w->filled;
+}
+
+void pdw_close(struct pdw *w)
+{
+	if (!w)
+		return;
+	if (w->fd >= 0)
+		(void)close(w->fd);
+	vec_each (&w->feature, struct feature *, f)
+		buf_free(&f->payload);
+	vec_free(&w->feature);
+	ZSTD_freeCCtx(w->zstd);
+	free(w->packed);
+	free(w->buffer);
+	free(w->path);
+	free(w);
+}
