@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	uint8_t *data;
+	uint64_t size;
+	int fd; /* the counter it belongs to */
+};
+
+struct counter {
+	int fd;
+	uint32_t event, place; /* place: index of cpu * n_tasks + task */
+};
+
+struct event_ids {
+	VEC(uint64_t) id;
+};
+
+struct recorder {
+	VEC(struct counter) counter;
+	VEC(struct ring) ring;
+	struct event_ids *ids; /* by event */
+	size_t n_events;
+	unsigned flush_ms;
+	bool reads_lost;
+	struct recorder_sink sink;
+	pthread_t thread;
+	bool running;
+	int wake;
+	atomic_bool stop;
+	struct err failure; /* the thread's */
+};
+
+static int sys_open(const struct perf_event_attr *attr, pid_t task, int cpu, int group,
+		    unsigned long flags)
+{
+	return (int)syscall(SYS_perf_event_open, attr, task, cpu, group, flags);
+}
+
+/* As many files as the hard limit lets us: counters are CPUs x tasks x events. */
+static void raise_file_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &l))
+		return; /* then the old one has to do */
+}
+
+static void explain_open(struct err *err, const struct recorder_event *e, int saved)
+{
+	errno = saved;
+	(void)err_sys(err, "%s: perf_event_open", e->name);
+	switch (saved) {
+	case EACCES:
+	case EPERM:
+		(void)err_hint(err, "sysctl kernel.perf_event_paranoid=1, or run as root; `cyclade "
+				    "doctor` tells more");
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENODEV:
+		(void)err_hint(err, "this machine has no such counter; `cyclade list events` has "
+				    "those it knows");
+		break;
+	case EMFILE:
+		(void)err_hint(err, "too many counters at once: raise `ulimit -n`, or watch fewer "
+				    "tasks or CPUs");
+		break;
+	case EINVAL:
+		(void)err_hint(err, "the kernel does not take this combination; try fewer options "
+				    "or another event");
+		break;
+	case EBUSY:
+		(void)err_hint(err, "another program holds the counter: `cyclade doctor`");
+		break;
+	default:
+		break;
+	}
+}
+
+static bool counts_on(const struct recorder_event *e, int cpu)
+{
+	if (!e->cpus || cpu < 0)
+		return true;
+	for (size_t i = 0; i < e->n_cpus; i++)
+		if (e->cpus[i] == (uint32_t)cpu)
+			return true;
+	return false;
+}
+
+static int map_ring(struct recorder *r, int fd, uint64_t bytes, struct err *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = page + bytes;
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct ring ring = { .size = bytes, .fd = fd };
+
+	if (p == MAP_FAILED) {
+		int saved = errno;
+
+		(void)err_sys(err, "mapping a ring of %llu KB", (unsigned long long)bytes >> 10);
+		if (saved == EPERM)
+			return err_hint(err, "over the limit for locked memory: smaller rings (-m "
+					     "64), or sysctl kernel.perf_event_mlock_kb=2048");
+		return -1;
+	}
+	ring.page = p;
+	ring.data = (uint8_t *)p + page;
+	if (vec_push(&r->ring, ring)) {
+		(void)munmap(p, len);
+		return err_nomem(err);
+	}
+	return 0;
+}
+
+struct opening {
+	struct recorder *r;
+	const struct recorder_setup *s;
+	int cpu;
+	pid_t task;
+	uint32_t place;
+	int ring_fd;  /* of this CPU or task, -1: none yet */
+	int *leaders; /* by event: the leader's fd at this place */
+};
+
+/* Opens one event at one place; a task that has ended meanwhile is passed over. */
+static int open_one(struct opening *o, uint32_t i, struct err *err)
+{
+	const struct recorder_event *e = &o->s->event[i];
+	int group = e->group == (int)i ? -1 : o->leaders[e->group], fd;
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
+	uint64_t id;
+
+	o->leaders[i] = -1;
+	if (!counts_on(e, o->cpu))
+		return 0;
+	if (o->s->cgroup_fd >= 0)
+		flags |= PERF_FLAG_PID_CGROUP;
+	fd = sys_open(&e->attr, o->s->cgroup_fd >= 0 ? o->s->cgroup_fd : o->task, o->cpu, group,
+		      flags);
+	if (fd < 0) {
+		if (errno == ESRCH && o->s->n_tasks > 1)
+			return 0;
+		explain_open(err, e, errno);
+		return -1;
+	}
+	if (vec_push(&o->r->counter, ((struct counter){ fd, i, o->place }))) {
+		(void)close(fd);
+		return err_nomem(err);
+	}
+	o->leaders[i] = fd;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id))
+		return err_sys(err, "%s: PERF_EVENT_IOC_ID", e->name);
+	if (vec_push(&o->r->ids[i].id, id))
+		return err_nomem(err);
+	if (o->ring_fd >= 0) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, o->ring_fd))
+			return err_sys(err, "%s: sharing the ring", e->name);
+		return 0;
+	}
+	o->ring_fd = fd;
+	return map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : 512u << 10, err);
+}
+
+/* Every event on every CPU for every task; all counters of a CPU share its ring. */
+static int open_all(struct recorder *r, const struct recorder_setup *s, struct err *err)
+{
+	size_t n_cpus = s->cpus ? s->n_cpus : 1, n_tasks = s->tasks ? s->n_tasks : 1;
+	int *leaders = calloc(s->n_events, sizeof(*leaders));
+	int rc = -1;
+
+	if (!leaders)
+		return err_nomem(err);
+	for (size_t c = 0; c < n_cpus; c++) {
+		struct opening o = { .r = r,
+				     .s = s,
+				     .cpu = s->cpus ? (int)s->cpus[c] : -1,
+				     .ring_fd = -1,
+				     .leaders = leaders };
+
+		for (size_t t = 0; t < n_tasks; t++) {
+			o.task = s->tasks ? s->tasks[t] : -1;
+			o.place = (uint32_t)(c * n_tasks + t);
+			if (!s->cpus)
+				o.ring_fd = -1; /* a counter without a CPU cannot share */
+			for (uint32_t i = 0; i < s->n_events; i++)
+				if (open_one(&o, i, err))
+					goto out;
+		}
+	}
+	if (!r->ring.n) {
+		(void)err_set(err, ERR_NOT_FOUND, "nothing to watch: every task has ended already");
+		goto out;
+	}
+	rc = 0;
+out:
+	free(leaders);
+	return rc;
+}
+
+int recorder_open(struct recorder **out, const struct recorder_setup *setup, struct err *err)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+
+	*out = NULL;
+	if (!r)
+		return err_nomem(err);
+	r->wake = -1;
+	r->flush_ms = setup->flush_ms ? setup->flush_ms : 250;
+	r->n_events = setup->n_events;
+	r->ids = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->ids));
+	r->reads_lost = setup->n_events && setup->event[0].attr.read_format & PERF_FORMAT_LOST;
+	if (!r->ids) {
+		(void)err_nomem(err);
+		goto fail;
+	}
+	raise_file_limit();
+	if (open_all(r, setup, err))
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	recorder_close(r);
+	return -1;
+}
+
+const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n)
+{
+	*n = r->ids[event].id.n;
+	return r->ids[event].id.v;
+}
+
+static int for_all(struct recorder *r, unsigned long request, const char *what, struct err *err)
+{
+	vec_each (&r->counter, const struct counter *, c) {
+		if (ioctl(c->fd, request, 0))
+			return err_sys(err, "%s a counter", what);
+	}
+	return 0;
+}
+
+int recorder_enable(struct recorder *r, struct err *err)
+{
+	return for_all(r, PERF_EVENT_IOC_ENABLE, "enabling", err);
+}
+
+int recorder_disable(struct recorder *r, struct err *err)
+{
+	return for_all(r, PERF_EVENT_IOC_DISABLE, "disabling", err);
+}
+
+static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+
+	while (tail != head) {
+		uint64_t at = tail & (ring->size - 1), len = head - tail;
+
+		if (len > ring->size - at)
+			len = ring->size - at;
+		if (r->sink.data(r->sink.ctx, ring->data + at, len, err))
+			return -1;
+		tail += len;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int drain_all(struct recorder *r, struct err *err)
+{
+	vec_each (&r->ring, struct ring *, ring) {
+		if (drain_ring(r, ring, err))
+			return -1;
+	}
+	return r->sink.round(r->sink.ctx, err);
+}
+
+static void *drain_thread(void *arg)
+{
+	struct recorder *r = arg;
+	struct pollfd *fds = calloc(r->ring.n + 1, sizeof(*fds));
+
+	if (!fds) {
+		(void)err_nomem(&r->failure);
+		goto failed;
+	}
+	for (size_t i = 0; i < r->ring.n; i++)
+		fds[i] = (struct pollfd){ .fd = r->ring.v[i].fd, .events = POLLIN };
+	fds[r->ring.n] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
+	while (!atomic_load(&r->stop)) {
+		if (poll(fds, r->ring.n + 1, (int)r->flush_ms) < 0 && errno != EINTR) {
+			(void)err_sys(&r->failure, "poll");
+			goto failed;
+		}
+		/* a counter whose task has ended would wake us for ever */
+		for (size_t i = 0; i < r->ring.n; i++)
+			if (fds[i].revents & (POLLHUP | POLLERR))
+				fds[i].fd = -1;
+		if (drain_all(r, &r->failure))
+			goto failed;
+	}
+	if (drain_all(r, &r->failure))
+		goto failed;
+	free(fds);
+	return NULL;
+failed:
+	free(fds);
+	if (r->sink.failed)
+		r->sink.failed(r->sink.ctx);
+	return NULL;
+}
+
+int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	r->sink = *sink;
+	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->wake < 0)
+		return err_sys(err, "eventfd");
+	/* signals are for whoever started us */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&r->thread, NULL, drain_thread, r);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		errno = rc;
+		return err_sys(err, "starting the draining thread");
+	}
+	r->running = true;
+	return 0;
+}
+
+static void end_thread(struct recorder *r)
+{
+	uint64_t one = 1;
+
+	if (!r->running)
+		return;
+	atomic_store(&r->stop, true);
+	if (write(r->wake, &one, sizeof(one)) < 0)
+		one = 0; /* it wakes by itself within flush_ms */
+	(void)pthread_join(r->thread, NULL);
+	r->running = false;
+}
+
+int recorder_stop(struct recorder *r, struct err *err)
+{
+	end_thread(r);
+	if (r->failure.code == ERR_NONE)
+		return 0;
+	if (err && err->code == ERR_NONE)
+		*err = r->failure;
+	return -1;
+}
+
+bool recorder_lost(const struct recorder *r, uint64_t *lost)
+{
+	*lost = 0;
+	if (!r->reads_lost)
+		return false;
+	vec_each (&r->counter, const struct counter *, c) {
+		uint64_t v[8];
+		ssize_t n = read(c->fd, v, sizeof(v));
+
+		/* value, [enabled, running,] id, lost: LOST comes last in a single counter's */
+		if (n >= 16)
+			*lost += v[(size_t)n / 8 - 1];
+	}
+	return true;
+}
+
+void recorder_close(struct recorder *r)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!r)
+		return;
+	end_thread(r);
+	vec_each (&r->ring, struct ring *, ring)
+		(void)munmap(ring->page, page + ring->size);
+	vec_each (&r->counter, struct counter *, c)
+		(void)close(c->fd);
+	for (size_t i = 0; r->ids && i < r->n_events; i++)
+		vec_free(&r->ids[i].id);
+	if (r->wake >= 0)
+		(void)close(r->wake);
+	free(r->ids);
+	vec_free(&r->ring);
+	vec_free(&r->counter);
+	free(r);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * recorder - sampling counters on CPUs and tasks, and the rings they write to.
+ *
+ *	recorder_open(&r, &setup, &err)		opens every counter, maps a ring per CPU (or thread)
+ *	recorder_start(r, &sink, &err)		a thread drains the rings into the sink
+ *	recorder_enable / _disable		all counters at once
+ *	recorder_stop(r, &err)			the last drain; the sink's first failure
+ *	recorder_close(r)
+ *
+ * The thread sleeps until a ring is half full or `flush_ms` have passed, drains all rings and calls
+ *round(), so that what is older than that is out of our hands. The sink is called on that thread
+ *only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
+ *the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
+ *kernel drops samples and says so in LOST records.
+ */
+#ifndef CYCLADE_COLLECT_RECORDER_H
+#define CYCLADE_COLLECT_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/perf_abi.h"
+
+struct recorder;
+
+struct recorder_event {
+	struct perf_event_attr attr;
+	int group;	      /* index of its leader; its own where it leads */
+	const uint32_t *cpus; /* where it can count; NULL: on all of setup's */
+	size_t n_cpus;
+	const char *name; /* for messages */
+};
+
+struct recorder_setup {
+	const struct recorder_event *event;
+	size_t n_events;
+	const uint32_t
+		*cpus; /* -a, -C, or one ring per CPU for inherited counters; NULL: one per task */
+	size_t n_cpus;
+	const pid_t *tasks; /* NULL: whole CPUs */
+	size_t n_tasks;
+	int cgroup_fd;	     /* -1: none */
+	uint64_t ring_bytes; /* of data, a power of two of pages; 0: 512 KB */
+	unsigned flush_ms;   /* 0: 250 */
+};
+
+struct recorder_sink {
+	int (*data)(void *ctx, const void *p, size_t len, struct err *err);
+	int (*round)(void *ctx, struct err *err);
+	void (*failed)(void *ctx); /* the thread gives up after data() or round() failed */
+	void *ctx;
+};
+
+int recorder_open(struct recorder **out, const struct recorder_setup *setup,
+		  struct err *err) MUST_USE;
+/* The ids of an event's counters, as samples carry them. Owned by the recorder. */
+const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n);
+int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
+int recorder_enable(struct recorder *r, struct err *err) MUST_USE;
+int recorder_disable(struct recorder *r, struct err *err) MUST_USE;
+int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
+/* Samples that counters say they lost (PERF_FORMAT_LOST); false where the kernel does not tell. */
+bool recorder_lost(const struct recorder *r, uint64_t *lost);
+void recorder_close(struct recorder *r); /* NULL is fine */
+
+#endif

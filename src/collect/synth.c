@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/synth.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "base/perf_abi.h"
+#include "base/vec.h"
+
+#define TEXT_LIMIT (64u << 20) /* of one /proc file */
+
+/* A record under construction: its head is filled in by finish(). */
+struct record {
+	struct buf b;
+};
+
+static void begin(struct record *r, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header h = { .type = type, .misc = misc };
+
+	buf_reset(&r->b);
+	buf_put(&r->b, &h, sizeof(h));
+}
+
+static void put_u32(struct record *r, uint32_t v)
+{
+	buf_put(&r->b, &v, sizeof(v));
+}
+
+static void put_u64(struct record *r, uint64_t v)
+{
+	buf_put(&r->b, &v, sizeof(v));
+}
+
+/* A string, its NUL, and zeros up to a multiple of 8. */
+static void put_name(struct record *r, const char *s, size_t len)
+{
+	buf_put(&r->b, s, len);
+	buf_fill(&r->b, '\0', 8 - len % 8);
+}
+
+static int finish(const struct synth *s, struct record *r, struct err *err)
+{
+	struct perf_event_header h;
+
+	buf_fill(&r->b, '\0', s->trailer);
+	if (r->b.failed)
+		return err_nomem(err);
+	if (r->b.len > UINT16_MAX)
+		return 0; /* no path is that long */
+	memcpy(&h, r->b.s, sizeof(h));
+	h.size = (uint16_t)r->b.len;
+	memcpy(r->b.s, &h, sizeof(h));
+	return s->put(s->ctx, r->b.s, r->b.len, err);
+}
+
+static int put_mmap(const struct synth *s, struct record *r, uint64_t start, uint64_t len,
+		    uint64_t pgoff, const char *name, struct err *err)
+{
+	begin(r, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+	put_u32(r, UINT32_MAX);
+	put_u32(r, 0);
+	put_u64(r, start);
+	put_u64(r, len);
+	put_u64(r, pgoff);
+	put_name(r, name, strlen(name));
+	return finish(s, r, err);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------- */
+
+struct module {
+	uint64_t start, size;
+	char name[64];
+};
+
+/* "name size refs users state 0xaddress [flags]", one line each. */
+static bool parse_module(const char *line, struct module *m)
+{
+	unsigned long long size, start;
+
+	if (sscanf(line, "%60s %llu %*s %*s %*s 0x%llx", m->name, &size, &start) != 3 || !start)
+		return false;
+	m->size = size;
+	m->start = start;
+	return true;
+}
+
+static int put_modules(const struct synth *s, struct record *r, uint64_t kernel, uint64_t *lowest,
+		       struct err *err)
+{
+	struct buf text = BUF_INIT;
+	char *save = NULL;
+	int rc = 0;
+
+	*lowest = UINT64_MAX;
+	if (file_slurp(&text, "/proc/modules", TEXT_LIMIT, NULL))
+		goto out; /* a kernel without modules */
+	for (char *line = strtok_r(text.s, "\n", &save); line && !rc;
+	     line = strtok_r(NULL, "\n", &save)) {
+		struct module m;
+		char name[72];
+
+		if (!parse_module(line, &m))
+			continue;
+		if (m.start > kernel && m.start < *lowest)
+			*lowest = m.start;
+		(void)snprintf(name, sizeof(name), "[%s]", m.name);
+		rc = put_mmap(s, r, m.start, m.size, 0, name, err);
+	}
+out:
+	buf_free(&text);
+	return rc;
+}
+
+/* Where the kernel's code begins: _text, else _stext. The list is long; these stand near its start.
+ */
+static uint64_t kernel_start(const char **name)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	uint64_t start = 0;
+	char line[512];
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long long addr;
+		char type, symbol[256];
+
+		if (sscanf(line, "%llx %c %255s", &addr, &type, symbol) != 3)
+			continue;
+		if (!strcmp(symbol, "_text")) {
+			start = addr;
+			*name = "[kernel.kallsyms]_text";
+			break;
+		}
+		if (!strcmp(symbol, "_stext")) {
+			start = addr;
+			*name = "[kernel.kallsyms]_stext";
+		} else if (start && addr != start) {
+			break;
+		}
+	}
+	(void)fclose(f);
+	return start;
+}
+
+int synth_kernel(const struct synth *s, struct err *err)
+{
+	struct record r = { BUF_INIT };
+	const char *name = NULL;
+	uint64_t start = kernel_start(&name), lowest;
+	int rc = 0;
+
+	if (start) {
+		rc = put_modules(s, &r, start, &lowest, err);
+		if (!rc)
+			rc = put_mmap(s, &r, start, lowest - start, start, name, err);
+	}
+	buf_free(&r.b);
+	return rc;
+}
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+struct status {
+	char name[64];
+	uint32_t tgid, ppid;
+};
+
+static bool read_status(pid_t pid, pid_t tid, struct status *st)
+{
+	struct buf text = BUF_INIT;
+	char path[64], *save = NULL;
+	bool found = false;
+
+	memset(st, 0, sizeof(*st));
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	if (!file_slurp(&text, path, TEXT_LIMIT, NULL))
+		for (char *line = strtok_r(text.s, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save)) {
+			unsigned v;
+
+			if (!strncmp(line, "Name:\t", 6)) {
+				(void)snprintf(st->name, sizeof(st->name), "%.60s", line + 6);
+			} else if (sscanf(line, "Tgid: %u", &v) == 1) {
+				st->tgid = v;
+				found = true;
+			} else if (sscanf(line, "PPid: %u", &v) == 1) {
+				st->ppid = v;
+			}
+		}
+	buf_free(&text);
+	return found;
+}
+
+pid_t synth_tgid(pid_t tid)
+{
+	struct status st;
+
+	return read_status(tid, tid, &st) ? (pid_t)st.tgid : -1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The names in a directory that are numbers, sorted. */
+static int numbers_in(const char *path, pid_t **out, size_t *n, struct err *err)
+{
+	VEC(pid_t) v = VEC_INIT;
+	DIR *d = opendir(path);
+	struct dirent *e;
+
+	if (!d)
+		return err_sys(err, "%s", path);
+	while ((e = readdir(d))) {
+		uint64_t number;
+
+		if (num_parse_u64(&number, e->d_name, NULL) || number > INT_MAX)
+			continue;
+		if (vec_push(&v, (pid_t)number)) {
+			(void)closedir(d);
+			vec_free(&v);
+			return err_nomem(err);
+		}
+	}
+	(void)closedir(d);
+	vec_sort(&v, by_number);
+	*out = v.v;
+	*n = v.n;
+	return 0;
+}
+
+int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	if (numbers_in(path, tids, n, NULL))
+		return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)pid);
+	return 0;
+}
+
+static int put_thread(const struct synth *s, struct record *r, pid_t pid, pid_t tid,
+		      struct err *err)
+{
+	struct status st;
+
+	if (!read_status(pid, tid, &st))
+		return 0;
+	/* FORK_EXEC: the parent's mappings are not the child's, which follow */
+	begin(r, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
+	put_u32(r, st.tgid);
+	put_u32(r, tid == (pid_t)st.tgid ? st.ppid : st.tgid);
+	put_u32(r, (uint32_t)tid);
+	put_u32(r, tid == (pid_t)st.tgid ? st.ppid : st.tgid);
+	put_u64(r, 0);
+	if (finish(s, r, err))
+		return -1;
+	begin(r, PERF_RECORD_COMM, 0);
+	put_u32(r, st.tgid);
+	put_u32(r, (uint32_t)tid);
+	put_name(r, st.name, strnlen(st.name, 15));
+	return finish(s, r, err);
+}
+
+/* "start-end perms offset major:minor inode   path" */
+static int put_mapping(const struct synth *s, struct record *r, pid_t pid, const char *line,
+		       struct err *err)
+{
+	unsigned long long start, end, offset, inode;
+	unsigned major, minor;
+	char perms[8];
+	int path = 0;
+	uint32_t prot;
+
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &path) != 7 ||
+	    end <= start || strlen(perms) < 4)
+		return 0;
+	if (perms[2] != 'x' && (!s->data_maps || perms[0] != 'r'))
+		return 0;
+	prot = (perms[0] == 'r' ? PROT_READ : 0u) | (perms[1] == 'w' ? PROT_WRITE : 0u) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0u);
+	begin(r, PERF_RECORD_MMAP2,
+	      (uint16_t)(PERF_RECORD_MISC_USER |
+			 (perms[2] == 'x' ? 0 : PERF_RECORD_MISC_MMAP_DATA)));
+	put_u32(r, (uint32_t)pid);
+	put_u32(r, (uint32_t)pid);
+	put_u64(r, start);
+	put_u64(r, end - start);
+	put_u64(r, offset);
+	put_u32(r, major);
+	put_u32(r, minor);
+	put_u64(r, inode);
+	put_u64(r, 0);
+	put_u32(r, prot);
+	put_u32(r, perms[3] == 's' ? MAP_SHARED : MAP_PRIVATE);
+	if (line[path])
+		put_name(r, line + path, strlen(line + path));
+	else
+		put_name(r, "//anon", 6);
+	return finish(s, r, err);
+}
+
+static int put_mappings(const struct synth *s, struct record *r, pid_t pid, struct err *err)
+{
+	struct buf text = BUF_INIT;
+	char path[64], *save = NULL;
+	int rc = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (!file_slurp(&text, path, TEXT_LIMIT, NULL) && text.len)
+		for (char *line = strtok_r(text.s, "\n", &save); line && !rc;
+		     line = strtok_r(NULL, "\n", &save))
+			rc = put_mapping(s, r, pid, line, err);
+	buf_free(&text);
+	return rc;
+}
+
+int synth_process(const struct synth *s, pid_t pid, struct err *err)
+{
+	struct record r = { BUF_INIT };
+	pid_t *tids = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (synth_threads(pid, &tids, &n, NULL))
+		return 0;
+	/* the process first: its threads take what it has */
+	rc = put_thread(s, &r, pid, pid, err);
+	if (!rc)
+		rc = put_mappings(s, &r, pid, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (tids[i] != pid)
+			rc = put_thread(s, &r, pid, tids[i], err);
+	free(tids);
+	buf_free(&r.b);
+	return rc;
+}
+
+int synth_all(const struct synth *s, struct err *err)
+{
+	pid_t *pids = NULL;
+	size_t n = 0;
+	int rc;
+
+	rc = numbers_in("/proc", &pids, &n, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = synth_process(s, pids[i], err);
+	free(pids);
+	return rc;
+}

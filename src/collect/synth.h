@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * synth - records for what was there before recording began: the kernel and its modules, processes,
+ * their threads, names and mappings. The kernel only tells of changes.
+ *
+ * Records have time 0 and a trailer of `trailer` zero bytes (the length of sample_id_all's fields).
+ * Processes that end while we look are passed over. Nothing of /proc is trusted: lengths are
+ * bounded, lines that do not parse skipped.
+ */
+#ifndef CYCLADE_COLLECT_SYNTH_H
+#define CYCLADE_COLLECT_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct synth {
+	int (*put)(void *ctx, const void *record, size_t len, struct err *err);
+	void *ctx;
+	size_t trailer; /* bytes, a multiple of 8 */
+	bool data_maps; /* mappings without code too (-d) */
+};
+
+/* [kernel.kallsyms]_text and the modules; nothing where addresses are hidden. */
+int synth_kernel(const struct synth *s, struct err *err) MUST_USE;
+/* One process with all its threads. */
+int synth_process(const struct synth *s, pid_t pid, struct err *err) MUST_USE;
+/* Every process. */
+int synth_all(const struct synth *s, struct err *err) MUST_USE;
+/* Threads of a process into tids (plain malloc memory, the caller's); -1: no such process. */
+int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) MUST_USE;
+/* The process a thread belongs to, or -1. */
+pid_t synth_tgid(pid_t tid);
+
+#endif

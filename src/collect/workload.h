@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * workload - a program that is ready to start, started when told, and waited for.
+ *
+ *	workload_prepare(&w, argv, &err)	forks; the child waits
+ *	... open counters on w.pid with enable_on_exec ...
+ *	workload_start(&w, &err)		the child executes, or err says why not
+ *	workload_reap(&w, block)		until it has ended
+ *
+ * No shell is involved. The child gets SIGPIPE's default back and the signal mask it was prepared
+ *with.
+ */
+#ifndef CYCLADE_COLLECT_WORKLOAD_H
+#define CYCLADE_COLLECT_WORKLOAD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct workload {
+	pid_t pid;
+	int go, told; /* pipes: ours to write, ours to read */
+	bool ended;
+	int status;	     /* as exit codes go: 0-255, or 128 + signal */
+	struct rusage usage; /* of it and the children it waited for */
+};
+
+/* `mask`: the signals the child shall have blocked. */
+int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask,
+		     struct err *err) MUST_USE;
+/* ERR_EXEC where it cannot be executed; sys_errno is ENOENT where it was not found. */
+int workload_start(struct workload *w, const char *name, struct err *err) MUST_USE;
+/* True once it has ended; waits for that if `block`. */
+bool workload_reap(struct workload *w, bool block);
+/* Ends a child that was never started. */
+void workload_cancel(struct workload *w);
+
+#endif
