@@ -1,11 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * record - samples into a file.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
 #include "cli/cli.h"
+#include "cli/recording.h"
+
+static void closing_line(const struct cli *cli, const struct recording_result *res,
+			 const char *path)
+{
+	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
+
+	cli_note(cli, "%s samples in %s (%s), %s lost%s%s%s", num_exact(n, res->samples), path,
+		 num_bytes(b, res->bytes), num_exact(l, res->lost),
+		 res->throttled ? ", throttled " : "",
+		 res->throttled ? num_exact(t, res->throttled) : "",
+		 res->throttled ? " times" : "");
+	if (res->lost)
+		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
+}
+
+static int describe(struct recording *r)
+{
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	int code = EXIT_OK;
+
+	recording_describe(r, &b);
+	if (fd_write_all(STDOUT_FILENO, buf_str(&b), b.len, "standard output", &err))
+		code = cli_fail(&err);
+	buf_free(&b);
+	return code;
+}
 
 int cmd_record(struct cli *cli)
 {
+	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
 	struct err err = ERR_INIT;
+	struct recording *r;
+	int code;
 
-	(void)cli;
-	(void)err_set(&err, ERR_UNSUPPORTED, "record is not built yet");
-	return cli_fail(&err);
+	if (recording_open(&r, cli, path, &err))
+		return cli_fail_as(&err, recording_exit_code(cli, &err));
+	if (cli->opt.dry_run) {
+		code = describe(r);
+		goto out;
+	}
+	if (recording_run(r, &err)) {
+		code = cli_fail_as(&err, recording_exit_code(cli, &err));
+	} else {
+		closing_line(cli, recording_result(r), path);
+		code = recording_result(r)->has_program ? recording_result(r)->status : EXIT_OK;
+	}
+out:
+	recording_close(r);
+	return code;
 }

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recording_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "collect/synth.h"
+
+#define CPUS_MAX     65536u
+#define CHECK_MS     100 /* how often attached tasks are looked at */
+#define DEFAULT_FREQ 4000u
+#define DEFAULT_ZSTD 1
+
+int recording_exit_code(const struct cli *cli, const struct err *err)
+{
+	if (err->code == ERR_EXEC)
+		return err->sys_errno == ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
+	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* ---- targets ---------------------------------------------------------------------------- */
+
+static int add_task(void *ctx, uint64_t v)
+{
+	struct recording *r = ctx;
+
+	return vec_push(&r->tasks, (pid_t)v);
+}
+
+static int add_cpu(void *ctx, uint64_t v)
+{
+	struct recording *r = ctx;
+
+	return vec_push(&r->cpus, (uint32_t)v);
+}
+
+/* All threads of each process named by -p. */
+static int add_processes(struct recording *r, const struct text_list *l, struct err *err)
+{
+	size_t first = r->tasks.n, end;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (num_parse_list(l->v[i], 65536, add_task, r, err))
+			return err_prefix(err, "--pid");
+	end = r->tasks.n;
+	for (size_t i = first; i < end; i++) {
+		pid_t *tids, pid = r->tasks.v[i];
+		size_t n;
+
+		if (synth_threads(pid, &tids, &n, err))
+			return -1;
+		for (size_t k = 0; k < n; k++)
+			if (tids[k] != pid && vec_push(&r->tasks, tids[k])) {
+				free(tids);
+				return err_nomem(err);
+			}
+		free(tids);
+	}
+	return 0;
+}
+
+static int add_threads(struct recording *r, const struct text_list *l, struct err *err)
+{
+	size_t first = r->tasks.n;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (num_parse_list(l->v[i], 65536, add_task, r, err))
+			return err_prefix(err, "--tid");
+	for (size_t i = first; i < r->tasks.n; i++)
+		if (synth_tgid(r->tasks.v[i]) < 0)
+			return err_set(err, ERR_NOT_FOUND, "there is no thread %d",
+				       (int)r->tasks.v[i]);
+	return 0;
+}
+
+static int open_cgroup(struct recording *r, struct err *err)
+{
+	const struct text_list *l = &r->cli->opt.cgroup;
+	char path[4096];
+
+	if (!l->n)
+		return 0;
+	if (l->n > 1 || strchr(l->v[0], ','))
+		return err_set(err, ERR_UNSUPPORTED, "one cgroup at a time");
+	if (!r->whole_cpus) {
+		(void)err_set(err, ERR_USAGE, "--cgroup counts on whole CPUs");
+		return err_hint(err, "add -a, or -C CPUS");
+	}
+	if (path_join(path, sizeof(path), "/sys/fs/cgroup", l->v[0]))
+		return err_set(err, ERR_USAGE, "--cgroup: the name is too long");
+	r->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->cgroup_fd < 0) {
+		(void)err_sys(err, "%s", path);
+		return err_hint(err, "cgroups are named below /sys/fs/cgroup: user.slice, "
+				     "system.slice/x.service");
+	}
+	return 0;
+}
+
+static int find_targets(struct recording *r, struct err *err)
+{
+	const struct options *o = &r->cli->opt;
+	bool tasks = o->pid.n || o->tid.n;
+
+	r->whole_cpus = o->all || (o->cpu && !tasks && !r->cli->args.n);
+	r->result.has_program = r->cli->args.n;
+	if (!r->whole_cpus && !tasks && !r->cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "nothing to record");
+		return err_hint(
+			err, "name a program (-- ./prog), a process (-p PID) or the machine (-a)");
+	}
+	if (tasks && (r->cli->args.n || o->all)) {
+		(void)err_set(err, ERR_USAGE, "-p and -t go with neither a program nor -a");
+		return err_hint(err, "to watch for a while: --for 10s");
+	}
+	if (add_processes(r, &o->pid, err) || add_threads(r, &o->tid, err))
+		return -1;
+	if (o->cpu && num_parse_list(o->cpu, CPUS_MAX, add_cpu, r, err))
+		return err_prefix(err, "--cpu");
+	for (uint32_t i = 0; !o->cpu && i < r->machine.cpus_online; i++)
+		if (vec_push(&r->cpus, r->machine.online[i]))
+			return err_nomem(err);
+	/* an inherited counter may only share a ring on its CPU */
+	r->per_task = o->no_inherit && !r->whole_cpus && !o->cpu;
+	return open_cgroup(r, err);
+}
+
+/* ---- counters --------------------------------------------------------------------------- */
+
+static enum attr_chain chain_kind(const char *call_graph)
+{
+	if (!call_graph)
+		return CHAIN_NONE;
+	if (!strcmp(call_graph, "dwarf"))
+		return CHAIN_DWARF;
+	return strcmp(call_graph, "lbr") ? CHAIN_FP : CHAIN_LBR;
+}
+
+static int parse_events(struct recording *r, struct err *err)
+{
+	const struct text_list *l = &r->cli->opt.event;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (event_parse(&r->events, "", l->v[i], err))
+			return -1;
+	if (!l->n && event_default(&r->events, "", r->why, err))
+		return -1;
+	r->result.no_cycles = r->why;
+	r->result.event = r->events.ev.v[0].name;
+	return 0;
+}
+
+static struct attr_opts attr_wishes(const struct recording *r)
+{
+	const struct options *o = &r->cli->opt;
+	struct attr_opts w = { .freq = o->freq ? o->freq : DEFAULT_FREQ,
+			       .period = o->count,
+			       .stack_size = (uint32_t)o->stack_size,
+			       .chain = chain_kind(o->call_graph),
+			       .branch = o->branch,
+			       .data = o->data,
+			       .phys_data = o->phys_data,
+			       .weight = o->weight,
+			       .intr_regs = o->intr_regs,
+			       .user_regs = o->user_regs,
+			       .inherit = !o->no_inherit && !r->whole_cpus,
+			       .user_only = o->user_only,
+			       .kernel_only = o->kernel_only,
+			       .cpu = r->whole_cpus || o->cpu,
+			       .several = r->events.ev.n > 1,
+			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
+
+	if (r->machine.max_sample_rate && w.freq > r->machine.max_sample_rate) {
+		cli_note(r->cli, "the kernel allows %llu samples a second at most; asked for that",
+			 (unsigned long long)r->machine.max_sample_rate);
+		w.freq = r->machine.max_sample_rate;
+	}
+	return w;
+}
+
+static int event_cpus(struct recording *r, size_t i, struct err *err)
+{
+	const char *list = r->events.ev.v[i].cpus;
+	struct recording only = { 0 };
+	int rc = 0;
+
+	if (!list || num_parse_list(list, CPUS_MAX, add_cpu, &only, NULL))
+		goto out;
+	r->ev[i].n_cpus = only.cpus.n;
+	r->ev[i].cpus = arena_memdup(r->arena, only.cpus.v, only.cpus.n * sizeof(uint32_t));
+	if (!r->ev[i].cpus)
+		rc = err_nomem(err);
+out:
+	vec_free(&only.cpus);
+	return rc;
+}
+
+static void note_given_up(struct recording *r, unsigned bits)
+{
+	static const struct {
+		unsigned bit;
+		const char *text;
+	} rows[] = {
+		{ ATTR_WITHOUT_KERNEL, "the kernel may not be looked at: user space only "
+				       "(perf_event_paranoid; `cyclade doctor`)" },
+		{ ATTR_WITHOUT_WEIGHT_STRUCT, "this kernel gives one weight, not its parts" },
+		{ ATTR_WITHOUT_PRECISE, "this event is less precise here than was asked for" },
+	};
+
+	r->result.user_only |= !!(bits & ATTR_WITHOUT_KERNEL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (bits & rows[i].bit)
+			cli_note(r->cli, "%s", rows[i].text);
+}
+
+static int make_attrs(struct recording *r, struct err *err)
+{
+	struct attr_opts wishes = attr_wishes(r);
+	size_t n = r->events.ev.n;
+	unsigned given_up = 0;
+
+	r->ev = arena_alloc(r->arena, n * sizeof(*r->ev));
+	if (!r->ev)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		const struct event *e = &r->events.ev.v[i];
+		unsigned bits;
+
+		r->ev[i].name = e->name;
+		r->ev[i].group = e->group;
+		attr_make(&r->ev[i].attr, e, &wishes, i == 0);
+		if (e->group != (int)i) /* members follow their leader */
+			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
+		if (attr_fit(&r->ev[i].attr, r->whole_cpus ? -1 : 0,
+			     r->whole_cpus ? (int)r->cpus.v[0] : -1,
+			     !r->cli->opt.kernel_only && !r->whole_cpus, &bits, err)) {
+			(void)err_prefix(err, "%s", e->name);
+			return err_hint(err, "`cyclade doctor` says what this machine allows, "
+					     "`cyclade list events` what it has");
+		}
+		given_up |= bits;
+		if (event_cpus(r, i, err))
+			return -1;
+	}
+	note_given_up(r, given_up);
+	return 0;
+}
+
+static int ring_size(struct recording *r, struct err *err)
+{
+	uint64_t pages = r->cli->opt.mmap_pages;
+
+	if (!pages)
+		return 0;
+	if (pages & (pages - 1) || pages > 1u << 20)
+		return err_set(err, ERR_USAGE,
+			       "--mmap-pages must be a power of two, at most 1048576");
+	r->ring_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+static int zstd_level(struct recording *r, struct err *err)
+{
+	const char *level = r->cli->opt.compress;
+	uint64_t n = DEFAULT_ZSTD;
+
+	if (!level)
+		return 0;
+	if (*level && num_parse_u64(&n, level, err))
+		return err_prefix(err, "--compress");
+	if (n < 1 || n > 22)
+		return err_set(err, ERR_USAGE, "--compress takes a level from 1 to 22");
+	r->zstd_level = (int)n;
+	return 0;
+}
+
+static int open_counters(struct recording *r, struct err *err)
+{
+	struct recorder_setup s = { .event = r->ev,
+				    .n_events = r->events.ev.n,
+				    .cpus = r->per_task ? NULL : r->cpus.v,
+				    .n_cpus = r->cpus.n,
+				    .tasks = r->whole_cpus ? NULL : r->tasks.v,
+				    .n_tasks = r->tasks.n,
+				    .cgroup_fd = r->cgroup_fd,
+				    .ring_bytes = r->ring_bytes };
+
+	return recorder_open(&r->recorder, &s, err);
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+static int open_file(struct recording *r, struct err *err)
+{
+	size_t n = r->events.ev.n;
+	struct pdw_event *ev = arena_alloc(r->arena, n * sizeof(*ev));
+	struct pdw_setup setup = { .event = ev, .n_events = n, .zstd_level = r->zstd_level };
+
+	if (!ev)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		ev[i].attr = r->ev[i].attr;
+		ev[i].name = r->ev[i].name;
+		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
+	}
+	return pdw_open(&r->sink.writer, r->path, &setup, err);
+}
+
+static int put_synthesised(void *ctx, const void *record, size_t len, struct err *err)
+{
+	return sink_data(ctx, record, len, err);
+}
+
+static int tell_what_was_there(struct recording *r, struct err *err)
+{
+	struct synth s = { .put = put_synthesised,
+			   .ctx = &r->sink,
+			   .trailer = attr_trailer(&r->ev[0].attr),
+			   .data_maps = r->ev[0].attr.mmap_data };
+
+	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
+		return -1;
+	if (r->whole_cpus && synth_all(&s, err))
+		return -1;
+	for (size_t i = 0; !r->cli->args.n && i < r->tasks.n; i++) {
+		pid_t pid = synth_tgid(r->tasks.v[i]);
+		bool told = pid < 0;
+
+		for (size_t k = 0; k < i && !told; k++)
+			told = synth_tgid(r->tasks.v[k]) == pid;
+		if (!told && synth_process(&s, pid, err))
+			return -1;
+	}
+	r->sink.forks = 0;
+	return pdw_flush(r->sink.writer, err);
+}
+
+static int open_signals(struct recording *r, struct err *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, &r->old_mask))
+		return err_sys(err, "sigprocmask");
+	r->mask_set = true;
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r->signals < 0)
+		return err_sys(err, "signalfd");
+	r->sink.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
+}
+
+/* "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
+static int open_control(struct recording *r, struct err *err)
+{
+	const char *text = r->cli->opt.control, *comma;
+	const char *fifo;
+
+	if (!text)
+		return 0;
+	if (!strncmp(text, "fifo:", 5))
+		text += 5;
+	comma = strchr(text, ',');
+	fifo = arena_strndup(r->arena, text, comma ? (size_t)(comma - text) : strlen(text));
+	if (!fifo)
+		return err_nomem(err);
+	/* read and write: no end of file when a writer goes away */
+	r->control = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (r->control < 0) {
+		(void)err_sys(err, "--control: %s", fifo);
+		return err_hint(err, "make it first: mkfifo %s", fifo);
+	}
+	if (comma) {
+		r->control_ack = open(comma + 1, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		if (r->control_ack < 0)
+			return err_sys(err, "--control: %s", comma + 1);
+	}
+	return 0;
+}
+
+static int prepare_program(struct recording *r, struct err *err)
+{
+	char **argv;
+
+	if (!r->cli->args.n)
+		return 0;
+	argv = arena_alloc(r->arena, (r->cli->args.n + 1) * sizeof(*argv));
+	if (!argv)
+		return err_nomem(err);
+	memcpy(argv, r->cli->args.v, r->cli->args.n * sizeof(*argv));
+	if (workload_prepare(&r->work, argv, &r->old_mask, err))
+		return -1;
+	/* with -a the program only tells how long */
+	return !r->whole_cpus && vec_push(&r->tasks, r->work.pid) ? err_nomem(err) : 0;
+}
+
+int recording_open(struct recording **out, struct cli *cli, const char *path, struct err *err)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+
+	*out = NULL;
+	if (!r)
+		return err_nomem(err);
+	r->cli = cli;
+	r->arena = &cli->arena;
+	r->path = path;
+	r->cgroup_fd = r->signals = r->control = r->control_ack = r->sink.wake = -1;
+	r->work.pid = -1;
+	r->work.go = r->work.told = -1;
+	r->result.no_cycles = r->result.event = "";
+	if (machine_read(&r->machine, r->arena, "", err) || ring_size(r, err) ||
+	    zstd_level(r, err) || find_targets(r, err) || parse_events(r, err) ||
+	    make_attrs(r, err) || open_signals(r, err) || open_control(r, err))
+		goto fail;
+	if (cli->opt.dry_run) {
+		*out = r;
+		return 0;
+	}
+	if (sink_open(&r->sink, &r->ev[0].attr, err) || prepare_program(r, err) ||
+	    open_counters(r, err) || open_file(r, err) || tell_what_was_there(r, err))
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	recording_close(r);
+	return -1;
+}
+
+/* ---- the loop --------------------------------------------------------------------------- */
+
+struct loop {
+	struct recording *r;
+	double end, enable; /* times; 0: none */
+	unsigned interrupts;
+	struct err *err;
+};
+
+static void stop_counting(struct loop *l)
+{
+	if (!l->r->stopped && recorder_disable(l->r->recorder, NULL))
+		return;
+	l->r->stopped = true;
+}
+
+static void on_signals(struct loop *l)
+{
+	struct signalfd_siginfo s;
+
+	while (read(l->r->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
+		int number = (int)s.ssi_signo;
+
+		if (number == SIGCHLD)
+			continue;
+		l->interrupts++;
+		stop_counting(l);
+		if (!l->r->result.has_program || l->r->work.ended)
+			continue;
+		/* a terminal has sent it to the program as well; a kill() only to us */
+		if (s.ssi_code != SI_KERNEL || l->interrupts > 1)
+			(void)kill(l->r->work.pid, l->interrupts > 1 ? SIGTERM : number);
+	}
+}
+
+static void answer(struct loop *l, const char *text)
+{
+	if (l->r->control_ack >= 0 && write(l->r->control_ack, text, strlen(text)) < 0)
+		return;
+}
+
+/* True where measuring shall end. */
+static bool on_control_line(struct loop *l, const char *line)
+{
+	struct recording *r = l->r;
+
+	if (!strcmp(line, "enable"))
+		(void)!recorder_enable(r->recorder, NULL);
+	else if (!strcmp(line, "disable"))
+		(void)!recorder_disable(r->recorder, NULL);
+	else if (strcmp(line, "stop") && strcmp(line, "ping")) {
+		cli_note(r->cli, "--control: '%.40s' is not enable, disable, stop or ping", line);
+		return false;
+	}
+	answer(l, "ack\n");
+	return !strcmp(line, "stop");
+}
+
+static bool on_control(struct loop *l)
+{
+	char text[512], *save = NULL;
+	ssize_t n = read(l->r->control, text, sizeof(text) - 1);
+	bool stop = false;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		stop |= on_control_line(l, line);
+	return stop;
+}
+
+static bool tasks_live(const struct recording *r)
+{
+	for (size_t i = 0; i < r->tasks.n; i++)
+		if (!kill(r->tasks.v[i], 0) || errno == EPERM)
+			return true;
+	return false;
+}
+
+/* Milliseconds until the next thing that is due. */
+static int next_ms(const struct loop *l)
+{
+	double now = now_s(), next = 1e18;
+	bool attached = !l->r->result.has_program && !l->r->whole_cpus;
+
+	if (l->end > 0)
+		next = l->end;
+	if (l->enable > 0 && l->enable < next)
+		next = l->enable;
+	if (attached && now + CHECK_MS / 1e3 < next)
+		next = now + CHECK_MS / 1e3;
+	if (next > now + 3600)
+		return 3600 * 1000;
+	return next <= now ? 0 : (int)((next - now) * 1e3) + 1;
+}
+
+static int due(struct loop *l)
+{
+	double now = now_s();
+
+	if (l->enable > 0 && now >= l->enable) {
+		l->enable = 0;
+		if (recorder_enable(l->r->recorder, l->err))
+			return -1;
+	}
+	if (l->end > 0 && now >= l->end) {
+		l->end = 0;
+		stop_counting(l);
+		if (l->r->result.has_program && !l->r->work.ended)
+			(void)kill(l->r->work.pid, SIGTERM);
+	}
+	return 0;
+}
+
+/* Measuring goes on. */
+static bool going_on(struct loop *l)
+{
+	struct recording *r = l->r;
+
+	if (r->result.has_program)
+		return !workload_reap(&r->work, false) && l->interrupts < 3;
+	if (r->stopped || atomic_load(&r->sink.failed))
+		return false;
+	return r->whole_cpus || tasks_live(r);
+}
+
+static int watch(struct loop *l)
+{
+	struct recording *r = l->r;
+
+	while (going_on(l)) {
+		struct pollfd fds[3] = { { .fd = r->signals, .events = POLLIN },
+					 { .fd = r->control, .events = POLLIN },
+					 { .fd = r->sink.wake, .events = POLLIN } };
+
+		if (poll(fds, 3, next_ms(l)) < 0 && errno != EINTR)
+			return err_sys(l->err, "poll");
+		if (fds[0].revents)
+			on_signals(l);
+		if (fds[1].revents && on_control(l))
+			l->end = now_s();
+		if (fds[2].revents) { /* the disk is full: nothing more to gain; the program goes on
+				       */
+			uint64_t n;
+
+			stop_counting(l);
+			if (read(r->sink.wake, &n, sizeof(n)) < 0)
+				n = 0;
+		}
+		if (due(l))
+			return -1;
+	}
+	return 0;
+}
+
+static void take_results(struct recording *r, double seconds)
+{
+	const struct rusage *u = &r->work.usage;
+	uint64_t kernel_says;
+
+	r->result.wall_s = seconds;
+	r->result.cpu_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6 +
+			  (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
+	r->result.samples = r->sink.samples;
+	r->result.lost = r->sink.lost;
+	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
+		r->result.lost = kernel_says;
+	r->result.throttled = r->sink.throttled;
+	r->result.tasks = r->sink.forks + 1;
+	r->result.status = r->work.status;
+}
+
+int recording_run(struct recording *r, struct err *err)
+{
+	const struct options *o = &r->cli->opt;
+	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
+	struct loop l = { .r = r, .err = err };
+	double start;
+	int rc = -1;
+
+	if (recorder_start(r->recorder, &sink, err))
+		return -1;
+	start = now_s();
+	if (o->for_time)
+		l.end = start + (double)o->for_time / 1e9;
+	if (o->delay)
+		l.enable = start + (double)o->delay / 1e9;
+	if (!o->delay && !o->control && (!r->result.has_program || r->whole_cpus) &&
+	    recorder_enable(r->recorder, err))
+		goto out;
+	if (r->result.has_program && workload_start(&r->work, r->cli->args.v[0], err))
+		goto out;
+	if (watch(&l))
+		goto out;
+	stop_counting(&l);
+	rc = 0;
+out:
+	if (recorder_stop(r->recorder, err))
+		rc = -1;
+	take_results(r, now_s() - start);
+	if (!rc && (recording_features(r, err) || pdw_commit(r->sink.writer, err)))
+		rc = -1;
+	r->result.bytes = pdw_bytes(r->sink.writer);
+	return rc;
+}
+
+const struct recording_result *recording_result(const struct recording *r)
+{
+	return &r->result;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	recorder_close(r->recorder);
+	pdw_close(r->sink.writer);
+	sink_close(&r->sink);
+	workload_cancel(&r->work);
+	if (r->signals >= 0)
+		(void)close(r->signals);
+	if (r->control >= 0)
+		(void)close(r->control);
+	if (r->control_ack >= 0)
+		(void)close(r->control_ack);
+	if (r->cgroup_fd >= 0)
+		(void)close(r->cgroup_fd);
+	if (r->sink.wake >= 0)
+		(void)close(r->sink.wake);
+	if (r->mask_set)
+		(void)sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	vec_free(&r->tasks);
+	vec_free(&r->cpus);
+	event_list_free(&r->events);
+	free(r);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The features of a recording's header. Layouts: tools/perf/Documentation/perf.data-file-format.txt
+ * and, for alignment of strings (64 bytes), tools/perf/util/header.c of Linux.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "cli/recording_int.h"
+#include "config.h"
+#include "symbol/elf_file.h"
+
+enum { /* feature bits */
+       FEAT_BUILD_ID = 2,
+       FEAT_HOSTNAME,
+       FEAT_OSRELEASE,
+       FEAT_VERSION,
+       FEAT_ARCH,
+       FEAT_NRCPUS,
+       FEAT_CPUDESC,
+       FEAT_CPUID,
+       FEAT_TOTAL_MEM,
+       FEAT_CMDLINE,
+       FEAT_EVENT_DESC,
+       FEAT_CPU_TOPOLOGY,
+       FEAT_NUMA_TOPOLOGY,
+       FEAT_BRANCH_STACK,
+       FEAT_PMU_MAPPINGS,
+       FEAT_GROUP_DESC,
+       FEAT_CACHE = 20,
+       FEAT_SAMPLE_TIME,
+       FEAT_COMPRESSED = 27,
+       FEAT_CPU_PMU_CAPS = 28,
+       FEAT_HYBRID_TOPOLOGY = 30,
+       FEAT_PMU_CAPS = 31,
+};
+
+/* misc of an entry of BUILD_ID: the number of bytes stands behind them */
+#define BUILD_ID_SIZED (1u << 15)
+
+static void put_u32(struct buf *b, uint32_t v)
+{
+	buf_put(b, &v, sizeof(v));
+}
+
+static void put_u64(struct buf *b, uint64_t v)
+{
+	buf_put(b, &v, sizeof(v));
+}
+
+static void put_string(struct buf *b, const char *s)
+{
+	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
+
+	put_u32(b, (uint32_t)room);
+	buf_put(b, s, len);
+	buf_fill(b, '\0', room - len);
+}
+
+static void put_strings(struct buf *b, const char *const *s, size_t n)
+{
+	put_u32(b, (uint32_t)n);
+	for (size_t i = 0; i < n; i++)
+		put_string(b, s[i]);
+}
+
+/* ---- each feature: fills b and returns true, or false where there is nothing to say -------------
+ */
+
+static bool put_if(struct buf *b, const char *s)
+{
+	if (s)
+		put_string(b, s);
+	return s;
+}
+
+static bool hostname(struct recording *r, struct buf *b)
+{
+	return put_if(b, r->machine.hostname);
+}
+
+static bool osrelease(struct recording *r, struct buf *b)
+{
+	return put_if(b, r->machine.release);
+}
+
+static bool version(struct recording *r, struct buf *b)
+{
+	(void)r;
+	return put_if(b, "cyclade " CYCLADE_VERSION);
+}
+
+static bool arch(struct recording *r, struct buf *b)
+{
+	return put_if(b, r->machine.arch);
+}
+
+static bool cpu_desc(struct recording *r, struct buf *b)
+{
+	return put_if(b, r->machine.cpu_desc);
+}
+
+static bool cpuid(struct recording *r, struct buf *b)
+{
+	return put_if(b, r->machine.cpuid);
+}
+
+static bool nrcpus(struct recording *r, struct buf *b)
+{
+	put_u32(b, r->machine.cpus_available);
+	put_u32(b, r->machine.cpus_online);
+	return r->machine.cpus_available;
+}
+
+static bool total_mem(struct recording *r, struct buf *b)
+{
+	put_u64(b, r->machine.mem_total_kb);
+	return r->machine.mem_total_kb;
+}
+
+static bool cmdline(struct recording *r, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+	uint32_t n = 0;
+	bool ok = !file_slurp(&text, "/proc/self/cmdline", 16u << 20, NULL);
+
+	for (size_t i = 0; ok && i < text.len; i++)
+		n += text.s[i] == '\0';
+	put_u32(b, n);
+	for (size_t at = 0; ok && n && at < text.len; n--) {
+		put_string(b, text.s + at);
+		at += strlen(text.s + at) + 1;
+	}
+	(void)r;
+	buf_free(&text);
+	return ok;
+}
+
+static bool event_desc(struct recording *r, struct buf *b)
+{
+	size_t n = r->events.ev.n;
+
+	put_u32(b, (uint32_t)n);
+	put_u32(b, (uint32_t)sizeof(struct perf_event_attr));
+	for (size_t i = 0; i < n; i++) {
+		size_t n_ids;
+		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
+
+		buf_put(b, &r->ev[i].attr, sizeof(r->ev[i].attr));
+		put_u32(b, (uint32_t)n_ids);
+		put_string(b, r->events.ev.v[i].name);
+		buf_put(b, ids, n_ids * sizeof(*ids));
+	}
+	return true;
+}
+
+static bool cpu_topology(struct recording *r, struct buf *b)
+{
+	const struct machine *m = &r->machine;
+
+	if (!m->cpu)
+		return false;
+	put_strings(b, m->core_siblings, m->n_core_siblings);
+	put_strings(b, m->thread_siblings, m->n_thread_siblings);
+	for (uint32_t i = 0; i < m->cpus_available; i++) {
+		put_u32(b, (uint32_t)m->cpu[i].core);
+		put_u32(b, (uint32_t)m->cpu[i].socket);
+	}
+	if (!m->n_die_siblings)
+		return true;
+	put_strings(b, m->die_siblings, m->n_die_siblings);
+	for (uint32_t i = 0; i < m->cpus_available; i++)
+		put_u32(b, (uint32_t)m->cpu[i].die);
+	return true;
+}
+
+static bool numa_topology(struct recording *r, struct buf *b)
+{
+	const struct machine *m = &r->machine;
+
+	put_u32(b, (uint32_t)m->n_nodes);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		put_u32(b, m->node[i].id);
+		put_u64(b, m->node[i].mem_total_kb);
+		put_u64(b, m->node[i].mem_free_kb);
+		put_string(b, m->node[i].cpus ? m->node[i].cpus : "");
+	}
+	return m->n_nodes;
+}
+
+static bool branch_stack(struct recording *r, struct buf *b)
+{
+	(void)b;
+	return r->cli->opt.branch;
+}
+
+static bool pmu_mappings(struct recording *r, struct buf *b)
+{
+	const struct machine *m = &r->machine;
+
+	put_u32(b, (uint32_t)m->n_pmus);
+	for (size_t i = 0; i < m->n_pmus; i++) {
+		put_u32(b, m->pmu[i].type);
+		put_string(b, m->pmu[i].name);
+	}
+	return m->n_pmus;
+}
+
+static bool group_desc(struct recording *r, struct buf *b)
+{
+	uint32_t groups = 0, members[2];
+	size_t n = r->events.ev.n;
+
+	put_u32(b, 0); /* how many, known below */
+	for (size_t i = 0; i < n; i++) {
+		if (r->events.ev.v[i].group != (int)i)
+			continue;
+		members[0] = (uint32_t)i;
+		members[1] = 0;
+		for (size_t k = 0; k < n; k++)
+			members[1] += r->events.ev.v[k].group == (int)i;
+		if (members[1] < 2)
+			continue;
+		put_string(b, "{anon_group}");
+		buf_put(b, members, sizeof(members));
+		groups++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &groups, sizeof(groups));
+	return groups;
+}
+
+static bool cache(struct recording *r, struct buf *b)
+{
+	const struct machine *m = &r->machine;
+
+	put_u32(b, 1);
+	put_u32(b, (uint32_t)m->n_caches);
+	for (size_t i = 0; i < m->n_caches; i++) {
+		const struct machine_cache *c = &m->cache[i];
+
+		put_u32(b, c->level);
+		put_u32(b, c->line_size);
+		put_u32(b, c->sets);
+		put_u32(b, c->ways);
+		put_string(b, c->type ? c->type : "");
+		put_string(b, c->size ? c->size : "");
+		put_string(b, c->cpus ? c->cpus : "");
+	}
+	return m->n_caches;
+}
+
+static bool sample_time(struct recording *r, struct buf *b)
+{
+	put_u64(b, r->sink.first_time);
+	put_u64(b, r->sink.last_time);
+	return r->sink.samples;
+}
+
+static bool compressed(struct recording *r, struct buf *b)
+{
+	put_u32(b, 1); /* version */
+	put_u32(b, 1); /* zstd */
+	put_u32(b, (uint32_t)r->zstd_level);
+	put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
+	put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
+	return r->zstd_level;
+}
+
+static void put_caps(struct buf *b, const struct machine_pmu *p)
+{
+	put_u32(b, (uint32_t)p->n_caps);
+	for (size_t i = 0; i < p->n_caps; i++) {
+		put_string(b, p->cap_name[i]);
+		put_string(b, p->cap_value[i]);
+	}
+}
+
+static bool is_hybrid_core(const struct machine_pmu *p)
+{
+	return !strcmp(p->name, "cpu_core") || !strcmp(p->name, "cpu_atom") ||
+	       !strcmp(p->name, "cpu_lowpower");
+}
+
+static bool cpu_pmu_caps(struct recording *r, struct buf *b)
+{
+	for (size_t i = 0; i < r->machine.n_pmus; i++)
+		if (!strcmp(r->machine.pmu[i].name, "cpu") && r->machine.pmu[i].n_caps) {
+			put_caps(b, &r->machine.pmu[i]);
+			return true;
+		}
+	return false;
+}
+
+static bool hybrid_topology(struct recording *r, struct buf *b)
+{
+	uint32_t n = 0;
+
+	put_u32(b, 0);
+	for (size_t i = 0; i < r->machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->machine.pmu[i];
+
+		if (!is_hybrid_core(p))
+			continue;
+		put_string(b, p->name);
+		put_string(b, p->cpus ? p->cpus : "");
+		n++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &n, sizeof(n));
+	return n;
+}
+
+static bool pmu_caps(struct recording *r, struct buf *b)
+{
+	uint32_t n = 0;
+
+	put_u32(b, 0);
+	for (size_t i = 0; i < r->machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->machine.pmu[i];
+
+		if (!p->n_caps || !strcmp(p->name, "cpu"))
+			continue;
+		put_caps(b, p);
+		put_string(b, p->name);
+		n++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &n, sizeof(n));
+	return n;
+}
+
+/* ---- build-ids -------------------------------------------------------------------------- */
+
+/* One entry: a record head, pid, 20 bytes of id with their number behind, the path. */
+static void put_build_id(struct buf *b, const uint8_t *id, size_t len, const char *path,
+			 bool kernel)
+{
+	struct perf_event_header h = { 0 };
+	uint8_t padded[24] = { 0 };
+	size_t room = (strlen(path) + 1 + 63) & ~(size_t)63;
+
+	if (!len || len > 20)
+		return;
+	memcpy(padded, id, len);
+	padded[20] = (uint8_t)len;
+	h.misc = (uint16_t)((kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
+			    BUILD_ID_SIZED);
+	h.size = (uint16_t)(sizeof(h) + 4 + sizeof(padded) + room);
+	buf_put(b, &h, sizeof(h));
+	put_u32(b, UINT32_MAX); /* pid -1: the host */
+	buf_put(b, padded, sizeof(padded));
+	buf_put(b, path, strlen(path));
+	buf_fill(b, '\0', room - strlen(path));
+}
+
+static void file_build_id(struct buf *b, const char *path)
+{
+	struct file_map map;
+	struct elf_file elf;
+	const uint8_t *id;
+	size_t len;
+
+	if (strlen(path) > 4000 || file_map_open(&map, path, false, NULL))
+		return;
+	if (map.len && !elf_file_read(&elf, map.p, map.len, path, NULL)) {
+		len = elf_build_id(&elf, &id);
+		put_build_id(b, id, len, path, false);
+		elf_file_free(&elf);
+	}
+	file_map_close(&map);
+}
+
+static bool build_ids(struct recording *r, struct buf *b)
+{
+	struct buf notes = BUF_INIT;
+	const uint8_t *id;
+	size_t len;
+
+	if (!file_slurp(&notes, "/sys/kernel/notes", 1u << 20, NULL)) {
+		len = elf_note_build_id((const uint8_t *)buf_str(&notes), notes.len, false, &id);
+		put_build_id(b, id, len, "[kernel.kallsyms]", true);
+	}
+	buf_free(&notes);
+	for (uint32_t i = 1; i < r->sink.files.n; i++)
+		file_build_id(b, strtab_get(&r->sink.files, i));
+	return b->len;
+}
+
+static const struct feature_row {
+	unsigned bit;
+	bool (*fill)(struct recording *r, struct buf *b);
+} features[] = {
+	{ FEAT_BUILD_ID, build_ids },
+	{ FEAT_HOSTNAME, hostname },
+	{ FEAT_OSRELEASE, osrelease },
+	{ FEAT_VERSION, version },
+	{ FEAT_ARCH, arch },
+	{ FEAT_NRCPUS, nrcpus },
+	{ FEAT_CPUDESC, cpu_desc },
+	{ FEAT_CPUID, cpuid },
+	{ FEAT_TOTAL_MEM, total_mem },
+	{ FEAT_CMDLINE, cmdline },
+	{ FEAT_EVENT_DESC, event_desc },
+	{ FEAT_CPU_TOPOLOGY, cpu_topology },
+	{ FEAT_NUMA_TOPOLOGY, numa_topology },
+	{ FEAT_BRANCH_STACK, branch_stack },
+	{ FEAT_PMU_MAPPINGS, pmu_mappings },
+	{ FEAT_GROUP_DESC, group_desc },
+	{ FEAT_CACHE, cache },
+	{ FEAT_SAMPLE_TIME, sample_time },
+	{ FEAT_COMPRESSED, compressed },
+	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps },
+	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology },
+	{ FEAT_PMU_CAPS, pmu_caps },
+};
+
+int recording_features(struct recording *r, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		struct buf b = BUF_INIT;
+		int rc = 0;
+
+		if (features[i].fill(r, &b))
+			rc = b.failed ? err_nomem(err)
+				      : pdw_feature(r->sink.writer, features[i].bit, buf_str(&b),
+						    b.len, err);
+		buf_free(&b);
+		if (rc)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * recording_int - the pieces of recording.h: targets and loop (recording.c), what is done with the
+ * records on their way to the file (recording_sink.c), the header's features
+ * (recording_features.c), --dry-run (recording_describe.c).
+ */
+#ifndef CYCLADE_CLI_RECORDING_INT_H
+#define CYCLADE_CLI_RECORDING_INT_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "cli/recording.h"
+#include "collect/attr.h"
+#include "collect/event.h"
+#include "collect/machine.h"
+#include "collect/recorder.h"
+#include "collect/workload.h"
+#include "perfdata/writer.h"
+
+struct sink {
+	struct pdw *writer;
+	struct strtab files; /* mapped with code: their build-ids are stored */
+	size_t time_at;	     /* offset of a sample's time */
+	uint64_t samples, lost, throttled, forks;
+	uint64_t first_time, last_time;
+	uint8_t *cut; /* a record that is not whole yet */
+	size_t cut_have, cut_size;
+	bool fresh; /* something came since the last round */
+	atomic_bool failed;
+	int wake; /* eventfd: tells the loop that writing failed */
+};
+
+struct recording {
+	struct cli *cli;
+	const char *path;
+	struct arena *arena;
+	struct machine machine;
+	struct event_list events;
+	struct recorder_event *ev; /* as events.ev */
+	VEC(pid_t) tasks;	   /* -p, -t */
+	VEC(uint32_t) cpus;
+	bool whole_cpus; /* -a, -C */
+	bool per_task;	 /* one ring per task */
+	int cgroup_fd;
+	uint64_t ring_bytes;
+	int zstd_level;
+	char why[256];
+	struct workload work;
+	struct recorder *recorder;
+	struct sink sink;
+	struct recording_result result;
+	sigset_t old_mask;
+	bool mask_set;
+	int signals, control, control_ack;
+	bool stopped; /* the counters are off for good */
+};
+
+int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err) MUST_USE;
+int sink_data(void *ctx, const void *p, size_t len, struct err *err);
+int sink_round(void *ctx, struct err *err);
+void sink_failed(void *ctx);
+void sink_close(struct sink *s);
+
+/* Every feature of the header. */
+int recording_features(struct recording *r, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/attr.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+uint64_t attr_all_regs(void)
+{
+#if defined(__x86_64__)
+	/* all up to R15 but DS, ES, FS, GS (bits 12 to 15), which the kernel does not give */
+	return 0xff0fffULL;
+#elif defined(__aarch64__)
+	return (1ULL << 33) - 1; /* x0 to x29, lr, sp, pc */
+#else
+	return 0;
+#endif
+}
+
+static uint64_t sample_type(const struct event *e, const struct attr_opts *o)
+{
+	uint64_t t = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+
+	t |= o->cpu ? PERF_SAMPLE_CPU : 0;
+	t |= o->several ? PERF_SAMPLE_IDENTIFIER : 0;
+	t |= o->data || o->phys_data ? PERF_SAMPLE_ADDR : 0;
+	t |= o->data || o->weight ? PERF_SAMPLE_DATA_SRC : 0;
+	t |= o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
+	t |= o->weight ? PERF_SAMPLE_WEIGHT_STRUCT : 0;
+	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
+	t |= o->user_regs ? PERF_SAMPLE_REGS_USER : 0;
+	t |= o->branch ? PERF_SAMPLE_BRANCH_STACK : 0;
+	t |= e->attr.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0;
+	t |= e->sample_read ? PERF_SAMPLE_READ : 0;
+	if (o->chain != CHAIN_NONE)
+		t |= PERF_SAMPLE_CALLCHAIN;
+	if (o->chain == CHAIN_DWARF)
+		t |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	if (o->chain == CHAIN_LBR)
+		t |= PERF_SAMPLE_BRANCH_STACK;
+	return t;
+}
+
+static void set_rate(struct perf_event_attr *a, const struct event *e, const struct attr_opts *o)
+{
+	if (e->has_period || e->has_freq) {
+		a->freq = e->has_freq;
+		return;
+	}
+	if (o->period || a->sample_period) {
+		/* tracepoints, breakpoints and probes come with period 1; -c overrides it */
+		if (o->period)
+			a->sample_period = o->period;
+		a->freq = 0;
+		return;
+	}
+	a->freq = 1;
+	a->sample_freq = o->freq;
+}
+
+void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
+	       bool tracking)
+{
+	struct perf_event_attr *a = out;
+	bool trace = e->attr.type == PERF_TYPE_TRACEPOINT || e->attr.type == PERF_TYPE_BREAKPOINT;
+
+	*a = e->attr;
+	a->size = sizeof(*a);
+	if (trace && !e->has_period && !e->has_freq && !a->sample_period)
+		a->sample_period = 1;
+	set_rate(a, e, o);
+	a->sample_type = sample_type(e, o);
+	a->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	if (e->sample_read)
+		a->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+				  PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a->disabled = 1;
+	a->enable_on_exec = o->enable_on_exec;
+	a->inherit = o->inherit && !e->sample_read;
+	a->sample_id_all = 1;
+	if (o->user_only)
+		a->exclude_kernel = a->exclude_hv = 1;
+	if (o->kernel_only)
+		a->exclude_user = 1;
+	if (a->sample_type & PERF_SAMPLE_REGS_USER)
+		a->sample_regs_user = attr_all_regs();
+	if (a->sample_type & PERF_SAMPLE_REGS_INTR)
+		a->sample_regs_intr = attr_all_regs();
+	if (o->chain == CHAIN_DWARF) {
+		a->sample_stack_user = (o->stack_size ? o->stack_size : 8192) & ~7u;
+		a->exclude_callchain_user = 1;
+	}
+	if (o->branch)
+		a->branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX;
+	if (o->chain == CHAIN_LBR)
+		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+					PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES |
+					PERF_SAMPLE_BRANCH_HW_INDEX;
+	if (tracking) {
+		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
+		a->ksymbol = a->bpf_event = 1;
+		a->mmap_data = o->data || o->phys_data;
+	}
+}
+
+static int try(const struct perf_event_attr *attr, pid_t task, int cpu)
+{
+	struct perf_event_attr a = *attr;
+	int fd;
+
+	a.disabled = 1;
+	a.enable_on_exec = 0;
+	fd = (int)syscall(SYS_perf_event_open, &a, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	(void)close(fd);
+	return 0;
+}
+
+/* The next thing to do without after `refusal`, or 0. In order: the newest and least missed first.
+ */
+static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_kernel)
+{
+	if ((refusal == EACCES || refusal == EPERM) && may_drop_kernel && !a->exclude_kernel) {
+		a->exclude_kernel = a->exclude_hv = 1;
+		return ATTR_WITHOUT_KERNEL;
+	}
+	if ((refusal == EACCES || refusal == EPERM) && a->ksymbol) {
+		a->ksymbol = a->bpf_event = 0;
+		return ATTR_WITHOUT_KSYMBOL;
+	}
+	if (refusal != EINVAL && refusal != EOPNOTSUPP)
+		return 0;
+	if (a->read_format & PERF_FORMAT_LOST) {
+		a->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
+		return ATTR_WITHOUT_LOST;
+	}
+	if (a->sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
+		a->sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;
+		a->sample_type |= PERF_SAMPLE_WEIGHT;
+		return ATTR_WITHOUT_WEIGHT_STRUCT;
+	}
+	if (a->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX) {
+		a->branch_sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_HW_INDEX;
+		return ATTR_WITHOUT_HW_INDEX;
+	}
+	if (a->ksymbol) {
+		a->ksymbol = a->bpf_event = 0;
+		return ATTR_WITHOUT_KSYMBOL;
+	}
+	if (a->precise_ip) {
+		a->precise_ip--;
+		return ATTR_WITHOUT_PRECISE;
+	}
+	return 0;
+}
+
+int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
+	     unsigned *given_up, struct err *err)
+{
+	const struct perf_event_attr wish = *attr;
+
+	*given_up = 0;
+	for (;;) {
+		int refusal = try(attr, task, cpu);
+		unsigned step = refusal ? give_up(attr, refusal, may_drop_kernel) : 0;
+
+		if (!refusal)
+			return 0;
+		if (step) {
+			*given_up |= step;
+			continue;
+		}
+		/* nothing helped: the wish as it was tells most */
+		*attr = wish;
+		*given_up = 0;
+		errno = refusal;
+		return err_sys(err, "perf_event_open");
+	}
+}
+
+size_t attr_trailer(const struct perf_event_attr *attr)
+{
+	static const uint64_t fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+					   PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
+					   PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (attr->sample_type & fields[i])
+			bytes += 8;
+	return bytes;
+}

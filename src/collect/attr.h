@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * attr - from an event and the wishes of a recording to the attribute the kernel is asked with.
+ */
+#ifndef CYCLADE_COLLECT_ATTR_H
+#define CYCLADE_COLLECT_ATTR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "collect/event.h"
+
+enum attr_chain { CHAIN_NONE, CHAIN_FP, CHAIN_DWARF, CHAIN_LBR };
+
+struct attr_opts {
+	uint64_t freq, period; /* one of them; an event's own terms go first */
+	enum attr_chain chain;
+	uint32_t stack_size;
+	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	bool inherit, user_only, kernel_only;
+	bool cpu;	     /* samples carry their CPU */
+	bool several;	     /* more than one event: samples carry an id */
+	bool enable_on_exec; /* else enabled by hand */
+};
+
+/* `tracking`: this event also reports mappings, names, forks, exits, kernel symbols. */
+void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
+	       bool tracking);
+
+/* Asks the kernel for the counter on (task, cpu) and, where it refuses, gives up what newer kernels
+ * or more rights would be needed for, step by step, until it agrees. *given_up has a bit
+ * ATTR_WITHOUT_x for each. Fails with the kernel's last word. */
+enum {
+	ATTR_WITHOUT_KERNEL = 1, /* no permission: user space only */
+	ATTR_WITHOUT_LOST = 2,
+	ATTR_WITHOUT_WEIGHT_STRUCT = 4,
+	ATTR_WITHOUT_HW_INDEX = 8,
+	ATTR_WITHOUT_PRECISE = 16,
+	ATTR_WITHOUT_KSYMBOL = 32,
+};
+int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
+	     unsigned *given_up, struct err *err) MUST_USE;
+
+/* Bytes of the sample_id_all trailer of side-band records. */
+size_t attr_trailer(const struct perf_event_attr *attr);
+/* The general registers perf records on this machine. */
+uint64_t attr_all_regs(void);
+
+#endif
