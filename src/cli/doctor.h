@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor - the checks of `cyclade doctor`, private to its two files.
+ * doctor - the checks of `cyclade doctor`, private to its files.
  *
  * Each check is a row (name, function) of a table in doctor_checks.c and fills one finding. What a
  * check can try, it tries: a knob says what should be, the kernel what is. Of a captured machine
@@ -9,6 +9,9 @@
 #ifndef CYCLADE_CLI_DOCTOR_H
 #define CYCLADE_CLI_DOCTOR_H
 
+#include <sys/types.h>
+
+#include "base/perf_abi.h"
 #include "cli/cli.h"
 #include "collect/machine.h"
 
@@ -51,5 +54,16 @@ extern const size_t n_doctor_checks;
 
 /* Fills all but cli, a, root and live. */
 int doctor_look(struct doctor *d, struct err *err) MUST_USE;
+
+#define DOCTOR_RING_PAGES   128u /* the ring that a recording asks for: 512 KiB, and one page */
+#define DOCTOR_COUNTERS_MAX 64u
+
+/* Each opens something on the machine at hand and lets go of it: 0, or the errno. */
+int doctor_try_event(struct perf_event_attr attr, pid_t pid, int cpu);
+int doctor_try_ring(void);
+/* How many counters can count cycles at the same time: as many as one group holds. */
+unsigned doctor_counters(void);
+/* Cycles of user space, sampled. */
+struct perf_event_attr doctor_cycles_attr(void);
 
 #endif

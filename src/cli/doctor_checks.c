@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -17,150 +15,8 @@
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define NOT_TRIED  "not tried: this is another machine's tree"
-#define RING_PAGES 128u	 /* the ring that a recording asks for: 512 KiB, and one page */
 #define USUAL_RATE 4000u /* samples a second, unless -F says otherwise */
 #define DISK_LOW   (1000u * 1000u * 1000u)
-
-/* ---- trying ----------------------------------------------------------------------------- */
-
-static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int group)
-{
-	attr->size = sizeof(*attr);
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* 0 or the errno. */
-static int try_event(struct perf_event_attr attr, pid_t pid, int cpu)
-{
-	int fd;
-
-	attr.disabled = 1;
-	fd = open_event(&attr, pid, cpu, -1);
-	if (fd < 0)
-		return errno;
-	(void)close(fd);
-	return 0;
-}
-
-static struct perf_event_attr clock_attr(bool kernel)
-{
-	return (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE,
-					 .config = PERF_COUNT_SW_CPU_CLOCK,
-					 .sample_period = 1000000,
-					 .sample_type = PERF_SAMPLE_IP,
-					 .exclude_kernel = !kernel,
-					 .exclude_hv = 1 };
-}
-
-static struct perf_event_attr cycles_attr(void)
-{
-	return (struct perf_event_attr){ .type = PERF_TYPE_HARDWARE,
-					 .config = PERF_COUNT_HW_CPU_CYCLES,
-					 .sample_period = 1000000,
-					 .sample_type = PERF_SAMPLE_IP,
-					 .exclude_kernel = 1,
-					 .exclude_hv = 1 };
-}
-
-#define COUNTERS_MAX 64u
-
-/* How many counters can count cycles at the same time: as many as one group holds. */
-static unsigned counters(void)
-{
-	int fd[COUNTERS_MAX];
-	unsigned n;
-
-	for (n = 0; n < COUNT(fd); n++) {
-		struct perf_event_attr attr = cycles_attr();
-
-		attr.sample_period = 0;
-		attr.disabled = !n;
-		fd[n] = open_event(&attr, 0, -1, n ? fd[0] : -1);
-		if (fd[n] < 0)
-			break;
-	}
-	for (unsigned i = n; i-- > 0;)
-		(void)close(fd[i]);
-	return n;
-}
-
-/* 0 or the errno of mapping a ring of the usual size. */
-static int try_ring(void)
-{
-	struct perf_event_attr attr = clock_attr(false);
-	size_t len = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
-	int fd, rc = 0;
-	void *p;
-
-	attr.disabled = 1;
-	fd = open_event(&attr, 0, -1, -1);
-	if (fd < 0)
-		return errno;
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		rc = errno;
-	else
-		(void)munmap(p, len);
-	(void)close(fd);
-	return rc;
-}
-
-/* ---- looking ---------------------------------------------------------------------------- */
-
-static const char *find_container(struct doctor *d)
-{
-	static const struct {
-		const char *path, *name;
-	} marks[] = {
-		{ ".dockerenv", "docker" },
-		{ "run/.containerenv", "podman" },
-		{ "run/systemd/container", NULL },
-		{ "dev/lxd", "lxd" },
-	};
-	static const char *const words[] = { "docker",	   "kubepods", "lxc",
-					     "containerd", "libpod",   "machine.slice" };
-	const char *cgroup;
-
-	for (size_t i = 0; i < COUNT(marks); i++)
-		if (sys_exists(d->root, "%s", marks[i].path))
-			return marks[i].name ? marks[i].name
-					     : sys_text(d->a, d->root, "%s", marks[i].path);
-	cgroup = sys_text(d->a, d->root, "proc/1/cgroup");
-	for (size_t i = 0; cgroup && i < COUNT(words); i++)
-		if (strstr(cgroup, words[i]))
-			return words[i];
-	return NULL;
-}
-
-static int find_seccomp(struct doctor *d)
-{
-	char text[4096];
-	ssize_t len = sys_read(text, sizeof(text), d->root, "proc/self/status");
-	const char *v;
-	int64_t mode;
-	size_t n;
-
-	if (len <= 0 || !text_field(text, (size_t)len, "Seccomp", ':', &v, &n) ||
-	    !text_number(&mode, v, n))
-		return -1;
-	return (int)mode;
-}
-
-int doctor_look(struct doctor *d, struct err *err)
-{
-	d->own_user = d->own_kernel = d->whole_machine = d->cycles = -1;
-	if (machine_read(&d->m, d->a, d->root, err))
-		return -1;
-	d->container = find_container(d);
-	d->seccomp = find_seccomp(d);
-	if (!d->live)
-		return 0;
-	d->own_user = try_event(clock_attr(false), 0, -1);
-	d->own_kernel = try_event(clock_attr(true), 0, -1);
-	d->whole_machine = try_event(clock_attr(true), -1, (int)(d->m.online ? d->m.online[0] : 0));
-	d->cycles = try_event(cycles_attr(), 0, -1);
-	return 0;
-}
 
 static void add_fix(struct finding *f, const char *text)
 {
@@ -270,11 +126,12 @@ static void check_pmu(struct doctor *d, struct finding *f)
 		return;
 	}
 	if (has_pmu(d)) {
-		unsigned n = counters();
+		unsigned n = doctor_counters();
 
 		f->state = arena_printf(d->a, "%s: %s%u counters for cycles, max_precise %s",
-					pmu ? pmu->name : "cpu", n == COUNTERS_MAX ? "over " : "",
-					n, precise ? precise : "not given");
+					pmu ? pmu->name : "cpu",
+					n == DOCTOR_COUNTERS_MAX ? "over " : "", n,
+					precise ? precise : "not given");
 		return;
 	}
 	f->state = d->live ? arena_printf(d->a, "%s; opening cycles: %s",
@@ -370,7 +227,7 @@ static void check_lbr(struct doctor *d, struct finding *f)
 {
 	const struct machine_pmu *pmu = core_pmu(d);
 	const char *branches = cap(pmu, "branches");
-	struct perf_event_attr attr = cycles_attr();
+	struct perf_event_attr attr = doctor_cycles_attr();
 	int e;
 
 	if (!has_pmu(d)) {
@@ -385,7 +242,7 @@ static void check_lbr(struct doctor *d, struct finding *f)
 	}
 	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
-	e = try_event(attr, 0, -1);
+	e = doctor_try_event(attr, 0, -1);
 	if (!e) {
 		f->state = branches ? arena_printf(d->a, "%s entries", branches) : "opens";
 		return;
@@ -405,7 +262,7 @@ static void check_precise(struct doctor *d, struct finding *f)
 	static const struct {
 		const char *pmu, *name;
 	} units[] = { { "ibs_op", "IBS" }, { "arm_spe_0", "SPE" } };
-	struct perf_event_attr attr = cycles_attr();
+	struct perf_event_attr attr = doctor_cycles_attr();
 	const struct machine_pmu *pmu = core_pmu(d);
 	const char *precise = cap(pmu, "max_precise");
 	int e = 0;
@@ -421,7 +278,7 @@ static void check_precise(struct doctor *d, struct finding *f)
 	}
 	attr.precise_ip = 1;
 	if (d->live)
-		e = try_event(attr, 0, -1);
+		e = doctor_try_event(attr, 0, -1);
 	else if (!precise || !strcmp(precise, "0"))
 		e = EOPNOTSUPP;
 	if (!e) {
@@ -458,10 +315,11 @@ static void check_rings(struct doctor *d, struct finding *f)
 		f->verdict = VERDICT_NONE;
 		return;
 	}
-	e = try_ring();
-	f->state = arena_printf(d->a, "a ring of %s %s; mlock_kb %llu",
-				num_bytes(size, RING_PAGES * (uint64_t)sysconf(_SC_PAGESIZE)),
-				e ? "cannot be mapped" : "fits", (unsigned long long)d->m.mlock_kb);
+	e = doctor_try_ring();
+	f->state =
+		arena_printf(d->a, "a ring of %s %s; mlock_kb %llu",
+			     num_bytes(size, DOCTOR_RING_PAGES * (uint64_t)sysconf(_SC_PAGESIZE)),
+			     e ? "cannot be mapped" : "fits", (unsigned long long)d->m.mlock_kb);
 	if (!e)
 		return;
 	judge(f, VERDICT_COST, "smaller rings lose samples sooner");

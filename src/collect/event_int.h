@@ -2,7 +2,8 @@
 /*
  * event_int - the pieces of the event grammar.
  *
- *	event.c		lists, groups, modifiers: which kind of word stands where
+ *	event.c		lists, groups, names: which kind of word stands where
+ *	event_modifier.c  the letters behind it
  *	event_names.c	generic and cache names
  *	event_pmu.c	PMUs of sysfs: formats, aliases
  *	event_term.c	what stands between the slashes
@@ -130,6 +131,14 @@ bool event_raw_code(struct word w, uint64_t *config); /* r1a8 */
 /* Applies "a=1,b" to an event. With a PMU, its formats and aliases are terms too. */
 int event_terms(struct event_parser *p, struct event *ev, struct pmu *pmu,
 		struct word terms) MUST_USE;
+
+bool event_modifiers_known(struct word w);
+/* Says which letter is wrong. */
+int event_modifiers_check(struct event_parser *p, struct word w) MUST_USE;
+/* Letters that were checked. A group's add to what its members have of their own: {a:k,b}:u gives a
+ * both. `leads`: the event leads a group or is alone. */
+int event_modifiers_apply(struct event_parser *p, struct event *ev, struct word w,
+			  bool leads) MUST_USE;
 
 /* Those found by a glob get their names, one that was named stays without. */
 int event_tracepoint(struct event_parser *p, struct word whole, struct word system,

@@ -2,8 +2,8 @@
 /*
  * machine - facts about the machine at hand, as recordings store them and `doctor` judges them.
  *
- * All of it is read below `root` ("" on the real machine). What cannot be read is NULL or 0, never a
- * guess. Everything is owned by the arena it was read into.
+ * All of it is read below `root` ("" on the real machine). What cannot be read is NULL or 0, never
+ * a guess. Everything is owned by the arena it was read into.
  */
 #ifndef CYCLADE_COLLECT_MACHINE_H
 #define CYCLADE_COLLECT_MACHINE_H
@@ -36,15 +36,16 @@ struct machine_pmu {
 
 struct machine {
 	const char *hostname, *release, *arch, *cpu_desc;
-	const char *cpuid;  /* as perf: "AuthenticAMD,25,1,1"; of Arm MIDR_EL1, "0x00000000410fd0c1" */
-	const char *vendor; /* "GenuineIntel", "AuthenticAMD", "ARM", or NULL */
+	const char
+		*cpuid; /* as perf: "AuthenticAMD,25,1,1"; of Arm MIDR_EL1, "0x00000000410fd0c1" */
+	const char *vendor;		  /* "GenuineIntel", "AuthenticAMD", "ARM", or NULL */
 	uint32_t family, model, stepping; /* of Arm: architecture, part, variant * 16 + revision */
 	uint32_t cpus_available, cpus_online; /* as perf counts: highest present + 1, and online */
-	const uint32_t *online; /* CPU numbers */
+	const uint32_t *online;		      /* CPU numbers */
 	uint64_t mem_total_kb;
 	const struct machine_cpu {
 		int32_t core, socket, die; /* -1: not known, as of a CPU that is off */
-	} *cpu; /* by CPU number, cpus_available of them */
+	} * cpu;			   /* by CPU number, cpus_available of them */
 	/* each different list once ("0-3"); dies only where perf has them: on x86-64 and s390 */
 	const char **core_siblings, **thread_siblings, **die_siblings;
 	size_t n_core_siblings, n_thread_siblings, n_die_siblings;

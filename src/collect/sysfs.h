@@ -2,9 +2,9 @@
 /*
  * sysfs - the small text files of /sys and /proc, below a root that may be a captured tree.
  *
- * For collect, and for the checks of doctor. Everything read is bounded and comes from outside: only regular files are
- * opened (a FIFO in a captured tree would hang us), a file is read up to a limit and no further,
- * and a number list cannot name more than SYS_CPUS_MAX CPUs.
+ * For collect, and for the checks of doctor. Everything read is bounded and comes from outside:
+ * only regular files are opened (a FIFO in a captured tree would hang us), a file is read up to a
+ * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs.
  */
 #ifndef CYCLADE_COLLECT_SYSFS_H
 #define CYCLADE_COLLECT_SYSFS_H
