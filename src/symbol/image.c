@@ -67,6 +67,7 @@ static void image_free(struct image *im)
 	buf_free(&im->origin);
 	buf_free(&im->refusal);
 	sym_table_free(&im->table);
+	file_map_close(&im->cached);
 	sym_list_free(&im->list);
 	arena_free(&im->arena);
 	free(im);

@@ -52,6 +52,9 @@ struct image {
 	struct arena arena; /* demangled names */
 	struct sym_list list;
 	struct sym_table table;
+	struct file_map cached; /* the table's names, where it came from the cache */
+	const char *keep_as;	/* the kind under which the cache shall have the table, or NULL */
+	uint64_t keep_base;
 	size_t demangled;      /* symbols named so far, when all are wanted */
 	struct source *source; /* image_more.c */
 	bool source_tried;
@@ -86,6 +89,10 @@ bool same_build_id(const uint8_t *a, size_t na, const uint8_t *b, size_t nb);
 int image_load(struct images *set, struct image *im, struct err *err) MUST_USE;
 int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name,
 		     struct err *err) MUST_USE;
+
+/* The table of an image in the cache on disk, if it is there. */
+bool image_load_cached(const struct images *set, struct image *im, const char *kind,
+		       uint64_t *base);
 
 /* image_kernel.c */
 int image_locate_kernel(struct images *set, struct image *im, struct err *err) MUST_USE;

@@ -217,25 +217,24 @@ static uint8_t bind_of(char type)
 	return type >= 'A' && type <= 'Z' ? RAW_GLOBAL : RAW_LOCAL;
 }
 
-/* How far the recorded kernel was moved against the list. */
-static uint64_t list_delta(const struct image *im, const struct kernel_symbols *k)
+/* Where the list has the reference symbol; 0: nowhere. */
+static uint64_t reference_in(const struct image *im, const struct kernel_symbols *k)
 {
 	const char *name = reference_name(im);
 
-	if (!im->key.reloc)
-		return 0;
 	for (size_t i = 0; i < k->sym.n; i++) {
 		if (!k->sym.v[i].module && !strcmp(k->sym.v[i].name, name))
-			return im->key.reloc - k->sym.v[i].addr;
+			return k->sym.v[i].addr;
 	}
 	return 0;
 }
 
 static int fill_kernel(struct image *im, const struct kernel_symbols *k, struct err *err)
 {
-	uint64_t last = 0;
+	uint64_t last = 0, ref = reference_in(im, k);
 
-	im->delta = list_delta(im, k);
+	/* by how far the recorded kernel was moved against the list */
+	im->delta = im->key.reloc && ref ? im->key.reloc - ref : 0;
 	for (size_t i = 0; i < k->sym.n; i++) {
 		if (!k->sym.v[i].module && k->sym.v[i].addr > last)
 			last = k->sym.v[i].addr;
@@ -245,15 +244,19 @@ static int fill_kernel(struct image *im, const struct kernel_symbols *k, struct 
 	for (size_t i = 0; i < k->sym.n; i++) {
 		const struct ksym *s = &k->sym.v[i];
 
-		/* modules did not move with the kernel */
-		if (s->module && im->delta)
+		/* modules have images of their own, and did not move with the kernel */
+		if (s->module)
 			continue;
 		if (image_add_symbol(im, s->addr + im->delta, 0, s->name, err))
 			return -1;
 		im->list.raw.v[im->list.raw.n - 1].bind = bind_of(s->type);
-		/* what lies between the kernel and its modules, and between these, is not theirs */
-		if (s->module || s->addr == last)
-			im->list.raw.v[im->list.raw.n - 1].size = s->module ? 1u << 20 : 4096;
+		/* what lies behind the kernel is not its last symbol's */
+		if (s->addr == last)
+			im->list.raw.v[im->list.raw.n - 1].size = 4096;
+	}
+	if (im->verified && ref) {
+		im->keep_as = "kernel";
+		im->keep_base = ref + im->delta;
 	}
 	buf_puts(&im->origin, k->path);
 	if (im->delta)
@@ -324,33 +327,62 @@ static bool module_fits(struct image *im)
 	return false;
 }
 
-int image_load_kernel(struct images *set, struct image *im, struct err *err)
+/* Symbols kept when the recorded kernel was the running one. */
+static bool load_kept(const struct images *set, struct image *im)
+{
+	uint64_t base;
+
+	if (im->key.kind != IMAGE_KERNEL || !im->key.build_id_len || !im->key.reloc ||
+	    is_guest(im) || !image_load_cached(set, im, "kernel", &base))
+		return false;
+	im->delta = im->key.reloc - base;
+	for (size_t i = 0; i < im->table.n; i++)
+		im->table.sym[i].start += im->delta;
+	buf_reset(&im->origin);
+	buf_puts(&im->origin, "symbols kept when this kernel ran here, build-id verified");
+	im->verified = true;
+	im->refused = false;
+	return true;
+}
+
+static int load_list(struct images *set, struct image *im, const char *path, struct err *err)
 {
 	const struct kernel_symbols *k;
-	char path[4096];
 
-	choose_list(set, im, path, sizeof(path));
-	if (!path[0] || (im->key.kind == IMAGE_MODULE && !module_fits(im)))
-		return 0;
 	(void)pthread_mutex_lock(&set->lock);
 	k = list_of(set, path, err);
 	(void)pthread_mutex_unlock(&set->lock);
 	if (!k)
 		return -1;
-	if (k->err.code != ERR_NONE || !k->sym.n) {
-		buf_puts(&im->origin, k->err.code != ERR_NONE ? k->err.what : path);
-		if (k->err.code == ERR_NONE)
-			buf_puts(&im->origin, ": no symbols");
+	if (k->err.code == ERR_NONE && k->sym.n && !k->hidden)
+		return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err)
+						    : fill_kernel(im, k, err);
+	if (load_kept(set, im))
 		return 0;
-	}
-	if (k->hidden) {
+	if (k->hidden)
 		buf_printf(&im->origin,
 			   "%s shows no addresses; try as root, or: sysctl "
 			   "kernel.kptr_restrict=0",
 			   path);
+	else if (k->err.code != ERR_NONE)
+		buf_puts(&im->origin, k->err.what);
+	else
+		buf_printf(&im->origin, "%s: no symbols", path);
+	return 0;
+}
+
+int image_load_kernel(struct images *set, struct image *im, struct err *err)
+{
+	char path[4096];
+
+	choose_list(set, im, path, sizeof(path));
+	if (!path[0]) {
+		(void)load_kept(set, im);
 		return 0;
 	}
-	return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err) : fill_kernel(im, k, err);
+	if (im->key.kind == IMAGE_MODULE && !module_fits(im))
+		return 0;
+	return load_list(set, im, path, err);
 }
 
 /* ---- vmlinux ---------------------------------------------------------------------------- */

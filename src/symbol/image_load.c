@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/cache.h"
 #include "symbol/image_int.h"
 
 int image_add_symbol(struct image *im, uint64_t start, uint64_t size, const char *name,
@@ -33,6 +34,49 @@ void image_say_verified(struct image *im)
 		buf_printf(&im->origin, "; %s", buf_str(&im->refusal));
 }
 
+/* ---- the cache -------------------------------------------------------------------------- */
+
+static bool cache_key(const struct images *set, const struct image *im, const char *kind,
+		      struct cache_key *k)
+{
+	k->dir = set->opts.cache_dir;
+	k->kind = kind;
+	k->id = im->key.build_id;
+	k->id_len = im->key.build_id_len;
+	if (im->code.path)
+		k->id_len = elf_build_id(&im->code.elf, &k->id);
+	if (k->id_len > BUILD_ID_MAX)
+		k->id_len = BUILD_ID_MAX;
+	/* which of several names is chosen depends on what people are shown */
+	k->layout = set->opts.raw_names;
+	for (size_t i = 0; i < im->n_seg; i++) {
+		const struct elf_seg *s = &im->seg[i];
+
+		k->layout = hash_pair(k->layout, hash_pair(s->vaddr, s->offset));
+		k->layout = hash_pair(k->layout, hash_pair(s->filesz, s->type));
+	}
+	return k->dir && k->id_len;
+}
+
+bool image_load_cached(const struct images *set, struct image *im, const char *kind, uint64_t *base)
+{
+	struct cache_key k;
+
+	return cache_key(set, im, kind, &k) && cache_load(&k, &im->cached, &im->table, base);
+}
+
+/* That a table could not be kept is no failure of what was asked for. */
+static void keep(const struct images *set, const struct image *im)
+{
+	struct cache_key k;
+	struct err ignored = ERR_INIT;
+
+	if (cache_key(set, im, im->keep_as, &k))
+		(void)!cache_store(&k, &im->table, im->keep_base, &ignored);
+}
+
+/* ---- ELF -------------------------------------------------------------------------------- */
+
 /* A stripped program may carry the names of its functions packed. */
 static int load_minidebug(struct image *im, const struct addr_map *map, const char **why,
 			  struct err *err)
@@ -47,7 +91,31 @@ static int load_minidebug(struct image *im, const struct addr_map *map, const ch
 		*why = ".gnu_debugdata is broken";
 		return 0;
 	}
+	im->keep_as = "mini";
 	return elf_symbols_read(&im->list, &im->mini.elf, false, map, err);
+}
+
+static int load_stripped(const struct images *set, struct image *im, const struct addr_map *map,
+			 const char **why, struct err *err)
+{
+	uint64_t base;
+	size_t before;
+
+	if (elf_section(&im->code.elf, ".gnu_debugdata") &&
+	    image_load_cached(set, im, "mini", &base)) {
+		buf_printf(&im->origin, "%s (.dynsym and .gnu_debugdata, cached)", im->code.path);
+		return 0;
+	}
+	if (elf_symbols_read(&im->list, &im->code.elf, true, map, err))
+		return -1;
+	before = im->list.raw.n;
+	if (load_minidebug(im, map, why, err))
+		return -1;
+	buf_printf(&im->origin, "%s (%s)", im->code.path,
+		   im->list.raw.n > before ? ".dynsym and .gnu_debugdata"
+		   : before		   ? "stripped: only .dynsym"
+					   : "stripped: no symbols");
+	return 0;
 }
 
 static void say_nothing_found(struct image *im)
@@ -58,11 +126,10 @@ static void say_nothing_found(struct image *im)
 		buf_printf(&im->origin, "%s: not found", im->key.path);
 }
 
-static int load_elf(struct image *im, struct err *err)
+static int load_elf(const struct images *set, struct image *im, struct err *err)
 {
 	struct addr_map map = { im->absolute ? NULL : im->seg, im->n_seg, im->delta };
 	const char *why = NULL;
-	size_t before;
 
 	if (!im->code.path && !im->syms.path) {
 		say_nothing_found(im);
@@ -77,18 +144,11 @@ static int load_elf(struct image *im, struct err *err)
 		if (elf_symbols_read(&im->list, &im->syms.elf, false, &map, err))
 			return -1;
 		buf_puts(&im->origin, im->syms.path);
-	} else {
-		if (elf_symbols_read(&im->list, &im->code.elf, true, &map, err))
-			return -1;
-		before = im->list.raw.n;
-		if (load_minidebug(im, &map, &why, err))
-			return -1;
-		buf_printf(&im->origin, "%s (%s)", im->code.path,
-			   im->list.raw.n > before ? ".dynsym and .gnu_debugdata"
-			   : before		   ? "stripped: only .dynsym"
-						   : "stripped: no symbols");
+	} else if (load_stripped(set, im, &map, &why, err)) {
+		return -1;
 	}
-	if (im->code.path && !im->absolute && elf_plt_read(&im->list, &im->code.elf, &map, err))
+	if (im->code.path && !im->absolute && !im->table.n &&
+	    elf_plt_read(&im->list, &im->code.elf, &map, err))
 		return -1;
 	image_say_verified(im);
 	if (why)
@@ -113,12 +173,12 @@ int image_load(struct images *set, struct image *im, struct err *err)
 	switch (im->key.kind) {
 	case IMAGE_FILE:
 	case IMAGE_VDSO:
-		rc = load_elf(im, err);
+		rc = load_elf(set, im, err);
 		break;
 	case IMAGE_KERNEL:
 	case IMAGE_MODULE:
 		if (im->syms.path)
-			rc = load_elf(im, err);
+			rc = load_elf(set, im, err);
 		else
 			rc = image_load_kernel(set, im, err);
 		break;
@@ -132,8 +192,12 @@ int image_load(struct images *set, struct image *im, struct err *err)
 		buf_printf(&im->origin, "%s: not code of a file", im->key.path);
 		break;
 	}
-	if (rc || sym_table_make(&im->table, &im->list, set->opts.raw_names, err))
+	if (rc)
 		return -1;
+	if (!im->table.n && sym_table_make(&im->table, &im->list, set->opts.raw_names, err))
+		return -1;
+	if (im->keep_as)
+		keep(set, im);
 	vec_free(&im->list.raw);
 	im->loaded = true;
 	return 0;
