@@ -8,10 +8,9 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/cli.h"
-#include "cli/recording.h"
+#include "cli/sampling.h"
 
-static void closing_line(const struct cli *cli, const struct recording_result *res,
-			 const char *path)
+static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 
@@ -24,13 +23,13 @@ static void closing_line(const struct cli *cli, const struct recording_result *r
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }
 
-static int describe(struct recording *r)
+static int describe(struct sampling *r)
 {
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	int code = EXIT_OK;
 
-	recording_describe(r, &b);
+	sampling_describe(r, &b);
 	if (fd_write_all(STDOUT_FILENO, buf_str(&b), b.len, "standard output", &err))
 		code = cli_fail(&err);
 	buf_free(&b);
@@ -41,22 +40,22 @@ int cmd_record(struct cli *cli)
 {
 	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
 	struct err err = ERR_INIT;
-	struct recording *r;
+	struct sampling *r;
 	int code;
 
-	if (recording_open(&r, cli, path, &err))
-		return cli_fail_as(&err, recording_exit_code(cli, &err));
+	if (sampling_open(&r, cli, path, &err))
+		return cli_fail_as(&err, sampling_exit_code(cli, &err));
 	if (cli->opt.dry_run) {
 		code = describe(r);
 		goto out;
 	}
-	if (recording_run(r, &err)) {
-		code = cli_fail_as(&err, recording_exit_code(cli, &err));
+	if (sampling_run(r, &err)) {
+		code = cli_fail_as(&err, sampling_exit_code(cli, &err));
 	} else {
-		closing_line(cli, recording_result(r), path);
-		code = recording_result(r)->has_program ? recording_result(r)->status : EXIT_OK;
+		closing_line(cli, sampling_result(r), path);
+		code = sampling_result(r)->has_program ? sampling_result(r)->status : EXIT_OK;
 	}
 out:
-	recording_close(r);
+	sampling_close(r);
 	return code;
 }

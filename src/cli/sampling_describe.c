@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
-#include "cli/recording_int.h"
+#include "cli/sampling_int.h"
 
 struct word {
 	uint64_t bit;
@@ -71,7 +71,7 @@ static void put_flags(struct buf *b, const struct perf_event_attr *a)
 	buf_putc(b, '\n');
 }
 
-static void put_event(struct buf *b, const struct recording *r, size_t i)
+static void put_event(struct buf *b, const struct sampling *r, size_t i)
 {
 	const struct perf_event_attr *a = &r->ev[i].attr;
 
@@ -96,7 +96,7 @@ static void put_event(struct buf *b, const struct recording *r, size_t i)
 		buf_printf(b, "  group       led by %s\n", r->ev[r->ev[i].group].name);
 }
 
-static void put_perf_line(struct buf *b, const struct recording *r)
+static void put_perf_line(struct buf *b, const struct sampling *r)
 {
 	const struct options *o = &r->cli->opt;
 
@@ -130,7 +130,7 @@ static void put_perf_line(struct buf *b, const struct recording *r)
 	buf_putc(b, '\n');
 }
 
-void recording_describe(const struct recording *r, struct buf *out)
+void sampling_describe(const struct sampling *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "cli/recording_int.h"
+#include "cli/sampling_int.h"
 #include "config.h"
 #include "symbol/elf_file.h"
 
@@ -77,51 +77,51 @@ static bool put_if(struct buf *b, const char *s)
 	return s;
 }
 
-static bool hostname(struct recording *r, struct buf *b)
+static bool hostname(struct sampling *r, struct buf *b)
 {
 	return put_if(b, r->machine.hostname);
 }
 
-static bool osrelease(struct recording *r, struct buf *b)
+static bool osrelease(struct sampling *r, struct buf *b)
 {
 	return put_if(b, r->machine.release);
 }
 
-static bool version(struct recording *r, struct buf *b)
+static bool version(struct sampling *r, struct buf *b)
 {
 	(void)r;
 	return put_if(b, "cyclade " CYCLADE_VERSION);
 }
 
-static bool arch(struct recording *r, struct buf *b)
+static bool arch(struct sampling *r, struct buf *b)
 {
 	return put_if(b, r->machine.arch);
 }
 
-static bool cpu_desc(struct recording *r, struct buf *b)
+static bool cpu_desc(struct sampling *r, struct buf *b)
 {
 	return put_if(b, r->machine.cpu_desc);
 }
 
-static bool cpuid(struct recording *r, struct buf *b)
+static bool cpuid(struct sampling *r, struct buf *b)
 {
 	return put_if(b, r->machine.cpuid);
 }
 
-static bool nrcpus(struct recording *r, struct buf *b)
+static bool nrcpus(struct sampling *r, struct buf *b)
 {
 	put_u32(b, r->machine.cpus_available);
 	put_u32(b, r->machine.cpus_online);
 	return r->machine.cpus_available;
 }
 
-static bool total_mem(struct recording *r, struct buf *b)
+static bool total_mem(struct sampling *r, struct buf *b)
 {
 	put_u64(b, r->machine.mem_total_kb);
 	return r->machine.mem_total_kb;
 }
 
-static bool cmdline(struct recording *r, struct buf *b)
+static bool cmdline(struct sampling *r, struct buf *b)
 {
 	struct buf text = BUF_INIT;
 	uint32_t n = 0;
@@ -139,7 +139,7 @@ static bool cmdline(struct recording *r, struct buf *b)
 	return ok;
 }
 
-static bool event_desc(struct recording *r, struct buf *b)
+static bool event_desc(struct sampling *r, struct buf *b)
 {
 	size_t n = r->events.ev.n;
 
@@ -157,7 +157,7 @@ static bool event_desc(struct recording *r, struct buf *b)
 	return true;
 }
 
-static bool cpu_topology(struct recording *r, struct buf *b)
+static bool cpu_topology(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
@@ -177,7 +177,7 @@ static bool cpu_topology(struct recording *r, struct buf *b)
 	return true;
 }
 
-static bool numa_topology(struct recording *r, struct buf *b)
+static bool numa_topology(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
@@ -191,13 +191,13 @@ static bool numa_topology(struct recording *r, struct buf *b)
 	return m->n_nodes;
 }
 
-static bool branch_stack(struct recording *r, struct buf *b)
+static bool branch_stack(struct sampling *r, struct buf *b)
 {
 	(void)b;
 	return r->cli->opt.branch;
 }
 
-static bool pmu_mappings(struct recording *r, struct buf *b)
+static bool pmu_mappings(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
@@ -209,7 +209,7 @@ static bool pmu_mappings(struct recording *r, struct buf *b)
 	return m->n_pmus;
 }
 
-static bool group_desc(struct recording *r, struct buf *b)
+static bool group_desc(struct sampling *r, struct buf *b)
 {
 	uint32_t groups = 0, members[2];
 	size_t n = r->events.ev.n;
@@ -233,7 +233,7 @@ static bool group_desc(struct recording *r, struct buf *b)
 	return groups;
 }
 
-static bool cache(struct recording *r, struct buf *b)
+static bool cache(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
@@ -253,14 +253,14 @@ static bool cache(struct recording *r, struct buf *b)
 	return m->n_caches;
 }
 
-static bool sample_time(struct recording *r, struct buf *b)
+static bool sample_time(struct sampling *r, struct buf *b)
 {
 	put_u64(b, r->sink.first_time);
 	put_u64(b, r->sink.last_time);
 	return r->sink.samples;
 }
 
-static bool compressed(struct recording *r, struct buf *b)
+static bool compressed(struct sampling *r, struct buf *b)
 {
 	put_u32(b, 1); /* version */
 	put_u32(b, 1); /* zstd */
@@ -285,7 +285,7 @@ static bool is_hybrid_core(const struct machine_pmu *p)
 	       !strcmp(p->name, "cpu_lowpower");
 }
 
-static bool cpu_pmu_caps(struct recording *r, struct buf *b)
+static bool cpu_pmu_caps(struct sampling *r, struct buf *b)
 {
 	for (size_t i = 0; i < r->machine.n_pmus; i++)
 		if (!strcmp(r->machine.pmu[i].name, "cpu") && r->machine.pmu[i].n_caps) {
@@ -295,7 +295,7 @@ static bool cpu_pmu_caps(struct recording *r, struct buf *b)
 	return false;
 }
 
-static bool hybrid_topology(struct recording *r, struct buf *b)
+static bool hybrid_topology(struct sampling *r, struct buf *b)
 {
 	uint32_t n = 0;
 
@@ -314,7 +314,7 @@ static bool hybrid_topology(struct recording *r, struct buf *b)
 	return n;
 }
 
-static bool pmu_caps(struct recording *r, struct buf *b)
+static bool pmu_caps(struct sampling *r, struct buf *b)
 {
 	uint32_t n = 0;
 
@@ -374,7 +374,7 @@ static void file_build_id(struct buf *b, const char *path)
 	file_map_close(&map);
 }
 
-static bool build_ids(struct recording *r, struct buf *b)
+static bool build_ids(struct sampling *r, struct buf *b)
 {
 	struct buf notes = BUF_INIT;
 	const uint8_t *id;
@@ -392,7 +392,7 @@ static bool build_ids(struct recording *r, struct buf *b)
 
 static const struct feature_row {
 	unsigned bit;
-	bool (*fill)(struct recording *r, struct buf *b);
+	bool (*fill)(struct sampling *r, struct buf *b);
 } features[] = {
 	{ FEAT_BUILD_ID, build_ids },
 	{ FEAT_HOSTNAME, hostname },
@@ -418,7 +418,7 @@ static const struct feature_row {
 	{ FEAT_PMU_CAPS, pmu_caps },
 };
 
-int recording_features(struct recording *r, struct err *err)
+int sampling_features(struct sampling *r, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++) {
 		struct buf b = BUF_INIT;

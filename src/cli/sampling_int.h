@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * recording_int - the pieces of recording.h: targets and loop (recording.c), what is done with the
- * records on their way to the file (recording_sink.c), the header's features
- * (recording_features.c), --dry-run (recording_describe.c).
+ * sampling_int - the pieces of sampling.h: targets and loop (sampling.c), what is done with the
+ * records on their way to the file (sampling_sink.c), the header's features
+ * (sampling_features.c), --dry-run (sampling_describe.c).
  */
-#ifndef CYCLADE_CLI_RECORDING_INT_H
-#define CYCLADE_CLI_RECORDING_INT_H
+#ifndef CYCLADE_CLI_SAMPLING_INT_H
+#define CYCLADE_CLI_SAMPLING_INT_H
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "cli/recording.h"
+#include "cli/sampling.h"
 #include "collect/attr.h"
 #include "collect/event.h"
 #include "collect/machine.h"
@@ -35,7 +35,7 @@ struct sink {
 	int wake; /* eventfd: tells the loop that writing failed */
 };
 
-struct recording {
+struct sampling {
 	struct cli *cli;
 	const char *path;
 	struct arena *arena;
@@ -53,7 +53,7 @@ struct recording {
 	struct workload work;
 	struct recorder *recorder;
 	struct sink sink;
-	struct recording_result result;
+	struct sampling_result result;
 	sigset_t old_mask;
 	bool mask_set;
 	int signals, control, control_ack;
@@ -67,6 +67,6 @@ void sink_failed(void *ctx);
 void sink_close(struct sink *s);
 
 /* Every feature of the header. */
-int recording_features(struct recording *r, struct err *err) MUST_USE;
+int sampling_features(struct sampling *r, struct err *err) MUST_USE;
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/perf_abi.h"
-#include "cli/recording_int.h"
+#include "cli/sampling_int.h"
 
 #define HEAD sizeof(struct perf_event_header)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/recording_int.h"
+#include "cli/sampling_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define DEFAULT_FREQ 4000u
 #define DEFAULT_ZSTD 1
 
-int recording_exit_code(const struct cli *cli, const struct err *err)
+int sampling_exit_code(const struct cli *cli, const struct err *err)
 {
 	if (err->code == ERR_EXEC)
 		return err->sys_errno == ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
@@ -41,20 +41,20 @@ static double now_s(void)
 
 static int add_task(void *ctx, uint64_t v)
 {
-	struct recording *r = ctx;
+	struct sampling *r = ctx;
 
 	return vec_push(&r->tasks, (pid_t)v);
 }
 
 static int add_cpu(void *ctx, uint64_t v)
 {
-	struct recording *r = ctx;
+	struct sampling *r = ctx;
 
 	return vec_push(&r->cpus, (uint32_t)v);
 }
 
 /* All threads of each process named by -p. */
-static int add_processes(struct recording *r, const struct text_list *l, struct err *err)
+static int add_processes(struct sampling *r, const struct text_list *l, struct err *err)
 {
 	size_t first = r->tasks.n, end;
 
@@ -78,7 +78,7 @@ static int add_processes(struct recording *r, const struct text_list *l, struct 
 	return 0;
 }
 
-static int add_threads(struct recording *r, const struct text_list *l, struct err *err)
+static int add_threads(struct sampling *r, const struct text_list *l, struct err *err)
 {
 	size_t first = r->tasks.n;
 
@@ -92,7 +92,7 @@ static int add_threads(struct recording *r, const struct text_list *l, struct er
 	return 0;
 }
 
-static int open_cgroup(struct recording *r, struct err *err)
+static int open_cgroup(struct sampling *r, struct err *err)
 {
 	const struct text_list *l = &r->cli->opt.cgroup;
 	char path[4096];
@@ -116,7 +116,7 @@ static int open_cgroup(struct recording *r, struct err *err)
 	return 0;
 }
 
-static int find_targets(struct recording *r, struct err *err)
+static int find_targets(struct sampling *r, struct err *err)
 {
 	const struct options *o = &r->cli->opt;
 	bool tasks = o->pid.n || o->tid.n;
@@ -155,7 +155,7 @@ static enum attr_chain chain_kind(const char *call_graph)
 	return strcmp(call_graph, "lbr") ? CHAIN_FP : CHAIN_LBR;
 }
 
-static int parse_events(struct recording *r, struct err *err)
+static int parse_events(struct sampling *r, struct err *err)
 {
 	const struct text_list *l = &r->cli->opt.event;
 
@@ -169,7 +169,7 @@ static int parse_events(struct recording *r, struct err *err)
 	return 0;
 }
 
-static struct attr_opts attr_wishes(const struct recording *r)
+static struct attr_opts attr_wishes(const struct sampling *r)
 {
 	const struct options *o = &r->cli->opt;
 	struct attr_opts w = { .freq = o->freq ? o->freq : DEFAULT_FREQ,
@@ -197,10 +197,10 @@ static struct attr_opts attr_wishes(const struct recording *r)
 	return w;
 }
 
-static int event_cpus(struct recording *r, size_t i, struct err *err)
+static int event_cpus(struct sampling *r, size_t i, struct err *err)
 {
 	const char *list = r->events.ev.v[i].cpus;
-	struct recording only = { 0 };
+	struct sampling only = { 0 };
 	int rc = 0;
 
 	if (!list || num_parse_list(list, CPUS_MAX, add_cpu, &only, NULL))
@@ -214,7 +214,7 @@ out:
 	return rc;
 }
 
-static void note_given_up(struct recording *r, unsigned bits)
+static void note_given_up(struct sampling *r, unsigned bits)
 {
 	static const struct {
 		unsigned bit;
@@ -232,7 +232,7 @@ static void note_given_up(struct recording *r, unsigned bits)
 			cli_note(r->cli, "%s", rows[i].text);
 }
 
-static int make_attrs(struct recording *r, struct err *err)
+static int make_attrs(struct sampling *r, struct err *err)
 {
 	struct attr_opts wishes = attr_wishes(r);
 	size_t n = r->events.ev.n;
@@ -265,7 +265,7 @@ static int make_attrs(struct recording *r, struct err *err)
 	return 0;
 }
 
-static int ring_size(struct recording *r, struct err *err)
+static int ring_size(struct sampling *r, struct err *err)
 {
 	uint64_t pages = r->cli->opt.mmap_pages;
 
@@ -278,7 +278,7 @@ static int ring_size(struct recording *r, struct err *err)
 	return 0;
 }
 
-static int zstd_level(struct recording *r, struct err *err)
+static int zstd_level(struct sampling *r, struct err *err)
 {
 	const char *level = r->cli->opt.compress;
 	uint64_t n = DEFAULT_ZSTD;
@@ -293,7 +293,7 @@ static int zstd_level(struct recording *r, struct err *err)
 	return 0;
 }
 
-static int open_counters(struct recording *r, struct err *err)
+static int open_counters(struct sampling *r, struct err *err)
 {
 	struct recorder_setup s = { .event = r->ev,
 				    .n_events = r->events.ev.n,
@@ -309,7 +309,7 @@ static int open_counters(struct recording *r, struct err *err)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-static int open_file(struct recording *r, struct err *err)
+static int open_file(struct sampling *r, struct err *err)
 {
 	size_t n = r->events.ev.n;
 	struct pdw_event *ev = arena_alloc(r->arena, n * sizeof(*ev));
@@ -330,7 +330,7 @@ static int put_synthesised(void *ctx, const void *record, size_t len, struct err
 	return sink_data(ctx, record, len, err);
 }
 
-static int tell_what_was_there(struct recording *r, struct err *err)
+static int tell_what_was_there(struct sampling *r, struct err *err)
 {
 	struct synth s = { .put = put_synthesised,
 			   .ctx = &r->sink,
@@ -354,7 +354,7 @@ static int tell_what_was_there(struct recording *r, struct err *err)
 	return pdw_flush(r->sink.writer, err);
 }
 
-static int open_signals(struct recording *r, struct err *err)
+static int open_signals(struct sampling *r, struct err *err)
 {
 	sigset_t set;
 
@@ -373,7 +373,7 @@ static int open_signals(struct recording *r, struct err *err)
 }
 
 /* "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
-static int open_control(struct recording *r, struct err *err)
+static int open_control(struct sampling *r, struct err *err)
 {
 	const char *text = r->cli->opt.control, *comma;
 	const char *fifo;
@@ -400,7 +400,7 @@ static int open_control(struct recording *r, struct err *err)
 	return 0;
 }
 
-static int prepare_program(struct recording *r, struct err *err)
+static int prepare_program(struct sampling *r, struct err *err)
 {
 	char **argv;
 
@@ -416,9 +416,9 @@ static int prepare_program(struct recording *r, struct err *err)
 	return !r->whole_cpus && vec_push(&r->tasks, r->work.pid) ? err_nomem(err) : 0;
 }
 
-int recording_open(struct recording **out, struct cli *cli, const char *path, struct err *err)
+int sampling_open(struct sampling **out, struct cli *cli, const char *path, struct err *err)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct sampling *r = calloc(1, sizeof(*r));
 
 	*out = NULL;
 	if (!r)
@@ -444,14 +444,14 @@ int recording_open(struct recording **out, struct cli *cli, const char *path, st
 	*out = r;
 	return 0;
 fail:
-	recording_close(r);
+	sampling_close(r);
 	return -1;
 }
 
 /* ---- the loop --------------------------------------------------------------------------- */
 
 struct loop {
-	struct recording *r;
+	struct sampling *r;
 	double end, enable; /* times; 0: none */
 	unsigned interrupts;
 	struct err *err;
@@ -492,7 +492,7 @@ static void answer(struct loop *l, const char *text)
 /* True where measuring shall end. */
 static bool on_control_line(struct loop *l, const char *line)
 {
-	struct recording *r = l->r;
+	struct sampling *r = l->r;
 
 	if (!strcmp(line, "enable"))
 		(void)!recorder_enable(r->recorder, NULL);
@@ -520,7 +520,7 @@ static bool on_control(struct loop *l)
 	return stop;
 }
 
-static bool tasks_live(const struct recording *r)
+static bool tasks_live(const struct sampling *r)
 {
 	for (size_t i = 0; i < r->tasks.n; i++)
 		if (!kill(r->tasks.v[i], 0) || errno == EPERM)
@@ -566,7 +566,7 @@ static int due(struct loop *l)
 /* Measuring goes on. */
 static bool going_on(struct loop *l)
 {
-	struct recording *r = l->r;
+	struct sampling *r = l->r;
 
 	if (r->result.has_program)
 		return !workload_reap(&r->work, false) && l->interrupts < 3;
@@ -577,7 +577,7 @@ static bool going_on(struct loop *l)
 
 static int watch(struct loop *l)
 {
-	struct recording *r = l->r;
+	struct sampling *r = l->r;
 
 	while (going_on(l)) {
 		struct pollfd fds[3] = { { .fd = r->signals, .events = POLLIN },
@@ -604,7 +604,7 @@ static int watch(struct loop *l)
 	return 0;
 }
 
-static void take_results(struct recording *r, double seconds)
+static void take_results(struct sampling *r, double seconds)
 {
 	const struct rusage *u = &r->work.usage;
 	uint64_t kernel_says;
@@ -621,7 +621,7 @@ static void take_results(struct recording *r, double seconds)
 	r->result.status = r->work.status;
 }
 
-int recording_run(struct recording *r, struct err *err)
+int sampling_run(struct sampling *r, struct err *err)
 {
 	const struct options *o = &r->cli->opt;
 	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
@@ -649,18 +649,18 @@ out:
 	if (recorder_stop(r->recorder, err))
 		rc = -1;
 	take_results(r, now_s() - start);
-	if (!rc && (recording_features(r, err) || pdw_commit(r->sink.writer, err)))
+	if (!rc && (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
 		rc = -1;
 	r->result.bytes = pdw_bytes(r->sink.writer);
 	return rc;
 }
 
-const struct recording_result *recording_result(const struct recording *r)
+const struct sampling_result *sampling_result(const struct sampling *r)
 {
 	return &r->result;
 }
 
-void recording_close(struct recording *r)
+void sampling_close(struct sampling *r)
 {
 	if (!r)
 		return;

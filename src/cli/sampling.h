@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sampling - what `record` and `run` share: counters and workload on one side, a file on the
+ *other.
+ *
+ *	sampling_open(&r, cli, path, &err)	everything that can fail before the program starts
+ *	sampling_run(r, &err)			until the program, the time or the user's patience
+ *ends sampling_result(r)			what came of it sampling_close(r)
+ *
+ * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
+ *without sampling_run cancels it.
+ */
+#ifndef CYCLADE_CLI_SAMPLING_H
+#define CYCLADE_CLI_SAMPLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+
+struct sampling;
+
+struct sampling_result {
+	uint64_t samples, bytes;
+	uint64_t lost;	      /* events the kernel dropped because a ring was full */
+	uint64_t throttled;   /* times the kernel held a counter back */
+	double wall_s, cpu_s; /* cpu_s: user and system of the program; 0 without one */
+	uint64_t tasks;	      /* threads and processes of the program, itself included */
+	bool has_program;
+	int status;	       /* of the program, as exit codes go */
+	bool user_only;	       /* the kernel was left out because we may not look at it */
+	const char *no_cycles; /* why time is sampled instead of cycles; "" where it is not */
+	const char *event;     /* of the first one, as shown */
+};
+
+int sampling_open(struct sampling **out, struct cli *cli, const char *path,
+		  struct err *err) MUST_USE;
+int sampling_run(struct sampling *r, struct err *err) MUST_USE;
+const struct sampling_result *sampling_result(const struct sampling *r);
+/* --dry-run: the attributes in words, and the perf line like it. */
+void sampling_describe(const struct sampling *r, struct buf *out);
+void sampling_close(struct sampling *r); /* NULL is fine */
+
+/* The exit code of a failure: 126 or 127 where the program could not be executed, else 125 with a
+ * program and 2 without. */
+int sampling_exit_code(const struct cli *cli, const struct err *err);
+
+#endif
