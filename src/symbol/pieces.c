@@ -171,6 +171,23 @@ uint32_t pieces_find(const struct pieces *p, uint32_t root, uint64_t at)
 	return PIECE_HOLE;
 }
 
+const struct piece_node *pieces_next(const struct pieces *p, uint32_t root, uint64_t at)
+{
+	const struct piece_node *best = NULL;
+
+	while (root) {
+		const struct piece_node *n = &p->node.v[root];
+
+		if (n->start >= at) {
+			best = n;
+			root = n->left;
+		} else {
+			root = n->right;
+		}
+	}
+	return best;
+}
+
 void pieces_free(struct pieces *p)
 {
 	vec_free(&p->node);
