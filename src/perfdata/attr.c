@@ -111,6 +111,12 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 		return err_set(err, ERR_FORMAT,
 			       "an event's attribute has %zu bytes, at least %d are needed", room,
 			       ATTR_LEAST);
+	if (rec->events.n >= PD_EVENTS_MAX) {
+		if (!rec->too_many)
+			pd_note(rec, "more than %d events: the others are left out", PD_EVENTS_MAX);
+		rec->too_many = true;
+		return 0;
+	}
 	size = ld32(p + 4);
 	size = rec->swap ? __builtin_bswap32(size) : size;
 	if (size >= ATTR_LEAST && size < room)
@@ -126,6 +132,8 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 	ev->config3 = ld64(a + 128);
 	ev->config4 = ld64(a + 136);
 	layout_of(ev);
+	if (ev->attr.sample_type & PERF_SAMPLE_READ && ev->attr.read_format & PERF_FORMAT_LOST)
+		rec->want_lost = true;
 	rec->events.n++;
 	if (pd_event_ids(rec, rec->events.n - 1, ids, n_ids, rec->swap))
 		return err_nomem(err);
@@ -139,11 +147,7 @@ void pd_attrs_done(struct pd *rec)
 	uint64_t t;
 
 	rec->id_at = rec->id_back = 0;
-	rec->last_known = rec->want_lost = false;
-	vec_each (&rec->events, struct pd_event *, ev)
-		if (ev->attr.sample_type & PERF_SAMPLE_READ &&
-		    ev->attr.read_format & PERF_FORMAT_LOST)
-			rec->want_lost = true;
+	rec->last_known = false;
 	if (!rec->events.n)
 		return;
 	first = &rec->events.v[0];
@@ -236,6 +240,12 @@ static const char *bare_name(struct pd *rec, const struct perf_event_attr *a)
 		break;
 	}
 	return pmu_event_name(rec, a);
+}
+
+bool pd_may_search(struct pd *rec)
+{
+	rec->searched += rec->events.n;
+	return rec->searched <= (uint64_t)PD_EVENTS_MAX * PD_EVENTS_MAX;
 }
 
 bool pd_event_type_names(const struct perf_event_attr *a)

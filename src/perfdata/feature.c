@@ -476,7 +476,7 @@ static void simple_names(struct pd *rec, const char *s)
 		if (comma < end && (size_t)(end - comma) < sizeof(line)) {
 			memcpy(line, comma, (size_t)(end - comma));
 			line[end - comma] = 0;
-			if (sscanf(line, ",%u,%llu", &type, &config) == 2)
+			if (pd_may_search(rec) && sscanf(line, ",%u,%llu", &type, &config) == 2)
 				vec_each (&rec->events, struct pd_event *, ev)
 					if (!ev->name && ev->attr.type == type &&
 					    ev->attr.config == config)
@@ -525,6 +525,11 @@ int pd_feature_take(struct pd *rec, unsigned bit, const uint8_t *p, size_t len, 
 {
 	struct feature f = { rec, cur_of(p, len), err, false };
 
+	if (rec->taken[bit / 64] >> (bit % 64) & 1) {
+		pd_note(rec, "header feature %u comes a second time: passed over", bit);
+		return 0;
+	}
+	rec->taken[bit / 64] |= (uint64_t)1 << (bit % 64);
 	f.c.swap = rec->swap;
 	for (size_t i = 0; i < N_FEATURES; i++) {
 		if (features[i].bit != bit)

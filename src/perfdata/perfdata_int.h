@@ -21,7 +21,8 @@
 
 #define PD_CHUNK_SIZE ((size_t)4 << 20)
 #define PD_NOTES_MAX  60
-#define PD_KNOWN_END  96 /* types below this are counted in an array */
+#define PD_EVENTS_MAX 16384 /* all tracepoints of a kernel are some 3000 */
+#define PD_KNOWN_END  96    /* types below this are counted in an array */
 
 /* The bytes of one data file, and how to give them back. */
 struct pd_source {
@@ -69,11 +70,13 @@ struct pd {
 	/* the id seen last by the walk, and its event */
 	uint64_t last_id;
 	uint32_t last_event;
-	bool last_known;
+	bool last_known, too_many;
 	bool want_lost; /* some event's samples carry PERF_FORMAT_LOST */
 	uint64_t unknown_id_samples, short_samples;
 	struct u64map read_lost; /* by id: largest value seen */
 	uint64_t packed_bytes;	 /* of COMPRESSED payloads so far */
+	uint64_t searched;	 /* events looked at by pd_may_search's callers */
+	uint64_t taken[4];	 /* features that were read already */
 };
 
 /* A sentence for pd_notes; forgotten silently when memory is out or there are too many. */
@@ -97,6 +100,9 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 int pd_event_ids(struct pd *rec, size_t event, const uint8_t *ids, size_t n, bool swap) MUST_USE;
 /* Layouts of what the events have in common; called after the attributes are known or changed. */
 void pd_attrs_done(struct pd *rec);
+/* To be asked before a search through all events: false when so many were made that only a file
+ * made to waste our time can be the reason. */
+bool pd_may_search(struct pd *rec);
 /* True where an old name table, which goes by config alone, may name such an event: hardware's 0
  * and software's 0 are not the same, and what these are called is known anyway. */
 bool pd_event_type_names(const struct perf_event_attr *a);

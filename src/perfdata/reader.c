@@ -35,6 +35,8 @@ void pd_note(struct pd *rec, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(e.what, sizeof(e.what), fmt, ap);
 	va_end(ap);
+	if (rec->notes.n && !strcmp(*vec_last(&rec->notes), e.what))
+		return;
 	s = arena_strdup(&rec->arena, e.what);
 	if (s && vec_push(&rec->notes, s))
 		rec->notes_more++;
@@ -162,7 +164,7 @@ static int get_attrs(struct pd *rec, const struct pd_source *s, const struct hea
 			"offset %" PRIu64 ": %" PRIu64 " bytes of attributes, %" PRIu64
 			" are there",
 			h->attrs.off, h->attrs.len, have);
-	for (uint64_t at = 0; have - at >= row; at += row) {
+	for (uint64_t at = 0; have - at >= row && !rec->too_many; at += row) {
 		const uint8_t *p = s->p + h->attrs.off + at;
 		struct section ids = { swapped(ld64(p + row - 16), rec->swap),
 				       swapped(ld64(p + row - 8), rec->swap) };
@@ -188,7 +190,7 @@ static void get_types(struct pd *rec, const struct pd_source *s, const struct he
 {
 	uint64_t have = inside(s, &h->types);
 
-	for (uint64_t at = 0; have - at >= 72; at += 72) {
+	for (uint64_t at = 0; have - at >= 72 && pd_may_search(rec); at += 72) {
 		const uint8_t *p = s->p + h->types.off + at;
 		uint64_t config = swapped(ld64(p), rec->swap);
 

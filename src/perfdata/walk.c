@@ -436,6 +436,17 @@ int pd_walk_done(struct pd *rec, struct err *err)
 	if (rec->short_samples)
 		pd_note(rec, "%" PRIu64 " samples are shorter than their event's fields: not used",
 			rec->short_samples);
+	vec_each (&rec->events, const struct pd_event *, ev) {
+		const struct pd_event *first = rec->events.v;
+		size_t at = ev->at.identifier ? ev->at.identifier : ev->at.id;
+
+		if (at == (first->at.identifier ? first->at.identifier : first->at.id))
+			continue;
+		pd_note(rec,
+			"events put the id of a sample at different places: it is looked for where "
+			"the first event has it");
+		break;
+	}
 	if (rec->events.n > 1 && !rec->id_at && rec->count[PERF_RECORD_SAMPLE])
 		pd_note(rec, "samples carry no id: all are taken for the first of %zu events",
 			rec->events.n);

@@ -117,6 +117,8 @@ HOOK(event_type)
 	struct pd *rec = w->rec;
 	uint64_t id = ld64(p + 8);
 
+	if (!pd_may_search(rec))
+		return 0;
 	for (size_t i = 0; i < rec->events.n; i++) {
 		struct pd_event *ev = &rec->events.v[i];
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -48,6 +49,27 @@ def fault(want, got):
             near = [g for g in got[at:] if g.startswith(" ".join(line.split(" ")[:2]))]
             return "wanted %s\nhad    %s" % (line, (near or ["nothing like it"])[0])
     return ""
+
+
+def check_bounds(d):
+    """Files made to waste time or memory must be done with soon, and say where they were left."""
+    w = gen.Writer("<")
+    head = b"PERFILE2" + w.u64(16)
+    attr = [w.record(gen.HEADER_ATTR, w.attr(dict(type=9, sample=1 << 16, config=i), 64) + w.u64(i)) for i in range(17000)]
+    zeros = gen.Zstd().flush(w.record(gen.MMAP2, bytes(60000)) * 900)
+    for name, body, note in (
+            ("events", b"".join(attr) * 4, "more than 16384 events"),
+            ("names", b"".join(attr[:10000]) + w.record(gen.EVENT_TYPE, w.u64(3) + b"x" * 64) * 100000, None),
+            ("features", attr[0] + w.record(gen.FEATURE, w.u64(28) + w.pack("I", 0)) * 200000, "comes a second time"),
+            ("packed", attr[0] + w.record(gen.COMPRESSED, zeros), "more than 1024 times")):
+        path = os.path.join(d, "bound-" + name)
+        gen.write(path, head + body)
+        began = time.monotonic()
+        p = subprocess.run([DUMP, path], stdout=subprocess.PIPE, timeout=120)
+        took = time.monotonic() - began
+        notes = [x for x in p.stdout.decode("utf-8", "replace").split("\n") if x.startswith("note ")]
+        ok(p.returncode == 0 and took < 30 and (not note or any(note in x for x in notes)),
+           "bound on " + name, "%.1f s, %s" % (took, notes[:3]))
 
 
 def main():
@@ -99,6 +121,7 @@ def main():
             # every cut behind the first record must still give something
             ok(rc == 0 and 0 < opened <= size + 1, "%s cut at every byte (%d of %d open)" % (name, opened, size + 1),
                err or got[0])
+        check_bounds(d)
     print("1..%d" % count)
     return bad > 0
 
