@@ -23,7 +23,14 @@ void elf_on_disk_close(struct elf_on_disk *f)
 
 static int elf_on_disk_open(struct elf_on_disk *f, const char *path, struct err *err)
 {
+	struct stat st;
+
 	memset(f, 0, sizeof(*f));
+	/* the name comes from a recording: opening a device may do things */
+	if (stat(path, &st))
+		return err_sys(err, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
 	if (file_map_open(&f->map, path, false, err))
 		return -1;
 	f->path = strdup(path);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "symbol/elf_file.h"
 #include "symbol/image.h"
 #include "tool.h"
 
@@ -285,7 +286,10 @@ static void test_against_addr2line(void **state)
 	struct err err = ERR_INIT;
 	size_t n, count = 0, seen = 0;
 	uint64_t *addr, seed = 12345;
-	char *q, *save = NULL;
+	char *q, *save = NULL, big[64];
+	const struct elf_sec *code;
+	struct file_map map;
+	struct elf_file elf;
 	uint32_t im;
 
 	(void)state;
@@ -306,6 +310,11 @@ static void test_against_addr2line(void **state)
 	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
 	if (!image_debug_file(set, im) || n < 200)
 		skip();
+	(void)snprintf(big, sizeof(big), "%s/big", tool_dir);
+	assert_int_equal(file_map_open(&map, big, false, &err), 0);
+	assert_int_equal(elf_file_read(&elf, map.p, map.len, big, &err), 0);
+	code = elf_section(&elf, ".text");
+	assert_non_null(code);
 	addr = calloc(1000, sizeof(*addr));
 	sym = calloc(1000, sizeof(*sym));
 	assert_true(addr && sym);
@@ -317,7 +326,8 @@ static void test_against_addr2line(void **state)
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 			s = &all[(seed >> 33) % n];
 		} while (s->size < 4 || s->size > 100000 || strchr(s->linkage, '@') ||
-			 !image_to_vaddr(set, im, s->start, &vaddr));
+			 !image_to_vaddr(set, im, s->start, &vaddr) || vaddr < code->addr ||
+			 vaddr - code->addr >= code->size);
 		vaddr += (seed >> 20) % s->size;
 		assert_true(image_from_vaddr(set, im, vaddr, &addr[i]));
 		buf_printf(&in, "%llx\n", (unsigned long long)vaddr);
@@ -344,6 +354,8 @@ static void test_against_addr2line(void **state)
 	}
 	assert_int_equal(count, 1000);
 	assert_true(seen > 300);
+	elf_file_free(&elf);
+	file_map_close(&map);
 	free(addr);
 	free(sym);
 	buf_free(&in);
