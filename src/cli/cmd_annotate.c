@@ -1,11 +1,325 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade annotate [FILE] FUNCTION - see doc/cyclade-annotate.1.md.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/feed.h"
+#include "base/num.h"
+#include "base/text.h"
 #include "cli/cli.h"
+#include "report/annotate.h"
+
+struct recording {
+	struct pd *rec;
+	struct images *images;
+	struct spaces *spaces;
+};
+
+static void recording_close(struct recording *r)
+{
+	spaces_free(r->spaces);
+	images_free(r->images);
+	pd_close(r->rec);
+	*r = (struct recording){ 0 };
+}
+
+static int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
+{
+	const char *home = getenv("HOME");
+	const struct images_opts io = {
+		.symbol_dirs = cli->opt.symbols.n ? cli->opt.symbols.v : NULL,
+		.sysroot = cli->opt.sysroot,
+		.cache_dir = cli_cache_dir(cli),
+		.home = home && *home ? home : NULL,
+		.raw_names = cli->opt.raw_names,
+		.trust_paths = true,
+	};
+
+	*r = (struct recording){ 0 };
+	if (pd_open(&r->rec, path, err))
+		goto fail;
+	r->images = images_new(&io, err);
+	if (!r->images)
+		goto fail;
+	r->spaces = feed_spaces(r->rec, r->images, err);
+	if (!r->spaces)
+		goto fail;
+	return 0;
+fail:
+	recording_close(r);
+	return -1;
+}
+
+static unsigned machine_of_arch(const char *arch)
+{
+	static const struct {
+		const char *name;
+		unsigned machine;
+	} table[] = {
+		{ "x86_64", EM_X86_64 }, { "i386", EM_386 },	  { "i486", EM_386 },
+		{ "i586", EM_386 },	 { "i686", EM_386 },	  { "aarch64", EM_AARCH64 },
+		{ "arm64", EM_AARCH64 }, { "armv7l", EM_ARM },	  { "armv6l", EM_ARM },
+		{ "armv8l", EM_ARM },	 { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },
+		{ "ppc64", EM_PPC64 },	 { "s390x", EM_S390 },
+	};
+
+	for (size_t i = 0; arch && i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(table[i].name, arch))
+			return table[i].machine;
+	return EM_NONE;
+}
+
+struct ids {
+	struct cli *cli;
+	uint32_t *v;
+	size_t n, cap;
+};
+
+static int add_id(void *ctx, uint64_t id)
+{
+	struct ids *ids = ctx;
+
+	if (ids->n == ids->cap) {
+		size_t cap = ids->cap ? ids->cap * 2 : 16;
+		uint32_t *more = arena_alloc(&ids->cli->arena, cap * sizeof(*more));
+
+		if (!more)
+			return -1;
+		if (ids->n)
+			memcpy(more, ids->v, ids->n * sizeof(*more));
+		ids->v = more;
+		ids->cap = cap;
+	}
+	ids->v[ids->n++] = (uint32_t)id;
+	return 0;
+}
+
+static int read_ids(struct cli *cli, const struct text_list *said, const char *option,
+		    const uint32_t **out, size_t *n, struct err *err)
+{
+	struct ids ids = { .cli = cli };
+
+	for (size_t i = 0; i < said->n; i++)
+		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err))
+			return err_prefix(err, "%s", option);
+	*out = ids.v;
+	*n = ids.n;
+	return 0;
+}
+
+static int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
+			    struct err *err)
+{
+	o->comm = cli->opt.comm;
+	o->machine = machine_of_arch(pd_info(r->rec)->arch);
+	o->progress = cli_progress;
+	o->progress_ctx = cli;
+	if (read_ids(cli, &cli->opt.only_pid, "--only-pid", &o->pids, &o->n_pids, err) ||
+	    read_ids(cli, &cli->opt.only_tid, "--only-tid", &o->tids, &o->n_tids, err))
+		return -1;
+	return 0;
+}
+
+/* The function is the last operand; a recording may stand before it. */
+static const char *take_operands(struct cli *cli, const char **path, struct err *err)
+{
+	const char *function;
+
+	if (!cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "annotate needs a function's name");
+		(void)err_hint(err, "cyclade report lists them; then: cyclade annotate NAME");
+		return NULL;
+	}
+	function = cli->args.v[--cli->args.n];
+	*path = cli_input(cli, err);
+	if (!*path)
+		return NULL;
+	if (cli->args.n) {
+		(void)err_set(err, ERR_USAGE,
+			      "annotate shows one function, but '%.100s' is left over",
+			      cli->args.v[0]);
+		(void)err_hint(err, "cyclade annotate [FILE] FUNCTION; quote a name with blanks");
+		return NULL;
+	}
+	return function;
+}
+
+/* The event to show: -e's, else the one with most samples. */
+static int choose_event(const struct cli *cli, const struct pd *rec, size_t *event, struct err *err)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	const char *wanted = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
+
+	*event = SIZE_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if (wanted && strcmp(wanted, ev[i].name) != 0 && !text_glob(wanted, ev[i].name))
+			continue;
+		if (*event == SIZE_MAX || ev[i].samples > ev[*event].samples)
+			*event = i;
+	}
+	if (*event != SIZE_MAX)
+		return 0;
+	if (!wanted)
+		return err_set(err, ERR_FORMAT, "the recording names no event");
+	(void)err_set(err, ERR_NOT_FOUND, "no event '%.100s' in this recording", wanted);
+	return err_hint(err, "it has %.200s%s; cyclade info lists all", n ? ev[0].name : "none",
+			n > 1 ? " and more" : "");
+}
+
+static void list_choices(const struct annotate_targets *t, const char *name)
+{
+	struct buf b = BUF_INIT;
+	bool twins = false;
+
+	buf_puts(&b, "cyclade: '");
+	text_put_safe(&b, name, false);
+	buf_printf(&b, "' may mean %zu functions:\n", t->v.n);
+	for (size_t i = 0; i < t->v.n && i < 20; i++) {
+		const struct annotate_target *x = &t->v.v[i];
+		char num[NUM_MAX];
+
+		buf_printf(&b, "  %10s samples  ", num_exact(num, x->total.samples));
+		text_put_safe(&b, x->dso, false);
+		buf_putc(&b, ':');
+		text_put_safe(&b, x->name, false);
+		for (size_t k = 0; k < t->v.n; k++)
+			if (k != i && !strcmp(t->v.v[k].name, x->name) &&
+			    !strcmp(t->v.v[k].dso, x->dso))
+				twins = true;
+		if (twins)
+			buf_printf(&b, "@0x%" PRIx64, x->symbol->start);
+		buf_putc(&b, '\n');
+	}
+	if (t->v.n > 20)
+		buf_printf(&b, "  (%zu more)\n", t->v.n - 20);
+	buf_printf(&b, "  choose one: cyclade annotate %s\n",
+		   twins ? "NAME@0xADDRESS" : "DSO:NAME");
+	(void)!write(STDERR_FILENO, b.s, b.len);
+	buf_free(&b);
+}
+
+/* Notes on what was recorded rather than on what was found. */
+static int add_notes(struct annotate *a, const struct cli *cli, const struct pd *rec, size_t event)
+{
+	size_t n, others = 0;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		others += i != event && ev[i].samples;
+	if (others && !cli->opt.event.n &&
+	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
+			  others == 1 ? " was" : "s were"))
+		return -1;
+	if (!ev[event].attr.precise_ip &&
+	    annotate_note(a,
+			  "%s gives no precise address (precise_ip 0): a sample may stand on an "
+			  "instruction behind the one that took the time",
+			  ev[event].name))
+		return -1;
+	return 0;
+}
+
+static int write_out(struct cli *cli, struct annotate *a)
+{
+	const char *format = cli->opt.json	  ? "json"
+			     : cli->opt.format	  ? cli->opt.format
+			     : cli->opt.separator ? "csv"
+						  : "term";
+	struct buf out = BUF_INIT;
+	int rc;
+
+	if (!strcmp(format, "json")) {
+		annotate_json(&out, a);
+	} else if (!strcmp(format, "csv")) {
+		annotate_csv(&out, a, cli->opt.separator ? cli->opt.separator[0] : ',');
+	} else if (!strcmp(format, "markdown")) {
+		annotate_markdown(&out, a);
+	} else if (!strcmp(format, "folded")) {
+		struct err err = ERR_INIT;
+
+		(void)err_set(&err, ERR_USAGE, "annotate has no folded form");
+		(void)err_hint(&err, "--format term, csv, json or markdown");
+		return cli_fail(&err);
+	} else {
+		const struct style st = cli_style(cli, STDOUT_FILENO);
+
+		annotate_term(&out, a, &st);
+	}
+	if (out.failed) {
+		struct err err = ERR_INIT;
+
+		(void)err_nomem(&err);
+		rc = cli_fail(&err);
+	} else {
+		rc = cli_put(cli, &out, !strcmp(format, "term"));
+	}
+	buf_free(&out);
+	return rc;
+}
+
+static int annotate(struct cli *cli, struct recording *r, const char *function, struct err *err)
+{
+	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
+	const struct annotate_opts ao = {
+		.no_source = cli->opt.no_source,
+		.no_asm = cli->opt.no_asm,
+		.no_arrows = cli->opt.no_arrows,
+		.bytes = cli->opt.bytes,
+		.min = cli->opt.min / 100,
+		.source_dirs = cli->opt.source.n ? cli->opt.source.v : NULL,
+		.sysroot = cli->opt.sysroot,
+	};
+	struct annotate_targets found = { VEC_INIT };
+	struct profile *p = NULL;
+	struct annotate *a = NULL;
+	size_t event, n;
+	int rc = -1;
+
+	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
+	if (choose_event(cli, r->rec, &event, err) || recording_select(r, cli, &po, err))
+		goto out;
+	if (profile_build(&p, r->rec, r->spaces, &po, err))
+		goto out;
+	cli_progress_end(cli);
+	if (annotate_find(&found, p, event, function, err))
+		goto out;
+	if (found.v.n > 1) {
+		list_choices(&found, function);
+		rc = EXIT_ERROR;
+		goto out;
+	}
+	if (annotate_build(&a, p, r->images, event, pd_events(r->rec, &n)[event].name,
+			   &found.v.v[0], &ao, err))
+		goto out;
+	if (add_notes(a, cli, r->rec, event)) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	rc = write_out(cli, a);
+out:
+	annotate_free(a);
+	annotate_targets_free(&found);
+	profile_free(p);
+	return rc;
+}
 
 int cmd_annotate(struct cli *cli)
 {
 	struct err err = ERR_INIT;
+	struct recording r = { 0 };
+	const char *path = NULL;
+	const char *function = take_operands(cli, &path, &err);
+	int rc = -1;
 
-	(void)cli;
-	(void)err_set(&err, ERR_UNSUPPORTED, "annotate is not built yet");
-	return cli_fail(&err);
+	if (function && !recording_open(&r, cli, path, &err)) {
+		rc = annotate(cli, &r, function, &err);
+		recording_close(&r);
+	}
+	return rc < 0 ? cli_fail(&err) : rc;
 }

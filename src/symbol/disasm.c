@@ -4,12 +4,12 @@
  * code.
  */
 #include <elf.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "symbol/disasm_int.h"
+#include "symbol/elf_file.h"
 
 static const struct {
 	unsigned machine;
@@ -42,63 +42,57 @@ int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
 	return err_hint(err, "x86-64, i386 and AArch64 are known; source lines need none");
 }
 
-/* The file's bytes for [vaddr, vaddr + *len): *len is cut to what the segment holds. */
-static const uint8_t *code_at(Elf *elf, const struct file_map *map, uint64_t vaddr, uint64_t *len)
+/* The file's bytes for [vaddr, vaddr + *len): *len is cut to what the segment holds. A file of
+ * debug information alone has segments, too, but its sections of code have no bytes. */
+static const uint8_t *code_at(const struct elf_file *f, uint64_t vaddr, uint64_t *len)
 {
-	size_t n = 0;
-
-	if (elf_getphdrnum(elf, &n))
-		return NULL;
-	for (size_t i = 0; i < n && i < 256; i++) {
-		GElf_Phdr ph;
-		uint64_t into, have;
-
-		if (!gelf_getphdr(elf, (int)i, &ph))
+	for (size_t i = 0; i < f->n_sec; i++)
+		if (f->sec[i].type == SHT_NOBITS && vaddr >= f->sec[i].addr &&
+		    vaddr - f->sec[i].addr < f->sec[i].size)
 			return NULL;
-		if (ph.p_type != PT_LOAD || vaddr < ph.p_vaddr)
+	for (size_t i = 0; i < f->n_seg; i++) {
+		const struct elf_seg *s = &f->seg[i];
+		uint64_t into = vaddr - s->vaddr, have;
+
+		if (s->type != PT_LOAD || vaddr < s->vaddr || into >= s->filesz ||
+		    s->offset >= f->len || into >= f->len - s->offset)
 			continue;
-		into = vaddr - ph.p_vaddr;
-		if (into >= ph.p_filesz || ph.p_offset >= map->len ||
-		    into >= map->len - ph.p_offset)
-			continue;
-		have = ph.p_filesz - into;
-		if (have > map->len - ph.p_offset - into)
-			have = map->len - ph.p_offset - into;
+		have = s->filesz - into;
+		if (have > f->len - s->offset - into)
+			have = f->len - s->offset - into;
 		if (*len > have)
 			*len = have;
-		return map->p + ph.p_offset + into;
+		return f->p + s->offset + into;
 	}
 	return NULL;
+}
+
+int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint64_t len,
+	       disasm_each each, void *ctx, struct err *err)
+{
+	const uint8_t *p = code_at(f, vaddr, &len);
+
+	if (p)
+		return disasm_bytes(f->machine, p, len, vaddr, each, ctx, err);
+	(void)err_set(err, ERR_NOT_FOUND, "%s: holds no bytes for address 0x%llx", name,
+		      (unsigned long long)vaddr);
+	return err_hint(err, "a file of debug information alone? --symbols DIR names a folder with "
+			     "the program itself");
 }
 
 int disasm_file(const char *path, uint64_t vaddr, uint64_t len,
 		int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
 {
 	struct file_map map = { NULL, 0 };
-	Elf *elf = NULL;
-	const uint8_t *p;
-	GElf_Ehdr eh;
+	struct elf_file elf;
 	int rc = -1;
 
 	if (file_map_open(&map, path, false, err))
 		return -1;
-	(void)elf_version(EV_CURRENT);
-	elf = map.len ? elf_memory((char *)map.p, map.len) : NULL;
-	if (!elf || !gelf_getehdr(elf, &eh)) {
-		(void)err_set(err, ERR_FORMAT, "%s: not an ELF file", path);
-		goto out;
+	if (!elf_file_read(&elf, map.p, map.len, path, err)) {
+		rc = disasm_elf(&elf, path, vaddr, len, each, ctx, err);
+		elf_file_free(&elf);
 	}
-	p = code_at(elf, &map, vaddr, &len);
-	if (!p) {
-		(void)err_set(err, ERR_NOT_FOUND, "%s: holds no bytes for address 0x%llx", path,
-			      (unsigned long long)vaddr);
-		(void)err_hint(err, "a file with debug information only? "
-				    "--symbols DIR names a folder with the program itself");
-		goto out;
-	}
-	rc = disasm_bytes(eh.e_machine, p, len, vaddr, each, ctx, err);
-out:
-	(void)elf_end(elf);
 	file_map_close(&map);
 	return rc;
 }

@@ -18,6 +18,11 @@ int disasm_i386(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, 
 int disasm_aarch64(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
 		   struct err *err) MUST_USE;
 
+struct elf_file;
+/* The code of an ELF file in memory; `name` is for messages. */
+int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint64_t len,
+	       disasm_each each, void *ctx, struct err *err) MUST_USE;
+
 /* Fills `in` for `n` bytes that are no instruction. */
 void disasm_bad(struct insn *in, uint64_t vaddr, const uint8_t *p, uint8_t n);
 
