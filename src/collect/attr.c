@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,7 +21,29 @@ uint64_t attr_all_regs(void)
 #endif
 }
 
-static uint64_t sample_type(const struct event *e, const struct attr_opts *o)
+/* What an event's own terms ask for goes before the options. */
+static enum attr_chain chain_of(const struct event *e, const struct attr_opts *o)
+{
+	if (!e->call_graph)
+		return e->stack_size ? CHAIN_DWARF : o->chain;
+	switch (e->call_graph[0]) {
+	case 'f':
+		return CHAIN_FP;
+	case 'd':
+		return CHAIN_DWARF;
+	case 'l':
+		return CHAIN_LBR;
+	default:
+		return CHAIN_NONE;
+	}
+}
+
+static bool is_probe(const struct event *e)
+{
+	return e->pmu && (!strcmp(e->pmu, "uprobe") || !strcmp(e->pmu, "kprobe"));
+}
+
+static uint64_t sample_type(const struct event *e, const struct attr_opts *o, enum attr_chain chain)
 {
 	uint64_t t = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
 
@@ -32,14 +55,14 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o)
 	t |= o->weight ? PERF_SAMPLE_WEIGHT_STRUCT : 0;
 	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
 	t |= o->user_regs ? PERF_SAMPLE_REGS_USER : 0;
-	t |= o->branch ? PERF_SAMPLE_BRANCH_STACK : 0;
+	t |= o->branch || e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
 	t |= e->attr.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0;
 	t |= e->sample_read ? PERF_SAMPLE_READ : 0;
-	if (o->chain != CHAIN_NONE)
+	if (chain != CHAIN_NONE)
 		t |= PERF_SAMPLE_CALLCHAIN;
-	if (o->chain == CHAIN_DWARF)
+	if (chain == CHAIN_DWARF)
 		t |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	if (o->chain == CHAIN_LBR)
+	if (chain == CHAIN_LBR)
 		t |= PERF_SAMPLE_BRANCH_STACK;
 	return t;
 }
@@ -65,21 +88,25 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	       bool tracking)
 {
 	struct perf_event_attr *a = out;
-	bool trace = e->attr.type == PERF_TYPE_TRACEPOINT || e->attr.type == PERF_TYPE_BREAKPOINT;
+	bool trace = e->attr.type == PERF_TYPE_TRACEPOINT || e->attr.type == PERF_TYPE_BREAKPOINT ||
+		     is_probe(e);
+	enum attr_chain chain = chain_of(e, o);
+	uint32_t stack_size = e->stack_size ? e->stack_size : o->stack_size;
+	bool inherit = e->inherit ? e->inherit > 0 : o->inherit;
 
 	*a = e->attr;
 	a->size = sizeof(*a);
 	if (trace && !e->has_period && !e->has_freq && !a->sample_period)
 		a->sample_period = 1;
 	set_rate(a, e, o);
-	a->sample_type = sample_type(e, o);
+	a->sample_type = sample_type(e, o, chain);
 	a->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	if (e->sample_read)
 		a->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 				  PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a->disabled = 1;
 	a->enable_on_exec = o->enable_on_exec;
-	a->inherit = o->inherit && !e->sample_read;
+	a->inherit = inherit && !e->sample_read;
 	a->sample_id_all = 1;
 	if (o->user_only)
 		a->exclude_kernel = a->exclude_hv = 1;
@@ -89,13 +116,13 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		a->sample_regs_user = attr_all_regs();
 	if (a->sample_type & PERF_SAMPLE_REGS_INTR)
 		a->sample_regs_intr = attr_all_regs();
-	if (o->chain == CHAIN_DWARF) {
-		a->sample_stack_user = (o->stack_size ? o->stack_size : 8192) & ~7u;
+	if (chain == CHAIN_DWARF) {
+		a->sample_stack_user = (stack_size ? stack_size : 8192) & ~7u;
 		a->exclude_callchain_user = 1;
 	}
-	if (o->branch)
+	if (o->branch && !a->branch_sample_type)
 		a->branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX;
-	if (o->chain == CHAIN_LBR)
+	if (chain == CHAIN_LBR)
 		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
 					PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES |
 					PERF_SAMPLE_BRANCH_HW_INDEX;

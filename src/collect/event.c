@@ -95,7 +95,6 @@ struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, 
 	ev->attr.exclude_guest = 1;
 	ev->pmu = pmu;
 	ev->scale = 1;
-	ev->inherit = ev->time = -1;
 	ev->group = (int)p->list->ev.n - 1;
 	return ev;
 }
@@ -517,13 +516,39 @@ fail:
 	return -1;
 }
 
+/* Newer words of the attribute, where the headers we are built with have them. */
+static int put_config3(struct event *ev, struct err *err)
+{
+	const uint64_t more[] = { ev->config3, ev->config4 };
+	size_t used = ev->config4 ? 2 : ev->config3 ? 1 : 0;
+
+	if (PERF_ATTR_SIZE_VER7 + used * sizeof(*more) > sizeof(ev->attr)) {
+		(void)err_set(err, ERR_UNSUPPORTED,
+			      "event '%.100s' needs config%zu, for which this "
+			      "program's perf_event_attr is too old",
+			      ev->name, used + 2);
+		return err_hint(err, "build it with the headers of Linux 6.3 or newer");
+	}
+	if (used)
+		memcpy((char *)&ev->attr + PERF_ATTR_SIZE_VER7, more, used * sizeof(*more));
+	return 0;
+}
+
 int event_parse(struct event_list *list, const char *root, const char *text, struct err *err)
 {
+	size_t before = list->ev.n;
 	struct pmu_set pmus;
 
 	if (pmu_set_read(&pmus, &list->arena, root))
 		return err_nomem(err);
-	return event_parse_text(list, &pmus, text, strlen(text), err);
+	if (event_parse_text(list, &pmus, text, strlen(text), err))
+		return -1;
+	for (size_t i = before; i < list->ev.n; i++)
+		if (put_config3(&list->ev.v[i], err)) {
+			list->ev.n = before;
+			return -1;
+		}
+	return 0;
 }
 
 void event_list_free(struct event_list *list)

@@ -27,12 +27,12 @@
 
 struct event {
 	/* type, config*, exclude_*, precise_ip, pinned, exclusive; and where the event's own terms
-	 * ask for it sample_period or sample_freq, sample_max_stack, branch_sample_type,
-	 * aux_output, aux_sample_size, write_backward. read_format and the rest 0. exclude_guest is
-	 * set unless :G. Tracepoints, breakpoints and probes give no period of their own: sample
-	 * each (period 1). */
+	 * ask for it sample_period or sample_freq, sample_max_stack, branch_sample_type.
+	 * read_format and the rest 0. exclude_guest is set unless :G. Tracepoints, breakpoints and
+	 * probes give no period of their own: sample each (period 1). */
 	struct perf_event_attr attr;
-	uint64_t config3, config4; /* attr bytes 128 to 143, where newer kernels have them */
+	uint64_t config3, config4; /* attr bytes 128 to 143: an event that needs more of them than
+				    * `attr` has here is refused */
 	char *name;	  /* as it is shown and stored: what was typed, modifiers included */
 	const char *pmu;  /* "cpu", "software", "tracepoint", ... */
 	const char *cpus; /* the PMU's cpumask or cpus file ("0-3"), NULL: every CPU */
@@ -41,11 +41,10 @@ struct event {
 	bool has_period, has_freq;
 	const char *unit; /* sysfs .unit, or NULL */
 	double scale;	  /* sysfs .scale, 1 where absent */
-	bool weak;	  /* :W on its group: may be broken up where it does not fit */
 	/* what the event's own terms ask for, over the options of the command */
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
-	int8_t inherit, time;	/* inherit, no-inherit, time=0|1; -1: not said */
+	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: not said */
 };
 
 struct event_list {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MODIFIERS "ukhGHpPISDeW"
+#define MODIFIERS "ukhGHpPISDe"
 
 bool event_modifiers_known(struct word w)
 {
@@ -24,15 +24,15 @@ int event_modifiers_check(struct event_parser *p, struct word w)
 	for (size_t i = 0; i < w.len; i++) {
 		struct word one = { w.s + i, 1 };
 
-		if (w.s[i] == 'b')
-			return event_bad(p, one, "the modifier b is for counting with BPF");
+		if (w.s[i] == 'b' || w.s[i] == 'W')
+			return event_bad(p, one, "the modifier %c is for counting", w.s[i]);
 		if (!w.s[i] || !strchr(MODIFIERS, w.s[i])) {
 			(void)event_bad(p, one, "no such modifier, in ':" WORD_FMT "'",
 					WORD_ARG(w));
 			return err_hint(
 				p->err,
 				"modifiers are u k h (where), G H (guest, host), p pp ppp P "
-				"(precise), I, and of a group S, D, e, W");
+				"(precise), I, and of a group S, D, e");
 		}
 		if (w.s[i] == 'p')
 			precise++;
@@ -83,8 +83,6 @@ int event_modifiers_apply(struct event_parser *p, struct event *ev, struct word 
 			at->exclude_idle = 1;
 		else if (c == 'S')
 			ev->sample_read = true;
-		else if (c == 'W')
-			ev->weak = true;
 		else if (c == 'D' && leads)
 			at->pinned = 1;
 		else if (c == 'e' && leads)

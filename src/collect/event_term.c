@@ -12,10 +12,8 @@
 
 #include "base/vec.h"
 
-enum term_kind { NUMBER, WORD, FLAG, NO };
+enum term_kind { NUMBER, WORD, FLAG, NO, REFUSED };
 enum term_id {
-	AUX_OUTPUT,
-	AUX_SAMPLE_SIZE,
 	BRANCH_TYPE,
 	CALL_GRAPH,
 	CONFIG,
@@ -27,8 +25,7 @@ enum term_id {
 	INHERIT,
 	MAX_STACK,
 	NAME,
-	OVERWRITE,
-	PERCORE,
+	NOTHING,
 	PERIOD,
 	STACK_SIZE,
 	TIME,
@@ -278,7 +275,6 @@ static int put_number(struct event_parser *p, struct event *ev, const struct ter
 	uint64_t max = row->kind == FLAG || row->id == TIME ? 1
 		       : row->id == MAX_STACK		    ? UINT16_MAX
 		       : row->id == STACK_SIZE		    ? 65528 /* u16, and a multiple of 8 */
-		       : row->id == AUX_SAMPLE_SIZE	    ? UINT32_MAX
 		       : row->id == PERIOD		    ? INT64_MAX
 							    : UINT64_MAX;
 
@@ -310,21 +306,15 @@ static int put_number(struct event_parser *p, struct event *ev, const struct ter
 		ev->stack_size = (uint32_t)(v + 7) & ~7u;
 		break;
 	case INHERIT:
-		ev->inherit = (int8_t)v;
+		ev->inherit = v ? 1 : -1;
 		break;
 	case TIME:
-		ev->time = (int8_t)v;
+		if (!v)
+			return event_bad(p, t->whole,
+					 "every sample carries its time: records are put in "
+					 "order by it");
 		break;
-	case OVERWRITE:
-		ev->attr.write_backward = v & 1;
-		break;
-	case AUX_OUTPUT:
-		ev->attr.aux_output = v & 1;
-		break;
-	case AUX_SAMPLE_SIZE:
-		ev->attr.aux_sample_size = (uint32_t)v;
-		break;
-	default: /* percore tells how counts are printed: nothing of a sample depends on it */
+	default: /* percore tells how counts are printed, no-overwrite what is so anyway */
 		break;
 	}
 	if (ev->has_period && ev->has_freq)
@@ -337,6 +327,8 @@ static int put_row(struct event_parser *p, struct event *ev, const struct term_r
 {
 	uint64_t v;
 
+	if (row->kind == REFUSED)
+		return event_bad(p, t->whole, "'%s' cannot be recorded by this program", row->name);
 	if (row->kind == WORD)
 		return put_word(p, ev, row->id, t);
 	if (row->kind == NUMBER && !t->has_value)

@@ -177,7 +177,8 @@ static const struct row rows[] = {
 	BAD(PLAIN, "cycles:pppp", "no precision above ppp", NULL),
 	BAD(PLAIN, "cycles:uu", "'u' (column 9): the modifier u stands twice", NULL),
 	BAD(PLAIN, "cycles:x", "'x' (column 8): no such modifier", "u k h"),
-	BAD(PLAIN, "cycles:b", "counting with BPF", NULL),
+	BAD(PLAIN, "cycles:b", "is for counting", NULL),
+	BAD(PLAIN, "{cycles,cs}:W", "is for counting", NULL),
 	BAD(PLAIN, "cycles:", "modifiers are missing", NULL),
 	BAD(PLAIN, "cycles:u:k", "(column 9): a comma", NULL),
 	/* PMU terms */
@@ -226,6 +227,9 @@ static const struct row rows[] = {
 	BAD(PLAIN, "cpu/call-graph=foo/", "fp, dwarf, lbr", NULL),
 	BAD(PLAIN, "cpu/branch_type=anny/", "no such kind of branch", "did you mean any"),
 	BAD(PLAIN, "cpu/no-inherit=1/", "takes no value", NULL),
+	BAD(PLAIN, "cycles/time=0/", "every sample carries its time", NULL),
+	BAD(PLAIN, "cycles/overwrite/", "cannot be recorded", NULL),
+	BAD(PLAIN, "cpu/event=1,aux-output/", "cannot be recorded", NULL),
 	BAD(PLAIN, "cycles/config=1/", "belongs to a PMU's event", NULL),
 	BAD(PLAIN, "cycles/event=1/", "has no term 'event'", NULL),
 	BAD(PLAIN, "cpi/event=1/", "no PMU of this name", "did you mean cpu"),
@@ -463,29 +467,47 @@ static void terms_of_their_own(void **state)
 	const struct event *ev;
 
 	(void)state;
-	assert_int_equal(
-		event_parse(&list, roots[PLAIN],
-			    "cpu/joules,fancy=7,config4=9,call-graph=dwarf,stack-size=4095,"
-			    "max-stack=9,no-inherit,time=0,branch_type=any_call|u,"
-			    "aux-output,aux-sample-size=64,overwrite/",
-			    &err),
-		0);
+	assert_int_equal(event_parse(&list, roots[PLAIN],
+				     "cpu/joules,call-graph=dwarf,stack-size=4095,max-stack=9,"
+				     "no-inherit,time=1,branch_type=any_call|u/",
+				     &err),
+			 0);
 	ev = &list.ev.v[0];
 	assert_string_equal(ev->pmu, "cpu");
 	assert_string_equal(ev->unit, "Joules");
 	assert_true(ev->scale > 2.32e-10 && ev->scale < 2.33e-10);
-	assert_int_equal(ev->config3, 7);
-	assert_int_equal(ev->config4, 9);
 	assert_string_equal(ev->call_graph, "dwarf");
 	assert_int_equal(ev->stack_size, 4096);
 	assert_int_equal(ev->attr.sample_max_stack, 9);
-	assert_int_equal(ev->inherit, 0);
-	assert_int_equal(ev->time, 0);
+	assert_int_equal(ev->inherit, -1);
 	assert_int_equal(ev->attr.branch_sample_type,
 			 PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_USER);
-	assert_int_equal(ev->attr.aux_output, 1);
-	assert_int_equal(ev->attr.aux_sample_size, 64);
-	assert_int_equal(ev->attr.write_backward, 1);
+	event_list_free(&list);
+}
+
+/* What is wider than the attribute of our headers must not be cut off in silence. */
+static void newer_words(void **state)
+{
+	struct event_list list = EVENT_LIST_INIT;
+	struct err err = ERR_INIT;
+	struct pmu_set pmus;
+	int rc;
+
+	(void)state;
+	assert_int_equal(pmu_set_read(&pmus, &list.arena, roots[PLAIN]), 0);
+	assert_int_equal(event_parse_text(&list, &pmus, "cpu/fancy=7,config4=9/", 22, &err), 0);
+	assert_int_equal(list.ev.v[0].config3, 7);
+	assert_int_equal(list.ev.v[0].config4, 9);
+	rc = event_parse(&list, roots[PLAIN], "cpu/fancy=7/", &err);
+	if (sizeof(struct perf_event_attr) >= PERF_ATTR_SIZE_VER8) {
+		assert_int_equal(rc, 0);
+		assert_memory_equal((const char *)&list.ev.v[1].attr + 128, &list.ev.v[1].config3,
+				    8);
+	} else {
+		assert_int_equal(rc, -1);
+		assert_non_null(strstr(err.what, "needs config3"));
+		assert_int_equal(list.ev.n, 1);
+	}
 	event_list_free(&list);
 }
 
@@ -794,6 +816,7 @@ int main(void)
 		cmocka_unit_test(every_row),
 		cmocka_unit_test(names_and_groups),
 		cmocka_unit_test(terms_of_their_own),
+		cmocka_unit_test(newer_words),
 		cmocka_unit_test(failure_leaves_the_list_alone),
 		cmocka_unit_test(symbol_of_ourselves),
 		cmocka_unit_test(made_up_program),
