@@ -264,8 +264,8 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 	if (!h.data.len && h.data.off && h.data.off < s->len) {
 		have = s->len - h.data.off;
 		pd_note(rec,
-			"offset 48: data size 0: the recorder was stopped before it could finish "
-			"the file; the data are taken to run to its end");
+			"offset 48: data size 0: the recorder was killed, or is still at work; "
+			"the data are taken to run to the file's end");
 		if (rec->info.features[0] | rec->info.features[1])
 			pd_note(rec,
 				"header features (host, command line, build ids, ...) were not "

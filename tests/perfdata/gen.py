@@ -641,6 +641,23 @@ def case_compressed2(o):
     return packed(o, COMPRESSED2)
 
 
+def case_simpleperf(o):
+    """Its own features, from 128 on, and records beyond 16 bits of size, the upper half of which stands in misc."""
+    w = Writer(o)
+    a = dict(sample=BASE, sample_id_all=1)
+    f = File(w, [("", a, [40]), ("", dict(a, config=1), [41])])
+    f.features = {3: w.text("phone"), 128: b"", 129: b"a\0b\0event_type_info\0cpu-cycles,0,0\ninstructions,0,1\0"}
+    more, sums = fill(f, 2)
+    f.data += w.pack("IHH", 32770, 1, 4464) + bytes(70000 - 8)
+    f.data += w.record(32771, bytes(24))
+    last, line = Sample(9, 41).write(w, f.events[1][1], 1)
+    f.data += last
+    return [(f.build(event_desc=False), more + [
+        line, "form 4 foreign %d" % (o == ">"), "info hostname phone", "type DSO 1 70000", "type SYMBOL 1 32",
+        event_line(0, "cpu-cycles", a, [40], *sums[0]),
+        event_line(1, "instructions", dict(a, config=1), [41], 3, sums[1][1] + 10009)])]
+
+
 def case_compressed_large(o):
     """More than fits one block of the reader, cut into pieces without regard to records."""
     w = Writer(o)
