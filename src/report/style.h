@@ -11,8 +11,8 @@
 #include "base/buf.h"
 
 struct style {
-	bool colour; /* escape sequences may be written */
-	bool ascii;  /* nothing beyond ASCII */
+	bool colour;	/* escape sequences may be written */
+	bool ascii;	/* nothing beyond ASCII */
 	unsigned width; /* columns; 0: no bound (a pipe, a file) */
 };
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/column.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/error_bar.h"
+#include "report/view.h"
+
+/* ---- getters --------------------------------------------------------------------------------- */
+
+struct at { /* where a cell is */
+	const struct view *v;
+	const struct view_table *t;
+	const struct view_row *r;
+	size_t event;
+};
+
+static struct cell none(void)
+{
+	return (struct cell){ .kind = CELL_NONE };
+}
+
+static struct cell text_cell(const char *s)
+{
+	return (struct cell){ .kind = CELL_TEXT, .text = s };
+}
+
+static struct cell number_cell(enum cell_kind kind, uint64_t n)
+{
+	return (struct cell){ .kind = kind, .number = n };
+}
+
+static struct cell share_cell(const struct at *a, const struct tally *w)
+{
+	const struct tally *all = &a->t->sum[a->event]->selected;
+	double share = all->period ? (double)w->period / (double)all->period : NAN;
+
+	return (struct cell){ .kind = CELL_SHARE, .real = share };
+}
+
+static struct cell error_cell(const struct at *a, const struct tally *w)
+{
+	const struct tally *all = &a->t->sum[a->event]->selected;
+	struct error_bar e =
+		error_bar_share((double)w->period, (double)all->period, all->period_sq);
+
+	return (struct cell){ .kind = CELL_ERROR, .real = isnan(e.share) ? NAN : e.half };
+}
+
+static const char *strings_get(const struct at *a, uint64_t id)
+{
+	return strtab_get(profile_strings(a->v->profile), (uint32_t)id);
+}
+
+static const struct profile_frame *frame_of(const struct at *a)
+{
+	return a->r->frame == UINT32_MAX ? NULL
+					 : &profile_chains(a->v->profile)->frame[a->r->frame];
+}
+
+/* A key of a table's row. */
+static struct cell key_cell(const struct at *a, enum profile_key key, enum cell_kind kind)
+{
+	const struct profile_opts *o = profile_options(a->v->profile);
+
+	for (size_t i = 0; a->r->row && i < o->n_keys; i++) {
+		uint64_t v = a->r->row->key[i];
+
+		if (o->key[i] != key)
+			continue;
+		if (kind == CELL_TEXT)
+			return text_cell(strings_get(a, v));
+		return v == UINT64_MAX ? none() : number_cell(kind, v);
+	}
+	return none();
+}
+
+static struct cell get_event(const struct at *a)
+{
+	return text_cell(a->v->source.event[a->t->event[a->event]].name);
+}
+
+static struct cell get_samples(const struct at *a)
+{
+	return number_cell(CELL_COUNT, a->r->self[a->event].samples);
+}
+
+static struct cell get_period(const struct at *a)
+{
+	return number_cell(CELL_COUNT, a->r->self[a->event].period);
+}
+
+static struct cell get_share(const struct at *a)
+{
+	return share_cell(a, &a->r->self[a->event]);
+}
+
+static struct cell get_error(const struct at *a)
+{
+	return error_cell(a, &a->r->self[a->event]);
+}
+
+static struct cell get_total_samples(const struct at *a)
+{
+	return number_cell(CELL_COUNT, a->r->total[a->event].samples);
+}
+
+static struct cell get_total_period(const struct at *a)
+{
+	return number_cell(CELL_COUNT, a->r->total[a->event].period);
+}
+
+static struct cell get_total(const struct at *a)
+{
+	return share_cell(a, &a->r->total[a->event]);
+}
+
+static struct cell get_total_error(const struct at *a)
+{
+	return error_cell(a, &a->r->total[a->event]);
+}
+
+static struct cell get_comm(const struct at *a)
+{
+	return key_cell(a, KEY_COMM, CELL_TEXT);
+}
+
+static struct cell get_pid(const struct at *a)
+{
+	return key_cell(a, KEY_PID, CELL_NUMBER);
+}
+
+static struct cell get_tid(const struct at *a)
+{
+	return key_cell(a, KEY_TID, CELL_NUMBER);
+}
+
+static struct cell get_cpu(const struct at *a)
+{
+	return key_cell(a, KEY_CPU, CELL_NUMBER);
+}
+
+static struct cell get_dso(const struct at *a)
+{
+	const struct profile_frame *f = frame_of(a);
+
+	return f ? text_cell(strings_get(a, f->dso)) : key_cell(a, KEY_DSO, CELL_TEXT);
+}
+
+static struct cell get_sym(const struct at *a)
+{
+	const struct profile_frame *f = frame_of(a);
+
+	return f ? text_cell(strings_get(a, f->name)) : key_cell(a, KEY_SYM, CELL_TEXT);
+}
+
+static struct cell get_srcline(const struct at *a)
+{
+	const struct profile_frame *f = frame_of(a);
+
+	if (f)
+		return f->srcline ? text_cell(strings_get(a, f->srcline)) : none();
+	return key_cell(a, KEY_SRCLINE, CELL_TEXT);
+}
+
+static struct cell get_inline(const struct at *a)
+{
+	const struct profile_frame *f = frame_of(a);
+
+	if (f)
+		return f->inlined ? text_cell("inlined") : none();
+	return key_cell(a, KEY_INLINE, CELL_TEXT);
+}
+
+static struct cell get_cgroup(const struct at *a)
+{
+	return key_cell(a, KEY_CGROUP, CELL_TEXT);
+}
+
+static struct cell get_addr(const struct at *a)
+{
+	return key_cell(a, KEY_ADDR, CELL_HEX);
+}
+
+static struct cell get_id(const struct at *a)
+{
+	return a->r->id ? number_cell(CELL_NUMBER, a->r->id) : none();
+}
+
+static struct cell get_parent(const struct at *a)
+{
+	return a->r->id ? number_cell(CELL_NUMBER, a->r->parent) : none();
+}
+
+static struct cell get_depth(const struct at *a)
+{
+	return a->r->id ? number_cell(CELL_NUMBER, a->r->depth) : none();
+}
+
+static struct cell get_frame(const struct at *a)
+{
+	return get_sym(a);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define LEFT  TEXT_LEFT
+#define RIGHT TEXT_RIGHT
+const struct column column_table[COL_COUNT] = {
+#define COLUMN(id, name, alias, header, align, width, flags, get) \
+	[COL_##id] = { name, alias, header, align, width, flags },
+#include "report/column.def"
+#undef COLUMN
+};
+
+static struct cell (*const getters[COL_COUNT])(const struct at *) = {
+#define COLUMN(id, name, alias, header, align, width, flags, get) [COL_##id] = get,
+#include "report/column.def"
+#undef COLUMN
+};
+#undef LEFT
+#undef RIGHT
+
+struct cell column_get(enum column_id id, const struct view *v, const struct view_table *t,
+		       const struct view_row *r, size_t event)
+{
+	const struct at a = { v, t, r, event };
+
+	return getters[id](&a);
+}
+
+/* The key behind each column that is one. */
+static const struct {
+	enum column_id column;
+	enum profile_key key;
+} key_columns[] = {
+	{ COL_COMM, KEY_COMM },	      { COL_PID, KEY_PID },	  { COL_TID, KEY_TID },
+	{ COL_CPU, KEY_CPU },	      { COL_DSO, KEY_DSO },	  { COL_SYM, KEY_SYM },
+	{ COL_SRCLINE, KEY_SRCLINE }, { COL_INLINE, KEY_INLINE }, { COL_EVENT, KEY_EVENT },
+	{ COL_CGROUP, KEY_CGROUP },   { COL_ADDR, KEY_ADDR },
+};
+
+enum column_id column_of_key(enum profile_key key)
+{
+	for (size_t i = 0; i < sizeof(key_columns) / sizeof(*key_columns); i++)
+		if (key_columns[i].key == key)
+			return key_columns[i].column;
+	return COL_COUNT;
+}
+
+static enum profile_key key_of_column(enum column_id id)
+{
+	for (size_t i = 0; i < sizeof(key_columns) / sizeof(*key_columns); i++)
+		if (key_columns[i].column == id)
+			return key_columns[i].key;
+	return KEY_COUNT;
+}
+
+/* ---- what the user typed --------------------------------------------------------------------- */
+
+/* The column of a word whose flags include `flags`, or an error that names the nearest. */
+static int find_column(enum column_id *out, const char *word, size_t len, unsigned flags,
+		       const char *what, struct err *err)
+{
+	const char *names[COL_COUNT + 1], *near;
+	char text[64];
+	size_t n = 0;
+
+	if (len >= sizeof(text))
+		return err_set(err, ERR_USAGE, "'%.40s...' is no %s", word, what);
+	memcpy(text, word, len);
+	text[len] = '\0';
+	for (int i = 0; i < COL_COUNT; i++) {
+		const struct column *c = &column_table[i];
+
+		if ((c->flags & flags) != flags)
+			continue;
+		*out = (enum column_id)i;
+		if (!strcmp(text, c->name) || (c->alias && !strcmp(text, c->alias)))
+			return 0;
+		names[n++] = c->name;
+	}
+	names[n] = NULL;
+	near = text_nearest(text, names);
+	(void)err_set(err, ERR_USAGE, "'%s' is no %s", text, what);
+	if (near)
+		return err_hint(err, "did you mean %s?", near);
+	return err_hint(err, "there are: %s",
+			flags & COLUMN_KEY
+				? "comm, pid, tid, cpu, dso, sym, srcline, inline, event, cgroup"
+				: "share, error, samples, period, total, self and the keys of -s");
+}
+
+int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, struct err *err)
+{
+	const char *s = list ? list : "comm,dso,sym";
+
+	opts->n_keys = 0;
+	*by_event = false;
+	for (;;) {
+		size_t len = strcspn(s, ",");
+		enum column_id id;
+		bool twice = false;
+
+		if (find_column(&id, s, len, COLUMN_KEY, "key to sort by", err))
+			return -1;
+		for (size_t i = 0; i < opts->n_keys; i++)
+			twice |= opts->key[i] == key_of_column(id);
+		if (id == COL_EVENT)
+			*by_event = true;
+		else if (!twice)
+			opts->key[opts->n_keys++] = key_of_column(id);
+		if (!s[len])
+			return 0;
+		s += len + 1;
+	}
+}
+
+static void list_remove(struct column_list *l, enum column_id id)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->id[i] != id)
+			l->id[n++] = l->id[i];
+	l->n = n;
+}
+
+static int edit(struct column_list *l, const char *word, size_t len,
+		bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
+{
+	bool less = *word == '-', more = *word == '+';
+	enum column_id id;
+
+	if (find_column(&id, word + (less || more), len - (less || more), 0, "column", err))
+		return -1;
+	if (!less && !allowed(ctx, id)) {
+		(void)err_set(err, ERR_USAGE, "there is no column '%s' in this report",
+			      column_table[id].name);
+		return column_table[id].flags & COLUMN_KEY
+			       ? err_hint(err, "rows are told apart by -s: add it there")
+			       : err_hint(err, "it is one of call trees: add -g or --children");
+	}
+	list_remove(l, id);
+	if (!less)
+		l->id[l->n++] = id;
+	return 0;
+}
+
+int columns_parse(struct column_list *list, const char *fields,
+		  bool (*allowed)(void *ctx, enum column_id id), void *ctx, struct err *err)
+{
+	if (!fields)
+		return 0;
+	if (*fields != '+' && *fields != '-')
+		list->n = 0;
+	for (;;) {
+		size_t len = strcspn(fields, ",");
+
+		if (edit(list, fields, len, allowed, ctx, err))
+			return -1;
+		if (!fields[len])
+			break;
+		fields += len + 1;
+	}
+	return list->n ? 0 : err_set(err, ERR_USAGE, "--fields leaves no column");
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/facts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+
+static struct fact *add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
+			...) PRINTF_(5, 6);
+
+static struct fact *add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
+			...)
+{
+	struct fact *f = &out[(*n)++];
+	va_list ap;
+
+	(void)snprintf(f->label, sizeof(f->label), "%s", label);
+	va_start(ap, fmt);
+	(void)vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+	f->bad = bad;
+	return f;
+}
+
+static double ratio(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : NAN;
+}
+
+static bool is_clock(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+void fact_title(struct buf *b, const struct view *v, const struct view_table *t, size_t event)
+{
+	const struct pd_event *e = &v->source.event[t->event[event]];
+	const struct tally *w = &t->sum[event]->selected;
+	char n[NUM_MAX], p[NUM_MAX];
+
+	buf_printf(b, "%s samples of ", num_exact(n, w->samples));
+	text_put_safe(b, e->name, true);
+	if (!w->samples)
+		return;
+	buf_printf(b, ", %s",
+		   is_clock(e) ? num_seconds(p, (double)w->period / 1e9)
+			       : num_count(p, (double)w->period));
+	if (v->source.info->sample_time_last > v->source.info->sample_time_first)
+		buf_printf(b, ", over %s",
+			   num_seconds(p, (double)(v->source.info->sample_time_last -
+						   v->source.info->sample_time_first) /
+						  1e9));
+	else
+		buf_puts(b, ", times not recorded");
+}
+
+void fact_command(struct buf *b, const struct view *v, bool ascii)
+{
+	const struct pd_info *i = v->source.info;
+
+	if (!i->n_cmdline)
+		buf_puts(b, "(command not recorded)");
+	for (size_t k = 0; k < i->n_cmdline; k++) {
+		if (k)
+			buf_putc(b, ' ');
+		text_put_safe(b, i->cmdline[k], ascii);
+	}
+}
+
+void fact_machine(struct buf *b, const struct view *v, bool ascii)
+{
+	const struct pd_info *i = v->source.info;
+	const char *parts[] = { i->hostname, i->arch, i->os_release, i->cpu_desc };
+	bool any = false;
+
+	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+		if (!parts[k] || !*parts[k])
+			continue;
+		buf_puts(b, any ? ", " : "on ");
+		text_put_safe(b, parts[k], ascii);
+		any = true;
+	}
+	if (!any)
+		buf_puts(b, "(machine not recorded)");
+}
+
+size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
+		      struct fact *out)
+{
+	const struct profile_sum *s = t->sum[event];
+	char a[NUM_MAX], b[NUM_MAX];
+	uint64_t all = s->selected.period;
+	size_t n = 0;
+
+	if (s->selected.samples)
+		(void)add(out, &n, "not attributed",
+			  s->no_map.period + s->no_symbol.period > all / 5,
+			  "%s in no mapping, %s without a symbol",
+			  num_percent(a, ratio(s->no_map.period, all)),
+			  num_percent(b, ratio(s->no_symbol.period, all)));
+	if (s->left_out.samples)
+		(void)add(out, &n, "not selected", false,
+			  "%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",
+			  num_percent(a, ratio(s->left_out.period, s->left_out.period + all)),
+			  num_exact(b, s->left_out.samples));
+	if (t->unlisted[event].samples)
+		(void)add(out, &n, "not listed", false, "%s in calls that are below %s each",
+			  num_percent(a, ratio(t->unlisted[event].period, all)),
+			  num_percent(b, v->opts.min));
+	if (s->bad)
+		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
+	return n;
+}
+
+size_t facts_of_recording(const struct view *v, struct fact *out)
+{
+	const struct pd_losses *l = v->source.losses;
+	uint64_t lost = l->lost + l->lost_samples, seen = 0;
+	char a[NUM_MAX], b[NUM_MAX];
+	size_t n = 0;
+
+	/* both tell of the same losses, the kernel's own counters also of those no record followed
+	 */
+	if (l->read_lost > lost)
+		lost = l->read_lost;
+	for (size_t e = 0; e < v->source.n_events; e++)
+		seen += v->source.event[e].samples;
+	if (lost)
+		(void)add(out, &n, "lost", true, "%s records, %s of what happened",
+			  num_exact(a, lost), num_percent(b, ratio(lost, lost + seen)));
+	else
+		(void)add(out, &n, "lost", false, "no records");
+	if (l->throttles)
+		(void)add(out, &n, "throttled", true,
+			  "%s times; what happened in those pauses was not measured",
+			  num_exact(a, l->throttles));
+	else
+		(void)add(out, &n, "throttled", false, "never");
+	if (l->aux_lost)
+		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",
+			  num_exact(a, l->aux_lost));
+	return n;
+}

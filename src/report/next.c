@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/next.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
+ * show. */
+static bool put_word(struct buf *b, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./:,@%+=-";
+	struct buf safe = BUF_INIT;
+	bool same;
+
+	text_put_safe(&safe, s, false);
+	same = !safe.failed && !strcmp(buf_str(&safe), s);
+	buf_free(&safe);
+	if (!same)
+		return false;
+	if (*s && strspn(s, plain) == strlen(s)) {
+		buf_puts(b, s);
+		return true;
+	}
+	buf_putc(b, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_putc(b, *s);
+	}
+	buf_putc(b, '\'');
+	return true;
+}
+
+struct steps {
+	const struct view *v;
+	struct next *out;
+	size_t n;
+	struct arena *a;
+};
+
+/* `cyclade VERB [-i FILE] TAIL [WORD]` */
+static void add(struct steps *s, const char *verb, const char *tail, const char *word,
+		const char *why)
+{
+	struct buf b = BUF_INIT;
+	bool fine = true;
+
+	if (s->n == NEXT_MAX)
+		return;
+	buf_printf(&b, "cyclade %s", verb);
+	if (s->v->source.input && strcmp(verb, "record")) {
+		buf_puts(&b, " -i ");
+		fine &= put_word(&b, s->v->source.input);
+	}
+	if (*tail)
+		buf_printf(&b, " %s", tail);
+	if (word) {
+		buf_puts(&b, *word == '-' ? " -- " : " ");
+		fine &= put_word(&b, word);
+	}
+	s->out[s->n].command = fine && !b.failed ? arena_strndup(s->a, b.s, b.len) : NULL;
+	s->out[s->n].why = why;
+	s->n += s->out[s->n].command != NULL;
+	buf_free(&b);
+}
+
+static bool has_chains(const struct view *v)
+{
+	for (size_t e = 0; e < v->source.n_events; e++)
+		if (v->source.event[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
+static bool folds(const struct view *v)
+{
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t k = 0; k < v->table[i].n_rows; k++)
+			if (v->table[i].row[k].folded && !v->table[i].row[k].left_out)
+				return true;
+	return false;
+}
+
+size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
+{
+	const struct view_row *hot = view_hottest(v);
+	struct steps s = { .v = v, .out = out, .a = a };
+
+	if (!v->n_tables || !v->table->n_rows) {
+		add(&s, "info", "", NULL, "what is in the recording");
+		add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
+		return s.n;
+	}
+	if (hot)
+		add(&s, "annotate", "", view_function(v, hot), "its source lines and instructions");
+	if (v->opts.shape == VIEW_TABLE)
+		add(&s, has_chains(v) ? "report" : "record", has_chains(v) ? "-g" : "-g -- PROGRAM",
+		    NULL, has_chains(v) ? "who calls it" : "call chains too: who calls it");
+	else if (v->opts.shape != VIEW_CALLERS)
+		add(&s, "report", "--callers", NULL,
+		    "the same from the sampled functions outwards");
+	else
+		add(&s, "report", "--children", NULL, "functions with all that they call");
+	if (folds(v))
+		add(&s, "report", v->opts.shape == VIEW_TABLE ? "--min 0" : "-g --min 0", NULL,
+		    "every row");
+	return s.n;
+}

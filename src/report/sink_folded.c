@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * folded - a line per stack, "frame;frame;frame period", as flame graphs are drawn from. Without
+ * chains the row's keys are the stack. Several events: the event's name is the first frame. Frames
+ * are told apart by ';', so that becomes ':' inside names; control characters are written as in the
+ * terminal's tables (\xNN).
+ */
+#include "base/text.h"
+#include "base/vec.h"
+#include "report/sink.h"
+
+static void put_name(struct buf *b, const char *s)
+{
+	size_t from = b->len;
+
+	text_put_safe(b, s, false);
+	for (size_t i = from; i < b->len; i++)
+		if (b->s[i] == ';')
+			b->s[i] = ':';
+}
+
+typedef VEC(const struct view_row *) path_vec;
+
+static int put_path(struct buf *b, path_vec *path, const struct view *v, const struct view_table *t,
+		    const struct view_row *r)
+{
+	path->n = 0;
+	for (;; r = &t->row[r->parent - 1]) {
+		if (vec_push(path, r))
+			return -1;
+		if (!r->parent)
+			break;
+	}
+	for (size_t i = path->n; i--;) {
+		struct cell c = column_get(COL_SYM, v, t, path->v[i], 0);
+
+		if (c.kind == CELL_TEXT)
+			put_name(b, c.text);
+		else
+			sink_fold_name(b, path->v[i]);
+		if (i)
+			buf_putc(b, ';');
+	}
+	return 0;
+}
+
+static void put_keys(struct buf *b, const struct view *v, const struct view_table *t,
+		     const struct view_row *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < v->columns.n; i++) {
+		enum column_id id = v->columns.id[i];
+		struct cell c = column_get(id, v, t, r, 0);
+
+		if (id == COL_EVENT || !(column_table[id].flags & COLUMN_KEY) ||
+		    c.kind == CELL_NONE)
+			continue;
+		if (any)
+			buf_putc(b, ';');
+		any = true;
+		if (c.kind == CELL_TEXT)
+			put_name(b, c.text);
+		else
+			sink_put_cell(b, &c, true);
+	}
+	if (!any)
+		sink_fold_name(b, r);
+}
+
+int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
+{
+	path_vec path = VEC_INIT;
+	int ret = 0;
+
+	(void)o;
+	for (size_t k = 0; !ret && k < v->n_tables; k++) {
+		const struct view_table *t = &v->table[k];
+
+		for (size_t i = 0; !ret && i < t->n_rows; i++) {
+			const struct view_row *r = &t->row[i];
+			bool fold_of_tree = r->id && r->folded;
+			const struct tally *w = fold_of_tree ? r->total : r->self;
+
+			if (!w->samples)
+				continue;
+			if (v->n_tables > 1) {
+				put_name(out, v->source.event[t->event[0]].name);
+				buf_putc(out, ';');
+			}
+			if (r->id)
+				ret = put_path(out, &path, v, t, r);
+			else
+				put_keys(out, v, t, r);
+			buf_printf(out, " %llu\n", (unsigned long long)w->period);
+		}
+	}
+	vec_free(&path);
+	return ret || out->failed ? err_nomem(err) : 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * json - "schema": "cyclade.report/1". Numbers are numbers, shares and errors are fractions of the
+ * event's selected period. What is not known is null, with a "why" beside it where that helps.
+ * Trees are lists of rows that name their parent by id: they may be deeper than parsers nest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "report/sink.h"
+
+static void put_cell(struct json *j, enum column_id id, const struct cell *c)
+{
+	const char *key = column_table[id].name;
+	char hex[24];
+
+	switch (c->kind) {
+	case CELL_NONE:
+		json_null(j, key);
+		break;
+	case CELL_TEXT:
+		json_str(j, key, c->text);
+		break;
+	case CELL_NUMBER:
+	case CELL_COUNT:
+		json_u64(j, key, c->number);
+		break;
+	case CELL_HEX:
+		(void)snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)c->number);
+		json_str(j, key, hex);
+		break;
+	case CELL_SHARE:
+	case CELL_ERROR:
+		json_real(j, key, c->real);
+		break;
+	}
+}
+
+static void put_row(struct json *j, const struct view *v, const struct view_table *t,
+		    const struct view_row *r)
+{
+	json_object(j, NULL);
+	for (size_t i = 0; i < v->columns.n; i++) {
+		struct cell c = column_get(v->columns.id[i], v, t, r, 0);
+
+		put_cell(j, v->columns.id[i], &c);
+	}
+	if (r->folded) {
+		json_u64(j, "folded", r->folded);
+		json_bool(j, "left_out", r->left_out);
+	}
+	json_end_object(j);
+}
+
+static void put_tally(struct json *j, const char *key, const struct tally *w)
+{
+	json_object(j, key);
+	json_u64(j, "samples", w->samples);
+	json_u64(j, "period", w->period);
+	json_end_object(j);
+}
+
+static void put_table(struct json *j, const struct view *v, const struct view_table *t)
+{
+	const struct profile_sum *s = t->sum[0];
+
+	json_object(j, NULL);
+	json_str(j, "event", v->source.event[t->event[0]].name);
+	put_tally(j, "total", &s->selected);
+	put_tally(j, "not_selected", &s->left_out);
+	put_tally(j, "no_mapping", &s->no_map);
+	put_tally(j, "no_symbol", &s->no_symbol);
+	put_tally(j, "not_listed", t->unlisted);
+	json_u64(j, "not_readable", s->bad);
+	json_array(j, "rows");
+	for (size_t i = 0; i < t->n_rows; i++)
+		put_row(j, v, t, &t->row[i]);
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void put_recording(struct json *j, const struct view *v)
+{
+	const struct pd_info *i = v->source.info;
+	bool timed = i->sample_time_last > i->sample_time_first;
+
+	json_object(j, "recording");
+	json_array(j, "command");
+	for (size_t k = 0; k < i->n_cmdline; k++)
+		json_str(j, NULL, i->cmdline[k]);
+	json_end_array(j);
+	json_str(j, "hostname", i->hostname);
+	json_str(j, "arch", i->arch);
+	json_str(j, "os_release", i->os_release);
+	json_str(j, "cpu", i->cpu_desc);
+	if (timed) {
+		json_real(j, "seconds", (double)(i->sample_time_last - i->sample_time_first) / 1e9);
+	} else {
+		json_null(j, "seconds");
+		json_str(j, "why", "times not recorded");
+	}
+	json_end_object(j);
+}
+
+int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
+{
+	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
+	const struct pd_losses *l = v->source.losses;
+	struct json j;
+
+	(void)o;
+	json_init(&j, out, true);
+	json_object(&j, NULL);
+	json_str(&j, "schema", "cyclade.report/1");
+	json_str(&j, "version", v->source.version);
+	json_str(&j, "shape", shapes[v->opts.shape]);
+	put_recording(&j, v);
+	json_array(&j, "tables");
+	for (size_t i = 0; i < v->n_tables; i++)
+		put_table(&j, v, &v->table[i]);
+	json_end_array(&j);
+	json_object(&j, "losses");
+	json_u64(&j, "lost_records", l->lost_records);
+	json_u64(&j, "lost", l->lost);
+	json_u64(&j, "lost_samples", l->lost_samples);
+	json_u64(&j, "read_lost", l->read_lost);
+	json_u64(&j, "throttles", l->throttles);
+	json_u64(&j, "unthrottles", l->unthrottles);
+	json_u64(&j, "aux_lost", l->aux_lost);
+	json_end_object(&j);
+	json_array(&j, "notes");
+	for (size_t i = 0; i < v->source.n_notes; i++)
+		json_str(&j, NULL, v->source.notes[i]);
+	json_end_array(&j);
+	json_end_object(&j);
+	buf_putc(out, '\n');
+	return out->failed ? err_nomem(err) : 0;
+}
