@@ -1,11 +1,205 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/cli.h"
+/*
+ * report - where a recording's samples fell: recording -> profile -> view -> sink.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "cli/recording.h"
+#include "config.h"
+#include "report/sink.h"
+
+#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
+
+struct report {
+	struct cli *cli;
+	struct recording r;
+	struct profile_opts po;
+	struct profile *profile;
+	const struct sink *sink;
+	struct sink_opts so;
+	struct view_opts vo;
+	struct view_source source;
+	struct text_list events;
+	VEC(const char *) notes;
+	bool by_event, named;
+};
+
+static int choose_sink(struct report *rp, struct err *err)
+{
+	const struct options *o = &rp->cli->opt;
+	const char *name = o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
+	bool to_file = o->output && strcmp(o->output, "-");
+
+	rp->sink = sink_find(name, err);
+	if (!rp->sink)
+		return -1;
+	rp->so.style = cli_style(rp->cli, to_file ? -1 : STDOUT_FILENO);
+	rp->so.quiet = o->quiet;
+	rp->so.separator = ',';
+	if (!o->separator)
+		return 0;
+	if (!strcmp(o->separator, "\\t"))
+		rp->so.separator = '\t';
+	else if (strlen(o->separator) == 1 && !strchr("\"\r\n", *o->separator))
+		rp->so.separator = *o->separator;
+	else
+		return err_set(err, ERR_USAGE, "-x takes one character, or \\t; not a quote");
+	return 0;
+}
+
+static bool has_chains(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
+static int choose_shape(struct report *rp, struct err *err)
+{
+	const struct options *o = &rp->cli->opt;
+	bool asked = o->call_graph || o->callers || o->children;
+
+	rp->vo.shape = o->callers    ? VIEW_CALLERS
+		       : o->children ? VIEW_FUNCTIONS
+		       : asked	     ? VIEW_CALLEES
+				     : VIEW_TABLE;
+	if (!strcmp(rp->sink->name, "folded") && has_chains(rp->r.rec) && !o->sort)
+		rp->vo.shape = o->callers ? VIEW_CALLERS : VIEW_CALLEES;
+	if (asked && !has_chains(rp->r.rec)) {
+		(void)err_set(err, ERR_NOT_FOUND, "the recording has no call chains");
+		return err_hint(err, "record them: cyclade record -g -- PROGRAM");
+	}
+	return 0;
+}
+
+static int choose_rows(struct report *rp, struct err *err)
+{
+	const struct options *o = &rp->cli->opt;
+	bool folded = !strcmp(rp->sink->name, "folded");
+	const char *sort = o->sort;
+
+	if (!sort && folded)
+		sort = "comm,sym";
+	if (keys_parse(&rp->po, &rp->by_event, sort, err))
+		return -1;
+	rp->po.chains = rp->vo.shape != VIEW_TABLE;
+	rp->po.chain_inline = rp->vo.shape != VIEW_TABLE;
+	for (size_t i = 0; i < rp->po.n_keys; i++)
+		rp->po.chain_lines |= rp->po.chains && rp->po.key[i] == KEY_SRCLINE;
+	if (o->max_stack > UINT32_MAX)
+		return err_set(err, ERR_USAGE, "--max-stack is too large");
+	rp->po.max_stack = (uint32_t)o->max_stack;
+	rp->vo.fields = o->fields;
+	rp->vo.focus = o->focus;
+	rp->vo.hide = o->hide;
+	rp->vo.machine = rp->sink->machine;
+	rp->vo.limit = (size_t)o->limit;
+	rp->vo.min = OPTION_GIVEN(o, min) ? o->min / 100 : rp->sink->machine ? 0 : MIN_SHOWN;
+	if (split_events(rp->cli, &o->event, &rp->events, err))
+		return -1;
+	rp->vo.events = rp->events.v;
+	rp->vo.n_events = rp->events.n;
+	return 0;
+}
+
+/* Two events next to each other say more than two tables, where they fit. */
+static bool fits_side_by_side(const struct report *rp)
+{
+	size_t n_events, n = 0;
+	const struct profile_sum *s = profile_sums(rp->profile, &n_events);
+	unsigned width = rp->so.style.width ? rp->so.style.width : 80;
+
+	for (size_t e = 0; e < n_events; e++)
+		n += s[e].selected.samples != 0;
+	return !rp->by_event && !strcmp(rp->sink->name, "term") &&
+	       view_width_side_by_side(n) <= width;
+}
+
+/* The recording's notes, and what is to be said of the files that symbols should have come from. */
+static int gather_notes(struct report *rp, struct err *err)
+{
+	size_t n, n_images = images_count(rp->r.images);
+	const struct profile_row *rows = profile_rows(rp->profile, &n);
+	bool *seen = calloc(n_images + 1, sizeof(*seen));
+	int ret = seen ? 0 : -1;
+
+	for (size_t i = 0; !ret && i < rp->source.n_notes; i++)
+		ret = vec_push(&rp->notes, rp->source.notes[i]);
+	for (size_t i = 0; !ret && i < n; i++) {
+		uint32_t id = rows[i].image;
+		const char *origin;
+
+		if (id >= n_images || seen[id])
+			continue;
+		seen[id] = true;
+		origin = image_origin(rp->r.images, id);
+		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r.images, id)))
+			ret = vec_push(&rp->notes, origin);
+	}
+	free(seen);
+	rp->source.notes = rp->notes.v;
+	rp->source.n_notes = rp->notes.n;
+	return ret ? err_nomem(err) : 0;
+}
+
+static int build(struct report *rp, struct err *err)
+{
+	if (choose_shape(rp, err) || choose_rows(rp, err) ||
+	    recording_select(&rp->r, rp->cli, &rp->po, err) ||
+	    profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err))
+		return -1;
+	rp->source = view_source_of(rp->r.rec);
+	rp->source.version = CYCLADE_VERSION;
+	rp->vo.side_by_side = fits_side_by_side(rp);
+	return gather_notes(rp, err);
+}
+
+static int write_out(struct report *rp, const char *path, struct buf *out, struct err *err)
+{
+	struct view *v;
+	int rc;
+
+	if (rp->named)
+		rp->source.input = path;
+	if (view_build(&v, rp->profile, &rp->source, &rp->vo, err))
+		return -1;
+	rc = rp->sink->write(out, v, &rp->so, err);
+	view_free(v);
+	return rc;
+}
 
 int cmd_report(struct cli *cli)
 {
+	struct report rp = { .cli = cli, .named = cli->opt.input || cli->args.n };
+	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
+	const char *path = cli_input(cli, &err);
+	int code;
 
-	(void)cli;
-	(void)err_set(&err, ERR_UNSUPPORTED, "report is not built yet");
-	return cli_fail(&err);
+	if (!path)
+		return cli_fail(&err);
+	if (cli->args.n) {
+		(void)err_set(&err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0]);
+		return cli_fail(&err);
+	}
+	if (choose_sink(&rp, &err) || recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
+	    write_out(&rp, path, &out, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		cli_progress_end(cli);
+		code = cli_put(cli, &out, !rp.sink->machine);
+	}
+	buf_free(&out);
+	vec_free(&rp.notes);
+	profile_free(rp.profile);
+	recording_close(&rp.r);
+	return code;
 }

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recording.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/feed.h"
+#include "base/num.h"
+
+int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
+{
+	const char *home = getenv("HOME");
+	const struct images_opts io = {
+		.symbol_dirs = cli->opt.symbols.n ? cli->opt.symbols.v : NULL,
+		.sysroot = cli->opt.sysroot,
+		.cache_dir = cli_cache_dir(cli),
+		.home = home && *home ? home : NULL,
+		.raw_names = cli->opt.raw_names,
+		.trust_paths = true,
+	};
+
+	*r = (struct recording){ 0 };
+	if (pd_open(&r->rec, path, err))
+		goto fail;
+	r->images = images_new(&io, err);
+	if (!r->images)
+		goto fail;
+	r->spaces = feed_spaces(r->rec, r->images, err);
+	if (!r->spaces)
+		goto fail;
+	return 0;
+fail:
+	recording_close(r);
+	return -1;
+}
+
+void recording_close(struct recording *r)
+{
+	spaces_free(r->spaces);
+	images_free(r->images);
+	pd_close(r->rec);
+	*r = (struct recording){ 0 };
+}
+
+unsigned machine_of_arch(const char *arch)
+{
+	static const struct {
+		const char *name;
+		unsigned machine;
+	} table[] = {
+		{ "x86_64", EM_X86_64 }, { "i386", EM_386 },	  { "i486", EM_386 },
+		{ "i586", EM_386 },	 { "i686", EM_386 },	  { "aarch64", EM_AARCH64 },
+		{ "arm64", EM_AARCH64 }, { "armv7l", EM_ARM },	  { "armv6l", EM_ARM },
+		{ "armv8l", EM_ARM },	 { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },
+		{ "ppc64", EM_PPC64 },	 { "s390x", EM_S390 },
+	};
+
+	for (size_t i = 0; arch && i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(table[i].name, arch))
+			return table[i].machine;
+	return EM_NONE;
+}
+
+struct ids {
+	struct cli *cli;
+	uint32_t *v;
+	size_t n, cap;
+};
+
+static int add_id(void *ctx, uint64_t id)
+{
+	struct ids *ids = ctx;
+
+	if (ids->n == ids->cap) {
+		size_t cap = ids->cap ? ids->cap * 2 : 16;
+		uint32_t *more = arena_alloc(&ids->cli->arena, cap * sizeof(*more));
+
+		if (!more)
+			return -1;
+		if (ids->n)
+			memcpy(more, ids->v, ids->n * sizeof(*more));
+		ids->v = more;
+		ids->cap = cap;
+	}
+	ids->v[ids->n++] = (uint32_t)id;
+	return 0;
+}
+
+static int read_ids(struct cli *cli, const struct text_list *said, const char *option,
+		    const uint32_t **out, size_t *n, struct err *err)
+{
+	struct ids ids = { .cli = cli };
+
+	for (size_t i = 0; i < said->n; i++)
+		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err))
+			return err_prefix(err, "%s", option);
+	*out = ids.v;
+	*n = ids.n;
+	return 0;
+}
+
+int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
+		     struct err *err)
+{
+	o->comm = cli->opt.comm;
+	o->machine = machine_of_arch(pd_info(r->rec)->arch);
+	o->progress = cli_progress;
+	o->progress_ctx = cli;
+	if (read_ids(cli, &cli->opt.only_pid, "--only-pid", &o->pids, &o->n_pids, err) ||
+	    read_ids(cli, &cli->opt.only_tid, "--only-tid", &o->tids, &o->n_tids, err))
+		return -1;
+	return 0;
+}
+
+/* Length of the first event of a list: "cpu/event=0x3c,umask=1/u,cycles" has two. */
+static size_t event_length(const char *s)
+{
+	bool inside = false;
+	size_t n = 0;
+
+	for (; s[n] && (inside || s[n] != ','); n++)
+		if (s[n] == '/')
+			inside = !inside;
+	return n;
+}
+
+int split_events(struct cli *cli, const struct text_list *said, struct text_list *out,
+		 struct err *err)
+{
+	size_t n = 0;
+
+	*out = (struct text_list){ 0 };
+	for (size_t i = 0; i < said->n; i++)
+		n += strlen(said->v[i]) + 1;
+	out->v = arena_alloc(&cli->arena, (n + 1) * sizeof(*out->v));
+	if (!out->v)
+		return err_nomem(err);
+	for (size_t i = 0; i < said->n; i++) {
+		const char *s = said->v[i];
+
+		for (;;) {
+			size_t len = event_length(s);
+
+			out->v[out->n] = arena_strndup(&cli->arena, s, len);
+			if (!out->v[out->n])
+				return err_nomem(err);
+			if (!len)
+				return err_set(err, ERR_USAGE, "-e names an event that is empty");
+			out->n++;
+			if (!s[len])
+				break;
+			s += len + 1;
+		}
+	}
+	return 0;
+}
