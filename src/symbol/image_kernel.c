@@ -11,22 +11,16 @@
 #include <sys/utsname.h>
 
 #include "symbol/image_int.h"
+#include "symbol/kallsyms.h"
 
 #define KALLSYMS_MAX (256u << 20)
-
-struct ksym {
-	uint64_t addr;
-	const char *name, *module; /* module: NULL for the kernel's own */
-	char type;
-};
 
 /* One list of symbols, shared by the kernel's image and those of its modules. */
 struct kernel_symbols {
 	struct kernel_symbols *next;
 	char *path;
 	struct buf text; /* names point into it */
-	VEC(struct ksym) sym;
-	bool hidden; /* all addresses are 0 */
+	struct kallsyms list;
 	struct err err;
 };
 
@@ -36,7 +30,7 @@ void kernel_symbols_free(struct kernel_symbols *k)
 		struct kernel_symbols *next = k->next;
 
 		buf_free(&k->text);
-		vec_free(&k->sym);
+		kallsyms_free(&k->list);
 		free(k->path);
 		free(k);
 		k = next;
@@ -44,49 +38,6 @@ void kernel_symbols_free(struct kernel_symbols *k)
 }
 
 /* ---- the list --------------------------------------------------------------------------- */
-
-/* "ffffffff81000000 T _text" or "ffffffffc0201000 t init\t[module]"; the line is ours to cut. */
-static bool parse_line(char *line, struct ksym *s)
-{
-	char *p, *end;
-
-	s->addr = strtoull(line, &end, 16);
-	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !end[3])
-		return false;
-	s->type = end[1];
-	s->name = end + 3;
-	s->module = NULL;
-	p = strpbrk(end + 3, " \t");
-	if (p) {
-		*p++ = '\0';
-		p = strchr(p, '[');
-		s->module = p;
-	}
-	/* '$': marks of the Arm assembler */
-	return s->name[0] && s->name[0] != '$';
-}
-
-static int parse_list(struct kernel_symbols *k, struct err *err)
-{
-	uint64_t any = 0;
-	char *line, *end;
-
-	for (line = k->text.s; line && *line; line = end + 1) {
-		struct ksym s;
-
-		end = strchr(line, '\n');
-		if (!end)
-			break;
-		*end = '\0';
-		if (!parse_line(line, &s) || !strchr("TtWwDdBb", s.type))
-			continue;
-		any |= s.addr;
-		if (vec_push(&k->sym, s))
-			return err_nomem(err);
-	}
-	k->hidden = k->sym.n && !any;
-	return 0;
-}
 
 /* The list in that file, read once. Its own failure is in its err; NULL: out of memory. */
 static struct kernel_symbols *list_of(struct images *set, const char *path, struct err *err)
@@ -107,11 +58,12 @@ static struct kernel_symbols *list_of(struct images *set, const char *path, stru
 	}
 	k->next = set->kernel;
 	set->kernel = k;
-	if (file_slurp(&k->text, path, KALLSYMS_MAX, &k->err) == 0)
-		(void)parse_list(k, &k->err);
-	if (k->err.code == ERR_NOMEM) {
-		(void)err_nomem(err);
-		return NULL;
+	if (file_slurp(&k->text, path, KALLSYMS_MAX, &k->err) ||
+	    kallsyms_parse(&k->list, k->text.s, k->text.len, &k->err)) {
+		if (k->err.code == ERR_NOMEM) {
+			(void)err_nomem(err);
+			return NULL;
+		}
 	}
 	return k;
 }
@@ -222,9 +174,9 @@ static uint64_t reference_in(const struct image *im, const struct kernel_symbols
 {
 	const char *name = reference_name(im);
 
-	for (size_t i = 0; i < k->sym.n; i++) {
-		if (!k->sym.v[i].module && !strcmp(k->sym.v[i].name, name))
-			return k->sym.v[i].addr;
+	for (size_t i = 0; i < k->list.n; i++) {
+		if (!k->list.sym[i].module && !strcmp(k->list.sym[i].name, name))
+			return k->list.sym[i].addr;
 	}
 	return 0;
 }
@@ -235,14 +187,14 @@ static int fill_kernel(struct image *im, const struct kernel_symbols *k, struct 
 
 	/* by how far the recorded kernel was moved against the list */
 	im->delta = im->key.reloc && ref ? im->key.reloc - ref : 0;
-	for (size_t i = 0; i < k->sym.n; i++) {
-		if (!k->sym.v[i].module && k->sym.v[i].addr > last)
-			last = k->sym.v[i].addr;
+	for (size_t i = 0; i < k->list.n; i++) {
+		if (!k->list.sym[i].module && k->list.sym[i].addr > last)
+			last = k->list.sym[i].addr;
 	}
-	if (vec_reserve(&im->list.raw, k->sym.n))
+	if (vec_reserve(&im->list.raw, k->list.n))
 		return err_nomem(err);
-	for (size_t i = 0; i < k->sym.n; i++) {
-		const struct ksym *s = &k->sym.v[i];
+	for (size_t i = 0; i < k->list.n; i++) {
+		const struct kallsyms_sym *s = &k->list.sym[i];
 
 		/* modules have images of their own, and did not move with the kernel */
 		if (s->module)
@@ -274,8 +226,8 @@ static int fill_module(struct image *im, const struct kernel_symbols *k, struct 
 	uint64_t end = im->key.start + im->key.len;
 	size_t outside = 0, n = 0;
 
-	for (size_t i = 0; i < k->sym.n; i++) {
-		const struct ksym *s = &k->sym.v[i];
+	for (size_t i = 0; i < k->list.n; i++) {
+		const struct kallsyms_sym *s = &k->list.sym[i];
 
 		if (!s->module || strcmp(s->module, im->name) != 0)
 			continue;
@@ -354,12 +306,12 @@ static int load_list(struct images *set, struct image *im, const char *path, str
 	(void)pthread_mutex_unlock(&set->lock);
 	if (!k)
 		return -1;
-	if (k->err.code == ERR_NONE && k->sym.n && !k->hidden)
+	if (k->err.code == ERR_NONE && k->list.n && !k->list.hidden)
 		return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err)
 						    : fill_kernel(im, k, err);
 	if (load_kept(set, im))
 		return 0;
-	if (k->hidden)
+	if (k->list.hidden)
 		buf_printf(&im->origin,
 			   "%s shows no addresses; try as root, or: sysctl "
 			   "kernel.kptr_restrict=0",
