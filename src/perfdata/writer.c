@@ -18,10 +18,11 @@
 #include "base/fs.h"
 #include "base/vec.h"
 
-#define HEADER_SIZE 104u
-#define BUFFER_SIZE (256u << 10)
-#define RECORD_MAX  65528u /* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
-#define PAYLOAD_MAX (RECORD_MAX - sizeof(struct perf_event_header))
+#define DATA_SIZE_AT 48 /* in the header */
+#define HEADER_SIZE  104u
+#define BUFFER_SIZE  (256u << 10)
+#define RECORD_MAX   65528u /* a COMPRESSED record's size is 16 bits; kept a multiple of 8 */
+#define PAYLOAD_MAX  (RECORD_MAX - sizeof(struct perf_event_header))
 
 struct feature {
 	unsigned bit;
@@ -31,7 +32,8 @@ struct feature {
 struct pdw {
 	int fd;
 	char *path;
-	uint64_t at; /* where the next byte of the file goes */
+	uint64_t at;   /* where the next byte of the file goes */
+	uint64_t told; /* of which the header knows */
 	uint64_t attrs_offset, attrs_size, data_offset;
 	uint8_t *buffer;
 	size_t filled;
@@ -143,7 +145,8 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	w->attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
 	w->attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
 	w->data_offset = w->attrs_offset + w->attrs_size;
-	/* data size 0: "to the end of the file", true at every moment until the commit */
+	/* no features, and a size that grows with each flush: true at every moment until the commit
+	 */
 	header_fill(w, header, 0, no_features);
 	if (put(w, header, sizeof(header), err) || write_ids(w, setup, err) ||
 	    write_attrs(w, setup, HEADER_SIZE, err) || set_up_zstd(w, setup->zstd_level, err))
@@ -209,7 +212,18 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
 
 int pdw_flush(struct pdw *w, struct err *err)
 {
-	return w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err);
+	uint64_t size;
+
+	if (w->zstd ? pack(w, "", 0, true, err) : flush_buffer(w, err))
+		return -1;
+	if (!w->regular || w->at == w->told)
+		return 0;
+	/* so that a reader that believes the header finds all of it, should we die now */
+	size = w->at - w->data_offset;
+	if (pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) != (ssize_t)sizeof(size))
+		return err_sys(err, "%s: keeping the header true", w->path);
+	w->told = w->at;
+	return 0;
 }
 
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err)

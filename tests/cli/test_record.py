@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade record, as a person uses it; what it writes is read by perf where perf is there, and by cyclade info."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+
+PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
+RECURSE, CROWD, RELAY = (os.path.join(PROGS, "prog_" + p) for p in ("recurse", "crowd", "relay"))
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-record-")
+os.chdir(tmp)
+BUSY = [RECURSE, "10", "300"]
+
+
+def info(path):
+    r = run("info", "-j", path)
+    try:
+        return json.loads(r.stdout)
+    except ValueError:
+        return {"records": {}, "events": [], "error": r.stderr}
+
+
+def perf_samples(path, *fields):
+    """How many samples perf script sees, and what it complains of."""
+    r = subprocess.run([PERF, "script", "-i", path, "-F", ",".join(fields or ["tid", "time"])], capture_output=True,
+                       text=True, errors="replace", stdin=subprocess.DEVNULL)
+    lines = [x for x in r.stdout.splitlines() if x.strip()]
+    return len(lines), r.returncode, r.stderr
+
+
+probe = run("record", "-q", "-o", "probe.data", "--", "true")
+if probe.returncode:
+    t.skip("record", "no event can be opened here: %s" % probe.stderr.strip().splitlines()[-1:])
+    t.done()
+kernel = "user space only" not in probe.stderr
+root = os.geteuid() == 0
+
+# ---- each option: perf and cyclade agree on what is in the file
+cases = [
+    ("plain", []),
+    ("-F 1000", ["-F", "1000"]),
+    ("-c 1000000 of cpu-clock", ["-e", "cpu-clock", "-c", "1000000"]),
+    ("-g", ["-g"]),
+    ("-g=dwarf", ["-g=dwarf", "-F", "500"]),
+    ("two events", ["-e", "cpu-clock,task-clock"]),
+    ("-e page-faults -c 1", ["-e", "page-faults", "-c", "1"]),
+    ("-d", ["-d"]),
+    ("--user-regs --intr-regs", ["--user-regs", "--intr-regs"]),
+    ("-W", ["-W"]),
+    ("-m 8", ["-m", "8"]),
+    ("-z", ["-z"]),
+    ("-z=3 -g", ["-z=3", "-g"]),
+    ("--user", ["--user"]),
+    ("--no-inherit", ["--no-inherit"]),
+    ("-C 0", ["-C", "0"]),
+]
+if root:
+    cases.append(("--phys-data", ["--phys-data"]))
+if root and os.path.isdir("/sys/kernel/tracing"):
+    cases.append(("tracepoint", ["-e", "sched:sched_switch"]))
+for name, options in cases:
+    path = "case.data"
+    r = run("record", *options, "-o", path, "--", *BUSY)
+    if not t.ok(r.returncode == 0, "record %s" % name, r.stderr):
+        continue
+    said = re.search(r"([\d,]+) samples in", r.stderr)
+    said = int(said.group(1).replace(",", "")) if said else -1
+    i = info(path)
+    t.equal(i["records"].get("SAMPLE", 0), said, "record %s: cyclade info counts the samples it told" % name)
+    t.equal(i.get("notes"), [], "record %s: nothing is unusual about the file" % name)
+    if said == 0 and name != "tracepoint":
+        t.ok(False, "record %s: there are samples" % name, r.stderr)
+    if PERF:
+        n, code, errors = perf_samples(path)
+        t.equal((n, code), (said, 0), "record %s: perf script counts the same" % name)
+        rep = subprocess.run([PERF, "report", "--stdio", "-g", "none", "-i", path], capture_output=True, text=True, errors="replace",
+                             stdin=subprocess.DEVNULL)
+        t.ok(rep.returncode == 0 and "unexpected" not in rep.stderr, "record %s: perf report reads it" % name, rep.stderr)
+    else:
+        t.skip("record %s: perf reads it" % name, "no perf here")
+
+# ---- symbols and call chains, by perf's reading
+if PERF:
+    run("record", "-g", "-o", "g.data", "--", RELAY, "60")
+    text = subprocess.run([PERF, "report", "--stdio", "-g", "none", "--no-children", "-i", "g.data"], capture_output=True,
+                          text=True, errors="replace").stdout
+    for leg in ["first_leg", "second_leg", "third_leg", "qsort|msort_with_tmp"]:
+        t.ok(re.search(leg, text), "perf finds %s through fork and exec" % leg, text[:2000])
+    head = subprocess.run([PERF, "report", "--header-only", "-i", "g.data"], capture_output=True, text=True,
+                          errors="replace").stdout
+    for field in ["hostname", "os release", "arch", "nrcpus online", "cpudesc", "total memory", "cmdline", "event : name",
+                  "CACHE info", "sample duration"]:
+        t.ok(field in head, "perf's header has '%s'" % field, head)
+    ids = subprocess.run([PERF, "buildid-list", "-i", "g.data"], capture_output=True, text=True).stdout
+    own = subprocess.run(["readelf", "-n", RELAY], capture_output=True, text=True).stdout
+    own = re.search(r"Build ID: (\w+)", own)
+    if own:
+        t.ok(own.group(1) in ids and "prog_relay" in ids, "the program's build-id is readelf's", ids)
+
+# ---- exit codes and streams
+for code in (0, 7):
+    r = run("record", "-q", "-o", "x.data", "--", "sh", "-c", "echo out; echo err >&2; exit %d" % code)
+    t.equal((r.returncode, r.stdout, r.stderr), (code, "out\n", "err\n"), "exit %d and the program's streams are kept" % code)
+r = run("record", "-o", "x.data", "--", "sh", "-c", "kill -9 $$")
+t.equal(r.returncode, 128 + 9, "a program killed by signal 9: 137")
+r = run("record", "-o", "y.data", "--", "no-such-program-here")
+t.ok(r.returncode == 127 and "no-such-program-here" in r.stderr, "a program that is not there: 127", r.stderr)
+r = run("record", "-o", "y.data", "--", "/etc/passwd")
+t.ok(r.returncode == 126, "a file that is no program: 126", r.stderr)
+r = run("record", "-o", "/nonexistent/dir/x.data", "--", "sh", "-c", "echo ran >ran")
+t.ok(r.returncode == 125 and not os.path.exists("ran"), "a file that cannot be made: 125, the program is not started", r.stderr)
+r = run("record", "-e", "no-such-event", "--", "sh", "-c", "echo ran >ran")
+t.ok(r.returncode == 125 and not os.path.exists("ran"), "an event that is not there: 125, the program is not started", r.stderr)
+r = run("record", "-o", "/dev/full", "--", *BUSY)
+t.ok(r.returncode == 125 and "No space left" in r.stderr, "a full disk is said, 125", r.stderr)
+r = run("record")
+t.ok(r.returncode in (2, 125) and "nothing to record" in r.stderr, "nothing to record is said", r.stderr)
+run("record", "-q", "-o", "old.data", "--", "true")
+run("record", "-q", "-o", "old.data", "--", "true")
+t.ok(os.path.exists("old.data.old"), "an older recording is kept as .old")
+if shutil.which("sh"):
+    r = run("record", "-o", "pipe.data", "--", "sh", "-c", "yes | head -1", timeout=30)
+    t.ok(r.returncode == 0 and r.stdout == "y\n", "SIGPIPE is the program's own again", r.stderr)
+
+# ---- watching what runs already
+sleeper = subprocess.Popen([RECURSE, "10", "60000"])
+time.sleep(0.2)
+r = run("record", "-p", str(sleeper.pid), "--for", "400ms", "-o", "p.data")
+t.ok(r.returncode == 0, "-p --for ends by itself", r.stderr)
+n = info("p.data")["records"].get("SAMPLE", 0)
+t.ok(n > 100, "-p: samples of a running process", n)
+if PERF:
+    text = subprocess.run([PERF, "report", "--stdio", "-i", "p.data"], capture_output=True, text=True).stdout
+    t.ok("bottom" in text, "-p: its mappings are known", text)
+os.mkfifo("ctl")
+p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl", "-o", "c.data"],
+                     stderr=subprocess.PIPE, text=True)
+fd = os.open("ctl", os.O_RDWR)
+time.sleep(0.3)
+os.write(fd, b"enable\n")
+time.sleep(0.3)
+os.write(fd, b"stop\n")
+try:
+    p.wait(20)
+except subprocess.TimeoutExpired:
+    p.kill()
+t.ok(p.returncode == 0 and info("c.data")["records"].get("SAMPLE", 0) > 50, "--control enables and stops", p.stderr.read())
+p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "-o", "int.data"], stderr=subprocess.PIPE, text=True)
+time.sleep(0.6)
+p.send_signal(signal.SIGINT)
+try:
+    p.wait(20)
+except subprocess.TimeoutExpired:
+    p.kill()
+t.ok(p.returncode == 0 and info("int.data").get("notes") == [], "Ctrl-C ends it and the file is whole", p.stderr.read())
+
+# ---- killed at random moments: what was flushed can be read
+rounds = 100 if os.environ.get("CYCLADE_LONG") else 6
+bad = []
+random.seed(1)
+for i in range(rounds):
+    if os.path.exists("kill.data"):
+        os.unlink("kill.data")
+    p = subprocess.Popen([CYCLADE, "record", "-F", "10000", "-g", "-p", str(sleeper.pid), "-o", "kill.data"],
+                         stderr=subprocess.DEVNULL)
+    time.sleep(0.5 + random.random() * 0.6)
+    p.kill()
+    p.wait()
+    size = os.path.getsize("kill.data")
+    j = info("kill.data")
+    got = j["records"].get("SAMPLE", 0)
+    told = sum(r for r in j["records"].values())
+    if not got or not told:
+        bad.append("round %d: %d bytes, %s" % (i, size, j))
+    elif PERF:
+        n, code, errors = perf_samples("kill.data")
+        if code or n < got * 0.5:
+            bad.append("round %d: perf: %s" % (i, errors))
+t.ok(not bad, "killed %d times: every file opens with its samples" % rounds, "\n".join(bad))
+sleeper.kill()
+sleeper.wait()
+
+if root:
+    r = run("record", "-a", "--for", "500ms", "-o", "a.data")
+    t.ok(r.returncode == 0, "-a --for", r.stderr)
+    t.equal(info("a.data").get("notes"), [], "-a: nothing unusual")
+else:
+    t.skip("-a", "not root")
+
+# ---- many threads
+r = run("record", "-o", "crowd.data", "--", CROWD, "2000" if SANITIZED else "10000")
+t.ok(r.returncode == 0, "a program of 10,000 threads", r.stderr)
+j = info("crowd.data")
+t.ok(j["records"].get("FORK", 0) + j["records"].get("LOST", 0) >= (2000 if SANITIZED else 10000),
+     "its threads are told, or their loss is", j["records"])
+
+r = run("record", "--dry-run", "-g", "-e", "cpu-clock", "--", "true")
+t.ok("callchain" in r.stdout and "perf record -e cpu-clock" in r.stdout, "--dry-run says what it would do", r.stdout)
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
