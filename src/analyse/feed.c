@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/feed.h"
 
+#include <string.h>
+
+#include "base/fs.h"
+
 struct feeder {
 	const struct pd *rec;
 	struct spaces *sp;
@@ -86,6 +90,44 @@ static int feed_one(void *ctx, const struct pd_record *r)
 	}
 }
 
+/* Whether a header's build-id is that of the kernel image `path`: the header names the kernel
+ * "[kernel.kallsyms]", or by its vmlinux where perf had one, the mapping "[kernel.kallsyms]_text".
+ */
+static bool is_kernels(const struct pd_buildid *b, const char *path)
+{
+	static const struct {
+		const char *name;
+		uint16_t mode;
+	} kernel[] = {
+		{ "[kernel.kallsyms]", PERF_RECORD_MISC_KERNEL },
+		{ "[guest.kernel.kallsyms", PERF_RECORD_MISC_GUEST_KERNEL },
+	};
+
+	for (size_t i = 0; i < sizeof(kernel) / sizeof(*kernel); i++) {
+		size_t n = strlen(kernel[i].name);
+
+		if (strncmp(path, kernel[i].name, n) != 0)
+			continue;
+		if (!strncmp(b->path, kernel[i].name, n))
+			return true;
+		return (b->misc & PERF_RECORD_MISC_CPUMODE_MASK) == kernel[i].mode &&
+		       !strncmp(path_base(b->path), "vmlinux", 7);
+	}
+	return false;
+}
+
+static int feed_build_id(struct images *images, const struct pd_buildid *b, struct err *err)
+{
+	for (uint32_t i = 0; i < images_count(images); i++) {
+		const struct image_key *key = image_key(images, i);
+
+		if (key->kind == IMAGE_KERNEL && is_kernels(b, key->path) &&
+		    images_build_id(images, key->path, b->id, b->id_len, err))
+			return -1;
+	}
+	return images_build_id(images, b->path, b->id, b->id_len, err);
+}
+
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
 {
 	const struct pd_info *info = pd_info(rec);
@@ -96,8 +138,7 @@ struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct e
 	if (pd_walk(rec, feed_one, &f))
 		goto fail;
 	for (size_t i = 0; i < info->n_buildids; i++)
-		if (images_build_id(images, info->buildids[i].path, info->buildids[i].id,
-				    info->buildids[i].id_len, err))
+		if (feed_build_id(images, &info->buildids[i], err))
 			goto fail;
 	if (spaces_finish(f.sp, err))
 		goto fail;

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jitdump files made here, in both byte orders: known content, and random loads and moves against
+ * a plain array of addresses that is replayed up to the time asked for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "symbol/jitdump.h"
+
+static bool foreign;
+
+static void u32(struct buf *b, uint32_t v)
+{
+	v = foreign ? __builtin_bswap32(v) : v;
+	buf_put(b, &v, sizeof(v));
+}
+
+static void u64(struct buf *b, uint64_t v)
+{
+	v = foreign ? __builtin_bswap64(v) : v;
+	buf_put(b, &v, sizeof(v));
+}
+
+static void header(struct buf *b, uint64_t flags)
+{
+	u32(b, 0x4a695444);
+	u32(b, 1);
+	u32(b, 40);
+	u32(b, 62);
+	u32(b, 0);
+	u32(b, 4711);
+	u64(b, 1000);
+	u64(b, flags);
+}
+
+static void load(struct buf *b, uint64_t time, uint64_t at, uint32_t size, uint64_t index,
+		 const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	u32(b, 0);
+	u32(b, (uint32_t)(16 + 8 + 32 + n + size));
+	u64(b, time);
+	u32(b, 4711);
+	u32(b, 4712);
+	u64(b, at);
+	u64(b, at);
+	u64(b, size);
+	u64(b, index);
+	buf_put(b, name, n);
+	buf_fill(b, '\x90', size);
+}
+
+static void move(struct buf *b, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
+		 uint64_t index)
+{
+	u32(b, 1);
+	u32(b, 16 + 8 + 40);
+	u64(b, time);
+	u32(b, 4711);
+	u32(b, 4712);
+	u64(b, to);
+	u64(b, from);
+	u64(b, to);
+	u64(b, size);
+	u64(b, index);
+}
+
+static void lines(struct buf *b, uint64_t time, uint64_t at)
+{
+	u32(b, 2);
+	u32(b, 16 + 16 + 16 + 5 + 16 + 2);
+	u64(b, time);
+	u64(b, at);
+	u64(b, 2);
+	u64(b, at);
+	u32(b, 7);
+	u32(b, 0);
+	buf_put(b, "a.js", 5);
+	u64(b, at + 4);
+	u32(b, 8);
+	u32(b, 0);
+	buf_put(b, "\xff", 2);
+}
+
+static const char *at(const struct jitdump *j, uint64_t addr, uint64_t time)
+{
+	const struct jit_code *c = jitdump_find(j, addr, time);
+
+	return c ? c->name : "-";
+}
+
+static void code_is_told_by_time(void **state)
+{
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		struct buf b = BUF_INIT;
+		struct jitdump j;
+		const struct jit_code *c;
+
+		foreign = turn;
+		header(&b, 0);
+		lines(&b, 1001, 0x1000);
+		load(&b, 1002, 0x1000, 0x20, 1, "first");
+		load(&b, 1010, 0x1010, 0x20, 2, "over");
+		load(&b, 1005, 0x5000, 0x10, 3, "late in the file");
+		move(&b, 1020, 0x5000, 0x6000, 0x10, 3);
+		move(&b, 1021, 0x9000, 0x9100, 0x10, 99);
+		u32(&b, 3);
+		u32(&b, 16);
+		u64(&b, 1030);
+		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+		assert_int_equal(j.pid, 4711);
+		assert_int_equal(j.machine, 62);
+		assert_int_equal(j.foreign_order, turn);
+		assert_false(j.cut);
+		assert_int_equal(j.n_bad, 1); /* moves what was never loaded */
+		assert_string_equal(at(&j, 0x1010, 1001), "-");
+		assert_string_equal(at(&j, 0x1010, 1002), "first");
+		assert_string_equal(at(&j, 0x1010, 1010), "over");
+		assert_string_equal(at(&j, 0x100f, 1010), "first");
+		assert_string_equal(at(&j, 0x102f, 1009), "-");
+		assert_string_equal(at(&j, 0x102f, UINT64_MAX), "over");
+		assert_string_equal(at(&j, 0x5008, 1004), "-");
+		assert_string_equal(at(&j, 0x5008, 1019), "late in the file");
+		assert_string_equal(at(&j, 0x6008, 1019), "-");
+		assert_string_equal(at(&j, 0x5008, 1020), "-");
+		assert_string_equal(at(&j, 0x6008, 1020), "late in the file");
+		c = jitdump_find(&j, 0x6008, 1020);
+		assert_int_equal(c->loaded_at, 0x5000);
+		assert_memory_equal(b.s + c->offset, "\x90\x90\x90\x90", 4);
+		c = jitdump_find(&j, 0x1000, 1002);
+		assert_int_equal(c->n_line, 2);
+		assert_string_equal(c->line[1].file, "a.js");
+		assert_int_equal(c->line[1].line, 8);
+		assert_int_equal(c->line[1].addr, 0x1004);
+		jitdump_free(&j);
+		/* every cut gives what is whole before it, or no jitdump at all */
+		for (size_t len = 0; len < b.len; len++) {
+			char *copy = malloc(len ? len : 1);
+
+			assert_non_null(copy);
+			memcpy(copy, b.s, len);
+			if (jitdump_parse(&j, copy, len, NULL))
+				assert_true(len < 40);
+			else
+				jitdump_free(&j);
+			free(copy);
+		}
+		buf_free(&b);
+	}
+	foreign = false;
+}
+
+struct fact {
+	uint64_t time, from, to, size, index;
+	bool moved;
+};
+
+/* Which code lies at each address at `time`, by doing everything anew. */
+static void replay(const struct fact *f, size_t n, uint64_t time, int *lies, size_t space)
+{
+	for (size_t a = 0; a < space; a++)
+		lies[a] = -1;
+	for (size_t i = 0; i < n && f[i].time <= time; i++) {
+		if (f[i].moved)
+			for (uint64_t a = f[i].from; a < f[i].from + f[i].size; a++)
+				lies[a] = -1;
+		for (uint64_t a = f[i].to; a < f[i].to + f[i].size; a++)
+			lies[a] = (int)f[i].index;
+	}
+}
+
+static void random_histories_agree_with_a_replay(void **state)
+{
+	enum { SPACE = 300, FACTS = 120 };
+
+	(void)state;
+	srand(3);
+	for (int round = 0; round < 150; round++) {
+		static struct fact fact[FACTS];
+		struct buf b = BUF_INIT;
+		struct jitdump j;
+		uint64_t time = 1000, n_code = 0;
+
+		header(&b, 0);
+		for (size_t i = 0; i < FACTS; i++) {
+			struct fact *f = &fact[i];
+
+			time += (uint64_t)(rand() % 3);
+			f->time = time;
+			f->moved = i && rand() % 4 == 0;
+			f->to = (uint64_t)(rand() % (SPACE - 20));
+			if (f->moved) {
+				const struct fact *o = &fact[(size_t)rand() % i];
+
+				/* where it was put last */
+				for (size_t k = 0; k < i; k++)
+					if (fact[k].index == o->index)
+						f->from = fact[k].to, f->size = fact[k].size;
+				f->index = o->index;
+				move(&b, time, f->from, f->to, f->size, f->index);
+			} else {
+				char name[24];
+
+				f->size = 1 + (uint64_t)(rand() % 20);
+				f->index = n_code++;
+				(void)snprintf(name, sizeof(name), "%d", (int)f->index);
+				load(&b, time, f->to, (uint32_t)f->size, f->index, name);
+			}
+		}
+		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+		for (uint64_t t = 999; t < time + 2; t += 1 + (uint64_t)(rand() % 5)) {
+			int lies[SPACE];
+
+			replay(fact, FACTS, t, lies, SPACE);
+			for (uint64_t a = 0; a < SPACE; a++) {
+				const struct jit_code *c = jitdump_find(&j, a, t);
+
+				assert_int_equal(c ? atoi(c->name) : -1, lies[a]);
+			}
+		}
+		jitdump_free(&j);
+		buf_free(&b);
+	}
+}
+
+static void what_is_none_is_refused(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct jitdump j;
+	uint32_t pid;
+
+	(void)state;
+	assert_int_equal(jitdump_parse(&j, "ELF", 3, &err), -1);
+	assert_int_equal(err.code, ERR_FORMAT);
+	header(&b, 1);
+	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+	assert_true(j.arch_time);
+	assert_null(jitdump_find(&j, 0, UINT64_MAX));
+	jitdump_free(&j);
+	b.s[4] = 2;
+	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), -1);
+	buf_free(&b);
+	assert_true(jitdump_path_pid("/root/.debug/jit/x/jit-4711.dump", &pid));
+	assert_int_equal(pid, 4711);
+	assert_true(jitdump_path_pid("/jit-1.dump", &pid));
+	assert_false(jitdump_path_pid("jit-1.dump", &pid));
+	assert_false(jitdump_path_pid("/tmp/jit-.dump", &pid));
+	assert_false(jitdump_path_pid("/tmp/jit-1.dump.old", &pid));
+	assert_false(jitdump_path_pid("/tmp/jit-99999999999.dump", &pid));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_told_by_time),
+		cmocka_unit_test(random_histories_agree_with_a_replay),
+		cmocka_unit_test(what_is_none_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
