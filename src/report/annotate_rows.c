@@ -48,7 +48,7 @@ int annotate_rows(struct annotate_rows *out, const struct annotate *a)
 
 		for (last = first + 1; last < a->insn.n && same_run(a, first, last); last++)
 			tally_add(&t, &a->insn.v[last].t);
-		if (annotate_share(a, &t) >= a->opts.min || !a->opts.min) {
+		if (annotate_share(a, &t) >= a->opts.min) {
 			if (put_run(out, a, first, last, &t, &inl))
 				return -1;
 			continue;

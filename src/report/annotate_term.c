@@ -108,12 +108,12 @@ static void put_note(struct face *f, const char *note)
 		if (at > 7 && f->st->width && at + n > f->st->width) {
 			buf_puts(f->out, "\n       ");
 			at = 7;
+		} else if (at > 7) {
+			buf_putc(f->out, ' ');
 		}
 		buf_put(f->out, p, n);
 		at += n + 1;
-		p += n;
-		if (*p == ' ' && p++)
-			buf_putc(f->out, ' ');
+		p += n + (p[n] == ' ');
 	}
 	buf_putc(f->out, '\n');
 	buf_free(&safe);
