@@ -222,6 +222,9 @@ void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd
  * Inline-fast for recordings with one event. */
 int pd_sample_event(const struct pd *rec, const struct pd_record *r);
 
+/* The event that an id belongs to (of a value read with its group, pd_read.id), or -1. */
+int pd_id_event(const struct pd *rec, uint64_t id);
+
 /* One branch of a branch stack, bits decoded. Order: newest first, as recorded. */
 struct pd_branch {
 	uint64_t from, to;

@@ -22,6 +22,13 @@ int pd_sample_event(const struct pd *rec, const struct pd_record *r)
 	return v ? (int)*v : -1;
 }
 
+int pd_id_event(const struct pd *rec, uint64_t id)
+{
+	const uint64_t *v = u64map_find(&rec->ids, id);
+
+	return v ? (int)*v : -1;
+}
+
 /* A cursor of whole u64 steps. */
 struct at {
 	const uint8_t *p, *end;

@@ -197,6 +197,8 @@ static void samples_find_their_event(void **state)
 	assert_int_equal(ev[2].samples, 2);
 	assert_int_equal(ev[2].period, 3);
 	assert_string_equal(ev[1].name, "task-clock");
+	assert_int_equal(pd_id_event(rec, 102), 2);
+	assert_int_equal(pd_id_event(rec, 999), -1);
 	assert_int_equal(pd_losses(rec)->unattributed, 1);
 	assert_true(noted(rec, "1 samples name no event"));
 	assert_true(pd_time_span(rec, &first, &last));
