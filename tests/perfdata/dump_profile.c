@@ -52,6 +52,10 @@ static void dump_rows(const struct profile *p, const struct pd *rec)
 	const struct profile_row *rows = profile_rows(p, &n);
 	const struct pd_event *ev = pd_events(rec, &n_events);
 
+	/* told apart by event, a row has one tally, and its event's name among the keys */
+	for (size_t k = 0; k < o->n_keys; k++)
+		if (o->key[k] == KEY_EVENT)
+			n_events = n_events ? 1 : 0;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t e = 0; e < n_events; e++) {
 			const struct tally *t = &rows[i].tally[e];
