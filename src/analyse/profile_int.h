@@ -65,7 +65,9 @@ uint32_t site_add(struct site_table *t, const struct site *s) MUST_USE;
 void site_table_free(struct site_table *t);
 
 /* The thread's name as a number: an id in the spaces' strings, or COMM_TID | tid for ":TID". */
-#define COMM_TID (1ULL << 32)
+#define COMM_TID  (1ULL << 32)
+#define COMM_TEXT 16
+const char *scan_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT]);
 
 /* Samples that no key tells apart. What was not asked for is 0 in all of them. */
 struct hit {

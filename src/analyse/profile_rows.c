@@ -48,19 +48,13 @@ int profile_too_big(struct err *err)
 static uint32_t comm_string(struct grouping *g, uint64_t comm)
 {
 	uint64_t *at = u64map_at(&g->comm, comm, NULL);
-	char buf[16];
+	char buf[COMM_TEXT];
 
 	if (!at)
 		return STR_NONE;
 	if (!*at) {
-		const char *name = buf;
-		uint32_t id;
+		uint32_t id = strtab_adds(&g->p->strings, scan_comm_text(g->p->sp, comm, buf));
 
-		if (comm & COMM_TID)
-			(void)snprintf(buf, sizeof(buf), ":%" PRId32, (int32_t)(uint32_t)comm);
-		else
-			name = strtab_get(spaces_strings(g->p->sp), (uint32_t)comm);
-		id = strtab_adds(&g->p->strings, name);
 		if (id == STR_NONE)
 			return STR_NONE;
 		*at = (uint64_t)id + 1;

@@ -7,6 +7,7 @@
  */
 #include "analyse/profile_int.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,17 @@ static struct who *who_at(struct worker *w, uint32_t pid, uint32_t tid, uint64_t
 	return o;
 }
 
+const char *scan_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT])
+{
+	if (!(comm & COMM_TID))
+		return strtab_get(spaces_strings(sp), (uint32_t)comm);
+	/* the idle thread, which no record announces */
+	if (!(uint32_t)comm)
+		return "swapper";
+	(void)snprintf(buf, COMM_TEXT, ":%" PRId32, (int32_t)(uint32_t)comm);
+	return buf;
+}
+
 static bool listed(const uint32_t *v, size_t n, uint32_t x)
 {
 	for (size_t i = 0; i < n; i++)
@@ -172,14 +184,9 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 	if (!listed(o->pids, o->n_pids, s->pid) || !listed(o->tids, o->n_tids, s->tid))
 		return false;
 	if (o->comm) {
-		char unknown[16];
-		const char *name = unknown;
+		char buf[COMM_TEXT];
 
-		if (s->who->comm & COMM_TID)
-			(void)snprintf(unknown, sizeof(unknown), ":%d", (int)s->tid);
-		else
-			name = strtab_get(spaces_strings(w->scan->sp), (uint32_t)s->who->comm);
-		return !strcmp(name, o->comm);
+		return !strcmp(scan_comm_text(w->scan->sp, s->who->comm, buf), o->comm);
 	}
 	return true;
 }
