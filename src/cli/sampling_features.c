@@ -10,11 +10,13 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "cli/sampling_int.h"
+#include "collect/tracing.h"
 #include "config.h"
 #include "symbol/elf_file.h"
 
 enum { /* feature bits */
-       FEAT_BUILD_ID = 2,
+       FEAT_TRACING_DATA = 1,
+       FEAT_BUILD_ID,
        FEAT_HOSTNAME,
        FEAT_OSRELEASE,
        FEAT_VERSION,
@@ -390,10 +392,31 @@ static bool build_ids(struct sampling *r, struct buf *b)
 	return b->len;
 }
 
+/* perf opens no recording of tracepoints without their formats. */
+static bool tracepoints(struct sampling *r, struct buf *b)
+{
+	size_t n = 0, all = r->events.ev.n;
+	uint64_t *ids = arena_alloc(r->arena, all * sizeof(*ids));
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; ids && i < all; i++)
+		if (r->events.ev.v[i].attr.type == PERF_TYPE_TRACEPOINT)
+			ids[n++] = r->events.ev.v[i].attr.config;
+	if (!n)
+		return false;
+	if (!tracing_data(b, "", ids, n, &err))
+		return true;
+	cli_note(r->cli,
+		 "the tracepoints' formats are not stored, perf will not open the recording: %s",
+		 err.what);
+	return false;
+}
+
 static const struct feature_row {
 	unsigned bit;
 	bool (*fill)(struct sampling *r, struct buf *b);
 } features[] = {
+	{ FEAT_TRACING_DATA, tracepoints },
 	{ FEAT_BUILD_ID, build_ids },
 	{ FEAT_HOSTNAME, hostname },
 	{ FEAT_OSRELEASE, osrelease },
