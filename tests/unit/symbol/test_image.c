@@ -471,13 +471,14 @@ static void test_kallsyms(void **state)
 
 	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/kallsyms", tool_dir);
-	assert_true(tool_feed(NULL,
-			      "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"
-			      "ffffffff81000010 t local_one\nffffffff81000020 W weak_one\n"
-			      "ffffffff81000020 T strong_one\nnonsense\n\nffffffff81000030 r data\n"
-			      "ffffffffc0400000 t nfs_init\t[nfs]\nffffffffc0400800 t nfs_x\t[nfs]\n"
-			      "ffffffffc0500000 t other_init\t[other]",
-			      "cat > kallsyms"));
+	assert_true(
+		tool_feed(NULL,
+			  "ffffffff81000000 T _stext\nffffffff81000000 T _text\n"
+			  "ffffffff81000010 t local_one\nffffffff81000020 W weak_one\n"
+			  "ffffffff81000020 T strong_one\nnonsense\n\nffffffff81000030 r data\n"
+			  "ffffffffc0400000 t nfs_init\t[nfs]\nffffffffc0400800 t nfs_x\t[nfs]\n"
+			  "ffffffffc0500000 t other_init\t[other]",
+			  "cat > kallsyms"));
 	set = fresh(&opts);
 	im = images_add(set, &kernel, &err);
 	assert_int_equal(image_resolve(set, im, addr, 5, s, &err), 0);
