@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Code that a process made while it ran: named by the list its runtime left in perf-PID.map.
+ * Code that a process made while it ran: named by the dump its runtime wrote (jit-PID.dump), else
+ * by the list it left in perf-PID.map.
+ *
+ * Symbols of an image have no time: where a runtime used memory again, the code that lay there last
+ * gives the name.
  */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbol/image_int.h"
+#include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
 
 #define PERF_MAP_MAX (1u << 30)
@@ -38,7 +43,67 @@ static int fill(struct image *im, const struct perfmap *m, struct err *err)
 	return 0;
 }
 
-int image_load_jit(struct images *set, struct image *im, struct err *err)
+static int fill_from_dump(struct image *im, const struct jitdump *j, struct err *err)
+{
+	vec_each (&j->code, const struct jit_code *, c) {
+		const char *name;
+
+		/* what something else came to lie over has no name in the end */
+		if (!c->size || jitdump_find(j, c->start, UINT64_MAX) != c)
+			continue;
+		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
+		if (!name)
+			return err_nomem(err);
+		if (image_add_symbol(im, c->start, c->size, name, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
+static bool find_dump(const struct images *set, uint32_t pid, char *path, size_t size)
+{
+	uint32_t whose;
+
+	vec_each (&set->image, struct image **, it) {
+		const char *p = (*it)->key.path;
+		int n;
+
+		if ((*it)->key.kind != IMAGE_FILE || !jitdump_path_pid(p, &whose) || whose != pid)
+			continue;
+		n = snprintf(path, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "", p);
+		return n > 0 && (size_t)n < size && may_be_believed(path);
+	}
+	return false;
+}
+
+static int load_dump(const struct images *set, struct image *im, struct err *err)
+{
+	struct jitdump j = { 0 };
+	struct err why = ERR_INIT;
+	struct file_map map;
+	char path[4096];
+	int rc = 0;
+
+	if (!find_dump(set, im->key.pid, path, sizeof(path)) ||
+	    file_map_open(&map, path, false, &why))
+		return 0;
+	if (jitdump_parse(&j, map.p, map.len, &why)) {
+		if (why.code == ERR_NOMEM)
+			rc = err_nomem(err);
+		else
+			buf_printf(&im->refusal, "; %s: %s", path, why.what);
+	} else {
+		rc = fill_from_dump(im, &j, err);
+		buf_printf(&im->origin, "%s, unverified (such dumps carry no build-id)%s", path,
+			   j.cut ? "; cut short" : "");
+		jitdump_free(&j);
+	}
+	file_map_close(&map);
+	return rc;
+}
+
+static int load_perf_map(const struct images *set, struct image *im, struct err *err)
 {
 	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
 	struct perfmap m = PERFMAP_INIT;
@@ -75,4 +140,18 @@ int image_load_jit(struct images *set, struct image *im, struct err *err)
 	perfmap_free(&m);
 	buf_free(&text);
 	return rc;
+}
+
+int image_load_jit(struct images *set, struct image *im, struct err *err)
+{
+	if (load_dump(set, im, err))
+		return -1;
+	/* both may be there: the dump knows more */
+	if (im->list.raw.n)
+		return 0;
+	buf_reset(&im->origin);
+	if (load_perf_map(set, im, err))
+		return -1;
+	buf_puts(&im->origin, buf_str(&im->refusal));
+	return 0;
 }

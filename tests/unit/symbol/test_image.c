@@ -509,6 +509,73 @@ static void test_kallsyms(void **state)
 	images_free(set);
 }
 
+static struct buf jitdump_of(uint32_t pid)
+{
+	const uint64_t head[] = { 0x000000014a695444, 0x0000003e00000028, (uint64_t)pid << 32, 1000,
+				  0 };
+	struct buf b = BUF_INIT;
+
+	buf_put(&b, head, sizeof(head));
+	for (uint64_t i = 0; i < 2; i++) {
+		/* id and size, time, pid and tid, address twice, length, number; name, code */
+		const uint64_t load[] = { (56ull + 8 + 16) << 32,
+					  2000 + i,
+					  (uint64_t)pid << 32 | pid,
+					  0x7000000 + i * 16,
+					  0x7000000 + i * 16,
+					  16,
+					  i };
+
+		buf_put(&b, load, sizeof(load));
+		buf_put(&b, i ? "jit_two" : "jit_one", 8);
+		buf_fill(&b, '\0', 16);
+	}
+	return b;
+}
+
+static void test_jit(void **state)
+{
+	const uint64_t addr[] = { 0x6ffffff, 0x7000000, 0x700001f, 0x7000020 };
+	char dir[64], dump[128];
+	const struct images_opts opts = { .perf_map_dir = dir };
+	struct image_key anon = { .kind = IMAGE_ANON, .path = "//anon", .pid = 77 };
+	struct image_key file = { .kind = IMAGE_FILE, .path = dump };
+	struct images *set = NULL;
+	struct err err = ERR_INIT;
+	const struct symbol *s[4];
+	struct buf b = jitdump_of(77);
+	FILE *f;
+
+	(void)state;
+	(void)snprintf(dir, sizeof(dir), "%s", tool_dir);
+	(void)snprintf(dump, sizeof(dump), "%s/jit-77.dump", tool_dir);
+	/* nothing at all; then a list; then a dump as well, which comes first */
+	for (int round = 0; round < 3; round++) {
+		if (round == 1)
+			assert_true(tool_feed(NULL, "7000000 10 map one\n7000010 10 map two\n",
+					      "cat > perf-77.map"));
+		if (round == 2) {
+			f = fopen(dump, "w");
+			assert_non_null(f);
+			assert_int_equal(fwrite(b.s, 1, b.len, f), b.len);
+			assert_int_equal(fclose(f), 0);
+		}
+		set = fresh(&opts);
+		assert_int_equal(images_add(set, &anon, &err), 0);
+		assert_int_equal(images_add(set, &file, &err), 1);
+		assert_int_equal(image_resolve(set, 0, addr, 4, s, &err), 0);
+		assert_true(!s[0] && !s[3]);
+		assert_int_equal(s[1] != NULL, round > 0);
+		if (round) {
+			assert_string_equal(s[1]->name, round == 1 ? "map one" : "jit_one");
+			assert_string_equal(s[2]->name, round == 1 ? "map two" : "jit_two");
+		}
+		assert_non_null(strstr(image_origin(set, 0), round == 2 ? "dump" : "perf-77.map"));
+		images_free(set);
+	}
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,7 +583,7 @@ int main(void)
 		cmocka_unit_test(test_debuglink),	  cmocka_unit_test(test_minidebug),
 		cmocka_unit_test(test_against_addr2line), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_late_build_id),	  cmocka_unit_test(test_bpf_and_vdso),
-		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_kallsyms),	  cmocka_unit_test(test_jit),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
