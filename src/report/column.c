@@ -101,24 +101,30 @@ static struct cell get_error(const struct at *a)
 	return error_cell(a, &a->r->self[a->event]);
 }
 
+/* Functions' totals hold each other: summed in a fold they would mean nothing. */
+static bool overlaps(const struct at *a)
+{
+	return a->v->opts.shape == VIEW_FUNCTIONS && a->r->folded;
+}
+
 static struct cell get_total_samples(const struct at *a)
 {
-	return number_cell(CELL_COUNT, a->r->total[a->event].samples);
+	return overlaps(a) ? none() : number_cell(CELL_COUNT, a->r->total[a->event].samples);
 }
 
 static struct cell get_total_period(const struct at *a)
 {
-	return number_cell(CELL_COUNT, a->r->total[a->event].period);
+	return overlaps(a) ? none() : number_cell(CELL_COUNT, a->r->total[a->event].period);
 }
 
 static struct cell get_total(const struct at *a)
 {
-	return share_cell(a, &a->r->total[a->event]);
+	return overlaps(a) ? none() : share_cell(a, &a->r->total[a->event]);
 }
 
 static struct cell get_total_error(const struct at *a)
 {
-	return error_cell(a, &a->r->total[a->event]);
+	return overlaps(a) ? none() : error_cell(a, &a->r->total[a->event]);
 }
 
 static struct cell get_comm(const struct at *a)

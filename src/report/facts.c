@@ -56,7 +56,7 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 						   v->source.info->sample_time_first) /
 						  1e9));
 	else
-		buf_puts(b, ", times not recorded");
+		buf_puts(b, ", time span not recorded");
 }
 
 void fact_command(struct buf *b, const struct view *v, bool ascii)

@@ -101,8 +101,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		add(&s, has_chains(v) ? "report" : "record", has_chains(v) ? "-g" : "-g -- PROGRAM",
 		    NULL, has_chains(v) ? "who calls it" : "call chains too: who calls it");
 	else if (v->opts.shape != VIEW_CALLERS)
-		add(&s, "report", "--callers", NULL,
-		    "the same from the sampled functions outwards");
+		add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
 	else
 		add(&s, "report", "--children", NULL, "functions with all that they call");
 	if (folds(v))

@@ -98,7 +98,7 @@ static void put_recording(struct json *j, const struct view *v)
 		json_real(j, "seconds", (double)(i->sample_time_last - i->sample_time_first) / 1e9);
 	} else {
 		json_null(j, "seconds");
-		json_str(j, "why", "times not recorded");
+		json_str(j, "why", "time span not recorded");
 	}
 	json_end_object(j);
 }

@@ -273,6 +273,7 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 	      uint64_t n_left_out, struct err *err)
 {
 	struct tally *rest = arena_alloc(&v->arena, t->n_events * sizeof(*rest));
+	struct view_row only = { 0 };
 	size_t keep = 0;
 	uint64_t n_rest;
 	int ret = -1;
@@ -288,11 +289,16 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 		    (v->opts.limit && keep >= v->opts.limit)) {
 			for (size_t e = 0; e < t->n_events; e++)
 				tally_add(&rest[e], &r.self[e]);
+			only = r;
 			continue;
 		}
 		rows->v[keep++] = r;
 	}
 	n_rest = rows->n - keep;
+	if (n_rest == 1 && (!v->opts.limit || keep < v->opts.limit)) {
+		rows->v[keep++] = only; /* a fold of one would only hide its name */
+		n_rest = 0;
+	}
 	rows->n = keep;
 	if ((n_rest && push_fold(v, t, rows, rest, n_rest, false)) ||
 	    (n_left_out && push_fold(v, t, rows, left_out, n_left_out, true)))

@@ -376,7 +376,6 @@ static int show_node(struct walk *w, struct level *l, uint32_t node)
 
 static int walk_down(struct walk *w)
 {
-	static const struct tally nothing;
 	struct level *top;
 
 	if (w->s->t->n) {
@@ -401,7 +400,8 @@ static int walk_down(struct walk *w)
 						.levels = 1,
 						.folded = l->below.n_folded };
 
-			if (push_row(w, l, &how, &nothing, &l->below.folded))
+			/* it stands for whole subtrees: all of it is its own */
+			if (push_row(w, l, &how, &l->below.folded, &l->below.folded))
 				return -1;
 		}
 		w->levels.n--;
