@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * lines_of FILE - for each hexadecimal address on standard input one line: the source line, then
- * for each inlined call, innermost first, its name and the line it was called from, separated by
- * tabs. With a second argument N, looks all up N times and says how long it took.
+ * for each inlined call, innermost first, its name as in the file and the line it was called from,
+ * separated by tabs. With a second argument N, looks all up N times and says how long it took.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/vec.h"
-#include "symbol/source.h"
+#include "symbol/source_int.h"
 
 static double now(void)
 {
@@ -71,6 +71,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", argv[1], err.code ? err.what : "no debug information");
 		return 1;
 	}
+	s->raw_names = true;
 	t0 = now() - t0;
 	while (fgets(line, sizeof(line), stdin))
 		if (vec_push(&addr, strtoull(line, NULL, 16)))
