@@ -256,9 +256,11 @@ static bool step(struct walk *w, const struct cfi_row *row, uint64_t *pc, enum u
 		if (rule_value(w, r, cfa, &v)) {
 			next[r->reg] = v;
 			have |= 1ULL << r->reg;
-		} else {
+		} else if (r->kind != CFI_AT_OFFSET || r->reg == row->ra ||
+			   cfa + (uint64_t)r->off >= was) {
 			have &= ~(1ULL << r->reg);
-		}
+		} /* else: saved below the stack pointer means popped already, as compilers leave
+		   * the rule standing in an epilogue */
 		if (r->reg == row->ra && !(have >> r->reg & 1)) {
 			*end = r->kind == CFI_UNDEF ? UNWIND_DONE
 			       : st->missed	    ? UNWIND_STACK
