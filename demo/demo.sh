@@ -9,15 +9,15 @@ cyclade=$build/src/cli/cyclade phases=$build/demo/phases
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT INT TERM
 
-echo "\$ cyclade run -- demo/phases ${2:-2}"
+echo "\$ cyclade run -- demo/phases ${2:-2}" >&2
 "$cyclade" run --data "$dir/cyclade.data" -- "$phases" "${2:-2}" >"$dir/truth" || exit 1
 "$cyclade" report --format csv -s sym "$dir/cyclade.data" >"$dir/shares.csv" || exit 1
 
 echo
 echo "and what the program's own clock says (demo/phases.c divides its CPU time 50 : 30 : 20):"
 awk -F, '
-FILENAME != ARGV[1] && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-FILENAME != ARGV[1] { share[$column["sym"]] = $column["share"]; error[$column["sym"]] = $column["error"]; next }
+NR != FNR && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+NR != FNR { share[$column["sym"]] = 100 * $column["share"]; error[$column["sym"]] = 100 * $column["error"]; next }
 { split($0, w, " "); order[++n] = w[1]; known[w[1]] = w[2] }
 END {
 	printf " %-14s %10s %18s\n", "", "known", "measured"

@@ -165,6 +165,7 @@ static int parse_events(struct sampling *r, struct err *err)
 	if (!l->n && event_default(&r->events, "", r->why, err))
 		return -1;
 	r->result.no_cycles = r->why;
+	r->result.hypervisor = r->machine.hypervisor;
 	r->result.event = r->events.ev.v[0].name;
 	return 0;
 }

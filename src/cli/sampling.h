@@ -28,10 +28,11 @@ struct sampling_result {
 	double wall_s, cpu_s; /* cpu_s: user and system of the program; 0 without one */
 	uint64_t tasks;	      /* threads and processes of the program, itself included */
 	bool has_program;
-	int status;	       /* of the program, as exit codes go */
-	bool user_only;	       /* the kernel was left out because we may not look at it */
-	const char *no_cycles; /* why time is sampled instead of cycles; "" where it is not */
-	const char *event;     /* of the first one, as shown */
+	int status;		/* of the program, as exit codes go */
+	bool user_only;		/* the kernel was left out because we may not look at it */
+	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
+	const char *hypervisor; /* "KVM guest"; NULL: none known */
+	const char *event;	/* of the first one, as shown */
 };
 
 int sampling_open(struct sampling **out, struct cli *cli, const char *path,
