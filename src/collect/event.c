@@ -224,6 +224,8 @@ static int unknown_pmu(struct event_parser *p, struct word head)
 	}
 	if (word_is(head, "cpu") && core)
 		return err_hint(p->err, "its cores have PMUs of their own: %s/.../", core);
+	if (word_is(head, "cpu"))
+		return err_hint(p->err, "`cyclade doctor` says why there is none");
 	return event_suggest(p, head, words);
 }
 
