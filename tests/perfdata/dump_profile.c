@@ -149,7 +149,8 @@ static void dump_sums(const struct profile *p)
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
-	struct images_opts io = { .trust_paths = true, .raw_names = true };
+	/* perf keeps a copy of what it recorded below $HOME/.debug */
+	struct images_opts io = { .trust_paths = true, .raw_names = true, .home = getenv("HOME") };
 	struct profile_opts o = { .machine = 62 };
 	const char *mode = argc > 3 ? argv[3] : "flat";
 	struct images *images = NULL;
