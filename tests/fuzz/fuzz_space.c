@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any bytes as a timeline of facts, told in any order, against a second implementation: flat arrays
+ * of what lies at each address and who is called what, replayed from the first fact on.
+ *
+ * Six bytes are a fact: what, time, pid and thread, and three that depend on what it is.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/perf_abi.h"
+#include "symbol/space.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PIDS = 4, THREADS = 4, ADDRS = 64, FACTS = 400, TIMES = 64 };
+
+enum what { MAP, MAP_AGAIN, FORK, THREAD, EXIT, COMM, EXEC, CLEAR, WHATS };
+
+struct fact {
+	unsigned what, time, pid, thread, a, b, c;
+};
+
+struct model {
+	int lies[PIDS][ADDRS]; /* number of the fact, or -1 */
+	bool known[PIDS], dead[PIDS], alive[PIDS][THREADS];
+	int name[PIDS * THREADS]; /* number of the fact, or -1 */
+};
+
+static uint32_t tid_of(unsigned pid, unsigned thread)
+{
+	return 100 + pid * THREADS + thread;
+}
+
+static void forget(struct model *m, unsigned pid)
+{
+	for (int i = 0; i < ADDRS; i++)
+		m->lies[pid][i] = -1;
+}
+
+/* A fact about a process that is dead is about another one. */
+static void touch(struct model *m, unsigned pid)
+{
+	if (m->dead[pid]) {
+		forget(m, pid);
+		memset(m->alive[pid], 0, sizeof(m->alive[pid]));
+	}
+	m->dead[pid] = false;
+	m->known[pid] = true;
+}
+
+static void leave(struct model *m, const struct fact *f)
+{
+	bool any = false;
+
+	if (!m->alive[f->pid][f->thread])
+		return;
+	m->alive[f->pid][f->thread] = false;
+	for (int i = 0; i < THREADS; i++)
+		any |= m->alive[f->pid][i];
+	m->dead[f->pid] = !any;
+}
+
+static void be_born(struct model *m, const struct fact *f, unsigned parent)
+{
+	m->name[f->pid * THREADS + f->thread] = m->name[parent * THREADS + f->b % THREADS];
+	if (parent != f->pid) {
+		if (m->known[parent])
+			memcpy(m->lies[f->pid], m->lies[parent], sizeof(m->lies[parent]));
+		else
+			forget(m, f->pid);
+		memset(m->alive[f->pid], 0, sizeof(m->alive[f->pid]));
+		m->known[f->pid] = true;
+	} else if (!m->known[f->pid]) {
+		return;
+	}
+	m->dead[f->pid] = false;
+	m->alive[f->pid][f->thread] = true;
+}
+
+static void step(struct model *m, const struct fact *f, int n)
+{
+	switch ((enum what)f->what) {
+	case MAP:
+	case MAP_AGAIN:
+		touch(m, f->pid);
+		for (unsigned i = f->a; i < f->a + f->b && i < ADDRS; i++)
+			m->lies[f->pid][i] = n;
+		break;
+	case FORK:
+		be_born(m, f, f->a % PIDS);
+		break;
+	case THREAD:
+		be_born(m, f, f->pid);
+		break;
+	case EXIT:
+		leave(m, f);
+		break;
+	case EXEC:
+		touch(m, f->pid);
+		forget(m, f->pid);
+		memset(m->alive[f->pid], 0, sizeof(m->alive[f->pid]));
+		m->alive[f->pid][f->thread] = true;
+		m->name[f->pid * THREADS + f->thread] = n;
+		break;
+	case COMM:
+		touch(m, f->pid);
+		m->alive[f->pid][f->thread] = true;
+		m->name[f->pid * THREADS + f->thread] = n;
+		break;
+	case CLEAR:
+		touch(m, f->pid);
+		forget(m, f->pid);
+		break;
+	case WHATS:
+		break;
+	}
+}
+
+static int tell(struct spaces *sp, const struct fact *f, unsigned n)
+{
+	uint32_t pid = 1 + f->pid, tid = tid_of(f->pid, f->thread);
+	struct space_map_fact map = { .time = f->time,
+				      .pid = pid,
+				      .tid = tid,
+				      .start = f->a,
+				      .len = f->b,
+				      .pgoff = n,
+				      .misc = PERF_RECORD_MISC_USER,
+				      .path = "/x" };
+	unsigned parent = f->what == THREAD ? f->pid : f->a % PIDS;
+	char name[2] = { (char)('A' + n % 50), '\0' };
+
+	switch ((enum what)f->what) {
+	case MAP:
+	case MAP_AGAIN:
+		return spaces_map(sp, &map, NULL);
+	case FORK:
+	case THREAD:
+		return spaces_fork(sp, f->time, pid, tid, 1 + parent,
+				   tid_of(parent, f->b % THREADS), NULL);
+	case EXIT:
+		return spaces_exit(sp, f->time, pid, tid, NULL);
+	case COMM:
+	case EXEC:
+		return spaces_comm(sp, f->time, pid, tid, f->what == EXEC, name, NULL);
+	case CLEAR:
+		return spaces_clear(sp, f->time, pid, NULL);
+	case WHATS:
+		break;
+	}
+	return 0;
+}
+
+/* What spaces say of `addr`: the number of the fact, or -1. */
+static int found(const struct spaces *sp, const struct process *p, unsigned addr, uint64_t time,
+		 uint64_t *from, uint64_t *until)
+{
+	const struct map *m = space_find(sp, p, SPACE_USER, addr, time, from, until);
+
+	return m ? (int)m->pgoff : -1;
+}
+
+static void compare_process(const struct spaces *sp, const struct model *m, unsigned pid,
+			    unsigned time)
+{
+	const struct process *p = spaces_process(sp, 1 + pid, time);
+	uint64_t from, until, born = 0, over = UINT64_MAX;
+
+	if (p)
+		process_life(p, &born, &over);
+	if (time < born || time >= over)
+		abort();
+	for (unsigned a = 0; a < ADDRS; a++) {
+		if (found(sp, p, a, time, &from, &until) != m->lies[pid][a])
+			abort();
+		if (time < from || time >= until ||
+		    found(sp, p, a, from, NULL, NULL) != m->lies[pid][a] ||
+		    found(sp, p, a, until - 1, NULL, NULL) != m->lies[pid][a])
+			abort();
+	}
+	for (unsigned t = 0; t < THREADS; t++) {
+		uint32_t id = spaces_comm_at(sp, 1 + pid, tid_of(pid, t), time, &from, &until);
+		int n = m->name[pid * THREADS + t];
+		char name[2] = { (char)('A' + n % 50), '\0' };
+
+		if (time < from || time >= until || (n < 0) != (id == STR_NONE))
+			abort();
+		if (n >= 0 && strcmp(strtab_get(spaces_strings(sp), id), name) != 0)
+			abort();
+	}
+}
+
+static void compare(const struct spaces *sp, const struct fact *fact, size_t n)
+{
+	struct model m;
+
+	memset(&m, 0, sizeof(m));
+	memset(m.lies, -1, sizeof(m.lies));
+	memset(m.name, -1, sizeof(m.name));
+	for (unsigned time = 0; time < TIMES; time++) {
+		for (size_t i = 0; i < n; i++)
+			if (fact[i].time == time)
+				step(&m, &fact[i], (int)i);
+		for (unsigned pid = 0; pid < PIDS; pid++)
+			compare_process(sp, &m, pid, time);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct fact fact[FACTS];
+	size_t n = size / 6 < FACTS ? size / 6 : FACTS;
+	struct images *images = images_new(NULL, NULL);
+	struct spaces *sp = images ? spaces_new(images, NULL) : NULL;
+
+	if (!sp)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *d = data + 6 * i;
+
+		fact[i] = (struct fact){ .what = d[0] % WHATS,
+					 .time = d[1] % TIMES,
+					 .pid = d[2] % PIDS,
+					 .thread = d[2] / PIDS % THREADS,
+					 .a = d[3] % ADDRS,
+					 .b = 1u + d[4] % 24u,
+					 .c = d[5] };
+		if (tell(sp, &fact[i], (unsigned)i))
+			abort();
+	}
+	if (spaces_finish(sp, NULL))
+		abort();
+	compare(sp, fact, n);
+	spaces_free(sp);
+	images_free(images);
+	return 0;
+}
