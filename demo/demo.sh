@@ -16,6 +16,7 @@ echo "\$ cyclade run -- demo/phases ${2:-2}" >&2
 echo
 echo "and what the program's own clock says (demo/phases.c divides its CPU time 50 : 30 : 20):"
 awk -F, '
+{ sub(/\r$/, "") } # RFC 4180 ends lines with CR LF
 NR != FNR && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 NR != FNR { share[$column["sym"]] = 100 * $column["share"]; error[$column["sym"]] = 100 * $column["error"]; next }
 { split($0, w, " "); order[++n] = w[1]; known[w[1]] = w[2] }
