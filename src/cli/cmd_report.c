@@ -11,6 +11,7 @@
 #include "config.h"
 #include "report/sink.h"
 
+#define COMMS_MAX 32	/* threads' names that folded chains are read for one by one */
 #define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
 
 struct report {
@@ -161,18 +162,71 @@ static int build(struct report *rp, struct err *err)
 	return gather_notes(rp, err);
 }
 
-static int write_out(struct report *rp, const char *path, struct buf *out, struct err *err)
+static int write_one(struct report *rp, struct buf *out, struct err *err)
 {
 	struct view *v;
 	int rc;
 
-	if (rp->named)
-		rp->source.input = path;
 	if (view_build(&v, rp->profile, &rp->source, &rp->vo, err))
 		return -1;
 	rc = rp->sink->write(out, v, &rp->so, err);
 	view_free(v);
 	return rc;
+}
+
+/* The names of the threads in the profile, by its first key; in the cli's arena. 0: too many to
+ * read the recording again for each, or memory is short. */
+static size_t list_comms(struct report *rp, const char *comms[COMMS_MAX])
+{
+	size_t n_rows, n = 0;
+	const struct profile_row *r = profile_rows(rp->profile, &n_rows);
+	uint64_t id[COMMS_MAX];
+
+	for (size_t i = 0; i < n_rows; i++) {
+		size_t k = 0;
+
+		while (k < n && id[k] != r[i].key[0])
+			k++;
+		if (k < n)
+			continue;
+		if (n == COMMS_MAX)
+			return 0;
+		id[n] = r[i].key[0];
+		comms[n] = arena_strdup(&rp->cli->arena, strtab_get(profile_strings(rp->profile),
+								    (uint32_t)r[i].key[0]));
+		if (!comms[n++])
+			return 0;
+	}
+	return n;
+}
+
+/* Chains are told apart by function only: for a first frame that is the thread's name, each name's
+ * chains are read on their own. */
+static int write_folded_chains(struct report *rp, struct buf *out, struct err *err)
+{
+	const char *comms[COMMS_MAX];
+	size_t n = rp->cli->opt.comm || rp->po.key[0] != KEY_COMM ? 0 : list_comms(rp, comms);
+
+	if (n < 2)
+		return write_one(rp, out, err);
+	for (size_t i = 0; i < n; i++) {
+		profile_free(rp->profile);
+		rp->profile = NULL;
+		rp->po.comm = comms[i];
+		if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
+		    write_one(rp, out, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int write_out(struct report *rp, const char *path, struct buf *out, struct err *err)
+{
+	if (rp->named)
+		rp->source.input = path;
+	if (!strcmp(rp->sink->name, "folded") && rp->vo.shape != VIEW_TABLE)
+		return write_folded_chains(rp, out, err);
+	return write_one(rp, out, err);
 }
 
 int cmd_report(struct cli *cli)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * folded - a line per stack, "frame;frame;frame period", as flame graphs are drawn from. Without
- * chains the row's keys are the stack. Several events: the event's name is the first frame. Frames
+ * folded - a line per stack, "comm;frame;frame period", as flame graphs are drawn from. Without
+ * chains the row's keys are the stack. Chains do not know their threads' names: the first frame is
+ * the name where all rows of the profile share one, and is left out where they do not. Several
+ * events: the event's name comes first. Frames
  * are told apart by ';', so that becomes ':' inside names; control characters are written as in the
  * terminal's tables (\xNN).
  */
@@ -68,9 +70,38 @@ static void put_keys(struct buf *b, const struct view *v, const struct view_tabl
 		sink_fold_name(b, r);
 }
 
+/* The thread's name that all samples share, or NULL. */
+static const char *only_comm(const struct view *v)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	const char *comm = NULL;
+	size_t n, k = 0;
+	const struct profile_row *r = profile_rows(v->profile, &n);
+
+	while (k < o->n_keys && o->key[k] != KEY_COMM)
+		k++;
+	for (size_t i = 0; k < o->n_keys && i < n; i++) {
+		if (r[i].key[k] != r[0].key[k])
+			return NULL;
+		comm = strtab_get(profile_strings(v->profile), (uint32_t)r[i].key[k]);
+	}
+	return comm;
+}
+
+static bool many_events(const struct view *v)
+{
+	size_t n = 0;
+
+	for (size_t e = 0; e < v->source.n_events; e++)
+		n += v->source.event[e].samples != 0;
+	return n > 1;
+}
+
 int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
 {
 	path_vec path = VEC_INIT;
+	const char *comm = only_comm(v);
+	bool by_event = many_events(v);
 	int ret = 0;
 
 	(void)o;
@@ -84,8 +115,12 @@ int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o
 
 			if (!w->samples)
 				continue;
-			if (v->n_tables > 1) {
+			if (by_event) {
 				put_name(out, v->source.event[t->event[0]].name);
+				buf_putc(out, ';');
+			}
+			if (r->id && comm) {
+				put_name(out, comm);
 				buf_putc(out, ';');
 			}
 			if (r->id)

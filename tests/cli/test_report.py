@@ -138,7 +138,11 @@ for option in ("-g", "--callers", "--children"):
 r = run("report", tree, "-g", env=env(COLUMNS="80", LC_ALL="C.UTF-8"))
 t.ok("\u251c" in r.stdout and "\u2514" in r.stdout, "a UTF-8 locale has lines of its own", r.stdout)
 r = run("report", tree, "--format", "folded")
-t.equal(sorted(r.stdout.splitlines()), ["start;main;small 300", "start;main;work 200", "start;main;work;fib;fib;fib 500"], "folded is the chains")
+t.equal(sorted(r.stdout.splitlines()),
+        ["prog;start;main;small 300", "prog;start;main;work 200", "prog;start;main;work;fib;fib;fib 500"], "folded is the chains")
+two = make("two.data", calls, [(0, 7, 1, 10, [0, 1]), (0, 8, 1, 10, [0, 1])], chains=True, comms=[(7, b"prog"), (8, b"other")])
+r = run("report", two, "--format", "folded")
+t.equal(sorted(r.stdout.splitlines()), ["other;start;main 10", "prog;start;main 10"], "folded: a thread's name is the first frame")
 doc = json.loads(run("report", "-j", "-g", tree).stdout)
 nodes = {x["id"]: x for x in doc["tables"][0]["rows"]}
 t.ok(all(x["period"] + sum(y["total_period"] for y in nodes.values() if y["parent"] == i) == x["total_period"]
