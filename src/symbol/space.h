@@ -18,6 +18,12 @@
  * exec ends its mappings, not its identity. A forked child shares its parent's mappings as of the
  * fork without copying them. A later mapping over part of an earlier one cuts it, from then on.
  * Kernel, modules and BPF live in one space of their own; guests have theirs.
+ *
+ * A process all of whose known threads have exited and that is heard of again is a new incarnation,
+ * whether or not its fork was seen. Late samples of a dead one are still its own, and a time before
+ * a pid's first incarnation is answered by that one. Kernel and modules are absolute: their symbols
+ * come from kallsyms or from a vmlinux that was moved. What a BPF program lay over is there again
+ * when it goes.
  */
 #ifndef CYCLADE_SYMBOL_SPACE_H
 #define CYCLADE_SYMBOL_SPACE_H
