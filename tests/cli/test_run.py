@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade run: streams, exit codes, what is decided before the program starts, and a table that perf agrees with."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+
+PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
+RECURSE = os.path.join(PROGS, "prog_recurse")
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-run-")
+os.chdir(tmp)
+
+probe = run("record", "-q", "-o", "probe.data", "--", "true")
+if probe.returncode:
+    t.skip("run", "no event can be opened here: %s" % probe.stderr.strip().splitlines()[-1:])
+    t.done()
+
+# ---- the report: told counts are the file's, the hottest function is perf's
+r = run("run", "--user", "--", RECURSE, "10", "600")
+t.equal((r.returncode, r.stdout == subprocess.run([RECURSE, "10", "600"], capture_output=True, text=True).stdout),
+        (0, True), "the program's output is its own")
+t.ok(re.search(r"wall, .* cpu, 1 thread, exit 0", r.stderr), "the head: wall, cpu, threads, exit", r.stderr)
+said = re.search(r"([\d,]+) samples in cyclade\.data \(", r.stderr)
+said = int(said.group(1).replace(",", "")) if said else -1
+records = json.loads(run("info", "-j", "cyclade.data").stdout)["records"]
+t.equal(said, records.get("SAMPLE", 0), "the samples told are those of the file")
+t.ok(said > 0, "there are samples", said)
+top = re.search(r"next: cyclade annotate (\S+)", r.stderr)
+t.ok(top, "the next command names a function", r.stderr)
+if PERF and top:
+    text = subprocess.run([PERF, "report", "--stdio", "--no-children", "-g", "none", "-F", "overhead,sym", "-i",
+                           "cyclade.data"], capture_output=True, text=True, errors="replace").stdout
+    rows = re.findall(r"([\d.]+)%\s+\[[.k]\] (\S+)", text)
+    # perf's first, or one that shares its place
+    best = [name for share, name in rows if rows and float(share) >= float(rows[0][0]) - 0.01]
+    t.ok(top.group(1) in best, "the function it names is perf's hottest", "%s, perf: %s" % (top.group(1), rows[:4]))
+else:
+    t.skip("the function it names is perf's hottest", "no perf here")
+
+# ---- without a cycle counter it says so first, and --require pmu does not start the program
+r = run("run", "--", "sh", "-c", "echo begun >&2")
+if "no cycle counter here" in r.stderr:
+    t.ok(r.stderr.index("no cycle counter here") < r.stderr.index("begun"), "no cycle counter: said before the program speaks",
+         r.stderr)
+    t.ok("time only: no tree without cycle counters" in r.stderr, "no cycle counter: no tree is shown", r.stderr)
+    r = run("run", "--require", "pmu", "--", "sh", "-c", "echo ran >ran")
+    t.ok(r.returncode == 125 and not os.path.exists("ran"), "--require pmu: 125, the program is not started", r.stderr)
+else:
+    t.skip("without a cycle counter", "there is one here")
+
+# ---- exit codes
+for code, what in [(0, "exit 0"), (7, "exit 7"), (125, "exit 125"), (137, "kill -9 $$")]:
+    t.equal(run("run", "--", "sh", "-c", what).returncode, code, "the program's end is kept: %s" % what)
+t.equal(run("run", "--", "no-such-program-here").returncode, 127, "a program that is not there: 127")
+t.equal(run("run", "--", "/etc/passwd").returncode, 126, "a file that is no program: 126")
+r = run("run", "--data", "/nonexistent/dir/x.data", "--", "sh", "-c", "echo ran >ran")
+t.ok(r.returncode == 125 and not os.path.exists("ran"), "a file that cannot be made: 125, the program is not started", r.stderr)
+t.equal(run("run").returncode, 125, "run without a program: 125")
+
+# ---- where the report goes
+r = run("run", "-q", "-o", "-", "--", "sh", "-c", "exit 3")
+t.ok(r.returncode == 3 and "exit 3" in r.stdout and "wall" not in r.stderr, "-o -: standard output", r.stderr)
+r = run("run", "-q", "-o", "report.txt", "--data", "own.data", "--", "sh", "-c", "exit 3")
+t.ok(r.returncode == 3 and "exit 3" in open("report.txt").read() and os.path.exists("own.data") and not r.stderr,
+     "-o FILE, --data FILE", r.stderr)
+fd = os.open("fd.txt", os.O_CREAT | os.O_WRONLY, 0o600)
+p = subprocess.run([CYCLADE, "run", "-q", "--log-fd", str(fd), "--", "true"], pass_fds=[fd], capture_output=True, text=True)
+os.close(fd)
+t.ok(p.returncode == 0 and "exit 0" in open("fd.txt").read() and not p.stderr, "--log-fd N", p.stderr)
+
+r = run("run", "--dry-run", "-e", "cpu-clock", "-F", "1000", "--", "sh", "-c", "echo ran >ran")
+t.ok("perf record" in r.stdout + r.stderr and not os.path.exists("ran"), "--dry-run tells and does not start", r.stderr)
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
