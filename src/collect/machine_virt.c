@@ -14,7 +14,6 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#endif
 
 /* What the CPU says in leaf 0x40000000. */
 static const struct {
@@ -28,6 +27,7 @@ static const struct {
 	{ "ACRNACRNACRN", "ACRN guest" },	{ " lrpepyh  vr", "Parallels guest" },
 	{ "QNXQVMBSQG", "QNX guest" },
 };
+#endif
 
 /* What stands in DMI's vendor or product, at its beginning. */
 static const struct {

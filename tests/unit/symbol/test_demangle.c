@@ -19,8 +19,8 @@ static const char *const names[] = {
 	"__libc_start_main",
 	"_ZN3foo3barEi",
 	"_ZNSt6vectorIiSaIiEE9push_backEOi",
-	"_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_ESaISt4pairIKS5_"
-	"iEEE4findERS9_",
+	("_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_ESaISt4pairIKS5_"
+	 "iEEE4findERS9_"),
 	"_ZN1AC1Ev",
 	"_ZN1AD0Ev",
 	"_ZTV3foo",
