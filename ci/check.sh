@@ -29,8 +29,8 @@ build_and_test() {
 	[ -f "$dir/build.ninja" ] || meson setup "$dir" $setup >"$log" 2>&1 || { fail "$stage" "$log"; return; }
 	ninja -C "$dir" >"$log" 2>&1 || { grep -E 'error|warning|FAILED' "$log" | head -20; fail "$stage" "$log"; return; }
 	meson test -C "$dir" --no-rebuild "$@" >"$log" 2>&1
-	cp "$dir/meson-logs/testlog.junit.xml" "$logs/$stage.xml" 2>/dev/null || { fail "$stage" "$log"; return; }
-	say "$stage" "$(python3 ci/count.py "$logs/$stage.xml" | tail -1)"
+	cp "$dir/meson-logs/testlog.json" "$logs/$stage.json" 2>/dev/null || { fail "$stage" "$log"; return; }
+	say "$stage" "$(python3 ci/count.py "$logs/$stage.json" | tail -1)"
 }
 
 stage_format() {
@@ -68,4 +68,4 @@ stage_arm64() {
 for stage in ${*:-format rooms docs gcc clang asan tsan arm64}; do
 	"stage_$stage"
 done
-python3 ci/count.py --broken $broken $logs/*.xml
+python3 ci/count.py --broken $broken $logs/*.json

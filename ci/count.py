@@ -1,45 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds up JUnit files: names what failed, and ends with 'N passed, N failed, N skipped'.
-
-Exit status 1 if anything failed, or if nothing ran at all."""
+"""Adds up Meson's test logs (testlog.json): names what failed and why what was skipped was; the last line is
+'N passed, N failed, N skipped'. Exit status 1 if anything failed, or if nothing ran at all."""
+import json
+import re
 import sys
-import xml.etree.ElementTree as ET
 
 args = sys.argv[1:]
-broken = 0
+failed = 0
 if args and args[0] == "--broken":
-    broken = int(args[1])
+    failed = int(args[1])
     args = args[2:]
-passed = failed = skipped = 0
+passed = skipped = 0
 skips = {}
+line = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
+whole = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
 for path in args:
-    try:
-        root = ET.parse(path).getroot()
-    except (OSError, ET.ParseError):
-        continue
-    for suite in root.iter("testsuite"):
-        cases = list(suite.iter("testcase"))
+    for text in open(path, encoding="utf-8", errors="replace"):
+        test = json.loads(text)
         bad = 0
-        for case in cases:
-            name = "%s: %s" % (suite.get("name"), case.get("name"))
-            if case.find("failure") is not None or case.find("error") is not None:
+        for out in test.get("stdout", "").splitlines():
+            m = whole.match(out)
+            if m:
+                skipped += 1
+                skips.setdefault(m.group(1), []).append(test["name"])
+            m = line.match(out)
+            if not m:
+                continue
+            name = "%s: %s %s" % (test["name"], m.group(2), m.group(3))
+            if (m.group(4) or "").upper() == "SKIP":
+                skipped += 1
+                skips.setdefault(m.group(5) or "no reason given", []).append(name)
+            elif m.group(1):
                 bad += 1
                 print("FAILED", name)
-            elif case.find("skipped") is not None:
-                skipped += 1
-                skips.setdefault(case.find("skipped").get("message") or "", []).append(name)
             else:
                 passed += 1
-        # a program that died counts as a failure even if each case that it got to was fine
-        told = int(suite.get("failures") or 0) + int(suite.get("errors") or 0)
-        if told > bad:
-            print("FAILED", suite.get("name"), "(the program itself)")
-            bad = told
+        # a program that died or hung is a failure even if each case that it got to was fine
+        if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL") and not bad:
+            print("FAILED %s: %s" % (test["name"], test["result"]))
+            print("\n".join("  " + x for x in (test.get("stderr") or test.get("stdout", "")).splitlines()[-15:]))
+            bad = 1
         failed += bad
-failed += broken
 for reason, names in sorted(skips.items()):
-    print("skipped %d: %s (%s%s)" % (len(names), reason or "no reason given", names[0],
-                                     ", ..." if len(names) > 1 else ""))
+    print("skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else ""))
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(1 if failed or not passed else 0)
