@@ -138,3 +138,5 @@ if [ -n "$have_lbr" ]; then
 		"perf report $flat --no-branch-stack -i $lbr" "$cyclade report -i $lbr"
 fi
 row "start-up" 21 "perf report --header-only -i $short" "$cyclade info -i $short" "$cyclade --version"
+say ""
+BENCH_QUICK=$quick BENCH_RUNS=$runs sh "$src/bench/record.sh" "$build"

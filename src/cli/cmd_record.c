@@ -14,11 +14,13 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 {
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 
-	cli_note(cli, "%s samples in %s (%s), %s lost%s%s%s", num_exact(n, res->samples), path,
-		 num_bytes(b, res->bytes), num_exact(l, res->lost),
-		 res->throttled ? ", throttled " : "",
+	cli_note(cli, "%s sample%s in %s (%s), %s lost%s%s%s", num_exact(n, res->samples),
+		 res->samples == 1 ? "" : "s", path, num_bytes(b, res->bytes),
+		 num_exact(l, res->lost), res->throttled ? ", throttled " : "",
 		 res->throttled ? num_exact(t, res->throttled) : "",
 		 res->throttled ? " times" : "");
+	if (!res->samples && !res->lost)
+		cli_note(cli, "not one sample: it slept, or ended too soon for the frequency (-F)");
 	if (res->lost)
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }

@@ -17,10 +17,9 @@
 #include "base/text.h"
 #include "collect/synth.h"
 
-#define CPUS_MAX     65536u
+#define LEAVE_S	     2	 /* what a program has to end in after the second interrupt */
 #define CHECK_MS     100 /* how often attached tasks are looked at */
 #define DEFAULT_FREQ 4000u
-#define DEFAULT_ZSTD 1
 
 int sampling_exit_code(const struct cli *cli, const struct err *err)
 {
@@ -35,113 +34,6 @@ static double now_s(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-/* ---- targets ---------------------------------------------------------------------------- */
-
-static int add_task(void *ctx, uint64_t v)
-{
-	struct sampling *r = ctx;
-
-	return vec_push(&r->tasks, (pid_t)v);
-}
-
-static int add_cpu(void *ctx, uint64_t v)
-{
-	struct sampling *r = ctx;
-
-	return vec_push(&r->cpus, (uint32_t)v);
-}
-
-/* All threads of each process named by -p. */
-static int add_processes(struct sampling *r, const struct text_list *l, struct err *err)
-{
-	size_t first = r->tasks.n, end;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (num_parse_list(l->v[i], 65536, add_task, r, err))
-			return err_prefix(err, "--pid");
-	end = r->tasks.n;
-	for (size_t i = first; i < end; i++) {
-		pid_t *tids, pid = r->tasks.v[i];
-		size_t n;
-
-		if (synth_threads(pid, &tids, &n, err))
-			return -1;
-		for (size_t k = 0; k < n; k++)
-			if (tids[k] != pid && vec_push(&r->tasks, tids[k])) {
-				free(tids);
-				return err_nomem(err);
-			}
-		free(tids);
-	}
-	return 0;
-}
-
-static int add_threads(struct sampling *r, const struct text_list *l, struct err *err)
-{
-	size_t first = r->tasks.n;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (num_parse_list(l->v[i], 65536, add_task, r, err))
-			return err_prefix(err, "--tid");
-	for (size_t i = first; i < r->tasks.n; i++)
-		if (synth_tgid(r->tasks.v[i]) < 0)
-			return err_set(err, ERR_NOT_FOUND, "there is no thread %d",
-				       (int)r->tasks.v[i]);
-	return 0;
-}
-
-static int open_cgroup(struct sampling *r, struct err *err)
-{
-	const struct text_list *l = &r->cli->opt.cgroup;
-	char path[4096];
-
-	if (!l->n)
-		return 0;
-	if (l->n > 1 || strchr(l->v[0], ','))
-		return err_set(err, ERR_UNSUPPORTED, "one cgroup at a time");
-	if (!r->whole_cpus) {
-		(void)err_set(err, ERR_USAGE, "--cgroup counts on whole CPUs");
-		return err_hint(err, "add -a, or -C CPUS");
-	}
-	if (path_join(path, sizeof(path), "/sys/fs/cgroup", l->v[0]))
-		return err_set(err, ERR_USAGE, "--cgroup: the name is too long");
-	r->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->cgroup_fd < 0) {
-		(void)err_sys(err, "%s", path);
-		return err_hint(err, "cgroups are named below /sys/fs/cgroup: user.slice, "
-				     "system.slice/x.service");
-	}
-	return 0;
-}
-
-static int find_targets(struct sampling *r, struct err *err)
-{
-	const struct options *o = &r->cli->opt;
-	bool tasks = o->pid.n || o->tid.n;
-
-	r->whole_cpus = o->all || (o->cpu && !tasks && !r->cli->args.n);
-	r->result.has_program = r->cli->args.n;
-	if (!r->whole_cpus && !tasks && !r->cli->args.n) {
-		(void)err_set(err, ERR_USAGE, "nothing to record");
-		return err_hint(
-			err, "name a program (-- ./prog), a process (-p PID) or the machine (-a)");
-	}
-	if (tasks && (r->cli->args.n || o->all)) {
-		(void)err_set(err, ERR_USAGE, "-p and -t go with neither a program nor -a");
-		return err_hint(err, "to watch for a while: --for 10s");
-	}
-	if (add_processes(r, &o->pid, err) || add_threads(r, &o->tid, err))
-		return -1;
-	if (o->cpu && num_parse_list(o->cpu, CPUS_MAX, add_cpu, r, err))
-		return err_prefix(err, "--cpu");
-	for (uint32_t i = 0; !o->cpu && i < r->machine.cpus_online; i++)
-		if (vec_push(&r->cpus, r->machine.online[i]))
-			return err_nomem(err);
-	/* an inherited counter may only share a ring on its CPU */
-	r->per_task = o->no_inherit && !r->whole_cpus && !o->cpu;
-	return open_cgroup(r, err);
 }
 
 /* ---- counters --------------------------------------------------------------------------- */
@@ -201,17 +93,16 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 static int event_cpus(struct sampling *r, size_t i, struct err *err)
 {
 	const char *list = r->events.ev.v[i].cpus;
-	struct sampling only = { 0 };
+	VEC(uint32_t) only = VEC_INIT;
 	int rc = 0;
 
-	if (!list || num_parse_list(list, CPUS_MAX, add_cpu, &only, NULL))
-		goto out;
-	r->ev[i].n_cpus = only.cpus.n;
-	r->ev[i].cpus = arena_memdup(r->arena, only.cpus.v, only.cpus.n * sizeof(uint32_t));
+	if (!list || sampling_cpu_list(&only.v, &only.n, list, NULL))
+		return 0;
+	r->ev[i].n_cpus = only.n;
+	r->ev[i].cpus = arena_memdup(r->arena, only.v, only.n * sizeof(uint32_t));
 	if (!r->ev[i].cpus)
 		rc = err_nomem(err);
-out:
-	vec_free(&only.cpus);
+	vec_free(&only);
 	return rc;
 }
 
@@ -255,6 +146,13 @@ static int make_attrs(struct sampling *r, struct err *err)
 			     r->whole_cpus ? (int)r->cpus.v[0] : -1,
 			     !r->cli->opt.kernel_only && !r->whole_cpus, &bits, err)) {
 			(void)err_prefix(err, "%s", e->name);
+			if (r->ev[i].attr.branch_sample_type)
+				return err_hint(
+					err,
+					"%s needs branch records (LBR, BRBE), which "
+					"this machine or this event does not have%s",
+					wishes.branch ? "-b" : "-g=lbr",
+					wishes.branch ? "" : "; -g=fp or -g=dwarf work anywhere");
 			return err_hint(err, "`cyclade doctor` says what this machine allows, "
 					     "`cyclade list events` what it has");
 		}
@@ -263,34 +161,6 @@ static int make_attrs(struct sampling *r, struct err *err)
 			return -1;
 	}
 	note_given_up(r, given_up);
-	return 0;
-}
-
-static int ring_size(struct sampling *r, struct err *err)
-{
-	uint64_t pages = r->cli->opt.mmap_pages;
-
-	if (!pages)
-		return 0;
-	if (pages & (pages - 1) || pages > 1u << 20)
-		return err_set(err, ERR_USAGE,
-			       "--mmap-pages must be a power of two, at most 1048576");
-	r->ring_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return 0;
-}
-
-static int zstd_level(struct sampling *r, struct err *err)
-{
-	const char *level = r->cli->opt.compress;
-	uint64_t n = DEFAULT_ZSTD;
-
-	if (!level)
-		return 0;
-	if (*level && num_parse_u64(&n, level, err))
-		return err_prefix(err, "--compress");
-	if (n < 1 || n > 22)
-		return err_set(err, ERR_USAGE, "--compress takes a level from 1 to 22");
-	r->zstd_level = (int)n;
 	return 0;
 }
 
@@ -331,6 +201,36 @@ static int put_synthesised(void *ctx, const void *record, size_t len, struct err
 	return sink_data(ctx, record, len, err);
 }
 
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The processes of the watched tasks, each once. */
+static int tell_processes(struct sampling *r, const struct synth *s, struct err *err)
+{
+	VEC(pid_t) pids = VEC_INIT;
+	int rc = 0;
+
+	vec_each (&r->tasks, const pid_t *, task) {
+		pid_t pid = synth_tgid(*task);
+
+		if (pid >= 0 && vec_push(&pids, pid)) {
+			rc = err_nomem(err);
+			goto out;
+		}
+	}
+	vec_sort(&pids, by_pid);
+	for (size_t i = 0; i < pids.n && !rc; i++)
+		if (!i || pids.v[i] != pids.v[i - 1])
+			rc = synth_process(s, pids.v[i], err);
+out:
+	vec_free(&pids);
+	return rc;
+}
+
 static int tell_what_was_there(struct sampling *r, struct err *err)
 {
 	struct synth s = { .put = put_synthesised,
@@ -342,15 +242,8 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	if (r->whole_cpus && synth_all(&s, err))
 		return -1;
-	for (size_t i = 0; !r->cli->args.n && i < r->tasks.n; i++) {
-		pid_t pid = synth_tgid(r->tasks.v[i]);
-		bool told = pid < 0;
-
-		for (size_t k = 0; k < i && !told; k++)
-			told = synth_tgid(r->tasks.v[k]) == pid;
-		if (!told && synth_process(&s, pid, err))
-			return -1;
-	}
+	if (!r->cli->args.n && tell_processes(r, &s, err))
+		return -1;
 	r->sink.forks = 0;
 	return pdw_flush(r->sink.writer, err);
 }
@@ -362,6 +255,7 @@ static int open_signals(struct sampling *r, struct err *err)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &set, &r->old_mask))
 		return err_sys(err, "sigprocmask");
@@ -378,12 +272,15 @@ static int open_control(struct sampling *r, struct err *err)
 {
 	const char *text = r->cli->opt.control, *comma;
 	const char *fifo;
+	struct stat st;
 
 	if (!text)
 		return 0;
 	if (!strncmp(text, "fifo:", 5))
 		text += 5;
 	comma = strchr(text, ',');
+	if (!*text || comma == text)
+		return err_set(err, ERR_USAGE, "--control: the FIFO's name is empty");
 	fifo = arena_strndup(r->arena, text, comma ? (size_t)(comma - text) : strlen(text));
 	if (!fifo)
 		return err_nomem(err);
@@ -392,6 +289,10 @@ static int open_control(struct sampling *r, struct err *err)
 	if (r->control < 0) {
 		(void)err_sys(err, "--control: %s", fifo);
 		return err_hint(err, "make it first: mkfifo %s", fifo);
+	}
+	if (fstat(r->control, &st) || !S_ISFIFO(st.st_mode)) {
+		(void)err_set(err, ERR_USAGE, "--control: %s is not a FIFO", fifo);
+		return err_hint(err, "make one: mkfifo NAME");
 	}
 	if (comma) {
 		r->control_ack = open(comma + 1, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -431,9 +332,9 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->work.pid = -1;
 	r->work.go = r->work.told = -1;
 	r->result.no_cycles = r->result.event = "";
-	if (machine_read(&r->machine, r->arena, "", err) || ring_size(r, err) ||
-	    zstd_level(r, err) || find_targets(r, err) || parse_events(r, err) ||
-	    make_attrs(r, err) || open_signals(r, err) || open_control(r, err))
+	if (sampling_check(r, err) || machine_read(&r->machine, r->arena, "", err) ||
+	    sampling_targets(r, err) || parse_events(r, err) || make_attrs(r, err) ||
+	    open_signals(r, err) || open_control(r, err))
 		goto fail;
 	if (cli->opt.dry_run) {
 		*out = r;
@@ -453,7 +354,7 @@ fail:
 
 struct loop {
 	struct sampling *r;
-	double end, enable; /* times; 0: none */
+	double end, enable, leave; /* times; 0: none */
 	unsigned interrupts;
 	struct err *err;
 };
@@ -481,6 +382,10 @@ static void on_signals(struct loop *l)
 		/* a terminal has sent it to the program as well; a kill() only to us */
 		if (s.ssi_code != SI_KERNEL || l->interrupts > 1)
 			(void)kill(l->r->work.pid, l->interrupts > 1 ? SIGTERM : number);
+		if (l->interrupts == 1)
+			l->end = 0; /* it is over already */
+		else if (l->leave <= 0)
+			l->leave = now_s() + LEAVE_S;
 	}
 }
 
@@ -539,6 +444,8 @@ static int next_ms(const struct loop *l)
 		next = l->end;
 	if (l->enable > 0 && l->enable < next)
 		next = l->enable;
+	if (l->leave > 0 && l->leave < next)
+		next = l->leave;
 	if (attached && now + CHECK_MS / 1e3 < next)
 		next = now + CHECK_MS / 1e3;
 	if (next > now + 3600)
@@ -570,7 +477,7 @@ static bool going_on(struct loop *l)
 	struct sampling *r = l->r;
 
 	if (r->result.has_program)
-		return !workload_reap(&r->work, false) && l->interrupts < 3;
+		return !workload_reap(&r->work, false) && (l->leave <= 0 || now_s() < l->leave);
 	if (r->stopped || atomic_load(&r->sink.failed))
 		return false;
 	return r->whole_cpus || tasks_live(r);
@@ -634,7 +541,7 @@ int sampling_run(struct sampling *r, struct err *err)
 		return -1;
 	start = now_s();
 	if (o->for_time)
-		l.end = start + (double)o->for_time / 1e9;
+		l.end = start + ((double)o->for_time + (double)o->delay) / 1e9;
 	if (o->delay)
 		l.enable = start + (double)o->delay / 1e9;
 	if (!o->delay && !o->control && (!r->result.has_program || r->whole_cpus) &&
@@ -649,6 +556,10 @@ int sampling_run(struct sampling *r, struct err *err)
 out:
 	if (recorder_stop(r->recorder, err))
 		rc = -1;
+	if (l.leave > 0 && !r->work.ended) {
+		cli_note(r->cli, "the program goes on without us (pid %d)", (int)r->work.pid);
+		workload_leave(&r->work, 128 + SIGINT);
+	}
 	take_results(r, now_s() - start);
 	if (!rc && (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
 		rc = -1;

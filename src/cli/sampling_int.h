@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sampling_int - the pieces of sampling.h: targets and loop (sampling.c), what is done with the
+ * sampling_int - the pieces of sampling.h: counters and loop (sampling.c), checks and
+ * targets (sampling_targets.c), what is done with the
  * records on their way to the file (sampling_sink.c), the header's features
  * (sampling_features.c), --dry-run (sampling_describe.c).
  */
@@ -65,6 +66,13 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err);
 int sink_round(void *ctx, struct err *err);
 void sink_failed(void *ctx);
 void sink_close(struct sink *s);
+
+/* Contradictions and impossible values, before anything is opened. */
+int sampling_check(struct sampling *r, struct err *err) MUST_USE;
+/* Whom to watch: tasks, cpus, cgroup_fd, whole_cpus, per_task. Needs r->machine. */
+int sampling_targets(struct sampling *r, struct err *err) MUST_USE;
+/* "0-3,8" sorted, each once; *out is malloc memory, the caller's. */
+int sampling_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err) MUST_USE;
 
 /* Every feature of the header. */
 int sampling_features(struct sampling *r, struct err *err) MUST_USE;

@@ -90,6 +90,11 @@ static void explain_open(struct err *err, const struct recorder_event *e, int sa
 		(void)err_hint(err, "the kernel does not take this combination; try fewer options "
 				    "or another event");
 		break;
+	case EBADF:
+		(void)err_hint(err,
+			       "is it a cgroup? it must lie in the hierarchy of perf_event, or "
+			       "of version 2");
+		break;
 	case EBUSY:
 		(void)err_hint(err, "another program holds the counter: `cyclade doctor`");
 		break;
@@ -121,6 +126,9 @@ static int map_ring(struct recorder *r, int fd, uint64_t bytes, struct err *err)
 		if (saved == EPERM)
 			return err_hint(err, "over the limit for locked memory: smaller rings (-m "
 					     "64), or sysctl kernel.perf_event_mlock_kb=2048");
+		if (saved == ENOMEM)
+			return err_hint(
+				err, "not that much memory in one piece: smaller rings (-m 512)");
 		return -1;
 	}
 	ring.page = p;

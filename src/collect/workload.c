@@ -111,6 +111,13 @@ bool workload_reap(struct workload *w, bool block)
 	return true;
 }
 
+void workload_leave(struct workload *w, int status)
+{
+	close_pipes(w);
+	w->ended = true;
+	w->status = status;
+}
+
 void workload_cancel(struct workload *w)
 {
 	close_pipes(w);

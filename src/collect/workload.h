@@ -35,6 +35,8 @@ int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask
 int workload_start(struct workload *w, const char *name, struct err *err) MUST_USE;
 /* True once it has ended; waits for that if `block`. */
 bool workload_reap(struct workload *w, bool block);
+/* Gives up waiting: it goes on alone, `status` stands for its end. */
+void workload_leave(struct workload *w, int status);
 /* Ends a child that was never started. */
 void workload_cancel(struct workload *w);
 

@@ -126,6 +126,51 @@ r = run("record", "-o", "/dev/full", "--", *BUSY)
 t.ok(r.returncode == 125 and "No space left" in r.stderr, "a full disk is said, 125", r.stderr)
 r = run("record")
 t.ok(r.returncode in (2, 125) and "nothing to record" in r.stderr, "nothing to record is said", r.stderr)
+os.mkfifo("fifo.data")
+for options, says in [
+    (["-F", "0"], "-F 0"), (["-c", "0"], "-c 0"), (["-F", "10", "-c", "10"], "exclude"), (["-m", "3"], "power of two"),
+    (["-m", "0"], "power of two"), (["--user", "--kernel"], "exclude"), (["--for", "0s"], "--for 0"),
+    (["-g=dwarf", "--stack-size", "100000"], "65528"), (["-z=99"], "level"), (["-C", "4095"], "CPU 4095 is not online"),
+    (["--control", "/etc/passwd"], "not a FIFO"), (["--control", "absent"], "mkfifo"), (["-o", "-"], "stream"),
+    (["-o", "/dev/stdout"], "stream"), (["-o", ""], "empty"), (["-o", "fifo.data"], "not a file"), (["-o", "."], "directory"),
+    (["-e", ""], "missing"), (["-G", "x"], "whole CPUs"), (["-p", "1"], "program"),
+]:
+    r = run("record", *options, "--", "sh", "-c", "echo ran >ran", timeout=20)
+    t.ok(r.returncode == 125 and says in r.stderr and len(r.stderr.splitlines()) <= 2 and not os.path.exists("ran"),
+         "%s: refused in one line and a hint, the program is not started" % " ".join(options), r.stderr)
+for options, says in [(["-p", "4194304"], "no process"), (["-t", "4194304"], "no thread"), (["-p", "x"], "list"), (["-p", ""], "list")]:
+    r = run("record", *options, timeout=20)
+    t.ok(r.returncode == 2 and says in r.stderr and len(r.stderr.splitlines()) <= 2, "%s: refused" % " ".join(options), r.stderr)
+r = run("record", "-q", "-o", "odd \n'\"$x;.data", "--", "true")
+t.ok(r.returncode == 0 and os.path.exists("odd \n'\"$x;.data"), "a file's name may be odd", r.stderr)
+r = run("record", "-C", "0,0,0", "-e", "cpu-clock", "-F", "1000", "--for", "300ms", "-o", "twice.data")
+if r.returncode == 0:
+    t.ok(info("twice.data")["records"].get("SAMPLE", 0) < 600, "a CPU named thrice is sampled once", r.stderr)
+r = run("record", "-D", "200", "--for", "300ms", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", RECURSE, "10", "60000")
+n = info("late.data")["records"].get("SAMPLE", 0)
+t.ok(r.returncode == 143 and 0 < n < 600, "--for begins with -D's end and ends the program", "%d: %s" % (n, r.stderr))
+begun = time.time()
+r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 30 >/dev/null 2>&1 & exit 4", timeout=20)
+t.ok(r.returncode == 4 and time.time() - begun < 10, "a program that leaves a daemon behind does not hold us", r.stderr)
+r = subprocess.run([CYCLADE, "record", "-q", "-o", "in.data", "--", "cat"], input="through\n", capture_output=True, text=True)
+t.equal(r.stdout, "through\n", "standard input reaches the program")
+p = subprocess.Popen([CYCLADE, "record", "-o", "deaf.data", "--", "sh", "-c", "trap '' INT TERM; echo up; while :; do sleep 0.1; done"],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+p.stdout.readline()
+p.send_signal(signal.SIGINT)
+time.sleep(0.4)
+waits = p.poll() is None
+p.send_signal(signal.SIGINT)
+try:
+    p.wait(20)
+except subprocess.TimeoutExpired:
+    p.kill()
+said = p.stderr.readline()
+left = re.search(r"pid (\d+)", said)
+t.ok(waits and p.returncode == 130 and left and info("deaf.data").get("notes") == [],
+     "a program deaf to signals: the second interrupt leaves it, the file is whole", "%s %s" % (p.returncode, said))
+if left:
+    os.kill(int(left.group(1)), signal.SIGKILL)
 run("record", "-q", "-o", "old.data", "--", "true")
 run("record", "-q", "-o", "old.data", "--", "true")
 t.ok(os.path.exists("old.data.old"), "an older recording is kept as .old")
