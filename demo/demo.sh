@@ -6,10 +6,10 @@
 build=${1:-build}
 ninja -C "$build" demo/phases >/dev/null || exit 1
 cyclade=$build/src/cli/cyclade phases=$build/demo/phases
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT INT TERM
+dir=$build/demo/out # kept, so that the commands it proposes can be typed
+mkdir -p "$dir" || exit 1
 
-echo "\$ cyclade run -- demo/phases ${2:-2}" >&2
+echo "\$ $cyclade run --data $dir/cyclade.data -- $phases ${2:-2}" >&2
 "$cyclade" run --data "$dir/cyclade.data" -- "$phases" "${2:-2}" >"$dir/truth" || exit 1
 "$cyclade" report --format csv -s sym "$dir/cyclade.data" >"$dir/shares.csv" || exit 1
 
