@@ -319,12 +319,19 @@ static void put_build_ids(struct view *v)
 
 static void put_notes(struct view *v)
 {
+	const struct pd_info *info = pd_info(v->rec);
 	size_t n;
 	const char *const *notes = pd_notes(v->rec, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		buf_puts(&v->line, notes[i]);
 		put_line(v, i ? "" : "note");
+	}
+	if (info->form == PD_FILE &&
+	    !(info->features[0] | info->features[1] | info->features[2] | info->features[3])) {
+		buf_puts(&v->line, "no header features (host, command line, build ids, ...): the "
+				   "recorder was stopped before it could write them");
+		put_line(v, n ? "" : "note");
 	}
 }
 

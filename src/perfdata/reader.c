@@ -252,6 +252,13 @@ static int open_pipe(struct pd *rec, const struct pd_source *s, struct err *err)
 	return pd_walk_source(rec, s, PIPE_SIZE, s->len - PIPE_SIZE, err);
 }
 
+static bool no_features(const struct pd *rec)
+{
+	const uint64_t *f = rec->info.features;
+
+	return !(f[0] | f[1] | f[2] | f[3]);
+}
+
 static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 {
 	struct header h;
@@ -271,6 +278,14 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 				"header features (host, command line, build ids, ...) were not "
 				"written");
 		memcpy(rec->info.features_bad, rec->info.features, sizeof(rec->info.features));
+	} else if (no_features(rec) && have == h.data.len && have && h.data.off + have < s->len) {
+		/* a recorder that keeps its header true was killed between writing and saying so */
+		pd_note(rec,
+			"offset %" PRIu64 ": %" PRIu64
+			" bytes behind what the header tells of, and "
+			"no header features: the recorder was stopped; they are taken for records",
+			h.data.off + have, s->len - h.data.off - have);
+		have = s->len - h.data.off;
 	} else {
 		if (have < h.data.len)
 			pd_note(rec,
