@@ -10,6 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Many of these names come from recordings and from debug information. Opening a device may do
+ * things, and opening a FIFO may wait for ever: hence the look beforehand, and O_NONBLOCK for what
+ * is put there in between. */
+static int open_regular(const char *path, struct stat *st, struct err *err)
+{
+	int fd;
+
+	if (stat(path, st))
+		return err_sys(err, "%s", path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_sys(err, "%s", path);
+	if (!fstat(fd, st) && S_ISREG(st->st_mode))
+		return fd;
+	(void)close(fd);
+	return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
+}
+
 int file_map_open(struct file_map *m, const char *path, bool writable, struct err *err)
 {
 	int fd, rc = -1;
@@ -18,18 +38,9 @@ int file_map_open(struct file_map *m, const char *path, bool writable, struct er
 
 	m->p = NULL;
 	m->len = 0;
-	/* O_NONBLOCK: opening a FIFO must not wait for a writer */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_regular(path, &st, err);
 	if (fd < 0)
-		return err_sys(err, "%s", path);
-	if (fstat(fd, &st)) {
-		(void)err_sys(err, "%s", path);
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		(void)err_set(err, ERR_FORMAT, "%s: not a regular file", path);
-		goto out;
-	}
+		return -1;
 	if (st.st_size > 0) {
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ | (writable ? PROT_WRITE : 0),
 			 MAP_PRIVATE, fd, 0);
@@ -80,11 +91,12 @@ int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err
 
 int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = open_regular(path, &st, err);
 	int rc;
 
 	if (fd < 0)
-		return err_sys(err, "%s", path);
+		return -1;
 	rc = fd_slurp(out, fd, limit, path, err);
 	(void)close(fd);
 	return rc;

@@ -24,7 +24,7 @@ int file_map_open(struct file_map *m, const char *path, bool writable, struct er
 void file_map_close(struct file_map *m);
 
 /* Reads a file to its end whatever stat says of its size (so /proc and /sys work), up to `limit`
- * bytes; more is ERR_LIMIT. The text is NUL-ended. */
+ * bytes; more is ERR_LIMIT. The text is NUL-ended. By name only regular files, as above. */
 int file_slurp(struct buf *out, const char *path, size_t limit, struct err *err) MUST_USE;
 int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err *err) MUST_USE;
 

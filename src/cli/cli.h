@@ -54,6 +54,9 @@ const char *cli_input(struct cli *cli, struct err *err);
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
 
+/* What -x says: one character, or \t; a comma where it says nothing. */
+int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
+
 /* Writes a finished text where the options say: -o FILE (appears whole or not at all), else
  * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
  * Returns an exit code, having said what failed. */

@@ -2,128 +2,15 @@
 /*
  * cyclade annotate [FILE] FUNCTION - see doc/cyclade-annotate.1.md.
  */
-#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/feed.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/recording.h"
 #include "report/annotate.h"
-
-struct recording {
-	struct pd *rec;
-	struct images *images;
-	struct spaces *spaces;
-};
-
-static void recording_close(struct recording *r)
-{
-	spaces_free(r->spaces);
-	images_free(r->images);
-	pd_close(r->rec);
-	*r = (struct recording){ 0 };
-}
-
-static int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
-{
-	const char *home = getenv("HOME");
-	const struct images_opts io = {
-		.symbol_dirs = cli->opt.symbols.n ? cli->opt.symbols.v : NULL,
-		.sysroot = cli->opt.sysroot,
-		.cache_dir = cli_cache_dir(cli),
-		.home = home && *home ? home : NULL,
-		.raw_names = cli->opt.raw_names,
-		.trust_paths = true,
-	};
-
-	*r = (struct recording){ 0 };
-	if (pd_open(&r->rec, path, err))
-		goto fail;
-	r->images = images_new(&io, err);
-	if (!r->images)
-		goto fail;
-	r->spaces = feed_spaces(r->rec, r->images, err);
-	if (!r->spaces)
-		goto fail;
-	return 0;
-fail:
-	recording_close(r);
-	return -1;
-}
-
-static unsigned machine_of_arch(const char *arch)
-{
-	static const struct {
-		const char *name;
-		unsigned machine;
-	} table[] = {
-		{ "x86_64", EM_X86_64 }, { "i386", EM_386 },	  { "i486", EM_386 },
-		{ "i586", EM_386 },	 { "i686", EM_386 },	  { "aarch64", EM_AARCH64 },
-		{ "arm64", EM_AARCH64 }, { "armv7l", EM_ARM },	  { "armv6l", EM_ARM },
-		{ "armv8l", EM_ARM },	 { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },
-		{ "ppc64", EM_PPC64 },	 { "s390x", EM_S390 },
-	};
-
-	for (size_t i = 0; arch && i < sizeof(table) / sizeof(*table); i++)
-		if (!strcmp(table[i].name, arch))
-			return table[i].machine;
-	return EM_NONE;
-}
-
-struct ids {
-	struct cli *cli;
-	uint32_t *v;
-	size_t n, cap;
-};
-
-static int add_id(void *ctx, uint64_t id)
-{
-	struct ids *ids = ctx;
-
-	if (ids->n == ids->cap) {
-		size_t cap = ids->cap ? ids->cap * 2 : 16;
-		uint32_t *more = arena_alloc(&ids->cli->arena, cap * sizeof(*more));
-
-		if (!more)
-			return -1;
-		if (ids->n)
-			memcpy(more, ids->v, ids->n * sizeof(*more));
-		ids->v = more;
-		ids->cap = cap;
-	}
-	ids->v[ids->n++] = (uint32_t)id;
-	return 0;
-}
-
-static int read_ids(struct cli *cli, const struct text_list *said, const char *option,
-		    const uint32_t **out, size_t *n, struct err *err)
-{
-	struct ids ids = { .cli = cli };
-
-	for (size_t i = 0; i < said->n; i++)
-		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err))
-			return err_prefix(err, "%s", option);
-	*out = ids.v;
-	*n = ids.n;
-	return 0;
-}
-
-static int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
-			    struct err *err)
-{
-	o->comm = cli->opt.comm;
-	o->machine = machine_of_arch(pd_info(r->rec)->arch);
-	o->progress = cli_progress;
-	o->progress_ctx = cli;
-	if (read_ids(cli, &cli->opt.only_pid, "--only-pid", &o->pids, &o->n_pids, err) ||
-	    read_ids(cli, &cli->opt.only_tid, "--only-tid", &o->tids, &o->n_tids, err))
-		return -1;
-	return 0;
-}
 
 /* The function is the last operand; a recording may stand before it. */
 static const char *take_operands(struct cli *cli, const char **path, struct err *err)
@@ -232,12 +119,16 @@ static int write_out(struct cli *cli, struct annotate *a)
 			     : cli->opt.separator ? "csv"
 						  : "term";
 	struct buf out = BUF_INIT;
+	struct err wrong = ERR_INIT;
+	char separator;
 	int rc;
 
+	if (cli_separator(cli, &separator, &wrong))
+		return cli_fail(&wrong);
 	if (!strcmp(format, "json")) {
 		annotate_json(&out, a);
 	} else if (!strcmp(format, "csv")) {
-		annotate_csv(&out, a, cli->opt.separator ? cli->opt.separator[0] : ',');
+		annotate_csv(&out, a, separator);
 	} else if (!strcmp(format, "markdown")) {
 		annotate_markdown(&out, a);
 	} else if (!strcmp(format, "folded")) {
@@ -247,7 +138,8 @@ static int write_out(struct cli *cli, struct annotate *a)
 		(void)err_hint(&err, "--format term, csv, json or markdown");
 		return cli_fail(&err);
 	} else {
-		const struct style st = cli_style(cli, STDOUT_FILENO);
+		bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
+		const struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
 
 		annotate_term(&out, a, &st);
 	}

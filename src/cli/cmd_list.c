@@ -143,22 +143,6 @@ static void put_json(struct buf *b, const struct view *w)
 	buf_putc(b, '\n');
 }
 
-/* "-x SEP": one character, or \t. */
-static int separator(const char *s, char *out, struct err *err)
-{
-	*out = ',';
-	if (!s)
-		return 0;
-	if (!strcmp(s, "\\t"))
-		*out = '\t';
-	else if (strlen(s) == 1 && *s != '"' && *s != '\n')
-		*out = *s;
-	else
-		return err_set(err, ERR_USAGE, "'%.20s' does not separate fields: one character",
-			       s);
-	return 0;
-}
-
 static int put_view(struct cli *cli, const struct view *w, struct err *err)
 {
 	const char *format = cli->opt.json ? "json" : cli->opt.format;
@@ -166,7 +150,7 @@ static int put_view(struct cli *cli, const struct view *w, struct err *err)
 	char sep;
 	int code;
 
-	if (separator(cli->opt.separator, &sep, err))
+	if (cli_separator(cli, &sep, err))
 		return cli_fail(err);
 	if (!format)
 		format = cli->opt.separator ? "csv" : "term";

@@ -39,16 +39,7 @@ static int choose_sink(struct report *rp, struct err *err)
 		return -1;
 	rp->so.style = cli_style(rp->cli, to_file ? -1 : STDOUT_FILENO);
 	rp->so.quiet = o->quiet;
-	rp->so.separator = ',';
-	if (!o->separator)
-		return 0;
-	if (!strcmp(o->separator, "\\t"))
-		rp->so.separator = '\t';
-	else if (strlen(o->separator) == 1 && !strchr("\"\r\n", *o->separator))
-		rp->so.separator = *o->separator;
-	else
-		return err_set(err, ERR_USAGE, "-x takes one character, or \\t; not a quote");
-	return 0;
+	return cli_separator(rp->cli, &rp->so.separator, err);
 }
 
 static bool has_chains(const struct pd *rec)
@@ -129,6 +120,7 @@ static int gather_notes(struct report *rp, struct err *err)
 	size_t n, n_images = images_count(rp->r.images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
 	bool *seen = calloc(n_images + 1, sizeof(*seen));
+	bool elsewhere = !pd_info(rp->r.rec)->hostname; /* as far as anybody knows */
 	int ret = seen ? 0 : -1;
 
 	for (size_t i = 0; !ret && i < rp->source.n_notes; i++)
@@ -141,7 +133,8 @@ static int gather_notes(struct report *rp, struct err *err)
 			continue;
 		seen[id] = true;
 		origin = image_origin(rp->r.images, id);
-		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r.images, id)))
+		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r.images, id) ||
+				(elsewhere && image_unverified(rp->r.images, id))))
 			ret = vec_push(&rp->notes, origin);
 	}
 	free(seen);

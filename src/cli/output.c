@@ -207,6 +207,22 @@ int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 	return err.sys_errno == EPIPE ? EXIT_OK : cli_fail(&err);
 }
 
+int cli_separator(const struct cli *cli, char *out, struct err *err)
+{
+	const char *s = cli->opt.separator;
+
+	*out = ',';
+	if (!s)
+		return 0;
+	if (!strcmp(s, "\\t"))
+		*out = '\t';
+	else if (strlen(s) == 1 && !strchr("\"\r\n", *s))
+		*out = *s;
+	else
+		return err_set(err, ERR_USAGE, "-x takes one character, or \\t; not a quote");
+	return 0;
+}
+
 static double seconds_now(void)
 {
 	struct timespec ts;

@@ -4,25 +4,38 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "analyse/feed.h"
 #include "base/num.h"
 
+/* Whether a file of the recorded path may be taken for the recorded one where no build-id says so:
+ * not on another machine. A machine may have got a new kernel since, a container has a name of its
+ * own; where both differ, it is another. */
+static bool made_here(const struct pd_info *i)
+{
+	struct utsname u;
+
+	return !i->hostname || !i->os_release || uname(&u) || !strcmp(u.nodename, i->hostname) ||
+	       !strcmp(u.release, i->os_release);
+}
+
 int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
 {
 	const char *home = getenv("HOME");
-	const struct images_opts io = {
+	struct images_opts io = {
 		.symbol_dirs = cli->opt.symbols.n ? cli->opt.symbols.v : NULL,
 		.sysroot = cli->opt.sysroot,
 		.cache_dir = cli_cache_dir(cli),
 		.home = home && *home ? home : NULL,
 		.raw_names = cli->opt.raw_names,
-		.trust_paths = true,
 	};
 
 	*r = (struct recording){ 0 };
 	if (pd_open(&r->rec, path, err))
 		goto fail;
+	io.kernel_release = pd_info(r->rec)->os_release;
+	io.trust_paths = cli->opt.sysroot || made_here(pd_info(r->rec));
 	r->images = images_new(&io, err);
 	if (!r->images)
 		goto fail;

@@ -5,7 +5,8 @@
  * A file's size is asked once; what is appended later is not looked at. Files up to 32 MB are read
  * into memory, where nobody can take bytes away any more; larger ones are mapped, and must not
  * shrink while they are read (the kernel would answer with SIGBUS; nobody who writes recordings
- * shrinks them). Pipes and FIFOs are collected to their end.
+ * shrinks them). Pipes and FIFOs are collected to their end, if they begin as recordings do;
+ * devices are refused.
  */
 #include "perfdata/perfdata_int.h"
 
@@ -74,6 +75,12 @@ static int read_file(struct pd_source *s, int fd, size_t want, const char *path,
 	return 0;
 }
 
+/* Whether to read on: what does not begin as recordings do may well have no end. */
+static bool goes_on(const struct pd_source *s)
+{
+	return s->name || s->len < 16 || !memcmp(s->p, "PERF", 4) || !memcmp(s->p + 4, "FREP", 4);
+}
+
 static int read_stream(struct pd_source *s, int fd, const char *path, struct err *err)
 {
 	size_t cap = 0;
@@ -99,6 +106,8 @@ static int read_stream(struct pd_source *s, int fd, const char *path, struct err
 		if (!n)
 			return 0;
 		s->len += (size_t)n;
+		if (!goes_on(s))
+			return 0;
 	}
 }
 
@@ -121,7 +130,9 @@ static int add_source(struct pd *rec, int fd, const struct stat *st, const char 
 	struct pd_source s = { NULL, 0, PD_BORROWED, name };
 	int rc;
 
-	if (!S_ISREG(st->st_mode))
+	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
+		rc = err_set(err, ERR_FORMAT, "%s: a device, not a recording", path);
+	else if (!S_ISREG(st->st_mode))
 		rc = read_stream(&s, fd, path, err);
 	else if (st->st_size <= 0)
 		rc = 0;

@@ -50,11 +50,10 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 	buf_printf(b, ", %s",
 		   is_clock(e) ? num_seconds(p, (double)w->period / 1e9)
 			       : num_count(p, (double)w->period));
-	if (v->source.info->sample_time_last > v->source.info->sample_time_first)
-		buf_printf(b, ", over %s",
-			   num_seconds(p, (double)(v->source.info->sample_time_last -
-						   v->source.info->sample_time_first) /
-						  1e9));
+	if (v->source.time_last > v->source.time_first)
+		buf_printf(
+			b, ", over %s",
+			num_seconds(p, (double)(v->source.time_last - v->source.time_first) / 1e9));
 	else
 		buf_puts(b, ", time span not recorded");
 }

@@ -83,7 +83,7 @@ static void put_table(struct json *j, const struct view *v, const struct view_ta
 static void put_recording(struct json *j, const struct view *v)
 {
 	const struct pd_info *i = v->source.info;
-	bool timed = i->sample_time_last > i->sample_time_first;
+	const uint64_t first = v->source.time_first, last = v->source.time_last;
 
 	json_object(j, "recording");
 	json_array(j, "command");
@@ -94,8 +94,8 @@ static void put_recording(struct json *j, const struct view *v)
 	json_str(j, "arch", i->arch);
 	json_str(j, "os_release", i->os_release);
 	json_str(j, "cpu", i->cpu_desc);
-	if (timed) {
-		json_real(j, "seconds", (double)(i->sample_time_last - i->sample_time_first) / 1e9);
+	if (last > first) {
+		json_real(j, "seconds", (double)(last - first) / 1e9);
 	} else {
 		json_null(j, "seconds");
 		json_str(j, "why", "time span not recorded");

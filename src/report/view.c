@@ -15,6 +15,8 @@ struct view_source view_source_of(const struct pd *rec)
 				 .losses = pd_losses(rec),
 				 .has_time = pd_has_time(rec) };
 
+	if (!pd_time_span(rec, &s.time_first, &s.time_last))
+		s.time_first = s.time_last = 0;
 	s.event = pd_events(rec, &s.n_events);
 	s.notes = pd_notes(rec, &s.n_notes);
 	return s;

@@ -44,7 +44,8 @@ struct view_source {
 	const char *const *notes;
 	size_t n_notes;
 	bool has_time;
-	const char *input; /* as the user named it; NULL: the default */
+	uint64_t time_first, time_last; /* of the samples, ns; the same: not recorded */
+	const char *input;		/* as the user named it; NULL: the default */
 	const char *version;
 };
 struct view_source view_source_of(const struct pd *rec);

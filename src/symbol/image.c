@@ -47,6 +47,7 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	    copy_str(&set->arena, &set->opts.cache_dir, err) ||
 	    copy_str(&set->arena, &set->opts.home, err) ||
 	    copy_str(&set->arena, &set->opts.kallsyms, err) ||
+	    copy_str(&set->arena, &set->opts.kernel_release, err) ||
 	    copy_str(&set->arena, &set->opts.perf_map_dir, err))
 		goto bad;
 	return set;
@@ -339,6 +340,14 @@ int image_symbols(struct images *set, uint32_t id, const struct symbol **out, si
 const char *image_origin(const struct images *set, uint32_t id)
 {
 	return buf_str(&set->image.v[id]->origin);
+}
+
+bool image_unverified(const struct images *set, uint32_t id)
+{
+	const struct image *im = set->image.v[id];
+
+	return (im->key.kind == IMAGE_FILE || im->key.kind == IMAGE_KERNEL) && im->table.n &&
+	       !im->verified;
 }
 
 bool image_mismatch(const struct images *set, uint32_t id)

@@ -12,8 +12,8 @@
  * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
  * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
  * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
- * code jitdump and /tmp/perf-PID.map. A file whose build-id is not the recorded one is not used, and
- * image_origin() says so. A missing file is no error: addresses then have no symbol.
+ * code jitdump and /tmp/perf-PID.map. A file whose build-id is not the recorded one is not used,
+ *and image_origin() says so. A missing file is no error: addresses then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
@@ -42,8 +42,9 @@ struct images_opts {
 	const char *kallsyms;		/* NULL: /proc/kallsyms */
 	const char *perf_map_dir;	/* NULL: /tmp */
 	bool raw_names;			/* do not demangle */
-	bool trust_paths;		/* use files even where no build-id was recorded (default on
-					 * in cli: perf does; image_origin says "unverified") */
+	const char *kernel_release; /* what uname -r said where it was recorded; NULL: not known */
+	bool trust_paths;	    /* use files even where no build-id was recorded (default on
+				     * in cli: perf does; image_origin says "unverified") */
 };
 
 enum image_kind {
@@ -61,9 +62,9 @@ struct image_key {
 	const char *path;
 	const uint8_t *build_id; /* NULL: not recorded */
 	size_t build_id_len;
-	uint32_t pid;	      /* IMAGE_ANON: whose; else 0 */
-	uint64_t start, len;  /* IMAGE_KERNEL, _MODULE, _BPF: where it was; for the kernel `reloc` is
-			       * the recorded address of its reference symbol (_text) */
+	uint32_t pid;	     /* IMAGE_ANON: whose; else 0 */
+	uint64_t start, len; /* IMAGE_KERNEL, _MODULE, _BPF: where it was; for the kernel `reloc` is
+			      * the recorded address of its reference symbol (_text) */
 	uint64_t reloc;
 };
 
@@ -82,8 +83,8 @@ const char *image_path(const struct images *set, uint32_t id);
 const char *image_name(const struct images *set, uint32_t id);
 
 struct symbol {
-	const char *name;   /* demangled; owned by the images; the same pointer for the same symbol */
-	const char *linkage; /* as in the file, or the same pointer */
+	const char *name; /* demangled; owned by the images; the same pointer for the same symbol */
+	const char *linkage;  /* as in the file, or the same pointer */
 	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */
 	uint32_t index;	      /* dense within the image: sorted by start */
 };
@@ -99,6 +100,8 @@ int image_symbols(struct images *set, uint32_t id, const struct symbol **out, si
 /* Where symbols came from or why there are none: "/usr/bin/x, build-id verified", "/usr/bin/x has
  * build-id 12ab.., the recording's is 34cd..: not used". Empty before the first resolve. */
 const char *image_origin(const struct images *set, uint32_t id);
+/* Symbols were taken for which no build-id vouches. */
+bool image_unverified(const struct images *set, uint32_t id);
 bool image_mismatch(const struct images *set, uint32_t id);
 /* The file that holds the code (for disassembly) and the one that holds debug information (for
  * lines); NULL where not found or not to be trusted. */

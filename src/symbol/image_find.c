@@ -23,14 +23,7 @@ void elf_on_disk_close(struct elf_on_disk *f)
 
 static int elf_on_disk_open(struct elf_on_disk *f, const char *path, struct err *err)
 {
-	struct stat st;
-
 	memset(f, 0, sizeof(*f));
-	/* the name comes from a recording: opening a device may do things */
-	if (stat(path, &st))
-		return err_sys(err, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_FORMAT, "%s: not a regular file", path);
 	if (file_map_open(&f->map, path, false, err))
 		return -1;
 	f->path = strdup(path);
@@ -139,6 +132,7 @@ static enum verdict judge(const struct images *set, struct image *im, const stru
 	/* a file that the user named, or that a checksum vouches for, needs no build-id */
 	if (named || set->opts.trust_paths)
 		return UNVERIFIED;
+	im->refused = true;
 	if (!im->refusal.len)
 		buf_printf(&im->refusal, "%s: the recording has no build-id for it: not used",
 			   f->path);

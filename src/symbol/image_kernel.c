@@ -109,7 +109,25 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 		(void)snprintf(hex + 2 * i, 3, "%02x", im->key.build_id[i]);
 	n = snprintf(path, size, "%s/.debug/.build-id/%.2s/%s/kallsyms", set->opts.home, hex,
 		     hex + 2);
-	return n > 0 && (size_t)n < size && !stat(path, &st) && S_ISREG(st.st_mode);
+	if (n > 0 && (size_t)n < size && !stat(path, &st) && S_ISREG(st.st_mode))
+		return true;
+	path[0] = '\0';
+	return false;
+}
+
+/* Where no build-id tells, the release does: false where the recorded one is not what runs here. */
+static bool release_fits(const struct images *set, struct image *im)
+{
+	struct utsname u;
+
+	if (!set->opts.kernel_release || uname(&u) || !strcmp(u.release, set->opts.kernel_release))
+		return true;
+	/* said once, not for each module */
+	im->refused = im->key.kind == IMAGE_KERNEL;
+	buf_printf(&im->origin,
+		   "the running kernel is %s, the recording's was %s: /proc/kallsyms not used",
+		   u.release, set->opts.kernel_release);
+	return false;
 }
 
 /* Chooses the list for an image; an empty path: none, and the origin says why. */
@@ -144,7 +162,10 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 			buf_puts(&im->origin, ": /proc/kallsyms not used");
 			return;
 		}
+	} else if (!im->key.build_id_len && !release_fits(set, im)) {
+		return;
 	} else if (im->key.kind == IMAGE_KERNEL && !set->opts.trust_paths) {
+		im->refused = true;
 		buf_puts(&im->origin, "the recording has no build-id of its kernel: /proc/kallsyms "
 				      "not used");
 		return;

@@ -162,9 +162,7 @@ static const char *const fake_command[] = { "perf", "record", "./join", "orders.
 static const struct pd_info fake_info = { .hostname = "build7",
 					  .arch = "x86_64",
 					  .cmdline = fake_command,
-					  .n_cmdline = 4,
-					  .sample_time_first = 1000000000,
-					  .sample_time_last = 4210000000 };
+					  .n_cmdline = 4 };
 static const struct pd_event fake_events[FAKE_EVENTS] = {
 	{ .name = "cycles", .samples = 1000 },
 	{ .name = "instructions", .samples = 1000 },
@@ -179,6 +177,8 @@ static inline struct view_source fake_source(const struct profile *p)
 				     .n_events = p->n_events,
 				     .losses = &fake_losses,
 				     .has_time = true,
+				     .time_first = 1000000000,
+				     .time_last = 4210000000,
 				     .version = "0" };
 }
 
