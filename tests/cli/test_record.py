@@ -95,7 +95,7 @@ if PERF:
     run("record", "-g", "-o", "g.data", "--", RELAY, "60")
     text = subprocess.run([PERF, "report", "--stdio", "-g", "none", "--no-children", "-i", "g.data"], capture_output=True,
                           text=True, errors="replace").stdout
-    for leg in ["first_leg", "second_leg", "third_leg", "qsort|msort_with_tmp"]:
+    for leg in ["first_leg", "second_leg", "third_leg", "qsort|msort_with_tmp|by_value"]:
         t.ok(re.search(leg, text), "perf finds %s through fork and exec" % leg, text[:2000])
     head = subprocess.run([PERF, "report", "--header-only", "-i", "g.data"], capture_output=True, text=True,
                           errors="replace").stdout
