@@ -124,6 +124,27 @@ static void note_given_up(struct sampling *r, unsigned bits)
 			cli_note(r->cli, "%s", rows[i].text);
 }
 
+/* What to do about an attribute that the kernel does not take. */
+static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, struct err *err)
+{
+	const struct options *o = &r->cli->opt;
+
+	if (err->code == ERR_PERM && r->whole_cpus)
+		return err_hint(err, "whole CPUs need root or sysctl kernel.perf_event_paranoid=0; "
+				     "your own programs need neither: -- ./prog");
+	if (err->code == ERR_PERM && o->kernel_only)
+		return err_hint(err,
+				"the kernel needs root or sysctl kernel.perf_event_paranoid=1");
+	if (a->branch_sample_type)
+		return err_hint(err,
+				"%s needs branch records (LBR, BRBE), which this machine or "
+				"this event does not have%s",
+				o->branch ? "-b" : "-g=lbr",
+				o->branch ? "" : "; -g=fp and -g=dwarf do without");
+	return err_hint(err, "`cyclade doctor` says what this machine allows, `cyclade list "
+			     "events` what it has");
+}
+
 static int make_attrs(struct sampling *r, struct err *err)
 {
 	struct attr_opts wishes = attr_wishes(r);
@@ -146,15 +167,7 @@ static int make_attrs(struct sampling *r, struct err *err)
 			     r->whole_cpus ? (int)r->cpus.v[0] : -1,
 			     !r->cli->opt.kernel_only && !r->whole_cpus, &bits, err)) {
 			(void)err_prefix(err, "%s", e->name);
-			if (r->ev[i].attr.branch_sample_type)
-				return err_hint(
-					err,
-					"%s needs branch records (LBR, BRBE), which "
-					"this machine or this event does not have%s",
-					wishes.branch ? "-b" : "-g=lbr",
-					wishes.branch ? "" : "; -g=fp or -g=dwarf work anywhere");
-			return err_hint(err, "`cyclade doctor` says what this machine allows, "
-					     "`cyclade list events` what it has");
+			return fit_hint(r, &r->ev[i].attr, err);
 		}
 		given_up |= bits;
 		if (event_cpus(r, i, err))
@@ -252,6 +265,8 @@ static int open_signals(struct sampling *r, struct err *err)
 {
 	sigset_t set;
 
+	/* a limit on file sizes shall be an error of write(), as a full disk is */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
@@ -534,6 +549,7 @@ int sampling_run(struct sampling *r, struct err *err)
 	const struct options *o = &r->cli->opt;
 	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
 	struct loop l = { .r = r, .err = err };
+	bool started = false;
 	double start;
 	int rc = -1;
 
@@ -549,6 +565,7 @@ int sampling_run(struct sampling *r, struct err *err)
 		goto out;
 	if (r->result.has_program && workload_start(&r->work, r->cli->args.v[0], err))
 		goto out;
+	started = true;
 	if (watch(&l))
 		goto out;
 	stop_counting(&l);
@@ -564,6 +581,16 @@ out:
 	if (!rc && (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
 		rc = -1;
 	r->result.bytes = pdw_bytes(r->sink.writer);
+	if (rc && started) {
+		if (r->work.ended)
+			cli_note(r->cli, "the program was not disturbed, it ended with %d",
+				 r->work.status);
+		if (r->sink.samples)
+			return err_hint(
+				err,
+				"what was written until then can be read: cyclade report %.180s",
+				r->path);
+	}
 	return rc;
 }
 

@@ -168,6 +168,11 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	if (fd < 0) {
 		if (errno == ESRCH && o->s->n_tasks > 1)
 			return 0;
+		if (errno == EACCES && o->task > 0) {
+			(void)err_sys(err, "task %d may not be watched", (int)o->task);
+			return err_hint(
+				err, "it is another user's, or privileged: be that user, or root");
+		}
 		explain_open(err, e, errno);
 		return -1;
 	}

@@ -14,6 +14,7 @@ static void child(int go, int told, char *const *argv, const sigset_t *mask)
 	int e;
 
 	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	do
 		n = read(go, &byte, 1);

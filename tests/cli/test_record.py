@@ -124,6 +124,13 @@ r = run("record", "-e", "no-such-event", "--", "sh", "-c", "echo ran >ran")
 t.ok(r.returncode == 125 and not os.path.exists("ran"), "an event that is not there: 125, the program is not started", r.stderr)
 r = run("record", "-o", "/dev/full", "--", *BUSY)
 t.ok(r.returncode == 125 and "No space left" in r.stderr, "a full disk is said, 125", r.stderr)
+r = subprocess.run(["sh", "-c", 'ulimit -f 2048; "$@"; echo "exit $?"', "sh", CYCLADE, "record", "-F", "20000", "-g", "-o",
+                    "cut.data", "--", "sh", "-c", "'%s' 12 2000; exit 3" % RECURSE], capture_output=True, text=True)
+if "samples in" in r.stderr:
+    t.skip("a limit half-way", "the recording stayed below it")
+else:
+    t.ok("exit 125" in r.stdout and "ended with 3" in r.stderr and info("cut.data")["records"].get("SAMPLE", 0) > 100,
+         "no room half-way: 125, the program is not disturbed, what was written is read", r.stdout + r.stderr)
 r = run("record")
 t.ok(r.returncode in (2, 125) and "nothing to record" in r.stderr, "nothing to record is said", r.stderr)
 os.mkfifo("fifo.data")
