@@ -163,6 +163,8 @@ static int make_attrs(struct sampling *r, struct err *err)
 		attr_make(&r->ev[i].attr, e, &wishes, i == 0);
 		if (e->group != (int)i) /* members follow their leader */
 			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
+		if (e->group != (int)i && e->sample_read) /* :S: only the leader samples */
+			r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
 		if (attr_fit(&r->ev[i].attr, r->whole_cpus ? -1 : 0,
 			     r->whole_cpus ? (int)r->cpus.v[0] : -1,
 			     !r->cli->opt.kernel_only && !r->whole_cpus, &bits, err)) {

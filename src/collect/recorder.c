@@ -33,10 +33,14 @@ struct event_ids {
 	VEC(uint64_t) id;
 };
 
+/* How a counter tells what it lost: by itself, by its group's leader, or not at all. */
+enum lost_how { LOST_UNTOLD, LOST_ALONE, LOST_GROUP };
+
 struct recorder {
 	VEC(struct counter) counter;
 	VEC(struct ring) ring;
 	struct event_ids *ids; /* by event */
+	enum lost_how *lost;   /* by event */
 	size_t n_events;
 	unsigned flush_ms;
 	bool reads_lost;
@@ -230,6 +234,15 @@ out:
 	return rc;
 }
 
+static enum lost_how lost_how(const struct recorder_event *e, size_t i)
+{
+	if (!(e->attr.read_format & PERF_FORMAT_LOST))
+		return LOST_UNTOLD;
+	if (!(e->attr.read_format & PERF_FORMAT_GROUP))
+		return LOST_ALONE;
+	return e->group == (int)i ? LOST_GROUP : LOST_UNTOLD; /* the leader tells of all */
+}
+
 int recorder_open(struct recorder **out, const struct recorder_setup *setup, struct err *err)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
@@ -242,10 +255,13 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 	r->n_events = setup->n_events;
 	r->ids = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->ids));
 	r->reads_lost = setup->n_events && setup->event[0].attr.read_format & PERF_FORMAT_LOST;
-	if (!r->ids) {
+	r->lost = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->lost));
+	if (!r->ids || !r->lost) {
 		(void)err_nomem(err);
 		goto fail;
 	}
+	for (size_t i = 0; i < setup->n_events; i++)
+		r->lost[i] = lost_how(&setup->event[i], i);
 	raise_file_limit();
 	if (open_all(r, setup, err))
 		goto fail;
@@ -388,18 +404,34 @@ int recorder_stop(struct recorder *r, struct err *err)
 	return -1;
 }
 
+/* What one read() of a counter says was lost: LOST stands last with each counter in it. */
+static uint64_t lost_of(enum lost_how how, const uint64_t *v, size_t words)
+{
+	uint64_t sum = 0;
+
+	if (how == LOST_ALONE) /* value, [enabled, running,] id, lost */
+		return words >= 2 ? v[words - 1] : 0;
+	if (!words || v[0] > words / 3)
+		return 0;
+	for (size_t i = 0; i < v[0]; i++)
+		sum += v[words - 1 - 3 * i];
+	return sum;
+}
+
 bool recorder_lost(const struct recorder *r, uint64_t *lost)
 {
+	/* a group: how many, [enabled, running,] and {value, id, lost} of each */
+	uint64_t v[3 + 3 * 64];
+
 	*lost = 0;
 	if (!r->reads_lost)
 		return false;
 	vec_each (&r->counter, const struct counter *, c) {
-		uint64_t v[8];
-		ssize_t n = read(c->fd, v, sizeof(v));
+		enum lost_how how = r->lost[c->event];
+		ssize_t n = how == LOST_UNTOLD ? 0 : read(c->fd, v, sizeof(v));
 
-		/* value, [enabled, running,] id, lost: LOST comes last in a single counter's */
-		if (n >= 16)
-			*lost += v[(size_t)n / 8 - 1];
+		if (n > 0)
+			*lost += lost_of(how, v, (size_t)n / 8);
 	}
 	return true;
 }
@@ -420,6 +452,7 @@ void recorder_close(struct recorder *r)
 	if (r->wake >= 0)
 		(void)close(r->wake);
 	free(r->ids);
+	free(r->lost);
 	vec_free(&r->ring);
 	vec_free(&r->counter);
 	free(r);

@@ -90,6 +90,19 @@ for name, options in cases:
     else:
         t.skip("record %s: perf reads it" % name, "no perf here")
 
+r = run("record", "-e", "{cpu-clock,page-faults}:S", "-o", "s.data", "--", *BUSY)
+i = info("s.data")
+if t.ok(r.returncode == 0 and len(i["events"]) == 2, "a group read by its leader", r.stderr):
+    t.equal((i["events"][1]["sample_freq"], i["events"][1]["sample_period"]), (None, 0),
+            "a group read by its leader: the other takes no samples of its own")
+if PERF:
+    # a ring of 4 pages at full speed: losses are told, and perf reads the same number
+    r = run("record", "-m", "1", "-F", "50000", "-g=dwarf", "-e", "cpu-clock", "-o", "lost.data", "--", *BUSY)
+    said = re.search(r"([\d,]+) lost", r.stderr)
+    text = subprocess.run([PERF, "report", "--stdio", "--stats", "-i", "lost.data"], capture_output=True, text=True).stdout
+    n = sum(int(x) for x in re.findall(r"LOST(?:_SAMPLES)? events: +(\d+)", text))
+    t.ok(said and (int(said.group(1).replace(",", "")) > 0) >= (n > 0), "losses are told where perf sees some", r.stderr + text)
+
 # ---- symbols and call chains, by perf's reading
 if PERF:
     run("record", "-g", "-o", "g.data", "--", RELAY, "60")
