@@ -209,22 +209,29 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 static void put_inline_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
+	size_t used = 20 + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
+	struct buf line = BUF_INIT;
 
 	buf_fill(f->out, ' ', 20 + f->addr_width);
 	put_arrow(f, row);
-	ink(f, INK_DIM);
-	if (!c->n) {
-		buf_puts(f->out, "in ");
-		put_safe(f, f->a->target.name);
-	}
+	if (!c->n)
+		buf_printf(&line, "in %s", f->a->target.name);
 	for (size_t i = c->n; i-- > 0;) {
-		buf_puts(f->out, i + 1 == c->n ? "inlined: " : ", in ");
-		put_safe(f, c->level[i].name);
-		buf_puts(f->out, " from ");
-		(void)put_place(f, &c->level[i].at);
+		const struct source_line *at = &c->level[i].at;
+
+		buf_printf(&line, "%s%s from %s:", i + 1 == c->n ? "inlined: " : ", in ",
+			   c->level[i].name, at->file ? path_base(at->file) : "??");
+		if (at->line)
+			buf_printf(&line, "%u", at->line);
+		else
+			buf_putc(&line, '?');
 	}
+	ink(f, INK_DIM);
+	put_cut(f, buf_str(&line), used); /* templates nest names of thousands of letters */
 	ink(f, INK_PLAIN);
 	buf_putc(f->out, '\n');
+	f->out->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_insn_row(struct face *f, const struct annotate_row *r, size_t row)

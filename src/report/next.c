@@ -85,6 +85,48 @@ static bool folds(const struct view *v)
 	return false;
 }
 
+#define MANY_COMMS 16
+
+/* Whether more than MANY_COMMS values of a key are in the profile. */
+static bool has_many(const struct view *v, size_t key)
+{
+	size_t n_rows, n = 0;
+	const struct profile_row *r = profile_rows(v->profile, &n_rows);
+	uint64_t seen[MANY_COMMS];
+
+	for (size_t i = 0; i < n_rows; i++) {
+		size_t k = 0;
+
+		while (k < n && seen[k] != r[i].key[key])
+			k++;
+		if (k == MANY_COMMS)
+			return true;
+		if (k == n)
+			seen[n++] = r[i].key[key];
+	}
+	return false;
+}
+
+/* Whether most of what was sampled hides in folds because each thread has a name of its own. */
+static bool threads_hide_it(const struct view *v)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	const struct view_table *t = v->table;
+	uint64_t hidden = 0;
+	bool by_comm = false;
+
+	if (v->opts.shape != VIEW_TABLE || o->n_keys < 2)
+		return false;
+	for (size_t k = 0; k < t->n_rows; k++)
+		if (t->row[k].folded && !t->row[k].left_out)
+			hidden += t->row[k].self->period;
+	if (hidden <= t->sum[0]->selected.period / 2)
+		return false;
+	for (size_t i = 0; i < o->n_keys; i++)
+		by_comm |= o->key[i] == KEY_COMM && has_many(v, i);
+	return by_comm;
+}
+
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct view_row *hot = view_hottest(v);
@@ -95,6 +137,8 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
 		return s.n;
 	}
+	if (threads_hide_it(v))
+		add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
 	if (hot)
 		add(&s, "annotate", "", view_function(v, hot), "its source lines and instructions");
 	if (v->opts.shape == VIEW_TABLE)

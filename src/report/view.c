@@ -421,6 +421,9 @@ const struct view_row *view_hottest(const struct view *v)
 
 		if (callers && r->depth > 1)
 			continue;
+		/* not by itself: its code stands in the function it was inlined into */
+		if (r->frame != UINT32_MAX && profile_chains(v->profile)->frame[r->frame].inlined)
+			continue;
 		if (view_function(v, r) && (!best || weight(r, callers) > weight(best, callers)))
 			best = r;
 	}

@@ -99,7 +99,7 @@ void view_free(struct view *v);
 
 /* Columns that side-by-side tables of `n` events need. */
 unsigned view_width_side_by_side(size_t n);
-/* The row with the largest share that has a symbol, or NULL. */
+/* The row with the largest share that has a symbol of its own, or NULL. */
 const struct view_row *view_hottest(const struct view *v);
 /* A row's plain function name, or NULL. */
 const char *view_function(const struct view *v, const struct view_row *r);

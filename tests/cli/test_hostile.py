@@ -58,11 +58,15 @@ def record(kind, misc, body):
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
 
-def make(name, maps=(), samples=(), comm=b"prog", symbols=(), chains=False):
-    """maps: (start, length, offset in the file, path). samples: addresses. symbols: kernel names, 4 KiB each."""
+def make(name, maps=(), samples=(), comm=b"prog", symbols=(), chains=False, threads=1):
+    """maps: (start, length, offset in the file, path). samples: addresses. symbols: kernel names, 4 KiB each.
+    threads: how many, each with a name of its own, take the samples in turn."""
     kind = 1 << 16 | 1 | 2 | 4 | 256 | (32 if chains else 0)
     end = struct.pack("<IIQQ", 7, 7, 1000, 1)
     data = record(3, 0, struct.pack("<II", 7, 7) + comm[:15].ljust(16, b"\0") + end)
+    for tid in range(8, 7 + threads):
+        data += record(3, 0, struct.pack("<II", 7, tid) + (b"t%d" % tid).ljust(16, b"\0")
+                       + struct.pack("<IIQQ", 7, tid, 1000, 1))
     for start, length, offset, path in maps:
         body = struct.pack("<IIQQQIIQQII", 7, 7, start, length, offset, 8, 1, 5, 0, 5, 2) + pad8(path + b"\0")
         data += record(10, USER, body + end)
@@ -70,7 +74,7 @@ def make(name, maps=(), samples=(), comm=b"prog", symbols=(), chains=False):
         body = struct.pack("<QIHH", 0xffffffffc0000000 + i * 4096, 4096, 1, 0) + pad8(s + b"\0")
         data += record(17, 1, body + end)
     for i, ip in enumerate(samples):
-        body = struct.pack("<QQIIQQ", 1, ip, 7, 7, 2000 + i, 1000)
+        body = struct.pack("<QQIIQQ", 1, ip, 7, 7 + i % threads, 2000 + i, 1000)
         if chains:
             body += struct.pack("<QQQQ", 3, 2**64 - 512, ip, ip + 1)
         data += record(9, KERNEL if ip >> 63 else USER, body)
@@ -212,6 +216,15 @@ for i, name in enumerate(evil):
             break
 t.ok(steps > 10, "next: lines were tried", steps)
 t.ok(not os.path.exists("owned"), "no shell was asked")
+
+crowd = make("crowd.data", symbols=[b"hot", b"cold"], samples=[0xffffffffc0000010] * 2900 + [0xffffffffc0001010] * 100,
+             threads=1000)
+r = bounded("report", crowd)
+t.ok("(1,100 more)" in r.stdout and "next: cyclade report -i crowd.data -s dso,sym" in r.stdout,
+     "a thousand names of threads: the next step is to leave them out", r.stdout)
+r = bounded("report", crowd, "-s", "dso,sym")
+t.ok(" 96.7 % " in r.stdout, "which shows the hot function", r.stdout)
+t.ok("-s dso,sym" not in bounded("report", good, "--limit", "1").stdout, "one name: nothing to leave out")
 
 # ---- streams ----
 for width in ("1", "19", "20", "40", "79", "80", "10000", "10001", "99999999999999999999", "-1", "x", ""):
