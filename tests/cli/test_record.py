@@ -71,7 +71,8 @@ if root and os.path.isdir("/sys/kernel/tracing"):
     cases.append(("tracepoint", ["-e", "sched:sched_switch"]))
 for name, options in cases:
     path = "case.data"
-    r = run("record", *options, "-o", path, "--", *BUSY)
+    where = ["taskset", "-c", "0"] if "-C" in options else []
+    r = run("record", *options, "-o", path, "--", *where, *BUSY)
     if not t.ok(r.returncode == 0, "record %s" % name, r.stderr):
         continue
     said = re.search(r"([\d,]+) samples in", r.stderr)

@@ -164,7 +164,8 @@ def main():
     ok(rc == 2 and "/nonexistent.data" in err, "a file that is not there", err)
     rc, _, err = info(SRC)
     ok(rc == 2 and "data" in err, "a directory that is no recording", err)
-    rc, _, err = info("/dev/null")
+    with tempfile.NamedTemporaryFile() as f:
+        rc, _, err = info(f.name)
     ok(rc == 2 and "empty" in err, "an empty file", err)
     print("1..%d" % count)
     return bad > 0
