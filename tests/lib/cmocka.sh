@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a cmocka program: what it calls "not ok 5 # SKIP" is a skip to everybody else, not a failure.
+# Runs a cmocka program: what it calls "not ok 5 # SKIP" is a skip to everybody else, not a failure;
+# the reason comes from a line "# why: ..." before it.
 # Under a cross build the program goes through its emulator, and the tools it calls are the host's (Meson
 # puts the cross compiler's folder first).
 [ -n "$MESON_EXE_WRAPPER" ] && PATH=/usr/local/bin:/usr/bin:/bin
@@ -8,5 +9,7 @@ out=$(mktemp) || exit 99
 trap 'rm -f "$out"' EXIT
 CMOCKA_MESSAGE_OUTPUT=TAP ${MESON_EXE_WRAPPER:-} "$@" >"$out"
 code=$?
-sed 's/^not ok \([0-9]*\) # SKIP/ok \1 # SKIP/' "$out"
+awk '/^# why: / { why = substr($0, 8); next }
+/^not ok [0-9]+ # SKIP / { print "ok", $3, "-", $6, "# SKIP", why; why = ""; next }
+{ print }' "$out"
 exit $code

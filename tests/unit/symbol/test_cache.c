@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "config.h"
 #include "symbol/cache.h"
 #include "symbol/image.h"
 #include "tool.h"
@@ -124,8 +125,10 @@ static void test_minidebug(void **state)
 	struct images *a, *b;
 
 	(void)state;
+	if (!HAVE_LZMA)
+		SKIP_BECAUSE("built without liblzma");
 	if (!tool_have("xz"))
-		skip();
+		SKIP_BECAUSE("no xz");
 	assert_true(tool_run(NULL, "echo 'static int f(int x){return x+1;} int (*p)(int) = f;"
 				   "int main(void){return p(1);}' > c.c && "
 				   "gcc -O0 -Wl,--build-id=0xab000001 c.c -o mini && cp mini m && "

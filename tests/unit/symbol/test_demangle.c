@@ -19,7 +19,8 @@ static const char *const names[] = {
 	"__libc_start_main",
 	"_ZN3foo3barEi",
 	"_ZNSt6vectorIiSaIiEE9push_backEOi",
-	("_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_ESaISt4pairIKS5_"
+	("_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_"
+	 "ESaISt4pairIKS5_"
 	 "iEEE4findERS9_"),
 	"_ZN1AC1Ev",
 	"_ZN1AD0Ev",
@@ -72,8 +73,10 @@ static void test_against_cxxfilt(void **state)
 	struct arena a = ARENA_INIT;
 
 	(void)state;
-	if (!HAVE_IBERTY || !tool_have("c++filt"))
-		skip();
+	if (!HAVE_IBERTY)
+		SKIP_BECAUSE("built without libiberty");
+	if (!tool_have("c++filt"))
+		SKIP_BECAUSE("no c++filt");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct buf in = BUF_INIT, out = BUF_INIT;
 		const char *ours = demangle(&a, names[i]);
@@ -101,12 +104,14 @@ static void test_a_library(void **state)
 	size_t n = 0, changed = 0;
 
 	(void)state;
-	if (!HAVE_IBERTY || !tool_have("c++filt") || !tool_have("g++"))
-		skip();
+	if (!HAVE_IBERTY)
+		SKIP_BECAUSE("built without libiberty");
+	if (!tool_have("c++filt") || !tool_have("g++"))
+		SKIP_BECAUSE("no c++filt or g++");
 	if (!tool_run(&in, "nm -D --without-symbol-versions --defined-only "
 			   "$(g++ -print-file-name=libstdc++.so.6) | cut -d' ' -f3") ||
 	    !in.len)
-		skip();
+		SKIP_BECAUSE("libstdc++ has no names to read");
 	(void)referee(in.s, "", &out);
 	for (p = strtok_r(in.s, "\n", &save_p), q = strtok_r(out.s, "\n", &save_q); p && q;
 	     p = strtok_r(NULL, "\n", &save_p), q = strtok_r(NULL, "\n", &save_q)) {
@@ -130,7 +135,7 @@ static void test_versions(void **state)
 	(void)state;
 	assert_string_equal(demangle(&a, "memcpy@@GLIBC_2.14"), "memcpy@@GLIBC_2.14");
 	if (!HAVE_IBERTY)
-		skip();
+		SKIP_BECAUSE("built without libiberty");
 	assert_string_equal(demangle(&a, "_ZN3foo3barEi@@V_1"), "foo::bar@@V_1");
 	assert_string_equal(demangle(&a, "_ZN3foo3barEi@plt"), "foo::bar@plt");
 	arena_free(&a);

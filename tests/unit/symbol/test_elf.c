@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "config.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_symbols.h"
 #include "tool.h"
@@ -126,8 +127,10 @@ static void test_minidebug(void **state)
 	size_t len;
 
 	(void)state;
+	if (!HAVE_LZMA)
+		SKIP_BECAUSE("built without liblzma");
 	if (!tool_have("xz"))
-		skip();
+		SKIP_BECAUSE("no xz");
 	assert_true(tool_run(NULL, source));
 	assert_true(tool_run(NULL, "gcc -O1 p.c -o full -lm 2>/dev/null && cp full mini.sym && "
 				   "strip -g mini.sym && xz -k mini.sym && cp full packed && "

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "config.h"
 #include "symbol/elf_file.h"
 #include "symbol/image.h"
 #include "tool.h"
@@ -199,7 +200,7 @@ static void test_which_file(void **state)
 				   "mkdir -p syms home"));
 	n = hex_id("full", id);
 	if (!n)
-		skip(); /* this compiler gives no build-ids */
+		SKIP_BECAUSE("this compiler gives no build-ids");
 
 	/* with its symbols, with the right id, with none, with another's */
 	expect(NULL, "full", id, n, "inner", "build-id verified", false);
@@ -262,8 +263,10 @@ static void test_debuglink(void **state)
 static void test_minidebug(void **state)
 {
 	(void)state;
+	if (!HAVE_LZMA)
+		SKIP_BECAUSE("built without liblzma");
 	if (!tool_have("xz"))
-		skip();
+		SKIP_BECAUSE("no xz");
 	assert_true(tool_run(NULL, program));
 	assert_true(tool_run(NULL, "gcc -O2 a.c -o full && cp full m && strip -g m && xz -f m && "
 				   "cp full mini && strip -s mini && "
@@ -294,7 +297,7 @@ static void test_against_addr2line(void **state)
 
 	(void)state;
 	if (!tool_have("addr2line"))
-		skip();
+		SKIP_BECAUSE("no addr2line");
 	/* this very program, which has debug information and all of the room in it */
 	{
 		char self[4096], line[8300];
@@ -309,7 +312,7 @@ static void test_against_addr2line(void **state)
 	im = add_file(set, "big", NULL, 0);
 	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
 	if (!image_debug_file(set, im) || n < 200)
-		skip();
+		SKIP_BECAUSE("the file has no debug information or too few symbols");
 	(void)snprintf(big, sizeof(big), "%s/big", tool_dir);
 	assert_int_equal(file_map_open(&map, big, false, &err), 0);
 	assert_int_equal(elf_file_read(&elf, map.p, map.len, big, &err), 0);
@@ -443,7 +446,7 @@ static void test_bpf_and_vdso(void **state)
 	im = images_add(set, &vdso, &err);
 	assert_int_equal(image_symbols(set, im, &all, &n, &err), 0);
 	if (!n)
-		skip(); /* emulated, or under a tool that hides it */
+		SKIP_BECAUSE("no vdso: emulated, or under a tool that hides it");
 	for (size_t i = 0; i < n; i++)
 		found |= strstr(all[i].name, "clock_gettime") != NULL;
 	assert_true(found);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../skip.h"
 #include "base/buf.h"
 #include "base/fs.h"
 
