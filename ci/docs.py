@@ -1,36 +1,77 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents do not rot: every command has a page, every page's examples parse, every exit code and file
-that the documents name exists."""
+"""The documents do not rot: every command has a page with all sections, every option and exit code of the code is
+in the pages, and every option and file that the documents name exists. (tests/cli/test_pages.py gives the examples
+to the program itself.)"""
 import glob
 import os
 import re
 import sys
 
 bad = []
-commands = re.findall(r'^COMMAND\(\w+, (\w+),', open("src/cli/commands.def").read(), re.M)
-for c in commands:
-    page = "doc/cyclade-%s.1.md" % c
+
+
+def read(path):
+    return open(path, encoding="utf-8").read()
+
+
+commands = re.findall(r'^COMMAND\(\w+, (\w+),', read("src/cli/commands.def"), re.M)
+pages = {c: "doc/cyclade-%s.1.md" % c for c in commands}
+for c, page in pages.items():
     if not os.path.exists(page):
         bad.append("%s is missing" % page)
         continue
-    text = open(page).read()
+    text = read(page)
     for part in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS"):
         if "# " + part + "\n" not in text:
             bad.append("%s has no section %s" % (page, part))
-options = set(re.findall(r'^OPTION\("[^"]*", "([^"]+)"', open("src/cli/options.def").read(), re.M))
-options |= {"help", "version"}
+    if "@OPTIONS@" not in text:
+        bad.append("%s has no @OPTIONS@: the option table would not be in the manual" % page)
+
+# Every OPTION row has to be understood here, and its commands have to be commands that have a page.
+table = read("src/cli/options.def")
+rows = re.findall(r'^OPTION\("[^"]*", "([^"]+)", (?:\'.\'|0), \w+, \w+, "[^"]*",\s+([\w| \n\t]+),\s+"([^"]+)', table, re.M)
+if len(rows) != len(re.findall(r'^OPTION\(', table, re.M)):
+    bad.append("src/cli/options.def: a row that ci/docs.py cannot read, or one without help")
+for long, own, _ in rows:
+    for c in re.findall(r'\w+', own):
+        if c != "ALL" and c.lower() not in pages:
+            bad.append("--%s is of %s, which is no command" % (long, c))
+options = {long for long, _, _ in rows} | {"help", "version"}
 for page in glob.glob("doc/*.md") + ["README.md"]:
-    for line in open(page):
+    for line in read(page).splitlines():
         if "cyclade " not in line:
             continue
         own = line.split(" -- ")[0]
         for o in re.findall(r'(?<![\w-])--([a-z][a-z-]+)', own):
             if o not in options:
                 bad.append("%s: no option --%s: %s" % (page, o, line.strip()))
-for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]:
-    for name in re.findall(r'`([\w./-]+/[\w./-]+\.(?:c|h|def|md|py|sh))`', open(page).read()):
-        if not os.path.exists(name):
+
+# Every exit code of cli.h is told in cyclade(1), and no page tells one that is not there.
+codes = {int(n) for n in re.findall(r'^\s*EXIT_\w+ = (\d+),', read("src/cli/cli.h"), re.M)}
+if len(codes) < 2:
+    bad.append("src/cli/cli.h: no exit codes found")
+
+
+def told(page):
+    part = re.search(r'^# EXIT STATUS\n(.*?)(?=^# |\Z)', read(page), re.M | re.S)
+    return {int(n) for n in re.findall(r'(?<![\w+])\d+(?![\w+])', part.group(1))} if part else set()
+
+
+for n in sorted(codes - told("doc/cyclade.1.md")):
+    bad.append("doc/cyclade.1.md does not tell exit status %d" % n)
+for page in glob.glob("doc/cyclade*.1.md"):
+    for n in sorted(told(page) - codes - {128}):
+        bad.append("%s tells exit status %d, which src/cli/cli.h does not have" % (page, n))
+
+# Names with an upper-case word in them stand for many: cmd_NAME.c, ROOM/test_X.c.
+stands_for_many = re.compile(r'(?<![A-Za-z])(NAME|ROOM|X)(?![A-Za-z])')
+for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] + glob.glob("doc/[A-Z]*.md"):
+    for name in re.findall(r'`([\w./-]+/[\w./-]+\.(?:c|h|def|md|py|sh|build))`', read(page)):
+        if not stands_for_many.search(name) and not os.path.exists(name):
             bad.append("%s names %s, which is not there" % (page, name))
+    for name in re.findall(r'\]\(([\w./-]+)\)', read(page)):
+        if not os.path.exists(os.path.join(os.path.dirname(page), name)):
+            bad.append("%s links to %s, which is not there" % (page, name))
 print("\n".join(bad))
 sys.exit(1 if bad else 0)

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every example of the manual's pages is understood by the program: its words are given with --help put in, which
+is obeyed only behind options that could be parsed. Nothing is recorded or read."""
+import glob
+import os
+import re
+import shlex
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import ROOT, Tap, run  # noqa: E402
+
+t = Tap()
+
+
+def commands_of(line):
+    """The words of each call of cyclade in a line of shell."""
+    lexer = shlex.shlex(line, posix=False, punctuation_chars="();<>|&")  # quotes stay: ';' is no end
+    lexer.whitespace_split = True
+    words, out = list(lexer), []
+    for i, word in enumerate(words):
+        if word != "cyclade":
+            continue
+        end = next((k for k in range(i, len(words)) if re.fullmatch(r"[();<>|&]+", words[k])), len(words))
+        out.append([w for quoted in words[i + 1:end] for w in shlex.split(quoted)])
+    return out
+
+
+def asking(words):
+    """The same with --help as its last option."""
+    own = words.index("--") if "--" in words else len(words)
+    return [*words[:own], "--help", *words[own:]]
+
+
+def understood(words):
+    r = run(*asking(words))
+    return r.returncode == 0 and not r.stderr, r.stderr
+
+
+for page in sorted(glob.glob(os.path.join(ROOT, "doc", "cyclade*.1.md"))):
+    name = os.path.basename(page)
+    part = re.search(r"^# EXAMPLES\n(.*?)(?=^# |\Z)", open(page, encoding="utf-8").read(), re.M | re.S)
+    calls = [c for line in (part.group(1) if part else "").splitlines() if line.startswith("    ")
+             for c in commands_of(line)]
+    t.ok(calls, "%s has examples" % name)
+    for words in calls:
+        good, why = understood(words)
+        t.ok(good, "%s: cyclade %s" % (name, " ".join(words)), why)
+
+for words in ["report --nosuchthing x", "record -F lots -- ./prog", "list events --limit", "report --color pink"]:
+    t.ok(not understood(words.split())[0], "and it would not pass: cyclade %s" % words)
+t.done()
