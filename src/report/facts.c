@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "symbol/unwind.h"
 
 static struct fact *add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
 			...) PRINTF_(5, 6);
@@ -88,9 +89,41 @@ void fact_machine(struct buf *b, const struct view *v, bool ascii)
 		buf_puts(b, "(machine not recorded)");
 }
 
+/* Period of the samples whose outermost caller lies in no mapping: what a chain by frame pointers
+ * meets in code that has none. */
+static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
+{
+	uint64_t period = 0;
+
+	for (size_t i = 1; i < c->tree.n; i++) {
+		const struct profile_frame *f = &c->frame[c->tree.node[i].frame];
+
+		if (!c->tree.node[i].parent && f->image == IMAGE_NONE && !f->symbol)
+			period += c->total[event][i].period;
+	}
+	return period;
+}
+
+/* How chains that were unwound from recorded stacks ended before the outermost function. */
+static void chains_cut(struct fact *out, size_t *n, const struct profile_chains *c)
+{
+	const uint64_t *k = c->broken;
+	char all_of[NUM_MAX], cut[NUM_MAX], stack[NUM_MAX], limit[NUM_MAX];
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < sizeof(c->broken) / sizeof(*c->broken); i++)
+		all += k[i];
+	if (all > k[UNWIND_DONE])
+		(void)add(out, n, "chains cut", k[UNWIND_DONE] < all / 2,
+			  "%s of %s: %s by the recorded stack's size, %s by --max-stack",
+			  num_exact(cut, all - k[UNWIND_DONE]), num_exact(all_of, all),
+			  num_exact(stack, k[UNWIND_STACK]), num_exact(limit, k[UNWIND_LIMIT]));
+}
+
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out)
 {
+	const struct profile_chains *chains = profile_chains(v->profile);
 	const struct profile_sum *s = t->sum[event];
 	char a[NUM_MAX], b[NUM_MAX];
 	uint64_t all = s->selected.period;
@@ -111,6 +144,10 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 		(void)add(out, &n, "not listed", false, "%s in calls that are below %s each",
 			  num_percent(a, ratio(t->unlisted[event].period, all)),
 			  num_percent(b, v->opts.min));
+	if (chains && lost_callers(chains, t->event[event]) > all / 20)
+		(void)add(out, &n, "callers lost", true,
+			  "%s begin in no mapping: no frame pointers? cyclade record -g=dwarf",
+			  num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
 	if (s->bad)
 		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;
@@ -140,6 +177,8 @@ size_t facts_of_recording(const struct view *v, struct fact *out)
 			  num_exact(a, l->throttles));
 	else
 		(void)add(out, &n, "throttled", false, "never");
+	if (profile_chains(v->profile))
+		chains_cut(out, &n, profile_chains(v->profile));
 	if (l->aux_lost)
 		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",
 			  num_exact(a, l->aux_lost));

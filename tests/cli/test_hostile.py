@@ -226,6 +226,11 @@ r = bounded("report", crowd, "-s", "dso,sym")
 t.ok(" 96.7 % " in r.stdout, "which shows the hot function", r.stdout)
 t.ok("-s dso,sym" not in bounded("report", good, "--limit", "1").stdout, "one name: nothing to leave out")
 
+r = bounded("report", "-g", make("astray.data", [(0x400000, 0x10000, 0, b"/nowhere/prog")], [0x90000000] * 9, chains=True))
+t.ok("callers lost    100.0 %" in r.stdout, "chains that lead nowhere are said", r.stdout)
+r = bounded("report", "-g", make("mapped.data", [(0x400000, 0x10000, 0, b"/nowhere/prog")], [0x401000] * 9, chains=True))
+t.ok("callers lost" not in r.stdout, "chains into code are not", r.stdout)
+
 # ---- streams ----
 for width in ("1", "19", "20", "40", "79", "80", "10000", "10001", "99999999999999999999", "-1", "x", ""):
     r = bounded("report", names, env=dict(os.environ, COLUMNS=width))
