@@ -79,16 +79,37 @@ static void put_head(struct buf *b, const struct cli *cli, const struct sampling
 		   *res->no_cycles ? "" : res->event);
 }
 
-/* "next: cyclade VERB FILE WHAT    why"; a name with odd characters is quoted for the shell. */
+/* A word of a command as a shell takes it. */
+static void put_word(struct buf *b, const char *s)
+{
+	if (!strpbrk(s, " \t()<>&*[]{}$;'\"|!?~#`\\")) {
+		buf_puts(b, s);
+		return;
+	}
+	buf_putc(b, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			buf_puts(b, "'\\'");
+		buf_putc(b, *s);
+	}
+	buf_putc(b, '\'');
+}
+
+/* "next: cyclade VERB FILE WHAT    why" */
 static void put_next(struct buf *b, const char *verb, const char *file, const char *what,
 		     const char *why)
 {
-	bool quote = strpbrk(what, " \t()<>&*[]{}$;'\"|!?~#`\\") != NULL;
 	size_t start = b->len;
 
-	buf_printf(b, "       cyclade %s%s%s", verb, *file ? " " : "", file);
-	if (*what)
-		buf_printf(b, quote && !strchr(what, '\'') ? " '%s'" : " %s", what);
+	buf_printf(b, "       cyclade %s", verb);
+	if (*file) {
+		buf_putc(b, ' ');
+		put_word(b, file);
+	}
+	if (*what) {
+		buf_putc(b, ' ');
+		put_word(b, what);
+	}
 	if (b->len - start < 44)
 		buf_fill(b, ' ', 44 - (b->len - start));
 	buf_printf(b, "  %s\n", why);
@@ -112,7 +133,7 @@ static void put_tail(struct buf *b, const struct cli *cli, const struct sampling
 	put_next(b, cli->opt.call_graph ? "report -g" : "report", usual ? "" : buf_str(&file), "",
 		 cli->opt.call_graph ? "who called it" : "all of it, by program and library");
 	if (!cli->opt.call_graph)
-		put_next(b, "run -g --", "", "...", "who called it");
+		put_next(b, "run -g -- ...", "", "", "who called it");
 	if (!b->failed)
 		memcpy(b->s + next_at, " next:", 6);
 	buf_printf(b, " %s samples in %s (%s)", num_exact(n, res->samples), buf_str(&file),

@@ -45,6 +45,36 @@ if PERF and top:
 else:
     t.skip("the function it names is perf's hottest", "no perf here")
 
+# ---- the table closes, and what it says to type next works when typed
+def closes(text):
+    """The shares of the table's rows, summed."""
+    rows = text.split("where", 1)[-1].split("\n\n", 1)[0].splitlines()[1:]
+    shares = [re.search(r"([\d.]+) %", row) for row in rows]
+    return sum(float(m.group(1)) for m in shares if m), len(rows)
+
+
+for options in [[], ["--limit", "2"], ["-g"], ["-z"], ["-F", "997"]]:
+    r = run("run", *options, "-F", "2000", "--", RECURSE, "10", "600") if "-F" not in options else \
+        run("run", *options, "--", RECURSE, "10", "600")
+    total, rows = closes(r.stderr)
+    t.ok(rows and abs(total - 100) < 0.06 * rows + 0.1, "run %s: the table closes at 100 %%" % " ".join(options),
+         "%s of %d rows\n%s" % (total, rows, r.stderr))
+    advice = re.search(r"^ next: (.*(?:\n       cyclade .*)*)", r.stderr, re.M)
+    commands = [re.split(r"  +", line.strip())[0] for line in advice.group(1).splitlines()] if advice else []
+    t.ok(len(commands) >= 2, "run %s: it says what to do next" % " ".join(options), r.stderr)
+    for c in commands:
+        typed = c.replace("...", RECURSE + " 10 50")
+        p = subprocess.run(["sh", "-c", typed.replace("cyclade", "'%s'" % CYCLADE, 1)], capture_output=True, text=True,
+                           stdin=subprocess.DEVNULL, timeout=120)
+        t.ok(p.returncode == 0 and p.stdout + p.stderr, "run %s: '%s' works" % (" ".join(options), c), p.stderr)
+r = run("run", "--data", "odd 'name.data", "--", RECURSE, "10", "300")
+advice = re.search(r"^ next: (.*?)  +", r.stderr, re.M)
+p = subprocess.run(["sh", "-c", advice.group(1).replace("cyclade", "'%s'" % CYCLADE, 1) if advice else "false"], capture_output=True,
+                   text=True, stdin=subprocess.DEVNULL, timeout=120)
+t.ok(p.returncode == 0, "a recording's name with a blank: the next command works when typed", r.stderr + p.stderr)
+r = run("run", "-q", "--", "sh", "-c", "exit 0")
+t.ok("no cycle counter here" not in r.stderr, "-q: no advice", r.stderr)
+
 # ---- without a cycle counter it says so first, and --require pmu does not start the program
 r = run("run", "--", "sh", "-c", "echo begun >&2")
 if "no cycle counter here" in r.stderr:
