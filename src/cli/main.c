@@ -3,6 +3,7 @@
  * main - finds the command, reads its options, runs it.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,10 +79,14 @@ static int dispatch(struct cli *cli, int argc, char **argv)
  * fault which no check beforehand rules out. */
 static void file_shrank(int sig)
 {
+	static atomic_flag said = ATOMIC_FLAG_INIT;
 	static const char text[] = "cyclade: a file became shorter while it was being read\n"
 				   "  wait until its writer is done, then try again\n";
 
 	(void)sig;
+	/* several readers meet it at once; one speaks, and ends them all */
+	while (atomic_flag_test_and_set(&said))
+		(void)pause();
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : EXIT_ERROR);
 }
 

@@ -115,7 +115,7 @@ static void chains_cut(struct fact *out, size_t *n, const struct profile_chains 
 		all += k[i];
 	if (all > k[UNWIND_DONE])
 		(void)add(out, n, "chains cut", k[UNWIND_DONE] < all / 2,
-			  "%s of %s: %s by the recorded stack's size, %s by --max-stack",
+			  "%s of %s; %s by stack size, %s by --max-stack",
 			  num_exact(cut, all - k[UNWIND_DONE]), num_exact(all_of, all),
 			  num_exact(stack, k[UNWIND_STACK]), num_exact(limit, k[UNWIND_LIMIT]));
 }
@@ -146,7 +146,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			  num_percent(b, v->opts.min));
 	if (chains && lost_callers(chains, t->event[event]) > all / 20)
 		(void)add(out, &n, "callers lost", true,
-			  "%s begin in no mapping: no frame pointers? cyclade record -g=dwarf",
+			  "%s begin in no mapping; try cyclade record -g=dwarf",
 			  num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
 	if (s->bad)
 		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, SANITIZED, SHARED, Tap, run  # noqa: E402
@@ -148,6 +149,21 @@ with open(grown, "ab") as f:
     f.write(whole[-200:] * 3)
 r = bounded("report", grown)
 t.ok(fine(r, (0,)), "a file with more behind its end", shown(r))
+
+# a mapped recording (more than 32 MB) that shrinks under its reader: it is read, or that is said once
+big = bytearray(whole[:256] + whole[256:] * ((48 << 20) // (len(whole) - 256)))
+big[48:56] = struct.pack("<Q", len(big) - 256)
+bad = []
+for wait in (0, .01, .02, .04, .08):
+    open("shrinks.data", "wb").write(big)
+    p = subprocess.Popen([CYCLADE, "report", "shrinks.data"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(wait)
+    os.truncate("shrinks.data", 5000)
+    said = p.communicate(timeout=60)[1]
+    if (p.returncode, said.count("became shorter")) not in ((0, 0), (2, 1)):
+        bad.append("%d: %s" % (p.returncode, said))
+os.unlink("shrinks.data")
+t.ok(not bad, "a recording that shrinks while it is read", "\n".join(bad))
 
 # ---- recordings whose programs are no programs ----
 with open("sparse", "wb") as f:
