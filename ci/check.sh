@@ -51,6 +51,10 @@ stage_docs() {
 
 stage_gcc() { CC=gcc build_and_test gcc --buildtype=release -- ; }
 stage_clang() { CC=clang build_and_test clang -- --suite unit; }
+stage_bare() { # without the libraries that may be missing
+	build_and_test bare -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled -Dminidebug=disabled -- \
+		--suite unit --suite fuzz
+}
 stage_asan() {
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:allocator_may_return_null=1 \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CYCLADE_SANITIZED=1 \
@@ -65,7 +69,7 @@ stage_arm64() {
 	build_and_test arm64 --cross-file build-arm64-root/cross.ini -- --suite unit --timeout-multiplier 4
 }
 
-for stage in ${*:-format rooms docs gcc clang asan tsan arm64}; do
+for stage in ${*:-format rooms docs gcc clang bare asan tsan arm64}; do
 	"stage_$stage"
 done
 python3 ci/count.py --broken $broken $logs/*.json

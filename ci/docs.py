@@ -73,5 +73,18 @@ for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] + glob.glob("doc
     for name in re.findall(r'\]\(([\w./-]+)\)', read(page)):
         if not os.path.exists(os.path.join(os.path.dirname(page), name)):
             bad.append("%s links to %s, which is not there" % (page, name))
+
+# Tests that nobody runs, and a corpus that grows without end.
+for path in glob.glob("tests/*/test_*.py") + glob.glob("tests/unit/*/test_*.c") + glob.glob("tests/fuzz/fuzz_*.c"):
+    name = os.path.basename(path)
+    room = "tests/unit" if path.startswith("tests/unit/") else os.path.dirname(path)
+    word = {"unit": name[:-2], "fuzz": name[len("fuzz_"):-2]}.get(os.path.basename(room), name)
+    if "'%s'" % word not in read(room + "/meson.build"):
+        bad.append("%s has no row in %s/meson.build: it is never run" % (path, room))
+    if room == "tests/fuzz" and not glob.glob("tests/fuzz/corpus/%s/*" % word):
+        bad.append("%s has no corpus in tests/fuzz/corpus/%s" % (path, word))
+corpus = sum(os.path.getsize(f) for f in glob.glob("tests/fuzz/corpus/*/*"))
+if corpus > 2 << 20:
+    bad.append("tests/fuzz/corpus has %d bytes, more than 2 MiB" % corpus)
 print("\n".join(bad))
 sys.exit(1 if bad else 0)
