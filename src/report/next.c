@@ -6,8 +6,10 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+#define WORD_MAX 1000
+
 /* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
- * show. */
+ * show, or has no end that anybody would find. */
 static bool put_word(struct buf *b, const char *s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -15,6 +17,8 @@ static bool put_word(struct buf *b, const char *s)
 	struct buf safe = BUF_INIT;
 	bool same;
 
+	if (strlen(s) > WORD_MAX)
+		return false;
 	text_put_safe(&safe, s, false);
 	same = !safe.failed && !strcmp(buf_str(&safe), s);
 	buf_free(&safe);

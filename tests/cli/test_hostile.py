@@ -230,6 +230,8 @@ for i, name in enumerate(evil):
         if not t.ok(fine(step, (0,)) and sh.stdout.splitlines()[1:] == words[1:],
                     "next: of %.20r" % name, m.group(1) + "\n" + shown(step) + sh.stdout):
             break
+r = bounded("report", make("long.data", symbols=[b"_" * 40000], samples=[0xffffffffc0000010]), env=dict(os.environ, COLUMNS="80"))
+t.ok(max(map(len, r.stdout.splitlines())) <= 80, "a name of 40,000 letters leaves the screen as it is", r.stdout[:2000])
 t.ok(steps > 10, "next: lines were tried", steps)
 t.ok(not os.path.exists("owned"), "no shell was asked")
 
