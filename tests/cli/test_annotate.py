@@ -12,6 +12,9 @@ import sys
 import tempfile
 from collections import Counter
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, Tap  # noqa: E402
+
 CODE = r"""
 #include <stdio.h>
 static inline int mix(unsigned x) /* @ESC@[31mred@ESC@[0m */
@@ -53,18 +56,8 @@ int main(void)
 	return 0;
 }
 """.replace("@ESC@", "\x1b").replace("@BEL@", "\x07")
-CYCLADE = os.environ.get("CYCLADE", "cyclade")
 PERF = os.environ.get("CYCLADE_PERF", "perf")
-count = 0
-
-
-def say(ok, name, why=""):
-    global count
-    count += 1
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}")
-    if not ok and why:
-        print("# " + str(why)[:1500].replace("\n", "\n# "))
-    sys.stdout.flush()
+tap = Tap()
 
 
 def run(*argv, **env):
@@ -93,74 +86,74 @@ def numbers(data, prog, name):
     try:
         j = json.loads(r.stdout)
     except ValueError:
-        say(False, f"{name}: JSON", r.stdout[:200] + r.stderr)
+        tap.ok(False, f"{name}: JSON", r.stdout[:200] + r.stderr)
         return None
     ins = j["instructions"]
     mine = Counter({i["address"] & 0xfff: i["samples"] for i in ins if i["samples"]})
     want = addresses(data, name)
-    say(mine == want and sum(want.values()) > 3,
-        f"{name}: every instruction has perf script's samples ({sum(want.values())})",
-        f"{mine} is {want}")
-    say(sum(i["samples"] for i in ins) + j.get("elsewhere", {}).get("samples", 0) == j["samples"],
-        f"{name}: the instructions' samples sum to the function's")
-    say(abs(sum(i["share"] for i in ins) - 1) < 1e-9, f"{name}: the shares sum to 1")
-    say(sum(x["samples"] for x in j["lines"]) == j["samples"], f"{name}: so do the lines' samples")
+    tap.ok(mine == want and sum(want.values()) > 3,
+           f"{name}: every instruction has perf script's samples ({sum(want.values())})",
+           f"{mine} is {want}")
+    tap.ok(sum(i["samples"] for i in ins) + j.get("elsewhere", {}).get("samples", 0) == j["samples"],
+           f"{name}: the instructions' samples sum to the function's")
+    tap.ok(abs(sum(i["share"] for i in ins) - 1) < 1e-9, f"{name}: the shares sum to 1")
+    tap.ok(sum(x["samples"] for x in j["lines"]) == j["samples"], f"{name}: so do the lines' samples")
     dis = run("objdump", "-d", "--no-show-raw-insn", prog).stdout
     body = re.search(rf"<{name}>:\n(.*?)\n\n", dis + "\n\n", re.S)
     want = [int(l.split(":")[0], 16) for l in body[1].split("\n") if ":\t" in l] if body else []
     got = [i["address"] for i in ins]
-    say(got == want[:len(got)] and len(got) > 5 and len(want) - len(got) < 4,
-        f"{name}: the addresses are objdump's", f"{got} {want}")
+    tap.ok(got == want[:len(got)] and len(got) > 5 and len(want) - len(got) < 4,
+           f"{name}: the addresses are objdump's", f"{got} {want}")
     return j
 
 
 def faces(data, prog, where):
     full = annotate(data, "probe")
-    say(full.returncode == 0 and "inlined: mix from p.c:12" in full.stdout and
-        re.search(r"p\.c:15\s+while \(table\[i\]", full.stdout) is not None,
-        "the terminal shows source lines and where inlined code runs", full.stdout + full.stderr)
-    say("\x1b" not in full.stdout and "\x07" not in full.stdout and "\\x1b" in full.stdout,
-        "escapes in the source are shown, not obeyed")
-    say("precise_ip 0" in full.stdout.replace("\n       ", " ").replace("  ", " "), "skid is told")
+    tap.ok(full.returncode == 0 and "inlined: mix from p.c:12" in full.stdout and
+           re.search(r"p\.c:15\s+while \(table\[i\]", full.stdout) is not None,
+           "the terminal shows source lines and where inlined code runs", full.stdout + full.stderr)
+    tap.ok("\x1b" not in full.stdout and "\x07" not in full.stdout and "\\x1b" in full.stdout,
+           "escapes in the source are shown, not obeyed")
+    tap.ok("precise_ip 0" in full.stdout.replace("\n       ", " ").replace("  ", " "), "skid is told")
     wide = [l for l in full.stdout.split("\n") if len(l) > 80 and not re.search(r" [0-9a-f]{4,} ", l)]
-    say(not wide, "nothing but instructions is wider than the terminal", wide)
+    tap.ok(not wide, "nothing but instructions is wider than the terminal", wide)
     total = sum(int(m[1].replace(",", "")) for m in
                 re.finditer(r"%\s+([\d,]+)  [0-9a-f]{4,} ", full.stdout))
     told = int(re.search(r"([\d,]+) samples of", full.stdout)[1].replace(",", ""))
-    say(total == told, "the numbers on the screen sum to the function's samples", f"{total} {told}")
-    say("►" in full.stdout and "►" not in annotate(data, "probe", "--no-arrows").stdout,
-        "arrows are there, and can be off")
+    tap.ok(total == told, "the numbers on the screen sum to the function's samples", f"{total} {told}")
+    tap.ok("►" in full.stdout and "►" not in annotate(data, "probe", "--no-arrows").stdout,
+           "arrows are there, and can be off")
     plain = annotate(data, "probe", LC_ALL="C").stdout
-    say(all(ord(c) < 128 for c in plain) and "->" in plain, "plain ASCII where the locale is",
-        [c for c in plain if ord(c) > 127][:9])
+    tap.ok(all(ord(c) < 128 for c in plain) and "->" in plain, "plain ASCII where the locale is",
+           [c for c in plain if ord(c) > 127][:9])
     asm = annotate(data, "probe", "--no-source").stdout
-    say("while" not in asm and "imul" in asm, "--no-source")
+    tap.ok("while" not in asm and "imul" in asm, "--no-source")
     src = annotate(data, "probe", "--no-asm").stdout
-    say("while" in src and "imul" not in src, "--no-asm", src)
-    say(re.search(r"69 d2 95 e9 d1 5b|69 [0-9a-f]{2} 95 e9 d1 5b", annotate(data, "probe", "--bytes").stdout)
-        is not None, "--bytes")
+    tap.ok("while" in src and "imul" not in src, "--no-asm", src)
+    tap.ok(re.search(r"69 d2 95 e9 d1 5b|69 [0-9a-f]{2} 95 e9 d1 5b", annotate(data, "probe", "--bytes").stdout)
+           is not None, "--bytes")
     rows = list(csv.DictReader(io.StringIO(annotate(data, "probe", "--format", "csv").stdout)))
-    say(rows and abs(sum(float(r["share"]) for r in rows) - 1) < 1e-3 and
-        sum(int(r["samples"]) for r in rows) == told, "csv: shares sum to 1, samples to all")
+    tap.ok(rows and abs(sum(float(r["share"]) for r in rows) - 1) < 1e-3 and
+           sum(int(r["samples"]) for r in rows) == told, "csv: shares sum to 1, samples to all")
     md = annotate(data, "probe", "--format", "markdown").stdout
-    say(md.count("\n|") == len(rows) + 2 - (0 if md.startswith("|") else 0), "markdown: a row each",
-        f"{md.count(chr(10) + '|')} {len(rows)}")
+    tap.ok(md.count("\n|") == len(rows) + 2 - (0 if md.startswith("|") else 0), "markdown: a row each",
+           f"{md.count(chr(10) + '|')} {len(rows)}")
     fold = annotate(data, "probe", "--min", "5").stdout
-    say("below --min" in fold and len(fold.split("\n")) < len(full.stdout.split("\n")), "--min folds")
+    tap.ok("below --min" in fold and len(fold.split("\n")) < len(full.stdout.split("\n")), "--min folds")
 
 
 def names(data):
     r = annotate(data, "prboe")
-    say(r.returncode == 2 and "did you mean 'probe'" in r.stderr, "a slip of the pen", r.stderr)
+    tap.ok(r.returncode == 2 and "did you mean 'probe'" in r.stderr, "a slip of the pen", r.stderr)
     r = annotate(data, "prob?_*")
-    say(r.returncode == 0 and " probe_all" in r.stdout, "a glob with one answer", r.stderr)
+    tap.ok(r.returncode == 0 and " probe_all" in r.stdout, "a glob with one answer", r.stderr)
     r = annotate(data, "pro")
-    say(r.returncode == 2 and "may mean 2 functions" in r.stderr and "prog:probe_all" in r.stderr,
-        "a part with two answers lists them", r.stderr)
+    tap.ok(r.returncode == 2 and "may mean 2 functions" in r.stderr and "prog:probe_all" in r.stderr,
+           "a part with two answers lists them", r.stderr)
     r = annotate(data, "prog:probe")
-    say(r.returncode == 0, "DSO:NAME", r.stderr)
+    tap.ok(r.returncode == 0, "DSO:NAME", r.stderr)
     r = annotate(data)
-    say(r.returncode == 2 and len(r.stderr.split("\n")) <= 4, "no function named", r.stderr)
+    tap.ok(r.returncode == 2 and len(r.stderr.split("\n")) <= 4, "no function named", r.stderr)
 
 
 def missing(data, prog, where):
@@ -169,10 +162,10 @@ def missing(data, prog, where):
     os.makedirs(moved)
     shutil.move(src, os.path.join(moved, "p.c"))
     r = annotate(data, "probe")
-    say("p.c is not here" in r.stdout and "--source DIR" in r.stdout and "imul" in r.stdout,
-        "a missing source is named, with what to do", r.stdout[:600])
+    tap.ok("p.c is not here" in r.stdout and "--source DIR" in r.stdout and "imul" in r.stdout,
+           "a missing source is named, with what to do", r.stdout[:600])
     r = annotate(data, "probe", "--source", moved)
-    say("while (table" in r.stdout and "is not here" not in r.stdout, "--source finds it")
+    tap.ok("while (table" in r.stdout and "is not here" not in r.stdout, "--source finds it")
     run("objcopy", "--only-keep-debug", prog, os.path.join(where, "elsewhere", "prog"))
     os.rename(prog, prog + ".away")
     r = annotate(data, "probe", "-j", "--symbols", os.path.join(where, "elsewhere"))
@@ -180,9 +173,9 @@ def missing(data, prog, where):
         j = json.loads(r.stdout)
     except ValueError:
         j = {"instructions": [], "samples": 1, "notes": [r.stderr]}
-    say(sum(i["samples"] for i in j["instructions"]) == j["samples"] and
-        any("no instructions" in n for n in j["notes"]),
-        "without the program: addresses with their samples, and a note", j["notes"])
+    tap.ok(sum(i["samples"] for i in j["instructions"]) == j["samples"] and
+           any("no instructions" in n for n in j["notes"]),
+           "without the program: addresses with their samples, and a note", j["notes"])
     os.rename(prog + ".away", prog)
 
 
@@ -191,6 +184,9 @@ def main():
         if not shutil.which(tool):
             print(f"1..0 # SKIP no {tool}")
             return
+    if "no x86 disassembly" in run(CYCLADE, "--version").stdout:
+        print("1..0 # SKIP built without Zydis")
+        return
     if os.uname().machine != "x86_64":
         print("1..0 # SKIP not an x86-64 machine")
         return
@@ -208,7 +204,7 @@ def main():
         faces(data, prog, where)
         names(data)
         missing(data, prog, where)
-    print(f"1..{count}")
+    tap.done()
 
 
 main()

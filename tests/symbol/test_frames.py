@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 CODE = r"""
 #include <signal.h>
 #include <stdio.h>
@@ -31,14 +34,7 @@ BUILDS = [
     ("aarch64, signed returns", "aarch64-linux-gnu-gcc", "-O2 -mbranch-protection=standard",
      "aarch64-linux-gnu-readelf", ARM),
 ]
-count = 0
-
-
-def say(ok, name, why=""):
-    global count
-    count += 1
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}{why}")
-    sys.stdout.flush()
+tap = Tap()
 
 
 def run(*argv, **kw):
@@ -88,11 +84,11 @@ def compare(name, frames_of, path, readelf, regs):
     text = "".join(f"{a:x}\n" for a in want)
     got = run(frames_of, path, input=text).stdout.split("\n")[:-1]
     if len(got) != len(want):
-        say(False, f"{name}: {len(got)} answers to {len(want)} questions")
+        tap.ok(False, f"{name}: {len(got)} answers to {len(want)} questions")
         return
     bad = [(f"{a:x}", w, g) for (a, w), g in zip(want.items(), got) if not same(w, g, regs)]
-    say(len(want) > 10 and not bad, f"{name}: {len(want)} rows as readelf "
-        f"({len(bad)} differ)")
+    tap.ok(len(want) > 10 and not bad, f"{name}: {len(want)} rows as readelf "
+           f"({len(bad)} differ)")
     for b in bad[:8]:
         print("#  ", b)
 
@@ -106,11 +102,11 @@ def main():
         for name, cc, flags, readelf, regs in BUILDS:
             out = os.path.join(where, "prog")
             if not shutil.which(cc) or not shutil.which(readelf):
-                say(True, name, f" # SKIP no {cc} or {readelf}")
+                tap.skip(name, f"no {cc} or {readelf}")
             elif os.uname().machine != "x86_64" and regs is X86:
-                say(True, name, " # SKIP not an x86 machine")
+                tap.skip(name, "not an x86 machine")
             elif run(cc, *flags.split(), src, "-o", out).returncode:
-                say(True, name, " # SKIP does not build here")
+                tap.skip(name, "does not build here")
             else:
                 compare(name, frames_of, out, readelf, regs)
     for lib in ("libc.so.6", "libstdc++.so.6"):
@@ -120,8 +116,8 @@ def main():
         if os.path.exists(path) and shutil.which("readelf"):
             compare(lib, frames_of, path, "readelf", X86)
         else:
-            say(True, lib, " # SKIP not here")
-    print(f"1..{count}")
+            tap.skip(lib, "not here")
+    tap.done()
 
 
 main()

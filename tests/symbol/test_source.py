@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 C_CODE = {
     "util.h": """
 static inline __attribute__((always_inline)) int leaf(int x)
@@ -112,15 +115,7 @@ BUILDS = [  # name, compiler, flags, code, after the link
     ("aarch64", "aarch64-linux-gnu-gcc", "-O2 -g", C_CODE, None),
 ]
 
-count = 0
-
-
-def say(ok, name, why=""):
-    global count
-    count += 1
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}{why}")
-    sys.stdout.flush()
-    return ok
+tap = Tap()
 
 
 def run(*argv, **kw):
@@ -201,7 +196,7 @@ def compare(name, lines_of, path, twin):
     addresses, but not split, which they do not follow."""
     addrs = text_addresses(path)
     mine, rc, why = ours(lines_of, path, addrs)
-    if not say(rc == 0 and len(mine) == len(addrs), f"{name}: read", f" {why}" if rc else ""):
+    if not tap.ok(rc == 0 and len(mine) == len(addrs), f"{name}: read", f" {why}" if rc else ""):
         return
     # binutils 2.40 errs where DWARF 5 has file 0 or indexed ranges; it is asked where llvm is absent
     tool = "llvm-addr2line" if shutil.which("llvm-addr2line") else "addr2line"
@@ -216,21 +211,21 @@ def compare(name, lines_of, path, twin):
             # (a name that the referee could not find, in a dwz file, is no judgement)
             bad.append(f"{a:x}: {names} is {[n for n, _ in r]}")
     limit = len(addrs) // 200 if tool == "llvm-addr2line" else len(addrs) // 20
-    say(len(bad) <= limit and known > 20 and deep > 5,
-        f"{name}: {len(addrs)} addresses as {tool} ({known} known, {deep} inlined, "
-        f"{len(bad)} differ)")
+    tap.ok(len(bad) <= limit and known > 20 and deep > 5,
+           f"{name}: {len(addrs)} addresses as {tool} ({known} known, {deep} inlined, "
+           f"{len(bad)} differ)")
     for b in bad[:6]:
         print("#  ", b)
     if not shutil.which("eu-addr2line"):
-        say(True, f"{name}: as eu-addr2line", " # SKIP no eu-addr2line")
+        tap.skip(f"{name}: as eu-addr2line", "no eu-addr2line")
         return
     # it knows no lines where there are no aranges (clang), and passes over rows of line 0
     ref = elfutils(twin, addrs)
     both = [(a, p[0], r[0]) for a, (_, p), r in zip(addrs, mine, ref)
             if r and r[0] != "?" and p[0] != "?"]
     bad = [b for b in both if b[1] != b[2]]
-    say((len(both) > 20 or "clang" in name) and len(bad) <= limit,
-        f"{name}: lines as eu-addr2line ({len(both)} known to both, {len(bad)} differ)")
+    tap.ok((len(both) > 20 or "clang" in name) and len(bad) <= limit,
+           f"{name}: lines as eu-addr2line ({len(both)} known to both, {len(bad)} differ)")
     for b in bad[:6]:
         print("#  ", b)
 
@@ -239,15 +234,15 @@ def main():
     lines_of = os.path.abspath(sys.argv[1])
     for name, cc, flags, code, after in BUILDS:
         if not shutil.which(cc) or not shutil.which("addr2line"):
-            say(True, name, f" # SKIP no {cc} or addr2line")
+            tap.skip(name, f"no {cc} or addr2line")
             continue
         if after and not shutil.which("dwz"):
-            say(True, name, " # SKIP no dwz")
+            tap.skip(name, "no dwz")
             continue
         with tempfile.TemporaryDirectory() as where:
             path, why = build(name, cc, flags, code, after, where)
             if not path:
-                say(True, name, f" # SKIP does not build here: {why}")
+                tap.skip(name, f"does not build here: {why}")
                 continue
             twin = path
             if "-gsplit-dwarf" in flags:
@@ -255,7 +250,7 @@ def main():
                 os.mkdir(other)
                 twin, _ = build(name, cc, flags.replace("-gsplit-dwarf", ""), code, after, other)
             compare(name, lines_of, path, twin)
-    print(f"1..{count}")
+    tap.done()
 
 
 main()

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap  # noqa: E402
+
 LIB = """
 int tiny(int x) { return x * 3 + 1; }
 int back(int (*f)(int), int x) { return f(x) + 1; }
@@ -63,14 +66,7 @@ BUILDS = [
     ("gcc -O2 .debug_frame", "gcc", "-O2 -g -fno-asynchronous-unwind-tables -fno-unwind-tables", "/x"),
 ]
 PERF = os.environ.get("CYCLADE_PERF", "perf")
-count = 0
-
-
-def say(ok, name, why=""):
-    global count
-    count += 1
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}{why}")
-    sys.stdout.flush()
+tap = Tap()
 
 
 def run(*argv, **kw):
@@ -112,7 +108,7 @@ def compare(name, unwind_of, where, prog):
     r = run(PERF, "record", "-q", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-F", "1500",
             "-o", data, prog, cwd=where)
     if not os.path.exists(data):
-        say(True, name, " # SKIP perf cannot record here")
+        tap.skip(name, "perf cannot record here")
         return
     ref = theirs(data)
     mine, _ = ours(unwind_of, data)
@@ -128,10 +124,10 @@ def compare(name, unwind_of, where, prog):
             bad.append((key, end, [hex(i) for i in ips[:9]], [[hex(i) for i in c[:9]] for c in chains]))
     print(f"# {name}: {len(mine)} samples, {same} as perf, {longer} go on where perf stops, "
           f"{len(bad)} differ, {done} reach the outermost frame")
-    say(len(mine) > 20 and len(bad) <= len(mine) // 50, f"{name}: chains as perf script")
+    tap.ok(len(mine) > 20 and len(bad) <= len(mine) // 50, f"{name}: chains as perf script")
     for b in bad[:4]:
         print("#  ", b)
-    say(done >= len(mine) * 0.95, f"{name}: chains reach the outermost frame")
+    tap.ok(done >= len(mine) * 0.95, f"{name}: chains reach the outermost frame")
     os.unlink(data)
 
 
@@ -143,23 +139,23 @@ def very_deep(unwind_of, where):
     run(PERF, "record", "-q", "--call-graph", "dwarf,65528", "-e", "cpu-clock:u", "-F", "200",
         "-o", data, "bash", "-c", f"ulimit -s unlimited; exec {prog}", cwd=where)
     if not os.path.exists(data):
-        say(True, "very deep", " # SKIP perf cannot record here")
+        tap.skip("very deep", "perf cannot record here")
         return
     mine, r = ours(unwind_of, data)
     deep = [m for m in mine if len(m[2]) > 1000]
-    say(r.returncode == 0 and len(deep) > 5 and all(m[1] in (3, 4) for m in deep),
-        f"100,000 frames: {len(deep)} chains end where the recorded stack ends",
-        "" if deep else f" {r.stderr.strip()[:200]} {[(m[1], len(m[2])) for m in mine[:5]]}")
+    tap.ok(r.returncode == 0 and len(deep) > 5 and all(m[1] in (3, 4) for m in deep),
+           f"100,000 frames: {len(deep)} chains end where the recorded stack ends",
+           "" if deep else f" {r.stderr.strip()[:200]} {[(m[1], len(m[2])) for m in mine[:5]]}")
 
 
 def corpus(unwind_of):
     shared = os.environ.get("CYCLADE_SHARED", os.path.join(os.path.dirname(__file__), "../../../shared"))
     files = sorted(glob.glob(os.path.join(shared, "corpus/recordings/*")))
     if not files:
-        say(True, "corpus", " # SKIP no corpus here")
+        tap.skip("corpus", "no corpus here")
         return
     bad = [f for f in files if run(unwind_of, f).returncode < 0]
-    say(not bad, f"{len(files)} recordings from elsewhere do no harm", " " + " ".join(bad))
+    tap.ok(not bad, f"{len(files)} recordings from elsewhere do no harm", " " + " ".join(bad))
 
 
 def main():
@@ -173,17 +169,17 @@ def main():
                 f.write(t)
         for i, (name, cc, flags, _) in enumerate(BUILDS):
             if not shutil.which(cc):
-                say(True, name, f" # SKIP no {cc}")
+                tap.skip(name, f"no {cc}")
                 continue
             lib, prog = os.path.join(where, f"libt{i}.so"), os.path.join(where, f"p{i}")
             if run(cc, *flags.split(), "-shared", "-fPIC", os.path.join(where, "lib.c"), "-o", lib).returncode or \
                run(cc, *flags.split(), os.path.join(where, "p.c"), "-o", prog, lib).returncode:
-                say(True, name, " # SKIP does not build here")
+                tap.skip(name, "does not build here")
                 continue
             compare(name, unwind_of, where, prog)
         very_deep(unwind_of, where)
     corpus(unwind_of)
-    print(f"1..{count}")
+    tap.done()
 
 
 main()
