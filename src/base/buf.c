@@ -40,6 +40,16 @@ void buf_put(struct buf *b, const void *p, size_t len)
 	b->s[b->len] = '\0';
 }
 
+void buf_put_u32(struct buf *b, uint32_t v)
+{
+	buf_put(b, &v, sizeof(v));
+}
+
+void buf_put_u64(struct buf *b, uint64_t v)
+{
+	buf_put(b, &v, sizeof(v));
+}
+
 void buf_puts(struct buf *b, const char *s)
 {
 	buf_put(b, s, strlen(s));

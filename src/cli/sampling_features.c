@@ -43,28 +43,18 @@ enum { /* feature bits */
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
 #define BUILD_ID_SIZED (1u << 15)
 
-static void put_u32(struct buf *b, uint32_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
-static void put_u64(struct buf *b, uint64_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
 static void put_string(struct buf *b, const char *s)
 {
 	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
 
-	put_u32(b, (uint32_t)room);
+	buf_put_u32(b, (uint32_t)room);
 	buf_put(b, s, len);
 	buf_fill(b, '\0', room - len);
 }
 
 static void put_strings(struct buf *b, const char *const *s, size_t n)
 {
-	put_u32(b, (uint32_t)n);
+	buf_put_u32(b, (uint32_t)n);
 	for (size_t i = 0; i < n; i++)
 		put_string(b, s[i]);
 }
@@ -112,14 +102,14 @@ static bool cpuid(struct sampling *r, struct buf *b)
 
 static bool nrcpus(struct sampling *r, struct buf *b)
 {
-	put_u32(b, r->machine.cpus_available);
-	put_u32(b, r->machine.cpus_online);
+	buf_put_u32(b, r->machine.cpus_available);
+	buf_put_u32(b, r->machine.cpus_online);
 	return r->machine.cpus_available;
 }
 
 static bool total_mem(struct sampling *r, struct buf *b)
 {
-	put_u64(b, r->machine.mem_total_kb);
+	buf_put_u64(b, r->machine.mem_total_kb);
 	return r->machine.mem_total_kb;
 }
 
@@ -131,7 +121,7 @@ static bool cmdline(struct sampling *r, struct buf *b)
 
 	for (size_t i = 0; ok && i < text.len; i++)
 		n += text.s[i] == '\0';
-	put_u32(b, n);
+	buf_put_u32(b, n);
 	for (size_t at = 0; ok && n && at < text.len; n--) {
 		put_string(b, text.s + at);
 		at += strlen(text.s + at) + 1;
@@ -145,14 +135,14 @@ static bool event_desc(struct sampling *r, struct buf *b)
 {
 	size_t n = r->events.ev.n;
 
-	put_u32(b, (uint32_t)n);
-	put_u32(b, (uint32_t)sizeof(struct perf_event_attr));
+	buf_put_u32(b, (uint32_t)n);
+	buf_put_u32(b, (uint32_t)sizeof(struct perf_event_attr));
 	for (size_t i = 0; i < n; i++) {
 		size_t n_ids;
 		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
 
 		buf_put(b, &r->ev[i].attr, sizeof(r->ev[i].attr));
-		put_u32(b, (uint32_t)n_ids);
+		buf_put_u32(b, (uint32_t)n_ids);
 		put_string(b, r->events.ev.v[i].name);
 		buf_put(b, ids, n_ids * sizeof(*ids));
 	}
@@ -168,14 +158,14 @@ static bool cpu_topology(struct sampling *r, struct buf *b)
 	put_strings(b, m->core_siblings, m->n_core_siblings);
 	put_strings(b, m->thread_siblings, m->n_thread_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++) {
-		put_u32(b, (uint32_t)m->cpu[i].core);
-		put_u32(b, (uint32_t)m->cpu[i].socket);
+		buf_put_u32(b, (uint32_t)m->cpu[i].core);
+		buf_put_u32(b, (uint32_t)m->cpu[i].socket);
 	}
 	if (!m->n_die_siblings)
 		return true;
 	put_strings(b, m->die_siblings, m->n_die_siblings);
 	for (uint32_t i = 0; i < m->cpus_available; i++)
-		put_u32(b, (uint32_t)m->cpu[i].die);
+		buf_put_u32(b, (uint32_t)m->cpu[i].die);
 	return true;
 }
 
@@ -183,11 +173,11 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
-	put_u32(b, (uint32_t)m->n_nodes);
+	buf_put_u32(b, (uint32_t)m->n_nodes);
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		put_u32(b, m->node[i].id);
-		put_u64(b, m->node[i].mem_total_kb);
-		put_u64(b, m->node[i].mem_free_kb);
+		buf_put_u32(b, m->node[i].id);
+		buf_put_u64(b, m->node[i].mem_total_kb);
+		buf_put_u64(b, m->node[i].mem_free_kb);
 		put_string(b, m->node[i].cpus ? m->node[i].cpus : "");
 	}
 	return m->n_nodes;
@@ -203,9 +193,9 @@ static bool pmu_mappings(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
-	put_u32(b, (uint32_t)m->n_pmus);
+	buf_put_u32(b, (uint32_t)m->n_pmus);
 	for (size_t i = 0; i < m->n_pmus; i++) {
-		put_u32(b, m->pmu[i].type);
+		buf_put_u32(b, m->pmu[i].type);
 		put_string(b, m->pmu[i].name);
 	}
 	return m->n_pmus;
@@ -216,7 +206,7 @@ static bool group_desc(struct sampling *r, struct buf *b)
 	uint32_t groups = 0, members[2];
 	size_t n = r->events.ev.n;
 
-	put_u32(b, 0); /* how many, known below */
+	buf_put_u32(b, 0); /* how many, known below */
 	for (size_t i = 0; i < n; i++) {
 		if (r->events.ev.v[i].group != (int)i)
 			continue;
@@ -239,15 +229,15 @@ static bool cache(struct sampling *r, struct buf *b)
 {
 	const struct machine *m = &r->machine;
 
-	put_u32(b, 1);
-	put_u32(b, (uint32_t)m->n_caches);
+	buf_put_u32(b, 1);
+	buf_put_u32(b, (uint32_t)m->n_caches);
 	for (size_t i = 0; i < m->n_caches; i++) {
 		const struct machine_cache *c = &m->cache[i];
 
-		put_u32(b, c->level);
-		put_u32(b, c->line_size);
-		put_u32(b, c->sets);
-		put_u32(b, c->ways);
+		buf_put_u32(b, c->level);
+		buf_put_u32(b, c->line_size);
+		buf_put_u32(b, c->sets);
+		buf_put_u32(b, c->ways);
 		put_string(b, c->type ? c->type : "");
 		put_string(b, c->size ? c->size : "");
 		put_string(b, c->cpus ? c->cpus : "");
@@ -257,24 +247,24 @@ static bool cache(struct sampling *r, struct buf *b)
 
 static bool sample_time(struct sampling *r, struct buf *b)
 {
-	put_u64(b, r->sink.first_time);
-	put_u64(b, r->sink.last_time);
+	buf_put_u64(b, r->sink.first_time);
+	buf_put_u64(b, r->sink.last_time);
 	return r->sink.samples;
 }
 
 static bool compressed(struct sampling *r, struct buf *b)
 {
-	put_u32(b, 1); /* version */
-	put_u32(b, 1); /* zstd */
-	put_u32(b, (uint32_t)r->zstd_level);
-	put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
-	put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
+	buf_put_u32(b, 1); /* version */
+	buf_put_u32(b, 1); /* zstd */
+	buf_put_u32(b, (uint32_t)r->zstd_level);
+	buf_put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
+	buf_put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
 	return r->zstd_level;
 }
 
 static void put_caps(struct buf *b, const struct machine_pmu *p)
 {
-	put_u32(b, (uint32_t)p->n_caps);
+	buf_put_u32(b, (uint32_t)p->n_caps);
 	for (size_t i = 0; i < p->n_caps; i++) {
 		put_string(b, p->cap_name[i]);
 		put_string(b, p->cap_value[i]);
@@ -301,7 +291,7 @@ static bool hybrid_topology(struct sampling *r, struct buf *b)
 {
 	uint32_t n = 0;
 
-	put_u32(b, 0);
+	buf_put_u32(b, 0);
 	for (size_t i = 0; i < r->machine.n_pmus; i++) {
 		const struct machine_pmu *p = &r->machine.pmu[i];
 
@@ -320,7 +310,7 @@ static bool pmu_caps(struct sampling *r, struct buf *b)
 {
 	uint32_t n = 0;
 
-	put_u32(b, 0);
+	buf_put_u32(b, 0);
 	for (size_t i = 0; i < r->machine.n_pmus; i++) {
 		const struct machine_pmu *p = &r->machine.pmu[i];
 
@@ -353,7 +343,7 @@ static void put_build_id(struct buf *b, const uint8_t *id, size_t len, const cha
 			    BUILD_ID_SIZED);
 	h.size = (uint16_t)(sizeof(h) + 4 + sizeof(padded) + room);
 	buf_put(b, &h, sizeof(h));
-	put_u32(b, UINT32_MAX); /* pid -1: the host */
+	buf_put_u32(b, UINT32_MAX); /* pid -1: the host */
 	buf_put(b, padded, sizeof(padded));
 	buf_put(b, path, strlen(path));
 	buf_fill(b, '\0', room - strlen(path));

@@ -31,16 +31,6 @@ struct tracing {
 	struct err *err;
 };
 
-static void put_u32(struct buf *b, uint32_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
-static void put_u64(struct buf *b, uint64_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
 /* A file of tracefs behind its size; an absent one is empty. */
 static int put_file(struct tracing *t, struct buf *b, bool wide, bool needed, const char *path)
 {
@@ -54,9 +44,9 @@ static int put_file(struct tracing *t, struct buf *b, bool wide, bool needed, co
 	if (file_slurp(&text, full, FILE_MAX, needed ? t->err : NULL) && needed)
 		goto out;
 	if (wide)
-		put_u64(b, text.len);
+		buf_put_u64(b, text.len);
 	else
-		put_u32(b, (uint32_t)text.len);
+		buf_put_u32(b, (uint32_t)text.len);
 	buf_put(b, buf_str(&text), text.len);
 	rc = 0;
 out:
@@ -107,7 +97,7 @@ static int put_systems(struct tracing *t)
 
 	if (put_formats(t, &one, "ftrace", &n))
 		goto out;
-	put_u32(t->out, n);
+	buf_put_u32(t->out, n);
 	buf_put(t->out, buf_str(&one), one.len);
 	if (!sys_names(&t->arena, &systems, &count, t->root, "%s/events", t->place))
 		count = 0;
@@ -120,11 +110,11 @@ static int put_systems(struct tracing *t)
 		if (!n)
 			continue;
 		buf_put(&all, systems[i], strlen(systems[i]) + 1);
-		put_u32(&all, n);
+		buf_put_u32(&all, n);
 		buf_put(&all, buf_str(&one), one.len);
 		with++;
 	}
-	put_u32(t->out, with);
+	buf_put_u32(t->out, with);
 	buf_put(t->out, buf_str(&all), all.len);
 	rc = one.failed || all.failed ? err_nomem(t->err) : 0;
 out:
@@ -145,14 +135,14 @@ int tracing_data(struct buf *out, const char *root, const uint64_t *ids, size_t 
 	buf_put(out, "0.6", 4);
 	buf_putc(out, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	buf_putc(out, (char)sizeof(long));
-	put_u32(out, (uint32_t)sysconf(_SC_PAGESIZE));
+	buf_put_u32(out, (uint32_t)sysconf(_SC_PAGESIZE));
 	buf_put(out, "header_page", 12);
 	if (put_file(&t, out, true, true, "events/header_page"))
 		goto out;
 	buf_put(out, "header_event", 13);
 	if (put_file(&t, out, true, true, "events/header_event") || put_systems(&t))
 		goto out;
-	put_u32(out, 0); /* kallsyms: perf stopped storing them */
+	buf_put_u32(out, 0); /* kallsyms: perf stopped storing them */
 	if (put_file(&t, out, false, false, "printk_formats") ||
 	    put_file(&t, out, true, false, "saved_cmdlines"))
 		goto out;
