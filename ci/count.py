@@ -3,6 +3,7 @@
 """Adds up Meson's test logs (testlog.json): names what failed and why what was skipped was; the last line is
 'N passed, N failed, N skipped'. Exit status 1 if anything failed, or if nothing ran at all."""
 import json
+import os
 import re
 import sys
 
@@ -15,7 +16,7 @@ passed = skipped = 0
 skips = {}
 line = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 whole = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
-for path in args:
+for path in filter(os.path.exists, args):
     for text in open(path, encoding="utf-8", errors="replace"):
         test = json.loads(text)
         bad = 0

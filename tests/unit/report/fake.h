@@ -159,10 +159,9 @@ static inline void fake_free(struct profile *p)
 }
 
 static const char *const fake_command[] = { "perf", "record", "./join", "orders.tbl" };
-static const struct pd_info fake_info = { .hostname = "build7",
-					  .arch = "x86_64",
-					  .cmdline = fake_command,
-					  .n_cmdline = 4 };
+static const struct pd_info fake_info = {
+	.hostname = "build7", .arch = "x86_64", .cmdline = fake_command, .n_cmdline = 4
+};
 static const struct pd_event fake_events[FAKE_EVENTS] = {
 	{ .name = "cycles", .samples = 1000 },
 	{ .name = "instructions", .samples = 1000 },
