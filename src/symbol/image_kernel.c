@@ -330,8 +330,6 @@ static int load_list(struct images *set, struct image *im, const char *path, str
 	if (k->err.code == ERR_NONE && k->list.n && !k->list.hidden)
 		return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err)
 						    : fill_kernel(im, k, err);
-	if (load_kept(set, im))
-		return 0;
 	if (k->list.hidden)
 		buf_printf(&im->origin,
 			   "%s shows no addresses; try as root, or: sysctl "
@@ -348,11 +346,12 @@ int image_load_kernel(struct images *set, struct image *im, struct err *err)
 {
 	char path[4096];
 
-	choose_list(set, im, path, sizeof(path));
-	if (!path[0]) {
-		(void)load_kept(set, im);
+	/* the same build-id is the same list, wherever it was moved to: 2 ms instead of 50 */
+	if (load_kept(set, im))
 		return 0;
-	}
+	choose_list(set, im, path, sizeof(path));
+	if (!path[0])
+		return 0;
 	if (im->key.kind == IMAGE_MODULE && !module_fits(im))
 		return 0;
 	return load_list(set, im, path, err);
