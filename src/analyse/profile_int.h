@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 #include "analyse/profile.h"
+#include "base/vec.h"
 #include "symbol/source.h"
 #include "symbol/unwind.h"
 
@@ -119,12 +120,30 @@ struct scan_sample {
 
 struct walk; /* profile_walk.c: a worker's chains */
 
+/* What a worker counts in: a hit whose place is not a site yet. A cache line. */
+struct scan_count {
+	uint64_t addr, comm, cgroup;
+	uint32_t image, event_kind; /* event << 8 | enum space_kind */
+	uint32_t pid, tid, cpu;
+	uint32_t n; /* samples, of `period` each; 0: an empty slot */
+	uint64_t period;
+	uint32_t more; /* 1 + place in worker.more, of samples of other periods; 0: none */
+};
+#define SCAN_WAIT 32u
+
 struct worker {
 	struct scan *scan;
 	struct site_table sites;
-	struct hit_table hits;
-	struct who *who;	 /* direct-mapped */
-	struct scan_seen *seen;	 /* direct-mapped */
+	struct scan_count *counts; /* open addressing */
+	size_t n_counts, cap_counts;
+	VEC(struct weight) more;
+	struct scan_count wait[SCAN_WAIT]; /* not yet in `counts` */
+	uint64_t wait_hash[SCAN_WAIT];
+	unsigned n_wait;
+	struct who *who;	/* direct-mapped */
+	struct scan_spot *spot; /* direct-mapped */
+	uint64_t last_id;
+	int last_event;		 /* of last_id; -1: not known */
 	struct weight *left_out; /* by event */
 	uint64_t *bad;		 /* by event */
 	struct walk *walk;	 /* NULL: no chains */
@@ -142,6 +161,7 @@ struct scan {
 	unsigned n_workers;
 	pthread_mutex_t *image_lock; /* by image; only with chains */
 	size_t n_images;
+	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool need_comm, caller_sites;
@@ -150,6 +170,8 @@ struct scan {
 int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	      const struct profile_opts *opts, struct err *err) MUST_USE;
 int scan_run(struct scan *sc, struct err *err) MUST_USE;
+struct weight scan_weight(const struct worker *w, const struct scan_count *o);
+void scan_counts_free(struct worker *w);
 void scan_free(struct scan *sc);
 
 #define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */

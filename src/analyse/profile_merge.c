@@ -19,18 +19,28 @@ static int merge_sites(struct profile *p, const struct worker *w, uint32_t **map
 	return 0;
 }
 
-static int merge_hits(struct profile *p, const struct worker *w, const uint32_t *map,
-		      struct err *err)
+static int merge_hits(struct profile *p, struct worker *w, struct err *err)
 {
-	for (size_t i = 0; i < w->hits.n; i++) {
-		struct hit h = w->hits.v[i];
+	for (size_t i = 0; i < w->cap_counts; i++) {
+		const struct scan_count *o = &w->counts[i];
+		struct site place = { o->addr, o->image, (uint8_t)o->event_kind, false };
+		struct hit h = { .comm = o->comm,
+				 .cgroup = o->cgroup,
+				 .event = o->event_kind >> 8,
+				 .pid = o->pid,
+				 .tid = o->tid,
+				 .cpu = o->cpu };
+		struct weight sum;
 		uint32_t at;
 
-		h.site = map[h.site];
-		at = hit_add(&p->hits, &h);
+		if (!o->n)
+			continue;
+		h.site = site_add(&p->sites, &place);
+		at = h.site == ITAB_NONE ? ITAB_NONE : hit_add(&p->hits, &h);
 		if (at == ITAB_NONE)
 			return err_nomem(err);
-		weight_sum(&p->hits.v[at].w, &h.w);
+		sum = scan_weight(w, o);
+		weight_sum(&p->hits.v[at].w, &sum);
 	}
 	return 0;
 }
@@ -42,9 +52,9 @@ int merge_tables(struct profile *p, struct scan *sc, struct err *err)
 		return err_nomem(err);
 	for (unsigned i = 0; i < sc->n_workers; i++) {
 		if (merge_sites(p, &sc->worker[i], &p->site_map[i], err) ||
-		    merge_hits(p, &sc->worker[i], p->site_map[i], err))
+		    merge_hits(p, &sc->worker[i], err))
 			return -1;
-		hit_table_free(&sc->worker[i].hits);
+		scan_counts_free(&sc->worker[i]);
 		site_table_free(&sc->worker[i].sites);
 	}
 	return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The second pass. Per sample a few fields at fixed places are read, the thread is found in a small
- * direct-mapped table, and a second one knows the hit that the same (thread's name, process,
- * address) was counted in last time, together with the span of time in which that holds. Only what
- * both miss costs a search of the address space.
+ * The second pass. Per sample a few fields at fixed places are read, and two small direct-mapped
+ * tables are asked: for the thread, for the mapping that its address lies in (both with the span in
+ * which that holds). The place in an image, which is the same in all processes, then is counted in
+ * a table of one cache line for each; a few samples wait together, so that its lines are asked for
+ * ahead.
  */
 #include "analyse/profile_int.h"
 
@@ -18,14 +19,13 @@
 #include "base/vec.h"
 
 #define WHO_SLOTS  1024u
-#define SEEN_SLOTS 16384u
+#define SPOT_SLOTS 2048u
 
-struct scan_seen {
-	uint64_t ip, from, until;
-	uint64_t comm, cgroup;
-	uint32_t proc_index, event_kind;
-	uint32_t pid, tid, cpu;
-	uint32_t hit; /* ITAB_NONE: an empty slot */
+struct scan_spot { /* where addresses of a process lie, good for all of the span */
+	struct space_span span;
+	uint64_t less; /* from ip to image address */
+	uint32_t proc_index, image;
+	uint8_t asked, kind;
 };
 
 uint32_t site_add(struct site_table *t, const struct site *s)
@@ -90,6 +90,39 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
+static void weight_add_n(struct weight *w, uint64_t n, uint64_t period)
+{
+	w->samples += n;
+	w->period += n * period;
+	w->period_sq += (uint128)period * period * n;
+}
+
+static const struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
+					 uint64_t ip, uint64_t time)
+{
+	bool kernel = kind == SPACE_KERNEL;
+	uint32_t proc = kernel ? 0 : who->proc_index;
+	uint64_t h = ((ip >> (kernel ? 24 : 14)) ^ (uint64_t)proc << 40 ^ (uint64_t)kind << 36) *
+		     0x9e3779b97f4a7c15ULL;
+	struct scan_spot *o = &w->spot[h >> 40 & (SPOT_SLOTS - 1)];
+	const struct map *m;
+
+	if (ip - o->span.start < o->span.end - o->span.start && o->proc_index == proc &&
+	    o->asked == kind && time >= o->span.from && time < o->span.until)
+		return o;
+	m = space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &o->span);
+	/* nobody's process may become somebody's */
+	if (!kernel) {
+		narrow(&o->span.from, &o->span.until, who->from, who->until);
+	}
+	o->proc_index = proc;
+	o->asked = kind;
+	o->kind = m ? m->kind : kind;
+	o->image = m ? m->image : IMAGE_NONE;
+	o->less = m ? ip - map_to_image(m, ip) : 0;
+	return o;
+}
+
 struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, uint64_t ip,
 		       bool caller, uint64_t time, uint64_t *from, uint64_t *until)
 {
@@ -100,15 +133,14 @@ struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, ui
 			  caller && w->scan->caller_sites };
 
 	for (unsigned i = 0; i < (unsaid ? 2 : 1); i++) {
-		enum space_kind k = (enum space_kind)(unsaid ? guess[i] : kind);
-		uint64_t f = 0, u = UINT64_MAX;
-		const struct map *m = space_find(w->scan->sp, who->proc, k, ip, time, &f, &u);
+		uint8_t k = unsaid ? guess[i] : kind;
+		const struct scan_spot *o = find_spot(w, who, k, ip, time);
 
-		narrow(from, until, f, u);
-		if (m) {
-			s.addr = map_to_image(m, ip);
-			s.image = m->image;
-			s.kind = m->kind;
+		narrow(from, until, o->span.from, o->span.until);
+		if (o->image != IMAGE_NONE) {
+			s.addr = ip - o->less;
+			s.image = o->image;
+			s.kind = o->kind;
 			break;
 		}
 	}
@@ -191,62 +223,142 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 	return true;
 }
 
-/* The hit of a sample that the table of the last seen ones does not know. */
-static int new_hit(struct worker *w, const struct scan_sample *s, const struct scan_seen *key,
-		   struct scan_seen *slot, struct err *err)
+static uint64_t count_hash(const struct scan_count *k)
 {
-	struct hit h = { .comm = key->comm,
-			 .cgroup = key->cgroup,
-			 .event = s->event,
-			 .pid = key->pid,
-			 .tid = key->tid,
-			 .cpu = key->cpu };
-	struct site place;
+	return hash_pair(k->addr ^ (uint64_t)k->image << 44 ^ k->cgroup << 20,
+			 k->comm ^ (uint64_t)k->event_kind << 52 ^ (uint64_t)k->tid << 32 ^
+				 (uint64_t)k->pid << 16 ^ (uint64_t)k->cpu << 40);
+}
 
-	*slot = *key;
-	slot->from = s->who->from;
-	slot->until = s->who->until;
-	slot->hit = ITAB_NONE;
-	place = scan_place(w, s->who, s->kind, s->ip, false, s->time, &slot->from, &slot->until);
-	h.site = site_add(&w->sites, &place);
-	if (h.site == ITAB_NONE)
-		return err_nomem(err);
-	slot->hit = hit_add(&w->hits, &h);
-	return slot->hit == ITAB_NONE ? err_nomem(err) : 0;
+static bool same_count(const struct scan_count *a, const struct scan_count *b)
+{
+	return a->addr == b->addr && a->comm == b->comm && a->image == b->image &&
+	       a->event_kind == b->event_kind && a->tid == b->tid && a->pid == b->pid &&
+	       a->cpu == b->cpu && a->cgroup == b->cgroup;
+}
+
+static int counts_grow(struct worker *w)
+{
+	size_t cap = w->cap_counts ? w->cap_counts * 2 : 4096;
+	struct scan_count *v = aligned_alloc(64, cap * sizeof(*v));
+
+	if (!v)
+		return -1;
+	memset(v, 0, cap * sizeof(*v));
+	for (size_t i = 0; i < w->cap_counts; i++) {
+		const struct scan_count *o = &w->counts[i];
+		size_t at = (size_t)count_hash(o) & (cap - 1);
+
+		if (!o->n)
+			continue;
+		while (v[at].n)
+			at = (at + 1) & (cap - 1);
+		v[at] = *o;
+	}
+	free(w->counts);
+	w->counts = v;
+	w->cap_counts = cap;
+	return 0;
+}
+
+/* The n samples of o->period go to the sums that samples of different periods need. */
+static int count_spill(struct worker *w, struct scan_count *o)
+{
+	if (o->more == 0) {
+		if (vec_reserve(&w->more, w->more.n + 1))
+			return -1;
+		w->more.v[w->more.n++] = (struct weight){ 0 };
+		o->more = (uint32_t)w->more.n;
+	}
+	weight_add_n(&w->more.v[o->more - 1], o->n, o->period);
+	o->n = 0;
+	return 0;
+}
+
+struct weight scan_weight(const struct worker *w, const struct scan_count *o)
+{
+	struct weight sum = o->more ? w->more.v[o->more - 1] : (struct weight){ 0 };
+
+	weight_add_n(&sum, o->n, o->period);
+	return sum;
+}
+
+static int count_one(struct worker *w, const struct scan_count *key, uint64_t hash)
+{
+	size_t at = (size_t)hash & (w->cap_counts - 1);
+	struct scan_count *o;
+
+	for (; w->counts[at].n; at = (at + 1) & (w->cap_counts - 1)) {
+		o = &w->counts[at];
+		if (!same_count(o, key))
+			continue;
+		if (o->period != key->period || o->n == UINT32_MAX) {
+			if (count_spill(w, o))
+				return -1;
+			o->period = key->period;
+		}
+		o->n++;
+		return 0;
+	}
+	w->counts[at] = *key;
+	w->n_counts++;
+	return w->n_counts * 2 > w->cap_counts ? counts_grow(w) : 0;
+}
+
+static int count_wait(struct worker *w, struct err *err)
+{
+	for (unsigned i = 0; i < w->n_wait; i++)
+		if (count_one(w, &w->wait[i], w->wait_hash[i]))
+			return err_nomem(err);
+	w->n_wait = 0;
+	return 0;
 }
 
 static int count_hit(struct worker *w, const struct scan_sample *s, struct err *err)
 {
 	const struct scan *sc = w->scan;
-	struct scan_seen key = {
-		.ip = s->ip,
+	const struct scan_spot *spot = find_spot(w, s->who, s->kind, s->ip, s->time);
+	struct scan_count *key = &w->wait[w->n_wait];
+	uint64_t h;
+
+	*key = (struct scan_count){
+		.addr = s->ip - spot->less,
 		.comm = sc->by_comm ? s->who->comm : 0,
 		.cgroup = sc->by_cgroup && s->full ? s->full->cgroup : 0,
-		.proc_index = s->kind == SPACE_KERNEL ? 0 : s->who->proc_index,
-		.event_kind = s->event << 8 | s->kind,
+		.image = spot->image,
+		.event_kind = s->event << 8 | spot->kind,
 		.pid = sc->by_pid ? s->pid : 0,
 		.tid = sc->by_tid ? s->tid : 0,
 		.cpu = sc->by_cpu ? s->cpu : 0,
+		.period = s->period,
+		.n = 1,
 	};
-	uint64_t h = (key.ip ^ (uint64_t)key.proc_index << 44 ^ key.comm << 36 ^ key.tid ^
-		      (uint64_t)key.cpu << 20 ^ (uint64_t)key.event_kind << 12) *
-		     0x9e3779b97f4a7c15ULL;
-	struct scan_seen *o = &w->seen[h >> 40 & (SEEN_SLOTS - 1)];
-
-	if (o->hit == ITAB_NONE || o->ip != key.ip || o->comm != key.comm ||
-	    o->proc_index != key.proc_index || o->event_kind != key.event_kind ||
-	    o->tid != key.tid || o->pid != key.pid || o->cpu != key.cpu ||
-	    o->cgroup != key.cgroup || s->time < o->from || s->time >= o->until) {
-		if (new_hit(w, s, &key, o, err))
-			return -1;
-	}
-	weight_add(&w->hits.v[o->hit].w, s->period);
-	return 0;
+	h = count_hash(key);
+	__builtin_prefetch(&w->counts[h & (w->cap_counts - 1)], 1);
+	w->wait_hash[w->n_wait++] = h;
+	return w->n_wait == SCAN_WAIT ? count_wait(w, err) : 0;
 }
 
 static uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
 {
 	return at ? ld64(r->p + at) : absent;
+}
+
+/* Runs of one event are the rule. */
+static int event_of(struct worker *w, const struct pd_record *r)
+{
+	const struct scan *sc = w->scan;
+
+	if (sc->id_at && r->size >= sc->id_at + 8u) {
+		uint64_t id = ld64(r->p + sc->id_at);
+
+		if (id == w->last_id && w->last_event >= 0)
+			return w->last_event;
+		w->last_id = id;
+		w->last_event = pd_sample_event(sc->rec, r);
+		return w->last_event;
+	}
+	return pd_sample_event(sc->rec, r);
 }
 
 static int one_sample(struct worker *w, const struct pd_record *r, struct err *err)
@@ -255,7 +367,7 @@ static int one_sample(struct worker *w, const struct pd_record *r, struct err *e
 	struct pd_sample full;
 	struct scan_sample s = { .r = r };
 	const struct scan_event *ev;
-	int e = pd_sample_event(sc->rec, r);
+	int e = event_of(w, r);
 
 	if (e < 0 || (size_t)e >= sc->n_events) {
 		w->bad[0]++;
@@ -300,6 +412,8 @@ static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 	while (pd_next(&sc->chunks[i], &r))
 		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, &r, err))
 			return -1;
+	if (count_wait(w, err))
+		return -1;
 	/* the first worker is the caller's own thread */
 	if (!worker && sc->opts->progress)
 		sc->opts->progress(sc->opts->progress_ctx, (double)(i + 1) / (double)sc->n_chunks);
@@ -340,13 +454,13 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 	size_t n = sc->n_events ? sc->n_events : 1;
 
 	w->scan = sc;
+	w->last_event = -1;
+	w->spot = calloc(SPOT_SLOTS, sizeof(*w->spot));
 	w->who = calloc(WHO_SLOTS, sizeof(*w->who));
-	w->seen = malloc(SEEN_SLOTS * sizeof(*w->seen));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
-	if (!w->who || !w->seen || !w->left_out || !w->bad)
+	if (counts_grow(w) || !w->who || !w->spot || !w->left_out || !w->bad)
 		return err_nomem(err);
-	memset(w->seen, 0xff, SEEN_SLOTS * sizeof(*w->seen));
 	if (sc->opts->chains) {
 		w->walk = walk_new(w, err);
 		if (!w->walk)
@@ -389,6 +503,9 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->ev = calloc(sc->n_events ? sc->n_events : 1, sizeof(*sc->ev));
 	if (!sc->ev)
 		return err_nomem(err);
+	/* all samples have their id where the first event says; see pd_sample_event */
+	if (sc->n_events > 1)
+		sc->id_at = ev[0].at.identifier ? ev[0].at.identifier : ev[0].at.id;
 	for (size_t i = 0; i < sc->n_events; i++)
 		init_event(sc, &sc->ev[i], &ev[i]);
 	sc->n_workers = opts->threads ? opts->threads : task_threads();
@@ -412,15 +529,23 @@ int scan_run(struct scan *sc, struct err *err)
 	return task_for(sc->n_chunks, sc->n_workers, scan_chunk, sc, err);
 }
 
+void scan_counts_free(struct worker *w)
+{
+	free(w->counts);
+	vec_free(&w->more);
+	w->counts = NULL;
+	w->cap_counts = w->n_counts = 0;
+}
+
 void scan_free(struct scan *sc)
 {
 	for (unsigned i = 0; sc->worker && i < sc->n_workers; i++) {
 		struct worker *w = &sc->worker[i];
 
 		site_table_free(&w->sites);
-		hit_table_free(&w->hits);
 		free(w->who);
-		free(w->seen);
+		scan_counts_free(w);
+		free(w->spot);
 		free(w->left_out);
 		free(w->bad);
 		walk_free(w->walk);

@@ -171,6 +171,33 @@ uint32_t pieces_find(const struct pieces *p, uint32_t root, uint64_t at)
 	return PIECE_HOLE;
 }
 
+uint32_t pieces_span(const struct pieces *p, uint32_t root, uint64_t at, uint64_t *start,
+		     uint64_t *end)
+{
+	uint64_t low = *start, high = *end;
+	uint32_t value = PIECE_HOLE;
+
+	while (root) {
+		const struct piece_node *n = &p->node.v[root];
+
+		if (at < n->start) {
+			high = n->start < high ? n->start : high;
+			root = n->left;
+		} else if (at >= n->end) {
+			low = n->end > low ? n->end : low;
+			root = n->right;
+		} else {
+			low = n->start > low ? n->start : low;
+			high = n->end < high ? n->end : high;
+			value = n->value;
+			break;
+		}
+	}
+	*start = low;
+	*end = high;
+	return value;
+}
+
 const struct piece_node *pieces_next(const struct pieces *p, uint32_t root, uint64_t at)
 {
 	const struct piece_node *best = NULL;

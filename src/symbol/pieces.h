@@ -44,6 +44,10 @@ int pieces_paint(struct pieces *p, uint32_t *root, uint64_t start, uint64_t end,
 void pieces_seal(struct pieces *p);
 /* The value at `at`, or PIECE_HOLE. Safe from many threads once painting has ended. */
 uint32_t pieces_find(const struct pieces *p, uint32_t root, uint64_t at);
+/* The same; [*start, *end) becomes narrower where the answer for every address in it is not known
+ * to be this one: a piece, or the hole between two. `at` must lie within. */
+uint32_t pieces_span(const struct pieces *p, uint32_t root, uint64_t at, uint64_t *start,
+		     uint64_t *end);
 /* The first piece, by address, that starts at or behind `at`, or NULL. */
 const struct piece_node *pieces_next(const struct pieces *p, uint32_t root, uint64_t at);
 void pieces_free(struct pieces *p);

@@ -140,9 +140,9 @@ static const struct process *space_of(const struct spaces *sp, const struct proc
 	return index == PROC_NONE ? NULL : sp->process.v[index];
 }
 
-/* What process `p` had at `ip` at `time`; the interval is only made narrower. */
+/* What process `p` had at `ip` at `time`; the span is only made narrower. */
 static const struct map *find_in(const struct spaces *sp, const struct process *p, uint64_t ip,
-				 uint64_t time, uint64_t *from, uint64_t *until)
+				 uint64_t time, struct space_span *s)
 {
 	size_t low = 0, high = p->version.n;
 	uint32_t found;
@@ -156,34 +156,44 @@ static const struct map *find_in(const struct spaces *sp, const struct process *
 		else
 			high = mid;
 	}
-	if (low < p->version.n && p->version.v[low].time < *until)
-		*until = p->version.v[low].time;
+	if (low < p->version.n && p->version.v[low].time < s->until)
+		s->until = p->version.v[low].time;
 	if (!low)
 		return NULL;
-	if (p->version.v[low - 1].time > *from)
-		*from = p->version.v[low - 1].time;
-	found = pieces_find(&sp->pieces, p->version.v[low - 1].root, ip);
+	if (p->version.v[low - 1].time > s->from)
+		s->from = p->version.v[low - 1].time;
+	found = pieces_span(&sp->pieces, p->version.v[low - 1].root, ip, &s->start, &s->end);
 	return found == PIECE_HOLE ? NULL : &sp->map.v[found];
+}
+
+const struct map *space_find_span(const struct spaces *sp, const struct process *proc,
+				  enum space_kind kind, uint64_t ip, uint64_t time,
+				  struct space_span *span)
+{
+	const struct process *p = space_of(sp, proc, kind, time);
+	const struct map *m = NULL;
+
+	*span = (struct space_span){ 0, UINT64_MAX, 0, UINT64_MAX };
+	if (kind == SPACE_GUEST_USER && p)
+		process_life(p, &span->from, &span->until);
+	if (kind == SPACE_KERNEL && sp->ksyms != PROC_NONE)
+		m = find_in(sp, sp->process.v[sp->ksyms], ip, time, span);
+	if (!m && p)
+		m = find_in(sp, p, ip, time, span);
+	return m;
 }
 
 const struct map *space_find(const struct spaces *sp, const struct process *proc,
 			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
 			     uint64_t *until)
 {
-	const struct process *p = space_of(sp, proc, kind, time);
-	uint64_t f = 0, u = UINT64_MAX;
-	const struct map *m = NULL;
+	struct space_span s;
+	const struct map *m = space_find_span(sp, proc, kind, ip, time, &s);
 
-	if (kind == SPACE_GUEST_USER && p)
-		process_life(p, &f, &u);
-	if (kind == SPACE_KERNEL && sp->ksyms != PROC_NONE)
-		m = find_in(sp, sp->process.v[sp->ksyms], ip, time, &f, &u);
-	if (!m && p)
-		m = find_in(sp, p, ip, time, &f, &u);
 	if (from)
-		*from = f;
+		*from = s.from;
 	if (until)
-		*until = u;
+		*until = s.until;
 	return m;
 }
 

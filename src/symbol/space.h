@@ -120,6 +120,15 @@ const struct map *space_find(const struct spaces *sp, const struct process *proc
 			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
 			     uint64_t *until);
 
+/* The same with the addresses, too, for which the answer holds: everywhere in [start, end) and
+ * [from, until). */
+struct space_span {
+	uint64_t start, end, from, until;
+};
+const struct map *space_find_span(const struct spaces *sp, const struct process *proc,
+				  enum space_kind kind, uint64_t ip, uint64_t time,
+				  struct space_span *span);
+
 /* What thread `tid` was called at `time`: an id in spaces_strings(). The interval is as above.
  * Threads that no fact names are called ":TID"; those need spaces_comm_unknown. STR_NONE then. */
 uint32_t spaces_comm_at(const struct spaces *sp, uint32_t pid, uint32_t tid, uint64_t time,

@@ -148,29 +148,39 @@ static void clip(uint64_t t, uint64_t edge, uint64_t *from, uint64_t *until)
 		*until = edge;
 }
 
-const struct map *space_find(const struct spaces *sp, const struct process *proc,
-			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
-			     uint64_t *until)
+const struct map *space_find_span(const struct spaces *sp, const struct process *proc,
+				  enum space_kind kind, uint64_t ip, uint64_t time,
+				  struct space_span *span)
 {
 	const struct map *found = NULL;
-	uint64_t f = 0, u = UINT64_MAX;
 	int index = kind == SPACE_KERNEL ? -1 : proc ? (int)proc->index : -2;
 
 	(void)sp;
+	*span = (struct space_span){ ip, ip + 1, 0, UINT64_MAX };
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
 		const struct fake_map *m = &maps[i];
 
 		if (m->proc != index || ip < m->m.start || ip >= m->m.end)
 			continue;
-		clip(time, m->from, &f, &u);
-		clip(time, m->until, &f, &u);
+		clip(time, m->from, &span->from, &span->until);
+		clip(time, m->until, &span->from, &span->until);
 		if (time >= m->from && time < m->until)
 			found = &m->m;
 	}
+	return found;
+}
+
+const struct map *space_find(const struct spaces *sp, const struct process *proc,
+			     enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
+			     uint64_t *until)
+{
+	struct space_span span;
+	const struct map *found = space_find_span(sp, proc, kind, ip, time, &span);
+
 	if (from)
-		*from = f;
+		*from = span.from;
 	if (until)
-		*until = u;
+		*until = span.until;
 	return found;
 }
 
