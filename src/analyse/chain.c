@@ -47,6 +47,10 @@ uint32_t chain_add(struct chain_tree *t, uint32_t parent, uint64_t frame)
 		return UINT32_MAX;
 	if (parent >= t->n)
 		return UINT32_MAX;
+	/* the child made last lies next to its parent as a rule */
+	idx = t->node[parent].child;
+	if (idx && t->node[idx].frame == frame)
+		return idx;
 	for (size_t i = itab_first(&t->at, hash); itab_at(&t->at, &i, hash, &idx);)
 		if (t->node[idx].parent == parent && t->node[idx].frame == frame)
 			return idx;

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 
 #define WHO_SLOTS  1024u
+#define SCAN_AHEAD 1536u /* bytes */
 #define SPOT_SLOTS 2048u
 
 struct scan_spot { /* where addresses of a process lie, good for all of the span */
@@ -409,9 +410,13 @@ static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 	struct worker *w = &sc->worker[worker];
 	struct pd_record r = { NULL, 0, 0, 0, 0 };
 
-	while (pd_next(&sc->chunks[i], &r))
+	while (pd_next(&sc->chunks[i], &r)) {
+		/* records are of all sizes: what the processor guesses is not enough; past the end
+		 * nothing is read */
+		__builtin_prefetch((const void *)((uintptr_t)r.p + SCAN_AHEAD));
 		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, &r, err))
 			return -1;
+	}
 	if (count_wait(w, err))
 		return -1;
 	/* the first worker is the caller's own thread */
