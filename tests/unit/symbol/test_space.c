@@ -295,6 +295,32 @@ static void guests_and_data_are_told_apart(void **state)
 	end(sp, images);
 }
 
+/* Everywhere in the span of an answer, at its edges and within, space_find gives the same; and the
+ * span holds what was asked. */
+static void check_span(const struct spaces *sp, const struct process *p, enum space_kind kind,
+		       uint64_t ip, uint64_t time)
+{
+	struct space_span s;
+	const struct map *want = space_find_span(sp, p, kind, ip, time, &s);
+
+	assert_true(s.start <= ip && ip < s.end && s.from <= time && time < s.until);
+	for (int i = 0; i < 6; i++) {
+		uint64_t at = i == 0   ? s.start
+			      : i == 1 ? s.end - 1
+				       : s.start + (uint64_t)rand() % (s.end - s.start);
+		uint64_t t = i % 2 ? s.from : s.until - 1;
+
+		if (t > time + 50) /* an end that is open */
+			t = time + (uint64_t)(rand() % 3);
+		if (t >= s.until)
+			t = time;
+		if (space_find(sp, p, kind, at, t, NULL, NULL) != want)
+			fail_msg("ip %llx at %llu is not as %llx at %llu", (unsigned long long)at,
+				 (unsigned long long)t, (unsigned long long)ip,
+				 (unsigned long long)time);
+	}
+}
+
 /* The second implementation. */
 struct naive_fact {
 	uint64_t time, start, end;
@@ -322,6 +348,32 @@ static int64_t naive(const struct naive_fact *fact, size_t n, uint32_t pid, uint
 		}
 	}
 	return -1;
+}
+
+/* BPF code comes and goes over kernel text. */
+static void spans_of_code_over_the_kernel_hold(void **state)
+{
+	struct images *images;
+	struct spaces *sp = begin(&images);
+	struct space_map_fact f = { .pid = UINT32_MAX,
+				    .start = 1000,
+				    .len = 4000,
+				    .misc = PERF_RECORD_MISC_KERNEL,
+				    .path = "[kernel.kallsyms]_text" };
+
+	(void)state;
+	srand(11);
+	assert_int_equal(spaces_map(sp, &f, NULL), 0);
+	for (uint64_t t = 1; t < 200; t++)
+		assert_int_equal(spaces_ksym(sp, t, 900 + (uint64_t)(rand() % 4200),
+					     1 + (uint32_t)(rand() % 90), "bpf_prog_x",
+					     rand() % 3 == 0, NULL),
+				 0);
+	assert_int_equal(spaces_finish(sp, NULL), 0);
+	for (int q = 0; q < 20000; q++)
+		check_span(sp, NULL, SPACE_KERNEL, (uint64_t)(rand() % 6000),
+			   (uint64_t)(rand() % 220));
+	end(sp, images);
 }
 
 static void agrees_with_the_second_implementation(void **state)
@@ -373,6 +425,7 @@ static void agrees_with_the_second_implementation(void **state)
 							 ip, t, NULL, NULL);
 			int64_t got = m ? atoll(image_path(images, m->image) + 1) : -1;
 
+			check_span(sp, spaces_process(sp, pid, t), SPACE_USER, ip, t);
 			if (got != want)
 				fail_msg("round %d: pid %u at %llu, ip %llu: %lld, not %lld", round,
 					 pid, (unsigned long long)t, (unsigned long long)ip,
@@ -393,6 +446,7 @@ int main(void)
 		cmocka_unit_test(a_dead_pid_begins_anew),
 		cmocka_unit_test(equal_times_keep_their_order),
 		cmocka_unit_test(guests_and_data_are_told_apart),
+		cmocka_unit_test(spans_of_code_over_the_kernel_hold),
 		cmocka_unit_test(agrees_with_the_second_implementation),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
