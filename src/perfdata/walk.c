@@ -151,7 +151,7 @@ static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, st
 	if (ev->at.period)
 		ev->period += ld64(p + ev->at.period);
 	else
-		ev->period += !ev->attr.freq && ev->attr.sample_period ? ev->attr.sample_period : 1;
+		ev->period += ev->attr.sample_period ? ev->attr.sample_period : 1;
 	if (ev->at.time) {
 		time = ld64(p + ev->at.time);
 		if (time < rec->first_time)
