@@ -14,9 +14,10 @@ ALLOWED = {
     "collect": ["base"],
     "perfdata": ["base"],
     "symbol": ["base"],
-    "analyse": ["base", "perfdata", "symbol"],
-    "report": ["base", "perfdata", "symbol", "analyse"],
-    "cli": ["base", "collect", "perfdata", "symbol", "analyse", "report"],
+    "model": ["base"],
+    "analyse": ["base", "perfdata", "symbol", "model"],
+    "report": ["base", "perfdata", "symbol", "model", "analyse"],
+    "cli": ["base", "collect", "perfdata", "symbol", "model", "analyse", "report"],
 }
 bad = []
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * expr - formulas of metrics and thresholds: text, compiled once to a small program, evaluated
+ *often.
+ *
+ *	expr_compile(&e, arena, &text, &scope, &err)	names are looked up in the scope
+ *	expr_needs(e, system, ...)			the events and metrics that evaluation can ask
+ *for expr_eval(e, &env)				a value, or the reason why there is none
+ *
+ * Two languages, one program. PERF is the grammar of perf's MetricExpr (expr.l, expr.y of Linux
+ * 6.12: if/else loosest and right-nested, then | ^ & < > + - * / %, min, max, d_ratio,
+ *source_count, has_event, strcmp_cpuid_str, #literals, `@` for `/`, backslash escapes). SHEET is
+ *the language of Intel's TMA sheet (`a if c else b`, min and max, `#Aux` names, `##Node` for the
+ *sum of a node's children, `$PEBS` for the retire latency of the event it is multiplied with,
+ *`#NA`, event options
+ * `:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics`, and thresholds that begin with a
+ * comparison: "> 0.1 & P"; expr_compile's `subject` is what stands left of it).
+ *
+ * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
+ *tool developers"): an operand is extensive where it is an event, a sum or difference of extensive
+ *ones, or an extensive one times or by a plain number. min/max of extensive operands (0 counts as
+ *one) run once per logical processor; every other operator takes sums.
+ *
+ * Nothing is ever 0 for want of knowing: see enum value_why. expr_eval allocates nothing.
+ */
+#ifndef CYCLADE_MODEL_EXPR_H
+#define CYCLADE_MODEL_EXPR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct expr;
+
+enum expr_dialect { EXPR_PERF, EXPR_SHEET };
+
+/* Facts of the machine and the measurement that formulas ask for. NAN in expr_env.system: not
+ * known. */
+enum expr_system {
+	SYSTEM_SMT_ON,	  /* 0 or 1 */
+	SYSTEM_CORE_WIDE, /* 1: every thread of every core used is counted; the sheet's
+			   * #EBS_Mode is its negation */
+	SYSTEM_CPUS,	  /* logical processors */
+	SYSTEM_CPUS_ONLINE,
+	SYSTEM_CORES, /* physical */
+	SYSTEM_DIES,
+	SYSTEM_PACKAGES,
+	SYSTEM_THREADS_PER_CORE,
+	SYSTEM_TSC_FREQ, /* Hz */
+	SYSTEM_TSC,	 /* cycles of the time-stamp counter while counting, all processors */
+	SYSTEM_SLOTS,	 /* of Arm: sysfs caps/slots */
+	SYSTEM_HAS_PMEM,
+	SYSTEM_DURATION, /* seconds of the measurement, or of the interval */
+	SYSTEM_COUNT
+};
+
+enum expr_ref_kind {
+	EXPR_EVENT,    /* index: of the event */
+	EXPR_METRIC,   /* index: of the metric, evaluated before (acyclic order is the caller's) */
+	EXPR_LATENCY,  /* index: of the event whose mean retire latency is meant (`:R`, `@R`) */
+	EXPR_CONSTANT, /* value */
+	EXPR_SYSTEM,   /* index: enum expr_system */
+	EXPR_ABSENT,   /* known not to be on this model (#NA) */
+};
+
+struct expr_ref {
+	enum expr_ref_kind kind;
+	uint32_t index;
+	double value;
+	const struct expr *program; /* of a METRIC: its own, so that an extensive one can be taken
+				     * per logical processor; may be NULL */
+};
+
+enum expr_ask {
+	ASK_NAME,	  /* an identifier, options included, escapes resolved */
+	ASK_HAS_EVENT,	  /* has_event(ID): answer CONSTANT 0 or 1 */
+	ASK_SOURCE_COUNT, /* source_count(ID): how many PMUs of it: CONSTANT or ABSENT */
+	ASK_CPUID,	  /* strcmp_cpuid_str(ID): CONSTANT 0 or 1 */
+};
+
+struct expr_scope {
+	/* False: no such name, which makes compilation fail with the word and a caret. */
+	bool (*find)(void *ctx, enum expr_ask ask, const char *name, size_t len,
+		     struct expr_ref *out);
+	/* The nearest name that exists, for the hint; may be NULL, may return NULL. */
+	const char *(*nearest)(void *ctx, const char *name, size_t len);
+	void *ctx;
+};
+
+struct expr_text {
+	const char *s;
+	size_t len;
+	enum expr_dialect dialect;
+	const char *subject; /* a threshold's metric, where the text begins with a comparison; P in
+			      * it is left out of the program (see expr_wants_parent); else NULL */
+	const char *file;    /* for messages: "file:line:column: ..." */
+	unsigned line;
+};
+
+/* Errors: ERR_FORMAT; `what` has file:line:column and the trouble, `hint` the piece of text with a
+ * caret below it (two lines) or the nearest name. At most 64 KB of text, 64 levels. */
+int expr_compile(struct expr **out, struct arena *a, const struct expr_text *text,
+		 const struct expr_scope *scope, struct err *err) MUST_USE;
+
+/* A threshold's "& P": the parent must be over its own threshold too. */
+bool expr_wants_parent(const struct expr *e);
+/* It is a linear combination of events: its value is a count, not a ratio. */
+bool expr_extensive(const struct expr *e);
+
+/* Calls back for each EVENT, METRIC and LATENCY that an evaluation can ask for, each once, branches
+ * that `system` rules out left out (system may be NULL: all branches). Stops where each() returns
+ * non-zero and returns that. */
+int expr_needs(const struct expr *e, const double *system,
+	       int (*each)(void *ctx, enum expr_ref_kind kind, uint32_t index), void *ctx);
+
+enum value_why {
+	VALUE_OK,
+	VALUE_NOT_COUNTED,  /* `which`: the event */
+	VALUE_DIVIDED_BY_0, /* the divisor counted 0 */
+	VALUE_ABSENT,	    /* not on this model */
+	VALUE_NO_SYSTEM,    /* `which`: the enum expr_system that is not known */
+	VALUE_NO_LATENCY,   /* `which`: the event whose retire latency is not known */
+	VALUE_NOT_FINITE,   /* overflow */
+};
+
+struct value {
+	double v; /* NAN unless VALUE_OK */
+	enum value_why why;
+	uint32_t which;
+};
+
+struct expr_env {
+	const double *count;	    /* [event * n_lps + lp]; NAN: not counted there */
+	size_t n_lps;		    /* at least 1 */
+	const struct value *metric; /* by index; those that needs() names must be there */
+	const double *latency;	    /* by event, core cycles; NAN: not known. NULL: none is */
+	const double *system;	    /* [SYSTEM_COUNT] */
+};
+
+struct value expr_eval(const struct expr *e, const struct expr_env *env);
+
+/* For --why: the formula with each name's value behind it, as one line. `name` gives names. */
+void expr_print(const struct expr *e, const struct expr_env *env, struct buf *out,
+		const char *(*name)(void *ctx, enum expr_ref_kind kind, uint32_t index), void *ctx);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * model - what is known of a CPU: its events, the top-down tree and the other metrics.
+ *
+ *	cpu_select(&id, cpuid, core, ...)	which model is for this CPU
+ *	model_load(&m, &sources, id, &err)	from the texts compiled in, or from --models DIR
+ *over them model_free(m)
+ *
+ * Models are data (models/, doc/model-format.md): facts with a provenance line each. A model may
+ * begin with another (`base ivb`): then it says only what differs. A loaded model is whole,
+ *immutable and free of references to names: indices only. Loading checks that every name resolves,
+ *that parents and formulas have no cycle, and that each event fits a counter.
+ */
+#ifndef CYCLADE_MODEL_MODEL_H
+#define CYCLADE_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/expr.h"
+
+#define MODEL_NONE UINT32_MAX
+
+enum model_event_flag {
+	EVENT_SLOTS = 1,  /* leads a group of METRICS */
+	EVENT_METRIC = 2, /* a field of PERF_METRICS: needs EVENT_SLOTS as its group's leader */
+	EVENT_TAKEN_ALONE = 4, /* one such event in a group (load latency, ...) */
+	EVENT_OFFCORE = 8,     /* needs an OFFCORE_RSP register: two there are */
+	EVENT_FRONTEND = 16,   /* needs the FRONTEND register: one value at a time */
+	EVENT_LDLAT = 32,      /* needs the load latency register */
+	EVENT_PAIR = 64,       /* AMD: takes two neighbouring counters */
+	EVENT_SOFTWARE = 128,  /* takes no counter: duration_time, msr/tsc/, software events */
+	EVENT_UNCORE = 256,    /* counts on another PMU than the core's */
+	EVENT_SMT_EXCLUSIVE =
+		512, /* errata BJ122, BV98, HSD29: with SMT blocks the sibling's counter */
+	EVENT_ANY_THREAD = 1024, /* counts for all threads of the core */
+};
+
+struct model_event {
+	const char *name; /* as formulas say it, options included: "IDQ.MS_UOPS:c1:e1" */
+	const char *pmu;  /* "" of the core ("cpu", or "cpu_core"/"cpu_atom" of a hybrid); else
+			     "msr", ... */
+	const char *
+		code; /* terms of that PMU by sysfs formats: "event=0x79,umask=0x30,cmask=1,edge" */
+	uint32_t counters; /* general counters it can be on while SMT is on: bit n, counter n */
+	uint32_t counters_alone; /* the same with SMT off */
+	uint32_t fixed;		 /* fixed counters it can be on: bit n */
+	unsigned flags;		 /* enum model_event_flag */
+	uint64_t period;	 /* to sample it by; 0: not said */
+	const char *errata;	 /* "" where none is known */
+	double latency;		 /* static mean retire latency, core cycles; NAN: none */
+};
+
+enum model_domain { /* how a metric counts: Count Domain of the sheet */
+		    DOMAIN_SLOTS,
+		    DOMAIN_CLOCKS,
+		    DOMAIN_OTHER
+};
+
+struct model_metric {
+	const char *name; /* "Frontend_Bound", "IPC", "##Memory_Bound" (a sum made by the loader) */
+	const char
+		*path;	/* of a node: "frontend_bound.fetch_latency", lower case, dots; else name */
+	unsigned level; /* of a node: 1..6; of the rest: 0 */
+	uint32_t parent;  /* of a node: its parent or MODEL_NONE; else MODEL_NONE */
+	const char *area; /* "FE", "BE/Mem", "Info.Thread", "Bottleneck", "Aux" */
+	const struct expr *expr, *threshold; /* NULL: none */
+	const char *text, *threshold_text;   /* as written */
+	const char *unit;		     /* "%" of slots, "GHz", "" ... */
+	enum model_domain domain;
+	const char *domain_text; /* "Slots_Estimated", ... */
+	double max;		 /* Metric Max, for display only; NAN: none */
+	bool overlap;		 /* ~overlap: siblings may count the same cycles twice */
+	bool approximate;	 /* the model calls it an approximation (Zen 1-3) */
+	const char *groups;	 /* ";"-list */
+	const char *locate;	 /* event to sample by, to find the code; "" */
+	const char *issues;	 /* "$issueBM $issueMC": related nodes */
+	const char *says, *try_; /* our words; "" only of metrics without level */
+	const char *file;	 /* where it is written */
+	unsigned line;
+};
+
+struct model {
+	const char *id;	    /* "spr" */
+	const char *title;  /* "Intel Sapphire Rapids" */
+	const char *vendor; /* "intel", "amd", "arm", "sysfs" */
+	const char *from;   /* provenance: source and version */
+	unsigned revision;
+	unsigned counters, counters_alone, fixed; /* general with SMT on, with SMT off; fixed */
+	bool metrics_register;			  /* PERF_METRICS: slots lead */
+	unsigned fixed_level;			  /* levels PERF_METRICS holds: 0, 1 or 2 */
+	bool per_core;	/* counts of a core's threads must be taken together (SMT, before Ice Lake)
+			 */
+	unsigned width; /* slots a cycle; 0: not said */
+	const struct model_event *event;
+	size_t n_events; /* those that formulas and locate-with use come first: n_used */
+	size_t n_used;
+	const struct model_metric
+		*metric; /* in an order in which each needs only those before it */
+	size_t n_metrics;
+	struct arena arena; /* owns all of it */
+};
+
+/* Where texts are: compiled in, and directories that go before (later ones first). */
+struct model_sources {
+	const char *const *dir;
+	size_t n_dirs;
+};
+
+int model_load(struct model **out, const struct model_sources *s, const char *id,
+	       const double *system, struct err *err) MUST_USE;
+void model_free(struct model *m); /* NULL is fine */
+
+/* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
+uint32_t model_event_find(const struct model *m, const char *name, size_t len);
+uint32_t model_metric_find(const struct model *m, const char *name, size_t len);
+
+/* The CPU as /proc/cpuinfo or MIDR_EL1 say it, and of a hybrid the core type by its PMU's name. */
+struct model_cpu {
+	const char *vendor;		  /* "GenuineIntel", "AuthenticAMD", "ARM", ... */
+	uint32_t family, model, stepping; /* of Arm: implementer, part, variant * 16 + revision */
+	const char *pmu;		  /* "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", ... */
+};
+
+/* The id of the model for a CPU (arena memory of the caller's), by models/cpus.tab. -1: none, err
+ * names the CPU and the nearest that is known. */
+int model_select(const char **id, struct arena *a, const struct model_sources *s,
+		 const struct model_cpu *cpu, struct err *err) MUST_USE;
+
+struct model_row {				 /* for `list models` */
+	const char *id, *title, *vendor, *match; /* match: the CPUs, as cpus.tab says */
+};
+int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,
+	       size_t *n, struct err *err) MUST_USE;
+
+#endif

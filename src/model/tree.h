@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree - the metrics of a model over counts: values, error bars, and what to believe of them.
+ *
+ *	tree_eval(&t, arena, model, &counts, &err)
+ *
+ * Counts come with the variance that multiplexing gave them and the covariance within their group
+ * (events of a group count the same time slices, so their ratio is better known than each). Errors
+ * reach a metric by its gradient (central differences over the program): var = sum over groups of
+ * g' C g. PERF_METRICS fields carry their 8 bits (half a step of slots/255) as a further error.
+ *
+ * What is printed as a share is always one: inside [0, 1] within its error, children no more than
+ * their parent within theirs. Else the node is `doubtful` and says which pair of counters
+ *disagrees.
+ */
+#ifndef CYCLADE_MODEL_TREE_H
+#define CYCLADE_MODEL_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/expr.h"
+#include "model/model.h"
+
+struct tree_counts {
+	const double
+		*count; /* [event * n_lps + lp], extrapolated to the whole time; NAN: not counted */
+	size_t n_lps;
+	const double *counted; /* by event: share of the time it was on a counter, 0..1 */
+	/* Covariance of the events' sums (over logical processors): group g has the events
+	 * member[first[g] .. first[g + 1]) and the matrix cov[g] (k * k, row after row, NULL:
+	 * exact). */
+	const uint32_t *member, *first;
+	const double *const *cov;
+	size_t n_groups;
+	const double *quantum; /* by event: half the width of its steps, in counts; NULL: exact */
+	const double *latency; /* by event, NAN: none; NULL */
+	const double *latency_se; /* standard error of it; NULL */
+	const double *system;	  /* [SYSTEM_COUNT] */
+};
+
+enum tree_doubt {
+	DOUBT_NONE,
+	DOUBT_NEGATIVE, /* below 0 by more than its error */
+	DOUBT_OVER,	/* above 1 (or its parent) by more than its error */
+	DOUBT_CHILDREN, /* the children's sum and the parent disagree by more than the errors */
+	DOUBT_PARENT,	/* the parent is doubtful, so nothing can be said of its parts */
+};
+
+struct tree_node {
+	uint32_t metric;
+	struct value value; /* unclamped: other formulas use it */
+	double shown; /* what may be printed: clamped to 0..Metric Max within the error; NAN if
+		       * not measured or doubtful */
+	double error; /* half width at 95 %; NAN where it is not known: see no_error */
+	const char *no_error; /* why there is no error bar, or NULL */
+	double counted;	      /* least share of time its events were counted; NAN without events */
+	enum tree_doubt doubt;
+	uint32_t against[2]; /* events that disagree, MODEL_NONE */
+	bool over;	     /* its threshold says: look here (its parent's too) */
+	bool path;	     /* on the path to follow: `<==` */
+};
+
+struct tree {
+	const struct model *model;
+	const struct tree_node *node; /* by metric index */
+	size_t n;
+};
+
+/* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */
+int tree_eval(struct tree *out, struct arena *a, const struct model *m, const struct tree_counts *c,
+	      const bool *wanted, struct err *err) MUST_USE;
+
+/* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)
+ * that have children. Fills `open` (by metric). */
+void tree_open(const struct tree *t, bool *open);
+
+#endif
