@@ -6,7 +6,7 @@
  *	measure [-s] N 'command one' 'command two' ...
  *
  * With -s also the median processor seconds of the command itself without the programs it started
- *(in steps of 10 ms, as the kernel tells them).
+ * (in steps of 10 ms, as the kernel tells them).
  *
  * Words are split at blanks, no shell in between. Output of the commands is thrown away. By turns,
  * so that a machine that slows down slows all of them.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * repeat - a long recording out of a short one: its data section N times over, each time later by
- *the length of the first, so that processes come and go N times and pids are used again.
+ * the length of the first, so that processes come and go N times and pids are used again.
  *
  *	repeat IN OUT N
  *

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * phases - a program whose time is known: three kinds of work, given 50, 30 and 20 % of its CPU
- *time.
+ * time.
  *
  * It works in turns of about a millisecond. Before each turn it asks the kernel for the CPU time
- *its thread has used, books the last turn under its kind, and gives the next turn to the kind that
- *is furthest behind its quota. So the proportions hold by the thread's own clock, independent of
- *any profiler, at any speed of the machine. At the end it prints what each kind really got.
+ * its thread has used, books the last turn under its kind, and gives the next turn to the kind that
+ * is furthest behind its quota. So the proportions hold by the thread's own clock, independent of
+ * any profiler, at any speed of the machine. At the end it prints what each kind really got.
  *
  *	usage: phases [SECONDS]		2 by default
  */

@@ -8,7 +8,7 @@
  *
  * The second pass reads the recording's chunks in parallel. Each sample is reduced to a handful of
  * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table
- *per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
+ * per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
  * time and nothing is kept per sample.
  *
  * Invariants (asserted): every sample of a selected event lands in exactly one row; the rows of an

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sampling - what `record` and `run` share: counters and workload on one side, a file on the
- *other.
+ * other.
  *
  *	sampling_open(&r, cli, path, &err)	everything that can fail before the program starts
- *	sampling_run(r, &err)			until the program, the time or the user's patience
- *ends sampling_result(r)			what came of it sampling_close(r)
+ *	sampling_run(r, &err)			until the program, the time or the user ends it
+ *	sampling_result(r)			what came of it
+ *	sampling_close(r)
  *
  * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
- *without sampling_run cancels it.
+ * without sampling_run cancels it.
  */
 #ifndef CYCLADE_CLI_SAMPLING_H
 #define CYCLADE_CLI_SAMPLING_H

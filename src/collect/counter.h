@@ -10,10 +10,10 @@
  * A target is a (task, CPU) pair. Where the kernel refuses a group as too big it is split in halves
  * until it is accepted, and counters_split tells; an event that cannot be opened even alone is
  * `refused`, with the kernel's reason, and its values stay not counted. The kernel multiplexes
- *groups that do not fit together: time_enabled and time_running tell.
+ * groups that do not fit together: time_enabled and time_running tell.
  *
  * Read one group at a time with PERF_FORMAT_GROUP: all its events have the same times. A CPU that
- *goes offline (ENODEV, 0 bytes) keeps its last values and is marked.
+ * goes offline (ENODEV, 0 bytes) keeps its last values and is marked.
  */
 #ifndef CYCLADE_COLLECT_COUNTER_H
 #define CYCLADE_COLLECT_COUNTER_H

@@ -9,10 +9,10 @@
  *	recorder_close(r)
  *
  * The thread sleeps until a ring is half full or `flush_ms` have passed, drains all rings and calls
- *round(), so that what is older than that is out of our hands. The sink is called on that thread
- *only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
- *the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
- *kernel drops samples and says so in LOST records.
+ * round(), so that what is older than that is out of our hands. The sink is called on that thread
+ * only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
+ * the end of a run, its rest is the next run. Nothing ever waits for us: where a ring is full the
+ * kernel drops samples and says so in LOST records.
  */
 #ifndef CYCLADE_COLLECT_RECORDER_H
 #define CYCLADE_COLLECT_RECORDER_H

@@ -8,7 +8,7 @@
  *	workload_reap(&w, block)		until it has ended
  *
  * No shell is involved. The child gets the defaults of SIGPIPE and SIGXFSZ back and the signal mask
- *it was prepared with.
+ * it was prepared with.
  */
 #ifndef CYCLADE_COLLECT_WORKLOAD_H
 #define CYCLADE_COLLECT_WORKLOAD_H

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * expr - formulas of metrics and thresholds: text, compiled once to a small program, evaluated
- *often.
+ * often.
  *
- *	expr_compile(&e, arena, &text, &scope, &err)	names are looked up in the scope
- *	expr_needs(e, system, ...)			the events and metrics that evaluation can ask
- *for expr_eval(e, &env)				a value, or the reason why there is none
+ *	expr_compile(&e, arena, &text, &scope, &err)  names are looked up in the scope
+ *	expr_needs(e, system, ...)	the events and metrics that evaluation can ask for
+ *	expr_eval(e, &env)		a value, or the reason why there is none
  *
  * Two languages, one program. PERF is the grammar of perf's MetricExpr (expr.l, expr.y of Linux
  * 6.12: if/else loosest and right-nested, then | ^ & < > + - * / %, min, max, d_ratio,
- *source_count, has_event, strcmp_cpuid_str, #literals, `@` for `/`, backslash escapes). SHEET is
- *the language of Intel's TMA sheet (`a if c else b`, min and max, `#Aux` names, `##Node` for the
- *sum of a node's children, `$PEBS` for the retire latency of the event it is multiplied with,
- *`#NA`, event options
+ * source_count, has_event, strcmp_cpuid_str, #literals, `@` for `/`, backslash escapes). SHEET is
+ * the language of Intel's TMA sheet (`a if c else b`, min and max, `#Aux` names, `##Node` for the
+ * sum of a node's children, `$PEBS` for the retire latency of the event it is multiplied with,
+ * `#NA`, event options
  * `:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics`, and thresholds that begin with a
  * comparison: "> 0.1 & P"; expr_compile's `subject` is what stands left of it).
  *
  * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
- *tool developers"): an operand is extensive where it is an event, a sum or difference of extensive
- *ones, or an extensive one times or by a plain number. min/max of extensive operands (0 counts as
- *one) run once per logical processor; every other operator takes sums.
+ * tool developers"): an operand is extensive where it is an event, a sum or difference of extensive
+ * ones, or an extensive one times or by a plain number. min/max of extensive operands (0 counts as
+ * one) run once per logical processor; every other operator takes sums.
  *
  * Nothing is ever 0 for want of knowing: see enum value_why. expr_eval allocates nothing.
  */

@@ -2,14 +2,14 @@
 /*
  * model - what is known of a CPU: its events, the top-down tree and the other metrics.
  *
- *	cpu_select(&id, cpuid, core, ...)	which model is for this CPU
- *	model_load(&m, &sources, id, &err)	from the texts compiled in, or from --models DIR
- *over them model_free(m)
+ *	model_select(&id, ...)			which model is for this CPU
+ *	model_load(&m, &sources, id, ...)	from the texts compiled in; --models DIR goes first
+ *	model_free(m)
  *
  * Models are data (models/, doc/model-format.md): facts with a provenance line each. A model may
  * begin with another (`base ivb`): then it says only what differs. A loaded model is whole,
- *immutable and free of references to names: indices only. Loading checks that every name resolves,
- *that parents and formulas have no cycle, and that each event fits a counter.
+ * immutable and free of references to names: indices only. Loading checks that every name resolves,
+ * that parents and formulas have no cycle, and that each event fits a counter.
  */
 #ifndef CYCLADE_MODEL_MODEL_H
 #define CYCLADE_MODEL_MODEL_H

@@ -11,7 +11,7 @@
  *
  * What is printed as a share is always one: inside [0, 1] within its error, children no more than
  * their parent within theirs. Else the node is `doubtful` and says which pair of counters
- *disagrees.
+ * disagrees.
  */
 #ifndef CYCLADE_MODEL_TREE_H
 #define CYCLADE_MODEL_TREE_H

@@ -3,9 +3,10 @@
  * perfdata - reading recordings: perf.data in file, pipe, version-1 and directory form, and
  * simpleperf's, of either byte order, whole or cut short.
  *
- *	pd_open(&rec, path, &err)	map, read the header, attributes, features; inflate; one
- *walk pd_walk(rec, cb, ctx, &err)	side-band records, in file order pd_chunks(rec, &n)
- *pieces for parallel reading of samples pd_sample_parse(rec, r, &s)	a sample taken apart
+ *	pd_open(&rec, path, &err)	map, read header, attributes, features; inflate; one walk
+ *	pd_walk(rec, cb, ctx, &err)	side-band records, in file order
+ *	pd_chunks(rec, &n)		pieces for parallel reading of samples
+ *	pd_sample_parse(rec, r, &s)	a sample taken apart
  *	pd_close(rec)
  *
  * What a reader behind this header may rely on: every record handed out lies whole inside memory

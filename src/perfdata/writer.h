@@ -4,8 +4,8 @@
  *
  *	pdw_open(&w, path, &setup, &err)   header and attributes are written at once
  *	pdw_data(w, p, len, &err)	   records as the kernel's rings gave them
- *	pdw_flush(w, &err)		   now and then: all of it to the file, and the header's
- *data size pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
+ *	pdw_flush(w, &err)		   now and then: all of it, and the header's data size
+ *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
  *	pdw_commit(w, &err)		   features, and the header that tells of them
  *
  * A writer killed at any moment leaves a file without features whose header tells of all that was

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * annotate - one function: its instructions and source lines, each with the samples that fell
- *there.
+ * there.
  *
  *	profile_build(&p, ...)		with the keys of annotate_keys
  *	annotate_find(&list, p, event, "name", &err)

@@ -11,7 +11,7 @@
  * Where it pays, measured on a table of 95,787 symbols: made from .gnu_debugdata 320 ms, read from
  * here 2.3 ms. Made from an ELF symbol table it takes 11 ms, so those are not kept. The kernel's
  * list (122,000 symbols, 50 ms) is kept for that and because it is gone after the next boot: a
- *recording of yesterday's kernel has names still.
+ * recording of yesterday's kernel has names still.
  */
 #ifndef CYCLADE_SYMBOL_CACHE_H
 #define CYCLADE_SYMBOL_CACHE_H

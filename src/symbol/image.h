@@ -13,7 +13,7 @@
  * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
  * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
  * code jitdump and /tmp/perf-PID.map. A file whose build-id is not the recorded one is not used,
- *and image_origin() says so. A missing file is no error: addresses then have no symbol.
+ * and image_origin() says so. A missing file is no error: addresses then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * event_dump - what the event grammar makes of words, for scripts to compare: event_dump ROOT
- *EVENT...
+ * EVENT...
  *
  *	# EVENT
  *	name<TAB>type=.. config=.. ...		for each event it became

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pd_dump - prints all that perfdata makes of a recording, one line for each thing, for comparison
- *with what a generator put in.
+ * with what a generator put in.
  *
  *	pd_dump FILE		everything
- *	pd_dump --cut FILE	opens the first n bytes for every n up to the file's size, walks and
- *takes apart everything each time; prints how many could be opened
+ *	pd_dump --cut FILE	opens the first n bytes for every n up to the file's size, walks
+ *				and takes apart everything each time; prints how many opened
  */
 #include <inttypes.h>
 #include <stdio.h>

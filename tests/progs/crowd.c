@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * crowd - THREADS (10,000) threads, at most ALIVE (64) at a time, that each work a little in
- *`toil`. Every tenth is named "crowd-K", K from 0 to 9.
+ * `toil`. Every tenth is named "crowd-K", K from 0 to 9.
  *
  *	usage: crowd [THREADS [ALIVE]]
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * recurse - a call chain of DEPTH (100,000) frames of `down`, with the work at its bottom in
- *`bottom`.
+ * `bottom`.
  *
  *	usage: recurse [DEPTH [MILLISECONDS]]
  */
