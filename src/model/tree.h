@@ -35,6 +35,8 @@ struct tree_counts {
 	 * exact). */
 	const uint32_t *member, *first;
 	const double *const *cov;
+	const char *const *no_error; /* by group: why its errors are not known (cov is NULL then),
+				      * NULL where they are; NULL: known of all */
 	size_t n_groups;
 	const double *quantum; /* by event: half the width of its steps, in counts; NULL: exact */
 	const double *latency; /* by event, NAN: none; NULL */

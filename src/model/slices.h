@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * slices - from readings of counter groups that took turns to counts of the whole time.
+ *
+ *	slices_new(&s, &setup, &err)		the groups, before anything counts
+ *	slices_add(s, group, t, readings, &err)	each time a group was read
+ *	slices_counts(s, arena, from, to, &counts, &err)
+ *						for tree_eval: any interval, as often as wanted
+ *	slices_free(s)
+ *
+ * Between two readings of a group lies a slice. Of each slice and target the rate is what was
+ * counted by the time on the counters; it holds for the time that the target ran in this slice, and
+ * the whole is the sum over slices: a program that changes its ways is not mistaken for its
+ * average, which is what one value * enabled / running for the whole makes of it. A slice in which
+ * the group was never on a counter is filled from the slices beside it. Groups that were switched
+ * off for a time (their enabled time stands still while another group's goes on) are filled
+ * likewise; `counted` tells how little was seen, and the error grows by what the other groups saw
+ * change between the two stretches.
+ *
+ * The error comes from how much neighbouring slices differ (half their squared difference, von
+ * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway:
+ * a group that always counted has error 0. Differences are summed over targets first, so targets
+ * that change their ways together do not hide it; events of one group share slices, which gives
+ * their covariance. Few slices: Student's factor for their number is in the matrix, so that 1.96
+ * times the root is 95 % all the same. Fewer than SLICES_FEWEST: no matrix, but counts.no_error.
+ *
+ * Not seen by any of this: a program whose period is just that of the kernel's rotation.
+ *
+ * How often to read: one slice should hold one or two full turns of the groups (4 ms a group), and
+ * a run some 30 slices. All groups should be read at the same times. Memory stays within max_bytes:
+ * when it is full every second reading of the older half is forgotten.
+ * Not safe for two threads at once. Costs: slices_add a copy; slices_counts one pass over all.
+ */
+#ifndef CYCLADE_MODEL_SLICES_H
+#define CYCLADE_MODEL_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+#define SLICES_FEWEST 4 /* fewer slices on the counters than that give no error bar */
+
+struct slices;
+
+struct slices_group {
+	const uint32_t *event; /* indices of the model */
+	size_t n;
+	const bool
+		*stepped; /* by event of this group: a field of PERF_METRICS, of which the group's
+			      * first event is the slots; NULL: none */
+};
+
+struct slices_setup {
+	const struct slices_group *group; /* copied */
+	size_t n_groups;
+	size_t n_events;  /* of the model */
+	size_t n_targets; /* tree_counts.n_lps */
+	uint64_t start;	  /* ns: counters were opened, all of them at 0 */
+	size_t max_bytes; /* 0: 64 MB */
+};
+
+/* As the kernel says it: since opening, not since the last reading. A value that is less than the
+ * last one was reset in between. */
+struct slices_reading {
+	uint64_t value, enabled, running;
+	bool missing; /* could not be opened, or is gone: never counted, or keeps what it had */
+};
+
+int slices_new(struct slices **out, const struct slices_setup *setup, struct err *err) MUST_USE;
+/* r[event of the group * n_targets + target]. `t`: ns, never less than this group's last; two
+ * readings at the same time: the second replaces the first. */
+int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
+	       struct err *err) MUST_USE;
+/* Fills out's count, n_lps, counted, groups with their matrices, quantum and no_error, in arena
+ * memory; latency, latency_se and system are left as they are. An interval begins and ends at the
+ * nearest readings. An event that never counted in it is NAN; an event of several groups is taken
+ * from the one that saw most of it. All: 0, UINT64_MAX. */
+int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
+		  struct tree_counts *out, struct err *err) MUST_USE;
+void slices_free(struct slices *s); /* NULL is fine */
+
+#endif
