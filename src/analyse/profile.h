@@ -101,7 +101,8 @@ struct profile_chains {
 	uint64_t broken[8];   /* by enum unwind_end: how DWARF chains ended */
 };
 
-/* Per event: what came in and what became of it. selected + left_out = samples of the recording. */
+/* Per event: what came in and what became of it. selected + left_out = samples of the recording; of
+ * a group that is read with its leader, each member that counted has a sample for each record. */
 struct profile_sum {
 	struct tally selected;
 	struct tally left_out;	/* by event, pid, comm or time selection */

@@ -4,6 +4,7 @@
  *
  *	profile_scan.c	  record -> who (thread), site (image and address), hit (site and the keys
  *			  asked for), counted per worker
+ *	profile_reads.c	  record of a group that is read with its leader -> a sample per member
  *	profile_walk.c	  record -> chain of sites -> node of the worker's prefix tree
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
@@ -102,16 +103,19 @@ struct scan_event {
 	uint64_t period; /* where the record has none */
 	uint64_t type;	 /* PERF_SAMPLE_* */
 	bool selected;
-	bool full;	  /* the sample must be parsed as a whole */
-	bool plain_chain; /* the chain stands at at.fixed_end */
-	bool lbr_chain;	  /* the branch stack is the chain of user space */
-	bool dwarf;	  /* registers and stack to unwind */
+	bool full;	     /* the sample must be parsed as a whole */
+	bool plain_chain;    /* the chain stands at at.fixed_end */
+	bool lbr_chain;	     /* the branch stack is the chain of user space */
+	bool dwarf;	     /* registers and stack to unwind */
+	bool split;	     /* a record is a sample for each value read with it */
+	bool read_by_thread; /* which are each thread's own */
 };
 
 /* The sample at hand. */
 struct scan_sample {
 	const struct pd_record *r;
 	const struct pd_sample *full; /* NULL: not parsed as a whole */
+	const struct scan_event *ev;  /* the record's, which tells how it lies */
 	struct who *who;
 	uint64_t ip, time, period;
 	uint32_t event, pid, tid, cpu;
@@ -161,7 +165,8 @@ struct scan {
 	unsigned n_workers;
 	pthread_mutex_t *image_lock; /* by image; only with chains */
 	size_t n_images;
-	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
+	struct reads *reads; /* by chunk: what counters stood at before it; NULL: not needed */
+	uint16_t id_at;	     /* where samples have the event's id; 0: not needed or not there */
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool need_comm, caller_sites;
@@ -171,8 +176,16 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	      const struct profile_opts *opts, struct err *err) MUST_USE;
 int scan_run(struct scan *sc, struct err *err) MUST_USE;
 struct weight scan_weight(const struct worker *w, const struct scan_count *o);
+/* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
+int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
 void scan_counts_free(struct worker *w);
 void scan_free(struct scan *sc);
+
+bool reads_wanted(const struct pd_event *e);
+int reads_prepare(struct scan *sc, struct err *err) MUST_USE;
+/* `s` is all of the record; its event and period are written for each member. */
+int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err) MUST_USE;
+void reads_free(struct scan *sc);
 
 #define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */
 

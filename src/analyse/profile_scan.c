@@ -362,10 +362,39 @@ static int event_of(struct worker *w, const struct pd_record *r)
 	return pd_sample_event(sc->rec, r);
 }
 
-static int one_sample(struct worker *w, const struct pd_record *r, struct err *err)
+int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
+{
+	if (!w->scan->ev[s->event].selected || !selected(w, s)) {
+		weight_add(&w->left_out[s->event], s->period);
+		return 0;
+	}
+	if (count_hit(w, s, err))
+		return -1;
+	return w->walk ? walk_sample(w->walk, s, err) : 0;
+}
+
+/* The sample with all its fields; dear, so not for those that are left out. */
+static int full_sample(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err)
 {
 	const struct scan *sc = w->scan;
 	struct pd_sample full;
+
+	if (!s->ev->split && (!s->ev->selected || !selected(w, s))) {
+		weight_add(&w->left_out[s->event], s->period);
+		return 0;
+	}
+	if (pd_sample_parse(sc->rec, s->r, &full) ||
+	    (s->ev->split && !(full.has & PERF_SAMPLE_READ))) {
+		w->bad[s->event]++;
+		return 0;
+	}
+	s->full = &full;
+	return s->ev->split ? reads_split(w, chunk, s, err) : scan_sample_take(w, s, err);
+}
+
+static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r, struct err *err)
+{
+	const struct scan *sc = w->scan;
 	struct scan_sample s = { .r = r };
 	const struct scan_event *ev;
 	int e = event_of(w, r);
@@ -379,6 +408,7 @@ static int one_sample(struct worker *w, const struct pd_record *r, struct err *e
 		w->bad[e]++;
 		return 0;
 	}
+	s.ev = ev;
 	s.event = (uint32_t)e;
 	s.ip = field(r, ev->at.ip, 0);
 	s.pid = ev->at.tid ? ld32(r->p + ev->at.tid) : UINT32_MAX;
@@ -388,20 +418,7 @@ static int one_sample(struct worker *w, const struct pd_record *r, struct err *e
 	s.time = sc->has_time ? field(r, ev->at.time, 0) : r->seq;
 	s.kind = (uint8_t)space_kind_of_misc(r->misc);
 	s.who = who_at(w, s.pid, s.tid, s.time);
-	if (!ev->selected || !selected(w, &s)) {
-		weight_add(&w->left_out[e], s.period);
-		return 0;
-	}
-	if (ev->full) {
-		if (pd_sample_parse(sc->rec, r, &full)) {
-			w->bad[e]++;
-			return 0;
-		}
-		s.full = &full;
-	}
-	if (count_hit(w, &s, err))
-		return -1;
-	return w->walk ? walk_sample(w->walk, &s, err) : 0;
+	return ev->full ? full_sample(w, chunk, &s, err) : scan_sample_take(w, &s, err);
 }
 
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
@@ -414,7 +431,7 @@ static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 		/* records are of all sizes: what the processor guesses is not enough; past the end
 		 * nothing is read */
 		__builtin_prefetch((const void *)((uintptr_t)r.p + SCAN_AHEAD));
-		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, &r, err))
+		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, i, &r, err))
 			return -1;
 	}
 	if (count_wait(w, err))
@@ -447,7 +464,9 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->lbr_chain = ev->type & PERF_SAMPLE_BRANCH_STACK &&
 			e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
 	ev->dwarf = (ev->type & stack) == stack;
-	if (sc->by_cgroup && ev->type & PERF_SAMPLE_CGROUP)
+	ev->split = reads_wanted(e);
+	ev->read_by_thread = e->attr.inherit && ev->type & PERF_SAMPLE_TID;
+	if (ev->split || (sc->by_cgroup && ev->type & PERF_SAMPLE_CGROUP))
 		ev->full = true;
 	if (sc->opts->chains &&
 	    (ev->lbr_chain || ev->dwarf || (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
@@ -531,7 +550,9 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 
 int scan_run(struct scan *sc, struct err *err)
 {
-	return task_for(sc->n_chunks, sc->n_workers, scan_chunk, sc, err);
+	return reads_prepare(sc, err) || task_for(sc->n_chunks, sc->n_workers, scan_chunk, sc, err)
+		       ? -1
+		       : 0;
 }
 
 void scan_counts_free(struct worker *w)
@@ -558,6 +579,7 @@ void scan_free(struct scan *sc)
 	for (size_t i = 0; i < sc->n_images; i++)
 		(void)pthread_mutex_destroy(&sc->image_lock[i]);
 	free(sc->image_lock);
+	reads_free(sc);
 	free(sc->worker);
 	free(sc->ev);
 	memset(sc, 0, sizeof(*sc));

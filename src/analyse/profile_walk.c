@@ -429,7 +429,7 @@ static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan
 static int find_leaf(struct walk *k, const struct scan_sample *s, uint32_t *leaf, uint64_t *from,
 		     uint64_t *until, struct err *err)
 {
-	const struct scan_event *ev = &k->w->scan->ev[s->event];
+	const struct scan_event *ev = s->ev;
 	uint64_t n;
 	const uint8_t *p = plain_chain(s, ev, &n);
 	uint32_t node;
@@ -451,7 +451,7 @@ static int find_leaf(struct walk *k, const struct scan_sample *s, uint32_t *leaf
 
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 {
-	const struct scan_event *ev = &k->w->scan->ev[s->event];
+	const struct scan_event *ev = s->ev;
 	struct seen_chain *o;
 	uint64_t n, lo, hi, from, until;
 	uint32_t leaf;

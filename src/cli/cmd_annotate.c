@@ -92,13 +92,15 @@ static void list_choices(const struct annotate_targets *t, const char *name)
 }
 
 /* Notes on what was recorded rather than on what was found. */
-static int add_notes(struct annotate *a, const struct cli *cli, const struct pd *rec, size_t event)
+static int add_notes(struct annotate *a, const struct cli *cli, const struct pd *rec,
+		     const struct profile *p, size_t event)
 {
 	size_t n, others = 0;
+	const struct profile_sum *sum = profile_sums(p, &n);
 	const struct pd_event *ev = pd_events(rec, &n);
 
 	for (size_t i = 0; i < n; i++)
-		others += i != event && ev[i].samples;
+		others += i != event && sum[i].selected.samples + sum[i].left_out.samples;
 	if (others && !cli->opt.event.n &&
 	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
 			  others == 1 ? " was" : "s were"))
@@ -189,7 +191,7 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	if (annotate_build(&a, p, r->images, event, pd_events(r->rec, &n)[event].name,
 			   &found.v.v[0], &ao, err))
 		goto out;
-	if (add_notes(a, cli, r->rec, event)) {
+	if (add_notes(a, cli, r->rec, p, event)) {
 		(void)err_nomem(err);
 		goto out;
 	}

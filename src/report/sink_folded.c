@@ -90,10 +90,11 @@ static const char *only_comm(const struct view *v)
 
 static bool many_events(const struct view *v)
 {
-	size_t n = 0;
+	size_t n = 0, n_events;
+	const struct profile_sum *sum = profile_sums(v->profile, &n_events);
 
-	for (size_t e = 0; e < v->source.n_events; e++)
-		n += v->source.event[e].samples != 0;
+	for (size_t e = 0; e < n_events; e++)
+		n += sum[e].selected.samples + sum[e].left_out.samples != 0;
 	return n > 1;
 }
 

@@ -105,6 +105,22 @@ int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_s
 	return -1;
 }
 
+struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i)
+{
+	struct pd_read r = { 0 };
+
+	(void)s;
+	(void)i;
+	return r;
+}
+
+int pd_id_event(const struct pd *rec, uint64_t id)
+{
+	(void)rec;
+	(void)id;
+	return -1;
+}
+
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
 {
 	struct pd_branch b = { 0 };
