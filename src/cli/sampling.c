@@ -303,14 +303,16 @@ static int open_control(struct sampling *r, struct err *err)
 		return err_nomem(err);
 	/* read and write: no end of file when a writer goes away */
 	r->control = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (r->control < 0) {
+	if (r->control < 0 && errno == ENOENT) {
 		(void)err_sys(err, "--control: %s", fifo);
 		return err_hint(err, "make it first: mkfifo %s", fifo);
 	}
-	if (fstat(r->control, &st) || !S_ISFIFO(st.st_mode)) {
+	if ((r->control < 0 ? stat(fifo, &st) : fstat(r->control, &st)) || !S_ISFIFO(st.st_mode)) {
 		(void)err_set(err, ERR_USAGE, "--control: %s is not a FIFO", fifo);
 		return err_hint(err, "make one: mkfifo NAME");
 	}
+	if (r->control < 0)
+		return err_sys(err, "--control: %s", fifo);
 	if (comma) {
 		r->control_ack = open(comma + 1, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 		if (r->control_ack < 0)
@@ -349,9 +351,9 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->work.pid = -1;
 	r->work.go = r->work.told = -1;
 	r->result.no_cycles = r->result.event = "";
-	if (sampling_check(r, err) || machine_read(&r->machine, r->arena, "", err) ||
-	    sampling_targets(r, err) || parse_events(r, err) || make_attrs(r, err) ||
-	    open_signals(r, err) || open_control(r, err))
+	if (sampling_check(r, err) || open_control(r, err) ||
+	    machine_read(&r->machine, r->arena, "", err) || sampling_targets(r, err) ||
+	    parse_events(r, err) || make_attrs(r, err) || open_signals(r, err))
 		goto fail;
 	if (cli->opt.dry_run) {
 		*out = r;
