@@ -7,13 +7,15 @@
  *	counters_read(c, group, out)	  cumulative values since opening, all targets
  *	counters_close(c)
  *
- * A target is a (task, CPU) pair. Where the kernel refuses a group as too big it is split in halves
- * until it is accepted, and counters_split tells; an event that cannot be opened even alone is
- * `refused`, with the kernel's reason, and its values stay not counted. The kernel multiplexes
- * groups that do not fit together: time_enabled and time_running tell.
+ * A target is a CPU (with setup.cpus; over all of setup.tasks, if there are any), else a task. A
+ * group that the kernel refuses as too big is split in halves until it is accepted, and
+ * counters_split tells; events that need their leader stay with it. An event that cannot be opened
+ * even alone is `refused`, with the kernel's reason, and its values stay not counted. The kernel
+ * multiplexes groups that do not fit together: time_enabled and time_running tell.
  *
- * Read one group at a time with PERF_FORMAT_GROUP: all its events have the same times. A CPU that
- * goes offline (ENODEV, 0 bytes) keeps its last values and is marked.
+ * Everything goes through perf_event_open, ioctl and read of the C library, one read for a group on
+ * a target: its events have the same times. A CPU that goes offline (ENODEV, 0 bytes, or a group
+ * that fell apart) keeps its last values and is marked. A task that ended keeps what it counted.
  */
 #ifndef CYCLADE_COLLECT_COUNTER_H
 #define CYCLADE_COLLECT_COUNTER_H
@@ -36,12 +38,14 @@ struct counter_event {
 		*cpus; /* where the PMU counts (uncore's cpumask, hybrid); NULL: all targets */
 	size_t n_cpus;
 	const char *name; /* for messages */
+	bool with_leader; /* only counts in a group with its leader (topdown metrics and slots) */
 };
 
 struct counter_group {
 	const struct counter_event *event; /* leader first */
 	size_t n;
 	bool pinned;
+	bool idle; /* not begun by exec (enable_on_exec), only by counters_enable */
 };
 
 struct counter_setup {
@@ -54,11 +58,14 @@ struct counter_setup {
 	int cgroup_fd; /* -1 */
 	bool inherit, enable_on_exec;
 	bool user_only, kernel_only;
+	bool may_drop_kernel; /* count user space alone where the kernel may not be counted */
 };
 
 struct counter_value {
 	uint64_t value, enabled, running; /* counts; ns */
-	bool refused, gone;
+	bool refused;			  /* could not be opened */
+	bool gone;			  /* its CPU went offline: the values are its last */
+	bool absent;			  /* this event does not count on this target */
 };
 
 int counters_open(struct counters **out, const struct counter_setup *setup,
@@ -67,13 +74,19 @@ int counters_open(struct counters **out, const struct counter_setup *setup,
 size_t counters_targets(const struct counters *c);
 /* Groups after splitting; events keep their (group, index) of the setup: this is for telling. */
 size_t counters_split(const struct counters *c, size_t group);
-/* Why an event could not be opened, or NULL. */
-const char *counters_refused(const struct counters *c, size_t group, size_t event);
+/* Why an event could not be opened (static text), or NULL; *number is the errno, may be NULL. */
+const char *counters_refused(const struct counters *c, size_t group, size_t event, int *number);
+/* may_drop_kernel was made use of. */
+bool counters_without_kernel(const struct counters *c);
+/* Counters that are open: file descriptors. */
+size_t counters_files(const struct counters *c);
 int counters_enable(struct counters *c, size_t group, bool on, struct err *err) MUST_USE;
 /* out[event * targets + target]. `group` is one of the setup's. */
 int counters_read(struct counters *c, size_t group, struct counter_value *out,
 		  struct err *err) MUST_USE;
-/* PERF_EVENT_IOC_RESET of a group: opens a new period of PERF_METRICS. */
+/* PERF_EVENT_IOC_RESET of a group: its values begin again from 0 (the times do not), those of tasks
+ * that have ended excepted. PERF_METRICS needs it only where it is not read: a read starts it anew.
+ */
 int counters_reset(struct counters *c, size_t group, struct err *err) MUST_USE;
 void counters_close(struct counters *c); /* NULL is fine */
 

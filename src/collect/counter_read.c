@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "collect/counter_int.h"
+
+static size_t target_of(const struct counters *c, size_t place)
+{
+	return c->setup.cpus ? place / c->n_tasks : place;
+}
+
+/* The members of a part that are open at a place, in the order of opening: the first leads. */
+static int leader_of(const struct counters *c, size_t g, uint32_t part, size_t place, size_t *n)
+{
+	int leader = -1;
+
+	*n = 0;
+	for (size_t e = 0; e < c->setup.group[g].n; e++) {
+		int fd = *counter_fd(c, g, e, place);
+
+		if (c->group[g].event[e].part != part || fd < 0)
+			continue;
+		if (leader < 0)
+			leader = fd;
+		++*n;
+	}
+	return leader;
+}
+
+/* Takes one reading into `last`. */
+static int read_part(struct counters *c, size_t g, uint32_t part, size_t place, struct err *err)
+{
+	size_t n, k = 0;
+	int leader = leader_of(c, g, part, place, &n);
+	ssize_t got;
+	bool gone;
+
+	if (leader < 0)
+		return 0;
+	do
+		got = read(leader, c->words, (3 + n) * sizeof(*c->words));
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && errno != ENODEV)
+		return err_sys(err, "reading %s", c->setup.group[g].event[0].name);
+	/* a CPU that went away takes the group apart, or the counter with it */
+	gone = got < (ssize_t)((3 + n) * sizeof(*c->words)) || c->words[0] < n;
+	for (size_t e = 0; e < c->setup.group[g].n; e++) {
+		struct counter_last *l = &c->group[g].last[e * c->n_places + place];
+
+		if (c->group[g].event[e].part != part || *counter_fd(c, g, e, place) < 0)
+			continue;
+		l->gone = gone;
+		if (!gone) {
+			l->enabled = c->words[1];
+			l->running = c->words[2];
+			l->value = c->words[3 + k];
+		}
+		k++;
+	}
+	return 0;
+}
+
+static void add_up(const struct counters *c, size_t g, size_t e, struct counter_value *out)
+{
+	const struct counter_group_state *s = &c->group[g];
+	size_t targets = counters_targets(c);
+
+	for (size_t t = 0; t < targets; t++)
+		out[t] = (struct counter_value){ .refused = s->event[e].part == NO_PART,
+						 .absent = true };
+	for (size_t p = 0; p < c->n_places; p++) {
+		const struct counter_last *l = &s->last[e * c->n_places + p];
+		struct counter_value *v = &out[target_of(c, p)];
+
+		if (*counter_fd(c, g, e, p) < 0)
+			continue;
+		v->absent = false;
+		v->gone |= l->gone;
+		v->value += l->value;
+		v->enabled += l->enabled;
+		v->running += l->running;
+	}
+}
+
+int counters_read(struct counters *c, size_t group, struct counter_value *out, struct err *err)
+{
+	size_t targets = counters_targets(c);
+
+	for (size_t p = 0; p < c->n_places; p++)
+		for (uint32_t part = 0; part < c->group[group].n_parts; part++)
+			if (read_part(c, group, part, p, err))
+				return -1;
+	for (size_t e = 0; e < c->setup.group[group].n; e++)
+		add_up(c, group, e, out + e * targets);
+	return 0;
+}
+
+/* A request to all leaders of a group; members follow. */
+static int ask(struct counters *c, size_t g, unsigned long request, unsigned long arg,
+	       const char *what, struct err *err)
+{
+	for (size_t p = 0; p < c->n_places; p++)
+		for (uint32_t part = 0; part < c->group[g].n_parts; part++) {
+			size_t n;
+			int leader = leader_of(c, g, part, p, &n);
+
+			if (leader >= 0 && ioctl(leader, request, arg) && errno != ENODEV)
+				return err_sys(err, "%s %s", what, c->setup.group[g].event[0].name);
+		}
+	return 0;
+}
+
+int counters_enable(struct counters *c, size_t group, bool on, struct err *err)
+{
+	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	size_t from = group == ALL_GROUPS ? 0 : group;
+	size_t to = group == ALL_GROUPS ? c->setup.n_groups : group + 1;
+
+	for (size_t g = from; g < to; g++)
+		if (ask(c, g, request, 0, on ? "enabling" : "disabling", err))
+			return -1;
+	return 0;
+}
+
+int counters_reset(struct counters *c, size_t group, struct err *err)
+{
+	return ask(c, group, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP, "resetting", err);
+}
