@@ -75,10 +75,10 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .weight = o->weight,
 			       .intr_regs = o->intr_regs,
 			       .user_regs = o->user_regs,
-			       .inherit = !o->no_inherit && !r->whole_cpus,
+			       .inherit = !o->no_inherit && !r->who.whole_cpus,
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
-			       .cpu = r->whole_cpus || o->cpu,
+			       .cpu = r->who.whole_cpus || o->cpu,
 			       .several = r->events.ev.n > 1,
 			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
 
@@ -96,7 +96,7 @@ static int event_cpus(struct sampling *r, size_t i, struct err *err)
 	VEC(uint32_t) only = VEC_INIT;
 	int rc = 0;
 
-	if (!list || sampling_cpu_list(&only.v, &only.n, list, NULL))
+	if (!list || targets_cpu_list(&only.v, &only.n, list, NULL))
 		return 0;
 	r->ev[i].n_cpus = only.n;
 	r->ev[i].cpus = arena_memdup(r->arena, only.v, only.n * sizeof(uint32_t));
@@ -129,7 +129,7 @@ static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, s
 {
 	const struct options *o = &r->cli->opt;
 
-	if (err->code == ERR_PERM && r->whole_cpus)
+	if (err->code == ERR_PERM && r->who.whole_cpus)
 		return err_hint(err, "whole CPUs need root or sysctl kernel.perf_event_paranoid=0; "
 				     "your own programs need neither: -- ./prog");
 	if (err->code == ERR_PERM && o->kernel_only)
@@ -165,9 +165,9 @@ static int make_attrs(struct sampling *r, struct err *err)
 			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 		if (e->group != (int)i && e->sample_read) /* :S: only the leader samples */
 			r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
-		if (attr_fit(&r->ev[i].attr, r->whole_cpus ? -1 : 0,
-			     r->whole_cpus ? (int)r->cpus.v[0] : -1,
-			     !r->cli->opt.kernel_only && !r->whole_cpus, &bits, err)) {
+		if (attr_fit(&r->ev[i].attr, r->who.whole_cpus ? -1 : 0,
+			     r->who.whole_cpus ? (int)r->who.cpus.v[0] : -1,
+			     !r->cli->opt.kernel_only && !r->who.whole_cpus, &bits, err)) {
 			(void)err_prefix(err, "%s", e->name);
 			return fit_hint(r, &r->ev[i].attr, err);
 		}
@@ -183,11 +183,11 @@ static int open_counters(struct sampling *r, struct err *err)
 {
 	struct recorder_setup s = { .event = r->ev,
 				    .n_events = r->events.ev.n,
-				    .cpus = r->per_task ? NULL : r->cpus.v,
-				    .n_cpus = r->cpus.n,
-				    .tasks = r->whole_cpus ? NULL : r->tasks.v,
-				    .n_tasks = r->tasks.n,
-				    .cgroup_fd = r->cgroup_fd,
+				    .cpus = r->per_task ? NULL : r->who.cpus.v,
+				    .n_cpus = r->who.cpus.n,
+				    .tasks = r->who.whole_cpus ? NULL : r->who.tasks.v,
+				    .n_tasks = r->who.tasks.n,
+				    .cgroup_fd = r->who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes };
 
 	return recorder_open(&r->recorder, &s, err);
@@ -229,7 +229,7 @@ static int tell_processes(struct sampling *r, const struct synth *s, struct err 
 	VEC(pid_t) pids = VEC_INIT;
 	int rc = 0;
 
-	vec_each (&r->tasks, const pid_t *, task) {
+	vec_each (&r->who.tasks, const pid_t *, task) {
 		pid_t pid = synth_tgid(*task);
 
 		if (pid >= 0 && vec_push(&pids, pid)) {
@@ -255,7 +255,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 
 	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
 		return -1;
-	if (r->whole_cpus && synth_all(&s, err))
+	if (r->who.whole_cpus && synth_all(&s, err))
 		return -1;
 	if (!r->cli->args.n && tell_processes(r, &s, err))
 		return -1;
@@ -284,43 +284,6 @@ static int open_signals(struct sampling *r, struct err *err)
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
 }
 
-/* "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
-static int open_control(struct sampling *r, struct err *err)
-{
-	const char *text = r->cli->opt.control, *comma;
-	const char *fifo;
-	struct stat st;
-
-	if (!text)
-		return 0;
-	if (!strncmp(text, "fifo:", 5))
-		text += 5;
-	comma = strchr(text, ',');
-	if (!*text || comma == text)
-		return err_set(err, ERR_USAGE, "--control: the FIFO's name is empty");
-	fifo = arena_strndup(r->arena, text, comma ? (size_t)(comma - text) : strlen(text));
-	if (!fifo)
-		return err_nomem(err);
-	/* read and write: no end of file when a writer goes away */
-	r->control = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (r->control < 0 && errno == ENOENT) {
-		(void)err_sys(err, "--control: %s", fifo);
-		return err_hint(err, "make it first: mkfifo %s", fifo);
-	}
-	if ((r->control < 0 ? stat(fifo, &st) : fstat(r->control, &st)) || !S_ISFIFO(st.st_mode)) {
-		(void)err_set(err, ERR_USAGE, "--control: %s is not a FIFO", fifo);
-		return err_hint(err, "make one: mkfifo NAME");
-	}
-	if (r->control < 0)
-		return err_sys(err, "--control: %s", fifo);
-	if (comma) {
-		r->control_ack = open(comma + 1, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-		if (r->control_ack < 0)
-			return err_sys(err, "--control: %s", comma + 1);
-	}
-	return 0;
-}
-
 static int prepare_program(struct sampling *r, struct err *err)
 {
 	char **argv;
@@ -334,7 +297,7 @@ static int prepare_program(struct sampling *r, struct err *err)
 	if (workload_prepare(&r->work, argv, &r->old_mask, err))
 		return -1;
 	/* with -a the program only tells how long */
-	return !r->whole_cpus && vec_push(&r->tasks, r->work.pid) ? err_nomem(err) : 0;
+	return !r->who.whole_cpus && vec_push(&r->who.tasks, r->work.pid) ? err_nomem(err) : 0;
 }
 
 int sampling_open(struct sampling **out, struct cli *cli, const char *path, struct err *err)
@@ -347,14 +310,19 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->cli = cli;
 	r->arena = &cli->arena;
 	r->path = path;
-	r->cgroup_fd = r->signals = r->control = r->control_ack = r->sink.wake = -1;
+	r->who.cgroup_fd = r->signals = r->sink.wake = -1;
+	r->control = (struct control)CONTROL_INIT;
 	r->work.pid = -1;
 	r->work.go = r->work.told = -1;
 	r->result.no_cycles = r->result.event = "";
-	if (sampling_check(r, err) || open_control(r, err) ||
-	    machine_read(&r->machine, r->arena, "", err) || sampling_targets(r, err) ||
-	    parse_events(r, err) || make_attrs(r, err) || open_signals(r, err))
+	r->result.has_program = cli->args.n;
+	if (sampling_check(r, err) || control_open(&r->control, cli, err) ||
+	    machine_read(&r->machine, r->arena, "", err) ||
+	    targets_find(&r->who, cli, &r->machine, "record", err) || parse_events(r, err) ||
+	    make_attrs(r, err) || open_signals(r, err))
 		goto fail;
+	/* an inherited counter may only share a ring on its CPU */
+	r->per_task = cli->opt.no_inherit && !r->who.whole_cpus && !cli->opt.cpu;
 	if (cli->opt.dry_run) {
 		*out = r;
 		return 0;
@@ -408,56 +376,29 @@ static void on_signals(struct loop *l)
 	}
 }
 
-static void answer(struct loop *l, const char *text)
-{
-	if (l->r->control_ack >= 0 && write(l->r->control_ack, text, strlen(text)) < 0)
-		return;
-}
-
 /* True where measuring shall end. */
-static bool on_control_line(struct loop *l, const char *line)
-{
-	struct sampling *r = l->r;
-
-	if (!strcmp(line, "enable"))
-		(void)!recorder_enable(r->recorder, NULL);
-	else if (!strcmp(line, "disable"))
-		(void)!recorder_disable(r->recorder, NULL);
-	else if (strcmp(line, "stop") && strcmp(line, "ping")) {
-		cli_note(r->cli, "--control: '%.40s' is not enable, disable, stop or ping", line);
-		return false;
-	}
-	answer(l, "ack\n");
-	return !strcmp(line, "stop");
-}
-
 static bool on_control(struct loop *l)
 {
-	char text[512], *save = NULL;
-	ssize_t n = read(l->r->control, text, sizeof(text) - 1);
+	struct sampling *r = l->r;
+	enum control_word word;
 	bool stop = false;
 
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		stop |= on_control_line(l, line);
+	while ((word = control_next(&r->control, r->cli)) != CONTROL_NOTHING) {
+		if (word == CONTROL_ENABLE)
+			(void)!recorder_enable(r->recorder, NULL);
+		else if (word == CONTROL_DISABLE)
+			(void)!recorder_disable(r->recorder, NULL);
+		stop |= word == CONTROL_STOP;
+		control_answer(&r->control);
+	}
 	return stop;
-}
-
-static bool tasks_live(const struct sampling *r)
-{
-	for (size_t i = 0; i < r->tasks.n; i++)
-		if (!kill(r->tasks.v[i], 0) || errno == EPERM)
-			return true;
-	return false;
 }
 
 /* Milliseconds until the next thing that is due. */
 static int next_ms(const struct loop *l)
 {
 	double now = now_s(), next = 1e18;
-	bool attached = !l->r->result.has_program && !l->r->whole_cpus;
+	bool attached = !l->r->result.has_program && !l->r->who.whole_cpus;
 
 	if (l->end > 0)
 		next = l->end;
@@ -499,7 +440,7 @@ static bool going_on(struct loop *l)
 		return !workload_reap(&r->work, false) && (l->leave <= 0 || now_s() < l->leave);
 	if (r->stopped || atomic_load(&r->sink.failed))
 		return false;
-	return r->whole_cpus || tasks_live(r);
+	return r->who.whole_cpus || targets_live(&r->who);
 }
 
 static int watch(struct loop *l)
@@ -508,7 +449,7 @@ static int watch(struct loop *l)
 
 	while (going_on(l)) {
 		struct pollfd fds[3] = { { .fd = r->signals, .events = POLLIN },
-					 { .fd = r->control, .events = POLLIN },
+					 { .fd = r->control.fd, .events = POLLIN },
 					 { .fd = r->sink.wake, .events = POLLIN } };
 
 		if (poll(fds, 3, next_ms(l)) < 0 && errno != EINTR)
@@ -564,7 +505,7 @@ int sampling_run(struct sampling *r, struct err *err)
 		l.end = start + ((double)o->for_time + (double)o->delay) / 1e9;
 	if (o->delay)
 		l.enable = start + (double)o->delay / 1e9;
-	if (!o->delay && !o->control && (!r->result.has_program || r->whole_cpus) &&
+	if (!o->delay && !o->control && (!r->result.has_program || r->who.whole_cpus) &&
 	    recorder_enable(r->recorder, err))
 		goto out;
 	if (r->result.has_program && workload_start(&r->work, r->cli->args.v[0], err))
@@ -613,18 +554,12 @@ void sampling_close(struct sampling *r)
 	workload_cancel(&r->work);
 	if (r->signals >= 0)
 		(void)close(r->signals);
-	if (r->control >= 0)
-		(void)close(r->control);
-	if (r->control_ack >= 0)
-		(void)close(r->control_ack);
-	if (r->cgroup_fd >= 0)
-		(void)close(r->cgroup_fd);
+	control_close(&r->control);
 	if (r->sink.wake >= 0)
 		(void)close(r->sink.wake);
 	if (r->mask_set)
 		(void)sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
-	vec_free(&r->tasks);
-	vec_free(&r->cpus);
+	targets_close(&r->who);
 	event_list_free(&r->events);
 	free(r);
 }

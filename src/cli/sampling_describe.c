@@ -111,7 +111,7 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
 	if (o->call_graph)
 		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
-	if (r->whole_cpus && !o->cpu)
+	if (r->who.whole_cpus && !o->cpu)
 		buf_puts(b, " -a");
 	if (o->cpu)
 		buf_printf(b, " -C %s", o->cpu);
@@ -134,10 +134,10 @@ void sampling_describe(const struct sampling *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);
-	if (r->whole_cpus)
-		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->cpus.n);
+	if (r->who.whole_cpus)
+		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->who.cpus.n);
 	else
 		buf_printf(out, "a ring on each of %zu CPUs\n",
-			   r->per_task ? (size_t)1 : r->cpus.n);
+			   r->per_task ? (size_t)1 : r->who.cpus.n);
 	put_perf_line(out, r);
 }

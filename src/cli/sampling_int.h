@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sampling_int - the pieces of sampling.h: counters and loop (sampling.c), checks and
- * targets (sampling_targets.c), what is done with the
- * records on their way to the file (sampling_sink.c), the header's features
- * (sampling_features.c), --dry-run (sampling_describe.c).
+ * sampling_int - the pieces of sampling.h: counters and loop (sampling.c), checks
+ * (sampling_check.c), what is done with the records on their way to the file (sampling_sink.c), the
+ * header's features (sampling_features.c), --dry-run (sampling_describe.c).
  */
 #ifndef CYCLADE_CLI_SAMPLING_INT_H
 #define CYCLADE_CLI_SAMPLING_INT_H
@@ -15,7 +14,9 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "cli/control.h"
 #include "cli/sampling.h"
+#include "cli/targets.h"
 #include "collect/attr.h"
 #include "collect/event.h"
 #include "collect/machine.h"
@@ -43,11 +44,8 @@ struct sampling {
 	struct machine machine;
 	struct event_list events;
 	struct recorder_event *ev; /* as events.ev */
-	VEC(pid_t) tasks;	   /* -p, -t */
-	VEC(uint32_t) cpus;
-	bool whole_cpus; /* -a, -C */
-	bool per_task;	 /* one ring per task */
-	int cgroup_fd;
+	struct targets who;
+	bool per_task; /* one ring per task */
 	uint64_t ring_bytes;
 	int zstd_level;
 	char why[256];
@@ -57,7 +55,8 @@ struct sampling {
 	struct sampling_result result;
 	sigset_t old_mask;
 	bool mask_set;
-	int signals, control, control_ack;
+	int signals;
+	struct control control;
 	bool stopped; /* the counters are off for good */
 };
 
@@ -69,10 +68,6 @@ void sink_close(struct sink *s);
 
 /* Contradictions and impossible values, before anything is opened. */
 int sampling_check(struct sampling *r, struct err *err) MUST_USE;
-/* Whom to watch: tasks, cpus, cgroup_fd, whole_cpus, per_task. Needs r->machine. */
-int sampling_targets(struct sampling *r, struct err *err) MUST_USE;
-/* "0-3,8" sorted, each once; *out is malloc memory, the caller's. */
-int sampling_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err) MUST_USE;
 
 /* Every feature of the header. */
 int sampling_features(struct sampling *r, struct err *err) MUST_USE;

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/targets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "collect/synth.h"
+
+#define CPUS_MAX  65536u
+#define TASKS_MAX 65536u
+
+/* ---- tasks ------------------------------------------------------------------------------ */
+
+static int add_task(void *ctx, uint64_t v)
+{
+	struct targets *w = ctx;
+
+	return v > INT32_MAX ? -1 : vec_push(&w->tasks, (pid_t)v);
+}
+
+static int task_list(struct targets *w, const struct text_list *l, const char *option,
+		     struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!num_parse_list(l->v[i], TASKS_MAX, add_task, w, NULL))
+			continue;
+		(void)err_set(err, ERR_USAGE,
+			      "%s: '%.60s' is not a list of numbers such as 1234,1300", option,
+			      l->v[i]);
+		return !strcmp(option, "--pid") ? err_hint(err, "by name: -p $(pgrep -d, NAME)")
+						: -1;
+	}
+	return 0;
+}
+
+/* All threads of each process named by -p. */
+static int add_processes(struct targets *w, const struct text_list *l, struct err *err)
+{
+	size_t first = w->tasks.n, end;
+
+	if (task_list(w, l, "--pid", err))
+		return -1;
+	end = w->tasks.n;
+	for (size_t i = first; i < end; i++) {
+		pid_t *tids, pid = w->tasks.v[i];
+		size_t n;
+
+		if (synth_threads(pid, &tids, &n, err))
+			return -1;
+		for (size_t k = 0; k < n; k++)
+			if (tids[k] != pid && vec_push(&w->tasks, tids[k])) {
+				free(tids);
+				return err_nomem(err);
+			}
+		free(tids);
+	}
+	return 0;
+}
+
+static int add_threads(struct targets *w, const struct text_list *l, struct err *err)
+{
+	size_t first = w->tasks.n;
+
+	if (task_list(w, l, "--tid", err))
+		return -1;
+	for (size_t i = first; i < w->tasks.n; i++)
+		if (synth_tgid(w->tasks.v[i]) < 0)
+			return err_set(err, ERR_NOT_FOUND, "there is no thread %d",
+				       (int)w->tasks.v[i]);
+	return 0;
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void tasks_once(struct targets *w)
+{
+	size_t kept = 0;
+
+	vec_sort(&w->tasks, by_task);
+	for (size_t i = 0; i < w->tasks.n; i++)
+		if (!kept || w->tasks.v[i] != w->tasks.v[kept - 1])
+			w->tasks.v[kept++] = w->tasks.v[i];
+	w->tasks.n = kept;
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------- */
+
+struct cpu_list {
+	VEC(uint32_t) cpu;
+};
+
+static int add_cpu(void *ctx, uint64_t v)
+{
+	struct cpu_list *l = ctx;
+
+	return v > INT32_MAX ? -1 : vec_push(&l->cpu, (uint32_t)v);
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int targets_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err)
+{
+	struct cpu_list l = { VEC_INIT };
+	size_t kept = 0;
+
+	if (num_parse_list(text, CPUS_MAX, add_cpu, &l, err)) {
+		vec_free(&l.cpu);
+		return -1;
+	}
+	vec_sort(&l.cpu, by_cpu);
+	for (size_t i = 0; i < l.cpu.n; i++)
+		if (!kept || l.cpu.v[i] != l.cpu.v[kept - 1])
+			l.cpu.v[kept++] = l.cpu.v[i];
+	*out = l.cpu.v;
+	*n = kept;
+	return 0;
+}
+
+static bool online(const struct machine *m, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < m->cpus_online; i++)
+		if (m->online[i] == cpu)
+			return true;
+	return !m->cpus_online; /* not known: the kernel will say */
+}
+
+static int find_cpus(struct targets *w, const char *list, const struct machine *m, struct err *err)
+{
+	if (!list) {
+		for (uint32_t i = 0; i < m->cpus_online; i++)
+			if (vec_push(&w->cpus, m->online[i]))
+				return err_nomem(err);
+		return 0;
+	}
+	if (targets_cpu_list(&w->cpus.v, &w->cpus.n, list, err))
+		return err_prefix(err, "--cpu");
+	vec_each (&w->cpus, const uint32_t *, cpu) {
+		if (online(m, *cpu))
+			continue;
+		(void)err_set(err, ERR_NOT_FOUND, "--cpu: CPU %u is not online", *cpu);
+		return err_hint(err, "cat /sys/devices/system/cpu/online");
+	}
+	return 0;
+}
+
+/* ---- cgroup ----------------------------------------------------------------------------- */
+
+/* Where the hierarchy is mounted that counters follow: of version 1 the one with perf_event, else
+ * version 2's. Empty: none is. */
+static void cgroup_root(struct buf *root)
+{
+	struct buf text = BUF_INIT;
+	char *save = NULL;
+
+	if (file_slurp(&text, "/proc/self/mounts", 16u << 20, NULL) || !text.len)
+		goto out;
+	for (char *line = strtok_r(text.s, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *at = NULL, *dir, *type, *options;
+
+		(void)strtok_r(line, " ", &at);
+		dir = strtok_r(NULL, " ", &at);
+		type = strtok_r(NULL, " ", &at);
+		options = strtok_r(NULL, " ", &at);
+		if (!options)
+			continue;
+		if (!strcmp(type, "cgroup") && strstr(options, "perf_event")) {
+			buf_reset(root);
+			buf_puts(root, dir);
+			break;
+		}
+		if (!strcmp(type, "cgroup2") && !root->len)
+			buf_puts(root, dir);
+	}
+out:
+	buf_free(&text);
+}
+
+static int open_cgroup(struct targets *w, const struct text_list *l, struct err *err)
+{
+	struct buf root = BUF_INIT;
+	char path[4096];
+	int rc = -1;
+
+	if (!l->n)
+		return 0;
+	if (l->n > 1 || strchr(l->v[0], ','))
+		return err_set(err, ERR_UNSUPPORTED, "one cgroup at a time");
+	if (!w->whole_cpus) {
+		(void)err_set(err, ERR_USAGE, "--cgroup counts on whole CPUs");
+		return err_hint(err, "add -a, or -C CPUS");
+	}
+	cgroup_root(&root);
+	if (!root.len) {
+		(void)err_set(err, ERR_NOT_FOUND, "--cgroup: no cgroup hierarchy is mounted");
+		(void)err_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");
+		goto out;
+	}
+	if (path_join(path, sizeof(path), buf_str(&root), l->v[0])) {
+		(void)err_set(err, ERR_USAGE, "--cgroup: the name is too long");
+		goto out;
+	}
+	w->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->cgroup_fd < 0) {
+		(void)err_sys(err, "%s", path);
+		(void)err_hint(err,
+			       "cgroups are named below %s: user.slice, system.slice/x.service",
+			       buf_str(&root));
+		goto out;
+	}
+	rc = 0;
+out:
+	buf_free(&root);
+	return rc;
+}
+
+int targets_find(struct targets *w, const struct cli *cli, const struct machine *m,
+		 const char *what, struct err *err)
+{
+	const struct options *o = &cli->opt;
+	bool tasks = o->pid.n || o->tid.n, program = cli->args.n;
+
+	*w = (struct targets){ VEC_INIT, VEC_INIT, false, -1 };
+	w->whole_cpus = o->all || (o->cpu && !tasks && !program);
+	if (!w->whole_cpus && !tasks && !program) {
+		(void)err_set(err, ERR_USAGE, "nothing to %s", what);
+		return err_hint(
+			err, "name a program (-- ./prog), a process (-p PID) or the machine (-a)");
+	}
+	if (tasks && (program || o->all)) {
+		(void)err_set(err, ERR_USAGE, "-p and -t go with neither a program nor -a");
+		return err_hint(err, "to watch for a while: --for 10s");
+	}
+	if (add_processes(w, &o->pid, err) || add_threads(w, &o->tid, err) ||
+	    find_cpus(w, o->cpu, m, err))
+		return -1;
+	tasks_once(w);
+	return open_cgroup(w, &o->cgroup, err);
+}
+
+bool targets_live(const struct targets *w)
+{
+	for (size_t i = 0; i < w->tasks.n; i++)
+		if (!kill(w->tasks.v[i], 0) || errno == EPERM)
+			return true;
+	return false;
+}
+
+void targets_close(struct targets *w)
+{
+	if (w->cgroup_fd >= 0)
+		(void)close(w->cgroup_fd);
+	w->cgroup_fd = -1;
+	vec_free(&w->tasks);
+	vec_free(&w->cpus);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * targets - whom the options mean: tasks, CPUs, a cgroup. A task or a CPU named twice is watched
+ * once.
+ */
+#ifndef CYCLADE_CLI_TARGETS_H
+#define CYCLADE_CLI_TARGETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "cli/cli.h"
+#include "collect/machine.h"
+
+struct targets {
+	VEC(pid_t) tasks;   /* -p (all threads), -t; the program, once it is prepared */
+	VEC(uint32_t) cpus; /* -C, else all that are online */
+	bool whole_cpus;    /* -a, -C without tasks or a program */
+	int cgroup_fd;	    /* -1 */
+};
+
+/* `what`: "record", for messages. targets_close is due after a failure too. */
+int targets_find(struct targets *w, const struct cli *cli, const struct machine *m,
+		 const char *what, struct err *err) MUST_USE;
+/* One of the tasks is still there. */
+bool targets_live(const struct targets *w);
+void targets_close(struct targets *w);
+/* "0-3,8" sorted, each once; *out is malloc memory, the caller's. */
+int targets_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err) MUST_USE;
+
+#endif
