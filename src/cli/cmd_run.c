@@ -70,8 +70,9 @@ static void put_head(struct buf *b, const struct cli *cli, const struct sampling
 	buf_printf(b, "\n %s wall, %s cpu, %s %s, ", num_seconds(wall, res->wall_s),
 		   num_seconds(cpu, res->cpu_s), num_exact(tasks, res->tasks),
 		   res->tasks == 1 ? "thread" : "threads and processes");
-	if (res->status > 128)
-		buf_printf(b, "killed by signal %d (or exit %d)\n", res->status - 128, res->status);
+	if (res->killed_by)
+		buf_printf(b, "killed by signal %d (%s)\n", res->killed_by,
+			   strsignal(res->killed_by));
 	else
 		buf_printf(b, "exit %d\n", res->status);
 	buf_printf(b, " %s%s\n",

@@ -204,7 +204,7 @@ static int open_file(struct sampling *r, struct err *err)
 	if (!ev)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
-		ev[i].attr = r->ev[i].attr;
+		ev[i].attr = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 		ev[i].name = r->ev[i].name;
 		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
 	}
@@ -253,6 +253,8 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 			   .trailer = attr_trailer(&r->ev[0].attr),
 			   .data_maps = r->ev[0].attr.mmap_data };
 
+	if (sampling_features_early(r, err))
+		return -1;
 	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
 		return -1;
 	if (r->who.whole_cpus && synth_all(&s, err))
@@ -274,6 +276,7 @@ static int open_signals(struct sampling *r, struct err *err)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &set, &r->old_mask))
 		return err_sys(err, "sigprocmask");
 	r->mask_set = true;
@@ -353,6 +356,25 @@ static void stop_counting(struct loop *l)
 	l->r->stopped = true;
 }
 
+/* What has reached the file, as of the last round. */
+static void tell_state(const struct sampling *r)
+{
+	const struct sink_state *s = &r->sink.state;
+	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
+	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
+	struct buf out = BUF_INIT;
+
+	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, now_s() - r->begun),
+		   num_exact(n, samples), samples == 1 ? "" : "s");
+	text_put_safe(&out, r->path, false);
+	buf_printf(&out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
+		   num_exact(l, lost));
+	/* asked for by hand: --quiet does not mean it */
+	if (fd_write_all(STDERR_FILENO, buf_str(&out), out.len, "", NULL))
+		out.failed = true; /* nobody is there to be told */
+	buf_free(&out);
+}
+
 static void on_signals(struct loop *l)
 {
 	struct signalfd_siginfo s;
@@ -360,7 +382,9 @@ static void on_signals(struct loop *l)
 	while (read(l->r->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
 		int number = (int)s.ssi_signo;
 
-		if (number == SIGCHLD)
+		if (number == SIGUSR1)
+			tell_state(l->r);
+		if (number == SIGCHLD || number == SIGUSR1)
 			continue;
 		l->interrupts++;
 		stop_counting(l);
@@ -487,6 +511,7 @@ static void take_results(struct sampling *r, double seconds)
 	r->result.throttled = r->sink.throttled;
 	r->result.tasks = r->sink.forks + 1;
 	r->result.status = r->work.status;
+	r->result.killed_by = r->work.killed_by;
 }
 
 int sampling_run(struct sampling *r, struct err *err)
@@ -500,7 +525,7 @@ int sampling_run(struct sampling *r, struct err *err)
 
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;
-	start = now_s();
+	start = r->begun = now_s();
 	if (o->for_time)
 		l.end = start + ((double)o->for_time + (double)o->delay) / 1e9;
 	if (o->delay)

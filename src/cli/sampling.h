@@ -30,6 +30,7 @@ struct sampling_result {
 	uint64_t tasks;	      /* threads and processes of the program, itself included */
 	bool has_program;
 	int status;		/* of the program, as exit codes go */
+	int killed_by;		/* the signal that ended it; 0: none */
 	bool user_only;		/* the kernel was left out because we may not look at it */
 	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
 	const char *hypervisor; /* "KVM guest"; NULL: none known */

@@ -73,7 +73,8 @@ static void put_flags(struct buf *b, const struct perf_event_attr *a)
 
 static void put_event(struct buf *b, const struct sampling *r, size_t i)
 {
-	const struct perf_event_attr *a = &r->ev[i].attr;
+	const struct perf_event_attr stored = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+	const struct perf_event_attr *a = &stored;
 
 	text_put_safe(b, r->ev[i].name, false);
 	buf_printf(b, "\n  type        %u, config 0x%llx", a->type, (unsigned long long)a->config);

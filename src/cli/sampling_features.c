@@ -140,8 +140,9 @@ static bool event_desc(struct sampling *r, struct buf *b)
 	for (size_t i = 0; i < n; i++) {
 		size_t n_ids;
 		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
+		const struct perf_event_attr a = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 
-		buf_put(b, &r->ev[i].attr, sizeof(r->ev[i].attr));
+		buf_put(b, &a, sizeof(a));
 		buf_put_u32(b, (uint32_t)n_ids);
 		put_string(b, r->events.ev.v[i].name);
 		buf_put(b, ids, n_ids * sizeof(*ids));
@@ -405,45 +406,59 @@ static bool tracepoints(struct sampling *r, struct buf *b)
 static const struct feature_row {
 	unsigned bit;
 	bool (*fill)(struct sampling *r, struct buf *b);
+	bool early; /* known before the first record, and small */
 } features[] = {
-	{ FEAT_TRACING_DATA, tracepoints },
-	{ FEAT_BUILD_ID, build_ids },
-	{ FEAT_HOSTNAME, hostname },
-	{ FEAT_OSRELEASE, osrelease },
-	{ FEAT_VERSION, version },
-	{ FEAT_ARCH, arch },
-	{ FEAT_NRCPUS, nrcpus },
-	{ FEAT_CPUDESC, cpu_desc },
-	{ FEAT_CPUID, cpuid },
-	{ FEAT_TOTAL_MEM, total_mem },
-	{ FEAT_CMDLINE, cmdline },
-	{ FEAT_EVENT_DESC, event_desc },
-	{ FEAT_CPU_TOPOLOGY, cpu_topology },
-	{ FEAT_NUMA_TOPOLOGY, numa_topology },
-	{ FEAT_BRANCH_STACK, branch_stack },
-	{ FEAT_PMU_MAPPINGS, pmu_mappings },
-	{ FEAT_GROUP_DESC, group_desc },
-	{ FEAT_CACHE, cache },
-	{ FEAT_SAMPLE_TIME, sample_time },
-	{ FEAT_COMPRESSED, compressed },
-	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps },
-	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology },
-	{ FEAT_PMU_CAPS, pmu_caps },
+	{ FEAT_TRACING_DATA, tracepoints, false },
+	{ FEAT_BUILD_ID, build_ids, false },
+	{ FEAT_HOSTNAME, hostname, true },
+	{ FEAT_OSRELEASE, osrelease, true },
+	{ FEAT_VERSION, version, true },
+	{ FEAT_ARCH, arch, true },
+	{ FEAT_NRCPUS, nrcpus, true },
+	{ FEAT_CPUDESC, cpu_desc, true },
+	{ FEAT_CPUID, cpuid, true },
+	{ FEAT_TOTAL_MEM, total_mem, false },
+	{ FEAT_CMDLINE, cmdline, true },
+	{ FEAT_EVENT_DESC, event_desc, true },
+	{ FEAT_CPU_TOPOLOGY, cpu_topology, false },
+	{ FEAT_NUMA_TOPOLOGY, numa_topology, false },
+	{ FEAT_BRANCH_STACK, branch_stack, false },
+	{ FEAT_PMU_MAPPINGS, pmu_mappings, true },
+	{ FEAT_GROUP_DESC, group_desc, true },
+	{ FEAT_CACHE, cache, false },
+	{ FEAT_SAMPLE_TIME, sample_time, false },
+	{ FEAT_COMPRESSED, compressed, true },
+	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps, false },
+	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology, false },
+	{ FEAT_PMU_CAPS, pmu_caps, false },
 };
+
+static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)
+{
+	int (*put)(struct pdw *, unsigned, const void *, size_t, struct err *) =
+		early ? pdw_feature_early : pdw_feature;
+	struct buf b = BUF_INIT;
+	int rc = 0;
+
+	if (f->fill(r, &b))
+		rc = b.failed ? err_nomem(err)
+			      : put(r->sink.writer, f->bit, buf_str(&b), b.len, err);
+	buf_free(&b);
+	return rc;
+}
+
+int sampling_features_early(struct sampling *r, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+		if (features[i].early && put_feature(r, &features[i], true, err))
+			return -1;
+	return 0;
+}
 
 int sampling_features(struct sampling *r, struct err *err)
 {
-	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++) {
-		struct buf b = BUF_INIT;
-		int rc = 0;
-
-		if (features[i].fill(r, &b))
-			rc = b.failed ? err_nomem(err)
-				      : pdw_feature(r->sink.writer, features[i].bit, buf_str(&b),
-						    b.len, err);
-		buf_free(&b);
-		if (rc)
+	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+		if (put_feature(r, &features[i], false, err))
 			return -1;
-	}
 	return 0;
 }

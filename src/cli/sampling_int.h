@@ -24,6 +24,11 @@
 #include "collect/workload.h"
 #include "perfdata/writer.h"
 
+/* What the file holds, for other threads to look at; written at the end of each round. */
+struct sink_state {
+	_Atomic uint64_t samples, lost, bytes;
+};
+
 struct sink {
 	struct pdw *writer;
 	struct strtab files; /* mapped with code: their build-ids are stored */
@@ -32,6 +37,7 @@ struct sink {
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
 	size_t cut_have, cut_size;
+	struct sink_state state;
 	bool fresh; /* something came since the last round */
 	atomic_bool failed;
 	int wake; /* eventfd: tells the loop that writing failed */
@@ -55,6 +61,7 @@ struct sampling {
 	struct sampling_result result;
 	sigset_t old_mask;
 	bool mask_set;
+	double begun; /* CLOCK_MONOTONIC, seconds */
 	int signals;
 	struct control control;
 	bool stopped; /* the counters are off for good */
@@ -69,7 +76,8 @@ void sink_close(struct sink *s);
 /* Contradictions and impossible values, before anything is opened. */
 int sampling_check(struct sampling *r, struct err *err) MUST_USE;
 
-/* Every feature of the header. */
+/* Features that a recording has even if it is cut short; then every feature of the header. */
+int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;
 int sampling_features(struct sampling *r, struct err *err) MUST_USE;
 
 #endif

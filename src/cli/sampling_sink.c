@@ -146,7 +146,12 @@ int sink_round(void *ctx, struct err *err)
 	s->fresh = false;
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
-	return pdw_flush(s->writer, err);
+	if (pdw_flush(s->writer, err))
+		return -1;
+	atomic_store(&s->state.samples, s->samples);
+	atomic_store(&s->state.lost, s->lost);
+	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
+	return 0;
 }
 
 void sink_failed(void *ctx)

@@ -209,6 +209,15 @@ int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_ke
 	}
 }
 
+struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const struct event *e)
+{
+	struct perf_event_attr a = *attr;
+
+	if (is_probe(e))
+		a.config1 = 0; /* the address of a path or of a function's name */
+	return a;
+}
+
 size_t attr_trailer(const struct perf_event_attr *attr)
 {
 	static const uint64_t fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,

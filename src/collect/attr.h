@@ -43,6 +43,9 @@ enum {
 int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
 	     unsigned *given_up, struct err *err) MUST_USE;
 
+/* The attribute as a recording shall have it: pointers into our memory are none of its business. */
+struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const struct event *e);
+
 /* Bytes of the sample_id_all trailer of side-band records. */
 size_t attr_trailer(const struct perf_event_attr *attr);
 /* The general registers perf records on this machine. */

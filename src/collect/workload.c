@@ -107,6 +107,8 @@ bool workload_reap(struct workload *w, bool block)
 	if (!got)
 		return false;
 	w->ended = true;
+	if (got > 0 && WIFSIGNALED(status))
+		w->killed_by = WTERMSIG(status);
 	if (got > 0)
 		w->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return true;

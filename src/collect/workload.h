@@ -25,6 +25,7 @@ struct workload {
 	int go, told; /* pipes: ours to write, ours to read */
 	bool ended;
 	int status;	     /* as exit codes go: 0-255, or 128 + signal */
+	int killed_by;	     /* the signal, 0: it ended by itself */
 	struct rusage usage; /* of it and the children it waited for */
 };
 

@@ -158,6 +158,9 @@ HOOK(feature)
 {
 	uint64_t bit = ld64(p + 8);
 
+	/* a recorder's way to have it in the file should it not live to write the header */
+	if (!w->rec->piped && bit < 256 && w->rec->taken[bit / 64] >> (bit % 64) & 1)
+		return 0;
 	if (bit < 256)
 		w->rec->info.features[bit / 64] |= (uint64_t)1 << (bit % 64);
 	return pd_feature_take(w->rec, bit < 256 ? (unsigned)bit : 255, p + 16, size - 16, err);

@@ -238,6 +238,21 @@ int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct e
 	return 0;
 }
 
+int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err)
+{
+	const uint8_t zeros[8] = { 0 };
+	size_t pad = -len & 7, size = sizeof(struct perf_event_header) + 8 + len + pad;
+	struct perf_event_header h = { .type = PD_RECORD_FEATURE, .size = (uint16_t)size };
+	uint64_t id = bit;
+
+	if (size > RECORD_MAX) /* then the commit has it, or nobody */
+		return 0;
+	return put(w, &h, sizeof(h), err) || put(w, &id, sizeof(id), err) || put(w, p, len, err) ||
+			       put(w, zeros, pad, err)
+		       ? -1
+		       : 0;
+}
+
 static int by_bit(const void *a, const void *b)
 {
 	const struct feature *x = a, *y = b;

@@ -3,13 +3,15 @@
  * writer - a perf.data in file form, valid at every moment from its first flush on.
  *
  *	pdw_open(&w, path, &setup, &err)   header and attributes are written at once
+ *	pdw_feature_early(w, bit, p, len, &err)  before the first record, if at all
  *	pdw_data(w, p, len, &err)	   records as the kernel's rings gave them
  *	pdw_flush(w, &err)		   now and then: all of it, and the header's data size
  *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
  *	pdw_commit(w, &err)		   features, and the header that tells of them
  *
- * A writer killed at any moment leaves a file without features whose header tells of all that was
- * flushed; what was being written then lies behind it. Nothing is renamed: what is recorded
+ * A writer killed at any moment leaves a file whose header tells of all that was flushed; what was
+ * being written then lies behind it. Its only features are the early ones, which are records as in
+ * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack. Nothing is renamed: what is recorded
  * has its name from the start, and an older file is first moved to PATH.old, as perf does.
  */
 #ifndef CYCLADE_PERFDATA_WRITER_H
@@ -43,6 +45,8 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE
 /* Hands what is buffered to the kernel, so that it survives our own death. */
 int pdw_flush(struct pdw *w, struct err *err) MUST_USE;
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err) MUST_USE;
+int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len,
+		      struct err *err) MUST_USE;
 int pdw_commit(struct pdw *w, struct err *err) MUST_USE;
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
 void pdw_close(struct pdw *w); /* NULL is fine; without commit, the file is left as it is */
