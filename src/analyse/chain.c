@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/big.h"
 #include "base/hash.h"
 
 static int make_root(struct chain_tree *t)
@@ -57,6 +58,19 @@ uint32_t chain_add(struct chain_tree *t, uint32_t parent, uint64_t frame)
 	if (add_node(t, parent, frame, hash))
 		return UINT32_MAX;
 	return (uint32_t)(t->n - 1);
+}
+
+int chain_reserve(struct chain_tree *t, size_t n)
+{
+	if (t->n || n >= UINT32_MAX)
+		return -1;
+	t->node = big_alloc(n + 1, sizeof(*t->node));
+	if (!t->node)
+		return -1;
+	t->node[0] = (struct chain_node){ 0 };
+	t->cap = n + 1;
+	t->n = 1;
+	return 0;
 }
 
 void chain_free(struct chain_tree *t)

@@ -37,6 +37,19 @@ struct chain_tree {
 /* The node for `frame` below `parent`, made if absent; UINT32_MAX when out of memory. The root is
  * there from the first call on. */
 uint32_t chain_add(struct chain_tree *t, uint32_t parent, uint64_t frame) MUST_USE;
+/* For a tree whose nodes come in the order of a walk in depth: room for `n` nodes in all, the root
+ * (made here) included; then each below `parent`, behind its sibling `after` (0: the first child).
+ * Frames are believed to be different; such a tree has no index, and takes no chain_add. */
+int chain_reserve(struct chain_tree *t, size_t n) MUST_USE;
+static inline uint32_t chain_append(struct chain_tree *t, uint32_t parent, uint32_t after,
+				    uint64_t frame)
+{
+	uint32_t at = (uint32_t)t->n++;
+
+	t->node[at] = (struct chain_node){ .frame = frame, .parent = parent };
+	*(after ? &t->node[after].sibling : &t->node[parent].child) = at;
+	return at;
+}
 void chain_free(struct chain_tree *t);
 
 #endif

@@ -2,24 +2,8 @@
 #include "analyse/itab.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#define HUGE ((size_t)2 << 20)
-
-/* All zero. Not by calloc: pages that are read before they are written would first be mapped to the
- * kernel's page of zeros, and each be replaced with a call to all processors. */
-static uint64_t *new_slots(size_t n)
-{
-	size_t size = n * sizeof(uint64_t);
-	uint64_t *slot = size < HUGE ? malloc(size) : aligned_alloc(HUGE, size);
-
-	if (!slot)
-		return NULL;
-	if (size >= HUGE) /* a wish; slots are met in no order, each in a page of its own */
-		(void)madvise(slot, size, MADV_HUGEPAGE);
-	return memset(slot, 0, size);
-}
+#include "analyse/big.h"
 
 static void put_raw(uint64_t *slot, size_t nslot, uint64_t s)
 {
@@ -36,7 +20,7 @@ int itab_put(struct itab *t, uint64_t hash, size_t idx)
 		return -1;
 	if (t->n * 2 >= t->nslot) {
 		size_t nslot = t->nslot ? t->nslot * 2 : 64;
-		uint64_t *slot = new_slots(nslot);
+		uint64_t *slot = big_zeros(nslot, sizeof(*slot));
 
 		if (!slot)
 			return -1;

@@ -55,6 +55,21 @@ static inline bool itab_at(const struct itab *t, size_t *i, uint64_t hash, uint3
 	}
 }
 
+/* Puts `idx` in the place of the candidate that itab_at gave last; `i` as it left it. */
+static inline void itab_replace(struct itab *t, size_t i, size_t idx)
+{
+	uint64_t *s = &t->slot[(i - 1) & (t->nslot - 1)];
+
+	*s = *s >> 32 << 32 | (uint32_t)(idx + 1);
+}
+
+/* Asks for the slot that a look-up will want soon. */
+static inline void itab_ahead(const struct itab *t, uint64_t hash)
+{
+	if (t->nslot)
+		__builtin_prefetch(&t->slot[itab_first(t, hash)]);
+}
+
 int itab_put(struct itab *t, uint64_t hash, size_t idx) MUST_USE;
 void itab_free(struct itab *t);
 

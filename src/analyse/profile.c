@@ -3,21 +3,28 @@
 
 #include <stdlib.h>
 
+static int finish_walks(struct scan *sc, struct err *err)
+{
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		if (sc->worker[i].walk && walk_done(sc->worker[i].walk, err))
+			return -1;
+	return 0;
+}
+
 static int build(struct profile *p, struct scan *sc, const struct pd *rec, struct err *err)
 {
 	if (scan_init(sc, rec, p->sp, &p->opts, err) || scan_run(sc, err) ||
-	    merge_tables(p, sc, err) || name_sites(p, err) || make_rows(p, sc, err))
+	    finish_walks(sc, err) || merge_tables(p, sc, err) || name_sites(p, err) ||
+	    make_rows(p, sc, err))
 		return -1;
 	return p->opts.chains ? make_frames(p, sc, err) : 0;
 }
 
-/* What only the way to the rows needed. */
-static void drop_scratch(struct profile *p)
+void profile_drop_names(struct profile *p)
 {
 	hit_table_free(&p->hits);
 	site_table_free(&p->sites);
 	itab_free(&p->frame_at);
-	itab_free(&p->chains.tree.at);
 	free(p->place);
 	free(p->frame_ids);
 	p->place = NULL;
@@ -38,7 +45,7 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 	p->sp = sp;
 	ret = build(p, &sc, rec, err);
 	scan_free(&sc);
-	drop_scratch(p);
+	profile_drop_names(p);
 	if (ret)
 		profile_free(p);
 	else
@@ -56,7 +63,7 @@ void profile_free(struct profile *p)
 	for (size_t e = 0; e < p->n_events && p->chains.total; e++)
 		if (p->chains.total[e] != p->zeros)
 			free(p->chains.total[e]);
-	drop_scratch(p);
+	profile_drop_names(p);
 	chain_free(&p->chains.tree);
 	free(p->zeros);
 	free(p->frames);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The workers' trees of sites become one tree of frames: functions (or lines) rather than
- * addresses, so that it is much smaller, and each node of the old ones is visited once.
+ * The workers' chains of sites become chains of frames (functions or lines rather than addresses),
+ * are put in order on all cores, and are laid out as a tree, one behind the other. Its numbers are
+ * those of a walk in depth, whichever worker saw a chain first.
  */
 #include "analyse/profile_int.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "analyse/big.h"
+#include "base/task.h"
 
 static uint32_t frame_add(struct profile *p, const struct profile_frame *f)
 {
@@ -93,141 +97,276 @@ int make_frame_ids(struct profile *p, struct err *err)
 	return 0;
 }
 
-/* ---- the tree ----------------------------------------------------------------------------------
+/* ---- chains of sites to chains of frames -------------------------------------------------------
  */
 
-/* map[i]: the node of the common tree that node i of the worker's became. */
-static int rebuild(struct profile *p, const struct chain_tree *t, const uint32_t *site_map,
-		   uint32_t *map)
-{
-	if (t->n)
-		map[0] = 0;
-	for (size_t i = 1; i < t->n; i++) {
-		const struct place *pl = &p->place[site_map[t->node[i].frame]];
-		uint32_t node = map[t->node[i].parent];
+#define SLICE	   8192u
+#define MANY	   0x80000000u /* a site, not a frame: it has more than one */
+#define CHAINS_MAX ((size_t)UINT32_MAX)
 
-		for (uint32_t k = 0; k < pl->n_frames; k++) {
-			node = chain_add(&p->chains.tree, node, p->frame_ids[pl->frame_first + k]);
-			if (node == UINT32_MAX)
-				return -1;
-		}
-		map[i] = node;
+struct framing {
+	struct profile *p;
+	const struct scan *sc;
+	size_t first[64 + 1]; /* of each worker's chains among all */
+	size_t n;
+	uint32_t **slice; /* the frames of SLICE chains */
+	size_t n_slices;
+	struct chain_ref *ref;
+};
+
+/* The worker's map from its sites becomes one to frames. */
+static int map_frames(void *ctx, unsigned worker, size_t i, struct err *err)
+{
+	struct framing *f = ctx;
+	const struct profile *p = f->p;
+	uint32_t *map = p->site_map[i];
+
+	(void)worker;
+	(void)err;
+	for (size_t k = 0; k < p->n_site_map[i]; k++) {
+		const struct place *pl = &p->place[map[k]];
+
+		map[k] = pl->n_frames == 1 ? p->frame_ids[pl->frame_first] : map[k] | MANY;
 	}
 	return 0;
 }
 
-/* self and total of one event from the weights of its nodes. */
-static void sum_up(const struct chain_tree *t, struct weight *w, struct tally *self,
-		   struct tally *total)
+static size_t count_frames(const struct profile *p, const uint32_t *map, const struct walk_chain *c)
 {
-	for (size_t i = 0; i < t->n; i++)
-		weight_to_tally(&self[i], &w[i]);
-	for (size_t i = t->n; i-- > 1;)
-		weight_sum(&w[t->node[i].parent], &w[i]);
-	for (size_t i = 0; i < t->n; i++)
-		weight_to_tally(&total[i], &w[i]);
-}
+	size_t n = c->n_at;
 
-static int sum_events(struct profile *p, const struct scan *sc, uint32_t *const *map,
-		      struct weight *w, struct err *err)
-{
-	struct profile_chains *c = &p->chains;
-	size_t nodes = c->tree.n;
-
-	for (size_t e = 0; e < sc->n_events; e++) {
-		bool any = false;
-
-		memset(w, 0, (nodes + 1) * sizeof(*w));
-		for (unsigned i = 0; i < sc->n_workers; i++) {
-			size_t n;
-			const struct walk_leaf *l = walk_leaves(sc->worker[i].walk, &n);
-
-			for (size_t k = 0; k < n; k++) {
-				if (l[k].event != e)
-					continue;
-				weight_sum(&w[map[i][l[k].node]], &l[k].w);
-				any = true;
-			}
-		}
-		if (!any) /* all of these share the zeros in front */
-			continue;
-		c->self[e] = calloc(nodes + 1, sizeof(**c->self));
-		c->total[e] = calloc(nodes + 1, sizeof(**c->total));
-		if (!c->self[e] || !c->total[e])
-			return err_nomem(err);
-		sum_up(&c->tree, w, c->self[e], c->total[e]);
-		assert(!nodes || c->total[e][0].samples == p->sums[e].selected.samples);
-	}
-	return 0;
-}
-
-static size_t events_used(const struct profile *p)
-{
-	size_t n = 0;
-
-	for (size_t e = 0; e < p->n_events; e++)
-		n += p->sums[e].selected.samples > 0;
+	for (uint32_t i = 0; i < c->n_at; i++)
+		if (map[c->at[i]] & MANY)
+			n += p->place[map[c->at[i]] & ~MANY].n_frames - 1;
 	return n;
 }
 
-/* Events without samples have their tallies too: all zero. */
-static int zero_events(struct profile *p, struct err *err)
+static uint32_t *put_frames(const struct profile *p, const uint32_t *map, struct walk_chain *c,
+			    uint32_t *to)
+{
+	uint32_t *begin = to;
+
+	for (uint32_t i = 0; i < c->n_at; i++) {
+		uint32_t m = map[c->at[i]];
+		const struct place *pl = &p->place[m & ~MANY];
+
+		if (!(m & MANY)) {
+			*to++ = m;
+			continue;
+		}
+		memcpy(to, p->frame_ids + pl->frame_first, pl->n_frames * sizeof(*to));
+		to += pl->n_frames;
+	}
+	c->at = begin;
+	c->n_at = (uint32_t)(to - begin);
+	return to;
+}
+
+static unsigned worker_of(const struct framing *f, size_t chain)
+{
+	unsigned w = 0;
+
+	while (f->first[w + 1] <= chain)
+		w++;
+	return w;
+}
+
+static int frame_slice(void *ctx, unsigned worker, size_t slice, struct err *err)
+{
+	struct framing *f = ctx;
+	size_t first = slice * SLICE, end = first + SLICE < f->n ? first + SLICE : f->n, n = 0;
+	uint32_t *to;
+
+	(void)worker;
+	for (size_t i = first; i < end; i++) {
+		unsigned w = worker_of(f, i);
+
+		f->ref[i].c = walk_chain_at(f->sc->worker[w].walk, i - f->first[w]);
+		f->ref[i].c->lo = w;
+		n += count_frames(f->p, f->p->site_map[w], f->ref[i].c);
+	}
+	to = f->slice[slice] = malloc((n + 1) * sizeof(*to));
+	if (!to)
+		return err_nomem(err);
+	for (size_t i = first; i < end; i++)
+		to = put_frames(f->p, f->p->site_map[worker_of(f, i)], f->ref[i].c, to);
+	return 0;
+}
+
+static int frame_chains(struct framing *f, struct err *err)
+{
+	unsigned n_workers = f->sc->n_workers, threads = f->p->opts.threads;
+
+	for (unsigned i = 0; i < n_workers; i++)
+		f->first[i + 1] = f->first[i] + walk_n_chains(f->sc->worker[i].walk);
+	f->n = f->first[n_workers];
+	f->n_slices = (f->n + SLICE - 1) / SLICE;
+	if (f->n >= CHAINS_MAX || f->p->sites.n >= MANY || f->p->chains.n_frames >= MANY)
+		return err_nomem(err);
+	f->slice = calloc(f->n_slices + 1, sizeof(*f->slice));
+	f->ref = big_alloc(f->n + 1, sizeof(*f->ref));
+	if (!f->slice || !f->ref)
+		return err_nomem(err);
+	if (task_for(n_workers, threads, map_frames, f, err) ||
+	    task_for(f->n_slices, threads, frame_slice, f, err))
+		return -1;
+	for (unsigned i = 0; i < n_workers; i++)
+		walk_drop_sites(f->sc->worker[i].walk);
+	return 0;
+}
+
+/* ---- the tree ----------------------------------------------------------------------------------
+ */
+
+static int make_tallies(struct profile *p, size_t nodes, struct err *err)
 {
 	struct profile_chains *c = &p->chains;
+	size_t used = 0;
 
-	p->zeros = calloc(c->tree.n + 1, sizeof(*p->zeros));
-	if (!p->zeros)
-		return err_nomem(err);
+	for (size_t e = 0; e < p->n_events; e++)
+		used += p->sums[e].selected.samples > 0;
+	if (used * nodes > PROFILE_CELLS_MAX)
+		return profile_too_big(err);
 	for (size_t e = 0; e < p->n_events; e++) {
-		if (!c->self[e])
-			c->self[e] = p->zeros;
-		if (!c->total[e])
-			c->total[e] = p->zeros;
+		/* events without samples share one of zeros */
+		bool any = p->sums[e].selected.samples > 0;
+
+		if (!any && !p->zeros)
+			p->zeros = big_zeros(nodes + 1, sizeof(*p->zeros));
+		c->self[e] = any ? big_zeros(nodes + 1, sizeof(**c->self)) : p->zeros;
+		c->total[e] = any ? big_alloc(nodes + 1, sizeof(**c->total)) : p->zeros;
+		if (!c->self[e] || !c->total[e])
+			return err_nomem(err);
 	}
+	return 0;
+}
+
+/* Samples of equal chains, which follow each other, until the next is another. */
+struct run {
+	struct weight w;
+	uint32_t node, event;
+};
+
+static void run_end(struct profile *p, struct run *r)
+{
+	if (r->w.samples)
+		weight_to_tally(&p->chains.self[r->event][r->node], &r->w);
+	r->w = (struct weight){ 0 };
+}
+
+static int grow_path(uint32_t **path, size_t *cap, size_t want)
+{
+	uint32_t *v;
+
+	if (want <= *cap)
+		return 0;
+	v = realloc(*path, want * 2 * sizeof(*v));
+	if (!v)
+		return -1;
+	*path = v;
+	*cap = want * 2;
+	return 0;
+}
+
+/* Chains in order give the nodes of the tree in the order of a walk in depth. */
+static int grow_tree(struct framing *f, struct err *err)
+{
+	struct profile *p = f->p;
+	struct chain_tree *t = &p->chains.tree;
+	struct run run = { 0 };
+	uint32_t *path = NULL; /* the last chain's node at each depth */
+	size_t cap = 0, n_last = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct chain_ref *r = &f->ref[i];
+		const struct walk_chain *c = r->c;
+		size_t d = r->key;
+		uint32_t after = d < n_last ? path[d] : 0, node = d ? path[d - 1] : 0;
+		struct weight w;
+
+		if (i + 8 < f->n)
+			__builtin_prefetch(f->ref[i + 8].c);
+		if (i + 4 < f->n)
+			__builtin_prefetch(f->ref[i + 4].c->at + f->ref[i + 4].key);
+		if (grow_path(&path, &cap, (size_t)c->n_at + 1)) {
+			free(path);
+			return err_nomem(err);
+		}
+		for (; d < c->n_at; d++, after = 0)
+			path[d] = node = chain_append(t, node, after, c->at[d]);
+		n_last = c->n_at;
+		if (node != run.node || c->event != run.event)
+			run_end(p, &run);
+		run.node = node;
+		run.event = c->event;
+		w = walk_weight(f->sc->worker[c->lo].walk, c);
+		weight_sum(&run.w, &w);
+	}
+	run_end(p, &run);
+	free(path);
+	return 0;
+}
+
+static void sum_up(struct profile *p)
+{
+	const struct chain_tree *t = &p->chains.tree;
+
+	for (size_t e = 0; e < p->n_events; e++) {
+		struct tally *total = p->chains.total[e];
+
+		if (total == p->zeros)
+			continue;
+		memcpy(total, p->chains.self[e], t->n * sizeof(*total));
+		for (size_t i = t->n; i-- > 1;)
+			tally_sum(&total[t->node[i].parent], &total[i]);
+		assert(total[0].samples == p->sums[e].selected.samples);
+	}
+}
+
+static int make_tree(struct framing *f, struct err *err)
+{
+	size_t nodes = 1;
+
+	for (size_t i = 0; i < f->n; i++)
+		nodes += f->ref[i].c->n_at - f->ref[i].key;
+	if (make_tallies(f->p, nodes, err))
+		return -1;
+	if (!f->n)
+		return 0;
+	if (chain_reserve(&f->p->chains.tree, nodes))
+		return err_nomem(err);
+	if (grow_tree(f, err))
+		return -1;
+	assert(f->p->chains.tree.n == nodes);
+	sum_up(f->p);
 	return 0;
 }
 
 int make_frames(struct profile *p, const struct scan *sc, struct err *err)
 {
 	struct profile_chains *c = &p->chains;
-	uint32_t **map = calloc(sc->n_workers + 1, sizeof(*map));
-	struct weight *w = NULL;
+	struct framing f = { .p = p, .sc = sc };
 	int ret = -1;
 
 	c->frame = p->frames;
 	c->self = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->self));
 	c->total = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->total));
-	if (!map || !c->self || !c->total) {
+	if (!c->self || !c->total) {
 		(void)err_nomem(err);
 		goto out;
 	}
-	for (unsigned i = 0; i < sc->n_workers; i++) {
-		const struct chain_tree *t = walk_tree(sc->worker[i].walk);
-
-		map[i] = malloc((t->n + 1) * sizeof(**map));
-		if (!map[i] || rebuild(p, t, p->site_map[i], map[i])) {
-			(void)err_nomem(err);
-			goto out;
-		}
+	for (unsigned i = 0; i < sc->n_workers; i++)
 		for (unsigned k = 0; k < 8; k++)
 			c->broken[k] += walk_broken(sc->worker[i].walk)[k];
-	}
-	if (events_used(p) * c->tree.n > PROFILE_CELLS_MAX) {
-		(void)profile_too_big(err);
+	if (frame_chains(&f, err))
 		goto out;
-	}
-	w = malloc((c->tree.n + 1) * sizeof(*w));
-	if (!w) {
-		(void)err_nomem(err);
-		goto out;
-	}
-	ret = sum_events(p, sc, map, w, err);
-	if (!ret)
-		ret = zero_events(p, err);
+	profile_drop_names(p);
+	if (!chains_sort(f.ref, f.n, p->opts.threads, err))
+		ret = make_tree(&f, err);
 out:
-	for (unsigned i = 0; map && i < sc->n_workers; i++)
-		free(map[i]);
-	free(map);
-	free(w);
+	for (size_t i = 0; f.slice && i < f.n_slices; i++)
+		free(f.slice[i]);
+	free(f.slice);
+	free(f.ref);
 	return ret;
 }

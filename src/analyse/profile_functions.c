@@ -47,20 +47,13 @@ static int number_functions(struct functions *f)
 	return 0;
 }
 
-static void tally_add(struct tally *t, const struct tally *more)
-{
-	t->samples += more->samples;
-	t->period += more->period;
-	t->period_sq += more->period_sq;
-}
-
 static void enter(struct functions *f, size_t event, uint32_t node)
 {
 	uint32_t fn = f->of_frame[f->c->tree.node[node].frame];
 
-	tally_add(&f->v[fn].self, &f->c->self[event][node]);
+	tally_sum(&f->v[fn].self, &f->c->self[event][node]);
 	if (!f->depth[fn]++)
-		tally_add(&f->v[fn].total, &f->c->total[event][node]);
+		tally_sum(&f->v[fn].total, &f->c->total[event][node]);
 }
 
 static void leave(struct functions *f, uint32_t node)

@@ -5,11 +5,12 @@
  *	profile_scan.c	  record -> who (thread), site (image and address), hit (site and the keys
  *			  asked for), counted per worker
  *	profile_reads.c	  record of a group that is read with its leader -> a sample per member
- *	profile_walk.c	  record -> chain of sites -> node of the worker's prefix tree
+ *	profile_walk.c	  record -> chain of sites, counted per worker
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
  *	profile_rows.c	  hits -> rows, sums per event
- *	profile_frames.c  the workers' trees -> one tree of resolved frames
+ *	profile_frames.c  the workers' chains -> one tree of resolved frames
+ *	profile_sort.c	  ... which are put in order for it
  *
  * Everything that is added up is added in integers, so that the result does not depend on which
  * worker read which chunk.
@@ -39,6 +40,13 @@ static inline void weight_add(struct weight *w, uint64_t period)
 	w->period_sq += (uint128)period * period;
 }
 
+static inline void weight_add_n(struct weight *w, uint64_t n, uint64_t period)
+{
+	w->samples += n;
+	w->period += n * period;
+	w->period_sq += (uint128)period * period * n;
+}
+
 static inline void weight_sum(struct weight *w, const struct weight *more)
 {
 	w->samples += more->samples;
@@ -47,6 +55,13 @@ static inline void weight_sum(struct weight *w, const struct weight *more)
 }
 
 void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
+
+static inline void tally_sum(struct tally *t, const struct tally *more)
+{
+	t->samples += more->samples;
+	t->period += more->period;
+	t->period_sq += more->period_sq;
+}
 
 /* A place in the code. */
 struct site {
@@ -197,15 +212,33 @@ struct walk *walk_new(struct worker *w, struct err *err) MUST_USE;
 void walk_free(struct walk *k);
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err) MUST_USE;
 
-/* What a worker's chains came to: leaves of its tree, by event. */
-struct walk_leaf {
-	uint32_t node, event;
-	uint32_t next; /* another event's at the same node, or ITAB_NONE */
-	struct weight w;
+/* After the last sample. Frees what only finding needed. */
+int walk_done(struct walk *k, struct err *err) MUST_USE;
+
+/* A different chain of a worker, with its samples. A cache line. */
+struct walk_chain {
+	uint64_t lo, hi;      /* its key; then the worker, in `lo` */
+	uint64_t from, until; /* when the key leads to it */
+	uint32_t *at;	      /* the worker's sites, then ids of frames; outermost first */
+	uint64_t period;
+	uint32_t n_at, event;
+	uint32_t n;    /* samples, of `period` each */
+	uint32_t more; /* 1 + place of the weight of samples of other periods; 0: none */
 };
-const struct chain_tree *walk_tree(const struct walk *k); /* frame: index into the worker's sites */
-const struct walk_leaf *walk_leaves(const struct walk *k, size_t *n);
+void walk_drop_sites(struct walk *k); /* when every chain's `at` leads elsewhere */
+size_t walk_n_chains(const struct walk *k);
+struct walk_chain *walk_chain_at(const struct walk *k, size_t i);
+struct weight walk_weight(const struct walk *k, const struct walk_chain *c);
 const uint64_t *walk_broken(const struct walk *k); /* [8] */
+
+/* A chain in the making of the tree. */
+struct chain_ref {
+	uint64_t key;
+	struct walk_chain *c;
+};
+/* profile_sort.c: by frames, outermost first, then by event. Then `key` is how many frames a chain
+ * shares with the one before it. */
+int chains_sort(struct chain_ref *v, size_t n, unsigned threads, struct err *err) MUST_USE;
 
 /* A site with its names. */
 struct place {
@@ -224,6 +257,7 @@ struct profile {
 	struct site_table sites;
 	struct hit_table hits;
 	uint32_t **site_map; /* [worker][its site]: index into sites */
+	size_t *n_site_map;  /* by worker */
 	struct place *place; /* by site */
 	uint32_t *order;     /* sites by (image, address, ...) */
 	struct arena arena;
@@ -246,6 +280,7 @@ struct profile {
 int profile_too_big(struct err *err);
 
 int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
+void profile_drop_names(struct profile *p); /* of sites; rows and frames have them */
 int name_sites(struct profile *p, struct err *err) MUST_USE;
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */

@@ -48,12 +48,14 @@ static int merge_hits(struct profile *p, struct worker *w, struct err *err)
 int merge_tables(struct profile *p, struct scan *sc, struct err *err)
 {
 	p->site_map = arena_alloc(&p->arena, sc->n_workers * sizeof(*p->site_map));
-	if (!p->site_map)
+	p->n_site_map = arena_alloc(&p->arena, sc->n_workers * sizeof(*p->n_site_map));
+	if (!p->site_map || !p->n_site_map)
 		return err_nomem(err);
 	for (unsigned i = 0; i < sc->n_workers; i++) {
 		if (merge_sites(p, &sc->worker[i], &p->site_map[i], err) ||
 		    merge_hits(p, &sc->worker[i], err))
 			return -1;
+		p->n_site_map[i] = sc->worker[i].sites.n;
 		scan_counts_free(&sc->worker[i]);
 		site_table_free(&sc->worker[i].sites);
 	}

@@ -91,13 +91,6 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
-static void weight_add_n(struct weight *w, uint64_t n, uint64_t period)
-{
-	w->samples += n;
-	w->period += n * period;
-	w->period_sq += (uint128)period * period * n;
-}
-
 static const struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
 					 uint64_t ip, uint64_t time)
 {

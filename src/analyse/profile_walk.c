@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chains of samples into a worker's prefix tree.
+ * Chains of samples, each different one once.
  *
- * Most chains were seen before: a direct-mapped table from the 128-bit hash of a chain's bytes (and
- * its process and event) to the leaf it ended at answers those without looking at a frame. Of the
- * others, the part that the last chain of the same process had too, counted from the outermost
- * frame, is taken from there; each further frame costs a look into a table of addresses and one
- * into the tree. All three remember for which span of time their answers hold.
+ * Most chains were seen before: the 128-bit hash of a chain's bytes (and its process and event)
+ * leads to what was counted for it, without a look at a frame. A new one's frames are looked up, one
+ * by one, in a table of addresses, and kept as a row of sites; no tree is made of them here. What was
+ * found holds for a span of time; a chain met outside of it is looked up anew, and is a new one only
+ * where that gives something else.
+ *
+ * The tables are larger than the processor's caches: samples wait in a small batch, so that what
+ * they need is asked for ahead.
  */
 #include "analyse/profile_int.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
-#define SEEN_CHAINS 16384u
-#define SEEN_FRAMES 16384u
-#define MAX_STACK   127u
-#define MAX_FRAMES  65536u /* more than fit in the largest record */
+#include "base/vec.h"
+
+#define SEEN_FRAMES  16384u
+#define BLOCK_CHAINS 32768u
+#define BLOCK_SITES  262144u /* no chain is as long */
+#define WAIT	     32u
+#define MAX_STACK    127u
+#define MAX_FRAMES   65536u /* more than fit in the largest record */
 
 /* Newer than the headers of Linux 6.1 or not in them. */
 #define CONTEXT_GUEST	     ((uint64_t)-2048)
 #define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
 #define CONTEXT_GUEST_USER   ((uint64_t)-2560)
 #define CONTEXT_MAX	     ((uint64_t)-4095)
-
-struct seen_chain {
-	uint64_t lo, hi, from, until;
-	uint32_t leaf; /* ITAB_NONE: an empty slot */
-};
 
 struct seen_frame {
 	uint64_t ip, from, until;
@@ -41,29 +44,29 @@ struct frame { /* of a chain being walked */
 	uint8_t kind, caller;
 };
 
-struct step { /* of the last chain, from the outermost frame */
-	uint64_t ip, from, until;
-	uint32_t node;
-	uint8_t kind, caller;
+/* A sample whose chain stands in its record, before it is counted. */
+struct waiting {
+	struct who who; /* a copy: the worker's may be another's by then */
+	const uint8_t *p;
+	uint64_t n, lo, hi, ip, time, period;
+	uint32_t event;
+	uint8_t kind;
 };
 
 struct walk {
 	struct worker *w;
-	struct chain_tree tree;
-	struct walk_leaf *leaf;
-	size_t n_leaf, cap_leaf;
-	uint32_t *leaf_of; /* by node: its first leaf, or ITAB_NONE */
-	size_t cap_leaf_of;
-	struct seen_chain *chains;
+	VEC(struct walk_chain *) chains; /* blocks of BLOCK_CHAINS */
+	size_t n_chains;
+	struct itab at;		 /* by chain.lo */
+	VEC(uint32_t *) sites;	 /* blocks of BLOCK_SITES */
+	size_t n_sites;		 /* used in the last of them */
+	VEC(struct weight) more; /* of chains with samples of different periods */
 	struct seen_frame *frames;
 	struct frame *frame; /* the chain at hand, innermost first */
+	uint32_t *site;	     /* and its sites, outermost first */
 	size_t n_frame, max_frame;
-	bool from_ip; /* the record had no frame: it is the sample's own address */
-	struct step *last;
-	size_t n_last;
-	uint32_t last_proc;
-	uint32_t *function; /* by the worker's sites: the site of the function's start */
-	size_t cap_function;
+	struct waiting wait[WAIT];
+	unsigned n_wait;
 	struct unwinder *unwinder; /* made at the first use */
 	uint64_t *ips;		   /* what it found */
 	uint64_t broken[8];
@@ -81,47 +84,71 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
 		k->max_frame = MAX_FRAMES;
-	k->chains = malloc(SEEN_CHAINS * sizeof(*k->chains));
 	k->frames = malloc(SEEN_FRAMES * sizeof(*k->frames));
 	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
-	k->last = malloc((k->max_frame + 1) * sizeof(*k->last));
+	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
 	k->ips = malloc((k->max_frame + 1) * sizeof(*k->ips));
-	if (!k->chains || !k->frames || !k->frame || !k->last || !k->ips) {
+	if (!k->frames || !k->frame || !k->site || !k->ips) {
 		(void)err_nomem(err);
 		walk_free(k);
 		return NULL;
 	}
-	memset(k->chains, 0xff, SEEN_CHAINS * sizeof(*k->chains));
 	memset(k->frames, 0xfe, SEEN_FRAMES * sizeof(*k->frames));
 	return k;
+}
+
+/* What only finding needed. */
+static void drop_lookups(struct walk *k)
+{
+	itab_free(&k->at);
+	free(k->frames);
+	free(k->frame);
+	free(k->site);
+	free(k->ips);
+	unwinder_free(k->unwinder);
+	k->frames = NULL;
+	k->frame = NULL;
+	k->site = NULL;
+	k->ips = NULL;
+	k->unwinder = NULL;
 }
 
 void walk_free(struct walk *k)
 {
 	if (!k)
 		return;
-	chain_free(&k->tree);
-	free(k->leaf_of);
-	free(k->function);
-	free(k->leaf);
-	free(k->chains);
-	free(k->frames);
-	free(k->frame);
-	free(k->last);
-	free(k->ips);
-	unwinder_free(k->unwinder);
+	drop_lookups(k);
+	vec_each (&k->chains, struct walk_chain **, block)
+		free(*block);
+	vec_free(&k->chains);
+	walk_drop_sites(k);
+	vec_free(&k->more);
 	free(k);
 }
 
-const struct chain_tree *walk_tree(const struct walk *k)
+void walk_drop_sites(struct walk *k)
 {
-	return &k->tree;
+	vec_each (&k->sites, uint32_t **, block)
+		free(*block);
+	vec_free(&k->sites);
 }
 
-const struct walk_leaf *walk_leaves(const struct walk *k, size_t *n)
+size_t walk_n_chains(const struct walk *k)
 {
-	*n = k->n_leaf;
-	return k->leaf;
+	return k->n_chains;
+}
+
+struct walk_chain *walk_chain_at(const struct walk *k, size_t i)
+{
+	return &k->chains.v[i / BLOCK_CHAINS][i % BLOCK_CHAINS];
+}
+
+struct weight walk_weight(const struct walk *k, const struct walk_chain *c)
+{
+	struct weight w = c->more ? k->more.v[c->more - 1] : (struct weight){ 0 };
+
+	weight_add_n(&w, c->n, c->period);
+	return w;
 }
 
 const uint64_t *walk_broken(const struct walk *k)
@@ -245,56 +272,8 @@ static int dwarf_frames(struct walk *k, const struct scan_sample *s, struct err 
 	return 0;
 }
 
-/* ---- frames into the tree ----------------------------------------------------------------------
+/* ---- frames to sites ---------------------------------------------------------------------------
  */
-
-/* The start of the function that holds `s`, or `s` itself where that is not known for sure. */
-static int function_start(struct walk *k, struct site *s, struct err *err)
-{
-	struct images *images = spaces_images(k->w->scan->sp);
-	pthread_mutex_t *lock;
-	const struct symbol *sym = NULL, *again = NULL;
-	int ret;
-
-	if (s->image >= k->w->scan->n_images)
-		return 0;
-	lock = &k->w->scan->image_lock[s->image];
-	(void)pthread_mutex_lock(lock);
-	ret = image_resolve(images, s->image, &s->addr, 1, &sym, err);
-	if (!ret && sym && sym->start != s->addr)
-		ret = image_resolve(images, s->image, &sym->start, 1, &again, err);
-	(void)pthread_mutex_unlock(lock);
-	if (!ret && again && again == sym)
-		s->addr = sym->start;
-	return ret;
-}
-
-/* The worker's site for a place that a chain leads through. */
-static uint32_t folded_site(struct walk *k, const struct site *place)
-{
-	struct site s = *place;
-	uint32_t raw;
-
-	raw = site_add(&k->w->sites, &s);
-	if (raw == ITAB_NONE || k->w->scan->caller_sites)
-		return raw;
-	if (raw >= k->cap_function) {
-		size_t cap = k->w->sites.cap;
-		uint32_t *v = realloc(k->function, cap * sizeof(*v));
-
-		if (!v)
-			return ITAB_NONE;
-		memset(v + k->cap_function, 0xff, (cap - k->cap_function) * sizeof(*v));
-		k->function = v;
-		k->cap_function = cap;
-	}
-	if (k->function[raw] == ITAB_NONE) {
-		if (function_start(k, &s, NULL))
-			return ITAB_NONE;
-		k->function[raw] = site_add(&k->w->sites, &s);
-	}
-	return k->function[raw];
-}
 
 static uint32_t frame_site(struct walk *k, const struct who *who, const struct frame *f,
 			   uint64_t time, uint64_t *from, uint64_t *until)
@@ -310,7 +289,7 @@ static uint32_t frame_site(struct walk *k, const struct who *who, const struct f
 		o->from = f->kind == SPACE_KERNEL ? 0 : who->from;
 		o->until = f->kind == SPACE_KERNEL ? UINT64_MAX : who->until;
 		s = scan_place(k->w, who, f->kind, f->ip, f->caller, time, &o->from, &o->until);
-		o->site = folded_site(k, &s);
+		o->site = site_add(&k->w->sites, &s);
 		if (o->site == ITAB_NONE)
 			return ITAB_NONE;
 		o->ip = f->ip;
@@ -325,84 +304,189 @@ static uint32_t frame_site(struct walk *k, const struct who *who, const struct f
 	return o->site;
 }
 
-/* The node of the chain at hand; UINT32_MAX when out of memory. */
-static uint32_t insert(struct walk *k, const struct who *who, uint64_t time, uint64_t *from,
-		       uint64_t *until)
+/* The sites of the chain at hand, and when they hold. */
+static int find_sites(struct walk *k, const struct who *who, uint64_t time, uint64_t *from,
+		      uint64_t *until)
 {
-	uint32_t node = 0;
-	size_t i = 0;
-
-	if (who->proc_index != k->last_proc)
-		k->n_last = 0;
-	k->last_proc = who->proc_index;
 	*from = who->from;
 	*until = who->until;
-	for (; i < k->n_last && i < k->n_frame; i++) {
+	for (size_t i = 0; i < k->n_frame; i++) {
 		const struct frame *f = &k->frame[k->n_frame - 1 - i];
-		const struct step *l = &k->last[i];
 
-		if (l->ip != f->ip || l->kind != f->kind || l->caller != f->caller ||
-		    time < l->from || time >= l->until)
-			break;
-		node = l->node;
-		*from = l->from;
-		*until = l->until;
-	}
-	for (; i < k->n_frame; i++) {
-		const struct frame *f = &k->frame[k->n_frame - 1 - i];
-		uint32_t site = frame_site(k, who, f, time, from, until);
-
-		if (site == ITAB_NONE)
-			return UINT32_MAX;
-		node = chain_add(&k->tree, node, site);
-		if (node == UINT32_MAX)
-			return UINT32_MAX;
-		k->last[i] = (struct step){ f->ip, *from, *until, node, f->kind, f->caller };
-	}
-	k->n_last = k->n_frame;
-	return node;
-}
-
-static int grow_leaves(struct walk *k)
-{
-	if (k->tree.cap > k->cap_leaf_of) {
-		uint32_t *v = realloc(k->leaf_of, k->tree.cap * sizeof(*v));
-
-		if (!v)
+		k->site[i] = frame_site(k, who, f, time, from, until);
+		if (k->site[i] == ITAB_NONE)
 			return -1;
-		memset(v + k->cap_leaf_of, 0xff, (k->tree.cap - k->cap_leaf_of) * sizeof(*v));
-		k->leaf_of = v;
-		k->cap_leaf_of = k->tree.cap;
-	}
-	if (k->n_leaf == k->cap_leaf) {
-		size_t cap = k->cap_leaf ? k->cap_leaf * 2 : 256;
-		struct walk_leaf *leaf = realloc(k->leaf, cap * sizeof(*leaf));
-
-		if (!leaf)
-			return -1;
-		k->leaf = leaf;
-		k->cap_leaf = cap;
 	}
 	return 0;
 }
 
-/* The leaf of an event at a node: a node has a list of them, mostly of one. */
-static uint32_t leaf_add(struct walk *k, uint32_t node, uint32_t event)
-{
-	uint32_t at;
+/* ---- chains ------------------------------------------------------------------------------------
+ */
 
-	if (grow_leaves(k))
-		return ITAB_NONE;
-	for (at = k->leaf_of[node]; at != ITAB_NONE; at = k->leaf[at].next)
-		if (k->leaf[at].event == event)
-			return at;
-	at = (uint32_t)k->n_leaf++;
-	memset(&k->leaf[at], 0, sizeof(k->leaf[at]));
-	k->leaf[at].node = node;
-	k->leaf[at].event = event;
-	k->leaf[at].next = k->leaf_of[node];
-	k->leaf_of[node] = at;
+static struct walk_chain *chain_slot(struct walk *k)
+{
+	const size_t size = BLOCK_CHAINS * sizeof(struct walk_chain);
+
+	if (k->n_chains == k->chains.n * BLOCK_CHAINS) {
+		struct walk_chain *block;
+
+		if (k->n_chains >= ITAB_NONE - 1 || vec_reserve(&k->chains, k->chains.n + 1))
+			return NULL;
+		block = aligned_alloc(size, size);
+		if (!block)
+			return NULL;
+		/* a wish; the first may well be all there is */
+		if (k->chains.n)
+			(void)madvise(block, size, MADV_HUGEPAGE);
+		k->chains.v[k->chains.n++] = block;
+	}
+	return walk_chain_at(k, k->n_chains);
+}
+
+static uint32_t *keep_sites(struct walk *k)
+{
+	uint32_t *at;
+
+	if (!k->sites.n || k->n_sites + k->n_frame > BLOCK_SITES) {
+		uint32_t *block = malloc(BLOCK_SITES * sizeof(*block));
+
+		if (!block || vec_push(&k->sites, block)) {
+			free(block);
+			return NULL;
+		}
+		k->n_sites = 0;
+	}
+	at = k->sites.v[k->sites.n - 1] + k->n_sites;
+	memcpy(at, k->site, k->n_frame * sizeof(*at));
+	k->n_sites += k->n_frame;
 	return at;
+}
+
+/* A chain of the sites at hand, not yet to be found by its key. */
+static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, uint32_t event)
+{
+	struct walk_chain *c = chain_slot(k);
+	uint32_t *at = c ? keep_sites(k) : NULL;
+
+	if (!at)
+		return NULL;
+	*c = (struct walk_chain){ .lo = lo,
+				  .hi = hi,
+				  .until = UINT64_MAX,
+				  .at = at,
+				  .n_at = (uint32_t)k->n_frame,
+				  .event = event };
+	k->n_chains++;
+	return c;
+}
+
+/* The chain under a key; *i is what itab_replace wants. */
+static struct walk_chain *find_chain(const struct walk *k, uint64_t lo, uint64_t hi, size_t *i)
+{
+	uint32_t idx;
+
+	for (*i = itab_first(&k->at, lo); itab_at(&k->at, i, lo, &idx);) {
+		struct walk_chain *c = walk_chain_at(k, idx);
+
+		if (c->lo == lo && c->hi == hi)
+			return c;
+	}
+	return NULL;
+}
+
+static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
+{
+	if (c->n && (c->period != period || c->n == UINT32_MAX)) {
+		if (!c->more) {
+			if (k->more.n == UINT32_MAX || vec_reserve(&k->more, k->more.n + 1))
+				return -1;
+			k->more.v[k->more.n++] = (struct weight){ 0 };
+			c->more = (uint32_t)k->more.n;
+		}
+		weight_add_n(&k->more.v[c->more - 1], c->n, c->period);
+		c->n = 0;
+	}
+	c->period = period;
+	c->n++;
+	return 0;
+}
+
+/* ---- samples -----------------------------------------------------------------------------------
+ */
+
+/* The sample whose frames are at hand, by their sites. */
+static int count_by_sites(struct walk *k, const struct who *who, uint64_t time, uint64_t period,
+			  uint32_t event)
+{
+	uint64_t from, until;
+	struct walk_chain *c;
+	XXH128_hash_t h;
+	size_t i;
+
+	if (find_sites(k, who, time, &from, &until))
+		return -1;
+	h = XXH3_128bits_withSeed(k->site, k->n_frame * sizeof(*k->site), event + 1ULL);
+	c = find_chain(k, h.low64, h.high64, &i);
+	if (!c) {
+		c = new_chain(k, h.low64, h.high64, event);
+		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
+			return -1;
+	}
+	return chain_count(k, c, period);
+}
+
+/* A chain that its key does not lead to, or does so no more. */
+static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, size_t i)
+{
+	uint64_t from, until;
+
+	k->n_frame = 0;
+	(void)recorded_frames(k, s->p, s->n, false);
+	if (!k->n_frame) {
+		/* the chain's bytes do not tell where the sample was */
+		(void)push_frame(k, s->ip, s->kind, false);
+		return count_by_sites(k, &s->who, s->time, s->period, s->event);
+	}
+	if (find_sites(k, &s->who, s->time, &from, &until))
+		return -1;
+	if (!c) {
+		c = new_chain(k, s->lo, s->hi, s->event);
+		if (!c || itab_put(&k->at, s->lo, k->n_chains - 1))
+			return -1;
+	} else if (c->n_at != k->n_frame ||
+		   memcmp(c->at, k->site, k->n_frame * sizeof(*k->site)) != 0) {
+		c = new_chain(k, s->lo, s->hi, s->event);
+		if (!c)
+			return -1;
+		itab_replace(&k->at, i, k->n_chains - 1);
+	}
+	c->from = from;
+	c->until = until;
+	return chain_count(k, c, s->period);
+}
+
+static int count_waiting(struct walk *k, struct err *err)
+{
+	unsigned n = k->n_wait;
+	uint32_t idx;
+
+	for (unsigned j = 0; j < n; j++) {
+		size_t i = itab_first(&k->at, k->wait[j].lo);
+
+		if (itab_at(&k->at, &i, k->wait[j].lo, &idx))
+			__builtin_prefetch(walk_chain_at(k, idx), 1);
+	}
+	k->n_wait = 0;
+	for (unsigned j = 0; j < n; j++) {
+		const struct waiting *s = &k->wait[j];
+		size_t i;
+		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i);
+		bool known = c && s->time >= c->from && s->time < c->until;
+
+		if (known ? chain_count(k, c, s->period) : count_anew(k, s, c, i))
+			return err_nomem(err);
+	}
+	return 0;
 }
 
 /* The chain as it stands in the record, without parsing the rest of it. */
@@ -426,60 +510,52 @@ static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan
 	return s->r->p + ev->at.fixed_end + 8;
 }
 
-static int find_leaf(struct walk *k, const struct scan_sample *s, uint32_t *leaf, uint64_t *from,
-		     uint64_t *until, struct err *err)
+/* Frames that are more than what stands in the record. */
+static int count_made(struct walk *k, const struct scan_sample *s, const uint8_t *p, uint64_t n,
+		      struct err *err)
 {
 	const struct scan_event *ev = s->ev;
-	uint64_t n;
-	const uint8_t *p = plain_chain(s, ev, &n);
-	uint32_t node;
 
 	k->n_frame = 0;
 	if (!ev->lbr_chain || !s->full || !lbr_frames(k, s->full))
 		(void)recorded_frames(k, p, n, false);
 	if (ev->dwarf && s->full && dwarf_frames(k, s, err))
 		return -1;
-	k->from_ip = !k->n_frame;
-	if (k->from_ip)
+	if (!k->n_frame)
 		(void)push_frame(k, s->ip, s->kind, false);
-	node = insert(k, s->who, s->time, from, until);
-	if (node == UINT32_MAX)
-		return err_nomem(err);
-	*leaf = leaf_add(k, node, s->event);
-	return *leaf == ITAB_NONE ? err_nomem(err) : 0;
+	return count_by_sites(k, s->who, s->time, s->period, s->event) ? err_nomem(err) : 0;
 }
 
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 {
 	const struct scan_event *ev = s->ev;
-	struct seen_chain *o;
-	uint64_t n, lo, hi, from, until;
-	uint32_t leaf;
-	const uint8_t *p = plain_chain(s, ev, &n);
+	struct waiting *o;
 	XXH128_hash_t h;
+	uint64_t n;
+	const uint8_t *p = plain_chain(s, ev, &n);
 
-	if (ev->lbr_chain || ev->dwarf || !n) {
-		if (find_leaf(k, s, &leaf, &from, &until, err))
-			return -1;
-		weight_add(&k->leaf[leaf].w, s->period);
-		return 0;
-	}
+	if (ev->lbr_chain || ev->dwarf || !n)
+		return count_made(k, s, p, n, err);
 	h = XXH3_128bits(p, n * 8);
-	lo = h.low64 ^ (uint64_t)s->event << 32;
-	hi = h.high64 ^ s->who->proc_index;
-	o = &k->chains[(lo ^ hi) & (SEEN_CHAINS - 1)];
-	if (o->leaf == ITAB_NONE || o->lo != lo || o->hi != hi || s->time < o->from ||
-	    s->time >= o->until) {
-		o->leaf = ITAB_NONE;
-		if (find_leaf(k, s, &leaf, &o->from, &o->until, err))
-			return -1;
-		o->lo = lo;
-		o->hi = hi;
-		/* without a frame the chain's bytes do not tell where the sample was */
-		o->leaf = k->from_ip ? ITAB_NONE : leaf;
-		weight_add(&k->leaf[leaf].w, s->period);
-		return 0;
-	}
-	weight_add(&k->leaf[o->leaf].w, s->period);
-	return 0;
+	o = &k->wait[k->n_wait++];
+	*o = (struct waiting){ .who = *s->who,
+			       .p = p,
+			       .n = n,
+			       .lo = h.low64 ^ (uint64_t)s->event << 32,
+			       .hi = h.high64 ^ s->who->proc_index,
+			       .ip = s->ip,
+			       .time = s->time,
+			       .period = s->period,
+			       .event = s->event,
+			       .kind = s->kind };
+	itab_ahead(&k->at, o->lo);
+	return k->n_wait == WAIT ? count_waiting(k, err) : 0;
+}
+
+int walk_done(struct walk *k, struct err *err)
+{
+	int ret = count_waiting(k, err);
+
+	drop_lookups(k);
+	return ret;
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * big - memory for tables of many megabytes that are met in no order: in large pages where they
+ * are to be had. free() gives it back; realloc() moves it to small ones.
+ */
+#ifndef CYCLADE_ANALYSE_BIG_H
+#define CYCLADE_ANALYSE_BIG_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+
+#define BIG_PAGE ((size_t)2 << 20)
+
+static inline MUST_USE void *big_alloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (size && n > (SIZE_MAX - BIG_PAGE) / size)
+		return NULL;
+	n *= size;
+	if (n < BIG_PAGE)
+		return malloc(n ? n : 1);
+	n = (n + BIG_PAGE - 1) & ~(BIG_PAGE - 1);
+	p = aligned_alloc(BIG_PAGE, n);
+	if (p) /* a wish */
+		(void)madvise(p, n, MADV_HUGEPAGE);
+	return p;
+}
+
+/* All zero. Not by calloc: pages that are read before they are written would first be mapped to the
+ * kernel's page of zeros, and each be replaced with a call to all processors. */
+static inline MUST_USE void *big_zeros(size_t n, size_t size)
+{
+	void *p = big_alloc(n, size);
+
+	return p ? memset(p, 0, n * size) : NULL;
+}
+
+#endif
