@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * expr - formulas of metrics and thresholds: text, compiled once to a small program, evaluated
- * often.
+ * expr - formulas of metrics and thresholds: text, compiled once, evaluated often.
  *
- *	expr_compile(&e, arena, &text, &scope, &err)  names are looked up in the scope
- *	expr_needs(e, system, ...)	the events and metrics that evaluation can ask for
- *	expr_eval(e, &env)		a value, or the reason why there is none
+ *	expr_compile(&e, arena, &text, &scope, &err)	names are looked up in the scope
+ *	expr_needs(e, system, ...)			what an evaluation can ask for
+ *	expr_eval(e, &env)				a value, or the reason why there is none
+ *	expr_print(e, &env, ...)			the formula with what it was made of
  *
- * Two languages, one program. PERF is the grammar of perf's MetricExpr (expr.l, expr.y of Linux
- * 6.12: if/else loosest and right-nested, then | ^ & < > + - * / %, min, max, d_ratio,
- * source_count, has_event, strcmp_cpuid_str, #literals, `@` for `/`, backslash escapes). SHEET is
- * the language of Intel's TMA sheet (`a if c else b`, min and max, `#Aux` names, `##Node` for the
- * sum of a node's children, `$PEBS` for the retire latency of the event it is multiplied with,
- * `#NA`, event options
- * `:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics`, and thresholds that begin with a
- * comparison: "> 0.1 & P"; expr_compile's `subject` is what stands left of it).
+ * Two languages, one tree. PERF is the grammar of perf's MetricExpr and MetricThreshold (Linux
+ * 6.12): if/else loosest and right-nested, then | ^ & (logical), < >, + -, * / %, unary minus; min,
+ * max and d_ratio of two; source_count, has_event, strcmp_cpuid_str; #literals; `@` for `/` and
+ * backslash escapes in names. Unlike perf, a character that means nothing is an error.
+ * SHEET is the language of Intel's TMA sheet and of perfmon's metric files: the same operators and
+ * <= >= == && ||; `#Aux` names, `##Node` for the sum of a node's children, `$PEBS` for the retire
+ * latency of the event it is multiplied with, `#NA`, event options
+ * (`:c4:e1:i1:u0x80:eq1:SUP:USER:percore:one_unit:perf_metrics:opc=0x182`), "names in quotes",
+ * thresholds that begin with a comparison ("> 0.1 & P; $issueBM": expr_text.subject is what stands
+ * left of it; tags from the first `;` on are passed over) and metrics named in place of a truth
+ * ("(> 0.7 | Heavy_Operations)": true where that one is over its own threshold).
  *
  * min and max of counts are taken per logical processor before they are summed (TMA sheet, "For
  * tool developers"): an operand is extensive where it is an event, a sum or difference of extensive
- * ones, or an extensive one times or by a plain number. min/max of extensive operands (0 counts as
- * one) run once per logical processor; every other operator takes sums.
+ * ones, an extensive one times or by a plain number, or if/else of extensive ones (the condition
+ * takes sums). min and max of extensive operands (0 counts as one) run once per logical processor;
+ * every other operator takes sums.
  *
- * Nothing is ever 0 for want of knowing: see enum value_why. expr_eval allocates nothing.
+ * Nothing is ever 0 for want of knowing: see enum value_why. `0 & x` and `1 | x` need no x.
+ * expr_eval allocates nothing and is safe from several threads.
  */
 #ifndef CYCLADE_MODEL_EXPR_H
 #define CYCLADE_MODEL_EXPR_H
@@ -76,14 +81,18 @@ struct expr_ref {
 };
 
 enum expr_ask {
-	ASK_NAME,	  /* an identifier, options included, escapes resolved */
+	ASK_NAME,	  /* an identifier, options and leading # or ## included, escapes resolved,
+			   * `/` for `@` */
 	ASK_HAS_EVENT,	  /* has_event(ID): answer CONSTANT 0 or 1 */
 	ASK_SOURCE_COUNT, /* source_count(ID): how many PMUs of it: CONSTANT or ABSENT */
 	ASK_CPUID,	  /* strcmp_cpuid_str(ID): CONSTANT 0 or 1 */
 };
 
 struct expr_scope {
-	/* False: no such name, which makes compilation fail with the word and a caret. */
+	/* False: no such name, which makes compilation fail with the word and a caret. Asked
+	 * first of all names; where it says no, expr knows by itself: perf's literals
+	 * (#smt_on, #core_wide, #num_cores, ...), #EBS_Mode, #NA, duration_time, and the retire
+	 * latency of an event by `:R`, `@R` or `:retire_latency` behind a name that is found. */
 	bool (*find)(void *ctx, enum expr_ask ask, const char *name, size_t len,
 		     struct expr_ref *out);
 	/* The nearest name that exists, for the hint; may be NULL, may return NULL. */
@@ -112,7 +121,8 @@ bool expr_wants_parent(const struct expr *e);
 bool expr_extensive(const struct expr *e);
 
 /* Calls back for each EVENT, METRIC and LATENCY that an evaluation can ask for, each once, branches
- * that `system` rules out left out (system may be NULL: all branches). Stops where each() returns
+ * that `system` rules out left out (system may be NULL: all branches). A METRIC that is only asked
+ * whether it is over its threshold is named, too. Stops where each() returns
  * non-zero and returns that. */
 int expr_needs(const struct expr *e, const double *system,
 	       int (*each)(void *ctx, enum expr_ref_kind kind, uint32_t index), void *ctx);
@@ -125,6 +135,7 @@ enum value_why {
 	VALUE_NO_SYSTEM,    /* `which`: the enum expr_system that is not known */
 	VALUE_NO_LATENCY,   /* `which`: the event whose retire latency is not known */
 	VALUE_NOT_FINITE,   /* overflow */
+	VALUE_NO_PASS,	    /* `which`: the metric of which it is not known if it is over */
 };
 
 struct value {
@@ -138,12 +149,15 @@ struct expr_env {
 	size_t n_lps;		    /* at least 1 */
 	const struct value *metric; /* by index; those that needs() names must be there */
 	const double *latency;	    /* by event, core cycles; NAN: not known. NULL: none is */
-	const double *system;	    /* [SYSTEM_COUNT] */
+	const double *system;	    /* [SYSTEM_COUNT]; NULL: nothing is known */
+	const struct value *passes; /* by metric: is it over its threshold (not 0), for thresholds
+				     * that name another; NULL: not known of any */
 };
 
 struct value expr_eval(const struct expr *e, const struct expr_env *env);
 
-/* For --why: the formula with each name's value behind it, as one line. `name` gives names. */
+/* For --why: the formula with each name's value in brackets behind it, as one line, with no more
+ * parentheses than it needs. `name` gives names (NULL, or its NULL: as written). */
 void expr_print(const struct expr *e, const struct expr_env *env, struct buf *out,
 		const char *(*name)(void *ctx, enum expr_ref_kind kind, uint32_t index), void *ctx);
 
