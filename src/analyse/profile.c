@@ -22,9 +22,12 @@ static int build(struct profile *p, struct scan *sc, const struct pd *rec, struc
 
 void profile_drop_names(struct profile *p)
 {
-	hit_table_free(&p->hits);
+	free(p->hits);
+	free(p->group);
 	site_table_free(&p->sites);
 	itab_free(&p->frame_at);
+	p->hits = NULL;
+	p->group = NULL;
 	free(p->place);
 	free(p->frame_ids);
 	p->place = NULL;

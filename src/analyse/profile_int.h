@@ -21,38 +21,10 @@
 #include <pthread.h>
 
 #include "analyse/profile.h"
+#include "analyse/profile_count.h"
 #include "base/vec.h"
 #include "symbol/source.h"
 #include "symbol/unwind.h"
-
-__extension__ typedef unsigned __int128 uint128;
-
-/* A tally while it is being added to. */
-struct weight {
-	uint64_t samples, period;
-	uint128 period_sq;
-};
-
-static inline void weight_add(struct weight *w, uint64_t period)
-{
-	w->samples++;
-	w->period += period;
-	w->period_sq += (uint128)period * period;
-}
-
-static inline void weight_add_n(struct weight *w, uint64_t n, uint64_t period)
-{
-	w->samples += n;
-	w->period += n * period;
-	w->period_sq += (uint128)period * period * n;
-}
-
-static inline void weight_sum(struct weight *w, const struct weight *more)
-{
-	w->samples += more->samples;
-	w->period += more->period;
-	w->period_sq += more->period_sq;
-}
 
 void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
 
@@ -79,6 +51,8 @@ struct site_table {
 
 /* The index of a site, put in where new; ITAB_NONE when out of memory. */
 uint32_t site_add(struct site_table *t, const struct site *s) MUST_USE;
+/* The index of sites that were put into `v` without site_add, all different. */
+int site_table_index(struct site_table *t) MUST_USE;
 void site_table_free(struct site_table *t);
 
 /* The thread's name as a number: an id in the spaces' strings, or COMM_TID | tid for ":TID". */
@@ -86,21 +60,11 @@ void site_table_free(struct site_table *t);
 #define COMM_TEXT 16
 const char *scan_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT]);
 
-/* Samples that no key tells apart. What was not asked for is 0 in all of them. */
+/* Samples that no key tells apart. */
 struct hit {
-	uint64_t comm, cgroup;
-	uint32_t site, event, pid, tid, cpu;
+	uint32_t site, group; /* index into profile.sites, profile.group */
 	struct weight w;
 };
-
-struct hit_table {
-	struct hit *v;
-	size_t n, cap;
-	struct itab at;
-};
-
-uint32_t hit_add(struct hit_table *t, const struct hit *key) MUST_USE; /* weight is left alone */
-void hit_table_free(struct hit_table *t);
 
 /* A thread as the last sample met it; good for times in [from, until). */
 struct who {
@@ -109,6 +73,7 @@ struct who {
 	const struct process *proc;
 	uint32_t pid, tid;
 	uint32_t proc_index; /* UINT32_MAX: no process known */
+	uint32_t party;	     /* of what is asked for of it: a number for (comm, pid, tid) */
 	bool used;
 };
 
@@ -139,27 +104,20 @@ struct scan_sample {
 
 struct walk; /* profile_walk.c: a worker's chains */
 
-/* What a worker counts in: a hit whose place is not a site yet. A cache line. */
-struct scan_count {
-	uint64_t addr, comm, cgroup;
-	uint32_t image, event_kind; /* event << 8 | enum space_kind */
-	uint32_t pid, tid, cpu;
-	uint32_t n; /* samples, of `period` each; 0: an empty slot */
-	uint64_t period;
-	uint32_t more; /* 1 + place in worker.more, of samples of other periods; 0: none */
+/* What is asked for of threads; the rest is 0. */
+struct scan_party {
+	uint64_t comm;
+	uint32_t pid, tid;
 };
-#define SCAN_WAIT 32u
 
 struct worker {
 	struct scan *scan;
 	struct site_table sites;
-	struct scan_count *counts; /* open addressing */
-	size_t n_counts, cap_counts;
-	VEC(struct weight) more;
-	struct scan_count wait[SCAN_WAIT]; /* not yet in `counts` */
-	uint64_t wait_hash[SCAN_WAIT];
-	unsigned n_wait;
-	struct who *who;	/* direct-mapped */
+	struct counts counts;
+	struct who *who; /* direct-mapped */
+	struct who *last_who;
+	VEC(struct scan_party) party;
+	struct itab party_at;
 	struct scan_spot *spot; /* direct-mapped */
 	uint64_t last_id;
 	int last_event;		 /* of last_id; -1: not known */
@@ -185,15 +143,14 @@ struct scan {
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool need_comm, caller_sites;
+	bool all; /* nothing is left out but by event */
 };
 
 int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	      const struct profile_opts *opts, struct err *err) MUST_USE;
 int scan_run(struct scan *sc, struct err *err) MUST_USE;
-struct weight scan_weight(const struct worker *w, const struct scan_count *o);
 /* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
-void scan_counts_free(struct worker *w);
 void scan_free(struct scan *sc);
 
 bool reads_wanted(const struct pd_event *e);
@@ -255,7 +212,10 @@ struct profile {
 	struct spaces *sp;
 	struct strtab strings;
 	struct site_table sites;
-	struct hit_table hits;
+	struct hit *hits;
+	size_t n_hits;
+	struct count_group *group; /* what hits have in common; not by period */
+	size_t n_groups;
 	uint32_t **site_map; /* [worker][its site]: index into sites */
 	size_t *n_site_map;  /* by worker */
 	struct place *place; /* by site */

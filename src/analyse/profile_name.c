@@ -55,6 +55,12 @@ static int sort_sites(struct profile *p, struct err *err)
 		free(k);
 		return err_nomem(err);
 	}
+	if (!p->opts.chains) { /* merged in this order */
+		for (size_t i = 0; i < n; i++)
+			p->order[i] = (uint32_t)i;
+		free(k);
+		return 0;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct site *s = &p->sites.v[i];
 

@@ -12,11 +12,12 @@
 
 #include "base/vec.h"
 
-struct group { /* a row being summed */
-	uint64_t key[KEY_COUNT];
-	uint32_t image, site;
-	const struct symbol *symbol;
+/* A row being summed. The values of its keys are those of its first hit's group and site. */
+struct group {
+	uint32_t who; /* index into grouping.value */
+	uint32_t site, image;
 	uint8_t kind;
+	const struct symbol *symbol;
 };
 
 struct grouping {
@@ -27,8 +28,13 @@ struct grouping {
 	struct itab at;
 	struct weight *w; /* [group][event] */
 	size_t cap_w;
-	size_t per_group;   /* weights of a group: 1 with KEY_EVENT, else one per event */
-	struct u64map comm; /* comm of a hit -> string + 1 */
+	size_t per_group;     /* weights of a group: 1 with KEY_EVENT, else one per event */
+	uint32_t *who;	      /* by profile.group: which values of keys it has */
+	VEC(uint64_t) value;  /* [who][key]; 0 for keys that the site tells */
+	struct itab value_at; /* of `who` */
+	struct u64map comm;   /* comm of a hit -> string + 1 */
+	enum profile_key key[KEY_COUNT]; /* that the site tells */
+	size_t n_site_keys;
 	struct weight *no_map, *no_symbol, *selected;
 };
 
@@ -81,50 +87,93 @@ static uint64_t number(uint32_t v)
 	return v == UINT32_MAX ? UINT64_MAX : v;
 }
 
-/* The value of a key. STR_NONE for a string that there was no memory for. */
-static uint64_t key_value(struct grouping *g, enum profile_key key, const struct hit *h)
+static bool is_text(enum profile_key key)
 {
-	const struct place *pl = &g->p->place[h->site];
-	const struct pd_event *ev;
-	size_t n;
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
+}
+
+static bool of_site(enum profile_key key)
+{
+	return key == KEY_SYM || key == KEY_SRCLINE || key == KEY_INLINE || key == KEY_ADDR;
+}
+
+static uint64_t site_value(const struct profile *p, enum profile_key key, uint32_t site)
+{
+	const struct place *pl = &p->place[site];
 
 	switch (key) {
-	case KEY_COMM:
-		return comm_string(g, h->comm);
-	case KEY_PID:
-		return number(h->pid);
-	case KEY_TID:
-		return number(h->tid);
-	case KEY_CPU:
-		return number(h->cpu);
-	case KEY_DSO:
-		return pl->dso;
 	case KEY_SYM:
 		return pl->name;
 	case KEY_SRCLINE:
 		return pl->srcline;
 	case KEY_INLINE:
 		return pl->innermost;
+	default:
+		return p->sites.v[site].addr;
+	}
+}
+
+/* The value of a key that a group tells. STR_NONE for a string that there was no memory for. */
+static uint64_t group_value(struct grouping *g, enum profile_key key, const struct count_group *c)
+{
+	const struct pd_event *ev;
+	size_t n;
+
+	switch (key) {
+	case KEY_COMM:
+		return comm_string(g, c->comm);
+	case KEY_PID:
+		return number(c->pid);
+	case KEY_TID:
+		return number(c->tid);
+	case KEY_CPU:
+		return number(c->cpu);
+	case KEY_DSO:
+		return strtab_adds(&g->p->strings,
+				   c->image == IMAGE_NONE
+					   ? "[unknown]"
+					   : image_name(spaces_images(g->p->sp), c->image));
 	case KEY_EVENT:
 		ev = pd_events(g->sc->rec, &n);
-		return strtab_adds(&g->p->strings, ev[h->event].name);
+		return strtab_adds(&g->p->strings, ev[c->event].name);
 	case KEY_CGROUP:
-		return cgroup_string(g, h->cgroup);
-	case KEY_ADDR:
-		return g->p->sites.v[h->site].addr;
-	case KEY_COUNT:
-		break;
+		return cgroup_string(g, c->cgroup);
+	default:
+		return 0;
 	}
+}
+
+/* Different groups may have the same values: two files of one name, two threads. */
+static int find_who(struct grouping *g, size_t i, struct err *err)
+{
+	const struct profile_opts *o = &g->p->opts;
+	uint64_t key[KEY_COUNT] = { 0 }, hash = 0;
+	uint32_t idx;
+
+	for (size_t k = 0; k < o->n_keys; k++) {
+		if (of_site(o->key[k]))
+			continue;
+		key[k] = group_value(g, o->key[k], &g->p->group[i]);
+		if (is_text(o->key[k]) && key[k] == STR_NONE)
+			return err_nomem(err);
+		hash = hash_pair(hash, key[k]);
+	}
+	for (size_t at = itab_first(&g->value_at, hash); itab_at(&g->value_at, &at, hash, &idx);) {
+		if (memcmp(&g->value.v[idx * KEY_COUNT], key, sizeof(key)) != 0)
+			continue;
+		g->who[i] = idx;
+		return 0;
+	}
+	if (itab_put(&g->value_at, hash, g->value.n / KEY_COUNT) ||
+	    vec_reserve(&g->value, g->value.n + KEY_COUNT))
+		return err_nomem(err);
+	g->who[i] = (uint32_t)(g->value.n / KEY_COUNT);
+	memcpy(g->value.v + g->value.n, key, sizeof(key));
+	g->value.n += KEY_COUNT;
 	return 0;
 }
 
-static bool is_text(enum profile_key key)
-{
-	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
-}
-
-static struct group *new_group(struct grouping *g, const uint64_t *key, uint64_t hash,
-			       const struct hit *h)
+static struct group *new_group(struct grouping *g, uint64_t hash, uint32_t who, uint32_t site)
 {
 	const struct profile *p = g->p;
 	struct group *o;
@@ -142,51 +191,68 @@ static struct group *new_group(struct grouping *g, const uint64_t *key, uint64_t
 		g->cap_w = cap;
 	}
 	o = &g->v[g->n++];
-	memcpy(o->key, key, sizeof(o->key));
-	o->site = h->site;
-	o->image = p->sites.v[h->site].image;
-	o->kind = p->sites.v[h->site].kind;
-	o->symbol = p->place[h->site].symbol;
+	*o = (struct group){ .who = who,
+			     .site = site,
+			     .image = p->sites.v[site].image,
+			     .kind = p->sites.v[site].kind,
+			     .symbol = p->place[site].symbol };
+	return o;
+}
+
+static bool same_site_values(const struct grouping *g, uint32_t a, uint32_t b)
+{
+	for (size_t i = 0; a != b && i < g->n_site_keys; i++)
+		if (site_value(g->p, g->key[i], a) != site_value(g->p, g->key[i], b))
+			return false;
+	return true;
+}
+
+static struct group *find_group(struct grouping *g, const struct hit *h, struct err *err)
+{
+	uint32_t who = g->who[h->group], idx;
+	uint64_t hash = hash_u64(who);
+	struct group *o;
+
+	for (size_t i = 0; i < g->n_site_keys; i++)
+		hash = hash_u64(hash ^ site_value(g->p, g->key[i], h->site));
+	for (size_t i = itab_first(&g->at, hash); itab_at(&g->at, &i, hash, &idx);) {
+		o = &g->v[idx];
+		if (o->who == who && same_site_values(g, o->site, h->site))
+			return o;
+	}
+	if ((g->n + 1) * g->per_group > PROFILE_CELLS_MAX) {
+		(void)profile_too_big(err);
+		return NULL;
+	}
+	o = new_group(g, hash, who, h->site);
+	if (!o)
+		(void)err_nomem(err);
 	return o;
 }
 
 static int add_hit(struct grouping *g, const struct hit *h, struct err *err)
 {
-	const struct profile_opts *opts = &g->p->opts;
 	const struct site *s = &g->p->sites.v[h->site];
-	uint64_t key[KEY_COUNT] = { 0 };
-	struct group *o = NULL;
-	uint64_t hash = 0;
-	uint32_t idx;
+	uint32_t event = g->p->group[h->group].event;
+	const struct symbol *symbol = g->p->place[h->site].symbol;
+	struct group *o = find_group(g, h, err);
+	size_t idx;
 
-	for (size_t i = 0; i < opts->n_keys; i++) {
-		key[i] = key_value(g, opts->key[i], h);
-		if (is_text(opts->key[i]) && key[i] == STR_NONE)
-			return err_nomem(err);
-		hash = hash_pair(hash, key[i]);
-	}
-	for (size_t i = itab_first(&g->at, hash); !o && itab_at(&g->at, &i, hash, &idx);)
-		if (!memcmp(g->v[idx].key, key, sizeof(key)))
-			o = &g->v[idx];
-	if (!o && (g->n + 1) * g->per_group > PROFILE_CELLS_MAX)
-		return profile_too_big(err);
 	if (!o)
-		o = new_group(g, key, hash, h);
-	if (!o)
-		return err_nomem(err);
+		return -1;
 	if (o->image != s->image)
 		o->image = IMAGE_NONE;
 	if (o->kind != s->kind)
 		o->kind = SPACE_UNKNOWN;
-	if (o->symbol != g->p->place[h->site].symbol)
+	if (o->symbol != symbol)
 		o->symbol = NULL;
-	idx = (uint32_t)(o - g->v);
-	weight_sum(&g->w[idx * g->per_group + (g->per_group > 1 ? h->event : 0)], &h->w);
-	weight_sum(&g->selected[h->event], &h->w);
+	idx = (size_t)(o - g->v);
+	weight_sum(&g->w[idx * g->per_group + (g->per_group > 1 ? event : 0)], &h->w);
+	weight_sum(&g->selected[event], &h->w);
 	if (s->image == IMAGE_NONE)
-		weight_sum(&g->no_map[h->event], &h->w);
-	else if (!g->p->place[h->site].symbol)
-		weight_sum(&g->no_symbol[h->event], &h->w);
+		weight_sum(&g->no_map[event], &h->w);
+	else if (!symbol)
+		weight_sum(&g->no_symbol[event], &h->w);
 	return 0;
 }
 
@@ -219,7 +285,10 @@ static int finish_rows(struct grouping *g, struct err *err)
 		struct profile_row *row = &p->rows[i];
 		struct weight all = { 0, 0, 0 };
 
-		memcpy(row->key, g->v[i].key, sizeof(row->key));
+		memcpy(row->key, &g->value.v[g->v[i].who * KEY_COUNT], sizeof(row->key));
+		for (size_t k = 0; k < p->opts.n_keys; k++)
+			if (of_site(p->opts.key[k]))
+				row->key[k] = site_value(p, p->opts.key[k], g->v[i].site);
 		row->tally = p->tallies + i * g->per_group;
 		for (size_t e = 0; e < g->per_group; e++) {
 			weight_to_tally(&row->tally[e], &g->w[i * g->per_group + e]);
@@ -266,6 +335,25 @@ static int finish_sums(struct grouping *g, struct err *err)
 				      "rows hold %" PRIu64 " of %" PRIu64 " samples", rows, hits);
 }
 
+static int add_hits(struct grouping *g, struct err *err)
+{
+	struct profile *p = g->p;
+
+	g->who = malloc((p->n_groups + 1) * sizeof(*g->who));
+	if (!g->who)
+		return err_nomem(err);
+	for (size_t i = 0; i < p->opts.n_keys; i++)
+		if (of_site(p->opts.key[i]))
+			g->key[g->n_site_keys++] = p->opts.key[i];
+	for (size_t i = 0; i < p->n_groups; i++)
+		if (find_who(g, i, err))
+			return -1;
+	for (size_t i = 0; i < p->n_hits; i++)
+		if (add_hit(g, &p->hits[i], err))
+			return -1;
+	return 0;
+}
+
 int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 {
 	struct grouping g = { .p = p, .sc = sc, .comm = U64MAP_INIT, .per_group = sc->n_events };
@@ -284,9 +372,8 @@ int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 	}
 	g.no_symbol = g.no_map + n;
 	g.selected = g.no_symbol + n;
-	for (size_t i = 0; i < p->hits.n; i++)
-		if (add_hit(&g, &p->hits.v[i], err))
-			goto out;
+	if (add_hits(&g, err))
+		goto out;
 	ret = finish_rows(&g, err);
 	if (!ret)
 		ret = finish_sums(&g, err);
@@ -294,7 +381,10 @@ out:
 	free(g.v);
 	free(g.w);
 	free(g.no_map);
+	free(g.who);
+	vec_free(&g.value);
 	itab_free(&g.at);
+	itab_free(&g.value_at);
 	u64map_free(&g.comm);
 	return ret;
 }

@@ -2,9 +2,8 @@
 /*
  * The second pass. Per sample a few fields at fixed places are read, and two small direct-mapped
  * tables are asked: for the thread, for the mapping that its address lies in (both with the span in
- * which that holds). The place in an image, which is the same in all processes, then is counted in
- * a table of one cache line for each; a few samples wait together, so that its lines are asked for
- * ahead.
+ * which that holds). The place in an image, which is the same in all processes, then is counted
+ * (profile_count.h).
  */
 #include "analyse/profile_int.h"
 
@@ -14,6 +13,7 @@
 #include <string.h>
 
 #include "analyse/feed.h"
+#include "base/big.h"
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -22,17 +22,28 @@
 #define SCAN_AHEAD 1536u /* bytes */
 #define SPOT_SLOTS 2048u
 
-struct scan_spot { /* where addresses of a process lie, good for all of the span */
+/* Where addresses of a process lie, good for all of the span; and the group of the last sample that
+ * was counted there. A cache line. */
+struct scan_spot {
 	struct space_span span;
 	uint64_t less; /* from ip to image address */
 	uint32_t proc_index, image;
+	uint32_t group; /* ITAB_NONE: none yet */
+	uint32_t party, cpu;
+	uint16_t event;
 	uint8_t asked, kind;
 };
+_Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
+
+static uint64_t site_hash(const struct site *s)
+{
+	return hash_u64(s->addr ^ (uint64_t)s->image << 40 ^ (uint64_t)s->kind << 56 ^
+			(uint64_t)s->caller << 62);
+}
 
 uint32_t site_add(struct site_table *t, const struct site *s)
 {
-	uint64_t h = hash_u64(s->addr ^ (uint64_t)s->image << 40 ^ (uint64_t)s->kind << 56 ^
-			      (uint64_t)s->caller << 62);
+	uint64_t h = site_hash(s);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&t->at, h); itab_at(&t->at, &i, h, &idx);) {
@@ -48,36 +59,15 @@ uint32_t site_add(struct site_table *t, const struct site *s)
 	return (uint32_t)t->n++;
 }
 
+int site_table_index(struct site_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (itab_put(&t->at, site_hash(&t->v[i]), i))
+			return -1;
+	return 0;
+}
+
 void site_table_free(struct site_table *t)
-{
-	vec_free(t);
-	itab_free(&t->at);
-}
-
-uint32_t hit_add(struct hit_table *t, const struct hit *k)
-{
-	uint64_t h = hash_pair((uint64_t)k->site << 32 | k->event, k->comm);
-	uint32_t idx;
-
-	if (k->pid | k->tid | k->cpu | k->cgroup)
-		h = hash_pair(h ^ k->cgroup, ((uint64_t)k->pid << 32 | k->tid) ^
-						     (uint64_t)k->cpu * 0x9e3779b97f4a7c15ULL);
-	for (size_t i = itab_first(&t->at, h); itab_at(&t->at, &i, h, &idx);) {
-		const struct hit *o = &t->v[idx];
-
-		if (o->site == k->site && o->comm == k->comm && o->event == k->event &&
-		    o->pid == k->pid && o->tid == k->tid && o->cpu == k->cpu &&
-		    o->cgroup == k->cgroup)
-			return idx;
-	}
-	if (vec_reserve(t, t->n + 1) || itab_put(&t->at, h, t->n))
-		return ITAB_NONE;
-	t->v[t->n] = *k;
-	memset(&t->v[t->n].w, 0, sizeof(t->v[t->n].w));
-	return (uint32_t)t->n++;
-}
-
-void hit_table_free(struct hit_table *t)
 {
 	vec_free(t);
 	itab_free(&t->at);
@@ -91,11 +81,12 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
-static const struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
-					 uint64_t ip, uint64_t time)
+static struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
+				   uint64_t ip, uint64_t time)
 {
 	bool kernel = kind == SPACE_KERNEL;
-	uint32_t proc = kernel ? 0 : who->proc_index;
+	/* the kernel is the same for all, but what is counted there is not */
+	uint32_t proc = kernel ? who->party : who->proc_index;
 	uint64_t h = ((ip >> (kernel ? 24 : 14)) ^ (uint64_t)proc << 40 ^ (uint64_t)kind << 36) *
 		     0x9e3779b97f4a7c15ULL;
 	struct scan_spot *o = &w->spot[h >> 40 & (SPOT_SLOTS - 1)];
@@ -106,14 +97,14 @@ static const struct scan_spot *find_spot(struct worker *w, const struct who *who
 		return o;
 	m = space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &o->span);
 	/* nobody's process may become somebody's */
-	if (!kernel) {
+	if (!kernel)
 		narrow(&o->span.from, &o->span.until, who->from, who->until);
-	}
 	o->proc_index = proc;
 	o->asked = kind;
 	o->kind = m ? m->kind : kind;
 	o->image = m ? m->image : IMAGE_NONE;
 	o->less = m ? ip - map_to_image(m, ip) : 0;
+	o->group = ITAB_NONE;
 	return o;
 }
 
@@ -141,7 +132,30 @@ struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, ui
 	return s;
 }
 
-static void find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
+/* The number of what is asked for of a thread. */
+static uint32_t find_party(struct worker *w, const struct who *o)
+{
+	const struct scan *sc = w->scan;
+	struct scan_party key = {
+		.comm = sc->by_comm ? o->comm : 0,
+		.pid = sc->by_pid ? o->pid : 0,
+		.tid = sc->by_tid ? o->tid : 0,
+	};
+	uint64_t h = hash_pair(key.comm, (uint64_t)key.pid << 32 | key.tid);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->party_at, h); itab_at(&w->party_at, &i, h, &idx);) {
+		const struct scan_party *p = &w->party.v[idx];
+
+		if (p->comm == key.comm && p->pid == key.pid && p->tid == key.tid)
+			return idx;
+	}
+	if (itab_put(&w->party_at, h, w->party.n) || vec_push(&w->party, key))
+		return ITAB_NONE;
+	return (uint32_t)w->party.n - 1;
+}
+
+static int find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	const struct scan *sc = w->scan;
 
@@ -167,15 +181,29 @@ static void find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid
 		o->comm = comm == STR_NONE ? COMM_TID | tid : comm;
 		narrow(&o->from, &o->until, f, u);
 	}
+	o->party = find_party(w, o);
+	return o->party == ITAB_NONE ? -1 : 0;
 }
 
+static bool is_who(const struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	return o->tid == tid && o->pid == pid && time >= o->from && time < o->until;
+}
+
+/* NULL when out of memory. */
 static struct who *who_at(struct worker *w, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	uint32_t h = (tid * 0x9e3779b1u ^ pid) >> 16;
-	struct who *o = &w->who[(h ^ tid) & (WHO_SLOTS - 1)];
+	struct who *o = w->last_who;
 
-	if (!o->used || o->tid != tid || o->pid != pid || time < o->from || time >= o->until)
-		find_who(w, o, pid, tid, time);
+	/* runs of one thread are the rule */
+	if (o && is_who(o, pid, tid, time))
+		return o;
+	o = &w->who[(h ^ tid) & (WHO_SLOTS - 1)];
+	w->last_who = NULL;
+	if ((!o->used || !is_who(o, pid, tid, time)) && find_who(w, o, pid, tid, time))
+		return NULL;
+	w->last_who = o;
 	return o;
 }
 
@@ -217,120 +245,41 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 	return true;
 }
 
-static uint64_t count_hash(const struct scan_count *k)
+/* Of samples at that spot that have what this one has in common with others. */
+static int find_group(struct worker *w, const struct scan_sample *s, struct scan_spot *o)
 {
-	return hash_pair(k->addr ^ (uint64_t)k->image << 44 ^ k->cgroup << 20,
-			 k->comm ^ (uint64_t)k->event_kind << 52 ^ (uint64_t)k->tid << 32 ^
-				 (uint64_t)k->pid << 16 ^ (uint64_t)k->cpu << 40);
-}
+	const struct scan *sc = w->scan;
+	const struct scan_party *party = &w->party.v[s->who->party];
+	const struct count_group key = {
+		.comm = party->comm,
+		.cgroup = sc->by_cgroup && s->full ? s->full->cgroup : 0,
+		.image = o->image,
+		.event = s->event,
+		.pid = party->pid,
+		.tid = party->tid,
+		.cpu = sc->by_cpu ? s->cpu : 0,
+		.kind = o->kind,
+		.period = s->period,
+	};
 
-static bool same_count(const struct scan_count *a, const struct scan_count *b)
-{
-	return a->addr == b->addr && a->comm == b->comm && a->image == b->image &&
-	       a->event_kind == b->event_kind && a->tid == b->tid && a->pid == b->pid &&
-	       a->cpu == b->cpu && a->cgroup == b->cgroup;
-}
-
-static int counts_grow(struct worker *w)
-{
-	size_t cap = w->cap_counts ? w->cap_counts * 2 : 4096;
-	struct scan_count *v = aligned_alloc(64, cap * sizeof(*v));
-
-	if (!v)
-		return -1;
-	memset(v, 0, cap * sizeof(*v));
-	for (size_t i = 0; i < w->cap_counts; i++) {
-		const struct scan_count *o = &w->counts[i];
-		size_t at = (size_t)count_hash(o) & (cap - 1);
-
-		if (!o->n)
-			continue;
-		while (v[at].n)
-			at = (at + 1) & (cap - 1);
-		v[at] = *o;
-	}
-	free(w->counts);
-	w->counts = v;
-	w->cap_counts = cap;
-	return 0;
-}
-
-/* The n samples of o->period go to the sums that samples of different periods need. */
-static int count_spill(struct worker *w, struct scan_count *o)
-{
-	if (o->more == 0) {
-		if (vec_reserve(&w->more, w->more.n + 1))
-			return -1;
-		w->more.v[w->more.n++] = (struct weight){ 0 };
-		o->more = (uint32_t)w->more.n;
-	}
-	weight_add_n(&w->more.v[o->more - 1], o->n, o->period);
-	o->n = 0;
-	return 0;
-}
-
-struct weight scan_weight(const struct worker *w, const struct scan_count *o)
-{
-	struct weight sum = o->more ? w->more.v[o->more - 1] : (struct weight){ 0 };
-
-	weight_add_n(&sum, o->n, o->period);
-	return sum;
-}
-
-static int count_one(struct worker *w, const struct scan_count *key, uint64_t hash)
-{
-	size_t at = (size_t)hash & (w->cap_counts - 1);
-	struct scan_count *o;
-
-	for (; w->counts[at].n; at = (at + 1) & (w->cap_counts - 1)) {
-		o = &w->counts[at];
-		if (!same_count(o, key))
-			continue;
-		if (o->period != key->period || o->n == UINT32_MAX) {
-			if (count_spill(w, o))
-				return -1;
-			o->period = key->period;
-		}
-		o->n++;
-		return 0;
-	}
-	w->counts[at] = *key;
-	w->n_counts++;
-	return w->n_counts * 2 > w->cap_counts ? counts_grow(w) : 0;
-}
-
-static int count_wait(struct worker *w, struct err *err)
-{
-	for (unsigned i = 0; i < w->n_wait; i++)
-		if (count_one(w, &w->wait[i], w->wait_hash[i]))
-			return err_nomem(err);
-	w->n_wait = 0;
-	return 0;
+	o->group = counts_group(&w->counts, &key);
+	o->party = s->who->party;
+	o->event = (uint16_t)s->event;
+	o->cpu = key.cpu;
+	return o->group == ITAB_NONE ? -1 : 0;
 }
 
 static int count_hit(struct worker *w, const struct scan_sample *s, struct err *err)
 {
 	const struct scan *sc = w->scan;
-	const struct scan_spot *spot = find_spot(w, s->who, s->kind, s->ip, s->time);
-	struct scan_count *key = &w->wait[w->n_wait];
-	uint64_t h;
+	struct scan_spot *o = find_spot(w, s->who, s->kind, s->ip, s->time);
 
-	*key = (struct scan_count){
-		.addr = s->ip - spot->less,
-		.comm = sc->by_comm ? s->who->comm : 0,
-		.cgroup = sc->by_cgroup && s->full ? s->full->cgroup : 0,
-		.image = spot->image,
-		.event_kind = s->event << 8 | spot->kind,
-		.pid = sc->by_pid ? s->pid : 0,
-		.tid = sc->by_tid ? s->tid : 0,
-		.cpu = sc->by_cpu ? s->cpu : 0,
-		.period = s->period,
-		.n = 1,
-	};
-	h = count_hash(key);
-	__builtin_prefetch(&w->counts[h & (w->cap_counts - 1)], 1);
-	w->wait_hash[w->n_wait++] = h;
-	return w->n_wait == SCAN_WAIT ? count_wait(w, err) : 0;
+	if ((o->group == ITAB_NONE || o->party != s->who->party || o->event != s->event ||
+	     o->cpu != (sc->by_cpu ? s->cpu : 0) || sc->by_cgroup ||
+	     !counts_fits(&w->counts, o->group, s->period)) &&
+	    find_group(w, s, o))
+		return err_nomem(err);
+	return counts_add(&w->counts, s->ip - o->less, o->group, s->period) ? err_nomem(err) : 0;
 }
 
 static uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
@@ -357,7 +306,7 @@ static int event_of(struct worker *w, const struct pd_record *r)
 
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 {
-	if (!w->scan->ev[s->event].selected || !selected(w, s)) {
+	if (!w->scan->ev[s->event].selected || (!w->scan->all && !selected(w, s))) {
 		weight_add(&w->left_out[s->event], s->period);
 		return 0;
 	}
@@ -411,6 +360,8 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 	s.time = sc->has_time ? field(r, ev->at.time, 0) : r->seq;
 	s.kind = (uint8_t)space_kind_of_misc(r->misc);
 	s.who = who_at(w, s.pid, s.tid, s.time);
+	if (!s.who)
+		return err_nomem(err);
 	return ev->full ? full_sample(w, chunk, &s, err) : scan_sample_take(w, &s, err);
 }
 
@@ -427,8 +378,8 @@ static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, i, &r, err))
 			return -1;
 	}
-	if (count_wait(w, err))
-		return -1;
+	if (counts_settle(&w->counts))
+		return err_nomem(err);
 	/* the first worker is the caller's own thread */
 	if (!worker && sc->opts->progress)
 		sc->opts->progress(sc->opts->progress_ctx, (double)(i + 1) / (double)sc->n_chunks);
@@ -472,11 +423,11 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 
 	w->scan = sc;
 	w->last_event = -1;
-	w->spot = calloc(SPOT_SLOTS, sizeof(*w->spot));
-	w->who = calloc(WHO_SLOTS, sizeof(*w->who));
+	w->spot = big_alloc(SPOT_SLOTS, sizeof(*w->spot));
+	w->who = big_alloc(WHO_SLOTS, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
-	if (counts_grow(w) || !w->who || !w->spot || !w->left_out || !w->bad)
+	if (counts_init(&w->counts, n) || !w->who || !w->spot || !w->left_out || !w->bad)
 		return err_nomem(err);
 	if (sc->opts->chains) {
 		w->walk = walk_new(w, err);
@@ -514,6 +465,8 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->by_cpu = has_key(opts, KEY_CPU);
 	sc->by_cgroup = has_key(opts, KEY_CGROUP);
 	sc->need_comm = sc->by_comm || opts->comm;
+	sc->all =
+		!opts->comm && !opts->n_pids && !opts->n_tids && !opts->time_from && !opts->time_to;
 	sc->caller_sites = opts->chain_lines || opts->chain_inline;
 	sc->chunks = pd_chunks(rec, &sc->n_chunks);
 	ev = pd_events(rec, &sc->n_events);
@@ -548,14 +501,6 @@ int scan_run(struct scan *sc, struct err *err)
 		       : 0;
 }
 
-void scan_counts_free(struct worker *w)
-{
-	free(w->counts);
-	vec_free(&w->more);
-	w->counts = NULL;
-	w->cap_counts = w->n_counts = 0;
-}
-
 void scan_free(struct scan *sc)
 {
 	for (unsigned i = 0; sc->worker && i < sc->n_workers; i++) {
@@ -563,7 +508,9 @@ void scan_free(struct scan *sc)
 
 		site_table_free(&w->sites);
 		free(w->who);
-		scan_counts_free(w);
+		counts_free(&w->counts);
+		vec_free(&w->party);
+		itab_free(&w->party_at);
 		free(w->spot);
 		free(w->left_out);
 		free(w->bad);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/profile_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/big.h"
+#include "base/hash.h"
+
+#define SLOTS_FIRST 4096u
+#define PERIODS_MAX 8u
+
+/* The different periods of an event, while they are few. */
+struct count_periods {
+	uint64_t v[PERIODS_MAX];
+	unsigned n;
+	bool many;
+};
+
+static unsigned shift_of(size_t cap)
+{
+	return 64 - (unsigned)__builtin_ctzll(cap);
+}
+
+int counts_init(struct counts *c, size_t n_events)
+{
+	memset(c, 0, sizeof(*c));
+	c->periods = calloc(n_events + 1, sizeof(*c->periods));
+	c->slot = big_alloc(SLOTS_FIRST, sizeof(*c->slot));
+	c->cap = SLOTS_FIRST;
+	c->full = UINT32_MAX;
+	c->shift = shift_of(c->cap);
+	/* so that no file can be made whose addresses meet in one place */
+	c->seed = hash_u64((uint64_t)(uintptr_t)c->slot ^ (uint64_t)(uintptr_t)c);
+	return c->periods && c->slot ? 0 : -1;
+}
+
+void counts_free(struct counts *c)
+{
+	free(c->slot);
+	free(c->periods);
+	vec_free(&c->group);
+	vec_free(&c->more);
+	itab_free(&c->group_at);
+	memset(c, 0, sizeof(*c));
+}
+
+/* ---- groups ---- */
+
+static uint64_t group_hash(const struct count_group *g, uint64_t seed)
+{
+	uint64_t h = hash_pair((uint64_t)g->image << 32 | g->event, g->comm ^ seed);
+
+	h = hash_pair(h ^ g->kind, g->cgroup);
+	return hash_pair(h ^ g->cpu, (uint64_t)g->pid << 32 | g->tid);
+}
+
+static bool same_group(const struct count_group *a, const struct count_group *b)
+{
+	return a->comm == b->comm && a->image == b->image && a->event == b->event &&
+	       a->kind == b->kind && a->tid == b->tid && a->pid == b->pid && a->cpu == b->cpu &&
+	       a->cgroup == b->cgroup && a->period == b->period && a->varies == b->varies;
+}
+
+/* `g` is complete. */
+static uint32_t group_add(struct counts *c, const struct count_group *g)
+{
+	uint64_t h = hash_pair(g->hash, g->period ^ g->varies);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->group_at, h); itab_at(&c->group_at, &i, h, &idx);)
+		if (same_group(&c->group.v[idx], g))
+			return idx;
+	if (vec_reserve(&c->group, c->group.n + 1) || itab_put(&c->group_at, h, c->group.n))
+		return ITAB_NONE;
+	c->group.v[c->group.n] = *g;
+	return (uint32_t)c->group.n++;
+}
+
+static bool many_periods(struct count_periods *p, uint64_t period)
+{
+	for (unsigned i = 0; !p->many && i < p->n; i++)
+		if (p->v[i] == period)
+			return false;
+	if (p->n < PERIODS_MAX)
+		p->v[p->n++] = period;
+	else
+		p->many = true;
+	return p->many;
+}
+
+uint32_t counts_group(struct counts *c, const struct count_group *key)
+{
+	struct count_group g = *key;
+
+	g.hash = group_hash(&g, c->seed);
+	g.varies = many_periods(&c->periods[g.event], g.period);
+	if (g.varies)
+		g.period = 0;
+	return group_add(c, &g);
+}
+
+/* ---- slots ---- */
+
+static uint64_t slot_hash(const struct counts *c, const struct count_slot *o)
+{
+	return count_mix(o->addr, c->group.v[o->group].hash);
+}
+
+static int grow(struct counts *c)
+{
+	size_t cap = c->cap * 2;
+	struct count_slot *v = big_alloc(cap, sizeof(*v));
+
+	if (!v)
+		return -1;
+	c->shift = shift_of(cap);
+	for (size_t i = 0; i < c->cap; i++) {
+		const struct count_slot *o = &c->slot[i];
+		size_t at;
+
+		if (!o->n)
+			continue;
+		at = (size_t)(slot_hash(c, o) >> c->shift);
+		while (v[at].n)
+			at = (at + 1) & (cap - 1);
+		v[at] = *o;
+	}
+	free(c->slot);
+	c->slot = v;
+	c->cap = cap;
+	return 0;
+}
+
+/* The slot of that address and group; an empty one has its address and group written. */
+static struct count_slot *slot_at(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash)
+{
+	size_t at = (size_t)(hash >> c->shift);
+	struct count_slot *o = &c->slot[at];
+
+	while (o->n && (o->addr != addr || o->group != group)) {
+		at = (at + 1) & (c->cap - 1);
+		o = &c->slot[at];
+	}
+	o->addr = addr;
+	o->group = group;
+	return o;
+}
+
+/* The weight that a slot of a group that varies leads to. */
+static struct weight *slot_weight(struct counts *c, struct count_slot *o)
+{
+	if (!o->n) {
+		if (c->more.n >= UINT32_MAX - 1 || vec_push(&c->more, ((struct weight){ 0, 0, 0 })))
+			return NULL;
+		o->n = (uint32_t)c->more.n;
+		c->n++;
+	}
+	return &c->more.v[o->n - 1];
+}
+
+/* More samples than a slot can tell: they go to a group like its own that varies. */
+static int slot_empty(struct counts *c, struct count_slot *o)
+{
+	struct count_group g = c->group.v[o->group];
+	uint64_t period = g.period, n = o->n, addr = o->addr;
+	struct weight *w;
+	uint32_t at;
+
+	o->n = 1; /* the one that comes now */
+	g.period = 0;
+	g.varies = true;
+	at = group_add(c, &g);
+	w = at == ITAB_NONE ? NULL : slot_weight(c, slot_at(c, addr, at, count_mix(addr, g.hash)));
+	if (!w)
+		return -1;
+	weight_add_n(w, n, period);
+	return 0;
+}
+
+int counts_settle(struct counts *c)
+{
+	for (unsigned i = 0; i < c->n_wait; i++) {
+		uint32_t group = c->wait[i].group;
+		struct count_slot *o = slot_at(c, c->wait[i].addr, group, c->wait[i].hash);
+
+		if (c->group.v[group].varies) {
+			struct weight *w = slot_weight(c, o);
+
+			if (!w)
+				return -1;
+			weight_add(w, c->wait[i].period);
+		} else if (o->n == c->full) {
+			if (slot_empty(c, o))
+				return -1;
+		} else {
+			c->n += !o->n++;
+		}
+		if (c->n * 2 > c->cap && grow(c))
+			return -1;
+	}
+	c->n_wait = 0;
+	return 0;
+}
+
+struct weight counts_weight(const struct counts *c, const struct count_slot *o)
+{
+	const struct count_group *g = &c->group.v[o->group];
+	struct weight w = { 0, 0, 0 };
+
+	if (g->varies)
+		return c->more.v[o->n - 1];
+	weight_add_n(&w, o->n, g->period);
+	return w;
+}
