@@ -145,6 +145,35 @@ static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, s
 			     "events` what it has");
 }
 
+/* Pseudo-events of PERF_METRICS: the kernel lets neither slots nor its fields sample while they are
+ * read together. */
+static bool is_topdown(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_RAW && !(a->config & 0xff) && a->config >= 0x0400 &&
+	       (a->config == 0x0400 || (a->config >= 0x8000 && a->config <= 0x8700));
+}
+
+/* The event that samples for the group of event i (:S): its leader, but behind slots the first that
+ * is no part of the top-down metrics. -1: there is none. */
+static int sampler_of(const struct sampling *r, size_t i)
+{
+	int leader = r->events.ev.v[i].group;
+
+	if (!is_topdown(&r->events.ev.v[leader].attr))
+		return leader;
+	for (size_t k = (size_t)leader; k < r->events.ev.n; k++)
+		if (r->events.ev.v[k].group == leader && !is_topdown(&r->events.ev.v[k].attr))
+			return (int)k;
+	return -1;
+}
+
+static int no_sampler(const struct event *e, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "%s: slots and its metrics cannot sample", e->name);
+	return err_hint(err, "add an event that can, behind slots: '{slots,cycles,topdown-retiring,"
+			     "...}:S'");
+}
+
 static int make_attrs(struct sampling *r, struct err *err)
 {
 	struct attr_opts wishes = attr_wishes(r);
@@ -156,14 +185,17 @@ static int make_attrs(struct sampling *r, struct err *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = &r->events.ev.v[i];
+		int sampler = sampler_of(r, i);
 		unsigned bits;
 
+		if (sampler < 0 || (!e->sample_read && is_topdown(&e->attr)))
+			return no_sampler(e, err);
 		r->ev[i].name = e->name;
 		r->ev[i].group = e->group;
 		attr_make(&r->ev[i].attr, e, &wishes, i == 0);
 		if (e->group != (int)i) /* members follow their leader */
 			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
-		if (e->group != (int)i && e->sample_read) /* :S: only the leader samples */
+		if (sampler != (int)i && e->sample_read)
 			r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
 		if (attr_fit(&r->ev[i].attr, r->who.whole_cpus ? -1 : 0,
 			     r->who.whole_cpus ? (int)r->who.cpus.v[0] : -1,

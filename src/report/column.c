@@ -209,6 +209,76 @@ static struct cell get_frame(const struct at *a)
 	return get_sym(a);
 }
 
+static struct topdown_value part_of(const struct at *a, enum topdown_part part)
+{
+	return topdown_share(&a->v->topdown, a->r->row->tally, part);
+}
+
+static struct cell part_share(const struct at *a, enum topdown_part part)
+{
+	return a->r->row ? (struct cell){ .kind = CELL_SHARE, .real = part_of(a, part).share }
+			 : none();
+}
+
+static struct cell part_error(const struct at *a, enum topdown_part part)
+{
+	return a->r->row ? (struct cell){ .kind = CELL_ERROR, .real = part_of(a, part).half }
+			 : none();
+}
+
+#define TOPDOWN_GETTER(name, part)                                \
+	static struct cell get_##name(const struct at *a)         \
+	{                                                         \
+		return part_share(a, TOPDOWN_##part);             \
+	}                                                         \
+	static struct cell get_##name##_error(const struct at *a) \
+	{                                                         \
+		return part_error(a, TOPDOWN_##part);             \
+	}
+TOPDOWN_GETTER(retiring, RETIRING)
+TOPDOWN_GETTER(bad_speculation, BAD_SPECULATION)
+TOPDOWN_GETTER(frontend_bound, FRONTEND_BOUND)
+TOPDOWN_GETTER(backend_bound, BACKEND_BOUND)
+TOPDOWN_GETTER(heavy_operations, HEAVY_OPERATIONS)
+TOPDOWN_GETTER(light_operations, LIGHT_OPERATIONS)
+TOPDOWN_GETTER(branch_mispredicts, BRANCH_MISPREDICTS)
+TOPDOWN_GETTER(machine_clears, MACHINE_CLEARS)
+TOPDOWN_GETTER(fetch_latency, FETCH_LATENCY)
+TOPDOWN_GETTER(fetch_bandwidth, FETCH_BANDWIDTH)
+TOPDOWN_GETTER(memory_bound, MEMORY_BOUND)
+TOPDOWN_GETTER(core_bound, CORE_BOUND)
+#undef TOPDOWN_GETTER
+
+static enum topdown_part mostly(const struct at *a, struct topdown_value *v)
+{
+	return a->r->row ? topdown_mostly(&a->v->topdown, a->r->row->tally, v) : TOPDOWN_PARTS;
+}
+
+static struct cell get_mostly(const struct at *a)
+{
+	struct topdown_value v;
+	enum topdown_part part = mostly(a, &v);
+
+	return part == TOPDOWN_PARTS ? none() : text_cell(topdown_names[part]);
+}
+
+static struct cell get_mostly_share(const struct at *a)
+{
+	struct topdown_value v;
+
+	return mostly(a, &v) == TOPDOWN_PARTS
+		       ? none()
+		       : (struct cell){ .kind = CELL_SHARE, .real = v.share };
+}
+
+static struct cell get_mostly_error(const struct at *a)
+{
+	struct topdown_value v;
+
+	return mostly(a, &v) == TOPDOWN_PARTS ? none()
+					      : (struct cell){ .kind = CELL_ERROR, .real = v.half };
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define LEFT  TEXT_LEFT
@@ -344,6 +414,10 @@ static int edit(struct column_list *l, const char *word, size_t len,
 	if (!less && !allowed(ctx, id)) {
 		(void)err_set(err, ERR_USAGE, "there is no column '%s' in this report",
 			      column_table[id].name);
+		if (id >= COL_MOSTLY && id <= COL_CORE_BOUND_ERROR)
+			return err_hint(err,
+					"it needs a sampled group of slots and metrics: record "
+					"-e '{slots,cycles,topdown-retiring,...}:S'");
 		return column_table[id].flags & COLUMN_KEY
 			       ? err_hint(err, "rows are told apart by -s: add it there")
 			       : err_hint(err, "it is one of call trees: add -g or --children");

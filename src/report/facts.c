@@ -120,6 +120,26 @@ static void chains_cut(struct fact *out, size_t *n, const struct profile_chains 
 			  num_exact(stack, k[UNWIND_STACK]), num_exact(limit, k[UNWIND_LIMIT]));
 }
 
+/* Rows whose fields of PERF_METRICS say what cannot be, and so have no tree. */
+static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
+			   const struct view_table *t)
+{
+	size_t doubtful = 0, trees = 0;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		if (!t->row[i].row || !t->row[i].row->tally[v->topdown.slots].samples)
+			continue;
+		trees++;
+		doubtful += topdown_contradicts(&v->topdown, t->row[i].row->tally);
+	}
+	if (doubtful)
+		(void)add(out, n, "in doubt (?)", true,
+			  "%s of %s rows: a part of the slots is larger than its whole, beyond "
+			  "the error",
+			  num_exact(a, doubtful), num_exact(b, trees));
+}
+
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out)
 {
@@ -148,6 +168,8 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 		(void)add(out, &n, "callers lost", true,
 			  "%s begin in no mapping; try cyclade record -g=dwarf",
 			  num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
+	if (v->topdown.levels && v->opts.shape == VIEW_TABLE)
+		trees_in_doubt(out, &n, v, t);
 	if (s->bad)
 		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;

@@ -54,6 +54,13 @@ static int no_such_event(const struct view *v, struct err *err)
 	return -1;
 }
 
+/* For people, slots and the fields of PERF_METRICS are columns, unless they are asked for. */
+static bool is_column(const struct view *v, size_t e)
+{
+	return !v->opts.machine && !v->opts.n_events && v->opts.shape == VIEW_TABLE &&
+	       topdown_is_part(&v->topdown, e);
+}
+
 /* A table per event with samples; all of them where none has any. */
 static int make_tables(struct view *v, struct err *err)
 {
@@ -66,9 +73,10 @@ static int make_tables(struct view *v, struct err *err)
 	if (!index || !sums)
 		return err_nomem(err);
 	for (size_t e = 0; e < n_events; e++)
-		n_seen += event_wanted(v, e) && sum[e].selected.samples;
+		n_seen += event_wanted(v, e) && !is_column(v, e) && sum[e].selected.samples;
 	for (size_t e = 0; e < n_events; e++) {
-		if (!event_wanted(v, e) || (n_seen && !sum[e].selected.samples))
+		if (!event_wanted(v, e) ||
+		    (n_seen && (is_column(v, e) || !sum[e].selected.samples)))
 			continue;
 		sums[n] = &sum[e];
 		index[n++] = (uint32_t)e;
@@ -96,6 +104,24 @@ static int make_tables(struct view *v, struct err *err)
 static void list_put(struct column_list *l, enum column_id id)
 {
 	l->id[l->n++] = id;
+}
+
+static bool is_topdown_column(enum column_id id)
+{
+	return id >= COL_MOSTLY && id <= COL_CORE_BOUND_ERROR;
+}
+
+static void topdown_columns(struct view *v)
+{
+	if (!v->opts.machine) {
+		list_put(&v->columns, COL_MOSTLY);
+		list_put(&v->columns, COL_MOSTLY_SHARE);
+		list_put(&v->columns, COL_MOSTLY_ERROR);
+		return;
+	}
+	for (int id = COL_RETIRING; id <= COL_CORE_BOUND_ERROR; id++)
+		if (id <= COL_BACKEND_BOUND_ERROR || v->topdown.levels == 2)
+			list_put(&v->columns, (enum column_id)id);
 }
 
 static void default_columns(struct view *v)
@@ -133,6 +159,8 @@ static void default_columns(struct view *v)
 	}
 	for (size_t i = 0; tab && i < o->n_keys; i++)
 		list_put(l, column_of_key(o->key[i]));
+	if (tab && v->topdown.levels)
+		topdown_columns(v);
 }
 
 static bool column_allowed(void *ctx, enum column_id id)
@@ -144,6 +172,8 @@ static bool column_allowed(void *ctx, enum column_id id)
 	if (id == COL_EVENT || id == COL_SAMPLES || id == COL_PERIOD || id == COL_SHARE ||
 	    id == COL_ERROR)
 		return true;
+	if (is_topdown_column(id))
+		return tab && v->topdown.levels;
 	if (!tab)
 		return id != COL_COMM && id != COL_PID && id != COL_TID && id != COL_CPU &&
 		       id != COL_CGROUP && id != COL_ADDR &&
@@ -364,6 +394,7 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 		(void)err_set(err, ERR_USAGE, "a call tree needs chains, and none were built");
 		goto out;
 	}
+	topdown_find(&v->topdown, v->source.event, v->source.n_events);
 	default_columns(v);
 	if (columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
 	    filter_init(&f, v, err) || make_tables(v, err) || fill(v, &f, err))

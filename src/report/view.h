@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "analyse/profile.h"
+#include "analyse/topdown.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "report/column.h"
@@ -88,6 +89,7 @@ struct view {
 	struct view_source source;
 	struct view_opts opts;
 	struct column_list columns;
+	struct topdown topdown; /* of a sampled slots group; its levels are 0 without one */
 	struct view_table *table;
 	size_t n_tables;
 	struct arena arena;
