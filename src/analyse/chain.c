@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/big.h"
+#include "base/big.h"
 #include "base/hash.h"
 
 static int make_root(struct chain_tree *t)

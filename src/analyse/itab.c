@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analyse/big.h"
+#include "base/big.h"
 
 static void put_raw(uint64_t *slot, size_t nslot, uint64_t s)
 {

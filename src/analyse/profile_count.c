@@ -26,7 +26,7 @@ int counts_init(struct counts *c, size_t n_events)
 {
 	memset(c, 0, sizeof(*c));
 	c->periods = calloc(n_events + 1, sizeof(*c->periods));
-	c->slot = big_alloc(SLOTS_FIRST, sizeof(*c->slot));
+	c->slot = big_zeros(SLOTS_FIRST, sizeof(*c->slot));
 	c->cap = SLOTS_FIRST;
 	c->full = UINT32_MAX;
 	c->shift = shift_of(c->cap);
@@ -110,7 +110,7 @@ static uint64_t slot_hash(const struct counts *c, const struct count_slot *o)
 static int grow(struct counts *c)
 {
 	size_t cap = c->cap * 2;
-	struct count_slot *v = big_alloc(cap, sizeof(*v));
+	struct count_slot *v = big_zeros(cap, sizeof(*v));
 
 	if (!v)
 		return -1;

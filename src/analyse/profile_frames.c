@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/big.h"
+#include "base/big.h"
 #include "base/task.h"
 
 static uint32_t frame_add(struct profile *p, const struct profile_frame *f)

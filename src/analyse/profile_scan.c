@@ -423,8 +423,8 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 
 	w->scan = sc;
 	w->last_event = -1;
-	w->spot = big_alloc(SPOT_SLOTS, sizeof(*w->spot));
-	w->who = big_alloc(WHO_SLOTS, sizeof(*w->who));
+	w->spot = big_zeros(SPOT_SLOTS, sizeof(*w->spot));
+	w->who = big_zeros(WHO_SLOTS, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
 	if (counts_init(&w->counts, n) || !w->who || !w->spot || !w->left_out || !w->bad)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/big.h"
+#include "base/big.h"
 #include "base/task.h"
 
 #define FEW	   24u /* to be sorted by insertion */

@@ -1,19 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * big - memory for large tables that are met in no order.
- *
- * What calloc gives costs twice where it is read before it is written: each page is first mapped to
- * the kernel's page of zeros, then replaced, with a call to all processors. This memory is cleared
- * by hand, and lies in large pages where they are to be had, which makes 512 page faults one.
+ * big - memory for tables that are met in no order: in large pages where they are to be had, and
+ * always aligned to a cache line. free() gives it back; realloc() moves it to small pages.
  */
 #ifndef CYCLADE_BASE_BIG_H
 #define CYCLADE_BASE_BIG_H
 
-#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "base/err.h"
 
-/* All zero, aligned to 64 bytes at least; to be given to free(). NULL when out of memory. */
-void *big_alloc(size_t n, size_t size) MUST_USE;
+#define BIG_PAGE ((size_t)2 << 20)
+#define BIG_LINE ((size_t)64)
+
+static inline MUST_USE void *big_alloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (size && n > (SIZE_MAX - BIG_PAGE) / size)
+		return NULL;
+	n *= size;
+	if (n < BIG_PAGE)
+		return aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
+	n = (n + BIG_PAGE - 1) & ~(BIG_PAGE - 1);
+	p = aligned_alloc(BIG_PAGE, n);
+	if (p) /* a wish */
+		(void)madvise(p, n, MADV_HUGEPAGE);
+	return p;
+}
+
+/* All zero. Not by calloc: pages that are read before they are written would first be mapped to the
+ * kernel's page of zeros, and each be replaced with a call to all processors. */
+static inline MUST_USE void *big_zeros(size_t n, size_t size)
+{
+	void *p = big_alloc(n, size);
+
+	return p ? memset(p, 0, n * size) : NULL;
+}
 
 #endif

@@ -63,7 +63,7 @@ static void big_is_zero(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++) {
-		uint64_t *p = big_alloc(n[i], sizeof(*p));
+		uint64_t *p = big_zeros(n[i], sizeof(*p));
 
 		assert_non_null(p);
 		assert_int_equal((uintptr_t)p & 63, 0);
@@ -73,8 +73,8 @@ static void big_is_zero(void **state)
 		}
 		free(p);
 	}
-	assert_null(big_alloc(SIZE_MAX / 2, 4));
-	assert_null(big_alloc(SIZE_MAX, 1));
+	assert_null(big_zeros(SIZE_MAX / 2, 4));
+	assert_null(big_zeros(SIZE_MAX, 1));
 }
 
 int main(void)
