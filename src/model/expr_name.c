@@ -7,23 +7,25 @@
 
 #include "model/expr_int.h"
 
-/* Words that every model can use; case does not matter, as in perf. */
+/* Words that every model can use; case does not matter, as in perf. The sheet has few: its #SLOTS is
+ * not perf's #slots. */
 static const struct own {
 	const char *name;
 	enum expr_system system;
+	bool sheet;
 } own_words[] = {
-	{ "#core_wide", SYSTEM_CORE_WIDE },
-	{ "#has_pmem", SYSTEM_HAS_PMEM },
-	{ "#num_cores", SYSTEM_CORES },
-	{ "#num_cpus", SYSTEM_CPUS },
-	{ "#num_cpus_online", SYSTEM_CPUS_ONLINE },
-	{ "#num_dies", SYSTEM_DIES },
-	{ "#num_packages", SYSTEM_PACKAGES },
-	{ "#slots", SYSTEM_SLOTS },
-	{ "#smt_on", SYSTEM_SMT_ON },
-	{ "#system_tsc_freq", SYSTEM_TSC_FREQ },
-	{ "#DurationTimeInSeconds", SYSTEM_DURATION },
-	{ "duration_time", SYSTEM_DURATION },
+	{ "#core_wide", SYSTEM_CORE_WIDE, true },
+	{ "#has_pmem", SYSTEM_HAS_PMEM, false },
+	{ "#num_cores", SYSTEM_CORES, false },
+	{ "#num_cpus", SYSTEM_CPUS, false },
+	{ "#num_cpus_online", SYSTEM_CPUS_ONLINE, false },
+	{ "#num_dies", SYSTEM_DIES, false },
+	{ "#num_packages", SYSTEM_PACKAGES, false },
+	{ "#slots", SYSTEM_SLOTS, false },
+	{ "#smt_on", SYSTEM_SMT_ON, true },
+	{ "#system_tsc_freq", SYSTEM_TSC_FREQ, false },
+	{ "#DurationTimeInSeconds", SYSTEM_DURATION, true },
+	{ "duration_time", SYSTEM_DURATION, true },
 };
 
 /* Ways to ask for an event's mean retire latency: perf's two and perfmon's. */
@@ -101,7 +103,7 @@ static const char *unescape(struct expr_parser *p, const struct expr_token *tok,
 	}
 	if (p->t->dialect != EXPR_PERF || (!memchr(s, '@', tok->len) && !memchr(s, '\\', tok->len)))
 		return s;
-	to = arena_strndup(p->arena, s, tok->len);
+	to = arena_alloc(p->arena, tok->len + 1);
 	if (!to) {
 		(void)err_nomem(p->err);
 		return NULL;
@@ -159,7 +161,8 @@ int expr_name(struct expr_parser *p, const struct expr_token *tok, uint32_t *out
 	for (size_t i = 0; i < sizeof(own_words) / sizeof(own_words[0]); i++) {
 		const char *own = own_words[i].name;
 
-		if (strlen(own) != len || strncasecmp(own, s, len))
+		if (strlen(own) != len || (sheet && !own_words[i].sheet) ||
+		    strncasecmp(own, s, len))
 			continue;
 		ref = (struct expr_ref){ .kind = EXPR_SYSTEM, .index = own_words[i].system };
 		return add_ref(p, &ref, n, out);

@@ -311,7 +311,7 @@ static int finish(struct expr_parser *p, struct expr **out)
 {
 	struct expr *e = arena_alloc(p->arena, sizeof(*e));
 	struct expr_node *v = arena_memdup(p->arena, p->nodes.v, p->nodes.n * sizeof(*v));
-	char *text = arena_strndup(p->arena, p->t->s, p->t->len);
+	char *text = arena_memdup(p->arena, p->t->s, p->t->len);
 
 	if (!e || !v || !text)
 		return err_nomem(p->err);
