@@ -52,6 +52,13 @@ struct check {
 extern const struct check doctor_checks[];
 extern const size_t n_doctor_checks;
 
+/* The PMU of the cores, of a hybrid the big ones'; NULL: none. */
+const struct machine_pmu *doctor_core_pmu(const struct doctor *d);
+
+void check_metrics(struct doctor *d, struct finding *f);
+void check_smt(struct doctor *d, struct finding *f);
+void check_holders(struct doctor *d, struct finding *f);
+
 /* Fills all but cli, a, root and live. */
 int doctor_look(struct doctor *d, struct err *err) MUST_USE;
 

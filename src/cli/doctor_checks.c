@@ -47,7 +47,7 @@ static bool starts(const char *s, const char *with)
 }
 
 /* The PMU of the cores, the big ones first. */
-static const struct machine_pmu *core_pmu(const struct doctor *d)
+const struct machine_pmu *doctor_core_pmu(const struct doctor *d)
 {
 	static const char *const names[] = { "cpu", "cpu_core", "cpu_atom" };
 
@@ -62,7 +62,7 @@ static const struct machine_pmu *core_pmu(const struct doctor *d)
 
 static bool has_pmu(const struct doctor *d)
 {
-	return d->live ? !d->cycles : core_pmu(d) != NULL;
+	return d->live ? !d->cycles : doctor_core_pmu(d) != NULL;
 }
 
 static const char *cap(const struct machine_pmu *pmu, const char *name)
@@ -118,7 +118,7 @@ static void check_sampling(struct doctor *d, struct finding *f)
 
 static void check_pmu(struct doctor *d, struct finding *f)
 {
-	const struct machine_pmu *pmu = core_pmu(d);
+	const struct machine_pmu *pmu = doctor_core_pmu(d);
 	const char *precise = cap(pmu, "max_precise");
 
 	if (!d->live && pmu) {
@@ -225,7 +225,7 @@ static void none_without_pmu(struct finding *f)
 
 static void check_lbr(struct doctor *d, struct finding *f)
 {
-	const struct machine_pmu *pmu = core_pmu(d);
+	const struct machine_pmu *pmu = doctor_core_pmu(d);
 	const char *branches = cap(pmu, "branches");
 	struct perf_event_attr attr = doctor_cycles_attr();
 	int e;
@@ -263,7 +263,7 @@ static void check_precise(struct doctor *d, struct finding *f)
 		const char *pmu, *name;
 	} units[] = { { "ibs_op", "IBS" }, { "arm_spe_0", "SPE" } };
 	struct perf_event_attr attr = doctor_cycles_attr();
-	const struct machine_pmu *pmu = core_pmu(d);
+	const struct machine_pmu *pmu = doctor_core_pmu(d);
 	const char *precise = cap(pmu, "max_precise");
 	int e = 0;
 
@@ -533,7 +533,10 @@ const struct check doctor_checks[] = {
 	{ "container", check_container },
 	{ "sampling", check_sampling },
 	{ "pmu", check_pmu },
+	{ "metrics", check_metrics },
 	{ "watchdog", check_watchdog },
+	{ "smt", check_smt },
+	{ "counters", check_holders },
 	{ "paranoid", check_paranoid },
 	{ "lockdown", check_lockdown },
 	{ "lbr", check_lbr },

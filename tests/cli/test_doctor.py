@@ -12,12 +12,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
-CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "watchdog", "paranoid", "lockdown", "lbr", "precise",
+CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "paranoid", "lockdown", "lbr", "precise",
           "rings", "rate", "kallsyms", "symbols", "tracefs", "clock", "disk"]
 
 
@@ -101,6 +102,21 @@ else:
     t.equal(checks["pmu"]["verdict"] == "ok", "not supported" not in pmu, "a PMU where perf counts cycles")
 
 
+if PERF:
+    holder = subprocess.Popen([PERF, "stat", "-e", "task-clock", "sleep", "30"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(50):
+        _, _, checks = doctor()
+        if "(%d)" % holder.pid in checks["counters"]["state"]:
+            break
+        time.sleep(0.1)
+    t.ok("perf (%d)" % holder.pid in checks["counters"]["state"], "who else has events open is named", checks["counters"])
+    holder.kill()
+    holder.wait()
+else:
+    t.skip("who else has events open is named", "no perf here")
+
+
 def as_nobody():
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
@@ -167,6 +183,8 @@ BASE = {"proc/sys/kernel/osrelease": "6.1.0-18-amd64\n", "proc/sys/kernel/perf_e
         "sys/devices/system/cpu/online": "0-3\n", PMU + "cpu/type": "4\n", "etc/os-release": "ID=debian\n",
         "proc/kallsyms": "ffffffff81000000 T _text\n", "sys/kernel/tracing/events/sched/x/id": "1\n",
         "proc/sys/kernel/perf_event_max_sample_rate": "100000\n"}
+L1 = ["slots", "topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"]
+L2 = ["topdown-heavy-ops", "topdown-br-mispredict", "topdown-fetch-lat", "topdown-mem-bound"]
 CASES = [
     ("as it is", {}, {"sampling": ("none", "not tried", ""), "pmu": ("ok", "cpu", ""), "watchdog": ("ok", "off", ""),
                       "paranoid": ("limit", "2: your own processes, user space only", "paranoid=0"),
@@ -196,6 +214,11 @@ CASES = [
      {"precise": ("ok", "max_precise 3", ""), "lbr": ("ok", "32 entries", "")}, 0),
     ("docker", {".dockerenv": "", "proc/self/status": "Seccomp:\t2\n"}, {"container": ("ok", "docker, a seccomp", "")}, 0),
     ("kubernetes", {"proc/1/cgroup": "0::/kubepods/besteffort/pod1\n"}, {"container": ("ok", "kubepods", "")}, 0),
+    ("SMT", {"sys/devices/system/cpu/smt/active": "1\n"},
+     {"smt": ("ok", "on:", ""), "metrics": ("none", "no fixed metrics", ""), "counters": ("none", "not tried", "")}, 0),
+    ("Ice Lake", {PMU + "cpu/events/" + e: "event=0x00,umask=0x80\n" for e in L1}, {"metrics": ("ok", "level 1 of", "")}, 0),
+    ("Sapphire Rapids", {PMU + "cpu/events/" + e: "event=0x00,umask=0x80\n" for e in L1 + L2},
+     {"metrics": ("ok", "level 1 and 2", "")}, 0),
     ("guest", {"sys/hypervisor/type": "xen\n"}, {"guest": ("ok", "Xen guest", "")}, 0),
 ]
 for what, files, want, code in CASES:
