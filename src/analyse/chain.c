@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/big.h"
 #include "base/hash.h"
 
 static int make_root(struct chain_tree *t)
@@ -64,7 +63,7 @@ int chain_reserve(struct chain_tree *t, size_t n)
 {
 	if (t->n || n >= UINT32_MAX)
 		return -1;
-	t->node = big_alloc(n + 1, sizeof(*t->node));
+	t->node = malloc((n + 1) * sizeof(*t->node));
 	if (!t->node)
 		return -1;
 	t->node[0] = (struct chain_node){ 0 };

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/big.h"
 #include "base/task.h"
 
 static uint32_t frame_add(struct profile *p, const struct profile_frame *f)
@@ -204,7 +203,7 @@ static int frame_chains(struct framing *f, struct err *err)
 	if (f->n >= CHAINS_MAX || f->p->sites.n >= MANY || f->p->chains.n_frames >= MANY)
 		return err_nomem(err);
 	f->slice = calloc(f->n_slices + 1, sizeof(*f->slice));
-	f->ref = big_alloc(f->n + 1, sizeof(*f->ref));
+	f->ref = malloc((f->n + 1) * sizeof(*f->ref));
 	if (!f->slice || !f->ref)
 		return err_nomem(err);
 	if (task_for(n_workers, threads, map_frames, f, err) ||
@@ -232,11 +231,14 @@ static int make_tallies(struct profile *p, size_t nodes, struct err *err)
 		bool any = p->sums[e].selected.samples > 0;
 
 		if (!any && !p->zeros)
-			p->zeros = big_zeros(nodes + 1, sizeof(*p->zeros));
-		c->self[e] = any ? big_zeros(nodes + 1, sizeof(**c->self)) : p->zeros;
-		c->total[e] = any ? big_alloc(nodes + 1, sizeof(**c->total)) : p->zeros;
+			p->zeros = calloc(nodes + 1, sizeof(*p->zeros));
+		c->self[e] = any ? malloc((nodes + 1) * sizeof(**c->self)) : p->zeros;
+		c->total[e] = any ? malloc((nodes + 1) * sizeof(**c->total)) : p->zeros;
 		if (!c->self[e] || !c->total[e])
 			return err_nomem(err);
+		/* by hand: what is written soon need not be the kernel's page of zeros first */
+		if (any)
+			memset(c->self[e], 0, (nodes + 1) * sizeof(**c->self));
 	}
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/big.h"
 #include "base/task.h"
 
 #define FEW	   24u /* to be sorted by insertion */
@@ -276,7 +275,7 @@ static int sort_parts(struct sorting *s, unsigned threads, struct err *err)
 {
 	int ret = -1;
 
-	s->to = big_alloc(s->n, sizeof(*s->to));
+	s->to = malloc(s->n * sizeof(*s->to));
 	s->part = malloc(s->n);
 	s->counts = calloc(s->n_slices * s->n_parts, sizeof(*s->counts));
 	if (!s->to || !s->part || !s->counts) {

@@ -59,9 +59,11 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 	      uint64_t n_left_out, struct err *err) MUST_USE;
 /* Copies finished rows into the table; -1 when out of memory. */
 int view_keep(struct view *v, struct view_table *t, const row_vec *rows) MUST_USE;
-/* The tree as shown before folding: filtered weights by node. Used for functions and trees. */
+/* The tree as shown before folding: filtered weights by node; the profile's own where nothing is
+ * filtered. Used for functions and trees. */
 struct weights {
-	struct tally *self, *total;
+	const struct tally *self, *total;
+	struct tally *own[2]; /* the same two, to be freed, or NULL */
 	struct tally left_out;
 	uint64_t n_left_out;
 };

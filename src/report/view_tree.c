@@ -21,24 +21,23 @@ static void sum_up(const struct chain_tree *t, struct tally *total)
 
 void view_weights_free(struct weights *w)
 {
-	free(w->self);
-	free(w->total);
-	w->self = w->total = NULL;
+	free(w->own[0]);
+	free(w->own[1]);
+	*w = (struct weights){ 0 };
 }
 
-int view_weights(const struct view *v, size_t event, struct filter *f, struct weights *w,
-		 struct err *err)
+static int filter_weights(const struct profile_chains *c, size_t event, struct filter *f,
+			  struct weights *w)
 {
-	const struct profile_chains *c = profile_chains(v->profile);
 	size_t n = c->tree.n;
 	uint8_t *bits = calloc(n + 1, 1);
+	struct tally *self = calloc(n + 1, sizeof(*self)), *total = calloc(n + 1, sizeof(*total));
 
-	*w = (struct weights){ .self = calloc(n + 1, sizeof(*w->self)),
-			       .total = calloc(n + 1, sizeof(*w->total)) };
-	if (!bits || !w->self || !w->total) {
+	w->self = w->own[0] = self;
+	w->total = w->own[1] = total;
+	if (!bits || !self || !total) {
 		free(bits);
-		view_weights_free(w);
-		return err_nomem(err);
+		return -1;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (i) {
@@ -48,15 +47,27 @@ int view_weights(const struct view *v, size_t event, struct filter *f, struct we
 					    filter_string(f, fr->name) | filter_string(f, fr->dso));
 		}
 		if (filter_keeps(f, bits[i])) {
-			w->self[i] = w->total[i] = c->self[event][i];
+			self[i] = total[i] = c->self[event][i];
 		} else if (c->self[event][i].samples) {
 			tally_add(&w->left_out, &c->self[event][i]);
 			w->n_left_out++;
 		}
 	}
-	sum_up(&c->tree, w->total);
+	sum_up(&c->tree, total);
 	free(bits);
 	return 0;
+}
+
+int view_weights(const struct view *v, size_t event, struct filter *f, struct weights *w,
+		 struct err *err)
+{
+	const struct profile_chains *c = profile_chains(v->profile);
+
+	*w = (struct weights){ .self = c->self[event], .total = c->total[event] };
+	if (!(f->has_focus || f->has_hide) || !filter_weights(c, event, f, w))
+		return 0;
+	view_weights_free(w);
+	return err_nomem(err);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------
@@ -162,17 +173,17 @@ out:
 /* A tree with weights, ready to be shown. */
 struct shown {
 	const struct chain_tree *t;
-	struct tally *self, *total;
+	const struct tally *self, *total;
 	bool *visible;
-	uint32_t *order; /* nodes but the root, by (parent, weight) */
-	uint32_t *first; /* by node: where its children begin in `order`; n + 1 entries */
-	uint64_t all;	 /* the event's selected periods */
+	uint32_t *order; /* visible nodes but the root, by (parent, weight) */
+	size_t n;
+	uint64_t all; /* the event's selected periods */
 };
 
 /* The tree whose first level are the sampled functions. */
 static int invert(struct chain_tree *out, struct weights *w, const struct profile_chains *c)
 {
-	struct tally *self = NULL;
+	struct tally *self = NULL, *total = NULL;
 	size_t cap = 0;
 
 	if (w->self[0].samples) { /* samples without any frame */
@@ -201,18 +212,22 @@ static int invert(struct chain_tree *out, struct weights *w, const struct profil
 		}
 		tally_add(&self[at], &w->self[i]);
 	}
-	free(w->self);
-	free(w->total);
-	w->self = self ? self : calloc(1, sizeof(*self));
-	w->total = calloc(out->n + 1, sizeof(*w->total));
-	if (!w->self || !w->total)
-		return -1;
+	total = calloc(out->n + 1, sizeof(*total));
+	if (!self)
+		self = calloc(1, sizeof(*self));
+	if (!self || !total)
+		goto fail;
 	if (out->n)
-		memcpy(w->total, w->self, out->n * sizeof(*w->total));
-	sum_up(out, w->total);
+		memcpy(total, self, out->n * sizeof(*total));
+	sum_up(out, total);
+	free(w->own[0]);
+	free(w->own[1]);
+	w->self = w->own[0] = self;
+	w->total = w->own[1] = total;
 	return 0;
 fail:
 	free(self);
+	free(total);
 	return -1;
 }
 
@@ -239,32 +254,53 @@ static int by_parent_total(const void *va, const void *vb, void *ctx)
 
 /* A parent weighs at least what its children do and has the smaller number: whatever is dropped by
  * weight and then number leaves a tree. */
-static void choose(struct shown *s, const struct view_opts *o)
+static int choose(struct shown *s, const struct view_opts *o)
 {
-	size_t n = s->t->n ? s->t->n - 1 : 0;
-
-	for (size_t i = 0; i < n; i++)
-		s->order[i] = (uint32_t)i + 1;
-	if (o->limit && n)
-		qsort_r(s->order, n, sizeof(*s->order), by_total, s);
-	for (size_t i = 0; i < n; i++) {
-		const struct tally *w = &s->total[s->order[i]];
-
-		s->visible[s->order[i]] = w->samples &&
-					  (double)w->period >= o->min * (double)s->all &&
-					  (!o->limit || i < o->limit);
+	for (uint32_t i = 1; i < s->t->n; i++) {
+		s->visible[i] = s->total[i].samples &&
+				(double)s->total[i].period >= o->min * (double)s->all;
+		s->n += s->visible[i];
 	}
-	if (n)
-		qsort_r(s->order, n, sizeof(*s->order), by_parent_total, s);
-	for (size_t i = 0, node = 0; node <= s->t->n; node++) {
-		while (i < n && s->t->node[s->order[i]].parent < node)
-			i++;
-		s->first[node] = (uint32_t)i;
+	s->order = calloc(s->n + 1, sizeof(*s->order));
+	if (!s->order)
+		return -1;
+	s->n = 0;
+	for (uint32_t i = 1; i < s->t->n; i++)
+		if (s->visible[i])
+			s->order[s->n++] = i;
+	if (o->limit && o->limit < s->n) {
+		qsort_r(s->order, s->n, sizeof(*s->order), by_total, s);
+		for (size_t i = o->limit; i < s->n; i++)
+			s->visible[s->order[i]] = false;
+		s->n = o->limit;
 	}
+	if (s->n)
+		qsort_r(s->order, s->n, sizeof(*s->order), by_parent_total, s);
+	return 0;
+}
+
+/* Where the visible children of a node stand in `order`. */
+static void children_of(const struct shown *s, uint32_t node, uint32_t *first, uint32_t *end)
+{
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->t->node[s->order[mid]].parent < node)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*first = (uint32_t)low;
+	while (low < s->n && s->t->node[s->order[low]].parent == node)
+		low++;
+	*end = (uint32_t)low;
 }
 
 /* What is below a node: rows to show, and the sum of the others. */
 struct below {
+	uint32_t first, end; /* the rows' place in `order` */
 	uint32_t n, n_folded;
 	struct tally folded;
 	bool fold_row; /* the fold weighs enough for a row */
@@ -274,12 +310,10 @@ static struct below look_below(const struct view *v, const struct shown *s, uint
 {
 	struct below b = { 0 };
 
-	for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
-		uint32_t k = s->order[i];
-
-		if (s->visible[k]) {
-			b.n++;
-		} else if (s->total[k].samples) {
+	children_of(s, node, &b.first, &b.end);
+	b.n = b.end - b.first;
+	for (uint32_t k = s->t->node[node].child; k; k = s->t->node[k].sibling) {
+		if (!s->visible[k] && s->total[k].samples) {
 			b.n_folded++;
 			tally_add(&b.folded, &s->total[k]);
 		}
@@ -316,14 +350,15 @@ struct walk {
 	bool rest; /* a row of what the filters took away will follow */
 };
 
-static int open_level(struct walk *w, uint32_t node, uint32_t id, uint32_t indent, uint32_t depth)
+static int open_level(struct walk *w, const struct below *b, uint32_t id, uint32_t indent,
+		      uint32_t depth)
 {
-	struct level l = { .next = w->s->first[node],
-			   .end = w->s->first[node + 1],
+	struct level l = { .next = b->first,
+			   .end = b->end,
 			   .id = id,
 			   .indent = indent,
 			   .depth = depth,
-			   .below = look_below(w->v, w->s, node) };
+			   .below = *b };
 
 	l.n_left = l.below.n + l.below.fold_row;
 	if (l.below.n_folded && !l.below.fold_row)
@@ -361,8 +396,8 @@ static int show_node(struct walk *w, struct level *l, uint32_t node)
 	uint32_t depth = l->depth, indent = l->indent;
 
 	while (!w->v->opts.machine && b.n == 1 && !b.n_folded &&
-	       same_function(w->v, s->t, node, s->order[s->first[node]])) {
-		node = s->order[s->first[node]];
+	       same_function(w->v, s->t, node, s->order[b.first])) {
+		node = s->order[b.first];
 		tally_add(&self, &s->self[node]);
 		how.levels++;
 		depth++;
@@ -370,7 +405,7 @@ static int show_node(struct walk *w, struct level *l, uint32_t node)
 	}
 	if (push_row(w, l, &how, &self, &total))
 		return -1;
-	return open_level(w, node, (uint32_t)w->rows.n, indent + (b.n + b.fold_row > 1),
+	return open_level(w, &b, (uint32_t)w->rows.n, indent + (b.n + b.fold_row > 1),
 			  depth + 1); /* `l` is stale from here on */
 }
 
@@ -379,7 +414,9 @@ static int walk_down(struct walk *w)
 	struct level *top;
 
 	if (w->s->t->n) {
-		if (open_level(w, 0, 0, 0, 1))
+		struct below b = look_below(w->v, w->s, 0);
+
+		if (open_level(w, &b, 0, 0, 1))
 			return -1;
 		top = vec_last(&w->levels);
 		top->n_left += w->rest;
@@ -388,8 +425,6 @@ static int walk_down(struct walk *w)
 	while (w->levels.n) {
 		struct level *l = vec_last(&w->levels);
 
-		while (l->next < l->end && !w->s->visible[w->s->order[l->next]])
-			l->next++;
 		if (l->next < l->end) {
 			if (show_node(w, l, w->s->order[l->next++]))
 				return -1;
@@ -430,15 +465,12 @@ static int show(struct view *v, struct view_table *t, const struct chain_tree *t
 			   .self = wt->self,
 			   .total = wt->total,
 			   .all = t->sum[0]->selected.period,
-			   .visible = calloc(n + 1, sizeof(*s.visible)),
-			   .order = calloc(n + 1, sizeof(*s.order)),
-			   .first = calloc(n + 2, sizeof(*s.first)) };
+			   .visible = calloc(n + 1, sizeof(*s.visible)) };
 	struct walk w = { .v = v, .t = t, .s = &s, .rest = wt->n_left_out > 0 };
 	int ret = -1;
 
-	if (!s.visible || !s.order || !s.first)
+	if (!s.visible || choose(&s, &v->opts))
 		goto out;
-	choose(&s, &v->opts);
 	if (walk_down(&w) || push_rest(&w, wt))
 		goto out;
 	assert(!n || wt->total[0].period + wt->left_out.period == s.all);
@@ -446,7 +478,6 @@ static int show(struct view *v, struct view_table *t, const struct chain_tree *t
 out:
 	free(s.visible);
 	free(s.order);
-	free(s.first);
 	vec_free(&w.rows);
 	vec_free(&w.levels);
 	return ret;

@@ -150,8 +150,32 @@ static inline void fake_chain(struct profile *p, const char *chain, uint64_t sam
 	p->chains.total = p->total;
 }
 
+/* What a profile knows of its tree, too: to be called when all chains are there. */
+static inline void fake_total(struct profile *p)
+{
+	const struct chain_tree *t = &p->chains.tree;
+
+	p->self[0] = realloc(p->self[0], (t->n + 1) * sizeof(struct tally));
+	p->total[0] = realloc(p->total[0], (t->n + 1) * sizeof(struct tally));
+	assert(p->self[0] && p->total[0]);
+	if (!t->n)
+		p->self[0][0] = (struct tally){ 0 };
+	memcpy(p->total[0], p->self[0], (t->n ? t->n : 1) * sizeof(struct tally));
+	for (size_t i = t->n; i-- > 1;) {
+		struct tally *to = &p->total[0][t->node[i].parent];
+
+		to->samples += p->total[0][i].samples;
+		to->period += p->total[0][i].period;
+		to->period_sq += p->total[0][i].period_sq;
+	}
+	p->cap_nodes = t->n;
+	p->chains.self = p->self;
+	p->chains.total = p->total;
+}
+
 static inline void fake_free(struct profile *p)
 {
+	free(p->total[0]);
 	strtab_free(&p->strings);
 	chain_free(&p->chains.tree);
 	free(p->frame);

@@ -26,19 +26,20 @@ static void make_join(struct profile *p)
 	fake_row(p, "sh", "sh", "tiny3", 17, 17000);
 }
 
-static struct view *view_of(const struct profile *p, const struct view_opts *o)
+static struct view *view_of(struct profile *p, const struct view_opts *o)
 {
 	struct view_source src = fake_source(p);
 	struct err err = ERR_INIT;
 	struct view *v;
 
+	fake_total(p);
 	if (view_build(&v, p, &src, o, &err))
 		fail_msg("%s", err.what);
 	return v;
 }
 
-static char *text_of(const struct profile *p, const struct view_opts *o, const char *sink,
-		     unsigned width, bool ascii)
+static char *text_of(struct profile *p, const struct view_opts *o, const char *sink, unsigned width,
+		     bool ascii)
 {
 	struct sink_opts so = { .style = { .ascii = ascii, .width = width } };
 	struct view *v = view_of(p, o);
