@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intel: which models there are, and their trees, metrics and events."""
+
+import json
+import os
+import re
+
+from . import intel_events
+from .sheet import Sheet, locate_of
+from .write import Model
+
+# id, title, sheet and column, names in locate guards, base of tree and events, files of events,
+# uncore, (counters with SMT on, off), fixed counters, levels of PERF_METRICS, width, counts per core
+P = 'P'
+E = 'E'
+A = 'A'
+TABLE = [
+    # id, title, (sheet, column), guards, tree base, event base, event files, uncore file
+    ('snb', 'Intel Sandy Bridge', (P, 'SNB'), ['SNB'], None, None,
+     ['SNB/events/sandybridge_core.json', 'SNB/events/sandybridge_matrix.json'],
+     'SNB/events/sandybridge_uncore.json', (4, 8), 3, 0, 4, True),
+    ('jkt', 'Intel Sandy Bridge EP', (P, 'JKT/SNB-EP'), ['JKT'], 'snb', 'snb',
+     ['JKT/events/Jaketown_core.json', 'JKT/events/Jaketown_matrix.json'],
+     'JKT/events/Jaketown_uncore.json', (4, 8), 3, 0, 4, True),
+    ('ivb', 'Intel Ivy Bridge', (P, 'IVB'), ['IVB'], 'snb', 'snb',
+     ['IVB/events/ivybridge_core.json', 'IVB/events/ivybridge_matrix.json'],
+     'IVB/events/ivybridge_uncore.json', (4, 8), 3, 0, 4, True),
+    ('ivt', 'Intel Ivy Bridge EP', (P, 'IVT'), ['IVT'], 'ivb', 'ivb',
+     ['IVT/events/ivytown_core.json', 'IVT/events/ivytown_matrix.json'],
+     'IVT/events/ivytown_uncore.json', (4, 8), 3, 0, 4, True),
+    ('hsw', 'Intel Haswell', (P, 'HSW'), ['HSW'], 'ivb', 'ivb',
+     ['HSW/events/haswell_core.json', 'HSW/events/haswell_matrix.json'],
+     'HSW/events/haswell_uncore.json', (4, 8), 3, 0, 4, True),
+    ('hsx', 'Intel Haswell Server', (P, 'HSX'), ['HSX'], 'hsw', 'hsw',
+     ['HSX/events/haswellx_core.json', 'HSX/events/haswellx_matrix.json'],
+     'HSX/events/haswellx_uncore.json', (4, 8), 3, 0, 4, True),
+    ('bdw', 'Intel Broadwell', (P, 'BDW'), ['BDW'], 'hsw', 'hsw',
+     ['BDW/events/broadwell_core.json', 'BDW/events/broadwell_matrix.json'],
+     'BDW/events/broadwell_uncore.json', (4, 8), 3, 0, 4, True),
+    ('bdx', 'Intel Broadwell Server', (P, 'BDX'), ['BDX'], 'bdw', 'bdw',
+     ['BDX/events/broadwellx_core.json', 'BDX/events/broadwellx_matrix.json'],
+     'BDX/events/broadwellx_uncore.json', (4, 8), 3, 0, 4, True),
+    ('bdw-de', 'Intel Broadwell DE', (P, 'BDW'), ['BDW'], 'bdw', 'bdx',
+     ['BDW-DE/events/broadwellde_core.json'], 'BDW-DE/events/broadwellde_uncore.json',
+     (4, 8), 3, 0, 4, True),
+    ('skl', 'Intel Skylake, Kaby Lake', (P, 'SKL/KBL'), ['SKL', 'KBL'], 'bdw', 'bdw',
+     ['SKL/events/skylake_core.json', 'SKL/events/skylake_matrix.json'],
+     'SKL/events/skylake_uncore.json', (4, 8), 3, 0, 4, True),
+    ('cfl', 'Intel Coffee Lake, Comet Lake', (P, 'KBLR/CFL/CML'), ['KBLR', 'CFL'], 'skl', 'skl',
+     ['SKL/events/skylake_core.json', 'SKL/events/skylake_matrix.json'],
+     'SKL/events/skylake_uncore.json', (4, 8), 3, 0, 4, True),
+    ('skx', 'Intel Skylake Server', (P, 'SKX'), ['SKX'], 'skl', 'skl',
+     ['SKX/events/skylakex_core.json'], 'SKX/events/skylakex_uncore.json',
+     (4, 8), 3, 0, 4, True),
+    ('clx', 'Intel Cascade Lake Server', (P, 'CLX'), ['CLX'], 'skx', 'skx',
+     ['CLX/events/cascadelakex_core.json'], 'CLX/events/cascadelakex_uncore.json',
+     (4, 8), 3, 0, 4, True),
+    ('cpx', 'Intel Cooper Lake Server', (P, 'CPX'), ['CPX'], 'clx', 'clx',
+     ['CLX/events/cascadelakex_core.json'], 'CLX/events/cascadelakex_uncore.json',
+     (4, 8), 3, 0, 4, True),
+    ('icl', 'Intel Ice Lake', (P, 'ICL'), ['ICL'], 'skl', None,
+     ['ICL/events/icelake_core.json'], 'ICL/events/icelake_uncore.json',
+     (8, 8), 4, 1, 5, False),
+    ('rkl', 'Intel Rocket Lake', (P, 'RKL'), ['RKL'], 'icl', 'icl',
+     ['RKL/events/rocketlake_core.json'], 'RKL/events/rocketlake_uncore.json',
+     (8, 8), 4, 1, 5, False),
+    ('tgl', 'Intel Tiger Lake', (P, 'TGL'), ['TGL'], 'icl', 'icl',
+     ['TGL/events/tigerlake_core.json'], 'TGL/events/tigerlake_uncore.json',
+     (8, 8), 4, 1, 5, False),
+    ('icx', 'Intel Ice Lake Server', (P, 'ICX'), ['ICX'], 'icl', 'icl',
+     ['ICX/events/icelakex_core.json'], 'ICX/events/icelakex_uncore.json',
+     (8, 8), 4, 1, 5, False),
+    ('adl-glc', 'Intel Alder Lake, Raptor Lake: Golden Cove', (P, 'ADL/RPL'), ['ADL'], 'icl', None,
+     ['ADL/events/alderlake_goldencove_core.json'], 'ADL/events/alderlake_uncore.json',
+     (8, 8), 4, 2, 6, False),
+    ('spr', 'Intel Sapphire Rapids', (P, 'SPR'), ['SPR'], 'adl-glc', 'adl-glc',
+     ['SPR/events/sapphirerapids_core.json'], 'SPR/events/sapphirerapids_uncore.json',
+     (8, 8), 4, 2, 6, False),
+    ('sprhbm', 'Intel Xeon Max (Sapphire Rapids with HBM)', (P, 'SPR-HBM'), ['SPR-HBM'], 'spr',
+     'spr', ['SPR/events/sapphirerapids_core.json'],
+     'SPR/events/sapphirerapids_uncore.json', (8, 8), 4, 2, 6, False),
+    ('emr', 'Intel Emerald Rapids', (P, 'EMR'), ['EMR'], 'spr', 'spr',
+     ['EMR/events/emeraldrapids_core.json'], 'EMR/events/emeraldrapids_uncore.json',
+     (8, 8), 4, 2, 6, False),
+    ('mtl-rwc', 'Intel Meteor Lake: Redwood Cove', (P, 'MTL'), ['MTL'], 'adl-glc', 'adl-glc',
+     ['MTL/events/meteorlake_redwoodcove_core.json'], 'MTL/events/meteorlake_uncore.json',
+     (8, 8), 4, 2, 6, False),
+    ('gnr', 'Intel Granite Rapids', (P, 'GNR'), ['GNR'], 'spr', 'spr',
+     ['GNR/events/graniterapids_core.json'], 'GNR/events/graniterapids_uncore.json',
+     (8, 8), 4, 2, 6, False),
+    ('lnl-lnc', 'Intel Lunar Lake: Lion Cove', (P, 'LNL/ARL'), ['LNL'], 'mtl-rwc', None,
+     ['LNL/events/lunarlake_lioncove_core.json'], 'LNL/events/lunarlake_uncore.json',
+     (10, 10), 4, 2, 8, False),
+    ('arl-lnc', 'Intel Arrow Lake: Lion Cove', (P, 'LNL/ARL'), ['ARL', 'LNL'], 'lnl-lnc', 'lnl-lnc',
+     ['ARL/events/arrowlake_lioncove_core.json'], 'ARL/events/arrowlake_uncore.json',
+     (10, 10), 4, 2, 8, False),
+    ('ptl-cgc', 'Intel Panther Lake: Cougar Cove', (P, 'PTL'), ['PTL'], 'lnl-lnc', 'lnl-lnc',
+     ['PTL/events/pantherlake_cougarcove_core.json'], 'PTL/events/pantherlake_uncore.json',
+     (10, 10), 4, 2, 8, False),
+    ('adl-grt', 'Intel Alder Lake, Raptor Lake: Gracemont', (E, 'GRT'), ['GRT'], None, None,
+     ['ADL/events/alderlake_gracemont_core.json'], None, (6, 6), 3, 0, 5, False),
+    ('mtl-cmt', 'Intel Meteor Lake: Crestmont', (E, 'CMT'), ['CMT'], None, None,
+     ['MTL/events/meteorlake_crestmont_core.json'], None, (8, 8), 3, 0, 6, False),
+    ('arl-cmt', 'Intel Arrow Lake: low-power Crestmont', (E, 'CMT'), ['CMT'], 'mtl-cmt', 'mtl-cmt',
+     ['ARL/events/arrowlake_crestmont_core.json'], None, (8, 8), 3, 0, 6, False),
+    ('srf', 'Intel Sierra Forest: Crestmont', (E, 'CMT'), ['CMT'], 'mtl-cmt', 'mtl-cmt',
+     ['SRF/events/sierraforest_core.json'], None, (8, 8), 3, 0, 6, False),
+    ('grr', 'Intel Grand Ridge: Crestmont', (E, 'CMT'), ['CMT'], 'mtl-cmt', 'srf',
+     ['GRR/events/grandridge_core.json'], None, (8, 8), 3, 0, 6, False),
+    ('lnl-skt', 'Intel Lunar Lake: Skymont', (E, 'LNL-SKT'), ['SKT'], None, None,
+     ['LNL/events/lunarlake_skymont_core.json'], None, (8, 8), 7, 0, 8, False),
+    ('arl-skt', 'Intel Arrow Lake: Skymont', (E, 'ARL-SKT'), ['SKT'], 'lnl-skt', 'lnl-skt',
+     ['ARL/events/arrowlake_skymont_core.json'], None, (8, 8), 7, 0, 8, False),
+    ('ptl-dkt', 'Intel Panther Lake: Darkmont', (E, 'LNL-SKT'), ['SKT'], 'lnl-skt', 'lnl-skt',
+     ['PTL/events/pantherlake_darkmont_core.json'], None, (8, 8), 7, 0, 8, False),
+    ('cwf', 'Intel Clearwater Forest: Darkmont', (E, 'LNL-SKT'), ['SKT'], 'ptl-dkt', 'ptl-dkt',
+     ['CWF/events/clearwaterforest_core.json'], None, (8, 8), 7, 0, 8, False),
+    ('nvl-cyc', 'Intel Nova Lake: Coyote Cove', (None, None), [], None, 'ptl-cgc',
+     ['NVL/events/novalake_coyotecove_core.json'], None, (10, 10), 4, 2, 8, False),
+    ('nvl-arw', 'Intel Nova Lake: Arctic Wolf', (None, None), [], None, 'ptl-dkt',
+     ['NVL/events/novalake_arcticwolf_core.json'], None, (8, 8), 7, 0, 8, False),
+    ('ehl', 'Intel Elkhart Lake: Tremont', (A, 'TNT'), [], None, None,
+     ['EHL/events/elkhartlake_core.json'], None, (4, 4), 3, 0, 4, False),
+    ('snr', 'Intel Snow Ridge: Tremont', (A, 'TNT'), [], 'ehl', 'ehl',
+     ['SNR/events/snowridgex_core.json'], None, (4, 4), 3, 0, 4, False),
+    ('glp', 'Intel Goldmont Plus', (A, 'GLM/GLP'), [], None, None,
+     ['GLP/events/goldmontplus_core.json', 'GLP/events/goldmontplus_matrix.json'], None,
+     (4, 4), 3, 0, 3, False),
+    ('glm', 'Intel Goldmont', (A, 'GLM/GLP'), [], 'glp', 'glp',
+     ['GLM/events/goldmont_core.json', 'GLM/events/goldmont_matrix.json'], None,
+     (4, 4), 3, 0, 3, False),
+    ('slm', 'Intel Silvermont', (None, None), [], None, None,
+     ['SLM/events/silvermont_core.json'], None, (2, 2), 3, 0, 2, False),
+    ('knl', 'Intel Knights Landing', (None, None), [], None, None,
+     ['KNL/events/knightslanding_core.json'], None, (2, 2), 3, 0, 2, False),
+    ('bnl', 'Intel Bonnell', (None, None), [], None, None,
+     ['BNL/events/bonnell_core.json'], None, (2, 2), 3, 0, 2, False),
+    ('nhm-ep', 'Intel Nehalem', (None, None), [], None, None,
+     ['NHM-EP/events/nehalemep_core.json'], None, (4, 4), 3, 0, 4, True),
+    ('nhm-ex', 'Intel Nehalem EX', (None, None), [], None, 'nhm-ep',
+     ['NHM-EX/events/nehalemex_core.json'], None, (4, 4), 3, 0, 4, True),
+    ('wsm-sp', 'Intel Westmere', (None, None), [], None, 'nhm-ep',
+     ['WSM-EP-SP/events/westmereep-sp_core.json'], None, (4, 4), 3, 0, 4, True),
+    ('wsm-dp', 'Intel Westmere EP', (None, None), [], None, 'wsm-sp',
+     ['WSM-EP-DP/events/westmereep-dp_core.json'], None, (4, 4), 3, 0, 4, True),
+    ('wsm-ex', 'Intel Westmere EX', (None, None), [], None, 'wsm-dp',
+     ['WSM-EX/events/westmereex_core.json'], None, (4, 4), 3, 0, 4, True),
+]
+
+# What the sheet leaves to the tool: said here in terms of what the loader knows of the machine
+# (the names with a small letter behind `#`, TSC; doc/model-format.md).
+GIVEN = {
+    '#DS': None,                    # server: below
+    'Num_CPUs': '#num_cpus_online',
+    'DurationTimeInMilliSeconds': '1000 * #DurationTimeInSeconds',
+    # Linux' power PMU counts in 2^-32 J, whatever the register's unit is; the formula wants uJ.
+    '#Energy_Unit': '0.00023283064365386963',
+    '#PMM_App_Direct': '#has_pmem',
+}
+# Words of the language itself.
+OWN = ('#SMT_on', '#EBS_Mode', '#DurationTimeInSeconds')
+# Not carried over: asks for what a sum over processors does not hold, or is a list of errata.
+LEFT_OUT = {'#Errata_Whitelist': 'a list of names, not a formula',
+            'Slots_Utilization': 'needs slots of each core (:percore)',
+            'MUX': 'says how the counters were shared, which is known directly'}
+ENERGY = {'FREERUN_PKG_ENERGY_STATUS': 'power/energy-pkg/ - 0',
+          'UNC_PKG_ENERGY_STATUS': 'power/energy-pkg/ - 0',
+          'FREERUN_DRAM_ENERGY_STATUS': 'power/energy-ram/ - 0'}
+SERVERS = ('jkt', 'ivt', 'hsx', 'bdx', 'skx', 'clx', 'cpx', 'icx', 'spr', 'sprhbm', 'emr', 'gnr')
+
+TOKEN = re.compile(r'##?[A-Za-z_]\w*|\$PEBS|[A-Za-z_%0-9][\w.%]*(?::[a-z_A-Z]+(?:=?"?[^\s"()*+,/]*"?)?)*')
+UNITS = {'GB/sec': ('GB/s', None), 'MB/sec': ('MB/s', None), 'Seconds': ('s', None)}
+PERCENT = re.compile(r'^\s*100 \*')
+
+
+class Resolver:
+    """Turns the names in a formula into those of the events file; collects what is unknown."""
+
+    def __init__(self, model, names, uncore):
+        self.model, self.names, self.uncore = model, names, uncore
+        self.unknown = set()
+
+    def event(self, name):
+        ev = self.model.events
+        for n in (name, name[:-3] if name.endswith('_PS') else name + '_PS'):
+            if n in ev:
+                return n
+        if name in self.uncore:
+            ev[name] = self.uncore[name]
+            return name
+        if name in ENERGY:
+            ev[name] = ENERGY[name]
+            return name
+        return None
+
+    def token(self, word):
+        if re.fullmatch(r'[\d.]+(e\d+)?', word) or word in ('if', 'else', 'min', 'max', '#NA',
+                                                           '$PEBS', 'TSC', 'P'):
+            return word
+        if word.startswith('##'):
+            return '##' + self.names.get(word[2:], word[2:])
+        if word in self.names:
+            return self.names[word]
+        if re.match(r'#[a-z]', word):
+            return word
+        base, _, options = word.partition(':')
+        found = self.event(base)
+        if not found:
+            self.unknown.add(word)
+            return word
+        kept = []
+        for o in options.split(':') if options else []:
+            m = re.fullmatch(r'(opc|ocr_msr_val)=?"?(?:Match ?= ?)?(0x[0-9a-fA-F]+)"?', o)
+            if m:
+                made = '%s.%s_%s' % (found, m.group(1).upper(), m.group(2)[2:].upper())
+                rest = self.model.events[found].split(' ')
+                if m.group(1) == 'opc':
+                    rest[0] = rest[0].rstrip('/') + ',filter_opc=%s/' % m.group(2)
+                else:
+                    rest[0] = re.sub(r'offcore_rsp=\w+', 'offcore_rsp=' + m.group(2).lower(), rest[0])
+                self.model.events[made] = ' '.join(rest)
+                found = made
+            elif o not in ('perf_metrics', 'one_unit'):
+                kept.append(o)
+        return ':'.join([found] + kept)
+
+    def formula(self, text):
+        text = re.sub(r'"([\w.]+)/Match=(0x\w+)((?::\w+)*)"', r'\1:opc=\2\3', text)
+        return ' '.join(TOKEN.sub(lambda m: self.token(m.group(0)), text).split())
+
+
+def threshold_of(text):
+    """`> 0.1 & P; $issueBW; ~overlap` -> (threshold, issues, overlap)"""
+    parts = [p.strip() for p in text.split(';')]
+    flag = parts[0]
+    flag = re.sub(r'^([<>])(?=\S)', r'\1 ', flag)
+    return (flag or None, ' '.join(p for p in parts[1:] if p.startswith('$')) or None,
+            '~overlap' in parts)
+
+
+def clean(name, area):
+    if area == 'Bottleneck':
+        return 'Bottleneck_' + name
+    return re.sub(r'^%_', '', name).strip()
+
+
+def fill_rows(model, sheet, column, guards, uncore):
+    rows = list(sheet.expand(column))
+    names = {}
+    for area, level, name, text, row in rows:
+        names[name] = clean(name, area)
+    r = Resolver(model, names, uncore)
+    widths = {}
+    last = {}          # level -> last valid node
+    listing = []
+    for area, level, name, text, row in rows:
+        key = clean(name, area)
+        if name in OWN:
+            continue
+        if name in LEFT_OUT:
+            model.notes.append('%s: left out: %s' % (name, LEFT_OUT[name]))
+            continue
+        if not text and name not in GIVEN:
+            continue
+        absent = text == '#NA' or not text and name not in GIVEN
+        if key in model.rows and not model.rows[key].get('absent'):
+            model.notes.append('%s: twice in the sheet' % name)
+            continue
+        if absent:
+            listing.append((key, None, level, None, None))
+            continue
+        given = GIVEN.get(name)
+        if name == '#DS':
+            given = '1 if #num_packages > 1 else 0' if model.id in SERVERS else '0'
+        if name == '#PMM_App_Direct' and model.id == 'gnr':
+            given = text
+        if given:
+            text = given
+        area = {'BE_aux': 'BE'}.get(area, area)
+        row_facts = {'kind': 'node' if level else 'metric', 'area': area}
+        if level:
+            last = {k: v for k, v in last.items() if k < level}
+            up = level - 1
+            while up and up not in last:
+                up -= 1
+            if up:
+                row_facts['parent'] = last[up]
+            if up != level - 1:
+                row_facts['level'] = str(level)
+            if area == 'BE_aux' or key == 'Backend_Bound_Aux':
+                row_facts['overlap'] = ''
+            last[level] = key
+        listing.append((key, row_facts, level, text, row))
+    for key, facts, level, text, row in listing:
+        if facts is None:
+            model.rows[key] = {'kind': 'node' if level else 'metric', 'absent': True}
+            continue
+        if text == '$':
+            continue
+        facts['expr'] = r.formula(text)
+        flag, issue, overlap = threshold_of(sheet.of(row, 'Threshold'))
+        if flag:
+            facts['flag'] = r.formula(flag)
+        if issue:
+            facts['issue'] = issue
+        if overlap:
+            facts['overlap'] = ''
+        count = sheet.of(row, 'Count Domain')
+        if count not in ('', '-'):
+            facts['count'] = count
+        if level:
+            facts['unit'], facts['scale'] = '%', '100'
+        elif count == 'Scaled_Slots' or PERCENT.match(facts['expr']) or '%' in row[1][:1]:
+            facts['unit'] = '%'
+        elif count in UNITS:
+            facts['unit'] = UNITS[count][0]
+        groups = sheet.of(row, 'Metric Group')
+        if groups:
+            facts['groups'] = ';'.join(sorted(set(g.strip() for g in groups.split(';') if g.strip())))
+        top = sheet.of(row, 'Metric Max')
+        if top:
+            facts['max'] = top
+        where = []
+        for e in locate_of(sheet.of(row, 'Locate-with'), guards):
+            found = r.event(e)
+            if found:
+                where.append(found)
+            else:
+                model.notes.append('%s: locate with %s: no such event' % (key, e))
+        if where:
+            facts['locate'] = ';'.join(where)
+        model.rows[key] = facts
+    fix_maxima(model)
+    return r.unknown
+
+
+def fix_maxima(model):
+    """Metric Max may name constants: written as the number that it is for this model."""
+    for facts in model.rows.values():
+        if 'max' in facts and not re.fullmatch(r'[\d.]+', facts['max']):
+            text = re.sub(r'#\w+', lambda m: model.rows.get(m.group(0), {}).get('expr', 'x'),
+                          facts['max'])
+            facts['max'] = '%g' % eval(text, {'__builtins__': {}}) if re.fullmatch(
+                r'[\d.\s+*/()-]+', text) else None
+            if facts['max'] is None:
+                del facts['max']
+
+
+def drop_unresolved(model, unknown):
+    """A metric whose formula asks for what this model does not have is absent, as are those that
+    need it and are nothing without it."""
+    gone = set()
+    for key, facts in list(model.rows.items()):
+        if facts.get('absent'):
+            continue
+        words = set(TOKEN.findall(facts['expr']))
+        bad = words & unknown
+        if bad:
+            model.notes.append('%s: absent: no event %s' % (key, ', '.join(sorted(bad))))
+            model.rows[key] = {'kind': facts['kind'], 'absent': True}
+            gone.add(key)
+        elif 'flag' in facts and set(TOKEN.findall(facts['flag'])) & unknown:
+            model.notes.append('%s: no threshold: %s' % (key, facts['flag']))
+            del facts['flag']
+    for key, facts in model.rows.items():
+        if not facts.get('absent') and facts.get('parent') in gone:
+            facts['parent'] = model.rows[facts['parent']].get('parent')
+    return gone
+
+
+def latencies_of(perfmon, ident):
+    if ident != 'gnr':
+        return {}
+    with open(os.path.join(perfmon, 'GNR/metrics/graniterapids_retire_latency.json')) as f:
+        return {k: v['MEAN'] for k, v in json.load(f)['Data'].items()}
+
+
+def find_file(perfmon, name):
+    """Names in the map differ from the files' in case only."""
+    d, want = os.path.split(name)
+    for f in os.listdir(os.path.join(perfmon, d)):
+        if f.lower() == want.lower():
+            return os.path.join(d, f)
+    return None
+
+
+def models(perfmon):
+    sheets = {P: Sheet(os.path.join(perfmon, 'TMA_Metrics-full.csv'), 7, 25),
+              E: Sheet(os.path.join(perfmon, 'E-core_TMA_Metrics.csv'), 4, 4),
+              A: Sheet(os.path.join(perfmon, 'Atom_TMA.csv'), 5, 2)}
+    titles = {P: 'TMA_Metrics-full.csv', E: 'E-core_TMA_Metrics.csv', A: 'Atom_TMA.csv'}
+    for (ident, title, (sheet, column), guards, tree_base, event_base, files, uncore, count,
+         fixed, metrics, width, per_core) in TABLE:
+        m = Model(ident, 'intel/' + ident)
+        m.tree_base, m.event_base = tree_base, event_base
+        facts = {'counters': count, 'fixed': fixed, 'perf_metrics': metrics}
+        files = [f for f in (find_file(perfmon, n) for n in files) if f]
+        m.events, m.sources = intel_events.load(perfmon, files, facts, ident,
+                                                latencies_of(perfmon, ident))
+        m.facts = {'title': title, 'vendor': 'intel', 'language': 'sheet', 'from': 'perfmon',
+                   'counters': '%d %d' % count, 'fixed': str(fixed), 'width': str(width)}
+        if metrics:
+            m.facts['perf_metrics'] = str(metrics)
+        if per_core:
+            m.facts['per_core'] = ''
+        versions = [os.path.basename(x.split()[-2])[:-5] + ' ' + x.split()[-1] for x in m.sources[:1]]
+        if sheet:
+            s = sheets[sheet]
+            versions.insert(0, 'TMA ' + s.version.replace('-full', ''))
+        m.facts['from'] = 'intel/perfmon: ' + ', '.join(versions)
+        if sheet:
+            m.sources.insert(0, 'intel/perfmon %s %s, column %s' % (titles[sheet], s.version, column))
+            un = intel_events.uncore(perfmon, uncore and find_file(perfmon, uncore))
+            unknown = fill_rows(m, s, column, guards, un)
+            drop_unresolved(m, unknown)
+        yield m
