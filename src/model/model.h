@@ -37,6 +37,9 @@ enum model_event_flag {
 	EVENT_SMT_EXCLUSIVE =
 		512, /* errata BJ122, BV98, HSD29: with SMT blocks the sibling's counter */
 	EVENT_ANY_THREAD = 1024, /* counts for all threads of the core */
+	EVENT_PRECISE = 2048,	 /* can be sampled precisely (PEBS) */
+	EVENT_DEPRECATED = 4096, /* the vendor says: do not use */
+	EVENT_PER_CORE = 8192,	 /* option percore: meant summed over a core's threads */
 };
 
 struct model_event {
@@ -45,7 +48,8 @@ struct model_event {
 			     "msr", ... */
 	const char *
 		code; /* terms of that PMU by sysfs formats: "event=0x79,umask=0x30,cmask=1,edge" */
-	uint32_t counters; /* general counters it can be on while SMT is on: bit n, counter n */
+	const char *modifiers; /* "" or of "ku": count in the kernel, in user space only */
+	uint32_t counters;     /* general counters it can be on while SMT is on: bit n, counter n */
 	uint32_t counters_alone; /* the same with SMT off */
 	uint32_t fixed;		 /* fixed counters it can be on: bit n */
 	unsigned flags;		 /* enum model_event_flag */
@@ -69,7 +73,9 @@ struct model_metric {
 	const char *area; /* "FE", "BE/Mem", "Info.Thread", "Bottleneck", "Aux" */
 	const struct expr *expr, *threshold; /* NULL: none */
 	const char *text, *threshold_text;   /* as written */
-	const char *unit;		     /* "%" of slots, "GHz", "" ... */
+	const char *unit;		     /* "%", "GB/s", "" ... */
+	double scale;	/* what is shown is value * scale: 100 for shares with unit "%", else 1 */
+	uint32_t order; /* where it stands when all are listed: the tree first, parents first */
 	enum model_domain domain;
 	const char *domain_text; /* "Slots_Estimated", ... */
 	double max;		 /* Metric Max, for display only; NAN: none */
@@ -77,6 +83,7 @@ struct model_metric {
 	bool approximate;	 /* the model calls it an approximation (Zen 1-3) */
 	const char *groups;	 /* ";"-list */
 	const char *locate;	 /* event to sample by, to find the code; "" */
+	const char *locate_all;	 /* ";"-list of the events that can be sampled by */
 	const char *issues;	 /* "$issueBM $issueMC": related nodes */
 	const char *says, *try_; /* our words; "" only of metrics without level */
 	const char *file;	 /* where it is written */
@@ -101,7 +108,8 @@ struct model {
 	const struct model_metric
 		*metric; /* in an order in which each needs only those before it */
 	size_t n_metrics;
-	struct arena arena; /* owns all of it */
+	struct model_names *names; /* of the loader */
+	struct arena arena;	   /* owns all of it */
 };
 
 /* Where texts are: compiled in, and directories that go before (later ones first). */
@@ -113,6 +121,11 @@ struct model_sources {
 int model_load(struct model **out, const struct model_sources *s, const char *id,
 	       const double *system, struct err *err) MUST_USE;
 void model_free(struct model *m); /* NULL is fine */
+
+/* What a person should mend: a node without meaning or advice, a threshold without a formula, an
+ * event to locate by that cannot be sampled. Calls back with "file:line: ..." for each; returns how
+ * many there were. (What makes a model unusable, model_load() refuses.) */
+size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx);
 
 /* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
 uint32_t model_event_find(const struct model *m, const char *name, size_t len);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Models: loaded, looked into, freed.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/build_int.h"
+
+int model_load(struct model **out, const struct model_sources *s, const char *id,
+	       const double *system, struct err *err)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct raw r = { .sources = s };
+	int ret = -1;
+
+	*out = NULL;
+	if (!m)
+		return err_nomem(err);
+	m->names = calloc(1, sizeof(*m->names));
+	m->id = arena_strdup(&m->arena, id);
+	if (!m->names || !m->id) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	r.arena = &m->arena;
+	r.id = m->id;
+	if (raw_load(&r, err) || model_build(m, &r, system, err))
+		goto out;
+	*out = m;
+	m = NULL;
+	ret = 0;
+out:
+	raw_free(&r);
+	model_free(m);
+	return ret;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	if (m->names) {
+		strtab_free(&m->names->event);
+		strtab_free(&m->names->metric);
+		vec_free(&m->names->event_at);
+		vec_free(&m->names->metric_at);
+		free(m->names);
+	}
+	arena_free(&m->arena);
+	free(m);
+}
+
+uint32_t model_event_find(const struct model *m, const char *name, size_t len)
+{
+	return build_name_find(&m->names->event, &m->names->event_at, name, len);
+}
+
+uint32_t model_metric_find(const struct model *m, const char *name, size_t len)
+{
+	return build_name_find(&m->names->metric, &m->names->metric_at, name, len);
+}
+
+size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx)
+{
+	char text[512];
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		const struct model_metric *t = &m->metric[i];
+		const char *what = NULL;
+
+		if (t->level && !*t->says)
+			what = "says nowhere what it means (says, in words)";
+		else if (t->level && !*t->try_)
+			what = "gives no advice (try, in words)";
+		else if (t->level && (!strcmp(t->unit, "%") != (t->scale == 100.0)))
+			what = "is a share, so its unit is % and its scale 100";
+		if (!what)
+			continue;
+		(void)snprintf(text, sizeof(text), "%s:%u: %s %s", t->file, t->line, t->name, what);
+		if (each)
+			each(ctx, text);
+		n++;
+	}
+	return n;
+}
