@@ -115,10 +115,12 @@ static int make_jobs(struct naming *nm, struct err *err)
 	return 0;
 }
 
-static int inlines_at(struct job *j, const struct source *src, uint64_t vaddr, struct place *pl)
+static int inlines_at(struct job *j, const struct source *src, uint64_t vaddr, bool lines,
+		      struct place *pl)
 {
 	struct source_inline buf[MAX_INLINES];
-	size_t n = source_inlines(src, vaddr, buf, MAX_INLINES);
+	size_t n = lines ? source_inlines(src, vaddr, buf, MAX_INLINES)
+			 : source_inline_names(src, vaddr, buf, MAX_INLINES);
 
 	if (n > MAX_INLINES)
 		n = MAX_INLINES;
@@ -147,7 +149,7 @@ static int job_lines(struct naming *nm, struct job *j, struct err *err)
 			continue;
 		if (nm->lines)
 			p->place[at].line = source_line(src, vaddr);
-		if (nm->inlines && inlines_at(j, src, vaddr, &p->place[at]))
+		if (nm->inlines && inlines_at(j, src, vaddr, nm->lines, &p->place[at]))
 			return err_nomem(err);
 	}
 	return 0;

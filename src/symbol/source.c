@@ -48,45 +48,34 @@ static int read_segments(struct source *s)
 	return 0;
 }
 
-static void tab_free(struct src_unit_tab *t)
-{
-	if (!t)
-		return;
-	vec_free(&t->rows);
-	vec_free(&t->files);
-	vec_free(&t->calls);
-	vec_free(&t->inl);
-	free(t);
-}
-
-/* A unit's tables, read now if they were not; NULL only when out of memory. */
-static const struct src_unit_tab *unit_tab(const struct source *cs, uint32_t id)
-{
-	struct src_unit *u = &cs->units.v[id];
-	struct src_unit_tab *t = atomic_load_explicit(&u->tab, memory_order_acquire);
-	struct source *s = (struct source *)(uintptr_t)cs; /* the lazy part is not const */
-
-	if (t)
-		return t;
-	(void)pthread_mutex_lock(&s->lock);
-	t = atomic_load_explicit(&u->tab, memory_order_relaxed);
-	if (!t) {
-		t = calloc(1, sizeof(*t));
-		if (t && (src_read_lines(s, &u->die, t) || src_read_inlines(s, &u->die, t))) {
-			tab_free(t);
-			t = NULL;
-		}
-		if (t)
-			atomic_store_explicit(&u->tab, t, memory_order_release);
+/* A unit's table of one kind, read now if it was not; NULL only when out of memory. */
+#define UNIT_TABLE(kind, type, read)                                                   \
+	static const struct type *unit_##kind(const struct source *cs, uint32_t id)    \
+	{                                                                              \
+		struct src_unit *u = &cs->units.v[id];                                 \
+		struct type *t = atomic_load_explicit(&u->kind, memory_order_acquire); \
+		/* the lazy part is not const */                                       \
+		struct source *s = (struct source *)(uintptr_t)cs;                     \
+                                                                                       \
+		if (t)                                                                 \
+			return t;                                                      \
+		(void)pthread_mutex_lock(&s->lock);                                    \
+		t = atomic_load_explicit(&u->kind, memory_order_relaxed);              \
+		if (!t) {                                                              \
+			t = read;                                                      \
+			atomic_store_explicit(&u->kind, t, memory_order_release);      \
+		}                                                                      \
+		(void)pthread_mutex_unlock(&s->lock);                                  \
+		return t;                                                              \
 	}
-	(void)pthread_mutex_unlock(&s->lock);
-	return t;
-}
+UNIT_TABLE(lines, src_line_tab, src_read_lines(s, &u->die))
+UNIT_TABLE(calls, src_call_tab, src_read_inlines(s, &u->die))
+UNIT_TABLE(files, src_file_tab, src_read_files(&u->die))
 
 /* The addresses of a unit that does not say them itself: those of its line rows. */
 static int ranges_of_rows(struct source *s, uint32_t id, src_intervals *iv)
 {
-	const struct src_unit_tab *t = unit_tab(s, id);
+	const struct src_line_tab *t = unit_lines(s, id);
 
 	if (!t)
 		return -1;
@@ -221,8 +210,11 @@ void source_free(struct source *s)
 {
 	if (!s)
 		return;
-	vec_each (&s->units, struct src_unit *, u)
-		tab_free(atomic_load_explicit(&u->tab, memory_order_relaxed));
+	vec_each (&s->units, struct src_unit *, u) {
+		src_lines_free(atomic_load_explicit(&u->lines, memory_order_relaxed));
+		src_inlines_free(atomic_load_explicit(&u->calls, memory_order_relaxed));
+		src_files_free(atomic_load_explicit(&u->files, memory_order_relaxed));
+	}
 	vec_free(&s->units);
 	vec_free(&s->where);
 	vec_free(&s->exec);
@@ -236,16 +228,15 @@ void source_free(struct source *s)
 	free(s);
 }
 
-static const struct src_unit_tab *tab_at(const struct source *s, uint64_t vaddr)
+static uint32_t unit_at(const struct source *s, uint64_t vaddr)
 {
-	uint32_t id = src_segment_at(s->where.v, s->where.n, vaddr);
-
-	return id == SRC_NONE ? NULL : unit_tab(s, id);
+	return s ? src_segment_at(s->where.v, s->where.n, vaddr) : SRC_NONE;
 }
 
 struct source_line source_line(const struct source *s, uint64_t vaddr)
 {
-	const struct src_unit_tab *t = s ? tab_at(s, vaddr) : NULL;
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_line_tab *t = unit == SRC_NONE ? NULL : unit_lines(s, unit);
 	struct source_line none = { NULL, 0 };
 	const struct src_row *row;
 	size_t n;
@@ -260,20 +251,37 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 	return (struct source_line){ t->files.v[row->file], row->line };
 }
 
-size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max)
+static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
+		      struct source_inline *out, size_t max)
 {
-	const struct src_unit_tab *t = s ? tab_at(s, vaddr) : NULL;
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
 	uint32_t id = t ? src_segment_at(t->inl.v, t->inl.n, vaddr) : SRC_NONE;
+	const struct src_file_tab *f = places && id != SRC_NONE ? unit_files(s, unit) : NULL;
 	size_t depth = 0, i;
 
 	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
 		depth++;
 	i = depth;
-	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
+	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent) {
+		const struct src_call *call = &t->calls.v[c];
+		bool known = f && call->file < f->files.n;
+
 		if (--i < max)
 			out[i] = (struct source_inline){
-				t->calls.v[c].name,
-				{ t->calls.v[c].file, t->calls.v[c].line },
+				call->name, { known ? f->files.v[call->file] : NULL, call->line }
 			};
+	}
 	return depth < max ? depth : max;
+}
+
+size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inline *out, size_t max)
+{
+	return inlines(s, vaddr, true, out, max);
+}
+
+size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
+			   size_t max)
+{
+	return inlines(s, vaddr, false, out, max);
 }

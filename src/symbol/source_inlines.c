@@ -13,10 +13,8 @@
 
 struct walk {
 	struct source *s;
-	struct src_unit_tab *t;
+	struct src_call_tab *t;
 	src_intervals iv;
-	Dwarf_Files *files;
-	size_t n_files;
 	size_t budget; /* intervals that are still believed */
 };
 
@@ -115,7 +113,7 @@ static bool has_attr(Dwarf_Die *die, unsigned name)
 /* Adds the inlined call at `die`; *id is what its children hang under. */
 static int add_call(struct walk *w, Dwarf_Die *die, uint32_t depth, uint32_t parent, uint32_t *id)
 {
-	struct src_call call = { NULL, NULL, 0, parent };
+	struct src_call call = { NULL, SRC_NONE, 0, parent };
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
 
@@ -124,12 +122,8 @@ static int add_call(struct walk *w, Dwarf_Die *die, uint32_t depth, uint32_t par
 	if (!call.name)
 		return -1;
 	call.line = attr_u32(die, DW_AT_call_line);
-	if (w->files && has_attr(die, DW_AT_call_file)) {
-		uint32_t no = attr_u32(die, DW_AT_call_file);
-
-		if (no < w->n_files)
-			call.file = dwarf_filesrc(w->files, no, NULL, NULL);
-	}
+	if (has_attr(die, DW_AT_call_file))
+		call.file = attr_u32(die, DW_AT_call_file);
 	if (vec_push(&w->t->calls, call))
 		return -1;
 	while (w->budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
@@ -171,20 +165,63 @@ static int walk_children(struct walk *w, Dwarf_Die *parent, unsigned level, uint
 	return 0;
 }
 
-int src_read_inlines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t)
+/* The DIE that has the unit's contents, where DWARF is split. */
+static Dwarf_Die contents_of(const Dwarf_Die *unit)
 {
-	struct walk w = { .s = s, .t = t, .iv = VEC_INIT, .budget = s->file_size + 4096 };
-	Dwarf_Die top = *unit, sub;
-	int rc = -1;
+	Dwarf_Die sub;
 
 	memset(&sub, 0, sizeof(sub));
 	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
-		top = sub;
-	if (dwarf_getsrcfiles(&top, &w.files, &w.n_files) &&
-	    dwarf_getsrcfiles(unit, &w.files, &w.n_files))
-		w.files = NULL;
-	if (!walk_children(&w, &top, 0, 0, SRC_NONE))
-		rc = src_flatten(&w.iv, &t->inl);
+		return sub;
+	return *unit;
+}
+
+void src_inlines_free(struct src_call_tab *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->calls);
+	vec_free(&t->inl);
+	free(t);
+}
+
+struct src_call_tab *src_read_inlines(struct source *s, Dwarf_Die *unit)
+{
+	struct src_call_tab *t = calloc(1, sizeof(*t));
+	struct walk w = { .s = s, .t = t, .iv = VEC_INIT, .budget = s->file_size + 4096 };
+	Dwarf_Die top = contents_of(unit);
+
+	if (t && (walk_children(&w, &top, 0, 0, SRC_NONE) || src_flatten(&w.iv, &t->inl))) {
+		src_inlines_free(t);
+		t = NULL;
+	}
 	vec_free(&w.iv);
-	return rc;
+	return t;
+}
+
+void src_files_free(struct src_file_tab *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->files);
+	free(t);
+}
+
+/* libdw runs the unit's line program for this. */
+struct src_file_tab *src_read_files(Dwarf_Die *unit)
+{
+	struct src_file_tab *t = calloc(1, sizeof(*t));
+	Dwarf_Die top = contents_of(unit);
+	Dwarf_Files *files;
+	size_t n;
+
+	if (!t || (dwarf_getsrcfiles(&top, &files, &n) && dwarf_getsrcfiles(unit, &files, &n)))
+		return t;
+	if (vec_reserve(&t->files, n + 1)) {
+		src_files_free(t);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		t->files.v[t->files.n++] = dwarf_filesrc(files, i, NULL, NULL);
+	return t;
 }

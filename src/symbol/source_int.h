@@ -53,21 +53,31 @@ struct src_row { /* holds up to the next row's address */
 
 struct src_call { /* one inlined call */
 	const char *name;
-	const char *file;
+	uint32_t file; /* number among the unit's files, or SRC_NONE */
 	uint32_t line;
 	uint32_t parent; /* the inlined call around it, or SRC_NONE */
 };
 
-struct src_unit_tab {
+struct src_line_tab {
 	VEC(struct src_row) rows;
 	VEC(const char *) files; /* libdw's memory */
+};
+
+struct src_call_tab {
 	VEC(struct src_call) calls;
 	src_segments inl; /* ids are into calls */
 };
 
+struct src_file_tab { /* by number, as call sites have it */
+	VEC(const char *) files;
+};
+
+/* Each table is read when something in it is first asked for. */
 struct src_unit {
 	Dwarf_Die die; /* the skeleton's where DWARF is split */
-	_Atomic(struct src_unit_tab *) tab;
+	_Atomic(struct src_line_tab *) lines;
+	_Atomic(struct src_call_tab *) calls;
+	_Atomic(struct src_file_tab *) files;
 };
 
 struct src_exec { /* where the program headers say code is */
@@ -94,8 +104,13 @@ struct source {
  */
 bool src_is_code(const struct source *s, uint64_t addr);
 
-/* Fill a unit's table; -1 only for lack of memory (broken DWARF gives what could be read). */
-int src_read_lines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t) MUST_USE;
-int src_read_inlines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t) MUST_USE;
+/* Make one of a unit's tables; NULL only for lack of memory (broken DWARF gives what could be read).
+ */
+struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit) MUST_USE;
+struct src_call_tab *src_read_inlines(struct source *s, Dwarf_Die *unit) MUST_USE;
+struct src_file_tab *src_read_files(Dwarf_Die *unit) MUST_USE;
+void src_lines_free(struct src_line_tab *t); /* NULL is fine */
+void src_inlines_free(struct src_call_tab *t);
+void src_files_free(struct src_file_tab *t);
 
 #endif

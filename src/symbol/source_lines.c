@@ -7,7 +7,7 @@
  */
 #include "symbol/source_int.h"
 
-static int file_id(struct src_unit_tab *t, struct u64map *ids, const char *file, uint32_t *id)
+static int file_id(struct src_line_tab *t, struct u64map *ids, const char *file, uint32_t *id)
 {
 	bool fresh;
 	uint64_t *at = u64map_at(ids, (uint64_t)(uintptr_t)file, &fresh);
@@ -23,7 +23,7 @@ static int file_id(struct src_unit_tab *t, struct u64map *ids, const char *file,
 	return 0;
 }
 
-static int add_row(struct src_unit_tab *t, struct u64map *ids, Dwarf_Line *line)
+static int add_row(struct src_line_tab *t, struct u64map *ids, Dwarf_Line *line)
 {
 	struct src_row row = { 0, SRC_NONE, 0 };
 	const char *file = NULL;
@@ -53,15 +53,25 @@ static int add_row(struct src_unit_tab *t, struct u64map *ids, Dwarf_Line *line)
 	return vec_push(&t->rows, row);
 }
 
-int src_read_lines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t)
+void src_lines_free(struct src_line_tab *t)
 {
+	if (!t)
+		return;
+	vec_free(&t->rows);
+	vec_free(&t->files);
+	free(t);
+}
+
+struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
+{
+	struct src_line_tab *t = calloc(1, sizeof(*t));
 	struct u64map ids = U64MAP_INIT;
 	Dwarf_Lines *lines = NULL;
 	size_t n = 0;
 	int rc = 0;
 
-	if (dwarf_getsrclines(unit, &lines, &n))
-		return 0;
+	if (!t || dwarf_getsrclines(unit, &lines, &n))
+		return t;
 	for (size_t i = 0; i < n && !rc; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
 		Dwarf_Addr addr;
@@ -73,5 +83,8 @@ int src_read_lines(struct source *s, Dwarf_Die *unit, struct src_unit_tab *t)
 			rc = add_row(t, &ids, line);
 	}
 	u64map_free(&ids);
-	return rc;
+	if (!rc)
+		return t;
+	src_lines_free(t);
+	return NULL;
 }

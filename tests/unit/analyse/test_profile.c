@@ -313,6 +313,12 @@ size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inli
 	return 1;
 }
 
+size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
+			   size_t max)
+{
+	return source_inlines(s, vaddr, out, max);
+}
+
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
 {
 	(void)sp;
