@@ -271,7 +271,10 @@ def killed(i, packed):
             os.unlink(old)
     p = subprocess.Popen([CYCLADE, "record", "-q", "-F", "10000", "-g", "-e", "cpu-clock,page-faults", *packed, "-p",
                           str(sleeper.pid), "-o", "kill.data"], stderr=subprocess.PIPE)
-    time.sleep(0.4 + random.random() * 0.6)
+    until = time.time() + 20
+    while time.time() < until and not (os.path.exists("kill.data") and os.path.getsize("kill.data") > 8192):
+        time.sleep(0.02)
+    time.sleep(random.random() * 0.6)
     p.send_signal(signal.SIGUSR1)
     said = p.stderr.readline().decode() if select.select([p.stderr], [], [], 20)[0] else ""
     time.sleep(random.random() * 0.3)
@@ -280,11 +283,11 @@ def killed(i, packed):
     p.stderr.close()
     told = re.search(r"after [^:]+: ([\d,]+) samples? in kill.data \(.*\), [\d,]+ lost$", said.strip())
     told = int(told.group(1).replace(",", "")) if told else -1
+    if told <= 0:
+        return "it said %r when asked" % said
     whole, counted = covered("kill.data")
     j = info("kill.data")
     got = j["records"].get("SAMPLE", 0)
-    if told <= 0 and i:
-        return "it said %r when asked" % said
     if not whole:
         return "the header does not end at a record's end"
     if got < told or (counted is not None and not told <= counted <= got):
