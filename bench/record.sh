@@ -4,10 +4,13 @@
 #
 #   BENCH_QUICK=1   one round of a short program
 #   BENCH_RUNS=N    rounds (5)
-#   BENCH_ARGS=...  options of both recorders (-F 20000 -g)
+#   BENCH_ARGS=...  options of both recorders and bench_floor (-F 20000 -g)
 #   BENCH_PERF=...  the perf to compare with (perf)
 #
-# The three take turns. Wall and processor seconds are of the whole tree of processes, recorder
+# And under bench_floor: counters like those of the recorders into rings that nobody reads, so what the
+# kernel takes whoever records. No recorder can cost less.
+#
+# The four take turns. Wall and processor seconds are of the whole tree of processes, recorder
 # included; "over" is what is more than the program alone: mostly the kernel's interrupts, which take
 # the program's time whoever asked for them; "recorder itself" is what the recorder's own process took. Beginning and ending are in them: the
 # last rows, of a program that does nothing, tell how much that is. Losses are what each recorder
@@ -44,11 +47,12 @@ rows() {
 	name=$1 prog=$2 n=$3
 	"$tools/bench_measure" -s "$n" "$prog" \
 		"$perf record $args -e cpu-clock -o $dir/perf.data -- $prog" \
-		"$cyclade record $args -e cpu-clock -o $dir/cyclade.data -- $prog" >"$dir/out"
+		"$cyclade record $args -e cpu-clock -o $dir/cyclade.data -- $prog" \
+		"$tools/bench_floor $args $prog" >"$dir/out"
 	awk -v name="$name" -v n="$n" -F '\t' \
-		-v samples="- $(number "$dir/perf.data" SAMPLE) $(number "$dir/cyclade.data" SAMPLE)" \
-		-v lost="- $(number "$dir/perf.data" lost) $(number "$dir/cyclade.data" lost)" '
-		BEGIN { split("alone,perf record,cyclade record", who, ","); split(samples, s, " "); split(lost, l, " ") }
+		-v samples="- $(number "$dir/perf.data" SAMPLE) $(number "$dir/cyclade.data" SAMPLE) -" \
+		-v lost="- $(number "$dir/perf.data" lost) $(number "$dir/cyclade.data" lost) -" '
+		BEGIN { split("alone,perf record,cyclade record,nobody reads", who, ","); split(samples, s, " "); split(lost, l, " ") }
 		{
 			wall[NR] = $1; cpu[NR] = $4; own[NR] = $7
 			over = NR == 1 ? "- | -" : sprintf("%+.3f | %+.3f", $1 - wall[1], $4 - cpu[1])
@@ -57,6 +61,8 @@ rows() {
 		}
 		function part(a, b) { return b > 0 ? sprintf("%.2f", a / b) : "?" }
 		END {
+			printf "| %s | nobody / perf | | | %s | %s | | | |\n", name, part(wall[4] - wall[1], wall[2] - wall[1]),
+				part(cpu[4] - cpu[1], cpu[2] - cpu[1])
 			printf "| %s | cyclade / perf | | | %s | %s | %s | | |\n", name, part(wall[3] - wall[1], wall[2] - wall[1]),
 				part(cpu[3] - cpu[1], cpu[2] - cpu[1]), part(own[3], own[2])
 		}' "$dir/out"

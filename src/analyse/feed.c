@@ -2,6 +2,7 @@
 #include "analyse/feed.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/fs.h"
 
@@ -128,6 +129,18 @@ static int feed_build_id(struct images *images, const struct pd_buildid *b, stru
 	return images_build_id(images, b->path, b->id, b->id_len, err);
 }
 
+/* Whether the recording's times can be compared with those that programs write down themselves. */
+static bool is_monotonic(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!ev[i].attr.use_clockid || ev[i].attr.clockid != CLOCK_MONOTONIC)
+			return false;
+	return n && pd_has_time(rec);
+}
+
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
 {
 	const struct pd_info *info = pd_info(rec);
@@ -135,6 +148,8 @@ struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct e
 
 	if (!f.sp)
 		return NULL;
+	if (is_monotonic(rec))
+		spaces_monotonic(f.sp);
 	if (pd_walk(rec, feed_one, &f))
 		goto fail;
 	for (size_t i = 0; i < info->n_buildids; i++)

@@ -39,7 +39,7 @@ struct options {
 	uint64_t stack_size;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
-	const char *compress;
+	const char *compress, *clockid;
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time; /* ns */

@@ -62,6 +62,23 @@ static int parse_events(struct sampling *r, struct err *err)
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	clockid_t id;
+} clocks[] = {
+	{ "boot", CLOCK_BOOTTIME }, { "mono", CLOCK_MONOTONIC }, { "raw", CLOCK_MONOTONIC_RAW },
+	{ "real", CLOCK_REALTIME }, { "tai", CLOCK_TAI },
+};
+
+static void wish_clock(struct attr_opts *w, const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(clocks) / sizeof(*clocks); i++)
+		if (!strcmp(clocks[i].name, name)) {
+			w->use_clockid = true;
+			w->clockid = clocks[i].id;
+		}
+}
+
 static struct attr_opts attr_wishes(const struct sampling *r)
 {
 	const struct options *o = &r->cli->opt;
@@ -82,6 +99,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .several = r->events.ev.n > 1,
 			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
 
+	wish_clock(&w, o->clockid);
 	if (r->machine.max_sample_rate && w.freq > r->machine.max_sample_rate) {
 		cli_note(r->cli, "the kernel allows %llu samples a second at most; asked for that",
 			 (unsigned long long)r->machine.max_sample_rate);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -34,8 +35,10 @@ enum { /* feature bits */
        FEAT_GROUP_DESC,
        FEAT_CACHE = 20,
        FEAT_SAMPLE_TIME,
+       FEAT_CLOCKID = 23,
        FEAT_COMPRESSED = 27,
        FEAT_CPU_PMU_CAPS = 28,
+       FEAT_CLOCK_DATA = 29,
        FEAT_HYBRID_TOPOLOGY = 30,
        FEAT_PMU_CAPS = 31,
 };
@@ -263,6 +266,37 @@ static bool compressed(struct sampling *r, struct buf *b)
 	return r->zstd_level;
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	return clock_gettime(clock, &t) ? 0
+					: (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool clockid(struct sampling *r, struct buf *b)
+{
+	const struct perf_event_attr *a = &r->ev[0].attr;
+	struct timespec t = { 0 };
+
+	if (!a->use_clockid || clock_getres(a->clockid, &t))
+		return false;
+	buf_put_u64(b, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+	return true;
+}
+
+/* The same instant on the samples' clock and on the wall. */
+static bool clock_data(struct sampling *r, struct buf *b)
+{
+	const struct perf_event_attr *a = &r->ev[0].attr;
+
+	buf_put_u32(b, 1); /* version */
+	buf_put_u32(b, (uint32_t)a->clockid);
+	buf_put_u64(b, clock_ns(CLOCK_REALTIME));
+	buf_put_u64(b, clock_ns(a->clockid));
+	return a->use_clockid;
+}
+
 static void put_caps(struct buf *b, const struct machine_pmu *p)
 {
 	buf_put_u32(b, (uint32_t)p->n_caps);
@@ -427,8 +461,10 @@ static const struct feature_row {
 	{ FEAT_GROUP_DESC, group_desc, true },
 	{ FEAT_CACHE, cache, false },
 	{ FEAT_SAMPLE_TIME, sample_time, false },
+	{ FEAT_CLOCKID, clockid, true },
 	{ FEAT_COMPRESSED, compressed, true },
 	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps, false },
+	{ FEAT_CLOCK_DATA, clock_data, false },
 	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology, false },
 	{ FEAT_PMU_CAPS, pmu_caps, false },
 };

@@ -108,6 +108,8 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	a->enable_on_exec = o->enable_on_exec;
 	a->inherit = inherit && !e->sample_read;
 	a->sample_id_all = 1;
+	a->use_clockid = o->use_clockid;
+	a->clockid = o->use_clockid ? o->clockid : 0;
 	if (o->user_only)
 		a->exclude_kernel = a->exclude_hv = 1;
 	if (o->kernel_only)

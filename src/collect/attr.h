@@ -23,6 +23,8 @@ struct attr_opts {
 	bool cpu;	     /* samples carry their CPU */
 	bool several;	     /* more than one event: samples carry an id */
 	bool enable_on_exec; /* else enabled by hand */
+	bool use_clockid;    /* times of `clockid`, CLOCK_*; else of the kernel's own choice */
+	int clockid;
 };
 
 /* `tracking`: this event also reports mappings, names, forks, exits, kernel symbols. */

@@ -135,6 +135,7 @@ static const char *name_of(struct arena *a, const struct image_key *key)
 	case IMAGE_ANON:
 		return anon_name(a, key);
 	case IMAGE_FILE:
+	case IMAGE_JIT:
 		return arena_strdup(a, path_base(key->path));
 	case IMAGE_VDSO:
 	case IMAGE_BPF:

@@ -12,7 +12,7 @@
  * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
  * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
  * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
- * code jitdump and /tmp/perf-PID.map. A file whose build-id is not the recorded one is not used,
+ * code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not the recorded one is not used,
  * and image_origin() says so. A missing file is no error: addresses then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
@@ -53,6 +53,7 @@ enum image_kind {
 	IMAGE_MODULE, /* a kernel module: path or [name] */
 	IMAGE_VDSO,
 	IMAGE_ANON,  /* //anon, [heap], memfd: JIT code lives here; one per process */
+	IMAGE_JIT,   /* a jitdump whose code is told apart by time: addresses are places in it */
 	IMAGE_BPF,   /* one KSYMBOL: a program or trampoline; its name is the symbol */
 	IMAGE_OTHER, /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
 };

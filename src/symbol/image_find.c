@@ -448,6 +448,8 @@ int image_locate(struct images *set, struct image *im, struct err *err)
 		im->absolute = true;
 		rc = image_locate_kernel(set, im, err);
 		break;
+	case IMAGE_JIT:
+		break;
 	case IMAGE_ANON:
 	case IMAGE_BPF:
 	case IMAGE_OTHER:

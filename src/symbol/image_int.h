@@ -106,5 +106,8 @@ const struct elf_file *image_code_elf(struct images *set, uint32_t image);
 
 /* image_jit.c */
 int image_load_jit(struct images *set, struct image *im, struct err *err) MUST_USE;
+int image_load_jit_dump(const struct images *set, struct image *im, struct err *err) MUST_USE;
+/* Where the dump that a recording calls `path` lies here; false where it is not to be used. */
+bool image_jit_path(const struct images *set, const char *path, char *out, size_t size);
 
 #endif

@@ -3,8 +3,9 @@
  * Code that a process made while it ran: named by the dump its runtime wrote (jit-PID.dump), else
  * by the list it left in perf-PID.map.
  *
- * Symbols of an image have no time: where a runtime used memory again, the code that lay there last
- * gives the name.
+ * The symbols of IMAGE_ANON, a process' memory, have no time: where a runtime used memory again, the
+ * code that lay there last gives the name. Where the recording's times are those of the dump,
+ * space_jit.c finds the code by time, which then is in an IMAGE_JIT, and dumps are no source here.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -60,21 +61,71 @@ static int fill_from_dump(struct image *im, const struct jitdump *j, struct err 
 	return 0;
 }
 
+bool image_jit_path(const struct images *set, const char *path, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "", path);
+
+	return n > 0 && (size_t)n < size && may_be_believed(out);
+}
+
 /* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
 static bool find_dump(const struct images *set, uint32_t pid, char *path, size_t size)
 {
+	const char *found = NULL;
 	uint32_t whose;
 
 	vec_each (&set->image, struct image **, it) {
-		const char *p = (*it)->key.path;
-		int n;
+		const struct image_key *k = &(*it)->key;
 
-		if ((*it)->key.kind != IMAGE_FILE || !jitdump_path_pid(p, &whose) || whose != pid)
+		if ((k->kind != IMAGE_FILE && k->kind != IMAGE_JIT) ||
+		    !jitdump_path_pid(k->path, &whose) || whose != pid)
 			continue;
-		n = snprintf(path, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "", p);
-		return n > 0 && (size_t)n < size && may_be_believed(path);
+		if (k->kind == IMAGE_JIT)
+			return false;
+		found = found ? found : k->path;
 	}
-	return false;
+	return found && image_jit_path(set, found, path, size);
+}
+
+/* Every code ever loaded, at the place of its bytes. */
+static int fill_by_place(struct image *im, const struct jitdump *j, struct err *err)
+{
+	vec_each (&j->code, const struct jit_code *, c) {
+		const char *name;
+
+		if (c->moved)
+			continue;
+		name = arena_strdup(&im->list.arena, c->name ? c->name : "");
+		if (!name)
+			return err_nomem(err);
+		if (image_add_symbol(im, c->offset, c->size, name, err))
+			return -1;
+	}
+	return 0;
+}
+
+int image_load_jit_dump(const struct images *set, struct image *im, struct err *err)
+{
+	struct jitdump j = { 0 };
+	struct err why = ERR_INIT;
+	struct file_map map;
+	char path[4096];
+	int rc = 0;
+
+	if (!image_jit_path(set, im->key.path, path, sizeof(path)) ||
+	    file_map_open(&map, path, false, &why))
+		return 0;
+	if (!jitdump_parse(&j, map.p, map.len, &why)) {
+		rc = fill_by_place(im, &j, err);
+		buf_printf(&im->origin,
+			   "%s, by the samples' times, unverified (such dumps carry no build-id)%s",
+			   path, j.cut ? "; cut short" : "");
+		jitdump_free(&j);
+	} else if (why.code == ERR_NOMEM) {
+		rc = err_nomem(err);
+	}
+	file_map_close(&map);
+	return rc;
 }
 
 static int load_dump(const struct images *set, struct image *im, struct err *err)
@@ -95,8 +146,10 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 			buf_printf(&im->refusal, "; %s: %s", path, why.what);
 	} else {
 		rc = fill_from_dump(im, &j, err);
-		buf_printf(&im->origin, "%s, unverified (such dumps carry no build-id)%s", path,
-			   j.cut ? "; cut short" : "");
+		buf_printf(&im->origin,
+			   "%s, what lay there last (cyclade record -k mono tells by time), "
+			   "unverified (such dumps carry no build-id)%s",
+			   path, j.cut ? "; cut short" : "");
 		jitdump_free(&j);
 	}
 	file_map_close(&map);

@@ -185,6 +185,9 @@ int image_load(struct images *set, struct image *im, struct err *err)
 	case IMAGE_ANON:
 		rc = image_load_jit(set, im, err);
 		break;
+	case IMAGE_JIT:
+		rc = image_load_jit_dump(set, im, err);
+		break;
 	case IMAGE_BPF:
 		rc = load_bpf(im, err);
 		break;

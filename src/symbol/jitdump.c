@@ -292,7 +292,16 @@ out:
 
 const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint64_t time)
 {
+	uint64_t start = 0, end = UINT64_MAX, from = 0, until = UINT64_MAX;
+
+	return jitdump_span(j, addr, time, &start, &end, &from, &until);
+}
+
+const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint64_t time,
+				    uint64_t *start, uint64_t *end, uint64_t *from, uint64_t *until)
+{
 	size_t low = 0, high = j->version.n;
+	const struct jit_code *c;
 	uint32_t i;
 
 	while (low < high) {
@@ -303,11 +312,25 @@ const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint
 		else
 			high = mid;
 	}
+	if (low < j->version.n && j->version.v[low].time < *until)
+		*until = j->version.v[low].time;
 	if (!low)
 		return NULL;
-	i = pieces_find(&j->pieces, j->version.v[low - 1].root, addr);
+	if (j->version.v[low - 1].time > *from)
+		*from = j->version.v[low - 1].time;
+	i = pieces_span(&j->pieces, j->version.v[low - 1].root, addr, start, end);
+	if (i == PIECE_HOLE)
+		return NULL;
+	c = &j->code.v[i];
 	/* what filled a gap later is in this version, but was not there yet */
-	return i != PIECE_HOLE && j->code.v[i].time <= time ? &j->code.v[i] : NULL;
+	if (c->time > time) {
+		if (c->time < *until)
+			*until = c->time;
+		return NULL;
+	}
+	if (c->time > *from)
+		*from = c->time;
+	return c;
 }
 
 void jitdump_free(struct jitdump *j)

@@ -3,7 +3,7 @@
  * jitdump - jit-PID.dump: what a runtime compiled, with code, lines and times.
  *
  *	jitdump_parse(&j, p, len, &err)		the bytes must outlive j; they are not written to
- *	jitdump_find(&j, addr, time)
+ *	jitdump_find(&j, addr, time), jitdump_span(...)
  *	jitdump_free(&j)
  *
  * A file starts with "JiTD" in the writer's byte order, then come records, each with a time: code
@@ -70,6 +70,11 @@ struct jitdump {
 int jitdump_parse(struct jitdump *j, const void *p, size_t len, struct err *err) MUST_USE;
 /* The code that lay at `addr` at `time`, or NULL. UINT64_MAX: at the end. */
 const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint64_t time);
+/* The same; *start, *end, *from and *until are made narrower where the answer for every address in
+ * [*start, *end) at every time in [*from, *until) is not known to be this one. */
+const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint64_t time,
+				    uint64_t *start, uint64_t *end, uint64_t *from,
+				    uint64_t *until);
 void jitdump_free(struct jitdump *j);
 
 /* Whether `path` is named as jitdump files are, .../jit-PID.dump, and whose: a mapping of such a

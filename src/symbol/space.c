@@ -47,10 +47,16 @@ struct spaces *spaces_new(struct images *images, struct err *err)
 	return sp;
 }
 
+void spaces_monotonic(struct spaces *sp)
+{
+	sp->monotonic = true;
+}
+
 void spaces_free(struct spaces *sp)
 {
 	if (!sp)
 		return;
+	jit_free(sp);
 	for (size_t i = 0; i < sp->process.n; i++)
 		vec_free(&sp->process.v[i]->version);
 	for (size_t i = 0; i < sp->thread.n; i++)
@@ -180,6 +186,12 @@ const struct map *space_find_span(const struct spaces *sp, const struct process 
 		m = find_in(sp, sp->process.v[sp->ksyms], ip, time, span);
 	if (!m && p)
 		m = find_in(sp, p, ip, time, span);
+	/* of user space, only memory without a file is absolute */
+	if (kind == SPACE_USER && p && p->jit.n && (!m || m->absolute)) {
+		const struct map *code = jit_find(p, ip, time, span);
+
+		m = code ? code : m;
+	}
 	return m;
 }
 

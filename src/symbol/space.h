@@ -66,6 +66,8 @@ static inline uint64_t map_to_image(const struct map *m, uint64_t ip)
 }
 
 struct spaces *spaces_new(struct images *images, struct err *err) MUST_USE;
+/* Before spaces_finish: times are of CLOCK_MONOTONIC, so that jitdumps can be read by time. */
+void spaces_monotonic(struct spaces *sp);
 void spaces_free(struct spaces *sp);
 
 struct space_map_fact {

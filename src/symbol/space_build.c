@@ -87,7 +87,7 @@ static int apply_map(struct spaces *sp, const struct fact *f)
 	if (pieces_paint(&sp->pieces, &root, m->start, m->end,
 			 f->type == FACT_KSYM_GONE ? PIECE_HOLE : f->a))
 		return -1;
-	return set_root(p, f->time, root);
+	return set_root(p, f->time, root) || jit_mapped(sp, p, m, f->time, NULL) ? -1 : 0;
 }
 
 static struct thread *thread_at(struct spaces *sp, uint32_t tid)
@@ -163,7 +163,7 @@ static int apply_fork(struct spaces *sp, const struct fact *f)
 	if (!child || enter(sp, child, f->tid))
 		return -1;
 	pieces_seal(&sp->pieces);
-	return set_root(child, f->time, root);
+	return set_root(child, f->time, root) || jit_inherited(child, parent, f->time) ? -1 : 0;
 }
 
 /* The other threads end without a word that is sure to come. */
@@ -171,7 +171,8 @@ static int apply_exec(struct spaces *sp, const struct fact *f)
 {
 	struct process *p = process_of(sp, f);
 
-	if (!p || set_root(p, f->time, 0) || set_name(sp, f->tid, f->time, f->a))
+	if (!p || set_root(p, f->time, 0) || jit_gone(p, f->time) ||
+	    set_name(sp, f->tid, f->time, f->a))
 		return -1;
 	p->execs++;
 	p->live = 0;
@@ -203,7 +204,7 @@ static int apply_clear(struct spaces *sp, const struct fact *f)
 {
 	struct process *p = process_of(sp, f);
 
-	return p ? set_root(p, f->time, 0) : -1;
+	return !p || set_root(p, f->time, 0) || jit_gone(p, f->time) ? -1 : 0;
 }
 
 static int apply(struct spaces *sp, const struct fact *f)

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "symbol/jitdump.h"
 #include "symbol/pieces.h"
 #include "symbol/space.h"
 
@@ -36,6 +37,12 @@ struct version {
 	uint32_t root;
 };
 
+/* From `time` on, the code of a dump lies over anonymous memory, as of `as_of` at the latest. */
+struct jit_at {
+	uint64_t time, as_of;
+	struct jit_layer *layer; /* NULL: of none */
+};
+
 struct process {
 	uint32_t pid, index;
 	uint64_t born, until; /* `until`: the next incarnation's birth */
@@ -45,6 +52,7 @@ struct process {
 	uint32_t live, execs; /* its known threads that did not exit; execs until now */
 	bool dead, renewed;   /* all threads known have exited; a newer incarnation exists */
 	VEC(struct version) version;
+	VEC(struct jit_at) jit; /* in order of time */
 };
 
 #define PROC_NONE UINT32_MAX
@@ -77,6 +85,8 @@ struct spaces {
 	/* processes of their own, PROC_NONE if none */
 	uint32_t kernel, ksyms, guest_kernel;
 	uint32_t *by_pid; /* process numbers, the incarnations of one pid together, oldest first */
+	VEC(struct jit_layer *) jit;
+	bool monotonic;
 	bool finished;
 };
 
@@ -97,6 +107,16 @@ static inline uint64_t place_key(enum space_kind kind, uint32_t pid)
 		return pid;
 	}
 }
+
+/* space_jit.c. A mapping was made in `p`: perhaps a dump. */
+int jit_mapped(struct spaces *sp, struct process *p, const struct map *m, uint64_t time,
+	       struct err *err) MUST_USE;
+int jit_inherited(struct process *child, const struct process *parent, uint64_t time) MUST_USE;
+int jit_gone(struct process *p, uint64_t time) MUST_USE; /* its mappings are */
+/* The code at `ip` at `time`, or NULL; the span is only made narrower. */
+const struct map *jit_find(const struct process *p, uint64_t ip, uint64_t time,
+			   struct space_span *s);
+void jit_free(struct spaces *sp);
 
 /* The newest incarnation, or NULL. */
 static inline struct process *newest(const struct spaces *sp, uint64_t key)

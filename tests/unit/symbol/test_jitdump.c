@@ -233,6 +233,46 @@ static void random_histories_agree_with_a_replay(void **state)
 	}
 }
 
+/* What span says of one place and moment must hold all over the span. */
+static void spans_hold(void **state)
+{
+	enum { SPACE = 200, LOADS = 300 };
+	struct buf b = BUF_INIT;
+	struct jitdump j;
+	unsigned wide = 0;
+
+	(void)state;
+	srand(7);
+	header(&b, 0);
+	for (unsigned i = 0; i < LOADS; i++) {
+		if (i % 5 == 4)
+			move(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
+			     (uint64_t)(rand() % SPACE), 1 + (uint64_t)(rand() % 20),
+			     (uint64_t)(rand() % (int)i));
+		else
+			load(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
+			     1 + (uint32_t)(rand() % 20), i, "x");
+	}
+	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t a = (uint64_t)(rand() % (SPACE + 30)), t = 990 + (uint64_t)(rand() % 950);
+		uint64_t start = 0, end = SPACE + 30, from = 0, until = 2000;
+		const struct jit_code *c = jitdump_span(&j, a, t, &start, &end, &from, &until);
+
+		assert_true(start <= a && a < end && from <= t && t < until);
+		wide += end - start > 1 && until - from > 1;
+		for (unsigned k = 0; k < 5; k++) {
+			uint64_t a2 = start + (uint64_t)rand() % (end - start);
+			uint64_t t2 = from + (uint64_t)rand() % (until - from);
+
+			assert_ptr_equal(jitdump_find(&j, a2, t2), c);
+		}
+	}
+	assert_true(wide > 1000);
+	jitdump_free(&j);
+	buf_free(&b);
+}
+
 static void what_is_none_is_refused(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -265,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_told_by_time),
 		cmocka_unit_test(random_histories_agree_with_a_replay),
+		cmocka_unit_test(spans_hold),
 		cmocka_unit_test(what_is_none_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
