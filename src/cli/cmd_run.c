@@ -10,37 +10,12 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/no_pmu.h"
 #include "cli/recording.h"
 #include "cli/sampling.h"
 #include "report/where.h"
 
 #define ROWS 12
-
-/* Said before the program says anything: what is measured instead, what was looked at, what helps.
- */
-static void say_no_cycles(const struct cli *cli, const struct sampling_result *res)
-{
-	struct buf b = BUF_INIT;
-	const char *at = res->no_cycles;
-
-	if (cli->opt.quiet)
-		return;
-	buf_puts(&b, "cyclade: no cycle counter here");
-	if (res->hypervisor)
-		buf_printf(&b, ": %s, virtual PMU not exposed", res->hypervisor);
-	buf_puts(&b, "; sampling time instead\n");
-	for (const char *lead = "  looked at  "; *at; lead = "             ") {
-		size_t n = strcspn(at, ";");
-
-		buf_printf(&b, "%s%.*s\n", lead, (int)n, at);
-		at += n;
-		at += strspn(at, "; ");
-	}
-	buf_puts(&b, "  to fix it  give the guest a virtual PMU; `cyclade doctor` tells how\n");
-	if (fd_write_all(STDERR_FILENO, buf_str(&b), b.len, "", NULL))
-		b.failed = true; /* nobody is there to be told */
-	buf_free(&b);
-}
 
 static void put_program(struct buf *b, const struct cli *cli, const struct style *st)
 {
@@ -232,8 +207,9 @@ static int run(struct cli *cli, struct sampling *s, const char *path, struct err
 		return err_hint(
 			err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
 	}
-	if (*res->no_cycles)
-		say_no_cycles(cli, res);
+	/* said before the program says anything */
+	if (*res->no_cycles && !cli->opt.quiet)
+		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
 	if (sampling_run(s, err))
 		return -1;
 	return report(cli, res, path, err);

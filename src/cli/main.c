@@ -66,7 +66,9 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		if (cli->command == CMD_COUNT)
 			return no_such_command(argv[1]);
 	}
-	code = cli->command == CMD_RUN || cli->command == CMD_RECORD ? EXIT_TOOL : EXIT_ERROR;
+	code = cli->command == CMD_RUN || cli->command == CMD_RECORD || cli->command == CMD_STAT
+		       ? EXIT_TOOL
+		       : EXIT_ERROR;
 	if (options_parse(&cli->opt, &cli->arena, cli->command, argc - skip, argv + skip,
 			  &cli->args, &err))
 		return cli_fail_as(&err, code);

@@ -243,7 +243,8 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
 		  struct text_list *rest, struct err *err)
 {
 	struct parse p = { o, a, cmd, err, argc, 0, argv };
-	bool workload = cmd == CMD_RUN || cmd == CMD_RECORD, only_operands = false;
+	bool workload = cmd == CMD_RUN || cmd == CMD_RECORD || cmd == CMD_STAT,
+	     only_operands = false;
 
 	while (p.at < argc) {
 		const char *word = argv[p.at++];

@@ -33,7 +33,8 @@ struct options {
 	bool all, no_inherit;
 	const char *cpu;
 	/* what */
-	struct text_list event;
+	struct text_list event, node, metric;
+	uint64_t level;
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
@@ -42,14 +43,15 @@ struct options {
 	const char *compress, *clockid;
 	bool user_only, kernel_only;
 	/* when */
-	uint64_t delay, for_time; /* ns */
+	uint64_t delay, for_time, interval; /* ns */
+	uint64_t repeat;
 	const char *control;
 	/* files */
 	const char *input, *output, *data_file, *sysroot;
 	struct text_list symbols, source;
-	bool no_cache;
+	bool no_cache, append;
 	/* show */
-	const char *sort, *fields, *focus, *hide, *comm, *format, *separator;
+	const char *per, *sort, *fields, *focus, *hide, *comm, *format, *separator;
 	struct text_list only_pid, only_tid;
 	uint64_t max_stack, limit;
 	double min;
@@ -88,7 +90,7 @@ extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];
 
 /* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
- * Operands are left in *rest (arena memory): for run and record parsing stops at the first operand
+ * Operands are left in *rest (arena memory): for run, record and stat parsing stops at the first operand
  * or
  * "--", else operands may stand anywhere. */
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,

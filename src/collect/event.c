@@ -165,6 +165,15 @@ static int add_named(struct event_parser *p, struct parsed *q)
 	uint64_t config;
 	bool known;
 
+	if (sym && sym->kind == SYMBOL_TOOL && p->list->counts) {
+		struct event *ev =
+			event_add(p, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, "software");
+
+		if (!ev)
+			return -1;
+		ev->tool = (enum event_tool)sym->config;
+		return 0;
+	}
 	if (sym && sym->kind == SYMBOL_TOOL) {
 		(void)event_bad(p, q->head, "this is perf's own clock, which nobody can sample");
 		return err_hint(p->err, "cpu-clock and task-clock sample time");

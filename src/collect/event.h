@@ -25,6 +25,8 @@
 #include "base/perf_abi.h"
 #include "base/vec.h"
 
+enum event_tool { TOOL_NONE, TOOL_DURATION, TOOL_USER, TOOL_SYSTEM };
+
 struct event {
 	/* type, config*, exclude_*, precise_ip, pinned, exclusive; and where the event's own terms
 	 * ask for it sample_period or sample_freq, sample_max_stack, branch_sample_type.
@@ -45,16 +47,19 @@ struct event {
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
 	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: not said */
+	enum event_tool tool;	/* a clock of ours: the event itself is "dummy" */
 };
 
 struct event_list {
 	struct arena arena;
 	VEC(struct event) ev;
+	bool counts; /* for counting, not sampling: duration_time, user_time and system_time are
+		      * understood */
 };
 
-#define EVENT_LIST_INIT              \
-	{                            \
-		ARENA_INIT, VEC_INIT \
+#define EVENT_LIST_INIT                     \
+	{                                   \
+		ARENA_INIT, VEC_INIT, false \
 	}
 
 /* Appends the events of `text`; on failure the list is as before. Errors name the word and its

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat - counts: of events asked for with -e, else of the top-down tree.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/no_pmu.h"
+#include "cli/stat_int.h"
+#include "collect/event.h"
+
+void stat_no_pmu(const struct cli *cli, char why[256])
+{
+	struct event_list list = EVENT_LIST_INIT;
+
+	(void)cli;
+	if (event_default(&list, "", why, NULL))
+		why[0] = '\0';
+	event_list_free(&list);
+}
+
+int stat_say_no_pmu(const struct cli *cli, const char *why, const char *hypervisor)
+{
+	no_pmu_say(why, hypervisor, "nothing was started",
+		   "cyclade stat -e task-clock,page-faults,cs -- ./prog");
+	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
+}
+
+const char *stat_target(const struct counting *k)
+{
+	struct arena *a = &k->cli->arena;
+	const struct options *o = &k->cli->opt;
+
+	if (k->has_program)
+		return "";
+	if (o->cgroup.n)
+		return arena_printf(a, "cgroup %s", o->cgroup.v[0]);
+	if (k->who.whole_cpus && o->cpu)
+		return arena_printf(a, "CPUs %s", o->cpu);
+	if (k->who.whole_cpus)
+		return arena_printf(a, "all %zu CPUs", k->who.cpus.n);
+	if (k->who.tasks.n == 1)
+		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
+				    (int)k->who.tasks.v[0]);
+	return arena_printf(a, "%zu threads", k->who.tasks.n);
+}
+
+static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)
+{
+	(void)err_set(err, ERR_USAGE, "%s", what);
+	(void)err_hint(err, "%s", hint);
+	return cli_fail_as(err, counting_exit_code(cli, err));
+}
+
+int cmd_stat(struct cli *cli)
+{
+	const struct options *o = &cli->opt;
+	struct err err = ERR_INIT;
+
+	if (OPTION_GIVEN(o, repeat) && (!o->repeat || !cli->args.n))
+		return usage(cli, &err,
+			     o->repeat ? "-r repeats a program" : "-r 0 would measure nothing",
+			     "cyclade stat -r 5 -- ./prog");
+	if (o->repeat > 1 && o->interval)
+		return usage(cli, &err, "-r and -I exclude each other",
+			     "-r: totals of several runs; -I: one run, piece by piece");
+	if (o->event.n && (OPTION_GIVEN(o, level) || o->node.n || o->metric.n))
+		return usage(cli, &err, "-e counts events, -l, --node and -M make a tree",
+			     "leave out one or the other");
+	return o->event.n ? stat_events(cli) : stat_tree(cli);
+}

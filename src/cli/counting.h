@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counting - counters beside a program, tasks or CPUs: who is counted, when, and the loop around it.
+ * What is counted and what becomes of it is its user's (hooks).
+ *
+ *	counting_open(&k, cli, &err)		options, machine, targets, signals
+ *	counting_run(&k, &setup, &hooks, &err)	once, or as often as wanted: each run starts the
+ *						program anew with counters of its own
+ *	counting_close(&k)
+ *
+ * Everything that can fail for want of counters fails before the program executes anything: hooks'
+ * opened() is the last that is asked.
+ */
+#ifndef CYCLADE_CLI_COUNTING_H
+#define CYCLADE_CLI_COUNTING_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/cli.h"
+#include "cli/control.h"
+#include "cli/targets.h"
+#include "collect/counter.h"
+#include "collect/machine.h"
+#include "collect/workload.h"
+
+struct counting_result {
+	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */
+	int status;		      /* of the program, as exit codes go */
+	bool interrupted, left;	      /* left: the program goes on without us */
+};
+
+struct counting {
+	struct cli *cli;
+	struct machine machine;
+	struct targets who;
+	struct control control;
+	bool has_program;
+	struct counters *c; /* while a run lasts */
+	const struct counter_setup *setup;
+	bool *on;      /* by group: counts now, or will when counting begins; the user's to change
+			* through counting_switch */
+	bool counting; /* between enabling and disabling */
+	bool began;    /* counting was on at some time */
+	uint64_t start, now; /* ns of the monotonic clock: of this run, of this round */
+	struct counting_result result;
+	struct workload work;
+	int signals;
+	sigset_t old_mask;
+	bool mask_set, stopped, enough; /* enough: end counting (the reader went away) */
+};
+
+struct counting_hooks {
+	/* The counters are open, nothing counts yet. */
+	int (*opened)(void *ctx, struct counting *k, struct err *err);
+	/* Every tick() nanoseconds, if given (0: not again), and once at the end. */
+	int (*read)(void *ctx, struct counting *k, struct err *err);
+	uint64_t (*tick)(void *ctx);
+	/* -I: an interval ended; the last one is as long as it is. */
+	int (*interval)(void *ctx, struct counting *k, struct err *err);
+	/* SIGUSR1. */
+	int (*so_far)(void *ctx, struct counting *k, struct err *err);
+	/* Counting is over and the program has ended; counters are still open. */
+	int (*ended)(void *ctx, struct counting *k, struct err *err);
+	void *ctx;
+};
+
+int counting_open(struct counting *k, struct cli *cli, struct err *err) MUST_USE;
+/* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
+int counting_run(struct counting *k, struct counter_setup *setup,
+		 const struct counting_hooks *hooks, struct err *err) MUST_USE;
+/* Switches a group; while nothing counts it is only noted. */
+int counting_switch(struct counting *k, size_t group, bool on, struct err *err) MUST_USE;
+void counting_close(struct counting *k);
+
+/* Seconds since the run began. */
+static inline double counting_seconds(const struct counting *k)
+{
+	return (double)(k->now - k->start) / 1e9;
+}
+
+/* 126 or 127 where the program could not be executed, else 125 with a program and 2 without. */
+int counting_exit_code(const struct cli *cli, const struct err *err);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/counting_events.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- from -e to groups ------------------------------------------------------------------ */
+
+static int fill_event(struct counter_event *out, const struct event *ev, struct arena *a,
+		      struct err *err)
+{
+	uint32_t *cpus;
+	size_t n;
+
+	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name };
+	/* needs the event named "slots" before it: its group has it first */
+	out->with_leader = !strncmp(ev->name, "topdown-", 8);
+	/* what only counts on some CPUs: uncore. A core's PMU names its CPUs for tasks too, which go
+	 * there by themselves */
+	if (!ev->cpus || targets_cpu_list(&cpus, &n, ev->cpus, NULL))
+		return 0;
+	out->cpus = arena_memdup(a, cpus, n * sizeof(*cpus));
+	out->n_cpus = n;
+	free(cpus);
+	return out->cpus ? 0 : err_nomem(err);
+}
+
+static int build_groups(struct counting_events *s, struct err *err)
+{
+	size_t n = s->list.ev.n, n_groups = 0, k = 0;
+	struct arena *a = &s->list.arena;
+	struct counter_event *ev = arena_alloc(a, (n + 1) * sizeof(*ev));
+	struct counter_group *group = arena_alloc(a, (n + 1) * sizeof(*group));
+
+	s->at = arena_alloc(a, (n + 1) * sizeof(*s->at));
+	if (!ev || !group || !s->at)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		struct counter_group *g = &group[n_groups];
+
+		if (s->list.ev.v[i].group != (int)i)
+			continue;
+		g->event = &ev[k];
+		g->pinned = s->list.ev.v[i].attr.pinned;
+		for (size_t j = i; j < n; j++) {
+			if (s->list.ev.v[j].group != (int)i)
+				continue;
+			s->at[j] = (struct event_place){ n_groups, g->n++ };
+			if (fill_event(&ev[k++], &s->list.ev.v[j], a, err))
+				return -1;
+		}
+		n_groups++;
+	}
+	s->setup.group = group;
+	s->setup.n_groups = n_groups;
+	return 0;
+}
+
+int counting_events_parse(struct counting_events *s, const struct counting *k, struct err *err)
+{
+	const struct text_list *l = &k->cli->opt.event;
+
+	memset(s, 0, sizeof(*s));
+	s->list.counts = true;
+	for (size_t i = 0; i < l->n; i++)
+		if (event_parse(&s->list, "", l->v[i], err))
+			return -1;
+	return build_groups(s, err) || counting_places(k, &s->place, &s->n_places, err) ? -1 : 0;
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+int counting_events_room(struct counting_events *s, size_t targets, struct err *err)
+{
+	size_t n = s->setup.n_groups;
+
+	s->targets = targets;
+	s->now = calloc(n + 1, sizeof(*s->now));
+	s->mark = calloc(n + 1, sizeof(*s->mark));
+	if (!s->now || !s->mark)
+		return err_nomem(err);
+	for (size_t g = 0; g < n; g++) {
+		s->now[g] = calloc(s->setup.group[g].n * targets, sizeof(**s->now));
+		s->mark[g] = calloc(s->setup.group[g].n * targets, sizeof(**s->mark));
+		if (!s->now[g] || !s->mark[g])
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+int counting_events_take(struct counting_events *s, struct counting *k, struct err *err)
+{
+	for (size_t g = 0; g < s->setup.n_groups; g++)
+		if (counters_read(k->c, g, s->now[g], err))
+			return -1;
+	return 0;
+}
+
+void counting_events_mark(struct counting_events *s, bool clear)
+{
+	for (size_t g = 0; g < s->setup.n_groups; g++) {
+		size_t bytes = s->setup.group[g].n * s->targets * sizeof(**s->now);
+
+		if (clear)
+			memset(s->mark[g], 0, bytes);
+		else
+			memcpy(s->mark[g], s->now[g], bytes);
+	}
+}
+
+struct sum {
+	double value, scaled, enabled, running;
+	size_t present, refused, blind; /* blind: wanted to count there, never did */
+	bool gone;
+};
+
+static struct sum sum_up(const struct counting_events *s, size_t event,
+			 const struct counting_place *p)
+{
+	const struct event_place at = s->at[event];
+	struct sum sum = { 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		size_t cell = at.index * s->targets + p->target[i];
+		const struct counter_value *now = &s->now[at.group][cell];
+		const struct counter_value *mark = &s->mark[at.group][cell];
+		double value = (double)(now->value - mark->value);
+		double enabled = (double)(now->enabled - mark->enabled);
+		double running = (double)(now->running - mark->running);
+
+		sum.refused += now->refused;
+		sum.gone |= now->gone;
+		if (now->absent)
+			continue;
+		sum.present++;
+		sum.value += value;
+		sum.enabled += enabled;
+		sum.running += running;
+		sum.blind += enabled > 0 && running <= 0 ? 1 : 0;
+		if (running > 0)
+			sum.scaled += value * (enabled / running);
+	}
+	/* where one was never counted, the others have to stand for it */
+	if (sum.blind && sum.running > 0)
+		sum.scaled = sum.value * (sum.enabled / sum.running);
+	return sum;
+}
+
+static double tool_value(const struct counting *k, enum event_tool tool, double seconds)
+{
+	bool over = k->work.ended || k->result.wall_s > 0;
+
+	if (tool == TOOL_DURATION)
+		return seconds * 1e9;
+	if (!k->has_program || !over)
+		return NAN;
+	return (tool == TOOL_USER ? k->result.user_s : k->result.sys_s) * 1e9;
+}
+
+static const char *why_not(const struct counting_events *s, const struct counting *k, size_t event,
+			   const struct sum *sum)
+{
+	const struct event_place at = s->at[event];
+
+	if (sum->refused)
+		return counters_refused(k->c, at.group, at.index, NULL);
+	if (!sum->present)
+		return "it counts on other CPUs than these";
+	if (sum->enabled <= 0)
+		return "counting had not begun";
+	if (s->setup.group[at.group].pinned)
+		return "pinned, and no counter was free";
+	return "never on a counter: they were taken all the time";
+}
+
+static bool is_clock(const struct event *ev)
+{
+	return ev->attr.type == PERF_TYPE_SOFTWARE && (ev->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static struct counts_row row_of(const struct counting_events *s, const struct counting *k,
+				size_t event, const struct counting_place *p, double seconds)
+{
+	const struct event *ev = &s->list.ev.v[event];
+	struct sum sum = sum_up(s, event, p);
+	struct counts_row r = { .where = p->label,
+				.n_cpus = p->n_cpus,
+				.event = ev->name,
+				.unit = ev->unit       ? ev->unit
+					: is_clock(ev) ? "ns"
+						       : "",
+				.value = NAN,
+				.counted = NAN,
+				.error = NAN,
+				.stddev = NAN,
+				.supported = !sum.refused };
+
+	if (ev->tool) {
+		r.unit = "ns";
+		r.value = tool_value(k, ev->tool, seconds);
+		r.why = isnan(r.value) ? "of a program that has ended only" : NULL;
+		r.whole = true;
+		r.value = floor(r.value + 0.5);
+	} else if (!sum.refused && sum.present && sum.enabled <= 0 && k->began &&
+		   !k->who.whole_cpus) {
+		/* a task's events happen while it runs, and it did not */
+		r.value = 0;
+		r.whole = true;
+		r.note = "it did not run";
+	} else if (sum.refused || !sum.present || sum.running <= 0) {
+		r.why = why_not(s, k, event, &sum);
+	} else {
+		r.value = sum.scaled * ev->scale;
+		r.counted = sum.running / sum.enabled;
+		r.whole = sum.running >= sum.enabled && ev->scale == 1;
+		if (r.whole)
+			r.value = sum.value;
+	}
+	r.runs = isnan(r.value) ? 0u : 1u;
+	return r;
+}
+
+int counting_events_rows(const struct counting_events *s, const struct counting *k, struct arena *a,
+			 double seconds, struct counts_row **out, size_t *n, struct err *err)
+{
+	size_t events = s->list.ev.n;
+	struct counts_row *row = arena_alloc(a, (s->n_places * events + 1) * sizeof(*row));
+
+	if (!row)
+		return err_nomem(err);
+	for (size_t p = 0; p < s->n_places; p++)
+		for (size_t e = 0; e < events; e++)
+			row[p * events + e] = row_of(s, k, e, &s->place[p], seconds);
+	*out = row;
+	*n = s->n_places * events;
+	return 0;
+}
+
+/* ---- notes ------------------------------------------------------------------------------ */
+
+static size_t multiplexed(const struct counting_events *s)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < s->setup.n_groups; g++)
+		for (size_t t = 0; t < s->targets; t++)
+			if (s->now[g][t].running < s->now[g][t].enabled) {
+				n++;
+				break;
+			}
+	return n;
+}
+
+static bool any_gone(const struct counting_events *s)
+{
+	for (size_t g = 0; g < s->setup.n_groups; g++)
+		for (size_t t = 0; t < s->targets; t++)
+			if (s->now[g][t].gone && !s->setup.group[g].pinned)
+				return true;
+	return false;
+}
+
+int counting_events_notes(const struct counting_events *s, const struct counting *k,
+			  struct arena *a, const char *const **out, size_t *n, struct err *err)
+{
+	const char **note = arena_alloc(a, (s->setup.n_groups + 4) * sizeof(*note));
+	size_t groups = multiplexed(s);
+
+	*n = 0;
+	if (!note)
+		return err_nomem(err);
+	for (size_t g = 0; g < s->setup.n_groups; g++)
+		if (counters_split(k->c, g) > 1)
+			note[(*n)++] = arena_printf(
+				a,
+				"the group of %.60s was too big for the counters: it was "
+				"counted in %zu pieces, not at the same times",
+				s->setup.group[g].event[0].name, counters_split(k->c, g));
+	if (groups)
+		note[(*n)++] = arena_printf(a,
+					    "%zu group%s took turns on the counters: values are "
+					    "extrapolated from the time shown",
+					    groups, groups == 1 ? "" : "s");
+	if (any_gone(s))
+		note[(*n)++] = "a CPU went offline meanwhile: it is counted until then";
+	if (counters_without_kernel(k->c))
+		note[(*n)++] = "user space only: the kernel may not be counted here "
+			       "(perf_event_paranoid; `cyclade doctor`)";
+	for (size_t i = 0; i < *n; i++)
+		if (!note[i])
+			return err_nomem(err);
+	*out = note;
+	return 0;
+}
+
+void counting_events_free(struct counting_events *s)
+{
+	for (size_t g = 0; s->now && s->mark && g < s->setup.n_groups; g++) {
+		free(s->now[g]);
+		free(s->mark[g]);
+	}
+	free(s->now);
+	free(s->mark);
+	event_list_free(&s->list);
+}

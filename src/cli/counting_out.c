@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/counting_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int choose_format(struct counting_out *o, struct err *err)
+{
+	const struct options *opt = &o->cli->opt;
+
+	o->format = opt->json ? "json" : opt->separator ? "csv" : opt->format;
+	if (!o->format)
+		o->format = "term";
+	if (!strcmp(o->format, "folded"))
+		return err_set(err, ERR_USAGE, "counts have no stacks to fold");
+	return cli_separator(o->cli, &o->separator, err);
+}
+
+int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err)
+{
+	const struct options *opt = &cli->opt;
+
+	o->cli = cli;
+	if (choose_format(o, err))
+		return -1;
+	if (!opt->output || !strcmp(opt->output, "-")) {
+		o->fd = opt->output || !cli->args.n ? STDOUT_FILENO : STDERR_FILENO;
+		if (!opt->output && OPTION_GIVEN(opt, log_fd))
+			o->fd = (int)opt->log_fd;
+		if (fcntl(o->fd, F_GETFL) < 0)
+			return err_sys(err, "--log-fd %d", o->fd);
+	} else if (opt->append || opt->interval) {
+		o->fd = open(opt->output,
+			     O_WRONLY | O_CREAT | O_CLOEXEC | (opt->append ? O_APPEND : O_TRUNC),
+			     0644);
+		if (o->fd < 0)
+			return err_sys(err, "%s", opt->output);
+		o->own = true;
+	} else {
+		if (file_new_open(&o->file, opt->output, 0644, err))
+			return -1;
+		o->fd = o->file.fd;
+		o->staged = true;
+	}
+	o->style = cli_style(cli, o->fd);
+	return 0;
+}
+
+int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, struct err *err)
+{
+	*gone = false;
+	if (b->failed)
+		return err_nomem(err);
+	if (!fd_write_all(o->fd, buf_str(b), b->len,
+			  o->cli->opt.output ? o->cli->opt.output : "the report", err))
+		return 0;
+	if (err->sys_errno != EPIPE)
+		return -1;
+	err_clear(err);
+	*gone = true;
+	return 0;
+}
+
+int counting_out_commit(struct counting_out *o, struct err *err)
+{
+	bool staged = o->staged;
+
+	o->staged = false;
+	return staged ? file_new_commit(&o->file, err) : 0;
+}
+
+void counting_out_close(struct counting_out *o)
+{
+	if (o->staged)
+		file_new_abort(&o->file);
+	else if (o->own)
+		(void)close(o->fd);
+	o->staged = o->own = false;
+}

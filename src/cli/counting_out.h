@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counting_out - where counts are written: -o FILE, -o -, --log-fd N, else standard error beside a
+ * program and standard output without one.
+ *
+ * A file appears whole at the end; with --append and -I it grows as results come. It is opened
+ * before anything is started.
+ */
+#ifndef CYCLADE_CLI_COUNTING_OUT_H
+#define CYCLADE_CLI_COUNTING_OUT_H
+
+#include "base/fs.h"
+#include "cli/cli.h"
+
+struct counting_out {
+	const struct cli *cli;
+	const char *format; /* term, csv, json, markdown */
+	char separator;
+	struct style style;
+	int fd;
+	bool own, staged; /* own: to close; staged: `file` is to be committed */
+	struct file_new file;
+};
+
+#define COUNTING_OUT_INIT                                 \
+	{                                                 \
+		NULL, NULL, ',', { 0 }, -1, false, false, \
+		{                                         \
+			.fd = -1                          \
+		}                                         \
+	}
+
+int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err) MUST_USE;
+/* *gone: nobody reads any more; that is no failure. */
+int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,
+		     struct err *err) MUST_USE;
+int counting_out_commit(struct counting_out *o, struct err *err) MUST_USE;
+void counting_out_close(struct counting_out *o); /* without commit: nothing appears */
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counting_per - by what counts are told apart: --per thread, cpu, core, cluster, die, socket, node.
+ */
+#ifndef CYCLADE_CLI_COUNTING_PER_H
+#define CYCLADE_CLI_COUNTING_PER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/counting.h"
+
+struct counting_place {
+	const char *label;	/* NULL: all there is */
+	const uint32_t *target; /* indices of counters_read's targets, ascending */
+	size_t n;
+	size_t n_cpus; /* 0: not of CPUs */
+};
+
+/* In the cli's arena, in the order of numbers. Without --per: one place with all targets. */
+int counting_places(const struct counting *k, const struct counting_place **out, size_t *n,
+		    struct err *err) MUST_USE;
+
+#endif

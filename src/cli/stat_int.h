@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat_int - the ways of `stat`: events that were asked for (stat_events.c) and the tree
+ * (stat_tree.c). Each returns the exit code.
+ */
+#ifndef CYCLADE_CLI_STAT_INT_H
+#define CYCLADE_CLI_STAT_INT_H
+
+#include "cli/cli.h"
+#include "cli/counting.h"
+#include "report/counts.h"
+
+int stat_events(struct cli *cli);
+int stat_tree(struct cli *cli);
+
+/* Runs to make: -r, 1. */
+static inline uint64_t stat_runs(const struct cli *cli)
+{
+	return cli->opt.repeat ? cli->opt.repeat : 1;
+}
+
+/* Fails where there is no cycle counter, with *why filled in; else *why is "". */
+void stat_no_pmu(const struct cli *cli, char why[256]);
+/* The five lines, then the exit code. */
+int stat_say_no_pmu(const struct cli *cli, const char *why, const char *hypervisor);
+/* Who was counted, in words; arena memory of the cli's. */
+const char *stat_target(const struct counting *k);
+/* --dry-run: groups, what the kernel is asked with, the perf line like it. */
+void stat_describe(struct buf *out, const struct counting *k, const struct counter_setup *s);
+
+#endif

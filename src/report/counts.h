@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counts - a table of counted events as text: for people, csv, json (and a line of it for each
+ * interval), markdown.
+ *
+ * What was not counted is never 0: `value` is NAN and `why` says why.
+ */
+#ifndef CYCLADE_REPORT_COUNTS_H
+#define CYCLADE_REPORT_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/style.h"
+
+struct counts_row {
+	const char *where; /* "S0-C1", "CPU3", a thread; NULL: all that was counted */
+	size_t n_cpus;	   /* that are in it; 0: not told */
+	const char *event; /* as it was asked for */
+	const char *unit;  /* "ns", "Joules", "" */
+	double value;	   /* NAN: see why */
+	bool whole;	   /* it is a whole number, not extrapolated and not a mean */
+	double counted;	   /* share of the time it was on a counter; NAN: never or not known */
+	double error;	   /* half width of the mean's 95 % (-r); NAN: none */
+	double stddev;	   /* of the runs; NAN */
+	size_t runs;	   /* that gave it a value */
+	bool supported;	   /* false: it could not be opened */
+	const char *why;   /* why there is no value, or NULL */
+	const char *note;  /* what it means: "0.98 CPUs", "1.32 per cycle"; NULL */
+};
+
+struct counts {
+	const struct counts_row *row;
+	size_t n;
+	const char *const *command; /* NULL: no program */
+	size_t n_command;
+	const char *target;   /* in words, where there is no program: "process 12", "4 CPUs" */
+	double time;	      /* -I: seconds since the start, at its end; NAN: no interval */
+	double seconds;	      /* of the measurement or the interval */
+	double user_s, sys_s; /* NAN: not known */
+	int status;	      /* of the program; -1: none, or not ended */
+	size_t runs;	      /* 1 */
+	double seconds_error; /* over runs; NAN */
+	bool interrupted;
+	const char *const *notes; /* said below: one line each */
+	size_t n_notes;
+};
+
+struct counts_style {
+	struct style style;
+	char separator;
+	bool quiet, verbose;
+	bool first; /* of several: headings are due */
+};
+
+/* `format` is one of term, csv, json, markdown. */
+int counts_write(struct buf *out, const struct counts *c, const char *format,
+		 const struct counts_style *st, struct err *err) MUST_USE;
+/* The last line of JSON lines: how the program ended. Nothing in other formats. */
+void counts_write_end(struct buf *out, const struct counts *c, const char *format);
+
+#endif

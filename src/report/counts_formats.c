@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counts for programs. CSV: RFC 4180, the same columns always, a header row; times in seconds,
+ * values in their unit, `counted` a fraction, what is not known is empty. JSON: "cyclade.counts/1";
+ * null with a "why".
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "report/counts_int.h"
+
+static void put_real(struct buf *b, double v)
+{
+	if (isfinite(v))
+		buf_printf(b, "%.9g", v);
+}
+
+static void put_text(struct buf *b, const char *s, char sep)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s ? s : "", false);
+	text_put_csv(b, buf_str(&safe), sep);
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+static void csv_row(struct buf *b, const struct counts *c, const struct counts_row *r, char sep)
+{
+	put_real(b, c->time);
+	buf_putc(b, sep);
+	put_text(b, r->where, sep);
+	buf_putc(b, sep);
+	if (r->n_cpus)
+		buf_printf(b, "%zu", r->n_cpus);
+	buf_putc(b, sep);
+	put_text(b, r->event, sep);
+	buf_putc(b, sep);
+	if (r->whole && isfinite(r->value))
+		buf_printf(b, "%.0f", r->value);
+	else
+		put_real(b, r->value);
+	buf_putc(b, sep);
+	put_text(b, r->unit, sep);
+	buf_putc(b, sep);
+	put_real(b, r->error);
+	buf_putc(b, sep);
+	put_real(b, r->stddev);
+	buf_printf(b, "%c%zu%c", sep, r->runs, sep);
+	put_real(b, r->counted);
+	buf_putc(b, sep);
+	put_text(b, isnan(r->value) ? r->why : "", sep);
+	buf_puts(b, "\r\n");
+}
+
+int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st)
+{
+	static const char *const columns[] = { "time",	"where",   "cpus",  "event",
+					       "value", "unit",	   "error", "stddev",
+					       "runs",	"counted", "why" };
+	char sep = st->separator ? st->separator : ',';
+
+	for (size_t i = 0; st->first && i < sizeof(columns) / sizeof(*columns); i++) {
+		if (i)
+			buf_putc(b, sep);
+		buf_puts(b, columns[i]);
+	}
+	if (st->first)
+		buf_puts(b, "\r\n");
+	for (size_t i = 0; i < c->n; i++)
+		csv_row(b, c, &c->row[i], sep);
+	return 0;
+}
+
+static void real_or_null(struct json *j, const char *key, double v)
+{
+	if (isfinite(v))
+		json_real(j, key, v);
+	else
+		json_null(j, key);
+}
+
+static void json_row(struct json *j, const struct counts_row *r)
+{
+	json_object(j, NULL);
+	if (r->where)
+		json_str(j, "where", r->where);
+	if (r->n_cpus)
+		json_u64(j, "cpus", r->n_cpus);
+	json_str(j, "event", r->event);
+	if (isnan(r->value)) {
+		json_null(j, "value");
+		json_str(j, "why", r->why);
+		json_bool(j, "supported", r->supported);
+	} else if (r->whole && r->value < 18e18) {
+		json_u64(j, "value", (uint64_t)r->value);
+	} else {
+		json_real(j, "value", r->value);
+	}
+	json_str(j, "unit", r->unit);
+	real_or_null(j, "counted", r->counted);
+	if (r->runs > 1) {
+		json_u64(j, "runs", r->runs);
+		real_or_null(j, "stddev", r->stddev);
+		real_or_null(j, "error", r->error);
+	}
+	json_end_object(j);
+}
+
+static void status_of(struct json *j, const struct counts *c)
+{
+	json_u64(j, "tool_status", 0);
+	if (c->status >= 0)
+		json_u64(j, "workload_status", (uint64_t)c->status);
+	else
+		json_null(j, "workload_status");
+}
+
+int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st)
+{
+	bool interval = !isnan(c->time);
+	struct json j;
+
+	(void)st;
+	json_init(&j, b, !interval);
+	json_object(&j, NULL);
+	json_str(&j, "schema", "cyclade.counts/1");
+	if (interval) {
+		json_real(&j, "time", c->time);
+	} else {
+		json_array(&j, "command");
+		for (size_t i = 0; i < c->n_command; i++)
+			json_str(&j, NULL, c->command[i]);
+		json_end_array(&j);
+		json_str(&j, "target", c->n_command ? NULL : c->target);
+		status_of(&j, c);
+		json_bool(&j, "interrupted", c->interrupted);
+		json_u64(&j, "runs", c->runs);
+		real_or_null(&j, "user_seconds", c->user_s);
+		real_or_null(&j, "system_seconds", c->sys_s);
+		real_or_null(&j, "seconds_error", c->seconds_error);
+	}
+	json_real(&j, "seconds", c->seconds);
+	json_array(&j, "counts");
+	for (size_t i = 0; i < c->n; i++)
+		json_row(&j, &c->row[i]);
+	json_end_array(&j);
+	json_array(&j, "notes");
+	for (size_t i = 0; i < c->n_notes; i++)
+		json_str(&j, NULL, c->notes[i]);
+	json_end_array(&j);
+	json_end_object(&j);
+	return 0;
+}
+
+void counts_write_end(struct buf *out, const struct counts *c, const char *format)
+{
+	struct json j;
+
+	if (strcmp(format, "json") != 0)
+		return;
+	json_init(&j, out, false);
+	json_object(&j, NULL);
+	json_str(&j, "schema", "cyclade.counts/1");
+	json_bool(&j, "end", true);
+	json_real(&j, "seconds", c->seconds);
+	status_of(&j, c);
+	json_bool(&j, "interrupted", c->interrupted);
+	json_end_object(&j);
+}
+
+static void put_escaped(struct buf *b, const char *s)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s ? s : "", false);
+	for (const char *c = buf_str(&safe); *c; c++) {
+		if (*c == '&' || *c == '<') {
+			buf_puts(b, *c == '&' ? "&amp;" : "&lt;");
+			continue;
+		}
+		if (strchr("\\`*_[]|~#!>{}@:$", *c))
+			buf_putc(b, '\\');
+		buf_putc(b, *c);
+	}
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st)
+{
+	const struct style plain = { .ascii = true };
+	struct buf head = BUF_INIT;
+	char n[NUM_MAX];
+
+	(void)st;
+	counts_put_head(&head, c, &plain);
+	for (char *line = head.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		put_escaped(b, line + strspn(line, " "));
+		buf_puts(b, "\n\n");
+	}
+	b->failed |= head.failed;
+	buf_free(&head);
+	buf_puts(b, "| where | event | value | unit | +- | counted | |\n"
+		    "|---|---|---:|---|---:|---:|---|\n");
+	for (size_t i = 0; i < c->n; i++) {
+		const struct counts_row *r = &c->row[i];
+
+		buf_puts(b, "| ");
+		put_escaped(b, r->where);
+		buf_puts(b, " | ");
+		put_escaped(b, r->event);
+		buf_puts(b, " | ");
+		if (isnan(r->value))
+			buf_puts(b, r->supported ? "not counted" : "not supported");
+		else if (r->whole)
+			buf_printf(b, "%.0f", r->value);
+		else
+			put_real(b, r->value);
+		buf_puts(b, " | ");
+		put_escaped(b, r->unit);
+		buf_puts(b, " | ");
+		put_real(b, r->error);
+		buf_printf(b, " | %s | ", isnan(r->counted) ? "" : num_percent(n, r->counted));
+		put_escaped(b, isnan(r->value) ? r->why : r->note);
+		buf_puts(b, " |\n");
+	}
+	for (size_t i = 0; i < c->n_notes; i++) {
+		buf_puts(b, i ? "- " : "\n- ");
+		put_escaped(b, c->notes[i]);
+		buf_putc(b, '\n');
+	}
+	return 0;
+}

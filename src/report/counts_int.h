@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counts_int - the formats of counts.h.
+ */
+#ifndef CYCLADE_REPORT_COUNTS_INT_H
+#define CYCLADE_REPORT_COUNTS_INT_H
+
+#include "report/counts.h"
+
+/* The command, and "3.21 s wall, 3.18 s cpu, exit 0". */
+void counts_put_head(struct buf *b, const struct counts *c, const struct style *st);
+int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st);
+int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st);
+int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st);
+
+#endif

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade stat with events: values against perf and against what the program is known to do, formats, streams, exits."""
+import csv
+import io
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-stat-")
+os.chdir(tmp)
+# 4096 pages written, twice over in a child and a thread if asked; python's own faults are the same each time
+TOUCH = """
+import mmap, os, sys, threading
+def touch(n):
+    m = mmap.mmap(-1, n * 4096)
+    for i in range(n): m[i * 4096] = 1
+touch(4096)
+if len(sys.argv) > 1:
+    pid = os.fork()
+    if not pid:
+        touch(4096)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    th = threading.Thread(target=touch, args=(4096,)); th.start(); th.join()
+"""
+open("touch.py", "w").write(TOUCH)
+PY = [sys.executable, "-S", "-E", "touch.py"]
+
+
+def counts(*args, **kw):
+    """The JSON of a run, its rows by event, and the process."""
+    p = run("stat", "-j", "-o", "-", *args, **kw)
+    try:
+        doc = json.loads(p.stdout[p.stdout.index("{\n"):])
+    except ValueError:
+        return None, {}, p
+    return doc, {r["event"]: r for r in doc["counts"]}, p
+
+
+doc, row, p = counts("-e", "page-faults,task-clock", "--", *PY)
+if not row or row["page-faults"]["value"] is None:
+    t.skip("stat", "nothing can be counted here: %s" % p.stderr.strip())
+    t.done()
+
+# ---- values
+base = row["page-faults"]["value"]
+t.ok(4096 <= base < 4096 + 3000, "page faults of 4096 pages", base)
+doc, row, p = counts("-e", "page-faults", "--", *PY, "more")
+more = row["page-faults"]["value"]
+t.ok(8192 <= more - base < 8192 + 3000, "a child and a thread are counted with it", more - base)
+doc, row, p = counts("--no-inherit", "-e", "page-faults", "--", *PY, "more")
+t.ok(base <= row["page-faults"]["value"] < base + 3000, "--no-inherit leaves them out", row)
+doc, row, p = counts("-e", "page-faults:u,page-faults:k,page-faults", "--", *PY)
+v = {k: r["value"] for k, r in row.items()}
+t.ok(v["page-faults:u"] + v["page-faults:k"] == v["page-faults"] and v["page-faults:u"] > 4000, "user and kernel add up", v)
+if PERF:
+    p = subprocess.run([PERF, "stat", "-x,", "-e", "page-faults", "--", *PY, "more"], capture_output=True, text=True)
+    theirs = [int(line.split(",")[0]) for line in p.stderr.splitlines() if "page-faults" in line]
+    t.ok(theirs and abs(theirs[0] - more) < 300, "perf counts as many", (theirs, more))
+    # both count the same process at the same time: the same switches, the same time
+    both = subprocess.run([PERF, "stat", "-x,", "-e", "minor-faults:u", "--", CYCLADE, "stat", "-j", "-o", "x.json", "-e",
+                           "minor-faults:u", "--", *PY], capture_output=True, text=True)
+    theirs = [int(line.split(",")[0]) for line in both.stderr.splitlines() if "minor-faults" in line]
+    ours = json.load(open("x.json"))["counts"][0]["value"]
+    t.ok(theirs and 0 <= theirs[0] - ours < 1500, "counted by both at once: perf sees ours and cyclade itself", (theirs, ours))
+else:
+    t.skip("against perf", "no perf here")
+
+doc, row, p = counts("-e", "task-clock,duration_time,user_time,system_time", "--", *PY, "more")
+clock, wall = row["task-clock"]["value"], row["duration_time"]["value"]
+cpu = row["user_time"]["value"] + row["system_time"]["value"]
+t.ok(row["task-clock"]["unit"] == "ns" and 0 < clock < wall * 3, "task-clock within the wall time", row)
+t.ok(abs(clock - cpu) < 0.25 * clock + 1e7, "task-clock and the kernel's own books", (clock, cpu))
+t.ok(abs(wall / 1e9 - doc["seconds"]) < 1e-6, "duration_time is the wall time", (wall, doc["seconds"]))
+
+# ---- groups, and events nobody has
+doc, row, p = counts("-e", "{page-faults,cs},{task-clock,minor-faults}", "--", *PY)
+t.ok(row["page-faults"]["value"] >= row["minor-faults"]["value"] > 4000 and row["cs"]["counted"] == 1, "groups", row)
+doc, row, p = counts("-e", "page-faults,r1ff", "--", "true")
+r = row.get("r1ff") or {}
+if r.get("value") is None:
+    t.ok(r["value"] is None and r["why"] and r["supported"] is False and row["page-faults"]["value"] > 0 and p.returncode == 0,
+         "one that is not there: null and why; the other counts", row)
+    p = run("stat", "-e", "page-faults,r1ff", "--", "true")
+    t.ok(re.search(r"<not supported>\s+r1ff\s+\w+", p.stderr), "not supported, with the reason", p.stderr)
+else:
+    t.skip("an event that is not there", "this one is")
+p = run("stat", "-e", "r1ff", "--", "sh", "-c", "echo ran >ran")
+t.ok(p.returncode == (125 if r.get("value") is None else 0) and os.path.exists("ran") == (p.returncode == 0),
+     "nothing can be counted: 125, the program is not started", p.stderr)
+
+# ---- without a cycle counter: five lines, 125, not started
+probe = run("stat", "-e", "cycles", "--", "true")
+if probe.returncode == 125:
+    for args in [["--"], ["-e", "cycles", "--"], ["-l", "2", "--"], ["-e", "{cycles,instructions}", "--"]]:
+        p = run("stat", *args, "sh", "-c", "echo ran >ran2")
+        t.ok(p.returncode == 125 and not os.path.exists("ran2") and len(p.stderr.splitlines()) == 5 and
+             p.stderr.startswith("cyclade: no cycle counter here"), "stat %s: five lines, 125, not started" % " ".join(args), p.stderr)
+    meanwhile = re.search(r"meanwhile  cyclade (.*) -- ./prog", p.stderr)
+    p = run(*meanwhile.group(1).split(), "--", "true") if meanwhile else None
+    t.ok(p and p.returncode == 0 and "page-faults" in p.stderr, "what it says to type meanwhile works")
+    t.equal(run("stat", "-a", "--for", "10ms").returncode, 2, "without a program: 2")
+else:
+    t.skip("without a cycle counter", "there is one here")
+
+# ---- who
+busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+try:
+    doc, row, p = counts("-p", str(busy.pid), "-e", "task-clock", "--for", "200ms")
+    t.ok(doc and 0.2e8 < row["task-clock"]["value"] <= 2.6e8 and p.returncode == 0, "-p for 200 ms", (row, p.stderr))
+    t.ok(doc["workload_status"] is None and doc["target"] == "process %d" % busy.pid, "-p: whom it was about", doc)
+    doc, row, p = counts("-t", str(busy.pid), "--per", "thread", "-e", "task-clock", "--for", "100ms")
+    t.ok(doc and doc["counts"][0]["where"] == "sh-%d" % busy.pid, "-t --per thread: the thread's name", doc)
+finally:
+    busy.kill()
+    busy.wait()
+doc, row, p = counts("-a", "-e", "cpu-clock", "--for", "200ms")
+if doc and row["cpu-clock"]["value"]:
+    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+    t.ok(abs(row["cpu-clock"]["value"] / 1e9 / cpus / doc["seconds"] - 1) < 0.1, "-a: every CPU's clock runs", (row, doc["seconds"]))
+    for per in ["cpu", "core", "die", "socket", "node", "cluster"]:
+        doc, row, p = counts("-a", "--per", per, "-e", "cpu-clock", "--for", "50ms")
+        t.ok(doc and sum(r["cpus"] for r in doc["counts"]) == cpus and
+             len({r["where"] for r in doc["counts"]}) == len(doc["counts"]), "--per %s: each CPU once" % per, p.stdout + p.stderr)
+    doc, row, p = counts("-C", "0", "-e", "cpu-clock", "--for", "100ms")
+    t.ok(abs(row["cpu-clock"]["value"] / 1e9 / doc["seconds"] - 1) < 0.15, "-C 0: one CPU", row)
+    doc, row, p = counts("-a", "-e", "task-clock", "--", "sleep", "0.1")
+    t.ok(p.returncode == 0 and row["task-clock"]["value"] > 0.05e9, "-a with a program: as long as it runs", (row, p.stderr))
+    t.equal(run("stat", "-C", "0", "-e", "cs", "--", "sh", "-c", "exit 4").returncode, 4, "-C with a program")
+else:
+    t.skip("-a", "not permitted here")
+
+# ---- when
+doc, row, p = counts("-D", "300", "-e", "task-clock", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.4")
+t.ok(row["task-clock"]["value"] < 1e8, "-D begins later", row)
+doc, row, p = counts("-D", "5s", "-e", "task-clock,cs", "--", "true")
+t.ok(doc and all(r["value"] is None and "not begun" in r["why"] for r in doc["counts"]), "-D longer than the program: not counted, not 0", doc)
+p = run("stat", "-I", "50", "-j", "-o", "-", "-e", "task-clock,page-faults", "--", "sh", "-c", "sleep 0.18; exit 6")
+lines = [json.loads(line) for line in p.stdout.splitlines()]
+t.ok(p.returncode == 6 and len(lines) >= 4 and all(x["schema"] == "cyclade.counts/1" for x in lines), "-I -j: JSON lines", p.stdout + p.stderr)
+t.ok(lines[-1].get("end") and lines[-1]["workload_status"] == 6, "-I -j: the last line tells the end", lines[-1:])
+times = [x["time"] for x in lines[:-1]]
+t.ok(times == sorted(times) and abs(sum(x["seconds"] for x in lines[:-1]) - times[-1]) < 1e-6, "-I: intervals add up", times)
+p = run("stat", "-I", "60", "-x", ";", "-o", "-", "-e", "page-faults", "--", *PY)
+rows = list(csv.DictReader(io.StringIO(p.stdout), delimiter=";"))
+total = sum(int(r["value"]) for r in rows if r["value"])
+t.ok(abs(total - base) < 300, "-I: the pieces sum up to the whole", (total, base))
+t.equal(p.stdout.count("event"), 1, "-I -x: one header")
+p = run("stat", "-I", "50", "-e", "task-clock", "--", "sleep", "0.12")
+t.ok(len(re.findall(r"^ +0\.\d{3} .* task-clock", p.stderr, re.M)) >= 2, "-I for people", p.stderr)
+
+doc, row, p = counts("-r", "5", "-e", "page-faults,task-clock", "--", "true")
+r = row["page-faults"]
+t.ok(doc["runs"] == 5 and r["runs"] == 5 and r["stddev"] >= 0 and row["task-clock"]["error"] > 0, "-r 5: deviation and error", doc)
+# five by hand give the same mean within the errors of both
+hand = [counts("-e", "page-faults", "--", "true")[1]["page-faults"]["value"] for _ in range(5)]
+t.ok(abs(sum(hand) / 5 - r["value"]) < 10, "-r: the mean of runs by hand", (hand, r))
+p = run("stat", "-r", "3", "-e", "task-clock", "--", "sh", "-c", "echo x >>times; exit 5")
+t.ok(p.returncode == 5 and open("times").read() == "x\n" * 3 and "mean of 3 runs" in p.stderr and "+-" in p.stderr, "-r 3 runs it three times", p.stderr)
+
+os.mkfifo("ctl")
+os.mkfifo("ack")
+# held open from here, so that a word cannot meet a FIFO without a reader
+ctl, ack = os.open("ctl", os.O_RDWR), os.open("ack", os.O_RDWR)
+p = subprocess.Popen([CYCLADE, "stat", "--control", "ctl,ack", "-j", "-o", "c.json", "-e", "task-clock", "--", "sh", "-c",
+                      "i=0; while [ ! -e done ]; do i=$((i+1)); done"])
+
+
+def answer():
+    return os.read(ack, 16) if select.select([ack], [], [], 10)[0] else b"no answer"
+
+
+time.sleep(0.3)
+os.write(ctl, b"enable\n")
+got = answer()
+os.write(ctl, b"disable\n")
+got += answer()
+time.sleep(0.3)
+open("done", "w").close()
+p.wait(timeout=60)
+os.close(ctl)
+os.close(ack)
+doc = json.load(open("c.json"))
+t.ok(got == b"ack\nack\n" and doc["counts"][0]["value"] is not None and doc["counts"][0]["value"] < 0.3 * 1e9 * doc["seconds"],
+     "--control: a piece of the run", (got, doc))
+
+# ---- signals
+p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock,cs", "--", "sleep", "20"], stderr=subprocess.PIPE, text=True)
+time.sleep(0.3)
+p.send_signal(signal.SIGUSR1)
+time.sleep(0.2)
+p.send_signal(signal.SIGINT)
+err = p.communicate(timeout=20)[1]
+t.ok(p.returncode == 130 and err.count("task-clock") == 2 and "interrupted" in err, "SIGUSR1: so far; the first interrupt reports", err)
+p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "trap '' INT TERM; echo $$ >pid; while [ ! -e end ]; do sleep 0.2; done"],
+                     stderr=subprocess.DEVNULL)
+time.sleep(0.5)
+p.send_signal(signal.SIGINT)
+time.sleep(0.3)
+p.send_signal(signal.SIGINT)
+try:
+    t.equal(p.wait(timeout=10), 130, "the second interrupt: not waited for a program that will not end")
+except subprocess.TimeoutExpired:
+    p.kill()
+    t.ok(False, "the second interrupt: not waited for a program that will not end")
+open("end", "w").close()
+p = subprocess.Popen([CYCLADE, "stat", "-a", "-I", "20", "-e", "cs"], stdout=subprocess.PIPE, text=True)
+p.stdout.readline()
+p.stdout.close()
+try:
+    t.equal(p.wait(timeout=10), 0, "a reader that goes away ends it")
+except subprocess.TimeoutExpired:
+    p.kill()
+    t.ok(False, "a reader that goes away ends it")
+
+# ---- streams and files
+p = run("stat", "-e", "cs", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
+t.ok(p.stdout == "out\n" and p.stderr.startswith("err\n") and "exit 3" in p.stderr and p.returncode == 3, "beside a program: standard error", p.stderr)
+p = run("stat", "-o", "r.txt", "-e", "cs", "--", "sh", "-c", "exit 3")
+t.ok(not p.stderr and not p.stdout and "exit 3" in open("r.txt").read(), "-o FILE", p.stderr)
+p = run("stat", "-o", "r.txt", "--append", "-e", "cs", "--", "true")
+t.equal(len(re.findall(r"cpu, exit \d", open("r.txt").read())), 2, "--append")
+p = run("stat", "-o", "/nonexistent/x", "-e", "cs", "--", "sh", "-c", "echo ran >ran3")
+t.ok(p.returncode == 125 and not os.path.exists("ran3"), "-o that cannot be: 125, not started", p.stderr)
+p = run("stat", "-o", "/dev/full", "-e", "cs", "--", "sh", "-c", "exit 3")
+t.ok(p.returncode == 125 and "No space" in p.stderr, "a full disk: 125", p.stderr)
+fd = os.open("fd.txt", os.O_CREAT | os.O_WRONLY, 0o600)
+p = subprocess.run([CYCLADE, "stat", "--log-fd", str(fd), "-e", "cs", "--", "true"], pass_fds=[fd], capture_output=True, text=True)
+os.close(fd)
+t.ok(p.returncode == 0 and "cs" in open("fd.txt").read() and not p.stderr, "--log-fd", p.stderr)
+p = run("stat", "--format", "markdown", "-o", "-", "-e", "cs,page-faults", "--", "true")
+t.ok(p.stdout.count("\n|") >= 3 and "| page-faults |" in p.stdout.replace("\\", ""), "markdown", p.stdout)
+p = run("stat", "-x", ",", "-o", "-", "-e", "page-faults", "--", "sh", "-c", ":", text=False, errors=None)
+t.ok(p.stdout.startswith(b"time,where,cpus,event,value,unit,error") and p.stdout.count(b"\r\n") == 2, "csv: RFC 4180", p.stdout)
+p = run("stat", "--dry-run", "-e", "{cs,page-faults}:u", "--", "sh", "-c", "echo ran >ran4")
+t.ok(p.returncode == 0 and not os.path.exists("ran4") and "perf stat" in p.stdout + p.stderr and "exclude_kernel" in p.stdout + p.stderr,
+     "--dry-run", p.stderr)
+
+# ---- exit codes
+for code, what in [(0, "exit 0"), (125, "exit 125"), (137, "kill -9 $$")]:
+    t.equal(run("stat", "-e", "cs", "--", "sh", "-c", what).returncode, code, "the program's end is kept: %s" % what)
+t.equal(run("stat", "-e", "cs", "--", "no-such-program-here").returncode, 127, "a program that is not there: 127")
+t.equal(run("stat", "-e", "cs", "--", "/etc/passwd").returncode, 126, "a file that is no program: 126")
+for args, code in [(["-e", "page-falts", "--", "true"], 125), (["-e", "cs"], 2), (["-r", "0", "-e", "cs", "--", "true"], 125),
+                   (["-r", "2", "-e", "cs", "-a"], 2), (["-e", "cs", "-I", "0", "--", "true"], 125), (["-e", "cs", "--per", "core", "--", "true"], 125),
+                   (["-e", "cs", "--per", "thread", "--", "true"], 125), (["-e", "cs", "--user", "--kernel", "--", "true"], 125),
+                   (["-e", "cs", "-p", "999999999"], 2), (["-e", "cs", "-p", "x"], 2), (["-e", "cs", "-l", "2", "--", "true"], 125),
+                   (["-e", "cs", "-G", "nowhere", "-a"], 2), (["-r", "2", "-I", "10", "-e", "cs", "--", "true"], 125),
+                   (["-e", "cs", "--format", "folded", "--", "true"], 125), (["--frobnicate", "--", "true"], 125)]:
+    p = run("stat", *args)
+    t.ok(p.returncode == code and 1 <= len(p.stderr.splitlines()) <= 3 and p.stderr.startswith("cyclade:"),
+         "wrong: stat %s" % " ".join(args), "%d\n%s" % (p.returncode, p.stderr))
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
