@@ -49,8 +49,22 @@ struct site_table {
 	struct itab at;
 };
 
+uint64_t site_hash(const struct site *s);
 /* The index of a site, put in where new; ITAB_NONE when out of memory. */
-uint32_t site_add(struct site_table *t, const struct site *s) MUST_USE;
+uint32_t site_add(struct site_table *t, const struct site *s, uint64_t hash) MUST_USE;
+/* Asks for what that will look at, the second one after a while. */
+static inline void site_ahead(const struct site_table *t, uint64_t hash)
+{
+	itab_ahead(&t->at, hash);
+}
+static inline void site_ahead_more(const struct site_table *t, uint64_t hash)
+{
+	size_t i = itab_first(&t->at, hash);
+	uint32_t idx;
+
+	if (itab_at(&t->at, &i, hash, &idx))
+		__builtin_prefetch(&t->v[idx]);
+}
 /* The index of sites that were put into `v` without site_add, all different. */
 int site_table_index(struct site_table *t) MUST_USE;
 void site_table_free(struct site_table *t);

@@ -14,6 +14,8 @@
 #include "base/sort.h"
 #include "base/task.h"
 
+#define AHEAD 16u /* sites of chains that are looked up together */
+
 /* The slots of one image: sorted by address, and by group at the same address. */
 struct run {
 	size_t first, n;
@@ -297,10 +299,21 @@ static int merge_sites(struct profile *p, const struct worker *w, uint32_t **map
 	*map = arena_alloc(&p->arena, (w->sites.n + 1) * sizeof(**map));
 	if (!*map)
 		return err_nomem(err);
-	for (size_t i = 0; i < w->sites.n; i++) {
-		(*map)[i] = site_add(&p->sites, &w->sites.v[i]);
-		if ((*map)[i] == ITAB_NONE)
-			return err_nomem(err);
+	for (size_t i = 0; i < w->sites.n; i += AHEAD) {
+		uint64_t hash[AHEAD];
+		size_t n = w->sites.n - i < AHEAD ? w->sites.n - i : AHEAD;
+
+		for (size_t k = 0; k < n; k++) {
+			hash[k] = site_hash(&w->sites.v[i + k]);
+			site_ahead(&p->sites, hash[k]);
+		}
+		for (size_t k = 0; k < n; k++)
+			site_ahead_more(&p->sites, hash[k]);
+		for (size_t k = 0; k < n; k++) {
+			(*map)[i + k] = site_add(&p->sites, &w->sites.v[i + k], hash[k]);
+			if ((*map)[i + k] == ITAB_NONE)
+				return err_nomem(err);
+		}
 	}
 	return 0;
 }

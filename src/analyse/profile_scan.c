@@ -35,15 +35,14 @@ struct scan_spot {
 };
 _Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
 
-static uint64_t site_hash(const struct site *s)
+uint64_t site_hash(const struct site *s)
 {
 	return hash_u64(s->addr ^ (uint64_t)s->image << 40 ^ (uint64_t)s->kind << 56 ^
 			(uint64_t)s->caller << 62);
 }
 
-uint32_t site_add(struct site_table *t, const struct site *s)
+uint32_t site_add(struct site_table *t, const struct site *s, uint64_t h)
 {
-	uint64_t h = site_hash(s);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&t->at, h); itab_at(&t->at, &i, h, &idx);) {

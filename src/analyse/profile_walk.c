@@ -20,7 +20,7 @@
 
 #include "base/vec.h"
 
-#define SEEN_FRAMES  16384u
+#define SEEN_FRAMES  4096u
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
 #define WAIT	     32u
@@ -37,6 +37,14 @@ struct seen_frame {
 	uint64_t ip, from, until;
 	uint32_t proc_index, site;
 	uint8_t kind, caller; /* kind 0xfe: an empty slot */
+};
+
+/* A frame of the chain at hand whose site is being looked up. */
+struct seeking {
+	struct seen_frame as, *to;
+	struct site site;
+	uint64_t hash;
+	size_t i;
 };
 
 struct frame { /* of a chain being walked */
@@ -64,6 +72,8 @@ struct walk {
 	struct seen_frame *frames;
 	struct frame *frame; /* the chain at hand, innermost first */
 	uint32_t *site;	     /* and its sites, outermost first */
+	struct seeking *seeking;
+	size_t n_seeking;
 	size_t n_frame, max_frame;
 	struct waiting wait[WAIT];
 	unsigned n_wait;
@@ -87,8 +97,9 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->frames = malloc(SEEN_FRAMES * sizeof(*k->frames));
 	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
 	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
+	k->seeking = malloc((k->max_frame + 1) * sizeof(*k->seeking));
 	k->ips = malloc((k->max_frame + 1) * sizeof(*k->ips));
-	if (!k->frames || !k->frame || !k->site || !k->ips) {
+	if (!k->frames || !k->frame || !k->site || !k->seeking || !k->ips) {
 		(void)err_nomem(err);
 		walk_free(k);
 		return NULL;
@@ -104,11 +115,13 @@ static void drop_lookups(struct walk *k)
 	free(k->frames);
 	free(k->frame);
 	free(k->site);
+	free(k->seeking);
 	free(k->ips);
 	unwinder_free(k->unwinder);
 	k->frames = NULL;
 	k->frame = NULL;
 	k->site = NULL;
+	k->seeking = NULL;
 	k->ips = NULL;
 	k->unwinder = NULL;
 }
@@ -275,33 +288,42 @@ static int dwarf_frames(struct walk *k, const struct scan_sample *s, struct err 
 /* ---- frames to sites ---------------------------------------------------------------------------
  */
 
-static uint32_t frame_site(struct walk *k, const struct who *who, const struct frame *f,
-			   uint64_t time, uint64_t *from, uint64_t *until)
+/* What is known of the frame that is i-th from outside; else it is put in line to be found. */
+static void seek_site(struct walk *k, const struct who *who, const struct frame *f, size_t i,
+		      uint64_t time, uint64_t *from, uint64_t *until)
 {
 	uint32_t proc = f->kind == SPACE_KERNEL ? 0 : who->proc_index;
 	uint64_t h = (f->ip ^ (uint64_t)proc << 40 ^ f->caller) * 0x9e3779b97f4a7c15ULL;
 	struct seen_frame *o = &k->frames[h >> 40 & (SEEN_FRAMES - 1)];
-	struct site s;
+	struct seeking *m = &k->seeking[k->n_seeking];
+	const struct seen_frame *said = &m->as;
 
-	if (o->ip != f->ip || o->proc_index != proc || o->kind != f->kind ||
-	    o->caller != f->caller || time < o->from || time >= o->until) {
-		o->kind = 0xfe;
-		o->from = f->kind == SPACE_KERNEL ? 0 : who->from;
-		o->until = f->kind == SPACE_KERNEL ? UINT64_MAX : who->until;
-		s = scan_place(k->w, who, f->kind, f->ip, f->caller, time, &o->from, &o->until);
-		o->site = site_add(&k->w->sites, &s);
-		if (o->site == ITAB_NONE)
-			return ITAB_NONE;
-		o->ip = f->ip;
-		o->proc_index = proc;
-		o->kind = f->kind;
-		o->caller = f->caller;
+	if (o->ip == f->ip && o->proc_index == proc && o->kind == f->kind &&
+	    o->caller == f->caller && time >= o->from && time < o->until) {
+		k->site[i] = o->site;
+		said = o;
+	} else {
+		k->n_seeking++;
+		m->as = (struct seen_frame){ .ip = f->ip,
+					     .proc_index = proc,
+					     .kind = f->kind,
+					     .caller = f->caller,
+					     .until = UINT64_MAX };
+		if (f->kind != SPACE_KERNEL) {
+			m->as.from = who->from;
+			m->as.until = who->until;
+		}
+		m->site = scan_place(k->w, who, f->kind, f->ip, f->caller, time, &m->as.from,
+				     &m->as.until);
+		m->hash = site_hash(&m->site);
+		m->to = o;
+		m->i = i;
+		site_ahead(&k->w->sites, m->hash);
 	}
-	if (o->from > *from)
-		*from = o->from;
-	if (o->until < *until)
-		*until = o->until;
-	return o->site;
+	if (said->from > *from)
+		*from = said->from;
+	if (said->until < *until)
+		*until = said->until;
 }
 
 /* The sites of the chain at hand, and when they hold. */
@@ -310,12 +332,19 @@ static int find_sites(struct walk *k, const struct who *who, uint64_t time, uint
 {
 	*from = who->from;
 	*until = who->until;
-	for (size_t i = 0; i < k->n_frame; i++) {
-		const struct frame *f = &k->frame[k->n_frame - 1 - i];
+	k->n_seeking = 0;
+	for (size_t i = 0; i < k->n_frame; i++)
+		seek_site(k, who, &k->frame[k->n_frame - 1 - i], i, time, from, until);
+	for (size_t i = 0; i < k->n_seeking; i++)
+		site_ahead_more(&k->w->sites, k->seeking[i].hash);
+	for (size_t i = 0; i < k->n_seeking; i++) {
+		struct seeking *m = &k->seeking[i];
 
-		k->site[i] = frame_site(k, who, f, time, from, until);
-		if (k->site[i] == ITAB_NONE)
+		m->as.site = site_add(&k->w->sites, &m->site, m->hash);
+		if (m->as.site == ITAB_NONE)
 			return -1;
+		k->site[m->i] = m->as.site;
+		*m->to = m->as;
 	}
 	return 0;
 }
