@@ -13,7 +13,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from model_import import cpus, intel, write  # noqa: E402
+from model_import import amd, arm, cpus, intel, sysfs, write  # noqa: E402
 
 
 def main():
@@ -21,13 +21,16 @@ def main():
         sys.exit(__doc__)
     top = sys.argv[2] if len(sys.argv) > 2 else 'models'
     everything = {}
-    for m in intel.models(os.path.join(sys.argv[1], 'perfmon')):
-        everything[m.id] = m
+    perfmon, pmu_events = (os.path.join(sys.argv[1], d) for d in ('perfmon', 'pmu-events'))
+    for models in (intel.models(perfmon), amd.models(pmu_events), arm.models(pmu_events),
+                   sysfs.models()):
+        for m in models:
+            everything[m.id] = m
     for m in everything.values():
         write.write_model(top, m, everything)
         for n in m.notes:
             print('%s: %s' % (m.id, n))
-    cpus.write(top, os.path.join(sys.argv[1], 'perfmon'), everything)
+    cpus.write(top, perfmon, everything)
 
 
 if __name__ == '__main__':

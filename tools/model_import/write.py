@@ -77,6 +77,8 @@ def write_rows(path, model, base, kinds):
             f.write('#From %s\n' % s)
         if base:
             f.write('base   %s\n' % base.id)
+        if any(r.get('language') == 'perf' for r in new.values()):
+            f.write('language perf\n')
         for b in blocks:
             f.write('\n' + '\n'.join(b) + '\n')
 

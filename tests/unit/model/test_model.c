@@ -72,7 +72,7 @@ static void all_load(void **state)
 
 	(void)state;
 	assert_int_equal(model_list(&a, NULL, &row, &n, &err), 0);
-	assert_true(n > 40);
+	assert_true(n > 60);
 	for (size_t i = 0; i < n; i++) {
 		double t = now();
 		struct model *m;
