@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * preload - stands in for libc's syscall, read, ioctl, close, prctl (and mmap, munmap, poll:
+ *ring.c) in a program run by run.sh. Without SIM_MACHINE everything passes through.
+ *
+ *	SIM_MACHINE	machine file		SIM_SCENARIO	program's name or scenario file
+ *	SIM_OPTIONS	settings		SIM_TRUTH	file to append what was true to
+ *	SIM_DEBUG	tells each open on stderr
+ *
+ * A static program, or one that makes system calls itself, sees the machine as it is.
+ */
+#include "preload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct sim sim_state;
+struct sim_real sim_real;
+struct sim_counter *sim_by_fd[SIM_FDS];
+struct sim_context *sim_contexts;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool simulating;
+static pid_t owner; /* a fork's child has nothing to tell of its parent's counters */
+
+/* ISO C has no cast from void * to a function's address. */
+#define FIND(field, name)                                 \
+	do {                                              \
+		void *at = dlsym(RTLD_NEXT, name);        \
+		memcpy(&sim_real.field, &at, sizeof(at)); \
+	} while (0)
+
+static void find_real(void)
+{
+	if (sim_real.syscall)
+		return;
+	FIND(read, "read");
+	FIND(close, "close");
+	FIND(ioctl, "ioctl");
+	FIND(mmap, "mmap");
+	FIND(munmap, "munmap");
+	FIND(poll, "poll");
+	FIND(prctl, "prctl");
+	FIND(syscall, "syscall");
+}
+
+static void take(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void give(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *machine = getenv("SIM_MACHINE"), *scenario = getenv("SIM_SCENARIO");
+
+	find_real();
+	if (!machine || !scenario)
+		return;
+	if (sim_machine_load(&sim_state.machine, machine) ||
+	    sim_scenario_load(&sim_state.scenario, &sim_state.machine, scenario,
+			      getenv("SIM_OPTIONS")))
+		_exit(127);
+	sim_state.truth = getenv("SIM_TRUTH");
+	sim_state.debug = getenv("SIM_DEBUG");
+	owner = getpid();
+	pthread_atfork(take, give, give);
+	simulating = true;
+}
+
+/* What is still open when the program ends. */
+__attribute__((destructor)) static void finish(void)
+{
+	if (!simulating || getpid() != owner)
+		return;
+	take();
+	for (int fd = 0; fd < SIM_FDS; fd++)
+		if (sim_by_fd[fd])
+			sim_close(fd);
+	give();
+}
+
+static bool ours(int fd)
+{
+	return simulating && fd >= 0 && fd < SIM_FDS &&
+	       __atomic_load_n(&sim_by_fd[fd], __ATOMIC_RELAXED);
+}
+
+long syscall(long number, ...)
+{
+	va_list ap;
+	long arg[6];
+
+	va_start(ap, number);
+	for (size_t i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	find_real();
+	if (number == SYS_perf_event_open && simulating) {
+		const struct perf_event_attr *attr;
+		int ret;
+
+		memcpy(&attr, &arg[0], sizeof(attr));
+		take();
+		ret = sim_open(attr, (pid_t)arg[1], (int)arg[2], (int)arg[3],
+			       (unsigned long)arg[4]);
+		give();
+		return ret;
+	}
+	return sim_real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t got;
+
+	find_real();
+	if (!ours(fd))
+		return sim_real.read(fd, buf, n);
+	take();
+	got = sim_real.read(fd, buf, n);
+	if (got > 0 && ours(fd)) {
+		sim_catch_up(sim_by_fd[fd]->context);
+		got = sim_values_rewrite(&sim_state, sim_by_fd[fd], buf, (size_t)got);
+	}
+	give();
+	return got;
+}
+
+/* What programs built with _FORTIFY_SOURCE call. */
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
+{
+	if (n > room)
+		abort();
+	return read(fd, buf, n);
+}
+
+/* Acts on one event, or with PERF_IOC_FLAG_GROUP on each of its group. */
+static void control(struct sim_counter *k, unsigned long request, bool group)
+{
+	struct sim_context *c = k->context;
+
+	sim_catch_up(c);
+	for (struct sim_counter *other = c->first; other; other = other->next) {
+		if (group ? other->leader != k->leader : other != k)
+			continue;
+		if (request == PERF_EVENT_IOC_RESET)
+			sim_counter_reset(other);
+		else
+			sim_counter_enable(c, other, request == PERF_EVENT_IOC_ENABLE);
+	}
+	if (request == PERF_EVENT_IOC_ENABLE && k->leader->state == SIM_ON)
+		sim_clock_start(c);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	find_real();
+	if (!ours(fd))
+		return sim_real.ioctl(fd, request, arg);
+	take();
+	ret = sim_real.ioctl(fd, request, arg);
+	if (!ret && ours(fd) &&
+	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
+	     request == PERF_EVENT_IOC_RESET))
+		control(sim_by_fd[fd], request, (uintptr_t)arg & PERF_IOC_FLAG_GROUP);
+	give();
+	return ret;
+}
+
+int close(int fd)
+{
+	find_real();
+	if (ours(fd)) {
+		take();
+		if (ours(fd) && getpid() == owner)
+			sim_close(fd);
+		give();
+	}
+	return sim_real.close(fd);
+}
+
+int prctl(int option, ...)
+{
+	va_list ap;
+	unsigned long arg[4];
+	int ret;
+
+	va_start(ap, option);
+	for (size_t i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	find_real();
+	ret = sim_real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
+	if (ret || !simulating ||
+	    (option != PR_TASK_PERF_EVENTS_ENABLE && option != PR_TASK_PERF_EVENTS_DISABLE))
+		return ret;
+	take();
+	for (int fd = 0; fd < SIM_FDS; fd++)
+		if (sim_by_fd[fd])
+			control(sim_by_fd[fd],
+				option == PR_TASK_PERF_EVENTS_ENABLE ? PERF_EVENT_IOC_ENABLE
+								     : PERF_EVENT_IOC_DISABLE,
+				false);
+	give();
+	return 0;
+}

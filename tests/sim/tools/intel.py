@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""intel - programs for Intel's cores: counts per ns with which the formulas of the top-down sheet come to planted
+values."""
+import os
+import zlib
+
+from perfmon import Events
+from sheet import Absent, Sheet
+from solve import solve
+
+GHZ = 3.0
+L2 = {"Frontend_Bound": ("Fetch_Latency", "Fetch_Bandwidth"), "Bad_Speculation": ("Branch_Mispredicts", "Machine_Clears"),
+      "Backend_Bound": ("Memory_Bound", "Core_Bound"), "Retiring": ("Light_Operations", "Heavy_Operations")}
+
+# program: the node that it suffers from, deepest first where a CPU lacks some
+PROGRAMS = [
+    ("even", []),
+    ("icache_misses", ["ICache_Misses"]), ("itlb_misses", ["ITLB_Misses"]), ("branch_resteers", ["Branch_Resteers"]),
+    ("mite", ["MITE"]), ("branch_mispredicts", ["Branch_Mispredicts"]), ("machine_clears", ["Machine_Clears"]),
+    ("l1_bound", ["L1_Bound"]), ("l2_bound", ["L2_Bound"]), ("l3_bound", ["L3_Bound"]),
+    ("dram_bound", ["L3_Miss_Bound"]), ("store_bound", ["Store_Bound"]), ("divider", ["Divider"]),
+    ("ports_utilization", ["Ports_Utilization"]), ("fp_vector", ["FP_Vector", "Light_Operations"]),
+    ("microcode", ["Microcode_Sequencer", "Heavy_Operations"]),
+]
+EVEN = {"Fetch_Latency": 0.15, "Fetch_Bandwidth": 0.05, "Branch_Mispredicts": 0.08, "Machine_Clears": 0.02,
+        "Memory_Bound": 0.28, "Core_Bound": 0.12, "Light_Operations": 0.27, "Heavy_Operations": 0.03}
+QUIET = {"Fetch_Latency": 0.06, "Fetch_Bandwidth": 0.05, "Branch_Mispredicts": 0.04, "Machine_Clears": 0.01,
+         "Memory_Bound": 0.10, "Core_Bound": 0.06, "Light_Operations": 0.24, "Heavy_Operations": 0.02}
+# Nodes whose values overlap or follow from others: not planted, only kept sane.
+LOOSE = ("Ports_Utilized", "Op_Utilization", "Port_", "Slow_Pause", "_Wait", "4K_Aliasing", "Lock_Latency")
+
+
+class Core:
+    """One kind of core: its sheet, its events, and where the tree's names differ."""
+
+    def __init__(self, reference, directory, events, column, width, constants, renames=None):
+        self.events = Events(os.path.join(reference, "perfmon", directory), events)
+        fixed = {"#SMT_on": 0, "#EBS_Mode": 0, "#PERF_METRICS_MSR": 1, "#DS": 0, "#PMM_App_Direct": 0, "#Memory": 0,
+                 "#HBM": 0, "Core_Frequency": GHZ, "DurationTimeInMilliSeconds": 1000, "NUM_CORES": 2,
+                 "NUM_SOCKETS": 1, "NUM_THREADS": 1, "Dependent_Loads_Weight": 20, "Base_Frequency": 2.4,
+                 "#HYBRID": 0, "#FP16": 0}
+        fixed.update(constants)
+        self.sheet = Sheet(os.path.join(reference, "perfmon", "TMA_Metrics-full.csv"), column, fixed)
+        self.width = width
+        self.nodes = [n for n, _, _, _ in self.sheet.tree]
+        self.level = {n: l for n, l, _, _ in self.sheet.tree}
+        self.parent = {n: p for n, _, p, _ in self.sheet.tree}
+        self.latency = {}
+        self.rows = {}
+        self.uses = {}
+        for name in list(self.sheet.text):
+            self.uses[name] = self.trace(name)
+
+    def event(self, name):
+        if name not in self.rows:
+            self.rows[name] = self.events.find(name)
+        return self.rows[name]
+
+    def trace(self, name):
+        """The events that a formula can ask for, whichever way its conditions go."""
+        seen = set()
+        for guess in (0.5, 2.0, 7.0):
+            def rate(event):
+                if event.endswith(":latency"):
+                    return self.latency.get(event[:-8], 12.0)
+                seen.add(event)
+                return guess * (1 + zlib.crc32(event.encode()) % 97 / 97)
+            try:
+                self.sheet.evaluate(name, rate, {})
+            except Absent:
+                return set()
+        return {e for e in seen if self.event(e)}
+
+    def values(self, names, counts):
+        memo, out = {}, []
+
+        def rate(event):
+            if event.endswith(":latency"):
+                return self.latency.get(event[:-8], 12.0)
+            return counts.get(event, 0.0)
+        for n in names:
+            try:
+                out.append(self.sheet.evaluate(n, rate, memo))
+            except Absent:
+                out.append(0.0)
+        return out
+
+    def start(self, plan):
+        retiring = plan["Light_Operations"] + plan["Heavy_Operations"]
+        slots = self.width * GHZ
+        counts = {}
+        for e in set().union(*self.uses.values()):
+            counts[e] = 0.05 * GHZ * (0.7 + 0.6 * (zlib.crc32(e.encode()) % 101) / 101)
+        pinned = {"CPU_CLK_UNHALTED.THREAD": GHZ, "CPU_CLK_UNHALTED.THREAD_ANY": GHZ, "CPU_CLK_UNHALTED.DISTRIBUTED": GHZ,
+                  "CPU_CLK_UNHALTED.REF_TSC": 2.4, "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE": 0.1,
+                  "CPU_CLK_UNHALTED.REF_XCLK": 0.1, "CPU_CLK_UNHALTED.REF_DISTRIBUTED": 0.1,
+                  "TOPDOWN.SLOTS": slots, "TOPDOWN.SLOTS:perf_metrics": slots, "INST_RETIRED.ANY": retiring * slots / 1.15,
+                  "INST_RETIRED.ANY_P": retiring * slots / 1.15,
+                  "PERF_METRICS.RETIRING": retiring * slots,
+                  "PERF_METRICS.FRONTEND_BOUND": (plan["Fetch_Latency"] + plan["Fetch_Bandwidth"]) * slots,
+                  "PERF_METRICS.BAD_SPECULATION": (plan["Branch_Mispredicts"] + plan["Machine_Clears"]) * slots,
+                  "PERF_METRICS.BACKEND_BOUND": (plan["Memory_Bound"] + plan["Core_Bound"]) * slots,
+                  "PERF_METRICS.HEAVY_OPERATIONS": plan["Heavy_Operations"] * slots,
+                  "PERF_METRICS.BRANCH_MISPREDICTS": plan["Branch_Mispredicts"] * slots,
+                  "PERF_METRICS.FETCH_LATENCY": plan["Fetch_Latency"] * slots,
+                  "PERF_METRICS.MEMORY_BOUND": plan["Memory_Bound"] * slots,
+                  "INT_MISC.UOP_DROPPING": 1e-9 * slots}
+        free = {"UOPS_RETIRED.RETIRE_SLOTS": retiring * slots, "UOPS_RETIRED.SLOTS": retiring * slots,
+                "UOPS_ISSUED.ANY": (retiring + 0.03) * slots, "UOPS_EXECUTED.THREAD": retiring * slots * 1.1}
+        counts.update({k: v for k, v in list(free.items()) + list(pinned.items()) if k in counts})
+        return counts, set(pinned)
+
+    def targets(self, plan, leaf):
+        """[(node, value, softness)]"""
+        want, out = dict(plan), []
+        for top, parts in L2.items():
+            want[top] = sum(plan[p] for p in parts)
+        chain = []
+        while leaf and leaf in self.parent:
+            chain.append(leaf)
+            leaf = self.parent[leaf]
+        for node in self.nodes:
+            level = self.level[node]
+            if level > 2:
+                siblings = self.sheet.children[self.parent[node]]
+                share = 1.0 if len(siblings) == 1 else 0.75 if node in chain else (0.12 if any(c in siblings for c in chain) else 0.5) / len(siblings)
+                want[node] = want.get(self.parent[node], 0.02) * share
+            if level > 5:
+                continue
+            loose = any(x in node for x in LOOSE) or level > 4
+            soft = 0.0 if level <= 2 or node == (chain[0] if chain else None) else 1e-1 if loose else 1e-4
+            out.append((node, want[node], soft))
+        return out, want
+
+    def program(self, leaves):
+        leaf = next((l for l in leaves if l in self.level), None)
+        if leaves and not leaf:
+            return None
+        plan = dict(EVEN)
+        if leaf:
+            area = leaf
+            while self.level[area] > 2:
+                area = self.parent[area]
+            plan = dict(QUIET)
+            plan[area] += 1 - sum(plan.values())
+        counts, pinned = self.start(plan)
+        targets, want = self.targets(plan, leaf)
+        counts, miss = solve(self.values, self.uses, counts, pinned, targets)
+        if miss > 1e-6:
+            raise SystemExit("no counts for %s: %g" % (leaves, miss))
+        self.mirror(counts)
+        names = [n for n in self.nodes if self.level[n] <= 2] + ([leaf] if leaf and self.level[leaf] > 2 else [])
+        return counts, dict(zip(names, self.values(names, counts)))
+
+    def mirror(self, counts):
+        """Counts for both threads of the core while the other one is idle."""
+        for name in list(counts):
+            for a, b in (("INT_MISC.RECOVERY_CYCLES", "INT_MISC.RECOVERY_CYCLES_ANY"),
+                         ("CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.THREAD_ANY")):
+                if name == a and self.event(b):
+                    counts[b] = counts[a]
+
+    def everything(self):
+        """Every event that the core's formulas name, with threads on or off, in system mode or by task."""
+        names = set()
+        for smt in (0, 1):
+            for mode in (0, 1):
+                self.sheet.constants["#SMT_on"], self.sheet.constants["#EBS_Mode"] = smt, mode
+                for n in self.sheet.text:
+                    names |= self.trace(n)
+        self.sheet.constants["#SMT_on"] = self.sheet.constants["#EBS_Mode"] = 0
+        return sorted(names)

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""plant.py REFERENCE MACHINE > machines/MACHINE.tab
+
+Writes a machine file: PMUs, events with the counters they can be on, and programs: how fast each event counts so that
+the vendor's formulas come to planted values. REFERENCE has perfmon/ (github.com/intel/perfmon) and pmu-events/ (of
+Linux). What is written are facts (names, encodings, counters) and our own numbers (rates)."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import intel  # noqa: E402
+import machines  # noqa: E402
+
+
+def say_event(pmu, row, latency, rates):
+    print("event %s %#x %#x %#x %#x %s %g %s %s" % (pmu, row.config, row.config1, row.gp, row.fixed, row.flags, latency,
+                                                    row.name, " ".join("%.10g" % r for r in rates)))
+
+
+def intel_core(core, pmu, programs):
+    """The events of one PMU with a rate for each program."""
+    names = core.everything()
+    solved = {p: core.program(leaves) for p, leaves in programs}
+    synonyms = {}  # the sheet says some events in two ways
+    for name in names:
+        row = core.event(name)
+        synonyms.setdefault((row.config, row.config1), []).append(name)
+    for same in synonyms.values():
+        same.sort(key=lambda n: n not in solved[programs[0][0]][0])
+        rates = [solved[p][0].get(same[0], 0.03) for p, _ in programs]
+        say_event(pmu, core.event(same[0]), core.latency.get(same[0], 0), rates)
+    for p, _ in programs:
+        print("plant %s %s %s" % (p, pmu, " ".join("%s=%.6f" % x for x in solved[p][1].items())))
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[2] not in machines.MACHINES:
+        sys.exit(__doc__ + "\n\nmachines: " + " ".join(machines.MACHINES))
+    machine = machines.MACHINES[sys.argv[2]]
+    print("# SPDX-License-Identifier: BSD-3-Clause\n# Written by tests/sim/tools/plant.py; README.md has the format.")
+    print("machine %s" % sys.argv[2])
+    for line in machine["head"]:
+        print(line)
+    machine["write"](sys.argv[1], machine, sys.modules[__name__])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * truth - what really happened, for tests to hold what a tool printed against. A line for each
+ *event when it is closed:
+ *
+ *	PMU NAME CONFIG CONFIG1 PID CPU ENABLED_NS RUNNING_NS COUNTED TRUE
+ *
+ * COUNTED is what the counter held in the end, TRUE what it would have held had it never had to
+ *wait for its turn.
+ */
+#include "context.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void sim_truth_write(const struct sim *sim, const struct sim_counter *k)
+{
+	char line[512];
+	int fd, n;
+
+	if (!sim->truth || !k->pmu)
+		return;
+	n = snprintf(line, sizeof(line), "%s %s %#llx %#llx %d %d %llu %llu %llu %.0f\n",
+		     k->pmu->name, k->event.name, (unsigned long long)k->event.config,
+		     (unsigned long long)k->event.config1, k->context->pid, k->context->cpu,
+		     (unsigned long long)k->enabled, (unsigned long long)k->ran,
+		     (unsigned long long)sim_counter_value(sim, k), k->true_count);
+	fd = open(sim->truth, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	if (write(fd, line, (size_t)n) != n)
+		fprintf(stderr, "sim: cannot write %s\n", sim->truth);
+	close(fd);
+}
