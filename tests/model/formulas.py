@@ -248,7 +248,7 @@ def apply(op, a, b=None):
         elif op == "d_ratio":
             v = a / b if b else 0.0
         elif op == "%":
-            v = math.fmod(int(a), int(b)) if int(b) else None
+            v = math.fmod(int(a), int(b)) if int(b) and max(abs(a), abs(b)) < 9e18 else None
         else:
             v = {"^": lambda: float(bool(a) != bool(b)), "<": lambda: float(a < b),
                  ">": lambda: float(a > b), "<=": lambda: float(a <= b),
@@ -317,3 +317,39 @@ def perf_list(perf):
             for k in ("MetricExpr", "MetricThreshold"):
                 if r.get(k):
                     yield r[k], None
+
+
+def made_up(rng, n, sheet):
+    """Formulas that nobody wrote, so that every operator meets every other."""
+    ops = ["|", "^", "&", "<", ">", "+", "-", "*", "/", "%", "+", "*", "-"]
+    ops += ["<=", ">=", "==", "&&", "||"] if sheet else []
+    leaves = ["A.B", "C:c1" if sheet else "cpu@C\\,cmask\\=1@", "tma_m", "E:R", "0", "2.5", "1e2", "D.E", "#SMT_on"]
+
+    def operand(depth):
+        r = rng.random()
+        if depth <= 0 or r < 0.45:
+            return rng.choice(leaves)
+        if r < 0.6:
+            return "(" + whole(depth - 1) + ")"
+        if r < 0.7:
+            return "-" + rng.choice(["", " "]) + operand(depth - 1)
+        if r < 0.9:
+            f = rng.choice(["min", "max"] if sheet else ["min", "max", "d_ratio"])
+            inner = whole if sheet else chain
+            return "%s(%s, %s)" % (f, inner(depth - 1), inner(depth - 1))
+        return "(" + chain(depth - 1) + ")"
+
+    def chain(depth):
+        s = operand(depth)
+        for _ in range(rng.choice([0, 1, 1, 2, 3])):
+            s += " %s %s" % (rng.choice(ops), operand(depth - 1))
+        return s
+
+    def whole(depth):
+        s = chain(depth)
+        if rng.random() < 0.2:
+            s += " if %s else %s" % (chain(depth - 1), whole(depth - 1))
+        return s
+
+    for _ in range(n):
+        yield whole(rng.choice([1, 2, 3, 4])), None
