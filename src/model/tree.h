@@ -2,16 +2,22 @@
 /*
  * tree - the metrics of a model over counts: values, error bars, and what to believe of them.
  *
- *	tree_eval(&t, arena, model, &counts, &err)
+ *	tree_eval(&t, arena, model, &counts, wanted, &err)
+ *	tree_open(&t, open)		which nodes' children are worth counting next
  *
  * Counts come with the variance that multiplexing gave them and the covariance within their group
  * (events of a group count the same time slices, so their ratio is better known than each). Errors
- * reach a metric by its gradient (central differences over the program): var = sum over groups of
- * g' C g. PERF_METRICS fields carry their 8 bits (half a step of slots/255) as a further error.
+ * reach a metric by its gradient (central differences over the formulas, one standard error wide, so
+ * that a condition which flips within the error shows): var = sum over groups of g' C g.
+ * PERF_METRICS fields carry their 8 bits (half a step of slots/255) as a further error.
  *
- * What is printed as a share is always one: inside [0, 1] within its error, children no more than
- * their parent within theirs. Else the node is `doubtful` and says which pair of counters
- * disagrees.
+ * What is printed as a share is always one: inside [0, 1] within its error, and of nodes that
+ * divide slots, no more than the parent and siblings in sum no more than the parent. Nodes in
+ * another domain than their parent's (stalls, clocks) are not parts that add up: only [0, 1] holds
+ * for them. Else the node is `doubtful` and says which pair of counters disagrees.
+ *
+ * Costs: two evaluations of what depends on it for each event that has an error; memory of metrics
+ * times events.
  */
 #ifndef CYCLADE_MODEL_TREE_H
 #define CYCLADE_MODEL_TREE_H
@@ -48,7 +54,7 @@ enum tree_doubt {
 	DOUBT_NONE,
 	DOUBT_NEGATIVE, /* below 0 by more than its error */
 	DOUBT_OVER,	/* above 1 (or its parent) by more than its error */
-	DOUBT_CHILDREN, /* the children's sum and the parent disagree by more than the errors */
+	DOUBT_CHILDREN, /* with its siblings more than the parent by more than the errors */
 	DOUBT_PARENT,	/* the parent is doubtful, so nothing can be said of its parts */
 };
 
@@ -64,7 +70,14 @@ struct tree_node {
 	uint32_t against[2]; /* events that disagree, MODEL_NONE */
 	bool over;	     /* its threshold says: look here (its parent's too) */
 	bool path;	     /* on the path to follow: `<==` */
+	bool maybe;	     /* over, or too unsure to say that it is not; doubtful ones are */
 };
+
+/* By how much a share may miss [0, 1] or its parent before its error is asked: counters of one
+ * group do not start in the same cycle, and formulas approximate. */
+#define TREE_SLACK 0.01
+/* Siblings that are nearer to each other end the path (toplev's rule). */
+#define TREE_TIE 0.05
 
 struct tree {
 	const struct model *model;

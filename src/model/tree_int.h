@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree_int - what the steps of tree_eval hand to each other; for the files of tree alone.
+ */
+#ifndef CYCLADE_MODEL_TREE_INT_H
+#define CYCLADE_MODEL_TREE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "model/tree.h"
+
+struct tree_ref {
+	enum expr_ref_kind kind;
+	uint32_t index;
+};
+
+/* Something whose uncertainty reaches metrics: an event's sum, or an event's retire latency. */
+struct tree_source {
+	enum expr_ref_kind kind; /* EXPR_EVENT or EXPR_LATENCY */
+	uint32_t index;
+	uint32_t group, pos; /* of tree_counts; group MODEL_NONE: no covariance */
+	double se;	     /* standard error */
+	double quantum;	     /* half a step */
+};
+
+struct tree_work {
+	const struct model *m;
+	const struct tree_counts *c;
+	struct tree_node *node; /* by metric */
+	struct value *value, *passes;
+	const struct value *straight; /* a copy of value, from which it is restored */
+	bool *need;		      /* metrics that are evaluated */
+	VEC(struct tree_ref) refs; /* of metric i: [first[i], first[i + 1]), its formula's alone */
+	uint32_t *first;
+	double *count, *latency; /* copies, to be bent */
+	struct expr_env env;
+	VEC(struct tree_source) sources;
+	double *gradient;    /* [metric * n_sources + source]; NAN: could not be told */
+	double *bent;	     /* scratch, by metric */
+	double *slope;	     /* scratch, by source */
+	const char **unsure; /* by metric: why its error is not known */
+	bool *touched;	     /* by metric: changes with the source at hand */
+	bool **touches; /* `touched` of each event, then of each latency; NULL: not asked yet */
+	bool *none;	/* `touched` of nothing */
+	struct arena *scratch;
+	bool failed; /* out of memory */
+};
+
+/* Evaluates what is needed, in the model's order. */
+void tree_values(struct tree_work *w);
+
+/* tree_error.c */
+int tree_sources(struct tree_work *w, struct err *err) MUST_USE;
+void tree_gradients(struct tree_work *w);
+/* Half width at 95 % of sum of by[i] * metric[i]; NAN where it cannot be told, and *why then. */
+double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
+		     const char **why);
+/* By how much sum of by[i] * metric[i] grows with the event's count, per doubling of it. */
+double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
+		 uint32_t event);
+
+/* tree_judge.c */
+void tree_judge(struct tree_work *w);
+/* tree_path.c */
+void tree_thresholds(struct tree_work *w);
+void tree_path(struct tree_work *w);
+
+static inline bool tree_is_node(const struct model_metric *m)
+{
+	return m->level > 0;
+}
+
+static inline bool tree_known(const struct tree_work *w, uint32_t metric)
+{
+	return w->need[metric] && w->value[metric].why == VALUE_OK;
+}
+
+#endif

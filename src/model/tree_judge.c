@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What may be printed as a share, and where counters disagree.
+ */
+#include <math.h>
+
+#include "model/tree_int.h"
+
+#define MANY 64 /* children of one node */
+
+/* Something that should not be above 0: sum of by[i] * metric[i], less `limit`. */
+struct claim {
+	uint32_t metric[MANY];
+	double by[MANY];
+	size_t n;
+	double limit;
+};
+
+static void put(struct claim *c, uint32_t metric, double by)
+{
+	if (c->n < MANY) {
+		c->metric[c->n] = metric;
+		c->by[c->n++] = by;
+	}
+}
+
+static bool broken(const struct tree_work *w, const struct claim *c)
+{
+	const char *why = NULL;
+	double v = -c->limit, error = tree_error_of(w, c->metric, c->by, c->n, &why);
+
+	for (size_t i = 0; i < c->n; i++)
+		v += c->by[i] * w->value[c->metric[i]].v;
+	return v > TREE_SLACK + (isnan(error) ? 0 : error);
+}
+
+static uint32_t group_of(const struct tree_counts *c, uint32_t event)
+{
+	for (uint32_t g = 0; g < c->n_groups; g++)
+		for (uint32_t i = c->first[g]; i < c->first[g + 1]; i++)
+			if (c->member[i] == event)
+				return g;
+	return MODEL_NONE;
+}
+
+/* The two events that pull hardest in opposite directions; of different groups, if there are. */
+static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2])
+{
+	double most = 0, least = 0, other = 0;
+	uint32_t down = MODEL_NONE, apart = MODEL_NONE, group;
+
+	against[0] = MODEL_NONE;
+	for (uint32_t e = 0; e < w->m->n_events; e++) {
+		double pull = tree_pull(w, c->metric, c->by, c->n, e);
+
+		if (pull > most) {
+			most = pull;
+			against[0] = e;
+		}
+	}
+	group = against[0] == MODEL_NONE ? MODEL_NONE : group_of(w->c, against[0]);
+	for (uint32_t e = 0; e < w->m->n_events; e++) {
+		double pull = tree_pull(w, c->metric, c->by, c->n, e);
+
+		if (pull < least) {
+			least = pull;
+			down = e;
+		}
+		if (pull < other && group_of(w->c, e) != group) {
+			other = pull;
+			apart = e;
+		}
+	}
+	against[1] = apart != MODEL_NONE ? apart : down;
+}
+
+static void doubt(struct tree_work *w, uint32_t i, enum tree_doubt why, const struct claim *c)
+{
+	if (w->node[i].doubt)
+		return;
+	w->node[i].doubt = why;
+	if (c)
+		blame(w, c, w->node[i].against);
+}
+
+/* Slots are divided among children; other domains are not. */
+static bool is_part(const struct tree_work *w, uint32_t i)
+{
+	const struct model_metric *m = &w->m->metric[i];
+
+	return tree_is_node(m) && tree_known(w, i) && !m->overlap && m->domain == DOMAIN_SLOTS &&
+	       (m->parent == MODEL_NONE ||
+		(w->m->metric[m->parent].domain == DOMAIN_SLOTS && tree_known(w, m->parent)));
+}
+
+static void judge_one(struct tree_work *w, uint32_t i)
+{
+	uint32_t parent = w->m->metric[i].parent;
+	struct claim negative = { { i }, { -1 }, 1, 0 };
+	struct claim over = { { i }, { 1 }, 1, 1 };
+	struct claim parents = { { i, parent }, { 1, -1 }, 2, 0 };
+
+	if (parent != MODEL_NONE && w->node[parent].doubt)
+		doubt(w, i, DOUBT_PARENT, NULL);
+	else if (broken(w, &negative))
+		doubt(w, i, DOUBT_NEGATIVE, &negative);
+	else if (broken(w, &over))
+		doubt(w, i, DOUBT_OVER, &over);
+	else if (parent != MODEL_NONE && is_part(w, i) && broken(w, &parents))
+		doubt(w, i, DOUBT_OVER, &parents);
+}
+
+static bool among(const struct tree_work *w, uint32_t i, uint32_t parent)
+{
+	return w->m->metric[i].parent == parent && is_part(w, i);
+}
+
+/* Children of one node (MODEL_NONE: the first level) that together are more than it. */
+static void judge_sum(struct tree_work *w, uint32_t parent)
+{
+	struct claim sum = { .limit = parent == MODEL_NONE };
+	uint32_t against[2];
+
+	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		if (among(w, i, parent) && !w->node[i].doubt)
+			put(&sum, i, 1);
+	if (parent != MODEL_NONE)
+		put(&sum, parent, -1);
+	if (sum.n < 2 || !broken(w, &sum))
+		return;
+	blame(w, &sum, against);
+	for (uint32_t i = 0; i < w->m->n_metrics; i++) {
+		if (!among(w, i, parent) || w->node[i].doubt)
+			continue;
+		w->node[i].doubt = DOUBT_CHILDREN;
+		w->node[i].against[0] = against[0];
+		w->node[i].against[1] = against[1];
+	}
+}
+
+static void show(struct tree_work *w, uint32_t i)
+{
+	const struct model_metric *m = &w->m->metric[i];
+	struct tree_node *n = &w->node[i];
+	double most = !isnan(m->max) && m->max < 1 ? m->max : 1;
+
+	if (n->doubt)
+		return;
+	n->shown = n->value.v;
+	if (!tree_is_node(m))
+		return;
+	if (n->shown < 0)
+		n->shown = 0;
+	if (n->shown > most)
+		n->shown = most;
+}
+
+void tree_judge(struct tree_work *w)
+{
+	unsigned deepest = 0;
+
+	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		if (w->m->metric[i].level > deepest)
+			deepest = w->m->metric[i].level;
+	/* from the top, as parts of a doubtful whole are doubtful */
+	for (unsigned level = 1; level <= deepest; level++) {
+		for (uint32_t i = 0; i < w->m->n_metrics; i++)
+			if (w->m->metric[i].level == level && tree_known(w, i))
+				judge_one(w, i);
+		if (level == 1)
+			judge_sum(w, MODEL_NONE);
+		for (uint32_t i = 0; i < w->m->n_metrics && level > 1; i++)
+			if (w->m->metric[i].level == level - 1 && tree_known(w, i) &&
+			    !w->node[i].doubt)
+				judge_sum(w, i);
+	}
+	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		if (tree_known(w, i))
+			show(w, i);
+}

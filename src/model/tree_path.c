@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which nodes are over their thresholds, and the path that leads to what matters most.
+ */
+#include <math.h>
+
+#include "model/tree_int.h"
+
+/* Where no error is known, a share this near to its threshold is not said to be below it. */
+#define UNSURE 0.05
+
+/* A threshold over these values: thresholds may ask of others whether they are over, parents after
+ * children in the model's order or before, so it is done until nothing changes. */
+static void evaluate(struct tree_work *w)
+{
+	bool again = true;
+
+	for (int round = 0; again && round < 8; round++) {
+		again = false;
+		for (size_t i = 0; i < w->m->n_metrics; i++) {
+			const struct expr *e = w->m->metric[i].threshold;
+			struct value old = w->passes[i];
+
+			if (!w->need[i] || !e)
+				continue;
+			w->passes[i] = expr_eval(e, &w->env);
+			again = again || w->passes[i].why != old.why ||
+				(!old.why && w->passes[i].v != old.v);
+		}
+	}
+}
+
+static bool passes(const struct tree_work *w, uint32_t i)
+{
+	return !w->passes[i].why && w->passes[i].v != 0;
+}
+
+/* Has it a parent that it asks for, and is that one (`of`) over? One without threshold does not
+ * stand in the way. */
+static bool parent_is(const struct tree_work *w, uint32_t i, bool maybe)
+{
+	const struct model_metric *m = &w->m->metric[i];
+	const struct tree_node *p;
+
+	if (m->parent == MODEL_NONE || !expr_wants_parent(m->threshold))
+		return true;
+	p = &w->node[m->parent];
+	if (!w->m->metric[m->parent].threshold)
+		return !p->doubt;
+	return maybe ? p->maybe : p->over;
+}
+
+static unsigned deepest(const struct tree_work *w)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < w->m->n_metrics; i++)
+		if (w->m->metric[i].level > most)
+			most = w->m->metric[i].level;
+	return most;
+}
+
+static void bend_one(struct tree_work *w, uint32_t i, double by)
+{
+	struct value old = w->passes[i];
+	double v = w->value[i].v;
+
+	w->value[i].v = v + by;
+	w->passes[i] = expr_eval(w->m->metric[i].threshold, &w->env);
+	w->node[i].maybe = w->node[i].maybe || passes(w, i);
+	w->passes[i] = old;
+	w->value[i].v = v;
+}
+
+static void one(struct tree_work *w, uint32_t i)
+{
+	const struct model_metric *m = &w->m->metric[i];
+	struct tree_node *n = &w->node[i];
+	double by = isnan(n->error) ? UNSURE : n->error;
+
+	if (!m->threshold) {
+		/* nothing says that it does not matter */
+		n->maybe = tree_is_node(m) && (m->parent == MODEL_NONE || w->node[m->parent].maybe);
+		return;
+	}
+	n->over = !n->doubt && passes(w, i) && parent_is(w, i, false);
+	n->maybe = passes(w, i) || n->doubt;
+	bend_one(w, i, by);
+	bend_one(w, i, -by);
+	n->maybe = n->maybe && parent_is(w, i, true);
+}
+
+void tree_thresholds(struct tree_work *w)
+{
+	unsigned most = deepest(w);
+
+	evaluate(w);
+	for (unsigned level = 0; level <= most; level++)
+		for (uint32_t i = 0; i < w->m->n_metrics; i++)
+			if (w->m->metric[i].level == level && tree_known(w, i))
+				one(w, i);
+}
+
+/* The largest and the next of the children that are over; how many there are. */
+static size_t largest(const struct tree_work *w, uint32_t parent, uint32_t top[2])
+{
+	size_t n = 0;
+
+	top[0] = top[1] = MODEL_NONE;
+	for (uint32_t i = 0; i < w->m->n_metrics; i++) {
+		const struct model_metric *m = &w->m->metric[i];
+
+		if (!tree_is_node(m) || m->parent != parent || m->overlap || !w->node[i].over)
+			continue;
+		n++;
+		if (top[0] == MODEL_NONE || w->value[i].v > w->value[top[0]].v) {
+			top[1] = top[0];
+			top[0] = i;
+		} else if (top[1] == MODEL_NONE || w->value[i].v > w->value[top[1]].v) {
+			top[1] = i;
+		}
+	}
+	return n;
+}
+
+void tree_path(struct tree_work *w)
+{
+	static const double by[2] = { 1, -1 };
+	uint32_t at = MODEL_NONE, top[2];
+
+	for (;;) {
+		size_t n = largest(w, at, top);
+
+		if (!n)
+			return;
+		if (n > 1) {
+			const char *why = NULL;
+			double error = tree_error_of(w, top, by, 2, &why);
+			double apart = w->value[top[0]].v - w->value[top[1]].v;
+
+			if (apart <= TREE_TIE || (!isnan(error) && apart <= error))
+				return;
+		}
+		at = top[0];
+		w->node[at].path = true;
+	}
+}
