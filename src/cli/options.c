@@ -268,7 +268,7 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
 bool options_given(const struct options *o, size_t offset)
 {
 	for (size_t i = 0; i < n_option_rows; i++)
-		if (option_rows[i].offset == offset)
-			return o->given[i / 64] >> (i % 64) & 1;
+		if (option_rows[i].offset == offset && o->given[i / 64] >> (i % 64) & 1)
+			return true;
 	return false;
 }
