@@ -90,9 +90,11 @@ static int site_frames(struct profile *p, const struct site *s, struct place *pl
 
 int make_frame_ids(struct profile *p, struct err *err)
 {
-	for (size_t i = 0; i < p->sites.n; i++)
+	for (size_t i = 0; i < p->sites.n; i++) {
+		place_ahead(p, i);
 		if (site_frames(p, &p->sites.v[p->order[i]], &p->place[p->order[i]]))
 			return err_nomem(err);
+	}
 	return 0;
 }
 

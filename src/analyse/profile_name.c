@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/task.h"
 
 #define MAX_INLINES 64u
@@ -28,51 +29,93 @@ struct naming {
 	bool lines, inlines;
 };
 
-struct sort_key {
-	uint64_t addr;
-	uint32_t image, site;
-	uint32_t rest;
+/* ---- sites in the order of their places --------------------------------------------------------
+ */
+
+struct ordering {
+	struct profile *p;
+	struct keyed *v, *scratch; /* key: address, a: site, b: what else tells sites apart */
+	size_t *first;		   /* by image, what lies in none at the end; one more */
 };
 
-static int by_place(const void *va, const void *vb)
+static int sort_image(void *ctx, unsigned worker, size_t image, struct err *err)
 {
-	const struct sort_key *a = va, *b = vb;
+	struct ordering *o = ctx;
+	size_t first = o->first[image], n = o->first[image + 1] - first;
+	struct keyed *v = o->v + first;
 
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return (a->rest > b->rest) - (a->rest < b->rest);
+	(void)worker, (void)err;
+	keyed_sort(v, o->scratch + first, n);
+	for (size_t i = 1; i < n; i++) {
+		struct keyed x = v[i];
+		size_t at = i;
+
+		/* sites at one address are few */
+		for (; at && v[at - 1].key == x.key && v[at - 1].b > x.b; at--)
+			v[at] = v[at - 1];
+		v[at] = x;
+	}
+	for (size_t i = 0; i < n; i++)
+		o->p->order[first + i] = v[i].a;
+	return 0;
+}
+
+static void by_image(struct ordering *o, size_t n_images)
+{
+	const struct site_table *t = &o->p->sites;
+	size_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		o->first[t->v[i].image < n_images ? t->v[i].image : n_images]++;
+	for (size_t i = 0; i <= n_images; i++) {
+		size_t here = o->first[i];
+
+		o->first[i] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		const struct site *s = &t->v[i];
+		size_t image = s->image < n_images ? s->image : n_images;
+
+		o->v[o->first[image]++] =
+			(struct keyed){ s->addr, (uint32_t)i, (uint32_t)s->kind << 1 | s->caller };
+	}
+	memmove(o->first + 1, o->first, (n_images + 1) * sizeof(*o->first));
+	o->first[0] = 0;
 }
 
 static int sort_sites(struct profile *p, struct err *err)
 {
-	size_t n = p->sites.n;
-	struct sort_key *k = malloc((n + 1) * sizeof(*k));
+	size_t n = p->sites.n, n_images = images_count(spaces_images(p->sp));
+	struct ordering o = { .p = p };
+	int ret = -1;
 
 	p->order = arena_alloc(&p->arena, (n + 1) * sizeof(*p->order));
-	if (!k || !p->order) {
-		free(k);
+	if (!p->order)
 		return err_nomem(err);
-	}
 	if (!p->opts.chains) { /* merged in this order */
 		for (size_t i = 0; i < n; i++)
 			p->order[i] = (uint32_t)i;
-		free(k);
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++) {
-		const struct site *s = &p->sites.v[i];
-
-		k[i] = (struct sort_key){ s->addr, s->image, (uint32_t)i,
-					  (uint32_t)s->kind << 1 | s->caller };
+	o.v = malloc((n + 1) * sizeof(*o.v));
+	o.scratch = malloc((n + 1) * sizeof(*o.scratch));
+	o.first = calloc(n_images + 2, sizeof(*o.first));
+	if (!o.v || !o.scratch || !o.first) {
+		(void)err_nomem(err);
+		goto out;
 	}
-	qsort(k, n, sizeof(*k), by_place);
-	for (size_t i = 0; i < n; i++)
-		p->order[i] = k[i].site;
-	free(k);
-	return 0;
+	by_image(&o, n_images);
+	ret = task_for(n_images + 1, p->opts.threads, sort_image, &o, err);
+out:
+	free(o.v);
+	free(o.scratch);
+	free(o.first);
+	return ret;
 }
+
+/* ---- images ------------------------------------------------------------------------------------
+ */
 
 static int bigger_first(const void *va, const void *vb)
 {
@@ -182,6 +225,9 @@ out:
 	return ret;
 }
 
+/* ---- strings -----------------------------------------------------------------------------------
+ */
+
 uint32_t profile_line_string(struct profile *p, const struct source_line *l)
 {
 	char buf[4200];
@@ -192,14 +238,14 @@ uint32_t profile_line_string(struct profile *p, const struct source_line *l)
 	return strtab_adds(&p->strings, buf);
 }
 
-static uint32_t symbol_string(struct profile *p, const struct site *s, const struct symbol *sym)
+/* As "0x%016x", of which there may be hundreds of thousands. */
+static uint32_t address_string(struct profile *p, uint64_t addr)
 {
-	char hex[24];
+	char hex[18] = "0x";
 
-	if (sym)
-		return strtab_adds(&p->strings, sym->name);
-	(void)snprintf(hex, sizeof(hex), "0x%016" PRIx64, s->addr);
-	return strtab_adds(&p->strings, hex);
+	for (unsigned i = 0; i < 16; i++)
+		hex[2 + i] = "0123456789abcdef"[addr >> (60 - 4 * i) & 15];
+	return strtab_add(&p->strings, hex, sizeof(hex));
 }
 
 static int intern(struct naming *nm, struct err *err)
@@ -212,6 +258,7 @@ static int intern(struct naming *nm, struct err *err)
 		const struct site *s = &p->sites.v[p->order[i]];
 		struct place *pl = &p->place[p->order[i]];
 
+		place_ahead(p, i);
 		if (last && last->image == s->image)
 			pl->dso = lastp->dso;
 		else
@@ -219,10 +266,11 @@ static int intern(struct naming *nm, struct err *err)
 					      s->image == IMAGE_NONE
 						      ? "[unknown]"
 						      : image_name(nm->images, s->image));
-		if (last && pl->symbol && pl->symbol == lastp->symbol)
+		if (last && pl->symbol == lastp->symbol && (pl->symbol || last->addr == s->addr))
 			pl->name = lastp->name;
 		else
-			pl->name = symbol_string(p, s, pl->symbol);
+			pl->name = pl->symbol ? strtab_adds(&p->strings, pl->symbol->name)
+					      : address_string(p, s->addr);
 		pl->innermost = pl->name;
 		if (nm->lines)
 			pl->srcline = profile_line_string(p, &pl->line);

@@ -75,29 +75,37 @@ void u64map_free(struct u64map *m)
 	m->n = m->cap = 0;
 }
 
-/* A strtab's slots hold id + 1; 0 is empty. */
+static size_t first_slot(const struct strtab *t, uint64_t hash)
+{
+	return (size_t)(hash >> 32) & (t->nslot - 1);
+}
 
+/* Strings are not looked at: their hashes are in the slots. */
 static int strtab_rehash(struct strtab *t, size_t nslot)
 {
-	uint32_t *slot = calloc(nslot, sizeof(*slot));
+	struct strtab bigger = *t;
 
-	if (!slot)
+	bigger.slot = calloc(nslot, sizeof(*bigger.slot));
+	bigger.nslot = nslot;
+	if (!bigger.slot)
 		return -1;
-	for (uint32_t id = 0; id < t->n; id++) {
-		size_t i = (size_t)hash_bytes(t->str[id], strlen(t->str[id])) & (nslot - 1);
+	for (size_t k = 0; k < t->nslot; k++) {
+		size_t i = first_slot(&bigger, t->slot[k]);
 
-		while (slot[i])
+		if (!t->slot[k])
+			continue;
+		while (bigger.slot[i])
 			i = (i + 1) & (nslot - 1);
-		slot[i] = id + 1;
+		bigger.slot[i] = t->slot[k];
 	}
 	free(t->slot);
-	t->slot = slot;
-	t->nslot = nslot;
+	*t = bigger;
 	return 0;
 }
 
 static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
 {
+	uint64_t hash = hash_bytes(s, len) >> 32 << 32;
 	size_t i;
 	char *copy;
 
@@ -105,12 +113,12 @@ static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
 		return STR_NONE;
 	if ((t->n + 1) * 4 > t->nslot * 3 && strtab_rehash(t, t->nslot ? t->nslot * 2 : 64))
 		return STR_NONE;
-	i = (size_t)hash_bytes(s, len) & (t->nslot - 1);
-	for (; t->slot[i]; i = (i + 1) & (t->nslot - 1)) {
-		const char *have = t->str[t->slot[i] - 1];
+	for (i = first_slot(t, hash); t->slot[i]; i = (i + 1) & (t->nslot - 1)) {
+		uint32_t id = (uint32_t)t->slot[i] - 1;
 
-		if (!strncmp(have, s, len) && !have[len])
-			return t->slot[i] - 1;
+		if (t->slot[i] >> 32 == hash >> 32 && !strncmp(t->str[id], s, len) &&
+		    !t->str[id][len])
+			return id;
 	}
 	if (t->n == t->cap) {
 		size_t cap = t->cap ? t->cap * 2 : 64;
@@ -125,7 +133,7 @@ static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
 	if (!copy)
 		return STR_NONE;
 	t->str[t->n] = copy;
-	t->slot[i] = (uint32_t)t->n + 1;
+	t->slot[i] = hash | (uint32_t)(t->n + 1);
 	return (uint32_t)t->n++;
 }
 
@@ -143,14 +151,18 @@ uint32_t strtab_adds(struct strtab *t, const char *s)
 
 uint32_t strtab_find(const struct strtab *t, const char *s)
 {
+	uint64_t hash;
 	size_t i;
 
 	if (!t->nslot)
 		return STR_NONE;
-	i = (size_t)hash_bytes(s, strlen(s)) & (t->nslot - 1);
-	for (; t->slot[i]; i = (i + 1) & (t->nslot - 1))
-		if (!strcmp(t->str[t->slot[i] - 1], s))
-			return t->slot[i] - 1;
+	hash = hash_bytes(s, strlen(s));
+	for (i = first_slot(t, hash); t->slot[i]; i = (i + 1) & (t->nslot - 1)) {
+		uint32_t id = (uint32_t)t->slot[i] - 1;
+
+		if (t->slot[i] >> 32 == hash >> 32 && !strcmp(t->str[id], s))
+			return id;
+	}
 	return STR_NONE;
 }
 

@@ -57,7 +57,7 @@ void u64map_free(struct u64map *m);
 struct strtab {
 	struct arena arena;
 	const char **str; /* by id */
-	uint32_t *slot;
+	uint64_t *slot;	  /* upper half: of the hash; lower half: id + 1, 0 where empty */
 	size_t n, cap, nslot;
 };
 
