@@ -8,6 +8,7 @@
 #include "base/hash.h"
 
 #define SLOTS_FIRST 4096u
+#define SLOTS_LARGE 131072u
 #define PERIODS_MAX 8u
 
 /* The different periods of an event, while they are few. */
@@ -22,12 +23,17 @@ static unsigned shift_of(size_t cap)
 	return 64 - (unsigned)__builtin_ctzll(cap);
 }
 
-int counts_init(struct counts *c, size_t n_events)
+int counts_init(struct counts *c, size_t n_events, uint64_t samples)
 {
+	size_t cap = SLOTS_FIRST;
+
+	/* 2 MB at most, which is one page; growing is dear */
+	while (cap < SLOTS_LARGE && cap < samples / 8)
+		cap *= 2;
 	memset(c, 0, sizeof(*c));
 	c->periods = calloc(n_events + 1, sizeof(*c->periods));
-	c->slot = big_zeros(SLOTS_FIRST, sizeof(*c->slot));
-	c->cap = SLOTS_FIRST;
+	c->slot = big_zeros(cap, sizeof(*c->slot));
+	c->cap = cap;
 	c->full = UINT32_MAX;
 	c->shift = shift_of(c->cap);
 	/* so that no file can be made whose addresses meet in one place */
@@ -178,27 +184,32 @@ static int slot_empty(struct counts *c, struct count_slot *o)
 	return 0;
 }
 
+int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
+		     uint64_t period)
+{
+	struct count_slot *o = slot_at(c, addr, group, hash);
+
+	if (c->group.v[group].varies) {
+		struct weight *w = slot_weight(c, o);
+
+		if (!w)
+			return -1;
+		weight_add(w, period);
+	} else if (o->n == c->full) {
+		if (slot_empty(c, o))
+			return -1;
+	} else {
+		c->n += !o->n++;
+	}
+	return c->n * 2 > c->cap ? grow(c) : 0;
+}
+
 int counts_settle(struct counts *c)
 {
-	for (unsigned i = 0; i < c->n_wait; i++) {
-		uint32_t group = c->wait[i].group;
-		struct count_slot *o = slot_at(c, c->wait[i].addr, group, c->wait[i].hash);
-
-		if (c->group.v[group].varies) {
-			struct weight *w = slot_weight(c, o);
-
-			if (!w)
-				return -1;
-			weight_add(w, c->wait[i].period);
-		} else if (o->n == c->full) {
-			if (slot_empty(c, o))
-				return -1;
-		} else {
-			c->n += !o->n++;
-		}
-		if (c->n * 2 > c->cap && grow(c))
+	for (unsigned i = 0; i < c->n_wait; i++)
+		if (counts_put(c, c->wait[i].addr, c->wait[i].group, c->wait[i].hash,
+			       c->wait[i].period))
 			return -1;
-	}
 	c->n_wait = 0;
 	return 0;
 }

@@ -7,7 +7,7 @@
  * address and a group in 16 bytes, so that the table of a long recording fits the processor's
  * caches; additions wait for one another, so that its lines are asked for ahead.
  *
- *	counts_init(&c, n_events)
+ *	counts_init(&c, n_events, samples)
  *	g = counts_group(&c, &key)	g is good for samples that counts_fits() tells
  *	counts_add(&c, addr, g, period)
  *	counts_settle(&c)		before the slots are read
@@ -84,7 +84,8 @@ struct counts {
 	uint32_t full; /* as many as a slot can tell */
 };
 
-int counts_init(struct counts *c, size_t n_events) MUST_USE;
+/* `samples`: about how many will come, or 0. */
+int counts_init(struct counts *c, size_t n_events, uint64_t samples) MUST_USE;
 void counts_free(struct counts *c);
 
 /* The group of that key, whose hash and `varies` need not be set; ITAB_NONE when out of memory. */
@@ -105,13 +106,42 @@ static inline uint64_t count_mix(uint64_t addr, uint64_t group_hash)
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
-static inline int counts_add(struct counts *c, uint64_t addr, uint32_t group, uint64_t period)
+/* Asks for the slot of an address; gives what counts_put wants to find it. */
+static inline uint64_t counts_ahead(const struct counts *c, uint64_t addr, uint32_t group)
 {
 	uint64_t h = count_mix(addr, c->group.v[group].hash);
 
 	__builtin_prefetch(&c->slot[h >> c->shift], 1);
+	return h;
+}
+
+int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
+		     uint64_t period) MUST_USE;
+
+static inline int counts_put(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
+			     uint64_t period)
+{
+	size_t at = (size_t)(hash >> c->shift);
+
+	/* the rule: it was met before, and its period is its group's */
+	while (c->slot[at].n) {
+		struct count_slot *o = &c->slot[at];
+
+		if (o->addr == addr && o->group == group) {
+			if (o->n == c->full || c->group.v[group].varies)
+				break;
+			o->n++;
+			return 0;
+		}
+		at = (at + 1) & (c->cap - 1);
+	}
+	return counts_put_other(c, addr, group, hash, period);
+}
+
+static inline int counts_add(struct counts *c, uint64_t addr, uint32_t group, uint64_t period)
+{
 	c->wait[c->n_wait].addr = addr;
-	c->wait[c->n_wait].hash = h;
+	c->wait[c->n_wait].hash = counts_ahead(c, addr, group);
 	c->wait[c->n_wait].period = period;
 	c->wait[c->n_wait++].group = group;
 	return c->n_wait == COUNT_WAIT ? counts_settle(c) : 0;

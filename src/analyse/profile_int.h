@@ -8,7 +8,7 @@
  *	profile_walk.c	  record -> chain of sites, counted per worker
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
- *	profile_rows.c	  hits -> rows, sums per event
+ *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order
  *	profile_frames.c  the workers' chains -> one tree of resolved frames
  *	profile_sort.c	  ... which are put in order for it
  *
@@ -80,12 +80,28 @@ struct hit {
 	struct weight w;
 };
 
+/* A process and one of its threads in one number; UINT32_MAX: not recorded. */
+static inline uint64_t task_of(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)tid << 32 | pid;
+}
+
+static inline uint32_t task_pid(uint64_t task)
+{
+	return (uint32_t)task;
+}
+
+static inline uint32_t task_tid(uint64_t task)
+{
+	return (uint32_t)(task >> 32);
+}
+
 /* A thread as the last sample met it; good for times in [from, until). */
 struct who {
 	uint64_t from, until;
 	uint64_t comm;
 	const struct process *proc;
-	uint32_t pid, tid;
+	uint64_t task;	     /* task_of() */
 	uint32_t proc_index; /* UINT32_MAX: no process known */
 	uint32_t party;	     /* of what is asked for of it: a number for (comm, pid, tid) */
 	bool used;
@@ -96,7 +112,9 @@ struct scan_event {
 	struct pd_layout at;
 	uint64_t period; /* where the record has none */
 	uint64_t type;	 /* PERF_SAMPLE_* */
+	uint32_t index;
 	bool selected;
+	bool plain;	     /* it is only counted */
 	bool full;	     /* the sample must be parsed as a whole */
 	bool plain_chain;    /* the chain stands at at.fixed_end */
 	bool lbr_chain;	     /* the branch stack is the chain of user space */
@@ -110,9 +128,9 @@ struct scan_sample {
 	const struct pd_record *r;
 	const struct pd_sample *full; /* NULL: not parsed as a whole */
 	const struct scan_event *ev;  /* the record's, which tells how it lies */
-	struct who *who;
-	uint64_t ip, time, period;
-	uint32_t event, pid, tid, cpu;
+	const struct who *who;
+	uint64_t ip, time, period, task;
+	uint32_t event, cpu;
 	uint8_t kind;
 };
 
@@ -124,11 +142,31 @@ struct scan_party {
 	uint32_t pid, tid;
 };
 
+/* A sample that is only counted, on its way. */
+struct scan_plain {
+	uint64_t ip; /* then the address in the image */
+	uint64_t time, period, task, hash;
+	uint32_t proc, party, cpu, spot, group;
+	uint16_t event;
+	uint8_t kind;
+};
+#define SCAN_PLAIN 32u
+
+/* Ids of events that are only counted. */
+struct scan_known {
+	uint64_t id;
+	const struct scan_event *ev; /* NULL: none */
+};
+#define SCAN_KNOWN 16u
+
 struct worker {
 	struct scan *scan;
 	struct site_table sites;
 	struct counts counts;
-	struct who *who; /* direct-mapped */
+	struct scan_plain plain[SCAN_PLAIN];
+	unsigned n_plain;
+	struct scan_known known[SCAN_KNOWN]; /* direct-mapped */
+	struct who *who;		     /* direct-mapped */
 	struct who *last_who;
 	VEC(struct scan_party) party;
 	struct itab party_at;
@@ -153,11 +191,13 @@ struct scan {
 	pthread_mutex_t *image_lock; /* by image; only with chains */
 	size_t n_images;
 	struct reads *reads; /* by chunk: what counters stood at before it; NULL: not needed */
+	unsigned least;	     /* bytes of a sample in which all fixed fields and the id fit */
 	uint16_t id_at;	     /* where samples have the event's id; 0: not needed or not there */
 	bool has_time;
 	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
 	bool need_comm, caller_sites;
-	bool all; /* nothing is left out but by event */
+	uint8_t kind_of[8]; /* by cpumode: enum space_kind */
+	bool all;	    /* nothing is left out but by event */
 };
 
 int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
@@ -268,6 +308,14 @@ int name_sites(struct profile *p, struct err *err) MUST_USE;
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */
 int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
+static inline bool key_is_text(enum profile_key key)
+{
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
+}
+
+/* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */
+int order_rows(struct profile *p, const uint64_t *value, size_t n, uint32_t *order,
+	       struct err *err) MUST_USE;
 int make_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 int make_frames(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 

@@ -87,11 +87,6 @@ static uint64_t number(uint32_t v)
 	return v == UINT32_MAX ? UINT64_MAX : v;
 }
 
-static bool is_text(enum profile_key key)
-{
-	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
-}
-
 static bool of_site(enum profile_key key)
 {
 	return key == KEY_SYM || key == KEY_SRCLINE || key == KEY_INLINE || key == KEY_ADDR;
@@ -154,7 +149,7 @@ static int find_who(struct grouping *g, size_t i, struct err *err)
 		if (of_site(o->key[k]))
 			continue;
 		key[k] = group_value(g, o->key[k], &g->p->group[i]);
-		if (is_text(o->key[k]) && key[k] == STR_NONE)
+		if (key_is_text(o->key[k]) && key[k] == STR_NONE)
 			return err_nomem(err);
 		hash = hash_pair(hash, key[k]);
 	}
@@ -256,52 +251,60 @@ static int add_hit(struct grouping *g, const struct hit *h, struct err *err)
 	return 0;
 }
 
-/* So that the same recording gives the same order, whichever worker saw a row first. */
-static int by_keys(const void *va, const void *vb, void *ctx)
+static uint64_t row_value(const struct grouping *g, size_t row, size_t k)
 {
-	const struct profile_row *a = va, *b = vb;
-	const struct profile *p = ctx;
+	const struct group *o = &g->v[row];
+	enum profile_key key = g->p->opts.key[k];
 
-	for (size_t i = 0; i < p->opts.n_keys; i++) {
-		if (a->key[i] == b->key[i])
-			continue;
-		if (is_text(p->opts.key[i]))
-			return strcmp(strtab_get(&p->strings, (uint32_t)a->key[i]),
-				      strtab_get(&p->strings, (uint32_t)b->key[i]));
-		return a->key[i] < b->key[i] ? -1 : 1;
-	}
-	return 0;
+	return of_site(key) ? site_value(g->p, key, o->site) : g->value.v[o->who * KEY_COUNT + k];
 }
 
+static void fill_row(const struct grouping *g, size_t from, struct profile_row *row)
+{
+	const struct group *o = &g->v[from];
+	struct weight all = { 0, 0, 0 };
+
+	for (size_t k = 0; k < g->p->opts.n_keys; k++)
+		row->key[k] = row_value(g, from, k);
+	for (size_t e = 0; e < g->per_group; e++) {
+		weight_to_tally(&row->tally[e], &g->w[from * g->per_group + e]);
+		weight_sum(&all, &g->w[from * g->per_group + e]);
+	}
+	weight_to_tally(&row->all, &all);
+	row->image = o->image;
+	row->symbol = o->image == IMAGE_NONE ? NULL : o->symbol;
+	row->space = o->kind;
+}
+
+/* In an order that is the same whichever worker saw a row first. */
 static int finish_rows(struct grouping *g, struct err *err)
 {
 	struct profile *p = g->p;
+	uint64_t *value = malloc((g->n * p->opts.n_keys + 1) * sizeof(*value));
+	uint32_t *order = malloc((g->n + 1) * sizeof(*order));
+	int ret = -1;
 
 	p->rows = calloc(g->n + 1, sizeof(*p->rows));
 	p->tallies = calloc(g->n * g->per_group + 1, sizeof(*p->tallies));
-	if (!p->rows || !p->tallies)
-		return err_nomem(err);
+	if (!p->rows || !p->tallies || !value || !order) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	for (size_t k = 0; k < p->opts.n_keys; k++)
+		for (size_t i = 0; i < g->n; i++)
+			value[k * g->n + i] = row_value(g, i, k);
+	if (order_rows(p, value, g->n, order, err))
+		goto out;
 	for (size_t i = 0; i < g->n; i++) {
-		struct profile_row *row = &p->rows[i];
-		struct weight all = { 0, 0, 0 };
-
-		memcpy(row->key, &g->value.v[g->v[i].who * KEY_COUNT], sizeof(row->key));
-		for (size_t k = 0; k < p->opts.n_keys; k++)
-			if (of_site(p->opts.key[k]))
-				row->key[k] = site_value(p, p->opts.key[k], g->v[i].site);
-		row->tally = p->tallies + i * g->per_group;
-		for (size_t e = 0; e < g->per_group; e++) {
-			weight_to_tally(&row->tally[e], &g->w[i * g->per_group + e]);
-			weight_sum(&all, &g->w[i * g->per_group + e]);
-		}
-		weight_to_tally(&row->all, &all);
-		row->image = g->v[i].image;
-		row->symbol = g->v[i].image == IMAGE_NONE ? NULL : g->v[i].symbol;
-		row->space = g->v[i].kind;
+		p->rows[i].tally = p->tallies + i * g->per_group;
+		fill_row(g, order[i], &p->rows[i]);
 	}
 	p->n_rows = g->n;
-	qsort_r(p->rows, p->n_rows, sizeof(*p->rows), by_keys, p);
-	return 0;
+	ret = 0;
+out:
+	free(value);
+	free(order);
+	return ret;
 }
 
 static int finish_sums(struct grouping *g, struct err *err)

@@ -14,6 +14,7 @@
 
 #include "analyse/feed.h"
 #include "base/big.h"
+#include "base/perf_abi.h"
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -28,8 +29,7 @@ struct scan_spot {
 	struct space_span span;
 	uint64_t less; /* from ip to image address */
 	uint32_t proc_index, image;
-	uint32_t group; /* ITAB_NONE: none yet */
-	uint32_t party, cpu;
+	uint32_t group, party, cpu; /* party ITAB_NONE: no group yet */
 	uint16_t event;
 	uint8_t asked, kind;
 };
@@ -80,30 +80,55 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
-static struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
-				   uint64_t ip, uint64_t time)
+static __attribute__((noinline)) void ask_spot(struct worker *w, struct scan_spot *o,
+					       const struct who *who, uint8_t kind, uint64_t ip,
+					       uint64_t time)
 {
 	bool kernel = kind == SPACE_KERNEL;
-	/* the kernel is the same for all, but what is counted there is not */
-	uint32_t proc = kernel ? who->party : who->proc_index;
-	uint64_t h = ((ip >> (kernel ? 24 : 14)) ^ (uint64_t)proc << 40 ^ (uint64_t)kind << 36) *
-		     0x9e3779b97f4a7c15ULL;
-	struct scan_spot *o = &w->spot[h >> 40 & (SPOT_SLOTS - 1)];
 	const struct map *m;
 
-	if (ip - o->span.start < o->span.end - o->span.start && o->proc_index == proc &&
-	    o->asked == kind && time >= o->span.from && time < o->span.until)
-		return o;
 	m = space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &o->span);
 	/* nobody's process may become somebody's */
 	if (!kernel)
 		narrow(&o->span.from, &o->span.until, who->from, who->until);
-	o->proc_index = proc;
+	o->proc_index = kernel ? who->party : who->proc_index;
 	o->asked = kind;
 	o->kind = m ? m->kind : kind;
 	o->image = m ? m->image : IMAGE_NONE;
 	o->less = m ? ip - map_to_image(m, ip) : 0;
-	o->group = ITAB_NONE;
+	o->party = ITAB_NONE;
+}
+
+/* The kernel is the same for all, but what is counted there is not. */
+static inline uint32_t spot_proc(const struct who *who, uint8_t kind)
+{
+	return kind == SPACE_KERNEL ? who->party : who->proc_index;
+}
+
+static inline uint32_t spot_at(uint32_t proc, uint8_t kind, uint64_t ip)
+{
+	unsigned coarse = kind == SPACE_KERNEL ? 24 : 18;
+	uint64_t h = ((ip >> coarse) ^ (uint64_t)proc << 40 ^ (uint64_t)kind << 36) *
+		     0x9e3779b97f4a7c15ULL;
+
+	return h >> 40 & (SPOT_SLOTS - 1);
+}
+
+static inline bool is_spot(const struct scan_spot *o, uint32_t proc, uint8_t kind, uint64_t ip,
+			   uint64_t time)
+{
+	return ip - o->span.start < o->span.end - o->span.start && o->proc_index == proc &&
+	       o->asked == kind && time >= o->span.from && time < o->span.until;
+}
+
+static struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
+				   uint64_t ip, uint64_t time)
+{
+	uint32_t proc = spot_proc(who, kind);
+	struct scan_spot *o = &w->spot[spot_at(proc, kind, ip)];
+
+	if (!is_spot(o, proc, kind, ip, time))
+		ask_spot(w, o, who, kind, ip, time);
 	return o;
 }
 
@@ -137,8 +162,8 @@ static uint32_t find_party(struct worker *w, const struct who *o)
 	const struct scan *sc = w->scan;
 	struct scan_party key = {
 		.comm = sc->by_comm ? o->comm : 0,
-		.pid = sc->by_pid ? o->pid : 0,
-		.tid = sc->by_tid ? o->tid : 0,
+		.pid = sc->by_pid ? task_pid(o->task) : 0,
+		.tid = sc->by_tid ? task_tid(o->task) : 0,
 	};
 	uint64_t h = hash_pair(key.comm, (uint64_t)key.pid << 32 | key.tid);
 	uint32_t idx;
@@ -154,14 +179,14 @@ static uint32_t find_party(struct worker *w, const struct who *o)
 	return (uint32_t)w->party.n - 1;
 }
 
-static int find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
+static int find_who(struct worker *w, struct who *o, uint64_t task, uint64_t time)
 {
 	const struct scan *sc = w->scan;
+	uint32_t pid = task_pid(task), tid = task_tid(task);
 
 	memset(o, 0, sizeof(*o));
 	o->until = UINT64_MAX;
-	o->pid = pid;
-	o->tid = tid;
+	o->task = task;
 	o->used = true;
 	o->proc = spaces_process(sc->sp, pid, time);
 	o->proc_index = UINT32_MAX;
@@ -184,26 +209,31 @@ static int find_who(struct worker *w, struct who *o, uint32_t pid, uint32_t tid,
 	return o->party == ITAB_NONE ? -1 : 0;
 }
 
-static bool is_who(const struct who *o, uint32_t pid, uint32_t tid, uint64_t time)
+static inline bool is_who(const struct who *o, uint64_t task, uint64_t time)
 {
-	return o->tid == tid && o->pid == pid && time >= o->from && time < o->until;
+	return o->task == task && time >= o->from && time < o->until;
 }
 
 /* NULL when out of memory. */
-static struct who *who_at(struct worker *w, uint32_t pid, uint32_t tid, uint64_t time)
+static __attribute__((noinline)) struct who *other_who(struct worker *w, uint64_t task,
+						       uint64_t time)
 {
-	uint32_t h = (tid * 0x9e3779b1u ^ pid) >> 16;
-	struct who *o = w->last_who;
+	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
+	struct who *o = &w->who[(h ^ tid) & (WHO_SLOTS - 1)];
 
-	/* runs of one thread are the rule */
-	if (o && is_who(o, pid, tid, time))
-		return o;
-	o = &w->who[(h ^ tid) & (WHO_SLOTS - 1)];
 	w->last_who = NULL;
-	if ((!o->used || !is_who(o, pid, tid, time)) && find_who(w, o, pid, tid, time))
+	if ((!o->used || !is_who(o, task, time)) && find_who(w, o, task, time))
 		return NULL;
 	w->last_who = o;
 	return o;
+}
+
+static inline struct who *who_at(struct worker *w, uint64_t task, uint64_t time)
+{
+	struct who *o = w->last_who;
+
+	/* runs of one thread are the rule */
+	return o && is_who(o, task, time) ? o : other_who(w, task, time);
 }
 
 const char *scan_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT])
@@ -234,7 +264,8 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 		return false;
 	if (o->time_to && s->time >= o->time_to)
 		return false;
-	if (!listed(o->pids, o->n_pids, s->pid) || !listed(o->tids, o->n_tids, s->tid))
+	if (!listed(o->pids, o->n_pids, task_pid(s->task)) ||
+	    !listed(o->tids, o->n_tids, task_tid(s->task)))
 		return false;
 	if (o->comm) {
 		char buf[COMM_TEXT];
@@ -245,49 +276,96 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 }
 
 /* Of samples at that spot that have what this one has in common with others. */
-static int find_group(struct worker *w, const struct scan_sample *s, struct scan_spot *o)
+static __attribute__((noinline)) int find_group(struct worker *w, struct scan_spot *o,
+						uint32_t number, uint32_t event, uint32_t cpu,
+						uint64_t cgroup, uint64_t period)
 {
-	const struct scan *sc = w->scan;
-	const struct scan_party *party = &w->party.v[s->who->party];
+	const struct scan_party *party = &w->party.v[number];
 	const struct count_group key = {
 		.comm = party->comm,
-		.cgroup = sc->by_cgroup && s->full ? s->full->cgroup : 0,
+		.cgroup = cgroup,
 		.image = o->image,
-		.event = s->event,
+		.event = event,
 		.pid = party->pid,
 		.tid = party->tid,
-		.cpu = sc->by_cpu ? s->cpu : 0,
+		.cpu = cpu,
 		.kind = o->kind,
-		.period = s->period,
+		.period = period,
 	};
 
 	o->group = counts_group(&w->counts, &key);
-	o->party = s->who->party;
-	o->event = (uint16_t)s->event;
-	o->cpu = key.cpu;
+	o->party = o->group == ITAB_NONE ? ITAB_NONE : number;
+	o->event = (uint16_t)event;
+	o->cpu = cpu;
 	return o->group == ITAB_NONE ? -1 : 0;
 }
 
-static int count_hit(struct worker *w, const struct scan_sample *s, struct err *err)
+static inline bool is_group(const struct worker *w, const struct scan_spot *o, uint32_t party,
+			    uint32_t event, uint32_t cpu, uint64_t period)
 {
-	const struct scan *sc = w->scan;
-	struct scan_spot *o = find_spot(w, s->who, s->kind, s->ip, s->time);
-
-	if ((o->group == ITAB_NONE || o->party != s->who->party || o->event != s->event ||
-	     o->cpu != (sc->by_cpu ? s->cpu : 0) || sc->by_cgroup ||
-	     !counts_fits(&w->counts, o->group, s->period)) &&
-	    find_group(w, s, o))
-		return err_nomem(err);
-	return counts_add(&w->counts, s->ip - o->less, o->group, s->period) ? err_nomem(err) : 0;
+	return o->party == party && o->event == event && o->cpu == cpu &&
+	       counts_fits(&w->counts, o->group, period);
 }
 
-static uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
+/* `cpu` is 0 where it is not asked for. */
+static int count_at(struct worker *w, struct scan_spot *o, uint32_t party, uint64_t ip,
+		    uint32_t event, uint32_t cpu, uint64_t cgroup, uint64_t period)
+{
+	if ((w->scan->by_cgroup || !is_group(w, o, party, event, cpu, period)) &&
+	    find_group(w, o, party, event, cpu, cgroup, period))
+		return -1;
+	return counts_add(&w->counts, ip - o->less, o->group, period);
+}
+
+/* The slow half of finding a sample's group. */
+static __attribute__((noinline)) int ask_plain(struct worker *w, const struct scan_plain *x,
+					       struct scan_spot *o)
+{
+	if (!is_spot(o, x->proc, x->kind, x->ip, x->time)) {
+		const struct who *who = who_at(w, x->task, x->time);
+
+		if (!who)
+			return -1;
+		ask_spot(w, o, who, x->kind, x->ip, x->time);
+	}
+	return find_group(w, o, x->party, x->event, x->cpu, 0, x->period);
+}
+
+/* Counts the samples that wait, in two steps, so that what one needs of the caches is fetched while
+ * the others are worked at. */
+static int count_plain(struct worker *w)
+{
+	struct counts *c = &w->counts;
+
+	for (unsigned i = 0; i < w->n_plain; i++) {
+		struct scan_plain *x = &w->plain[i];
+		struct scan_spot *o = &w->spot[x->spot];
+
+		if ((!is_spot(o, x->proc, x->kind, x->ip, x->time) ||
+		     !is_group(w, o, x->party, x->event, x->cpu, x->period)) &&
+		    ask_plain(w, x, o))
+			return -1;
+		x->ip -= o->less;
+		x->group = o->group;
+		x->hash = counts_ahead(c, x->ip, x->group);
+	}
+	for (unsigned i = 0; i < w->n_plain; i++) {
+		const struct scan_plain *x = &w->plain[i];
+
+		if (counts_put(c, x->ip, x->group, x->hash, x->period))
+			return -1;
+	}
+	w->n_plain = 0;
+	return 0;
+}
+
+static inline uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
 {
 	return at ? ld64(r->p + at) : absent;
 }
 
 /* Runs of one event are the rule. */
-static int event_of(struct worker *w, const struct pd_record *r)
+static inline int event_of(struct worker *w, const struct pd_record *r)
 {
 	const struct scan *sc = w->scan;
 
@@ -300,7 +378,7 @@ static int event_of(struct worker *w, const struct pd_record *r)
 		w->last_event = pd_sample_event(sc->rec, r);
 		return w->last_event;
 	}
-	return pd_sample_event(sc->rec, r);
+	return sc->n_events == 1 ? 0 : pd_sample_event(sc->rec, r);
 }
 
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
@@ -309,8 +387,10 @@ int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 		weight_add(&w->left_out[s->event], s->period);
 		return 0;
 	}
-	if (count_hit(w, s, err))
-		return -1;
+	if (count_at(w, find_spot(w, s->who, s->kind, s->ip, s->time), s->who->party, s->ip,
+		     s->event, w->scan->by_cpu ? s->cpu : 0,
+		     w->scan->by_cgroup && s->full ? s->full->cgroup : 0, s->period))
+		return err_nomem(err);
 	return w->walk ? walk_sample(w->walk, s, err) : 0;
 }
 
@@ -349,35 +429,99 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 		w->bad[e]++;
 		return 0;
 	}
+	if (ev->plain) { /* faster from now on */
+		uint64_t id = sc->id_at ? w->last_id : 0;
+
+		w->known[id % SCAN_KNOWN] = (struct scan_known){ id, ev };
+	}
 	s.ev = ev;
 	s.event = (uint32_t)e;
 	s.ip = field(r, ev->at.ip, 0);
-	s.pid = ev->at.tid ? ld32(r->p + ev->at.tid) : UINT32_MAX;
-	s.tid = ev->at.tid ? ld32(r->p + ev->at.tid + 4) : UINT32_MAX;
+	s.task = ev->at.tid ? task_of(ld32(r->p + ev->at.tid), ld32(r->p + ev->at.tid + 4))
+			    : UINT64_MAX;
 	s.cpu = ev->at.cpu ? ld32(r->p + ev->at.cpu) : UINT32_MAX;
 	s.period = field(r, ev->at.period, ev->period);
 	s.time = sc->has_time ? field(r, ev->at.time, 0) : r->seq;
-	s.kind = (uint8_t)space_kind_of_misc(r->misc);
-	s.who = who_at(w, s.pid, s.tid, s.time);
+	s.kind = sc->kind_of[r->misc & PERF_RECORD_MISC_CPUMODE_MASK];
+	s.who = who_at(w, s.task, s.time);
 	if (!s.who)
 		return err_nomem(err);
 	return ev->full ? full_sample(w, chunk, &s, err) : scan_sample_take(w, &s, err);
+}
+
+/* The same for a sample of an event that is only counted, and whose id was met before: most samples
+ * of most recordings. 0: it is not one; -1: no memory. */
+static inline int plain_sample(struct worker *w, const struct scan *sc, const struct pd_record *r)
+{
+	const uint8_t *p = r->p;
+	const struct scan_known *known;
+	const struct scan_event *ev;
+	const struct who *who;
+	struct scan_plain *x;
+	uint64_t id, ip, time, period, task;
+	uint32_t cpu, proc, spot;
+	uint8_t kind = sc->kind_of[r->misc & PERF_RECORD_MISC_CPUMODE_MASK];
+
+	if (r->size < sc->least)
+		return 0;
+	id = sc->id_at ? ld64(p + sc->id_at) : 0;
+	known = &w->known[id % SCAN_KNOWN];
+	ev = known->ev;
+	if (!ev || known->id != id)
+		return 0;
+	ip = ld64(p + ev->at.ip);
+	task = task_of(ld32(p + ev->at.tid), ld32(p + ev->at.tid + 4));
+	time = sc->has_time ? ld64(p + ev->at.time) : r->seq;
+	period = ev->at.period ? ld64(p + ev->at.period) : ev->period;
+	cpu = sc->by_cpu ? ld32(p + ev->at.cpu) : 0;
+	who = who_at(w, task, time);
+	if (!who)
+		return -1;
+	proc = spot_proc(who, kind);
+	spot = spot_at(proc, kind, ip);
+	__builtin_prefetch(&w->spot[spot]);
+	x = &w->plain[w->n_plain++];
+	x->ip = ip;
+	x->time = time;
+	x->period = period;
+	x->task = task;
+	x->proc = proc;
+	x->party = who->party;
+	x->cpu = cpu;
+	x->spot = spot;
+	x->event = (uint16_t)ev->index;
+	x->kind = kind;
+	return w->n_plain == SCAN_PLAIN && count_plain(w) ? -1 : 1;
 }
 
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 {
 	struct scan *sc = ctx;
 	struct worker *w = &sc->worker[worker];
-	struct pd_record r = { NULL, 0, 0, 0, 0 };
+	const struct pd_chunk c = sc->chunks[i];
 
-	while (pd_next(&sc->chunks[i], &r)) {
+	for (const uint8_t *p = c.p; p < c.end;) {
+		const struct pd_record r = { p, ld32(p), ld16(p + 4), ld16(p + 6),
+					     c.seq + (uint64_t)(p - c.p) };
+		int rc;
+
 		/* records are of all sizes: what the processor guesses is not enough; past the end
 		 * nothing is read */
-		__builtin_prefetch((const void *)((uintptr_t)r.p + SCAN_AHEAD));
-		if (r.type == PERF_RECORD_SAMPLE && one_sample(w, i, &r, err))
-			return -1;
+		__builtin_prefetch((const void *)((uintptr_t)p + SCAN_AHEAD));
+		p += r.size;
+		if (r.type != PERF_RECORD_SAMPLE)
+			continue;
+		rc = plain_sample(w, sc, &r);
+		if (rc < 0)
+			return err_nomem(err);
+		if (!rc) {
+			const struct pd_record copy = r; /* this one may stay in registers */
+
+			if (one_sample(w, i, &copy, err))
+				return -1;
+		}
 	}
-	if (counts_settle(&w->counts))
+	if (count_plain(w) || counts_settle(&w->counts))
 		return err_nomem(err);
 	/* the first worker is the caller's own thread */
 	if (!worker && sc->opts->progress)
@@ -414,19 +558,27 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	if (sc->opts->chains &&
 	    (ev->lbr_chain || ev->dwarf || (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
 		ev->full = true;
+	ev->plain = sc->all && ev->selected && !ev->full && !sc->opts->chains && !sc->by_cgroup &&
+		    ev->at.ip && ev->at.tid && (ev->at.time || !sc->has_time) &&
+		    (ev->at.cpu || !sc->by_cpu);
 }
 
 static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 {
-	size_t n = sc->n_events ? sc->n_events : 1;
+	size_t n_events, n = sc->n_events ? sc->n_events : 1;
+	const struct pd_event *ev = pd_events(sc->rec, &n_events);
+	uint64_t samples = 0;
 
+	for (size_t i = 0; i < n_events; i++)
+		samples += ev[i].samples;
 	w->scan = sc;
 	w->last_event = -1;
 	w->spot = big_zeros(SPOT_SLOTS, sizeof(*w->spot));
 	w->who = big_zeros(WHO_SLOTS, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
-	if (counts_init(&w->counts, n) || !w->who || !w->spot || !w->left_out || !w->bad)
+	if (counts_init(&w->counts, n, samples / sc->n_workers) || !w->who || !w->spot ||
+	    !w->left_out || !w->bad)
 		return err_nomem(err);
 	if (sc->opts->chains) {
 		w->walk = walk_new(w, err);
@@ -475,8 +627,15 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	/* all samples have their id where the first event says; see pd_sample_event */
 	if (sc->n_events > 1)
 		sc->id_at = ev[0].at.identifier ? ev[0].at.identifier : ev[0].at.id;
-	for (size_t i = 0; i < sc->n_events; i++)
+	for (unsigned i = 0; i < sizeof(sc->kind_of); i++)
+		sc->kind_of[i] = (uint8_t)space_kind_of_misc((uint16_t)i);
+	sc->least = sc->id_at ? sc->id_at + 8u : 0;
+	for (size_t i = 0; i < sc->n_events; i++) {
 		init_event(sc, &sc->ev[i], &ev[i]);
+		sc->ev[i].index = (uint32_t)i;
+		if (ev[i].at.fixed_end > sc->least)
+			sc->least = ev[i].at.fixed_end;
+	}
 	sc->n_workers = opts->threads ? opts->threads : task_threads();
 	if (sc->n_workers > 64)
 		sc->n_workers = 64;

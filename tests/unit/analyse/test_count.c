@@ -55,7 +55,7 @@ static void run(unsigned samples, unsigned periods, uint32_t full)
 	struct counts c;
 
 	memset(want, 0, sizeof(want));
-	assert_int_equal(counts_init(&c, EVENTS), 0);
+	assert_int_equal(counts_init(&c, EVENTS, periods), 0);
 	c.full = full;
 	for (unsigned i = 0; i < samples; i++) {
 		uint64_t r = hash_u64(i);
@@ -98,7 +98,7 @@ static void few_periods_few_groups(void **state)
 	struct counts c;
 
 	(void)state;
-	assert_int_equal(counts_init(&c, EVENTS), 0);
+	assert_int_equal(counts_init(&c, EVENTS, 0), 0);
 	for (uint64_t i = 0; i < 10000; i++) {
 		struct count_group key = key_of(0, 1 + i);
 
