@@ -351,6 +351,8 @@ out:
 
 /* ---- walking again, over what was written down ---- */
 
+#define SIDES_AHEAD 6
+
 int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
 {
 	for (size_t i = 0; i < rec->chunks.n; i++) {
@@ -361,6 +363,14 @@ int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r
 			struct pd_chunk part = { c->p + rec->sides.v[k].at, c->end,
 						 c->seq + rec->sides.v[k].at };
 			struct pd_record r = { 0 };
+
+			/* they lie apart, among samples: each would be waited for */
+			if (k + SIDES_AHEAD < last) {
+				uintptr_t at = (uintptr_t)c->p + rec->sides.v[k + SIDES_AHEAD].at;
+
+				__builtin_prefetch((const void *)at);
+				__builtin_prefetch((const void *)(at + 64));
+			}
 
 			for (uint32_t n = rec->sides.v[k].n; n && pd_next(&part, &r); n--) {
 				int rc = cb(ctx, &r);

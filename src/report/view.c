@@ -312,13 +312,11 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 
 	if (!rest)
 		goto out;
-	if (rows->n > 1)
-		qsort_r(rows->v, rows->n, sizeof(*rows->v), by_weight, t);
+	/* of tens of thousands of rows a few are shown: the others need no order */
 	for (size_t i = 0; i < rows->n; i++) {
 		struct view_row r = rows->v[i];
 
-		if ((v->opts.min > 0 && too_small(v, t, &r)) ||
-		    (v->opts.limit && keep >= v->opts.limit)) {
+		if (v->opts.min > 0 && too_small(v, t, &r)) {
 			for (size_t e = 0; e < t->n_events; e++)
 				tally_add(&rest[e], &r.self[e]);
 			only = r;
@@ -327,6 +325,13 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 		rows->v[keep++] = r;
 	}
 	n_rest = rows->n - keep;
+	if (keep > 1)
+		qsort_r(rows->v, keep, sizeof(*rows->v), by_weight, t);
+	for (; v->opts.limit && keep > v->opts.limit; n_rest++) {
+		only = rows->v[--keep];
+		for (size_t e = 0; e < t->n_events; e++)
+			tally_add(&rest[e], &only.self[e]);
+	}
 	if (n_rest == 1 && (!v->opts.limit || keep < v->opts.limit)) {
 		rows->v[keep++] = only; /* a fold of one would only hide its name */
 		n_rest = 0;

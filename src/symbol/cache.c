@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/big.h"
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -85,7 +86,7 @@ bool cache_parse(const void *p, size_t len, const struct cache_key *k, struct sy
 	names = (const char *)body + h.n * sizeof(struct row);
 	if (!h.n || !h.names || names[h.names - 1])
 		return false;
-	t->sym = calloc((size_t)h.n, sizeof(*t->sym));
+	t->sym = big_alloc((size_t)h.n, sizeof(*t->sym));
 	if (!t->sym)
 		return false;
 	t->n = (size_t)h.n;
@@ -100,6 +101,7 @@ bool cache_parse(const void *p, size_t len, const struct cache_key *k, struct sy
 			sym_table_free(t);
 			return false;
 		}
+		s->name = NULL;
 		s->linkage = names + r.name;
 		s->start = r.start;
 		s->size = r.size;

@@ -4,6 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
+/* Symbols whose names are asked for ahead: st_name is the first field of either class. */
+#define NAMES_AHEAD 16u
+
 void sym_list_free(struct sym_list *l)
 {
 	vec_free(&l->raw);
@@ -184,6 +187,11 @@ int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
 	for (size_t i = 1; i < t.n; i++) {
 		struct sym_in in;
 
+		/* names stand in another order: each would be waited for */
+		if (i + NAMES_AHEAD < t.n)
+			__builtin_prefetch(
+				(const void *)((uintptr_t)t.names +
+					       elf_u32(f, t.p + (i + NAMES_AHEAD) * t.each)));
 		load_sym(f, t.p + i * t.each, &in);
 		if (in.name < t.names_end && add_sym(l, f, &in, t.names + in.name, map, err))
 			return -1;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/big.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 
@@ -148,10 +149,11 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err
 		v[n++] = v[i];
 	}
 	l->raw.n = n;
-	t->sym = calloc(n, sizeof(*t->sym));
+	t->sym = big_alloc(n, sizeof(*t->sym));
 	if (!t->sym)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
+		t->sym[i].name = NULL;
 		t->sym[i].linkage = v[i].name;
 		t->sym[i].start = v[i].start;
 		t->sym[i].size = v[i].size;

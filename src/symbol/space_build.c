@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "symbol/space_int.h"
-
-static int by_time(const void *pa, const void *pb)
-{
-	const struct fact *a = pa, *b = pb;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return (a->seq > b->seq) - (a->seq < b->seq);
-}
 
 static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid, uint64_t born)
 {
@@ -229,6 +221,28 @@ static int apply(struct spaces *sp, const struct fact *f)
 	return -1;
 }
 
+/* Applies the facts in order of time, as they came among equals. */
+static int apply_sorted(struct spaces *sp)
+{
+	size_t n = sp->fact.n;
+	struct keyed *order = malloc((n + 1) * sizeof(*order));
+	struct keyed *scratch = malloc((n + 1) * sizeof(*scratch));
+	int ret = -1;
+
+	if (!order || !scratch)
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		order[i] = (struct keyed){ sp->fact.v[i].time, (uint32_t)i, 0 };
+	keyed_sort(order, scratch, n);
+	ret = 0;
+	for (size_t i = 0; !ret && i < n; i++)
+		ret = apply(sp, &sp->fact.v[order[i].a]);
+out:
+	free(order);
+	free(scratch);
+	return ret;
+}
+
 /* Puts the incarnations of each pid side by side, for bisection. */
 static int line_up(struct spaces *sp)
 {
@@ -259,14 +273,8 @@ static uint32_t index_of(const struct spaces *sp, uint64_t key)
 
 int spaces_finish(struct spaces *sp, struct err *err)
 {
-	for (size_t i = 1; i < sp->fact.n; i++)
-		if (sp->fact.v[i].time < sp->fact.v[i - 1].time) {
-			vec_sort(&sp->fact, by_time);
-			break;
-		}
-	for (size_t i = 0; i < sp->fact.n; i++)
-		if (apply(sp, &sp->fact.v[i]))
-			return err_nomem(err);
+	if (apply_sorted(sp))
+		return err_nomem(err);
 	if (line_up(sp))
 		return err_nomem(err);
 	sp->kernel = index_of(sp, place_key(SPACE_KERNEL, 0));

@@ -12,7 +12,6 @@ static int add_fact(struct spaces *sp, struct fact f, struct err *err)
 {
 	if (sp->fact.n >= UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "more than 4 G side-band records");
-	f.seq = (uint32_t)sp->fact.n;
 	return vec_push(&sp->fact, f) ? err_nomem(err) : 0;
 }
 

@@ -25,7 +25,6 @@ enum fact_type {
 
 struct fact {
 	uint64_t time;
-	uint32_t seq; /* order of arrival */
 	uint8_t type;
 	uint8_t kind;	   /* enum space_kind */
 	uint32_t pid, tid; /* pid, tid of parent: see a, b */
