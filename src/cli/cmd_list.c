@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/list_model.h"
 #include "collect/event.h"
 
 struct view {
@@ -25,17 +26,12 @@ static const struct {
 	int (*run)(struct cli *cli, const char *pattern);
 } lists[] = {
 	{ "events", list_events },
+	{ "metrics", list_metrics },
+	{ "models", list_models },
+	{ "nodes", list_nodes },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static bool matches(const char *pattern, const char *name)
-{
-	if (!pattern)
-		return true;
-	return strpbrk(pattern, "*?[") ? text_glob(pattern, name)
-				       : strcasestr(name, pattern) != NULL;
-}
 
 static size_t run_of_kind(const struct view *w, size_t from)
 {
@@ -207,6 +203,8 @@ static int list_events(struct cli *cli, const char *pattern)
 	bool traced = false;
 	int code;
 
+	if (cli->opt.model)
+		return list_model_events(cli, pattern);
 	if (event_names(&cli->arena, root, &all, &n, &err))
 		return cli_fail(&err);
 	struct event_name *kept = arena_alloc(&cli->arena, (n + 1) * sizeof(*kept));
@@ -217,7 +215,7 @@ static int list_events(struct cli *cli, const char *pattern)
 	}
 	for (size_t i = 0; i < n; i++) {
 		traced |= !strcmp(all[i].kind, "tracepoint");
-		if (!matches(pattern, all[i].name))
+		if (!list_matches(pattern, all[i].name))
 			continue;
 		if (OPTION_GIVEN(&cli->opt, limit) && found >= cli->opt.limit)
 			w.more++;
@@ -245,7 +243,7 @@ static int no_such_list(const char *word)
 		names[i] = lists[i].name;
 	if (!word) {
 		(void)err_set(&err, ERR_USAGE, "list needs to know what");
-		(void)err_hint(&err, "cyclade list events [PATTERN]");
+		(void)err_hint(&err, "cyclade list events|metrics|models|nodes [PATTERN]");
 		return cli_fail(&err);
 	}
 	nearest = text_nearest(word, names);
@@ -253,7 +251,7 @@ static int no_such_list(const char *word)
 	if (nearest)
 		(void)err_hint(&err, "did you mean %s?", nearest);
 	else
-		(void)err_hint(&err, "cyclade list events [PATTERN]");
+		(void)err_hint(&err, "cyclade list events|metrics|models|nodes [PATTERN]");
 	return cli_fail(&err);
 }
 

@@ -33,7 +33,8 @@ struct options {
 	bool all, no_inherit;
 	const char *cpu;
 	/* what */
-	struct text_list event, node, metric;
+	struct text_list event, node, metric, models;
+	const char *model;
 	uint64_t level;
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;

@@ -39,8 +39,15 @@ static void say(const char *lead, const char *text)
 int cli_fail_as(const struct err *err, int code)
 {
 	say("cyclade: ", err->code == ERR_NONE ? "failed without a reason" : err->what);
-	if (err->hint[0])
-		say("  ", err->hint);
+	for (const char *s = err->hint; *s;) { /* a formula with a caret below it has two lines */
+		size_t n = strcspn(s, "\n");
+		char line[sizeof(err->hint)];
+
+		memcpy(line, s, n);
+		line[n] = '\0';
+		say("  ", line);
+		s += n + (s[n] == '\n');
+	}
 	return code;
 }
 

@@ -183,8 +183,8 @@ int model_select(const char **id, struct arena *a, const struct model_sources *s
 		      "no model for CPU %s family %u model %#x stepping %u (%s)", cpu->vendor,
 		      cpu->family, cpu->model, cpu->stepping, cpu->pmu);
 	if (o.near[0])
-		return err_hint(err, "the nearest is %s: --cpu takes one by name", o.near);
-	return err_hint(err, "cyclade list models shows those there are; --cpu takes one");
+		return err_hint(err, "the nearest is %s: --model takes one by name", o.near);
+	return err_hint(err, "cyclade list models shows those there are; --model takes one");
 }
 
 /* ---- list ---- */

@@ -196,8 +196,8 @@ static uint32_t first_bits(unsigned n)
 	return n >= 32 ? UINT32_MAX : ((uint32_t)1 << n) - 1;
 }
 
-int event_parse(struct model_event *out, struct arena *a, const struct raw_event *raw,
-		const struct model *limit, struct err *err)
+int model_event_parse(struct model_event *out, struct arena *a, const struct raw_event *raw,
+		      const struct model *limit, struct err *err)
 {
 	const char *at = raw->rest, *end = raw->rest + raw->rest_len;
 	bool nomem = false;
@@ -363,8 +363,8 @@ static bool perf_terms(struct options *o, const char *s, size_t len)
 	return true;
 }
 
-int event_options(struct model_event *e, struct arena *a, const char *options, size_t len,
-		  bool perf, bool *understood)
+int model_event_options(struct model_event *e, struct arena *a, const char *options, size_t len,
+			bool perf, bool *understood)
 {
 	struct options o = { e, a, false };
 	size_t at = 0;

@@ -61,7 +61,7 @@ int build_event(struct build *b, uint32_t raw, uint32_t *out)
 	*out = b->event[raw];
 	if (*out != MODEL_NONE)
 		return 0;
-	if (event_parse(&e, &b->m->arena, &b->r->events.v[raw], b->m, b->err) ||
+	if (model_event_parse(&e, &b->m->arena, &b->r->events.v[raw], b->m, b->err) ||
 	    event_push(b, &e, out))
 		return -1;
 	b->event[raw] = *out;
@@ -99,9 +99,9 @@ int build_event_find(struct build *b, const char *name, size_t len, uint32_t *ou
 		return 0;
 	if (at == base_len)
 		return build_event(b, i, out) ? -1 : 1;
-	if (event_parse(&e, &b->m->arena, &b->r->events.v[i], b->m, b->err))
+	if (model_event_parse(&e, &b->m->arena, &b->r->events.v[i], b->m, b->err))
 		return -1;
-	if (event_options(&e, &b->m->arena, base + at, base_len - at, perf, &understood))
+	if (model_event_options(&e, &b->m->arena, base + at, base_len - at, perf, &understood))
 		return err_nomem(b->err);
 	if (!understood)
 		return 0;

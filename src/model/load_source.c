@@ -43,29 +43,46 @@ static bool path_says(const char *path, const char *id, const char *name)
 	       !strcmp(slash + n + 2, name);
 }
 
+static int unpack(struct source_text *out, struct arena *a, const struct embedded_file *f,
+		  struct err *err)
+{
+	char *s = arena_alloc(a, (size_t)f->size + 1);
+
+	out->file = arena_printf(a, "models/%s", f->path);
+	if (!s || !out->file)
+		return err_nomem(err);
+	if (f->packed == f->size)
+		memcpy(s, embedded_bytes + f->offset, f->size);
+	else if (ZSTD_decompress(s, f->size, embedded_bytes + f->offset, f->packed) != f->size)
+		return err_set(err, ERR_FORMAT, "models/%s: compiled in wrongly", f->path);
+	out->s = s;
+	out->len = f->size;
+	out->depth = 0;
+	return 0;
+}
+
 static int read_embedded(struct source_text *out, struct arena *a, const char *id, const char *name,
 			 struct err *err)
 {
-	for (size_t i = 0; i < embedded_n_files; i++) {
-		const struct embedded_file *f = &embedded_files[i];
-		char *s;
+	for (size_t i = 0; i < embedded_n_files; i++)
+		if (path_says(embedded_files[i].path, id, name))
+			return unpack(out, a, &embedded_files[i], err) ? -1 : 1;
+	return 0;
+}
 
-		if (!path_says(f->path, id, name))
-			continue;
-		s = arena_alloc(a, (size_t)f->size + 1);
-		out->file = arena_printf(a, "models/%s", f->path);
-		if (!s || !out->file)
-			return err_nomem(err);
-		if (f->packed == f->size) {
-			memcpy(s, embedded_bytes + f->offset, f->size);
-		} else if (ZSTD_decompress(s, f->size, embedded_bytes + f->offset, f->packed) !=
-			   f->size) {
-			return err_set(err, ERR_FORMAT, "models/%s: compiled in wrongly", f->path);
-		}
-		out->s = s;
-		out->len = f->size;
-		out->depth = 0;
-		return 1;
+int model_texts(struct arena *a,
+		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,
+		struct err *err)
+{
+	struct source_text t;
+	int ret;
+
+	for (size_t i = 0; i < embedded_n_files; i++) {
+		if (unpack(&t, a, &embedded_files[i], err))
+			return -1;
+		ret = each(ctx, embedded_files[i].path, t.s, t.len);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }

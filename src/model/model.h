@@ -143,6 +143,12 @@ struct model_cpu {
 int model_select(const char **id, struct arena *a, const struct model_sources *s,
 		 const struct model_cpu *cpu, struct err *err) MUST_USE;
 
+/* Calls back for each text compiled in, path like "intel/spr/tree"; stops where it returns non-zero
+ * and returns that. */
+int model_texts(struct arena *a,
+		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,
+		struct err *err) MUST_USE;
+
 struct model_row {				 /* for `list models` */
 	const char *id, *title, *vendor, *match; /* match: the CPUs, as cpus.tab says */
 };

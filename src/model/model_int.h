@@ -4,7 +4,7 @@
  *
  *	source_read()	the text of a file: out of a directory, or compiled in
  *	raw_load()	statements of model, tree, metrics and events, bases applied: strings only
- *	event_parse()	a line of events, or an event with options
+ *	model_model_event_parse()	a line of events, or an event with options
  *	build()		names become indices, formulas programs
  *
  * Strings of a raw model live in the model's arena.
@@ -123,12 +123,12 @@ uint32_t raw_find(const struct strtab *t, const char *name, size_t len);
 /* ---- events ---- */
 
 /* `text` is what stands behind the name. `limit` has the model's counters. */
-int event_parse(struct model_event *out, struct arena *a, const struct raw_event *raw,
-		const struct model *limit, struct err *err) MUST_USE;
+int model_event_parse(struct model_event *out, struct arena *a, const struct raw_event *raw,
+		      const struct model *limit, struct err *err) MUST_USE;
 /* `e` with the options of the sheet (":c4:e1", without the name) or terms of perf
  * (",cmask=4", modifiers behind a slash or colon). False: not understood. -1 is no memory. */
-int event_options(struct model_event *e, struct arena *a, const char *options, size_t len,
-		  bool perf, bool *understood) MUST_USE;
+int model_event_options(struct model_event *e, struct arena *a, const char *options, size_t len,
+			bool perf, bool *understood) MUST_USE;
 
 /* ---- build ---- */
 

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * explain - all that is known of a node, a metric or an event: what it means, how it is made, which
+ * events that takes, when to look at it, where to go next.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/model_choice.h"
+#include "cli/model_facts.h"
+
+struct explain {
+	struct cli *cli;
+	const struct model *m;
+	struct style st;
+	struct buf b;
+	bool *seen;   /* by metric */
+	bool *needed; /* by event */
+};
+
+/* ---- words in lines ---- */
+
+/* Text of several words, broken to the width behind `indent` blanks. */
+static void put_wrapped(struct explain *x, const char *text, size_t indent)
+{
+	size_t width = x->st.width ? x->st.width : 80, at = indent;
+	struct buf safe = BUF_INIT;
+	const char *s;
+
+	text_put_safe(&safe, text, x->st.ascii);
+	width = width > 100 ? 100 : width < indent + 30 ? indent + 30 : width;
+	for (s = buf_str(&safe); *s;) {
+		size_t n = strcspn(s, " ");
+
+		if (at > indent && at + 1 + n > width) {
+			buf_putc(&x->b, '\n');
+			buf_fill(&x->b, ' ', indent);
+			at = indent;
+		} else if (at > indent) {
+			buf_putc(&x->b, ' ');
+			at++;
+		}
+		buf_put(&x->b, s, n);
+		at += n;
+		s += n;
+		s += strspn(s, " ");
+	}
+	buf_putc(&x->b, '\n');
+	buf_free(&safe);
+}
+
+enum { LABEL = 12 };
+
+static void put_label(struct explain *x, const char *label)
+{
+	size_t n = strlen(label);
+
+	style_ink(&x->b, &x->st, INK_DIM);
+	buf_printf(&x->b, "  %s", label);
+	style_ink(&x->b, &x->st, INK_PLAIN);
+	buf_fill(&x->b, ' ', n + 2 < LABEL ? LABEL - n - 2 : 1);
+}
+
+static void put_fact(struct explain *x, const char *label, const char *text)
+{
+	if (!*text)
+		return;
+	put_label(x, label);
+	put_wrapped(x, text, LABEL);
+}
+
+static void put_title(struct explain *x, const char *name, const char *what)
+{
+	style_ink(&x->b, &x->st, INK_BOLD);
+	text_put_safe(&x->b, name, x->st.ascii);
+	style_ink(&x->b, &x->st, INK_PLAIN);
+	buf_printf(&x->b, "  %s of %s, %s\n", what, x->m->id, x->m->title);
+}
+
+/* ---- what is needed ---- */
+
+static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	struct explain *x = ctx;
+
+	if (kind != EXPR_METRIC) {
+		x->needed[index] = true;
+	} else if (!x->seen[index]) {
+		x->seen[index] = true;
+		return expr_needs(x->m->metric[index].expr, NULL, need, x);
+	}
+	return 0;
+}
+
+static void find_needs(struct explain *x, uint32_t metric)
+{
+	memset(x->seen, 0, x->m->n_metrics * sizeof(*x->seen));
+	memset(x->needed, 0, x->m->n_events * sizeof(*x->needed));
+	x->seen[metric] = true;
+	(void)expr_needs(x->m->metric[metric].expr, NULL, need, x);
+}
+
+static void put_event(struct explain *x, const struct model_event *e, size_t wide)
+{
+	size_t n = strlen(e->name);
+
+	text_put_safe(&x->b, e->name, x->st.ascii);
+	buf_fill(&x->b, ' ', n < wide ? wide - n + 2 : 2);
+	if (*e->pmu)
+		buf_printf(&x->b, "%s/%s/", e->pmu, e->code);
+	else
+		buf_puts(&x->b, e->code);
+	buf_puts(&x->b, *e->modifiers ? ":" : "");
+	buf_printf(&x->b, "%s  ", e->modifiers);
+	put_counters(&x->b, e);
+	buf_putc(&x->b, '\n');
+}
+
+static void put_events(struct explain *x)
+{
+	const char *label = "events";
+	size_t wide = 0;
+
+	for (size_t i = 0; i < x->m->n_events; i++) {
+		size_t n = x->needed[i] ? strlen(x->m->event[i].name) : 0;
+
+		wide = n > wide && n <= 48 ? n : wide;
+	}
+	for (size_t i = 0; i < x->m->n_events; i++) {
+		if (!x->needed[i])
+			continue;
+		put_label(x, label);
+		put_event(x, &x->m->event[i], wide);
+		label = "";
+	}
+}
+
+/* ---- metrics ---- */
+
+/* Is `word` one of the words of `list`? */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+	while (*list) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		list += n;
+		list += strspn(list, " ");
+	}
+	return false;
+}
+
+static bool one_issue_shared(const char *a, const char *b)
+{
+	while (*a) {
+		size_t n = strcspn(a, " ");
+
+		if (n && has_word(b, a, n))
+			return true;
+		a += n;
+		a += strspn(a, " ");
+	}
+	return false;
+}
+
+/* Names of the metrics for which `fits` holds, comma after comma. */
+static void put_names(struct explain *x, const char *label, uint32_t self,
+		      bool (*fits)(const struct model_metric *self, uint32_t self_index,
+				   const struct model_metric *other))
+{
+	struct buf names = BUF_INIT;
+
+	for (uint32_t i = 0; i < x->m->n_metrics; i++)
+		if (i != self && fits(&x->m->metric[self], self, &x->m->metric[i]))
+			buf_printf(&names, "%s%s", names.len ? ", " : "", x->m->metric[i].name);
+	put_fact(x, label, buf_str(&names));
+	buf_free(&names);
+}
+
+static bool is_child(const struct model_metric *self, uint32_t index,
+		     const struct model_metric *other)
+{
+	(void)self;
+	return other->parent == index;
+}
+
+static bool is_related(const struct model_metric *self, uint32_t index,
+		       const struct model_metric *other)
+{
+	(void)index;
+	return one_issue_shared(self->issues, other->issues);
+}
+
+static void put_threshold(struct explain *x, const struct model_metric *t)
+{
+	struct buf text = BUF_INIT;
+
+	if (!t->threshold)
+		return;
+	buf_puts(&text, t->threshold_text);
+	if (expr_wants_parent(t->threshold))
+		buf_puts(&text, "   (P: its parent must be over its own, too)");
+	put_fact(x, "look if", buf_str(&text));
+	buf_free(&text);
+}
+
+static void put_locate(struct explain *x, const struct model_metric *t)
+{
+	const struct model_event *e;
+	uint32_t i;
+
+	put_fact(x, "locate", t->locate_all);
+	if (!*t->locate || x->cli->opt.quiet)
+		return;
+	i = model_event_find(x->m, t->locate, strlen(t->locate));
+	if (i == MODEL_NONE)
+		return;
+	e = &x->m->event[i];
+	put_label(x, "next");
+	buf_printf(&x->b, "cyclade record -e %s/%s/%s -- ./prog\n", *e->pmu ? e->pmu : "cpu",
+		   e->code, e->flags & EVENT_PRECISE ? "pp" : "");
+}
+
+static void put_metric(struct explain *x, uint32_t i)
+{
+	const struct model_metric *t = &x->m->metric[i];
+	char level[32];
+
+	(void)snprintf(level, sizeof(level), "node of level %u", t->level);
+	put_title(x, t->name, t->level ? level : "metric");
+	if (*t->says) {
+		buf_puts(&x->b, "  ");
+		put_wrapped(x, t->says, 2);
+	}
+	if (t->approximate)
+		put_fact(x, "note", "an approximation: this CPU does not count slots by reason");
+	put_fact(x, "formula", t->text);
+	put_label(x, "");
+	style_ink(&x->b, &x->st, INK_DIM);
+	buf_printf(&x->b, "%s:%u\n", t->file, t->line);
+	style_ink(&x->b, &x->st, INK_PLAIN);
+	put_threshold(x, t);
+	put_fact(x, "counts", t->domain_text);
+	if (t->overlap)
+		put_fact(x, "", "may count what siblings count, too");
+	if (t->parent != MODEL_NONE)
+		put_fact(x, "parent", x->m->metric[t->parent].name);
+	put_names(x, "children", i, is_child);
+	put_names(x, "related", i, is_related);
+	put_fact(x, "groups", t->groups);
+	find_needs(x, i);
+	put_events(x);
+	put_locate(x, t);
+	put_fact(x, "try", t->try_);
+}
+
+/* ---- events ---- */
+
+static int uses(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	const uint32_t *event = ctx;
+
+	return kind != EXPR_METRIC && index == *event;
+}
+
+static void put_one_event(struct explain *x, uint32_t i)
+{
+	const struct model_event *e = &x->m->event[i];
+	struct buf text = BUF_INIT;
+	char number[NUM_MAX];
+	uint32_t event = i;
+
+	put_title(x, e->name, "event");
+	buf_printf(&text, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
+	put_fact(x, "code", buf_str(&text));
+	buf_reset(&text);
+	put_counters(&text, e);
+	put_fact(x, "counted on", buf_str(&text));
+	buf_reset(&text);
+	put_flags(&text, e->flags);
+	put_fact(x, "marks", buf_str(&text));
+	buf_reset(&text);
+	if (e->period)
+		put_fact(x, "sample by", num_exact(number, e->period));
+	put_fact(x, "errata", e->errata);
+	if (!isnan(e->latency)) {
+		buf_printf(&text, "%g cycles to retire on average, as the vendor measured",
+			   e->latency);
+		put_fact(x, "latency", buf_str(&text));
+		buf_reset(&text);
+	}
+	for (uint32_t k = 0; k < x->m->n_metrics; k++)
+		if (expr_needs(x->m->metric[k].expr, NULL, uses, &event))
+			buf_printf(&text, "%s%s", text.len ? ", " : "", x->m->metric[k].name);
+	put_fact(x, "used by", buf_str(&text));
+	buf_free(&text);
+}
+
+/* ---- json ---- */
+
+static void json_needs(struct explain *x, struct json *j)
+{
+	struct fact f[FACTS_MAX];
+
+	json_array(j, "events");
+	for (uint32_t i = 0; i < x->m->n_events; i++) {
+		if (!x->needed[i])
+			continue;
+		json_object(j, NULL);
+		facts_json(j, f, event_facts(x->m, i, f));
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_json(struct explain *x, struct json *j, uint32_t metric, uint32_t event)
+{
+	struct fact f[FACTS_MAX];
+
+	json_object(j, NULL);
+	json_str(j, "kind",
+		 metric == MODEL_NONE	      ? "event"
+		 : x->m->metric[metric].level ? "node"
+					      : "metric");
+	json_str(j, "model", x->m->id);
+	if (metric != MODEL_NONE) {
+		facts_json(j, f, metric_facts(x->m, metric, f));
+		find_needs(x, metric);
+		json_needs(x, j);
+	} else {
+		facts_json(j, f, event_facts(x->m, event, f));
+	}
+	json_end_object(j);
+}
+
+/* ---- names ---- */
+
+static int unknown(struct explain *x, const char *name)
+{
+	size_t n = x->m->n_metrics + x->m->n_events, k = 0;
+	const char **words = arena_alloc(&x->cli->arena, (n + 1) * sizeof(*words));
+	struct err err = ERR_INIT;
+	const char *near = NULL;
+
+	for (size_t i = 0; words && i < x->m->n_metrics; i++)
+		words[k++] = x->m->metric[i].name;
+	for (size_t i = 0; words && i < x->m->n_events; i++)
+		words[k++] = x->m->event[i].name;
+	if (words && strlen(name) < 100)
+		near = text_nearest(name, words);
+	(void)err_set(&err, ERR_NOT_FOUND, "%s has no node, metric or event '%.100s'", x->m->id,
+		      name);
+	if (near)
+		(void)err_hint(&err, "did you mean %s?", near);
+	else
+		(void)err_hint(&err,
+			       "cyclade list nodes, list metrics, list events show the names");
+	return cli_fail_as(&err, EXIT_NO);
+}
+
+static int explain_all(struct explain *x)
+{
+	const struct options *o = &x->cli->opt;
+	bool json = o->json || (o->format && !strcmp(o->format, "json"));
+	struct json j;
+	int code = EXIT_OK;
+
+	json_init(&j, &x->b, true);
+	if (json) {
+		json_object(&j, NULL);
+		json_str(&j, "schema", "cyclade.explain/1");
+		json_array(&j, "names");
+	}
+	for (size_t i = 0; i < x->cli->args.n && code == EXIT_OK; i++) {
+		const char *name = x->cli->args.v[i];
+		uint32_t metric = model_metric_find(x->m, name, strlen(name));
+		uint32_t event = model_event_find(x->m, name, strlen(name));
+
+		if (metric == MODEL_NONE && event == MODEL_NONE)
+			code = unknown(x, name);
+		else if (json)
+			put_json(x, &j, metric, event);
+		else if (metric != MODEL_NONE)
+			put_metric(x, metric);
+		else
+			put_one_event(x, event);
+		if (!json && i + 1 < x->cli->args.n)
+			buf_putc(&x->b, '\n');
+	}
+	if (json) {
+		json_end_array(&j);
+		json_end_object(&j);
+		buf_putc(&x->b, '\n');
+	}
+	return code != EXIT_OK ? code : cli_put(x->cli, &x->b, !json);
+}
+
+/* Where this machine's CPU has no model, the first model that knows the name stands in. */
+static int stand_in(struct cli *cli, const char *name, struct model **out)
+{
+	struct model_sources s = cli_model_sources(cli);
+	const struct model_row *row;
+	size_t n;
+
+	if (model_list(&cli->arena, &s, &row, &n, NULL))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (model_load(out, &s, row[i].id, NULL, NULL))
+			continue;
+		if (model_metric_find(*out, name, strlen(name)) != MODEL_NONE ||
+		    model_event_find(*out, name, strlen(name)) != MODEL_NONE) {
+			cli_note(cli,
+				 "no model for this machine's CPU: as %s has it (--model "
+				 "takes another)",
+				 row[i].id);
+			return 0;
+		}
+		model_free(*out);
+		*out = NULL;
+	}
+	return -1;
+}
+
+int cmd_explain(struct cli *cli)
+{
+	struct explain x = { .cli = cli, .b = BUF_INIT };
+	struct err err = ERR_INIT;
+	struct model *m = NULL;
+	int code;
+
+	if (!cli->args.n) {
+		(void)err_set(&err, ERR_USAGE, "explain needs a name");
+		(void)err_hint(&err, "cyclade list nodes shows some");
+		return cli_fail(&err);
+	}
+	if (cli->opt.format && strcmp(cli->opt.format, "term") && strcmp(cli->opt.format, "json")) {
+		(void)err_set(&err, ERR_USAGE, "explain writes term or json, not %s",
+			      cli->opt.format);
+		return cli_fail(&err);
+	}
+	if (cli_model(cli, NULL, NULL, NULL, &m, &err) &&
+	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(cli, cli->args.v[0], &m)))
+		return cli_fail(&err);
+	x.m = m;
+	x.st = cli_style(cli, 1);
+	x.seen = arena_alloc(&cli->arena, m->n_metrics + 1);
+	x.needed = arena_alloc(&cli->arena, m->n_events + 1);
+	if (!x.seen || !x.needed) {
+		(void)err_nomem(&err);
+		code = cli_fail(&err);
+	} else {
+		code = explain_all(&x);
+	}
+	buf_free(&x.b);
+	model_free(m);
+	return code;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/model_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct model_sources cli_model_sources(const struct cli *cli)
+{
+	return (struct model_sources){ cli->opt.models.v, cli->opt.models.n };
+}
+
+/* PMUs of cores: cpu, cpu_core, cpu_atom, cpu_lowpower, armv8_pmuv3_0, ... */
+static const char *first_core_pmu(const struct machine *m)
+{
+	for (size_t i = 0; i < m->n_pmus; i++) {
+		const char *name = m->pmu[i].name;
+
+		if (!strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) || !strncmp(name, "armv", 4))
+			return name;
+	}
+	return "cpu";
+}
+
+struct model_cpu cli_model_cpu(const struct machine *m, const char *pmu)
+{
+	struct model_cpu cpu = { m->vendor ? m->vendor : "unknown", m->family, m->model,
+				 m->stepping, pmu ? pmu : first_core_pmu(m) };
+
+	if (m->cpuid && !strncmp(m->cpuid, "0x", 2)) { /* MIDR_EL1 */
+		uint64_t midr = strtoull(m->cpuid, NULL, 16);
+
+		cpu.vendor = "ARM";
+		cpu.family = (uint32_t)(midr >> 24) & 0xff;
+		cpu.model = (uint32_t)(midr >> 4) & 0xfff;
+		cpu.stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
+	}
+	return cpu;
+}
+
+int cli_model_id(struct cli *cli, const struct machine *machine, const char *pmu, const char **id,
+		 struct err *err)
+{
+	struct model_sources s = cli_model_sources(cli);
+	struct machine here;
+	struct model_cpu cpu;
+
+	if (cli->opt.model) {
+		*id = cli->opt.model;
+		return 0;
+	}
+	if (!machine) {
+		if (machine_read(&here, &cli->arena, cli->opt.sysroot ? cli->opt.sysroot : "", err))
+			return -1;
+		machine = &here;
+	}
+	cpu = cli_model_cpu(machine, pmu);
+	return model_select(id, &cli->arena, &s, &cpu, err);
+}
+
+int cli_model(struct cli *cli, const struct machine *machine, const char *pmu, const double *system,
+	      struct model **out, struct err *err)
+{
+	struct model_sources s = cli_model_sources(cli);
+	const char *id;
+
+	*out = NULL;
+	if (cli_model_id(cli, machine, pmu, &id, err))
+		return -1;
+	return model_load(out, &s, id, system, err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * model_facts - what is told of a model's metrics and events, in words and as facts.
+ */
+#ifndef CYCLADE_CLI_MODEL_FACTS_H
+#define CYCLADE_CLI_MODEL_FACTS_H
+
+#include "cli/facts_out.h"
+#include "model/model.h"
+
+size_t metric_facts(const struct model *m, uint32_t metric, struct fact *out);
+size_t event_facts(const struct model *m, uint32_t event, struct fact *out);
+
+/* "0-3" of bits 0..3; "" of none. Static per call: `out` has 64 bytes. */
+const char *counter_spans(uint32_t bits, char out[64]);
+/* "counters 0-3 (0-7 with SMT off), fixed 1", "no counter" */
+void put_counters(struct buf *b, const struct model_event *e);
+/* "slots, precise, ..." */
+void put_flags(struct buf *b, unsigned flags);
+
+#endif
