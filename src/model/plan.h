@@ -8,6 +8,14 @@
  * further stage hangs under a node (`under`) and counts only while that node is open (tree_open).
  * Stages share groups where events are the same; a group with a home in an open stage is never
  * counted twice. With wish.all there is only stage 0.
+ *
+ * What a node needs while it is open is looked for in the groups that count anyway (of stage 0 and
+ * of the stages above it), and room left in those is used before a group is added. So a stage may
+ * have no group of its own.
+ *
+ * A metric's events are kept in one group, with those of the metrics that its formula refers to. If
+ * that is too much for one group, the other nodes it refers to (ratios of their own) may be in
+ * other groups; if its own events are too many for one, it is `mixed`.
  */
 #ifndef CYCLADE_MODEL_PLAN_H
 #define CYCLADE_MODEL_PLAN_H
@@ -17,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "model/schedule.h"
@@ -26,14 +35,16 @@ struct plan_wish {
 	bool all;		/* -l N: all nodes down to `level`, no drill-down */
 	const uint32_t *metric; /* --node, -M: these (and what they need) always */
 	size_t n_metrics;
-	bool no_tree;	      /* only the metrics named */
-	bool thresholds;      /* count what thresholds need too */
+	bool no_tree;	 /* only the metrics named */
+	bool thresholds; /* count what thresholds need too */
+	bool loose;	 /* nodes that a formula refers to need not be in its group: fewer groups */
 	const double *system; /* [SYSTEM_COUNT], as far as known before the run */
 };
 
 struct plan_group {
 	const uint32_t *event; /* indices of the model; leader first */
 	size_t n;
+	bool core; /* takes counters of the core; else software, or another PMU */
 };
 
 struct plan_stage {
@@ -49,13 +60,24 @@ struct plan {
 	size_t n_groups;
 	const struct plan_stage *stage; /* [0] is the one that always counts */
 	size_t n_stages;
-	const bool *wanted;	    /* by metric */
+	const bool *wanted;	      /* by metric */
+	const uint32_t *metric_group; /* by metric: the group with all of its events, MODEL_NONE:
+				       * not wanted, without events, or mixed */
+	const bool *mixed;	    /* by metric: wanted, but no single group can hold its events */
+	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
 	const uint32_t *impossible; /* events that no counter here can count */
 	size_t n_impossible;
-	unsigned groups_for_all; /* what counting every wanted metric at once would take */
+	const uint32_t *latency; /* events whose retire latency the wanted metrics ask for */
+	size_t n_latency;
+	unsigned
+		groups_for_all; /* of core counters: what counting every wanted metric at once would take */
 };
 
 int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err) MUST_USE;
+
+/* Stages, their metrics and groups, for people to see. */
+void plan_print(struct buf *out, const struct plan *p, const struct model *m,
+		const struct schedule_limits *l);
 
 #endif

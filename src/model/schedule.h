@@ -3,6 +3,9 @@
  * schedule - which events count together: as few groups as possible, each of which fits the
  * counters.
  *
+ *	schedule_make(&s, arena, model, &limits, sets, n, &err)
+ *	schedule_more(&s, arena, model, &limits, have, n_have, sets, n, &err)
+ *
  * The input is a list of sets (of a metric, say, whose events should count together) over events
  * that each know the counters they can be on. A group fits where there is a matching of its events
  * to general and fixed counters (Kuhn's algorithm over bit masks), with the registers that are few
@@ -10,7 +13,15 @@
  * before the metrics of PERF_METRICS, and with what the NMI watchdog or somebody else holds taken
  * off.
  *
- * Pure: no files, no system calls, the same result for the same input.
+ * A ratio of two events is better known where both counted the same slices of time, so a set stays
+ * in one group wherever one can hold it; an event that several sets ask for may for that be in
+ * several groups (cycles usually are: on their fixed counter they cost nothing).
+ *
+ * Sets are placed by best fit, and then groups are dissolved into the others while that succeeds,
+ * from several orders. The effort is bounded by a count of steps, not by a clock: the same input
+ * gives the same groups on any machine. A whole level-6 tree takes a few milliseconds.
+ *
+ * Pure: no files, no system calls. Everything given out is the arena's.
  */
 #ifndef CYCLADE_MODEL_SCHEDULE_H
 #define CYCLADE_MODEL_SCHEDULE_H
@@ -20,15 +31,18 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/model.h"
 
 struct schedule_limits {
 	unsigned counters, fixed; /* as the machine at hand has */
 	bool smt;		  /* SMT is on: counters, else counters_alone, of each event */
-	unsigned reserved;	  /* general counters that others hold (which ones is not known) */
-	uint32_t fixed_taken;	  /* fixed counters that others hold (the watchdog: cycles) */
-	unsigned offcore;	  /* registers: 2 */
+	unsigned reserved; /* general counters that others hold; which ones is not known, so that a
+			    * group must fit whichever they are */
+	uint32_t taken;	   /* general counters that are known to be held */
+	uint32_t fixed_taken; /* fixed counters that others hold (the watchdog: cycles) */
+	unsigned offcore;     /* registers: 2 */
 };
 
 struct schedule_set {	       /* events that should count together */
@@ -45,7 +59,11 @@ struct schedule_group {
 struct schedule {
 	const struct schedule_group *group;
 	size_t n_groups;
-	const uint32_t *home;	    /* by event of the model: its group, MODEL_NONE if in none */
+	size_t n_core; /* the first n_core groups take the core's counters, the others none of it:
+			* software events and those of other PMUs, one group for each PMU */
+	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
+	const uint32_t *set_group;  /* by set: the group with all of its core events, or MODEL_NONE
+				     * (split, or without such events) */
 	const uint32_t *impossible; /* events that fit no counter even alone */
 	size_t n_impossible;
 	const uint32_t *split; /* sets that no single group can hold: their metric mixes groups */
@@ -55,10 +73,29 @@ struct schedule {
 /* True where these events fit together; else *why (static text) names the rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);
-/* Every event of every set is in exactly one group, or impossible. Software and uncore events do
- * not take core counters: they are groups of their own (uncore: one per PMU). */
+/* Every event of every set is in a group, or impossible. A set that asks for fields of PERF_METRICS
+ * gets the slots that must lead them. */
 int schedule_make(struct schedule *out, struct arena *a, const struct model *m,
 		  const struct schedule_limits *l, const struct schedule_set *set, size_t n,
 		  struct err *err) MUST_USE;
+/* The same, on top of groups that count anyway: they come first in the result, in their order, and
+ * grow where they have room; further groups are made only for what is left. */
+int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
+		  const struct schedule_limits *l, const struct schedule_group *have, size_t n_have,
+		  const struct schedule_set *set, size_t n, struct err *err) MUST_USE;
+
+#define SCHEDULE_FIXED	    32 /* counter numbers from here: fixed counter n - 32 */
+#define SCHEDULE_NO_COUNTER 64 /* takes none: a field of PERF_METRICS, software, another PMU */
+
+/* One way to put the events of a group on counters, for people to see (the kernel may choose
+ * another, and does when others count, too). False where they do not fit. */
+bool schedule_place(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
+		    size_t n, uint8_t *counter);
+
+/* One line a group: "3  cycles@f1 IDQ.MS_UOPS@0 ...": @ its counter, @f a fixed one. */
+void schedule_print(struct buf *out, const struct model *m, const struct schedule_limits *l,
+		    const struct schedule *s);
+void schedule_print_group(struct buf *out, const struct model *m, const struct schedule_limits *l,
+			  const uint32_t *event, size_t n);
 
 #endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * plan_int - what plan.c and plan_needs.c share.
+ */
+#ifndef CYCLADE_MODEL_PLAN_INT_H
+#define CYCLADE_MODEL_PLAN_INT_H
+
+#include "model/plan.h"
+
+#define PLAN_GROUPS_MAX 512u
+
+/* Bit sets over events (k->words) and metrics (k->metric_words). */
+struct metric_needs {
+	uint64_t *full;	 /* events, with those of all that the formula refers to */
+	uint64_t *tight; /* events, with those of referred-to metrics that are no nodes */
+	uint64_t *nodes; /* nodes that it refers to, through what is no node */
+	uint64_t *threshold, *threshold_metrics; /* the threshold's own */
+	uint64_t *latency;  /* events whose retire latency it, and what it refers to, asks for */
+	bool fits;	    /* a group can hold `full` */
+	bool has_threshold; /* with events of its own */
+};
+
+struct stage_sets {
+	struct schedule_set *set;
+	uint32_t *metric; /* by set: whose it is, MODEL_NONE: a threshold's */
+	size_t n;
+	uint32_t *asked; /* metrics of the stage */
+	size_t n_asked;
+	bool *seen; /* by metric: its set is there */
+};
+
+struct planning {
+	const struct model *m;
+	const struct schedule_limits *l;
+	const struct plan_wish *w;
+	struct arena *a, scratch;
+	size_t words, metric_words;
+	struct metric_needs *needs; /* by metric */
+	bool *wanted, *mixed;
+	struct plan_group *group;
+	size_t n_groups;
+	struct plan_stage *stage;
+	size_t n_stages;
+	uint32_t *impossible;
+	size_t n_impossible;
+};
+
+static inline bool bit_test(const uint64_t *b, size_t i)
+{
+	return b[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *b, size_t i)
+{
+	b[i / 64] |= 1ULL << (i % 64);
+}
+
+static inline size_t bits_count(const uint64_t *b, size_t words)
+{
+	size_t n = 0;
+
+	for (size_t w = 0; w < words; w++)
+		n += (size_t)__builtin_popcountll(b[w]);
+	return n;
+}
+
+/* Fills k->needs. */
+int plan_needs(struct planning *k, struct err *err) MUST_USE;
+int plan_latencies(struct planning *k, struct plan *out, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules of counter groups one by one, and plans of models whose counters are well known.
+ * (tests/model/test_schedule.py holds all of it against a second implementation.)
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "model/plan.h"
+
+enum {
+	SLOTS,
+	FE_BOUND,
+	BE_BOUND,
+	CYCLES,
+	INSTRUCTIONS,
+	ANY_0,
+	ANY_1,
+	ANY_2,
+	ANY_3,
+	LOW_0, /* on counters 0 and 1 */
+	LOW_1,
+	LOW_2,
+	ONLY_2,
+	ALSO_ONLY_2,
+	OCR_A,
+	OCR_A_TOO,
+	OCR_B,
+	OCR_C,
+	FRONTEND_1,
+	FRONTEND_1_TOO,
+	FRONTEND_2,
+	ALONE_0,
+	ALONE_1,
+	BLOCKS, /* the other thread's counter */
+	PAIR_0,
+	PAIR_1,
+	PAIR_2,
+	NOWHERE,
+	DURATION,
+	ENERGY,
+	HALF, /* on fewer counters with SMT */
+	N_EVENTS
+};
+
+#define EV(n, mask, fix, fl, c)                                                                   \
+	{                                                                                         \
+		.name = n, .pmu = "", .modifiers = "", .errata = "", .code = c, .counters = mask, \
+		.counters_alone = mask, .fixed = fix, .flags = fl                                 \
+	}
+
+static const struct model_event events[N_EVENTS] = {
+	[SLOTS] = EV("SLOTS", 0, 8, EVENT_SLOTS, "event=0,umask=4"),
+	[FE_BOUND] = EV("FE_BOUND", 0, 0, EVENT_METRIC, "event=0,umask=0x82"),
+	[BE_BOUND] = EV("BE_BOUND", 0, 0, EVENT_METRIC, "event=0,umask=0x83"),
+	[CYCLES] = EV("CYCLES", 15, 2, 0, "event=0x3c"),
+	[INSTRUCTIONS] = EV("INSTRUCTIONS", 15, 1, 0, "event=0xc0"),
+	[ANY_0] = EV("ANY_0", 15, 0, 0, "event=1"),
+	[ANY_1] = EV("ANY_1", 15, 0, 0, "event=2"),
+	[ANY_2] = EV("ANY_2", 15, 0, 0, "event=3"),
+	[ANY_3] = EV("ANY_3", 15, 0, 0, "event=4"),
+	[LOW_0] = EV("LOW_0", 3, 0, 0, "event=5"),
+	[LOW_1] = EV("LOW_1", 3, 0, 0, "event=6"),
+	[LOW_2] = EV("LOW_2", 3, 0, 0, "event=7"),
+	[ONLY_2] = EV("ONLY_2", 4, 0, 0, "event=8"),
+	[ALSO_ONLY_2] = EV("ALSO_ONLY_2", 4, 0, 0, "event=9"),
+	[OCR_A] = EV("OCR_A", 15, 0, EVENT_OFFCORE, "event=0xb7,offcore_rsp=0x10"),
+	[OCR_A_TOO] = EV("OCR_A_TOO", 15, 0, EVENT_OFFCORE, "event=0xbb,offcore_rsp=0x10"),
+	[OCR_B] = EV("OCR_B", 15, 0, EVENT_OFFCORE, "event=0xb7,offcore_rsp=0x11"),
+	[OCR_C] = EV("OCR_C", 15, 0, EVENT_OFFCORE, "event=0xb7,offcore_rsp=0x12"),
+	[FRONTEND_1] = EV("FRONTEND_1", 15, 0, EVENT_FRONTEND, "event=0xc6,frontend=1"),
+	[FRONTEND_1_TOO] = EV("FRONTEND_1_TOO", 15, 0, EVENT_FRONTEND, "cmask=2,frontend=0x1"),
+	[FRONTEND_2] = EV("FRONTEND_2", 15, 0, EVENT_FRONTEND, "event=0xc6,frontend=2"),
+	[ALONE_0] = EV("ALONE_0", 15, 0, EVENT_TAKEN_ALONE, "event=10"),
+	[ALONE_1] = EV("ALONE_1", 15, 0, EVENT_TAKEN_ALONE, "event=11"),
+	[BLOCKS] = EV("BLOCKS", 15, 0, EVENT_SMT_EXCLUSIVE, "event=0xd0"),
+	[PAIR_0] = EV("PAIR_0", 5, 0, EVENT_PAIR, "event=12"),
+	[PAIR_1] = EV("PAIR_1", 5, 0, EVENT_PAIR, "event=13"),
+	[PAIR_2] = EV("PAIR_2", 5, 0, EVENT_PAIR, "event=14"),
+	[NOWHERE] = EV("NOWHERE", 0x30, 0, 0, "event=15"),
+	[DURATION] = EV("DURATION", 0, 0, EVENT_SOFTWARE, ""),
+	[ENERGY] = EV("ENERGY", 0, 0, EVENT_UNCORE, "event=2"),
+	[HALF] = { .name = "HALF",
+		   .pmu = "",
+		   .code = "",
+		   .modifiers = "",
+		   .errata = "",
+		   .counters = 1,
+		   .counters_alone = 15 },
+};
+
+static const struct model machine = { .event = events, .n_events = N_EVENTS, .n_used = N_EVENTS };
+static const struct schedule_limits plain = { .counters = 4, .fixed = 4, .offcore = 2 };
+
+#define LIST(...)                          \
+	(const uint32_t[]){ __VA_ARGS__ }, \
+		sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
+#define FITS(l, ...)   assert_true(schedule_fits(&machine, l, LIST(__VA_ARGS__), &why))
+#define BREAKS(l, ...) assert_false(schedule_fits(&machine, l, LIST(__VA_ARGS__), &why))
+
+static void test_counters(void **state)
+{
+	const char *why;
+	struct schedule_limits l = plain;
+
+	(void)state;
+	FITS(&plain, ANY_0, ANY_1, ANY_2, ANY_3, CYCLES, INSTRUCTIONS);
+	BREAKS(&plain, ANY_0, ANY_1, ANY_2, ANY_3, LOW_0);
+	/* someone who takes the first free counter never finds this one */
+	FITS(&plain, ANY_0, ANY_1, ONLY_2, LOW_0);
+	FITS(&plain, ANY_0, LOW_0, LOW_1, ONLY_2);
+	BREAKS(&plain, LOW_0, LOW_1, LOW_2);
+	BREAKS(&plain, ONLY_2, ALSO_ONLY_2);
+	BREAKS(&plain, NOWHERE);
+	l.fixed_taken = 2;
+	FITS(&l, ANY_0, ANY_1, ANY_2, CYCLES, INSTRUCTIONS);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3, CYCLES);
+	l = plain;
+	l.taken = 4;
+	BREAKS(&l, ONLY_2);
+	FITS(&l, ANY_0, LOW_0, LOW_1);
+	FITS(&l, HALF, LOW_0, ANY_0);
+	l = plain;
+	l.smt = true;
+	BREAKS(&l, HALF, LOW_0, LOW_1);
+	FITS(&plain, HALF, LOW_0, LOW_1);
+}
+
+static void test_reserved(void **state)
+{
+	struct schedule_limits l = plain;
+	const char *why;
+
+	(void)state;
+	l.reserved = 1;
+	FITS(&l, ANY_0, ANY_1, ANY_2);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3);
+	FITS(&l, LOW_0, ANY_0, ANY_1);
+	BREAKS(&l, LOW_0, LOW_1); /* if one of theirs is held */
+	assert_string_equal(why, "too few counters beside those that others hold");
+	BREAKS(&l, ONLY_2);
+	FITS(&l, CYCLES, INSTRUCTIONS, ANY_0, ANY_1, ANY_2);
+	l.reserved = 4;
+	FITS(&l, CYCLES, INSTRUCTIONS);
+	BREAKS(&l, ANY_0);
+}
+
+static void test_registers(void **state)
+{
+	struct schedule_limits l = plain;
+	const char *why;
+
+	(void)state;
+	FITS(&plain, OCR_A, OCR_A_TOO, OCR_B);
+	BREAKS(&plain, OCR_A, OCR_B, OCR_C);
+	assert_non_null(strstr(why, "OFFCORE_RSP"));
+	l.offcore = 1;
+	FITS(&l, OCR_A, OCR_A_TOO);
+	BREAKS(&l, OCR_A, OCR_B);
+	FITS(&plain, FRONTEND_1, FRONTEND_1_TOO);
+	BREAKS(&plain, FRONTEND_1, FRONTEND_2);
+	FITS(&plain, ALONE_0, ANY_0, FRONTEND_1);
+	BREAKS(&plain, ALONE_0, ALONE_1);
+}
+
+static void test_special(void **state)
+{
+	struct schedule_limits l = plain;
+	const char *why;
+
+	(void)state;
+	FITS(&plain, SLOTS, FE_BOUND, BE_BOUND, ANY_0, ANY_1, ANY_2, ANY_3, CYCLES);
+	BREAKS(&plain, FE_BOUND, CYCLES);
+	assert_non_null(strstr(why, "slots"));
+	FITS(&plain, PAIR_0, PAIR_1);
+	FITS(&plain, PAIR_0, ANY_0, ANY_1);
+	BREAKS(&plain, PAIR_0, PAIR_1, ANY_0);
+	BREAKS(&plain, PAIR_0, ONLY_2, ANY_0, ANY_1);
+	FITS(&plain, PAIR_0, ONLY_2, ANY_0);
+	FITS(&plain, BLOCKS, ANY_0, ANY_1, ANY_2);
+	l.smt = true;
+	BREAKS(&l, BLOCKS, ANY_0, ANY_1);
+	FITS(&l, BLOCKS, ANY_0, CYCLES, INSTRUCTIONS);
+	FITS(&plain, DURATION, ENERGY, ANY_0, ANY_1, ANY_2, ANY_3);
+}
+
+static void test_place(void **state)
+{
+	uint8_t at[5];
+	const uint32_t ev[5] = { SLOTS, FE_BOUND, ANY_0, ONLY_2, CYCLES };
+
+	(void)state;
+	assert_true(schedule_place(&machine, &plain, ev, 5, at));
+	assert_int_equal(at[0], SCHEDULE_FIXED + 3);
+	assert_int_equal(at[1], SCHEDULE_NO_COUNTER);
+	assert_true(at[2] < 4 && at[2] != 2);
+	assert_int_equal(at[3], 2);
+	assert_int_equal(at[4], SCHEDULE_FIXED + 1);
+}
+
+static void test_make(void **state)
+{
+	const uint32_t s0[] = { CYCLES, ANY_0, ANY_1 }, s1[] = { CYCLES, ANY_2, ANY_3 },
+		       s2[] = { ANY_0, ANY_1, ANY_2, ANY_3, LOW_0, CYCLES }, /* too many */
+		s3[] = { FE_BOUND }, s4[] = { NOWHERE, DURATION, ENERGY }, s5[] = { ANY_0 };
+	const struct schedule_set set[] = { { s0, 3, 1 }, { s1, 3, 1 }, { s2, 6, 0 },
+					    { s3, 1, 9 }, { s4, 3, 0 }, { s5, 1, 0 } };
+	struct arena a = ARENA_INIT;
+	struct buf text = BUF_INIT;
+	struct schedule s;
+
+	(void)state;
+	assert_int_equal(schedule_make(&s, &a, &machine, &plain, set, 6, NULL), 0);
+	assert_int_equal(s.n_core, 2);
+	assert_int_equal(s.n_groups, 3); /* DURATION and ENERGY say the same PMU here */
+	assert_int_equal(s.n_impossible, 1);
+	assert_int_equal(s.impossible[0], NOWHERE);
+	assert_int_equal(s.n_split, 1);
+	assert_int_equal(s.split[0], 2);
+	assert_int_equal(s.set_group[2], MODEL_NONE);
+	assert_int_equal(s.set_group[0], s.set_group[5]);
+	assert_int_equal(s.home[FE_BOUND], s.home[SLOTS]);
+	assert_int_equal(s.group[s.home[SLOTS]].event[0], SLOTS);
+	assert_int_equal(s.home[NOWHERE], MODEL_NONE);
+	schedule_print(&text, &machine, &plain, &s);
+	assert_non_null(strstr(buf_str(&text), "impossible\tNOWHERE\nsplit\t2\n"));
+	buf_free(&text);
+	arena_free(&a);
+}
+
+/* Groups that count anyway take in what there is room for, and keep their place. */
+static void test_more(void **state)
+{
+	const uint32_t h0[] = { CYCLES, ANY_0, ANY_1 }, s0[] = { ANY_0, ANY_2 },
+		       s1[] = { LOW_0, LOW_1, ANY_3 };
+	const struct schedule_group have = { h0, 3 };
+	const struct schedule_set set[] = { { s1, 3, 5 }, { s0, 2, 0 } };
+	struct arena a = ARENA_INIT;
+	struct schedule s;
+
+	(void)state;
+	assert_int_equal(schedule_more(&s, &a, &machine, &plain, &have, 1, set, 2, NULL), 0);
+	assert_int_equal(s.n_groups, 2);
+	assert_int_equal(s.set_group[1], 0);
+	assert_int_equal(s.set_group[0], 1);
+	assert_int_equal(s.group[0].n, 4);
+	assert_int_equal(s.home[ANY_0], 0);
+	arena_free(&a);
+}
+
+static void load(struct model **m, struct schedule_limits *l, double *system, const char *id,
+		 bool smt)
+{
+	const struct model_sources none = { NULL, 0 };
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < SYSTEM_COUNT; i++)
+		system[i] = NAN;
+	system[SYSTEM_SMT_ON] = smt;
+	system[SYSTEM_CORE_WIDE] = 1;
+	if (model_load(m, &none, id, system, &err))
+		fail_msg("%s", err.what);
+	*l = (struct schedule_limits){ .counters = smt ? (*m)->counters : (*m)->counters_alone,
+				       .fixed = (*m)->fixed,
+				       .smt = smt,
+				       .offcore = 2 };
+}
+
+static bool is_above(const struct model *m, uint32_t node, uint32_t under)
+{
+	for (; under != MODEL_NONE; under = m->metric[under].parent)
+		if (under == node)
+			return true;
+	return false;
+}
+
+/* Whatever path of nodes is open, all of its metrics are counted by groups of open stages. */
+static void check_stages(const struct model *m, const struct plan *p)
+{
+	for (size_t s = 0; s < p->n_stages; s++) {
+		for (size_t i = 0; i < p->stage[s].n_metrics; i++) {
+			uint32_t metric = p->stage[s].metric[i], g = p->metric_group[metric];
+			bool listed = g == MODEL_NONE;
+
+			assert_true(p->wanted[metric]);
+			for (size_t t = 0; t < p->n_stages; t++)
+				for (size_t j = 0; j < p->stage[t].n_groups; j++)
+					listed |=
+						p->stage[t].group[j] == g &&
+						(p->stage[t].under == MODEL_NONE ||
+						 is_above(m, p->stage[t].under, p->stage[s].under));
+			if (!listed)
+				fail_msg("%s: group %u is not open", m->metric[metric].path, g);
+		}
+	}
+}
+
+static void test_plans(void **state)
+{
+	static const char *const ids[] = { "snb", "ivb", "skx", "icl", "spr", "gnr", "lnl-lnc" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(ids) / sizeof(*ids); i++) {
+		double system[SYSTEM_COUNT];
+		struct schedule_limits l;
+		struct plan_wish w = { .system = system };
+		struct arena a = ARENA_INIT;
+		struct model *m;
+		struct plan p;
+		unsigned all;
+
+		load(&m, &l, system, ids[i / 2], i & 1);
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		assert_true(p.n_stages > 4);
+		assert_int_equal(p.stage[0].under, MODEL_NONE);
+		assert_int_equal(p.stage[0].n_groups, 1); /* level 1 never takes turns */
+		check_stages(m, &p);
+		all = p.groups_for_all;
+		w.all = true;
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		assert_int_equal(p.n_stages, 1);
+		assert_int_equal(p.groups_for_all, all);
+		check_stages(m, &p);
+		arena_free(&a);
+		model_free(m);
+	}
+}
+
+/* One node asked for by name, and nothing else. */
+static void test_named(void **state)
+{
+	double system[SYSTEM_COUNT];
+	struct schedule_limits l;
+	struct arena a = ARENA_INIT;
+	struct model *m;
+	struct plan p;
+	uint32_t metric;
+	struct plan_wish w = {
+		.system = system, .no_tree = true, .metric = &metric, .n_metrics = 1
+	};
+
+	(void)state;
+	load(&m, &l, system, "ivb", false);
+	metric = model_metric_find(m, "DRAM_Bound", 10);
+	if (metric == MODEL_NONE)
+		metric = model_metric_find(m, "L3_Miss_Bound", 13);
+	assert_int_not_equal(metric, MODEL_NONE);
+	assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+	assert_int_equal(p.n_stages, 1);
+	assert_int_equal(p.n_groups, 1);
+	assert_int_equal(p.metric_group[metric], 0);
+	assert_int_equal(p.stage[0].n_metrics, 1);
+	metric = UINT32_MAX - 1;
+	assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), -1);
+	arena_free(&a);
+	model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counters),  cmocka_unit_test(test_reserved),
+		cmocka_unit_test(test_registers), cmocka_unit_test(test_special),
+		cmocka_unit_test(test_place),	  cmocka_unit_test(test_make),
+		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
