@@ -11,11 +11,17 @@ static int finish_walks(struct scan *sc, struct err *err)
 	return 0;
 }
 
-static int build(struct profile *p, struct scan *sc, const struct pd *rec, struct err *err)
+static int read_all(struct profile *p, struct scan *sc, const struct pd *rec, struct err *err)
 {
-	if (scan_init(sc, rec, p->sp, &p->opts, err) || scan_run(sc, err) ||
-	    finish_walks(sc, err) || merge_tables(p, sc, err) || name_sites(p, err) ||
-	    make_rows(p, sc, err))
+	return scan_init(sc, rec, p->sp, &p->opts, err) || scan_run(sc, err) ||
+			       finish_walks(sc, err)
+		       ? -1
+		       : 0;
+}
+
+static int build(struct profile *p, struct scan *sc, struct err *err)
+{
+	if (merge_tables(p, sc, err) || name_sites(p, err) || make_rows(p, sc, err))
 		return -1;
 	return p->opts.chains ? make_frames(p, sc, err) : 0;
 }
@@ -38,6 +44,7 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err)
 {
 	struct profile *p = calloc(1, sizeof(*p));
+	struct pd_drop *drop = NULL;
 	struct scan sc = { 0 };
 	int ret;
 
@@ -46,7 +53,12 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		return err_nomem(err);
 	p->opts = *opts;
 	p->sp = sp;
-	ret = build(p, &sc, rec, err);
+	ret = read_all(p, &sc, rec, err);
+	if (!ret && p->opts.once)
+		drop = pd_drop_start(rec);
+	if (!ret)
+		ret = build(p, &sc, err);
+	pd_drop_stop(drop);
 	scan_free(&sc);
 	profile_drop_names(p);
 	if (ret)

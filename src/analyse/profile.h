@@ -51,6 +51,7 @@ struct profile_opts {
 	bool chain_inline;  /* inlined calls are frames of their own */
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
 	unsigned threads;   /* 0: all cores */
+	bool once;	    /* the recording is not read again: its pages may go */
 	/* Selection: NULL or 0 is everything. */
 	const char *event; /* name or glob */
 	const char *comm;  /* exact */

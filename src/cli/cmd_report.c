@@ -82,6 +82,8 @@ static int choose_rows(struct report *rp, struct err *err)
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;
 	rp->po.chains = rp->vo.shape != VIEW_TABLE;
+	/* folded chains are read once more for each thread's name */
+	rp->po.once = !folded || rp->vo.shape == VIEW_TABLE;
 	rp->po.chain_inline = rp->vo.shape != VIEW_TABLE;
 	for (size_t i = 0; i < rp->po.n_keys; i++)
 		rp->po.chain_lines |= rp->po.chains && rp->po.key[i] == KEY_SRCLINE;

@@ -342,3 +342,53 @@ void pd_ahead_stop(struct pd_ahead *a)
 	(void)pthread_join(a->thread, NULL);
 	free(a);
 }
+
+/* ---- giving back ---- */
+
+struct pd_drop {
+	pthread_t thread;
+	const struct pd *rec;
+};
+
+static bool may_drop(const struct pd *rec, const struct pd_source *s)
+{
+	/* a foreign recording was turned in place: its pages are not those of the file any more */
+	return s->own == PD_MAPPED && !rec->swap;
+}
+
+static void *drop_main(void *arg)
+{
+	enum { STEP = 8 << 20 }; /* who maps something has to wait for a step */
+	const struct pd_drop *d = arg;
+
+	vec_each (&d->rec->sources, const struct pd_source *, s)
+		for (size_t at = 0; may_drop(d->rec, s) && at < s->len; at += STEP)
+			(void)madvise(s->p + at, s->len - at < STEP ? s->len - at : STEP,
+				      MADV_DONTNEED);
+	return NULL;
+}
+
+struct pd_drop *pd_drop_start(const struct pd *rec)
+{
+	struct pd_drop *d = NULL;
+
+	vec_each (&rec->sources, const struct pd_source *, s)
+		if (!d && may_drop(rec, s))
+			d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->rec = rec;
+	if (pthread_create(&d->thread, NULL, drop_main, d)) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void pd_drop_stop(struct pd_drop *d)
+{
+	if (!d)
+		return;
+	(void)pthread_join(d->thread, NULL);
+	free(d);
+}

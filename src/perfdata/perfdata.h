@@ -48,6 +48,13 @@ int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
 int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) MUST_USE;
 void pd_close(struct pd *rec); /* NULL is fine */
 
+/* Gives the pages of mapped files back to the kernel, on a thread of its own while the caller does
+ * something else: pd_close would have to wait for that. What is read again is brought in again. NULL
+ * where there is nothing to give back, or no thread. */
+struct pd_drop;
+struct pd_drop *pd_drop_start(const struct pd *rec);
+void pd_drop_stop(struct pd_drop *d); /* waits for it to end; before pd_close; NULL is fine */
+
 /* ---- what the header says --------------------------------------------------------------- */
 
 /* How the fields at fixed places of an event's samples lie: byte offsets from the start of the

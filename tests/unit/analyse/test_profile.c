@@ -89,6 +89,17 @@ bool pd_has_time(const struct pd *rec)
 	return true;
 }
 
+struct pd_drop *pd_drop_start(const struct pd *rec)
+{
+	(void)rec;
+	return NULL;
+}
+
+void pd_drop_stop(struct pd_drop *d)
+{
+	(void)d;
+}
+
 int pd_sample_event(const struct pd *rec, const struct pd_record *r)
 {
 	uint64_t id = r->size >= 16 ? ld64(r->p + 8) : UINT64_MAX;
