@@ -16,6 +16,7 @@
 # last rows, of a program that does nothing, tell how much that is. Losses are what each recorder
 # itself says of its last round.
 set -eu
+export XDG_CONFIG_HOME=/nonexistent CYCLADE_OPTS=
 
 build=$(cd "${1:-build}" && pwd)
 quick=${BENCH_QUICK:-} runs=${BENCH_RUNS:-5} args=${BENCH_ARGS:--F 20000 -g} perf=${BENCH_PERF:-perf}

@@ -11,6 +11,7 @@
 # wanted by bench_repeat (times shifted, so that its processes come and go again); the header of
 # the table says so. Commands take turns; medians are compared.
 set -eu
+export XDG_CONFIG_HOME=/nonexistent CYCLADE_OPTS=
 
 build=${1:-build}
 quick=${BENCH_QUICK:-} big=${BENCH_BIG:-}

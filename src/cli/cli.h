@@ -47,6 +47,9 @@ int cli_fail_as(const struct err *err, int code);
 /* A line to stderr, "cyclade: ...", unless -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF_(2, 3);
 
+/* What CYCLADE_OPTS says for a command. */
+int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct err *err) MUST_USE;
+
 /* The recording to read: -i, else the next operand, else cyclade.data or perf.data if there.
  * Takes the operand off cli->args. */
 const char *cli_input(struct cli *cli, struct err *err);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/config_file.h"
 #include "cli/help.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
@@ -47,6 +48,30 @@ static bool is_program(const char *word)
 	return word[0] != '-' && (strchr(word, '/') || strchr(word, '.'));
 }
 
+/* The configuration file, CYCLADE_OPTS, then the words, which are looked at first: whoever asks for
+ * help or mistypes is to be told so, whatever the file holds. */
+static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
+{
+	struct options typed = { 0 };
+	struct config c;
+	int rc;
+
+	if (options_parse(&typed, &cli->arena, cli->command, argc, argv, &cli->args, err))
+		return -1;
+	if (typed.help || !config_concerns(cli->command)) {
+		cli->opt = typed;
+		return 0;
+	}
+	if (config_read(&c, &cli->arena, err))
+		return -1;
+	rc = config_apply(&c, &cli->opt, &cli->arena, cli->command, err);
+	config_free(&c);
+	cli->args = (struct text_list){ 0 };
+	if (rc || cli_environment(&cli->opt, cli, cli->command, err))
+		return -1;
+	return options_parse(&cli->opt, &cli->arena, cli->command, argc, argv, &cli->args, err);
+}
+
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -69,8 +94,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 	code = cli->command == CMD_RUN || cli->command == CMD_RECORD || cli->command == CMD_STAT
 		       ? EXIT_TOOL
 		       : EXIT_ERROR;
-	if (options_parse(&cli->opt, &cli->arena, cli->command, argc - skip, argv + skip,
-			  &cli->args, &err))
+	if (read_options(cli, argc - skip, argv + skip, &err))
 		return cli_fail_as(&err, code);
 	if (cli->opt.help)
 		return help_command(cli);

@@ -39,12 +39,22 @@ const char *const command_texts[CMD_COUNT] = {
 #undef COMMAND
 };
 
-_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= 128, "options.given has 128 bits");
+_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX,
+	       "options.said has room for so many");
+
+/* Of these the one said later takes the other's place, unless both come from the same. */
+static const char *const rivals[][2] = {
+	{ "freq", "count" },
+	{ "user", "kernel" },
+	{ "json", "format" },
+};
 
 struct parse {
 	struct options *o;
 	struct arena *arena;
 	enum command cmd;
+	enum option_from from;
+	const char *where;
 	struct err *err;
 	int argc, at;
 	char **argv;
@@ -55,41 +65,61 @@ static bool applies(const struct option_row *row, enum command cmd)
 	return row->commands & (1u << cmd);
 }
 
-static const struct option_row *find_letter(enum command cmd, char letter)
+/* Options of other commands are known in CYCLADE_OPTS, which is for all of them. */
+static const struct option_row *find_letter(const struct parse *p, char letter)
 {
-	for (size_t i = 0; i < n_option_rows; i++)
-		if (option_rows[i].letter == letter && applies(&option_rows[i], cmd))
+	const struct option_row *other = NULL;
+
+	for (size_t i = 0; i < n_option_rows; i++) {
+		if (option_rows[i].letter != letter)
+			continue;
+		if (applies(&option_rows[i], p->cmd))
 			return &option_rows[i];
-	return NULL;
+		other = &option_rows[i];
+	}
+	return p->from == FROM_ENVIRONMENT ? other : NULL;
 }
 
 static const struct option_row *find_name(enum command cmd, const char *name, size_t len)
 {
 	for (size_t i = 0; i < n_option_rows; i++)
-		if (applies(&option_rows[i], cmd) && strlen(option_rows[i].name) == len &&
-		    !memcmp(option_rows[i].name, name, len))
+		if ((cmd == CMD_COUNT || applies(&option_rows[i], cmd)) &&
+		    strlen(option_rows[i].name) == len && !memcmp(option_rows[i].name, name, len))
 			return &option_rows[i];
 	return NULL;
 }
 
-/* "no option --foo for report", with what was perhaps meant. */
-static int unknown(const struct parse *p, const char *word, size_t len)
+const struct option_row *option_find(enum command cmd, const char *name)
+{
+	return find_name(cmd, name, strlen(name));
+}
+
+int option_unknown(enum command cmd, const char *word, struct err *err)
 {
 	const char *names[sizeof(option_rows) / sizeof(*option_rows) + 1];
-	char shown[64];
-	const char *near;
+	const char *bare = !strncmp(word, "--", 2) ? word + 2 : word, *near;
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_option_rows; i++)
-		if (applies(&option_rows[i], p->cmd))
+		if (cmd == CMD_COUNT || applies(&option_rows[i], cmd))
 			names[n++] = option_rows[i].name;
 	names[n] = NULL;
-	(void)snprintf(shown, sizeof(shown), "%.*s", (int)(len < 60 ? len : 60), word);
-	(void)err_set(p->err, ERR_USAGE, "%s has no option %s", command_names[p->cmd], shown);
-	near = strncmp(shown, "--", 2) ? NULL : text_nearest(shown + 2, names);
+	(void)err_set(err, ERR_USAGE, "%s has no option %.60s",
+		      cmd == CMD_COUNT ? "cyclade" : command_names[cmd], word);
+	near = *word == '-' && bare == word ? NULL : text_nearest(bare, names);
 	if (near)
-		return err_hint(p->err, "did you mean --%s?", near);
-	return err_hint(p->err, "cyclade %s --help lists them", command_names[p->cmd]);
+		return err_hint(err, "did you mean %s%s?", bare == word ? "" : "--", near);
+	if (cmd == CMD_COUNT)
+		return err_hint(err, "cyclade COMMAND --help lists a command's");
+	return err_hint(err, "cyclade %s --help lists them", command_names[cmd]);
+}
+
+static int unknown(const struct parse *p, const char *word, size_t len)
+{
+	char shown[64];
+
+	(void)snprintf(shown, sizeof(shown), "%.*s", (int)(len < 60 ? len : 60), word);
+	return option_unknown(p->cmd, shown, p->err);
 }
 
 /* Where `arg` of the row reads "a|b|c": is `v` one of them? */
@@ -125,14 +155,67 @@ static int list_add(struct arena *a, struct text_list *l, const char *v, struct 
 	return 0;
 }
 
+static const struct {
+	size_t size;
+} kinds[] = {
+	[OPT_FLAG] = { sizeof(bool) },
+	[OPT_TEXT] = { sizeof(char *) },
+	[OPT_LIST] = { sizeof(struct text_list) },
+	[OPT_MAYBE] = { sizeof(char *) },
+	[OPT_COUNT] = { sizeof(uint64_t) },
+	[OPT_BYTES] = { sizeof(uint64_t) },
+	[OPT_TIME] = { sizeof(uint64_t) },
+	[OPT_MS] = { sizeof(uint64_t) },
+	[OPT_PERCENT] = { sizeof(double) },
+};
+
+static void unset(struct options *o, const struct option_row *row)
+{
+	memset((char *)o + row->offset, 0, kinds[row->kind].size);
+	o->said[row - option_rows] = (struct option_said){ 0 };
+}
+
+/* What was said before by somebody else has no say any more. */
+static void begin(struct options *o, const struct option_row *row, enum option_from from)
+{
+	if (o->said[row - option_rows].from != from)
+		unset(o, row);
+	for (size_t i = 0; i < sizeof(rivals) / sizeof(*rivals); i++)
+		for (int k = 0; k < 2; k++) {
+			if (strcmp(row->name, rivals[i][k]) != 0)
+				continue;
+			for (size_t r = 0; r < n_option_rows; r++)
+				if (!strcmp(option_rows[r].name, rivals[i][!k]) &&
+				    o->said[r].from && o->said[r].from < from)
+					unset(o, &option_rows[r]);
+		}
+}
+
+static int parse_number(const struct option_row *row, const char *v, uint64_t *n, struct err *err)
+{
+	switch (row->kind) {
+	case OPT_COUNT:
+		return num_parse_scaled(n, v, err);
+	case OPT_BYTES:
+		return num_parse_bytes(n, v, err);
+	case OPT_TIME:
+		return num_parse_duration(n, v, 0, err);
+	default:
+		return num_parse_duration(n, v, 1000000, err);
+	}
+}
+
 static int store(const struct parse *p, const struct option_row *row, const char *v)
 {
 	char *field = (char *)p->o + row->offset;
-	size_t index = (size_t)(row - option_rows);
+	struct option_said *said = &p->o->said[row - option_rows];
 	double percent;
 	uint64_t n;
 	int rc = 0;
 
+	if (!applies(row, p->cmd))
+		return 0;
+	begin(p->o, row, p->from);
 	if (v && *v && has_choices(row) && !is_choice(row, v)) {
 		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v, row->arg);
 		goto out;
@@ -162,17 +245,56 @@ static int store(const struct parse *p, const struct option_row *row, const char
 	case OPT_BYTES:
 	case OPT_TIME:
 	case OPT_MS:
-		rc = row->kind == OPT_COUNT   ? num_parse_scaled(&n, v, p->err)
-		     : row->kind == OPT_BYTES ? num_parse_bytes(&n, v, p->err)
-		     : row->kind == OPT_TIME  ? num_parse_duration(&n, v, 0, p->err)
-					      : num_parse_duration(&n, v, 1000000, p->err);
+		rc = parse_number(row, v, &n, p->err);
 		if (!rc)
 			memcpy(field, &n, sizeof(n));
 		break;
 	}
 out:
-	p->o->given[index / 64] |= 1ULL << (index % 64);
+	*said = (struct option_said){ p->from, p->where, v };
 	return rc ? err_prefix(p->err, "--%s", row->name) : 0;
+}
+
+static int flag_value(const char *v, bool *on, struct err *err)
+{
+	static const char *const words[][2] = {
+		{ "false", "true" }, { "no", "yes" }, { "off", "on" }, { "0", "1" }
+	};
+
+	*on = true;
+	if (!v)
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		for (int k = 0; k < 2; k++)
+			if (!strcmp(v, words[i][k])) {
+				*on = k;
+				return 0;
+			}
+	return err_set(err, ERR_USAGE, "'%.40s' is neither true nor false", v);
+}
+
+int option_set(struct options *o, struct arena *a, const struct option_row *row, const char *value,
+	       enum option_from from, const char *where, struct err *err)
+{
+	struct parse p = {
+		.o = o, .arena = a, .cmd = CMD_COUNT, .from = from, .where = where, .err = err
+	};
+	bool on;
+
+	while (!(row->commands & (1u << p.cmd)) && p.cmd)
+		p.cmd--;
+	if (row->kind == OPT_FLAG) {
+		if (flag_value(value, &on, err))
+			return err_prefix(err, "%s", row->name);
+		if (on)
+			return store(&p, row, NULL);
+		begin(o, row, from);
+		unset(o, row);
+		return 0;
+	}
+	if (!value && row->kind != OPT_MAYBE)
+		return err_set(err, ERR_USAGE, "%s needs %s", row->name, row->arg);
+	return store(&p, row, value ? value : "");
 }
 
 /* Takes the option's argument from `attached` or the next word, and stores it. */
@@ -209,6 +331,8 @@ static int long_option(struct parse *p, const char *word)
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	const struct option_row *row = find_name(p->cmd, name, len);
 
+	if (!row && p->from == FROM_ENVIRONMENT)
+		row = find_name(CMD_COUNT, name, len);
 	if (!row)
 		return unknown(p, word, len + 2);
 	return take(p, row, eq ? eq + 1 : NULL, true);
@@ -217,7 +341,7 @@ static int long_option(struct parse *p, const char *word)
 static int short_options(struct parse *p, const char *word)
 {
 	for (const char *c = word + 1; *c; c++) {
-		const struct option_row *row = find_letter(p->cmd, *c);
+		const struct option_row *row = find_letter(p, *c);
 		const char *rest = c[1] ? c + 1 : NULL;
 
 		if (!row)
@@ -239,28 +363,98 @@ static int short_options(struct parse *p, const char *word)
 	return 0;
 }
 
-int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
-		  struct text_list *rest, struct err *err)
+static int parse_words(struct parse *p, struct text_list *rest)
 {
-	struct parse p = { o, a, cmd, err, argc, 0, argv };
-	bool workload = cmd == CMD_RUN || cmd == CMD_RECORD || cmd == CMD_STAT,
+	bool workload = p->cmd == CMD_RUN || p->cmd == CMD_RECORD || p->cmd == CMD_STAT,
 	     only_operands = false;
 
-	while (p.at < argc) {
-		const char *word = argv[p.at++];
+	while (p->at < p->argc) {
+		const char *word = p->argv[p->at++];
 
 		if (only_operands || word[0] != '-' || !word[1]) {
-			if (list_add(a, rest, word, err))
+			if (list_add(p->arena, rest, word, p->err))
 				return -1;
 			only_operands |= workload;
 		} else if (!strcmp(word, "--")) {
 			only_operands = true;
 		} else if (word[1] == '-') {
-			if (long_option(&p, word))
+			if (long_option(p, word))
 				return -1;
-		} else if (short_options(&p, word)) {
+		} else if (short_options(p, word)) {
 			return -1;
 		}
+	}
+	return 0;
+}
+
+int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
+		  struct text_list *rest, struct err *err)
+{
+	struct parse p = { .o = o,
+			   .arena = a,
+			   .cmd = cmd,
+			   .from = FROM_WORDS,
+			   .err = err,
+			   .argc = argc,
+			   .argv = argv };
+
+	return parse_words(&p, rest);
+}
+
+/* Takes one word off *text and writes it to `out`, which has room for all of it; false at the end,
+ * or (*open) where a quote is not closed. */
+static bool next_word(const char **text, char *out, bool *open)
+{
+	const char *p = *text + strspn(*text, " \t\n");
+	char quote = 0;
+
+	*open = false;
+	if (!*p)
+		return false;
+	for (; *p && (quote || !strchr(" \t\n", *p)); p++) {
+		if (*p == quote) {
+			quote = 0;
+		} else if (!quote && (*p == '\'' || *p == '"')) {
+			quote = *p;
+		} else {
+			if (*p == '\\' && quote != '\'' && p[1])
+				p++;
+			*out++ = *p;
+		}
+	}
+	*out = '\0';
+	*text = p;
+	*open = quote;
+	return true;
+}
+
+int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
+		       struct err *err)
+{
+	struct parse p = { .o = o, .arena = a, .cmd = cmd, .from = FROM_ENVIRONMENT, .err = err };
+	size_t len = strlen(text);
+	struct text_list rest = { 0 };
+	char *word;
+	bool open;
+
+	p.argv = arena_alloc(a, (len / 2 + 2) * sizeof(*p.argv));
+	if (!p.argv)
+		return err_nomem(err);
+	for (;;) {
+		word = arena_alloc(a, strlen(text) + 1);
+		if (!word)
+			return err_nomem(err);
+		if (!next_word(&text, word, &open))
+			break;
+		if (open)
+			return err_set(err, ERR_USAGE, "a quote is not closed: %.40s", word);
+		p.argv[p.argc++] = word;
+	}
+	if (parse_words(&p, &rest))
+		return -1;
+	if (rest.n) {
+		(void)err_set(err, ERR_USAGE, "'%.40s' is no option", rest.v[0]);
+		return err_hint(err, "only options can stand there: CYCLADE_OPTS='--no-pager -q'");
 	}
 	return 0;
 }
@@ -268,7 +462,7 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
 bool options_given(const struct options *o, size_t offset)
 {
 	for (size_t i = 0; i < n_option_rows; i++)
-		if (option_rows[i].offset == offset && o->given[i / 64] >> (i % 64) & 1)
+		if (option_rows[i].offset == offset && o->said[i].from)
 			return true;
 	return false;
 }

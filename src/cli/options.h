@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options - what the command line said, as one structure.
+ * options - what the configuration file, CYCLADE_OPTS and the command line said, as one structure.
  *
  * The rows of options.def are the whole truth about which options exist. A field's zero means "not
  * said"; where 0 is an answer too, OPTION_GIVEN() tells.
@@ -25,6 +25,23 @@ enum command {
 struct text_list {
 	const char **v; /* NULL-ended; NULL while n is 0 */
 	size_t n;
+};
+
+/* Who said an option; a later one has the last word. */
+enum option_from {
+	FROM_NOBODY,
+	FROM_FILE,	   /* the configuration file, before its sections */
+	FROM_FILE_COMMAND, /* the command's section of it */
+	FROM_ENVIRONMENT,  /* CYCLADE_OPTS */
+	FROM_WORDS,	   /* the command line */
+};
+
+#define OPTION_ROWS_MAX 128
+
+struct option_said {
+	enum option_from from;
+	const char *where; /* "FILE:LINE"; NULL where `from` says it all */
+	const char *text;  /* the argument as it was said last; NULL: none */
 };
 
 struct options {
@@ -58,10 +75,10 @@ struct options {
 	double min;
 	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, bytes;
 	/* talk */
-	bool verbose, quiet, no_pager, dry_run, help;
+	bool verbose, quiet, no_pager, dry_run, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;
-	uint64_t given[2]; /* bit i: row i of options.def was said */
+	struct option_said said[OPTION_ROWS_MAX]; /* by row of options.def */
 };
 
 enum option_kind {
@@ -96,6 +113,17 @@ extern const char *const command_texts[CMD_COUNT];
  * "--", else operands may stand anywhere. */
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err) MUST_USE;
+/* The same with the words of CYCLADE_OPTS, parted by blanks; quotes and backslashes are a shell's.
+ * Options of other commands are passed over. The command line is to be parsed later. */
+int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
+		       struct err *err) MUST_USE;
+/* The row of an option of `cmd` (CMD_COUNT: of any), or NULL. */
+const struct option_row *option_find(enum command cmd, const char *name);
+/* "no option --foo", with what was perhaps meant. */
+int option_unknown(enum command cmd, const char *word, struct err *err);
+/* One option with its argument, or of a flag "true" or "false". NULL: no argument was said. */
+int option_set(struct options *o, struct arena *a, const struct option_row *row, const char *value,
+	       enum option_from from, const char *where, struct err *err) MUST_USE;
 /* True where the option whose field lies at `offset` in struct options was given. */
 bool options_given(const struct options *o, size_t offset);
 #define OPTION_GIVEN(o, field) options_given((o), offsetof(struct options, field))

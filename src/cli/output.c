@@ -96,6 +96,15 @@ static const char *env_set(const char *name)
 	return v && *v ? v : NULL;
 }
 
+int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct err *err)
+{
+	const char *text = env_set("CYCLADE_OPTS");
+
+	if (!text || !options_parse_text(o, &cli->arena, cmd, text, err))
+		return 0;
+	return err_prefix(err, "CYCLADE_OPTS");
+}
+
 static bool wants_colour(const struct cli *cli, int fd)
 {
 	const char *term = env_set("TERM"), *force = env_set("CLICOLOR_FORCE");
