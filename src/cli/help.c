@@ -54,10 +54,11 @@ int help_overview(FILE *to, int code)
 	fputs("cyclade tells where a CPU's cycles go, and how sure it is.\n\n", to);
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
 		fprintf(to, "  %-29s %s\n", examples[i].typed, examples[i].does);
-	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n\n", to);
+	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n"
+	      "       COMMAND --help: its options; cyclade help COMMAND: its manual\n\n",
+	      to);
 	for (int i = 0; i < CMD_COUNT; i++)
 		fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
-	fputs("\ncyclade COMMAND --help: its options; cyclade help COMMAND: its manual.\n", to);
 	return finish(to, code);
 }
 
