@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keeping readings, and forgetting every second old one when there are too many.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/slices_int.h"
+
+#define DEFAULT_BYTES ((size_t)64 << 20)
+#define FEWEST_KEPT   32 /* readings of a group below which none is forgotten */
+
+static int keep_group(struct slices *s, struct slices_kept *k, const struct slices_group *g,
+		      uint64_t start, struct err *err)
+{
+	k->n = g->n;
+	k->stride = g->n * s->n_targets;
+	k->event = arena_memdup(&s->arena, g->event, g->n * sizeof(*k->event));
+	k->last = arena_alloc(&s->arena, k->stride * sizeof(*k->last) + 1);
+	k->seen = arena_alloc(&s->arena, k->stride + 1);
+	k->stepped = g->stepped ? arena_memdup(&s->arena, g->stepped, g->n) : NULL;
+	if (!k->event || !k->last || !k->seen || (g->stepped && !k->stepped))
+		return err_nomem(err);
+	if (vec_push(&k->t, start) || vec_reserve(&k->cell, k->stride))
+		return err_nomem(err);
+	if (k->stride)
+		memset(k->cell.v, 0, k->stride * sizeof(*k->cell.v));
+	k->cell.n = k->stride;
+	return 0;
+}
+
+int slices_new(struct slices **out, const struct slices_setup *setup, struct err *err)
+{
+	struct slices *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_nomem(err);
+	s->n_events = setup->n_events;
+	s->n_targets = setup->n_targets;
+	s->max_bytes = setup->max_bytes ? setup->max_bytes : DEFAULT_BYTES;
+	s->group = arena_alloc(&s->arena, (setup->n_groups + 1) * sizeof(*s->group));
+	if (!s->group) {
+		err_nomem(err);
+		goto fail;
+	}
+	for (size_t g = 0; g < setup->n_groups; g++) {
+		const struct slices_group *from = &setup->group[g];
+
+		for (size_t e = 0; e < from->n; e++) {
+			if (from->event[e] < setup->n_events)
+				continue;
+			err_set(err, ERR_LIMIT, "group %zu: event %u of a model of %zu", g,
+				from->event[e], setup->n_events);
+			goto fail;
+		}
+		s->n_groups++;
+		if (keep_group(s, &s->group[g], from, setup->start, err))
+			goto fail;
+	}
+	*out = s;
+	return 0;
+fail:
+	slices_free(s);
+	return -1;
+}
+
+/* Of the older half every second reading; what they counted stays, in longer slices. */
+static void forget(struct slices_kept *k)
+{
+	size_t half = k->t.n / 2, to = 1;
+
+	for (size_t i = 1; i < k->t.n; i++) {
+		if (i < half && i % 2)
+			continue;
+		k->t.v[to] = k->t.v[i];
+		memmove(&k->cell.v[to * k->stride], &k->cell.v[i * k->stride],
+			k->stride * sizeof(*k->cell.v));
+		to++;
+	}
+	k->t.n = to;
+	k->cell.n = to * k->stride;
+}
+
+static void make_room(struct slices *s)
+{
+	struct slices_kept *most = NULL;
+	size_t bytes = 0;
+
+	for (size_t g = 0; g < s->n_groups; g++) {
+		struct slices_kept *k = &s->group[g];
+
+		bytes += k->cell.n * sizeof(*k->cell.v);
+		if (k->t.n >= FEWEST_KEPT && (!most || k->cell.n > most->cell.n))
+			most = k;
+	}
+	if (bytes > s->max_bytes && most)
+		forget(most);
+}
+
+int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
+	       struct err *err)
+{
+	struct slices_kept *k = &s->group[group];
+	struct slices_cell *to;
+	const struct slices_cell *from;
+
+	if (t < k->t.v[k->t.n - 1])
+		return err_set(err, ERR_LIMIT, "a reading of group %zu that is older than its last",
+			       group);
+	if (t > k->t.v[k->t.n - 1] || k->t.n == 1) {
+		make_room(s);
+		if (vec_push(&k->t, t) || vec_reserve(&k->cell, k->cell.n + k->stride))
+			return err_nomem(err);
+		k->cell.n += k->stride;
+		to = &k->cell.v[k->cell.n - k->stride];
+		if (k->stride)
+			memcpy(to, to - k->stride, k->stride * sizeof(*to));
+	}
+	to = k->cell.v + k->cell.n - k->stride;
+	from = to - k->stride;
+	for (size_t i = 0; i < k->stride; i++) {
+		uint64_t more;
+
+		if (r[i].missing)
+			continue;
+		k->seen[i] = true;
+		more = r[i].value >= k->last[i] ? r[i].value - k->last[i] : r[i].value;
+		k->last[i] = r[i].value;
+		to[i].value += (double)more;
+		/* times are not reset; should one go back all the same, nothing was seen */
+		if ((double)r[i].enabled > from[i].enabled)
+			to[i].enabled = (double)r[i].enabled;
+		if ((double)r[i].running > from[i].running)
+			to[i].running = (double)r[i].running;
+	}
+	return 0;
+}
+
+void slices_free(struct slices *s)
+{
+	if (!s)
+		return;
+	for (size_t g = 0; g < s->n_groups; g++) {
+		vec_free(&s->group[g].t);
+		vec_free(&s->group[g].cell);
+	}
+	arena_free(&s->arena);
+	free(s);
+}
