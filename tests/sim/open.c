@@ -111,7 +111,7 @@ static int event_errno(const struct sim_counter *k, int cpu)
 
 	if (cpu >= 0 && k->pmu->core && !(k->pmu->cpus >> (cpu & 63) & 1))
 		return ENOENT;
-	if (!k->pmu->core && cpu < 0 && !(e->flags & SIM_WALL))
+	if (!k->pmu->core && cpu < 0)
 		return EINVAL;
 	if (!k->pmu->core && sampling && !k->pmu->precise)
 		return EINVAL;

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from tap import PERF, SANITIZED, Tap  # noqa: E402
 
 SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+CALLS = os.environ.get("SIM_CALLS", os.path.join(HERE, "../../build/tests/sim/sim_calls"))
 PERF612 = os.environ.get("CYCLADE_PERF612")
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -60,14 +61,16 @@ def near(a, b, within):
     return a is not None and abs(a - b) <= within
 
 
-def check_tree(perf, machine, program, metric, within, nodes=None):
-    got = metrics(sim(machine, program, perf, "stat", "-M", metric, SPIN, "60").stderr)
-    want = planted(machine, program)
+def check_tree(perf, machine, program, metric, within, pmu="cpu", scenario=None, options="", system=False):
+    what = ["-a", "sleep", "0.15"] if system else [SPIN, "60"]
+    got = metrics(sim(machine, scenario or program, perf, "stat", "-M", metric, *what,
+                      env={"SIM_OPTIONS": options}).stderr)
+    want = planted(machine, program, pmu)
     wrong = ["%s: %s, planted %.3f" % (n, got.get(n.lower()), v) for n, v in want.items()
-             if (n.lower() in got or n in (nodes or ())) and not near(got.get(n.lower()), v, within)]
+             if n.lower() in got and not near(got.get(n.lower()), v, within)]
     shown = [n for n in want if n.lower() in got]
-    t.ok(not wrong and len(shown) >= 4, "%s %s %s: perf shows what was planted (%d nodes)" %
-         (machine, program, metric, len(shown)), "\n".join(wrong) + "\n%s" % got)
+    t.ok(not wrong and len(shown) >= 4, "%s %s %s%s: perf shows what was planted (%d nodes)" %
+         (machine, program, metric, " " + options if options else "", len(shown)), "\n".join(wrong) + "\n%s" % got)
 
 
 def test_planted():
@@ -79,8 +82,78 @@ def test_planted():
     if PERF612 and os.path.exists(PERF612):
         check_tree(PERF612, "ivb", "even", "TopdownL2", 0.002)
         check_tree(PERF612, "spr", "l2_bound", "TopdownL2", 0.012)
+        check_tree(PERF612, "skl", "store_bound", "TopdownL2", 0.002)
+        check_tree(PERF612, "icl", "mite", "TopdownL1,TopdownL2", 0.012)
+        check_tree(PERF612, "adl", "machine_clears", "TopdownL2", 0.012, pmu="cpu_core")
+        check_tree(PERF612, "zen4", "backend_bound_cpu", "PipelineL1,PipelineL2", 0.002)
     else:
         t.skip("a newer perf shows what was planted", "CYCLADE_PERF612 is not set")
+
+
+def scenario(name, text):
+    path = os.path.join(tmp.name, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def test_machines():
+    """Machines that perf has no formulas for: the formulas of this test."""
+    def shares(machine, program, events, formulas, pmu="cpu"):
+        r = sim(machine, program, PERF, "stat", "-x,", "-e", ",".join("r" + c for c in events.values()), SPIN, "60")
+        got = counts(r.stderr)
+        n = {k: got.get("r" + c, (None, 0))[0] for k, c in events.items()}
+        want = planted(machine, program, pmu)
+        if t.ok(None not in n.values(), "%s %s: raw events count" % (machine, program), r.stderr):
+            wrong = [(node, f(n), want[node]) for node, f in formulas.items() if not near(f(n), want[node], 0.002)]
+            t.ok(not wrong, "%s %s: formulas give what was planted" % (machine, program), str(wrong))
+    zen4 = {"cycles": "76", "empty": "1000001a0", "latency": "1060001a0", "back": "100001ea0", "sent": "7aa", "ops": "c1"}
+    zen4["latency"] = "%x" % (0x1000001A0 | 6 << 24)
+    for program in ("even", "frontend_bound_latency"):
+        shares("zen4", program, zen4, {
+            "frontend_bound": lambda n: n["empty"] / n["cycles"] / 6,
+            "frontend_bound_latency": lambda n: n["latency"] / n["cycles"],
+            "backend_bound": lambda n: n["back"] / n["cycles"] / 6,
+            "bad_speculation": lambda n: (n["sent"] - n["ops"]) / n["cycles"] / 6,
+            "retiring": lambda n: n["ops"] / n["cycles"] / 6})
+    shares("n2", "branch_miss", {"cycles": "11", "front": "3e", "back": "3d", "stall": "3f", "ops": "3a", "spec": "3b",
+                                 "miss": "10"}, {
+        "frontend_bound": lambda n: n["front"] / n["cycles"] / 5 - n["miss"] / n["cycles"],
+        "backend_bound": lambda n: n["back"] / n["cycles"] / 5 - 3 * n["miss"] / n["cycles"],
+        "retiring": lambda n: n["ops"] / n["spec"] * (1 - n["stall"] / n["cycles"] / 5)}, "armv8_pmuv3_0")
+    shares("zen2", "even", {"cycles": "76", "ops": "c1"}, {"retiring": lambda n: n["ops"] / n["cycles"] / 6})
+    shares("n1", "even", {"cycles": "11", "front": "23"}, {"stall_frontend": lambda n: n["front"] / n["cycles"]},
+           "armv8_pmuv3_0")
+
+
+def test_threads():
+    """Before Ice Lake slots belong to the core: with one thread idle, and with both busy, perf finds what was planted."""
+    if not PERF612:
+        t.skip("threads of a core", "CYCLADE_PERF612 is not set")
+        return
+    idle = scenario("idle", "phase even -\ncpu 1 idle\n")
+    check_tree(PERF612, "ivb", "even", "TopdownL1", 0.012, scenario=idle, options="smt=1", system=True)
+    both = scenario("both", "phase even - share=0.5\n")
+    check_tree(PERF612, "skl", "even", "TopdownL1", 0.012, scenario=both, options="smt=1", system=True)
+
+
+def test_hybrid():
+    path = scenario("hybrid", "phase even 20 on=cpu_core\nphase even 10 on=cpu_atom\nrepeat\n")
+    r = sim("adl", path, PERF, "stat", "-x,", "-e", "cpu_core/event=0x3c/,cpu_atom/event=0x3c/", SPIN, "240")
+    got = [(float(f[0]), float(f[4])) for f in (x.split(",") for x in r.stderr.splitlines()) if f[0][:1].isdigit()]
+    t.ok(len(got) == 2 and near(got[0][1], 66.7, 6) and near(got[1][1], 33.3, 6),
+         "a task's events count on the kind of core that it runs on", r.stderr)
+    r = sim("adl", "even", PERF, "stat", "-x,", "-a", "-A", "-e", "cpu_core/event=0x3c/,cpu_atom/event=0x3c/", "sleep", "0.05")
+    where = re.findall(r"CPU(\d+),\d+,,(cpu_\w+)", r.stderr)
+    t.ok(sorted(where) == [("0", "cpu_core"), ("1", "cpu_atom")], "each PMU has its own CPUs", r.stderr)
+
+
+def test_uncore():
+    r = sim("spr", "even", PERF, "stat", "-x,", "-a", "-e", "uncore_imc_0/cas_count_read/,msr/tsc/", "sleep", "0.1")
+    got = counts(r.stderr)
+    read, tsc = (got.get(n, (0, 0))[0] for n in ("uncore_imc_0/cas_count_read/", "msr/tsc/"))
+    t.ok(read and tsc and near(read * 2 ** 20 / 64 / (tsc / 2 / 2.4), 0.08, 0.01),
+         "an uncore PMU counts once, with its scale", r.stderr)
 
 
 def test_turns():
@@ -134,10 +207,18 @@ def test_refused():
     refused("spr", "{r400:u,r8000:u}", "unless the setting says otherwise", {"SIM_OPTIONS": "metrics_filter=1"})
 
 
+def test_calls():
+    for machine, options in (("ivb", "smt=1"), ("spr", "")):
+        r = sim(machine, "even", CALLS, machine, env={"SIM_OPTIONS": options})
+        lines = r.stdout.splitlines()
+        t.ok(r.returncode == 0 and len(lines) >= 9, "%s: calls went through" % machine, r.stderr)
+        for line in lines:
+            good, _, name = line.partition("ok ")
+            t.ok(not good, "%s: %s" % (machine, name))
+
+
 def test_phases():
-    path = os.path.join(tmp.name, "phases")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("phase icache_misses 100\nphase l1_bound 100\nrepeat\n")
+    path = scenario("phases", "phase icache_misses 100\nphase l1_bound 100\nrepeat\n")
     r = sim("ivb", path, PERF, "stat", "-x,", "-I", "20", "-e", "{r19c,r2c2,cycles}", SPIN, "380")
     seen = {}
     for line in r.stderr.splitlines():
@@ -150,14 +231,19 @@ def test_phases():
     t.ok(min(both) >= 2, "intervals show the phases", "%s of %s, want %s" % (both, share, want))
 
 
-if not PERF:
+if SANITIZED:
+    t.skip("all of it", "a sanitized library cannot be preloaded")
+elif not PERF:
     t.skip("all of it", "no perf")
 elif subprocess.run([PERF, "stat", "-e", "task-clock", "true"], capture_output=True).returncode:
     t.skip("all of it", "perf may not count here")
-elif SANITIZED:
-    t.skip("all of it", "a sanitized library cannot be preloaded")
 else:
     test_planted()
+    test_machines()
+    test_threads()
+    test_hybrid()
+    test_uncore()
+    test_calls()
     test_turns()
     test_refused()
     test_phases()
