@@ -106,8 +106,8 @@ static int read_pmu(struct sim_machine *m, const struct words *w)
 			p->offcore = (unsigned)number(v);
 		else if (KEY("core"))
 			p->core = number(v);
-		else if (KEY("metrics"))
-			p->metrics = number(v);
+		else if (KEY("raw"))
+			p->raw = number(v);
 		else if (KEY("watchdog"))
 			p->watchdog = number(v);
 		else if (KEY("precise"))
@@ -133,7 +133,7 @@ static int read_flags(struct sim_event *e, const char *s)
 	} letters[] = {
 		{ 'S', SIM_SLOTS },    { 'M', SIM_METRIC }, { 'A', SIM_ANY },  { 'O', SIM_OFFCORE },
 		{ 'F', SIM_FRONTEND }, { 'L', SIM_LDLAT },  { 'N', SIM_FREE }, { 'P', SIM_PAIR },
-		{ 'W', SIM_WALL },     { '-', 0 },
+		{ 'W', SIM_WALL },     { 'C', SIM_CLOCKS }, { '-', 0 },
 	};
 
 	for (; *s; s++) {
@@ -152,13 +152,13 @@ static int read_flags(struct sim_event *e, const char *s)
 	return 0;
 }
 
-/* event PMU CONFIG CONFIG1 GP FIXED FLAGS LATENCY NAME RATE... */
+/* event PMU CONFIG CONFIG1 GP FIXED FLAGS LATENCY NAME RATE...: one, or one for each program */
 static int read_event(struct sim_machine *m, const struct words *w)
 {
 	struct sim_event *e;
 	int pmu = w->n >= 9 ? pmu_index(m, w->w[1]) : -1;
 
-	if (pmu < 0 || w->n - 9 > m->n_programs)
+	if (pmu < 0 || w->n < 10 || w->n - 9 > SIM_PROGRAMS)
 		return -1;
 	e = grow(m->event, &m->n_events, sizeof(*e));
 	if (!e)
@@ -174,6 +174,8 @@ static int read_event(struct sim_machine *m, const struct words *w)
 	copy_name(e->name, w->w[8]);
 	for (size_t i = 9; i < w->n; i++)
 		e->rate[i - 9] = strtod(w->w[i], NULL);
+	for (size_t i = 1; w->n == 10 && i < SIM_PROGRAMS; i++)
+		e->rate[i] = e->rate[0]; /* the same whatever runs */
 	return read_flags(e, w->w[6]);
 }
 
@@ -307,7 +309,7 @@ const struct sim_pmu *sim_machine_pmu(const struct sim_machine *m, uint32_t type
 	*own = config;
 	if (!generic) {
 		for (uint32_t i = 0; i < m->n_pmus; i++)
-			if (m->pmu[i].type == wanted)
+			if (m->pmu[i].type == wanted || (m->pmu[i].raw && type == PERF_TYPE_RAW))
 				return &m->pmu[i];
 		return NULL;
 	}

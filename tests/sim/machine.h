@@ -22,8 +22,8 @@ struct sim_pmu {
 	uint32_t alone;	  /* the same with SMT off */
 	uint32_t fixed;	  /* fixed counters, a bit each */
 	unsigned offcore; /* OFFCORE_RSP registers */
+	bool raw;	  /* PERF_TYPE_RAW means this PMU, too */
 	bool core;	  /* counts programs: tasks may be attached */
-	bool metrics;	  /* has PERF_METRICS */
 	bool watchdog;	  /* the NMI watchdog counts cycles here where it is on */
 	unsigned precise; /* highest precise_ip */
 	uint64_t cpus;	  /* where it counts; of an uncore PMU, where it is opened */
@@ -38,6 +38,7 @@ enum sim_flag {
 	SIM_LDLAT = 32,	   /* holds the one load latency register with config1 */
 	SIM_FREE = 64,	   /* needs no counter (msr, IBS, free-running uncore) */
 	SIM_PAIR = 128,	   /* takes two neighbouring counters */
+	SIM_CLOCKS = 512,  /* clocks: full even where threads share the core's width */
 	SIM_WALL = 256,	   /* runs with the clock, not with the program (TSC) */
 };
 

@@ -53,7 +53,7 @@ static int pmu_named(const struct sim_machine *m, const char *name)
 	return -1;
 }
 
-/* phase PROGRAM MS[-MS] [scale=X] [kernel=X] [on=PMU]; "-" for MS: for ever */
+/* phase PROGRAM MS[-MS] [scale=X] [share=X] [kernel=X] [on=PMU]; "-" for MS: for ever */
 static int read_phase(struct sim_scenario *s, const struct sim_machine *m, char *rest)
 {
 	struct sim_phase *p = &s->phase[s->n_phases];
@@ -63,7 +63,7 @@ static int read_phase(struct sim_scenario *s, const struct sim_machine *m, char 
 
 	if (program < 0 || !length || s->n_phases == SIM_PHASES)
 		return -1;
-	*p = (struct sim_phase){ .program = (uint32_t)program, .scale = 1, .on = -1 };
+	*p = (struct sim_phase){ .program = (uint32_t)program, .scale = 1, .share = 1, .on = -1 };
 	if (strcmp(length, "-")) {
 		char *end;
 
@@ -76,6 +76,8 @@ static int read_phase(struct sim_scenario *s, const struct sim_machine *m, char 
 	for (char *w = strtok_r(NULL, " \t\n", &save); w; w = strtok_r(NULL, " \t\n", &save)) {
 		if (!strncmp(w, "scale=", 6))
 			p->scale = strtod(w + 6, NULL);
+		else if (!strncmp(w, "share=", 6))
+			p->share = strtod(w + 6, NULL);
 		else if (!strncmp(w, "kernel=", 7))
 			p->kernel = strtod(w + 7, NULL);
 		else if (!strncmp(w, "on=", 3) && (p->on = pmu_named(m, w + 3)) >= 0)
@@ -177,8 +179,9 @@ int sim_scenario_load(struct sim_scenario *s, struct sim_machine *m, const char 
 	for (size_t i = 0; i < 64; i++)
 		s->cpu_program[i] = -1;
 	if (program >= 0) {
-		s->phase[0] =
-			(struct sim_phase){ .program = (uint32_t)program, .scale = 1, .on = -1 };
+		s->phase[0] = (struct sim_phase){
+			.program = (uint32_t)program, .scale = 1, .share = 1, .on = -1
+		};
 		s->n_phases = 1;
 	} else if (read_file(s, m, text)) {
 		return -1;
@@ -237,7 +240,8 @@ static double rate_of(const struct sim_scenario *s, const struct sim_event *e,
 		return 0;
 	if (fixed >= 0)
 		return e->rate[fixed];
-	return e->rate[phase->program] * phase->scale;
+	return e->rate[phase->program] * phase->scale *
+	       (e->flags & (SIM_CLOCKS | SIM_ANY) ? 1 : phase->share);
 }
 
 double sim_rate(const struct sim_scenario *s, const struct sim_machine *m,

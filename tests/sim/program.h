@@ -17,6 +17,7 @@ struct sim_phase {
 	uint32_t program;
 	uint64_t least, most; /* length in ns: drawn between them; 0: for ever */
 	double scale;	      /* of every rate */
+	double share;	      /* of the core's width: the other thread has the rest */
 	double kernel;	      /* share of the counts made in the kernel */
 	int on;		      /* the core PMU a task runs on; -1: the first */
 };

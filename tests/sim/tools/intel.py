@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """intel - programs for Intel's cores: counts per ns with which the formulas of the top-down sheet come to planted
 values."""
+import glob
+import json
 import os
 import zlib
 
@@ -31,25 +33,36 @@ LOOSE = ("Ports_Utilized", "Op_Utilization", "Port_", "Slow_Pause", "_Wait", "4K
 
 
 class Core:
-    """One kind of core: its sheet, its events, and where the tree's names differ."""
+    """One kind of core: its sheet and its events."""
 
-    def __init__(self, reference, directory, events, column, width, constants, renames=None):
+    csv, parts, even, quiet = "TMA_Metrics-full.csv", L2, EVEN, QUIET
+
+    def __init__(self, reference, directory, events, column, width, constants):
         self.events = Events(os.path.join(reference, "perfmon", directory), events)
         fixed = {"#SMT_on": 0, "#EBS_Mode": 0, "#PERF_METRICS_MSR": 1, "#DS": 0, "#PMM_App_Direct": 0, "#Memory": 0,
                  "#HBM": 0, "Core_Frequency": GHZ, "DurationTimeInMilliSeconds": 1000, "NUM_CORES": 2,
                  "NUM_SOCKETS": 1, "NUM_THREADS": 1, "Dependent_Loads_Weight": 20, "Base_Frequency": 2.4,
                  "#HYBRID": 0, "#FP16": 0}
         fixed.update(constants)
-        self.sheet = Sheet(os.path.join(reference, "perfmon", "TMA_Metrics-full.csv"), column, fixed)
+        self.sheet = Sheet(os.path.join(reference, "perfmon", self.csv), column, fixed)
         self.width = width
         self.nodes = [n for n, _, _, _ in self.sheet.tree]
         self.level = {n: l for n, l, _, _ in self.sheet.tree}
         self.parent = {n: p for n, _, p, _ in self.sheet.tree}
-        self.latency = {}
+        self.latency = self.latencies(os.path.join(reference, "perfmon", directory, "metrics"))
         self.rows = {}
         self.uses = {}
         for name in list(self.sheet.text):
             self.uses[name] = self.trace(name)
+
+    @staticmethod
+    def latencies(directory):
+        """Mean retire latencies, core cycles, where the vendor gives them."""
+        out = {}
+        for path in glob.glob(os.path.join(directory, "*retire_latency.json")):
+            with open(path, encoding="utf-8") as f:
+                out = {k: v["MEAN"] for k, v in json.load(f)["Data"].items()}
+        return out
 
     def event(self, name):
         if name not in self.rows:
@@ -88,14 +101,15 @@ class Core:
     def start(self, plan):
         retiring = plan["Light_Operations"] + plan["Heavy_Operations"]
         slots = self.width * GHZ
+        instructions = (plan["Light_Operations"] + 0.3 * plan["Heavy_Operations"]) * slots
         counts = {}
         for e in set().union(*self.uses.values()):
             counts[e] = 0.05 * GHZ * (0.7 + 0.6 * (zlib.crc32(e.encode()) % 101) / 101)
         pinned = {"CPU_CLK_UNHALTED.THREAD": GHZ, "CPU_CLK_UNHALTED.THREAD_ANY": GHZ, "CPU_CLK_UNHALTED.DISTRIBUTED": GHZ,
                   "CPU_CLK_UNHALTED.REF_TSC": 2.4, "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE": 0.1,
                   "CPU_CLK_UNHALTED.REF_XCLK": 0.1, "CPU_CLK_UNHALTED.REF_DISTRIBUTED": 0.1,
-                  "TOPDOWN.SLOTS": slots, "TOPDOWN.SLOTS:perf_metrics": slots, "INST_RETIRED.ANY": retiring * slots / 1.15,
-                  "INST_RETIRED.ANY_P": retiring * slots / 1.15,
+                  "TOPDOWN.SLOTS": slots, "TOPDOWN.SLOTS:perf_metrics": slots, "INST_RETIRED.ANY": instructions,
+                  "INST_RETIRED.ANY_P": instructions,
                   "PERF_METRICS.RETIRING": retiring * slots,
                   "PERF_METRICS.FRONTEND_BOUND": (plan["Fetch_Latency"] + plan["Fetch_Bandwidth"]) * slots,
                   "PERF_METRICS.BAD_SPECULATION": (plan["Branch_Mispredicts"] + plan["Machine_Clears"]) * slots,
@@ -113,7 +127,7 @@ class Core:
     def targets(self, plan, leaf):
         """[(node, value, softness)]"""
         want, out = dict(plan), []
-        for top, parts in L2.items():
+        for top, parts in self.parts.items():
             want[top] = sum(plan[p] for p in parts)
         chain = []
         while leaf and leaf in self.parent:
@@ -132,33 +146,40 @@ class Core:
             out.append((node, want[node], soft))
         return out, want
 
-    def program(self, leaves):
-        leaf = next((l for l in leaves if l in self.level), None)
-        if leaves and not leaf:
-            return None
-        plan = dict(EVEN)
+    def program(self, name, leaves):
+        leaf = self.leaf(name, leaves)
+        plan = dict(self.even)
         if leaf:
             area = leaf
-            while self.level[area] > 2:
+            while area not in self.quiet:
                 area = self.parent[area]
-            plan = dict(QUIET)
+            plan = dict(self.quiet)
             plan[area] += 1 - sum(plan.values())
         counts, pinned = self.start(plan)
         targets, want = self.targets(plan, leaf)
         counts, miss = solve(self.values, self.uses, counts, pinned, targets)
         if miss > 1e-6:
-            raise SystemExit("no counts for %s: %g" % (leaves, miss))
+            raise SystemExit("no counts for %s: %g" % (name, miss))
         self.mirror(counts)
         names = [n for n in self.nodes if self.level[n] <= 2] + ([leaf] if leaf and self.level[leaf] > 2 else [])
         return counts, dict(zip(names, self.values(names, counts)))
 
+    def leaf(self, name, leaves):
+        """The node that a program is to suffer from; None: nothing in particular."""
+        return next((l for l in leaves if l in self.level), None)
+
     def mirror(self, counts):
-        """Counts for both threads of the core while the other one is idle."""
-        for name in list(counts):
-            for a, b in (("INT_MISC.RECOVERY_CYCLES", "INT_MISC.RECOVERY_CYCLES_ANY"),
-                         ("CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.THREAD_ANY")):
-                if name == a and self.event(b):
-                    counts[b] = counts[a]
+        """Counts for both threads of the core while the other one is idle, and of the whole core."""
+        clocks = counts.get("CPU_CLK_UNHALTED.THREAD", GHZ)
+        same = {"INT_MISC.RECOVERY_CYCLES_ANY": counts.get("INT_MISC.RECOVERY_CYCLES"),
+                "CPU_CLK_UNHALTED.THREAD_ANY": clocks, "CPU_CLK_UNHALTED.DISTRIBUTED": clocks}
+        for n in range(1, 5):
+            busy = next((counts[e] for e in ("UOPS_EXECUTED.CYCLES_GE_%d_UOP%s_EXEC" % (n, "S"[:n > 1]),
+                                             "UOPS_EXECUTED.THREAD:c%d" % n) if e in counts), None)
+            same["UOPS_EXECUTED.CORE:c%d" % n] = same["UOPS_EXECUTED.CORE_CYCLES_GE_%d" % n] = busy
+            if n == 1 and busy is not None:
+                same["UOPS_EXECUTED.CORE:i1:c1"] = same["UOPS_EXECUTED.CORE_CYCLES_NONE"] = max(clocks - busy, 0)
+        counts.update({k: v for k, v in same.items() if v is not None})
 
     def everything(self):
         """Every event that the core's formulas name, with threads on or off, in system mode or by task."""
@@ -170,3 +191,32 @@ class Core:
                     names |= self.trace(n)
         self.sheet.constants["#SMT_on"] = self.sheet.constants["#EBS_Mode"] = 0
         return sorted(names)
+
+
+class Atom(Core):
+    """A small core: its own sheet, with other names at level 2 and no parts of retiring."""
+
+    csv = "E-core_TMA_Metrics.csv"
+    parts = {"Frontend_Bound": ("IFetch_Latency", "IFetch_Bandwidth"),
+             "Bad_Speculation": ("Branch_Mispredicts", "Machine_Clears"),
+             "Backend_Bound": ("Resource_Bound", "Core_Bound"), "Retiring": ("Retiring",)}
+    even = {"IFetch_Latency": 0.12, "IFetch_Bandwidth": 0.08, "Branch_Mispredicts": 0.08, "Machine_Clears": 0.02,
+            "Resource_Bound": 0.28, "Core_Bound": 0.12, "Retiring": 0.30}
+    quiet = {"IFetch_Latency": 0.06, "IFetch_Bandwidth": 0.05, "Branch_Mispredicts": 0.04, "Machine_Clears": 0.01,
+             "Resource_Bound": 0.10, "Core_Bound": 0.06, "Retiring": 0.26}
+    like = {"icache_misses": "ICache_Misses", "itlb_misses": "ITLB_Misses", "branch_resteers": "Branch_Resteer",
+            "mite": "Decode", "branch_mispredicts": "Branch_Mispredicts", "machine_clears": "Nuke",
+            "l1_bound": "Mem_Scheduler", "l2_bound": "Mem_Scheduler", "l3_bound": "Reorder_Buffer",
+            "dram_bound": "Reorder_Buffer", "store_bound": "Mem_Scheduler", "divider": "Non_Mem_Scheduler",
+            "ports_utilization": "Allocation_Restriction", "fp_vector": "Retiring", "microcode": "Retiring"}
+
+    def leaf(self, name, leaves):
+        return self.like.get(name)
+
+    def start(self, plan):
+        counts, _ = super().start({"Light_Operations": plan["Retiring"], "Heavy_Operations": 0, "Fetch_Latency": 0,
+                                   "Fetch_Bandwidth": 0, "Branch_Mispredicts": 0, "Machine_Clears": 0,
+                                   "Memory_Bound": 0, "Core_Bound": 0})
+        pinned = {"CPU_CLK_UNHALTED.CORE": GHZ, "CPU_CLK_UNHALTED.CORE_P": GHZ, "CPU_CLK_UNHALTED.REF_TSC": 2.4}
+        counts.update({k: v for k, v in pinned.items() if k in counts})
+        return counts, set(pinned) | {"INST_RETIRED.ANY"}

@@ -41,6 +41,12 @@ class Events:
         return None
 
     def find(self, name):
+        row = self.encode(name)
+        if row and name.startswith("CPU_CLK"):
+            row = row._replace(flags=row.flags.replace("-", "") + "C")
+        return row
+
+    def encode(self, name):
         base, *options = name.split(":")
         if base.startswith("PERF_METRICS.") and base[13:] in FIELDS:
             field = FIELDS.index(base[13:])

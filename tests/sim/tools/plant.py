@@ -15,13 +15,13 @@ import machines  # noqa: E402
 
 def say_event(pmu, row, latency, rates):
     print("event %s %#x %#x %#x %#x %s %g %s %s" % (pmu, row.config, row.config1, row.gp, row.fixed, row.flags, latency,
-                                                    row.name, " ".join("%.10g" % r for r in rates)))
+                                                    row.name, " ".join("%.7g" % r for r in rates)))
 
 
 def intel_core(core, pmu, programs):
     """The events of one PMU with a rate for each program."""
     names = core.everything()
-    solved = {p: core.program(leaves) for p, leaves in programs}
+    solved = {p: core.program(p, leaves) for p, leaves in programs}
     synonyms = {}  # the sheet says some events in two ways
     for name in names:
         row = core.event(name)

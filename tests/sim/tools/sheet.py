@@ -10,7 +10,7 @@ An empty cell takes what the next older column says; columns of clients pass ove
 import csv
 import re
 
-TOKEN = re.compile(r"\s*(?:(\*\s*\$PEBS)|(##?[A-Za-z0-9_]+|[A-Za-z0-9_][A-Za-z0-9_.:=]*)|([-+*/()<>,&|]|==|>=|<=))")
+TOKEN = re.compile(r"\s*(?:(\$PEBS)|(##?[A-Za-z0-9_]+|[A-Za-z0-9_][A-Za-z0-9_.:=]*)|([-+*/()<>,&|]|==|>=|<=))")
 NUMBER = re.compile(r"\d+(\.\d+)?(e-?\d+)?$")
 
 
@@ -19,13 +19,13 @@ class Absent(Exception):
 
 
 class Sheet:
-    def __init__(self, path, column, constants, first_column=7, last_column=31):
+    def __init__(self, path, column, constants):
         with open(path, encoding="utf-8-sig", newline="") as f:
             rows = list(csv.reader(f))
         self.header = next(r for r in rows if r and r[0] == "Key")
         server = [x == "Server" for x in rows[rows.index(self.header) - 1]]
         at = self.header.index(column)
-        self.last = min(last_column, len(self.header) - 1)
+        self.last = self.header.index("Locate-with") - 1
         self.constants = constants
         self.text, self.tree, self.children, self.code, self.memo = {}, [], {}, {}, {}
         levels = [i for i, h in enumerate(self.header) if re.match(r"Level\d$", h)]
@@ -64,7 +64,7 @@ class Sheet:
     def compile(self, name):
         if name in self.code:
             return self.code[name]
-        out, text, pos = [], self.text[name], 0
+        out, text, pos, event = [], self.text[name], 0, ""
         while pos < len(text.rstrip()):
             m = TOKEN.match(text, pos)
             if not m:
@@ -72,7 +72,7 @@ class Sheet:
             pos = m.end()
             latency, word, sign = m.groups()
             if latency:
-                out[-1] = out[-1].replace("v(", "lat(", 1)
+                out.append("v(%r)" % (event + ":latency"))
             elif sign:
                 out.append({"&": " and ", "|": " or "}.get(sign, sign))
             elif word in ("if", "else", "min", "max"):
@@ -82,6 +82,7 @@ class Sheet:
             elif word == "#NA":
                 out.append("absent()")
             else:
+                event = word  # $PEBS is the latency of the event that it is multiplied with
                 out.append("v(%r)" % word)
         self.code[name] = compile("".join(out).strip(), name, "eval")
         return self.code[name]
@@ -107,12 +108,9 @@ class Sheet:
         def absent():
             raise Absent(name)
 
-        def latency(event):
-            return rate(event) * rate(event + ":latency")
-
         try:
-            value = eval(self.compile(name), {"v": lambda n: self.evaluate(n, rate, memo), "lat": latency, "min": min,
-                                              "max": max, "absent": absent})
+            value = eval(self.compile(name), {"v": lambda n: self.evaluate(n, rate, memo), "min": min, "max": max,
+                                              "absent": absent})
         except ZeroDivisionError:
             value = 0.0
         memo[name] = value
