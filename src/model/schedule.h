@@ -70,6 +70,19 @@ struct schedule {
 	size_t n_split;
 };
 
+/* What is known of the machine that will count, 0 where it is not known. */
+struct schedule_machine {
+	bool smt;
+	unsigned general, fixed; /* counters for one thread, as the CPU itself says */
+	bool watchdog;		 /* the NMI watchdog counts cycles */
+	bool no_tsx_abort;	 /* counter 3 is kept for transactions (TSX force abort) */
+};
+
+/* The limits of a model on a machine. The watchdog's cycles are on their fixed counter where there
+ * is one, so that ours fall to a general one; else on any general counter. */
+void schedule_limits_of(struct schedule_limits *l, const struct model *m,
+			const struct schedule_machine *at);
+
 /* True where these events fit together; else *why (static text) names the rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);

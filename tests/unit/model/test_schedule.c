@@ -271,6 +271,41 @@ static void load(struct model **m, struct schedule_limits *l, double *system, co
 				       .offcore = 2 };
 }
 
+static void test_limits(void **state)
+{
+	struct schedule_machine at = { .smt = true, .watchdog = true };
+	struct schedule_limits l;
+	double system[SYSTEM_COUNT];
+	struct model *m;
+
+	(void)state;
+	load(&m, &l, system, "skl", true);
+	schedule_limits_of(&l, m, &at);
+	assert_int_equal(l.counters, 4);
+	assert_int_equal(l.fixed, 3);
+	assert_int_equal(l.fixed_taken, 2);
+	assert_int_equal(l.reserved, 0);
+	assert_int_equal(l.taken, 0);
+	at = (struct schedule_machine){ .general = 4, .fixed = 1, .no_tsx_abort = true };
+	schedule_limits_of(&l, m, &at); /* threads put to sleep, not switched off */
+	assert_int_equal(l.counters, 4);
+	assert_int_equal(l.fixed, 1);
+	assert_int_equal(l.taken, 8);
+	assert_false(l.smt);
+	at = (struct schedule_machine){ .fixed = 1, .watchdog = true };
+	schedule_limits_of(&l, m, &at); /* no fixed counter for its cycles */
+	assert_int_equal(l.counters, 8);
+	assert_int_equal(l.fixed_taken, 0);
+	assert_int_equal(l.reserved, 1);
+	model_free(m);
+	load(&m, &l, system, "zen4", true);
+	at = (struct schedule_machine){ .watchdog = true };
+	schedule_limits_of(&l, m, &at);
+	assert_int_equal(l.counters, 6);
+	assert_int_equal(l.reserved, 1);
+	model_free(m);
+}
+
 static bool is_above(const struct model *m, uint32_t node, uint32_t under)
 {
 	for (; under != MODEL_NONE; under = m->metric[under].parent)
@@ -368,7 +403,7 @@ int main(void)
 		cmocka_unit_test(test_registers), cmocka_unit_test(test_special),
 		cmocka_unit_test(test_place),	  cmocka_unit_test(test_make),
 		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/holders.h"
+
+#include <string.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include "collect/sysfs.h"
+
+#define PMUS "sys/bus/event_source/devices"
+
+#if defined(__x86_64__) || defined(__i386__)
+/* Leaf 0xa: what Intel's PMUs (and those that follow its architecture) have. */
+static void ask_intel(struct holders *h)
+{
+	unsigned a, b, c, d;
+
+	if (!__get_cpuid_count(0xa, 0, &a, &b, &c, &d) || !(a & 0xff))
+		return;
+	h->general = a >> 8 & 0xff;
+	h->fixed = (a & 0xff) > 1 ? d & 0x1f : 0;
+}
+
+/* Leaf 0x80000022 since Zen 4; before that a flag tells six counters from four. */
+static void ask_amd(struct holders *h)
+{
+	unsigned a, b, c, d;
+
+	if (__get_cpuid_count(0x80000022, 0, &a, &b, &c, &d) && a & 1)
+		h->general = b & 15;
+	else if (__get_cpuid(0x80000001, &a, &b, &c, &d))
+		h->general = c & 1U << 23 ? 6 : 4;
+}
+
+static void ask_cpu(struct holders *h)
+{
+	unsigned a, b, c, d;
+
+	if (!__get_cpuid(0, &a, &b, &c, &d))
+		return;
+	if (b == signature_INTEL_ebx)
+		ask_intel(h);
+	else if (b == signature_AMD_ebx)
+		ask_amd(h);
+}
+#else
+static void ask_cpu(struct holders *h)
+{
+	(void)h;
+}
+#endif
+
+static int number(const char *root, const char *path)
+{
+	int64_t v;
+
+	return sys_number(&v, root, "%s", path) ? v != 0 : -1;
+}
+
+void holders_read(struct holders *h, const char *root, const char *pmu)
+{
+	int64_t v;
+
+	memset(h, 0, sizeof(*h));
+	h->watchdog = number(root, "proc/sys/kernel/nmi_watchdog");
+	h->smt = number(root, "sys/devices/system/cpu/smt/active");
+	h->tsx_force_abort =
+		sys_number(&v, root, PMUS "/%s/allow_tsx_force_abort", pmu) ? v != 0 : -1;
+	if (!*root && !strcmp(pmu, "cpu") && sys_exists(root, PMUS "/cpu"))
+		ask_cpu(h);
+}
