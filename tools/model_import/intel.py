@@ -297,7 +297,8 @@ def fill_rows(model, sheet, column, guards, uncore):
             continue
         if text == '$':
             continue
-        facts['expr'] = r.formula(text)
+        # A part that a machine need not have is 0 where it does not, so that sums hold.
+        facts['expr'] = re.sub(r'else #NA$', 'else 0', r.formula(text))
         flag, issue, overlap = threshold_of(sheet.of(row, 'Threshold'))
         if flag:
             facts['flag'] = r.formula(flag)
@@ -365,6 +366,12 @@ def drop_unresolved(model, unknown):
     for key, facts in model.rows.items():
         if not facts.get('absent') and facts.get('parent') in gone:
             facts['parent'] = model.rows[facts['parent']].get('parent')
+    absent = {k for k, f in model.rows.items() if f.get('absent') and f['kind'] == 'node'}
+    for key, facts in model.rows.items():
+        if not facts.get('absent') and set(TOKEN.findall(facts['expr'])) & absent:
+            facts['expr'] = TOKEN.sub(lambda w: '0' if w.group(0) in absent else w.group(0),
+                                      facts['expr'])
+            model.notes.append('%s: nodes that this model has not are 0 in it' % key)
     return gone
 
 
@@ -409,7 +416,9 @@ def models(perfmon):
             versions.insert(0, 'TMA ' + s.version.replace('-full', ''))
         m.facts['from'] = 'intel/perfmon: ' + ', '.join(versions)
         if sheet:
-            m.sources.insert(0, 'intel/perfmon %s %s, column %s' % (titles[sheet], s.version, column))
+            m.sources.insert(0, 'intel/perfmon %s %s, column %s%s' % (
+                titles[sheet], s.version, column,
+                '; the sheet has none for Darkmont' if ident in ('ptl-dkt', 'cwf') else ''))
             un = intel_events.uncore(perfmon, uncore and find_file(perfmon, uncore))
             unknown = fill_rows(m, s, column, guards, un)
             drop_unresolved(m, unknown)
