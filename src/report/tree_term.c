@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree for people: 76 columns, which is why bars are short.
+ *
+ *	 ├ retiring                    18.6 % +-0.3        ███
+ *	 └ backend                     67.4 % +-1.2  24 %  ██████████▊       <==
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "report/counts_int.h"
+#include "report/tree_int.h"
+
+#define NAME_WIDTH 32u
+#define BAR_WIDTH  16u
+#define DEPTH	   16u
+
+struct face {
+	struct buf *b;
+	const struct tree_view *v;
+	const struct style *st;
+	bool more[DEPTH]; /* at this depth siblings follow */
+	bool untold;	  /* an error bar was not known */
+	const char *no_error;
+};
+
+void tree_put_error(struct buf *b, double share, double error)
+{
+	if (isnan(share))
+		return;
+	if (isnan(error))
+		buf_puts(b, "+-?");
+	else if (error < 0.0005)
+		buf_puts(b, "+-<0.1");
+	else
+		buf_printf(b, "+-%.1f", error * 100);
+}
+
+static void put_bar(struct buf *b, double share, const struct style *st)
+{
+	static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	unsigned eighths, cells = 0;
+
+	if (!(share > 0))
+		share = 0;
+	eighths = (unsigned)((share > 1 ? 1 : share) * BAR_WIDTH * 8 + 0.5);
+	for (; cells < eighths / 8; cells++)
+		buf_puts(b, st->ascii ? "#" : "█");
+	if (!st->ascii && eighths % 8) {
+		buf_puts(b, parts[eighths % 8]);
+		cells++;
+	}
+	buf_fill(b, ' ', BAR_WIDTH - cells);
+}
+
+static void put_branch(struct face *f, const struct tree_view_row *r)
+{
+	bool ascii = f->st->ascii;
+
+	buf_putc(f->b, ' ');
+	for (unsigned d = 0; d < r->depth && d < DEPTH; d++)
+		buf_puts(f->b, !f->more[d] ? "  " : ascii ? "| " : "│ ");
+	if (ascii)
+		buf_puts(f->b, r->last ? "`-" : "|-");
+	else
+		buf_puts(f->b, r->last ? "└ " : "├ ");
+	if (r->depth < DEPTH)
+		f->more[r->depth] = !r->last;
+}
+
+static void put_name(struct face *f, const struct tree_view_row *r)
+{
+	size_t used = 2 * (size_t)r->depth + 2;
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, r->name, f->st->ascii);
+	if (r->path)
+		style_ink(f->b, f->st, INK_HOT);
+	text_put_fit(f->b, buf_str(&safe), used < NAME_WIDTH ? NAME_WIDTH - used : 1, TEXT_LEFT,
+		     false, f->st->ascii);
+	if (r->path)
+		style_ink(f->b, f->st, INK_PLAIN);
+	f->b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+static void put_numbers(struct face *f, const struct tree_view_row *r)
+{
+	struct buf e = BUF_INIT;
+	char n[NUM_MAX];
+
+	if (r->doubtful)
+		buf_printf(f->b, "%8s", "?");
+	else if (isnan(r->share) && r->metric == MODEL_NONE)
+		buf_fill(f->b, ' ', 8);
+	else
+		buf_printf(f->b, "%8s", isnan(r->share) ? "-" : num_percent(n, r->share));
+	if (r->metric != MODEL_NONE && !r->doubtful)
+		tree_put_error(&e, r->share, r->error);
+	if (r->no_error && !isnan(r->share)) {
+		f->untold = true;
+		f->no_error = r->no_error;
+	}
+	buf_printf(f->b, " %-7s", buf_str(&e));
+	buf_free(&e);
+	if (!isnan(r->counted) && r->counted < 0.9995)
+		buf_printf(f->b, "%4.0f %% ", r->counted * 100);
+	else
+		buf_fill(f->b, ' ', 7);
+}
+
+static void put_row(struct face *f, const struct tree_view_row *r)
+{
+	size_t start;
+
+	put_branch(f, r);
+	put_name(f, r);
+	put_numbers(f, r);
+	if (*r->unit)
+		buf_printf(f->b, "of %.13s", r->unit);
+	else if (!r->doubtful && !isnan(r->share))
+		put_bar(f->b, r->share, f->st);
+	if (r->path) {
+		start = *r->unit ? 3 + (strlen(r->unit) < 13 ? strlen(r->unit) : 13) : BAR_WIDTH;
+		if (r->doubtful || (isnan(r->share) && !*r->unit))
+			start = 0;
+		buf_fill(f->b, ' ', BAR_WIDTH > start ? BAR_WIDTH - start : 0);
+		buf_puts(f->b, " <==");
+	}
+	while (f->b->len && f->b->s[f->b->len - 1] == ' ')
+		f->b->s[--f->b->len] = '\0';
+	buf_putc(f->b, '\n');
+}
+
+static void put_why_rows(struct face *f)
+{
+	struct buf why = BUF_INIT;
+
+	for (size_t i = 0; i < f->v->n; i++) {
+		const struct tree_view_row *r = &f->v->row[i];
+
+		if (r->metric == MODEL_NONE)
+			continue;
+		buf_reset(&why);
+		tree_view_why(&why, &f->v->source, r->metric);
+		if (!why.len)
+			continue;
+		buf_printf(f->b, " %s %s: ", r->doubtful ? "?" : "-", r->name);
+		text_put_safe(f->b, buf_str(&why), f->st->ascii);
+		buf_putc(f->b, '\n');
+		if (r->doubtful && f->v->source.tree->node[r->metric].doubt != DOUBT_PARENT)
+			buf_puts(f->b, "   a longer run, or --no-mux, tells more\n");
+	}
+	buf_free(&why);
+}
+
+void tree_put_metric(struct buf *b, const struct model_metric *m, const struct tree_node *n)
+{
+	double v = n->value.v * m->scale;
+
+	if (!strcmp(m->unit, "%"))
+		buf_printf(b, "%.1f %%", v);
+	else if (fabs(v) >= 1e6)
+		buf_printf(b, "%.4g %s", v, m->unit);
+	else
+		buf_printf(b, fabs(v) >= 100 ? "%.1f %s" : "%.3f %s", v, m->unit);
+	while (b->len && b->s[b->len - 1] == ' ')
+		b->s[--b->len] = '\0';
+}
+
+static void put_metrics(struct face *f)
+{
+	const struct tree *t = f->v->source.tree;
+
+	if (f->v->n_metrics)
+		buf_putc(f->b, '\n');
+	for (size_t i = 0; i < f->v->n_metrics; i++) {
+		const struct model_metric *m = &t->model->metric[f->v->metric[i]];
+		const struct tree_node *n = &t->node[f->v->metric[i]];
+		struct buf text = BUF_INIT;
+
+		if (n->value.why == VALUE_OK)
+			tree_put_metric(&text, m, n);
+		buf_printf(f->b, " %-32.32s %12s", m->name, n->value.why ? "-" : buf_str(&text));
+		if (n->value.why == VALUE_OK && n->error > 0 && fabs(n->value.v) > 0)
+			buf_printf(f->b, " +-%.1f %%", 100 * n->error / fabs(n->value.v));
+		if (n->value.why != VALUE_OK) {
+			buf_puts(f->b, "  ");
+			tree_view_why(f->b, &f->v->source, f->v->metric[i]);
+		}
+		buf_putc(f->b, '\n');
+		buf_free(&text);
+	}
+}
+
+static void put_formula(struct face *f, uint32_t metric, const char *name)
+{
+	const char *formula = f->v->source.formula ? f->v->source.formula[metric] : NULL;
+	const struct model_metric *m = &f->v->source.tree->model->metric[metric];
+
+	if (!formula)
+		return;
+	buf_printf(f->b, " %s = ", name);
+	text_put_safe(f->b, formula, f->st->ascii);
+	buf_printf(f->b, "\n   by %s:%u\n", m->file ? m->file : "the model", m->line);
+}
+
+static void put_formulas(struct face *f)
+{
+	if (!f->v->source.formula)
+		return;
+	buf_putc(f->b, '\n');
+	for (size_t i = 0; i < f->v->n; i++)
+		if (f->v->row[i].metric != MODEL_NONE)
+			put_formula(f, f->v->row[i].metric, f->v->row[i].name);
+	for (size_t i = 0; i < f->v->n_metrics; i++)
+		put_formula(f, f->v->metric[i],
+			    f->v->source.tree->model->metric[f->v->metric[i]].name);
+}
+
+static void put_view(struct buf *b, const struct tree_view *v, const struct style *st)
+{
+	struct face f = { .b = b, .v = v, .st = st };
+
+	if (v->source.label)
+		buf_printf(b, "\n %s\n", v->source.label);
+	for (size_t i = 0; i < v->n; i++)
+		put_row(&f, &v->row[i]);
+	put_metrics(&f);
+	put_why_rows(&f);
+	if (f.untold)
+		buf_printf(b, " +-? no error bar: %s\n", f.no_error);
+	put_formulas(&f);
+}
+
+static void put_lines(struct buf *b, const char *const *line, size_t n, const char *lead)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_printf(b, " %s%s\n", i ? "       " : lead, line[i]);
+}
+
+int tree_write_term(struct buf *b, const struct tree_report *r, const struct counts_style *st)
+{
+	bool interval = !isnan(r->head.time);
+
+	if (interval)
+		buf_printf(b, "%10.3f s\n", r->head.time);
+	else
+		buf_putc(b, '\n');
+	if (!interval) {
+		counts_put_head(b, &r->head, &st->style);
+		if (r->cpu && *r->cpu)
+			buf_printf(b, " %s\n", r->cpu);
+		buf_putc(b, '\n');
+	}
+	for (size_t i = 0; i < r->n_views; i++)
+		put_view(b, &r->view[i], &st->style);
+	if (interval)
+		return 0;
+	if (r->n_next && !st->quiet) {
+		buf_putc(b, '\n');
+		put_lines(b, r->next, r->n_next, "next:  ");
+	} else if (r->head.n_notes) {
+		buf_putc(b, '\n');
+	}
+	for (size_t i = 0; i < r->head.n_notes; i++)
+		buf_printf(b, " %s\n", r->head.notes[i]);
+	return 0;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/tree_view.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLD	  0.05
+#define DEPTH_MAX 16u
+
+struct maker {
+	const struct tree_source *s;
+	const struct model *m;
+	struct arena *a;
+	struct tree_view_row *row;
+	size_t n;
+	double fold;
+	bool failed;
+};
+
+static const struct tree_node *node_of(const struct maker *k, uint32_t metric)
+{
+	return &k->s->tree->node[metric];
+}
+
+static bool has_value(const struct maker *k, uint32_t metric)
+{
+	return node_of(k, metric)->value.why == VALUE_OK;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
+
+static const char *unit_of(struct maker *k, uint32_t metric)
+{
+	const struct model_metric *m = &k->m->metric[metric];
+	char *s;
+
+	if (m->domain == DOMAIN_SLOTS)
+		return "";
+	s = arena_strdup(k->a, m->domain_text && *m->domain_text ? m->domain_text : "clocks");
+	if (!s) {
+		k->failed = true;
+		return "";
+	}
+	for (char *c = s; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (strchr(s, '_')) /* Clocks_Estimated: how it was found is the formula's matter */
+		*strchr(s, '_') = '\0';
+	return s;
+}
+
+static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned depth)
+{
+	const struct tree_node *n = node_of(k, metric);
+
+	k->row[k->n++] = (struct tree_view_row){
+		.metric = metric,
+		.parent = parent,
+		.name = last_part(k->m->metric[metric].path),
+		.depth = depth,
+		.share = n->shown,
+		.unit = unit_of(k, metric),
+		.error = n->error,
+		.counted = n->counted,
+		.no_error = n->no_error,
+		.path = n->path,
+		.over = n->over,
+		.doubtful = n->doubt != DOUBT_NONE,
+	};
+}
+
+/* The sum of siblings that are not worth a row each. */
+static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t parent_metric,
+		      uint32_t parent, unsigned depth)
+{
+	const char *of = last_part(k->m->metric[parent_metric].path);
+	struct tree_view_row r = { .metric = MODEL_NONE,
+				   .parent = parent,
+				   .depth = depth,
+				   .unit = "",
+				   .error = NAN,
+				   .counted = NAN,
+				   .folded = n };
+	bool slots = true;
+
+	for (size_t i = 0; i < n; i++) {
+		slots &= k->m->metric[child[i]].domain == DOMAIN_SLOTS &&
+			 !k->m->metric[child[i]].overlap;
+		r.share += node_of(k, child[i])->shown;
+	}
+	/* stalls that overlap have no sum */
+	r.name = slots ? arena_printf(k->a, "other_%s", of)
+		       : arena_printf(k->a, "(%zu more, each below %.0f %%)", n, k->fold * 100);
+	if (!slots)
+		r.share = NAN;
+	if (!r.name) {
+		k->failed = true;
+		return;
+	}
+	k->row[k->n++] = r;
+}
+
+static bool level_ok(const struct maker *k, uint32_t metric)
+{
+	unsigned level = k->m->metric[metric].level;
+
+	return level && (!k->s->level || level <= k->s->level);
+}
+
+static bool is_named(const struct maker *k, uint32_t metric)
+{
+	return k->s->named && k->s->named[metric];
+}
+
+static bool is_wanted(const struct maker *k, uint32_t metric)
+{
+	return !k->s->wanted || k->s->wanted[metric];
+}
+
+/* A node below this one was asked for by name. */
+static bool named_below(const struct maker *k, uint32_t metric)
+{
+	for (uint32_t i = 0; k->s->named && i < k->m->n_metrics; i++) {
+		uint32_t up = i;
+
+		if (!k->s->named[i] || !k->m->metric[i].level)
+			continue;
+		while (up != MODEL_NONE && up != metric)
+			up = k->m->metric[up].parent;
+		if (up == metric && i != metric)
+			return true;
+	}
+	return false;
+}
+
+static bool keeps_row(const struct maker *k, uint32_t metric, unsigned depth)
+{
+	const struct tree_node *n = node_of(k, metric);
+
+	return !depth || k->s->all || n->path || n->over || n->doubt != DOUBT_NONE ||
+	       is_named(k, metric) || named_below(k, metric) || n->shown >= k->fold;
+}
+
+static bool opens(const struct maker *k, uint32_t metric)
+{
+	const struct tree_node *n = node_of(k, metric);
+
+	return k->s->all || n->path || n->over || is_named(k, metric) || named_below(k, metric);
+}
+
+/* Children in the order of the model; at the top those without parent. */
+static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < k->m->n_metrics; i++)
+		if (k->m->metric[i].level && k->m->metric[i].parent == parent && level_ok(k, i) &&
+		    is_wanted(k, i) && (parent == MODEL_NONE || has_value(k, i) || is_named(k, i)))
+			out[n++] = i;
+	/* few: insertion sort by their place in the model */
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = i; j && k->m->metric[out[j]].order < k->m->metric[out[j - 1]].order;
+		     j--) {
+			uint32_t t = out[j];
+
+			out[j] = out[j - 1];
+			out[j - 1] = t;
+		}
+	return n;
+}
+
+static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, unsigned depth)
+{
+	size_t bytes = (k->m->n_metrics + 1) * sizeof(uint32_t), n, n_small = 0, n_kept = 0;
+	uint32_t *child = malloc(bytes), *small = malloc(bytes);
+	size_t last = SIZE_MAX;
+
+	if (!child || !small || depth >= DEPTH_MAX) {
+		k->failed |= depth < DEPTH_MAX;
+		goto out;
+	}
+	n = children(k, parent_metric, child);
+	for (size_t i = 0; i < n; i++) {
+		if (keeps_row(k, child[i], depth))
+			child[n_kept++] = child[i];
+		else
+			small[n_small++] = child[i];
+	}
+	if (n_small == 1) { /* a fold of one would only hide its name */
+		child[n_kept++] = small[0];
+		n_small = 0;
+	}
+	for (size_t i = 0; i < n_kept; i++) {
+		last = k->n;
+		add_row(k, child[i], parent, depth);
+		if (opens(k, child[i]))
+			put_level(k, child[i], (uint32_t)last, depth + 1);
+	}
+	if (n_small) {
+		last = k->n;
+		add_other(k, small, n_small, parent_metric, parent, depth);
+	}
+	if (last != SIZE_MAX)
+		k->row[last].last = true;
+out:
+	free(child);
+	free(small);
+}
+
+static int asked_metrics(struct tree_view *out, struct arena *a, const struct tree_source *s,
+			 struct err *err)
+{
+	const struct model *m = s->tree->model;
+	uint32_t *list = arena_alloc(a, (m->n_metrics + 1) * sizeof(*list));
+
+	if (!list)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < m->n_metrics; i++)
+		if (!m->metric[i].level && s->named && s->named[i])
+			list[out->n_metrics++] = i;
+	out->metric = list;
+	return 0;
+}
+
+int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_source *source,
+		   struct err *err)
+{
+	const struct model *m = source->tree->model;
+	struct maker k = { .s = source, .m = m, .a = a };
+
+	memset(out, 0, sizeof(*out));
+	out->source = *source;
+	k.fold = source->fold > 0 ? source->fold : FOLD;
+	/* each node once, and a fold for each at most */
+	k.row = arena_alloc(a, (2 * m->n_metrics + 2) * sizeof(*k.row));
+	if (!k.row)
+		return err_nomem(err);
+	put_level(&k, MODEL_NONE, TREE_NO_ROW, 0);
+	if (k.failed)
+		return err_nomem(err);
+	out->row = k.row;
+	out->n = k.n;
+	return asked_metrics(out, a, source, err);
+}
+
+uint32_t tree_view_deepest(const struct tree *t)
+{
+	uint32_t best = MODEL_NONE;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->node[i].path && t->model->metric[i].level &&
+		    (best == MODEL_NONE ||
+		     t->model->metric[i].level > t->model->metric[best].level))
+			best = i;
+	return best;
+}
+
+/* ---- why -------------------------------------------------------------------------------- */
+
+static const char *const system_names[SYSTEM_COUNT] = {
+	[SYSTEM_SMT_ON] = "whether SMT is on",
+	[SYSTEM_CORE_WIDE] = "whether whole cores are counted",
+	[SYSTEM_CPUS] = "the number of logical processors",
+	[SYSTEM_CPUS_ONLINE] = "the number of CPUs",
+	[SYSTEM_CORES] = "the number of cores",
+	[SYSTEM_DIES] = "the number of dies",
+	[SYSTEM_PACKAGES] = "the number of packages",
+	[SYSTEM_THREADS_PER_CORE] = "the threads of a core",
+	[SYSTEM_TSC_FREQ] = "the time-stamp counter's frequency",
+	[SYSTEM_TSC] = "the time-stamp counter's cycles",
+	[SYSTEM_SLOTS] = "the width of the pipeline",
+	[SYSTEM_HAS_PMEM] = "whether there is persistent memory",
+	[SYSTEM_DURATION] = "how long it took",
+};
+
+static const char *event_name(const struct model *m, uint32_t event)
+{
+	return event < m->n_events ? m->event[event].name : "?";
+}
+
+static void why_no_value(struct buf *b, const struct tree_source *s, uint32_t metric)
+{
+	const struct model *m = s->tree->model;
+	const struct value *v = &s->tree->node[metric].value;
+
+	if (s->counted && !s->counted[metric]) {
+		buf_puts(b, "not opened: its parent is below the threshold");
+		return;
+	}
+	switch (v->why) {
+	case VALUE_OK:
+		break;
+	case VALUE_NOT_COUNTED:
+		buf_printf(b, "%s was not counted", event_name(m, v->which));
+		break;
+	case VALUE_DIVIDED_BY_0:
+		buf_puts(b, "what it is divided by counted 0");
+		break;
+	case VALUE_ABSENT:
+		buf_puts(b, "this CPU does not have it");
+		break;
+	case VALUE_NO_SYSTEM:
+		buf_printf(b, "not known: %s",
+			   v->which < SYSTEM_COUNT ? system_names[v->which] : "a fact");
+		break;
+	case VALUE_NO_LATENCY:
+		buf_printf(b, "the retire latency of %s is not known", event_name(m, v->which));
+		break;
+	case VALUE_NOT_FINITE:
+		buf_puts(b, "the formula overflows");
+		break;
+	default:
+		buf_puts(b, "not known");
+		break;
+	}
+}
+
+static const char *const doubts[] = {
+	[DOUBT_NONE] = "",
+	[DOUBT_NEGATIVE] = "it comes out below 0 by more than its error",
+	[DOUBT_OVER] = "it comes out larger than the whole by more than its error",
+	[DOUBT_CHILDREN] = "with its siblings it is more than the parent, by more than the errors",
+	[DOUBT_PARENT] = "its parent is doubtful",
+};
+
+void tree_view_why(struct buf *b, const struct tree_source *s, uint32_t metric)
+{
+	const struct tree_node *n = &s->tree->node[metric];
+	const struct model *m = s->tree->model;
+
+	if (n->value.why != VALUE_OK) {
+		why_no_value(b, s, metric);
+		return;
+	}
+	if (n->doubt == DOUBT_NONE)
+		return;
+	buf_puts(b, doubts[n->doubt]);
+	if (n->doubt != DOUBT_PARENT && n->against[0] != MODEL_NONE) {
+		buf_printf(b, ": %s", event_name(m, n->against[0]));
+		if (n->against[1] != MODEL_NONE)
+			buf_printf(b, " and %s disagree", event_name(m, n->against[1]));
+		else
+			buf_puts(b, " does not fit the rest");
+		if (n->against[0] < m->n_events && *m->event[n->against[0]].errata)
+			buf_printf(b, " (erratum %s)", m->event[n->against[0]].errata);
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree_view - the top-down tree as text: which rows, in which order, what is folded; then for
+ * people, csv, json (a line of it for each interval), markdown.
+ *
+ *	tree_view_make(&v, arena, &source, &err)
+ *	tree_report_write(&buf, &report, format, &style, &err)
+ *
+ * The rows of people's formats close: siblings that divide slots and are small are summed in a row
+ * other_NAME. A node that is not over its threshold is not opened unless everything is asked for. A
+ * level-1 node is never hidden. Formats for programs have every node that was asked for, null with a
+ * "why" where it has no value.
+ */
+#ifndef CYCLADE_REPORT_TREE_VIEW_H
+#define CYCLADE_REPORT_TREE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+#include "report/counts.h"
+
+struct tree_source {
+	const struct tree *tree;
+	const char *label;  /* "cpu_core", "S0"; NULL: there is one */
+	const bool *wanted; /* by metric: asked for; NULL: all nodes */
+	const bool
+		*counted;  /* by metric: it could have been measured (its stage was counted); NULL:
+			      * all */
+	const bool *named; /* by metric: asked for by name; may be NULL */
+	const char *const *formula; /* by metric, for --why; may be NULL */
+	const double *count;	    /* by event: sums, NAN where not counted */
+	const double *share;	    /* by event: share of the time it was counted */
+	unsigned level;		    /* deepest to show; 0: all */
+	bool all;		    /* nothing is folded or left closed */
+	double fold;		    /* a share below that is small; 0: 0.05 */
+};
+
+#define TREE_NO_ROW UINT32_MAX
+
+struct tree_view_row {
+	uint32_t metric; /* MODEL_NONE: other_NAME */
+	uint32_t parent; /* a row, or TREE_NO_ROW */
+	const char *name;
+	unsigned depth;
+	bool last; /* of its siblings */
+	double share;
+	const char *unit; /* of what it is a share; "" of slots */
+	double error, counted;
+	const char *no_error;
+	bool path, over, doubtful;
+	size_t folded; /* of other_NAME: how many */
+};
+
+struct tree_view {
+	struct tree_source source;
+	const struct tree_view_row *row;
+	size_t n;
+	const uint32_t *metric; /* those without level that were asked for */
+	size_t n_metrics;
+};
+
+int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_source *source,
+		   struct err *err) MUST_USE;
+/* Why a metric has no value, or is not believed: one line. "" where it is fine. */
+void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric);
+/* The deepest node of the path to follow, MODEL_NONE: there is none. */
+uint32_t tree_view_deepest(const struct tree *t);
+
+struct tree_report {
+	struct counts head; /* command, times, status, notes; its rows are not used */
+	const struct tree_view *view;
+	size_t n_views;
+	const char *cpu, *const *next; /* commands worth typing, each with its reason behind it */
+	size_t n_next;
+};
+
+/* `format` is one of term, csv, json, markdown. */
+int tree_report_write(struct buf *out, const struct tree_report *r, const char *format,
+		      const struct counts_style *st, struct err *err) MUST_USE;
+/* The last line of JSON lines. */
+void tree_report_end(struct buf *out, const struct tree_report *r, const char *format);
+
+#endif
