@@ -13,8 +13,7 @@ void stat_no_pmu(const struct cli *cli, char why[256])
 {
 	struct event_list list = EVENT_LIST_INIT;
 
-	(void)cli;
-	if (event_default(&list, "", why, NULL))
+	if (event_default(&list, cli->opt.sysroot ? cli->opt.sysroot : "", why, NULL))
 		why[0] = '\0';
 	event_list_free(&list);
 }

@@ -69,7 +69,8 @@ int counting_open(struct counting *k, struct cli *cli, struct err *err)
 	k->control = (struct control)CONTROL_INIT;
 	k->work.pid = k->work.go = k->work.told = -1;
 	k->has_program = cli->args.n;
-	if (check_options(cli, err) || machine_read(&k->machine, &cli->arena, "", err) ||
+	k->root = cli->opt.sysroot ? cli->opt.sysroot : "";
+	if (check_options(cli, err) || machine_read(&k->machine, &cli->arena, k->root, err) ||
 	    targets_find(&k->who, cli, &k->machine, "count", err) ||
 	    control_open(&k->control, cli, err))
 		return -1;

@@ -33,6 +33,7 @@ struct counting_result {
 
 struct counting {
 	struct cli *cli;
+	const char *root; /* --sysroot, or "" */
 	struct machine machine;
 	struct targets who;
 	struct control control;

@@ -64,7 +64,7 @@ int counting_events_parse(struct counting_events *s, const struct counting *k, s
 	memset(s, 0, sizeof(*s));
 	s->list.counts = true;
 	for (size_t i = 0; i < l->n; i++)
-		if (event_parse(&s->list, "", l->v[i], err))
+		if (event_parse(&s->list, k->root, l->v[i], err))
 			return -1;
 	return build_groups(s, err) || counting_places(k, &s->place, &s->n_places, err) ? -1 : 0;
 }

@@ -42,7 +42,7 @@ static struct unit unit_cluster(const struct counting *k, uint32_t cpu)
 	const struct machine_cpu *c = cpu_of(k, cpu);
 	int64_t id;
 
-	if (!sys_number(&id, "", "sys/devices/system/cpu/cpu%u/topology/cluster_id", cpu))
+	if (!sys_number(&id, k->root, "sys/devices/system/cpu/cpu%u/topology/cluster_id", cpu))
 		id = -1;
 	return (struct unit){ c->socket, c->die, id };
 }

@@ -51,8 +51,9 @@ struct options {
 	const char *cpu;
 	/* what */
 	struct text_list event, node, metric, models;
-	const char *model;
 	uint64_t level;
+	const char *model, *drilldown;
+	bool no_mux;
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
@@ -75,7 +76,7 @@ struct options {
 	double min;
 	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, bytes;
 	/* talk */
-	bool verbose, quiet, no_pager, dry_run, help, origin;
+	bool verbose, quiet, no_pager, dry_run, why, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;
 	struct option_said said[OPTION_ROWS_MAX]; /* by row of options.def */

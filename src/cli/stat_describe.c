@@ -45,7 +45,10 @@ static void put_perf_line(struct buf *b, const struct counting *k, const struct 
 		buf_puts(b, several ? "{" : "");
 		for (size_t e = 0; e < s->group[g].n; e++) {
 			buf_puts(b, e ? "," : "");
-			text_put_safe(b, s->group[g].event[e].name, false);
+			text_put_safe(b,
+				      s->group[g].event[e].typed ? s->group[g].event[e].typed
+								 : s->group[g].event[e].name,
+				      false);
 		}
 		buf_puts(b, several ? "}" : "");
 	}

@@ -2,28 +2,327 @@
 /*
  * stat without -e: the top-down tree of this CPU.
  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/counting_out.h"
+#include "cli/counting_repeat.h"
+#include "cli/drill.h"
 #include "cli/stat_int.h"
+#include "cli/stat_tree.h"
+
+/* ---- before the program starts ---------------------------------------------------------- */
+
+static int opened(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_tree *s = ctx;
+	size_t refused = 0, all = 0;
+	int number = 0;
+
+	for (size_t g = 0; g < s->d.setup.n_groups; g++)
+		for (size_t e = 0; e < s->d.setup.group[g].n; e++, all++)
+			refused += counters_refused(k->c, g, e, &number) ? 1u : 0u;
+	if (refused < all) {
+		s->interval_from = 0;
+		return drill_begin(&s->d, k, err);
+	}
+	if (number == EACCES || number == EPERM) {
+		(void)err_set(err, ERR_PERM, "counting is not permitted here");
+		return err_hint(err,
+				"sysctl kernel.perf_event_paranoid=%d, or root; `cyclade "
+				"doctor` tells more",
+				k->who.whole_cpus ? 0 : 2);
+	}
+	(void)err_set(err, ERR_UNSUPPORTED,
+		      "none of the %zu events of model %s can be counted here", all,
+		      s->d.core[0].m->id);
+	return err_hint(err, "`cyclade doctor` tells what this machine has");
+}
+
+/* ---- printing --------------------------------------------------------------------------- */
+
+static int put(struct stat_tree *s, const struct buf *b, int fd, struct err *err)
+{
+	bool gone = false;
+
+	if (fd >= 0)
+		return fd_write_all(fd, buf_str(b), b->len, "standard error", err);
+	if (counting_out_put(&s->out, b, &gone, err))
+		return -1;
+	s->k.enough |= gone;
+	return 0;
+}
+
+static struct counts head_of(const struct stat_tree *s, const struct counting *k)
+{
+	return (struct counts){ .command = s->cli->args.v,
+				.n_command = s->cli->args.n,
+				.target = stat_target(k),
+				.time = NAN,
+				.seconds = counting_seconds(k),
+				.user_s = NAN,
+				.sys_s = NAN,
+				.status = -1,
+				.runs = 1,
+				.seconds_error = NAN,
+				.interrupted = k->result.interrupted };
+}
+
+static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
+{
+	struct counts_style st = { .style = fd < 0 ? s->out.style : cli_style(s->cli, fd),
+				   .separator = s->out.separator,
+				   .quiet = s->cli->opt.quiet,
+				   .verbose = s->cli->opt.verbose,
+				   .first = !s->printed };
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	if (tree_report_write(&b, r, fd < 0 ? s->out.format : "term", &st, err))
+		goto out;
+	if (fd < 0)
+		s->printed = true;
+	rc = put(s, &b, fd, err);
+out:
+	buf_free(&b);
+	return rc;
+}
+
+static int read_counters(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_tree *s = ctx;
+
+	return drill_read(&s->d, k, err);
+}
+
+static uint64_t tick(void *ctx)
+{
+	struct stat_tree *s = ctx;
+
+	return drill_tick(&s->d);
+}
+
+static int interval(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_tree *s = ctx;
+	uint64_t now = k->now - k->start;
+	struct tree_report r = { .head = head_of(s, k) };
+	int rc = -1;
+
+	r.head.time = counting_seconds(k);
+	r.head.seconds = (double)(now - s->interval_from) / 1e9;
+	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) ||
+	    stat_tree_report(s, &r, err))
+		goto out;
+	r.head.n_notes = 0; /* said once, at the end */
+	rc = print(s, &r, -1, err);
+	s->interval_from = now;
+out:
+	arena_free(&s->a);
+	return rc;
+}
+
+static int so_far(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_tree *s = ctx;
+	struct tree_report r = { .head = head_of(s, k) };
+	int rc = -1;
+
+	if (!drill_read(&s->d, k, err) && !drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
+	    !stat_tree_report(s, &r, err))
+		rc = print(s, &r, STDERR_FILENO, err);
+	arena_free(&s->a);
+	return rc;
+}
+
+/* ---- runs ------------------------------------------------------------------------------- */
+
+static int add_run(struct stat_tree *s, const struct counting *k, struct err *err)
+{
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		const struct tree *t = &s->d.part[i].tree;
+
+		if (!s->runs[i])
+			s->runs[i] = calloc(t->n + 1, sizeof(**s->runs));
+		if (!s->runs[i])
+			return err_nomem(err);
+		for (size_t m = 0; m < t->n; m++)
+			repeat_add(&s->runs[i][m], t->node[m].value.why == VALUE_OK &&
+								   t->node[m].doubt == DOUBT_NONE
+							   ? t->node[m].value.v
+							   : NAN);
+	}
+	repeat_add(&s->seconds, k->result.wall_s);
+	repeat_add(&s->user, k->result.user_s);
+	repeat_add(&s->sys, k->result.sys_s);
+	return 0;
+}
+
+/* The last tree with the means of all in its nodes. */
+static int mean_of_runs(struct stat_tree *s, struct err *err)
+{
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		struct tree *t = &s->d.part[i].tree;
+		struct tree_node *node = arena_memdup(&s->a, t->node, t->n * sizeof(*node));
+
+		if (!node)
+			return err_nomem(err);
+		for (size_t m = 0; m < t->n; m++) {
+			const struct repeat *r = &s->runs[i][m];
+
+			if (!r->n)
+				continue;
+			node[m].value = (struct value){ .v = repeat_mean(r), .why = VALUE_OK };
+			node[m].doubt = DOUBT_NONE;
+			node[m].shown = fmax(0, repeat_mean(r));
+			node[m].error = repeat_error(r);
+			node[m].no_error = r->n > 1 ? NULL : "one run alone has it";
+		}
+		t->node = node;
+	}
+	return 0;
+}
+
+static int finish(struct stat_tree *s, struct counting *k, struct err *err)
+{
+	struct tree_report r = { .head = head_of(s, k) };
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	r.head.status = k->has_program ? k->result.status : -1;
+	if (s->cli->opt.interval) {
+		if (stat_tree_notes(s, &r, err))
+			return -1;
+		tree_report_end(&b, &r, s->out.format);
+		rc = put(s, &b, -1, err);
+		buf_free(&b);
+		return rc;
+	}
+	if (s->seconds.n > 1) {
+		if (mean_of_runs(s, err))
+			return -1;
+		r.head.runs = s->seconds.n;
+		r.head.seconds = repeat_mean(&s->seconds);
+		r.head.seconds_error = repeat_error(&s->seconds);
+	}
+	if (k->has_program) {
+		r.head.user_s = repeat_mean(&s->user);
+		r.head.sys_s = repeat_mean(&s->sys);
+	}
+	if (stat_tree_report(s, &r, err))
+		return -1;
+	return print(s, &r, -1, err);
+}
+
+static int ended(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_tree *s = ctx;
+	bool several = s->d.mode == DRILL_RERUN || s->d.mode == DRILL_EACH;
+	int rc = -1;
+
+	s->again = false;
+	if (!s->runs) {
+		s->runs = calloc(s->d.n_parts + 1, sizeof(*s->runs));
+		if (!s->runs)
+			return err_nomem(err);
+	}
+	if (several && !k->result.interrupted && drill_again(&s->d, k, &s->again, err))
+		goto out;
+	if (s->again) {
+		s->passes++;
+		rc = 0;
+		goto out;
+	}
+	if (drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) || add_run(s, k, err))
+		goto out;
+	s->run++;
+	s->again = s->run < stat_runs(s->cli) && !k->result.interrupted;
+	rc = s->again ? 0 : finish(s, k, err);
+out:
+	arena_free(&s->a);
+	return rc;
+}
+
+/* ---- the whole of it -------------------------------------------------------------------- */
+
+static int describe(struct stat_tree *s, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int rc;
+
+	for (size_t c = 0; c < s->d.n_cores; c++)
+		plan_print(&b, &s->d.core[c].plan, s->d.core[c].m, &s->d.core[c].limits);
+	stat_describe(&b, &s->k, &s->d.setup);
+	rc = put(s, &b, -1, err);
+	buf_free(&b);
+	return rc ? -1 : counting_out_commit(&s->out, err);
+}
+
+static int check(const struct stat_tree *s, struct err *err)
+{
+	const struct options *o = &s->cli->opt;
+	bool several = s->d.mode == DRILL_RERUN || s->d.mode == DRILL_EACH;
+	const char *what = s->d.mode == DRILL_EACH ? "--no-mux" : "--drilldown=rerun";
+
+	if (several && (!s->cli->args.n || o->interval || o->repeat > 1)) {
+		(void)err_set(err, ERR_USAGE, "%s runs a program several times%s", what,
+			      o->interval     ? ": not with -I"
+			      : o->repeat > 1 ? ": not with -r"
+					      : "");
+		return err_hint(err, "cyclade stat %s -- ./prog", what);
+	}
+	return 0;
+}
+
+static int count(struct stat_tree *s, struct err *err)
+{
+	const struct counting_hooks hooks = { .opened = opened,
+					      .read = read_counters,
+					      .tick = tick,
+					      .interval = interval,
+					      .so_far = so_far,
+					      .ended = ended,
+					      .ctx = s };
+
+	if (counting_open(&s->k, s->cli, err))
+		return -1;
+	stat_no_pmu(s->cli, s->no_pmu);
+	if (s->no_pmu[0])
+		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
+	if (drill_open(&s->d, &s->k, err) || check(s, err) ||
+	    counting_out_open(&s->out, s->cli, err))
+		return -1;
+	if (s->cli->opt.dry_run)
+		return describe(s, err);
+	do {
+		drill_prepare(&s->d);
+		if (counting_run(&s->k, &s->d.setup, &hooks, err))
+			return -1;
+	} while (s->again);
+	return counting_out_commit(&s->out, err);
+}
 
 int stat_tree(struct cli *cli)
 {
-	struct counting k;
+	struct stat_tree s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
 	struct err err = ERR_INIT;
-	char why[256];
 	int code;
 
-	if (counting_open(&k, cli, &err)) {
+	if (!count(&s, &err))
+		code = cli->args.n && !cli->opt.dry_run ? s.k.result.status : EXIT_OK;
+	else if (s.no_pmu[0])
+		code = stat_say_no_pmu(cli, s.no_pmu, s.k.machine.hypervisor);
+	else
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
-		goto out;
-	}
-	stat_no_pmu(cli, why);
-	if (why[0]) {
-		code = stat_say_no_pmu(cli, why, k.machine.hypervisor);
-		goto out;
-	}
-	(void)err_set(&err, ERR_UNSUPPORTED, "the tree is not counted yet");
-	(void)err_hint(&err, "name events with -e");
-	code = cli_fail_as(&err, counting_exit_code(cli, &err));
-out:
-	counting_close(&k);
+	counting_out_close(&s.out);
+	for (size_t i = 0; s.runs && i < s.d.n_parts; i++)
+		free(s.runs[i]);
+	free(s.runs);
+	drill_free(&s.d);
+	counting_close(&s.k);
+	arena_free(&s.a);
 	return code;
 }

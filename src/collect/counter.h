@@ -37,8 +37,9 @@ struct counter_event {
 	const uint32_t
 		*cpus; /* where the PMU counts (uncore's cpumask, hybrid); NULL: all targets */
 	size_t n_cpus;
-	const char *name; /* for messages */
-	bool with_leader; /* only counts in a group with its leader (topdown metrics and slots) */
+	const char *name;  /* for messages */
+	const char *typed; /* as event_parse() takes it; NULL: as the name */
+	bool with_leader;  /* only counts in a group with its leader (topdown metrics and slots) */
 };
 
 struct counter_group {

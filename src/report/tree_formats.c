@@ -207,6 +207,7 @@ static int json_view(struct json *j, const struct tree_view *v)
 	json_str(j, "from", m->from);
 	json_u64(j, "revision", m->revision);
 	json_end_object(j);
+	real_or_null(j, "slots", v->source.whole);
 	json_items(j, it, n, true);
 	json_items(j, it, n, false);
 	json_counts(j, &v->source);

@@ -160,11 +160,12 @@ static void put_why_rows(struct face *f)
 void tree_put_metric(struct buf *b, const struct model_metric *m, const struct tree_node *n)
 {
 	double v = n->value.v * m->scale;
+	char n_text[NUM_MAX];
 
 	if (!strcmp(m->unit, "%"))
 		buf_printf(b, "%.1f %%", v);
-	else if (fabs(v) >= 1e6)
-		buf_printf(b, "%.4g %s", v, m->unit);
+	else if (v >= 1e6)
+		buf_printf(b, "%s %s", num_count(n_text, v), m->unit);
 	else
 		buf_printf(b, fabs(v) >= 100 ? "%.1f %s" : "%.3f %s", v, m->unit);
 	while (b->len && b->s[b->len - 1] == ' ')
@@ -221,12 +222,17 @@ static void put_formulas(struct face *f)
 			    f->v->source.tree->model->metric[f->v->metric[i]].name);
 }
 
-static void put_view(struct buf *b, const struct tree_view *v, const struct style *st)
+static void put_view(struct buf *b, const struct tree_view *v, const struct style *st, bool first)
 {
 	struct face f = { .b = b, .v = v, .st = st };
 
+	char n[NUM_MAX];
+
 	if (v->source.label)
-		buf_printf(b, "\n %s\n", v->source.label);
+		buf_printf(b, "%s %s\n", first ? "" : "\n", v->source.label);
+	if (v->n && v->source.whole > 0)
+		buf_printf(b, " slots %*s %8s\n", (int)NAME_WIDTH - 7,
+			   num_count(n, v->source.whole), "100.0 %");
 	for (size_t i = 0; i < v->n; i++)
 		put_row(&f, &v->row[i]);
 	put_metrics(&f);
@@ -257,7 +263,7 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 		buf_putc(b, '\n');
 	}
 	for (size_t i = 0; i < r->n_views; i++)
-		put_view(b, &r->view[i], &st->style);
+		put_view(b, &r->view[i], &st->style, !i);
 	if (interval)
 		return 0;
 	if (r->n_next && !st->quiet) {

@@ -37,6 +37,7 @@ struct tree_source {
 	unsigned level;		    /* deepest to show; 0: all */
 	bool all;		    /* nothing is folded or left closed */
 	double fold;		    /* a share below that is small; 0: 0.05 */
+	double whole;		    /* slots that all of it is of; NAN: not known */
 };
 
 #define TREE_NO_ROW UINT32_MAX

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/drill.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/model_choice.h"
+#include "collect/sysfs.h"
+
+/* ---- the model and the plan ------------------------------------------------------------- */
+
+/* Core PMUs have a list of CPUs, or the name that x86 without kinds of cores uses. */
+static bool is_core_pmu(const struct drill *d, const char *name)
+{
+	return !strcmp(name, "cpu") ||
+	       sys_exists(d->root, "sys/bus/event_source/devices/%s/cpus", name);
+}
+
+static int named_metric(struct drill_core *c, const char *name, size_t len, uint32_t *list,
+			size_t *n)
+{
+	uint32_t at = model_metric_find(c->m, name, len);
+
+	if (at == MODEL_NONE)
+		return 0;
+	if (!c->named[at])
+		list[(*n)++] = at;
+	c->named[at] = true;
+	return 1;
+}
+
+static int unknown_metric(const struct drill *d, const char *name, size_t len, struct err *err)
+{
+	const struct model *m = d->core[0].m;
+	const char **words = arena_alloc(d->a, (2 * m->n_metrics + 1) * sizeof(*words));
+	char *word = arena_strndup(d->a, name, len);
+	const char *near;
+	size_t n = 0;
+
+	(void)err_set(err, ERR_USAGE, "model %s has no node or metric '%.*s'", m->id,
+		      (int)(len > 60 ? 60 : len), name);
+	for (size_t i = 0; words && i < m->n_metrics; i++) {
+		const char *dot = strrchr(m->metric[i].path, '.');
+
+		words[n++] = m->metric[i].name;
+		words[n++] = dot ? dot + 1 : m->metric[i].path;
+	}
+	near = words && word ? text_nearest(word, words) : NULL;
+	if (near)
+		return err_hint(err, "did you mean %s?", near);
+	return err_hint(err, "cyclade list nodes; cyclade list metrics");
+}
+
+/* Names of --node and -M, lists by comma; each has to be known to a core at least. */
+static int named_of(struct drill *d, const struct text_list *l, uint32_t **list, size_t *n,
+		    struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (const char *s = l->v[i]; *s;) {
+			size_t len = strcspn(s, ",");
+			int known = 0;
+
+			for (size_t c = 0; c < d->n_cores && len; c++)
+				known |= named_metric(&d->core[c], s, len, list[c], &n[c]);
+			if (len && !known)
+				return unknown_metric(d, s, len, err);
+			s += len + (s[len] == ',');
+		}
+	return 0;
+}
+
+static void set_limits(struct drill_core *c, const struct machine *m)
+{
+	bool smt = c->system[SYSTEM_SMT_ON] > 0;
+
+	c->limits =
+		(struct schedule_limits){ .counters = smt ? c->m->counters : c->m->counters_alone,
+					  .fixed = c->m->fixed,
+					  .smt = smt,
+					  .offcore = 2 };
+	if (m->nmi_watchdog <= 0)
+		return;
+	/* it counts cycles: on their fixed counter where there is one, else on any */
+	if (c->m->fixed > 1)
+		c->limits.fixed_taken = 1u << 1;
+	else
+		c->limits.reserved = 1;
+}
+
+static int plan_core(struct drill *d, struct drill_core *c, const struct options *o,
+		     const uint32_t *metric, size_t n, struct err *err)
+{
+	struct plan_wish w = { .level = (unsigned)o->level,
+			       .all = OPTION_GIVEN(o, level) && o->level,
+			       .metric = metric,
+			       .n_metrics = n,
+			       .no_tree = n && !OPTION_GIVEN(o, level),
+			       .thresholds = true,
+			       .system = c->system };
+
+	if (plan_make(&c->plan, d->a, c->m, &c->limits, &w, err))
+		return -1;
+	c->stage_on = arena_alloc(d->a, c->plan.n_stages + 1);
+	c->stage_idle = arena_alloc(d->a, (c->plan.n_stages + 1) * sizeof(*c->stage_idle));
+	c->seen = arena_alloc(d->a, c->plan.n_stages + 1);
+	if (!c->stage_on || !c->stage_idle || !c->seen)
+		return err_nomem(err);
+	c->stage_on[0] = true;
+	return 0;
+}
+
+static int load_core(struct drill *d, const struct counting *k, const char *pmu, struct err *err)
+{
+	struct drill_core *c = &d->core[d->n_cores];
+
+	c->pmu = pmu;
+	drill_facts(c->system, d, k);
+	if (cli_model(k->cli, &k->machine, pmu, c->system, &c->m, err))
+		return -1;
+	d->n_cores++;
+	set_limits(c, &k->machine);
+	c->named = arena_alloc(d->a, c->m->n_metrics + 1);
+	return c->named ? 0 : err_nomem(err);
+}
+
+static int plan_all(struct drill *d, const struct counting *k, struct err *err)
+{
+	uint32_t *list[4];
+	size_t n[4] = { 0 };
+
+	for (size_t c = 0; c < d->n_cores; c++) {
+		list[c] = arena_alloc(d->a, (d->core[c].m->n_metrics + 1) * sizeof(*list[c]));
+		if (!list[c])
+			return err_nomem(err);
+	}
+	if (named_of(d, &k->cli->opt.node, list, n, err) ||
+	    named_of(d, &k->cli->opt.metric, list, n, err))
+		return -1;
+	for (size_t c = 0; c < d->n_cores; c++)
+		if (plan_core(d, &d->core[c], &k->cli->opt, list[c], n[c], err))
+			return -1;
+	return 0;
+}
+
+static enum drill_mode mode_of(const struct drill *d, const struct options *o)
+{
+	bool staged = false;
+
+	if (o->no_mux)
+		return DRILL_EACH;
+	for (size_t c = 0; c < d->n_cores; c++)
+		staged |= d->core[c].plan.n_stages > 1;
+	if (!staged)
+		return DRILL_ALL;
+	return o->drilldown && !strcmp(o->drilldown, "rerun") ? DRILL_RERUN : DRILL_LIVE;
+}
+
+int drill_open(struct drill *d, const struct counting *k, struct err *err)
+{
+	memset(d, 0, sizeof(*d));
+	d->a = &k->cli->arena;
+	d->root = k->root;
+	d->list = (struct event_list)EVENT_LIST_INIT;
+	for (size_t i = 0; i < k->machine.n_pmus && d->n_cores < 4; i++)
+		if (is_core_pmu(d, k->machine.pmu[i].name) &&
+		    load_core(d, k, k->machine.pmu[i].name, err))
+			return -1;
+	if (!d->n_cores)
+		return err_set(err, ERR_UNSUPPORTED, "no PMU of a core was found");
+	if (plan_all(d, k, err))
+		return -1;
+	d->mode = mode_of(d, &k->cli->opt);
+	return drill_first(d, err) || drill_events(d, k, err) ? -1 : 0;
+}
+
+void drill_prepare(struct drill *d)
+{
+	for (size_t c = 0; c < d->n_cores; c++)
+		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
+			struct drill_group *dg = &d->core[c].group[g];
+			bool on = d->mode == DRILL_EACH ? d->each_core == c && d->each_group == g
+							: drill_has_user(&d->core[c], g);
+
+			for (size_t i = 0; i < dg->n_counter_groups; i++)
+				d->counter_group[dg->counter_group[i]].idle = !on;
+		}
+}
+
+void drill_free(struct drill *d)
+{
+	for (size_t i = 0; i < d->n_parts; i++)
+		slices_free(d->part[i].slices);
+	for (size_t g = 0; d->value && g < d->setup.n_groups; g++)
+		free(d->value[g]);
+	free(d->value);
+	for (size_t c = 0; c < d->n_cores; c++)
+		model_free(d->core[c].m);
+	event_list_free(&d->list);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * drill - counting the tree: which groups count now, and what their readings come to.
+ *
+ *	drill_open(&d, k, root, &err)	the CPU's model, the plan, the groups of counters: d.setup
+ *	drill_begin(&d, k, &err)	counters are open: a run begins
+ *	drill_read(&d, k, &err)		a reading of what counts; opens and closes stages by it
+ *	drill_trees(&d, k, arena, from, to, &err)   the trees of any piece of the run
+ *	drill_free(&d)
+ *
+ * The groups of every stage are open before the program executes, so that what it starts inherits
+ * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
+ * of its cores; with --per there is a part, and a tree, for each place.
+ */
+#ifndef CYCLADE_CLI_DRILL_H
+#define CYCLADE_CLI_DRILL_H
+
+#include "cli/counting.h"
+#include "cli/counting_per.h"
+#include "collect/event.h"
+#include "model/model.h"
+#include "model/plan.h"
+#include "model/slices.h"
+#include "model/tree.h"
+
+struct drill_cell { /* a counter: where it stands in the setup */
+	uint32_t group, index;
+};
+
+struct drill_group { /* of the plan */
+	const struct drill_cell *cell;
+	const uint32_t *first;	       /* event i has the cells first[i] .. first[i + 1] */
+	const uint32_t *counter_group; /* groups of the setup */
+	size_t n_counter_groups;
+	bool on;    /* it counts: a stage that is open has it */
+	bool fresh; /* switched since the last reading */
+	bool core;  /* it takes the core's counters */
+};
+
+struct drill_core {
+	const char *pmu;
+	struct model *m;
+	struct schedule_limits limits;
+	struct plan plan;
+	double system[SYSTEM_COUNT];
+	struct drill_group *group; /* as plan.group */
+	bool *stage_on;		   /* as plan.stage */
+	unsigned *stage_idle;	   /* decisions in a row that did not want it */
+	bool *seen;		   /* as plan.stage: was open at some time of this run */
+	bool *named;		   /* by metric: asked for by --node, -M */
+};
+
+struct drill_part {
+	size_t core;
+	const char *label;
+	const uint32_t *target; /* of counters_read */
+	size_t n;
+	struct slices *slices;
+	struct slices_reading *r; /* room for one group */
+	struct tree tree;	  /* of drill_trees */
+	struct tree_counts counts;
+	const double *sum, *share; /* by event */
+	bool *counted;		   /* by metric */
+};
+
+enum drill_mode {
+	DRILL_LIVE,  /* stages open and close while the program runs */
+	DRILL_ALL,   /* there is but one stage */
+	DRILL_RERUN, /* the program is run again with the stages that the last run asked for */
+	DRILL_EACH,  /* --no-mux: the program is run again for each group */
+};
+
+struct drill {
+	struct arena *a; /* the cli's */
+	struct event_list list;
+	struct drill_core core[4];
+	size_t n_cores;
+	struct drill_part *part;
+	size_t n_parts;
+	struct counter_setup setup;
+	struct counter_group *counter_group; /* setup's, to change */
+	struct counter_value **value;	     /* by group of the setup */
+	size_t targets;
+	const char *root;
+	enum drill_mode mode;
+	size_t each_core, each_group; /* DRILL_EACH: the one that counts now */
+	bool **each_done;
+	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
+	unsigned readings;
+};
+
+int drill_open(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
+/* Before each run's counters are opened: which groups begin with the program. */
+void drill_prepare(struct drill *d);
+int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+uint64_t drill_tick(const struct drill *d); /* ns until the next reading is worth its while */
+/* Fills each part's tree, counts, sum and share; `from`, `to` in ns since the run began. */
+int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
+		uint64_t to, struct err *err) MUST_USE;
+/* After a run: true where another one is wanted (DRILL_RERUN, DRILL_EACH). */
+int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err) MUST_USE;
+void drill_free(struct drill *d);
+/* An open stage has this group of the plan. */
+bool drill_has_user(const struct drill_core *c, size_t group);
+/* DRILL_EACH: chooses the first group. */
+int drill_first(struct drill *d, struct err *err) MUST_USE;
+
+/* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
+void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);
+int drill_events(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
+/* While counting: duration, time-stamp counter. */
+void drill_times(double system[SYSTEM_COUNT], const struct drill *d, double seconds, size_t lps);
+
+#endif

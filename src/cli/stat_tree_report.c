@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is said about a tree that was counted: the CPU and its model, formulas for --why, what to
+ * believe, what to type next.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/stat_tree.h"
+
+#define NOTES 12
+
+struct notes {
+	struct arena *a;
+	const char *v[NOTES];
+	size_t n;
+};
+
+static void add_note(struct notes *l, const char *text)
+{
+	if (l->n < NOTES && text)
+		l->v[l->n++] = text;
+}
+
+/* ---- formulas --------------------------------------------------------------------------- */
+
+static const char *name_of(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	const struct model *m = ctx;
+
+	if (kind == EXPR_METRIC)
+		return index < m->n_metrics ? m->metric[index].name : NULL;
+	if (kind == EXPR_EVENT || kind == EXPR_LATENCY)
+		return index < m->n_events ? m->event[index].name : NULL;
+	return NULL;
+}
+
+static int formulas(struct stat_tree *s, const struct drill_part *p, const char *const **out,
+		    struct err *err)
+{
+	struct model *m = s->d.core[p->core].m;
+	const char **text = arena_alloc(&s->a, (m->n_metrics + 1) * sizeof(*text));
+	struct value *value = arena_alloc(&s->a, (m->n_metrics + 1) * sizeof(*value));
+	struct expr_env env = { .count = p->counts.count,
+				.n_lps = p->counts.n_lps,
+				.metric = value,
+				.latency = p->counts.latency,
+				.system = p->counts.system };
+	struct buf b = BUF_INIT;
+
+	if (!text || !value)
+		return err_nomem(err);
+	for (size_t i = 0; i < m->n_metrics; i++)
+		value[i] = p->tree.node[i].value;
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		if (!m->metric[i].expr)
+			continue;
+		buf_reset(&b);
+		expr_print(m->metric[i].expr, &env, &b, name_of, m);
+		text[i] = arena_strdup(&s->a, buf_str(&b));
+	}
+	buf_free(&b);
+	*out = text;
+	return 0;
+}
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+static double metric_value(const struct tree *t, const char *name)
+{
+	uint32_t m = model_metric_find(t->model, name, strlen(name));
+
+	return m != MODEL_NONE && t->node[m].value.why == VALUE_OK ? t->node[m].value.v : NAN;
+}
+
+static int make_views(struct stat_tree *s, struct tree_report *r, struct err *err)
+{
+	struct tree_view *view = arena_alloc(&s->a, (s->d.n_parts + 1) * sizeof(*view));
+	const struct options *o = &s->cli->opt;
+
+	if (!view)
+		return err_nomem(err);
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		const struct drill_part *p = &s->d.part[i];
+		const struct drill_core *c = &s->d.core[p->core];
+		struct tree_source src = { .tree = &p->tree,
+					   .label = p->label,
+					   .wanted = c->plan.wanted,
+					   .counted = p->counted,
+					   .named = c->named,
+					   .count = p->sum,
+					   .share = p->share,
+					   .level = (unsigned)o->level,
+					   .all = o->verbose || OPTION_GIVEN(o, level),
+					   .whole = metric_value(&p->tree, "SLOTS") };
+
+		if (o->why && formulas(s, p, &src.formula, err))
+			return -1;
+		if (tree_view_make(&view[i], &s->a, &src, err))
+			return -1;
+	}
+	r->view = view;
+	r->n_views = s->d.n_parts;
+	return 0;
+}
+
+static const char *cpu_line(struct stat_tree *s)
+{
+	const struct drill_core *c = &s->d.core[0];
+	const struct tree *t = &s->d.part[0].tree;
+	double ipc = metric_value(t, "IPC");
+	const char *ipc_text = isnan(ipc) ? "" : arena_printf(&s->a, ", IPC %.2f", ipc);
+
+	return arena_printf(&s->a, "%s%s; model %s%s%s, revision %u",
+			    s->k.machine.cpu_desc ? s->k.machine.cpu_desc : "unknown CPU",
+			    ipc_text ? ipc_text : "", c->m->id, s->d.n_cores > 1 ? " and " : "",
+			    s->d.n_cores > 1 ? s->d.core[1].m->id : "", c->m->revision);
+}
+
+/* ---- what to believe -------------------------------------------------------------------- */
+
+static size_t groups_on(const struct drill_core *c)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < c->plan.n_groups; g++) {
+		bool seen = false;
+
+		for (size_t st = 0; st < c->plan.n_stages; st++)
+			for (size_t j = 0; c->seen[st] && j < c->plan.stage[st].n_groups; j++)
+				seen |= c->plan.stage[st].group[j] == g;
+		n += seen && c->group[g].core;
+	}
+	return n;
+}
+
+static const char *span_text(struct arena *a, double low, double high)
+{
+	const char *s = high - low < 1 ? arena_printf(a, "%.0f", low)
+				       : arena_printf(a, "%.0f-%.0f", low, high);
+
+	return s ? s : "?";
+}
+
+static void note_turns(struct stat_tree *s, struct notes *l)
+{
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		const struct drill_part *p = &s->d.part[i];
+		const struct drill_core *c = &s->d.core[p->core];
+		double low = 1, high = 0;
+		size_t n = groups_on(c);
+
+		for (size_t e = 0; e < c->m->n_used; e++)
+			if (p->share && isfinite(p->sum[e]) &&
+			    !(c->m->event[e].flags & (EVENT_SOFTWARE | EVENT_UNCORE))) {
+				low = fmin(low, p->share[e]);
+				high = fmax(high, p->share[e]);
+			}
+		if (n < 2 || low >= 0.9995)
+			continue;
+		add_note(l,
+			 arena_printf(l->a,
+				      "%zu groups of counters took turns%s%s: events were counted "
+				      "%s %% of the time",
+				      n, p->label ? " on " : "", p->label ? p->label : "",
+				      span_text(l->a, 100 * low, 100 * high)));
+		return; /* of one of many: the others are alike */
+	}
+}
+
+static void note_splits(struct stat_tree *s, struct notes *l)
+{
+	size_t split = 0, refused = 0, idle = 0;
+	const char *name = NULL, *why = NULL;
+
+	for (size_t g = 0; s->k.c && g < s->d.setup.n_groups; g++) {
+		split += counters_split(s->k.c, g) > 1;
+		for (size_t e = 0; e < s->d.setup.group[g].n; e++) {
+			const char *reason = counters_refused(s->k.c, g, e, NULL);
+
+			refused += reason ? 1u : 0u;
+			name = reason && !name ? s->d.setup.group[g].event[e].name : name;
+			why = reason && !why ? reason : why;
+		}
+	}
+	for (size_t c = 0; c < s->d.n_cores; c++)
+		idle += s->d.core[c].plan.n_impossible;
+	if (split)
+		add_note(l, arena_printf(l->a,
+					 "the kernel refused %zu group%s as too big: counted "
+					 "in pieces, at different times",
+					 split, split == 1 ? "" : "s"));
+	if (refused)
+		add_note(l, arena_printf(l->a, "%zu event%s could not be opened: %s (%s)", refused,
+					 refused == 1 ? "" : "s", name, why));
+	if (idle)
+		add_note(l,
+			 arena_printf(l->a, "%zu events fit no counter that is free here", idle));
+}
+
+static void note_facts(struct stat_tree *s, struct notes *l)
+{
+	const struct drill_core *c = &s->d.core[0];
+	bool tasks = !s->k.who.whole_cpus;
+
+	if (s->k.c && counters_without_kernel(s->k.c))
+		add_note(l, "user space only: the kernel may not be counted here "
+			    "(perf_event_paranoid; `cyclade doctor`)");
+	if (c->m->per_core && c->system[SYSTEM_SMT_ON] > 0 && tasks)
+		add_note(
+			l,
+			"SMT is on, and this CPU's counters are the core's: the tree is estimated, "
+			"-a would be exact");
+	if (s->k.machine.nmi_watchdog > 0)
+		add_note(l, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 gives "
+			    "it back");
+	if (s->d.mode == DRILL_LIVE && !s->d.last_decision)
+		add_note(l, "it ended before parts could be opened: --drilldown=rerun, or -l 2");
+	if (s->passes)
+		add_note(l, arena_printf(l->a, "the program ran %llu times: %s",
+					 (unsigned long long)s->passes + 1,
+					 s->d.mode == DRILL_EACH ? "once for each group of counters"
+								 : "once more for each step down"));
+}
+
+int stat_tree_notes(struct stat_tree *s, struct tree_report *r, struct err *err)
+{
+	struct notes l = { .a = &s->a };
+
+	note_turns(s, &l);
+	note_splits(s, &l);
+	note_facts(s, &l);
+	r->head.notes = arena_memdup(&s->a, l.v, sizeof(l.v));
+	r->head.n_notes = l.n;
+	return r->head.notes ? 0 : err_nomem(err);
+}
+
+/* ---- what to type next ------------------------------------------------------------------ */
+
+static const char *locate_event(struct stat_tree *s, const struct drill_core *c,
+				const struct model_metric *m)
+{
+	uint32_t e = m->locate ? model_event_find(c->m, m->locate, strlen(m->locate)) : MODEL_NONE;
+	const struct model_event *ev;
+
+	if (e == MODEL_NONE)
+		return NULL;
+	ev = &c->m->event[e];
+	return arena_printf(&s->a, "%s/%s/%s", *ev->pmu ? ev->pmu : c->pmu, ev->code,
+			    ev->flags & EVENT_PRECISE ? "pp" : "");
+}
+
+static int next_commands(struct stat_tree *s, struct tree_report *r, struct err *err)
+{
+	const struct drill_part *p = &s->d.part[0];
+	const struct drill_core *c = &s->d.core[p->core];
+	uint32_t deepest = tree_view_deepest(&p->tree);
+	const char **line = arena_alloc(&s->a, 4 * sizeof(*line));
+	const struct model_metric *m;
+	const char *event;
+	const char *name;
+
+	if (!line)
+		return err_nomem(err);
+	r->next = line;
+	if (deepest == MODEL_NONE)
+		return 0;
+	m = &c->m->metric[deepest];
+	name = strrchr(m->path, '.') ? strrchr(m->path, '.') + 1 : m->path;
+	line[r->n_next++] =
+		arena_printf(&s->a, "cyclade explain %-28s what it means, what helps", name);
+	event = locate_event(s, c, m);
+	if (event && s->cli->args.n)
+		line[r->n_next++] =
+			arena_printf(&s->a, "cyclade record -e %s -- ...  which code", event);
+	for (size_t i = 0; i < r->n_next; i++)
+		if (!line[i])
+			return err_nomem(err);
+	return 0;
+}
+
+int stat_tree_report(struct stat_tree *s, struct tree_report *r, struct err *err)
+{
+	r->cpu = cpu_line(s);
+	if (!r->cpu)
+		return err_nomem(err);
+	return make_views(s, r, err) || stat_tree_notes(s, r, err) || next_commands(s, r, err) ? -1
+											       : 0;
+}
