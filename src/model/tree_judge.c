@@ -50,7 +50,7 @@ static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2
 	uint32_t down = MODEL_NONE, apart = MODEL_NONE, group;
 
 	against[0] = MODEL_NONE;
-	for (uint32_t e = 0; e < w->m->n_events; e++) {
+	for (uint32_t e = 0; e < w->m->n_used; e++) {
 		double pull = tree_pull(w, c->metric, c->by, c->n, e);
 
 		if (pull > most) {
@@ -59,7 +59,7 @@ static void blame(struct tree_work *w, const struct claim *c, uint32_t against[2
 		}
 	}
 	group = against[0] == MODEL_NONE ? MODEL_NONE : group_of(w->c, against[0]);
-	for (uint32_t e = 0; e < w->m->n_events; e++) {
+	for (uint32_t e = 0; e < w->m->n_used; e++) {
 		double pull = tree_pull(w, c->metric, c->by, c->n, e);
 
 		if (pull < least) {

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Trees of the models that are compiled in, over counts of a real machine and over random ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "model/tree.h"
+
+static uint64_t seed;
+
+static double draw(void)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(seed >> 11) / 9007199254740992.0;
+}
+
+static struct model *load(const char *id, const double *system)
+{
+	struct model_sources sources = { NULL, 0 };
+	struct err err = ERR_INIT;
+	struct model *m = NULL;
+
+	if (model_load(&m, &sources, id, system, &err))
+		fail_msg("%s: %s\n%s", id, err.what, err.hint);
+	return m;
+}
+
+static void system_of(double *system, bool smt, bool wide)
+{
+	for (int i = 0; i < SYSTEM_COUNT; i++)
+		system[i] = 2;
+	system[SYSTEM_SMT_ON] = smt;
+	system[SYSTEM_CORE_WIDE] = wide;
+	system[SYSTEM_DURATION] = 60;
+	system[SYSTEM_TSC_FREQ] = 1.8e9;
+	system[SYSTEM_TSC] = 60 * 1.8e9;
+}
+
+/* Counts over a minute of an i5-3337U with SMT on, and the percentages that perf printed. */
+static const struct {
+	const char *event;
+	double count;
+} counts[] = {
+	{ "INST_RETIRED.ANY", 3959711240 },
+	{ "RESOURCE_STALLS.SB", 1372781339 },
+	{ "CPU_CLK_UNHALTED.THREAD_ANY", 27547459701 },
+	{ "IDQ_UOPS_NOT_DELIVERED.CORE", 30611525158 },
+	{ "IDQ.MS_UOPS", 4664908277 },
+	{ "RS_EVENTS.EMPTY_CYCLES", 9011996120 },
+	{ "BR_MISP_RETIRED.ALL_BRANCHES", 73080555 },
+	{ "INT_MISC.RECOVERY_CYCLES_ANY", 1043483329 },
+	{ "CYCLE_ACTIVITY.STALLS_LDM_PENDING", 11924966176 },
+	{ "UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", 1437479238 },
+	{ "UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", 2704205377 },
+	{ "UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", 5126419350 },
+	{ "CPU_CLK_UNHALTED.THREAD", 22487132522 },
+	{ "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 22813129502 },
+	{ "UOPS_RETIRED.RETIRE_SLOTS", 8377190585 },
+	{ "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 6700364585 },
+	{ "MACHINE_CLEARS.COUNT", 10736770 },
+	{ "UOPS_ISSUED.ANY", 9051453547 },
+};
+
+static const struct {
+	const char *path, *percent;
+} printed[] = {
+	{ "frontend_bound.fetch_latency", "48.6" },
+	{ "frontend_bound.fetch_bandwidth", "6.9" },
+	{ "bad_speculation.branch_mispredicts", "4.4" },
+	{ "bad_speculation.machine_clears", "0.6" },
+	{ "retiring.heavy_operations", "7.8" },
+	{ "retiring.light_operations", "7.4" },
+	{ "backend_bound.memory_bound", "18.7" },
+	{ "backend_bound.core_bound", "5.6" },
+};
+
+static void set(const struct model *m, double *count, const char *event, double v)
+{
+	uint32_t e = model_event_find(m, event, strlen(event));
+
+	if (e == MODEL_NONE)
+		fail_msg("%s has no %s", m->id, event);
+	count[e] = v;
+}
+
+static void ivy_bridge_as_printed(void **state)
+{
+	double system[SYSTEM_COUNT], *count;
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct tree_counts c = { .n_lps = 1, .system = system };
+	struct tree t;
+	struct model *m;
+
+	(void)state;
+	system_of(system, true, true);
+	m = load("ivb", system);
+	count = arena_alloc(&arena, m->n_events * sizeof(*count));
+	assert_non_null(count);
+	for (size_t i = 0; i < m->n_events; i++)
+		count[i] = NAN;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		set(m, count, counts[i].event, counts[i].count);
+	c.count = count;
+	assert_int_equal(tree_eval(&t, &arena, m, &c, NULL, &err), 0);
+	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
+		uint32_t n = model_metric_find(m, printed[i].path, strlen(printed[i].path));
+		char got[32];
+
+		assert_true(n != MODEL_NONE);
+		(void)snprintf(got, sizeof(got), "%.1f", 100 * t.node[n].shown);
+		if (strcmp(got, printed[i].percent))
+			fail_msg("%s is %s, not %s", printed[i].path, got, printed[i].percent);
+	}
+	assert_true(t.node[model_metric_find(m, "frontend_bound.fetch_latency", 28)].path);
+	model_free(m);
+	arena_free(&arena);
+}
+
+static double node_value(const struct tree *t, const char *name)
+{
+	uint32_t n = model_metric_find(t->model, name, strlen(name));
+
+	assert_true(n != MODEL_NONE);
+	return t->node[n].value.v;
+}
+
+/* How core cycles are told: with SMT on from the core, of one process by the share of time that the
+ * other thread slept, with SMT off from the thread. */
+static void core_clocks_by_how_it_is_counted(void **state)
+{
+	static const struct {
+		bool smt, wide;
+		double clks;
+	} rows[] = { { false, true, 1000 }, { true, true, 800 }, { true, false, 650 } };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		double system[SYSTEM_COUNT], *count;
+		struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct tree_counts c = { .n_lps = 1, .system = system };
+		struct tree t;
+		struct model *m;
+
+		system_of(system, rows[i].smt, rows[i].wide);
+		m = load("ivb", system);
+		count = arena_alloc(&arena, m->n_events * sizeof(*count));
+		assert_non_null(count);
+		for (size_t k = 0; k < m->n_events; k++)
+			count[k] = NAN;
+		set(m, count, "CPU_CLK_UNHALTED.THREAD", 1000);
+		set(m, count, "CPU_CLK_UNHALTED.THREAD_ANY", 1600);
+		set(m, count, "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE", 30);
+		set(m, count, "CPU_CLK_UNHALTED.REF_XCLK", 100);
+		c.count = count;
+		assert_int_equal(tree_eval(&t, &arena, m, &c, NULL, &err), 0);
+		if (fabs(node_value(&t, "CORE_CLKS") - rows[i].clks) > 1e-9)
+			fail_msg("row %zu: %g", i, node_value(&t, "CORE_CLKS"));
+		model_free(m);
+		arena_free(&arena);
+	}
+}
+
+struct tally {
+	size_t vectors, shown, doubtful, over, paths;
+};
+
+/* One vector: 0, none, or something; with errors now and then. */
+static void draw_counts(const struct model *m, double *count, double *var)
+{
+	double scale = exp(draw() * 15), spread = draw() < 0.5 ? 0.3 : draw() * 8;
+	double error = draw() < 0.5 ? 0 : draw() * 0.1;
+
+	for (size_t e = 0; e < m->n_used; e++) {
+		double r = draw();
+
+		count[e] = r < 0.01   ? (double)NAN
+			   : r < 0.04 ? 0
+				      : floor(1e3 * scale * exp(spread * (draw() - 0.5)));
+		var[e] = isnan(count[e]) ? 0 : pow(error * count[e] * draw(), 2);
+	}
+}
+
+static double error_or_0(const struct tree_node *n)
+{
+	return isnan(n->error) ? 0 : n->error;
+}
+
+static void check_tree(const struct tree *t, struct tally *tally)
+{
+	const struct model *m = t->model;
+
+	tally->vectors++;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct tree_node *n = &t->node[i];
+		double sum = 0, errors = error_or_0(n);
+
+		if (!m->metric[i].level)
+			continue;
+		tally->shown += isnan(n->shown) ? 0 : 1;
+		tally->doubtful += n->doubt != DOUBT_NONE;
+		tally->over += n->over;
+		tally->paths += n->path;
+		assert_true(!n->doubt || isnan(n->shown));
+		assert_true(!n->over || !isnan(n->shown));
+		assert_true(!n->path || n->over);
+		if (isnan(n->shown))
+			continue;
+		if (!(n->shown >= 0 && n->shown <= 1))
+			fail_msg("%s %s: %g", m->id, m->metric[i].name, n->shown);
+		for (uint32_t k = 0; k < t->n; k++) {
+			const struct model_metric *child = &m->metric[k];
+
+			if (child->parent != i || isnan(t->node[k].shown) || child->overlap ||
+			    child->domain != DOMAIN_SLOTS || m->metric[i].domain != DOMAIN_SLOTS)
+				continue;
+			sum += t->node[k].shown;
+			errors += error_or_0(&t->node[k]) + TREE_SLACK;
+		}
+		if (sum > n->shown + errors + 2 * TREE_SLACK)
+			fail_msg("%s %s: %g of %g +- %g", m->id, m->metric[i].name, sum, n->shown,
+				 errors);
+	}
+}
+
+static void check_model(const char *id, struct tally *tally)
+{
+	const size_t vectors = 200;
+	double system[SYSTEM_COUNT], *latency, *count, *var;
+	uint32_t *member, *first;
+	const double **cov;
+	struct arena keep = ARENA_INIT;
+	struct model *m;
+
+	system_of(system, draw() < 0.5, draw() < 0.5);
+	m = load(id, system);
+	count = arena_alloc(&keep, (m->n_events + 1) * sizeof(*count));
+	var = arena_alloc(&keep, (m->n_events + 1) * sizeof(*var));
+	latency = arena_alloc(&keep, (m->n_events + 1) * sizeof(*latency));
+	member = arena_alloc(&keep, (m->n_events + 1) * sizeof(*member));
+	first = arena_alloc(&keep, (m->n_events + 2) * sizeof(*first));
+	cov = arena_alloc(&keep, (m->n_events + 1) * sizeof(*cov));
+	assert_true(count && var && member && first && cov && latency);
+	for (uint32_t e = 0; e < m->n_events; e++) {
+		count[e] = NAN;
+		latency[e] = draw() * 100;
+		member[e] = first[e] = e;
+		cov[e] = &var[e];
+	}
+	first[m->n_events] = (uint32_t)m->n_events;
+	for (size_t i = 0; i < vectors; i++) {
+		struct tree_counts c = { .count = count,
+					 .n_lps = 1,
+					 .member = member,
+					 .first = first,
+					 .cov = cov,
+					 .n_groups = m->n_used,
+					 .latency = latency,
+					 .system = system };
+		struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct tree t;
+
+		draw_counts(m, count, var);
+		assert_int_equal(tree_eval(&t, &arena, m, &c, NULL, &err), 0);
+		check_tree(&t, tally);
+		arena_free(&arena);
+	}
+	model_free(m);
+	arena_free(&keep);
+}
+
+/* Whatever is counted, on whatever CPU: what is shown is a share, and parts are no more than their
+ * whole. */
+static void random_counts_show_no_nonsense(void **state)
+{
+	struct model_sources sources = { NULL, 0 };
+	const struct model_row *row = NULL;
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct tally tally = { 0 };
+	size_t n = 0;
+
+	(void)state;
+	seed = 3;
+	assert_int_equal(model_list(&arena, &sources, &row, &n, &err), 0);
+	assert_true(n > 20);
+	for (size_t i = 0; i < n; i++)
+		check_model(row[i].id, &tally);
+	print_message(
+		"# %zu models, %zu vectors: %zu shares shown, %zu doubtful, %zu over, %zu on a "
+		"path\n",
+		n, tally.vectors, tally.shown, tally.doubtful, tally.over, tally.paths);
+	assert_true(tally.shown > tally.vectors && tally.doubtful > tally.vectors &&
+		    tally.paths > 0);
+	arena_free(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ivy_bridge_as_printed),
+		cmocka_unit_test(core_clocks_by_how_it_is_counted),
+		cmocka_unit_test(random_counts_show_no_nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
