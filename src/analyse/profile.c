@@ -21,7 +21,11 @@ static int read_all(struct profile *p, struct scan *sc, const struct pd *rec, st
 
 static int build(struct profile *p, struct scan *sc, struct err *err)
 {
-	if (merge_tables(p, sc, err) || name_sites(p, err) || make_rows(p, sc, err))
+	if (merge_tables(p, sc, err) || name_sites(p, err))
+		return -1;
+	if (p->opts.branches)
+		return make_branch_rows(p, sc, err);
+	if (make_rows(p, sc, err))
 		return -1;
 	return p->opts.chains ? make_frames(p, sc, err) : 0;
 }
@@ -52,6 +56,7 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 	if (!p)
 		return err_nomem(err);
 	p->opts = *opts;
+	p->opts.chains &= !opts->branches;
 	p->sp = sp;
 	ret = read_all(p, &sc, rec, err);
 	if (!ret && p->opts.once)
@@ -84,6 +89,7 @@ void profile_free(struct profile *p)
 	free(p->frames);
 	free(p->rows);
 	free(p->tallies);
+	free(p->branch_tallies);
 	free(p->sums);
 	strtab_free(&p->strings);
 	arena_free(&p->arena);

@@ -40,13 +40,21 @@ enum profile_key { /* what rows can be told apart by; a row of report/keys.def e
 		   KEY_EVENT,
 		   KEY_CGROUP,
 		   KEY_ADDR, /* the image address itself (annotate) */
+		   /* of branches, whose rows have these instead of those of a place */
+		   KEY_DSO_FROM,
+		   KEY_SYM_FROM,
+		   KEY_ADDR_FROM, /* image addresses */
+		   KEY_DSO_TO,
+		   KEY_SYM_TO,
+		   KEY_ADDR_TO,
 		   KEY_COUNT,
 };
 
 struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
-	bool chains;	    /* build the prefix tree */
+	bool branches;	    /* rows are of the branches recorded with samples, counted one by one */
+	bool chains;	    /* build the prefix tree; not with branches */
 	bool chain_lines;   /* its frames are told apart by source line, not only by symbol */
 	bool chain_inline;  /* inlined calls are frames of their own */
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
@@ -69,6 +77,12 @@ struct tally {
 	double period_sq;
 };
 
+/* What the processor said of branches. Where it counts neither mispredicted nor predicted, it does
+ * not tell; cycles are those since the branch before, of `timed` ones. */
+struct branch_tally {
+	uint64_t mispredicted, predicted, in_tx, aborts, cycles, timed;
+};
+
 /* A key's value: an id in the profile's strings for names; the number itself for pid, tid, cpu and
  * addr, UINT64_MAX where it was not recorded. Names that are not known have honest names:
  * "[unknown]" for a dso, the address for a symbol as perf prints it ("0x0000000000001139"), ":TID"
@@ -81,6 +95,8 @@ struct profile_row {
 			 */
 	const struct symbol *symbol; /* likewise, or NULL */
 	uint8_t space;		     /* enum space_kind, likewise, else SPACE_UNKNOWN */
+	/* With opts.branches: where they come from is what is likewise; by event. Else NULL. */
+	const struct branch_tally *branch;
 };
 
 /* A frame of a resolved chain. */
@@ -110,6 +126,9 @@ struct profile_sum {
 	struct tally no_map;	/* of selected: ip in no mapping */
 	struct tally no_symbol; /* of selected: mapping known, no symbol */
 	uint64_t bad;		/* records that could not be parsed as samples of any event */
+	/* With opts.branches all but left_out count branches, no_map and no_symbol those one end
+	 * of which is so; and these are samples: */
+	uint64_t stacks, no_stack; /* selected ones with branches and without */
 };
 
 struct profile;

@@ -6,6 +6,7 @@
  *			  asked for), counted per worker
  *	profile_reads.c	  record of a group that is read with its leader -> a sample per member
  *	profile_walk.c	  record -> chain of sites, counted per worker
+ *	profile_branches.c  branch stacks -> pairs of sites, counted per worker -> rows
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
  *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order
@@ -134,7 +135,8 @@ struct scan_sample {
 	uint8_t kind;
 };
 
-struct walk; /* profile_walk.c: a worker's chains */
+struct walk;	      /* profile_walk.c: a worker's chains */
+struct branch_counts; /* profile_branches.c: a worker's branches */
 
 /* What is asked for of threads; the rest is 0. */
 struct scan_party {
@@ -172,10 +174,11 @@ struct worker {
 	struct itab party_at;
 	struct scan_spot *spot; /* direct-mapped */
 	uint64_t last_id;
-	int last_event;		 /* of last_id; -1: not known */
-	struct weight *left_out; /* by event */
-	uint64_t *bad;		 /* by event */
-	struct walk *walk;	 /* NULL: no chains */
+	int last_event;			/* of last_id; -1: not known */
+	struct weight *left_out;	/* by event */
+	uint64_t *bad;			/* by event */
+	struct walk *walk;		/* NULL: no chains */
+	struct branch_counts *branches; /* NULL: not asked for */
 };
 
 struct scan {
@@ -222,6 +225,12 @@ struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, ui
 struct walk *walk_new(struct worker *w, struct err *err) MUST_USE;
 void walk_free(struct walk *k);
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err) MUST_USE;
+
+/* The branches of a selected sample, and then the rows of all workers' ones. */
+struct branch_counts *branches_new(struct worker *w, struct err *err) MUST_USE;
+void branches_free(struct branch_counts *b);
+int branches_sample(struct branch_counts *b, const struct scan_sample *s, struct err *err) MUST_USE;
+int make_branch_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 
 /* After the last sample. Frees what only finding needed. */
 int walk_done(struct walk *k, struct err *err) MUST_USE;
@@ -276,6 +285,7 @@ struct profile {
 	uint32_t *order;     /* sites by (image, address, ...) */
 	struct arena arena;
 	struct tally *tallies;
+	struct branch_tally *branch_tallies;
 	struct profile_row *rows;
 	size_t n_rows;
 	struct profile_sum *sums;
@@ -310,7 +320,8 @@ uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUS
 int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
 static inline bool key_is_text(enum profile_key key)
 {
-	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR;
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR &&
+	       key != KEY_ADDR_FROM && key != KEY_ADDR_TO;
 }
 
 /* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */

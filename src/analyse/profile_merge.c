@@ -292,7 +292,7 @@ static void merge_free(struct merge *m)
 	free(m->run);
 }
 
-/* ---- sites of chains ---- */
+/* ---- sites of chains and branches ---- */
 
 static int merge_sites(struct profile *p, const struct worker *w, uint32_t **map, struct err *err)
 {
@@ -341,5 +341,5 @@ int merge_tables(struct profile *p, struct scan *sc, struct err *err)
 	int ret = merge_hits(&m, err);
 
 	merge_free(&m);
-	return ret || !p->opts.chains ? ret : merge_chains(p, sc, err);
+	return ret || !(p->opts.chains || p->opts.branches) ? ret : merge_chains(p, sc, err);
 }

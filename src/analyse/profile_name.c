@@ -93,7 +93,7 @@ static int sort_sites(struct profile *p, struct err *err)
 	p->order = arena_alloc(&p->arena, (n + 1) * sizeof(*p->order));
 	if (!p->order)
 		return err_nomem(err);
-	if (!p->opts.chains) { /* merged in this order */
+	if (!p->opts.chains && !p->opts.branches) { /* merged in this order */
 		for (size_t i = 0; i < n; i++)
 			p->order[i] = (uint32_t)i;
 		return 0;

@@ -387,6 +387,8 @@ int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 		weight_add(&w->left_out[s->event], s->period);
 		return 0;
 	}
+	if (w->branches)
+		return branches_sample(w->branches, s, err);
 	if (count_at(w, find_spot(w, s->who, s->kind, s->ip, s->time), s->who->party, s->ip,
 		     s->event, w->scan->by_cpu ? s->cpu : 0,
 		     w->scan->by_cgroup && s->full ? s->full->cgroup : 0, s->period))
@@ -558,9 +560,9 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	if (sc->opts->chains &&
 	    (ev->lbr_chain || ev->dwarf || (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
 		ev->full = true;
-	ev->plain = sc->all && ev->selected && !ev->full && !sc->opts->chains && !sc->by_cgroup &&
-		    ev->at.ip && ev->at.tid && (ev->at.time || !sc->has_time) &&
-		    (ev->at.cpu || !sc->by_cpu);
+	ev->plain = sc->all && ev->selected && !ev->full && !sc->opts->chains &&
+		    !sc->opts->branches && !sc->by_cgroup && ev->at.ip && ev->at.tid &&
+		    (ev->at.time || !sc->has_time) && (ev->at.cpu || !sc->by_cpu);
 }
 
 static int init_worker(struct scan *sc, struct worker *w, struct err *err)
@@ -580,12 +582,13 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 	if (counts_init(&w->counts, n, samples / sc->n_workers) || !w->who || !w->spot ||
 	    !w->left_out || !w->bad)
 		return err_nomem(err);
-	if (sc->opts->chains) {
+	if (sc->opts->branches)
+		w->branches = branches_new(w, err);
+	else if (sc->opts->chains)
 		w->walk = walk_new(w, err);
-		if (!w->walk)
-			return -1;
-	}
-	return 0;
+	else
+		return 0;
+	return w->branches || w->walk ? 0 : -1;
 }
 
 static int init_locks(struct scan *sc, struct err *err)
@@ -673,6 +676,7 @@ void scan_free(struct scan *sc)
 		free(w->left_out);
 		free(w->bad);
 		walk_free(w->walk);
+		branches_free(w->branches);
 	}
 	for (size_t i = 0; i < sc->n_images; i++)
 		(void)pthread_mutex_destroy(&sc->image_lock[i]);

@@ -53,11 +53,40 @@ static bool has_chains(const struct pd *rec)
 	return false;
 }
 
+static bool has_branches(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	return false;
+}
+
+static int choose_branches(struct report *rp, struct err *err)
+{
+	const struct options *o = &rp->cli->opt;
+
+	rp->vo.shape = VIEW_TABLE;
+	rp->po.branches = true;
+	if (o->call_graph || o->callers || o->children)
+		return err_set(err, ERR_USAGE,
+			       "-b is of branches, -g, --callers and --children of "
+			       "calls: one at a time");
+	if (has_branches(rp->r.rec))
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "the recording has no branch stacks");
+	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
+}
+
 static int choose_shape(struct report *rp, struct err *err)
 {
 	const struct options *o = &rp->cli->opt;
 	bool asked = o->call_graph || o->callers || o->children;
 
+	if (o->branch)
+		return choose_branches(rp, err);
 	rp->vo.shape = o->callers    ? VIEW_CALLERS
 		       : o->children ? VIEW_FUNCTIONS
 		       : asked	     ? VIEW_CALLEES
@@ -77,7 +106,7 @@ static int choose_rows(struct report *rp, struct err *err)
 	bool folded = !strcmp(rp->sink->name, "folded");
 	const char *sort = o->sort;
 
-	if (!sort && folded)
+	if (!sort && folded && !rp->po.branches)
 		sort = "comm,sym";
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;

@@ -147,7 +147,7 @@ static bool get_branch(struct at *c, struct pd_sample *s)
 		return false;
 	if ((kind & PERF_SAMPLE_BRANCH_HW_INDEX) && !take64(c, &hw_idx))
 		return false;
-	if (!take_array(c, n, 24, &entries))
+	if (!take_array(c, n, PD_BRANCH_SIZE, &entries))
 		return false;
 	if ((kind & CYC_SAMPLE_BRANCH_COUNTERS) && !take_array(c, n, 8, &counters))
 		return false;
@@ -161,24 +161,10 @@ static bool get_branch(struct at *c, struct pd_sample *s)
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
 {
 	struct pd_branch b = { 0 };
-	const uint8_t *p;
-	uint64_t f;
 
 	if (!s->branch || i >= s->n_branch)
 		return b;
-	p = s->branch + i * 24;
-	f = ld64(p + 16);
-	b.from = ld64(p);
-	b.to = ld64(p + 8);
-	b.mispred = f & 1;
-	b.predicted = f >> 1 & 1;
-	b.in_tx = f >> 2 & 1;
-	b.abort = f >> 3 & 1;
-	b.cycles = (uint16_t)(f >> 4);
-	b.type = f >> 20 & 15;
-	b.spec = f >> 24 & 3;
-	b.new_type = f >> 26 & 15;
-	b.priv = f >> 30 & 7;
+	b = pd_branch_decode(s->branch + i * PD_BRANCH_SIZE);
 	if (s->branch_counters)
 		b.counters = ld64(s->branch_counters + i * 8);
 	return b;
@@ -282,6 +268,32 @@ static const struct {
 };
 
 #define N_VARYING (sizeof(varying) / sizeof(varying[0]))
+
+bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
+{
+	uint64_t type = ev->attr.sample_type;
+	struct pd_sample s; /* only what a getter fills is looked at */
+	struct at c = { r->p + ev->at.fixed_end, r->p + r->size };
+
+	*out = (struct pd_branches){ .hw_idx = UINT64_MAX };
+	if (!(type & PERF_SAMPLE_BRANCH_STACK) || r->size < ev->at.fixed_end)
+		return false;
+	s.event = ev;
+	s.branch_counters = NULL;
+	for (size_t i = 0; i < N_VARYING; i++) {
+		if (!(type & varying[i].bit))
+			continue;
+		if (!varying[i].get(&c, &s))
+			return false;
+		if (varying[i].bit == PERF_SAMPLE_BRANCH_STACK)
+			break;
+	}
+	out->entry = s.branch;
+	out->n = s.n_branch;
+	out->counters = s.branch_counters;
+	out->hw_idx = s.branch_hw_idx;
+	return true;
+}
 
 #define FIXED_BITS                                                                                 \
 	((uint64_t)(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \

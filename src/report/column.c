@@ -189,6 +189,77 @@ static struct cell get_addr(const struct at *a)
 	return key_cell(a, KEY_ADDR, CELL_HEX);
 }
 
+static struct cell get_dso_from(const struct at *a)
+{
+	return key_cell(a, KEY_DSO_FROM, CELL_TEXT);
+}
+
+static struct cell get_sym_from(const struct at *a)
+{
+	return key_cell(a, KEY_SYM_FROM, CELL_TEXT);
+}
+
+static struct cell get_addr_from(const struct at *a)
+{
+	return key_cell(a, KEY_ADDR_FROM, CELL_HEX);
+}
+
+static struct cell get_dso_to(const struct at *a)
+{
+	return key_cell(a, KEY_DSO_TO, CELL_TEXT);
+}
+
+static struct cell get_sym_to(const struct at *a)
+{
+	return key_cell(a, KEY_SYM_TO, CELL_TEXT);
+}
+
+static struct cell get_addr_to(const struct at *a)
+{
+	return key_cell(a, KEY_ADDR_TO, CELL_HEX);
+}
+
+/* What the processor said of a row's branches; NULL where it is a fold. */
+static const struct branch_tally *branch_of(const struct at *a)
+{
+	return a->r->row && a->r->row->branch ? &a->r->row->branch[a->t->event[a->event]] : NULL;
+}
+
+/* Of those that the processor told of. */
+static struct cell get_mispredicted(const struct at *a)
+{
+	const struct branch_tally *b = branch_of(a);
+	uint64_t told = b ? b->mispredicted + b->predicted : 0;
+
+	if (!b)
+		return none();
+	return (struct cell){ .kind = CELL_SHARE,
+			      .real = told ? (double)b->mispredicted / (double)told : NAN };
+}
+
+/* The mean over those whose cycles were counted. */
+static struct cell get_cycles(const struct at *a)
+{
+	const struct branch_tally *b = branch_of(a);
+
+	if (!b || !b->timed)
+		return none();
+	return number_cell(CELL_COUNT, (b->cycles + b->timed / 2) / b->timed);
+}
+
+#define BRANCH_GETTER(name, field)                                     \
+	static struct cell get_##name(const struct at *a)              \
+	{                                                              \
+		const struct branch_tally *b = branch_of(a);           \
+                                                                       \
+		return b ? number_cell(CELL_COUNT, b->field) : none(); \
+	}
+BRANCH_GETTER(mispredicts, mispredicted)
+BRANCH_GETTER(predicts, predicted)
+BRANCH_GETTER(in_tx, in_tx)
+BRANCH_GETTER(aborts, aborts)
+#undef BRANCH_GETTER
+
 static struct cell get_id(const struct at *a)
 {
 	return a->r->id ? number_cell(CELL_NUMBER, a->r->id) : none();
@@ -311,10 +382,15 @@ static const struct {
 	enum column_id column;
 	enum profile_key key;
 } key_columns[] = {
-	{ COL_COMM, KEY_COMM },	      { COL_PID, KEY_PID },	  { COL_TID, KEY_TID },
-	{ COL_CPU, KEY_CPU },	      { COL_DSO, KEY_DSO },	  { COL_SYM, KEY_SYM },
-	{ COL_SRCLINE, KEY_SRCLINE }, { COL_INLINE, KEY_INLINE }, { COL_EVENT, KEY_EVENT },
-	{ COL_CGROUP, KEY_CGROUP },   { COL_ADDR, KEY_ADDR },
+	{ COL_COMM, KEY_COMM },		{ COL_PID, KEY_PID },
+	{ COL_TID, KEY_TID },		{ COL_CPU, KEY_CPU },
+	{ COL_DSO, KEY_DSO },		{ COL_SYM, KEY_SYM },
+	{ COL_SRCLINE, KEY_SRCLINE },	{ COL_INLINE, KEY_INLINE },
+	{ COL_EVENT, KEY_EVENT },	{ COL_CGROUP, KEY_CGROUP },
+	{ COL_ADDR, KEY_ADDR },		{ COL_DSO_FROM, KEY_DSO_FROM },
+	{ COL_SYM_FROM, KEY_SYM_FROM }, { COL_ADDR_FROM, KEY_ADDR_FROM },
+	{ COL_DSO_TO, KEY_DSO_TO },	{ COL_SYM_TO, KEY_SYM_TO },
+	{ COL_ADDR_TO, KEY_ADDR_TO },
 };
 
 enum column_id column_of_key(enum profile_key key)
@@ -368,9 +444,28 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 				: "share, error, samples, period, total, self and the keys of -s");
 }
 
+/* Branches have two ends, samples one place. */
+static int fits(const struct profile_opts *o, enum column_id id, struct err *err)
+{
+	bool of_branch = id >= COL_DSO_FROM && id <= COL_ADDR_TO;
+	bool of_any = id == COL_COMM || id == COL_PID || id == COL_TID || id == COL_CPU ||
+		      id == COL_EVENT;
+
+	if (of_any || of_branch == o->branches)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "%s rows have no '%s'",
+		      o->branches ? "branches'" : "samples'", column_table[id].name);
+	return err_hint(err, o->branches
+				     ? "there are: comm, pid, tid, cpu, event and dso, sym, addr, "
+				       "each with _from or _to"
+				     : "it is one of branches: add -b");
+}
+
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, struct err *err)
 {
-	const char *s = list ? list : "comm,dso,sym";
+	const char *s = list		 ? list
+			: opts->branches ? "comm,dso_from,sym_from,dso_to,sym_to"
+					 : "comm,dso,sym";
 
 	opts->n_keys = 0;
 	*by_event = false;
@@ -379,7 +474,8 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 		enum column_id id;
 		bool twice = false;
 
-		if (find_column(&id, s, len, COLUMN_KEY, "key to sort by", err))
+		if (find_column(&id, s, len, COLUMN_KEY, "key to sort by", err) ||
+		    fits(opts, id, err))
 			return -1;
 		for (size_t i = 0; i < opts->n_keys; i++)
 			twice |= opts->key[i] == key_of_column(id);
@@ -418,6 +514,8 @@ static int edit(struct column_list *l, const char *word, size_t len,
 			return err_hint(err,
 					"it needs a sampled group of slots and metrics: record "
 					"-e '{slots,cycles,topdown-retiring,...}:S'");
+		if (id >= COL_BRANCHES && id <= COL_CYCLES)
+			return err_hint(err, "it is one of branches: add -b");
 		return column_table[id].flags & COLUMN_KEY
 			       ? err_hint(err, "rows are told apart by -s: add it there")
 			       : err_hint(err, "it is one of call trees: add -g or --children");

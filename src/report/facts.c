@@ -42,15 +42,21 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 {
 	const struct pd_event *e = &v->source.event[t->event[event]];
 	const struct tally *w = &t->sum[event]->selected;
+	bool branches = profile_options(v->profile)->branches;
 	char n[NUM_MAX], p[NUM_MAX];
 
-	buf_printf(b, "%s samples of ", num_exact(n, w->samples));
+	if (branches)
+		buf_printf(b, "%s branches in %s samples of ", num_exact(n, w->samples),
+			   num_exact(p, t->sum[event]->stacks));
+	else
+		buf_printf(b, "%s samples of ", num_exact(n, w->samples));
 	text_put_safe(b, e->name, true);
 	if (!w->samples)
 		return;
-	buf_printf(b, ", %s",
-		   is_clock(e) ? num_seconds(p, (double)w->period / 1e9)
-			       : num_count(p, (double)w->period));
+	if (!branches)
+		buf_printf(b, ", %s",
+			   is_clock(e) ? num_seconds(p, (double)w->period / 1e9)
+				       : num_count(p, (double)w->period));
 	if (v->source.time_last > v->source.time_first)
 		buf_printf(
 			b, ", over %s",
@@ -140,6 +146,32 @@ static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
 			  num_exact(a, doubtful), num_exact(b, trees));
 }
 
+/* Of branches: what their rows do not have, or cannot say. */
+static size_t branch_facts(struct fact *out, const struct profile_sum *s)
+{
+	uint64_t all = s->selected.samples, samples = s->stacks + s->no_stack;
+	char a[NUM_MAX], b[NUM_MAX];
+	size_t n = 0;
+
+	if (all)
+		(void)add(out, &n, "not attributed",
+			  s->no_map.samples + s->no_symbol.samples > all / 5,
+			  "%s from or to no mapping, %s without a symbol",
+			  num_percent(a, ratio(s->no_map.samples, all)),
+			  num_percent(b, ratio(s->no_symbol.samples, all)));
+	if (s->no_stack)
+		(void)add(out, &n, "no branches", s->no_stack > samples / 5,
+			  "%s of the samples, %s", num_percent(a, ratio(s->no_stack, samples)),
+			  num_exact(b, s->no_stack));
+	if (s->left_out.samples)
+		(void)add(out, &n, "not selected", false,
+			  "%s samples of the event, by -e, --comm, --only-pid or --only-tid",
+			  num_exact(a, s->left_out.samples));
+	if (s->bad)
+		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
+	return n;
+}
+
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out)
 {
@@ -149,6 +181,8 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 	uint64_t all = s->selected.period;
 	size_t n = 0;
 
+	if (profile_options(v->profile)->branches)
+		return branch_facts(out, s);
 	if (s->selected.samples)
 		(void)add(out, &n, "not attributed",
 			  s->no_map.period + s->no_symbol.period > all / 5,

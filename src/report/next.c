@@ -143,6 +143,12 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	}
 	if (threads_hide_it(v))
 		add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
+	if (profile_options(v->profile)->branches) {
+		if (folds(v))
+			add(&s, "report", "-b --min 0", NULL, "every row");
+		add(&s, "report", "", NULL, "where the samples fell, not the branches");
+		return s.n;
+	}
 	if (hot)
 		add(&s, "annotate", "", view_function(v, hot), "its source lines and instructions");
 	if (v->opts.shape == VIEW_TABLE)

@@ -61,17 +61,32 @@ static void put_tally(struct json *j, const char *key, const struct tally *w)
 	json_end_object(j);
 }
 
+/* What is counted are branches; of samples it is told how many had some. */
+static void put_branches(struct json *j, const struct profile_sum *s)
+{
+	json_u64(j, "branches", s->selected.samples);
+	json_u64(j, "branches_no_mapping", s->no_map.samples);
+	json_u64(j, "branches_no_symbol", s->no_symbol.samples);
+	json_u64(j, "samples_with_branches", s->stacks);
+	json_u64(j, "samples_without_branches", s->no_stack);
+	json_u64(j, "samples_not_selected", s->left_out.samples);
+}
+
 static void put_table(struct json *j, const struct view *v, const struct view_table *t)
 {
 	const struct profile_sum *s = t->sum[0];
 
 	json_object(j, NULL);
 	json_str(j, "event", v->source.event[t->event[0]].name);
-	put_tally(j, "total", &s->selected);
-	put_tally(j, "not_selected", &s->left_out);
-	put_tally(j, "no_mapping", &s->no_map);
-	put_tally(j, "no_symbol", &s->no_symbol);
-	put_tally(j, "not_listed", t->unlisted);
+	if (profile_options(v->profile)->branches) {
+		put_branches(j, s);
+	} else {
+		put_tally(j, "total", &s->selected);
+		put_tally(j, "not_selected", &s->left_out);
+		put_tally(j, "no_mapping", &s->no_map);
+		put_tally(j, "no_symbol", &s->no_symbol);
+		put_tally(j, "not_listed", t->unlisted);
+	}
 	json_u64(j, "not_readable", s->bad);
 	json_array(j, "rows");
 	for (size_t i = 0; i < t->n_rows; i++)

@@ -124,6 +124,22 @@ static void topdown_columns(struct view *v)
 			list_put(&v->columns, (enum column_id)id);
 }
 
+/* No error bars: the branches of a stack follow one another, and are no samples by themselves. */
+static void branch_columns(struct view *v)
+{
+	static const enum column_id machine[] = { COL_EVENT,	    COL_BRANCHES,    COL_SHARE,
+						  COL_MISPREDICTED, COL_MISPREDICTS, COL_PREDICTS,
+						  COL_IN_TX,	    COL_ABORTS,	     COL_CYCLES },
+				    people[] = { COL_SHARE, COL_BRANCHES, COL_MISPREDICTED,
+						 COL_CYCLES };
+	const enum column_id *id = v->opts.machine ? machine : people;
+	size_t n = v->opts.machine ? sizeof(machine) / sizeof(*machine)
+				   : sizeof(people) / sizeof(*people);
+
+	for (size_t i = 0; i < n; i++)
+		list_put(&v->columns, id[i]);
+}
+
 static void default_columns(struct view *v)
 {
 	static const enum column_id machine[] = { COL_EVENT, COL_SAMPLES, COL_PERIOD, COL_SHARE,
@@ -135,7 +151,9 @@ static void default_columns(struct view *v)
 	struct column_list *l = &v->columns;
 	bool tab = v->opts.shape == VIEW_TABLE, is_tree = v->opts.shape >= VIEW_CALLEES;
 
-	if (v->opts.machine) {
+	if (o->branches) {
+		branch_columns(v);
+	} else if (v->opts.machine) {
 		for (size_t i = 0; i < sizeof(machine) / sizeof(*machine); i++)
 			list_put(l, machine[i]);
 		for (size_t i = 0; !tab && i < sizeof(totals) / sizeof(*totals); i++)
@@ -169,9 +187,12 @@ static bool column_allowed(void *ctx, enum column_id id)
 	const struct profile_opts *o = profile_options(v->profile);
 	bool tab = v->opts.shape == VIEW_TABLE;
 
-	if (id == COL_EVENT || id == COL_SAMPLES || id == COL_PERIOD || id == COL_SHARE ||
-	    id == COL_ERROR)
+	if (id == COL_EVENT || id == COL_SHARE)
 		return true;
+	if (id >= COL_BRANCHES && id <= COL_CYCLES)
+		return o->branches;
+	if (id == COL_SAMPLES || id == COL_PERIOD || id == COL_ERROR)
+		return !o->branches;
 	if (is_topdown_column(id))
 		return tab && v->topdown.levels;
 	if (!tab)
@@ -205,6 +226,8 @@ static unsigned row_bits(const struct view *v, const struct profile_row *r, stru
 			bits |= filter_text(f, text);
 			break;
 		case KEY_ADDR:
+		case KEY_ADDR_FROM:
+		case KEY_ADDR_TO:
 			(void)snprintf(text, sizeof(text), "0x%llx", (unsigned long long)r->key[i]);
 			bits |= filter_text(f, text);
 			break;
@@ -399,7 +422,8 @@ int view_build(struct view **out, const struct profile *p, const struct view_sou
 		(void)err_set(err, ERR_USAGE, "a call tree needs chains, and none were built");
 		goto out;
 	}
-	topdown_find(&v->topdown, v->source.event, v->source.n_events);
+	if (!profile_options(p)->branches)
+		topdown_find(&v->topdown, v->source.event, v->source.n_events);
 	default_columns(v);
 	if (columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
 	    filter_init(&f, v, err) || make_tables(v, err) || fill(v, &f, err))

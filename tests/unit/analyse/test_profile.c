@@ -132,6 +132,14 @@ int pd_id_event(const struct pd *rec, uint64_t id)
 	return -1;
 }
 
+bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
+{
+	(void)ev;
+	(void)r;
+	(void)out;
+	return false;
+}
+
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
 {
 	struct pd_branch b = { 0 };

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * branches - how fast branch stacks come out of a recording: finds every entry, takes it apart and
+ * counts it under (from, to), in a table per worker.
+ *
+ *	branches FILE [ROUNDS [THREADS]]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "analyse/branches.h"
+
+#define WORKERS_MAX 64u
+
+struct pair {
+	uint64_t from, to, n, mispred, predicted, cycles;
+};
+
+struct table {
+	struct pair *v;
+	size_t n, cap;
+};
+
+static uint64_t mix(uint64_t from, uint64_t to)
+{
+	uint64_t h = (from ^ to * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+
+	return h ^ h >> 32;
+}
+
+static int grow(struct table *t)
+{
+	struct table more = { .cap = t->cap ? t->cap * 2 : 4096, .n = t->n };
+
+	more.v = calloc(more.cap, sizeof(*more.v));
+	if (!more.v)
+		return -1;
+	for (size_t i = 0; i < t->cap; i++) {
+		size_t at = mix(t->v[i].from, t->v[i].to) & (more.cap - 1);
+
+		if (!t->v[i].n)
+			continue;
+		while (more.v[at].n)
+			at = (at + 1) & (more.cap - 1);
+		more.v[at] = t->v[i];
+	}
+	free(t->v);
+	*t = more;
+	return 0;
+}
+
+static int count(void *ctx, unsigned worker, const struct branch_span *s, struct err *err)
+{
+	struct table *t = (struct table *)ctx + worker;
+
+	for (uint64_t i = 0; i < s->stack.n; i++) {
+		struct pd_branch b = pd_branch_decode(s->stack.entry + i * PD_BRANCH_SIZE);
+		struct pair *p;
+		size_t at;
+
+		if (t->n * 2 >= t->cap && grow(t))
+			return err_nomem(err);
+		at = mix(b.from, b.to) & (t->cap - 1);
+		while (t->v[at].n && (t->v[at].from != b.from || t->v[at].to != b.to))
+			at = (at + 1) & (t->cap - 1);
+		p = &t->v[at];
+		t->n += !p->n;
+		p->from = b.from;
+		p->to = b.to;
+		p->n++;
+		p->mispred += b.mispred;
+		p->predicted += b.predicted;
+		p->cycles += b.cycles;
+	}
+	return 0;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int once(const struct pd *rec, unsigned threads, struct err *err)
+{
+	static struct table table[WORKERS_MAX];
+	struct branches_seen seen;
+	uint64_t mispred = 0, told = 0;
+	size_t pairs = 0;
+	double t = now();
+	int ret = branches_walk(rec, threads, count, table, &seen, err);
+
+	t = now() - t;
+	for (unsigned i = 0; i < WORKERS_MAX; i++) {
+		for (size_t k = 0; k < table[i].cap; k++) {
+			mispred += table[i].v[k].mispred;
+			told += table[i].v[k].mispred + table[i].v[k].predicted;
+		}
+		pairs += table[i].n;
+		free(table[i].v);
+		table[i] = (struct table){ 0 };
+	}
+	if (ret)
+		return -1;
+	printf("%" PRIu64 " samples, %" PRIu64 " branches in %" PRIu64
+	       " stacks, %zu pairs, %" PRIu64 " of %" PRIu64
+	       " mispredicted, %.3f s, %.1f M branches/s, %u threads\n",
+	       seen.samples, seen.branches, seen.stacks, pairs, mispred, told, t,
+	       (double)seen.branches / t / 1e6, threads);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1, threads;
+	struct err err = ERR_INIT;
+	struct pd *rec;
+
+	if (argc < 2) {
+		(void)fprintf(stderr, "usage: branches FILE [ROUNDS [THREADS]]\n");
+		return 2;
+	}
+	if (pd_open(&rec, argv[1], &err)) {
+		(void)fprintf(stderr, "branches: %s\n", err.what);
+		return 2;
+	}
+	threads = branches_workers(rec, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0);
+	for (unsigned i = 0; i < rounds; i++)
+		if (threads > WORKERS_MAX || once(rec, threads, &err)) {
+			(void)fprintf(stderr, "branches: %s\n", err.what);
+			pd_close(rec);
+			return 1;
+		}
+	pd_close(rec);
+	return 0;
+}
