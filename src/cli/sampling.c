@@ -133,6 +133,9 @@ static void note_given_up(struct sampling *r, unsigned bits)
 		{ ATTR_WITHOUT_KERNEL, "the kernel may not be looked at: user space only "
 				       "(perf_event_paranoid; `cyclade doctor`)" },
 		{ ATTR_WITHOUT_WEIGHT_STRUCT, "this kernel gives one weight, not its parts" },
+		{ ATTR_WITHOUT_INHERIT,
+		  "this kernel cannot sample a group (:S) in threads and children: "
+		  "only the first thread is (Linux 6.12 can; so can -a)" },
 		{ ATTR_WITHOUT_PRECISE, "this event is less precise here than was asked for" },
 	};
 

@@ -106,7 +106,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 				  PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a->disabled = 1;
 	a->enable_on_exec = o->enable_on_exec;
-	a->inherit = inherit && !e->sample_read;
+	a->inherit = inherit;
 	a->sample_id_all = 1;
 	a->use_clockid = o->use_clockid;
 	a->clockid = o->use_clockid ? o->clockid : 0;
@@ -166,6 +166,10 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_ke
 	if (a->read_format & PERF_FORMAT_LOST) {
 		a->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 		return ATTR_WITHOUT_LOST;
+	}
+	if (a->inherit && a->sample_type & PERF_SAMPLE_READ) {
+		a->inherit = 0;
+		return ATTR_WITHOUT_INHERIT;
 	}
 	if (a->sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
 		a->sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;

@@ -41,6 +41,7 @@ enum {
 	ATTR_WITHOUT_HW_INDEX = 8,
 	ATTR_WITHOUT_PRECISE = 16,
 	ATTR_WITHOUT_KSYMBOL = 32,
+	ATTR_WITHOUT_INHERIT = 64, /* of samples that read their group: Linux 6.12 */
 };
 int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
 	     unsigned *given_up, struct err *err) MUST_USE;

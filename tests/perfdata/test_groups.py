@@ -8,6 +8,7 @@ perf can read (CYCLADE_PERF612)."""
 import collections
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ def ours(path, threads="0", keys="tid"):
     rows = collections.defaultdict(lambda: (0, 0))
     for line in p.stdout.splitlines():
         f = line.split("\t")
+        f[3] = str(int(f[3]) - (1 << 64) if int(f[3]) >> 63 else f[3])  # a thread that is gone: -1
         n, period = rows[f[0], f[3]]
         rows[f[0], f[3]] = (n + int(f[1]), period + int(f[2]))
     bad = sum(int(s.split("\t")[5]) for s in p.stderr.splitlines() if s.startswith("sum\t"))
@@ -146,6 +148,26 @@ def fresh(t, d):
              "recorded by %s: the report shows the members" % who, said.stdout + said.stderr)
 
 
+def family(t, d):
+    """Threads and children have values of their own: their sum is the time that the program took."""
+    loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+    path = os.path.join(d, "family")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    p = subprocess.run([CYCLADE, "record", "-o", path, "-e", "{cpu-clock,task-clock}:S", "-F", "2000", "--", "sh", "-c",
+                        "(%s) & (%s) & %s; wait" % (loop, loop, loop)], capture_output=True, text=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if p.returncode or "only the first thread" in p.stderr:
+        t.skip("threads and children of a group", (p.stderr.strip().splitlines() or ["?"])[0][:80])
+        return
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    got, bad = ours(path)
+    for event in ("cpu-clock", "task-clock"):
+        n = sum(v[1] for k, v in got.items() if k[0] == event) / 1e9
+        t.ok(0.85 * took < n < 1.02 * took, "%s of a program and its children adds up to their time" % event,
+             "%.3f s of %.3f: %r" % (n, took, got))
+    t.ok(len({k[1] for k in got}) >= 3 and not bad, "all three have samples", got)
+
+
 def corpus(t):
     name = "hotspot-perf.data.PerfFormatLost"
     path = os.path.join(SHARED, "corpus", "recordings", name)
@@ -165,6 +187,7 @@ def main():
             fresh(t, d)
         else:
             t.skip("fresh recordings", "no perf here")
+        family(t, d)
     corpus(t)
     t.done()
 
