@@ -50,7 +50,6 @@ struct sim_counter { /* one event that somebody opened */
 	uint64_t enabled, ran;
 	/* PERF_METRICS: since the last reset of the register; `count` holds what was before */
 	double since, slots_since;
-	void *ring; /* ring.c's */
 };
 
 struct sim_context {

@@ -333,7 +333,9 @@ static unsigned likeness(const struct sim_event *e, uint64_t config, uint64_t co
 	if (e->config == config && e->config1 == config1)
 		return 4;
 	/* a register's value is a threshold or a mask: the same event with another one */
-	if (e->config == config && e->flags & (SIM_LDLAT | SIM_FRONTEND | SIM_OFFCORE))
+	if (e->config == config && e->flags & SIM_LDLAT)
+		return 4;
+	if (e->config == config && e->flags & (SIM_FRONTEND | SIM_OFFCORE))
 		return 3;
 	if ((e->config & 0xffff) == (config & 0xffff) && !(e->flags & (SIM_SLOTS | SIM_METRIC)))
 		return 2;
@@ -360,11 +362,11 @@ bool sim_machine_event(const struct sim_machine *m, const struct sim_pmu *pmu, u
 		*out = *best;
 	else
 		*out = (struct sim_event){ .gp = UINT32_MAX };
-	if (best_likeness == 4)
-		return true;
 	out->pmu = index;
 	out->config = config;
 	out->config1 = config1;
+	if (best_likeness == 4)
+		return true;
 	out->flags &= SIM_LDLAT | SIM_FRONTEND | SIM_OFFCORE | SIM_FREE | SIM_PAIR;
 	if (!pmu->gp)
 		out->flags |= SIM_FREE;

@@ -5,6 +5,7 @@
  * errors of targets are the kernel's own; what the PMU's driver would refuse is refused here.
  */
 #include "preload.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,6 +157,7 @@ static void backing_attr(struct perf_event_attr *to, const struct sim_counter *k
 	to->pinned = 0;
 	to->exclusive = 0;
 	to->aux_output = 0;
+	sim_sample_attr(&sim_state, to, k);
 }
 
 static void trace(const struct sim_counter *k, pid_t pid, int cpu, int group_fd)
@@ -199,7 +201,9 @@ static void begin(struct sim_counter *k)
 	sim_context_add(c, k);
 	if (sim_real.ioctl(k->fd, PERF_EVENT_IOC_ID, &k->id))
 		k->id = 0;
+	sim_id_set(k->id, k);
 	sim_by_fd[k->fd] = k;
+	sim_may_map[k->fd] = true;
 }
 
 static struct sim_counter *leader_of(int group_fd)
@@ -242,8 +246,13 @@ int sim_open(const struct perf_event_attr *asked, pid_t pid, int cpu, int group_
 		goto fail;
 	/* Software events alone are the kernel's affair; but a clock may come to lead counters. */
 	if (!k->pmu && !(leader || (clock && !asked->sample_period))) {
+		int fd = (int)sim_real.syscall(SYS_perf_event_open, asked, pid, cpu, group_fd,
+					       flags);
+
 		free(k);
-		return (int)sim_real.syscall(SYS_perf_event_open, asked, pid, cpu, group_fd, flags);
+		if (fd >= 0 && fd < SIM_FDS)
+			sim_may_map[fd] = true;
+		return fd;
 	}
 	k->context = context_of(&k->attr, cgroup >= 0 ? -1 : pid ? pid : getpid(), cpu, cgroup);
 	if (!k->context)
@@ -274,5 +283,8 @@ void sim_close(int fd)
 	sim_catch_up(k->context);
 	sim_truth_write(&sim_state, k);
 	sim_context_remove(k->context, k);
+	sim_ring_pump(); /* what it wrote last is still its own */
+	if (sim_id_get(k->id) == k)
+		sim_id_set(k->id, NULL);
 	free(k);
 }

@@ -9,7 +9,11 @@
  *
  * A static program, or one that makes system calls itself, sees the machine as it is.
  */
+/* Or libc's header would have our mmap be its mmap64: both are wanted, by their own names. */
+#undef _FILE_OFFSET_BITS
+
 #include "preload.h"
+#include "ring.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +32,7 @@ struct sim sim_state;
 struct sim_real sim_real;
 struct sim_counter *sim_by_fd[SIM_FDS];
 struct sim_context *sim_contexts;
+bool sim_may_map[SIM_FDS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool simulating;
@@ -49,6 +55,8 @@ static void find_real(void)
 	FIND(mmap, "mmap");
 	FIND(munmap, "munmap");
 	FIND(poll, "poll");
+	FIND(ppoll, "ppoll");
+	FIND(epoll_wait, "epoll_wait");
 	FIND(prctl, "prctl");
 	FIND(syscall, "syscall");
 }
@@ -185,6 +193,7 @@ int ioctl(int fd, unsigned long request, ...)
 	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
 	     request == PERF_EVENT_IOC_RESET))
 		control(sim_by_fd[fd], request, (uintptr_t)arg & PERF_IOC_FLAG_GROUP);
+	sim_ring_pump();
 	give();
 	return ret;
 }
@@ -192,6 +201,8 @@ int ioctl(int fd, unsigned long request, ...)
 int close(int fd)
 {
 	find_real();
+	if (simulating && fd >= 0 && fd < SIM_FDS)
+		sim_may_map[fd] = false;
 	if (ours(fd)) {
 		take();
 		if (ours(fd) && getpid() == owner)
@@ -225,4 +236,99 @@ int prctl(int option, ...)
 				false);
 	give();
 	return 0;
+}
+
+/* Rings are also filled for programs that look into them without waiting. */
+static void *fill(void *arg)
+{
+	for (;;) {
+		usleep(1000);
+		take();
+		sim_ring_pump();
+		give();
+	}
+	return arg;
+}
+
+static void *map(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	static bool filling;
+	void *ret;
+
+	find_real();
+	if (!simulating || fd < 0 || fd >= SIM_FDS || !sim_may_map[fd])
+		return sim_real.mmap(at, len, prot, flags, fd, offset);
+	take();
+	ret = sim_ring_map(at, len, prot, flags, fd, offset);
+	if (sim_ring_any() && !filling) {
+		pthread_t thread;
+
+		filling = !pthread_create(&thread, NULL, fill, NULL);
+		if (filling)
+			pthread_detach(thread);
+	}
+	give();
+	return ret;
+}
+
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return map(at, len, prot, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t len, int prot, int flags, int fd, off64_t offset)
+{
+	return map(at, len, prot, flags, fd, (off_t)offset);
+}
+
+int munmap(void *at, size_t len)
+{
+	bool ring;
+
+	find_real();
+	if (!simulating || !sim_ring_any())
+		return sim_real.munmap(at, len);
+	take();
+	ring = sim_ring_unmap(at, len);
+	give();
+	return ring ? 0 : sim_real.munmap(at, len);
+}
+
+static void after_waiting(void)
+{
+	if (!simulating || !sim_ring_any())
+		return;
+	take();
+	sim_ring_pump();
+	give();
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	int ret;
+
+	find_real();
+	ret = sim_real.poll(fds, n, timeout);
+	after_waiting();
+	return ret;
+}
+
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	int ret;
+
+	find_real();
+	ret = sim_real.ppoll(fds, n, timeout, mask);
+	after_waiting();
+	return ret;
+}
+
+int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
+{
+	int ret;
+
+	find_real();
+	ret = sim_real.epoll_wait(fd, events, max, timeout);
+	after_waiting();
+	return ret;
 }

@@ -8,6 +8,8 @@
 #define CYCLADE_SIM_PRELOAD_H
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/types.h>
 
 #include "context.h"
@@ -21,6 +23,8 @@ struct sim_real { /* libc's own */
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	int (*poll)(struct pollfd *, nfds_t, int);
+	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+	int (*epoll_wait)(int, struct epoll_event *, int, int);
 	int (*prctl)(int, ...);
 	long (*syscall)(long, ...);
 };
@@ -29,6 +33,8 @@ extern struct sim sim_state;
 extern struct sim_real sim_real;
 extern struct sim_counter *sim_by_fd[SIM_FDS];
 extern struct sim_context *sim_contexts;
+/* Events of any kind: samples of ours may be sent to the ring of another. */
+extern bool sim_may_map[SIM_FDS];
 
 /* perf_event_open(2) on the simulated machine: a descriptor, or -1 and errno. */
 int sim_open(const struct perf_event_attr *asked, pid_t pid, int cpu, int group_fd,

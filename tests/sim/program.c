@@ -111,7 +111,25 @@ static int read_cpu(struct sim_scenario *s, const struct sim_machine *m, const c
 	return 0;
 }
 
-static int read_line(struct sim_scenario *s, const struct sim_machine *m, char *line)
+/* latency EVENT CYCLES: what it takes to retire here, whatever the vendor measured */
+static int read_latency(struct sim_machine *m, const char *rest)
+{
+	char name[SIM_NAME];
+	double cycles;
+	int found = -1;
+
+	if (sscanf(rest, "%63s %lf", name, &cycles) != 2)
+		return -1;
+	for (size_t i = 0; i < m->n_events; i++) {
+		if (!strcmp(m->event[i].name, name)) {
+			m->event[i].latency = cycles;
+			found = 0;
+		}
+	}
+	return found;
+}
+
+static int read_line(struct sim_scenario *s, struct sim_machine *m, char *line)
 {
 	char *save = NULL, *word;
 
@@ -123,6 +141,8 @@ static int read_line(struct sim_scenario *s, const struct sim_machine *m, char *
 		return read_phase(s, m, save);
 	if (!strcmp(word, "cpu"))
 		return read_cpu(s, m, save);
+	if (!strcmp(word, "latency"))
+		return read_latency(m, save);
 	if (!strcmp(word, "repeat")) {
 		s->repeat = true;
 		return 0;
@@ -144,7 +164,7 @@ static int read_line(struct sim_scenario *s, const struct sim_machine *m, char *
 	return -1;
 }
 
-static int read_file(struct sim_scenario *s, const struct sim_machine *m, const char *path)
+static int read_file(struct sim_scenario *s, struct sim_machine *m, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;

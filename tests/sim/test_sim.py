@@ -208,13 +208,36 @@ def test_refused():
 
 
 def test_calls():
-    for machine, options in (("ivb", "smt=1"), ("spr", "")):
-        r = sim(machine, "even", CALLS, machine, env={"SIM_OPTIONS": options})
+    slow = scenario("slow", "phase even -\nrate MEM_LOAD_RETIRED.L2_HIT 0.1\nlatency MEM_LOAD_RETIRED.L2_HIT 36.5\n")
+    for machine, program, options, n in (("ivb", "even", "smt=1", 18), ("spr", "even", "", 8), ("gnr", slow, "", 2)):
+        r = sim(machine, program, CALLS, machine, env={"SIM_OPTIONS": options})
         lines = r.stdout.splitlines()
-        t.ok(r.returncode == 0 and len(lines) >= 8, "%s: calls went through" % machine, r.stderr)
+        t.ok(r.returncode == 0 and len(lines) >= n, "%s: calls went through" % machine, r.stderr)
         for line in lines:
             good, _, name = line.partition("ok ")
             t.ok(not good, "%s: %s" % (machine, name))
+
+
+def test_generic():
+    """What the kernel's own names stand for is in the table."""
+    names = ["cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"]
+    for machine in ("ivb", "skl", "icl", "spr", "gnr", "zen2", "zen4", "n1", "n2"):
+        truth = os.path.join(tmp.name, "truth-" + machine)
+        sim(machine, "even", PERF, "stat", "-x,", "-e", ",".join(names), SPIN, "10", env={"SIM_TRUTH": truth})
+        lines = [x.split() for x in open(truth, encoding="utf-8")] if os.path.exists(truth) else []
+        t.ok(len(lines) >= 6 and all(float(x[9]) > 0 for x in lines), "%s: generic events count" % machine, str(lines))
+
+
+def test_samples():
+    """Samples of a simulated event stand for what it counted, and are where the program was."""
+    data = os.path.join(tmp.name, "perf.data")
+    r = sim("ivb", "even", PERF, "record", "-q", "-o", data, "-c", "600000", "-e", "cycles", "-b", SPIN, "200")
+    s = subprocess.run([PERF, "script", "-i", data, "-F", "ip,sym,period,brstack"], capture_output=True, text=True).stdout
+    lines = s.splitlines()
+    total = sum(int(x.split()[0]) for x in lines if x.split()[0].isdigit())
+    t.ok(near(total, 3 * 200e6, 0.1 * 600e6), "cycles sampled are cycles counted", "%s %s\n%s" % (total, r.stderr, s[:200]))
+    t.ok(sum("main" in x for x in lines) > 0.7 * len(lines), "they are in the program's loop", s[:400])
+    t.ok(lines and all(x.count("/") > 60 for x in lines), "each has its branches", s[:400])
 
 
 def test_phases():
@@ -244,6 +267,8 @@ else:
     test_hybrid()
     test_uncore()
     test_calls()
+    test_generic()
+    test_samples()
     test_turns()
     test_refused()
     test_phases()

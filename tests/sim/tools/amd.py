@@ -93,6 +93,7 @@ def write(reference, machine, out):
     found = list(rows(os.path.join(reference, "pmu-events", "x86", machine["events"])))
     if machine["rates"] == "zen4":
         found.append(("cpu", "de_no_dispatch_per_slot.no_ops_from_frontend:c6", code(0x1A0, 1) | 6 << 24))
+    found += [("cpu", "generic:" + name, config) for name, config in machine["generic"]]
     found.sort(key=lambda r: r[1] not in table["even"])
     missing = set(table["even"]) - {r[1] for r in found}
     if missing:

@@ -4,6 +4,7 @@ values."""
 import glob
 import json
 import os
+import re
 import zlib
 
 from perfmon import Events
@@ -30,6 +31,9 @@ QUIET = {"Fetch_Latency": 0.06, "Fetch_Bandwidth": 0.05, "Branch_Mispredicts": 0
          "Memory_Bound": 0.10, "Core_Bound": 0.06, "Light_Operations": 0.24, "Heavy_Operations": 0.02}
 # Nodes whose values overlap or follow from others: not planted, only kept sane.
 LOOSE = ("Ports_Utilized", "Op_Utilization", "Port_", "Slow_Pause", "_Wait", "4K_Aliasing", "Lock_Latency")
+
+
+CYCLES = re.compile(r"CYCLES|STALLS|STALL\b|_ACTIVE|PENDING|:c\d+$|_PORTS_UTIL|BOUND_ON|WALK_DURATION|DIV_ACTIVE")
 
 
 class Core:
@@ -120,9 +124,22 @@ class Core:
                   "PERF_METRICS.MEMORY_BOUND": plan["Memory_Bound"] * slots,
                   "INT_MISC.UOP_DROPPING": 1e-9 * slots}
         free = {"UOPS_RETIRED.RETIRE_SLOTS": retiring * slots, "UOPS_RETIRED.SLOTS": retiring * slots,
-                "UOPS_ISSUED.ANY": (retiring + 0.03) * slots, "UOPS_EXECUTED.THREAD": retiring * slots * 1.1}
+                "BR_INST_RETIRED.ALL_BRANCHES": 0.18 * instructions, "BR_MISP_RETIRED.ALL_BRANCHES": 0.004 * instructions,
+                "MACHINE_CLEARS.COUNT": 0.001 * instructions, "INT_MISC.CLEARS_COUNT": 0.0055 * instructions,
+                "BACLEARS.ANY": 0.003 * instructions, "UOPS_ISSUED.ANY": (retiring + 0.03) * slots, "UOPS_EXECUTED.THREAD": retiring * slots * 1.1}
         counts.update({k: v for k, v in list(free.items()) + list(pinned.items()) if k in counts})
         return counts, set(pinned)
+
+    @staticmethod
+    def most(name, counts):
+        """What no program can exceed: cycles are no more than all cycles, mispredictions than some branches."""
+        if name.startswith("BR_MISP_RETIRED"):
+            return 0.15 * counts.get("INST_RETIRED.ANY", GHZ) * 0.5
+        if name.startswith("MACHINE_CLEARS") or name.startswith("BACLEARS"):
+            return 0.05 * GHZ
+        if CYCLES.search(name):
+            return GHZ
+        return 20 * GHZ
 
     def targets(self, plan, leaf):
         """[(node, value, softness)]"""
@@ -157,7 +174,7 @@ class Core:
             plan[area] += 1 - sum(plan.values())
         counts, pinned = self.start(plan)
         targets, want = self.targets(plan, leaf)
-        counts, miss = solve(self.values, self.uses, counts, pinned, targets)
+        counts, miss = solve(self.values, self.uses, counts, pinned, targets, self.most)
         if miss > 1e-6:
             raise SystemExit("no counts for %s: %g" % (name, miss))
         self.mirror(counts)

@@ -97,18 +97,22 @@ def imc(boxes):
     return out
 
 
+AMD_HW = {"cycles": 0x76, "instructions": 0xC0, "cache-references": 0xFF60, "cache-misses": 0x964, "branches": 0xC2,
+          "branch-misses": 0xC3}
+
+
 def amd_machine(title, cpuid, events, rates, pmus, *extra):
     head = identity(title, cpuid)
     head += ["pmu cpu type=4 counters=6 core=1 watchdog=1 cpus=0-63",
-             *aliases("cpu", {"cycles": 0x76, "instructions": 0xC0, "cache-references": 0xFF60, "cache-misses": 0x964,
-                              "branches": 0xC2, "branch-misses": 0xC3}),
+             *aliases("cpu", AMD_HW),
              "format cpu event config:0-7,32-35", "format cpu umask config:8-15", "format cpu edge config:18",
              "format cpu inv config:23", "format cpu cmask config:24-31", "cap cpu max_precise 0",
              "sysevent cpu cpu-cycles event=0x76", "sysevent cpu instructions event=0xc0",
              "sysevent cpu branch-instructions event=0xc2", "sysevent cpu branch-misses event=0xc3",
              "pmu amd_l3 type=100 counters=6 cpus=0", "format amd_l3 event config:0-7", "format amd_l3 umask config:8-15",
              "pmu amd_df type=101 counters=4 cpus=0", *extra, *MSR]
-    return {"head": head, "write": amd.write, "events": events, "rates": rates, "pmus": pmus}
+    return {"head": head, "write": amd.write, "events": events, "rates": rates, "pmus": pmus,
+            "generic": sorted(AMD_HW.items())}
 
 
 def arm_machine(title, midr, events, slots, *extra):
@@ -116,7 +120,7 @@ def arm_machine(title, midr, events, slots, *extra):
     head = ["title " + title, "cpuid 0x%016x" % midr, "cpu midr=%#x" % midr, "core 0", "core 1",
             "pmu %s type=102 raw=1 counters=6 fixed=2 core=1 cpus=0-63" % pmu,
             *aliases(pmu, {"cycles": 0x11, "instructions": 0x08, "cache-references": 0x04, "cache-misses": 0x03,
-                           "branches": 0x0C, "branch-misses": 0x10, "stalled-frontend": 0x23, "stalled-backend": 0x24}),
+                           "branches": 0x21, "branch-misses": 0x10, "stalled-frontend": 0x23, "stalled-backend": 0x24}),
             "format %s event config:0-15" % pmu, "format %s long config1:0" % pmu, "format %s rdpmc config1:1" % pmu, *extra]
     return {"head": head, "write": arm.write, "events": events, "slots": slots, "pmu": pmu}
 

@@ -18,10 +18,18 @@ def say_event(pmu, row, latency, rates):
                                                     row.name, " ".join("%.7g" % r for r in rates)))
 
 
+# What the kernel's generic names stand for, and loads by latency; formulas do not name all of them.
+USUAL = ["LONGEST_LAT_CACHE.MISS", "LONGEST_LAT_CACHE.REFERENCE", "BR_INST_RETIRED.ALL_BRANCHES",
+         "BR_MISP_RETIRED.ALL_BRANCHES", "CPU_CLK_UNHALTED.REF_XCLK", "CPU_CLK_THREAD_UNHALTED.REF_XCLK",
+         "CPU_CLK_UNHALTED.REF_TSC_P", "MEM_TRANS_RETIRED.LOAD_LATENCY_GT_4", "MEM_UOPS_RETIRED.LOAD_LATENCY_GT_4",
+         "MEM_TRANS_RETIRED.STORE_SAMPLE"]
+
+
 def intel_core(core, pmu, programs):
     """The events of one PMU with a rate for each program."""
     names = core.everything()
     solved = {p: core.program(p, leaves) for p, leaves in programs}
+    names += [n for n in USUAL if core.event(n) and n not in names]
     synonyms = {}  # the sheet says some events in two ways
     for name in names:
         row = core.event(name)
@@ -30,6 +38,9 @@ def intel_core(core, pmu, programs):
         same.sort(key=lambda n: n not in solved[programs[0][0]][0])
         rates = [solved[p][0].get(same[0], 0.03) for p, _ in programs]
         say_event(pmu, core.event(same[0]), core.latency.get(same[0], 0), rates)
+    for name, config in machines.INTEL_HW.items():
+        if (config, 0) not in synonyms:
+            print("event %s %#x 0 0xff 0 - 0 generic:%s 0.02" % (pmu, config, name))
     for p, _ in programs:
         print("plant %s %s %s" % (p, pmu, " ".join("%s=%.6f" % x for x in solved[p][1].items())))
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ring - what a program reads from the ring of a sampling event. The kernel fills a ring of its own;
+ * the program gets another one, into which records are copied while their samples are made into what
+ * the simulated event would have written (sample.c). It is filled before each poll and each call on
+ * an event, and by a thread every millisecond.
+ *
+ * Rings that are mapped read-only or written backward, and those of one page, are the kernel's.
+ */
+#ifndef CYCLADE_SIM_RING_H
+#define CYCLADE_SIM_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "context.h"
+
+#define SIM_RECORD_MAX 65536
+
+/* Under the lock of preload.c, all of them. */
+void *sim_ring_map(void *at, size_t len, int prot, int flags, int fd, off_t offset);
+bool sim_ring_unmap(void *at, size_t len); /* false: none of ours */
+void sim_ring_pump(void);
+bool sim_ring_any(void);
+
+/* sample.c. What the real event behind a sampling one is asked to write, beyond what was asked for:
+ * an identifier, so that its samples are found; without what software events cannot have. */
+void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
+		     const struct sim_counter *k);
+/* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX. */
+size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out);
+
+/* Events by the kernel's id. */
+void sim_id_set(uint64_t id, struct sim_counter *k);
+struct sim_counter *sim_id_get(uint64_t id);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sample - from the sample of a clock to the sample of a simulated event: its period, its weight
+ * (with the retire latency, whose mean is the event's), where its data came from, the branches
+ * before it. Everything else (time, task, call chain, registers, stack) is the kernel's.
+ */
+#include "ring.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDS 65536
+
+static struct sim_counter *by_id[IDS]; /* the kernel counts ids up: they rarely collide */
+static uint64_t turn;
+
+void sim_id_set(uint64_t id, struct sim_counter *k)
+{
+	by_id[id % IDS] = k;
+}
+
+struct sim_counter *sim_id_get(uint64_t id)
+{
+	struct sim_counter *k = by_id[id % IDS];
+
+	return k && k->id == id ? k : NULL;
+}
+
+static uint64_t draw(const struct sim *sim)
+{
+	uint64_t x = ++turn * UINT64_C(0x9e3779b97f4a7c15) ^ sim->scenario.seed;
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static double unit(const struct sim *sim) /* 0 to 1 */
+{
+	return (double)(draw(sim) >> 11) / 9007199254740992.0;
+}
+
+/* Counts per ns over the whole scenario: periods do not follow its phases. */
+static double mean_rate(const struct sim *sim, const struct sim_counter *k)
+{
+	const struct sim_scenario *s = &sim->scenario;
+	double sum = 0, length = 0;
+
+	for (uint32_t i = 0; i < s->n_phases; i++) {
+		double ns = s->phase[i].least ? (double)(s->phase[i].least + s->phase[i].most) / 2
+					      : 1e9;
+
+		sum += ns * sim_rate(s, &sim->machine, &k->event, &s->phase[i],
+				     k->context->pid < 0 ? k->context->cpu : -1, k->side);
+		length += ns;
+	}
+	return sum / length;
+}
+
+void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
+		     const struct sim_counter *k)
+{
+	double rate;
+
+	/* Branches make samples much longer than the kernel thinks when it counts what is new. */
+	if (backing->sample_type & PERF_SAMPLE_BRANCH_STACK) {
+		backing->watermark = 1;
+		backing->wakeup_watermark = 8192;
+	}
+	/* software events have no branches, and raw data only of their own */
+	backing->sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	backing->branch_sample_type = 0;
+	if (backing->sample_type)
+		backing->sample_type |= PERF_SAMPLE_IDENTIFIER;
+	if (!backing->sample_period || backing->freq)
+		return;
+	rate = mean_rate(sim, k);
+	backing->sample_period = UINT64_C(1) << 62;
+	if (rate > 0 && (double)k->attr.sample_period / rate < 4e18)
+		backing->sample_period = (uint64_t)((double)k->attr.sample_period / rate);
+	if (backing->sample_period < 10000)
+		backing->sample_period = 10000; /* what a timer of the kernel can do */
+}
+
+struct walk { /* words of the kernel's sample and of ours */
+	const uint64_t *in, *end;
+	uint64_t *out;
+};
+
+static void keep(struct walk *w, uint64_t n)
+{
+	uint64_t left = (uint64_t)(w->end - w->in);
+
+	if (n > left)
+		n = left;
+	memcpy(w->out, w->in, n * sizeof(*w->in));
+	w->in += n;
+	w->out += n;
+}
+
+static void say(struct walk *w, uint64_t value) /* in the place of one word of the kernel's */
+{
+	if (w->in < w->end) {
+		w->in++;
+		*w->out++ = value;
+	}
+}
+
+static uint64_t peek(const struct walk *w)
+{
+	return w->in < w->end ? *w->in : 0;
+}
+
+static unsigned bits(uint64_t x)
+{
+	return (unsigned)__builtin_popcountll(x);
+}
+
+/* Values of PERF_SAMPLE_READ: the clock's ns times the rate. */
+static void keep_read(const struct sim *sim, const struct sim_counter *k, struct walk *w)
+{
+	uint64_t format = k->attr.read_format;
+	unsigned times = bits(format &
+			      (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)),
+		 more = bits(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
+	uint64_t n = 1;
+
+	if (!(format & PERF_FORMAT_GROUP)) {
+		say(w, (uint64_t)((double)peek(w) * mean_rate(sim, k)));
+		keep(w, times + more);
+		return;
+	}
+	n = peek(w);
+	keep(w, 1 + times);
+	for (uint64_t i = 0; i < n && w->in < w->end; i++) {
+		const struct sim_counter *m = NULL;
+
+		if (format & PERF_FORMAT_ID && w->in + 1 < w->end)
+			m = sim_id_get(w->in[1]);
+		say(w, m && m->pmu ? (uint64_t)((double)peek(w) * mean_rate(sim, m)) : peek(w));
+		keep(w, more);
+	}
+}
+
+/* As many branches as the machine's registers hold, backwards round a loop at the sample. */
+static void put_branches(const struct sim *sim, const struct sim_counter *k, uint64_t ip,
+			 struct walk *w)
+{
+	uint64_t n = 32, top = ip & ~UINT64_C(15);
+
+	*w->out++ = n;
+	if (k->attr.branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+		*w->out++ = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t r = draw(sim);
+		bool mispredicted = r % 16 == 0;
+
+		*w->out++ = ip;
+		*w->out++ = top;
+		*w->out++ = (mispredicted ? 1 : 2) | (1 + (r >> 8) % 31) << 4;
+	}
+}
+
+/* Retire latency as PEBS has it: whole cycles, whose mean is the event's. */
+static uint64_t retire_latency(const struct sim *sim, const struct sim_counter *k)
+{
+	double spread = sim->scenario.set.latency_spread,
+	       v = k->event.latency * (1 + spread * (2 * unit(sim) - 1)) + unit(sim);
+
+	return v >= 65535 ? 65535 : (uint64_t)v;
+}
+
+static uint64_t weight(const struct sim *sim, const struct sim_counter *k)
+{
+	uint64_t access = 5 + draw(sim) % 300;
+
+	if (!(k->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT))
+		return access;
+	return access | (access + 3) << 32 | retire_latency(sim, k) << 48;
+}
+
+static uint64_t data_source(const struct sim *sim)
+{
+	static const struct {
+		uint64_t lvl, num, snoop;
+	} levels[] = {
+		{ PERF_MEM_LVL_L1, PERF_MEM_LVLNUM_L1, PERF_MEM_SNOOP_NONE },
+		{ PERF_MEM_LVL_L2, PERF_MEM_LVLNUM_L2, PERF_MEM_SNOOP_NONE },
+		{ PERF_MEM_LVL_L3, PERF_MEM_LVLNUM_L3, PERF_MEM_SNOOP_HITM },
+		{ PERF_MEM_LVL_LOC_RAM, PERF_MEM_LVLNUM_RAM, PERF_MEM_SNOOP_MISS },
+	};
+	uint64_t r = draw(sim) % 4;
+	union perf_mem_data_src d = { 0 };
+
+	d.mem_op = PERF_MEM_OP_LOAD;
+	d.mem_lvl = (PERF_MEM_LVL_HIT | levels[r].lvl) & 0x3fff;
+	d.mem_lvl_num = levels[r].num & 15;
+	d.mem_snoop = levels[r].snoop & 31;
+	d.mem_dtlb = (PERF_MEM_TLB_HIT | PERF_MEM_TLB_L1) & 127;
+	d.mem_lock = PERF_MEM_LOCK_NA & 3;
+	return d.val;
+}
+
+/* The fields up to the call chain; returns the address of the sample's instruction. */
+static uint64_t first_fields(const struct sim *sim, const struct sim_counter *k, uint64_t type,
+			     struct walk *w)
+{
+	uint64_t ip = 0;
+
+	if (type & PERF_SAMPLE_IP) {
+		ip = peek(w);
+		keep(w, 1);
+	}
+	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
+	if (type & PERF_SAMPLE_ADDR)
+		say(w, UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
+	keep(w, bits(type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU)));
+	if (type & PERF_SAMPLE_PERIOD)
+		say(w, k->attr.freq ? (uint64_t)((double)peek(w) * mean_rate(sim, k))
+				    : k->attr.sample_period);
+	if (type & PERF_SAMPLE_READ)
+		keep_read(sim, k, w);
+	return ip;
+}
+
+static void fields(const struct sim *sim, const struct sim_counter *k, struct walk *w)
+{
+	uint64_t type = k->attr.sample_type, ip = first_fields(sim, k, type, w);
+
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		keep(w, 1 + peek(w));
+	if (type & PERF_SAMPLE_RAW) /* a size in 32 bits, then that many bytes */
+		keep(w, ((uint32_t)peek(w) + 4 + 7) / 8);
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		put_branches(sim, k, ip, w);
+	if (type & PERF_SAMPLE_REGS_USER)
+		keep(w, 1 + (peek(w) ? bits(k->attr.sample_regs_user) : 0));
+	if (type & PERF_SAMPLE_STACK_USER)
+		keep(w, 1 + peek(w) / 8 + !!peek(w));
+	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
+		say(w, weight(sim, k));
+	if (type & PERF_SAMPLE_DATA_SRC)
+		say(w, data_source(sim));
+	keep(w, (uint64_t)(w->end - w->in));
+}
+
+size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out)
+{
+	struct perf_event_header h;
+	const uint64_t *in = record;
+	uint64_t *o = out, words = size / 8;
+	const struct sim_counter *k;
+	bool sample;
+
+	memcpy(&h, record, sizeof(h));
+	sample = h.type == PERF_RECORD_SAMPLE;
+	k = words < 2 ? NULL : sim_id_get(sample ? in[1] : in[words - 1]);
+	if (!k || !k->pmu || !k->attr.sample_type ||
+	    size + 32 * 24 + 16 > SIM_RECORD_MAX) { /* not ours, or without room to grow */
+		memcpy(out, record, size);
+		return size;
+	}
+	if (!sample) { /* an identifier that nobody asked for comes last */
+		if (k->attr.sample_id_all && !(k->attr.sample_type & PERF_SAMPLE_IDENTIFIER))
+			words--;
+		memcpy(o, in, words * 8);
+	} else {
+		struct walk w = { in + 1, in + words, o + 1 };
+
+		if (k->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
+			keep(&w, 1);
+		else
+			w.in++;
+		if (k->attr.precise_ip > 1)
+			h.misc |= PERF_RECORD_MISC_EXACT_IP;
+		fields(sim, k, &w);
+		words = (uint64_t)(w.out - o);
+	}
+	h.size = (uint16_t)(words * 8);
+	memcpy(o, &h, sizeof(h));
+	return words * 8;
+}
