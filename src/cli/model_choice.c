@@ -6,7 +6,7 @@
 
 struct model_sources cli_model_sources(const struct cli *cli)
 {
-	return (struct model_sources){ cli->opt.models.v, cli->opt.models.n };
+	return (struct model_sources){ .dir = cli->opt.models.v, .n_dirs = cli->opt.models.n };
 }
 
 /* PMUs of cores: cpu, cpu_core, cpu_atom, cpu_lowpower, armv8_pmuv3_0, ... */

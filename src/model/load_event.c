@@ -179,7 +179,7 @@ static int fail(const struct raw_event *raw, const struct word *w, struct err *e
 		const char *what)
 {
 	struct source_text t = { .file = raw->file };
-	struct line l = { .start = raw->rest, .whole = raw->rest_len, .number = raw->line };
+	struct line l = { .start = raw->start, .whole = raw->whole, .number = raw->line };
 
 	return line_fail(&t, &l, w->s, err, "%s: %s", raw->name, what);
 }

@@ -79,32 +79,23 @@ struct rows_ctx {
 
 static void unlink_row(struct raw *r, uint32_t i)
 {
-	uint32_t *at = &r->first, prev = MODEL_NONE;
+	struct raw_row *v = r->rows.v;
+	uint32_t prev = v[i].prev, next = v[i].next;
 
-	while (*at != i && *at != MODEL_NONE) {
-		prev = *at;
-		at = &r->rows.v[*at].next;
-	}
-	if (*at == MODEL_NONE)
-		return;
-	*at = r->rows.v[i].next;
-	if (r->last == i)
-		r->last = prev;
+	*(prev == MODEL_NONE ? &r->first : &v[prev].next) = next;
+	*(next == MODEL_NONE ? &r->last : &v[next].prev) = prev;
 }
 
+/* Behind `after`; MODEL_NONE: there is no row yet. */
 static void link_row(struct raw *r, uint32_t i, uint32_t after)
 {
-	struct raw_row *row = &r->rows.v[i];
+	struct raw_row *v = r->rows.v;
+	uint32_t next = after == MODEL_NONE ? MODEL_NONE : v[after].next;
 
-	if (r->first == MODEL_NONE) {
-		r->first = r->last = i;
-		row->next = MODEL_NONE;
-		return;
-	}
-	row->next = r->rows.v[after].next;
-	r->rows.v[after].next = i;
-	if (r->last == after)
-		r->last = i;
+	v[i].prev = after;
+	v[i].next = next;
+	*(after == MODEL_NONE ? &r->first : &v[after].next) = i;
+	*(next == MODEL_NONE ? &r->last : &v[next].prev) = i;
 }
 
 static int row_open(struct raw *r, struct rows_ctx *c, const struct source_text *t,
@@ -115,12 +106,10 @@ static int row_open(struct raw *r, struct rows_ctx *c, const struct source_text 
 
 	if (!name_fits(l->value, len))
 		return line_fail(t, l, l->value, err, "expected a name");
-	if (memchr(l->value, ' ', len))
-		return line_fail(t, l, l->value, err, "a name is one word");
 	if (name_id(&r->row_name, l->value, len, &i, err))
 		return -1;
 	if (i == r->rows.n) {
-		struct raw_row row = { .next = MODEL_NONE, .file = t->file, .line = l->number };
+		struct raw_row row = { .file = t->file, .line = l->number };
 
 		row.name = arena_strndup(r->arena, l->value, len);
 		row.absent = true;
@@ -228,7 +217,7 @@ static int events_text(struct raw *r, const struct source_text *t, size_t at, un
 		struct raw_event *e;
 		uint32_t i;
 
-		if (!name_fits(name, len) || (absent && memchr(name, ' ', len)))
+		if (!name_fits(name, len))
 			return line_fail(t, &l, name, err, "expected an event's name");
 		if (!absent && !l.len)
 			return line_fail(t, &l, l.value, err, "expected terms behind the name");
@@ -246,6 +235,8 @@ static int events_text(struct raw *r, const struct source_text *t, size_t at, un
 		e->absent = absent;
 		e->rest = l.value; /* in the text, which is in the arena */
 		e->rest_len = l.len;
+		e->start = l.start;
+		e->whole = l.whole;
 		e->file = t->file;
 		e->line = l.number;
 	}

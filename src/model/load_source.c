@@ -162,6 +162,22 @@ static int read_dir(struct look *l)
 	return read_file(l->out, l->a, path, l->err);
 }
 
+/* The texts at hand are the deepest source. */
+static int read_text(struct source_text *out, const struct model_sources *s, const char *id,
+		     const char *name)
+{
+	for (size_t i = 0; i < s->n_texts; i++) {
+		if (!path_says(s->text[i].path, id, name))
+			continue;
+		out->s = s->text[i].s;
+		out->len = s->text[i].len;
+		out->file = s->text[i].path;
+		out->depth = s->n_dirs + 1;
+		return 1;
+	}
+	return 0;
+}
+
 int source_read(struct source_text *out, struct arena *a, const struct model_sources *s,
 		const char *id, const char *name, size_t below, struct err *err)
 {
@@ -172,6 +188,8 @@ int source_read(struct source_text *out, struct arena *a, const struct model_sou
 		return 0;
 	if (below == 0)
 		return 0;
+	if (s && below > n + 1 && read_text(out, s, id, name))
+		return 1;
 	for (size_t i = below - 1 < n ? below - 1 : n; i > 0; i--) {
 		struct look l = { out, a, s->dir[i - 1], id, name, err };
 		int ret = read_dir(&l);
@@ -233,6 +251,13 @@ int source_list(struct arena *a, const struct model_sources *s, const char *cons
 
 	for (size_t i = 0; i < embedded_n_files && !l.failed; i++) {
 		const char *slash = strchr(embedded_files[i].path, '/');
+		const char *end = slash ? strchr(slash + 1, '/') : NULL;
+
+		if (end && strtab_add(&l.ids, slash + 1, (size_t)(end - slash - 1)) == STR_NONE)
+			l.failed = true;
+	}
+	for (size_t i = 0; s && i < s->n_texts && !l.failed; i++) {
+		const char *slash = strchr(s->text[i].path, '/');
 		const char *end = slash ? strchr(slash + 1, '/') : NULL;
 
 		if (end && strtab_add(&l.ids, slash + 1, (size_t)(end - slash - 1)) == STR_NONE)

@@ -112,10 +112,18 @@ struct model {
 	struct arena arena;	   /* owns all of it */
 };
 
-/* Where texts are: compiled in, and directories that go before (later ones first). */
+/* Where texts are: compiled in, directories that go before (later ones first), and before all of
+ * them texts at hand, by path ("intel/spr/tree", "cpus.tab"). */
+struct model_text {
+	const char *path, *s;
+	size_t len;
+};
+
 struct model_sources {
 	const char *const *dir;
 	size_t n_dirs;
+	const struct model_text *text;
+	size_t n_texts;
 };
 
 int model_load(struct model **out, const struct model_sources *s, const char *id,

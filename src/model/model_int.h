@@ -24,7 +24,7 @@
 #define TEXT_LIMIT   ((size_t)8 << 20) /* of one file */
 #define ROW_LIMIT    100000u
 #define BASE_LIMIT   24 /* of a chain of bases */
-#define FORMULA_NEST 200
+#define FORMULA_NEST 40
 
 /* ---- texts ---- */
 
@@ -41,7 +41,7 @@ struct source_text {
 	const char *s;
 	size_t len;
 	const char *file; /* for messages */
-	size_t depth;	  /* 0: compiled in; n: the n-th directory */
+	size_t depth;	  /* 0: compiled in; n: the n-th directory; more: at hand */
 };
 
 /* The text of `name` of the model `id` ("" : of the whole, like cpus.tab), looked for in the
@@ -82,8 +82,8 @@ struct raw_value {
 struct raw_row {
 	const char *name;
 	bool node, absent;
-	bool perf;     /* its formula is in perf's language */
-	uint32_t next; /* reading order: the row after this one */
+	bool perf;	     /* its formula is in perf's language */
+	uint32_t prev, next; /* reading order; MODEL_NONE */
 	struct raw_value value[KEY_COUNT];
 	const char *file;
 	unsigned line;
@@ -92,6 +92,8 @@ struct raw_row {
 struct raw_event {
 	const char *name, *rest;
 	size_t rest_len;
+	const char *start; /* of its line */
+	size_t whole;
 	bool absent;
 	const char *file;
 	unsigned line;

@@ -113,7 +113,7 @@ static int time_it(const struct model *m, const struct ask *a, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct model_sources none = { NULL, 0 };
+	struct model_sources none = { .n_dirs = 0 };
 	struct ask a = { .limits = { .offcore = 2 } };
 	struct arena mem = ARENA_INIT;
 	struct buf text = BUF_INIT;

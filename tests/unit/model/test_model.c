@@ -104,10 +104,282 @@ static void all_load(void **state)
 	arena_free(&a);
 }
 
+/* ---- texts at hand ---- */
+
+static const char facts[] = "title T\nvendor x\ncounters 4 8\nfixed 3\nwidth 4\n";
+static const char events[] = "CYC event=0x3c 0-3:0-7,f1 1000\n"
+			     "UOPS event=0xc2,umask=0x02 0-3:0-7 2000003 precise\n"
+			     "LAT event=0xcd,umask=0x01,ldlat=0x4 3 100003 alone errata=BV98\n"
+			     "FE event=0xc6,umask=0x01,frontend=0x11 0-3 7 latency=12.5\n"
+			     "UNC uncore_imc/event=0x04,umask=0x03/ - 0\n";
+
+static int load(struct model **m, const char *model, const char *tree, const char *ev,
+		struct err *err)
+{
+	const struct model_text texts[] = {
+		{ "x/y/model", model, strlen(model) },
+		{ "x/y/tree", tree, strlen(tree) },
+		{ "x/y/events", ev, strlen(ev) },
+	};
+	const struct model_sources s = { .text = texts, .n_texts = 3 };
+
+	err_clear(err);
+	return model_load(m, &s, "y", NULL, err);
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *model, *tree, *events, *what;
+	} rows[] = {
+		{ "title T\nfoo 3\n", "", "", "x/y/model:2:1: there is no keyword foo here" },
+		{ "counters many\n", "", "", "x/y/model:1: expected a number up to 32" },
+		{ facts, "expr 3\n", "",
+		  "x/y/tree:1:1: expected `node NAME` or `metric NAME` first" },
+		{ facts, "node A\nexpr CYK\n", events,
+		  "x/y/tree:2:1: no event, metric or constant is named CYK; the nearest is CYC" },
+		{ facts, "node A\nexpr 1 +\n", events, "x/y/tree:2:4: " },
+		{ facts, "node A\nexpr B\nnode B\nexpr A\n", events, "x/y/tree:2: A needs itself" },
+		{ facts, "node A\n", events, "x/y/tree:1: A has no formula (expr)" },
+		{ facts, "node A\nexpr 1\nparent B\n", events,
+		  "x/y/tree:3: A: there is no node B" },
+		{ facts, "node A\nexpr 1\nparent B\nnode B\nexpr 1\nparent A\n", events,
+		  "x/y/tree:1: A: its parents go in a circle" },
+		{ facts, "node A\nexpr 1\nlocate NOPE\n", events,
+		  "x/y/tree:3: A: there is no event NOPE" },
+		{ facts, "node A\nexpr 1\nmax big\n", events,
+		  "x/y/tree:3: expected a number, not big" },
+		{ facts, "node A B\n", events, "x/y/tree:1:6: expected a name" },
+		{ facts, "node A\nafter B\n", events,
+		  "x/y/tree:2:7: there is no other row of this name above" },
+		{ facts, "", "E event=1 0-4 0\n",
+		  "x/y/events:1:11: E: no such counter on this model" },
+		{ facts, "", "E event=1 - 0\n", "x/y/events:1:3: E: fits no counter" },
+		{ facts, "", "E event=1 x 0\n",
+		  "x/y/events:1:11: E: expected counters, like 0-3:0-7,f1" },
+		{ facts, "", "E event=1 0 0 funny\n",
+		  "x/y/events:1:15: E: there is no such word here" },
+		{ facts, "base nosuch\n", "", "x/y/tree:1:6: there is no tree of a model nosuch" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = ERR_INIT;
+		struct model *m;
+
+		assert_int_equal(load(&m, rows[i].model, rows[i].tree, rows[i].events, &err), -1);
+		assert_null(m);
+		if (strncmp(err.what, rows[i].what, strlen(rows[i].what)) != 0)
+			assert_string_equal(err.what, rows[i].what);
+		assert_int_equal(err.code, ERR_FORMAT);
+	}
+}
+
+static const struct model_metric *metric(const struct model *m, const char *name)
+{
+	uint32_t i = model_metric_find(m, name, strlen(name));
+
+	assert_int_not_equal(i, MODEL_NONE);
+	return &m->metric[i];
+}
+
+static const struct model_event *event(const struct model *m, const char *name)
+{
+	uint32_t i = model_event_find(m, name, strlen(name));
+
+	assert_int_not_equal(i, MODEL_NONE);
+	return &m->event[i];
+}
+
+static void loads(void **state)
+{
+	static const char tree[] =
+		"node A\narea FE\nexpr UOPS:c1:i1 / CLKS\nflag > 0.1\nunit %\nscale 100\n"
+		"node C\nparent A\nexpr A / W\nflag > 0.1 & P\noverlap\nlocate UOPS;LAT\n"
+		"node B\nparent A\nafter -\nexpr ##A\nsays Means B.\ntry This.\n"
+		"metric CLKS\nexpr CYC:SUP if #SMT_on else CYC\n"
+		"metric W\nexpr 2 * 2\n"
+		"metric Gone\nabsent\n"
+		"metric N\nexpr W + UNC + FE*$PEBS + Gone\nlanguage perf\n"
+		"metric P\nexpr cpu@UOPS\\,cmask\\=0x6@ / cyc\n";
+	struct err err = ERR_INIT;
+	struct model *m;
+
+	(void)state;
+	/* B is a child of A: ##A would need B itself */
+	assert_int_equal(load(&m, facts, tree, events, &err), -1);
+	assert_non_null(strstr(err.what, "B needs itself"));
+	assert_int_equal(load(&m, facts, strstr(tree, "metric CLKS"), events, &err), 0);
+	assert_string_equal(event(m, "CYC:SUP")->modifiers, "k");
+	assert_string_equal(event(m, "cpu/UOPS,cmask=0x6/")->code,
+			    "event=0xc2,umask=0x02,cmask=0x6");
+	assert_int_equal(event(m, "LAT")->flags, EVENT_LDLAT | EVENT_TAKEN_ALONE);
+	assert_string_equal(event(m, "lat")->errata, "BV98");
+	assert_int_equal(event(m, "LAT")->counters, 8);
+	assert_int_equal(event(m, "CYC")->counters, 0xf);
+	assert_int_equal(event(m, "CYC")->counters_alone, 0xff);
+	assert_int_equal(event(m, "CYC")->fixed, 2);
+	assert_int_equal(event(m, "FE")->flags, EVENT_FRONTEND);
+	assert_true(fabs(event(m, "FE")->latency - 12.5) < 1e-9);
+	assert_true(isnan(event(m, "UOPS")->latency));
+	assert_int_equal(event(m, "UNC")->flags, EVENT_UNCORE);
+	assert_string_equal(event(m, "UNC")->pmu, "uncore_imc");
+	assert_int_equal(model_metric_find(m, "Gone", 4), MODEL_NONE);
+	assert_string_equal(m->title, "T");
+	model_free(m);
+}
+
+/* Texts of one's own over those compiled in, themselves as the base. */
+static void overlaid(void **state)
+{
+	static const char tree[] = "base ivb\nnode Fetch_Latency\nflag > 0.5\n"
+				   "node LCP\nabsent\n"
+				   "node Mine\nparent Fetch_Latency\nafter ICache_Misses\n"
+				   "expr ICache_Misses / 2\n";
+	const struct model_text text = { "intel/ivb/tree", tree, sizeof(tree) - 1 };
+	const struct model_sources s = { .text = &text, .n_texts = 1 };
+	struct err err = ERR_INIT;
+	struct model *m;
+
+	(void)state;
+	assert_int_equal(model_load(&m, &s, "ivb", NULL, &err), 0);
+	assert_string_equal(metric(m, "Fetch_Latency")->threshold_text, "> 0.5");
+	assert_string_equal(metric(m, "Fetch_Latency")->file, "models/intel/snb/tree");
+	assert_int_equal(model_metric_find(m, "LCP", 3), MODEL_NONE);
+	assert_string_equal(metric(m, "frontend_bound.fetch_latency.mine")->name, "Mine");
+	assert_int_equal(metric(m, "Mine")->level, 3);
+	assert_int_equal(metric(m, "Mine")->order, metric(m, "ICache_Misses")->order + 1);
+	assert_int_equal(metric(m, "ITLB_Misses")->order, metric(m, "Mine")->order + 1);
+	model_free(m);
+}
+
+/* Counts of a real Ivy Bridge with SMT, and what perf printed of them. */
+static void real_counts(void **state)
+{
+	static const struct {
+		const char *event;
+		double count;
+	} counts[] = {
+		{ "INST_RETIRED.ANY", 3959711240 },
+		{ "RESOURCE_STALLS.SB", 1372781339 },
+		{ "CPU_CLK_UNHALTED.THREAD_ANY", 27547459701 },
+		{ "IDQ_UOPS_NOT_DELIVERED.CORE", 30611525158 },
+		{ "IDQ.MS_UOPS", 4664908277 },
+		{ "RS_EVENTS.EMPTY_CYCLES", 9011996120 },
+		{ "BR_MISP_RETIRED.ALL_BRANCHES", 73080555 },
+		{ "INT_MISC.RECOVERY_CYCLES_ANY", 1043483329 },
+		{ "CYCLE_ACTIVITY.STALLS_LDM_PENDING", 11924966176 },
+		{ "UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", 1437479238 },
+		{ "UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", 2704205377 },
+		{ "UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", 5126419350 },
+		{ "CPU_CLK_UNHALTED.THREAD", 22487132522 },
+		{ "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 22813129502 },
+		{ "UOPS_RETIRED.RETIRE_SLOTS", 8377190585 },
+		{ "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 6700364585 },
+		{ "MACHINE_CLEARS.COUNT", 10736770 },
+		{ "UOPS_ISSUED.ANY", 9051453547 },
+	};
+	static const struct {
+		const char *node;
+		double percent;
+	} printed[] = {
+		{ "Fetch_Latency", 48.6 },     { "Fetch_Bandwidth", 6.9 },
+		{ "Branch_Mispredicts", 4.4 }, { "Machine_Clears", 0.6 },
+		{ "Heavy_Operations", 7.8 },   { "Light_Operations", 7.4 },
+		{ "Memory_Bound", 18.7 },      { "Core_Bound", 5.6 },
+	};
+	double system[SYSTEM_COUNT], *count;
+	struct err err = ERR_INIT;
+	struct value *value;
+	struct expr_env env;
+	struct model *m;
+
+	(void)state;
+	for (int i = 0; i < SYSTEM_COUNT; i++)
+		system[i] = NAN;
+	system[SYSTEM_SMT_ON] = system[SYSTEM_CORE_WIDE] = 1;
+	assert_int_equal(model_load(&m, NULL, "ivb", system, &err), 0);
+	count = calloc(m->n_events, sizeof(*count));
+	value = calloc(m->n_metrics, sizeof(*value));
+	assert_true(count && value);
+	for (size_t i = 0; i < m->n_events; i++)
+		count[i] = NAN;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		count[event(m, counts[i].event) - m->event] = counts[i].count;
+	env = (struct expr_env){ .count = count, .n_lps = 1, .metric = value, .system = system };
+	for (size_t i = 0; i < m->n_metrics; i++)
+		value[i] = expr_eval(m->metric[i].expr, &env);
+	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
+		const struct value *v = &value[metric(m, printed[i].node) - m->metric];
+
+		assert_int_equal(v->why, VALUE_OK);
+		if (fabs(100 * v->v - printed[i].percent) > 0.051)
+			fail_msg("%s: %.3f, printed %.1f", printed[i].node, 100 * v->v,
+				 printed[i].percent);
+	}
+	/* What was not counted is not known. */
+	assert_int_equal(value[metric(m, "L1_Bound") - m->metric].why, VALUE_NOT_COUNTED);
+	free(count);
+	free(value);
+	model_free(m);
+}
+
+static void chosen(void **state)
+{
+	static const struct {
+		struct model_cpu cpu;
+		const char *id;
+	} rows[] = {
+		{ { "GenuineIntel", 6, 0x3a, 9, "cpu" }, "ivb" },
+		{ { "GenuineIntel", 6, 0x55, 4, "cpu" }, "skx" },
+		{ { "GenuineIntel", 6, 0x55, 7, "cpu" }, "clx" },
+		{ { "GenuineIntel", 6, 0x55, 11, "cpu" }, "cpx" },
+		{ { "GenuineIntel", 6, 0x9e, 9, "cpu" }, "skl" },
+		{ { "GenuineIntel", 6, 0x9e, 10, "cpu" }, "cfl" },
+		{ { "GenuineIntel", 6, 0x97, 2, "cpu_core" }, "adl-glc" },
+		{ { "GenuineIntel", 6, 0x97, 2, "cpu_atom" }, "adl-grt" },
+		{ { "GenuineIntel", 6, 0xbe, 0, "cpu" }, "adl-grt" },
+		{ { "GenuineIntel", 6, 0xc5, 0, "cpu_lowpower" }, "arl-cmt" },
+		{ { "GenuineIntel", 6, 0xc6, 0, "cpu_atom" }, "arl-skt" },
+		{ { "GenuineIntel", 18, 1, 0, "cpu_core" }, "nvl-cyc" },
+		{ { "GenuineIntel", 19, 1, 0, "cpu" }, "sysfs" },
+		{ { "GenuineIntel", 19, 1, 0, "cpu_atom" }, "sysfs-atom" },
+		{ { "AuthenticAMD", 23, 0x01, 2, "cpu" }, "zen1" },
+		{ { "AuthenticAMD", 23, 0x31, 0, "cpu" }, "zen2" },
+		{ { "AuthenticAMD", 25, 0x01, 1, "cpu" }, "zen3" },
+		{ { "AuthenticAMD", 25, 0x50, 0, "cpu" }, "zen3" },
+		{ { "AuthenticAMD", 25, 0x11, 1, "cpu" }, "zen4" },
+		{ { "AuthenticAMD", 25, 0x61, 2, "cpu" }, "zen4" },
+		{ { "AuthenticAMD", 26, 0x02, 1, "cpu" }, "zen5" },
+		{ { "ARM", 0x41, 0xd0c, 0x31, "armv8_pmuv3_0" }, "neoverse-n1" },
+		{ { "ARM", 0x41, 0xd49, 0, "armv8_pmuv3_0" }, "neoverse-n2-r0p0" },
+		{ { "ARM", 0x41, 0xd49, 3, "armv8_pmuv3_0" }, "neoverse-n2" },
+		{ { "ARM", 0xc0, 0xac4, 0, "armv8_pmuv3_0" }, "ampereonex" },
+		{ { "ARM", 0x41, 0xd81, 0, "armv8_pmuv3_0" }, "arm-generic" },
+	};
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	const struct model_cpu none = { "CentaurHauls", 6, 15, 8, "cpu" };
+	const struct model_cpu old = { "AuthenticAMD", 21, 2, 0, "cpu" };
+	const char *id;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(model_select(&id, &a, NULL, &rows[i].cpu, &err), 0);
+		assert_string_equal(id, rows[i].id);
+	}
+	assert_int_equal(model_select(&id, &a, NULL, &none, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	err_clear(&err);
+	assert_int_equal(model_select(&id, &a, NULL, &old, &err), -1);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_load),
+		cmocka_unit_test(all_load), cmocka_unit_test(refused),	   cmocka_unit_test(loads),
+		cmocka_unit_test(overlaid), cmocka_unit_test(real_counts), cmocka_unit_test(chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

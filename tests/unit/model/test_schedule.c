@@ -256,7 +256,7 @@ static void test_more(void **state)
 static void load(struct model **m, struct schedule_limits *l, double *system, const char *id,
 		 bool smt)
 {
-	const struct model_sources none = { NULL, 0 };
+	const struct model_sources none = { .n_dirs = 0 };
 	struct err err = ERR_INIT;
 
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)

@@ -22,7 +22,7 @@ static double draw(void)
 
 static struct model *load(const char *id, const double *system)
 {
-	struct model_sources sources = { NULL, 0 };
+	struct model_sources sources = { .n_dirs = 0 };
 	struct err err = ERR_INIT;
 	struct model *m = NULL;
 
@@ -281,7 +281,7 @@ static void check_model(const char *id, struct tally *tally)
  * whole. */
 static void random_counts_show_no_nonsense(void **state)
 {
-	struct model_sources sources = { NULL, 0 };
+	struct model_sources sources = { .n_dirs = 0 };
 	const struct model_row *row = NULL;
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
