@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "cli/model_choice.h"
@@ -11,23 +12,51 @@
 
 /* ---- the model and the plan ------------------------------------------------------------- */
 
-/* Core PMUs have a list of CPUs, or the name that x86 without kinds of cores uses. */
+/* Core PMUs have a list of CPUs, or the name that x86 without kinds of cores uses. IBS has such a
+ * list, too, but only samples. */
 static bool is_core_pmu(const struct drill *d, const char *name)
 {
+	if (!strncmp(name, "ibs_", 4))
+		return false;
 	return !strcmp(name, "cpu") ||
 	       sys_exists(d->root, "sys/bus/event_source/devices/%s/cpus", name);
 }
 
+/* A node by its name, its path, or the last part of that. */
+static uint32_t find_metric(const struct model *m, const char *name, size_t len)
+{
+	uint32_t at = model_metric_find(m, name, len);
+
+	for (uint32_t i = 0; at == MODEL_NONE && i < m->n_metrics; i++) {
+		const char *dot = strrchr(m->metric[i].path, '.');
+
+		if (m->metric[i].level && dot && strlen(dot + 1) == len &&
+		    !strncasecmp(dot + 1, name, len))
+			at = i;
+	}
+	return at;
+}
+
+static void list_once(struct drill_core *c, uint32_t metric, uint32_t *list, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (list[i] == metric)
+			return;
+	if (*n < c->m->n_metrics)
+		list[(*n)++] = metric;
+}
+
+/* With a node go those it hangs under: a share says little without what it is a share of. */
 static int named_metric(struct drill_core *c, const char *name, size_t len, uint32_t *list,
 			size_t *n)
 {
-	uint32_t at = model_metric_find(c->m, name, len);
+	uint32_t at = find_metric(c->m, name, len);
 
 	if (at == MODEL_NONE)
 		return 0;
-	if (!c->named[at])
-		list[(*n)++] = at;
 	c->named[at] = true;
+	for (; at != MODEL_NONE; at = c->m->metric[at].parent)
+		list_once(c, at, list, n);
 	return 1;
 }
 

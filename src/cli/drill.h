@@ -61,6 +61,7 @@ struct drill_part {
 	struct tree_counts counts;
 	const double *sum, *share; /* by event */
 	bool *counted;		   /* by metric */
+	bool idle;		   /* nothing ran there while it was counted */
 };
 
 enum drill_mode {

@@ -252,6 +252,12 @@ static int feed_part(struct drill *d, const struct counting *k, struct drill_par
 		for (size_t lp = 0; lp < lps; lp++)
 			p->r[e * lps + lp] = lps > 1 ? add_cells(d, g, e, p, lp, lp + 1)
 						     : add_cells(d, g, e, p, 0, p->n);
+	/* runs are laid over each other by how far the program was, not by the clock */
+	if (d->mode == DRILL_EACH) {
+		t = 0;
+		for (size_t i = 0; i < c->plan.group[group].n * lps; i++)
+			t = !p->r[i].missing && p->r[i].enabled > t ? p->r[i].enabled : t;
+	}
 	return slices_add(p->slices, group, t, p->r, err);
 }
 
@@ -423,6 +429,9 @@ static int sums(struct drill_part *p, const struct model *m, struct arena *a, st
 	}
 	p->sum = sum;
 	p->share = p->counts.counted;
+	p->idle = true;
+	for (size_t e = 0; e < m->n_used; e++)
+		p->idle &= !(sum[e] > 0);
 	return 0;
 }
 

@@ -74,6 +74,25 @@ static double metric_value(const struct tree *t, const char *name)
 	return m != MODEL_NONE && t->node[m].value.why == VALUE_OK ? t->node[m].value.v : NAN;
 }
 
+static int add_view(struct stat_tree *s, const struct drill_part *p, const struct drill_core *c,
+		    const struct options *o, struct tree_view *out, struct err *err)
+{
+	struct tree_source src = { .tree = &p->tree,
+				   .label = p->label,
+				   .wanted = c->plan.wanted,
+				   .counted = p->counted,
+				   .named = c->named,
+				   .count = p->sum,
+				   .share = p->share,
+				   .level = (unsigned)o->level,
+				   .all = o->verbose || OPTION_GIVEN(o, level),
+				   .whole = metric_value(&p->tree, "SLOTS") };
+
+	if (o->why && formulas(s, p, &src.formula, err))
+		return -1;
+	return tree_view_make(out, &s->a, &src, err);
+}
+
 static int make_views(struct stat_tree *s, struct tree_report *r, struct err *err)
 {
 	struct tree_view *view = arena_alloc(&s->a, (s->d.n_parts + 1) * sizeof(*view));
@@ -84,36 +103,43 @@ static int make_views(struct stat_tree *s, struct tree_report *r, struct err *er
 	for (size_t i = 0; i < s->d.n_parts; i++) {
 		const struct drill_part *p = &s->d.part[i];
 		const struct drill_core *c = &s->d.core[p->core];
-		struct tree_source src = { .tree = &p->tree,
-					   .label = p->label,
-					   .wanted = c->plan.wanted,
-					   .counted = p->counted,
-					   .named = c->named,
-					   .count = p->sum,
-					   .share = p->share,
-					   .level = (unsigned)o->level,
-					   .all = o->verbose || OPTION_GIVEN(o, level),
-					   .whole = metric_value(&p->tree, "SLOTS") };
 
-		if (o->why && formulas(s, p, &src.formula, err))
-			return -1;
-		if (tree_view_make(&view[i], &s->a, &src, err))
+		/* cores of a kind on which nothing ran have no tree */
+		if (p->idle && s->d.n_cores > 1)
+			continue;
+		if (add_view(s, p, c, o, &view[r->n_views++], err))
 			return -1;
 	}
 	r->view = view;
-	r->n_views = s->d.n_parts;
 	return 0;
+}
+
+/* The part that most happened in. */
+static const struct drill_part *main_part(const struct stat_tree *s)
+{
+	const struct drill_part *best = &s->d.part[0];
+	double most = -1;
+
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		double slots = metric_value(&s->d.part[i].tree, "SLOTS");
+
+		if (!s->d.part[i].idle && (isnan(slots) ? 0 : slots) > most) {
+			most = isnan(slots) ? 0 : slots;
+			best = &s->d.part[i];
+		}
+	}
+	return best;
 }
 
 static const char *cpu_line(struct stat_tree *s)
 {
 	const struct drill_core *c = &s->d.core[0];
-	const struct tree *t = &s->d.part[0].tree;
+	const struct tree *t = &main_part(s)->tree;
 	double ipc = metric_value(t, "IPC");
 	const char *ipc_text = isnan(ipc) ? "" : arena_printf(&s->a, ", IPC %.2f", ipc);
 
 	return arena_printf(&s->a, "%s%s; model %s%s%s, revision %u",
-			    s->k.machine.cpu_desc ? s->k.machine.cpu_desc : "unknown CPU",
+			    s->k.machine.cpu_desc ? s->k.machine.cpu_desc : c->m->title,
 			    ipc_text ? ipc_text : "", c->m->id, s->d.n_cores > 1 ? " and " : "",
 			    s->d.n_cores > 1 ? s->d.core[1].m->id : "", c->m->revision);
 }
@@ -217,6 +243,9 @@ static void note_facts(struct stat_tree *s, struct notes *l)
 			    "it back");
 	if (s->d.mode == DRILL_LIVE && !s->d.last_decision)
 		add_note(l, "it ended before parts could be opened: --drilldown=rerun, or -l 2");
+	for (size_t i = 0; i < s->d.n_parts && s->d.n_cores > 1; i++)
+		if (s->d.part[i].idle)
+			add_note(l, arena_printf(l->a, "nothing ran on %s", s->d.part[i].label));
 	if (s->passes)
 		add_note(l, arena_printf(l->a, "the program ran %llu times: %s",
 					 (unsigned long long)s->passes + 1,
@@ -253,7 +282,7 @@ static const char *locate_event(struct stat_tree *s, const struct drill_core *c,
 
 static int next_commands(struct stat_tree *s, struct tree_report *r, struct err *err)
 {
-	const struct drill_part *p = &s->d.part[0];
+	const struct drill_part *p = main_part(s);
 	const struct drill_core *c = &s->d.core[p->core];
 	uint32_t deepest = tree_view_deepest(&p->tree);
 	const char **line = arena_alloc(&s->a, 4 * sizeof(*line));

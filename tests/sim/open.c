@@ -63,7 +63,15 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 	for (c = sim_contexts; c; c = c->next)
 		if (c->pid == pid && c->cpu == cpu && c->cgroup == cgroup &&
 		    c->inherit == attr->inherit)
-			return c;
+			break;
+	/* the first that exec begins, behind others that wait to be told */
+	if (c && attr->enable_on_exec && !c->clock_on_exec && !c->clock_runs) {
+		(void)sim_real.close(c->clock_fd);
+		c->clock_on_exec = true;
+		c->clock_fd = clock_open(c, attr);
+	}
+	if (c)
+		return c;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
