@@ -51,7 +51,7 @@ static int one(const struct model *m, const struct schedule_limits *l, const str
 static int one_model(const char *id, bool smt, unsigned runs, struct err *err)
 {
 	static const unsigned levels[] = { 1, 2, 3, 4, 6 };
-	const struct model_sources none = { NULL, 0 };
+	const struct model_sources none = { .dir = NULL };
 	const struct schedule_machine at = { .smt = smt };
 	double system[SYSTEM_COUNT];
 	struct plan_wish w = { .all = true, .system = system };
@@ -93,7 +93,7 @@ out:
 int main(int argc, char **argv)
 {
 	unsigned runs = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 20;
-	const struct model_sources none = { NULL, 0 };
+	const struct model_sources none = { .dir = NULL };
 	const struct model_row *row;
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
