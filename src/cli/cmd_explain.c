@@ -18,8 +18,9 @@ struct explain {
 	const struct model *m;
 	struct style st;
 	struct buf b;
-	bool *seen;   /* by metric */
-	bool *needed; /* by event */
+	double system[SYSTEM_COUNT]; /* not known: only what no machine takes is left out */
+	bool *seen;		     /* by metric */
+	bool *needed;		     /* by event */
 };
 
 /* ---- words in lines ---- */
@@ -91,7 +92,7 @@ static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
 		x->needed[index] = true;
 	} else if (!x->seen[index]) {
 		x->seen[index] = true;
-		return expr_needs(x->m->metric[index].expr, NULL, need, x);
+		return expr_needs(x->m->metric[index].expr, x->system, need, x);
 	}
 	return 0;
 }
@@ -101,7 +102,7 @@ static void find_needs(struct explain *x, uint32_t metric)
 	memset(x->seen, 0, x->m->n_metrics * sizeof(*x->seen));
 	memset(x->needed, 0, x->m->n_events * sizeof(*x->needed));
 	x->seen[metric] = true;
-	(void)expr_needs(x->m->metric[metric].expr, NULL, need, x);
+	(void)expr_needs(x->m->metric[metric].expr, x->system, need, x);
 }
 
 static void put_event(struct explain *x, const struct model_event *e, size_t wide)
@@ -168,16 +169,34 @@ static bool one_issue_shared(const char *a, const char *b)
 	return false;
 }
 
-/* Names of the metrics for which `fits` holds, comma after comma. */
+struct named {
+	uint32_t order;
+	const char *name;
+};
+
+static int by_order(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Names of the metrics for which `fits` holds, comma after comma, in reading order. */
 static void put_names(struct explain *x, const char *label, uint32_t self,
 		      bool (*fits)(const struct model_metric *self, uint32_t self_index,
 				   const struct model_metric *other))
 {
+	struct named *v = arena_alloc(&x->cli->arena, (x->m->n_metrics + 1) * sizeof(*v));
 	struct buf names = BUF_INIT;
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < x->m->n_metrics; i++)
+	for (uint32_t i = 0; v && i < x->m->n_metrics; i++)
 		if (i != self && fits(&x->m->metric[self], self, &x->m->metric[i]))
-			buf_printf(&names, "%s%s", names.len ? ", " : "", x->m->metric[i].name);
+			v[n++] = (struct named){ x->m->metric[i].order, x->m->metric[i].name };
+	if (n)
+		qsort(v, n, sizeof(*v), by_order);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", v[i].name);
 	put_fact(x, label, buf_str(&names));
 	buf_free(&names);
 }
@@ -295,7 +314,7 @@ static void put_one_event(struct explain *x, uint32_t i)
 		buf_reset(&text);
 	}
 	for (uint32_t k = 0; k < x->m->n_metrics; k++)
-		if (expr_needs(x->m->metric[k].expr, NULL, uses, &event))
+		if (expr_needs(x->m->metric[k].expr, x->system, uses, &event))
 			buf_printf(&text, "%s%s", text.len ? ", " : "", x->m->metric[k].name);
 	put_fact(x, "used by", buf_str(&text));
 	buf_free(&text);
@@ -447,6 +466,8 @@ int cmd_explain(struct cli *cli)
 	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(cli, cli->args.v[0], &m)))
 		return cli_fail(&err);
 	x.m = m;
+	for (size_t i = 0; i < SYSTEM_COUNT; i++)
+		x.system[i] = NAN;
 	x.st = cli_style(cli, 1);
 	x.seen = arena_alloc(&cli->arena, m->n_metrics + 1);
 	x.needed = arena_alloc(&cli->arena, m->n_events + 1);

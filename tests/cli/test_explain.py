@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""explain, models, and the lists of models, nodes, metrics and a model's events."""
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap, run  # noqa: E402
+
+t = Tap()
+
+# ---- lists ----
+r = run("list", "models", "-j")
+models = [m["id"] for m in json.loads(r.stdout)["models"]]
+t.equal(models, sorted(models), "models are sorted")
+t.ok({"snb", "ivb", "spr", "ptl-cgc", "adl-grt", "zen1", "zen5", "neoverse-v2", "sysfs"} <= set(models), "the models are there")
+r = run("list", "models", "zen")
+t.equal([line.split()[0] for line in r.stdout.splitlines()], ["zen%d" % i for i in range(1, 6)], "list models takes a pattern")
+r = run("list", "nodes", "--model", "ivb", "-j")
+nodes = json.loads(r.stdout)["nodes"]
+t.equal([n["name"] for n in nodes if n["level"] == 1], ["Frontend_Bound", "Bad_Speculation", "Backend_Bound", "Retiring"], "level 1, in order")
+where = {n["name"]: i for i, n in enumerate(nodes)}
+t.ok(all(where[n["parent"]] < where[n["name"]] for n in nodes if n["parent"]), "parents stand before their children")
+t.ok(all(n["says"] and n["try"] and n["file"] and n["line"] for n in nodes), "each node has words and a place")
+r = run("list", "nodes", "--model", "ivb", "--format", "csv")
+t.equal([x["name"] for x in csv.DictReader(io.StringIO(r.stdout))], [n["name"] for n in nodes], "csv holds the same")
+r = run("list", "nodes", "--model", "ivb")
+t.equal([x.split()[0] for x in r.stdout.splitlines()[1:]], [n["name"] for n in nodes], "and so does the terminal")
+some, more = (len(json.loads(run("list", "metrics", "--model", "ivb", "-j", *v).stdout)["metrics"]) for v in ((), ("-v",)))
+t.ok(40 < some < more, "list metrics leaves helpers to -v")
+r = run("list", "events", "--model", "ivb", "IDQ.MS_UOPS", "-j")
+e = [x for x in json.loads(r.stdout)["events"] if x["name"] == "IDQ.MS_UOPS"][0]
+t.equal((e["code"], e["counters"], e["counters_alone"], e["period"]), ("event=0x79,umask=0x30", "0-3", "0-7", 2000003), "a model's event")
+r = run("list", "nodes", "--model", "ivb", "no_such_node")
+t.equal((r.returncode, r.stdout), (1, ""), "nothing matches: 1")
+r = run("list", "nodes", "--model", "nosuch")
+t.ok(r.returncode == 2 and "there is no model nosuch" in r.stderr and "list models" in r.stderr, "no such model", r.stderr)
+
+# ---- explain ----
+r = run("explain", "--model", "ivb", "fetch_latency")
+t.equal(r.returncode, 0, "explain a node, case aside")
+for word in ("Fetch_Latency  node of level 2 of ivb", "#Pipeline_Width * #Frontend_Latency_Cycles / SLOTS", "models/intel/",
+             "> 0.1 & P", "parent    Frontend_Bound", "ICache_Misses, ITLB_Misses", "event=0x9c,umask=0x01,cmask=4",
+             "RS_EVENTS.EMPTY_END", "try  "):
+    t.ok(word in r.stdout, "it says %s" % word, r.stdout)
+by_path = run("explain", "--model", "ivb", "frontend_bound.fetch_latency").stdout
+t.equal(by_path, r.stdout, "a path is as good as a name")
+r = run("explain", "--model", "spr", "Fetch_Latency")
+t.ok("PERF_METRICS.FETCH_LATENCY" in r.stdout and "IDQ_BUBBLES" not in r.stdout.split("events")[1], "branches that no machine takes cost no events", r.stdout)
+r = run("explain", "--model", "ivb", "Branch_Mispredicts")
+t.ok("Mispredicts_Resteers" not in r.stdout, "related nodes are the model's own", r.stdout)
+r = run("explain", "--model", "skl", "Branch_Mispredicts")
+t.ok("related" in r.stdout and "Mispredicts_Resteers" in r.stdout, "related nodes are named", r.stdout)
+r = run("explain", "--model", "ivb", "IDQ.MS_UOPS", "-j")
+doc = json.loads(r.stdout)
+t.equal((doc["schema"], doc["names"][0]["kind"], doc["names"][0]["code"]), ("cyclade.explain/1", "event", "event=0x79,umask=0x30"), "explain an event, as json")
+r = run("explain", "--model", "ivb", "Fetch_Latncy")
+t.ok(r.returncode == 1 and "did you mean Fetch_Latency?" in r.stderr, "a slip is answered with the nearest name", r.stderr)
+r = run("explain")
+t.equal(r.returncode, 2, "explain needs a name")
+r = run("explain", "--model", "zen2", "Backend_Bound")
+t.ok("an approximation" in r.stdout, "an approximation is called one", r.stdout)
+r = run("explain", "Fetch_Latency")
+t.ok(r.returncode in (0, 1) and (r.stdout or r.stderr), "without --model it is this machine's, or another's that is named")
+
+# ---- models ----
+with tempfile.TemporaryDirectory() as d:
+    r = run("models", "export", d)
+    t.ok(r.returncode == 0 and os.path.exists(os.path.join(d, "intel", "spr", "tree")), "models export writes the texts", r.stderr)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    different = [p for p in ("cpus.tab", "words", "intel/spr/tree", "amd/zen4/events", "intel/clx/events")
+                 if open(os.path.join(d, p)).read() != open(os.path.join(root, "models", p)).read()]
+    t.equal(different, [], "as they are in models/")
+    r = run("models", "export", d)
+    t.ok(r.returncode == 2 and "is there already" in r.stderr, "nothing is written over", r.stderr)
+with tempfile.TemporaryDirectory() as d:
+    os.makedirs(os.path.join(d, "intel", "ivb"))
+    tree = os.path.join(d, "intel", "ivb", "tree")
+    with open(tree, "w") as f:
+        f.write("base ivb\nnode Fetch_Latency\nflag > 0.25 & P\n")
+    r = run("explain", "--models", d, "--model", "ivb", "Fetch_Latency")
+    t.ok("> 0.25 & P" in r.stdout, "--models goes over what is compiled in", r.stdout)
+    r = run("models", "check", "--models", d, "ivb")
+    t.equal((r.returncode, r.stdout), (0, "1 loaded, 0 refused, 0 doubts\n"), "models check: all is well")
+    with open(tree, "a") as f:
+        f.write("expr   IDQ_UOPS / SLOTZ\n")
+    r = run("models", "check", "--models", d, "ivb")
+    t.ok(r.returncode == 1 and "tree:4:" in r.stdout and "no event, metric or constant is named IDQ_UOPS" in r.stdout and "\n^" in r.stdout,
+         "a name that is not there: file, line and a caret", r.stdout)
+    with open(tree, "w") as f:
+        f.write("base ivb\nnode New\nparent Fetch_Latency\nexpr 1\n")
+    r = run("models", "check", "--models", d, "ivb")
+    t.ok(r.returncode == 1 and "New says nowhere what it means" in r.stdout, "a node without words", r.stdout)
+t.equal(run("models").returncode, 2, "models needs to know what")
+t.equal(run("models", "export").returncode, 2, "export needs a directory")
+
+t.done()
