@@ -24,6 +24,12 @@
  * their covariance. Few slices: Student's factor for their number is in the matrix, so that 1.96
  * times the root is 95 % all the same. Fewer than SLICES_FEWEST: no matrix, but counts.no_error.
  *
+ * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
+ * one more group of the result, the last: what rotates is seen by one group or the other, so they
+ * are known nearly exactly. An event of one group alone is then told by its ratio to such an event
+ * within its group, where that explains it: its count is that ratio times the whole, and its error
+ * is that of the ratio.
+ *
  * Not seen by any of this: a program whose period is just that of the kernel's rotation.
  *
  * How often to read: one slice should hold one or two full turns of the groups (4 ms a group), and
@@ -76,9 +82,9 @@ int slices_new(struct slices **out, const struct slices_setup *setup, struct err
 int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
 	       struct err *err) MUST_USE;
 /* Fills out's count, n_lps, counted, groups with their matrices, quantum and no_error, in arena
- * memory; latency, latency_se and system are left as they are. An interval begins and ends at the
- * nearest readings. An event that never counted in it is NAN; an event of several groups is taken
- * from the one that saw most of it. All: 0, UINT64_MAX. */
+ * memory; latency, latency_se and system are left as they are. Groups are those of the setup, and
+ * one more of the events that several of them have. An interval begins and ends at the nearest
+ * readings. An event that never counted in it is NAN. All: 0, UINT64_MAX. */
 int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err) MUST_USE;
 void slices_free(struct slices *s); /* NULL is fine */

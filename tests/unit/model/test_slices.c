@@ -441,6 +441,100 @@ static void off_on_purpose_widens(void **state)
 	assert_true(wide[0] / bars < 0.01 && wide[1] / bars > 0.2);
 }
 
+/* Cycles count in every group: a ratio to them is told by the group's own, and so is the count. */
+static void shared_events_tell_the_others(void **state)
+{
+	enum { G = 5, RUNS = 150 };
+	double inside = 0, bars = 0, miss = 0, alone_miss = 0, width = 0, cycles = 0;
+
+	(void)state;
+	seed = 60;
+	for (int run = 0; run < RUNS; run++) {
+		struct slices_group group[G], alone[G];
+		uint32_t event[G][2];
+		struct slices_setup setup = { group, G, MAX_EVENTS, 1, 0, 0 };
+		struct slices *s = NULL, *s_alone = NULL;
+		struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct tree_counts c, c_alone;
+		struct program p;
+		struct machine m;
+		double rate[MAX_EVENTS], turn = 4e6 * draw(), read = 0, truth[G + 1] = { 0 };
+
+		for (uint32_t g = 0; g < G; g++) {
+			event[g][0] = 0;
+			event[g][1] = g + 1;
+			group[g] = (struct slices_group){ event[g], 2, NULL };
+			alone[g] = (struct slices_group){ &event[g][1], 1, NULL };
+		}
+		assert_int_equal(slices_new(&s, &setup, &err), 0);
+		setup.group = alone;
+		assert_int_equal(slices_new(&s_alone, &setup, &err), 0);
+		program_init(&p, run & 1 ? RANDOM : PERIODIC, 3e9);
+		/* cycles come and go, the others follow them by and large */
+		for (int st = 0; st < STATES; st++)
+			for (uint32_t e = 1; e <= G; e++)
+				p.rate[st][e] = p.rate[st][0] * (0.3 + 0.1 * draw());
+		machine_init(&m, G);
+		for (double t = 0; t <= 3e9; t += 0.25e6) {
+			if (t >= turn) {
+				m.turn = (m.turn + 1) % G;
+				turn += 4e6 * (0.98 + 0.04 * draw());
+			}
+			for (uint32_t g = 0; g < G && (t >= read || t >= 3e9); g++) {
+				struct slices_reading r[2];
+
+				r[0] = (struct slices_reading){ (uint64_t)m.value[2 * g],
+								(uint64_t)m.enabled[g],
+								(uint64_t)m.running[g], false };
+				r[1] = r[0];
+				r[1].value = (uint64_t)m.value[2 * g + 1];
+				assert_int_equal(slices_add(s, g, (uint64_t)t, r, &err), 0);
+				assert_int_equal(slices_add(s_alone, g, (uint64_t)t, r + 1, &err),
+						 0);
+			}
+			if (t >= read)
+				read += 40e6 * (0.9 + 0.2 * draw());
+			program_rates(&p, t, rate);
+			for (uint32_t g = 0; g < G; g++) {
+				m.enabled[g] += 0.25e6;
+				truth[g + 1] += rate[g + 1] * 0.25e6;
+				if (g != m.turn)
+					continue;
+				m.running[g] += 0.25e6;
+				m.value[2 * g] += rate[0] * 0.25e6;
+				m.value[2 * g + 1] += rate[g + 1] * 0.25e6;
+			}
+			truth[0] += rate[0] * 0.25e6;
+		}
+		counts_of(s, &arena, &c);
+		counts_of(s_alone, &arena, &c_alone);
+		assert_int_equal(c.n_groups, G + 1);
+		assert_true(c.counted[0] > 0.99);
+		cycles += fabs(c.count[0] / truth[0] - 1);
+		for (uint32_t e = 1; e <= G; e++) {
+			double bar = 1.96 * sqrt(variance(&c, e)) / truth[e];
+			double off = fabs(c.count[e] / truth[e] - 1);
+
+			bars++;
+			inside += off <= bar;
+			width += bar;
+			miss += off;
+			alone_miss += fabs(c_alone.count[e] / truth[e] - 1);
+		}
+		slices_free(s);
+		slices_free(s_alone);
+		arena_free(&arena);
+	}
+	print_message("# told by cycles: %.1f %% of %.0f bars hold, width %.2f %%; off by %.2f %%, "
+		      "without %.2f %%; cycles by %.3f %%\n",
+		      100 * inside / bars, bars, 100 * width / bars, 100 * miss / bars,
+		      100 * alone_miss / bars, 100 * cycles / RUNS);
+	assert_true(inside >= 0.9 * bars);
+	assert_true(miss * 3 < alone_miss);
+	assert_true(cycles / RUNS < 0.001);
+}
+
 /* ---- exact cases ---- */
 
 static struct slices *one_group(const uint32_t *event, size_t n, size_t targets,
@@ -627,6 +721,7 @@ int main(void)
 		cmocka_unit_test(ratios_profit_from_their_group),
 		cmocka_unit_test(groups_that_join_later),
 		cmocka_unit_test(off_on_purpose_widens),
+		cmocka_unit_test(shared_events_tell_the_others),
 		cmocka_unit_test(always_counted_is_exact),
 		cmocka_unit_test(few_slices_have_no_bar),
 		cmocka_unit_test(a_gap_is_filled_from_both_sides),

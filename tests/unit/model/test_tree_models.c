@@ -211,6 +211,9 @@ static void check_tree(const struct tree *t, struct tally *tally)
 		assert_true(!n->doubt || isnan(n->shown));
 		assert_true(!n->over || !isnan(n->shown));
 		assert_true(!n->path || n->over);
+		/* clamping is for what is a hair off */
+		if (!n->value.why && !n->doubt)
+			assert_true(fabs(n->value.v - 0.5) <= 0.5 + TREE_SLACK + errors + 1e-9);
 		if (isnan(n->shown))
 			continue;
 		if (!(n->shown >= 0 && n->shown <= 1))

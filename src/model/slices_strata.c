@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slices of one event on one target as strata: v counted in r of the time, for which the stratum
+ * stands for w. Slices in which it hardly ran are put to the next; time in which it did not run at
+ * all is given to as much time on both sides. The whole is the sum of w * v / r.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "model/slices_int.h"
+
+#define HARDLY 0.5    /* of the mean time on the counters in a slice: less is put to the next */
+#define POOL   8      /* slices */
+#define UNLIKE 2.5    /* times the share on the counters */
+#define ALWAYS 0.9999 /* of the time on the counters is all of it */
+
+size_t slices_nearest(const struct slices_kept *k, uint64_t t)
+{
+	size_t lo = 0, hi = k->t.n - 1;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (k->t.v[mid] < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && k->t.v[lo] > t && t - k->t.v[lo - 1] < k->t.v[lo] - t)
+		lo--;
+	return lo;
+}
+
+/* A group's cell at any time, between its readings by straight lines. */
+struct slices_cell slices_between(const struct slices *s, size_t group, size_t event, size_t target,
+				  uint64_t t, size_t *hint)
+{
+	const struct slices_kept *k = &s->group[group];
+	const struct slices_cell *a, *b;
+	struct slices_cell c;
+	double f;
+
+	while (*hint + 1 < k->t.n && k->t.v[*hint + 1] <= t)
+		++*hint;
+	a = slices_at(s, group, *hint, event, target);
+	if (*hint + 1 >= k->t.n || k->t.v[*hint] >= t)
+		return *a;
+	b = slices_at(s, group, *hint + 1, event, target);
+	f = (double)(t - k->t.v[*hint]) / (double)(k->t.v[*hint + 1] - k->t.v[*hint]);
+	c.value = a->value + f * (b->value - a->value);
+	c.enabled = a->enabled + f * (b->enabled - a->enabled);
+	c.running = a->running + f * (b->running - a->running);
+	return c;
+}
+
+double slices_own(const struct span *p, size_t event, size_t target, size_t slice,
+		  size_t field_offset)
+{
+	const struct slices_cell *a = slices_at(p->s, p->group, p->lo + slice, event, target);
+	const struct slices_cell *b = slices_at(p->s, p->group, p->lo + slice + 1, event, target);
+	double va, vb;
+
+	memcpy(&va, (const char *)a + field_offset, sizeof(va));
+	memcpy(&vb, (const char *)b + field_offset, sizeof(vb));
+	return vb - va;
+}
+
+/* How long the target ran in each slice. The reference's longest enabled event stands for it. */
+void slices_exists(struct span *p, size_t target)
+{
+	const struct slices *s = p->s;
+	const struct slices_kept *k = &s->group[p->group], *r = &s->group[p->ref[target]];
+	size_t hint = 0, event = 0;
+	double before;
+
+	for (size_t e = 1; e < r->n; e++)
+		if (slices_at(s, p->ref[target], r->t.n - 1, e, target)->enabled >
+		    slices_at(s, p->ref[target], r->t.n - 1, event, target)->enabled)
+			event = e;
+	before = slices_between(s, p->ref[target], event, target, k->t.v[p->lo], &hint).enabled;
+	for (size_t i = 0; i < p->n; i++) {
+		uint64_t t = k->t.v[p->lo + i + 1];
+		double now = slices_between(s, p->ref[target], event, target, t, &hint).enabled;
+
+		p->exists[i] = now - before;
+		before = now;
+		for (size_t m = 0; m < p->n_members; m++) {
+			double d = OWN(p, p->member[m], target, i, enabled);
+
+			if (d > p->exists[i])
+				p->exists[i] = d;
+		}
+	}
+}
+
+/* Where groups were switched on or off, so that the share of the others changes. They are switched
+ * on all targets at once: one is looked at. */
+void slices_cuts(struct span *p)
+{
+	const struct slices *s = p->s;
+	const struct slices_kept *k = &s->group[p->group];
+	size_t target = 0;
+
+	for (size_t t = 1; t < s->n_targets; t++)
+		if (p->total[t] > p->total[target])
+			target = t;
+	slices_exists(p, target);
+	for (size_t g = 0; g < s->n_groups; g++) {
+		size_t hint = 0;
+		bool was = false;
+		double before;
+
+		if (!s->group[g].n)
+			continue;
+		before = slices_between(s, g, 0, target, k->t.v[p->lo], &hint).enabled;
+		for (size_t i = 0; i < p->n; i++) {
+			uint64_t t = k->t.v[p->lo + i + 1];
+			double now = slices_between(s, g, 0, target, t, &hint).enabled;
+			bool on = now - before > p->exists[i] / 2;
+
+			/* a slice in which nothing ran says nothing */
+			if (!(p->exists[i] > 0))
+				continue;
+			p->cut[i] = p->cut[i] || (i && on != was);
+			was = on;
+			before = now;
+		}
+	}
+}
+
+/* Neighbours of like share stand for time in proportion to how long they were on the counters:
+ * whether a slice caught one turn or two is chance, and weighing each slice by itself would put that
+ * chance into the sum. Where the share changes (groups came or went) a new pool begins. */
+static void pool(struct stratum *v, size_t n)
+{
+	size_t begin = 0;
+
+	while (begin < n) {
+		double r = 0, w = 0;
+		size_t end = begin;
+
+		while (end < n && (end - begin < POOL || n - end < POOL / 2)) {
+			double share = v[end].r / v[end].w;
+
+			if (end > begin &&
+			    (v[end].cut || share > UNLIKE * r / w || share * UNLIKE < r / w))
+				break;
+			r += v[end].r;
+			w += v[end++].w;
+		}
+		for (; begin < end; begin++)
+			v[begin].w = v[begin].r * (w / r);
+	}
+}
+
+/* Time in which the group never ran is like as much time beside it that was seen: one slice for a
+ * slice, a long stretch for a long one. From stratum `at` on, forwards or backwards. */
+static void spread(struct stratum *v, size_t n, size_t at, bool forward, double gap)
+{
+	size_t count = forward ? n - at : at + 1, end = 0;
+	double r = 0, w = 0;
+
+	while (end < count && w < gap) {
+		const struct stratum *s = &v[forward ? at + end : at - end];
+
+		r += s->r;
+		w += s->pooled;
+		end++;
+	}
+	for (size_t i = 0; i < end; i++) {
+		struct stratum *s = &v[forward ? at + i : at - i];
+
+		s->w += gap * s->r / r;
+	}
+}
+
+static void spread_all(struct stratum *v, size_t n, double tail)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i].pooled = v[i].w;
+	for (size_t i = 0; i < n; i++) {
+		double side = i ? v[i].gap / 2 : v[i].gap;
+
+		spread(v, n, i, true, side);
+		if (i)
+			spread(v, n, i - 1, false, side);
+	}
+	if (n)
+		spread(v, n, n - 1, false, tail);
+}
+
+/* Slices of one event on one target as strata; how many. *tail: time at the end in which it never
+ * ran. */
+static size_t cut_strata(struct span *p, size_t event, size_t target, double *tail)
+{
+	struct stratum now = { 0 }, *v = p->strata;
+	double running = 0, least;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		running += OWN(p, event, target, i, running);
+	least = HARDLY * running / (double)p->n;
+	for (size_t i = 0; i < p->n; i++) {
+		double r = OWN(p, event, target, i, running);
+
+		if (now.r > 0 && (now.r >= least || p->cut[i])) {
+			v[n++] = now;
+			now = (struct stratum){ 0 };
+		}
+		now.cut = now.cut || p->cut[i];
+		if (!(r > 0) && !(now.r > 0)) {
+			now.gap += p->exists[i];
+			continue;
+		}
+		now.v += OWN(p, event, target, i, value);
+		now.r += r;
+		now.w += p->exists[i];
+		now.slice = i;
+	}
+	*tail = now.gap;
+	if (now.r > 0 && (now.r >= least || !n)) {
+		v[n++] = now;
+		*tail = 0;
+	} else if (now.r > 0) {
+		v[n - 1].v += now.v;
+		v[n - 1].r += now.r;
+		v[n - 1].w += now.w;
+	}
+	return n;
+}
+
+static size_t stratify(struct span *p, size_t event, size_t target)
+{
+	double tail;
+	size_t n = cut_strata(p, event, target, &tail);
+
+	pool(p->strata, n);
+	spread_all(p->strata, n, tail);
+	return n;
+}
+
+/* What a stratum's rate can be off is weighed by what it stands for and was not seen. */
+static double unseen2(const struct stratum *s)
+{
+	return s->w > s->r ? s->w * (s->w - s->r) : 0;
+}
+
+static void add_strata(struct span *p, size_t m, size_t target, size_t n)
+{
+	const struct stratum *v = p->strata;
+	double count = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		count += v[j].w * v[j].v / v[j].r;
+		p->sampled = p->sampled || v[j].r < ALWAYS * v[j].w;
+	}
+	for (size_t j = 0; j + 1 < n; j++) {
+		double d = v[j + 1].v / v[j + 1].r - v[j].v / v[j].r;
+		double u2 = (unseen2(&v[j]) + unseen2(&v[j + 1])) / 2;
+
+		/* n differences would be there of a ring; there are n - 1 */
+		u2 *= (double)n / (double)(n - 1);
+		p->diff[v[j + 1].slice * p->n_members + m] += sqrt(u2) * d;
+	}
+	if (n > p->most_strata)
+		p->most_strata = n;
+	p->count[m * p->s->n_targets + target] = count;
+}
+
+void slices_target(struct span *p, size_t target)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+	double exists = 0;
+
+	slices_exists(p, target);
+	for (size_t i = 0; i < p->n; i++)
+		exists += p->exists[i];
+	for (size_t m = 0; m < p->n_members; m++) {
+		size_t event = p->member[m], n;
+
+		p->count[m * p->s->n_targets + target] = NAN;
+		if (!k->seen[event * p->s->n_targets + target])
+			continue;
+		n = stratify(p, event, target);
+		p->time[m] += exists;
+		for (size_t i = 0; i < p->n; i++)
+			p->running[m] += OWN(p, event, target, i, running);
+		for (size_t i = 0; i < p->n && !m; i++)
+			p->off += p->exists[i] - OWN(p, event, target, i, enabled);
+		if (n)
+			add_strata(p, m, target, n);
+		else if (!(exists > 0))
+			p->count[m * p->s->n_targets + target] = 0;
+	}
+}
