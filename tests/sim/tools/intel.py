@@ -128,18 +128,21 @@ class Core:
                 "MACHINE_CLEARS.COUNT": 0.001 * instructions, "INT_MISC.CLEARS_COUNT": 0.0055 * instructions,
                 "BACLEARS.ANY": 0.003 * instructions, "UOPS_ISSUED.ANY": (retiring + 0.03) * slots, "UOPS_EXECUTED.THREAD": retiring * slots * 1.1}
         counts.update({k: v for k, v in list(free.items()) + list(pinned.items()) if k in counts})
+        if "PERF_METRICS.RETIRING" in counts:  # where these do not tell of level 1, they follow from it
+            pinned.update({k: free[k] for k in ("UOPS_RETIRED.SLOTS", "UOPS_ISSUED.ANY")})
         return counts, set(pinned)
 
     @staticmethod
-    def most(name, counts):
-        """What no program can exceed: cycles are no more than all cycles, mispredictions than some branches."""
+    def bounds(name, counts):
+        """What programs stay within: cycles are no more than all cycles, mispredictions than some branches."""
+        instructions = counts.get("INST_RETIRED.ANY", GHZ)
         if name.startswith("BR_MISP_RETIRED"):
-            return 0.15 * counts.get("INST_RETIRED.ANY", GHZ) * 0.5
+            return 0.0004 * instructions, 0.08 * instructions
         if name.startswith("MACHINE_CLEARS") or name.startswith("BACLEARS"):
-            return 0.05 * GHZ
+            return 1e-5 * instructions, 0.05 * GHZ
         if CYCLES.search(name):
-            return GHZ
-        return 20 * GHZ
+            return 0, GHZ
+        return 0, 6 * GHZ
 
     def targets(self, plan, leaf):
         """[(node, value, softness)]"""
@@ -158,8 +161,8 @@ class Core:
                 want[node] = want.get(self.parent[node], 0.02) * share
             if level > 5:
                 continue
-            loose = any(x in node for x in LOOSE) or level > 4
-            soft = 0.0 if level <= 2 or node == (chain[0] if chain else None) else 1e-1 if loose else 1e-4
+            loose = any(x in node for x in LOOSE)
+            soft = 0.0 if level <= 2 or node == (chain[0] if chain else None) else 1e-1 if loose else 1e-4 * 4 ** (level - 3)
             out.append((node, want[node], soft))
         return out, want
 
@@ -174,7 +177,7 @@ class Core:
             plan[area] += 1 - sum(plan.values())
         counts, pinned = self.start(plan)
         targets, want = self.targets(plan, leaf)
-        counts, miss = solve(self.values, self.uses, counts, pinned, targets, self.most)
+        counts, miss = solve(self.values, self.uses, counts, pinned, targets, self.bounds)
         if miss > 1e-6:
             raise SystemExit("no counts for %s: %g" % (name, miss))
         self.mirror(counts)

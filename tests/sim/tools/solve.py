@@ -30,9 +30,9 @@ def linear(a, b):
     return x
 
 
-def solve(values, uses, start, pinned, targets, most=None, rounds=60):
+def solve(values, uses, start, pinned, targets, bounds=None, rounds=80):
     """values(names, counts) -> list; uses[name]: the set of counts it depends on; start: counts; pinned: names not
-    to touch; targets: [(name, value, softness)]; most(name, counts): what a count cannot exceed. Returns counts, and the largest miss of a target without softness."""
+    to touch; targets: [(name, value, softness)]; bounds(name, counts): the least and most it may be. Returns counts, and the largest miss of a target without softness."""
     counts = dict(start)
     names = [t[0] for t in targets]
     free = sorted(set().union(*(uses[n] for n in names)) - set(pinned))
@@ -45,7 +45,8 @@ def solve(values, uses, start, pinned, targets, most=None, rounds=60):
             break
         rows = [{} for _ in names]
         for var in free:
-            if most and counts[var] >= most(var, counts) and turn % 3:
+            least, most = bounds(var, counts) if bounds else (0, math.inf)
+            if turn % 3 and not least < counts[var] < most:
                 continue  # at its bound: let the others move, and look again some time later
             touched = [i for i, n in enumerate(names) if var in uses[n]]
             trial = dict(counts)
@@ -70,6 +71,7 @@ def solve(values, uses, start, pinned, targets, most=None, rounds=60):
         scale = min(1.0, 0.7 / longest) if longest else 1.0
         for var, s in step.items():
             counts[var] *= math.exp(s * scale)
-        for var in step if most else ():
-            counts[var] = min(counts[var], most(var, counts))
+        for var in step if bounds else ():
+            least, most = bounds(var, counts)
+            counts[var] = max(least, min(counts[var], most))
     return counts, miss
