@@ -137,7 +137,14 @@ row "by thread and CPU" "$([ -n "$big" ] && echo 1 || echo "$runs")" \
 if [ -n "$have_lbr" ]; then
 	row "report, LBR-32 ($(size_mb "$lbr") MB)" "$runs" \
 		"perf report $flat --no-branch-stack -i $lbr" "$cyclade report -i $lbr"
+	row "branches, LBR-32 ($(size_mb "$lbr") MB)" "$runs" \
+		"perf report $flat -b -i $lbr" "$cyclade report -b -i $lbr"
 fi
 row "start-up" 21 "perf report --header-only -i $short" "$cyclade info -i $short" "$cyclade --version"
 say ""
+if [ -n "$have_lbr" ]; then
+	say "branch stacks, found, decoded and counted:"
+	"$tools/bench_branches" "$lbr" "$runs" | sed 's/^/- /'
+	say ""
+fi
 BENCH_QUICK=$quick BENCH_RUNS=$runs sh "$src/bench/record.sh" "$build"

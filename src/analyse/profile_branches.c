@@ -16,6 +16,8 @@
 
 #include "base/vec.h"
 
+#define AHEAD 16u
+
 struct party {
 	uint64_t comm;
 	uint32_t proc_index, pid, tid, cpu, event;
@@ -152,14 +154,19 @@ static struct pair *pair_anew(struct branch_counts *b, const struct scan_sample 
 	return &b->pair.v[b->pair.n++];
 }
 
+static uint64_t pair_hash(uint32_t party, uint64_t from, uint64_t to)
+{
+	uint64_t h = (from ^ (to + party) * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+
+	return h ^ (h >> 32 | h << 32);
+}
+
 static struct pair *find_pair(struct branch_counts *b, const struct scan_sample *s, uint32_t party,
-			      uint64_t from, uint64_t to)
+			      uint64_t h, uint64_t from, uint64_t to)
 {
 	struct pair key = { .from = from, .to = to, .party = party };
-	uint64_t h = (from ^ (to + party) * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
 	uint32_t idx;
 
-	h ^= h >> 32 | h << 32;
 	for (size_t i = itab_first(&b->at, h); itab_at(&b->at, &i, h, &idx);) {
 		struct pair *p = &b->pair.v[idx];
 
@@ -170,6 +177,43 @@ static struct pair *find_pair(struct branch_counts *b, const struct scan_sample 
 		return pair_anew(b, s, &key, h, p, i);
 	}
 	return pair_anew(b, s, &key, h, NULL, 0);
+}
+
+/* At most AHEAD entries, whose places in the tables are asked for before they are looked at. */
+static int count_some(struct branch_counts *b, const struct scan_sample *s, uint32_t party,
+		      const uint8_t *entry, size_t n)
+{
+	struct pd_branch e[AHEAD];
+	uint64_t hash[AHEAD];
+	uint32_t idx;
+
+	for (size_t k = 0; k < n; k++) {
+		e[k] = pd_branch_decode(entry + k * PD_BRANCH_SIZE);
+		hash[k] = pair_hash(party, e[k].from, e[k].to);
+		itab_ahead(&b->at, hash[k]);
+	}
+	for (size_t k = 0; k < n; k++) {
+		size_t i = itab_first(&b->at, hash[k]);
+
+		if (!itab_at(&b->at, &i, hash[k], &idx))
+			continue;
+		__builtin_prefetch(&b->pair.v[idx].from, 1);
+		__builtin_prefetch(&b->pair.v[idx].timed, 1);
+	}
+	for (size_t k = 0; k < n; k++) {
+		struct pair *p = find_pair(b, s, party, hash[k], e[k].from, e[k].to);
+
+		if (!p)
+			return -1;
+		p->n++;
+		p->mispredicted += e[k].mispred;
+		p->predicted += e[k].predicted;
+		p->in_tx += e[k].in_tx;
+		p->aborts += e[k].abort;
+		p->cycles += e[k].cycles;
+		p->timed += e[k].cycles > 0;
+	}
+	return 0;
 }
 
 int branches_sample(struct branch_counts *b, const struct scan_sample *s, struct err *err)
@@ -196,19 +240,11 @@ int branches_sample(struct branch_counts *b, const struct scan_sample *s, struct
 	party = find_party(b, s);
 	if (party == ITAB_NONE)
 		return err_nomem(err);
-	for (uint64_t i = 0; i < stack.n; i++) {
-		struct pd_branch e = pd_branch_decode(stack.entry + i * PD_BRANCH_SIZE);
-		struct pair *p = find_pair(b, s, party, e.from, e.to);
+	for (uint64_t i = 0; i < stack.n; i += AHEAD) {
+		size_t n = stack.n - i < AHEAD ? (size_t)(stack.n - i) : AHEAD;
 
-		if (!p)
+		if (count_some(b, s, party, stack.entry + i * PD_BRANCH_SIZE, n))
 			return err_nomem(err);
-		p->n++;
-		p->mispredicted += e.mispred;
-		p->predicted += e.predicted;
-		p->in_tx += e.in_tx;
-		p->aborts += e.abort;
-		p->cycles += e.cycles;
-		p->timed += e.cycles > 0;
 	}
 	return 0;
 }
