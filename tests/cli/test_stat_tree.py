@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade stat's tree on simulated machines: the shares are those that were planted, and perf's."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+
+SIM = os.path.join(HERE, "..", "sim")
+SPIN = os.environ.get("SIM_SPIN", os.path.join(os.path.dirname(CYCLADE), "../../tests/sim/sim_spin"))
+t = Tap()
+if SANITIZED or not os.path.exists(SPIN):
+    t.skip("the tree", "a sanitized program does not run on the simulated machine")
+    t.done()
+tmp = tempfile.mkdtemp(prefix="cyclade-tree-")
+os.chdir(tmp)
+
+
+def command(machine, scenario, *cmd):
+    tree = os.path.join(tmp, "tree-" + machine)
+    os.makedirs(tree, exist_ok=True)
+    env = dict(os.environ, SIM_TREE=tree, LC_ALL="C.UTF-8")
+    return [os.path.join(SIM, "run.sh"), machine, scenario, "--", *cmd], env
+
+
+def sim(machine, scenario, *cmd):
+    args, env = command(machine, scenario, *cmd)
+    return subprocess.run(args, env=env, text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def stat(machine, scenario, *args, ms="300"):
+    return sim(machine, scenario, CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args, "--", SPIN, ms)
+
+
+def nodes(machine, scenario, *args, ms="300"):
+    """{last part of the path: node} of the first tree, the document, the process."""
+    p = stat(machine, scenario, "-j", "-o", "-", *args, ms=ms)
+    try:
+        doc = json.loads(p.stdout)
+    except ValueError:
+        return {}, {}, p
+    trees = [x for x in doc["trees"] if any(n["value"] is not None for n in x["nodes"])]
+    return {n["node"].split(".")[-1]: n for n in trees[0]["nodes"]} if trees else {}, doc, p
+
+
+def planted(machine, program, pmu="cpu"):
+    with open(os.path.join(SIM, "machines", machine + ".tab"), encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("plant %s %s " % (program, pmu)):
+                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
+    return {}
+
+
+probe = stat("ivb", "even", "-l", "1", ms="20")
+if probe.returncode:
+    t.skip("the tree", "no simulated machine here: %s" % (probe.stderr.strip().splitlines() or ["?"])[-1])
+    t.done()
+
+# ---- what was planted comes out
+for machine, program, pmu in [("ivb", "even", "cpu"), ("ivb", "dram_bound", "cpu"), ("skl", "branch_mispredicts", "cpu"),
+                              ("icl", "icache_misses", "cpu"), ("spr", "dram_bound", "cpu"), ("adl", "even", "cpu_core"),
+                              ("gnr", "divider", "cpu"), ("zen4", "even", "cpu")]:
+    want = planted(machine, program, pmu)
+    got, doc, p = nodes(machine, program)
+    level1 = [n for n in got.values() if n["level"] == 1]
+    total = sum(n["value"] or 0 for n in level1)
+    t.ok(len(level1) >= 4 and abs(total - 1) < 0.01, "%s %s: level 1 adds up" % (machine, program), "%s\n%s" % (total, p.stderr))
+    worst = [(name, want[name], n["value"], n["error"]) for name, n in got.items() if name in want and n["value"] is not None and
+             n["unit"].lower().startswith("slots") and abs(n["value"] - want[name]) > max(0.015, 2 * (n["error"] or 0))]
+    known = [name for name, n in got.items() if name in want and n["value"] is not None]
+    t.ok(not worst and len(known) >= 4, "%s %s: the shares are the planted ones" % (machine, program), (worst, known))
+got, doc, p = nodes("ivb", "dram_bound", ms="500")
+path = [n["node"] for n in got.values() if n["path"]]
+t.equal(path, ["backend_bound", "backend_bound.memory_bound", "backend_bound.memory_bound.l3_miss_bound"], "the path leads to what was planted")
+t.ok(abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "and its share is right", got["l3_miss_bound"])
+closed = [n for n in got.values() if n["value"] is None]
+t.ok(closed and all(n["why"] for n in closed), "what was not opened: null, and why", closed[:2])
+t.ok(all(n["counted"] is None or 0 <= n["counted"] <= 1 for n in got.values()), "the share of time is one")
+
+# ---- perf says the same on the same machine
+if PERF:
+    p = sim("ivb", "branch_mispredicts", PERF, "stat", "-M", "TopdownL1", SPIN, "300")
+    theirs = {n: float(v) / 100 for v, n in re.findall(r"#\s+(-?[\d.]+) %?\s+(?:tma_)?(\w+)", p.stderr)}
+    if theirs and max(theirs.values()) < 0.02:
+        theirs = {n: v * 100 for n, v in theirs.items()}
+    got, doc, p2 = nodes("ivb", "branch_mispredicts", "-l", "1")
+    both = sorted(set(theirs) & set(got))
+    t.ok(len(both) == 4 and all(abs(theirs[n] - got[n]["value"]) < 0.01 for n in both), "ivb: perf -M TopdownL1 agrees",
+         "%s\n%s\n%s" % (theirs, {n: got[n]["value"] for n in got}, p.stderr[-600:]))
+    p = sim("ivb", "dram_bound", PERF, "stat", "-x,", "-e", "cycles,instructions", SPIN, "200")
+    theirs = {line.split(",")[2]: float(line.split(",")[0]) for line in p.stderr.splitlines() if line.count(",") > 3}
+    p = sim("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-j", "-o", "-", "-e", "cycles,instructions", "--", SPIN, "200")
+    ours = {r["event"]: r["value"] for r in json.loads(p.stdout)["counts"]}
+    t.ok(set(ours) == set(theirs) == {"cycles", "instructions"} and
+         abs(ours["instructions"] / ours["cycles"] - theirs["instructions"] / theirs["cycles"]) < 0.005, "-e: perf counts alike", (ours, theirs))
+else:
+    t.skip("perf agrees", "no perf here")
+
+# ---- ways to count it
+for args, deep in [(["--drilldown=rerun"], True), (["--no-mux"], True), (["-l", "2"], False), (["-l", "1"], False), (["-r", "2", "-l", "2"], False)]:
+    got, doc, p = nodes("ivb", "dram_bound", *args, ms="100")
+    name = " ".join(args)
+    ok = got and abs(got["backend_bound"]["value"] - 0.58) < 0.02 and (args == ["-l", "1"] or abs(got["memory_bound"]["value"] - 0.52) < 0.03)
+    t.ok(ok and (not deep or abs((got["l3_miss_bound"]["value"] or 0) - 0.39) < 0.04), "%s: the same tree" % name,
+         "%s\n%s" % ({n: got[n]["value"] for n in got if got[n]["value"]}, p.stderr))
+    levels = {n["level"] for n in got.values()}
+    t.ok(deep or max(levels) == int(args[-1]), "%s: as deep as asked" % name, levels)
+    if args == ["--no-mux"]:
+        t.ok(all(n["counted"] > 0.999 for n in got.values() if n["value"] is not None), "--no-mux: all counted all the time")
+got, doc, p = nodes("ivb", "dram_bound", "--node", "l3_miss_bound", "-M", "IPC")
+t.ok(set(got) == {"backend_bound", "memory_bound", "l3_miss_bound"} and abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "--node: it and what it hangs under", list(got))
+m = {x["metric"]: x["value"] for x in doc["trees"][0]["metrics"]}
+t.ok("IPC" in m and 0.1 < m["IPC"] < 4, "-M: a metric", m)
+# the program changes its ways: the stage is opened when it does, and what was seen counts for that time only
+open("phases", "w").write("phase branch_mispredicts 300\nphase dram_bound -\n")
+got, doc, p = nodes("ivb", os.path.join(tmp, "phases"), ms="900")
+want = {n: (planted("ivb", "branch_mispredicts")[n] * 300 + planted("ivb", "dram_bound")[n] * 600) / 900 for n in ["backend_bound", "bad_speculation", "retiring"]}
+t.ok(all(abs(got[n]["value"] - want[n]) < 0.04 for n in want), "a program of two phases: the whole is their mean",
+     (want, {n: got[n]["value"] for n in want}))
+t.ok(got["memory_bound"]["value"] is not None and got["branch_mispredicts"]["value"] is not None, "both phases were looked into", list(got))
+
+p = stat("ivb", "dram_bound", "-I", "100", "-j", "-o", "-", "-l", "1", ms="350")
+lines = [json.loads(line) for line in p.stdout.splitlines()]
+t.ok(len(lines) >= 4 and lines[-1].get("end") and all(x["schema"] == "cyclade.tree/1" for x in lines), "-I -j: JSON lines", p.stdout[:300] + p.stderr)
+values = [n["value"] for x in lines[:-1] for n in x["trees"][0]["nodes"] if n["node"] == "backend_bound" and x["seconds"] > 0.05]
+t.ok(len(values) >= 3 and all(v is not None and abs(v - 0.58) < 0.03 for v in values), "-I: each interval's share", values)
+p = sim("spr", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-a", "--per", "core", "-j", "-l", "1", "--for", "200ms")
+if p.returncode == 0:
+    doc = json.loads(p.stdout)
+    shares = [n["value"] for x in doc["trees"] for n in x["nodes"] if n["node"] == "backend_bound"]
+    t.ok(len(shares) >= 1 and all(abs(v - 0.4) < 0.02 for v in shares), "-a --per core: a tree for each", shares)
+else:
+    t.skip("-a --per core", p.stderr.strip().splitlines()[0])
+
+# ---- for people
+p = stat("ivb", "dram_bound")
+rows = [line for line in p.stderr.splitlines() if re.search(r"[├└]", line)]
+width = max(sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) for line in rows) if rows else 999
+t.ok(rows and width <= 76, "76 columns", "%d\n%s" % (width, p.stderr))
+top = [float(m.group(1)) for m in (re.match(r" [├└] \S+\s+([\d.]+) %", line) for line in rows) if m]
+t.ok(len(top) == 4 and abs(sum(top) - 100) < 0.25, "level 1 closes on the screen", top)
+t.ok(re.search(r"backend_bound .*<==", p.stderr) and "next:" in p.stderr and "took turns" in p.stderr, "path, next commands, what to believe", p.stderr)
+args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-l", "2", "--why", "--", SPIN, "100")
+p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=60)
+t.ok(p.stderr.isascii() and "|- " not in p.stderr.replace("|-", "|-", 1) and "`-" in p.stderr and "##" in p.stderr, "ASCII where the locale is not UTF-8", p.stderr)
+t.ok(re.search(r"backend_bound = .*\[.*\].*\n\s+by models/", p.stderr), "--why: formula, values, where it is written", p.stderr)
+args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--color", "always", "-l", "1", "--", SPIN, "50")
+p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=60)
+t.ok("\x1b[" in p.stderr, "--color always", p.stderr)
+p = stat("ivb", "even", "-x", ",", "-o", "-", "-l", "2", ms="50")
+t.ok(p.stdout.startswith("time,where,node,level,value,unit,error,counted,over,path,why") and p.stdout.count("\n") == 13, "csv: twelve nodes", p.stdout)
+p = stat("ivb", "even", "--format", "markdown", "-o", "-", "-l", "1", ms="50")
+t.ok("| backend\\_bound | 40.0 %" in p.stdout, "markdown", p.stdout)
+p = stat("ivb", "even", "--dry-run", "-l", "1", ms="50")
+text = p.stdout + p.stderr
+t.ok(p.returncode == 0 and "group 1" in text and "like: perf stat -e '{cpu/event=" in text and " wall" not in text, "--dry-run", text)
+args, env = command("ivb", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--", SPIN, "3000")
+p = subprocess.Popen(["setsid", *args], env=env, stderr=subprocess.PIPE, text=True)
+time.sleep(1.0)
+pid = subprocess.run(["pgrep", "-s", str(p.pid), "-x", "cyclade"], capture_output=True, text=True).stdout.split()
+if pid:
+    os.kill(int(pid[0]), signal.SIGUSR1)
+    time.sleep(0.5)
+    os.kill(int(pid[0]), signal.SIGINT)
+err = p.communicate(timeout=30)[1]
+t.ok(pid and err.count("backend_bound ") >= 2 and "interrupted" in err, "SIGUSR1 prints the tree so far, an interrupt ends it", err)
+
+# ---- asked for wrongly
+for args, hint in [(["--node", "l3_miss_bnd"], "l3_miss_bound"), (["-M", "nonsense_xyz"], ""), (["--model", "no-such"], ""),
+                   (["--no-mux", "-I", "100"], ""), (["--drilldown=rerun", "-r", "2"], ""), (["--drilldown=often"], "")]:
+    p = stat("ivb", "even", *args, ms="20")
+    t.ok(p.returncode == 125 and 1 <= len(p.stderr.splitlines()) <= 3 and hint in p.stderr, "wrong: stat %s" % " ".join(args), "%d\n%s" % (p.returncode, p.stderr))
+for args in [["--no-mux", "-a"], ["--drilldown=rerun", "-a"]]:
+    p = sim("ivb", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args)
+    t.ok(p.returncode == 2 and len(p.stderr.splitlines()) <= 3, "wrong: stat %s" % " ".join(args), "%d\n%s" % (p.returncode, p.stderr))
+p = sim("ivb", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-l", "1", "--", "sh", "-c", "exit 7")
+t.equal(p.returncode, 7, "the program's exit code")
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
