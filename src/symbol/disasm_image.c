@@ -1,9 +1,82 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * disasm_image - disassembly of an image's code: disasm.c over the file the image was found in.
+ * disasm_image - disassembly of an image's code: disasm.c over the file the image was found in, or
+ * over the dump that a runtime wrote of the code it made.
  */
 #include "symbol/disasm_int.h"
 #include "symbol/image_int.h"
+#include "symbol/jitdump.h"
+
+/* A dump's code has two addresses: the place of its bytes, which is the image's, and where it ran,
+ * which operands are relative to. */
+struct jit_range {
+	const struct jitdump *dump;
+	const struct jit_code *code;
+	struct insn again;
+	disasm_each each;
+	void *ctx;
+};
+
+static int keep_insn(void *ctx, const struct insn *in)
+{
+	((struct jit_range *)ctx)->again = *in;
+	return 0;
+}
+
+static int each_jit(void *ctx, const struct insn *in)
+{
+	struct jit_range *r = ctx;
+	uint64_t into = in->vaddr - r->code->loaded_at;
+	struct insn out = *in;
+
+	out.vaddr = r->code->offset + into;
+	/* a jump within the code is told by the addresses that its reader sees */
+	if (in->has_target && in->target - r->code->loaded_at < r->code->size &&
+	    !disasm_bytes(r->dump->machine, in->bytes, in->len, out.vaddr, keep_insn, r, NULL))
+		out = r->again;
+	else
+		out.has_target = false;
+	out.bytes = in->bytes;
+	return r->each(r->ctx, &out);
+}
+
+static int jit_range(struct jit_range *r, const uint8_t *p, uint64_t at, uint64_t len,
+		     struct err *err)
+{
+	vec_each (&r->dump->code, const struct jit_code *, c) {
+		if (c->moved || at < c->offset || at - c->offset >= c->size)
+			continue;
+		r->code = c;
+		if (len > c->size - (at - c->offset))
+			len = c->size - (at - c->offset);
+		return disasm_bytes(r->dump->machine, p + at, len, c->loaded_at + (at - c->offset),
+				    each_jit, r, err);
+	}
+	return err_set(err, ERR_NOT_FOUND, "the dump holds no code at offset %llu",
+		       (unsigned long long)at);
+}
+
+static int disasm_dump(const struct images *set, const struct image *im, uint64_t at, uint64_t len,
+		       disasm_each each, void *ctx, struct err *err)
+{
+	struct file_map map = { NULL, 0 };
+	struct jitdump dump = { 0 };
+	struct jit_range r = { .dump = &dump, .each = each, .ctx = ctx };
+	char path[4096];
+	int rc = -1;
+
+	if (!image_jit_path(set, im->key.path, path, sizeof(path)))
+		return err_set(err, ERR_NOT_FOUND, "%s: is not there, or somebody else's",
+			       im->key.path);
+	if (file_map_open(&map, path, false, err))
+		return -1;
+	if (!jitdump_parse(&dump, map.p, map.len, err)) {
+		rc = jit_range(&r, map.p, at, len, err);
+		jitdump_free(&dump);
+	}
+	file_map_close(&map);
+	return rc;
+}
 
 int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
 		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
@@ -12,6 +85,8 @@ int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t le
 
 	if (image_locate(set, set->image.v[image], err))
 		return -1;
+	if (im->key.kind == IMAGE_JIT)
+		return disasm_dump(set, im, vaddr, len, each, ctx, err);
 	if (!im->code.elf.p) {
 		(void)err_set(err, ERR_NOT_FOUND, "%s: its code is not at hand",
 			      image_path(set, image));

@@ -68,6 +68,14 @@ def main():
             t.ok("by the samples' times" in run("report", "-i", name + ".data", "-v").stdout +
                  run("report", "-i", name + ".data", "-v").stderr, name + ": where names come from is said")
             t.equal(ours(name + ".data", "--no-cache")[0], n, name + ": without the cache, the same")
+            r = run("annotate", "-i", name + ".data", "second_code", "--format", "csv")
+            if "no disassembler" in r.stdout + r.stderr or "disassembly (" in run("--version").stdout:
+                t.skip(name + ": instructions", "no disassembler in this build")
+            else:
+                at = {row["instruction"].split()[0]: int(row["samples"]) for row in csv.DictReader(io.StringIO(r.stdout))
+                      if row.get("instruction")}
+                t.ok(sum(at.values()) == n["second_code"] and set(at) & {"jnz", "jne", "b.ne"} and set(at) & {"dec", "subs"},
+                     name + ": its instructions are those of the dump, with all its samples", "%s\n%s" % (at, r.stdout + r.stderr))
             if PERF:
                 want = perfs(name + ".data")
                 if want is None:
