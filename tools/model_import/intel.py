@@ -168,6 +168,27 @@ ENERGY = {'FREERUN_PKG_ENERGY_STATUS': 'power/energy-pkg/ - 0',
           'FREERUN_DRAM_ENERGY_STATUS': 'power/energy-ram/ - 0'}
 SERVERS = ('jkt', 'ivt', 'hsx', 'bdx', 'skx', 'clx', 'cpx', 'icx', 'spr', 'sprhbm', 'emr', 'gnr')
 
+# Metrics of the uncore, which the sheet has not: files of metrics and of uncore events.
+EXTRAS = {
+    'hsx': ('HSX/metrics/haswellx_metrics.json', 'HSX/events/haswellx_uncore.json'),
+    'bdx': ('BDX/metrics/broadwellx_metrics.json', 'BDX/events/broadwellx_uncore.json'),
+    'skx': ('SKX/metrics/skylakex_metrics.json', 'SKX/events/skylakex_uncore.json'),
+    'clx': ('CLX/metrics/cascadelakex_metrics.json', 'CLX/events/cascadelakex_uncore.json'),
+    'icx': ('ICX/metrics/icelakex_metrics.json', 'ICX/events/icelakex_uncore.json'),
+    'spr': ('SPR/metrics/sapphirerapids_metrics.json', 'SPR/events/sapphirerapids_uncore.json'),
+    'cpx': ('CLX/metrics/cascadelakex_metrics.json', 'CLX/events/cascadelakex_uncore.json'),
+    'sprhbm': ('SPR/metrics/sapphirerapidshbm_metrics.json',
+               'SPR/events/sapphirerapids_uncore.json'),
+    'emr': ('EMR/metrics/emeraldrapids_metrics.json', 'EMR/events/emeraldrapids_uncore.json'),
+    'gnr': ('GNR/metrics/graniterapids_metrics.json', 'GNR/events/graniterapids_uncore.json'),
+    'srf': ('SRF/metrics/sierraforest_metrics.json', 'SRF/events/sierraforest_uncore.json'),
+    'grr': ('GRR/metrics/grandridge_metrics.json', 'GRR/events/grandridge_uncore.json'),
+    'cwf': ('CWF/metrics/clearwaterforest_metrics.json', 'CWF/events/clearwaterforest_uncore.json'),
+}
+CONSTANTS = {'DURATIONTIMEINSECONDS': '#DurationTimeInSeconds', 'SOCKET_COUNT': '#num_packages',
+             'DURATIONTIMEINMILLISECONDS': '( 1000 * #DurationTimeInSeconds )'}
+EXTRA_UNITS = {'MB/sec': 'MB/s', 'GB/sec': 'GB/s', 'percent': '%'}
+
 TOKEN = re.compile(r'##?[A-Za-z_]\w*|\$PEBS|[A-Za-z_%0-9][\w.%]*(?::[a-z_A-Z]+(?:=?"?[^\s"()*+,/]*"?)?)*')
 UNITS = {'GB/sec': ('GB/s', None), 'MB/sec': ('MB/s', None), 'Seconds': ('s', None)}
 PERCENT = re.compile(r'^\s*100 \*')
@@ -220,7 +241,11 @@ class Resolver:
                     rest[0] = re.sub(r'offcore_rsp=\w+', 'offcore_rsp=' + m.group(2).lower(), rest[0])
                 self.model.events[made] = ' '.join(rest)
                 found = made
-            elif o not in ('perf_metrics', 'one_unit'):
+            elif o == 'one_unit':   # of many equal boxes the first
+                made = found + '.ONE_UNIT'
+                self.model.events[made] = self.model.events[found].replace('/', '_0/', 1)
+                found = made
+            elif o != 'perf_metrics':
                 kept.append(o)
         return ':'.join([found] + kept)
 
@@ -375,6 +400,41 @@ def drop_unresolved(model, unknown):
     return gone
 
 
+def extras(model, perfmon):
+    """Bandwidths and their like, out of the metric file: what names plain uncore events only."""
+    if model.id not in EXTRAS:
+        return
+    metrics, uncore = EXTRAS[model.id]
+    metrics, uncore = find_file(perfmon, metrics), find_file(perfmon, uncore)
+    have = intel_events.uncore(perfmon, uncore)
+    known = {n.lower() for n in model.rows}
+    left = []
+    with open(os.path.join(perfmon, metrics), encoding='utf-8-sig') as f:
+        for x in json.load(f)['Metrics']:
+            names = {e['Alias']: e['Name'] for e in x['Events']}
+            if x['MetricName'].startswith('Info_') or x['MetricName'].lower() in known or not any(n in have for n in names.values()):
+                continue
+            for c in x['Constants']:
+                names[c['Alias']] = CONSTANTS.get(c['Name'], '?')
+            names.update(CONSTANTS)
+            bad = [n for n in names.values() if n == '?' or ':' in n or
+                   n not in have and n not in model.events and n not in CONSTANTS.values()]
+            if bad or '[' in x['Formula'] or x['MetricName'].startswith('cpu_cstate'):
+                left.append(x['MetricName'])
+                continue
+            for n in names.values():
+                if n in have:
+                    model.events[n] = have[n]
+            text = re.sub(r'[A-Za-z_]\w*', lambda w: names.get(w.group(0), w.group(0)), x['Formula'])
+            unit = EXTRA_UNITS.get(x['UnitOfMeasure'], x['UnitOfMeasure'])
+            row = {'kind': 'metric', 'area': 'Info.Uncore', 'expr': ' '.join(text.split())}
+            if unit:
+                row['unit'] = unit
+            model.rows[x['MetricName']] = row
+    if left:
+        model.notes.append('uncore metrics left out (filters, or counts of boxes): ' + ', '.join(left))
+
+
 def latencies_of(perfmon, ident):
     if ident != 'gnr':
         return {}
@@ -422,4 +482,5 @@ def models(perfmon):
             un = intel_events.uncore(perfmon, uncore and find_file(perfmon, uncore))
             unknown = fill_rows(m, s, column, guards, un)
             drop_unresolved(m, unknown)
+        extras(m, perfmon)
         yield m

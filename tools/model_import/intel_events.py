@@ -166,5 +166,8 @@ def uncore(perfmon, name):
         terms = ['event=0x%02x' % event]
         if umask:
             terms.append('umask=0x%02x' % (umask | number(e.get('UMaskExt')) << 8))
+        for key, term in (('PortMask', 'ch_mask'), ('FCMask', 'fc_mask')):
+            if number(e.get(key)):
+                terms.append('%s=0x%x' % (term, number(e[key])))
         out[e['EventName'].strip()] = '%s/%s/ - 0' % (pmu, ','.join(terms))
     return out
