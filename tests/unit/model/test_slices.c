@@ -290,6 +290,120 @@ static void bars_hold_what_they_promise(void **state)
 	assert_true(all_inside >= 0.93 * all);
 }
 
+/* Five to twelve slices: few, but told. */
+static void short_runs(void **state)
+{
+	double inside = 0, bars = 0, width = 0, miss = 0;
+
+	(void)state;
+	seed = 70;
+	for (int run = 0; run < 400; run++) {
+		size_t groups = 4 + (size_t)(run % 3);
+		double every = 8e6 * (double)(groups - 1), length = every * (5 + 7 * draw());
+		struct arena arena = ARENA_INIT;
+		struct slices *s = slices_of(groups);
+		struct tree_counts c;
+		struct program p;
+		struct machine m;
+
+		program_init(&p, (enum kind)(run % KINDS), length);
+		machine_init(&m, groups);
+		simulate(&m, &p, s, length, every, 0, length);
+		counts_of(s, &arena, &c);
+		for (uint32_t e = PER_GROUP; e < groups * PER_GROUP; e++) {
+			double bar = 1.96 * sqrt(variance(&c, e)) / m.truth[e];
+
+			if (c.no_error[e / PER_GROUP])
+				continue;
+			bars++;
+			inside += fabs(c.count[e] / m.truth[e] - 1) <= bar;
+			width += bar;
+			miss += fabs(c.count[e] / m.truth[e] - 1);
+		}
+		slices_free(s);
+		arena_free(&arena);
+	}
+	print_message("# short: %.1f %% of %.0f bars hold; width %.1f %%, off by %.1f %%\n",
+		      100 * inside / bars, bars, 100 * width / bars, 100 * miss / bars);
+	assert_true(inside >= 0.9 * bars);
+}
+
+/* Eight processors that run the same program at the same time, each with its own turns. */
+static void processors_in_step(void **state)
+{
+	enum { T = 8, GROUPS = 4 };
+	static const uint32_t event[GROUPS] = { 0, 1, 2, 3 };
+	double inside = 0, bars = 0, width = 0, miss = 0;
+
+	(void)state;
+	seed = 80;
+	for (int run = 0; run < 150; run++) {
+		struct slices_group group[GROUPS];
+		struct slices_setup setup = { group, GROUPS, MAX_EVENTS, T, 0, 0 };
+		struct slices *s = NULL;
+		struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct tree_counts c;
+		struct program p;
+		double value[GROUPS][T] = { { 0 } }, running[GROUPS][T] = { { 0 } };
+		double truth[GROUPS] = { 0 }, turn[T], read = 0, rate[MAX_EVENTS];
+		size_t on[T];
+
+		for (size_t g = 0; g < GROUPS; g++)
+			group[g] = (struct slices_group){ &event[g], 1, NULL };
+		assert_int_equal(slices_new(&s, &setup, &err), 0);
+		program_init(&p, (enum kind)(run % KINDS), 2e9);
+		for (size_t t = 0; t < T; t++) {
+			on[t] = (size_t)(draw() * GROUPS);
+			turn[t] = 4e6 * draw();
+		}
+		for (double now = 0; now <= 2e9; now += 0.25e6) {
+			for (size_t g = 0; g < GROUPS && (now >= read || now >= 2e9); g++) {
+				struct slices_reading r[T];
+
+				for (size_t t = 0; t < T; t++)
+					r[t] = (struct slices_reading){ (uint64_t)value[g][t],
+									(uint64_t)now,
+									(uint64_t)running[g][t],
+									false };
+				assert_int_equal(slices_add(s, g, (uint64_t)now, r, &err), 0);
+			}
+			if (now >= 2e9)
+				break;
+			if (now >= read)
+				read += 32e6 * (0.9 + 0.2 * draw());
+			program_rates(&p, now, rate);
+			for (size_t t = 0; t < T; t++) {
+				if (now >= turn[t]) {
+					on[t] = (on[t] + 1) % GROUPS;
+					turn[t] += 4e6 * (0.98 + 0.04 * draw());
+				}
+				value[on[t]][t] += rate[on[t]] * 0.25e6;
+				running[on[t]][t] += 0.25e6;
+			}
+			for (size_t g = 0; g < GROUPS; g++)
+				truth[g] += T * rate[g] * 0.25e6;
+		}
+		counts_of(s, &arena, &c);
+		for (uint32_t e = 0; e < GROUPS; e++) {
+			double bar = 1.96 * sqrt(variance(&c, e)) / truth[e], sum = 0;
+
+			for (size_t t = 0; t < T; t++)
+				sum += c.count[e * T + t];
+			bars++;
+			inside += fabs(sum / truth[e] - 1) <=
+				  bar + 1e-5; /* steady ones: whole counts */
+			width += bar;
+			miss += fabs(sum / truth[e] - 1);
+		}
+		slices_free(s);
+		arena_free(&arena);
+	}
+	print_message("# processors: %.1f %% of %.0f bars hold; width %.2f %%, off by %.2f %%\n",
+		      100 * inside / bars, bars, 100 * width / bars, 100 * miss / bars);
+	assert_true(inside >= 0.9 * bars);
+}
+
 /* A ratio of two events of one group is better known than either, and its bar holds, too. */
 static void ratios_profit_from_their_group(void **state)
 {
@@ -493,6 +607,8 @@ static void shared_events_tell_the_others(void **state)
 				assert_int_equal(slices_add(s_alone, g, (uint64_t)t, r + 1, &err),
 						 0);
 			}
+			if (t >= 3e9)
+				break;
 			if (t >= read)
 				read += 40e6 * (0.9 + 0.2 * draw());
 			program_rates(&p, t, rate);
@@ -718,6 +834,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bars_hold_what_they_promise),
+		cmocka_unit_test(short_runs),
+		cmocka_unit_test(processors_in_step),
 		cmocka_unit_test(ratios_profit_from_their_group),
 		cmocka_unit_test(groups_that_join_later),
 		cmocka_unit_test(off_on_purpose_widens),
