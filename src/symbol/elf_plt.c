@@ -132,7 +132,11 @@ static int name_stub(struct plt *p, const struct elf_sec *s, uint64_t vaddr, uin
 		if (n > PLT_NAMES_MAX - p->put)
 			return 0;
 		p->put += n;
-		name = arena_printf(&p->l->arena, "%.*s@plt", (int)n, slot->name);
+		name = arena_alloc(&p->l->arena, n + sizeof("@plt"));
+		if (name) {
+			memcpy(name, slot->name, n);
+			memcpy(name + n, "@plt", sizeof("@plt"));
+		}
 	} else {
 		name = arena_printf(&p->l->arena, "*ABS*+0x%llx@plt",
 				    (unsigned long long)slot->target);
