@@ -122,7 +122,7 @@ static int plan_core(struct drill *d, struct drill_core *c, const struct options
 		     const uint32_t *metric, size_t n, struct err *err)
 {
 	struct plan_wish w = { .level = (unsigned)o->level,
-			       .all = OPTION_GIVEN(o, level) && o->level,
+			       .all = o->level && !o->drilldown,
 			       .metric = metric,
 			       .n_metrics = n,
 			       .no_tree = n && !OPTION_GIVEN(o, level),

@@ -6,9 +6,6 @@
 
 #include "model/tree_int.h"
 
-/* Where no error is known, a share this near to its threshold is not said to be below it. */
-#define UNSURE 0.05
-
 /* A threshold over these values: thresholds may ask of others whether they are over, parents after
  * children in the model's order or before, so it is done until nothing changes. */
 static void evaluate(struct tree_work *w)
@@ -76,7 +73,7 @@ static void one(struct tree_work *w, uint32_t i)
 {
 	const struct model_metric *m = &w->m->metric[i];
 	struct tree_node *n = &w->node[i];
-	double by = isnan(n->error) ? UNSURE : n->error;
+	double by = isnan(n->error) ? 0 : n->error; /* not known: the next readings will tell */
 
 	if (!m->threshold) {
 		/* nothing says that it does not matter */

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""stat's tree on simulated machines: what was planted comes out, opening what matters finds it with few
+groups, and error bars hold what they promise while counters are shared.
+
+CYCLADE_LONG: all machines, 100 runs for the error bars."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+trees = {}
+
+
+def stat(machine, scenario, *options, ms=300, env=None):
+    """The tree of a run as JSON, or what it said."""
+    out = os.path.join(tmp.name, "out.json")
+    key = machine + (env or {}).get("SIM_OPTIONS", "")
+    if key not in trees:
+        trees[key] = os.path.join(tmp.name, "tree%d" % len(trees))
+        os.mkdir(trees[key])
+    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@",
+                        "-j", "-o", out, *options, SPIN, str(ms)], env=dict(os.environ, SIM_TREE=trees[key], **(env or {})),
+                       text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    try:
+        with open(out, encoding="utf-8") as f:
+            doc = json.load(f)
+        os.remove(out)
+        return doc
+    except (OSError, ValueError):
+        return {"trees": [{"nodes": []}], "notes": [p.stdout + p.stderr]}
+
+
+def nodes(doc):
+    """{last part of a node's name, without _ and case: the node}, of the tree that ran"""
+    best = max(doc["trees"], key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
+    return {n["node"].split(".")[-1]: n for n in best["nodes"]}
+
+
+def groups(doc):
+    said = [int(x.split()[0]) for x in doc.get("notes", []) if " groups of counters" in x]
+    return said[0] if said else 1
+
+
+def table(machine):
+    """[programs], {program: {node: share}}"""
+    programs, plants = [], {}
+    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
+        for line in f:
+            w = line.split()
+            if line.startswith("programs "):
+                programs = w[1:]
+            if line.startswith("plant ") and w[2] != "cpu_atom":
+                plants[w[1]] = {k.lower(): float(v) for k, v in (x.split("=") for x in w[3:])}
+    return programs, plants
+
+
+# ---- what was planted ---------------------------------------------------------------------------
+
+def planted(machine):
+    programs, plants = table(machine)
+    off, seen, scenario = {}, 0, os.path.join(tmp.name, "one")
+    for program in programs if LONG else programs[:6]:
+        with open(scenario, "w", encoding="utf-8") as f:
+            f.write("phase %s - scale=1000\n" % program)  # so that rare events are not counted in ones
+        got = nodes(stat(machine, scenario, "-l", "2", ms=120))
+        for name, share in plants.get(program, {}).items():
+            n = got.get(name)
+            if not n or n["level"] > 2:
+                continue
+            seen += 1
+            error = n["error"] if n["error"] is not None else 0
+            if n["value"] is None or abs(n["value"] - share) > error + 0.002:
+                off[program, name] = (n["value"], share, n["error"], n.get("why"))
+    t.ok(seen >= 12, "%s: %d planted shares were looked for" % (machine, seen))
+    t.equal(off, {}, "%s: each comes out within its error" % machine)
+
+
+# ---- opening what matters -----------------------------------------------------------------------
+
+# Branch_Resteers may hold its siblings' cycles (~overlap), so the path ends above it; retiring that is
+# light is no bottleneck, and has no path.
+END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branch_resteers": "fetch_latency"}
+
+
+def drill(machine, half):
+    programs, _ = table(machine)
+    everything = groups(stat(machine, "even", "-l", "3", ms=150))
+    lost, many = {}, {}
+    tried = [p for p in programs if p not in ("even", "fp_vector")]
+    for program in tried:
+        doc = stat(machine, program, "--drilldown", "-l", "3", ms=300)
+        path = [n["node"] for x in doc["trees"] for n in x["nodes"] if n["path"]]
+        if not path or END.get(program, program) not in path[-1].split("."):
+            lost[program] = path[-1] if path else doc["notes"]
+        if groups(doc) * 2 > everything:
+            many[program] = groups(doc)
+    t.equal(lost, {}, "%s: %d planted bottlenecks are found in one run" % (machine, len(tried)))
+    if half:
+        t.equal(many, {}, "%s: with at most half of the %d groups of -l 3" % (machine, everything))
+    else:
+        t.ok(all(g < everything for g in many.values()), "%s: with fewer than the %d groups of -l 3" % (machine, everything), many)
+
+
+# ---- error bars ---------------------------------------------------------------------------------
+
+# Ivy Bridge without SMT: slots are four a cycle. The share of each program's true counts.
+TRUTH = {"frontend_bound": lambda c: c["IDQ_UOPS_NOT_DELIVERED.CORE"] / (4 * c["CPU_CLK_UNHALTED.THREAD"]),
+         "fetch_latency": lambda c: c["IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"] / c["CPU_CLK_UNHALTED.THREAD"]}
+
+
+def truth(path):
+    """True counts; and what a count times enabled / running makes of the same counters."""
+    true, scaled = {}, {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            w = line.split()
+            running, counted, real = int(w[7]), float(w[8]), float(w[9])
+            name = w[1].split(":")[0]
+            true[name] = max(real, true.get(name, 0))
+            if running and running >= scaled.get(name, (0, 0))[1]:
+                scaled[name] = (counted * int(w[6]) / running, running)
+    os.remove(path)
+    return true, {k: v[0] for k, v in scaled.items()}
+
+
+def bars():
+    runs, enough = (100, 90) if LONG else (20, 16)
+    scenario, log = os.path.join(tmp.name, "phases"), os.path.join(tmp.name, "truth")
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write("phase icache_misses 40-120\nphase dram_bound 30-160\nrepeat\n")
+    inside, far, width = dict.fromkeys(TRUTH, 0), {k: [] for k in TRUTH}, {k: [] for k in TRUTH}
+    for seed in range(runs):
+        got = nodes(stat("ivb", scenario, "-l", "3", ms=600, env={"SIM_OPTIONS": "seed=%d" % (seed + 1), "SIM_TRUTH": log}))
+        true, scaled = truth(log)
+        for name, share in TRUTH.items():
+            n = got.get(name, {"value": None, "error": None})
+            if n["value"] is None or n["error"] is None:
+                continue
+            inside[name] += abs(n["value"] - share(true)) <= n["error"]
+            width[name].append(n["error"])
+            far[name].append(abs(share(scaled) - share(true)))
+    for name in TRUTH:
+        w, o = sorted(width[name]), sorted(far[name])
+        t.ok(inside[name] >= enough, "two phases, counters shared by 7 groups: %s lies within its bar in %d of %d runs" %
+             (name, inside[name], runs), (w, o))
+        t.ok(w and w[len(w) // 2] < 0.15, "%s: and the bar is no barn door: +-%.3f in the median" % (name, w[len(w) // 2] if w else -1))
+        print("# %s: count * enabled / running is off by %.3f in the median, %.3f at most" %
+              (name, o[len(o) // 2] if o else -1, o[-1] if o else -1))
+
+
+if SANITIZED:
+    t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
+    t.done()
+for m in ["ivb", "skl", "icl", "spr", "zen4"] + (["gnr", "adl", "zen2"] if LONG else []):
+    planted(m)
+for m, half in [("spr", True), ("ivb", False)] + ([("icl", True), ("skl", False), ("gnr", True)] if LONG else []):
+    drill(m, half)
+bars()
+t.done()
