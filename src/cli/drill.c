@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/model_choice.h"
+#include "collect/holders.h"
 #include "collect/sysfs.h"
 
 /* ---- the model and the plan ------------------------------------------------------------- */
@@ -100,22 +101,33 @@ static int named_of(struct drill *d, const struct text_list *l, uint32_t **list,
 	return 0;
 }
 
-static void set_limits(struct drill_core *c, const struct machine *m)
+static void set_limits(struct drill_core *c, const struct drill *d)
 {
-	bool smt = c->system[SYSTEM_SMT_ON] > 0;
+	struct schedule_machine at = { .smt = c->system[SYSTEM_SMT_ON] > 0 };
+	struct holders h;
 
-	c->limits =
-		(struct schedule_limits){ .counters = smt ? c->m->counters : c->m->counters_alone,
-					  .fixed = c->m->fixed,
-					  .smt = smt,
-					  .offcore = 2 };
-	if (m->nmi_watchdog <= 0)
-		return;
-	/* it counts cycles: on their fixed counter where there is one, else on any */
-	if (c->m->fixed > 1)
-		c->limits.fixed_taken = 1u << 1;
-	else
-		c->limits.reserved = 1;
+	holders_read(&h, d->root, c->pmu);
+	at.general = h.general;
+	at.fixed = h.fixed;
+	at.watchdog = h.watchdog > 0;
+	at.no_tsx_abort = !h.tsx_force_abort;
+	schedule_limits_of(&c->limits, c->m, &at);
+}
+
+/* Retire latencies: the means that the model has; how far off they are here, nobody knows. */
+static int set_latencies(struct drill *d, struct drill_core *c, struct err *err)
+{
+	size_t n = c->m->n_events;
+
+	c->latency = arena_alloc(d->a, (n + 1) * sizeof(*c->latency));
+	c->latency_se = arena_alloc(d->a, (n + 1) * sizeof(*c->latency_se));
+	if (!c->latency || !c->latency_se)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		c->latency[i] = c->m->event[i].latency;
+		c->latency_se[i] = NAN;
+	}
+	return 0;
 }
 
 static int plan_core(struct drill *d, struct drill_core *c, const struct options *o,
@@ -149,7 +161,9 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 	if (cli_model(k->cli, &k->machine, pmu, c->system, &c->m, err))
 		return -1;
 	d->n_cores++;
-	set_limits(c, &k->machine);
+	set_limits(c, d);
+	if (set_latencies(d, c, err))
+		return -1;
 	c->named = arena_alloc(d->a, c->m->n_metrics + 1);
 	return c->named ? 0 : err_nomem(err);
 }

@@ -43,11 +43,12 @@ struct drill_core {
 	struct schedule_limits limits;
 	struct plan plan;
 	double system[SYSTEM_COUNT];
-	struct drill_group *group; /* as plan.group */
-	bool *stage_on;		   /* as plan.stage */
-	unsigned *stage_idle;	   /* decisions in a row that did not want it */
-	bool *seen;		   /* as plan.stage: was open at some time of this run */
-	bool *named;		   /* by metric: asked for by --node, -M */
+	struct drill_group *group;    /* as plan.group */
+	bool *stage_on;		      /* as plan.stage */
+	unsigned *stage_idle;	      /* decisions in a row that did not want it */
+	bool *seen;		      /* as plan.stage: was open at some time of this run */
+	bool *named;		      /* by metric: asked for by --node, -M */
+	double *latency, *latency_se; /* by event: retire latency, where it is known */
 };
 
 struct drill_part {

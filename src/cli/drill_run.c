@@ -450,6 +450,8 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 			return -1;
 		drill_times(c->system, d, seconds, lps_of(k, p));
 		p->counts.system = c->system;
+		p->counts.latency = c->latency;
+		p->counts.latency_se = c->latency_se;
 		mark_counted(c, p->counted);
 		if (tree_eval(&p->tree, a, c->m, &p->counts, c->plan.wanted, err) ||
 		    sums(p, c->m, a, err))

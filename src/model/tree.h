@@ -46,7 +46,8 @@ struct tree_counts {
 	size_t n_groups;
 	const double *quantum; /* by event: half the width of its steps, in counts; NULL: exact */
 	const double *latency; /* by event, NAN: none; NULL */
-	const double *latency_se; /* standard error of it; NULL */
+	const double *latency_se; /* standard error of it, NAN: not measured here, nodes that use it
+				   * have no error bar; NULL: exact */
 	const double *system;	  /* [SYSTEM_COUNT] */
 };
 

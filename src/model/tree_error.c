@@ -55,6 +55,12 @@ static int group_sources(struct tree_work *w, uint32_t g, bool *done, struct err
 	return 0;
 }
 
+static bool latency_unsure(const struct tree_counts *c, uint32_t event)
+{
+	return c->latency && c->latency_se && !isnan(c->latency[event]) &&
+	       isnan(c->latency_se[event]);
+}
+
 /* Metrics that rest on a group of which the errors are not known. */
 static int find_unsure(struct tree_work *w, struct err *err)
 {
@@ -74,6 +80,8 @@ static int find_unsure(struct tree_work *w, struct err *err)
 				w->unsure[i] = w->unsure[ref->index];
 			else if (ref->kind == EXPR_EVENT)
 				w->unsure[i] = event[ref->index];
+			else if (latency_unsure(c, ref->index))
+				w->unsure[i] = "a latency is the model's mean, not measured here";
 		}
 	}
 	arena_free(&scratch);
@@ -94,7 +102,7 @@ int tree_sources(struct tree_work *w, struct err *err)
 		struct tree_source l = { EXPR_LATENCY, e, MODEL_NONE, 0, 0, 0 };
 
 		if (c->latency && c->latency_se && !isnan(c->latency[e]))
-			l.se = c->latency_se[e];
+			l.se = latency_unsure(c, e) ? 0 : c->latency_se[e];
 		rc = add_source(w, l, err);
 		if (!rc && !done[e])
 			rc = add_source(w, q, err);

@@ -478,6 +478,38 @@ static void random_counts_show_no_nonsense(void **state)
 	shot_free(&s);
 }
 
+/* A latency with a known error gives an error bar, one that nobody measured here gives none. */
+static void latencies_of_unknown_error(void **state)
+{
+	static const struct tiny_row rows[] = {
+		{ "CLKS", NULL, 0, "CYCLES", NULL, DOMAIN_OTHER, false },
+		{ "Locks", NULL, 1, "LOADS * $PEBS / CLKS", "> 0.1", DOMAIN_SLOTS, false },
+		{ "Other", NULL, 1, "LOADS / CLKS", "> 0.1", DOMAIN_SLOTS, false },
+	};
+	double latency[TINY_EVENTS], se[TINY_EVENTS];
+	struct shot s;
+
+	(void)state;
+	shot_init(&s, rows, 3);
+	count(&s, "CYCLES", 1e9);
+	count(&s, "LOADS", 1e7);
+	for (int i = 0; i < TINY_EVENTS; i++)
+		latency[i] = se[i] = NAN;
+	latency[tiny_event(&s.t, "LOADS")] = 20;
+	s.c.latency = latency;
+	s.c.latency_se = se;
+	eval(&s, NULL);
+	near(node(&s, "Locks")->value.v, 0.2, 1e-9);
+	assert_true(isnan(node(&s, "Locks")->error));
+	assert_non_null(node(&s, "Locks")->no_error);
+	assert_null(node(&s, "Other")->no_error);
+	se[tiny_event(&s.t, "LOADS")] = 1;
+	eval(&s, NULL);
+	assert_null(node(&s, "Locks")->no_error);
+	near(node(&s, "Locks")->error, 1.96 * 0.01, 1e-3);
+	shot_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +521,7 @@ int main(void)
 		cmocka_unit_test(within_the_error_is_no_doubt),
 		cmocka_unit_test(the_path_stops_where_two_are_alike),
 		cmocka_unit_test(wanted_alone_is_evaluated),
+		cmocka_unit_test(latencies_of_unknown_error),
 		cmocka_unit_test(random_counts_show_no_nonsense),
 	};
 
