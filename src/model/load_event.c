@@ -302,6 +302,10 @@ static bool option(struct options *o, const char *s, size_t len)
 		{ "umask=", "umask", "umask", false },
 	};
 
+	/* uncore PMUs of servers say thresh, those of clients cmask as the core's */
+	bool thresh = *o->e->pmu && strncmp(o->e->pmu, "uncore_arb", 10) != 0 &&
+		      strncmp(o->e->pmu, "uncore_hac", 10) != 0;
+
 	if ((len == 3 && !strncasecmp(s, "SUP", 3)) || (len == 1 && *s == 'k')) {
 		o->e->modifiers = "k";
 		return true;
@@ -321,8 +325,8 @@ static bool option(struct options *o, const char *s, size_t len)
 			continue;
 		if (terms[i].bare && len - n == 1 && s[n] == '0')
 			return true;
-		term_set(o, *o->e->pmu ? terms[i].uncore : terms[i].term,
-			 terms[i].bare ? NULL : s + n, len - n);
+		term_set(o, thresh ? terms[i].uncore : terms[i].term, terms[i].bare ? NULL : s + n,
+			 len - n);
 		return true;
 	}
 	return false;

@@ -123,7 +123,7 @@ def count(name, salt):
 
 
 def ours(model, salt, smt):
-    text = ["#0 %d" % smt, "#1 1", "#3 16", "#6 2", "#7 %d" % (1 + smt), "#8 2500000000", "#11 0", "#12 1.5",
+    text = ["#0 %d" % smt, "#1 1", "#3 16", "#6 2", "#7 %d" % (1 + smt), "#8 2500000000", "#11 0", "#12 1",
             "#9 %.17g" % 2500000000]
     for e in events[model]:
         text.append("%s %.17g" % (e, count(e, salt)))
@@ -142,7 +142,7 @@ def theirs(metric, salt, smt):
             env[alias] = count(name, salt)
     for c in metric["Constants"]:
         env[c["Alias"]] = {"HYPERTHREADING_ON": smt, "THREADS_PER_CORE": 1 + smt,
-                           "SYSTEM_TSC_FREQ": 2500000000.0, "DURATIONTIMEINMILLISECONDS": 1500.0,
+                           "SYSTEM_TSC_FREQ": 2500000000.0, "DURATIONTIMEINMILLISECONDS": 1000.0,
                            "SOCKET_COUNT": 2}.get(c["Name"])
         if env[c["Alias"]] is None:
             try:

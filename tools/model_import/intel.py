@@ -197,9 +197,12 @@ PERCENT = re.compile(r'^\s*100 \*')
 class Resolver:
     """Turns the names in a formula into those of the events file; collects what is unknown."""
 
-    def __init__(self, model, names, uncore):
+    def __init__(self, model, names, uncore, one_tsc):
         self.model, self.names, self.uncore = model, names, uncore
         self.unknown = set()
+        # The sheet of the large cores means one processor's time-stamp counter by TSC, the others
+        # that of all processors.
+        self.one_tsc = one_tsc
 
     def event(self, name):
         ev = self.model.events
@@ -215,6 +218,8 @@ class Resolver:
         return None
 
     def token(self, word):
+        if word == 'TSC' and self.one_tsc:
+            return '( #system_tsc_freq * #DurationTimeInSeconds )'
         if re.fullmatch(r'[\d.]+(e\d+)?', word) or word in ('if', 'else', 'min', 'max', '#NA',
                                                            '$PEBS', 'TSC', 'P'):
             return word
@@ -274,7 +279,7 @@ def fill_rows(model, sheet, column, guards, uncore):
     names = {}
     for area, level, name, text, row in rows:
         names[name] = clean(name, area)
-    r = Resolver(model, names, uncore)
+    r = Resolver(model, names, uncore, sheet.inherits)
     widths = {}
     last = {}          # level -> last valid node
     listing = []

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/model.h"
+#include "model/model_int.h"
 
 static void count(void *ctx, const char *text)
 {
@@ -375,11 +375,27 @@ static void chosen(void **state)
 	arena_free(&a);
 }
 
+/* What the program carries: below 1.5 MB, packed. */
+static void small(void **state)
+{
+	size_t packed = 0, whole = 0;
+
+	(void)state;
+	for (size_t i = 0; i < embedded_n_files; i++) {
+		packed += embedded_files[i].packed;
+		whole += embedded_files[i].size;
+	}
+	print_message("# %zu files, %zu bytes, packed %zu\n", embedded_n_files, whole, packed);
+	assert_true(packed < 1500000);
+	assert_true(packed > 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_load), cmocka_unit_test(refused),	   cmocka_unit_test(loads),
 		cmocka_unit_test(overlaid), cmocka_unit_test(real_counts), cmocka_unit_test(chosen),
+		cmocka_unit_test(small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
