@@ -81,17 +81,22 @@ static double off_by_on(const struct span *p, size_t group, size_t event)
 	return r[0] > 0 && r[1] > 0 && v[1] > 0 ? v[0] / r[0] / (v[1] / r[1]) : (double)NAN;
 }
 
-/* By how much what always counted differs between the time that this group was on and off: the mean
- * square of relative changes of its rates, by those of the event that it is told by (`shared`: in
- * the last group, NO_SHARED: none). Nothing to compare with: by all of it. */
-static double change_while_off(const struct span *p, size_t shared)
+/* By how much what always counted differs between the time that this group was on and off, by the
+ * event that these are told by (`shared`: in the last group; NO_SHARED: none). */
+struct change {
+	double common; /* square of the mean of relative changes: all go up or down together */
+	double alone;  /* their variance: each goes its own way */
+};
+
+static struct change change_while_off(const struct span *p, size_t shared)
 {
 	const struct slices *s = p->s;
+	struct change c = { 0, 0 };
 	size_t n = 0, ref = p->ref[0];
-	double sum = 0, known = 1;
+	double sum = 0, sum2 = 0, known = 1;
 
 	if (ref == p->group)
-		return 0;
+		return c;
 	if (shared != NO_SHARED) {
 		known = off_by_on(p, s->n_groups - 1, shared);
 		if (!(known > 0))
@@ -104,10 +109,17 @@ static double change_while_off(const struct span *p, size_t shared)
 		    (shared != NO_SHARED &&
 		     s->group[ref].event[e] == s->group[s->n_groups - 1].event[shared]))
 			continue;
-		sum += change * change;
+		sum += change;
+		sum2 += change * change;
 		n++;
 	}
-	return n ? sum / (double)n : 1;
+	if (n < 2) { /* nothing to compare with: it can be all of it */
+		c.alone = n ? sum2 : 1;
+		return c;
+	}
+	c.common = pow(sum / (double)n, 2);
+	c.alone = (sum2 - sum * sum / (double)n) / (double)(n - 1);
+	return c;
 }
 
 /* Squared: Student's 97.5 % point for so many degrees of freedom, over that of many. */
@@ -229,10 +241,29 @@ static void fill_cov(struct span *p)
 						     shared_var(p, p->told_by[a]);
 }
 
-void slices_errors(struct span *p)
+/* What the time in which the group was switched off adds. */
+static void add_off(struct span *p)
 {
 	double off = p->time[0] > 0 ? p->off / p->time[0] : 0;
+	struct change c = { 0, 0 };
 
+	if (!(off > OFF_MATTERS))
+		return;
+	for (size_t a = 0; a < p->n_own; a++) {
+		size_t x = p->told_by[a];
+
+		if (!a || x != p->told_by[a - 1])
+			c = change_while_off(p, x < p->n_members ? shared_at(p, x) : NO_SHARED);
+		p->cov[a * p->n_own + a] += c.alone * pow(off * sum_of(p, a), 2);
+		for (size_t b = 0; b < p->n_own; b++)
+			if (p->told_by[b] == x)
+				p->cov[a * p->n_own + b] +=
+					c.common * off * off * sum_of(p, a) * sum_of(p, b);
+	}
+}
+
+void slices_errors(struct span *p)
+{
 	for (size_t m = 0; m < p->n_members; m++)
 		fill_unseen(p, m, &p->extra[m]);
 	for (size_t m = 0; m < p->n_own; m++) {
@@ -242,13 +273,7 @@ void slices_errors(struct span *p)
 			tell_by(p, m, x);
 	}
 	fill_cov(p);
-	for (size_t m = 0; m < p->n_own; m++) {
-		size_t x = p->told_by[m];
-		double change = 0;
-
-		if (off > OFF_MATTERS)
-			change =
-				change_while_off(p, x < p->n_members ? shared_at(p, x) : NO_SHARED);
-		p->cov[m * p->n_own + m] += p->extra[m] + change * pow(off * sum_of(p, m), 2);
-	}
+	for (size_t m = 0; m < p->n_own; m++)
+		p->cov[m * p->n_own + m] += p->extra[m];
+	add_off(p);
 }
