@@ -40,10 +40,15 @@ static const struct {
 
 static enum image_kind kind_of(const char *path, enum space_kind space)
 {
-	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
-		if (special[i].prefix ? !strncmp(path, special[i].name, strlen(special[i].name))
-				      : !strcmp(path, special[i].name))
+	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++) {
+		const char *name = special[i].name;
+
+		/* most paths differ from all of them in their first two letters */
+		if (path[0] != name[0] || (name[0] && path[1] != name[1]))
+			continue;
+		if (special[i].prefix ? !strncmp(path, name, strlen(name)) : !strcmp(path, name))
 			return special[i].kind;
+	}
 	if (space == SPACE_KERNEL || space == SPACE_GUEST_KERNEL)
 		return IMAGE_MODULE;
 	return IMAGE_FILE;
