@@ -56,6 +56,8 @@ int cmd_stat(struct cli *cli)
 	const struct options *o = &cli->opt;
 	struct err err = ERR_INIT;
 
+	if (o->import)
+		return stat_import(cli);
 	if (OPTION_GIVEN(o, repeat) && (!o->repeat || !cli->args.n))
 		return usage(cli, &err,
 			     o->repeat ? "-r repeats a program" : "-r 0 would measure nothing",

@@ -12,6 +12,7 @@
 
 int stat_events(struct cli *cli);
 int stat_tree(struct cli *cli);
+int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.c) */
 
 /* Runs to make: -r, 1. */
 static inline uint64_t stat_runs(const struct cli *cli)

@@ -248,6 +248,52 @@ p = run("stat", "--dry-run", "-e", "{cs,page-faults}:u", "--", "sh", "-c", "echo
 t.ok(p.returncode == 0 and not os.path.exists("ran4") and "perf stat" in p.stdout + p.stderr and "exclude_kernel" in p.stdout + p.stderr,
      "--dry-run", p.stderr)
 
+# ---- counts of others: a published run on Ivy Bridge, whose perf printed these shares
+COUNTS = """3,959,711,240 INST_RETIRED.ANY # 6.9 % x (27.77%)
+1,372,781,339 RESOURCE_STALLS.SB (27.77%)
+27,547,459,701 CPU_CLK_UNHALTED.THREAD_ANY # 48.6 % x
+# 0.6 % y (27.78%)
+30,611,525,158 IDQ_UOPS_NOT_DELIVERED.CORE (27.78%)
+4,664,908,277 IDQ.MS_UOPS (27.78%)
+9,011,996,120 RS_EVENTS.EMPTY_CYCLES (22.23%)
+73,080,555 BR_MISP_RETIRED.ALL_BRANCHES (22.23%)
+1,043,483,329 INT_MISC.RECOVERY_CYCLES_ANY (22.23%)
+11,924,966,176 CYCLE_ACTIVITY.STALLS_LDM_PENDING (22.22%)
+1,437,479,238 UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC (22.22%)
+2,704,205,377 UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC (22.22%)
+5,126,419,350 UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC (22.22%)
+22,487,132,522 CPU_CLK_UNHALTED.THREAD (22.22%)
+22,813,129,502 CYCLE_ACTIVITY.CYCLES_NO_EXECUTE (22.22%)
+8,377,190,585 UOPS_RETIRED.RETIRE_SLOTS (22.22%)
+6,700,364,585 IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE (22.22%)
+10,736,770 MACHINE_CLEARS.COUNT (22.22%)
+9,051,453,547 UOPS_ISSUED.ANY (22.22%)
+
+60.003486 seconds time elapsed
+"""
+SHARES = {"fetch_latency": 48.6, "fetch_bandwidth": 6.9, "branch_mispredicts": 4.4, "machine_clears": 0.6, "heavy_operations": 7.8,
+          "light_operations": 7.4, "memory_bound": 18.7, "core_bound": 5.6}
+as_csv = "".join("%s;;%s;1;%s;;\n" % (v.replace(",", ""), e, p) for v, e, p in re.findall(r"^([\d,]+) ([\w.]+)(?:.*\(([\d.]+)%\))?", COUNTS, re.M))
+as_json = "".join('{"counter-value" : "%s", "event" : "%s", "pcnt-running" : 22}\n' % (v.replace(",", ""), e)
+                  for v, e in re.findall(r"^([\d,]+) ([\w.]+)", COUNTS, re.M))
+for name, text in [("table", COUNTS), ("csv", as_csv), ("json", as_json)]:
+    open("counts", "w").write(text)
+    p = run("stat", "--import", "counts", "--model", "ivb", "--smt", "on", "-a", "-l", "2", "-j")
+    doc = json.loads(p.stdout) if p.returncode == 0 else {"trees": [{"nodes": []}]}
+    got = {n["node"].split(".")[-1]: n["value"] for n in doc["trees"][0]["nodes"] if n["level"] == 2}
+    t.ok(set(got) == set(SHARES) and all(got[n] is not None and abs(got[n] * 100 - SHARES[n]) < 0.051 for n in SHARES),
+         "--import %s: the shares that perf printed" % name, (got, p.stderr))
+open("again.json", "w").write(p.stdout)
+p = run("stat", "--import", "again.json", "--model", "ivb", "--smt", "on", "-a", "-l", "2", "-j")
+again = {n["node"].split(".")[-1]: n["value"] for n in json.loads(p.stdout)["trees"][0]["nodes"] if n["level"] == 2} if p.returncode == 0 else {}
+t.ok(again and all(abs(again[n] - got[n]) < 1e-9 for n in got), "--import of our own JSON gives it again", (again, p.stderr))
+p = run("stat", "--import", "counts", "--model", "ivb", "-l", "1")
+t.ok("--smt" in p.stdout, "what is not known is said", p.stdout)
+open("nothing", "w").write("hello\n\x00\xff" * 50)
+for args in [["nothing"], ["/nonexistent"], ["counts", "--model", "nope"], ["counts", "--model", "ivb", "-e", "cs"]]:
+    p = run("stat", "--import", *args, *(["--model", "ivb"] if len(args) == 1 else []))
+    t.ok(p.returncode == 2 and 1 <= len(p.stderr.splitlines()) <= 3, "wrong: --import %s" % " ".join(args), p.stderr)
+
 # ---- exit codes
 for code, what in [(0, "exit 0"), (125, "exit 125"), (137, "kill -9 $$")]:
     t.equal(run("stat", "-e", "cs", "--", "sh", "-c", what).returncode, code, "the program's end is kept: %s" % what)
