@@ -178,7 +178,7 @@ static void note_turns(struct stat_tree *s, struct notes *l)
 		size_t n = groups_on(c);
 
 		for (size_t e = 0; e < c->m->n_used; e++)
-			if (p->share && isfinite(p->sum[e]) &&
+			if (p->share && isfinite(p->sum[e]) && p->share[e] > 0.005 &&
 			    !(c->m->event[e].flags & (EVENT_SOFTWARE | EVENT_UNCORE))) {
 				low = fmin(low, p->share[e]);
 				high = fmax(high, p->share[e]);

@@ -96,7 +96,7 @@ static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t
 	}
 	/* stalls that overlap have no sum */
 	r.name = slots ? arena_printf(k->a, "other_%s", of)
-		       : arena_printf(k->a, "(%zu more, each below %.0f %%)", n, k->fold * 100);
+		       : arena_printf(k->a, "(%zu below %.0f %%)", n, k->fold * 100);
 	if (!slots)
 		r.share = NAN;
 	if (!r.name) {
