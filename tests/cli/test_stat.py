@@ -164,6 +164,8 @@ t.ok(len(re.findall(r"^ +0\.\d{3} .* task-clock", p.stderr, re.M)) >= 2, "-I for
 doc, row, p = counts("-r", "5", "-e", "page-faults,task-clock", "--", "true")
 r = row["page-faults"]
 t.ok(doc["runs"] == 5 and r["runs"] == 5 and r["stddev"] >= 0 and row["task-clock"]["error"] > 0, "-r 5: deviation and error", doc)
+k = row["task-clock"]
+t.ok(abs(k["error"] - 2.776 * k["stddev"] / 5 ** 0.5) < 1e-3 * k["error"], "-r 5: the error is Student's with 4 degrees of freedom", k)
 # five by hand give the same mean within the errors of both
 hand = [counts("-e", "page-faults", "--", "true")[1]["page-faults"]["value"] for _ in range(5)]
 t.ok(abs(sum(hand) / 5 - r["value"]) < 10, "-r: the mean of runs by hand", (hand, r))
