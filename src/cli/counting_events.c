@@ -180,6 +180,19 @@ static bool is_clock(const struct event *ev)
 						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/* Switches and moves are the kernel's doing: with the kernel left out they count 0, whatever
+ * happened. */
+static bool is_blind(const struct counting *k, const struct event *ev)
+{
+	bool switches = ev->attr.type == PERF_TYPE_SOFTWARE &&
+			(ev->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+			 ev->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+			 ev->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
+
+	return switches && (ev->attr.exclude_kernel || k->cli->opt.user_only ||
+			    (k->c && counters_without_kernel(k->c)));
+}
+
 static struct counts_row row_of(const struct counting_events *s, const struct counting *k,
 				size_t event, const struct counting_place *p, double seconds)
 {
@@ -203,6 +216,8 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 		r.why = isnan(r.value) ? "of a program that has ended only" : NULL;
 		r.whole = true;
 		r.value = floor(r.value + 0.5);
+	} else if (!sum.refused && is_blind(k, ev)) {
+		r.why = "it happens in the kernel, which is left out";
 	} else if (!sum.refused && sum.present && sum.enabled <= 0 && k->began &&
 		   !k->who.whole_cpus) {
 		/* a task's events happen while it runs, and it did not */

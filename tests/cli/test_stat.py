@@ -65,6 +65,8 @@ t.ok(base <= row["page-faults"]["value"] < base + 3000, "--no-inherit leaves the
 doc, row, p = counts("-e", "page-faults:u,page-faults:k,page-faults", "--", *PY)
 v = {k: r["value"] for k, r in row.items()}
 t.ok(v["page-faults:u"] + v["page-faults:k"] == v["page-faults"] and v["page-faults:u"] > 4000, "user and kernel add up", v)
+doc, row, p = counts("-e", "cs:u,cs", "--", "sleep", "0.05")
+t.ok(row["cs:u"]["value"] is None and "kernel" in row["cs:u"]["why"] and row["cs"]["value"] >= 1, "switches without the kernel: not counted, not 0", row)
 if PERF:
     p = subprocess.run([PERF, "stat", "-x,", "-e", "page-faults", "--", *PY, "more"], capture_output=True, text=True)
     theirs = [int(line.split(",")[0]) for line in p.stderr.splitlines() if "page-faults" in line]
