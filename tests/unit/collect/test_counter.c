@@ -25,8 +25,8 @@
 #include "collect/counter_int.h"
 #include "collect/workload.h"
 
-#define PAGES 400
-#define SLACK 60 /* faults of starting a thread or a process, of stacks and of the C library */
+#define PAGES 2000
+#define SLACK 300 /* faults of starting a thread or a process, of stacks and of the C library */
 #define FILES 4096
 
 static unsigned counters_of_pmu; /* 0: there is none */
