@@ -26,7 +26,7 @@
 #include "collect/workload.h"
 
 #define PAGES 2000
-#define SLACK 300 /* faults of starting a thread or a process, of stacks and of the C library */
+#define SLACK 900 /* faults of starting a thread or a process, of stacks and of the C library */
 #define FILES 4096
 
 static unsigned counters_of_pmu; /* 0: there is none */
