@@ -18,8 +18,8 @@ struct shown {
 	size_t n;
 };
 
-static void put_setting(struct shown *s, const struct option_row *row,
-			const struct option_said *said, const char *text)
+static void put_setting(struct shown *s, const struct option_row *row, const char *text,
+			const char *where)
 {
 	size_t at = s->out->len, used;
 
@@ -29,20 +29,39 @@ static void put_setting(struct shown *s, const struct option_row *row,
 	if (s->origin) {
 		used = s->out->len - at;
 		buf_fill(s->out, ' ', used < 30 ? 32 - used : 2);
-		text_put_safe(s->out, said->from == FROM_ENVIRONMENT ? "CYCLADE_OPTS" : said->where,
-			      s->st.ascii);
+		text_put_safe(s->out, where ? where : "CYCLADE_OPTS", s->st.ascii);
 	}
 	buf_putc(s->out, '\n');
 }
 
-static void put_command(struct shown *s, const struct options *o, enum command cmd)
+/* A list's elements, each with the line that it stands in. */
+static void put_list(struct shown *s, const struct config *c, const struct options *o,
+		     const struct option_row *row, enum command cmd)
+{
+	const struct option_said *said = &o->said[row - option_rows];
+	struct text_list l;
+
+	if (said->from == FROM_ENVIRONMENT) {
+		memcpy(&l, (const char *)o + row->offset, sizeof(l));
+		for (size_t i = 0; i < l.n; i++)
+			put_setting(s, row, l.v[i], NULL);
+		return;
+	}
+	vec_each (&c->line, const struct config_line *, it) {
+		if (it->cmd == (said->from == FROM_FILE ? CMD_COUNT : cmd) &&
+		    !strcmp(it->key, row->name))
+			put_setting(s, row, it->value, it->where);
+	}
+}
+
+static void put_command(struct shown *s, const struct config *c, const struct options *o,
+			enum command cmd)
 {
 	bool head = false;
 
 	for (size_t i = 0; i < n_option_rows; i++) {
 		const struct option_row *row = &option_rows[i];
 		const struct option_said *said = &o->said[i];
-		struct text_list l;
 
 		if (!said->from || !(row->commands & (1u << cmd)))
 			continue;
@@ -50,13 +69,10 @@ static void put_command(struct shown *s, const struct options *o, enum command c
 			buf_printf(s->out, "%s[%s]\n", s->n ? "\n" : "", command_names[cmd]);
 		head = true;
 		s->n++;
-		if (row->kind != OPT_LIST) {
-			put_setting(s, row, said, said->text);
-			continue;
-		}
-		memcpy(&l, (const char *)o + row->offset, sizeof(l));
-		for (size_t k = 0; k < l.n; k++)
-			put_setting(s, row, said, l.v[k]);
+		if (row->kind == OPT_LIST)
+			put_list(s, c, o, row, cmd);
+		else
+			put_setting(s, row, said->text, said->where);
 	}
 }
 
@@ -67,7 +83,7 @@ static int of_command(struct cli *cli, const struct config *c, struct shown *s, 
 
 	if (config_apply(c, &o, &cli->arena, cmd, err) || cli_environment(&o, cli, cmd, err))
 		return -1;
-	put_command(s, &o, cmd);
+	put_command(s, c, &o, cmd);
 	return 0;
 }
 

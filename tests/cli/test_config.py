@@ -82,6 +82,8 @@ t.equal(settings("report", text=TEXT, opts="-s 'comm,sym' --freq 5"),
         ["[report]", "sort = comm,sym", "only-pid = 1", "only-pid = 2", "quiet = true", "color = never"],
         "CYCLADE_OPTS has the last word, and options of other commands are passed over")
 origin = {line.split()[0]: line.split()[-1] for line in settings("--origin", "report", text=TEXT, opts="-s 'comm,sym'")[1:]}
+both = [line.split()[-1] for line in settings("--origin", "report", text=TEXT) if line.startswith("only-pid")]
+t.equal(both, [FILE + ":7", FILE + ":8"], "each element of a list has its line")
 t.equal(origin, {"sort": "CYCLADE_OPTS", "only-pid": FILE + ":8", "quiet": FILE + ":4", "color": FILE + ":3"},
         "config --origin says who set what")
 again = call("config", text=TEXT).stdout
