@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "collect/latency.h"
+
+#define RUN 4096
+
+static size_t put_record(uint8_t *to, uint32_t type, uint16_t size, uint64_t a, uint64_t b)
+{
+	memset(to, 0, size);
+	st32(to, type);
+	st32(to + 4, (uint32_t)size << 16);
+	if (size >= 24) {
+		st64(to + 8, a);
+		st64(to + 16, b);
+	}
+	return size;
+}
+
+/* 40 samples of 10 and 30 cycles, others of another event, and what is not a sample of ours. */
+static size_t put_run(uint8_t *to)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t cycles = i % 2 ? 30 : 10;
+
+		/* the latency of the instruction and of its load stand below it */
+		n += put_record(to + n, PERF_RECORD_SAMPLE, 24, 77,
+				cycles << 48 | 0x1234ULL << 32 | 0x55555555);
+		n += put_record(to + n, PERF_RECORD_SAMPLE, 24, 78, 0x99ULL << 32);
+	}
+	n += put_record(to + n, PERF_RECORD_SAMPLE, 24, 79, 5ULL << 48);
+	n += put_record(to + n, PERF_RECORD_SAMPLE, 16, 77, 0);
+	n += put_record(to + n, PERF_RECORD_LOST, 24, 77, 12);
+	n += put_record(to + n, PERF_RECORD_COMM, 200, 77, 12);
+	n += put_record(to + n, PERF_RECORD_SAMPLE, 24, 78, 0);
+	return n;
+}
+
+static const uint64_t ids[] = { 77, 78 };
+static const uint32_t of[] = { 0, 1 };
+
+static void check(const struct latency_parser *p)
+{
+	struct latency_value v;
+
+	latency_value_of(&p->sums[0], &v);
+	assert_int_equal(v.n, 40);
+	assert_int_equal(v.least, 10);
+	assert_int_equal(v.most, 30);
+	assert_true(fabs(v.mean - 20) < 1e-12);
+	/* variance 400 / 39 * 10 */
+	assert_true(fabs(v.se - sqrt(4000.0 / 39 / 40)) < 1e-12);
+	latency_value_of(&p->sums[1], &v);
+	assert_int_equal(v.n, 41);
+	assert_true(isnan(v.mean)); /* the CPU does not tell */
+	assert_int_equal(p->unknown, 2);
+	assert_int_equal(p->lost, 12);
+	assert_int_equal(p->have, 0);
+}
+
+static void test_cut_anywhere(void **state)
+{
+	uint8_t run[RUN];
+	size_t n = put_run(run);
+
+	(void)state;
+	for (size_t cut = 0; cut <= n; cut++) {
+		struct latency_sums sums[2];
+		struct latency_parser p = { .id = ids, .of = of, .n_ids = 2, .sums = sums };
+
+		memset(sums, 0, sizeof(sums));
+		latency_parse(&p, run, cut);
+		latency_parse(&p, run + cut, n - cut);
+		check(&p);
+	}
+}
+
+static void test_bytes_one_by_one(void **state)
+{
+	struct latency_sums sums[2] = { { 0 }, { 0 } };
+	struct latency_parser p = { .id = ids, .of = of, .n_ids = 2, .sums = sums };
+	uint8_t run[RUN];
+	size_t n = put_run(run);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		latency_parse(&p, run + i, 1);
+	check(&p);
+}
+
+static void test_few(void **state)
+{
+	struct latency_sums s = { .n = 29, .nonzero = 29, .sum = 290, .squares = 2900 };
+	struct latency_value v;
+
+	(void)state;
+	latency_value_of(&s, &v);
+	assert_true(isnan(v.mean) && isnan(v.se));
+	s = (struct latency_sums){ .n = 30, .nonzero = 30, .sum = 300, .squares = 3000 };
+	latency_value_of(&s, &v);
+	assert_true(fabs(v.mean - 10) < 1e-12);
+	assert_true(v.se < 1e-12);
+}
+
+static void spin(double seconds)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &b);
+	while ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec) < seconds);
+}
+
+/* A clock is sampled, but has no retire latency; an event that does not exist is refused alone. */
+static void test_kernel(void **state)
+{
+	const struct latency_event ev[] = {
+		{ .attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK },
+		  .period = 100000,
+		  .name = "task-clock" },
+		{ .attr = { .type = 0x7ffffff0, .config = 1 }, .name = "none" },
+	};
+	const pid_t self = getpid();
+	const struct latency_setup s = {
+		.event = ev, .n_events = 2, .tasks = &self, .n_tasks = 1, .cgroup_fd = -1
+	};
+	struct err err = ERR_INIT;
+	struct latency_value v[2];
+	struct latency *l;
+
+	(void)state;
+	if (latency_open(&l, &s, &err))
+		fail_msg("%s", err.what);
+	latency_read(l, v);
+	assert_true(v[1].refused);
+	if (v[0].refused) { /* no perf events here, or not for us */
+		latency_close(l);
+		skip();
+	}
+	assert_int_equal(v[0].n, 0);
+	assert_int_equal(latency_enable(l, true, &err), 0);
+	spin(0.05);
+	assert_int_equal(latency_enable(l, false, &err), 0);
+	assert_int_equal(latency_stop(l, &err), 0);
+	latency_read(l, v);
+	assert_true(v[0].n > 0);
+	assert_true(isnan(v[0].mean));
+	assert_int_equal(v[0].most, 0);
+	latency_close(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_bytes_one_by_one),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
