@@ -9,16 +9,22 @@ struct model_sources cli_model_sources(const struct cli *cli)
 	return (struct model_sources){ .dir = cli->opt.models.v, .n_dirs = cli->opt.models.n };
 }
 
-/* PMUs of cores: cpu, cpu_core, cpu_atom, cpu_lowpower, armv8_pmuv3_0, ... */
+/* PMUs of cores: cpu, cpu_core, cpu_atom, cpu_lowpower, armv8_pmuv3_0, ... Of a hybrid's the large
+ * cores' comes first. */
 static const char *first_core_pmu(const struct machine *m)
 {
+	const char *first = NULL;
+
 	for (size_t i = 0; i < m->n_pmus; i++) {
 		const char *name = m->pmu[i].name;
 
-		if (!strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) || !strncmp(name, "armv", 4))
+		if (!strcmp(name, "cpu_core"))
 			return name;
+		if (!first && (!strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) ||
+			       !strncmp(name, "armv", 4)))
+			first = name;
 	}
-	return "cpu";
+	return first ? first : "cpu";
 }
 
 struct model_cpu cli_model_cpu(const struct machine *m, const char *pmu)
