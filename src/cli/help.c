@@ -11,7 +11,7 @@ static const struct {
 	{ "cyclade run -- ./prog args", "where did ./prog's time go?" },
 	{ "cyclade report -g", "who called it? (cyclade.data, or any perf.data)" },
 	{ "cyclade annotate hash_probe", "which lines, which instructions?" },
-	{ "cyclade stat -e cs -- ./prog", "count, without sampling" },
+	{ "cyclade stat -- ./prog", "what held the CPU up? (the top-down tree)" },
 	{ "cyclade record -a --for 10s", "the whole machine, ten seconds" },
 };
 
