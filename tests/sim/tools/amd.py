@@ -61,6 +61,7 @@ def zen2(p):
     ret = p["retiring_fastpath"] + p["retiring_microcode"]
     memory, cpu = p["backend_bound_memory"] * GHZ, p["backend_bound_cpu"] * GHZ
     return {"ls_not_halted_cyc": GHZ, "ex_ret_instr": ret * slots / 1.1, "ex_ret_cops": ret * slots,
+            "de_dis_uops_from_decoder:u3": (ret + bad) * slots,
             "de_dis_uops_from_decoder": (ret + bad) * slots, "de_dis_uops_from_decoder.opcache_dispatched": ret * slots,
             "de_dis_uops_from_decoder.decoder_dispatched": bad * slots,
             "de_dis_uop_queue_empty_di0": (p["frontend_bound_latency"] + p["frontend_bound_bandwidth"]) * GHZ,
@@ -86,13 +87,17 @@ def rows(directory):
 
 def write(reference, machine, out):
     rates = {"zen4": zen4, "zen2": zen2}[machine["rates"]]
-    table = {p: rates(plan_of(p)) for p in PROGRAMS}
+    slots = machine["rates"] == "zen4"  # before, there is no telling of level 2, or of the other thread
+    programs = [p for p in PROGRAMS if slots or p != "smt_contention"]
+    table = {p: rates(plan_of(p)) for p in programs}
     seen = set()
-    print("programs " + " ".join(PROGRAMS))
+    print("programs " + " ".join(programs))
     print("# events of Linux 6.12, pmu-events/arch/x86/%s" % machine["events"])
     found = list(rows(os.path.join(reference, "pmu-events", "x86", machine["events"])))
     if machine["rates"] == "zen4":
         found.append(("cpu", "de_no_dispatch_per_slot.no_ops_from_frontend:c6", code(0x1A0, 1) | 6 << 24))
+    if machine["rates"] == "zen2":
+        found.append(("cpu", "de_dis_uops_from_decoder:u3", code(0xAA, 3)))
     found += [("cpu", "generic:" + name, config) for name, config in machine["generic"]]
     found.sort(key=lambda r: r[1] not in table["even"])
     missing = set(table["even"]) - {r[1] for r in found}
@@ -104,9 +109,10 @@ def write(reference, machine, out):
         seen.add((pmu, config))
         usual = (0.02 if pmu == "cpu" else 0.5) * (0.7 + 0.6 * (zlib.crc32(name.encode()) % 101) / 101)
         print("event %s %#x 0 0xffffffff 0 - 0 %s %s" % (pmu, config, name,
-                                                         " ".join("%.7g" % table[p].get(name, usual) for p in PROGRAMS)))
-    for p in PROGRAMS:
+                                                         " ".join("%.7g" % table[p].get(name, usual) for p in programs)))
+    for p in programs:
         plan = plan_of(p)
-        nodes = {n: sum(plan[x] for x in parts) for n, parts in L1.items()}
-        nodes.update(plan)
+        nodes = {n: sum(plan[x] for x in parts) for n, parts in L1.items() if slots or n != "smt_contention"}
+        if slots:
+            nodes.update(plan)
         print("plant %s cpu %s" % (p, " ".join("%s=%.6f" % x for x in nodes.items())))

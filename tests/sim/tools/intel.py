@@ -55,6 +55,9 @@ class Core:
         self.parent = {n: p for n, _, p, _ in self.sheet.tree}
         self.latency = self.latencies(os.path.join(reference, "perfmon", directory, "metrics"))
         self.rows = {}
+        self.names = {}
+        for usual in ("INST_RETIRED.ANY", "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.CORE"):
+            self.one_name(usual)
         self.uses = {}
         for name in list(self.sheet.text):
             self.uses[name] = self.trace(name)
@@ -73,6 +76,11 @@ class Core:
             self.rows[name] = self.events.find(name)
         return self.rows[name]
 
+    def one_name(self, name):
+        """One name for each encoding: the lists have some twice."""
+        row = self.event(name)
+        return self.names.setdefault((row.config, row.config1), name) if row else name
+
     def trace(self, name):
         """The events that a formula can ask for, whichever way its conditions go."""
         seen = set()
@@ -86,7 +94,7 @@ class Core:
                 self.sheet.evaluate(name, rate, {})
             except Absent:
                 return set()
-        return {e for e in seen if self.event(e)}
+        return {self.one_name(e) for e in seen if self.event(e)}
 
     def values(self, names, counts):
         memo, out = {}, []
@@ -94,7 +102,7 @@ class Core:
         def rate(event):
             if event.endswith(":latency"):
                 return self.latency.get(event[:-8], 12.0)
-            return counts.get(event, 0.0)
+            return counts.get(self.one_name(event), 0.0)
         for n in names:
             try:
                 out.append(self.sheet.evaluate(n, rate, memo))
@@ -127,9 +135,10 @@ class Core:
                 "BR_INST_RETIRED.ALL_BRANCHES": 0.18 * instructions, "BR_MISP_RETIRED.ALL_BRANCHES": 0.004 * instructions,
                 "MACHINE_CLEARS.COUNT": 0.001 * instructions, "INT_MISC.CLEARS_COUNT": 0.0055 * instructions,
                 "BACLEARS.ANY": 0.003 * instructions, "UOPS_ISSUED.ANY": (retiring + 0.03) * slots, "UOPS_EXECUTED.THREAD": retiring * slots * 1.1}
+        free, pinned = ({self.one_name(k): v for k, v in d.items()} for d in (free, pinned))
         counts.update({k: v for k, v in list(free.items()) + list(pinned.items()) if k in counts})
         if "PERF_METRICS.RETIRING" in counts:  # where these do not tell of level 1, they follow from it
-            pinned.update({k: free[k] for k in ("UOPS_RETIRED.SLOTS", "UOPS_ISSUED.ANY")})
+            pinned.update({self.one_name(k): free[self.one_name(k)] for k in ("UOPS_RETIRED.SLOTS", "UOPS_ISSUED.ANY")})
         return counts, set(pinned)
 
     @staticmethod
@@ -173,7 +182,8 @@ class Core:
             area = leaf
             while area not in self.quiet:
                 area = self.parent[area]
-            plan = dict(self.quiet)
+            calm = 0.7 if area == "Light_Operations" else 1.0  # or retiring is not enough to be looked into
+            plan = {k: v * calm for k, v in self.quiet.items()}
             plan[area] += 1 - sum(plan.values())
         counts, pinned = self.start(plan)
         targets, want = self.targets(plan, leaf)
@@ -199,7 +209,7 @@ class Core:
             same["UOPS_EXECUTED.CORE:c%d" % n] = same["UOPS_EXECUTED.CORE_CYCLES_GE_%d" % n] = busy
             if n == 1 and busy is not None:
                 same["UOPS_EXECUTED.CORE:i1:c1"] = same["UOPS_EXECUTED.CORE_CYCLES_NONE"] = max(clocks - busy, 0)
-        counts.update({k: v for k, v in same.items() if v is not None})
+        counts.update({self.one_name(k): v for k, v in same.items() if v is not None})
 
     def everything(self):
         """Every event that the core's formulas name, with threads on or off, in system mode or by task."""
@@ -238,5 +248,6 @@ class Atom(Core):
                                    "Fetch_Bandwidth": 0, "Branch_Mispredicts": 0, "Machine_Clears": 0,
                                    "Memory_Bound": 0, "Core_Bound": 0})
         pinned = {"CPU_CLK_UNHALTED.CORE": GHZ, "CPU_CLK_UNHALTED.CORE_P": GHZ, "CPU_CLK_UNHALTED.REF_TSC": 2.4}
+        pinned = {self.one_name(k): v for k, v in pinned.items()}
         counts.update({k: v for k, v in pinned.items() if k in counts})
         return counts, set(pinned) | {"INST_RETIRED.ANY"}

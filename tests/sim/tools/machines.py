@@ -180,5 +180,5 @@ MACHINES = {
         "format amd_df event config:0-7,32-35,59-60", "format amd_df umask config:8-15",
         "format amd_l3 slicemask config:48-51", "format amd_l3 threadmask config:56-63", *IBS),
     "n1": arm_machine("Arm Neoverse N1", 0x413FD0C1, "neoverse-n1", False),
-    "n2": arm_machine("Arm Neoverse N2", 0x410FD490, "neoverse-n2-v2", True, "cap armv8_pmuv3_0 slots 0x00000005"),
+    "n2": arm_machine("Arm Neoverse N2", 0x410FD493, "neoverse-n2-v2", True, "cap armv8_pmuv3_0 slots 0x00000005"),
 }

@@ -30,16 +30,15 @@ def intel_core(core, pmu, programs):
     names = core.everything()
     solved = {p: core.program(p, leaves) for p, leaves in programs}
     names += [n for n in USUAL if core.event(n) and n not in names]
-    synonyms = {}  # the sheet says some events in two ways
+    seen = {}
     for name in names:
-        row = core.event(name)
-        synonyms.setdefault((row.config, row.config1), []).append(name)
-    for same in synonyms.values():
-        same.sort(key=lambda n: n not in solved[programs[0][0]][0])
-        rates = [solved[p][0].get(same[0], 0.03) for p, _ in programs]
-        say_event(pmu, core.event(same[0]), core.latency.get(same[0], 0), rates)
+        row, one = core.event(name), core.one_name(name)
+        if (row.config, row.config1) not in seen:
+            seen[(row.config, row.config1)] = one
+            rates = [solved[p][0].get(one, 0.03) for p, _ in programs]
+            say_event(pmu, core.event(one), core.latency.get(one, core.latency.get(name, 0)), rates)
     for name, config in machines.INTEL_HW.items():
-        if (config, 0) not in synonyms:
+        if (config, 0) not in seen:
             print("event %s %#x 0 0xff 0 - 0 generic:%s 0.02" % (pmu, config, name))
     for p, _ in programs:
         print("plant %s %s %s" % (p, pmu, " ".join("%s=%.6f" % x for x in solved[p][1].items())))
