@@ -116,7 +116,9 @@ for args, deep in [(["--drilldown=rerun"], True), (["--no-mux"], True), (["-l", 
     levels = {n["level"] for n in got.values()}
     t.ok(deep or max(levels) == int(args[-1]), "%s: as deep as asked" % name, levels)
     if args == ["--no-mux"]:
-        t.ok(all(n["counted"] > 0.999 for n in got.values() if n["value"] is not None), "--no-mux: all counted all the time")
+        # runs are not equally long: what one has more, the others were not there for
+        t.ok(all(n["counted"] > 0.9 for n in got.values() if n["value"] is not None), "--no-mux: nothing shares its counters",
+             sorted((n["counted"], n["node"]) for n in got.values() if n["value"] is not None)[:3])
 got, doc, p = nodes("ivb", "dram_bound", "--node", "l3_miss_bound", "-M", "IPC")
 t.ok(set(got) == {"backend_bound", "memory_bound", "l3_miss_bound"} and abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "--node: it and what it hangs under", list(got))
 m = {x["metric"]: x["value"] for x in doc["trees"][0]["metrics"]}
