@@ -215,6 +215,13 @@ static void groups(void)
 	for (int i = 0; i < 5; i++)
 		close(many[i]);
 	close(fd);
+	fd = open_one(PERF_TYPE_RAW, 0xf0000c4, -1,
+		      false); /* branches, by a cmask nobody planted */
+	burn(2);
+	g = get(fd);
+	claim(g.running && !g.value[0][0], "an encoding without a rate counts nothing",
+	      (double)g.value[0][0], 0);
+	close(fd);
 	claim(errno_of(open_one(77, 0, -1, true)) == ENOENT, "a PMU that is not there", errno,
 	      ENOENT);
 }
