@@ -74,7 +74,7 @@ int model_texts(struct arena *a,
 		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,
 		struct err *err)
 {
-	struct source_text t;
+	struct source_text t = { 0 };
 	int ret;
 
 	for (size_t i = 0; i < embedded_n_files; i++) {

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -26,6 +27,11 @@
 #include "collect/workload.h"
 
 #define PAGES 2000
+#if defined(__SANITIZE_THREAD__)
+#define SHADOW 3 /* pages of the sanitizer's own are met with each of ours */
+#else
+#define SHADOW 1
+#endif
 #define SLACK 900 /* faults of starting a thread or a process, of stacks and of the C library */
 #define FILES 4096
 
@@ -203,8 +209,8 @@ static void threads_and_processes_are_inherited(void **state)
 
 	(void)state;
 	/* the fork also copies what it writes to: the slack is for each of the three */
-	assert_in_range(with, 3 * PAGES, 3 * (PAGES + SLACK));
-	assert_in_range(without, PAGES, PAGES + SLACK * 2);
+	assert_in_range(with, 3 * PAGES, 3 * (SHADOW * PAGES + SLACK));
+	assert_in_range(without, PAGES, SHADOW * PAGES + SLACK * 2);
 }
 
 static void switching_and_resetting(void **state)
@@ -228,12 +234,12 @@ static void switching_and_resetting(void **state)
 	touch(PAGES);
 	assert_int_equal(counters_read(c, 0, &a, &err), 0);
 	assert_int_equal(counters_read(c, 1, &b, &err), 0);
-	assert_in_range(a.value, PAGES, PAGES + SLACK);
+	assert_in_range(a.value, PAGES, SHADOW * PAGES + SLACK);
 	assert_int_equal(b.value, 0);
 	assert_int_equal(counters_enable(c, 1, true, &err), 0);
 	touch(PAGES);
 	assert_int_equal(counters_read(c, 1, &b, &err), 0);
-	assert_in_range(b.value, PAGES, PAGES + SLACK);
+	assert_in_range(b.value, PAGES, SHADOW * PAGES + SLACK);
 	assert_int_equal(counters_reset(c, 0, &err), 0);
 	assert_int_equal(counters_read(c, 0, &a, &err), 0);
 	assert_int_equal(a.value, 0);
@@ -297,7 +303,7 @@ static void a_refused_event_leaves_the_others(void **state)
 	touch(PAGES);
 	assert_int_equal(counters_read(c, 0, v, &err), 0);
 	assert_true(v[0].refused && v[2].refused && !v[1].refused && !v[3].refused);
-	assert_in_range(v[1].value, PAGES, PAGES + SLACK);
+	assert_in_range(v[1].value, PAGES, SHADOW * PAGES + SLACK);
 	assert_true(v[3].value > 0 && v[3].value != v[1].value);
 	assert_string_equal(counters_refused(c, 0, 0, &number), "this machine has no such counter");
 	assert_int_equal(number, ENOENT);
@@ -528,6 +534,20 @@ static void an_ended_task_is_told(void **state)
 	counters_close(c);
 }
 
+/* An emulator of programs has no events at all. */
+static bool can_count(void)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+				     .size = sizeof(a),
+				     .config = PERF_COUNT_SW_TASK_CLOCK,
+				     .exclude_kernel = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,5 +564,9 @@ int main(void)
 		cmocka_unit_test(an_ended_task_is_told),
 	};
 
+	if (!can_count()) {
+		printf("1..1\nok 1 - counting # SKIP no events here: %s\n", strerror(errno));
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
