@@ -26,6 +26,35 @@ static int fill_event(struct counter_event *out, const struct event *ev, struct 
 	return out->cpus ? 0 : err_nomem(err);
 }
 
+static bool stands_alone(const struct counting_events *s, size_t i)
+{
+	for (size_t j = 0; j < s->list.ev.n; j++)
+		if (j != i && s->list.ev.v[j].group == (int)i)
+			return false;
+	return s->list.ev.v[i].group == (int)i;
+}
+
+/* Software events always count, so that grouping them changes no count; but a group is read at once
+ * on each CPU, and going there is what a reading costs. */
+static bool goes_together(const struct counting_events *s, size_t i)
+{
+	const struct event *ev = &s->list.ev.v[i];
+
+	return ev->attr.type == PERF_TYPE_SOFTWARE && !ev->attr.pinned && !ev->attr.exclusive &&
+	       !ev->cpus && stands_alone(s, i);
+}
+
+/* The leader of the group that an event is counted in. */
+static size_t leader_of(const struct counting_events *s, size_t i)
+{
+	if (!goes_together(s, i))
+		return (size_t)s->list.ev.v[i].group;
+	for (size_t j = 0; j < i; j++)
+		if (goes_together(s, j))
+			return j;
+	return i;
+}
+
 static int build_groups(struct counting_events *s, struct err *err)
 {
 	size_t n = s->list.ev.n, n_groups = 0, k = 0;
@@ -39,12 +68,12 @@ static int build_groups(struct counting_events *s, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		struct counter_group *g = &group[n_groups];
 
-		if (s->list.ev.v[i].group != (int)i)
+		if (leader_of(s, i) != i)
 			continue;
 		g->event = &ev[k];
 		g->pinned = s->list.ev.v[i].attr.pinned;
 		for (size_t j = i; j < n; j++) {
-			if (s->list.ev.v[j].group != (int)i)
+			if (leader_of(s, j) != i)
 				continue;
 			s->at[j] = (struct event_place){ n_groups, g->n++ };
 			if (fill_event(&ev[k++], &s->list.ev.v[j], a, err))
