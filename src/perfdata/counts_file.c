@@ -67,6 +67,7 @@ static void add_row(struct reader *r, struct piece event, double value, double c
 			   .value = value,
 			   .counted = isnan(counted) ? -1 : counted };
 
+	event.len = strnlen(event.s, event.len); /* a name ends where a string would */
 	event = trim(event);
 	if (!event.len || event.len > NAME_LONG || isnan(value) || value < 0)
 		return;
