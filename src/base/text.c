@@ -41,6 +41,24 @@ void text_put_safe(struct buf *b, const char *s, bool ascii)
 	buf_put(b, plain, (size_t)(s - plain));
 }
 
+void text_put_markdown(struct buf *b, const char *s)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s ? s : "", false);
+	for (const char *c = buf_str(&safe); *c; c++) {
+		if (*c == '&' || *c == '<') {
+			buf_puts(b, *c == '&' ? "&amp;" : "&lt;");
+			continue;
+		}
+		if (strchr("\\`*_[]|~#!>{}@:$", *c))
+			buf_putc(b, '\\');
+		buf_putc(b, *c);
+	}
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
 /* Columns of a code point: the wide blocks of Unicode's East Asian Width (W and F) and the
  * combining marks, by block; not locale-dependent, so that output is the same everywhere. */
 static unsigned columns_of(uint32_t cp)

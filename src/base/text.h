@@ -13,6 +13,8 @@
 /* Puts `s` with control characters, escapes, bidi overrides and bytes that are not UTF-8 written as
  * \xNN or \u{NNNN}: safe on any terminal. With `ascii`, everything beyond ASCII is written so. */
 void text_put_safe(struct buf *b, const char *s, bool ascii);
+/* The same so that no character means anything to Markdown or HTML either. NULL is "". */
+void text_put_markdown(struct buf *b, const char *s);
 
 /* Columns a terminal needs for `s` (which must be safe already): wide characters count 2, combining
  * ones 0. */

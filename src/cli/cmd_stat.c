@@ -2,9 +2,11 @@
 /*
  * stat - counts: of events asked for with -e, else of the top-down tree.
  */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "cli/no_pmu.h"
 #include "cli/stat_int.h"
 #include "collect/event.h"
@@ -42,6 +44,34 @@ const char *stat_target(const struct counting *k)
 		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
 				    (int)k->who.tasks.v[0]);
 	return arena_printf(a, "%zu threads", k->who.tasks.n);
+}
+
+int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
+	     struct err *err)
+{
+	bool gone = false;
+
+	if (fd >= 0)
+		return fd_write_all(fd, buf_str(b), b->len, "standard error", err);
+	if (counting_out_put(out, b, &gone, err))
+		return -1;
+	k->enough |= gone;
+	return 0;
+}
+
+struct counts stat_head(const struct counting *k)
+{
+	return (struct counts){ .command = k->cli->args.v,
+				.n_command = k->cli->args.n,
+				.target = stat_target(k),
+				.time = NAN,
+				.seconds = counting_seconds(k),
+				.user_s = NAN,
+				.sys_s = NAN,
+				.status = -1,
+				.runs = 1,
+				.seconds_error = NAN,
+				.interrupted = k->result.interrupted };
 }
 
 static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)

@@ -7,17 +7,12 @@
 
 /* ---- from -e to groups ------------------------------------------------------------------ */
 
-static int fill_event(struct counter_event *out, const struct event *ev, struct arena *a,
-		      struct err *err)
+int counting_event_cpus(struct counter_event *out, const struct event *ev, struct arena *a,
+			struct err *err)
 {
 	uint32_t *cpus;
 	size_t n;
 
-	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name };
-	/* needs the event named "slots" before it: its group has it first */
-	out->with_leader = !strncmp(ev->name, "topdown-", 8);
-	/* what only counts on some CPUs: uncore. A core's PMU names its CPUs for tasks too, which go
-	 * there by themselves */
 	if (!ev->cpus || targets_cpu_list(&cpus, &n, ev->cpus, NULL))
 		return 0;
 	out->cpus = arena_memdup(a, cpus, n * sizeof(*cpus));
@@ -26,33 +21,41 @@ static int fill_event(struct counter_event *out, const struct event *ev, struct 
 	return out->cpus ? 0 : err_nomem(err);
 }
 
-static bool stands_alone(const struct counting_events *s, size_t i)
+static int fill_event(struct counter_event *out, const struct event *ev, struct arena *a,
+		      struct err *err)
 {
-	for (size_t j = 0; j < s->list.ev.n; j++)
-		if (j != i && s->list.ev.v[j].group == (int)i)
-			return false;
-	return s->list.ev.v[i].group == (int)i;
+	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name };
+	/* needs the event named "slots" before it: its group has it first */
+	out->with_leader = !strncmp(ev->name, "topdown-", 8);
+	return counting_event_cpus(out, ev, a, err);
 }
 
-/* Software events always count, so that grouping them changes no count; but a group is read at once
- * on each CPU, and going there is what a reading costs. */
-static bool goes_together(const struct counting_events *s, size_t i)
+/* The leader of the group that each event is counted in. Software events that nobody grouped count
+ * together: they always count, so that a group changes none of them; but it is read at once on each
+ * CPU, and going there is what a reading costs. */
+static size_t *find_leaders(const struct counting_events *s, struct arena *a)
 {
-	const struct event *ev = &s->list.ev.v[i];
+	size_t n = s->list.ev.n, first = n;
+	size_t *leader = arena_alloc(a, (n + 1) * sizeof(*leader));
+	bool *leads = arena_alloc(a, n + 1);
 
-	return ev->attr.type == PERF_TYPE_SOFTWARE && !ev->attr.pinned && !ev->attr.exclusive &&
-	       !ev->cpus && stands_alone(s, i);
-}
+	if (!leader || !leads)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (s->list.ev.v[i].group != (int)i)
+			leads[s->list.ev.v[i].group] = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct event *ev = &s->list.ev.v[i];
 
-/* The leader of the group that an event is counted in. */
-static size_t leader_of(const struct counting_events *s, size_t i)
-{
-	if (!goes_together(s, i))
-		return (size_t)s->list.ev.v[i].group;
-	for (size_t j = 0; j < i; j++)
-		if (goes_together(s, j))
-			return j;
-	return i;
+		leader[i] = (size_t)ev->group;
+		if (leader[i] != i || leads[i] || ev->attr.type != PERF_TYPE_SOFTWARE ||
+		    ev->attr.pinned || ev->attr.exclusive || ev->cpus)
+			continue;
+		if (first == n)
+			first = i;
+		leader[i] = first;
+	}
+	return leader;
 }
 
 static int build_groups(struct counting_events *s, struct err *err)
@@ -61,19 +64,20 @@ static int build_groups(struct counting_events *s, struct err *err)
 	struct arena *a = &s->list.arena;
 	struct counter_event *ev = arena_alloc(a, (n + 1) * sizeof(*ev));
 	struct counter_group *group = arena_alloc(a, (n + 1) * sizeof(*group));
+	const size_t *leader = find_leaders(s, a);
 
 	s->at = arena_alloc(a, (n + 1) * sizeof(*s->at));
-	if (!ev || !group || !s->at)
+	if (!ev || !group || !leader || !s->at)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
 		struct counter_group *g = &group[n_groups];
 
-		if (leader_of(s, i) != i)
+		if (leader[i] != i)
 			continue;
 		g->event = &ev[k];
 		g->pinned = s->list.ev.v[i].attr.pinned;
 		for (size_t j = i; j < n; j++) {
-			if (leader_of(s, j) != i)
+			if (leader[j] != i)
 				continue;
 			s->at[j] = (struct event_place){ n_groups, g->n++ };
 			if (fill_event(&ev[k++], &s->list.ev.v[j], a, err))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/counting_events.h"
 #include "cli/drill.h"
 
 struct builder {
@@ -31,19 +32,11 @@ static const char *event_text(struct arena *a, const struct drill_core *c,
 static int fill_counter(struct counter_event *out, const struct event *ev,
 			const struct model_event *e, struct arena *a, struct err *err)
 {
-	uint32_t *cpus;
-	size_t n;
-
 	*out = (struct counter_event){ .attr = ev->attr,
 				       .name = e->name,
 				       .typed = ev->name,
 				       .with_leader = !!(e->flags & EVENT_METRIC) };
-	if (!ev->cpus || targets_cpu_list(&cpus, &n, ev->cpus, NULL))
-		return 0;
-	out->cpus = arena_memdup(a, cpus, n * sizeof(*cpus));
-	out->n_cpus = n;
-	free(cpus);
-	return out->cpus ? 0 : err_nomem(err);
+	return counting_event_cpus(out, ev, a, err);
 }
 
 static int add_group(struct builder *b, const struct counter_event *ev, size_t n, bool idle)

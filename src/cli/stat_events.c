@@ -87,33 +87,6 @@ static int take(void *ctx, struct counting *k, struct err *err)
 	return counting_events_take(&s->ev, k, err);
 }
 
-static int put(struct stat_run *s, const struct buf *b, int fd, struct err *err)
-{
-	bool gone = false;
-
-	if (fd >= 0)
-		return fd_write_all(fd, buf_str(b), b->len, "standard error", err);
-	if (counting_out_put(&s->out, b, &gone, err))
-		return -1;
-	s->k.enough |= gone;
-	return 0;
-}
-
-static struct counts head_of(const struct stat_run *s, const struct counting *k)
-{
-	return (struct counts){ .command = s->cli->args.v,
-				.n_command = s->cli->args.n,
-				.target = stat_target(k),
-				.time = NAN,
-				.seconds = counting_seconds(k),
-				.user_s = NAN,
-				.sys_s = NAN,
-				.status = -1,
-				.runs = 1,
-				.seconds_error = NAN,
-				.interrupted = k->result.interrupted };
-}
-
 static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
 		 struct err *err)
 {
@@ -130,7 +103,7 @@ static int print(struct stat_run *s, struct counts *c, const struct counting *k,
 		goto out;
 	if (fd < 0)
 		s->printed = true;
-	rc = put(s, &b, fd, err);
+	rc = stat_put(&s->k, &s->out, &b, fd, err);
 out:
 	buf_free(&b);
 	return rc;
@@ -139,7 +112,7 @@ out:
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = head_of(s, k);
+	struct counts c = stat_head(k);
 	struct counts_row *row;
 	int rc = -1;
 
@@ -160,7 +133,7 @@ out:
 static int so_far(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = head_of(s, k);
+	struct counts c = stat_head(k);
 	struct counts_row *row;
 	int rc = -1;
 
@@ -214,7 +187,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
-	struct counts c = head_of(s, k);
+	struct counts c = stat_head(k);
 	struct counts_row *row;
 	struct buf b = BUF_INIT;
 	int rc = -1;
@@ -222,7 +195,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	c.status = k->has_program ? k->result.status : -1;
 	if (s->cli->opt.interval) {
 		counts_write_end(&b, &c, s->out.format);
-		rc = put(s, &b, -1, err);
+		rc = stat_put(&s->k, &s->out, &b, -1, err);
 		goto out;
 	}
 	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err) ||
@@ -252,7 +225,7 @@ static int describe(struct stat_run *s, struct err *err)
 	int rc;
 
 	stat_describe(&b, &s->k, &s->ev.setup);
-	rc = put(s, &b, -1, err);
+	rc = stat_put(&s->k, &s->out, &b, -1, err);
 	buf_free(&b);
 	return rc ? -1 : counting_out_commit(&s->out, err);
 }

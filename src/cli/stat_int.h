@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/counting.h"
+#include "cli/counting_out.h"
 #include "report/counts.h"
 
 int stat_events(struct cli *cli);
@@ -26,6 +27,12 @@ void stat_no_pmu(const struct cli *cli, char why[256]);
 int stat_say_no_pmu(const struct cli *cli, const char *why, const char *hypervisor);
 /* Who was counted, in words; arena memory of the cli's. */
 const char *stat_target(const struct counting *k);
+/* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more, counting
+ * is told that it is enough. */
+int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
+	     struct err *err) MUST_USE;
+/* What is said of every measurement; the rest is not known yet. */
+struct counts stat_head(const struct counting *k);
 /* --dry-run: groups, what the kernel is asked with, the perf line like it. */
 void stat_describe(struct buf *out, const struct counting *k, const struct counter_setup *s);
 

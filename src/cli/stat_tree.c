@@ -44,33 +44,6 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 
 /* ---- printing --------------------------------------------------------------------------- */
 
-static int put(struct stat_tree *s, const struct buf *b, int fd, struct err *err)
-{
-	bool gone = false;
-
-	if (fd >= 0)
-		return fd_write_all(fd, buf_str(b), b->len, "standard error", err);
-	if (counting_out_put(&s->out, b, &gone, err))
-		return -1;
-	s->k.enough |= gone;
-	return 0;
-}
-
-static struct counts head_of(const struct stat_tree *s, const struct counting *k)
-{
-	return (struct counts){ .command = s->cli->args.v,
-				.n_command = s->cli->args.n,
-				.target = stat_target(k),
-				.time = NAN,
-				.seconds = counting_seconds(k),
-				.user_s = NAN,
-				.sys_s = NAN,
-				.status = -1,
-				.runs = 1,
-				.seconds_error = NAN,
-				.interrupted = k->result.interrupted };
-}
-
 static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
 {
 	struct counts_style st = { .style = fd < 0 ? s->out.style : cli_style(s->cli, fd),
@@ -85,7 +58,7 @@ static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err 
 		goto out;
 	if (fd < 0)
 		s->printed = true;
-	rc = put(s, &b, fd, err);
+	rc = stat_put(&s->k, &s->out, &b, fd, err);
 out:
 	buf_free(&b);
 	return rc;
@@ -109,7 +82,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
 	uint64_t now = k->now - k->start;
-	struct tree_report r = { .head = head_of(s, k) };
+	struct tree_report r = { .head = stat_head(k) };
 	int rc = -1;
 
 	r.head.time = counting_seconds(k);
@@ -128,7 +101,7 @@ out:
 static int so_far(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
-	struct tree_report r = { .head = head_of(s, k) };
+	struct tree_report r = { .head = stat_head(k) };
 	int rc = -1;
 
 	if (!drill_read(&s->d, k, err) && !drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
@@ -188,7 +161,7 @@ static int mean_of_runs(struct stat_tree *s, struct err *err)
 
 static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 {
-	struct tree_report r = { .head = head_of(s, k) };
+	struct tree_report r = { .head = stat_head(k) };
 	struct buf b = BUF_INIT;
 	int rc = -1;
 
@@ -197,7 +170,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		if (stat_tree_notes(s, &r, err))
 			return -1;
 		tree_report_end(&b, &r, s->out.format);
-		rc = put(s, &b, -1, err);
+		rc = stat_put(&s->k, &s->out, &b, -1, err);
 		buf_free(&b);
 		return rc;
 	}
@@ -256,7 +229,7 @@ static int describe(struct stat_tree *s, struct err *err)
 	for (size_t c = 0; c < s->d.n_cores; c++)
 		plan_print(&b, &s->d.core[c].plan, s->d.core[c].m, &s->d.core[c].limits);
 	stat_describe(&b, &s->k, &s->d.setup);
-	rc = put(s, &b, -1, err);
+	rc = stat_put(&s->k, &s->out, &b, -1, err);
 	buf_free(&b);
 	return rc ? -1 : counting_out_commit(&s->out, err);
 }

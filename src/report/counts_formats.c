@@ -75,7 +75,7 @@ int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_
 	return 0;
 }
 
-static void real_or_null(struct json *j, const char *key, double v)
+void counts_json_real(struct json *j, const char *key, double v)
 {
 	if (isfinite(v))
 		json_real(j, key, v);
@@ -101,16 +101,16 @@ static void json_row(struct json *j, const struct counts_row *r)
 		json_real(j, "value", r->value);
 	}
 	json_str(j, "unit", r->unit);
-	real_or_null(j, "counted", r->counted);
+	counts_json_real(j, "counted", r->counted);
 	if (r->runs > 1) {
 		json_u64(j, "runs", r->runs);
-		real_or_null(j, "stddev", r->stddev);
-		real_or_null(j, "error", r->error);
+		counts_json_real(j, "stddev", r->stddev);
+		counts_json_real(j, "error", r->error);
 	}
 	json_end_object(j);
 }
 
-static void status_of(struct json *j, const struct counts *c)
+void counts_json_status(struct json *j, const struct counts *c)
 {
 	json_u64(j, "tool_status", 0);
 	if (c->status >= 0)
@@ -136,12 +136,12 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 			json_str(&j, NULL, c->command[i]);
 		json_end_array(&j);
 		json_str(&j, "target", c->n_command ? NULL : c->target);
-		status_of(&j, c);
+		counts_json_status(&j, c);
 		json_bool(&j, "interrupted", c->interrupted);
 		json_u64(&j, "runs", c->runs);
-		real_or_null(&j, "user_seconds", c->user_s);
-		real_or_null(&j, "system_seconds", c->sys_s);
-		real_or_null(&j, "seconds_error", c->seconds_error);
+		counts_json_real(&j, "user_seconds", c->user_s);
+		counts_json_real(&j, "system_seconds", c->sys_s);
+		counts_json_real(&j, "seconds_error", c->seconds_error);
 	}
 	json_real(&j, "seconds", c->seconds);
 	json_array(&j, "counts");
@@ -167,27 +167,9 @@ void counts_write_end(struct buf *out, const struct counts *c, const char *forma
 	json_str(&j, "schema", "cyclade.counts/1");
 	json_bool(&j, "end", true);
 	json_real(&j, "seconds", c->seconds);
-	status_of(&j, c);
+	counts_json_status(&j, c);
 	json_bool(&j, "interrupted", c->interrupted);
 	json_end_object(&j);
-}
-
-static void put_escaped(struct buf *b, const char *s)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s ? s : "", false);
-	for (const char *c = buf_str(&safe); *c; c++) {
-		if (*c == '&' || *c == '<') {
-			buf_puts(b, *c == '&' ? "&amp;" : "&lt;");
-			continue;
-		}
-		if (strchr("\\`*_[]|~#!>{}@:$", *c))
-			buf_putc(b, '\\');
-		buf_putc(b, *c);
-	}
-	b->failed |= safe.failed;
-	buf_free(&safe);
 }
 
 int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st)
@@ -200,7 +182,7 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 	counts_put_head(&head, c, &plain);
 	for (char *line = head.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		put_escaped(b, line + strspn(line, " "));
+		text_put_markdown(b, line + strspn(line, " "));
 		buf_puts(b, "\n\n");
 	}
 	b->failed |= head.failed;
@@ -211,9 +193,9 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 		const struct counts_row *r = &c->row[i];
 
 		buf_puts(b, "| ");
-		put_escaped(b, r->where);
+		text_put_markdown(b, r->where);
 		buf_puts(b, " | ");
-		put_escaped(b, r->event);
+		text_put_markdown(b, r->event);
 		buf_puts(b, " | ");
 		if (isnan(r->value))
 			buf_puts(b, r->supported ? "not counted" : "not supported");
@@ -222,16 +204,16 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 		else
 			put_real(b, r->value);
 		buf_puts(b, " | ");
-		put_escaped(b, r->unit);
+		text_put_markdown(b, r->unit);
 		buf_puts(b, " | ");
 		put_real(b, r->error);
 		buf_printf(b, " | %s | ", isnan(r->counted) ? "" : num_percent(n, r->counted));
-		put_escaped(b, isnan(r->value) ? r->why : r->note);
+		text_put_markdown(b, isnan(r->value) ? r->why : r->note);
 		buf_puts(b, " |\n");
 	}
 	for (size_t i = 0; i < c->n_notes; i++) {
 		buf_puts(b, i ? "- " : "\n- ");
-		put_escaped(b, c->notes[i]);
+		text_put_markdown(b, c->notes[i]);
 		buf_putc(b, '\n');
 	}
 	return 0;

@@ -9,31 +9,6 @@
 #include "report/facts.h"
 #include "report/sink.h"
 
-static void put_escaped(struct buf *b, const char *safe)
-{
-	for (; *safe; safe++) {
-		if (*safe == '&') {
-			buf_puts(b, "&amp;");
-		} else if (*safe == '<') {
-			buf_puts(b, "&lt;");
-		} else {
-			if (strchr("\\`*_[]|~#!>{}@:$", *safe))
-				buf_putc(b, '\\');
-			buf_putc(b, *safe);
-		}
-	}
-}
-
-static void put_text(struct buf *b, const char *s)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s, false);
-	put_escaped(b, buf_str(&safe));
-	b->failed |= safe.failed;
-	buf_free(&safe);
-}
-
 /* Leading blanks do not survive in a cell: no-break spaces show how deep a call lies. */
 static void put_indent(struct buf *b, const struct view_row *r)
 {
@@ -52,9 +27,9 @@ static void put_cell(struct buf *b, enum column_id id, const struct cell *c,
 		put_indent(b, r);
 	if (r->folded && last && c->kind == CELL_NONE) {
 		sink_fold_name(&fold, r);
-		put_text(b, buf_str(&fold));
+		text_put_markdown(b, buf_str(&fold));
 	} else if (c->kind == CELL_TEXT) {
-		put_text(b, c->text);
+		text_put_markdown(b, c->text);
 	} else if (c->kind != CELL_NONE) {
 		sink_put_cell(b, c, false);
 	}
@@ -100,13 +75,13 @@ int sink_markdown(struct buf *out, const struct view *v, const struct sink_opts 
 	(void)o;
 	fact_command(&line, v, false);
 	buf_puts(out, "**");
-	put_escaped(out, buf_str(&line));
+	text_put_markdown(out, buf_str(&line));
 	buf_puts(out, "**\n");
 	for (size_t i = 0; i < v->n_tables; i++) {
 		buf_reset(&line);
 		fact_title(&line, v, &v->table[i], 0);
 		buf_putc(out, '\n');
-		put_escaped(out, buf_str(&line));
+		text_put_markdown(out, buf_str(&line));
 		buf_puts(out, "\n\n");
 		put_table(out, v, &v->table[i]);
 		buf_putc(out, '\n');
@@ -115,7 +90,7 @@ int sink_markdown(struct buf *out, const struct view *v, const struct sink_opts 
 	put_facts(out, facts, facts_of_recording(v, facts));
 	for (size_t i = 0; i < v->source.n_notes; i++) {
 		buf_puts(out, "- note: ");
-		put_text(out, v->source.notes[i]);
+		text_put_markdown(out, v->source.notes[i]);
 		buf_putc(out, '\n');
 	}
 	buf_free(&line);

@@ -128,14 +128,6 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 	return 0;
 }
 
-static void real_or_null(struct json *j, const char *key, double v)
-{
-	if (isfinite(v))
-		json_real(j, key, v);
-	else
-		json_null(j, key);
-}
-
 static void json_item(struct json *j, const struct item *it)
 {
 	struct buf why = BUF_INIT;
@@ -145,14 +137,14 @@ static void json_item(struct json *j, const struct item *it)
 	json_str(j, it->m->level ? "node" : "metric", it->m->level ? it->m->path : it->m->name);
 	if (it->m->level)
 		json_u64(j, "level", it->m->level);
-	real_or_null(j, "value", it->value);
+	counts_json_real(j, "value", it->value);
 	if (why.len)
 		json_str(j, "why", buf_str(&why));
 	json_str(j, "unit", it->unit);
-	real_or_null(j, "error", it->error);
+	counts_json_real(j, "error", it->error);
 	if (it->n->no_error && isfinite(it->value))
 		json_str(j, "no_error", it->n->no_error);
-	real_or_null(j, "counted", it->n->counted);
+	counts_json_real(j, "counted", it->n->counted);
 	if (it->m->level) {
 		json_bool(j, "over", it->n->over);
 		json_bool(j, "path", it->n->path);
@@ -184,7 +176,7 @@ static void json_counts(struct json *j, const struct tree_source *s)
 		json_object(j, NULL);
 		json_str(j, "event", s->tree->model->event[i].name);
 		json_real(j, "value", s->count[i]);
-		real_or_null(j, "counted", s->share ? s->share[i] : NAN);
+		counts_json_real(j, "counted", s->share ? s->share[i] : NAN);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -207,7 +199,7 @@ static int json_view(struct json *j, const struct tree_view *v)
 	json_str(j, "from", m->from);
 	json_u64(j, "revision", m->revision);
 	json_end_object(j);
-	real_or_null(j, "slots", v->source.whole);
+	counts_json_real(j, "slots", v->source.whole);
 	json_items(j, it, n, true);
 	json_items(j, it, n, false);
 	json_counts(j, &v->source);
@@ -218,11 +210,7 @@ static int json_view(struct json *j, const struct tree_view *v)
 
 static void json_status(struct json *j, const struct counts *c)
 {
-	json_u64(j, "tool_status", 0);
-	if (c->status >= 0)
-		json_u64(j, "workload_status", (uint64_t)c->status);
-	else
-		json_null(j, "workload_status");
+	counts_json_status(j, c);
 	json_bool(j, "interrupted", c->interrupted);
 }
 
@@ -251,10 +239,10 @@ int tree_write_json(struct buf *b, const struct tree_report *r, const struct cou
 		json_str(&j, "cpu", r->cpu);
 		json_status(&j, &r->head);
 		json_u64(&j, "runs", r->head.runs);
-		real_or_null(&j, "user_seconds", r->head.user_s);
-		real_or_null(&j, "system_seconds", r->head.sys_s);
+		counts_json_real(&j, "user_seconds", r->head.user_s);
+		counts_json_real(&j, "system_seconds", r->head.sys_s);
 	}
-	real_or_null(&j, "seconds", r->head.seconds);
+	counts_json_real(&j, "seconds", r->head.seconds);
 	json_array(&j, "trees");
 	for (size_t i = 0; i < r->n_views; i++)
 		if (json_view(&j, &r->view[i]))
@@ -275,31 +263,13 @@ void tree_report_end(struct buf *out, const struct tree_report *r, const char *f
 	json_object(&j, NULL);
 	json_str(&j, "schema", "cyclade.tree/1");
 	json_bool(&j, "end", true);
-	real_or_null(&j, "seconds", r->head.seconds);
+	counts_json_real(&j, "seconds", r->head.seconds);
 	json_status(&j, &r->head);
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);
 	json_end_object(&j);
 }
 
 /* ---- markdown --------------------------------------------------------------------------- */
-
-static void put_escaped(struct buf *b, const char *s)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s ? s : "", false);
-	for (const char *c = buf_str(&safe); *c; c++) {
-		if (*c == '&' || *c == '<') {
-			buf_puts(b, *c == '&' ? "&amp;" : "&lt;");
-			continue;
-		}
-		if (strchr("\\`*_[]|~#!>{}@:$", *c))
-			buf_putc(b, '\\');
-		buf_putc(b, *c);
-	}
-	b->failed |= safe.failed;
-	buf_free(&safe);
-}
 
 static void markdown_row(struct buf *b, const struct tree_view_row *r, const struct tree_source *s)
 {
@@ -308,7 +278,7 @@ static void markdown_row(struct buf *b, const struct tree_view_row *r, const str
 	buf_puts(b, "| ");
 	for (unsigned d = 0; d < r->depth && d < 16; d++)
 		buf_puts(b, "&nbsp;&nbsp;");
-	put_escaped(b, r->name);
+	text_put_markdown(b, r->name);
 	buf_printf(b, " | %s | ",
 		   r->doubtful	     ? "?"
 		   : isnan(r->share) ? ""
@@ -321,7 +291,7 @@ static void markdown_row(struct buf *b, const struct tree_view_row *r, const str
 		struct buf why = BUF_INIT;
 
 		tree_view_why(&why, s, r->metric);
-		put_escaped(b, buf_str(&why));
+		text_put_markdown(b, buf_str(&why));
 		buf_free(&why);
 	}
 	buf_puts(b, " |\n");
@@ -336,7 +306,7 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 	counts_put_head(&head, &r->head, &plain);
 	for (char *line = head.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		put_escaped(b, line + strspn(line, " "));
+		text_put_markdown(b, line + strspn(line, " "));
 		buf_puts(b, "\n\n");
 	}
 	b->failed |= head.failed;
@@ -345,7 +315,7 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 		const struct tree_source *s = &r->view[v].source;
 
 		if (s->label) {
-			put_escaped(b, s->label);
+			text_put_markdown(b, s->label);
 			buf_puts(b, "\n\n");
 		}
 		buf_puts(b,
@@ -356,7 +326,7 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 			uint32_t m = r->view[v].metric[i];
 
 			buf_puts(b, "| ");
-			put_escaped(b, s->tree->model->metric[m].name);
+			text_put_markdown(b, s->tree->model->metric[m].name);
 			buf_puts(b, " | ");
 			if (s->tree->node[m].value.why == VALUE_OK)
 				tree_put_metric(b, &s->tree->model->metric[m], &s->tree->node[m]);
@@ -366,7 +336,7 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 	}
 	for (size_t i = 0; i < r->head.n_notes; i++) {
 		buf_puts(b, "- ");
-		put_escaped(b, r->head.notes[i]);
+		text_put_markdown(b, r->head.notes[i]);
 		buf_putc(b, '\n');
 	}
 	return 0;
