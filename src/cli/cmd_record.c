@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/counting.h"
 #include "cli/sampling.h"
 
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
@@ -46,13 +47,13 @@ int cmd_record(struct cli *cli)
 	int code;
 
 	if (sampling_open(&r, cli, path, &err))
-		return cli_fail_as(&err, sampling_exit_code(cli, &err));
+		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (cli->opt.dry_run) {
 		code = describe(r);
 		goto out;
 	}
 	if (sampling_run(r, &err)) {
-		code = cli_fail_as(&err, sampling_exit_code(cli, &err));
+		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		closing_line(cli, sampling_result(r), path);
 		code = sampling_result(r)->has_program ? sampling_result(r)->status : EXIT_OK;

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/counting.h"
 #include "cli/no_pmu.h"
 #include "cli/recording.h"
 #include "cli/sampling.h"
@@ -228,7 +229,7 @@ int cmd_run(struct cli *cli)
 		return cli_fail_as(&err, EXIT_TOOL);
 	}
 	if (sampling_open(&s, cli, path, &err))
-		return cli_fail_as(&err, sampling_exit_code(cli, &err));
+		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (cli->opt.dry_run) {
 		struct buf b = BUF_INIT;
 
@@ -236,7 +237,7 @@ int cmd_run(struct cli *cli)
 		code = put_report(cli, &b, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
 		buf_free(&b);
 	} else if (run(cli, s, path, &err)) {
-		code = cli_fail_as(&err, sampling_exit_code(cli, &err));
+		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		code = sampling_result(s)->status;
 	}

@@ -31,7 +31,7 @@ static int check_options(const struct cli *cli, struct err *err)
 
 	if (o->user_only && o->kernel_only) {
 		(void)err_set(err, ERR_USAGE, "--user and --kernel exclude each other");
-		return err_hint(err, "without either, both are counted");
+		return err_hint(err, "without either, both are measured");
 	}
 	if (OPTION_GIVEN(o, for_time) && !o->for_time)
 		return err_set(err, ERR_USAGE, "--for 0 would measure nothing");
@@ -48,6 +48,8 @@ static int open_signals(struct counting *k, struct err *err)
 {
 	sigset_t set;
 
+	/* a limit on file sizes shall be an error of write(), as a full disk is */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
@@ -61,17 +63,17 @@ static int open_signals(struct counting *k, struct err *err)
 	return k->signals < 0 ? err_sys(err, "signalfd") : 0;
 }
 
-int counting_open(struct counting *k, struct cli *cli, struct err *err)
+int counting_open(struct counting *k, struct cli *cli, const char *what, struct err *err)
 {
 	memset(k, 0, sizeof(*k));
 	k->cli = cli;
-	k->signals = k->who.cgroup_fd = -1;
+	k->signals = k->wake = k->who.cgroup_fd = -1;
 	k->control = (struct control)CONTROL_INIT;
 	k->work.pid = k->work.go = k->work.told = -1;
 	k->has_program = cli->args.n;
 	k->root = cli->opt.sysroot ? cli->opt.sysroot : "";
 	if (check_options(cli, err) || machine_read(&k->machine, &cli->arena, k->root, err) ||
-	    targets_find(&k->who, cli, &k->machine, "count", err) ||
+	    targets_find(&k->who, cli, &k->machine, what, err) ||
 	    control_open(&k->control, cli, err))
 		return -1;
 	if (cli->opt.dry_run)
@@ -105,6 +107,8 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 {
 	const struct options *o = &k->cli->opt;
 
+	if (!s)
+		s = &k->nothing;
 	s->cpus = k->who.whole_cpus || o->cpu ? k->who.cpus.v : NULL;
 	s->n_cpus = k->who.cpus.n;
 	s->tasks = k->who.whole_cpus ? NULL : k->who.tasks.v;
@@ -116,6 +120,8 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 	s->kernel_only = o->kernel_only;
 	s->may_drop_kernel = !k->who.whole_cpus;
 	k->setup = s;
+	if (!s->n_groups)
+		return 0;
 	k->on = calloc(s->n_groups ? s->n_groups : 1, sizeof(*k->on));
 	if (!k->on)
 		return err_nomem(err);
@@ -132,9 +138,10 @@ static void take_results(struct counting *k)
 	k->result.user_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6;
 	k->result.sys_s = (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
 	k->result.status = k->work.status;
+	k->result.killed_by = k->work.killed_by;
 }
 
-static void end_run(struct counting *k)
+void counting_end(struct counting *k)
 {
 	counters_close(k->c);
 	k->c = NULL;
@@ -144,22 +151,32 @@ static void end_run(struct counting *k)
 	k->work = (struct workload){ .pid = -1, .go = -1, .told = -1 };
 }
 
+int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err)
+{
+	k->stopped = k->counting = k->began = false;
+	k->result = (struct counting_result){ 0 };
+	return prepare_program(k, err) || open_counters(k, setup, err) ? -1 : 0;
+}
+
+int counting_watch(struct counting *k, const struct counting_hooks *hooks, struct err *err)
+{
+	int rc = counting_loop(k, hooks, err);
+
+	take_results(k);
+	return rc;
+}
+
 int counting_run(struct counting *k, struct counter_setup *setup,
 		 const struct counting_hooks *hooks, struct err *err)
 {
 	int rc = -1;
 
-	k->stopped = k->counting = k->began = false;
-	k->result = (struct counting_result){ 0 };
-	if (prepare_program(k, err) || open_counters(k, setup, err) ||
-	    (hooks->opened && hooks->opened(hooks->ctx, k, err)))
+	if (counting_prepare(k, setup, err) ||
+	    (hooks->opened && hooks->opened(hooks->ctx, k, err)) || counting_watch(k, hooks, err))
 		goto out;
-	if (counting_loop(k, hooks, err))
-		goto out;
-	take_results(k);
 	rc = hooks->ended ? hooks->ended(hooks->ctx, k, err) : 0;
 out:
-	end_run(k);
+	counting_end(k);
 	return rc;
 }
 

@@ -27,30 +27,37 @@ struct loop {
 	struct err *err;
 };
 
-static int switch_all(struct loop *l, bool on)
+static int switch_all(struct counting *k, const struct counting_hooks *h, bool on, struct err *err)
 {
-	struct counting *k = l->k;
-
 	if (k->counting == on || (on && k->stopped))
 		return 0;
 	k->counting = on;
 	k->began |= on;
+	if (h->switched && h->switched(h->ctx, k, on, err))
+		return -1;
+	if (!k->c)
+		return 0;
 	if (!on)
-		return counters_enable(k->c, ALL_GROUPS, false, l->err);
+		return counters_enable(k->c, ALL_GROUPS, false, err);
 	for (size_t g = 0; g < k->setup->n_groups; g++)
-		if (k->on[g] && counters_enable(k->c, g, true, l->err))
+		if (k->on[g] && counters_enable(k->c, g, true, err))
 			return -1;
+	return 0;
+}
+
+int counting_stop(struct counting *k, const struct counting_hooks *h, struct err *err)
+{
+	if (k->stopped)
+		return 0;
+	if (switch_all(k, h, false, err))
+		return -1;
+	k->stopped = true;
 	return 0;
 }
 
 static int stop_counting(struct loop *l)
 {
-	if (l->k->stopped)
-		return 0;
-	if (switch_all(l, false))
-		return -1;
-	l->k->stopped = true;
-	return 0;
+	return counting_stop(l->k, l->h, l->err);
 }
 
 static int on_signals(struct loop *l)
@@ -91,8 +98,8 @@ static int on_control(struct loop *l)
 	enum control_word word;
 
 	while ((word = control_next(&k->control, k->cli)) != CONTROL_NOTHING) {
-		if ((word == CONTROL_ENABLE && switch_all(l, true)) ||
-		    (word == CONTROL_DISABLE && switch_all(l, false)))
+		if ((word == CONTROL_ENABLE && switch_all(k, l->h, true, l->err)) ||
+		    (word == CONTROL_DISABLE && switch_all(k, l->h, false, l->err)))
 			return -1;
 		if (word == CONTROL_STOP)
 			l->end = k->now;
@@ -136,7 +143,7 @@ static int due(struct loop *l)
 
 	if (k->now >= l->enable) {
 		l->enable = NEVER;
-		if (switch_all(l, true))
+		if (switch_all(k, l->h, true, l->err))
 			return -1;
 	}
 	if (k->now >= l->tick) {
@@ -177,18 +184,19 @@ static int watch(struct loop *l)
 	struct counting *k = l->k;
 
 	while (going_on(l)) {
-		struct pollfd fds[2] = { { .fd = k->signals, .events = POLLIN },
-					 { .fd = k->control.fd, .events = POLLIN } };
+		struct pollfd fds[3] = { { .fd = k->signals, .events = POLLIN },
+					 { .fd = k->control.fd, .events = POLLIN },
+					 { .fd = k->wake, .events = POLLIN } };
 		struct timespec wait = until_next(l);
 
-		if (ppoll(fds, 2, &wait, NULL) < 0 && errno != EINTR)
+		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(l->err, "poll");
 		k->now = counting_clock();
 		/* the end of the program comes before a reading that would find it gone */
 		if (k->has_program && workload_reap(&k->work, false))
 			break;
 		if ((fds[0].revents && on_signals(l)) || (fds[1].revents && on_control(l)) ||
-		    due(l))
+		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
 			return -1;
 	}
 	k->now = counting_clock();
@@ -206,7 +214,7 @@ static int begin(struct loop *l)
 		l->end = k->start + o->delay + o->for_time;
 	if (o->delay)
 		l->enable = k->start + o->delay;
-	if (!by_exec && !o->delay && !o->control && switch_all(l, true))
+	if (!by_exec && !o->delay && !o->control && switch_all(k, l->h, true, l->err))
 		return -1;
 	if (k->has_program && workload_start(&k->work, k->cli->args.v[0], l->err))
 		return -1;
@@ -236,7 +244,7 @@ int counting_loop(struct counting *k, const struct counting_hooks *h, struct err
 		return -1;
 	if (watch(&l) || stop_counting(&l) || take_reading(&l)) {
 		if (k->has_program && !k->work.ended)
-			cli_note(k->cli, "waiting for the program, which is not counted any more");
+			cli_note(k->cli, "waiting for the program, which is not measured any more");
 		return -1;
 	}
 	if (l.interval_ns && !k->enough && h->interval(h->ctx, k, err))

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/sampling_int.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,24 +12,7 @@
 #include "base/text.h"
 #include "collect/synth.h"
 
-#define LEAVE_S	     2	 /* what a program has to end in after the second interrupt */
-#define CHECK_MS     100 /* how often attached tasks are looked at */
 #define DEFAULT_FREQ 4000u
-
-int sampling_exit_code(const struct cli *cli, const struct err *err)
-{
-	if (err->code == ERR_EXEC)
-		return err->sys_errno == ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
-	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
-}
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /* ---- counters --------------------------------------------------------------------------- */
 
@@ -57,7 +35,7 @@ static int parse_events(struct sampling *r, struct err *err)
 	if (!l->n && event_default(&r->events, "", r->why, err))
 		return -1;
 	r->result.no_cycles = r->why;
-	r->result.hypervisor = r->machine.hypervisor;
+	r->result.hypervisor = r->k.machine.hypervisor;
 	r->result.event = r->events.ev.v[0].name;
 	return 0;
 }
@@ -92,18 +70,18 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .weight = o->weight,
 			       .intr_regs = o->intr_regs,
 			       .user_regs = o->user_regs,
-			       .inherit = !o->no_inherit && !r->who.whole_cpus,
+			       .inherit = !o->no_inherit && !r->k.who.whole_cpus,
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
-			       .cpu = r->who.whole_cpus || o->cpu,
+			       .cpu = r->k.who.whole_cpus || o->cpu,
 			       .several = r->events.ev.n > 1,
 			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
 
 	wish_clock(&w, o->clockid);
-	if (r->machine.max_sample_rate && w.freq > r->machine.max_sample_rate) {
+	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {
 		cli_note(r->cli, "the kernel allows %llu samples a second at most; asked for that",
-			 (unsigned long long)r->machine.max_sample_rate);
-		w.freq = r->machine.max_sample_rate;
+			 (unsigned long long)r->k.machine.max_sample_rate);
+		w.freq = r->k.machine.max_sample_rate;
 	}
 	return w;
 }
@@ -150,7 +128,7 @@ static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, s
 {
 	const struct options *o = &r->cli->opt;
 
-	if (err->code == ERR_PERM && r->who.whole_cpus)
+	if (err->code == ERR_PERM && r->k.who.whole_cpus)
 		return err_hint(err, "whole CPUs need root or sysctl kernel.perf_event_paranoid=0; "
 				     "your own programs need neither: -- ./prog");
 	if (err->code == ERR_PERM && o->kernel_only)
@@ -218,9 +196,9 @@ static int make_attrs(struct sampling *r, struct err *err)
 			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 		if (sampler != (int)i && e->sample_read)
 			r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
-		if (attr_fit(&r->ev[i].attr, r->who.whole_cpus ? -1 : 0,
-			     r->who.whole_cpus ? (int)r->who.cpus.v[0] : -1,
-			     !r->cli->opt.kernel_only && !r->who.whole_cpus, &bits, err)) {
+		if (attr_fit(&r->ev[i].attr, r->k.who.whole_cpus ? -1 : 0,
+			     r->k.who.whole_cpus ? (int)r->k.who.cpus.v[0] : -1,
+			     !r->cli->opt.kernel_only && !r->k.who.whole_cpus, &bits, err)) {
 			(void)err_prefix(err, "%s", e->name);
 			return fit_hint(r, &r->ev[i].attr, err);
 		}
@@ -236,11 +214,11 @@ static int open_counters(struct sampling *r, struct err *err)
 {
 	struct recorder_setup s = { .event = r->ev,
 				    .n_events = r->events.ev.n,
-				    .cpus = r->per_task ? NULL : r->who.cpus.v,
-				    .n_cpus = r->who.cpus.n,
-				    .tasks = r->who.whole_cpus ? NULL : r->who.tasks.v,
-				    .n_tasks = r->who.tasks.n,
-				    .cgroup_fd = r->who.cgroup_fd,
+				    .cpus = r->per_task ? NULL : r->k.who.cpus.v,
+				    .n_cpus = r->k.who.cpus.n,
+				    .tasks = r->k.who.whole_cpus ? NULL : r->k.who.tasks.v,
+				    .n_tasks = r->k.who.tasks.n,
+				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes };
 
 	return recorder_open(&r->recorder, &s, err);
@@ -282,7 +260,7 @@ static int tell_processes(struct sampling *r, const struct synth *s, struct err 
 	VEC(pid_t) pids = VEC_INIT;
 	int rc = 0;
 
-	vec_each (&r->who.tasks, const pid_t *, task) {
+	vec_each (&r->k.who.tasks, const pid_t *, task) {
 		pid_t pid = synth_tgid(*task);
 
 		if (pid >= 0 && vec_push(&pids, pid)) {
@@ -310,7 +288,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
 		return -1;
-	if (r->who.whole_cpus && synth_all(&s, err))
+	if (r->k.who.whole_cpus && synth_all(&s, err))
 		return -1;
 	if (!r->cli->args.n && tell_processes(r, &s, err))
 		return -1;
@@ -318,42 +296,10 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	return pdw_flush(r->sink.writer, err);
 }
 
-static int open_signals(struct sampling *r, struct err *err)
+static int open_wake(struct sampling *r, struct err *err)
 {
-	sigset_t set;
-
-	/* a limit on file sizes shall be an error of write(), as a full disk is */
-	(void)signal(SIGXFSZ, SIG_IGN);
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigaddset(&set, SIGCHLD);
-	(void)sigaddset(&set, SIGUSR1);
-	if (sigprocmask(SIG_BLOCK, &set, &r->old_mask))
-		return err_sys(err, "sigprocmask");
-	r->mask_set = true;
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (r->signals < 0)
-		return err_sys(err, "signalfd");
-	r->sink.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->sink.wake = r->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
-}
-
-static int prepare_program(struct sampling *r, struct err *err)
-{
-	char **argv;
-
-	if (!r->cli->args.n)
-		return 0;
-	argv = arena_alloc(r->arena, (r->cli->args.n + 1) * sizeof(*argv));
-	if (!argv)
-		return err_nomem(err);
-	memcpy(argv, r->cli->args.v, r->cli->args.n * sizeof(*argv));
-	if (workload_prepare(&r->work, argv, &r->old_mask, err))
-		return -1;
-	/* with -a the program only tells how long */
-	return !r->who.whole_cpus && vec_push(&r->who.tasks, r->work.pid) ? err_nomem(err) : 0;
 }
 
 int sampling_open(struct sampling **out, struct cli *cli, const char *path, struct err *err)
@@ -366,25 +312,21 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->cli = cli;
 	r->arena = &cli->arena;
 	r->path = path;
-	r->who.cgroup_fd = r->signals = r->sink.wake = -1;
-	r->control = (struct control)CONTROL_INIT;
-	r->work.pid = -1;
-	r->work.go = r->work.told = -1;
+	r->sink.wake = -1;
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = cli->args.n;
-	if (sampling_check(r, err) || control_open(&r->control, cli, err) ||
-	    machine_read(&r->machine, r->arena, "", err) ||
-	    targets_find(&r->who, cli, &r->machine, "record", err) || parse_events(r, err) ||
-	    make_attrs(r, err) || open_signals(r, err))
+	if (counting_open(&r->k, cli, "record", err) || sampling_check(r, err) ||
+	    parse_events(r, err) || make_attrs(r, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */
-	r->per_task = cli->opt.no_inherit && !r->who.whole_cpus && !cli->opt.cpu;
+	r->per_task = cli->opt.no_inherit && !r->k.who.whole_cpus && !cli->opt.cpu;
 	if (cli->opt.dry_run) {
 		*out = r;
 		return 0;
 	}
-	if (sink_open(&r->sink, &r->ev[0].attr, err) || prepare_program(r, err) ||
-	    open_counters(r, err) || open_file(r, err) || tell_what_was_there(r, err))
+	if (open_wake(r, err) || sink_open(&r->sink, &r->ev[0].attr, err) ||
+	    counting_prepare(&r->k, NULL, err) || open_counters(r, err) || open_file(r, err) ||
+	    tell_what_was_there(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -393,31 +335,19 @@ fail:
 	return -1;
 }
 
-/* ---- the loop --------------------------------------------------------------------------- */
-
-struct loop {
-	struct sampling *r;
-	double end, enable, leave; /* times; 0: none */
-	unsigned interrupts;
-	struct err *err;
-};
-
-static void stop_counting(struct loop *l)
-{
-	if (!l->r->stopped && recorder_disable(l->r->recorder, NULL))
-		return;
-	l->r->stopped = true;
-}
+/* ---- the run ---------------------------------------------------------------------------- */
 
 /* What has reached the file, as of the last round. */
-static void tell_state(const struct sampling *r)
+static int tell_state(void *ctx, struct counting *k, struct err *err)
 {
+	const struct sampling *r = ctx;
 	const struct sink_state *s = &r->sink.state;
 	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 	struct buf out = BUF_INIT;
 
-	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, now_s() - r->begun),
+	(void)err;
+	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, counting_seconds(k)),
 		   num_exact(n, samples), samples == 1 ? "" : "s");
 	text_put_safe(&out, r->path, false);
 	buf_printf(&out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
@@ -426,188 +356,70 @@ static void tell_state(const struct sampling *r)
 	if (fd_write_all(STDERR_FILENO, buf_str(&out), out.len, "", NULL))
 		out.failed = true; /* nobody is there to be told */
 	buf_free(&out);
-}
-
-static void on_signals(struct loop *l)
-{
-	struct signalfd_siginfo s;
-
-	while (read(l->r->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
-		int number = (int)s.ssi_signo;
-
-		if (number == SIGUSR1)
-			tell_state(l->r);
-		if (number == SIGCHLD || number == SIGUSR1)
-			continue;
-		l->interrupts++;
-		stop_counting(l);
-		if (!l->r->result.has_program || l->r->work.ended)
-			continue;
-		/* a terminal has sent it to the program as well; a kill() only to us */
-		if (s.ssi_code != SI_KERNEL || l->interrupts > 1)
-			(void)kill(l->r->work.pid, l->interrupts > 1 ? SIGTERM : number);
-		if (l->interrupts == 1)
-			l->end = 0; /* it is over already */
-		else if (l->leave <= 0)
-			l->leave = now_s() + LEAVE_S;
-	}
-}
-
-/* True where measuring shall end. */
-static bool on_control(struct loop *l)
-{
-	struct sampling *r = l->r;
-	enum control_word word;
-	bool stop = false;
-
-	while ((word = control_next(&r->control, r->cli)) != CONTROL_NOTHING) {
-		if (word == CONTROL_ENABLE)
-			(void)!recorder_enable(r->recorder, NULL);
-		else if (word == CONTROL_DISABLE)
-			(void)!recorder_disable(r->recorder, NULL);
-		stop |= word == CONTROL_STOP;
-		control_answer(&r->control);
-	}
-	return stop;
-}
-
-/* Milliseconds until the next thing that is due. */
-static int next_ms(const struct loop *l)
-{
-	double now = now_s(), next = 1e18;
-	bool attached = !l->r->result.has_program && !l->r->who.whole_cpus;
-
-	if (l->end > 0)
-		next = l->end;
-	if (l->enable > 0 && l->enable < next)
-		next = l->enable;
-	if (l->leave > 0 && l->leave < next)
-		next = l->leave;
-	if (attached && now + CHECK_MS / 1e3 < next)
-		next = now + CHECK_MS / 1e3;
-	if (next > now + 3600)
-		return 3600 * 1000;
-	return next <= now ? 0 : (int)((next - now) * 1e3) + 1;
-}
-
-static int due(struct loop *l)
-{
-	double now = now_s();
-
-	if (l->enable > 0 && now >= l->enable) {
-		l->enable = 0;
-		if (recorder_enable(l->r->recorder, l->err))
-			return -1;
-	}
-	if (l->end > 0 && now >= l->end) {
-		l->end = 0;
-		stop_counting(l);
-		if (l->r->result.has_program && !l->r->work.ended)
-			(void)kill(l->r->work.pid, SIGTERM);
-	}
 	return 0;
 }
 
-/* Measuring goes on. */
-static bool going_on(struct loop *l)
+static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 {
-	struct sampling *r = l->r;
+	struct sampling *r = ctx;
 
-	if (r->result.has_program)
-		return !workload_reap(&r->work, false) && (l->leave <= 0 || now_s() < l->leave);
-	if (r->stopped || atomic_load(&r->sink.failed))
-		return false;
-	return r->who.whole_cpus || targets_live(&r->who);
-}
-
-static int watch(struct loop *l)
-{
-	struct sampling *r = l->r;
-
-	while (going_on(l)) {
-		struct pollfd fds[3] = { { .fd = r->signals, .events = POLLIN },
-					 { .fd = r->control.fd, .events = POLLIN },
-					 { .fd = r->sink.wake, .events = POLLIN } };
-
-		if (poll(fds, 3, next_ms(l)) < 0 && errno != EINTR)
-			return err_sys(l->err, "poll");
-		if (fds[0].revents)
-			on_signals(l);
-		if (fds[1].revents && on_control(l))
-			l->end = now_s();
-		if (fds[2].revents) { /* the disk is full: nothing more to gain; the program goes on
-				       */
-			uint64_t n;
-
-			stop_counting(l);
-			if (read(r->sink.wake, &n, sizeof(n)) < 0)
-				n = 0;
-		}
-		if (due(l))
-			return -1;
-	}
+	(void)k;
+	if (on)
+		return recorder_enable(r->recorder, err);
+	/* a task that has ended cannot be told; what matters is in the file */
+	(void)!recorder_disable(r->recorder, NULL);
 	return 0;
 }
 
-static void take_results(struct sampling *r, double seconds)
+/* The disk is full: nothing more to gain; the program goes on. */
+static int writing_failed(void *ctx, struct counting *k, struct err *err)
 {
-	const struct rusage *u = &r->work.usage;
+	const struct counting_hooks none = { .switched = switched, .ctx = ctx };
+	uint64_t n;
+
+	if (read(k->wake, &n, sizeof(n)) < 0)
+		n = 0;
+	return counting_stop(k, &none, err);
+}
+
+static void take_results(struct sampling *r)
+{
+	const struct counting_result *c = &r->k.result;
 	uint64_t kernel_says;
 
-	r->result.wall_s = seconds;
-	r->result.cpu_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6 +
-			  (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
+	r->result.wall_s = c->wall_s;
+	r->result.cpu_s = c->user_s + c->sys_s;
 	r->result.samples = r->sink.samples;
 	r->result.lost = r->sink.lost;
 	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
 		r->result.lost = kernel_says;
 	r->result.throttled = r->sink.throttled;
 	r->result.tasks = r->sink.forks + 1;
-	r->result.status = r->work.status;
-	r->result.killed_by = r->work.killed_by;
+	r->result.status = c->status;
+	r->result.killed_by = c->killed_by;
 }
 
 int sampling_run(struct sampling *r, struct err *err)
 {
-	const struct options *o = &r->cli->opt;
 	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
-	struct loop l = { .r = r, .err = err };
-	bool started = false;
-	double start;
-	int rc = -1;
+	const struct counting_hooks hooks = {
+		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
+	};
+	int rc;
 
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;
-	start = r->begun = now_s();
-	if (o->for_time)
-		l.end = start + ((double)o->for_time + (double)o->delay) / 1e9;
-	if (o->delay)
-		l.enable = start + (double)o->delay / 1e9;
-	if (!o->delay && !o->control && (!r->result.has_program || r->who.whole_cpus) &&
-	    recorder_enable(r->recorder, err))
-		goto out;
-	if (r->result.has_program && workload_start(&r->work, r->cli->args.v[0], err))
-		goto out;
-	started = true;
-	if (watch(&l))
-		goto out;
-	stop_counting(&l);
-	rc = 0;
-out:
+	rc = counting_watch(&r->k, &hooks, err);
 	if (recorder_stop(r->recorder, err))
 		rc = -1;
-	if (l.leave > 0 && !r->work.ended) {
-		cli_note(r->cli, "the program goes on without us (pid %d)", (int)r->work.pid);
-		workload_leave(&r->work, 128 + SIGINT);
-	}
-	take_results(r, now_s() - start);
+	take_results(r);
 	if (!rc && (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
 		rc = -1;
 	r->result.bytes = pdw_bytes(r->sink.writer);
-	if (rc && started) {
-		if (r->work.ended)
+	if (rc && err->code != ERR_EXEC) {
+		if (r->k.work.ended)
 			cli_note(r->cli, "the program was not disturbed, it ended with %d",
-				 r->work.status);
+				 r->k.work.status);
 		if (r->sink.samples)
 			return err_hint(
 				err,
@@ -629,15 +441,10 @@ void sampling_close(struct sampling *r)
 	recorder_close(r->recorder);
 	pdw_close(r->sink.writer);
 	sink_close(&r->sink);
-	workload_cancel(&r->work);
-	if (r->signals >= 0)
-		(void)close(r->signals);
-	control_close(&r->control);
+	counting_end(&r->k);
 	if (r->sink.wake >= 0)
 		(void)close(r->sink.wake);
-	if (r->mask_set)
-		(void)sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
-	targets_close(&r->who);
+	counting_close(&r->k);
 	event_list_free(&r->events);
 	free(r);
 }

@@ -45,8 +45,4 @@ const struct sampling_result *sampling_result(const struct sampling *r);
 void sampling_describe(const struct sampling *r, struct buf *out);
 void sampling_close(struct sampling *r); /* NULL is fine */
 
-/* The exit code of a failure: 126 or 127 where the program could not be executed, else 125 with a
- * program and 2 without. */
-int sampling_exit_code(const struct cli *cli, const struct err *err);
-
 #endif

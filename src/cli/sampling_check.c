@@ -87,15 +87,7 @@ int sampling_check(struct sampling *r, struct err *err)
 
 	if (output_path(r->path, err) || rate(o, err) || ring_size(r, err) || zstd_level(r, err))
 		return -1;
-	if (o->user_only && o->kernel_only) {
-		(void)err_set(err, ERR_USAGE, "--user and --kernel exclude each other");
-		return err_hint(err, "without either, both are sampled");
-	}
-	if (OPTION_GIVEN(o, for_time) && !o->for_time)
-		return err_set(err, ERR_USAGE, "--for 0 would measure nothing");
 	if (OPTION_GIVEN(o, stack_size) && (o->stack_size < 8 || o->stack_size > STACK_MAX))
 		return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
-	if (r->cli->args.n && !*r->cli->args.v[0])
-		return err_set(err, ERR_USAGE, "the program's name is empty");
 	return 0;
 }

@@ -112,7 +112,7 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
 	if (o->call_graph)
 		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
-	if (r->who.whole_cpus && !o->cpu)
+	if (r->k.who.whole_cpus && !o->cpu)
 		buf_puts(b, " -a");
 	if (o->cpu)
 		buf_printf(b, " -C %s", o->cpu);
@@ -135,10 +135,10 @@ void sampling_describe(const struct sampling *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);
-	if (r->who.whole_cpus)
-		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->who.cpus.n);
+	if (r->k.who.whole_cpus)
+		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->k.who.cpus.n);
 	else
 		buf_printf(out, "a ring on each of %zu CPUs\n",
-			   r->per_task ? (size_t)1 : r->who.cpus.n);
+			   r->per_task ? (size_t)1 : r->k.who.cpus.n);
 	put_perf_line(out, r);
 }

@@ -74,12 +74,12 @@ static bool put_if(struct buf *b, const char *s)
 
 static bool hostname(struct sampling *r, struct buf *b)
 {
-	return put_if(b, r->machine.hostname);
+	return put_if(b, r->k.machine.hostname);
 }
 
 static bool osrelease(struct sampling *r, struct buf *b)
 {
-	return put_if(b, r->machine.release);
+	return put_if(b, r->k.machine.release);
 }
 
 static bool version(struct sampling *r, struct buf *b)
@@ -90,30 +90,30 @@ static bool version(struct sampling *r, struct buf *b)
 
 static bool arch(struct sampling *r, struct buf *b)
 {
-	return put_if(b, r->machine.arch);
+	return put_if(b, r->k.machine.arch);
 }
 
 static bool cpu_desc(struct sampling *r, struct buf *b)
 {
-	return put_if(b, r->machine.cpu_desc);
+	return put_if(b, r->k.machine.cpu_desc);
 }
 
 static bool cpuid(struct sampling *r, struct buf *b)
 {
-	return put_if(b, r->machine.cpuid);
+	return put_if(b, r->k.machine.cpuid);
 }
 
 static bool nrcpus(struct sampling *r, struct buf *b)
 {
-	buf_put_u32(b, r->machine.cpus_available);
-	buf_put_u32(b, r->machine.cpus_online);
-	return r->machine.cpus_available;
+	buf_put_u32(b, r->k.machine.cpus_available);
+	buf_put_u32(b, r->k.machine.cpus_online);
+	return r->k.machine.cpus_available;
 }
 
 static bool total_mem(struct sampling *r, struct buf *b)
 {
-	buf_put_u64(b, r->machine.mem_total_kb);
-	return r->machine.mem_total_kb;
+	buf_put_u64(b, r->k.machine.mem_total_kb);
+	return r->k.machine.mem_total_kb;
 }
 
 static bool cmdline(struct sampling *r, struct buf *b)
@@ -155,7 +155,7 @@ static bool event_desc(struct sampling *r, struct buf *b)
 
 static bool cpu_topology(struct sampling *r, struct buf *b)
 {
-	const struct machine *m = &r->machine;
+	const struct machine *m = &r->k.machine;
 
 	if (!m->cpu)
 		return false;
@@ -175,7 +175,7 @@ static bool cpu_topology(struct sampling *r, struct buf *b)
 
 static bool numa_topology(struct sampling *r, struct buf *b)
 {
-	const struct machine *m = &r->machine;
+	const struct machine *m = &r->k.machine;
 
 	buf_put_u32(b, (uint32_t)m->n_nodes);
 	for (size_t i = 0; i < m->n_nodes; i++) {
@@ -195,7 +195,7 @@ static bool branch_stack(struct sampling *r, struct buf *b)
 
 static bool pmu_mappings(struct sampling *r, struct buf *b)
 {
-	const struct machine *m = &r->machine;
+	const struct machine *m = &r->k.machine;
 
 	buf_put_u32(b, (uint32_t)m->n_pmus);
 	for (size_t i = 0; i < m->n_pmus; i++) {
@@ -231,7 +231,7 @@ static bool group_desc(struct sampling *r, struct buf *b)
 
 static bool cache(struct sampling *r, struct buf *b)
 {
-	const struct machine *m = &r->machine;
+	const struct machine *m = &r->k.machine;
 
 	buf_put_u32(b, 1);
 	buf_put_u32(b, (uint32_t)m->n_caches);
@@ -314,9 +314,9 @@ static bool is_hybrid_core(const struct machine_pmu *p)
 
 static bool cpu_pmu_caps(struct sampling *r, struct buf *b)
 {
-	for (size_t i = 0; i < r->machine.n_pmus; i++)
-		if (!strcmp(r->machine.pmu[i].name, "cpu") && r->machine.pmu[i].n_caps) {
-			put_caps(b, &r->machine.pmu[i]);
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++)
+		if (!strcmp(r->k.machine.pmu[i].name, "cpu") && r->k.machine.pmu[i].n_caps) {
+			put_caps(b, &r->k.machine.pmu[i]);
 			return true;
 		}
 	return false;
@@ -327,8 +327,8 @@ static bool hybrid_topology(struct sampling *r, struct buf *b)
 	uint32_t n = 0;
 
 	buf_put_u32(b, 0);
-	for (size_t i = 0; i < r->machine.n_pmus; i++) {
-		const struct machine_pmu *p = &r->machine.pmu[i];
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->k.machine.pmu[i];
 
 		if (!is_hybrid_core(p))
 			continue;
@@ -346,8 +346,8 @@ static bool pmu_caps(struct sampling *r, struct buf *b)
 	uint32_t n = 0;
 
 	buf_put_u32(b, 0);
-	for (size_t i = 0; i < r->machine.n_pmus; i++) {
-		const struct machine_pmu *p = &r->machine.pmu[i];
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->k.machine.pmu[i];
 
 		if (!p->n_caps || !strcmp(p->name, "cpu"))
 			continue;

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sampling_int - the pieces of sampling.h: counters and loop (sampling.c), checks
+ * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), what is done with the records on their way to the file (sampling_sink.c), the
  * header's features (sampling_features.c), --dry-run (sampling_describe.c).
  */
 #ifndef CYCLADE_CLI_SAMPLING_INT_H
 #define CYCLADE_CLI_SAMPLING_INT_H
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "cli/control.h"
+#include "cli/counting.h"
 #include "cli/sampling.h"
-#include "cli/targets.h"
 #include "collect/attr.h"
 #include "collect/event.h"
-#include "collect/machine.h"
 #include "collect/recorder.h"
-#include "collect/workload.h"
 #include "perfdata/writer.h"
 
 /* What the file holds, for other threads to look at; written at the end of each round. */
@@ -47,24 +43,16 @@ struct sampling {
 	struct cli *cli;
 	const char *path;
 	struct arena *arena;
-	struct machine machine;
+	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
 	struct event_list events;
 	struct recorder_event *ev; /* as events.ev */
-	struct targets who;
-	bool per_task; /* one ring per task */
+	bool per_task;		   /* one ring per task */
 	uint64_t ring_bytes;
 	int zstd_level;
 	char why[256];
-	struct workload work;
 	struct recorder *recorder;
 	struct sink sink;
 	struct sampling_result result;
-	sigset_t old_mask;
-	bool mask_set;
-	double begun; /* CLOCK_MONOTONIC, seconds */
-	int signals;
-	struct control control;
-	bool stopped; /* the counters are off for good */
 };
 
 int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err) MUST_USE;

@@ -239,8 +239,8 @@ static int count(struct stat_run *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (counting_open(&s->k, s->cli, err) || counting_events_parse(&s->ev, &s->k, err) ||
-	    counting_out_open(&s->out, s->cli, err))
+	if (counting_open(&s->k, s->cli, "count", err) ||
+	    counting_events_parse(&s->ev, &s->k, err) || counting_out_open(&s->out, s->cli, err))
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);

@@ -260,7 +260,7 @@ static int count(struct stat_tree *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (counting_open(&s->k, s->cli, err))
+	if (counting_open(&s->k, s->cli, "count", err))
 		return -1;
 	stat_no_pmu(s->cli, s->no_pmu);
 	if (s->no_pmu[0])
