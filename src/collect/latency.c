@@ -16,12 +16,16 @@
 #define SAMPLE_SIZE 24u	   /* header, id, weight */
 #define RING_BYTES  65536u /* 2730 samples */
 #define PERIOD	    100003u
+#define FLUSH_MS    50u /* rounds are what the error is told by */
 
 struct latency {
 	struct recorder *recorder;
 	size_t n_events;
-	bool *refused;	 /* by event */
+	int *refused;	 /* by event: errno, or 0 */
+	uint32_t *at;	 /* by event: which of the recorder's, or UINT32_MAX */
 	uint32_t *event; /* of the recorder's: which of ours */
+	uint32_t *group; /* by event */
+	bool *leads;	 /* by event: it is switched, and with it those it leads */
 	uint64_t *id;
 	uint32_t *of;
 	pthread_mutex_t lock; /* of the parser's sums */
@@ -34,15 +38,22 @@ struct latency {
 static void add_sample(struct latency_parser *p, uint64_t id, uint64_t weight)
 {
 	uint16_t cycles = (uint16_t)(weight >> 48);
-	struct latency_sums *s = NULL;
+	struct latency_sums *s;
+	size_t low = 0, high = p->n_ids;
 
-	for (size_t i = 0; i < p->n_ids && !s; i++)
-		if (p->id[i] == id)
-			s = &p->sums[p->of[i]];
-	if (!s) {
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->id[mid] < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == p->n_ids || p->id[low] != id) {
 		p->unknown++;
 		return;
 	}
+	s = &p->sums[p->of[low]];
 	if (!s->n || cycles < s->least)
 		s->least = cycles;
 	if (!s->n || cycles > s->most)
@@ -51,6 +62,8 @@ static void add_sample(struct latency_parser *p, uint64_t id, uint64_t weight)
 	s->nonzero += cycles > 0;
 	s->sum += cycles;
 	s->squares += (double)cycles * cycles;
+	s->round_n++;
+	s->round_sum += cycles;
 }
 
 /* A whole record, or the first bytes of a long one. */
@@ -94,18 +107,72 @@ void latency_parse(struct latency_parser *p, const void *bytes, size_t len)
 	}
 }
 
-void latency_value_of(const struct latency_sums *s, struct latency_value *out)
+void latency_round(struct latency_sums *s)
 {
-	double n = (double)s->n, var;
+	double n = (double)s->round_n;
+
+	if (!s->round_n)
+		return;
+	s->rounds++;
+	s->nn += n * n;
+	s->ns += n * s->round_sum;
+	s->ss += s->round_sum * s->round_sum;
+	s->round_n = 0;
+	s->round_sum = 0;
+}
+
+void latency_add(struct latency_sums *to, const struct latency_sums *more)
+{
+	if (more->n && (!to->n || more->least < to->least))
+		to->least = more->least;
+	if (more->most > to->most)
+		to->most = more->most;
+	to->n += more->n;
+	to->nonzero += more->nonzero;
+	to->sum += more->sum;
+	to->squares += more->squares;
+	to->rounds += more->rounds;
+	to->nn += more->nn;
+	to->ns += more->ns;
+	to->ss += more->ss;
+	to->round_n += more->round_n;
+	to->round_sum += more->round_sum;
+}
+
+void latency_since(struct latency_sums *s, const struct latency_sums *earlier)
+{
+	s->n -= earlier->n;
+	s->nonzero -= earlier->nonzero;
+	s->sum -= earlier->sum;
+	s->squares -= earlier->squares;
+	s->rounds -= earlier->rounds;
+	s->nn -= earlier->nn;
+	s->ns -= earlier->ns;
+	s->ss -= earlier->ss;
+}
+
+void latency_value_of(const struct latency_sums *sums, struct latency_value *out)
+{
+	struct latency_sums s = *sums;
+	double n = (double)s.n, var, rounds;
 
 	*out = (struct latency_value){
-		.n = s->n, .least = s->least, .most = s->most, .mean = NAN, .se = NAN
+		.n = s.n, .least = s.least, .most = s.most, .mean = NAN, .se = NAN
 	};
-	if (s->n < LATENCY_FEW || !s->nonzero)
+	out->silent = s.n >= LATENCY_FEW && !s.nonzero;
+	if (s.n < LATENCY_FEW || !s.nonzero)
 		return;
-	out->mean = s->sum / n;
-	var = (s->squares - s->sum * s->sum / n) / (n - 1);
-	out->se = sqrt((var > 0 ? var : 0) / n);
+	latency_round(&s);
+	out->mean = s.sum / n;
+	var = (s.squares - s.sum * s.sum / n) / (n - 1);
+	var = (var > 0 ? var : 0) / n;
+	if (s.rounds >= LATENCY_FEW_ROUNDS) {
+		rounds = (double)s.rounds;
+		rounds = rounds / (rounds - 1) *
+			 (s.ss - 2 * out->mean * s.ns + out->mean * out->mean * s.nn) / (n * n);
+		var = rounds > var ? rounds : var;
+	}
+	out->se = sqrt(var);
 }
 
 static int on_data(void *ctx, const void *bytes, size_t len, struct err *err)
@@ -121,15 +188,20 @@ static int on_data(void *ctx, const void *bytes, size_t len, struct err *err)
 
 static int on_round(void *ctx, struct err *err)
 {
-	(void)ctx;
+	struct latency *l = ctx;
+
 	(void)err;
+	(void)pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->n_events; i++)
+		latency_round(&l->parser.sums[i]);
+	(void)pthread_mutex_unlock(&l->lock);
 	return 0;
 }
 
 /* ---- counters ---- */
 
 static void make_attr(struct recorder_event *out, const struct latency_event *e,
-		      const struct latency_setup *s)
+		      const struct latency_setup *s, bool leads)
 {
 	struct perf_event_attr *a = &out->attr;
 
@@ -139,9 +211,9 @@ static void make_attr(struct recorder_event *out, const struct latency_event *e,
 	a->freq = 0;
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_WEIGHT_STRUCT;
 	a->read_format = 0;
-	a->disabled = 1;
+	a->disabled = leads;
 	a->inherit = s->inherit;
-	a->enable_on_exec = s->enable_on_exec;
+	a->enable_on_exec = leads && s->enable_on_exec && e->on;
 	if (!a->precise_ip && a->type != PERF_TYPE_SOFTWARE)
 		a->precise_ip = 1; /* only these samples have it */
 	a->wakeup_events = 0;
@@ -152,8 +224,8 @@ static void make_attr(struct recorder_event *out, const struct latency_event *e,
 	out->name = e->name;
 }
 
-/* Whether the kernel takes it at the first place where it counts. */
-static bool can_sample(const struct recorder_event *e, const struct latency_setup *s)
+/* Whether the kernel takes it at the first place where it counts: 0, or why not. */
+static int can_sample(const struct recorder_event *e, const struct latency_setup *s)
 {
 	pid_t task = s->cgroup_fd >= 0 ? s->cgroup_fd : s->tasks ? s->tasks[0] : -1;
 	int cpu = !s->cpus ? -1 : e->cpus && e->n_cpus ? (int)e->cpus[0] : (int)s->cpus[0];
@@ -163,35 +235,86 @@ static bool can_sample(const struct recorder_event *e, const struct latency_setu
 	if (s->cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
 	fd = syscall(SYS_perf_event_open, &e->attr, task, cpu, -1, flags);
-	if (fd >= 0)
-		(void)close((int)fd);
-	return fd >= 0 || errno == ESRCH || errno == EMFILE;
+	if (fd < 0)
+		return errno == ESRCH || errno == EMFILE ? 0 : errno;
+	(void)close((int)fd);
+	return 0;
+}
+
+struct id_of {
+	uint64_t id;
+	uint32_t event;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct id_of *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
 }
 
 static int list_ids(struct latency *l, size_t n_open, struct err *err)
 {
+	struct id_of *list;
 	size_t n, all = 0, at = 0;
 
 	for (size_t i = 0; i < n_open; i++) {
 		(void)recorder_ids(l->recorder, i, &n);
 		all += n;
 	}
+	list = calloc(all + 1, sizeof(*list));
 	l->id = calloc(all + 1, sizeof(*l->id));
 	l->of = calloc(all + 1, sizeof(*l->of));
-	if (!l->id || !l->of)
+	if (!list || !l->id || !l->of) {
+		free(list);
 		return err_nomem(err);
+	}
 	for (size_t i = 0; i < n_open; i++) {
 		const uint64_t *id = recorder_ids(l->recorder, i, &n);
 
-		for (size_t k = 0; k < n; k++) {
-			l->id[at] = id[k];
-			l->of[at++] = l->event[i];
-		}
+		for (size_t k = 0; k < n; k++)
+			list[at++] = (struct id_of){ id[k], l->event[i] };
 	}
+	qsort(list, all, sizeof(*list), by_id);
+	for (size_t i = 0; i < all; i++) {
+		l->id[i] = list[i].id;
+		l->of[i] = list[i].event;
+	}
+	free(list);
 	l->parser.id = l->id;
 	l->parser.of = l->of;
 	l->parser.n_ids = all;
 	return 0;
+}
+
+/* The events that the kernel takes one by one, in their groups where `grouped`; the first of a group
+ * that is taken leads it. Returns how many. */
+static size_t choose(struct latency *l, const struct latency_setup *s, struct recorder_event *event,
+		     bool grouped)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_events; i++) {
+		const struct latency_event *e = &s->event[i];
+		uint32_t leader = UINT32_MAX;
+
+		for (size_t k = e->group; k < i && grouped && leader == UINT32_MAX; k++)
+			if (s->event[k].group == e->group)
+				leader = l->at[k];
+		make_attr(&event[n], e, s, true);
+		l->refused[i] = can_sample(&event[n], s);
+		l->at[i] = UINT32_MAX;
+		l->leads[i] = false;
+		if (l->refused[i])
+			continue;
+		l->leads[i] = leader == UINT32_MAX;
+		if (!l->leads[i])
+			make_attr(&event[n], e, s, false);
+		event[n].group = (int)(leader != UINT32_MAX ? leader : n);
+		l->at[i] = (uint32_t)n;
+		l->event[n++] = (uint32_t)i;
+	}
+	return n;
 }
 
 static int open_recorder(struct latency *l, const struct latency_setup *s, struct err *err)
@@ -204,22 +327,20 @@ static int open_recorder(struct latency *l, const struct latency_setup *s, struc
 				    .tasks = s->tasks,
 				    .n_tasks = s->n_tasks,
 				    .cgroup_fd = s->cgroup_fd,
-				    .ring_bytes = RING_BYTES };
+				    .ring_bytes = RING_BYTES,
+				    .flush_ms = FLUSH_MS };
 	int rc = -1;
 
 	if (!event)
 		return err_nomem(err);
-	for (size_t i = 0; i < s->n_events; i++) {
-		struct recorder_event *e = &event[r.n_events];
-
-		make_attr(e, &s->event[i], s);
-		e->group = (int)r.n_events;
-		l->refused[i] = !can_sample(e, s);
-		if (!l->refused[i])
-			l->event[r.n_events++] = (uint32_t)i;
+	r.n_events = choose(l, s, event, true);
+	if (r.n_events && recorder_open(&l->recorder, &r, NULL)) {
+		/* a group that is too big here: then each for itself */
+		r.n_events = choose(l, s, event, false);
+		if (recorder_open(&l->recorder, &r, err))
+			goto out;
 	}
-	if (r.n_events && (recorder_open(&l->recorder, &r, err) || list_ids(l, r.n_events, err) ||
-			   recorder_start(l->recorder, &sink, err)))
+	if (r.n_events && (list_ids(l, r.n_events, err) || recorder_start(l->recorder, &sink, err)))
 		goto out;
 	l->running = r.n_events > 0;
 	rc = 0;
@@ -238,12 +359,17 @@ int latency_open(struct latency **out, const struct latency_setup *setup, struct
 	(void)pthread_mutex_init(&l->lock, NULL);
 	l->n_events = setup->n_events;
 	l->refused = calloc(setup->n_events + 1, sizeof(*l->refused));
+	l->at = calloc(setup->n_events + 1, sizeof(*l->at));
 	l->event = calloc(setup->n_events + 1, sizeof(*l->event));
+	l->group = calloc(setup->n_events + 1, sizeof(*l->group));
+	l->leads = calloc(setup->n_events + 1, sizeof(*l->leads));
 	l->parser.sums = calloc(setup->n_events + 1, sizeof(*l->parser.sums));
-	if (!l->refused || !l->event || !l->parser.sums) {
+	if (!l->refused || !l->at || !l->event || !l->group || !l->leads || !l->parser.sums) {
 		(void)err_nomem(err);
 		goto fail;
 	}
+	for (size_t i = 0; i < setup->n_events; i++)
+		l->group[i] = setup->event[i].group;
 	if (open_recorder(l, setup, err))
 		goto fail;
 	*out = l;
@@ -260,14 +386,26 @@ int latency_enable(struct latency *l, bool on, struct err *err)
 	return on ? recorder_enable(l->recorder, err) : recorder_disable(l->recorder, err);
 }
 
-void latency_read(struct latency *l, struct latency_value *out)
+/* A group that had to be taken apart has several leaders. */
+int latency_switch(struct latency *l, size_t event, bool on, struct err *err)
+{
+	for (size_t i = event; l->recorder && i < l->n_events; i++)
+		if (l->group[i] == l->group[event] && l->leads[i] &&
+		    recorder_switch(l->recorder, l->at[i], on, err))
+			return -1;
+	return 0;
+}
+
+void latency_read(struct latency *l, struct latency_sums *out)
 {
 	(void)pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->n_events; i++) {
-		latency_value_of(&l->parser.sums[i], &out[i]);
-		out[i].refused = l->refused[i];
-	}
+	memcpy(out, l->parser.sums, l->n_events * sizeof(*out));
 	(void)pthread_mutex_unlock(&l->lock);
+}
+
+int latency_refused(const struct latency *l, size_t event)
+{
+	return l->refused[event];
 }
 
 int latency_stop(struct latency *l, struct err *err)
@@ -287,6 +425,9 @@ void latency_close(struct latency *l)
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l->parser.sums);
 	free(l->refused);
+	free(l->at);
+	free(l->group);
+	free(l->leads);
 	free(l->event);
 	free(l->id);
 	free(l->of);

@@ -297,6 +297,17 @@ int recorder_disable(struct recorder *r, struct err *err)
 	return for_all(r, PERF_EVENT_IOC_DISABLE, "disabling", err);
 }
 
+int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err)
+{
+	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	vec_each (&r->counter, const struct counter *, c) {
+		if (c->event == event && ioctl(c->fd, request, 0))
+			return err_sys(err, "switching a counter");
+	}
+	return 0;
+}
+
 static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);

@@ -62,6 +62,8 @@ const uint64_t *recorder_ids(const struct recorder *r, size_t event, size_t *n);
 int recorder_start(struct recorder *r, const struct recorder_sink *sink, struct err *err) MUST_USE;
 int recorder_enable(struct recorder *r, struct err *err) MUST_USE;
 int recorder_disable(struct recorder *r, struct err *err) MUST_USE;
+/* The counters of one event; a member of a group counts only while its leader does. */
+int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err) MUST_USE;
 int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
 /* Samples that counters say they lost (PERF_FORMAT_LOST); false where the kernel does not tell. */
 bool recorder_lost(const struct recorder *r, uint64_t *lost);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,6 +114,44 @@ static void test_few(void **state)
 	assert_true(v.se < 1e-12);
 }
 
+/* Ten rounds of ten samples, in each all the same: what they differ by is the rounds' alone. */
+static void test_rounds(void **state)
+{
+	struct latency_sums s = { 0 }, half;
+	struct latency_value v;
+
+	(void)state;
+	for (unsigned round = 0; round < 10; round++) {
+		for (unsigned i = 0; i < 10; i++) {
+			double cycles = round % 2 ? 30 : 10;
+
+			s.n++;
+			s.nonzero++;
+			s.sum += cycles;
+			s.squares += cycles * cycles;
+			s.round_n++;
+			s.round_sum += cycles;
+		}
+		latency_round(&s);
+		latency_round(&s); /* without samples it is none */
+		if (round == 4)
+			half = s;
+	}
+	assert_int_equal(s.rounds, 10);
+	latency_value_of(&s, &v);
+	assert_true(fabs(v.mean - 20) < 1e-12);
+	/* not 10 / sqrt(99), but 10 / sqrt(9) */
+	assert_true(fabs(v.se - 10 / sqrt(9)) < 1e-9);
+	latency_since(&s, &half);
+	latency_value_of(&s, &v);
+	assert_int_equal(v.n, 50);
+	assert_true(fabs(v.mean - 22) < 1e-12); /* three of five were slow */
+	latency_add(&s, &half);
+	latency_value_of(&s, &v);
+	assert_int_equal(v.n, 100);
+	assert_true(fabs(v.mean - 20) < 1e-12);
+}
+
 static void spin(double seconds)
 {
 	struct timespec a, b;
@@ -130,43 +169,44 @@ static void test_kernel(void **state)
 		{ .attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK },
 		  .period = 100000,
 		  .name = "task-clock" },
-		{ .attr = { .type = 0x7ffffff0, .config = 1 }, .name = "none" },
+		{ .attr = { .type = 0x7ffffff0, .config = 1 }, .group = 1, .name = "none" },
 	};
 	const pid_t self = getpid();
 	const struct latency_setup s = {
 		.event = ev, .n_events = 2, .tasks = &self, .n_tasks = 1, .cgroup_fd = -1
 	};
 	struct err err = ERR_INIT;
-	struct latency_value v[2];
+	struct latency_sums sum[2];
+	struct latency_value v;
 	struct latency *l;
 
 	(void)state;
 	if (latency_open(&l, &s, &err))
 		fail_msg("%s", err.what);
-	latency_read(l, v);
-	assert_true(v[1].refused);
-	if (v[0].refused) { /* no perf events here, or not for us */
+	latency_read(l, sum);
+	assert_int_equal(latency_refused(l, 1), ENOENT);
+	if (latency_refused(l, 0)) { /* no perf events here, or not for us */
 		latency_close(l);
 		skip();
 	}
-	assert_int_equal(v[0].n, 0);
-	assert_int_equal(latency_enable(l, true, &err), 0);
+	assert_int_equal(sum[0].n, 0);
+	assert_int_equal(latency_switch(l, 0, true, &err), 0);
 	spin(0.05);
-	assert_int_equal(latency_enable(l, false, &err), 0);
+	assert_int_equal(latency_switch(l, 0, false, &err), 0);
 	assert_int_equal(latency_stop(l, &err), 0);
-	latency_read(l, v);
-	assert_true(v[0].n > 0);
-	assert_true(isnan(v[0].mean));
-	assert_int_equal(v[0].most, 0);
+	latency_read(l, sum);
+	latency_value_of(&sum[0], &v);
+	assert_true(v.n >= LATENCY_FEW);
+	assert_true(v.silent && isnan(v.mean));
+	assert_int_equal(v.most, 0);
 	latency_close(l);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_bytes_one_by_one),
-		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_bytes_one_by_one),
+		cmocka_unit_test(test_few),	     cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_kernel),
 	};
 
