@@ -55,7 +55,18 @@ SHEETS = [
                                 "CMT": ["mtl-cmt", "arl-cmt", "srf", "grr"], "GRT": ["adl-grt"]}),
     ("Atom_TMA.csv", {"TNT": ["ehl", "snr"], "GLM/GLP": ["glm", "glp"]}),
 ]
-# Known to differ: the event of this node is not in that CPU's file.
+# Nodes by level as toplev's models and perfmon's metric files have them (TMA 5.0 to 5.2, counted apart from the
+# sheets), and of which level the newer sheet has more: CXL_Mem_Bound; of Lion Cove ISB_Full for one.
+LEVELS = {"SNB": "4/8/12/6/2", "JKT/SNB-EP": "4/8/12/6/2", "IVB": "4/8/17/25/5/6", "IVT": "4/8/17/25/8/6",
+          "HSW": "4/8/16/22/3/8", "HSX": "4/8/16/22/6/8", "BDW": "4/8/17/28/5/8", "BDX": "4/8/17/28/8/8",
+          "SKL/KBL": "4/8/25/34/13/14", "KBLR/CFL/CML": "4/8/26/35/13/14", "SKX": "4/8/25/34/17/14",
+          "CLX": "4/8/26/35/17/14", "CPX": "4/8/26/35/17/14", "ICL": "4/8/26/41/14/10", "RKL": "4/8/26/41/14/10",
+          "TGL": "4/8/26/41/14/10", "ICX": "4/8/26/41/17/10", "ADL/RPL": "4/8/28/45/15/9", "SPR": "4/8/28/45/20/9",
+          "SPR-HBM": "4/8/28/45/20/9", "EMR": "4/8/28/45/20/9", "MTL": "4/8/33/45/15/9", "GNR": "4/8/33/45/20/9",
+          "LNL/ARL": "4/8/34/46/15/6", "PTL": "4/8/33/48/15/6", "ARL-SKT": "4/6/16", "LNL-SKT": "4/6/16",
+          "CMT": "4/6/16", "GRT": "4/6/16", "TNT": "5/9/22"}
+NEWER = {"SPR": 3, "SPR-HBM": 3, "GNR": 3, "LNL/ARL": 4}
+# Known to differ: the event of this node is not in that CPU's file; Linux' broadwellde has no such metric either.
 RESIDUE = {"bdw-de": {(4, "False_Sharing")}}
 TREE = ("FE", "BAD", "BE", "BE/Mem", "BE/Core", "RET", "BE_aux")
 
@@ -79,12 +90,20 @@ for name, columns in SHEETS:
             said = [line[c].strip() for c in allowed if line[c].strip()]
             if level and said and said[0] != "#NA":
                 sheet.setdefault(head[col], set()).add((level[0] + 1, line[deep[level[0]]].strip()))
+    last = max(i for i, h in enumerate(head) if h in columns)
+    t.equal([h for h in head[max(deep) + 1:last + 1] if h not in columns], [],
+            "%s: no column of its %d is left out" % (name, len(columns)))
     for col, ids in columns.items():
+        got = [sum(n[0] == i + 1 for n in sheet[col]) for i in range(max(n[0] for n in sheet[col]))]
+        if col in LEVELS:
+            levels = [int(x) + (NEWER.get(col) == i + 1) for i, x in enumerate(LEVELS[col].split("/"))]
+            t.equal(got, levels, "column %s has as many nodes on each level as others count" % col)
         for m in ids:
             have = {(n["level"], n["name"]) for n in nodes[m].values()}
             want = sheet[col] - RESIDUE.get(m, set())
-            t.equal(sorted(have ^ want), [], "%s: nodes by level are those of column %s (%d)" % (
-                m, col, len(want)))
+            by_level = "/".join(str(sum(n[0] == i + 1 for n in have)) for i in range(len(got)))
+            t.equal(sorted(have ^ want), [], "%s: nodes by level are those of column %s: %s, %d of %d" % (
+                m, col, by_level, len(have & sheet[col]), len(sheet[col])))
 
 # ---- formulas, parents and thresholds, out of perfmon's metric files ----
 

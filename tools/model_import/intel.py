@@ -388,7 +388,9 @@ def drop_unresolved(model, unknown):
         bad = words & unknown
         if bad:
             model.notes.append('%s: absent: no event %s' % (key, ', '.join(sorted(bad))))
-            model.rows[key] = {'kind': facts['kind'], 'absent': True}
+            model.rows[key] = {'kind': facts['kind'], 'absent': True,
+                               'why': 'its formula needs what is not in the event file: ' +
+                                      ', '.join(sorted(bad))}
             gone.add(key)
         elif 'flag' in facts and set(TOKEN.findall(facts['flag'])) & unknown:
             model.notes.append('%s: no threshold: %s' % (key, facts['flag']))

@@ -55,7 +55,8 @@ def write_rows(path, model, base, kinds):
     for name, row in new.items():
         if row.get('absent'):
             if not (name in old and old[name].get('absent')):
-                blocks.append(['%-7s%s' % (row['kind'], name), 'absent'])
+                why = ['# ' + row['why']] if 'why' in row else []
+                blocks.append(why + ['%-7s%s' % (row['kind'], name), 'absent'])
             continue
         key = row.get('parent')
         prev = last.get(key)
