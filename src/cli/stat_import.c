@@ -3,201 +3,250 @@
  * stat --import: the tree from counts that were taken before, by perf stat or by cyclade, on any
  * machine. Nothing is counted here.
  */
-#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/fs.h"
-#include "base/vec.h"
-#include "cli/counting_out.h"
-#include "cli/model_choice.h"
-#include "cli/stat_int.h"
-#include "cli/stat_tree.h"
-#include "perfdata/counts_file.h"
+#include "cli/drill.h"
+#include "cli/stat_import.h"
 
-#define FILE_MAX  (256u << 20)
-#define TERMS_MAX 12u
-#define NO_ERRORS "totals alone do not tell"
+#define FILE_MAX     (256u << 20)
+#define NO_ERRORS    "totals alone do not tell"
+#define NOTES_MAX    8u
+#define MAGIC	     "PERFILE2"
+#define MAGIC_TURNED "2ELIFREP"
 
-struct import {
-	struct cli *cli;
-	struct arena *a;
-	struct machine machine;
-	struct model *m;
-	double system[SYSTEM_COUNT];
-	struct counts_file file;
-	struct counting_out out;
+/* ---- counts of one set ------------------------------------------------------------------ */
+
+struct tree_of {
+	const struct import_set *set;
+	const struct model *m;
 	double *count, *share;
+	double system[SYSTEM_COUNT];
+	struct tree tree;
 	size_t strange; /* events that the model does not know */
 	const char *first_strange;
 };
 
-/* ---- which event of the model is meant -------------------------------------------------- */
-
-struct term {
-	char key[24];
-	uint64_t value;
-};
-
-struct terms {
-	struct term v[TERMS_MAX];
-	size_t n;
-};
-
-static void set_term(struct terms *t, const char *key, size_t len, uint64_t value)
+static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 {
-	size_t i = 0;
+	size_t n = t->m->n_events;
 
-	if (len >= sizeof(t->v[0].key))
-		return;
-	while (i < t->n && (strlen(t->v[i].key) != len || memcmp(t->v[i].key, key, len) != 0))
-		i++;
-	if (i == TERMS_MAX)
-		return;
-	memcpy(t->v[i].key, key, len);
-	t->v[i].key[len] = '\0';
-	t->v[i].value = value;
-	t->n += i == t->n;
-}
-
-/* "event=0x9c,umask=1,edge"; a term that is an event of the model stands for its code. */
-static void read_terms(struct terms *t, const struct model *m, const char *s, size_t len)
-{
-	while (len) {
-		const char *comma = memchr(s, ',', len);
-		size_t n = comma ? (size_t)(comma - s) : len;
-		const char *eq = memchr(s, '=', n);
-
-		if (eq) {
-			set_term(t, s, (size_t)(eq - s), strtoull(eq + 1, NULL, 0));
-		} else if (n) {
-			uint32_t e = m ? model_event_find(m, s, n) : MODEL_NONE;
-
-			if (e == MODEL_NONE)
-				set_term(t, s, n, 1);
-			else
-				read_terms(t, NULL, m->event[e].code, strlen(m->event[e].code));
-		}
-		s += n + !!comma;
-		len -= n + !!comma;
-	}
-}
-
-static uint64_t term_value(const struct terms *t, const char *key)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(t->v[i].key, key))
-			return t->v[i].value;
-	return 0; /* as good as 0 */
-}
-
-static bool same_terms(const struct terms *a, const struct terms *b)
-{
-	static const char *const names[] = { "name", "period", "freq" };
-
-	for (size_t i = 0; i < a->n; i++) {
-		bool passes = false;
-
-		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			passes |= !strcmp(a->v[i].key, names[k]);
-		if (!passes && a->v[i].value != term_value(b, a->v[i].key))
-			return false;
-	}
-	return true;
-}
-
-/* perf's own names for codes. */
-static const struct {
-	const char *name, *terms;
-} aliases[] = {
-	{ "cycles", "event=0x3c" },
-	{ "cpu-cycles", "event=0x3c" },
-	{ "instructions", "event=0xc0" },
-	{ "slots", "event=0x00,umask=0x04" },
-	{ "topdown-retiring", "event=0x00,umask=0x80" },
-	{ "topdown-bad-spec", "event=0x00,umask=0x81" },
-	{ "topdown-fe-bound", "event=0x00,umask=0x82" },
-	{ "topdown-be-bound", "event=0x00,umask=0x83" },
-	{ "topdown-heavy-ops", "event=0x00,umask=0x84" },
-	{ "topdown-br-mispredict", "event=0x00,umask=0x85" },
-	{ "topdown-fetch-lat", "event=0x00,umask=0x86" },
-	{ "topdown-mem-bound", "event=0x00,umask=0x87" },
-};
-
-static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
-{
-	struct terms want = { .n = 0 };
-
-	read_terms(&want, m, s, len);
-	for (uint32_t e = 0; e < m->n_used; e++) {
-		struct terms have = { .n = 0 };
-
-		if (*m->event[e].pmu || !*m->event[e].code)
-			continue;
-		read_terms(&have, NULL, m->event[e].code, strlen(m->event[e].code));
-		if (same_terms(&want, &have) && same_terms(&have, &want))
-			return e;
-	}
-	return MODEL_NONE;
-}
-
-static uint32_t find_event(const struct model *m, const char *name)
-{
-	size_t len = strlen(name);
-	uint32_t e = model_event_find(m, name, len);
-	const char *slash = strchr(name, '/'), *end = strrchr(name, '/'), *colon;
-
-	if (e != MODEL_NONE)
-		return e;
-	if (slash && end > slash)
-		return find_by_terms(m, slash + 1, (size_t)(end - slash - 1));
-	colon = strrchr(name, ':'); /* modifiers */
-	if (colon) {
-		len = (size_t)(colon - name);
-		e = model_event_find(m, name, len);
-	}
-	for (size_t i = 0; e == MODEL_NONE && i < sizeof(aliases) / sizeof(*aliases); i++)
-		if (strlen(aliases[i].name) == len && !memcmp(aliases[i].name, name, len))
-			return find_by_terms(m, aliases[i].terms, strlen(aliases[i].terms));
-	return e;
-}
-
-/* ---- counts ----------------------------------------------------------------------------- */
-
-static int take_counts(struct import *im, struct err *err)
-{
-	size_t n = im->m->n_events;
-
-	im->count = arena_alloc(im->a, (n + 1) * sizeof(*im->count));
-	im->share = arena_alloc(im->a, (n + 1) * sizeof(*im->share));
-	if (!im->count || !im->share)
+	t->count = arena_alloc(&im->once, (n + 1) * sizeof(*t->count));
+	t->share = arena_alloc(&im->once, (n + 1) * sizeof(*t->share));
+	if (!t->count || !t->share)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		im->count[i] = im->share[i] = NAN;
-	for (size_t i = 0; i < im->file.n; i++) {
-		const struct counted_event *c = &im->file.event[i];
-		uint32_t e = find_event(im->m, c->name);
+		t->count[i] = t->share[i] = NAN;
+	for (size_t i = 0; i < t->set->file.n; i++) {
+		const struct counted_event *c = &t->set->file.event[i];
+		uint32_t e = import_event(t->m, c->name);
 
 		if (e == MODEL_NONE) {
 			if (!strcmp(c->name, "duration_time"))
-				im->system[SYSTEM_DURATION] = c->value / 1e9;
-			else if (!im->strange++)
-				im->first_strange = c->name;
+				t->system[SYSTEM_DURATION] = c->value / 1e9;
+			else if (!t->strange++)
+				t->first_strange = c->name;
 			continue;
 		}
 		/* the same event under two names: the one that was counted longer */
-		if (!isnan(im->share[e]) && !(c->counted > im->share[e]))
+		if (!isnan(t->share[e]) && !(c->counted > t->share[e]))
 			continue;
-		im->count[e] = c->value;
-		im->share[e] = isnan(c->counted) ? 1 : c->counted;
+		t->count[e] = c->value;
+		t->share[e] = isnan(c->counted) ? 1 : c->counted;
 	}
 	return 0;
 }
 
-static int read_file(struct import *im, struct err *err)
+static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 {
+	static const char *const no_error[] = { NO_ERRORS };
+	static const double *const no_cov[] = { NULL };
+	size_t n = t->m->n_used;
+	uint32_t *member = arena_alloc(&im->once, (n + 1) * sizeof(*member));
+	uint32_t *first = arena_alloc(&im->once, 2 * sizeof(*first));
+	struct tree_counts c = { .count = t->count,
+				 .n_lps = 1,
+				 .counted = t->share,
+				 .first = first,
+				 .cov = no_cov,
+				 .no_error = no_error,
+				 .n_groups = 1,
+				 .system = t->system };
+
+	if (!member || !first)
+		return err_nomem(err);
+	for (uint32_t e = 0; e < n; e++)
+		if (!isnan(t->count[e]))
+			member[first[1]++] = e;
+	c.member = member;
+	return tree_eval(&t->tree, &im->once, t->m, &c, NULL, err);
+}
+
+void import_facts(struct import *im)
+{
+	const struct options *o = &im->cli->opt;
+
+	for (int i = 0; i < SYSTEM_COUNT; i++)
+		im->system[i] = NAN;
+	if (im->has_machine) {
+		struct drill d = { .root = im->k.root };
+
+		drill_facts(im->system, &d, &im->k);
+	} else {
+		im->system[SYSTEM_CORE_WIDE] = o->all ? 1 : 0;
+	}
+	if (o->smt)
+		im->system[SYSTEM_SMT_ON] = !strcmp(o->smt, "on");
+	if (im->system[SYSTEM_SMT_ON] == 0) {
+		im->system[SYSTEM_THREADS_PER_CORE] = 1;
+		im->system[SYSTEM_CORE_WIDE] = 1;
+	}
+	if (o->all)
+		im->system[SYSTEM_CORE_WIDE] = 1;
+}
+
+/* ---- printing --------------------------------------------------------------------------- */
+
+int import_put(struct import *im, const struct buf *b, struct err *err)
+{
+	bool gone;
+
+	im->printed = true;
+	return counting_out_put(&im->out, b, &gone, err);
+}
+
+static const char *set_label(struct import *im, const struct import_set *s)
+{
+	const char *pmu = im->n_cores > 1 ? im->core[s->core].pmu : NULL;
+
+	if (!s->label || !pmu)
+		return s->label ? s->label : pmu;
+	return arena_printf(&im->once, "%s %s", s->label, pmu);
+}
+
+static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, struct err *err)
+{
+	const struct options *o = &im->cli->opt;
+	uint32_t slots = model_metric_find(t->m, "SLOTS", 5);
+	struct tree_source src = { .tree = &t->tree,
+				   .label = set_label(im, t->set),
+				   .count = t->count,
+				   .share = t->share,
+				   .level = (unsigned)o->level,
+				   .all = o->verbose || OPTION_GIVEN(o, level),
+				   .whole = NAN };
+
+	if (slots != MODEL_NONE && t->tree.node[slots].value.why == VALUE_OK)
+		src.whole = t->tree.node[slots].value.v;
+	return tree_view_make(out, &im->once, &src, err);
+}
+
+static int tree_of_set(struct import *im, struct tree_of *t, const struct import_set *set,
+		       struct tree_view *view, struct err *err)
+{
+	struct drill none = { 0 };
+
+	*t = (struct tree_of){ .set = set, .m = im->core[set->core].m };
+	memcpy(t->system, im->system, sizeof(t->system));
+	if (set->lps)
+		drill_times(t->system, &none, set->file.seconds, set->lps);
+	else
+		t->system[SYSTEM_DURATION] = set->file.seconds;
+	return take_counts(im, t, err) || evaluate(im, t, err) || view_of(im, t, view, err) ? -1
+											    : 0;
+}
+
+static const char *model_line(struct import *im)
+{
+	const struct model *m = im->core[0].m, *other = im->n_cores > 1 ? im->core[1].m : NULL;
+
+	return arena_printf(&im->once, "counted before; model %s (%s)%s%s", m->id, m->title,
+			    other ? ", " : "", other ? other->id : "");
+}
+
+static int write_report(struct import *im, struct tree_report *r, struct err *err)
+{
+	struct counts_style st = { .style = im->out.style,
+				   .separator = im->out.separator,
+				   .quiet = im->cli->opt.quiet,
+				   .first = !im->printed };
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	if (!tree_report_write(&b, r, im->out.format, &st, err))
+		rc = import_put(im, &b, err);
+	buf_free(&b);
+	return rc;
+}
+
+int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
+		 const char *const *notes, size_t n_notes, struct err *err)
+{
+	struct tree_view *view = arena_alloc(&im->once, (n + 1) * sizeof(*view));
+	struct tree_of *t = arena_alloc(&im->once, (n + 1) * sizeof(*t));
+	const char *said[NOTES_MAX + 2];
+	struct tree_report r = { .head = { .target = im->cli->opt.import,
+					   .time = time,
+					   .seconds = n ? set[0].file.seconds : NAN,
+					   .user_s = NAN,
+					   .sys_s = NAN,
+					   .status = -1,
+					   .runs = 1,
+					   .seconds_error = NAN,
+					   .notes = said },
+				 .view = view,
+				 .n_views = n };
+
+	if (!view || !t)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		if (tree_of_set(im, &t[i], &set[i], &view[i], err))
+			return -1;
+	for (size_t i = 0; i < n_notes && i < NOTES_MAX; i++)
+		said[r.head.n_notes++] = notes[i];
+	if (n && t[0].strange && isnan(time))
+		said[r.head.n_notes++] =
+			arena_printf(&im->once, "%zu of %zu events are not the model's: %s, ...",
+				     t[0].strange, set[0].file.n, t[0].first_strange);
+	if (isnan(im->system[SYSTEM_SMT_ON]) && isnan(time))
+		said[r.head.n_notes++] = "whether SMT was on is not known: --smt on or off";
+	r.cpu = model_line(im);
+	for (size_t i = 0; i < r.head.n_notes; i++)
+		if (!said[i])
+			return err_nomem(err);
+	return r.cpu ? write_report(im, &r, err) : err_nomem(err);
+}
+
+/* ---- the whole of it -------------------------------------------------------------------- */
+
+/* A recording, and not text. */
+static int is_recording(const char *path, bool *yes, struct err *err)
+{
+	struct file_map m;
+
+	if (file_map_open(&m, path, false, err))
+		return -1;
+	*yes = m.len >= 8 && (!memcmp(m.p, MAGIC, 8) || !memcmp(m.p, MAGIC_TURNED, 8));
+	file_map_close(&m);
+	return 0;
+}
+
+/* What is known of the machine that counted: of --sysroot all of it, else what was said. */
+static int captured_machine(struct import *im, struct err *err)
+{
+	const char *root = im->cli->opt.sysroot;
+
+	im->k.cli = im->cli;
+	im->k.who.cgroup_fd = -1;
+	im->k.root = root;
+	im->has_machine = root;
+	return root ? machine_read(&im->k.machine, im->a, root, err) : 0;
+}
+
+static int import_text(struct import *im, struct err *err)
+{
+	struct import_set set = { .label = NULL };
 	struct buf text = BUF_INIT;
 	char sep = 0;
 	int rc;
@@ -205,139 +254,72 @@ static int read_file(struct import *im, struct err *err)
 	if (im->cli->opt.separator && cli_separator(im->cli, &sep, err))
 		return -1;
 	rc = file_slurp(&text, im->cli->opt.import, FILE_MAX, err) ||
-	     counts_file_parse(&im->file, im->a, buf_str(&text), text.len, sep, im->cli->opt.import,
+	     counts_file_parse(&set.file, im->a, buf_str(&text), text.len, sep, im->cli->opt.import,
 			       err);
 	buf_free(&text);
-	return rc ? -1 : 0;
+	if (rc || captured_machine(im, err))
+		return -1;
+	import_facts(im);
+	if (cli_model(im->cli, im->has_machine ? &im->k.machine : NULL, NULL, im->system,
+		      &im->core[0].m, err))
+		return -1;
+	im->n_cores = 1;
+	return counting_out_open(&im->out, im->cli, err) ||
+			       import_trees(im, &set, 1, NAN, NULL, 0, err)
+		       ? -1
+		       : 0;
 }
 
-/* What is known of the machine that counted: of --sysroot all of it, else what was said. */
-static int facts(struct import *im, struct err *err)
+static int check(struct cli *cli, struct err *err)
 {
-	const struct options *o = &im->cli->opt;
+	const struct options *o = &cli->opt;
 
-	for (int i = 0; i < SYSTEM_COUNT; i++)
-		im->system[i] = NAN;
-	if (o->sysroot) {
-		struct counting k = { .cli = im->cli, .root = o->sysroot };
-		struct drill d = { .root = o->sysroot };
-
-		if (machine_read(&im->machine, im->a, o->sysroot, err))
-			return -1;
-		k.machine = im->machine;
-		k.who.cgroup_fd = -1;
-		drill_facts(im->system, &d, &k);
+	if (cli->args.n || o->pid.n || o->tid.n || o->event.n) {
+		(void)err_set(err, ERR_USAGE,
+			      "--import counts nothing: it takes no program, no task, no event");
+		return err_hint(err, "cyclade stat --import FILE --model ID");
 	}
-	if (o->smt)
-		im->system[SYSTEM_SMT_ON] = !strcmp(o->smt, "on");
-	if (im->system[SYSTEM_SMT_ON] == 0)
-		im->system[SYSTEM_THREADS_PER_CORE] = 1;
-	im->system[SYSTEM_CORE_WIDE] = o->all || im->system[SYSTEM_SMT_ON] == 0 ? 1 : 0;
-	im->system[SYSTEM_DURATION] = im->file.seconds;
 	return 0;
 }
 
-/* ---- the tree --------------------------------------------------------------------------- */
-
-static int evaluate(struct import *im, struct tree *t, struct err *err)
+/* What only a recording can answer. */
+static int check_text(const struct options *o, struct err *err)
 {
-	static const char *const no_error[] = { NO_ERRORS };
-	static const double *const no_cov[] = { NULL };
-	size_t n = im->m->n_used;
-	uint32_t *member = arena_alloc(im->a, (n + 1) * sizeof(*member));
-	uint32_t first[2] = { 0, 0 };
-	struct tree_counts c = { .count = im->count,
-				 .n_lps = 1,
-				 .counted = im->share,
-				 .first = first,
-				 .cov = no_cov,
-				 .no_error = no_error,
-				 .n_groups = 1,
-				 .system = im->system };
+	const char *what = o->per ? "--per" : o->interval ? "-I" : NULL;
 
-	if (!member)
-		return err_nomem(err);
-	for (uint32_t e = 0; e < n; e++)
-		if (!isnan(im->count[e]))
-			member[first[1]++] = e;
-	c.member = member;
-	return tree_eval(t, im->a, im->m, &c, NULL, err);
-}
-
-static int print(struct import *im, const struct tree *t, struct err *err)
-{
-	const struct options *o = &im->cli->opt;
-	uint32_t slots = model_metric_find(im->m, "SLOTS", 5);
-	struct tree_source src = { .tree = t,
-				   .count = im->count,
-				   .share = im->share,
-				   .level = (unsigned)o->level,
-				   .all = o->verbose || OPTION_GIVEN(o, level),
-				   .whole = NAN };
-	const char *notes[2];
-	struct tree_view view;
-	struct tree_report r = { .head = { .target = o->import,
-					   .time = NAN,
-					   .seconds = im->system[SYSTEM_DURATION],
-					   .user_s = NAN,
-					   .sys_s = NAN,
-					   .status = -1,
-					   .runs = 1,
-					   .seconds_error = NAN,
-					   .notes = notes },
-				 .view = &view,
-				 .n_views = 1 };
-	struct counts_style st = { .style = im->out.style,
-				   .separator = im->out.separator,
-				   .quiet = o->quiet,
-				   .first = true };
-	struct buf b = BUF_INIT;
-	bool gone;
-	int rc = -1;
-
-	if (slots != MODEL_NONE && t->node[slots].value.why == VALUE_OK)
-		src.whole = t->node[slots].value.v;
-	r.cpu = arena_printf(im->a, "counted before; model %s (%s)", im->m->id, im->m->title);
-	if (im->strange)
-		notes[r.head.n_notes++] =
-			arena_printf(im->a, "%zu of %zu events are not the model's: %s, ...",
-				     im->strange, im->file.n, im->first_strange);
-	if (isnan(im->system[SYSTEM_SMT_ON]))
-		notes[r.head.n_notes++] = "whether SMT was on is not known: --smt on or off";
-	if (!r.cpu || tree_view_make(&view, im->a, &src, err) ||
-	    tree_report_write(&b, &r, im->out.format, &st, err) ||
-	    counting_out_put(&im->out, &b, &gone, err))
-		goto out;
-	rc = counting_out_commit(&im->out, err);
-out:
-	buf_free(&b);
-	return rc;
+	if (!what)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "%s: %s is for recordings, text has its sums alone",
+		      o->import, what);
+	return err_hint(err, "perf stat record -o FILE ..., then --import FILE");
 }
 
 int stat_import(struct cli *cli)
 {
-	struct import im = { .cli = cli, .a = &cli->arena, .out = COUNTING_OUT_INIT };
+	struct import im = {
+		.cli = cli, .a = &cli->arena, .once = ARENA_INIT, .out = COUNTING_OUT_INIT
+	};
 	struct err err = ERR_INIT;
-	struct tree t;
+	bool recording = false;
 	int code = EXIT_ERROR;
 
-	if (cli->args.n || cli->opt.pid.n || cli->opt.tid.n || cli->opt.event.n) {
-		(void)err_set(&err, ERR_USAGE,
-			      "--import counts nothing: it takes no program, no task, no event");
-		(void)err_hint(&err, "cyclade stat --import FILE --model ID");
+	if (check(cli, &err)) {
 		code = counting_exit_code(cli, &err);
 		goto out;
 	}
-	if (read_file(&im, &err) || facts(&im, &err) ||
-	    cli_model(cli, cli->opt.sysroot ? &im.machine : NULL, NULL, im.system, &im.m, &err) ||
-	    take_counts(&im, &err) || evaluate(&im, &t, &err) ||
-	    counting_out_open(&im.out, cli, &err) || print(&im, &t, &err))
+	if (is_recording(cli->opt.import, &recording, &err))
 		goto out;
-	code = EXIT_OK;
+	if (recording ? captured_machine(&im, &err) || import_recording(&im, &err)
+		      : check_text(&cli->opt, &err) || import_text(&im, &err))
+		goto out;
+	if (!counting_out_commit(&im.out, &err))
+		code = EXIT_OK;
 out:
 	if (code != EXIT_OK)
 		code = cli_fail_as(&err, code);
 	counting_out_close(&im.out);
-	model_free(im.m);
+	for (size_t i = 0; i < im.n_cores; i++)
+		model_free(im.core[i].m);
+	arena_free(&im.once);
 	return code;
 }

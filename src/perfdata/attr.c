@@ -128,6 +128,7 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 		return err_nomem(err);
 	ev = &rec->events.v[rec->events.n];
 	memset(ev, 0, sizeof(*ev));
+	ev->scale = 1;
 	memcpy(&ev->attr, a, sizeof(ev->attr) < sizeof(a) ? sizeof(ev->attr) : sizeof(a));
 	ev->config3 = ld64(a + 128);
 	ev->config4 = ld64(a + 136);

@@ -69,6 +69,7 @@ struct pd_event {
 	uint64_t config3, config4;   /* attr bytes 128 to 143, where newer kernels put more */
 	const char *name; /* never NULL: from EVENT_DESC, EVENT_UPDATE, or made from attr */
 	const char *unit; /* from EVENT_UPDATE, or NULL */
+	double scale;	  /* from EVENT_UPDATE: a count times this is in `unit`; 1 */
 	const uint64_t *ids;
 	size_t n_ids;
 	struct pd_layout at;

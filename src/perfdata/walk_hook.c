@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perfdata/walk_hook.h"
 
+#include <math.h>
+
 HOOK(lost)
 {
 	(void)size, (void)err;
@@ -139,9 +141,19 @@ HOOK(event_update)
 	struct pd_event *ev;
 	const char *s;
 
-	if (!v || size <= 24 || (kind != UPDATE_UNIT && kind != UPDATE_NAME))
+	if (!v || size <= 24)
 		return 0;
 	ev = &rec->events.v[*v];
+	if (kind == UPDATE_SCALE && size >= 32) {
+		uint64_t bits = ld64(p + 24);
+		double scale;
+
+		memcpy(&scale, &bits, sizeof(scale));
+		if (isfinite(scale) && scale > 0)
+			ev->scale = scale;
+	}
+	if (kind != UPDATE_UNIT && kind != UPDATE_NAME)
+		return 0;
 	s = fixed_text(rec, p + 24, size - 24);
 	if (!s)
 		return err_nomem(err);

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""stat --import of what perf stat record wrote on a simulated machine: the tree is the one of the counts that the same
+run of perf printed, and the one that was planted."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import PERF, Tap, run  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+DATA, TEXT = os.path.join(tmp.name, "perf.data"), os.path.join(tmp.name, "counts")
+
+
+def record(machine, program, *words, ms=200):
+    for path in (DATA, TEXT):
+        if os.path.exists(path):
+            os.remove(path)
+    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, program, "--", PERF, "stat", "record", "-o", DATA, *words,
+                        SPIN, str(ms)], text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False,
+                       env=dict(os.environ, SIM_OPTIONS="seed=1", LC_ALL="C"))
+    with open(TEXT, "w", encoding="utf-8") as f:
+        f.write(p.stderr)
+    return p
+
+
+def tree(path, *options):
+    p = run("stat", "--import", path, "-j", "--smt", "off", *options)
+    try:
+        return json.loads(p.stdout)["trees"]
+    except ValueError:
+        return [{"nodes": [], "said": p.stderr}]
+
+
+def nodes(x):
+    return {n["node"]: n["value"] for n in x["nodes"] if n["value"] is not None}
+
+
+def differ(a, b, slack):
+    """Nodes of b that a has not, or not like that. a may have more: a recording says what machine it was."""
+    return [(n, a.get(n), b[n]) for n in b if n not in a or abs(a[n] - b[n]) > slack]
+
+
+PLANTED = {"frontend_bound": 0.2, "bad_speculation": 0.1, "retiring": 0.3, "backend_bound": 0.4}
+if not PERF:
+    t.skip("perf stat record on simulated machines", "no perf")
+    t.done()
+for machine, groups in (("ivb", "TopdownL1"), ("ivb", "TopdownL1,TopdownL2"), ("spr", "TopdownL1")):
+    p = record(machine, "even", "-M", groups)
+    a, b = nodes(tree(DATA, "--model", machine)[0]), nodes(tree(TEXT, "--model", machine)[0])
+    t.ok(len(b) >= 4 and not differ(a, b, 1e-6), "%s -M %s: the tree of the recording is the one of the table" % (machine, groups),
+         "%s\n%s\n%s" % (differ(a, b, 1e-6), p.stderr, tree(DATA, "--model", machine)[0].get("said")))
+    t.ok(all(abs(a.get(n, -1) - v) < 0.01 for n, v in PLANTED.items()), "%s -M %s: what was planted" % (machine, groups), a)
+record("ivb", "even", "-a", "-I", "100", "-M", "TopdownL1", ms=250)
+per = tree(DATA, "--model", "ivb", "--per", "cpu")
+t.ok(len(per) == os.cpu_count() and all(abs(nodes(x).get(n, -1) - v) < 0.01 for x in per for n, v in PLANTED.items()),
+     "--per cpu of all CPUs: what was planted, on each", [nodes(x) for x in per])
+p = run("stat", "--import", DATA, "-j", "-I", "100", "--model", "ivb", "--smt", "off")
+docs = [d for d in map(json.loads, p.stdout.splitlines()) if d.get("trees")]
+t.ok(len(docs) >= 2 and all(abs(nodes(d["trees"][0]).get(n, -1) - v) < 0.02 for d in docs for n, v in PLANTED.items()),
+     "-I: what was planted, in each interval", p.stdout[:300] + p.stderr)
+t.done()
