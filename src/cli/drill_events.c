@@ -97,6 +97,26 @@ static int parse_many(struct builder *b, const struct drill_core *c, const uint3
 	return 0;
 }
 
+/* Two names for one counter: it is opened once. */
+static bool same_counter(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->exclude_user == b->exclude_user &&
+	       a->exclude_kernel == b->exclude_kernel && a->exclude_hv == b->exclude_hv &&
+	       a->exclude_guest == b->exclude_guest && a->exclude_host == b->exclude_host;
+}
+
+/* Where a counter is among n of a group; n: not yet. */
+static uint32_t find_counter(const struct counter_event *ev, uint32_t n,
+			     const struct perf_event_attr *attr)
+{
+	uint32_t i = 0;
+
+	while (i < n && !same_counter(&ev[i].attr, attr))
+		i++;
+	return i;
+}
+
 /* One group of counters for the whole of it. */
 static int build_core_group(struct builder *b, const struct drill_core *c,
 			    const struct plan_group *pg, const struct became *was,
@@ -106,21 +126,24 @@ static int build_core_group(struct builder *b, const struct drill_core *c,
 	struct drill_cell *cell = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*cell));
 	uint32_t *first = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*first));
 	uint32_t *mine = arena_alloc(b->d->a, sizeof(*mine));
-	uint32_t n = 0;
+	uint32_t n = 0, n_cells = 0;
 
 	if (!ev || !cell || !first || !mine)
 		return err_nomem(b->err);
 	for (size_t i = 0; i < pg->n; i++) {
-		first[i] = n;
+		const struct event *parsed = &b->d->list.ev.v[was[i].from];
+		uint32_t at;
+
+		first[i] = n_cells;
 		if (was[i].from == was[i].to)
 			continue;
-		cell[n] = (struct drill_cell){ (uint32_t)b->n_groups, n };
-		if (fill_counter(&ev[n], &b->d->list.ev.v[was[i].from], &c->m->event[pg->event[i]],
-				 b->d->a, b->err))
+		at = find_counter(ev, n, &parsed->attr);
+		cell[n_cells++] = (struct drill_cell){ (uint32_t)b->n_groups, at };
+		if (at == n &&
+		    fill_counter(&ev[n++], parsed, &c->m->event[pg->event[i]], b->d->a, b->err))
 			return -1;
-		n++;
 	}
-	first[pg->n] = n;
+	first[pg->n] = n_cells;
 	*mine = (uint32_t)b->n_groups;
 	*g = (struct drill_group){ .cell = cell,
 				   .first = first,

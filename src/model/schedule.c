@@ -10,8 +10,10 @@
 struct making {
 	struct sched s;
 	const struct schedule_set *set;
-	size_t n;	  /* of sets asked for */
-	uint16_t *local;  /* by event of the model */
+	size_t n;	 /* of sets asked for */
+	uint16_t *local; /* by event of the model */
+	uint32_t *twin;	 /* by event: the next name of the same counter, or MODEL_NONE */
+	size_t n_twins;
 	uint64_t *bits;	  /* [set * words] */
 	uint32_t *inside; /* by set: the set that it is a part of, or its place to be packed */
 	uint16_t *packed; /* by set: its number in s.need, or SCHED_NONE */
@@ -34,6 +36,28 @@ static uint32_t find_slots(const struct model *m)
 	return MODEL_NONE;
 }
 
+/* An event seen before that is the same counter under another name, or SCHED_NONE. A machine that
+ * lets the two on different counters knows better than their encodings. */
+static uint16_t find_same(const struct making *k, const struct sched_event *x)
+{
+	const struct sched *s = &k->s;
+	const struct model_event *e = s->m->event;
+
+	for (size_t i = 0; i < s->n_ev && x->encoding; i++)
+		if (s->ev[i].encoding == x->encoding && s->ev[i].mask & x->mask &&
+		    sched_same(&e[s->ev[i].event], &e[x->event]))
+			return (uint16_t)i;
+	return SCHED_NONE;
+}
+
+static void add_twin(struct making *k, struct sched_event *first, uint32_t event)
+{
+	first->mask &= k->s.ev[k->s.n_ev].mask;
+	k->twin[event] = k->twin[first->event];
+	k->twin[first->event] = event;
+	k->n_twins++;
+}
+
 /* Gives an event of the model a number, once. */
 static int see_event(struct making *k, uint32_t event, struct err *err)
 {
@@ -53,10 +77,20 @@ static int see_event(struct making *k, uint32_t event, struct err *err)
 		k->impossible[event] = true;
 		return 0;
 	}
+	k->local[event] = find_same(k, &s->ev[s->n_ev]);
+	if (k->local[event] != SCHED_NONE) {
+		add_twin(k, &s->ev[k->local[event]], event);
+		return 0;
+	}
 	k->local[event] = (uint16_t)s->n_ev++;
 	if (s->m->event[event].flags & EVENT_METRIC && k->slots != MODEL_NONE)
 		return see_event(k, k->slots, err);
 	return 0;
+}
+
+static bool is_beside(const struct making *k, size_t e)
+{
+	return k->s.beside && bit_test(k->s.beside, e);
 }
 
 /* Events with a rule that they break alone (a field of PERF_METRICS without slots, ...). */
@@ -68,20 +102,26 @@ static void drop_impossible(struct making *k, uint64_t *one)
 	for (size_t i = 0; i < s->n_ev; i++) {
 		memset(one, 0, s->words * sizeof(uint64_t));
 		bit_set(one, i);
-		if (s->ev[i].flags & EVENT_METRIC && slots != SCHED_NONE)
+		if (s->ev[i].flags & EVENT_METRIC && slots != SCHED_NONE && !is_beside(k, slots))
 			bit_set(one, slots);
-		if (!sched_broken(s, one))
+		if (is_beside(k, i) || !sched_broken(s, one))
 			continue;
-		k->impossible[s->ev[i].event] = true;
-		k->local[s->ev[i].event] = SCHED_NONE;
+		for (uint32_t e = s->ev[i].event; e != MODEL_NONE; e = k->twin[e]) {
+			k->impossible[e] = true;
+			k->local[e] = SCHED_NONE;
+		}
 	}
 }
 
 static int see_events(struct making *k, size_t n_have, struct err *err)
 {
 	struct sched *s = &k->s;
+	const struct schedule_limits *l = s->l;
 	uint64_t *one;
 
+	for (size_t i = 0; i < l->n_beside; i++)
+		if (!off_core(&s->m->event[l->beside[i]]) && see_event(k, l->beside[i], err))
+			return -1;
 	for (size_t g = 0; g < n_have; g++)
 		for (size_t i = 0; i < k->have[g].n; i++)
 			if (see_event(k, k->have[g].event[i], err))
@@ -92,14 +132,19 @@ static int see_events(struct making *k, size_t n_have, struct err *err)
 				return -1;
 	s->words = s->n_ev / 64 + 1;
 	one = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
-	if (!one)
+	if (l->n_beside)
+		s->beside = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
+	if (!one || (l->n_beside && !s->beside))
 		return err_nomem(err);
+	for (size_t i = 0; i < l->n_beside; i++)
+		if (k->local[l->beside[i]] != SCHED_NONE)
+			bit_set(s->beside, k->local[l->beside[i]]);
 	drop_impossible(k, one);
 	return 0;
 }
 
-/* The events of a list that take counters, with slots where fields of PERF_METRICS are among them.
- */
+/* The events of a list that take counters and do not count beside, with slots where fields of
+ * PERF_METRICS are among them. */
 static void list_bits(const struct making *k, const uint32_t *event, size_t n, uint64_t *out)
 {
 	bool metric = false, slots = false;
@@ -107,7 +152,7 @@ static void list_bits(const struct making *k, const uint32_t *event, size_t n, u
 	for (size_t i = 0; i < n; i++) {
 		uint16_t e = k->local[event[i]];
 
-		if (e == SCHED_NONE)
+		if (e == SCHED_NONE || is_beside(k, e))
 			continue;
 		bit_set(out, e);
 		metric |= !!(k->s.ev[e].flags & EVENT_METRIC);
@@ -280,7 +325,7 @@ static int put_group(struct making *k, const uint64_t *bits, struct arena *a,
 		     struct schedule_group *g, struct err *err)
 {
 	struct sched *s = &k->s;
-	uint32_t *ev = arena_alloc(a, (s->n_ev + 1) * sizeof(*ev));
+	uint32_t *ev = arena_alloc(a, (s->n_ev + k->n_twins + 1) * sizeof(*ev));
 
 	if (!ev)
 		return err_nomem(err);
@@ -288,7 +333,8 @@ static int put_group(struct making *k, const uint64_t *bits, struct arena *a,
 	for (int o = 0; o < 4; o++)
 		for (size_t i = 0; i < s->n_ev; i++)
 			if (bit_test(bits, i) && order_of(&s->ev[i]) == o)
-				ev[g->n++] = s->ev[i].event;
+				for (uint32_t e = s->ev[i].event; e != MODEL_NONE; e = k->twin[e])
+					ev[g->n++] = e;
 	return 0;
 }
 
@@ -398,12 +444,14 @@ static int making_init(struct making *k, struct arena *scratch, size_t n_have, s
 	struct sched *s = &k->s;
 
 	k->local = arena_alloc(scratch, (n_events + 1) * sizeof(*k->local));
+	k->twin = arena_alloc(scratch, (n_events + 1) * sizeof(*k->twin));
 	k->impossible = arena_alloc(scratch, (n_events + 1) * sizeof(*k->impossible));
 	k->aside = arena_alloc(scratch, (n_events + 1) * sizeof(*k->aside));
 	s->ev = arena_alloc(scratch, (n_events + 1) * sizeof(*s->ev));
-	if (!k->local || !k->impossible || !k->aside || !s->ev)
+	if (!k->local || !k->twin || !k->impossible || !k->aside || !s->ev)
 		return err_nomem(err);
 	memset(k->local, 0xff, (n_events + 1) * sizeof(*k->local));
+	memset(k->twin, 0xff, (n_events + 1) * sizeof(*k->twin));
 	k->slots = find_slots(s->m);
 	if (sched_counters(s, err) || see_events(k, n_have, err))
 		return -1;

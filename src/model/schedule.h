@@ -17,6 +17,9 @@
  * in one group wherever one can hold it; an event that several sets ask for may for that be in
  * several groups (cycles usually are: on their fixed counter they cost nothing).
  *
+ * Two names for one encoding are one counter: a group that has one of them has both that are asked
+ * for, and pays once.
+ *
  * Sets are placed by best fit, and then groups are dissolved into the others while that succeeds,
  * from several orders. The effort is bounded by a count of steps, not by a clock: the same input
  * gives the same groups on any machine. A whole level-6 tree takes a few milliseconds.
@@ -41,8 +44,11 @@ struct schedule_limits {
 	unsigned reserved; /* general counters that others hold; which ones is not known, so that a
 			    * group must fit whichever they are */
 	uint32_t taken;	   /* general counters that are known to be held */
-	uint32_t fixed_taken; /* fixed counters that others hold (the watchdog: cycles) */
-	unsigned offcore;     /* registers: 2 */
+	uint32_t fixed_taken;	/* fixed counters that others hold (the watchdog: cycles) */
+	unsigned offcore;	/* registers: 2 */
+	const uint32_t *beside; /* events that count all the time by themselves (a pinned group):
+				 * groups fit beside them, and need not have them */
+	size_t n_beside;
 };
 
 struct schedule_set {	       /* events that should count together */
@@ -62,8 +68,8 @@ struct schedule {
 	size_t n_core; /* the first n_core groups take the core's counters, the others none of it:
 			* software events and those of other PMUs, one group for each PMU */
 	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
-	const uint32_t *set_group;  /* by set: the group with all of its core events, or MODEL_NONE
-				     * (split, or without such events) */
+	const uint32_t *set_group;  /* by set: the group with all of its core events but those that
+				     * count beside, or MODEL_NONE (split, or without such events) */
 	const uint32_t *impossible; /* events that fit no counter even alone */
 	size_t n_impossible;
 	const uint32_t *split; /* sets that no single group can hold: their metric mixes groups */
@@ -83,7 +89,8 @@ struct schedule_machine {
 void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 			const struct schedule_machine *at);
 
-/* True where these events fit together; else *why (static text) names the rule broken. */
+/* True where these events fit together (and beside l->beside); else *why (static text) names the
+ * rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);
 /* Every event of every set is in a group, or impossible. A set that asks for fields of PERF_METRICS

@@ -22,6 +22,7 @@ struct sched_event {
 	uint32_t event;		   /* of the model */
 	unsigned flags;		   /* enum model_event_flag */
 	uint64_t mask;		   /* counters; 0: takes none (a field of PERF_METRICS) */
+	uint64_t encoding;	   /* equal where two names may be one counter; 0: never */
 	uint64_t value[REG_COUNT]; /* what it needs a register to be; 0: does not need it */
 };
 
@@ -33,6 +34,8 @@ struct sched_hall {
 	uint64_t *events;
 };
 
+#define SCHED_BESIDE(s, w) ((s)->beside ? (s)->beside[w] : 0)
+
 struct sched {
 	const struct model *m;
 	const struct schedule_limits *l;
@@ -42,7 +45,7 @@ struct sched {
 	size_t n_held;
 	struct sched_event *ev;
 	size_t n_ev, words;
-	uint64_t *special; /* events with rules beside their mask */
+	uint64_t *beside; /* events that always count, in no group; NULL: none */
 	struct sched_hall hall[SCHED_HALLS];
 	size_t n_halls;
 	uint64_t *need;	  /* [set * words]: sets to place, the groups that were there first */
@@ -68,17 +71,23 @@ static inline void bit_set(uint64_t *b, size_t i)
 	b[i / 64] |= 1ULL << (i % 64);
 }
 
+/* schedule_same.c */
+
+/* A number of an event's encoding, 0 where it is not to be compared; and whether two are one. */
+uint64_t sched_encoding(const struct model_event *e);
+bool sched_same(const struct model_event *a, const struct model_event *b);
+
 /* schedule_match.c */
 
 /* What the limits leave, and the ways reserved counters can lie. */
 int sched_counters(struct sched *s, struct err *err) MUST_USE;
 /* How one event sees the counters. False: none can take it, whatever else there is. */
 bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *out);
-/* The rule that a group of events (a bit set) breaks, or NULL. */
+/* The rule that a group of events (a bit set) breaks beside those that always count, or NULL. */
 const char *sched_broken(const struct sched *s, const uint64_t *bits);
 /* The counters of a group that fits: by local number, 64 where it takes none. */
 bool sched_assign(const struct sched *s, const uint64_t *bits, uint8_t *counter);
-/* Once all events are known: `special` and the bounds that make refusing cheap. */
+/* Once all events are known: the bounds that make refusing cheap. */
 int sched_bounds(struct sched *s, struct err *err) MUST_USE;
 /* As sched_broken() == NULL, counting a step. */
 bool sched_fits(struct sched *s, const uint64_t *bits);

@@ -104,6 +104,7 @@ bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *o
 	memset(out, 0, sizeof(*out));
 	out->event = event;
 	out->flags = e->flags;
+	out->encoding = sched_encoding(e);
 	for (size_t r = 0; r < REG_COUNT; r++)
 		if (e->flags & register_flag[r])
 			out->value[r] = term_value(e->code, register_term[r], event);
@@ -198,12 +199,13 @@ static const char *group_of(const struct sched *s, const uint64_t *bits, struct 
 	g->n = g->n_pairs = g->n_metrics = g->n_slots = g->n_alone = g->n_exclusive = 0;
 	memset(g->n_values, 0, sizeof(g->n_values));
 	for (size_t w = 0; w < s->words; w++) {
-		for (uint64_t b = bits[w]; b; b &= b - 1) {
+		for (uint64_t b = bits[w] | SCHED_BESIDE(s, w); b; b &= b - 1) {
 			uint16_t i = (uint16_t)(w * 64 + (size_t)__builtin_ctzll(b));
 			const struct sched_event *e = &s->ev[i];
 
-			g->n_metrics += !!(e->flags & EVENT_METRIC);
-			g->n_slots += !!(e->flags & EVENT_SLOTS);
+			/* slots lead the fields of their own group only */
+			g->n_metrics += e->flags & EVENT_METRIC && bit_test(bits, i);
+			g->n_slots += e->flags & EVENT_SLOTS && bit_test(bits, i);
 			g->n_alone += !!(e->flags & EVENT_TAKEN_ALONE);
 			g->n_exclusive += !!(e->flags & EVENT_SMT_EXCLUSIVE);
 			for (size_t r = 0; r < REG_COUNT; r++)
@@ -322,7 +324,7 @@ bool sched_fits(struct sched *s, const uint64_t *bits)
 		unsigned n = 0;
 
 		for (size_t w = 0; w < s->words; w++)
-			n += popcount(bits[w] & s->hall[h].events[w]);
+			n += popcount((bits[w] | SCHED_BESIDE(s, w)) & s->hall[h].events[w]);
 		if (n > s->hall[h].cap)
 			return false;
 	}

@@ -238,9 +238,12 @@ static size_t lower_bound(const struct pack *p)
 
 	for (size_t h = 0; h < s->n_halls; h++) {
 		size_t n = count(s->hall[h].events, s->hall[h].events, s->words);
+		size_t beside = s->beside ? count(s->hall[h].events, s->beside, s->words) : 0;
+		size_t cap = s->hall[h].cap > beside ? s->hall[h].cap - beside : 0;
 
-		if (s->hall[h].cap && (n + s->hall[h].cap - 1) / s->hall[h].cap > bound)
-			bound = (n + s->hall[h].cap - 1) / s->hall[h].cap;
+		n -= beside;
+		if (cap && (n + cap - 1) / cap > bound)
+			bound = (n + cap - 1) / cap;
 	}
 	for (size_t i = 0; i < s->n_ev; i++)
 		alone += !!(s->ev[i].flags & EVENT_TAKEN_ALONE);

@@ -69,9 +69,9 @@ static void put_model(const struct model *m, const struct ask *a, const struct p
 		const struct model_event *e = &m->event[i];
 
 		if (p->home[i] != MODEL_NONE)
-			printf("event\t%zu\t%s\t%u\t%u\t%u\t%s\t%s\n", i, e->name,
+			printf("event\t%zu\t%s\t%u\t%u\t%u\t%s\t%s\t%s\n", i, e->name,
 			       l->smt ? e->counters : e->counters_alone, e->fixed, e->flags, e->pmu,
-			       e->code);
+			       e->code, e->modifiers);
 	}
 	for (size_t i = 0; i < m->n_metrics; i++)
 		if (p->wanted[i])

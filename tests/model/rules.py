@@ -11,7 +11,7 @@ class Problem:
     """Limits and events as plan_of and sched_of print them."""
 
     def __init__(self, lines):
-        self.event, self.lines = {}, []
+        self.event, self.lines, beside = {}, [], []
         for line in lines:
             w = line.split('\t')
             if w[0] == 'limits':
@@ -21,14 +21,36 @@ class Problem:
                 self.event[int(w[1])] = {
                     'name': w[2], 'counters': int(w[3]), 'fixed': int(w[4]), 'flags': int(w[5]),
                     'code': dict((t.split('=') + ['1'])[:2] for t in w[7].split(',')),
-                    'pmu': w[6], 'id': int(w[1])}
+                    'pmu': w[6], 'id': int(w[1]), 'modifiers': w[8] if len(w) > 8 else ''}
+            elif w[0] == 'beside':
+                beside = [int(x) for x in w[1:]]
             else:
                 self.lines.append(w)
+        self.beside = [e['id'] for e in self.core(beside)]
         self.free = {('g', i) for i in range(self.counters) if not self.taken >> i & 1}
         self.free |= {('f', i) for i in range(self.fixed) if not self.fixed_taken >> i & 1}
 
     def core(self, ids):
         return [self.event[i] for i in ids if not self.event[i]['flags'] & (SOFTWARE | UNCORE)]
+
+    def encoding(self, event):
+        if event['flags'] & METRIC or event['code'] == {'': '1'}:
+            return event['id']
+        numbers = {(k, int(v, 0)) for k, v in event['code'].items()}
+        return event['pmu'], event['modifiers'], frozenset(x for x in numbers if x[1])
+
+    def counted(self, ids):
+        """What takes counters: names of one encoding are one; what counts beside is there, too."""
+        events, out = self.core(dict.fromkeys([*self.beside, *ids])), []
+        for e in events:
+            twin = next((o for o in out if self.encoding(o) == self.encoding(e)
+                         and o['counters'] & e['counters'] | o['fixed'] & e['fixed']), None)
+            if twin:
+                twin['counters'] &= e['counters']
+                twin['fixed'] &= e['fixed']
+            else:
+                out.append(dict(e))
+        return out
 
     def places(self, event, free):
         """The sets of counters that an event may take."""
@@ -59,9 +81,9 @@ class Problem:
         return sum(1 for e in events if e['flags'] & ALONE) <= 1
 
     def fits(self, ids):
-        events = self.core(ids)
-        metrics = [e for e in events if e['flags'] & METRIC]
-        if metrics and not any(e['flags'] & SLOTS for e in events):
+        own = self.core(i for i in ids if i not in self.beside)
+        events = self.counted(ids)
+        if any(e['flags'] & METRIC for e in own) and not any(e['flags'] & SLOTS for e in own):
             return False
         if not self.registers_fit(events):
             return False
@@ -79,7 +101,7 @@ class Problem:
     def linux_seats(self, ids):
         """What x86's scheduler does: the fewest choices first, fixed counters before general ones,
         the lowest number first, and no change of mind. True where all get a seat."""
-        used, seated = set(), [e for e in self.core(ids) if not e['flags'] & METRIC]
+        used, seated = set(), [e for e in self.counted(ids) if not e['flags'] & METRIC]
         seated.sort(key=lambda e: len(self.places(e, self.free)))
         for e in seated:
             seats = [s for s in self.places(e, self.free) if not s & used]

@@ -6,7 +6,8 @@
  *	sched_of SEED
  *
  * limits/event lines as plan_of; "verdict" lines: 1 or 0, and events that were asked about alone;
- * "set" lines: weight, group or -1, events; "split", "impossible", "group".
+ * "set" lines: weight, group or -1, events; "split", "impossible", "group"; "beside": what always
+ * counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define SETS   12
 
 static uint64_t state;
+static unsigned number; /* of an encoding */
 
 static unsigned below(unsigned n)
 {
@@ -60,10 +62,10 @@ static void random_event(struct model_event *e, char code[64], unsigned counters
 	e->name = "E";
 	e->code = code;
 	e->counters = e->counters_alone = random_mask(counters);
-	snprintf(code, 64, "event=0x%x", below(256));
+	snprintf(code, 64, "event=0x%x", ++number);
 	if (r < 3) {
 		e->flags = reg[r].flag;
-		snprintf(code, 64, "event=0x%x,%s=0x%x", below(256), reg[r].term, below(4));
+		snprintf(code, 64, "event=0x%x,%s=0x%x", number, reg[r].term, below(4));
 	} else if (r == 3) {
 		e->flags = EVENT_TAKEN_ALONE;
 	} else if (r == 4) {
@@ -76,6 +78,19 @@ static void random_event(struct model_event *e, char code[64], unsigned counters
 	}
 	if (below(40) == 0)
 		e->counters = e->counters_alone = 0;
+}
+
+/* The same event under another name: terms in another order, and written otherwise. */
+static void twin(struct model_event *e, char code[64], const struct model_event *of)
+{
+	const char *rest = strchr(of->code, ',');
+
+	if (of->flags & EVENT_METRIC || strstr(of->code, "edge"))
+		return;
+	*e = *of;
+	e->code = code;
+	snprintf(code, 64, "%s%sevent=%lu,edge=0x0", rest ? rest + 1 : "", rest ? "," : "",
+		 strtoul(of->code + 6, NULL, 0));
 }
 
 static void put_events(const char *what, long v, const uint32_t *ev, size_t n)
@@ -96,10 +111,20 @@ static size_t random_set(uint32_t *ev, size_t most)
 	return n;
 }
 
+/* A few that fit. */
+static size_t random_beside(const struct model *m, const struct schedule_limits *l, uint32_t *ev)
+{
+	size_t n = random_set(ev, 4);
+	const char *why;
+
+	return schedule_fits(m, l, ev, n, &why) ? n : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct model_event event[EVENTS];
 	char code[EVENTS][64];
+	uint32_t beside[EVENTS];
 	uint32_t members[SETS][EVENTS];
 	struct schedule_set set[SETS];
 	struct model m = { .event = event, .n_events = EVENTS, .n_used = EVENTS };
@@ -118,8 +143,11 @@ int main(int argc, char **argv)
 	l.reserved = below(3) ? 0 : 1 + below(2);
 	l.taken = below(4) ? 0 : 1U << below(l.counters);
 	l.fixed_taken = below(4) ? 0 : 2;
-	for (size_t i = 0; i < EVENTS; i++)
+	for (size_t i = 0; i < EVENTS; i++) {
 		random_event(&event[i], code[i], l.counters);
+		if (i > 4 && below(6) == 0)
+			twin(&event[i], code[i], &event[4 + below((unsigned)i - 4)]);
+	}
 	if (below(2)) { /* PERF_METRICS */
 		event[0].flags = EVENT_SLOTS;
 		event[0].counters = event[0].counters_alone = 0;
@@ -133,6 +161,14 @@ int main(int argc, char **argv)
 			event[i].pmu = below(2) ? "x" : "y";
 	printf("limits\t%u\t%u\t%u\t%u\t%u\t%u\t%u\n", l.counters, l.fixed, l.smt, l.reserved,
 	       l.taken, l.fixed_taken, l.offcore);
+	if (below(2)) {
+		l.n_beside = random_beside(&m, &l, beside);
+		l.beside = beside;
+	}
+	printf("beside");
+	for (size_t i = 0; i < l.n_beside; i++)
+		printf("\t%u", beside[i]);
+	printf("\n");
 	for (size_t i = 0; i < EVENTS; i++)
 		printf("event\t%zu\t%s\t%u\t%u\t%u\t%s\t%s\n", i, event[i].name, event[i].counters,
 		       event[i].fixed, event[i].flags, event[i].pmu, event[i].code);

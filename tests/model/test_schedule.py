@@ -38,6 +38,10 @@ def group_troubles(p, groups):
             continue
         if not p.fits(ids):
             out.append(f'group {i} does not fit: {ids}')
+        if set(ids) & set(p.beside):
+            out.append(f'group {i} has what counts beside: {ids}')
+        if len(p.counted(ids)) != len({p.encoding(e) for e in p.core({*ids, *p.beside})}):
+            out.append(f'group {i}: a counter twice')
         flags = [p.event[e]['flags'] for e in ids]
         n = sum(1 for f in flags if f & (SLOTS | METRIC))
         if any(f & METRIC for f in flags) and not (
@@ -62,8 +66,12 @@ def random_troubles(seed):
         elif kind == 'impossible':
             gone = ids
     out += group_troubles(p, groups)
+    beside = {p.encoding(p.event[e]) for e in p.beside}
     slots = next((i for i, e in p.event.items() if e['flags'] & SLOTS), None)
+    if slots in p.beside:
+        slots = None  # they lead no group but the one beside
     for i, (home, ids) in enumerate(sets):
+        ids = [e for e in ids if p.encoding(p.event[e]) not in beside]  # under whatever name
         if any(p.event[e]['flags'] & METRIC for e in ids) and slots is not None:
             ids = sorted({*ids, slots})
         for e in ids:

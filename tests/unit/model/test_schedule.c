@@ -45,6 +45,8 @@ enum {
 	DURATION,
 	ENERGY,
 	HALF, /* on fewer counters with SMT */
+	ANY_0_TOO,
+	ANY_0_USER,
 	N_EVENTS
 };
 
@@ -92,6 +94,14 @@ static const struct model_event events[N_EVENTS] = {
 		   .errata = "",
 		   .counters = 1,
 		   .counters_alone = 15 },
+	[ANY_0_TOO] = EV("ANY_0_TOO", 15, 0, 0, "edge=0,event=0x01"),
+	[ANY_0_USER] = { .name = "ANY_0_USER",
+			 .pmu = "",
+			 .code = "event=1",
+			 .modifiers = "u",
+			 .errata = "",
+			 .counters = 15,
+			 .counters_alone = 15 },
 };
 
 static const struct model machine = { .event = events, .n_events = N_EVENTS, .n_used = N_EVENTS };
@@ -253,6 +263,66 @@ static void test_more(void **state)
 	arena_free(&a);
 }
 
+/* Two names of one encoding are one counter, and a group that has one of them has both. */
+static void test_names(void **state)
+{
+	const uint32_t s0[] = { ANY_0, ANY_1, ANY_2, ANY_3 }, s1[] = { ANY_0_TOO, ANY_1 };
+	const struct schedule_set set[] = { { s0, 4, 1 }, { s1, 2, 0 } };
+	struct arena a = ARENA_INIT;
+	const char *why;
+	struct schedule s;
+	uint8_t at[5];
+
+	(void)state;
+	FITS(&plain, ANY_0, ANY_1, ANY_2, ANY_3, ANY_0_TOO);
+	BREAKS(&plain, ANY_0, ANY_1, ANY_2, ANY_3, ANY_0_USER);
+	assert_int_equal(schedule_make(&s, &a, &machine, &plain, set, 2, NULL), 0);
+	assert_int_equal(s.n_groups, 1);
+	assert_int_equal(s.group[0].n, 5);
+	assert_int_equal(s.home[ANY_0_TOO], 0);
+	assert_int_equal(s.set_group[1], 0);
+	assert_true(schedule_place(&machine, &plain, s.group[0].event, 5, at));
+	for (size_t i = 0; i < 5; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_true((at[i] == at[j]) == (s.group[0].event[i] == ANY_0_TOO &&
+							 s.group[0].event[j] == ANY_0));
+	arena_free(&a);
+}
+
+/* What counts all the time is in no group, and its counters are nobody else's. */
+static void test_beside(void **state)
+{
+	const uint32_t always[] = { SLOTS, FE_BOUND, ANY_0 };
+	const uint32_t s0[] = { SLOTS, FE_BOUND, ANY_0_TOO, ANY_1, ANY_2 }, s1[] = { FE_BOUND },
+		       s2[] = { ANY_3, CYCLES }, s3[] = { BE_BOUND };
+	const struct schedule_set set[] = {
+		{ s0, 5, 1 }, { s1, 1, 0 }, { s2, 2, 0 }, { s3, 1, 0 }
+	};
+	struct schedule_limits l = plain;
+	struct arena a = ARENA_INIT;
+	const char *why;
+	struct schedule s;
+
+	(void)state;
+	l.beside = always;
+	l.n_beside = 3;
+	FITS(&l, ANY_1, ANY_2, ANY_3, CYCLES);
+	FITS(&l, ANY_0, ANY_1, ANY_2, ANY_3, SLOTS, FE_BOUND);
+	BREAKS(&l, ANY_1, ANY_2, ANY_3, LOW_0);
+	BREAKS(&l, BE_BOUND); /* fields have the slots of their own group to lead them */
+	assert_int_equal(schedule_make(&s, &a, &machine, &l, set, 4, NULL), 0);
+	assert_int_equal(s.n_groups, 1);
+	assert_int_equal(s.group[0].n, 4); /* ANY_1 ANY_2 ANY_3 CYCLES */
+	assert_int_equal(s.home[SLOTS], MODEL_NONE);
+	assert_int_equal(s.home[ANY_0_TOO], MODEL_NONE);
+	assert_int_equal(s.set_group[0], 0);
+	assert_int_equal(s.set_group[1], MODEL_NONE);
+	assert_int_equal(s.n_split, 0);
+	assert_int_equal(s.n_impossible, 1);
+	assert_int_equal(s.impossible[0], BE_BOUND);
+	arena_free(&a);
+}
+
 static void load(struct model **m, struct schedule_limits *l, double *system, const char *id,
 		 bool smt)
 {
@@ -404,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_place),	  cmocka_unit_test(test_make),
 		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
 		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
