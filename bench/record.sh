@@ -57,7 +57,7 @@ rows() {
 		{
 			wall[NR] = $1; cpu[NR] = $4; own[NR] = $7
 			over = NR == 1 ? "- | -" : sprintf("%+.3f | %+.3f", $1 - wall[1], $4 - cpu[1])
-			printf "| %s | %s | %s (%s to %s) | %s | %s | %s | %s | %s |%s\n", name, who[NR], $1, $2, $3, $4, over, NR == 1 ? "-" : $7,
+			printf "| %s | %s | %s (%s to %s) | %s | %s | %s | %s | %s |%s\n", name, who[NR], $1, $2, $3, $4, over, NR == 1 ? "-" : sprintf("%.2f", $7),
 				s[NR], l[NR], $6 == 0 ? "" : " exit " $6
 		}
 		function part(a, b) { return b > 0 ? sprintf("%.2f", a / b) : "?" }

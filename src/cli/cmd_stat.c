@@ -20,9 +20,14 @@ void stat_no_pmu(const struct cli *cli, char why[256])
 	event_list_free(&list);
 }
 
-int stat_say_no_pmu(const struct cli *cli, const char *why, const char *hypervisor)
+int stat_say_no_pmu(struct cli *cli, const char *why)
 {
-	no_pmu_say(why, hypervisor, "nothing was started",
+	struct machine m;
+
+	if (machine_read_parts(&m, &cli->arena, cli->opt.sysroot ? cli->opt.sysroot : "",
+			       MACHINE_MODEL | MACHINE_HYPERVISOR, NULL))
+		m.hypervisor = NULL;
+	no_pmu_say(why, m.hypervisor, "nothing was started",
 		   "cyclade stat -e task-clock,page-faults,cs -- ./prog");
 	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/counting_int.h"
+#include "cli/counting_per.h"
 
 int counting_exit_code(const struct cli *cli, const struct err *err)
 {
@@ -63,7 +64,8 @@ static int open_signals(struct counting *k, struct err *err)
 	return k->signals < 0 ? err_sys(err, "signalfd") : 0;
 }
 
-int counting_open(struct counting *k, struct cli *cli, const char *what, struct err *err)
+int counting_open(struct counting *k, struct cli *cli, const char *what, unsigned parts,
+		  struct err *err)
 {
 	memset(k, 0, sizeof(*k));
 	k->cli = cli;
@@ -72,7 +74,10 @@ int counting_open(struct counting *k, struct cli *cli, const char *what, struct 
 	k->work.pid = k->work.go = k->work.told = -1;
 	k->has_program = cli->args.n;
 	k->root = cli->opt.sysroot ? cli->opt.sysroot : "";
-	if (check_options(cli, err) || machine_read(&k->machine, &cli->arena, k->root, err) ||
+	if (cli->opt.per)
+		parts |= counting_per_parts(cli->opt.per);
+	if (check_options(cli, err) ||
+	    machine_read_parts(&k->machine, &cli->arena, k->root, parts, err) ||
 	    targets_find(&k->who, cli, &k->machine, what, err) ||
 	    control_open(&k->control, cli, err))
 		return -1;

@@ -4,7 +4,8 @@
  * What is counted and what becomes of it is its user's (hooks). Recordings use it, too, with
  * counters of the tree beside their samples or with none at all: there is but one loop.
  *
- *	counting_open(&k, cli, "count", &err)	options, machine, targets, signals
+ *	counting_open(&k, cli, "count", parts, &err)
+ *						options, machine, targets, signals
  *	counting_run(&k, &setup, &hooks, &err)	once, or as often as wanted: each run starts the
  *						program anew with counters of its own
  *	counting_close(&k)
@@ -79,8 +80,10 @@ struct counting_hooks {
 	void *ctx;
 };
 
-/* `what`: "count", for messages. counting_close is due after a failure too. */
-int counting_open(struct counting *k, struct cli *cli, const char *what, struct err *err) MUST_USE;
+/* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside what
+ * --per needs. counting_close is due after a failure too. */
+int counting_open(struct counting *k, struct cli *cli, const char *what, unsigned parts,
+		  struct err *err) MUST_USE;
 /* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
 int counting_run(struct counting *k, struct counter_setup *setup,
 		 const struct counting_hooks *hooks, struct err *err) MUST_USE;

@@ -44,8 +44,15 @@ int counting_out_open(struct counting_out *o, const struct cli *cli, struct err 
 		o->fd = o->file.fd;
 		o->staged = true;
 	}
-	o->style = cli_style(cli, o->fd);
 	return 0;
+}
+
+const struct style *counting_out_style(struct counting_out *o)
+{
+	if (!o->styled)
+		o->style = cli_style(o->cli, o->fd);
+	o->styled = true;
+	return &o->style;
 }
 
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, struct err *err)

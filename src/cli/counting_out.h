@@ -18,19 +18,21 @@ struct counting_out {
 	char separator;
 	struct style style;
 	int fd;
-	bool own, staged; /* own: to close; staged: `file` is to be committed */
+	bool own, staged, styled; /* own: to close; staged: `file` is to be committed */
 	struct file_new file;
 };
 
-#define COUNTING_OUT_INIT                                 \
-	{                                                 \
-		NULL, NULL, ',', { 0 }, -1, false, false, \
-		{                                         \
-			.fd = -1                          \
-		}                                         \
+#define COUNTING_OUT_INIT                                        \
+	{                                                        \
+		NULL, NULL, ',', { 0 }, -1, false, false, false, \
+		{                                                \
+			.fd = -1                                 \
+		}                                                \
 	}
 
 int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err) MUST_USE;
+/* Found out when it is first asked for: the locale's files need not be read before the program runs. */
+const struct style *counting_out_style(struct counting_out *o);
 /* *gone: nobody reads any more; that is no failure. */
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,
 		     struct err *err) MUST_USE;

@@ -12,7 +12,8 @@ struct unit {
 
 struct per {
 	const char *name;
-	bool tasks; /* of tasks, not of CPUs */
+	bool tasks;	/* of tasks, not of CPUs */
+	unsigned parts; /* enum machine_part */
 	struct unit (*of)(const struct counting *k, uint32_t cpu);
 	const char *(*label)(const struct counting *k, struct unit u, uint32_t target);
 };
@@ -21,7 +22,7 @@ static const struct machine_cpu *cpu_of(const struct counting *k, uint32_t cpu)
 {
 	static const struct machine_cpu unknown = { -1, -1, -1 };
 
-	return cpu < k->machine.cpus_available ? &k->machine.cpu[cpu] : &unknown;
+	return k->machine.cpu && cpu < k->machine.cpus_available ? &k->machine.cpu[cpu] : &unknown;
 }
 
 static struct unit unit_cpu(const struct counting *k, uint32_t cpu)
@@ -131,13 +132,13 @@ static const char *label_thread(const struct counting *k, struct unit u, uint32_
 }
 
 static const struct per kinds[] = {
-	{ "thread", true, unit_thread, label_thread },
-	{ "cpu", false, unit_cpu, label_cpu },
-	{ "core", false, unit_core, label_core },
-	{ "cluster", false, unit_cluster, label_cluster },
-	{ "die", false, unit_die, label_die },
-	{ "socket", false, unit_socket, label_socket },
-	{ "node", false, unit_node, label_node },
+	{ "thread", true, 0, unit_thread, label_thread },
+	{ "cpu", false, 0, unit_cpu, label_cpu },
+	{ "core", false, MACHINE_TOPOLOGY, unit_core, label_core },
+	{ "cluster", false, MACHINE_TOPOLOGY, unit_cluster, label_cluster },
+	{ "die", false, MACHINE_TOPOLOGY, unit_die, label_die },
+	{ "socket", false, MACHINE_TOPOLOGY, unit_socket, label_socket },
+	{ "node", false, MACHINE_MEMORY, unit_node, label_node },
 };
 
 static const struct per *find_kind(const char *name)
@@ -146,6 +147,13 @@ static const struct per *find_kind(const char *name)
 		if (!strcmp(kinds[i].name, name))
 			return &kinds[i];
 	return NULL;
+}
+
+unsigned counting_per_parts(const char *name)
+{
+	const struct per *kind = find_kind(name);
+
+	return kind ? kind->parts : 0;
 }
 
 struct member {

@@ -23,6 +23,9 @@
 #include "model/slices.h"
 #include "model/tree.h"
 
+/* What a tree has to know of the machine: enum machine_part. */
+#define DRILL_MACHINE (MACHINE_KNOBS | MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS)
+
 struct drill_cell { /* a counter: where it stands in the setup */
 	uint32_t group, index;
 };

@@ -315,7 +315,7 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->sink.wake = -1;
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = cli->args.n;
-	if (counting_open(&r->k, cli, "record", err) || sampling_check(r, err) ||
+	if (counting_open(&r->k, cli, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
 	    parse_events(r, err) || make_attrs(r, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */

@@ -90,7 +90,8 @@ static int take(void *ctx, struct counting *k, struct err *err)
 static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
 		 struct err *err)
 {
-	struct counts_style st = { .style = fd < 0 ? s->out.style : cli_style(s->cli, fd),
+	struct counts_style st = { .style = fd < 0 ? *counting_out_style(&s->out)
+						   : cli_style(s->cli, fd),
 				   .separator = s->out.separator,
 				   .quiet = s->cli->opt.quiet,
 				   .verbose = s->cli->opt.verbose,
@@ -239,7 +240,7 @@ static int count(struct stat_run *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (counting_open(&s->k, s->cli, "count", err) ||
+	if (counting_open(&s->k, s->cli, "count", 0, err) ||
 	    counting_events_parse(&s->ev, &s->k, err) || counting_out_open(&s->out, s->cli, err))
 		return -1;
 	if (s->cli->opt.dry_run)
@@ -259,7 +260,7 @@ int stat_events(struct cli *cli)
 	if (!count(&s, &err))
 		code = cli->args.n && !cli->opt.dry_run ? s.k.result.status : EXIT_OK;
 	else if (s.no_pmu[0])
-		code = stat_say_no_pmu(cli, s.no_pmu, s.k.machine.hypervisor);
+		code = stat_say_no_pmu(cli, s.no_pmu);
 	else
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	counting_out_close(&s.out);

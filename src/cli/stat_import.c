@@ -167,7 +167,7 @@ static const char *model_line(struct import *im)
 
 static int write_report(struct import *im, struct tree_report *r, struct err *err)
 {
-	struct counts_style st = { .style = im->out.style,
+	struct counts_style st = { .style = *counting_out_style(&im->out),
 				   .separator = im->out.separator,
 				   .quiet = im->cli->opt.quiet,
 				   .first = !im->printed };

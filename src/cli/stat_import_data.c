@@ -497,7 +497,7 @@ static int print_events(struct data *d, double time, double seconds, const char 
 {
 	struct import *im = d->im;
 	struct counts c = head_of(d, time, seconds);
-	struct counts_style st = { .style = im->out.style,
+	struct counts_style st = { .style = *counting_out_style(&im->out),
 				   .separator = im->out.separator,
 				   .quiet = im->cli->opt.quiet,
 				   .verbose = im->cli->opt.verbose,

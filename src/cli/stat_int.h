@@ -24,7 +24,7 @@ static inline uint64_t stat_runs(const struct cli *cli)
 /* Fails where there is no cycle counter, with *why filled in; else *why is "". */
 void stat_no_pmu(const struct cli *cli, char why[256]);
 /* The five lines, then the exit code. */
-int stat_say_no_pmu(const struct cli *cli, const char *why, const char *hypervisor);
+int stat_say_no_pmu(struct cli *cli, const char *why);
 /* Who was counted, in words; arena memory of the cli's. */
 const char *stat_target(const struct counting *k);
 /* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more, counting

@@ -198,6 +198,8 @@ static int add_alias(struct event_parser *p, struct parsed *q)
 		struct pmu *pmu = &p->pmus->v[i];
 		struct event *ev;
 
+		if (!pmu_may_have(p->pmus, pmu, q->head))
+			continue;
 		if (pmu_load(p->pmus, pmu))
 			return err_nomem(p->err);
 		if (!pmu_alias_find(pmu, q->head))
@@ -545,14 +547,52 @@ static int put_config3(struct event *ev, struct err *err)
 	return 0;
 }
 
+/* Events that the kernel counts itself, by name: these need no PMU. */
+static bool all_software(const char *text)
+{
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		const struct event_symbol *sym =
+			event_symbol_find(word_of(text, text + strcspn(text, ",:")));
+
+		if (!sym || sym->kind == SYMBOL_HARDWARE)
+			return false;
+		if (!text[len])
+			return true;
+		text += len + 1;
+	}
+}
+
+/* A server has a hundred PMUs: they are looked through once for a list, and only if it names one. */
+static const struct pmu_set *pmus_of(struct event_list *list, const char *root, const char *text)
+{
+	struct pmu_set *set;
+	const char *own;
+
+	if (list->pmus && !strcmp(list->root, root))
+		return list->pmus;
+	set = arena_alloc(&list->arena, sizeof(*set));
+	own = arena_strdup(&list->arena, root);
+	if (!set || !own)
+		return NULL;
+	*set = (struct pmu_set){ .arena = &list->arena, .root = own };
+	if (all_software(text))
+		return set;
+	if (pmu_set_read(set, &list->arena, own))
+		return NULL;
+	list->pmus = set;
+	list->root = own;
+	return set;
+}
+
 int event_parse(struct event_list *list, const char *root, const char *text, struct err *err)
 {
 	size_t before = list->ev.n;
-	struct pmu_set pmus;
+	const struct pmu_set *pmus = pmus_of(list, root, text);
 
-	if (pmu_set_read(&pmus, &list->arena, root))
+	if (!pmus)
 		return err_nomem(err);
-	if (event_parse_text(list, &pmus, text, strlen(text), err))
+	if (event_parse_text(list, pmus, text, strlen(text), err))
 		return -1;
 	for (size_t i = before; i < list->ev.n; i++)
 		if (put_config3(&list->ev.v[i], err)) {

@@ -25,6 +25,8 @@
 #include "base/perf_abi.h"
 #include "base/vec.h"
 
+struct pmu_set;
+
 enum event_tool { TOOL_NONE, TOOL_DURATION, TOOL_USER, TOOL_SYSTEM };
 
 struct event {
@@ -55,17 +57,19 @@ struct event_list {
 	VEC(struct event) ev;
 	bool counts; /* for counting, not sampling: duration_time, user_time and system_time are
 		      * understood */
+	const struct pmu_set *pmus; /* of `root`, read once; the list's own */
+	const char *root;
 };
 
-#define EVENT_LIST_INIT                     \
-	{                                   \
-		ARENA_INIT, VEC_INIT, false \
+#define EVENT_LIST_INIT                                 \
+	{                                               \
+		ARENA_INIT, VEC_INIT, false, NULL, NULL \
 	}
 
 /* Appends the events of `text`; on failure the list is as before. Errors name the word and its
  * place, with the nearest known name. Paths of probes lie in the list's arena: the list must live
  * until the events are open. A tracepoint asked of the real machine ("" root) mounts tracefs, where
- * that is not mounted and we may. */
+ * that is not mounted and we may. The machine's PMUs are read once for a list and root. */
 int event_parse(struct event_list *list, const char *root, const char *text,
 		struct err *err) MUST_USE;
 /* What to sample when nobody says: cycles, as precise as the PMU can, where a PMU counts them (as

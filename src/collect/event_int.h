@@ -100,6 +100,8 @@ struct pmu *pmu_find(const struct pmu_set *set, struct word name);
 /* True where `word` means this PMU: its name, its name without "uncore_", without a number at its
  * end, or a glob of any of them. */
 bool pmu_matches(const struct pmu *pmu, struct word w);
+/* False where no file of this name is among its events: it need not be loaded to know. */
+bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias);
 int pmu_load(const struct pmu_set *set, struct pmu *pmu) MUST_USE;
 const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name);
 const struct pmu_alias *pmu_alias_find(const struct pmu *pmu, struct word name);

@@ -231,6 +231,12 @@ static int load_aliases(const struct pmu_set *set, struct pmu *pmu)
 	return 0;
 }
 
+bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias)
+{
+	return pmu->loaded || (alias.len < 256 && sys_exists(set->root, DEVICES "/%s/events/%.*s",
+							     pmu->name, (int)alias.len, alias.s));
+}
+
 int pmu_load(const struct pmu_set *set, struct pmu *pmu)
 {
 	int64_t precise;

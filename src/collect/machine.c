@@ -43,19 +43,6 @@ static void read_names(struct machine *m, struct arena *a, const char *root)
 	m->arch = arena_strdup(a, u.machine);
 }
 
-static void read_knobs(struct machine *m, const char *root)
-{
-	int64_t v;
-
-	m->paranoid = sys_number(&v, root, "proc/sys/kernel/perf_event_paranoid") ? (int)v : -100;
-	m->kptr_restrict = sys_number(&v, root, "proc/sys/kernel/kptr_restrict") ? (int)v : -1;
-	m->nmi_watchdog = sys_number(&v, root, "proc/sys/kernel/nmi_watchdog") ? (int)v : -1;
-	if (sys_number(&v, root, "proc/sys/kernel/perf_event_max_sample_rate") && v > 0)
-		m->max_sample_rate = (uint64_t)v;
-	if (sys_number(&v, root, "proc/sys/kernel/perf_event_mlock_kb") && v > 0)
-		m->mlock_kb = (uint64_t)v;
-}
-
 /* Capabilities count for perf_event_open only in the first user namespace, the one that maps all
  * of the ids onto themselves: root of a rootless container has them all and may nothing. */
 static bool first_user_namespace(const char *root)
@@ -90,14 +77,27 @@ static bool read_privileged(const char *root)
 	       first_user_namespace(root);
 }
 
-static int read_memory(struct machine *m, const char *root)
+static void read_knobs(struct machine *m, const char *root)
+{
+	int64_t v;
+
+	m->paranoid = sys_number(&v, root, "proc/sys/kernel/perf_event_paranoid") ? (int)v : -100;
+	m->kptr_restrict = sys_number(&v, root, "proc/sys/kernel/kptr_restrict") ? (int)v : -1;
+	m->nmi_watchdog = sys_number(&v, root, "proc/sys/kernel/nmi_watchdog") ? (int)v : -1;
+	if (sys_number(&v, root, "proc/sys/kernel/perf_event_max_sample_rate") && v > 0)
+		m->max_sample_rate = (uint64_t)v;
+	if (sys_number(&v, root, "proc/sys/kernel/perf_event_mlock_kb") && v > 0)
+		m->mlock_kb = (uint64_t)v;
+	m->privileged = read_privileged(root);
+}
+
+static void read_memory(struct machine *m, const char *root)
 {
 	char text[4096];
 	ssize_t len = sys_read(text, sizeof(text), root, "proc/meminfo");
 
 	if (len > 0)
 		m->mem_total_kb = meminfo_kb(text, (size_t)len, "MemTotal");
-	return 0;
 }
 
 static int read_node(struct machine_node *node, struct arena *a, const char *root)
@@ -200,39 +200,68 @@ int machine_pmus(struct machine *m, struct arena *a, const char *root)
 	return 0;
 }
 
-int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err)
+/* cpu_desc to stepping; *guest: the CPU says that a hypervisor runs us. */
+static int read_model(struct machine *m, struct arena *a, const char *root, bool *guest)
 {
 	char *text = malloc(CPUINFO_HEAD);
-	bool guest = false;
 	ssize_t len;
-	int rc = -1;
+	int rc;
 
-	memset(m, 0, sizeof(*m));
 	if (!text)
-		return err_nomem(err);
+		return -1;
+	len = sys_read(text, CPUINFO_HEAD, root, "proc/cpuinfo");
+	rc = len > 0 && machine_cpuinfo(m, a, text, (size_t)len, guest) ? -1 : 0;
+	free(text);
+	return rc || machine_midr(m, a, root) ? -1 : 0;
+}
+
+static int read_memory_and_nodes(struct machine *m, struct arena *a, const char *root)
+{
+	read_memory(m, root);
+	return machine_nodes(m, a, root);
+}
+
+static int read_pieces(struct machine *m, struct arena *a, const char *root, unsigned parts)
+{
+	static const struct {
+		unsigned part;
+		int (*read)(struct machine *m, struct arena *a, const char *root);
+	} pieces[] = {
+		{ MACHINE_TOPOLOGY, machine_topology },
+		{ MACHINE_SIBLINGS, machine_siblings },
+		{ MACHINE_MEMORY, read_memory_and_nodes },
+		{ MACHINE_CACHES, machine_caches },
+		{ MACHINE_PMUS, machine_pmus },
+	};
+	bool guest = false;
+
+	if (parts & MACHINE_NAMES)
+		read_names(m, a, root);
+	if (parts & MACHINE_KNOBS)
+		read_knobs(m, root);
+	if (machine_cpus(m, a, root) || (parts & MACHINE_MODEL && read_model(m, a, root, &guest)))
+		return -1;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+		if (parts & pieces[i].part && pieces[i].read(m, a, root))
+			return -1;
+	return parts & MACHINE_HYPERVISOR ? machine_hypervisor(m, a, root, guest) : 0;
+}
+
+int machine_read_parts(struct machine *m, struct arena *a, const char *root, unsigned parts,
+		       struct err *err)
+{
+	*m = (struct machine){ .paranoid = -100, .kptr_restrict = -1, .nmi_watchdog = -1 };
 	if (!sys_exists(root, "sys/devices/system/cpu") && !sys_exists(root, "proc/cpuinfo")) {
 		(void)err_set(err, ERR_NOT_FOUND,
 			      "%s/: neither sys/devices/system/cpu nor proc/cpuinfo is here", root);
-		(void)err_hint(err,
-			       root[0] ? "a captured machine holds its /sys and /proc"
-				       : "mount -t sysfs sysfs /sys; mount -t proc proc /proc");
-		goto out;
+		return err_hint(err,
+				root[0] ? "a captured machine holds its /sys and /proc"
+					: "mount -t sysfs sysfs /sys; mount -t proc proc /proc");
 	}
-	read_names(m, a, root);
-	read_knobs(m, root);
-	m->privileged = read_privileged(root);
-	len = sys_read(text, CPUINFO_HEAD, root, "proc/cpuinfo");
-	if (len > 0 && machine_cpuinfo(m, a, text, (size_t)len, &guest))
-		goto nomem;
-	if (read_memory(m, root) || machine_topology(m, a, root) || machine_caches(m, a, root) ||
-	    machine_nodes(m, a, root) || machine_pmus(m, a, root) ||
-	    machine_hypervisor(m, a, root, guest))
-		goto nomem;
-	rc = 0;
-	goto out;
-nomem:
-	(void)err_nomem(err);
-out:
-	free(text);
-	return rc;
+	return read_pieces(m, a, root, parts) ? err_nomem(err) : 0;
+}
+
+int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err)
+{
+	return machine_read_parts(m, a, root, MACHINE_ALL, err);
 }

@@ -63,6 +63,24 @@ struct machine {
 	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace */
 };
 
+/* What there is to read. Which CPUs there are is always read; a hundred CPUs have thousands of files
+ * about the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
+enum machine_part {
+	MACHINE_NAMES = 1,	  /* hostname, release, arch */
+	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, privileged */
+	MACHINE_MODEL = 4,	  /* cpu_desc to stepping */
+	MACHINE_TOPOLOGY = 8,	  /* cpu */
+	MACHINE_SIBLINGS = 16,	  /* core_, thread_, die_siblings; with MACHINE_NAMES */
+	MACHINE_MEMORY = 32,	  /* mem_total_kb, node */
+	MACHINE_CACHES = 64,	  /* cache */
+	MACHINE_PMUS = 128,	  /* pmu */
+	MACHINE_HYPERVISOR = 256, /* with MACHINE_MODEL */
+	MACHINE_ALL = 511,
+};
+
 int machine_read(struct machine *m, struct arena *a, const char *root, struct err *err) MUST_USE;
+/* Only these parts; the others are NULL, 0, -1 or -100, as where they cannot be read. */
+int machine_read_parts(struct machine *m, struct arena *a, const char *root, unsigned parts,
+		       struct err *err) MUST_USE;
 
 #endif

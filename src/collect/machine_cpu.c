@@ -166,7 +166,7 @@ out:
 }
 
 /* CPU numbers that there can be: perf counts to the highest one present. */
-static int count_cpus(struct machine *m, struct arena *a, const char *root)
+int machine_cpus(struct machine *m, struct arena *a, const char *root)
 {
 	char text[4096];
 	const uint32_t *list;
@@ -189,10 +189,7 @@ static int count_cpus(struct machine *m, struct arena *a, const char *root)
 int machine_topology(struct machine *m, struct arena *a, const char *root)
 {
 	struct machine_cpu *cpu;
-	bool dies;
 
-	if (count_cpus(m, a, root))
-		return -1;
 	cpu = arena_alloc(a, (m->cpus_available + 1) * sizeof(*cpu));
 	if (!cpu)
 		return -1;
@@ -203,6 +200,13 @@ int machine_topology(struct machine *m, struct arena *a, const char *root)
 		cpu[i].socket = topology_id(root, i, "physical_package_id");
 		cpu[i].die = topology_id(root, i, "die_id");
 	}
+	return 0;
+}
+
+int machine_siblings(struct machine *m, struct arena *a, const char *root)
+{
+	bool dies;
+
 	/* perf knows dies on x86 and s390 only */
 	dies = !m->arch || !strcmp(m->arch, "x86_64") || !strcmp(m->arch, "s390x");
 	if (siblings(m, a, root, "package_cpus_list", "core_siblings_list", &m->core_siblings,
@@ -212,16 +216,22 @@ int machine_topology(struct machine *m, struct arena *a, const char *root)
 	    (dies &&
 	     siblings(m, a, root, "die_cpus_list", NULL, &m->die_siblings, &m->n_die_siblings)))
 		return -1;
-	if (m->cpus_online) {
-		const char *midr = sys_text(
-			a, root, "sys/devices/system/cpu/cpu%u/regs/identification/midr_el1",
-			m->online[0]);
-		int64_t v;
-
-		if (midr && text_number(&v, midr, strlen(midr)))
-			m->cpuid = arena_printf(a, "0x%016llx", (unsigned long long)v);
-	}
 	return 0;
+}
+
+int machine_midr(struct machine *m, struct arena *a, const char *root)
+{
+	const char *midr;
+	int64_t v;
+
+	if (!m->cpus_online)
+		return 0;
+	midr = sys_text(a, root, "sys/devices/system/cpu/cpu%u/regs/identification/midr_el1",
+			m->online[0]);
+	if (!midr || !text_number(&v, midr, strlen(midr)))
+		return 0;
+	m->cpuid = arena_printf(a, "0x%016llx", (unsigned long long)v);
+	return m->cpuid ? 0 : -1;
 }
 
 static uint32_t cache_number(const char *root, const char *dir, const char *what)

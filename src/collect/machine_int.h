@@ -14,10 +14,16 @@
  * stepping, cpuid. `guest` tells whether the flags say that a hypervisor runs us. */
 int machine_cpuinfo(struct machine *m, struct arena *a, const char *text, size_t len,
 		    bool *guest) MUST_USE;
+/* Which CPUs there are: the others need it. */
+int machine_cpus(struct machine *m, struct arena *a, const char *root) MUST_USE;
 int machine_topology(struct machine *m, struct arena *a, const char *root) MUST_USE;
+int machine_siblings(struct machine *m, struct arena *a, const char *root) MUST_USE;
+/* Arm's own word for the model, over what /proc/cpuinfo says. */
+int machine_midr(struct machine *m, struct arena *a, const char *root) MUST_USE;
 int machine_caches(struct machine *m, struct arena *a, const char *root) MUST_USE;
 int machine_nodes(struct machine *m, struct arena *a, const char *root) MUST_USE;
 int machine_pmus(struct machine *m, struct arena *a, const char *root) MUST_USE;
+/* `guest`: the CPU's flags say so. */
 int machine_hypervisor(struct machine *m, struct arena *a, const char *root, bool guest) MUST_USE;
 
 #endif

@@ -246,12 +246,11 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 	uint64_t set[SYS_CPUS_MAX / 64];
 	const char *end = s + len;
 	uint32_t *list;
-	size_t count = 0;
+	size_t count = 0, words = 0; /* words: of the set that are used */
 	int64_t work = 0; /* ranges that say the same again and again must not cost time */
 
 	*out = NULL;
 	*n = 0;
-	memset(set, 0, sizeof(set));
 	while (s < end) {
 		int64_t from = list_number(&s, end), to = from;
 
@@ -264,6 +263,9 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 		work += to - from;
 		if (work > 4 * (int64_t)SYS_CPUS_MAX)
 			return -1;
+		/* the set is large: only what is used of it is touched */
+		for (; words <= (size_t)to / 64; words++)
+			set[words] = 0;
 		for (int64_t i = from; i <= to; i++)
 			set[i / 64] |= UINT64_C(1) << (i % 64);
 		if (s < end && *s != ',')
@@ -271,12 +273,12 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 		if (s < end && ++s == end)
 			return -1;
 	}
-	for (size_t i = 0; i < SYS_CPUS_MAX / 64; i++)
+	for (size_t i = 0; i < words; i++)
 		count += (size_t)__builtin_popcountll(set[i]);
 	list = arena_alloc(a, (count + 1) * sizeof(*list));
 	if (!list)
 		return -1;
-	for (uint32_t i = 0; i < SYS_CPUS_MAX; i++)
+	for (uint32_t i = 0; i < words * 64; i++)
 		if (set[i / 64] >> (i % 64) & 1)
 			list[(*n)++] = i;
 	*out = list;

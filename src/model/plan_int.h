@@ -55,6 +55,21 @@ static inline void bit_set(uint64_t *b, size_t i)
 	b[i / 64] |= 1ULL << (i % 64);
 }
 
+/* The first bit that is set from `i` on, or `end`. */
+static inline size_t bit_next(const uint64_t *b, size_t i, size_t end)
+{
+	while (i < end) {
+		uint64_t rest = b[i / 64] >> (i % 64);
+
+		if (rest)
+			return i + (size_t)__builtin_ctzll(rest) < end
+				       ? i + (size_t)__builtin_ctzll(rest)
+				       : end;
+		i = (i / 64 + 1) * 64;
+	}
+	return end;
+}
+
 static inline size_t bits_count(const uint64_t *b, size_t words)
 {
 	size_t n = 0;

@@ -59,11 +59,9 @@ static int needs_of(struct planning *k, uint32_t metric, uint64_t *refs, struct 
 	if (m->expr && expr_needs(m->expr, k->w->system, ask, &own))
 		return err_nomem(err);
 	memcpy(x->full, x->tight, k->words * sizeof(uint64_t));
-	for (size_t i = 0; i < metric; i++) {
+	for (size_t i = bit_next(refs, 0, metric); i < metric; i = bit_next(refs, i + 1, metric)) {
 		const struct metric_needs *r = &k->needs[i];
 
-		if (!bit_test(refs, i))
-			continue;
 		merge(x->full, r->full, k->words);
 		merge(x->latency, r->latency, k->words);
 		if (k->m->metric[i].level) {
@@ -80,34 +78,58 @@ static int needs_of(struct planning *k, uint32_t metric, uint64_t *refs, struct 
 	return 0;
 }
 
-/* Whether one group can hold all of it; what no counter here can count does not matter. */
-static void see_fit(struct planning *k, struct metric_needs *x, uint32_t *list)
+/* What is known of events once, for all metrics. */
+struct events_seen {
+	uint64_t *fits;	 /* there is a counter for it; on the core */
+	uint32_t leader; /* slots, or MODEL_NONE */
+};
+
+static int see_events(struct planning *k, struct events_seen *s, struct err *err)
 {
 	const char *why;
-	size_t n = 0;
+
+	s->leader = MODEL_NONE;
+	s->fits = arena_alloc(&k->scratch, k->words * sizeof(*s->fits));
+	if (!s->fits)
+		return err_nomem(err);
+	for (uint32_t e = 0; e < k->m->n_used; e++) {
+		unsigned flags = k->m->event[e].flags;
+
+		if (flags & EVENT_SLOTS && s->leader == MODEL_NONE)
+			s->leader = e;
+		if (!(flags & (EVENT_SOFTWARE | EVENT_UNCORE)) &&
+		    (flags & EVENT_METRIC || schedule_fits(k->m, k->l, &e, 1, &why)))
+			bit_set(s->fits, e);
+	}
+	return 0;
+}
+
+/* Whether one group can hold all of it; what no counter here can count does not matter. */
+static void see_fit(struct planning *k, const struct events_seen *s, struct metric_needs *x,
+		    uint32_t *list)
+{
+	const char *why;
+	size_t n = 0, end = k->m->n_used;
 	bool slots = false, metric = false;
-	uint32_t leader = MODEL_NONE;
 
-	for (size_t i = 0; i < k->m->n_used; i++) {
+	for (size_t i = bit_next(x->full, 0, end); i < end; i = bit_next(x->full, i + 1, end)) {
 		unsigned flags = k->m->event[i].flags;
-		uint32_t e = (uint32_t)i;
 
-		if (flags & EVENT_SLOTS && leader == MODEL_NONE)
-			leader = e;
-		if (!bit_test(x->full, i) || flags & (EVENT_SOFTWARE | EVENT_UNCORE))
+		if (flags & (EVENT_SOFTWARE | EVENT_UNCORE))
 			continue;
 		slots |= !!(flags & EVENT_SLOTS);
 		metric |= !!(flags & EVENT_METRIC);
-		if (flags & EVENT_METRIC || schedule_fits(k->m, k->l, &e, 1, &why))
-			list[n++] = e;
+		if (bit_test(s->fits, i))
+			list[n++] = (uint32_t)i;
 	}
-	if (metric && !slots && leader != MODEL_NONE)
-		list[n++] = leader;
+	if (metric && !slots && s->leader != MODEL_NONE)
+		list[n++] = s->leader;
 	x->fits = schedule_fits(k->m, k->l, list, n, &why);
 }
 
 int plan_needs(struct planning *k, struct err *err)
 {
+	struct events_seen seen;
 	uint64_t *refs;
 	uint32_t *list = arena_alloc(&k->scratch, (k->m->n_events + 2) * sizeof(*list));
 
@@ -117,10 +139,12 @@ int plan_needs(struct planning *k, struct err *err)
 	k->needs = arena_alloc(&k->scratch, (k->m->n_metrics + 1) * sizeof(*k->needs));
 	if (!refs || !list || !k->needs)
 		return err_nomem(err);
+	if (see_events(k, &seen, err))
+		return -1;
 	for (size_t i = 0; i < k->m->n_metrics; i++) {
 		if (needs_alloc(k, &k->needs[i], err) || needs_of(k, (uint32_t)i, refs, err))
 			return -1;
-		see_fit(k, &k->needs[i], list);
+		see_fit(k, &seen, &k->needs[i], list);
 	}
 	return 0;
 }

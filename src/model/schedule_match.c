@@ -50,7 +50,8 @@ static int held_choices(struct sched *s, struct err *err)
 	for (unsigned i = 0; i < 32; i++)
 		if (general >> i & 1)
 			at[k++] = (uint8_t)i;
-	s->held = arena_alloc(s->scratch, HELD_MAX * sizeof(*s->held));
+	/* asked for every group there is: without reserved counters it must cost nothing */
+	s->held = arena_alloc(s->scratch, (r ? HELD_MAX : 1) * sizeof(*s->held));
 	if (!s->held)
 		return err_nomem(err);
 	s->n_held = 0;

@@ -188,6 +188,44 @@ static void arm_guest(void **state)
 	arena_free(&a);
 }
 
+/* A part by itself says what it says among the others, and the others are as if not readable. */
+static void parts(void **state)
+{
+	char root[] = "/tmp/cyclade-machine-XXXXXX";
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct machine all, m;
+
+	(void)state;
+	tree_make(root, x86);
+	assert_int_equal(machine_read(&all, &a, root, &err), 0);
+	assert_int_equal(machine_read_parts(&m, &a, root, 0, &err), 0);
+	assert_int_equal(m.cpus_online, all.cpus_online);
+	assert_int_equal(m.cpus_available, all.cpus_available);
+	assert_null(m.hostname);
+	assert_null(m.cpuid);
+	assert_null(m.cpu);
+	assert_null(m.cache);
+	assert_null(m.pmu);
+	assert_int_equal(m.paranoid, -100);
+	assert_int_equal(m.nmi_watchdog, -1);
+	assert_false(m.privileged);
+	assert_int_equal(m.mem_total_kb, 0);
+	assert_int_equal(machine_read_parts(&m, &a, root, MACHINE_PMUS | MACHINE_TOPOLOGY, &err),
+			 0);
+	assert_int_equal(m.n_pmus, all.n_pmus);
+	assert_string_equal(m.pmu[0].name, all.pmu[0].name);
+	assert_memory_equal(m.cpu, all.cpu, all.cpus_available * sizeof(*m.cpu));
+	assert_int_equal(m.n_core_siblings, 0);
+	assert_int_equal(machine_read_parts(&m, &a, root, MACHINE_MODEL | MACHINE_KNOBS, &err), 0);
+	assert_string_equal(m.cpuid, all.cpuid);
+	assert_int_equal(m.mlock_kb, all.mlock_kb);
+	assert_true(m.privileged);
+	assert_int_equal(m.n_pmus, 0);
+	tree_remove(root);
+	arena_free(&a);
+}
+
 /* What the C library says of the machine at hand. */
 static void this_machine(void **state)
 {
@@ -284,7 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_lists),	 cmocka_unit_test(hybrid_x86),
 		cmocka_unit_test(arm_guest),	 cmocka_unit_test(this_machine),
-		cmocka_unit_test(hostile_trees),
+		cmocka_unit_test(hostile_trees), cmocka_unit_test(parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
