@@ -258,7 +258,7 @@ static bool sample_time(struct sampling *r, struct buf *b)
 
 static bool compressed(struct sampling *r, struct buf *b)
 {
-	buf_put_u32(b, 1); /* version */
+	buf_put_u32(b, 0); /* version: the one there is, as perf writes it */
 	buf_put_u32(b, 1); /* zstd */
 	buf_put_u32(b, (uint32_t)r->zstd_level);
 	buf_put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
@@ -290,7 +290,7 @@ static bool clock_data(struct sampling *r, struct buf *b)
 {
 	const struct perf_event_attr *a = &r->ev[0].attr;
 
-	buf_put_u32(b, 1); /* version */
+	buf_put_u32(b, 0); /* version: the one there is, as perf writes it */
 	buf_put_u32(b, (uint32_t)a->clockid);
 	buf_put_u64(b, clock_ns(CLOCK_REALTIME));
 	buf_put_u64(b, clock_ns(a->clockid));

@@ -19,6 +19,12 @@ from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE, CROWD, RELAY = (os.path.join(PROGS, "prog_" + p) for p in ("recurse", "crowd", "relay"))
+HOTSPOT = next((p for p in ("/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser",
+                            "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser") if os.access(p, os.X_OK)), None)
+# what hotspot's parser also says of perf's own recordings, and of rounds and features as records
+HOTSPOT_SAYS = re.compile(r"feature not properly read|unhandled event type|FINISHED_ROUND detected|^$|"
+                          r"Linux version|zstd decompression support not available|^\d+ \d+ \d+ \d+ \d+$")
+HOTSPOT_NEW = ("--user-regs --intr-regs", "-W", "--phys-data")  # fields that are newer than it, in perf's files, too
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-record-")
 os.chdir(tmp)
@@ -90,6 +96,18 @@ for name, options in cases:
         rep = subprocess.run([PERF, "report", "--stdio", "-g", "none", "-i", path], capture_output=True, text=True, errors="replace",
                              stdin=subprocess.DEVNULL)
         t.ok(rep.returncode == 0 and "unexpected" not in rep.stderr, "record %s: perf report reads it" % name, rep.stderr)
+        if "bottom" in rep.stdout and shutil.which("objdump"):
+            ann = subprocess.run([PERF, "annotate", "--stdio", "-i", path, "-s", "bottom"], capture_output=True, text=True,
+                                 errors="replace", stdin=subprocess.DEVNULL)
+            t.ok(ann.returncode == 0 and re.search(r"^ +[\d.]+ .*:\s+[0-9a-f]+:", ann.stdout, re.M),
+                 "record %s: perf annotate reads it" % name, ann.stdout[-300:] + ann.stderr)
+        if HOTSPOT:
+            hot = subprocess.run([HOTSPOT, "--input", path, "--output", "hot.out"], capture_output=True, text=True,
+                                 errors="replace", stdin=subprocess.DEVNULL)
+            odd = [x for x in hot.stderr.splitlines() if not HOTSPOT_SAYS.search(x) and
+                   not (name in HOTSPOT_NEW and x.startswith("Event not fully parsed"))]
+            t.ok(hot.returncode == 0 and not odd and os.path.getsize("hot.out") > (0 if "-z" in name else 1000),
+                 "record %s: hotspot reads it" % name, "\n".join(odd[:5]))
     else:
         t.skip("record %s: perf reads it" % name, "no perf here")
 

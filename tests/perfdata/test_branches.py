@@ -165,9 +165,11 @@ def made(t, d):
 def perfs_rows(path):
     """{(comm, dso_from, dso_to, sym_from, sym_to): branches}; None: perf cannot read it"""
     keys = "comm,dso_from,symbol_from,dso_to,symbol_to"
-    p = subprocess.run([PERF, "report", "-b", "--stdio", "-i", path, "--percent-limit", "0", "-t", "|", "--sort", keys,
-                        "-F", "sample," + keys, "--symfs", "/nonexistent", "--kallsyms", "/dev/null", "--no-demangle"],
+    p = subprocess.run([PERF, "report", "-b", "--stdio", "-i", path, "--percent-limit", "0", "-t", "|", "-F", "sample," + keys,
+ "--symfs", "/nonexistent", "--kallsyms", "/dev/null", "--no-demangle"],
                        capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=300)
+    if p.returncode:
+        return None
     rows = collections.Counter()
     for line in p.stdout.splitlines():
         f = [x.strip() for x in line.split("|")]
@@ -211,8 +213,8 @@ def corpus(t):
         got = [sum(int(r[i]) for r in rows.values()) for i in range(5)]
         t.equal(got, flags, name + ": entries and flags as perf script prints them")
         want = perfs_rows(path)
-        if not want:
-            t.skip(name + ": rows", "perf shows none (stacks of calls)")
+        if want is None:
+            t.skip(name + ": rows", "perf report -b fails on it")
             continue
         mine = collections.Counter()
         for k, r in rows.items():  # perf cuts file names here, and calls anonymous memory's by another
