@@ -41,7 +41,7 @@ class Tap:
 
     def skip(self, name, why):
         self.count += 1
-        print("ok %d - %s # SKIP %s" % (self.count, name, why), flush=True)
+        print("ok %d - %s # SKIP %s" % (self.count, name, " ".join(why.split())), flush=True)
 
     def done(self):
         print("1..%d%s" % (self.count, "" if self.count else " # SKIP nothing to do"))

@@ -23,11 +23,19 @@ static int backing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
 			unsigned long flags)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	struct perf_event_attr user;
+	int fd;
 
 	/* the simulated machine may have more CPUs than this one */
 	if (cpu >= 0 && online > 0 && cpu < (int)sim_state.machine.n_cpus)
 		cpu = (int)(cpu % online);
-	return (int)sim_real.syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+	fd = (int)sim_real.syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+	if (fd >= 0 || errno != EACCES || attr->exclude_kernel)
+		return fd;
+	/* an ordinary user's clocks count all the same: what may be seen is the machine's to play */
+	user = *attr;
+	user.exclude_kernel = 1;
+	return (int)sim_real.syscall(SYS_perf_event_open, &user, pid, cpu, group_fd, flags);
 }
 
 static int clock_open(const struct sim_context *c, const struct perf_event_attr *like)

@@ -96,6 +96,20 @@ static const struct counter_event trio[] = { SW(PERF_COUNT_SW_TASK_CLOCK),
 					     SW(PERF_COUNT_SW_PAGE_FAULTS),
 					     SW(PERF_COUNT_SW_CONTEXT_SWITCHES) };
 
+/* An ordinary user may be allowed to count only what is not the kernel's. */
+static bool kernel_is_counted(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_PAGE_FAULTS,
+					.size = sizeof(attr) };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return errno != EACCES && errno != EPERM;
+	(void)close(fd);
+	return true;
+}
+
 static struct counter_setup setup_of(const struct counter_group *g, size_t n, const pid_t *task)
 {
 	return (struct counter_setup){ .group = g,
@@ -103,7 +117,8 @@ static struct counter_setup setup_of(const struct counter_group *g, size_t n, co
 				       .tasks = task,
 				       .n_tasks = task ? 1 : 0,
 				       .cgroup_fd = -1,
-				       .inherit = true };
+				       .inherit = true,
+				       .user_only = !kernel_is_counted() };
 }
 
 static struct counters *opened(const struct counter_setup *s)
