@@ -420,5 +420,10 @@ void plan_print(struct buf *out, const struct plan *p, const struct model *m,
 		buf_printf(out, "impossible: %s\n", m->event[p->impossible[i]].name);
 	for (size_t i = 0; i < p->n_latency; i++)
 		buf_printf(out, "latency: %s\n", m->event[p->latency[i]].name);
+	for (size_t g = 0; g < p->n_samplers; g++) {
+		buf_printf(out, "sampled together %zu: ", g);
+		schedule_print_group(out, m, l, p->sampler[g].event, p->sampler[g].n);
+		buf_puts(out, "\n");
+	}
 	buf_printf(out, "groups for all: %u\n", p->groups_for_all);
 }

@@ -53,6 +53,8 @@ struct plan_stage {
 	size_t n_groups;
 	const uint32_t *metric; /* what it makes known */
 	size_t n_metrics;
+	const uint32_t *latency; /* of plan.latency, those that its metrics ask for */
+	size_t n_latency;
 };
 
 struct plan {
@@ -69,6 +71,9 @@ struct plan {
 	size_t n_impossible;
 	const uint32_t *latency; /* events whose retire latency the wanted metrics ask for */
 	size_t n_latency;
+	const struct plan_group *sampler; /* plan.latency in groups that can sample at once: each
+					   * event in one, those of one stage together */
+	size_t n_samplers;
 	unsigned
 		groups_for_all; /* of core counters: what counting every wanted metric at once would take */
 };

@@ -148,20 +148,3 @@ int plan_needs(struct planning *k, struct err *err)
 	}
 	return 0;
 }
-
-int plan_latencies(struct planning *k, struct plan *out, struct err *err)
-{
-	uint32_t *list = arena_alloc(k->a, (k->m->n_events + 1) * sizeof(*list));
-	uint64_t *all = arena_alloc(&k->scratch, k->words * sizeof(*all));
-
-	if (!list || !all)
-		return err_nomem(err);
-	for (size_t i = 0; i < k->m->n_metrics; i++)
-		if (k->wanted[i])
-			merge(all, k->needs[i].latency, k->words);
-	for (size_t i = 0; i < k->m->n_used; i++)
-		if (bit_test(all, i))
-			list[out->n_latency++] = (uint32_t)i;
-	out->latency = list;
-	return 0;
-}

@@ -405,6 +405,33 @@ static void check_stages(const struct model *m, const struct plan *p)
 	}
 }
 
+/* Each event whose latency is asked for is sampled by one group, which fits; a stage lists those of
+ * its formulas. */
+static void check_latencies(const struct model *m, const struct plan *p,
+			    const struct schedule_limits *l)
+{
+	const char *why;
+
+	for (size_t i = 0; i < p->n_latency; i++) {
+		size_t groups = 0, stages = 0;
+
+		for (size_t g = 0; g < p->n_samplers; g++)
+			for (size_t e = 0; e < p->sampler[g].n; e++)
+				groups += p->sampler[g].event[e] == p->latency[i];
+		for (size_t s = 0; s < p->n_stages; s++)
+			for (size_t e = 0; e < p->stage[s].n_latency; e++)
+				stages += p->stage[s].latency[e] == p->latency[i];
+		assert_int_equal(groups, 1);
+		assert_true(stages >= 1);
+	}
+	for (size_t g = 0; g < p->n_samplers; g++)
+		assert_true(schedule_fits(m, l, p->sampler[g].event, p->sampler[g].n, &why));
+	for (size_t s = 0; s < p->n_stages; s++)
+		for (size_t i = 0; i < p->stage[s].n_metrics; i++)
+			if (strstr(m->metric[p->stage[s].metric[i]].text, "$PEBS"))
+				assert_true(p->stage[s].n_latency > 0);
+}
+
 static void test_plans(void **state)
 {
 	static const char *const ids[] = { "snb", "ivb", "skx", "icl", "spr", "gnr", "lnl-lnc" };
@@ -425,12 +452,16 @@ static void test_plans(void **state)
 		assert_int_equal(p.stage[0].under, MODEL_NONE);
 		assert_int_equal(p.stage[0].n_groups, 1); /* level 1 never takes turns */
 		check_stages(m, &p);
+		check_latencies(m, &p, &l);
+		assert_true(!p.stage[0].n_latency);
+		assert_int_equal(p.n_latency > 0, i / 2 >= 5); /* gnr, lnl-lnc */
 		all = p.groups_for_all;
 		w.all = true;
 		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
 		assert_int_equal(p.n_stages, 1);
 		assert_int_equal(p.groups_for_all, all);
 		check_stages(m, &p);
+		check_latencies(m, &p, &l);
 		arena_free(&a);
 		model_free(m);
 	}
