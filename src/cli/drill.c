@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "cli/drill_latency.h"
 #include "cli/model_choice.h"
 #include "collect/holders.h"
 #include "collect/sysfs.h"
@@ -114,7 +115,7 @@ static void set_limits(struct drill_core *c, const struct drill *d)
 	schedule_limits_of(&c->limits, c->m, &at);
 }
 
-/* Retire latencies: the means that the model has; how far off they are here, nobody knows. */
+/* Retire latencies: at first nothing is known of them. */
 static int set_latencies(struct drill *d, struct drill_core *c, struct err *err)
 {
 	size_t n = c->m->n_events;
@@ -123,10 +124,8 @@ static int set_latencies(struct drill *d, struct drill_core *c, struct err *err)
 	c->latency_se = arena_alloc(d->a, (n + 1) * sizeof(*c->latency_se));
 	if (!c->latency || !c->latency_se)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
-		c->latency[i] = c->m->event[i].latency;
-		c->latency_se[i] = NAN;
-	}
+	for (size_t i = 0; i < n; i++)
+		c->latency[i] = c->latency_se[i] = NAN;
 	return 0;
 }
 
@@ -215,7 +214,8 @@ int drill_open(struct drill *d, const struct counting *k, struct err *err)
 	if (plan_all(d, k, err))
 		return -1;
 	d->mode = mode_of(d, &k->cli->opt);
-	return drill_first(d, err) || drill_events(d, k, err) ? -1 : 0;
+	return drill_first(d, err) || drill_events(d, k, err) || drill_latency_plan(d, k, err) ? -1
+											       : 0;
 }
 
 void drill_prepare(struct drill *d)
@@ -233,6 +233,7 @@ void drill_prepare(struct drill *d)
 
 void drill_free(struct drill *d)
 {
+	drill_latency_free(d);
 	for (size_t i = 0; i < d->n_parts; i++)
 		slices_free(d->part[i].slices);
 	for (size_t g = 0; d->value && g < d->setup.n_groups; g++)

@@ -52,6 +52,7 @@ struct drill_core {
 	bool *seen;		      /* as plan.stage: was open at some time of this run */
 	bool *named;		      /* by metric: asked for by --node, -M */
 	double *latency, *latency_se; /* by event: retire latency, where it is known */
+	const char **latency_why;     /* by event: why it was not sampled, or NULL */
 };
 
 struct drill_part {
@@ -75,6 +76,8 @@ enum drill_mode {
 	DRILL_EACH,  /* --no-mux: the program is run again for each group */
 };
 
+struct drill_latency;
+
 struct drill {
 	struct arena *a; /* the cli's */
 	struct event_list list;
@@ -87,6 +90,7 @@ struct drill {
 	struct counter_value **value;	     /* by group of the setup */
 	size_t targets;
 	const char *root;
+	struct drill_latency *latency; /* drill_latency.h */
 	enum drill_mode mode;
 	size_t each_core, each_group; /* DRILL_EACH: the one that counts now */
 	bool **each_done;
@@ -114,6 +118,9 @@ int drill_first(struct drill *d, struct err *err) MUST_USE;
 /* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
 void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);
 int drill_events(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
+/* An event of the model as event_parse takes it. */
+const char *drill_event_text(struct arena *a, const struct drill_core *c,
+			     const struct model_event *e);
 /* While counting: duration, time-stamp counter. */
 void drill_times(double system[SYSTEM_COUNT], const struct drill *d, double seconds, size_t lps);
 

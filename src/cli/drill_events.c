@@ -18,8 +18,8 @@ struct builder {
 	struct err *err;
 };
 
-static const char *event_text(struct arena *a, const struct drill_core *c,
-			      const struct model_event *e)
+const char *drill_event_text(struct arena *a, const struct drill_core *c,
+			     const struct model_event *e)
 {
 	const char *pmu = *e->pmu ? e->pmu : c->pmu;
 
@@ -58,7 +58,7 @@ static int parse_one(struct builder *b, const struct drill_core *c, uint32_t eve
 		     struct became *out)
 {
 	struct drill *d = b->d;
-	const char *text = event_text(d->a, c, &c->m->event[event]);
+	const char *text = drill_event_text(d->a, c, &c->m->event[event]);
 
 	out->from = out->to = d->list.ev.n;
 	if (!text)
@@ -78,7 +78,7 @@ static int parse_many(struct builder *b, const struct drill_core *c, const uint3
 	size_t from = d->list.ev.n;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *s = event_text(d->a, c, &c->m->event[event[i]]);
+		const char *s = drill_event_text(d->a, c, &c->m->event[event[i]]);
 
 		buf_printf(&text, "%s%s", i ? "," : "", s ? s : "");
 	}

@@ -12,6 +12,7 @@
 
 #include "cli/counting_int.h"
 #include "cli/drill.h"
+#include "cli/drill_latency.h"
 
 #define MS	       1000000ull
 #define TURN	       (4 * MS) /* the kernel's rotation, as long as nobody set another */
@@ -185,7 +186,7 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 			c->group[g].on = on;
 		}
 	}
-	return 0;
+	return drill_latency_apply(d, k, err);
 }
 
 int drill_begin(struct drill *d, struct counting *k, struct err *err)
@@ -212,7 +213,7 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 	}
 	d->readings = 0;
 	d->last_decision = 0;
-	return apply_stages(d, k, err);
+	return apply_stages(d, k, err) || drill_latency_begin(d, k, err) ? -1 : 0;
 }
 
 /* ---- readings --------------------------------------------------------------------------- */
@@ -441,6 +442,7 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 	uint64_t end = to == UINT64_MAX ? k->now - k->start : to;
 	double seconds = (double)(end - from) / 1e9;
 
+	drill_latency_values(d, k, from);
 	for (size_t i = 0; i < d->n_parts; i++) {
 		struct drill_part *p = &d->part[i];
 		struct drill_core *c = &d->core[p->core];
@@ -479,6 +481,13 @@ static bool next_each(struct drill *d)
 				return true;
 			}
 	return false;
+}
+
+/* Samplers would take turns with what counts: they have runs of their own. */
+static bool next_sampler(struct drill *d)
+{
+	d->each_core = d->each_group = SIZE_MAX;
+	return drill_latency_next(d);
 }
 
 static bool **alloc_done(struct drill *d)
@@ -530,7 +539,7 @@ int drill_again(struct drill *d, const struct counting *k, bool *again, struct e
 				*again |= d->mode == DRILL_RERUN;
 			}
 	if (!rc && d->mode == DRILL_EACH)
-		*again = next_each(d);
+		*again = next_each(d) || next_sampler(d);
 out:
 	arena_free(&a);
 	return rc;

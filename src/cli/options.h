@@ -52,7 +52,7 @@ struct options {
 	/* what */
 	struct text_list event, node, metric, models;
 	uint64_t level;
-	const char *model, *drilldown, *import, *smt;
+	const char *model, *drilldown, *latency, *import, *smt;
 	bool no_mux;
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;

@@ -26,6 +26,7 @@ struct tree_of {
 	struct tree tree;
 	size_t strange; /* events that the model does not know */
 	const char *first_strange;
+	bool latencies; /* the model has a table of them */
 };
 
 static int take_counts(struct import *im, struct tree_of *t, struct err *err)
@@ -65,6 +66,8 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 	size_t n = t->m->n_used;
 	uint32_t *member = arena_alloc(&im->once, (n + 1) * sizeof(*member));
 	uint32_t *first = arena_alloc(&im->once, 2 * sizeof(*first));
+	double *latency = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*latency));
+	double *unknown = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*unknown));
 	struct tree_counts c = { .count = t->count,
 				 .n_lps = 1,
 				 .counted = t->share,
@@ -72,10 +75,18 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 				 .cov = no_cov,
 				 .no_error = no_error,
 				 .n_groups = 1,
+				 .latency = latency,
+				 .latency_se = unknown,
 				 .system = t->system };
 
-	if (!member || !first)
+	if (!member || !first || !latency || !unknown)
 		return err_nomem(err);
+	/* counts have none of their own: what the model's table says */
+	for (size_t e = 0; e < t->m->n_events; e++) {
+		latency[e] = t->m->event[e].latency;
+		t->latencies |= !isnan(latency[e]);
+		unknown[e] = NAN;
+	}
 	for (uint32_t e = 0; e < n; e++)
 		if (!isnan(t->count[e]))
 			member[first[1]++] = e;
@@ -185,7 +196,7 @@ int import_trees(struct import *im, const struct import_set *set, size_t n, doub
 {
 	struct tree_view *view = arena_alloc(&im->once, (n + 1) * sizeof(*view));
 	struct tree_of *t = arena_alloc(&im->once, (n + 1) * sizeof(*t));
-	const char *said[NOTES_MAX + 2];
+	const char *said[NOTES_MAX + 3];
 	struct tree_report r = { .head = { .target = im->cli->opt.import,
 					   .time = time,
 					   .seconds = n ? set[0].file.seconds : NAN,
@@ -211,6 +222,8 @@ int import_trees(struct import *im, const struct import_set *set, size_t n, doub
 				     t[0].strange, set[0].file.n, t[0].first_strange);
 	if (isnan(im->system[SYSTEM_SMT_ON]) && isnan(time))
 		said[r.head.n_notes++] = "whether SMT was on is not known: --smt on or off";
+	if (n && t[0].latencies && isnan(time))
+		said[r.head.n_notes++] = "retire latencies are those of the model's table";
 	r.cpu = model_line(im);
 	for (size_t i = 0; i < r.head.n_notes; i++)
 		if (!said[i])

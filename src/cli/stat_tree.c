@@ -11,6 +11,7 @@
 #include "cli/counting_out.h"
 #include "cli/counting_repeat.h"
 #include "cli/drill.h"
+#include "cli/drill_latency.h"
 #include "cli/stat_int.h"
 #include "cli/stat_tree.h"
 
@@ -79,6 +80,14 @@ static uint64_t tick(void *ctx)
 	return drill_tick(&s->d);
 }
 
+static int switched(void *ctx, struct counting *k, bool on, struct err *err)
+{
+	struct stat_tree *s = ctx;
+
+	(void)k;
+	return drill_latency_switched(&s->d, on, err);
+}
+
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
@@ -94,6 +103,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	r.head.n_notes = 0; /* said once, at the end */
 	rc = print(s, &r, -1, err);
 	s->interval_from = now;
+	drill_latency_mark(&s->d, now);
 out:
 	arena_free(&s->a);
 	return rc;
@@ -168,6 +178,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 
 	r.head.status = k->has_program ? k->result.status : -1;
 	if (s->cli->opt.interval) {
+		drill_latency_of_all_runs(&s->d);
 		if (stat_tree_notes(s, &r, err))
 			return -1;
 		tree_report_end(&b, &r, s->out.format);
@@ -178,6 +189,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 	if (s->seconds.n > 1) {
 		if (mean_of_runs(s, err))
 			return -1;
+		drill_latency_of_all_runs(&s->d);
 		r.head.runs = s->seconds.n;
 		r.head.seconds = repeat_mean(&s->seconds);
 		r.head.seconds_error = repeat_error(&s->seconds);
@@ -229,6 +241,7 @@ static int describe(struct stat_tree *s, struct err *err)
 
 	for (size_t c = 0; c < s->d.n_cores; c++)
 		plan_print(&b, &s->d.core[c].plan, s->d.core[c].m, &s->d.core[c].limits);
+	drill_latency_describe(&b, &s->d);
 	stat_describe(&b, &s->k, &s->d.setup);
 	rc = stat_put(&s->k, &s->out, &b, -1, err);
 	buf_free(&b);
@@ -257,6 +270,7 @@ static int count(struct stat_tree *s, struct err *err)
 					      .read = read_counters,
 					      .tick = tick,
 					      .interval = interval,
+					      .switched = switched,
 					      .so_far = so_far,
 					      .ended = ended,
 					      .ctx = s };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "cli/drill_latency.h"
 #include "cli/stat_tree.h"
 
 #define NOTES 12
@@ -82,6 +83,7 @@ static int add_view(struct stat_tree *s, const struct drill_part *p, const struc
 				   .wanted = c->plan.wanted,
 				   .counted = p->counted,
 				   .named = c->named,
+				   .latency_why = c->latency_why,
 				   .count = p->sum,
 				   .share = p->share,
 				   .level = (unsigned)o->level,
@@ -260,6 +262,9 @@ int stat_tree_notes(struct stat_tree *s, struct tree_report *r, struct err *err)
 	note_turns(s, &l);
 	note_splits(s, &l);
 	note_facts(s, &l);
+	add_note(&l, drill_latency_note(&s->d, &s->a));
+	if (drill_latency_rows(&s->d, &s->a, &r->latency, &r->n_latency, err))
+		return -1;
 	r->head.notes = arena_memdup(&s->a, l.v, sizeof(l.v));
 	r->head.n_notes = l.n;
 	return r->head.notes ? 0 : err_nomem(err);

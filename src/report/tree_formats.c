@@ -100,14 +100,15 @@ static void csv_row(struct buf *b, double time, const struct item *it, char sep)
 	put_real(b, it->n->counted);
 	buf_printf(b, "%c%d%c%d%c", sep, it->n->over, sep, it->n->path, sep);
 	put_text(b, buf_str(&why), sep);
-	buf_puts(b, "\r\n");
+	buf_printf(b, "%c%c%c%c\r\n", sep, sep, sep, sep); /* samples: of latencies */
 	buf_free(&why);
 }
 
 int tree_write_csv(struct buf *b, const struct tree_report *r, const struct counts_style *st)
 {
-	static const char *const columns[] = { "time",	"where",   "node", "level", "value", "unit",
-					       "error", "counted", "over", "path",  "why" };
+	static const char *const columns[] = { "time", "where",	  "node",    "level", "value",
+					       "unit", "error",	  "counted", "over",  "path",
+					       "why",  "samples", "min",     "max",   "source" };
 	char sep = st->separator ? st->separator : ',';
 
 	for (size_t i = 0; st->first && i < sizeof(columns) / sizeof(*columns); i++)
@@ -125,6 +126,8 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 			csv_row(b, r->head.time, &it[i], sep);
 		free(it);
 	}
+	for (size_t i = 0; i < r->n_latency; i++)
+		tree_csv_latency(b, r->head.time, &r->latency[i], sep);
 	return 0;
 }
 
@@ -248,6 +251,7 @@ int tree_write_json(struct buf *b, const struct tree_report *r, const struct cou
 		if (json_view(&j, &r->view[i]))
 			return -1;
 	json_end_array(&j);
+	tree_json_latencies(&j, r);
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);
 	json_end_object(&j);
 	return 0;
@@ -265,6 +269,7 @@ void tree_report_end(struct buf *out, const struct tree_report *r, const char *f
 	json_bool(&j, "end", true);
 	counts_json_real(&j, "seconds", r->head.seconds);
 	json_status(&j, &r->head);
+	tree_json_latencies(&j, r);
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);
 	json_end_object(&j);
 }
@@ -334,6 +339,7 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 		}
 		buf_putc(b, '\n');
 	}
+	tree_markdown_latencies(b, r);
 	for (size_t i = 0; i < r->head.n_notes; i++) {
 		buf_puts(b, "- ");
 		text_put_markdown(b, r->head.notes[i]);

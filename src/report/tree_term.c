@@ -266,6 +266,8 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 		put_view(b, &r->view[i], &st->style, !i);
 	if (interval)
 		return 0;
+	if (st->verbose || (r->n_views && r->view[0].source.formula))
+		tree_term_latencies(b, r, &st->style);
 	if (r->n_next && !st->quiet) {
 		buf_putc(b, '\n');
 		put_lines(b, r->next, r->n_next, "next:  ");

@@ -311,6 +311,8 @@ static void why_no_value(struct buf *b, const struct tree_source *s, uint32_t me
 		break;
 	case VALUE_NO_LATENCY:
 		buf_printf(b, "the retire latency of %s is not known", event_name(m, v->which));
+		if (s->latency_why && v->which < m->n_events && s->latency_why[v->which])
+			buf_printf(b, ": %s", s->latency_why[v->which]);
 		break;
 	case VALUE_NOT_FINITE:
 		buf_puts(b, "the formula overflows");

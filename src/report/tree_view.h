@@ -31,13 +31,14 @@ struct tree_source {
 		*counted;  /* by metric: it could have been measured (its stage was counted); NULL:
 			      * all */
 	const bool *named; /* by metric: asked for by name; may be NULL */
-	const char *const *formula; /* by metric, for --why; may be NULL */
-	const double *count;	    /* by event: sums, NAN where not counted */
-	const double *share;	    /* by event: share of the time it was counted */
-	unsigned level;		    /* deepest to show; 0: all */
-	bool all;		    /* nothing is folded or left closed */
-	double fold;		    /* a share below that is small; 0: 0.05 */
-	double whole;		    /* slots that all of it is of; NAN: not known */
+	const char *const *latency_why; /* by event: why its latency was not sampled; may be NULL */
+	const char *const *formula;	/* by metric, for --why; may be NULL */
+	const double *count;		/* by event: sums, NAN where not counted */
+	const double *share;		/* by event: share of the time it was counted */
+	unsigned level;			/* deepest to show; 0: all */
+	bool all;			/* nothing is folded or left closed */
+	double fold;			/* a share below that is small; 0: 0.05 */
+	double whole;			/* slots that all of it is of; NAN: not known */
 };
 
 #define TREE_NO_ROW UINT32_MAX
@@ -71,12 +72,26 @@ void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric
 /* The deepest node of the path to follow, MODEL_NONE: there is none. */
 uint32_t tree_view_deepest(const struct tree *t);
 
+enum tree_latency_source { TREE_LATENCY_UNKNOWN, TREE_LATENCY_SAMPLED, TREE_LATENCY_STATIC };
+
+struct tree_latency {		   /* a retire latency that formulas asked for; core cycles */
+	const char *event, *where; /* where: "cpu_core"; NULL: there is one kind of core */
+	uint64_t samples;
+	unsigned least, most; /* of the samples */
+	double mean, error;   /* of the samples, half width at 95 %; NAN: not known */
+	double used;	      /* what formulas took; NAN: they have no value */
+	enum tree_latency_source source;
+	const char *why; /* it is not sampled, or NULL */
+};
+
 struct tree_report {
 	struct counts head; /* command, times, status, notes; its rows are not used */
 	const struct tree_view *view;
 	size_t n_views;
 	const char *cpu, *const *next; /* commands worth typing, each with its reason behind it */
 	size_t n_next;
+	const struct tree_latency *latency;
+	size_t n_latency;
 };
 
 /* `format` is one of term, csv, json, markdown. */
