@@ -41,7 +41,7 @@ static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 		t->count[i] = t->share[i] = NAN;
 	for (size_t i = 0; i < t->set->file.n; i++) {
 		const struct counted_event *c = &t->set->file.event[i];
-		uint32_t e = import_event(t->m, c->name);
+		uint32_t e = t->set->known ? t->set->known[i] : import_event(t->m, c->name);
 
 		if (e == MODEL_NONE) {
 			if (!strcmp(c->name, "duration_time"))

@@ -38,6 +38,7 @@ struct import_set {
 	size_t core;	   /* of import.core */
 	size_t lps;	   /* CPUs that could count at once; 0: not known */
 	struct counts_file file;
+	const uint32_t *known; /* by event of the file: of the model; NULL: to be found by name */
 };
 
 /* MODEL_NONE: it knows none such. */

@@ -40,6 +40,7 @@ struct data {
 	size_t n_place_of;
 	bool by_thread;
 	size_t *core_of;      /* by event: of import.core, INDEX_NONE: of none */
+	uint32_t *known;      /* by event: of that core's model */
 	const char *no_model; /* why there is no tree */
 	struct stat_cell *at; /* room for the cells of a span */
 	struct sum *sum;      /* [place * n_events + event] */
@@ -169,6 +170,7 @@ static bool match_events(struct data *d)
 		const char *pmu = pmu_of(d, &d->event[e]);
 
 		d->core_of[e] = INDEX_NONE;
+		d->known[e] = MODEL_NONE;
 		for (size_t c = 0; c < im->n_cores; c++) {
 			uint32_t known;
 
@@ -177,6 +179,7 @@ static bool match_events(struct data *d)
 				continue;
 			d->core_of[e] = c;
 			known = import_event(im->core[c].m, d->event[e].name);
+			d->known[e] = known;
 			any |= known != MODEL_NONE &&
 			       !(im->core[c].m->event[known].flags & EVENT_SOFTWARE);
 		}
@@ -398,11 +401,13 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 		    double seconds, struct err *err)
 {
 	struct counted_event *ev = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*ev));
+	uint32_t *known = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*known));
 
-	if (!ev)
+	if (!ev || !known)
 		return err_nomem(err);
 	*set = (struct import_set){ .label = d->place[place].label, .core = core };
 	set->file.event = ev;
+	set->known = known;
 	set->file.seconds = seconds;
 	set->lps = d->place[place].n_cpus;
 	if (!set->lps)
@@ -412,6 +417,7 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 
 		if (d->core_of[e] != core || s->running <= 0)
 			continue;
+		known[set->file.n] = d->known[e];
 		ev[set->file.n++] = (struct counted_event){
 			.name = d->event[e].name,
 			.value = (d->s.unscaled ? s->value : s->scaled) * d->event[e].scale,
@@ -614,7 +620,8 @@ static int read_all(struct data *d, struct err *err)
 		return -1;
 	d->event = pd_events(d->rec, &d->n_events);
 	d->core_of = arena_alloc(im->a, (d->n_events + 1) * sizeof(*d->core_of));
-	if (!d->core_of)
+	d->known = arena_alloc(im->a, (d->n_events + 1) * sizeof(*d->known));
+	if (!d->core_of || !d->known)
 		return err_nomem(err);
 	if (!im->has_machine) {
 		if (machine_by_header(&im->k.machine, im->a, pd_info(d->rec)))
