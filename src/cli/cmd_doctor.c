@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "cli/doctor.h"
+#include "collect/capture.h"
 
 #define NAME_WIDTH  10u
 #define STATE_WIDTH 48u
@@ -213,6 +215,35 @@ static void put_json(struct buf *b, const struct doctor *d, const struct result 
 	buf_putc(b, '\n');
 }
 
+/* --capture: a copy of the machine, and how to use it. */
+static int make_capture(struct cli *cli)
+{
+	const char *dir = cli->opt.capture;
+	struct err err = ERR_INIT;
+	struct capture_stats s;
+	struct buf b = BUF_INIT;
+	char bytes[NUM_MAX];
+	int code;
+
+	if (capture_make(&s, cli->opt.sysroot ? cli->opt.sysroot : "", dir, &err))
+		return cli_fail(&err);
+	text_put_safe(&b, dir, false);
+	buf_printf(&b, ": %zu files, %s\n", s.files, num_bytes(bytes, s.bytes));
+	if (s.unread) {
+		buf_printf(&b, " %zu could not be read, the first is /", s.unread);
+		text_put_safe(&b, s.first_unread, false);
+		buf_puts(&b, ": root may\n");
+	}
+	if (!cli->opt.quiet) {
+		buf_puts(&b, " next: cyclade doctor --sysroot ");
+		text_put_safe(&b, dir, false);
+		buf_putc(&b, '\n');
+	}
+	code = cli_put(cli, &b, false);
+	buf_free(&b);
+	return code;
+}
+
 int cmd_doctor(struct cli *cli)
 {
 	const char *format = cli->opt.json ? "json" : cli->opt.format ? cli->opt.format : "term";
@@ -229,6 +260,8 @@ int cmd_doctor(struct cli *cli)
 			      cli->args.v[0]);
 		return cli_fail(&err);
 	}
+	if (cli->opt.capture)
+		return make_capture(cli);
 	if (doctor_look(&d, &err))
 		return cli_fail(&err);
 	if (run_checks(&d, &r)) {

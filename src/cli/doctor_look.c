@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/doctor.h"
+#include "collect/capture.h"
 #include "collect/sysfs.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -105,8 +106,6 @@ static const char *find_container(struct doctor *d)
 		{ "run/systemd/container", NULL },
 		{ "dev/lxd", "lxd" },
 	};
-	static const char *const words[] = { "docker",	   "kubepods", "lxc",
-					     "containerd", "libpod",   "machine.slice" };
 	const char *cgroup;
 
 	for (size_t i = 0; i < COUNT(marks); i++)
@@ -114,9 +113,9 @@ static const char *find_container(struct doctor *d)
 			return marks[i].name ? marks[i].name
 					     : sys_text(d->a, d->root, "%s", marks[i].path);
 	cgroup = sys_text(d->a, d->root, "proc/1/cgroup");
-	for (size_t i = 0; cgroup && i < COUNT(words); i++)
-		if (strstr(cgroup, words[i]))
-			return words[i];
+	for (size_t i = 0; cgroup && capture_containers[i]; i++)
+		if (strstr(cgroup, capture_containers[i]))
+			return capture_containers[i];
 	return NULL;
 }
 

@@ -66,7 +66,7 @@ struct options {
 	uint64_t repeat;
 	const char *control;
 	/* files */
-	const char *input, *output, *data_file, *sysroot;
+	const char *input, *output, *data_file, *sysroot, *capture;
 	struct text_list symbols, source;
 	bool no_cache, append;
 	/* show */

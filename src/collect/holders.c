@@ -8,7 +8,8 @@
 
 #include "collect/sysfs.h"
 
-#define PMUS "sys/bus/event_source/devices"
+#define PMUS	     "sys/bus/event_source/devices"
+#define COUNTERS_MAX 255
 
 #if defined(__x86_64__) || defined(__i386__)
 /* Leaf 0xa: what Intel's PMUs (and those that follow its architecture) have. */
@@ -51,6 +52,27 @@ static void ask_cpu(struct holders *h)
 }
 #endif
 
+/* What the CPU said when the machine was captured. */
+static void ask_capture(struct holders *h, const char *root)
+{
+	char text[1024];
+	ssize_t len = sys_read(text, sizeof(text), root, "cyclade/facts");
+	const struct {
+		const char *key;
+		unsigned *to;
+	} facts[] = { { "counters", &h->general }, { "fixed counters", &h->fixed } };
+
+	for (size_t i = 0; len > 0 && i < sizeof(facts) / sizeof(*facts); i++) {
+		const char *v;
+		int64_t x;
+		size_t n;
+
+		if (text_field(text, (size_t)len, facts[i].key, ':', &v, &n) &&
+		    text_number(&x, v, n) && x > 0 && x <= COUNTERS_MAX)
+			*facts[i].to = (unsigned)x;
+	}
+}
+
 static int number(const char *root, const char *path)
 {
 	int64_t v;
@@ -67,6 +89,10 @@ void holders_read(struct holders *h, const char *root, const char *pmu)
 	h->smt = number(root, "sys/devices/system/cpu/smt/active");
 	h->tsx_force_abort =
 		sys_number(&v, root, PMUS "/%s/allow_tsx_force_abort", pmu) ? v != 0 : -1;
-	if (!*root && !strcmp(pmu, "cpu") && sys_exists(root, PMUS "/cpu"))
+	if (strcmp(pmu, "cpu") != 0 || !sys_exists(root, PMUS "/cpu"))
+		return;
+	if (*root)
+		ask_capture(h, root);
+	else
 		ask_cpu(h);
 }

@@ -2,7 +2,7 @@
 /*
  * machine_virt - whether this is a guest, and whose.
  *
- * Asked in this order: the CPU itself (x86, only of the machine at hand), /sys/hypervisor, the
+ * Asked in this order: the CPU itself (x86, or what it said to a capture), /sys/hypervisor, the
  * device tree, DMI. Where nothing but the "hypervisor" flag of the CPU speaks, only that is said.
  */
 #include "collect/machine_int.h"
@@ -105,12 +105,23 @@ static const char *of_dmi(struct arena *a, const char *root)
 	return NULL;
 }
 
+/* What the CPU said when the machine was captured. */
+static const char *of_capture(struct arena *a, const char *root)
+{
+	const char *facts = sys_text(a, root, "cyclade/facts"), *v;
+	size_t n;
+
+	if (!facts || !text_field(facts, strlen(facts), "hypervisor", ':', &v, &n) || !n)
+		return NULL;
+	return arena_strndup(a, v, n);
+}
+
 int machine_hypervisor(struct machine *m, struct arena *a, const char *root, bool guest)
 {
 	const char *name = NULL, *type;
 
-	if (guest && !root[0])
-		name = of_cpu(a);
+	if (guest)
+		name = root[0] ? of_capture(a, root) : of_cpu(a);
 	if (!name) {
 		type = sys_text(a, root, "sys/hypervisor/type");
 		if (type)

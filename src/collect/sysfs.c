@@ -31,6 +31,23 @@ __attribute__((format(printf, 3, 0))) static bool path_of(char out[PATH_MAX], co
 	return len >= 0 && len < PATH_MAX - at;
 }
 
+/* A captured tree speaks for itself alone: a link in it that leads out of it leads nowhere. */
+static bool leaves(const char *root, const char *path)
+{
+	char top[PATH_MAX], real[PATH_MAX];
+	size_t len;
+
+	if (!*root)
+		return false;
+	if (!realpath(root, top) || !realpath(path, real))
+		return true; /* errno says why */
+	len = strlen(top);
+	if (!strncmp(real, top, len) && (!real[len] || real[len] == '/' || len == 1))
+		return false;
+	errno = ENOENT;
+	return true;
+}
+
 static ssize_t read_head(char *out, size_t size, const char *path)
 {
 	struct stat st;
@@ -83,7 +100,7 @@ ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return read_head(out, size, path);
+	return leaves(root, path) ? -1 : read_head(out, size, path);
 }
 
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
@@ -97,7 +114,7 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	fits = path_of(path, root, fmt, ap);
 	va_end(ap);
-	if (!fits)
+	if (!fits || leaves(root, path))
 		return NULL;
 	len = read_head(small, sizeof(small), path);
 	if (len > 0 && (size_t)len < sizeof(small) - 1)
@@ -124,7 +141,7 @@ bool sys_number(int64_t *out, const char *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	fits = path_of(path, root, fmt, ap);
 	va_end(ap);
-	if (!fits)
+	if (!fits || leaves(root, path))
 		return false;
 	len = read_head(text, sizeof(text), path);
 	return len > 0 && text_number(out, text, (size_t)len);
@@ -139,7 +156,7 @@ bool sys_exists(const char *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	fits = path_of(path, root, fmt, ap);
 	va_end(ap);
-	return fits && !access(path, F_OK);
+	return fits && !access(path, F_OK) && !leaves(root, path);
 }
 
 static int by_text(const void *a, const void *b)
@@ -162,7 +179,7 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 	va_start(ap, fmt);
 	ok = path_of(path, root, fmt, ap);
 	va_end(ap);
-	if (!ok)
+	if (!ok || leaves(root, path))
 		return false;
 	ok = false;
 	dir = opendir(path);

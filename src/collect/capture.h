@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * capture - a copy of what this program reads of a machine, for --sysroot elsewhere.
+ *
+ *	capture_make(&stats, root, dir, &err)
+ *
+ * Which files, and what of them, says capture.def. Besides, cyclade/facts holds what is asked of the
+ * CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is the
+ * same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and nothing
+ * that is there already is touched.
+ */
+#ifndef CYCLADE_COLLECT_CAPTURE_H
+#define CYCLADE_COLLECT_CAPTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define CAPTURE_FILES_MAX 400000u
+#define CAPTURE_BYTES_MAX (64u << 20)
+
+struct capture_stats {
+	size_t files, unread; /* unread: there, but closed to us */
+	uint64_t bytes;
+	char first_unread[256];
+};
+
+int capture_make(struct capture_stats *out, const char *root, const char *dir,
+		 struct err *err) MUST_USE;
+
+/* Names of containers in /proc/1/cgroup, ended by NULL. */
+extern const char *const capture_containers[];
+
+#endif
