@@ -65,13 +65,36 @@ double slices_own(const struct span *p, size_t event, size_t target, size_t slic
 	return vb - va;
 }
 
+static double above_0(double v)
+{
+	return v > 0 ? v : 0;
+}
+
+/* How long the target ran in a slice: what the reference says, or more if this group was enabled
+ * longer. Groups are read one after the other: this one's slice can end later than the reference's
+ * (by `late` in all), which the next slice makes up for; so it is the sums that are compared. */
+static double ran(const struct span *p, size_t target, size_t slice, double ref, double *late)
+{
+	double own = 0, before = above_0(*late);
+
+	for (size_t m = 0; m < p->n_members; m++) {
+		double d = OWN(p, p->member[m], target, slice, enabled);
+
+		own = d > own ? d : own;
+	}
+	if (own < ref / 2 || ref < own / 2) /* one of them was switched off */
+		return own > ref ? own : ref;
+	*late += own - ref;
+	return ref + above_0(*late) - before;
+}
+
 /* How long the target ran in each slice. The reference's longest enabled event stands for it. */
 void slices_exists(struct span *p, size_t target)
 {
 	const struct slices *s = p->s;
 	const struct slices_kept *k = &s->group[p->group], *r = &s->group[p->ref[target]];
 	size_t hint = 0, event = 0;
-	double before;
+	double before, late = 0;
 
 	for (size_t e = 1; e < r->n; e++)
 		if (slices_at(s, p->ref[target], r->t.n - 1, e, target)->enabled >
@@ -82,14 +105,8 @@ void slices_exists(struct span *p, size_t target)
 		uint64_t t = k->t.v[p->lo + i + 1];
 		double now = slices_between(s, p->ref[target], event, target, t, &hint).enabled;
 
-		p->exists[i] = now - before;
+		p->exists[i] = ran(p, target, i, now - before, &late);
 		before = now;
-		for (size_t m = 0; m < p->n_members; m++) {
-			double d = OWN(p, p->member[m], target, i, enabled);
-
-			if (d > p->exists[i])
-				p->exists[i] = d;
-		}
 	}
 }
 

@@ -758,6 +758,41 @@ static void a_gap_is_filled_from_both_sides(void **state)
 	arena_free(&arena);
 }
 
+/* Reading takes time in which the program goes on: a group read late has more in this slice and less
+ * in the next. That adds no time to the whole. */
+static void groups_read_one_after_the_other(void **state)
+{
+	static const uint32_t event[] = { 0, 1, 2 };
+	struct slices_group group[3];
+	struct slices_setup setup = { group, 3, 3, 1, 0, 0 };
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct slices *s = NULL;
+	struct tree_counts c;
+
+	(void)state;
+	seed = 90;
+	for (size_t g = 0; g < 3; g++)
+		group[g] = (struct slices_group){ &event[g], 1, NULL };
+	assert_int_equal(slices_new(&s, &setup, &err), 0);
+	for (uint64_t i = 1; i <= 20; i++) {
+		uint64_t at = i * 12 * MS;
+
+		for (uint32_t g = 0; g < 3; g++) {
+			struct slices_reading r = { 0, at, at / 3, false };
+
+			r.value = r.running * (g + 1);
+			assert_int_equal(slices_add(s, g, i * 12 * MS, &r, &err), 0);
+			at += i < 20 ? (uint64_t)(draw() * 900) * 1000 : 0;
+		}
+	}
+	counts_of(s, &arena, &c);
+	for (uint32_t e = 0; e < 3; e++)
+		near(c.count[e] / (double)(240 * MS * (e + 1)), 1, 1e-9);
+	slices_free(s);
+	arena_free(&arena);
+}
+
 static void resets_are_added_up(void **state)
 {
 	static const uint32_t event[] = { 0 };
@@ -843,6 +878,7 @@ int main(void)
 		cmocka_unit_test(always_counted_is_exact),
 		cmocka_unit_test(few_slices_have_no_bar),
 		cmocka_unit_test(a_gap_is_filled_from_both_sides),
+		cmocka_unit_test(groups_read_one_after_the_other),
 		cmocka_unit_test(resets_are_added_up),
 		cmocka_unit_test(steps_and_targets),
 		cmocka_unit_test(memory_stays_within_bounds),
