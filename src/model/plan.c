@@ -41,18 +41,35 @@ static int choose(struct planning *k, struct err *err)
 
 /* --- the sets of one stage --- */
 
+/* An event of the core's counters that is not pinned. */
+static bool takes_turns(const struct planning *k, uint32_t event)
+{
+	if (k->m->event[event].flags & (EVENT_SOFTWARE | EVENT_UNCORE))
+		return false;
+	for (size_t i = 0; i < k->l.n_beside; i++)
+		if (k->l.beside[i] == event)
+			return false;
+	return true;
+}
+
 static int push_set(struct planning *k, struct stage_sets *out, const uint64_t *bits,
 		    uint32_t metric, unsigned weight, struct err *err)
 {
 	struct schedule_set *set = &out->set[out->n];
-	uint32_t *ev = arena_alloc(&k->scratch, (bits_count(bits, k->words) + 1) * sizeof(*ev));
+	uint32_t *ev = arena_alloc(&k->scratch, (bits_count(bits, k->words) + 2) * sizeof(*ev));
+	bool turns = false;
 
 	if (!ev)
 		return err_nomem(err);
 	memset(set, 0, sizeof(*set));
-	for (size_t i = 0; i < k->m->n_used; i++)
-		if (bit_test(bits, i))
-			ev[set->n++] = (uint32_t)i;
+	for (size_t i = 0; i < k->m->n_used; i++) {
+		if (!bit_test(bits, i))
+			continue;
+		ev[set->n++] = (uint32_t)i;
+		turns |= takes_turns(k, (uint32_t)i);
+	}
+	if (turns && k->filler != MODEL_NONE && !bit_test(bits, k->filler))
+		ev[set->n++] = k->filler;
 	set->event = ev;
 	set->weight = weight;
 	out->metric[out->n++] = metric;
@@ -206,7 +223,7 @@ static size_t groups_above(const struct planning *k, uint32_t node, uint32_t *li
 		for (uint32_t p = node; p != MODEL_NONE && !above; p = k->m->metric[p].parent)
 			above = x->under == p && p != node;
 		for (size_t g = 0; above && g < x->n_groups; g++)
-			if (k->group[x->group[g]].core)
+			if (k->group[x->group[g]].core && !k->group[x->group[g]].pinned)
 				add_unique(list, &n, x->group[g]);
 	}
 	return n;
@@ -221,6 +238,8 @@ static int keep_stage(struct planning *k, const struct schedule *s, const struct
 
 	if (!group || !metric)
 		return err_nomem(err);
+	if (under == MODEL_NONE && k->n_groups && k->group[0].pinned)
+		add_unique(group, &st->n_groups, 0);
 	for (size_t i = 0; i < x->n; i++)
 		groups_of_set(s, x, i, number, group, &st->n_groups);
 	st->under = under;
@@ -257,7 +276,7 @@ static int add_stage(struct planning *k, struct stage_sets *x, uint32_t under, b
 		return err_nomem(err);
 	for (size_t i = 0; i < n_have; i++)
 		groups[i] = (struct schedule_group){ k->group[have[i]].event, k->group[have[i]].n };
-	if (schedule_more(&s, k->a, k->m, k->l, groups, n_have, x->set, x->n, err))
+	if (schedule_more(&s, k->a, k->m, &k->l, groups, n_have, x->set, x->n, err))
 		return -1;
 	number = arena_alloc(&k->scratch, (s.n_groups + 1) * sizeof(*number));
 	if (!number)
@@ -294,12 +313,13 @@ static int count_all(struct planning *k, struct stage_sets *x, unsigned *out, st
 		return 0;
 	}
 	if (stage_sets_of(k, x, MODEL_NONE, true, err) ||
-	    schedule_make(&s, &k->scratch, k->m, k->l, x->set, x->n, err))
+	    schedule_make(&s, &k->scratch, k->m, &k->l, x->set, x->n, err))
 		return -1;
-	*out = (unsigned)s.n_core;
+	*out = (unsigned)s.n_core + k->group[0].pinned;
 	return 0;
 }
 
+/* Whether a group, and what is pinned, have all of these. */
 static bool holds(const struct planning *k, size_t group, const uint64_t *bits)
 {
 	size_t found = 0, want = 0;
@@ -309,6 +329,8 @@ static bool holds(const struct planning *k, size_t group, const uint64_t *bits)
 			!(k->m->event[i].flags & (EVENT_SOFTWARE | EVENT_UNCORE));
 	for (size_t e = 0; e < k->group[group].n; e++)
 		found += bit_test(bits, k->group[group].event[e]);
+	for (size_t e = 0; e < k->l.n_beside && group; e++)
+		found += bit_test(bits, k->l.beside[e]);
 	return want && found == want;
 }
 
@@ -324,6 +346,8 @@ static void find_metric_groups(const struct planning *k, uint32_t *metric_group)
 			const uint64_t *bits = x->fits && !k->w->loose ? x->full : x->tight;
 			uint32_t *best = &metric_group[st->metric[i]];
 
+			if (k->l.n_beside && holds(k, 0, bits))
+				*best = 0;
 			for (size_t g = 0; g < st->n_groups; g++)
 				if (st->group[g] < *best && k->group[st->group[g]].core &&
 				    holds(k, st->group[g], bits))
@@ -372,17 +396,19 @@ static int planning_init(struct planning *k, struct err *err)
 	return plan_needs(k, err);
 }
 
-int plan_make(struct plan *out, struct arena *a, const struct model *m,
-	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
+static int make(struct plan *out, struct arena *a, const struct model *m,
+		const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
 {
-	struct planning k = { .m = m, .l = l, .w = w, .a = a, .scratch = ARENA_INIT };
+	struct planning k = {
+		.m = m, .l = *l, .w = w, .a = a, .scratch = ARENA_INIT, .filler = MODEL_NONE
+	};
 	struct stage_sets x;
 	int rc = -1;
 
 	memset(out, 0, sizeof(*out));
-	if (planning_init(&k, err) || choose(&k, err) || sets_init(&k, &x, err) ||
-	    add_stages(&k, &x, err) || count_all(&k, &x, &out->groups_for_all, err) ||
-	    finish(&k, out, err))
+	if (planning_init(&k, err) || choose(&k, err) || plan_pin(&k, err) || plan_fits(&k, err) ||
+	    sets_init(&k, &x, err) || add_stages(&k, &x, err) ||
+	    count_all(&k, &x, &out->groups_for_all, err) || finish(&k, out, err))
 		goto out;
 	rc = 0;
 out:
@@ -390,9 +416,39 @@ out:
 	return rc;
 }
 
+static size_t core_groups(const struct plan *p)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_groups; g++)
+		n += p->group[g].core;
+	return n;
+}
+
+int plan_make(struct plan *out, struct arena *a, const struct model *m,
+	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
+{
+	struct plan_wish plain = *w;
+	struct plan p;
+
+	if (make(out, a, m, l, w, err))
+		return -1;
+	if (!w->pin || core_groups(out) > 2)
+		return 0;
+	/* what fits in one group takes no turns, and need not keep others off */
+	plain.pin = false;
+	if (make(&p, a, m, l, &plain, err))
+		return -1;
+	if (core_groups(&p) <= 1)
+		*out = p;
+	return 0;
+}
+
 void plan_print(struct buf *out, const struct plan *p, const struct model *m,
 		const struct schedule_limits *l)
 {
+	struct schedule_limits with = *l;
+
 	for (size_t s = 0; s < p->n_stages; s++) {
 		const struct plan_stage *x = &p->stage[s];
 
@@ -411,9 +467,16 @@ void plan_print(struct buf *out, const struct plan *p, const struct model *m,
 				buf_puts(out, p->mixed[x->metric[i]] ? " mixed\n" : " -\n");
 		}
 	}
+	if (p->n_groups && p->group[0].pinned) {
+		with.beside = p->group[0].event;
+		with.n_beside = p->group[0].n;
+	}
 	for (size_t g = 0; g < p->n_groups; g++) {
-		buf_printf(out, "group %zu%s: ", g, p->group[g].core ? "" : " aside");
-		schedule_print_group(out, m, l, p->group[g].event, p->group[g].n);
+		const struct plan_group *x = &p->group[g];
+
+		buf_printf(out, "group %zu%s%s: ", g, x->core ? "" : " aside",
+			   x->pinned ? " always" : "");
+		schedule_print_group(out, m, x->pinned ? l : &with, x->event, x->n);
 		buf_puts(out, "\n");
 	}
 	for (size_t i = 0; i < p->n_impossible; i++)

@@ -13,6 +13,12 @@
  * of the stages above it), and room left in those is used before a group is added. So a stage may
  * have no group of its own.
  *
+ * With wish.pin, level 1 gets a group of its own where most of it is on counters that nothing else
+ * wants (slots and PERF_METRICS): that group is pinned, it counts all of the time, and the other
+ * groups are planned beside it. What it counts they do not count again: an event of theirs and one
+ * of it are put together by slices of time (slices.h), so both are of the same time. Where level 1
+ * needs many general counters, it takes turns with the rest: pinned, it would leave them none.
+ *
  * A metric's events are kept in one group, with those of the metrics that its formula refers to. If
  * that is too much for one group, the other nodes it refers to (ratios of their own) may be in
  * other groups; if its own events are too many for one, it is `mixed`.
@@ -37,6 +43,7 @@ struct plan_wish {
 	size_t n_metrics;
 	bool no_tree;	 /* only the metrics named */
 	bool thresholds; /* count what thresholds need too */
+	bool pin;	 /* level 1 may be a group of its own that is always on the counters */
 	bool loose;	 /* nodes that a formula refers to need not be in its group: fewer groups */
 	const double *system; /* [SYSTEM_COUNT], as far as known before the run */
 };
@@ -44,7 +51,8 @@ struct plan_wish {
 struct plan_group {
 	const uint32_t *event; /* indices of the model; leader first */
 	size_t n;
-	bool core; /* takes counters of the core; else software, or another PMU */
+	bool core;   /* takes counters of the core; else software, or another PMU */
+	bool pinned; /* keeps its counters all the time: the first group, of stage 0 */
 };
 
 struct plan_stage {
@@ -63,8 +71,9 @@ struct plan {
 	const struct plan_stage *stage; /* [0] is the one that always counts */
 	size_t n_stages;
 	const bool *wanted;	      /* by metric */
-	const uint32_t *metric_group; /* by metric: the group with all of its events, MODEL_NONE:
-				       * not wanted, without events, or mixed */
+	const uint32_t *metric_group; /* by metric: the group with all of its events but those of
+				       * the pinned one, MODEL_NONE: not wanted, without events, or
+				       * mixed */
 	const bool *mixed;	    /* by metric: wanted, but no single group can hold its events */
 	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
 	const uint32_t *impossible; /* events that no counter here can count */

@@ -31,12 +31,13 @@ struct stage_sets {
 
 struct planning {
 	const struct model *m;
-	const struct schedule_limits *l;
+	struct schedule_limits l; /* beside: what is pinned */
 	const struct plan_wish *w;
 	struct arena *a, scratch;
 	size_t words, metric_words;
 	struct metric_needs *needs; /* by metric */
 	bool *wanted, *mixed;
+	uint32_t filler; /* goes into every set: cycles beside what is pinned; MODEL_NONE */
 	struct plan_group *group;
 	size_t n_groups;
 	struct plan_stage *stage;
@@ -79,8 +80,11 @@ static inline size_t bits_count(const uint64_t *b, size_t words)
 	return n;
 }
 
-/* Fills k->needs. */
+/* Fills k->needs, but for `fits`. */
 int plan_needs(struct planning *k, struct err *err) MUST_USE;
+int plan_fits(struct planning *k, struct err *err) MUST_USE;
+/* plan_pin.c: puts level 1 into a pinned group, where that is worth its while. */
+int plan_pin(struct planning *k, struct err *err) MUST_USE;
 int plan_latencies(struct planning *k, struct plan *out, struct err *err) MUST_USE;
 
 #endif

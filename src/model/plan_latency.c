@@ -67,11 +67,12 @@ static int pack(struct latencies *x, const uint32_t *event, size_t n_events, str
 		}
 	if (!n)
 		return 0;
-	if (schedule_make(&s, k->a, k->m, k->l, set, n, err))
+	if (schedule_make(&s, k->a, k->m, &k->l, set, n, err))
 		return -1;
 	for (size_t g = 0; g < s.n_core; g++)
-		x->group[x->out->n_samplers++] =
-			(struct plan_group){ s.group[g].event, s.group[g].n, true };
+		x->group[x->out->n_samplers++] = (struct plan_group){ .event = s.group[g].event,
+								      .n = s.group[g].n,
+								      .core = true };
 	return 0;
 }
 

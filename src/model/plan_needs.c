@@ -98,7 +98,7 @@ static int see_events(struct planning *k, struct events_seen *s, struct err *err
 		if (flags & EVENT_SLOTS && s->leader == MODEL_NONE)
 			s->leader = e;
 		if (!(flags & (EVENT_SOFTWARE | EVENT_UNCORE)) &&
-		    (flags & EVENT_METRIC || schedule_fits(k->m, k->l, &e, 1, &why)))
+		    (flags & EVENT_METRIC || schedule_fits(k->m, &k->l, &e, 1, &why)))
 			bit_set(s->fits, e);
 	}
 	return 0;
@@ -124,27 +124,35 @@ static void see_fit(struct planning *k, const struct events_seen *s, struct metr
 	}
 	if (metric && !slots && s->leader != MODEL_NONE)
 		list[n++] = s->leader;
-	x->fits = schedule_fits(k->m, k->l, list, n, &why);
+	x->fits = schedule_fits(k->m, &k->l, list, n, &why);
 }
 
 int plan_needs(struct planning *k, struct err *err)
 {
-	struct events_seen seen;
 	uint64_t *refs;
-	uint32_t *list = arena_alloc(&k->scratch, (k->m->n_events + 2) * sizeof(*list));
 
 	k->words = k->m->n_used / 64 + 1;
 	k->metric_words = k->m->n_metrics / 64 + 1;
 	refs = arena_alloc(&k->scratch, k->metric_words * sizeof(*refs));
 	k->needs = arena_alloc(&k->scratch, (k->m->n_metrics + 1) * sizeof(*k->needs));
-	if (!refs || !list || !k->needs)
+	if (!refs || !k->needs)
+		return err_nomem(err);
+	for (size_t i = 0; i < k->m->n_metrics; i++)
+		if (needs_alloc(k, &k->needs[i], err) || needs_of(k, (uint32_t)i, refs, err))
+			return -1;
+	return 0;
+}
+
+int plan_fits(struct planning *k, struct err *err)
+{
+	struct events_seen seen;
+	uint32_t *list = arena_alloc(&k->scratch, (k->m->n_events + 2) * sizeof(*list));
+
+	if (!list)
 		return err_nomem(err);
 	if (see_events(k, &seen, err))
 		return -1;
-	for (size_t i = 0; i < k->m->n_metrics; i++) {
-		if (needs_alloc(k, &k->needs[i], err) || needs_of(k, (uint32_t)i, refs, err))
-			return -1;
+	for (size_t i = 0; i < k->m->n_metrics; i++)
 		see_fit(k, &seen, &k->needs[i], list);
-	}
 	return 0;
 }

@@ -107,6 +107,11 @@ int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 #define SCHEDULE_FIXED	    32 /* counter numbers from here: fixed counter n - 32 */
 #define SCHEDULE_NO_COUNTER 64 /* takes none: a field of PERF_METRICS, software, another PMU */
 
+/* The model's cycles, by the names that models have for them; MODEL_NONE. */
+uint32_t schedule_cycles(const struct model *m);
+/* Two names for one counter: the same encoding, terms in any order. */
+bool schedule_same(const struct model *m, uint32_t a, uint32_t b);
+
 /* One way to put the events of a group on counters, for people to see (the kernel may choose
  * another, and does when others count, too). False where they do not fit. */
 bool schedule_place(const struct model *m, const struct schedule_limits *l, const uint32_t *event,

@@ -7,15 +7,22 @@
 static const char *const cycles[] = { "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.CORE",
 				      "CPU_CYCLES", "cpu-cycles", "cycles" };
 
-static uint32_t fixed_of_cycles(const struct model *m)
+uint32_t schedule_cycles(const struct model *m)
 {
 	for (size_t i = 0; i < sizeof(cycles) / sizeof(*cycles); i++) {
 		uint32_t e = model_event_find(m, cycles[i], strlen(cycles[i]));
 
 		if (e != MODEL_NONE)
-			return m->event[e].fixed;
+			return e;
 	}
-	return 0;
+	return MODEL_NONE;
+}
+
+static uint32_t fixed_of_cycles(const struct model *m)
+{
+	uint32_t e = schedule_cycles(m);
+
+	return e == MODEL_NONE ? 0 : m->event[e].fixed;
 }
 
 static unsigned least(unsigned model, unsigned machine)

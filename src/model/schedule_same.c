@@ -88,3 +88,11 @@ bool sched_same(const struct model_event *a, const struct model_event *b)
 	return !strcmp(a->pmu, b->pmu) && !strcmp(a->modifiers, b->modifiers) &&
 	       terms_in(a->code, b->code) && terms_in(b->code, a->code);
 }
+
+bool schedule_same(const struct model *m, uint32_t a, uint32_t b)
+{
+	uint64_t one = sched_encoding(&m->event[a]);
+
+	return a == b || (one && one == sched_encoding(&m->event[b]) &&
+			  sched_same(&m->event[a], &m->event[b]));
+}

@@ -2,7 +2,7 @@
 /*
  * plan_of - the plan of a model as text, with all that a second implementation needs to judge it.
  *
- *	plan_of MODEL LEVEL [all] [smt] [loose] [thresholds] [reserved=N] [fixed_taken=MASK]
+ *	plan_of MODEL LEVEL [all] [smt] [pin] [loose] [thresholds] [reserved=N] [fixed_taken=MASK]
  *		[taken=MASK] [counters=N] [time=RUNS]
  *
  * Lines of tab-separated words: limits, event, set, plan lines. "time": microseconds a plan takes.
@@ -40,6 +40,8 @@ static bool ask_word(struct ask *a, const char *s)
 		a->wish.all = true;
 	else if (!strcmp(s, "smt"))
 		a->limits.smt = true;
+	else if (!strcmp(s, "pin"))
+		a->wish.pin = true;
 	else if (!strcmp(s, "loose"))
 		a->wish.loose = true;
 	else if (!strcmp(s, "thresholds"))
@@ -79,7 +81,10 @@ static void put_model(const struct model *m, const struct ask *a, const struct p
 			       p->metric_group[i] == MODEL_NONE ? -1 : (int)p->metric_group[i],
 			       p->mixed[i], m->metric[i].text);
 	for (size_t g = 0; g < p->n_groups; g++) {
-		printf("group\t%zu\t%d", g, p->group[g].core);
+		if (p->group[g].pinned)
+			printf("beside");
+		else
+			printf("group\t%zu\t%d", g, p->group[g].core);
 		for (size_t e = 0; e < p->group[g].n; e++)
 			printf("\t%u", p->group[g].event[e]);
 		printf("\n");

@@ -467,6 +467,81 @@ static void test_plans(void **state)
 	}
 }
 
+static bool in_group(const struct plan_group *g, uint32_t event)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->event[i] == event)
+			return true;
+	return false;
+}
+
+/* What the pinned group has no other has, all fit beside it, and all have cycles. */
+static void check_pinned(const struct model *m, const struct schedule_limits *l,
+			 const struct plan *p)
+{
+	const struct plan_group *pinned = &p->group[0];
+	struct schedule_limits with = *l;
+	const char *why;
+
+	assert_true(pinned->pinned);
+	assert_int_equal(p->stage[0].group[0], 0);
+	assert_true(m->event[pinned->event[0]].flags & EVENT_SLOTS);
+	with.beside = pinned->event;
+	with.n_beside = pinned->n;
+	for (uint32_t i = 0; i < m->n_metrics; i++)
+		if (m->metric[i].level == 1)
+			assert_int_equal(p->metric_group[i], 0);
+	for (size_t g = 1; g < p->n_groups; g++) {
+		const struct plan_group *x = &p->group[g];
+
+		assert_false(x->pinned);
+		for (size_t i = 0; i < x->n; i++)
+			assert_false(in_group(pinned, x->event[i]));
+		assert_true(!x->core || in_group(x, schedule_cycles(m)));
+		assert_true(schedule_fits(m, &with, x->event, x->n, &why));
+	}
+}
+
+static void test_pinned(void **state)
+{
+	static const char *const ids[] = { "icl", "spr", "gnr", "lnl-lnc" };
+	static const char *const general[] = { "ivb", "skx", "zen4", "adl-grt", "neoverse-n2" };
+	double system[SYSTEM_COUNT];
+	struct schedule_limits l;
+	struct plan_wish w = { .system = system, .pin = true, .thresholds = true };
+	struct model *m;
+	struct plan p;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(ids) / sizeof(*ids); i++) {
+		struct arena a = ARENA_INIT;
+
+		load(&m, &l, system, ids[i / 2], true);
+		w.all = i & 1;
+		w.level = w.all ? 3 : 0;
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		check_stages(m, &p);
+		check_pinned(m, &l, &p);
+		w.level = 1; /* of one group there is nothing to hold on to */
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		assert_int_equal(p.n_groups, 1);
+		assert_false(p.group[0].pinned);
+		arena_free(&a);
+		model_free(m);
+	}
+	w.level = 0;
+	w.all = false;
+	for (size_t i = 0; i < sizeof(general) / sizeof(*general); i++) {
+		struct arena a = ARENA_INIT;
+
+		load(&m, &l, system, general[i], true);
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		assert_false(p.group[0].pinned);
+		arena_free(&a);
+		model_free(m);
+	}
+}
+
 /* One node asked for by name, and nothing else. */
 static void test_named(void **state)
 {
@@ -506,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
 		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_pinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
