@@ -138,6 +138,9 @@ static int plan_core(struct drill *d, struct drill_core *c, const struct options
 			       .n_metrics = n,
 			       .no_tree = n && !OPTION_GIVEN(o, level),
 			       .thresholds = true,
+			       /* --no-mux counts each group in a run of its own: in that, it has to
+				* have all it needs */
+			       .pin = !o->no_mux,
 			       .system = c->system };
 
 	if (plan_make(&c->plan, d->a, c->m, &c->limits, &w, err))
@@ -227,8 +230,23 @@ void drill_prepare(struct drill *d)
 							: drill_has_user(&d->core[c], g);
 
 			for (size_t i = 0; i < dg->n_counter_groups; i++)
-				d->counter_group[dg->counter_group[i]].idle = !on;
+				d->counter_group[dg->counter_group[i]].idle =
+					!on || !drill_in_use(dg, i);
 		}
+}
+
+bool drill_takes_turns(const struct drill_group *g)
+{
+	return g->core && (!g->pinned || g->lost);
+}
+
+bool drill_lost_pin(const struct drill *d)
+{
+	for (size_t c = 0; c < d->n_cores; c++)
+		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
+			if (d->core[c].group[g].lost)
+				return true;
+	return false;
 }
 
 void drill_free(struct drill *d)

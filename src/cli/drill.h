@@ -8,6 +8,10 @@
  *	drill_trees(&d, k, arena, from, to, &err)   the trees of any piece of the run
  *	drill_free(&d)
  *
+ * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
+ * of them: then the kernel turns the group off for good (its readings are empty), and the same
+ * events are counted by a group that takes turns, from then on; drill_lost_pin() tells.
+ *
  * The groups of every stage are open before the program executes, so that what it starts inherits
  * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
  * of its cores; with --per there is a part, and a tree, for each place.
@@ -35,9 +39,12 @@ struct drill_group { /* of the plan */
 	const uint32_t *first;	       /* event i has the cells first[i] .. first[i + 1] */
 	const uint32_t *counter_group; /* groups of the setup */
 	size_t n_counter_groups;
-	bool on;    /* it counts: a stage that is open has it */
-	bool fresh; /* switched since the last reading */
-	bool core;  /* it takes the core's counters */
+	bool pinned; /* counter_group[0] keeps its counters; [1] has the same events and takes
+		      * turns, should the kernel not have kept them for [0] */
+	bool lost;   /* it has not: [1] counts */
+	bool on;     /* it counts: a stage that is open has it */
+	bool fresh;  /* switched since the last reading */
+	bool core;   /* it takes the core's counters */
 };
 
 struct drill_core {
@@ -110,6 +117,15 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 /* After a run: true where another one is wanted (DRILL_RERUN, DRILL_EACH). */
 int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err) MUST_USE;
 void drill_free(struct drill *d);
+/* Level 1 was to count all the time, and the kernel could not keep its counters. */
+bool drill_lost_pin(const struct drill *d);
+/* Groups of the core's counters that take turns while a stage that has them is open. */
+bool drill_takes_turns(const struct drill_group *g);
+/* Which of a group's groups of counters count while it is on. */
+static inline bool drill_in_use(const struct drill_group *g, size_t counter_group)
+{
+	return !g->pinned || counter_group == (g->lost ? 1 : 0);
+}
 /* An open stage has this group of the plan. */
 bool drill_has_user(const struct drill_core *c, size_t group);
 /* DRILL_EACH: chooses the first group. */

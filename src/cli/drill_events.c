@@ -117,40 +117,72 @@ static uint32_t find_counter(const struct counter_event *ev, uint32_t n,
 	return i;
 }
 
-/* One group of counters for the whole of it. */
+struct counters_of {
+	struct counter_event *ev;
+	uint32_t n, *at; /* at: by event of the plan's group: its counter, or NO_COUNTER */
+};
+
+#define NO_COUNTER UINT32_MAX
+
+static int list_counters(struct builder *b, const struct drill_core *c, const struct plan_group *pg,
+			 const struct became *was, struct counters_of *out)
+{
+	out->n = 0;
+	out->ev = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*out->ev));
+	out->at = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*out->at));
+	if (!out->ev || !out->at)
+		return err_nomem(b->err);
+	for (size_t i = 0; i < pg->n; i++) {
+		const struct event *parsed = &b->d->list.ev.v[was[i].from];
+
+		out->at[i] = NO_COUNTER;
+		if (was[i].from == was[i].to)
+			continue;
+		out->at[i] = find_counter(out->ev, out->n, &parsed->attr);
+		if (out->at[i] == out->n &&
+		    fill_counter(&out->ev[out->n++], parsed, &c->m->event[pg->event[i]], b->d->a,
+				 b->err))
+			return -1;
+	}
+	return 0;
+}
+
+/* One group of counters for the whole of it; of a pinned one a second, that takes turns. */
 static int build_core_group(struct builder *b, const struct drill_core *c,
 			    const struct plan_group *pg, const struct became *was,
 			    struct drill_group *g, bool idle)
 {
-	struct counter_event *ev = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*ev));
-	struct drill_cell *cell = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*cell));
+	size_t copies = pg->pinned ? 2 : 1;
+	struct drill_cell *cell = arena_alloc(b->d->a, (copies * pg->n + 1) * sizeof(*cell));
 	uint32_t *first = arena_alloc(b->d->a, (pg->n + 1) * sizeof(*first));
-	uint32_t *mine = arena_alloc(b->d->a, sizeof(*mine));
-	uint32_t n = 0, n_cells = 0;
+	uint32_t *mine = arena_alloc(b->d->a, copies * sizeof(*mine));
+	struct counters_of x;
+	uint32_t n = 0;
 
-	if (!ev || !cell || !first || !mine)
+	if (!cell || !first || !mine)
 		return err_nomem(b->err);
+	if (list_counters(b, c, pg, was, &x))
+		return -1;
+	for (size_t k = 0; k < copies; k++)
+		mine[k] = (uint32_t)(b->n_groups + k);
 	for (size_t i = 0; i < pg->n; i++) {
-		const struct event *parsed = &b->d->list.ev.v[was[i].from];
-		uint32_t at;
-
-		first[i] = n_cells;
-		if (was[i].from == was[i].to)
-			continue;
-		at = find_counter(ev, n, &parsed->attr);
-		cell[n_cells++] = (struct drill_cell){ (uint32_t)b->n_groups, at };
-		if (at == n &&
-		    fill_counter(&ev[n++], parsed, &c->m->event[pg->event[i]], b->d->a, b->err))
-			return -1;
+		first[i] = n;
+		for (size_t k = 0; k < copies && x.at[i] != NO_COUNTER; k++)
+			cell[n++] = (struct drill_cell){ mine[k], x.at[i] };
 	}
-	first[pg->n] = n_cells;
-	*mine = (uint32_t)b->n_groups;
+	first[pg->n] = n;
 	*g = (struct drill_group){ .cell = cell,
 				   .first = first,
 				   .counter_group = mine,
-				   .n_counter_groups = n ? 1 : 0,
+				   .n_counter_groups = x.n ? copies : 0,
+				   .pinned = pg->pinned,
 				   .core = true };
-	return n ? add_group(b, ev, n, idle) : 0;
+	for (size_t k = 0; k < g->n_counter_groups; k++) {
+		if (add_group(b, x.ev, x.n, idle || k))
+			return -1;
+		b->group[mine[k]].pinned = pg->pinned && !k;
+	}
+	return 0;
 }
 
 /* A group for each event on each PMU. */

@@ -155,10 +155,35 @@ static int switch_group(struct drill *d, struct counting *k, struct drill_core *
 
 	(void)d;
 	for (size_t i = 0; i < g->n_counter_groups; i++)
-		if (counting_switch(k, g->counter_group[i], on, err))
+		if (counting_switch(k, g->counter_group[i], on && drill_in_use(g, i), err))
 			return -1;
 	g->fresh = true;
 	return 0;
+}
+
+/* The kernel turned the pinned group off where its readings end, though its CPU is there. */
+static bool pin_lost(const struct drill *d, const struct drill_group *g)
+{
+	const struct counter_value *pinned = d->value[g->counter_group[0]];
+	const struct counter_value *spare = d->value[g->counter_group[1]];
+
+	for (size_t t = 0; t < d->targets; t++)
+		if (pinned[t].gone && !spare[t].gone)
+			return true;
+	return false;
+}
+
+/* From now on the same events take turns with the rest: everywhere, since a group is switched as a
+ * whole. */
+static int see_pin(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
+{
+	if (!g->pinned || g->lost || !g->n_counter_groups || !pin_lost(d, g))
+		return 0;
+	g->lost = true;
+	return counting_switch(k, g->counter_group[0], false, err) ||
+			       counting_switch(k, g->counter_group[1], g->on, err)
+		       ? -1
+		       : 0;
 }
 
 bool drill_has_user(const struct drill_core *c, size_t group)
@@ -189,6 +214,14 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 	return drill_latency_apply(d, k, err);
 }
 
+static bool counter_group_on(const struct counting *k, const struct drill_group *g)
+{
+	for (size_t i = 0; i < g->n_counter_groups; i++)
+		if (k->on[g->counter_group[i]])
+			return true;
+	return false;
+}
+
 int drill_begin(struct drill *d, struct counting *k, struct err *err)
 {
 	if (!d->value && (make_room(d, k, err) || make_parts(d, k, err)))
@@ -208,8 +241,7 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 		}
 		/* as counting has them at first */
 		for (size_t g = 0; g < c->plan.n_groups; g++)
-			c->group[g].on =
-				c->group[g].n_counter_groups && k->on[c->group[g].counter_group[0]];
+			c->group[g].on = counter_group_on(k, &c->group[g]);
 	}
 	d->readings = 0;
 	d->last_decision = 0;
@@ -270,6 +302,8 @@ static int read_group(struct drill *d, struct counting *k, size_t core, size_t g
 	for (size_t i = 0; i < g->n_counter_groups; i++)
 		if (counters_read(k->c, g->counter_group[i], d->value[g->counter_group[i]], err))
 			return -1;
+	if (see_pin(d, k, g, err))
+		return -1;
 	for (size_t i = 0; i < d->n_parts; i++)
 		if (d->part[i].core == core && feed_part(d, k, &d->part[i], group, t, err))
 			return -1;
@@ -393,7 +427,7 @@ uint64_t drill_tick(const struct drill *d)
 		size_t n = 0;
 
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
-			n += d->core[c].group[g].core && d->core[c].group[g].on;
+			n += drill_takes_turns(&d->core[c].group[g]) && d->core[c].group[g].on;
 		most = n > most ? n : most;
 	}
 	/* a slice should hold every group's turn; slices grow with the run */

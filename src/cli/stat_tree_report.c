@@ -158,7 +158,7 @@ static size_t groups_on(const struct drill_core *c)
 		for (size_t st = 0; st < c->plan.n_stages; st++)
 			for (size_t j = 0; c->seen[st] && j < c->plan.stage[st].n_groups; j++)
 				seen |= c->plan.stage[st].group[j] == g;
-		n += seen && c->group[g].core;
+		n += seen && drill_takes_turns(&c->group[g]);
 	}
 	return n;
 }
@@ -243,6 +243,9 @@ static void note_facts(struct stat_tree *s, struct notes *l)
 	if (s->k.machine.nmi_watchdog > 0)
 		add_note(l, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 gives "
 			    "it back");
+	if (drill_lost_pin(&s->d))
+		add_note(l, "level 1 took turns with the rest: somebody else holds a counter that "
+			    "it was to keep");
 	if (s->d.mode == DRILL_LIVE && !s->d.last_decision)
 		add_note(l, "it ended before parts could be opened: --drilldown=rerun, or -l 2");
 	for (size_t i = 0; i < s->d.n_parts && s->d.n_cores > 1; i++)
