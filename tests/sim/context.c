@@ -41,6 +41,7 @@ struct placing { /* what is on one PMU so far */
 	const struct sim_event *on[SIM_EVENTS_MAX];
 	size_t n;
 	bool alone, full; /* an exclusive group is on; a group did not fit */
+	uint64_t held;	  /* counters that somebody else has */
 };
 
 static bool group_on(struct placing *p, struct sim_context *c, struct sim_counter *leader)
@@ -53,7 +54,7 @@ static bool group_on(struct placing *p, struct sim_context *c, struct sim_counte
 	for (struct sim_counter *k = c->first; k; k = k->next)
 		if (k->leader == leader && k->pmu && counts(k) && p->n < SIM_EVENTS_MAX)
 			p->on[p->n++] = &k->event;
-	if (!sim_fit(p->pmu, p->on, p->n, p->sim->scenario.set.watchdog)) {
+	if (!sim_fit(p->pmu, p->on, p->n, p->sim->scenario.set.watchdog, p->held)) {
 		p->n = before;
 		return false;
 	}
@@ -86,6 +87,8 @@ static bool fill(const struct sim *sim, struct sim_context *c, const struct sim_
 	struct sim_counter *k;
 
 	p = (struct placing){ .sim = sim, .pmu = pmu };
+	if (pmu->core && c->now >= sim->scenario.set.held_from)
+		p.held = sim->scenario.set.held;
 	if (!reachable(sim, c, pmu))
 		return false;
 	for (uint64_t turn = 0; (k = next_in_row(c, pmu, turn, true)); turn = k->turn)
@@ -167,10 +170,14 @@ void sim_context_advance(const struct sim *sim, struct sim_context *c, uint64_t 
 			place_all(sim, c);
 		if (c->tick < end)
 			end = c->tick;
+		if (sim->scenario.set.held_from > c->now && sim->scenario.set.held_from < end)
+			end = sim->scenario.set.held_from;
 		if (c->cursor.end && c->cursor.end < end)
 			end = c->cursor.end;
 		account(sim, c, end - c->now);
 		c->now = end;
+		if (end == sim->scenario.set.held_from)
+			c->stale = true;
 		if (end == c->tick) {
 			rotate(sim, c);
 			c->tick += interval;

@@ -66,9 +66,9 @@ struct sim_context {
 };
 
 /* fit.c: can these events be counted at once on this PMU? `watchdog`: with the watchdog's counter
- * taken. */
+ * taken; `held`: without these counters (bit n: general, 32 + n: fixed). */
 bool sim_fit(const struct sim_pmu *pmu, const struct sim_event *const *event, size_t n,
-	     bool watchdog);
+	     bool watchdog, uint64_t held);
 
 void sim_context_advance(const struct sim *sim, struct sim_context *c, uint64_t now);
 /* As PERF_EVENT_IOC_ENABLE, _DISABLE and _RESET do, at the context's present time. */

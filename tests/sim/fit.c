@@ -49,13 +49,13 @@ static unsigned values_wanted(const struct sim_event *const *event, size_t n, un
 	return count;
 }
 
-static uint64_t counters_of(const struct sim_pmu *pmu, const struct sim_event *e)
+static uint64_t counters_of(const struct sim_pmu *pmu, const struct sim_event *e, uint64_t held)
 {
-	return (e->gp & pmu->gp) | (uint64_t)(e->fixed & pmu->fixed) << 32;
+	return ((e->gp & pmu->gp) | (uint64_t)(e->fixed & pmu->fixed) << 32) & ~held;
 }
 
 bool sim_fit(const struct sim_pmu *pmu, const struct sim_event *const *event, size_t n,
-	     bool watchdog)
+	     bool watchdog, uint64_t held)
 {
 	uint64_t can[SLOTS_MAX + 1];
 	struct match m = { .can = can };
@@ -66,14 +66,15 @@ bool sim_fit(const struct sim_pmu *pmu, const struct sim_event *const *event, si
 		return false;
 	/* the watchdog counts cycles, and came first */
 	if (watchdog && pmu->watchdog)
-		can[needing++] = pmu->fixed ? (uint64_t)(pmu->fixed & 2) << 32 | pmu->gp : pmu->gp;
+		can[needing++] =
+			((pmu->fixed ? (uint64_t)(pmu->fixed & 2) << 32 : 0) | pmu->gp) & ~held;
 	for (size_t i = 0; i < n; i++) {
 		if (event[i]->flags & (SIM_FREE | SIM_METRIC))
 			continue;
 		for (int pair = event[i]->flags & SIM_PAIR ? 2 : 1; pair; pair--) {
 			if (needing == SLOTS_MAX)
 				return false;
-			can[needing++] = counters_of(pmu, event[i]);
+			can[needing++] = counters_of(pmu, event[i], held);
 		}
 	}
 	memset(m.owner, -1, sizeof(m.owner));

@@ -140,7 +140,7 @@ static int event_errno(const struct sim_counter *k, int cpu)
 	if (e->flags & SIM_METRIC && (sampling || !(k->leader->event.flags & SIM_SLOTS) ||
 				      k->leader == k || k->leader->attr.sample_period))
 		return EINVAL;
-	return sim_fit(k->pmu, one, 1, false) ? 0 : EINVAL;
+	return sim_fit(k->pmu, one, 1, false, 0) ? 0 : EINVAL;
 }
 
 /* The kernel tries a whole group on an empty PMU before it accepts another member. */
@@ -158,7 +158,7 @@ static int group_errno(const struct sim_counter *k)
 			return EINVAL;
 		event[n++] = &other->event;
 	}
-	return sim_fit(k->pmu, event, n, false) ? 0 : EINVAL;
+	return sim_fit(k->pmu, event, n, false, 0) ? 0 : EINVAL;
 }
 
 /* The real event behind this one. */

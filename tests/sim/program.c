@@ -31,6 +31,12 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.smt = v > 0;
 	else if (KEY("counters"))
 		s->set.counters = (unsigned)v;
+	else if (KEY("held"))
+		s->set.held |= UINT64_C(1) << ((unsigned)v & 31);
+	else if (KEY("held_fixed"))
+		s->set.held |= UINT64_C(1) << (32 + ((unsigned)v & 31));
+	else if (KEY("held_from"))
+		s->set.held_from = (uint64_t)(v * (double)MS);
 	else if (KEY("metrics_filter"))
 		s->set.metrics_filter = v > 0;
 	else if (KEY("exact_metrics"))

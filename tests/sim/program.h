@@ -33,6 +33,8 @@ struct sim_settings {
 	bool smt; /* CPUs 2n and 2n + 1 are threads of one core, whatever the machine says */
 	unsigned counters; /* general counters of core PMUs instead of the machine's; 0: as they are
 			    */
+	uint64_t held;	   /* counters somebody else has: bit n general, 32 + n fixed */
+	uint64_t held_from;    /* ns of a context's time after which that is so */
 	bool metrics_filter;   /* refuse exclude_user and exclude_kernel with PERF_METRICS */
 	bool exact_metrics;    /* no 8-bit fields */
 	double latency_spread; /* of retire latencies, relative */
