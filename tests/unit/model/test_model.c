@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "minute.h"
 #include "model/model_int.h"
 
 static void count(void *ctx, const char *text)
@@ -256,38 +257,6 @@ static void overlaid(void **state)
 /* Counts of a real Ivy Bridge with SMT, and what perf printed of them. */
 static void real_counts(void **state)
 {
-	static const struct {
-		const char *event;
-		double count;
-	} counts[] = {
-		{ "INST_RETIRED.ANY", 3959711240 },
-		{ "RESOURCE_STALLS.SB", 1372781339 },
-		{ "CPU_CLK_UNHALTED.THREAD_ANY", 27547459701 },
-		{ "IDQ_UOPS_NOT_DELIVERED.CORE", 30611525158 },
-		{ "IDQ.MS_UOPS", 4664908277 },
-		{ "RS_EVENTS.EMPTY_CYCLES", 9011996120 },
-		{ "BR_MISP_RETIRED.ALL_BRANCHES", 73080555 },
-		{ "INT_MISC.RECOVERY_CYCLES_ANY", 1043483329 },
-		{ "CYCLE_ACTIVITY.STALLS_LDM_PENDING", 11924966176 },
-		{ "UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", 1437479238 },
-		{ "UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", 2704205377 },
-		{ "UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", 5126419350 },
-		{ "CPU_CLK_UNHALTED.THREAD", 22487132522 },
-		{ "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 22813129502 },
-		{ "UOPS_RETIRED.RETIRE_SLOTS", 8377190585 },
-		{ "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 6700364585 },
-		{ "MACHINE_CLEARS.COUNT", 10736770 },
-		{ "UOPS_ISSUED.ANY", 9051453547 },
-	};
-	static const struct {
-		const char *node;
-		double percent;
-	} printed[] = {
-		{ "Fetch_Latency", 48.6 },     { "Fetch_Bandwidth", 6.9 },
-		{ "Branch_Mispredicts", 4.4 }, { "Machine_Clears", 0.6 },
-		{ "Heavy_Operations", 7.8 },   { "Light_Operations", 7.4 },
-		{ "Memory_Bound", 18.7 },      { "Core_Bound", 5.6 },
-	};
 	double system[SYSTEM_COUNT], *count;
 	struct err err = ERR_INIT;
 	struct value *value;
@@ -304,12 +273,12 @@ static void real_counts(void **state)
 	assert_true(count && value);
 	for (size_t i = 0; i < m->n_events; i++)
 		count[i] = NAN;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		count[event(m, counts[i].event) - m->event] = counts[i].count;
+	for (size_t i = 0; i < MINUTE; i++)
+		count[event(m, minute[i].event) - m->event] = minute[i].count;
 	env = (struct expr_env){ .count = count, .n_lps = 1, .metric = value, .system = system };
 	for (size_t i = 0; i < m->n_metrics; i++)
 		value[i] = expr_eval(m->metric[i].expr, &env);
-	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
+	for (size_t i = 0; i < PRINTED; i++) {
 		const struct value *v = &value[metric(m, printed[i].node) - m->metric];
 
 		assert_int_equal(v->why, VALUE_OK);

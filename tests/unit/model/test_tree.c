@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "minute.h"
 #include "tiny.h"
 
 static void near(double got, double want, double within)
@@ -62,7 +63,7 @@ static const struct tiny_row ivb[] = {
 };
 enum { IVB = sizeof(ivb) / sizeof(ivb[0]) };
 
-/* Counts over a minute of an i5-3337U with SMT on, and the percentages that perf printed. */
+/* As in minute.h, of another minute, and of the first level alone. */
 static const struct {
 	const char *event;
 	double count;
@@ -73,25 +74,6 @@ static const struct {
 	{ "INT_MISC.RECOVERY_CYCLES_ANY", 994576232 },
 	{ "UOPS_RETIRED.RETIRE_SLOTS", 6928824521 },
 	{ "UOPS_ISSUED.ANY", 7641854377 },
-}, l2[] = {
-	{ "INST_RETIRED.ANY", 3959711240 },
-	{ "RESOURCE_STALLS.SB", 1372781339 },
-	{ "CPU_CLK_UNHALTED.THREAD_ANY", 27547459701 },
-	{ "IDQ_UOPS_NOT_DELIVERED.CORE", 30611525158 },
-	{ "IDQ.MS_UOPS", 4664908277 },
-	{ "RS_EVENTS.EMPTY_CYCLES", 9011996120 },
-	{ "BR_MISP_RETIRED.ALL_BRANCHES", 73080555 },
-	{ "INT_MISC.RECOVERY_CYCLES_ANY", 1043483329 },
-	{ "CYCLE_ACTIVITY.STALLS_LDM_PENDING", 11924966176 },
-	{ "UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", 1437479238 },
-	{ "UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", 2704205377 },
-	{ "UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", 5126419350 },
-	{ "CPU_CLK_UNHALTED.THREAD", 22487132522 },
-	{ "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 22813129502 },
-	{ "UOPS_RETIRED.RETIRE_SLOTS", 8377190585 },
-	{ "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 6700364585 },
-	{ "MACHINE_CLEARS.COUNT", 10736770 },
-	{ "UOPS_ISSUED.ANY", 9051453547 },
 };
 
 struct shot {
@@ -166,8 +148,8 @@ static void ivy_bridge_as_printed(void **state)
 	percent(&s, "Backend_Bound", "25.6");
 	assert_int_equal(node(&s, "Memory_Bound")->value.why, VALUE_NOT_COUNTED);
 	assert_true(isnan(node(&s, "Memory_Bound")->shown));
-	for (size_t i = 0; i < sizeof(l2) / sizeof(l2[0]); i++)
-		count(&s, l2[i].event, l2[i].count);
+	for (size_t i = 0; i < MINUTE; i++)
+		count(&s, minute[i].event, minute[i].count);
 	eval(&s, NULL);
 	percent(&s, "Fetch_Latency", "48.6");
 	percent(&s, "Fetch_Bandwidth", "6.9");
@@ -422,8 +404,8 @@ static void wanted_alone_is_evaluated(void **state)
 	shot_init(&s, ivb, IVB);
 	s.system[SYSTEM_SMT_ON] = 1;
 	s.system[SYSTEM_CORE_WIDE] = 1;
-	for (size_t i = 0; i < sizeof(l2) / sizeof(l2[0]); i++)
-		count(&s, l2[i].event, l2[i].count);
+	for (size_t i = 0; i < MINUTE; i++)
+		count(&s, minute[i].event, minute[i].count);
 	wanted[tiny_metric(&s.t, "IPC")] = true;
 	eval(&s, wanted);
 	near(node(&s, "IPC")->value.v, 3959711240.0 / 22487132522.0, 1e-12);
@@ -452,12 +434,12 @@ static void random_counts_show_no_nonsense(void **state)
 	for (int round = 0; round < 20000; round++) {
 		double spread = draw(&seed) < 0.5 ? 0.4 : 6;
 
-		for (size_t i = 0; i < sizeof(l2) / sizeof(l2[0]); i++)
-			count(&s, l2[i].event,
+		for (size_t i = 0; i < MINUTE; i++)
+			count(&s, minute[i].event,
 			      draw(&seed) < 0.01 ? NAN
 			      : draw(&seed) < 0.02
 				      ? 0
-				      : l2[i].count * exp(spread * (draw(&seed) - 0.5)));
+				      : minute[i].count * exp(spread * (draw(&seed) - 0.5)));
 		eval(&s, NULL);
 		for (uint32_t i = 0; i < s.tree.n; i++) {
 			const struct tree_node *n = &s.tree.node[i];

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "minute.h"
 #include "model/tree.h"
 
 static uint64_t seed;
@@ -42,44 +43,6 @@ static void system_of(double *system, bool smt, bool wide)
 	system[SYSTEM_TSC] = 60 * 1.8e9;
 }
 
-/* Counts over a minute of an i5-3337U with SMT on, and the percentages that perf printed. */
-static const struct {
-	const char *event;
-	double count;
-} counts[] = {
-	{ "INST_RETIRED.ANY", 3959711240 },
-	{ "RESOURCE_STALLS.SB", 1372781339 },
-	{ "CPU_CLK_UNHALTED.THREAD_ANY", 27547459701 },
-	{ "IDQ_UOPS_NOT_DELIVERED.CORE", 30611525158 },
-	{ "IDQ.MS_UOPS", 4664908277 },
-	{ "RS_EVENTS.EMPTY_CYCLES", 9011996120 },
-	{ "BR_MISP_RETIRED.ALL_BRANCHES", 73080555 },
-	{ "INT_MISC.RECOVERY_CYCLES_ANY", 1043483329 },
-	{ "CYCLE_ACTIVITY.STALLS_LDM_PENDING", 11924966176 },
-	{ "UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", 1437479238 },
-	{ "UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", 2704205377 },
-	{ "UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", 5126419350 },
-	{ "CPU_CLK_UNHALTED.THREAD", 22487132522 },
-	{ "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 22813129502 },
-	{ "UOPS_RETIRED.RETIRE_SLOTS", 8377190585 },
-	{ "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 6700364585 },
-	{ "MACHINE_CLEARS.COUNT", 10736770 },
-	{ "UOPS_ISSUED.ANY", 9051453547 },
-};
-
-static const struct {
-	const char *path, *percent;
-} printed[] = {
-	{ "frontend_bound.fetch_latency", "48.6" },
-	{ "frontend_bound.fetch_bandwidth", "6.9" },
-	{ "bad_speculation.branch_mispredicts", "4.4" },
-	{ "bad_speculation.machine_clears", "0.6" },
-	{ "retiring.heavy_operations", "7.8" },
-	{ "retiring.light_operations", "7.4" },
-	{ "backend_bound.memory_bound", "18.7" },
-	{ "backend_bound.core_bound", "5.6" },
-};
-
 static void set(const struct model *m, double *count, const char *event, double v)
 {
 	uint32_t e = model_event_find(m, event, strlen(event));
@@ -105,18 +68,19 @@ static void ivy_bridge_as_printed(void **state)
 	assert_non_null(count);
 	for (size_t i = 0; i < m->n_events; i++)
 		count[i] = NAN;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		set(m, count, counts[i].event, counts[i].count);
+	for (size_t i = 0; i < MINUTE; i++)
+		set(m, count, minute[i].event, minute[i].count);
 	c.count = count;
 	assert_int_equal(tree_eval(&t, &arena, m, &c, NULL, &err), 0);
-	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
+	for (size_t i = 0; i < PRINTED; i++) {
 		uint32_t n = model_metric_find(m, printed[i].path, strlen(printed[i].path));
-		char got[32];
+		char got[32], want[32];
 
 		assert_true(n != MODEL_NONE);
 		(void)snprintf(got, sizeof(got), "%.1f", 100 * t.node[n].shown);
-		if (strcmp(got, printed[i].percent))
-			fail_msg("%s is %s, not %s", printed[i].path, got, printed[i].percent);
+		(void)snprintf(want, sizeof(want), "%.1f", printed[i].percent);
+		if (strcmp(got, want))
+			fail_msg("%s is %s, not %s", printed[i].path, got, want);
 	}
 	assert_true(t.node[model_metric_find(m, "frontend_bound.fetch_latency", 28)].path);
 	model_free(m);

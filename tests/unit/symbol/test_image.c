@@ -10,6 +10,7 @@
 #include "config.h"
 #include "symbol/elf_file.h"
 #include "symbol/image.h"
+#include "dump.h"
 #include "tool.h"
 
 static const char program[] =
@@ -514,25 +515,11 @@ static void test_kallsyms(void **state)
 
 static struct buf jitdump_of(uint32_t pid)
 {
-	const uint64_t head[] = { 0x000000014a695444, 0x0000003e00000028, (uint64_t)pid << 32, 1000,
-				  0 };
 	struct buf b = BUF_INIT;
 
-	buf_put(&b, head, sizeof(head));
-	for (uint64_t i = 0; i < 2; i++) {
-		/* id and size, time, pid and tid, address twice, length, number; name, code */
-		const uint64_t load[] = { (56ull + 8 + 16) << 32,
-					  2000 + i,
-					  (uint64_t)pid << 32 | pid,
-					  0x7000000 + i * 16,
-					  0x7000000 + i * 16,
-					  16,
-					  i };
-
-		buf_put(&b, load, sizeof(load));
-		buf_put(&b, i ? "jit_two" : "jit_one", 8);
-		buf_fill(&b, '\0', 16);
-	}
+	dump_header(&b, pid, 0);
+	for (uint64_t i = 0; i < 2; i++)
+		dump_load(&b, 2000 + i, 0x7000000 + i * 16, 16, i, i ? "jit_two" : "jit_one");
 	return b;
 }
 

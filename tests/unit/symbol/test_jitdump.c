@@ -12,82 +12,23 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/buf.h"
+#include "dump.h"
 #include "symbol/jitdump.h"
-
-static bool foreign;
-
-static void u32(struct buf *b, uint32_t v)
-{
-	v = foreign ? __builtin_bswap32(v) : v;
-	buf_put(b, &v, sizeof(v));
-}
-
-static void u64(struct buf *b, uint64_t v)
-{
-	v = foreign ? __builtin_bswap64(v) : v;
-	buf_put(b, &v, sizeof(v));
-}
-
-static void header(struct buf *b, uint64_t flags)
-{
-	u32(b, 0x4a695444);
-	u32(b, 1);
-	u32(b, 40);
-	u32(b, 62);
-	u32(b, 0);
-	u32(b, 4711);
-	u64(b, 1000);
-	u64(b, flags);
-}
-
-static void load(struct buf *b, uint64_t time, uint64_t at, uint32_t size, uint64_t index,
-		 const char *name)
-{
-	size_t n = strlen(name) + 1;
-
-	u32(b, 0);
-	u32(b, (uint32_t)(16 + 8 + 32 + n + size));
-	u64(b, time);
-	u32(b, 4711);
-	u32(b, 4712);
-	u64(b, at);
-	u64(b, at);
-	u64(b, size);
-	u64(b, index);
-	buf_put(b, name, n);
-	buf_fill(b, '\x90', size);
-}
-
-static void move(struct buf *b, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
-		 uint64_t index)
-{
-	u32(b, 1);
-	u32(b, 16 + 8 + 40);
-	u64(b, time);
-	u32(b, 4711);
-	u32(b, 4712);
-	u64(b, to);
-	u64(b, from);
-	u64(b, to);
-	u64(b, size);
-	u64(b, index);
-}
 
 static void lines(struct buf *b, uint64_t time, uint64_t at)
 {
-	u32(b, 2);
-	u32(b, 16 + 16 + 16 + 5 + 16 + 2);
-	u64(b, time);
-	u64(b, at);
-	u64(b, 2);
-	u64(b, at);
-	u32(b, 7);
-	u32(b, 0);
+	dump_u32(b, 2);
+	dump_u32(b, 16 + 16 + 16 + 5 + 16 + 2);
+	dump_u64(b, time);
+	dump_u64(b, at);
+	dump_u64(b, 2);
+	dump_u64(b, at);
+	dump_u32(b, 7);
+	dump_u32(b, 0);
 	buf_put(b, "a.js", 5);
-	u64(b, at + 4);
-	u32(b, 8);
-	u32(b, 0);
+	dump_u64(b, at + 4);
+	dump_u32(b, 8);
+	dump_u32(b, 0);
 	buf_put(b, "\xff", 2);
 }
 
@@ -106,17 +47,17 @@ static void code_is_told_by_time(void **state)
 		struct jitdump j;
 		const struct jit_code *c;
 
-		foreign = turn;
-		header(&b, 0);
+		dump_foreign = turn;
+		dump_header(&b, 4711, 0);
 		lines(&b, 1001, 0x1000);
-		load(&b, 1002, 0x1000, 0x20, 1, "first");
-		load(&b, 1010, 0x1010, 0x20, 2, "over");
-		load(&b, 1005, 0x5000, 0x10, 3, "late in the file");
-		move(&b, 1020, 0x5000, 0x6000, 0x10, 3);
-		move(&b, 1021, 0x9000, 0x9100, 0x10, 99);
-		u32(&b, 3);
-		u32(&b, 16);
-		u64(&b, 1030);
+		dump_load(&b, 1002, 0x1000, 0x20, 1, "first");
+		dump_load(&b, 1010, 0x1010, 0x20, 2, "over");
+		dump_load(&b, 1005, 0x5000, 0x10, 3, "late in the file");
+		dump_move(&b, 1020, 0x5000, 0x6000, 0x10, 3);
+		dump_move(&b, 1021, 0x9000, 0x9100, 0x10, 99);
+		dump_u32(&b, 3);
+		dump_u32(&b, 16);
+		dump_u64(&b, 1030);
 		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
 		assert_int_equal(j.pid, 4711);
 		assert_int_equal(j.machine, 62);
@@ -157,7 +98,7 @@ static void code_is_told_by_time(void **state)
 		}
 		buf_free(&b);
 	}
-	foreign = false;
+	dump_foreign = false;
 }
 
 struct fact {
@@ -191,7 +132,7 @@ static void random_histories_agree_with_a_replay(void **state)
 		struct jitdump j;
 		uint64_t time = 1000, n_code = 0;
 
-		header(&b, 0);
+		dump_header(&b, 4711, 0);
 		for (size_t i = 0; i < FACTS; i++) {
 			struct fact *f = &fact[i];
 
@@ -207,14 +148,14 @@ static void random_histories_agree_with_a_replay(void **state)
 					if (fact[k].index == o->index)
 						f->from = fact[k].to, f->size = fact[k].size;
 				f->index = o->index;
-				move(&b, time, f->from, f->to, f->size, f->index);
+				dump_move(&b, time, f->from, f->to, f->size, f->index);
 			} else {
 				char name[24];
 
 				f->size = 1 + (uint64_t)(rand() % 20);
 				f->index = n_code++;
 				(void)snprintf(name, sizeof(name), "%d", (int)f->index);
-				load(&b, time, f->to, (uint32_t)f->size, f->index, name);
+				dump_load(&b, time, f->to, (uint32_t)f->size, f->index, name);
 			}
 		}
 		assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
@@ -243,15 +184,15 @@ static void spans_hold(void **state)
 
 	(void)state;
 	srand(7);
-	header(&b, 0);
+	dump_header(&b, 4711, 0);
 	for (unsigned i = 0; i < LOADS; i++) {
 		if (i % 5 == 4)
-			move(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
-			     (uint64_t)(rand() % SPACE), 1 + (uint64_t)(rand() % 20),
-			     (uint64_t)(rand() % (int)i));
+			dump_move(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
+				  (uint64_t)(rand() % SPACE), 1 + (uint64_t)(rand() % 20),
+				  (uint64_t)(rand() % (int)i));
 		else
-			load(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
-			     1 + (uint32_t)(rand() % 20), i, "x");
+			dump_load(&b, 1000 + 3 * i, (uint64_t)(rand() % SPACE),
+				  1 + (uint32_t)(rand() % 20), i, "x");
 	}
 	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
 	for (unsigned i = 0; i < 20000; i++) {
@@ -283,7 +224,7 @@ static void what_is_none_is_refused(void **state)
 	(void)state;
 	assert_int_equal(jitdump_parse(&j, "ELF", 3, &err), -1);
 	assert_int_equal(err.code, ERR_FORMAT);
-	header(&b, 1);
+	dump_header(&b, 4711, 1);
 	assert_int_equal(jitdump_parse(&j, b.s, b.len, NULL), 0);
 	assert_true(j.arch_time);
 	assert_null(jitdump_find(&j, 0, UINT64_MAX));

@@ -11,73 +11,19 @@
 #include <cmocka.h>
 
 #include "base/perf_abi.h"
+#include "dump.h"
 #include "symbol/space.h"
 #include "tool.h"
-
-static void u32(struct buf *b, uint32_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
-static void u64(struct buf *b, uint64_t v)
-{
-	buf_put(b, &v, sizeof(v));
-}
-
-static void header(struct buf *b, uint32_t pid, uint64_t flags)
-{
-	u32(b, 0x4a695444);
-	u32(b, 1);
-	u32(b, 40);
-	u32(b, 62);
-	u32(b, 0);
-	u32(b, pid);
-	u64(b, 1);
-	u64(b, flags);
-}
-
-static void load(struct buf *b, uint64_t time, uint64_t at, uint32_t size, uint64_t index,
-		 const char *name)
-{
-	size_t n = strlen(name) + 1;
-
-	u32(b, 0);
-	u32(b, (uint32_t)(16 + 8 + 32 + n + size));
-	u64(b, time);
-	u32(b, 5);
-	u32(b, 5);
-	u64(b, at);
-	u64(b, at);
-	u64(b, size);
-	u64(b, index);
-	buf_put(b, name, n);
-	buf_fill(b, '\x90', size);
-}
-
-static void move(struct buf *b, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
-		 uint64_t index)
-{
-	u32(b, 1);
-	u32(b, 16 + 8 + 40);
-	u64(b, time);
-	u32(b, 5);
-	u32(b, 5);
-	u64(b, to);
-	u64(b, from);
-	u64(b, to);
-	u64(b, size);
-	u64(b, index);
-}
 
 static void write_dump(const char *path, uint64_t flags)
 {
 	struct buf b = BUF_INIT;
 	FILE *f = fopen(path, "w");
 
-	header(&b, 5, flags);
-	load(&b, 20, 0x11000, 0x100, 1, "first");
-	load(&b, 40, 0x11000, 0x80, 2, "second");
-	move(&b, 60, 0x11000, 0x12000, 0x80, 2);
+	dump_header(&b, 5, flags);
+	dump_load(&b, 20, 0x11000, 0x100, 1, "first");
+	dump_load(&b, 40, 0x11000, 0x80, 2, "second");
+	dump_move(&b, 60, 0x11000, 0x12000, 0x80, 2);
 	assert_non_null(f);
 	assert_int_equal(fwrite(b.s, 1, b.len, f), b.len);
 	assert_int_equal(fclose(f), 0);
