@@ -235,20 +235,6 @@ void drill_prepare(struct drill *d)
 		}
 }
 
-bool drill_takes_turns(const struct drill_group *g)
-{
-	return g->core && (!g->pinned || g->lost);
-}
-
-bool drill_lost_pin(const struct drill *d)
-{
-	for (size_t c = 0; c < d->n_cores; c++)
-		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
-			if (d->core[c].group[g].lost)
-				return true;
-	return false;
-}
-
 void drill_free(struct drill *d)
 {
 	drill_latency_free(d);

@@ -10,7 +10,7 @@
  *
  * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
  * of them: then the kernel turns the group off for good (its readings are empty), and the same
- * events are counted by a group that takes turns, from then on; drill_lost_pin() tells.
+ * events are counted by a group that takes turns, from then on; drill_turn_notes() tells.
  *
  * The groups of every stage are open before the program executes, so that what it starts inherits
  * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
@@ -117,8 +117,6 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 /* After a run: true where another one is wanted (DRILL_RERUN, DRILL_EACH). */
 int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err) MUST_USE;
 void drill_free(struct drill *d);
-/* Level 1 was to count all the time, and the kernel could not keep its counters. */
-bool drill_lost_pin(const struct drill *d);
 /* Groups of the core's counters that take turns while a stage that has them is open. */
 bool drill_takes_turns(const struct drill_group *g);
 /* Which of a group's groups of counters count while it is on. */
@@ -126,6 +124,14 @@ static inline bool drill_in_use(const struct drill_group *g, size_t counter_grou
 {
 	return !g->pinned || counter_group == (g->lost ? 1 : 0);
 }
+/* After a reading of a pinned group: should the kernel have turned it off, its events take turns
+ * from now on. */
+int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
+		  struct err *err) MUST_USE;
+#define DRILL_TURN_NOTES 3
+/* What is to be said of who was on the counters and who was not; how many lines. After
+ * drill_trees. */
+size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);
 /* An open stage has this group of the plan. */
 bool drill_has_user(const struct drill_core *c, size_t group);
 /* DRILL_EACH: chooses the first group. */

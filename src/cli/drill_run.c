@@ -161,31 +161,6 @@ static int switch_group(struct drill *d, struct counting *k, struct drill_core *
 	return 0;
 }
 
-/* The kernel turned the pinned group off where its readings end, though its CPU is there. */
-static bool pin_lost(const struct drill *d, const struct drill_group *g)
-{
-	const struct counter_value *pinned = d->value[g->counter_group[0]];
-	const struct counter_value *spare = d->value[g->counter_group[1]];
-
-	for (size_t t = 0; t < d->targets; t++)
-		if (pinned[t].gone && !spare[t].gone)
-			return true;
-	return false;
-}
-
-/* From now on the same events take turns with the rest: everywhere, since a group is switched as a
- * whole. */
-static int see_pin(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
-{
-	if (!g->pinned || g->lost || !g->n_counter_groups || !pin_lost(d, g))
-		return 0;
-	g->lost = true;
-	return counting_switch(k, g->counter_group[0], false, err) ||
-			       counting_switch(k, g->counter_group[1], g->on, err)
-		       ? -1
-		       : 0;
-}
-
 bool drill_has_user(const struct drill_core *c, size_t group)
 {
 	for (size_t s = 0; s < c->plan.n_stages; s++)
@@ -302,7 +277,7 @@ static int read_group(struct drill *d, struct counting *k, size_t core, size_t g
 	for (size_t i = 0; i < g->n_counter_groups; i++)
 		if (counters_read(k->c, g->counter_group[i], d->value[g->counter_group[i]], err))
 			return -1;
-	if (see_pin(d, k, g, err))
+	if (drill_see_pin(d, k, g, err))
 		return -1;
 	for (size_t i = 0; i < d->n_parts; i++)
 		if (d->part[i].core == core && feed_part(d, k, &d->part[i], group, t, err))

@@ -148,55 +148,6 @@ static const char *cpu_line(struct stat_tree *s)
 
 /* ---- what to believe -------------------------------------------------------------------- */
 
-static size_t groups_on(const struct drill_core *c)
-{
-	size_t n = 0;
-
-	for (size_t g = 0; g < c->plan.n_groups; g++) {
-		bool seen = false;
-
-		for (size_t st = 0; st < c->plan.n_stages; st++)
-			for (size_t j = 0; c->seen[st] && j < c->plan.stage[st].n_groups; j++)
-				seen |= c->plan.stage[st].group[j] == g;
-		n += seen && drill_takes_turns(&c->group[g]);
-	}
-	return n;
-}
-
-static const char *span_text(struct arena *a, double low, double high)
-{
-	const char *s = high - low < 1 ? arena_printf(a, "%.0f", low)
-				       : arena_printf(a, "%.0f-%.0f", low, high);
-
-	return s ? s : "?";
-}
-
-static void note_turns(struct stat_tree *s, struct notes *l)
-{
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		const struct drill_part *p = &s->d.part[i];
-		const struct drill_core *c = &s->d.core[p->core];
-		double low = 1, high = 0;
-		size_t n = groups_on(c);
-
-		for (size_t e = 0; e < c->m->n_used; e++)
-			if (p->share && isfinite(p->sum[e]) && p->share[e] > 0.005 &&
-			    !(c->m->event[e].flags & (EVENT_SOFTWARE | EVENT_UNCORE))) {
-				low = fmin(low, p->share[e]);
-				high = fmax(high, p->share[e]);
-			}
-		if (n < 2 || low >= 0.9995)
-			continue;
-		add_note(l,
-			 arena_printf(l->a,
-				      "%zu groups of counters took turns%s%s: events were counted "
-				      "%s %% of the time",
-				      n, p->label ? " on " : "", p->label ? p->label : "",
-				      span_text(l->a, 100 * low, 100 * high)));
-		return; /* of one of many: the others are alike */
-	}
-}
-
 static void note_splits(struct stat_tree *s, struct notes *l)
 {
 	size_t split = 0, refused = 0, idle = 0;
@@ -243,9 +194,6 @@ static void note_facts(struct stat_tree *s, struct notes *l)
 	if (s->k.machine.nmi_watchdog > 0)
 		add_note(l, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 gives "
 			    "it back");
-	if (drill_lost_pin(&s->d))
-		add_note(l, "level 1 took turns with the rest: somebody else holds a counter that "
-			    "it was to keep");
 	if (s->d.mode == DRILL_LIVE && !s->d.last_decision)
 		add_note(l, "it ended before parts could be opened: --drilldown=rerun, or -l 2");
 	for (size_t i = 0; i < s->d.n_parts && s->d.n_cores > 1; i++)
@@ -262,7 +210,7 @@ int stat_tree_notes(struct stat_tree *s, struct tree_report *r, struct err *err)
 {
 	struct notes l = { .a = &s->a };
 
-	note_turns(s, &l);
+	l.n = drill_turn_notes(&s->d, &s->a, l.v);
 	note_splits(s, &l);
 	note_facts(s, &l);
 	add_note(&l, drill_latency_note(&s->d, &s->a));

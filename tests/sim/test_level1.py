@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Level 1 counts all of the time where it has counters of its own, whatever else takes turns; and if somebody holds
+one of these, it says so and takes turns, too."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+
+
+def stat(machine, scenario, *options, ms=300, sim="", target=None):
+    """The tree as JSON, exit code, and [(event, enabled, running, counted, true)]."""
+    out, log = os.path.join(tmp.name, "out.json"), os.path.join(tmp.name, "truth")
+    env = dict(os.environ, SIM_OPTIONS=sim, SIM_TRUTH=log)
+    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@",
+                        "-j", "-o", out, *options, *(target or [SPIN, str(ms)])], env=env, text=True,
+                       capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    try:
+        with open(out, encoding="utf-8") as f:
+            doc = json.load(f)
+        with open(log, encoding="utf-8") as f:
+            truth = [(w[1], int(w[6]), int(w[7]), float(w[8]), float(w[9])) for w in map(str.split, f)]
+        os.remove(out)
+        os.remove(log)
+    except (OSError, ValueError):
+        return {"trees": [{"nodes": []}], "notes": [p.stdout + p.stderr]}, p.returncode, []
+    return doc, p.returncode, truth
+
+
+def nodes(doc):
+    best = max(doc["trees"], key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
+    return {n["node"].split(".")[-1]: n for n in best["nodes"]}
+
+
+def planted(machine, program):
+    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("plant %s " % program):
+                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
+    return {}
+
+
+def wrong(machine, program, got, names):
+    want = planted(machine, program)
+    return {n: (got[n]["value"], want[n]) for n in names if n in want and
+            (got.get(n, {}).get("value") is None or abs(got[n]["value"] - want[n]) > (got[n]["error"] or 0) + 0.003)}
+
+
+def always(machine):
+    for options in ((), ("-l", "3")):
+        doc, _, truth = stat(machine, "dram_bound", *options)
+        got = nodes(doc)
+        what = "%s %s" % (machine, " ".join(options) or "drilling down")
+        share = {n: got[n]["counted"] for n in LEVEL_1 if n in got}
+        rest = [n["counted"] for n in got.values() if n["level"] == 3 and n["counted"]]
+        t.ok(len(share) == 4 and min(share.values()) > 0.999, "%s: level 1 was counted all of the time" % what, (share, doc["notes"]))
+        t.ok(rest and min(rest) < 0.7, "%s: while the rest took turns" % what, rest)
+        slots = max((x for x in truth if x[0].startswith("TOPDOWN.SLOTS")), key=lambda x: x[3], default=None)
+        t.ok(slots and slots[1] == slots[2] and abs(slots[3] - slots[4]) < 2, "%s: slots never left their counter" % what, slots)
+        t.equal(wrong(machine, "dram_bound", got, LEVEL_1 + ("memory_bound", "l3_miss_bound")), {}, "%s: what was planted" % what)
+
+
+def held():
+    doc, code, _ = stat("gnr", "dram_bound", sim="held_fixed=3 held_from=120")
+    got, notes = nodes(doc), " ".join(doc["notes"])
+    share = got.get("backend_bound", {}).get("counted") or 0
+    t.ok(code == 0 and 0.1 < share < 0.95, "slots' counter is taken after 120 ms: level 1 is counted on and off", (share, notes))
+    t.ok("level 1 took turns with the rest" in notes, "and that is said", notes)
+    t.equal(wrong("gnr", "dram_bound", got, LEVEL_1), {}, "and is right")
+
+    # a general counter of another group's: that one starves, level 1 does not
+    doc, _, _ = stat("gnr", "dram_bound", sim="held=0")
+    got, notes = nodes(doc), " ".join(doc["notes"])
+    t.ok(all(got.get(n, {}).get("counted", 0) > 0.999 for n in LEVEL_1), "with a general counter taken level 1 counts", notes)
+    t.ok("never came to a turn" in notes and got.get("l3_miss_bound", {}).get("value") is None,
+         "and the group that would need all of them is missed", notes)
+
+    doc, code, _ = stat("gnr", "dram_bound", sim="held_fixed=3")
+    got, notes = nodes(doc), " ".join(doc["notes"])
+    t.ok(code == 0 and all(got.get(n, {"value": 0})["value"] is None for n in LEVEL_1),
+         "with slots' counter taken from the start level 1 is not measured, and not 0", got)
+    t.ok("level 1 was never counted" in notes, "and that is said", notes)
+
+
+def cpus():
+    """Counting CPUs, each has a pinned group of its own."""
+    doc, _, truth = stat("spr", "dram_bound", "-a", "--for", "300ms", target=[])
+    got = nodes(doc)
+    t.ok(all(got.get(n, {}).get("counted", 0) > 0.999 for n in LEVEL_1), "spr -a: level 1 was counted all of the time",
+         (doc["notes"], [got.get(n) for n in LEVEL_1]))
+    t.equal(wrong("spr", "dram_bound", got, LEVEL_1), {}, "spr -a: what was planted")
+
+
+def general():
+    """Where level 1 is made of general counters it takes turns, and every node says what share of them it had."""
+    for machine in ("ivb", "zen4", "n2"):
+        program = {"n2": "even", "zen4": "even"}.get(machine, "dram_bound")
+        doc, _, truth = stat(machine, program, "-l", "3", sim="smt=1" if machine == "ivb" else "")
+        share = {n: x["counted"] for n, x in nodes(doc).items() if x["level"] == 1}
+        counted = {e[0].split(":")[0]: e[2] / e[1] for e in truth if e[1]}
+        t.ok(share and all(x is not None and x > 0 for x in share.values()), "%s: nodes say how long they were counted" % machine, share)
+        low = min(share.values(), default=0)
+        t.ok(any(abs(low - x) < 0.06 for x in counted.values()), "%s: and it is so" % machine, (share, counted))
+
+
+# ---- ratios of what always counts and what takes turns ------------------------------------------
+
+def true_counts(truth):
+    true = {}
+    for name, _, _, _, real in truth:
+        true[name.split(":")[0]] = max(real, true.get(name.split(":")[0], 0))
+    return true
+
+
+def ratios():
+    """A node of an event that takes turns over slots that do not: within its bar."""
+    scenario, inside, width, seen = os.path.join(tmp.name, "phases"), 0, [], 0
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write("phase microcode 40-120\nphase dram_bound 30-160\nrepeat\n")
+    runs = 100 if os.environ.get("CYCLADE_LONG") else 15
+    for seed in range(runs):
+        doc, _, truth = stat("spr", scenario, "-l", "3", ms=500, sim="seed=%d" % (seed + 1))
+        true, n = true_counts(truth), nodes(doc).get("microcode_sequencer", {})
+        if n.get("value") is None or n.get("error") is None:
+            continue
+        seen += 1
+        width.append(n["error"])
+        inside += abs(n["value"] - true["UOPS_RETIRED.MS"] / true["TOPDOWN.SLOTS"]) <= n["error"]
+    print("# half widths %s" % ", ".join("%.3f" % w for w in sorted(width)))
+    t.ok(seen == runs and inside >= 0.8 * runs, "spr, two phases: microcode_sequencer lies within its bar in %d of %d runs" % (inside, runs))
+    t.ok(width and sorted(width)[len(width) // 2] < 0.1, "and the bar is no barn door")
+
+
+if SANITIZED:
+    t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
+    t.done()
+for m in ("gnr", "icl", "adl"):
+    always(m)
+held()
+cpus()
+general()
+ratios()
+t.done()
