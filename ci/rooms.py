@@ -15,6 +15,7 @@ ALLOWED = {
     "perfdata": ["base"],
     "symbol": ["base"],
     "model": ["base"],
+    "region": ["base", "collect", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "perfdata", "symbol", "model", "analyse"],
     "cli": ["base", "collect", "perfdata", "symbol", "model", "analyse", "report"],
@@ -43,7 +44,7 @@ headers = [os.path.join(room, n) for room in ALLOWED for n in sorted(os.listdir(
 capstone = subprocess.run(["pkg-config", "--cflags", "capstone"], capture_output=True, text=True).stdout.split()
 for header in headers:
     text = '#include "%s"\n#include "%s"\nextern int x;\n' % (header, header)
-    run = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Isrc", *capstone,
+    run = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Isrc", "-Iinclude", *capstone,
                           "-fsyntax-only", "-xc", "-"], input=text, capture_output=True, text=True)
     if run.returncode:
         bad.append("%s does not compile alone:\n%s" % (header, run.stderr))

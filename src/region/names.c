@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+#include <strings.h>
+
+#include "region/sums.h"
+
+/* By name, by path, or by the last part of a node's path. */
+static uint32_t find_metric(const struct model *m, const char *name, size_t len)
+{
+	uint32_t at = model_metric_find(m, name, len);
+
+	for (uint32_t i = 0; at == MODEL_NONE && i < m->n_metrics; i++) {
+		const char *dot = strrchr(m->metric[i].path, '.');
+
+		if (m->metric[i].level && dot && strlen(dot + 1) == len &&
+		    !strncasecmp(dot + 1, name, len))
+			at = i;
+	}
+	return at;
+}
+
+static unsigned tree_level(const char *name, size_t len)
+{
+	if (len == 7 && !strncasecmp(name, "topdown", len))
+		return 1;
+	if (len == 10 && !strncasecmp(name, "topdown.l", 9) && name[9] >= '1' && name[9] <= '6')
+		return (unsigned)(name[9] - '0');
+	return 0;
+}
+
+static void fill(struct wish *w, const char *name, struct model *const *model, size_t n_parts)
+{
+	size_t len = strlen(name);
+
+	*w = (struct wish){ .kind = WISH_EVENT, .name = name, .level = tree_level(name, len) };
+	if (w->level)
+		w->kind = WISH_TREE;
+	for (size_t i = 0; i < TABLE_PARTS; i++) {
+		w->metric[i] = i < n_parts && model[i] && !w->level
+				       ? find_metric(model[i], name, len)
+				       : MODEL_NONE;
+		if (w->metric[i] != MODEL_NONE)
+			w->kind = WISH_METRIC;
+	}
+}
+
+/* Events of a PMU have commas of their own. */
+static size_t name_length(const char *s)
+{
+	bool inside = false;
+	size_t n = 0;
+
+	for (; s[n] && (inside || s[n] != ','); n++)
+		inside ^= s[n] == '/';
+	return n;
+}
+
+int wishes_read(struct wish **out, size_t *n, struct arena *a, const char *names,
+		struct model *const *model, size_t n_parts, struct err *err)
+{
+	size_t most = 1;
+
+	for (const char *s = names; *s; s++)
+		most += *s == ',';
+	*n = 0;
+	*out = arena_alloc(a, most * sizeof(**out));
+	if (!*out)
+		return err_nomem(err);
+	while (*names) {
+		size_t len = name_length(names);
+		char *name = arena_strndup(a, names, len);
+
+		if (!name)
+			return err_nomem(err);
+		if (len)
+			fill(&(*out)[(*n)++], name, model, n_parts);
+		names += len + (names[len] == ',');
+	}
+	return 0;
+}

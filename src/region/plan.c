@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From the names of what is wanted to events in groups: metrics and nodes by this CPU's model and the
+ * planner, everything else as an event. On a hybrid there is a part for each kind of core.
+ */
+#include "model/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/holders.h"
+#include "collect/machine.h"
+#include "collect/sysfs.h"
+#include "region/region_int.h"
+#include "region/sums.h"
+
+struct part_wish {
+	const char *pmu;
+	struct model *m;
+	uint32_t *metric;
+	size_t n;
+	unsigned level; /* of the tree, 0: none */
+};
+
+struct namer {
+	struct cyclade_set *s;
+	const char *root;
+	const struct cyclade_open_opts *o;
+	struct machine machine;
+	struct part_wish part[TABLE_PARTS];
+	uint32_t group; /* the next one */
+	struct err *err;
+};
+
+/* ---- facts ------------------------------------------------------------------------------ */
+
+static double cores(const struct machine *m)
+{
+	double n = 0;
+
+	for (uint32_t i = 0; i < m->cpus_available; i++) {
+		bool fresh = m->cpu[i].core >= 0;
+
+		for (uint32_t j = 0; j < i && fresh; j++)
+			fresh = m->cpu[j].core != m->cpu[i].core ||
+				m->cpu[j].socket != m->cpu[i].socket ||
+				m->cpu[j].die != m->cpu[i].die;
+		n += fresh;
+	}
+	return n > 0 ? n : NAN;
+}
+
+static void set_facts(const struct namer *k, double *facts)
+{
+	const struct machine *m = &k->machine;
+	double n = cores(m);
+	int64_t smt;
+
+	for (size_t i = 0; i < TABLE_FACTS; i++)
+		facts[i] = NAN;
+	if (sys_number(&smt, k->root, "sys/devices/system/cpu/smt/active"))
+		facts[SYSTEM_SMT_ON] = smt ? 1 : 0;
+	else if (!isnan(n))
+		facts[SYSTEM_SMT_ON] = m->cpus_online > n;
+	facts[SYSTEM_CORE_WIDE] = 0; /* a thread alone is counted */
+	facts[SYSTEM_CPUS] = m->cpus_available;
+	facts[SYSTEM_CPUS_ONLINE] = m->cpus_online;
+	facts[SYSTEM_CORES] = n;
+	if (!isnan(n))
+		facts[SYSTEM_THREADS_PER_CORE] =
+			facts[SYSTEM_SMT_ON] > 0 ? ceil(m->cpus_online / n) : 1;
+	for (size_t i = 0; i < m->n_pmus; i++)
+		for (size_t c = 0; c < m->pmu[i].n_caps; c++)
+			if (!strcmp(m->pmu[i].cap_name[c], "slots"))
+				facts[SYSTEM_SLOTS] =
+					(double)strtoul(m->pmu[i].cap_value[c], NULL, 0);
+}
+
+_Static_assert((int)SYSTEM_COUNT <= (int)TABLE_FACTS, "all facts have room");
+
+/* ---- models ----------------------------------------------------------------------------- */
+
+static bool is_core_pmu(const struct namer *k, const char *name)
+{
+	if (!strncmp(name, "ibs_", 4))
+		return false;
+	return !strcmp(name, "cpu") ||
+	       sys_exists(k->root, "sys/bus/event_source/devices/%s/cpus", name);
+}
+
+static struct model_cpu cpu_of(const struct machine *m, const char *pmu)
+{
+	struct model_cpu cpu = { m->vendor ? m->vendor : "unknown", m->family, m->model,
+				 m->stepping, pmu };
+
+	if (m->cpuid && !strncmp(m->cpuid, "0x", 2)) { /* MIDR_EL1 */
+		uint64_t midr = strtoull(m->cpuid, NULL, 16);
+
+		cpu.vendor = "ARM";
+		cpu.family = (uint32_t)(midr >> 24) & 0xff;
+		cpu.model = (uint32_t)(midr >> 4) & 0xfff;
+		cpu.stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
+	}
+	return cpu;
+}
+
+/* A CPU without a model is no error: events can be counted all the same. */
+static int add_part(struct namer *k, const char *pmu)
+{
+	struct model_sources none = { .n_dirs = 0 };
+	struct cyclade_set *s = k->s;
+	struct part_wish *p = &k->part[s->n_parts];
+	struct model_cpu cpu = cpu_of(&k->machine, pmu);
+	const char *id = k->o->model;
+	struct err err = ERR_INIT;
+
+	p->pmu = arena_strdup(&s->arena, pmu);
+	if (!p->pmu)
+		return err_nomem(k->err);
+	if ((id || !model_select(&id, &s->arena, &none, &cpu, &err)) &&
+	    model_load(&p->m, &none, id, s->head->facts, k->o->model ? k->err : &err) &&
+	    k->o->model)
+		return -1;
+	if (p->m) {
+		p->metric = arena_alloc(&s->arena, (p->m->n_metrics + 1) * sizeof(*p->metric));
+		if (!p->metric)
+			return err_nomem(k->err);
+	}
+	s->model[s->n_parts] = p->m;
+	(void)snprintf(s->head->part[s->n_parts].pmu, sizeof(s->head->part[0].pmu), "%s", pmu);
+	(void)snprintf(s->head->part[s->n_parts].model, sizeof(s->head->part[0].model), "%s",
+		       p->m ? p->m->id : "");
+	s->n_parts++;
+	return 0;
+}
+
+static int find_parts(struct namer *k)
+{
+	for (size_t i = 0; i < k->machine.n_pmus && k->s->n_parts < TABLE_PARTS; i++)
+		if (is_core_pmu(k, k->machine.pmu[i].name) && add_part(k, k->machine.pmu[i].name))
+			return -1;
+	k->s->hybrid = k->s->n_parts > 1;
+	/* without a PMU the model still knows what the names mean */
+	return k->s->n_parts ? 0 : add_part(k, "cpu");
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static int add_event(struct namer *k, const struct event *ev, const char *name, uint32_t group,
+		     uint32_t part, bool extra)
+{
+	struct cyclade_set *s = k->s;
+	struct set_event *e = &s->event[s->n_events];
+	uint64_t code = ev->attr.config & 0xffff;
+	bool core = ev->pmu && !strcmp(ev->pmu, k->part[part].pmu);
+
+	if (s->n_events >= TABLE_EVENTS - 2 || group >= TABLE_GROUPS)
+		return err_set(k->err, ERR_LIMIT,
+			       "more than %d events, or %d groups: a region counts a few things",
+			       TABLE_EVENTS - 2, TABLE_GROUPS);
+	*e = (struct set_event){
+		.attr = ev->attr, .name = name, .group = group, .part = part, .extra = extra
+	};
+	if (core && code == 0x0400)
+		e->kind = TABLE_SLOTS;
+	if (core && code >= 0x8000 && code <= 0x8700 && !(code & 0xff)) {
+		e->kind = TABLE_FIELD;
+		e->field = (uint32_t)(code >> 8) - 0x80;
+	}
+	s->n_events++;
+	return 0;
+}
+
+static int not_known(struct namer *k, const char *name, const struct err *why)
+{
+	const struct model *m = k->part[0].m;
+	const char **words;
+	const char *near = NULL;
+	size_t n = 0;
+
+	(void)err_set(k->err, ERR_USAGE, "'%.60s' is neither a metric of %s nor an event: %s", name,
+		      m ? m->title : "this CPU", why->what);
+	words = m ? arena_alloc(&k->s->arena, (m->n_metrics + 1) * sizeof(*words)) : NULL;
+	for (size_t i = 0; words && i < m->n_metrics; i++)
+		words[n++] = m->metric[i].name;
+	near = words ? text_nearest(name, words) : NULL;
+	if (near)
+		return err_hint(k->err, "did you mean %s?", near);
+	return err_hint(k->err, "cyclade list metrics; cyclade list events");
+}
+
+static const char *text_of(struct namer *k, const struct part_wish *p, const struct model_event *e)
+{
+	const char *pmu = *e->pmu ? e->pmu : p->pmu;
+
+	if (!strcmp(pmu, "software") || !*e->code)
+		return arena_strdup(&k->s->arena, *e->code ? e->code : e->name);
+	return arena_printf(&k->s->arena, "%s/%s/%s", pmu, e->code,
+			    e->modifiers ? e->modifiers : "");
+}
+
+/* An event that was asked for by its name: the model's, or what the kernel calls so. */
+static int extra_event(struct namer *k, const char *name)
+{
+	struct event_list *l = &k->s->list;
+	size_t from = l->ev.n;
+	struct err why = ERR_INIT;
+	const char *text = name;
+	uint32_t at = MODEL_NONE;
+
+	if (k->part[0].m)
+		at = model_event_find(k->part[0].m, name, strlen(name));
+	if (at != MODEL_NONE)
+		text = text_of(k, &k->part[0], &k->part[0].m->event[at]);
+	if (!text)
+		return err_nomem(k->err);
+	if (event_parse(l, k->root, text, &why)) {
+		/* a name of the model is right; that this machine has no PMU for it is no error */
+		if (at != MODEL_NONE || !k->machine.n_pmus)
+			return 0;
+		return not_known(k, name, &why);
+	}
+	for (size_t i = from; i < l->ev.n; i++)
+		if (add_event(k, &l->ev.v[i], name, k->group, 0, true))
+			return -1;
+	return 0;
+}
+
+static int one_wish(struct namer *k, const struct wish *w)
+{
+	if (w->kind == WISH_EVENT)
+		return extra_event(k, w->name);
+	for (size_t i = 0; i < k->s->n_parts; i++) {
+		struct part_wish *p = &k->part[i];
+
+		if (w->kind == WISH_TREE && w->level > p->level)
+			p->level = w->level;
+		if (w->kind == WISH_METRIC && w->metric[i] != MODEL_NONE && p->n < p->m->n_metrics)
+			p->metric[p->n++] = w->metric[i];
+	}
+	return 0;
+}
+
+static int all_names(struct namer *k, const char *names)
+{
+	struct wish *w;
+	size_t n;
+
+	if (wishes_read(&w, &n, &k->s->arena, names, k->s->model, k->s->n_parts, k->err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (one_wish(k, &w[i]))
+			return -1;
+	return 0;
+}
+
+/* ---- groups ----------------------------------------------------------------------------- */
+
+static void set_limits(const struct namer *k, const struct part_wish *p, struct schedule_limits *l)
+{
+	struct schedule_machine at = { .smt = k->s->head->facts[SYSTEM_SMT_ON] > 0 };
+	struct holders h;
+
+	holders_read(&h, k->root, p->pmu);
+	at.general = h.general;
+	at.fixed = h.fixed;
+	at.watchdog = h.watchdog > 0;
+	at.no_tsx_abort = !h.tsx_force_abort;
+	schedule_limits_of(l, p->m, &at);
+}
+
+/* What is not the thread's own (memory controllers) and what is no counter stays unmeasured. */
+static int group_events(struct namer *k, uint32_t part, const struct plan_group *g)
+{
+	struct event_list *l = &k->s->list;
+	const struct part_wish *p = &k->part[part];
+	bool any = false;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct model_event *e = &p->m->event[g->event[i]];
+		size_t from = l->ev.n;
+		const char *text;
+
+		if (e->flags & (EVENT_UNCORE | EVENT_SOFTWARE))
+			continue;
+		text = text_of(k, p, e);
+		if (!text)
+			return err_nomem(k->err);
+		if (event_parse(l, k->root, text, NULL) || l->ev.n != from + 1)
+			continue;
+		if (add_event(k, &l->ev.v[from], e->name, k->group, part, false))
+			return -1;
+		any = true;
+	}
+	k->group += any;
+	return 0;
+}
+
+static int part_groups(struct namer *k, uint32_t part)
+{
+	struct part_wish *p = &k->part[part];
+	struct plan_wish w = { .level = p->level,
+			       .all = p->level > 0,
+			       .metric = p->metric,
+			       .n_metrics = p->n,
+			       .no_tree = !p->level,
+			       .loose = true,
+			       .system = k->s->head->facts };
+	struct schedule_limits limits;
+	struct plan *plan;
+
+	if (!p->m || (!p->level && !p->n))
+		return 0;
+	plan = arena_alloc(&k->s->arena, sizeof(*plan));
+	if (!plan)
+		return err_nomem(k->err);
+	set_limits(k, p, &limits);
+	if (plan_make(plan, &k->s->arena, p->m, &limits, &w, k->err))
+		return -1;
+	k->s->plan[part] = plan;
+	for (size_t i = 0; i < plan->n_groups; i++)
+		if (group_events(k, part, &plan->group[i]))
+			return -1;
+	return 0;
+}
+
+/* Events that were asked for by themselves come behind the plan's groups. */
+static void extras_last(struct cyclade_set *s, uint32_t n_extra, uint32_t group)
+{
+	struct set_event extra[TABLE_EVENTS];
+
+	memcpy(extra, s->event, n_extra * sizeof(*extra));
+	memmove(s->event, s->event + n_extra, (s->n_events - n_extra) * sizeof(*extra));
+	memcpy(s->event + s->n_events - n_extra, extra, n_extra * sizeof(*extra));
+	for (uint32_t i = s->n_events - n_extra; i < s->n_events; i++)
+		s->event[i].group = group;
+}
+
+int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct err *err)
+{
+	struct namer k = { .s = s, .root = o->sysroot ? o->sysroot : "", .o = o, .err = err };
+	const char *names = o->metrics && *o->metrics ? o->metrics : "ipc,topdown";
+	uint32_t n_extra;
+
+	if (machine_read(&k.machine, &s->arena, k.root, err))
+		return -1;
+	set_facts(&k, s->head->facts);
+	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
+	s->list.counts = true;
+	if (find_parts(&k) || all_names(&k, names))
+		return -1;
+	n_extra = s->n_events;
+	for (uint32_t i = 0; i < s->n_parts; i++)
+		if (part_groups(&k, i))
+			return -1;
+	extras_last(s, n_extra, k.group < TABLE_GROUPS ? k.group : TABLE_GROUPS - 1);
+	s->n_groups = k.group + (n_extra ? 1 : 0);
+	if (s->n_groups > TABLE_GROUPS)
+		return err_set(err, ERR_LIMIT, "more than %d groups of counters", TABLE_GROUPS);
+	return 0;
+}

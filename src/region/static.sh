@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# static.sh OUT SYMBOLS OBJCOPY ARCHIVE... -- CC...
+# One archive with one object, in which no name is global but those of SYMBOLS: it may be linked with any
+# program, whatever that calls its functions.
+out=$1 symbols=$2 objcopy=$3
+shift 3
+archives=
+while [ "$1" != -- ]; do
+	archives="$archives $1"
+	shift
+done
+shift
+object=$out.p.o
+"$@" -r -nostdlib -o "$object" -Wl,--whole-archive $archives -Wl,--no-whole-archive &&
+	"$objcopy" --keep-global-symbols="$symbols" "$object" && rm -f "$out" && ar rcs "$out" "$object" && rm -f "$object"

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "region/sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run that takes less than so many times what begin and end take says more about those. */
+#define SHORT 10
+
+/* ---- what there is ---------------------------------------------------------------------- */
+
+static struct region_sums *find_region(struct report *r, const char *name)
+{
+	for (size_t i = 0; i < r->region.n; i++)
+		if (!strcmp(r->region.v[i].s.name, name))
+			return &r->region.v[i];
+	return NULL;
+}
+
+static int add_region(struct report *r, const struct region_sums *one, struct err *err)
+{
+	struct region_sums *all = find_region(r, one->s.name);
+
+	if (vec_push(&r->thread, *one))
+		return err_nomem(err);
+	if (all) {
+		table_add(&all->s, &one->s);
+		return 0;
+	}
+	if (r->region.n >= TABLE_REGIONS)
+		return err_set(err, ERR_LIMIT, "more than %d regions", TABLE_REGIONS);
+	return vec_push(&r->region, *one) ? err_nomem(err) : 0;
+}
+
+static int gather(struct report *r, struct err *err)
+{
+	for (size_t b = 0; b < r->v->n_blocks; b++) {
+		struct table_block block;
+
+		table_block(r->v, b, &block);
+		for (size_t i = 0; i < block.regions; i++) {
+			struct region_sums one = { .tid = block.tid };
+
+			memcpy(one.comm, block.comm, sizeof(one.comm));
+			table_sums(r->v, b, i, &one.s);
+			if (add_region(r, &one, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* A model that is not known here any more leaves events without their metrics. */
+static int load_models(struct report *r, struct err *err)
+{
+	struct model_sources none = { .n_dirs = 0 };
+
+	r->own_models = true;
+	for (size_t i = 0; i < r->v->head.n_parts; i++) {
+		struct err why = ERR_INIT;
+
+		if (*r->v->head.part[i].model &&
+		    model_load(&r->model[i], &none, r->v->head.part[i].model, r->v->head.facts,
+			       &why) &&
+		    why.code == ERR_NOMEM)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int mark_wanted(struct report *r, size_t part, struct err *err)
+{
+	const struct model *m = r->model[part];
+
+	if (!m)
+		return 0;
+	r->wanted[part] = arena_alloc(&r->arena, m->n_metrics + 1);
+	if (!r->wanted[part])
+		return err_nomem(err);
+	for (size_t i = 0; i < r->n_wishes; i++) {
+		const struct wish *w = &r->wish[i];
+
+		if (w->kind == WISH_METRIC && w->metric[part] != MODEL_NONE)
+			r->wanted[part][w->metric[part]] = true;
+		for (uint32_t k = 0; w->kind == WISH_TREE && k < m->n_metrics; k++)
+			if (m->metric[k].level && m->metric[k].level <= w->level)
+				r->wanted[part][k] = true;
+	}
+	return 0;
+}
+
+int report_open(struct report *r, const struct table_view *v, struct model *const *models,
+		struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	r->v = v;
+	if (models)
+		memcpy(r->model, models, v->head.n_parts * sizeof(*models));
+	else if (load_models(r, err))
+		goto fail;
+	if (wishes_read(&r->wish, &r->n_wishes, &r->arena, v->head.metrics, r->model,
+			v->head.n_parts, err))
+		goto fail;
+	for (size_t i = 0; i < v->head.n_parts; i++)
+		if (mark_wanted(r, i, err))
+			goto fail;
+	if (gather(r, err))
+		goto fail;
+	return 0;
+fail:
+	report_close(r);
+	return -1;
+}
+
+void report_close(struct report *r)
+{
+	for (size_t i = 0; r->own_models && i < TABLE_PARTS; i++)
+		model_free(r->model[i]);
+	vec_free(&r->region);
+	vec_free(&r->thread);
+	arena_free(&r->arena);
+	memset(r, 0, sizeof(*r));
+}
+
+/* ---- counts ----------------------------------------------------------------------------- */
+
+/* Time on a CPU of the threads that have counters. */
+static double on_cpu_ns(const struct report *r, const struct table_sums *s)
+{
+	return fmax(0, s->tsc - s->blind_tsc - s->slow_tsc) / r->v->head.tsc_hz * 1e9 + s->slow_ns;
+}
+
+/* Counts of the time on the counters stand for the whole time; of a hybrid's kinds of cores each has
+ * what ran there. */
+static void fill_counts(struct region_values *out, const struct report *r,
+			const struct table_sums *s)
+{
+	const struct table_head *h = &r->v->head;
+	double cpu = on_cpu_ns(r, s), blind = s->blind_tsc / h->tsc_hz * 1e9;
+
+	for (size_t e = 0; e < h->n_events; e++) {
+		double on = fmax(0, cpu - s->off_ns[h->event[e].group]);
+
+		out->count[e] = NAN;
+		out->share[e] = cpu + blind > 0 ? fmin(1, on / (cpu + blind)) : 0;
+		if (h->event[e].refused || !s->runs || !(on > 0))
+			continue;
+		out->count[e] = table_count(r->v, s, e);
+		if (h->n_parts < 2 && s->off_ns[h->event[e].group] > 0)
+			out->count[e] *= cpu / on;
+	}
+}
+
+struct part_counts {
+	double *count, *counted, *quantum;
+	uint32_t *member, *first;
+	size_t n_groups;
+	double system[SYSTEM_COUNT];
+};
+
+static const char *const extrapolated[1] = {
+	"the region was off the counters for a part of its time"
+};
+static const double *const no_matrix[1] = { NULL };
+
+static int part_room(struct part_counts *c, struct arena *a, const struct model *m, struct err *err)
+{
+	c->count = arena_alloc(a, (m->n_events + 1) * sizeof(*c->count));
+	c->counted = arena_alloc(a, (m->n_events + 1) * sizeof(*c->counted));
+	c->quantum = arena_alloc(a, (m->n_events + 1) * sizeof(*c->quantum));
+	c->member = arena_alloc(a, (m->n_events + 1) * sizeof(*c->member));
+	c->first = arena_alloc(a, 2 * sizeof(*c->first));
+	if (!c->count || !c->counted || !c->quantum || !c->member || !c->first)
+		return err_nomem(err);
+	for (size_t i = 0; i < m->n_events; i++)
+		c->count[i] = NAN;
+	return 0;
+}
+
+static void part_events(struct part_counts *c, const struct region_values *out,
+			const struct report *r, const struct table_sums *s, size_t part)
+{
+	const struct table_head *h = &r->v->head;
+
+	for (size_t e = 0; e < h->n_events; e++) {
+		uint32_t at = h->event[e].part == part
+				      ? model_event_find(r->model[part], h->event[e].name,
+							 strlen(h->event[e].name))
+				      : MODEL_NONE;
+
+		if (at == MODEL_NONE || !isnan(c->count[at]))
+			continue;
+		c->count[at] = out->count[e];
+		c->counted[at] = out->share[e];
+		if (h->event[e].kind == TABLE_FIELD)
+			c->quantum[at] = sqrt(fmax(0, s->err2)) / 510;
+		if (s->off_ns[h->event[e].group] > 0)
+			c->member[c->first[1]++] = at;
+	}
+	c->n_groups = c->first[1] ? 1 : 0;
+}
+
+static int part_values(struct region_values *out, const struct report *r,
+		       const struct table_sums *s, size_t part, struct err *err)
+{
+	const struct model *m = r->model[part];
+	struct part_counts c = { .n_groups = 0 };
+	struct tree_counts counts;
+
+	if (!m || part_room(&c, &out->arena, m, err))
+		return m ? -1 : 0;
+	part_events(&c, out, r, s, part);
+	for (size_t i = 0; i < SYSTEM_COUNT; i++)
+		c.system[i] = r->v->head.facts[i];
+	c.system[SYSTEM_DURATION] = out->wall;
+	c.system[SYSTEM_TSC] = s->tsc;
+	c.system[SYSTEM_TSC_FREQ] = r->v->head.tsc_hz;
+	counts = (struct tree_counts){ .count = c.count,
+				       .n_lps = 1,
+				       .counted = c.counted,
+				       .member = c.member,
+				       .first = c.first,
+				       .cov = no_matrix,
+				       .no_error = extrapolated,
+				       .n_groups = c.n_groups,
+				       .quantum = c.quantum,
+				       .system = c.system };
+	if (tree_eval(&out->tree[part], &out->arena, m, &counts, r->wanted[part], err))
+		return -1;
+	out->has_tree[part] = true;
+	return 0;
+}
+
+int values_make(struct region_values *out, const struct report *r, const struct table_sums *s,
+		struct err *err)
+{
+	memset(out, 0, sizeof(*out));
+	out->wall = s->tsc / r->v->head.tsc_hz;
+	out->too_short = s->runs && s->tsc / (double)s->runs < SHORT * (double)r->v->head.pair_tsc;
+	fill_counts(out, r, s);
+	for (size_t i = 0; i < r->v->head.n_parts; i++)
+		if (part_values(out, r, s, i, err)) {
+			values_free(out);
+			return -1;
+		}
+	return 0;
+}
+
+void values_free(struct region_values *v)
+{
+	arena_free(&v->arena);
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+struct cyclade_value metric_value(const struct region_values *v, size_t part, uint32_t metric)
+{
+	struct cyclade_value out = { sizeof(out), NAN, NAN, NAN, CYCLADE_NOT_MEASURED };
+	const struct tree_node *n = &v->tree[part].node[metric];
+
+	if (n->value.why != VALUE_OK)
+		return out;
+	out.counted = n->counted;
+	if (n->doubt != DOUBT_NONE || isnan(n->shown)) {
+		out.why = CYCLADE_DOUBTFUL;
+		return out;
+	}
+	out.value = n->shown;
+	out.error = n->error;
+	out.why = v->too_short ? CYCLADE_TOO_SHORT : CYCLADE_OK;
+	return out;
+}
+
+struct cyclade_value event_value(const struct report *r, const struct region_values *v,
+				 const struct table_sums *s, size_t event)
+{
+	struct cyclade_value out = { sizeof(out), v->count[event], 0, v->share[event], CYCLADE_OK };
+	const struct table_event *e = &r->v->head.event[event];
+
+	if (e->kind == TABLE_FIELD)
+		out.error = 1.959964 * sqrt(fmax(0, s->err2) / 3) / 510;
+	if (s->off_ns[e->group] > 0)
+		out.error = NAN;
+	if (isnan(out.value)) {
+		out.error = NAN;
+		out.why = CYCLADE_NOT_MEASURED;
+	} else if (v->too_short) {
+		out.why = CYCLADE_TOO_SHORT;
+	}
+	return out;
+}
