@@ -108,6 +108,7 @@ struct drill {
 int drill_open(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
 /* Before each run's counters are opened: which groups begin with the program. */
 void drill_prepare(struct drill *d);
+/* Fails where not one event counts. */
 int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
 int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
 uint64_t drill_tick(const struct drill *d); /* ns until the next reading is worth its while */

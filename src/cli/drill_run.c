@@ -6,6 +6,7 @@
  * half second, and closes when it was not CLOSE_AFTER times in a row: groups that are not needed
  * leave their time on the counters to the others.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,8 +198,34 @@ static bool counter_group_on(const struct counting *k, const struct drill_group 
 	return false;
 }
 
+/* Fails where not one event counts. */
+static int any_counts(const struct drill *d, const struct counting *k, struct err *err)
+{
+	size_t refused = 0, all = 0;
+	int number = 0;
+
+	for (size_t g = 0; g < d->setup.n_groups; g++)
+		for (size_t e = 0; e < d->setup.group[g].n; e++, all++)
+			refused += counters_refused(k->c, g, e, &number) ? 1u : 0u;
+	if (refused < all)
+		return 0;
+	if (number == EACCES || number == EPERM) {
+		(void)err_set(err, ERR_PERM, "counting is not permitted here");
+		return err_hint(err,
+				"sysctl kernel.perf_event_paranoid=%d, or root; `cyclade "
+				"doctor` tells more",
+				k->who.whole_cpus ? 0 : 2);
+	}
+	(void)err_set(err, ERR_UNSUPPORTED,
+		      "none of the %zu events of model %s can be counted here", all,
+		      d->core[0].m->id);
+	return err_hint(err, "`cyclade doctor` tells what this machine has");
+}
+
 int drill_begin(struct drill *d, struct counting *k, struct err *err)
 {
+	if (any_counts(d, k, err))
+		return -1;
 	if (!d->value && (make_room(d, k, err) || make_parts(d, k, err)))
 		return -1;
 	if (!d->n_parts)

@@ -194,6 +194,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	int rc = -1;
 
 	c.status = k->has_program ? k->result.status : -1;
+	c.killed_by = k->result.killed_by;
 	if (s->cli->opt.interval) {
 		counts_write_end(&b, &c, s->out.format);
 		rc = stat_put(&s->k, &s->out, &b, -1, err);

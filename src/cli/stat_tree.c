@@ -12,6 +12,7 @@
 #include "cli/counting_repeat.h"
 #include "cli/drill.h"
 #include "cli/drill_latency.h"
+#include "cli/drill_report.h"
 #include "cli/stat_int.h"
 #include "cli/stat_tree.h"
 
@@ -20,30 +21,19 @@
 static int opened(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
-	size_t refused = 0, all = 0;
-	int number = 0;
 
-	for (size_t g = 0; g < s->d.setup.n_groups; g++)
-		for (size_t e = 0; e < s->d.setup.group[g].n; e++, all++)
-			refused += counters_refused(k->c, g, e, &number) ? 1u : 0u;
-	if (refused < all) {
-		s->interval_from = 0;
-		return drill_begin(&s->d, k, err);
-	}
-	if (number == EACCES || number == EPERM) {
-		(void)err_set(err, ERR_PERM, "counting is not permitted here");
-		return err_hint(err,
-				"sysctl kernel.perf_event_paranoid=%d, or root; `cyclade "
-				"doctor` tells more",
-				k->who.whole_cpus ? 0 : 2);
-	}
-	(void)err_set(err, ERR_UNSUPPORTED,
-		      "none of the %zu events of model %s can be counted here", all,
-		      s->d.core[0].m->id);
-	return err_hint(err, "`cyclade doctor` tells what this machine has");
+	s->interval_from = 0;
+	return drill_begin(&s->d, k, err);
 }
 
 /* ---- printing --------------------------------------------------------------------------- */
+
+static int make_report(struct stat_tree *s, struct tree_report *r, struct err *err)
+{
+	struct drill_report said = { &s->d, &s->k, &s->a, s->passes };
+
+	return drill_report_make(&said, r, err);
+}
 
 static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
 {
@@ -97,8 +87,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 
 	r.head.time = counting_seconds(k);
 	r.head.seconds = (double)(now - s->interval_from) / 1e9;
-	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) ||
-	    stat_tree_report(s, &r, err))
+	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) || make_report(s, &r, err))
 		goto out;
 	r.head.n_notes = 0; /* said once, at the end */
 	rc = print(s, &r, -1, err);
@@ -116,7 +105,7 @@ static int so_far(void *ctx, struct counting *k, struct err *err)
 	int rc = -1;
 
 	if (!drill_read(&s->d, k, err) && !drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
-	    !stat_tree_report(s, &r, err))
+	    !make_report(s, &r, err))
 		rc = print(s, &r, STDERR_FILENO, err);
 	arena_free(&s->a);
 	return rc;
@@ -172,14 +161,16 @@ static int mean_of_runs(struct stat_tree *s, struct err *err)
 
 static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 {
+	struct drill_report said = { &s->d, k, &s->a, s->passes };
 	struct tree_report r = { .head = stat_head(k) };
 	struct buf b = BUF_INIT;
 	int rc = -1;
 
 	r.head.status = k->has_program ? k->result.status : -1;
+	r.head.killed_by = k->result.killed_by;
 	if (s->cli->opt.interval) {
 		drill_latency_of_all_runs(&s->d);
-		if (stat_tree_notes(s, &r, err))
+		if (drill_report_notes(&said, &r, err))
 			return -1;
 		tree_report_end(&b, &r, s->out.format);
 		rc = stat_put(&s->k, &s->out, &b, -1, err);
@@ -198,7 +189,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		r.head.user_s = repeat_mean(&s->user);
 		r.head.sys_s = repeat_mean(&s->sys);
 	}
-	if (stat_tree_report(s, &r, err))
+	if (make_report(s, &r, err))
 		return -1;
 	return print(s, &r, -1, err);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stat_tree - `stat` without -e: counting (stat_tree.c) and what is said about it
- * (stat_tree_report.c).
+ * stat_tree - `stat` without -e: counting; what is said about it is drill_report.h's.
  */
 #ifndef CYCLADE_CLI_STAT_TREE_H
 #define CYCLADE_CLI_STAT_TREE_H
-
-#include <errno.h>
 
 #include "cli/counting_out.h"
 #include "cli/counting_repeat.h"
@@ -25,9 +22,5 @@ struct stat_tree {
 	bool again, printed;
 	char no_pmu[256];
 };
-
-/* Fills in views, CPU, next commands and notes from the drill's trees; in s->a. */
-int stat_tree_report(struct stat_tree *s, struct tree_report *r, struct err *err) MUST_USE;
-int stat_tree_notes(struct stat_tree *s, struct tree_report *r, struct err *err) MUST_USE;
 
 #endif

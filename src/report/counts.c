@@ -109,7 +109,7 @@ static void put_command(struct buf *b, const struct counts *c, const struct styl
 
 void counts_put_head(struct buf *b, const struct counts *c, const struct style *st)
 {
-	char wall[NUM_MAX], cpu[NUM_MAX];
+	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
 
 	put_command(b, c, st);
 	buf_printf(b, " %s wall",
@@ -120,8 +120,11 @@ void counts_put_head(struct buf *b, const struct counts *c, const struct style *
 		buf_printf(b, ", %s cpu", num_seconds(cpu, c->user_s + c->sys_s));
 	if (c->runs > 1)
 		buf_printf(b, ", mean of %zu runs", c->runs);
-	if (c->status > 128)
-		buf_printf(b, ", killed by signal %d (or exit %d)", c->status - 128, c->status);
+	if (c->tasks)
+		buf_printf(b, ", %s %s", num_exact(tasks, c->tasks),
+			   c->tasks == 1 ? "thread" : "threads and processes");
+	if (c->killed_by)
+		buf_printf(b, ", killed by signal %d (%s)", c->killed_by, strsignal(c->killed_by));
 	else if (c->status >= 0)
 		buf_printf(b, ", exit %d", c->status);
 	buf_puts(b, c->interrupted ? ", interrupted\n" : "\n");

@@ -41,7 +41,9 @@ struct counts {
 	double time;	      /* -I: seconds since the start, at its end; NAN: no interval */
 	double seconds;	      /* of the measurement or the interval */
 	double user_s, sys_s; /* NAN: not known */
+	uint64_t tasks;	      /* threads and processes of the program; 0: not told */
 	int status;	      /* of the program; -1: none, or not ended */
+	int killed_by;	      /* the signal that ended it; 0: none */
 	size_t runs;	      /* 1 */
 	double seconds_error; /* over runs; NAN */
 	bool interrupted;
@@ -59,6 +61,8 @@ struct counts_style {
 /* `format` is one of term, csv, json, markdown. */
 int counts_write(struct buf *out, const struct counts *c, const char *format,
 		 const struct counts_style *st, struct err *err) MUST_USE;
+/* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines for people. */
+void counts_put_head(struct buf *b, const struct counts *c, const struct style *st);
 /* The last line of JSON lines: how the program ended. Nothing in other formats. */
 void counts_write_end(struct buf *out, const struct counts *c, const char *format);
 

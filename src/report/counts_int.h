@@ -8,12 +8,10 @@
 #include "base/json.h"
 #include "report/counts.h"
 
-/* The command, and "3.21 s wall, 3.18 s cpu, exit 0". */
 /* A number, null where there is none. */
 void counts_json_real(struct json *j, const char *key, double v);
 /* How we and the program ended. */
 void counts_json_status(struct json *j, const struct counts *c);
-void counts_put_head(struct buf *b, const struct counts *c, const struct style *st);
 int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st);
 int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st);
 int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st);

@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 #include "cli/drill_latency.h"
-#include "cli/stat_tree.h"
+#include "cli/drill_report.h"
 
 #define NOTES 12
 
@@ -37,12 +37,12 @@ static const char *name_of(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return NULL;
 }
 
-static int formulas(struct stat_tree *s, const struct drill_part *p, const char *const **out,
+static int formulas(struct drill_report *s, const struct drill_part *p, const char *const **out,
 		    struct err *err)
 {
-	struct model *m = s->d.core[p->core].m;
-	const char **text = arena_alloc(&s->a, (m->n_metrics + 1) * sizeof(*text));
-	struct value *value = arena_alloc(&s->a, (m->n_metrics + 1) * sizeof(*value));
+	struct model *m = s->d->core[p->core].m;
+	const char **text = arena_alloc(s->a, (m->n_metrics + 1) * sizeof(*text));
+	struct value *value = arena_alloc(s->a, (m->n_metrics + 1) * sizeof(*value));
 	struct expr_env env = { .count = p->counts.count,
 				.n_lps = p->counts.n_lps,
 				.metric = value,
@@ -59,7 +59,7 @@ static int formulas(struct stat_tree *s, const struct drill_part *p, const char 
 			continue;
 		buf_reset(&b);
 		expr_print(m->metric[i].expr, &env, &b, name_of, m);
-		text[i] = arena_strdup(&s->a, buf_str(&b));
+		text[i] = arena_strdup(s->a, buf_str(&b));
 	}
 	buf_free(&b);
 	*out = text;
@@ -75,7 +75,7 @@ static double metric_value(const struct tree *t, const char *name)
 	return m != MODEL_NONE && t->node[m].value.why == VALUE_OK ? t->node[m].value.v : NAN;
 }
 
-static int add_view(struct stat_tree *s, const struct drill_part *p, const struct drill_core *c,
+static int add_view(struct drill_report *s, const struct drill_part *p, const struct drill_core *c,
 		    const struct options *o, struct tree_view *out, struct err *err)
 {
 	struct tree_source src = { .tree = &p->tree,
@@ -92,22 +92,22 @@ static int add_view(struct stat_tree *s, const struct drill_part *p, const struc
 
 	if (o->why && formulas(s, p, &src.formula, err))
 		return -1;
-	return tree_view_make(out, &s->a, &src, err);
+	return tree_view_make(out, s->a, &src, err);
 }
 
-static int make_views(struct stat_tree *s, struct tree_report *r, struct err *err)
+static int make_views(struct drill_report *s, struct tree_report *r, struct err *err)
 {
-	struct tree_view *view = arena_alloc(&s->a, (s->d.n_parts + 1) * sizeof(*view));
-	const struct options *o = &s->cli->opt;
+	struct tree_view *view = arena_alloc(s->a, (s->d->n_parts + 1) * sizeof(*view));
+	const struct options *o = &s->k->cli->opt;
 
 	if (!view)
 		return err_nomem(err);
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		const struct drill_part *p = &s->d.part[i];
-		const struct drill_core *c = &s->d.core[p->core];
+	for (size_t i = 0; i < s->d->n_parts; i++) {
+		const struct drill_part *p = &s->d->part[i];
+		const struct drill_core *c = &s->d->core[p->core];
 
 		/* cores of a kind on which nothing ran have no tree */
-		if (p->idle && s->d.n_cores > 1)
+		if (p->idle && s->d->n_cores > 1)
 			continue;
 		if (add_view(s, p, c, o, &view[r->n_views++], err))
 			return -1;
@@ -117,54 +117,54 @@ static int make_views(struct stat_tree *s, struct tree_report *r, struct err *er
 }
 
 /* The part that most happened in. */
-static const struct drill_part *main_part(const struct stat_tree *s)
+static const struct drill_part *main_part(const struct drill_report *s)
 {
-	const struct drill_part *best = &s->d.part[0];
+	const struct drill_part *best = &s->d->part[0];
 	double most = -1;
 
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		double slots = metric_value(&s->d.part[i].tree, "SLOTS");
+	for (size_t i = 0; i < s->d->n_parts; i++) {
+		double slots = metric_value(&s->d->part[i].tree, "SLOTS");
 
-		if (!s->d.part[i].idle && (isnan(slots) ? 0 : slots) > most) {
+		if (!s->d->part[i].idle && (isnan(slots) ? 0 : slots) > most) {
 			most = isnan(slots) ? 0 : slots;
-			best = &s->d.part[i];
+			best = &s->d->part[i];
 		}
 	}
 	return best;
 }
 
-static const char *cpu_line(struct stat_tree *s)
+static const char *cpu_line(struct drill_report *s)
 {
-	const struct drill_core *c = &s->d.core[0];
+	const struct drill_core *c = &s->d->core[0];
 	const struct tree *t = &main_part(s)->tree;
 	double ipc = metric_value(t, "IPC");
-	const char *ipc_text = isnan(ipc) ? "" : arena_printf(&s->a, ", IPC %.2f", ipc);
+	const char *ipc_text = isnan(ipc) ? "" : arena_printf(s->a, ", IPC %.2f", ipc);
 
-	return arena_printf(&s->a, "%s%s; model %s%s%s, revision %u",
-			    s->k.machine.cpu_desc ? s->k.machine.cpu_desc : c->m->title,
-			    ipc_text ? ipc_text : "", c->m->id, s->d.n_cores > 1 ? " and " : "",
-			    s->d.n_cores > 1 ? s->d.core[1].m->id : "", c->m->revision);
+	return arena_printf(s->a, "%s%s; model %s%s%s, revision %u",
+			    s->k->machine.cpu_desc ? s->k->machine.cpu_desc : c->m->title,
+			    ipc_text ? ipc_text : "", c->m->id, s->d->n_cores > 1 ? " and " : "",
+			    s->d->n_cores > 1 ? s->d->core[1].m->id : "", c->m->revision);
 }
 
 /* ---- what to believe -------------------------------------------------------------------- */
 
-static void note_splits(struct stat_tree *s, struct notes *l)
+static void note_splits(struct drill_report *s, struct notes *l)
 {
 	size_t split = 0, refused = 0, idle = 0;
 	const char *name = NULL, *why = NULL;
 
-	for (size_t g = 0; s->k.c && g < s->d.setup.n_groups; g++) {
-		split += counters_split(s->k.c, g) > 1;
-		for (size_t e = 0; e < s->d.setup.group[g].n; e++) {
-			const char *reason = counters_refused(s->k.c, g, e, NULL);
+	for (size_t g = 0; s->k->c && g < s->d->setup.n_groups; g++) {
+		split += counters_split(s->k->c, g) > 1;
+		for (size_t e = 0; e < s->d->setup.group[g].n; e++) {
+			const char *reason = counters_refused(s->k->c, g, e, NULL);
 
 			refused += reason ? 1u : 0u;
-			name = reason && !name ? s->d.setup.group[g].event[e].name : name;
+			name = reason && !name ? s->d->setup.group[g].event[e].name : name;
 			why = reason && !why ? reason : why;
 		}
 	}
-	for (size_t c = 0; c < s->d.n_cores; c++)
-		idle += s->d.core[c].plan.n_impossible;
+	for (size_t c = 0; c < s->d->n_cores; c++)
+		idle += s->d->core[c].plan.n_impossible;
 	if (split)
 		add_note(l, arena_printf(l->a,
 					 "the kernel refused %zu group%s as too big: counted "
@@ -178,12 +178,12 @@ static void note_splits(struct stat_tree *s, struct notes *l)
 			 arena_printf(l->a, "%zu events fit no counter that is free here", idle));
 }
 
-static void note_facts(struct stat_tree *s, struct notes *l)
+static void note_facts(struct drill_report *s, struct notes *l)
 {
-	const struct drill_core *c = &s->d.core[0];
-	bool tasks = !s->k.who.whole_cpus;
+	const struct drill_core *c = &s->d->core[0];
+	bool tasks = !s->k->who.whole_cpus;
 
-	if (s->k.c && counters_without_kernel(s->k.c))
+	if (s->k->c && counters_without_kernel(s->k->c))
 		add_note(l, "user space only: the kernel may not be counted here "
 			    "(perf_event_paranoid; `cyclade doctor`)");
 	if (c->m->per_core && c->system[SYSTEM_SMT_ON] > 0 && tasks)
@@ -191,39 +191,40 @@ static void note_facts(struct stat_tree *s, struct notes *l)
 			l,
 			"SMT is on, and this CPU's counters are the core's: the tree is estimated, "
 			"-a would be exact");
-	if (s->k.machine.nmi_watchdog > 0)
+	if (s->k->machine.nmi_watchdog > 0)
 		add_note(l, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 gives "
 			    "it back");
-	if (s->d.mode == DRILL_LIVE && !s->d.last_decision)
+	if (s->d->mode == DRILL_LIVE && !s->d->last_decision)
 		add_note(l, "it ended before parts could be opened: --drilldown=rerun, or -l 2");
-	for (size_t i = 0; i < s->d.n_parts && s->d.n_cores > 1; i++)
-		if (s->d.part[i].idle)
-			add_note(l, arena_printf(l->a, "nothing ran on %s", s->d.part[i].label));
+	for (size_t i = 0; i < s->d->n_parts && s->d->n_cores > 1; i++)
+		if (s->d->part[i].idle)
+			add_note(l, arena_printf(l->a, "nothing ran on %s", s->d->part[i].label));
 	if (s->passes)
-		add_note(l, arena_printf(l->a, "the program ran %llu times: %s",
-					 (unsigned long long)s->passes + 1,
-					 s->d.mode == DRILL_EACH ? "once for each group of counters"
-								 : "once more for each step down"));
+		add_note(l,
+			 arena_printf(l->a, "the program ran %llu times: %s",
+				      (unsigned long long)s->passes + 1,
+				      s->d->mode == DRILL_EACH ? "once for each group of counters"
+							       : "once more for each step down"));
 }
 
-int stat_tree_notes(struct stat_tree *s, struct tree_report *r, struct err *err)
+int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err *err)
 {
-	struct notes l = { .a = &s->a };
+	struct notes l = { .a = s->a };
 
-	l.n = drill_turn_notes(&s->d, &s->a, l.v);
+	l.n = drill_turn_notes(s->d, s->a, l.v);
 	note_splits(s, &l);
 	note_facts(s, &l);
-	add_note(&l, drill_latency_note(&s->d, &s->a));
-	if (drill_latency_rows(&s->d, &s->a, &r->latency, &r->n_latency, err))
+	add_note(&l, drill_latency_note(s->d, s->a));
+	if (drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err))
 		return -1;
-	r->head.notes = arena_memdup(&s->a, l.v, sizeof(l.v));
+	r->head.notes = arena_memdup(s->a, l.v, sizeof(l.v));
 	r->head.n_notes = l.n;
 	return r->head.notes ? 0 : err_nomem(err);
 }
 
 /* ---- what to type next ------------------------------------------------------------------ */
 
-static const char *locate_event(struct stat_tree *s, const struct drill_core *c,
+static const char *locate_event(struct drill_report *s, const struct drill_core *c,
 				const struct model_metric *m)
 {
 	uint32_t e = m->locate ? model_event_find(c->m, m->locate, strlen(m->locate)) : MODEL_NONE;
@@ -232,16 +233,16 @@ static const char *locate_event(struct stat_tree *s, const struct drill_core *c,
 	if (e == MODEL_NONE)
 		return NULL;
 	ev = &c->m->event[e];
-	return arena_printf(&s->a, "%s/%s/%s", *ev->pmu ? ev->pmu : c->pmu, ev->code,
+	return arena_printf(s->a, "%s/%s/%s", *ev->pmu ? ev->pmu : c->pmu, ev->code,
 			    ev->flags & EVENT_PRECISE ? "pp" : "");
 }
 
-static int next_commands(struct stat_tree *s, struct tree_report *r, struct err *err)
+static int next_commands(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	const struct drill_part *p = main_part(s);
-	const struct drill_core *c = &s->d.core[p->core];
+	const struct drill_core *c = &s->d->core[p->core];
 	uint32_t deepest = tree_view_deepest(&p->tree);
-	const char **line = arena_alloc(&s->a, 4 * sizeof(*line));
+	const char **line = arena_alloc(s->a, 4 * sizeof(*line));
 	const struct model_metric *m;
 	const char *event;
 	const char *name;
@@ -254,22 +255,23 @@ static int next_commands(struct stat_tree *s, struct tree_report *r, struct err 
 	m = &c->m->metric[deepest];
 	name = strrchr(m->path, '.') ? strrchr(m->path, '.') + 1 : m->path;
 	line[r->n_next++] =
-		arena_printf(&s->a, "cyclade explain %-28s what it means, what helps", name);
+		arena_printf(s->a, "cyclade explain %-28s what it means, what helps", name);
 	event = locate_event(s, c, m);
-	if (event && s->cli->args.n)
+	if (event && s->k->cli->args.n)
 		line[r->n_next++] =
-			arena_printf(&s->a, "cyclade record -e %s -- ...  which code", event);
+			arena_printf(s->a, "cyclade record -e %s -- ...  which code", event);
 	for (size_t i = 0; i < r->n_next; i++)
 		if (!line[i])
 			return err_nomem(err);
 	return 0;
 }
 
-int stat_tree_report(struct stat_tree *s, struct tree_report *r, struct err *err)
+int drill_report_make(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	r->cpu = cpu_line(s);
 	if (!r->cpu)
 		return err_nomem(err);
-	return make_views(s, r, err) || stat_tree_notes(s, r, err) || next_commands(s, r, err) ? -1
-											       : 0;
+	return make_views(s, r, err) || drill_report_notes(s, r, err) || next_commands(s, r, err)
+		       ? -1
+		       : 0;
 }
