@@ -242,7 +242,7 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	const struct drill_part *p = main_part(s);
 	const struct drill_core *c = &s->d->core[p->core];
 	uint32_t deepest = tree_view_deepest(&p->tree);
-	const char **line = arena_alloc(s->a, 4 * sizeof(*line));
+	struct next *line = arena_alloc(s->a, 4 * sizeof(*line));
 	const struct model_metric *m;
 	const char *event;
 	const char *name;
@@ -254,14 +254,15 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 		return 0;
 	m = &c->m->metric[deepest];
 	name = strrchr(m->path, '.') ? strrchr(m->path, '.') + 1 : m->path;
-	line[r->n_next++] =
-		arena_printf(s->a, "cyclade explain %-28s what it means, what helps", name);
+	line[r->n_next++] = (struct next){ arena_printf(s->a, "cyclade explain %s", name),
+					   "what it means, what helps" };
 	event = locate_event(s, c, m);
 	if (event && s->k->cli->args.n)
 		line[r->n_next++] =
-			arena_printf(s->a, "cyclade record -e %s -- ...  which code", event);
+			(struct next){ arena_printf(s->a, "cyclade record -e %s -- ...", event),
+				       "which code" };
 	for (size_t i = 0; i < r->n_next; i++)
-		if (!line[i])
+		if (!line[i].command)
 			return err_nomem(err);
 	return 0;
 }

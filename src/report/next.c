@@ -8,9 +8,7 @@
 
 #define WORD_MAX 1000
 
-/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
- * show, or has no end that anybody would find. */
-static bool put_word(struct buf *b, const char *s)
+bool next_word(struct buf *b, const char *s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_./:,@%+=-";
@@ -58,13 +56,13 @@ static void add(struct steps *s, const char *verb, const char *tail, const char 
 	buf_printf(&b, "cyclade %s", verb);
 	if (s->v->source.input && strcmp(verb, "record")) {
 		buf_puts(&b, " -i ");
-		fine &= put_word(&b, s->v->source.input);
+		fine &= next_word(&b, s->v->source.input);
 	}
 	if (*tail)
 		buf_printf(&b, " %s", tail);
 	if (word) {
 		buf_puts(&b, *word == '-' ? " -- " : " ");
-		fine &= put_word(&b, word);
+		fine &= next_word(&b, word);
 	}
 	s->out[s->n].command = fine && !b.failed ? arena_strndup(s->a, b.s, b.len) : NULL;
 	s->out[s->n].why = why;
@@ -162,4 +160,25 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		add(&s, "report", v->opts.shape == VIEW_TABLE ? "--min 0" : "-g --min 0", NULL,
 		    "every row");
 	return s.n;
+}
+
+void next_put(struct buf *out, const struct next *n, size_t count, const struct style *st)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strlen(n[i].command) > width)
+			width = strlen(n[i].command);
+	for (size_t i = 0; i < count; i++) {
+		buf_puts(out, i ? "       " : " next: ");
+		style_ink(out, st, INK_BOLD);
+		buf_puts(out, n[i].command);
+		style_ink(out, st, INK_PLAIN);
+		/* a long command is never cut, only its explanation left out */
+		if (!st->width || 9 + width + strlen(n[i].why) <= st->width) {
+			buf_fill(out, ' ', width - strlen(n[i].command) + 2);
+			buf_puts(out, n[i].why);
+		}
+		buf_putc(out, '\n');
+	}
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * next - the commands worth typing after a report, filled in with this recording's names. Private
- * to report.
+ * next - the commands worth typing after a report, filled in with this recording's names.
  */
 #ifndef CYCLADE_REPORT_NEXT_H
 #define CYCLADE_REPORT_NEXT_H
 
 #include "base/arena.h"
+#include "report/style.h"
 #include "report/view.h"
 
 #define NEXT_MAX 3
@@ -17,5 +17,10 @@ struct next {
 
 /* Texts live in `a`. Returns how many, hottest advice first; fewer where memory is short. */
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a);
+/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
+ * show, or has no end that anybody would find. */
+bool next_word(struct buf *b, const char *s);
+/* " next: cyclade ...  why", a line each, the reasons below each other. */
+void next_put(struct buf *out, const struct next *n, size_t count, const struct style *st);
 
 #endif

@@ -390,23 +390,8 @@ static void put_next(struct page *p)
 {
 	struct next n[NEXT_MAX];
 	struct arena a = ARENA_INIT;
-	size_t count = next_steps(p->v, n, &a), width = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (strlen(n[i].command) > width)
-			width = strlen(n[i].command);
-	for (size_t i = 0; i < count; i++) {
-		buf_puts(p->out, i ? "       " : " next: ");
-		style_ink(p->out, p->st, INK_BOLD);
-		buf_puts(p->out, n[i].command);
-		style_ink(p->out, p->st, INK_PLAIN);
-		/* a long command is never cut, only its explanation left out */
-		if (!p->st->width || 9 + width + strlen(n[i].why) <= p->st->width) {
-			buf_fill(p->out, ' ', width - strlen(n[i].command) + 2);
-			buf_puts(p->out, n[i].why);
-		}
-		end_line(p);
-	}
+	next_put(p->out, n, next_steps(p->v, n, &a), p->st);
 	arena_free(&a);
 }
 

@@ -242,10 +242,10 @@ static void put_view(struct buf *b, const struct tree_view *v, const struct styl
 	put_formulas(&f);
 }
 
-static void put_lines(struct buf *b, const char *const *line, size_t n, const char *lead)
+void tree_put_views(struct buf *out, const struct tree_report *r, const struct style *st)
 {
-	for (size_t i = 0; i < n; i++)
-		buf_printf(b, " %s%s\n", i ? "       " : lead, line[i]);
+	for (size_t i = 0; i < r->n_views; i++)
+		put_view(out, &r->view[i], st, !i);
 }
 
 int tree_write_term(struct buf *b, const struct tree_report *r, const struct counts_style *st)
@@ -262,15 +262,14 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 			buf_printf(b, " %s\n", r->cpu);
 		buf_putc(b, '\n');
 	}
-	for (size_t i = 0; i < r->n_views; i++)
-		put_view(b, &r->view[i], &st->style, !i);
+	tree_put_views(b, r, &st->style);
 	if (interval)
 		return 0;
 	if (st->verbose || (r->n_views && r->view[0].source.formula))
 		tree_term_latencies(b, r, &st->style);
 	if (r->n_next && !st->quiet) {
 		buf_putc(b, '\n');
-		put_lines(b, r->next, r->n_next, "next:  ");
+		next_put(b, r->next, r->n_next, &st->style);
 	} else if (r->head.n_notes) {
 		buf_putc(b, '\n');
 	}

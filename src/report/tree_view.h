@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "model/tree.h"
 #include "report/counts.h"
+#include "report/next.h"
 
 struct tree_source {
 	const struct tree *tree;
@@ -88,7 +89,8 @@ struct tree_report {
 	struct counts head; /* command, times, status, notes; its rows are not used */
 	const struct tree_view *view;
 	size_t n_views;
-	const char *cpu, *const *next; /* commands worth typing, each with its reason behind it */
+	const char *cpu;
+	const struct next *next; /* commands worth typing */
 	size_t n_next;
 	const struct tree_latency *latency;
 	size_t n_latency;
@@ -97,6 +99,8 @@ struct tree_report {
 /* `format` is one of term, csv, json, markdown. */
 int tree_report_write(struct buf *out, const struct tree_report *r, const char *format,
 		      const struct counts_style *st, struct err *err) MUST_USE;
+/* The trees alone, for people; the formulas of --why behind them. */
+void tree_put_views(struct buf *out, const struct tree_report *r, const struct style *st);
 /* The last line of JSON lines. */
 void tree_report_end(struct buf *out, const struct tree_report *r, const char *format);
 
