@@ -130,15 +130,16 @@ static int see_events(struct making *k, size_t n_have, struct err *err)
 		for (size_t i = 0; i < k->set[g].n; i++)
 			if (see_event(k, k->set[g].event[i], err))
 				return -1;
-	s->words = s->n_ev / 64 + 1;
+	s->words = (s->n_ev + l->n_held) / 64 + 1;
 	one = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
-	if (l->n_beside)
+	if (l->n_beside || l->n_held)
 		s->beside = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
-	if (!one || (l->n_beside && !s->beside))
+	if (!one || ((l->n_beside || l->n_held) && !s->beside))
 		return err_nomem(err);
 	for (size_t i = 0; i < l->n_beside; i++)
 		if (k->local[l->beside[i]] != SCHED_NONE)
 			bit_set(s->beside, k->local[l->beside[i]]);
+	sched_held(s);
 	drop_impossible(k, one);
 	return 0;
 }
@@ -447,7 +448,7 @@ static int making_init(struct making *k, struct arena *scratch, size_t n_have, s
 	k->twin = arena_alloc(scratch, (n_events + 1) * sizeof(*k->twin));
 	k->impossible = arena_alloc(scratch, (n_events + 1) * sizeof(*k->impossible));
 	k->aside = arena_alloc(scratch, (n_events + 1) * sizeof(*k->aside));
-	s->ev = arena_alloc(scratch, (n_events + 1) * sizeof(*s->ev));
+	s->ev = arena_alloc(scratch, (n_events + SCHEDULE_HELD + 1) * sizeof(*s->ev));
 	if (!k->local || !k->twin || !k->impossible || !k->aside || !s->ev)
 		return err_nomem(err);
 	memset(k->local, 0xff, (n_events + 1) * sizeof(*k->local));

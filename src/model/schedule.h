@@ -38,6 +38,8 @@
 #include "base/err.h"
 #include "model/model.h"
 
+#define SCHEDULE_HELD 4
+
 struct schedule_limits {
 	unsigned counters, fixed; /* as the machine at hand has */
 	bool smt;		  /* SMT is on: counters, else counters_alone, of each event */
@@ -49,6 +51,10 @@ struct schedule_limits {
 	const uint32_t *beside; /* events that count all the time by themselves (a pinned group):
 				 * groups fit beside them, and need not have them */
 	size_t n_beside;
+	uint64_t held[SCHEDULE_HELD]; /* counters, fixed n at bit 32 + n: on one of each somebody
+				       * else's event counts all the time, and the kernel moves it
+				       * about as groups need */
+	unsigned n_held;
 };
 
 struct schedule_set {	       /* events that should count together */
@@ -89,8 +95,13 @@ struct schedule_machine {
 void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 			const struct schedule_machine *at);
 
-/* True where these events fit together (and beside l->beside); else *why (static text) names the
- * rule broken. */
+/* Something samples all the while: plain cycles (precise 0), cycles with PEBS at that precision, or
+ * an event of which no more is known. Its counter is left to it. */
+void schedule_limits_cycles(struct schedule_limits *l, const struct model *m, unsigned precise);
+void schedule_limits_event(struct schedule_limits *l);
+
+/* True where these events fit together (and beside l->beside and l->held); else *why (static text)
+ * names the rule broken. */
 bool schedule_fits(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		   size_t n, const char **why);
 /* Every event of every set is in a group, or impossible. A set that asks for fields of PERF_METRICS

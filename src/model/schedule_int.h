@@ -83,6 +83,8 @@ bool sched_same(const struct model_event *a, const struct model_event *b);
 int sched_counters(struct sched *s, struct err *err) MUST_USE;
 /* How one event sees the counters. False: none can take it, whatever else there is. */
 bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *out);
+/* Others' events among those that always count; ev and beside have room. */
+void sched_held(struct sched *s);
 /* The rule that a group of events (a bit set) breaks beside those that always count, or NULL. */
 const char *sched_broken(const struct sched *s, const uint64_t *bits);
 /* The counters of a group that fits: by local number, 64 where it takes none. */

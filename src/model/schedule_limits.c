@@ -4,13 +4,13 @@
 #include "model/schedule.h"
 
 /* What the watchdog counts, by the names that models have for it. */
-static const char *const cycles[] = { "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.CORE",
-				      "CPU_CYCLES", "cpu-cycles", "cycles" };
+static const char *const cycle_names[] = { "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.CORE",
+					   "CPU_CYCLES", "cpu-cycles", "cycles" };
 
 uint32_t schedule_cycles(const struct model *m)
 {
-	for (size_t i = 0; i < sizeof(cycles) / sizeof(*cycles); i++) {
-		uint32_t e = model_event_find(m, cycles[i], strlen(cycles[i]));
+	for (size_t i = 0; i < sizeof(cycle_names) / sizeof(*cycle_names); i++) {
+		uint32_t e = model_event_find(m, cycle_names[i], strlen(cycle_names[i]));
 
 		if (e != MODEL_NONE)
 			return e;
@@ -50,4 +50,31 @@ void schedule_limits_of(struct schedule_limits *l, const struct model *m,
 		l->fixed_taken = fixed;
 	else
 		l->reserved = 1;
+}
+
+void schedule_limits_event(struct schedule_limits *l)
+{
+	l->reserved++;
+}
+
+/* The counters that sampled cycles can be on; where more is possible than is known, less. */
+static uint64_t counters_of_cycles(const struct model *m, unsigned precise)
+{
+	bool large = m->counters != m->counters_alone; /* threads share a core: no small one */
+
+	if (!precise || (precise < 3 && m->metrics_register))
+		return UINT32_MAX | (uint64_t)fixed_of_cycles(m) << 32;
+	/* before Ice Lake PEBS has four counters; its most precise cycles are another event, with a
+	 * counter of its own; that of later cores, and PEBS of the first small ones, is counter 0 */
+	if (!large || m->metrics_register)
+		return 1;
+	return precise < 3 ? 0xf : 2;
+}
+
+void schedule_limits_cycles(struct schedule_limits *l, const struct model *m, unsigned precise)
+{
+	if (l->n_held < SCHEDULE_HELD)
+		l->held[l->n_held++] = counters_of_cycles(m, precise);
+	else
+		schedule_limits_event(l);
 }

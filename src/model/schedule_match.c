@@ -85,6 +85,19 @@ int sched_counters(struct sched *s, struct err *err)
 	return held_choices(s, err);
 }
 
+void sched_held(struct sched *s)
+{
+	for (unsigned i = 0; i < s->l->n_held; i++) {
+		uint64_t mask = s->l->held[i] & s->avail;
+
+		/* one that has no counter here counts beside nothing */
+		if (!mask)
+			continue;
+		bit_set(s->beside, s->n_ev);
+		s->ev[s->n_ev++] = (struct sched_event){ .event = MODEL_NONE, .mask = mask };
+	}
+}
+
 /* The value of a term of an event's code, or a value of its own where it does not say. */
 static uint64_t term_value(const char *code, const char *term, uint32_t event)
 {

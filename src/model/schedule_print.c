@@ -39,18 +39,19 @@ static int one_group(struct lone *k, const uint32_t *event, size_t n)
 	struct sched *s = &k->s;
 	const struct schedule_limits *l = s->l;
 
-	s->ev = arena_alloc(s->scratch, (n + l->n_beside + 1) * sizeof(*s->ev));
-	s->words = (n + l->n_beside) / 64 + 1;
+	s->ev = arena_alloc(s->scratch, (n + l->n_beside + l->n_held + 1) * sizeof(*s->ev));
+	s->words = (n + l->n_beside + l->n_held) / 64 + 1;
 	k->bits = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
 	k->local = arena_alloc(s->scratch, (n + 1) * sizeof(*k->local));
-	if (l->n_beside)
+	if (l->n_beside || l->n_held)
 		s->beside = arena_alloc(s->scratch, s->words * sizeof(uint64_t));
-	if (!s->ev || !k->bits || !k->local || (l->n_beside && !s->beside) ||
+	if (!s->ev || !k->bits || !k->local || ((l->n_beside || l->n_held) && !s->beside) ||
 	    sched_counters(s, NULL))
 		return -1;
 	for (size_t i = 0; i < l->n_beside; i++)
 		if (!off_core(&s->m->event[l->beside[i]]))
 			bit_set(s->beside, see_lone(k, l->beside[i]));
+	sched_held(s);
 	for (size_t i = 0; i < n; i++) {
 		k->local[i] = SCHED_NONE;
 		if (event[i] >= s->m->n_events)

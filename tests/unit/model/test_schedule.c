@@ -341,6 +341,60 @@ static void load(struct model **m, struct schedule_limits *l, double *system, co
 				       .offcore = 2 };
 }
 
+/* What samples moves about as a group needs it to, but always has a counter. */
+static void test_held(void **state)
+{
+	struct schedule_limits l = plain;
+	double system[SYSTEM_COUNT];
+	struct model *m;
+	const char *why;
+
+	(void)state;
+	l.held[l.n_held++] = UINT32_MAX; /* any general one */
+	FITS(&l, ANY_0, ANY_1, ANY_2, CYCLES);
+	FITS(&l, LOW_0, LOW_1, ONLY_2); /* 3 is left to it */
+	FITS(&l, ONLY_2);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3);
+	l.held[l.n_held++] = 4; /* and just that one */
+	BREAKS(&l, ONLY_2);
+	FITS(&l, ANY_0, LOW_0);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2);
+	l = plain;
+	l.held[l.n_held++] = UINT32_MAX | 2ULL << 32; /* cycles have their fixed one */
+	FITS(&l, ANY_0, ANY_1, ANY_2, ANY_3, INSTRUCTIONS);
+	FITS(&l, ANY_0, ANY_1, ANY_2, CYCLES);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3, CYCLES);
+	l.fixed_taken = 2; /* the watchdog has it */
+	FITS(&l, ANY_0, ANY_1, ANY_2);
+	BREAKS(&l, ANY_0, ANY_1, ANY_2, ANY_3);
+
+	/* precise cycles: any counter where all are precise, the first four before that, one alone
+	 * for the most precise */
+	load(&m, &l, system, "skl", true);
+	l.n_held = 0;
+	for (unsigned precise = 0; precise < 4; precise++)
+		schedule_limits_cycles(&l, m, precise);
+	assert_int_equal(l.n_held, 4);
+	assert_true(l.held[0] == (UINT32_MAX | 2ULL << 32) && l.held[1] == 0xf);
+	assert_true(l.held[2] == 0xf && l.held[3] == 2);
+	schedule_limits_cycles(&l, m, 0); /* no room: one more is not free, whichever */
+	assert_int_equal(l.reserved, 1);
+	schedule_limits_event(&l);
+	assert_int_equal(l.reserved, 2);
+	model_free(m);
+	load(&m, &l, system, "spr", true);
+	l.n_held = 0;
+	schedule_limits_cycles(&l, m, 2);
+	schedule_limits_cycles(&l, m, 3);
+	assert_true(l.held[0] == (UINT32_MAX | 2ULL << 32) && l.held[1] == 1);
+	model_free(m);
+	load(&m, &l, system, "glm", false); /* one of its counters is precise */
+	l.n_held = 0;
+	schedule_limits_cycles(&l, m, 1);
+	assert_true(l.held[0] == 1);
+	model_free(m);
+}
+
 static void test_limits(void **state)
 {
 	struct schedule_machine at = { .smt = true, .watchdog = true };
@@ -581,7 +635,7 @@ int main(void)
 		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
 		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_pinned),
+		cmocka_unit_test(test_pinned),	  cmocka_unit_test(test_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
