@@ -80,6 +80,24 @@ static struct sim_counter *next_in_row(const struct sim_context *c, const struct
 	return best;
 }
 
+/* A task's events for one CPU and those for any are on the same counters. What is pinned of the
+ * others comes first; of CPUs one stands for all, the task is on one at a time. */
+static void others_on(struct placing *p, const struct sim_context *c)
+{
+	for (const struct sim_context *o = sim_contexts; o && c->pid >= 0; o = o->next) {
+		size_t before = p->n;
+
+		if (o->pid != c->pid || o->cgroup != c->cgroup || (o->cpu < 0) == (c->cpu < 0))
+			continue;
+		for (const struct sim_counter *k = o->first; k; k = k->next)
+			if (k->pmu == p->pmu && k->leader->attr.pinned && p->n < SIM_EVENTS_MAX &&
+			    (k->leader->state == SIM_ON || k->leader->wait_exec))
+				p->on[p->n++] = &k->event;
+		if (o->cpu >= 0 && p->n > before)
+			return;
+	}
+}
+
 /* Puts groups on a PMU, pinned ones first; true where some had to stay away. */
 static bool fill(const struct sim *sim, struct sim_context *c, const struct sim_pmu *pmu)
 {
@@ -91,6 +109,7 @@ static bool fill(const struct sim *sim, struct sim_context *c, const struct sim_
 		p.held = sim->scenario.set.held;
 	if (!reachable(sim, c, pmu))
 		return false;
+	others_on(&p, c);
 	for (uint64_t turn = 0; (k = next_in_row(c, pmu, turn, true)); turn = k->turn)
 		if (!group_on(&p, c, k))
 			k->state = SIM_ERROR; /* read() gives 0 bytes from now on */

@@ -65,6 +65,8 @@ struct sim_context {
 	bool stale; /* who is on must be worked out anew */
 };
 
+extern struct sim_context *sim_contexts; /* all there are */
+
 /* fit.c: can these events be counted at once on this PMU? `watchdog`: with the watchdog's counter
  * taken; `held`: without these counters (bit n: general, 32 + n: fixed). */
 bool sim_fit(const struct sim_pmu *pmu, const struct sim_event *const *event, size_t n,

@@ -32,7 +32,6 @@ struct sim_real { /* libc's own */
 extern struct sim sim_state;
 extern struct sim_real sim_real;
 extern struct sim_counter *sim_by_fd[SIM_FDS];
-extern struct sim_context *sim_contexts;
 /* Events of any kind: samples of ours may be sent to the ring of another. */
 extern bool sim_may_map[SIM_FDS];
 
