@@ -17,8 +17,10 @@
 
 static bool is_core(const char *root, const char *name)
 {
-	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. */
-	return !strcmp(name, "cpu") || sys_exists(root, DEVICES "/%s/cpus", name);
+	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. IBS is
+	 * of the core and has such a list, too, but has no events of its own to count. */
+	return !strcmp(name, "cpu") ||
+	       (strncmp(name, "ibs_", 4) != 0 && sys_exists(root, DEVICES "/%s/cpus", name));
 }
 
 /* By type: the big cores of a hybrid machine come first, imc_10 behind imc_9. */
