@@ -46,7 +46,7 @@ int cmd_record(struct cli *cli)
 	struct sampling *r;
 	int code;
 
-	if (sampling_open(&r, cli, path, &err))
+	if (sampling_open(&r, cli, path, NULL, &err))
 		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (cli->opt.dry_run) {
 		code = describe(r);

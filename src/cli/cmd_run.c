@@ -2,6 +2,7 @@
 /*
  * run - the main job: record a program, say where its time went, name the next commands.
  */
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,106 +14,114 @@
 #include "cli/counting.h"
 #include "cli/no_pmu.h"
 #include "cli/recording.h"
-#include "cli/sampling.h"
+#include "cli/run_tree.h"
 #include "report/where.h"
 
 #define ROWS 12
 
-static void put_program(struct buf *b, const struct cli *cli, const struct style *st)
+static void put_sampled(struct buf *b, const char *events, bool tree, const struct style *st)
 {
-	struct buf line = BUF_INIT, safe = BUF_INIT;
-
-	for (size_t i = 0; i < cli->args.n; i++)
-		buf_printf(&line, "%s%s", i ? " " : "", cli->args.v[i]);
-	text_put_safe(&safe, buf_str(&line), st->ascii);
-	buf_putc(b, ' ');
-	style_ink(b, st, INK_BOLD);
-	if (text_width(buf_str(&safe)) > 76)
-		text_put_fit(b, buf_str(&safe), 76, TEXT_LEFT, false, st->ascii);
-	else
-		buf_puts(b, buf_str(&safe));
-	style_ink(b, st, INK_PLAIN);
-	buf_free(&line);
-	buf_free(&safe);
+	buf_puts(b, " sampled: ");
+	text_put_safe(b, events, st->ascii);
+	buf_puts(b, tree ? "; the tree was counted beside\n" : "\n");
 }
 
 static void put_head(struct buf *b, const struct cli *cli, const struct sampling_result *res,
+		     const struct run_tree *t, const struct tree_report *tree,
 		     const struct style *st)
 {
-	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
+	const struct counts head = { .command = cli->args.v,
+				     .n_command = cli->args.n,
+				     .seconds = res->wall_s,
+				     .seconds_error = NAN,
+				     .user_s = res->cpu_s,
+				     .tasks = res->tasks,
+				     .status = res->status,
+				     .killed_by = res->killed_by };
 
 	buf_putc(b, '\n');
-	put_program(b, cli, st);
-	buf_printf(b, "\n %s wall, %s cpu, %s %s, ", num_seconds(wall, res->wall_s),
-		   num_seconds(cpu, res->cpu_s), num_exact(tasks, res->tasks),
-		   res->tasks == 1 ? "thread" : "threads and processes");
-	if (res->killed_by)
-		buf_printf(b, "killed by signal %d (%s)\n", res->killed_by,
-			   strsignal(res->killed_by));
+	counts_put_head(b, &head, st);
+	if (tree->cpu)
+		buf_printf(b, " %s\n", tree->cpu);
+	if (*res->no_cycles)
+		buf_puts(b, " time only: no tree without cycle counters\n");
 	else
-		buf_printf(b, "exit %d\n", res->status);
-	buf_printf(b, " %s%s\n",
-		   *res->no_cycles ? "time only: no tree without cycle counters" : "sampled: ",
-		   *res->no_cycles ? "" : res->event);
-}
-
-/* A word of a command as a shell takes it. */
-static void put_word(struct buf *b, const char *s)
-{
-	if (!strpbrk(s, " \t()<>&*[]{}$;'\"|!?~#`\\")) {
-		buf_puts(b, s);
+		put_sampled(b, res->event, tree->n_views > 0, st);
+	if (*t->why)
+		buf_printf(b, " no tree: %s\n", t->why);
+	if (!tree->n_views)
 		return;
-	}
-	buf_putc(b, '\'');
-	for (; *s; s++) {
-		if (*s == '\'')
-			buf_puts(b, "'\\'");
-		buf_putc(b, *s);
-	}
-	buf_putc(b, '\'');
+	buf_putc(b, '\n');
+	tree_put_views(b, tree, st);
+	buf_putc(b, '\n');
 }
 
-/* "next: cyclade VERB FILE WHAT    why" */
-static void put_next(struct buf *b, const char *verb, const char *file, const char *what,
+struct steps {
+	struct next v[6];
+	size_t n;
+	struct arena *a;
+};
+
+/* `cyclade VERB [FILE] [WHAT]`, unless one of them cannot be typed. */
+static void add_step(struct steps *s, const char *verb, const char *file, const char *what,
 		     const char *why)
 {
-	size_t start = b->len;
+	struct buf b = BUF_INIT;
+	bool fine = true;
 
-	buf_printf(b, "       cyclade %s", verb);
+	buf_printf(&b, "cyclade %s", verb);
 	if (*file) {
-		buf_putc(b, ' ');
-		put_word(b, file);
+		buf_putc(&b, ' ');
+		fine &= next_word(&b, file);
 	}
 	if (*what) {
-		buf_putc(b, ' ');
-		put_word(b, what);
+		buf_putc(&b, ' ');
+		fine &= next_word(&b, what);
 	}
-	if (b->len - start < 44)
-		buf_fill(b, ' ', 44 - (b->len - start));
-	buf_printf(b, "  %s\n", why);
+	s->v[s->n].command = fine && !b.failed ? arena_strdup(s->a, b.s) : NULL;
+	s->v[s->n].why = why;
+	s->n += s->v[s->n].command != NULL;
+	buf_free(&b);
 }
 
-static void put_tail(struct buf *b, const struct cli *cli, const struct sampling_result *res,
-		     const char *path, const char *top, const struct style *st)
+/* The function first, then what is the matter with it. */
+static void put_steps(struct buf *b, struct cli *cli, const struct tree_report *tree,
+		      unsigned level, const char *path, const char *top, const struct style *st)
 {
-	bool usual = !strcmp(path, "cyclade.data");
-	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
-	struct buf safe = BUF_INIT, file = BUF_INIT;
-	size_t next_at;
+	const char *file = strcmp(path, "cyclade.data") ? path : "";
+	struct steps s = { .a = &cli->arena };
 
-	text_put_safe(&safe, top, st->ascii);
-	text_put_safe(&file, path, st->ascii);
-	buf_putc(b, '\n');
-	next_at = b->len;
-	if (safe.len && safe.len < 60)
-		put_next(b, "annotate", usual ? "" : buf_str(&file), buf_str(&safe),
-			 "which lines, which instructions");
-	put_next(b, cli->opt.call_graph ? "report -g" : "report", usual ? "" : buf_str(&file), "",
+	if (*top && strlen(top) < 60)
+		add_step(&s, "annotate", file, top, "which lines, which instructions");
+	if (tree->n_next)
+		s.v[s.n++] = tree->next[0];
+	if (level) {
+		char text[40];
+
+		(void)snprintf(text, sizeof(text), "stat -l %u -- ...", level);
+		add_step(&s, text, "", "", "all nodes down to there, and nothing else");
+	}
+	add_step(&s, cli->opt.call_graph ? "report -g" : "report", file, "",
 		 cli->opt.call_graph ? "who called it" : "all of it, by program and library");
 	if (!cli->opt.call_graph)
-		put_next(b, "run -g -- ...", "", "", "who called it");
-	if (!b->failed)
-		memcpy(b->s + next_at, " next:", 6);
+		add_step(&s, "run -g -- ...", "", "", "who called it");
+	next_put(b, s.v, s.n, st);
+}
+
+static void put_tail(struct buf *b, const struct sampling_result *res, const char *path,
+		     const struct tree_report *tree, const struct style *st)
+{
+	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
+	struct buf file = BUF_INIT;
+
+	text_put_safe(&file, path, st->ascii);
+	for (size_t i = 0; i < tree->head.n_notes; i++)
+		buf_printf(b, " %s\n", tree->head.notes[i]);
+	if (res->ousted)
+		buf_printf(b,
+			   " %zu of %zu counters lost their place to others: samples are missing; "
+			   "--no-tree\n",
+			   res->ousted, res->counters);
 	buf_printf(b, " %s samples in %s (%s)", num_exact(n, res->samples), buf_str(&file),
 		   num_bytes(size, res->bytes));
 	if (res->lost)
@@ -123,29 +132,54 @@ static void put_tail(struct buf *b, const struct cli *cli, const struct sampling
 	if (res->throttled)
 		buf_printf(b, "; throttled %s times", num_exact(lost, res->throttled));
 	buf_puts(b, res->user_only ? "; the kernel was not looked at\n" : "\n");
-	buf_free(&safe);
 	buf_free(&file);
+}
+
+/* A table for each event that has samples: of a hybrid each kind of core has one. *top: of the event
+ * with most of them. */
+static int put_tables(struct buf *b, struct cli *cli, const struct profile *p,
+		      const struct recording *rec, const struct style *st, const char **top,
+		      struct err *err)
+{
+	size_t limit = cli->opt.limit ? cli->opt.limit : ROWS, n, n_events;
+	const struct profile_sum *sum = profile_sums(p, &n);
+	const struct pd_event *event = pd_events(rec->rec, &n_events);
+	uint64_t most = 0;
+	const char *name;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!sum[i].selected.samples && (i || n > 1))
+			continue;
+		if (n > 1 && n == n_events && event[i].name) {
+			buf_puts(b, most ? "\n " : " ");
+			text_put_safe(b, event[i].name, st->ascii);
+			buf_putc(b, '\n');
+		}
+		if (where_print(b, p, i, limit, st, &name, err))
+			return -1;
+		if (sum[i].selected.samples > most) {
+			most = sum[i].selected.samples;
+			*top = arena_strdup(&cli->arena, name);
+		}
+		if (!*top)
+			return err_nomem(err);
+	}
+	return 0;
 }
 
 static int put_where(struct buf *b, struct cli *cli, const char *path, const struct style *st,
 		     const char **top, struct err *err)
 {
 	struct profile_opts o = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
-	size_t limit = cli->opt.limit ? cli->opt.limit : ROWS;
 	struct profile *p = NULL;
 	struct recording rec;
-	const char *name;
 	int rc = -1;
 
 	if (recording_open(&rec, cli, path, err))
 		return -1;
-	if (recording_select(&rec, cli, &o, err) ||
-	    profile_build(&p, rec.rec, rec.spaces, &o, err) ||
-	    where_print(b, p, 0, limit, st, &name, err))
-		goto out;
-	*top = arena_strdup(&cli->arena, name);
-	rc = *top ? 0 : err_nomem(err);
-out:
+	if (!recording_select(&rec, cli, &o, err) &&
+	    !profile_build(&p, rec.rec, rec.spaces, &o, err))
+		rc = put_tables(b, cli, p, &rec, st, top, err);
 	cli_progress_end(cli);
 	profile_free(p);
 	recording_close(&rec);
@@ -178,28 +212,34 @@ static int put_report(struct cli *cli, const struct buf *b, struct err *err)
 	return file_new_commit(&f, err);
 }
 
-static int report(struct cli *cli, const struct sampling_result *res, const char *path,
-		  struct err *err)
+static int report(struct cli *cli, const struct sampling_result *res, struct run_tree *t,
+		  const char *path, struct err *err)
 {
+	struct tree_report tree = { 0 };
 	struct style st = cli_style(cli, report_fd(cli));
 	struct buf b = BUF_INIT;
 	const char *top = "";
 	int rc = -1;
 
-	put_head(&b, cli, res, &st);
+	if (run_tree_report(t, &tree, err))
+		goto out;
+	put_head(&b, cli, res, t, &tree, &st);
 	if (!res->samples)
 		buf_puts(&b,
 			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
 	else if (put_where(&b, cli, path, &st, &top, err))
 		goto out;
-	put_tail(&b, cli, res, path, top, &st);
+	buf_putc(&b, '\n');
+	put_steps(&b, cli, &tree, run_tree_deeper(t), path, top, &st);
+	put_tail(&b, res, path, &tree, &st);
 	rc = put_report(cli, &b, err);
 out:
 	buf_free(&b);
 	return rc;
 }
 
-static int run(struct cli *cli, struct sampling *s, const char *path, struct err *err)
+static int run(struct cli *cli, struct sampling *s, struct run_tree *t, const char *path,
+	       struct err *err)
 {
 	const struct sampling_result *res = sampling_result(s);
 
@@ -213,12 +253,13 @@ static int run(struct cli *cli, struct sampling *s, const char *path, struct err
 		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
 	if (sampling_run(s, err))
 		return -1;
-	return report(cli, res, path, err);
+	return report(cli, res, t, path, err);
 }
 
 int cmd_run(struct cli *cli)
 {
 	const char *path = cli->opt.data_file ? cli->opt.data_file : "cyclade.data";
+	struct run_tree tree = RUN_TREE_INIT(cli);
 	struct err err = ERR_INIT;
 	struct sampling *s;
 	int code;
@@ -228,19 +269,21 @@ int cmd_run(struct cli *cli)
 		(void)err_hint(&err, "cyclade run -- ./prog args");
 		return cli_fail_as(&err, EXIT_TOOL);
 	}
-	if (sampling_open(&s, cli, path, &err))
-		return cli_fail_as(&err, counting_exit_code(cli, &err));
-	if (cli->opt.dry_run) {
+	if (sampling_open(&s, cli, path, run_tree_beside(&tree), &err))
+		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+	else if (cli->opt.dry_run) {
 		struct buf b = BUF_INIT;
 
 		sampling_describe(s, &b);
+		run_tree_describe(&tree, &b);
 		code = put_report(cli, &b, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
 		buf_free(&b);
-	} else if (run(cli, s, path, &err)) {
+	} else if (run(cli, s, &tree, path, &err)) {
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		code = sampling_result(s)->status;
 	}
 	sampling_close(s);
+	run_tree_free(&tree);
 	return code;
 }

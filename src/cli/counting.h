@@ -107,6 +107,9 @@ static inline double counting_seconds(const struct counting *k)
 	return (double)(k->now - k->start) / 1e9;
 }
 
+/* --dry-run: groups, what the kernel is asked with, the perf line like it. */
+void counting_describe(struct buf *out, const struct counting *k, const struct counter_setup *s);
+
 /* 126 or 127 where the program could not be executed, else 125 with a program and 2 without. */
 int counting_exit_code(const struct cli *cli, const struct err *err);
 

@@ -102,7 +102,22 @@ static int named_of(struct drill *d, const struct text_list *l, uint32_t **list,
 	return 0;
 }
 
-static void set_limits(struct drill_core *c, const struct drill *d)
+/* AMD's precise events are IBS, which needs no counter. */
+static void hold(struct drill_core *c, const struct counting *k, const struct drill_held *h)
+{
+	const struct perf_event_attr *a = h->attr;
+	bool cycles =
+		a->type == PERF_TYPE_HARDWARE && (uint32_t)a->config == PERF_COUNT_HW_CPU_CYCLES;
+
+	if (a->precise_ip && k->machine.vendor && strstr(k->machine.vendor, "AMD"))
+		return;
+	if (cycles)
+		schedule_limits_cycles(&c->limits, c->m, a->precise_ip);
+	else
+		schedule_limits_event(&c->limits);
+}
+
+static void set_limits(struct drill_core *c, const struct drill *d, const struct counting *k)
 {
 	struct schedule_machine at = { .smt = c->system[SYSTEM_SMT_ON] > 0 };
 	struct holders h;
@@ -113,6 +128,9 @@ static void set_limits(struct drill_core *c, const struct drill *d)
 	at.watchdog = h.watchdog > 0;
 	at.no_tsx_abort = !h.tsx_force_abort;
 	schedule_limits_of(&c->limits, c->m, &at);
+	for (size_t i = 0; i < d->n_held; i++)
+		if (!strcmp(d->held[i].pmu, c->pmu))
+			hold(c, k, &d->held[i]);
 }
 
 /* Retire latencies: at first nothing is known of them. */
@@ -163,7 +181,7 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 	if (cli_model(k->cli, &k->machine, pmu, c->system, &c->m, err))
 		return -1;
 	d->n_cores++;
-	set_limits(c, d);
+	set_limits(c, d, k);
 	if (set_latencies(d, c, err))
 		return -1;
 	c->named = arena_alloc(d->a, c->m->n_metrics + 1);
@@ -202,11 +220,14 @@ static enum drill_mode mode_of(const struct drill *d, const struct options *o)
 	return o->drilldown && !strcmp(o->drilldown, "rerun") ? DRILL_RERUN : DRILL_LIVE;
 }
 
-int drill_open(struct drill *d, const struct counting *k, struct err *err)
+int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
+	       struct err *err)
 {
 	memset(d, 0, sizeof(*d));
 	d->a = &k->cli->arena;
 	d->root = k->root;
+	d->held = held;
+	d->n_held = n;
 	d->list = (struct event_list)EVENT_LIST_INIT;
 	for (size_t i = 0; i < k->machine.n_pmus && d->n_cores < 4; i++)
 		if (is_core_pmu(d, k->machine.pmu[i].name) &&

@@ -84,6 +84,10 @@ enum drill_mode {
 };
 
 struct drill_latency;
+struct drill_held {	 /* an event that is on a counter all the time */
+	const char *pmu; /* as event.pmu */
+	const struct perf_event_attr *attr;
+};
 
 struct drill {
 	struct arena *a; /* the cli's */
@@ -98,6 +102,8 @@ struct drill {
 	size_t targets;
 	const char *root;
 	struct drill_latency *latency; /* drill_latency.h */
+	const struct drill_held *held;
+	size_t n_held;
 	enum drill_mode mode;
 	size_t each_core, each_group; /* DRILL_EACH: the one that counts now */
 	bool **each_done;
@@ -105,7 +111,9 @@ struct drill {
 	unsigned readings;
 };
 
-int drill_open(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
+/* `held`: what samples all the while, n of them; their counters are left to them. */
+int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
+	       struct err *err) MUST_USE;
 /* Before each run's counters are opened: which groups begin with the program. */
 void drill_prepare(struct drill *d);
 /* Fails where not one event counts. */

@@ -30,14 +30,17 @@ static int parse_events(struct sampling *r, struct err *err)
 	const struct text_list *l = &r->cli->opt.event;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (event_parse(&r->events, "", l->v[i], err))
+		if (event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
-	if (!l->n && event_default(&r->events, "", r->why, err))
+	if (!l->n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
 	r->result.no_cycles = r->why;
 	r->result.hypervisor = r->k.machine.hypervisor;
 	r->result.event = r->events.ev.v[0].name;
-	return 0;
+	for (size_t i = 1; i < r->events.ev.n && r->result.event; i++)
+		r->result.event =
+			arena_printf(r->arena, "%s, %s", r->result.event, r->events.ev.v[i].name);
+	return r->result.event ? 0 : err_nomem(err);
 }
 
 static const struct {
@@ -173,6 +176,19 @@ static int no_sampler(const struct event *e, struct err *err)
 			     "...}:S'");
 }
 
+/* Mappings and names are told by the first event; of a hybrid's by the first of each kind of core,
+ * since each is only on the CPUs of its own. */
+static bool tracks(const struct event_list *l, size_t i)
+{
+	const struct event *e = l->ev.v;
+
+	for (size_t k = 0; k < i; k++)
+		if (!e[k].cpus || !e[i].cpus || !e[k].pmu || !e[i].pmu ||
+		    !strcmp(e[k].pmu, e[i].pmu))
+			return false;
+	return true;
+}
+
 static int make_attrs(struct sampling *r, struct err *err)
 {
 	struct attr_opts wishes = attr_wishes(r);
@@ -191,7 +207,7 @@ static int make_attrs(struct sampling *r, struct err *err)
 			return no_sampler(e, err);
 		r->ev[i].name = e->name;
 		r->ev[i].group = e->group;
-		attr_make(&r->ev[i].attr, e, &wishes, i == 0);
+		attr_make(&r->ev[i].attr, e, &wishes, tracks(&r->events, i));
 		if (e->group != (int)i) /* members follow their leader */
 			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 		if (sampler != (int)i && e->sample_read)
@@ -296,15 +312,54 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	return pdw_flush(r->sink.writer, err);
 }
 
+const struct event *sampling_event(const struct sampling *r, size_t i,
+				   const struct perf_event_attr **attr)
+{
+	if (i >= r->events.ev.n)
+		return NULL;
+	*attr = &r->ev[i].attr;
+	return &r->events.ev.v[i];
+}
+
+static bool on_pmu(const struct perf_event_attr *a)
+{
+	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_TRACEPOINT &&
+	       a->type != PERF_TYPE_BREAKPOINT;
+}
+
+/* Beside others that take turns, a counter that does too would sample some of the time only. */
+static int plan_beside(struct sampling *r, struct counter_setup **setup, struct err *err)
+{
+	const struct sampling_beside *b = r->beside;
+
+	if (!b || b->plan(b->hooks.ctx, &r->k, r, setup, err))
+		return b ? -1 : 0;
+	for (size_t i = 0; *setup && i < r->events.ev.n; i++)
+		if (on_pmu(&r->ev[i].attr) && r->ev[i].group == (int)i)
+			r->ev[i].attr.pinned = 1;
+	return 0;
+}
+
+static int open_program(struct sampling *r, struct counter_setup *setup, struct err *err)
+{
+	const struct counting_hooks *h = r->beside ? &r->beside->hooks : NULL;
+
+	if (counting_prepare(&r->k, setup, err))
+		return -1;
+	return setup && h->opened ? h->opened(h->ctx, &r->k, err) : 0;
+}
+
 static int open_wake(struct sampling *r, struct err *err)
 {
 	r->sink.wake = r->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
 }
 
-int sampling_open(struct sampling **out, struct cli *cli, const char *path, struct err *err)
+int sampling_open(struct sampling **out, struct cli *cli, const char *path,
+		  const struct sampling_beside *beside, struct err *err)
 {
 	struct sampling *r = calloc(1, sizeof(*r));
+	struct counter_setup *setup = NULL;
 
 	*out = NULL;
 	if (!r)
@@ -312,11 +367,12 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 	r->cli = cli;
 	r->arena = &cli->arena;
 	r->path = path;
+	r->beside = beside;
 	r->sink.wake = -1;
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = cli->args.n;
 	if (counting_open(&r->k, cli, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
-	    parse_events(r, err) || make_attrs(r, err))
+	    parse_events(r, err) || make_attrs(r, err) || plan_beside(r, &setup, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */
 	r->per_task = cli->opt.no_inherit && !r->k.who.whole_cpus && !cli->opt.cpu;
@@ -325,7 +381,7 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path, stru
 		return 0;
 	}
 	if (open_wake(r, err) || sink_open(&r->sink, &r->ev[0].attr, err) ||
-	    counting_prepare(&r->k, NULL, err) || open_counters(r, err) || open_file(r, err) ||
+	    open_program(r, setup, err) || open_counters(r, err) || open_file(r, err) ||
 	    tell_what_was_there(r, err))
 		goto fail;
 	*out = r;
@@ -346,7 +402,6 @@ static int tell_state(void *ctx, struct counting *k, struct err *err)
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 	struct buf out = BUF_INIT;
 
-	(void)err;
 	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, counting_seconds(k)),
 		   num_exact(n, samples), samples == 1 ? "" : "s");
 	text_put_safe(&out, r->path, false);
@@ -356,14 +411,32 @@ static int tell_state(void *ctx, struct counting *k, struct err *err)
 	if (fd_write_all(STDERR_FILENO, buf_str(&out), out.len, "", NULL))
 		out.failed = true; /* nobody is there to be told */
 	buf_free(&out);
+	if (k->c && r->beside->hooks.so_far)
+		return r->beside->hooks.so_far(r->beside->hooks.ctx, k, err);
 	return 0;
+}
+
+static int read_beside(void *ctx, struct counting *k, struct err *err)
+{
+	const struct sampling *r = ctx;
+
+	return r->beside->hooks.read(r->beside->hooks.ctx, k, err);
+}
+
+static uint64_t tick_beside(void *ctx)
+{
+	const struct sampling *r = ctx;
+
+	return r->beside->hooks.tick(r->beside->hooks.ctx);
 }
 
 static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 {
 	struct sampling *r = ctx;
 
-	(void)k;
+	if (k->c && r->beside->hooks.switched &&
+	    r->beside->hooks.switched(r->beside->hooks.ctx, k, on, err))
+		return -1;
 	if (on)
 		return recorder_enable(r->recorder, err);
 	/* a task that has ended cannot be told; what matters is in the file */
@@ -394,6 +467,7 @@ static void take_results(struct sampling *r)
 	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
 		r->result.lost = kernel_says;
 	r->result.throttled = r->sink.throttled;
+	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	r->result.tasks = r->sink.forks + 1;
 	r->result.status = c->status;
 	r->result.killed_by = c->killed_by;
@@ -402,11 +476,15 @@ static void take_results(struct sampling *r)
 int sampling_run(struct sampling *r, struct err *err)
 {
 	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
-	const struct counting_hooks hooks = {
+	struct counting_hooks hooks = {
 		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
 	};
 	int rc;
 
+	if (r->k.c) {
+		hooks.read = read_beside;
+		hooks.tick = tick_beside;
+	}
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;
 	rc = counting_watch(&r->k, &hooks, err);

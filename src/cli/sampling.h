@@ -9,7 +9,7 @@
  *	sampling_close(r)
  *
  * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
- * without sampling_run cancels it.
+ * without sampling_run cancels it. What was counted beside can be looked at until then.
  */
 #ifndef CYCLADE_CLI_SAMPLING_H
 #define CYCLADE_CLI_SAMPLING_H
@@ -19,26 +19,43 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "cli/counting.h"
+#include "collect/event.h"
 
 struct sampling;
 
 struct sampling_result {
 	uint64_t samples, bytes;
-	uint64_t lost;	      /* events the kernel dropped because a ring was full */
-	uint64_t throttled;   /* times the kernel held a counter back */
-	double wall_s, cpu_s; /* cpu_s: user and system of the program; 0 without one */
-	uint64_t tasks;	      /* threads and processes of the program, itself included */
+	uint64_t lost;		 /* events the kernel dropped because a ring was full */
+	uint64_t throttled;	 /* times the kernel held a counter back */
+	size_t ousted, counters; /* of all counters those that lost their place to others */
+	double wall_s, cpu_s;	 /* cpu_s: user and system of the program; 0 without one */
+	uint64_t tasks;		 /* threads and processes of the program, itself included */
 	bool has_program;
 	int status;		/* of the program, as exit codes go */
 	int killed_by;		/* the signal that ended it; 0: none */
 	bool user_only;		/* the kernel was left out because we may not look at it */
 	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
 	const char *hypervisor; /* "KVM guest"; NULL: none known */
-	const char *event;	/* of the first one, as shown */
+	const char *event;	/* their names */
 };
 
+/* Counters beside the samples, of the same program for the same time (NULL: none). What samples then
+ * is pinned to its counters, which plan() has to leave to it. */
+struct sampling_beside {
+	/* Before there is a program: *setup, or NULL for nothing to count. */
+	int (*plan)(void *ctx, struct counting *k, const struct sampling *r,
+		    struct counter_setup **setup, struct err *err);
+	struct counting_hooks
+		hooks; /* opened, read, tick, switched and so_far; ctx is plan's, too */
+};
+
+/* `beside` and what it points to stay until sampling_close. */
 int sampling_open(struct sampling **out, struct cli *cli, const char *path,
-		  struct err *err) MUST_USE;
+		  const struct sampling_beside *beside, struct err *err) MUST_USE;
+/* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
+const struct event *sampling_event(const struct sampling *r, size_t i,
+				   const struct perf_event_attr **attr);
 int sampling_run(struct sampling *r, struct err *err) MUST_USE;
 const struct sampling_result *sampling_result(const struct sampling *r);
 /* --dry-run: the attributes in words, and the perf line like it. */

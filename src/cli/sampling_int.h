@@ -46,7 +46,8 @@ struct sampling {
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
 	struct event_list events;
 	struct recorder_event *ev; /* as events.ev */
-	bool per_task;		   /* one ring per task */
+	const struct sampling_beside *beside;
+	bool per_task; /* one ring per task */
 	uint64_t ring_bytes;
 	int zstd_level;
 	char why[256];

@@ -226,7 +226,7 @@ static int describe(struct stat_run *s, struct err *err)
 	struct buf b = BUF_INIT;
 	int rc;
 
-	stat_describe(&b, &s->k, &s->ev.setup);
+	counting_describe(&b, &s->k, &s->ev.setup);
 	rc = stat_put(&s->k, &s->out, &b, -1, err);
 	buf_free(&b);
 	return rc ? -1 : counting_out_commit(&s->out, err);

@@ -33,7 +33,5 @@ int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, 
 	     struct err *err) MUST_USE;
 /* What is said of every measurement; the rest is not known yet. */
 struct counts stat_head(const struct counting *k);
-/* --dry-run: groups, what the kernel is asked with, the perf line like it. */
-void stat_describe(struct buf *out, const struct counting *k, const struct counter_setup *s);
 
 #endif

@@ -233,7 +233,7 @@ static int describe(struct stat_tree *s, struct err *err)
 	for (size_t c = 0; c < s->d.n_cores; c++)
 		plan_print(&b, &s->d.core[c].plan, s->d.core[c].m, &s->d.core[c].limits);
 	drill_latency_describe(&b, &s->d);
-	stat_describe(&b, &s->k, &s->d.setup);
+	counting_describe(&b, &s->k, &s->d.setup);
 	rc = stat_put(&s->k, &s->out, &b, -1, err);
 	buf_free(&b);
 	return rc ? -1 : counting_out_commit(&s->out, err);
@@ -271,7 +271,7 @@ static int count(struct stat_tree *s, struct err *err)
 	stat_no_pmu(s->cli, s->no_pmu);
 	if (s->no_pmu[0])
 		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
-	if (drill_open(&s->d, &s->k, err) || check(s, err) ||
+	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
 	    counting_out_open(&s->out, s->cli, err))
 		return -1;
 	if (s->cli->opt.dry_run)

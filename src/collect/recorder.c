@@ -447,6 +447,18 @@ bool recorder_lost(const struct recorder *r, uint64_t *lost)
 	return true;
 }
 
+size_t recorder_ousted(const struct recorder *r, size_t *all)
+{
+	uint64_t v[3 + 3 * 64];
+	size_t n = 0;
+
+	*all = r->counter.n;
+	vec_each (&r->counter, const struct counter *, c) {
+		n += !read(c->fd, v, sizeof(v)); /* end of file: that is how the kernel says it */
+	}
+	return n;
+}
+
 void recorder_close(struct recorder *r)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

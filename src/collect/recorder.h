@@ -67,6 +67,9 @@ int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err) 
 int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
 /* Samples that counters say they lost (PERF_FORMAT_LOST); false where the kernel does not tell. */
 bool recorder_lost(const struct recorder *r, uint64_t *lost);
+/* Counters that were to be on the PMU all the time (pinned) and lost their place: they sample no more.
+ * *all: how many there are. */
+size_t recorder_ousted(const struct recorder *r, size_t *all);
 void recorder_close(struct recorder *r); /* NULL is fine */
 
 #endif

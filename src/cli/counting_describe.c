@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stat --dry-run: the groups and what the kernel would be asked with, and the perf command most like
+ * --dry-run: the groups and what the kernel would be asked with, and the perf command most like
  * it.
  */
 #include "base/text.h"
-#include "cli/stat_int.h"
+#include "cli/counting.h"
 
 static void put_event(struct buf *b, const struct counter_event *e, bool leads,
 		      const struct options *o)
@@ -72,7 +72,7 @@ static void put_perf_line(struct buf *b, const struct counting *k, const struct 
 	buf_putc(b, '\n');
 }
 
-void stat_describe(struct buf *out, const struct counting *k, const struct counter_setup *s)
+void counting_describe(struct buf *out, const struct counting *k, const struct counter_setup *s)
 {
 	for (size_t g = 0; g < s->n_groups; g++) {
 		buf_printf(out, "group %zu%s\n", g + 1,

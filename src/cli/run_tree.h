@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run_tree - the tree that `run` counts beside its samples, where the CPU has counters and a model.
+ *
+ *	t = (struct run_tree)RUN_TREE_INIT(cli)
+ *	sampling_open(..., run_tree_beside(&t), ...)	the plan leaves the samples' counters to them
+ *	sampling_run(...)
+ *	run_tree_report(&t, &report, &err)		before sampling_close
+ *	run_tree_free(&t)				after sampling_close
+ *
+ * The recording comes first: where the tree cannot be had, `why` says so and the samples are taken
+ * all the same; without a model cycles and instructions are counted in its place.
+ */
+#ifndef CYCLADE_CLI_RUN_TREE_H
+#define CYCLADE_CLI_RUN_TREE_H
+
+#include "cli/drill.h"
+#include "cli/sampling.h"
+#include "report/tree_view.h"
+
+#define RUN_TREE_HELD 8 /* events that sample beside a tree, at most */
+
+struct run_tree {
+	struct cli *cli;
+	struct sampling_beside beside;
+	struct counting *k; /* sampling's */
+	struct drill d;
+	struct drill_held held[RUN_TREE_HELD];
+	size_t n_held;
+	bool drilling, plain; /* the tree is counted; cycles and instructions are */
+	struct counter_setup plain_setup;
+	struct event_list plain_events;
+	struct arena a; /* of one report */
+	char why[256];	/* there is no tree: why */
+};
+
+#define RUN_TREE_INIT(c)                                                     \
+	{                                                                    \
+		.cli = (c), .plain_events = EVENT_LIST_INIT, .a = ARENA_INIT \
+	}
+
+const struct sampling_beside *run_tree_beside(struct run_tree *t);
+/* Views, CPU, notes and next commands; n_views is 0 without a tree, cpu NULL where nothing is known.
+ * Lives as long as `t`. */
+int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err) MUST_USE;
+/* The level worth counting down to in a run of its own; 0: none is. */
+unsigned run_tree_deeper(const struct run_tree *t);
+/* --dry-run: the plan and its counters. */
+void run_tree_describe(const struct run_tree *t, struct buf *out);
+void run_tree_free(struct run_tree *t);
+
+#endif

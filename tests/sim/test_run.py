@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cyclade run` on simulated machines: the tree that was planted and the hot function come out of one run, and the
+counter of the samples is taken into account: it always counts, and no group starves beside it."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+# machine, settings, program, where the path has to lead
+CASES = [("ivb", "", "icache_misses", "icache_misses"), ("ivb", "smt=1 watchdog=1", "dram_bound", "memory_bound"),
+         ("skl", "watchdog=1", "store_bound", "store_bound"), ("icl", "", "l2_bound", "l2_bound"),
+         ("spr", "", "dram_bound", "l3_miss_bound"), ("spr", "smt=1 watchdog=1", "microcode", "microcode_sequencer"),
+         ("adl", "", "branch_mispredicts", "branch_mispredicts"), ("zen4", "smt=1", "backend_bound_cpu", "backend_bound_cpu"),
+         ("n2", "", "branch_miss", "bad_speculation")]
+NODE = re.compile(r"[├└] (\w+…?)\s+(-?[\d.]+) %(?: \+-<?([\d.]+))?(.*)")
+MS = 1000000
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+trees = {}
+
+
+def tree_of(machine, settings):
+    key = machine + settings
+    if key not in trees:
+        trees[key] = os.path.join(tmp.name, "tree%d" % len(trees))
+        os.mkdir(trees[key])
+    return trees[key]
+
+
+def words(machine, program, *command):
+    return [os.path.join(HERE, "run.sh"), machine, program, "--", CYCLADE, *command]
+
+
+def env(machine, settings="", **more):
+    return dict(os.environ, SIM_TREE=tree_of(machine, settings), SIM_OPTIONS=settings, LC_ALL="C.UTF-8", **more)
+
+
+def run(machine, program, *options, settings="", what=(SPIN, "400"), **more):
+    return subprocess.run(words(machine, program, "run", "--sysroot", "@SYSROOT@", "--data", DATA, *options, "--", *what),
+                          env=env(machine, settings, **more), text=True, capture_output=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+
+
+def planted(machine, program):
+    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("plant %s " % program):
+                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
+    return {}
+
+
+def nodes_of(text):
+    return {n: (float(v) / 100, float(err or 0) / 100, "<==" in rest) for n, v, err, rest in NODE.findall(text)}
+
+
+def truth(path):
+    """[(name, cpu, enabled, running, PMU)] of what was open on the program."""
+    rows = []
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            w = line.split()
+            rows.append((w[1], int(w[5]), int(w[6]), int(w[7]), w[0]))
+    os.remove(path)
+    return rows
+
+
+def check(machine, settings, program, where):
+    name, log = "%s %s%s%s" % (machine, program, settings and ", ", settings), os.path.join(tmp.name, "truth")
+    r = run(machine, program, settings=settings, SIM_TRUTH=log)
+    nodes, want = nodes_of(r.stderr), planted(machine, program)
+    known = [n for n in want if n in nodes]
+    wrong = [(n, nodes[n], want[n]) for n in known if abs(nodes[n][0] - want[n]) > max(2 * nodes[n][1], 0.006)]
+    # with SMT the small program is half of what the core does, on machines whose counters are the core's
+    if "smt" in settings and machine == "ivb":
+        known, wrong = want, []
+    t.ok(r.returncode == 0 and len(known) >= 4 and not wrong, "%s: shares are those planted (%d nodes)" % (name, len(known)),
+         "%s\n%s" % (wrong, r.stderr))
+    t.ok(nodes.get(where, (0, 0, False))[2], "%s: the path leads to %s" % (name, where), r.stderr)
+    hot = re.search(r"where +share\n (\S+) .* ([\d.]+) %", r.stderr)
+    t.ok(hot and hot.group(1) in ("main", "burn") and float(hot.group(2)) > 60, "%s: and the hot function is told" % name, r.stderr)
+    rows = truth(log)
+    ran = {x[4] for x in rows if x[1] < 0 and x[3]}  # of a hybrid's cores those it ran on
+    samples = [x for x in rows if x[1] >= 0 and x[2] > 0 and x[4] in ran]
+    # (the large cores of this machine may be on a CPU of ours where the program never came)
+    t.ok((samples or machine == "adl") and all(x[2] == x[3] for x in samples), "%s: what samples is never without its counter" % name, samples)
+    # a group's turn comes every few ms; who counted for a tenth of the run had some
+    starved = [x for x in rows if x[1] < 0 and x[4] in ran and x[2] > 100 * MS and x[3] < 0.01 * x[2]]
+    t.ok(not starved and ran, "%s: and no group starves beside it" % name, starved)
+    t.ok(not re.search(r"refused|could not be opened|lost their place", r.stderr), "%s: none is refused" % name, r.stderr)
+
+
+if SANITIZED:
+    t.skip("all of it", "a sanitized library cannot be preloaded")
+    t.done()
+DATA = os.path.join(tmp.name, "run.data")
+if run("ivb", "even", what=["true"]).returncode:
+    t.skip("all of it", "no counting here")
+    t.done()
+for case in CASES:
+    check(*case)
+
+# ---- the screen: verdict, place, next commands, trust
+r = run("spr", "dram_bound")
+at = [r.stderr.find(x) for x in (" sampled: cycles:P; the tree", " slots ", " where ", " next: cyclade annotate ", "took turns",
+                                 " samples in ")]
+t.ok(-1 not in at and at == sorted(at), "tree, places, next commands, what to believe: in this order", r.stderr)
+step = re.findall(r"cyclade (explain \S+|stat -l \d)", r.stderr)
+t.equal([x.split()[0] for x in step], ["explain", "stat"], "explain and stat -l are among the next commands")
+for s in step:
+    p = subprocess.run(words("spr", "dram_bound", *s.split(), "--sysroot", "@SYSROOT@", *(["--", SPIN, "50"] if "stat" in s else [])),
+                       env=env("spr"), text=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    t.ok(p.returncode == 0, "'%s' works when typed" % s, p.stdout + p.stderr)
+if PERF:
+    p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
+    t.ok(p.returncode == 0 and "pinned: 1" in p.stdout, "perf reads the recording: what samples was pinned", p.stdout + p.stderr)
+    p = subprocess.run([PERF, "report", "--stdio", "-i", DATA], text=True, capture_output=True, errors="replace")
+    t.ok(re.search(r"9\d\.\d+%.*main|8\d\.\d+%.*main", p.stdout), "and agrees on the hot function", p.stdout[:2000])
+else:
+    t.skip("perf reads the recording", "no perf here")
+
+run("adl", "even")
+if PERF:
+    p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
+    t.equal(len(re.findall(r"^cpu_\w+/cycles/P: .* mmap: 1", p.stdout, re.M)), 2, "on each kind of core an event tells of mappings")
+
+# ---- options
+r = run("spr", "dram_bound", "--no-tree", SIM_TRUTH=os.path.join(tmp.name, "truth"))
+rows = truth(os.path.join(tmp.name, "truth"))
+t.ok("├" not in r.stderr and "sampled: cycles:P\n" in r.stderr and not [x for x in rows if x[1] < 0 and x[2] > MS],
+     "--no-tree: nothing is counted beside", r.stderr)
+r = run("spr", "dram_bound", "-l", "1")
+t.ok(set(nodes_of(r.stderr)) == {"frontend_bound", "bad_speculation", "backend_bound", "retiring"}, "-l 1: level 1", r.stderr)
+r = run("spr", "dram_bound", "--node", "branch_mispredicts")
+t.ok("branch_mispredicts" in nodes_of(r.stderr), "--node: the node that was named", r.stderr)
+r = run("spr", "dram_bound", "--why", "-l", "1")
+t.ok(re.search(r"retiring = .*\n +by \S+:\d+", r.stderr), "--why: formulas with values", r.stderr)
+mark = os.path.join(tmp.name, "ran")
+r = run("spr", "dram_bound", "--node", "nonsense", what=["touch", mark])
+t.ok(r.returncode == 125 and "nonsense" in r.stderr and not os.path.exists(mark), "an unknown node: 125, nothing is started", r.stderr)
+r = run("spr", "dram_bound", "-e", "cycles,instructions")
+t.ok(r.returncode == 0 and "no tree: what samples (-e)" in r.stderr and "├" not in r.stderr, "two events that sample: no tree, and why",
+     r.stderr)
+r = run("spr", "dram_bound", "-e", "branch-misses")
+t.ok(r.returncode == 0 and nodes_of(r.stderr).get("backend_bound"), "another event that samples: the tree all the same", r.stderr)
+r = run("spr", "dram_bound", "--dry-run", what=["touch", mark])
+t.ok(r.returncode == 0 and "perf record" in r.stderr and "perf stat" in r.stderr and "stage 0" in r.stderr and
+     not os.path.exists(mark), "--dry-run: samples, plan and counters; nothing is started", r.stderr)
+for code, what in [(7, "exit 7"), (137, "kill -9 $$")]:
+    t.equal(run("spr", "even", what=["sh", "-c", what]).returncode, code, "the program's end is kept beside a tree: %s" % what)
+t.equal(run("spr", "even", what=["no-such-program"]).returncode, 127, "and a program that is not there: 127")
+
+# ---- a CPU that no model is for: cycles and instructions, and the reason
+run("zen4", "even", what=["true"])
+cpuinfo = os.path.join(tree_of("zen4", ""), "proc/cpuinfo")
+with open(cpuinfo, encoding="utf-8") as f:
+    old = f.read()
+with open(cpuinfo, "w", encoding="utf-8") as f:
+    f.write(re.sub(r"cpu family\t*: \d+", "cpu family\t: 99", old))
+r = run("zen4", "even")
+t.ok(r.returncode == 0 and "no tree: no model for CPU" in r.stderr and "├" not in r.stderr, "no model: no tree, and why", r.stderr)
+ipc = re.search(r"([\d.]+) G cycles, ([\d.]+) (\w) instructions, IPC ([\d.]+)", r.stderr)
+t.ok(ipc and abs(float(ipc.group(1)) - 1.2) < 0.15, "no model: cycles and instructions", r.stderr)
+t.ok(ipc and abs(float(ipc.group(4)) - float(ipc.group(2)) / float(ipc.group(1))) < 0.02, "and their ratio", r.stderr)
+t.ok(" samples in " in r.stderr and re.search(r"^ main ", r.stderr, re.M), "and the samples all the same", r.stderr)
+r = run("zen4", "even", "-l", "1", what=["touch", mark])
+t.ok(r.returncode == 125 and "no model" in r.stderr and not os.path.exists(mark), "a level asked for where no model is: 125", r.stderr)
+with open(cpuinfo, "w", encoding="utf-8") as f:
+    f.write(old)
+
+# ---- signals: the state so far, and the end by interrupt
+p = subprocess.Popen(words("spr", "dram_bound", "run", "--sysroot", "@SYSROOT@", "--data", DATA, "--", SPIN, "60000"), env=env("spr"),
+                     text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+time.sleep(1)
+pid = int(subprocess.run(["pgrep", "-P", str(p.pid), "-x", "cyclade"], text=True, capture_output=True).stdout or p.pid)
+os.kill(pid, signal.SIGUSR1)
+time.sleep(0.5)
+os.kill(pid, signal.SIGINT)
+err = p.communicate(timeout=60)[1]
+t.ok(len(re.findall(r"backend_bound .*<==", err)) == 2 and "samples in" in err.split("backend_bound")[0], "SIGUSR1: the tree so far", err)
+t.ok("killed by signal 2" in err and re.search(r"^ main ", err, re.M), "an interrupt ends it, and all is told", err)
+t.done()
