@@ -12,6 +12,7 @@
 
 #include "cli/drill.h"
 #include "collect/sysfs.h"
+#include "collect/tsc.h"
 
 static bool is_online(const struct machine *m, uint32_t cpu)
 {
@@ -94,13 +95,15 @@ static double hz_of_name(const char *name)
 	return ghz > 0 && !strncmp(end, "GHz", 3) ? ghz * 1e9 : NAN;
 }
 
-static double tsc_hz(const struct drill *d, const struct machine *m)
+static double tsc_frequency(const struct drill *d, const struct machine *m)
 {
 	int64_t khz;
+	double hz;
 
 	if (sys_number(&khz, d->root, "sys/devices/system/cpu/cpu0/tsc_freq_khz") && khz > 0)
 		return (double)khz * 1e3;
-	return hz_of_name(m->cpu_desc);
+	hz = *d->root ? NAN : tsc_hz();
+	return isnan(hz) ? hz_of_name(m->cpu_desc) : hz;
 }
 
 static double slots_of_arm(const struct machine *m)
@@ -129,7 +132,7 @@ void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struc
 	system[SYSTEM_THREADS_PER_CORE] = isnan(cores)		      ? NAN
 					  : system[SYSTEM_SMT_ON] > 0 ? ceil(m->cpus_online / cores)
 								      : 1;
-	system[SYSTEM_TSC_FREQ] = tsc_hz(d, m);
+	system[SYSTEM_TSC_FREQ] = tsc_frequency(d, m);
 	system[SYSTEM_SLOTS] = slots_of_arm(m);
 	system[SYSTEM_HAS_PMEM] = sys_exists(d->root, "sys/firmware/acpi/tables/NFIT") ? 1 : 0;
 }

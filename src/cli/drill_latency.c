@@ -15,7 +15,7 @@
 #define PERIOD_MAX  100000.0
 #define MANY_FILES  16384u
 #define NOBODY	    UINT32_MAX
-#define WEIGHT_HERE "this kernel does not take it: retire latencies are handed over since Linux 6.3"
+#define WEIGHT_HERE "the kernel does not take it; it needs Linux 6.3"
 
 /* ---- what to sample --------------------------------------------------------------------- */
 

@@ -41,8 +41,9 @@ bool drill_latency_next(struct drill *d);
 /* Rows of the stages that were open. */
 int drill_latency_rows(const struct drill *d, struct arena *a, const struct tree_latency **out,
 		       size_t *n, struct err *err) MUST_USE;
-/* One line on where they are from; NULL where none is asked for. */
+/* A line on where they are from, and one on why not from samples; NULL where there is none to say. */
 const char *drill_latency_note(const struct drill *d, struct arena *a);
+const char *drill_latency_why(const struct drill *d, struct arena *a);
 /* --dry-run. */
 void drill_latency_describe(struct buf *out, const struct drill *d);
 void drill_latency_free(struct drill *d);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <string.h>
 
 #include "cli/drill_latency_int.h"
 
@@ -52,51 +51,46 @@ int drill_latency_rows(const struct drill *d, struct arena *a, const struct tree
 	return 0;
 }
 
-/* The reason that most of those of a source have, and how many. */
-static const char *main_why(const struct tree_latency *row, size_t n,
-			    enum tree_latency_source source)
-{
-	const char *best = "";
-	size_t most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t same = 0;
-
-		for (size_t j = 0; j < n && row[i].source == source; j++)
-			same += row[j].source == source && !strcmp(row[i].why, row[j].why);
-		if (same > most) {
-			most = same;
-			best = row[i].why;
-		}
-	}
-	return best;
-}
-
 const char *drill_latency_note(const struct drill *d, struct arena *a)
 {
-	size_t of[3] = { 0 }, n;
 	const struct tree_latency *row;
 	const char *sampled = "", *table = "", *none = "";
+	size_t of[3] = { 0 }, n;
 
 	if (drill_latency_rows(d, a, &row, &n, NULL) || !n)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		of[row[i].source]++;
-	if (of[TREE_LATENCY_SAMPLED] == n)
-		return arena_printf(a, "%zu retire latenc%s sampled beside the counting (-v lists)",
-				    n, n == 1 ? "y was" : "ies were");
 	if (of[TREE_LATENCY_SAMPLED])
 		sampled = arena_printf(a, " %zu sampled;", of[TREE_LATENCY_SAMPLED]);
 	if (of[TREE_LATENCY_STATIC])
-		table = arena_printf(a, " %zu from the model's table (%s);",
-				     of[TREE_LATENCY_STATIC],
-				     main_why(row, n, TREE_LATENCY_STATIC));
+		table = arena_printf(a, " %zu from the model's table;", of[TREE_LATENCY_STATIC]);
 	if (of[TREE_LATENCY_UNKNOWN])
-		none = arena_printf(a, " %zu not known (%s);", of[TREE_LATENCY_UNKNOWN],
-				    main_why(row, n, TREE_LATENCY_UNKNOWN));
+		none = arena_printf(a, " %zu not known;", of[TREE_LATENCY_UNKNOWN]);
 	if (!sampled || !table || !none)
 		return NULL;
 	return arena_printf(a, "retire latencies:%s%s%s -v lists them", sampled, table, none);
+}
+
+const char *drill_latency_why(const struct drill *d, struct arena *a)
+{
+	const struct tree_latency *row;
+	const char *best = NULL;
+	size_t most = 0, n;
+
+	if (drill_latency_rows(d, a, &row, &n, NULL))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+
+		for (size_t j = 0; j < n && row[i].why; j++)
+			same += row[j].why == row[i].why;
+		if (same > most) {
+			most = same;
+			best = row[i].why;
+		}
+	}
+	return best ? arena_printf(a, "not sampled: %s", best) : NULL;
 }
 
 void drill_latency_describe(struct buf *out, const struct drill *d)

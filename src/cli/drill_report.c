@@ -215,6 +215,8 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	note_splits(s, &l);
 	note_facts(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
+	if (!s->k->cli->opt.verbose && !s->k->cli->opt.why) /* then it stands below the table */
+		add_note(&l, drill_latency_why(s->d, s->a));
 	if (drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err))
 		return -1;
 	r->head.notes = arena_memdup(s->a, l.v, sizeof(l.v));

@@ -124,6 +124,9 @@ static int event_errno(const struct sim_counter *k, int cpu)
 	const struct perf_event_attr *a = &k->attr;
 	const struct sim_event *e = &k->event, *one[] = { e };
 	bool sampling = a->sample_period > 0 || a->freq;
+	unsigned precise = sim_state.scenario.set.precise < 0
+				   ? k->pmu->precise
+				   : (unsigned)sim_state.scenario.set.precise;
 	bool filtered = a->exclude_user || a->exclude_kernel || a->exclude_hv || a->exclude_idle;
 
 	if (cpu >= 0 && k->pmu->core && !(k->pmu->cpus >> (cpu & 63) & 1))
@@ -132,7 +135,7 @@ static int event_errno(const struct sim_counter *k, int cpu)
 		return EINVAL;
 	if (!k->pmu->core && sampling && !k->pmu->precise)
 		return EINVAL;
-	if (a->precise_ip > k->pmu->precise)
+	if (a->precise_ip > precise)
 		return EOPNOTSUPP;
 	if (e->flags & (SIM_METRIC | SIM_SLOTS) && filtered &&
 	    sim_state.scenario.set.metrics_filter)

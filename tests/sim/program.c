@@ -43,6 +43,10 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.exact_metrics = v > 0;
 	else if (KEY("latency_spread"))
 		s->set.latency_spread = v;
+	else if (KEY("retire_latency"))
+		s->set.no_latency = !(v > 0);
+	else if (KEY("precise"))
+		s->set.precise = (int)v;
 	else if (KEY("seed"))
 		s->seed = (uint64_t)v;
 	else
@@ -202,6 +206,7 @@ int sim_scenario_load(struct sim_scenario *s, struct sim_machine *m, const char 
 
 	s->set.interval = 4 * MS;
 	s->set.latency_spread = 0.5;
+	s->set.precise = -1;
 	for (size_t i = 0; i < 64; i++)
 		s->cpu_program[i] = -1;
 	if (program >= 0) {

@@ -177,6 +177,8 @@ static uint64_t weight(const struct sim *sim, const struct sim_counter *k)
 
 	if (!(k->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT))
 		return access;
+	if (sim->scenario.set.no_latency)
+		return access | (access + 3) << 32;
 	return access | (access + 3) << 32 | retire_latency(sim, k) << 48;
 }
 

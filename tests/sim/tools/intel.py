@@ -30,6 +30,7 @@ EVEN = {"Fetch_Latency": 0.15, "Fetch_Bandwidth": 0.05, "Branch_Mispredicts": 0.
 QUIET = {"Fetch_Latency": 0.06, "Fetch_Bandwidth": 0.05, "Branch_Mispredicts": 0.04, "Machine_Clears": 0.01,
          "Memory_Bound": 0.10, "Core_Bound": 0.06, "Light_Operations": 0.24, "Heavy_Operations": 0.02}
 # Nodes whose values overlap or follow from others: not planted, only kept sane.
+UNTOLD = 12.0  # retire latency, core cycles, where the vendor has published none
 LOOSE = ("Ports_Utilized", "Op_Utilization", "Port_", "Slow_Pause", "_Wait", "4K_Aliasing", "Lock_Latency")
 
 
@@ -54,6 +55,7 @@ class Core:
         self.level = {n: l for n, l, _, _ in self.sheet.tree}
         self.parent = {n: p for n, _, p, _ in self.sheet.tree}
         self.latency = self.latencies(os.path.join(reference, "perfmon", directory, "metrics"))
+        self.asked = set()  # events whose latency formulas ask for
         self.rows = {}
         self.names = {}
         for usual in ("INST_RETIRED.ANY", "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.CORE"):
@@ -76,6 +78,10 @@ class Core:
             self.rows[name] = self.events.find(name)
         return self.rows[name]
 
+    def latency_of(self, *names):
+        told = [self.latency[n] for n in names if n in self.latency]
+        return told[0] if told else UNTOLD if self.asked & set(names) else 0
+
     def one_name(self, name):
         """One name for each encoding: the lists have some twice."""
         row = self.event(name)
@@ -87,7 +93,8 @@ class Core:
         for guess in (0.5, 2.0, 7.0):
             def rate(event):
                 if event.endswith(":latency"):
-                    return self.latency.get(event[:-8], 12.0)
+                    self.asked.add(event[:-8])
+                    return self.latency.get(event[:-8], UNTOLD)
                 seen.add(event)
                 return guess * (1 + zlib.crc32(event.encode()) % 97 / 97)
             try:
@@ -101,7 +108,7 @@ class Core:
 
         def rate(event):
             if event.endswith(":latency"):
-                return self.latency.get(event[:-8], 12.0)
+                return self.latency.get(event[:-8], UNTOLD)
             return counts.get(self.one_name(event), 0.0)
         for n in names:
             try:

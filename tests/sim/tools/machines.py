@@ -168,6 +168,14 @@ MACHINES = {
                   {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, cpus="0"),
         intel_pmu("cpu_atom", "counters=6 fixed=7 offcore=2", [], ATOM_LISTS,
                   {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, cpus="1", kind=70)),
+    "mtl": intel_machine(
+        "Intel Meteor Lake", "GenuineIntel-6-AA-4",
+        [("cpu_core", intel.Core, ("MTL", "meteorlake_redwoodcove_core.json", "MTL", 6, {})),
+         ("cpu_atom", intel.Atom, ("MTL", "meteorlake_crestmont_core.json", "CMT", 6, {}))],
+        intel_pmu("cpu_core", "counters=8 fixed=15 offcore=2", GLC_RULES, GLC_LISTS,
+                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, cpus="0"),
+        intel_pmu("cpu_atom", "counters=8 fixed=7 offcore=2", [], ATOM_LISTS,
+                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, cpus="1", kind=70)),
     "zen4": amd_machine(
         "AMD Zen 4", "AuthenticAMD-25-11-1", "amdzen4", "zen4", ("cpu", "amd_l3", "amd_df", "amd_umc_0"),
         "format amd_df event config:0-7,32-37", "format amd_df umask config:8-15,24-27",

@@ -36,7 +36,7 @@ def intel_core(core, pmu, programs):
         if (row.config, row.config1) not in seen:
             seen[(row.config, row.config1)] = one
             rates = [solved[p][0].get(one, 0.03) for p, _ in programs]
-            say_event(pmu, core.event(one), core.latency.get(one, core.latency.get(name, 0)), rates)
+            say_event(pmu, core.event(one), core.latency_of(one, name), rates)
     for name, config in machines.INTEL_HW.items():
         if (config, 0) not in seen:
             print("event %s %#x 0 0xff 0 - 0 generic:%s 0.02" % (pmu, config, name))

@@ -117,6 +117,8 @@ def topology(m, top):
                                ("thread_siblings", "%x" % sum(1 << c for c in core)),
                                ("core_cpus", "%x" % sum(1 << c for c in core))):
                 write(t + name, text)
+            if "midr" not in m.cpu:
+                write("%s/cpu%d/tsc_freq_khz" % (base, cpu), "2400000")
     node = top + "/sys/devices/system/node"
     write(node + "/online", "0")
     write(node + "/possible", "0")

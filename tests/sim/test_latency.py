@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Retire latencies: planted ones come out of stat's own samples and reach the tree with their error; what cannot
+be sampled is the model's table or not known, and each says which."""
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+
+# What the vendor measured for Granite Rapids is in TABLE. Two events of the front end cannot sample at once.
+PLANTED = {"MEM_LOAD_RETIRED.L2_HIT": 36.5, "FRONTEND_RETIRED.L2_MISS": 260.25, "MEM_INST_RETIRED.LOCK_LOADS": 21,
+           "FRONTEND_RETIRED.STLB_MISS": 411}
+RATES = {"MEM_LOAD_RETIRED.L2_HIT": 0.04, "FRONTEND_RETIRED.L2_MISS": 0.004, "MEM_INST_RETIRED.LOCK_LOADS": 0.02,
+         "FRONTEND_RETIRED.STLB_MISS": 0.002}
+TABLE = {"MEM_LOAD_RETIRED.L2_HIT": 5.71, "FRONTEND_RETIRED.L2_MISS": 137.41, "MEM_INST_RETIRED.LOCK_LOADS": 63.76,
+         "FRONTEND_RETIRED.STLB_MISS": 206.85}
+NODES = "--node=code_l2_miss,code_stlb_miss,l2_hit_latency,lock_latency"
+
+
+def write(name, text):
+    path = os.path.join(tmp.name, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def planted(program="even", more=""):
+    return write("scenario", "phase %s -\n" % program + more + "".join(
+        "rate %s %g\nlatency %s %g\n" % (e, RATES[e], e, PLANTED[e]) for e in PLANTED))
+
+
+def command(machine, scenario, *options):
+    tree = os.path.join(tmp.name, "tree-" + machine)
+    os.makedirs(tree, exist_ok=True)
+    return ([os.path.join(HERE, "run.sh"), machine, scenario, "--", *options], dict(os.environ, SIM_TREE=tree))
+
+
+def run(machine, scenario, *options, ms=350, settings="", before=(), program=True):
+    """What stat printed: by -o, so that nobody else's text is in it."""
+    out = os.path.join(tmp.name, "out")
+    cmd, env = command(machine, scenario, *before, CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-o", out, *options,
+                       *([SPIN, str(ms)] if program else []))
+    p = subprocess.run(cmd, env=dict(env, SIM_OPTIONS=settings), text=True, capture_output=True, timeout=120,
+                       stdin=subprocess.DEVNULL)
+    try:
+        with open(out, encoding="utf-8", newline="") as f:
+            text = f.read()
+        os.remove(out)
+        return text
+    except OSError:
+        return p.stdout + p.stderr
+
+
+def stat(machine, scenario, *options, **more):
+    text = run(machine, scenario, "-j", *options, **more)
+    try:
+        docs = [json.loads(line) for line in text.splitlines()] if "-I" in options else [json.loads(text)]
+    except ValueError:
+        docs = [{"notes": [text]}]
+    return docs if "-I" in options else docs[0]
+
+
+def latencies(doc):
+    return {x["event"]: x for x in doc.get("latencies", [])}
+
+
+def nodes(doc):
+    found = {}
+    for tree in doc.get("trees", []):
+        for n in tree["nodes"]:
+            if n["value"] is not None or n["node"].split(".")[-1] not in found:
+                found[n["node"].split(".")[-1]] = n
+    return found
+
+
+def counts(doc):
+    return {c["event"]: c["value"] for tree in doc.get("trees", []) for c in tree["counts"]}
+
+
+def near(x, planted_at):
+    """Within twice the half width that holds 95 of 100, and not by a barn door."""
+    return (x and x["source"] == "sampled" and abs(x["mean"] - planted_at) <= 2 * x["error"] and
+            x["error"] < 0.3 * planted_at and x["min"] < planted_at < x["max"] and x["used"] == x["mean"])
+
+
+def all_near(doc, what):
+    got = latencies(doc)
+    bad = {e: got.get(e) for e in PLANTED if not near(got.get(e), PLANTED[e])}
+    t.ok(got and not bad, what, bad or doc.get("notes"))
+
+
+# ---- sampled ------------------------------------------------------------------------------------
+
+def sampled():
+    doc = stat("gnr", planted(), NODES)
+    all_near(doc, "four planted latencies come out of the samples")
+    got, node, count = latencies(doc), nodes(doc), counts(doc)
+    t.ok(not any("why" in x for x in got.values()), "nothing is to be explained about them", got)
+    miss = node.get("code_l2_miss", {"value": None})
+    x = got.get("FRONTEND_RETIRED.L2_MISS", {"mean": 0, "error": 0})
+    share = count.get("FRONTEND_RETIRED.L2_MISS", 0) / count.get("CPU_CLK_UNHALTED.THREAD", 1)
+    t.ok(miss["value"] and abs(miss["value"] - share * x["mean"]) < 0.02 * share * x["mean"],
+         "a node is its count times the sampled mean", (miss, x, share))
+    t.ok(miss.get("error") and share * x["error"] * 0.9 < miss["error"] < share * x["error"] * 3,
+         "and its error bar holds the latency's", (miss, share * x["error"]))
+    t.ok(node.get("l2_hit_latency", {}).get("value"), "min(latency, cost) has a value, too", node.get("l2_hit_latency"))
+
+
+def ways():
+    """Each way of counting samples, too."""
+    scenario = planted()
+    for options, more in ((("-l", "4"), {}), (("-r", "3", NODES), {}), (("--no-mux", NODES), {}),
+                          (("-D", "50", NODES), {}), (("--user", NODES), {}), (("--no-inherit", NODES), {}),
+                          (("-a", NODES), {}), (("-a", "--per", "cpu", NODES), {}),
+                          (("-C", "0", NODES, "--for", "400ms"), {"program": False})):
+        all_near(stat("gnr", scenario, *options, **more), "stat " + " ".join(options))
+    hot = planted("l2_bound")
+    for options in ((), ("--drilldown=rerun",)):
+        got = latencies(stat("gnr", hot, *options, ms=600))
+        x = got.get("MEM_LOAD_RETIRED.L2_HIT")
+        t.ok(near(x, 36.5), "where l2_bound opens (%s) its latency is sampled" % (" ".join(options) or "live"), got)
+        t.ok("FRONTEND_RETIRED.L2_MISS" not in got, "and what nothing asks for is not", got)
+
+
+def attached():
+    cmd, env = command("gnr", planted(), SPIN, "3000")
+    victim = subprocess.Popen([SPIN, "3000"])
+    try:
+        doc = stat("gnr", planted(), "-p", str(victim.pid), "--for", "500ms", NODES, program=False)
+    finally:
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+    all_near(doc, "an attached process is sampled")
+
+
+def intervals():
+    slow = planted("l2_bound")
+    docs = stat("gnr", slow, "-I", "150", NODES, ms=700)
+    with_means = [d for d in docs if "time" in d and near(latencies(d).get("MEM_LOAD_RETIRED.L2_HIT"), 36.5)]
+    t.ok(len(docs) > 3 and len(with_means) >= len([d for d in docs if "time" in d]) - 1, "-I: intervals have means", docs)
+    per = [latencies(d)["MEM_LOAD_RETIRED.L2_HIT"]["samples"] for d in with_means]
+    whole = latencies(docs[-1]).get("MEM_LOAD_RETIRED.L2_HIT", {"samples": 0})["samples"]
+    t.ok(per and 0.7 * whole < sum(per) <= whole, "each of its own samples", (per, whole))
+    all_near(docs[-1], "and the end has those of all")
+
+
+# ---- not sampled --------------------------------------------------------------------------------
+
+def fallback(settings, options, what, reason):
+    doc = stat("gnr", planted(), NODES, *options, settings=settings)
+    got, node = latencies(doc), nodes(doc)
+    bad = {e: got.get(e) for e in TABLE if not (e in got and got[e]["source"] == "static" and got[e]["mean"] is None and
+                                               abs(got[e]["used"] - TABLE[e]) < 0.01 and reason in got[e]["why"])}
+    t.ok(got and not bad, "%s: the model's table, and why" % what, bad or doc.get("notes"))
+    miss = node.get("code_l2_miss", {})
+    t.ok(miss.get("value") and miss["error"] is None and "not measured here" in miss.get("no_error", ""),
+         "%s: the node has a value without an error bar" % what, miss)
+    count = counts(doc)
+    share = count.get("FRONTEND_RETIRED.L2_MISS", 0) / count.get("CPU_CLK_UNHALTED.THREAD", 1)
+    t.ok(miss.get("value") and abs(miss["value"] - share * 137.41) < 0.02 * miss["value"], "%s: it is the table's" % what, miss)
+    t.ok(any("from the model's table" in n for n in doc.get("notes", [])), "%s: people are told" % what, doc.get("notes"))
+
+
+def refused():
+    fallback("precise=0", (), "no PEBS", "virtual machine")
+    fallback("retire_latency=0", (), "a kernel that leaves them 0", "before 6.3")
+    fallback("", ("--latency=static",), "--latency=static", "--latency=static")
+    for settings, options, reason in (("precise=0", ("--latency=sample",), "virtual machine"),
+                                      ("", ("--latency=off",), "--latency=off")):
+        doc = stat("gnr", planted(), NODES, *options, settings=settings)
+        miss = nodes(doc).get("code_l2_miss", {})
+        t.ok(miss.get("value", 0) is None and "FRONTEND_RETIRED.L2_MISS is not known" in miss["why"] and reason in miss["why"],
+             "%s %s: not measured, because" % (settings, options[0]), miss or doc)
+        t.ok(all(x["source"] == "unknown" and x["used"] is None for x in latencies(doc).values()), "and unknown", doc.get("latencies"))
+    few = write("few", "phase even -\nrate FRONTEND_RETIRED.L2_MISS 0.00002\n")
+    x = latencies(stat("gnr", few, NODES)).get("FRONTEND_RETIRED.L2_MISS", {})
+    t.ok(x.get("source") == "static" and x["samples"] < 30 and "samples" in x["why"], "too few samples are none", x)
+    doc = stat("spr", "even", "-l", "4")
+    t.ok(doc.get("trees") and "latencies" not in doc and not any("latenc" in n for n in doc["notes"]),
+         "where no formula asks nothing is said", doc.get("notes"))
+
+
+def meteor_lake():
+    """No table for it."""
+    here = ("taskset", "-c", "0")  # the simulated large core
+    doc = stat("mtl", planted(), NODES, before=here)
+    all_near(doc, "Meteor Lake: sampled on the large core")
+    t.ok(all(x["where"] == "cpu_core" for x in doc.get("latencies", [{"where": ""}])), "which they name", doc.get("latencies"))
+    t.ok(nodes(doc).get("code_l2_miss", {}).get("error"), "its node has a value and a bar", nodes(doc).get("code_l2_miss"))
+    miss = nodes(stat("mtl", planted(), NODES, settings="precise=0", before=here)).get("code_l2_miss", {})
+    t.ok(miss.get("value", 0) is None and "virtual machine" in miss["why"], "without samples it is not measured, because", miss)
+
+
+# ---- beside the counting ------------------------------------------------------------------------
+
+def unaffected():
+    """What is counted is the same with samplers as without."""
+    for who in ((), ("-a",)):
+        a, b = (nodes(stat("gnr", planted(), "-l", "4", o, *who)) for o in ("--latency=auto", "--latency=static"))
+        off = {n: (a[n]["value"], b.get(n, {}).get("value")) for n in a if a[n]["level"] < 4 and a[n]["value"] is not None and
+               not (b.get(n, {}).get("value") is not None and
+                    abs(a[n]["value"] - b[n]["value"]) <= 0.004 + (a[n]["error"] or 0) + (b[n]["error"] or 0))}
+        t.ok(len(a) > 20 and not off, "samplers change no count %s" % " ".join(who), off)
+
+
+def formats():
+    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv"))))
+    x = {r["node"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT:retire_latency", {})
+    t.ok(x.get("source") == "sampled" and x["unit"] == "cycles" and int(x["samples"]) > 100 and
+         int(x["min"]) < float(x["value"]) < int(x["max"]) and float(x["error"]) > 0, "csv has a row for each", x)
+    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv", settings="precise=0"))))
+    x = {r["node"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT:retire_latency", {})
+    t.ok(x.get("source") == "static" and x["value"] == "5.71" and not x["min"] and "PEBS" in x["why"], "and why it is not sampled", x)
+    for settings in ("", "precise=0", "retire_latency=0"):
+        text = run("gnr", planted(), "-l", "4", "-v", settings=settings)
+        table = text[max(text.find(" retire latency,"), 0):].split("\n\n")[0]
+        wide = [line for line in table.splitlines() + text.splitlines() if len(line) > 80 and (line in table or "retire latenc" in line)]
+        t.ok(" MEM_LOAD_RETIRED.L2_HIT " in text and not wide, "-v lists them in 80 columns %s" % settings, wide or text)
+    text = run("gnr", planted(), "-l", "4")
+    t.ok("retire latencies:" in text and " MEM_LOAD_RETIRED.L2_HIT " not in text, "without -v it is a line", text)
+    text = run("gnr", planted(), "--why", NODES)
+    t.ok("samples    mean" in text, "--why lists them, too", text)
+    text = run("gnr", planted(), "--format", "markdown", NODES)
+    t.ok("| MEM\\_LOAD\\_RETIRED.L2\\_HIT |" in text or "| MEM_LOAD_RETIRED.L2_HIT |" in text, "markdown has a table", text)
+    cmd, env = command("gnr", planted(), CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--dry-run", NODES, SPIN)
+    p = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=60)
+    t.ok("sampled for retire latencies" in p.stderr and "MEM_LOAD_RETIRED.L2_HIT\n      precise, each " in p.stderr,
+         "--dry-run says what is sampled", p.stderr)
+
+
+if SANITIZED:
+    t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
+    t.done()
+for part in (sampled, ways, attached, intervals, refused, meteor_lake, unaffected, formats):
+    part()
+t.done()
