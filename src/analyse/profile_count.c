@@ -34,7 +34,7 @@ int counts_init(struct counts *c, size_t n_events, uint64_t samples)
 	c->periods = calloc(n_events + 1, sizeof(*c->periods));
 	c->slot = big_zeros(cap, sizeof(*c->slot));
 	c->cap = cap;
-	c->full = UINT32_MAX;
+	c->full = COUNT_MORE - 1;
 	c->shift = shift_of(c->cap);
 	/* so that no file can be made whose addresses meet in one place */
 	c->seed = hash_u64((uint64_t)(uintptr_t)c->slot ^ (uint64_t)(uintptr_t)c);
@@ -46,6 +46,7 @@ void counts_free(struct counts *c)
 	free(c->slot);
 	free(c->periods);
 	vec_free(&c->group);
+	free(c->quick);
 	vec_free(&c->more);
 	itab_free(&c->group_at);
 	memset(c, 0, sizeof(*c));
@@ -72,14 +73,22 @@ static bool same_group(const struct count_group *a, const struct count_group *b)
 static uint32_t group_add(struct counts *c, const struct count_group *g)
 {
 	uint64_t h = hash_pair(g->hash, g->period ^ g->varies);
+	struct count_quick *quick;
 	uint32_t idx;
 
 	for (size_t i = itab_first(&c->group_at, h); itab_at(&c->group_at, &i, h, &idx);)
 		if (same_group(&c->group.v[idx], g))
 			return idx;
-	if (vec_reserve(&c->group, c->group.n + 1) || itab_put(&c->group_at, h, c->group.n))
+	if (vec_reserve(&c->group, c->group.n + 1))
+		return ITAB_NONE;
+	quick = realloc(c->quick, c->group.cap * sizeof(*quick));
+	if (!quick)
+		return ITAB_NONE;
+	c->quick = quick;
+	if (itab_put(&c->group_at, h, c->group.n))
 		return ITAB_NONE;
 	c->group.v[c->group.n] = *g;
+	c->quick[c->group.n] = (struct count_quick){ g->hash, g->period, g->varies };
 	return (uint32_t)c->group.n++;
 }
 
@@ -157,12 +166,12 @@ static struct count_slot *slot_at(struct counts *c, uint64_t addr, uint32_t grou
 static struct weight *slot_weight(struct counts *c, struct count_slot *o)
 {
 	if (!o->n) {
-		if (c->more.n >= UINT32_MAX - 1 || vec_push(&c->more, ((struct weight){ 0, 0, 0 })))
+		if (c->more.n >= COUNT_MORE || vec_push(&c->more, ((struct weight){ 0, 0, 0 })))
 			return NULL;
-		o->n = (uint32_t)c->more.n;
+		o->n = COUNT_MORE + (uint32_t)c->more.n - 1;
 		c->n++;
 	}
-	return &c->more.v[o->n - 1];
+	return &c->more.v[o->n - COUNT_MORE];
 }
 
 /* More samples than a slot can tell: they go to a group like its own that varies. */
@@ -189,7 +198,7 @@ int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t h
 {
 	struct count_slot *o = slot_at(c, addr, group, hash);
 
-	if (c->group.v[group].varies) {
+	if (c->quick[group].varies) {
 		struct weight *w = slot_weight(c, o);
 
 		if (!w)
@@ -206,21 +215,27 @@ int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t h
 
 int counts_settle(struct counts *c)
 {
-	for (unsigned i = 0; i < c->n_wait; i++)
-		if (counts_put(c, c->wait[i].addr, c->wait[i].group, c->wait[i].hash,
-			       c->wait[i].period))
+	const struct count_wait *end = c->wait + c->n_wait;
+
+	for (const struct count_wait *x = c->wait; x < end; x++) {
+		struct count_slot *o = &c->slot[x->hash >> c->shift];
+
+		/* the rule: it was met before, and its period is its group's */
+		if (count_slot_fits(c, o, x->addr, x->group))
+			o->n++;
+		else if (counts_put_other(c, x->addr, x->group, x->hash, x->period))
 			return -1;
+	}
 	c->n_wait = 0;
 	return 0;
 }
 
 struct weight counts_weight(const struct counts *c, const struct count_slot *o)
 {
-	const struct count_group *g = &c->group.v[o->group];
 	struct weight w = { 0, 0, 0 };
 
-	if (g->varies)
-		return c->more.v[o->n - 1];
-	weight_add_n(&w, o->n, g->period);
+	if (o->n >= COUNT_MORE)
+		return c->more.v[o->n - COUNT_MORE];
+	weight_add_n(&w, o->n, c->group.v[o->group].period);
 	return w;
 }

@@ -59,11 +59,19 @@ struct count_group {
 	bool varies;
 };
 
+/* What of a group is wanted for each sample. */
+struct count_quick {
+	uint64_t hash, period;
+	bool varies;
+};
+
 struct count_slot {
 	uint64_t addr;
 	uint32_t group;
-	uint32_t n; /* samples; 0: empty; of a group that varies, 1 + place in `more` */
+	uint32_t n; /* samples; 0: empty; COUNT_MORE and more: place in `more` */
 };
+
+#define COUNT_MORE 0x80000000u
 
 #define COUNT_WAIT 32u
 
@@ -72,16 +80,17 @@ struct counts {
 	size_t n, cap;
 	unsigned shift; /* of a hash, to its slot */
 	VEC(struct count_group) group;
+	struct count_quick *quick; /* by group */
 	struct itab group_at;
 	VEC(struct weight) more;
 	struct count_periods *periods; /* by event */
 	uint64_t seed;
-	struct {
+	struct count_wait {
 		uint64_t addr, hash, period;
 		uint32_t group;
 	} wait[COUNT_WAIT];
 	unsigned n_wait;
-	uint32_t full; /* as many as a slot can tell */
+	uint32_t full; /* as many as a slot can tell, below COUNT_MORE */
 };
 
 /* `samples`: about how many will come, or 0. */
@@ -96,7 +105,9 @@ struct weight counts_weight(const struct counts *c, const struct count_slot *o);
 /* Is the group one for samples of that period, too? */
 static inline bool counts_fits(const struct counts *c, uint32_t group, uint64_t period)
 {
-	return c->group.v[group].period == period || c->group.v[group].varies;
+	const struct count_quick *q = &c->quick[group];
+
+	return q->period == period || q->varies;
 }
 
 static inline uint64_t count_mix(uint64_t addr, uint64_t group_hash)
@@ -106,45 +117,29 @@ static inline uint64_t count_mix(uint64_t addr, uint64_t group_hash)
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
 
-/* Asks for the slot of an address; gives what counts_put wants to find it. */
-static inline uint64_t counts_ahead(const struct counts *c, uint64_t addr, uint32_t group)
-{
-	uint64_t h = count_mix(addr, c->group.v[group].hash);
-
-	__builtin_prefetch(&c->slot[h >> c->shift], 1);
-	return h;
-}
-
 int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
 		     uint64_t period) MUST_USE;
 
-static inline int counts_put(struct counts *c, uint64_t addr, uint32_t group, uint64_t hash,
-			     uint64_t period)
+/* Has that slot been met before, and can it tell of one more by its number alone? One look at the
+ * number says both, and that its group does not vary. */
+static inline bool count_slot_fits(const struct counts *c, const struct count_slot *o,
+				   uint64_t addr, uint32_t group)
 {
-	size_t at = (size_t)(hash >> c->shift);
-
-	/* the rule: it was met before, and its period is its group's */
-	while (c->slot[at].n) {
-		struct count_slot *o = &c->slot[at];
-
-		if (o->addr == addr && o->group == group) {
-			if (o->n == c->full || c->group.v[group].varies)
-				break;
-			o->n++;
-			return 0;
-		}
-		at = (at + 1) & (c->cap - 1);
-	}
-	return counts_put_other(c, addr, group, hash, period);
+	return o->addr == addr && o->group == group && o->n - 1 < c->full - 1;
 }
 
+/* `group` is one that counts_fits() tells. */
 static inline int counts_add(struct counts *c, uint64_t addr, uint32_t group, uint64_t period)
 {
-	c->wait[c->n_wait].addr = addr;
-	c->wait[c->n_wait].hash = counts_ahead(c, addr, group);
-	c->wait[c->n_wait].period = period;
-	c->wait[c->n_wait++].group = group;
-	return c->n_wait == COUNT_WAIT ? counts_settle(c) : 0;
+	uint64_t hash = count_mix(addr, c->quick[group].hash);
+	struct count_wait *x = &c->wait[c->n_wait];
+
+	__builtin_prefetch(&c->slot[hash >> c->shift], 1);
+	x->addr = addr;
+	x->hash = hash;
+	x->period = period;
+	x->group = group;
+	return ++c->n_wait == COUNT_WAIT ? counts_settle(c) : 0;
 }
 
 #endif

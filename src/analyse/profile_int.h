@@ -4,6 +4,7 @@
  *
  *	profile_scan.c	  record -> who (thread), site (image and address), hit (site and the keys
  *			  asked for), counted per worker
+ *	profile_plain.c	  the same for samples that are only counted, which are many
  *	profile_reads.c	  record of a group that is read with its leader -> a sample per member
  *	profile_walk.c	  record -> chain of sites, counted per worker
  *	profile_branches.c  branch stacks -> pairs of sites, counted per worker -> rows
@@ -144,15 +145,36 @@ struct scan_party {
 	uint32_t pid, tid;
 };
 
-/* A sample that is only counted, on its way. */
-struct scan_plain {
-	uint64_t ip; /* then the address in the image */
-	uint64_t time, period, task, hash;
-	uint32_t proc, party, cpu, spot, group;
-	uint16_t event;
-	uint8_t kind;
+/* Where addresses lie, good for all of a span; and the group of the last sample that was counted
+ * there. A cache line. */
+struct scan_spot {
+	uint64_t start, size; /* for addresses in [start, start + size) */
+	uint64_t from, life;  /* and times in [from, from + life) */
+	uint64_t whose;	      /* scan_whose() */
+	uint64_t what;	      /* SPOT_WHAT */
+	uint64_t less;	      /* from ip to image address */
+	uint32_t image, group;
 };
-#define SCAN_PLAIN 32u
+_Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
+
+/* Of the samples counted there: CPU (0 where not asked for), asked kind, event; of the spot: the kind
+ * that was found. */
+#define SPOT_KIND	  56
+#define SPOT_EVENT	  40
+#define SPOT_ASKED	  32
+#define SPOT_NO_EVENT	  ((uint64_t)UINT16_MAX << SPOT_EVENT) /* no group yet */
+#define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8)
+#define SPOT_BITS	  11u
+
+/* What stays the same from a sample to the next, as a rule. */
+struct scan_run {
+	uint64_t task, from, life; /* a thread, in [from, from + life) */
+	struct {
+		uint64_t whose, hash;
+	} of[SPACE_UNKNOWN + 1];   /* its spots', by kind */
+	uint64_t id, what, period; /* an event that is only counted */
+	bool plain;		   /* it is there */
+};
 
 /* Ids of events that are only counted. */
 struct scan_known {
@@ -165,8 +187,7 @@ struct worker {
 	struct scan *scan;
 	struct site_table sites;
 	struct counts counts;
-	struct scan_plain plain[SCAN_PLAIN];
-	unsigned n_plain;
+	struct scan_run run;
 	struct scan_known known[SCAN_KNOWN]; /* direct-mapped */
 	struct who *who;		     /* direct-mapped */
 	struct who *last_who;
@@ -193,6 +214,7 @@ struct scan {
 	unsigned n_workers;
 	pthread_mutex_t *image_lock; /* by image; only with chains */
 	size_t n_images;
+	struct pd_layout plain_at; /* of all events that are only counted */
 	struct reads *reads; /* by chunk: what counters stood at before it; NULL: not needed */
 	unsigned least;	     /* bytes of a sample in which all fixed fields and the id fit */
 	uint16_t id_at;	     /* where samples have the event's id; 0: not needed or not there */
@@ -209,6 +231,42 @@ int scan_run(struct scan *sc, struct err *err) MUST_USE;
 /* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
 void scan_free(struct scan *sc);
+/* The thread's, good until the next call; NULL when out of memory. */
+struct who *scan_who(struct worker *w, uint64_t task, uint64_t time) MUST_USE;
+/* Whose spots are those of a thread: the kernel is the same for all, but what is counted there is
+ * not. And where they are. */
+static inline uint64_t scan_whose(const struct who *who, uint8_t kind)
+{
+	return (uint64_t)(kind == SPACE_KERNEL ? who->party : who->proc_index) << 32 | who->party;
+}
+static inline uint64_t spot_hash(uint64_t whose, uint8_t kind)
+{
+	return hash_u64(whose ^ (uint64_t)kind << 24);
+}
+static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint8_t kind,
+					uint64_t ip)
+{
+	uint64_t coarse = ip >> (kind == SPACE_KERNEL ? 24 : 18);
+
+	return &w->spot[((coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> (64 - SPOT_BITS)];
+}
+static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t cpu)
+{
+	return (uint64_t)event << SPOT_EVENT | (uint64_t)kind << SPOT_ASKED | cpu;
+}
+/* Does it tell where that is? */
+static inline bool spot_tells(const struct scan_spot *o, uint64_t ip, uint64_t time)
+{
+	return ip - o->start < o->size && time - o->from < o->life;
+}
+/* Brings a spot and its group to what a sample is. */
+int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s) MUST_USE;
+
+/* Counts the samples from *p on that are of events which are only counted, most samples of most
+ * recordings, and passes other records; *p is where a sample stands that needs more, or the end. */
+int scan_plain(struct worker *w, const struct pd_chunk *c, const uint8_t **p) MUST_USE;
+/* Samples with that id, or all of them, are of an event that is only counted. */
+void scan_plain_known(struct worker *w, uint64_t id, const struct scan_event *ev);
 
 bool reads_wanted(const struct pd_event *e);
 int reads_prepare(struct scan *sc, struct err *err) MUST_USE;

@@ -242,7 +242,7 @@ static int fill_run(void *ctx, unsigned worker, size_t i, struct err *err)
 		if (!k || !same_hit(m, &v[k], &v[k - 1]))
 			*h++ = (struct hit){ .site = (uint32_t)site - 1, .group = m->as[v[k].a] };
 		if (g->varies)
-			weight_sum(&h[-1].w, &m->weight[v[k].b - 1]);
+			weight_sum(&h[-1].w, &m->weight[v[k].b - COUNT_MORE]);
 		else
 			weight_add_n(&h[-1].w, v[k].b, g->period);
 	}

@@ -19,21 +19,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define WHO_SLOTS  1024u
-#define SCAN_AHEAD 1536u /* bytes */
-#define SPOT_SLOTS 2048u
-
-/* Where addresses of a process lie, good for all of the span; and the group of the last sample that
- * was counted there. A cache line. */
-struct scan_spot {
-	struct space_span span;
-	uint64_t less; /* from ip to image address */
-	uint32_t proc_index, image;
-	uint32_t group, party, cpu; /* party ITAB_NONE: no group yet */
-	uint16_t event;
-	uint8_t asked, kind;
-};
-_Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
+#define WHO_SLOTS 1024u
 
 uint64_t site_hash(const struct site *s)
 {
@@ -80,54 +66,47 @@ static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
 		*until = u;
 }
 
-static __attribute__((noinline)) void ask_spot(struct worker *w, struct scan_spot *o,
-					       const struct who *who, uint8_t kind, uint64_t ip,
-					       uint64_t time)
+static uint64_t length(uint64_t from, uint64_t until)
 {
-	bool kernel = kind == SPACE_KERNEL;
-	const struct map *m;
+	return from < until ? until - from : 0;
+}
 
-	m = space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &o->span);
+/* What lies there, whoever's samples are to be counted. */
+static void ask_spot(struct worker *w, struct scan_spot *o, const struct who *who, uint8_t kind,
+		     uint64_t ip, uint64_t time)
+{
+	struct space_span span;
+	const struct map *m =
+		space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &span);
+
 	/* nobody's process may become somebody's */
-	if (!kernel)
-		narrow(&o->span.from, &o->span.until, who->from, who->until);
-	o->proc_index = kernel ? who->party : who->proc_index;
-	o->asked = kind;
-	o->kind = m ? m->kind : kind;
-	o->image = m ? m->image : IMAGE_NONE;
+	if (kind != SPACE_KERNEL)
+		narrow(&span.from, &span.until, who->from, who->until);
+	o->start = span.start;
+	o->size = length(span.start, span.end);
+	o->from = span.from;
+	o->life = length(span.from, span.until);
+	o->whose = scan_whose(who, kind);
+	o->what = (uint64_t)(m ? m->kind : kind) << SPOT_KIND | SPOT_NO_EVENT |
+		  (uint64_t)kind << SPOT_ASKED;
 	o->less = m ? ip - map_to_image(m, ip) : 0;
-	o->party = ITAB_NONE;
+	o->image = m ? m->image : IMAGE_NONE;
 }
 
-/* The kernel is the same for all, but what is counted there is not. */
-static inline uint32_t spot_proc(const struct who *who, uint8_t kind)
-{
-	return kind == SPACE_KERNEL ? who->party : who->proc_index;
-}
-
-static inline uint32_t spot_at(uint32_t proc, uint8_t kind, uint64_t ip)
-{
-	unsigned coarse = kind == SPACE_KERNEL ? 24 : 18;
-	uint64_t h = ((ip >> coarse) ^ (uint64_t)proc << 40 ^ (uint64_t)kind << 36) *
-		     0x9e3779b97f4a7c15ULL;
-
-	return h >> 40 & (SPOT_SLOTS - 1);
-}
-
-static inline bool is_spot(const struct scan_spot *o, uint32_t proc, uint8_t kind, uint64_t ip,
+static inline bool is_spot(const struct scan_spot *o, uint64_t whose, uint8_t kind, uint64_t ip,
 			   uint64_t time)
 {
-	return ip - o->span.start < o->span.end - o->span.start && o->proc_index == proc &&
-	       o->asked == kind && time >= o->span.from && time < o->span.until;
+	return o->whose == whose && (uint8_t)(o->what >> SPOT_ASKED) == kind &&
+	       spot_tells(o, ip, time);
 }
 
 static struct scan_spot *find_spot(struct worker *w, const struct who *who, uint8_t kind,
 				   uint64_t ip, uint64_t time)
 {
-	uint32_t proc = spot_proc(who, kind);
-	struct scan_spot *o = &w->spot[spot_at(proc, kind, ip)];
+	uint64_t whose = scan_whose(who, kind);
+	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), kind, ip);
 
-	if (!is_spot(o, proc, kind, ip, time))
+	if (!is_spot(o, whose, kind, ip, time))
 		ask_spot(w, o, who, kind, ip, time);
 	return o;
 }
@@ -145,11 +124,11 @@ struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, ui
 		uint8_t k = unsaid ? guess[i] : kind;
 		const struct scan_spot *o = find_spot(w, who, k, ip, time);
 
-		narrow(from, until, o->span.from, o->span.until);
+		narrow(from, until, o->from, o->from + o->life);
 		if (o->image != IMAGE_NONE) {
 			s.addr = ip - o->less;
 			s.image = o->image;
-			s.kind = o->kind;
+			s.kind = (uint8_t)(o->what >> SPOT_KIND);
 			break;
 		}
 	}
@@ -228,7 +207,7 @@ static __attribute__((noinline)) struct who *other_who(struct worker *w, uint64_
 	return o;
 }
 
-static inline struct who *who_at(struct worker *w, uint64_t task, uint64_t time)
+struct who *scan_who(struct worker *w, uint64_t task, uint64_t time)
 {
 	struct who *o = w->last_who;
 
@@ -276,87 +255,50 @@ static bool selected(const struct worker *w, const struct scan_sample *s)
 }
 
 /* Of samples at that spot that have what this one has in common with others. */
-static __attribute__((noinline)) int find_group(struct worker *w, struct scan_spot *o,
-						uint32_t number, uint32_t event, uint32_t cpu,
-						uint64_t cgroup, uint64_t period)
+static int find_group(struct worker *w, struct scan_spot *o, const struct scan_sample *s,
+		      uint64_t cgroup)
 {
-	const struct scan_party *party = &w->party.v[number];
+	const struct scan_party *party = &w->party.v[s->who->party];
 	const struct count_group key = {
 		.comm = party->comm,
 		.cgroup = cgroup,
 		.image = o->image,
-		.event = event,
+		.event = s->event,
 		.pid = party->pid,
 		.tid = party->tid,
-		.cpu = cpu,
-		.kind = o->kind,
-		.period = period,
+		.cpu = w->scan->by_cpu ? s->cpu : 0,
+		.kind = (uint8_t)(o->what >> SPOT_KIND),
+		.period = s->period,
 	};
 
 	o->group = counts_group(&w->counts, &key);
-	o->party = o->group == ITAB_NONE ? ITAB_NONE : number;
-	o->event = (uint16_t)event;
-	o->cpu = cpu;
-	return o->group == ITAB_NONE ? -1 : 0;
+	o->what = o->what >> SPOT_KIND << SPOT_KIND | spot_what(key.event, s->kind, key.cpu);
+	if (o->group != ITAB_NONE)
+		return 0;
+	o->life = 0; /* it tells of nothing */
+	return -1;
 }
 
-static inline bool is_group(const struct worker *w, const struct scan_spot *o, uint32_t party,
-			    uint32_t event, uint32_t cpu, uint64_t period)
+int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
 {
-	return o->party == party && o->event == event && o->cpu == cpu &&
-	       counts_fits(&w->counts, o->group, period);
+	uint64_t cgroup = w->scan->by_cgroup && s->full ? s->full->cgroup : 0;
+	uint64_t what = spot_what(s->event, s->kind, w->scan->by_cpu ? s->cpu : 0);
+
+	if (!is_spot(o, scan_whose(s->who, s->kind), s->kind, s->ip, s->time))
+		ask_spot(w, o, s->who, s->kind, s->ip, s->time);
+	if (!w->scan->by_cgroup && !SPOT_DIFFER(o->what, what) &&
+	    counts_fits(&w->counts, o->group, s->period))
+		return 0;
+	return find_group(w, o, s, cgroup);
 }
 
-/* `cpu` is 0 where it is not asked for. */
-static int count_at(struct worker *w, struct scan_spot *o, uint32_t party, uint64_t ip,
-		    uint32_t event, uint32_t cpu, uint64_t cgroup, uint64_t period)
+static int count_sample(struct worker *w, const struct scan_sample *s)
 {
-	if ((w->scan->by_cgroup || !is_group(w, o, party, event, cpu, period)) &&
-	    find_group(w, o, party, event, cpu, cgroup, period))
-		return -1;
-	return counts_add(&w->counts, ip - o->less, o->group, period);
-}
+	uint64_t hash = spot_hash(scan_whose(s->who, s->kind), s->kind);
+	struct scan_spot *o = spot_at(w, hash, s->kind, s->ip);
 
-/* The slow half of finding a sample's group. */
-static __attribute__((noinline)) int ask_plain(struct worker *w, const struct scan_plain *x,
-					       struct scan_spot *o)
-{
-	if (!is_spot(o, x->proc, x->kind, x->ip, x->time)) {
-		const struct who *who = who_at(w, x->task, x->time);
-
-		if (!who)
-			return -1;
-		ask_spot(w, o, who, x->kind, x->ip, x->time);
-	}
-	return find_group(w, o, x->party, x->event, x->cpu, 0, x->period);
-}
-
-/* Counts the samples that wait, in two steps, so that what one needs of the caches is fetched while
- * the others are worked at. */
-static int count_plain(struct worker *w)
-{
-	struct counts *c = &w->counts;
-
-	for (unsigned i = 0; i < w->n_plain; i++) {
-		struct scan_plain *x = &w->plain[i];
-		struct scan_spot *o = &w->spot[x->spot];
-
-		if ((!is_spot(o, x->proc, x->kind, x->ip, x->time) ||
-		     !is_group(w, o, x->party, x->event, x->cpu, x->period)) &&
-		    ask_plain(w, x, o))
-			return -1;
-		x->ip -= o->less;
-		x->group = o->group;
-		x->hash = counts_ahead(c, x->ip, x->group);
-	}
-	for (unsigned i = 0; i < w->n_plain; i++) {
-		const struct scan_plain *x = &w->plain[i];
-
-		if (counts_put(c, x->ip, x->group, x->hash, x->period))
-			return -1;
-	}
-	w->n_plain = 0;
-	return 0;
+	return scan_ask(w, o, s) ? -1
+				 : counts_add(&w->counts, s->ip - o->less, o->group, s->period);
 }
 
 static inline uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
@@ -389,9 +331,7 @@ int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 	}
 	if (w->branches)
 		return branches_sample(w->branches, s, err);
-	if (count_at(w, find_spot(w, s->who, s->kind, s->ip, s->time), s->who->party, s->ip,
-		     s->event, w->scan->by_cpu ? s->cpu : 0,
-		     w->scan->by_cgroup && s->full ? s->full->cgroup : 0, s->period))
+	if (count_sample(w, s))
 		return err_nomem(err);
 	return w->walk ? walk_sample(w->walk, s, err) : 0;
 }
@@ -431,11 +371,8 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 		w->bad[e]++;
 		return 0;
 	}
-	if (ev->plain) { /* faster from now on */
-		uint64_t id = sc->id_at ? w->last_id : 0;
-
-		w->known[id % SCAN_KNOWN] = (struct scan_known){ id, ev };
-	}
+	if (ev->plain) /* faster from now on */
+		scan_plain_known(w, sc->id_at ? w->last_id : 0, ev);
 	s.ev = ev;
 	s.event = (uint32_t)e;
 	s.ip = field(r, ev->at.ip, 0);
@@ -445,85 +382,32 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 	s.period = field(r, ev->at.period, ev->period);
 	s.time = sc->has_time ? field(r, ev->at.time, 0) : r->seq;
 	s.kind = sc->kind_of[r->misc & PERF_RECORD_MISC_CPUMODE_MASK];
-	s.who = who_at(w, s.task, s.time);
+	s.who = scan_who(w, s.task, s.time);
 	if (!s.who)
 		return err_nomem(err);
 	return ev->full ? full_sample(w, chunk, &s, err) : scan_sample_take(w, &s, err);
-}
-
-/* The same for a sample of an event that is only counted, and whose id was met before: most samples
- * of most recordings. 0: it is not one; -1: no memory. */
-static inline int plain_sample(struct worker *w, const struct scan *sc, const struct pd_record *r)
-{
-	const uint8_t *p = r->p;
-	const struct scan_known *known;
-	const struct scan_event *ev;
-	const struct who *who;
-	struct scan_plain *x;
-	uint64_t id, ip, time, period, task;
-	uint32_t cpu, proc, spot;
-	uint8_t kind = sc->kind_of[r->misc & PERF_RECORD_MISC_CPUMODE_MASK];
-
-	if (r->size < sc->least)
-		return 0;
-	id = sc->id_at ? ld64(p + sc->id_at) : 0;
-	known = &w->known[id % SCAN_KNOWN];
-	ev = known->ev;
-	if (!ev || known->id != id)
-		return 0;
-	ip = ld64(p + ev->at.ip);
-	task = task_of(ld32(p + ev->at.tid), ld32(p + ev->at.tid + 4));
-	time = sc->has_time ? ld64(p + ev->at.time) : r->seq;
-	period = ev->at.period ? ld64(p + ev->at.period) : ev->period;
-	cpu = sc->by_cpu ? ld32(p + ev->at.cpu) : 0;
-	who = who_at(w, task, time);
-	if (!who)
-		return -1;
-	proc = spot_proc(who, kind);
-	spot = spot_at(proc, kind, ip);
-	__builtin_prefetch(&w->spot[spot]);
-	x = &w->plain[w->n_plain++];
-	x->ip = ip;
-	x->time = time;
-	x->period = period;
-	x->task = task;
-	x->proc = proc;
-	x->party = who->party;
-	x->cpu = cpu;
-	x->spot = spot;
-	x->event = (uint16_t)ev->index;
-	x->kind = kind;
-	return w->n_plain == SCAN_PLAIN && count_plain(w) ? -1 : 1;
 }
 
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 {
 	struct scan *sc = ctx;
 	struct worker *w = &sc->worker[worker];
-	const struct pd_chunk c = sc->chunks[i];
+	const struct pd_chunk *c = &sc->chunks[i];
 
-	for (const uint8_t *p = c.p; p < c.end;) {
-		const struct pd_record r = { p, ld32(p), ld16(p + 4), ld16(p + 6),
-					     c.seq + (uint64_t)(p - c.p) };
-		int rc;
+	for (const uint8_t *p = c->p;;) {
+		struct pd_record r;
 
-		/* records are of all sizes: what the processor guesses is not enough; past the end
-		 * nothing is read */
-		__builtin_prefetch((const void *)((uintptr_t)p + SCAN_AHEAD));
-		p += r.size;
-		if (r.type != PERF_RECORD_SAMPLE)
-			continue;
-		rc = plain_sample(w, sc, &r);
-		if (rc < 0)
+		if (scan_plain(w, c, &p))
 			return err_nomem(err);
-		if (!rc) {
-			const struct pd_record copy = r; /* this one may stay in registers */
-
-			if (one_sample(w, i, &copy, err))
-				return -1;
-		}
+		if (p >= c->end)
+			break;
+		r = (struct pd_record){ p, ld32(p), ld16(p + 4), ld16(p + 6),
+					c->seq + (uint64_t)(p - c->p) };
+		if (one_sample(w, i, &r, err))
+			return -1;
+		p += r.size;
 	}
-	if (count_plain(w) || counts_settle(&w->counts))
+	if (counts_settle(&w->counts))
 		return err_nomem(err);
 	/* the first worker is the caller's own thread */
 	if (!worker && sc->opts->progress)
@@ -537,6 +421,16 @@ static bool has_key(const struct profile_opts *opts, enum profile_key key)
 		if (opts->key[i] == key)
 			return true;
 	return false;
+}
+
+/* Events that are counted in one loop have what is read there at the same places, as all events of
+ * a recording have that perf opened. */
+static bool same_places(const struct scan *sc, const struct pd_layout *at)
+{
+	const struct pd_layout *as = &sc->plain_at;
+
+	return at->ip == as->ip && at->tid == as->tid && at->time == as->time &&
+	       at->period == as->period && (at->cpu == as->cpu || !sc->by_cpu);
 }
 
 static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_event *e)
@@ -563,6 +457,11 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->plain = sc->all && ev->selected && !ev->full && !sc->opts->chains &&
 		    !sc->opts->branches && !sc->by_cgroup && ev->at.ip && ev->at.tid &&
 		    (ev->at.time || !sc->has_time) && (ev->at.cpu || !sc->by_cpu);
+	if (!ev->plain)
+		return;
+	if (!sc->plain_at.ip)
+		sc->plain_at = ev->at;
+	ev->plain = same_places(sc, &ev->at);
 }
 
 static int init_worker(struct scan *sc, struct worker *w, struct err *err)
@@ -575,7 +474,7 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 		samples += ev[i].samples;
 	w->scan = sc;
 	w->last_event = -1;
-	w->spot = big_zeros(SPOT_SLOTS, sizeof(*w->spot));
+	w->spot = big_zeros((size_t)1 << SPOT_BITS, sizeof(*w->spot));
 	w->who = big_zeros(WHO_SLOTS, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
