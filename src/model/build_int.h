@@ -44,6 +44,8 @@ int build_event(struct build *b, uint32_t raw, uint32_t *out) MUST_USE;
 /* By name, options included. 1: *out is its index. 0: there is none. */
 int build_event_find(struct build *b, const char *name, size_t len, uint32_t *out) MUST_USE;
 struct expr_scope build_scope(struct build *b);
+/* Words for facts of the machine that models can use in either language. */
+bool build_fact_find(const char *name, size_t len, struct expr_ref *out);
 /* Compiles the row's formula, those it needs before it. */
 int build_row(struct build *b, uint32_t row) MUST_USE;
 /* Compiles `m`'s text and appends it. */

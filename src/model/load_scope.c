@@ -191,7 +191,7 @@ static const struct {
 	{ "#system_tsc_freq", SYSTEM_TSC_FREQ },
 };
 
-static bool fact_find(const char *name, size_t len, struct expr_ref *out)
+bool build_fact_find(const char *name, size_t len, struct expr_ref *out)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		if (strlen(facts[i].name) != len || memcmp(facts[i].name, name, len))
@@ -218,7 +218,7 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 		row = raw_find(&b->r->row_name, name, len);
 		if (row != UINT32_MAX)
 			return row_find(b, row, out);
-		if (fact_find(name, len, out))
+		if (build_fact_find(name, len, out))
 			return true;
 	}
 	got = build_event_find(b, name, len, &event);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model_eval MODEL: reads "name value" lines (an event's count; "NAME:R" its retire latency; "#N"
+ * model_eval MODEL [DIR]: (of --models DIR) reads "name value" lines (an event's count; "NAME:R" its retire latency; "#N"
  * the system fact of that number), writes "metric value" for every metric, "-" where there is none.
  */
 #include <math.h>
@@ -16,12 +16,14 @@ int main(int argc, char **argv)
 	struct err err = ERR_INIT;
 	struct value *value;
 	struct expr_env env;
+	const char *const dir[] = { argc > 2 ? argv[2] : "" };
+	const struct model_sources dirs = { .dir = dir, .n_dirs = 1 };
 	struct model *m;
 	char line[512];
 
 	for (int i = 0; i < SYSTEM_COUNT; i++)
 		system[i] = NAN;
-	if (argc != 2 || model_load(&m, NULL, argv[1], NULL, &err)) {
+	if (argc < 2 || model_load(&m, argc > 2 ? &dirs : NULL, argv[1], NULL, &err)) {
 		fprintf(stderr, "%s\n", err.what);
 		return 1;
 	}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * import - a model's texts out of vendors' JSON: the event and metric files of intel/perfmon and
+ * those of Linux' pmu-events (Intel, AMD, Arm).
+ *
+ *	model_import(&out, arena, files, n, &facts, &err)
+ *
+ * Names, encodings and formulas are carried over; descriptions are not. Metrics with a place in the
+ * top-down tree become its nodes: by Level and ParentCategory, or by the groups TopdownL1, X_group
+ * that perf's files have; the prefix tma_ is left out of names, so that nodes have the names that
+ * our words are for. What a formula names and no file has is said to be absent, and such metrics
+ * have no value. What could not be carried over is in the notes.
+ *
+ * Bytes from outside: a file that is no JSON fails with its place, anything else is passed over.
+ */
+#ifndef CYCLADE_MODEL_IMPORT_H
+#define CYCLADE_MODEL_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/model.h"
+
+struct import_file {
+	const char *name; /* for messages and the provenance lines */
+	const char *s;
+	size_t len;
+};
+
+/* What no file says of the CPU. */
+struct import_facts {
+	const char *id;
+	const struct model *known; /* a model of this id, for its facts; NULL: made out of the
+				    * events */
+};
+
+struct model_imported {
+	const char *path[4]; /* "intel/spr/model", "tree", "metrics", "events" of the same */
+	const char *text[4];
+	size_t events, nodes, metrics;
+	const char *const *note;
+	size_t n_notes;
+};
+
+int model_import(struct model_imported *out, struct arena *a, const struct import_file *file,
+		 size_t n, const struct import_facts *facts, struct err *err) MUST_USE;
+
+#endif
