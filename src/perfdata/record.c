@@ -5,6 +5,7 @@
  * A record of the other byte order is turned once, by its row's layout, in a private copy; behind
  * that nobody needs to know. What a layout does not name (text, opaque payloads) stays as it was.
  */
+#include "base/bisect.h"
 #include "perfdata/perfdata_int.h"
 #include "perfdata/walk_hook.h"
 
@@ -24,16 +25,9 @@ static const char *const huge_names[] = {
 
 const struct record_row *pd_record_row(uint32_t type)
 {
-	size_t lo = 0, hi = N_ROWS;
+	size_t lo;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (rows[mid].type < type)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	bisect(lo, N_ROWS, i, rows[i].type >= type);
 	return lo < N_ROWS && rows[lo].type == type ? &rows[lo] : NULL;
 }
 

@@ -5,6 +5,7 @@
  * All jumps to one place share a lane. Short ones lie inside, next to the instructions; what finds
  * no lane among the six is not drawn (its target still stands in the instruction's text).
  */
+#include "base/bisect.h"
 #include "report/annotate_int.h"
 
 struct jump {
@@ -44,16 +45,9 @@ static int by_length(const void *x, const void *y)
 /* The row that stands for the instruction at `vaddr`; SIZE_MAX where it is none of ours. */
 static size_t row_of(const struct annotate *a, const size_t *insn_row, uint64_t vaddr)
 {
-	size_t lo = 0, hi = a->insn.n;
+	size_t lo;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (a->insn.v[mid].in.vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	bisect(lo, a->insn.n, i, a->insn.v[i].in.vaddr >= vaddr);
 	return lo < a->insn.n && a->insn.v[lo].in.vaddr == vaddr ? insn_row[lo] : SIZE_MAX;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "report/view_int.h"
 
 /* ---- weights under --focus and --hide ----------------------------------------------------------
@@ -282,16 +283,9 @@ static int choose(struct shown *s, const struct view_opts *o)
 /* Where the visible children of a node stand in `order`. */
 static void children_of(const struct shown *s, uint32_t node, uint32_t *first, uint32_t *end)
 {
-	size_t low = 0, high = s->n;
+	size_t low;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->t->node[s->order[mid]].parent < node)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, s->n, i, s->t->node[s->order[i]].parent >= node);
 	*first = (uint32_t)low;
 	while (low < s->n && s->t->node[s->order[low]].parent == node)
 		low++;

@@ -3,6 +3,7 @@
  * Layout as in the kernel's tools/perf/Documentation/jitdump-specification.txt, version 1. Facts
  * are gathered first, moves finding their code by its number, then applied in order of time.
  */
+#include "base/bisect.h"
 #include "symbol/jitdump.h"
 
 #include <stdlib.h>
@@ -300,18 +301,11 @@ const struct jit_code *jitdump_find(const struct jitdump *j, uint64_t addr, uint
 const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint64_t time,
 				    uint64_t *start, uint64_t *end, uint64_t *from, uint64_t *until)
 {
-	size_t low = 0, high = j->version.n;
 	const struct jit_code *c;
 	uint32_t i;
+	size_t low;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (j->version.v[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, j->version.n, v, j->version.v[v].time > time);
 	if (low < j->version.n && j->version.v[low].time < *until)
 		*until = j->version.v[low].time;
 	if (!low)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/bisect.h"
 #include "symbol/kallsyms.h"
 
 #include <stdlib.h>
@@ -92,17 +93,10 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err)
 
 const struct kallsyms_sym *kallsyms_find(const struct kallsyms *k, uint64_t addr)
 {
-	size_t low = 0, high = k->n;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->sym[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &k->sym[low - 1] : NULL;
+	bisect(at, k->n, i, k->sym[i].addr > addr);
+	return at ? &k->sym[at - 1] : NULL;
 }
 
 void kallsyms_free(struct kallsyms *k)

@@ -3,6 +3,7 @@
  * Overlaps are resolved by painting the lines in their order over a `pieces` tree (pieces.h), which
  * is then read out once: O(n log n) however they overlap.
  */
+#include "base/bisect.h"
 #include "symbol/perfmap.h"
 
 #include <stdbool.h>
@@ -115,17 +116,10 @@ nomem:
 
 const struct perfmap_sym *perfmap_find(const struct perfmap *m, uint64_t addr)
 {
-	size_t low = 0, high = m->n;
+	size_t at;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->sym[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < m->sym[low - 1].end ? &m->sym[low - 1] : NULL;
+	bisect(at, m->n, i, m->sym[i].start > addr);
+	return at && addr < m->sym[at - 1].end ? &m->sym[at - 1] : NULL;
 }
 
 void perfmap_free(struct perfmap *m)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/perf_abi.h"
 #include "symbol/space_int.h"
 
@@ -79,20 +80,12 @@ void spaces_free(struct spaces *sp)
 static const struct process *incarnation(const struct spaces *sp, uint64_t key, uint64_t time)
 {
 	const struct process *p = newest(sp, key);
-	size_t low = 0, high = p ? p->nth : 0;
+	size_t low;
 
 	if (!p || p->born <= time)
 		return p;
 	/* how many of the older ones but the first were born by then */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (mid + 1 < p->nth + 1u &&
-		    sp->process.v[sp->by_pid[p->group + mid + 1]]->born <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, p->nth, i, sp->process.v[sp->by_pid[p->group + i + 1]]->born > time);
 	return sp->process.v[sp->by_pid[p->group + low]];
 }
 
@@ -150,18 +143,10 @@ static const struct process *space_of(const struct spaces *sp, const struct proc
 static const struct map *find_in(const struct spaces *sp, const struct process *p, uint64_t ip,
 				 uint64_t time, struct space_span *s)
 {
-	size_t low = 0, high = p->version.n;
 	uint32_t found;
+	size_t low;
 
-	/* the first version later than `time` */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->version.v[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, p->version.n, i, p->version.v[i].time > time);
 	if (low < p->version.n && p->version.v[low].time < s->until)
 		s->until = p->version.v[low].time;
 	if (!low)
@@ -214,17 +199,10 @@ uint32_t spaces_comm_at(const struct spaces *sp, uint32_t pid, uint32_t tid, uin
 {
 	const uint64_t *slot = u64map_find(&sp->thread_of, tid);
 	const struct thread *t = slot ? &sp->thread.v[*slot] : NULL;
-	size_t low = 0, high = t ? t->name.n : 0;
+	size_t low;
 
 	(void)pid;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->name.v[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, t ? t->name.n : 0, i, t->name.v[i].time > time);
 	if (from)
 		*from = low ? t->name.v[low - 1].time : 0;
 	if (until)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/bisect.h"
 #include "symbol/image_int.h"
 #include "symbol/space_int.h"
 
@@ -126,18 +127,11 @@ const struct map *jit_find(const struct process *p, uint64_t ip, uint64_t time,
 			   struct space_span *s)
 {
 	struct space_span code = *s;
-	size_t low = 0, high = p->jit.n;
 	const struct jit_code *c;
 	const struct jit_at *j;
+	size_t low;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->jit.v[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	bisect(low, p->jit.n, i, p->jit.v[i].time > time);
 	if (low < p->jit.n && p->jit.v[low].time < s->until)
 		s->until = p->jit.v[low].time;
 	if (!low)
