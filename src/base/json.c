@@ -159,3 +159,11 @@ void json_null(struct json *j, const char *key)
 {
 	json_str(j, key, NULL);
 }
+
+void json_strings(struct json *j, const char *key, const char *const *v, size_t n)
+{
+	json_array(j, key);
+	for (size_t i = 0; i < n; i++)
+		json_str(j, NULL, v[i]);
+	json_end_array(j);
+}

@@ -9,6 +9,7 @@
 #define CYCLADE_BASE_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -33,5 +34,6 @@ void json_i64(struct json *j, const char *key, int64_t v);
 void json_real(struct json *j, const char *key, double v); /* shortest text that reads back equal */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
+void json_strings(struct json *j, const char *key, const char *const *v, size_t n); /* an array */
 
 #endif

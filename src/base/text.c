@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/text.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <fnmatch.h>
@@ -218,6 +219,22 @@ void text_put_csv(struct buf *b, const char *s, char separator)
 		buf_putc(b, *s);
 	}
 	buf_putc(b, '"');
+}
+
+void text_put_csv_safe(struct buf *b, const char *s, char separator)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s ? s : "", false);
+	text_put_csv(b, buf_str(&safe), separator);
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+void text_put_csv_real(struct buf *b, double v)
+{
+	if (isfinite(v))
+		buf_printf(b, "%.9g", v);
 }
 
 bool text_glob(const char *pattern, const char *s)

@@ -32,6 +32,10 @@ const char *text_nearest(const char *s, const char *const *words);
 
 /* RFC 4180: quotes where needed, quotes doubled. */
 void text_put_csv(struct buf *b, const char *s, char separator);
+/* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL: "" */
+void text_put_csv_safe(struct buf *b, const char *s, char separator);
+/* Nine digits; nothing where there is no number. */
+void text_put_csv_real(struct buf *b, double v);
 
 /* Shell-style glob (* ? [..]), whole string, case-sensitive. */
 bool text_glob(const char *pattern, const char *s);

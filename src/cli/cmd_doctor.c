@@ -124,14 +124,6 @@ static void json_number_or_null(struct json *j, const char *key, int v, bool kno
 		json_null(j, key);
 }
 
-static void json_strings(struct json *j, const char *key, const char *const *v, size_t n)
-{
-	json_array(j, key);
-	for (size_t i = 0; i < n; i++)
-		json_str(j, NULL, v[i]);
-	json_end_array(j);
-}
-
 /* The facts behind the findings, as recordings store them. */
 static void json_machine(struct json *j, const struct machine *m)
 {

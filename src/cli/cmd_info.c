@@ -505,18 +505,12 @@ static void put_json(struct view *v)
 	json_bool(&j, "foreign_byte_order", i->foreign_order);
 	json_machine(&j, i);
 	json_str(&j, "recorder", i->version);
-	json_array(&j, "command");
-	for (size_t k = 0; k < i->n_cmdline; k++)
-		json_str(&j, NULL, i->cmdline[k]);
-	json_end_array(&j);
+	json_strings(&j, "command", i->cmdline, i->n_cmdline);
 	json_time(&j, v);
 	json_counts(&j, v);
 	json_build_ids(&j, i);
 	notes = pd_notes(v->rec, &n);
-	json_array(&j, "notes");
-	for (size_t k = 0; k < n; k++)
-		json_str(&j, NULL, notes[k]);
-	json_end_array(&j);
+	json_strings(&j, "notes", notes, n);
 	json_end_object(&j);
 	buf_putc(&v->out, '\n');
 }

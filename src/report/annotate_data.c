@@ -105,10 +105,7 @@ void annotate_json(struct buf *out, struct annotate *a)
 	json_u64(&j, "period", a->target.total.period);
 	json_real(&j, "share_of_all", a->of_all);
 	json_str(&j, "symbols_from", a->origin);
-	json_array(&j, "notes");
-	for (size_t i = 0; i < a->notes.n; i++)
-		json_str(&j, NULL, a->notes.v[i]);
-	json_end_array(&j);
+	json_strings(&j, "notes", a->notes.v, a->notes.n);
 	json_array(&j, "instructions");
 	vec_each (&a->insn, struct annotate_insn *, i)
 		json_insn(&j, a, i);

@@ -12,47 +12,31 @@
 #include "base/text.h"
 #include "report/counts_int.h"
 
-static void put_real(struct buf *b, double v)
-{
-	if (isfinite(v))
-		buf_printf(b, "%.9g", v);
-}
-
-static void put_text(struct buf *b, const char *s, char sep)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s ? s : "", false);
-	text_put_csv(b, buf_str(&safe), sep);
-	b->failed |= safe.failed;
-	buf_free(&safe);
-}
-
 static void csv_row(struct buf *b, const struct counts *c, const struct counts_row *r, char sep)
 {
-	put_real(b, c->time);
+	text_put_csv_real(b, c->time);
 	buf_putc(b, sep);
-	put_text(b, r->where, sep);
+	text_put_csv_safe(b, r->where, sep);
 	buf_putc(b, sep);
 	if (r->n_cpus)
 		buf_printf(b, "%zu", r->n_cpus);
 	buf_putc(b, sep);
-	put_text(b, r->event, sep);
+	text_put_csv_safe(b, r->event, sep);
 	buf_putc(b, sep);
 	if (r->whole && isfinite(r->value))
 		buf_printf(b, "%.0f", r->value);
 	else
-		put_real(b, r->value);
+		text_put_csv_real(b, r->value);
 	buf_putc(b, sep);
-	put_text(b, r->unit, sep);
+	text_put_csv_safe(b, r->unit, sep);
 	buf_putc(b, sep);
-	put_real(b, r->error);
+	text_put_csv_real(b, r->error);
 	buf_putc(b, sep);
-	put_real(b, r->stddev);
+	text_put_csv_real(b, r->stddev);
 	buf_printf(b, "%c%zu%c", sep, r->runs, sep);
-	put_real(b, r->counted);
+	text_put_csv_real(b, r->counted);
 	buf_putc(b, sep);
-	put_text(b, isnan(r->value) ? r->why : "", sep);
+	text_put_csv_safe(b, isnan(r->value) ? r->why : "", sep);
 	buf_puts(b, "\r\n");
 }
 
@@ -131,10 +115,7 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 	if (interval) {
 		json_real(&j, "time", c->time);
 	} else {
-		json_array(&j, "command");
-		for (size_t i = 0; i < c->n_command; i++)
-			json_str(&j, NULL, c->command[i]);
-		json_end_array(&j);
+		json_strings(&j, "command", c->command, c->n_command);
 		json_str(&j, "target", c->n_command ? NULL : c->target);
 		counts_json_status(&j, c);
 		json_bool(&j, "interrupted", c->interrupted);
@@ -148,10 +129,7 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 	for (size_t i = 0; i < c->n; i++)
 		json_row(&j, &c->row[i]);
 	json_end_array(&j);
-	json_array(&j, "notes");
-	for (size_t i = 0; i < c->n_notes; i++)
-		json_str(&j, NULL, c->notes[i]);
-	json_end_array(&j);
+	json_strings(&j, "notes", c->notes, c->n_notes);
 	json_end_object(&j);
 	return 0;
 }
@@ -202,11 +180,11 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 		else if (r->whole)
 			buf_printf(b, "%.0f", r->value);
 		else
-			put_real(b, r->value);
+			text_put_csv_real(b, r->value);
 		buf_puts(b, " | ");
 		text_put_markdown(b, r->unit);
 		buf_puts(b, " | ");
-		put_real(b, r->error);
+		text_put_csv_real(b, r->error);
 		buf_printf(b, " | %s | ", isnan(r->counted) ? "" : num_percent(n, r->counted));
 		text_put_markdown(b, isnan(r->value) ? r->why : r->note);
 		buf_puts(b, " |\n");

@@ -10,23 +10,13 @@
 #include "base/text.h"
 #include "report/sink.h"
 
-static void put_text(struct buf *b, const char *s, char sep)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s, false);
-	text_put_csv(b, buf_str(&safe), sep);
-	b->failed |= safe.failed;
-	buf_free(&safe);
-}
-
 static void put_cell(struct buf *b, const struct cell *c, char sep)
 {
 	switch (c->kind) {
 	case CELL_NONE:
 		break;
 	case CELL_TEXT:
-		put_text(b, c->text, sep);
+		text_put_csv_safe(b, c->text, sep);
 		break;
 	case CELL_NUMBER:
 	case CELL_COUNT:

@@ -101,10 +101,7 @@ static void put_recording(struct json *j, const struct view *v)
 	const uint64_t first = v->source.time_first, last = v->source.time_last;
 
 	json_object(j, "recording");
-	json_array(j, "command");
-	for (size_t k = 0; k < i->n_cmdline; k++)
-		json_str(j, NULL, i->cmdline[k]);
-	json_end_array(j);
+	json_strings(j, "command", i->cmdline, i->n_cmdline);
 	json_str(j, "hostname", i->hostname);
 	json_str(j, "arch", i->arch);
 	json_str(j, "os_release", i->os_release);
@@ -144,10 +141,7 @@ int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	json_u64(&j, "unthrottles", l->unthrottles);
 	json_u64(&j, "aux_lost", l->aux_lost);
 	json_end_object(&j);
-	json_array(&j, "notes");
-	for (size_t i = 0; i < v->source.n_notes; i++)
-		json_str(&j, NULL, v->source.notes[i]);
-	json_end_array(&j);
+	json_strings(&j, "notes", v->source.notes, v->source.n_notes);
 	json_end_object(&j);
 	buf_putc(out, '\n');
 	return out->failed ? err_nomem(err) : 0;

@@ -64,42 +64,26 @@ static size_t in_order(const struct tree_source *s, struct item *out)
 	return n;
 }
 
-static void put_real(struct buf *b, double v)
-{
-	if (isfinite(v))
-		buf_printf(b, "%.9g", v);
-}
-
-static void put_text(struct buf *b, const char *s, char sep)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s ? s : "", false);
-	text_put_csv(b, buf_str(&safe), sep);
-	b->failed |= safe.failed;
-	buf_free(&safe);
-}
-
 static void csv_row(struct buf *b, double time, const struct item *it, char sep)
 {
 	struct buf why = BUF_INIT;
 
 	tree_view_why(&why, it->s, it->metric);
-	put_real(b, time);
+	text_put_csv_real(b, time);
 	buf_putc(b, sep);
-	put_text(b, it->s->label, sep);
+	text_put_csv_safe(b, it->s->label, sep);
 	buf_putc(b, sep);
-	put_text(b, it->m->level ? it->m->path : it->m->name, sep);
+	text_put_csv_safe(b, it->m->level ? it->m->path : it->m->name, sep);
 	buf_printf(b, "%c%u%c", sep, it->m->level, sep);
-	put_real(b, it->value);
+	text_put_csv_real(b, it->value);
 	buf_putc(b, sep);
-	put_text(b, it->unit, sep);
+	text_put_csv_safe(b, it->unit, sep);
 	buf_putc(b, sep);
-	put_real(b, it->error);
+	text_put_csv_real(b, it->error);
 	buf_putc(b, sep);
-	put_real(b, it->n->counted);
+	text_put_csv_real(b, it->n->counted);
 	buf_printf(b, "%c%d%c%d%c", sep, it->n->over, sep, it->n->path, sep);
-	put_text(b, buf_str(&why), sep);
+	text_put_csv_safe(b, buf_str(&why), sep);
 	buf_printf(b, "%c%c%c%c\r\n", sep, sep, sep, sep); /* samples: of latencies */
 	buf_free(&why);
 }
@@ -215,14 +199,6 @@ static void json_status(struct json *j, const struct counts *c)
 {
 	counts_json_status(j, c);
 	json_bool(j, "interrupted", c->interrupted);
-}
-
-static void json_strings(struct json *j, const char *key, const char *const *s, size_t n)
-{
-	json_array(j, key);
-	for (size_t i = 0; i < n; i++)
-		json_str(j, NULL, s[i]);
-	json_end_array(j);
 }
 
 int tree_write_json(struct buf *b, const struct tree_report *r, const struct counts_style *st)

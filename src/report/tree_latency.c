@@ -60,25 +60,19 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 	}
 }
 
-static void put_real(struct buf *b, double v)
-{
-	if (isfinite(v))
-		buf_printf(b, "%.9g", v);
-}
-
 /* A row like a metric's, named EVENT:retire_latency; its samples stand in columns of their own. */
 void tree_csv_latency(struct buf *b, double time, const struct tree_latency *l, char sep)
 {
-	put_real(b, time);
+	text_put_csv_real(b, time);
 	buf_putc(b, sep);
-	text_put_csv(b, l->where ? l->where : "", sep);
+	text_put_csv_safe(b, l->where, sep);
 	buf_putc(b, sep);
 	buf_printf(b, "%s:retire_latency%c0%c", l->event, sep, sep);
-	put_real(b, l->used);
+	text_put_csv_real(b, l->used);
 	buf_printf(b, "%ccycles%c", sep, sep);
-	put_real(b, l->error);
+	text_put_csv_real(b, l->error);
 	buf_printf(b, "%c%c0%c0%c", sep, sep, sep, sep);
-	text_put_csv(b, l->why ? l->why : "", sep);
+	text_put_csv_safe(b, l->why, sep);
 	buf_printf(b, "%c%llu%c", sep, (unsigned long long)l->samples, sep);
 	if (l->samples)
 		buf_printf(b, "%u%c%u", l->least, sep, l->most);

@@ -250,6 +250,12 @@ static void text_is_made_safe(void **state)
 	buf_reset(&b);
 	text_put_csv(&b, "a,\"b\"", ',');
 	assert_string_equal(buf_str(&b), "\"a,\"\"b\"\"\"");
+	buf_reset(&b);
+	text_put_csv_safe(&b, "x\r\n\033[m;", ';');
+	text_put_csv_safe(&b, NULL, ';');
+	text_put_csv_real(&b, NAN);
+	text_put_csv_real(&b, 0.25);
+	assert_string_equal(buf_str(&b), "\"x\\x0d\\x0a\\x1b[m;\"0.25");
 	buf_free(&b);
 }
 
@@ -278,13 +284,15 @@ static void json_is_well_formed(void **state)
 	json_real(&j, NULL, 0.1);
 	json_real(&j, NULL, INFINITY);
 	json_end_array(&j);
+	json_strings(&j, "t", (const char *const[]){ "x", NULL }, 2);
 	json_object(&j, "o");
 	json_end_object(&j);
 	json_bool(&j, "b", true);
 	json_end_object(&j);
-	assert_string_equal(buf_str(&b), "{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
-					 "\"a\":[18446744073709551615,0.1,null],\"o\":{},"
-					 "\"b\":true}\n");
+	assert_string_equal(buf_str(&b),
+			    "{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
+			    "\"a\":[18446744073709551615,0.1,null],\"t\":[\"x\",null],\"o\":{},"
+			    "\"b\":true}\n");
 	buf_free(&b);
 }
 
