@@ -42,19 +42,6 @@ static size_t run_of_kind(const struct view *w, size_t from)
 	return to;
 }
 
-static void put_text(struct buf *b, const struct style *st, const char *text, size_t used)
-{
-	struct buf safe = BUF_INIT;
-	size_t left = st->width > used + 10 ? st->width - used : 0;
-
-	text_put_safe(&safe, text, st->ascii);
-	if (left && text_width(buf_str(&safe)) > left)
-		text_put_fit(b, buf_str(&safe), left, TEXT_LEFT, false, st->ascii);
-	else
-		buf_puts(b, buf_str(&safe));
-	buf_free(&safe);
-}
-
 static void put_group(struct buf *b, const struct style *st, const struct view *w, size_t from,
 		      size_t to)
 {
@@ -76,17 +63,17 @@ static void put_group(struct buf *b, const struct style *st, const struct view *
 		if (w->v[i].text[0]) {
 			buf_fill(b, ' ', len < wide ? wide - len : 0);
 			buf_puts(b, "  ");
-			put_text(b, st, w->v[i].text, 4 + (len < wide ? wide : len));
+			list_put_rest(b, st, w->v[i].text, 4 + (len < wide ? wide : len));
 		}
 		buf_putc(b, '\n');
 	}
 }
 
-static void put_term(struct buf *b, const struct view *w)
+static void put_term(struct buf *b, const void *list)
 {
+	const struct view *w = list;
 	struct style st = cli_style(w->cli, 1);
 	const char *first = NULL;
-	char count[NUM_MAX];
 
 	for (size_t i = 0; i < w->n; i = run_of_kind(w, i)) {
 		/* forms like rNNN are no names to type */
@@ -95,9 +82,7 @@ static void put_term(struct buf *b, const struct view *w)
 			first = w->v[i].name;
 		put_group(b, &st, w, i, run_of_kind(w, i));
 	}
-	if (w->more)
-		buf_printf(b, "(%s more; a larger --limit shows them)\n",
-			   num_exact(count, w->more));
+	list_put_more(b, w->more);
 	if (first && !w->cli->opt.quiet) {
 		buf_puts(b, "next: cyclade record -e ");
 		text_put_safe(b, first, st.ascii);
@@ -105,8 +90,10 @@ static void put_term(struct buf *b, const struct view *w)
 	}
 }
 
-static void put_csv(struct buf *b, const struct view *w, char sep)
+static void put_csv(struct buf *b, const void *list, char sep)
 {
+	const struct view *w = list;
+
 	buf_printf(b, "name%ckind%ctext\n", sep, sep);
 	for (size_t i = 0; i < w->n; i++) {
 		text_put_csv(b, w->v[i].name, sep);
@@ -118,8 +105,9 @@ static void put_csv(struct buf *b, const struct view *w, char sep)
 	}
 }
 
-static void put_json(struct buf *b, const struct view *w)
+static void put_json(struct buf *b, const void *list)
 {
+	const struct view *w = list;
 	struct json j;
 
 	json_init(&j, b, true);
@@ -139,31 +127,7 @@ static void put_json(struct buf *b, const struct view *w)
 	buf_putc(b, '\n');
 }
 
-static int put_view(struct cli *cli, const struct view *w, struct err *err)
-{
-	const char *format = cli->opt.json ? "json" : cli->opt.format;
-	struct buf b = BUF_INIT;
-	char sep;
-	int code;
-
-	if (cli_separator(cli, &sep, err))
-		return cli_fail(err);
-	if (!format)
-		format = cli->opt.separator ? "csv" : "term";
-	if (!strcmp(format, "json")) {
-		put_json(&b, w);
-	} else if (!strcmp(format, "csv")) {
-		put_csv(&b, w, sep);
-	} else if (!strcmp(format, "term")) {
-		put_term(&b, w);
-	} else {
-		(void)err_set(err, ERR_USAGE, "list writes term, csv or json, not %s", format);
-		return cli_fail(err);
-	}
-	code = cli_put(cli, &b, !strcmp(format, "term"));
-	buf_free(&b);
-	return code;
-}
+static const struct list_formats formats = { put_term, put_csv, put_json };
 
 /* Nothing matches: a name nearby, or where to look. */
 static int nothing(struct cli *cli, const struct event_name *all, size_t n, const char *pattern)
@@ -224,7 +188,7 @@ static int list_events(struct cli *cli, const char *pattern)
 	}
 	w.v = kept;
 	w.n = found;
-	code = put_view(cli, &w, &err);
+	code = list_put(cli, &formats, &w, &err);
 	if (!traced && !root[0])
 		cli_note(cli, "tracepoints are not listed: tracefs is not there to read "
 			      "(as root: mount -t tracefs nodev /sys/kernel/tracing)");

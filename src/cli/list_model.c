@@ -47,8 +47,7 @@ static size_t model_row(const void *ctx, size_t i, struct fact *out)
 	return 4;
 }
 
-/* `text` in what is left of the line behind `used` columns. */
-static void put_rest(struct buf *b, const struct style *st, const char *text, size_t used)
+void list_put_rest(struct buf *b, const struct style *st, const char *text, size_t used)
 {
 	struct buf safe = BUF_INIT;
 	size_t left = st->width > used + 10 ? st->width - used : 0;
@@ -77,7 +76,7 @@ static void node_line(struct buf *b, const struct style *st, const struct list *
 	const struct model_metric *t = &l->m->metric[l->index[i]];
 
 	put_name(b, st, t->name, t->level ? 2 * (size_t)t->level - 2 : 0, 36);
-	put_rest(b, st, *t->says ? t->says : t->text, 36);
+	list_put_rest(b, st, *t->says ? t->says : t->text, 36);
 	buf_putc(b, '\n');
 }
 
@@ -92,7 +91,7 @@ static void event_line(struct buf *b, const struct style *st, const struct list 
 	else
 		buf_printf(&text, "%s  ", e->code);
 	put_counters(&text, e);
-	put_rest(b, st, buf_str(&text), 48);
+	list_put_rest(b, st, buf_str(&text), 48);
 	buf_free(&text);
 	buf_putc(b, '\n');
 }
@@ -103,12 +102,13 @@ static void model_line(struct buf *b, const struct style *st, const struct list 
 
 	put_name(b, st, r->id, 0, 18);
 	put_name(b, st, r->title, 0, 48);
-	put_rest(b, st, r->match, 66);
+	list_put_rest(b, st, r->match, 66);
 	buf_putc(b, '\n');
 }
 
-static void put_json(struct buf *b, const struct list *l)
+static void put_json(struct buf *b, const void *list)
 {
+	const struct list *l = list;
 	struct fact f[FACTS_MAX];
 	struct json j;
 
@@ -131,8 +131,9 @@ static void put_json(struct buf *b, const struct list *l)
 	buf_putc(b, '\n');
 }
 
-static void put_term(struct buf *b, const struct list *l)
+static void put_term(struct buf *b, const void *list)
 {
+	const struct list *l = list;
 	struct style st = cli_style(l->cli, 1);
 	char count[NUM_MAX];
 
@@ -144,14 +145,27 @@ static void put_term(struct buf *b, const struct list *l)
 	}
 	for (size_t i = 0; i < l->n; i++)
 		l->line(b, &st, l, i);
-	if (l->more)
-		buf_printf(b, "(%s more; a larger --limit shows them)\n",
-			   num_exact(count, l->more));
+	list_put_more(b, l->more);
 }
 
-static int put(const struct list *l, struct err *err)
+static void put_csv(struct buf *b, const void *list, char sep)
 {
-	const struct options *o = &l->cli->opt;
+	const struct list *l = list;
+
+	facts_csv(b, sep, l->facts, l, l->n);
+}
+
+void list_put_more(struct buf *b, size_t more)
+{
+	char count[NUM_MAX];
+
+	if (more)
+		buf_printf(b, "(%s more; a larger --limit shows them)\n", num_exact(count, more));
+}
+
+int list_put(struct cli *cli, const struct list_formats *f, const void *list, struct err *err)
+{
+	const struct options *o = &cli->opt;
 	const char *format = o->json	    ? "json"
 			     : o->format    ? o->format
 			     : o->separator ? "csv"
@@ -160,19 +174,19 @@ static int put(const struct list *l, struct err *err)
 	char sep;
 	int code;
 
-	if (cli_separator(l->cli, &sep, err))
+	if (cli_separator(cli, &sep, err))
 		return cli_fail(err);
 	if (!strcmp(format, "json")) {
-		put_json(&b, l);
+		f->json(&b, list);
 	} else if (!strcmp(format, "csv")) {
-		facts_csv(&b, sep, l->facts, l, l->n);
+		f->csv(&b, list, sep);
 	} else if (!strcmp(format, "term")) {
-		put_term(&b, l);
+		f->term(&b, list);
 	} else {
 		(void)err_set(err, ERR_USAGE, "list writes term, csv or json, not %s", format);
 		return cli_fail(err);
 	}
-	code = cli_put(l->cli, &b, !strcmp(format, "term"));
+	code = cli_put(cli, &b, !strcmp(format, "term"));
 	buf_free(&b);
 	return code;
 }
@@ -195,6 +209,8 @@ static void keep(struct list *l, uint32_t i)
 		l->index[l->n++] = i;
 }
 
+static const struct list_formats formats = { put_term, put_csv, put_json };
+
 static int done(struct list *l, const char *pattern, struct err *err)
 {
 	if (!l->n && !l->more && pattern) {
@@ -202,7 +218,7 @@ static int done(struct list *l, const char *pattern, struct err *err)
 		(void)err_hint(err, "cyclade list %s shows all", l->what);
 		return cli_fail_as(err, EXIT_NO);
 	}
-	return put(l, err);
+	return list_put(l->cli, &formats, l, err);
 }
 
 int list_models(struct cli *cli, const char *pattern)
