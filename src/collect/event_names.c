@@ -3,6 +3,7 @@
  * event_names - the words of the user's text, and the generic names of events.
  */
 #include "collect/event_int.h"
+#include "collect/sysfs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,33 +55,7 @@ bool word_is(struct word w, const char *s)
 
 bool word_number(struct word w, uint64_t *out)
 {
-	uint64_t v = 0, base = 10;
-	size_t i = 0;
-
-	if (w.len > 2 && w.s[0] == '0' && (w.s[1] == 'x' || w.s[1] == 'X')) {
-		base = 16;
-		i = 2;
-	}
-	if (i >= w.len)
-		return false;
-	for (; i < w.len; i++) {
-		char c = w.s[i];
-		uint64_t d;
-
-		if (c >= '0' && c <= '9')
-			d = (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			d = (uint64_t)(c - 'a') + 10;
-		else if (c >= 'A' && c <= 'F')
-			d = (uint64_t)(c - 'A') + 10;
-		else
-			return false;
-		if (d >= base || v > (UINT64_MAX - d) / base)
-			return false;
-		v = v * base + d;
-	}
-	*out = v;
-	return true;
+	return text_natural(out, w.s, w.len);
 }
 
 bool word_has_glob(struct word w)

@@ -209,15 +209,14 @@ out:
 	return ok;
 }
 
-bool text_number(int64_t *out, const char *s, size_t len)
+bool text_natural(uint64_t *out, const char *s, size_t len)
 {
-	bool minus = len && *s == '-';
 	uint64_t base = 10, v = 0;
-	size_t i = minus;
+	size_t i = 0;
 
-	if (len > i + 2 && s[i] == '0' && (s[i + 1] == 'x' || s[i + 1] == 'X')) {
+	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
 		base = 16;
-		i += 2;
+		i = 2;
 	}
 	if (i == len)
 		return false;
@@ -233,10 +232,21 @@ bool text_number(int64_t *out, const char *s, size_t len)
 			d = (uint64_t)(c - 'A') + 10;
 		else
 			return false;
-		if (d >= base || v > ((uint64_t)INT64_MAX - d) / base)
+		if (d >= base || v > (UINT64_MAX - d) / base)
 			return false;
 		v = v * base + d;
 	}
+	*out = v;
+	return true;
+}
+
+bool text_number(int64_t *out, const char *s, size_t len)
+{
+	bool minus = len && *s == '-';
+	uint64_t v;
+
+	if (!text_natural(&v, s + minus, len - minus) || v > INT64_MAX)
+		return false;
 	*out = minus ? -(int64_t)v : (int64_t)v;
 	return true;
 }

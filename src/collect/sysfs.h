@@ -37,6 +37,8 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 
 /* A whole text that is one number, decimal or 0x hexadecimal, perhaps negative. */
 bool text_number(int64_t *out, const char *s, size_t len);
+/* The same without a sign. */
+bool text_natural(uint64_t *out, const char *s, size_t len);
 /* "0-3,8" as ascending numbers below SYS_CPUS_MAX, doubles dropped. -1: not such a list (or no
  * memory), nothing given. */
 int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out,

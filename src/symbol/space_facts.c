@@ -62,6 +62,19 @@ static enum space_kind kind_of_map(uint16_t misc)
 	return space == SPACE_HYPERVISOR || space == SPACE_UNKNOWN ? SPACE_USER : space;
 }
 
+/* A map of an image, and the fact that it is there from now on. */
+static int add_map(struct spaces *sp, struct map *m, const struct image_key *key, struct fact f,
+		   struct err *err)
+{
+	m->image = images_add(sp->images, key, err);
+	if (m->image == IMAGE_NONE)
+		return -1;
+	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, *m))
+		return err_nomem(err);
+	f.a = (uint32_t)sp->map.n - 1;
+	return add_fact(sp, f, err);
+}
+
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
 {
 	enum space_kind space = kind_of_map(f->misc);
@@ -83,19 +96,13 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 	m.kind = (uint8_t)space;
 	/* kallsyms, the source of a kernel's and its modules' symbols, has absolute addresses */
 	m.absolute = key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
-	m.image = images_add(sp->images, &key, err);
-	if (m.image == IMAGE_NONE)
-		return -1;
-	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, m))
-		return err_nomem(err);
-	return add_fact(sp,
-			(struct fact){ .time = f->time,
-				       .type = FACT_MAP,
-				       .kind = (uint8_t)space,
-				       .pid = f->pid,
-				       .tid = f->tid,
-				       .a = (uint32_t)sp->map.n - 1 },
-			err);
+	return add_map(sp, &m, &key,
+		       (struct fact){ .time = f->time,
+				      .type = FACT_MAP,
+				      .kind = (uint8_t)space,
+				      .pid = f->pid,
+				      .tid = f->tid },
+		       err);
 }
 
 int spaces_fork(struct spaces *sp, uint64_t time, uint32_t pid, uint32_t tid, uint32_t ppid,
@@ -158,17 +165,11 @@ int spaces_ksym(struct spaces *sp, uint64_t time, uint64_t addr, uint32_t len, c
 		return 0;
 	m.end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
 	m.absolute = true;
-	m.image = images_add(sp->images, &key, err);
-	if (m.image == IMAGE_NONE)
-		return -1;
-	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, m))
-		return err_nomem(err);
-	return add_fact(sp,
-			(struct fact){ .time = time,
-				       .type = gone ? FACT_KSYM_GONE : FACT_KSYM,
-				       .kind = SPACE_KERNEL,
-				       .a = (uint32_t)sp->map.n - 1 },
-			err);
+	return add_map(sp, &m, &key,
+		       (struct fact){ .time = time,
+				      .type = gone ? FACT_KSYM_GONE : FACT_KSYM,
+				      .kind = SPACE_KERNEL },
+		       err);
 }
 
 int spaces_cgroup(struct spaces *sp, uint64_t id, const char *path, struct err *err)
