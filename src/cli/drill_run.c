@@ -110,7 +110,7 @@ static int new_slices(struct drill *d, const struct counting *k, struct err *err
 		struct slices_group *g = arena_alloc(d->a, (n + 1) * sizeof(*g));
 		struct slices_setup s = { .group = g,
 					  .n_groups = n,
-					  .n_events = c->m->n_events,
+					  .n_events = c->m->n_used,
 					  .n_targets = lps_of(k, p) };
 
 		if (!g)
@@ -453,11 +453,11 @@ static void mark_counted(const struct drill_core *c, bool *counted)
 
 static int sums(struct drill_part *p, const struct model *m, struct arena *a, struct err *err)
 {
-	double *sum = arena_alloc(a, (m->n_events + 1) * sizeof(*sum));
+	double *sum = arena_alloc(a, (m->n_used + 1) * sizeof(*sum));
 
 	if (!sum)
 		return err_nomem(err);
-	for (size_t e = 0; e < m->n_events; e++) {
+	for (size_t e = 0; e < m->n_used; e++) {
 		const double *row = p->counts.count + e * p->counts.n_lps;
 
 		for (size_t lp = 0; lp < p->counts.n_lps; lp++)

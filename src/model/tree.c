@@ -63,7 +63,10 @@ static int close_needs(struct tree_work *w, const bool *wanted, struct err *err)
 		const struct model_metric *m = &w->m->metric[i];
 
 		w->first[i] = (uint32_t)w->refs.n;
-		if (w->need[i] && m->expr && expr_needs(m->expr, w->c->system, want_ref, &want))
+		if (!w->need[i])
+			continue;
+		w->list[w->n_list++] = i;
+		if (m->expr && expr_needs(m->expr, w->c->system, want_ref, &want))
 			want.failed = true;
 	}
 	w->first[w->m->n_metrics] = (uint32_t)w->refs.n;
@@ -72,10 +75,10 @@ static int close_needs(struct tree_work *w, const bool *wanted, struct err *err)
 
 void tree_values(struct tree_work *w)
 {
-	for (size_t i = 0; i < w->m->n_metrics; i++) {
+	tree_each (w, i) {
 		const struct model_metric *m = &w->m->metric[i];
 
-		if (w->need[i] && m->expr)
+		if (m->expr)
 			w->value[i] = expr_eval(m->expr, &w->env);
 	}
 }
@@ -101,18 +104,17 @@ static double counted_of(const struct tree_work *w, uint32_t metric)
 
 static void fill_nodes(struct tree_work *w)
 {
-	for (uint32_t i = 0; i < w->m->n_metrics; i++) {
+	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		w->node[i] = (struct tree_node){ .metric = i,
+						 .value = w->value[i],
+						 .shown = NAN,
+						 .error = NAN,
+						 .counted = NAN,
+						 .against = { MODEL_NONE, MODEL_NONE } };
+	tree_each (w, i) {
 		struct tree_node *n = &w->node[i];
 		double one = 1;
 
-		*n = (struct tree_node){ .metric = i,
-					 .value = w->value[i],
-					 .shown = NAN,
-					 .error = NAN,
-					 .counted = NAN,
-					 .against = { MODEL_NONE, MODEL_NONE } };
-		if (!w->need[i])
-			continue;
 		n->counted = counted_of(w, i);
 		if (n->value.why)
 			n->no_error = "not measured";
@@ -128,26 +130,28 @@ static void *room(struct arena *a, size_t n, size_t size)
 
 static int prepare(struct tree_work *w, struct arena *a, struct arena *scratch, struct err *err)
 {
-	size_t n = w->m->n_metrics, cells = w->m->n_events * w->c->n_lps;
+	size_t n = w->m->n_metrics, cells = w->m->n_used * w->c->n_lps;
 
 	w->node = room(a, n, sizeof(*w->node));
 	w->value = room(scratch, n, sizeof(*w->value));
 	w->passes = room(scratch, n, sizeof(*w->passes));
 	w->need = room(scratch, n, sizeof(*w->need));
-	w->touches = room(scratch, 2 * w->m->n_events, sizeof(*w->touches));
+	w->list = room(scratch, n, sizeof(*w->list));
+	w->touches = room(scratch, 2 * w->m->n_used, sizeof(*w->touches));
 	w->none = room(scratch, n, sizeof(*w->none));
 	w->scratch = scratch;
 	w->unsure = room(scratch, n, sizeof(*w->unsure));
 	w->bent = room(scratch, n, sizeof(*w->bent));
 	w->first = room(scratch, n + 1, sizeof(*w->first));
 	w->count = room(scratch, cells, sizeof(*w->count));
-	w->latency = w->c->latency ? room(scratch, w->m->n_events, sizeof(double)) : NULL;
-	if (!w->node || !w->value || !w->passes || !w->need || !w->touches || !w->none ||
-	    !w->bent || !w->unsure || !w->first || !w->count || (w->c->latency && !w->latency))
+	w->latency = w->c->latency ? room(scratch, w->m->n_used, sizeof(double)) : NULL;
+	if (!w->node || !w->value || !w->passes || !w->need || !w->list || !w->touches ||
+	    !w->none || !w->bent || !w->unsure || !w->first || !w->count ||
+	    (w->c->latency && !w->latency))
 		return err_nomem(err);
 	memcpy(w->count, w->c->count, cells * sizeof(*w->count));
 	if (w->latency)
-		memcpy(w->latency, w->c->latency, w->m->n_events * sizeof(double));
+		memcpy(w->latency, w->c->latency, w->m->n_used * sizeof(double));
 	for (size_t i = 0; i < n; i++)
 		w->value[i] = w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
 	w->env = (struct expr_env){ .count = w->count,

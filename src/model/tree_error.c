@@ -66,13 +66,15 @@ static int find_unsure(struct tree_work *w, struct err *err)
 {
 	const struct tree_counts *c = w->c;
 	struct arena scratch = ARENA_INIT;
-	const char **event = arena_alloc(&scratch, (w->m->n_events + 1) * sizeof(*event));
+	const char **event = arena_alloc(&scratch, (w->m->n_used + 1) * sizeof(*event));
 	int rc = event ? 0 : err_nomem(err);
 
 	for (size_t g = 0; g < c->n_groups && c->no_error && event; g++)
 		for (uint32_t k = c->first[g]; k < c->first[g + 1]; k++)
 			event[c->member[k]] = c->no_error[g];
-	for (uint32_t i = 0; i < w->m->n_metrics && event; i++) {
+	for (size_t k = 0; k < w->n_list && event; k++) {
+		uint32_t i = w->list[k];
+
 		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !w->unsure[i]; r++) {
 			const struct tree_ref *ref = &w->refs.v[r];
 
@@ -92,12 +94,12 @@ int tree_sources(struct tree_work *w, struct err *err)
 {
 	const struct tree_counts *c = w->c;
 	struct arena scratch = ARENA_INIT;
-	bool *done = arena_alloc(&scratch, w->m->n_events + 1);
+	bool *done = arena_alloc(&scratch, w->m->n_used + 1);
 	int rc = done ? find_unsure(w, err) : err_nomem(err);
 
 	for (uint32_t g = 0; g < c->n_groups && !rc; g++)
 		rc = group_sources(w, g, done, err);
-	for (uint32_t e = 0; e < w->m->n_events && !rc; e++) {
+	for (uint32_t e = 0; e < w->m->n_used && !rc; e++) {
 		struct tree_source q = { EXPR_EVENT, e, MODEL_NONE, 0, 0, quantum_of(c, e) };
 		struct tree_source l = { EXPR_LATENCY, e, MODEL_NONE, 0, 0, 0 };
 
@@ -114,7 +116,7 @@ int tree_sources(struct tree_work *w, struct err *err)
 /* Which metrics change with it; told once for each. Out of memory: none, which tree_eval tells. */
 static void touch(struct tree_work *w, enum expr_ref_kind kind, uint32_t index)
 {
-	bool **row = &w->touches[(kind == EXPR_LATENCY ? w->m->n_events : 0) + index], *t = *row;
+	bool **row = &w->touches[(kind == EXPR_LATENCY ? w->m->n_used : 0) + index], *t = *row;
 
 	w->touched = t ? t : arena_alloc(w->scratch, w->m->n_metrics + 1);
 	if (!w->touched) {
@@ -123,7 +125,9 @@ static void touch(struct tree_work *w, enum expr_ref_kind kind, uint32_t index)
 		return;
 	}
 	*row = w->touched;
-	for (uint32_t i = 0; i < w->m->n_metrics && !t; i++) {
+	for (size_t k = 0; k < w->n_list && !t; k++) {
+		uint32_t i = w->list[k];
+
 		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !w->touched[i]; r++) {
 			const struct tree_ref *ref = &w->refs.v[r];
 
@@ -161,17 +165,15 @@ static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, d
  * Values are afterwards as they were. */
 static void bent_values(struct tree_work *w, const struct tree_source *s, double by)
 {
-	size_t n = w->m->n_metrics;
-
 	bend(w, s->kind, s->index, by);
-	for (size_t i = 0; i < n; i++) {
+	tree_each (w, i) {
 		if (!w->touched[i])
 			continue;
 		w->value[i] = expr_eval(w->m->metric[i].expr, &w->env);
 		w->bent[i] = w->value[i].v;
 	}
 	bend(w, s->kind, s->index, 0);
-	for (size_t i = 0; i < n; i++)
+	tree_each (w, i)
 		if (w->touched[i])
 			w->value[i] = w->straight[i];
 }
@@ -204,10 +206,10 @@ void tree_gradients(struct tree_work *w)
 
 		touch(w, src->kind, src->index);
 		bent_values(w, src, h);
-		for (size_t i = 0; i < w->m->n_metrics; i++)
+		tree_each (w, i)
 			w->gradient[i * n + s] = w->touched[i] ? w->bent[i] : 0;
 		bent_values(w, src, -h);
-		for (size_t i = 0; i < w->m->n_metrics; i++) {
+		tree_each (w, i) {
 			double *g = &w->gradient[i * n + s];
 
 			if (w->touched[i])

@@ -33,6 +33,8 @@ struct tree_work {
 	struct value *value, *passes;
 	const struct value *straight; /* a copy of value, from which it is restored */
 	bool *need;		      /* metrics that are evaluated */
+	uint32_t *list;		      /* these, ascending: of hundreds often a few dozen */
+	size_t n_list;
 	VEC(struct tree_ref) refs; /* of metric i: [first[i], first[i + 1]), its formula's alone */
 	uint32_t *first;
 	double *count, *latency; /* copies, to be bent */
@@ -48,6 +50,11 @@ struct tree_work {
 	struct arena *scratch;
 	bool failed; /* out of memory */
 };
+
+/* For each metric that is needed, in the model's order. */
+#define tree_each(w, i)                                                                     \
+	for (uint32_t i##_at = 0, i; i##_at < (w)->n_list && (i = (w)->list[i##_at], true); \
+	     i##_at++)
 
 /* Evaluates what is needed, in the model's order. */
 void tree_values(struct tree_work *w);

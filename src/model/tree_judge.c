@@ -121,7 +121,7 @@ static void judge_sum(struct tree_work *w, uint32_t parent)
 	struct claim sum = { .limit = parent == MODEL_NONE };
 	uint32_t against[2];
 
-	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+	tree_each (w, i)
 		if (among(w, i, parent) && !w->node[i].doubt)
 			put(&sum, i, 1);
 	if (parent != MODEL_NONE)
@@ -129,7 +129,7 @@ static void judge_sum(struct tree_work *w, uint32_t parent)
 	if (sum.n < 2 || !broken(w, &sum))
 		return;
 	blame(w, &sum, against);
-	for (uint32_t i = 0; i < w->m->n_metrics; i++) {
+	tree_each (w, i) {
 		if (!among(w, i, parent) || w->node[i].doubt)
 			continue;
 		w->node[i].doubt = DOUBT_CHILDREN;
@@ -159,22 +159,22 @@ void tree_judge(struct tree_work *w)
 {
 	unsigned deepest = 0;
 
-	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+	tree_each (w, i)
 		if (w->m->metric[i].level > deepest)
 			deepest = w->m->metric[i].level;
 	/* from the top, as parts of a doubtful whole are doubtful */
 	for (unsigned level = 1; level <= deepest; level++) {
-		for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		tree_each (w, i)
 			if (w->m->metric[i].level == level && tree_known(w, i))
 				judge_one(w, i);
 		if (level == 1)
 			judge_sum(w, MODEL_NONE);
-		for (uint32_t i = 0; i < w->m->n_metrics && level > 1; i++)
-			if (w->m->metric[i].level == level - 1 && tree_known(w, i) &&
+		tree_each (w, i)
+			if (level > 1 && w->m->metric[i].level == level - 1 && tree_known(w, i) &&
 			    !w->node[i].doubt)
 				judge_sum(w, i);
 	}
-	for (uint32_t i = 0; i < w->m->n_metrics; i++)
+	tree_each (w, i)
 		if (tree_known(w, i))
 			show(w, i);
 }

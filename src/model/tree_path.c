@@ -14,11 +14,11 @@ static void evaluate(struct tree_work *w)
 
 	for (int round = 0; again && round < 8; round++) {
 		again = false;
-		for (size_t i = 0; i < w->m->n_metrics; i++) {
+		tree_each (w, i) {
 			const struct expr *e = w->m->metric[i].threshold;
 			struct value old = w->passes[i];
 
-			if (!w->need[i] || !e)
+			if (!e)
 				continue;
 			w->passes[i] = expr_eval(e, &w->env);
 			again = again || w->passes[i].why != old.why ||
@@ -51,7 +51,7 @@ static unsigned deepest(const struct tree_work *w)
 {
 	unsigned most = 0;
 
-	for (size_t i = 0; i < w->m->n_metrics; i++)
+	tree_each (w, i)
 		if (w->m->metric[i].level > most)
 			most = w->m->metric[i].level;
 	return most;
@@ -93,7 +93,7 @@ void tree_thresholds(struct tree_work *w)
 
 	evaluate(w);
 	for (unsigned level = 0; level <= most; level++)
-		for (uint32_t i = 0; i < w->m->n_metrics; i++)
+		tree_each (w, i)
 			if (w->m->metric[i].level == level && tree_known(w, i))
 				one(w, i);
 }
@@ -104,7 +104,7 @@ static size_t largest(const struct tree_work *w, uint32_t parent, uint32_t top[2
 	size_t n = 0;
 
 	top[0] = top[1] = MODEL_NONE;
-	for (uint32_t i = 0; i < w->m->n_metrics; i++) {
+	tree_each (w, i) {
 		const struct model_metric *m = &w->m->metric[i];
 
 		if (!tree_is_node(m) || m->parent != parent || m->overlap || !w->node[i].over)
