@@ -137,28 +137,32 @@ static int take_reading(struct loop *l)
 	return l->h->read ? l->h->read(l->h->ctx, l->k, l->err) : 0;
 }
 
+/* Going to the counters is what readings cost: none shortly before that of an interval. */
+static void set_tick(struct loop *l, uint64_t now)
+{
+	uint64_t step = l->h->tick ? l->h->tick(l->h->ctx) : 0;
+
+	l->tick = !step || now + step + step / 2 > l->interval ? NEVER : now + step;
+}
+
 static int due(struct loop *l)
 {
 	struct counting *k = l->k;
+	bool over;
 
 	if (k->now >= l->enable) {
 		l->enable = NEVER;
 		if (switch_all(k, l->h, true, l->err))
 			return -1;
 	}
-	if (k->now >= l->tick) {
-		uint64_t step;
-
-		if (take_reading(l))
-			return -1;
-		step = l->h->tick(l->h->ctx);
-		l->tick = step ? counting_clock() + step : NEVER;
-	}
 	/* at the end the last interval is due anyway */
-	if (k->now >= l->interval && k->now < l->end) {
-		l->interval = after(l->interval, l->interval_ns, k->now);
-		if (take_reading(l) || l->h->interval(l->h->ctx, k, l->err))
+	over = k->now >= l->interval && k->now < l->end;
+	if (k->now >= l->tick || over) { /* one reading serves both */
+		if (over)
+			l->interval = after(l->interval, l->interval_ns, k->now);
+		if (take_reading(l) || (over && l->h->interval(l->h->ctx, k, l->err)))
 			return -1;
+		set_tick(l, counting_clock());
 	}
 	if (k->now >= l->end) {
 		l->end = NEVER;
@@ -175,7 +179,7 @@ static bool going_on(struct loop *l)
 	struct counting *k = l->k;
 
 	if (k->has_program)
-		return !workload_reap(&k->work, false) && k->now < l->leave;
+		return !k->work.ended && k->now < l->leave;
 	return !k->stopped && !k->enough && (k->who.whole_cpus || targets_live(&k->who));
 }
 
@@ -192,8 +196,9 @@ static int watch(struct loop *l)
 		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(l->err, "poll");
 		k->now = counting_clock();
-		/* the end of the program comes before a reading that would find it gone */
-		if (k->has_program && workload_reap(&k->work, false))
+		/* the end of the program comes before a reading that would find it gone; SIGCHLD
+		 * tells of it */
+		if (k->has_program && fds[0].revents && workload_reap(&k->work, false))
 			break;
 		if ((fds[0].revents && on_signals(l)) || (fds[1].revents && on_control(l)) ||
 		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
@@ -224,8 +229,7 @@ static int begin(struct loop *l)
 		l->interval_ns = o->interval;
 		l->interval = k->start + o->interval;
 	}
-	if (l->h->tick)
-		l->tick = k->start + l->h->tick(l->h->ctx);
+	set_tick(l, k->start);
 	return 0;
 }
 

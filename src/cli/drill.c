@@ -238,6 +238,7 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 	if (plan_all(d, k, err))
 		return -1;
 	d->mode = mode_of(d, &k->cli->opt);
+	d->interval_ns = k->cli->opt.interval;
 	return drill_first(d, err) || drill_events(d, k, err) || drill_latency_plan(d, k, err) ? -1
 											       : 0;
 }

@@ -109,6 +109,8 @@ struct drill {
 	bool **each_done;
 	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
 	unsigned readings;
+	uint64_t interval_ns; /* of -I; 0: none */
+	bool shared;	      /* a group that counts was not always on its counters */
 };
 
 /* `held`: what samples all the while, n of them; their counters are left to them. */

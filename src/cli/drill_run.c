@@ -19,7 +19,10 @@
 #define TURN	       (4 * MS) /* the kernel's rotation, as long as nobody set another */
 #define TICK_MIN       (5 * MS)
 #define TICK_MAX       (50 * MS)
+#define TICK_ALONE     (500 * MS) /* groups that need not share: there is nothing to extrapolate */
 #define WINDOW	       (500 * MS)
+#define SHORT	       (250 * MS) /* intervals: the reading of each is its only slice */
+#define ERRORS_FROM    8	  /* short intervals, so many: how much neighbours differ */
 #define CLOSE_AFTER    4
 #define DECISION_SHARE 50 /* deciding may take a 50th of the time */
 
@@ -287,6 +290,8 @@ static int feed_part(struct drill *d, const struct counting *k, struct drill_par
 		for (size_t lp = 0; lp < lps; lp++)
 			p->r[e * lps + lp] = lps > 1 ? add_cells(d, g, e, p, lp, lp + 1)
 						     : add_cells(d, g, e, p, 0, p->n);
+	for (size_t i = 0; i < c->plan.group[group].n * lps && g->core; i++)
+		d->shared |= p->r[i].running < p->r[i].enabled;
 	/* runs are laid over each other by how far the program was, not by the clock */
 	if (d->mode == DRILL_EACH) {
 		t = 0;
@@ -420,10 +425,22 @@ int drill_read(struct drill *d, struct counting *k, struct err *err)
 	return decide(d, k, err);
 }
 
+/* Every stage counts all the time, and intervals are short: between their readings nothing is to be
+ * found out that would be worth the way to the counters of every CPU. The first slices are cut
+ * shorter, so that the first interval has an error bar. */
+static bool intervals_will_do(const struct drill *d)
+{
+	return d->mode == DRILL_ALL && d->interval_ns && d->interval_ns <= SHORT &&
+	       d->readings > SLICES_FEWEST;
+}
+
 uint64_t drill_tick(const struct drill *d)
 {
 	size_t most = 1;
 	uint64_t turn, longest;
+
+	if (intervals_will_do(d))
+		return 0;
 
 	for (size_t c = 0; c < d->n_cores; c++) {
 		size_t n = 0;
@@ -436,6 +453,8 @@ uint64_t drill_tick(const struct drill *d)
 	turn = most * TURN + TURN / 2;
 	turn = turn > TICK_MIN ? turn : TICK_MIN;
 	longest = turn > TICK_MAX ? turn : TICK_MAX;
+	if (d->mode == DRILL_ALL && d->readings && !d->shared)
+		longest = TICK_ALONE;
 	turn += turn * d->readings / 30;
 	return turn < longest ? turn : longest;
 }
@@ -472,11 +491,21 @@ static int sums(struct drill_part *p, const struct model *m, struct arena *a, st
 	return 0;
 }
 
+static uint64_t errors_since(const struct drill *d, uint64_t from, uint64_t end)
+{
+	uint64_t back = ERRORS_FROM * d->interval_ns, since = end > back ? end - back : 0;
+
+	if (d->mode != DRILL_ALL || !d->interval_ns || d->interval_ns > SHORT || end - from > SHORT)
+		return from;
+	return since < from ? since : from;
+}
+
 int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
 		uint64_t to, struct err *err)
 {
 	uint64_t end = to == UINT64_MAX ? k->now - k->start : to;
 	double seconds = (double)(end - from) / 1e9;
+	uint64_t since = errors_since(d, from, end);
 
 	drill_latency_values(d, k, from);
 	for (size_t i = 0; i < d->n_parts; i++) {
@@ -484,7 +513,7 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 		struct drill_core *c = &d->core[p->core];
 
 		memset(&p->counts, 0, sizeof(p->counts));
-		if (slices_counts(p->slices, a, from, to, &p->counts, err))
+		if (slices_counts_since(p->slices, a, since, from, to, &p->counts, err))
 			return -1;
 		drill_times(c->system, d, seconds, lps_of(k, p));
 		p->counts.system = c->system;

@@ -6,6 +6,8 @@
  *	slices_add(s, group, t, readings, &err)	each time a group was read
  *	slices_counts(s, arena, from, to, &counts, &err)
  *						for tree_eval: any interval, as often as wanted
+ *	slices_counts_since(s, arena, since, from, to, &counts, &err)
+ *						the same, with the errors of a longer stretch
  *	slices_free(s)
  *
  * Between two readings of a group lies a slice. Of each slice and target the rate is what was
@@ -87,6 +89,12 @@ int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_r
  * readings. An event that never counted in it is NAN. All: 0, UINT64_MAX. */
 int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err) MUST_USE;
+/* For short intervals, one or two slices each: how much slices differ, and by which shared events
+ * the others are told, is seen in [since, to], the counts are those of [from, to]. Relative variance
+ * goes as one over the time. What changed from one interval to the next widens the error bars, too:
+ * they are not too narrow. */
+int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
+			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
 void slices_free(struct slices *s); /* NULL is fine */
 
 #endif

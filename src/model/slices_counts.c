@@ -13,13 +13,15 @@
 struct job {
 	const struct slices *s; /* with the group of shared events as the last, if there are any */
 	struct arena *a;	/* of what is given out */
-	uint64_t from, to;
-	size_t n_groups; /* of the setup */
-	uint32_t *homes; /* by event: in how many groups it is */
+	uint64_t since, from, to; /* errors are of [since, to], counts of [from, to] */
+	size_t n_groups;	  /* of the setup */
+	uint32_t *homes;	  /* by event: in how many groups it is */
 	uint32_t *ref;
 	double *total;
 	bool *given;
 	double *count, *counted, *quantum;
+	double *long_count;	/* of shared events in [since, to] */
+	const double *long_cov; /* and of their group; NULL: exact */
 	uint32_t *member, *first, n_members;
 	const double **cov;
 	const char **no_error;
@@ -36,7 +38,7 @@ static void find_refs(const struct job *j)
 		j->ref[target] = 0;
 		for (size_t g = 0; g < j->n_groups; g++) {
 			const struct slices_kept *k = &s->group[g];
-			size_t lo = slices_nearest(k, j->from), hi = slices_nearest(k, j->to);
+			size_t lo = slices_nearest(k, j->since), hi = slices_nearest(k, j->to);
 
 			for (size_t e = 0; e < k->n; e++) {
 				double d = slices_at(s, g, hi, e, target)->enabled -
@@ -65,14 +67,17 @@ static int job_new(struct job *j, struct arena *scratch, struct err *err)
 	j->homes = room(scratch, events, sizeof(*j->homes));
 	j->given = room(scratch, events, sizeof(*j->given));
 	j->count = room(j->a, events * targets, sizeof(double));
+	j->long_count = j->count;
+	if (j->since < j->from)
+		j->long_count = room(scratch, events * targets, sizeof(double));
 	j->counted = room(j->a, events, sizeof(double));
 	j->quantum = room(j->a, events, sizeof(double));
 	j->member = room(j->a, events, sizeof(*j->member));
 	j->first = room(j->a, groups + 1, sizeof(*j->first));
 	j->cov = room(j->a, groups, sizeof(*j->cov));
 	j->no_error = room(j->a, groups, sizeof(*j->no_error));
-	if (!j->ref || !j->total || !j->homes || !j->given || !j->count || !j->counted ||
-	    !j->quantum || !j->member || !j->first || !j->cov || !j->no_error)
+	if (!j->ref || !j->total || !j->homes || !j->given || !j->count || !j->long_count ||
+	    !j->counted || !j->quantum || !j->member || !j->first || !j->cov || !j->no_error)
 		return err_nomem(err);
 	for (size_t i = 0; i < events * targets; i++)
 		j->count[i] = NAN;
@@ -172,7 +177,7 @@ static int share(struct job *j, struct slices *with, struct arena *scratch, stru
 	for (size_t g = 1; g < s->n_groups; g++)
 		if (with->group[g].t.n > finest->t.n)
 			finest = &with->group[g];
-	lo = slices_nearest(finest, j->from);
+	lo = slices_nearest(finest, j->since);
 	hi = slices_nearest(finest, j->to);
 	all->t.v = finest->t.v + lo;
 	all->t.n = hi - lo + 1;
@@ -194,8 +199,8 @@ static int share(struct job *j, struct slices *with, struct arena *scratch, stru
 
 /* ---- groups ---- */
 
-static int span_new(struct span *p, const struct job *j, size_t g, struct arena *scratch,
-		    struct err *err)
+static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from,
+		    struct arena *scratch, struct err *err)
 {
 	const struct slices_kept *k = &j->s->group[g];
 	size_t n = k->n, targets = j->s->n_targets;
@@ -204,7 +209,7 @@ static int span_new(struct span *p, const struct job *j, size_t g, struct arena 
 	p->group = g;
 	p->ref = j->ref;
 	p->total = j->total;
-	p->lo = slices_nearest(k, j->from);
+	p->lo = slices_nearest(k, from);
 	p->n = slices_nearest(k, j->to);
 	p->n = p->n > p->lo ? p->n - p->lo : 0;
 	p->member = room(scratch, n, sizeof(*p->member));
@@ -243,21 +248,30 @@ static void find_members(struct span *p, struct job *j)
 			p->member[p->n_members++] = e;
 }
 
-static void give(const struct span *p, struct job *j)
+static void give_counts(const struct span *p, double *count)
 {
 	const struct slices_kept *k = &p->s->group[p->group];
 	size_t targets = p->s->n_targets;
 
-	for (size_t m = 0; m < p->n_own; m++) {
-		uint32_t event = k->event[p->member[m]];
-
-		memcpy(&j->count[event * targets], &p->count[m * targets],
+	for (size_t m = 0; m < p->n_own; m++)
+		memcpy(&count[k->event[p->member[m]] * targets], &p->count[m * targets],
 		       targets * sizeof(double));
-		j->counted[event] = p->time[m] > 0 ? p->running[m] / p->time[m] : 0;
+}
+
+/* The counts of `q`, the errors of `p`. */
+static void give(const struct span *p, const struct span *q, struct job *j)
+{
+	const struct slices_kept *k = &q->s->group[q->group];
+
+	give_counts(q, j->count);
+	for (size_t m = 0; m < q->n_own; m++) {
+		uint32_t event = k->event[q->member[m]];
+
+		j->counted[event] = q->time[m] > 0 ? q->running[m] / q->time[m] : 0;
 		if (j->counted[event] > 1)
 			j->counted[event] = 1;
 	}
-	if (!p->sampled)
+	if (!q->sampled)
 		return;
 	if (p->most_strata >= SLICES_FEWEST)
 		j->cov[p->group] = p->cov;
@@ -269,26 +283,60 @@ static void give(const struct span *p, struct job *j)
 				: "never on the counters";
 }
 
+static void count_span(struct span *p)
+{
+	if (p->s->n_targets)
+		slices_cuts(p);
+	for (size_t t = 0; t < p->s->n_targets; t++)
+		slices_target(p, t);
+}
+
+/* What was found out in all of [since, to], of a shared group for those that share with it. */
+static int keep_long(struct job *j, const struct span *p, struct err *err)
+{
+	size_t cells = p->n_own * p->n_own;
+
+	if (p->group < j->n_groups)
+		return 0;
+	give_counts(p, j->long_count);
+	if (!p->sampled || p->most_strata < SLICES_FEWEST)
+		return 0;
+	j->long_cov = arena_memdup(j->a, p->cov, cells * sizeof(double));
+	return j->long_cov ? 0 : err_nomem(err);
+}
+
 static int add_group(struct job *j, size_t g, struct err *err)
 {
 	struct arena scratch = ARENA_INIT;
-	struct span p = { 0 };
+	struct span p = { 0 }, q = { 0 };
 	int rc = -1;
 
-	if (span_new(&p, j, g, &scratch, err))
+	if (span_new(&p, j, g, j->since, &scratch, err))
 		goto out;
 	find_members(&p, j);
-	p.shared_count = j->count;
-	p.shared_cov = j->s->n_groups > j->n_groups ? j->cov[j->n_groups] : NULL;
-	if (p.n && p.n_own) {
-		if (j->s->n_targets)
-			slices_cuts(&p);
-		for (size_t t = 0; t < j->s->n_targets; t++)
-			slices_target(&p, t);
-		slices_errors(&p);
-		give(&p, j);
-	}
+	p.calm = j->since < j->from;
+	p.shared_count = j->long_count;
+	p.shared_cov = j->long_cov;
 	rc = 0;
+	if (!p.n || !p.n_own)
+		goto out;
+	count_span(&p);
+	slices_errors(&p);
+	rc = keep_long(j, &p, err);
+	if (!rc && j->since >= j->from)
+		give(&p, &p, j);
+	if (rc || j->since >= j->from)
+		goto out;
+	rc = span_new(&q, j, g, j->from, &scratch, err);
+	if (rc || !q.n)
+		goto out;
+	memcpy(q.member, p.member, p.n_members * sizeof(*q.member));
+	q.n_own = p.n_own;
+	q.n_members = p.n_members;
+	q.shared_count = j->count;
+	count_span(&q);
+	slices_narrow(&p, &q);
+	give(&p, &q, j);
 out:
 	arena_free(&scratch);
 	return rc;
@@ -326,7 +374,18 @@ static void list_members(struct job *j)
 int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err)
 {
-	struct job j = { .s = s, .a = a, .from = from, .to = to, .n_groups = s->n_groups };
+	return slices_counts_since(s, a, from, from, to, out, err);
+}
+
+int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
+			uint64_t to, struct tree_counts *out, struct err *err)
+{
+	struct job j = { .s = s,
+			 .a = a,
+			 .since = since < from ? since : from,
+			 .from = from,
+			 .to = to,
+			 .n_groups = s->n_groups };
 	struct arena scratch = ARENA_INIT;
 	struct slices with = *s;
 	int rc = -1;

@@ -13,6 +13,7 @@
 #define Z95	    1.959964
 #define OFF_MATTERS 0.01 /* of the time that the group was switched off */
 #define BETTER	    0.8	 /* of the variance must be left at most, or the event is left alone */
+#define FOLDS	    6.0
 #define FAR	    10.0 /* a target whose shared event is off by such a factor is left alone */
 
 /* A target that ran while the group never came to its turn there: as the others are, on the whole;
@@ -131,6 +132,19 @@ static double student2(double df)
 	return t * t / (z * z);
 }
 
+/* Of a few; the upper one of two in the middle. They are sorted. */
+static double median(double *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = i; j && v[j] < v[j - 1]; j--) {
+			double t = v[j];
+
+			v[j] = v[j - 1];
+			v[j - 1] = t;
+		}
+	return v[n / 2];
+}
+
 static double sum_of(const struct span *p, size_t m)
 {
 	size_t targets = p->s->n_targets;
@@ -175,13 +189,11 @@ static size_t find_shared(const struct span *p, size_t m)
 	return best;
 }
 
-/* Tells an event by a shared one, of which the whole is known. */
-static void tell_by(struct span *p, size_t m, size_t x)
+static void tell_counts(struct span *p, size_t m, size_t x)
 {
 	size_t targets = p->s->n_targets;
 	uint32_t event = p->s->group[p->group].event[p->member[x]];
 	const double *whole = &p->shared_count[event * targets];
-	double before = sum_of(p, m), by = before / sum_of(p, x), scale;
 
 	for (size_t t = 0; t < targets; t++) {
 		double f = whole[t] / p->count[x * targets + t];
@@ -189,6 +201,14 @@ static void tell_by(struct span *p, size_t m, size_t x)
 		if (f > 1 / FAR && f < FAR)
 			p->count[m * targets + t] *= f;
 	}
+}
+
+/* Tells an event by a shared one, of which the whole is known. */
+static void tell_by(struct span *p, size_t m, size_t x)
+{
+	double before = sum_of(p, m), by = before / sum_of(p, x), scale;
+
+	tell_counts(p, m, x);
 	scale = before > 0 ? sum_of(p, m) / before : 1;
 	for (size_t i = 0; i < p->n; i++) {
 		double *d = &p->diff[i * p->n_members];
@@ -220,6 +240,32 @@ static size_t shared_at(const struct span *p, size_t x)
 		if (all->event[i] == event)
 			return i;
 	return NO_SHARED;
+}
+
+/* Neighbouring intervals differ by what was not seen in them, and once in a while because the program
+ * went on to something else. The latter says nothing of the interval at hand: a difference is no more
+ * than FOLDS times the usual one. */
+static void calm(struct span *p)
+{
+	double *size = p->exists; /* done with; by slice */
+
+	for (size_t m = 0; m < p->n_own; m++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->n; i++) {
+			double d = fabs(p->diff[i * p->n_members + m]);
+
+			if (d > 0)
+				size[n++] = d;
+		}
+		for (size_t i = 0; i < p->n && n; i++) {
+			double *d = &p->diff[i * p->n_members + m];
+			double most = FOLDS * median(size, n);
+
+			if (fabs(*d) > most)
+				*d = *d < 0 ? -most : most;
+		}
+	}
 }
 
 static void fill_cov(struct span *p)
@@ -272,8 +318,30 @@ void slices_errors(struct span *p)
 		if (x < p->n_members)
 			tell_by(p, m, x);
 	}
+	if (p->calm)
+		calm(p);
 	fill_cov(p);
 	for (size_t m = 0; m < p->n_own; m++)
 		p->cov[m * p->n_own + m] += p->extra[m];
 	add_off(p);
+}
+
+void slices_narrow(struct span *p, struct span *q)
+{
+	double longer = q->time[0] > 0 ? p->time[0] / q->time[0] : 1;
+	size_t n = p->n_own;
+
+	for (size_t m = 0; m < q->n_members; m++)
+		fill_unseen(q, m, &q->extra[m]);
+	for (size_t m = 0; m < n; m++)
+		if (p->told_by[m] < p->n_members)
+			tell_counts(q, m, p->told_by[m]);
+	for (size_t a = 0; a < n; a++) {
+		double sum = sum_of(p, a), by = sum > 0 ? sum_of(q, a) / sum * sqrt(longer) : 0;
+
+		for (size_t b = 0; b < n; b++) {
+			p->cov[a * n + b] *= by;
+			p->cov[b * n + a] *= by;
+		}
+	}
 }

@@ -5,6 +5,8 @@
 #ifndef CYCLADE_MODEL_SLICES_INT_H
 #define CYCLADE_MODEL_SLICES_INT_H
 
+#include <string.h>
+
 #include "base/vec.h"
 #include "model/slices.h"
 
@@ -67,6 +69,7 @@ struct span {
 	const double *shared_count; /* of shared events, the whole: [event * n_targets + target] */
 	const double *shared_cov;   /* of the group of shared events; NULL: exact */
 	bool sampled;		    /* not always on the counters */
+	bool calm; /* what changed once, long ago, is not to widen an interval's bars: see calm() */
 };
 
 #define NO_SHARED SIZE_MAX
@@ -79,8 +82,17 @@ size_t slices_nearest(const struct slices_kept *k, uint64_t t);
  * with the same hint, which begins as 0. */
 struct slices_cell slices_between(const struct slices *s, size_t group, size_t event, size_t target,
 				  uint64_t t, size_t *hint);
-double slices_own(const struct span *p, size_t event, size_t target, size_t slice,
-		  size_t field_offset);
+static inline double slices_own(const struct span *p, size_t event, size_t target, size_t slice,
+				size_t field_offset)
+{
+	const struct slices_cell *a = slices_at(p->s, p->group, p->lo + slice, event, target);
+	const struct slices_cell *b = slices_at(p->s, p->group, p->lo + slice + 1, event, target);
+	double va, vb;
+
+	memcpy(&va, (const char *)a + field_offset, sizeof(va));
+	memcpy(&vb, (const char *)b + field_offset, sizeof(vb));
+	return vb - va;
+}
 /* What an event of the span's group gained in a slice: value, enabled or running. */
 #define OWN(p, event, target, slice, field) \
 	slices_own(p, event, target, slice, offsetof(struct slices_cell, field))
@@ -92,5 +104,8 @@ void slices_target(struct span *p, size_t target);
 
 /* slices_error.c: fills cov, and brings counts nearer by shared events. */
 void slices_errors(struct span *p);
+/* The counts of `q`, a part of `p`'s time, brought nearer as those of `p` were; p's cov becomes that of
+ * q's counts. */
+void slices_narrow(struct span *p, struct span *q);
 
 #endif

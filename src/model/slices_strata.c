@@ -53,18 +53,6 @@ struct slices_cell slices_between(const struct slices *s, size_t group, size_t e
 	return c;
 }
 
-double slices_own(const struct span *p, size_t event, size_t target, size_t slice,
-		  size_t field_offset)
-{
-	const struct slices_cell *a = slices_at(p->s, p->group, p->lo + slice, event, target);
-	const struct slices_cell *b = slices_at(p->s, p->group, p->lo + slice + 1, event, target);
-	double va, vb;
-
-	memcpy(&va, (const char *)a + field_offset, sizeof(va));
-	memcpy(&vb, (const char *)b + field_offset, sizeof(vb));
-	return vb - va;
-}
-
 static double above_0(double v)
 {
 	return v > 0 ? v : 0;

@@ -11,6 +11,7 @@
 struct want {
 	struct tree_work *w;
 	bool failed, grew;
+	bool *asked; /* by metric: its references are in `need` */
 	bool record; /* keep the references of the metric at hand */
 };
 
@@ -48,15 +49,20 @@ static void want_of(struct want *want, uint32_t i)
 /* What wanted metrics refer to, and their thresholds, and so on. */
 static int close_needs(struct tree_work *w, const bool *wanted, struct err *err)
 {
-	struct want want = { .w = w };
+	struct want want = { .w = w, .asked = arena_alloc(w->scratch, w->m->n_metrics + 1) };
 
+	if (!want.asked)
+		return err_nomem(err);
 	for (size_t i = 0; i < w->m->n_metrics; i++)
 		w->need[i] = !wanted || wanted[i];
 	do {
 		want.grew = false;
-		for (size_t i = w->m->n_metrics; i-- > 0;)
-			if (w->need[i])
-				want_of(&want, (uint32_t)i);
+		for (size_t i = w->m->n_metrics; i-- > 0;) {
+			if (!w->need[i] || want.asked[i])
+				continue;
+			want.asked[i] = true;
+			want_of(&want, (uint32_t)i);
+		}
 	} while (want.grew && !want.failed);
 	want.record = true;
 	for (uint32_t i = 0; i < w->m->n_metrics && !want.failed; i++) {

@@ -242,7 +242,7 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 	}
 	/* the sources of a group are neighbours */
 	for (size_t a = 0; a < n_src; a++) {
-		uint32_t g = src[a].group;
+		uint32_t g = w->slope[a] != 0 ? src[a].group : MODEL_NONE;
 		const double *cov = g != MODEL_NONE && w->c->cov ? w->c->cov[g] : NULL;
 		size_t k = cov ? members(w->c, g) : 0;
 

@@ -15,6 +15,8 @@ struct maker {
 	struct arena *a;
 	struct tree_view_row *row;
 	size_t n;
+	uint32_t *may; /* nodes that may have a row: of hundreds often a few dozen */
+	size_t n_may;
 	double fold;
 	bool failed;
 };
@@ -159,10 +161,13 @@ static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < k->m->n_metrics; i++)
-		if (k->m->metric[i].level && k->m->metric[i].parent == parent && level_ok(k, i) &&
-		    is_wanted(k, i) && (parent == MODEL_NONE || has_value(k, i) || is_named(k, i)))
+	for (size_t at = 0; at < k->n_may; at++) {
+		uint32_t i = k->may[at];
+
+		if (k->m->metric[i].parent == parent &&
+		    (parent == MODEL_NONE || has_value(k, i) || is_named(k, i)))
 			out[n++] = i;
+	}
 	/* few: insertion sort by their place in the model */
 	for (size_t i = 1; i < n; i++)
 		for (size_t j = i; j && k->m->metric[out[j]].order < k->m->metric[out[j - 1]].order;
@@ -177,7 +182,7 @@ static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
 
 static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, unsigned depth)
 {
-	size_t bytes = (k->m->n_metrics + 1) * sizeof(uint32_t), n, n_small = 0, n_kept = 0;
+	size_t bytes = (k->n_may + 1) * sizeof(uint32_t), n, n_small = 0, n_kept = 0;
 	uint32_t *child = malloc(bytes), *small = malloc(bytes);
 	size_t last = SIZE_MAX;
 
@@ -238,8 +243,12 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 	out->source = *source;
 	k.fold = source->fold > 0 ? source->fold : FOLD;
 	/* each node once, and a fold for each at most */
-	k.row = arena_alloc(a, (2 * m->n_metrics + 2) * sizeof(*k.row));
-	if (!k.row)
+	k.may = arena_alloc(a, (m->n_metrics + 1) * sizeof(*k.may));
+	for (uint32_t i = 0; k.may && i < m->n_metrics; i++)
+		if (level_ok(&k, i) && is_wanted(&k, i))
+			k.may[k.n_may++] = i;
+	k.row = arena_alloc(a, (2 * k.n_may + 2) * sizeof(*k.row));
+	if (!k.row || !k.may)
 		return err_nomem(err);
 	put_level(&k, MODEL_NONE, TREE_NO_ROW, 0);
 	if (k.failed)

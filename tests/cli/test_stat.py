@@ -67,6 +67,10 @@ v = {k: r["value"] for k, r in row.items()}
 t.ok(v["page-faults:u"] + v["page-faults:k"] == v["page-faults"] and v["page-faults:u"] > 4000, "user and kernel add up", v)
 doc, row, p = counts("-e", "cs:u,cs", "--", "sleep", "0.05")
 t.ok(row["cs:u"]["value"] is None and "kernel" in row["cs:u"]["why"] and row["cs"]["value"] >= 1, "switches without the kernel: not counted, not 0", row)
+# started by one who ignores SIGCHLD, which is inherited: the end is told all the same
+p = subprocess.run([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "sleep 0.05; exit 7"], timeout=30, capture_output=True,
+                   text=True, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+t.ok(p.returncode == 7 and "exit 7" in p.stderr, "SIGCHLD ignored by the parent: the end and its status are seen", (p.returncode, p.stderr))
 if PERF:
     p = subprocess.run([PERF, "stat", "-x,", "-e", "page-faults", "--", *PY, "more"], capture_output=True, text=True)
     theirs = [int(line.split(",")[0]) for line in p.stderr.splitlines() if "page-faults" in line]

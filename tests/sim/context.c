@@ -104,7 +104,11 @@ static bool fill(const struct sim *sim, struct sim_context *c, const struct sim_
 	static struct placing p; /* large; callers hold the lock */
 	struct sim_counter *k;
 
-	p = (struct placing){ .sim = sim, .pmu = pmu };
+	/* `on` as far as n says: the rest of it is not worth the time */
+	p.sim = sim;
+	p.pmu = pmu;
+	p.n = 0;
+	p.alone = p.full = false;
 	if (pmu->core && c->now >= sim->scenario.set.held_from)
 		p.held = sim->scenario.set.held;
 	if (!reachable(sim, c, pmu))

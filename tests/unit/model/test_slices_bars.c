@@ -92,6 +92,93 @@ static void bars_hold_what_they_promise(void **state)
 	assert_true(all_inside >= 0.93 * all);
 }
 
+/* Read once every 100 ms, `n` times; the last interval's truth, and when it began. */
+static double run_intervals(struct program *p, struct machine *m, struct slices *s, size_t n,
+			    double *truth)
+{
+	const double dt = 0.25e6, every = 100e6;
+	double next_turn = 4e6 * draw(), rate[MAX_EVENTS], t = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(truth, m->truth, sizeof(m->truth));
+		for (; t < every * (double)(i + 1); t += dt) {
+			if (t >= next_turn) {
+				machine_rotate(m);
+				next_turn += 4e6 * (0.98 + 0.04 * draw());
+			}
+			program_rates(p, t, rate);
+			machine_step(m, rate, dt);
+		}
+		machine_read(m, s, t);
+	}
+	for (size_t e = 0; e < MAX_EVENTS; e++)
+		truth[e] = m->truth[e] - truth[e];
+	return t - every;
+}
+
+/* Intervals of one slice each: their errors come from those before them, and hold. */
+static void intervals_of_one_slice(void **state)
+{
+	enum { RUNS = 300 };
+	static double width[RUNS * MAX_EVENTS];
+
+	(void)state;
+	seed = 77;
+	for (int kind = 0; kind < KINDS; kind++) {
+		double inside = 0, bars = 0, miss = 0;
+		size_t n_width = 0;
+
+		for (int run = 0; run < RUNS; run++) {
+			size_t groups = 3 + (size_t)(run % 3), n = 5 + (size_t)(8 * draw());
+			struct arena arena = ARENA_INIT;
+			struct slices *s = slices_of(groups);
+			double truth[MAX_EVENTS], from;
+			struct err err = ERR_INIT;
+			struct tree_counts c, alone;
+			struct program p;
+			struct machine m;
+			uint64_t since;
+
+			program_init(&p, (enum kind)kind, 100e6 * (double)n);
+			machine_init(&m, groups);
+			from = run_intervals(&p, &m, s, n, truth);
+			since = from > 700e6 ? (uint64_t)(from - 700e6) : 0;
+			assert_int_equal(slices_counts_since(s, &arena, since, (uint64_t)from,
+							     UINT64_MAX, &c, &err),
+					 0);
+			assert_int_equal(
+				slices_counts(s, &arena, (uint64_t)from, UINT64_MAX, &alone, &err),
+				0);
+			for (uint32_t e = 0; e < PER_GROUP; e++) {
+				assert_true(fabs(c.count[e] / truth[e] - 1) <
+					    1e-5); /* whole counts */
+				assert_true(variance(&c, e) < 1e-12 * truth[e] * truth[e]);
+			}
+			for (uint32_t e = PER_GROUP; e < groups * PER_GROUP; e++) {
+				double bar = 1.96 * sqrt(variance(&c, e)) / truth[e];
+
+				assert_null(c.no_error[e / PER_GROUP]);
+				assert_non_null(alone.no_error[e / PER_GROUP]);
+				/* nothing is shared here: the counts are the interval's own */
+				assert_true(fabs(c.count[e] / alone.count[e] - 1) < 1e-9);
+				bars++;
+				inside += fabs(c.count[e] / truth[e] - 1) <= bar;
+				miss += fabs(c.count[e] / truth[e] - 1);
+				width[n_width++] = bar;
+			}
+			slices_free(s);
+			arena_free(&arena);
+		}
+		qsort(width, n_width, sizeof(*width), compare);
+		print_message("# %-10s %5.0f bars of intervals: %.1f %% hold; median width %.2f "
+			      "%%, off by %.2f %%\n",
+			      kind_name[kind], bars, 100 * inside / bars, 100 * width[n_width / 2],
+			      100 * miss / bars);
+		assert_true(inside >= 0.9 * bars);
+		assert_true(width[n_width / 2] < 15 * miss / bars + 1e-3);
+	}
+}
+
 /* Five to twelve slices: few, but told. */
 static void short_runs(void **state)
 {
@@ -297,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bars_hold_what_they_promise),
 		cmocka_unit_test(short_runs),
+		cmocka_unit_test(intervals_of_one_slice),
 		cmocka_unit_test(processors_in_step),
 		cmocka_unit_test(ratios_profit_from_their_group),
 		cmocka_unit_test(off_on_purpose_widens),
