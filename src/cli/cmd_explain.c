@@ -21,6 +21,7 @@ struct explain {
 	double system[SYSTEM_COUNT]; /* not known: only what no machine takes is left out */
 	bool *seen;		     /* by metric */
 	bool *needed;		     /* by event */
+	bool *latency;		     /* by event: its retire latency is needed */
 };
 
 /* ---- words in lines ---- */
@@ -88,6 +89,8 @@ static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
 	struct explain *x = ctx;
 
+	if (kind == EXPR_LATENCY)
+		x->latency[index] = true;
 	if (kind != EXPR_METRIC) {
 		x->needed[index] = true;
 	} else if (!x->seen[index]) {
@@ -101,6 +104,7 @@ static void find_needs(struct explain *x, uint32_t metric)
 {
 	memset(x->seen, 0, x->m->n_metrics * sizeof(*x->seen));
 	memset(x->needed, 0, x->m->n_events * sizeof(*x->needed));
+	memset(x->latency, 0, x->m->n_events * sizeof(*x->latency));
 	x->seen[metric] = true;
 	(void)expr_needs(x->m->metric[metric].expr, x->system, need, x);
 }
@@ -136,6 +140,26 @@ static void put_events(struct explain *x)
 			continue;
 		put_label(x, label);
 		put_event(x, &x->m->event[i], wide);
+		label = "";
+	}
+}
+
+/* Of which events stat samples the retire latency, and what stands in where it cannot. */
+static void put_latencies(struct explain *x)
+{
+	const char *label = "latency";
+
+	for (size_t i = 0; i < x->m->n_events; i++) {
+		const struct model_event *e = &x->m->event[i];
+
+		if (!x->latency[i])
+			continue;
+		put_label(x, label);
+		text_put_safe(&x->b, e->name, x->st.ascii);
+		if (isnan(e->latency))
+			buf_puts(&x->b, ": sampled, or not known\n");
+		else
+			buf_printf(&x->b, ": sampled, else the vendor's %g cycles\n", e->latency);
 		label = "";
 	}
 }
@@ -274,6 +298,7 @@ static void put_metric(struct explain *x, uint32_t i)
 	put_fact(x, "groups", t->groups);
 	find_needs(x, i);
 	put_events(x);
+	put_latencies(x);
 	put_locate(x, t);
 	put_fact(x, "try", t->try_);
 }
@@ -351,6 +376,11 @@ static void put_json(struct explain *x, struct json *j, uint32_t metric, uint32_
 		facts_json(j, f, metric_facts(x->m, metric, f));
 		find_needs(x, metric);
 		json_needs(x, j);
+		json_array(j, "retire_latencies");
+		for (size_t i = 0; i < x->m->n_events; i++)
+			if (x->latency[i])
+				json_str(j, NULL, x->m->event[i].name);
+		json_end_array(j);
 	} else {
 		facts_json(j, f, event_facts(x->m, event, f));
 	}
@@ -471,7 +501,8 @@ int cmd_explain(struct cli *cli)
 	x.st = cli_style(cli, 1);
 	x.seen = arena_alloc(&cli->arena, m->n_metrics + 1);
 	x.needed = arena_alloc(&cli->arena, m->n_events + 1);
-	if (!x.seen || !x.needed) {
+	x.latency = arena_alloc(&cli->arena, m->n_events + 1);
+	if (!x.seen || !x.needed || !x.latency) {
 		(void)err_nomem(&err);
 		code = cli_fail(&err);
 	} else {

@@ -56,6 +56,7 @@ extern const size_t n_doctor_checks;
 const struct machine_pmu *doctor_core_pmu(const struct doctor *d);
 
 void check_metrics(struct doctor *d, struct finding *f);
+void check_latency(struct doctor *d, struct finding *f);
 void check_smt(struct doctor *d, struct finding *f);
 void check_holders(struct doctor *d, struct finding *f);
 

@@ -541,6 +541,7 @@ const struct check doctor_checks[] = {
 	{ "lockdown", check_lockdown },
 	{ "lbr", check_lbr },
 	{ "precise", check_precise },
+	{ "latency", check_latency },
 	{ "rings", check_rings },
 	{ "rate", check_rate },
 	{ "kallsyms", check_kernel_names },

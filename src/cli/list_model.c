@@ -74,10 +74,15 @@ static void put_name(struct buf *b, const struct style *st, const char *name, si
 static void node_line(struct buf *b, const struct style *st, const struct list *l, size_t i)
 {
 	const struct model_metric *t = &l->m->metric[l->index[i]];
+	struct buf text = BUF_INIT;
 
 	put_name(b, st, t->name, t->level ? 2 * (size_t)t->level - 2 : 0, 36);
-	list_put_rest(b, st, *t->says ? t->says : t->text, 36);
+	if (metric_asks_latency(l->m, l->index[i]))
+		buf_printf(&text, "[retire latency] ");
+	buf_puts(&text, *t->says ? t->says : t->text);
+	list_put_rest(b, st, buf_str(&text), 36);
 	buf_putc(b, '\n');
+	buf_free(&text);
 }
 
 static void event_line(struct buf *b, const struct style *st, const struct list *l, size_t i)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -73,6 +74,33 @@ void put_flags(struct buf *b, unsigned flags)
 	}
 }
 
+struct latency_search {
+	const struct model *m;
+	bool *seen; /* by metric */
+};
+
+static int find_latency(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	struct latency_search *s = ctx;
+
+	if (kind == EXPR_LATENCY)
+		return 1;
+	if (kind != EXPR_METRIC || s->seen[index])
+		return 0;
+	s->seen[index] = true;
+	return expr_needs(s->m->metric[index].expr, NULL, find_latency, s);
+}
+
+bool metric_asks_latency(const struct model *m, uint32_t metric)
+{
+	struct latency_search s = { m, calloc(m->n_metrics + 1, sizeof(*s.seen)) };
+	bool asks = s.seen && m->metric[metric].expr &&
+		    expr_needs(m->metric[metric].expr, NULL, find_latency, &s);
+
+	free(s.seen);
+	return asks;
+}
+
 size_t metric_facts(const struct model *m, uint32_t metric, struct fact *out)
 {
 	const struct model_metric *t = &m->metric[metric];
@@ -91,6 +119,7 @@ size_t metric_facts(const struct model *m, uint32_t metric, struct fact *out)
 		{ "max", FACT_NUMBER, NULL, t->max },
 		{ "overlap", FACT_BOOL, NULL, t->overlap },
 		{ "approximate", FACT_BOOL, NULL, t->approximate },
+		{ "retire_latency", FACT_BOOL, NULL, metric_asks_latency(m, metric) },
 		{ "groups", FACT_TEXT, t->groups, 0 },
 		{ "issues", FACT_TEXT, t->issues, 0 },
 		{ "locate", FACT_TEXT, t->locate_all, 0 },

@@ -9,6 +9,8 @@
 #include "model/model.h"
 
 size_t metric_facts(const struct model *m, uint32_t metric, struct fact *out);
+/* Its formula, or one that it refers to, asks for the retire latency of an event. */
+bool metric_asks_latency(const struct model *m, uint32_t metric);
 size_t event_facts(const struct model *m, uint32_t event, struct fact *out);
 
 /* "0-3" of bits 0..3; "" of none. Static per call: `out` has 64 bytes. */

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
-CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "paranoid", "lockdown", "lbr", "precise",
+CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "paranoid", "lockdown", "lbr", "precise", "latency",
           "rings", "rate", "kallsyms", "symbols", "tracefs", "clock", "disk"]
 
 

@@ -55,6 +55,16 @@ r = run("explain", "--model", "ivb", "Branch_Mispredicts")
 t.ok("Mispredicts_Resteers" not in r.stdout, "related nodes are the model's own", r.stdout)
 r = run("explain", "--model", "skl", "Branch_Mispredicts")
 t.ok("related" in r.stdout and "Mispredicts_Resteers" in r.stdout, "related nodes are named", r.stdout)
+r = run("explain", "--model", "gnr", "L2_Hit_Latency")
+t.ok("MEM_LOAD_RETIRED.L2_HIT: sampled, else the vendor's 5.71 cycles" in r.stdout, "retire latencies, and the table's", r.stdout)
+r = run("explain", "--model", "lnl-lnc", "L3_Hit_Latency")
+t.ok("MEM_LOAD_RETIRED.L3_HIT: sampled, or not known" in r.stdout, "and where there is no table", r.stdout)
+doc = json.loads(run("explain", "--model", "gnr", "Code_L2_Hit", "-j").stdout)["names"][0]
+t.equal((doc["retire_latency"], set(doc["retire_latencies"])), (True, {"FRONTEND_RETIRED.L1I_MISS", "FRONTEND_RETIRED.L2_MISS"}),
+        "as json, with those of the nodes it refers to")
+nodes = json.loads(run("list", "nodes", "--model", "gnr", "-j").stdout)["nodes"]
+asking = {n["name"] for n in nodes if n["retire_latency"]}
+t.ok({n["name"] for n in nodes if "$PEBS" in n["formula"]} <= asking and "Frontend_Bound" not in asking, "list nodes marks them", asking)
 r = run("explain", "--model", "ivb", "IDQ.MS_UOPS", "-j")
 doc = json.loads(r.stdout)
 t.equal((doc["schema"], doc["names"][0]["kind"], doc["names"][0]["code"]), ("cyclade.explain/1", "event", "event=0x79,umask=0x30"), "explain an event, as json")
