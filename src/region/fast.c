@@ -54,9 +54,9 @@ ALWAYS void read_one(struct thread *t, size_t i, uint64_t *to, uint64_t *sum)
 			 : "eax", "ecx", "edx", "cc");
 }
 
-/* Whose handle is it (`depth` holds its thread's pointer, negative), is it open, and all locks: upper
- * half 0. */
-ALWAYS uint64_t read_all(struct region *r, struct thread *t, uint64_t *to, size_t n)
+/* What the sum begins with: 0 where the handle is this thread's (`depth` holds its thread's pointer,
+ * negative) and closed. The upper half stays 0. */
+ALWAYS uint64_t whose(const struct region *r)
 {
 	uint64_t sum;
 
@@ -65,31 +65,43 @@ ALWAYS uint64_t read_all(struct region *r, struct thread *t, uint64_t *to, size_
 			 : [sum] "=&r"(sum)
 			 : [depth] "m"(r->depth)
 			 : "cc");
-	for_each_of(n, read_one(t, i, &to[i], &sum));
 	return sum;
 }
 
 ALWAYS void begin(struct region *r, size_t n, bool metrics)
 {
 	struct thread *t = r->thread;
-	uint64_t want = t->sum, sum, now;
+	uint64_t want = t->sum, sum, now, *to;
 
 	together; /* what was true before the reading */
-	sum = read_all(r, t, r->st, n);
+	sum = whose(r);
+	/* an open region's notes are not overwritten: en is free while it is open */
+	to = (uint64_t *)(void *)((char *)r->st + (sum & OPEN_BIT));
+	for_each_of(n, read_one(t, i, &to[i], &sum));
 	if (rare(sum != want)) {
 		slow_begin(r);
 		return;
 	}
-	now = time_stamp();
-	if (metrics && rare(now > t->next)) {
-		slow_tick(r, now);
-		slow_begin(r);
-		return;
+	if (metrics) {
+		now = time_stamp();
+		if (rare(now > t->next)) {
+			slow_tick(r, now);
+			slow_begin(r);
+			return;
+		}
 	}
-	r->sum = (uint32_t)(sum + 1);
+	r->sum = (uint32_t)(sum + DEPTH_ONE);
 	together;
-	__asm__ volatile("incl %0" : "+m"(r->depth) : : "memory", "cc");
-	r->t0 = now;
+	__asm__ volatile("addl %1, %0" : "+m"(r->depth) : "i"(DEPTH_ONE) : "memory", "cc");
+	if (metrics)
+		r->t0 = now;
+	else
+		__asm__ volatile("rdtsc\n\t"
+				 "movl %%eax, %0\n\t"
+				 "movl %%edx, 4+%0"
+				 : "=m"(r->t0)
+				 :
+				 : "eax", "edx");
 }
 
 ALWAYS void bump(uint64_t *seq)
@@ -108,6 +120,15 @@ ALWAYS void add_pair(struct table_slot *slot, struct region *r, size_t i)
 		"movdqa %[sum], %[acc]"
 		: [sum] "=&x"(sum), [acc] "+m"(*acc)
 		: [en] "m"(*(pair *)&r->en[i]), [st] "m"(*(pair *)&r->st[i]));
+}
+
+ALWAYS void add_difference(uint64_t *sum, uint64_t b, const uint64_t *a)
+{
+	__asm__("subq %[a], %[b]\n\t"
+		"addq %[b], %[sum]"
+		: [sum] "+m"(*sum), [b] "+r"(b)
+		: [a] "m"(*a)
+		: "cc");
 }
 
 ALWAYS void add_field(struct table_slot *slot, const struct region *r, size_t i)
@@ -131,7 +152,8 @@ ALWAYS void end(struct region *r, size_t n, size_t fields)
 
 	want = r->sum;
 	together;
-	sum = read_all(r, t, r->en, n);
+	sum = whose(r);
+	for_each_of(n, read_one(t, i, &r->en[i], &sum));
 	if (rare(sum != want)) {
 		slow_end(r, now);
 		return;
@@ -139,12 +161,12 @@ ALWAYS void end(struct region *r, size_t n, size_t fields)
 	bump(&slot->seq);
 	for_each_of(n / 2, add_pair(slot, r, 2 * i));
 	if (n & 1)
-		slot->acc[n - 1] += r->en[n - 1] - r->st[n - 1];
+		add_difference(&slot->acc[n - 1], r->en[n - 1], &r->st[n - 1]);
 	if (fields)
 		add_fields(slot, r, fields);
-	slot->tsc += now - r->t0;
+	add_difference(&slot->tsc, now, &r->t0);
 	bump(&slot->seq);
-	__asm__ volatile("decl %0" : "+m"(r->depth) : : "memory", "cc");
+	__asm__ volatile("subl %1, %0" : "+m"(r->depth) : "i"(DEPTH_ONE) : "memory", "cc");
 	if (rare(now > t->next))
 		slow_tick(r, now);
 }

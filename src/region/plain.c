@@ -54,14 +54,14 @@ static bool not_mine(struct region *r)
 {
 	if (r->thread->self == thread_pointer())
 		return false;
-	add_u64(&r->slot->lost, 1);
+	add_u64(&r->slot->foreign, 1);
 	return true;
 }
 
 /* True where this begin is the first of several. */
 static bool opens(struct region *r)
 {
-	r->depth++;
+	depth_set(r, depth_of(r) + 1);
 	if (depth_of(r) == 1)
 		return true;
 	add_u64(&r->slot->nested, 1);
@@ -75,7 +75,7 @@ static bool closes(struct region *r)
 		add_u64(&r->slot->unmatched, 1);
 		return false;
 	}
-	r->depth--;
+	depth_set(r, depth_of(r) - 1);
 	return !depth_of(r);
 }
 

@@ -48,9 +48,14 @@
 #define REGION_RDPMC "rdpmc"
 #endif
 
-#define FAST_READS   8		  /* counters that the fast path can read */
-#define POISON	     (1ull << 32) /* no sum of locks is that */
-#define THREAD_BYTES 8192u	  /* of struct thread; then come the pages of its counters */
+#define FAST_READS 8		/* counters that the fast path can read */
+#define POISON	   (1ull << 32) /* no sum of locks is that */
+/* A region's depth as it is noted: 0, or so much and MORE for each further begin. Odd where it is open,
+ * so that no sum of locks (even) is the same with it as without; OPEN_BIT is the size of st. */
+#define DEPTH_ONE    0x101
+#define DEPTH_MORE   0x400
+#define OPEN_BIT     0x100
+#define THREAD_BYTES 8192u /* of struct thread; then come the pages of its counters */
 #define TICK_SECONDS 2.0
 
 enum region_mode {
@@ -108,7 +113,7 @@ struct cyclade_set {
 struct region {
 	struct cyclade_region pub; /* what cyclade.h shows */
 	struct thread *thread;
-	uint64_t sum;	/* of locks at its begin, and 1 */
+	uint64_t sum;	/* of locks at its begin, and DEPTH_ONE */
 	uint32_t depth; /* less thread->self (its lower half): see depth_of() */
 	uint32_t full;	/* st has whole counts, not bare counters */
 	uint64_t t0;
@@ -151,9 +156,17 @@ struct thread {	       /* pages of its counters lie behind it, the first at THRE
 /* How often it is begun and not ended; 0: it is closed. */
 static inline uint32_t depth_of(const struct region *r)
 {
-	return r->depth + r->thread->self;
+	uint32_t noted = r->depth + r->thread->self;
+
+	return noted ? (noted - DEPTH_ONE) / DEPTH_MORE + 1 : 0;
 }
 
+static inline void depth_set(struct region *r, uint32_t depth)
+{
+	r->depth = (depth ? DEPTH_ONE + (depth - 1) * DEPTH_MORE : 0) - r->thread->self;
+}
+
+_Static_assert(sizeof(((struct region *)0)->st) == OPEN_BIT, "en is behind st");
 _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "pages come behind it");
 
 /* The public part is the first. */

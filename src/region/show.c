@@ -193,6 +193,11 @@ static void put_trouble(struct buf *b, const struct table_sums *s, const struct 
 	if (s->unmatched)
 		buf_printf(b, "    ended %s times without a begin\n",
 			   num_exact(text, s->unmatched));
+	if (s->foreign)
+		buf_printf(b,
+			   "    %s begins and ends by another thread than the handle's: do not "
+			   "believe these counts\n",
+			   num_exact(text, s->foreign));
 	if (s->torn)
 		buf_puts(b, "    its last run was being added when the process ended\n");
 	if (too_short) {
@@ -239,8 +244,9 @@ static int term(struct buf *b, const struct report *r, bool per_thread, struct e
 	buf_puts(b, "regions of ");
 	text_put_safe(b, h->comm, false);
 	buf_printf(b, " (%u)", h->pid);
-	if (r->model[0])
-		buf_printf(b, ", %s", r->model[0]->title);
+	for (size_t i = 0; i < h->n_parts; i++)
+		if (r->model[i])
+			buf_printf(b, "%s%s", i ? "; " : ", ", r->model[i]->title);
 	buf_puts(b, strncmp(h->status, "not ", 4) ? "\n  counted by " : "\n  ");
 	text_put_safe(b, h->status, false);
 	buf_puts(b, "\n");
@@ -310,6 +316,7 @@ static int json_region(struct json *j, const struct report *r, const struct regi
 	json_u64(j, "lost", one->s.lost);
 	json_u64(j, "nested", one->s.nested);
 	json_u64(j, "unmatched", one->s.unmatched);
+	json_u64(j, "foreign", one->s.foreign);
 	json_u64(j, "slow", one->s.slow);
 	json_bool(j, "too_short", v.too_short);
 	json_bool(j, "torn", one->s.torn);

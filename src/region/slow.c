@@ -138,7 +138,7 @@ static int make_whole(struct region *r)
 
 	if (r->full || r->lost)
 		return 0;
-	if (r->sum != (uint32_t)(t->sum + 1) || t->sum == POISON) {
+	if (r->sum != (uint32_t)(t->sum + DEPTH_ONE) || t->sum == POISON) {
 		r->lost = true;
 		r->sum = POISON;
 		return -1;
@@ -169,7 +169,7 @@ static void make_all_whole(struct thread *t)
 /* The fast path never touches the three flags: they are down while a region is closed. */
 static void set_depth(struct region *r, uint32_t depth)
 {
-	r->depth = depth - r->thread->self;
+	depth_set(r, depth);
 	if (!depth) {
 		r->full = 0;
 		r->lost = r->carries = false;
@@ -195,8 +195,8 @@ void slow_begin(struct region *r)
 	struct thread *t = r->thread;
 	struct look k;
 
-	if (t->self != thread_pointer()) { /* somebody else's handle: leave it alone */
-		add_u64(&r->slot->lost, 1);
+	if (t->self != thread_pointer()) { /* somebody else's handle */
+		add_u64(&r->slot->foreign, 1);
 		return;
 	}
 	if (depth_of(r)) {
@@ -220,7 +220,7 @@ void slow_begin(struct region *r)
 		memcpy(r->enabled, k.enabled, sizeof(r->enabled));
 		memcpy(r->off, k.off, sizeof(r->off));
 		r->full = !fast;
-		r->sum = fast ? (uint32_t)(k.sum + 1) : POISON;
+		r->sum = fast ? (uint32_t)(k.sum + DEPTH_ONE) : POISON;
 	}
 	set_depth(r, 1);
 	r->t0 = time_stamp();
@@ -276,7 +276,7 @@ void slow_end(struct region *r, uint64_t now)
 	bool bad;
 
 	if (t->self != thread_pointer()) {
-		add_u64(&r->slot->lost, 1);
+		add_u64(&r->slot->foreign, 1);
 		return;
 	}
 	if (depth_of(r) != 1) {

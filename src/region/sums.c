@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* A run that takes less than so many times what begin and end take says more about those. */
-#define SHORT 10
+#define SHORT	 10
+#define HOPELESS 0.5
 
 /* ---- what there is ---------------------------------------------------------------------- */
 
@@ -266,9 +267,14 @@ struct cyclade_value metric_value(const struct region_values *v, size_t part, ui
 		out.why = CYCLADE_DOUBTFUL;
 		return out;
 	}
+	out.why = v->too_short ? CYCLADE_TOO_SHORT : CYCLADE_OK;
+	/* a share that could as well be another is none */
+	if (v->tree[part].model->metric[metric].scale == 100 && n->error > HOPELESS) {
+		out.why = CYCLADE_TOO_SHORT;
+		return out;
+	}
 	out.value = n->shown;
 	out.error = n->error;
-	out.why = v->too_short ? CYCLADE_TOO_SHORT : CYCLADE_OK;
 	return out;
 }
 

@@ -153,6 +153,7 @@ void table_sums(const struct table_view *v, size_t block, size_t region, struct 
 	out->unmatched = now.unmatched - zero.unmatched;
 	out->lost = now.lost - zero.lost;
 	out->slow = now.slow - zero.slow;
+	out->foreign = now.foreign - zero.foreign;
 	out->threads = out->runs ? 1 : 0;
 	out->tsc = (double)(now.tsc - zero.tsc);
 	out->blind_tsc = __atomic_load_n(&b->mode, __ATOMIC_RELAXED) ? 0 : out->tsc;
@@ -178,6 +179,7 @@ void table_add(struct table_sums *to, const struct table_sums *s)
 	to->unmatched += s->unmatched;
 	to->lost += s->lost;
 	to->slow += s->slow;
+	to->foreign += s->foreign;
 	to->threads += s->threads;
 	to->tsc += s->tsc;
 	to->blind_tsc += s->blind_tsc;

@@ -84,7 +84,7 @@ struct table_slot {
 	uint64_t folds; /* odd: acc is being folded into total */
 	uint64_t tsc;
 	uint64_t nested, unmatched, lost, slow; /* runs in `slow` were added by the slow path */
-	uint64_t pad;
+	uint64_t foreign;	       /* begins and ends by another thread than the handle's */
 	uint64_t slow_tsc, slow_ns;    /* of those: wall time and time on a CPU */
 	uint64_t off_ns[TABLE_GROUPS]; /* time on a CPU but off the counters */
 	uint64_t err_lo, err_hi; /* sum of the squares of the slots that each reading's fractions
@@ -115,7 +115,7 @@ struct table_view {
 
 struct table_sums {
 	char name[TABLE_NAME];
-	uint64_t runs, nested, unmatched, lost, slow;
+	uint64_t runs, nested, unmatched, lost, slow, foreign;
 	uint64_t threads;
 	double tsc, slow_tsc, slow_ns, off_ns[TABLE_GROUPS];
 	double blind_tsc; /* of tsc: in threads without counters */

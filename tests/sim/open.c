@@ -5,6 +5,7 @@
  * errors of targets are the kernel's own; what the PMU's driver would refuse is refused here.
  */
 #include "preload.h"
+#include "rdpmc.h"
 #include "ring.h"
 
 #include <errno.h>
@@ -273,7 +274,7 @@ int sim_open(const struct perf_event_attr *asked, pid_t pid, int cpu, int group_
 			sim_may_map[fd] = true;
 		return fd;
 	}
-	k->context = context_of(&k->attr, cgroup >= 0 ? -1 : pid ? pid : getpid(), cpu, cgroup);
+	k->context = context_of(&k->attr, cgroup >= 0 ? -1 : pid ? pid : gettid(), cpu, cgroup);
 	if (!k->context)
 		goto fail;
 	k->leader = leader ? leader : k;
@@ -298,6 +299,7 @@ void sim_close(int fd)
 {
 	struct sim_counter *k = sim_by_fd[fd];
 
+	sim_rdpmc_close(fd);
 	sim_by_fd[fd] = NULL;
 	sim_catch_up(k->context);
 	sim_truth_write(&sim_state, k);

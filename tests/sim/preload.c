@@ -13,6 +13,7 @@
 #undef _FILE_OFFSET_BITS
 
 #include "preload.h"
+#include "rdpmc.h"
 #include "ring.h"
 
 #include <dlfcn.h>
@@ -34,7 +35,8 @@ struct sim_counter *sim_by_fd[SIM_FDS];
 struct sim_context *sim_contexts;
 bool sim_may_map[SIM_FDS];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* A signal may interrupt who holds it, and its handler count, too. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool simulating;
 static pid_t owner; /* a fork's child has nothing to tell of its parent's counters */
 
@@ -61,12 +63,12 @@ static void find_real(void)
 	FIND(syscall, "syscall");
 }
 
-static void take(void)
+void sim_take(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-static void give(void)
+void sim_give(void)
 {
 	pthread_mutex_unlock(&lock);
 }
@@ -85,7 +87,8 @@ __attribute__((constructor)) static void begin(void)
 	sim_state.truth = getenv("SIM_TRUTH");
 	sim_state.debug = getenv("SIM_DEBUG");
 	owner = getpid();
-	pthread_atfork(take, give, give);
+	pthread_atfork(sim_take, sim_give, sim_give);
+	sim_rdpmc_begin();
 	simulating = true;
 }
 
@@ -94,11 +97,11 @@ __attribute__((destructor)) static void finish(void)
 {
 	if (!simulating || getpid() != owner)
 		return;
-	take();
+	sim_take();
 	for (int fd = 0; fd < SIM_FDS; fd++)
 		if (sim_by_fd[fd])
 			sim_close(fd);
-	give();
+	sim_give();
 }
 
 static bool ours(int fd)
@@ -122,10 +125,10 @@ long syscall(long number, ...)
 		int ret;
 
 		memcpy(&attr, &arg[0], sizeof(attr));
-		take();
+		sim_take();
 		ret = sim_open(attr, (pid_t)arg[1], (int)arg[2], (int)arg[3],
 			       (unsigned long)arg[4]);
-		give();
+		sim_give();
 		return ret;
 	}
 	return sim_real.syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
@@ -138,13 +141,13 @@ ssize_t read(int fd, void *buf, size_t n)
 	find_real();
 	if (!ours(fd))
 		return sim_real.read(fd, buf, n);
-	take();
+	sim_take();
 	got = sim_real.read(fd, buf, n);
 	if (got > 0 && ours(fd)) {
 		sim_catch_up(sim_by_fd[fd]->context);
 		got = sim_values_rewrite(&sim_state, sim_by_fd[fd], buf, (size_t)got);
 	}
-	give();
+	sim_give();
 	return got;
 }
 
@@ -163,6 +166,8 @@ static void control(struct sim_counter *k, unsigned long request, bool group)
 	struct sim_context *c = k->context;
 
 	sim_catch_up(c);
+	if (request == PERF_EVENT_IOC_RESET) /* it reads the event first */
+		sim_metrics_reset(&sim_state, k->leader);
 	for (struct sim_counter *other = c->first; other; other = other->next) {
 		if (group ? other->leader != k->leader : other != k)
 			continue;
@@ -173,6 +178,7 @@ static void control(struct sim_counter *k, unsigned long request, bool group)
 	}
 	if (request == PERF_EVENT_IOC_ENABLE && k->leader->state == SIM_ON)
 		sim_clock_start(c);
+	sim_rdpmc_changed(k, request == PERF_EVENT_IOC_RESET);
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -187,14 +193,14 @@ int ioctl(int fd, unsigned long request, ...)
 	find_real();
 	if (!ours(fd))
 		return sim_real.ioctl(fd, request, arg);
-	take();
+	sim_take();
 	ret = sim_real.ioctl(fd, request, arg);
 	if (!ret && ours(fd) &&
 	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
 	     request == PERF_EVENT_IOC_RESET))
 		control(sim_by_fd[fd], request, (uintptr_t)arg & PERF_IOC_FLAG_GROUP);
 	sim_ring_pump();
-	give();
+	sim_give();
 	return ret;
 }
 
@@ -204,10 +210,10 @@ int close(int fd)
 	if (simulating && fd >= 0 && fd < SIM_FDS)
 		sim_may_map[fd] = false;
 	if (ours(fd)) {
-		take();
+		sim_take();
 		if (ours(fd) && getpid() == owner)
 			sim_close(fd);
-		give();
+		sim_give();
 	}
 	return sim_real.close(fd);
 }
@@ -227,14 +233,14 @@ int prctl(int option, ...)
 	if (ret || !simulating ||
 	    (option != PR_TASK_PERF_EVENTS_ENABLE && option != PR_TASK_PERF_EVENTS_DISABLE))
 		return ret;
-	take();
+	sim_take();
 	for (int fd = 0; fd < SIM_FDS; fd++)
 		if (sim_by_fd[fd])
 			control(sim_by_fd[fd],
 				option == PR_TASK_PERF_EVENTS_ENABLE ? PERF_EVENT_IOC_ENABLE
 								     : PERF_EVENT_IOC_DISABLE,
 				false);
-	give();
+	sim_give();
 	return 0;
 }
 
@@ -243,9 +249,9 @@ static void *fill(void *arg)
 {
 	for (;;) {
 		usleep(1000);
-		take();
+		sim_take();
 		sim_ring_pump();
-		give();
+		sim_give();
 	}
 	return arg;
 }
@@ -258,7 +264,12 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, off_t offset
 	find_real();
 	if (!simulating || fd < 0 || fd >= SIM_FDS || !sim_may_map[fd])
 		return sim_real.mmap(at, len, prot, flags, fd, offset);
-	take();
+	sim_take();
+	if (sim_rdpmc_wants(fd, len)) {
+		ret = sim_rdpmc_map(at, len, prot, flags, fd);
+		sim_give();
+		return ret;
+	}
 	ret = sim_ring_map(at, len, prot, flags, fd, offset);
 	if (sim_ring_any() && !filling) {
 		pthread_t thread;
@@ -267,7 +278,7 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, off_t offset
 		if (filling)
 			pthread_detach(thread);
 	}
-	give();
+	sim_give();
 	return ret;
 }
 
@@ -288,9 +299,9 @@ int munmap(void *at, size_t len)
 	find_real();
 	if (!simulating || !sim_ring_any())
 		return sim_real.munmap(at, len);
-	take();
+	sim_take();
 	ring = sim_ring_unmap(at, len);
-	give();
+	sim_give();
 	return ring ? 0 : sim_real.munmap(at, len);
 }
 
@@ -298,9 +309,9 @@ static void after_waiting(void)
 {
 	if (!simulating || !sim_ring_any())
 		return;
-	take();
+	sim_take();
 	sim_ring_pump();
-	give();
+	sim_give();
 }
 
 int poll(struct pollfd *fds, nfds_t n, int timeout)

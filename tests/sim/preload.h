@@ -35,6 +35,10 @@ extern struct sim_counter *sim_by_fd[SIM_FDS];
 /* Events of any kind: samples of ours may be sent to the ring of another. */
 extern bool sim_may_map[SIM_FDS];
 
+/* The lock. */
+void sim_take(void);
+void sim_give(void);
+
 /* perf_event_open(2) on the simulated machine: a descriptor, or -1 and errno. */
 int sim_open(const struct perf_event_attr *asked, pid_t pid, int cpu, int group_fd,
 	     unsigned long flags);
