@@ -108,7 +108,7 @@ static bool look(struct thread *t, struct look *k)
 		}
 		for (size_t j = 0; j < t->n_reads; j++)
 			look_at(t, j, k);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		fence();
 		for (size_t j = 0; j < t->n_reads; j++)
 			after += lock_of(t, j);
 		if (odd || before != after)
