@@ -52,7 +52,7 @@ int cmd_record(struct cli *cli)
 		code = describe(r);
 		goto out;
 	}
-	if (sampling_run(r, &err)) {
+	if (sampling_run(r, &err) || sampling_after(r, &err)) {
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		closing_line(cli, sampling_result(r), path);

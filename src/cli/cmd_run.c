@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/counting.h"
-#include "cli/no_pmu.h"
 #include "cli/recording.h"
 #include "cli/run_tree.h"
 #include "report/where.h"
@@ -243,14 +242,6 @@ static int run(struct cli *cli, struct sampling *s, struct run_tree *t, const ch
 {
 	const struct sampling_result *res = sampling_result(s);
 
-	if (*res->no_cycles && cli->opt.require) {
-		(void)err_set(err, ERR_UNSUPPORTED, "no cycle counter here: %s", res->no_cycles);
-		return err_hint(
-			err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
-	}
-	/* said before the program says anything */
-	if (*res->no_cycles && !cli->opt.quiet)
-		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
 	if (sampling_run(s, err))
 		return -1;
 	return report(cli, res, t, path, err);
@@ -278,7 +269,7 @@ int cmd_run(struct cli *cli)
 		run_tree_describe(&tree, &b);
 		code = put_report(cli, &b, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
 		buf_free(&b);
-	} else if (run(cli, s, &tree, path, &err)) {
+	} else if (run(cli, s, &tree, path, &err) || sampling_after(s, &err)) {
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		code = sampling_result(s)->status;

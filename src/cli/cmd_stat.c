@@ -2,6 +2,7 @@
 /*
  * stat - counts: of events asked for with -e, else of the top-down tree.
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,8 @@ const char *stat_target(const struct counting *k)
 		return arena_printf(a, "CPUs %s", o->cpu);
 	if (k->who.whole_cpus)
 		return arena_printf(a, "all %zu CPUs", k->who.cpus.n);
+	if (o->uid && !o->pid.n && !o->tid.n)
+		return arena_printf(a, "user %s, %zu threads", o->uid, k->who.tasks.n);
 	if (k->who.tasks.n == 1)
 		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
 				    (int)k->who.tasks.v[0]);
@@ -86,11 +89,28 @@ static int usage(const struct cli *cli, struct err *err, const char *what, const
 	return cli_fail_as(err, counting_exit_code(cli, err));
 }
 
+/* --cpu is -C's long name: CPUs are numbers, a model is a name. */
+static int cpu_or_model(struct options *o, struct err *err)
+{
+	if (!o->cpu || !isalpha((unsigned char)*o->cpu))
+		return 0;
+	if (o->model && strcmp(o->model, o->cpu) != 0) {
+		(void)err_set(err, ERR_USAGE, "--cpu %.40s and --model %.40s name two models",
+			      o->cpu, o->model);
+		return err_hint(err, "CPUs are numbers: --cpu 0-3,8");
+	}
+	o->model = o->cpu;
+	o->cpu = NULL;
+	return 0;
+}
+
 int cmd_stat(struct cli *cli)
 {
 	const struct options *o = &cli->opt;
 	struct err err = ERR_INIT;
 
+	if (cpu_or_model(&cli->opt, &err))
+		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (o->import)
 		return stat_import(cli);
 	if (OPTION_GIVEN(o, repeat) && (!o->repeat || !cli->args.n))

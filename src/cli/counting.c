@@ -40,6 +40,11 @@ static int check_options(const struct cli *cli, struct err *err)
 		(void)err_set(err, ERR_USAGE, "-I takes 1 ms at least");
 		return err_hint(err, "-I 100 is ten times a second, -I 1s once");
 	}
+	if ((o->pre || o->post || o->warmup) && !cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "--warmup, --pre and --post go with a program");
+		return err_hint(err, "cyclade %s --warmup 1 -- ./prog",
+				command_names[cli->command]);
+	}
 	if (cli->args.n && !*cli->args.v[0])
 		return err_set(err, ERR_USAGE, "the program's name is empty");
 	return 0;
@@ -162,6 +167,8 @@ int counting_prepare(struct counting *k, struct counter_setup *setup, struct err
 {
 	k->stopped = k->counting = k->began = false;
 	k->result = (struct counting_result){ 0 };
+	if (counting_before(k, err))
+		return -1;
 	return prepare_program(k, err) || open_counters(k, setup, err) ? -1 : 0;
 }
 
@@ -182,6 +189,8 @@ int counting_run(struct counting *k, struct counter_setup *setup,
 	    (hooks->opened && hooks->opened(hooks->ctx, k, err)) || counting_watch(k, hooks, err))
 		goto out;
 	rc = hooks->ended ? hooks->ended(hooks->ctx, k, err) : 0;
+	if (!rc)
+		rc = counting_after(k, err);
 out:
 	counting_end(k);
 	return rc;

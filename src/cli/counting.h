@@ -13,6 +13,8 @@
  * counting_run is counting_prepare, hooks' opened(), counting_watch, hooks' ended() and
  * counting_end; who has more to open between the first two calls them himself.
  *
+ * --pre goes before counting_prepare's program, --post behind ended(). Neither is counted.
+ *
  * Everything that can fail for want of counters fails before the program executes anything: hooks'
  * opened() is the last that is asked.
  */
@@ -87,6 +89,8 @@ int counting_open(struct counting *k, struct cli *cli, const char *what, unsigne
 /* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
 int counting_run(struct counting *k, struct counter_setup *setup,
 		 const struct counting_hooks *hooks, struct err *err) MUST_USE;
+/* --warmup: runs of the program that nobody measures; once, before the first that is. */
+int counting_warmup(struct counting *k, struct err *err) MUST_USE;
 /* A program that waits to be started, and counters on it; setup NULL: none. counting_end is due after
  * a failure too. */
 int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err) MUST_USE;
@@ -95,6 +99,8 @@ int counting_watch(struct counting *k, const struct counting_hooks *hooks,
 		   struct err *err) MUST_USE;
 /* Stops counting for good, ahead of time. */
 int counting_stop(struct counting *k, const struct counting_hooks *hooks, struct err *err) MUST_USE;
+/* --post, after the program has ended. */
+int counting_after(struct counting *k, struct err *err) MUST_USE;
 /* Closes the counters; a program that was never started ends, another one is waited for. */
 void counting_end(struct counting *k);
 /* Switches a group; while nothing counts it is only noted. */

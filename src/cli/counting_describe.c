@@ -64,6 +64,8 @@ static void put_perf_line(struct buf *b, const struct counting *k, const struct 
 		buf_printf(b, " -p %s", o->pid.v[i]);
 	for (size_t i = 0; i < o->tid.n; i++)
 		buf_printf(b, " -t %s", o->tid.v[i]);
+	if (o->uid)
+		buf_printf(b, " -p $(pgrep -d, -U %s)", o->uid);
 	buf_puts(b, k->has_program ? " --" : "");
 	for (size_t i = 0; i < k->cli->args.n; i++) {
 		buf_putc(b, ' ');

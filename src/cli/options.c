@@ -428,17 +428,14 @@ static bool next_word(const char **text, char *out, bool *open)
 	return true;
 }
 
-int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
-		       struct err *err)
+int options_words(struct arena *a, const char *text, char ***argv, size_t *n, struct err *err)
 {
-	struct parse p = { .o = o, .arena = a, .cmd = cmd, .from = FROM_ENVIRONMENT, .err = err };
-	size_t len = strlen(text);
-	struct text_list rest = { 0 };
 	char *word;
 	bool open;
 
-	p.argv = arena_alloc(a, (len / 2 + 2) * sizeof(*p.argv));
-	if (!p.argv)
+	*n = 0;
+	*argv = arena_alloc(a, (strlen(text) / 2 + 2) * sizeof(**argv));
+	if (!*argv)
 		return err_nomem(err);
 	for (;;) {
 		word = arena_alloc(a, strlen(text) + 1);
@@ -448,8 +445,22 @@ int options_parse_text(struct options *o, struct arena *a, enum command cmd, con
 			break;
 		if (open)
 			return err_set(err, ERR_USAGE, "a quote is not closed: %.40s", word);
-		p.argv[p.argc++] = word;
+		(*argv)[(*n)++] = word;
 	}
+	(*argv)[*n] = NULL;
+	return 0;
+}
+
+int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
+		       struct err *err)
+{
+	struct parse p = { .o = o, .arena = a, .cmd = cmd, .from = FROM_ENVIRONMENT, .err = err };
+	struct text_list rest = { 0 };
+	size_t n;
+
+	if (options_words(a, text, &p.argv, &n, err))
+		return -1;
+	p.argc = (int)n;
 	if (parse_words(&p, &rest))
 		return -1;
 	if (rest.n) {

@@ -47,6 +47,7 @@ struct option_said {
 struct options {
 	/* who */
 	struct text_list pid, tid, cgroup;
+	const char *uid;
 	bool all, no_inherit;
 	const char *cpu;
 	/* what */
@@ -63,8 +64,8 @@ struct options {
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time, interval; /* ns */
-	uint64_t repeat;
-	const char *control;
+	uint64_t repeat, warmup;
+	const char *control, *pre, *post;
 	/* files */
 	const char *input, *output, *data_file, *sysroot, *capture;
 	struct text_list symbols, source;
@@ -118,6 +119,10 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
  * Options of other commands are passed over. The command line is to be parsed later. */
 int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
 		       struct err *err) MUST_USE;
+/* The words of a text, parted by blanks; quotes and backslashes are a shell's. *argv is NULL-ended;
+ * all of it is the arena's. */
+int options_words(struct arena *a, const char *text, char ***argv, size_t *n,
+		  struct err *err) MUST_USE;
 /* The row of an option of `cmd` (CMD_COUNT: of any), or NULL. */
 const struct option_row *option_find(enum command cmd, const char *name);
 /* "no option --foo", with what was perhaps meant. */

@@ -12,6 +12,7 @@
 #include "cli/counting_events.h"
 #include "cli/drill_latency.h"
 #include "cli/drill_report.h"
+#include "cli/no_pmu.h"
 
 /* ---- the plan --------------------------------------------------------------------------- */
 
@@ -100,17 +101,31 @@ static int plan_drill(struct run_tree *t, struct counting *k, struct counter_set
 	return 0;
 }
 
+/* Said, or refused, before anything runs. */
+static int without_pmu(const struct cli *cli, const struct sampling_result *res, struct err *err)
+{
+	if (cli->opt.require) {
+		(void)err_set(err, ERR_UNSUPPORTED, "no cycle counter here: %s", res->no_cycles);
+		return err_hint(
+			err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
+	}
+	if (!cli->opt.quiet && !cli->opt.dry_run)
+		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
+	return 0;
+}
+
 static int plan(void *ctx, struct counting *k, const struct sampling *r,
 		struct counter_setup **setup, struct err *err)
 {
 	struct run_tree *t = ctx;
+	const struct sampling_result *res = sampling_result(r);
 	const struct options *o = &t->cli->opt;
 
 	t->k = k;
+	if (*res->no_cycles)
+		return without_pmu(t->cli, res, err);
 	if (o->no_tree)
 		return 0;
-	if (*sampling_result(r)->no_cycles)
-		return 0; /* said by others */
 	if (!find_held(t, r)) {
 		no_tree(t, "what samples (-e) leaves it no counters");
 		if (!asked_for(o))

@@ -344,7 +344,7 @@ static int open_program(struct sampling *r, struct counter_setup *setup, struct 
 {
 	const struct counting_hooks *h = r->beside ? &r->beside->hooks : NULL;
 
-	if (counting_prepare(&r->k, setup, err))
+	if (counting_warmup(&r->k, err) || counting_prepare(&r->k, setup, err))
 		return -1;
 	return setup && h->opened ? h->opened(h->ctx, &r->k, err) : 0;
 }
@@ -510,6 +510,11 @@ int sampling_run(struct sampling *r, struct err *err)
 const struct sampling_result *sampling_result(const struct sampling *r)
 {
 	return &r->result;
+}
+
+int sampling_after(struct sampling *r, struct err *err)
+{
+	return counting_after(&r->k, err);
 }
 
 void sampling_close(struct sampling *r)

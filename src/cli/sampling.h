@@ -60,6 +60,8 @@ int sampling_run(struct sampling *r, struct err *err) MUST_USE;
 const struct sampling_result *sampling_result(const struct sampling *r);
 /* --dry-run: the attributes in words, and the perf line like it. */
 void sampling_describe(const struct sampling *r, struct buf *out);
+/* --post. */
+int sampling_after(struct sampling *r, struct err *err) MUST_USE;
 void sampling_close(struct sampling *r); /* NULL is fine */
 
 #endif

@@ -122,6 +122,8 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -p %s", o->pid.v[i]);
 	for (size_t i = 0; i < o->tid.n; i++)
 		buf_printf(b, " -t %s", o->tid.v[i]);
+	if (o->uid)
+		buf_printf(b, " -u %s", o->uid);
 	if (r->cli->args.n)
 		buf_puts(b, " --");
 	for (size_t i = 0; i < r->cli->args.n; i++) {

@@ -246,6 +246,8 @@ static int count(struct stat_run *s, struct err *err)
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);
+	if (counting_warmup(&s->k, err))
+		return -1;
 	for (s->run = 0; s->run < stat_runs(s->cli) && !s->k.result.interrupted; s->run++)
 		if (counting_run(&s->k, &s->ev.setup, &hooks, err))
 			return -1;

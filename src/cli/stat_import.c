@@ -287,7 +287,7 @@ static int check(struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	if (cli->args.n || o->pid.n || o->tid.n || o->event.n) {
+	if (cli->args.n || o->pid.n || o->tid.n || o->uid || o->event.n) {
 		(void)err_set(err, ERR_USAGE,
 			      "--import counts nothing: it takes no program, no task, no event");
 		return err_hint(err, "cyclade stat --import FILE --model ID");

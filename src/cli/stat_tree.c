@@ -276,6 +276,8 @@ static int count(struct stat_tree *s, struct err *err)
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);
+	if (counting_warmup(&s->k, err))
+		return -1;
 	do {
 		drill_prepare(&s->d);
 		if (counting_run(&s->k, &s->d.setup, &hooks, err))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,43 @@ static int add_threads(struct targets *w, const struct text_list *l, struct err 
 			return err_set(err, ERR_NOT_FOUND, "there is no thread %d",
 				       (int)w->tasks.v[i]);
 	return 0;
+}
+
+/* A user by name, else by number. */
+static int find_user(uid_t *out, const char *text, struct err *err)
+{
+	const struct passwd *user = getpwnam(text);
+	uint64_t n;
+
+	if (user) {
+		*out = user->pw_uid;
+		return 0;
+	}
+	if (!num_parse_u64(&n, text, NULL) && n < UINT32_MAX) {
+		*out = (uid_t)n;
+		return 0;
+	}
+	return err_set(err, ERR_NOT_FOUND, "--uid: there is no user '%.60s'", text);
+}
+
+static int add_user(struct targets *w, const char *text, struct err *err)
+{
+	pid_t *tids;
+	uid_t user = 0;
+	size_t n;
+	int rc = 0;
+
+	if (!text)
+		return 0;
+	if (find_user(&user, text, err) || synth_threads_of(user, &tids, &n, err))
+		return -1;
+	for (size_t i = 0; i < n && !rc; i++)
+		if (vec_push(&w->tasks, tids[i]))
+			rc = err_nomem(err);
+	free(tids);
+	if (!n)
+		rc = err_set(err, ERR_NOT_FOUND, "--uid: user '%.60s' runs nothing", text);
+	return rc;
 }
 
 static int by_task(const void *a, const void *b)
@@ -234,7 +272,7 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 		 const char *what, struct err *err)
 {
 	const struct options *o = &cli->opt;
-	bool tasks = o->pid.n || o->tid.n, program = cli->args.n;
+	bool tasks = o->pid.n || o->tid.n || o->uid, program = cli->args.n;
 
 	*w = (struct targets){ VEC_INIT, VEC_INIT, false, -1 };
 	w->whole_cpus = o->all || (o->cpu && !tasks && !program);
@@ -244,11 +282,11 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 			err, "name a program (-- ./prog), a process (-p PID) or the machine (-a)");
 	}
 	if (tasks && (program || o->all)) {
-		(void)err_set(err, ERR_USAGE, "-p and -t go with neither a program nor -a");
+		(void)err_set(err, ERR_USAGE, "-p, -t and -u go with neither a program nor -a");
 		return err_hint(err, "to watch for a while: --for 10s");
 	}
 	if (add_processes(w, &o->pid, err) || add_threads(w, &o->tid, err) ||
-	    find_cpus(w, o->cpu, m, err))
+	    add_user(w, o->uid, err) || find_cpus(w, o->cpu, m, err))
 		return -1;
 	tasks_once(w);
 	return open_cgroup(w, &o->cgroup, err);

@@ -15,7 +15,7 @@
 #include "collect/machine.h"
 
 struct targets {
-	VEC(pid_t) tasks;   /* -p (all threads), -t; the program, once it is prepared */
+	VEC(pid_t) tasks;   /* -p, -u (all threads), -t; the program, once it is prepared */
 	VEC(uint32_t) cpus; /* -C, else all that are online */
 	bool whole_cpus;    /* -a, -C without tasks or a program */
 	int cgroup_fd;	    /* -1 */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
@@ -174,7 +175,7 @@ int synth_kernel(const struct synth *s, struct err *err)
 
 struct status {
 	char name[64];
-	uint32_t tgid, ppid;
+	uint32_t tgid, ppid, uid; /* uid: the real one */
 };
 
 static bool read_status(pid_t pid, pid_t tid, struct status *st)
@@ -197,6 +198,8 @@ static bool read_status(pid_t pid, pid_t tid, struct status *st)
 				found = true;
 			} else if (sscanf(line, "PPid: %u", &v) == 1) {
 				st->ppid = v;
+			} else if (sscanf(line, "Uid: %u", &v) == 1) {
+				st->uid = v;
 			}
 		}
 	buf_free(&text);
@@ -252,6 +255,38 @@ int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 	if (numbers_in(path, tids, n, NULL))
 		return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)pid);
 	return 0;
+}
+
+int synth_threads_of(uid_t user, pid_t **tids, size_t *n, struct err *err)
+{
+	VEC(pid_t) v = VEC_INIT;
+	struct status st;
+	pid_t *pids, *own;
+	size_t n_pids, n_own;
+	int rc = -1;
+
+	if (numbers_in("/proc", &pids, &n_pids, err))
+		return -1;
+	for (size_t i = 0; i < n_pids; i++) {
+		if (pids[i] == getpid() || !read_status(pids[i], pids[i], &st) || st.uid != user ||
+		    synth_threads(pids[i], &own, &n_own, NULL))
+			continue; /* not theirs, or it has ended meanwhile */
+		for (size_t t = 0; t < n_own; t++)
+			if (vec_push(&v, own[t])) {
+				free(own);
+				(void)err_nomem(err);
+				goto out;
+			}
+		free(own);
+	}
+	*tids = v.v;
+	*n = v.n;
+	rc = 0;
+out:
+	free(pids);
+	if (rc)
+		vec_free(&v);
+	return rc;
 }
 
 static int put_thread(const struct synth *s, struct record *r, pid_t pid, pid_t tid,

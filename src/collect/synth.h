@@ -32,6 +32,8 @@ int synth_process(const struct synth *s, pid_t pid, struct err *err) MUST_USE;
 int synth_all(const struct synth *s, struct err *err) MUST_USE;
 /* Threads of a process into tids (plain malloc memory, the caller's); -1: no such process. */
 int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) MUST_USE;
+/* Threads of all processes that a user runs, of ours none; as synth_threads. */
+int synth_threads_of(uid_t user, pid_t **tids, size_t *n, struct err *err) MUST_USE;
 /* The process a thread belongs to, or -1. */
 pid_t synth_tgid(pid_t tid);
 
