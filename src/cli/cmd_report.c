@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "cli/heap.h"
 #include "cli/recording.h"
 #include "config.h"
 #include "report/sink.h"
@@ -275,6 +276,8 @@ int cmd_report(struct cli *cli)
 		cli_progress_end(cli);
 		code = cli_put(cli, &out, !rp.sink->machine);
 	}
+	if (heap_ends())
+		return code;
 	buf_free(&out);
 	vec_free(&rp.notes);
 	profile_free(rp.profile);

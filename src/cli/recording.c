@@ -8,6 +8,7 @@
 
 #include "analyse/feed.h"
 #include "base/num.h"
+#include "cli/heap.h"
 
 /* Whether a file of the recorded path may be taken for the recorded one where no build-id says so:
  * not on another machine. A machine may have got a new kernel since, a container has a name of its
@@ -32,6 +33,7 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 	};
 
 	*r = (struct recording){ 0 };
+	heap_for_tables();
 	if (pd_open(&r->rec, path, err))
 		goto fail;
 	io.kernel_release = pd_info(r->rec)->os_release;
