@@ -14,10 +14,12 @@
 
 void elf_on_disk_close(struct elf_on_disk *f)
 {
-	elf_file_free(&f->elf);
-	file_map_close(&f->map);
-	free(f->mem);
-	free(f->path);
+	if (!f->shared) {
+		elf_file_free(&f->elf);
+		file_map_close(&f->map);
+		free(f->mem);
+		free(f->path);
+	}
 	memset(f, 0, sizeof(*f));
 }
 
@@ -85,12 +87,13 @@ bool image_complete(const struct image *im)
 	return im->code.path && im->syms.path && im->dwarf.path;
 }
 
-static int take(struct elf_on_disk *into, const struct elf_on_disk *from, bool wanted,
-		struct err *err)
+/* The first that takes a file has it, the others share it. */
+static void take(struct elf_on_disk *into, struct elf_on_disk *from, bool wanted)
 {
 	if (into->path || !wanted)
-		return 0;
-	return elf_on_disk_open(into, from->path, err);
+		return;
+	*into = *from;
+	from->shared = true;
 }
 
 /* What an image's files must have for build-id: the recorded one, else that of its code. */
@@ -144,7 +147,6 @@ int image_try_file(struct images *set, struct image *im, const char *path, bool 
 {
 	struct err mine = ERR_INIT;
 	struct elf_on_disk f;
-	int rc = -1;
 
 	if (elf_on_disk_open(&f, path, &mine)) {
 		if (mine.code == ERR_NOMEM)
@@ -156,23 +158,19 @@ int image_try_file(struct images *set, struct image *im, const char *path, bool 
 	}
 	switch (judge(set, im, &f, named)) {
 	case REFUSED:
-		rc = 0;
-		goto out;
+		elf_on_disk_close(&f);
+		return 0;
 	case VERIFIED:
 		im->verified = im->key.build_id_len > 0;
 		break;
 	case UNVERIFIED:
 		break;
 	}
-	/* a file that changes between these openings is no worse than one that changed before */
-	if (take(&im->code, &f, has_code(&f.elf), err) ||
-	    take(&im->syms, &f, elf_has_symtab(&f.elf), err) ||
-	    take(&im->dwarf, &f, has_dwarf(&f.elf), err))
-		goto out;
-	rc = 0;
-out:
+	take(&im->code, &f, has_code(&f.elf));
+	take(&im->syms, &f, elf_has_symtab(&f.elf));
+	take(&im->dwarf, &f, has_dwarf(&f.elf));
 	elf_on_disk_close(&f);
-	return rc;
+	return 0;
 }
 
 static int try_printf(struct images *set, struct image *im, bool named, struct err *err,

@@ -29,6 +29,7 @@ struct elf_on_disk {
 	struct file_map map;
 	uint8_t *mem; /* instead of map: malloc'ed bytes */
 	struct elf_file elf;
+	bool shared; /* all of that is another's of the same image */
 };
 
 void elf_on_disk_close(struct elf_on_disk *f);
@@ -44,7 +45,7 @@ struct image {
 	bool guessed;			      /* segments from a file of debug information alone */
 	bool absolute;			      /* addresses are absolute, not file offsets */
 	uint64_t delta;			      /* absolute: what to add to a vaddr */
-	struct elf_on_disk code, syms, dwarf; /* may be one file opened several times */
+	struct elf_on_disk code, syms, dwarf; /* may be one file */
 	struct elf_on_disk mini;	      /* unpacked .gnu_debugdata */
 	struct elf_seg *seg;
 	size_t n_seg;
