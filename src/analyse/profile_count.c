@@ -38,6 +38,7 @@ int counts_init(struct counts *c, size_t n_events, uint64_t samples)
 	c->shift = shift_of(c->cap);
 	/* so that no file can be made whose addresses meet in one place */
 	c->seed = hash_u64((uint64_t)(uintptr_t)c->slot ^ (uint64_t)(uintptr_t)c);
+	c->seed2 = hash_u64(c->seed);
 	return c->periods && c->slot ? 0 : -1;
 }
 
@@ -46,7 +47,6 @@ void counts_free(struct counts *c)
 	free(c->slot);
 	free(c->periods);
 	vec_free(&c->group);
-	free(c->quick);
 	vec_free(&c->more);
 	itab_free(&c->group_at);
 	memset(c, 0, sizeof(*c));
@@ -73,22 +73,14 @@ static bool same_group(const struct count_group *a, const struct count_group *b)
 static uint32_t group_add(struct counts *c, const struct count_group *g)
 {
 	uint64_t h = hash_pair(g->hash, g->period ^ g->varies);
-	struct count_quick *quick;
 	uint32_t idx;
 
 	for (size_t i = itab_first(&c->group_at, h); itab_at(&c->group_at, &i, h, &idx);)
 		if (same_group(&c->group.v[idx], g))
 			return idx;
-	if (vec_reserve(&c->group, c->group.n + 1))
-		return ITAB_NONE;
-	quick = realloc(c->quick, c->group.cap * sizeof(*quick));
-	if (!quick)
-		return ITAB_NONE;
-	c->quick = quick;
-	if (itab_put(&c->group_at, h, c->group.n))
+	if (vec_reserve(&c->group, c->group.n + 1) || itab_put(&c->group_at, h, c->group.n))
 		return ITAB_NONE;
 	c->group.v[c->group.n] = *g;
-	c->quick[c->group.n] = (struct count_quick){ g->hash, g->period, g->varies };
 	return (uint32_t)c->group.n++;
 }
 
@@ -102,6 +94,11 @@ static bool many_periods(struct count_periods *p, uint64_t period)
 	else
 		p->many = true;
 	return p->many;
+}
+
+bool counts_vary(const struct counts *c, uint32_t event)
+{
+	return c->periods[event].many;
 }
 
 uint32_t counts_group(struct counts *c, const struct count_group *key)
@@ -119,7 +116,7 @@ uint32_t counts_group(struct counts *c, const struct count_group *key)
 
 static uint64_t slot_hash(const struct counts *c, const struct count_slot *o)
 {
-	return count_mix(o->addr, c->group.v[o->group].hash);
+	return count_hash(c, o->addr, o->group);
 }
 
 static int grow(struct counts *c)
@@ -186,7 +183,7 @@ static int slot_empty(struct counts *c, struct count_slot *o)
 	g.period = 0;
 	g.varies = true;
 	at = group_add(c, &g);
-	w = at == ITAB_NONE ? NULL : slot_weight(c, slot_at(c, addr, at, count_mix(addr, g.hash)));
+	w = at == ITAB_NONE ? NULL : slot_weight(c, slot_at(c, addr, at, count_hash(c, addr, at)));
 	if (!w)
 		return -1;
 	weight_add_n(w, n, period);
@@ -198,7 +195,7 @@ int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t h
 {
 	struct count_slot *o = slot_at(c, addr, group, hash);
 
-	if (c->quick[group].varies) {
+	if (c->group.v[group].varies) {
 		struct weight *w = slot_weight(c, o);
 
 		if (!w)

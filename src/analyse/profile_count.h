@@ -59,12 +59,6 @@ struct count_group {
 	bool varies;
 };
 
-/* What of a group is wanted for each sample. */
-struct count_quick {
-	uint64_t hash, period;
-	bool varies;
-};
-
 struct count_slot {
 	uint64_t addr;
 	uint32_t group;
@@ -80,11 +74,10 @@ struct counts {
 	size_t n, cap;
 	unsigned shift; /* of a hash, to its slot */
 	VEC(struct count_group) group;
-	struct count_quick *quick; /* by group */
 	struct itab group_at;
 	VEC(struct weight) more;
 	struct count_periods *periods; /* by event */
-	uint64_t seed;
+	uint64_t seed, seed2;
 	struct count_wait {
 		uint64_t addr, hash, period;
 		uint32_t group;
@@ -105,14 +98,17 @@ struct weight counts_weight(const struct counts *c, const struct count_slot *o);
 /* Is the group one for samples of that period, too? */
 static inline bool counts_fits(const struct counts *c, uint32_t group, uint64_t period)
 {
-	const struct count_quick *q = &c->quick[group];
+	const struct count_group *g = &c->group.v[group];
 
-	return q->period == period || q->varies;
+	return g->period == period || g->varies;
 }
 
-static inline uint64_t count_mix(uint64_t addr, uint64_t group_hash)
+/* Have an event's periods turned out to vary? Its groups do from then on. */
+bool counts_vary(const struct counts *c, uint32_t event);
+
+static inline uint64_t count_hash(const struct counts *c, uint64_t addr, uint32_t group)
 {
-	uint128 x = (uint128)(addr ^ 0xa0761d6478bd642fULL) * (group_hash | 1);
+	uint128 x = (uint128)(addr ^ c->seed) * (group * 0x9e3779b97f4a7c15ULL ^ c->seed2);
 
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }
@@ -131,7 +127,7 @@ static inline bool count_slot_fits(const struct counts *c, const struct count_sl
 /* `group` is one that counts_fits() tells. */
 static inline int counts_add(struct counts *c, uint64_t addr, uint32_t group, uint64_t period)
 {
-	uint64_t hash = count_mix(addr, c->quick[group].hash);
+	uint64_t hash = count_hash(c, addr, group);
 	struct count_wait *x = &c->wait[c->n_wait];
 
 	__builtin_prefetch(&c->slot[hash >> c->shift], 1);

@@ -157,11 +157,11 @@ struct scan_spot {
 };
 _Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
 
-/* Of the samples counted there: CPU (0 where not asked for), asked kind, event; of the spot: the kind
- * that was found. */
-#define SPOT_KIND	  56
-#define SPOT_EVENT	  40
+/* From below: of the samples counted there what spot_low() says, the kind that was asked for, the
+ * event; of the place the kind that was found. */
 #define SPOT_ASKED	  32
+#define SPOT_EVENT	  40
+#define SPOT_KIND	  56
 #define SPOT_NO_EVENT	  ((uint64_t)UINT16_MAX << SPOT_EVENT) /* no group yet */
 #define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8)
 #define SPOT_BITS	  11u
@@ -169,11 +169,13 @@ _Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
 /* What stays the same from a sample to the next, as a rule. */
 struct scan_run {
 	uint64_t task, from, life; /* a thread, in [from, from + life) */
-	struct {
-		uint64_t whose, hash;
-	} of[SPACE_UNKNOWN + 1];   /* its spots', by kind */
-	uint64_t id, what, period; /* an event that is only counted */
-	bool plain;		   /* it is there */
+	struct scan_run_kind {
+		uint64_t whose, hash, what;
+		uint64_t coarse;
+	} of[8];		     /* its spots, by cpumode */
+	uint64_t id, period;	     /* of an event that is only counted */
+	uint64_t mask;		     /* of the period's part of `what`: 0 where periods vary */
+	const struct scan_event *ev; /* NULL: none yet */
 };
 
 /* Ids of events that are only counted. */
@@ -243,16 +245,28 @@ static inline uint64_t spot_hash(uint64_t whose, uint8_t kind)
 {
 	return hash_u64(whose ^ (uint64_t)kind << 24);
 }
-static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint8_t kind,
+/* Mappings of processes are small, those of the kernel large. */
+static inline unsigned spot_coarse(uint8_t kind)
+{
+	return kind == SPACE_KERNEL ? 24 : 18;
+}
+static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint64_t coarse,
 					uint64_t ip)
 {
-	uint64_t coarse = ip >> (kind == SPACE_KERNEL ? 24 : 18);
-
-	return &w->spot[((coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> (64 - SPOT_BITS)];
+	return &w->spot[((ip >> coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> (64 - SPOT_BITS)];
 }
-static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t cpu)
+static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t low)
 {
-	return (uint64_t)event << SPOT_EVENT | (uint64_t)kind << SPOT_ASKED | cpu;
+	return (uint64_t)event << SPOT_EVENT | (uint64_t)kind << SPOT_ASKED | low;
+}
+/* The CPU where it is asked for; else the period where it does not vary, a little shifted. */
+static inline uint32_t spot_low(const struct worker *w, const struct scan_sample *s)
+{
+	if (w->scan->by_cpu)
+		return s->cpu;
+	if (counts_vary(&w->counts, s->event))
+		return 0;
+	return s->period < UINT32_MAX - 1 ? (uint32_t)s->period + 1 : UINT32_MAX;
 }
 /* Does it tell where that is? */
 static inline bool spot_tells(const struct scan_spot *o, uint64_t ip, uint64_t time)

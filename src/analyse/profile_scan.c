@@ -104,7 +104,7 @@ static struct scan_spot *find_spot(struct worker *w, const struct who *who, uint
 				   uint64_t ip, uint64_t time)
 {
 	uint64_t whose = scan_whose(who, kind);
-	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), kind, ip);
+	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), spot_coarse(kind), ip);
 
 	if (!is_spot(o, whose, kind, ip, time))
 		ask_spot(w, o, who, kind, ip, time);
@@ -272,7 +272,8 @@ static int find_group(struct worker *w, struct scan_spot *o, const struct scan_s
 	};
 
 	o->group = counts_group(&w->counts, &key);
-	o->what = o->what >> SPOT_KIND << SPOT_KIND | spot_what(key.event, s->kind, key.cpu);
+	/* whether periods vary may have been found just now */
+	o->what = o->what >> SPOT_KIND << SPOT_KIND | spot_what(key.event, s->kind, spot_low(w, s));
 	if (o->group != ITAB_NONE)
 		return 0;
 	o->life = 0; /* it tells of nothing */
@@ -282,7 +283,7 @@ static int find_group(struct worker *w, struct scan_spot *o, const struct scan_s
 int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
 {
 	uint64_t cgroup = w->scan->by_cgroup && s->full ? s->full->cgroup : 0;
-	uint64_t what = spot_what(s->event, s->kind, w->scan->by_cpu ? s->cpu : 0);
+	uint64_t what = spot_what(s->event, s->kind, spot_low(w, s));
 
 	if (!is_spot(o, scan_whose(s->who, s->kind), s->kind, s->ip, s->time))
 		ask_spot(w, o, s->who, s->kind, s->ip, s->time);
@@ -295,7 +296,7 @@ int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
 static int count_sample(struct worker *w, const struct scan_sample *s)
 {
 	uint64_t hash = spot_hash(scan_whose(s->who, s->kind), s->kind);
-	struct scan_spot *o = spot_at(w, hash, s->kind, s->ip);
+	struct scan_spot *o = spot_at(w, hash, spot_coarse(s->kind), s->ip);
 
 	return scan_ask(w, o, s) ? -1
 				 : counts_add(&w->counts, s->ip - o->less, o->group, s->period);
