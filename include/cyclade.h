@@ -7,7 +7,7 @@
  *
  *	if (cyclade_open(&set, NULL, &error))		// or options: which metrics
  *		...					// only for a wish that makes no sense
- *	r = cyclade_region(set, "solve");		// this thread's handle; keep it
+ *	r = cyclade_handle(set, "solve");		// this thread's handle; keep it
  *	cyclade_begin(r);
  *	...
  *	cyclade_end(r);
@@ -19,7 +19,7 @@
  * counts, the rest is "not measured", and cyclade_status() says why.
  *
  * A region handle is its thread's: cyclade_begin and cyclade_end with it by that thread only. Each
- * thread that calls cyclade_region() for the first time opens its own counters; threads of the same
+ * thread that calls cyclade_handle() for the first time opens its own counters; threads of the same
  * region's name are summed in reports. Regions nest (an inner one counts for the outer one, too); a
  * region begun again before it ended counts once, from its first begin to its last end, and reports
  * tell how often that was.
@@ -29,7 +29,7 @@
  * most once in two seconds and thread, to begin the register anew (its fractions of 8 bits grow
  * coarse). Elsewhere they read(2) the counters, which cyclade_status() says.
  *
- * cyclade_open, cyclade_region and cyclade_report do allocate. All functions are safe from several
+ * cyclade_open, cyclade_handle and cyclade_report do allocate. All functions are safe from several
  * threads, but nothing of a set may be used while or after it is closed. A signal handler may use
  * handles made before. After fork() the child's handles count time alone: open a set of its own there.
  */
@@ -100,7 +100,7 @@ CYCLADE_API const char *cyclade_status(const struct cyclade_set *set);
 /* The calling thread's handle of this name (at most 63 bytes count), the same each time. Never NULL:
  * where there is no room or no memory it is a handle that does nothing, and reports tell how many such
  * there were. Takes microseconds: keep it. */
-CYCLADE_API struct cyclade_region *cyclade_region(struct cyclade_set *set, const char *name);
+CYCLADE_API struct cyclade_region *cyclade_handle(struct cyclade_set *set, const char *name);
 
 static inline void cyclade_begin(struct cyclade_region *region)
 {

@@ -32,7 +32,7 @@ static void do_nothing(struct cyclade_region *r)
 
 static struct cyclade_region nothing = { do_nothing, do_nothing };
 
-struct cyclade_region *cyclade_region(struct cyclade_set *set, const char *name)
+struct cyclade_region *cyclade_handle(struct cyclade_set *set, const char *name)
 {
 	struct thread *t = set ? thread_mine(set) : NULL;
 	struct region *r = t ? thread_region(t, name ? name : "") : NULL;
@@ -48,7 +48,7 @@ struct cyclade_region *cyclade_find(struct cyclade_here *here, struct cyclade_se
 				    const char *name)
 {
 	if (!here->region || here->set != cyclade_number(set)) {
-		here->region = cyclade_region(set, name);
+		here->region = cyclade_handle(set, name);
 		here->set = cyclade_number(set);
 	}
 	return here->region;

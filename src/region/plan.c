@@ -343,10 +343,15 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 {
 	struct namer k = { .s = s, .root = o->sysroot ? o->sysroot : "", .o = o, .err = err };
 	const char *names = o->metrics && *o->metrics ? o->metrics : "ipc,topdown";
+	struct err unknown = ERR_INIT;
 	uint32_t n_extra;
 
-	if (machine_read(&k.machine, &s->arena, k.root, err))
-		return -1;
+	/* nothing is known of this machine: then nothing is counted */
+	if (machine_read(&k.machine, &s->arena, k.root, &unknown)) {
+		if (unknown.code == ERR_NOMEM)
+			return err_nomem(err);
+		memset(&k.machine, 0, sizeof(k.machine));
+	}
 	set_facts(&k, s->head->facts);
 	(void)snprintf(s->head->metrics, sizeof(s->head->metrics), "%s", names);
 	s->list.counts = true;

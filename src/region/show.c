@@ -340,6 +340,7 @@ static int json(struct buf *b, const struct report *r, bool per_thread, struct e
 	json_str(&j, "counted_by", h->status);
 	json_real(&j, "tsc_hz", h->tsc_hz);
 	json_u64(&j, "lost_regions", h->lost_regions);
+	json_u64(&j, "resets", r->resets);
 	json_array(&j, "regions");
 	for (size_t i = 0; i < r->region.n; i++) {
 		json_object(&j, NULL);

@@ -40,6 +40,7 @@ static int gather(struct report *r, struct err *err)
 		struct table_block block;
 
 		table_block(r->v, b, &block);
+		r->resets += block.resets;
 		for (size_t i = 0; i < block.regions; i++) {
 			struct region_sums one = { .tid = block.tid };
 

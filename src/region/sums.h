@@ -46,6 +46,7 @@ struct report {
 	struct wish *wish;
 	size_t n_wishes;
 	bool *wanted[TABLE_PARTS];		/* by metric */
+	uint64_t resets;			/* of PERF_METRICS */
 	VEC(struct region_sums) region, thread; /* merged, in the order they first appear; each */
 };
 

@@ -106,10 +106,6 @@ void sim_rdpmc_changed(struct sim_counter *k, bool reset)
 
 static void *pump(void *arg)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	for (;;) {
 		usleep(SETTLE_USEC);
 		sim_take();
@@ -118,6 +114,18 @@ static void *pump(void *arg)
 		sim_give();
 	}
 	return arg;
+}
+
+/* No signal of the program is to find it. */
+static void start_pump(void)
+{
+	sigset_t all, was;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &was);
+	pumping = !pthread_create(&thread, NULL, pump, NULL);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
 }
 
 bool sim_rdpmc_wants(int fd, size_t len)
@@ -142,7 +150,6 @@ void *sim_rdpmc_map(void *at, size_t len, int prot, int flags, int fd)
 	int memory = memfd_create("page", MFD_CLOEXEC);
 	struct perf_event_mmap_page *p = MAP_FAILED;
 	void *shown = MAP_FAILED;
-	pthread_t thread;
 
 	if (memory >= 0 && !ftruncate(memory, (off_t)len))
 		p = sim_real.mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
@@ -160,7 +167,7 @@ void *sim_rdpmc_map(void *at, size_t len, int prot, int flags, int fd)
 	page[fd] = p;
 	settle(sim_by_fd[fd]->context);
 	if (!pumping)
-		pumping = !pthread_create(&thread, NULL, pump, NULL);
+		start_pump();
 	return shown;
 }
 

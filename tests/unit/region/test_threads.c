@@ -51,12 +51,12 @@ static struct cyclade_value value_of(struct cyclade_set *s, const char *region, 
 
 static void *count(void *arg)
 {
-	struct cyclade_region *outer = cyclade_region(set, "outer"), *inner;
+	struct cyclade_region *outer = cyclade_handle(set, "outer"), *inner;
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "of thread %d", (int)(intptr_t)arg);
-	inner = cyclade_region(set, name);
-	assert_ptr_equal(outer, cyclade_region(set, "outer"));
+	inner = cyclade_handle(set, name);
+	assert_ptr_equal(outer, cyclade_handle(set, "outer"));
 	for (int i = 0; i < RUNS; i++) {
 		cyclade_begin(outer);
 		cyclade_begin(inner);
@@ -136,15 +136,15 @@ static void test_page_faults(void **state)
 		(void)printf("# why: no software events here\n");
 		skip();
 	}
-	r = cyclade_region(set, "touch");
+	r = cyclade_handle(set, "touch");
 	cyclade_begin(r);
 	for (size_t i = 0; i < sizeof(memory); i += 4096)
 		((volatile char *)memory)[i] = 1;
 	cyclade_end(r);
 	v = value_of(set, "touch", "page-faults", CYCLADE_ALL_THREADS);
 	assert_int_equal(v.why == CYCLADE_OK || v.why == CYCLADE_TOO_SHORT, 1);
-	/* the kernel may map some pages around */
-	assert_true(v.value >= 4 && v.value <= 70);
+	/* the kernel may map some pages around, a sanitizer more */
+	assert_true(v.value >= 4 && v.value <= 2000);
 	cyclade_close(set);
 }
 
@@ -165,7 +165,7 @@ static void test_refusals(void **state)
 	assert_int_equal(cyclade_open(&s, &o, &e), -1);
 	assert_null(s);
 	assert_non_null(strstr(e.what, "max_regions"));
-	r = cyclade_region(NULL, "x");
+	r = cyclade_handle(NULL, "x");
 	cyclade_begin(r);
 	cyclade_end(r);
 	assert_int_equal(cyclade_report(NULL, NULL), -1);
@@ -176,7 +176,7 @@ static void test_refusals(void **state)
 		char name[8];
 
 		(void)snprintf(name, sizeof(name), "r%d", i);
-		r = cyclade_region(s, name);
+		r = cyclade_handle(s, name);
 		cyclade_begin(r);
 		cyclade_end(r);
 	}
@@ -187,7 +187,7 @@ static void test_refusals(void **state)
 
 static void *come_and_go(void *arg)
 {
-	struct cyclade_region *r = cyclade_region(set, "short life");
+	struct cyclade_region *r = cyclade_handle(set, "short life");
 
 	cyclade_begin(r);
 	cyclade_end(r);
@@ -211,13 +211,13 @@ static void test_threads_come_and_go(void **state)
 
 static int child_code(struct cyclade_region *open_one)
 {
-	struct cyclade_region *r = cyclade_region(set, "both");
+	struct cyclade_region *r = cyclade_handle(set, "both");
 
 	cyclade_end(open_one);
 	cyclade_begin(r);
 	cyclade_end(r);
-	cyclade_begin(cyclade_region(set, "child"));
-	cyclade_end(cyclade_region(set, "child"));
+	cyclade_begin(cyclade_handle(set, "child"));
+	cyclade_end(cyclade_handle(set, "child"));
 	if (!strstr(cyclade_status(set), "forked"))
 		return 2;
 	if (value_of(set, "both", "runs", CYCLADE_ALL_THREADS).value != 1)
@@ -237,8 +237,8 @@ static void test_fork(void **state)
 
 	(void)state;
 	set = open_set("page-faults,ipc", 0);
-	r = cyclade_region(set, "both");
-	open_one = cyclade_region(set, "open");
+	r = cyclade_handle(set, "both");
+	open_one = cyclade_handle(set, "open");
 	for (int i = 0; i < 5; i++) {
 		cyclade_begin(r);
 		cyclade_end(r);
