@@ -165,8 +165,9 @@ static int plan_core(struct drill *d, struct drill_core *c, const struct options
 		return -1;
 	c->stage_on = arena_alloc(d->a, c->plan.n_stages + 1);
 	c->stage_idle = arena_alloc(d->a, (c->plan.n_stages + 1) * sizeof(*c->stage_idle));
+	c->stage_unsure = arena_alloc(d->a, (c->plan.n_stages + 1) * sizeof(*c->stage_unsure));
 	c->seen = arena_alloc(d->a, c->plan.n_stages + 1);
-	if (!c->stage_on || !c->stage_idle || !c->seen)
+	if (!c->stage_on || !c->stage_idle || !c->stage_unsure || !c->seen)
 		return err_nomem(err);
 	c->stage_on[0] = true;
 	return 0;

@@ -56,6 +56,7 @@ struct drill_core {
 	struct drill_group *group;    /* as plan.group */
 	bool *stage_on;		      /* as plan.stage */
 	unsigned *stage_idle;	      /* decisions in a row that did not want it */
+	unsigned *stage_unsure;	      /* that could not say that it does not matter */
 	bool *seen;		      /* as plan.stage: was open at some time of this run */
 	bool *named;		      /* by metric: asked for by --node, -M */
 	double *latency, *latency_se; /* by event: retire latency, where it is known */
@@ -111,6 +112,8 @@ struct drill {
 	unsigned readings;
 	uint64_t interval_ns; /* of -I; 0: none */
 	bool shared;	      /* a group that counts was not always on its counters */
+	uint64_t switched;    /* when a group was last switched on or off, and how many readings */
+	unsigned switched_at; /* there had been then */
 };
 
 /* `held`: what samples all the while, n of them; their counters are left to them. */

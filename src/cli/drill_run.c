@@ -2,9 +2,11 @@
 /*
  * A run: readings of the groups that count, and which of them count next.
  *
- * A stage opens as soon as its node is over its threshold (or too unsure to say no) in the last
- * half second, and closes when it was not CLOSE_AFTER times in a row: groups that are not needed
- * leave their time on the counters to the others.
+ * A stage opens as soon as its node is over its threshold in the last half second, or too unsure to
+ * say no PATIENCE times in a row (at first every bar is wide, and a stage that is opened for nothing
+ * takes its groups' time from those that make the bars narrow), and closes when it was neither
+ * CLOSE_AFTER times in a row: groups that are not needed leave their time on the counters to the
+ * others.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,6 +26,7 @@
 #define SHORT	       (250 * MS) /* intervals: the reading of each is its only slice */
 #define ERRORS_FROM    8	  /* short intervals, so many: how much neighbours differ */
 #define CLOSE_AFTER    4
+#define PATIENCE       3
 #define DECISION_SHARE 50 /* deciding may take a 50th of the time */
 
 /* ---- parts ------------------------------------------------------------------------------ */
@@ -185,9 +188,13 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 			bool on = only ? d->each_core == i && d->each_group == g
 				       : drill_has_user(c, g);
 
-			if (on != c->group[g].on && switch_group(d, k, c, g, on, err))
+			if (on == c->group[g].on)
+				continue;
+			if (switch_group(d, k, c, g, on, err))
 				return -1;
 			c->group[g].on = on;
+			d->switched = k->now - k->start;
+			d->switched_at = d->readings;
 		}
 	}
 	return drill_latency_apply(d, k, err);
@@ -241,15 +248,15 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 		if (d->mode == DRILL_LIVE)
 			memset(c->stage_on + 1, 0, c->plan.n_stages - 1);
 		for (size_t s = 0; s < c->plan.n_stages; s++) {
-			c->stage_idle[s] = 0;
+			c->stage_idle[s] = c->stage_unsure[s] = 0;
 			c->seen[s] = c->stage_on[s];
 		}
 		/* as counting has them at first */
 		for (size_t g = 0; g < c->plan.n_groups; g++)
 			c->group[g].on = counter_group_on(k, &c->group[g]);
 	}
-	d->readings = 0;
-	d->last_decision = 0;
+	d->readings = d->switched_at = 0;
+	d->last_decision = d->switched = 0;
 	return apply_stages(d, k, err) || drill_latency_begin(d, k, err) ? -1 : 0;
 }
 
@@ -338,9 +345,18 @@ static int read_all(struct drill *d, struct counting *k, bool everything, struct
 
 /* ---- decisions -------------------------------------------------------------------------- */
 
+enum wish { NOT_WANTED, UNSURE, WANTED };
+
+/* How much the stage under a node is wanted that tree_open() says may matter. A node without a
+ * threshold has nothing that could make it surer. */
+static enum wish wish_of(const struct drill_part *p, const struct model *m, uint32_t under)
+{
+	return p->tree.node[under].over || !m->metric[under].threshold ? WANTED : UNSURE;
+}
+
 /* Marks the stages that any part of a core wants open. */
 static int wanted_stages(struct drill *d, const struct counting *k, uint64_t from, uint64_t to,
-			 bool **want, struct err *err)
+			 enum wish **want, struct err *err)
 {
 	struct arena a = ARENA_INIT;
 	int rc = -1;
@@ -356,9 +372,13 @@ static int wanted_stages(struct drill *d, const struct counting *k, uint64_t fro
 			goto out;
 		}
 		tree_open(&d->part[i].tree, open);
-		for (size_t s = 1; s < c->plan.n_stages; s++)
-			want[d->part[i].core][s] |= c->plan.stage[s].under != MODEL_NONE &&
-						    open[c->plan.stage[s].under];
+		for (size_t s = 1; s < c->plan.n_stages; s++) {
+			enum wish *w = &want[d->part[i].core][s];
+			uint32_t under = c->plan.stage[s].under;
+
+			if (under != MODEL_NONE && open[under] && *w != WANTED)
+				*w = wish_of(&d->part[i], c->m, under);
+		}
 	}
 	rc = 0;
 out:
@@ -366,44 +386,56 @@ out:
 	return rc;
 }
 
-static bool **alloc_want(struct drill *d, struct arena *a)
+static enum wish **alloc_want(struct drill *d, struct arena *a)
 {
-	bool **want = arena_alloc(a, (d->n_cores + 1) * sizeof(*want));
+	enum wish **want = arena_alloc(a, (d->n_cores + 1) * sizeof(*want));
 
 	for (size_t c = 0; want && c < d->n_cores; c++) {
-		want[c] = arena_alloc(a, d->core[c].plan.n_stages + 1);
+		want[c] = arena_alloc(a, (d->core[c].plan.n_stages + 1) * sizeof(**want));
 		if (!want[c])
 			return NULL;
 	}
 	return want;
 }
 
-static void take_wish(struct drill_core *c, const bool *want, bool may_close)
+static void take_wish(struct drill_core *c, const enum wish *want)
 {
 	for (size_t s = 1; s < c->plan.n_stages; s++) {
 		c->stage_idle[s] = want[s] ? 0 : c->stage_idle[s] + 1;
-		if (want[s])
+		c->stage_unsure[s] = want[s] == UNSURE ? c->stage_unsure[s] + 1 : 0;
+		if (want[s] == WANTED || c->stage_unsure[s] >= PATIENCE)
 			c->stage_on[s] = c->seen[s] = true;
-		else if (may_close && c->stage_idle[s] >= CLOSE_AFTER)
+		else if (c->stage_idle[s] >= CLOSE_AFTER)
 			c->stage_on[s] = false;
 	}
+}
+
+/* What was not counted before the last switch makes bars wide for no reason that still holds: once
+ * there are slices enough for a bar, decisions look no further back than that. */
+static uint64_t decide_from(const struct drill *d, uint64_t now)
+{
+	uint64_t from = now > WINDOW ? now - WINDOW : 0;
+
+	if (d->readings - d->switched_at > SLICES_FEWEST && d->switched > from)
+		from = d->switched;
+	return from;
 }
 
 static int decide(struct drill *d, struct counting *k, struct err *err)
 {
 	uint64_t now = k->now - k->start, before = counting_clock();
 	struct arena a = ARENA_INIT;
-	bool **want = alloc_want(d, &a);
+	enum wish **want = alloc_want(d, &a);
 	int rc = -1;
 
 	if (!want) {
 		(void)err_nomem(err);
 		goto out;
 	}
-	if (wanted_stages(d, k, now > WINDOW ? now - WINDOW : 0, now, want, err))
+	if (wanted_stages(d, k, decide_from(d, now), now, want, err))
 		goto out;
 	for (size_t c = 0; c < d->n_cores; c++)
-		take_wish(&d->core[c], want[c], true);
+		take_wish(&d->core[c], want[c]);
 	rc = apply_stages(d, k, err);
 	d->last_decision = now;
 	d->decision_ns = counting_clock() - before;
@@ -581,7 +613,7 @@ int drill_first(struct drill *d, struct err *err)
 int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err)
 {
 	struct arena a = ARENA_INIT;
-	bool **want = alloc_want(d, &a);
+	enum wish **want = alloc_want(d, &a);
 	int rc = -1;
 
 	*again = false;

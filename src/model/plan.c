@@ -1,153 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.c - stages of metrics, and the groups that each adds.
+ * plan.c - stages of metrics, the groups that each adds, and which way of planning takes the fewest.
  */
 
 #include <string.h>
 
 #include "model/plan_int.h"
-
-static bool is_node(const struct model_metric *x)
-{
-	return x->level > 0;
-}
-
-static bool deep_enough(const struct planning *k, const struct model_metric *x)
-{
-	return is_node(x) && (!k->w->level || x->level <= k->w->level);
-}
-
-static bool named(const struct plan_wish *w, uint32_t metric)
-{
-	for (size_t i = 0; i < w->n_metrics; i++)
-		if (w->metric[i] == metric)
-			return true;
-	return false;
-}
-
-static int choose(struct planning *k, struct err *err)
-{
-	for (size_t i = 0; i < k->w->n_metrics; i++) {
-		if (k->w->metric[i] >= k->m->n_metrics)
-			return err_set(err, ERR_USAGE, "metric %u of a model of %zu",
-				       k->w->metric[i], k->m->n_metrics);
-		k->wanted[k->w->metric[i]] = true;
-	}
-	for (size_t i = 0; i < k->m->n_metrics && !k->w->no_tree; i++)
-		if (deep_enough(k, &k->m->metric[i]))
-			k->wanted[i] = true;
-	return 0;
-}
-
-/* --- the sets of one stage --- */
-
-/* An event of the core's counters that is not pinned. */
-static bool takes_turns(const struct planning *k, uint32_t event)
-{
-	if (k->m->event[event].flags & (EVENT_SOFTWARE | EVENT_UNCORE))
-		return false;
-	for (size_t i = 0; i < k->l.n_beside; i++)
-		if (k->l.beside[i] == event)
-			return false;
-	return true;
-}
-
-static int push_set(struct planning *k, struct stage_sets *out, const uint64_t *bits,
-		    uint32_t metric, unsigned weight, struct err *err)
-{
-	struct schedule_set *set = &out->set[out->n];
-	uint32_t *ev = arena_alloc(&k->scratch, (bits_count(bits, k->words) + 2) * sizeof(*ev));
-	bool turns = false;
-
-	if (!ev)
-		return err_nomem(err);
-	memset(set, 0, sizeof(*set));
-	for (size_t i = 0; i < k->m->n_used; i++) {
-		if (!bit_test(bits, i))
-			continue;
-		ev[set->n++] = (uint32_t)i;
-		turns |= takes_turns(k, (uint32_t)i);
-	}
-	if (turns && k->filler != MODEL_NONE && !bit_test(bits, k->filler))
-		ev[set->n++] = k->filler;
-	set->event = ev;
-	set->weight = weight;
-	out->metric[out->n++] = metric;
-	return 0;
-}
-
-static unsigned weight_of(const struct planning *k, uint32_t metric)
-{
-	unsigned level = k->m->metric[metric].level;
-
-	return level ? 16 - (level < 15 ? level : 15) : named(k->w, metric) ? 16 : 0;
-}
-
-/* The metric's set, and where that does not hold all of it those of what it refers to. */
-static int add_metric(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
-{
-	const struct metric_needs *x = &k->needs[metric];
-	bool whole = !k->w->loose && x->fits;
-	int rc;
-
-	if (out->seen[metric])
-		return 0;
-	out->seen[metric] = true;
-	rc = push_set(k, out, whole ? x->full : x->tight, metric, weight_of(k, metric), err);
-	for (size_t i = 0; !rc && !whole && i < metric; i++)
-		if (bit_test(x->nodes, i))
-			rc = add_metric(k, out, (uint32_t)i, err);
-	return rc;
-}
-
-/* What its threshold asks for: the events need not be in the metric's group. */
-static int add_threshold(struct planning *k, struct stage_sets *out, uint32_t metric,
-			 struct err *err)
-{
-	const struct metric_needs *x = &k->needs[metric];
-	int rc = 0;
-
-	if (x->has_threshold)
-		rc = push_set(k, out, x->threshold, MODEL_NONE, 0, err);
-	for (size_t i = 0; !rc && i < k->m->n_metrics; i++)
-		if (bit_test(x->threshold_metrics, i))
-			rc = add_metric(k, out, (uint32_t)i, err);
-	return rc;
-}
-
-static int stage_sets_of(struct planning *k, struct stage_sets *out, uint32_t under, bool all,
-			 struct err *err)
-{
-	out->n = 0;
-	memset(out->seen, 0, k->m->n_metrics * sizeof(*out->seen));
-	out->n_asked = 0;
-	for (size_t i = 0; i < k->m->n_metrics; i++) {
-		const struct model_metric *x = &k->m->metric[i];
-		bool first = named(k->w, (uint32_t)i) || all ||
-			     (x->level == 1 || x->parent == MODEL_NONE);
-
-		if (!k->wanted[i] || (under == MODEL_NONE ? !first : first || x->parent != under))
-			continue;
-		out->asked[out->n_asked++] = (uint32_t)i;
-		if (add_metric(k, out, (uint32_t)i, err) ||
-		    (k->w->thresholds && add_threshold(k, out, (uint32_t)i, err)))
-			return -1;
-	}
-	return 0;
-}
-
-static int sets_init(struct planning *k, struct stage_sets *s, struct err *err)
-{
-	size_t n = k->m->n_metrics;
-
-	s->set = arena_alloc(&k->scratch, (2 * n + 1) * sizeof(*s->set));
-	s->metric = arena_alloc(&k->scratch, (2 * n + 1) * sizeof(*s->metric));
-	s->asked = arena_alloc(&k->scratch, (n + 1) * sizeof(*s->asked));
-	s->seen = arena_alloc(&k->scratch, (n + 1) * sizeof(*s->seen));
-	return s->set && s->metric && s->asked && s->seen ? 0 : err_nomem(err);
-}
-
-/* --- stages --- */
 
 /* A group of the plan with these events, or MODEL_NONE. */
 static uint32_t find_group(const struct planning *k, const struct schedule_group *g)
@@ -266,7 +124,7 @@ static int add_stage(struct planning *k, struct stage_sets *x, uint32_t under, b
 
 	if (!have)
 		return err_nomem(err);
-	if (stage_sets_of(k, x, under, all, err))
+	if (plan_stage_sets(k, x, under, all, err))
 		return -1;
 	if (!x->n && under != MODEL_NONE)
 		return 0;
@@ -299,7 +157,65 @@ static int add_stages(struct planning *k, struct stage_sets *x, struct err *err)
 	return 0;
 }
 
+static int renumber(struct planning *k, struct plan_stage *s, const uint32_t *number,
+		    struct err *err)
+{
+	uint32_t *group = arena_alloc(k->a, (s->n_groups + 1) * sizeof(*group));
+
+	if (!group)
+		return err_nomem(err);
+	for (size_t i = 0; i < s->n_groups; i++)
+		group[i] = number[s->group[i]];
+	s->group = group;
+	return 0;
+}
+
+/* Pieces of sets that no group can hold may be in other groups, too: then no stage has asked for
+ * theirs. */
+static int drop_unused(struct planning *k, struct err *err)
+{
+	uint32_t *number = arena_alloc(&k->scratch, (k->n_groups + 1) * sizeof(*number));
+	size_t n = 0;
+
+	if (!number)
+		return err_nomem(err);
+	for (size_t s = 0; s < k->n_stages; s++)
+		for (size_t i = 0; i < k->stage[s].n_groups; i++)
+			number[k->stage[s].group[i]] = 1;
+	for (size_t g = 0; g < k->n_groups; g++) {
+		if (!number[g])
+			continue;
+		k->group[n] = k->group[g];
+		number[g] = (uint32_t)n++;
+	}
+	k->n_groups = n;
+	for (size_t s = 0; s < k->n_stages; s++)
+		if (renumber(k, &k->stage[s], number, err))
+			return -1;
+	return 0;
+}
+
 /* --- what the whole comes to --- */
+
+/* Groups of the core's that some set is counted by, and what is pinned. */
+static int count_used(struct planning *k, const struct schedule *s, const struct stage_sets *x,
+		      unsigned *out, struct err *err)
+{
+	uint32_t *number = arena_alloc(&k->scratch, (s->n_groups + 1) * sizeof(*number));
+	uint32_t *list = arena_alloc(&k->scratch, (s->n_groups + 1) * sizeof(*list));
+	size_t n = 0;
+
+	if (!number || !list)
+		return err_nomem(err);
+	for (uint32_t g = 0; g < s->n_groups; g++)
+		number[g] = g;
+	for (size_t i = 0; i < x->n; i++)
+		groups_of_set(s, x, i, number, list, &n);
+	*out = k->group[0].pinned;
+	for (size_t i = 0; i < n; i++)
+		*out += list[i] < s->n_core;
+	return 0;
+}
 
 static int count_all(struct planning *k, struct stage_sets *x, unsigned *out, struct err *err)
 {
@@ -312,11 +228,10 @@ static int count_all(struct planning *k, struct stage_sets *x, unsigned *out, st
 		*out = n;
 		return 0;
 	}
-	if (stage_sets_of(k, x, MODEL_NONE, true, err) ||
+	if (plan_stage_sets(k, x, MODEL_NONE, true, err) ||
 	    schedule_make(&s, &k->scratch, k->m, &k->l, x->set, x->n, err))
 		return -1;
-	*out = (unsigned)s.n_core + k->group[0].pinned;
-	return 0;
+	return count_used(k, &s, x, out, err);
 }
 
 /* Whether a group, and what is pinned, have all of these. */
@@ -396,18 +311,36 @@ static int planning_init(struct planning *k, struct err *err)
 	return plan_needs(k, err);
 }
 
+#define FEW_COUNTERS 4 /* of a thread that shares its core's, before Ice Lake */
+
+struct manner { /* of planning */
+	bool pin, apart;
+	bool could_be_apart; /* out */
+};
+
 static int make(struct plan *out, struct arena *a, const struct model *m,
-		const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
+		const struct schedule_limits *l, const struct plan_wish *w, struct manner *how,
+		struct err *err)
 {
-	struct planning k = {
-		.m = m, .l = *l, .w = w, .a = a, .scratch = ARENA_INIT, .filler = MODEL_NONE
-	};
+	struct planning k = { .m = m,
+			      .l = *l,
+			      .w = w,
+			      .a = a,
+			      .scratch = ARENA_INIT,
+			      .apart = how->apart,
+			      .filler = MODEL_NONE };
 	struct stage_sets x;
 	int rc = -1;
 
 	memset(out, 0, sizeof(*out));
-	if (planning_init(&k, err) || choose(&k, err) || plan_pin(&k, err) || plan_fits(&k, err) ||
-	    sets_init(&k, &x, err) || add_stages(&k, &x, err) ||
+	if (planning_init(&k, err) || plan_choose(&k, err))
+		goto out;
+	plan_common(&k);
+	how->could_be_apart = k.any_common;
+	if (how->apart)
+		k.filler = plan_free_cycles(&k);
+	if ((how->pin && plan_pin(&k, err)) || plan_fits(&k, err) || plan_sets_init(&k, &x, err) ||
+	    add_stages(&k, &x, err) || drop_unused(&k, err) ||
 	    count_all(&k, &x, &out->groups_for_all, err) || finish(&k, out, err))
 		goto out;
 	rc = 0;
@@ -425,68 +358,38 @@ static size_t core_groups(const struct plan *p)
 	return n;
 }
 
+static bool is_shorter(const struct plan *a, const struct plan *b)
+{
+	if (a->groups_for_all != b->groups_for_all)
+		return a->groups_for_all < b->groups_for_all;
+	return core_groups(a) < core_groups(b);
+}
+
+/* Groups are best with all that their formulas need. What many need is apart only where counters are
+ * few, and where groups are fewer then. */
 int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
 {
-	struct plan_wish plain = *w;
+	struct manner how = { .pin = w->pin };
 	struct plan p;
 
-	if (make(out, a, m, l, w, err))
+	if (make(out, a, m, l, w, &how, err))
 		return -1;
-	if (!w->pin || core_groups(out) > 2)
+	if (how.pin && core_groups(out) <= 2) {
+		/* what fits in one group takes no turns, and need not keep others off */
+		how.pin = false;
+		if (make(&p, a, m, l, w, &how, err))
+			return -1;
+		if (core_groups(&p) <= 1)
+			*out = p;
+		how.pin = w->pin;
+	}
+	if (!how.could_be_apart || l->counters > FEW_COUNTERS || core_groups(out) <= 1)
 		return 0;
-	/* what fits in one group takes no turns, and need not keep others off */
-	plain.pin = false;
-	if (make(&p, a, m, l, &plain, err))
+	how.apart = true;
+	if (make(&p, a, m, l, w, &how, err))
 		return -1;
-	if (core_groups(&p) <= 1)
+	if (is_shorter(&p, out))
 		*out = p;
 	return 0;
-}
-
-void plan_print(struct buf *out, const struct plan *p, const struct model *m,
-		const struct schedule_limits *l)
-{
-	struct schedule_limits with = *l;
-
-	for (size_t s = 0; s < p->n_stages; s++) {
-		const struct plan_stage *x = &p->stage[s];
-
-		buf_printf(out, "stage %zu %s:", s,
-			   x->under == MODEL_NONE ? "always" : m->metric[x->under].path);
-		for (size_t i = 0; i < x->n_groups; i++)
-			buf_printf(out, " %u", x->group[i]);
-		buf_puts(out, "\n");
-		for (size_t i = 0; i < x->n_metrics; i++) {
-			uint32_t g = p->metric_group[x->metric[i]];
-
-			buf_printf(out, "\t%s", m->metric[x->metric[i]].path);
-			if (g != MODEL_NONE)
-				buf_printf(out, " %u\n", g);
-			else
-				buf_puts(out, p->mixed[x->metric[i]] ? " mixed\n" : " -\n");
-		}
-	}
-	if (p->n_groups && p->group[0].pinned) {
-		with.beside = p->group[0].event;
-		with.n_beside = p->group[0].n;
-	}
-	for (size_t g = 0; g < p->n_groups; g++) {
-		const struct plan_group *x = &p->group[g];
-
-		buf_printf(out, "group %zu%s%s: ", g, x->core ? "" : " aside",
-			   x->pinned ? " always" : "");
-		schedule_print_group(out, m, x->pinned ? l : &with, x->event, x->n);
-		buf_puts(out, "\n");
-	}
-	for (size_t i = 0; i < p->n_impossible; i++)
-		buf_printf(out, "impossible: %s\n", m->event[p->impossible[i]].name);
-	for (size_t i = 0; i < p->n_latency; i++)
-		buf_printf(out, "latency: %s\n", m->event[p->latency[i]].name);
-	for (size_t g = 0; g < p->n_samplers; g++) {
-		buf_printf(out, "sampled together %zu: ", g);
-		schedule_print_group(out, m, l, p->sampler[g].event, p->sampler[g].n);
-		buf_puts(out, "\n");
-	}
-	buf_printf(out, "groups for all: %u\n", p->groups_for_all);
 }

@@ -21,7 +21,9 @@
  *
  * A metric's events are kept in one group, with those of the metrics that its formula refers to. If
  * that is too much for one group, the other nodes it refers to (ratios of their own) may be in
- * other groups; if its own events are too many for one, it is `mixed`.
+ * other groups; if its own events are too many for one, it is `mixed`. Where a thread has few
+ * counters, and groups become fewer by it, a value of several counters that many formulas divide by
+ * (the clocks of a core that two threads share) has a group of its own.
  */
 #ifndef CYCLADE_MODEL_PLAN_H
 #define CYCLADE_MODEL_PLAN_H
@@ -72,8 +74,8 @@ struct plan {
 	size_t n_stages;
 	const bool *wanted;	      /* by metric */
 	const uint32_t *metric_group; /* by metric: the group with all of its events but those of
-				       * the pinned one, MODEL_NONE: not wanted, without events, or
-				       * mixed */
+				       * the pinned one and of what many have in common; MODEL_NONE:
+				       * not wanted, without events, or mixed */
 	const bool *mixed;	    /* by metric: wanted, but no single group can hold its events */
 	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
 	const uint32_t *impossible; /* events that no counter here can count */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan_int - what plan.c and plan_needs.c share.
+ * plan_int - what the files of plan share.
  */
 #ifndef CYCLADE_MODEL_PLAN_INT_H
 #define CYCLADE_MODEL_PLAN_INT_H
@@ -11,9 +11,12 @@
 
 /* Bit sets over events (k->words) and metrics (k->metric_words). */
 struct metric_needs {
+	uint64_t *own;	 /* events that the formula itself refers to */
+	uint64_t *refs;	 /* metrics that it refers to */
 	uint64_t *full;	 /* events, with those of all that the formula refers to */
 	uint64_t *tight; /* events, with those of referred-to metrics that are no nodes */
 	uint64_t *nodes; /* nodes that it refers to, through what is no node */
+	uint64_t *aux;	 /* what is no node, likewise */
 	uint64_t *threshold, *threshold_metrics; /* the threshold's own */
 	uint64_t *latency;  /* events whose retire latency it, and what it refers to, asks for */
 	bool fits;	    /* a group can hold `full` */
@@ -37,7 +40,10 @@ struct planning {
 	size_t words, metric_words;
 	struct metric_needs *needs; /* by metric */
 	bool *wanted, *mixed;
-	uint32_t filler; /* goes into every set: cycles beside what is pinned; MODEL_NONE */
+	bool apart;	  /* what many formulas refer to is counted once, apart from them */
+	uint64_t *common; /* that: metrics */
+	bool any_common;  /* there is such */
+	uint32_t filler;  /* goes into every set: cycles beside what is pinned; MODEL_NONE */
 	struct plan_group *group;
 	size_t n_groups;
 	struct plan_stage *stage;
@@ -80,11 +86,20 @@ static inline size_t bits_count(const uint64_t *b, size_t words)
 	return n;
 }
 
-/* Fills k->needs, but for `fits`. */
+/* Fills k->needs, but for `fits`; and once it is known what is wanted, k->common. */
 int plan_needs(struct planning *k, struct err *err) MUST_USE;
+void plan_common(struct planning *k);
 int plan_fits(struct planning *k, struct err *err) MUST_USE;
+/* plan_sets.c: fills k->wanted; makes room; the sets of the stage under a node, or with MODEL_NONE of
+ * stage 0, which with `all` has everything. */
+int plan_choose(struct planning *k, struct err *err) MUST_USE;
+int plan_sets_init(struct planning *k, struct stage_sets *s, struct err *err) MUST_USE;
+int plan_stage_sets(struct planning *k, struct stage_sets *out, uint32_t under, bool all,
+		    struct err *err) MUST_USE;
 /* plan_pin.c: puts level 1 into a pinned group, where that is worth its while. */
 int plan_pin(struct planning *k, struct err *err) MUST_USE;
+/* Cycles on a fixed counter that nothing pinned takes, or MODEL_NONE: every group can have them. */
+uint32_t plan_free_cycles(const struct planning *k);
 int plan_latencies(struct planning *k, struct plan *out, struct err *err) MUST_USE;
 
 #endif

@@ -257,8 +257,15 @@ static bool add_to_part(struct sched *s, size_t first, size_t e)
 	return false;
 }
 
-/* Cuts a set that no group can hold: events with the fewest counters first, each into the first
- * part with room. */
+static int cut_order(const struct sched *s, size_t e)
+{
+	if (s->l->smt && s->ev[e].flags & EVENT_SMT_EXCLUSIVE)
+		return -1;
+	return __builtin_popcountll(s->ev[e].mask);
+}
+
+/* Cuts a set that no group can hold: what blocks the other thread first, since few of it fit beside
+ * anything else, then events with the fewest counters, each into the first part with room. */
 static int cut_set(struct making *k, size_t set, struct err *err)
 {
 	struct sched *s = &k->s;
@@ -270,10 +277,9 @@ static int cut_set(struct making *k, size_t set, struct err *err)
 	if (!common)
 		return err_nomem(err);
 	common_events(k, all, common);
-	for (int width = 0; width <= 64; width++)
+	for (int width = -1; width <= 64; width++)
 		for (size_t e = 0; e < s->n_ev; e++)
-			if (bit_test(all, e) && !bit_test(common, e) &&
-			    __builtin_popcountll(s->ev[e].mask) == width &&
+			if (bit_test(all, e) && !bit_test(common, e) && cut_order(s, e) == width &&
 			    !add_to_part(s, first, e))
 				add_part(k, set, e, common);
 	for (size_t i = first; i < s->n_sets; i++)

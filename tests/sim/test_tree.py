@@ -93,18 +93,20 @@ def planted(machine):
 END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branch_resteers": "fetch_latency"}
 
 
-def drill(machine, half):
+def drill(machine, half, sim=""):
     programs, _ = table(machine)
-    everything = groups(stat(machine, "even", "-l", "3", ms=150))
+    env = {"SIM_OPTIONS": sim}
+    everything = groups(stat(machine, "even", "-l", "3", ms=150, env=env))
     lost, many = {}, {}
     tried = [p for p in programs if p not in ("even", "fp_vector")]
     for program in tried:
-        doc = stat(machine, program, "--drilldown", "-l", "3", ms=300)
+        doc = stat(machine, program, "--drilldown", "-l", "3", ms=300, env=env)
         path = [n["node"] for x in doc["trees"] for n in x["nodes"] if n["path"]]
         if not path or END.get(program, program) not in path[-1].split("."):
             lost[program] = path[-1] if path else doc["notes"]
         if groups(doc) * 2 > everything:
             many[program] = groups(doc)
+    machine = " ".join((machine, sim)).strip()
     t.equal(lost, {}, "%s: %d planted bottlenecks are found in one run" % (machine, len(tried)))
     if half:
         t.equal(many, {}, "%s: with at most half of the %d groups of -l 3" % (machine, everything))
@@ -164,7 +166,10 @@ if SANITIZED:
     t.done()
 for m in ["ivb", "skl", "icl", "spr", "zen4"] + (["gnr", "adl", "zen2"] if LONG else []):
     planted(m)
-for m, half in [("spr", True), ("ivb", False)] + ([("icl", True), ("skl", False), ("gnr", True)] if LONG else []):
-    drill(m, half)
+for m in ["spr", "ivb"] + (["icl", "skl", "gnr"] if LONG else []):
+    drill(m, True)
+# with four counters of a thread, not all of Ivy Bridge's nodes are found with half: 7 of 13 of l1_bound
+for m, half in [("ivb", False), ("skl", True)] if LONG else []:
+    drill(m, half, "smt=1")
 bars()
 t.done()
