@@ -13,7 +13,6 @@
 #define GUESS	    40.0     /* cycles, where no table has any */
 #define PERIOD_MIN  1000.0
 #define PERIOD_MAX  100000.0
-#define MANY_FILES  16384u
 #define NOBODY	    UINT32_MAX
 #define WEIGHT_HERE "the kernel does not take it; it needs Linux 6.3"
 
@@ -106,7 +105,9 @@ static int make_room(struct drill_latency *l, struct drill *d, size_t n, struct 
 	l->now = arena_alloc(d->a, (n + 1) * sizeof(*l->now));
 	l->mark = arena_alloc(d->a, (n + 1) * sizeof(*l->mark));
 	l->ended = arena_alloc(d->a, (n + 1) * sizeof(*l->ended));
-	return l->event && l->group && l->now && l->mark && l->ended ? 0 : err_nomem(err);
+	l->room = arena_alloc(d->a, (n + 1) * sizeof(*l->room));
+	return l->event && l->group && l->now && l->mark && l->ended && l->room ? 0
+										: err_nomem(err);
 }
 
 static enum latency_wish wish_of(const char *word)
@@ -150,148 +151,6 @@ int drill_latency_plan(struct drill *d, const struct counting *k, struct err *er
 	return 0;
 }
 
-/* ---- opening and switching -------------------------------------------------------------- */
-
-static bool stage_asks(const struct plan_stage *st, const struct plan_group *pg)
-{
-	for (size_t i = 0; i < st->n_latency; i++)
-		for (size_t e = 0; e < pg->n; e++)
-			if (st->latency[i] == pg->event[e])
-				return true;
-	return false;
-}
-
-static bool is_wanted(const struct drill *d, size_t group)
-{
-	const struct latency_group *g = &d->latency->group[group];
-	const struct drill_core *c = &d->core[g->core];
-
-	for (size_t s = 0; s < c->plan.n_stages; s++)
-		if (c->stage_on[s] && stage_asks(&c->plan.stage[s], g->plan))
-			return d->mode != DRILL_EACH || d->latency->each == group;
-	return false;
-}
-
-/* The run that ended stays in the sums of all. */
-static void end_run(struct drill_latency *l)
-{
-	if (!l->l)
-		return;
-	if (latency_stop(l->l, NULL))
-		l->failed = "the thread that reads the samples failed";
-	latency_read(l->l, l->now);
-	latency_close(l->l);
-	l->l = NULL;
-	for (size_t i = 0; i < l->n; i++)
-		latency_add(&l->ended[i], &l->now[i]);
-	memset(l->now, 0, l->n * sizeof(*l->now));
-	memset(l->mark, 0, l->n * sizeof(*l->mark));
-	l->marked = 0;
-	l->stopped = false;
-}
-
-/* An inherited counter has a ring on each CPU. Of attached threads that may be too many: then those
- * that they start later are left out, which a mean can bear. */
-static void whom(struct latency_setup *s, const struct drill_latency *l, const struct counting *k)
-{
-	const struct counter_setup *c = k->setup;
-	size_t files = c->n_tasks * k->who.cpus.n * l->n;
-
-	s->cpus = c->cpus;
-	s->n_cpus = c->n_cpus;
-	s->tasks = c->tasks;
-	s->n_tasks = c->n_tasks;
-	s->cgroup_fd = c->cgroup_fd;
-	s->inherit = c->inherit && c->tasks;
-	s->enable_on_exec = c->enable_on_exec;
-	if (!s->inherit || s->cpus)
-		return;
-	if (k->has_program || files <= MANY_FILES) {
-		s->cpus = k->who.cpus.v;
-		s->n_cpus = k->who.cpus.n;
-	} else {
-		s->inherit = false;
-	}
-}
-
-static void exclude(struct latency_event *e, const struct counting *k)
-{
-	if (k->setup->user_only || (k->c && counters_without_kernel(k->c)))
-		e->attr.exclude_kernel = e->attr.exclude_hv = 1;
-	if (k->setup->kernel_only)
-		e->attr.exclude_user = 1;
-}
-
-int drill_latency_begin(struct drill *d, const struct counting *k, struct err *err)
-{
-	struct drill_latency *l = d->latency;
-	struct latency_setup s = { .event = l->event, .n_events = l->n };
-	struct err why = ERR_INIT;
-
-	end_run(l);
-	if (!l->n || (d->mode == DRILL_EACH && l->each == SIZE_MAX))
-		return 0;
-	whom(&s, l, k);
-	for (size_t g = 0; g < l->n_groups; g++) {
-		l->group[g].on = is_wanted(d, g);
-		for (size_t i = 0; i < l->group[g].n; i++) {
-			l->event[l->group[g].first + i].on = l->group[g].on;
-			exclude(&l->event[l->group[g].first + i], k);
-		}
-	}
-	l->failed = NULL;
-	if (!latency_open(&l->l, &s, &why))
-		return 0;
-	if (why.code == ERR_NOMEM)
-		return err_nomem(err);
-	l->failed = arena_strdup(d->a, why.what);
-	return l->failed ? 0 : err_nomem(err);
-}
-
-int drill_latency_apply(struct drill *d, const struct counting *k, struct err *err)
-{
-	struct drill_latency *l = d->latency;
-
-	for (size_t g = 0; l && l->l && g < l->n_groups; g++) {
-		struct latency_group *x = &l->group[g];
-		bool on = is_wanted(d, g);
-
-		if (on != x->on && k->counting && latency_switch(l->l, x->first, on, err))
-			return -1;
-		x->on = on;
-	}
-	return 0;
-}
-
-int drill_latency_switched(struct drill *d, bool on, struct err *err)
-{
-	struct drill_latency *l = d->latency;
-
-	if (!l || !l->l)
-		return 0;
-	if (!on)
-		return latency_enable(l->l, false, err);
-	for (size_t g = 0; g < l->n_groups; g++)
-		if (l->group[g].on && latency_switch(l->l, l->group[g].first, true, err))
-			return -1;
-	return 0;
-}
-
-bool drill_latency_next(struct drill *d)
-{
-	struct drill_latency *l = d->latency;
-
-	for (size_t g = 0; g < l->n_groups; g++) {
-		l->each = g;
-		if (l->group[g].done || !is_wanted(d, g))
-			continue;
-		l->group[g].done = true;
-		return true;
-	}
-	l->each = SIZE_MAX;
-	return false;
-}
-
 /* ---- values ----------------------------------------------------------------------------- */
 
 static const char *refusal(int number)
@@ -328,8 +187,8 @@ static const char *why_not_sampled(const struct drill_latency *l, uint32_t at,
 		return "it fits no counter that is free here";
 	if (l->failed)
 		return l->failed;
-	if (l->l && latency_refused(l->l, at))
-		return refusal(latency_refused(l->l, at));
+	if (drill_latency_refused(l, at))
+		return refusal(drill_latency_refused(l, at));
 	if (v->silent)
 		return "its samples say 0: Linux before 6.3, or a CPU that does not tell";
 	return v->n ? "too few samples" : "no samples";
@@ -393,13 +252,7 @@ void drill_latency_values(struct drill *d, const struct counting *k, uint64_t fr
 
 	if (!l)
 		return;
-	if (l->l && k->stopped && !l->stopped) {
-		if (latency_stop(l->l, NULL))
-			l->failed = "the thread that reads the samples failed";
-		l->stopped = true;
-	}
-	if (l->l)
-		latency_read(l->l, l->now);
+	drill_latency_read(l, k->stopped);
 	/* the same program again: a run more of the same */
 	use_all(d, d->mode == DRILL_RERUN || d->mode == DRILL_EACH, from);
 }
@@ -415,12 +268,4 @@ void drill_latency_mark(struct drill *d, uint64_t now)
 void drill_latency_of_all_runs(struct drill *d)
 {
 	use_all(d, true, 0);
-}
-
-void drill_latency_free(struct drill *d)
-{
-	if (!d->latency)
-		return;
-	latency_close(d->latency->l);
-	event_list_free(&d->latency->list);
 }

@@ -54,15 +54,19 @@ int drill_latency_rows(const struct drill *d, struct arena *a, const struct tree
 const char *drill_latency_note(const struct drill *d, struct arena *a)
 {
 	const struct tree_latency *row;
-	const char *sampled = "", *table = "", *none = "";
+	const char *sampled = "", *table = "", *none = "", *where = "";
 	size_t of[3] = { 0 }, n;
 
 	if (drill_latency_rows(d, a, &row, &n, NULL) || !n)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		of[row[i].source]++;
+	if (d->latency->follows)
+		where = arena_printf(a, " in %zu task%s", d->latency->n_tasks,
+				     d->latency->n_tasks == 1 ? "" : "s");
 	if (of[TREE_LATENCY_SAMPLED])
-		sampled = arena_printf(a, " %zu sampled;", of[TREE_LATENCY_SAMPLED]);
+		sampled = arena_printf(a, " %zu sampled%s;", of[TREE_LATENCY_SAMPLED],
+				       where ? where : "");
 	if (of[TREE_LATENCY_STATIC])
 		table = arena_printf(a, " %zu from the model's table;", of[TREE_LATENCY_STATIC]);
 	if (of[TREE_LATENCY_UNKNOWN])

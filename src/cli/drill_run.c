@@ -449,7 +449,7 @@ int drill_read(struct drill *d, struct counting *k, struct err *err)
 	bool last = k->stopped || (k->has_program && k->work.ended);
 	uint64_t now = k->now - k->start;
 
-	if (read_all(d, k, last, err))
+	if (read_all(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
 		return -1;
 	if (d->mode != DRILL_LIVE || last ||
 	    (d->last_decision && now - d->last_decision < d->decision_ns * DECISION_SHARE))

@@ -44,16 +44,16 @@ def planted(program="even", more=""):
 
 
 def command(machine, scenario, *options):
-    tree = os.path.join(tmp.name, "tree-" + machine)
+    tree = os.path.join(tmp.name, "tree-" + os.path.basename(machine))
     os.makedirs(tree, exist_ok=True)
     return ([os.path.join(HERE, "run.sh"), machine, scenario, "--", *options], dict(os.environ, SIM_TREE=tree))
 
 
-def run(machine, scenario, *options, ms=350, settings="", before=(), program=True):
+def run(machine, scenario, *options, ms=350, settings="", before=(), program=True, more=()):
     """What stat printed: by -o, so that nobody else's text is in it."""
     out = os.path.join(tmp.name, "out")
     cmd, env = command(machine, scenario, *before, CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-o", out, *options,
-                       *([SPIN, str(ms)] if program else []))
+                       *([SPIN, str(ms)] if program else more))
     p = subprocess.run(cmd, env=dict(env, SIM_OPTIONS=settings), text=True, capture_output=True, timeout=120,
                        stdin=subprocess.DEVNULL)
     try:
@@ -145,6 +145,21 @@ def attached():
         victim.send_signal(signal.SIGKILL)
         victim.wait()
     all_near(doc, "an attached process is sampled")
+
+
+def many_cpus():
+    """Where inheriting would cost each fork too much: tasks are found while they run."""
+    with open(os.path.join(HERE, "machines", "gnr.tab"), encoding="utf-8") as f:
+        text = f.read().replace("core 0\ncore 1\n", "".join("core %d\n" % i for i in range(64)))
+    big = write("big.tab", text)
+    doc = stat(big, planted(), NODES, program=False, more=[SPIN, "400"])
+    all_near(doc, "64 CPUs: one task")
+    t.ok(any(" in 1 task;" in n for n in doc.get("notes", [])), "the report says so", doc.get("notes"))
+    doc = stat(big, planted(), NODES, program=False, more=["sh", "-c", "%s 500 & %s 500; wait" % (SPIN, SPIN)])
+    all_near(doc, "and tasks that it starts")
+    t.ok(any(" in 3 tasks;" in n for n in doc.get("notes", [])), "all three", doc.get("notes"))
+    doc = stat(big, planted(), NODES, "--no-inherit", program=False, more=[SPIN, "400"])
+    all_near(doc, "--no-inherit: the program alone")
 
 
 def intervals():
@@ -245,6 +260,6 @@ def formats():
 if SANITIZED:
     t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
     t.done()
-for part in (sampled, ways, attached, intervals, refused, meteor_lake, unaffected, formats):
+for part in (sampled, ways, attached, many_cpus, intervals, refused, meteor_lake, unaffected, formats):
     part()
 t.done()

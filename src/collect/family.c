@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/family.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "collect/synth.h"
+
+#define CHILDREN_MAX (1u << 20) /* bytes of a list */
+
+static size_t children_of(pid_t pid, pid_t tid, pid_t *out, size_t max)
+{
+	struct buf text = BUF_INIT;
+	size_t n = 0;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	if (!file_slurp(&text, path, CHILDREN_MAX, NULL)) {
+		char *s = text.len ? text.s : NULL, *end;
+
+		while (s && n < max) {
+			long v = strtol(s, &end, 10);
+
+			if (end == s || v <= 0 || v > INT32_MAX)
+				break;
+			out[n++] = (pid_t)v;
+			s = end;
+		}
+	}
+	buf_free(&text);
+	return n;
+}
+
+size_t family_tasks(pid_t pid, pid_t *out, size_t max)
+{
+	pid_t *process = calloc(max + 1, sizeof(*process));
+	size_t n = 0, n_processes = 1;
+
+	if (!process)
+		return 0;
+	process[0] = pid;
+	for (size_t p = 0; p < n_processes && n < max; p++) {
+		size_t n_threads;
+		pid_t *thread;
+
+		if (synth_threads(process[p], &thread, &n_threads, NULL))
+			continue;
+		for (size_t i = 0; i < n_threads && n < max; i++) {
+			out[n++] = thread[i];
+			n_processes += children_of(process[p], thread[i], process + n_processes,
+						   max - n_processes);
+		}
+		free(thread);
+	}
+	free(process);
+	return n;
+}
