@@ -96,6 +96,7 @@ int counting_events_parse(struct counting_events *s, const struct counting *k, s
 
 	memset(s, 0, sizeof(*s));
 	s->list.counts = true;
+	s->list.more = event_more(&s->more, k->cli);
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&s->list, k->root, l->v[i], err))
 			return -1;
@@ -352,4 +353,5 @@ void counting_events_free(struct counting_events *s)
 	free(s->now);
 	free(s->mark);
 	event_list_free(&s->list);
+	event_more_free(&s->more);
 }

@@ -12,6 +12,7 @@
 
 #include "cli/counting.h"
 #include "cli/counting_per.h"
+#include "cli/event_more.h"
 #include "collect/event.h"
 #include "report/counts.h"
 
@@ -21,6 +22,7 @@ struct event_place { /* where an event of the list stands among the groups */
 
 struct counting_events {
 	struct event_list list;
+	struct event_more more;
 	struct event_place *at; /* by event of the list */
 	struct counter_setup setup;
 	const struct counting_place *place;

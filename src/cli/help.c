@@ -36,6 +36,11 @@ static const char *const libraries[] = {
 #else
 	"no mini debug information (liblzma)",
 #endif
+#if HAVE_PFM
+	"libpfm's event names",
+#else
+	"no libpfm event names (libpfm4)",
+#endif
 };
 
 static int finish(FILE *to, int code)

@@ -29,6 +29,7 @@ static int parse_events(struct sampling *r, struct err *err)
 {
 	const struct text_list *l = &r->cli->opt.event;
 
+	r->events.more = event_more(&r->more, r->cli);
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
@@ -529,5 +530,6 @@ void sampling_close(struct sampling *r)
 		(void)close(r->sink.wake);
 	counting_close(&r->k);
 	event_list_free(&r->events);
+	event_more_free(&r->more);
 	free(r);
 }

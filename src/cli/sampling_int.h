@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "cli/event_more.h"
 #include "cli/counting.h"
 #include "cli/sampling.h"
 #include "collect/attr.h"
@@ -45,6 +46,7 @@ struct sampling {
 	struct arena *arena;
 	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
 	struct event_list events;
+	struct event_more more;
 	struct recorder_event *ev; /* as events.ev */
 	const struct sampling_beside *beside;
 	bool per_task; /* one ring per task */

@@ -214,12 +214,22 @@ static int add_alias(struct event_parser *p, struct parsed *q)
 
 static int unknown_name(struct event_parser *p, struct word head)
 {
+	const char *const *words;
+	const char *near = NULL, *name;
 	uint64_t config;
 	bool cache;
 
 	(void)event_cache_find(head, &config, &cache);
 	(void)event_bad(p, head, cache ? "no such event of this cache" : "no event of this name");
-	return event_suggest(p, head, event_words(p));
+	words = event_words(p);
+	name = p->list->more && !cache && head.len < 200
+		       ? arena_strndup(&p->list->arena, head.s, head.len)
+		       : NULL;
+	if (name && words && !text_nearest(name, words))
+		near = p->list->more->nearest(p->list->more->ctx, name);
+	if (near)
+		return err_hint(p->err, "did you mean %s?", near);
+	return event_suggest(p, head, words);
 }
 
 static int unknown_pmu(struct event_parser *p, struct word head)
@@ -334,12 +344,104 @@ static int add_colon(struct event_parser *p, struct parsed *q)
 	return take_terms(p, q) ? -1 : terms_of_all(p, q);
 }
 
+/* An event of each kind of cores that has the name. */
+static int add_meant(struct event_parser *p, struct parsed *q, const char *core, struct word name)
+{
+	const struct event_names_more *more = p->list->more;
+	struct event_meaning m = { 0 };
+	struct word pmu_word, terms;
+	size_t found = 0;
+
+	if (!more->find(more->ctx, &p->list->arena, core, name.s, name.len, &m))
+		return 1;
+	pmu_word = (struct word){ m.pmu, strlen(m.pmu) };
+	terms = (struct word){ m.terms, strlen(m.terms) };
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		struct pmu *pmu = &p->pmus->v[i];
+		struct event *ev;
+
+		if (!pmu_matches(pmu, pmu_word))
+			continue;
+		ev = event_add(p, pmu->type, 0, NULL);
+		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, terms))
+			return -1;
+		ev->attr.exclude_user |= m.exclude_user;
+		ev->attr.exclude_kernel |= m.exclude_kernel;
+		found++;
+	}
+	q->expanded |= found > 1;
+	if (found)
+		return 0;
+	(void)event_bad(p, q->head,
+			"it is an event of %s/%.100s/, and this machine has no such PMU", m.pmu,
+			m.terms);
+	return err_hint(p->err, "`cyclade doctor` says why there is none");
+}
+
+static int add_more_name(struct event_parser *p, struct parsed *q, struct word name)
+{
+	bool any = false, core = false;
+	size_t from = p->list->ev.n;
+
+	for (size_t i = 0; i < p->pmus->n; i++) {
+		int rc;
+
+		if (!p->pmus->v[i].core)
+			continue;
+		core = true;
+		rc = add_meant(p, q, p->pmus->v[i].name, name);
+		if (rc < 0)
+			return -1;
+		any |= !rc;
+		/* uncore: the other cores' model means the same */
+		if (p->list->ev.n > from &&
+		    strcmp(p->list->ev.v[from].pmu, p->pmus->v[i].name) != 0)
+			break;
+	}
+	if (!core)
+		return add_meant(p, q, "cpu", name);
+	q->expanded |= p->list->ev.n > from + 1;
+	return !any;
+}
+
+/* Names of vendors' lists, which may have colons: without modifiers behind them, then with what
+ * looks like such. 1: nobody knows it. */
+static int add_more(struct event_parser *p, struct parsed *q)
+{
+	const char *from = p->at;
+	struct word all, last;
+	int rc = 1;
+
+	if (!p->list->more || (at_char(p, ':') && event_is_trace_system(p, q->head)))
+		return 1;
+	p->at = q->start;
+	all = upto(p, "/,{} \t\n");
+	last = all;
+	while (last.len && last.s[last.len - 1] != ':')
+		last.len--;
+	if (last.len > 1 && event_modifiers_known(word_of(last.s + last.len, all.s + all.len))) {
+		p->at = last.s + last.len - 1;
+		rc = add_more_name(p, q, word_of(all.s, p->at));
+	}
+	if (rc > 0) {
+		p->at = all.s + all.len;
+		rc = add_more_name(p, q, all);
+	}
+	if (rc > 0)
+		p->at = from;
+	else
+		q->head = word_of(all.s, p->at);
+	return rc;
+}
+
 static int add_plain(struct event_parser *p, struct parsed *q)
 {
 	int rc = add_named(p, q);
 
 	if (rc > 0)
 		rc = add_alias(p, q);
+	if (rc > 0)
+		rc = add_more(p, q);
 	if (rc > 0 && at_char(p, ':'))
 		rc = add_colon(p, q);
 	return rc > 0 ? unknown_name(p, q->head) : rc;

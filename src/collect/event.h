@@ -7,7 +7,8 @@
  * codes (rNNN), PMU terms (cpu/event=0x3c,umask=0,name=x,period=1000,freq=../ by sysfs formats and
  * event aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]),
  * uprobes and kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp
- * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e.
+ * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e. Names that are none of these
+ * are asked of event_list.more.
  *
  * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at
  * root/sys/kernel/tracing or root/sys/kernel/debug/tracing), so that another machine's tree can
@@ -52,6 +53,23 @@ struct event {
 	enum event_tool tool;	/* a clock of ours: the event itself is "dummy" */
 };
 
+/* What a name that neither the kernel nor sysfs has means. */
+struct event_meaning {
+	const char *pmu, *terms; /* as between its slashes */
+	bool exclude_user, exclude_kernel;
+};
+
+/* Who knows more names: those of a vendor's event list. */
+struct event_names_more {
+	/* True where `name` (options included) is an event of the core PMU `core`. The texts live in
+	 * `a`. */
+	bool (*find)(void *ctx, struct arena *a, const char *core, const char *name, size_t len,
+		     struct event_meaning *out);
+	/* The nearest such name, or NULL. */
+	const char *(*nearest)(void *ctx, const char *name);
+	void *ctx;
+};
+
 struct event_list {
 	struct arena arena;
 	VEC(struct event) ev;
@@ -59,11 +77,12 @@ struct event_list {
 		      * understood */
 	const struct pmu_set *pmus; /* of `root`, read once; the list's own */
 	const char *root;
+	const struct event_names_more *more; /* asked last; NULL: nobody */
 };
 
-#define EVENT_LIST_INIT                                 \
-	{                                               \
-		ARENA_INIT, VEC_INIT, false, NULL, NULL \
+#define EVENT_LIST_INIT                                       \
+	{                                                     \
+		ARENA_INIT, VEC_INIT, false, NULL, NULL, NULL \
 	}
 
 /* Appends the events of `text`; on failure the list is as before. Errors name the word and its
