@@ -59,14 +59,6 @@ int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_
 	return 0;
 }
 
-void counts_json_real(struct json *j, const char *key, double v)
-{
-	if (isfinite(v))
-		json_real(j, key, v);
-	else
-		json_null(j, key);
-}
-
 static void json_row(struct json *j, const struct counts_row *r)
 {
 	json_object(j, NULL);
@@ -85,11 +77,11 @@ static void json_row(struct json *j, const struct counts_row *r)
 		json_real(j, "value", r->value);
 	}
 	json_str(j, "unit", r->unit);
-	counts_json_real(j, "counted", r->counted);
+	json_real(j, "counted", r->counted);
 	if (r->runs > 1) {
 		json_u64(j, "runs", r->runs);
-		counts_json_real(j, "stddev", r->stddev);
-		counts_json_real(j, "error", r->error);
+		json_real(j, "stddev", r->stddev);
+		json_real(j, "error", r->error);
 	}
 	json_end_object(j);
 }
@@ -120,9 +112,9 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 		counts_json_status(&j, c);
 		json_bool(&j, "interrupted", c->interrupted);
 		json_u64(&j, "runs", c->runs);
-		counts_json_real(&j, "user_seconds", c->user_s);
-		counts_json_real(&j, "system_seconds", c->sys_s);
-		counts_json_real(&j, "seconds_error", c->seconds_error);
+		json_real(&j, "user_seconds", c->user_s);
+		json_real(&j, "system_seconds", c->sys_s);
+		json_real(&j, "seconds_error", c->seconds_error);
 	}
 	json_real(&j, "seconds", c->seconds);
 	json_array(&j, "counts");

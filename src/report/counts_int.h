@@ -8,8 +8,6 @@
 #include "base/json.h"
 #include "report/counts.h"
 
-/* A number, null where there is none. */
-void counts_json_real(struct json *j, const char *key, double v);
 /* How we and the program ended. */
 void counts_json_status(struct json *j, const struct counts *c);
 int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st);

@@ -124,14 +124,14 @@ static void json_item(struct json *j, const struct item *it)
 	json_str(j, it->m->level ? "node" : "metric", it->m->level ? it->m->path : it->m->name);
 	if (it->m->level)
 		json_u64(j, "level", it->m->level);
-	counts_json_real(j, "value", it->value);
+	json_real(j, "value", it->value);
 	if (why.len)
 		json_str(j, "why", buf_str(&why));
 	json_str(j, "unit", it->unit);
-	counts_json_real(j, "error", it->error);
+	json_real(j, "error", it->error);
 	if (it->n->no_error && isfinite(it->value))
 		json_str(j, "no_error", it->n->no_error);
-	counts_json_real(j, "counted", it->n->counted);
+	json_real(j, "counted", it->n->counted);
 	if (it->m->level) {
 		json_bool(j, "over", it->n->over);
 		json_bool(j, "path", it->n->path);
@@ -163,7 +163,7 @@ static void json_counts(struct json *j, const struct tree_source *s)
 		json_object(j, NULL);
 		json_str(j, "event", s->tree->model->event[i].name);
 		json_real(j, "value", s->count[i]);
-		counts_json_real(j, "counted", s->share ? s->share[i] : NAN);
+		json_real(j, "counted", s->share ? s->share[i] : NAN);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -186,7 +186,7 @@ static int json_view(struct json *j, const struct tree_view *v)
 	json_str(j, "from", m->from);
 	json_u64(j, "revision", m->revision);
 	json_end_object(j);
-	counts_json_real(j, "slots", v->source.whole);
+	json_real(j, "slots", v->source.whole);
 	json_items(j, it, n, true);
 	json_items(j, it, n, false);
 	json_counts(j, &v->source);
@@ -218,10 +218,10 @@ int tree_write_json(struct buf *b, const struct tree_report *r, const struct cou
 		json_str(&j, "cpu", r->cpu);
 		json_status(&j, &r->head);
 		json_u64(&j, "runs", r->head.runs);
-		counts_json_real(&j, "user_seconds", r->head.user_s);
-		counts_json_real(&j, "system_seconds", r->head.sys_s);
+		json_real(&j, "user_seconds", r->head.user_s);
+		json_real(&j, "system_seconds", r->head.sys_s);
 	}
-	counts_json_real(&j, "seconds", r->head.seconds);
+	json_real(&j, "seconds", r->head.seconds);
 	json_array(&j, "trees");
 	for (size_t i = 0; i < r->n_views; i++)
 		if (json_view(&j, &r->view[i]))
@@ -243,7 +243,7 @@ void tree_report_end(struct buf *out, const struct tree_report *r, const char *f
 	json_object(&j, NULL);
 	json_str(&j, "schema", "cyclade.tree/1");
 	json_bool(&j, "end", true);
-	counts_json_real(&j, "seconds", r->head.seconds);
+	json_real(&j, "seconds", r->head.seconds);
 	json_status(&j, &r->head);
 	tree_json_latencies(&j, r);
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);

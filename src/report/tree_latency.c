@@ -93,11 +93,11 @@ void tree_json_latencies(struct json *j, const struct tree_report *r)
 		json_str(j, "where", l->where);
 		json_str(j, "event", l->event);
 		json_u64(j, "samples", l->samples);
-		counts_json_real(j, "min", l->samples ? (double)l->least : (double)NAN);
-		counts_json_real(j, "mean", l->mean);
-		counts_json_real(j, "max", l->samples ? (double)l->most : (double)NAN);
-		counts_json_real(j, "error", l->error);
-		counts_json_real(j, "used", l->used);
+		json_real(j, "min", l->samples ? (double)l->least : (double)NAN);
+		json_real(j, "mean", l->mean);
+		json_real(j, "max", l->samples ? (double)l->most : (double)NAN);
+		json_real(j, "error", l->error);
+		json_real(j, "used", l->used);
 		json_str(j, "source", sources[l->source]);
 		if (l->why)
 			json_str(j, "why", l->why);
