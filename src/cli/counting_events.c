@@ -90,6 +90,19 @@ static int build_groups(struct counting_events *s, struct err *err)
 	return 0;
 }
 
+static int list_shown(struct counting_events *s, struct err *err)
+{
+	uint32_t *shown = arena_alloc(&s->list.arena, (s->list.ev.n + 1) * sizeof(*shown));
+
+	if (!shown)
+		return err_nomem(err);
+	for (size_t i = 0; i < s->list.ev.n; i++)
+		if (s->list.ev.v[i].box_of == (int)i)
+			shown[s->n_shown++] = (uint32_t)i;
+	s->shown = shown;
+	return 0;
+}
+
 int counting_events_parse(struct counting_events *s, const struct counting *k, struct err *err)
 {
 	const struct text_list *l = &k->cli->opt.event;
@@ -100,7 +113,15 @@ int counting_events_parse(struct counting_events *s, const struct counting *k, s
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&s->list, k->root, l->v[i], err))
 			return -1;
-	return build_groups(s, err) || counting_places(k, &s->place, &s->n_places, err) ? -1 : 0;
+	if (k->cli->opt.no_merge)
+		for (size_t i = 0; i < s->list.ev.n; i++) {
+			s->list.ev.v[i].box_of = (int)i;
+			s->list.ev.v[i].boxes = NULL;
+		}
+	return build_groups(s, err) || list_shown(s, err) ||
+			       counting_places(k, &s->place, &s->n_places, err)
+		       ? -1
+		       : 0;
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -145,12 +166,14 @@ void counting_events_mark(struct counting_events *s, bool clear)
 
 struct sum {
 	double value, scaled, enabled, running;
-	size_t present, refused, blind; /* blind: wanted to count there, never did */
+	size_t present, refused, blind;	      /* blind: wanted to count there, never did */
+	size_t boxes, refused_boxes, targets; /* targets: on which it counts */
 	bool gone;
 };
 
-static struct sum sum_up(const struct counting_events *s, size_t event,
-			 const struct counting_place *p)
+/* One event on all targets of a place, added to the sum. */
+static void add_event(struct sum *to, const struct counting_events *s, size_t event,
+		      const struct counting_place *p)
 {
 	const struct event_place at = s->at[event];
 	struct sum sum = { 0 };
@@ -178,6 +201,26 @@ static struct sum sum_up(const struct counting_events *s, size_t event,
 	/* where one was never counted, the others have to stand for it */
 	if (sum.blind && sum.running > 0)
 		sum.scaled = sum.value * (sum.enabled / sum.running);
+	to->value += sum.value;
+	to->scaled += sum.scaled;
+	to->enabled += sum.enabled;
+	to->running += sum.running;
+	to->present += sum.present;
+	to->refused_boxes += sum.refused ? 1 : 0;
+	to->boxes++;
+	to->targets = sum.present > to->targets ? sum.present : to->targets;
+	to->gone |= sum.gone;
+}
+
+static struct sum sum_up(const struct counting_events *s, size_t event,
+			 const struct counting_place *p)
+{
+	struct sum sum = { 0 };
+
+	for (size_t i = event; i < s->list.ev.n; i++)
+		if (s->list.ev.v[i].box_of == (int)event)
+			add_event(&sum, s, i, p);
+	sum.refused = sum.refused_boxes == sum.boxes;
 	return sum;
 }
 
@@ -228,13 +271,16 @@ static bool is_blind(const struct counting *k, const struct event *ev)
 }
 
 static struct counts_row row_of(const struct counting_events *s, const struct counting *k,
-				size_t event, const struct counting_place *p, double seconds)
+				struct arena *a, size_t event, const struct counting_place *p,
+				double seconds)
 {
 	const struct event *ev = &s->list.ev.v[event];
 	struct sum sum = sum_up(s, event, p);
 	struct counts_row r = { .where = p->label,
-				.n_cpus = p->n_cpus,
-				.event = ev->name,
+				.n_cpus = ev->cpus && sum.targets && sum.targets < p->n_cpus
+						  ? sum.targets
+						  : p->n_cpus,
+				.event = ev->boxes ? ev->boxes : ev->name,
 				.unit = ev->unit       ? ev->unit
 					: is_clock(ev) ? "ns"
 						       : "",
@@ -267,6 +313,9 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 		if (r.whole)
 			r.value = sum.value;
 	}
+	if (sum.refused_boxes && !sum.refused && !isnan(r.value))
+		r.note = arena_printf(a, "%zu of %zu boxes", sum.boxes - sum.refused_boxes,
+				      sum.boxes);
 	r.runs = isnan(r.value) ? 0u : 1u;
 	return r;
 }
@@ -274,14 +323,14 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 int counting_events_rows(const struct counting_events *s, const struct counting *k, struct arena *a,
 			 double seconds, struct counts_row **out, size_t *n, struct err *err)
 {
-	size_t events = s->list.ev.n;
+	size_t events = s->n_shown;
 	struct counts_row *row = arena_alloc(a, (s->n_places * events + 1) * sizeof(*row));
 
 	if (!row)
 		return err_nomem(err);
 	for (size_t p = 0; p < s->n_places; p++)
 		for (size_t e = 0; e < events; e++)
-			row[p * events + e] = row_of(s, k, e, &s->place[p], seconds);
+			row[p * events + e] = row_of(s, k, a, s->shown[e], &s->place[p], seconds);
 	*out = row;
 	*n = s->n_places * events;
 	return 0;

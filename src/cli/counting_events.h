@@ -28,7 +28,8 @@ struct counting_events {
 	const struct counting_place *place;
 	size_t n_places, targets;
 	struct counter_value **now, **mark; /* by group: [event * targets + target] */
-	bool all_absent;
+	const uint32_t *shown; /* events that have a row: the first of boxes that add up */
+	size_t n_shown;
 };
 
 /* The CPUs that an event's PMU names, if it names any. A core's PMU does so for tasks too, which go

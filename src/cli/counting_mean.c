@@ -47,11 +47,13 @@ static bool same_levels(const struct event *a, const struct event *b)
 static double other(const struct counting_events *s, const struct counts_row *place, size_t event,
 		    struct kind k)
 {
-	for (size_t i = 0; i < s->list.ev.n; i++)
-		if (is_kind(&s->list.ev.v[i], k) &&
-		    (k.type == PERF_TYPE_SOFTWARE ||
-		     same_levels(&s->list.ev.v[i], &s->list.ev.v[event])))
+	for (size_t i = 0; i < s->n_shown; i++) {
+		const struct event *ev = &s->list.ev.v[s->shown[i]];
+
+		if (is_kind(ev, k) && (k.type == PERF_TYPE_SOFTWARE ||
+				       same_levels(ev, &s->list.ev.v[s->shown[event]])))
 			return place[i].value;
+	}
 	return NAN;
 }
 
@@ -60,7 +62,7 @@ static const char *mean_of(const struct counting_events *s, struct arena *a,
 {
 	const struct kind task = { SW(TASK_CLOCK) }, cpu = { SW(CPU_CLOCK) };
 	const struct kind cycles = { HW(CPU_CYCLES) };
-	const struct event *ev = &s->list.ev.v[e];
+	const struct event *ev = &s->list.ev.v[s->shown[e]];
 	double v = place[e].value, time = other(s, place, e, task);
 	char n[NUM_MAX];
 
@@ -89,8 +91,8 @@ void counting_events_mean(const struct counting_events *s, struct arena *a, stru
 			  double seconds)
 {
 	for (size_t p = 0; p < s->n_places; p++)
-		for (size_t e = 0; e < s->list.ev.n; e++) {
-			struct counts_row *place = &row[p * s->list.ev.n];
+		for (size_t e = 0; e < s->n_shown; e++) {
+			struct counts_row *place = &row[p * s->n_shown];
 
 			if (!place[e].note)
 				place[e].note = mean_of(s, a, place, e, seconds);

@@ -211,14 +211,22 @@ static bool counter_group_on(const struct counting *k, const struct drill_group 
 /* Fails where not one event counts. */
 static int any_counts(const struct drill *d, const struct counting *k, struct err *err)
 {
-	size_t refused = 0, all = 0;
+	size_t refused = 0, all = 0, outside = 0;
 	int number = 0;
 
 	for (size_t g = 0; g < d->setup.n_groups; g++)
-		for (size_t e = 0; e < d->setup.group[g].n; e++, all++)
+		for (size_t e = 0; e < d->setup.group[g].n; e++, all++) {
 			refused += counters_refused(k->c, g, e, &number) ? 1u : 0u;
+			outside += d->setup.group[g].event[e].cpus ? 1u : 0u;
+		}
 	if (refused < all)
 		return 0;
+	if (outside == all && !k->who.whole_cpus) {
+		(void)err_set(err, ERR_UNSUPPORTED,
+			      "what was asked for counts outside the cores, for whole CPUs and not "
+			      "for a program");
+		return err_hint(err, "add -a");
+	}
 	if (number == EACCES || number == EPERM) {
 		(void)err_set(err, ERR_PERM, "counting is not permitted here");
 		return err_hint(err,

@@ -16,6 +16,7 @@ struct parsed {
 	bool slashes;  /* terms stood between slashes, however few */
 	bool is_pmu;   /* head is a PMU (or many) */
 	bool expanded; /* one word became events of several PMUs: their names tell which */
+	bool boxes;    /* and none of them counts for the cores */
 };
 
 int event_bad(struct event_parser *p, struct word w, const char *fmt, ...)
@@ -95,7 +96,7 @@ struct event *event_add(struct event_parser *p, uint32_t type, uint64_t config, 
 	ev->attr.exclude_guest = 1;
 	ev->pmu = pmu;
 	ev->scale = 1;
-	ev->group = (int)p->list->ev.n - 1;
+	ev->group = ev->box_of = (int)p->list->ev.n - 1;
 	return ev;
 }
 
@@ -192,6 +193,7 @@ static int add_named(struct event_parser *p, struct parsed *q)
 /* Bare names of sysfs: slots, mem-loads, tsc. 1: no PMU has it. */
 static int add_alias(struct event_parser *p, struct parsed *q)
 {
+	bool cores = false;
 	size_t found = 0;
 
 	for (size_t i = 0; i < p->pmus->n; i++) {
@@ -207,8 +209,10 @@ static int add_alias(struct event_parser *p, struct parsed *q)
 		ev = event_add(p, pmu->type, 0, NULL);
 		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->head))
 			return -1;
+		cores |= pmu->core;
 		q->expanded = found++;
 	}
+	q->boxes = q->expanded && !cores;
 	return !found;
 }
 
@@ -254,6 +258,7 @@ static int unknown_pmu(struct event_parser *p, struct word head)
 static int add_pmus(struct event_parser *p, struct parsed *q)
 {
 	struct pmu *exact = pmu_find(p->pmus, q->head);
+	bool cores = false;
 	size_t found = 0;
 
 	q->is_pmu = true;
@@ -266,9 +271,11 @@ static int add_pmus(struct event_parser *p, struct parsed *q)
 		ev = event_add(p, pmu->type, 0, NULL);
 		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->terms))
 			return -1;
+		cores |= pmu->core;
 		found++;
 	}
 	q->expanded = found && !exact;
+	q->boxes = found > 1 && !cores;
 	return found ? 0 : unknown_pmu(p, q->head);
 }
 
@@ -476,8 +483,14 @@ static int give_names(struct event_parser *p, const struct parsed *q)
 		struct event *ev = &p->list->ev.v[i];
 		struct arena *a = &p->list->arena;
 
+		if (q->boxes)
+			ev->box_of = (int)q->from;
 		if (ev->name)
 			continue;
+		if (q->boxes)
+			ev->boxes = arena_strndup(a, typed.s, typed.len);
+		if (q->boxes && !ev->boxes)
+			return err_nomem(p->err);
 		if (q->expanded && q->is_pmu)
 			ev->name = arena_printf(a, "%s/%.*s/%.*s", ev->pmu, (int)q->terms.len,
 						q->terms.s, (int)q->mods.len, q->mods.s);

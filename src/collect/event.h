@@ -44,6 +44,10 @@ struct event {
 	int group; /* index of the group's leader; its own index where it leads or is alone */
 	bool sample_read; /* :S on its group */
 	bool has_period, has_freq;
+	/* One word (uncore_imc/.../) for several boxes outside the cores: the index of the first of
+	 * them, and the word. What they count adds up. Its own index and NULL where it is alone. */
+	int box_of;
+	const char *boxes;
 	const char *unit; /* sysfs .unit, or NULL */
 	double scale;	  /* sysfs .scale, 1 where absent */
 	/* what the event's own terms ask for, over the options of the command */

@@ -217,10 +217,10 @@ static int read_rule(struct sim_machine *m, const struct words *w)
 	return 0;
 }
 
-/* core CPULIST: the threads of one core */
+/* core CPULIST [SOCKET]: the threads of one core; the socket is tree.py's affair */
 static int read_core(struct sim_machine *m, const struct words *w)
 {
-	uint64_t set = w->n == 2 ? sim_cpulist(w->w[1]) : 0;
+	uint64_t set = w->n == 2 || w->n == 3 ? sim_cpulist(w->w[1]) : 0;
 
 	for (uint32_t cpu = 0; cpu < 64; cpu++) {
 		if (!(set >> cpu & 1))

@@ -120,7 +120,7 @@ void sim_catch_up(struct sim_context *c)
 }
 
 /* What the driver of the PMU says to the event itself. */
-static int event_errno(const struct sim_counter *k, int cpu)
+static int event_errno(const struct sim_counter *k, pid_t pid, int cpu, bool cgroup)
 {
 	const struct perf_event_attr *a = &k->attr;
 	const struct sim_event *e = &k->event, *one[] = { e };
@@ -132,7 +132,8 @@ static int event_errno(const struct sim_counter *k, int cpu)
 
 	if (cpu >= 0 && k->pmu->core && !(k->pmu->cpus >> (cpu & 63) & 1))
 		return ENOENT;
-	if (!k->pmu->core && cpu < 0)
+	/* what lies outside the cores counts for whole CPUs only */
+	if (!k->pmu->core && (cpu < 0 || pid >= 0 || cgroup))
 		return EINVAL;
 	if (!k->pmu->core && sampling && !k->pmu->precise)
 		return EINVAL;
@@ -195,7 +196,7 @@ static int open_in(struct sim_counter *k, pid_t pid, int cpu, int group_fd, unsi
 	int bad = 0;
 
 	if (k->pmu) {
-		bad = event_errno(k, cpu);
+		bad = event_errno(k, pid, cpu, flags & PERF_FLAG_PID_CGROUP);
 		if (!bad)
 			bad = group_errno(k);
 		backing_attr(&real, k, pid < 0 || flags & PERF_FLAG_PID_CGROUP);

@@ -50,7 +50,7 @@ def real_pmus(devices, taken):
 
 class Machine:
     def __init__(self, path):
-        self.pmus, self.cores, self.lines = {}, [], []
+        self.pmus, self.cores, self.lines, self.socket = {}, [], [], {}
         self.title, self.cpuid, self.cpu = "", "", {}
         for line in open(path, encoding="utf-8"):
             w = line.split()
@@ -60,6 +60,7 @@ class Machine:
                 self.pmus[w[1]] = dict(x.split("=") for x in w[2:])
             elif w[0] == "core":
                 self.cores.append(cpulist(w[1]))
+                self.socket.update((c, int(w[2]) if len(w) > 2 else 0) for c in cpulist(w[1]))
             elif w[0] == "title":
                 self.title = " ".join(w[1:])
             elif w[0] == "cpuid":
@@ -109,11 +110,12 @@ def topology(m, top):
     write(base + "/smt/control", "on" if smt else "notsupported")
     for number, core in enumerate(m.cores):
         for cpu in core:
+            package = as_list(c for c in m.cpus if m.socket[c] == m.socket[cpu])
             t = "%s/cpu%d/topology/" % (base, cpu)
-            for name, text in (("core_id", str(number)), ("physical_package_id", "0"), ("die_id", "0"),
+            for name, text in (("core_id", str(number)), ("physical_package_id", str(m.socket[cpu])), ("die_id", "0"),
                                ("core_cpus_list", as_list(core)), ("thread_siblings_list", as_list(core)),
-                               ("core_siblings_list", everyone), ("package_cpus_list", everyone),
-                               ("die_cpus_list", everyone),
+                               ("core_siblings_list", package), ("package_cpus_list", package),
+                               ("die_cpus_list", package),
                                ("thread_siblings", "%x" % sum(1 << c for c in core)),
                                ("core_cpus", "%x" % sum(1 << c for c in core))):
                 write(t + name, text)
