@@ -92,10 +92,13 @@ int counting_after(struct counting *k, struct err *err)
 int counting_warmup(struct counting *k, struct err *err)
 {
 	const struct text_list *args = &k->cli->args;
-	char **argv = arena_alloc(&k->cli->arena, (args->n + 1) * sizeof(*argv));
-	uint64_t runs = k->has_program ? k->cli->opt.warmup : 0;
+	uint64_t runs = k->cli->opt.warmup;
+	char **argv;
 	int status;
 
+	if (!k->has_program || !runs)
+		return 0;
+	argv = arena_alloc(&k->cli->arena, (args->n + 1) * sizeof(*argv));
 	if (!argv)
 		return err_nomem(err);
 	memcpy(argv, args->v, args->n * sizeof(*argv));
