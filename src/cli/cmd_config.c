@@ -129,6 +129,8 @@ int cmd_config(struct cli *cli)
 		code = cli_fail(&err);
 		goto out;
 	}
+	if (c.unread)
+		cli_note(cli, "%s: your configuration is passed over", c.unread);
 	for (int i = 0; i < CMD_COUNT; i++) {
 		if (!config_concerns((enum command)i) ||
 		    (only != CMD_COUNT && only != (enum command)i))

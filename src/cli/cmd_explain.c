@@ -409,7 +409,7 @@ static int unknown(struct explain *x, const char *name)
 	else
 		(void)err_hint(&err,
 			       "cyclade list nodes, list metrics, list events show the names");
-	return cli_fail_as(&err, EXIT_NO);
+	return cli_fail(&err);
 }
 
 static int explain_all(struct explain *x)

@@ -144,9 +144,13 @@ int config_read(struct config *c, struct arena *a, struct err *err)
 		c->there = true;
 		rc = config_parse(c, a, c->path, buf_str(&text), text.len, err);
 	} else if (why.sys_errno != ENOENT && why.sys_errno != ENOTDIR) {
-		*err = why;
-		(void)err_hint(err, "XDG_CONFIG_HOME=/nonexistent does without it");
-		rc = -1;
+		if (why.code == ERR_NOMEM || why.code == ERR_LIMIT) {
+			*err = why;
+			(void)err_hint(err, "XDG_CONFIG_HOME=/nonexistent does without it");
+			rc = -1;
+		} else {
+			c->unread = arena_strdup(a, why.what);
+		}
 	}
 	buf_free(&text);
 	if (rc)

@@ -29,9 +29,11 @@ struct config_line {
 struct config {
 	const char *path; /* NULL: no home and no XDG_CONFIG_HOME */
 	bool there;
+	const char *unread; /* why the file is passed over though it is there, or NULL; arena's */
 	VEC(struct config_line) line;
 };
 
+/* A file that cannot be read is as good as none, but for `unread`. */
 int config_read(struct config *c, struct arena *a, struct err *err) MUST_USE;
 int config_parse(struct config *c, struct arena *a, const char *path, const char *text, size_t len,
 		 struct err *err) MUST_USE;

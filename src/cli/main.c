@@ -53,6 +53,7 @@ static bool is_program(const char *word)
 static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 {
 	struct options typed = { 0 };
+	const char *unread;
 	struct config c;
 	int rc;
 
@@ -65,11 +66,16 @@ static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 	if (config_read(&c, &cli->arena, err))
 		return -1;
 	rc = config_apply(&c, &cli->opt, &cli->arena, cli->command, err);
+	unread = c.unread;
 	config_free(&c);
 	cli->args = (struct text_list){ 0 };
 	if (rc || cli_environment(&cli->opt, cli, cli->command, err))
 		return -1;
-	return options_parse(&cli->opt, &cli->arena, cli->command, argc, argv, &cli->args, err);
+	if (options_parse(&cli->opt, &cli->arena, cli->command, argc, argv, &cli->args, err))
+		return -1;
+	if (unread)
+		cli_note(cli, "%s: your configuration is passed over", unread);
+	return 0;
 }
 
 static int dispatch(struct cli *cli, int argc, char **argv)

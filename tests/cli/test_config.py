@@ -133,7 +133,36 @@ with open(FILE, "w") as f:
 r = run("info", env=dict(os.environ, XDG_CONFIG_HOME=os.path.join(home, "x")))
 t.ok(r.returncode == 2 and FILE in r.stderr and "XDG_CONFIG_HOME" in r.stderr, "a file past all measure is refused", r.stderr)
 os.unlink(FILE)
+
+
+def passed_over(name, *words, **kw):
+    """A file that is there and cannot be read: said, and done without."""
+    env = dict(os.environ, XDG_CONFIG_HOME=os.path.join(home, "x"))
+    r = run("explain", "--model", "ivb", "Retiring", *words, env=env, **kw)
+    t.ok(r.returncode == 0 and "retiring" in r.stdout.lower() and r.stderr.count("\n") == 1 and FILE in r.stderr and
+         "passed over" in r.stderr, "%s: a note, and on it goes" % name, r.stdout + r.stderr)
+    r = run("explain", "--model", "ivb", "Retiring", "-q", *words, env=env, **kw)
+    t.ok(r.returncode == 0 and not r.stderr, "%s: with -q not even that" % name, r.stderr)
+
+
 os.mkdir(FILE)
-r = run("info", env=dict(os.environ, XDG_CONFIG_HOME=os.path.join(home, "x")))
-t.ok(r.returncode == 2 and FILE in r.stderr, "a directory of that name is refused", r.stderr)
+passed_over("a directory of that name")
+env = dict(os.environ, XDG_CONFIG_HOME=os.path.join(home, "x"))
+r = run("run", "--", "sh", "-c", "echo ran >&2; exit 3", env=env)
+t.ok(r.returncode == 3 and "ran" in r.stderr.splitlines() and FILE in r.stderr, "run, too", r.stderr)
+r = run("config", env=env)
+t.ok(r.returncode == 0 and FILE in r.stderr, "config says so, too", r.stdout + r.stderr)
+os.rmdir(FILE)
+os.symlink("config", FILE)
+passed_over("a link to itself")
+os.unlink(FILE)
+with open(FILE, "w") as f:
+    f.write("nonsense\n")
+if os.geteuid() == 0:
+    os.chmod(home, 0o755)
+    os.chmod(FILE, 0)
+    passed_over("not ours to read", user=65534, group=65534)
+else:
+    os.chmod(FILE, 0)
+    passed_over("not ours to read")
 t.done()
