@@ -67,23 +67,24 @@ def table(machine):
 
 # ---- what was planted ---------------------------------------------------------------------------
 
-def planted(machine):
+def planted(machine, sim="", more="", phase="", level=2):
     programs, plants = table(machine)
     off, seen, scenario = {}, 0, os.path.join(tmp.name, "one")
     for program in programs if LONG else programs[:6]:
         with open(scenario, "w", encoding="utf-8") as f:
-            f.write("phase %s - scale=1000\n" % program)  # so that rare events are not counted in ones
-        got = nodes(stat(machine, scenario, "-l", "2", ms=120))
+            f.write("phase %s - scale=1000%s\n%s" % (program, phase, more))  # so that rare events are not counted in ones
+        got = nodes(stat(machine, scenario, "-l", str(level), ms=120, env={"SIM_OPTIONS": sim}))
         for name, share in plants.get(program, {}).items():
             n = got.get(name)
-            if not n or n["level"] > 2:
+            if not n or n["level"] > level:
                 continue
             seen += 1
             error = n["error"] if n["error"] is not None else 0
             if n["value"] is None or abs(n["value"] - share) > error + 0.002:
                 off[program, name] = (n["value"], share, n["error"], n.get("why"))
-    t.ok(seen >= 12, "%s: %d planted shares were looked for" % (machine, seen))
-    t.equal(off, {}, "%s: each comes out within its error" % machine)
+    what = " ".join((machine, sim)).strip() + (", both threads busy" if phase else "")
+    t.ok(seen >= 12, "%s: %d planted shares were looked for" % (what, seen))
+    t.equal(off, {}, "%s: each comes out within its error" % what)
 
 
 # ---- opening what matters -----------------------------------------------------------------------
@@ -166,6 +167,10 @@ if SANITIZED:
     t.done()
 for m in ["ivb", "skl", "icl", "spr", "zen4"] + (["gnr", "adl", "zen2"] if LONG else []):
     planted(m)
+# a task on a core of two threads, of which the other is idle, and busy
+for m in ["ivb", "skl"] if LONG else ["ivb"]:
+    planted(m, "smt=1")
+    planted(m, "smt=1", "rate CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE 0\n", " share=0.5", 1)
 for m in ["spr", "ivb"] + (["icl", "skl", "gnr"] if LONG else []):
     drill(m, True)
 # with four counters of a thread, not all of Ivy Bridge's nodes are found with half: 7 of 13 of l1_bound

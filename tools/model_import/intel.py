@@ -328,7 +328,7 @@ def fill_rows(model, sheet, column, guards, uncore):
         if text == '$':
             continue
         # A part that a machine need not have is 0 where it does not, so that sums hold.
-        facts['expr'] = re.sub(r'else #NA$', 'else 0', r.formula(text))
+        facts['expr'] = of_this_thread(re.sub(r'else #NA$', 'else 0', r.formula(text)))
         flag, issue, overlap = threshold_of(sheet.of(row, 'Threshold'))
         if flag:
             facts['flag'] = r.formula(flag)
@@ -361,8 +361,28 @@ def fill_rows(model, sheet, column, guards, uncore):
         if where:
             facts['locate'] = ';'.join(where)
         model.rows[key] = facts
+    add_thread_part(model)
     fix_maxima(model)
     return r.unknown
+
+
+HALF_WITH_SMT = re.compile(r'/ 2\b')
+
+
+def of_this_thread(expr):
+    """Counts of a whole core are halved where SMT is on. That is right of both threads' counts together, and of a
+    thread whose sibling is busy; of a task that has the core to itself half of it would be missing (Bad_Speculation
+    3 % for 5 %). Where not all threads are counted, its part is that of the core's clocks, as CORE_CLKS has them."""
+    head, smt, tail = expr.partition(' if #SMT_on')
+    if not smt or '#EBS_Mode' in expr or 'REF_XCLK_ANY' in expr:
+        return expr
+    return HALF_WITH_SMT.sub('* #Thread_Part', head) + smt + tail
+
+
+def add_thread_part(model):
+    if any('#Thread_Part' in facts.get('expr', '') for facts in model.rows.values()):
+        model.rows['#Thread_Part'] = {'kind': 'metric', 'area': 'Aux', 'count': 'Fraction',
+                                      'expr': 'CORE_CLKS / CLKS if #EBS_Mode else 0.5'}
 
 
 def fix_maxima(model):
