@@ -11,7 +11,7 @@
  * Since Meteor Lake and Granite Rapids a precise (PEBS) sample tells how many core cycles passed
  * between the retirement of the instruction before and that of the sampled one. Linux (6.3) hands
  * that over as the last 16 bits of the weight of PERF_SAMPLE_WEIGHT_STRUCT. Samples are taken at a
- * fixed period, so each weighs the same (and the CPU writes many before it interrupts).
+ * fixed period, so each weighs the same.
  *
  * A CPU or kernel that does not tell leaves 0 there: an event all of whose samples say 0 is not
  * known, and neither is one with fewer than LATENCY_FEW samples. An event the kernel refuses to

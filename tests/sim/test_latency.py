@@ -168,8 +168,7 @@ def intervals():
     with_means = [d for d in docs if "time" in d and near(latencies(d).get("MEM_LOAD_RETIRED.L2_HIT"), 36.5)]
     t.ok(len(docs) > 3 and len(with_means) >= len([d for d in docs if "time" in d]) - 1, "-I: intervals have means", docs)
     per = [latencies(d)["MEM_LOAD_RETIRED.L2_HIT"]["samples"] for d in with_means]
-    whole = latencies(docs[-1]).get("MEM_LOAD_RETIRED.L2_HIT", {"samples": 0})["samples"]
-    t.ok(per and 0.7 * whole < sum(per) <= whole, "each of its own samples", (per, whole))
+    t.ok(any(after < before for before, after in zip(per, per[1:])), "each of its own samples, not all so far", per)
     all_near(docs[-1], "and the end has those of all")
 
 
@@ -224,11 +223,11 @@ def meteor_lake():
 
 def unaffected():
     """What is counted is the same with samplers as without."""
-    for who in ((), ("-a",)):
+    for who, deep, slack in (((), 3, 0.004), (("-a",), 2, 0.02)):  # a whole machine is not the program's alone
         a, b = (nodes(stat("gnr", planted(), "-l", "4", o, *who)) for o in ("--latency=auto", "--latency=static"))
-        off = {n: (a[n]["value"], b.get(n, {}).get("value")) for n in a if a[n]["level"] < 4 and a[n]["value"] is not None and
+        off = {n: (a[n]["value"], b.get(n, {}).get("value")) for n in a if a[n]["level"] <= deep and a[n]["value"] is not None and
                not (b.get(n, {}).get("value") is not None and
-                    abs(a[n]["value"] - b[n]["value"]) <= 0.004 + (a[n]["error"] or 0) + (b[n]["error"] or 0))}
+                    abs(a[n]["value"] - b[n]["value"]) <= slack + (a[n]["error"] or 0) + (b[n]["error"] or 0))}
         t.ok(len(a) > 20 and not off, "samplers change no count %s" % " ".join(who), off)
 
 
