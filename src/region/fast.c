@@ -40,8 +40,22 @@
 
 typedef long long pair __attribute__((vector_size(16), may_alias));
 
-/* Counter `i` of the thread to *to, and its lock to the sum. */
-ALWAYS void read_one(struct thread *t, size_t i, uint64_t *to, uint64_t *sum)
+/* Counter `i` of the thread to st[i] and `more` bytes behind that, and its lock to the sum. */
+ALWAYS void read_one(struct region *r, struct thread *t, size_t i, uint64_t more, uint64_t *sum)
+{
+	__asm__ volatile("movl %[idx], %%ecx\n\t" REGION_RDPMC "\n\t"
+			 "movl %%eax, %c[lo](%[to],%[more])\n\t"
+			 "movl %%edx, %c[hi](%[to],%[more])\n\t"
+			 "addl %[lock], %k[sum]"
+			 : [sum] "+r"(*sum)
+			 : [idx] "m"(t->idx[i]), [lock] "m"(page_of(t, i)->lock), [to] "r"(r),
+			   [more] "r"(more), [lo] "i"(offsetof(struct region, st) + 8 * i),
+			   [hi] "i"(offsetof(struct region, st) + 8 * i + 4)
+			 : "eax", "ecx", "edx", "cc", "memory");
+}
+
+/* The same, without more. */
+ALWAYS void read_here(struct thread *t, size_t i, uint64_t *to, uint64_t *sum)
 {
 	uint32_t *half = (uint32_t *)to;
 
@@ -68,16 +82,22 @@ ALWAYS uint64_t whose(const struct region *r)
 	return sum;
 }
 
+/* An open region's notes are not overwritten: en, behind them, is free while it is open. */
+ALWAYS void read_for_begin(struct region *r, struct thread *t, size_t n, uint64_t *sum)
+{
+	uint64_t more = *sum & OPEN_BIT;
+
+	for_each_of(n, read_one(r, t, i, more, sum));
+}
+
 ALWAYS void begin(struct region *r, size_t n, bool metrics)
 {
 	struct thread *t = r->thread;
-	uint64_t want = t->sum, sum, now, *to;
+	uint64_t want = t->sum, sum, now;
 
 	together; /* what was true before the reading */
 	sum = whose(r);
-	/* an open region's notes are not overwritten: en is free while it is open */
-	to = (uint64_t *)(void *)((char *)r->st + (sum & OPEN_BIT));
-	for_each_of(n, read_one(t, i, &to[i], &sum));
+	read_for_begin(r, t, n, &sum);
 	if (rare(sum != want)) {
 		slow_begin(r);
 		return;
@@ -85,8 +105,7 @@ ALWAYS void begin(struct region *r, size_t n, bool metrics)
 	if (metrics) {
 		now = time_stamp();
 		if (rare(now > t->next)) {
-			slow_tick(r, now);
-			slow_begin(r);
+			slow_tick_begin(r, now);
 			return;
 		}
 	}
@@ -153,7 +172,7 @@ ALWAYS void end(struct region *r, size_t n, size_t fields)
 	want = r->sum;
 	together;
 	sum = whose(r);
-	for_each_of(n, read_one(t, i, &r->en[i], &sum));
+	for_each_of(n, read_here(t, i, &r->en[i], &sum));
 	if (rare(sum != want)) {
 		slow_end(r, now);
 		return;

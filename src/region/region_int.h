@@ -260,6 +260,7 @@ struct cyclade_region plain_ops(enum region_mode mode);
 void slow_begin(struct region *r);
 void slow_end(struct region *r, uint64_t now);
 void slow_tick(struct region *r, uint64_t now);
+void slow_tick_begin(struct region *r, uint64_t now);
 void slow_look(struct thread *t); /* at a thread's start */
 struct cyclade_region slow_ops(void);
 uint64_t slow_time(const struct thread *t, uint64_t stamp); /* ns, from an arbitrary start */

@@ -392,6 +392,12 @@ void slow_tick(struct region *r, uint64_t now)
 	t->busy = false;
 }
 
+void slow_tick_begin(struct region *r, uint64_t now)
+{
+	slow_tick(r, now);
+	slow_begin(r);
+}
+
 /* ---- where every begin and end is one of these ------------------------------------------- */
 
 static void begin_slow(struct cyclade_region *r)
