@@ -87,13 +87,13 @@ static void test_moved(void **state)
 	fake_open(&f, 2, 0);
 	r = fake_region(&f);
 	fake_counter[0] = 500;
-	fake_counter[1] = 900;
+	fake_counter[1] = (1ull << 48) - 900; /* below 0 */
 	cyclade_begin(r);
 	/* after 1,000 and 2,000 counts: on 5 and 6, which begin as the kernel lets them begin */
 	fake_counter[5] = (1ull << 48) - 5000;
 	fake_page(&f, 0, 6, 1500 + 5000);
 	fake_counter[6] = 123456;
-	fake_page(&f, 1, 7, 2900 - 123456);
+	fake_page(&f, 1, 7, 1100 - 123456);
 	fake_counter[0] = fake_counter[1] = 0xdeadbeef; /* somebody else's now */
 	fake_counter[5] += 7000;			/* comes round */
 	fake_counter[6] += 40;
