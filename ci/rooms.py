@@ -18,7 +18,7 @@ ALLOWED = {
     "region": ["base", "collect", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "perfdata", "symbol", "model", "analyse"],
-    "cli": ["base", "collect", "perfdata", "symbol", "model", "analyse", "report"],
+    "cli": ["base", "collect", "perfdata", "symbol", "model", "region", "analyse", "report"],
 }
 bad = []
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "cli/heap.h"
 #include "cli/recording.h"
+#include "cli/regions.h"
 #include "config.h"
 #include "report/sink.h"
 
@@ -268,6 +269,8 @@ int cmd_report(struct cli *cli)
 		(void)err_set(&err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0]);
 		return cli_fail(&err);
 	}
+	if (regions_file(path))
+		return regions_report(cli, path);
 	if (choose_sink(&rp, &err) || recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
 	    write_out(&rp, path, &out, &err)) {
 		cli_progress_end(cli);

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/counting.h"
 #include "cli/recording.h"
+#include "cli/regions.h"
 #include "cli/run_tree.h"
 #include "report/where.h"
 
@@ -260,6 +261,8 @@ int cmd_run(struct cli *cli)
 		(void)err_hint(&err, "cyclade run -- ./prog args");
 		return cli_fail_as(&err, EXIT_TOOL);
 	}
+	if (cli->opt.regions)
+		return regions_run(cli, put_report);
 	if (sampling_open(&s, cli, path, run_tree_beside(&tree), &err))
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	else if (cli->opt.dry_run) {

@@ -54,7 +54,7 @@ struct options {
 	struct text_list event, node, metric, models;
 	uint64_t level;
 	const char *model, *drilldown, *latency, *import, *smt;
-	bool no_mux, no_merge, no_tree;
+	bool no_mux, no_merge, no_tree, regions;
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;

@@ -4,6 +4,8 @@
 
 #include "region/sums.h"
 
+#define WISHES 64 /* more than events that can be counted */
+
 /* By name, by path, or by the last part of a node's path. */
 static uint32_t find_metric(const struct model *m, const char *name, size_t len)
 {
@@ -72,7 +74,7 @@ int wishes_read(struct wish **out, size_t *n, struct arena *a, const char *names
 
 		if (!name)
 			return err_nomem(err);
-		if (len)
+		if (len && *n < WISHES)
 			fill(&(*out)[(*n)++], name, model, n_parts);
 		names += len + (names[len] == ',');
 	}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each process of the program that opens a set writes a table into a directory that only we know;
+ * whatever ends the process, its table is complete up to the last run that ended.
+ */
+#include "cli/regions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/counting.h"
+#include "collect/sysfs.h"
+#include "collect/workload.h"
+#include "region/sums.h"
+#include "region/table.h"
+
+#define FILE_USUAL "cyclade.regions"
+
+/* ---- one table -------------------------------------------------------------------------- */
+
+static int put_table(struct buf *out, const char *path, const char *format, bool per_thread,
+		     struct err *err)
+{
+	struct table_view v;
+	struct file_map m;
+	struct report r;
+	int rc = -1;
+
+	if (file_map_open(&m, path, false, err))
+		return -1;
+	if (!table_parse(&v, m.p, m.len, path, err) && !report_open(&r, &v, NULL, err)) {
+		rc = report_text(out, &r, format, per_thread, err);
+		report_close(&r);
+	}
+	file_map_close(&m);
+	return rc;
+}
+
+bool regions_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char start[8];
+	bool yes = fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+		   table_is(start, sizeof(start));
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+int regions_report(struct cli *cli, const char *path)
+{
+	const char *format = cli->opt.json ? "json" : cli->opt.format ? cli->opt.format : "term";
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	int code;
+
+	if (put_table(&b, path, format, cli->opt.verbose, &err))
+		code = cli_fail(&err);
+	else
+		code = cli_put(cli, &b, !strcmp(format, "term"));
+	buf_free(&b);
+	return code;
+}
+
+/* ---- a program -------------------------------------------------------------------------- */
+
+struct collecting {
+	struct cli *cli;
+	char dir[64];
+	const char *const *name; /* of the tables */
+	size_t n;
+};
+
+/* In memory where that is possible: a table is written to all the time. */
+static int make_dir(struct collecting *c, struct err *err)
+{
+	char pattern[96];
+
+	(void)snprintf(c->dir, sizeof(c->dir), "/dev/shm/cyclade-XXXXXX");
+	if (!mkdtemp(c->dir)) {
+		(void)snprintf(c->dir, sizeof(c->dir), "/tmp/cyclade-XXXXXX");
+		if (!mkdtemp(c->dir))
+			return err_sys(err, "/tmp: no directory for the program's tables");
+	}
+	(void)snprintf(pattern, sizeof(pattern), "%s/%%p", c->dir);
+	if (setenv("CYCLADE_REGIONS", pattern, 1))
+		return err_nomem(err);
+	if (c->cli->opt.sysroot && setenv("CYCLADE_SYSROOT", c->cli->opt.sysroot, 1))
+		return err_nomem(err);
+	return 0;
+}
+
+static void remove_dir(const struct collecting *c)
+{
+	char path[512];
+
+	for (size_t i = 0; i < c->n; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", c->dir, c->name[i]);
+		(void)unlink(path);
+	}
+	if (*c->dir)
+		(void)rmdir(c->dir);
+}
+
+/* What a terminal interrupts is the program. */
+static int wait_for_program(struct collecting *c, int *status, struct err *err)
+{
+	sigset_t none;
+	struct workload w;
+	char **argv = arena_alloc(&c->cli->arena, (c->cli->args.n + 1) * sizeof(*argv));
+
+	sigemptyset(&none);
+	if (!argv)
+		return err_nomem(err);
+	for (size_t i = 0; i < c->cli->args.n; i++) {
+		argv[i] = arena_strdup(&c->cli->arena, c->cli->args.v[i]);
+		if (!argv[i])
+			return err_nomem(err);
+	}
+	if (workload_prepare(&w, argv, &none, err))
+		return -1;
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGQUIT, SIG_IGN);
+	if (workload_start(&w, argv[0], err)) {
+		workload_cancel(&w);
+		return -1;
+	}
+	(void)workload_reap(&w, true);
+	*status = w.status;
+	return 0;
+}
+
+static int keep(const char *from, const char *to, struct err *err)
+{
+	struct file_map m;
+	struct file_new f;
+	int rc = -1;
+
+	if (file_map_open(&m, from, false, err))
+		return -1;
+	if (!file_new_open(&f, to, 0644, err)) {
+		if (fd_write_all(f.fd, m.p, m.len, f.path, err))
+			file_new_abort(&f);
+		else
+			rc = file_new_commit(&f, err);
+	}
+	file_map_close(&m);
+	return rc;
+}
+
+/* A table that was never finished (its process ended while it opened the set) is passed over. */
+static int put_all(struct collecting *c, struct buf *b, struct err *err)
+{
+	const char *keep_as = c->cli->opt.data_file ? c->cli->opt.data_file : FILE_USUAL;
+	char from[512], to[4096];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		(void)snprintf(from, sizeof(from), "%s/%s", c->dir, c->name[i]);
+		if (!regions_file(from))
+			continue;
+		if (kept)
+			(void)snprintf(to, sizeof(to), "%s.%s", keep_as, c->name[i]);
+		else
+			(void)snprintf(to, sizeof(to), "%s", keep_as);
+		if (put_table(b, from, "term", c->cli->opt.verbose, err) || keep(from, to, err))
+			return -1;
+		if (!c->cli->opt.quiet)
+			buf_printf(b, " next: cyclade report --json %s\n", to);
+		kept++;
+	}
+	if (!kept)
+		buf_puts(b, "no regions: the program did not call cyclade_open() (libcyclade), or "
+			    "not in a process that we started\n");
+	return b->failed ? err_nomem(err) : 0;
+}
+
+int regions_run(struct cli *cli,
+		int (*put)(struct cli *cli, const struct buf *text, struct err *err))
+{
+	struct collecting c = { .cli = cli };
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	int status = EXIT_TOOL;
+
+	if (make_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
+		status = cli_fail_as(&err, counting_exit_code(cli, &err));
+		goto out;
+	}
+	if (!sys_names(&cli->arena, &c.name, &c.n, "", "%s", c.dir + 1))
+		c.n = 0;
+	if (put_all(&c, &b, &err) || put(cli, &b, &err))
+		status = cli_fail_as(&err, EXIT_TOOL);
+out:
+	remove_dir(&c);
+	buf_free(&b);
+	return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * regions - what a program counted of itself with libcyclade: `run --regions`, and `report` of the file
+ * that it leaves.
+ */
+#ifndef CYCLADE_CLI_REGIONS_H
+#define CYCLADE_CLI_REGIONS_H
+
+#include "cli/cli.h"
+
+/* Runs the program with a place for its table; `put` writes the report. Returns the exit code. */
+int regions_run(struct cli *cli,
+		int (*put)(struct cli *cli, const struct buf *text, struct err *err));
+
+/* Does the file begin as a table of regions does? */
+bool regions_file(const char *path);
+/* The exit code. */
+int regions_report(struct cli *cli, const char *path);
+
+#endif

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade run --regions and cyclade report: what libcyclade wrote, whatever became of the process."""
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
+
+SIM = os.path.join(ROOT, "tests", "sim")
+PROBE = os.environ["PROBE"]
+WORKERS = os.path.join(os.environ["EXAMPLES"], "example_workers")
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+
+
+def run(*cmd, **kw):
+    return subprocess.run(cmd, capture_output=True, text=True, errors="replace", timeout=120, **kw)
+
+
+def report(path, *args):
+    r = run(CYCLADE, "report", "--json", *args, path)
+    return json.loads(r.stdout) if not r.returncode else r
+
+
+def leftovers():
+    return [x for x in os.listdir("/dev/shm") if x.startswith("cyclade-")] if os.path.isdir("/dev/shm") else []
+
+
+def test_anywhere():
+    before = leftovers()
+    r = run(CYCLADE, "run", "--regions", "--", WORKERS)
+    t.equal(r.returncode, 0, "the exit code is the program's")
+    t.ok(re.search(r"^  work +200 runs", r.stderr, re.M), "the report has the regions", r.stderr)
+    j = report("cyclade.regions")
+    t.equal([(x["name"], x["runs"], x["threads"]) for x in j["regions"]], [("work", 200, 4)],
+            "report of the file says the same")
+    text = run(CYCLADE, "report", "cyclade.regions").stdout
+    t.ok(text and text in r.stderr, "in the same words", text)
+    each = run(CYCLADE, "report", "-v", "cyclade.regions").stdout
+    t.equal(len(re.findall(r"^  work in ", each, re.M)), 4, "-v tells the threads apart")
+    # a copy of the file while the program runs is as good
+    t.equal(leftovers(), before, "nothing is left behind")
+
+    r = run(CYCLADE, "run", "--regions", "-o", "-", "--", PROBE, "aborts", "0.05")
+    t.equal(r.returncode, 134, "an abort is told as a shell would")
+    j = report("cyclade.regions")
+    t.equal([(x["name"], x["runs"], x["torn"]) for x in j["regions"]], [("work", 10, False)],
+            "and all runs before it are there")
+    t.ok("10 runs" in r.stdout, "-o - is standard output", r.stdout)
+
+    r = run(CYCLADE, "run", "--regions", "--data", "two.regions", "--", "sh", "-c",
+            "%s threads 0.01 >/dev/null & %s signals 0.1 >/dev/null; wait" % (PROBE, PROBE))
+    names = sorted(x for x in os.listdir(".") if x.startswith("two.regions"))
+    found = sorted(x["name"] for n in names for x in report(n)["regions"])
+    t.equal((r.returncode, len(names), found), (0, 2, ["handler", "thread", "work"]), "each process has its table")
+
+    r = run(CYCLADE, "run", "--regions", "--", "true")
+    t.ok(r.returncode == 0 and "no regions" in r.stderr, "a program without regions is told", r.stderr)
+    r = run(CYCLADE, "run", "--regions", "--", "/nonexistent/program")
+    t.equal(r.returncode, 127, "a program that is not there")
+    t.equal(leftovers(), before, "nothing is left behind by these")
+
+
+def test_file_by_name():
+    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="mine-%p"))
+    names = [x for x in os.listdir(".") if x.startswith("mine-")]
+    t.ok(r.returncode == 0 and len(names) == 1 and names[0][5:].isdigit(), "CYCLADE_REGIONS names the file", names)
+    t.equal(os.stat(names[0]).st_mode & 0o777, 0o600, "which is its owner's alone")
+    os.symlink("/etc/passwd", "link")
+    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="link"))
+    t.ok(r.returncode == 0 and not os.path.islink("link"), "a link is not followed", r.stderr)
+    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="/nonexistent/x"))
+    t.ok(r.returncode == 2 and "/nonexistent/x" in r.stderr, "one that cannot be made is told", r.stderr)
+
+
+def test_hostile():
+    with open("cyclade.regions", "rb") as f:
+        good = f.read()
+    for name, data in (("cut in the head", good[:5000]), ("cut in a block", good[:9000]),
+                       ("another size", good[:8] + b"\1\0\0\0" + good[12:]),
+                       ("many events", good[:24] + b"\xff\xff\xff\xff" + good[28:]),
+                       ("noise", good[:8] + bytes((i * 37) & 255 for i in range(20000)))):
+        with open("bad.regions", "wb") as f:
+            f.write(data)
+        r = run(CYCLADE, "report", "bad.regions")
+        t.ok(r.returncode in (0, 2) and (r.returncode == 0 or "bad.regions" in r.stderr), "hostile file: " + name,
+             "%d %s" % (r.returncode, r.stderr))
+
+
+def test_simulated():
+    tree = os.path.join(tmp.name, "tree")
+    os.mkdir(tree)
+    subprocess.run(["python3", os.path.join(SIM, "tools", "tree.py"), os.path.join(SIM, "machines", "spr.tab"), tree],
+                   check=True)
+    r = run(os.path.join(SIM, "run.sh"), "spr", "even", "--", CYCLADE, "run", "--regions", "--sysroot", "@SYSROOT@", "--",
+            PROBE, "metrics", "0.5", env=dict(os.environ, SIM_TREE=tree, SIM_RDPMC="0"))
+    t.ok(r.returncode == 0 and "counted by rdpmc" in r.stderr, "run --regions where there are counters",
+         r.stdout + r.stderr)
+    j = report("cyclade.regions")
+    live = json.loads(r.stdout[r.stdout.index("{"):])
+    t.equal(j["regions"], [{k: v for k, v in x.items() if k != "by_thread"} for x in live["regions"]],
+            "the file holds what the process itself reported")
+    retiring = [m for m in j["regions"][1]["metrics"] if m["name"] == "retiring"][0]
+    t.ok(abs(retiring["value"] - 30) < retiring["error"] + 0.1, "and that is what was planted", retiring)
+
+
+test_anywhere()
+test_file_by_name()
+test_hostile()
+if SANITIZED or platform.machine() != "x86_64":
+    t.skip("run --regions on the simulated machine", "sanitizers take the signal and the place that its library needs")
+else:
+    test_simulated()
+t.done()
