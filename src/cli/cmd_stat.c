@@ -40,6 +40,8 @@ const char *stat_target(const struct counting *k)
 
 	if (k->has_program)
 		return "";
+	if (k->who.cgroups.n > 1)
+		return arena_printf(a, "%zu cgroups", k->who.cgroups.n);
 	if (o->cgroup.n)
 		return arena_printf(a, "cgroup %s", o->cgroup.v[0]);
 	if (k->who.whole_cpus && o->cpu)

@@ -126,6 +126,8 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 	s->tasks = k->who.whole_cpus ? NULL : k->who.tasks.v;
 	s->n_tasks = k->who.tasks.n;
 	s->cgroup_fd = k->who.cgroup_fd;
+	s->cgroups = k->who.cgroups.v;
+	s->n_cgroups = k->who.cgroups.n;
 	s->inherit = !o->no_inherit;
 	s->enable_on_exec = k->has_program && !k->who.whole_cpus && !o->delay && !o->control;
 	s->user_only = o->user_only;

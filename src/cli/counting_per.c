@@ -131,6 +131,19 @@ static const char *label_thread(const struct counting *k, struct unit u, uint32_
 	return arena_printf(&k->cli->arena, "%s-%lld", name ? name : "", (long long)u.number);
 }
 
+static struct unit unit_all(const struct counting *k, uint32_t cpu)
+{
+	(void)k;
+	(void)cpu;
+	return (struct unit){ 0, 0, 0 };
+}
+
+static const char *label_cgroup(const struct counting *k, struct unit u, uint32_t target)
+{
+	(void)u;
+	return arena_strdup(&k->cli->arena, k->who.cgroup_names.v[target % k->who.cgroup_names.n]);
+}
+
 static const struct per kinds[] = {
 	{ "thread", true, 0, unit_thread, label_thread },
 	{ "cpu", false, 0, unit_cpu, label_cpu },
@@ -139,6 +152,7 @@ static const struct per kinds[] = {
 	{ "die", false, MACHINE_TOPOLOGY, unit_die, label_die },
 	{ "socket", false, MACHINE_TOPOLOGY, unit_socket, label_socket },
 	{ "node", false, MACHINE_MEMORY, unit_node, label_node },
+	{ "cgroup", false, 0, unit_all, label_cgroup },
 };
 
 static const struct per *find_kind(const char *name)
@@ -158,14 +172,15 @@ unsigned counting_per_parts(const char *name)
 
 struct member {
 	struct unit u;
-	uint32_t target;
+	uint32_t target, cgroup; /* which of several cgroups */
 };
 
 static int by_unit(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	const int64_t d[] = { x->u.socket - y->u.socket, x->u.die - y->u.die,
-			      x->u.number - y->u.number, (int64_t)x->target - (int64_t)y->target };
+	const int64_t d[] = { (int64_t)x->cgroup - (int64_t)y->cgroup, x->u.socket - y->u.socket,
+			      x->u.die - y->u.die, x->u.number - y->u.number,
+			      (int64_t)x->target - (int64_t)y->target };
 
 	for (size_t i = 0; i < sizeof(d) / sizeof(*d); i++)
 		if (d[i])
@@ -204,6 +219,10 @@ static int check_kind(const struct counting *k, const struct per *kind, struct e
 		(void)err_set(err, ERR_USAGE, "--per %s is for whole CPUs", kind->name);
 		return err_hint(err, "add -a, or -C CPUS");
 	}
+	if (kind->label == label_cgroup && !k->who.cgroups.n) {
+		(void)err_set(err, ERR_USAGE, "--per cgroup tells cgroups apart that are named");
+		return err_hint(err, "name them: -a -G system.slice,user.slice");
+	}
 	return 0;
 }
 
@@ -211,12 +230,16 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 		    struct err *err)
 {
 	const struct per *kind = k->cli->opt.per ? find_kind(k->cli->opt.per) : NULL;
-	size_t targets = k->who.whole_cpus || k->cli->opt.cpu ? k->who.cpus.n : k->who.tasks.n;
+	uint32_t cgroups = k->who.cgroups.n > 1 ? (uint32_t)k->who.cgroups.n : 1;
+	size_t targets =
+		k->who.whole_cpus || k->cli->opt.cpu ? k->who.cpus.n * cgroups : k->who.tasks.n;
 	struct arena *a = &k->cli->arena;
 	struct counting_place *p;
 	struct member *m;
 	uint32_t *order;
 
+	if (!kind && cgroups > 1)
+		kind = find_kind("cgroup");
 	if (!kind)
 		return one_place(k, out, n,
 				 k->has_program && !k->who.whole_cpus && !k->cli->opt.cpu ? 1
@@ -231,7 +254,8 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 		return err_nomem(err);
 	for (uint32_t i = 0; i < targets; i++) {
 		m[i].target = i;
-		m[i].u = kind->of(k, kind->tasks ? i : k->who.cpus.v[i]);
+		m[i].u = kind->of(k, kind->tasks ? i : k->who.cpus.v[i / cgroups]);
+		m[i].cgroup = i % cgroups;
 	}
 	if (targets > 1)
 		qsort(m, targets, sizeof(*m), by_unit);
@@ -240,15 +264,19 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 		struct counting_place *last = *n ? &p[*n - 1] : NULL;
 
 		order[i] = m[i].target;
-		if (!last || !same_unit(m[i].u, m[i - 1].u)) {
+		if (!last || m[i].cgroup != m[i - 1].cgroup || !same_unit(m[i].u, m[i - 1].u)) {
 			last = &p[(*n)++];
 			last->target = &order[i];
 			last->label = kind->label(k, m[i].u, m[i].target);
+			if (cgroups > 1 && kind->label != label_cgroup && last->label)
+				last->label =
+					arena_printf(a, "%s %s", k->who.cgroup_names.v[m[i].cgroup],
+						     last->label);
 			if (!last->label)
 				return err_nomem(err);
 		}
 		last->n++;
-		last->n_cpus = kind->tasks ? 0 : last->n;
+		last->n_cpus = kind->tasks || kind->label == label_cgroup ? 0 : last->n;
 	}
 	*out = p;
 	return 0;

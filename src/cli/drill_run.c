@@ -40,6 +40,8 @@ static bool on_core(const struct drill *d, const struct counting *k, size_t core
 
 	if (!k->setup->cpus || d->n_cores < 2)
 		return true;
+	if (k->setup->n_cgroups > 1)
+		target /= (uint32_t)k->setup->n_cgroups;
 	for (size_t i = 0; i < k->machine.n_pmus; i++)
 		if (!strcmp(k->machine.pmu[i].name, pmu))
 			list = k->machine.pmu[i].cpus;

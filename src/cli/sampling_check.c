@@ -89,5 +89,9 @@ int sampling_check(struct sampling *r, struct err *err)
 		return -1;
 	if (OPTION_GIVEN(o, stack_size) && (o->stack_size < 8 || o->stack_size > STACK_MAX))
 		return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
+	if (r->k.who.cgroups.n > 1) {
+		(void)err_set(err, ERR_UNSUPPORTED, "a recording is of one cgroup at a time");
+		return err_hint(err, "name the one above them; cyclade stat tells several apart");
+	}
 	return 0;
 }

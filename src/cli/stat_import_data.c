@@ -309,6 +309,8 @@ static int find_places(struct data *d, struct err *err)
 			      im->cli->opt.import);
 		return err_hint(err, "perf stat record -a counts whole CPUs");
 	}
+	if (!strcmp(per, "cgroup"))
+		return err_set(err, ERR_UNSUPPORTED, "recordings' counts do not tell cgroups");
 	if (!strcmp(per, "cluster") && !im->cli->opt.sysroot) {
 		(void)err_set(err, ERR_UNSUPPORTED, "recordings do not tell clusters of cores");
 		return err_hint(err, "--per core; or --sysroot DIR, a capture of that machine");

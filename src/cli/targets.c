@@ -230,16 +230,40 @@ out:
 	buf_free(&text);
 }
 
-static int open_cgroup(struct targets *w, const struct text_list *l, struct err *err)
+static int open_cgroup(struct targets *w, const char *root, const char *name, size_t len,
+		       struct err *err)
+{
+	char path[4096], *own = strndup(name, len);
+	int fd;
+
+	if (!own || vec_push(&w->cgroup_names, own)) {
+		free(own);
+		return err_nomem(err);
+	}
+	if (path_join(path, sizeof(path), root, own))
+		return err_set(err, ERR_USAGE, "--cgroup: the name is too long");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		(void)err_sys(err, "%s", path);
+		return err_hint(err,
+				"cgroups are named below %s: user.slice, system.slice/x.service",
+				root);
+	}
+	if (vec_push(&w->cgroups, fd)) {
+		(void)close(fd);
+		return err_nomem(err);
+	}
+	return 0;
+}
+
+/* Each cgroup that is named: -G a,b, or -G a -G b. */
+static int open_cgroups(struct targets *w, const struct text_list *l, struct err *err)
 {
 	struct buf root = BUF_INIT;
-	char path[4096];
 	int rc = -1;
 
 	if (!l->n)
 		return 0;
-	if (l->n > 1 || strchr(l->v[0], ','))
-		return err_set(err, ERR_UNSUPPORTED, "one cgroup at a time");
 	if (!w->whole_cpus) {
 		(void)err_set(err, ERR_USAGE, "--cgroup counts on whole CPUs");
 		return err_hint(err, "add -a, or -C CPUS");
@@ -250,18 +274,19 @@ static int open_cgroup(struct targets *w, const struct text_list *l, struct err 
 		(void)err_hint(err, "mount -t cgroup2 none /sys/fs/cgroup");
 		goto out;
 	}
-	if (path_join(path, sizeof(path), buf_str(&root), l->v[0])) {
-		(void)err_set(err, ERR_USAGE, "--cgroup: the name is too long");
+	for (size_t i = 0; i < l->n; i++)
+		for (const char *s = l->v[i]; *s;) {
+			size_t len = strcspn(s, ",");
+
+			if (len && open_cgroup(w, buf_str(&root), s, len, err))
+				goto out;
+			s += len + (s[len] == ',');
+		}
+	if (!w->cgroups.n) {
+		(void)err_set(err, ERR_USAGE, "--cgroup: a name is missing");
 		goto out;
 	}
-	w->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->cgroup_fd < 0) {
-		(void)err_sys(err, "%s", path);
-		(void)err_hint(err,
-			       "cgroups are named below %s: user.slice, system.slice/x.service",
-			       buf_str(&root));
-		goto out;
-	}
+	w->cgroup_fd = w->cgroups.v[0];
 	rc = 0;
 out:
 	buf_free(&root);
@@ -274,7 +299,7 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 	const struct options *o = &cli->opt;
 	bool tasks = o->pid.n || o->tid.n || o->uid, program = cli->args.n;
 
-	*w = (struct targets){ VEC_INIT, VEC_INIT, false, -1 };
+	*w = (struct targets){ .cgroup_fd = -1 };
 	w->whole_cpus = o->all || (o->cpu && !tasks && !program);
 	if (!w->whole_cpus && !tasks && !program) {
 		(void)err_set(err, ERR_USAGE, "nothing to %s", what);
@@ -289,7 +314,7 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 	    add_user(w, o->uid, err) || find_cpus(w, o->cpu, m, err))
 		return -1;
 	tasks_once(w);
-	return open_cgroup(w, &o->cgroup, err);
+	return open_cgroups(w, &o->cgroup, err);
 }
 
 bool targets_live(const struct targets *w)
@@ -302,8 +327,12 @@ bool targets_live(const struct targets *w)
 
 void targets_close(struct targets *w)
 {
-	if (w->cgroup_fd >= 0)
-		(void)close(w->cgroup_fd);
+	for (size_t i = 0; i < w->cgroups.n; i++)
+		(void)close(w->cgroups.v[i]);
+	for (size_t i = 0; i < w->cgroup_names.n; i++)
+		free(w->cgroup_names.v[i]);
+	vec_free(&w->cgroups);
+	vec_free(&w->cgroup_names);
 	w->cgroup_fd = -1;
 	vec_free(&w->tasks);
 	vec_free(&w->cpus);

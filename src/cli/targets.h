@@ -18,7 +18,9 @@ struct targets {
 	VEC(pid_t) tasks;   /* -p, -u (all threads), -t; the program, once it is prepared */
 	VEC(uint32_t) cpus; /* -C, else all that are online */
 	bool whole_cpus;    /* -a, -C without tasks or a program */
-	int cgroup_fd;	    /* -1 */
+	int cgroup_fd;	    /* the first of cgroups, or -1 */
+	VEC(int) cgroups;   /* file descriptors, in the order of -G */
+	VEC(char *) cgroup_names;
 };
 
 /* `what`: "record", for messages. targets_close is due after a failure too. */

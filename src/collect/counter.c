@@ -224,6 +224,8 @@ int counters_open(struct counters **out, const struct counter_setup *setup, stru
 	c->setup = *setup;
 	c->n_cpus = setup->cpus && setup->n_cpus ? setup->n_cpus : 1;
 	c->n_tasks = setup->tasks && setup->n_tasks ? setup->n_tasks : 1;
+	if (counter_by_cgroup(c))
+		c->n_tasks = setup->n_cgroups;
 	c->n_places = c->n_cpus * c->n_tasks;
 	for (size_t g = 0; g < setup->n_groups; g++)
 		events += setup->group[g].n;
@@ -248,6 +250,8 @@ fail:
 
 size_t counters_targets(const struct counters *c)
 {
+	if (counter_by_cgroup(c))
+		return c->n_places;
 	return c->setup.cpus ? c->n_cpus : c->n_tasks;
 }
 

@@ -7,7 +7,8 @@
  *	counters_read(c, group, out)	  cumulative values since opening, all targets
  *	counters_close(c)
  *
- * A target is a CPU (with setup.cpus; over all of setup.tasks, if there are any), else a task. A
+ * A target is a CPU (with setup.cpus; over all of setup.tasks, if there are any; of several cgroups
+ * each on each CPU), else a task. A
  * group that the kernel refuses as too big is split in halves until it is accepted, and
  * counters_split tells; events that need their leader stay with it. An event that cannot be opened
  * even alone is `refused`, with the kernel's reason, and its values stay not counted. The kernel
@@ -56,7 +57,9 @@ struct counter_setup {
 	size_t n_cpus;
 	const pid_t *tasks; /* NULL: whole CPUs */
 	size_t n_tasks;
-	int cgroup_fd; /* -1 */
+	int cgroup_fd;	    /* -1 */
+	const int *cgroups; /* several: target cpu * n_cgroups + cgroup; cgroup_fd is the first */
+	size_t n_cgroups;
 	bool inherit, enable_on_exec;
 	bool user_only, kernel_only;
 	bool may_drop_kernel; /* count user space alone where the kernel may not be counted */
@@ -71,7 +74,7 @@ struct counter_value {
 
 int counters_open(struct counters **out, const struct counter_setup *setup,
 		  struct err *err) MUST_USE;
-/* Targets in the order of values: CPUs (with cpus), else tasks. */
+/* Targets in the order of values: CPUs (with cpus, and of each the cgroups), else tasks. */
 size_t counters_targets(const struct counters *c);
 /* Groups after splitting; events keep their (group, index) of the setup: this is for telling. */
 size_t counters_split(const struct counters *c, size_t group);

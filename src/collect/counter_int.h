@@ -52,6 +52,11 @@ const char *counter_reason(const struct counters *c, const struct counter_event 
 /* As many files as we may have. */
 void counter_raise_files(size_t want);
 
+static inline bool counter_by_cgroup(const struct counters *c)
+{
+	return c->setup.n_cgroups > 1;
+}
+
 static inline int counter_cpu(const struct counters *c, size_t place)
 {
 	return c->setup.cpus ? (int)c->setup.cpus[place / c->n_tasks] : -1;

@@ -82,7 +82,9 @@ int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int l
 	bool guests_told_apart = !c->group[g].event[e].any_guest;
 	bool cgroup = c->setup.cgroup_fd >= 0;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0);
-	pid_t task = cgroup ? c->setup.cgroup_fd : task_at(c, place);
+	pid_t task = counter_by_cgroup(c) ? c->setup.cgroups[place % c->n_tasks]
+		     : cgroup		  ? c->setup.cgroup_fd
+					  : task_at(c, place);
 	int first = 0;
 
 	for (;;) {

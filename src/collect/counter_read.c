@@ -8,7 +8,7 @@
 
 static size_t target_of(const struct counters *c, size_t place)
 {
-	return c->setup.cpus ? place / c->n_tasks : place;
+	return c->setup.cpus && !counter_by_cgroup(c) ? place / c->n_tasks : place;
 }
 
 /* The members of a part that are open at a place, in the order of opening: the first leads. */

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""stat -G on real cgroups: what runs in one is counted there and nowhere else, several are told apart, perf says the same."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+
+t = Tap()
+
+
+def root():
+    """Where the hierarchy is that counters follow."""
+    found = ""
+    for line in open("/proc/self/mounts", encoding="utf-8"):
+        w = line.split()
+        if w[2] == "cgroup" and "perf_event" in w[3].split(","):
+            return w[1]
+        if w[2] == "cgroup2" and not found:
+            found = w[1]
+    return found
+
+
+NAME = ["cyclade-test-%d-%s" % (os.getpid(), x) for x in "ab"]
+made, running = [], []
+try:
+    for name in NAME:
+        os.mkdir(os.path.join(root(), name))
+        made.append(name)
+except OSError as e:
+    for name in made:
+        os.rmdir(os.path.join(root(), name))
+    t.skip("cgroups", "none can be made here: %s" % e)
+    t.done()
+
+
+def start(name, code):
+    p = subprocess.Popen([sys.executable, "-S", "-E", "-c", code])
+    running.append(p)
+    with open(os.path.join(root(), name, "cgroup.procs"), "w", encoding="utf-8") as f:
+        f.write(str(p.pid))
+
+
+def counts(*args):
+    p = run("stat", "-j", "-o", "-", *args)
+    try:
+        return json.loads(p.stdout)["counts"], p
+    except ValueError:
+        return [], p
+
+
+def near(a, b, within):
+    return a is not None and b is not None and abs(a - b) <= within * abs(b)
+
+
+def checks():
+    # pages at a steady pace: 2000 a second in the first, 500 in the second
+    touch = """
+import mmap, time
+begin, n = time.monotonic(), 0
+while True:
+    time.sleep(0.01)
+    while n < (time.monotonic() - begin) * %d:
+        m = mmap.mmap(-1, 4096 * 10)
+        for i in range(10): m[i * 4096] = 1
+        m.close()
+        n += 10
+"""
+    start(NAME[0], touch % 2000)
+    start(NAME[1], touch % 500)
+    time.sleep(0.5)
+    one, p = counts("-a", "-G", NAME[0], "-e", "page-faults,cs", "--for", "1s")
+    if not one or one[0]["value"] is None:
+        t.skip("cgroups", "not to be counted here: %s" % p.stderr.strip())
+        return
+    t.ok(near(one[0]["value"], 2000, 0.25), "what happens in a cgroup is counted", one)
+    t.ok(len(one) == 2 and "where" not in one[0], "one cgroup: no place", one)
+    both, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock", "--for", "1s")
+    value = {(r.get("where"), r["event"]): r["value"] for r in both}
+    t.ok(list(dict.fromkeys(r.get("where") for r in both)) == NAME, "several are told apart, in their order", both)
+    t.ok(near(value.get((NAME[0], "page-faults")), 2000, 0.25) and near(value.get((NAME[1], "page-faults")), 500, 0.25),
+         "each with its own counts", value)
+    third, p = counts("-a", "-G", NAME[1], "-G", NAME[0], "--per", "cpu", "-e", "page-faults", "--for", "1s")
+    sums = {n: sum(r["value"] or 0 for r in third if (r.get("where") or "").startswith(n)) for n in NAME}
+    t.ok(near(sums[NAME[0]], 2000, 0.25) and near(sums[NAME[1]], 500, 0.25), "cgroups and CPUs at once: the CPUs add up", third)
+    t.ok(third and third[0]["where"] == NAME[1] + " CPU0", "by the order of -G, then by CPU", third)
+    per, p = counts("-a", "-G", NAME[1], "--per", "cgroup", "-e", "page-faults", "--for", "0.5s")
+    t.ok([r.get("where") for r in per] == [NAME[1]], "--per cgroup names the one", per)
+    p = run("stat", "-a", "-G", ",".join(NAME), "-I", "200", "-e", "page-faults", "--for", "1s")
+    rows = re.findall(r"^ +(\d\.\d{3}) +(\S+) +([\d,]+)  page-faults", p.stdout, re.M)
+    t.ok([r[1] for r in rows[:4]] == NAME * 2 and near(float(rows[2][2]), 400, 0.5), "-I", p.stdout)
+    if PERF:
+        # both count at the same time
+        q = subprocess.Popen([PERF, "stat", "-x,", "-a", "-e", "page-faults,task-clock", "--for-each-cgroup", ",".join(NAME), "sleep", "1"],
+                             stderr=subprocess.PIPE, text=True)
+        ours, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock", "--for", "1s")
+        theirs = {(f[-1] if f[-1] in NAME else next((x for x in f if x in NAME), None), f[2]): float(f[0])
+                  for f in (x.split(",") for x in q.communicate()[1].splitlines()) if len(f) > 4 and f[0][:1].isdigit()}
+        value = {(r.get("where"), r["event"]): r["value"] for r in ours}
+        faults = [(theirs.get((n, "page-faults")), value.get((n, "page-faults"))) for n in NAME]
+        t.ok(len(theirs) == 4 and all(near(a, b, 0.2) for a, b in faults), "perf --for-each-cgroup says the same", (theirs, value))
+    else:
+        t.skip("perf --for-each-cgroup says the same", "no perf")
+    for args, said in ((["-G", NAME[0]], "whole CPUs"), (["-a", "-G", NAME[0] + "-no"], "No such file"), (["-a", "-G", ","], "missing"),
+                       (["-a", "--per", "cgroup"], "named")):
+        p = run("stat", "-e", "cs", *args, "--", "true")
+        t.ok(p.returncode == 125 and said in p.stderr and len(p.stderr.splitlines()) <= 3, "refused: %s" % " ".join(args[-2:]).replace(str(os.getpid()), "N"),
+             p.stderr)
+    p = run("record", "-a", "-G", ",".join(NAME), "-o", os.devnull, "--", "true")
+    t.ok(p.returncode == 125 and "one cgroup" in p.stderr, "a recording is of one", p.stderr)
+
+
+try:
+    checks()
+finally:
+    for p in running:
+        p.kill()
+        p.wait()
+    for name in made:
+        for _ in range(50):
+            try:
+                os.rmdir(os.path.join(root(), name))
+                break
+            except OSError:
+                time.sleep(0.02)
+t.done()
