@@ -141,24 +141,40 @@ static bool is_monotonic(const struct pd *rec)
 	return n && pd_has_time(rec);
 }
 
-struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
+struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err)
+{
+	struct spaces *sp = spaces_new(images, err);
+
+	if (sp && is_monotonic(rec))
+		spaces_monotonic(sp);
+	return sp;
+}
+
+int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record *r, struct err *err)
+{
+	struct feeder f = { rec, sp, err };
+
+	return feed_one(&f, r);
+}
+
+int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err)
 {
 	const struct pd_info *info = pd_info(rec);
-	struct feeder f = { rec, spaces_new(images, err), err };
+
+	for (size_t i = 0; i < info->n_buildids; i++)
+		if (feed_build_id(spaces_images(sp), &info->buildids[i], err))
+			return -1;
+	return spaces_finish(sp, err);
+}
+
+struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
+{
+	struct feeder f = { rec, feed_begin(rec, images, err), err };
 
 	if (!f.sp)
 		return NULL;
-	if (is_monotonic(rec))
-		spaces_monotonic(f.sp);
-	if (pd_walk(rec, feed_one, &f))
-		goto fail;
-	for (size_t i = 0; i < info->n_buildids; i++)
-		if (feed_build_id(images, &info->buildids[i], err))
-			goto fail;
-	if (spaces_finish(f.sp, err))
-		goto fail;
-	return f.sp;
-fail:
+	if (!pd_walk(rec, feed_one, &f) && !feed_finish(f.sp, rec, err))
+		return f.sp;
 	spaces_free(f.sp);
 	return NULL;
 }

@@ -21,31 +21,52 @@ static bool made_here(const struct pd_info *i)
 	       !strcmp(u.release, i->os_release);
 }
 
+struct opening {
+	struct recording *r;
+	struct cli *cli;
+};
+
+/* The header is known, and with it where symbols may come from. */
+static int begin(void *ctx, const struct pd *rec, struct err *err)
+{
+	const struct opening *o = ctx;
+	struct recording *r = o->r;
+	const char *home = getenv("HOME");
+	const struct images_opts io = {
+		.symbol_dirs = o->cli->opt.symbols.n ? o->cli->opt.symbols.v : NULL,
+		.sysroot = o->cli->opt.sysroot,
+		.cache_dir = cli_cache_dir(o->cli),
+		.home = home && *home ? home : NULL,
+		.raw_names = o->cli->opt.raw_names,
+		.kernel_release = pd_info(rec)->os_release,
+		.trust_paths = o->cli->opt.sysroot || made_here(pd_info(rec)),
+	};
+
+	spaces_free(r->spaces);
+	images_free(r->images);
+	r->spaces = NULL;
+	r->images = images_new(&io, err);
+	if (r->images)
+		r->spaces = feed_begin(rec, r->images, err);
+	return r->spaces ? 0 : -1;
+}
+
+static int take(void *ctx, const struct pd *rec, const struct pd_record *rd, struct err *err)
+{
+	const struct opening *o = ctx;
+
+	return feed_record(o->r->spaces, rec, rd, err);
+}
+
 int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
 {
-	const char *home = getenv("HOME");
-	struct images_opts io = {
-		.symbol_dirs = cli->opt.symbols.n ? cli->opt.symbols.v : NULL,
-		.sysroot = cli->opt.sysroot,
-		.cache_dir = cli_cache_dir(cli),
-		.home = home && *home ? home : NULL,
-		.raw_names = cli->opt.raw_names,
-	};
+	struct opening o = { r, cli };
+	const struct pd_feed feed = { begin, take, &o };
 
 	*r = (struct recording){ 0 };
 	heap_for_tables();
-	if (pd_open(&r->rec, path, err))
-		goto fail;
-	io.kernel_release = pd_info(r->rec)->os_release;
-	io.trust_paths = cli->opt.sysroot || made_here(pd_info(r->rec));
-	r->images = images_new(&io, err);
-	if (!r->images)
-		goto fail;
-	r->spaces = feed_spaces(r->rec, r->images, err);
-	if (!r->spaces)
-		goto fail;
-	return 0;
-fail:
+	if (!pd_open_feed(&r->rec, path, &feed, err) && !feed_finish(r->spaces, r->rec, err))
+		return 0;
 	recording_close(r);
 	return -1;
 }

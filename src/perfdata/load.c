@@ -292,61 +292,14 @@ uint8_t *pd_block_new(struct pd *rec, size_t size)
 	return s.p;
 }
 
-/* ---- bringing in ahead ---- */
-
-struct pd_ahead {
-	pthread_t thread;
-	uint8_t *p;
-	size_t len;
-	atomic_bool stop;
-};
-
-/* One byte of each 64 KB is read: the kernel maps what lies around it and is in memory with one
- * fault, at two thirds of what MADV_POPULATE_READ takes page by page. */
-static void *ahead_main(void *arg)
-{
-	enum { STEP = 64 << 10 };
-	struct pd_ahead *a = arg;
-
-	for (size_t at = 0; at < a->len && !atomic_load_explicit(&a->stop, memory_order_relaxed);
-	     at += STEP)
-		(void)*(const volatile uint8_t *)(a->p + at);
-	return NULL;
-}
-
-struct pd_ahead *pd_ahead_start(const struct pd_source *s, uint64_t off, uint64_t len)
-{
-	struct pd_ahead *a;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)off & ~(page - 1);
-
-	if (s->own != PD_MAPPED)
-		return NULL;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return NULL;
-	a->p = s->p + from;
-	a->len = (size_t)(off - from + len);
-	if (pthread_create(&a->thread, NULL, ahead_main, a)) {
-		free(a);
-		return NULL;
-	}
-	return a;
-}
-
-void pd_ahead_stop(struct pd_ahead *a)
-{
-	if (!a)
-		return;
-	atomic_store(&a->stop, true);
-	(void)pthread_join(a->thread, NULL);
-	free(a);
-}
-
 /* ---- giving back ---- */
+
+#define DROP_STEP ((size_t)8 << 20) /* who maps something has to wait for a step */
 
 struct pd_drop {
 	pthread_t thread;
 	const struct pd *rec;
+	atomic_size_t next; /* step, over all sources */
 };
 
 static bool may_drop(const struct pd *rec, const struct pd_source *s)
@@ -357,13 +310,17 @@ static bool may_drop(const struct pd *rec, const struct pd_source *s)
 
 static void *drop_main(void *arg)
 {
-	enum { STEP = 8 << 20 }; /* who maps something has to wait for a step */
-	const struct pd_drop *d = arg;
+	struct pd_drop *d = arg;
+	size_t mine = atomic_fetch_add(&d->next, 1), step = 0;
 
 	vec_each (&d->rec->sources, const struct pd_source *, s)
-		for (size_t at = 0; may_drop(d->rec, s) && at < s->len; at += STEP)
-			(void)madvise(s->p + at, s->len - at < STEP ? s->len - at : STEP,
+		for (size_t at = 0; may_drop(d->rec, s) && at < s->len; at += DROP_STEP) {
+			if (step++ != mine)
+				continue;
+			(void)madvise(s->p + at, s->len - at < DROP_STEP ? s->len - at : DROP_STEP,
 				      MADV_DONTNEED);
+			mine = atomic_fetch_add(&d->next, 1);
+		}
 	return NULL;
 }
 
@@ -388,6 +345,7 @@ void pd_drop_stop(struct pd_drop *d)
 {
 	if (!d)
 		return;
+	(void)drop_main(d); /* the caller has nothing else to do */
 	(void)pthread_join(d->thread, NULL);
 	free(d);
 }

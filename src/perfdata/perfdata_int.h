@@ -3,6 +3,7 @@
  * perfdata_int - what the files of this room share. Nothing outside includes it.
  *
  *	load.c		bytes of a path: mapped, read, or collected from a pipe
+ *	ahead.c		what a second thread does while the walk goes on
  *	reader.c	header, attributes, feature sections; open and close
  *	feature.c	payloads of header features
  *	attr.c		attributes, ids, layouts, names of events
@@ -73,10 +74,13 @@ struct pd {
 	bool last_known, too_many;
 	bool want_lost; /* some event's samples carry PERF_FORMAT_LOST */
 	uint64_t unknown_id_samples, short_samples;
-	struct u64map read_lost; /* by id: largest value seen */
-	uint64_t packed_bytes;	 /* of COMPRESSED payloads so far */
-	uint64_t searched;	 /* events looked at by pd_may_search's callers */
-	uint64_t taken[4];	 /* features that were read already */
+	struct u64map read_lost;    /* by id: largest value seen */
+	uint64_t packed_bytes;	    /* of COMPRESSED payloads so far */
+	uint64_t searched;	    /* events looked at by pd_may_search's callers */
+	uint64_t taken[4];	    /* features that were read already */
+	const struct pd_feed *feed; /* who wants side-band records; NULL: nobody */
+	struct pd_ahead *ahead;	    /* while a large file is walked */
+	bool feeding;		    /* they are told while the walk goes on */
 };
 
 /* A sentence for pd_notes; forgotten silently when memory is out or there are too many. */
@@ -89,9 +93,16 @@ void pd_source_free(struct pd_source *s);
 int pd_source_own(struct pd_source *s, struct err *err) MUST_USE;
 /* A block for unpacked records, at the end of rec->blocks; NULL when out of memory. */
 uint8_t *pd_block_new(struct pd *rec, size_t size) MUST_USE;
-/* Makes the kernel bring a large mapping in, ahead of the walk, on a thread of its own. */
-struct pd_ahead *pd_ahead_start(const struct pd_source *s, uint64_t off, uint64_t len);
-void pd_ahead_stop(struct pd_ahead *a); /* NULL is fine */
+
+/* ---- ahead.c ---- */
+/* A second thread for the walk over [off, off + len) of a mapped source, else NULL. */
+struct pd_ahead *pd_ahead_start(const struct pd *rec, const struct pd_source *s, uint64_t off,
+				uint64_t len);
+/* A chunk was walked; its side-band records are to be told. */
+int pd_ahead_chunk(struct pd_ahead *a, const struct pd_chunk *c, const struct pd_side *side,
+		   size_t n, struct err *err) MUST_USE;
+/* Waits for its end; with `finish` all is told before. NULL is fine. */
+int pd_ahead_end(struct pd_ahead *a, bool finish, struct err *err) MUST_USE;
 
 /* ---- attr.c ---- */
 /* Adds an event from attribute bytes (of the recording's order) of at most `room` bytes. */
@@ -150,6 +161,14 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 		   struct err *err) MUST_USE;
 /* Follows whole records from p, counting; returns where it stopped. */
 const uint8_t *walk_scan(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err) MUST_USE;
+/* Tells rec->feed that it begins; of side-band records of a chunk; of all, unless that was done. */
+int pd_feed_begin(struct pd *rec, struct err *err) MUST_USE;
+int pd_feed_end(struct pd *rec, struct err *err) MUST_USE;
+int pd_feed_sides(const struct pd *rec, const struct pd_chunk *c, const struct pd_side *side,
+		  size_t n, struct err *err) MUST_USE;
+/* What records say of the recording is to change: what was told by now is forgotten, and all is told
+ * when everything is known. */
+void pd_feed_later(struct pd *rec);
 /* Sums and notes after the last source. */
 int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;
 /* Where a place in the walk lies in its file, for notes. */

@@ -299,7 +299,13 @@ static int open_file(struct pd *rec, struct pd_source *s, struct err *err)
 	}
 	rec->info.data_offset = h.data.off;
 	rec->info.data_size = have;
-	return have ? pd_walk_source(rec, s, h.data.off, have, err) : 0;
+	if (!have)
+		return 0;
+	/* all that records are understood by is known from here on, but for those of rare types */
+	rec->feeding = rec->feed && rec->sources.n == 1 && s->own == PD_MAPPED && !rec->swap;
+	if (rec->feeding && pd_feed_begin(rec, err))
+		return -1;
+	return pd_walk_source(rec, s, h.data.off, have, err);
 }
 
 static int name_events(struct pd *rec, struct err *err)
@@ -343,7 +349,7 @@ static int open_sources(struct pd *rec, struct err *err)
 	}
 	rec->info.buildids = rec->buildids.v;
 	rec->info.n_buildids = rec->buildids.n;
-	return name_events(rec, err) || pd_walk_done(rec, err) ? -1 : 0;
+	return name_events(rec, err) || pd_walk_done(rec, err) || pd_feed_end(rec, err) ? -1 : 0;
 }
 
 static struct pd *pd_new(const char *path)
@@ -373,11 +379,17 @@ static int finish_notes(struct pd *rec, struct err *err)
 
 int pd_open(struct pd **out, const char *path, struct err *err)
 {
+	return pd_open_feed(out, path, NULL, err);
+}
+
+int pd_open_feed(struct pd **out, const char *path, const struct pd_feed *feed, struct err *err)
+{
 	struct pd *rec = pd_new(strcmp(path, "-") ? path : "standard input");
 
 	*out = NULL;
 	if (!rec)
 		return err_nomem(err);
+	rec->feed = feed;
 	if (pd_load(rec, path, err) || open_sources(rec, err) || finish_notes(rec, err)) {
 		pd_close(rec);
 		return -1;

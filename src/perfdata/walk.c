@@ -9,7 +9,7 @@
  * their place.
  *
  * Cost: one dependent load a record, and the sample's period and time, which lie next to it; a
- * second thread makes the kernel map a large file ahead of it.
+ * second thread (ahead.c) makes the kernel map a large file, and passes the side-band records on.
  */
 #include "perfdata/perfdata_int.h"
 
@@ -41,6 +41,9 @@ static int run_close(struct walk *w, struct err *err)
 		return 0;
 	if (vec_push(&rec->chunks, c) || vec_push(&rec->chunk_side, w->run_side))
 		return err_nomem(err);
+	if (rec->ahead && pd_ahead_chunk(rec->ahead, &c, rec->sides.v + w->run_side,
+					 rec->feeding ? rec->sides.n - w->run_side : 0, err))
+		return -1;
 	w->seq += (uint64_t)(w->run_end - w->run);
 	return 0;
 }
@@ -205,14 +208,75 @@ static bool is_packed(uint32_t type)
 	return type == PD_RECORD_COMPRESSED || type == PD_RECORD_COMPRESSED2;
 }
 
+/* Samples of one event behind one another, which most of a recording is, up to the next record of
+ * another kind, the end of a chunk, or anything that needs a closer look. Gives the first that was
+ * not counted. */
+static uint8_t *follow_samples(const struct walk *w, uint8_t *p, const uint8_t *end)
+{
+	struct pd *rec = w->rec;
+	const size_t id_at = rec->events.n > 1 ? rec->id_at : 0;
+	struct pd_event *ev = rec->events.v;
+	size_t least, period_at, time_at, n = 0;
+	uint64_t period = 0, first = rec->first_time, last = rec->last_time;
+	const uint8_t *stop;
+	uint8_t *from = p;
+
+	if (!ev || rec->swap || rec->want_lost || (id_at && !rec->last_known))
+		return p;
+	if (id_at)
+		ev += rec->last_event;
+	stop = end - p < 8 ? p : end - 7;
+	if ((size_t)(stop - w->run) > PD_CHUNK_SIZE)
+		stop = w->run + PD_CHUNK_SIZE;
+	least = id_at + 8 > ev->at.fixed_end ? id_at + 8 : ev->at.fixed_end;
+	period_at = ev->at.period;
+	time_at = ev->at.time;
+	while (p < stop && ld32(p) == PERF_RECORD_SAMPLE) {
+		size_t size = ld16(p + 6);
+
+		if (size < least || size > (size_t)(end - p) ||
+		    (id_at && ld64(p + id_at) != rec->last_id))
+			break;
+		if (period_at)
+			period += ld64(p + period_at);
+		if (time_at) {
+			uint64_t time = ld64(p + time_at);
+
+			first = time < first ? time : first;
+			last = time > last ? time : last;
+		}
+		n++;
+		p += size;
+	}
+	if (!period_at)
+		period = n * (ev->attr.sample_period ? ev->attr.sample_period : 1);
+	rec->count[PERF_RECORD_SAMPLE] += n;
+	rec->bytes[PERF_RECORD_SAMPLE] += (uint64_t)(p - from);
+	rec->first_time = first;
+	rec->last_time = last;
+	ev->samples += n;
+	ev->period += period;
+	return p;
+}
+
 /* Whole records from p to the end, to something that is no record, or to a fault (noted). */
 static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct err *err)
 {
 	struct pd *rec = w->rec;
 	char at[96];
 
-	while ((size_t)(end - p) >= 8) {
-		struct head h = head_of(rec, p);
+	for (;;) {
+		struct head h;
+
+		p = follow_samples(w, p, end);
+		if ((size_t)(p - w->run) >= PD_CHUNK_SIZE) {
+			w->run_end = p;
+			if (run_begin(w, p, true, err))
+				return NULL;
+		}
+		if ((size_t)(end - p) < 8)
+			break;
+		h = head_of(rec, p);
 
 		if (h.size < 8) {
 			pd_note(rec,
@@ -242,11 +306,6 @@ static uint8_t *follow(struct walk *w, uint8_t *p, const uint8_t *end, struct er
 		p += h.size;
 		if (w->skip)
 			break;
-		if ((size_t)(p - w->run) >= PD_CHUNK_SIZE) {
-			w->run_end = p;
-			if (run_begin(w, p, true, err))
-				return NULL;
-		}
 	}
 	w->run_end = p;
 	return p;
@@ -323,7 +382,6 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 		   struct err *err)
 {
 	struct walk w = { .rec = rec, .in = s };
-	struct pd_ahead *ahead = NULL;
 	const uint8_t *p, *end = s->p + off + len;
 	char at[96];
 	int rc = -1;
@@ -334,7 +392,8 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 			? vec_last(&rec->chunks)->seq + (uint64_t)(vec_last(&rec->chunks)->end -
 								   vec_last(&rec->chunks)->p)
 			: 0;
-	ahead = pd_ahead_start(s, off, len);
+	rec->ahead = pd_ahead_start(rec, s, off, len);
+	rec->feeding &= rec->ahead != NULL;
 	p = walk_scan(&w, s->p + off, end, err);
 	if (!p || run_close(&w, err))
 		goto out;
@@ -345,7 +404,9 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 	rc = 0;
 out:
 	inflate_end(&w);
-	pd_ahead_stop(ahead);
+	if (pd_ahead_end(rec->ahead, !rc, err))
+		rc = -1;
+	rec->ahead = NULL;
 	return rc;
 }
 
@@ -353,34 +414,91 @@ out:
 
 #define SIDES_AHEAD 6
 
-int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
+/* All of a chunk's. */
+static int walk_sides(const struct pd_chunk *c, const struct pd_side *side, size_t n_side,
+		      int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
 {
-	for (size_t i = 0; i < rec->chunks.n; i++) {
-		const struct pd_chunk *c = &rec->chunks.v[i];
-		size_t last = i + 1 < rec->chunks.n ? rec->chunk_side.v[i + 1] : rec->sides.n;
+	for (size_t k = 0; k < n_side; k++) {
+		struct pd_chunk part = { c->p + side[k].at, c->end, c->seq + side[k].at };
+		struct pd_record r = { 0 };
 
-		for (size_t k = rec->chunk_side.v[i]; k < last; k++) {
-			struct pd_chunk part = { c->p + rec->sides.v[k].at, c->end,
-						 c->seq + rec->sides.v[k].at };
-			struct pd_record r = { 0 };
+		/* they lie apart, among samples: each would be waited for */
+		if (k + SIDES_AHEAD < n_side) {
+			uintptr_t at = (uintptr_t)c->p + side[k + SIDES_AHEAD].at;
 
-			/* they lie apart, among samples: each would be waited for */
-			if (k + SIDES_AHEAD < last) {
-				uintptr_t at = (uintptr_t)c->p + rec->sides.v[k + SIDES_AHEAD].at;
+			__builtin_prefetch((const void *)at);
+			__builtin_prefetch((const void *)(at + 64));
+			__builtin_prefetch((const void *)(at + 128));
+		}
+		for (uint32_t n = side[k].n; n && pd_next(&part, &r); n--) {
+			int rc = cb(ctx, &r);
 
-				__builtin_prefetch((const void *)at);
-				__builtin_prefetch((const void *)(at + 64));
-			}
-
-			for (uint32_t n = rec->sides.v[k].n; n && pd_next(&part, &r); n--) {
-				int rc = cb(ctx, &r);
-
-				if (rc)
-					return rc;
-			}
+			if (rc)
+				return rc;
 		}
 	}
 	return 0;
+}
+
+int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)
+{
+	for (size_t i = 0; i < rec->chunks.n; i++) {
+		size_t first = rec->chunk_side.v[i];
+		size_t end = i + 1 < rec->chunks.n ? rec->chunk_side.v[i + 1] : rec->sides.n;
+		int rc = walk_sides(&rec->chunks.v[i], rec->sides.v + first, end - first, cb, ctx);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+struct feeding {
+	const struct pd *rec;
+	struct err *err;
+};
+
+static int feed_record(void *ctx, const struct pd_record *r)
+{
+	const struct feeding *f = ctx;
+
+	return f->rec->feed->record(f->rec->feed->ctx, f->rec, r, f->err);
+}
+
+int pd_feed_sides(const struct pd *rec, const struct pd_chunk *c, const struct pd_side *side,
+		  size_t n, struct err *err)
+{
+	struct feeding f = { rec, err };
+
+	return walk_sides(c, side, n, feed_record, &f);
+}
+
+int pd_feed_begin(struct pd *rec, struct err *err)
+{
+	return rec->feed ? rec->feed->begin(rec->feed->ctx, rec, err) : 0;
+}
+
+void pd_feed_later(struct pd *rec)
+{
+	struct err ignored = ERR_INIT;
+
+	if (!rec->feeding)
+		return;
+	rec->feeding = false;
+	(void)!pd_ahead_end(rec->ahead, false, &ignored);
+	rec->ahead = NULL;
+}
+
+int pd_feed_end(struct pd *rec, struct err *err)
+{
+	struct feeding f = { rec, err };
+	int rc = 0;
+
+	if (rec->feed && !rec->feeding)
+		rc = pd_feed_begin(rec, err) || pd_walk(rec, feed_record, &f) ? -1 : 0;
+	rec->feed = NULL;
+	rec->feeding = false;
+	return rc;
 }
 
 int pd_walk_all(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r), void *ctx)

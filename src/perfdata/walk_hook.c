@@ -173,6 +173,7 @@ HOOK(feature)
 	/* a recorder's way to have it in the file should it not live to write the header */
 	if (!w->rec->piped && bit < 256 && w->rec->taken[bit / 64] >> (bit % 64) & 1)
 		return 0;
+	pd_feed_later(w->rec);
 	if (bit < 256)
 		w->rec->info.features[bit / 64] |= (uint64_t)1 << (bit % 64);
 	return pd_feature_take(w->rec, bit < 256 ? (unsigned)bit : 255, p + 16, size - 16, err);
