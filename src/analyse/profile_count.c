@@ -7,7 +7,7 @@
 #include "base/big.h"
 #include "base/hash.h"
 
-#define SLOTS_FIRST 4096u
+#define SLOTS_FIRST 64u
 #define SLOTS_LARGE 131072u
 #define PERIODS_MAX 8u
 
@@ -28,7 +28,7 @@ int counts_init(struct counts *c, size_t n_events, uint64_t samples)
 	size_t cap = SLOTS_FIRST;
 
 	/* 2 MB at most, which is one page; growing is dear */
-	while (cap < SLOTS_LARGE && cap < samples / 8)
+	while (cap < SLOTS_LARGE && cap < samples / 8 + 2 * (samples < 2048 ? samples : 2048))
 		cap *= 2;
 	memset(c, 0, sizeof(*c));
 	c->periods = calloc(n_events + 1, sizeof(*c->periods));

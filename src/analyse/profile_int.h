@@ -164,7 +164,6 @@ _Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
 #define SPOT_KIND	  56
 #define SPOT_NO_EVENT	  ((uint64_t)UINT16_MAX << SPOT_EVENT) /* no group yet */
 #define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8)
-#define SPOT_BITS	  11u
 
 /* What stays the same from a sample to the next, as a rule. */
 struct scan_run {
@@ -196,6 +195,7 @@ struct worker {
 	VEC(struct scan_party) party;
 	struct itab party_at;
 	struct scan_spot *spot; /* direct-mapped */
+	unsigned spot_shift, who_mask;
 	uint64_t last_id;
 	int last_event;			/* of last_id; -1: not known */
 	struct weight *left_out;	/* by event */
@@ -233,6 +233,9 @@ int scan_run(struct scan *sc, struct err *err) MUST_USE;
 /* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
 void scan_free(struct scan *sc);
+/* A power of two of entries for a table of a worker, whose samples are at most so many: a small
+ * recording is not to pay for the tables of a large one. */
+size_t scan_entries(const struct scan *sc, size_t most);
 /* The thread's, good until the next call; NULL when out of memory. */
 struct who *scan_who(struct worker *w, uint64_t task, uint64_t time) MUST_USE;
 /* Whose spots are those of a thread: the kernel is the same for all, but what is counted there is
@@ -253,7 +256,7 @@ static inline unsigned spot_coarse(uint8_t kind)
 static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint64_t coarse,
 					uint64_t ip)
 {
-	return &w->spot[((ip >> coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> (64 - SPOT_BITS)];
+	return &w->spot[((ip >> coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> w->spot_shift];
 }
 static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t low)
 {

@@ -19,7 +19,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define WHO_SLOTS 1024u
+#define WHO_SLOTS  1024u
+#define SPOT_SLOTS 2048u
 
 uint64_t site_hash(const struct site *s)
 {
@@ -198,7 +199,7 @@ static __attribute__((noinline)) struct who *other_who(struct worker *w, uint64_
 						       uint64_t time)
 {
 	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
-	struct who *o = &w->who[(h ^ tid) & (WHO_SLOTS - 1)];
+	struct who *o = &w->who[(h ^ tid) & w->who_mask];
 
 	w->last_who = NULL;
 	if ((!o->used || !is_who(o, task, time)) && find_who(w, o, task, time))
@@ -465,21 +466,41 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->plain = same_places(sc, &ev->at);
 }
 
-static int init_worker(struct scan *sc, struct worker *w, struct err *err)
+static uint64_t n_samples(const struct scan *sc)
 {
-	size_t n_events, n = sc->n_events ? sc->n_events : 1;
-	const struct pd_event *ev = pd_events(sc->rec, &n_events);
+	size_t n;
+	const struct pd_event *ev = pd_events(sc->rec, &n);
 	uint64_t samples = 0;
 
-	for (size_t i = 0; i < n_events; i++)
+	for (size_t i = 0; i < n; i++)
 		samples += ev[i].samples;
+	return samples;
+}
+
+size_t scan_entries(const struct scan *sc, size_t most)
+{
+	uint64_t samples = n_samples(sc);
+	size_t n = 16;
+
+	while (n < most && n < samples)
+		n *= 2;
+	return n;
+}
+
+static int init_worker(struct scan *sc, struct worker *w, struct err *err)
+{
+	size_t n = sc->n_events ? sc->n_events : 1;
+	size_t spots = scan_entries(sc, SPOT_SLOTS), whos = scan_entries(sc, WHO_SLOTS);
+
 	w->scan = sc;
 	w->last_event = -1;
-	w->spot = big_zeros((size_t)1 << SPOT_BITS, sizeof(*w->spot));
-	w->who = big_zeros(WHO_SLOTS, sizeof(*w->who));
+	w->spot_shift = 64 - (unsigned)__builtin_ctzll(spots);
+	w->who_mask = (unsigned)whos - 1;
+	w->spot = big_zeros(spots, sizeof(*w->spot));
+	w->who = big_zeros(whos, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
-	if (counts_init(&w->counts, n, samples / sc->n_workers) || !w->who || !w->spot ||
+	if (counts_init(&w->counts, n, n_samples(sc) / sc->n_workers) || !w->who || !w->spot ||
 	    !w->left_out || !w->bad)
 		return err_nomem(err);
 	if (sc->opts->branches)

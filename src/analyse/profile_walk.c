@@ -70,6 +70,7 @@ struct walk {
 	size_t n_sites;		 /* used in the last of them */
 	VEC(struct weight) more; /* of chains with samples of different periods */
 	struct seen_frame *frames;
+	size_t n_seen;	     /* of them; a power of two */
 	struct frame *frame; /* the chain at hand, innermost first */
 	uint32_t *site;	     /* and its sites, outermost first */
 	struct seeking *seeking;
@@ -94,7 +95,8 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
 		k->max_frame = MAX_FRAMES;
-	k->frames = malloc(SEEN_FRAMES * sizeof(*k->frames));
+	k->n_seen = scan_entries(w->scan, SEEN_FRAMES);
+	k->frames = malloc(k->n_seen * sizeof(*k->frames));
 	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
 	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
 	k->seeking = malloc((k->max_frame + 1) * sizeof(*k->seeking));
@@ -104,7 +106,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 		walk_free(k);
 		return NULL;
 	}
-	memset(k->frames, 0xfe, SEEN_FRAMES * sizeof(*k->frames));
+	memset(k->frames, 0xfe, k->n_seen * sizeof(*k->frames));
 	return k;
 }
 
@@ -294,7 +296,7 @@ static void seek_site(struct walk *k, const struct who *who, const struct frame 
 {
 	uint32_t proc = f->kind == SPACE_KERNEL ? 0 : who->proc_index;
 	uint64_t h = (f->ip ^ (uint64_t)proc << 40 ^ f->caller) * 0x9e3779b97f4a7c15ULL;
-	struct seen_frame *o = &k->frames[h >> 40 & (SEEN_FRAMES - 1)];
+	struct seen_frame *o = &k->frames[h >> 40 & (k->n_seen - 1)];
 	struct seeking *m = &k->seeking[k->n_seeking];
 	const struct seen_frame *said = &m->as;
 
