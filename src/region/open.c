@@ -71,9 +71,9 @@ static double clock_hz(void)
 
 	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(v));
 	hz = (double)v;
-#elif defined(__x86_64__)
-	hz = hz_of_kernel();
 #endif
+	if (!(hz > 0))
+		hz = hz_of_kernel();
 	return hz >= 1e3 && hz <= 1e12 ? hz : hz_by_waiting();
 }
 
