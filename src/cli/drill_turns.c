@@ -142,13 +142,22 @@ static bool starved(const struct drill *d, const struct drill_core *c, size_t gr
 	return !running && enabled > LONG * in_turns(c);
 }
 
+/* Something ran on cores of this kind: nobody else keeps groups off those that were never used. */
+static bool was_used(const struct drill *d, size_t core)
+{
+	for (size_t i = 0; i < d->n_parts; i++)
+		if (d->part[i].core == core && !d->part[i].idle)
+			return true;
+	return false;
+}
+
 static const char *never_on(const struct drill *d, struct arena *a)
 {
 	size_t n = 0;
 
 	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t g = 0; d->value && g < d->core[c].plan.n_groups; g++)
-			n += starved(d, &d->core[c], g);
+			n += was_used(d, c) && starved(d, &d->core[c], g);
 	return n ? arena_printf(a,
 				"%zu group%s of counters never came to a turn: somebody else holds "
 				"counters (`cyclade doctor` tells how many are free)",

@@ -13,6 +13,7 @@
 #include "cli/drill_latency.h"
 #include "cli/drill_report.h"
 #include "cli/no_pmu.h"
+#include "report/tree_saved.h"
 
 /* ---- the plan --------------------------------------------------------------------------- */
 
@@ -208,10 +209,29 @@ static int so_far(void *ctx, struct counting *k, struct err *err)
 	return rc;
 }
 
+/* A recording without its tree is one all the same. */
+static int keep(void *ctx, struct buf *out, struct err *err)
+{
+	struct run_tree *t = ctx;
+	struct err none = ERR_INIT;
+
+	(void)err;
+	if (!t->drilling)
+		return 0;
+	if (run_tree_report(t, &t->made, &none)) {
+		give_up(t, &none);
+		return 0;
+	}
+	t->is_made = true;
+	tree_saved_write(out, &t->made);
+	return 0;
+}
+
 const struct sampling_beside *run_tree_beside(struct run_tree *t)
 {
 	t->beside = (struct sampling_beside){
 		.plan = plan,
+		.keep = keep,
 		.hooks = { .opened = opened,
 			   .read = take,
 			   .tick = tick,
@@ -276,6 +296,10 @@ int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err)
 {
 	struct drill_report said = { &t->d, t->k, &t->a, 0 };
 
+	if (t->is_made) {
+		*r = t->made;
+		return 0;
+	}
 	if (t->plain)
 		return plain_line(t, r, err);
 	if (!t->drilling)

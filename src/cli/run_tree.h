@@ -30,8 +30,10 @@ struct run_tree {
 	bool drilling, plain; /* the tree is counted; cycles and instructions are */
 	struct counter_setup plain_setup;
 	struct event_list plain_events;
-	struct arena a; /* of one report */
-	char why[256];	/* there is no tree: why */
+	struct arena a;		 /* of one report */
+	struct tree_report made; /* of the whole run, as the recording has it */
+	bool is_made;
+	char why[256]; /* there is no tree: why */
 };
 
 #define RUN_TREE_INIT(c)                                                     \

@@ -46,6 +46,8 @@ struct sampling_beside {
 	/* Before there is a program: *setup, or NULL for nothing to count. */
 	int (*plan)(void *ctx, struct counting *k, const struct sampling *r,
 		    struct counter_setup **setup, struct err *err);
+	/* Text of CYCLADE_TREE for the file's head, once all has been counted; nothing: none. */
+	int (*keep)(void *ctx, struct buf *out, struct err *err);
 	struct counting_hooks
 		hooks; /* opened, read, tick, switched and so_far; ctx is plan's, too */
 };

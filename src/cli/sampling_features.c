@@ -13,6 +13,7 @@
 #include "cli/sampling_int.h"
 #include "collect/tracing.h"
 #include "config.h"
+#include "perfdata/perfdata.h"
 #include "symbol/elf_file.h"
 
 enum { /* feature bits */
@@ -41,6 +42,7 @@ enum { /* feature bits */
        FEAT_CLOCK_DATA = 29,
        FEAT_HYBRID_TOPOLOGY = 30,
        FEAT_PMU_CAPS = 31,
+       FEAT_CYCLADE_TREE = 192,
 };
 
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
@@ -491,10 +493,26 @@ int sampling_features_early(struct sampling *r, struct err *err)
 	return 0;
 }
 
+static int put_tree(struct sampling *r, struct err *err)
+{
+	const struct sampling_beside *b = r->beside;
+	struct buf text = BUF_INIT;
+	int rc = 0;
+
+	if (r->k.c && b->keep)
+		rc = b->keep(b->hooks.ctx, &text, err);
+	if (!rc && text.len && text.len <= PD_TREE_MAX)
+		rc = text.failed ? err_nomem(err)
+				 : pdw_feature(r->sink.writer, FEAT_CYCLADE_TREE, text.s, text.len,
+					       err);
+	buf_free(&text);
+	return rc;
+}
+
 int sampling_features(struct sampling *r, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
 		if (put_feature(r, &features[i], false, err))
 			return -1;
-	return 0;
+	return put_tree(r, err);
 }

@@ -499,6 +499,21 @@ static void take_meta_info(struct feature *f)
 	}
 }
 
+/* The text is the report's to read. */
+static void take_tree(struct feature *f)
+{
+	size_t n = cur_left(&f->c);
+	const char *p = cur_take(&f->c, n);
+	char *copy;
+
+	if (!p || n > PD_TREE_MAX)
+		return;
+	copy = arena_memdup(&f->rec->arena, p, n + !n);
+	f->nomem |= !copy;
+	f->rec->info.tree = copy;
+	f->rec->info.tree_len = copy ? n : 0;
+}
+
 /* ---- the table ---- */
 
 static const struct {

@@ -115,6 +115,8 @@ struct pd_buildid {
 	const char *path;
 };
 
+#define PD_TREE_MAX (1u << 20) /* bytes of a tree beside the samples */
+
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;
@@ -151,6 +153,8 @@ struct pd_info {
 	uint32_t compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
 	uint64_t aux_bytes; /* payloads of AUXTRACE records, passed over */
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
+	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
+	size_t tree_len;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };

@@ -15,6 +15,7 @@
 #include "report/facts.h"
 #include "report/next.h"
 #include "report/sink.h"
+#include "report/tree_saved.h"
 
 #define MAX_SLOTS  96 /* columns as shown: weights once per event */
 #define INDENT_MAX 16 /* levels that are drawn; deeper ones say their number */
@@ -395,6 +396,25 @@ static void put_next(struct page *p)
 	arena_free(&a);
 }
 
+/* What `run` counted beside the samples; always of the whole run. */
+static void put_tree(struct page *p)
+{
+	const struct pd_info *i = p->v->source.info;
+	struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+
+	if (!i || !i->tree)
+		return;
+	put_line(p, "counted beside the samples, for the whole of the program:", INK_DIM);
+	if (tree_saved_put(&text, i->tree, i->tree_len, p->st, &err))
+		put_line(p, err.what, INK_WARM);
+	else
+		buf_puts(p->out, buf_str(&text));
+	buf_putc(p->out, '\n');
+	p->out->failed |= text.failed;
+	buf_free(&text);
+}
+
 int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
 {
 	struct page *p = calloc(1, sizeof(*p));
@@ -411,6 +431,7 @@ int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	buf_reset(&line);
 	fact_machine(&line, v, o->style.ascii);
 	put_line(p, buf_str(&line), INK_DIM);
+	put_tree(p);
 	for (size_t i = 0; !ret && i < v->n_tables; i++) {
 		if (i)
 			buf_putc(out, '\n');

@@ -13,6 +13,18 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 int tree_write_json(struct buf *b, const struct tree_report *r, const struct counts_style *st);
 int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct counts_style *st);
 
+struct tree_rows {
+	const char *label; /* NULL: there is one */
+	double whole;	   /* slots; NAN: not known */
+	const struct tree_view_row *row;
+	size_t n;
+};
+
+/* Rows for people; `why`, finished lines, stands behind them. Names are made safe here, label, unit
+ * and no_error must be. */
+void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
+		   const struct style *st, bool first);
+
 /* A metric as people read it: "0.71", "3.74 GHz", "41.2 %". */
 void tree_put_metric(struct buf *b, const struct model_metric *m, const struct tree_node *n);
 /* "+-1.3", "+-<0.1", "+-?"; nothing where there is no value. */

@@ -222,23 +222,44 @@ static void put_formulas(struct face *f)
 			    f->v->source.tree->model->metric[f->v->metric[i]].name);
 }
 
-static void put_view(struct buf *b, const struct tree_view *v, const struct style *st, bool first)
+static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 {
-	struct face f = { .b = b, .v = v, .st = st };
-
 	char n[NUM_MAX];
 
-	if (v->source.label)
-		buf_printf(b, "%s %s\n", first ? "" : "\n", v->source.label);
-	if (v->n && v->source.whole > 0)
-		buf_printf(b, " slots %*s %8s\n", (int)NAME_WIDTH - 7,
-			   num_count(n, v->source.whole), "100.0 %");
-	for (size_t i = 0; i < v->n; i++)
-		put_row(&f, &v->row[i]);
+	if (r->label)
+		buf_printf(f->b, "%s %s\n", first ? "" : "\n", r->label);
+	if (r->n && r->whole > 0)
+		buf_printf(f->b, " slots %*s %8s\n", (int)NAME_WIDTH - 7, num_count(n, r->whole),
+			   "100.0 %");
+	for (size_t i = 0; i < r->n; i++)
+		put_row(f, &r->row[i]);
+}
+
+static void put_untold(const struct face *f)
+{
+	if (f->untold)
+		buf_printf(f->b, " +-? no error bar: %s\n", f->no_error);
+}
+
+void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
+		   const struct style *st, bool first)
+{
+	struct face f = { .b = b, .st = st };
+
+	put_rows(&f, r, first);
+	buf_puts(b, why);
+	put_untold(&f);
+}
+
+static void put_view(struct buf *b, const struct tree_view *v, const struct style *st, bool first)
+{
+	const struct tree_rows rows = { v->source.label, v->source.whole, v->row, v->n };
+	struct face f = { .b = b, .v = v, .st = st };
+
+	put_rows(&f, &rows, first);
 	put_metrics(&f);
 	put_why_rows(&f);
-	if (f.untold)
-		buf_printf(b, " +-? no error bar: %s\n", f.no_error);
+	put_untold(&f);
 	put_formulas(&f);
 }
 

@@ -133,6 +133,27 @@ if PERF:
     p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
     t.equal(len(re.findall(r"^cpu_\w+/cycles/P: .* mmap: 1", p.stdout, re.M)), 2, "on each kind of core an event tells of mappings")
 
+
+# ---- the recording has the tree, for later
+def tree_lines(text):
+    return [x for x in text.splitlines() if re.match(r" (slots|[│├└ ]+ ?\w+.* %|\d+ groups of|nothing ran|cpu_\w+$)", x)]
+
+
+for machine, program in [("spr", "dram_bound"), ("adl", "branch_mispredicts"), ("ivb", "icache_misses")]:
+    r = run(machine, program)
+    p = subprocess.run([CYCLADE, "report", "-i", DATA, "--limit", "2"], text=True, capture_output=True,
+                       env=dict(os.environ, LC_ALL="C.UTF-8"))
+    mine, later = tree_lines(r.stderr.split(" where ")[0]), tree_lines(p.stdout.split(" share ")[0])
+    t.ok(len(mine) > 5 and [x for x in later if x in mine] == mine, "%s: report shows the tree as run did" % machine,
+         r.stderr + p.stdout)
+    notes = [x for x in ("took turns", "nothing ran on") if x in r.stderr]
+    t.ok(notes and all(x in p.stdout for x in notes), "%s: and what to believe of it" % machine, p.stdout)
+p = subprocess.run([CYCLADE, "info", "-v", "-i", DATA], text=True, capture_output=True)
+t.ok("not known" not in p.stdout, "info knows what it is", p.stdout)
+run("spr", "even", "--no-tree")
+p = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True)
+t.ok("counted beside" not in p.stdout, "without a tree there is none", p.stdout)
+
 # ---- options
 r = run("spr", "dram_bound", "--no-tree", SIM_TRUTH=os.path.join(tmp.name, "truth"))
 rows = truth(os.path.join(tmp.name, "truth"))
