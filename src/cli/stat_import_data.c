@@ -39,7 +39,9 @@ struct data {
 	uint32_t *place_of; /* by CPU, or by thread */
 	size_t n_place_of;
 	bool by_thread;
-	size_t *core_of;      /* by event: of import.core, INDEX_NONE: of none */
+	size_t *core_of; /* by event: of import.core, INDEX_NONE: of none */
+	uint32_t *
+		first; /* by event: the event of this name whose PMU is another box of the same unit */
 	uint32_t *known;      /* by event: of that core's model */
 	const char *no_model; /* why there is no tree */
 	struct stat_cell *at; /* room for the cells of a span */
@@ -156,6 +158,36 @@ static int choose_models(struct data *d, struct err *err)
 	(void)err_set(err, ERR_NOT_FOUND, "%s: no cores of it have the model %s",
 		      im->cli->opt.import, wanted ? wanted : "?");
 	return err_hint(err, "leave out --model: the recording says which CPU it was");
+}
+
+/* A unit outside the cores has boxes, each a PMU: perf opens an event on each and gives them one name.
+ * The n-th of a name on one PMU belongs to the n-th on another. */
+static int find_boxes(struct data *d, struct err *err)
+{
+	bool apart = d->no_model && d->im->cli->opt.no_merge;
+	struct u64map nth = U64MAP_INIT, first = U64MAP_INIT;
+	int rc = -1;
+
+	for (uint32_t e = 0; e < d->n_events; e++) {
+		uint64_t name = hash_bytes(d->event[e].name, strlen(d->event[e].name));
+		uint64_t *n = u64map_at(&nth, hash_pair(name, d->event[e].attr.type), NULL), *at;
+		bool fresh;
+
+		if (!n)
+			goto out;
+		at = u64map_at(&first, hash_pair(name, (*n)++), &fresh);
+		if (!at)
+			goto out;
+		if (fresh)
+			*at = e;
+		/* kinds of cores are no boxes */
+		d->first[e] = apart || d->core_of[*at] != d->core_of[e] ? e : (uint32_t)*at;
+	}
+	rc = 0;
+out:
+	u64map_free(&nth);
+	u64map_free(&first);
+	return rc ? err_nomem(err) : 0;
 }
 
 /* To which kind of cores each event belongs. True where one of them is an event of a model's that
@@ -357,6 +389,15 @@ static void add_counter(struct data *d, const struct stat_cell *c)
 		s->scaled += (double)c->value * ((double)c->enabled / (double)c->running);
 }
 
+static void merge(struct sum *to, const struct sum *from)
+{
+	to->value += from->value;
+	to->scaled += from->scaled;
+	to->enabled += from->enabled;
+	to->running += from->running;
+	to->present += from->present;
+}
+
 /* Sums of the rounds [from, to). A counter is extrapolated over all of the span. */
 static void sum_span(struct data *d, size_t from, size_t to)
 {
@@ -384,6 +425,12 @@ static void sum_span(struct data *d, size_t from, size_t to)
 		if (d->sum[i].blind && d->sum[i].running > 0) /* the others stand for it */
 			d->sum[i].scaled =
 				d->sum[i].value * (d->sum[i].enabled / d->sum[i].running);
+	for (size_t i = 0; i < d->n_places * d->n_events; i++) {
+		size_t event = i % d->n_events;
+
+		if (d->first[event] != event)
+			merge(&d->sum[i - event + d->first[event]], &d->sum[i]);
+	}
 }
 
 /* When the last round ended is not always written: the longest that a counter was enabled tells. */
@@ -417,7 +464,7 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 	for (size_t e = 0; e < d->n_events; e++) {
 		const struct sum *s = &d->sum[place * d->n_events + e];
 
-		if (d->core_of[e] != core || s->running <= 0)
+		if (d->core_of[e] != core || d->first[e] != e || s->running <= 0)
 			continue;
 		known[set->file.n] = d->known[e];
 		ev[set->file.n++] = (struct counted_event){
@@ -519,7 +566,8 @@ static int print_events(struct data *d, double time, double seconds, const char 
 		return err_nomem(err);
 	for (size_t p = 0; p < d->n_places; p++)
 		for (size_t e = 0; e < d->n_events; e++)
-			row[c.n++] = row_of(d, p, e);
+			if (d->first[e] == e)
+				row[c.n++] = row_of(d, p, e);
 	c.row = row;
 	c.notes = notes;
 	c.n_notes = n_notes;
@@ -623,7 +671,8 @@ static int read_all(struct data *d, struct err *err)
 	d->event = pd_events(d->rec, &d->n_events);
 	d->core_of = arena_alloc(im->a, (d->n_events + 1) * sizeof(*d->core_of));
 	d->known = arena_alloc(im->a, (d->n_events + 1) * sizeof(*d->known));
-	if (!d->core_of || !d->known)
+	d->first = arena_alloc(im->a, (d->n_events + 1) * sizeof(*d->first));
+	if (!d->core_of || !d->known || !d->first)
 		return err_nomem(err);
 	if (!im->has_machine) {
 		if (machine_by_header(&im->k.machine, im->a, pd_info(d->rec)))
@@ -634,7 +683,8 @@ static int read_all(struct data *d, struct err *err)
 	if (find_cpus(d, err))
 		return -1;
 	import_facts(im);
-	return find_models(d, err) || find_places(d, err) || room(d, err) ? -1 : 0;
+	return find_models(d, err) || find_boxes(d, err) || find_places(d, err) || room(d, err) ? -1
+												: 0;
 }
 
 static int print_all(struct data *d, struct err *err)
