@@ -155,6 +155,16 @@ static const struct row rows[] = {
 #undef CAPTURE
 };
 
+bool capture_filter(struct buf *out, const char *path, const char *text)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].path, path) && rows[i].filter) {
+			rows[i].filter(out, text);
+			return true;
+		}
+	return false;
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 static int make_parents(struct capture *c, const char *path)

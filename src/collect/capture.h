@@ -12,9 +12,11 @@
 #ifndef CYCLADE_COLLECT_CAPTURE_H
 #define CYCLADE_COLLECT_CAPTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #define CAPTURE_FILES_MAX 400000u
@@ -28,6 +30,9 @@ struct capture_stats {
 
 int capture_make(struct capture_stats *out, const char *root, const char *dir,
 		 struct err *err) MUST_USE;
+
+/* What of a file's text is taken; false where `path` (as capture.def has it) is no row of a file. */
+bool capture_filter(struct buf *out, const char *path, const char *text);
 
 /* Names of containers in /proc/1/cgroup, ended by NULL. */
 extern const char *const capture_containers[];
