@@ -20,6 +20,7 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
+#if defined(__x86_64__)
 /* As the kernel has found it out; 0: it does not say. */
 static double hz_of_kernel(void)
 {
@@ -42,6 +43,7 @@ static double hz_of_kernel(void)
 	close(fd);
 	return hz;
 }
+#endif
 
 static double seconds_now(void)
 {

@@ -66,15 +66,13 @@ static void write_page(struct sim_counter *k, struct perf_event_mmap_page *p)
 {
 	uint32_t index = index_of(k);
 
-	__atomic_store_n(&p->lock, p->lock + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_fetch_add(&p->lock, 1, __ATOMIC_ACQ_REL);
 	p->index = index;
 	p->offset = index ? -with_sign(start) : (int64_t)sim_counter_value(&sim_state, k);
 	p->time_enabled = k->enabled;
 	p->time_running = k->ran;
 	p->time_offset = p->cap_user_time ? 0 - stamp_ns(p, stamp()) : 0;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&p->lock, p->lock + 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&p->lock, 1, __ATOMIC_RELEASE);
 }
 
 /* Only what is on or off otherwise than before. */
@@ -260,6 +258,7 @@ static void catch_faults(void)
 #else
 static void catch_faults(void)
 {
+	(void)value_of; /* there is no such instruction, and nobody to ask */
 }
 #endif
 
