@@ -21,7 +21,11 @@ static int read_all(struct profile *p, struct scan *sc, const struct pd *rec, st
 
 static int build(struct profile *p, struct scan *sc, struct err *err)
 {
-	if (merge_tables(p, sc, err) || name_sites(p, err))
+	struct names_ahead *ahead = names_ahead_start(p, sc);
+	int ret = merge_tables(p, sc, err);
+
+	names_ahead_end(ahead);
+	if (ret || name_sites(p, err))
 		return -1;
 	if (p->opts.branches)
 		return make_branch_rows(p, sc, err);

@@ -81,6 +81,7 @@ static uint32_t group_add(struct counts *c, const struct count_group *g)
 	if (vec_reserve(&c->group, c->group.n + 1) || itab_put(&c->group_at, h, c->group.n))
 		return ITAB_NONE;
 	c->group.v[c->group.n] = *g;
+	c->group.v[c->group.n].slots = 0;
 	return (uint32_t)c->group.n++;
 }
 
@@ -159,6 +160,13 @@ static struct count_slot *slot_at(struct counts *c, uint64_t addr, uint32_t grou
 	return o;
 }
 
+/* A slot that was empty is used. */
+static void slot_new(struct counts *c, const struct count_slot *o)
+{
+	c->n++;
+	c->group.v[o->group].slots++;
+}
+
 /* The weight that a slot of a group that varies leads to. */
 static struct weight *slot_weight(struct counts *c, struct count_slot *o)
 {
@@ -166,7 +174,7 @@ static struct weight *slot_weight(struct counts *c, struct count_slot *o)
 		if (c->more.n >= COUNT_MORE || vec_push(&c->more, ((struct weight){ 0, 0, 0 })))
 			return NULL;
 		o->n = COUNT_MORE + (uint32_t)c->more.n - 1;
-		c->n++;
+		slot_new(c, o);
 	}
 	return &c->more.v[o->n - COUNT_MORE];
 }
@@ -204,8 +212,8 @@ int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t h
 	} else if (o->n == c->full) {
 		if (slot_empty(c, o))
 			return -1;
-	} else {
-		c->n += !o->n++;
+	} else if (!o->n++) {
+		slot_new(c, o);
 	}
 	return c->n * 2 > c->cap ? grow(c) : 0;
 }

@@ -55,7 +55,8 @@ struct count_group {
 	uint64_t comm, cgroup;
 	uint64_t period; /* of each sample; 0 where they vary */
 	uint32_t image, event, pid, tid, cpu;
-	uint8_t kind; /* enum space_kind */
+	uint32_t slots; /* addresses counted; no part of the key */
+	uint8_t kind;	/* enum space_kind */
 	bool varies;
 };
 

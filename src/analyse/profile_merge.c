@@ -177,14 +177,9 @@ static int gather(struct merge *m, struct err *err)
 		free(at);
 		return err_nomem(err);
 	}
-	for (unsigned i = 0; i < m->sc->n_workers; i++) {
-		const struct counts *c = &m->sc->worker[i].counts;
-
-		for (size_t k = 0; k < c->cap; k++)
-			if (c->slot[k].n)
-				at[m->rank[rank + c->slot[k].group]]++;
-		rank += c->group.n;
-	}
+	for (unsigned i = 0; i < m->sc->n_workers; i++)
+		vec_each (&m->sc->worker[i].counts.group, const struct count_group *, g)
+			at[m->rank[rank++]] += g->slots;
 	for (size_t g = 0; g < m->n_groups; g++) {
 		size_t here = at[g];
 

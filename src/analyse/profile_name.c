@@ -6,6 +6,7 @@
 #include "analyse/profile_int.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,79 @@ out:
 	free(addr);
 	free((void *)sym);
 	return ret;
+}
+
+/* ---- ahead -------------------------------------------------------------------------------------
+ */
+
+struct names_ahead {
+	struct images *images;
+	struct wanted {
+		uint64_t slots;
+		uint32_t image;
+	} * v;
+	size_t n;
+	atomic_size_t next;
+	pthread_t thread;
+};
+
+static int more_slots_first(const void *va, const void *vb)
+{
+	const struct wanted *a = va, *b = vb;
+
+	if (a->slots != b->slots)
+		return a->slots > b->slots ? -1 : 1;
+	return (a->image > b->image) - (a->image < b->image);
+}
+
+static void *load_wanted(void *arg)
+{
+	struct names_ahead *a = arg;
+
+	for (;;) {
+		size_t i = atomic_fetch_add(&a->next, 1);
+		struct err ignored = ERR_INIT; /* who asks for its symbols tries again */
+
+		if (i >= a->n || !a->v[i].slots)
+			return NULL;
+		(void)!image_resolve(a->images, a->v[i].image, NULL, 0, NULL, &ignored);
+	}
+}
+
+struct names_ahead *names_ahead_start(const struct profile *p, const struct scan *sc)
+{
+	struct names_ahead *a = sc->n_workers > 1 ? calloc(1, sizeof(*a)) : NULL;
+
+	if (!a)
+		return NULL;
+	a->images = spaces_images(p->sp);
+	a->n = images_count(a->images);
+	a->v = calloc(a->n + 1, sizeof(*a->v));
+	if (!a->v)
+		goto fail;
+	for (size_t i = 0; i < a->n; i++)
+		a->v[i].image = (uint32_t)i;
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		vec_each (&sc->worker[i].counts.group, const struct count_group *, g)
+			if (g->image < a->n)
+				a->v[g->image].slots += g->slots;
+	qsort(a->v, a->n, sizeof(*a->v), more_slots_first);
+	if (!pthread_create(&a->thread, NULL, load_wanted, a))
+		return a;
+fail:
+	free(a->v);
+	free(a);
+	return NULL;
+}
+
+void names_ahead_end(struct names_ahead *a)
+{
+	if (!a)
+		return;
+	(void)load_wanted(a);
+	(void)pthread_join(a->thread, NULL);
+	free(a->v);
+	free(a);
 }
 
 /* ---- strings -----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/task.h"
 #include "base/vec.h"
 
 /* A row being summed. The values of its keys are those of its first hit's group and site. */
@@ -276,6 +277,27 @@ static void fill_row(const struct grouping *g, size_t from, struct profile_row *
 	row->space = o->kind;
 }
 
+#define FILL_ROWS 1024u /* together */
+
+struct filling {
+	const struct grouping *g;
+	const uint32_t *order;
+};
+
+static int fill_rows(void *ctx, unsigned worker, size_t i, struct err *err)
+{
+	const struct filling *f = ctx;
+	const struct grouping *g = f->g;
+	size_t end = (i + 1) * FILL_ROWS < g->n ? (i + 1) * FILL_ROWS : g->n;
+
+	(void)worker, (void)err;
+	for (size_t k = i * FILL_ROWS; k < end; k++) {
+		g->p->rows[k].tally = g->p->tallies + k * g->per_group;
+		fill_row(g, f->order[k], &g->p->rows[k]);
+	}
+	return 0;
+}
+
 /* In an order that is the same whichever worker saw a row first. */
 static int finish_rows(struct grouping *g, struct err *err)
 {
@@ -295,12 +317,9 @@ static int finish_rows(struct grouping *g, struct err *err)
 			value[k * g->n + i] = row_value(g, i, k);
 	if (order_rows(p, value, g->n, order, err))
 		goto out;
-	for (size_t i = 0; i < g->n; i++) {
-		p->rows[i].tally = p->tallies + i * g->per_group;
-		fill_row(g, order[i], &p->rows[i]);
-	}
+	ret = task_for((g->n + FILL_ROWS - 1) / FILL_ROWS, p->opts.threads, fill_rows,
+		       &(struct filling){ g, order }, err);
 	p->n_rows = g->n;
-	ret = 0;
 out:
 	free(value);
 	free(order);

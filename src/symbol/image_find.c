@@ -263,6 +263,9 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 
 		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode))
 			continue;
+		/* perf's copy of, or link to, the code that is there already */
+		if (im->code.path && (uint64_t)st.st_size == im->code.map.len)
+			continue;
 		if (!image_complete(im) && image_try_file(set, im, path, false, err))
 			return -1;
 	}
