@@ -5,6 +5,7 @@
 
 #if HAVE_PFM
 
+#include <dlfcn.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,25 @@ static const struct {
 #undef PFM
 };
 
+/* Found when it is first asked for: its tables hold forty thousand addresses that the loader would
+ * have to set right at each start of ours, which takes as long as all else of it. */
+static struct {
+	pfm_err_t (*initialize)(void);
+	pfm_err_t (*encode)(const char *str, int dfl_plm, pfm_os_t os, void *args);
+} pfm;
+
+static bool load(void)
+{
+	void *so = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+
+	if (!so)
+		return false;
+	/* the way POSIX has for a function's address */
+	*(void **)&pfm.initialize = dlsym(so, "pfm_initialize");
+	*(void **)&pfm.encode = dlsym(so, "pfm_get_os_event_encoding");
+	return pfm.initialize && pfm.encode;
+}
+
 /* It encodes for CPUs that are not at hand only if its environment says so when it begins. */
 static bool begin(void)
 {
@@ -29,10 +49,14 @@ static bool begin(void)
 
 	if (state)
 		return state > 0;
+	if (!load()) {
+		state = -1;
+		return false;
+	}
 	before = getenv(word);
 	if (!before)
 		(void)setenv(word, "1", 1);
-	state = pfm_initialize() == PFM_SUCCESS ? 1 : -1;
+	state = pfm.initialize() == PFM_SUCCESS ? 1 : -1;
 	if (!before)
 		(void)unsetenv(word); /* not for the programs that we start */
 	return state > 0;
@@ -64,8 +88,7 @@ bool pfm_find(struct pfm_code *out, const char *model, const char *name, size_t 
 	memset(&arg, 0, sizeof(arg));
 	arg.size = sizeof(arg);
 	arg.attr = &attr;
-	if (pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
-		    PFM_SUCCESS ||
+	if (pfm.encode(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) != PFM_SUCCESS ||
 	    attr.precise_ip)
 		return false;
 	*out = (struct pfm_code){ attr.config, attr.config1, attr.config2, attr.exclude_user,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pfm - libpfm's event names, where cyclade is built with it. Which of its PMUs is meant goes by the
- * model (pfm_pmus.def): what it would find out about the CPU that we run on counts for nothing.
+ * pfm - libpfm's event names, where cyclade is built with its headers and the library is there.
+ * Which of its PMUs is meant goes by the model (pfm_pmus.def): what it would find out about the CPU
+ * that we run on counts for nothing.
  */
 #ifndef CYCLADE_CLI_PFM_H
 #define CYCLADE_CLI_PFM_H
