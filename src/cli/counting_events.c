@@ -235,6 +235,9 @@ static double tool_value(const struct counting *k, enum event_tool tool, double 
 	return (tool == TOOL_USER ? k->result.user_s : k->result.sys_s) * 1e9;
 }
 
+/* What reads are empty for. */
+#define GONE(k) ((k)->setup->cpus ? "its CPU went offline" : "its counter went away")
+
 static const char *why_not(const struct counting_events *s, const struct counting *k, size_t event,
 			   const struct sum *sum)
 {
@@ -244,6 +247,8 @@ static const char *why_not(const struct counting_events *s, const struct countin
 		return counters_refused(k->c, at.group, at.index, NULL);
 	if (!sum->present)
 		return "it counts on other CPUs than these";
+	if (sum->gone)
+		return GONE(k);
 	if (sum->enabled <= 0)
 		return "counting had not begun";
 	if (s->setup.group[at.group].pinned)
@@ -298,7 +303,7 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 		r.value = floor(r.value + 0.5);
 	} else if (!sum.refused && is_blind(k, ev)) {
 		r.why = "it happens in the kernel, which is left out";
-	} else if (!sum.refused && sum.present && sum.enabled <= 0 && k->began &&
+	} else if (!sum.refused && !sum.gone && sum.present && sum.enabled <= 0 && k->began &&
 		   !k->who.whole_cpus) {
 		/* a task's events happen while it runs, and it did not */
 		r.value = 0;
@@ -363,7 +368,7 @@ static bool any_gone(const struct counting_events *s)
 int counting_events_notes(const struct counting_events *s, const struct counting *k,
 			  struct arena *a, const char *const **out, size_t *n, struct err *err)
 {
-	const char **note = arena_alloc(a, (s->setup.n_groups + 4) * sizeof(*note));
+	const char **note = arena_alloc(a, (s->setup.n_groups + 5) * sizeof(*note));
 	size_t groups = multiplexed(s);
 
 	*n = 0;
@@ -382,7 +387,11 @@ int counting_events_notes(const struct counting_events *s, const struct counting
 					    "extrapolated from the time shown",
 					    groups, groups == 1 ? "" : "s");
 	if (any_gone(s))
-		note[(*n)++] = "a CPU went offline meanwhile: it is counted until then";
+		note[(*n)++] = k->setup->cpus
+				       ? "a CPU went offline meanwhile: it is counted until then"
+				       : "a counter went away meanwhile: it is counted until then";
+	if (s->cut_short)
+		note[(*n)++] = "the run that was interrupted is not among them";
 	if (counters_without_kernel(k->c))
 		note[(*n)++] = "user space only: the kernel may not be counted here "
 			       "(perf_event_paranoid; `cyclade doctor`)";

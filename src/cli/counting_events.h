@@ -30,6 +30,7 @@ struct counting_events {
 	struct counter_value **now, **mark; /* by group: [event * targets + target] */
 	const uint32_t *shown; /* events that have a row: the first of boxes that add up */
 	size_t n_shown;
+	bool cut_short; /* of several runs the last was interrupted, and is left out */
 };
 
 /* The CPUs that an event's PMU names, if it names any. A core's PMU does so for tasks too, which go

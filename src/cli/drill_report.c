@@ -178,6 +178,16 @@ static void note_splits(struct drill_report *s, struct notes *l)
 			 arena_printf(l->a, "%zu events fit no counter that is free here", idle));
 }
 
+/* Reads of a counter that nobody turned off were empty at last. */
+static bool any_gone(const struct drill *d)
+{
+	for (size_t g = 0; d->value && g < d->setup.n_groups; g++)
+		for (size_t t = 0; t < d->targets && !d->setup.group[g].pinned; t++)
+			if (d->setup.group[g].n && d->value[g][t].gone)
+				return true;
+	return false;
+}
+
 static void note_facts(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[0];
@@ -191,6 +201,9 @@ static void note_facts(struct drill_report *s, struct notes *l)
 			l,
 			"SMT is on, and this CPU's counters are the core's: the tree is estimated, "
 			"-a would be exact");
+	if (any_gone(s->d))
+		add_note(l, tasks ? "a counter went away meanwhile: it is counted until then"
+				  : "a CPU went offline meanwhile: it is counted until then");
 	if (s->k->machine.nmi_watchdog > 0)
 		add_note(l, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 gives "
 			    "it back");

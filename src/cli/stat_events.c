@@ -200,8 +200,10 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		rc = stat_put(&s->k, &s->out, &b, -1, err);
 		goto out;
 	}
+	/* of a run that was cut short, the counts are not those of a run */
+	s->ev.cut_short = k->result.interrupted && s->seconds.n;
 	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err) ||
-	    add_run(s, row, c.n, k, err))
+	    (!s->ev.cut_short && add_run(s, row, c.n, k, err)))
 		goto out;
 	if (last) {
 		mean_of_runs(s, &c, row);

@@ -177,7 +177,7 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		buf_free(&b);
 		return rc;
 	}
-	if (s->seconds.n > 1) {
+	if (s->seconds.n > 1 || s->cut_short) {
 		if (mean_of_runs(s, err))
 			return -1;
 		drill_latency_of_all_runs(&s->d);
@@ -213,7 +213,10 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		rc = 0;
 		goto out;
 	}
-	if (drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) || add_run(s, k, err))
+	/* of several runs, one that was cut short is left out */
+	s->cut_short = k->result.interrupted && s->seconds.n;
+	if (drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) ||
+	    (!s->cut_short && add_run(s, k, err)))
 		goto out;
 	s->run++;
 	s->again = s->run < stat_runs(s->cli) && !k->result.interrupted;

@@ -19,7 +19,7 @@ struct stat_tree {
 	struct repeat **runs; /* by part and metric */
 	struct repeat seconds, user, sys;
 	uint64_t run, passes, interval_from;
-	bool again, printed;
+	bool again, printed, cut_short;
 	char no_pmu[256];
 };
 

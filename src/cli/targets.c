@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "collect/synth.h"
+#include "collect/sysfs.h"
 
 #define CPUS_MAX  65536u
 #define TASKS_MAX 65536u
@@ -317,10 +319,28 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 	return open_cgroups(w, &o->cgroup, err);
 }
 
+/* One that has ended stays in the list of processes until its parent asks for its status; the first
+ * thread of a process does while others go on. */
+static bool has_ended(pid_t task)
+{
+	unsigned long threads;
+	char text[1024], state;
+	const char *at;
+
+	if (sys_read(text, sizeof(text), "", "proc/%d/stat", (int)task) <= 0)
+		return false;	 /* who knows: not without /proc */
+	at = strrchr(text, ')'); /* names may hold anything */
+	if (!at ||
+	    sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu",
+		   &state, &threads) != 2)
+		return false;
+	return (state == 'Z' || state == 'X') && threads < 2;
+}
+
 bool targets_live(const struct targets *w)
 {
 	for (size_t i = 0; i < w->tasks.n; i++)
-		if (!kill(w->tasks.v[i], 0) || errno == EPERM)
+		if ((!kill(w->tasks.v[i], 0) || errno == EPERM) && !has_ended(w->tasks.v[i]))
 			return true;
 	return false;
 }

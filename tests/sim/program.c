@@ -37,6 +37,10 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.held |= UINT64_C(1) << (32 + ((unsigned)v & 31));
 	else if (KEY("held_from"))
 		s->set.held_from = (uint64_t)(v * (double)MS);
+	else if (KEY("gone"))
+		s->set.gone = (uint64_t)(v * (double)MS);
+	else if (KEY("gone_cpu"))
+		s->set.gone_cpu = (int)v;
 	else if (KEY("metrics_filter"))
 		s->set.metrics_filter = v > 0;
 	else if (KEY("exact_metrics"))
@@ -206,7 +210,7 @@ int sim_scenario_load(struct sim_scenario *s, struct sim_machine *m, const char 
 
 	s->set.interval = 4 * MS;
 	s->set.latency_spread = 0.5;
-	s->set.precise = -1;
+	s->set.precise = s->set.gone_cpu = -1;
 	for (size_t i = 0; i < 64; i++)
 		s->cpu_program[i] = -1;
 	if (program >= 0) {

@@ -34,6 +34,8 @@ struct sim_settings {
 	unsigned counters; /* general counters of core PMUs instead of the machine's; 0: as they are
 			    */
 	uint64_t held;	   /* counters somebody else has: bit n general, 32 + n fixed */
+	uint64_t gone;	   /* ns of a context's time after which its counters are no more; 0 */
+	int gone_cpu;	   /* of this CPU alone; -1: of all, and of tasks */
 	uint64_t held_from;    /* ns of a context's time after which that is so */
 	bool metrics_filter;   /* refuse exclude_user and exclude_kernel with PERF_METRICS */
 	bool exact_metrics;    /* no 8-bit fields */

@@ -101,11 +101,19 @@ static void rewrite_group(const struct sim *sim, const struct sim_counter *leade
 	}
 }
 
+/* A CPU went offline, or a driver was unloaded: reads are empty from then on. */
+static bool is_gone(const struct sim *sim, const struct sim_context *c)
+{
+	const struct sim_settings *set = &sim->scenario.set;
+
+	return set->gone && c->now >= set->gone && (set->gone_cpu < 0 || set->gone_cpu == c->cpu);
+}
+
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n)
 {
 	size_t words = n / sizeof(uint64_t);
 
-	if (k->state == SIM_ERROR || k->leader->state == SIM_ERROR)
+	if (k->state == SIM_ERROR || k->leader->state == SIM_ERROR || is_gone(sim, k->context))
 		return 0;
 	if (!words)
 		return (ssize_t)n;

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade stat where things go wrong: a thousand children, few files, no rights, tasks that end, interrupts."""
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-hard-")
+os.chdir(tmp)
+# each child touches 8 pages that are its own
+open("forks.py", "w").write("""
+import mmap, os, sys
+for i in range(int(sys.argv[1])):
+    if not os.fork():
+        m = mmap.mmap(-1, 8 * 4096)
+        for k in range(8): m[k * 4096] = 1
+        os._exit(0)
+    if i % 50 == 49:
+        for _ in range(50): os.wait()
+""")
+FORKS = [sys.executable, "-S", "-E", "forks.py"]
+
+
+def counts(*args, **kw):
+    p = run("stat", "-j", "-o", "-", *args, **kw)
+    try:
+        return {r["event"]: r for r in json.loads(p.stdout[p.stdout.index("{\n"):])["counts"]}, p
+    except ValueError:
+        return {}, p
+
+
+row, p = counts("-e", "page-faults", "--", "true")
+if not row or row["page-faults"]["value"] is None:
+    t.skip("stat", "nothing can be counted here: %s" % p.stderr.strip())
+    t.done()
+
+# ---- a thousand children
+few, p = counts("-e", "page-faults", "--", *FORKS, "100")
+row, p = counts("-e", "page-faults,task-clock,cs", "--", *FORKS, "1000")
+many = row["page-faults"]["value"]
+t.ok(p.returncode == 0 and many > 8000, "1,000 children are counted with it", many)
+t.ok(abs((many - few["page-faults"]["value"]) / 900 - few["page-faults"]["value"] / 100) < 30, "each alike", (few, many))
+if PERF:
+    p = subprocess.run([PERF, "stat", "-x,", "-e", "page-faults", "--", *FORKS, "1000"], capture_output=True, text=True)
+    theirs = [int(line.split(",")[0]) for line in p.stderr.splitlines() if "page-faults" in line]
+    t.ok(theirs and abs(theirs[0] - many) < 0.03 * many, "perf counts as many", (theirs, many))
+else:
+    t.skip("perf counts as many", "no perf")
+alone, p = counts("--no-inherit", "-e", "page-faults", "--", *FORKS, "100")
+t.ok(alone["page-faults"]["value"] < 0.5 * few["page-faults"]["value"], "--no-inherit: without them", (alone, few))
+
+# ---- files: a descriptor for each event on each CPU
+EVENTS = ",".join("{page-faults,%s}" % e for e in ("cs", "migrations", "minor-faults", "major-faults", "task-clock", "dummy")) * 1
+GROUPS = ",".join([EVENTS] * 8)
+
+
+def limit(soft, hard):
+    def set_it():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if not os.geteuid():  # root may go beyond the hard limit
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+    return set_it
+
+
+def as_nobody(*args, limits=(1024, 4096), **kw):
+    env = dict(os.environ, HOME="/nonexistent", XDG_CONFIG_HOME="/nonexistent")
+    return subprocess.run([program, "stat", *args], preexec_fn=limit(*limits), text=True, capture_output=True, env=env, timeout=60,
+                          stdin=subprocess.DEVNULL, **kw)
+
+
+# whoever runs as nobody must find the program
+program = os.path.join(tmp, "cyclade")
+shutil.copy(CYCLADE, program)
+os.chmod(tmp, 0o777)
+os.chmod(program, 0o755)
+try:
+    probe = as_nobody("-e", "page-faults", "--", "true")
+except (OSError, subprocess.SubprocessError) as e:
+    probe = None
+    t.skip("an ordinary user", "cannot become one: %s" % e)
+if probe is not None and probe.returncode:
+    t.skip("an ordinary user", "may count nothing here: %s" % probe.stderr.strip().splitlines()[:1])
+elif probe is not None:
+    t.ok("user space only" in probe.stderr or open("/proc/sys/kernel/perf_event_paranoid").read().strip() in "-1 0 1".split(),
+         "an ordinary user: the program's own part, and that it is that alone", probe.stderr)
+    p = as_nobody("-e", GROUPS, "--", "true", limits=(40, 4096))
+    t.ok(p.returncode == 0 and "page-faults" in p.stderr, "the soft limit on files is raised", p.stderr[-300:])
+    p = as_nobody("-e", GROUPS, "--", "touch", "ran", limits=(40, 40))
+    t.ok(p.returncode == 125 and "Too many open files" in p.stderr and "ulimit -n" in p.stderr and len(p.stderr.splitlines()) <= 3 and
+         not os.path.exists("ran"), "the hard one: told before the program starts, and what to do", p.stderr)
+    if int(open("/proc/sys/kernel/perf_event_paranoid").read()) > 0 and not os.geteuid():
+        for args, code in ((["-a", "-e", "cs", "--", "touch", "ran"], 125), (["-a", "-e", "cs", "--for", "0.1s"], 2),
+                           (["-p", "1", "-e", "cs", "--for", "0.1s"], 2)):
+            p = as_nobody(*args)
+            t.ok(p.returncode == code and "perf_event_paranoid" in p.stderr and len(p.stderr.splitlines()) <= 3 and not os.path.exists("ran"),
+                 "not permitted: %s" % " ".join(args), p.stderr)
+    else:
+        t.skip("not permitted", "everything is, here")
+
+# ---- tasks that end
+q = subprocess.Popen(["sleep", "0.4"])
+begin = time.monotonic()
+row, p = counts("-p", str(q.pid), "-e", "task-clock,cs")
+t.ok(p.returncode == 0 and row["cs"]["value"] is not None and time.monotonic() - begin < 5, "-p: a process that ends ends it", (p.returncode, row))
+q.wait()
+p = run("stat", "-p", str(q.pid), "-e", "cs")
+t.ok(p.returncode == 2 and str(q.pid) in p.stderr and len(p.stderr.splitlines()) <= 3, "-p: one that has ended", p.stderr)
+p = run("stat", "-t", str(q.pid), "-e", "cs")
+t.ok(p.returncode == 2 and str(q.pid) in p.stderr, "-t: one that has ended", p.stderr)
+q = subprocess.Popen([sys.executable, "-S", "-E", "-c", """
+import threading, time
+t = threading.Thread(target=time.sleep, args=(0.5,)); t.start(); t.join(); time.sleep(3)"""])
+time.sleep(0.2)
+tid = [x for x in os.listdir("/proc/%d/task" % q.pid) if x != str(q.pid)]
+begin = time.monotonic()
+row, p = counts("-t", tid[0], "-e", "task-clock") if tid else ({}, None)
+t.ok(p and p.returncode == 0 and row["task-clock"]["value"] is not None and time.monotonic() - begin < 2, "-t: a thread that ends, in a process that goes on",
+     (tid, p and p.stderr))
+a = subprocess.Popen(["sleep", "0.2"])
+row, p = counts("-p", "%d,%d" % (a.pid, q.pid), "--per", "thread", "-e", "cs", "--for", "0.6s")
+t.ok(p.returncode == 0 and row["cs"]["value"] is not None, "one of two ends: the other goes on being counted", p.stderr)
+q.kill()
+q.wait()
+a.wait()
+
+# ---- interrupts and several runs
+q = subprocess.Popen([CYCLADE, "stat", "-j", "-o", "r.json", "-r", "100", "-e", "task-clock", "--", "sleep", "0.2"], stderr=subprocess.PIPE, text=True)
+time.sleep(1 if SANITIZED else 0.75)
+q.send_signal(signal.SIGINT)
+said = q.communicate(timeout=20)[1]
+doc = json.load(open("r.json"))
+t.ok(q.returncode == 130 and doc["interrupted"] and 2 <= doc["runs"] <= 4, "-r, interrupted: reports, with the program's end", (q.returncode, doc, said))
+t.ok(doc["seconds"] > 0.19 and any("not among them" in n for n in doc["notes"]), "the run that was cut short is not among them", doc)
+q = subprocess.Popen([CYCLADE, "stat", "-j", "-o", "r.json", "-r", "100", "-e", "task-clock", "--", "sleep", "5"], stderr=subprocess.PIPE, text=True)
+time.sleep(0.4)
+q.send_signal(signal.SIGINT)
+q.communicate(timeout=20)
+doc = json.load(open("r.json"))
+t.ok(doc["interrupted"] and doc["runs"] == 1 and doc["seconds"] < 4, "if there is no other, it is told all the same", doc)
+os.chdir("/")
+shutil.rmtree(tmp, ignore_errors=True)
+t.done()

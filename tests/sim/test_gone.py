@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters that go away while they count: a CPU goes offline, a PMU is unloaded. What was counted until then is told, and that
+it is not all; never 0."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+t = Tap()
+if SANITIZED:
+    t.skip("counters that go away", "a sanitized program does not run on the simulated machine")
+    t.done()
+tmp = tempfile.TemporaryDirectory()
+
+
+def stat(options, *args):
+    return subprocess.run([os.path.join(HERE, "run.sh"), "spr", "even", "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args],
+                          env=dict(os.environ, SIM_TREE=tmp.name, SIM_OPTIONS=options), text=True, capture_output=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+
+
+def doc_of(options, *args):
+    p = stat(options, "-j", "-o", "-", *args)
+    try:
+        return json.loads(p.stdout), p
+    except ValueError:
+        return {"counts": [], "notes": [], "trees": []}, p
+
+
+probe, p = doc_of("", "-a", "-e", "cycles", "--", "sleep", "0.02")
+if not probe["counts"]:
+    t.skip("counters that go away", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+    t.done()
+
+# ---- CPU 1 goes offline after 60 ms of its time; the others count on (3 cycles a ns)
+p = stat("gone=60 gone_cpu=1", "-a", "--per", "cpu", "-I", "50", "-j", "-o", "-", "-e", "cycles", "--", "sleep", "0.25")
+pieces = [json.loads(line) for line in p.stdout.splitlines() if '"counts"' in line]
+value = {where: [r["value"] for x in pieces for r in x["counts"] if r["where"] == where] for where in ("CPU0", "CPU1")}
+t.ok(len(pieces) >= 5 and all(v for v in value["CPU0"]), "the other CPU counts on", value)
+t.ok(value["CPU1"][0] and value["CPU1"][2] is None and value["CPU1"][4] is None, "the one that went counted first, then it is not counted", value)
+late = [r for x in pieces[2:5] for r in x["counts"] if r["where"] == "CPU1"]
+t.ok(late and all(r["why"] == "its CPU went offline" for r in late), "and why", late)
+doc, p = doc_of("gone=60 gone_cpu=1", "-a", "-e", "cycles", "--", "sleep", "0.2")
+t.ok(p.returncode == 0 and doc["notes"] == ["a CPU went offline meanwhile: it is counted until then"], "the whole says so", doc)
+t.ok(doc["counts"][0]["value"] and doc["counts"][0]["value"] < 0.9 * 2 * 3e9 * doc["seconds"], "and is not made up from the other", doc)
+doc, p = doc_of("gone=60 gone_cpu=1", "-a", "-l", "1", "--", "sleep", "0.2")
+share = {n["node"]: n["value"] for x in doc["trees"] for n in x["nodes"] if n["level"] == 1}
+t.ok(len(share) == 4 and all(share.values()) and abs(sum(share.values()) - 1) < 0.02 and any("offline" in n for n in doc["notes"]),
+     "the tree is that of what was counted, and says so", doc)
+
+# ---- a program's counters go away
+doc, p = doc_of("gone=30", "-e", "cycles", "--", SPIN, "90")
+row = doc["counts"][0] if doc["counts"] else {}
+t.ok(p.returncode == 0 and row.get("value", 0) is None and row["why"] == "its counter went away", "gone before the first reading: not counted, not 0", doc)
+p = stat("gone=60", "-I", "20", "-e", "cycles", "--", SPIN, "150")
+rows = re.findall(r"^ +\d+\.\d+ +(\S+|<not counted>) +cycles", p.stderr, re.M)
+t.ok(rows and rows[0][0].isdigit() and rows[-1] == "<not counted>", "gone half way: counted until then", p.stderr)
+t.done()
