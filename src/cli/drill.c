@@ -249,8 +249,7 @@ void drill_prepare(struct drill *d)
 	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
 			struct drill_group *dg = &d->core[c].group[g];
-			bool on = d->mode == DRILL_EACH ? d->each_core == c && d->each_group == g
-							: drill_has_user(&d->core[c], g);
+			bool on = drill_wants(d, c, g);
 
 			for (size_t i = 0; i < dg->n_counter_groups; i++)
 				d->counter_group[dg->counter_group[i]].idle =

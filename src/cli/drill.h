@@ -146,8 +146,9 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 /* What is to be said of who was on the counters and who was not; how many lines. After
  * drill_trees. */
 size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);
-/* An open stage has this group of the plan. */
-bool drill_has_user(const struct drill_core *c, size_t group);
+/* This group of a core's plan is to count now: an open stage has it, or the run is its own
+ * (DRILL_EACH). */
+bool drill_wants(const struct drill *d, size_t core, size_t group);
 /* DRILL_EACH: chooses the first group. */
 int drill_first(struct drill *d, struct err *err) MUST_USE;
 

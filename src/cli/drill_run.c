@@ -170,8 +170,12 @@ static int switch_group(struct drill *d, struct counting *k, struct drill_core *
 	return 0;
 }
 
-bool drill_has_user(const struct drill_core *c, size_t group)
+bool drill_wants(const struct drill *d, size_t core, size_t group)
 {
+	const struct drill_core *c = &d->core[core];
+
+	if (d->mode == DRILL_EACH)
+		return d->each_core == core && d->each_group == group;
 	for (size_t s = 0; s < c->plan.n_stages; s++)
 		for (size_t j = 0; c->stage_on[s] && j < c->plan.stage[s].n_groups; j++)
 			if (c->plan.stage[s].group[j] == group)
@@ -184,11 +188,9 @@ static int apply_stages(struct drill *d, struct counting *k, struct err *err)
 {
 	for (size_t i = 0; i < d->n_cores; i++) {
 		struct drill_core *c = &d->core[i];
-		bool only = d->mode == DRILL_EACH;
 
 		for (size_t g = 0; g < c->plan.n_groups; g++) {
-			bool on = only ? d->each_core == i && d->each_group == g
-				       : drill_has_user(c, g);
+			bool on = drill_wants(d, i, g);
 
 			if (on == c->group[g].on)
 				continue;
