@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # static.sh OUT SYMBOLS OBJCOPY ARCHIVE... -- CC...
-# One archive with one object, in which no name is global but those of SYMBOLS: it may be linked with any
-# program, whatever that calls its functions.
+# One archive with one object of what SYMBOLS need, in which no other name is global: it may be linked with
+# any program, whatever that calls its functions.
 out=$1 symbols=$2 objcopy=$3
 shift 3
 archives=
@@ -12,5 +12,6 @@ while [ "$1" != -- ]; do
 done
 shift
 object=$out.p.o
-"$@" -r -nostdlib -o "$object" -Wl,--whole-archive $archives -Wl,--no-whole-archive &&
+wanted=$(sed 's/^/-Wl,-u,/' "$symbols")
+"$@" -r -nostdlib -o "$object" $wanted -Wl,--start-group $archives -Wl,--end-group &&
 	"$objcopy" --keep-global-symbols="$symbols" "$object" && rm -f "$out" && ar rcs "$out" "$object" && rm -f "$object"

@@ -111,6 +111,25 @@ int main(void)
         t.ok(not run.returncode, name, run.stderr)
 
 
+def test_static():
+    archive = os.environ.get("LIBCYCLADE_A", "")
+    if not os.path.exists(archive) or SANITIZED or not shutil.which("pkg-config"):
+        t.skip("the static library", "not built, or built with a sanitizer, or no pkg-config")
+        return
+    out = subprocess.run(["nm", archive], capture_output=True, text=True).stdout
+    names = sorted(f[2] for f in (line.split() for line in out.splitlines()) if len(f) == 3 and f[1].isupper())
+    with open(os.path.join(HERE, "cyclade.abi"), encoding="utf-8") as f:
+        t.equal(names, [x.split("@")[0] for x in f.read().split()], "no other name of the archive is global")
+    flags = subprocess.run(["pkg-config", "--static", "--libs", "cyclade"], capture_output=True, text=True,
+                           env=dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(archive))).stdout.split()
+    program = os.path.join(tmp.name, "static")
+    run = subprocess.run(["gcc", "-std=c11", "-I", os.path.join(ROOT, "include"), os.path.join(ROOT, "examples", "workers.c"),
+                          archive, *(x for x in flags if x != "-lcyclade"), "-o", program], capture_output=True, text=True)
+    t.ok("-lcyclade" in flags and not run.returncode, "pkg-config says what the archive needs", run.stderr)
+    run = subprocess.run([program], capture_output=True, text=True)
+    t.ok(not run.returncode and "200 runs" in run.stdout, "a program with the archive in it runs", run.stdout + run.stderr)
+
+
 # ---- examples ----------------------------------------------------------------------------------
 
 def test_examples():
@@ -232,6 +251,7 @@ def test_fork_and_threads():
 SIMULATED = not SANITIZED and platform.machine() == "x86_64"
 test_abi()
 test_header()
+test_static()
 test_examples()
 if SIMULATED:
     test_against_read()
