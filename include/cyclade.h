@@ -80,8 +80,9 @@ struct cyclade_open_opts {
 	unsigned max_regions;
 	unsigned flags; /* enum cyclade_flag */
 	/* A file that always holds the newest sums, even after abort(); `cyclade report FILE` shows it.
-	 * "%p" in it becomes the process. NULL: what the environment variable CYCLADE_REGIONS says
-	 * (`cyclade run --regions` sets it), else none. */
+	 * "%p" in it becomes the process (and a number, for all but its first set). One that is there
+	 * must be a table of an earlier run, and is replaced. NULL: what the environment variable
+	 * CYCLADE_REGIONS says (`cyclade run --regions` sets it), else none. */
 	const char *file;
 	const char *model;   /* a model by its name (`cyclade list models`); NULL: this CPU's */
 	const char *sysroot; /* facts of the machine from below here; NULL: the real ones */

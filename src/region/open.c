@@ -81,34 +81,67 @@ static double clock_hz(void)
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-/* "%p" is this process. */
-static int expand_path(char *out, size_t size, const char *pattern, struct err *err)
+/* "%p" is this process, and for all but its first set a number behind that. */
+static int expand_path(char *out, size_t size, const char *pattern, unsigned number,
+		       struct err *err)
 {
 	const char *at = strstr(pattern, "%p");
-	int n = at ? snprintf(out, size, "%.*s%d%s", (int)(at - pattern), pattern, (int)getpid(),
-			      at + 2)
-		   : snprintf(out, size, "%s", pattern);
+	char more[16] = "";
+	int n;
 
+	if (number > 1)
+		(void)snprintf(more, sizeof(more), "-%u", number);
+	n = at ? snprintf(out, size, "%.*s%d%s%s", (int)(at - pattern), pattern, (int)getpid(),
+			  more, at + 2)
+	       : snprintf(out, size, "%s", pattern);
 	if (n < 0 || (size_t)n >= size)
 		return err_set(err, ERR_USAGE, "the name of the regions' file is too long");
 	return 0;
+}
+
+/* Only a table of an earlier run may make room for a new one. */
+static int make_room(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	uint64_t start = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, "%s", path);
+	got = read(fd, &start, sizeof(start));
+	close(fd);
+	/* one whose process ended while it began has no magic yet */
+	if (got && (got != sizeof(start) || (start && start != TABLE_MAGIC)))
+		return err_set(err, ERR_USAGE, "%s is there, and is no table of regions", path);
+	return unlink(path) && errno != ENOENT ? err_sys(err, "%s", path) : 0;
+}
+
+static int create(struct cyclade_set *s, const char *pattern, struct err *err)
+{
+	bool own = strstr(pattern, "%p");
+
+	/* a process may have several sets, and may have been another program before */
+	for (unsigned number = 1; number <= 1000; number++) {
+		if (expand_path(s->path, sizeof(s->path), pattern, number, err) ||
+		    (!own && make_room(s->path, err)))
+			return -1;
+		s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (s->fd >= 0)
+			return 0;
+		if (errno != EEXIST || !own)
+			break;
+	}
+	return err_sys(err, "%s", s->path);
 }
 
 static int table_file(struct cyclade_set *s, const char *file, struct err *err)
 {
 	if (!file || !*file)
 		file = secure_getenv("CYCLADE_REGIONS");
-	if (!file || !*file) {
-		s->fd = memfd_create("cyclade-regions", MFD_CLOEXEC);
-		return s->fd < 0 ? err_sys(err, "memory for regions") : 0;
-	}
-	if (expand_path(s->path, sizeof(s->path), file, err))
-		return -1;
-	/* never one that somebody still writes to, nor what a link leads to */
-	if (unlink(s->path) && errno != ENOENT)
-		return err_sys(err, "%s", s->path);
-	s->fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return s->fd < 0 ? err_sys(err, "%s", s->path) : 0;
+	if (file && *file)
+		return create(s, file, err);
+	s->fd = memfd_create("cyclade-regions", MFD_CLOEXEC);
+	return s->fd < 0 ? err_sys(err, "memory for regions") : 0;
 }
 
 static size_t page_up(size_t n)

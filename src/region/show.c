@@ -262,6 +262,12 @@ static int term(struct buf *b, const struct report *r, bool per_thread, struct e
 	}
 	if (!r->region.n)
 		buf_puts(b, "  no region was begun\n");
+	if (r->slower)
+		buf_printf(b, "  %zu threads had to read(2): no locked memory was left for pages\n",
+			   r->slower);
+	if (r->blind)
+		buf_printf(b, "  %zu threads have no counters: no descriptors were left\n",
+			   r->blind);
 	if (h->lost_regions)
 		buf_printf(b, "  %u regions found no room (cyclade_open_opts.max_regions)\n",
 			   h->lost_regions);
@@ -341,6 +347,8 @@ static int json(struct buf *b, const struct report *r, bool per_thread, struct e
 	json_real(&j, "tsc_hz", h->tsc_hz);
 	json_u64(&j, "lost_regions", h->lost_regions);
 	json_u64(&j, "resets", r->resets);
+	json_u64(&j, "threads_by_read", r->slower);
+	json_u64(&j, "threads_without_counters", r->blind);
 	json_array(&j, "regions");
 	for (size_t i = 0; i < r->region.n; i++) {
 		json_object(&j, NULL);

@@ -34,8 +34,25 @@ static int add_region(struct report *r, const struct region_sums *one, struct er
 	return vec_push(&r->region, *one) ? err_nomem(err) : 0;
 }
 
+/* Not every thread can do what the first can: descriptors and locked memory have limits. */
+static void gather_modes(struct report *r)
+{
+	uint32_t best = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t b = 0; b < r->v->n_blocks; b++) {
+			struct table_block block;
+
+			table_block(r->v, b, &block);
+			best = block.mode > best ? block.mode : best;
+			r->blind += pass && best && !block.mode;
+			r->slower += pass && block.mode && block.mode < best;
+		}
+}
+
 static int gather(struct report *r, struct err *err)
 {
+	gather_modes(r);
 	for (size_t b = 0; b < r->v->n_blocks; b++) {
 		struct table_block block;
 

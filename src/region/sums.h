@@ -45,8 +45,9 @@ struct report {
 	bool own_models;
 	struct wish *wish;
 	size_t n_wishes;
-	bool *wanted[TABLE_PARTS];		/* by metric */
-	uint64_t resets;			/* of PERF_METRICS */
+	bool *wanted[TABLE_PARTS]; /* by metric */
+	uint64_t resets;	   /* of PERF_METRICS */
+	size_t slower, blind; /* threads that read(2) where others need not; without counters */
 	VEC(struct region_sums) region, thread; /* merged, in the order they first appear; each */
 };
 

@@ -193,6 +193,10 @@ def test_metrics():
         for name in ("work", "whole"):
             check_shares("spr: levels 1 and 2 of region %s" % name, r[name], want, 0.1)
             t.equal(r[name]["lost"], 0, "no run of %s is lost" % name)
+        v = values(r["whole"])
+        t.ok(abs(own["retiring"] * 100 - v["retiring"]["value"]) < 1e-6 and
+             abs(own["retiring_error"] * 100 - v["retiring"]["error"]) < 1e-6 and
+             abs(own["IPC"] - v["ipc"]["value"]) < 1e-6, "cyclade_read says what the report says", "%s %s" % (own, v))
         # a value for the whole is not much blurred by 8 bits
         t.ok(values(r["whole"])["retiring"]["error"] < 0.5, "the error bar is small where the slots are many",
              values(r["whole"])["retiring"])

@@ -74,9 +74,20 @@ def test_file_by_name():
     names = [x for x in os.listdir(".") if x.startswith("mine-")]
     t.ok(r.returncode == 0 and len(names) == 1 and names[0][5:].isdigit(), "CYCLADE_REGIONS names the file", names)
     t.equal(os.stat(names[0]).st_mode & 0o777, 0o600, "which is its owner's alone")
-    os.symlink("/etc/passwd", "link")
-    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="link"))
-    t.ok(r.returncode == 0 and not os.path.islink("link"), "a link is not followed", r.stderr)
+    with open("notes", "w", encoding="utf-8") as f:
+        f.write("not a table")
+    os.symlink("notes", "link")
+    for path in ("link", "notes"):
+        r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS=path))
+        with open("notes", encoding="utf-8") as f:
+            t.ok(r.returncode == 2 and path in r.stderr and os.path.islink("link") and f.read() == "not a table",
+                 "what is no table is left alone: " + path, r.stderr)
+    for _ in range(2):
+        r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="again"))
+    t.equal(report("again")["regions"][0]["runs"], 5, "a table of an earlier run is replaced")
+    r = run("sh", "-c", "CYCLADE_REGIONS=exec-%%p exec %s twice 0.01" % PROBE)
+    names = sorted(x for x in os.listdir(".") if x.startswith("exec-"))
+    t.equal([x["regions"][0]["runs"] for x in map(report, names)], [5, 5], "two programs in one process: two tables")
     r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="/nonexistent/x"))
     t.ok(r.returncode == 2 and "/nonexistent/x" in r.stderr, "one that cannot be made is told", r.stderr)
 
