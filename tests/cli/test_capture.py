@@ -4,6 +4,7 @@
 nothing outside of a captured tree is looked at."""
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -95,15 +96,22 @@ t.ok(not any("hostname" in k or "environ" in k or "cmdline" in k for k in files(
 
 # ---- simulated machines ----
 
+
+
+def tree(machine):
+    out = new("tree")
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests/sim/tools/tree.py"),
+                    os.path.join(ROOT, "tests/sim/machines", machine + ".tab"), out], capture_output=True, check=False)
+    return out
+
+
 for machine in ("ivb", "spr", "zen4", "adl"):
-    tree = new("tree")
-    p = subprocess.run([sys.executable, os.path.join(ROOT, "tests/sim/tools/tree.py"),
-                        os.path.join(ROOT, "tests/sim/machines", machine + ".tab"), tree], capture_output=True, text=True, check=False)
-    copy, p = capture(tree)
+    top = tree(machine)
+    copy, p = capture(top)
     differ = []
     for words in (("list", "events", "-j"), ("list", "nodes", "-j"), ("stat", "--dry-run", "-a", "--for", "1s"),
                   ("stat", "--dry-run", "-a", "--for", "1s", "-l", "2", "--per", "core"), ("explain", "Frontend_Bound")):
-        a, b = said(*words, root=tree), said(*words, root=copy)
+        a, b = said(*words, root=top), said(*words, root=copy)
         if a != b or len(a) < 50:
             differ.append((words, a[:300], b[:300]))
     t.ok(p.returncode == 0 and not differ, "%s: events, nodes, plans are the same of its capture" % machine, p.stderr + str(differ))
@@ -162,4 +170,29 @@ else:
         t.skip("no file of this machine is opened", "strace cannot trace here")
     else:
         t.ok(not seen, "no file of this machine is opened", seen[:5])
+    # what decisions are made by has to be in a capture: a file that is read anew needs a row in capture.def
+    missing = set()
+    for words in (["list", "events"], ["list", "nodes"], ["explain", "Retiring"], ["stat", "--dry-run", "-a", "-e", "cs,sched:sched_switch"],
+                  ["stat", "--dry-run", "-a", "-l", "2", "--per", "core"]):
+        for root, copied in ((None, here), (tree("spr"), None)):
+            copied = copied or capture(root)[0]
+            if os.path.exists(log):
+                os.remove(log)
+            subprocess.run([strace, "-f", "-e", "trace=open,openat", "-o", log, CYCLADE, *words, *(["--sysroot", root] if root else [])],
+                           capture_output=True, stdin=subprocess.DEVNULL, check=False)
+            if not os.path.exists(log):
+                continue
+            with open(log, errors="replace") as f:
+                opened = re.findall(r'open(?:at)?\((?:AT_FDCWD, )?"([^"]*)", (O_[^,)]*)[^=]*= \d+$', f.read(), re.M)
+            for path, how in opened:
+                if root and path.startswith(root + "/"):
+                    path = path[len(root):]
+                elif root or not path.startswith(("/sys/", "/proc/")):
+                    continue
+                if "O_DIRECTORY" in how or path in ("/proc/sys/kernel/hostname", "/proc/self/mounts", "/proc/self/maps") or \
+                        os.path.isdir((root or "") + path):
+                    continue
+                if not os.path.exists(copied + path):
+                    missing.add((root and os.path.basename(root), path))
+    t.equal(sorted(missing, key=str), [], "every file that list, explain and plans read is in a capture")
 t.done()
