@@ -155,11 +155,13 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 	for (struct sim_counter *k = c->first; k; k = k->next) {
 		double n;
 
-		if (!counts(k))
+		k->began |= counts(k);
+		if (!k->began)
 			continue;
-		k->enabled += ns;
-		if (k->running)
-			k->ran += ns;
+		if (counts(k)) {
+			k->enabled += ns;
+			k->ran += k->running ? ns : 0;
+		}
 		if (!k->pmu)
 			continue;
 		n = reachable(sim, c, k->pmu)
@@ -168,7 +170,7 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 				      (double)ns
 			    : 0;
 		k->true_count += n;
-		if (!k->running)
+		if (!k->running || !counts(k))
 			continue;
 		if (k->event.flags & SIM_METRIC)
 			k->since += n;
