@@ -1,22 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # bench/stat.sh BUILD - what counting costs, beside perf stat: the time until the program runs and all
-# is over, and the counter's own processor time for each interval of -a -I.
+# is over, and the counter's own processor time and system calls for each interval of -a -I.
 #
 #   BENCH_QUICK=1   few rounds
 #   BENCH_RUNS=N    rounds (31)
 #   BENCH_PERF=...  the perf to compare with (perf)
 #
-# Software events, and the tree's level 2 on the simulated Ivy Bridge (tests/sim) where that is built.
+# Software events, and the tree's level 2 on simulated CPUs (tests/sim) where these are built. What an
+# interval costs is that of a long run less that of a short one: starting is not in it. "only reads"
+# (bench_reads) opens the same software events, waits and reads, and does nothing else: less than that
+# no counter can take.
 set -eu
 export XDG_CONFIG_HOME=/nonexistent CYCLADE_OPTS=
 
 build=$(cd "${1:-build}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 quick=${BENCH_QUICK:-} runs=${BENCH_RUNS:-31} perf=$(command -v "${BENCH_PERF:-perf}" || true)
-cyclade=$build/src/cli/cyclade measure=$build/bench/bench_measure
-seconds=5
-[ -z "$quick" ] || { runs=${BENCH_RUNS:-5} seconds=1; }
+cyclade=$build/src/cli/cyclade measure=$build/bench/bench_measure stamp=$build/bench/bench_stamp
+seconds=5 rounds=5
+[ -z "$quick" ] || { runs=${BENCH_RUNS:-5} seconds=1 rounds=1; }
 [ -x "$cyclade" ] && [ -x "$measure" ] || {
 	echo "bench: no $cyclade or $measure: build them first (make)" >&2
 	exit 2
@@ -28,38 +31,70 @@ seconds=5
 events=task-clock,page-faults,cs,migrations
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM
+strace=$(command -v strace || true)
 
-echo "a program that does nothing, from start to end (median ms, smallest)"
-"$measure" "$runs" "true" "$perf stat -o $dir/p -e $events -- true" "$cyclade stat -o $dir/c -e $events -- true" |
-	awk -F '\t' 'BEGIN { n[1] = "alone"; n[2] = "perf stat"; n[3] = "cyclade stat" }
-		{ printf "  %-14s %8.2f %8.2f\n", n[NR], $1 * 1000, $2 * 1000 }'
+# start_of WHAT 'alone' 'perf ...' 'cyclade ...': the program is bench_stamp
+start_of() {
+	echo "$1: to the first instruction of the program, and all of it (median ms of $runs by turns)"
+	shift
+	"$measure" -x "$runs" "$@" | awk -F '\t' 'BEGIN { n[1] = "alone"; n[2] = "perf stat"; n[3] = "cyclade stat" }
+		{ v[NR] = $7 * 1000; printf "  %-14s %8.2f %8.2f\n", n[NR], v[NR], $1 * 1000 }
+		END { printf "  cyclade / perf %8.2f\n", v[3] / v[2] }'
+}
 
-echo "from start to exec (median ms of $runs)"
-for tool in "$perf stat -o $dir/p" "$cyclade stat -o $dir/c"; do
-	i=0
-	while [ "$i" -lt "$runs" ]; do
-		from=$(date +%s%N)
-		to=$($tool -e "$events" -- date +%s%N)
-		echo $(((to - from) / 1000))
-		i=$((i + 1))
-	done | sort -n | awk -v t="${tool%% *}" '{ v[NR] = $1 }
-		END { sub(".*/", "", t); printf "  %-14s %8.2f\n", t " stat", v[int((NR + 1) / 2)] / 1000 }'
+# calls PREFIX 'command of a long run' 'of a short one' N: system calls for an interval
+calls() {
+	[ -n "$strace" ] || return 0
+	for i in 1 2; do
+		if [ "$i" = 1 ]; then c=$2; else c=$3; fi
+		# shellcheck disable=SC2086 # words
+		$1 "$strace" -c -o "$dir/s$i" $c >"$dir/null" 2>&1 || true
+	done
+	awk -v n="$4" '$NF == "total" { t[FILENAME] = $(NF - 1 - (NF > 5)) ; if (NF == 5) t[FILENAME] = $4 }
+		END { for (f in t) d += f ~ /1$/ ? t[f] : -t[f]; printf ", %.1f system calls", d / n }' "$dir/s1" "$dir/s2"
+}
+
+# intervals WHAT PREFIX MS 'perf ...' 'cyclade ...' ['only reads ...']: commands without their -- sleep
+intervals() {
+	echo "$1: own processor time of an interval, us (median of $rounds by turns)"
+	n=$((seconds * 1000 / $3)) prefix=$2
+	set -- "$4 -- sleep 0.01" "$4 -- sleep $seconds" "$5 -- sleep 0.01" "$5 -- sleep $seconds" \
+		${6:+"$6 1" "$6 $n"}
+	p=$2 p0=$1 c=$4 c0=$3
+	if [ -n "$prefix" ]; then
+		"$measure" -s "$rounds" "$prefix $1" "$prefix $2" "$prefix $3" "$prefix $4" >"$dir/out"
+	else
+		"$measure" -s "$rounds" "$@" >"$dir/out"
+	fi
+	perf_calls=$(calls "$prefix" "$p" "$p0" "$n") cyclade_calls=$(calls "$prefix" "$c" "$c0" "$n")
+	awk -F '\t' -v n="$n" -v pc="$perf_calls" -v cc="$cyclade_calls" '{ v[NR] = $7 * 1e6 }
+		END {
+			printf "  %-14s %8.1f%s\n", "perf stat", (v[2] - v[1]) / n, pc
+			printf "  %-14s %8.1f%s\n", "cyclade stat", (v[4] - v[3]) / n, cc
+			if (NR > 4) printf "  %-14s %8.1f\n", "only reads", (v[6] - v[5]) / (n - 1)
+			printf "  cyclade / perf %8.2f\n", (v[4] - v[3]) / (v[2] - v[1])
+			if (NR > 4)
+				printf "  beyond reading %8.2f\n", ((v[4] - v[3]) / n - (v[6] - v[5]) / (n - 1)) / ((v[2] - v[1]) / n - (v[6] - v[5]) / (n - 1))
+		}' "$dir/out"
+}
+
+start_of "software events" "$stamp" "$perf stat -o $dir/p -e $events -- $stamp" "$cyclade stat -o $dir/c -e $events -- $stamp"
+for ms in 10 100; do
+	intervals "software events, -a -I $ms" "" $ms "$perf stat -a -I $ms -o $dir/p -e $events" \
+		"$cyclade stat -a -I $ms -o $dir/c -e $events" "$build/bench/bench_reads $ms"
 done
-
-echo "-a -I 10 for $seconds s: own processor time, us an interval"
-"$measure" -s 3 "$perf stat -a -I 10 -o $dir/p -e $events -- sleep $seconds" \
-	"$cyclade stat -a -I 10 -o $dir/c -e $events -- sleep $seconds" |
-	awk -F '\t' -v n="$((seconds * 100))" 'BEGIN { name[1] = "perf stat"; name[2] = "cyclade stat" }
-		{ printf "  %-14s %8.1f\n", name[NR], $4 * 1e6 / n }'
 
 sim=$build/tests/sim
 [ -f "$sim/libsimpmu.so" ] || exit 0
-echo "simulated Ivy Bridge, level 2, a program that does nothing (median ms, smallest)"
-export SIM_LIB="$sim/libsimpmu.so" SIM_TREE="$dir/tree"
-mkdir "$SIM_TREE"
 run=$here/../tests/sim/run.sh
-"$run" ivb even -- true
-"$measure" "$runs" "$run ivb even -- true" "$run ivb even -- $perf stat -M TopdownL2 -o $dir/p -- true" \
-	"$run ivb even -- $cyclade stat -l 2 --sysroot $SIM_TREE -o $dir/c -- true" |
-	awk -F '\t' 'BEGIN { n[1] = "alone"; n[2] = "perf stat"; n[3] = "cyclade stat" }
-		{ printf "  %-14s %8.2f %8.2f\n", n[NR], $1 * 1000, $2 * 1000 }'
+for machine in ivb spr; do
+	export SIM_LIB="$sim/libsimpmu.so" SIM_TREE="$dir/$machine"
+	mkdir "$SIM_TREE"
+	"$run" $machine even -- true
+	# groups that take turns seldom: turning them costs the simulation time, in both
+	prefix="env SIM_MACHINE=$here/../tests/sim/machines/$machine.tab SIM_SCENARIO=even SIM_OPTIONS=interval_us=50000 SYSFS_PATH=$SIM_TREE/sys PERF_CPUID=$(cat "$SIM_TREE/cpuid") LD_PRELOAD=$SIM_LIB"
+	start_of "simulated $machine, level 2" "$prefix $stamp" "$prefix $perf stat -M TopdownL2 -o $dir/p -- $stamp" \
+		"$prefix $cyclade stat -l 2 --sysroot $SIM_TREE -o $dir/c -- $stamp"
+	intervals "simulated $machine, -a -I 100 at level 2" "$prefix" 100 "$perf stat -a -I 100 -M TopdownL2 -o $dir/p" \
+		"$cyclade stat -a -I 100 -l 2 --sysroot $SIM_TREE -o $dir/c"
+done

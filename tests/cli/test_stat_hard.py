@@ -149,6 +149,24 @@ q.send_signal(signal.SIGINT)
 q.communicate(timeout=20)
 doc = json.load(open("r.json"))
 t.ok(doc["interrupted"] and doc["runs"] == 1 and doc["seconds"] < 4, "if there is no other, it is told all the same", doc)
+
+# ---- what an interval costs, counted: to wait, one read for each CPU, to write
+STRACE = shutil.which("strace")
+row, p = counts("-a", "-e", "task-clock,cs", "--for", "0.05s")
+if STRACE and not SANITIZED and row and row["cs"]["value"] is not None:
+    p = subprocess.run([STRACE, "-o", "calls", CYCLADE, "stat", "-a", "-I", "20", "-o", "i.txt", "-e", "task-clock,cs,page-faults", "--", "sleep", "0.6"],
+                       capture_output=True, text=True, timeout=60)
+    calls = open("calls").read().splitlines() if os.path.exists("calls") else []
+    waits = [i for i, c in enumerate(calls) if c.startswith("ppoll")]
+    if p.returncode or len(waits) < 8:
+        t.skip("what an interval costs", "strace may not trace here: %s" % p.stderr.strip()[:80])
+    else:
+        calls = calls[waits[1]:waits[-2]]  # the first asks for the locale, the last for the program's end
+        each = len(calls) / (len(waits) - 3)
+        t.ok(each < os.sysconf("SC_NPROCESSORS_ONLN") + 2.5, "an interval: to wait, to read each CPU once, to write",
+             "%s\n%s" % (each, "\n".join(calls[:20])))
+else:
+    t.skip("what an interval costs", "no strace, or whole CPUs may not be counted")
 os.chdir("/")
 shutil.rmtree(tmp, ignore_errors=True)
 t.done()
