@@ -42,7 +42,7 @@ start_of() {
 		END { printf "  cyclade / perf %8.2f\n", v[3] / v[2] }'
 }
 
-# calls PREFIX 'command of a long run' 'of a short one' N: system calls for an interval
+# calls PREFIX 'command of a long run' 'of a short one': system calls for an interval
 calls() {
 	[ -n "$strace" ] || return 0
 	for i in 1 2; do
@@ -50,8 +50,11 @@ calls() {
 		# shellcheck disable=SC2086 # words
 		$1 "$strace" -c -o "$dir/s$i" $c >"$dir/null" 2>&1 || true
 	done
-	awk -v n="$4" '$NF == "total" { t[FILENAME] = $(NF - 1 - (NF > 5)) ; if (NF == 5) t[FILENAME] = $4 }
-		END { for (f in t) d += f ~ /1$/ ? t[f] : -t[f]; printf ", %.1f system calls", d / n }' "$dir/s1" "$dir/s2"
+	# an interval ends with a write: a busy machine, and strace, make fewer of them than were asked for
+	awk '{ k = FILENAME ~ /1$/ ? 1 : -1 }
+		$NF == "write" { w += k * $4 }
+		$NF == "total" { t += k * ($4 + 0) }
+		END { if (w > 0) printf ", %.1f system calls", t / w }' "$dir/s1" "$dir/s2"
 }
 
 # intervals WHAT PREFIX MS 'perf ...' 'cyclade ...' ['only reads ...']: commands without their -- sleep
@@ -66,7 +69,7 @@ intervals() {
 	else
 		"$measure" -s "$rounds" "$@" >"$dir/out"
 	fi
-	perf_calls=$(calls "$prefix" "$p" "$p0" "$n") cyclade_calls=$(calls "$prefix" "$c" "$c0" "$n")
+	perf_calls=$(calls "$prefix" "$p" "$p0") cyclade_calls=$(calls "$prefix" "$c" "$c0")
 	awk -F '\t' -v n="$n" -v pc="$perf_calls" -v cc="$cyclade_calls" '{ v[NR] = $7 * 1e6 }
 		END {
 			printf "  %-14s %8.1f%s\n", "perf stat", (v[2] - v[1]) / n, pc

@@ -100,14 +100,17 @@ int tree_sources(struct tree_work *w, struct err *err)
 	for (uint32_t g = 0; g < c->n_groups && !rc; g++)
 		rc = group_sources(w, g, done, err);
 	for (uint32_t e = 0; e < w->m->n_used && !rc; e++) {
-		struct tree_source q = { EXPR_EVENT, e, MODEL_NONE, 0, 0, quantum_of(c, e) };
+		struct tree_source q = { EXPR_EVENT, e, MODEL_NONE, 0, 0, 0 };
 		struct tree_source l = { EXPR_LATENCY, e, MODEL_NONE, 0, 0, 0 };
 
-		if (c->latency && c->latency_se && !isnan(c->latency[e]))
+		if (c->latency && c->latency_se && !isnan(c->latency[e])) {
 			l.se = latency_unsure(c, e) ? 0 : c->latency_se[e];
-		rc = add_source(w, l, err);
-		if (!rc && !done[e])
-			rc = add_source(w, q, err);
+			rc = add_source(w, l, err);
+		}
+		if (rc || done[e])
+			continue;
+		q.quantum = quantum_of(c, e);
+		rc = add_source(w, q, err);
 	}
 	arena_free(&scratch);
 	return rc;
