@@ -202,6 +202,15 @@ static const char *text_of(struct namer *k, const struct part_wish *p, const str
 			    e->modifiers ? e->modifiers : "");
 }
 
+/* The kind of core whose PMU counts it; of any other PMU, the first. */
+static uint32_t part_of(const struct namer *k, const struct event *ev)
+{
+	for (uint32_t i = 0; ev->pmu && i < k->s->n_parts; i++)
+		if (!strcmp(ev->pmu, k->part[i].pmu))
+			return i;
+	return 0;
+}
+
 /* An event that was asked for by its name: the model's, or what the kernel calls so. */
 static int extra_event(struct namer *k, const char *name)
 {
@@ -224,7 +233,7 @@ static int extra_event(struct namer *k, const char *name)
 		return not_known(k, name, &why);
 	}
 	for (size_t i = from; i < l->ev.n; i++)
-		if (add_event(k, &l->ev.v[i], name, k->group, 0, true))
+		if (add_event(k, &l->ev.v[i], name, 0, part_of(k, &l->ev.v[i]), true))
 			return -1;
 	return 0;
 }
@@ -327,16 +336,27 @@ static int part_groups(struct namer *k, uint32_t part)
 	return 0;
 }
 
-/* Events that were asked for by themselves come behind the plan's groups. */
-static void extras_last(struct cyclade_set *s, uint32_t n_extra, uint32_t group)
+/* Events that were asked for by themselves come behind the plan's groups, in a group for each kind of
+ * core. */
+static void extras_last(struct namer *k, uint32_t n_extra)
 {
+	struct cyclade_set *s = k->s;
 	struct set_event extra[TABLE_EVENTS];
 
 	memcpy(extra, s->event, n_extra * sizeof(*extra));
 	memmove(s->event, s->event + n_extra, (s->n_events - n_extra) * sizeof(*extra));
 	memcpy(s->event + s->n_events - n_extra, extra, n_extra * sizeof(*extra));
-	for (uint32_t i = s->n_events - n_extra; i < s->n_events; i++)
-		s->event[i].group = group;
+	for (uint32_t part = 0; part < s->n_parts; part++) {
+		bool any = false;
+
+		for (uint32_t i = s->n_events - n_extra; i < s->n_events; i++) {
+			if (s->event[i].part != part)
+				continue;
+			s->event[i].group = k->group;
+			any = true;
+		}
+		k->group += any;
+	}
 }
 
 int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct err *err)
@@ -361,8 +381,8 @@ int plan_names(struct cyclade_set *s, const struct cyclade_open_opts *o, struct 
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		if (part_groups(&k, i))
 			return -1;
-	extras_last(s, n_extra, k.group < TABLE_GROUPS ? k.group : TABLE_GROUPS - 1);
-	s->n_groups = k.group + (n_extra ? 1 : 0);
+	extras_last(&k, n_extra);
+	s->n_groups = k.group;
 	if (s->n_groups > TABLE_GROUPS)
 		return err_set(err, ERR_LIMIT, "more than %d groups of counters", TABLE_GROUPS);
 	return 0;

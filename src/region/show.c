@@ -81,13 +81,18 @@ static void event_wish(const struct report *r, const struct region_values *v,
 		       void *ctx)
 {
 	struct cyclade_value value = { sizeof(value), NAN, NAN, NAN, CYCLADE_NOT_MEASURED };
+	char name[256];
 	bool any = false;
 
 	for (size_t e = 0; e < r->v->head.n_events; e++) {
 		if (!r->v->head.event[e].asked || strcmp(r->v->head.event[e].name, w->name))
 			continue;
 		value = event_value(r, v, s, e);
-		each(ctx, w->name, 0, "", 1, &value);
+		(void)snprintf(
+			name, sizeof(name), "%s%s%s", w->name, r->v->head.n_parts > 1 ? " on " : "",
+			r->v->head.n_parts > 1 ? r->v->head.part[r->v->head.event[e].part].pmu
+					       : "");
+		each(ctx, name, 0, "", 1, &value);
 		any = true;
 	}
 	if (!any)

@@ -150,8 +150,27 @@ static double on_cpu_ns(const struct report *r, const struct table_sums *s)
 	return fmax(0, s->tsc - s->blind_tsc - s->slow_tsc) / r->v->head.tsc_hz * 1e9 + s->slow_ns;
 }
 
-/* Counts of the time on the counters stand for the whole time; of a hybrid's kinds of cores each has
- * what ran there. */
+static double on_ns(const struct table_head *h, const struct table_sums *s, double cpu,
+		    size_t event)
+{
+	return fmax(0, cpu - s->off_ns[h->event[event].group]);
+}
+
+/* The time that counts stand for: all of it; of a hybrid's kinds of cores, what ran there, which is
+ * at least what the group that was on the longest saw. */
+static double whole_ns(const struct table_head *h, const struct table_sums *s, double cpu,
+		       size_t event)
+{
+	double most = 0;
+
+	if (h->n_parts < 2)
+		return cpu;
+	for (size_t e = 0; e < h->n_events; e++)
+		if (h->event[e].part == h->event[event].part && !h->event[e].refused)
+			most = fmax(most, on_ns(h, s, cpu, e));
+	return most;
+}
+
 static void fill_counts(struct region_values *out, const struct report *r,
 			const struct table_sums *s)
 {
@@ -159,15 +178,15 @@ static void fill_counts(struct region_values *out, const struct report *r,
 	double cpu = on_cpu_ns(r, s), blind = s->blind_tsc / h->tsc_hz * 1e9;
 
 	for (size_t e = 0; e < h->n_events; e++) {
-		double on = fmax(0, cpu - s->off_ns[h->event[e].group]);
+		double on = on_ns(h, s, cpu, e);
 
 		out->count[e] = NAN;
 		out->share[e] = cpu + blind > 0 ? fmin(1, on / (cpu + blind)) : 0;
 		if (h->event[e].refused || !s->runs || !(on > 0))
 			continue;
 		out->count[e] = table_count(r->v, s, e);
-		if (h->n_parts < 2 && s->off_ns[h->event[e].group] > 0)
-			out->count[e] *= cpu / on;
+		if (s->off_ns[h->event[e].group] > 0)
+			out->count[e] *= whole_ns(h, s, cpu, e) / on;
 	}
 }
 

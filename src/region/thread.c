@@ -429,7 +429,7 @@ static void try_one_group(struct thread *t)
 
 	for (size_t e = 0; e < s->n_events; e++)
 		extra |= s->event[e].extra;
-	if (!extra || s->n_groups < 2)
+	if (!extra || s->n_groups < 2 || s->hybrid)
 		return;
 	for (size_t e = 0; e < s->n_events; e++)
 		if (s->event[e].extra)

@@ -223,6 +223,29 @@ def test_turns():
 
 # ---- what happens to programs ------------------------------------------------------------------
 
+def test_hybrid():
+    scenario = os.path.join(tmp.name, "both.scn")
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write("phase even 30 on=cpu_core\nphase even 30 on=cpu_atom\nrepeat\n")
+    own, report = probe("adl", "metrics", 0.6, scenario=scenario, PROBE_METRICS="ipc,topdown,cycles")
+    if not report:
+        return
+    cores, at = {}, None
+    for m in regions(report)["whole"]["metrics"]:
+        if "cores" in m:
+            at = m["cores"]
+        else:
+            cores.setdefault(at, {})[m["name"]] = m
+    bad = [(core, node, v.get(node)) for core, v in cores.items() for node, share in
+           (("frontend_bound", 20), ("bad_speculation", 10), ("backend_bound", 40), ("retiring", 30))
+           if abs((v.get(node) or {}).get("value", 0) - share) > 0.7]
+    t.ok(set(cores) == {"cpu_core", "cpu_atom"} and not bad, "a region that ran on both kinds of cores has a tree of each",
+         bad or cores)
+    last = cores["cpu_atom"] if at == "cpu_atom" else cores["cpu_core"]
+    t.ok(0.2 < cores["cpu_core"]["retiring"]["counted"] < 0.8 and "cycles on cpu_core" in last,
+         "and says how much of its time it was there", last)
+
+
 def test_signals():
     own, report = probe("spr", "signals", 0.5)
     if not report:
@@ -261,6 +284,7 @@ if SIMULATED:
     test_against_read()
     test_metrics()
     test_turns()
+    test_hybrid()
     test_signals()
     test_fork_and_threads()
 else:
