@@ -20,11 +20,13 @@
  * change between the two stretches.
  *
  * The error comes from how much neighbouring slices differ (half their squared difference, von
- * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway:
- * a group that always counted has error 0. Differences are summed over targets first, so targets
- * that change their ways together do not hide it; events of one group share slices, which gives
- * their covariance. Few slices: Student's factor for their number is in the matrix, so that 1.96
- * times the root is 95 % all the same. Fewer than SLICES_FEWEST: no matrix, but counts.no_error.
+ * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway: a
+ * group that always counted has error 0. Where slices two apart differ more than neighbours do, the
+ * program goes on for longer than a slice in what it does: then most of that was seen, and is no error.
+ * Differences are summed over targets first, so targets that change their ways together do not hide
+ * it; events of one group share slices, which gives their covariance. Few slices: Student's factor
+ * for their number is in the matrix, so that 1.96 times the root is 95 % all the same. Fewer than
+ * SLICES_FEWEST: no matrix, but counts.no_error.
  *
  * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
  * one more group of the result, the last: what rotates is seen by one group or the other, so they

@@ -217,6 +217,9 @@ static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from
 	p->exists = room(scratch, p->n, sizeof(double));
 	p->strata = room(scratch, p->n, sizeof(*p->strata));
 	p->diff = room(scratch, p->n * n, sizeof(double));
+	p->noise = room(scratch, n * n, sizeof(double));
+	p->room = room(scratch, 2 * n * n + 2 * n, sizeof(double));
+	p->diff2 = room(scratch, p->n * n, sizeof(double));
 	p->count = room(scratch, n * targets, sizeof(double));
 	p->running = room(scratch, n, sizeof(double));
 	p->time = room(scratch, n, sizeof(double));
@@ -224,8 +227,9 @@ static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from
 	p->told_by = room(scratch, n, sizeof(*p->told_by));
 	p->told_how = room(scratch, n, sizeof(double));
 	p->cov = room(j->a, n * n, sizeof(double));
-	if (!p->member || !p->cut || !p->exists || !p->strata || !p->diff || !p->count ||
-	    !p->running || !p->time || !p->extra || !p->told_by || !p->told_how || !p->cov)
+	if (!p->member || !p->cut || !p->exists || !p->strata || !p->diff || !p->diff2 ||
+	    !p->noise || !p->room || !p->count || !p->running || !p->time || !p->extra ||
+	    !p->told_by || !p->told_how || !p->cov)
 		return err_nomem(err);
 	return 0;
 }

@@ -14,6 +14,9 @@
 #define OFF_MATTERS 0.01 /* of the time that the group was switched off */
 #define BETTER	    0.8	 /* of the variance must be left at most, or the event is left alone */
 #define FOLDS	    6.0
+#define WANDER	    0.33 /* what wanders is error by so much; a sixth would be the theory */
+#define CARE	    1.5	 /* standard errors of a ratio of squared differences, about */
+#define WANDER_FEW  10	 /* strata: fewer do not tell it from noise */
 #define FAR	    10.0 /* a target whose shared event is off by such a factor is left alone */
 
 /* A target that ran while the group never came to its turn there: as the others are, on the whole;
@@ -214,6 +217,8 @@ static void tell_by(struct span *p, size_t m, size_t x)
 		double *d = &p->diff[i * p->n_members];
 
 		d[m] = scale * (d[m] - by * d[x]);
+		d = &p->diff2[i * p->n_members];
+		d[m] = scale * (d[m] - by * d[x]);
 	}
 	p->told_by[m] = x;
 	p->told_how[m] = scale * by;
@@ -268,18 +273,62 @@ static void calm(struct span *p)
 	}
 }
 
+static void add_products(double *to, const double *diff, const struct span *p)
+{
+	size_t n = p->n_own;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const double *d = &diff[i * p->n_members];
+
+		for (size_t a = 0; a < n; a++)
+			for (size_t b = 0; b < n; b++)
+				to[a * n + b] += d[a] * d[b];
+	}
+}
+
+/* What of the differences of neighbours is error. Where a program's ways last longer than a slice,
+ * slices differ by what each was seen to do, which is error but in part: a sixth where differences grow
+ * in proportion to the distance (as for any systematic sample of such a line). What differs from turn to
+ * turn is error in full. Slices two apart tell these from each other: the former differ twice as much
+ * (squared) as neighbours, the latter just as much; so the latter is twice the one less the other. In
+ * doubt it is more: differences of few slices are taken for less than they are, and what comes out
+ * below 0, in whatever direction, is 0. */
+static void take_wandering_off(struct span *p)
+{
+	size_t n = p->n_own;
+	double *noise = p->noise, care = 1 - CARE / sqrt((double)p->most_strata);
+
+	memset(noise, 0, n * n * sizeof(*noise));
+	add_products(noise, p->diff2, p);
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b < n; b++) {
+			double scale = sqrt(p->cov[a * n + a] * p->cov[b * n + b]);
+			double *x = &noise[a * n + b];
+
+			*x = scale > 0 ? (2 * p->cov[a * n + b] - care * *x) / scale : 0;
+		}
+	slices_above_0(noise, p->room, n);
+	for (size_t a = 0; a < n; a++)
+		p->room[a] = noise[a * n + a] > 1 ? 1 / sqrt(noise[a * n + a]) : 1;
+	for (size_t a = 0; a < n; a++)
+		p->room[n + a] = sqrt(p->cov[a * n + a]) * p->room[a];
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b < n; b++)
+			p->cov[a * n + b] =
+				WANDER * p->cov[a * n + b] +
+				(1 - WANDER) * noise[a * n + b] * p->room[n + a] * p->room[n + b];
+}
+
 static void fill_cov(struct span *p)
 {
 	double factor = student2(p->most_strata > 1 ? (double)(p->most_strata - 1) : 1) / 2;
 	size_t n = p->n_own;
 
-	for (size_t i = 0; i < p->n; i++) {
-		const double *d = &p->diff[i * p->n_members];
-
-		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b < n; b++)
-				p->cov[a * n + b] += factor * d[a] * d[b];
-	}
+	add_products(p->cov, p->diff, p);
+	if (!p->calm && p->most_strata >= WANDER_FEW)
+		take_wandering_off(p);
+	for (size_t i = 0; i < n * n; i++)
+		p->cov[i] *= factor;
 	for (size_t a = 0; a < n; a++)
 		for (size_t b = 0; b < n; b++)
 			if (p->told_by[a] < p->n_members && p->told_by[a] == p->told_by[b])

@@ -58,11 +58,13 @@ struct span {
 	double *exists;		/* by slice: how long the target at hand ran, ns */
 	struct stratum *strata; /* scratch, by slice */
 	double *diff;		/* [slice * n_members + member]: differences of neighbours */
+	double *diff2;		/* the same of the next but one */
 	double *count;		/* [member * n_targets + target] */
 	double *cov;		/* [n_own * n_own] */
 	double *running, *time; /* by member, sums over targets */
 	double off;		/* time switched off, ns; of the first member */
 	size_t most_strata;	/* of any target */
+	double *noise, *room;	/* scratch: [n_own * n_own]; and twice that, more than n_own */
 	double *extra;		/* by member: variance of targets that were never seen */
 	size_t *told_by;	/* by own member: the shared one it is told by; n_members: none */
 	double *told_how;	/* and its count by that one's */
@@ -73,6 +75,9 @@ struct span {
 };
 
 #define NO_SHARED SIZE_MAX
+
+/* slices_matrix.c: m (n rows, symmetric) without its negative directions; room for 2 * n * n. */
+void slices_above_0(double *m, double *room, size_t n);
 
 /* slices_strata.c */
 

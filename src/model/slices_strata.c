@@ -267,6 +267,13 @@ static void add_strata(struct span *p, size_t m, size_t target, size_t n)
 		u2 *= (double)n / (double)(n - 1);
 		p->diff[v[j + 1].slice * p->n_members + m] += sqrt(u2) * d;
 	}
+	for (size_t j = 0; j + 2 < n; j++) {
+		double d = v[j + 2].v / v[j + 2].r - v[j].v / v[j].r;
+		double u2 = (unseen2(&v[j]) + unseen2(&v[j + 2])) / 2;
+
+		u2 *= (double)n / (double)(n - 2);
+		p->diff2[v[j + 2].slice * p->n_members + m] += sqrt(u2) * d;
+	}
 	if (n > p->most_strata)
 		p->most_strata = n;
 	p->count[m * p->s->n_targets + target] = count;

@@ -84,7 +84,7 @@ static void bars_hold_what_they_promise(void **state)
 			      100 * sc.perf_miss / sc.bars, 100 * sc.perf_worst);
 		assert_true(sc.inside >= 0.90 * sc.bars);
 		/* not by being absurdly wide */
-		assert_true(width[n_width / 2] < 12 * sc.miss / sc.bars + 1e-3);
+		assert_true(width[n_width / 2] < 5 * sc.miss / sc.bars + 1e-3);
 		all_inside += sc.inside;
 		all += sc.bars;
 	}
