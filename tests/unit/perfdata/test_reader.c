@@ -375,6 +375,165 @@ static void features_have_names(void **state)
 	assert_null(pd_record_name(63));
 }
 
+/* ---- records told while a large file is walked ---- */
+
+#define LARGE_SAMPLES 1000000u /* 40 MB: mapped, and so with a thread ahead */
+
+/* The file form with two events whose samples take turns, and COMM records; `feature`: a feature
+ * comes as a record in the middle. */
+static void put_large(struct buf *b, bool feature)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = 64,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_PERIOD,
+	};
+	const uint64_t ids = 104, attrs = ids + 16, data = attrs + 2 * 80;
+
+	buf_put(b, "PERFILE2", 8);
+	put64(b, 104);
+	put64(b, 80);
+	put64(b, attrs);
+	put64(b, 2 * (uint64_t)80);
+	put64(b, data);
+	put64(b, 0); /* the size: below */
+	put64(b, 0);
+	put64(b, 0);
+	for (unsigned i = 0; i < 4; i++)
+		put64(b, i ? 0 : 4); /* HOSTNAME, which is not there */
+	put64(b, 100);
+	put64(b, 101);
+	for (unsigned i = 0; i < 2; i++) {
+		a.config = i;
+		buf_put(b, &a, 64);
+		put64(b, ids + 8 * (uint64_t)i);
+		put64(b, 8);
+	}
+	for (uint32_t i = 0; i < LARGE_SAMPLES; i++) {
+		put_sample(b, 100 + (i / 1000 & 1), 1000 + i, i % 7);
+		if (i % 100 < 3)
+			put_comm(b, i);
+		if (feature && i == LARGE_SAMPLES / 2) {
+			put_head(b, PD_RECORD_FEATURE, 0, 16 + 4 + 8);
+			put64(b, 3);
+			put32(b, 8);
+			buf_put(b, "elsewhe", 8);
+		}
+	}
+	b->s[48] = 0;
+	memcpy(b->s + 48, &(uint64_t){ b->len - data }, 8);
+}
+
+struct told {
+	unsigned begun;
+	uint64_t n, sum;
+	uint64_t fail_at; /* 0: never */
+};
+
+static void tell(struct told *t, const struct pd_record *r)
+{
+	t->n++;
+	t->sum = t->sum * 31 + r->seq + ld32(r->p + 8);
+}
+
+static int on_begin(void *ctx, const struct pd *rec, struct err *err)
+{
+	struct told *t = ctx;
+	size_t n;
+
+	(void)err;
+	(void)pd_events(rec, &n);
+	assert_int_equal(n, 2);
+	t->begun++;
+	t->n = t->sum = 0;
+	return 0;
+}
+
+static int on_record(void *ctx, const struct pd *rec, const struct pd_record *r, struct err *err)
+{
+	struct told *t = ctx;
+
+	(void)rec;
+	tell(t, r);
+	return t->n == t->fail_at ? err_set(err, ERR_LIMIT, "enough") : 0;
+}
+
+static int on_walk(void *ctx, const struct pd_record *r)
+{
+	tell(ctx, r);
+	return 0;
+}
+
+/* What put_large wrote, but for `missing` samples at the end. */
+static void check_counts(const struct pd *rec, uint32_t missing)
+{
+	uint64_t samples[2] = { 0 }, period[2] = { 0 }, first, last;
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (uint32_t i = 0; i < LARGE_SAMPLES - missing; i++) {
+		samples[i / 1000 & 1]++;
+		period[i / 1000 & 1] += i % 7;
+	}
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(ev[i].samples, samples[i]);
+		assert_int_equal(ev[i].period, period[i]);
+	}
+	assert_true(pd_time_span(rec, &first, &last));
+	assert_int_equal(first, 1000);
+	assert_int_equal(last, 1000 + LARGE_SAMPLES - 1 - missing);
+}
+
+/* Whether all was told as pd_walk tells it. `cut`: bytes that the file lacks. */
+static void feed_large(bool feature, size_t cut, unsigned begun)
+{
+	char path[] = "/tmp/cyclade-test-XXXXXX";
+	struct told told = { 0 }, walked = { 0 };
+	const struct pd_feed feed = { on_begin, on_record, &told };
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct pd *rec, *memory;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	put_large(&b, feature);
+	b.len -= cut;
+	assert_int_equal(write(fd, b.s, b.len), (ssize_t)b.len);
+	(void)close(fd);
+	assert_int_equal(pd_open_feed(&rec, path, &feed, &err), 0);
+	assert_int_equal(pd_walk(rec, on_walk, &walked), 0);
+	assert_int_equal(told.begun, begun);
+	assert_int_equal(told.n, LARGE_SAMPLES / 100 * 3 + feature);
+	assert_int_equal(told.n, walked.n);
+	assert_int_equal(told.sum, walked.sum);
+	assert_int_equal(noted(rec, "cut short"), cut != 0);
+	memory = opened(&b);
+	check_counts(rec, cut != 0);
+	check_counts(memory, cut != 0);
+	pd_close(memory);
+	pd_close(rec);
+	told = (struct told){ .fail_at = 20000 };
+	assert_int_equal(pd_open_feed(&rec, path, &feed, &err), -1);
+	assert_string_equal(err.what, "enough");
+	(void)unlink(path);
+	buf_free(&b);
+}
+
+static void told_while_walking(void **state)
+{
+	(void)state;
+	feed_large(false, 0, 1);
+	feed_large(false, 5, 1);
+}
+
+static void told_again_after_a_feature(void **state)
+{
+	(void)state;
+	feed_large(true, 0, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +546,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_recording_is_refused),
 		cmocka_unit_test(a_large_file_is_mapped),
 		cmocka_unit_test(features_have_names),
+		cmocka_unit_test(told_while_walking),
+		cmocka_unit_test(told_again_after_a_feature),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
