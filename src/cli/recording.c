@@ -62,9 +62,11 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 {
 	struct opening o = { r, cli };
 	const struct pd_feed feed = { begin, take, &o };
+	bool chains = cli->opt.call_graph || cli->opt.callers || cli->opt.children;
 
 	*r = (struct recording){ 0 };
-	heap_for_tables();
+	if (!chains) /* which keep some memory while they free much that only finding needs */
+		heap_for_tables();
 	if (!pd_open_feed(&r->rec, path, &feed, err) && !feed_finish(r->spaces, r->rec, err))
 		return 0;
 	recording_close(r);
