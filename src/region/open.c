@@ -20,7 +20,6 @@
 
 /* ---- the clock -------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
 /* As the kernel has found it out; 0: it does not say. */
 static double hz_of_kernel(void)
 {
@@ -43,7 +42,6 @@ static double hz_of_kernel(void)
 	close(fd);
 	return hz;
 }
-#endif
 
 static double seconds_now(void)
 {
