@@ -53,9 +53,9 @@ static int has(const pid_t *list, size_t n, pid_t id)
 
 static void test_tree(void **state)
 {
-	pid_t id[3], found[16], child;
+	pid_t id[3], found[16], some[1], child;
+	size_t n, one, none;
 	int ends[2];
-	size_t n;
 
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
@@ -65,16 +65,18 @@ static void test_tree(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(read(ends[0], &id[i], sizeof(id[i])), sizeof(id[i]));
 	n = family_tasks(child, found, 16);
+	one = family_tasks(child, some, 1);
+	none = family_tasks(child, some, 0);
+	for (size_t i = 0; i < 3; i++)
+		(void)kill(id[i], SIGKILL);
 	assert_int_equal(found[0], child);
-	if (n != 2) { /* else a kernel that shows no children */
-		assert_int_equal(n, 3);
+	if (n != 2) {		     /* else a kernel that shows no children */
+		assert_true(n >= 3); /* a sanitizer has threads of its own */
 		for (size_t i = 0; i < 3; i++)
 			assert_true(has(found, n, id[i]));
 	}
-	assert_int_equal(family_tasks(child, found, 1), 1);
-	assert_int_equal(family_tasks(child, found, 0), 0);
-	for (size_t i = 0; i < 3; i++)
-		(void)kill(id[i], SIGKILL);
+	assert_int_equal(one, 1);
+	assert_int_equal(none, 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(family_tasks(child, found, 16), 0);
 	(void)close(ends[0]);
