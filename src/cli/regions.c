@@ -45,10 +45,17 @@ static int put_table(struct buf *out, const char *path, const char *format, bool
 
 bool regions_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
 	char start[8];
-	bool yes = fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
-		   table_is(start, sizeof(start));
+	bool yes;
+	int fd;
+
+	/* what a FIFO gives is gone when it has been looked at */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	yes = fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+	      table_is(start, sizeof(start));
 
 	if (fd >= 0)
 		close(fd);
