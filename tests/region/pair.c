@@ -5,7 +5,6 @@
  *
  *	pair READS FIELDS COUNT [TICK]	on pages made up here; every TICK cycles PERF_METRICS is begun anew
  *	pair open COUNT			a set as anybody opens it
- *	pair nothing			neither
  *
  * Between two calls of getppid() nothing else happens. Prints how often memory was asked for.
  */
