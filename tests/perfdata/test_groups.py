@@ -136,7 +136,7 @@ def fresh(t, d):
     for who, argv in (("perf", [PERF]), ("cyclade", [CYCLADE])):
         path = os.path.join(d, who)
         p = subprocess.run([*argv, "record", "-q", "-o", path, "-e", "{cpu-clock,page-faults,context-switches}:S",
-                            "-F", "2000", "-a", "--", "sh", "-c", load], capture_output=True, text=True, timeout=60)
+                            "-F", "2000", "-a", "--", "sh", "-c", load], capture_output=True, text=True, timeout=300)
         if p.returncode:
             t.skip("recorded by " + who, "cannot record: " + (p.stderr.strip().splitlines() or ["?"])[0][:80])
             continue
@@ -154,7 +154,7 @@ def family(t, d):
     path = os.path.join(d, "family")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     p = subprocess.run([CYCLADE, "record", "-o", path, "-e", "{cpu-clock,task-clock}:S", "-F", "2000", "--", "sh", "-c",
-                        "(%s) & (%s) & %s; wait" % (loop, loop, loop)], capture_output=True, text=True, timeout=60)
+                        "(%s) & (%s) & %s; wait" % (loop, loop, loop)], capture_output=True, text=True, timeout=300)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if p.returncode or "only the first thread" in p.stderr:
         t.skip("threads and children of a group", (p.stderr.strip().splitlines() or ["?"])[0][:80])
