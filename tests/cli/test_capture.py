@@ -66,9 +66,14 @@ def said(*words, root=None):
     return "".join(x for x in out.splitlines(True) if "perf_event_open(" not in x)  # tried on the real machine only
 
 
+# the capture has no empty directories: a tracefs that is there but closed is none in it
+closed = os.path.isdir("/sys/kernel/tracing") and not os.access("/sys/kernel/tracing/events", os.R_OK | os.X_OK)
 for words in (("list", "events", "-j"), ("list", "metrics", "-j"), ("explain", "IPC"),
               ("stat", "--dry-run", "-e", "cs,cpu-clock", "-a", "--per", "core"),
               ("stat", "--dry-run", "-e", "cs,page-faults", "--", "true"), ("stat", "--dry-run", "--", "true")):
+    if closed and words[1] == "events":
+        t.skip("%s: the same on the capture as here" % " ".join(words), "tracefs is closed to this user")
+        continue
     a, b = said(*words), said(*words, root=here)
     t.ok(a == b and a, "%s: the same on the capture as here" % " ".join(words), a[:400] + "\n---\n" + b[:400])
 a, b = (json.loads(said("doctor", "-j", root=r)) for r in (None, here))
@@ -77,7 +82,8 @@ for doc in (a, b):
     for n in doc["machine"]["nodes"]:
         n.pop("memory_free_kb", None)
 t.equal(b["machine"], a["machine"], "doctor: the machine's facts, but its name")
-STATIC = ["cpu", "guest", "container", "pmu", "metrics", "watchdog", "smt", "paranoid", "lockdown", "tracefs", "clock"]
+STATIC = ["cpu", "guest", "container", "pmu", "metrics", "watchdog", "smt", "paranoid", "lockdown", "clock"] + \
+    ([] if closed else ["tracefs"])
 a, b = ({c["name"]: (c["verdict"], c["state"].split("; opening")[0]) for c in d["checks"] if c["name"] in STATIC} for d in (a, b))
 t.equal(b, a, "doctor: what can be told without trying")
 
@@ -109,7 +115,9 @@ for machine in ("ivb", "spr", "zen4", "adl"):
     top = tree(machine)
     copy, p = capture(top)
     differ = []
-    for words in (("list", "events", "-j"), ("list", "nodes", "-j"), ("stat", "--dry-run", "-a", "--for", "1s"),
+    # the capture has no empty directories: a tracefs that is there but closed is none in it
+closed = os.path.isdir("/sys/kernel/tracing") and not os.access("/sys/kernel/tracing/events", os.R_OK | os.X_OK)
+for words in (("list", "events", "-j"), ("list", "nodes", "-j"), ("stat", "--dry-run", "-a", "--for", "1s"),
                   ("stat", "--dry-run", "-a", "--for", "1s", "-l", "2", "--per", "core"), ("explain", "Frontend_Bound")):
         a, b = said(*words, root=top), said(*words, root=copy)
         if a != b or len(a) < 50:
@@ -189,7 +197,7 @@ else:
                     path = path[len(root):]
                 elif root or not path.startswith(("/sys/", "/proc/")):
                     continue
-                if "O_DIRECTORY" in how or path in ("/proc/sys/kernel/hostname", "/proc/self/mounts", "/proc/self/maps") or \
+                if "O_DIRECTORY" in how or path in ("/proc/sys/kernel/hostname", "/proc/self/mounts", "/proc/mounts", "/proc/self/maps") or \
                         os.path.isdir((root or "") + path):
                     continue
                 if not os.path.exists(copied + path):

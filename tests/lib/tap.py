@@ -22,6 +22,18 @@ SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")
 
 
+def whole_cpus():
+    """May whole CPUs be counted? An ordinary user's programs may, as a rule, and no more."""
+    try:
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+            return os.geteuid() == 0 or int(f.read()) <= 0
+    except (OSError, ValueError):
+        return os.geteuid() == 0
+
+
+WHOLE_CPUS = whole_cpus()
+
+
 class Tap:
     def __init__(self):
         self.count = 0
