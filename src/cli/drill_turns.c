@@ -67,13 +67,11 @@ static void times(const struct drill *d, const struct drill_group *g, size_t tar
 	}
 }
 
-/* How long the target ran since the last reading, by the first group that counted all the while (not
- * by the one that saw most: readings are not all of one moment, and always taking the latest would
- * add up); *waited: some group did for its counters. */
+/* How long the target ran since the last reading, by the group that saw most of it; *waited: some
+ * group did for its counters. */
 static uint64_t ran(const struct drill *d, const struct drill_core *c, size_t target, bool *waited)
 {
-	uint64_t ns = 0;
-	bool known = false;
+	uint64_t most = 0;
 
 	for (size_t i = 0; i < c->plan.n_groups; i++) {
 		const struct drill_group *g = &c->group[i];
@@ -84,48 +82,25 @@ static uint64_t ran(const struct drill *d, const struct drill_core *c, size_t ta
 		times(d, g, target, &enabled, &running);
 		enabled -= g->enabled[target];
 		running -= g->running[target];
-		if (!known && !g->fresh)
-			ns = enabled;
-		known |= !g->fresh;
-		*waited |= running < enabled - enabled / 32;
-	}
-	return ns;
-}
-
-/* The longest that any group can have been enabled. */
-static uint64_t longest(const struct drill *d, const struct drill_core *c, size_t target)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < c->plan.n_groups; i++) {
-		const struct drill_group *g = &c->group[i];
-		uint64_t enabled, running;
-
-		if (!g->core || g->out)
-			continue;
-		times(d, g, target, &enabled, &running);
-		enabled += g->hidden[target];
 		most = enabled > most ? enabled : most;
+		*waited |= running < enabled - enabled / 32;
 	}
 	return most;
 }
 
 static void count_out(struct drill *d, struct drill_core *c, size_t target)
 {
-	uint64_t most = longest(d, c, target), ns = ran(d, c, target, &c->tight);
+	uint64_t most = ran(d, c, target, &c->tight);
 
 	for (size_t i = 0; i < c->plan.n_groups; i++) {
 		struct drill_group *g = &c->group[i];
-		uint64_t enabled, running, own;
+		uint64_t enabled, running;
 
 		if (!g->core)
 			continue;
 		times(d, g, target, &enabled, &running);
-		own = enabled - g->enabled[target];
-		if (g->out && ns > own)
-			g->hidden[target] += ns - own;
-		if (g->out && enabled + g->hidden[target] > most)
-			g->hidden[target] = most > enabled ? most - enabled : 0;
+		if (g->out && most > enabled - g->enabled[target])
+			g->hidden[target] += most - (enabled - g->enabled[target]);
 		g->enabled[target] = enabled;
 		g->running[target] = running;
 	}
