@@ -227,7 +227,6 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 	memset(d, 0, sizeof(*d));
 	d->a = &k->cli->arena;
 	d->root = k->root;
-	d->random = 0x9e3779b97f4a7c15ull;
 	d->held = held;
 	d->n_held = n;
 	d->list = (struct event_list)EVENT_LIST_INIT;

@@ -43,11 +43,8 @@ struct drill_group { /* of the plan */
 		      * turns, should the kernel not have kept them for [0] */
 	bool lost;   /* it has not: [1] counts */
 	bool on;     /* it counts: a stage that is open has it */
-	bool out;    /* but not at the moment: drill_shuffle() */
-	uint64_t *hidden, *enabled, *running; /* by target, ns: how long it was out in all; of the
-					       * last reading */
-	bool fresh;			      /* switched since the last reading */
-	bool core;			      /* it takes the core's counters */
+	bool fresh;  /* switched since the last reading */
+	bool core;   /* it takes the core's counters */
 };
 
 struct drill_core {
@@ -64,7 +61,6 @@ struct drill_core {
 	bool *named;		      /* by metric: asked for by --node, -M */
 	double *latency, *latency_se; /* by event: retire latency, where it is known */
 	const char **latency_why;     /* by event: why it was not sampled, or NULL */
-	bool tight;		      /* since the last reading groups waited for counters */
 };
 
 struct drill_part {
@@ -116,8 +112,6 @@ struct drill {
 	unsigned readings;
 	uint64_t interval_ns; /* of -I; 0: none */
 	bool shared;	      /* a group that counts was not always on its counters */
-	uint64_t random, last_read, between_due;
-	bool between;	      /* the next tick is one between readings */
 	uint64_t switched;    /* when a group was last switched on or off, and how many readings */
 	unsigned switched_at; /* there had been then */
 };
@@ -130,7 +124,7 @@ void drill_prepare(struct drill *d);
 /* Fails where not one event counts. */
 int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
 int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
-uint64_t drill_tick(struct drill *d); /* ns until the next reading is worth its while */
+uint64_t drill_tick(const struct drill *d); /* ns until the next reading is worth its while */
 /* Fills each part's tree, counts, sum and share; `from`, `to` in ns since the run began. */
 int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
 		uint64_t to, struct err *err) MUST_USE;
@@ -148,13 +142,6 @@ static inline bool drill_in_use(const struct drill_group *g, size_t counter_grou
  * from now on. */
 int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
 		  struct err *err) MUST_USE;
-/* After a reading, before it is put into slices: what was out counts as waiting for its turn. */
-void drill_count_out(struct drill *d);
-/* After a reading: leaves another group out of the turns until the next one. A program whose phases
- * keep step with the turns would show each group the same phase all the time; so they fall out of
- * step. */
-int drill_shuffle(struct drill *d, struct counting *k, struct err *err) MUST_USE;
-uint64_t drill_random(struct drill *d);
 #define DRILL_TURN_NOTES 3
 /* What is to be said of who was on the counters and who was not; how many lines. After
  * drill_trees. */

@@ -152,16 +152,6 @@ static int make_room(struct drill *d, struct counting *k, struct err *err)
 		if (!d->value[g])
 			return err_nomem(err);
 	}
-	for (size_t c = 0; c < d->n_cores; c++)
-		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
-			struct drill_group *dg = &d->core[c].group[g];
-
-			dg->hidden = arena_alloc(d->a, 3 * d->targets * sizeof(*dg->hidden) + 1);
-			if (!dg->hidden)
-				return err_nomem(err);
-			dg->enabled = dg->hidden + d->targets;
-			dg->running = dg->enabled + d->targets;
-		}
 	return 0;
 }
 
@@ -177,7 +167,6 @@ static int switch_group(struct drill *d, struct counting *k, struct drill_core *
 		if (counting_switch(k, g->counter_group[i], on && drill_in_use(g, i), err))
 			return -1;
 	g->fresh = true;
-	g->out = false;
 	return 0;
 }
 
@@ -275,11 +264,8 @@ int drill_begin(struct drill *d, struct counting *k, struct err *err)
 			c->seen[s] = c->stage_on[s];
 		}
 		/* as counting has them at first */
-		for (size_t g = 0; g < c->plan.n_groups; g++) {
+		for (size_t g = 0; g < c->plan.n_groups; g++)
 			c->group[g].on = counter_group_on(k, &c->group[g]);
-			c->group[g].out = false;
-			memset(c->group[g].hidden, 0, 3 * d->targets * sizeof(uint64_t));
-		}
 	}
 	d->readings = d->switched_at = 0;
 	d->last_decision = d->switched = 0;
@@ -309,8 +295,6 @@ static struct slices_reading add_cells(const struct drill *d, const struct drill
 			r.running += one->running;
 		}
 	}
-	for (size_t t = from; t < to && !r.missing && g->hidden; t++)
-		r.enabled += g->hidden[p->target[t]];
 	return r;
 }
 
@@ -336,29 +320,20 @@ static int feed_part(struct drill *d, const struct counting *k, struct drill_par
 	return slices_add(p->slices, group, t, p->r, err);
 }
 
-static int read_group(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
+static int read_group(struct drill *d, struct counting *k, size_t core, size_t group, uint64_t t,
+		      struct err *err)
 {
+	struct drill_group *g = &d->core[core].group[group];
+
 	for (size_t i = 0; i < g->n_counter_groups; i++)
 		if (counters_read(k->c, g->counter_group[i], d->value[g->counter_group[i]], err))
 			return -1;
-	return drill_see_pin(d, k, g, err);
-}
-
-static int feed_group(struct drill *d, const struct counting *k, size_t core, size_t group,
-		      uint64_t t, struct err *err)
-{
+	if (drill_see_pin(d, k, g, err))
+		return -1;
 	for (size_t i = 0; i < d->n_parts; i++)
 		if (d->part[i].core == core && feed_part(d, k, &d->part[i], group, t, err))
 			return -1;
 	return 0;
-}
-
-static bool is_due(const struct drill *d, size_t core, size_t group, bool everything)
-{
-	const struct drill_group *g = &d->core[core].group[group];
-	bool mine = d->mode != DRILL_EACH || (d->each_core == core && d->each_group == group);
-
-	return mine && (everything || g->on || g->fresh);
 }
 
 static int read_all(struct drill *d, struct counting *k, bool everything, struct err *err)
@@ -366,16 +341,15 @@ static int read_all(struct drill *d, struct counting *k, bool everything, struct
 	uint64_t t = k->now - k->start;
 
 	for (size_t c = 0; c < d->n_cores; c++)
-		for (size_t g = 0; g < d->core[c].plan.n_groups; g++)
-			if (is_due(d, c, g, everything) &&
-			    read_group(d, k, &d->core[c].group[g], err))
-				return -1;
-	drill_count_out(d);
-	for (size_t c = 0; c < d->n_cores; c++)
 		for (size_t g = 0; g < d->core[c].plan.n_groups; g++) {
-			if (is_due(d, c, g, everything) && feed_group(d, k, c, g, t, err))
+			struct drill_group *dg = &d->core[c].group[g];
+			bool mine =
+				d->mode != DRILL_EACH || (d->each_core == c && d->each_group == g);
+
+			if (mine && (everything || dg->on || dg->fresh) &&
+			    read_group(d, k, c, g, t, err))
 				return -1;
-			d->core[c].group[g].fresh = false;
+			dg->fresh = false;
 		}
 	d->readings++;
 	return 0;
@@ -482,6 +456,19 @@ out:
 	return rc;
 }
 
+int drill_read(struct drill *d, struct counting *k, struct err *err)
+{
+	bool last = k->stopped || (k->has_program && k->work.ended);
+	uint64_t now = k->now - k->start;
+
+	if (read_all(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
+		return -1;
+	if (d->mode != DRILL_LIVE || last ||
+	    (d->last_decision && now - d->last_decision < d->decision_ns * DECISION_SHARE))
+		return 0;
+	return decide(d, k, err);
+}
+
 /* Every stage counts all the time, and intervals are short: between their readings nothing is to be
  * found out that would be worth the way to the counters of every CPU. The first slices are cut
  * shorter, so that the first interval has an error bar. */
@@ -491,25 +478,13 @@ static bool intervals_will_do(const struct drill *d)
 	       d->readings > SLICES_FEWEST;
 }
 
-int drill_read(struct drill *d, struct counting *k, struct err *err)
-{
-	bool last = k->stopped || (k->has_program && k->work.ended);
-	uint64_t now = k->now - k->start;
-
-	if (read_all(d, k, last, err) || (!last && drill_latency_follow(d, k, err)))
-		return -1;
-	if (last || d->mode == DRILL_EACH)
-		return 0;
-	if (d->mode == DRILL_LIVE &&
-	    (!d->last_decision || now - d->last_decision >= d->decision_ns * DECISION_SHARE) &&
-	    decide(d, k, err))
-		return -1;
-	return intervals_will_do(d) ? 0 : drill_shuffle(d, k, err);
-}
-
-static size_t most_in_turn(const struct drill *d)
+uint64_t drill_tick(const struct drill *d)
 {
 	size_t most = 1;
+	uint64_t turn, longest;
+
+	if (intervals_will_do(d))
+		return 0;
 
 	for (size_t c = 0; c < d->n_cores; c++) {
 		size_t n = 0;
@@ -518,25 +493,14 @@ static size_t most_in_turn(const struct drill *d)
 			n += drill_takes_turns(&d->core[c].group[g]) && d->core[c].group[g].on;
 		most = n > most ? n : most;
 	}
-	return most;
-}
-
-uint64_t drill_tick(struct drill *d)
-{
-	uint64_t turn, longest;
-
-	if (intervals_will_do(d))
-		return 0;
 	/* a slice should hold every group's turn; slices grow with the run */
-	turn = most_in_turn(d) * TURN + TURN / 2;
+	turn = most * TURN + TURN / 2;
 	turn = turn > TICK_MIN ? turn : TICK_MIN;
 	longest = turn > TICK_MAX ? turn : TICK_MAX;
 	if (d->mode == DRILL_ALL && d->readings && !d->shared)
 		longest = TICK_ALONE;
 	turn += turn * d->readings / 30;
-	turn = turn < longest ? turn : longest;
-	/* not in step with what the program does */
-	return turn - turn / 8 + drill_random(d) % (turn / 4 + 1);
+	return turn < longest ? turn : longest;
 }
 
 /* ---- trees ------------------------------------------------------------------------------ */

@@ -2,20 +2,12 @@
 /*
  * Who is on the counters: the group that keeps them, those that take turns, those that never came
  * to theirs.
- *
- * The kernel's turns are as regular as a clock. A program whose phases last as long as all turns
- * together, or half of that, shows each group the same phase again and again: shares were off by 20
- * points on a simulated machine, with error bars of 0, since nothing differs from slice to slice.
- * So a part of the groups, drawn anew at each reading, is left out until the next: a round then
- * takes a different number of turns, phases drift through the groups, and slices differ. Nobody
- * counts less for it, since the others' turns come sooner. For slices, what was left out waited.
  */
 #include <math.h>
 
 #include "cli/drill.h"
 
-#define OUT_OF 3
-#define LONG   20000000ull /* ns for each group that takes turns: long enough to come to one */
+#define LONG 20000000ull /* ns for each group that takes turns: long enough to come to one */
 
 bool drill_takes_turns(const struct drill_group *g)
 {
@@ -44,116 +36,6 @@ int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g, st
 			       counting_switch(k, g->counter_group[1], g->on, err)
 		       ? -1
 		       : 0;
-}
-
-/* ---- out of step ------------------------------------------------------------------------ */
-
-uint64_t drill_random(struct drill *d)
-{
-	d->random ^= d->random << 13;
-	d->random ^= d->random >> 7;
-	d->random ^= d->random << 17;
-	return d->random >> 16;
-}
-
-/* All that a group's counters say of their times on a target. */
-static void times(const struct drill *d, const struct drill_group *g, size_t target,
-		  uint64_t *enabled, uint64_t *running)
-{
-	*enabled = *running = 0;
-	for (size_t i = 0; i < g->n_counter_groups; i++) {
-		*enabled += d->value[g->counter_group[i]][target].enabled;
-		*running += d->value[g->counter_group[i]][target].running;
-	}
-}
-
-/* How long the target ran since the last reading, by the group that saw most of it; *waited: some
- * group did for its counters. */
-static uint64_t ran(const struct drill *d, const struct drill_core *c, size_t target, bool *waited)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < c->plan.n_groups; i++) {
-		const struct drill_group *g = &c->group[i];
-		uint64_t enabled, running;
-
-		if (!g->core || !g->on || g->out)
-			continue;
-		times(d, g, target, &enabled, &running);
-		enabled -= g->enabled[target];
-		running -= g->running[target];
-		most = enabled > most ? enabled : most;
-		*waited |= running < enabled - enabled / 32;
-	}
-	return most;
-}
-
-static void count_out(struct drill *d, struct drill_core *c, size_t target)
-{
-	uint64_t most = ran(d, c, target, &c->tight);
-
-	for (size_t i = 0; i < c->plan.n_groups; i++) {
-		struct drill_group *g = &c->group[i];
-		uint64_t enabled, running;
-
-		if (!g->core)
-			continue;
-		times(d, g, target, &enabled, &running);
-		if (g->out && most > enabled - g->enabled[target])
-			g->hidden[target] += most - (enabled - g->enabled[target]);
-		g->enabled[target] = enabled;
-		g->running[target] = running;
-	}
-}
-
-void drill_count_out(struct drill *d)
-{
-	for (size_t i = 0; i < d->n_cores; i++) {
-		d->core[i].tight = false;
-		for (size_t t = 0; t < d->targets; t++)
-			count_out(d, &d->core[i], t);
-	}
-}
-
-static int set_out(struct counting *k, struct drill_group *g, bool out, struct err *err)
-{
-	if (g->out == out)
-		return 0;
-	g->out = out;
-	for (size_t i = 0; i < g->n_counter_groups; i++)
-		if (counting_switch(k, g->counter_group[i], !out && drill_in_use(g, i), err))
-			return -1;
-	return 0;
-}
-
-/* One in OUT_OF groups is left out, but never all of them. */
-static int shuffle_core(struct drill *d, struct counting *k, struct drill_core *c, struct err *err)
-{
-	size_t n = 0, in = 0;
-
-	for (size_t i = 0; i < c->plan.n_groups; i++)
-		n += drill_takes_turns(&c->group[i]) && c->group[i].on;
-	for (size_t i = 0, seen = 0; i < c->plan.n_groups; i++) {
-		struct drill_group *g = &c->group[i];
-		bool last, out;
-
-		if (!drill_takes_turns(g) || !g->on)
-			continue;
-		last = ++seen == n;
-		out = c->tight && n > 1 && drill_random(d) % OUT_OF == 0 && !(last && !in);
-		in += !out;
-		if (set_out(k, g, out, err))
-			return -1;
-	}
-	return 0;
-}
-
-int drill_shuffle(struct drill *d, struct counting *k, struct err *err)
-{
-	for (size_t i = 0; i < d->n_cores; i++)
-		if (shuffle_core(d, k, &d->core[i], err))
-			return -1;
-	return 0;
 }
 
 /* ---- what is said of it ----------------------------------------------------------------- */

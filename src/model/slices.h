@@ -34,8 +34,7 @@
  * within its group, where that explains it: its count is that ratio times the whole, and its error
  * is that of the ratio.
  *
- * Not seen by any of this: a program whose period is just that of the kernel's rotation, unless the
- * caller makes that irregular (cli/drill_turns.c).
+ * Not seen by any of this: a program whose period is just that of the kernel's rotation.
  *
  * How often to read: one slice should hold one or two full turns of the groups (4 ms a group), and
  * a run some 30 slices. All groups should be read at the same times. Memory stays within max_bytes:

@@ -155,13 +155,11 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 	for (struct sim_counter *k = c->first; k; k = k->next) {
 		double n;
 
-		k->began |= counts(k);
-		if (!k->began)
+		if (!counts(k))
 			continue;
-		if (counts(k)) {
-			k->enabled += ns;
-			k->ran += k->running ? ns : 0;
-		}
+		k->enabled += ns;
+		if (k->running)
+			k->ran += ns;
 		if (!k->pmu)
 			continue;
 		n = reachable(sim, c, k->pmu)
@@ -170,7 +168,7 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 				      (double)ns
 			    : 0;
 		k->true_count += n;
-		if (!k->running || !counts(k))
+		if (!k->running)
 			continue;
 		if (k->event.flags & SIM_METRIC)
 			k->since += n;

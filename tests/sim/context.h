@@ -44,7 +44,6 @@ struct sim_counter { /* one event that somebody opened */
 
 	enum sim_state state;
 	bool wait_exec; /* to be enabled by exec */
-	bool began;	/* it was enabled at some time */
 	bool running;	/* its group is on the counters now */
 	uint64_t turn;	/* of a leader: order in its PMU's row */
 	double count, true_count;

@@ -111,9 +111,7 @@ def general():
         program = {"n2": "even", "zen4": "even"}.get(machine, "dram_bound")
         doc, _, truth = stat(machine, program, "-l", "3", sim="smt=1" if machine == "ivb" else "")
         share = {n: x["counted"] for n, x in nodes(doc).items() if x["level"] == 1}
-        # of the whole time: what is left out of the turns for a while is not enabled then
-        whole = max((e[1] for e in truth), default=0) or 1
-        counted = {e[0].split(":")[0] + str(i): e[2] / whole for i, e in enumerate(truth) if e[1]}
+        counted = {e[0].split(":")[0]: e[2] / e[1] for e in truth if e[1]}
         t.ok(share and all(x is not None and x > 0 for x in share.values()), "%s: nodes say how long they were counted" % machine, share)
         low = min(share.values(), default=0)
         t.ok(any(abs(low - x) < 0.06 for x in counted.values()), "%s: and it is so" % machine, (share, counted))

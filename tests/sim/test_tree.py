@@ -166,29 +166,6 @@ def bars():
               (name, o[len(o) // 2] if o else -1, o[-1] if o else -1))
 
 
-def resonance():
-    """Phases that last as long as all seven groups' turns together: without shuffling the groups every run is off by
-    20 points, with a bar of 0."""
-    runs, scenario, log = 30 if LONG else 8, os.path.join(tmp.name, "beat"), os.path.join(tmp.name, "truth")
-    with open(scenario, "w", encoding="utf-8") as f:
-        f.write("phase icache_misses 14\nphase store_bound 14\nrepeat\n")
-    far, width = [], []
-    for seed in range(runs):
-        got = nodes(stat("ivb", scenario, "-l", "3", ms=500 + 10 * seed, env={"SIM_TRUTH": log}))
-        true = truth(log)[0]
-        for name, share in (("frontend_bound", TRUTH["frontend_bound"]), ("store_bound", lambda c:
-                            c["RESOURCE_STALLS.SB"] / c["CPU_CLK_UNHALTED.THREAD"])):
-            n = got.get(name, {"value": None, "error": None})
-            if n["value"] is not None and n["error"] is not None:
-                far.append(abs(n["value"] - share(true)))
-                width.append(n["error"])
-    inside = sum(a <= b for a, b in zip(far, width))
-    print("# off by %.3f in the mean, bars +-%.3f" % (sum(far) / max(len(far), 1), sum(width) / max(len(width), 1)))
-    t.ok(len(far) == 2 * runs and sum(far) / len(far) < 0.09, "in step with the turns: two nodes are near the truth", far)
-    t.ok(inside >= 0.5 * len(far), "in step with the turns: and within their bars in %d of %d cases" % (inside, len(far)),
-         list(zip(far, width)))
-
-
 if SANITIZED:
     t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
     t.done()
@@ -204,5 +181,4 @@ for m in ["spr", "ivb"] + (["icl", "skl", "gnr"] if LONG else []):
 for m, half in [("ivb", False), ("skl", True)] if LONG else []:
     drill(m, half, "smt=1")
 bars()
-resonance()
 t.done()

@@ -5,8 +5,8 @@
  *
  *	PMU NAME CONFIG CONFIG1 PID CPU ENABLED_NS RUNNING_NS COUNTED TRUE
  *
- * COUNTED is what the counter held in the end, TRUE what it would have held had it counted all the
- * time since it was first enabled, without waiting for its turn or being switched off.
+ * COUNTED is what the counter held in the end, TRUE what it would have held had it never had to
+ *wait for its turn.
  */
 #include "context.h"
 
