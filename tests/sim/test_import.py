@@ -11,7 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
-from tap import PERF, WHOLE_CPUS, Tap, run  # noqa: E402
+from tap import PERF, SANITIZED, WHOLE_CPUS, Tap, run  # noqa: E402
 
 SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
@@ -49,6 +49,9 @@ def differ(a, b, slack):
 
 
 PLANTED = {"frontend_bound": 0.2, "bad_speculation": 0.1, "retiring": 0.3, "backend_bound": 0.4}
+if SANITIZED:
+    t.skip("perf stat record on simulated machines", "a sanitized library cannot be preloaded")
+    t.done()
 if not PERF:
     t.skip("perf stat record on simulated machines", "no perf")
     t.done()
