@@ -216,6 +216,26 @@ static int part_room(struct part_counts *c, struct arena *a, const struct model 
 	return 0;
 }
 
+/* Slots of the group that a field of PERF_METRICS is in; 0: not known. */
+static double slots_of(const struct report *r, const double *count, size_t field)
+{
+	const struct table_event *e = r->v->head.event;
+
+	for (size_t i = 0; i < r->v->head.n_events; i++)
+		if (e[i].kind == TABLE_SLOTS && e[i].group == e[field].group && count[i] > 0)
+			return count[i];
+	return 0;
+}
+
+/* Half the width of what the steps of a field, 255ths, may have done. Readings that differ are rounded
+ * independently: `scale` times their squares' sum. A fraction that stays as it is is rounded alike by
+ * each, and so is off by up to half a step of all slots. */
+static double half_step(const struct report *r, const struct table_sums *s, const double *count,
+			size_t field, double scale)
+{
+	return fmax(scale * sqrt(fmax(0, s->err2)), slots_of(r, count, field)) / 510;
+}
+
 static void part_events(struct part_counts *c, const struct region_values *out,
 			const struct report *r, const struct table_sums *s, size_t part)
 {
@@ -232,7 +252,7 @@ static void part_events(struct part_counts *c, const struct region_values *out,
 		c->count[at] = out->count[e];
 		c->counted[at] = out->share[e];
 		if (h->event[e].kind == TABLE_FIELD)
-			c->quantum[at] = sqrt(fmax(0, s->err2)) / 510;
+			c->quantum[at] = half_step(r, s, out->count, e, 1);
 		if (s->off_ns[h->event[e].group] > 0)
 			c->member[c->first[1]++] = at;
 	}
@@ -322,7 +342,7 @@ struct cyclade_value event_value(const struct report *r, const struct region_val
 	const struct table_event *e = &r->v->head.event[event];
 
 	if (e->kind == TABLE_FIELD)
-		out.error = 1.959964 * sqrt(fmax(0, s->err2) / 3) / 510;
+		out.error = half_step(r, s, v->count, event, 1.959964 / sqrt(3));
 	if (s->off_ns[e->group] > 0)
 		out.error = NAN;
 	if (isnan(out.value)) {

@@ -179,7 +179,7 @@ def check_shares(name, region, want, slack):
     bad = []
     for node, share in want.items():
         v = got.get(node.rsplit(".", 1)[-1])
-        if not v or v["value"] is None or abs(v["value"] - 100 * share) > 2 * (v["error"] or 0) + slack:
+        if not v or v["value"] is None or abs(v["value"] - 100 * share) > (v["error"] or 0) + slack:
             bad.append("%s: %s, planted %.2f %%" % (node, v, 100 * share))
     t.ok(want and not bad, name, "\n".join(bad) or "nothing was planted")
 
