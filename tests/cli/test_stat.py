@@ -212,8 +212,9 @@ time.sleep(0.2)
 p.send_signal(signal.SIGINT)
 err = p.communicate(timeout=20)[1]
 t.ok(p.returncode == 130 and err.count("task-clock") == 2 and "interrupted" in err, "SIGUSR1: so far; the first interrupt reports", err)
-p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "trap '' INT TERM; echo $$ >pid; while [ ! -e end ]; do sleep 0.2; done"],
-                     stderr=subprocess.DEVNULL)
+open("go", "w").close()
+p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "trap '' INT TERM; echo $$ >pid; while [ -e go ]; do sleep 0.2; done"],
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 time.sleep(0.5)
 p.send_signal(signal.SIGINT)
 time.sleep(0.3)
@@ -223,7 +224,7 @@ try:
 except subprocess.TimeoutExpired:
     p.kill()
     t.ok(False, "the second interrupt: not waited for a program that will not end")
-open("end", "w").close()
+os.unlink("go")
 p = subprocess.Popen([CYCLADE, "stat", "-a", "-I", "20", "-e", "cs"], stdout=subprocess.PIPE, text=True)
 p.stdout.readline()
 p.stdout.close()
