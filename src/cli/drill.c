@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 #include "cli/drill_latency.h"
@@ -13,31 +12,6 @@
 #include "collect/sysfs.h"
 
 /* ---- the model and the plan ------------------------------------------------------------- */
-
-/* Core PMUs have a list of CPUs, or the name that x86 without kinds of cores uses. IBS has such a
- * list, too, but only samples. */
-static bool is_core_pmu(const struct drill *d, const char *name)
-{
-	if (!strncmp(name, "ibs_", 4))
-		return false;
-	return !strcmp(name, "cpu") ||
-	       sys_exists(d->root, "sys/bus/event_source/devices/%s/cpus", name);
-}
-
-/* A node by its name, its path, or the last part of that. */
-static uint32_t find_metric(const struct model *m, const char *name, size_t len)
-{
-	uint32_t at = model_metric_find(m, name, len);
-
-	for (uint32_t i = 0; at == MODEL_NONE && i < m->n_metrics; i++) {
-		const char *dot = strrchr(m->metric[i].path, '.');
-
-		if (m->metric[i].level && dot && strlen(dot + 1) == len &&
-		    !strncasecmp(dot + 1, name, len))
-			at = i;
-	}
-	return at;
-}
 
 static void list_once(struct drill_core *c, uint32_t metric, uint32_t *list, size_t *n)
 {
@@ -52,7 +26,7 @@ static void list_once(struct drill_core *c, uint32_t metric, uint32_t *list, siz
 static int named_metric(struct drill_core *c, const char *name, size_t len, uint32_t *list,
 			size_t *n)
 {
-	uint32_t at = find_metric(c->m, name, len);
+	uint32_t at = model_metric_named(c->m, name, len);
 
 	if (at == MODEL_NONE)
 		return 0;
@@ -73,10 +47,8 @@ static int unknown_metric(const struct drill *d, const char *name, size_t len, s
 	(void)err_set(err, ERR_USAGE, "model %s has no node or metric '%.*s'", m->id,
 		      (int)(len > 60 ? 60 : len), name);
 	for (size_t i = 0; words && i < m->n_metrics; i++) {
-		const char *dot = strrchr(m->metric[i].path, '.');
-
 		words[n++] = m->metric[i].name;
-		words[n++] = dot ? dot + 1 : m->metric[i].path;
+		words[n++] = model_last_part(m->metric[i].path);
 	}
 	near = words && word ? text_nearest(word, words) : NULL;
 	if (near)
@@ -231,7 +203,7 @@ int drill_open(struct drill *d, const struct counting *k, const struct drill_hel
 	d->n_held = n;
 	d->list = (struct event_list)EVENT_LIST_INIT;
 	for (size_t i = 0; i < k->machine.n_pmus && d->n_cores < 4; i++)
-		if (is_core_pmu(d, k->machine.pmu[i].name) &&
+		if (sys_core_pmu(d->root, k->machine.pmu[i].name) &&
 		    load_core(d, k, k->machine.pmu[i].name, err))
 			return -1;
 	if (!d->n_cores)

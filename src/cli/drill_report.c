@@ -268,7 +268,7 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	if (deepest == MODEL_NONE)
 		return 0;
 	m = &c->m->metric[deepest];
-	name = strrchr(m->path, '.') ? strrchr(m->path, '.') + 1 : m->path;
+	name = model_last_part(m->path);
 	line[r->n_next++] = (struct next){ arena_printf(s->a, "cyclade explain %s", name),
 					   "what it means, what helps" };
 	event = locate_event(s, c, m);

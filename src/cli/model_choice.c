@@ -32,14 +32,7 @@ struct model_cpu cli_model_cpu(const struct machine *m, const char *pmu)
 	struct model_cpu cpu = { m->vendor ? m->vendor : "unknown", m->family, m->model,
 				 m->stepping, pmu ? pmu : first_core_pmu(m) };
 
-	if (m->cpuid && !strncmp(m->cpuid, "0x", 2)) { /* MIDR_EL1 */
-		uint64_t midr = strtoull(m->cpuid, NULL, 16);
-
-		cpu.vendor = "ARM";
-		cpu.family = (uint32_t)(midr >> 24) & 0xff;
-		cpu.model = (uint32_t)(midr >> 4) & 0xfff;
-		cpu.stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
-	}
+	model_cpu_midr(&cpu, m->cpuid);
 	return cpu;
 }
 

@@ -15,14 +15,6 @@
 
 #define DEVICES "sys/bus/event_source/devices"
 
-static bool is_core(const char *root, const char *name)
-{
-	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. IBS is
-	 * of the core and has such a list, too, but has no events of its own to count. */
-	return !strcmp(name, "cpu") ||
-	       (strncmp(name, "ibs_", 4) != 0 && sys_exists(root, DEVICES "/%s/cpus", name));
-}
-
 /* By type: the big cores of a hybrid machine come first, imc_10 behind imc_9. */
 static int by_type(const void *pa, const void *pb)
 {
@@ -52,7 +44,7 @@ int pmu_set_read(struct pmu_set *set, struct arena *a, const char *root)
 			continue;
 		pmu->name = names[i];
 		pmu->type = (uint32_t)type;
-		pmu->core = is_core(root, names[i]);
+		pmu->core = sys_core_pmu(root, names[i]);
 		set->n_core += pmu->core;
 		set->n++;
 	}

@@ -159,6 +159,15 @@ bool sys_exists(const char *root, const char *fmt, ...)
 	return fits && !access(path, F_OK) && !leaves(root, path);
 }
 
+bool sys_core_pmu(const char *root, const char *name)
+{
+	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. IBS is
+	 * of the core and has such a list, too, but has no events of its own to count. */
+	return !strcmp(name, "cpu") ||
+	       (strncmp(name, "ibs_", 4) != 0 &&
+		sys_exists(root, "sys/bus/event_source/devices/%s/cpus", name));
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -30,6 +30,8 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...) PRINTF_(
 /* A file that is one number (12, -1, 0x1f). False where it is anything else. */
 bool sys_number(int64_t *out, const char *root, const char *fmt, ...) PRINTF_(3, 4);
 bool sys_exists(const char *root, const char *fmt, ...) PRINTF_(2, 3);
+/* A PMU of the cores whose events can be counted. */
+bool sys_core_pmu(const char *root, const char *name);
 /* The names in a directory, sorted, those that begin with a dot left out. False where it cannot be
  * read; *n is 0 then. */
 bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *root,

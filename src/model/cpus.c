@@ -262,3 +262,16 @@ int model_list(struct arena *a, const struct model_sources *s, const struct mode
 	*out = row;
 	return 0;
 }
+
+void model_cpu_midr(struct model_cpu *cpu, const char *cpuid)
+{
+	uint64_t midr;
+
+	if (!cpuid || strncmp(cpuid, "0x", 2) != 0)
+		return;
+	midr = strtoull(cpuid, NULL, 16);
+	cpu->vendor = "ARM";
+	cpu->family = (uint32_t)(midr >> 24) & 0xff;
+	cpu->model = (uint32_t)(midr >> 4) & 0xfff;
+	cpu->stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
+}

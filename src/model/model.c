@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/build_int.h"
 
@@ -61,6 +62,26 @@ uint32_t model_event_find(const struct model *m, const char *name, size_t len)
 uint32_t model_metric_find(const struct model *m, const char *name, size_t len)
 {
 	return build_name_find(&m->names->metric, &m->names->metric_at, name, len);
+}
+
+const char *model_last_part(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
+
+uint32_t model_metric_named(const struct model *m, const char *name, size_t len)
+{
+	uint32_t at = model_metric_find(m, name, len);
+
+	for (uint32_t i = 0; at == MODEL_NONE && i < m->n_metrics; i++) {
+		const char *last = model_last_part(m->metric[i].path);
+
+		if (m->metric[i].level && strlen(last) == len && !strncasecmp(last, name, len))
+			at = i;
+	}
+	return at;
 }
 
 size_t model_check(const struct model *m, void (*each)(void *ctx, const char *text), void *ctx)

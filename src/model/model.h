@@ -138,6 +138,9 @@ size_t model_check(const struct model *m, void (*each)(void *ctx, const char *te
 /* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
 uint32_t model_event_find(const struct model *m, const char *name, size_t len);
 uint32_t model_metric_find(const struct model *m, const char *name, size_t len);
+/* The same, and a node of the tree by the last part of its path alone: the first of such. */
+uint32_t model_metric_named(const struct model *m, const char *name, size_t len);
+const char *model_last_part(const char *path); /* behind its last dot */
 
 /* The CPU as /proc/cpuinfo or MIDR_EL1 say it, and of a hybrid the core type by its PMU's name. */
 struct model_cpu {
@@ -145,6 +148,10 @@ struct model_cpu {
 	uint32_t family, model, stepping; /* of Arm: implementer, part, variant * 16 + revision */
 	const char *pmu;		  /* "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", ... */
 };
+
+/* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid` is
+ * no such (NULL is fine). */
+void model_cpu_midr(struct model_cpu *cpu, const char *cpuid);
 
 /* The id of the model for a CPU (arena memory of the caller's), by models/cpus.tab. -1: none, err
  * names the CPU and the nearest that is known. */

@@ -6,21 +6,6 @@
 
 #define WISHES 64 /* more than events that can be counted */
 
-/* By name, by path, or by the last part of a node's path. */
-static uint32_t find_metric(const struct model *m, const char *name, size_t len)
-{
-	uint32_t at = model_metric_find(m, name, len);
-
-	for (uint32_t i = 0; at == MODEL_NONE && i < m->n_metrics; i++) {
-		const char *dot = strrchr(m->metric[i].path, '.');
-
-		if (m->metric[i].level && dot && strlen(dot + 1) == len &&
-		    !strncasecmp(dot + 1, name, len))
-			at = i;
-	}
-	return at;
-}
-
 static unsigned tree_level(const char *name, size_t len)
 {
 	if (len == 7 && !strncasecmp(name, "topdown", len))
@@ -39,7 +24,7 @@ static void fill(struct wish *w, const char *name, struct model *const *model, s
 		w->kind = WISH_TREE;
 	for (size_t i = 0; i < TABLE_PARTS; i++) {
 		w->metric[i] = i < n_parts && model[i] && !w->level
-				       ? find_metric(model[i], name, len)
+				       ? model_metric_named(model[i], name, len)
 				       : MODEL_NONE;
 		if (w->metric[i] != MODEL_NONE)
 			w->kind = WISH_METRIC;

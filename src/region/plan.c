@@ -83,27 +83,12 @@ _Static_assert((int)SYSTEM_COUNT <= (int)TABLE_FACTS, "all facts have room");
 
 /* ---- models ----------------------------------------------------------------------------- */
 
-static bool is_core_pmu(const struct namer *k, const char *name)
-{
-	if (!strncmp(name, "ibs_", 4))
-		return false;
-	return !strcmp(name, "cpu") ||
-	       sys_exists(k->root, "sys/bus/event_source/devices/%s/cpus", name);
-}
-
 static struct model_cpu cpu_of(const struct machine *m, const char *pmu)
 {
 	struct model_cpu cpu = { m->vendor ? m->vendor : "unknown", m->family, m->model,
 				 m->stepping, pmu };
 
-	if (m->cpuid && !strncmp(m->cpuid, "0x", 2)) { /* MIDR_EL1 */
-		uint64_t midr = strtoull(m->cpuid, NULL, 16);
-
-		cpu.vendor = "ARM";
-		cpu.family = (uint32_t)(midr >> 24) & 0xff;
-		cpu.model = (uint32_t)(midr >> 4) & 0xfff;
-		cpu.stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
-	}
+	model_cpu_midr(&cpu, m->cpuid);
 	return cpu;
 }
 
@@ -140,7 +125,8 @@ static int add_part(struct namer *k, const char *pmu)
 static int find_parts(struct namer *k)
 {
 	for (size_t i = 0; i < k->machine.n_pmus && k->s->n_parts < TABLE_PARTS; i++)
-		if (is_core_pmu(k, k->machine.pmu[i].name) && add_part(k, k->machine.pmu[i].name))
+		if (sys_core_pmu(k->root, k->machine.pmu[i].name) &&
+		    add_part(k, k->machine.pmu[i].name))
 			return -1;
 	k->s->hybrid = k->s->n_parts > 1;
 	/* without a PMU the model still knows what the names mean */

@@ -24,13 +24,6 @@ static const char *const whys[] = {
 typedef void each_value(void *ctx, const char *name, unsigned depth, const char *unit, double scale,
 			const struct cyclade_value *v);
 
-static const char *last_part(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot ? dot + 1 : path;
-}
-
 /* Children behind their parent, in the model's order. */
 static void walk_tree(const struct report *r, const struct region_values *v, size_t part,
 		      uint32_t parent, unsigned level, unsigned deepest, each_value *each,
@@ -52,7 +45,7 @@ static void walk_tree(const struct report *r, const struct region_values *v, siz
 			return;
 		last = m->metric[next].order;
 		value = metric_value(v, part, next);
-		each(ctx, last_part(m->metric[next].path), level - 1, m->metric[next].unit,
+		each(ctx, model_last_part(m->metric[next].path), level - 1, m->metric[next].unit,
 		     m->metric[next].scale, &value);
 		if (level < deepest)
 			walk_tree(r, v, part, next, level + 1, deepest, each, ctx);

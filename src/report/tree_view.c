@@ -31,13 +31,6 @@ static bool has_value(const struct maker *k, uint32_t metric)
 	return node_of(k, metric)->value.why == VALUE_OK;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot ? dot + 1 : path;
-}
-
 static const char *unit_of(struct maker *k, uint32_t metric)
 {
 	const struct model_metric *m = &k->m->metric[metric];
@@ -64,7 +57,7 @@ static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned 
 	k->row[k->n++] = (struct tree_view_row){
 		.metric = metric,
 		.parent = parent,
-		.name = last_part(k->m->metric[metric].path),
+		.name = model_last_part(k->m->metric[metric].path),
 		.depth = depth,
 		.share = n->shown,
 		.unit = unit_of(k, metric),
@@ -81,7 +74,7 @@ static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned 
 static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t parent_metric,
 		      uint32_t parent, unsigned depth)
 {
-	const char *of = last_part(k->m->metric[parent_metric].path);
+	const char *of = model_last_part(k->m->metric[parent_metric].path);
 	struct tree_view_row r = { .metric = MODEL_NONE,
 				   .parent = parent,
 				   .depth = depth,
