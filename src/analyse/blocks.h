@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blocks - how often each basic block ran, from the spans of flow.h and the code itself.
+ *
+ *	blocks_build(&b, flow, images, &opts, &err)	functions with spans, hottest first
+ *	blocks_loops(b, rec, spaces, &err)		trip counts, by a second pass
+ *	blocks_free(b)
+ *
+ * A span counts for every block between its ends. One is believed only if the code agrees: it must
+ * begin and end at instructions, end with a branch, and hold no branch before its end that is always
+ * taken. What is not believed is dropped and counted by cause, never bent to fit: enum block_drop.
+ * A span that runs on into the next function counts in both, where the code falls through there.
+ * Instructions retired are executions times instructions: no event counts them better.
+ *
+ * In = out: a block's executions are those of the edges into it, and those out of it, but for what
+ * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be held
+ * against each other; blocks_balance() is how far they are apart in all.
+ */
+#ifndef CYCLADE_ANALYSE_BLOCKS_H
+#define CYCLADE_ANALYSE_BLOCKS_H
+
+#include "analyse/flow.h"
+#include "symbol/code.h"
+
+enum block_drop {
+	BLOCK_NO_CODE,	    /* the file with the code is not there */
+	BLOCK_NO_FUNCTION,  /* no symbol covers it */
+	BLOCK_NOT_AN_INSN,  /* begins or ends inside an instruction: other code ran there */
+	BLOCK_NOT_A_BRANCH, /* its end does not branch: an interrupt or fault took it away */
+	BLOCK_ALWAYS_TAKEN, /* a jump, call or return stands before its end */
+	BLOCK_OUTSIDE,	    /* leaves the function where its code does not fall through */
+	BLOCK_DROPS
+};
+extern const char *const block_drop_text[BLOCK_DROPS];
+
+struct block {
+	struct flow_value runs; /* executions (see blocks.scaled) */
+	double group[FLOW_GROUPS];
+	double flow_in, flow_out; /* the same by edges into it and out of it; NAN: not known */
+	uint64_t hits;		  /* spans seen that cover it */
+	/* Cycles of one execution, of spans that are this block alone. NAN, 0: none were timed. */
+	uint64_t timed;
+	double cycles, cycles_sd;
+	uint32_t times; /* flow_times() index, or FLOW_NO_TIMES */
+};
+
+struct block_edge {	   /* between blocks of a function, or out of it and into it */
+	uint32_t from, to; /* CODE_NONE: outside */
+	struct flow_place other;
+	bool fallthrough; /* not taken: what is left of the block that it leaves */
+	struct flow_value runs;
+	double group[FLOW_GROUPS];
+	struct branch_tally tally; /* of taken ones */
+};
+
+struct block_loop {
+	uint32_t head;			  /* block */
+	uint32_t blocks, depth;		  /* how many it holds; 1: outermost */
+	uint32_t parent;		  /* loop; CODE_NONE */
+	struct flow_value entries, trips; /* times entered; executions of its head by entry */
+	/* Whole visits that lay within a stack, by how often the head ran (blocks_loops); the last
+	 * bucket is "or more". Visits that a stack cut off are `cut`: long ones are cut more often,
+	 * so that these favour short ones. */
+	uint64_t visits, cut;
+	uint32_t trip[33];
+};
+
+struct block_function {
+	uint32_t image;
+	const struct symbol *symbol;
+	uint8_t kind; /* enum space_kind */
+	struct code *code;
+	struct block *block; /* as code->block */
+	struct block_edge *edge;
+	struct block_loop *loop;
+	size_t n_edges, n_loops;
+	struct flow_value insns, calls; /* instructions retired in it; times entered from outside */
+	double group_insns[FLOW_GROUPS];
+	uint64_t hits;
+	uint64_t dropped[BLOCK_DROPS]; /* spans that begin in it */
+};
+
+struct blocks {
+	struct block_function *f; /* by instructions retired, most first */
+	size_t n;
+	const struct flow *flow;
+	bool scaled;	/* figures are executions; else only to be compared with each other */
+	const char *by; /* what tells the scale: "taken branches", "instructions", NULL */
+	double scale;	/* what weights were multiplied by */
+	struct flow_value insns;
+	uint64_t used, dropped[BLOCK_DROPS];
+};
+
+struct blocks_opts {
+	const char *function; /* only those whose name matches (exact, else glob); NULL: all */
+	size_t most;	      /* functions to take apart; 0: all */
+};
+
+int blocks_build(struct blocks *out, const struct flow *f, struct images *images,
+		 const struct blocks_opts *opts, struct err *err) MUST_USE;
+int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
+		 const struct flow_opts *opts, struct err *err) MUST_USE;
+/* Sum of |in - out| over the sum of runs, of blocks with hits enough; NAN: nothing to compare. */
+double blocks_balance(const struct blocks *b);
+void blocks_free(struct blocks *b);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow - what branch records (LBR, AMD LBRv2 and BRS, BRBE) say of control flow, by place.
+ *
+ *	flow_build(&f, rec, spaces, &opts, &err)	all cores, one pass over the recording
+ *	flow_edges(f, &n), flow_spans(f, &n)		sorted by place
+ *	flow_free(f)
+ *
+ * Two things are in a stack of branches. Each entry is an edge: a branch that was taken. Each two
+ * neighbours bound a span: code from where the older one led to the instruction the newer one left
+ * from, all of which ran exactly once. (A stack of n entries has n - 1 spans. Stacks that are
+ * filtered to calls or returns have edges only: what lies between two of them is not known.)
+ *
+ * Weight. A sample stands for `period` occurrences of its event, a stack for as many spans as it
+ * holds: each span weighs period / spans, each edge period / edges, so that with an event that counts
+ * the recorded branches weights are executions. With other events they are that times a factor that
+ * is the same for the whole recording (flow_scale() finds it where something tells) and stacks favour
+ * code near slow instructions: `biased`.
+ *
+ * Errors. Samples are dealt to FLOW_GROUPS groups in turn, and each edge and span keeps its weight
+ * by group. A figure is made once from all and once from each group; the spread of the groups is its
+ * error (interpenetrating samples, Mahalanobis 1946): hits of one stack, which are not independent,
+ * need no model, and so do ratios. flow_error() does the arithmetic.
+ *
+ * Costs: some 20 ns an entry and core; memory of distinct edges and spans, 200 bytes each.
+ */
+#ifndef CYCLADE_ANALYSE_FLOW_H
+#define CYCLADE_ANALYSE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/profile.h"
+#include "base/err.h"
+#include "perfdata/perfdata.h"
+#include "symbol/space.h"
+
+#define FLOW_GROUPS 16
+
+enum flow_filter { /* what stacks were asked to hold: PERF_SAMPLE_BRANCH_* of their event */
+		   FLOW_ANY,   /* every taken branch: spans can be made */
+		   FLOW_CALLS, /* calls, direct or indirect or both */
+		   FLOW_RETURNS,
+		   FLOW_STACK, /* call-stack mode: unfinished calls, not a history */
+		   FLOW_SOME,  /* other subsets: conditional branches, jumps, ... */
+};
+
+struct flow_place {
+	uint32_t image; /* IMAGE_NONE: in no mapping, then addr is the ip */
+	uint64_t addr;	/* image address */
+	uint8_t kind;	/* enum space_kind */
+};
+
+struct flow_weight {
+	uint64_t hits; /* times it was seen in a stack */
+	double group[FLOW_GROUPS];
+};
+
+struct flow_edge {
+	struct flow_place from, to;
+	struct flow_weight w;
+	struct branch_tally tally;
+	uint8_t type; /* PERF_BR_* where the recording says, else 0 */
+};
+
+struct flow_span {
+	uint32_t image;
+	uint8_t kind;	     /* enum space_kind */
+	uint64_t start, end; /* first instruction, and that which the branch is (not behind it) */
+	struct flow_weight w;
+	/* Cycles from branch to branch, where the processor counts them (timed LBR): between the
+	 * retirement of the branch that led here and of the one that ends it. */
+	uint64_t timed, cycles, cycles_sq;
+	uint32_t times; /* of flow_times(): its distribution; FLOW_NO_TIMES: not timed */
+};
+
+#define FLOW_NO_TIMES UINT32_MAX
+/* Cycles by bucket: 0 to 15 exactly, then four to an octave up to 65535. */
+#define FLOW_TIME_BUCKETS 64
+struct flow_times {
+	uint32_t n[FLOW_TIME_BUCKETS];
+};
+unsigned flow_time_bucket(uint32_t cycles);
+uint32_t flow_time_from(unsigned bucket); /* the least cycles that fall into it */
+
+struct flow_opts {
+	const char *event, *comm; /* as in profile_opts */
+	const uint32_t *pids, *tids;
+	size_t n_pids, n_tids;
+	uint64_t time_from, time_to;
+	unsigned threads;
+	void (*progress)(void *ctx, double fraction);
+	void *progress_ctx;
+};
+
+struct flow_sums {
+	enum flow_filter filter; /* of the events used; they agree, else ERR_USAGE asks for -e */
+	unsigned depth;		 /* of the deepest stack */
+	bool biased;		 /* the event does not count branches */
+	bool user_only;		 /* kernel branches were filtered out */
+	uint64_t samples, stacks, empty, left_out, bad;
+	uint64_t edges, spans; /* entries seen */
+	double period;	       /* sum over stacks used */
+	double group_period[FLOW_GROUPS];
+	/* Neighbours that bound no code, by why: */
+	uint64_t backwards; /* the newer branch leaves below where the older one led */
+	uint64_t crossing;  /* the two are in different images, or one is in none */
+	uint64_t far_apart; /* farther than FLOW_SPAN_MAX: an interrupt, a lost entry */
+	uint64_t switched;  /* one in the kernel, one in user space: entry or return */
+};
+#define FLOW_SPAN_MAX (1u << 20)
+
+struct flow;
+
+int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
+	       const struct flow_opts *opts, struct err *err) MUST_USE;
+void flow_free(struct flow *f);
+
+/* By (from, to) and by (image, start, end); place by place: a function's are neighbours. */
+const struct flow_edge *flow_edges(const struct flow *f, size_t *n);
+const struct flow_span *flow_spans(const struct flow *f, size_t *n);
+const struct flow_sums *flow_sums(const struct flow *f);
+const struct flow_times *flow_times(const struct flow *f, size_t *n);
+/* The edges again by where they lead: indices into flow_edges(). */
+const uint32_t *flow_edges_into(const struct flow *f);
+/* Those of [start, end) of an image: the first, and how many. By where they leave, lead, begin. */
+size_t flow_edges_from(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		       size_t *first);
+size_t flow_edges_to(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		     size_t *first); /* into flow_edges_into() */
+size_t flow_spans_of(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		     size_t *first);
+
+/* A figure with its error. */
+struct flow_value {
+	double v;    /* NAN: not known */
+	double half; /* of the 95 % interval; NAN: not known */
+};
+double flow_sum(const struct flow_weight *w);
+/* For a total of which `group` has each group's part: Student's t with FLOW_GROUPS - 1 degrees. */
+struct flow_value flow_total(const double group[FLOW_GROUPS]);
+/* For a ratio of totals (trip counts, mispredict rates): jackknife over the groups. */
+struct flow_value flow_ratio(const double num[FLOW_GROUPS], const double den[FLOW_GROUPS]);
+
+#endif
