@@ -14,6 +14,7 @@
 
 #include "base/num.h"
 #include "model/build_int.h"
+#include "model/schedule_int.h"
 
 #define LEVELS_MAX 9
 
@@ -386,6 +387,9 @@ static int finish(struct build *b)
 	uint32_t event;
 
 	m->n_used = b->events.n;
+	/* planning compares each with each */
+	for (size_t i = 0; i < m->n_used; i++)
+		b->events.v[i].encoding = sched_encoding(&b->events.v[i]);
 	for (uint32_t i = 0; i < b->r->events.n; i++)
 		if (!b->r->events.v[i].absent && build_event(b, i, &event))
 			return -1;

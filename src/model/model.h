@@ -56,6 +56,9 @@ struct model_event {
 	uint64_t period;	 /* to sample it by; 0: not said */
 	const char *errata;	 /* "" where none is known */
 	double latency;		 /* static mean retire latency, core cycles; NAN: none */
+	uint64_t
+		encoding; /* the same for events that are one counter (schedule_same); 0: not made yet
+			    */
 };
 
 enum model_domain { /* how a metric counts: Count Domain of the sheet */

@@ -250,7 +250,7 @@ static bool holds(const struct planning *k, size_t group, const uint64_t *bits)
 }
 
 /* Of the groups that count when a stage is open, the one that has all of a metric's events. */
-static void find_metric_groups(const struct planning *k, uint32_t *metric_group)
+static void find_metric_groups(struct planning *k, uint32_t *metric_group)
 {
 	memset(metric_group, 0xff, k->m->n_metrics * sizeof(*metric_group));
 	for (size_t s = 0; s < k->n_stages; s++) {
@@ -258,7 +258,8 @@ static void find_metric_groups(const struct planning *k, uint32_t *metric_group)
 
 		for (size_t i = 0; i < st->n_metrics; i++) {
 			const struct metric_needs *x = &k->needs[st->metric[i]];
-			const uint64_t *bits = x->fits && !k->w->loose ? x->full : x->tight;
+			bool whole = !k->w->loose && plan_fits(k, st->metric[i]);
+			const uint64_t *bits = whole ? x->full : x->tight;
 			uint32_t *best = &metric_group[st->metric[i]];
 
 			if (k->l.n_beside && holds(k, 0, bits))
@@ -339,8 +340,8 @@ static int make(struct plan *out, struct arena *a, const struct model *m,
 	how->could_be_apart = k.any_common;
 	if (how->apart)
 		k.filler = plan_free_cycles(&k);
-	if ((how->pin && plan_pin(&k, err)) || plan_fits(&k, err) || plan_sets_init(&k, &x, err) ||
-	    add_stages(&k, &x, err) || drop_unused(&k, err) ||
+	if ((how->pin && plan_pin(&k, err)) || plan_events(&k, err) ||
+	    plan_sets_init(&k, &x, err) || add_stages(&k, &x, err) || drop_unused(&k, err) ||
 	    count_all(&k, &x, &out->groups_for_all, err) || finish(&k, out, err))
 		goto out;
 	rc = 0;

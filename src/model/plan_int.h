@@ -18,9 +18,9 @@ struct metric_needs {
 	uint64_t *nodes; /* nodes that it refers to, through what is no node */
 	uint64_t *aux;	 /* what is no node, likewise */
 	uint64_t *threshold, *threshold_metrics; /* the threshold's own */
-	uint64_t *latency;  /* events whose retire latency it, and what it refers to, asks for */
-	bool fits;	    /* a group can hold `full` */
-	bool has_threshold; /* with events of its own */
+	uint64_t *latency;     /* events whose retire latency it, and what it refers to, asks for */
+	bool fits_asked, fits; /* plan_fits() */
+	bool has_threshold;    /* with events of its own */
 };
 
 struct stage_sets {
@@ -50,6 +50,11 @@ struct planning {
 	size_t n_stages;
 	uint32_t *impossible;
 	size_t n_impossible;
+	struct {
+		uint64_t *fits;	 /* there is a counter for it; on the core */
+		uint32_t leader; /* slots, or MODEL_NONE */
+		uint32_t *list;	 /* room for a group */
+	} event;
 };
 
 static inline bool bit_test(const uint64_t *b, size_t i)
@@ -86,10 +91,13 @@ static inline size_t bits_count(const uint64_t *b, size_t words)
 	return n;
 }
 
-/* Fills k->needs, but for `fits`; and once it is known what is wanted, k->common. */
+/* Fills k->needs; and once it is known what is wanted, k->common. */
 int plan_needs(struct planning *k, struct err *err) MUST_USE;
 void plan_common(struct planning *k);
-int plan_fits(struct planning *k, struct err *err) MUST_USE;
+/* k->event, once it is known what is pinned; then whether one group can hold all that a metric needs:
+ * asked of few metrics, and dear. */
+int plan_events(struct planning *k, struct err *err) MUST_USE;
+bool plan_fits(struct planning *k, uint32_t metric);
 /* plan_sets.c: fills k->wanted; makes room; the sets of the stage under a node, or with MODEL_NONE of
  * stage 0, which with `all` has everything. */
 int plan_choose(struct planning *k, struct err *err) MUST_USE;

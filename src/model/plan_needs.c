@@ -98,53 +98,30 @@ static void derived_needs(struct planning *k, uint32_t metric)
 	}
 }
 
-/* What is known of events once, for all metrics. */
-struct events_seen {
-	uint64_t *fits;	 /* there is a counter for it; on the core */
-	uint32_t leader; /* slots, or MODEL_NONE */
-};
-
-static int see_events(struct planning *k, struct events_seen *s, struct err *err)
-{
-	const char *why;
-
-	s->leader = MODEL_NONE;
-	s->fits = arena_alloc(&k->scratch, k->words * sizeof(*s->fits));
-	if (!s->fits)
-		return err_nomem(err);
-	for (uint32_t e = 0; e < k->m->n_used; e++) {
-		unsigned flags = k->m->event[e].flags;
-
-		if (flags & EVENT_SLOTS && s->leader == MODEL_NONE)
-			s->leader = e;
-		if (!(flags & (EVENT_SOFTWARE | EVENT_UNCORE)) &&
-		    (flags & EVENT_METRIC || schedule_fits(k->m, &k->l, &e, 1, &why)))
-			bit_set(s->fits, e);
-	}
-	return 0;
-}
-
 /* Whether one group can hold all of it; what no counter here can count does not matter. */
-static void see_fit(struct planning *k, const struct events_seen *s, struct metric_needs *x,
-		    uint32_t *list)
+bool plan_fits(struct planning *k, uint32_t metric)
 {
+	struct metric_needs *x = &k->needs[metric];
 	const char *why;
 	size_t n = 0, end = k->m->n_used;
-	bool slots = false, metric = false;
+	bool slots = false, has_field = false;
 
+	if (x->fits_asked)
+		return x->fits;
 	for (size_t i = bit_next(x->full, 0, end); i < end; i = bit_next(x->full, i + 1, end)) {
 		unsigned flags = k->m->event[i].flags;
 
 		if (flags & (EVENT_SOFTWARE | EVENT_UNCORE))
 			continue;
 		slots |= !!(flags & EVENT_SLOTS);
-		metric |= !!(flags & EVENT_METRIC);
-		if (bit_test(s->fits, i))
-			list[n++] = (uint32_t)i;
+		has_field |= !!(flags & EVENT_METRIC);
+		if (bit_test(k->event.fits, i))
+			k->event.list[n++] = (uint32_t)i;
 	}
-	if (metric && !slots && s->leader != MODEL_NONE)
-		list[n++] = s->leader;
-	x->fits = schedule_fits(k->m, &k->l, list, n, &why);
+	if (has_field && !slots && k->event.leader != MODEL_NONE)
+		k->event.list[n++] = k->event.leader;
+	x->fits_asked = true;
+	return x->fits = schedule_fits(k->m, &k->l, k->event.list, n, &why);
 }
 
 int plan_needs(struct planning *k, struct err *err)
@@ -211,16 +188,23 @@ void plan_common(struct planning *k)
 		derived_needs(k, i);
 }
 
-int plan_fits(struct planning *k, struct err *err)
+int plan_events(struct planning *k, struct err *err)
 {
-	struct events_seen seen;
-	uint32_t *list = arena_alloc(&k->scratch, (k->m->n_events + 2) * sizeof(*list));
+	const char *why;
 
-	if (!list)
+	k->event.leader = MODEL_NONE;
+	k->event.fits = arena_alloc(&k->scratch, k->words * sizeof(*k->event.fits));
+	k->event.list = arena_alloc(&k->scratch, (k->m->n_events + 2) * sizeof(*k->event.list));
+	if (!k->event.fits || !k->event.list)
 		return err_nomem(err);
-	if (see_events(k, &seen, err))
-		return -1;
-	for (size_t i = 0; i < k->m->n_metrics; i++)
-		see_fit(k, &seen, &k->needs[i], list);
+	for (uint32_t e = 0; e < k->m->n_used; e++) {
+		unsigned flags = k->m->event[e].flags;
+
+		if (flags & EVENT_SLOTS && k->event.leader == MODEL_NONE)
+			k->event.leader = e;
+		if (!(flags & (EVENT_SOFTWARE | EVENT_UNCORE)) &&
+		    (flags & EVENT_METRIC || schedule_fits(k->m, &k->l, &e, 1, &why)))
+			bit_set(k->event.fits, e);
+	}
 	return 0;
 }

@@ -85,7 +85,7 @@ static unsigned weight_of(const struct planning *k, uint32_t metric)
 static int add_metric(struct planning *k, struct stage_sets *out, uint32_t metric, struct err *err)
 {
 	const struct metric_needs *x = &k->needs[metric];
-	bool whole = !k->w->loose && x->fits;
+	bool whole = !k->w->loose && plan_fits(k, metric);
 	int rc;
 
 	if (out->seen[metric])

@@ -57,6 +57,8 @@ uint64_t sched_encoding(const struct model_event *e)
 	const char *s = e->code;
 	struct term t;
 
+	if (e->encoding)
+		return e->encoding;
 	if (!s || !*s || e->flags & (EVENT_METRIC | EVENT_SOFTWARE | EVENT_UNCORE))
 		return 0;
 	while (next_term(&s, &t))
