@@ -262,8 +262,8 @@ static bool is_clock(const struct event *ev)
 						       ev->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* Switches and moves are the kernel's doing: with the kernel left out they count 0, whatever
- * happened. */
+/* Switches and moves are the kernel's doing, and of some events the kernel's are all that is asked
+ * for: with the kernel left out they count 0, whatever happened. */
 static bool is_blind(const struct counting *k, const struct event *ev)
 {
 	bool switches = ev->attr.type == PERF_TYPE_SOFTWARE &&
@@ -271,8 +271,9 @@ static bool is_blind(const struct counting *k, const struct event *ev)
 			 ev->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS ||
 			 ev->attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
 
-	return switches && (ev->attr.exclude_kernel || k->cli->opt.user_only ||
-			    (k->c && counters_without_kernel(k->c)));
+	return (switches || ev->attr.exclude_user || k->cli->opt.kernel_only) &&
+	       (ev->attr.exclude_kernel || k->cli->opt.user_only ||
+		(k->c && counters_without_kernel(k->c)));
 }
 
 static struct counts_row row_of(const struct counting_events *s, const struct counting *k,

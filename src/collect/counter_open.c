@@ -79,7 +79,7 @@ static bool try_otherwise(struct counters *c, const struct perf_event_attr *a, s
 
 int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int leader)
 {
-	bool guests_told_apart = !c->group[g].event[e].any_guest;
+	bool guests_told_apart = !c->group[g].event[e].any_guest, kernel = !c->without_kernel;
 	bool cgroup = c->setup.cgroup_fd >= 0;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	pid_t task = counter_by_cgroup(c) ? c->setup.cgroups[place % c->n_tasks]
@@ -103,7 +103,11 @@ int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int l
 		/* asking for less did not help: then that was not it */
 		if (guests_told_apart)
 			c->group[g].event[e].any_guest = false;
-		return -first;
+		if (kernel)
+			c->without_kernel = false;
+		/* but for the right to count the kernel, which is asked for before anything else: what
+		 * is said of user space alone is what is wrong */
+		return first == EACCES || first == EPERM ? -number : -first;
 	}
 }
 

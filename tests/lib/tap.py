@@ -22,16 +22,17 @@ SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")
 
 
-def whole_cpus():
-    """May whole CPUs be counted? An ordinary user's programs may, as a rule, and no more."""
+def allowed(least):
+    """Root may all; what others may, the kernel's perf_event_paranoid says."""
     try:
         with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
-            return os.geteuid() == 0 or int(f.read()) <= 0
+            return os.geteuid() == 0 or int(f.read()) <= least
     except (OSError, ValueError):
         return os.geteuid() == 0
 
 
-WHOLE_CPUS = whole_cpus()
+KERNEL = allowed(1)  # may the kernel be counted? An ordinary user's programs may, as a rule, and no more
+WHOLE_CPUS = allowed(0)
 
 
 class Tap:
