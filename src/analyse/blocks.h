@@ -47,7 +47,7 @@ struct block {
 struct block_edge {	   /* between blocks of a function, or out of it and into it */
 	uint32_t from, to; /* CODE_NONE: outside */
 	struct flow_place other;
-	bool fallthrough; /* not taken: what is left of the block that it leaves */
+	bool fallthrough; /* not taken: spans that run on there */
 	struct flow_value runs;
 	double group[FLOW_GROUPS];
 	struct branch_tally tally; /* of taken ones */

@@ -12,10 +12,11 @@
  * filtered to calls or returns have edges only: what lies between two of them is not known.)
  *
  * Weight. A sample stands for `period` occurrences of its event, a stack for as many spans as it
- * holds: each span weighs period / spans, each edge period / edges, so that with an event that counts
- * the recorded branches weights are executions. With other events they are that times a factor that
- * is the same for the whole recording (flow_scale() finds it where something tells) and stacks favour
- * code near slow instructions: `biased`.
+ * holds: each span weighs period / (n - 1), each edge period / n, so that with an event that counts
+ * the recorded branches weights are executions. Neighbours that bound no code (flow_sums.backwards,
+ * ...) are among the n - 1: what they stand for is not known, and not dealt to the others. With
+ * other events weights are executions times a factor that is the same for the whole recording
+ * (blocks.h finds it where something tells) and stacks favour code near slow instructions: `biased`.
  *
  * Errors. Samples are dealt to FLOW_GROUPS groups in turn, and each edge and span keeps its weight
  * by group. A figure is made once from all and once from each group; the spread of the groups is its
@@ -94,11 +95,21 @@ struct flow_opts {
 	void *progress_ctx;
 };
 
+enum flow_counts { /* what the events used count, by their attributes and names */
+		   FLOW_COUNTS_TAKEN,	 /* the branches that stacks hold */
+		   FLOW_COUNTS_BRANCHES, /* branches, taken or not */
+		   FLOW_COUNTS_INSNS,	 /* instructions retired */
+		   FLOW_COUNTS_CYCLES,	 /* of the core, unhalted */
+		   FLOW_COUNTS_OTHER,	 /* anything else, or not the same */
+};
+
 struct flow_sums {
 	enum flow_filter filter; /* of the events used; they agree, else ERR_USAGE asks for -e */
-	unsigned depth;		 /* of the deepest stack */
-	bool biased;		 /* the event does not count branches */
-	bool user_only;		 /* kernel branches were filtered out */
+	enum flow_counts counts;
+	const char *event; /* name of the one used; NULL: several. The recording's memory */
+	unsigned depth;	   /* of the deepest stack */
+	bool biased;	   /* the event does not count branches */
+	bool user_only;	   /* kernel branches were filtered out */
 	uint64_t samples, stacks, empty, left_out, bad;
 	uint64_t edges, spans; /* entries seen */
 	double period;	       /* sum over stacks used */
