@@ -181,13 +181,16 @@ int tree_eval(struct tree *out, struct arena *a, const struct model *m, const st
 	tree_values(&w);
 	if (tree_sources(&w, err))
 		goto out;
-	w.gradient = room(&scratch, m->n_metrics * w.sources.n, sizeof(double));
+	w.gradient = room(&scratch, (w.n_list + 1) * w.sources.n, sizeof(double));
+	w.row = room(&scratch, m->n_metrics, sizeof(*w.row));
 	w.slope = room(&scratch, w.sources.n, sizeof(double));
 	w.straight = arena_memdup(&scratch, w.value, m->n_metrics * sizeof(*w.value));
-	if (!w.gradient || !w.slope || !w.straight) {
+	if (!w.gradient || !w.row || !w.slope || !w.straight) {
 		err_nomem(err);
 		goto out;
 	}
+	for (uint32_t k = 0; k < w.n_list; k++)
+		w.row[w.list[k]] = k + 1;
 	tree_gradients(&w);
 	fill_nodes(&w);
 	tree_judge(&w);

@@ -210,10 +210,10 @@ void tree_gradients(struct tree_work *w)
 		touch(w, src->kind, src->index);
 		bent_values(w, src, h);
 		tree_each (w, i)
-			w->gradient[i * n + s] = w->touched[i] ? w->bent[i] : 0;
+			w->gradient[w->row[i] * n + s] = w->touched[i] ? w->bent[i] : 0;
 		bent_values(w, src, -h);
 		tree_each (w, i) {
-			double *g = &w->gradient[i * n + s];
+			double *g = &w->gradient[w->row[i] * n + s];
 
 			if (w->touched[i])
 				*g = slope(w->bent[i], w->value[i].v, *g, h);
@@ -234,7 +234,7 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 	for (size_t s = 0; s < n_src; s++) {
 		w->slope[s] = 0;
 		for (size_t i = 0; i < n; i++)
-			w->slope[s] += by[i] * w->gradient[metric[i] * n_src + s];
+			w->slope[s] += by[i] * w->gradient[w->row[metric[i]] * n_src + s];
 		if (isnan(w->slope[s])) {
 			*why = "the formula has no value within the error of its counts";
 			return NAN;

@@ -40,7 +40,8 @@ struct tree_work {
 	double *count, *latency; /* copies, to be bent */
 	struct expr_env env;
 	VEC(struct tree_source) sources;
-	double *gradient;    /* [metric * n_sources + source]; NAN: could not be told */
+	double *gradient;    /* [row[metric] * n_sources + source]; NAN: could not be told */
+	uint32_t *row;	     /* by metric: 1 and its place in the list; 0: not evaluated, all 0 */
 	double *bent;	     /* scratch, by metric */
 	double *slope;	     /* scratch, by source */
 	const char **unsure; /* by metric: why its error is not known */
