@@ -354,8 +354,8 @@ static void put_source(struct face *f)
 
 		if (a->opts.min > 0 && annotate_share(a, &l->t) < a->opts.min)
 			continue;
-		if (!prev || !same_line(&(struct source_line){ prev->line.file, 0 },
-					&(struct source_line){ l->line.file, 0 })) {
+		if (!prev || !same_line(&(struct source_line){ .file = prev->line.file },
+					&(struct source_line){ .file = l->line.file })) {
 			buf_puts(f->out, "\n  share    samples    line  ");
 			put_safe(f, l->line.file ? l->line.file : "(no line known)");
 			buf_putc(f->out, '\n');

@@ -237,7 +237,7 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 {
 	uint32_t unit = unit_at(s, vaddr);
 	const struct src_line_tab *t = unit == SRC_NONE ? NULL : unit_lines(s, unit);
-	struct source_line none = { NULL, 0 };
+	struct source_line none = { NULL, 0, 0 };
 	const struct src_row *row;
 	size_t n;
 
@@ -248,7 +248,7 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 		row += row[n / 2].addr <= vaddr ? n / 2 : 0;
 	if (row->file == SRC_NONE)
 		return none;
-	return (struct source_line){ t->files.v[row->file], row->line };
+	return (struct source_line){ t->files.v[row->file], row->line, row->discriminator };
 }
 
 static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
@@ -269,7 +269,11 @@ static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
 
 		if (--i < max)
 			out[i] = (struct source_inline){
-				call->name, { known ? f->files.v[call->file] : NULL, call->line }
+				.name = call->name->shown,
+				.at = { known ? f->files.v[call->file] : NULL, call->line,
+					call->discriminator },
+				.linkage = call->name->linkage,
+				.first_line = call->name->first_line,
 			};
 	}
 	return depth < max ? depth : max;
@@ -284,4 +288,17 @@ size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source
 			   size_t max)
 {
 	return inlines(s, vaddr, false, out, max);
+}
+
+bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out)
+{
+	uint32_t unit = unit_at(s, vaddr);
+	const struct src_call_tab *t = unit == SRC_NONE ? NULL : unit_calls(s, unit);
+	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
+
+	if (id == SRC_NONE)
+		return false;
+	*out = (struct source_function){ t->functions.v[id]->shown, t->functions.v[id]->linkage,
+					 t->functions.v[id]->first_line };
+	return true;
 }

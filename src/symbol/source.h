@@ -23,8 +23,9 @@
 struct source;
 
 struct source_line {
-	const char *file; /* as DWARF joins it with its directory; NULL: unknown */
-	uint32_t line;	  /* 0: unknown */
+	const char *file;	/* as DWARF joins it with its directory; NULL: unknown */
+	uint32_t line;		/* 0: unknown */
+	uint32_t discriminator; /* tells apart the blocks of a line; 0: none */
 };
 
 /* One level of inlining at an address, outermost first; the innermost's code is at source_line().
@@ -32,6 +33,14 @@ struct source_line {
 struct source_inline {
 	const char *name;      /* the inlined function, demangled */
 	struct source_line at; /* where it was called */
+	const char *linkage;   /* the name that linkers know, or the same pointer */
+	uint32_t first_line;   /* of the inlined function, as declared; 0: unknown */
+};
+
+/* A function that code was made for, by itself. */
+struct source_function {
+	const char *name, *linkage;
+	uint32_t first_line; /* as declared; 0: unknown */
 };
 
 /* The source of an image, opened at its first use and kept by the images; NULL where it has no
@@ -52,5 +61,7 @@ size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inli
  * faster where lines are not asked for. */
 size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
 			   size_t max);
+/* The function whose code is there, that which others are inlined into; false: not known. */
+bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out);
 
 #endif

@@ -48,13 +48,18 @@ uint32_t src_segment_at(const struct src_segment *v, size_t n, uint64_t addr);
 struct src_row { /* holds up to the next row's address */
 	uint64_t addr;
 	uint32_t file; /* id in the unit's files; SRC_NONE: behind the end of a sequence */
-	uint32_t line;
+	uint32_t line, discriminator;
+};
+
+struct src_name { /* of a function, wherever it is described */
+	const char *shown, *linkage;
+	uint32_t first_line;
 };
 
 struct src_call { /* one inlined call */
-	const char *name;
+	const struct src_name *name;
 	uint32_t file; /* number among the unit's files, or SRC_NONE */
-	uint32_t line;
+	uint32_t line, discriminator;
 	uint32_t parent; /* the inlined call around it, or SRC_NONE */
 };
 
@@ -66,6 +71,8 @@ struct src_line_tab {
 struct src_call_tab {
 	VEC(struct src_call) calls;
 	src_segments inl; /* ids are into calls */
+	VEC(const struct src_name *) functions;
+	src_segments code; /* ids are into functions */
 };
 
 struct src_file_tab { /* by number, as call sites have it */
@@ -97,7 +104,7 @@ struct source {
 	 */
 	pthread_mutex_t lock;
 	struct arena arena;
-	struct u64map names; /* a DIE's address -> a name in the arena */
+	struct u64map names; /* a DIE's address -> a struct src_name in the arena */
 };
 
 /* True where code can be at `addr`. Linkers leave dropped functions' debug information at 0 or -1.

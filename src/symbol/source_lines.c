@@ -25,7 +25,8 @@ static int file_id(struct src_line_tab *t, struct u64map *ids, const char *file,
 
 static int add_row(struct src_line_tab *t, struct u64map *ids, Dwarf_Line *line)
 {
-	struct src_row row = { 0, SRC_NONE, 0 };
+	struct src_row row = { 0, SRC_NONE, 0, 0 };
+	unsigned discriminator = 0;
 	const char *file = NULL;
 	bool end = false;
 	int no = 0;
@@ -37,6 +38,8 @@ static int add_row(struct src_line_tab *t, struct u64map *ids, Dwarf_Line *line)
 		if (!file || dwarf_lineno(line, &no))
 			return 0;
 		row.line = no > 0 ? (uint32_t)no : 0;
+		if (!dwarf_linediscriminator(line, &discriminator))
+			row.discriminator = discriminator;
 		if (file_id(t, ids, file, &row.file))
 			return -1;
 	}
@@ -47,7 +50,8 @@ static int add_row(struct src_line_tab *t, struct u64map *ids, Dwarf_Line *line)
 			*last = row;
 			return 0;
 		}
-		if (last->file == row.file && last->line == row.line)
+		if (last->file == row.file && last->line == row.line &&
+		    last->discriminator == row.discriminator)
 			return 0;
 	}
 	return vec_push(&t->rows, row);

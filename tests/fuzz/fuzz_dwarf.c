@@ -11,11 +11,15 @@ static void look(const struct source *s, uint64_t addr)
 {
 	struct source_inline in[8];
 	struct source_line l = source_line(s, addr);
+	struct source_function f;
 	size_t n = source_inlines(s, addr, in, 8);
 	size_t sum = l.file ? strlen(l.file) : 0;
 
+	if (source_function(s, addr, &f))
+		sum += strlen(f.name) + strlen(f.linkage);
 	while (n--)
-		sum += strlen(in[n].name) + (in[n].at.file ? strlen(in[n].at.file) : 0);
+		sum += strlen(in[n].name) + strlen(in[n].linkage) +
+		       (in[n].at.file ? strlen(in[n].at.file) : 0);
 	if (sum == SIZE_MAX)
 		abort();
 }

@@ -2,7 +2,8 @@
 /*
  * lines_of FILE - for each hexadecimal address on standard input one line: the source line, then
  * for each inlined call, innermost first, its name as in the file and the line it was called from,
- * separated by tabs. With a second argument N, looks all up N times and says how long it took.
+ * separated by tabs. With a second argument N, looks all up N times and says how long it took; with
+ * "frames", prints each frame as LINKAGE FIRST_LINE LINE DISCRIMINATOR, innermost first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,20 @@ static void print_one(const struct source *s, uint64_t a)
 	while (n--)
 		printf("\t%s\t%s:%u", in[n].name, in[n].at.file ? in[n].at.file : "??",
 		       in[n].at.line);
+	printf("\n");
+}
+
+static void print_frames(const struct source *s, uint64_t a)
+{
+	struct source_line l = source_line(s, a);
+	struct source_function f;
+	struct source_inline in[64];
+	size_t n = source_inlines(s, a, in, 64);
+
+	for (; n--; l = in[n].at)
+		printf("%s %u %u %u\t", in[n].linkage, in[n].first_line, l.line, l.discriminator);
+	if (source_function(s, a, &f))
+		printf("%s %u %u %u", f.linkage, f.first_line, l.line, l.discriminator);
 	printf("\n");
 }
 
@@ -76,7 +91,10 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin))
 		if (vec_push(&addr, strtoull(line, NULL, 16)))
 			return 2;
-	if (argc > 2) {
+	if (argc > 2 && !strcmp(argv[2], "frames")) {
+		vec_each (&addr, uint64_t *, a)
+			print_frames(s, *a);
+	} else if (argc > 2) {
 		fprintf(stderr, "open %.3f s; ", t0);
 		measure(s, addr.v, addr.n, (unsigned)strtoul(argv[2], NULL, 10));
 	} else {

@@ -304,7 +304,7 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 
 struct source_line source_line(const struct source *s, uint64_t vaddr)
 {
-	struct source_line l = { "x.c", (uint32_t)(vaddr >> 4) };
+	struct source_line l = { .file = "x.c", .line = (uint32_t)(vaddr >> 4) };
 
 	(void)s;
 	return l;
@@ -315,7 +315,9 @@ size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inli
 	(void)s;
 	if (!(vaddr & 0x40) || !max)
 		return 0;
-	out[0] = (struct source_inline){ "inlined", { "x.c", 5 } };
+	out[0] = (struct source_inline){ .name = "inlined",
+					 .at = { .file = "x.c", .line = 5 },
+					 .linkage = "inlined" };
 	return 1;
 }
 
