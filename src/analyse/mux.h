@@ -10,7 +10,15 @@
  * their event was wanted and how long it counted. The factor is enabled/running between one sample
  * and another on the same CPU (or of the same task, where events follow tasks), MUX_WINDOW apart at
  * least: not of the whole run, so that a program that changes its ways is weighed right, and not of
- * one sample, which is noise. Recordings without these times have no factors: mux_build gives an
+ * one sample, which is noise.
+ *
+ * Where events follow tasks there is a counter for each task on each CPU (their rings are the CPUs').
+ * Each of them was wanted whenever its task ran anywhere, but runs on its own CPU alone: of a task
+ * that moved, enabled is the same on all CPUs, and running is the sum over the CPUs it was seen on
+ * (a task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is 1).
+ * Values and times of a sample are its own thread's since that thread began.
+ *
+ * Recordings without these times have no factors: mux_build gives an
  * object that says so (`told` is false), never one of 1.0.
  */
 #ifndef CYCLADE_ANALYSE_MUX_H
