@@ -11,7 +11,8 @@
  * every instruction that can leave) and ends with the first instruction that can leave it: a jump,
  * a call, a return, or nothing, where the next block begins. A call ends a block, too: how often
  * its two sides ran is measured apart, and a callee need not come back. Targets of indirect jumps
- * are not in the code: code_split() adds those that were seen.
+ * are not in the code: code_split() adds those that were seen. So does a system call, or whatever else
+ * goes to the kernel and comes back behind; a conditional move or a fault does not.
  *
  * Text is not made (disasm.h does that for what is shown), which is several times faster.
  * Threads: a finished struct code may be read by any number of them.
@@ -28,6 +29,7 @@
 #include "symbol/image.h"
 
 #define CODE_NONE UINT32_MAX
+#define CODE_FAR  UINT64_MAX
 
 struct code_insn {
 	uint32_t at; /* bytes from the start */
@@ -35,14 +37,14 @@ struct code_insn {
 	uint8_t flow;	 /* enum insn_flow */
 	bool has_target; /* of a direct jump or call */
 	bool bad;	 /* not decodable: one byte (x86) or one word that stands for itself */
-	uint64_t target; /* image address; may lie anywhere */
+	uint64_t target; /* image address; may lie anywhere. CODE_FAR: in no image's addresses */
 };
 
 struct code_block {
 	uint32_t insn, n;      /* first instruction, how many */
 	uint32_t start, end;   /* bytes from the code's start, [start, end) */
 	uint8_t flow;	       /* of its last instruction; INSN_OTHER: runs into the next block */
-	bool indirect;	       /* it leaves for where its registers say */
+	bool indirect;	       /* a jump or call that leaves for where its registers say */
 	uint32_t next, target; /* blocks: behind it, where execution can get there from here; where
 				* its direct branch leads within this code. CODE_NONE */
 };

@@ -13,8 +13,7 @@
 
 static const struct {
 	unsigned machine;
-	int (*decode)(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,
-		      struct err *err);
+	disasm_decode decode;
 } decoders[] = {
 	{ EM_X86_64, disasm_x86_64 },
 	{ EM_386, disasm_i386 },
@@ -32,19 +31,30 @@ void disasm_bad(struct insn *in, uint64_t vaddr, const uint8_t *p, uint8_t n)
 			       i ? ", " : " ", p[i]);
 }
 
-int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
-		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
+static int decode(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr, bool text,
+		  disasm_each each, void *ctx, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++)
 		if (decoders[i].machine == machine)
-			return decoders[i].decode(p, len, vaddr, each, ctx, err);
+			return decoders[i].decode(p, len, vaddr, text, each, ctx, err);
 	(void)err_set(err, ERR_UNSUPPORTED, "no disassembler for ELF machine %u", machine);
 	return err_hint(err, "x86-64, i386 and AArch64 are known; source lines need none");
 }
 
-/* The file's bytes for [vaddr, vaddr + *len): *len is cut to what the segment holds. A file of
- * debug information alone has segments, too, but its sections of code have no bytes. */
-static const uint8_t *code_at(const struct elf_file *f, uint64_t vaddr, uint64_t *len)
+int disasm_bytes(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr,
+		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
+{
+	return decode(machine, p, len, vaddr, true, each, ctx, err);
+}
+
+int disasm_plain(unsigned machine, const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each,
+		 void *ctx, struct err *err)
+{
+	return decode(machine, p, len, vaddr, false, each, ctx, err);
+}
+
+/* A file of debug information alone has segments, too, but its sections of code have no bytes. */
+const uint8_t *disasm_code_at(const struct elf_file *f, uint64_t vaddr, uint64_t *len)
 {
 	for (size_t i = 0; i < f->n_sec; i++)
 		if (f->sec[i].type == SHT_NOBITS && vaddr >= f->sec[i].addr &&
@@ -67,13 +77,13 @@ static const uint8_t *code_at(const struct elf_file *f, uint64_t vaddr, uint64_t
 	return NULL;
 }
 
-int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint64_t len,
+int disasm_elf(const struct elf_file *f, const char *name, uint64_t vaddr, uint64_t len, bool text,
 	       disasm_each each, void *ctx, struct err *err)
 {
-	const uint8_t *p = code_at(f, vaddr, &len);
+	const uint8_t *p = disasm_code_at(f, vaddr, &len);
 
 	if (p)
-		return disasm_bytes(f->machine, p, len, vaddr, each, ctx, err);
+		return decode(f->machine, p, len, vaddr, text, each, ctx, err);
 	(void)err_set(err, ERR_NOT_FOUND, "%s: holds no bytes for address 0x%llx", name,
 		      (unsigned long long)vaddr);
 	return err_hint(err, "a file of debug information alone? --symbols DIR names a folder with "
@@ -90,7 +100,7 @@ int disasm_file(const char *path, uint64_t vaddr, uint64_t len,
 	if (file_map_open(&map, path, false, err))
 		return -1;
 	if (!elf_file_read(&elf, map.p, map.len, path, err)) {
-		rc = disasm_elf(&elf, path, vaddr, len, each, ctx, err);
+		rc = disasm_elf(&elf, path, vaddr, len, true, each, ctx, err);
 		elf_file_free(&elf);
 	}
 	file_map_close(&map);

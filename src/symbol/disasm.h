@@ -12,7 +12,15 @@
 #include "base/err.h"
 #include "symbol/image.h"
 
-enum insn_flow { INSN_OTHER, INSN_JUMP, INSN_COND, INSN_CALL, INSN_RETURN };
+enum insn_flow {
+	INSN_OTHER,
+	INSN_JUMP,
+	INSN_COND,
+	INSN_CALL,
+	INSN_RETURN,
+	INSN_SYSTEM, /* into the kernel or what is below it, which comes back behind: syscall, int, svc */
+	INSN_STOP, /* nothing runs behind it: ud2, udf */
+};
 
 struct insn {
 	uint64_t vaddr;

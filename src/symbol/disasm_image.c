@@ -13,6 +13,7 @@ struct jit_range {
 	const struct jitdump *dump;
 	const struct jit_code *code;
 	struct insn again;
+	bool text;
 	disasm_each each;
 	void *ctx;
 };
@@ -30,6 +31,13 @@ static int each_jit(void *ctx, const struct insn *in)
 	struct insn out = *in;
 
 	out.vaddr = r->code->offset + into;
+	if (!r->text) {
+		if (in->has_target)
+			out.target = in->target - r->code->loaded_at < r->code->size
+					     ? in->target - r->code->loaded_at + r->code->offset
+					     : DISASM_FAR;
+		return r->each(r->ctx, &out);
+	}
 	/* a jump within the code is told by the addresses that its reader sees */
 	if (in->has_target && in->target - r->code->loaded_at < r->code->size &&
 	    !disasm_bytes(r->dump->machine, in->bytes, in->len, out.vaddr, keep_insn, r, NULL))
@@ -49,19 +57,20 @@ static int jit_range(struct jit_range *r, const uint8_t *p, uint64_t at, uint64_
 		r->code = c;
 		if (len > c->size - (at - c->offset))
 			len = c->size - (at - c->offset);
-		return disasm_bytes(r->dump->machine, p + at, len, c->loaded_at + (at - c->offset),
-				    each_jit, r, err);
+		return (r->text ? disasm_bytes : disasm_plain)(r->dump->machine, p + at, len,
+							       c->loaded_at + (at - c->offset),
+							       each_jit, r, err);
 	}
 	return err_set(err, ERR_NOT_FOUND, "the dump holds no code at offset %llu",
 		       (unsigned long long)at);
 }
 
 static int disasm_dump(const struct images *set, const struct image *im, uint64_t at, uint64_t len,
-		       disasm_each each, void *ctx, struct err *err)
+		       bool text, disasm_each each, void *ctx, struct err *err)
 {
 	struct file_map map = { NULL, 0 };
 	struct jitdump dump = { 0 };
-	struct jit_range r = { .dump = &dump, .each = each, .ctx = ctx };
+	struct jit_range r = { .dump = &dump, .text = text, .each = each, .ctx = ctx };
 	char path[4096];
 	int rc = -1;
 
@@ -78,20 +87,32 @@ static int disasm_dump(const struct images *set, const struct image *im, uint64_
 	return rc;
 }
 
-int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
-		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
+static int range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len, bool text,
+		 disasm_each each, void *ctx, struct err *err)
 {
 	const struct image *im = set->image.v[image];
 
 	if (image_locate(set, set->image.v[image], err))
 		return -1;
 	if (im->key.kind == IMAGE_JIT)
-		return disasm_dump(set, im, vaddr, len, each, ctx, err);
+		return disasm_dump(set, im, vaddr, len, text, each, ctx, err);
 	if (!im->code.elf.p) {
 		(void)err_set(err, ERR_NOT_FOUND, "%s: its code is not at hand",
 			      image_path(set, image));
 		return err_hint(err, "--symbols DIR or --sysroot DIR says where the program is");
 	}
-	return disasm_elf(&im->code.elf, im->code.path ? im->code.path : im->name, vaddr, len, each,
-			  ctx, err);
+	return disasm_elf(&im->code.elf, im->code.path ? im->code.path : im->name, vaddr, len, text,
+			  each, ctx, err);
+}
+
+int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
+		 int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err)
+{
+	return range(set, image, vaddr, len, true, each, ctx, err);
+}
+
+int disasm_range_plain(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
+		       disasm_each each, void *ctx, struct err *err)
+{
+	return range(set, image, vaddr, len, false, each, ctx, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * insns_of FILE START LENGTH (hexadecimal) - the instructions there, one a line: address, length,
- * kind (- j c l r), target or -, text, separated by tabs.
+ * kind (- j c l r s !), target or -, text, separated by tabs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int print(void *ctx, const struct insn *in)
 {
 	(void)ctx;
 	printf("%llx\t%u\t%c\t", (unsigned long long)in->vaddr, in->len,
-	       in->bad ? '?' : "-jclr"[in->flow]);
+	       in->bad ? '?' : "-jclrs!"[in->flow]);
 	if (in->has_target)
 		printf("%llx", (unsigned long long)in->target);
 	else
