@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * qemu_api - the part of QEMU's interface for TCG plugins that the oracle uses.
+ *
+ * Distributions ship programs with the interface compiled in, but not its header. These are the
+ * names and types of version 1 of it (QEMU 4.2 to 8.x), as far as they are needed. A plugin is a
+ * shared object that QEMU loads: it defines qemu_plugin_version and qemu_plugin_install(), and
+ * what it calls is found in the emulator itself.
+ *
+ * TB: a translation block, a run of instructions that is entered at its first only and, in user
+ * emulation, left behind its last.
+ */
+#ifndef TRUTH_QEMU_API_H
+#define TRUTH_QEMU_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QEMU_API_VERSION 1
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+typedef void qemu_tb_fn(uint64_t plugin, struct qemu_plugin_tb *tb);
+typedef void qemu_run_fn(unsigned cpu, void *ctx);
+typedef void qemu_end_fn(uint64_t plugin, void *ctx);
+
+/* ours, called by QEMU */
+extern int qemu_plugin_version;
+int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv);
+
+/* QEMU's: the last but one parameter of ..._exec_cb says which registers are read: none is 0 */
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin, qemu_tb_fn *fn);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_run_fn *fn, int registers,
+					  void *ctx);
+void qemu_plugin_register_atexit_cb(uint64_t plugin, qemu_end_fn *fn, void *ctx);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+
+#endif

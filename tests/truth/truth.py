@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""truth - recordings of programs in QEMU and what really ran, for the tests of this folder.
+
+    with Oracle(t) as o:                         skips all and ends if there is no QEMU
+        r = o.run("nested", 300, depth=32, period=100)
+        r.truth.insns[image, addr]               exact executions; addresses are those of the files
+        r.path, r.samples()                      the perf.data and what is in it, read here
+
+Everything here is a second implementation: nothing of cyclade's is used to read recordings, symbols
+or the truth.
+"""
+import collections
+import math
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib")]
+from tap import ROOT, run  # noqa: E402
+
+BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
+QEMU = shutil.which("qemu-x86_64")
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+# Each program and how much it does: some hundred thousand to a million taken branches.
+PROGRAMS = {"oddeven": 400, "nested": 500, "recursion": 160, "indirect": 1000, "shapes": 700, "pack": 12}
+SIZE = 20 if LONG else 1
+
+Edge = collections.namedtuple("Edge", "kind source target n mispredicted")
+Span = collections.namedtuple("Span", "start last n cycles")
+CALLS = ("call", "call-indirect")
+
+
+class Truth:
+    """What the plugin counted. Places are (image path or None, address in the file)."""
+
+    def __init__(self, path):
+        self.total, self.images = {}, []
+        self.insns, self.length = {}, {}
+        self.edges, self.spans, self.calls = [], [], {}
+        with open(path, encoding="utf-8", errors="surrogateescape") as f:
+            for line in f:
+                self.line(line.rstrip("\n"))
+
+    def place(self, image, addr):
+        return (self.images[int(image)] if image != "-" else None, int(addr, 16))
+
+    def line(self, line):
+        kind, rest = line.split(" ", 1)
+        if kind == "image":
+            self.images.append(rest.split(" ", 1)[1])
+            return
+        w = rest.split()
+        if kind == "total":
+            self.total[w[0]] = int(w[1])
+        elif kind == "insn":
+            at = self.place(w[0], w[1])
+            self.insns[at] = int(w[3])
+            self.length[at] = int(w[2])
+        elif kind == "edge":
+            self.edges.append(Edge(w[0], self.place(w[1], w[2]), self.place(w[3], w[4]), int(w[5]), int(w[6])))
+        elif kind == "span":
+            self.spans.append(Span(self.place(w[1], w[2]), self.place(w[3], w[4]), int(w[5]), int(w[7])))
+        elif kind == "call":
+            self.calls[self.place(w[1], w[2]), self.place(w[3], w[4])] = int(w[5])
+
+    def sorted_insns(self):
+        """{image: its instructions' addresses, sorted}"""
+        by = collections.defaultdict(list)
+        for image, addr in self.insns:
+            by[image].append(addr)
+        for v in by.values():
+            v.sort()
+        return by
+
+
+class Recording:
+    """A perf.data with one event, in this machine's byte order."""
+
+    def __init__(self, path, truth=None):
+        self.path, self.truth = path, truth
+        with open(path, "rb") as f:
+            self.bytes = f.read()
+        magic, _, _, attrs, _, self.data, self.size = struct.unpack_from("<8sQQQQQQ", self.bytes)
+        assert magic == b"PERFILE2"
+        self.period, self.sample_type = struct.unpack_from("<QQ", self.bytes, attrs + 16)
+
+    def records(self):
+        at, end = self.data, self.data + self.size
+        while at < end:
+            kind, misc, size = struct.unpack_from("<IHH", self.bytes, at)
+            yield kind, misc, at + 8, at + size
+            at += size
+
+    def maps(self):
+        """[(start, end, offset in the file, path)]"""
+        out = []
+        for kind, _, at, end in self.records():
+            if kind == 10:
+                _, _, start, size, offset = struct.unpack_from("<IIQQQ", self.bytes, at)
+                out.append((start, start + size, offset, self.bytes[at + 64:end].split(b"\0")[0].decode()))
+        return out
+
+    def samples(self):
+        """(ip, time, period, [(from, to, flags)] newest first) of each"""
+        assert self.sample_type == 0x907  # IP TID TIME PERIOD BRANCH_STACK
+        for kind, _, at, end in self.records():
+            if kind == 9:
+                ip, _, time, period, n = struct.unpack_from("<QQQQQ", self.bytes, at)
+                assert at + 40 + 24 * n == end
+                yield ip, time, period, list(struct.iter_unpack("<QQQ", self.bytes[at + 40:end]))
+
+    def places(self):
+        """addr -> (path, address in the file), by the maps and the files' program headers"""
+        maps = [(s, e, o, p, segments(p)) for s, e, o, p in self.maps()]
+        known = {}
+
+        def place(addr):
+            if addr not in known:
+                known[addr] = (None, addr)
+                for start, end, offset, path, segs in maps:
+                    if start <= addr < end:
+                        at = addr - start + offset
+                        for o, size, vaddr in segs:
+                            if o <= at < o + size:
+                                known[addr] = (path, at - o + vaddr)
+            return known[addr]
+        return place
+
+
+def segments(path):
+    """[(offset, size, vaddr)] of what a file has loaded."""
+    with open(path, "rb") as f:
+        data = f.read()
+    at, = struct.unpack_from("<Q", data, 32)
+    size, n = struct.unpack_from("<HH", data, 54)
+    out = []
+    for i in range(n):
+        kind, _, offset, vaddr, _, filesz = struct.unpack_from("<IIQQQQ", data, at + i * size)
+        if kind == 1:
+            out.append((offset, filesz, vaddr))
+    return out
+
+
+class Symbols:
+    """Functions of a file, by its own tables; the trampolines of its PLT as one."""
+
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            data = f.read()
+        at, = struct.unpack_from("<Q", data, 40)
+        size, n, names = struct.unpack_from("<HHH", data, 58)
+        heads = [struct.unpack_from("<IIQQQQIIQQ", data, at + i * size) for i in range(n)]
+        self.funcs, self.plt = {}, []
+        for h in heads:
+            name = data[heads[names][4] + h[0]:].split(b"\0", 1)[0]
+            if name.startswith(b".plt") and h[2] & 4:
+                self.plt.append((h[3], h[3] + h[5]))
+            if h[1] not in (2, 11):
+                continue
+            for i in range(h[5] // 24):
+                st_name, info, _, shndx, value, length = struct.unpack_from("<IBBHQQ", data, h[4] + 24 * i)
+                if info & 15 == 2 and shndx and length:
+                    text = data[heads[h[6]][4] + st_name:].split(b"\0", 1)[0].decode()
+                    self.funcs.setdefault((value, value + length), set()).add(text)
+        self.order = sorted(self.funcs)
+
+    def at(self, addr):
+        """(start, end) of the function there, or None"""
+        for start, end in self.order:
+            if start <= addr < end:
+                return start, end
+        return None
+
+    def is_plt(self, addr):
+        return any(s <= addr < e for s, e in self.plt)
+
+
+def spans_of(rec):
+    """{(start, last): [hits, weight]}: what stacks of any branch say, each span of a sample with its
+    part of the sample's period; and the weight of neighbours that bound no code (the kernel's)."""
+    place, spans, lost = rec.places(), {}, 0.0
+    raw = collections.defaultdict(lambda: [0, 0.0])
+    for _, _, period, stack in rec.samples():
+        if len(stack) < 2:
+            continue
+        pairs = list(zip([e[1] for e in stack[1:]], [e[0] for e in stack[:-1]]))
+        good = [p for p in pairs if p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]]
+        for p in good:
+            c = raw[p]
+            c[0] += 1
+            c[1] += period / len(good)
+        lost += 0 if good else period
+    for (start, last), c in raw.items():
+        spans[place(start), place(last)] = c
+    return spans, lost
+
+
+def cover(truth, spans):
+    """Executions of each instruction, by spans: {place: [hits, weight]}"""
+    by, out = truth.sorted_insns(), {}
+    change = collections.defaultdict(lambda: [0, 0.0])
+    for (start, last), c in spans.items():
+        for at, sign in ((start, 1), ((last[0], last[1] + 1), -1)):
+            change[at][0] += sign * c[0]
+            change[at][1] += sign * c[1]
+    points = collections.defaultdict(list)
+    for (image, addr), c in change.items():
+        points[image].append((addr, c))
+    for image, addrs in by.items():
+        todo = sorted(points.get(image, []), key=lambda p: p[0], reverse=True)
+        hits, weight = 0, 0.0
+        for addr in addrs:
+            while todo and todo[-1][0] <= addr:
+                _, c = todo.pop()
+                hits += c[0]
+                weight += c[1]
+            out[image, addr] = [hits, weight]
+    return out
+
+
+class Spread:
+    """How far figures are from the truth, by how many hits they rest on."""
+    CLASSES = (1000, 3000, 10000, 30000, 100000, math.inf)
+
+    def __init__(self):
+        self.rows = []  # hits, relative error, within the error bar or None
+
+    def add(self, hits, got, want, half=None):
+        self.rows.append((hits, got / want - 1 if want else math.inf,
+                          None if half is None else abs(got - want) <= half))
+
+    def share(self, most, least_hits=1000):
+        v = [abs(e) <= most for h, e, _ in self.rows if h > least_hits]
+        return sum(v) / len(v) if v else math.nan
+
+    def covered(self):
+        v = [c for _, _, c in self.rows if c is not None]
+        return sum(v) / len(v) if v else math.nan
+
+    def worst(self, least_hits=1000):
+        return max((abs(e) for h, e, _ in self.rows if h > least_hits), default=math.nan)
+
+    def show(self, name):
+        low = 0
+        for high in self.CLASSES:
+            v = sorted(abs(e) for h, e, _ in self.rows if low < h <= high)
+            if v:
+                print("# %-28s %7s hits %5d figures  within 1 %%: %5.1f %%  middle %6.2f %%  worst %6.2f %%" % (
+                    name, "<= %g" % high if high < math.inf else "> %g" % low, len(v),
+                    100 * sum(e <= .01 for e in v) / len(v), 100 * v[len(v) // 2], 100 * v[-1]))
+            low = high
+        sys.stdout.flush()
+
+
+class Oracle:
+    def __init__(self, t):
+        self.t = t
+
+    def __enter__(self):
+        if not QEMU or not os.path.exists(os.path.join(BUILT, "oracle.so")):
+            self.t.skip("all", "no qemu-x86_64" if not QEMU else "no plugin is built for this machine")
+            self.t.done()
+        self.dir = tempfile.TemporaryDirectory(prefix="truth-")
+        self.n = 0
+        return self
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+    def run(self, program, size=None, **options):
+        """The recording of a run of a program, its .truth with it."""
+        self.n += 1
+        base = os.path.join(self.dir.name, "%s-%d" % (program, self.n))
+        words = ",".join(["data=%s.data" % base, "truth=%s.truth" % base] +
+                         ["%s=%s" % kv for kv in options.items()])
+        argv = [QEMU, "-plugin", os.path.join(BUILT, "oracle.so") + "," + words,
+                os.path.join(BUILT, "truth_" + program), str(size or PROGRAMS[program] * SIZE)]
+        p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+        if p.returncode:
+            raise RuntimeError("%s: %d %s" % (" ".join(argv), p.returncode, p.stderr))
+        r = Recording(base + ".data", Truth(base + ".truth"))
+        r.stdout = p.stdout
+        return r
+
+
+def program(name):
+    return os.path.realpath(os.path.join(BUILT, "truth_" + name))
+
+
+def own(image):
+    """Is it a file of these tests? The system's have no symbols, or other ones than ours."""
+    return image is not None and os.path.dirname(image) == os.path.realpath(BUILT)
+
+
+def cyclade(*args):
+    """JSON of a command, or what it said instead"""
+    import json
+    p = run(*args, "--no-cache")
+    return json.loads(p.stdout) if p.returncode == 0 else p.stderr
