@@ -29,7 +29,8 @@
  *	adds
  *
  * A name in `expr` is a node's, then an event's: of a node in cycles (or its unit), of an event in
- * occurrences. A node with `whole` has one value, of all that was recorded, wherever it is used.
+ * occurrences. What has neither event nor formula is the sum of what `adds` to it, or `cover none`:
+ * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole` has one value, of all that was recorded, wherever it is used.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -58,13 +59,14 @@ struct account_node {
 	unsigned depth;
 	enum account_part part;
 	enum account_cover cover;
-	uint32_t event;		 /* of the model; MODEL_NONE: a sum or a formula */
-	double penalty;		 /* cycles for an occurrence; 0: shown, costs nothing by itself */
-	bool reference;		 /* the penalty is in cycles of the reference clock */
-	bool adds;		 /* to its parent */
-	bool whole;		 /* of the whole recording, not of a row */
-	bool cycles;		 /* its value is cycles; else `unit` */
-	const char *unit;	 /* "" of cycles */
+	uint32_t event;	  /* of the model; MODEL_NONE: a sum or a formula */
+	double penalty;	  /* cycles for an occurrence; 0: shown in occurrences (`unit`), costs
+				  * nothing by itself */
+	bool reference;	  /* the penalty is in cycles of the reference clock */
+	bool adds;	  /* to its parent */
+	bool whole;	  /* of the whole recording, not of a row */
+	bool cycles;	  /* its value is cycles; else `unit` */
+	const char *unit; /* "" of cycles */
 	const struct expr *expr; /* NULL: none. EXPR_EVENT: model event; EXPR_METRIC: node */
 	const char *text;
 	uint32_t within;  /* a node that bounds it from above, or MODEL_NONE */
@@ -94,6 +96,10 @@ int account_load(struct account **out, struct arena *a, const struct model *m,
 /* `NODE PENALTY [ref]` or `EVENT PENALTY [ref]`, one a line; for messages, `path` names the text. */
 int account_penalties(struct account *acc, struct arena *a, const char *path, const char *text,
 		      size_t len, struct err *err) MUST_USE;
+/* As model_check(): a node without meaning or advice, or one that is not wholly covered and says not
+ * why. */
+size_t account_check(const struct account *acc, void (*each)(void *ctx, const char *text),
+		     void *ctx);
 uint32_t account_find(const struct account *acc, const char *name, size_t len); /* MODEL_NONE */
 
 #endif

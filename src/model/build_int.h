@@ -51,5 +51,8 @@ int build_row(struct build *b, uint32_t row) MUST_USE;
 /* Compiles `m`'s text and appends it. */
 int build_metric(struct build *b, struct model_metric *m, enum expr_dialect dialect,
 		 uint32_t *out) MUST_USE;
+/* Events with options that the model's account names, so that they are the model's, too. Whatever is
+ * wrong with the account is account_load()'s to tell. */
+int build_account_events(struct build *b) MUST_USE;
 
 #endif

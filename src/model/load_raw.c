@@ -12,6 +12,11 @@ static const char *const row_keys[KEY_COUNT] = {
 #include "model/row_key.def"
 };
 
+static const char *const account_keys[ACCOUNT_KEY_COUNT] = {
+#define KEY(id, text) [id] = text,
+#include "model/account_key.def"
+};
+
 /* Lower case on the stack: names are short. */
 static size_t lower(char *out, size_t size, const char *s, size_t len)
 {
@@ -164,26 +169,34 @@ static int language(const struct source_text *t, const struct line *l, bool *per
 static int row_statement(struct raw *r, struct rows_ctx *c, const struct source_text *t,
 			 const struct line *l, struct err *err)
 {
-	if (line_is(l, "node") || line_is(l, "metric"))
+	const char *const *keys = r->account ? account_keys : row_keys;
+	int n_keys = r->account ? ACCOUNT_KEY_COUNT : KEY_COUNT;
+
+	if (line_is(l, "node") || (!r->account && line_is(l, "metric")))
 		return row_open(r, c, t, l, err);
 	if (line_is(l, "language"))
 		return language(t, l, &c->perf, err);
+	if (r->account && line_is(l, "reference"))
+		return value_set(r, &r->reference, t, l, err);
+	if (r->account && line_is(l, "from"))
+		return value_set(r, &r->from, t, l, err);
 	if (!c->row)
-		return line_fail(t, l, l->key, err, "expected `node NAME` or `metric NAME` first");
+		return line_fail(t, l, l->key, err, "expected `node NAME`%s first",
+				 r->account ? "" : " or `metric NAME`");
 	if (line_is(l, "absent")) {
 		c->row->absent = true;
 		return 0;
 	}
 	if (line_is(l, "after"))
 		return row_after(r, c, t, l, err);
-	for (int k = 0; k < KEY_COUNT; k++) {
-		if (!line_is(l, row_keys[k]))
+	for (int k = 0; k < n_keys; k++) {
+		if (!line_is(l, keys[k]))
 			continue;
 		if (l->len == 1 && *l->value == '-') {
 			c->row->value[k].s = NULL;
 			return 0;
 		}
-		if (k == KEY_EXPR)
+		if (line_is(l, "expr"))
 			c->row->perf = c->perf;
 		return value_set(r, &c->row->value[k], t, l, err);
 	}
@@ -349,13 +362,21 @@ static int load_file(struct raw *r, const char *id, const char *name, size_t bel
 	return each(r, &t, at, number, err) ? -1 : 1;
 }
 
+struct raw_file {
+	const char *name;
+	text_fn *each;
+	bool shared;
+};
+
+static int no_model(const struct raw *r, struct err *err)
+{
+	(void)err_set(err, ERR_NOT_FOUND, "there is no model %.60s", r->id);
+	return err_hint(err, "cyclade list models shows those there are");
+}
+
 int raw_load(struct raw *r, struct err *err)
 {
-	static const struct {
-		const char *name;
-		text_fn *each;
-		bool shared;
-	} files[] = {
+	static const struct raw_file files[] = {
 		{ "model", facts_text, false },	  { "words", words_text, true },
 		{ "tree", rows_text, false },	  { "metrics", rows_text, false },
 		{ "events", events_text, false },
@@ -368,12 +389,31 @@ int raw_load(struct raw *r, struct err *err)
 
 		if (got < 0)
 			return -1;
-		if (got == 0 && i == 0) {
-			(void)err_set(err, ERR_NOT_FOUND, "there is no model %.60s", r->id);
-			return err_hint(err, "cyclade list models shows those there are");
-		}
+		if (got == 0 && i == 0)
+			return no_model(r, err);
 	}
 	return 0;
+}
+
+int raw_account(struct raw *r, struct err *err)
+{
+	static const struct raw_file files[] = { { "model", facts_text, false },
+						 { "words", words_text, true },
+						 { "account", rows_text, false } };
+	int got = 0;
+
+	r->account = true;
+	r->first = r->last = MODEL_NONE;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		r->from.s = NULL; /* of the account, not of the model's facts */
+		got = load_file(r, files[i].shared ? "" : r->id, files[i].name, SIZE_MAX, 0,
+				files[i].each, err);
+		if (got < 0)
+			return -1;
+		if (got == 0 && i == 0)
+			return no_model(r, err);
+	}
+	return got;
 }
 
 void raw_free(struct raw *r)

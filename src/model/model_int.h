@@ -4,6 +4,7 @@
  *
  *	source_read()	the text of a file: out of a directory, or compiled in
  *	raw_load()	statements of model, tree, metrics and events, bases applied: strings only
+ *	raw_account()	the same of `account`
  *	model_model_event_parse()	a line of events, or an event with options
  *	build()		names become indices, formulas programs
  *
@@ -73,6 +74,14 @@ enum row_key {
 	KEY_COUNT
 };
 
+enum account_key { /* the same of a node of `account` */
+#define KEY(id, text) id,
+#include "model/account_key.def"
+		   ACCOUNT_KEY_COUNT
+};
+#define KEY_ROOM ((int)KEY_COUNT > (int)ACCOUNT_KEY_COUNT ? (int)KEY_COUNT : (int)ACCOUNT_KEY_COUNT)
+_Static_assert((int)KEY_PARENT == (int)ACCOUNT_PARENT, "what opens a row knows its parent");
+
 struct raw_value {
 	const char *s; /* NULL: not said */
 	const char *file;
@@ -82,9 +91,9 @@ struct raw_value {
 struct raw_row {
 	const char *name;
 	bool node, absent;
-	bool perf;	     /* its formula is in perf's language */
-	uint32_t prev, next; /* reading order; MODEL_NONE */
-	struct raw_value value[KEY_COUNT];
+	bool perf;			  /* its formula is in perf's language */
+	uint32_t prev, next;		  /* reading order; MODEL_NONE */
+	struct raw_value value[KEY_ROOM]; /* by enum row_key, or enum account_key */
 	const char *file;
 	unsigned line;
 };
@@ -107,7 +116,9 @@ struct raw {
 	struct arena *arena;
 	const struct model_sources *sources;
 	const char *id;
-	bool perf; /* the language of the model, unless a file says another */
+	bool perf;		    /* the language of the model, unless a file says another */
+	bool account;		    /* rows are nodes of `account` */
+	struct raw_value reference; /* of `account` */
 	struct raw_value title, vendor, language, from, revision, counters, fixed, width,
 		perf_metrics, per_core;
 	struct strtab row_name, event_name, word_name; /* in lower case; id - 1 is the index */
@@ -118,6 +129,8 @@ struct raw {
 };
 
 int raw_load(struct raw *r, struct err *err) MUST_USE;
+/* 1: model, words and account are read. 0: the model has no account. */
+int raw_account(struct raw *r, struct err *err) MUST_USE;
 void raw_free(struct raw *r); /* what is not in the arena */
 /* The index of a name in lower case, or UINT32_MAX. */
 uint32_t raw_find(const struct strtab *t, const char *name, size_t len);

@@ -189,6 +189,14 @@ CONSTANTS = {'DURATIONTIMEINSECONDS': '#DurationTimeInSeconds', 'SOCKET_COUNT': 
              'DURATIONTIMEINMILLISECONDS': '( 1000 * #DurationTimeInSeconds )'}
 EXTRA_UNITS = {'MB/sec': 'MB/s', 'GB/sec': 'GB/s', 'percent': '%'}
 
+# What a CPU's file leaves out although it counts it: encodings as libpfm4 has them.
+BESIDE = {'wsm-dp': ('libpfm4, of the tree wsm_ep of Gooda: MEM_UNCORE_RETIRED.*', {
+    'MEM_UNCORE_RETIRED.' + name: 'event=0x0f,umask=0x%02x 0-3 %d precise' % (umask, period)
+    for name, umask, period in (
+        ('LOCAL_HITM', 0x02, 20003), ('REMOTE_HITM', 0x04, 10007),
+        ('LOCAL_DRAM_AND_REMOTE_CACHE_HIT', 0x08, 10007), ('REMOTE_DRAM', 0x10, 10007),
+        ('OTHER_LLC_MISS', 0x20, 10007))})}
+
 TOKEN = re.compile(r'##?[A-Za-z_]\w*|\$PEBS|[A-Za-z_%0-9][\w.%]*(?::[a-z_A-Z]+(?:=?"?[^\s"()*+,/]*"?)?)*')
 UNITS = {'GB/sec': ('GB/s', None), 'MB/sec': ('MB/s', None), 'Seconds': ('s', None)}
 PERCENT = re.compile(r'^\s*100 \*')
@@ -491,6 +499,10 @@ def models(perfmon):
         files = [f for f in (find_file(perfmon, n) for n in files) if f]
         m.events, m.sources = intel_events.load(perfmon, files, facts, ident,
                                                 latencies_of(perfmon, ident))
+        if ident in BESIDE:
+            source, more = BESIDE[ident]
+            m.events.update(more)
+            m.sources.append(source)
         m.facts = {'title': title, 'vendor': 'intel', 'language': 'sheet', 'from': 'perfmon',
                    'counters': '%d %d' % count, 'fixed': str(fixed), 'width': str(width)}
         if metrics:
