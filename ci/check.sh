@@ -52,7 +52,8 @@ stage_docs() {
 stage_gcc() { CC=gcc build_and_test gcc --buildtype=release -- ; }
 stage_clang() { CC=clang build_and_test clang -- --suite unit; }
 stage_bare() { # without the libraries that may be missing
-	build_and_test bare -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled -Dminidebug=disabled -Dpfm=disabled -- \
+	build_and_test bare -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled -Dminidebug=disabled -Dpfm=disabled \
+		-Dgraphviz=disabled -- \
 		--suite unit --suite fuzz
 }
 stage_asan() {

@@ -4,7 +4,8 @@
 # tests and checks too. Needs root or sudo only if something is missing.
 set -e
 build="build-essential meson ninja-build pkg-config libelf-dev libdw-dev libzydis-dev libcapstone-dev
-libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libcmocka-dev libpfm4-dev"
+libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libcmocka-dev libpfm4-dev
+libgraphviz-dev"
 test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu
 libc6-dev-arm64-cross qemu-user valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db"
 case $1 in

@@ -41,6 +41,11 @@ static const char *const libraries[] = {
 #else
 	"no libpfm event names (libpfm4)",
 #endif
+#if HAVE_GRAPHVIZ
+	"graphs as SVG",
+#else
+	"no graphs as SVG (Graphviz)",
+#endif
 };
 
 static int finish(FILE *to, int code)
