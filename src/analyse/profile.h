@@ -50,6 +50,8 @@ enum profile_key { /* what rows can be told apart by; a row of report/keys.def e
 		   KEY_COUNT,
 };
 
+struct mux; /* mux.h */
+
 struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
@@ -59,7 +61,10 @@ struct profile_opts {
 	bool chain_inline;  /* inlined calls are frames of their own */
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
 	unsigned threads;   /* 0: all cores */
-	bool once;	    /* the recording is not read again: its pages may go */
+	/* A sample's period is taken times the share of time that its counter lacked just then; NULL:
+	 * as it was recorded. */
+	const struct mux *mux;
+	bool once; /* the recording is not read again: its pages may go */
 	/* Selection: NULL or 0 is everything. */
 	const char *event; /* name or glob */
 	const char *comm;  /* exact */

@@ -22,6 +22,7 @@
 
 #include <pthread.h>
 
+#include "analyse/mux.h"
 #include "analyse/profile.h"
 #include "analyse/profile_count.h"
 #include "base/vec.h"
@@ -123,6 +124,7 @@ struct scan_event {
 	bool dwarf;	     /* registers and stack to unwind */
 	bool split;	     /* a record is a sample for each value read with it */
 	bool read_by_thread; /* which are each thread's own */
+	bool weighed;	     /* periods are corrected for the time it had no counter */
 };
 
 /* The sample at hand. */
@@ -134,6 +136,7 @@ struct scan_sample {
 	uint64_t ip, time, period, task;
 	uint32_t event, cpu;
 	uint8_t kind;
+	double factor; /* of the period; NAN: 1 */
 };
 
 struct walk;	      /* profile_walk.c: a worker's chains */

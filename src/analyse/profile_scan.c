@@ -8,6 +8,7 @@
 #include "analyse/profile_int.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,6 +328,7 @@ static inline int event_of(struct worker *w, const struct pd_record *r)
 
 int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 {
+	s->period = mux_weigh(s->period, s->factor);
 	if (!w->scan->ev[s->event].selected || (!w->scan->all && !selected(w, s))) {
 		weight_add(&w->left_out[s->event], s->period);
 		return 0;
@@ -345,7 +347,7 @@ static int full_sample(struct worker *w, size_t chunk, struct scan_sample *s, st
 	struct pd_sample full;
 
 	if (!s->ev->split && (!s->ev->selected || !selected(w, s))) {
-		weight_add(&w->left_out[s->event], s->period);
+		weight_add(&w->left_out[s->event], mux_weigh(s->period, s->factor));
 		return 0;
 	}
 	if (pd_sample_parse(sc->rec, s->r, &full) ||
@@ -384,6 +386,8 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 	s.period = field(r, ev->at.period, ev->period);
 	s.time = sc->has_time ? field(r, ev->at.time, 0) : r->seq;
 	s.kind = sc->kind_of[r->misc & PERF_RECORD_MISC_CPUMODE_MASK];
+	s.factor = ev->weighed ? mux_factor(sc->opts->mux, s.event, s.cpu, task_tid(s.task), s.time)
+			       : NAN;
 	s.who = scan_who(w, s.task, s.time);
 	if (!s.who)
 		return err_nomem(err);
@@ -435,6 +439,14 @@ static bool same_places(const struct scan *sc, const struct pd_layout *at)
 	       at->period == as->period && (at->cpu == as->cpu || !sc->by_cpu);
 }
 
+static bool is_weighed(const struct scan *sc, size_t event)
+{
+	size_t n;
+	const struct mux_event *m = sc->opts->mux ? mux_events(sc->opts->mux, &n) : NULL;
+
+	return m && event < n && m[event].told;
+}
+
 static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_event *e)
 {
 	const uint64_t stack = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -450,13 +462,14 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 			e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
 	ev->dwarf = (ev->type & stack) == stack;
 	ev->split = reads_wanted(e);
+	ev->weighed = is_weighed(sc, (size_t)(ev - sc->ev));
 	ev->read_by_thread = e->attr.inherit && ev->type & PERF_SAMPLE_TID;
 	if (ev->split || (sc->by_cgroup && ev->type & PERF_SAMPLE_CGROUP))
 		ev->full = true;
 	if (sc->opts->chains &&
 	    (ev->lbr_chain || ev->dwarf || (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
 		ev->full = true;
-	ev->plain = sc->all && ev->selected && !ev->full && !sc->opts->chains &&
+	ev->plain = sc->all && ev->selected && !ev->full && !ev->weighed && !sc->opts->chains &&
 		    !sc->opts->branches && !sc->by_cgroup && ev->at.ip && ev->at.tid &&
 		    (ev->at.time || !sc->has_time) && (ev->at.cpu || !sc->by_cpu);
 	if (!ev->plain)

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/account.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/account_int.h"
+
+#define Z95	 1.959963984540054
+#define OF_NODE	 1000u /* `which` of a value that is missing because that node's is */
+#define NO_COUNT 3.0   /* samples that none may stand for, at 95 % */
+
+static const char *const why_texts[] = {
+	[ACCOUNT_OK] = "",
+	[ACCOUNT_NOT_RECORDED] = "its event was not recorded",
+	[ACCOUNT_NOT_COVERED] = "this CPU cannot measure it",
+	[ACCOUNT_PARTS] = "some of what adds to it was not recorded: a lower bound",
+	[ACCOUNT_NO_CLOCK] =
+		"it costs reference cycles, and no event that counts them was recorded",
+	[ACCOUNT_DIVIDED_BY_0] = "its formula divides by 0",
+	[ACCOUNT_NO_RUNNING] = "its event never had a counter",
+	[ACCOUNT_UNKNOWN] = "its formula asks for what a recording does not tell",
+};
+
+const char *account_why_text(enum account_why why)
+{
+	return (size_t)why < sizeof(why_texts) / sizeof(why_texts[0]) ? why_texts[why] : "";
+}
+
+struct eval {
+	const struct account_bound *b;
+	const struct account *acc;
+	struct account_work *w;
+	struct account_cell *cell;
+	bool row; /* not the whole recording */
+};
+
+static double *gradient_of(const struct account_work *w, uint32_t node)
+{
+	return w->gradient + (size_t)node * w->n_use;
+}
+
+static double variance_of(const struct account_work *w, const double *g)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->n_use; i++)
+		if (w->variance[i] > 0)
+			sum += g[i] * g[i] * w->variance[i];
+	return sum;
+}
+
+/* ---- values ---- */
+
+static void none(struct account_cell *c, enum account_why why, uint32_t which)
+{
+	c->v = c->half = NAN;
+	c->why = why;
+	c->which = which;
+}
+
+/* The event's occurrences, or why they are not known. */
+static bool has_event(const struct eval *x, uint32_t use, struct account_cell *c)
+{
+	const struct account_use *u = &x->w->use[use];
+
+	if (u->recorded >= 0 && !u->never)
+		return true;
+	none(c, u->never ? ACCOUNT_NO_RUNNING : ACCOUNT_NOT_RECORDED, u->event);
+	return false;
+}
+
+static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
+{
+	const struct account_node *t = &x->acc->node[node];
+	uint32_t use = x->w->use_of[node];
+	double cost = t->cycles || t->penalty > 0 ? t->penalty : 1;
+
+	if (!has_event(x, use, c))
+		return;
+	if (t->reference)
+		cost *= x->b->clock_ratio;
+	if (isnan(cost)) {
+		none(c, ACCOUNT_NO_CLOCK, x->acc->reference);
+		return;
+	}
+	c->v = (double)x->w->tally[use].period * cost;
+	c->samples = x->w->tally[use].samples;
+	gradient_of(x->w, node)[use] = cost;
+	/* what was not met may still have happened */
+	c->half = c->samples ? Z95 * sqrt(x->w->variance[use]) * cost
+			     : NO_COUNT * x->w->use[use].weight * cost;
+}
+
+/* A sum misses what was not recorded; what the CPU cannot tell is said by its `cover`. */
+static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
+{
+	double *g = gradient_of(x->w, node);
+	const struct account_cell *lacks = NULL, *part = NULL;
+	size_t known = 0;
+
+	c->v = 0;
+	for (uint32_t k = x->w->child[node]; k != MODEL_NONE; k = x->w->sibling[k]) {
+		const struct account_cell *o = &x->cell[k];
+		const double *more = gradient_of(x->w, k);
+
+		if (o->why == ACCOUNT_PARTS && !part)
+			part = o;
+		if (isnan(o->v)) {
+			if (!lacks || (lacks->why == ACCOUNT_NOT_COVERED && o->why != lacks->why))
+				lacks = o;
+			continue;
+		}
+		known++;
+		c->v += o->v;
+		c->samples += o->samples;
+		x->w->vague[node] |= x->w->vague[k];
+		for (size_t i = 0; i < x->w->n_use; i++)
+			g[i] += more[i];
+	}
+	if (!known) {
+		none(c, lacks ? lacks->why : ACCOUNT_NOT_COVERED,
+		     lacks ? lacks->which : MODEL_NONE);
+		return;
+	}
+	if (lacks && lacks->why != ACCOUNT_NOT_COVERED)
+		part = lacks;
+	if (part) {
+		c->why = ACCOUNT_PARTS;
+		c->which = part->which;
+	}
+}
+
+static struct value run(const struct eval *x, const struct expr *e)
+{
+	const struct expr_env env = { .count = x->w->count, .n_lps = 1, .metric = x->w->value };
+
+	return expr_eval(e, &env);
+}
+
+/* How a formula changes when what it asks for does, by one standard error each way. */
+static bool slope(const struct eval *x, const struct expr *e, double *input, double sd, double mid,
+		  double *out)
+{
+	double was = *input;
+	struct value up, down;
+
+	*input = was + sd;
+	up = run(x, e);
+	*input = was - sd;
+	down = run(x, e);
+	*input = was;
+	if (up.why && down.why)
+		return false;
+	*out = up.why	  ? (mid - down.v) / sd
+	       : down.why ? (up.v - mid) / sd
+			  : (up.v - down.v) / (2 * sd);
+	return isfinite(*out);
+}
+
+static bool differentiate(struct eval *x, uint32_t node, double mid)
+{
+	struct account_work *w = x->w;
+	const struct expr *e = x->acc->node[node].expr;
+	double *g = gradient_of(w, node), s;
+
+	for (uint32_t i = w->need_from[node]; i < w->need_from[node + 1]; i++) {
+		const struct account_need *n = &w->need[i];
+		const double *from;
+		double sd;
+
+		if (n->kind == EXPR_EVENT) {
+			sd = sqrt(w->variance[n->index]);
+			if (!(sd > 0))
+				continue;
+			if (!slope(x, e, &w->count[n->event], sd, mid, &s))
+				return false;
+			g[n->index] += s;
+			continue;
+		}
+		if (x->row && x->acc->node[n->index].whole)
+			continue; /* known as well as all of the recording tells */
+		if (w->vague[n->index])
+			return false;
+		from = gradient_of(w, n->index);
+		sd = sqrt(variance_of(w, from));
+		if (!(sd > 0))
+			continue;
+		if (!slope(x, e, &w->value[n->index].v, sd, mid, &s))
+			return false;
+		for (size_t k = 0; k < w->n_use; k++)
+			g[k] += s * from[k];
+	}
+	return true;
+}
+
+static void why_of(const struct eval *x, const struct value *v, struct account_cell *c)
+{
+	switch (v->why) {
+	case VALUE_NOT_COUNTED:
+		none(c, ACCOUNT_NOT_RECORDED, v->which);
+		for (size_t i = 0; i < x->w->n_use; i++)
+			if (x->w->use[i].event == v->which && x->w->use[i].never)
+				c->why = ACCOUNT_NO_RUNNING;
+		break;
+	case VALUE_DIVIDED_BY_0:
+	case VALUE_NOT_FINITE:
+		none(c, ACCOUNT_DIVIDED_BY_0, MODEL_NONE);
+		break;
+	case VALUE_ABSENT:
+		none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
+		break;
+	case VALUE_NO_SYSTEM:
+		if (v->which >= OF_NODE && v->which - OF_NODE < x->acc->n) {
+			const struct account_cell *o = &x->cell[v->which - OF_NODE];
+
+			none(c, o->why, o->which);
+			break;
+		}
+		none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+		break;
+	default:
+		none(c, ACCOUNT_UNKNOWN, MODEL_NONE);
+	}
+}
+
+static void eval_formula(struct eval *x, uint32_t node, struct account_cell *c)
+{
+	struct account_work *w = x->w;
+	struct value v = run(x, x->acc->node[node].expr);
+
+	if (v.why) {
+		why_of(x, &v, c);
+		return;
+	}
+	c->v = v.v;
+	for (uint32_t i = w->need_from[node]; i < w->need_from[node + 1]; i++) {
+		const struct account_need *n = &w->need[i];
+
+		c->samples += n->kind == EXPR_EVENT ? w->tally[n->index].samples
+						    : x->cell[n->index].samples;
+		if (n->kind == EXPR_METRIC && x->cell[n->index].why == ACCOUNT_PARTS && !c->why) {
+			c->why = ACCOUNT_PARTS;
+			c->which = x->cell[n->index].which;
+		}
+	}
+	w->vague[node] = !differentiate(x, node, v.v);
+}
+
+static void eval_node(struct eval *x, uint32_t node)
+{
+	const struct account_node *t = &x->acc->node[node];
+	struct account_cell *c = &x->cell[node];
+	struct account_work *w = x->w;
+
+	*c = (struct account_cell){ .v = NAN, .half = NAN, .which = MODEL_NONE };
+	memset(gradient_of(w, node), 0, w->n_use * sizeof(double));
+	w->vague[node] = false;
+	if (x->row && t->whole) {
+		*c = x->b->whole[node];
+	} else if (t->event != MODEL_NONE) {
+		eval_event(x, node, c);
+	} else if (t->expr) {
+		eval_formula(x, node, c);
+	} else if (t->cover == COVER_NONE || w->child[node] == MODEL_NONE) {
+		none(c, ACCOUNT_NOT_COVERED, MODEL_NONE);
+	} else {
+		eval_sum(x, node, c);
+	}
+	w->value[node] = isnan(c->v) ? (struct value){ NAN, VALUE_NO_SYSTEM, OF_NODE + node }
+				     : (struct value){ c->v, VALUE_OK, 0 };
+	if (isnan(c->v) || t->event != MODEL_NONE || (x->row && t->whole))
+		return;
+	c->half = w->vague[node] ? NAN : Z95 * sqrt(variance_of(w, gradient_of(w, node)));
+}
+
+/* ---- what to believe ---- */
+
+/* Of the 95 % interval of the difference of two nodes; NAN: not known. */
+static double half_between(const struct eval *x, uint32_t a, uint32_t b)
+{
+	const struct account_work *w = x->w;
+	const double *g = gradient_of(w, a), *h = gradient_of(w, b);
+	double sum = 0;
+
+	if (w->vague[a] || w->vague[b])
+		return NAN;
+	for (size_t i = 0; i < w->n_use; i++)
+		if (w->variance[i] > 0)
+			sum += (g[i] - h[i]) * (g[i] - h[i]) * w->variance[i];
+	return Z95 * sqrt(sum);
+}
+
+static uint32_t bound_of(const struct account *acc, uint32_t node)
+{
+	const struct account_node *t = &acc->node[node];
+
+	if (t->within != MODEL_NONE)
+		return t->within;
+	return node && t->cycles && t->part != PART_INFO && t->part != PART_HALTED ? 0 : MODEL_NONE;
+}
+
+static void judge(struct eval *x, uint32_t node)
+{
+	const struct account_node *t = &x->acc->node[node];
+	struct account_cell *c = &x->cell[node];
+	uint32_t bound = bound_of(x->acc, node);
+
+	if (isnan(c->v))
+		return;
+	c->significant = c->samples >= ACCOUNT_FEW && !isnan(c->half) && fabs(c->v) > c->half;
+	if (x->row && t->whole)
+		return;
+	if (bound != MODEL_NONE && !isnan(x->cell[bound].v))
+		c->overlap =
+			c->significant && c->v - x->cell[bound].v > half_between(x, node, bound);
+	if (t->same != MODEL_NONE && !isnan(x->cell[t->same].v)) {
+		double o = x->cell[t->same].v;
+		double most = fabs(o) > fabs(c->v) ? fabs(o) : fabs(c->v);
+
+		c->disagrees =
+			fabs(c->v - o) > half_between(x, node, t->same) + t->tolerance * most;
+	}
+}
+
+/* ---- */
+
+static void take_tallies(struct account_work *w, const struct tally *by_event)
+{
+	for (size_t i = 0; i < w->n_use; i++) {
+		const struct account_use *u = &w->use[i];
+		bool there = u->recorded >= 0 && !u->never;
+
+		w->tally[i] = there ? by_event[u->recorded] : (struct tally){ 0 };
+		w->variance[i] = w->tally[i].period_sq;
+		w->count[u->event] = there ? (double)w->tally[i].period : NAN;
+	}
+}
+
+static void evaluate(struct eval *x, const struct tally *by_event)
+{
+	take_tallies(x->w, by_event);
+	for (size_t i = 0; i < x->acc->n; i++)
+		eval_node(x, x->acc->order[i]);
+	for (size_t i = 0; i < x->acc->n; i++)
+		judge(x, (uint32_t)i);
+}
+
+/* Core cycles in a cycle of the reference clock. */
+static double clock_ratio(const struct account_bound *b, const struct tally *by_event)
+{
+	const struct account *acc = b->acc;
+	int32_t core = b->event[acc->node[0].event];
+	int32_t ref = acc->reference == MODEL_NONE ? -1 : b->event[acc->reference];
+
+	if (core < 0 || ref < 0 || !by_event[ref].period || !by_event[core].period)
+		return NAN;
+	return (double)by_event[core].period / (double)by_event[ref].period;
+}
+
+/* The share of all CPUs' time in which their clocks stood still. */
+static double halted(const struct account_bound *b, const struct tally *by_event,
+		     const struct account_time *t)
+{
+	const struct account *acc = b->acc;
+	int32_t ref = acc->reference == MODEL_NONE ? -1 : b->event[acc->reference];
+	double hz = acc->reference_hz > 0 ? acc->reference_hz : t->reference, share;
+
+	if (ref < 0 || !(hz > 0) || !(t->seconds > 0) || !t->cpus)
+		return NAN;
+	share = 1 - (double)by_event[ref].period / hz / (t->seconds * t->cpus);
+	return share > 0 ? share : 0;
+}
+
+int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
+		  const struct account_time *time, struct err *err)
+{
+	struct eval x = { .b = b, .acc = b->acc, .w = b->work };
+
+	b->whole = arena_alloc(a, (b->acc->n + 1) * sizeof(*b->whole));
+	if (!b->whole)
+		return err_nomem(err);
+	for (size_t i = 0; i < b->work->n_use; i++) {
+		struct account_use *u = &b->work->use[i];
+		const struct tally *t = u->recorded < 0 ? NULL : &by_event[u->recorded];
+
+		u->never = t && time && time->never && time->never[u->recorded];
+		if (t && t->samples)
+			u->weight = (double)t->period / (double)t->samples;
+	}
+	b->clock_ratio = clock_ratio(b, by_event);
+	b->halted = time ? halted(b, by_event, time) : NAN;
+	x.cell = b->whole;
+	evaluate(&x, by_event);
+	return 0;
+}
+
+void account_row(const struct account_bound *b, const struct tally *by_event,
+		 struct account_cell *cells)
+{
+	struct eval x = { b, b->acc, b->work, cells, true };
+
+	evaluate(&x, by_event);
+}
