@@ -60,7 +60,7 @@ struct options {
 	uint64_t stack_size;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
-	const char *compress, *clockid;
+	const char *compress, *clockid, *jitter;
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time, interval; /* ns */

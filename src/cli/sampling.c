@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "collect/jitter.h"
 #include "collect/synth.h"
 
 #define DEFAULT_FREQ 4000u
@@ -78,7 +79,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
 			       .cpu = r->k.who.whole_cpus || o->cpu,
-			       .several = r->events.ev.n > 1,
+			       .several = r->events.ev.n > 1 || r->jitter > 0,
 			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
 
 	wish_clock(&w, o->clockid);
@@ -118,6 +119,9 @@ static void note_given_up(struct sampling *r, unsigned bits)
 		{ ATTR_WITHOUT_INHERIT,
 		  "this kernel cannot sample a group (:S) in threads and children: "
 		  "only the first thread is (Linux 6.12 can; so can -a)" },
+		{ ATTR_WITHOUT_TIMES,
+		  "this kernel does not tell how long the counters of threads ran: "
+		  "shares of time are not known (Linux 6.12 does; so does -a)" },
 		{ ATTR_WITHOUT_PRECISE, "this event is less precise here than was asked for" },
 	};
 
@@ -190,6 +194,19 @@ static bool tracks(const struct event_list *l, size_t i)
 	return true;
 }
 
+/* A frequency is the kernel's to keep, and it varies periods by itself. */
+static int check_jitter(const struct sampling *r, struct err *err)
+{
+	for (size_t i = 0; i < r->events.ev.n; i++)
+		if (r->jitter <= 0 || jitter_can(&r->ev[i].attr))
+			return 0;
+	(void)err_set(err, ERR_USAGE,
+		      "--jitter varies fixed periods of %u or more, and there is none",
+		      JITTER_LEAST);
+	return err_hint(err, "-c 1000003 samples every so many events; with -F the kernel changes "
+			     "the period all the time");
+}
+
 static int make_attrs(struct sampling *r, struct err *err)
 {
 	struct attr_opts wishes = attr_wishes(r);
@@ -224,7 +241,15 @@ static int make_attrs(struct sampling *r, struct err *err)
 			return -1;
 	}
 	note_given_up(r, given_up);
-	return 0;
+	return check_jitter(r, err);
+}
+
+static uint64_t any_number(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int open_counters(struct sampling *r, struct err *err)
@@ -236,9 +261,14 @@ static int open_counters(struct sampling *r, struct err *err)
 				    .tasks = r->k.who.whole_cpus ? NULL : r->k.who.tasks.v,
 				    .n_tasks = r->k.who.tasks.n,
 				    .cgroup_fd = r->k.who.cgroup_fd,
-				    .ring_bytes = r->ring_bytes };
+				    .ring_bytes = r->ring_bytes,
+				    .jitter = r->jitter,
+				    .seed = r->jitter > 0 ? any_number() : 0 };
 
-	return recorder_open(&r->recorder, &s, err);
+	if (recorder_open(&r->recorder, &s, err))
+		return -1;
+	r->sink.recorder = r->jitter > 0 ? r->recorder : NULL;
+	return 0;
 }
 
 /* ---- the file --------------------------------------------------------------------------- */

@@ -44,6 +44,26 @@ static int zstd_level(struct sampling *r, struct err *err)
 	return 0;
 }
 
+#define JITTER_MOST 50.0 /* per cent: no period is three times another */
+
+static int jitter(struct sampling *r, struct err *err)
+{
+	const char *text = r->cli->opt.jitter;
+	double v = SAMPLING_JITTER * 100;
+
+	if (!text)
+		return 0;
+	if (*text && num_parse_double(&v, text, err))
+		return err_prefix(err, "--jitter");
+	if (!(v >= 0 && v <= JITTER_MOST)) {
+		(void)err_set(err, ERR_USAGE, "--jitter goes from 0 to %.0f per cent", JITTER_MOST);
+		return err_hint(err, "--jitter alone is 10: periods of 0.9 to 1.1 times what was "
+				     "asked for");
+	}
+	r->jitter = v / 100;
+	return 0;
+}
+
 static int rate(const struct options *o, struct err *err)
 {
 	bool freq = OPTION_GIVEN(o, freq), count = OPTION_GIVEN(o, count);
@@ -85,7 +105,8 @@ int sampling_check(struct sampling *r, struct err *err)
 {
 	const struct options *o = &r->cli->opt;
 
-	if (output_path(r->path, err) || rate(o, err) || ring_size(r, err) || zstd_level(r, err))
+	if (output_path(r->path, err) || rate(o, err) || ring_size(r, err) || zstd_level(r, err) ||
+	    jitter(r, err))
 		return -1;
 	if (OPTION_GIVEN(o, stack_size) && (o->stack_size < 8 || o->stack_size > STACK_MAX))
 		return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);

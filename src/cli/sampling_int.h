@@ -21,6 +21,8 @@
 #include "collect/recorder.h"
 #include "perfdata/writer.h"
 
+#define SAMPLING_JITTER 0.1 /* of --jitter without a number */
+
 /* What the file holds, for other threads to look at; written at the end of each round. */
 struct sink_state {
 	_Atomic uint64_t samples, lost, bytes;
@@ -28,8 +30,9 @@ struct sink_state {
 
 struct sink {
 	struct pdw *writer;
-	struct strtab files; /* mapped with code: their build-ids are stored */
-	size_t time_at;	     /* offset of a sample's time */
+	struct strtab files;	   /* mapped with code: their build-ids are stored */
+	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
+	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -52,6 +55,7 @@ struct sampling {
 	bool per_task; /* one ring per task */
 	uint64_t ring_bytes;
 	int zstd_level;
+	double jitter; /* a part of the period; 0: none */
 	char why[256];
 	struct recorder *recorder;
 	struct sink sink;

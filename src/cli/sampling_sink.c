@@ -20,6 +20,7 @@ int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *er
 	/* the order of a sample's fields: identifier, ip, tid, time */
 	at += attr->sample_type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
 	at += attr->sample_type & PERF_SAMPLE_IP ? 8 : 0;
+	s->tid_at = at + 4;
 	at += attr->sample_type & PERF_SAMPLE_TID ? 8 : 0;
 	s->time_at = at;
 	s->first_time = UINT64_MAX;
@@ -53,6 +54,8 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 	switch (ld32(p)) {
 	case PERF_RECORD_SAMPLE:
 		s->samples++;
+		if (s->recorder && size >= s->tid_at + 4)
+			recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
 		if (size >= s->time_at + 8) {
 			time = ld64(p + s->time_at);
 			if (time < s->first_time)

@@ -57,7 +57,7 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o, en
 	t |= o->user_regs ? PERF_SAMPLE_REGS_USER : 0;
 	t |= o->branch || e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
 	t |= e->attr.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0;
-	t |= e->sample_read ? PERF_SAMPLE_READ : 0;
+	t |= e->sample_read || o->times ? PERF_SAMPLE_READ : 0;
 	if (chain != CHAIN_NONE)
 		t |= PERF_SAMPLE_CALLCHAIN;
 	if (chain == CHAIN_DWARF)
@@ -101,9 +101,10 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	set_rate(a, e, o);
 	a->sample_type = sample_type(e, o, chain);
 	a->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	if (e->sample_read || o->times)
+		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (e->sample_read)
-		a->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
-				  PERF_FORMAT_TOTAL_TIME_RUNNING;
+		a->read_format |= PERF_FORMAT_GROUP;
 	a->disabled = 1;
 	a->enable_on_exec = o->enable_on_exec;
 	a->inherit = inherit;
@@ -168,6 +169,10 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_ke
 		return ATTR_WITHOUT_LOST;
 	}
 	if (a->inherit && a->sample_type & PERF_SAMPLE_READ) {
+		if (!(a->read_format & PERF_FORMAT_GROUP)) {
+			a->sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
+			return ATTR_WITHOUT_TIMES;
+		}
 		a->inherit = 0;
 		return ATTR_WITHOUT_INHERIT;
 	}
@@ -191,6 +196,49 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_ke
 	return 0;
 }
 
+/* Has again what was given up for nothing: the steps go from the least missed to the most, and the
+ * last of them need not have needed those before it. */
+static void have_again(struct perf_event_attr *a, const struct perf_event_attr *wish, pid_t task,
+		       int cpu, unsigned *given_up)
+{
+	static const unsigned steps[] = { ATTR_WITHOUT_INHERIT,	      ATTR_WITHOUT_TIMES,
+					  ATTR_WITHOUT_WEIGHT_STRUCT, ATTR_WITHOUT_HW_INDEX,
+					  ATTR_WITHOUT_KSYMBOL,	      ATTR_WITHOUT_LOST };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct perf_event_attr more = *a;
+
+		switch (*given_up & steps[i]) {
+		case ATTR_WITHOUT_INHERIT:
+			more.inherit = 1;
+			break;
+		case ATTR_WITHOUT_TIMES:
+			more.sample_type |= PERF_SAMPLE_READ;
+			break;
+		case ATTR_WITHOUT_WEIGHT_STRUCT:
+			more.sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT;
+			more.sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
+			break;
+		case ATTR_WITHOUT_HW_INDEX:
+			more.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
+			break;
+		case ATTR_WITHOUT_KSYMBOL:
+			more.ksymbol = wish->ksymbol;
+			more.bpf_event = wish->bpf_event;
+			break;
+		case ATTR_WITHOUT_LOST:
+			more.read_format |= PERF_FORMAT_LOST;
+			break;
+		default:
+			continue;
+		}
+		if (try(&more, task, cpu))
+			continue;
+		*a = more;
+		*given_up &= ~steps[i];
+	}
+}
+
 int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
 	     unsigned *given_up, struct err *err)
 {
@@ -201,8 +249,12 @@ int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_ke
 		int refusal = try(attr, task, cpu);
 		unsigned step = refusal ? give_up(attr, refusal, may_drop_kernel) : 0;
 
-		if (!refusal)
+		if (!refusal) {
+			/* one step was needed: the kernel has just said so */
+			if (*given_up & (*given_up - 1))
+				have_again(attr, &wish, task, cpu, given_up);
 			return 0;
+		}
 		if (step) {
 			*given_up |= step;
 			continue;

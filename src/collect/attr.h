@@ -20,8 +20,9 @@ struct attr_opts {
 	uint32_t stack_size;
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	bool inherit, user_only, kernel_only;
-	bool cpu;	     /* samples carry their CPU */
-	bool several;	     /* more than one event: samples carry an id */
+	bool cpu;     /* samples carry their CPU */
+	bool several; /* more than one event: samples carry an id */
+	bool times; /* samples carry their own counter's value, and how long it was wanted and ran */
 	bool enable_on_exec; /* else enabled by hand */
 	bool use_clockid;    /* times of `clockid`, CLOCK_*; else of the kernel's own choice */
 	int clockid;
@@ -33,7 +34,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 
 /* Asks the kernel for the counter on (task, cpu) and, where it refuses, gives up what newer kernels
  * or more rights would be needed for, step by step, until it agrees. *given_up has a bit
- * ATTR_WITHOUT_x for each. Fails with the kernel's last word. */
+ * ATTR_WITHOUT_x for each; what turns out not to have been the reason is had again. Fails with the kernel's last word. */
 enum {
 	ATTR_WITHOUT_KERNEL = 1, /* no permission: user space only */
 	ATTR_WITHOUT_LOST = 2,
@@ -42,6 +43,7 @@ enum {
 	ATTR_WITHOUT_PRECISE = 16,
 	ATTR_WITHOUT_KSYMBOL = 32,
 	ATTR_WITHOUT_INHERIT = 64, /* of samples that read their group: Linux 6.12 */
+	ATTR_WITHOUT_TIMES = 128,  /* of inherited counters: Linux 6.12 */
 };
 int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
 	     unsigned *given_up, struct err *err) MUST_USE;

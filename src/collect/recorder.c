@@ -15,7 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
+#include "collect/jitter.h"
+
+#define CHANGES_A_ROUND 64u /* of periods: each is a call, and an interrupt of its CPU */
 
 struct ring {
 	struct perf_event_mmap_page *page;
@@ -27,6 +31,9 @@ struct ring {
 struct counter {
 	int fd;
 	uint32_t event, place; /* place: index of cpu * n_tasks + task */
+	pid_t task;	       /* -1: whatever runs */
+	unsigned seen;	       /* samples since the period was set */
+	uint64_t nominal;      /* period to vary; 0: it stays */
 };
 
 struct event_ids {
@@ -44,6 +51,10 @@ struct recorder {
 	size_t n_events;
 	unsigned flush_ms;
 	bool reads_lost;
+	double jitter;
+	uint64_t seed, changes;
+	struct u64map by_id; /* index of the counter, with jitter */
+	VEC(uint32_t) due;   /* counters that are to have a new period */
 	struct recorder_sink sink;
 	pthread_t thread;
 	bool running;
@@ -117,6 +128,17 @@ static bool counts_on(const struct recorder_event *e, int cpu)
 	return false;
 }
 
+/* A counter of its own period, where that can be. */
+static uint64_t vary_first(struct recorder *r, struct perf_event_attr *a)
+{
+	uint64_t nominal = jitter_can_change(a) ? a->sample_period : 0;
+
+	if (r->jitter <= 0 || !jitter_can(a))
+		return 0;
+	a->sample_period = jitter_period(a->sample_period, r->jitter, &r->seed);
+	return nominal;
+}
+
 static int map_ring(struct recorder *r, int fd, uint64_t bytes, struct err *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = page + bytes;
@@ -160,14 +182,17 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	const struct recorder_event *e = &o->s->event[i];
 	int group = e->group == (int)i ? -1 : o->leaders[e->group], fd;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
-	uint64_t id;
+	struct perf_event_attr attr = e->attr;
+	struct counter c = { .event = i, .place = o->place, .task = o->task };
+	uint64_t id, *at;
 
 	o->leaders[i] = -1;
 	if (!counts_on(e, o->cpu))
 		return 0;
+	c.nominal = vary_first(o->r, &attr);
 	if (o->s->cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
-	fd = sys_open(&e->attr, o->s->cgroup_fd >= 0 ? o->s->cgroup_fd : o->task, o->cpu, group,
+	fd = sys_open(&attr, o->s->cgroup_fd >= 0 ? o->s->cgroup_fd : o->task, o->cpu, group,
 		      flags);
 	if (fd < 0) {
 		if (errno == ESRCH && o->s->n_tasks > 1)
@@ -180,7 +205,8 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 		explain_open(err, e, errno);
 		return -1;
 	}
-	if (vec_push(&o->r->counter, ((struct counter){ fd, i, o->place }))) {
+	c.fd = fd;
+	if (vec_push(&o->r->counter, c)) {
 		(void)close(fd);
 		return err_nomem(err);
 	}
@@ -189,6 +215,12 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 		return err_sys(err, "%s: PERF_EVENT_IOC_ID", e->name);
 	if (vec_push(&o->r->ids[i].id, id))
 		return err_nomem(err);
+	if (c.nominal) {
+		at = u64map_at(&o->r->by_id, id, NULL);
+		if (!at)
+			return err_nomem(err);
+		*at = o->r->counter.n - 1;
+	}
 	if (o->ring_fd >= 0) {
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, o->ring_fd))
 			return err_sys(err, "%s: sharing the ring", e->name);
@@ -253,6 +285,8 @@ int recorder_open(struct recorder **out, const struct recorder_setup *setup, str
 	r->wake = -1;
 	r->flush_ms = setup->flush_ms ? setup->flush_ms : 250;
 	r->n_events = setup->n_events;
+	r->jitter = setup->jitter;
+	r->seed = setup->seed;
 	r->ids = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->ids));
 	r->reads_lost = setup->n_events && setup->event[0].attr.read_format & PERF_FORMAT_LOST;
 	r->lost = calloc(setup->n_events ? setup->n_events : 1, sizeof(*r->lost));
@@ -326,12 +360,45 @@ static int drain_ring(struct recorder *r, struct ring *ring, struct err *err)
 	return 0;
 }
 
+void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid)
+{
+	const uint64_t *at = u64map_find(&r->by_id, id);
+	struct counter *c = at ? &r->counter.v[*at] : NULL;
+
+	if (!c || (c->task > 0 && (uint32_t)c->task != tid))
+		return;
+	if (++c->seen == RECORDER_STEADY && vec_push(&r->due, (uint32_t)*at))
+		c->seen = 0; /* no memory: later */
+}
+
+/* Any of those that are due, where they are too many for a round. */
+static void change_periods(struct recorder *r)
+{
+	for (unsigned n = 0; r->due.n && n < CHANGES_A_ROUND; n++) {
+		size_t at = hash_u64(++r->seed) % r->due.n;
+		struct counter *c = &r->counter.v[r->due.v[at]];
+		uint64_t period = jitter_period(c->nominal, r->jitter, &r->seed);
+
+		r->due.v[at] = r->due.v[--r->due.n];
+		/* its task may be gone */
+		if (!ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period))
+			r->changes++;
+		c->seen = 0;
+	}
+}
+
+uint64_t recorder_changes(const struct recorder *r)
+{
+	return r->changes;
+}
+
 static int drain_all(struct recorder *r, struct err *err)
 {
 	vec_each (&r->ring, struct ring *, ring) {
 		if (drain_ring(r, ring, err))
 			return -1;
 	}
+	change_periods(r);
 	return r->sink.round(r->sink.ctx, err);
 }
 
@@ -476,6 +543,8 @@ void recorder_close(struct recorder *r)
 		(void)close(r->wake);
 	free(r->ids);
 	free(r->lost);
+	u64map_free(&r->by_id);
+	vec_free(&r->due);
 	vec_free(&r->ring);
 	vec_free(&r->counter);
 	free(r);

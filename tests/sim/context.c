@@ -242,6 +242,7 @@ void sim_context_add(struct sim_context *c, struct sim_counter *k)
 	*end = k;
 	k->turn = ++c->turns;
 	c->stale = true;
+	c->turns_known = false;
 }
 
 void sim_context_remove(struct sim_context *c, struct sim_counter *k)
@@ -256,4 +257,5 @@ void sim_context_remove(struct sim_context *c, struct sim_counter *k)
 		if (other->leader == k)
 			other->leader = other;
 	c->stale = true;
+	c->turns_known = false;
 }

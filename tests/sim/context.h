@@ -48,6 +48,8 @@ struct sim_counter { /* one event that somebody opened */
 	uint64_t turn;	/* of a leader: order in its PMU's row */
 	double count, true_count;
 	uint64_t enabled, ran;
+	uint64_t *turns_on; /* of a leader, turns.c: of the first n turns, in how many it was on */
+	uint32_t n_turns;
 	/* PERF_METRICS: since the last reset of the register; `count` holds what was before */
 	double since, slots_since;
 };
@@ -62,7 +64,8 @@ struct sim_context {
 	uint64_t now, tick, turns;
 	struct sim_cursor cursor;
 	struct sim_counter *first;
-	bool stale; /* who is on must be worked out anew */
+	bool stale;	  /* who is on must be worked out anew */
+	bool turns_known; /* turns.c */
 };
 
 extern struct sim_context *sim_contexts; /* all there are */
@@ -88,6 +91,12 @@ uint64_t sim_counter_value(const struct sim *sim, const struct sim_counter *k);
 void sim_metrics_reset(const struct sim *sim, struct sim_counter *leader);
 /* values.c: rewrites what read() gave for `k`; returns the number of bytes. */
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n);
+
+/* turns.c: is the counter on when its group has been wanted for that long, and how long was it on
+ * until then? For samples, whose task need not be the one that the context follows: all groups of the
+ * context are taken to be wanted all the time, and the scenario's phases are not looked at. */
+bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t enabled,
+		  uint64_t *running);
 
 /* truth.c: one line on an event that is being closed. */
 void sim_truth_write(const struct sim *sim, const struct sim_counter *k);

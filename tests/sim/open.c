@@ -308,5 +308,6 @@ void sim_close(int fd)
 	sim_ring_pump(); /* what it wrote last is still its own */
 	if (sim_id_get(k->id) == k)
 		sim_id_set(k->id, NULL);
+	free(k->turns_on);
 	free(k);
 }

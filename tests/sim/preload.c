@@ -181,6 +181,19 @@ static void control(struct sim_counter *k, unsigned long request, bool group)
 	sim_rdpmc_changed(k, request == PERF_EVENT_IOC_RESET);
 }
 
+/* What has been sampled by now has the old period. */
+static int set_period(struct sim_counter *k, const uint64_t *period)
+{
+	uint64_t ns = sim_sample_ns(&sim_state, k, *period);
+	int ret;
+
+	sim_ring_pump();
+	ret = sim_real.ioctl(k->fd, PERF_EVENT_IOC_PERIOD, &ns);
+	if (!ret)
+		k->attr.sample_period = *period;
+	return ret;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -194,7 +207,11 @@ int ioctl(int fd, unsigned long request, ...)
 	if (!ours(fd))
 		return sim_real.ioctl(fd, request, arg);
 	sim_take();
-	ret = sim_real.ioctl(fd, request, arg);
+	if (request == PERF_EVENT_IOC_PERIOD && ours(fd) && sim_by_fd[fd]->pmu &&
+	    !sim_by_fd[fd]->attr.freq)
+		ret = set_period(sim_by_fd[fd], arg);
+	else
+		ret = sim_real.ioctl(fd, request, arg);
 	if (!ret && ours(fd) &&
 	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
 	     request == PERF_EVENT_IOC_RESET))

@@ -28,7 +28,10 @@ bool sim_ring_any(void);
  * an identifier, so that its samples are found; without what software events cannot have. */
 void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		     const struct sim_counter *k);
-/* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX. */
+/* As many ns as the event takes for that period, at its mean rate. */
+uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint64_t period);
+/* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX; 0:
+ * it would not have, its counter was somebody else's just then. */
 size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out);
 
 /* Events by the kernel's id. */

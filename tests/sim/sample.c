@@ -58,11 +58,19 @@ static double mean_rate(const struct sim *sim, const struct sim_counter *k)
 	return sum / length;
 }
 
+uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint64_t period)
+{
+	double rate = mean_rate(sim, k);
+	uint64_t ns = UINT64_C(1) << 62;
+
+	if (rate > 0 && (double)period / rate < 4e18)
+		ns = (uint64_t)((double)period / rate);
+	return ns < 10000 ? 10000 : ns; /* what a timer of the kernel can do */
+}
+
 void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		     const struct sim_counter *k)
 {
-	double rate;
-
 	/* Branches make samples much longer than the kernel thinks when it counts what is new. */
 	if (backing->sample_type & PERF_SAMPLE_BRANCH_STACK) {
 		backing->watermark = 1;
@@ -75,17 +83,13 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		backing->sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (!backing->sample_period || backing->freq)
 		return;
-	rate = mean_rate(sim, k);
-	backing->sample_period = UINT64_C(1) << 62;
-	if (rate > 0 && (double)k->attr.sample_period / rate < 4e18)
-		backing->sample_period = (uint64_t)((double)k->attr.sample_period / rate);
-	if (backing->sample_period < 10000)
-		backing->sample_period = 10000; /* what a timer of the kernel can do */
+	backing->sample_period = sim_sample_ns(sim, k, k->attr.sample_period);
 }
 
 struct walk { /* words of the kernel's sample and of ours */
 	const uint64_t *in, *end;
 	uint64_t *out;
+	bool off; /* just then the counter was not on: there is no such sample */
 };
 
 static void keep(struct walk *w, uint64_t n)
@@ -117,28 +121,57 @@ static unsigned bits(uint64_t x)
 	return (unsigned)__builtin_popcountll(x);
 }
 
-/* Values of PERF_SAMPLE_READ: the clock's ns times the rate. */
-static void keep_read(const struct sim *sim, const struct sim_counter *k, struct walk *w)
+#define BOTH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* How long it was wanted and how long it ran, where both are told: two words from `at`. Returns the
+ * share of the time that it ran. */
+static double read_times(const struct sim *sim, struct sim_counter *k, struct walk *w,
+			 const uint64_t *at, uint64_t times[2])
+{
+	bool told = (k->attr.read_format & BOTH_TIMES) == BOTH_TIMES && at + 2 <= w->end;
+
+	times[0] = at < w->end ? at[0] : 0;
+	times[1] = told ? at[1] : 0;
+	if (!told)
+		return 1;
+	w->off = !sim_turns_on(sim, k, times[0], &times[1]);
+	return times[0] ? (double)times[1] / (double)times[0] : 1;
+}
+
+static void say_times(uint64_t format, struct walk *w, const uint64_t times[2])
+{
+	unsigned n = bits(format & BOTH_TIMES);
+
+	for (unsigned i = 0; i < n; i++)
+		say(w, times[i]);
+}
+
+/* Values of PERF_SAMPLE_READ: the clock's ns times the rate, of the time it was on. */
+static void keep_read(const struct sim *sim, struct sim_counter *k, struct walk *w)
 {
 	uint64_t format = k->attr.read_format;
-	unsigned times = bits(format &
-			      (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)),
-		 more = bits(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
-	uint64_t n = 1;
+	unsigned more = bits(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
+	uint64_t times[2], n = 1;
+	double share;
 
 	if (!(format & PERF_FORMAT_GROUP)) {
-		say(w, (uint64_t)((double)peek(w) * mean_rate(sim, k)));
-		keep(w, times + more);
+		share = read_times(sim, k, w, w->in + 1, times);
+		say(w, (uint64_t)((double)peek(w) * mean_rate(sim, k) * share));
+		say_times(format, w, times);
+		keep(w, more);
 		return;
 	}
 	n = peek(w);
-	keep(w, 1 + times);
+	share = read_times(sim, k, w, w->in + 1, times);
+	keep(w, 1);
+	say_times(format, w, times);
 	for (uint64_t i = 0; i < n && w->in < w->end; i++) {
 		const struct sim_counter *m = NULL;
 
 		if (format & PERF_FORMAT_ID && w->in + 1 < w->end)
 			m = sim_id_get(w->in[1]);
-		say(w, m && m->pmu ? (uint64_t)((double)peek(w) * mean_rate(sim, m)) : peek(w));
+		say(w, m && m->pmu ? (uint64_t)((double)peek(w) * mean_rate(sim, m) * share)
+				   : peek(w));
 		keep(w, more);
 	}
 }
@@ -205,7 +238,7 @@ static uint64_t data_source(const struct sim *sim)
 }
 
 /* The fields up to the call chain; returns the address of the sample's instruction. */
-static uint64_t first_fields(const struct sim *sim, const struct sim_counter *k, uint64_t type,
+static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint64_t type,
 			     struct walk *w)
 {
 	uint64_t ip = 0;
@@ -226,7 +259,7 @@ static uint64_t first_fields(const struct sim *sim, const struct sim_counter *k,
 	return ip;
 }
 
-static void fields(const struct sim *sim, const struct sim_counter *k, struct walk *w)
+static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 {
 	uint64_t type = k->attr.sample_type, ip = first_fields(sim, k, type, w);
 
@@ -252,7 +285,7 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 	struct perf_event_header h;
 	const uint64_t *in = record;
 	uint64_t *o = out, words = size / 8;
-	const struct sim_counter *k;
+	struct sim_counter *k;
 	bool sample;
 
 	memcpy(&h, record, sizeof(h));
@@ -268,7 +301,7 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 			words--;
 		memcpy(o, in, words * 8);
 	} else {
-		struct walk w = { in + 1, in + words, o + 1 };
+		struct walk w = { in + 1, in + words, o + 1, false };
 
 		if (k->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
 			keep(&w, 1);
@@ -277,6 +310,8 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 		if (k->attr.precise_ip > 1)
 			h.misc |= PERF_RECORD_MISC_EXACT_IP;
 		fields(sim, k, &w);
+		if (w.off)
+			return 0;
 		words = (uint64_t)(w.out - o);
 	}
 	h.size = (uint16_t)(words * 8);
