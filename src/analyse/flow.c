@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow - from the workers' counters to edges and spans in the order of places. Here weights, until
+ * now integers, become numbers of occurrences.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/flow_scan_int.h"
+#include "base/bisect.h"
+#include "base/sort.h"
+
+/* ---- order: by the last thing that matters first, since equal ones stay as they are -------- */
+
+typedef uint64_t (*flow_key)(const struct flow *f, uint32_t i);
+
+static uint64_t edge_kinds(const struct flow *f, uint32_t i)
+{
+	return (uint64_t)f->edge[i].from.kind << 8 | f->edge[i].to.kind;
+}
+
+static uint64_t edge_to(const struct flow *f, uint32_t i)
+{
+	return f->edge[i].to.addr;
+}
+
+static uint64_t edge_to_image(const struct flow *f, uint32_t i)
+{
+	return f->edge[i].to.image;
+}
+
+static uint64_t edge_from(const struct flow *f, uint32_t i)
+{
+	return f->edge[i].from.addr;
+}
+
+static uint64_t edge_from_image(const struct flow *f, uint32_t i)
+{
+	return f->edge[i].from.image;
+}
+
+static uint64_t span_kind(const struct flow *f, uint32_t i)
+{
+	return f->span[i].kind;
+}
+
+static uint64_t span_end(const struct flow *f, uint32_t i)
+{
+	return f->span[i].end;
+}
+
+static uint64_t span_start(const struct flow *f, uint32_t i)
+{
+	return f->span[i].start;
+}
+
+static uint64_t span_image(const struct flow *f, uint32_t i)
+{
+	return f->span[i].image;
+}
+
+static const flow_key by_from[] = { edge_kinds, edge_to,	 edge_to_image,
+				    edge_from,	edge_from_image, NULL };
+static const flow_key by_to[] = { edge_to, edge_to_image, NULL };
+static const flow_key by_start[] = { span_kind, span_end, span_start, span_image, NULL };
+
+/* The order of n things, in `a` of each; the caller's to free. NULL: no memory. */
+static struct keyed *order_of(const struct flow *f, size_t n, const flow_key *key)
+{
+	struct keyed *order = malloc((n + 1) * 2 * sizeof(*order));
+
+	for (size_t i = 0; order && i < n; i++)
+		order[i].a = (uint32_t)i;
+	for (; order && *key; key++) {
+		for (size_t i = 0; i < n; i++)
+			order[i].key = (*key)(f, order[i].a);
+		keyed_sort(order, order + n, n);
+	}
+	return order;
+}
+
+static int sort_edges(struct flow *f)
+{
+	struct keyed *order = order_of(f, f->n_edges, by_from);
+	struct flow_edge *sorted = malloc((f->n_edges + 1) * sizeof(*sorted));
+
+	if (order && sorted) {
+		for (size_t i = 0; i < f->n_edges; i++)
+			sorted[i] = f->edge[order[i].a];
+		free(f->edge);
+		f->edge = sorted;
+		sorted = NULL;
+	}
+	free(sorted);
+	free(order);
+	return order && !sorted ? 0 : -1;
+}
+
+static int sort_into(struct flow *f)
+{
+	struct keyed *order = order_of(f, f->n_edges, by_to);
+
+	free(f->into);
+	f->into = malloc((f->n_edges + 1) * sizeof(*f->into));
+	for (size_t i = 0; order && f->into && i < f->n_edges; i++)
+		f->into[i] = order[i].a;
+	free(order);
+	return order && f->into ? 0 : -1;
+}
+
+static int sort_spans(struct flow *f)
+{
+	struct keyed *order = order_of(f, f->n_spans, by_start);
+	struct flow_span *sorted = malloc((f->n_spans + 1) * sizeof(*sorted));
+
+	if (order && sorted) {
+		for (size_t i = 0; i < f->n_spans; i++)
+			sorted[i] = f->span[order[i].a];
+		free(f->span);
+		f->span = sorted;
+		sorted = NULL;
+	}
+	free(sorted);
+	free(order);
+	return order && !sorted ? 0 : -1;
+}
+
+int flow_sort(struct flow *f, struct err *err)
+{
+	return sort_edges(f) || sort_into(f) || sort_spans(f) ? err_nomem(err) : 0;
+}
+
+/* ---- from counters ------------------------------------------------------------------------- */
+
+static struct flow_weight weight_of(uint64_t hits, const uint64_t *group, double unit)
+{
+	struct flow_weight w = { .hits = hits };
+
+	for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		w.group[g] = (double)group[g] * unit;
+	return w;
+}
+
+static struct flow_edge edge_of(const struct edge_count *e, double unit)
+{
+	return (struct flow_edge){ .from = { e->from_image, e->from, e->from_kind },
+				   .to = { e->to_image, e->to, e->to_kind },
+				   .w = weight_of(e->hits, e->group, unit),
+				   .tally = { .mispredicted = e->mispredicted,
+					      .predicted = e->predicted,
+					      .in_tx = e->in_tx,
+					      .aborts = e->aborts,
+					      .cycles = e->cycles,
+					      .timed = e->timed },
+				   .type = e->type };
+}
+
+static struct flow_span span_of(const struct span_count *s, double unit)
+{
+	return (struct flow_span){ .image = s->image,
+				   .kind = s->kind,
+				   .start = s->start,
+				   .end = s->end,
+				   .w = weight_of(s->hits, s->group, unit),
+				   .timed = s->timed,
+				   .cycles = s->cycles,
+				   .cycles_sq = s->cycles_sq,
+				   .times = s->times };
+}
+
+/* In the order of spans, which is not that of the workers. */
+static int put_times(struct flow *f, const struct flow_counts_of_worker *c)
+{
+	f->times = malloc((c->times.n + 1) * sizeof(*f->times));
+	if (!f->times)
+		return -1;
+	for (size_t i = 0; i < f->n_spans; i++) {
+		struct flow_span *s = &f->span[i];
+
+		if (s->times == FLOW_NO_TIMES)
+			continue;
+		f->times[f->n_times] = c->times.v[s->times];
+		s->times = (uint32_t)f->n_times++;
+	}
+	return 0;
+}
+
+static int fill(struct flow *f, struct flow_counts_of_worker *c, unsigned shift, struct err *err)
+{
+	double unit = ldexp(1, -(int)shift);
+
+	f->n_edges = c->edge.n;
+	f->n_spans = c->span.n;
+	f->edge = malloc((f->n_edges + 1) * sizeof(*f->edge));
+	f->span = malloc((f->n_spans + 1) * sizeof(*f->span));
+	if (!f->edge || !f->span)
+		return err_nomem(err);
+	for (size_t i = 0; i < f->n_edges; i++)
+		f->edge[i] = edge_of(&c->edge.v[i], unit);
+	for (size_t i = 0; i < f->n_spans; i++)
+		f->span[i] = span_of(&c->span.v[i], unit);
+	vec_free(&c->edge);
+	vec_free(&c->span);
+	if (flow_sort(f, err))
+		return -1;
+	return put_times(f, c) ? err_nomem(err) : 0;
+}
+
+/* What choosing events said stays; the rest is what was counted. */
+static void fill_sums(struct flow_sums *s, const struct flow_counts_of_worker *c)
+{
+	struct flow_sums all = c->sums;
+
+	all.filter = s->filter;
+	all.counts = s->counts;
+	all.event = s->event;
+	all.biased = s->biased;
+	all.user_only = s->user_only;
+	all.period = (double)c->period;
+	for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		all.group_period[g] = (double)c->group_period[g];
+	*s = all;
+}
+
+int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
+	       const struct flow_opts *opts, struct err *err)
+{
+	struct flow_counts_of_worker counts = { 0 };
+	struct flow_events events = { 0 };
+	struct flow *f = calloc(1, sizeof(*f));
+	int ret = -1;
+
+	if (!f)
+		return err_nomem(err);
+	if (flow_choose(&events, &f->sums, rec, opts, err) ||
+	    flow_scan(&counts, rec, sp, opts, &events, f->sums.filter, err))
+		goto out;
+	fill_sums(&f->sums, &counts);
+	if (fill(f, &counts, events.shift, err))
+		goto out;
+	*out = f;
+	ret = 0;
+out:
+	if (ret)
+		flow_free(f);
+	flow_counts_free(&counts);
+	free(events.v);
+	return ret;
+}
+
+void flow_free(struct flow *f)
+{
+	if (!f)
+		return;
+	free(f->edge);
+	free(f->span);
+	free(f->into);
+	free(f->times);
+	free(f);
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+const struct flow_edge *flow_edges(const struct flow *f, size_t *n)
+{
+	*n = f->n_edges;
+	return f->edge;
+}
+
+const struct flow_span *flow_spans(const struct flow *f, size_t *n)
+{
+	*n = f->n_spans;
+	return f->span;
+}
+
+const struct flow_sums *flow_sums(const struct flow *f)
+{
+	return &f->sums;
+}
+
+const struct flow_times *flow_times(const struct flow *f, size_t *n)
+{
+	*n = f->n_times;
+	return f->times;
+}
+
+const uint32_t *flow_edges_into(const struct flow *f)
+{
+	return f->into;
+}
+
+static bool at_or_behind(const struct flow_place *p, uint32_t image, uint64_t addr)
+{
+	return p->image != image ? p->image > image : p->addr >= addr;
+}
+
+size_t flow_edges_from(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		       size_t *first)
+{
+	size_t to;
+
+	bisect(*first, f->n_edges, i, at_or_behind(&f->edge[i].from, image, start));
+	bisect(to, f->n_edges, i, at_or_behind(&f->edge[i].from, image, end));
+	return to > *first ? to - *first : 0;
+}
+
+size_t flow_edges_to(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		     size_t *first)
+{
+	size_t to;
+
+	bisect(*first, f->n_edges, i, at_or_behind(&f->edge[f->into[i]].to, image, start));
+	bisect(to, f->n_edges, i, at_or_behind(&f->edge[f->into[i]].to, image, end));
+	return to > *first ? to - *first : 0;
+}
+
+static bool begins_at_or_behind(const struct flow_span *s, uint32_t image, uint64_t addr)
+{
+	return s->image != image ? s->image > image : s->start >= addr;
+}
+
+size_t flow_spans_of(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
+		     size_t *first)
+{
+	size_t to;
+
+	bisect(*first, f->n_spans, i, begins_at_or_behind(&f->span[i], image, start));
+	bisect(to, f->n_spans, i, begins_at_or_behind(&f->span[i], image, end));
+	return to > *first ? to - *first : 0;
+}

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow_scan - stacks of branches into edges and spans. A stack is first brought to places, then
+ * counted in runs of AHEAD entries, whose places in the tables are asked for before they are looked
+ * at.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/flow_scan_int.h"
+#include "base/task.h"
+
+#define AHEAD	   32u
+#define AHEAD_FILE 2048u /* bytes of the recording */
+/* More than a record of 64 KiB holds. */
+#define ENTRIES_MAX (65536u / PD_BRANCH_SIZE)
+
+#define SPEC_WRONG_PATH 1 /* PERF_BR_SPEC_WRONG_PATH: executed, but never retired */
+#define TYPE_EXTENDED	15
+#define TYPE_NEW	16 /* what new_type says is put behind the others */
+
+struct entry {
+	struct flow_place from, to;
+	uint64_t edge_hash, span_hash;
+	uint32_t flags;
+	uint16_t cycles;
+	uint8_t type;
+	bool gap;  /* what came next is not known */
+	bool span; /* from here to where the next newer one leaves */
+};
+
+#define E_MISPRED   1u
+#define E_PREDICTED 2u
+#define E_IN_TX	    4u
+#define E_ABORT	    8u
+
+struct worker {
+	struct flow_counts_of_worker counts;
+	struct flow_map map;
+	struct entry entry[ENTRIES_MAX];
+	uint64_t block; /* of FLOW_GROUPS stacks, in the chunk: how they are dealt to groups */
+	unsigned n_dealt;
+};
+
+struct scan {
+	const struct pd *rec;
+	const struct pd_event *ev;
+	const struct pd_chunk *chunk;
+	size_t n_chunks;
+	const struct flow_opts *opts;
+	const struct flow_events *events;
+	enum flow_filter filter;
+	bool has_time;
+	struct worker **worker;
+	unsigned n_workers;
+};
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t h = (a ^ (b + c) * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+
+	return h ^ (h >> 32 | h << 32);
+}
+
+static uint64_t edge_hash(const struct flow_place *from, const struct flow_place *to)
+{
+	return mix(from->addr, to->addr, (uint64_t)from->image << 32 ^ to->image);
+}
+
+static uint64_t span_hash(const struct flow_place *start, uint64_t end)
+{
+	return mix(start->addr, end, start->image);
+}
+
+static struct edge_count *edge_of(struct flow_counts_of_worker *c, uint64_t h,
+				  const struct flow_place *from, const struct flow_place *to)
+{
+	struct edge_count *e;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->edge_at, h); itab_at(&c->edge_at, &i, h, &idx);) {
+		e = &c->edge.v[idx];
+		if (e->from == from->addr && e->to == to->addr && e->from_image == from->image &&
+		    e->to_image == to->image && e->from_kind == from->kind &&
+		    e->to_kind == to->kind)
+			return e;
+	}
+	if (vec_reserve(&c->edge, c->edge.n + 1) || itab_put(&c->edge_at, h, c->edge.n))
+		return NULL;
+	e = &c->edge.v[c->edge.n++];
+	*e = (struct edge_count){ .from = from->addr,
+				  .to = to->addr,
+				  .from_image = from->image,
+				  .to_image = to->image,
+				  .from_kind = from->kind,
+				  .to_kind = to->kind };
+	return e;
+}
+
+static struct span_count *span_of(struct flow_counts_of_worker *c, uint64_t h,
+				  const struct flow_place *start, uint64_t end)
+{
+	struct span_count *s;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->span_at, h); itab_at(&c->span_at, &i, h, &idx);) {
+		s = &c->span.v[idx];
+		if (s->start == start->addr && s->end == end && s->image == start->image &&
+		    s->kind == start->kind)
+			return s;
+	}
+	if (vec_reserve(&c->span, c->span.n + 1) || itab_put(&c->span_at, h, c->span.n))
+		return NULL;
+	s = &c->span.v[c->span.n++];
+	*s = (struct span_count){ .start = start->addr,
+				  .end = end,
+				  .image = start->image,
+				  .kind = start->kind,
+				  .times = FLOW_NO_TIMES };
+	return s;
+}
+
+static struct flow_times *times_of(struct flow_counts_of_worker *c, struct span_count *s)
+{
+	if (s->times == FLOW_NO_TIMES) {
+		struct flow_times *t = vec_add(&c->times);
+
+		if (!t)
+			return NULL;
+		memset(t, 0, sizeof(*t));
+		s->times = (uint32_t)c->times.n - 1;
+	}
+	return &c->times.v[s->times];
+}
+
+void flow_counts_free(struct flow_counts_of_worker *c)
+{
+	vec_free(&c->edge);
+	vec_free(&c->span);
+	vec_free(&c->times);
+	itab_free(&c->edge_at);
+	itab_free(&c->span_at);
+}
+
+/* ---- a stack ------------------------------------------------------------------------------- */
+
+static bool is_kernel(uint8_t kind)
+{
+	return kind == SPACE_KERNEL || kind == SPACE_GUEST_KERNEL;
+}
+
+/* Whether code lies between where an entry led and where the next newer one left; else why not. */
+static bool bounds_code(const struct flow_place *start, const struct flow_place *end,
+			struct flow_sums *sums)
+{
+	if (start->image == IMAGE_NONE || start->image != end->image || start->kind != end->kind) {
+		/* an address of 0 is one that was not to be seen from here */
+		if (is_kernel(start->kind) != is_kernel(end->kind) || !start->addr || !end->addr)
+			sums->switched++;
+		else
+			sums->crossing++;
+		return false;
+	}
+	if (end->addr < start->addr)
+		sums->backwards++;
+	else if (end->addr - start->addr > FLOW_SPAN_MAX)
+		sums->far_apart++;
+	else
+		return true;
+	return false;
+}
+
+/* Entries to places, newest first; how many are used. */
+static size_t take_entries(struct worker *w, const struct pd_branches *stack)
+{
+	size_t n = 0, have = stack->n < ENTRIES_MAX ? (size_t)stack->n : ENTRIES_MAX;
+	bool gap = false;
+
+	for (size_t i = 0; i < have; i++) {
+		struct pd_branch b = pd_branch_decode(stack->entry + i * PD_BRANCH_SIZE);
+		struct entry *e = &w->entry[n];
+
+		if (b.spec == SPEC_WRONG_PATH)
+			continue;
+		if (!b.from && !b.to) { /* never filled */
+			gap = true;
+			continue;
+		}
+		e->from = flow_map_place(&w->map, b.from);
+		e->to = flow_map_place(&w->map, b.to);
+		e->edge_hash = edge_hash(&e->from, &e->to);
+		e->flags = (b.mispred ? E_MISPRED : 0) | (b.predicted ? E_PREDICTED : 0) |
+			   (b.in_tx ? E_IN_TX : 0) | (b.abort ? E_ABORT : 0);
+		e->cycles = b.cycles;
+		e->type = b.type == TYPE_EXTENDED ? (uint8_t)(TYPE_NEW + b.new_type) : b.type;
+		e->gap = gap;
+		gap = false;
+		n++;
+	}
+	return n;
+}
+
+static void find_spans(struct worker *w, size_t n)
+{
+	struct flow_sums *sums = &w->counts.sums;
+
+	for (size_t i = 1; i < n; i++) {
+		struct entry *e = &w->entry[i];
+		const struct entry *next = &w->entry[i - 1];
+
+		e->span = !e->gap && bounds_code(&e->to, &next->from, sums);
+		if (e->span)
+			e->span_hash = span_hash(&e->to, next->from.addr);
+	}
+	w->entry[0].span = false;
+}
+
+static int count_edge(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
+		      uint64_t weight)
+{
+	struct edge_count *o = edge_of(c, e->edge_hash, &e->from, &e->to);
+
+	if (!o)
+		return -1;
+	o->hits++;
+	o->group[group] += weight;
+	o->mispredicted += e->flags & E_MISPRED;
+	o->predicted += e->flags >> 1 & 1;
+	if (e->type > o->type)
+		o->type = e->type;
+	if (e->flags & (E_IN_TX | E_ABORT)) {
+		o->in_tx += e->flags >> 2 & 1;
+		o->aborts += e->flags >> 3 & 1;
+	}
+	if (e->cycles) {
+		o->cycles += e->cycles;
+		o->timed++;
+	}
+	return 0;
+}
+
+/* The span's cycles are those of the entry that ends it. */
+static int count_span(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
+		      uint64_t weight)
+{
+	const struct entry *next = e - 1;
+	struct span_count *s = span_of(c, e->span_hash, &e->to, next->from.addr);
+	struct flow_times *t;
+
+	if (!s)
+		return -1;
+	s->hits++;
+	s->group[group] += weight;
+	if (!next->cycles)
+		return 0;
+	t = times_of(c, s);
+	if (!t)
+		return -1;
+	s->timed++;
+	s->cycles += next->cycles;
+	s->cycles_sq += (uint64_t)next->cycles * next->cycles;
+	t->n[flow_time_bucket(next->cycles)]++;
+	return 0;
+}
+
+static void ask_ahead(const struct flow_counts_of_worker *c, const struct entry *e, size_t n,
+		      unsigned group)
+{
+	uint32_t idx;
+
+	for (size_t k = 0; k < n; k++) {
+		itab_ahead(&c->edge_at, e[k].edge_hash);
+		if (e[k].span)
+			itab_ahead(&c->span_at, e[k].span_hash);
+	}
+	for (size_t k = 0; k < n; k++) {
+		size_t i = itab_first(&c->edge_at, e[k].edge_hash);
+
+		if (itab_at(&c->edge_at, &i, e[k].edge_hash, &idx)) {
+			__builtin_prefetch(&c->edge.v[idx], 1);
+			__builtin_prefetch(&c->edge.v[idx].group[group], 1);
+		}
+		if (!e[k].span)
+			continue;
+		i = itab_first(&c->span_at, e[k].span_hash);
+		if (itab_at(&c->span_at, &i, e[k].span_hash, &idx)) {
+			__builtin_prefetch(&c->span.v[idx], 1);
+			__builtin_prefetch(&c->span.v[idx].group[group], 1);
+		}
+	}
+}
+
+/* Each FLOW_GROUPS stacks on end go to different groups, in an order of their own, so that nothing
+ * that comes again and again can always meet the same group. */
+static unsigned deal(struct worker *w)
+{
+	unsigned k = w->n_dealt++ % FLOW_GROUPS;
+
+	if (!k)
+		w->block = hash_u64(w->block + 1);
+	return (unsigned)(k * (w->block << 1 | 1) + (w->block >> 8)) % FLOW_GROUPS;
+}
+
+static int count_stack(struct scan *sc, struct worker *w, const struct pd_branches *stack,
+		       uint64_t period)
+{
+	struct flow_counts_of_worker *c = &w->counts;
+	size_t n = take_entries(w, stack);
+	uint64_t weight = period << sc->events->shift, edge, span;
+	unsigned group;
+
+	if (!n) {
+		c->sums.empty++;
+		return 0;
+	}
+	group = deal(w);
+	edge = weight / n;
+	span = n > 1 ? weight / (n - 1) : 0;
+	c->sums.stacks++;
+	c->sums.edges += n;
+	if (n > c->sums.depth)
+		c->sums.depth = (unsigned)n;
+	c->period += period;
+	c->group_period[group] += period;
+	if (sc->filter == FLOW_ANY)
+		find_spans(w, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			w->entry[i].span = false;
+	for (size_t i = 0; i < n; i += AHEAD) {
+		size_t some = n - i < AHEAD ? n - i : AHEAD;
+
+		ask_ahead(c, w->entry + i, some, group);
+		for (size_t k = i; k < i + some; k++) {
+			if (count_edge(c, &w->entry[k], group, edge))
+				return -1;
+			if (!w->entry[k].span)
+				continue;
+			if (count_span(c, &w->entry[k], group, span))
+				return -1;
+			c->sums.spans++;
+		}
+	}
+	return 0;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static bool listed(const uint32_t *v, size_t n, uint32_t x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == x)
+			return true;
+	return n == 0;
+}
+
+static bool enter(struct scan *sc, struct worker *w, const struct pd_event *ev,
+		  const struct pd_record *r)
+{
+	const struct flow_opts *o = sc->opts;
+	uint32_t pid = ev->at.tid ? ld32(r->p + ev->at.tid) : UINT32_MAX;
+	uint32_t tid = ev->at.tid ? ld32(r->p + ev->at.tid + 4) : UINT32_MAX;
+	uint64_t time = !sc->has_time ? r->seq : ev->at.time ? ld64(r->p + ev->at.time) : 0;
+	enum space_kind kind = space_kind_of_misc(r->misc);
+
+	if ((o->time_from && time < o->time_from) || (o->time_to && time >= o->time_to) ||
+	    !listed(o->pids, o->n_pids, pid) || !listed(o->tids, o->n_tids, tid))
+		return false;
+	return flow_map_enter(&w->map, pid, tid, time,
+			      kind == SPACE_GUEST_USER || kind == SPACE_GUEST_KERNEL);
+}
+
+static int one_sample(struct scan *sc, struct worker *w, const struct pd_record *r)
+{
+	struct flow_sums *sums = &w->counts.sums;
+	int e = pd_sample_event(sc->rec, r);
+	const struct pd_event *ev = &sc->ev[e < 0 ? 0 : e];
+	struct pd_branches stack;
+
+	sums->samples++;
+	if (e < 0) {
+		sums->bad++;
+		return 0;
+	}
+	if (!sc->events->v[e].used) {
+		sums->left_out++;
+		return 0;
+	}
+	if (!pd_branches_find(ev, r, &stack)) {
+		sums->bad++;
+		return 0;
+	}
+	if (!enter(sc, w, ev, r)) {
+		sums->left_out++;
+		return 0;
+	}
+	if (!stack.n) {
+		sums->empty++;
+		return 0;
+	}
+	return count_stack(sc, w, &stack,
+			   ev->at.period ? ld64(r->p + ev->at.period) : sc->events->v[e].period);
+}
+
+static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
+{
+	struct scan *sc = ctx;
+	struct worker *w = sc->worker[worker];
+	struct pd_record r = { NULL, 0, 0, 0, 0 };
+
+	w->n_dealt = 0;
+	w->block = hash_u64(i);
+	while (pd_next(&sc->chunk[i], &r)) {
+		__builtin_prefetch((const void *)((uintptr_t)r.p + AHEAD_FILE));
+		if (r.type == PERF_RECORD_SAMPLE && one_sample(sc, w, &r))
+			return err_nomem(err);
+	}
+	/* the first worker is the caller's own thread */
+	if (!worker && sc->opts->progress)
+		sc->opts->progress(sc->opts->progress_ctx, (double)(i + 1) / (double)sc->n_chunks);
+	return 0;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static void add_sums(struct flow_sums *s, const struct flow_sums *more)
+{
+	s->samples += more->samples;
+	s->stacks += more->stacks;
+	s->empty += more->empty;
+	s->left_out += more->left_out;
+	s->bad += more->bad;
+	s->edges += more->edges;
+	s->spans += more->spans;
+	s->backwards += more->backwards;
+	s->crossing += more->crossing;
+	s->far_apart += more->far_apart;
+	s->switched += more->switched;
+	if (more->depth > s->depth)
+		s->depth = more->depth;
+}
+
+static void add_edge(struct edge_count *o, const struct edge_count *e)
+{
+	o->hits += e->hits;
+	o->mispredicted += e->mispredicted;
+	o->predicted += e->predicted;
+	o->timed += e->timed;
+	o->cycles += e->cycles;
+	o->in_tx += e->in_tx;
+	o->aborts += e->aborts;
+	if (e->type > o->type)
+		o->type = e->type;
+	for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		o->group[g] += e->group[g];
+}
+
+static void add_span(struct span_count *o, const struct span_count *s)
+{
+	o->hits += s->hits;
+	o->timed += s->timed;
+	o->cycles += s->cycles;
+	o->cycles_sq += s->cycles_sq;
+	for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		o->group[g] += s->group[g];
+}
+
+static void add_times(struct flow_times *t, const struct flow_times *more)
+{
+	for (unsigned i = 0; i < FLOW_TIME_BUCKETS; i++)
+		t->n[i] += more->n[i];
+}
+
+int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
+		    struct err *err)
+{
+	add_sums(&c->sums, &more->sums);
+	c->period += more->period;
+	for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		c->group_period[g] += more->group_period[g];
+	vec_each (&more->edge, const struct edge_count *, e) {
+		const struct flow_place from = { e->from_image, e->from, e->from_kind };
+		const struct flow_place to = { e->to_image, e->to, e->to_kind };
+		struct edge_count *o = edge_of(c, edge_hash(&from, &to), &from, &to);
+
+		if (!o)
+			return err_nomem(err);
+		add_edge(o, e);
+	}
+	vec_each (&more->span, const struct span_count *, s) {
+		const struct flow_place start = { s->image, s->start, s->kind };
+		struct span_count *o = span_of(c, span_hash(&start, s->end), &start, s->end);
+		struct flow_times *t;
+
+		if (!o)
+			return err_nomem(err);
+		add_span(o, s);
+		if (s->times == FLOW_NO_TIMES)
+			continue;
+		t = times_of(c, o);
+		if (!t)
+			return err_nomem(err);
+		add_times(t, &more->times.v[s->times]);
+	}
+	return 0;
+}
+
+static void free_workers(struct scan *sc)
+{
+	for (unsigned i = 0; sc->worker && i < sc->n_workers; i++) {
+		if (!sc->worker[i])
+			continue;
+		flow_counts_free(&sc->worker[i]->counts);
+		flow_map_free(&sc->worker[i]->map);
+		free(sc->worker[i]);
+	}
+	free(sc->worker);
+}
+
+static int new_workers(struct scan *sc, const struct spaces *sp, struct err *err)
+{
+	sc->worker = calloc(sc->n_workers, sizeof(struct worker *));
+	if (!sc->worker)
+		return err_nomem(err);
+	for (unsigned i = 0; i < sc->n_workers; i++) {
+		sc->worker[i] = calloc(1, sizeof(struct worker));
+		if (!sc->worker[i])
+			return err_nomem(err);
+		if (flow_map_init(&sc->worker[i]->map, sp, sc->opts->comm, err))
+			return -1;
+	}
+	return 0;
+}
+
+int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
+	      const struct flow_opts *opts, const struct flow_events *events,
+	      enum flow_filter filter, struct err *err)
+{
+	struct scan sc = { .rec = rec,
+			   .opts = opts,
+			   .events = events,
+			   .filter = filter,
+			   .has_time = pd_has_time(rec) };
+	size_t n;
+	int ret = -1;
+
+	sc.ev = pd_events(rec, &n);
+	sc.chunk = pd_chunks(rec, &sc.n_chunks);
+	sc.n_workers = opts->threads ? opts->threads : task_threads();
+	if (sc.n_workers > 64)
+		sc.n_workers = 64;
+	if (sc.n_workers > sc.n_chunks)
+		sc.n_workers = sc.n_chunks ? (unsigned)sc.n_chunks : 1;
+	if (new_workers(&sc, sp, err) || task_for(sc.n_chunks, sc.n_workers, scan_chunk, &sc, err))
+		goto out;
+	*out = sc.worker[0]->counts;
+	sc.worker[0]->counts = (struct flow_counts_of_worker){ 0 };
+	for (unsigned i = 1; i < sc.n_workers; i++)
+		if (flow_counts_add(out, &sc.worker[i]->counts, err))
+			goto out;
+	ret = 0;
+out:
+	free_workers(&sc);
+	return ret;
+}

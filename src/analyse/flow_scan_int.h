@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow_scan_int - how a flow is made of a recording:
+ *
+ *	flow_event.c	which events are used, what their stacks hold and what they count
+ *	flow_place.c	addresses of a process at a time -> images and addresses in them
+ *	flow_scan.c	stacks -> edges and spans by place, counted per worker
+ *	flow.c		the workers' tables -> one, sorted
+ *
+ * Counters are told apart by place, not by what was mapped where at the time, so that memory does
+ * not grow with processes. All that is added up is added in integers (weights are of fixed point),
+ * and groups are dealt by the place in the file, so that the result is the same whatever the number
+ * of threads.
+ */
+#ifndef CYCLADE_ANALYSE_FLOW_SCAN_INT_H
+#define CYCLADE_ANALYSE_FLOW_SCAN_INT_H
+
+#include "analyse/flow_int.h"
+#include "analyse/itab.h"
+#include "base/vec.h"
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+struct flow_event {
+	bool used;
+	uint64_t period; /* where the record has none */
+};
+
+struct flow_events {
+	struct flow_event *v; /* as pd_events */
+	size_t n;
+	unsigned shift; /* what weights are shifted by: their sum stays below 2^63 */
+};
+
+enum flow_filter flow_filter_of(const struct pd_event *ev);
+enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev);
+/* Fills what is known before a sample is read: filter, counts, event, biased, user_only. */
+int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd *rec,
+		const struct flow_opts *opts, struct err *err) MUST_USE;
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+#define FLOW_SPOTS 2048u
+#define FLOW_WHOS  1024u
+#define FLOW_NEAR  4u
+
+/* Where addresses lie, good for all of a span of addresses and times. */
+struct flow_spot {
+	uint64_t start, size, from, life;
+	uint64_t whose;
+	uint64_t less; /* from ip to image address */
+	uint32_t image;
+	uint8_t asked, kind;
+};
+
+/* A thread as the last sample met it; good for times in [from, until). */
+struct flow_who {
+	const struct process *proc;
+	uint64_t task, from, until;
+	uint32_t index; /* process_index; UINT32_MAX: none known */
+	bool used, wanted;
+};
+
+struct flow_near {
+	uint64_t start, size, less;
+	uint32_t image;
+	uint8_t kind;
+};
+
+struct flow_map {
+	const struct spaces *sp;
+	const char *comm; /* NULL: all */
+	struct flow_who *who;
+	struct flow_spot *spot;
+	struct flow_near near[FLOW_NEAR]; /* spots of the sample at hand, the last one first */
+	unsigned n_near, turn;
+	const struct flow_who *of; /* whose they are, in [from, until) */
+	uint64_t from, until, time;
+	bool guest;
+};
+
+int flow_map_init(struct flow_map *m, const struct spaces *sp, const char *comm,
+		  struct err *err) MUST_USE;
+void flow_map_free(struct flow_map *m);
+/* From here on addresses are of this thread at this time. False: not of the comm asked for. */
+bool flow_map_enter(struct flow_map *m, uint32_t pid, uint32_t tid, uint64_t time, bool guest);
+struct flow_place flow_map_ask(struct flow_map *m, uint64_t ip);
+
+static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
+{
+	const struct flow_near *o = &m->near[m->turn];
+
+	if (__builtin_expect(ip - o->start < o->size, 1))
+		return (struct flow_place){ o->image, ip - o->less, o->kind };
+	return flow_map_ask(m, ip);
+}
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+struct edge_count {
+	uint64_t from, to;
+	uint32_t from_image, to_image;
+	uint8_t from_kind, to_kind, type;
+	uint64_t hits, mispredicted, predicted, timed;
+	uint64_t group[FLOW_GROUPS];
+	uint64_t cycles, in_tx, aborts;
+};
+
+struct span_count {
+	uint64_t start, end;
+	uint32_t image;
+	uint8_t kind;
+	uint32_t times;
+	uint64_t hits, timed, cycles, cycles_sq;
+	uint64_t group[FLOW_GROUPS];
+};
+
+struct flow_counts_of_worker {
+	VEC(struct edge_count) edge;
+	VEC(struct span_count) span;
+	VEC(struct flow_times) times;
+	struct itab edge_at, span_at;
+	struct flow_sums sums;
+	uint64_t period, group_period[FLOW_GROUPS];
+};
+
+void flow_counts_free(struct flow_counts_of_worker *c);
+/* Adds what `more` counted. */
+int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
+		    struct err *err) MUST_USE;
+
+/* All stacks of the recording into `out`. */
+int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
+	      const struct flow_opts *opts, const struct flow_events *events,
+	      enum flow_filter filter, struct err *err) MUST_USE;
+
+#endif
