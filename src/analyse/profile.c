@@ -31,7 +31,9 @@ static int build(struct profile *p, struct scan *sc, struct err *err)
 		return make_branch_rows(p, sc, err);
 	if (make_rows(p, sc, err))
 		return -1;
-	return p->opts.chains ? make_frames(p, sc, err) : 0;
+	if (!p->opts.chains)
+		return 0;
+	return p->opts.stacks != STACKS_NONE ? make_stacks(p, sc, err) : make_frames(p, sc, err);
 }
 
 void profile_drop_names(struct profile *p)
@@ -88,6 +90,7 @@ void profile_free(struct profile *p)
 		if (p->chains.total[e] != p->zeros)
 			free(p->chains.total[e]);
 	profile_drop_names(p);
+	stacks_free(p);
 	chain_free(&p->chains.tree);
 	free(p->zeros);
 	free(p->frames);
@@ -114,7 +117,7 @@ const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events
 
 const struct profile_chains *profile_chains(const struct profile *p)
 {
-	return p->opts.chains ? &p->chains : NULL;
+	return p->opts.chains && p->opts.stacks == STACKS_NONE ? &p->chains : NULL;
 }
 
 const struct strtab *profile_strings(const struct profile *p)
@@ -125,4 +128,9 @@ const struct strtab *profile_strings(const struct profile *p)
 const struct profile_opts *profile_options(const struct profile *p)
 {
 	return &p->opts;
+}
+
+const struct profile_stacks *profile_stacks(const struct profile *p)
+{
+	return p->opts.chains && p->opts.stacks != STACKS_NONE ? &p->stacks : NULL;
 }

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "perfdata/perfdata.h"
+#include "symbol/source.h"
 #include "symbol/space.h"
 
 enum profile_key { /* what rows can be told apart by; a row of report/keys.def each */
@@ -52,13 +53,22 @@ enum profile_key { /* what rows can be told apart by; a row of report/keys.def e
 
 struct mux; /* mux.h */
 
+/* Whether samples are kept with their chains, address by address (profile_stacks.h). */
+enum profile_stacks_how {
+	STACKS_NONE,
+	STACKS_MERGED, /* those of the same thread, event and chain are one */
+	STACKS_EACH,   /* one by one, with their times: 72 bytes of memory each */
+};
+
 struct profile_opts {
 	enum profile_key key[KEY_COUNT]; /* in order of wish */
 	size_t n_keys;
-	bool branches;	    /* rows are of the branches recorded with samples, counted one by one */
-	bool chains;	    /* build the prefix tree; not with branches */
-	bool chain_lines;   /* its frames are told apart by source line, not only by symbol */
-	bool chain_inline;  /* inlined calls are frames of their own */
+	bool branches;	   /* rows are of the branches recorded with samples, counted one by one */
+	bool chains;	   /* build the prefix tree; not with branches */
+	bool chain_lines;  /* its frames are told apart by source line, not only by symbol */
+	bool chain_inline; /* inlined calls are frames of their own */
+	/* Instead of the tree; with chains: */
+	enum profile_stacks_how stacks;
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
 	unsigned threads;   /* 0: all cores */
 	/* A sample's period is taken times the share of time that its counter lacked just then; NULL:
@@ -106,8 +116,10 @@ struct profile_row {
 
 /* A frame of a resolved chain. */
 struct profile_frame {
-	uint32_t name, dso; /* strings */
-	uint32_t srcline;   /* strings; 0: not asked or not known */
+	uint32_t name, dso;	 /* strings */
+	uint32_t srcline;	 /* strings; 0: not asked or not known */
+	struct source_line line; /* the same, taken apart */
+	const char *linkage;	 /* as linkers know it; NULL: as `name` */
 	uint32_t image;
 	const struct symbol *symbol;
 	uint8_t space;

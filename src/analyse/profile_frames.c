@@ -72,16 +72,20 @@ static int site_frames(struct profile *p, const struct site *s, struct place *pl
 				   .dso = pl->dso,
 				   .image = s->image,
 				   .symbol = pl->symbol,
-				   .space = s->kind };
+				   .space = s->kind,
+				   .line = n_inl ? pl->inl[0].at : pl->line,
+				   .linkage = pl->symbol ? pl->symbol->linkage : NULL };
 
 	pl->frame_first = (uint32_t)p->n_frame_ids;
-	f.srcline = frame_line(p, n_inl ? &pl->inl[0].at : &pl->line);
+	f.srcline = frame_line(p, &f.line);
 	if (f.srcline == STR_NONE || push_id(p, pl, &f))
 		return -1;
 	f.inlined = true;
 	for (uint32_t i = 0; i < n_inl; i++) {
 		f.name = strtab_adds(&p->strings, pl->inl[i].name ? pl->inl[i].name : "[unknown]");
-		f.srcline = frame_line(p, i + 1 < n_inl ? &pl->inl[i + 1].at : &pl->line);
+		f.line = i + 1 < n_inl ? pl->inl[i + 1].at : pl->line;
+		f.linkage = pl->inl[i].linkage;
+		f.srcline = frame_line(p, &f.line);
 		if (f.name == STR_NONE || f.srcline == STR_NONE || push_id(p, pl, &f))
 			return -1;
 	}

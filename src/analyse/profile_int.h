@@ -13,6 +13,7 @@
  *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order
  *	profile_frames.c  the workers' chains -> one tree of resolved frames
  *	profile_sort.c	  ... which are put in order for it
+ *	profile_stacks.c  samples with their chains of sites, one by one
  *
  * Everything that is added up is added in integers, so that the result does not depend on which
  * worker read which chunk.
@@ -25,6 +26,7 @@
 #include "analyse/mux.h"
 #include "analyse/profile.h"
 #include "analyse/profile_count.h"
+#include "analyse/profile_stacks.h"
 #include "base/vec.h"
 #include "symbol/source.h"
 #include "symbol/unwind.h"
@@ -329,6 +331,23 @@ struct walk_chain *walk_chain_at(const struct walk *k, size_t i);
 struct weight walk_weight(const struct walk *k, const struct walk_chain *c);
 const uint64_t *walk_broken(const struct walk *k); /* [8] */
 
+/* Samples that are kept with their chains, as a worker saw them. */
+struct stack_kept {
+	uint64_t time, period;
+	struct walk_chain *chain;
+	uint32_t party, n;
+};
+struct stack_keep {
+	VEC(struct stack_kept) v;
+	struct itab at; /* STACKS_MERGED: by chain and party */
+	bool merge;
+};
+int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
+	       uint64_t period) MUST_USE;
+struct stack_keep *walk_kept(struct walk *k);
+int make_stacks(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+void stacks_free(struct profile *p);
+
 /* A chain in the making of the tree. */
 struct chain_ref {
 	uint64_t key;
@@ -369,6 +388,7 @@ struct profile {
 	struct profile_sum *sums;
 	size_t n_events;
 	struct profile_chains chains;
+	struct profile_stacks stacks;
 	struct profile_frame *frames;
 	size_t cap_frames;
 	struct itab frame_at;

@@ -81,6 +81,7 @@ struct walk {
 	struct unwinder *unwinder; /* made at the first use */
 	uint64_t *ips;		   /* what it found */
 	uint64_t broken[8];
+	struct stack_keep keep; /* with opts.stacks */
 };
 
 struct walk *walk_new(struct worker *w, struct err *err)
@@ -92,6 +93,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 		return NULL;
 	}
 	k->w = w;
+	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
 		k->max_frame = MAX_FRAMES;
@@ -138,6 +140,8 @@ void walk_free(struct walk *k)
 	vec_free(&k->chains);
 	walk_drop_sites(k);
 	vec_free(&k->more);
+	vec_free(&k->keep.v);
+	itab_free(&k->keep.at);
 	free(k);
 }
 
@@ -164,6 +168,11 @@ struct weight walk_weight(const struct walk *k, const struct walk_chain *c)
 
 	weight_add_n(&w, c->n, c->period);
 	return w;
+}
+
+struct stack_keep *walk_kept(struct walk *k)
+{
+	return &k->keep;
 }
 
 const uint64_t *walk_broken(const struct walk *k)
@@ -442,6 +451,16 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 	return 0;
 }
 
+/* The sample is of that chain. */
+static int take_sample(struct walk *k, struct walk_chain *c, const struct who *who, uint64_t time,
+		       uint64_t period)
+{
+	if (k->w->scan->opts->stacks != STACKS_NONE &&
+	    stack_keep(&k->keep, c, who->party, time, period))
+		return -1;
+	return chain_count(k, c, period);
+}
+
 /* ---- samples -----------------------------------------------------------------------------------
  */
 
@@ -463,7 +482,7 @@ static int count_by_sites(struct walk *k, const struct who *who, uint64_t time, 
 		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
 			return -1;
 	}
-	return chain_count(k, c, period);
+	return take_sample(k, c, who, time, period);
 }
 
 /* A chain that its key does not lead to, or does so no more. */
@@ -493,7 +512,7 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	}
 	c->from = from;
 	c->until = until;
-	return chain_count(k, c, s->period);
+	return take_sample(k, c, &s->who, s->time, s->period);
 }
 
 static int count_waiting(struct walk *k, struct err *err)
@@ -514,7 +533,7 @@ static int count_waiting(struct walk *k, struct err *err)
 		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i);
 		bool known = c && s->time >= c->from && s->time < c->until;
 
-		if (known ? chain_count(k, c, s->period) : count_anew(k, s, c, i))
+		if (known ? take_sample(k, c, &s->who, s->time, s->period) : count_anew(k, s, c, i))
 			return err_nomem(err);
 	}
 	return 0;

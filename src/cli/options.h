@@ -58,6 +58,8 @@ struct options {
 	const char *call_graph; /* NULL: no; "": default kind */
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
+	/* format */
+	bool pprof, firefox, folded;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
 	const char *compress, *clockid, *jitter;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * export - what was recorded in the formats of other programs.
+ *
+ *	export_pprof	profile.proto in gzip, as pprof and Speedscope read it
+ *	export_firefox	JSON for the Firefox profiler, which shows samples over time
+ *
+ * They take a profile with stacks (profile_stacks.h). Names come from outside: what a terminal should
+ * not be shown is escaped in them (\xNN) before a format does its own quoting.
+ */
+#ifndef CYCLADE_REPORT_EXPORT_H
+#define CYCLADE_REPORT_EXPORT_H
+
+#include "analyse/profile_stacks.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/view.h"
+
+struct export_in {
+	const struct profile *profile;
+	struct images *images;
+	struct view_source source;
+	bool wall_known; /* then `wall` is what a sample's time 0 was, ns since 1970 */
+	int64_t wall;
+};
+
+int export_pprof(struct buf *out, const struct export_in *in, struct err *err) MUST_USE;
+int export_firefox(struct buf *out, const struct export_in *in, struct err *err) MUST_USE;
+
+#endif

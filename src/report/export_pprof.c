@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pprof's profile.proto, packed by gzip.
+ *
+ * Each event is two values of a sample: how many samples, and how much of the event they stand for.
+ * A process' addresses are its own affair; here every file is mapped once, a position-independent one
+ * to a place that no other has, so that pprof finds the file's own addresses again from mapping and
+ * program headers (for -list and -disasm). Code without a symbol is left to pprof to name.
+ */
+#include "report/export_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/vec.h"
+#include "report/proto.h"
+
+enum { /* fields of messages */
+       PROFILE_SAMPLE_TYPE = 1,
+       PROFILE_SAMPLE = 2,
+       PROFILE_MAPPING = 3,
+       PROFILE_LOCATION = 4,
+       PROFILE_FUNCTION = 5,
+       PROFILE_STRING = 6,
+       PROFILE_TIME = 9,
+       PROFILE_DURATION = 10,
+       PROFILE_PERIOD_TYPE = 11,
+       PROFILE_PERIOD = 12,
+       PROFILE_COMMENT = 13,
+       PROFILE_DEFAULT = 14,
+};
+
+#define PAGE	   4096u
+#define APART	   (1ULL << 24) /* between files that are laid out here */
+#define FIRST_FILE (1ULL << 44)
+
+struct mapping {
+	uint64_t low, high; /* of sites, as in the file */
+	uint64_t start, limit, offset, bias;
+	bool used, unnamed; /* code without symbols lies there */
+};
+
+struct pprof {
+	const struct export_in *in;
+	const struct profile_stacks *s;
+	struct buf *out, message, inner, values;
+	struct export_names names;
+	struct export_ids functions;
+	struct mapping *map; /* by image */
+	size_t n_map;
+	uint32_t *event; /* of the recording -> place among those that are written; UINT32_MAX */
+	size_t n_events;
+	bool failed;
+};
+
+static uint64_t str(struct pprof *x, const char *s)
+{
+	uint32_t id = export_string(&x->names, s);
+
+	x->failed |= id == STR_NONE;
+	return id == STR_NONE ? 0 : id;
+}
+
+static void put(struct pprof *x, unsigned field)
+{
+	proto_message(x->out, field, &x->message);
+}
+
+static void put_value_type(struct pprof *x, unsigned field, const char *type, const char *unit)
+{
+	proto_u64(&x->message, 1, str(x, type));
+	proto_u64(&x->message, 2, str(x, unit));
+	put(x, field);
+}
+
+static bool counts_time(const struct pd_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* Events with samples; one alone has the names that pprof gives to CPU profiles. */
+static int choose_events(struct pprof *x, struct err *err)
+{
+	const struct view_source *src = &x->in->source;
+
+	x->event = malloc((src->n_events + 1) * sizeof(*x->event));
+	if (!x->event)
+		return err_nomem(err);
+	for (size_t i = 0; i < src->n_events; i++)
+		x->event[i] = UINT32_MAX;
+	for (size_t i = 0; i < x->s->n_samples; i++)
+		x->event[x->s->sample[i].event] = 0;
+	for (size_t i = 0; i < src->n_events; i++)
+		if (!x->event[i])
+			x->event[i] = (uint32_t)x->n_events++;
+	return 0;
+}
+
+static void put_events(struct pprof *x)
+{
+	const struct view_source *src = &x->in->source;
+	const struct pd_event *first = NULL;
+	struct buf name = BUF_INIT;
+
+	for (size_t i = 0; i < src->n_events; i++) {
+		const struct pd_event *e = &src->event[i];
+
+		if (x->event[i] == UINT32_MAX)
+			continue;
+		first = first ? first : e;
+		buf_reset(&name);
+		if (x->n_events > 1)
+			buf_printf(&name, "%s ", e->name);
+		buf_puts(&name, "samples");
+		put_value_type(x, PROFILE_SAMPLE_TYPE, buf_str(&name), "count");
+		put_value_type(x, PROFILE_SAMPLE_TYPE, e->name,
+			       counts_time(e) ? "nanoseconds" : "count");
+	}
+	if (first) {
+		put_value_type(x, PROFILE_PERIOD_TYPE, first->name,
+			       counts_time(first) ? "nanoseconds" : "count");
+		if (!first->attr.freq)
+			proto_u64(x->out, PROFILE_PERIOD, first->attr.sample_period);
+		proto_u64(x->out, PROFILE_DEFAULT, str(x, first->name));
+	}
+	x->failed |= name.failed;
+	buf_free(&name);
+}
+
+/* ---- mappings ---------------------------------------------------------------------------------- */
+
+static void lay_out(struct pprof *x, uint32_t image, uint64_t *next)
+{
+	struct mapping *m = &x->map[image];
+	struct images *images = x->in->images;
+	uint64_t file, vaddr, begin;
+
+	m->start = m->low & ~(uint64_t)(PAGE - 1);
+	m->limit = (m->high | (PAGE - 1)) + 1;
+	if (!m->limit)
+		m->limit = UINT64_MAX;
+	if (image_key(images, image)->kind != IMAGE_FILE ||
+	    !image_from_vaddr(images, image, m->low, &file))
+		return;
+	m->offset = file & ~(uint64_t)(PAGE - 1);
+	if (image_to_vaddr(images, image, m->offset, &vaddr)) {
+		m->start = vaddr;
+	} else {
+		m->start = m->low;
+		m->offset = file;
+	}
+	if (image_to_vaddr(images, image, 0, &begin) && begin >= PAGE)
+		return; /* at its own address */
+	if (m->limit > UINT64_MAX / 4 || *next > UINT64_MAX / 4)
+		return; /* no such file was ever loaded */
+	m->bias = *next;
+	*next = (*next + m->limit + 2 * APART - 1) & ~(APART - 1);
+}
+
+static int find_mappings(struct pprof *x, struct err *err)
+{
+	uint64_t next = FIRST_FILE;
+
+	x->n_map = images_count(x->in->images);
+	x->map = calloc(x->n_map + 1, sizeof(*x->map));
+	if (!x->map)
+		return err_nomem(err);
+	for (size_t i = 0; i < x->s->n_sites; i++) {
+		const struct stack_site *s = &x->s->site[i];
+		uint64_t addr = export_address(x->in->images, s);
+		struct mapping *m;
+
+		if (s->image >= x->n_map)
+			continue;
+		m = &x->map[s->image];
+		if (!m->used || addr < m->low)
+			m->low = addr;
+		if (!m->used || addr > m->high)
+			m->high = addr;
+		m->used = true;
+		m->unnamed |= !s->symbol;
+	}
+	for (size_t i = 0; i < x->n_map; i++)
+		if (x->map[i].used)
+			lay_out(x, (uint32_t)i, &next);
+	return 0;
+}
+
+static void put_mappings(struct pprof *x)
+{
+	for (size_t i = 0; i < x->n_map; i++) {
+		const struct mapping *m = &x->map[i];
+		const struct image_key *key = image_key(x->in->images, (uint32_t)i);
+		char id[2 * BUILD_ID_MAX + 1] = "";
+
+		if (!m->used)
+			continue;
+		for (size_t k = 0; key->build_id && k < key->build_id_len && k < BUILD_ID_MAX;
+		     k++) {
+			id[2 * k] = "0123456789abcdef"[key->build_id[k] >> 4];
+			id[2 * k + 1] = "0123456789abcdef"[key->build_id[k] & 15];
+			id[2 * k + 2] = '\0';
+		}
+		proto_u64(&x->message, 1, i + 1);
+		proto_u64(&x->message, 2, m->start + m->bias);
+		proto_u64(&x->message, 3, m->limit + m->bias);
+		proto_u64(&x->message, 4, m->offset);
+		proto_u64(&x->message, 5,
+			  str(x, key->kind == IMAGE_FILE ? image_path(x->in->images, (uint32_t)i)
+							 : image_name(x->in->images, (uint32_t)i)));
+		proto_u64(&x->message, 6, str(x, id));
+		/* where all is named, pprof need not look itself */
+		for (unsigned f = 7; f <= 10; f++)
+			proto_u64(&x->message, f, !m->unnamed);
+		put(x, PROFILE_MAPPING);
+	}
+}
+
+/* ---- locations --------------------------------------------------------------------------------- */
+
+/* The number of a frame's function, which is written at first sight. Numbers count from 1. */
+static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
+{
+	const char *name = strtab_get(profile_strings(x->in->profile), f->name);
+	uint32_t shown = (uint32_t)str(x, name);
+	uint32_t system = (uint32_t)str(x, f->linkage ? f->linkage : name);
+	uint32_t file = f->line.file ? (uint32_t)str(x, f->line.file) : 0;
+	bool fresh = false;
+	uint32_t id = export_id(&x->functions, shown, system, file, &fresh);
+
+	if (id == UINT32_MAX) {
+		x->failed = true;
+		return 1;
+	}
+	if (fresh) {
+		proto_u64(&x->message, 1, id + 1ULL);
+		proto_u64(&x->message, 2, shown);
+		proto_u64(&x->message, 3, system);
+		proto_u64(&x->message, 4, file);
+		put(x, PROFILE_FUNCTION);
+	}
+	return id + 1ULL;
+}
+
+static void put_location(struct pprof *x, size_t i)
+{
+	const struct stack_site *s = &x->s->site[i];
+	const struct mapping *m = s->image < x->n_map ? &x->map[s->image] : NULL;
+	struct buf lines = BUF_INIT;
+
+	/* innermost first */
+	for (uint32_t k = s->n; k-- && s->symbol;) {
+		const struct profile_frame *f = &x->s->frame[x->s->frame_id[s->first + k]];
+
+		proto_u64(&x->inner, 1, function_of(x, f));
+		proto_u64(&x->inner, 2, f->line.line);
+		proto_message(&lines, 4, &x->inner);
+	}
+	proto_u64(&x->message, 1, i + 1);
+	proto_u64(&x->message, 2, m ? s->image + 1ULL : 0);
+	proto_u64(&x->message, 3, export_address(x->in->images, s) + (m ? m->bias : 0));
+	buf_put(&x->message, buf_str(&lines), lines.len);
+	x->failed |= lines.failed;
+	buf_free(&lines);
+	put(x, PROFILE_LOCATION);
+}
+
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+static void put_label(struct pprof *x, const char *key, const char *text, uint64_t number)
+{
+	proto_u64(&x->inner, 1, str(x, key));
+	proto_u64(&x->inner, 2, text ? str(x, text) : 0);
+	proto_u64(&x->inner, 3, number);
+	proto_message(&x->message, 3, &x->inner);
+}
+
+/* Those of one chain and thread: v[0..n). */
+static void put_sample(struct pprof *x, const struct stack_sample *v, size_t n)
+{
+	const struct stack_thread *t = &x->s->thread[v->thread];
+	size_t at = 0;
+
+	for (uint32_t node = v->node; node; node = x->s->node[node].parent)
+		proto_varint(&x->values, x->s->node[node].site + 1ULL);
+	proto_message(&x->message, 1, &x->values);
+	for (size_t e = 0; e < x->n_events; e++) {
+		bool has = at < n && x->event[v[at].event] == e;
+
+		proto_varint(&x->values, has ? v[at].n : 0);
+		proto_varint(&x->values, has ? v[at].period : 0);
+		at += has;
+	}
+	proto_message(&x->message, 2, &x->values);
+	put_label(x, "comm", t->comm, 0);
+	if (t->pid != UINT32_MAX)
+		put_label(x, "pid", NULL, t->pid);
+	if (t->tid != UINT32_MAX)
+		put_label(x, "tid", NULL, t->tid);
+	put(x, PROFILE_SAMPLE);
+}
+
+static void put_samples(struct pprof *x)
+{
+	const struct stack_sample *v = x->s->sample;
+
+	for (size_t i = 0, k; i < x->s->n_samples; i = k) {
+		for (k = i + 1; k < x->s->n_samples; k++)
+			if (v[k].node != v[i].node || v[k].thread != v[i].thread)
+				break;
+		put_sample(x, &v[i], k - i);
+	}
+}
+
+static void put_facts(struct pprof *x)
+{
+	const struct view_source *src = &x->in->source;
+	struct buf b = BUF_INIT;
+
+	if (src->has_time) {
+		if (x->in->wall_known)
+			proto_u64(x->out, PROFILE_TIME,
+				  (uint64_t)(x->in->wall + (int64_t)src->time_first));
+		proto_u64(x->out, PROFILE_DURATION, src->time_last - src->time_first);
+	}
+	for (size_t i = 0; i < src->info->n_cmdline; i++)
+		buf_printf(&b, "%s%s", i ? " " : "recorded by: ", src->info->cmdline[i]);
+	if (b.len)
+		proto_u64(x->out, PROFILE_COMMENT, str(x, buf_str(&b)));
+	buf_reset(&b);
+	buf_printf(&b, "cyclade %s", src->version ? src->version : "");
+	proto_u64(x->out, PROFILE_COMMENT, str(x, buf_str(&b)));
+	x->failed |= b.failed;
+	buf_free(&b);
+}
+
+static int pack(struct buf *out, const struct buf *plain, struct err *err)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)buf_str(plain) };
+	size_t left = plain->len;
+	Bytef room[65536];
+	int rc;
+
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
+		return err_nomem(err);
+	do {
+		if (!z.avail_in && left) {
+			z.avail_in = left < (1u << 30) ? (uInt)left : 1u << 30;
+			left -= z.avail_in;
+		}
+		z.next_out = room;
+		z.avail_out = sizeof(room);
+		rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		buf_put(out, room, sizeof(room) - z.avail_out);
+	} while (rc == Z_OK || rc == Z_BUF_ERROR);
+	(void)deflateEnd(&z);
+	return rc == Z_STREAM_END && !out->failed ? 0 : err_nomem(err);
+}
+
+int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
+{
+	struct buf plain = BUF_INIT;
+	struct pprof x = { .in = in, .s = profile_stacks(in->profile), .out = &plain };
+	int ret = -1;
+
+	/* number 0 is the empty string, as in every strtab */
+	if (strtab_adds(&x.names.strings, "") == STR_NONE) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	if (choose_events(&x, err) || find_mappings(&x, err))
+		goto out;
+	put_events(&x);
+	put_mappings(&x);
+	for (size_t i = 0; i < x.s->n_sites; i++)
+		put_location(&x, i);
+	put_samples(&x);
+	put_facts(&x);
+	for (size_t i = 0; i < x.names.strings.n; i++) {
+		const char *s = strtab_get(&x.names.strings, (uint32_t)i);
+
+		proto_bytes(&plain, PROFILE_STRING, s, strlen(s));
+	}
+	ret = x.failed || plain.failed ? err_nomem(err) : pack(out, &plain, err);
+out:
+	free(x.event);
+	free(x.map);
+	buf_free(&x.message);
+	buf_free(&x.inner);
+	buf_free(&x.values);
+	buf_free(&plain);
+	export_names_free(&x.names);
+	export_ids_free(&x.functions);
+	return ret;
+}
