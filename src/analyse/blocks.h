@@ -10,7 +10,15 @@
  * begin and end at instructions, end with a branch, and hold no branch before its end that is always
  * taken. What is not believed is dropped and counted by cause, never bent to fit: enum block_drop.
  * A span that runs on into the next function counts in both, where the code falls through there.
+ * One that begins inside a block, where an interrupt returned to, counts for that block: what ran
+ * of it before the interrupt ended with no branch, and is not counted.
  * Instructions retired are executions times instructions: no event counts them better.
+ *
+ * Ends of stacks. A stack of n entries has n ends of spans but for its oldest entry, and n starts but
+ * for its newest: were edges held against spans entry by entry, each stack would lose one of either
+ * kind at a place that its event chose. Each is an estimate of its own instead, of all places in the
+ * stack alike: n edges at period / n, n - 1 spans at period / (n - 1) (flow.h). What falls through is
+ * counted by the spans that run on, never what is left of a difference: it is never below 0.
  *
  * In = out: a block's executions are those of the edges into it, and those out of it, but for what
  * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be held
@@ -38,6 +46,7 @@ struct block {
 	double group[FLOW_GROUPS];
 	double flow_in, flow_out; /* the same by edges into it and out of it; NAN: not known */
 	uint64_t hits;		  /* spans seen that cover it */
+	uint32_t loop;		  /* the innermost that it is in; CODE_NONE */
 	/* Cycles of one execution, of spans that are this block alone. NAN, 0: none were timed. */
 	uint64_t timed;
 	double cycles, cycles_sd;
@@ -49,6 +58,7 @@ struct block_edge {	   /* between blocks of a function, or out of it and into it
 	struct flow_place other;
 	bool fallthrough; /* not taken: spans that run on there */
 	struct flow_value runs;
+	uint64_t hits;
 	double group[FLOW_GROUPS];
 	struct branch_tally tally; /* of taken ones */
 };
@@ -74,10 +84,15 @@ struct block_function {
 	struct block_edge *edge;
 	struct block_loop *loop;
 	size_t n_edges, n_loops;
-	struct flow_value insns, calls; /* instructions retired in it; times entered from outside */
-	double group_insns[FLOW_GROUPS];
+	/* Jumps backwards into the middle of a loop, as no `for` makes them: such loops are not
+	 * told. CODE_NONE: there are too many blocks to look for any. */
+	uint32_t irreducible;
+	/* Instructions retired in it; times its start was entered by calls, jumps of others, or
+	 * from the function in front. NAN: its code is not there. */
+	struct flow_value insns, calls;
+	double group_insns[FLOW_GROUPS], group_calls[FLOW_GROUPS];
 	uint64_t hits;
-	uint64_t dropped[BLOCK_DROPS]; /* spans that begin in it */
+	uint64_t dropped[BLOCK_DROPS]; /* hits of spans that begin in it */
 };
 
 struct blocks {
@@ -88,7 +103,8 @@ struct blocks {
 	const char *by; /* what tells the scale: "taken branches", "instructions", NULL */
 	double scale;	/* what weights were multiplied by */
 	struct flow_value insns;
-	uint64_t used, dropped[BLOCK_DROPS];
+	uint64_t used, dropped[BLOCK_DROPS]; /* hits of spans */
+	size_t left_out;		     /* functions, by blocks_opts */
 };
 
 struct blocks_opts {
@@ -100,8 +116,11 @@ int blocks_build(struct blocks *out, const struct flow *f, struct images *images
 		 const struct blocks_opts *opts, struct err *err) MUST_USE;
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err) MUST_USE;
-/* Sum of |in - out| over the sum of runs, of blocks with hits enough; NAN: nothing to compare. */
+/* Sum of |in - out| over the sum of runs, of blocks with BLOCKS_BALANCE_HITS; NAN: none has. */
+#define BLOCKS_BALANCE_HITS 100u
 double blocks_balance(const struct blocks *b);
 void blocks_free(struct blocks *b);
+
+bool block_in_loop(const struct block_function *f, uint32_t block, uint32_t loop);
 
 #endif

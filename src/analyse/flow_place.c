@@ -106,6 +106,29 @@ bool flow_map_enter(struct flow_map *m, uint32_t pid, uint32_t tid, uint64_t tim
 	return o->wanted;
 }
 
+static bool listed(const uint32_t *v, size_t n, uint32_t x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == x)
+			return true;
+	return n == 0;
+}
+
+bool flow_map_sample(struct flow_map *m, bool has_time, const struct flow_opts *o,
+		     const struct pd_event *ev, const struct pd_record *r)
+{
+	uint32_t pid = ev->at.tid ? ld32(r->p + ev->at.tid) : UINT32_MAX;
+	uint32_t tid = ev->at.tid ? ld32(r->p + ev->at.tid + 4) : UINT32_MAX;
+	uint64_t time = !has_time ? r->seq : ev->at.time ? ld64(r->p + ev->at.time) : 0;
+	enum space_kind kind = space_kind_of_misc(r->misc);
+
+	if ((o->time_from && time < o->time_from) || (o->time_to && time >= o->time_to) ||
+	    !listed(o->pids, o->n_pids, pid) || !listed(o->tids, o->n_tids, tid))
+		return false;
+	return flow_map_enter(m, pid, tid, time,
+			      kind == SPACE_GUEST_USER || kind == SPACE_GUEST_KERNEL);
+}
+
 static bool is_kernels(uint8_t kind)
 {
 	return kind == SPACE_KERNEL || kind == SPACE_GUEST_KERNEL;

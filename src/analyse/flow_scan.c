@@ -348,30 +348,6 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-static bool listed(const uint32_t *v, size_t n, uint32_t x)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i] == x)
-			return true;
-	return n == 0;
-}
-
-static bool enter(struct scan *sc, struct worker *w, const struct pd_event *ev,
-		  const struct pd_record *r)
-{
-	const struct flow_opts *o = sc->opts;
-	uint32_t pid = ev->at.tid ? ld32(r->p + ev->at.tid) : UINT32_MAX;
-	uint32_t tid = ev->at.tid ? ld32(r->p + ev->at.tid + 4) : UINT32_MAX;
-	uint64_t time = !sc->has_time ? r->seq : ev->at.time ? ld64(r->p + ev->at.time) : 0;
-	enum space_kind kind = space_kind_of_misc(r->misc);
-
-	if ((o->time_from && time < o->time_from) || (o->time_to && time >= o->time_to) ||
-	    !listed(o->pids, o->n_pids, pid) || !listed(o->tids, o->n_tids, tid))
-		return false;
-	return flow_map_enter(&w->map, pid, tid, time,
-			      kind == SPACE_GUEST_USER || kind == SPACE_GUEST_KERNEL);
-}
-
 static int one_sample(struct scan *sc, struct worker *w, const struct pd_record *r)
 {
 	struct flow_sums *sums = &w->counts.sums;
@@ -392,7 +368,7 @@ static int one_sample(struct scan *sc, struct worker *w, const struct pd_record 
 		sums->bad++;
 		return 0;
 	}
-	if (!enter(sc, w, ev, r)) {
+	if (!flow_map_sample(&w->map, sc->has_time, sc->opts, ev, r)) {
 		sums->left_out++;
 		return 0;
 	}

@@ -84,6 +84,9 @@ int flow_map_init(struct flow_map *m, const struct spaces *sp, const char *comm,
 void flow_map_free(struct flow_map *m);
 /* From here on addresses are of this thread at this time. False: not of the comm asked for. */
 bool flow_map_enter(struct flow_map *m, uint32_t pid, uint32_t tid, uint64_t time, bool guest);
+/* The same for a sample. False: it is one that the options leave out, by thread or time. */
+bool flow_map_sample(struct flow_map *m, bool has_time, const struct flow_opts *opts,
+		     const struct pd_event *ev, const struct pd_record *r);
 struct flow_place flow_map_ask(struct flow_map *m, uint64_t ip);
 
 static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)

@@ -233,7 +233,7 @@ size_t facts_of_recording(const struct view *v, struct fact *out)
 			  num_exact(a, l->throttles));
 	else
 		(void)add(out, &n, "throttled", false, "never");
-	if (profile_chains(v->profile))
+	if (v->profile && profile_chains(v->profile))
 		chains_cut(out, &n, profile_chains(v->profile));
 	if (l->aux_lost)
 		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",

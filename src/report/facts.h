@@ -19,7 +19,8 @@ struct fact {
 
 /* "12,712 samples of cycles, 11.90 G, over 3.21 s": one table's event. */
 void fact_title(struct buf *b, const struct view *v, const struct view_table *t, size_t event);
-/* The recorded command, safe for terminals; and where it ran. */
+/* The recorded command, safe for terminals; and where it ran. These and facts_of_recording() need a
+ * view's source only. */
 void fact_command(struct buf *b, const struct view *v, bool ascii);
 void fact_machine(struct buf *b, const struct view *v, bool ascii);
 /* Of one table's event; of the recording. At most FACTS_MAX each; returns how many. */

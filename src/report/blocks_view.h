@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blocks_view - counted blocks made ready to be shown: which rows, in which order.
+ *
+ *	blocks_view_build(&v, blocks, images, &source, &opts, &err)
+ *	blocks_format_find("term", &err)->write(&buf, v, &sink_opts, &err)
+ *	blocks_view_free(v)
+ *
+ * With a function's name, rows are the blocks of the functions that it means, by address; without,
+ * all blocks that ran, most instructions retired first. The view borrows from all that it is made
+ * of.
+ */
+#ifndef CYCLADE_REPORT_BLOCKS_VIEW_H
+#define CYCLADE_REPORT_BLOCKS_VIEW_H
+
+#include "analyse/blocks.h"
+#include "report/sink.h"
+#include "report/view.h"
+#include "symbol/source.h"
+
+struct blocks_row {
+	const struct block_function *f;
+	uint32_t block;
+	double insns; /* retired in it */
+};
+
+struct blocks_view_opts {
+	const char *function; /* as the person typed it; NULL: all */
+	size_t limit;	      /* rows; 0: as fits people */
+};
+
+struct blocks_view {
+	const struct blocks *b;
+	struct images *images;
+	struct view_source source;
+	struct blocks_view_opts opts;
+	struct blocks_row *row; /* blocks that ran */
+	size_t n_rows;
+	struct blocks_row *loop; /* `block` is the loop: most runs of the head first */
+	size_t n_loops;
+	double balance;
+};
+
+int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
+		      const struct view_source *source, const struct blocks_view_opts *opts,
+		      struct err *err) MUST_USE;
+void blocks_view_free(struct blocks_view *v); /* NULL is fine */
+
+struct blocks_format {
+	const char *name;
+	int (*write)(struct buf *out, const struct blocks_view *v, const struct sink_opts *o,
+		     struct err *err);
+	bool machine;
+};
+const struct blocks_format *blocks_format_find(const char *name, struct err *err);
+
+#define BLOCKS_FORMAT(name, write, machine)                                                \
+	int write(struct buf *out, const struct blocks_view *v, const struct sink_opts *o, \
+		  struct err *err);
+#include "report/blocks.def"
+#undef BLOCKS_FORMAT
+
+/* ---- what the faces share ------------------------------------------------------------------ */
+
+/* Names safe for nothing; never NULL. */
+const char *blocks_dso(const struct blocks_view *v, const struct block_function *f);
+/* "function+0x1a"; the first block has the name alone. Not safe for terminals. */
+void blocks_put_name(struct buf *b, const struct block_function *f, uint32_t block);
+/* The ELF's own address of an image address; the address itself where there is no ELF. */
+uint64_t blocks_vaddr(const struct blocks_view *v, uint32_t image, uint64_t addr);
+struct source_line blocks_line(const struct blocks_view *v, const struct block_function *f,
+			       uint32_t block);
+/* Who is at a place: its symbol, or NULL; and its image's name. */
+const struct symbol *blocks_symbol(const struct blocks_view *v, const struct flow_place *at,
+				   const char **dso);
+/* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
+double blocks_mispredicted(const struct branch_tally *t);
+/* Why a figure is not one of executions, or how it became one: a sentence, never NULL. */
+const char *blocks_scale_says(const struct blocks *b);
+extern const char *const block_drop_key[BLOCK_DROPS];
+extern const char *const blocks_filter_name[]; /* by enum flow_filter: "any", ... */
+
+#endif
