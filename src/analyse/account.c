@@ -133,7 +133,9 @@ static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
 
 static struct value run(const struct eval *x, const struct expr *e)
 {
-	const struct expr_env env = { .count = x->w->count, .n_lps = 1, .metric = x->w->value };
+	const struct expr_env env = {
+		.count = x->w->count, .n_lps = 1, .metric = x->w->value, .system = x->w->system
+	};
 
 	return expr_eval(e, &env);
 }
@@ -358,18 +360,22 @@ static double clock_ratio(const struct account_bound *b, const struct tally *by_
 	return (double)by_event[core].period / (double)by_event[ref].period;
 }
 
-/* The share of all CPUs' time in which their clocks stood still. */
-static double halted(const struct account_bound *b, const struct tally *by_event,
-		     const struct account_time *t)
+/* Cycles of the reference clock in all CPUs' time. */
+static double reference_cycles(const struct account *acc, const struct account_time *t)
+{
+	double hz = acc->reference_hz > 0 ? acc->reference_hz : t ? t->reference : 0;
+
+	return t && hz > 0 && t->seconds > 0 && t->cpus ? hz * t->seconds * t->cpus : NAN;
+}
+
+/* The share of that time in which the clocks stood still. */
+static double halted(const struct account_bound *b, const struct tally *by_event, double all)
 {
 	const struct account *acc = b->acc;
 	int32_t ref = acc->reference == MODEL_NONE ? -1 : b->event[acc->reference];
-	double hz = acc->reference_hz > 0 ? acc->reference_hz : t->reference, share;
+	double share = ref < 0 ? NAN : 1 - (double)by_event[ref].period / all;
 
-	if (ref < 0 || !(hz > 0) || !(t->seconds > 0) || !t->cpus)
-		return NAN;
-	share = 1 - (double)by_event[ref].period / hz / (t->seconds * t->cpus);
-	return share > 0 ? share : 0;
+	return share < 0 ? 0 : share;
 }
 
 int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
@@ -389,7 +395,10 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 			u->weight = (double)t->period / (double)t->samples;
 	}
 	b->clock_ratio = clock_ratio(b, by_event);
-	b->halted = time ? halted(b, by_event, time) : NAN;
+	for (size_t i = 0; i < SYSTEM_COUNT; i++)
+		b->work->system[i] = NAN;
+	b->work->system[SYSTEM_TSC] = reference_cycles(b->acc, time);
+	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
 	x.cell = b->whole;
 	evaluate(&x, by_event);
 	return 0;

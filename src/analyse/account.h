@@ -83,11 +83,13 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 		 const struct pd_event *event, size_t n, const struct account_pmu *pmu,
 		 struct err *err) MUST_USE;
 
-struct account_time {	   /* of a recording of whole CPUs; all 0: not known, or not of such */
+/* Of the recording; all 0: not known. The first three are of recordings of whole CPUs only: the
+ * clocks of a task alone say nothing of how long a CPU was halted. */
+struct account_time {
 	double seconds;	   /* from the first sample to the last */
 	unsigned cpus;	   /* that were sampled */
 	double reference;  /* Hz of the reference clock, where the account does not say */
-	const bool *never; /* by recorded event: it never had a counter; NULL: none */
+	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */
 };
 /* `by_event`: tallies by recorded event, of all samples. */
 int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,

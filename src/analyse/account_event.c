@@ -67,7 +67,7 @@ struct vendor {
 	const struct format *formats;
 	uint64_t noise;
 	uint64_t hardware[PERF_COUNT_HW_MAX]; /* their codes; NO_CODE */
-	uint64_t alias[3][2];
+	uint64_t alias[4][2];
 };
 
 #define NO_CODE UINT64_MAX
@@ -77,7 +77,8 @@ static const struct vendor vendors[] = {
 	  intel_formats,
 	  (1ULL << 16) | (1ULL << 17) | (1ULL << 19) | (1ULL << 20) | (1ULL << 22),
 	  { 0x3c, 0xc0, 0x4f2e, 0x412e, 0xc4, 0xc5, 0x013c, NO_CODE, NO_CODE, 0x0300 },
-	  { { 0x0100, 0xc0 }, { 0x0200, 0x3c } } },
+	  /* the last two: the architectural code of all branches, and the precise one */
+	  { { 0x0100, 0xc0 }, { 0x0200, 0x3c }, { 0x04c4, 0xc4 }, { 0x04c5, 0xc5 } } },
 	{ { "AuthenticAMD", "HygonGenuine", NULL },
 	  amd_formats,
 	  (1ULL << 16) | (1ULL << 17) | (1ULL << 20) | (1ULL << 22) | (3ULL << 40),

@@ -35,12 +35,13 @@ struct account_work {
 	bool *used;		   /* by recorded event */
 	size_t n_recorded;
 	/* of the row at hand */
-	double *count;	     /* by the model's events; NAN */
-	struct tally *tally; /* by use */
-	double *variance;    /* by use */
-	double *gradient;    /* [node * n_use + use] */
-	bool *vague;	     /* by node: its error is not known */
-	struct value *value; /* by node */
+	double *count;		     /* by the model's events; NAN */
+	struct tally *tally;	     /* by use */
+	double *variance;	     /* by use */
+	double *gradient;	     /* [node * n_use + use] */
+	bool *vague;		     /* by node: its error is not known */
+	struct value *value;	     /* by node */
+	double system[SYSTEM_COUNT]; /* what is known of the machine; NAN */
 };
 
 #endif
