@@ -90,6 +90,14 @@ static uint64_t now(void)
 	return 1000 + truth.quarters / 4;
 }
 
+/* At least one: no cycles would mean that they were not counted. */
+static uint64_t cycles_since(uint64_t then)
+{
+	uint64_t n = truth.quarters / 4 - then;
+
+	return n ? n : 1;
+}
+
 static uint64_t random_number(void)
 {
 	static uint64_t s;
@@ -140,11 +148,10 @@ static bool recorded(enum kind kind)
 
 static void push(enum kind kind, uint64_t from, uint64_t to, bool wrong)
 {
-	uint64_t cycles = truth.quarters / 4 - entry_cycles;
 	struct entry e = { from, to, wrong ? ENTRY_MISPREDICTED : ENTRY_PREDICTED };
 
 	if (opt.cycles)
-		e.flags |= ENTRY_CYCLES(cycles ? cycles : 1);
+		e.flags |= ENTRY_CYCLES(cycles_since(entry_cycles));
 	if (opt.types)
 		e.flags |= ENTRY_TYPE(br_type[kind]);
 	entry_cycles = truth.quarters / 4;
@@ -200,7 +207,7 @@ static void branch(struct block *b, uint64_t to, bool wrong)
 
 		span->n++;
 		span->kind = b->kind;
-		span->cycles += truth.quarters / 4 - span_cycles;
+		span->cycles += cycles_since(span_cycles);
 	}
 	span_cycles = truth.quarters / 4;
 	arrived = to;

@@ -156,7 +156,7 @@ def statistics(t, o):
     """What stacks can tell at best: counts by spans, made here, against the truth."""
     for name in PROGRAMS:
         r = o.run(name, depth=32, period=60)
-        spans, _ = spans_of(r)
+        spans = spans_of(r)
         by, s = cover(r.truth, spans), Spread()
         for at, n in r.truth.insns.items():
             s.add(by[at][0], by[at][1], n)

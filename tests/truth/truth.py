@@ -180,9 +180,9 @@ class Symbols:
 
 
 def spans_of(rec):
-    """{(start, last): [hits, weight]}: what stacks of any branch say, each span of a sample with its
-    part of the sample's period; and the weight of neighbours that bound no code (the kernel's)."""
-    place, spans, lost = rec.places(), {}, 0.0
+    """{(start, last): [hits, weight]}: what stacks of any branch say, each two neighbours of a sample
+    with their part of its period; those that bound no code (the kernel's) are left out."""
+    place, spans = rec.places(), {}
     raw = collections.defaultdict(lambda: [0, 0.0])
     for _, _, period, stack in rec.samples():
         if len(stack) < 2:
@@ -192,11 +192,10 @@ def spans_of(rec):
         for p in good:
             c = raw[p]
             c[0] += 1
-            c[1] += period / len(good)
-        lost += 0 if good else period
+            c[1] += period / len(pairs)
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
-    return spans, lost
+    return spans
 
 
 def cover(truth, spans):

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade blocks against what really ran: where blocks are, how often they ran, edges, mispredicts, loops and cycles.
+
+Twice each: against the truth, which shows what sampling can tell, and against the same stacks counted
+here, which have to give the same numbers."""
+import collections
+import math
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+from truth import LONG, PROGRAMS, Oracle, Spread, Symbols, cover, cyclade, own, spans_of  # noqa: E402
+from tap import Tap  # noqa: E402
+
+ENOUGH = 1000  # hits: fewer are not expected to be near
+
+
+class Function:
+    """A function of the JSON, with its places as the truth has them."""
+
+    def __init__(self, f, images):
+        self.f, self.name = f, f["function"]
+        self.image = images.get(f["dso"]) or images.get(os.path.basename(f["dso"]))
+        self.blocks = f["blocks"]
+        self.start = [int(b["start"], 16) for b in self.blocks]
+        self.end = [int(b["end"], 16) for b in self.blocks]
+
+    def insns(self, truth, i):
+        """The instructions of a block that ran: {address: executions}"""
+        return {a: n for a in range(self.start[i], self.end[i])
+                for n in [truth.insns.get((self.image, a))] if n is not None}
+
+    def last(self, truth, i):
+        """The last instruction of a block that ran, or None"""
+        ran = self.insns(truth, i)
+        return max(ran) if ran else None
+
+
+def functions(j, truth):
+    images = {}
+    for path in truth.images:
+        images[path] = images[os.path.basename(path)] = path
+    return [f for f in (Function(f, images) for f in j["functions"]) if own(f.image)]
+
+
+def layout(t, name, truth, fs):
+    """Blocks are where control flow can enter and leave: all of one ran equally often."""
+    split, gaps, missing = [], [], []
+    for f in fs:
+        for i in range(len(f.blocks)):
+            ran = f.insns(truth, i)
+            if ran and (len(set(ran.values())) > 1 or f.start[i] not in ran):
+                split.append((f.name, hex(f.start[i]), ran))
+            if i and f.end[i - 1] != f.start[i]:
+                gaps.append((f.name, hex(f.start[i])))
+            if ran and len(ran) != f.blocks[i]["insns"]:
+                gaps.append((f.name, hex(f.start[i]), len(ran), f.blocks[i]["insns"]))
+    t.ok(not split, name + ": all of a block ran equally often", split[:5])
+    t.ok(not gaps, name + ": blocks lie without gaps, with as many instructions as ran", gaps[:5])
+    have = {(f.image, f.f["start"]) for f in fs}
+    for image in {f.image for f in fs}:
+        s = Symbols(image)
+        for (start, end), names in s.funcs.items():
+            if truth.insns.get((image, start), 0) > 5000 and (image, hex(start)) not in have:
+                missing.append((names, truth.insns[image, start]))
+    t.ok(not missing, name + ": every function that ran is there", missing[:5])
+
+
+def counts(t, name, truth, fs, mine, spread):
+    """Executions: of all blocks, and of those that Gooda lost: where functions are entered and left."""
+    s, ends, other = Spread(), Spread(), []
+    returns = {e.source for e in truth.edges if e.kind == "return"}
+    for f in fs:
+        for i, b in enumerate(f.blocks):
+            at = (f.image, f.start[i])
+            want, last = truth.insns.get(at, 0), f.last(truth, i)
+            hits, weight = mine.get(at, (0, 0.0))
+            if b["hits"] != hits or abs((b["runs"] or 0) - weight) > 1e-6 * max(weight, 1):
+                other.append((f.name, hex(f.start[i]), b["hits"], hits, b["runs"], weight))
+            if not want:
+                continue
+            for v in [s, spread] + ([ends] if i == 0 or (f.image, last) in returns else []):
+                v.add(hits, b["runs"] or 0.0, want, b["error"])
+    t.ok(not other, name + ": as counted from the same stacks here", other[:5])
+    t.ok(s.share(.05, 10 * ENOUGH) in (1.0,) or math.isnan(s.share(.05, 10 * ENOUGH)),
+         name + ": counts with many hits within 5 %", s.worst(10 * ENOUGH))
+    t.ok(len(ends.rows) > 1 and not any(e == -1 for h, e, _ in ends.rows if h > 20) and
+         ends.share(.1) == 1, name + ": entry and return blocks", ends.rows)
+    total = sum(f.f["insns"]["value"] or 0 for f in fs)
+    want = sum(n for (image, a), n in truth.insns.items() if own(image) and not in_plt(image, a))
+    t.ok(abs(total / want - 1) < .005, "%s: instructions retired within 0.5 %% (%+.2f %%)" % (
+        name, 100 * (total / want - 1)), (total, want))
+    return s
+
+
+PLT = {}
+
+
+def in_plt(image, addr):
+    if image not in PLT:
+        PLT[image] = Symbols(image)
+    return PLT[image].is_plt(addr) or not PLT[image].at(addr)
+
+
+def edges(t, name, truth, fs):
+    """Taken ones: as often, as often mispredicted."""
+    true, by = {}, collections.Counter()
+    for e in truth.edges:
+        if e.kind != "fall":
+            true[e.source, e.target] = e
+            by[e.source] += e.n
+    s, wrong, far = Spread(), [], []
+    for f in fs:
+        for e in f.f["edges"]:
+            if e["fallthrough"] or e["from"] is None or e["to"] is None:
+                continue
+            last = f.last(truth, e["from"])
+            want = true.get(((f.image, last), (f.image, f.start[e["to"]])))
+            if not want:
+                wrong.append((f.name, e))
+                continue
+            told = e["mispredicted"] + e["predicted"]
+            s.add(told, e["runs"], want.n, e["error"])
+            if told > ENOUGH:
+                rate, real = e["mispredicted"] / told, want.mispredicted / want.n
+                if abs(rate - real) > .01 + 6 * math.sqrt(real * (1 - real) / told):
+                    far.append((f.name, hex(last), rate, real))
+    t.ok(not wrong, name + ": no edge that was not taken", wrong[:5])
+    t.ok(not far, name + ": mispredicted as often as they were", far[:5])
+    return s
+
+
+def dominators(n, succ):
+    """Of blocks reached from 0, by fixed point: few blocks, no need for more"""
+    pred = collections.defaultdict(set)
+    for a, outs in succ.items():
+        for b in outs:
+            pred[b].add(a)
+    every = set(range(n))
+    dom = {i: {0} if i == 0 else set(every) for i in range(n)}
+    changed = True
+    while changed:
+        changed = False
+        for i in range(1, n):
+            new = set(every)
+            for p in pred[i]:
+                new &= dom[p]
+            new |= {i}
+            if new != dom[i]:
+                dom[i], changed = new, True
+    return dom
+
+
+def loops(truth, f):
+    """{head's address: (times entered, executions)} by what really ran"""
+    at = {a: i for i, a in enumerate(f.start)}
+    out = collections.defaultdict(list)
+    for e in truth.edges:
+        if e.source[0] == f.image and f.start and f.start[0] <= e.source[1] < f.end[-1]:
+            out[e.source[1]].append(e)
+    succ = collections.defaultdict(dict)
+    for i in range(len(f.blocks)):
+        last = f.last(truth, i)
+        if last is None:
+            continue
+        kinds = {e.kind for e in out[last]}
+        for e in out[last]:
+            if e.target[0] == f.image and e.target[1] in at and not e.kind.startswith("call") and e.kind != "return":
+                succ[i][at[e.target[1]]] = succ[i].get(at[e.target[1]], 0) + e.n
+        if (not kinds or kinds & {"call", "call-indirect"}) and i + 1 < len(f.blocks):
+            succ[i][i + 1] = truth.insns[f.image, f.start[i]]
+    dom, found = dominators(len(f.blocks), succ), {}
+    for i, outs in succ.items():
+        for j, n in outs.items():
+            if j in dom[i]:
+                runs = truth.insns[f.image, f.start[j]]
+                found[f.start[j]] = (found.get(f.start[j], (runs, 0))[0] - n, runs)
+    return found
+
+
+def trips(t, name, truth, fs, spread):
+    s, strange, missing = Spread(), [], []
+    for f in fs:
+        want, have = loops(truth, f), set()
+        for loop in f.f["loops"]:
+            head = f.start[loop["head"]]
+            have.add(head)
+            if head not in want:
+                if truth.insns.get((f.image, head), 0) > 100:
+                    strange.append((f.name, hex(head)))
+                continue
+            entries, runs = want[head]
+            hits = f.blocks[loop["head"]]["hits"]
+            if entries > 50 and loop["trips"]["value"] is not None:
+                # a trip count rests on how often it was entered
+                for v in (s, spread):
+                    v.add(int(hits * entries / runs), loop["trips"]["value"], runs / entries, loop["trips"]["error"])
+        missing += [(f.name, hex(h), want[h]) for h in want if h not in have and want[h][1] > 5000]
+    t.ok(not strange and not missing, name + ": loops are the loops", (strange, missing))
+    t.ok(s.rows and all(abs(e) < .1 for h, e, _ in s.rows if h > ENOUGH),
+         name + ": %d loops' trip counts within 10 %%" % len(s.rows), s.rows)
+
+
+def cycles(t, name, truth, fs):
+    """Blocks that are spans by themselves: cycles of one execution."""
+    true = {(s.start, s.last): s for s in truth.spans}
+    bad, n = [], 0
+    for f in fs:
+        for i, b in enumerate(f.blocks):
+            last = f.last(truth, i)
+            s = true.get(((f.image, f.start[i]), (f.image, last)))
+            if not s or not b["timed"] or b["timed"] < 200:
+                continue
+            n += 1
+            half = 5 * (b["cycles_sd"] or 0) / math.sqrt(b["timed"])
+            if abs(b["cycles"] - s.cycles / s.n) > max(half, .05 * s.cycles / s.n):
+                bad.append((f.name, hex(f.start[i]), b["cycles"], s.cycles / s.n, b["timed"]))
+    t.ok(n and not bad, "%s: cycles of %d blocks" % (name, n), bad[:5])
+
+
+def one(t, o, program, depth, spreads):
+    r = o.run(program, depth=depth, period=60)
+    name = "%s, %d deep" % (program, depth)
+    j = cyclade("blocks", "-j", "-i", r.path)
+    if not t.ok(not isinstance(j, str), name + ": blocks", j):
+        return
+    fs = functions(j, r.truth)
+    t.ok(len(fs) > 1 and j["scaled"], name + ": %d functions, executions by %s" % (len(fs), j["by"]))
+    layout(t, name, r.truth, fs)
+    counts(t, name, r.truth, fs, cover(r.truth, spans_of(r)), spreads[0]).show(name)
+    edges(t, name, r.truth, fs)
+    trips(t, name, r.truth, fs, spreads[1])
+    cycles(t, name, r.truth, fs)
+    t.ok(j["balance"] is not None and j["balance"] < .05, "%s: in and out differ by %s" % (name, j["balance"]))
+
+
+def main():
+    t = Tap()
+    if "no command" in str(cyclade("blocks", "-j")):
+        t.skip("all", "there is no cyclade blocks yet")
+        t.done()
+    with Oracle(t) as o:
+        for depth in (16, 32):
+            spreads = Spread(), Spread()
+            for program in PROGRAMS:
+                one(t, o, program, depth, spreads)
+            spreads[0].show("blocks, %d deep" % depth)
+            spreads[1].show("trip counts, %d deep" % depth)
+            s = spreads[0]
+            share = s.share(.01, ENOUGH)
+            t.ok(share > (.97 if LONG else .85), "%d deep: %.1f %% of counts with over %d hits are within 1 %%" % (
+                depth, 100 * share, ENOUGH))
+            t.ok(s.share(.01, 10 * ENOUGH) > .95, "%d deep: %.1f %% of those with ten times as many" % (
+                depth, 100 * s.share(.01, 10 * ENOUGH)))
+            for s, what in zip(spreads, ("counts", "trip counts")):
+                t.ok(s.covered() > .9, "%d deep: %.1f %% of %s lie within their error bars" % (
+                    depth, 100 * s.covered(), what))
+    t.done()
+
+
+main()

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade calls against what really ran: who called whom, how often, by returns and by calls."""
+import collections
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+from truth import CALLS, LONG, PROGRAMS, Oracle, Spread, Symbols, cyclade, own  # noqa: E402
+from tap import Tap  # noqa: E402
+
+ENOUGH = 1000
+SYMBOLS = {}
+
+
+def function(place):
+    """(dso, its function) at a place; None where it has none"""
+    image, addr = place
+    if image is None:
+        return None
+    if image not in SYMBOLS:
+        SYMBOLS[image] = Symbols(image)
+    s = SYMBOLS[image]
+    if s.is_plt(addr):
+        return os.path.basename(image), "plt"
+    at = s.at(addr)
+    return (os.path.basename(image), min(s.funcs[at])) if at else None
+
+
+def true_calls(truth, by):
+    """{(caller, callee): [executions, sites]} between functions of these tests' own files"""
+    out = collections.defaultdict(lambda: [0, set()])
+    if by == "returns":
+        rows = [((e.target[0], e.target[1] - 1), e.source, e.n) for e in truth.edges if e.kind == "return"]
+    else:
+        rows = [(site, entry, n) for (site, entry), n in truth.calls.items()]
+    for site, callee, n in rows:
+        if own(site[0]) and own(callee[0]) and function(site) and function(callee):
+            c = out[function(site), function(callee)]
+            c[0] += n
+            c[1].add(site)
+    return out
+
+
+def known(edge, index):
+    f = edge[index]
+    return f
+
+
+def one(t, o, program, depth, filter_, event, period, spreads):
+    r = o.run(program, depth=depth, filter=filter_, event=event, period=period)
+    name = "%s, %s, %d deep" % (program, filter_, depth)
+    j = cyclade("calls", "-j", "-i", r.path)
+    if not t.ok(not isinstance(j, str), name + ": calls", j):
+        return
+    own_names = {os.path.basename(i) for i in r.truth.images if own(i)}
+    funcs = [(os.path.basename(f["dso"] or ""), f["function"]) for f in j["functions"]]
+    want = true_calls(r.truth, j["by"])
+    t.equal(j["by"], "returns" if filter_ == "return" else "calls", name + ": by what")
+    s, strange, got = Spread(), [], {}
+    for e in j["edges"]:
+        if e["caller"] is None or e["callee"] is None:
+            continue
+        key = funcs[e["caller"]], funcs[e["callee"]]
+        if e["tail"] or not (key[0][0] in own_names and key[1][0] in own_names):
+            continue
+        got[key] = e
+        if key not in want:
+            strange.append((key, e["hits"]))
+            continue
+        for v in (s, spreads):
+            v.add(e["hits"], e["runs"], want[key][0], e["error"])
+    t.ok(not strange, name + ": no call that was not made", strange[:5])
+    missing = [(k, v[0]) for k, v in want.items() if k not in got and v[0] > 500]
+    t.ok(not missing, name + ": none missing", missing[:5])
+    t.ok(s.rows and all(abs(x) < .05 for h, x, _ in s.rows if h > ENOUGH), name + ": %d callers and callees" % len(s.rows),
+         s.rows)
+    sites = [(k, e["sites"], len(want[k][1])) for k, e in got.items()
+             if k in want and e["hits"] > 500 and e["sites"] != len(want[k][1])]
+    t.ok(not sites, name + ": call sites", sites[:5])
+    s.show(name)
+    totals(t, name, j, r.truth, funcs, own_names, want)
+    flags(t, name, r.truth, got, j["by"])
+
+
+def totals(t, name, j, truth, funcs, own_names, want):
+    """How often each function was called by others of these files."""
+    called = collections.Counter()
+    for (_, callee), (n, _) in want.items():
+        called[callee] += n
+    bad = []
+    for f, key in zip(j["functions"], funcs):
+        v = f["called"]["value"]
+        if key[0] in own_names and called[key] > 5000 and (v is None or abs(v / called[key] - 1) > .1):
+            bad.append((key, v, called[key]))
+    t.ok(not bad, name + ": how often functions were called", bad[:5])
+
+
+def flags(t, name, truth, got, by):
+    """Which calls are indirect, which go through trampolines: those whose sites say so."""
+    if by == "returns":
+        return
+    kind, plt = {}, set()
+    for e in truth.edges:
+        if e.kind in CALLS:
+            kind[e.source] = e.kind
+            f = function(e.target)
+            if f and f[1] == "plt":
+                plt.add(e.source)
+    bad = []
+    true = collections.defaultdict(set)
+    for site, entry in truth.calls:
+        true[function(site), function(entry)].add(site)
+    for key, e in got.items():
+        sites = true[key]
+        if e["hits"] < 100 or not sites:
+            continue
+        if e["plt"] != any(x in plt for x in sites):
+            bad.append((key, "plt", e["plt"]))
+        if (e["indirect"] == e["hits"]) != all(kind[x] == "call-indirect" for x in sites):
+            bad.append((key, "indirect", e["indirect"], e["hits"]))
+    t.ok(not bad, name + ": trampolines and indirect calls", bad[:5])
+
+
+def main():
+    t = Tap()
+    if "no command" in str(cyclade("calls", "-j")):
+        t.skip("all", "there is no cyclade calls yet")
+        t.done()
+    with Oracle(t) as o:
+        for depth in (16, 32):
+            spreads = Spread()
+            for program in PROGRAMS:
+                one(t, o, program, depth, "return", "returns", 20, spreads)
+                one(t, o, program, depth, "any", "taken", 60, spreads)
+            spreads.show("calls, %d deep" % depth)
+            share = spreads.share(.01, ENOUGH)
+            t.ok(share > (.97 if LONG else .85), "%d deep: %.1f %% of counts with over %d hits are within 1 %%" % (
+                depth, 100 * share, ENOUGH))
+            t.ok(spreads.covered() > .9, "%d deep: %.1f %% lie within their error bars" % (
+                depth, 100 * spreads.covered()))
+    t.done()
+
+
+main()
