@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "cli/model_choice.h"
+#include "model/account.h"
 #include "model/import.h"
 
 struct findings {
@@ -27,6 +28,23 @@ static void doubt(void *ctx, const char *text)
 
 	buf_printf(&f->text, "%s\n", text);
 	f->doubts++;
+}
+
+static void check_account(struct findings *f, const struct model_sources *s, const struct model *m)
+{
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct account *acc;
+
+	if (!account_load(&acc, &a, m, s, &err)) {
+		(void)account_check(acc, doubt, f);
+	} else if (err.code != ERR_NOT_FOUND) {
+		buf_printf(&f->text, "%s: %s\n", m->id, err.what);
+		if (err.hint[0])
+			buf_printf(&f->text, "%s\n", err.hint);
+		f->doubts++;
+	}
+	arena_free(&a);
 }
 
 static void check_one(struct findings *f, const struct model_sources *s, const char *id)
@@ -43,6 +61,7 @@ static void check_one(struct findings *f, const struct model_sources *s, const c
 	}
 	f->loaded++;
 	(void)model_check(m, doubt, f);
+	check_account(f, s, m);
 	model_free(m);
 }
 

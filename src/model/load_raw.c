@@ -176,8 +176,14 @@ static int row_statement(struct raw *r, struct rows_ctx *c, const struct source_
 		return row_open(r, c, t, l, err);
 	if (line_is(l, "language"))
 		return language(t, l, &c->perf, err);
-	if (r->account && line_is(l, "reference"))
-		return value_set(r, &r->reference, t, l, err);
+	if (r->account && line_is(l, "reference")) {
+		bool none = l->len == 1 && *l->value == '-';
+
+		if (!none)
+			return value_set(r, &r->reference, t, l, err);
+		r->reference.s = NULL;
+		return 0;
+	}
 	if (r->account && line_is(l, "from"))
 		return value_set(r, &r->from, t, l, err);
 	if (!c->row)

@@ -103,6 +103,8 @@ def text(acc, base):
         out.append('base      %s\n' % base.model.id)
     if acc.reference and not (base and base.reference == acc.reference):
         out.append('\nreference %s\n' % acc.reference)
+    if base and base.reference and not acc.reference:
+        out.append('\nreference -\n')
     last = {}
     for name, row in acc.nodes.items():
         parent = row.get('parent')

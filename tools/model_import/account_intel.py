@@ -95,7 +95,7 @@ TREE = {
 for n in range(8):
     for unit in ('uops_executed:port%d', 'uops_executed:port%d_core', 'uops_dispatched_port:port_%d',
                  'uops_executed_port:port_%d'):
-        TREE[unit % n] = 'Port_%d' % n
+        TREE[unit % n] = 'Port_%d_Uops' % n
 
 # Of the trees' rows these say otherwise here: why is written beside the node, once.
 NOT_ADDED = ('ITLB',)            # its cycles are among those with an empty scheduler
@@ -373,13 +373,13 @@ class Core:
         a, b = self.a, 'Port_Saturation'
         found = []
         for n in range(8):
-            if self.leaf('Port_%d' % n, b, 'UOPS_EXECUTED.PORT%d UOPS_EXECUTED.PORT%d_CORE '
+            if self.leaf('Port_%d_Uops' % n, b, 'UOPS_EXECUTED.PORT%d UOPS_EXECUTED.PORT%d_CORE '
                          'UOPS_EXECUTED_PORT.PORT_%d UOPS_DISPATCHED_PORT.PORT_%d '
                          'UOPS_DISPATCHED.PORT_%d' % (n, n, n, n, n), 0, UOPS, unit='uops'):
-                found.append('Port_%d' % n)
+                found.append('Port_%d_Uops' % n)
         for name, count in (('2_3', 2), ('2_3_10', 3), ('4_9', 2), ('5_11', 2), ('7_8', 2)):
-            if self.leaf('Ports_' + name, b, 'UOPS_DISPATCHED.PORT_' + name, 0, UOPS, unit='uops'):
-                found.append('Ports_%s / %d' % (name, count))
+            if self.leaf('Ports_' + name + '_Uops', b, 'UOPS_DISPATCHED.PORT_' + name, 0, UOPS, unit='uops'):
+                found.append('Ports_%s_Uops / %d' % (name, count))
         return found
 
     def unstalled(self):
@@ -413,9 +413,9 @@ class Core:
         a.put('Exceptions_Microcode', None, part='unstalled')
         self.leaf('Microcode_Cycles', 'Exceptions_Microcode', 'UOPS_DECODED.MS_CYCLES_ACTIVE '
                   'IDQ.MS_CYCLES IDQ.MS_CYCLES_ANY IDQ.MS_UOPS:c1', 1, CYCLES, 0, True)
-        self.leaf('Assists', 'Exceptions_Microcode', 'OTHER_ASSISTS.ANY ASSISTS.ANY '
+        self.leaf('Assists_Taken', 'Exceptions_Microcode', 'OTHER_ASSISTS.ANY ASSISTS.ANY '
                   'OTHER_ASSISTS.ANY_WB_ASSIST', 0, L3, unit='assists')
-        self.leaf('Machine_Clears', 'Exceptions_Microcode', 'MACHINE_CLEARS.COUNT', 0, L3,
+        self.leaf('Clears', 'Exceptions_Microcode', 'MACHINE_CLEARS.COUNT', 0, L3,
                   unit='clears')
 
     def threads(self):
@@ -431,9 +431,9 @@ class Core:
                   '((Cycles - Resource_Stalls) * (Cycles - Resource_Stalls))')
             terms_.append('Issue_Collisions')
         loads = None
-        if a.has('Port_2', 'Port_3') and a.model.id not in ('wsm-dp', 'wsm-sp', 'wsm-ex'):
-            loads = '(Port_2 + Port_3) / 2'
-        for name, n in (('Ports_2_3', 2), ('Ports_2_3_10', 3)):
+        if a.has('Port_2_Uops', 'Port_3_Uops') and a.model.id not in ('wsm-dp', 'wsm-sp', 'wsm-ex'):
+            loads = '(Port_2_Uops + Port_3_Uops) / 2'
+        for name, n in (('Ports_2_3_Uops', 2), ('Ports_2_3_10_Uops', 3)):
             if a.has(name):
                 loads = '%s / %d' % (name, n)
         if loads:
