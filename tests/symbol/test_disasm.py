@@ -28,8 +28,9 @@ int main(int c, char **a) { (void)a; return f(c) + sw(c) + (int)v(table, c) + (c
 KIND = {  # objdump's mnemonic -> ours
     "x86": [(r"(bnd |notrack )*call", "l"), (r"(bnd |notrack )*jmp", "j"),
             (r"(bnd |repz |rep )*ret|iret|sysret", "r"),
-            (r"j[a-z]+(,p[nt])?|loop", "c"), (r"xbegin", "c")],
-    "arm": [(r"blr?", "l"), (r"br?", "j"), (r"b\.\w+|cbn?z|tbn?z", "c"), (r"ret", "r")],
+            (r"j[a-z]+(,p[nt])?|loop", "c"), (r"xbegin|xabort", "c"), (r"syscall|sysenter|int3?|hlt", "s"), (r"ud[012]", "!")],
+    "arm": [(r"blr?", "l"), (r"br?", "j"), (r"b\.\w+|cbn?z|tbn?z", "c"), (r"ret", "r"),
+            (r"svc|hvc|smc|hlt", "s"), (r"brk|udf", "!")],
 }
 tap = Tap()
 
@@ -107,4 +108,5 @@ def main():
     tap.done()
 
 
-main()
+if __name__ == "__main__":
+    main()
