@@ -81,12 +81,13 @@ static int list_pairs(const struct block_function *f, struct pairs *p)
 	return 0;
 }
 
-/* A call that leads into its own function: it goes there and comes back behind itself. Both are
- * paths, but the first is recursion and makes no loop. */
+/* A call that leads into its own function, and the return from there: each goes to another run of
+ * the function. Recursion makes no loop; that the call comes back behind itself is a path. */
 static bool recurses(const struct block_function *f, const struct pair *p)
 {
-	return p->from < f->code->n_blocks && f->code->block[p->from].flow == INSN_CALL &&
-	       p->to != p->from + 1;
+	uint8_t flow = p->from < f->code->n_blocks ? f->code->block[p->from].flow : INSN_OTHER;
+
+	return flow == INSN_RETURN || (flow == INSN_CALL && p->to != p->from + 1);
 }
 
 static void bucket(const struct pairs *p, uint32_t *first, uint32_t *to, uint32_t n, bool reverse)
@@ -387,7 +388,9 @@ static bool enters(const struct block_function *f, const struct block_edge *e, u
 {
 	uint32_t from = e->from;
 
-	if (from == CODE_NONE && !e->fallthrough && e->to && !is_entered(f, e))
+	if (from != CODE_NONE && f->code->block[from].flow == INSN_RETURN && e->to)
+		from = e->to - 1; /* from another run of the function */
+	else if (from == CODE_NONE && !e->fallthrough && e->to && !is_entered(f, e))
 		from = e->to - 1; /* a call came back */
 	else if (from != CODE_NONE && !e->fallthrough && f->code->block[from].flow == INSN_CALL)
 		return true; /* recursion: another run of the function */

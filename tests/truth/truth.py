@@ -278,7 +278,8 @@ class Oracle:
                          ["%s=%s" % kv for kv in options.items()])
         argv = [QEMU, "-plugin", os.path.join(BUILT, "oracle.so") + "," + words,
                 os.path.join(BUILT, "truth_" + program), str(size or PROGRAMS[program] * SIZE)]
-        p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+        # the same environment always: the loader's work depends on it, and so do places of samples
+        p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300, env={})
         if p.returncode:
             raise RuntimeError("%s: %d %s" % (" ".join(argv), p.returncode, p.stderr))
         r = Recording(base + ".data", Truth(base + ".truth"))
