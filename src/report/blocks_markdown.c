@@ -98,9 +98,9 @@ int blocks_markdown(struct buf *out, const struct blocks_view *v, const struct s
 	uint64_t gone = 0;
 
 	(void)o;
-	buf_printf(out, "%" PRIu64 " branch stacks of `", s->stacks);
+	buf_printf(out, "%" PRIu64 " branch stacks of ", s->stacks);
 	text_put_markdown(out, s->event ? s->event : "several events");
-	buf_printf(out, "`%s\n\n", v->b->scaled ? "" : "; weights are no executions");
+	buf_printf(out, "%s\n\n", v->b->scaled ? "" : "; weights are no executions");
 	put_rows(out, v);
 	put_loops(out, v);
 	for (unsigned d = 0; d < BLOCK_DROPS; d++)

@@ -75,7 +75,7 @@ static const char *error_text(char out[NUM_MAX], struct flow_value v)
 	if (!isfinite(share))
 		(void)snprintf(out, NUM_MAX, "+-?");
 	else if (share >= 0.9995)
-		(void)snprintf(out, NUM_MAX, "+-100 %%+");
+		(void)snprintf(out, NUM_MAX, "+->100 %%");
 	else
 		(void)snprintf(out, NUM_MAX, "+-%.1f %%", 100 * share);
 	return out;
@@ -151,7 +151,7 @@ static void put_head(struct page *p)
 	const struct flow_sums *s = flow_sums(p->v->b->flow);
 	const struct view v = { .source = p->v->source };
 	struct buf line = BUF_INIT;
-	char a[NUM_MAX], b[NUM_MAX];
+	char a[NUM_MAX];
 
 	fact_command(&line, &v, p->st->ascii);
 	buf_putc(p->out, ' ');
@@ -170,8 +170,6 @@ static void put_head(struct page *p)
 	buf_printf(&line, "%s branch stacks of ", num_exact(a, s->stacks));
 	buf_puts(&line, s->event ? s->event : "several events");
 	buf_printf(&line, ", up to %u entries", s->depth);
-	if (p->v->b->scaled && p->v->b->used)
-		buf_printf(&line, "; %s instructions", num_count(b, p->v->b->insns.v));
 	buf_putc(p->out, ' ');
 	put_text(p, buf_str(&line), room(p, 1), true);
 	end_line(p);
@@ -622,11 +620,12 @@ static void put_facts(struct page *p)
 	if (s->bad)
 		put_fact(p, "unreadable", true, "%s samples", num_exact(x, s->bad));
 	put_drops(p);
-	if (!b->used)
-		;
-	else if (b->scaled)
+	if (b->used && b->scaled)
+		put_fact(p, "instructions", false, "%s %s, by runs of blocks",
+			 num_count(x, b->insns.v), error_text(y, b->insns));
+	if (b->used && b->scaled)
 		put_fact(p, "runs", false, "by %s: %s", b->by, blocks_scale_says(b));
-	else
+	else if (b->used)
 		put_fact(p, "weights", true,
 			 "no executions, only to be compared with each other: %s; "
 			 "record with -e br_inst_retired.near_taken or instructions",
