@@ -326,7 +326,8 @@ static uint64_t all_dropped(const struct block_function *f)
 static int gather(struct build *b, struct err *err)
 {
 	struct blocks *out = b->out;
-	double group[FLOW_GROUPS] = { 0 };
+	const struct flow_sums *sums = flow_sums(b->flow);
+	double group[FLOW_GROUPS] = { 0 }, stack = sums->period / (double)sums->stacks;
 	size_t kept = 0;
 
 	out->f = calloc(b->parts.n + 1, sizeof(*out->f));
@@ -339,7 +340,7 @@ static int gather(struct build *b, struct err *err)
 			continue;
 		if (!f->code)
 			f->hits = all_dropped(f);
-		block_scale(f, out->scale);
+		block_scale(f, out->scale, stack * out->scale);
 		for (unsigned g = 0; g < FLOW_GROUPS; g++)
 			group[g] += f->group_insns[g];
 		out->f[out->n++] = *f;

@@ -42,7 +42,9 @@ enum block_drop {
 extern const char *const block_drop_text[BLOCK_DROPS];
 
 struct block {
-	struct flow_value runs; /* executions (see blocks.scaled) */
+	/* Executions (see blocks.scaled). Without hits 0, and as error the weight of a stack: what
+	 * runs as often at a time cannot be missed. */
+	struct flow_value runs;
 	double group[FLOW_GROUPS];
 	double flow_in, flow_out; /* the same by edges into it and out of it; NAN: not known */
 	uint64_t hits;		  /* spans seen that cover it */

@@ -353,7 +353,7 @@ static void scale_group(double group[FLOW_GROUPS], double by)
 		group[g] *= by;
 }
 
-void block_scale(struct block_function *f, double scale)
+void block_scale(struct block_function *f, double scale, double unseen)
 {
 	if (!f->code)
 		return;
@@ -361,7 +361,7 @@ void block_scale(struct block_function *f, double scale)
 		struct block *k = &f->block[b];
 
 		scale_group(k->group, scale);
-		k->runs = flow_total(k->group);
+		k->runs = k->hits ? flow_total(k->group) : (struct flow_value){ 0, unseen };
 		k->flow_in *= scale;
 		k->flow_out *= scale;
 	}

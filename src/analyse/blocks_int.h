@@ -45,7 +45,8 @@ int block_part_close(struct block_part *p, const struct flow *flow, struct err *
 
 void block_function_free(struct block_function *f);
 int block_find_loops(struct block_function *f, struct err *err) MUST_USE;
-void block_scale(struct block_function *f, double scale);
+/* `unseen`: the error of a block without hits, scaled. */
+void block_scale(struct block_function *f, double scale, double unseen);
 
 /* Instructions [start, end], both of `code`. */
 static inline uint32_t block_insns(const struct code *c, uint64_t start, uint64_t end)

@@ -81,8 +81,8 @@ static int list_pairs(const struct block_function *f, struct pairs *p)
 	return 0;
 }
 
-/* A call that leads into its own function, and the return from there: each goes to another run of
- * the function. Recursion makes no loop; that the call comes back behind itself is a path. */
+/* A function that calls itself, or returns to itself: paths of two runs of it, which make no loop. A
+ * call leads to what stands behind it. */
 static bool recurses(const struct block_function *f, const struct pair *p)
 {
 	uint8_t flow = p->from < f->code->n_blocks ? f->code->block[p->from].flow : INSN_OTHER;
@@ -388,9 +388,7 @@ static bool enters(const struct block_function *f, const struct block_edge *e, u
 {
 	uint32_t from = e->from;
 
-	if (from != CODE_NONE && f->code->block[from].flow == INSN_RETURN && e->to)
-		from = e->to - 1; /* from another run of the function */
-	else if (from == CODE_NONE && !e->fallthrough && e->to && !is_entered(f, e))
+	if (from == CODE_NONE && !e->fallthrough && e->to && !is_entered(f, e))
 		from = e->to - 1; /* a call came back */
 	else if (from != CODE_NONE && !e->fallthrough && f->code->block[from].flow == INSN_CALL)
 		return true; /* recursion: another run of the function */

@@ -225,7 +225,9 @@ static void take_edge(const struct trips *t, struct trips_worker *w, size_t i)
 	const struct watched *a = watched_at(t, &w->from[i]), *b = watched_at(t, &w->to[i]);
 	uint32_t from = a ? block_at(a, w->from[i].addr, false) : CODE_NONE, to;
 
-	if (a && a != b && from != CODE_NONE && leaves(a, from))
+	bool returns = from != CODE_NONE && a->f->code->block[from].flow == INSN_RETURN;
+
+	if (a && from != CODE_NONE && (returns || (a != b && leaves(a, from))))
 		end_all(w, a, true);
 	if (!b)
 		return;
@@ -234,7 +236,7 @@ static void take_edge(const struct trips *t, struct trips_worker *w, size_t i)
 		return;
 	if (a == b && from != CODE_NONE && a->f->code->block[from].flow == INSN_CALL)
 		end_all(w, b, false); /* it calls itself */
-	else if (a != b && to && b->f->code->block[to - 1].flow == INSN_CALL)
+	else if ((a != b || returns) && to && b->f->code->block[to - 1].flow == INSN_CALL)
 		from = to - 1; /* a call came back */
 	else if (a != b)
 		from = CODE_NONE;
