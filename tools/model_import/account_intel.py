@@ -14,6 +14,7 @@ from .account import Account, terms, with_options
 
 CYCLES, UOPS = 2000003, 2000003
 FAR, L3, NEAR, RING = 10007, 100003, 200003, 20011
+PRIME = {20003: 20011}      # a period of the trees that is none
 
 # The node of an event of the trees: libpfm4's name without its unit mask's spelling.
 TREE = {
@@ -128,6 +129,7 @@ class Core:
                 penalty = row['penalty_cycles']
             if row['script_period']:
                 period, precise = int(row['script_period']), int(row['script_precise'] or 0)
+                period = PRIME.get(period, period)
         if node in self.penalties:
             penalty = self.penalties[node]
             adds = adds and penalty != 0
@@ -220,7 +222,7 @@ class Core:
                   **({'note': 'Not added: it counts what the two nodes of memory count again.'}
                      if a.model.id == 'jkt' else {}))
         self.leaf('Local_HitM', b, 'MEM_UNCORE_RETIRED.LOCAL_HITM '
-                  'MEM_UNCORE_RETIRED.OTHER_CORE_L2_HITM', 95, 20003, 2, True)
+                  'MEM_UNCORE_RETIRED.OTHER_CORE_L2_HITM', 95, RING, 2, True)
         self.leaf('L3_Hit', b, 'MEM_LOAD_RETIRED.LLC_UNSHARED_HIT ' + hit('XSNP_NONE') +
                   ' MEM_LOAD_RETIRED.L3_HIT', 30, L3, 2, True)
         self.leaf('L3_Snoop', b, 'MEM_LOAD_RETIRED.OTHER_CORE_L2_HIT_HITM', 85, 49999, 2, True)
