@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * explain - all that is known of a node, a metric or an event: what it means, how it is made, which
+ * explain - all that is known of a node (of the tree, or the cycle accounting), a metric or an event: what it means, how it is made, which
  * events that takes, when to look at it, where to go next.
  */
 #include <math.h>
@@ -10,24 +10,13 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/explain_int.h"
 #include "cli/model_choice.h"
 #include "cli/model_facts.h"
 
-struct explain {
-	struct cli *cli;
-	const struct model *m;
-	struct style st;
-	struct buf b;
-	double system[SYSTEM_COUNT]; /* not known: only what no machine takes is left out */
-	bool *seen;		     /* by metric */
-	bool *needed;		     /* by event */
-	bool *latency;		     /* by event: its retire latency is needed */
-};
-
 /* ---- words in lines ---- */
 
-/* Text of several words, broken to the width behind `indent` blanks. */
-static void put_wrapped(struct explain *x, const char *text, size_t indent)
+void explain_wrapped(struct explain *x, const char *text, size_t indent)
 {
 	size_t width = x->st.width ? x->st.width : 80, at = indent;
 	struct buf safe = BUF_INIT;
@@ -55,27 +44,25 @@ static void put_wrapped(struct explain *x, const char *text, size_t indent)
 	buf_free(&safe);
 }
 
-enum { LABEL = 12 };
-
-static void put_label(struct explain *x, const char *label)
+void explain_label(struct explain *x, const char *label)
 {
 	size_t n = strlen(label);
 
 	style_ink(&x->b, &x->st, INK_DIM);
 	buf_printf(&x->b, "  %s", label);
 	style_ink(&x->b, &x->st, INK_PLAIN);
-	buf_fill(&x->b, ' ', n + 2 < LABEL ? LABEL - n - 2 : 1);
+	buf_fill(&x->b, ' ', n + 2 < EXPLAIN_LABEL ? EXPLAIN_LABEL - n - 2 : 1);
 }
 
-static void put_fact(struct explain *x, const char *label, const char *text)
+void explain_fact(struct explain *x, const char *label, const char *text)
 {
 	if (!*text)
 		return;
-	put_label(x, label);
-	put_wrapped(x, text, LABEL);
+	explain_label(x, label);
+	explain_wrapped(x, text, EXPLAIN_LABEL);
 }
 
-static void put_title(struct explain *x, const char *name, const char *what)
+void explain_title(struct explain *x, const char *name, const char *what)
 {
 	style_ink(&x->b, &x->st, INK_BOLD);
 	text_put_safe(&x->b, name, x->st.ascii);
@@ -125,7 +112,7 @@ static void put_event(struct explain *x, const struct model_event *e, size_t wid
 	buf_putc(&x->b, '\n');
 }
 
-static void put_events(struct explain *x)
+void explain_events(struct explain *x)
 {
 	const char *label = "events";
 	size_t wide = 0;
@@ -138,7 +125,7 @@ static void put_events(struct explain *x)
 	for (size_t i = 0; i < x->m->n_events; i++) {
 		if (!x->needed[i])
 			continue;
-		put_label(x, label);
+		explain_label(x, label);
 		put_event(x, &x->m->event[i], wide);
 		label = "";
 	}
@@ -154,7 +141,7 @@ static void put_latencies(struct explain *x)
 
 		if (!x->latency[i])
 			continue;
-		put_label(x, label);
+		explain_label(x, label);
 		text_put_safe(&x->b, e->name, x->st.ascii);
 		if (isnan(e->latency))
 			buf_puts(&x->b, ": sampled, or not known\n");
@@ -221,7 +208,7 @@ static void put_names(struct explain *x, const char *label, uint32_t self,
 		qsort(v, n, sizeof(*v), by_order);
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", v[i].name);
-	put_fact(x, label, buf_str(&names));
+	explain_fact(x, label, buf_str(&names));
 	buf_free(&names);
 }
 
@@ -248,7 +235,7 @@ static void put_threshold(struct explain *x, const struct model_metric *t)
 	buf_puts(&text, t->threshold_text);
 	if (expr_wants_parent(t->threshold))
 		buf_puts(&text, "   (P: its parent must be over its own, too)");
-	put_fact(x, "look if", buf_str(&text));
+	explain_fact(x, "look if", buf_str(&text));
 	buf_free(&text);
 }
 
@@ -257,14 +244,14 @@ static void put_locate(struct explain *x, const struct model_metric *t)
 	const struct model_event *e;
 	uint32_t i;
 
-	put_fact(x, "locate", t->locate_all);
+	explain_fact(x, "locate", t->locate_all);
 	if (!*t->locate || x->cli->opt.quiet)
 		return;
 	i = model_event_find(x->m, t->locate, strlen(t->locate));
 	if (i == MODEL_NONE)
 		return;
 	e = &x->m->event[i];
-	put_label(x, "next");
+	explain_label(x, "next");
 	buf_printf(&x->b, "cyclade record -e %s/%s/%s -- ./prog\n", *e->pmu ? e->pmu : "cpu",
 		   e->code, e->flags & EVENT_PRECISE ? "pp" : "");
 }
@@ -275,32 +262,33 @@ static void put_metric(struct explain *x, uint32_t i)
 	char level[32];
 
 	(void)snprintf(level, sizeof(level), "node of level %u", t->level);
-	put_title(x, t->name, t->level ? level : "metric");
+	explain_title(x, t->name, t->level ? level : "metric");
 	if (*t->says) {
 		buf_puts(&x->b, "  ");
-		put_wrapped(x, t->says, 2);
+		explain_wrapped(x, t->says, 2);
 	}
 	if (t->approximate)
-		put_fact(x, "note", "an approximation: this CPU does not count slots by reason");
-	put_fact(x, "formula", t->text);
-	put_label(x, "");
+		explain_fact(x, "note",
+			     "an approximation: this CPU does not count slots by reason");
+	explain_fact(x, "formula", t->text);
+	explain_label(x, "");
 	style_ink(&x->b, &x->st, INK_DIM);
 	buf_printf(&x->b, "%s:%u\n", t->file, t->line);
 	style_ink(&x->b, &x->st, INK_PLAIN);
 	put_threshold(x, t);
-	put_fact(x, "counts", t->domain_text);
+	explain_fact(x, "counts", t->domain_text);
 	if (t->overlap)
-		put_fact(x, "", "may count what siblings count, too");
+		explain_fact(x, "", "may count what siblings count, too");
 	if (t->parent != MODEL_NONE)
-		put_fact(x, "parent", x->m->metric[t->parent].name);
+		explain_fact(x, "parent", x->m->metric[t->parent].name);
 	put_names(x, "children", i, is_child);
 	put_names(x, "related", i, is_related);
-	put_fact(x, "groups", t->groups);
+	explain_fact(x, "groups", t->groups);
 	find_needs(x, i);
-	put_events(x);
+	explain_events(x);
 	put_latencies(x);
 	put_locate(x, t);
-	put_fact(x, "try", t->try_);
+	explain_fact(x, "try", t->try_);
 }
 
 /* ---- events ---- */
@@ -319,29 +307,30 @@ static void put_one_event(struct explain *x, uint32_t i)
 	char number[NUM_MAX];
 	uint32_t event = i;
 
-	put_title(x, e->name, "event");
+	explain_title(x, e->name, "event");
 	buf_printf(&text, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
-	put_fact(x, "code", buf_str(&text));
+	explain_fact(x, "code", buf_str(&text));
 	buf_reset(&text);
 	put_counters(&text, e);
-	put_fact(x, "counted on", buf_str(&text));
+	explain_fact(x, "counted on", buf_str(&text));
 	buf_reset(&text);
 	put_flags(&text, e->flags);
-	put_fact(x, "marks", buf_str(&text));
+	explain_fact(x, "marks", buf_str(&text));
 	buf_reset(&text);
 	if (e->period)
-		put_fact(x, "sample by", num_exact(number, e->period));
-	put_fact(x, "errata", e->errata);
+		explain_fact(x, "sample by", num_exact(number, e->period));
+	explain_fact(x, "errata", e->errata);
 	if (!isnan(e->latency)) {
 		buf_printf(&text, "%g cycles to retire on average, as the vendor measured",
 			   e->latency);
-		put_fact(x, "latency", buf_str(&text));
+		explain_fact(x, "latency", buf_str(&text));
 		buf_reset(&text);
 	}
 	for (uint32_t k = 0; k < x->m->n_metrics; k++)
 		if (expr_needs(x->m->metric[k].expr, x->system, uses, &event))
 			buf_printf(&text, "%s%s", text.len ? ", " : "", x->m->metric[k].name);
-	put_fact(x, "used by", buf_str(&text));
+	explain_account_users(x, i, &text);
+	explain_fact(x, "used by", buf_str(&text));
 	buf_free(&text);
 }
 
@@ -362,17 +351,39 @@ static void json_needs(struct explain *x, struct json *j)
 	json_end_array(j);
 }
 
-static void put_json(struct explain *x, struct json *j, uint32_t metric, uint32_t event)
+/* What a name stands for; MODEL_NONE where it does not. */
+struct meant {
+	uint32_t metric, event, account;
+};
+
+static struct meant meant_by(const struct explain *x, const char *name)
 {
+	size_t n = strlen(name);
+
+	return (struct meant){ model_metric_find(x->m, name, n), model_event_find(x->m, name, n),
+			       x->acc ? account_find(x->acc, name, n) : MODEL_NONE };
+}
+
+static bool means_nothing(const struct meant *w)
+{
+	return w->metric == MODEL_NONE && w->event == MODEL_NONE && w->account == MODEL_NONE;
+}
+
+static void put_json(struct explain *x, struct json *j, const struct meant *w)
+{
+	uint32_t metric = w->metric, event = w->event;
 	struct fact f[FACTS_MAX];
 
 	json_object(j, NULL);
 	json_str(j, "kind",
-		 metric == MODEL_NONE	      ? "event"
-		 : x->m->metric[metric].level ? "node"
-					      : "metric");
+		 metric != MODEL_NONE && x->m->metric[metric].level ? "node"
+		 : metric != MODEL_NONE				    ? "metric"
+		 : w->account != MODEL_NONE			    ? "account"
+								    : "event");
 	json_str(j, "model", x->m->id);
-	if (metric != MODEL_NONE) {
+	if (metric == MODEL_NONE && w->account != MODEL_NONE) {
+		explain_account_json(x, j, w->account);
+	} else if (metric != MODEL_NONE) {
 		facts_json(j, f, metric_facts(x->m, metric, f));
 		find_needs(x, metric);
 		json_needs(x, j);
@@ -391,13 +402,15 @@ static void put_json(struct explain *x, struct json *j, uint32_t metric, uint32_
 
 static int unknown(struct explain *x, const char *name)
 {
-	size_t n = x->m->n_metrics + x->m->n_events, k = 0;
+	size_t n = x->m->n_metrics + x->m->n_events + (x->acc ? x->acc->n : 0), k = 0;
 	const char **words = arena_alloc(&x->cli->arena, (n + 1) * sizeof(*words));
 	struct err err = ERR_INIT;
 	const char *near = NULL;
 
 	for (size_t i = 0; words && i < x->m->n_metrics; i++)
 		words[k++] = x->m->metric[i].name;
+	for (size_t i = 0; words && x->acc && i < x->acc->n; i++)
+		words[k++] = x->acc->node[i].name;
 	for (size_t i = 0; words && i < x->m->n_events; i++)
 		words[k++] = x->m->event[i].name;
 	if (words && strlen(name) < 100)
@@ -408,7 +421,7 @@ static int unknown(struct explain *x, const char *name)
 		(void)err_hint(&err, "did you mean %s?", near);
 	else
 		(void)err_hint(&err,
-			       "cyclade list nodes, list metrics, list events show the names");
+			       "cyclade list nodes, account, metrics or events show the names");
 	return cli_fail(&err);
 }
 
@@ -427,17 +440,18 @@ static int explain_all(struct explain *x)
 	}
 	for (size_t i = 0; i < x->cli->args.n && code == EXIT_OK; i++) {
 		const char *name = x->cli->args.v[i];
-		uint32_t metric = model_metric_find(x->m, name, strlen(name));
-		uint32_t event = model_event_find(x->m, name, strlen(name));
+		struct meant w = meant_by(x, name);
 
-		if (metric == MODEL_NONE && event == MODEL_NONE)
+		if (means_nothing(&w))
 			code = unknown(x, name);
 		else if (json)
-			put_json(x, &j, metric, event);
-		else if (metric != MODEL_NONE)
-			put_metric(x, metric);
+			put_json(x, &j, &w);
+		else if (w.metric != MODEL_NONE)
+			put_metric(x, w.metric);
+		else if (w.account != MODEL_NONE)
+			explain_account_node(x, w.account);
 		else
-			put_one_event(x, event);
+			put_one_event(x, w.event);
 		if (!json && i + 1 < x->cli->args.n)
 			buf_putc(&x->b, '\n');
 	}
@@ -449,9 +463,19 @@ static int explain_all(struct explain *x)
 	return code != EXIT_OK ? code : cli_put(x->cli, &x->b, !json);
 }
 
-/* Where this machine's CPU has no model, the first model that knows the name stands in. */
-static int stand_in(struct cli *cli, const char *name, struct model **out)
+/* Loads the account, where there is one; what is wrong with it `models check` tells. */
+static void find_account(struct explain *x)
 {
+	struct model_sources s = cli_model_sources(x->cli);
+	struct account *acc;
+
+	x->acc = account_load(&acc, &x->cli->arena, x->m, &s, NULL) ? NULL : acc;
+}
+
+/* Where this machine's CPU has no model, the first model that knows the name stands in. */
+static int stand_in(struct explain *x, const char *name, struct model **out)
+{
+	struct cli *cli = x->cli;
 	struct model_sources s = cli_model_sources(cli);
 	const struct model_row *row;
 	size_t n;
@@ -459,10 +483,14 @@ static int stand_in(struct cli *cli, const char *name, struct model **out)
 	if (model_list(&cli->arena, &s, &row, &n, NULL))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
+		struct meant w;
+
 		if (model_load(out, &s, row[i].id, NULL, NULL))
 			continue;
-		if (model_metric_find(*out, name, strlen(name)) != MODEL_NONE ||
-		    model_event_find(*out, name, strlen(name)) != MODEL_NONE) {
+		x->m = *out;
+		find_account(x);
+		w = meant_by(x, name);
+		if (!means_nothing(&w)) {
 			cli_note(cli,
 				 "no model for this machine's CPU: as %s has it (--model "
 				 "takes another)",
@@ -493,9 +521,10 @@ int cmd_explain(struct cli *cli)
 		return cli_fail(&err);
 	}
 	if (cli_model(cli, NULL, NULL, NULL, &m, &err) &&
-	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(cli, cli->args.v[0], &m)))
+	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(&x, cli->args.v[0], &m)))
 		return cli_fail(&err);
 	x.m = m;
+	find_account(&x);
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)
 		x.system[i] = NAN;
 	x.st = cli_style(cli, 1);

@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/account_facts.h"
 #include "cli/model_choice.h"
 #include "cli/model_facts.h"
 
@@ -14,6 +15,7 @@ struct list {
 	struct cli *cli;
 	const char *what;      /* key of the json array */
 	const struct model *m; /* NULL for models */
+	const struct account *acc;
 	const struct model_row *row;
 	uint32_t *index;
 	size_t n, more;
@@ -33,6 +35,13 @@ static size_t event_row(const void *ctx, size_t i, struct fact *out)
 	const struct list *l = ctx;
 
 	return event_facts(l->m, l->index[i], out);
+}
+
+static size_t account_row(const void *ctx, size_t i, struct fact *out)
+{
+	const struct list *l = ctx;
+
+	return account_facts(l->acc, l->index[i], out);
 }
 
 static size_t model_row(const void *ctx, size_t i, struct fact *out)
@@ -99,6 +108,20 @@ static void event_line(struct buf *b, const struct style *st, const struct list 
 	list_put_rest(b, st, buf_str(&text), 48);
 	buf_free(&text);
 	buf_putc(b, '\n');
+}
+
+static void account_line(struct buf *b, const struct style *st, const struct list *l, size_t i)
+{
+	const struct account_node *t = &l->acc->node[l->index[i]];
+	struct buf text = BUF_INIT;
+
+	put_name(b, st, t->name, 2 * (size_t)t->depth, 30);
+	put_name(b, st, account_part_word(t->part), 0, 10);
+	put_name(b, st, account_cover_word(t->cover), 0, 8);
+	put_account_cost(&text, l->acc, l->index[i]);
+	list_put_rest(b, st, buf_str(&text), 48);
+	buf_putc(b, '\n');
+	buf_free(&text);
 }
 
 static void model_line(struct buf *b, const struct style *st, const struct list *l, size_t i)
@@ -304,6 +327,39 @@ int list_nodes(struct cli *cli, const char *pattern)
 int list_metrics(struct cli *cli, const char *pattern)
 {
 	return list_rows(cli, pattern, false);
+}
+
+int list_account(struct cli *cli, const char *pattern)
+{
+	struct model_sources s = cli_model_sources(cli);
+	struct list l = {
+		.cli = cli, .what = "account", .facts = account_row, .line = account_line
+	};
+	struct err err = ERR_INIT;
+	struct account *acc;
+	struct model *m;
+	int code;
+
+	if (cli_model(cli, NULL, NULL, NULL, &m, &err))
+		return cli_fail(&err);
+	l.m = m;
+	if (account_load(&acc, &cli->arena, m, &s, &err)) {
+		model_free(m);
+		return cli_fail(&err);
+	}
+	l.acc = acc;
+	l.index = arena_alloc(&cli->arena, (acc->n + 1) * sizeof(*l.index));
+	if (!l.index) {
+		model_free(m);
+		(void)err_nomem(&err);
+		return cli_fail(&err);
+	}
+	for (uint32_t i = 0; i < acc->n; i++)
+		if (list_matches(pattern, acc->node[i].name))
+			keep(&l, i);
+	code = done(&l, pattern, &err);
+	model_free(m);
+	return code;
 }
 
 int list_model_events(struct cli *cli, const char *pattern)

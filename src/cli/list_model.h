@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * list_model - the lists that come from models: models, nodes, metrics, and with --model events.
+ * list_model - the lists that come from models: models, nodes, metrics, the cycle
+ * accounting, and with --model events.
  */
 #ifndef CYCLADE_CLI_LIST_MODEL_H
 #define CYCLADE_CLI_LIST_MODEL_H
@@ -10,6 +11,7 @@
 
 int list_models(struct cli *cli, const char *pattern);
 int list_nodes(struct cli *cli, const char *pattern);
+int list_account(struct cli *cli, const char *pattern);
 int list_metrics(struct cli *cli, const char *pattern);
 int list_model_events(struct cli *cli, const char *pattern);
 

@@ -5,11 +5,12 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import Tap, run  # noqa: E402
+from tap import ROOT, Tap, run  # noqa: E402
 
 t = Tap()
 
@@ -76,6 +77,46 @@ r = run("explain", "--model", "zen2", "Backend_Bound")
 t.ok("an approximation" in r.stdout, "an approximation is called one", r.stdout)
 r = run("explain", "Fetch_Latency")
 t.ok(r.returncode in (0, 2) and (r.stdout or r.stderr), "without --model it is this machine's, or another's that is named")
+
+# ---- the cycle accounting ----
+r = run("explain", "--model", "skx", "load_latency", "Local_DRAM", "MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM")
+for word in ("Load_Latency  node of the cycle accounting of skx", "Local_DRAM + Remote_DRAM", "within    Load_Pending",
+             "MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM x 167 of the reference clock", "adds to   Load_Latency",
+             "sample by 10,007, precise", "models/intel/skx/account:", "used by   "):
+    t.ok(word in r.stdout, "a node of the accounting: %s" % word, r.stdout)
+t.ok(re.search(r"used by .*Local_DRAM", r.stdout), "and its event says so", r.stdout)
+r = run("explain", "--model", "zen4", "Bandwidth_Saturated", "-j")
+doc = json.loads(r.stdout)["names"][0]
+t.equal((doc["kind"], doc["cover"], doc["events"], bool(doc["note"])), ("account", "none", [], True), "what a CPU cannot measure says why")
+r = run("list", "account", "--model", "ivt", "-j")
+nodes = {n["name"]: n for n in json.loads(r.stdout)["account"]}
+t.equal([nodes["Local_DRAM"][k] for k in ("parent", "event", "penalty", "adds", "period", "part", "reference")],
+        ["Load_Latency", "MEM_LOAD_UOPS_LLC_MISS_RETIRED.LOCAL_DRAM", 225, True, 10007, "stalled", False], "list account, as json")
+t.equal(nodes["Wrong_Path"]["formula"], "max(0, UOPS_ISSUED.ANY - UOPS_RETIRED.RETIRE_SLOTS) / Uop_Issue_Rate", "with formulas")
+r = run("list", "account", "--model", "ivt", "DTLB")
+t.ok("  DTLB_Walks" not in r.stdout.splitlines()[0] and "DTLB_STLB_Hit + DTLB_Walks + DTLB_Walk_Cycles" in r.stdout and "RS_Empty" not in r.stdout,
+     "list account takes a pattern", r.stdout)
+r = run("list", "account", "--model", "sysfs")
+t.ok(r.returncode == 2 and "has no account" in r.stderr, "a model without one", r.stderr)
+with tempfile.TemporaryDirectory() as d:
+    os.makedirs(os.path.join(d, "intel", "skx"))
+    own = os.path.join(d, "intel", "skx", "account")
+    with open(own, "w", encoding="ascii") as f:
+        f.write("base skx\n\nnode Local_DRAM\npenalty 200\n")
+    r = run("explain", "--models", d, "--model", "skx", "Local_DRAM")
+    t.ok("LOCAL_DRAM x 200\n" in r.stdout, "--models changes a penalty", r.stdout)
+    with open(own, "w", encoding="ascii") as f:
+        f.write("base skx\n\nnode Local_DRAM\nevent MEM_LOAD_NOWHERE\n")
+    r = run("models", "check", "--models", d, "skx")
+    t.ok(r.returncode == 1 and own + ":4: " in r.stdout and "event    MEM_LOAD_NOWHERE\n         ^" in r.stdout,
+         "models check tells what is wrong with an account, and where", r.stdout)
+    r = run("list", "nodes", "--models", d, "--model", "skx")
+    t.ok(r.returncode == 0, "the model is of use all the same", r.stderr)
+    x = os.path.join(d, "x")
+    run("models", "export", x)
+    with open(os.path.join(ROOT, "models", "intel", "ivt", "account"), encoding="utf-8") as f, \
+         open(os.path.join(x, "intel", "ivt", "account"), encoding="utf-8") as g:
+        t.equal(g.read(), f.read(), "models export writes accounts")
 
 # ---- models ----
 with tempfile.TemporaryDirectory() as d:
