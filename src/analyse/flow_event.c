@@ -39,7 +39,7 @@ enum flow_filter flow_filter_of(const struct pd_event *ev)
 }
 
 /* What an event counts, before it is held against a filter. */
-enum counted { TAKEN, BRANCHES, CALLED, RETURNED, INSNS, CYCLES, OTHER };
+enum counted { TAKEN, BRANCHES, CALLED, RETURNED, INSNS, CYCLES, SOME, OTHER };
 
 enum vendor { ANY_VENDOR, INTEL, AMD, ARM };
 
@@ -162,9 +162,18 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 		return FLOW_COUNTS_OTHER;
 	if (c == just[flow_filter_of(ev)])
 		return FLOW_COUNTS_TAKEN;
-	return c == INSNS    ? FLOW_COUNTS_INSNS
-	       : c == CYCLES ? FLOW_COUNTS_CYCLES
-			     : FLOW_COUNTS_BRANCHES;
+	switch (c) {
+	case TAKEN:
+	case BRANCHES:
+		return FLOW_COUNTS_BRANCHES;
+	case INSNS:
+		return FLOW_COUNTS_INSNS;
+	case CYCLES:
+		return FLOW_COUNTS_CYCLES;
+	default:
+		/* Stacks of any branch at each return: what lies long before one is never seen. */
+		return FLOW_COUNTS_OTHER;
+	}
 }
 
 /* ---- which ones ---------------------------------------------------------------------------- */

@@ -233,9 +233,27 @@ def one(t, o, program, depth, spreads):
     t.ok(j["balance"] is not None and j["balance"] < .05, "%s: in and out differ by %s" % (name, j["balance"]))
 
 
+def other_events(t, o):
+    """Events that do not count what stacks hold: what can be said, and what is not to be said."""
+    for event in ("insns", "cycles"):
+        r = o.run("nested", depth=32, period=400, event=event)
+        j = cyclade("blocks", "-j", "-i", r.path)
+        if t.ok(not isinstance(j, str), "by %s: blocks" % event, j):
+            got, want = j["insns"]["value"], r.truth.total["insns"]
+            t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .2}[event],
+                 "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
+            t.ok(j["sums"]["biased"], "by %s: says that it favours some code" % event)
+    # 32 branches before each return are no picture of a loop of 1,400 trips: no figure is an execution
+    r = o.run("nested", depth=32, period=5, event="returns")
+    j = cyclade("blocks", "-j", "-i", r.path)
+    t.ok(not isinstance(j, str) and not j["scaled"] and j["sums"]["biased"],
+         "any branch at returns: not executions, and biased", j if isinstance(j, str) else j["sums"])
+
+
 def main():
     t = Tap()
     with Oracle(t) as o:
+        other_events(t, o)
         for depth in (16, 32):
             spreads = Spread(), Spread()
             for program in PROGRAMS:

@@ -43,11 +43,6 @@ def true_calls(truth, by):
     return out
 
 
-def known(edge, index):
-    f = edge[index]
-    return f
-
-
 def one(t, o, program, depth, filter_, event, period, spreads):
     r = o.run(program, depth=depth, filter=filter_, event=event, period=period)
     name = "%s, %s, %d deep" % (program, filter_, depth)
