@@ -56,6 +56,7 @@ struct options {
 	const char *model, *drilldown, *latency, *import, *smt;
 	bool no_mux, no_merge, no_tree, regions;
 	const char *call_graph; /* NULL: no; "": default kind */
+	const char *branch_filter;
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
 	/* format */

@@ -69,7 +69,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .period = o->count,
 			       .stack_size = (uint32_t)o->stack_size,
 			       .chain = chain_kind(o->call_graph),
-			       .branch = o->branch,
+			       .branch = o->branch || o->branch_filter,
+			       .branch_type = r->branch_type,
 			       .data = o->data,
 			       .phys_data = o->phys_data,
 			       .weight = o->weight,
@@ -146,8 +147,11 @@ static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, s
 		return err_hint(err,
 				"%s needs branch records (LBR, BRBE), which this machine or "
 				"this event does not have%s",
-				o->branch ? "-b" : "-g=lbr",
-				o->branch ? "" : "; -g=fp and -g=dwarf do without");
+				o->branch_filter ? "--branch-filter"
+				: o->branch	 ? "-b"
+						 : "-g=lbr",
+				o->branch || o->branch_filter ? ""
+							      : "; -g=fp and -g=dwarf do without");
 	return err_hint(err, "`cyclade doctor` says what this machine allows, `cyclade list "
 			     "events` what it has");
 }

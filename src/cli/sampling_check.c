@@ -108,6 +108,8 @@ int sampling_check(struct sampling *r, struct err *err)
 	if (output_path(r->path, err) || rate(o, err) || ring_size(r, err) || zstd_level(r, err) ||
 	    jitter(r, err))
 		return -1;
+	if (o->branch_filter && event_branch_filter(&r->branch_type, o->branch_filter, err))
+		return err_prefix(err, "--branch-filter");
 	if (OPTION_GIVEN(o, stack_size) && (o->stack_size < 8 || o->stack_size > STACK_MAX))
 		return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
 	if (r->k.who.cgroups.n > 1) {

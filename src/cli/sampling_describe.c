@@ -116,7 +116,9 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_puts(b, " -a");
 	if (o->cpu)
 		buf_printf(b, " -C %s", o->cpu);
-	buf_printf(b, "%s%s%s%s", o->branch ? " -b" : "", o->data ? " -d" : "",
+	if (o->branch_filter)
+		buf_printf(b, " -j %s", o->branch_filter);
+	buf_printf(b, "%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "", o->data ? " -d" : "",
 		   o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "");
 	for (size_t i = 0; i < o->pid.n; i++)
 		buf_printf(b, " -p %s", o->pid.v[i]);

@@ -192,7 +192,7 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 static bool branch_stack(struct sampling *r, struct buf *b)
 {
 	(void)b;
-	return r->cli->opt.branch;
+	return r->cli->opt.branch || r->cli->opt.branch_filter;
 }
 
 static bool pmu_mappings(struct sampling *r, struct buf *b)

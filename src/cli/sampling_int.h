@@ -55,7 +55,8 @@ struct sampling {
 	bool per_task; /* one ring per task */
 	uint64_t ring_bytes;
 	int zstd_level;
-	double jitter; /* a part of the period; 0: none */
+	uint64_t branch_type; /* of --branch-filter; 0: not said */
+	double jitter;	      /* a part of the period; 0: none */
 	char why[256];
 	struct recorder *recorder;
 	struct sink sink;

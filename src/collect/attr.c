@@ -124,7 +124,8 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		a->exclude_callchain_user = 1;
 	}
 	if (o->branch && !a->branch_sample_type)
-		a->branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX;
+		a->branch_sample_type = (o->branch_type ? o->branch_type : PERF_SAMPLE_BRANCH_ANY) |
+					PERF_SAMPLE_BRANCH_HW_INDEX;
 	if (chain == CHAIN_LBR)
 		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
 					PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES |

@@ -19,6 +19,7 @@ struct attr_opts {
 	enum attr_chain chain;
 	uint32_t stack_size;
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	uint64_t branch_type; /* with `branch`: PERF_SAMPLE_BRANCH_*; 0: any */
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */
 	bool several; /* more than one event: samples carry an id */

@@ -111,4 +111,8 @@ struct event_name {
 int event_names(struct arena *a, const char *root, struct event_name **out, size_t *n,
 		struct err *err) MUST_USE;
 
+/* "any_ret,u": bits of branch_sample_type, words as of branch_type=, parted by commas or bars. Where
+ * none of them is a kind of branch, any is meant. */
+int event_branch_filter(uint64_t *out, const char *words, struct err *err) MUST_USE;
+
 #endif

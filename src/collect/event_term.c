@@ -8,8 +8,10 @@
  */
 #include "collect/event_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 
 enum term_kind { NUMBER, WORD, FLAG, NO, REFUSED };
@@ -215,6 +217,44 @@ bad:
 			 "sysfs defines '%s' of PMU %s as \"%.80s\", and '" WORD_FMT
 			 "' of that fits no format",
 			 alias->name, pmu->name, alias->text, WORD_ARG(t.whole));
+}
+
+int event_branch_filter(uint64_t *out, const char *words, struct err *err)
+{
+	const uint64_t who =
+		PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV;
+	const uint64_t flags = PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
+			       PERF_SAMPLE_BRANCH_TYPE_SAVE | PERF_SAMPLE_BRANCH_PRIV_SAVE |
+			       PERF_SAMPLE_BRANCH_HW_INDEX;
+	uint64_t all = 0;
+
+	for (const char *s = words;; s++) {
+		size_t len = strcspn(s, ",|");
+		const char *names[COUNT(branch_rows) + 1] = { NULL }, *near;
+		char word[40];
+		uint64_t bit = 0;
+
+		for (size_t i = 0; i < COUNT(branch_rows); i++) {
+			names[i] = branch_rows[i].name;
+			if (strlen(names[i]) == len && !strncmp(names[i], s, len))
+				bit = branch_rows[i].bit;
+		}
+		if (!bit) {
+			(void)snprintf(word, sizeof(word), "%.*s", (int)(len < 39 ? len : 39), s);
+			near = text_nearest(word, names);
+			(void)err_set(err, ERR_USAGE, "no kind of branch is called '%s'", word);
+			return near ? err_hint(err, "did you mean %s?", near)
+				    : err_hint(err,
+					       "any, any_call, any_ret, cond, ind_call, ind_jmp, "
+					       "call; u, k, hv; save_type and more");
+		}
+		all |= bit;
+		s += len;
+		if (!*s)
+			break;
+	}
+	*out = all & ~(who | flags) ? all : all | PERF_SAMPLE_BRANCH_ANY;
+	return 0;
 }
 
 static int put_branch_type(struct event_parser *p, struct event *ev, const struct term *t)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade calls [FILE] [FUNCTION] - see doc/cyclade-calls.1.md.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "cli/recording.h"
+#include "config.h"
+#include "report/calls_view.h"
+
+struct counting_calls {
+	struct cli *cli;
+	struct recording r;
+	const char *path, *function;
+	bool named;
+	struct flow *flow;
+	struct calls calls;
+	struct calls_found found;
+	VEC(const char *) notes;
+};
+
+/* One operand is a recording where there is such a file, else a function of the usual recording. */
+static int take_operands(struct counting_calls *c, struct err *err)
+{
+	struct text_list *args = &c->cli->args;
+
+	c->named = c->cli->opt.input || args->n == 2 || (args->n && !access(args->v[0], F_OK));
+	if (args->n == 2 || (args->n == 1 && (c->cli->opt.input || access(args->v[0], F_OK))))
+		c->function = args->v[--args->n];
+	if (args->n > 1 || (args->n && c->cli->opt.input)) {
+		(void)err_set(err, ERR_USAGE, "calls takes a recording and a function");
+		return err_hint(err, "cyclade calls [FILE] [FUNCTION]; quote a name with blanks");
+	}
+	c->path = cli_input(c->cli, err);
+	return c->path ? 0 : -1;
+}
+
+static int check_branches(const struct pd *rec, struct err *err)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return 0;
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "the recording has no branch stacks: nothing tells who called whom");
+	return err_hint(err, "record returns: cyclade record --branch-filter any_ret -e "
+			     "br_inst_retired.near_return -- PROGRAM; any branch: -b");
+}
+
+/* Why symbols or code are missing. */
+static int gather_notes(struct counting_calls *c, struct view_source *source, struct err *err)
+{
+	size_t n_images = images_count(c->r.images);
+
+	for (size_t i = 0; i < source->n_notes; i++)
+		if (vec_push(&c->notes, source->notes[i]))
+			return err_nomem(err);
+	for (uint32_t id = 0; id < n_images; id++)
+		if (image_mismatch(c->r.images, id) &&
+		    vec_push(&c->notes, image_origin(c->r.images, id)))
+			return err_nomem(err);
+	source->notes = c->notes.v;
+	source->n_notes = c->notes.n;
+	return 0;
+}
+
+static int count(struct counting_calls *c, struct err *err)
+{
+	struct profile_opts po = { 0 };
+	struct flow_opts fo = { .progress = cli_progress, .progress_ctx = c->cli };
+	const struct options *o = &c->cli->opt;
+
+	if (o->event.n > 1)
+		return err_set(err, ERR_USAGE, "calls counts by one event: one -e");
+	if (recording_open(&c->r, c->cli, c->path, err) || check_branches(c->r.rec, err) ||
+	    recording_select(&c->r, c->cli, &po, err))
+		return -1;
+	fo.event = o->event.n ? o->event.v[0] : NULL;
+	fo.comm = po.comm;
+	fo.pids = po.pids;
+	fo.n_pids = po.n_pids;
+	fo.tids = po.tids;
+	fo.n_tids = po.n_tids;
+	return flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
+			       calls_build(&c->calls, c->flow, c->r.images, err)
+		       ? -1
+		       : 0;
+}
+
+/* A name that may mean several functions. */
+static int list_choices(const struct counting_calls *c, const struct calls_view *v)
+{
+	struct buf b = BUF_INIT;
+	bool twins = false;
+
+	buf_puts(&b, "cyclade: '");
+	text_put_safe(&b, c->function, false);
+	buf_printf(&b, "' may mean %zu functions:\n", c->found.v.n);
+	for (size_t i = 0; i < c->found.v.n && i < 20; i++) {
+		uint32_t f = c->found.v.v[i];
+		char share[NUM_MAX];
+
+		buf_printf(&b, "  %8s of calls  ",
+			   num_percent(share, calls_share(v, c->calls.f[f].called.v)));
+		text_put_safe(&b, calls_dso(v, f), false);
+		buf_putc(&b, ':');
+		text_put_safe(&b, calls_name(v, f), false);
+		for (size_t k = 0; k < c->found.v.n; k++)
+			if (k != i && c->calls.f[c->found.v.v[k]].image == c->calls.f[f].image &&
+			    !strcmp(calls_name(v, c->found.v.v[k]), calls_name(v, f)))
+				twins = true;
+		if (twins)
+			buf_printf(&b, "@0x%" PRIx64, c->calls.f[f].symbol->start);
+		buf_putc(&b, '\n');
+	}
+	if (c->found.v.n > 20)
+		buf_printf(&b, "  (%zu more)\n", c->found.v.n - 20);
+	buf_printf(&b, "  choose one: cyclade calls %s\n", twins ? "NAME@0xADDRESS" : "DSO:NAME");
+	(void)!write(STDERR_FILENO, buf_str(&b), b.len);
+	buf_free(&b);
+	return EXIT_ERROR;
+}
+
+/* -1: *err says why; else an exit code, text in `out` where it is EXIT_OK. */
+static int make(struct counting_calls *c, const struct calls_format *f, const struct sink_opts *so,
+		struct buf *out, struct err *err)
+{
+	struct calls_view v = { .c = &c->calls, .function = CALLS_ALL };
+
+	if (count(c, err))
+		return -1;
+	cli_progress_end(c->cli);
+	v.sums = flow_sums(c->flow);
+	v.images = c->r.images;
+	v.limit = (size_t)c->cli->opt.limit;
+	v.source = view_source_of(c->r.rec);
+	v.source.version = CYCLADE_VERSION;
+	v.source.input = c->named ? c->path : NULL;
+	if (gather_notes(c, &v.source, err))
+		return -1;
+	if (c->function && calls_find(&c->calls, c->r.images, c->function, &c->found, err))
+		return -1;
+	if (c->found.v.n > 1)
+		return list_choices(c, &v);
+	if (c->found.v.n)
+		v.function = c->found.v.v[0];
+	return f->write(out, &v, so, err);
+}
+
+int cmd_calls(struct cli *cli)
+{
+	struct counting_calls c = { .cli = cli };
+	const struct options *o = &cli->opt;
+	bool to_file = o->output && strcmp(o->output, "-");
+	const char *format = o->json	    ? "json"
+			     : o->format    ? o->format
+			     : o->separator ? "csv"
+					    : "term";
+	const struct calls_format *f;
+	struct sink_opts so = { .style = cli_style(cli, to_file ? -1 : STDOUT_FILENO),
+				.quiet = o->quiet };
+	struct buf out = BUF_INIT;
+	struct err err = ERR_INIT;
+	int code = -1;
+
+	f = calls_format_find(format, &err);
+	if (f && !cli_separator(cli, &so.separator, &err) && !take_operands(&c, &err))
+		code = make(&c, f, &so, &out, &err);
+	cli_progress_end(cli);
+	if (code < 0)
+		code = cli_fail(&err);
+	else if (code == EXIT_OK)
+		code = cli_put(cli, &out, !f->machine);
+	buf_free(&out);
+	vec_free(&c.notes);
+	vec_free(&c.found.v);
+	calls_free(&c.calls);
+	flow_free(c.flow);
+	recording_close(&c.r);
+	return code;
+}

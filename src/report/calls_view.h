@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * calls_view - counted calls in every format.
+ *
+ *	calls_build(&c, flow, images, &err)		(analyse/calls.h)
+ *	calls_format_find("term", &err)->write(&buf, &view, &sink_opts, &err)
+ *
+ * Without a function: functions, most called first, and the edges between them, most taken first.
+ * With one: its callers, itself, its callees.
+ * Where the event does not count the recorded branches, figures are weights, which can only be
+ * compared with each other; for people only shares are shown then.
+ */
+#ifndef CYCLADE_REPORT_CALLS_VIEW_H
+#define CYCLADE_REPORT_CALLS_VIEW_H
+
+#include "analyse/calls.h"
+#include "report/sink.h"
+#include "report/view.h"
+
+#define CALLS_ALL UINT32_MAX
+
+struct calls_view {
+	const struct calls *c;
+	const struct flow_sums *sums;
+	struct images *images;
+	struct view_source source;
+	uint32_t function; /* CALLS_ALL */
+	size_t limit;	   /* rows, or nodes of a graph; 0: as fits */
+};
+
+struct calls_format {
+	const char *name;
+	int (*write)(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
+		     struct err *err);
+	bool machine;
+};
+const struct calls_format *calls_format_find(const char *name, struct err *err);
+
+#define CALLS_FORMAT(name, write, machine)                                                \
+	int write(struct buf *out, const struct calls_view *v, const struct sink_opts *o, \
+		  struct err *err);
+#include "report/calls.def"
+#undef CALLS_FORMAT
+
+/* ---- what the faces share ------------------------------------------------------------------ */
+
+/* Names safe for nothing; never NULL. */
+const char *calls_dso(const struct calls_view *v, uint32_t f);
+const char *calls_name(const struct calls_view *v, uint32_t f);
+/* The ELF's own address where the function begins; false: it has no symbol. */
+bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
+/* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
+double calls_mispredicted(const struct branch_tally *t);
+/* "tail call", "by PLT", "indirect", "half indirect"; "" for a plain call. */
+const char *calls_how(const struct call_edge *e);
+/* Of all calls; tail calls are no part of these. */
+double calls_share(const struct calls_view *v, double runs);
+/* Edges in the order of how often, most first: the caller's to free. NULL: out of memory. */
+uint32_t *calls_by_runs(const struct calls *c) MUST_USE;
+/* What it was told by, in words. */
+const char *calls_by(const struct calls *c);
+
+#endif

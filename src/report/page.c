@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/page.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/facts.h"
+
+#define LABEL 17 /* columns in front of a fact's text */
+
+void page_ink(struct page *p, enum ink i)
+{
+	style_ink(p->out, p->st, i);
+}
+
+void page_end(struct page *p)
+{
+	while (p->out->len && p->out->s[p->out->len - 1] == ' ')
+		p->out->s[--p->out->len] = '\0';
+	buf_putc(p->out, '\n');
+}
+
+void page_text(struct page *p, const char *s, size_t width, bool last)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s, p->st->ascii);
+	if (!width || (last && text_width(buf_str(&safe)) <= width))
+		buf_puts(p->out, buf_str(&safe));
+	else
+		text_put_fit(p->out, buf_str(&safe), width, TEXT_LEFT, false, p->st->ascii);
+	p->out->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+size_t page_room(const struct page *p, size_t used)
+{
+	size_t width = p->st->width ? p->st->width : 100;
+
+	return width > used + 8 ? width - used : 8;
+}
+
+static void put_wrapped(struct page *p, const char *label, const char *text, bool bad)
+{
+	size_t at = LABEL;
+
+	buf_printf(p->out, " %-15s ", label);
+	if (bad)
+		page_ink(p, INK_WARM);
+	for (const char *s = text; *s;) {
+		size_t n = strcspn(s, " ");
+
+		if (at > LABEL && p->st->width && at + n > p->st->width) {
+			page_end(p);
+			buf_fill(p->out, ' ', LABEL);
+			at = LABEL;
+		} else if (at > LABEL) {
+			buf_putc(p->out, ' ');
+		}
+		buf_put(p->out, s, n);
+		at += n + 1;
+		s += n + (s[n] == ' ');
+	}
+	if (bad)
+		page_ink(p, INK_PLAIN);
+	page_end(p);
+}
+
+void page_fact(struct page *p, const char *label, bool bad, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	put_wrapped(p, label, text, bad);
+}
+
+void page_head(struct page *p, const struct view_source *source)
+{
+	const struct view v = { .source = *source };
+	struct buf line = BUF_INIT;
+
+	fact_command(&line, &v, p->st->ascii);
+	buf_putc(p->out, ' ');
+	page_ink(p, INK_BOLD);
+	page_text(p, buf_str(&line), page_room(p, 1), true);
+	page_ink(p, INK_PLAIN);
+	page_end(p);
+	buf_reset(&line);
+	fact_machine(&line, &v, p->st->ascii);
+	buf_putc(p->out, ' ');
+	page_ink(p, INK_DIM);
+	page_text(p, buf_str(&line), page_room(p, 1), true);
+	page_ink(p, INK_PLAIN);
+	page_end(p);
+	p->out->failed |= line.failed;
+	buf_free(&line);
+}
+
+void page_recording(struct page *p, const struct view_source *source)
+{
+	const struct view v = { .source = *source };
+	struct fact f[FACTS_MAX];
+	size_t n = facts_of_recording(&v, f);
+
+	for (size_t i = 0; i < n; i++)
+		put_wrapped(p, f[i].label, f[i].text, f[i].bad);
+	for (size_t i = 0; i < source->n_notes; i++) {
+		buf_reset(&p->text);
+		text_put_safe(&p->text, source->notes[i], p->st->ascii);
+		put_wrapped(p, "note", buf_str(&p->text), true);
+	}
+}
+
+const char *page_error(char out[NUM_MAX], struct flow_value v)
+{
+	double share = v.half / v.v;
+
+	if (!isfinite(share))
+		(void)snprintf(out, NUM_MAX, "+-?");
+	else if (share >= 0.9995)
+		(void)snprintf(out, NUM_MAX, "+-100 %%+");
+	else
+		(void)snprintf(out, NUM_MAX, "+-%.1f %%", 100 * share);
+	return out;
+}
+
+const char *page_estimate(char out[NUM_MAX], double v)
+{
+	if (v >= 0 && v < 99.5)
+		(void)snprintf(out, NUM_MAX, "%.3g", v);
+	else
+		(void)num_count(out, v < 1e6 ? round(v) : v);
+	return out;
+}
+
+const char *page_share(char out[NUM_MAX], double v)
+{
+	if (isnan(v))
+		(void)snprintf(out, NUM_MAX, "-");
+	else
+		(void)num_percent(out, v);
+	return out;
+}
