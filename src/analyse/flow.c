@@ -144,8 +144,8 @@ static struct flow_weight weight_of(uint64_t hits, const uint64_t *group, double
 
 static struct flow_edge edge_of(const struct edge_count *e, double unit)
 {
-	return (struct flow_edge){ .from = { e->from_image, e->from, e->from_kind },
-				   .to = { e->to_image, e->to, e->to_kind },
+	return (struct flow_edge){ .from = flow_place_of(e->from),
+				   .to = flow_place_of(e->to),
 				   .w = weight_of(e->hits, e->group, unit),
 				   .tally = { .mispredicted = e->mispredicted,
 					      .predicted = e->predicted,
@@ -158,9 +158,9 @@ static struct flow_edge edge_of(const struct edge_count *e, double unit)
 
 static struct flow_span span_of(const struct span_count *s, double unit)
 {
-	return (struct flow_span){ .image = s->image,
-				   .kind = s->kind,
-				   .start = s->start,
+	return (struct flow_span){ .image = (uint32_t)s->start.where,
+				   .kind = (uint8_t)(s->start.where >> 32),
+				   .start = s->start.addr,
 				   .end = s->end,
 				   .w = weight_of(s->hits, s->group, unit),
 				   .timed = s->timed,

@@ -156,30 +156,30 @@ static const struct flow_spot *spot_of(struct flow_map *m, uint8_t kind, uint64_
 				 .life = span.until > span.from ? span.until - span.from : 0,
 				 .whose = whose,
 				 .less = map ? ip - map_to_image(map, ip) : 0,
-				 .image = map ? map->image : IMAGE_NONE,
-				 .asked = kind,
-				 .kind = map ? map->kind : kind };
+				 .where = map ? flow_where(map->image, map->kind)
+					      : flow_where(IMAGE_NONE, kind),
+				 .asked = kind };
 	return o;
 }
 
-static struct flow_place of_near(struct flow_map *m, unsigned i, uint64_t ip)
+static struct flow_at of_near(struct flow_map *m, unsigned i, uint64_t ip)
 {
 	const struct flow_near *o = &m->near[i];
 
 	m->turn = i;
-	return (struct flow_place){ o->image, ip - o->less, o->kind };
+	return (struct flow_at){ ip - o->less, o->where };
 }
 
 /* It answers for the rest of the sample, and of those after it in the same process and time; of
  * addresses in [lo, hi) alone, all of which are asked for in the same spaces. */
-static struct flow_place remember(struct flow_map *m, const struct flow_spot *o, uint64_t lo,
-				  uint64_t hi, uint64_t ip)
+static struct flow_at remember(struct flow_map *m, const struct flow_spot *o, uint64_t lo,
+			       uint64_t hi, uint64_t ip)
 {
 	uint64_t start = o->start, end = o->start + o->size;
 	unsigned i = m->n_near++ % FLOW_NEAR;
 
 	narrow(&start, &end, lo, hi);
-	m->near[i] = (struct flow_near){ start, end - start, o->less, o->image, o->kind };
+	m->near[i] = (struct flow_near){ start, end - start, o->less, o->where };
 	narrow(&m->from, &m->until, o->from, o->from + o->life);
 	return of_near(m, i, ip);
 }
@@ -196,7 +196,7 @@ static bool is_high(uint64_t ip, uint64_t *lo, uint64_t *hi)
 	return *lo != VSYSCALL;
 }
 
-struct flow_place flow_map_ask(struct flow_map *m, uint64_t ip)
+struct flow_at flow_map_ask(struct flow_map *m, uint64_t ip)
 {
 	const uint8_t user = m->guest ? SPACE_GUEST_USER : SPACE_USER;
 	const uint8_t kernel = m->guest ? SPACE_GUEST_KERNEL : SPACE_KERNEL;
@@ -211,13 +211,13 @@ struct flow_place flow_map_ask(struct flow_map *m, uint64_t ip)
 	if (!high) {
 		/* old kernels' mappings of themselves begin at 0: user space is asked first */
 		o = spot_of(m, user, ip);
-		if (o->image != IMAGE_NONE)
+		if ((uint32_t)o->where != IMAGE_NONE)
 			return remember(m, o, lo, hi, ip);
 		narrow(&lo, &hi, o->start, o->start + o->size);
 		narrow(&m->from, &m->until, o->from, o->from + o->life);
 	}
 	o = spot_of(m, kernel, ip);
-	if (o->image != IMAGE_NONE)
+	if ((uint32_t)o->where != IMAGE_NONE)
 		return remember(m, o, lo, hi, ip);
-	return (struct flow_place){ IMAGE_NONE, ip, high ? kernel : SPACE_UNKNOWN };
+	return (struct flow_at){ ip, flow_where(IMAGE_NONE, high ? kernel : SPACE_UNKNOWN) };
 }

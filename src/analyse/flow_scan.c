@@ -20,7 +20,7 @@
 #define TYPE_NEW	16 /* what new_type says is put behind the others */
 
 struct entry {
-	struct flow_place from, to;
+	struct flow_at from, to;
 	uint64_t edge_hash, span_hash;
 	uint32_t flags;
 	uint16_t cycles;
@@ -64,62 +64,72 @@ static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
 	return h ^ (h >> 32 | h << 32);
 }
 
-static uint64_t edge_hash(const struct flow_place *from, const struct flow_place *to)
+static uint64_t edge_hash(const struct flow_at *from, const struct flow_at *to)
 {
-	return mix(from->addr, to->addr, (uint64_t)from->image << 32 ^ to->image);
+	return mix(from->addr, to->addr, from->where << 16 ^ to->where);
 }
 
-static uint64_t span_hash(const struct flow_place *start, uint64_t end)
+static uint64_t span_hash(const struct flow_at *start, uint64_t end)
 {
-	return mix(start->addr, end, start->image);
+	return mix(start->addr, end, start->where);
 }
 
-static struct edge_count *edge_of(struct flow_counts_of_worker *c, uint64_t h,
-				  const struct flow_place *from, const struct flow_place *to)
+static bool same_place(const struct flow_at *a, const struct flow_at *b)
+{
+	return a->addr == b->addr && a->where == b->where;
+}
+
+static __attribute__((noinline)) struct edge_count *new_edge(struct flow_counts_of_worker *c,
+							     uint64_t h, const struct flow_at *from,
+							     const struct flow_at *to)
 {
 	struct edge_count *e;
-	uint32_t idx;
 
-	for (size_t i = itab_first(&c->edge_at, h); itab_at(&c->edge_at, &i, h, &idx);) {
-		e = &c->edge.v[idx];
-		if (e->from == from->addr && e->to == to->addr && e->from_image == from->image &&
-		    e->to_image == to->image && e->from_kind == from->kind &&
-		    e->to_kind == to->kind)
-			return e;
-	}
 	if (vec_reserve(&c->edge, c->edge.n + 1) || itab_put(&c->edge_at, h, c->edge.n))
 		return NULL;
 	e = &c->edge.v[c->edge.n++];
-	*e = (struct edge_count){ .from = from->addr,
-				  .to = to->addr,
-				  .from_image = from->image,
-				  .to_image = to->image,
-				  .from_kind = from->kind,
-				  .to_kind = to->kind };
+	*e = (struct edge_count){ .from = *from, .to = *to };
 	return e;
 }
 
-static struct span_count *span_of(struct flow_counts_of_worker *c, uint64_t h,
-				  const struct flow_place *start, uint64_t end)
+static inline struct edge_count *edge_of(struct flow_counts_of_worker *c, uint64_t h,
+					 const struct flow_at *from, const struct flow_at *to)
 {
-	struct span_count *s;
 	uint32_t idx;
 
-	for (size_t i = itab_first(&c->span_at, h); itab_at(&c->span_at, &i, h, &idx);) {
-		s = &c->span.v[idx];
-		if (s->start == start->addr && s->end == end && s->image == start->image &&
-		    s->kind == start->kind)
-			return s;
+	for (size_t i = itab_first(&c->edge_at, h); itab_at(&c->edge_at, &i, h, &idx);) {
+		struct edge_count *e = &c->edge.v[idx];
+
+		if (same_place(&e->from, from) && same_place(&e->to, to))
+			return e;
 	}
+	return new_edge(c, h, from, to);
+}
+
+static __attribute__((noinline)) struct span_count *
+new_span(struct flow_counts_of_worker *c, uint64_t h, const struct flow_at *start, uint64_t end)
+{
+	struct span_count *s;
+
 	if (vec_reserve(&c->span, c->span.n + 1) || itab_put(&c->span_at, h, c->span.n))
 		return NULL;
 	s = &c->span.v[c->span.n++];
-	*s = (struct span_count){ .start = start->addr,
-				  .end = end,
-				  .image = start->image,
-				  .kind = start->kind,
-				  .times = FLOW_NO_TIMES };
+	*s = (struct span_count){ .start = *start, .end = end, .times = FLOW_NO_TIMES };
 	return s;
+}
+
+static inline struct span_count *span_of(struct flow_counts_of_worker *c, uint64_t h,
+					 const struct flow_at *start, uint64_t end)
+{
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->span_at, h); itab_at(&c->span_at, &i, h, &idx);) {
+		struct span_count *s = &c->span.v[idx];
+
+		if (same_place(&s->start, start) && s->end == end)
+			return s;
+	}
+	return new_span(c, h, start, end);
 }
 
 static struct flow_times *times_of(struct flow_counts_of_worker *c, struct span_count *s)
@@ -146,18 +156,20 @@ void flow_counts_free(struct flow_counts_of_worker *c)
 
 /* ---- a stack ------------------------------------------------------------------------------- */
 
-static bool is_kernel(uint8_t kind)
+static bool is_kernel(const struct flow_at *at)
 {
+	uint64_t kind = at->where >> 32;
+
 	return kind == SPACE_KERNEL || kind == SPACE_GUEST_KERNEL;
 }
 
 /* Whether code lies between where an entry led and where the next newer one left; else why not. */
-static bool bounds_code(const struct flow_place *start, const struct flow_place *end,
-			struct flow_sums *sums)
+static inline bool bounds_code(const struct flow_at *start, const struct flow_at *end,
+			       struct flow_sums *sums)
 {
-	if (start->image == IMAGE_NONE || start->image != end->image || start->kind != end->kind) {
+	if ((uint32_t)start->where == IMAGE_NONE || start->where != end->where) {
 		/* an address of 0 is one that was not to be seen from here */
-		if (is_kernel(start->kind) != is_kernel(end->kind) || !start->addr || !end->addr)
+		if (is_kernel(start) != is_kernel(end) || !start->addr || !end->addr)
 			sums->switched++;
 		else
 			sums->crossing++;
@@ -188,8 +200,8 @@ static size_t take_entries(struct worker *w, const struct pd_branches *stack)
 			gap = true;
 			continue;
 		}
-		e->from = flow_map_place(&w->map, b.from);
-		e->to = flow_map_place(&w->map, b.to);
+		e->from = flow_map_at(&w->map, b.from);
+		e->to = flow_map_at(&w->map, b.to);
 		e->edge_hash = edge_hash(&e->from, &e->to);
 		e->flags = (b.mispred ? E_MISPRED : 0) | (b.predicted ? E_PREDICTED : 0) |
 			   (b.in_tx ? E_IN_TX : 0) | (b.abort ? E_ABORT : 0);
@@ -457,17 +469,14 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 	for (unsigned g = 0; g < FLOW_GROUPS; g++)
 		c->group_period[g] += more->group_period[g];
 	vec_each (&more->edge, const struct edge_count *, e) {
-		const struct flow_place from = { e->from_image, e->from, e->from_kind };
-		const struct flow_place to = { e->to_image, e->to, e->to_kind };
-		struct edge_count *o = edge_of(c, edge_hash(&from, &to), &from, &to);
+		struct edge_count *o = edge_of(c, edge_hash(&e->from, &e->to), &e->from, &e->to);
 
 		if (!o)
 			return err_nomem(err);
 		add_edge(o, e);
 	}
 	vec_each (&more->span, const struct span_count *, s) {
-		const struct flow_place start = { s->image, s->start, s->kind };
-		struct span_count *o = span_of(c, span_hash(&start, s->end), &start, s->end);
+		struct span_count *o = span_of(c, span_hash(&s->start, s->end), &s->start, s->end);
 		struct flow_times *t;
 
 		if (!o)

@@ -44,13 +44,28 @@ int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd
 #define FLOW_WHOS  1024u
 #define FLOW_NEAR  4u
 
+/* A place in two words, which are copied and compared as such: the second is image and kind. */
+struct flow_at {
+	uint64_t addr, where;
+};
+
+static inline uint64_t flow_where(uint32_t image, uint8_t kind)
+{
+	return (uint64_t)kind << 32 | image;
+}
+
+static inline struct flow_place flow_place_of(struct flow_at at)
+{
+	return (struct flow_place){ (uint32_t)at.where, at.addr, (uint8_t)(at.where >> 32) };
+}
+
 /* Where addresses lie, good for all of a span of addresses and times. */
 struct flow_spot {
 	uint64_t start, size, from, life;
 	uint64_t whose;
 	uint64_t less; /* from ip to image address */
-	uint32_t image;
-	uint8_t asked, kind;
+	uint64_t where;
+	uint8_t asked;
 };
 
 /* A thread as the last sample met it; good for times in [from, until). */
@@ -62,9 +77,7 @@ struct flow_who {
 };
 
 struct flow_near {
-	uint64_t start, size, less;
-	uint32_t image;
-	uint8_t kind;
+	uint64_t start, size, less, where;
 };
 
 struct flow_map {
@@ -87,34 +100,37 @@ bool flow_map_enter(struct flow_map *m, uint32_t pid, uint32_t tid, uint64_t tim
 /* The same for a sample. False: it is one that the options leave out, by thread or time. */
 bool flow_map_sample(struct flow_map *m, bool has_time, const struct flow_opts *opts,
 		     const struct pd_event *ev, const struct pd_record *r);
-struct flow_place flow_map_ask(struct flow_map *m, uint64_t ip);
+struct flow_at flow_map_ask(struct flow_map *m, uint64_t ip);
 
-static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
+static inline struct flow_at flow_map_at(struct flow_map *m, uint64_t ip)
 {
 	const struct flow_near *o = &m->near[m->turn];
 
 	if (__builtin_expect(ip - o->start < o->size, 1))
-		return (struct flow_place){ o->image, ip - o->less, o->kind };
+		return (struct flow_at){ ip - o->less, o->where };
 	return flow_map_ask(m, ip);
+}
+
+static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
+{
+	return flow_place_of(flow_map_at(m, ip));
 }
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
 struct edge_count {
-	uint64_t from, to;
-	uint32_t from_image, to_image;
-	uint8_t from_kind, to_kind, type;
+	struct flow_at from, to;
 	uint64_t hits, mispredicted, predicted, timed;
 	uint64_t group[FLOW_GROUPS];
 	uint64_t cycles, in_tx, aborts;
+	uint8_t type;
 };
 
 struct span_count {
-	uint64_t start, end;
-	uint32_t image;
-	uint8_t kind;
-	uint32_t times;
+	struct flow_at start;
+	uint64_t end;
 	uint64_t hits, timed, cycles, cycles_sq;
+	uint32_t times;
 	uint64_t group[FLOW_GROUPS];
 };
 
