@@ -7,28 +7,22 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/recording.h"
+#include "cli/export_int.h"
 #include "config.h"
 #include "report/export.h"
 
-struct export
-{
-	struct cli *cli;
-	struct recording r;
-	const char *event; /* NULL: all */
-	struct buf out;
-};
-
-static int write_pprof(struct export *x, struct err *err);
-static int write_firefox(struct export *x, struct err *err);
+static int write_pprof(struct exporting *x, struct err *err);
+static int write_firefox(struct exporting *x, struct err *err);
 
 static const struct format {
 	const char *name;
 	size_t flag; /* of struct options */
 	bool binary;
 	bool one_event;
-	int (*write)(struct export *x, struct err *err); /* NULL: the report has it */
+	int (*write)(struct exporting *x, struct err *err); /* NULL: the report has it */
 } formats[] = {
+	{ "autofdo", offsetof(struct options, autofdo), true, false, export_write_fdo },
+	{ "bolt", offsetof(struct options, bolt), false, false, export_write_bolt },
 	{ "pprof", offsetof(struct options, pprof), true, false, write_pprof },
 	{ "firefox", offsetof(struct options, firefox), false, true, write_firefox },
 	{ "folded", offsetof(struct options, folded), false, false, NULL },
@@ -66,18 +60,22 @@ none:
 	return NULL;
 }
 
-static int check_output(const struct cli *cli, const struct format *f, struct err *err)
+static int check_words(const struct cli *cli, const struct format *f, struct err *err)
 {
 	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-") != 0;
 
-	if (!f->binary || to_file || !isatty(STDOUT_FILENO))
+	if (cli->opt.text && f->write != export_write_fdo)
+		return err_set(err, ERR_USAGE, "--text is a form of --autofdo");
+	if (cli->opt.dso && f->write != export_write_fdo && f->write != export_write_bolt)
+		return err_set(err, ERR_USAGE, "--dso goes with --autofdo and --bolt");
+	if (!f->binary || cli->opt.text || to_file || !isatty(STDOUT_FILENO))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--%s is not for a terminal", f->name);
 	return err_hint(err, "write it to a file: cyclade export --%s -o FILE", f->name);
 }
 
 /* -e's, else NULL for all; or for a format of one event that with most samples. */
-static int choose_event(struct export *x, const struct format *f, struct err *err)
+static int choose_event(struct exporting *x, const struct format *f, struct err *err)
 {
 	struct text_list said;
 	const char *wanted;
@@ -120,7 +118,7 @@ static int choose_event(struct export *x, const struct format *f, struct err *er
 
 /* ---- samples with their chains ------------------------------------------------------------------- */
 
-static int build_stacks(struct export *x, struct profile **p, enum profile_stacks_how how,
+static int build_stacks(struct exporting *x, struct profile **p, enum profile_stacks_how how,
 			struct err *err)
 {
 	struct profile_opts po = {
@@ -143,7 +141,7 @@ static int build_stacks(struct export *x, struct profile **p, enum profile_stack
 }
 
 /* What a receiver cannot see: that something is missing. */
-static void tell_losses(const struct export *x, const struct profile *p)
+static void tell_losses(const struct exporting *x, const struct profile *p)
 {
 	size_t n;
 	const struct profile_sum *sum = profile_sums(p, &n);
@@ -168,7 +166,7 @@ static void tell_losses(const struct export *x, const struct profile *p)
 		cli_note(x->cli, "%" PRIu64 " samples could not be read", bad);
 }
 
-static int write_stacks(struct export *x, enum profile_stacks_how how,
+static int write_stacks(struct exporting *x, enum profile_stacks_how how,
 			int (*write)(struct buf *, const struct export_in *, struct err *),
 			struct err *err)
 {
@@ -193,19 +191,19 @@ static int write_stacks(struct export *x, enum profile_stacks_how how,
 	return ret;
 }
 
-static int write_pprof(struct export *x, struct err *err)
+static int write_pprof(struct exporting *x, struct err *err)
 {
 	return write_stacks(x, STACKS_MERGED, export_pprof, err);
 }
 
-static int write_firefox(struct export *x, struct err *err)
+static int write_firefox(struct exporting *x, struct err *err)
 {
 	return write_stacks(x, STACKS_EACH, export_firefox, err);
 }
 
 /* ---- */
 
-static int run(struct export *x, const struct format *f, const char *path)
+static int run(struct exporting *x, const struct format *f, const char *path)
 {
 	struct err err = ERR_INIT;
 	int code;
@@ -225,12 +223,12 @@ static int run(struct export *x, const struct format *f, const char *path)
 
 int cmd_export(struct cli *cli)
 {
-	struct export x = { .cli = cli };
+	struct exporting x = { .cli = cli };
 	struct err err = ERR_INIT;
 	const struct format *f = choose_format(&cli->opt, &err);
 	const char *path;
 
-	if (!f || check_output(cli, f, &err))
+	if (!f || check_words(cli, f, &err))
 		return cli_fail(&err);
 	if (!f->write) {
 		cli->opt.format = f->name;

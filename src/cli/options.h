@@ -60,7 +60,8 @@ struct options {
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
 	/* format */
-	bool pprof, firefox, folded;
+	bool autofdo, bolt, pprof, firefox, folded, text;
+	const char *dso;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
 	const char *compress, *clockid, *jitter;

@@ -4,13 +4,16 @@
  *
  *	export_pprof	profile.proto in gzip, as pprof and Speedscope read it
  *	export_firefox	JSON for the Firefox profiler, which shows samples over time
+ *	export_fdo_*	LLVM's sample profile, for clang -fprofile-sample-use
+ *	export_bolt	branches and spans of one file, for perf2bolt --pa; or its samples
  *
- * They take a profile with stacks (profile_stacks.h). Names come from outside: what a terminal should
+ * The first two take a profile with stacks (profile_stacks.h). Names come from outside: what a terminal should
  * not be shown is escaped in them (\xNN) before a format does its own quoting.
  */
 #ifndef CYCLADE_REPORT_EXPORT_H
 #define CYCLADE_REPORT_EXPORT_H
 
+#include "analyse/fdo.h"
 #include "analyse/profile_stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -26,5 +29,14 @@ struct export_in {
 
 int export_pprof(struct buf *out, const struct export_in *in, struct err *err) MUST_USE;
 int export_firefox(struct buf *out, const struct export_in *in, struct err *err) MUST_USE;
+
+int export_fdo_text(struct buf *out, const struct fdo *p, struct err *err) MUST_USE;
+int export_fdo_binary(struct buf *out, const struct fdo *p, struct err *err) MUST_USE;
+
+int export_bolt(struct buf *out, const struct flow *f, struct images *images, uint32_t image,
+		struct err *err) MUST_USE;
+/* A profile with the keys KEY_ADDR and KEY_DSO. */
+int export_bolt_samples(struct buf *out, const struct profile *p, const char *event,
+			struct images *images, uint32_t image, struct err *err) MUST_USE;
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * export_int - what the formats of `cyclade export` share.
+ */
+#ifndef CYCLADE_CLI_EXPORT_INT_H
+#define CYCLADE_CLI_EXPORT_INT_H
+
+#include "base/buf.h"
+#include "cli/recording.h"
+
+struct exporting {
+	struct cli *cli;
+	struct recording r;
+	const char *event; /* NULL: all */
+	struct buf out;
+};
+
+/* export_code.c: what is told of one program's code. */
+int export_write_fdo(struct exporting *x, struct err *err) MUST_USE;
+int export_write_bolt(struct exporting *x, struct err *err) MUST_USE;
+
+#endif
