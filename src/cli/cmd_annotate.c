@@ -157,6 +157,38 @@ static int write_out(struct cli *cli, struct annotate *a)
 	return rc;
 }
 
+/* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
+static int count_blocks(const struct cli *cli, struct recording *r, const struct profile_opts *po,
+			struct annotate *a, struct flow **flow, struct blocks *blocks,
+			struct err *err)
+{
+	const struct flow_opts fo = {
+		.event = cli->opt.event.n ? cli->opt.event.v[0] : NULL,
+		.comm = po->comm,
+		.pids = po->pids,
+		.n_pids = po->n_pids,
+		.tids = po->tids,
+		.n_tids = po->n_tids,
+	};
+	const struct blocks_opts all = { .function = NULL };
+	struct err why = ERR_INIT;
+	size_t n, with = 0;
+	const struct pd_event *ev = pd_events(r->rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		with += ev[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+			ev[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
+	if (cli->opt.no_blocks || !with || !a->has_code)
+		return 0;
+	if (flow_build(flow, r->rec, r->spaces, &fo, &why) ||
+	    blocks_build(blocks, *flow, r->images, &all, &why)) {
+		if (why.code == ERR_NOMEM || annotate_note(a, "no runs of blocks: %s", why.what))
+			return err_nomem(err);
+		return 0;
+	}
+	return annotate_blocks(a, blocks, err);
+}
+
 static int annotate(struct cli *cli, struct recording *r, const char *function, struct err *err)
 {
 	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
@@ -172,6 +204,8 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	struct annotate_targets found = { VEC_INIT };
 	struct profile *p = NULL;
 	struct annotate *a = NULL;
+	struct flow *flow = NULL;
+	struct blocks blocks = { .n = 0 };
 	size_t event, n;
 	int rc = -1;
 
@@ -195,9 +229,13 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 		(void)err_nomem(err);
 		goto out;
 	}
+	if (count_blocks(cli, r, &po, a, &flow, &blocks, err))
+		goto out;
 	rc = write_out(cli, a);
 out:
 	annotate_free(a);
+	blocks_free(&blocks);
+	flow_free(flow);
 	annotate_targets_free(&found);
 	profile_free(p);
 	return rc;

@@ -79,7 +79,7 @@ struct options {
 	struct text_list only_pid, only_tid;
 	uint64_t max_stack, limit;
 	double min;
-	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, bytes;
+	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, no_blocks, bytes;
 	/* talk */
 	bool verbose, quiet, no_pager, dry_run, why, help, origin;
 	const char *color, *require;

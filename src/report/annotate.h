@@ -6,6 +6,7 @@
  *	profile_build(&p, ...)		with the keys of annotate_keys
  *	annotate_find(&list, p, event, "name", &err)
  *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
+ *	annotate_blocks(a, &blocks, &err)	where the recording has branch stacks
  *	annotate_term / _csv / _json / _markdown
  *	annotate_free(a), annotate_targets_free(&list)
  *
@@ -16,6 +17,7 @@
 #ifndef CYCLADE_REPORT_ANNOTATE_H
 #define CYCLADE_REPORT_ANNOTATE_H
 
+#include "analyse/blocks.h"
 #include "analyse/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -52,7 +54,8 @@ struct annotate_insn {
 	uint8_t bytes[16];
 	struct tally t;
 	struct source_line line;
-	uint32_t inl; /* index of its chain of inlined calls, 0: none */
+	uint32_t inl;	/* index of its chain of inlined calls, 0: none */
+	uint32_t block; /* of `ran`; CODE_NONE */
 };
 
 struct annotate_line {
@@ -88,6 +91,10 @@ struct annotate {
 	VEC(struct annotate_inline) inl;
 	VEC(const char *) notes; /* sentences, in the arena */
 	VEC(struct source_file *) files;
+	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
+	const struct blocks *blocks;
+	const struct block_function *ran;
+	struct branch_tally *taken; /* by block */
 	struct arena arena;
 };
 
@@ -95,6 +102,8 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		   size_t event, const char *event_name, const struct annotate_target *target,
 		   const struct annotate_opts *opts, struct err *err) MUST_USE;
 void annotate_free(struct annotate *a);
+/* `b` must outlive it. */
+int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err) MUST_USE;
 int annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3) MUST_USE;
 
 /* A line of a source file as text (not safe for terminals), NULL where the file is not found. */

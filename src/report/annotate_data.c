@@ -19,11 +19,13 @@ static void put_inlines(struct buf *b, const struct annotate *a, const struct an
 void annotate_csv(struct buf *out, struct annotate *a, char sep)
 {
 	struct buf b = BUF_INIT;
-	char head[] = "address,samples,period,share,file,line,inlined,instruction\r\n";
+	char head[] = "address,samples,period,share,file,line,inlined,instruction";
 
 	for (char *p = head; *p; p++)
 		*p = *p == ',' ? sep : *p;
 	buf_puts(out, head);
+	annotate_blocks_csv_head(out, a, sep);
+	buf_puts(out, "\r\n");
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		buf_printf(out, "0x%" PRIx64 "%c%" PRIu64 "%c%" PRIu64 "%c%.6f%c", i->in.vaddr, sep,
 			   i->t.samples, sep, i->t.period, sep, annotate_share(a, &i->t), sep);
@@ -37,12 +39,16 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 		text_put_csv(out, buf_str(&b), sep);
 		buf_putc(out, sep);
 		text_put_csv(out, i->in.text, sep);
+		annotate_blocks_csv(out, a, i, sep);
 		buf_puts(out, "\r\n");
 	}
-	if (a->elsewhere.samples)
-		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64 "%c%.6f%c%c%c%c\r\n", sep,
+	if (a->elsewhere.samples) {
+		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64 "%c%.6f%c%c%c%c", sep,
 			   a->elsewhere.samples, sep, a->elsewhere.period, sep,
 			   annotate_share(a, &a->elsewhere), sep, sep, sep, sep);
+		annotate_blocks_csv(out, a, NULL, sep);
+		buf_puts(out, "\r\n");
+	}
 	buf_free(&b);
 }
 
@@ -70,6 +76,7 @@ static void json_insn(struct json *j, const struct annotate *a, const struct ann
 	json_object(j, NULL);
 	json_u64(j, "address", i->in.vaddr);
 	json_tally(j, a, &i->t);
+	annotate_blocks_json(j, a, i);
 	json_place(j, &i->line);
 	if (c->n) {
 		json_array(j, "inlined");
@@ -105,6 +112,7 @@ void annotate_json(struct buf *out, struct annotate *a)
 	json_u64(&j, "period", a->target.total.period);
 	json_real(&j, "share_of_all", a->of_all);
 	json_str(&j, "symbols_from", a->origin);
+	annotate_blocks_json_head(&j, a);
 	json_strings(&j, "notes", a->notes.v, a->notes.n);
 	json_array(&j, "instructions");
 	vec_each (&a->insn, struct annotate_insn *, i)
@@ -159,13 +167,17 @@ void annotate_markdown(struct buf *out, struct annotate *a)
 		put_cell(out, a->notes.v[i]);
 		buf_puts(out, i + 1 == a->notes.n ? "\n\n" : "\n");
 	}
-	buf_puts(out, "| share | samples | address | line | instruction |\n"
-		      "|---:|---:|---:|---|---|\n");
+	buf_printf(out,
+		   "| share | samples |%s address | line | instruction "
+		   "|\n|---:|---:|%s---:|---|---|\n",
+		   a->ran ? " runs |" : "", a->ran ? "---:|" : "");
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		if (annotate_share(a, &i->t) < a->opts.min)
 			continue;
-		buf_printf(out, "| %.1f %% | %" PRIu64 " | `%" PRIx64 "` | ",
-			   100 * annotate_share(a, &i->t), i->t.samples, i->in.vaddr);
+		buf_printf(out, "| %.1f %% | %" PRIu64 " |", 100 * annotate_share(a, &i->t),
+			   i->t.samples);
+		annotate_blocks_markdown(out, a, i);
+		buf_printf(out, " `%" PRIx64 "` | ", i->in.vaddr);
 		if (i->line.file) {
 			put_cell(out, path_base(i->line.file));
 			buf_printf(out, ":%u", i->line.line);

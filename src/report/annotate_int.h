@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "report/annotate.h"
 
@@ -38,6 +39,20 @@ struct annotate_arrows {
 int annotate_arrows(struct annotate_arrows *out, const struct annotate *a,
 		    const struct annotate_rows *rows, bool ascii) MUST_USE;
 void annotate_arrows_free(struct annotate_arrows *w);
+
+/* annotate_blocks.c: nothing where it is not known how often blocks ran. */
+enum { ANNOTATE_BLOCKS_WIDTH = 23 };
+void annotate_blocks_head(struct buf *out, const struct annotate *a);
+void annotate_blocks_blank(struct buf *out, const struct annotate *a);
+void annotate_blocks_cells(struct buf *out, const struct annotate *a,
+			   const struct annotate_insn *i);
+void annotate_blocks_csv_head(struct buf *out, const struct annotate *a, char sep);
+void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct annotate_insn *i,
+			 char sep); /* i NULL: of no instruction */
+void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
+			      const struct annotate_insn *i);
+void annotate_blocks_json_head(struct json *j, const struct annotate *a);
+void annotate_blocks_json(struct json *j, const struct annotate *a, const struct annotate_insn *i);
 
 static inline void tally_add(struct tally *to, const struct tally *t)
 {

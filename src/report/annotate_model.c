@@ -31,6 +31,7 @@ static int each_insn(void *ctx, const struct insn *in)
 	if (!i)
 		return -1;
 	memset(i, 0, sizeof(*i));
+	i->block = CODE_NONE;
 	i->in = *in;
 	i->in.bytes = NULL;
 	memcpy(i->bytes, in->bytes, in->len < sizeof(i->bytes) ? in->len : sizeof(i->bytes));
@@ -119,6 +120,7 @@ static int add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t
 		if (!i)
 			return -1;
 		memset(i, 0, sizeof(*i));
+		i->block = CODE_NONE;
 		i->in.vaddr = vaddr;
 		i->t = *t;
 		return 0;

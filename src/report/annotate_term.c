@@ -5,6 +5,7 @@
  * is cut to the width. Everything from outside is made safe.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/num.h"
@@ -119,6 +120,22 @@ static void put_note(struct face *f, const char *note)
 	buf_free(&safe);
 }
 
+static void put_ran(struct face *f)
+{
+	const struct block_function *r = f->a->ran;
+	const struct flow_sums *s = flow_sums(f->a->blocks->flow);
+	char i[NUM_MAX], n[NUM_MAX], k[NUM_MAX];
+
+	if (f->a->blocks->scaled)
+		buf_printf(f->out, " %s instructions, entered %s times, by ",
+			   num_count(i, r->insns.v), num_count(n, round(r->calls.v)));
+	else
+		buf_puts(f->out, " weights of blocks, no runs, by ");
+	buf_printf(f->out, "%s branch stacks of ", num_exact(k, s->stacks));
+	put_safe(f, s->event ? s->event : "several events");
+	buf_putc(f->out, '\n');
+}
+
 static void put_head(struct face *f)
 {
 	const struct annotate *a = f->a;
@@ -138,6 +155,8 @@ static void put_head(struct face *f)
 		put_safe(f, a->origin);
 		buf_putc(f->out, '\n');
 	}
+	if (a->ran)
+		put_ran(f);
 	for (size_t i = 0; i < a->notes.n; i++)
 		put_note(f, a->notes.v[i]);
 }
@@ -176,6 +195,11 @@ static void put_hottest(struct face *f)
 /* ---- instructions ------------------------------------------------------------------------------
  */
 
+static size_t blocks_width(const struct face *f)
+{
+	return f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0;
+}
+
 static void put_arrow(struct face *f, size_t row)
 {
 	buf_putc(f->out, ' ');
@@ -191,9 +215,11 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 {
 	const struct source_line *l = &f->a->insn.v[r->first].line;
 	const char *text = annotate_source(f->a, l->file, l->line);
-	size_t used = 18 + 2 + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
+	size_t used = 18 + 2 + blocks_width(f) + f->addr_width +
+		      (f->arrows.width ? f->arrows.width + 2 : 1);
 
 	put_numbers(f, &r->t);
+	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
 	ink(f, INK_BOLD);
@@ -209,10 +235,11 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 static void put_inline_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
-	size_t used = 20 + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
+	size_t used =
+		20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
 	struct buf line = BUF_INIT;
 
-	buf_fill(f->out, ' ', 20 + f->addr_width);
+	buf_fill(f->out, ' ', 20 + blocks_width(f) + f->addr_width);
 	put_arrow(f, row);
 	if (!c->n)
 		buf_printf(&line, "in %s", f->a->target.name);
@@ -239,6 +266,7 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
 
 	put_numbers(f, &r->t);
+	annotate_blocks_cells(f->out, f->a, i);
 	buf_printf(f->out, "  %*" PRIx64, (int)f->addr_width, i->in.vaddr);
 	put_arrow(f, row);
 	if (f->a->has_lines && !f->a->opts.no_source)
@@ -258,6 +286,7 @@ static void put_fold_row(struct face *f, const struct annotate_row *r, size_t ro
 	size_t n = r->last - r->first;
 
 	put_numbers(f, &r->t);
+	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
 	ink(f, INK_DIM);
@@ -294,7 +323,9 @@ static void put_instructions(struct face *f)
 		f->out->failed = true;
 		return;
 	}
-	buf_printf(f->out, "\n  share    samples  %*s\n", (int)f->addr_width, "address");
+	buf_puts(f->out, "\n  share    samples");
+	annotate_blocks_head(f->out, a);
+	buf_printf(f->out, "  %*s\n", (int)f->addr_width, "address");
 	for (size_t r = 0; r < f->rows.v.n; r++)
 		put[f->rows.v.v[r].kind](f, &f->rows.v.v[r], r);
 	put_elsewhere(f);
