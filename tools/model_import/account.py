@@ -59,7 +59,7 @@ class Account:
         return all(n in self.nodes for n in names)
 
     def finish(self):
-        """What nothing adds to is not covered."""
+        """What nothing adds to is not covered. `lacks` is what to say of it then."""
         for name, row in self.nodes.items():
             if 'event' in row or 'expr' in row or row.get('cover') == 'none':
                 continue
@@ -67,7 +67,9 @@ class Account:
                 row['cover'] = 'none'
                 row.pop('adds', None)
                 row.pop('within', None)
-                row.setdefault('note', 'This CPU has no event for it.')
+                row['note'] = row.get('lacks', 'This CPU has no event for it.')
+        for row in self.nodes.values():
+            row.pop('lacks', None)
         gone = True
         while gone:              # a sum that is nothing adds nothing
             gone = False

@@ -134,7 +134,7 @@ class Core:
             penalty = self.penalties[node]
             adds = adds and penalty != 0
         if self.carried and adds and str(penalty) != '1' and 'note' not in facts:
-            facts['note'] = self.carried
+            facts['note'], facts['cover'] = self.carried, 'partial'
         if not self.a.event(node, parent, names, penalty, period, precise, adds, **facts):
             if row and row['event_code']:
                 self.a.notes.append('%s: %s: left out: perfmon has no such event' %
@@ -199,6 +199,8 @@ class Core:
     def load_latency(self):
         a, b = self.a, 'Load_Latency'
         a.put(b, None, part='stalled', within='Load_Pending')
+        if self.carried:
+            a.nodes[b].update(cover='partial', note='Penalties were measured on another CPU.')
         m, h = 'MEM_LOAD_UOPS_%s_MISS_RETIRED.', 'MEM_LOAD_UOPS_%s_HIT_RETIRED.'
         miss = lambda x: ' '.join([m % 'LLC' + x, m % 'L3' + x, 'MEM_LOAD_L3_MISS_RETIRED.' + x])
         hit = lambda *xs: ' '.join(t % x for x in xs for t in
@@ -215,7 +217,8 @@ class Core:
                       FAR, 2, True)
             self.leaf('Remote_Forward', b, miss('REMOTE_FWD'), 250, FAR, 2, True)
             self.leaf('Persistent_Memory', b, 'MEM_LOAD_RETIRED.LOCAL_PMM '
-                      'MEM_LOAD_RETIRED.LOCAL_CXL_MEM', 0, FAR, 2)
+                      'MEM_LOAD_RETIRED.LOCAL_CXL_MEM', 0, FAR, 2, unit='loads',
+                      cover='partial', note='What one costs is not known: a count alone.')
         self.leaf('L3_Miss_Other', b, 'MEM_UNCORE_RETIRED.OTHER_LLC_MISS' +
                   (' MEM_LOAD_UOPS_RETIRED.LLC_MISS' if 'L3_Miss_Other' in self.tree and
                    self.a.model.id == 'jkt' else ''), 350, FAR, 2, a.model.id != 'jkt',
@@ -225,6 +228,14 @@ class Core:
                   'MEM_UNCORE_RETIRED.OTHER_CORE_L2_HITM', 95, RING, 2, True)
         self.leaf('L3_Hit', b, 'MEM_LOAD_RETIRED.LLC_UNSHARED_HIT ' + hit('XSNP_NONE') +
                   ' MEM_LOAD_RETIRED.L3_HIT', 30, L3, 2, True)
+        if a.has('L3_Hit') and a.nodes['L3_Hit']['event'] == 'MEM_LOAD_RETIRED.L3_HIT':
+            a.nodes['L3_Hit'].update(cover='partial', note='It counts those whose line another core '
+                                     'had, too, which have nodes of their own. ' +
+                                     (self.carried or ''))
+        if not a.has('Local_DRAM'):
+            a.nodes[b]['note'] = ('Loads beyond the L2 are missing: no event tells where they were '
+                                  'served. ' + a.nodes[b].get('note', ''))
+            a.nodes[b]['cover'] = 'partial'
         self.leaf('L3_Snoop', b, 'MEM_LOAD_RETIRED.OTHER_CORE_L2_HIT_HITM', 85, 49999, 2, True)
         self.leaf('L3_Snoop_HitM', b, hit('XSNP_FWD', 'XSNP_HITM'), 85, L3, 2, True)
         self.leaf('L3_Snoop_Hit', b, hit('XSNP_NO_FWD', 'XSNP_HIT'), 65, L3, 2, True)
@@ -262,6 +273,9 @@ class Core:
 
     def dtlb(self, b):
         self.a.put('DTLB', b, adds='')
+        if self.carried:
+            self.a.nodes['DTLB'].update(cover='partial',
+                                        note='Penalties were measured on another CPU.')
         self.leaf('DTLB_STLB_Hit', 'DTLB', 'DTLB_LOAD_MISSES.STLB_HIT', 3, NEAR, 0, True)
         self.leaf('DTLB_Walks', 'DTLB', 'DTLB_LOAD_MISSES.DEMAND_LD_WALK_COMPLETED '
                   'DTLB_LOAD_MISSES.WALK_COMPLETED', 7, NEAR, 0, True)
@@ -284,8 +298,14 @@ class Core:
         oro = 'OFFCORE_REQUESTS_OUTSTANDING.'
         rs = a.find(['RS_EVENTS.EMPTY_CYCLES', 'RS.EMPTY'])
         a.put(b, None, part='stalled')
-        if rs:
+        if rs and 'RS.EMPTY_RESOURCE' in a.events:
+            a.put('RS_Empty', b, cover='profile', adds='', expr='max(0, RS.EMPTY - RS.EMPTY_RESOURCE)',
+                  note='Without the cycles in which nothing could be issued because a resource had '
+                       'run out.')
+            rs = 'RS.EMPTY'
+        elif rs:
             self.leaf('RS_Empty', b, [rs], 1, CYCLES, 0, True)
+        if rs:
             ends = a.find(['RS_EVENTS.EMPTY_END', 'RS.EMPTY_COUNT'])
             self.leaf('RS_Empty_Ends', b, [ends] if ends else [], 0, CYCLES, unit='times')
             if a.has('RS_Empty_Ends'):
@@ -297,6 +317,9 @@ class Core:
                   'CYCLES_WITH_DEMAND_CODE_RD ' + oro + 'DEMAND_CODE_RD:c1', 1)
         inner = {'adds': ''} if not rs else {'within': 'RS_Empty', 'cover': 'partial', 'note':
                  'Rebuilt from misses; its cycles are among those of RS_Empty, so it is not added.'}
+        if self.carried and not rs:
+            inner.update(cover='partial', note='Penalties were measured on another CPU.')
+            a.nodes[b].update(cover='partial', note='Penalties were measured on another CPU.')
         a.put('Code_Fetch', b, **inner)
         self.leaf('Code_Beyond_L2', 'Code_Fetch', 'L2_RQSTS.IFETCH_MISS FRONTEND_RETIRED.L2_MISS '
                   'L2_RQSTS.CODE_RD_MISS' if not self.tree or 'Code_Beyond_L2' not in self.tree else
@@ -329,9 +352,12 @@ class Core:
     def stores(self):
         oro, b = 'OFFCORE_REQUESTS_OUTSTANDING.', 'Store_Resources'
         self.a.put(b, None, part='stalled')
-        self.leaf('Store_Buffer_Full', b, 'RESOURCE_STALLS.STORE RESOURCE_STALLS.SB', 1, CYCLES, 0,
-                  True)
-        self.leaf('Bound_On_Stores', b, 'EXE_ACTIVITY.BOUND_ON_STORES', 1)
+        full = self.leaf('Store_Buffer_Full', b, 'RESOURCE_STALLS.STORE RESOURCE_STALLS.SB', 1, CYCLES,
+                         0, True)
+        self.leaf('Bound_On_Stores', b, 'EXE_ACTIVITY.BOUND_ON_STORES', 1, CYCLES, 0, not full)
+        if not full:
+            self.a.nodes[b].update(cover='partial',
+                                   note='Only the cycles in which no load was waiting as well.')
         self.leaf('RFO_Pending', b, oro + 'DEMAND.RFO_NOT_EMPTY ' + oro +
                   'CYCLES_WITH_DEMAND_RFO ' + oro + 'DEMAND_RFO:c1', 1)
         self.leaf('Stores', b, 'MEM_UOPS_RETIRED.ALL_STORES MEM_INST_RETIRED.ALL_STORES', 0, UOPS,
@@ -362,11 +388,11 @@ class Core:
         note = ('Only the cycles in which the cache is held locked. Waiting for a line that another '
                 'core has changed is in Load_Latency: its nodes of changed lines (HitM).')
         self.a.put(b, None, part='stalled', cover='partial', note=note)
-        if not self.leaf('Cache_Locked', b, 'CACHE_LOCK_CYCLES.L1D_L2 '
-                         'LOCK_CYCLES.CACHE_LOCK_DURATION', 1, CYCLES, 0, True):
-            self.a.nodes[b]['note'] = ('No event counts cycles of locks here. Waiting for a line '
-                                       'that another core has changed is in Load_Latency: its nodes '
-                                       'of changed lines (HitM).')
+        self.leaf('Cache_Locked', b, 'CACHE_LOCK_CYCLES.L1D_L2 LOCK_CYCLES.CACHE_LOCK_DURATION', 1,
+                  CYCLES, 0, True)
+        self.a.nodes[b]['lacks'] = ('No event counts cycles of locks here. Waiting for a line that '
+                                    'another core has changed is in Load_Latency: its nodes of '
+                                    'changed lines (HitM).')
         self.leaf('Locked_Loads', b, 'MEM_UOPS_RETIRED.LOCK_LOADS MEM_INST_RETIRED.LOCK_LOADS', 0,
                   L3, 2, unit='loads')
 
@@ -392,7 +418,7 @@ class Core:
             a.put('Underutilisation', None, part='unstalled', cover='profile',
                   expr='max(0, %d * Retiring_Cycles - %s) / %d' % (self.width, slots, self.width))
         else:
-            a.put('Underutilisation', None, part='unstalled', cover='none')
+            a.put('Underutilisation', None, part='unstalled')
         a.put('Port_Saturation', None, part='unstalled', cover='profile')
         found = self.ports()
         if found:
@@ -411,7 +437,7 @@ class Core:
         self.leaf('Calls', 'Call_Overhead', 'BR_INST_RETIRED.NEAR_CALL', 3, NEAR, 1, True)
         a.put('Serialisation', None, part='unstalled')
         self.leaf('Scoreboard_Stalls', 'Serialisation', 'PARTIAL_RAT_STALLS.SCOREBOARD '
-                  'RESOURCE_STALLS.SCOREBOARD', 1, CYCLES, 0, True)
+                  'RESOURCE_STALLS.SCOREBOARD BE_STALLS.SCOREBOARD', 1, CYCLES, 0, True)
         a.put('Exceptions_Microcode', None, part='unstalled')
         self.leaf('Microcode_Cycles', 'Exceptions_Microcode', 'UOPS_DECODED.MS_CYCLES_ACTIVE '
                   'IDQ.MS_CYCLES IDQ.MS_CYCLES_ANY IDQ.MS_UOPS:c1', 1, CYCLES, 0, True)
@@ -427,6 +453,10 @@ class Core:
                  'busy, by chance: as often as both would want the same at a time if the other did '
                  'what this one does. The three overlap; the largest counts.'}
         a.put(b, None, **facts)
+        if a.model.id in ONE_THREAD:
+            a.nodes[b] = {'parent': None, 'part': 'stalled', 'cover': 'none',
+                          'note': 'These cores have one thread.'}
+            return
         if a.has('Issue_Cycles', 'Resource_Stalls'):
             a.put('Issue_Collisions', b, cover='partial', note='A chance, not a count.',
                   expr='0.5 * Cycles * Issue_Cycles * Issue_Cycles / '
@@ -447,7 +477,7 @@ class Core:
                   expr='Retiring_Cycles * Retiring_Cycles / Cycles')
             terms_.append('Retirement_Collisions')
         if not terms_:
-            a.nodes[b] = {'parent': None, 'part': 'stalled', 'cover': 'none'}
+            a.nodes[b] = {'parent': None, 'part': 'stalled'}
             return
         text = terms_[-1]
         for t in reversed(terms_[:-1]):
@@ -515,6 +545,7 @@ TABLE = [
     ('ptl-cgc', None, SKL, 'lnl-lnc', 'Carried over from Ivy Bridge and Haswell.'),
     ('nvl-cyc', None, SKL, 'ptl-cgc', 'Carried over from Ivy Bridge and Haswell.'),
 ]
+ONE_THREAD = ('lnl-lnc', 'arl-lnc', 'ptl-cgc')
 SERVERS = ('wsm-dp', 'wsm-ex', 'nhm-ep', 'nhm-ex', 'jkt', 'ivt', 'hsx', 'bdx', 'skx', 'clx', 'cpx', 'icx', 'spr',
            'sprhbm', 'emr', 'gnr')
 METHOD = 'D. Levinthal, formulas for Skylake-SP and Cascade Lake-SP'
