@@ -9,6 +9,8 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/counting.h"
+#include "cli/model_choice.h"
+#include "cli/no_pmu.h"
 #include "cli/sampling.h"
 
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
@@ -22,6 +24,11 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		 res->throttled ? " times" : "");
 	if (!res->samples && !res->lost)
 		cli_note(cli, "not one sample: it slept, or ended too soon for the frequency (-F)");
+	if (res->ousted)
+		cli_note(cli,
+			 "%zu of %zu counters lost their place to others and stopped sampling: "
+			 "`cyclade doctor` tells who holds some",
+			 res->ousted, res->counters);
 	if (res->lost)
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }
@@ -39,13 +46,27 @@ static int describe(struct sampling *r)
 	return code;
 }
 
+/* What is asked for needs a PMU, and there is none: said before anything is started. */
+static bool no_pmu(struct cli *cli, char why[256])
+{
+	why[0] = '\0';
+	if (cli->opt.account && !cli->opt.dry_run)
+		no_pmu_find(cli, why);
+	return why[0];
+}
+
 int cmd_record(struct cli *cli)
 {
 	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
 	struct err err = ERR_INIT;
 	struct sampling *r;
+	char why[256];
 	int code;
 
+	if (cli_cpu_or_model(&cli->opt, &err))
+		return cli_fail_as(&err, counting_exit_code(cli, &err));
+	if (no_pmu(cli, why))
+		return no_pmu_end(cli, why, "cyclade record -- ./prog");
 	if (sampling_open(&r, cli, path, NULL, &err))
 		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (cli->opt.dry_run) {

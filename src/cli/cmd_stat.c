@@ -2,36 +2,15 @@
 /*
  * stat - counts: of events asked for with -e, else of the top-down tree.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "cli/model_choice.h"
 #include "cli/no_pmu.h"
 #include "cli/stat_int.h"
 #include "collect/event.h"
-
-void stat_no_pmu(const struct cli *cli, char why[256])
-{
-	struct event_list list = EVENT_LIST_INIT;
-
-	if (event_default(&list, cli->opt.sysroot ? cli->opt.sysroot : "", why, NULL))
-		why[0] = '\0';
-	event_list_free(&list);
-}
-
-int stat_say_no_pmu(struct cli *cli, const char *why)
-{
-	struct machine m;
-
-	if (machine_read_parts(&m, &cli->arena, cli->opt.sysroot ? cli->opt.sysroot : "",
-			       MACHINE_MODEL | MACHINE_HYPERVISOR, NULL))
-		m.hypervisor = NULL;
-	no_pmu_say(why, m.hypervisor, "nothing was started",
-		   "cyclade stat -e task-clock,page-faults,cs -- ./prog");
-	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
-}
 
 const char *stat_target(const struct counting *k)
 {
@@ -91,27 +70,12 @@ static int usage(const struct cli *cli, struct err *err, const char *what, const
 	return cli_fail_as(err, counting_exit_code(cli, err));
 }
 
-/* --cpu is -C's long name: CPUs are numbers, a model is a name. */
-static int cpu_or_model(struct options *o, struct err *err)
-{
-	if (!o->cpu || !isalpha((unsigned char)*o->cpu))
-		return 0;
-	if (o->model && strcmp(o->model, o->cpu) != 0) {
-		(void)err_set(err, ERR_USAGE, "--cpu %.40s and --model %.40s name two models",
-			      o->cpu, o->model);
-		return err_hint(err, "CPUs are numbers: --cpu 0-3,8");
-	}
-	o->model = o->cpu;
-	o->cpu = NULL;
-	return 0;
-}
-
 int cmd_stat(struct cli *cli)
 {
 	const struct options *o = &cli->opt;
 	struct err err = ERR_INIT;
 
-	if (cpu_or_model(&cli->opt, &err))
+	if (cli_cpu_or_model(&cli->opt, &err))
 		return cli_fail_as(&err, counting_exit_code(cli, &err));
 	if (o->import)
 		return stat_import(cli);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/model_choice.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,4 +67,18 @@ int cli_model(struct cli *cli, const struct machine *machine, const char *pmu, c
 	if (cli_model_id(cli, machine, pmu, &id, err))
 		return -1;
 	return model_load(out, &s, id, system, err);
+}
+
+int cli_cpu_or_model(struct options *o, struct err *err)
+{
+	if (!o->cpu || !isalpha((unsigned char)*o->cpu))
+		return 0;
+	if (o->model && strcmp(o->model, o->cpu) != 0) {
+		(void)err_set(err, ERR_USAGE, "--cpu %.40s and --model %.40s name two models",
+			      o->cpu, o->model);
+		return err_hint(err, "CPUs are numbers: --cpu 0-3,8");
+	}
+	o->model = o->cpu;
+	o->cpu = NULL;
+	return 0;
 }

@@ -24,4 +24,7 @@ int cli_model_id(struct cli *cli, const struct machine *machine, const char *pmu
 int cli_model(struct cli *cli, const struct machine *machine, const char *pmu, const double *system,
 	      struct model **out, struct err *err) MUST_USE;
 
+/* --cpu is -C's long name: CPUs are numbers, a model is a name, which becomes --model. */
+int cli_cpu_or_model(struct options *o, struct err *err) MUST_USE;
+
 #endif

@@ -31,10 +31,16 @@ static int parse_events(struct sampling *r, struct err *err)
 	const struct text_list *l = &r->cli->opt.event;
 
 	r->events.more = event_more(&r->more, r->cli);
+	if (r->cli->opt.account) {
+		if (sampling_account_events(r, err))
+			return -1;
+		if (!r->events.ev.n)
+			return 0; /* of another machine: its plan is shown */
+	}
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
-	if (!l->n && event_default(&r->events, r->k.root, r->why, err))
+	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
 	r->result.no_cycles = r->why;
 	r->result.hypervisor = r->k.machine.hypervisor;
@@ -79,7 +85,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .inherit = !o->no_inherit && !r->k.who.whole_cpus,
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
-			       .cpu = r->k.who.whole_cpus || o->cpu,
+			       .cpu = r->k.who.whole_cpus || o->cpu || o->account,
+			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->jitter > 0,
 			       .enable_on_exec = r->cli->args.n && !o->delay && !o->control };
 
@@ -123,7 +130,9 @@ static void note_given_up(struct sampling *r, unsigned bits)
 		{ ATTR_WITHOUT_TIMES,
 		  "this kernel does not tell how long the counters of threads ran: "
 		  "shares of time are not known (Linux 6.12 does; so does -a)" },
-		{ ATTR_WITHOUT_PRECISE, "this event is less precise here than was asked for" },
+		{ ATTR_WITHOUT_PRECISE,
+		  "an event is less precise here than was asked for (`cyclade "
+		  "info` shows which)" },
 	};
 
 	r->result.user_only |= !!(bits & ATTR_WITHOUT_KERNEL);
@@ -201,14 +210,72 @@ static bool tracks(const struct event_list *l, size_t i)
 /* A frequency is the kernel's to keep, and it varies periods by itself. */
 static int check_jitter(const struct sampling *r, struct err *err)
 {
+	bool any = r->jitter <= 0 || !r->events.ev.n;
+
 	for (size_t i = 0; i < r->events.ev.n; i++)
-		if (r->jitter <= 0 || jitter_can(&r->ev[i].attr))
-			return 0;
+		any |= jitter_can(&r->ev[i].attr);
+	if (any)
+		return 0;
 	(void)err_set(err, ERR_USAGE,
 		      "--jitter varies fixed periods of %u or more, and there is none",
 		      JITTER_LEAST);
 	return err_hint(err, "-c 1000003 samples every so many events; with -F the kernel changes "
 			     "the period all the time");
+}
+
+static int fit(struct sampling *r, size_t i, unsigned *bits, struct err *err)
+{
+	bool whole = r->k.who.whole_cpus;
+
+	return attr_fit(&r->ev[i].attr, whole ? -1 : 0, whole ? (int)r->k.who.cpus.v[0] : -1,
+			!r->cli->opt.kernel_only && !whole, bits, err);
+}
+
+/* Branch records only where there are any; without a counter, without it. */
+static int fit_account(struct sampling *r, size_t i, const struct attr_opts *wishes, unsigned *bits,
+		       struct err *err)
+{
+	const struct event *e = &r->events.ev.v[i];
+	struct attr_opts mine = *wishes;
+	struct err why = ERR_INIT;
+
+	sampling_account_wish(r, i, &mine);
+	attr_make(&r->ev[i].attr, e, &mine, tracks(&r->events, i));
+	if (!fit(r, i, bits, &why))
+		return 0;
+	if (mine.branch && !wishes->branch) {
+		cli_note(r->cli, "no branch records here: %s: %s", e->name, why.what);
+		err_clear(&why);
+		attr_make(&r->ev[i].attr, e, wishes, tracks(&r->events, i));
+		if (!fit(r, i, bits, &why))
+			return 0;
+	}
+	if (sampling_account_without(r, i, &why)) {
+		*bits = 0;
+		return 0;
+	}
+	*err = why;
+	return -1;
+}
+
+static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishes, unsigned *bits,
+		     struct err *err)
+{
+	const struct event *e = &r->events.ev.v[i];
+	int sampler = sampler_of(r, i);
+
+	if (sampler < 0 || (!e->sample_read && is_topdown(&e->attr)))
+		return no_sampler(e, err);
+	r->ev[i].name = e->name;
+	r->ev[i].group = e->group;
+	if (r->of)
+		return fit_account(r, i, wishes, bits, err);
+	attr_make(&r->ev[i].attr, e, wishes, tracks(&r->events, i));
+	if (e->group != (int)i) /* members follow their leader */
+		r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
+	if (sampler != (int)i && e->sample_read)
+		r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
+	return fit(r, i, bits, err);
 }
 
 static int make_attrs(struct sampling *r, struct err *err)
@@ -217,27 +284,14 @@ static int make_attrs(struct sampling *r, struct err *err)
 	size_t n = r->events.ev.n;
 	unsigned given_up = 0;
 
-	r->ev = arena_alloc(r->arena, n * sizeof(*r->ev));
+	r->ev = arena_alloc(r->arena, (n + 1) * sizeof(*r->ev));
 	if (!r->ev)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
-		const struct event *e = &r->events.ev.v[i];
-		int sampler = sampler_of(r, i);
-		unsigned bits;
+		unsigned bits = 0;
 
-		if (sampler < 0 || (!e->sample_read && is_topdown(&e->attr)))
-			return no_sampler(e, err);
-		r->ev[i].name = e->name;
-		r->ev[i].group = e->group;
-		attr_make(&r->ev[i].attr, e, &wishes, tracks(&r->events, i));
-		if (e->group != (int)i) /* members follow their leader */
-			r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
-		if (sampler != (int)i && e->sample_read)
-			r->ev[i].attr.sample_period = r->ev[i].attr.freq = 0;
-		if (attr_fit(&r->ev[i].attr, r->k.who.whole_cpus ? -1 : 0,
-			     r->k.who.whole_cpus ? (int)r->k.who.cpus.v[0] : -1,
-			     !r->cli->opt.kernel_only && !r->k.who.whole_cpus, &bits, err)) {
-			(void)err_prefix(err, "%s", e->name);
+		if (make_attr(r, i, &wishes, &bits, err)) {
+			(void)err_prefix(err, "%s", r->events.ev.v[i].name);
 			return fit_hint(r, &r->ev[i].attr, err);
 		}
 		given_up |= bits;
@@ -245,6 +299,8 @@ static int make_attrs(struct sampling *r, struct err *err)
 			return -1;
 	}
 	note_given_up(r, given_up);
+	if (r->of && sampling_account_groups(r, err))
+		return -1;
 	return check_jitter(r, err);
 }
 
@@ -563,6 +619,8 @@ void sampling_close(struct sampling *r)
 	if (r->sink.wake >= 0)
 		(void)close(r->sink.wake);
 	counting_close(&r->k);
+	for (size_t i = 0; i < r->n_accounts; i++)
+		account_plan_free(&r->account[i]);
 	event_list_free(&r->events);
 	event_more_free(&r->more);
 	free(r);

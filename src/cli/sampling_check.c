@@ -51,6 +51,8 @@ static int jitter(struct sampling *r, struct err *err)
 	const char *text = r->cli->opt.jitter;
 	double v = SAMPLING_JITTER * 100;
 
+	if (!text && r->cli->opt.account)
+		text = "";
 	if (!text)
 		return 0;
 	if (*text && num_parse_double(&v, text, err))
@@ -62,6 +64,25 @@ static int jitter(struct sampling *r, struct err *err)
 	}
 	r->jitter = v / 100;
 	return 0;
+}
+
+/* An accounting brings its own events and periods. */
+static int account(const struct options *o, struct err *err)
+{
+	if (!o->account)
+		return 0;
+	if (o->event.n || OPTION_GIVEN(o, freq) || OPTION_GIVEN(o, count)) {
+		(void)err_set(err, ERR_USAGE,
+			      "--account has events and periods of its own: no -e, -F "
+			      "or -c beside it");
+		return err_hint(err, "cyclade record --account --dry-run shows them");
+	}
+	if (!o->call_graph || strcmp(o->call_graph, "lbr") != 0)
+		return 0;
+	(void)err_set(err, ERR_USAGE,
+		      "-g=lbr and the branch records of --account exclude each "
+		      "other");
+	return err_hint(err, "-g or -g=dwarf");
 }
 
 static int rate(const struct options *o, struct err *err)
@@ -106,7 +127,7 @@ int sampling_check(struct sampling *r, struct err *err)
 	const struct options *o = &r->cli->opt;
 
 	if (output_path(r->path, err) || rate(o, err) || ring_size(r, err) || zstd_level(r, err) ||
-	    jitter(r, err))
+	    jitter(r, err) || account(o, err))
 		return -1;
 	if (o->branch_filter && event_branch_filter(&r->branch_type, o->branch_filter, err))
 		return err_prefix(err, "--branch-filter");

@@ -137,6 +137,12 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 
 void sampling_describe(const struct sampling *r, struct buf *out)
 {
+	const struct options *o = &r->cli->opt;
+
+	for (size_t i = 0; i < r->n_accounts; i++)
+		account_plan_print(out, &r->account[i], o->verbose);
+	if (r->n_accounts && !o->verbose)
+		return;
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);
 	if (r->k.who.whole_cpus)

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "cli/account_plan.h"
 #include "cli/event_more.h"
 #include "cli/counting.h"
 #include "cli/sampling.h"
@@ -43,6 +44,14 @@ struct sink {
 	int wake; /* eventfd: tells the loop that writing failed */
 };
 
+#define SAMPLING_CORES 4
+
+struct sampling_of { /* --account: what an event is of */
+	const struct account_event *event;
+	uint32_t plan;
+	bool left_out; /* the kernel refuses it */
+};
+
 struct sampling {
 	struct cli *cli;
 	const char *path;
@@ -54,6 +63,10 @@ struct sampling {
 	const struct sampling_beside *beside;
 	bool per_task; /* one ring per task */
 	uint64_t ring_bytes;
+	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
+	size_t n_accounts, account_split;
+	struct sampling_of *of; /* as events.ev, with --account */
+	struct err passed;
 	int zstd_level;
 	uint64_t branch_type; /* of --branch-filter; 0: not said */
 	double jitter;	      /* a part of the period; 0: none */
@@ -71,6 +84,13 @@ void sink_close(struct sink *s);
 
 /* Contradictions and impossible values, before anything is opened. */
 int sampling_check(struct sampling *r, struct err *err) MUST_USE;
+
+/* --account: the events; what each asks for beside the options; an event that the kernel refused is
+ * done without (false: it cannot be); who leads whom, of those that are left. */
+int sampling_account_events(struct sampling *r, struct err *err) MUST_USE;
+void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w);
+bool sampling_account_without(struct sampling *r, size_t i, const struct err *why);
+int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
 
 /* Features that a recording has even if it is cut short; then every feature of the header. */
 int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;

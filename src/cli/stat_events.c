@@ -12,6 +12,7 @@
 #include "cli/counting_events.h"
 #include "cli/counting_out.h"
 #include "cli/counting_repeat.h"
+#include "cli/no_pmu.h"
 #include "cli/stat_int.h"
 
 struct stat_run {
@@ -57,7 +58,7 @@ static int nothing_counts(struct stat_run *s, struct counting *k, struct err *er
 				     "this machine allows");
 	}
 	if (hardware)
-		stat_no_pmu(s->cli, s->no_pmu);
+		no_pmu_find(s->cli, s->no_pmu);
 	(void)err_set(err, ERR_UNSUPPORTED, "%s: %s", name, why);
 	return err_hint(err, "`cyclade list events` has what can be counted here");
 }
@@ -265,7 +266,7 @@ int stat_events(struct cli *cli)
 	if (!count(&s, &err))
 		code = cli->args.n && !cli->opt.dry_run ? s.k.result.status : EXIT_OK;
 	else if (s.no_pmu[0])
-		code = stat_say_no_pmu(cli, s.no_pmu);
+		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
 	else
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	counting_out_close(&s.out);

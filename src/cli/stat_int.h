@@ -15,16 +15,15 @@ int stat_events(struct cli *cli);
 int stat_tree(struct cli *cli);
 int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.c) */
 
+/* What counts where there is no PMU. */
+#define STAT_MEANWHILE "cyclade stat -e task-clock,page-faults,cs -- ./prog"
+
 /* Runs to make: -r, 1. */
 static inline uint64_t stat_runs(const struct cli *cli)
 {
 	return cli->opt.repeat ? cli->opt.repeat : 1;
 }
 
-/* Fails where there is no cycle counter, with *why filled in; else *why is "". */
-void stat_no_pmu(const struct cli *cli, char why[256]);
-/* The five lines, then the exit code. */
-int stat_say_no_pmu(struct cli *cli, const char *why);
 /* Who was counted, in words; arena memory of the cli's. */
 const char *stat_target(const struct counting *k);
 /* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more, counting

@@ -13,6 +13,7 @@
 #include "cli/drill.h"
 #include "cli/drill_latency.h"
 #include "cli/drill_report.h"
+#include "cli/no_pmu.h"
 #include "cli/stat_int.h"
 #include "cli/stat_tree.h"
 
@@ -271,7 +272,7 @@ static int count(struct stat_tree *s, struct err *err)
 
 	if (counting_open(&s->k, s->cli, "count", DRILL_MACHINE, err))
 		return -1;
-	stat_no_pmu(s->cli, s->no_pmu);
+	no_pmu_find(s->cli, s->no_pmu);
 	if (s->no_pmu[0])
 		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
 	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
@@ -298,7 +299,7 @@ int stat_tree(struct cli *cli)
 	if (!count(&s, &err))
 		code = cli->args.n && !cli->opt.dry_run ? s.k.result.status : EXIT_OK;
 	else if (s.no_pmu[0])
-		code = stat_say_no_pmu(cli, s.no_pmu);
+		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
 	else
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	counting_out_close(&s.out);

@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#define ATTR_GROUP_MOST 64
+
 uint64_t attr_all_regs(void)
 {
 #if defined(__x86_64__)
@@ -266,6 +268,28 @@ int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_ke
 		errno = refusal;
 		return err_sys(err, "perf_event_open");
 	}
+}
+
+size_t attr_fit_group(const struct perf_event_attr *const *attr, size_t n, pid_t task, int cpu)
+{
+	int leader = -1, fd[ATTR_GROUP_MOST];
+	size_t took = 0;
+
+	while (took < n && took < ATTR_GROUP_MOST) {
+		struct perf_event_attr a = *attr[took];
+
+		a.disabled = !took;
+		a.enable_on_exec = 0;
+		fd[took] = (int)syscall(SYS_perf_event_open, &a, task, cpu, leader,
+					PERF_FLAG_FD_CLOEXEC);
+		if (fd[took] < 0)
+			break;
+		leader = fd[0];
+		took++;
+	}
+	for (size_t i = took; i > 0; i--)
+		(void)close(fd[i - 1]);
+	return took;
 }
 
 struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const struct event *e)

@@ -49,6 +49,9 @@ enum {
 int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
 	     unsigned *given_up, struct err *err) MUST_USE;
 
+/* How many of them, from the first, which leads, the kernel takes as a group. */
+size_t attr_fit_group(const struct perf_event_attr *const *attr, size_t n, pid_t task, int cpu);
+
 /* The attribute as a recording shall have it: pointers into our memory are none of its business. */
 struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const struct event *e);
 

@@ -214,7 +214,9 @@ void sim_context_advance(const struct sim *sim, struct sim_context *c, uint64_t 
 
 void sim_counter_enable(struct sim_context *c, struct sim_counter *k, bool on)
 {
-	k->state = on ? SIM_ON : SIM_OFF;
+	/* to be switched off does not mend what lost its counter; to be switched on does */
+	if (on || k->state != SIM_ERROR)
+		k->state = on ? SIM_ON : SIM_OFF;
 	k->wait_exec = false;
 	c->stale = true;
 }

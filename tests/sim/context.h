@@ -21,6 +21,7 @@
 #include "program.h"
 
 #define SIM_EVENTS_MAX 4096 /* of one context */
+#define SIM_SLOW       16   /* threads that are told apart */
 
 struct sim {
 	struct sim_machine machine;
@@ -50,6 +51,10 @@ struct sim_counter { /* one event that somebody opened */
 	uint64_t enabled, ran;
 	uint64_t *turns_on; /* of a leader, turns.c: of the first n turns, in how many it was on */
 	uint32_t n_turns;
+	struct sim_slow { /* of an event whose samples are rarer than turns: sample.c */
+		uint32_t tid;
+		double last; /* ns that it had run when the last sample was due */
+	} slow[SIM_SLOW];
 	/* PERF_METRICS: since the last reset of the register; `count` holds what was before */
 	double since, slots_since;
 };
@@ -92,11 +97,10 @@ void sim_metrics_reset(const struct sim *sim, struct sim_counter *leader);
 /* values.c: rewrites what read() gave for `k`; returns the number of bytes. */
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n);
 
-/* turns.c: is the counter on when its group has been wanted for that long, and how long was it on
+/* turns.c: is the counter on when its group has been wanted here for so many ns, and how long was it on
  * until then? For samples, whose task need not be the one that the context follows: all groups of the
  * context are taken to be wanted all the time, and the scenario's phases are not looked at. */
-bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t enabled,
-		  uint64_t *running);
+bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t wanted, uint64_t *running);
 
 /* truth.c: one line on an event that is being closed. */
 void sim_truth_write(const struct sim *sim, const struct sim_counter *k);

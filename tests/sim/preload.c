@@ -184,14 +184,8 @@ static void control(struct sim_counter *k, unsigned long request, bool group)
 /* What has been sampled by now has the old period. */
 static int set_period(struct sim_counter *k, const uint64_t *period)
 {
-	uint64_t ns = sim_sample_ns(&sim_state, k, *period);
-	int ret;
-
 	sim_ring_pump();
-	ret = sim_real.ioctl(k->fd, PERF_EVENT_IOC_PERIOD, &ns);
-	if (!ret)
-		k->attr.sample_period = *period;
-	return ret;
+	return sim_sample_set_period(&sim_state, k, *period);
 }
 
 int ioctl(int fd, unsigned long request, ...)

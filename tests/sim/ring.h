@@ -30,6 +30,8 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		     const struct sim_counter *k);
 /* As many ns as the event takes for that period, at its mean rate. */
 uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint64_t period);
+/* PERF_EVENT_IOC_PERIOD, as the kernel answers it. */
+int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period);
 /* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX; 0:
  * it would not have, its counter was somebody else's just then. */
 size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out);

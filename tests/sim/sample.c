@@ -4,13 +4,15 @@
  * (with the retire latency, whose mean is the event's), where its data came from, the branches
  * before it. Everything else (time, task, call chain, registers, stack) is the kernel's.
  */
+#include "preload.h"
 #include "ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define IDS 65536
+#define IDS	   65536
+#define BOTH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 static struct sim_counter *by_id[IDS]; /* the kernel counts ids up: they rarely collide */
 static uint64_t turn;
@@ -68,6 +70,49 @@ uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint6
 	return ns < 10000 ? 10000 : ns; /* what a timer of the kernel can do */
 }
 
+/* What is rarer than turns are is looked at twice a turn: else it would be met whenever the kernel's
+ * clock and the turns happen to agree. */
+static uint64_t slow_ns(const struct sim *sim, const struct sim_counter *k)
+{
+	return (k->attr.read_format & BOTH_TIMES) == BOTH_TIMES &&
+			       k->attr.sample_type & PERF_SAMPLE_READ
+		       ? sim->scenario.set.interval / 2
+		       : UINT64_MAX;
+}
+
+static uint64_t backing_ns(const struct sim *sim, const struct sim_counter *k, uint64_t period)
+{
+	uint64_t ns = sim_sample_ns(sim, k, period), slow = slow_ns(sim, k);
+
+	return ns < slow ? ns : slow;
+}
+
+int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period)
+{
+	uint64_t ns = backing_ns(sim, k, period);
+	int ret = sim_real.ioctl(k->fd, PERF_EVENT_IOC_PERIOD, &ns);
+
+	if (!ret)
+		k->attr.sample_period = period;
+	return ret;
+}
+
+/* A sample is due once the thread's counter has run long enough for its period. */
+static bool slow_due(const struct sim *sim, struct sim_counter *k, uint32_t tid, uint64_t running)
+{
+	double ns = (double)sim_sample_ns(sim, k, k->attr.sample_period);
+	struct sim_slow *s = &k->slow[tid % SIM_SLOW];
+
+	if (ns <= (double)slow_ns(sim, k))
+		return true;
+	if (s->tid != tid)
+		*s = (struct sim_slow){ tid, 0 };
+	if ((double)running - s->last < ns)
+		return false;
+	s->last += ns;
+	return true;
+}
+
 void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		     const struct sim_counter *k)
 {
@@ -83,12 +128,13 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 		backing->sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (!backing->sample_period || backing->freq)
 		return;
-	backing->sample_period = sim_sample_ns(sim, k, k->attr.sample_period);
+	backing->sample_period = backing_ns(sim, k, k->attr.sample_period);
 }
 
 struct walk { /* words of the kernel's sample and of ours */
 	const uint64_t *in, *end;
 	uint64_t *out;
+	uint32_t tid;
 	bool off; /* just then the counter was not on: there is no such sample */
 };
 
@@ -121,8 +167,6 @@ static unsigned bits(uint64_t x)
 	return (unsigned)__builtin_popcountll(x);
 }
 
-#define BOTH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-
 /* How long it was wanted and how long it ran, where both are told: two words from `at`. Returns the
  * share of the time that it ran. */
 static double read_times(const struct sim *sim, struct sim_counter *k, struct walk *w,
@@ -134,7 +178,9 @@ static double read_times(const struct sim *sim, struct sim_counter *k, struct wa
 	times[1] = told ? at[1] : 0;
 	if (!told)
 		return 1;
-	w->off = !sim_turns_on(sim, k, times[0], &times[1]);
+	/* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
+	w->off = !sim_turns_on(sim, k, at[1], &times[1]) ||
+		 (k->attr.sample_period && !k->attr.freq && !slow_due(sim, k, w->tid, times[1]));
 	return times[0] ? (double)times[1] / (double)times[0] : 1;
 }
 
@@ -247,6 +293,7 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 		ip = peek(w);
 		keep(w, 1);
 	}
+	w->tid = type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0;
 	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
 	if (type & PERF_SAMPLE_ADDR)
 		say(w, UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
@@ -301,7 +348,7 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 			words--;
 		memcpy(o, in, words * 8);
 	} else {
-		struct walk w = { in + 1, in + words, o + 1, false };
+		struct walk w = { .in = in + 1, .end = in + words, .out = o + 1 };
 
 		if (k->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
 			keep(&w, 1);

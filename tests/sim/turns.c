@@ -89,9 +89,9 @@ static void turns_of_pmu(const struct sim *sim, struct sim_context *c, const str
 	free(row.leader);
 }
 
-bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t enabled, uint64_t *running)
+bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t wanted, uint64_t *running)
 {
-	uint64_t interval = sim->scenario.set.interval, turn = enabled / interval, in_cycle, whole;
+	uint64_t interval = sim->scenario.set.interval, turn = wanted / interval, in_cycle, whole;
 	const struct sim_counter *leader = k->leader;
 	bool on;
 
@@ -100,13 +100,13 @@ bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t enabled
 			turns_of_pmu(sim, k->context, &sim->machine.pmu[i]);
 	k->context->turns_known = true;
 	if (!leader->turns_on) { /* a software leader, or one that is off: not looked at */
-		*running = enabled;
+		*running = wanted;
 		return true;
 	}
 	in_cycle = turn % leader->n_turns;
 	whole = turn / leader->n_turns * leader->turns_on[leader->n_turns] +
 		leader->turns_on[in_cycle];
 	on = leader->turns_on[in_cycle + 1] > leader->turns_on[in_cycle];
-	*running = whole * interval + (on ? enabled % interval : 0);
+	*running = whole * interval + (on ? wanted % interval : 0);
 	return on;
 }

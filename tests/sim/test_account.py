@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""record --account on simulated machines: what is asked for, that perf opens it, that counts and the shares of time that samples
+tell are those that were planted, with turns and with periods that vary."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+t = Tap()
+
+# ---- without a simulated machine
+probe = run("stat", "-e", "cycles", "--", "true")
+if probe.returncode == 125:
+    p = run("record", "--account", "-o", "/nonexistent/x", "--", "sh", "-c", "echo ran >/tmp/never")
+    t.ok(p.returncode == 125 and len(p.stderr.splitlines()) == 5 and "no cycle counter" in p.stderr and not p.stdout,
+         "no PMU: five lines, 125, not started", p.stderr)
+else:
+    t.skip("no PMU", "there is one here")
+p = run("record", "--account", "--dry-run", "--model", "spr", "--", "true")
+t.ok(p.returncode == 0 and "CPU_CLK_UNHALTED.THREAD" in p.stdout and p.stdout.startswith("spr "), "--dry-run of another CPU's model needs no PMU", p.stderr)
+t.equal(run("record", "--account", "--dry-run", "--cpu", "spr", "--", "true").stdout, p.stdout, "--cpu MODEL is --model MODEL")
+for args, what in [(["--account=Lod_Latency"], "Load_Latency"), (["--account", "-e", "cycles"], "its own"), (["--account", "-c", "1000"], "its own"),
+                   (["--account", "-F", "1000"], "its own"), (["--account", "-g=lbr"], "exclude"), (["--account", "--jitter=90"], "--jitter"),
+                   (["--jitter"], "--jitter"), (["--jitter=x", "-c", "1000"], "--jitter")]:
+    p = run("record", "--model", "spr", "--dry-run", *args, "--", "true")
+    t.ok(p.returncode == 125 and 1 <= len(p.stderr.splitlines()) <= 3 and what.replace("its own", "of its own") in p.stderr,
+         "wrong: record %s" % " ".join(args), p.stderr)
+whole = run("record", "--account", "--dry-run", "--model", "spr", "--", "true").stdout
+part = run("record", "--account=Load_Latency", "--dry-run", "--model", "spr", "--", "true").stdout
+names = [set(re.findall(r"^   (\S+) +[\d,]+  ", x, re.M)) for x in (whole, part)]
+t.ok(names[1] < names[0] and {"CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.REF_TSC", "MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM"} <= names[1] and
+     not any("PORT" in n or "ITLB" in n for n in names[1]), "--account=NODE: that node's events, the clocks, no others", sorted(names[1]))
+
+if SANITIZED or not PERF:
+    t.skip("recordings", "a sanitized program does not run on the simulated machine" if SANITIZED else "no perf here")
+    t.done()
+tmp = tempfile.mkdtemp(prefix="cyclade-account-")
+
+
+def sim(machine, program, *args, ms=1500, options="", command=None):
+    """A recording of sim_spin, what was true of each event (summed over contexts), and the process."""
+    truth = os.path.join(tmp, "truth")
+    if os.path.exists(truth):
+        os.unlink(truth)
+    tree = os.path.join(tmp, machine)
+    os.makedirs(tree, exist_ok=True)
+    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, program, "--", CYCLADE, "record", "--sysroot", "@SYSROOT@", "-o", tmp + "/data",
+                        *args, *(command or ["--", SPIN, str(ms)])],
+                       env=dict(os.environ, SIM_TRUTH=truth, SIM_TREE=tree, SIM_OPTIONS=options), text=True, capture_output=True, timeout=300,
+                       stdin=subprocess.DEVNULL)
+    true = collections.Counter()
+    if os.path.exists(truth):
+        for line in open(truth):
+            w = line.split()
+            true[(int(w[2], 16), int(w[3], 16))] += float(w[9])
+    return p, true
+
+
+def perf(*args):
+    return subprocess.run([PERF, *args], text=True, capture_output=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL).stdout
+
+
+class Samples:
+    """What perf says of each event: samples, sum of periods, different periods, branch stacks, and the last times of each
+    (tid, cpu); of whole CPUs, (cpu, cpu)."""
+
+    def __init__(self, data, whole=False):
+        self.n, self.sum, self.periods = collections.Counter(), collections.Counter(), collections.defaultdict(set)
+        self.times, self.stacks = collections.defaultdict(dict), collections.Counter()
+        enabled = cpu = period = stack = None
+        for line in perf("script", "-i", data, "-D").splitlines():
+            m = re.match(r"(?:(\d+) )?\d+ 0x\w+ \[0x\w+\]: PERF_RECORD_SAMPLE\(IP, 0x\w+\): \d+/(\d+): 0x\w+ period: (\d+)", line)
+            if m:
+                cpu, tid, period, stack = int(m[1] or 0), int(m[2]), int(m[3]), False
+            elif "... branch stack: nr:" in line:
+                stack = not line.endswith("nr:0")
+            elif "... time enabled" in line:
+                enabled = int(line.split()[-1], 16)
+            elif "... time running" in line:
+                running = int(line.split()[-1], 16)
+            elif period is not None and (m := re.match(r"\s*\S+ +\d+ +(?:\[\d+\] +)?[\d.]+: +\d+ +(\S+):(?:\s|$)", line)):
+                self.n[m[1]] += 1
+                self.sum[m[1]] += period
+                self.periods[m[1]].add(period)
+                self.stacks[m[1]] += stack
+                if enabled is not None:
+                    self.times[m[1]][cpu if whole else tid, cpu] = enabled, running
+                period = None
+
+    def share(self, name):
+        """Of each thread: it was wanted wherever it ran, and has a counter on each CPU."""
+        enabled, running = collections.Counter(), collections.Counter()
+        for (tid, cpu), (e, r) in self.times[name].items():
+            enabled[tid] = max(enabled[tid], e)
+            running[tid] += r
+        return sum(running.values()) / sum(enabled.values())
+
+
+p, true = sim("spr", "dram_bound", "--account", ms=20)
+if p.returncode or not true:
+    t.skip("recordings", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+    shutil.rmtree(tmp)
+    t.done()
+if "does not tell" in p.stderr:
+    t.skip("recordings", "this kernel does not tell times of inherited counters (Linux 6.12)")
+    shutil.rmtree(tmp)
+    t.done()
+
+for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bound")]:
+    tell = "%s %s: " % (machine, program)
+    dry, _ = sim(machine, program, "--account", "--dry-run")
+    planned, share = {}, None
+    for line in dry.stdout.splitlines():
+        if re.match(r" always|^ group", line):
+            share = 1 if "always" in line else int(re.search(r"(\d+) % of", line)[1]) / 100
+        elif m := re.match(r"   (\S+) +([\d,]+)  ", line):
+            planned[m[1]] = int(m[2].replace(",", "")), share
+    t.ok(len(planned) > 40 and sum(s == 1 for _, s in planned.values()) == 3, tell + "a plan, three with counters of their own", dry.stdout + dry.stderr)
+    p, true = sim(machine, program, "--account")
+    code = {m[1]: (int(m[2], 16), int(m[3] or "0", 16)) for m in
+            re.finditer(r"^(\S+): type: \d+, size: \d+, config: (\w+)(?:.*?config1\}?: (\w+))?", perf("evlist", "-i", tmp + "/data", "-v"), re.M)}
+    t.equal(set(code), set(planned), tell + "perf lists the events of the plan, by our names")
+    s = Samples(tmp + "/data")
+    t.ok(p.returncode == 0 and re.search(r"([\d,]+) samples", p.stderr)[1].replace(",", "") == str(sum(s.n.values())), tell + "perf has as many samples",
+         (p.stderr, sum(s.n.values())))
+    t.ok(perf("report", "-i", tmp + "/data", "--stdio").count("# Samples:") > 3, tell + "perf report opens it")
+    bad = {e: (round(s.share(e), 3), planned[e][1]) for e in s.n if s.n[e] >= 20 and abs(s.share(e) - planned[e][1]) > 0.03}
+    t.ok(not bad, tell + "samples tell the shares of time that were planned", bad)
+    # counts, with each counter's own share: within the errors of so many samples and of the turns
+    bad = {}
+    for e in s.n:
+        if s.n[e] < 30 or code[e] not in true:
+            continue
+        got, want = s.sum[e] / s.share(e), true[code[e]]
+        if abs(got / want - 1) > 0.05 + 4 / s.n[e] ** 0.5:
+            bad[e] = (got, want, s.n[e])
+    t.ok(not bad and sum(n >= 30 for n in s.n.values()) >= 8, tell + "occurrences are those that were planted", bad or s.n)
+    cycles = "CPU_CLK_UNHALTED.THREAD"
+    t.ok(abs(s.sum[cycles] / true[code[cycles]] - 1) < 0.02, tell + "cycles, always on a counter, within 2 %", (s.sum[cycles], true[code[cycles]]))
+    nominal = planned[cycles][0]
+    t.ok(len(s.periods[cycles]) > 5 and all(0.9 * nominal <= x <= 1.1 * nominal for x in s.periods[cycles]), tell + "periods vary by 10 %",
+         sorted(s.periods[cycles]))
+    stacks = re.findall(r"^(\S+): type.*BRANCH_STACK", perf("evlist", "-i", tmp + "/data", "-v"), re.M)
+    t.ok(len(stacks) == 1 and "LBR_INSERTS" in stacks[0], tell + "branch records with the event that counts them, and with no other", stacks)
+
+p, true = sim("spr", "even", "--account=Taken_Branches", ms=500)
+s = Samples(tmp + "/data")
+t.ok(p.returncode == 0 and s.n["BR_INST_RETIRED.NEAR_TAKEN"] > 20 and
+     {e for e in s.stacks if s.stacks[e]} == {"BR_INST_RETIRED.NEAR_TAKEN"} and s.stacks["BR_INST_RETIRED.NEAR_TAKEN"] == s.n["BR_INST_RETIRED.NEAR_TAKEN"],
+     "without such an event, taken branches have them: each sample", s.stacks)
+p, true = sim("spr", "dram_bound", "--account=Load_Latency", "--jitter=0", "-g", ms=500)
+s = Samples(tmp + "/data")
+t.ok(p.returncode == 0 and s.n and all(len(x) == 1 for x in s.periods.values()), "--jitter=0: each event has the one period", s.periods)
+t.ok("callchain" in perf("evlist", "-i", tmp + "/data", "-v").lower(), "-g: with call chains", p.stderr)
+p, true = sim("spr", "even", "--account", "-a", command=["--", SPIN, "300"])
+if p.returncode == 0:
+    s = Samples(tmp + "/data", whole=True)
+    t.ok(s.n["CPU_CLK_UNHALTED.THREAD"] > 100 and abs(s.share("CPU_CLK_UNHALTED.THREAD") - 1) < 0.01, "-a: of whole CPUs", (p.stderr, s.n))
+else:
+    t.skip("-a", "not permitted here")
+
+# ---- counters that others have
+p, true = sim("spr", "even", "--account", ms=300, options="held_fixed=2")
+t.ok(p.returncode == 0 and "lost their place" in p.stderr, "a counter of its own that somebody else has: it is said", p.stderr)
+p, true = sim("spr", "even", "--account", ms=300, options="precise=0")
+t.ok(p.returncode == 0 and "less precise" in p.stderr and Samples(tmp + "/data").n["MEM_LOAD_RETIRED.L1_HIT"] >= 0,
+     "where nothing is precise: recorded all the same, and said", p.stderr)
+read = set(re.findall(r"sample_type: (\S+?),", perf("evlist", "-i", tmp + "/data", "-v")))
+t.ok(all("READ" in x for x in read), "and the times are not lost with the precision", read)
+
+# ---- fixed periods that vary, of one event: the sum is the count
+p, true = sim("ivb", "even", "-e", "r003c", "-c", "100003", "--jitter=20", ms=600)
+s = Samples(tmp + "/data")
+t.ok(len(s.periods["r003c"]) >= 4 and abs(s.sum["r003c"] / true[(0x3c, 0)] - 1) < 0.02, "--jitter: the periods in the samples sum up to the count",
+     (s.sum, true, len(s.periods["r003c"])))
+shutil.rmtree(tmp)
+t.done()
