@@ -39,7 +39,10 @@ static bool begins_with(const char *s, const char *begin)
 
 bool calls_is_plt(const struct symbol *s)
 {
-	return s && ends_with(s->linkage ? s->linkage : s->name, "@plt");
+	const char *name = !s ? "" : s->linkage ? s->linkage : s->name;
+
+	/* ".plt" is what all stubs share, the way to the dynamic linker */
+	return ends_with(name, "@plt") || !strcmp(name, ".plt");
 }
 
 static bool is_resolver(const struct symbol *s)

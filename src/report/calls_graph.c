@@ -39,7 +39,7 @@ static bool hides_callers(const struct call_function *f)
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
-/* `want` of the functions, hottest first, until enough of the calls are told. */
+/* How many functions, hottest first, tell enough of the calls. */
 static size_t hot_functions(const struct calls_view *v)
 {
 	size_t most = v->limit ? v->limit : FUNCTIONS, n = 0;
@@ -51,17 +51,45 @@ static size_t hot_functions(const struct calls_view *v)
 }
 
 /* The edges into a function that are drawn: the heavy ones, and always the heaviest. */
-static void choose_into(struct drawing *d, uint32_t f, bool all)
+static void choose_into(struct drawing *d, uint32_t f)
 {
 	const struct calls *c = d->v->c;
 	const struct call_function *x = &c->f[f];
-	size_t most = hides_callers(x) && !all ? FEW_CALLERS : x->n_callers;
+	size_t most = hides_callers(x) ? FEW_CALLERS : x->n_callers;
 
 	for (size_t i = 0; i < x->n_callers && i < most; i++) {
 		uint32_t e = c->by_callee[x->first_caller + i];
 
-		if (!i || all || c->edge[e].runs.v >= LIGHT * c->runs.v)
+		if (!i || c->edge[e].runs.v >= LIGHT * c->runs.v)
 			d->drawn[e] = true;
+	}
+}
+
+/* What is drawn hangs on something: the heaviest edge into a function that none leads to. */
+static void hang(struct drawing *d)
+{
+	const struct calls *c = d->v->c;
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < c->n_edges; i++) {
+			const struct call_function *f = &c->f[c->edge[i].caller];
+			uint32_t best = UINT32_MAX;
+			bool hangs = !d->drawn[i];
+
+			for (size_t k = 0; k < f->n_callers && !hangs; k++) {
+				uint32_t e = c->by_callee[f->first_caller + k];
+
+				if (c->edge[e].caller == c->edge[e].callee)
+					continue;
+				hangs = d->drawn[e];
+				best = best == UINT32_MAX ? e : best;
+			}
+			if (hangs || best == UINT32_MAX)
+				continue;
+			d->drawn[best] = more = true;
+		}
 	}
 }
 
@@ -75,7 +103,8 @@ static void choose(struct drawing *d)
 		size_t n = hot_functions(d->v);
 
 		for (uint32_t i = 0; i < n; i++)
-			choose_into(d, i, false);
+			choose_into(d, i);
+		hang(d);
 		return;
 	}
 	f = &c->f[d->v->function];
@@ -148,7 +177,7 @@ static int put_edge(struct drawing *d, const struct call_edge *e)
 {
 	const struct calls_view *v = d->v;
 	double wrong = calls_mispredicted(&e->tally);
-	struct buf label = BUF_INIT, tip = BUF_INIT;
+	struct buf label = BUF_INIT, more = BUF_INIT, tip = BUF_INIT;
 	struct graph_edge out = { .from = d->node[e->caller],
 				  .to = d->node[e->callee],
 				  .kind = e->tail ? GRAPH_TAIL : GRAPH_TAKEN,
@@ -159,15 +188,17 @@ static int put_edge(struct drawing *d, const struct call_edge *e)
 	buf_puts(&label, v->c->scaled ? page_estimate(a, e->runs.v)
 				      : page_share(a, calls_share(v, e->runs.v)));
 	if (wrong >= 0.01)
-		buf_printf(&label, " (%s mispred.)", page_share(a, wrong));
+		buf_printf(&more, "%s mispred.", page_share(a, wrong));
 	buf_printf(&tip, "%s -> %s: %s, %s of all calls, %u sites, mispredicted %s",
 		   calls_name(v, e->caller), calls_name(v, e->callee),
 		   *calls_how(e) ? calls_how(e) : "calls", page_share(a, calls_share(v, e->runs.v)),
 		   (unsigned)e->sites, page_share(b, wrong));
 	out.label = buf_str(&label);
+	out.more = more.len ? buf_str(&more) : NULL;
 	out.tooltip = buf_str(&tip);
 	rc = graph_edge(d->g, &out);
 	buf_free(&label);
+	buf_free(&more);
 	buf_free(&tip);
 	return rc ? err_nomem(d->err) : 0;
 }

@@ -17,8 +17,11 @@ enum {
 	FUNCTIONS = 20, /* that are shown unless --limit says */
 	EDGES = 15,	/* likewise */
 	NEIGHBOURS = 15,
+	LEAST = 5, /* however small */
 	DSO_COLUMNS = 14,
 };
+
+#define SMALL 0.0005 /* a share that is not shown unless asked for */
 
 struct calls_page {
 	struct page p;
@@ -80,22 +83,37 @@ static void put_head(struct calls_page *c)
 {
 	const struct flow_sums *s = c->v->sums;
 	struct buf line = BUF_INIT;
-	char a[NUM_MAX], b[NUM_MAX], e[NUM_MAX];
+	char a[NUM_MAX], b[NUM_MAX];
 
 	page_head(&c->p, &c->v->source);
 	buf_printf(&line, "%s branch stacks of %s, up to %u entries", num_exact(a, s->stacks),
 		   s->event ? s->event : "several events", s->depth);
-	if (c->v->c->scaled && c->v->c->hits)
-		buf_printf(&line, "; %s calls %s", page_estimate(b, c->v->c->runs.v),
-			   page_error(e, c->v->c->runs));
 	buf_putc(c->p.out, ' ');
 	page_text(&c->p, buf_str(&line), page_room(&c->p, 1), true);
 	page_end(&c->p);
+	buf_reset(&line);
+	if (c->v->c->scaled && c->v->c->hits) {
+		buf_printf(&line, " %s calls %s", page_estimate(a, c->v->c->runs.v),
+			   page_error(b, c->v->c->runs));
+		buf_puts(c->p.out, buf_str(&line));
+		page_end(&c->p);
+	}
 	c->p.out->failed |= line.failed;
 	buf_free(&line);
 }
 
 /* ---- functions and edges --------------------------------------------------------------------- */
+
+static size_t enough(const struct calls_page *c, size_t n, size_t most)
+{
+	size_t i = 0;
+
+	while (i < n && i < most &&
+	       (i < LEAST ||
+		calls_share(c->v, c->v->c->f[i].called.v + c->v->c->f[i].tailed.v) >= SMALL))
+		i++;
+	return i;
+}
 
 static void put_functions(struct calls_page *c)
 {
@@ -105,6 +123,8 @@ static void put_functions(struct calls_page *c)
 
 	while (n < k->n && k->f[n].called.v + k->f[n].tailed.v > 0)
 		n++;
+	if (!c->v->limit) /* down to what is shown as 0.1 % */
+		limit = enough(c, n, limit);
 	page_end(&c->p);
 	page_ink(&c->p, INK_BOLD);
 	buf_puts(c->p.out, "   share");
@@ -134,13 +154,11 @@ static void put_edge_row(struct calls_page *c, const struct call_edge *e, size_t
 
 	put_share(c, calls_share(c->v, e->runs.v));
 	put_runs(c, e->runs);
-	buf_printf(c->p.out, " %7s %5" PRIu32 "  ", page_share(a, calls_mispredicted(&e->tally)),
-		   e->sites);
+	buf_printf(c->p.out, " %7s %5" PRIu32 " %-5s  ",
+		   page_share(a, calls_mispredicted(&e->tally)), e->sites, calls_how(e));
 	buf_reset(&c->p.text);
 	buf_printf(&c->p.text, "%s -> %s", calls_name(c->v, e->caller),
 		   calls_name(c->v, e->callee));
-	if (*calls_how(e))
-		buf_printf(&c->p.text, "  (%s)", calls_how(e));
 	page_text(&c->p, buf_str(&c->p.text), width, true);
 	page_end(&c->p);
 }
@@ -149,7 +167,7 @@ static int put_edges(struct calls_page *c, struct err *err)
 {
 	const struct calls *k = c->v->c;
 	uint32_t *order = calls_by_runs(k);
-	size_t limit = c->v->limit ? c->v->limit : EDGES, used = 8 + runs_columns(c) + 16;
+	size_t limit = c->v->limit ? c->v->limit : EDGES, used = 8 + runs_columns(c) + 22;
 
 	if (!order)
 		return err_nomem(err);
@@ -157,9 +175,12 @@ static int put_edges(struct calls_page *c, struct err *err)
 	page_ink(&c->p, INK_BOLD);
 	buf_puts(c->p.out, "   share");
 	put_runs_heading(c, "calls");
-	buf_puts(c->p.out, " mispred sites  from -> to");
+	buf_puts(c->p.out, " mispred sites how    from -> to");
 	page_ink(&c->p, INK_PLAIN);
 	page_end(&c->p);
+	for (size_t i = LEAST; i < limit && !c->v->limit; i++)
+		if (i >= k->n_edges || calls_share(c->v, k->edge[order[i]].runs.v) < SMALL)
+			limit = i;
 	for (size_t i = 0; i < k->n_edges && i < limit; i++)
 		put_edge_row(c, &k->edge[order[i]], page_room(&c->p, used));
 	put_more(c, used, k->n_edges > limit ? k->n_edges - limit : 0, "edge");
@@ -174,7 +195,7 @@ static void put_neighbours(struct calls_page *c, bool callers)
 	const struct calls *k = c->v->c;
 	const struct call_function *f = &k->f[c->v->function];
 	size_t n = callers ? f->n_callers : f->n_callees;
-	size_t limit = c->v->limit ? c->v->limit : NEIGHBOURS, used = 8 + runs_columns(c) + 16;
+	size_t limit = c->v->limit ? c->v->limit : NEIGHBOURS, used = 8 + runs_columns(c) + 22;
 	size_t width = page_room(&c->p, used + 1 + DSO_COLUMNS);
 	double all = callers ? f->called.v + f->tailed.v : f->calls.v;
 	char a[NUM_MAX];
@@ -183,7 +204,7 @@ static void put_neighbours(struct calls_page *c, bool callers)
 	page_ink(&c->p, INK_BOLD);
 	buf_puts(c->p.out, "   share");
 	put_runs_heading(c, "calls");
-	buf_puts(c->p.out, " mispred sites  ");
+	buf_puts(c->p.out, " mispred sites how    ");
 	page_text(&c->p, callers ? "called by" : "calls", width, false);
 	buf_puts(c->p.out, " of");
 	page_ink(&c->p, INK_PLAIN);
@@ -195,15 +216,9 @@ static void put_neighbours(struct calls_page *c, bool callers)
 
 		put_share(c, of(e->runs.v, all));
 		put_runs(c, e->runs);
-		buf_printf(c->p.out, " %7s %5" PRIu32 "  ",
-			   page_share(a, calls_mispredicted(&e->tally)), e->sites);
-		buf_reset(&c->p.text);
-		buf_puts(&c->p.text, calls_name(c->v, other));
-		if (e->caller == e->callee)
-			buf_puts(&c->p.text, "  (itself)");
-		else if (*calls_how(e))
-			buf_printf(&c->p.text, "  (%s)", calls_how(e));
-		page_text(&c->p, buf_str(&c->p.text), width, false);
+		buf_printf(c->p.out, " %7s %5" PRIu32 " %-5s  ",
+			   page_share(a, calls_mispredicted(&e->tally)), e->sites, calls_how(e));
+		page_text(&c->p, calls_name(c->v, other), width, false);
 		buf_putc(c->p.out, ' ');
 		page_text(&c->p, calls_dso(c->v, other), DSO_COLUMNS, true);
 		page_end(&c->p);

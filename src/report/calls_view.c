@@ -56,12 +56,14 @@ double calls_mispredicted(const struct branch_tally *t)
 const char *calls_how(const struct call_edge *e)
 {
 	if (e->tail)
-		return "tail call";
+		return "tail";
+	if (e->caller == e->callee)
+		return "self";
 	if (e->plt)
-		return "by PLT";
+		return "PLT";
 	if (!e->indirect)
 		return "";
-	return e->indirect == e->hits ? "indirect" : "partly indirect";
+	return e->indirect == e->hits ? "indir" : "part";
 }
 
 double calls_share(const struct calls_view *v, double runs)

@@ -51,7 +51,7 @@ const char *calls_name(const struct calls_view *v, uint32_t f);
 bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
 /* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
 double calls_mispredicted(const struct branch_tally *t);
-/* "tail call", "by PLT", "indirect", "half indirect"; "" for a plain call. */
+/* "tail", "PLT", "indir", "part" (some indirect), "self"; "" for a plain call. */
 const char *calls_how(const struct call_edge *e);
 /* Of all calls; tail calls are no part of these. */
 double calls_share(const struct calls_view *v, double runs);

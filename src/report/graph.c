@@ -59,7 +59,7 @@ int graph_edge(struct graph *g, const struct graph_edge *e)
 	struct graph_link link = { .e = *e };
 
 	if (e->from >= g->node.n || e->to >= g->node.n || keep(g, &link.e.label) ||
-	    keep(g, &link.e.tooltip))
+	    keep(g, &link.e.more) || keep(g, &link.e.tooltip))
 		return -1;
 	return vec_push(&g->edge, link);
 }

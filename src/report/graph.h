@@ -63,8 +63,9 @@ enum graph_edge_kind {
 struct graph_edge {
 	uint32_t from, to;
 	enum graph_edge_kind kind;
-	double weight; /* of any unit, the same for all; NAN: not known */
-	const char *label, *tooltip;
+	double weight;		  /* of any unit, the same for all; NAN: not known */
+	const char *label, *more; /* two lines; NULL: none */
+	const char *tooltip;
 };
 
 struct graph;

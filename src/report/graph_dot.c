@@ -122,8 +122,14 @@ static void put_edge(struct buf *b, const struct graph_edge *e, double most)
 	buf_printf(b, "\tn%u -> n%u [class=\"%s\", style=%s, arrowhead=%s, penwidth=%.2f",
 		   (unsigned)e->from, (unsigned)e->to, edge_look[e->kind].class,
 		   edge_look[e->kind].style, edge_look[e->kind].head, 1 + 5 * sqrt(part));
-	if (e->label) /* a blank, so that it does not touch the line */
-		buf_puts(b, ", label=\" "), put_text(b, e->label), buf_puts(b, " \"");
+	if (e->label || e->more) {
+		/* blanks, so that it does not touch the line */
+		buf_puts(b, ", label=\" ");
+		put_text(b, e->label ? e->label : "");
+		buf_puts(b, e->label && e->more ? " \\l " : " ");
+		put_text(b, e->more ? e->more : "");
+		buf_puts(b, e->more ? " \\l\"" : "\"");
+	}
 	if (e->tooltip) {
 		put_attr(b, "tooltip", e->tooltip);
 		put_attr(b, "labeltooltip", e->tooltip);

@@ -11,6 +11,7 @@ from truth import CALLS, LONG, PROGRAMS, Oracle, Spread, Symbols, cyclade, own  
 from tap import Tap  # noqa: E402
 
 ENOUGH = 1000
+JUMPS = ("jump", "jump-indirect", "cond")
 SYMBOLS = {}
 
 
@@ -28,19 +29,32 @@ def function(place):
     return (os.path.basename(image), min(s.funcs[at])) if at else None
 
 
-def true_calls(truth, by):
-    """{(caller, callee): [executions, sites]} between functions of these tests' own files"""
+def true_calls(truth):
+    """{(caller, callee): [executions, sites]} between functions of these tests' own files. Returns are to
+    say the same as calls: which function was called, not which one it left for by a tail call."""
     out = collections.defaultdict(lambda: [0, set()])
-    if by == "returns":
-        rows = [((e.target[0], e.target[1] - 1), e.source, e.n) for e in truth.edges if e.kind == "return"]
-    else:
-        rows = [(site, entry, n) for (site, entry), n in truth.calls.items()]
-    for site, callee, n in rows:
+    for (site, callee), n in truth.calls.items():
         if own(site[0]) and own(callee[0]) and function(site) and function(callee):
             c = out[function(site), function(callee)]
             c[0] += n
             c[1].add(site)
     return out
+
+
+def true_tails(truth):
+    """{(caller, callee): executions} of jumps from one function to the start of another"""
+    out = collections.Counter()
+    for e in truth.edges:
+        if e.kind in JUMPS and own(e.source[0]) and own(e.target[0]):
+            a, b = function(e.source), function(e.target)
+            if a and b and a != b and "plt" not in (a[1], b[1]) and SYMBOLS[e.target[0]].at(e.target[1])[0] == e.target[1]:
+                out[a, b] += e.n
+    return out
+
+
+def sized(key):
+    """Whether both functions are in the tables that are read here: start-up code has no sizes."""
+    return all(any(name in names for s in SYMBOLS.values() for names in s.funcs.values()) for _, name in key)
 
 
 def one(t, o, program, depth, filter_, event, period, spreads):
@@ -51,18 +65,22 @@ def one(t, o, program, depth, filter_, event, period, spreads):
         return
     own_names = {os.path.basename(i) for i in r.truth.images if own(i)}
     funcs = [(os.path.basename(f["dso"] or ""), f["function"]) for f in j["functions"]]
-    want = true_calls(r.truth, j["by"])
+    want, tails, got_tails = true_calls(r.truth), true_tails(r.truth), {}
     t.equal(j["by"], "returns" if filter_ == "return" else "calls", name + ": by what")
     s, strange, got = Spread(), [], {}
     for e in j["edges"]:
         if e["caller"] is None or e["callee"] is None:
             continue
         key = funcs[e["caller"]], funcs[e["callee"]]
-        if e["tail"] or not (key[0][0] in own_names and key[1][0] in own_names):
+        if not (key[0][0] in own_names and key[1][0] in own_names):
+            continue
+        if e["tail"]:
+            got_tails[key] = e
             continue
         got[key] = e
-        if key not in want:
+        if key not in want and sized(key):
             strange.append((key, e["hits"]))
+        if key not in want:
             continue
         for v in (s, spreads):
             v.add(e["hits"], e["runs"], want[key][0], e["error"])
@@ -75,6 +93,10 @@ def one(t, o, program, depth, filter_, event, period, spreads):
              if k in want and e["hits"] > 500 and e["sites"] != len(want[k][1])]
     t.ok(not sites, name + ": call sites", sites[:5])
     s.show(name)
+    wrong = [(k, e["runs"], tails[k]) for k, e in got_tails.items()
+             if e["hits"] > ENOUGH and not abs(e["runs"] - tails[k]) < .05 * tails[k]]
+    wrong += [(k, n) for k, n in tails.items() if n > 5000 and k not in got_tails]
+    t.ok(not wrong, name + ": %d tail calls" % len(got_tails), wrong[:5])
     totals(t, name, j, r.truth, funcs, own_names, want)
     flags(t, name, r.truth, got, j["by"])
 
