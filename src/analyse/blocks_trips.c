@@ -27,23 +27,42 @@ struct watched {
 	struct block_function *f;
 	uint64_t start, len;
 	uint32_t first, n; /* of the loops */
+	uint64_t *in;	   /* by block: loops that it is in, a bit each; */
+	uint64_t *head;	   /* that it is the head of */
 };
-
-struct visit {
-	bool active, whole; /* whole: its entry was seen */
-	uint32_t trips;
-};
+_Static_assert(OF_FUNCTION_MAX <= 64, "the loops of a function are a word");
 
 struct seen {
 	uint64_t visits, cut;
 	uint32_t trip[TRIPS];
 };
 
+/* What is going on in a function: visits, and those of them whose entry was seen. */
+struct going_on {
+	uint64_t active, whole;
+	bool listed;
+};
+
+/* Where an address lies; found once, since few addresses are most of all. */
+struct spot {
+	uint64_t addr;
+	uint32_t image;
+	uint32_t f;	/* 1 + index; 0: nothing is known yet; NOWHERE: in none that is watched */
+	uint32_t block; /* CODE_NONE: none */
+	bool start;	/* of the block */
+};
+#define NOWHERE UINT32_MAX
+#define SPOTS	8192u
+
 struct trips_worker {
 	struct flow_map map;
 	struct seen seen[LOOPS_MAX];
-	struct visit visit[LOOPS_MAX];
-	struct flow_place from[ENTRIES_MAX], to[ENTRIES_MAX];
+	uint32_t trips[LOOPS_MAX]; /* of visits that are active */
+	struct going_on *on;	   /* by function */
+	uint32_t touched[LOOPS_MAX];
+	size_t n_touched;
+	struct spot spot[SPOTS]; /* direct-mapped */
+	struct spot from[ENTRIES_MAX], to[ENTRIES_MAX];
 };
 
 struct trips {
@@ -86,6 +105,25 @@ static int by_function(const void *x, const void *y)
 	return a->loop < b->loop ? -1 : a->loop > b->loop;
 }
 
+/* The masks of a function, by block. */
+static int mark_loops(const struct trips *t, struct watched *w)
+{
+	size_t n = w->f->code->n_blocks;
+
+	w->in = calloc(n + 1, sizeof(*w->in));
+	w->head = calloc(n + 1, sizeof(*w->head));
+	if (!w->in || !w->head)
+		return -1;
+	for (uint32_t l = 0; l < w->n; l++) {
+		uint32_t loop = t->loop[w->first + l].loop;
+
+		for (uint32_t b = 0; b < n; b++)
+			w->in[b] |= (uint64_t)block_in_loop(w->f, b, loop) << l;
+		w->head[w->f->loop[loop].head] |= 1ULL << l;
+	}
+	return 0;
+}
+
 static int list_loops(struct trips *t, const struct blocks *b)
 {
 	VEC(struct watched_loop) all = VEC_INIT;
@@ -107,8 +145,10 @@ static int list_loops(struct trips *t, const struct blocks *b)
 
 		if (!w || w->f != l->f) {
 			w = &t->f[t->n_f++];
-			*w = (struct watched){ l->f, l->f->code->start, l->f->code->len, t->n_loops,
-					       0 };
+			*w = (struct watched){ .f = l->f,
+					       .start = l->f->code->start,
+					       .len = l->f->code->len,
+					       .first = t->n_loops };
 		}
 		if (w->n == OF_FUNCTION_MAX)
 			continue;
@@ -116,6 +156,8 @@ static int list_loops(struct trips *t, const struct blocks *b)
 		t->loop[t->n_loops++] = *l;
 	}
 	rc = 0;
+	for (size_t i = 0; !rc && i < t->n_f; i++)
+		rc = mark_loops(t, &t->f[i]);
 out:
 	vec_free(&all);
 	return rc;
@@ -132,84 +174,83 @@ static int list_images(struct trips *t)
 	return t->image ? 0 : -1;
 }
 
-static const struct watched *watched_at(const struct trips *t, const struct flow_place *at)
+static const struct watched *watched_at(const struct trips *t, uint32_t image, uint64_t addr)
 {
 	size_t lo = 0, hi = t->n_f;
 
-	if (at->image >= t->n_images || !t->image[at->image])
-		return NULL;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		const struct watched *w = &t->f[mid];
 
-		if (w->f->image < at->image ||
-		    (w->f->image == at->image && w->start + w->len <= at->addr))
+		if (w->f->image < image || (w->f->image == image && w->start + w->len <= addr))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == t->n_f || t->f[lo].f->image != at->image || at->addr < t->f[lo].start)
+	if (lo == t->n_f || t->f[lo].f->image != image || addr < t->f[lo].start)
 		return NULL;
 	return &t->f[lo];
 }
 
 /* ---- one stack ------------------------------------------------------------------------------ */
 
-static void end_visit(struct trips_worker *w, uint32_t i, bool seen_to_end)
+static void end_some(struct trips_worker *w, const struct trips *t, const struct watched *f,
+		     uint64_t which, bool seen_to_end)
 {
-	struct visit *v = &w->visit[i];
-	struct seen *s = &w->seen[i];
+	struct going_on *on = &w->on[f - t->f];
 
-	if (!v->active)
-		return;
-	if (v->whole && seen_to_end) {
-		s->visits++;
-		s->trip[v->trips < TRIPS ? v->trips : TRIPS - 1]++;
-	} else {
-		s->cut++;
+	which &= on->active;
+	on->active &= ~which;
+	for (; which; which &= which - 1) {
+		unsigned l = (unsigned)__builtin_ctzll(which);
+		struct seen *s = &w->seen[f->first + l];
+		uint32_t trips = w->trips[f->first + l];
+
+		if (seen_to_end && on->whole >> l & 1) {
+			s->visits++;
+			s->trip[trips < TRIPS ? trips : TRIPS - 1]++;
+		} else {
+			s->cut++;
+		}
 	}
-	*v = (struct visit){ 0 };
 }
 
-static void end_all(struct trips_worker *w, const struct watched *f, bool seen_to_end)
+static void end_all(struct trips_worker *w, const struct trips *t, const struct watched *f,
+		    bool seen_to_end)
 {
-	for (uint32_t i = f->first; i < f->first + f->n; i++)
-		end_visit(w, i, seen_to_end);
+	end_some(w, t, f, UINT64_MAX, seen_to_end);
+}
+
+static void begin(struct trips_worker *w, const struct trips *t, const struct watched *f,
+		  uint64_t which, uint64_t whole)
+{
+	struct going_on *on = &w->on[f - t->f];
+
+	if (!on->listed)
+		w->touched[w->n_touched++] = (uint32_t)(f - t->f);
+	on->listed = true;
+	on->active |= which;
+	on->whole = (on->whole & ~which) | (which & whole);
+	for (; which; which &= which - 1)
+		w->trips[f->first + (unsigned)__builtin_ctzll(which)] = 0;
 }
 
 /* The function ran from one block to another; `from` CODE_NONE: from outside. */
 static void step(const struct trips *t, struct trips_worker *w, const struct watched *f,
 		 uint32_t from, uint32_t to)
 {
-	for (uint32_t i = f->first; i < f->first + f->n; i++) {
-		uint32_t loop = t->loop[i].loop;
-		struct visit *v = &w->visit[i];
-		bool inside;
+	struct going_on *on = &w->on[f - t->f];
+	uint64_t in = f->in[to], entered = from == CODE_NONE ? in : in & ~f->in[from];
+	uint64_t head = f->head[to];
 
-		if (!block_in_loop(f->f, to, loop)) {
-			end_visit(w, i, true);
-			continue;
-		}
-		inside = from != CODE_NONE && block_in_loop(f->f, from, loop);
-		if (!inside)
-			end_visit(w, i, true);
-		if (!v->active)
-			*v = (struct visit){ .active = true, .whole = !inside };
-		if (f->f->loop[loop].head == to)
-			v->trips++;
-		else if (!inside)
-			v->whole = false; /* entered beside its head: an exception, a longjmp */
-	}
-}
-
-static uint32_t block_at(const struct watched *f, uint64_t addr, bool start)
-{
-	const struct code *c = f->f->code;
-	uint32_t b = code_block_of(c, addr);
-
-	if (b == CODE_NONE || (start && c->start + c->block[b].start != addr))
-		return CODE_NONE;
-	return b;
+	if (on->active & (~in | entered))
+		end_some(w, t, f, ~in | entered, true);
+	if (in & ~on->active)
+		begin(w, t, f, in & ~on->active, entered);
+	/* entered beside its head: an exception, a longjmp */
+	on->whole &= ~(entered & ~head);
+	for (; head; head &= head - 1)
+		w->trips[f->first + (unsigned)__builtin_ctzll(head)]++;
 }
 
 /* A branch that leaves a function's code for good: not by a call, nor into the kernel. */
@@ -220,51 +261,80 @@ static bool leaves(const struct watched *f, uint32_t block)
 	return flow == INSN_RETURN || flow == INSN_JUMP || flow == INSN_COND;
 }
 
+static const struct watched *watched_of(const struct trips *t, const struct spot *s)
+{
+	return s->f == NOWHERE ? NULL : &t->f[s->f - 1];
+}
+
 static void take_edge(const struct trips *t, struct trips_worker *w, size_t i)
 {
-	const struct watched *a = watched_at(t, &w->from[i]), *b = watched_at(t, &w->to[i]);
-	uint32_t from = a ? block_at(a, w->from[i].addr, false) : CODE_NONE, to;
-
+	const struct watched *a = watched_of(t, &w->from[i]), *b = watched_of(t, &w->to[i]);
+	uint32_t from = a ? w->from[i].block : CODE_NONE, to;
 	bool returns = from != CODE_NONE && a->f->code->block[from].flow == INSN_RETURN;
 
 	if (a && from != CODE_NONE && (returns || (a != b && leaves(a, from))))
-		end_all(w, a, true);
+		end_all(w, t, a, true);
 	if (!b)
 		return;
-	to = block_at(b, w->to[i].addr, true);
+	to = w->to[i].start ? w->to[i].block : CODE_NONE;
 	if (to == CODE_NONE) /* an interrupt that came back into a block */
 		return;
 	if (a == b && from != CODE_NONE && a->f->code->block[from].flow == INSN_CALL)
-		end_all(w, b, false); /* it calls itself */
+		end_all(w, t, b, false); /* it calls itself */
 	else if ((a != b || returns) && to && b->f->code->block[to - 1].flow == INSN_CALL)
 		from = to - 1; /* a call came back */
 	else if (a != b)
 		from = CODE_NONE;
 	if (a != b && !to)
-		end_all(w, b, false); /* another run of it, whose end was not seen */
+		end_all(w, t, b, false); /* another run of it, whose end was not seen */
 	step(t, w, b, from, to);
 }
 
 /* From where entry i led to where the next newer one left. */
 static void take_span(const struct trips *t, struct trips_worker *w, size_t i)
 {
-	const struct watched *f = watched_at(t, &w->to[i]);
-	const struct flow_place *end = &w->from[i - 1];
-	uint32_t b, last;
+	const struct spot *start = &w->to[i], *end = &w->from[i - 1];
+	const struct watched *f = watched_of(t, start);
 
-	if (!f)
+	if (!f || start->block == CODE_NONE)
 		return;
-	b = block_at(f, w->to[i].addr, false);
-	if (b == CODE_NONE)
-		return;
-	if (w->to[i].image != end->image || end->addr < w->to[i].addr ||
-	    end->addr - f->start >= f->len) {
-		end_all(w, f, false); /* what ran is not known, or was another function */
+	if (end->f != start->f || end->addr < start->addr) {
+		end_all(w, t, f, false); /* what ran is not known, or was another function */
 		return;
 	}
-	last = block_at(f, end->addr, false);
-	for (; last != CODE_NONE && b < last; b++)
+	for (uint32_t b = start->block; end->block != CODE_NONE && b < end->block; b++)
 		step(t, w, f, b, b + 1);
+}
+
+static __attribute__((noinline)) void find_spot(const struct trips *t, struct spot *s,
+						struct flow_at at)
+{
+	uint32_t image = (uint32_t)at.where;
+	const struct watched *f = watched_at(t, image, at.addr);
+
+	*s = (struct spot){ .addr = at.addr, .image = image, .f = NOWHERE, .block = CODE_NONE };
+	if (!f)
+		return;
+	s->f = (uint32_t)(f - t->f) + 1;
+	s->block = code_block_of(f->f->code, at.addr);
+	s->start = s->block != CODE_NONE &&
+		   f->f->code->start + f->f->code->block[s->block].start == at.addr;
+}
+
+static inline struct spot spot_of(const struct trips *t, struct trips_worker *w, struct flow_at at)
+{
+	static const struct spot nowhere = { .image = IMAGE_NONE,
+					     .f = NOWHERE,
+					     .block = CODE_NONE };
+	uint32_t image = (uint32_t)at.where;
+	struct spot *s;
+
+	if (image >= t->n_images || !t->image[image])
+		return nowhere;
+	s = &w->spot[(at.addr * 0x9e3779b97f4a7c15ULL >> 40 ^ image) % SPOTS];
+	if (s->addr != at.addr || s->image != image || !s->f)
+		find_spot(t, s, at);
+	return *s;
 }
 
 static int one_stack(void *ctx, unsigned worker, const struct branch_span *span, struct err *err)
@@ -281,11 +351,11 @@ static int one_stack(void *ctx, unsigned worker, const struct branch_span *span,
 	for (size_t i = 0; i < span->stack.n && n < ENTRIES_MAX; i++) {
 		struct pd_branch b = pd_branch_decode(span->stack.entry + i * PD_BRANCH_SIZE);
 
-		if (!b.from && !b.to)
+		if ((!b.from && !b.to) || b.spec == FLOW_WRONG_PATH)
 			continue;
-		w->from[n] = flow_map_place(&w->map, b.from);
-		w->to[n] = flow_map_place(&w->map, b.to);
-		any |= w->to[n].image < t->n_images && t->image[w->to[n].image];
+		w->from[n] = spot_of(t, w, flow_map_at(&w->map, b.from));
+		w->to[n] = spot_of(t, w, flow_map_at(&w->map, b.to));
+		any |= w->to[n].f != NOWHERE;
 		n++;
 	}
 	if (!any)
@@ -295,8 +365,11 @@ static int one_stack(void *ctx, unsigned worker, const struct branch_span *span,
 		if (i)
 			take_span(t, w, i);
 	}
-	for (uint32_t i = 0; i < t->n_loops; i++)
-		end_visit(w, i, false);
+	for (size_t i = 0; i < w->n_touched; i++) {
+		end_all(w, t, &t->f[w->touched[i]], false);
+		w->on[w->touched[i]].listed = false;
+	}
+	w->n_touched = 0;
 	return 0;
 }
 
@@ -323,7 +396,9 @@ static int walk(struct trips *t, struct spaces *sp, unsigned n, struct err *err)
 		return err_nomem(err);
 	for (unsigned i = 0; i < n; i++) {
 		t->worker[i] = calloc(1, sizeof(struct trips_worker));
-		if (!t->worker[i])
+		if (t->worker[i])
+			t->worker[i]->on = calloc(t->n_f, sizeof(*t->worker[i]->on));
+		if (!t->worker[i] || !t->worker[i]->on)
 			return err_nomem(err);
 		if (flow_map_init(&t->worker[i]->map, sp, t->opts->comm, err))
 			return -1;
@@ -354,9 +429,15 @@ int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 	rc = t.n_loops ? walk(&t, sp, n, err) : 0;
 out:
 	for (unsigned i = 0; t.worker && i < n; i++) {
-		if (t.worker[i])
+		if (t.worker[i]) {
 			flow_map_free(&t.worker[i]->map);
+			free(t.worker[i]->on);
+		}
 		free(t.worker[i]);
+	}
+	for (size_t i = 0; i < t.n_f; i++) {
+		free(t.f[i].in);
+		free(t.f[i].head);
 	}
 	free(t.worker);
 	free(t.events.v);

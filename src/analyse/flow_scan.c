@@ -15,9 +15,8 @@
 /* More than a record of 64 KiB holds. */
 #define ENTRIES_MAX (65536u / PD_BRANCH_SIZE)
 
-#define SPEC_WRONG_PATH 1 /* PERF_BR_SPEC_WRONG_PATH: executed, but never retired */
-#define TYPE_EXTENDED	15
-#define TYPE_NEW	16 /* what new_type says is put behind the others */
+#define TYPE_EXTENDED 15
+#define TYPE_NEW      16 /* what new_type says is put behind the others */
 
 struct entry {
 	struct flow_at from, to;
@@ -194,7 +193,7 @@ static size_t take_entries(struct worker *w, const struct pd_branches *stack)
 		struct pd_branch b = pd_branch_decode(stack->entry + i * PD_BRANCH_SIZE);
 		struct entry *e = &w->entry[n];
 
-		if (b.spec == SPEC_WRONG_PATH)
+		if (b.spec == FLOW_WRONG_PATH)
 			continue;
 		if (!b.from && !b.to) { /* never filled */
 			gap = true;

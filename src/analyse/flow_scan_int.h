@@ -19,6 +19,8 @@
 #include "analyse/itab.h"
 #include "base/vec.h"
 
+#define FLOW_WRONG_PATH 1 /* PERF_BR_SPEC_WRONG_PATH: executed, but never retired */
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 struct flow_event {
