@@ -82,7 +82,7 @@ int account_load(struct account **out, struct arena *a, const struct model *m,
 {
 	struct raw r = { .arena = a, .sources = s, .id = m->id };
 	struct account_build b = { .m = m, .a = a, .r = &r, .err = err };
-	int got = raw_account(&r, err), ret = -1;
+	int got = raw_account(&r, true, err), ret = -1;
 
 	*out = NULL;
 	if (got < 0)

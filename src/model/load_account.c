@@ -50,12 +50,14 @@ static void events_of_formula(struct seek *s, const struct raw_row *row)
 
 int build_account_events(struct build *b)
 {
-	struct raw r = { .arena = b->r->arena, .sources = b->r->sources, .id = b->r->id };
+	struct raw r = {
+		.arena = b->r->arena, .sources = b->r->sources, .id = b->r->id, .perf = b->r->perf
+	};
 	struct seek s = { b, &r, false };
 	struct err ignored = ERR_INIT;
 	int ret = 0;
 
-	if (raw_account(&r, &ignored) == 1) {
+	if (raw_account(&r, false, &ignored) == 1) {
 		for (uint32_t i = r.first; i != MODEL_NONE && !ret; i = r.rows.v[i].next) {
 			if (r.rows.v[i].absent)
 				continue;

@@ -401,7 +401,7 @@ int raw_load(struct raw *r, struct err *err)
 	return 0;
 }
 
-int raw_account(struct raw *r, struct err *err)
+int raw_account(struct raw *r, bool words, struct err *err)
 {
 	static const struct raw_file files[] = { { "model", facts_text, false },
 						 { "words", words_text, true },
@@ -410,7 +410,7 @@ int raw_account(struct raw *r, struct err *err)
 
 	r->account = true;
 	r->first = r->last = MODEL_NONE;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = words ? 0 : 2; i < sizeof(files) / sizeof(files[0]); i++) {
 		r->from.s = NULL; /* of the account, not of the model's facts */
 		got = load_file(r, files[i].shared ? "" : r->id, files[i].name, SIZE_MAX, 0,
 				files[i].each, err);

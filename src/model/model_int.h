@@ -129,8 +129,9 @@ struct raw {
 };
 
 int raw_load(struct raw *r, struct err *err) MUST_USE;
-/* 1: model, words and account are read. 0: the model has no account. */
-int raw_account(struct raw *r, struct err *err) MUST_USE;
+/* 1: model, words and account are read; without `words` the account alone (r->perf is set). 0: the
+ * model has no account. */
+int raw_account(struct raw *r, bool words, struct err *err) MUST_USE;
 void raw_free(struct raw *r); /* what is not in the arena */
 /* The index of a name in lower case, or UINT32_MAX. */
 uint32_t raw_find(const struct strtab *t, const char *name, size_t len);

@@ -218,7 +218,11 @@ def arm_one(m, width):
     unseen(a, 'Lock_Acquisition', 'stalled', 'No event counts cycles of locks here.')
     if width and 'STALL_SLOT' in a.events:
         a.put('Underutilisation', None, part='unstalled', cover='profile',
-              expr='max(0, STALL_SLOT / %d - Stalled)' % width)
+              expr='max(0, %s / %d - Stalled)' % (
+                  '(STALL_SLOT - CPU_CYCLES)' if m.id == 'neoverse-n2-r0p0' else 'STALL_SLOT', width),
+              # it counts one more each cycle, as the metrics of this revision have it
+              note='One slot a cycle is counted too many on this revision, and taken away.'
+              if m.id == 'neoverse-n2-r0p0' else None)
     else:
         unseen(a, 'Underutilisation', 'unstalled', 'Its slots are not counted, or how many a cycle '
                'has is not known here.')
