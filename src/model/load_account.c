@@ -41,7 +41,8 @@ static void events_of_formula(struct seek *s, const struct raw_row *row)
 	struct err ignored = ERR_INIT;
 	struct expr *e;
 
-	if (!v->s)
+	/* without options all its events are the model's anyway */
+	if (!v->s || (!row->perf && !strchr(v->s, ':')))
 		return;
 	text = (struct expr_text){ v->s, strlen(v->s), s->b->dialect, NULL, v->file, v->line };
 	if (expr_compile(&e, &s->b->m->arena, &text, &scope, &ignored))

@@ -45,7 +45,7 @@ bool line_next(const struct source_text *t, size_t *at, unsigned *number, struct
 
 bool line_is(const struct line *l, const char *key)
 {
-	return strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
+	return *key == *l->key && strlen(key) == l->key_len && !memcmp(key, l->key, l->key_len);
 }
 
 /* The line around `at`, tabs as blanks, and below it a caret; what does not fit is left out. */

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import ROOT, SHARED, Tap, run  # noqa: E402
@@ -76,6 +77,20 @@ if not os.path.isdir(TREES):
     t.skip("the rest", "no reference data beside the checkout")
     t.done()
     sys.exit()
+
+# ---- nobody changed what the importer makes ----
+
+with tempfile.TemporaryDirectory() as d:
+    r = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "import_accounts.py"),
+                        os.path.join(SHARED, "reference"), d], capture_output=True, text=True, check=False)
+    t.equal(r.returncode, 0, "the importer runs")
+    differ = []
+    for path in glob.glob(os.path.join(ROOT, "models", "*", "*", "account")):
+        made = os.path.join(d, os.path.relpath(path, os.path.join(ROOT, "models")))
+        if not os.path.exists(made) or open(made, encoding="utf-8").read() != open(path, encoding="utf-8").read():
+            differ.append(path)
+    made = len(glob.glob(os.path.join(d, "*", "*", "account")))
+    t.ok(not differ and made == len(accounts), "models/*/*/account is what it makes", "\n".join(differ))
 
 # ---- Gooda's trees, row by row ----
 

@@ -129,6 +129,7 @@ def text(acc, base):
 def write(top, acc, bases):
     """With the base that makes the text shortest."""
     path = os.path.join(top, acc.model.folder, 'account')
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     full = text(acc, None)
     if acc.base and acc.base in bases:
         short = text(acc, bases[acc.base])

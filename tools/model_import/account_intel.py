@@ -339,6 +339,8 @@ class Core:
         self.leaf('DSB_Switch_Cycles', b, 'DSB2MITE_SWITCHES.PENALTY_CYCLES', 1)
         self.leaf('Issue_Stalls', b, 'UOPS_ISSUED.STALL_CYCLES', 1)
         self.leaf('Resource_Stalls', b, 'RESOURCE_STALLS.ANY', 1)
+        if a.has('Issue_Stalls'):    # what is issued goes into the scheduler
+            a.nodes[b]['within'] = 'Issue_Stalls'
 
     def instruction_latency(self):
         a, b = self.a, 'Instruction_Latency'
@@ -354,7 +356,8 @@ class Core:
         self.a.put(b, None, part='stalled')
         full = self.leaf('Store_Buffer_Full', b, 'RESOURCE_STALLS.STORE RESOURCE_STALLS.SB', 1, CYCLES,
                          0, True)
-        self.leaf('Bound_On_Stores', b, 'EXE_ACTIVITY.BOUND_ON_STORES', 1, CYCLES, 0, not full)
+        self.leaf('Bound_On_Stores', b, 'EXE_ACTIVITY.BOUND_ON_STORES', 1, CYCLES, 0, not full,
+                  within='Store_Buffer_Full' if full else None)
         if not full:
             self.a.nodes[b].update(cover='partial',
                                    note='Only the cycles in which no load was waiting as well.')
