@@ -27,7 +27,7 @@ QEMU = shutil.which("qemu-x86_64")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 # Each program and how much it does: some hundred thousand to a million taken branches.
 PROGRAMS = {"oddeven": 400, "nested": 500, "recursion": 160, "indirect": 1000, "shapes": 700, "pack": 12}
-SIZE = 20 if LONG else 1
+SIZE = 10 if LONG else 1
 
 Edge = collections.namedtuple("Edge", "kind source target n mispredicted")
 Span = collections.namedtuple("Span", "start last n cycles")
