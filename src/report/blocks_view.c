@@ -29,7 +29,7 @@ const struct blocks_format *blocks_format_find(const char *name, struct err *err
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	(void)err_set(err, ERR_USAGE, "blocks has no format '%.40s'", name);
-	(void)err_hint(err, "--format term, csv, json or markdown");
+	(void)err_hint(err, "--format term, csv, json, markdown, dot or svg");
 	return NULL;
 }
 

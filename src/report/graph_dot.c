@@ -121,7 +121,7 @@ static void put_edge(struct buf *b, const struct graph_edge *e, double most)
 
 	buf_printf(b, "\tn%u -> n%u [class=\"%s\", style=%s, arrowhead=%s, penwidth=%.2f",
 		   (unsigned)e->from, (unsigned)e->to, edge_look[e->kind].class,
-		   edge_look[e->kind].style, edge_look[e->kind].head, 1 + 5 * sqrt(part));
+		   edge_look[e->kind].style, edge_look[e->kind].head, 1 + 3 * sqrt(part));
 	if (e->label || e->more) {
 		/* blanks, so that it does not touch the line */
 		buf_puts(b, ", label=\" ");
