@@ -274,6 +274,11 @@ static void eval_node(struct eval *x, uint32_t node)
 	if (isnan(c->v) || t->event != MODEL_NONE || (x->row && t->whole))
 		return;
 	c->half = w->vague[node] ? NAN : Z95 * sqrt(variance_of(w, gradient_of(w, node)));
+	/* a sum of nothing met is as sure as the least sure of its parts */
+	for (uint32_t k = t->expr || c->samples ? MODEL_NONE : w->child[node]; k != MODEL_NONE;
+	     k = w->sibling[k])
+		if (x->cell[k].half > c->half)
+			c->half = x->cell[k].half;
 }
 
 /* ---- what to believe ---- */

@@ -15,7 +15,7 @@
  * the squares of their weights (struct tally); a branch's is the sum over its events; a formula's by
  * its gradient. `half` is of the 95 % interval. An event without a sample may still have happened:
  * its own cell then has three times the weight of one sample for a half (the rule of three); to what
- * it adds to, it adds no error. A cell whose interval reaches 0, or that rests on fewer than
+ * it adds to, it adds no error, unless that has no sample at all. A cell whose interval reaches 0, or that rests on fewer than
  * ACCOUNT_FEW samples, is not significant. Two cells are held against each other by the error of
  * their difference: what both are made of cancels.
  *

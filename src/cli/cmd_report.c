@@ -10,6 +10,7 @@
 #include "cli/heap.h"
 #include "cli/recording.h"
 #include "cli/regions.h"
+#include "cli/report_account.h"
 #include "config.h"
 #include "report/sink.h"
 
@@ -271,6 +272,8 @@ int cmd_report(struct cli *cli)
 	}
 	if (regions_file(path))
 		return regions_report(cli, path);
+	if (cli->opt.account)
+		return report_account(cli, path, rp.named);
 	if (choose_sink(&rp, &err) || recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
 	    write_out(&rp, path, &out, &err)) {
 		cli_progress_end(cli);

@@ -75,6 +75,9 @@ struct options {
 	struct text_list symbols, source;
 	bool no_cache, append;
 	/* show */
+	bool errors;
+	const char *penalties, *unit;
+	struct text_list expand;
 	const char *per, *sort, *fields, *focus, *hide, *comm, *format, *separator;
 	struct text_list only_pid, only_tid;
 	uint64_t max_stack, limit;

@@ -210,7 +210,7 @@ static bool column_allowed(void *ctx, enum column_id id)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
-static unsigned row_bits(const struct view *v, const struct profile_row *r, struct filter *f)
+unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct filter *f)
 {
 	const struct profile_opts *o = profile_options(v->profile);
 	unsigned bits = 0;
@@ -248,7 +248,7 @@ int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struc
 	if (!out)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
-		bool keep = filter_keeps(f, row_bits(v, &rows[i], f)), any = false;
+		bool keep = filter_keeps(f, view_row_bits(v, &rows[i], f)), any = false;
 		struct tally *w;
 
 		for (size_t e = 0; e < t->n_events; e++)

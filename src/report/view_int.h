@@ -32,6 +32,9 @@ static inline bool filter_keeps(const struct filter *f, unsigned bits)
 	return (!f->has_focus || (bits & FILTER_FOCUS)) && !(f->has_hide && (bits & FILTER_HIDE));
 }
 
+/* FILTER_* bits of a row's keys. */
+unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct filter *f);
+
 typedef VEC(struct view_row) row_vec;
 
 static inline void tally_add(struct tally *t, const struct tally *more)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/report_account.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/accounting.h"
+#include "cli/recording.h"
+#include "config.h"
+#include "report/account_view.h"
+#include "report/column.h"
+
+#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
+
+struct account_report {
+	struct cli *cli;
+	struct recording r;
+	struct accounting x;
+	struct profile_opts po;
+	struct profile *profile;
+	struct view_source source;
+	struct account_opts ao;
+	struct account_view *view;
+	struct text_list expand;
+	const char *format;
+};
+
+static bool for_people(const struct account_report *rp)
+{
+	return !strcmp(rp->format, "term") || !strcmp(rp->format, "markdown");
+}
+
+static int refuse_others(const struct options *o, struct err *err)
+{
+	const char *other = o->branch	    ? "-b"
+			    : o->call_graph ? "-g"
+			    : o->callers    ? "--callers"
+			    : o->children   ? "--children"
+			    : o->event.n    ? "-e"
+					    : NULL;
+
+	if (!other)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--account is of all events and of where samples fell: no %s",
+		      other);
+	return err_hint(err, o->event.n ? "--expand NODE opens a branch into its events"
+					: "tell rows apart with -s");
+}
+
+static int choose(struct account_report *rp, struct err *err)
+{
+	static const char *const units[] = { "pct", "cycles", "samples" };
+	const struct options *o = &rp->cli->opt;
+	struct text_list open = o->expand;
+	const char *both[2] = { o->account };
+	bool by_event;
+
+	if (!open.n && *o->account) /* --account=NODE */
+		open = (struct text_list){ both, 1 };
+	rp->format = o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
+	if (refuse_others(o, err) || cli_separator(rp->cli, &rp->ao.separator, err) ||
+	    split_events(rp->cli, &open, &rp->expand, err))
+		return -1;
+	if (keys_parse(&rp->po, &by_event, o->sort, err))
+		return -1;
+	if (by_event)
+		return err_set(err, ERR_USAGE,
+			       "events are what the branches are made of: no row "
+			       "is of one (-s event)");
+	for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
+		if (o->unit && !strcmp(o->unit, units[k]))
+			rp->ao.unit = (enum account_unit)k;
+	rp->ao.focus = o->focus;
+	rp->ao.hide = o->hide;
+	rp->ao.expand = rp->expand.v;
+	rp->ao.n_expand = rp->expand.n;
+	rp->ao.table = o->fields;
+	rp->ao.limit = (size_t)o->limit;
+	rp->ao.min = OPTION_GIVEN(o, min) ? o->min / 100 : for_people(rp) ? MIN_SHOWN : 0;
+	rp->ao.errors = o->errors;
+	rp->ao.all = o->verbose;
+	rp->ao.quiet = o->quiet;
+	return 0;
+}
+
+static int build(struct account_report *rp, const char *path, bool named, struct err *err)
+{
+	struct account_source s;
+
+	rp->po.once = true;
+	if (accounting_open(&rp->x, rp->cli, rp->r.rec, err) ||
+	    recording_select(&rp->r, rp->cli, &rp->po, err))
+		return -1;
+	rp->po.mux = rp->x.mux;
+	if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
+	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err))
+		return -1;
+	rp->source = view_source_of(rp->r.rec);
+	rp->source.version = CYCLADE_VERSION;
+	rp->source.input = named ? path : NULL;
+	s = (struct account_source){ .profile = rp->profile,
+				     .bound = &rp->x.bound,
+				     .mux = rp->x.mux,
+				     .view = &rp->source,
+				     .pmu = rp->x.pmu,
+				     .notes = rp->x.notes,
+				     .n_notes = rp->x.n_notes };
+	return account_view_make(&rp->view, &s, &rp->ao, err);
+}
+
+int report_account(struct cli *cli, const char *path, bool named)
+{
+	struct account_report rp = { .cli = cli };
+	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
+	struct buf out = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
+	int code;
+
+	if (choose(&rp, &err) || recording_open(&rp.r, cli, path, &err) ||
+	    build(&rp, path, named, &err) ||
+	    account_view_write(&out, rp.view, rp.format, &st, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		cli_progress_end(cli);
+		code = cli_put(cli, &out, for_people(&rp));
+	}
+	buf_free(&out);
+	account_view_free(rp.view);
+	accounting_close(&rp.x);
+	profile_free(rp.profile);
+	recording_close(&rp.r);
+	return code;
+}

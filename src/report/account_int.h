@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * account_int - what the formats of account_view share.
+ */
+#ifndef CYCLADE_REPORT_ACCOUNT_INT_H
+#define CYCLADE_REPORT_ACCOUNT_INT_H
+
+#include "base/buf.h"
+#include "report/account_view.h"
+
+#define CELL_DASH "-"
+
+/* Cells of a row, in v->cell; those of all of it are bound->whole. */
+const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r);
+/* A cell as people read it, in the unit asked for, with its marks; `cycles`: of the row. */
+void account_put_cell(struct buf *b, const struct account_view *v, uint32_t node,
+		      const struct account_cell *c, double cycles);
+/* The nodes that have a value and are large enough to be looked at, or all of them. */
+bool account_shows(const struct account_view *v, uint32_t node);
+/* The value of a row's key, as the recording has it; nothing of a fold. */
+void account_put_key(struct buf *b, const struct account_view *v, const struct account_row *r,
+		     size_t key);
+const char *account_cover_text(enum account_cover cover);
+const char *account_part_text(enum account_part part);
+/* "MEM_LOAD_RETIRED.L2_HIT", or "" */
+const char *account_event_name(const struct account_view *v, uint32_t event);
+/* Sentences on what the numbers rest on; returns how many. */
+size_t account_view_facts(const struct account_view *v, struct arena *a, const char **label,
+			  const char **text, size_t most);
+size_t account_next(const struct account_view *v, struct next out[NEXT_MAX], struct arena *a);
+
+void account_term(struct buf *b, struct account_view *v, const struct style *st);
+int account_csv(struct buf *b, struct account_view *v, struct err *err) MUST_USE;
+void account_json(struct buf *b, struct account_view *v);
+void account_markdown(struct buf *b, struct account_view *v);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * account_view - an account of cycles as tables: rows of a profile by branches of the tree; all of the
+ * recording as the tree itself; the events with the share of time they had a counter.
+ *
+ *	profile_build(&p, ...)				with opts.mux
+ *	account_bind, account_whole			of the sums of all that is selected
+ *	account_view_make(&v, &source, &opts, &err)
+ *	account_view_write(&out, v, format, &style, &err)
+ *	account_view_free(v)
+ *
+ * Cells are made when a row is written, so that memory does not grow with rows times nodes. What was
+ * not measured is never 0: it is "-" for people, null with a "why" for programs. A value that its
+ * error bar does not tell from nothing is marked ~ (and dim), a lower bound >, one that disagrees with
+ * its twin ?, one larger than what holds it ^.
+ */
+#ifndef CYCLADE_REPORT_ACCOUNT_VIEW_H
+#define CYCLADE_REPORT_ACCOUNT_VIEW_H
+
+#include "analyse/account.h"
+#include "analyse/mux.h"
+#include "report/next.h"
+#include "report/style.h"
+#include "report/view.h"
+
+enum account_unit { ACCOUNT_PCT, ACCOUNT_CYCLES, ACCOUNT_SAMPLES };
+
+struct account_source {
+	const struct profile *profile;
+	const struct account_bound *bound;
+	const struct mux *mux; /* NULL: not asked */
+	const struct view_source *view;
+	const char *pmu; /* of a hybrid's kind of cores; else NULL */
+	const char *const *notes;
+	size_t n_notes;
+};
+
+struct account_opts {
+	const char *focus, *hide;
+	const char *const *expand; /* nodes whose children are columns, too; "all": of all */
+	size_t n_expand;
+	const char *table; /* csv: "rows", "tree", "events"; NULL: rows */
+	double min;	   /* a share of all cycles: rows below are summed */
+	size_t limit;
+	enum account_unit unit;
+	bool errors; /* +- in the cells */
+	bool all;    /* of the tree, the small and the missing too */
+	bool quiet;  /* no advice */
+	char separator;
+};
+
+struct account_row {
+	const struct profile_row *row; /* NULL: a fold */
+	uint64_t folded;
+	bool left_out;
+	uint64_t cycles;     /* period of the cycles' event */
+	struct tally *tally; /* of a fold, by event */
+};
+
+struct account_view {
+	struct account_source source;
+	struct account_opts opts;
+	size_t n_events; /* of the recording */
+	struct account_row *row;
+	size_t n_rows;
+	uint32_t *column; /* nodes, in the order of wish */
+	uint8_t *indent;  /* by column: children of an opened one */
+	size_t n_columns;
+	const struct tally *whole; /* by event */
+	/* scratch of the row at hand */
+	struct tally *tally;
+	struct account_cell *cell;
+	struct arena arena;
+};
+
+int account_view_make(struct account_view **out, const struct account_source *source,
+		      const struct account_opts *opts, struct err *err) MUST_USE;
+/* `format` is one of term, csv, json, markdown. */
+int account_view_write(struct buf *out, struct account_view *v, const char *format,
+		       const struct style *st, struct err *err) MUST_USE;
+void account_view_free(struct account_view *v); /* NULL is fine */
+
+#endif

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade report --account on recordings whose samples are known one by one; every figure is worked out here again."""
+import csv
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from account_made import SKX, Made  # noqa: E402
+from tap import CYCLADE, Tap  # noqa: E402
+
+t = Tap()
+PERIOD = {n: p for n, _, p in SKX}
+CYCLES, REF = "CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.REF_TSC"
+DRAM, L3, WALKS = ("MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM", "MEM_LOAD_L3_HIT_RETIRED.XSNP_NONE",
+                   "DTLB_LOAD_MISSES.WALK_COMPLETED")
+ISSUED, SLOTS, ISSUED1 = "UOPS_ISSUED.ANY", "UOPS_RETIRED.RETIRE_SLOTS", "UOPS_ISSUED.ANY:c1"
+MISP, SB, EMPTY, PENDING = ("BR_MISP_RETIRED.ALL_BRANCHES", "RESOURCE_STALLS.SB", "RS_EVENTS.EMPTY_CYCLES",
+                            "CYCLE_ACTIVITY.CYCLES_MEM_ANY")
+COUNTS = {
+    "hot": {CYCLES: 600, REF: 500, DRAM: 3000, L3: 50, WALKS: 20, PENDING: 400, ISSUED: 800, SLOTS: 700, ISSUED1: 300},
+    "cold": {CYCLES: 300, REF: 250, DRAM: 2, EMPTY: 90, ISSUED: 500, SLOTS: 300, ISSUED1: 200, MISP: 400},
+    "warm": {CYCLES: 100, REF: 50, SB: 30, ISSUED: 10, SLOTS: 15},
+}
+RARE = 2  # the first two events always have a counter, the others half of the time where times are told
+
+
+def run(*argv, columns="80", ok=True):
+    env = dict(os.environ, COLUMNS=columns)
+    p = subprocess.run([CYCLADE, "report", "--account", *argv], capture_output=True, text=True, timeout=120, env=env)
+    if ok and p.returncode:
+        t.ok(False, "report --account " + " ".join(argv), p.stderr)
+    return p
+
+
+def loads(*argv):
+    return json.loads(run(*argv, "-j").stdout)
+
+
+def made(where, name, times=False, share=None, **more):
+    m = Made(where, times=times, **more)
+    for function, counts in COUNTS.items():
+        for event, n in counts.items():
+            m.put(function, event, n)
+    path = os.path.join(where, name)
+    m.write(path, **({"share": share} if share else {}))
+    return path
+
+
+def want(counts, weigh):
+    """Cycles of the branches, out of counts of samples."""
+    c = {e: n * PERIOD[e] * weigh(e) for e, n in counts.items()}
+    whole = {}
+    for f in COUNTS.values():
+        for e, n in f.items():
+            whole[e] = whole.get(e, 0) + n * PERIOD[e] * weigh(e)
+    ratio, rate = whole[CYCLES] / whole[REF], whole[ISSUED] / whole[ISSUED1]
+    g = lambda e: c.get(e, 0)  # noqa: E731
+    out = {"Cycles": g(CYCLES), "Local_DRAM": g(DRAM) * 167 * ratio, "L3_Hit": g(L3) * 75, "DTLB": g(WALKS) * 3.5,
+           "Wrong_Path": max(0, g(ISSUED) - g(SLOTS)) / rate, "Mispredicted": g(MISP) * 6,
+           "Store_Resources": g(SB), "Instruction_Starvation": g(EMPTY)}
+    out["Load_Latency"] = out["Local_DRAM"] + out["L3_Hit"] + out["DTLB"]
+    out["Branch_Misprediction"] = out["Wrong_Path"] + out["Mispredicted"]
+    square = lambda e, cost: counts.get(e, 0) * (PERIOD[e] * weigh(e) * cost) ** 2  # noqa: E731
+    half = 1.959963984540054 * math.sqrt(square(DRAM, 167 * ratio) + square(L3, 75) + square(WALKS, 3.5))
+    return out, half
+
+
+def values(path, name, weigh):
+    d = loads("-i", path)
+    rows = {r["sym"]: r["cells"] for r in d["rows"]}
+    t.equal([r["sym"] for r in d["rows"]], ["hot", "cold", "warm"], name + ": rows, most cycles first")
+    bad = []
+    for f, counts in COUNTS.items():
+        cells, half = want(counts, weigh)
+        for node, v in cells.items():
+            got = rows[f][node]["value"]
+            if got is None or abs(got - v) > 1e-5 * max(v, 1):
+                bad.append((f, node, got, v))
+        e = rows[f]["Load_Latency"]["error"]
+        if half and abs(e - half) > 1e-5 * half:
+            bad.append((f, "error", e, half))
+    t.equal(bad, [], name + ": every branch of every function")
+    total = {n["name"]: n["all"]["value"] for n in d["nodes"]}
+    bad = [n for n in ("Cycles", "Load_Latency", "Mispredicted", "Store_Resources")
+           if abs(total[n] - sum(c[n]["value"] for c in rows.values())) > 1e-5 * total[n]]
+    t.equal(bad, [], name + ": what adds up does")
+    return d, rows
+
+
+def told(d, rows):
+    nodes = {n["name"]: n for n in d["nodes"]}
+    t.equal(d["schema"], "cyclade.account/1", "the schema says which it is")
+    t.equal(nodes["Remote_DRAM"]["all"]["value"], None, "what was not recorded is null")
+    t.ok("not recorded" in nodes["Remote_DRAM"]["all"]["why"] and
+         nodes["Remote_DRAM"]["all"]["which"].endswith("REMOTE_DRAM"), "with a reason", nodes["Remote_DRAM"])
+    t.ok("lower bound" in rows["hot"]["Load_Latency"]["why"], "a sum that lacks a part is a lower bound")
+    t.ok("cannot" in nodes["Lock_Acquisition"]["all"]["why"], "what this CPU cannot measure says so")
+    t.equal(rows["cold"]["Local_DRAM"]["significant"], False, "two samples are not significant")
+    t.equal(rows["hot"]["Local_DRAM"]["significant"], True, "3000 are")
+    t.ok(rows["warm"]["Local_DRAM"]["value"] == 0 and rows["warm"]["Local_DRAM"]["error"] > 0,
+         "none is 0, and may be a few", rows["warm"]["Local_DRAM"])
+    t.equal(rows["hot"]["Load_Latency"].get("overlap"), True, "more than loads were pending is an overlap")
+    t.ok(rows["warm"]["Wrong_Path"]["value"] == 0, "more retired than issued is cut at 0")
+
+
+def halted(d, where):
+    # a second, or nearly, of two CPUs; 800 samples of 2 M cycles of 2 GHz
+    first, last = 1, 1000
+    share = 1 - 800 * PERIOD[REF] / 2e9 / (2 * 0.9993)
+    t.ok(d["halted"] is not None and abs(d["halted"] - share) < 0.002, "halted, of whole CPUs", "%s, want %s, %s %s" %
+         (d["halted"], share, first, last))
+    path = made(where, "task.data", cmdline=("perf", "record", "--", "x", "-a"))
+    t.equal(loads("-i", path)["halted"], None, "not known of a program alone")
+
+
+def weighed(where):
+    # the times an event had a counter: all the first two, half of the time the others
+    share = lambda e, now: 1.0 if e < RARE else 0.5  # noqa: E731
+    path = made(where, "times.data", times=True, share=share)
+    rare = {n for n, _, _ in SKX[RARE:]}
+    d, _ = values(path, "times told", lambda e: 2 if e in rare else 1)
+    f = {e["name"]: e for e in d["events"]}
+    t.ok(abs(f[DRAM]["factor"] - 2) < 1e-4 and f[CYCLES]["factor"] == 1, "the factors", (f[DRAM], f[CYCLES]))
+
+
+def shown(path):
+    p = run("-i", path)
+    lines = p.stdout.splitlines()
+    t.ok(all(len(x) <= 200 for x in lines), "lines have an end")
+    p = subprocess.run(["script", "-qec", "stty cols 80; %s report --account --no-pager -i %s" % (CYCLADE, path), "/dev/null"],
+                       capture_output=True, text=True, timeout=60, env=dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb"))
+    rows = [x.rstrip("\r\n") for x in p.stdout.splitlines()]
+    table = [x for x in rows if x.startswith(("  60.0 %", "  30.0 %", "  10.0 %"))]
+    t.equal(len(table), 3, "a row for each function")
+    t.ok(all(len(x) <= 80 for x in rows if "note" not in x and not x.startswith(("       cyclade", " next:"))),
+         "on a screen of 80 columns", "\n".join(x for x in rows if len(x) > 80))
+    t.ok("^" in table[0] and "~" in table[1] and ">" in table[1], "overlap, doubt and lower bounds are marked", table)
+    t.ok("not measured" in p.stdout and "^ overlaps" in p.stdout, "and explained")
+    t.ok("next: cyclade annotate" in p.stdout and "--expand Load_Latency" in p.stdout, "next commands", p.stdout[-400:])
+    p = run("-i", path, "--expand", "load_latency,BRANCH_MISPREDICTION", columns="200")
+    head = [x for x in p.stdout.splitlines() if x.rstrip().endswith("where")]
+    t.ok("DRAM" in head[0] and ".Local" in p.stdout and "Mispredicted" in head[0], "--expand", p.stdout[:900])
+    p = run("-i", path, "--unit", "samples")
+    t.ok(any(x.startswith("  60.0 %") and "3070" in x for x in p.stdout.splitlines()), "--unit samples", p.stdout[:800])
+    p = run("-i", path, "--unit", "cycles", "--errors")
+    t.ok("+-" in p.stdout.splitlines()[5] and "G" in p.stdout.splitlines()[5], "--unit cycles --errors", p.stdout[:800])
+    p = run("-i", path, "--focus", "^cold$")
+    t.ok("(left out by --focus or --hide)" in p.stdout, "what is left out is told")
+    p = run("-i", path, "--limit", "1", "--min", "0")
+    t.ok("(2 more)" in p.stdout, "--limit sums the rest")
+    p = run("-i", path, "-v")
+    t.ok("weighed by" in p.stdout and "not told" in p.stdout, "-v lists the events")
+
+
+def formats(path, d):
+    rows = list(csv.reader(io.StringIO(run("-i", path, "--format", "csv").stdout)))
+    at = rows[0].index("Load_Latency")
+    got = {r[2]: float(r[at]) for r in rows[1:]}
+    t.ok(abs(got["hot"] + got["cold"] + got["warm"] - got["(all)"]) < 1e-6 * got["(all)"], "csv: rows, and all of it", got)
+    t.equal({len(r) for r in rows}, {3 + 2 * len(d["nodes"])}, "csv: all rows of one length")
+    tree = list(csv.DictReader(io.StringIO(run("-i", path, "--format", "csv", "--fields", "tree").stdout)))
+    t.equal(len(tree), len(d["nodes"]), "csv: the tree has every node")
+    row = [r for r in tree if r["node"] == "Load_Latency.Local_DRAM"][0]
+    t.ok(row["penalty"] == "167" and row["reference"] == "1" and float(row["value"]) > 0, "csv: a node", row)
+    row = [r for r in tree if r["node"] == "Load_Latency.Remote_DRAM"][0]
+    t.ok(row["value"] == "" and row["why"], "csv: empty, and why", row)
+    events = list(csv.DictReader(io.StringIO(run("-i", path, "-x", ";", "--fields", "events").stdout), delimiter=";"))
+    t.equal([e["event"] for e in events], [n for n, _, _ in SKX], "csv: the events")
+    md = run("-i", path, "--format", "markdown").stdout
+    t.ok("| 60.0 % |" in md and "Load\\_Latency" in md, "markdown", md[:400])
+    t.ok(run("-i", path, "-s", "cpu,tid").stdout.count("20  0") == 1, "by CPU and thread")
+
+
+def penalties(where, path):
+    own = os.path.join(where, "own")
+    with open(own, "w", encoding="utf-8") as f:
+        f.write("Local_DRAM 100\nMISTAKE_NOT 3\n")
+    p = run("-i", path, "--penalties", own, ok=False)
+    t.ok(p.returncode == 2 and "own" in p.stderr, "penalties of nothing are refused", p.stderr)
+    with open(own, "w", encoding="utf-8") as f:
+        f.write("Local_DRAM 100\nMEM_LOAD_L3_HIT_RETIRED.XSNP_NONE 50 ref\n")
+    d = loads("-i", path, "--penalties", own)
+    hot = d["rows"][0]["cells"]
+    ratio = 1000 / 800
+    t.ok(abs(hot["Local_DRAM"]["value"] - 3000 * 10007 * 100) < 1 and
+         abs(hot["L3_Hit"]["value"] / (50 * 100003 * 50 * ratio) - 1) < 1e-9, "--penalties go over the model's", hot["L3_Hit"])
+    t.ok(any("penalties" in n for n in d["notes"]), "and the report says so", d["notes"])
+
+
+def refusals(where, path):
+    for argv, word in ((("-g",), "-g"), (("-e", "cycles"), "-e"), (("--expand", "nothing"), "no node"),
+                       (("--format", "folded"), "folded"), (("-s", "event"), "event"),
+                       (("--format", "csv", "--fields", "x"), "no table")):
+        p = run("-i", path, *argv, ok=False)
+        t.ok(p.returncode == 2 and word in p.stderr, "refused: " + " ".join(argv), p.stderr)
+    m = Made(where, tree=[SKX[3]])
+    m.put("hot", "INST_RETIRED.ANY", 5)
+    m.write(os.path.join(where, "no-cycles"))
+    p = run("-i", os.path.join(where, "no-cycles"), ok=False)
+    t.ok(p.returncode == 2 and "CPU_CLK_UNHALTED" in p.stderr and "record --account" in p.stderr, "no cycles, no account",
+         p.stderr)
+    m = Made(where, cpuid="AuthenticAMD,15,1,1")
+    m.put("hot", CYCLES, 5)
+    m.write(os.path.join(where, "other"))
+    p = run("-i", os.path.join(where, "other"), ok=False)
+    t.ok(p.returncode == 2 and "--model" in p.stderr, "a CPU without a model", p.stderr)
+    t.equal(run("-i", os.path.join(where, "other"), "--model", "skx").returncode, 0, "... is read as --model says")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as where:
+        path = made(where, "plain.data")
+        d, rows = values(path, "no times told", lambda e: 1)
+        t.ok(all(e["factor"] is None for e in d["events"]), "factors that are not told are null")
+        t.ok(abs(d["clock_ratio"] - 1.25) < 1e-9, "the clocks' ratio", d["clock_ratio"])
+        told(d, rows)
+        halted(d, where)
+        weighed(where)
+        shown(path)
+        formats(path, d)
+        penalties(where, path)
+        refusals(where, path)
+    t.done()
+    return 1 if t.bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
