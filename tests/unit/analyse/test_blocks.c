@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../skip.h"
+#include "config.h"
 #include "analyse/blocks_int.h"
 #include "analyse/flow_int.h"
 
@@ -55,6 +57,8 @@ static struct code *taken_apart(void)
 	struct err err = ERR_INIT;
 	struct code *c;
 
+	if (!HAVE_ZYDIS)
+		SKIP_BECAUSE("no decoder in this build");
 	assert_int_equal(code_bytes(&c, EM_X86_64, code, sizeof(code), BASE, &err), 0);
 	assert_int_equal(c->n_blocks, N_BLOCKS);
 	for (size_t i = 0; i < N_BLOCKS; i++)
@@ -378,6 +382,8 @@ static void test_run_on(void **state)
 	add_edge(&m, 0x9000, BASE, &w);
 	assert_int_equal(flow_sort(&m.f, &err), 0);
 	/* xor, nop: no way out of it but on */
+	if (!HAVE_ZYDIS)
+		SKIP_BECAUSE("no decoder in this build");
 	assert_int_equal(code_bytes(&c, EM_X86_64, code, 5, BASE, &err), 0);
 	assert_int_equal(block_part_open(&p, c, &m.f, 0, &symbol, &err), 0);
 	assert_int_equal(block_part_span(p, BASE, BASE + 7, &r), BLOCK_DROPS);
@@ -414,6 +420,8 @@ static void test_irreducible(void **state)
 	add_edge(&m, BASE + 5, BASE + 3, &w);
 	add_edge(&m, 0x9000, BASE, &w);
 	assert_int_equal(flow_sort(&m.f, &err), 0);
+	if (!HAVE_ZYDIS)
+		SKIP_BECAUSE("no decoder in this build");
 	assert_int_equal(code_bytes(&c, EM_X86_64, two_ways, sizeof(two_ways), BASE, &err), 0);
 	assert_int_equal(block_part_open(&p, c, &m.f, 0, &symbol, &err), 0);
 	assert_int_equal(block_part_span(p, BASE, BASE, &r), BLOCK_DROPS);
