@@ -43,6 +43,7 @@ struct build {
 	bool has_code;
 	struct block_part **by_symbol;
 	struct means means;
+	double *cost; /* by span, instead of counting any; NULL: count */
 };
 
 /* Up to where a function's code goes: symbols without a size go up to the next. */
@@ -133,9 +134,10 @@ static int lay(struct build *b, struct block_part *p, const struct flow_span *s,
 }
 
 /* How many instructions and branches one run of the span has, for the scale. */
-static void add_means(struct means *m, const struct flow_span *s, const struct cross *piece,
+static void add_means(struct build *b, const struct flow_span *s, const struct cross *piece,
 		      size_t n)
 {
+	struct means *m = &b->means;
 	double w = flow_sum(&s->w), insns = 0, branches = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -151,6 +153,12 @@ static void add_means(struct means *m, const struct flow_span *s, const struct c
 	m->weight += w;
 	m->insns += w * insns;
 	m->branches += w * branches;
+	if (b->cost) {
+		size_t all;
+
+		b->cost[s - flow_spans(b->flow, &all)] =
+			flow_sums(b->flow)->counts == FLOW_COUNTS_INSNS ? insns : branches;
+	}
 }
 
 static int add_span(struct build *b, const struct symbol *symbol, const struct flow_span *s,
@@ -176,13 +184,13 @@ static int add_span(struct build *b, const struct symbol *symbol, const struct f
 		b->out->dropped[drop] += s->w.hits;
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++) {
+	b->out->used += s->w.hits;
+	add_means(b, s, piece, n);
+	for (size_t i = 0; i < n && !b->cost; i++) {
 		block_part_count(piece[i].part, &piece[i].range, i > 0, &s->w);
 		if (i)
 			piece[i].part->in_from = last_insn_of(piece[i - 1].part->f.code);
 	}
-	b->out->used += s->w.hits;
-	add_means(&b->means, s, piece, n);
 	return 0;
 }
 
@@ -228,7 +236,7 @@ static int add_image(struct build *b, const struct flow_span *span, size_t n, st
 	for (size_t i = 0; i < n; i++)
 		if (add_span(b, found[i], &span[i], err))
 			goto out;
-	rc = close_parts(b, err);
+	rc = b->cost ? 0 : close_parts(b, err);
 	goto out;
 nomem:
 	(void)err_nomem(err);
@@ -263,6 +271,7 @@ static double cycles_of_a_span(const struct flow *flow)
 static void find_scale(struct blocks *b, const struct means *m)
 {
 	double per_span = NAN; /* what the event counts of it, in the mean */
+	bool weighed = flow_sums(b->flow)->weighed;
 
 	switch (flow_sums(b->flow)->counts) {
 	case FLOW_COUNTS_TAKEN:
@@ -285,6 +294,8 @@ static void find_scale(struct blocks *b, const struct means *m)
 	default:
 		break;
 	}
+	if (weighed) /* stack by stack, which is better */
+		per_span = 1;
 	b->scaled = per_span > 0 && isfinite(per_span);
 	b->scale = b->scaled ? 1 / per_span : 1;
 	if (!b->scaled)
@@ -370,29 +381,78 @@ static int check_filter(const struct flow *flow, struct err *err)
 	return err_hint(err, "record all taken branches: cyclade record -b -- PROGRAM");
 }
 
+static int lay_all(struct build *b, struct err *err)
+{
+	size_t n;
+	const struct flow_span *s = flow_spans(b->flow, &n);
+
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && s[k].image == s[i].image; k++)
+			;
+		if (add_image(b, &s[i], k - i, err))
+			return -1;
+	}
+	return 0;
+}
+
+static void free_parts(struct build *b)
+{
+	vec_each (&b->parts, struct block_part **, p)
+		block_part_free(*p);
+	vec_free(&b->parts);
+}
+
+static void cost_of_cycles(double *cost, const struct flow *f)
+{
+	size_t n;
+	const struct flow_span *s = flow_spans(f, &n);
+
+	for (size_t i = 0; i < n; i++)
+		cost[i] = s[i].timed ? (double)s[i].cycles / (double)s[i].timed : 0;
+}
+
+int blocks_weigh(struct flow **f, struct images *images, const struct pd *rec, struct spaces *sp,
+		 const struct flow_opts *opts, struct err *err)
+{
+	const struct blocks_opts all = { .function = NULL };
+	const struct flow_sums *sums = flow_sums(*f);
+	struct blocks none = { .flow = *f };
+	struct build b = { .out = &none, .flow = *f, .images = images, .opts = &all };
+	size_t n;
+	int rc = 0;
+
+	(void)flow_spans(*f, &n);
+	if (sums->filter != FLOW_ANY || !n || sums->counts == FLOW_COUNTS_TAKEN ||
+	    sums->counts == FLOW_COUNTS_OTHER)
+		return 0;
+	b.cost = calloc(n, sizeof(*b.cost));
+	if (!b.cost)
+		return err_nomem(err);
+	if (sums->counts == FLOW_COUNTS_CYCLES)
+		cost_of_cycles(b.cost, *f);
+	else
+		rc = lay_all(&b, err);
+	free_parts(&b);
+	if (!rc)
+		rc = flow_weigh(f, rec, sp, opts, b.cost, err);
+	free(b.cost);
+	return rc;
+}
+
 int blocks_build(struct blocks *out, const struct flow *f, struct images *images,
 		 const struct blocks_opts *opts, struct err *err)
 {
 	struct build b = { .out = out, .flow = f, .images = images, .opts = opts };
-	size_t n;
-	const struct flow_span *s = flow_spans(f, &n);
 	int rc = -1;
 
 	*out = (struct blocks){ .flow = f };
 	if (check_filter(f, err))
 		return -1;
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && s[k].image == s[i].image; k++)
-			;
-		if (add_image(&b, &s[i], k - i, err))
-			goto out;
+	if (!lay_all(&b, err)) {
+		find_scale(out, &b.means);
+		rc = gather(&b, err);
 	}
-	find_scale(out, &b.means);
-	rc = gather(&b, err);
-out:
-	vec_each (&b.parts, struct block_part **, p)
-		block_part_free(*p);
-	vec_free(&b.parts);
+	free_parts(&b);
 	if (rc)
 		blocks_free(out);
 	return rc;

@@ -2,6 +2,7 @@
 /*
  * blocks - how often each basic block ran, from the spans of flow.h and the code itself.
  *
+ *	blocks_weigh(&flow, images, rec, spaces, &opts, &err)	once after flow_build()
  *	blocks_build(&b, flow, images, &opts, &err)	functions with spans, hottest first
  *	blocks_loops(b, rec, spaces, &err)		trip counts, by a second pass
  *	blocks_free(b)
@@ -114,6 +115,11 @@ struct blocks_opts {
 	size_t most;	      /* functions to take apart; 0: all */
 };
 
+/* Makes weights of a flow executions (flow_weigh) where its event does not count taken branches, but
+ * branches, instructions or cycles, which the code or the stacks tell of each span. Else does
+ * nothing. A second pass over the recording. */
+int blocks_weigh(struct flow **f, struct images *images, const struct pd *rec, struct spaces *sp,
+		 const struct flow_opts *opts, struct err *err) MUST_USE;
 int blocks_build(struct blocks *out, const struct flow *f, struct images *images,
 		 const struct blocks_opts *opts, struct err *err) MUST_USE;
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,

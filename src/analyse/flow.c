@@ -223,8 +223,8 @@ static void fill_sums(struct flow_sums *s, const struct flow_counts_of_worker *c
 	*s = all;
 }
 
-int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
-	       const struct flow_opts *opts, struct err *err)
+static int build(struct flow **out, const struct pd *rec, struct spaces *sp,
+		 const struct flow_opts *opts, const struct flow_costs *costs, struct err *err)
 {
 	struct flow_counts_of_worker counts = { 0 };
 	struct flow_events events = { 0 };
@@ -234,9 +234,10 @@ int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
 	if (!f)
 		return err_nomem(err);
 	if (flow_choose(&events, &f->sums, rec, opts, err) ||
-	    flow_scan(&counts, rec, sp, opts, &events, f->sums.filter, err))
+	    flow_scan(&counts, rec, sp, opts, &events, f->sums.filter, costs, err))
 		goto out;
 	fill_sums(&f->sums, &counts);
+	f->sums.weighed = costs != NULL;
 	if (fill(f, &counts, events.shift, err))
 		goto out;
 	*out = f;
@@ -246,6 +247,32 @@ out:
 		flow_free(f);
 	flow_counts_free(&counts);
 	free(events.v);
+	return ret;
+}
+
+int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
+	       const struct flow_opts *opts, struct err *err)
+{
+	return build(out, rec, sp, opts, NULL, err);
+}
+
+int flow_weigh(struct flow **f, const struct pd *rec, struct spaces *sp,
+	       const struct flow_opts *opts, const double *cost, struct err *err)
+{
+	struct flow_costs costs = { .flow = *f, .cost = cost };
+	struct flow *anew = NULL;
+	int ret;
+
+	ret = flow_costs_index(&costs) ? err_nomem(err) : 0;
+	if (!ret && costs.mean > 0) {
+		ret = build(&anew, rec, sp, opts, &costs, err);
+		if (!ret) {
+			flow_free(*f);
+			*f = anew;
+		}
+	}
+	itab_free(&costs.at);
+	free(costs.at_start);
 	return ret;
 }
 

@@ -109,6 +109,7 @@ struct flow_sums {
 	const char *event; /* name of the one used; NULL: several. The recording's memory */
 	unsigned depth;	   /* of the deepest stack */
 	bool biased;	   /* the event does not count branches */
+	bool weighed;	   /* weights are executions all the same: flow_weigh() */
 	bool user_only;	   /* kernel branches were filtered out */
 	uint64_t samples, stacks, empty, left_out, bad;
 	uint64_t edges, spans; /* entries seen */
@@ -126,6 +127,14 @@ struct flow;
 
 int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
 	       const struct flow_opts *opts, struct err *err) MUST_USE;
+/* The same anew where the event counts not taken branches but something that spans have: `cost` is how
+ * much of it one run of each span has; 0: not known. A sample falls into a span as often as it ran
+ * and costs, so that one that fell into a span of mean cost c stands for period / c taken branches.
+ * Which span that was nobody says, but it began where the newest branch led; spans that begin there
+ * have a mean cost, and that is enough: over samples, the mean of 1 / cost is 1 / mean. Weights are
+ * executions then, without favour for long spans; one factor for all is off by tens of percent. */
+int flow_weigh(struct flow **f, const struct pd *rec, struct spaces *sp,
+	       const struct flow_opts *opts, const double *cost, struct err *err) MUST_USE;
 void flow_free(struct flow *f);
 
 /* By (from, to) and by (image, start, end); place by place: a function's are neighbours. */

@@ -49,6 +49,7 @@ struct scan {
 	const struct flow_opts *opts;
 	const struct flow_events *events;
 	enum flow_filter filter;
+	const struct flow_costs *costs;
 	bool has_time;
 	struct worker **worker;
 	unsigned n_workers;
@@ -314,12 +315,60 @@ static unsigned deal(struct worker *w)
 	return (unsigned)(k * (w->block << 1 | 1) + (w->block >> 8)) % FLOW_GROUPS;
 }
 
+/* By where spans begin: those of one place follow each other. */
+int flow_costs_index(struct flow_costs *c)
+{
+	const struct flow *f = c->flow;
+	double all_hits = 0, all_cost = 0;
+
+	c->at_start = calloc(f->n_spans + 1, sizeof(*c->at_start));
+	if (!c->at_start)
+		return -1;
+	for (size_t i = 0, k; i < f->n_spans; i = k) {
+		const struct flow_span *s = &f->span[i];
+		const struct flow_at at = { s->start, flow_where(s->image, s->kind) };
+		double hits = 0, cost = 0;
+
+		for (k = i;
+		     k < f->n_spans && f->span[k].start == s->start && f->span[k].image == s->image;
+		     k++) {
+			if (!(c->cost[k] > 0))
+				continue;
+			hits += (double)f->span[k].w.hits;
+			cost += (double)f->span[k].w.hits * c->cost[k];
+		}
+		all_hits += hits;
+		all_cost += cost;
+		c->at_start[i] = hits > 0 ? cost / hits : 0;
+		if (itab_put(&c->at, span_hash(&at, 0), i))
+			return -1;
+	}
+	c->mean = all_cost / all_hits;
+	return 0;
+}
+
+/* Of what ran when the sample was taken: from where its newest branch led to the next. */
+static double cost_at(const struct flow_costs *c, const struct flow_at *to)
+{
+	uint64_t h = span_hash(to, 0);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->at, h); itab_at(&c->at, &i, h, &idx);) {
+		const struct flow_span *s = &c->flow->span[idx];
+
+		if (s->start == to->addr && s->image == (uint32_t)to->where)
+			return c->at_start[idx] > 0 ? c->at_start[idx] : c->mean;
+	}
+	return c->mean;
+}
+
 static int count_stack(struct scan *sc, struct worker *w, const struct pd_branches *stack,
 		       uint64_t period)
 {
 	struct flow_counts_of_worker *c = &w->counts;
 	size_t n = take_entries(w, stack);
 	uint64_t weight = period << sc->events->shift, edge, span;
+	double runs;
 	unsigned group;
 
 	if (!n) {
@@ -340,6 +389,11 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	else
 		for (size_t i = 0; i < n; i++)
 			w->entry[i].span = false;
+	if (sc->costs) {
+		runs = (double)weight / cost_at(sc->costs, &w->entry[0].to);
+		edge = (uint64_t)(runs / (double)n);
+		span = n > 1 ? (uint64_t)(runs / (double)(n - 1)) : 0;
+	}
 	for (size_t i = 0; i < n; i += AHEAD) {
 		size_t some = n - i < AHEAD ? n - i : AHEAD;
 
@@ -520,9 +574,10 @@ static int new_workers(struct scan *sc, const struct spaces *sp, struct err *err
 
 int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
 	      const struct flow_opts *opts, const struct flow_events *events,
-	      enum flow_filter filter, struct err *err)
+	      enum flow_filter filter, const struct flow_costs *costs, struct err *err)
 {
 	struct scan sc = { .rec = rec,
+			   .costs = costs,
 			   .opts = opts,
 			   .events = events,
 			   .filter = filter,

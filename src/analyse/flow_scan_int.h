@@ -150,9 +150,19 @@ void flow_counts_free(struct flow_counts_of_worker *c);
 int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of_worker *more,
 		    struct err *err) MUST_USE;
 
-/* All stacks of the recording into `out`. */
+/* What one run of each span has of that which the event counts: flow_weigh(). */
+struct flow_costs {
+	const struct flow *flow;
+	const double *cost; /* by span; 0: not known */
+	double mean;	    /* of those known, by hits */
+	double *at_start;   /* of those that begin at one place; at the first of them */
+	struct itab at;	    /* spans by where they begin */
+};
+int flow_costs_index(struct flow_costs *c) MUST_USE;
+
+/* All stacks of the recording into `out`; `costs` NULL: spans of a stack weigh period / (n - 1). */
 int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
 	      const struct flow_opts *opts, const struct flow_events *events,
-	      enum flow_filter filter, struct err *err) MUST_USE;
+	      enum flow_filter filter, const struct flow_costs *costs, struct err *err) MUST_USE;
 
 #endif

@@ -181,6 +181,7 @@ static int count_blocks(const struct cli *cli, struct recording *r, const struct
 	if (cli->opt.no_blocks || !with || !a->has_code)
 		return 0;
 	if (flow_build(flow, r->rec, r->spaces, &fo, &why) ||
+	    blocks_weigh(flow, r->images, r->rec, r->spaces, &fo, &why) ||
 	    blocks_build(blocks, *flow, r->images, &all, &why)) {
 		if (why.code == ERR_NOMEM || annotate_note(a, "no runs of blocks: %s", why.what))
 			return err_nomem(err);

@@ -107,6 +107,7 @@ static int count(struct counting_blocks *c, struct err *err)
 	fo.tids = po.tids;
 	fo.n_tids = po.n_tids;
 	if (flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
+	    blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo, err) ||
 	    blocks_build(&c->blocks, c->flow, c->r.images, &bo, err) || no_function(c, err))
 		return -1;
 	return blocks_loops(&c->blocks, c->r.rec, c->r.spaces, &fo, err);

@@ -630,7 +630,11 @@ static void put_facts(struct page *p)
 			 "no executions, only to be compared with each other: %s; "
 			 "record with -e br_inst_retired.near_taken or instructions",
 			 blocks_scale_says(b));
-	if (s->biased)
+	if (s->biased && s->weighed)
+		put_fact(p, "bias", false,
+			 "samples are taken a little late, which favours slow code; an event of "
+			 "taken branches has no such favour");
+	else if (s->biased)
 		put_fact(p, "bias", true,
 			 "stacks are more often of code near what the event counts; an event of "
 			 "taken "

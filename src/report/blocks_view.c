@@ -94,9 +94,9 @@ const char *blocks_scale_says(const struct blocks *b)
 	case FLOW_COUNTS_TAKEN:
 		return "the event counts the branches that are recorded";
 	case FLOW_COUNTS_BRANCHES:
-		return "the event counts branches, taken or not";
+		return "the event counts branches, and the code says how many a run has";
 	case FLOW_COUNTS_INSNS:
-		return "the event counts instructions";
+		return "the event counts instructions, and the code says how many a run has";
 	case FLOW_COUNTS_CYCLES:
 		return b->scaled ? "the event counts cycles, and so do the stacks"
 				 : "the event counts cycles, the stacks do not";
