@@ -21,6 +21,7 @@
 struct entry {
 	struct flow_at from, to;
 	uint64_t edge_hash, span_hash;
+	uint32_t edge_at, span_at; /* where they are, as far as the tables were asked */
 	uint32_t flags;
 	uint16_t cycles;
 	uint8_t type;
@@ -229,11 +230,13 @@ static void find_spans(struct worker *w, size_t n)
 	w->entry[0].span = false;
 }
 
-static int count_edge(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
-		      uint64_t weight)
+static inline int count_edge(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
+			     uint64_t weight)
 {
-	struct edge_count *o = edge_of(c, e->edge_hash, &e->from, &e->to);
+	struct edge_count *o = e->edge_at == ITAB_NONE ? NULL : &c->edge.v[e->edge_at];
 
+	if (!o || !same_place(&o->from, &e->from) || !same_place(&o->to, &e->to))
+		o = edge_of(c, e->edge_hash, &e->from, &e->to);
 	if (!o)
 		return -1;
 	o->hits++;
@@ -254,13 +257,15 @@ static int count_edge(struct flow_counts_of_worker *c, const struct entry *e, un
 }
 
 /* The span's cycles are those of the entry that ends it. */
-static int count_span(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
-		      uint64_t weight)
+static inline int count_span(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
+			     uint64_t weight)
 {
 	const struct entry *next = e - 1;
-	struct span_count *s = span_of(c, e->span_hash, &e->to, next->from.addr);
+	struct span_count *s = e->span_at == ITAB_NONE ? NULL : &c->span.v[e->span_at];
 	struct flow_times *t;
 
+	if (!s || !same_place(&s->start, &e->to) || s->end != next->from.addr)
+		s = span_of(c, e->span_hash, &e->to, next->from.addr);
 	if (!s)
 		return -1;
 	s->hits++;
@@ -277,29 +282,35 @@ static int count_span(struct flow_counts_of_worker *c, const struct entry *e, un
 	return 0;
 }
 
-static void ask_ahead(const struct flow_counts_of_worker *c, const struct entry *e, size_t n,
-		      unsigned group)
+static inline uint32_t candidate(const struct itab *t, uint64_t hash)
 {
+	size_t i = itab_first(t, hash);
 	uint32_t idx;
 
+	return itab_at(t, &i, hash, &idx) ? idx : ITAB_NONE;
+}
+
+/* First the tables are asked for, then what they lead to. */
+static void ask_ahead(const struct flow_counts_of_worker *c, struct entry *e, size_t n,
+		      unsigned group)
+{
 	for (size_t k = 0; k < n; k++) {
 		itab_ahead(&c->edge_at, e[k].edge_hash);
 		if (e[k].span)
 			itab_ahead(&c->span_at, e[k].span_hash);
 	}
 	for (size_t k = 0; k < n; k++) {
-		size_t i = itab_first(&c->edge_at, e[k].edge_hash);
-
-		if (itab_at(&c->edge_at, &i, e[k].edge_hash, &idx)) {
-			__builtin_prefetch(&c->edge.v[idx], 1);
-			__builtin_prefetch(&c->edge.v[idx].group[group], 1);
+		e[k].edge_at = candidate(&c->edge_at, e[k].edge_hash);
+		if (e[k].edge_at != ITAB_NONE) {
+			__builtin_prefetch(&c->edge.v[e[k].edge_at], 1);
+			__builtin_prefetch(&c->edge.v[e[k].edge_at].group[group], 1);
 		}
 		if (!e[k].span)
 			continue;
-		i = itab_first(&c->span_at, e[k].span_hash);
-		if (itab_at(&c->span_at, &i, e[k].span_hash, &idx)) {
-			__builtin_prefetch(&c->span.v[idx], 1);
-			__builtin_prefetch(&c->span.v[idx].group[group], 1);
+		e[k].span_at = candidate(&c->span_at, e[k].span_hash);
+		if (e[k].span_at != ITAB_NONE) {
+			__builtin_prefetch(&c->span.v[e[k].span_at], 1);
+			__builtin_prefetch(&c->span.v[e[k].span_at].group[group], 1);
 		}
 	}
 }
@@ -370,6 +381,7 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	uint64_t weight = period << sc->events->shift, edge, span;
 	double runs;
 	unsigned group;
+	uint64_t spans = 0;
 
 	if (!n) {
 		c->sums.empty++;
@@ -405,9 +417,10 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 				continue;
 			if (count_span(c, &w->entry[k], group, span))
 				return -1;
-			c->sums.spans++;
+			spans++;
 		}
 	}
+	c->sums.spans += spans;
 	return 0;
 }
 
