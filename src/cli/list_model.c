@@ -53,7 +53,8 @@ static size_t model_row(const void *ctx, size_t i, struct fact *out)
 	out[1] = (struct fact){ "title", FACT_TEXT, r->title, 0 };
 	out[2] = (struct fact){ "vendor", FACT_TEXT, r->vendor, 0 };
 	out[3] = (struct fact){ "cpus", FACT_TEXT, r->match, 0 };
-	return 4;
+	out[4] = (struct fact){ "account", FACT_BOOL, NULL, r->account };
+	return 5;
 }
 
 void list_put_rest(struct buf *b, const struct style *st, const char *text, size_t used)

@@ -38,8 +38,9 @@ int account_fail(struct account_build *b, const struct raw_value *v, enum accoun
 static int no_account(const struct model *m, struct err *err)
 {
 	(void)err_set(err, ERR_NOT_FOUND, "%s has no account of cycles", m->id);
-	return err_hint(err, "its events can be seen one by one; `cyclade list models` tells "
-			     "which models have one");
+	return err_hint(err,
+			"its events can be seen one by one; `cyclade list models -j` tells which "
+			"models have one");
 }
 
 /* "EVENT [HZ]" */

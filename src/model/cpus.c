@@ -208,7 +208,7 @@ static int match(void *ctx, const struct cpu_line *c)
 	return 0;
 }
 
-/* title and vendor, out of the model's facts */
+/* Title and vendor, out of the model's facts, and what else there is of it. */
 static int describe(struct arena *a, const struct model_sources *s, struct model_row *row,
 		    struct err *err)
 {
@@ -216,6 +216,7 @@ static int describe(struct arena *a, const struct model_sources *s, struct model
 	struct line l;
 	unsigned number = 0;
 	size_t at = 0;
+	int got;
 
 	row->title = row->id;
 	row->vendor = row->match = "";
@@ -229,7 +230,9 @@ static int describe(struct arena *a, const struct model_sources *s, struct model
 		if (to && !(*to = arena_strndup(a, l.value, l.len)))
 			return err_nomem(err);
 	}
-	return 0;
+	got = source_read(&t, a, s, row->id, "account", SIZE_MAX, err);
+	row->account = got > 0;
+	return got < 0 ? -1 : 0;
 }
 
 int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,

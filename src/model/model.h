@@ -169,6 +169,7 @@ int model_texts(struct arena *a,
 
 struct model_row {				 /* for `list models` */
 	const char *id, *title, *vendor, *match; /* match: the CPUs, as cpus.tab says */
+	bool account;				 /* it has one: model/account.h */
 };
 int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,
 	       size_t *n, struct err *err) MUST_USE;

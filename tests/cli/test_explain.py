@@ -96,6 +96,8 @@ t.equal(nodes["Wrong_Path"]["formula"], "max(0, UOPS_ISSUED.ANY - UOPS_RETIRED.R
 r = run("list", "account", "--model", "ivt", "DTLB")
 t.ok("  DTLB_Walks" not in r.stdout.splitlines()[0] and "DTLB_STLB_Hit + DTLB_Walks + DTLB_Walk_Cycles" in r.stdout and "RS_Empty" not in r.stdout,
      "list account takes a pattern", r.stdout)
+has = {m["id"]: m["account"] for m in json.loads(run("list", "models", "-j").stdout)["models"]}
+t.ok(has["ivt"] and has["zen5"] and not has["sysfs"] and not has["knl"], "list models tells which have one", has)
 r = run("list", "account", "--model", "sysfs")
 t.ok(r.returncode == 2 and "has no account" in r.stderr, "a model without one", r.stderr)
 with tempfile.TemporaryDirectory() as d:

@@ -164,8 +164,7 @@ ARM = {'neoverse-n1': None, 'neoverse-v1': 8, 'neoverse-n2-r0p0': 5, 'neoverse-n
        'neoverse-v2': 8, 'neoverse-n3': None, 'neoverse-v3': None, 'arm-generic': None}
 
 
-def arm_one(m, width):
-    a = Account(m)
+def arm_begin(a):
     a.event('Cycles', None, 'CPU_CYCLES', 1, CYCLES, part='cycles')
     a.reference = a.find(['CNT_CYCLES'])
     if a.reference:
@@ -178,6 +177,11 @@ def arm_one(m, width):
     a.event('Instructions', None, 'INST_RETIRED', 0, CYCLES, part='info', unit='instructions')
     a.event('Uops_Retired', None, 'OP_RETIRED', 0, CYCLES, part='info', unit='ops')
     a.event('Branches', None, 'BR_RETIRED', 0, NEAR, part='info', unit='branches')
+
+
+def arm_one(m, width):
+    a = Account(m)
+    arm_begin(a)
     b = 'Load_Latency'
     a.put(b, None, part='stalled', cover='partial', within='Memory_Stalls',
           note='Refills times a guess of what each adds to those before it. SPE samples tell the '
@@ -240,7 +244,55 @@ def arm_one(m, width):
     return a
 
 
+def ampere_one(m):
+    """AmpereOne counts dispatch stalls by reason: little has to be guessed."""
+    a = Account(m)
+    arm_begin(a)
+    b = 'Load_Latency'
+    a.put(b, None, part='stalled', within='Memory_Stalls')
+    a.event('Cache_Stalls', b, 'STALL_BACKEND_CACHE', 1, CYCLES, 0, True)
+    a.event('TLB_Stalls', b, 'STALL_BACKEND_TLB', 1, CYCLES, 0, True)
+    a.event('Memory_Stalls', b, 'STALL_BACKEND_MEM STALL_BACKEND', 1, CYCLES)
+    a.event('Load_Queue_Full', b, 'IDR_STALL_LOB_ID', 1, CYCLES)
+    unseen(a, 'Bandwidth_Saturated', 'stalled', 'No event of the core tells how many reads are on '
+           'their way.')
+    b = 'Instruction_Starvation'
+    a.put(b, None, part='stalled')
+    a.event('Front_End_Stalls', b, 'STALL_FRONTEND', 1, CYCLES, 0, True)
+    inside = {'within': 'Front_End_Stalls', 'note': 'Among Front_End_Stalls, so it is not added.'}
+    a.event('Code_Cache_Stalls', b, 'STALL_FRONTEND_CACHE', 1, CYCLES, **inside)
+    a.event('Code_TLB_Stalls', b, 'STALL_FRONTEND_TLB', 1, CYCLES, **inside)
+    b = 'Instruction_Latency'
+    a.put(b, None, part='stalled', cover='partial', note=ONLY_DIVIDER)
+    a.event('Divider_Active', b, 'FSU_DIV_SQRT_STALL', 1, CYCLES, 0, True)
+    a.event('Retire_Queue_Full', b, 'IDR_STALL_ROB_ID', 1, CYCLES)
+    a.event('FP_Scheduler_Full', b, 'IDR_STALL_FSU_SCHED', 1, CYCLES)
+    a.put('Store_Resources', None, part='stalled')
+    a.event('Store_Queue_Full', 'Store_Resources', 'IDR_STALL_SOB_ID', 1, CYCLES, 0, True)
+    unseen(a, 'Thread_Collisions', 'stalled', 'These cores have one thread.')
+    b = 'Branch_Misprediction'
+    a.put(b, None, part='stalled', cover='partial', note='Flushes of other kinds are among them.')
+    a.event('Flush_Stalls', b, 'IDR_STALL_FLUSH', 1, CYCLES, 0, True)
+    a.event('Mispredicted', b, 'BR_MIS_PRED_RETIRED BR_MIS_PRED', 0, NEAR, unit='branches')
+    unseen(a, 'Lock_Acquisition', 'stalled', 'No event counts cycles of locks here.')
+    unseen(a, 'Underutilisation', 'unstalled', 'How many slots a cycle has is not known here.')
+    unseen(a, 'Port_Saturation', 'unstalled', NO_PORTS)
+    a.put('Call_Overhead', None, part='unstalled', cover='partial', note=CALLS)
+    a.event('Calls', 'Call_Overhead', 'BR_RETURN_RETIRED BR_RETURN_SPEC', 3, NEAR, 0, True,
+            note='Counted by their returns.')
+    unseen(a, 'Serialisation', 'unstalled', 'No event counts its cycles.')
+    unseen(a, 'Exceptions_Microcode', 'unstalled', 'No event counts its cycles.')
+    a.event('Exceptions', 'Exceptions_Microcode', 'EXC_TAKEN', 0, 10007, unit='exceptions')
+    a.finish()
+    return a
+
+
 def arm(models):
+    for ident in ('ampereone', 'ampereonex'):
+        a = ampere_one(models[ident])
+        a.base = 'ampereone' if ident == 'ampereonex' else None
+        a.sources = models[ident].sources
+        yield a
     bases = {'neoverse-v1': 'neoverse-n2', 'neoverse-n2-r0p0': 'neoverse-n2',
              'neoverse-v2': 'neoverse-n2', 'neoverse-n1': 'neoverse-n2',
              'neoverse-n3': 'neoverse-n2', 'neoverse-v3': 'neoverse-n3'}
