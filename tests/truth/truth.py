@@ -236,6 +236,11 @@ class Spread:
         v = [abs(e) <= most for h, e, _ in self.rows if h > least_hits]
         return sum(v) / len(v) if v else math.nan
 
+    def by_chance(self, times, least_hits=30):
+        """Share of those within so many times 1/sqrt(hits), which is one deviation if hits are independent."""
+        v = [abs(e) <= times / math.sqrt(h) for h, e, _ in self.rows if h > least_hits]
+        return sum(v) / len(v) if v else math.nan
+
     def covered(self):
         v = [c for _, _, c in self.rows if c is not None]
         return sum(v) / len(v) if v else math.nan
