@@ -157,8 +157,9 @@ static int tell_return(struct telling *t, size_t i)
 	if (any && calls_is_plt(first.symbol))
 		tie.plt = true;
 	else if (any && !same(&first, &callee)) {
-		/* a thunk that all functions return through says nothing of who did */
-		if (!calls_is_return_thunk(callee.symbol) && put_tie(t, &first, &callee, jump))
+		/* nor does a thunk that all functions return through say who did */
+		if (callee.symbol && !calls_is_return_thunk(callee.symbol) &&
+		    put_tie(t, &first, &callee, jump))
 			return -1;
 		callee = first;
 	}
