@@ -19,13 +19,18 @@ static const struct format {
 	size_t flag; /* of struct options */
 	bool binary;
 	bool one_event;
+	bool of_code;					    /* of one program or library */
 	int (*write)(struct exporting *x, struct err *err); /* NULL: the report has it */
 } formats[] = {
-	{ "autofdo", offsetof(struct options, autofdo), true, false, export_write_fdo },
-	{ "bolt", offsetof(struct options, bolt), false, false, export_write_bolt },
-	{ "pprof", offsetof(struct options, pprof), true, false, write_pprof },
-	{ "firefox", offsetof(struct options, firefox), false, true, write_firefox },
-	{ "folded", offsetof(struct options, folded), false, false, NULL },
+	{ "autofdo", offsetof(struct options, autofdo), true, false, true, export_write_fdo },
+	{ "bolt", offsetof(struct options, bolt), false, false, true, export_write_bolt },
+	{ "propeller", offsetof(struct options, propeller), false, false, true,
+	  export_write_blocks },
+	{ "symbol-order", offsetof(struct options, symbol_order), false, false, true,
+	  export_write_order },
+	{ "pprof", offsetof(struct options, pprof), true, false, false, write_pprof },
+	{ "firefox", offsetof(struct options, firefox), false, true, false, write_firefox },
+	{ "folded", offsetof(struct options, folded), false, false, false, NULL },
 };
 
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
@@ -66,8 +71,8 @@ static int check_words(const struct cli *cli, const struct format *f, struct err
 
 	if (cli->opt.text && f->write != export_write_fdo)
 		return err_set(err, ERR_USAGE, "--text is a form of --autofdo");
-	if (cli->opt.dso && f->write != export_write_fdo && f->write != export_write_bolt)
-		return err_set(err, ERR_USAGE, "--dso goes with --autofdo and --bolt");
+	if (cli->opt.dso && !f->of_code)
+		return err_set(err, ERR_USAGE, "--dso does not go with --%s", f->name);
 	if (!f->binary || cli->opt.text || to_file || !isatty(STDOUT_FILENO))
 		return 0;
 	(void)err_set(err, ERR_USAGE, "--%s is not for a terminal", f->name);

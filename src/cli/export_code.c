@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/export_int.h"
 #include "report/export.h"
+#include "symbol/bbmap.h"
 
 /* What is known of code: one of the two. */
 struct code_facts {
@@ -221,6 +222,61 @@ int export_write_bolt(struct exporting *x, struct err *err)
 	ret = c.flow ? export_bolt(&x->out, c.flow, x->r.images, c.image, err)
 		     : export_bolt_samples(&x->out, c.profile, event, x->r.images, c.image, err);
 out:
+	facts_free(&c);
+	return ret;
+}
+
+/* Layouts are made of edges: samples do not do. */
+static int read_edges(struct exporting *x, struct code_facts *c, struct err *err)
+{
+	*c = (struct code_facts){ 0 };
+	if (has_stacks(x))
+		return read_code(x, c, err);
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "no branch stacks were recorded, by which code is laid out");
+	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
+}
+
+static int write_layout(struct exporting *x, const struct code_facts *c, const struct layout *l,
+			int (*write)(struct buf *, const struct layout *, struct err *),
+			struct err *err)
+{
+	if (!l->n)
+		return err_set(err, ERR_NOT_FOUND, "%.200s: no function with a name ran",
+			       image_path(x->r.images, c->image));
+	if (l->strange)
+		cli_note(x->cli,
+			 "left out: %zu functions whose names are not known, or that the format "
+			 "has no room for",
+			 l->strange);
+	return write(&x->out, l, err);
+}
+
+int export_write_blocks(struct exporting *x, struct err *err)
+{
+	struct bbmap map = { VEC_INIT, VEC_INIT };
+	struct layout *l = NULL;
+	struct code_facts c;
+	int ret = -1;
+
+	if (!read_edges(x, &c, err) && !bbmap_read(&map, x->r.images, c.image, err) &&
+	    !layout_blocks(&l, c.flow, x->r.images, c.image, &map, err))
+		ret = write_layout(x, &c, l, export_blocks, err);
+	layout_free(l);
+	bbmap_free(&map);
+	facts_free(&c);
+	return ret;
+}
+
+int export_write_order(struct exporting *x, struct err *err)
+{
+	struct layout *l = NULL;
+	struct code_facts c;
+	int ret = -1;
+
+	if (!read_edges(x, &c, err) && !layout_functions(&l, c.flow, x->r.images, c.image, err))
+		ret = write_layout(x, &c, l, export_order, err);
+	layout_free(l);
 	facts_free(&c);
 	return ret;
 }

@@ -18,5 +18,7 @@ struct exporting {
 /* export_code.c: what is told of one program's code. */
 int export_write_fdo(struct exporting *x, struct err *err) MUST_USE;
 int export_write_bolt(struct exporting *x, struct err *err) MUST_USE;
+int export_write_blocks(struct exporting *x, struct err *err) MUST_USE;
+int export_write_order(struct exporting *x, struct err *err) MUST_USE;
 
 #endif

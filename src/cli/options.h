@@ -60,7 +60,7 @@ struct options {
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
 	uint64_t stack_size;
 	/* format */
-	bool autofdo, bolt, pprof, firefox, folded, text;
+	bool autofdo, bolt, propeller, symbol_order, pprof, firefox, folded, text;
 	const char *dso;
 	/* sample */
 	uint64_t freq, count, mmap_pages;

@@ -6,6 +6,8 @@
  *	export_firefox	JSON for the Firefox profiler, which shows samples over time
  *	export_fdo_*	LLVM's sample profile, for clang -fprofile-sample-use
  *	export_bolt	branches and spans of one file, for perf2bolt --pa; or its samples
+ *	export_blocks	hot blocks in order, for clang -fbasic-block-sections=list=FILE
+ *	export_order	hot functions in order, for lld --symbol-ordering-file
  *
  * The first two take a profile with stacks (profile_stacks.h). Names come from outside: what a terminal should
  * not be shown is escaped in them (\xNN) before a format does its own quoting.
@@ -14,6 +16,7 @@
 #define CYCLADE_REPORT_EXPORT_H
 
 #include "analyse/fdo.h"
+#include "analyse/layout.h"
 #include "analyse/profile_stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -38,5 +41,8 @@ int export_bolt(struct buf *out, const struct flow *f, struct images *images, ui
 /* A profile with the keys KEY_ADDR and KEY_DSO. */
 int export_bolt_samples(struct buf *out, const struct profile *p, const char *event,
 			struct images *images, uint32_t image, struct err *err) MUST_USE;
+
+int export_blocks(struct buf *out, const struct layout *l, struct err *err) MUST_USE;
+int export_order(struct buf *out, const struct layout *l, struct err *err) MUST_USE;
 
 #endif

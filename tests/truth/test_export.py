@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""cyclade export --autofdo and --bolt against what really ran: counts of lines, entries, targets of calls and inlined
-calls; create_llvm_prof on the same recording; llvm-profdata and clang as readers."""
+"""cyclade export --autofdo, --bolt, --propeller and --symbol-order against what really ran: counts of lines, entries,
+targets of calls and inlined calls; create_llvm_prof on the same recording; llvm-profdata and clang as readers."""
 import collections
 import os
 import re
@@ -41,6 +41,26 @@ int main(int argc, char **argv)
 """
 FLAGS = ["-O2", "-gdwarf-4", "-gline-tables-only", "-fdebug-info-for-profiling"]
 WORK = "_Z4workRSt6vectorIP4BaseSaIS1_EEi"
+BLOCKS = """
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) int rare(int x) { return x * 31 ^ x >> 3; }
+__attribute__((noinline)) int pick(int x)
+{
+	int s = 0;
+	if (__builtin_expect(x % 8 == 0, 1)) { s += rare(x); s ^= 5; s *= 7; } else { s += x * 3; s ^= x >> 2; s += 11; }
+	for (int i = 0; i < (x & 3); i++) s += i * x;
+	if (x == 123456789) { printf("never %d\\n", x); abort(); }
+	return s;
+}
+__attribute__((noinline)) int unused(int x) { return x > 100 ? rare(x) : x; }
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1000, s = argc > 5 ? unused(argc) : 0;
+	for (int i = 0; i < n; i++) s += pick(i);
+	printf("%d\\n", s);
+}
+"""
 t = Tap()
 
 
@@ -271,7 +291,82 @@ def by_samples(rec, o):
     t.ok(lines[0].startswith("E ") and got == n, "bolt: samples too", lines[:3])
 
 
+def block_map(prog):
+    """{function: (address, [(offset, size)])} as llvm-readobj reads it."""
+    out, last = {}, None
+    text = subprocess.run(["llvm-readobj", "--bb-addr-map", prog], capture_output=True, text=True, check=False).stdout
+    for key, value in re.findall(r"^ +(At|Name|Offset|Size): (\S+)", text, re.M):
+        if key == "At":
+            last = (int(value, 16), [])
+        elif key == "Name":
+            out[value] = last
+        elif key == "Offset":
+            last[1].append([int(value, 16), 0])
+        else:
+            last[1][-1][1] = int(value, 16)
+    return out
+
+
+def laid_out(o):
+    """Blocks and functions in order; and what clang makes of it."""
+    if not shutil.which("clang") or not shutil.which("llvm-readobj"):
+        return t.skip("layouts", "no clang or llvm-readobj")
+    source, prog = os.path.join(o.dir.name, "blocks.c"), os.path.join(o.dir.name, "blocks")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(BLOCKS)
+    r = subprocess.run(["clang", "-O2", "-fbasic-block-sections=labels", source, "-o", prog], capture_output=True,
+                       text=True, check=False)
+    blocks = block_map(prog) if not r.returncode else {}
+    if "pick" not in blocks:
+        return t.skip("layouts", "clang does not tell its blocks here: " + r.stderr.split("\n")[0])
+    base = prog + "-rec"
+    subprocess.run([QEMU, "-plugin", "%s/oracle.so,data=%s.data,truth=%s.truth,depth=32,period=60"
+                    % (BUILT, base, base), prog, "60000"], check=True, capture_output=True, timeout=120)
+    rec = Recording(base + ".data", Truth(base + ".truth"))
+    text = export(rec.path, "-q", "--propeller", "--dso", "blocks")
+    listed = {m[1]: [int(x) for x in m[2].split()] for m in re.finditer(r"^!([^!\n]+)\n!!([\d ]+)$", text, re.M)}
+    t.ok(len(listed) * 2 == text.count("\n") and set(listed) >= {"pick", "main", "rare"} and "unused" not in listed,
+         "propeller: the functions that ran", text)
+    runs = {name: [rec.truth.insns.get((prog, at + off), 0) for off, _ in b] for name, (at, b) in blocks.items()}
+    bad = [(k, v, runs[k]) for k, v in listed.items() if v[0] or len(set(v)) != len(v) or
+           any(not runs[k][i] for i in v) or any(n > 2000 and i not in v for i, n in enumerate(runs[k]))]
+    t.ok(not bad, "propeller: the blocks that ran, those that never did left out, the entry first", bad)
+    at, b = blocks["pick"]
+    jumps = collections.Counter()
+    for e in rec.truth.edges:
+        x, y = ([i for i, (off, size) in enumerate(b) if p[0] == prog and off <= p[1] - at < off + size]
+                for p in (e.source, e.target))
+        if x and y and b[y[0]][0] == e.target[1] - at and x[0] != y[0]:
+            jumps[x[0], y[0]] += e.n
+    for i in range(len(b) - 1):  # runs on without a branch
+        if b[i][0] + b[i][1] == b[i + 1][0] and not any(x == i for x, _ in jumps):
+            jumps[i, i + 1] += runs["pick"][i]
+    def falls(order):
+        return sum(jumps[p] for p in zip(order, order[1:]))
+    t.ok(falls(listed["pick"]) > 1.1 * falls(range(len(b))), "propeller: more falls through than before (%d, %d)"
+         % (falls(listed["pick"]), falls(range(len(b)))), (listed["pick"], jumps))
+    again(source, prog, text, o)
+    order = export(rec.path, "-q", "--symbol-order", "--dso", "blocks").split()
+    t.ok(set(order) >= {"main", "pick", "rare"} and "unused" not in order and
+         order.index("pick") < order.index("rare"), "symbol order: what ran, callees behind callers", order)
+    return None
+
+
+def again(source, prog, text, o):
+    cc = os.path.join(o.dir.name, "cc_profile.txt")
+    with open(cc, "w", encoding="ascii") as f:
+        f.write(text)
+    r = subprocess.run(["clang", "-O2", "-fbasic-block-sections=list=" + cc, source, "-o", prog + "2"],
+                       capture_output=True, text=True, check=False)
+    if not t.ok(r.returncode == 0 and not r.stderr, "clang lays out by it", r.stderr):
+        return
+    said = [subprocess.run([p, "5000"], capture_output=True, text=True, check=False).stdout for p in (prog, prog + "2")]
+    syms = subprocess.run(["readelf", "-sW", prog + "2"], capture_output=True, text=True, check=True).stdout
+    t.ok(said[0] == said[1] and said[0] and "pick.cold" in syms, "the program does the same, its cold part elsewhere")
+
+
 with Oracle(t) as oracle:
     known_programs(oracle)
     compiled(oracle)
+    laid_out(oracle)
 t.done()
