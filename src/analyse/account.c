@@ -239,8 +239,10 @@ static void eval_formula(struct eval *x, uint32_t node, struct account_cell *c)
 	for (uint32_t i = w->need_from[node]; i < w->need_from[node + 1]; i++) {
 		const struct account_need *n = &w->need[i];
 
-		c->samples += n->kind == EXPR_EVENT ? w->tally[n->index].samples
-						    : x->cell[n->index].samples;
+		if (n->kind == EXPR_EVENT)
+			c->samples += w->tally[n->index].samples;
+		else if (!x->row || !x->acc->node[n->index].whole)
+			c->samples += x->cell[n->index].samples;
 		if (n->kind == EXPR_METRIC && x->cell[n->index].why == ACCOUNT_PARTS && !c->why) {
 			c->why = ACCOUNT_PARTS;
 			c->which = x->cell[n->index].which;

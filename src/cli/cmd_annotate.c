@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/accounting.h"
 #include "cli/recording.h"
 #include "report/annotate.h"
 
@@ -93,7 +94,7 @@ static void list_choices(const struct annotate_targets *t, const char *name)
 
 /* Notes on what was recorded rather than on what was found. */
 static int add_notes(struct annotate *a, const struct cli *cli, const struct pd *rec,
-		     const struct profile *p, size_t event)
+		     const struct profile *p, size_t event, bool account)
 {
 	size_t n, others = 0;
 	const struct profile_sum *sum = profile_sums(p, &n);
@@ -101,7 +102,7 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 
 	for (size_t i = 0; i < n; i++)
 		others += i != event && sum[i].selected.samples + sum[i].left_out.samples;
-	if (others && !cli->opt.event.n &&
+	if (others && !cli->opt.event.n && !account &&
 	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
 			  others == 1 ? " was" : "s were"))
 		return -1;
@@ -190,10 +191,62 @@ static int count_blocks(const struct cli *cli, struct recording *r, const struct
 	return annotate_blocks(a, blocks, err);
 }
 
+#define ACCOUNT_EVENTS \
+	4 /* of the tree, that a recording has which is shown by its account unasked */
+
+static size_t n_used(const struct accounting *x, size_t n_events)
+{
+	size_t n = 0;
+
+	for (size_t e = 0; e < n_events; e++)
+		n += account_uses(&x->bound, e);
+	return n;
+}
+
+/* The account, where it is asked for or the recording was made for one; *on says so. */
+static int open_account(struct cli *cli, struct recording *r, struct accounting *x, bool *on,
+			struct err *err)
+{
+	struct err why = ERR_INIT;
+	size_t n;
+
+	*on = false;
+	(void)pd_events(r->rec, &n);
+	if (!cli->opt.account && (n < ACCOUNT_EVENTS || cli->opt.event.n))
+		return 0;
+	if (accounting_open(x, cli, r->rec, &why)) {
+		accounting_close(x);
+		if (!cli->opt.account)
+			return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+		*err = why;
+		return -1;
+	}
+	*on = cli->opt.account || n_used(x, n) >= ACCOUNT_EVENTS;
+	return 0;
+}
+
+/* Columns of the account, and what was said of how it was opened. */
+static int add_account(struct cli *cli, struct recording *r, struct accounting *x,
+		       const struct profile *p, struct annotate *a, struct err *err)
+{
+	struct text_list said = { 0 }, nodes;
+	const char *one[2] = { cli->opt.account };
+
+	if (cli->opt.account && *cli->opt.account)
+		said = (struct text_list){ one, 1 };
+	if (split_events(cli, &said, &nodes, err) || accounting_whole(x, cli, r->rec, p, err) ||
+	    annotate_account(a, p, r->images, &x->bound, nodes.v, nodes.n, err))
+		return -1;
+	for (size_t i = 0; i < x->n_notes; i++)
+		if (annotate_note(a, "%s", x->notes[i]))
+			return err_nomem(err);
+	return 0;
+}
+
 static int annotate(struct cli *cli, struct recording *r, const char *function, struct err *err)
 {
 	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
-	const struct annotate_opts ao = {
+	struct annotate_opts ao = {
 		.no_source = cli->opt.no_source,
 		.no_asm = cli->opt.no_asm,
 		.no_arrows = cli->opt.no_arrows,
@@ -207,12 +260,21 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	struct annotate *a = NULL;
 	struct flow *flow = NULL;
 	struct blocks blocks = { .n = 0 };
+	struct accounting x = { 0 };
+	bool account;
 	size_t event, n;
 	int rc = -1;
 
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
-	if (choose_event(cli, r->rec, &event, err) || recording_select(r, cli, &po, err))
+	if (choose_event(cli, r->rec, &event, err) || recording_select(r, cli, &po, err) ||
+	    open_account(cli, r, &x, &account, err))
 		goto out;
+	if (account) {
+		po.mux = x.mux;
+		ao.all_rows = true;
+		if (!cli->opt.event.n)
+			event = (size_t)x.bound.event[x.acc->node[0].event];
+	}
 	if (profile_build(&p, r->rec, r->spaces, &po, err))
 		goto out;
 	cli_progress_end(cli);
@@ -226,7 +288,9 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	if (annotate_build(&a, p, r->images, event, pd_events(r->rec, &n)[event].name,
 			   &found.v.v[0], &ao, err))
 		goto out;
-	if (add_notes(a, cli, r->rec, p, event)) {
+	if (account && add_account(cli, r, &x, p, a, err))
+		goto out;
+	if (add_notes(a, cli, r->rec, p, event, account)) {
 		(void)err_nomem(err);
 		goto out;
 	}
@@ -238,6 +302,7 @@ out:
 	blocks_free(&blocks);
 	flow_free(flow);
 	annotate_targets_free(&found);
+	accounting_close(&x);
 	profile_free(p);
 	return rc;
 }

@@ -267,7 +267,7 @@ size_t account_next(const struct account_view *v, struct next out[NEXT_MAX], str
 	const char *name = hottest(v);
 
 	if (name)
-		step(&l, out, v, "annotate", "", name, "its instructions");
+		step(&l, out, v, "annotate --account", "", name, "its instructions by branch");
 	if (closed_branch(v))
 		step(&l, out, v, "report --account", " --expand", closed_branch(v),
 		     "what it is made of");

@@ -17,6 +17,7 @@
 #ifndef CYCLADE_REPORT_ANNOTATE_H
 #define CYCLADE_REPORT_ANNOTATE_H
 
+#include "analyse/account.h"
 #include "analyse/blocks.h"
 #include "analyse/profile.h"
 #include "base/buf.h"
@@ -70,6 +71,7 @@ struct annotate_inline {
 
 struct annotate_opts {
 	bool no_source, no_asm, no_arrows, bytes;
+	bool all_rows;			/* addresses that only other events fell on, too */
 	double min;			/* a fraction: fold source lines below */
 	const char *const *source_dirs; /* NULL-ended, or NULL */
 	const char *sysroot;
@@ -94,7 +96,8 @@ struct annotate {
 	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
 	const struct blocks *blocks;
 	const struct block_function *ran;
-	struct branch_tally *taken; /* by block */
+	struct branch_tally *taken;	  /* by block */
+	struct annotate_account *account; /* what its cycles went into; NULL: not asked */
 	struct arena arena;
 };
 
@@ -104,6 +107,11 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 void annotate_free(struct annotate *a);
 /* `b` must outlive it. */
 int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err) MUST_USE;
+/* Adds columns of an account of cycles: `node`, or those that matter most for the function. Profile
+ * and bound account must outlive it. */
+int annotate_account(struct annotate *a, const struct profile *p, struct images *images,
+		     const struct account_bound *bound, const char *const *node, size_t n,
+		     struct err *err) MUST_USE;
 int annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3) MUST_USE;
 
 /* A line of a source file as text (not safe for terminals), NULL where the file is not found. */

@@ -25,6 +25,7 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 		*p = *p == ',' ? sep : *p;
 	buf_puts(out, head);
 	annotate_blocks_csv_head(out, a, sep);
+	annotate_account_csv_head(out, a, sep);
 	buf_puts(out, "\r\n");
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		buf_printf(out, "0x%" PRIx64 "%c%" PRIu64 "%c%" PRIu64 "%c%.6f%c", i->in.vaddr, sep,
@@ -40,6 +41,7 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 		buf_putc(out, sep);
 		text_put_csv(out, i->in.text, sep);
 		annotate_blocks_csv(out, a, i, sep);
+		annotate_account_csv(out, a, i, sep);
 		buf_puts(out, "\r\n");
 	}
 	if (a->elsewhere.samples) {
@@ -47,6 +49,7 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 			   a->elsewhere.samples, sep, a->elsewhere.period, sep,
 			   annotate_share(a, &a->elsewhere), sep, sep, sep, sep);
 		annotate_blocks_csv(out, a, NULL, sep);
+		annotate_account_csv(out, a, NULL, sep);
 		buf_puts(out, "\r\n");
 	}
 	buf_free(&b);
@@ -77,6 +80,7 @@ static void json_insn(struct json *j, const struct annotate *a, const struct ann
 	json_u64(j, "address", i->in.vaddr);
 	json_tally(j, a, &i->t);
 	annotate_blocks_json(j, a, i);
+	annotate_account_json(j, a, i);
 	json_place(j, &i->line);
 	if (c->n) {
 		json_array(j, "inlined");
@@ -113,6 +117,7 @@ void annotate_json(struct buf *out, struct annotate *a)
 	json_real(&j, "share_of_all", a->of_all);
 	json_str(&j, "symbols_from", a->origin);
 	annotate_blocks_json_head(&j, a);
+	annotate_account_json_head(&j, a);
 	json_strings(&j, "notes", a->notes.v, a->notes.n);
 	json_array(&j, "instructions");
 	vec_each (&a->insn, struct annotate_insn *, i)
@@ -167,15 +172,17 @@ void annotate_markdown(struct buf *out, struct annotate *a)
 		put_cell(out, a->notes.v[i]);
 		buf_puts(out, i + 1 == a->notes.n ? "\n\n" : "\n");
 	}
-	buf_printf(out,
-		   "| share | samples |%s address | line | instruction "
-		   "|\n|---:|---:|%s---:|---|---|\n",
-		   a->ran ? " runs |" : "", a->ran ? "---:|" : "");
+	buf_puts(out, "| share | samples |");
+	annotate_account_markdown_head(out, a, false);
+	buf_printf(out, "%s address | line | instruction |\n|---:|---:|", a->ran ? " runs |" : "");
+	annotate_account_markdown_head(out, a, true);
+	buf_printf(out, "%s---:|---|---|\n", a->ran ? "---:|" : "");
 	vec_each (&a->insn, struct annotate_insn *, i) {
 		if (annotate_share(a, &i->t) < a->opts.min)
 			continue;
 		buf_printf(out, "| %.1f %% | %" PRIu64 " |", 100 * annotate_share(a, &i->t),
 			   i->t.samples);
+		annotate_account_markdown(out, a, i);
 		annotate_blocks_markdown(out, a, i);
 		buf_printf(out, " `%" PRIx64 "` | ", i->in.vaddr);
 		if (i->line.file) {

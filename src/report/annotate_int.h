@@ -54,6 +54,28 @@ void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
 void annotate_blocks_json_head(struct json *j, const struct annotate *a);
 void annotate_blocks_json(struct json *j, const struct annotate *a, const struct annotate_insn *i);
 
+/* annotate_account.c: nothing where there is no account. */
+enum { ANNOTATE_ACCOUNT_MAX = 4, ANNOTATE_ACCOUNT_WIDTH = 13 };
+size_t annotate_account_width(const struct annotate *a, const struct style *st);
+void annotate_account_sum(struct buf *out, const struct annotate *a);
+/* `line` 0 to 2: of the heading. */
+void annotate_account_head(struct buf *out, const struct annotate *a, const struct style *st,
+			   unsigned line);
+void annotate_account_cells(struct buf *out, const struct annotate *a, const struct style *st,
+			    size_t first, size_t last); /* instructions */
+/* The same of all instructions of a source line. */
+void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
+			   const struct source_line *l);
+void annotate_account_csv_head(struct buf *out, const struct annotate *a, char sep);
+void annotate_account_csv(struct buf *out, const struct annotate *a,
+			  const struct annotate_insn *insn, char sep); /* NULL: of none */
+void annotate_account_json_head(struct json *j, const struct annotate *a);
+void annotate_account_json(struct json *j, const struct annotate *a,
+			   const struct annotate_insn *insn);
+void annotate_account_markdown_head(struct buf *out, const struct annotate *a, bool rule);
+void annotate_account_markdown(struct buf *out, const struct annotate *a,
+			       const struct annotate_insn *insn);
+
 static inline void tally_add(struct tally *to, const struct tally *t)
 {
 	to->samples += t->samples;

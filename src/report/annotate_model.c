@@ -145,7 +145,7 @@ static int read_samples(struct annotate *a, const struct profile *p, struct imag
 		uint64_t vaddr;
 
 		if (row[k].symbol != a->target.symbol || row[k].image != a->target.image ||
-		    !row[k].tally[event].samples)
+		    (!row[k].tally[event].samples && !a->opts.all_rows))
 			continue;
 		if (!image_to_vaddr(images, a->target.image, row[k].key[2], &vaddr))
 			vaddr = row[k].key[2];

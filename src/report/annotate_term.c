@@ -155,6 +155,7 @@ static void put_head(struct face *f)
 		put_safe(f, a->origin);
 		buf_putc(f->out, '\n');
 	}
+	annotate_account_sum(f->out, a);
 	if (a->ran)
 		put_ran(f);
 	for (size_t i = 0; i < a->notes.n; i++)
@@ -197,7 +198,7 @@ static void put_hottest(struct face *f)
 
 static size_t blocks_width(const struct face *f)
 {
-	return f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0;
+	return (f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0) + annotate_account_width(f->a, f->st);
 }
 
 static void put_arrow(struct face *f, size_t row)
@@ -219,6 +220,7 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 		      (f->arrows.width ? f->arrows.width + 2 : 1);
 
 	put_numbers(f, &r->t);
+	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
@@ -266,6 +268,7 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
 
 	put_numbers(f, &r->t);
+	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_blocks_cells(f->out, f->a, i);
 	buf_printf(f->out, "  %*" PRIx64, (int)f->addr_width, i->in.vaddr);
 	put_arrow(f, row);
@@ -286,6 +289,7 @@ static void put_fold_row(struct face *f, const struct annotate_row *r, size_t ro
 	size_t n = r->last - r->first;
 
 	put_numbers(f, &r->t);
+	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
@@ -301,6 +305,19 @@ static void put_elsewhere(struct face *f)
 		return;
 	put_numbers(f, &f->a->elsewhere);
 	buf_puts(f->out, "  at addresses that are no instruction of this function's code here\n");
+}
+
+static void put_account_heads(struct face *f)
+{
+	buf_putc(f->out, '\n');
+	for (unsigned line = 0; line < 2 && annotate_account_width(f->a, f->st); line++) {
+		buf_fill(f->out, ' ', 18);
+		annotate_account_head(f->out, f->a, f->st, line);
+		while (f->out->len && f->out->s[f->out->len - 1] == ' ')
+			f->out->s[--f->out->len] = '\0';
+		if (f->out->len && f->out->s[f->out->len - 1] != '\n')
+			buf_putc(f->out, '\n');
+	}
 }
 
 static void put_instructions(struct face *f)
@@ -323,7 +340,9 @@ static void put_instructions(struct face *f)
 		f->out->failed = true;
 		return;
 	}
-	buf_puts(f->out, "\n  share    samples");
+	put_account_heads(f);
+	buf_puts(f->out, "  share    samples");
+	annotate_account_head(f->out, a, f->st, 2);
 	annotate_blocks_head(f->out, a);
 	buf_printf(f->out, "  %*s\n", (int)f->addr_width, "address");
 	for (size_t r = 0; r < f->rows.v.n; r++)
@@ -349,11 +368,12 @@ static void put_source_line(struct face *f, const struct source_line *l, const s
 	const char *text = annotate_source(f->a, l->file, l->line);
 
 	put_numbers(f, t);
+	annotate_account_line(f->out, f->a, f->st, l);
 	if (l->line)
 		buf_printf(f->out, "  %6u  ", l->line);
 	else
 		buf_puts(f->out, "       ?  ");
-	put_cut(f, text ? text : "", 28);
+	put_cut(f, text ? text : "", 28 + annotate_account_width(f->a, f->st));
 	while (f->out->len && f->out->s[f->out->len - 1] == ' ')
 		f->out->s[--f->out->len] = '\0';
 	buf_putc(f->out, '\n');
@@ -387,7 +407,10 @@ static void put_source(struct face *f)
 			continue;
 		if (!prev || !same_line(&(struct source_line){ .file = prev->line.file },
 					&(struct source_line){ .file = l->line.file })) {
-			buf_puts(f->out, "\n  share    samples    line  ");
+			put_account_heads(f);
+			buf_puts(f->out, "  share    samples");
+			annotate_account_head(f->out, a, f->st, 2);
+			buf_puts(f->out, "    line  ");
 			put_safe(f, l->line.file ? l->line.file : "(no line known)");
 			buf_putc(f->out, '\n');
 		} else if (prev->line.line) {

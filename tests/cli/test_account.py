@@ -214,6 +214,47 @@ def refusals(where, path):
     t.equal(run("-i", os.path.join(where, "other"), "--model", "skx").returncode, 0, "... is read as --model says")
 
 
+def annotated(where):
+    """Columns of annotate: of each instruction its own, of all of them the function's."""
+    m = Made(where)
+    for event, n, insn in ((CYCLES, 100, 1), (CYCLES, 60, 5), (REF, 128, 1), (DRAM, 40, 0), (MISP, 30, 5), (EMPTY, 50, 3),
+                           (ISSUED, 800, 1), (SLOTS, 600, 1), (ISSUED1, 400, 1), (SB, 2, 2)):
+        m.put("hot", event, n, insn=insn)
+    path = os.path.join(where, "annotate.data")
+    m.write(path)
+
+    def annotate(*argv, columns="120"):
+        p = subprocess.run([CYCLADE, "annotate", "-i", path, *argv, "hot"], capture_output=True, text=True, timeout=60,
+                           env=dict(os.environ, COLUMNS=columns))
+        return p
+    p = annotate("-j")
+    d = json.loads(p.stdout)
+    t.equal(d["event"], CYCLES, "annotate: an account's recording is shown by its cycles")
+    insns = d["instructions"]
+    t.equal([sum(i["samples"] for i in insns), insns[1]["samples"], insns[5]["samples"]], [160, 100, 60], "their samples")
+    ratio, rate = 160 / 128, 2
+    want = {0: ("Local_DRAM", 40 * 10007 * 167 * ratio), 5: ("Mispredicted", 30 * 200003 * 6),
+            3: ("RS_Empty", 50 * 2000003), 1: ("Wrong_Path", 200 * 2000003 / rate)}
+    for at, (node, v) in want.items():
+        got = insns[at].get("account", {}).get(node, {}).get("value", 0)
+        t.ok(abs(got - v) < 1e-6 * v, "instruction %d: %s" % (at, node), "%s, want %s" % (got, v))
+    t.ok("account" not in insns[7] and "Local_DRAM" not in insns[5]["account"], "and nothing where no sample fell")
+    t.equal(set(d["account_columns"]), {"Local_DRAM", "RS_Empty", "Mispredicted", "Wrong_Path"}, "the leaves that matter")
+    p = annotate("--account=RS_Empty,Store_Buffer_Full")
+    head = [x for x in p.stdout.splitlines() if x.endswith("address")]
+    t.ok("Empty" in head[0] and "Full" in head[0] and "DRAM" not in head[0], "--account=NODE chooses them", head)
+    row = [x for x in p.stdout.splitlines() if x.split()[1:2] == ["401008"] or " 401008 " in x]
+    t.ok(row and "31.2" in row[0], "a share of the function's cycles", row)
+    row = [x for x in p.stdout.splitlines() if " 401007 " in x]
+    t.ok(row and "~" in row[0], "two samples are marked", row)
+    rows = list(csv.DictReader(io.StringIO(annotate("--account", "--format", "csv").stdout)))
+    t.ok(abs(float(rows[0]["Local_DRAM"]) - want[0][1]) < 1 and "Remote_DRAM" not in rows[0], "annotate: csv", rows[0])
+    t.ok("| 31.2 |" in annotate("--account", "--format", "markdown").stdout, "annotate: markdown")
+    t.ok("Local" not in annotate("-e", CYCLES).stdout, "with -e, as it was asked")
+    p = annotate("--account=Nothing")
+    t.ok(p.returncode == 2 and "no node" in p.stderr, "an unknown node is refused", p.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         path = made(where, "plain.data")
@@ -227,6 +268,7 @@ def main():
         formats(path, d)
         penalties(where, path)
         refusals(where, path)
+        annotated(where)
     t.done()
     return 1 if t.bad else 0
 
