@@ -142,15 +142,15 @@ static struct flow_weight weight_of(uint64_t hits, const uint64_t *group, double
 	return w;
 }
 
-static struct flow_edge edge_of(const struct edge_count *e, double unit)
+static struct flow_edge edge_of(const struct edge_count *e, const struct edge_rare *r, double unit)
 {
 	return (struct flow_edge){ .from = flow_place_of(e->from),
 				   .to = flow_place_of(e->to),
 				   .w = weight_of(e->hits, e->group, unit),
 				   .tally = { .mispredicted = e->mispredicted,
 					      .predicted = e->predicted,
-					      .in_tx = e->in_tx,
-					      .aborts = e->aborts,
+					      .in_tx = r->in_tx,
+					      .aborts = r->aborts,
 					      .cycles = e->cycles,
 					      .timed = e->timed },
 				   .type = e->type };
@@ -197,7 +197,7 @@ static int fill(struct flow *f, struct flow_counts_of_worker *c, unsigned shift,
 	if (!f->edge || !f->span)
 		return err_nomem(err);
 	for (size_t i = 0; i < f->n_edges; i++)
-		f->edge[i] = edge_of(&c->edge.v[i], unit);
+		f->edge[i] = edge_of(&c->edge.v[i], &c->rare.v[i], unit);
 	for (size_t i = 0; i < f->n_spans; i++)
 		f->span[i] = span_of(&c->span.v[i], unit);
 	vec_free(&c->edge);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/flow_scan_int.h"
+#include "base/big.h"
 #include "base/task.h"
 
 #define AHEAD	   32u
@@ -75,6 +76,27 @@ static uint64_t span_hash(const struct flow_at *start, uint64_t end)
 	return mix(start->addr, end, start->where);
 }
 
+/* As vec_reserve for one more, but aligned to cache lines, and in large pages. */
+static int more_of(void **v, size_t n, size_t *cap, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 256;
+	void *p;
+
+	if (n < *cap)
+		return 0;
+	p = big_alloc(want, size);
+	if (!p)
+		return -1;
+	if (n)
+		memcpy(p, *v, n * size);
+	free(*v);
+	*v = p;
+	*cap = want;
+	return 0;
+}
+
+#define MORE(vec) more_of((void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v))
+
 static bool same_place(const struct flow_at *a, const struct flow_at *b)
 {
 	return a->addr == b->addr && a->where == b->where;
@@ -86,8 +108,9 @@ static __attribute__((noinline)) struct edge_count *new_edge(struct flow_counts_
 {
 	struct edge_count *e;
 
-	if (vec_reserve(&c->edge, c->edge.n + 1) || itab_put(&c->edge_at, h, c->edge.n))
+	if (MORE(&c->edge) || MORE(&c->rare) || itab_put(&c->edge_at, h, c->edge.n))
 		return NULL;
+	c->rare.v[c->rare.n++] = (struct edge_rare){ 0 };
 	e = &c->edge.v[c->edge.n++];
 	*e = (struct edge_count){ .from = *from, .to = *to };
 	return e;
@@ -112,7 +135,7 @@ new_span(struct flow_counts_of_worker *c, uint64_t h, const struct flow_at *star
 {
 	struct span_count *s;
 
-	if (vec_reserve(&c->span, c->span.n + 1) || itab_put(&c->span_at, h, c->span.n))
+	if (MORE(&c->span) || itab_put(&c->span_at, h, c->span.n))
 		return NULL;
 	s = &c->span.v[c->span.n++];
 	*s = (struct span_count){ .start = *start, .end = end, .times = FLOW_NO_TIMES };
@@ -136,12 +159,10 @@ static inline struct span_count *span_of(struct flow_counts_of_worker *c, uint64
 static struct flow_times *times_of(struct flow_counts_of_worker *c, struct span_count *s)
 {
 	if (s->times == FLOW_NO_TIMES) {
-		struct flow_times *t = vec_add(&c->times);
-
-		if (!t)
+		if (MORE(&c->times))
 			return NULL;
-		memset(t, 0, sizeof(*t));
-		s->times = (uint32_t)c->times.n - 1;
+		memset(&c->times.v[c->times.n], 0, sizeof(*c->times.v));
+		s->times = (uint32_t)c->times.n++;
 	}
 	return &c->times.v[s->times];
 }
@@ -149,6 +170,7 @@ static struct flow_times *times_of(struct flow_counts_of_worker *c, struct span_
 void flow_counts_free(struct flow_counts_of_worker *c)
 {
 	vec_free(&c->edge);
+	vec_free(&c->rare);
 	vec_free(&c->span);
 	vec_free(&c->times);
 	itab_free(&c->edge_at);
@@ -246,8 +268,10 @@ static inline int count_edge(struct flow_counts_of_worker *c, const struct entry
 	if (e->type > o->type)
 		o->type = e->type;
 	if (e->flags & (E_IN_TX | E_ABORT)) {
-		o->in_tx += e->flags >> 2 & 1;
-		o->aborts += e->flags >> 3 & 1;
+		struct edge_rare *r = &c->rare.v[o - c->edge.v];
+
+		r->in_tx += e->flags >> 2 & 1;
+		r->aborts += e->flags >> 3 & 1;
 	}
 	if (e->cycles) {
 		o->cycles += e->cycles;
@@ -312,6 +336,16 @@ static void ask_ahead(const struct flow_counts_of_worker *c, struct entry *e, si
 			__builtin_prefetch(&c->span.v[e[k].span_at], 1);
 			__builtin_prefetch(&c->span.v[e[k].span_at].group[group], 1);
 		}
+	}
+	for (size_t k = 0; k < n; k++) {
+		const struct span_count *s;
+
+		if (!e[k].span || e[k].span_at == ITAB_NONE || !e[k - 1].cycles)
+			continue;
+		s = &c->span.v[e[k].span_at];
+		if (s->times != FLOW_NO_TIMES)
+			__builtin_prefetch(
+				&c->times.v[s->times].n[flow_time_bucket(e[k - 1].cycles)], 1);
 	}
 }
 
@@ -496,15 +530,16 @@ static void add_sums(struct flow_sums *s, const struct flow_sums *more)
 		s->depth = more->depth;
 }
 
-static void add_edge(struct edge_count *o, const struct edge_count *e)
+static void add_edge(struct edge_count *o, struct edge_rare *r, const struct edge_count *e,
+		     const struct edge_rare *more)
 {
 	o->hits += e->hits;
 	o->mispredicted += e->mispredicted;
 	o->predicted += e->predicted;
 	o->timed += e->timed;
 	o->cycles += e->cycles;
-	o->in_tx += e->in_tx;
-	o->aborts += e->aborts;
+	r->in_tx += more->in_tx;
+	r->aborts += more->aborts;
 	if (e->type > o->type)
 		o->type = e->type;
 	for (unsigned g = 0; g < FLOW_GROUPS; g++)
@@ -539,7 +574,7 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 
 		if (!o)
 			return err_nomem(err);
-		add_edge(o, e);
+		add_edge(o, &c->rare.v[o - c->edge.v], e, &more->rare.v[e - more->edge.v]);
 	}
 	vec_each (&more->span, const struct span_count *, s) {
 		struct span_count *o = span_of(c, span_hash(&s->start, s->end), &s->start, s->end);
@@ -585,6 +620,19 @@ static int new_workers(struct scan *sc, const struct spaces *sp, struct err *err
 	return 0;
 }
 
+/* So many entries that a counter of 32 bits might not hold them? */
+static int check_size(const struct scan *sc, struct err *err)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sc->n_chunks; i++)
+		bytes += (uint64_t)(sc->chunk[i].end - sc->chunk[i].p);
+	if (bytes / PD_BRANCH_SIZE < UINT32_MAX)
+		return 0;
+	(void)err_set(err, ERR_LIMIT, "branch stacks of more than 100 GB are not read");
+	return err_hint(err, "record with longer periods: errors are small enough long before");
+}
+
 int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
 	      const struct flow_opts *opts, const struct flow_events *events,
 	      enum flow_filter filter, const struct flow_costs *costs, struct err *err)
@@ -605,7 +653,8 @@ int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const str
 		sc.n_workers = 64;
 	if (sc.n_workers > sc.n_chunks)
 		sc.n_workers = sc.n_chunks ? (unsigned)sc.n_chunks : 1;
-	if (new_workers(&sc, sp, err) || task_for(sc.n_chunks, sc.n_workers, scan_chunk, &sc, err))
+	if (check_size(&sc, err) || new_workers(&sc, sp, err) ||
+	    task_for(sc.n_chunks, sc.n_workers, scan_chunk, &sc, err))
 		goto out;
 	*out = sc.worker[0]->counts;
 	sc.worker[0]->counts = (struct flow_counts_of_worker){ 0 };

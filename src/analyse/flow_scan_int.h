@@ -120,24 +120,31 @@ static inline struct flow_place flow_map_place(struct flow_map *m, uint64_t ip)
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
+/* What most entries change is a cache line, and another of the groups; tables are aligned to lines.
+ * Numbers of 32 bits do: a recording whose entries they could not count is refused. */
 struct edge_count {
 	struct flow_at from, to;
-	uint64_t hits, mispredicted, predicted, timed;
-	uint64_t group[FLOW_GROUPS];
-	uint64_t cycles, in_tx, aborts;
+	uint64_t hits, cycles;
+	uint32_t mispredicted, predicted, timed;
 	uint8_t type;
+	uint64_t group[FLOW_GROUPS];
+};
+struct edge_rare {
+	uint32_t in_tx, aborts;
 };
 
 struct span_count {
 	struct flow_at start;
-	uint64_t end;
-	uint64_t hits, timed, cycles, cycles_sq;
-	uint32_t times;
+	uint64_t end, hits, cycles, cycles_sq;
+	uint32_t timed, times;
+	uint64_t unused; /* to the end of the line */
 	uint64_t group[FLOW_GROUPS];
 };
+_Static_assert(sizeof(struct edge_count) == 192 && sizeof(struct span_count) == 192, "whole lines");
 
 struct flow_counts_of_worker {
 	VEC(struct edge_count) edge;
+	VEC(struct edge_rare) rare; /* of edges, by the same number */
 	VEC(struct span_count) span;
 	VEC(struct flow_times) times;
 	struct itab edge_at, span_at;
