@@ -66,7 +66,7 @@ int cmd_help(struct cli *cli)
 	int code;
 
 	if (!cli->args.n)
-		return help_overview(stdout, EXIT_OK);
+		return help_commands(stdout);
 	(void)snprintf(name, sizeof(name), "cyclade-%s", cli->args.v[0]);
 	page = find_page(name);
 	if (!page) {

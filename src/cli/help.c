@@ -15,6 +15,21 @@ static const struct {
 	{ "cyclade record -a --for 10s", "the whole machine, ten seconds" },
 };
 
+/* Neighbours of commands.def: a group ends where the next begins. */
+static const struct {
+	const char *title;
+	enum command first;
+} groups[] = {
+	{ "measure", CMD_RUN },	 { "explain", CMD_REPORT }, { "hand over", CMD_EXPORT },
+	{ "look up", CMD_INFO }, { "set up", CMD_DOCTOR },
+};
+#define N_GROUPS (sizeof(groups) / sizeof(*groups))
+
+static unsigned group_end(size_t g)
+{
+	return g + 1 < N_GROUPS ? groups[g + 1].first : CMD_COUNT;
+}
+
 static const char *const libraries[] = {
 #if HAVE_ZYDIS
 	"x86 disassembly",
@@ -67,9 +82,25 @@ int help_overview(FILE *to, int code)
 	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n"
 	      "       COMMAND --help: its options; cyclade help COMMAND: its manual\n\n",
 	      to);
-	for (int i = 0; i < CMD_COUNT; i++)
-		fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		fprintf(to, "  %-9s", groups[g].title);
+		for (unsigned i = groups[g].first; i < group_end(g); i++)
+			fprintf(to, " %s", command_names[i]);
+		fputc('\n', to);
+	}
+	fputs("\n  cyclade help   what each of them does\n", to);
 	return finish(to, code);
+}
+
+int help_commands(FILE *to)
+{
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		fprintf(to, "%s%s\n", g ? "\n" : "", groups[g].title);
+		for (unsigned i = groups[g].first; i < group_end(g); i++)
+			fprintf(to, "  %-11s %s\n", command_names[i], command_texts[i]);
+	}
+	fputs("\ncyclade help COMMAND: its manual\n", to);
+	return finish(to, EXIT_OK);
 }
 
 int help_version(void)

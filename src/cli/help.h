@@ -9,8 +9,10 @@
 
 #include "cli/cli.h"
 
-int help_overview(FILE *to, int code); /* `cyclade --help`: twenty lines, examples first */
-int help_command(struct cli *cli);     /* `cyclade CMD --help` */
+int help_overview(FILE *to, int code);
+/* All commands with what they do. */
+int help_commands(FILE *to);	   /* `cyclade --help`: twenty lines, examples first */
+int help_command(struct cli *cli); /* `cyclade CMD --help` */
 int help_version(void);
 /* The option table of a command as text, `indent` columns in. */
 void help_options(struct buf *b, enum command cmd, unsigned width);

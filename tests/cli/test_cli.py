@@ -23,6 +23,9 @@ t.ok(len(r.stdout.splitlines()) <= 24, "the overview is a short screen", r.stdou
 t.ok(max(map(len, r.stdout.splitlines())) <= 80, "the overview fits 80 columns", r.stdout)
 for c in commands:
     t.ok(c in r.stdout, "the overview names %s" % c)
+r = run("help")
+t.ok(all(re.search(r"^  %s +\S" % c, r.stdout, re.M) for c in commands), "help alone tells what each command does", r.stdout)
+t.ok(max(map(len, r.stdout.splitlines())) <= 80, "in 80 columns", r.stdout)
 r = run("--version")
 t.ok(re.match(r"cyclade \d+\.\d+\.\d+\nwith:", r.stdout), "--version says what is in", r.stdout)
 
