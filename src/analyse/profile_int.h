@@ -340,7 +340,7 @@ struct stack_kept {
 struct stack_keep {
 	VEC(struct stack_kept) v;
 	struct itab at; /* STACKS_MERGED: by chain and party */
-	bool merge;
+	bool wanted, merge;
 };
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
 	       uint64_t period) MUST_USE;

@@ -93,6 +93,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 		return NULL;
 	}
 	k->w = w;
+	k->keep.wanted = w->scan->opts->stacks != STACKS_NONE;
 	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
@@ -455,8 +456,7 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 static int take_sample(struct walk *k, struct walk_chain *c, const struct who *who, uint64_t time,
 		       uint64_t period)
 {
-	if (k->w->scan->opts->stacks != STACKS_NONE &&
-	    stack_keep(&k->keep, c, who->party, time, period))
+	if (k->keep.wanted && stack_keep(&k->keep, c, who->party, time, period))
 		return -1;
 	return chain_count(k, c, period);
 }

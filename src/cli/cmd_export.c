@@ -33,7 +33,8 @@ static const struct format {
 	{ "folded", offsetof(struct options, folded), false, false, false, NULL },
 };
 
-#define N_FORMATS (sizeof(formats) / sizeof(*formats))
+#define FIREFOX_MANY 5000000u /* samples */
+#define N_FORMATS    (sizeof(formats) / sizeof(*formats))
 
 /* NULL where not one is asked for. */
 static const struct format *choose_format(const struct options *o, struct err *err)
@@ -203,6 +204,15 @@ static int write_pprof(struct exporting *x, struct err *err)
 
 static int write_firefox(struct exporting *x, struct err *err)
 {
+	size_t n;
+	const struct pd_event *ev = pd_events(x->r.rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].samples > FIREFOX_MANY && !strcmp(ev[i].name, x->event))
+			cli_note(x->cli,
+				 "%" PRIu64 " samples are more than the Firefox profiler likes: "
+				 "--only-pid, --only-tid and --comm choose",
+				 ev[i].samples);
 	return write_stacks(x, STACKS_EACH, export_firefox, err);
 }
 
