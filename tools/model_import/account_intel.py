@@ -184,7 +184,7 @@ class Core:
         self.leaf('Retiring_Cycles', 'Unstalled', 'UOPS_RETIRED.ACTIVE_CYCLES UOPS_RETIRED.CYCLES '
                   'UOPS_RETIRED.ALL:c1 UOPS_RETIRED.RETIRE_SLOTS:c1 UOPS_RETIRED.SLOTS:c1', 1)
         self.leaf('Instructions', None, 'INST_RETIRED.ANY', 0, part='info', unit='instructions')
-        self.leaf('Instructions_Precise', 'Instructions', 'INST_RETIRED.PREC_DIST', 0,
+        self.leaf('Instructions_Precise', 'Instructions', 'INST_RETIRED.PREC_DIST', 0, CYCLES, 2,
                   unit='instructions')
         self.leaf('Uops_Retired', None, 'UOPS_RETIRED.ANY UOPS_RETIRED.ALL', 0, part='info',
                   unit='uops')
@@ -321,9 +321,12 @@ class Core:
             inner.update(cover='partial', note='Penalties were measured on another CPU.')
             a.nodes[b].update(cover='partial', note='Penalties were measured on another CPU.')
         a.put('Code_Fetch', b, **inner)
-        self.leaf('Code_Beyond_L2', 'Code_Fetch', 'L2_RQSTS.IFETCH_MISS FRONTEND_RETIRED.L2_MISS '
-                  'L2_RQSTS.CODE_RD_MISS' if not self.tree or 'Code_Beyond_L2' not in self.tree else
-                  'L2_RQSTS.IFETCH_MISS L2_RQSTS.CODE_RD_MISS', 33, L3, 0, True)
+        if 'Code_Beyond_L2' in self.tree:
+            self.leaf('Code_Beyond_L2', 'Code_Fetch', 'L2_RQSTS.IFETCH_MISS L2_RQSTS.CODE_RD_MISS', 33,
+                      L3, 0, True)
+        else:
+            self.leaf('Code_Beyond_L2', 'Code_Fetch', 'FRONTEND_RETIRED.L2_MISS '
+                      'L2_RQSTS.CODE_RD_MISS', 33, L3, 2, True)
         self.leaf('Code_From_L2', 'Code_Fetch', 'L2_RQSTS.IFETCH_HIT L2_RQSTS.CODE_RD_HIT', 8, NEAR,
                   0, True)
         inner = dict(inner)
