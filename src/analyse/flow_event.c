@@ -149,6 +149,25 @@ static bool period_known(const struct pd_event *ev)
 	return ev->at.period || (!ev->attr.freq && ev->attr.sample_period);
 }
 
+static bool user_only(const struct pd_event *ev)
+{
+	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;
+
+	/* without a word of its own a stack is of what the event is of */
+	return priv ? !(priv & B(KERNEL)) : ev->attr.exclude_kernel;
+}
+
+/* Does the event count where the stack's branches are, and nowhere else? A sample of the kernel with
+ * a stack of user space would weigh on what ran before the kernel was entered. */
+static bool same_privileges(const struct pd_event *ev)
+{
+	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;
+
+	bool kernel = priv & B(KERNEL), user = priv & B(USER);
+
+	return !priv || (kernel != ev->attr.exclude_kernel && user != ev->attr.exclude_user);
+}
+
 enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 {
 	static const uint8_t just[] = { [FLOW_ANY] = TAKEN,
@@ -158,7 +177,7 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 					[FLOW_SOME] = OTHER };
 	enum counted c = counted_of(rec, ev);
 
-	if (c == OTHER || !period_known(ev))
+	if (c == OTHER || !period_known(ev) || !same_privileges(ev))
 		return FLOW_COUNTS_OTHER;
 	if (c == just[flow_filter_of(ev)])
 		return FLOW_COUNTS_TAKEN;
@@ -201,14 +220,6 @@ static int differ(const struct pd_event *a, const struct pd_event *b, struct err
 		      "%.80s and %.80s recorded different branches, which do not add up", a->name,
 		      b->name);
 	return err_hint(err, "one at a time: -e '%.80s'", a->name);
-}
-
-static bool user_only(const struct pd_event *ev)
-{
-	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;
-
-	/* without a word of its own a stack is of what the event is of */
-	return priv ? !(priv & B(KERNEL)) : ev->attr.exclude_kernel;
 }
 
 /* Those with samples that agree; of those only the ones that count branches just so, if some do and

@@ -304,6 +304,9 @@ def kinds(t, path):
             ("cycles", dict(type=0, config=0, br=STACK | ANY), None, 3, cycles, 1),
             ("cycles", dict(type=0, config=0, br=COND), None, 4, cycles, 1),
             ("cycles", dict(type=0, config=0, br=ANY | IN_TX), None, 4, cycles, 1),
+            ("near_taken", dict(config=0x20c4, br=ANY | 1), "GenuineIntel-6-85-4", 0, other, 1),
+            ("near_taken", dict(config=0x20c4, br=ANY | 1, exclude_kernel=1), "GenuineIntel-6-85-4", 0, taken, 0),
+            ("near_taken", dict(config=0x20c4, br=ANY | 3), "GenuineIntel-6-85-4", 0, taken, 0),
             ("cpu-clock", dict(type=1, config=0), None, 0, other, 1)):
         file_of(path, [(name, attr)], [(0, TWO, 1000)] * 20, cpuid)
         got = dump(path)
