@@ -24,11 +24,11 @@ struct event {
 };
 enum { EVENT_TAKEN, EVENT_RETURNS, EVENT_CALLS, EVENT_INSNS, EVENT_CYCLES, EVENTS };
 static const struct event events[EVENTS] = {
-	[EVENT_TAKEN] = { "taken", "br_inst_retired.near_taken:upp", 0x20c4 },
-	[EVENT_RETURNS] = { "returns", "br_inst_retired.near_return:upp", 0x08c4 },
-	[EVENT_CALLS] = { "calls", "br_inst_retired.near_call:upp", 0x02c4 },
-	[EVENT_INSNS] = { "insns", "inst_retired.any_p:u", 0x00c0 },
-	[EVENT_CYCLES] = { "cycles", "cpu_clk_unhalted.thread:u", 0x003c },
+	[EVENT_TAKEN] = { "taken", "br_inst_retired.near_taken", 0x20c4 },
+	[EVENT_RETURNS] = { "returns", "br_inst_retired.near_return", 0x08c4 },
+	[EVENT_CALLS] = { "calls", "br_inst_retired.near_call", 0x02c4 },
+	[EVENT_INSNS] = { "insns", "inst_retired.any_p", 0x00c0 },
+	[EVENT_CYCLES] = { "cycles", "cpu_clk_unhalted.thread", 0x003c },
 };
 
 struct filter {
@@ -58,7 +58,7 @@ static const uint8_t br_type[] = {
 
 static struct {
 	const char *data, *truth;
-	uint64_t depth, event, filter, period, fixed, seed, cycles, types, far;
+	uint64_t depth, event, filter, period, fixed, seed, cycles, types, far, irq, skid;
 } opt = { .depth = 32, .period = 100, .seed = 1, .cycles = 1, .far = 1 };
 
 static struct option {
@@ -71,6 +71,8 @@ static struct option {
 	{ "seed", &opt.seed },	 /* of the periods: the same seed, the same recording */
 	{ "cycles", &opt.cycles }, /* 0: entries have no cycles */
 	{ "types", &opt.types },   /* 1: entries have types */
+	{ "irq", &opt.irq },	   /* instructions between interrupts, in the mean; 0: none */
+	{ "skid", &opt.skid },	   /* cycles from the overflow to the sample */
 	{ "far", &opt.far },	   /* 0: returns of system calls are no entries */
 };
 
@@ -83,7 +85,8 @@ static uint64_t arrived;		/* where the last taken branch led; 0: none yet */
 static uint64_t entry_cycles;		/* when the last entry was made */
 static uint64_t span_cycles;		/* when the last taken branch was */
 static uint64_t call_site, count, next; /* a call that is in a trampoline; of the event */
-static uint64_t period_now;
+static uint64_t period_now, due;	/* due: when a sample that skids is taken; 0: none */
+static uint64_t next_irq;
 
 static uint64_t now(void)
 {
@@ -119,10 +122,18 @@ static void choose_period(void)
 	next += period_now;
 }
 
-static void sample(uint64_t ip)
+static void take(uint64_t ip)
 {
 	recording_sample(&rec, ip, now(), period_now, ring, (unsigned)opt.depth, newest, held);
 	truth.samples++;
+}
+
+static void sample(uint64_t ip)
+{
+	if (!opt.skid)
+		take(ip);
+	else if (!due)
+		due = truth.quarters + 4 * opt.skid;
 	choose_period();
 }
 
@@ -296,6 +307,16 @@ static uint64_t insn_at(const struct block *b, uint64_t back)
 	return b->start + b->at[back < b->n ? b->n - 1 - back : 0];
 }
 
+/* Interrupts that were due in this TB: the kernel returns to an instruction anywhere in it. */
+static void interrupt(const struct block *b)
+{
+	while (opt.irq && truth.insns >= next_irq) {
+		if (next_irq)
+			from_kernel(insn_at(b, truth.insns - next_irq));
+		next_irq = truth.insns + 1 + opt.irq / 2 + random_number() % opt.irq;
+	}
+}
+
 static void on_run(unsigned cpu, void *ctx)
 {
 	struct block *b = ctx;
@@ -311,6 +332,11 @@ static void on_run(unsigned cpu, void *ctx)
 	truth.insns += b->n;
 	truth.quarters += b->cost;
 	before = b;
+	interrupt(b);
+	if (due && truth.quarters >= due) {
+		due = 0;
+		take(b->last); /* it waits for the longest instruction, as a rule the last */
+	}
 	while (opt.event == EVENT_INSNS && truth.insns >= next)
 		sample(insn_at(b, truth.insns - next));
 	/* Costs are known by TB: long instructions are last where the interrupt waits for them. */
@@ -420,7 +446,6 @@ int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv
 	}
 	rec = (struct recording){
 		.path = opt.data,
-		.event = events[opt.event].name,
 		.program = program_name(),
 		.config = events[opt.event].config,
 		.period = opt.period,
@@ -428,7 +453,10 @@ int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv
 				 (opt.cycles ? 0 : PERF_SAMPLE_BRANCH_NO_CYCLES) |
 				 (opt.types ? PERF_SAMPLE_BRANCH_TYPE_SAVE : 0),
 		.pid = (uint32_t)getpid(),
+		.precise = !opt.skid,
 	};
+	(void)snprintf(rec.event, sizeof(rec.event), "%s:%s", events[opt.event].name,
+		       opt.skid ? "u" : "upp");
 	if (recording_begin(&rec)) {
 		fprintf(stderr, "oracle: cannot write %s\n", opt.data);
 		return -1;

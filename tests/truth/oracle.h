@@ -107,10 +107,12 @@ struct entry { /* a branch record; flags as in struct perf_branch_entry */
 #define ENTRY_TYPE(t)	   ((uint64_t)(t) << 20)
 
 struct recording {
-	const char *path, *event, *program;
+	const char *path, *program;
+	char event[64];
 	uint64_t config; /* of a raw event */
 	uint64_t period, branch_filter;
 	uint32_t pid;
+	bool precise;
 	FILE *f;
 };
 

@@ -48,6 +48,7 @@ static struct perf_event_attr attribute(const struct recording *r)
 		.sample_type = SAMPLES,
 		.branch_sample_type = r->branch_filter,
 		.disabled = 1,
+		.precise_ip = r->precise ? 2 : 0,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.mmap = 1,

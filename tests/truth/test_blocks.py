@@ -250,10 +250,54 @@ def other_events(t, o):
          "any branch at returns: not executions, and biased", j if isinstance(j, str) else j["sums"])
 
 
+def disturbed(t, o):
+    """Interrupts come back to the middle of blocks: no blocks begin there, and counts stay."""
+    for program in ("pack", "shapes"):
+        r = o.run(program, depth=32, period=62, irq=20000)
+        name = program + ", interrupted"
+        j = cyclade("blocks", "-j", "-i", r.path)
+        if not t.ok(not isinstance(j, str), name + ": blocks", j):
+            continue
+        fs = functions(j, r.truth)
+        layout(t, name, r.truth, fs)
+        s = frequencies(r.truth, fs)
+        s.show(name)
+        t.ok(s.by_chance(3) > .95 and s.share(.05, 10 * ENOUGH) == 1, name + ": counts near the truth", s.worst(10 * ENOUGH))
+        calm = cyclade("blocks", "-j", "-i", o.run(program, depth=32, period=62).path)
+        more = {f["function"]: len(f["blocks"]) for f in calm["functions"]}
+        bad = [(f.name, len(f.blocks), more[f.name]) for f in fs if f.name in more and len(f.blocks) > more[f.name]]
+        t.ok(not bad, name + ": no more blocks than without", bad)
+
+
+def frequencies(truth, fs):
+    s = Spread()
+    for f in fs:
+        for i, b in enumerate(f.blocks):
+            want = truth.insns.get((f.image, f.start[i]))
+            if want:
+                s.add(b["hits"], b["runs"] or 0.0, want, b["error"] if b["hits"] else None)
+    return s
+
+
+def skidding(t, o):
+    """Events that are not precise: stacks lean to where the processor waited. Shown, not asserted."""
+    for program in PROGRAMS:
+        for skid in (0, 40):
+            r = o.run(program, depth=32, period=62, skid=skid)
+            j = cyclade("blocks", "-j", "-i", r.path)
+            if t.ok(not isinstance(j, str), "%s, %d cycles late: blocks" % (program, skid), j):
+                s = frequencies(r.truth, functions(j, r.truth))
+                print("# %-10s %2d cycles late: within 1 %%: %5.1f %%, worst of many hits %5.1f %%, within error bars %5.1f %%" % (
+                    program, skid, 100 * s.share(.01), 100 * s.worst(10 * ENOUGH), 100 * s.covered()))
+
+
 def main():
     t = Tap()
     with Oracle(t) as o:
         other_events(t, o)
+        disturbed(t, o)
+        if LONG:
+            skidding(t, o)
         loops_of_all = Spread()
         for depth in (16, 32):
             spreads = Spread(), Spread()
