@@ -79,10 +79,11 @@ struct options {
 	const char *penalties, *unit;
 	struct text_list expand;
 	const char *per, *sort, *fields, *focus, *hide, *comm, *format, *separator;
-	struct text_list only_pid, only_tid;
+	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit;
 	double min;
-	bool children, callers, json, raw_names, no_source, no_asm, no_arrows, no_blocks, bytes;
+	bool children, callers, all_registers, json, raw_names, no_source, no_asm, no_arrows,
+		no_blocks, bytes;
 	/* talk */
 	bool verbose, quiet, no_pager, dry_run, why, help, origin;
 	const char *color, *require;

@@ -19,7 +19,7 @@ t.equal((r.returncode, r.stdout), (2, ""), "no command: usage on standard error,
 t.ok("usage: cyclade" in r.stderr, "and it is a usage", r.stderr)
 r = run("--help")
 t.equal((r.returncode, r.stderr), (0, ""), "--help: standard output, exit 0")
-t.ok(len(r.stdout.splitlines()) <= 24, "the overview is a short screen", r.stdout)
+t.ok(len(r.stdout.splitlines()) <= 28, "the overview is a short screen", r.stdout)
 t.ok(max(map(len, r.stdout.splitlines())) <= 80, "the overview fits 80 columns", r.stdout)
 for c in commands:
     t.ok(c in r.stdout, "the overview names %s" % c)

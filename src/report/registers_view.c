@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/registers_view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+
+const struct registers_format *registers_format_find(const char *name, struct err *err)
+{
+	static const struct registers_format formats[] = {
+#define REGISTERS_FORMAT(name, write, machine) { name, write, machine },
+#include "report/registers.def"
+#undef REGISTERS_FORMAT
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	(void)err_set(err, ERR_USAGE, "registers has no %.40s form", name);
+	(void)err_hint(err, "--format term, csv, json or markdown");
+	return NULL;
+}
+
+const char *registers_dso(const struct registers_view *v, const struct registers_place *p)
+{
+	return p->image == IMAGE_NONE ? "[unknown]" : image_name(v->images, p->image);
+}
+
+bool registers_vaddr(const struct registers_view *v, const struct registers_place *p, uint64_t *out)
+{
+	*out = p->addr;
+	if (p->image == IMAGE_NONE)
+		return false;
+	if (image_key(v->images, p->image)->kind != IMAGE_FILE)
+		return true;
+	return image_to_vaddr(v->images, p->image, p->addr, out);
+}
+
+void registers_put_place(struct buf *b, const struct registers_place *p)
+{
+	if (!p->symbol)
+		buf_printf(b, "0x%" PRIx64, p->addr);
+	else if (p->entry)
+		buf_puts(b, p->symbol->name);
+	else
+		buf_printf(b, "%s+0x%" PRIx64, p->symbol->name, p->addr - p->symbol->start);
+}
+
+bool registers_shown(const struct registers_view *v, const struct registers_place *p,
+		     const struct registers_cell *c)
+{
+	unsigned argument;
+
+	if (!registers_name(v->r->arch, c->bit, &argument))
+		return v->all || !p->entry;
+	return v->all || !p->entry || argument;
+}
+
+const char *registers_put_value(char out[24], enum registers_guess g, uint64_t v)
+{
+	switch (g) {
+	case GUESS_POINTER:
+		(void)snprintf(out, 24, v ? "0x%" PRIx64 : "0", v);
+		break;
+	case GUESS_SIGNED32:
+		(void)snprintf(out, 24, "%" PRId32, (int32_t)(uint32_t)v);
+		break;
+	case GUESS_SIGNED:
+		(void)snprintf(out, 24, "%" PRId64, (int64_t)v);
+		break;
+	default:
+		(void)snprintf(out, 24, v >> 48 ? "0x%" PRIx64 : "%" PRIu64, v);
+	}
+	return out;
+}
+
+/* ---- which places --------------------------------------------------------------------------- */
+
+enum way { EXACT, WITH_DSO, GLOB, PART, WAYS };
+
+static bool means(const struct registers_view *v, const struct registers_place *p, enum way way,
+		  const char *said)
+{
+	const char *dso = registers_dso(v, p);
+	size_t n = strlen(dso);
+
+	switch (way) {
+	case EXACT:
+		return !strcmp(said, p->symbol->name) || !strcmp(said, p->symbol->linkage);
+	case WITH_DSO:
+		return !strncmp(said, dso, n) && said[n] == ':' && said[n + 1] != ':' &&
+		       !strcmp(said + n + 1, p->symbol->name);
+	case GLOB:
+		return text_glob(said, p->symbol->name);
+	default:
+		return strstr(p->symbol->name, said) != NULL;
+	}
+}
+
+/* "work+0x1c" and "work:28" have an offset, "a::b" and "operator+" have none. */
+static char *split(const char *said, uint64_t *offset, struct err *err)
+{
+	char *name = strdup(said);
+	size_t at = strlen(said);
+
+	*offset = 0;
+	if (!name) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	while (at && !strchr("+:", name[at - 1]))
+		at--;
+	if (at > 1 && name[at - 2] != ':' && !num_parse_u64(offset, name + at, NULL))
+		name[at - 1] = '\0';
+	return name;
+}
+
+static int no_such(const struct registers_view *v, const struct registers *r, const char *name,
+		   uint64_t offset, bool known, struct err *err)
+{
+	const char **words = calloc(r->n + 1, sizeof(*words));
+	const char *near = NULL;
+	size_t n = 0;
+
+	if (!words)
+		return err_nomem(err);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->place[i].symbol)
+			words[n++] = r->place[i].symbol->name;
+	if (!known)
+		near = text_nearest(name, words);
+	free(words);
+	if (known && !offset)
+		(void)err_set(err, ERR_NOT_FOUND,
+			      "'%.120s' was sampled, but never at its first instruction", name);
+	else if (known)
+		(void)err_set(err, ERR_NOT_FOUND, "'%.120s' was never sampled at +0x%" PRIx64, name,
+			      offset);
+	else
+		(void)err_set(err, ERR_NOT_FOUND, "no function with registers is called '%.120s'",
+			      name);
+	if (near)
+		return err_hint(err, "did you mean '%.180s'?", near);
+	(void)v;
+	return err_hint(err,
+			"record it: cyclade record -e uprobe:PROGRAM:%.80s --user-regs -- "
+			"PROGRAM",
+			name);
+}
+
+static int choose_named(struct registers_view *v, struct registers *r, const char *said,
+			struct err *err)
+{
+	uint64_t offset;
+	char *name = split(said, &offset, err);
+	size_t n = 0;
+	bool known = false;
+
+	if (!name)
+		return -1;
+	for (enum way way = EXACT; way < WAYS && !known && *name; way++)
+		for (size_t i = 0; i < r->n; i++) {
+			struct registers_place *p = &r->place[i];
+
+			if (!p->symbol || !means(v, p, way, name))
+				continue;
+			known = true;
+			if (p->addr - p->symbol->start != offset)
+				continue;
+			p->wanted = true;
+			n++;
+		}
+	if (!n)
+		(void)no_such(v, r, name, offset, known, err);
+	free(name);
+	return n ? 0 : -1;
+}
+
+static int choose_at(struct registers_view *v, struct registers *r, const char *said,
+		     struct err *err)
+{
+	uint64_t addr, vaddr;
+	size_t n = 0;
+
+	if (num_parse_u64(&addr, said, NULL))
+		return choose_named(v, r, said, err);
+	for (size_t i = 0; i < r->n; i++) {
+		struct registers_place *p = &r->place[i];
+
+		if (p->addr != addr && (!registers_vaddr(v, p, &vaddr) || vaddr != addr))
+			continue;
+		p->wanted = true;
+		n++;
+	}
+	if (n)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "no sample with registers is at 0x%" PRIx64, addr);
+	return err_hint(err, "addresses are those of the file, as annotate shows them");
+}
+
+int registers_view_choose(struct registers_view *v, struct registers *r, const char *function,
+			  const char *const *at, size_t n, size_t limit, struct err *err)
+{
+	size_t chosen = 0;
+
+	if (function && choose_named(v, r, function, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (choose_at(v, r, at[i], err))
+			return -1;
+	if (function || n)
+		return 0;
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->place[i].entry)
+			continue;
+		if (chosen < limit)
+			r->place[i].wanted = true;
+		else
+			v->more++;
+		chosen++;
+	}
+	return 0;
+}

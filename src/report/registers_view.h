@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * registers_view - what registers held, in every format.
+ *
+ *	registers_find, registers_view_choose, registers_read	(analyse/registers.h)
+ *	registers_format_find("term", &err)->write(&buf, &view, &sink_opts, &err)
+ *
+ * Of functions' entries those registers are shown that hold arguments, unless `all` asks for the
+ * others, too; of other instructions all.
+ */
+#ifndef CYCLADE_REPORT_REGISTERS_VIEW_H
+#define CYCLADE_REPORT_REGISTERS_VIEW_H
+
+#include "analyse/registers.h"
+#include "report/sink.h"
+#include "report/view.h"
+
+struct registers_view {
+	const struct registers *r;
+	struct images *images;
+	const struct pd_event *event;
+	struct view_source source;
+	bool all;
+	uint64_t more; /* entries that --limit leaves out */
+};
+
+/* Marks what is wanted. `function`: a name as annotate takes it, with `+0xOFFSET` or `:OFFSET` behind it
+ * for another instruction than its first; NULL: functions' entries, most samples first, `limit` of
+ * them. `at`: n addresses, the file's own or as sampled, or names with offsets, in addition.
+ * ERR_NOT_FOUND names what is not among the samples, and what to record. */
+int registers_view_choose(struct registers_view *v, struct registers *r, const char *function,
+			  const char *const *at, size_t n, size_t limit, struct err *err) MUST_USE;
+
+struct registers_format {
+	const char *name;
+	int (*write)(struct buf *out, const struct registers_view *v, const struct sink_opts *o,
+		     struct err *err);
+	bool machine;
+};
+const struct registers_format *registers_format_find(const char *name, struct err *err);
+
+#define REGISTERS_FORMAT(name, write, machine)                                                \
+	int write(struct buf *out, const struct registers_view *v, const struct sink_opts *o, \
+		  struct err *err);
+#include "report/registers.def"
+#undef REGISTERS_FORMAT
+
+/* ---- what the faces share ------------------------------------------------------------------ */
+
+const char *registers_dso(const struct registers_view *v, const struct registers_place *p);
+/* The ELF's own address; false: it has none. */
+bool registers_vaddr(const struct registers_view *v, const struct registers_place *p,
+		     uint64_t *out);
+/* "work", "work+0x1c", "0x1139" */
+void registers_put_place(struct buf *b, const struct registers_place *p);
+/* This register is to be shown of this place. */
+bool registers_shown(const struct registers_view *v, const struct registers_place *p,
+		     const struct registers_cell *c);
+/* A value as the guess has it: "-3", "12", "0x7ffd12345678". */
+const char *registers_put_value(char out[24], enum registers_guess g, uint64_t v);
+
+#endif
