@@ -293,6 +293,12 @@ class Core:
         self.leaf('RFO_Saturated', 'Bandwidth_Saturated', oro + 'DEMAND.RFO:c4 ' + oro +
                   'DEMAND_RFO:c4', 1)
 
+        # on one counter alone the two would never count together
+        pending, cycles = 'L1D_PEND_MISS.PENDING', 'L1D_PEND_MISS.PENDING_CYCLES'
+        if self.a.find([pending]) and self.a.line(pending).split()[1] != '2':
+            self.a.put('Misses_In_Flight', 'Bandwidth_Saturated', cover='profile',
+                       expr='%s / %s' % (pending, cycles), unit='lines at a time')
+
     def starvation(self):
         a, b = self.a, 'Instruction_Starvation'
         oro = 'OFFCORE_REQUESTS_OUTSTANDING.'
@@ -465,8 +471,8 @@ class Core:
             return
         if a.has('Issue_Cycles', 'Resource_Stalls'):
             a.put('Issue_Collisions', b, cover='partial', note='A chance, not a count.',
-                  expr='0.5 * Cycles * Issue_Cycles * Issue_Cycles / '
-                  '((Cycles - Resource_Stalls) * (Cycles - Resource_Stalls))')
+                  expr='min(Cycles, 0.5 * Cycles * Issue_Cycles * Issue_Cycles / '
+                  '((Cycles - Resource_Stalls) * (Cycles - Resource_Stalls)))')
             terms_.append('Issue_Collisions')
         loads = None
         if a.has('Port_2_Uops', 'Port_3_Uops') and a.model.id not in ('wsm-dp', 'wsm-sp', 'wsm-ex'):

@@ -148,6 +148,9 @@ def amd(models):
         amd_loads(a, 40 if z < 3 else 46 if z == 3 else 50)
         unseen(a, 'Bandwidth_Saturated', 'stalled', 'No event of the core tells how many reads are on '
                'their way; those of the memory controllers count for all cores.')
+        if 'ls_alloc_mab_count' in a.events:
+            a.put('Misses_In_Flight', 'Bandwidth_Saturated', cover='profile',
+                  expr='ls_alloc_mab_count / ls_alloc_mab_count:c1', unit='lines at a time')
         amd_front(a, width)
         amd_rest(a, width, ops)
         a.finish()
