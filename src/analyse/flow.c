@@ -216,6 +216,7 @@ static void fill_sums(struct flow_sums *s, const struct flow_counts_of_worker *c
 	all.counts = s->counts;
 	all.event = s->event;
 	all.biased = s->biased;
+	all.late = s->late;
 	all.user_only = s->user_only;
 	all.period = (double)c->period;
 	for (unsigned g = 0; g < FLOW_GROUPS; g++)

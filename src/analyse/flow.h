@@ -110,6 +110,7 @@ struct flow_sums {
 	unsigned depth;	   /* of the deepest stack */
 	bool biased;	   /* the event does not count branches */
 	bool weighed;	   /* weights are executions all the same: flow_weigh() */
+	bool late;	   /* the event is not precise: samples come some time after it */
 	bool user_only;	   /* kernel branches were filtered out */
 	uint64_t samples, stacks, empty, left_out, bad;
 	uint64_t edges, spans; /* entries seen */

@@ -265,6 +265,7 @@ int flow_choose(struct flow_events *out, struct flow_sums *sums, const struct pd
 			continue;
 		if (__builtin_add_overflow(period, ev[i].period, &period))
 			period = UINT64_MAX;
+		sums->late |= !ev[i].attr.precise_ip;
 		if (!first) {
 			first = &ev[i];
 			sums->filter = flow_filter_of(first);

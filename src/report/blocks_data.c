@@ -61,6 +61,7 @@ static void json_sums(struct json *j, const struct flow_sums *s)
 	json_u64(j, "depth", s->depth);
 	json_bool(j, "biased", s->biased);
 	json_bool(j, "weighed", s->weighed);
+	json_bool(j, "late", s->late);
 	json_bool(j, "user_only", s->user_only);
 	json_real(j, "period", s->period);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)

@@ -632,13 +632,18 @@ static void put_facts(struct page *p)
 			 blocks_scale_says(b));
 	if (s->biased && s->weighed)
 		put_fact(p, "bias", false,
-			 "samples are taken a little late, which favours slow code; an event of "
-			 "taken branches has no such favour");
+			 "samples fall more easily into long or slow code; stacks weigh the less, "
+			 "the more the code costs in which they were taken");
 	else if (s->biased)
 		put_fact(p, "bias", true,
 			 "stacks are more often of code near what the event counts; an event of "
 			 "taken "
 			 "branches has no such favour");
+	if (s->late)
+		put_fact(p, "late", false,
+			 "the event is not precise: samples come some time after what it counts, "
+			 "and more often where the processor waits, which no error bar tells; :pp "
+			 "asks for a precise one");
 	if (!isnan(p->v->balance))
 		put_fact(p, "in and out", p->v->balance > 0.05,
 			 "differ by %s of runs, over blocks seen %u times or more",

@@ -243,6 +243,10 @@ def other_events(t, o):
             t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .2}[event],
                  "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
             t.ok(j["sums"]["biased"], "by %s: says that it favours some code" % event)
+    r = o.run("nested", 50, depth=32, period=62, skid=40)
+    late = cyclade("blocks", "-j", "-i", r.path)
+    t.equal((late["sums"]["late"], late["sums"]["biased"], j["sums"]["late"]), (True, False, False),
+            "an event that is not precise: told")
     # 32 branches before each return are no picture of a loop of 1,400 trips: no figure is an execution
     r = o.run("nested", depth=32, period=5, event="returns")
     j = cyclade("blocks", "-j", "-i", r.path)
