@@ -9,11 +9,12 @@
  */
 #include "report/export_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "base/vec.h"
+#include "base/fs.h"
 #include "report/proto.h"
 
 enum { /* fields of messages */
@@ -38,6 +39,7 @@ enum { /* fields of messages */
 struct mapping {
 	uint64_t low, high; /* of sites, as in the file */
 	uint64_t start, limit, offset, bias;
+	uint64_t samples;   /* whose innermost place in user space lies there */
 	bool used, unnamed; /* code without symbols lies there */
 };
 
@@ -188,34 +190,86 @@ static int find_mappings(struct pprof *x, struct err *err)
 	return 0;
 }
 
+/* Samples of threads that are called as the file is, as those of a program are at first. */
+static uint64_t namesake_samples(const struct pprof *x, size_t image, const struct u64map *by_name)
+{
+	char comm[16];
+	const uint64_t *n;
+	uint32_t id;
+
+	(void)snprintf(comm, sizeof(comm), "%s",
+		       path_base(image_path(x->in->images, (uint32_t)image)));
+	id = strtab_find(profile_strings(x->in->profile), comm);
+	n = id == STR_NONE ? NULL : u64map_find(by_name, id);
+	return n ? *n : 0;
+}
+
+/* The first mapping is what a profile is of: the program whose threads have most samples. */
+static size_t main_program(struct pprof *x)
+{
+	struct u64map by_name = U64MAP_INIT;
+	size_t best = x->n_map;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < x->s->n_samples; i++) {
+		const struct stack_sample *v = &x->s->sample[i];
+		uint32_t id =
+			strtab_find(profile_strings(x->in->profile), x->s->thread[v->thread].comm);
+		uint64_t *n = u64map_at(&by_name, id, NULL);
+
+		if (n)
+			*n += v->n;
+		x->failed |= !n;
+	}
+	for (size_t i = 0; i < x->n_map; i++) {
+		uint64_t n =
+			x->map[i].used && image_key(x->in->images, (uint32_t)i)->kind == IMAGE_FILE
+				? namesake_samples(x, i, &by_name)
+				: 0;
+
+		if (n > most) {
+			most = n;
+			best = i;
+		}
+	}
+	u64map_free(&by_name);
+	return best;
+}
+
+static void put_mapping(struct pprof *x, size_t i)
+{
+	const struct mapping *m = &x->map[i];
+	const struct image_key *key = image_key(x->in->images, (uint32_t)i);
+	char id[2 * BUILD_ID_MAX + 1] = "";
+
+	for (size_t k = 0; key->build_id && k < key->build_id_len && k < BUILD_ID_MAX; k++) {
+		id[2 * k] = "0123456789abcdef"[key->build_id[k] >> 4];
+		id[2 * k + 1] = "0123456789abcdef"[key->build_id[k] & 15];
+		id[2 * k + 2] = '\0';
+	}
+	proto_u64(&x->message, 1, i + 1);
+	proto_u64(&x->message, 2, m->start + m->bias);
+	proto_u64(&x->message, 3, m->limit + m->bias);
+	proto_u64(&x->message, 4, m->offset);
+	proto_u64(&x->message, 5,
+		  str(x, key->kind == IMAGE_FILE ? image_path(x->in->images, (uint32_t)i)
+						 : image_name(x->in->images, (uint32_t)i)));
+	proto_u64(&x->message, 6, str(x, id));
+	/* where all is named, pprof need not look itself */
+	for (unsigned f = 7; f <= 10; f++)
+		proto_u64(&x->message, f, !m->unnamed);
+	put(x, PROFILE_MAPPING);
+}
+
 static void put_mappings(struct pprof *x)
 {
-	for (size_t i = 0; i < x->n_map; i++) {
-		const struct mapping *m = &x->map[i];
-		const struct image_key *key = image_key(x->in->images, (uint32_t)i);
-		char id[2 * BUILD_ID_MAX + 1] = "";
+	size_t first = main_program(x);
 
-		if (!m->used)
-			continue;
-		for (size_t k = 0; key->build_id && k < key->build_id_len && k < BUILD_ID_MAX;
-		     k++) {
-			id[2 * k] = "0123456789abcdef"[key->build_id[k] >> 4];
-			id[2 * k + 1] = "0123456789abcdef"[key->build_id[k] & 15];
-			id[2 * k + 2] = '\0';
-		}
-		proto_u64(&x->message, 1, i + 1);
-		proto_u64(&x->message, 2, m->start + m->bias);
-		proto_u64(&x->message, 3, m->limit + m->bias);
-		proto_u64(&x->message, 4, m->offset);
-		proto_u64(&x->message, 5,
-			  str(x, key->kind == IMAGE_FILE ? image_path(x->in->images, (uint32_t)i)
-							 : image_name(x->in->images, (uint32_t)i)));
-		proto_u64(&x->message, 6, str(x, id));
-		/* where all is named, pprof need not look itself */
-		for (unsigned f = 7; f <= 10; f++)
-			proto_u64(&x->message, f, !m->unnamed);
-		put(x, PROFILE_MAPPING);
-	}
+	if (first < x->n_map)
+		put_mapping(x, first);
+	for (size_t i = 0; i < x->n_map; i++)
+		if (i != first && x->map[i].used)
+			put_mapping(x, i);
 }
 
 /* ---- locations --------------------------------------------------------------------------------- */

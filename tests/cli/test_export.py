@@ -138,6 +138,7 @@ def check_mapping(p, prog):
     if not t.equal(len(m), 1, "pprof: the program is mapped once"):
         return
     m = m[0]
+    t.ok(next(iter(p.mappings.values())) is m, "pprof: its mapping comes first")
     notes = subprocess.run(["readelf", "-nW", prog], capture_output=True, text=True, check=True).stdout
     t.ok("Build ID: " + p.strings[m[6]] in notes and p.strings[m[6]], "pprof: build-id")
     heads = subprocess.run(["readelf", "-lW", prog], capture_output=True, text=True, check=True).stdout
