@@ -44,6 +44,7 @@ struct build {
 	struct block_part **by_symbol;
 	struct means means;
 	double *cost; /* by span, instead of counting any; NULL: count */
+	bool stops;   /* those at hand are flow_stops() */
 };
 
 /* Up to where a function's code goes: symbols without a size go up to the next. */
@@ -153,7 +154,7 @@ static void add_means(struct build *b, const struct flow_span *s, const struct c
 	m->weight += w;
 	m->insns += w * insns;
 	m->branches += w * branches;
-	if (b->cost) {
+	if (b->cost && !b->stops) {
 		size_t all;
 
 		b->cost[s - flow_spans(b->flow, &all)] =
@@ -165,20 +166,32 @@ static int add_span(struct build *b, const struct symbol *symbol, const struct f
 		    struct err *err)
 {
 	struct cross piece[CROSS_MAX];
+	struct flow_span stop;
 	enum block_drop drop = b->has_code ? BLOCK_NO_FUNCTION : BLOCK_NO_CODE;
 	struct block_part *p;
 	size_t n = 0;
 
 	if (!symbol) {
-		b->out->dropped[drop] += s->w.hits;
+		b->out->dropped[drop] += b->stops ? 0 : s->w.hits;
 		return 0;
 	}
 	p = part_of(b, symbol, err);
 	if (!p)
 		return -1;
 	p->f.kind = s->kind;
+	if (b->stops) { /* up to a system call; else an interrupt took it away, wherever it was */
+		stop = *s;
+		if (!block_part_call_at(p, s->end, &stop.end))
+			return 0;
+		s = &stop;
+	}
 	if (lay(b, p, s, piece, &n, &drop, err))
 		return -1;
+	if (b->stops) {
+		if (drop != BLOCK_DROPS)
+			return 0;
+		b->out->system += s->w.hits;
+	}
 	if (drop != BLOCK_DROPS) {
 		p->f.dropped[drop] += s->w.hits;
 		b->out->dropped[drop] += s->w.hits;
@@ -211,38 +224,72 @@ static int close_parts(struct build *b, struct err *err)
 	return 0;
 }
 
-/* The spans of one image: span[0..n). */
-static int add_image(struct build *b, const struct flow_span *span, size_t n, struct err *err)
+/* Spans of the image at hand. */
+static int add_spans(struct build *b, const struct flow_span *span, size_t n, struct err *err)
 {
-	uint64_t *addr = calloc(n, sizeof(*addr));
-	const struct symbol **found = calloc(n, sizeof(*found));
+	uint64_t *addr = calloc(n + 1, sizeof(*addr));
+	const struct symbol **found = calloc(n + 1, sizeof(*found));
 	int rc = -1;
 
-	b->image = span->image;
-	b->by_symbol = NULL;
-	b->n_symbols = 0;
-	if (!addr || !found)
-		goto nomem;
+	if (!addr || !found) {
+		(void)err_nomem(err);
+		goto out;
+	}
 	for (size_t i = 0; i < n; i++)
 		addr[i] = span[i].start;
-	if (b->image != IMAGE_NONE &&
-	    (image_resolve(b->images, b->image, addr, n, found, err) ||
-	     image_symbols(b->images, b->image, &b->symbol, &b->n_symbols, err)))
+	if (b->image != IMAGE_NONE && image_resolve(b->images, b->image, addr, n, found, err))
 		goto out;
-	b->has_code = b->image != IMAGE_NONE && image_code_file(b->images, b->image);
-	b->by_symbol = calloc(b->n_symbols + 1, sizeof(struct block_part *));
-	if (!b->by_symbol)
-		goto nomem;
 	for (size_t i = 0; i < n; i++)
 		if (add_span(b, found[i], &span[i], err))
 			goto out;
-	rc = b->cost ? 0 : close_parts(b, err);
-	goto out;
-nomem:
-	(void)err_nomem(err);
+	rc = 0;
 out:
 	free(addr);
 	free(found);
+	return rc;
+}
+
+struct list {
+	const struct flow_span *v;
+	size_t n;
+};
+
+static struct list take_image(struct list *from, uint32_t image)
+{
+	struct list l = { from->v, 0 };
+
+	while (l.n < from->n && l.v[l.n].image == image)
+		l.n++;
+	from->v += l.n;
+	from->n -= l.n;
+	return l;
+}
+
+static int add_image(struct build *b, uint32_t image, struct list *spans, struct list *stops,
+		     struct err *err)
+{
+	struct list of = take_image(spans, image), to_kernel = take_image(stops, image);
+	int rc = -1;
+
+	b->image = image;
+	b->n_symbols = 0;
+	b->has_code = false;
+	if (image != IMAGE_NONE) {
+		if (image_symbols(b->images, image, &b->symbol, &b->n_symbols, err))
+			return -1;
+		b->has_code = image_code_file(b->images, image) != NULL;
+	}
+	b->by_symbol = calloc(b->n_symbols + 1, sizeof(struct block_part *));
+	if (!b->by_symbol)
+		return err_nomem(err);
+	b->stops = false;
+	if (add_spans(b, of.v, of.n, err))
+		goto out;
+	b->stops = true;
+	if (add_spans(b, to_kernel.v, to_kernel.n, err))
+		goto out;
+	rc = b->cost ? 0 : close_parts(b, err);
+out:
 	free(b->by_symbol);
 	return rc;
 }
@@ -383,13 +430,16 @@ static int check_filter(const struct flow *flow, struct err *err)
 
 static int lay_all(struct build *b, struct err *err)
 {
-	size_t n;
-	const struct flow_span *s = flow_spans(b->flow, &n);
+	struct list spans, stops;
 
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && s[k].image == s[i].image; k++)
-			;
-		if (add_image(b, &s[i], k - i, err))
+	spans.v = flow_spans(b->flow, &spans.n);
+	stops.v = flow_stops(b->flow, &stops.n);
+	while (spans.n || stops.n) {
+		uint32_t image = spans.n ? spans.v->image : stops.v->image;
+
+		if (stops.n && stops.v->image < image)
+			image = stops.v->image;
+		if (add_image(b, image, &spans, &stops, err))
 			return -1;
 	}
 	return 0;

@@ -13,6 +13,8 @@
  * A span that runs on into the next function counts in both, where the code falls through there.
  * One that begins inside a block, where an interrupt returned to, counts for that block: what ran
  * of it before the interrupt ended with no branch, and is not counted.
+ * Where stacks are of user space alone, what ran up to a system call counts by the branch that came
+ * back from it.
  * Instructions retired are executions times instructions: no event counts them better.
  *
  * Ends of stacks. A stack of n entries has n ends of spans but for its oldest entry, and n starts but
@@ -107,6 +109,7 @@ struct blocks {
 	double scale;	/* what weights were multiplied by */
 	struct flow_value insns;
 	uint64_t used, dropped[BLOCK_DROPS]; /* hits of spans */
+	uint64_t system;		     /* of those used: up to a system call (flow_stops) */
 	size_t left_out;		     /* functions, by blocks_opts */
 };
 

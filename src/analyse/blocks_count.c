@@ -142,6 +142,18 @@ enum block_drop block_part_span(const struct block_part *p, uint64_t start, uint
 	return BLOCK_DROPS;
 }
 
+bool block_part_call_at(const struct block_part *p, uint64_t behind, uint64_t *at)
+{
+	const struct code *c = p->f.code;
+	uint32_t b = c ? code_block_of(c, behind - 1) : CODE_NONE;
+
+	if (b == CODE_NONE || c->block[b].flow != INSN_SYSTEM ||
+	    c->start + c->block[b].end != behind)
+		return false;
+	*at = last_insn(c, &c->block[b]);
+	return true;
+}
+
 void block_part_count(struct block_part *p, const struct block_range *r, bool from_front,
 		      const struct flow_weight *w)
 {
@@ -173,7 +185,7 @@ static bool inside(const struct block_function *f, const struct flow_place *at)
 }
 
 /* A taken branch; nothing where the code has none there: it was other code, or an interrupt. */
-static void put_taken(struct block_function *f, const struct flow_edge *x)
+static void put_taken(struct block_function *f, const struct flow_edge *x, bool user_only)
 {
 	const struct code *c = f->code;
 	bool leaves = inside(f, &x->from), enters = inside(f, &x->to);
@@ -184,11 +196,19 @@ static void put_taken(struct block_function *f, const struct flow_edge *x)
 	if (leaves && (from == CODE_NONE || c->block[from].flow == INSN_OTHER ||
 		       last_insn(c, &c->block[from]) != x->from.addr))
 		return;
-	if (enters && (!starts_at(c, to, x->to.addr) || (x->from.kind != x->to.kind && to)))
+	if (enters && !starts_at(c, to, x->to.addr))
 		return;
+	if (enters && x->from.kind != x->to.kind && to) {
+		if (c->block[to - 1].flow != INSN_SYSTEM)
+			return;
+		/* a system call came back; where that it was made is no entry, this stands for both
+		 */
+		if (user_only)
+			from = to - 1;
+	}
 	e = put_edge(f, from, to, x->w.group, x->w.hits);
 	e->tally = x->tally;
-	if (!leaves || !enters)
+	if (from == CODE_NONE || to == CODE_NONE)
 		e->other = leaves ? x->to : x->from;
 }
 
@@ -322,6 +342,7 @@ int block_part_close(struct block_part *p, const struct flow *flow, struct err *
 	size_t n_edges, from, to, n_from, n_to;
 	const struct flow_edge *e = flow_edges(flow, &n_edges);
 	const uint32_t *into = flow_edges_into(flow);
+	const bool user_only = flow_sums(flow)->user_only;
 
 	if (!c || !c->n_blocks)
 		return 0;
@@ -336,10 +357,10 @@ int block_part_close(struct block_part *p, const struct flow *flow, struct err *
 	}
 	walk(p);
 	for (size_t i = from; i < from + n_from; i++)
-		put_taken(f, &e[i]);
+		put_taken(f, &e[i], user_only);
 	for (size_t i = to; i < to + n_to; i++)
 		if (!inside(f, &e[into[i]].from))
-			put_taken(f, &e[into[i]]);
+			put_taken(f, &e[into[i]], user_only);
 	if (f->n_edges > 1)
 		qsort(f->edge, f->n_edges, sizeof(*f->edge), by_blocks);
 	sum_up(f);

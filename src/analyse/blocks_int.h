@@ -37,6 +37,8 @@ int block_part_open(struct block_part **out, struct code *code, const struct flo
 		    uint32_t image, const struct symbol *symbol, struct err *err) MUST_USE;
 void block_part_free(struct block_part *p); /* NULL is fine */
 /* The blocks from `start` up to `end` or the function's end, which is nearer; BLOCK_DROPS: fine. */
+/* The system call that ends right in front of `behind`; false: nothing of the kind does. */
+bool block_part_call_at(const struct block_part *p, uint64_t behind, uint64_t *at);
 enum block_drop block_part_span(const struct block_part *p, uint64_t start, uint64_t end,
 				struct block_range *range);
 void block_part_count(struct block_part *p, const struct block_range *r, bool from_front,

@@ -186,16 +186,32 @@ static int put_times(struct flow *f, const struct flow_counts_of_worker *c)
 	return 0;
 }
 
+static int by_span(const void *x, const void *y)
+{
+	const struct flow_span *a = x, *b = y;
+
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
 static int fill(struct flow *f, struct flow_counts_of_worker *c, unsigned shift, struct err *err)
 {
 	double unit = ldexp(1, -(int)shift);
 
 	f->n_edges = c->edge.n;
 	f->n_spans = c->span.n;
+	f->n_stops = c->stop.n;
 	f->edge = malloc((f->n_edges + 1) * sizeof(*f->edge));
 	f->span = malloc((f->n_spans + 1) * sizeof(*f->span));
-	if (!f->edge || !f->span)
+	f->stop = malloc((f->n_stops + 1) * sizeof(*f->stop));
+	if (!f->edge || !f->span || !f->stop)
 		return err_nomem(err);
+	for (size_t i = 0; i < f->n_stops; i++)
+		f->stop[i] = span_of(&c->stop.v[i], unit);
+	qsort(f->stop, f->n_stops, sizeof(*f->stop), by_span);
 	for (size_t i = 0; i < f->n_edges; i++)
 		f->edge[i] = edge_of(&c->edge.v[i], &c->rare.v[i], unit);
 	for (size_t i = 0; i < f->n_spans; i++)
@@ -283,6 +299,7 @@ void flow_free(struct flow *f)
 		return;
 	free(f->edge);
 	free(f->span);
+	free(f->stop);
 	free(f->into);
 	free(f->times);
 	free(f);
@@ -300,6 +317,12 @@ const struct flow_span *flow_spans(const struct flow *f, size_t *n)
 {
 	*n = f->n_spans;
 	return f->span;
+}
+
+const struct flow_span *flow_stops(const struct flow *f, size_t *n)
+{
+	*n = f->n_stops;
+	return f->stop;
 }
 
 const struct flow_sums *flow_sums(const struct flow *f)

@@ -14,9 +14,11 @@
  * Weight. A sample stands for `period` occurrences of its event, a stack for as many spans as it
  * holds: each span weighs period / (n - 1), each edge period / n, so that with an event that counts
  * the recorded branches weights are executions. Neighbours that bound no code (flow_sums.backwards,
- * ...) are among the n - 1: what they stand for is not known, and not dealt to the others. With
- * other events weights are executions times a factor that is the same for the whole recording
- * (blocks.h finds it where something tells) and stacks favour code near slow instructions: `biased`.
+ * ...) are among the n - 1: what they stand for is not known, and not dealt to the others. Branches
+ * between user space and kernel, which many such events do not count, are not: near ones alone stand
+ * for the period, and these weigh as much each. With other events weights are executions times a
+ * factor that is the same for the whole recording (blocks.h finds it where something tells) and
+ * stacks favour code near slow instructions: `biased`.
  *
  * Errors. Samples are dealt to FLOW_GROUPS groups in turn, and each edge and span keeps its weight
  * by group. A figure is made once from all and once from each group; the spread of the groups is its
@@ -141,6 +143,10 @@ void flow_free(struct flow *f);
 /* By (from, to) and by (image, start, end); place by place: a function's are neighbours. */
 const struct flow_edge *flow_edges(const struct flow *f, size_t *n);
 const struct flow_span *flow_spans(const struct flow *f, size_t *n);
+/* Code that ran up to where the kernel was entered, in stacks of user space alone: these have no
+ * branch that went there, only the one that came back. `end` is where that led: right behind a
+ * system call, anywhere after an interrupt. Not among the spans; flow_sums.switched has them. */
+const struct flow_span *flow_stops(const struct flow *f, size_t *n);
 const struct flow_sums *flow_sums(const struct flow *f);
 const struct flow_times *flow_times(const struct flow *f, size_t *n);
 /* The edges again by where they lead: indices into flow_edges(). */

@@ -39,7 +39,7 @@ enum flow_filter flow_filter_of(const struct pd_event *ev)
 }
 
 /* What an event counts, before it is held against a filter. */
-enum counted { TAKEN, BRANCHES, CALLED, RETURNED, INSNS, CYCLES, SOME, OTHER };
+enum counted { TAKEN, NEAR, BRANCHES, CALLED, RETURNED, INSNS, CYCLES, SOME, OTHER };
 
 enum vendor { ANY_VENDOR, INTEL, AMD, ARM };
 
@@ -179,6 +179,8 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 
 	if (c == OTHER || !period_known(ev) || !same_privileges(ev))
 		return FLOW_COUNTS_OTHER;
+	if (c == NEAR)
+		c = TAKEN;
 	if (c == just[flow_filter_of(ev)])
 		return FLOW_COUNTS_TAKEN;
 	switch (c) {
@@ -193,6 +195,15 @@ enum flow_counts flow_counts_of(const struct pd *rec, const struct pd_event *ev)
 		/* Stacks of any branch at each return: what lies long before one is never seen. */
 		return FLOW_COUNTS_OTHER;
 	}
+}
+
+/* Whether the event leaves out what goes from user space to the kernel, or back. */
+static bool near_only(const struct pd *rec, const struct pd_event *ev)
+{
+	enum counted c = counted_of(rec, ev);
+
+	return flow_counts_of(rec, ev) == FLOW_COUNTS_TAKEN &&
+	       (c == NEAR || c == CALLED || c == RETURNED);
 }
 
 /* ---- which ones ---------------------------------------------------------------------------- */
@@ -234,6 +245,7 @@ static void use(struct flow_events *out, const struct pd *rec, const struct pd_e
 	for (size_t i = 0; i < out->n; i++) {
 		out->v[i].used = wanted(&ev[i], opts->event) && (ev[i].samples || !some);
 		out->v[i].period = ev[i].attr.sample_period ? ev[i].attr.sample_period : 1;
+		out->v[i].near = near_only(rec, &ev[i]);
 		taken |= out->v[i].used && flow_counts_of(rec, &ev[i]) == FLOW_COUNTS_TAKEN;
 	}
 	for (size_t i = 0; taken && !opts->event && i < out->n; i++)

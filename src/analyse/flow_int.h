@@ -10,9 +10,10 @@
 struct flow {
 	struct flow_edge *edge; /* sorted by (from, to) */
 	struct flow_span *span; /* sorted by (image, start, end, kind) */
+	struct flow_span *stop; /* likewise */
 	uint32_t *into;		/* edges by (to, from) */
 	struct flow_times *times;
-	size_t n_edges, n_spans, n_times;
+	size_t n_edges, n_spans, n_stops, n_times;
 	struct flow_sums sums;
 };
 

@@ -28,6 +28,7 @@ struct entry {
 	uint8_t type;
 	bool gap;  /* what came next is not known */
 	bool span; /* from here to where the next newer one leaves */
+	bool stop; /* from here into the kernel, that came back by the next newer one */
 };
 
 #define E_MISPRED   1u
@@ -156,6 +157,26 @@ static inline struct span_count *span_of(struct flow_counts_of_worker *c, uint64
 	return new_span(c, h, start, end);
 }
 
+/* The same among what ends in the kernel, which is little. */
+static struct span_count *stop_of(struct flow_counts_of_worker *c, const struct flow_at *start,
+				  uint64_t end)
+{
+	uint64_t h = span_hash(start, end);
+	struct span_count *s;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->stop_at, h); itab_at(&c->stop_at, &i, h, &idx);) {
+		s = &c->stop.v[idx];
+		if (same_place(&s->start, start) && s->end == end)
+			return s;
+	}
+	if (vec_reserve(&c->stop, c->stop.n + 1) || itab_put(&c->stop_at, h, c->stop.n))
+		return NULL;
+	s = &c->stop.v[c->stop.n++];
+	*s = (struct span_count){ .start = *start, .end = end, .times = FLOW_NO_TIMES };
+	return s;
+}
+
 static struct flow_times *times_of(struct flow_counts_of_worker *c, struct span_count *s)
 {
 	if (s->times == FLOW_NO_TIMES) {
@@ -172,6 +193,8 @@ void flow_counts_free(struct flow_counts_of_worker *c)
 	vec_free(&c->edge);
 	vec_free(&c->rare);
 	vec_free(&c->span);
+	vec_free(&c->stop);
+	itab_free(&c->stop_at);
 	vec_free(&c->times);
 	itab_free(&c->edge_at);
 	itab_free(&c->span_at);
@@ -237,9 +260,25 @@ static size_t take_entries(struct worker *w, const struct pd_branches *stack)
 	return n;
 }
 
-static void find_spans(struct worker *w, size_t n)
+/* An address of 0 is one that was not to be seen from here. */
+static bool is_hidden(const struct flow_at *at)
+{
+	return !at->addr && (uint32_t)at->where == IMAGE_NONE;
+}
+
+static bool enters_kernel(const struct entry *e, const struct entry *next)
+{
+	return (uint32_t)e->to.where != IMAGE_NONE && !is_kernel(&e->to) &&
+	       (is_kernel(&next->from) || is_hidden(&next->from)) &&
+	       next->to.where == e->to.where && next->to.addr > e->to.addr &&
+	       next->to.addr - e->to.addr <= FLOW_SPAN_MAX;
+}
+
+/* How many end in the kernel. */
+static size_t find_spans(struct worker *w, size_t n)
 {
 	struct flow_sums *sums = &w->counts.sums;
+	size_t stops = 0;
 
 	for (size_t i = 1; i < n; i++) {
 		struct entry *e = &w->entry[i];
@@ -248,8 +287,28 @@ static void find_spans(struct worker *w, size_t n)
 		e->span = !e->gap && bounds_code(&e->to, &next->from, sums);
 		if (e->span)
 			e->span_hash = span_hash(&e->to, next->from.addr);
+		e->stop = !e->span && !e->gap && enters_kernel(e, next);
+		stops += e->stop;
 	}
 	w->entry[0].span = false;
+	return stops;
+}
+
+static int count_stops(struct flow_counts_of_worker *c, const struct entry *e, size_t n,
+		       unsigned group, uint64_t weight)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct span_count *s;
+
+		if (!e[i].stop)
+			continue;
+		s = stop_of(c, &e[i].to, e[i - 1].to.addr);
+		if (!s)
+			return -1;
+		s->hits++;
+		s->group[group] += weight;
+	}
+	return 0;
 }
 
 static inline int count_edge(struct flow_counts_of_worker *c, const struct entry *e, unsigned group,
@@ -407,12 +466,32 @@ static double cost_at(const struct flow_costs *c, const struct flow_at *to)
 	return c->mean;
 }
 
+/* Into the kernel or out of it, which may not be seen from here. */
+static bool is_far(const struct entry *e)
+{
+	return is_kernel(&e->from) != is_kernel(&e->to) || is_hidden(&e->from);
+}
+
+/* How many of the n entries the event counts, and of the n - 1 that end something; at least 1. What
+ * they stand for is the sample's period: others, which stand among them, weigh the same each. */
+static void count_near(const struct entry *e, size_t n, size_t *edges, size_t *spans)
+{
+	size_t far = 0;
+
+	for (size_t i = 0; i < n; i++)
+		far += is_far(&e[i]);
+	*edges = far < n ? n - far : n;
+	far -= is_far(&e[n - 1]);
+	*spans = n < 2 ? 1 : far < n - 1 ? n - 1 - far : n - 1;
+}
+
 static int count_stack(struct scan *sc, struct worker *w, const struct pd_branches *stack,
-		       uint64_t period)
+		       uint64_t period, bool near)
 {
 	struct flow_counts_of_worker *c = &w->counts;
 	size_t n = take_entries(w, stack);
 	uint64_t weight = period << sc->events->shift, edge, span;
+	size_t stops = 0, edges = n, all = n > 1 ? n - 1 : 1;
 	double runs;
 	unsigned group;
 	uint64_t spans = 0;
@@ -422,8 +501,10 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 		return 0;
 	}
 	group = deal(w);
-	edge = weight / n;
-	span = n > 1 ? weight / (n - 1) : 0;
+	if (near)
+		count_near(w->entry, n, &edges, &all);
+	edge = weight / edges;
+	span = weight / all;
 	c->sums.stacks++;
 	c->sums.edges += n;
 	if (n > c->sums.depth)
@@ -431,15 +512,17 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	c->period += period;
 	c->group_period[group] += period;
 	if (sc->filter == FLOW_ANY)
-		find_spans(w, n);
+		stops = find_spans(w, n);
 	else
 		for (size_t i = 0; i < n; i++)
 			w->entry[i].span = false;
 	if (sc->costs) {
 		runs = (double)weight / cost_at(sc->costs, &w->entry[0].to);
 		edge = (uint64_t)(runs / (double)n);
-		span = n > 1 ? (uint64_t)(runs / (double)(n - 1)) : 0;
+		span = (uint64_t)(runs / (double)all);
 	}
+	if (stops && count_stops(c, w->entry, n, group, span))
+		return -1;
 	for (size_t i = 0; i < n; i += AHEAD) {
 		size_t some = n - i < AHEAD ? n - i : AHEAD;
 
@@ -489,7 +572,8 @@ static int one_sample(struct scan *sc, struct worker *w, const struct pd_record 
 		return 0;
 	}
 	return count_stack(sc, w, &stack,
-			   ev->at.period ? ld64(r->p + ev->at.period) : sc->events->v[e].period);
+			   ev->at.period ? ld64(r->p + ev->at.period) : sc->events->v[e].period,
+			   sc->events->v[e].near);
 }
 
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
@@ -589,6 +673,13 @@ int flow_counts_add(struct flow_counts_of_worker *c, const struct flow_counts_of
 		if (!t)
 			return err_nomem(err);
 		add_times(t, &more->times.v[s->times]);
+	}
+	vec_each (&more->stop, const struct span_count *, s) {
+		struct span_count *o = stop_of(c, &s->start, s->end);
+
+		if (!o)
+			return err_nomem(err);
+		add_span(o, s);
 	}
 	return 0;
 }

@@ -25,6 +25,7 @@
 
 struct flow_event {
 	bool used;
+	bool near;	 /* does not count branches between user space and kernel */
 	uint64_t period; /* where the record has none */
 };
 
@@ -145,9 +146,9 @@ _Static_assert(sizeof(struct edge_count) == 192 && sizeof(struct span_count) == 
 struct flow_counts_of_worker {
 	VEC(struct edge_count) edge;
 	VEC(struct edge_rare) rare; /* of edges, by the same number */
-	VEC(struct span_count) span;
+	VEC(struct span_count) span, stop;
 	VEC(struct flow_times) times;
-	struct itab edge_at, span_at;
+	struct itab edge_at, span_at, stop_at;
 	struct flow_sums sums;
 	uint64_t period, group_period[FLOW_GROUPS];
 };

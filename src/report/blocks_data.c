@@ -200,6 +200,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_real(&j, "balance", v->balance);
 	json_value(&j, "insns", v->b->insns);
 	json_u64(&j, "used", v->b->used);
+	json_u64(&j, "system", v->b->system);
 	json_sums(&j, s);
 	json_drops(&j, v->b->dropped);
 	json_array(&j, "functions");

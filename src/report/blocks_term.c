@@ -368,7 +368,7 @@ static const char *edge_word(const struct block_function *f, const struct block_
 	static const char *const words[] = {
 		[INSN_OTHER] = "runs on to",  [INSN_JUMP] = "jumps to",
 		[INSN_COND] = "jumps to",     [INSN_CALL] = "calls",
-		[INSN_RETURN] = "returns to", [INSN_SYSTEM] = "system call",
+		[INSN_RETURN] = "returns to", [INSN_SYSTEM] = "by way of the kernel",
 		[INSN_STOP] = "leaves for",
 	};
 
@@ -576,7 +576,7 @@ static void put_drops(struct page *p)
 		uint64_t n;
 		const char *text;
 	} pairs[] = {
-		{ s->switched, "between kernel and user space" },
+		{ s->switched - b->system, "between kernel and user space" },
 		{ s->crossing, "between different files, or in no mapping" },
 		{ s->backwards, "the newer one leaves below where the older one led" },
 		{ s->far_apart, "too far apart to be one run of code" },

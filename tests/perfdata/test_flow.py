@@ -69,7 +69,7 @@ class Count:
         self.span = collections.defaultdict(lambda: [0, Fraction(0), []])
         self.sums = collections.Counter()
 
-    def stack(self, pid, time, period, entries, spans=True):
+    def stack(self, pid, time, period, entries, spans=True, near=False):
         used = [e if e[0] or e[1] else None for e in entries if e[2]["spec"] != 1]
         n = sum(e is not None for e in used)
         if not n:
@@ -78,6 +78,11 @@ class Count:
         self.sums["stacks"] += 1
         self.sums["edges"] += n
         self.sums["period"] += period
+        # of near ones alone the event tells; the kernel's among them weigh as much each
+        pairs = n - 1
+        far = [e[0] == 0 or (place(pid, time, e[0])[2] == KERNEL) != (place(pid, time, e[1])[2] == KERNEL) for e in used if e]
+        if near:
+            n, pairs = (n - sum(far)) or n, (pairs - sum(far[:-1])) or pairs
         for e in used:
             if not e:
                 continue
@@ -90,7 +95,7 @@ class Count:
             c[3] = max(c[3], fl["type"] if fl["type"] < 15 else 16 + fl["new_type"])
         for newer, older in zip(used, used[1:]) if spans else ():
             if newer and older:
-                self.pair(place(pid, time, older[1]), place(pid, time, newer[0]), newer[2]["cycles"], Fraction(period, n - 1))
+                self.pair(place(pid, time, older[1]), place(pid, time, newer[0]), newer[2]["cycles"], Fraction(period, pairs))
 
     def pair(self, a, b, cycles, weight):
         if a[0] == "-" or a[0] != b[0]:
@@ -194,7 +199,7 @@ def made(order, n, br=ANY, vary=True, seed=7, write=None):
     for i in range(n):
         pid, time, period = rnd.choice((20, 30)), rnd.randrange(100, 2 * EXEC), rnd.randrange(1, 10**6) if vary else 1009
         entries = a_stack(rnd, pid, time)
-        want.stack(pid, time, period, entries, br & 0xff8 == ANY)
+        want.stack(pid, time, period, entries, br & 0xff8 == ANY, br & 0xff8 == ANY)
         s = gen.Sample(i + 1, 100)
         s.v.update(TID=(pid, pid), TIME=time, IP=0x400000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
         data.append(s.write(w, a)[0])

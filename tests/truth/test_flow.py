@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
-from truth import Oracle, Spread, own, segments, spans_of  # noqa: E402
+from truth import Oracle, Spread, near, own, segments, spans_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_FLOW")
@@ -43,13 +43,13 @@ def theirs(rec):
     return edges, spans, sums
 
 
-def edges_of(rec):
+def edges_of(rec, counted):
     place, out = rec.places(), collections.defaultdict(lambda: [0, 0.0, 0])
     for _, _, period, stack in rec.samples():
         for source, to, flags in stack:
             c = out[source, to]
             c[0] += 1
-            c[1] += period / len(stack)
+            c[1] += period / ((counted and near(stack)) or len(stack))
             c[2] += flags & 1
     return {(place(a), place(b)): c for (a, b), c in out.items()}
 
@@ -71,7 +71,7 @@ def one(t, o, program, what, **options):
         return
     n = sum(len(s) for _, _, _, s in r.samples())
     t.equal((sums["samples"], sums["edges"]), (r.truth.total["samples"], n), name + ": all samples and branches")
-    bad = differ(edges, edges_of(r))
+    bad = differ(edges, edges_of(r, options.get("event") != "insns"))
     t.ok(not bad and edges, name + ": %d edges as counted here" % len(edges), bad[:5])
     true = {(e.source, e.target): e.n for e in r.truth.edges}
     s = Spread()
@@ -85,7 +85,7 @@ def one(t, o, program, what, **options):
     if options.get("filter", "any") != "any":
         t.equal(spans, {}, name + ": no spans")
         return
-    bad = differ({k: v[:2] for k, v in spans.items()}, spans_of(r))
+    bad = differ({k: v[:2] for k, v in spans.items()}, spans_of(r, counted))
     t.ok(not bad and spans, name + ": %d spans as counted here" % len(spans), bad[:5])
     true, s, slow = {(x.start, x.last): x for x in r.truth.spans}, Spread(), []
     for key, v in spans.items():

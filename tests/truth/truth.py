@@ -179,9 +179,15 @@ class Symbols:
         return any(s <= addr < e for s, e in self.plt)
 
 
-def spans_of(rec):
+def near(stack):
+    """How many branches the event counts: not those out of the kernel."""
+    return sum(e[0] < 1 << 63 for e in stack)
+
+
+def spans_of(rec, counted=True):
     """{(start, last): [hits, weight]}: what stacks of any branch say, each two neighbours of a sample
-    with their part of its period; those that bound no code (the kernel's) are left out."""
+    with their part of its period; those that bound no code (the kernel's) are left out.
+    Of branches that are `counted`, near ones alone stand for the period."""
     place, spans = rec.places(), {}
     raw = collections.defaultdict(lambda: [0, 0.0])
     for _, _, period, stack in rec.samples():
@@ -192,7 +198,7 @@ def spans_of(rec):
         for p in good:
             c = raw[p]
             c[0] += 1
-            c[1] += period / len(pairs)
+            c[1] += period / ((counted and near(stack[:-1])) or len(pairs))
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
     return spans
