@@ -49,7 +49,9 @@ struct spot {
 	uint32_t image;
 	uint32_t f;	/* 1 + index; 0: nothing is known yet; NOWHERE: in none that is watched */
 	uint32_t block; /* CODE_NONE: none */
+	uint8_t flow;	/* of the block */
 	bool start;	/* of the block */
+	bool behind;	/* a block that ends with a call */
 };
 #define NOWHERE UINT32_MAX
 #define SPOTS	8192u
@@ -254,10 +256,8 @@ static void step(const struct trips *t, struct trips_worker *w, const struct wat
 }
 
 /* A branch that leaves a function's code for good: not by a call, nor into the kernel. */
-static bool leaves(const struct watched *f, uint32_t block)
+static bool leaves(uint8_t flow)
 {
-	uint8_t flow = f->f->code->block[block].flow;
-
 	return flow == INSN_RETURN || flow == INSN_JUMP || flow == INSN_COND;
 }
 
@@ -270,18 +270,19 @@ static void take_edge(const struct trips *t, struct trips_worker *w, size_t i)
 {
 	const struct watched *a = watched_of(t, &w->from[i]), *b = watched_of(t, &w->to[i]);
 	uint32_t from = a ? w->from[i].block : CODE_NONE, to;
-	bool returns = from != CODE_NONE && a->f->code->block[from].flow == INSN_RETURN;
+	uint8_t flow = w->from[i].flow; /* where there is no block, none that leaves */
+	bool returns = flow == INSN_RETURN;
 
-	if (a && from != CODE_NONE && (returns || (a != b && leaves(a, from))))
+	if (returns || (a != b && leaves(flow)))
 		end_all(w, t, a, true);
 	if (!b)
 		return;
 	to = w->to[i].start ? w->to[i].block : CODE_NONE;
 	if (to == CODE_NONE) /* an interrupt that came back into a block */
 		return;
-	if (a == b && from != CODE_NONE && a->f->code->block[from].flow == INSN_CALL)
+	if (a == b && flow == INSN_CALL)
 		end_all(w, t, b, false); /* it calls itself */
-	else if ((a != b || returns) && to && b->f->code->block[to - 1].flow == INSN_CALL)
+	else if ((a != b || returns) && w->to[i].behind)
 		from = to - 1; /* a call came back */
 	else if (a != b)
 		from = CODE_NONE;
@@ -311,14 +312,18 @@ static __attribute__((noinline)) void find_spot(const struct trips *t, struct sp
 {
 	uint32_t image = (uint32_t)at.where;
 	const struct watched *f = watched_at(t, image, at.addr);
+	const struct code *c = f ? f->f->code : NULL;
 
 	*s = (struct spot){ .addr = at.addr, .image = image, .f = NOWHERE, .block = CODE_NONE };
 	if (!f)
 		return;
 	s->f = (uint32_t)(f - t->f) + 1;
-	s->block = code_block_of(f->f->code, at.addr);
-	s->start = s->block != CODE_NONE &&
-		   f->f->code->start + f->f->code->block[s->block].start == at.addr;
+	s->block = code_block_of(c, at.addr);
+	if (s->block == CODE_NONE)
+		return;
+	s->flow = c->block[s->block].flow;
+	s->start = c->start + c->block[s->block].start == at.addr;
+	s->behind = s->block && c->block[s->block - 1].flow == INSN_CALL;
 }
 
 static inline struct spot spot_of(const struct trips *t, struct trips_worker *w, struct flow_at at)
