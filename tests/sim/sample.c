@@ -168,7 +168,7 @@ static unsigned bits(uint64_t x)
 }
 
 /* How long it was wanted and how long it ran, where both are told: two words from `at`. Returns the
- * share of the time that it ran. */
+ * share of the clock's time here that it ran. */
 static double read_times(const struct sim *sim, struct sim_counter *k, struct walk *w,
 			 const uint64_t *at, uint64_t times[2])
 {
@@ -181,7 +181,7 @@ static double read_times(const struct sim *sim, struct sim_counter *k, struct wa
 	/* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
 	w->off = !sim_turns_on(sim, k, at[1], &times[1]) ||
 		 (k->attr.sample_period && !k->attr.freq && !slow_due(sim, k, w->tid, times[1]));
-	return times[0] ? (double)times[1] / (double)times[0] : 1;
+	return at[1] ? (double)times[1] / (double)at[1] : 1;
 }
 
 static void say_times(uint64_t format, struct walk *w, const uint64_t times[2])

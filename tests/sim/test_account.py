@@ -3,6 +3,7 @@
 """record --account on simulated machines: what is asked for, that perf opens it, that counts and the shares of time that samples
 tell are those that were planted, with turns and with periods that vary."""
 import collections
+import json
 import os
 import re
 import shutil
@@ -147,6 +148,24 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     t.ok(not bad and sum(n >= 30 for n in s.n.values()) >= 8, tell + "occurrences are those that were planted", bad or s.n)
     cycles = "CPU_CLK_UNHALTED.THREAD"
     t.ok(abs(s.sum[cycles] / true[code[cycles]] - 1) < 0.02, tell + "cycles, always on a counter, within 2 %", (s.sum[cycles], true[code[cycles]]))
+    # perf, and cyclade, make of counters that are read the sums of what they gained: where none was lost, all there was
+    theirs = re.search(r"event '%s'\n# Event count \(approx\.\): (\d+)" % re.escape(cycles), perf("report", "-i", tmp + "/data", "--stdio"))
+    t.ok(theirs and abs(int(theirs[1]) / true[code[cycles]] - 1) < 0.02, tell + "so are the values that samples read", (theirs and theirs[1], true[code[cycles]]))
+    # and so the account: occurrences times penalties, those of the reference clock by the two clocks' ratio
+    r = run("report", "--account", "-j", tmp + "/data")
+    doc = json.loads(r.stdout) if r.returncode == 0 else {"nodes": [], "clock_ratio": 0}
+    ratio = true[code[cycles]] / true[code["CPU_CLK_UNHALTED.REF_TSC"]]
+    t.ok(abs(doc["clock_ratio"] / ratio - 1) < 0.02, tell + "report --account: the clocks' ratio", (doc["clock_ratio"], ratio, r.stderr))
+    bad, n = {}, 0
+    for node in doc["nodes"]:
+        x = node["all"]
+        if "event" not in node or node["event"] not in code or code[node["event"]] not in true or x["samples"] < 30:
+            continue
+        want = true[code[node["event"]]] * (node["penalty"] or 1) * (ratio if node["reference"] else 1)
+        n += 1
+        if abs(x["value"] - want) > 2 * x["error"] + 0.04 * want:
+            bad[node["name"]] = (x["value"], x["error"], want)
+    t.ok(n >= 10 and not bad, tell + "report --account: %d nodes as they were planted" % n, bad)
     nominal = planned[cycles][0]
     t.ok(len(s.periods[cycles]) > 5 and all(0.9 * nominal <= x <= 1.1 * nominal for x in s.periods[cycles]), tell + "periods vary by 10 %",
          sorted(s.periods[cycles]))
