@@ -94,6 +94,8 @@ void explain_account_node(struct explain *x, uint32_t node)
 	style_ink(&x->b, &x->st, INK_DIM);
 	buf_printf(&x->b, "%s:%u\n", t->file, t->line);
 	style_ink(&x->b, &x->st, INK_PLAIN);
+	if (t->penalty > 0 && t->penalty != 1.0)
+		explain_fact(x, "from", x->acc->from);
 	explain_fact(x, "unit", t->unit);
 	if (t->parent != MODEL_NONE)
 		explain_fact(x, t->adds ? "adds to" : "parent", x->acc->node[t->parent].name);

@@ -87,7 +87,7 @@ struct account {
 	uint32_t
 		reference; /* the event that counts reference cycles while unhalted, or MODEL_NONE */
 	double reference_hz; /* of it; 0: the time-stamp counter's */
-	const char *from;
+	const char *from;    /* where the penalties come from */
 };
 
 /* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). */

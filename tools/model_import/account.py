@@ -19,6 +19,7 @@ class Account:
         self.remarks = {}        # name -> lines for people
         self.sources = []
         self.base = None
+        self.penalties_from = None
         self.reference = None
         self.notes = []          # for the importer's report
 
@@ -103,6 +104,8 @@ def text(acc, base):
     out = ['#From %s\n' % s for s in acc.sources]
     if base:
         out.append('base      %s\n' % base.model.id)
+    if acc.penalties_from and not (base and base.penalties_from == acc.penalties_from):
+        out.append('\nfrom      %s\n' % acc.penalties_from)
     if acc.reference and not (base and base.reference == acc.reference):
         out.append('\nreference %s\n' % acc.reference)
     if base and base.reference and not acc.reference:

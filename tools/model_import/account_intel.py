@@ -573,6 +573,8 @@ def accounts(reference, models):
         core = Core(m, ident in SERVERS, trees.get(tree), penalties, carried, width)
         a = core.make()
         a.base = base
+        a.penalties_from = ("D. Levinthal's Gooda, report file %s" % tree if tree else METHOD) + (
+            ', ' + carried[0].lower() + carried[1:].rstrip('.') if carried else '')
         a.sources = ['Gooda, report file %s' % tree if tree else METHOD] + [
             s for s in m.sources if 'events' in s]
         yield a

@@ -156,6 +156,7 @@ def amd(models):
         a.finish()
         a.base = {2: 'zen1', 3: 'zen2', 4: 'zen3', 5: 'zen4'}.get(z)
         a.sources = m.sources
+        a.penalties_from = 'guesses, where a penalty is not 1'
         yield a
 
 
@@ -295,6 +296,8 @@ def arm(models):
         a = ampere_one(models[ident])
         a.base = 'ampereone' if ident == 'ampereonex' else None
         a.sources = models[ident].sources
+        a.penalties_from = ('stalls that the core counts' if ident.startswith('ampere') else
+                            'guesses, where a penalty is not 1')
         yield a
     bases = {'neoverse-v1': 'neoverse-n2', 'neoverse-n2-r0p0': 'neoverse-n2',
              'neoverse-v2': 'neoverse-n2', 'neoverse-n1': 'neoverse-n2',
@@ -305,4 +308,6 @@ def arm(models):
         a = arm_one(models[ident], width)
         a.base = bases.get(ident)
         a.sources = models[ident].sources
+        a.penalties_from = ('stalls that the core counts' if ident.startswith('ampere') else
+                            'guesses, where a penalty is not 1')
         yield a

@@ -134,6 +134,7 @@ def make(m):
     others(a, width)
     a.finish()
     a.base = BASES.get(m.id)
+    a.penalties_from = 'slots and stalls that the core counts; a slot costs a cycle by the width'
     a.sources = [s for s in m.sources if 'events' in s]
     return a
 
