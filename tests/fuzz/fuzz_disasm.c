@@ -18,7 +18,7 @@ static int each(void *ctx, const struct insn *in)
 	struct sum *s = ctx;
 
 	if (!in->len || in->vaddr != s->next || !memchr(in->text, 0, sizeof(in->text)) ||
-	    in->flow > INSN_RETURN)
+	    in->flow > INSN_STOP)
 		abort();
 	s->next += in->len;
 	s->bytes += in->len;
