@@ -33,6 +33,23 @@ int graph_svg(struct buf *out, struct graph *g, struct err *err)
 #if HAVE_GRAPHVIZ
 #include <gvc.h>
 
+/* Graphviz forgets some edges of cycles that it turned around (2.43, acyclic()): not our leak. */
+#ifdef __has_feature
+#define SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+#if SANITIZED
+#include <sanitizer/lsan_interface.h>
+#define LEAKS_BEGIN() __lsan_disable()
+#define LEAKS_END()   __lsan_enable()
+#else
+#define LEAKS_BEGIN() ((void)0)
+#define LEAKS_END()   ((void)0)
+#endif
+
 struct graphviz {
 	__typeof__(&gvContextPlugins) context;
 	__typeof__(&gvLayout) layout;
@@ -145,6 +162,7 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 	GRAPHVIZ_LEN len = 0;
 	char *svg = NULL;
 	Agraph_t *g;
+	bool laid;
 	int rc = -1;
 
 	if (!gvc)
@@ -152,9 +170,12 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 	g = gv->read(dot);
 	if (!g)
 		(void)err_set(err, ERR_FORMAT, "Graphviz does not read this graph");
-	if (g && gv->layout(gvc, g, "dot"))
+	LEAKS_BEGIN();
+	laid = g && !gv->layout(gvc, g, "dot");
+	LEAKS_END();
+	if (!laid)
 		(void)err_set(err, ERR_FORMAT, "Graphviz has no layout for this graph");
-	else if (g && gv->render(gvc, g, "svg", &svg, &len) == 0 && svg)
+	else if (gv->render(gvc, g, "svg", &svg, &len) == 0 && svg)
 		rc = put_svg(out, svg, len, err);
 	else
 		(void)err_set(err, ERR_FORMAT, "Graphviz wrote nothing");
