@@ -95,7 +95,9 @@ void profile_free(struct profile *p)
 	free(p->zeros);
 	free(p->frames);
 	free(p->rows);
+	free(p->row_keys);
 	free(p->tallies);
+	free(p->cell_events);
 	free(p->branch_tallies);
 	free(p->sums);
 	strtab_free(&p->strings);

@@ -103,9 +103,13 @@ struct branch_tally {
  * "[unknown]" for a dso, the address for a symbol as perf prints it ("0x0000000000001139"), ":TID"
  * for a thread. A source line is "FILE:LINE" with the file's full name, "??:0" where not known. */
 struct profile_row {
-	uint64_t key[KEY_COUNT]; /* in the order of opts.key */
-	struct tally *tally;	 /* by event index; one with KEY_EVENT */
-	struct tally all;	 /* sum over events (only meaningful when one event is selected) */
+	uint64_t *key; /* in the order of opts.key */
+	/* By event index; one with KEY_EVENT. Of recordings of many events only those that the row
+	 * has samples of, `n_cells` of them, and `event` says which, ascending: profile_tally(). */
+	struct tally *tally;
+	const uint32_t *event; /* NULL: all are there */
+	uint32_t n_cells;
+	struct tally all; /* sum over events (only meaningful when one event is selected) */
 	uint32_t image; /* where the row's samples lie if one image holds them all, else IMAGE_NONE
 			 */
 	const struct symbol *symbol; /* likewise, or NULL */
@@ -147,6 +151,21 @@ struct profile_sum {
 	 * of which is so; and these are samples: */
 	uint64_t stacks, no_stack; /* selected ones with branches and without */
 };
+
+extern const struct tally profile_no_tally;
+
+/* What a row has of an event. */
+static inline const struct tally *profile_tally(const struct profile_row *r, size_t event)
+{
+	if (!r->event)
+		return &r->tally[event];
+	for (uint32_t i = 0; i < r->n_cells && r->event[i] <= event; i++)
+		if (r->event[i] == event)
+			return &r->tally[i];
+	return &profile_no_tally;
+}
+/* Adds a row to tallies by event index. */
+void profile_tallies(const struct profile_row *r, size_t n_events, struct tally *to);
 
 struct profile;
 

@@ -433,7 +433,8 @@ static void fill_row(const struct grouping *g, size_t from, size_t to)
 	struct profile_row *row = &p->rows[to];
 	size_t per = g->sc->n_events;
 
-	memcpy(row->key, o->key, sizeof(row->key));
+	row->key = p->row_keys + to * p->opts.n_keys;
+	memcpy(row->key, o->key, p->opts.n_keys * sizeof(*row->key));
 	row->tally = p->tallies + to * per;
 	row->branch = p->branch_tallies + to * per;
 	for (size_t e = 0; e < per; e++) {
@@ -455,9 +456,10 @@ static int finish_rows(struct grouping *g, struct err *err)
 	int ret = -1;
 
 	p->rows = calloc(n + 1, sizeof(*p->rows));
+	p->row_keys = malloc((n * n_keys + 1) * sizeof(*p->row_keys));
 	p->tallies = calloc(n * g->sc->n_events + 1, sizeof(*p->tallies));
 	p->branch_tallies = calloc(n * g->sc->n_events + 1, sizeof(*p->branch_tallies));
-	if (!p->rows || !p->tallies || !p->branch_tallies || !value || !order) {
+	if (!p->rows || !p->row_keys || !p->tallies || !p->branch_tallies || !value || !order) {
 		(void)err_nomem(err);
 		goto out;
 	}

@@ -10,7 +10,8 @@
  *	profile_branches.c  branch stacks -> pairs of sites, counted per worker -> rows
  *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
  *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
- *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order
+ *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order; profile_cells.c
+ *			  what rows of many events have
  *	profile_frames.c  the workers' chains -> one tree of resolved frames
  *	profile_sort.c	  ... which are put in order for it
  *	profile_stacks.c  samples with their chains of sites, one by one
@@ -382,8 +383,10 @@ struct profile {
 	uint32_t *order;     /* sites by (image, address, ...) */
 	struct arena arena;
 	struct tally *tallies;
+	uint32_t *cell_events; /* beside them; rows of many events */
 	struct branch_tally *branch_tallies;
 	struct profile_row *rows;
+	uint64_t *row_keys; /* [row * n_keys + key] */
 	size_t n_rows;
 	struct profile_sum *sums;
 	size_t n_events;
@@ -430,6 +433,11 @@ static inline bool key_is_text(enum profile_key key)
 int order_rows(struct profile *p, const uint64_t *value, size_t n, uint32_t *order,
 	       struct err *err) MUST_USE;
 int make_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+/* profile_cells.c: of rows of many events what they have; `row_of`: by hit, the row as it was met,
+ * order[i] the one that comes i-th. */
+#define PROFILE_DENSE 4u /* events; rows of more are kept by what they have */
+int make_cells(struct profile *p, const uint32_t *row_of, const uint32_t *order, size_t n_rows,
+	       size_t n_events, struct err *err) MUST_USE;
 int make_frames(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 
 #endif

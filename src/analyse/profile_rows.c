@@ -29,6 +29,7 @@ struct grouping {
 	struct itab at;
 	struct weight *w; /* [group][event] */
 	size_t cap_w;
+	uint32_t *row_of;     /* by hit, where there are many events; then w is not used */
 	size_t per_group;     /* weights of a group: 1 with KEY_EVENT, else one per event */
 	uint32_t *who;	      /* by profile.group: which values of keys it has */
 	VEC(uint64_t) value;  /* [who][key]; 0 for keys that the site tells */
@@ -176,7 +177,7 @@ static struct group *new_group(struct grouping *g, uint64_t hash, uint32_t who, 
 
 	if (vec_reserve(g, g->n + 1) || itab_put(&g->at, hash, g->n))
 		return NULL;
-	if ((g->n + 1) * g->per_group > g->cap_w) {
+	if (!g->row_of && (g->n + 1) * g->per_group > g->cap_w) {
 		size_t cap = (g->cap_w ? g->cap_w * 2 : 256) + g->per_group;
 		struct weight *w = realloc(g->w, cap * sizeof(*w));
 
@@ -216,7 +217,7 @@ static struct group *find_group(struct grouping *g, const struct hit *h, struct 
 		if (o->who == who && same_site_values(g, o->site, h->site))
 			return o;
 	}
-	if ((g->n + 1) * g->per_group > PROFILE_CELLS_MAX) {
+	if (!g->row_of && (g->n + 1) * g->per_group > PROFILE_CELLS_MAX) {
 		(void)profile_too_big(err);
 		return NULL;
 	}
@@ -243,7 +244,10 @@ static int add_hit(struct grouping *g, const struct hit *h, struct err *err)
 	if (o->symbol != symbol)
 		o->symbol = NULL;
 	idx = (size_t)(o - g->v);
-	weight_sum(&g->w[idx * g->per_group + (g->per_group > 1 ? event : 0)], &h->w);
+	if (g->row_of)
+		g->row_of[h - g->p->hits] = (uint32_t)idx;
+	else
+		weight_sum(&g->w[idx * g->per_group + (g->per_group > 1 ? event : 0)], &h->w);
 	weight_sum(&g->selected[event], &h->w);
 	if (s->image == IMAGE_NONE)
 		weight_sum(&g->no_map[event], &h->w);
@@ -265,13 +269,15 @@ static void fill_row(const struct grouping *g, size_t from, struct profile_row *
 	const struct group *o = &g->v[from];
 	struct weight all = { 0, 0, 0 };
 
+	row->key = g->p->row_keys + (size_t)(row - g->p->rows) * g->p->opts.n_keys;
 	for (size_t k = 0; k < g->p->opts.n_keys; k++)
 		row->key[k] = row_value(g, from, k);
-	for (size_t e = 0; e < g->per_group; e++) {
+	for (size_t e = 0; !g->row_of && e < g->per_group; e++) {
 		weight_to_tally(&row->tally[e], &g->w[from * g->per_group + e]);
 		weight_sum(&all, &g->w[from * g->per_group + e]);
 	}
-	weight_to_tally(&row->all, &all);
+	if (!g->row_of)
+		weight_to_tally(&row->all, &all);
 	row->image = o->image;
 	row->symbol = o->image == IMAGE_NONE ? NULL : o->symbol;
 	row->space = o->kind;
@@ -292,10 +298,23 @@ static int fill_rows(void *ctx, unsigned worker, size_t i, struct err *err)
 
 	(void)worker, (void)err;
 	for (size_t k = i * FILL_ROWS; k < end; k++) {
-		g->p->rows[k].tally = g->p->tallies + k * g->per_group;
+		if (!g->row_of)
+			g->p->rows[k].tally = g->p->tallies + k * g->per_group;
 		fill_row(g, f->order[k], &g->p->rows[k]);
 	}
 	return 0;
+}
+
+/* Rows have their names: what they were looked up by makes room for what they hold. */
+static void drop_places(struct grouping *g)
+{
+	if (!g->p->opts.chains) {
+		free(g->p->place);
+		g->p->place = NULL;
+	}
+	free(g->v);
+	g->v = NULL;
+	itab_free(&g->at);
 }
 
 /* In an order that is the same whichever worker saw a row first. */
@@ -307,8 +326,10 @@ static int finish_rows(struct grouping *g, struct err *err)
 	int ret = -1;
 
 	p->rows = calloc(g->n + 1, sizeof(*p->rows));
-	p->tallies = calloc(g->n * g->per_group + 1, sizeof(*p->tallies));
-	if (!p->rows || !p->tallies || !value || !order) {
+	p->row_keys = malloc((g->n * p->opts.n_keys + 1) * sizeof(*p->row_keys));
+	if (!g->row_of)
+		p->tallies = calloc(g->n * g->per_group + 1, sizeof(*p->tallies));
+	if (!p->rows || !p->row_keys || (!g->row_of && !p->tallies) || !value || !order) {
 		(void)err_nomem(err);
 		goto out;
 	}
@@ -320,6 +341,10 @@ static int finish_rows(struct grouping *g, struct err *err)
 	ret = task_for((g->n + FILL_ROWS - 1) / FILL_ROWS, p->opts.threads, fill_rows,
 		       &(struct filling){ g, order }, err);
 	p->n_rows = g->n;
+	if (g->row_of)
+		drop_places(g);
+	if (!ret && g->row_of)
+		ret = make_cells(p, g->row_of, order, g->n, g->per_group, err);
 out:
 	free(value);
 	free(order);
@@ -364,6 +389,11 @@ static int add_hits(struct grouping *g, struct err *err)
 	g->who = malloc((p->n_groups + 1) * sizeof(*g->who));
 	if (!g->who)
 		return err_nomem(err);
+	if (g->per_group > PROFILE_DENSE) {
+		g->row_of = malloc((p->n_hits + 1) * sizeof(*g->row_of));
+		if (!g->row_of)
+			return err_nomem(err);
+	}
 	for (size_t i = 0; i < p->opts.n_keys; i++)
 		if (of_site(p->opts.key[i]))
 			g->key[g->n_site_keys++] = p->opts.key[i];
@@ -404,6 +434,7 @@ out:
 	free(g.w);
 	free(g.no_map);
 	free(g.who);
+	free(g.row_of);
 	vec_free(&g.value);
 	itab_free(&g.at);
 	itab_free(&g.value_at);

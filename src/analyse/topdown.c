@@ -70,19 +70,20 @@ bool topdown_is_part(const struct topdown *t, size_t event)
 }
 
 /* What a field's sum is divided by. */
-static double whole(const struct topdown *t, const struct tally *w)
+static double whole(const struct topdown *t, const struct profile_row *w)
 {
 	double sum = 0;
 
 	for (unsigned f = TOPDOWN_RETIRING; f <= TOPDOWN_BACKEND_BOUND; f++) {
 		if (t->field[f] < 0)
-			return (double)w[t->slots].period;
-		sum += (double)w[t->field[f]].period;
+			return (double)profile_tally(w, (size_t)t->slots)->period;
+		sum += (double)profile_tally(w, (size_t)t->field[f])->period;
 	}
 	return sum;
 }
 
-static struct topdown_value counted(const struct topdown *t, const struct tally *w, unsigned f)
+static struct topdown_value counted(const struct topdown *t, const struct profile_row *w,
+				    unsigned f)
 {
 	struct topdown_value v = { NAN, NAN };
 	const struct tally *s, *m;
@@ -90,8 +91,8 @@ static struct topdown_value counted(const struct topdown *t, const struct tally 
 
 	if (t->field[f] < 0)
 		return v;
-	s = &w[t->slots];
-	m = &w[t->field[f]];
+	s = profile_tally(w, (size_t)t->slots);
+	m = profile_tally(w, (size_t)t->field[f]);
 	all = whole(t, w);
 	if (all <= 0)
 		return v;
@@ -120,7 +121,7 @@ static struct topdown_value clamped(struct topdown_value v)
 }
 
 /* A field and what it is a part of. */
-static struct topdown_value field_share(const struct topdown *t, const struct tally *w,
+static struct topdown_value field_share(const struct topdown *t, const struct profile_row *w,
 					enum topdown_part part)
 {
 	struct topdown_value v = counted(t, w, part), whole_of = { 1, 0 };
@@ -130,7 +131,7 @@ static struct topdown_value field_share(const struct topdown *t, const struct ta
 	return v.share > whole_of.share + slack(v) + slack(whole_of) ? contradiction() : v;
 }
 
-struct topdown_value topdown_share(const struct topdown *t, const struct tally *by_event,
+struct topdown_value topdown_share(const struct topdown *t, const struct profile_row *row,
 				   enum topdown_part part)
 {
 	struct topdown_value v, sibling;
@@ -138,25 +139,25 @@ struct topdown_value topdown_share(const struct topdown *t, const struct tally *
 	if (!t->levels)
 		return contradiction();
 	if (part < TOPDOWN_FIELDS)
-		return clamped(field_share(t, by_event, part));
-	v = counted(t, by_event, parent_of[part]);
-	sibling = field_share(t, by_event,
+		return clamped(field_share(t, row, part));
+	v = counted(t, row, parent_of[part]);
+	sibling = field_share(t, row,
 			      part - TOPDOWN_LIGHT_OPERATIONS + (unsigned)TOPDOWN_HEAVY_OPERATIONS);
 	v.share -= sibling.share;
 	v.half = sqrt(v.half * v.half + sibling.half * sibling.half);
 	return clamped(v);
 }
 
-bool topdown_contradicts(const struct topdown *t, const struct tally *by_event)
+bool topdown_contradicts(const struct topdown *t, const struct profile_row *row)
 {
 	for (unsigned p = 0; p < TOPDOWN_FIELDS; p++)
-		if (t->field[p] >= 0 && !isnan(counted(t, by_event, p).share) &&
-		    isnan(field_share(t, by_event, (enum topdown_part)p).share))
+		if (t->field[p] >= 0 && !isnan(counted(t, row, p).share) &&
+		    isnan(field_share(t, row, (enum topdown_part)p).share))
 			return true;
 	return false;
 }
 
-enum topdown_part topdown_mostly(const struct topdown *t, const struct tally *by_event,
+enum topdown_part topdown_mostly(const struct topdown *t, const struct profile_row *row,
 				 struct topdown_value *value)
 {
 	enum topdown_part best = TOPDOWN_PARTS;
@@ -165,7 +166,7 @@ enum topdown_part topdown_mostly(const struct topdown *t, const struct tally *by
 
 	*value = contradiction();
 	for (unsigned p = from; p <= to; p++) {
-		struct topdown_value v = topdown_share(t, by_event, (enum topdown_part)p);
+		struct topdown_value v = topdown_share(t, row, (enum topdown_part)p);
 
 		if (!isnan(v.share) && (best == TOPDOWN_PARTS || v.share > value->share)) {
 			best = (enum topdown_part)p;

@@ -52,13 +52,12 @@ struct topdown_value {
 
 void topdown_find(struct topdown *t, const struct pd_event *event, size_t n);
 bool topdown_is_part(const struct topdown *t, size_t event); /* slots or a field */
-/* `by_event`: tallies by event index, as in struct profile_row. */
-struct topdown_value topdown_share(const struct topdown *t, const struct tally *by_event,
+struct topdown_value topdown_share(const struct topdown *t, const struct profile_row *row,
 				   enum topdown_part part);
 /* The largest part of the deepest level that was measured; TOPDOWN_PARTS where none was. */
-enum topdown_part topdown_mostly(const struct topdown *t, const struct tally *by_event,
+enum topdown_part topdown_mostly(const struct topdown *t, const struct profile_row *row,
 				 struct topdown_value *value);
 /* Some part is larger than its whole, by more than the errors. */
-bool topdown_contradicts(const struct topdown *t, const struct tally *by_event);
+bool topdown_contradicts(const struct topdown *t, const struct profile_row *row);
 
 #endif

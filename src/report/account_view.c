@@ -174,8 +174,7 @@ static int choose_columns(struct account_view *v, struct err *err)
 static void add_tallies(struct account_view *v, struct account_row *to,
 			const struct account_row *from)
 {
-	for (size_t e = 0; e < v->n_events; e++)
-		tally_add(&to->tally[e], &from->row->tally[e]);
+	profile_tallies(from->row, v->n_events, to->tally);
 	to->cycles += from->cycles;
 	to->folded++;
 }
@@ -198,6 +197,22 @@ static int by_cycles(const void *va, const void *vb)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
+/* For one more behind `n`. Of a million rows a few are kept, as a rule. */
+static int room(struct account_view *v, size_t n)
+{
+	size_t cap = v->cap_rows ? v->cap_rows * 2 : 256;
+	struct account_row *more;
+
+	if (n < v->cap_rows)
+		return 0;
+	more = realloc(v->row, cap * sizeof(*more));
+	if (!more)
+		return -1;
+	v->row = more;
+	v->cap_rows = cap;
+	return 0;
+}
+
 static int fill_rows(struct account_view *v, struct filter *f, const struct view *fake,
 		     struct err *err)
 {
@@ -207,24 +222,27 @@ static int fill_rows(struct account_view *v, struct filter *f, const struct view
 	double least = v->opts.min * (double)v->whole[cycles].period;
 
 	rows = profile_rows(v->source.profile, &n);
-	v->row = malloc((n + 2) * sizeof(*v->row));
-	if (!v->row)
-		return err_nomem(err);
 	if (new_fold(v, &rest, false, err) || new_fold(v, &out, true, err))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		struct account_row r = { .row = &rows[i], .cycles = rows[i].tally[cycles].period };
+		struct account_row r = { .row = &rows[i],
+					 .cycles = profile_tally(&rows[i], cycles)->period };
 
 		if (!filter_keeps(f, view_row_bits(fake, &rows[i], f)))
 			add_tallies(v, &out, &r);
 		else if (v->opts.min > 0 && (double)r.cycles < least)
 			add_tallies(v, &rest, &r);
+		else if (room(v, keep))
+			return err_nomem(err);
 		else
 			v->row[keep++] = r;
 	}
-	qsort(v->row, keep, sizeof(*v->row), by_cycles);
+	if (keep > 1)
+		qsort(v->row, keep, sizeof(*v->row), by_cycles);
 	while (v->opts.limit && keep > v->opts.limit)
 		add_tallies(v, &rest, &v->row[--keep]);
+	if (room(v, keep + 1))
+		return err_nomem(err);
 	v->n_rows = keep;
 	if (rest.folded)
 		v->row[v->n_rows++] = rest;
@@ -307,9 +325,11 @@ int account_view_write(struct buf *out, struct account_view *v, const char *form
 
 const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r)
 {
-	for (size_t e = 0; e < v->n_events; e++)
-		v->tally[e] = r->row ? r->row->tally[e] : r->tally[e];
-	account_row(v->source.bound, v->tally, v->cell);
+	if (r->row) {
+		memset(v->tally, 0, v->n_events * sizeof(*v->tally));
+		profile_tallies(r->row, v->n_events, v->tally);
+	}
+	account_row(v->source.bound, r->row ? v->tally : r->tally, v->cell);
 	return v->cell;
 }
 

@@ -62,7 +62,7 @@ struct account_view {
 	struct account_opts opts;
 	size_t n_events; /* of the recording */
 	struct account_row *row;
-	size_t n_rows;
+	size_t n_rows, cap_rows;
 	uint32_t *column; /* nodes, in the order of wish */
 	uint8_t *indent;  /* by column: children of an opened one */
 	size_t n_columns;

@@ -59,8 +59,7 @@ static size_t insn_at(const struct annotate *a, uint64_t vaddr)
 
 static void add_row(struct annotate_account *x, const struct profile_row *r)
 {
-	for (size_t e = 0; e < x->n_events; e++)
-		tally_add(&x->tally[e], &r->tally[e]);
+	profile_tallies(r, x->n_events, x->tally);
 }
 
 static void evaluate(struct annotate_account *x, struct account_cell *out)

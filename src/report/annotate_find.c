@@ -42,7 +42,7 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 
 	for (size_t i = 0; i < n; i++) {
 		struct annotate_target t = { row[i].image, row[i].symbol, NULL, NULL,
-					     row[i].tally[event] };
+					     *profile_tally(&row[i], event) };
 
 		if (!t.symbol || t.image == IMAGE_NONE || !t.total.samples)
 			continue;

@@ -145,11 +145,11 @@ static int read_samples(struct annotate *a, const struct profile *p, struct imag
 		uint64_t vaddr;
 
 		if (row[k].symbol != a->target.symbol || row[k].image != a->target.image ||
-		    (!row[k].tally[event].samples && !a->opts.all_rows))
+		    (!profile_tally(&row[k], event)->samples && !a->opts.all_rows))
 			continue;
 		if (!image_to_vaddr(images, a->target.image, row[k].key[2], &vaddr))
 			vaddr = row[k].key[2];
-		if (add_samples(a, vaddr, &row[k].tally[event]))
+		if (add_samples(a, vaddr, profile_tally(&row[k], event)))
 			return -1;
 	}
 	if (!a->has_code) { /* two rows may have one address: two symbols' names, two spaces */

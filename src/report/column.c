@@ -282,7 +282,7 @@ static struct cell get_frame(const struct at *a)
 
 static struct topdown_value part_of(const struct at *a, enum topdown_part part)
 {
-	return topdown_share(&a->v->topdown, a->r->row->tally, part);
+	return topdown_share(&a->v->topdown, a->r->row, part);
 }
 
 static struct cell part_share(const struct at *a, enum topdown_part part)
@@ -322,7 +322,7 @@ TOPDOWN_GETTER(core_bound, CORE_BOUND)
 
 static enum topdown_part mostly(const struct at *a, struct topdown_value *v)
 {
-	return a->r->row ? topdown_mostly(&a->v->topdown, a->r->row->tally, v) : TOPDOWN_PARTS;
+	return a->r->row ? topdown_mostly(&a->v->topdown, a->r->row, v) : TOPDOWN_PARTS;
 }
 
 static struct cell get_mostly(const struct at *a)

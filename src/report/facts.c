@@ -134,10 +134,11 @@ static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
 	char a[NUM_MAX], b[NUM_MAX];
 
 	for (size_t i = 0; i < t->n_rows; i++) {
-		if (!t->row[i].row || !t->row[i].row->tally[v->topdown.slots].samples)
+		if (!t->row[i].row ||
+		    !profile_tally(t->row[i].row, (size_t)v->topdown.slots)->samples)
 			continue;
 		trees++;
-		doubtful += topdown_contradicts(&v->topdown, t->row[i].row->tally);
+		doubtful += topdown_contradicts(&v->topdown, t->row[i].row);
 	}
 	if (doubtful)
 		(void)add(out, n, "in doubt (?)", true,

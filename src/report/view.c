@@ -252,13 +252,13 @@ int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struc
 		struct tally *w;
 
 		for (size_t e = 0; e < t->n_events; e++)
-			any |= rows[i].tally[t->event[e]].samples != 0;
+			any |= profile_tally(&rows[i], t->event[e])->samples != 0;
 		if (!any)
 			continue;
 		if (!keep) {
 			n_out++;
 			for (size_t e = 0; e < t->n_events; e++)
-				tally_add(&out[e], &rows[i].tally[t->event[e]]);
+				tally_add(&out[e], profile_tally(&rows[i], t->event[e]));
 			continue;
 		}
 		w = arena_alloc(&v->arena, t->n_events * sizeof(*w));
@@ -271,7 +271,7 @@ int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struc
 			return err_nomem(err);
 		}
 		for (size_t e = 0; e < t->n_events; e++)
-			w[e] = rows[i].tally[t->event[e]];
+			w[e] = *profile_tally(&rows[i], t->event[e]);
 	}
 	return view_fold(v, t, &vec, out, n_out, err);
 }

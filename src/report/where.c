@@ -44,7 +44,7 @@ static int collect(struct spots *s, const struct profile *p, size_t event, struc
 	if (!s->v)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
-		const struct tally *w = &r[i].tally[event];
+		const struct tally *w = profile_tally(&r[i], event);
 		uint64_t *slot, key;
 		struct spot *spot;
 		bool fresh;

@@ -28,7 +28,7 @@ static void check_rows(const struct profile *p)
 		uint64_t n = 0;
 
 		for (size_t i = 0; i < n_rows; i++)
-			n += row[i].tally[e].samples;
+			n += profile_tally(&row[i], e)->samples;
 		same(n, sum[e].selected.samples);
 	}
 }

@@ -58,7 +58,7 @@ static void dump_rows(const struct profile *p, const struct pd *rec)
 			n_events = n_events ? 1 : 0;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t e = 0; e < n_events; e++) {
-			const struct tally *t = &rows[i].tally[e];
+			const struct tally *t = profile_tally(&rows[i], e);
 
 			if (!t->samples)
 				continue;

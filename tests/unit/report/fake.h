@@ -20,6 +20,7 @@ struct profile {
 	struct profile_opts opts;
 	struct strtab strings;
 	struct profile_row row[FAKE_ROWS];
+	uint64_t keys[FAKE_ROWS][KEY_COUNT];
 	struct tally tally[FAKE_ROWS][FAKE_EVENTS];
 	size_t n_rows, n_events;
 	struct profile_sum sum[FAKE_EVENTS];
@@ -80,6 +81,7 @@ static inline void fake_row(struct profile *p, const char *comm, const char *dso
 	struct profile_row *r = &p->row[p->n_rows];
 
 	assert(p->n_rows < FAKE_ROWS);
+	r->key = p->keys[p->n_rows];
 	r->key[0] = fake_string(p, comm);
 	r->key[1] = fake_string(p, dso);
 	r->key[2] = fake_string(p, sym);
