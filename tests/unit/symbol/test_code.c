@@ -10,6 +10,7 @@
 #include <elf.h>
 
 #include "../skip.h"
+#include "dump.h"
 #include "symbol/code.h"
 
 #define AT 0x401000ULL
@@ -255,12 +256,64 @@ static void odd_words(void **state)
 	code_free(c);
 }
 
+/* Code out of a runtime's dump: its addresses are places in the file, but it ran elsewhere. */
+static void code_of_a_dump(void **state)
+{
+	/* call 0x20000, which is elsewhere; jmp back to the call; nop */
+	static const char code[] = "\xe8\xfb\xff\x00\x00\xeb\xf9\x90";
+	const char *path = "test_code.jit.dump";
+	struct images_opts opts = { .perf_map_dir = "/nonexistent" };
+	struct image_key key = { .kind = IMAGE_JIT, .path = path };
+	struct err err = ERR_INIT;
+	struct images *set = images_new(&opts, &err);
+	struct buf b = BUF_INIT;
+	uint64_t at;
+	uint32_t id;
+	struct code *c;
+	FILE *f;
+
+	(void)state;
+	dump_header(&b, 5, 0);
+	dump_load(&b, 20, 0x10000, 8, 1, "made");
+	at = b.len - 8;
+	memcpy(b.s + at, code, 8);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b.s, 1, b.len, f), b.len);
+	assert_int_equal(fclose(f), 0);
+	buf_free(&b);
+	assert_non_null(set);
+	id = images_add(set, &key, &err);
+	if (code_read(&c, set, id, at, 100, &err)) {
+		int code_ = (int)err.code;
+
+		images_free(set);
+		(void)remove(path);
+		if (code_ == ERR_UNSUPPORTED)
+			SKIP_BECAUSE("no decoder in this build");
+		fail_msg("%s", err.what);
+	}
+	assert_int_equal(c->start, at);
+	assert_int_equal(c->len, 8);
+	assert_int_equal(c->n_insns, 3);
+	assert_true(c->insn[0].has_target && c->insn[0].target == CODE_FAR);
+	assert_int_equal(c->insn[1].target, at);
+	assert_int_equal(c->n_blocks, 3);
+	assert_int_equal(c->block[0].indirect, false);
+	assert_int_equal(c->block[1].target, 0);
+	code_free(c);
+	assert_int_equal(code_read(&c, set, id, at + 1000, 8, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	images_free(set);
+	(void)remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_x86), cmocka_unit_test(kinds_of_a64),
 		cmocka_unit_test(blocks),	cmocka_unit_test(odd_bytes),
-		cmocka_unit_test(odd_words),
+		cmocka_unit_test(odd_words),	cmocka_unit_test(code_of_a_dump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
