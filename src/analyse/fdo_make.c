@@ -106,6 +106,12 @@ static bool find_frames(const struct fdo_maker *m, uint64_t addr, struct frames 
 	return true;
 }
 
+/* Line 0 is that of code which no line is to blame for; compilers look it up like any other. */
+static bool is_known(const struct source_line *l)
+{
+	return l->line || l->file;
+}
+
 int fdo_add_insn(struct fdo_maker *m, uint64_t addr, uint64_t count, uint64_t bytes, uint32_t *line)
 {
 	struct fdo_place nowhere = { 0, 0 };
@@ -134,7 +140,7 @@ int fdo_add_insn(struct fdo_maker *m, uint64_t addr, uint64_t count, uint64_t by
 	for (size_t i = 0; i < f.n; i++) {
 		uint32_t first = i ? f.inl[i - 1].first_line : f.outer.first_line;
 
-		if (!first || !f.inl[i].at.line)
+		if (!first || !is_known(&f.inl[i].at))
 			return 0; /* it is known of the functions around it alone */
 		if (add_name(m, f.inl[i].linkage, &name))
 			return -1;
@@ -146,7 +152,7 @@ int fdo_add_insn(struct fdo_maker *m, uint64_t addr, uint64_t count, uint64_t by
 		m->function.v[at].total += bytes * copies;
 	}
 	name = f.n ? f.inl[f.n - 1].first_line : f.outer.first_line;
-	if (!name || !f.line.line)
+	if (!name || !is_known(&f.line))
 		return 0;
 	at = line_of(m, at, place_of(&f.line, name));
 	if (at == FDO_NONE)

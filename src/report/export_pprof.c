@@ -207,18 +207,20 @@ static uint64_t namesake_samples(const struct pprof *x, size_t image, const stru
 /* The first mapping is what a profile is of: the program whose threads have most samples. */
 static size_t main_program(struct pprof *x)
 {
+	uint64_t *of_thread = calloc(x->s->n_threads + 1, sizeof(*of_thread)), most = 0;
 	struct u64map by_name = U64MAP_INIT;
 	size_t best = x->n_map;
-	uint64_t most = 0;
 
-	for (size_t i = 0; i < x->s->n_samples; i++) {
-		const struct stack_sample *v = &x->s->sample[i];
-		uint32_t id =
-			strtab_find(profile_strings(x->in->profile), x->s->thread[v->thread].comm);
+	x->failed |= !of_thread;
+	for (size_t i = 0; of_thread && i < x->s->n_samples; i++)
+		of_thread[x->s->sample[i].thread] += x->s->sample[i].n;
+	for (size_t i = 0; of_thread && i < x->s->n_threads; i++) {
+		const char *comm = x->s->thread[i].comm;
+		uint32_t id = strtab_find(profile_strings(x->in->profile), comm);
 		uint64_t *n = u64map_at(&by_name, id, NULL);
 
 		if (n)
-			*n += v->n;
+			*n += of_thread[i];
 		x->failed |= !n;
 	}
 	for (size_t i = 0; i < x->n_map; i++) {
@@ -232,6 +234,7 @@ static size_t main_program(struct pprof *x)
 			best = i;
 		}
 	}
+	free(of_thread);
 	u64map_free(&by_name);
 	return best;
 }
