@@ -49,7 +49,7 @@ def key_of(code):
 
 models = {m["id"]: m for m in json.loads(run("list", "models", "-j").stdout)["models"]}
 accounts = {m: a for m, a in ((m, account(m)) for m in models) if a}
-t.ok(len(accounts) >= 58, "58 models and more have an account", len(accounts))
+t.ok(len(accounts) >= 62, "62 models and more have an account", len(accounts))
 
 BRANCHES = """Cycles Halted Stalled Unstalled Load_Latency Bandwidth_Saturated Instruction_Starvation
 Instruction_Latency Store_Resources Thread_Collisions Branch_Misprediction Lock_Acquisition
@@ -222,7 +222,7 @@ FILES = {
     "mtl-cmt": "MTL crestmont", "lnl-lnc": "LNL lioncove", "lnl-skt": "LNL skymont", "arl-lnc": "ARL lioncove",
     "arl-skt": "ARL skymont", "arl-cmt": "ARL crestmont", "ptl-cgc": "PTL cougarcove", "ptl-dkt": "PTL darkmont",
     "nvl-cyc": "NVL coyotecove", "nvl-arw": "NVL arcticwolf", "srf": "SRF", "grr": "GRR", "cwf": "CWF",
-    "ehl": "EHL", "snr": "SNR"}
+    "ehl": "EHL", "snr": "SNR", "glp": "GLP", "glm": "GLM"}
 
 
 def num(s):

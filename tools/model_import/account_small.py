@@ -117,6 +117,74 @@ def others(a, width):
     a.event('Microcode_Uops', 'Exceptions_Microcode', 'UOPS_RETIRED.MS', 0, CYCLES, unit='uops')
 
 
+def goldmont(m):
+    """Goldmont counts cycles of fetch and of page walks, and lost slots without reasons."""
+    a = Account(m)
+    width = int(m.facts['width'])
+    guess = {'cover': 'partial', 'note': 'A guess; put your own in its place (--penalties).'}
+    begin(a)
+    a.put('Stalled', None, part='stalled', cover='profile',
+          expr='(UOPS_NOT_DELIVERED.ANY + ISSUE_SLOTS_NOT_CONSUMED.ANY) / %d' % width,
+          note='Lost slots by the width of the core, not cycles without any progress.')
+    a.put('Unstalled', None, part='unstalled', cover='profile', expr='max(0, Cycles - Stalled)',
+          note='Used slots by the width of the core.')
+    a.event('Retired_Width', 'Unstalled', 'UOPS_RETIRED.ANY', '%.9g' % (1 / width), CYCLES)
+    a.event('Instructions', None, 'INST_RETIRED.ANY', 0, CYCLES, part='info', unit='instructions')
+    a.event('Branches', None, 'BR_INST_RETIRED.ALL_BRANCHES', 0, NEAR, 1, part='info',
+            unit='branches')
+    a.event('Taken_Branches', 'Branches', 'BR_INST_RETIRED.ALL_TAKEN_BRANCHES', 0, NEAR, 1,
+            unit='branches')
+    b = 'Load_Latency'
+    a.put(b, None, part='stalled', cover='partial', note='Loads by a guess of what each costs.')
+    a.event('Local_DRAM', b, 'MEM_LOAD_UOPS_RETIRED.DRAM_HIT', 200, 10007, 2, True, **guess)
+    a.event('Local_HitM', b, 'MEM_LOAD_UOPS_RETIRED.HITM', 60, 10007, 2, True, **guess)
+    a.event('L2_Hit', b, 'MEM_LOAD_UOPS_RETIRED.L2_HIT', 10, NEAR, 2, True, **guess)
+    a.event('DTLB_Walk_Cycles', b, 'DTLB_LOAD_MISSES.WALK_PENDING PAGE_WALKS.D_SIDE_CYCLES', 1,
+            CYCLES, 0, True)
+    a.event('Blocked_Forwarding', b, 'LD_BLOCKS.STORE_FORWARD', 10, NEAR, 2, True, **guess)
+    a.event('L1_Hit', b, 'MEM_LOAD_UOPS_RETIRED.L1_HIT', 0, CYCLES, 2, unit='loads')
+    a.event('Loads', b, 'MEM_UOPS_RETIRED.ALL_LOADS', 0, CYCLES, 0, unit='loads')
+    a.put('Loads_By_Source', b, expr='MEM_LOAD_UOPS_RETIRED.L1_HIT + MEM_LOAD_UOPS_RETIRED.L1_MISS',
+          unit='loads', same='Loads', tolerance='0.1')
+    branch_unseen(a, 'Bandwidth_Saturated', 'stalled', 'No event of the core tells how many reads are '
+                  'on their way.')
+    b = 'Instruction_Starvation'
+    a.put(b, None, part='stalled')
+    a.event('Code_Fetch_Stalls', b, 'FETCH_STALL.ICACHE_FILL_PENDING_CYCLES', 1, CYCLES, 0, True)
+    a.event('Code_TLB_Stalls', b, 'FETCH_STALL.ITLB_FILL_PENDING_CYCLES', 1, CYCLES, 0, True)
+    a.event('Fetch_Stalls', b, 'FETCH_STALL.ALL', 1, CYCLES)
+    a.nodes[b]['within'] = 'Fetch_Stalls'
+    a.put('Instruction_Latency', None, part='stalled', cover='partial', note='Only the divider is '
+          'seen: no CPU counts waiting for chains of other instructions.')
+    a.event('Divider_Active', 'Instruction_Latency', 'CYCLES_DIV_BUSY.ALL', 1, CYCLES, 0, True)
+    branch_unseen(a, 'Store_Resources', 'stalled', 'No event counts it; it is among the slots lost '
+                  'to full resources.')
+    branch_unseen(a, 'Thread_Collisions', 'stalled', 'These cores have one thread.')
+    b = 'Branch_Misprediction'
+    a.put(b, None, part='stalled', cover='partial', note='Slots lost while recovering; what was '
+          'issued in vain is not seen.')
+    slots(a, 'Resteer_Slots', b, 'ISSUE_SLOTS_NOT_CONSUMED.RECOVERY', width)
+    a.event('Mispredicted', b, 'BR_MISP_RETIRED.ALL_BRANCHES', 0, NEAR, 1, unit='branches')
+    branch_unseen(a, 'Lock_Acquisition', 'stalled', 'No event counts cycles of locks here.')
+    a.event('Locked_Loads', 'Lock_Acquisition', 'MEM_UOPS_RETIRED.LOCK_LOADS', 0, NEAR, 2,
+            unit='loads')
+    branch_unseen(a, 'Underutilisation', 'unstalled', 'Slots are counted whole: Unstalled is made of '
+                  'used ones, so nothing of them is left unused.')
+    branch_unseen(a, 'Port_Saturation', 'unstalled', 'Its ports are not counted.')
+    a.put('Call_Overhead', None, part='unstalled', cover='partial', note='Three cycles for any call, '
+          'as of the large cores: entry and exit code alone.')
+    a.event('Calls', 'Call_Overhead', 'BR_INST_RETIRED.CALL', 3, NEAR, 1, True)
+    branch_unseen(a, 'Serialisation', 'unstalled', 'No event counts its cycles.')
+    branch_unseen(a, 'Exceptions_Microcode', 'unstalled', 'No event counts its cycles.')
+    a.event('Microcode_Uops', 'Exceptions_Microcode', 'UOPS_RETIRED.MS', 0, CYCLES, unit='uops')
+    a.event('Clears', 'Exceptions_Microcode', 'MACHINE_CLEARS.ALL', 0, 20011, unit='clears')
+    a.finish()
+    a.base = 'glp' if m.id == 'glm' else None
+    a.penalties_from = 'guesses, where a penalty is not 1'
+    a.sources = [s for s in m.sources if 'events' in s]
+    return a
+
+
 def make(m):
     a = Account(m)
     width = int(m.facts['width'])
@@ -142,3 +210,5 @@ def make(m):
 def accounts(models):
     for ident in IDS:
         yield make(models[ident])
+    for ident in ('glp', 'glm'):
+        yield goldmont(models[ident])
