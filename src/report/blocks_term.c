@@ -281,7 +281,7 @@ static void put_visits(struct page *p, const struct block_loop *l)
 		all += l->trip[i];
 	if (!all)
 		return;
-	buf_printf(p->out, "%10s seen whole %s times, cut %s times: ", "", num_exact(a, l->visits),
+	buf_printf(p->out, "%10s whole visits %s, cut %s: ", "", num_exact(a, l->visits),
 		   num_exact(b, l->cut));
 	for (unsigned shown = 0; shown < 3; shown++) {
 		size_t best = 0;
@@ -391,7 +391,9 @@ static void put_edge(struct page *p, const struct block_function *f, const struc
 	put_target(p, f, e, from);
 	put_text(p, buf_str(&p->text), room(p, 64), true);
 	if (!e->fallthrough && !isnan(wrong))
-		buf_printf(p->out, "  mispredicted %.2g %%", 100 * wrong);
+		buf_printf(p->out,
+			   wrong < 0.0995 ? "  mispredicted %.2g %%" : "  mispredicted %.0f %%",
+			   100 * wrong);
 	ink(p, INK_PLAIN);
 	end_line(p);
 }
