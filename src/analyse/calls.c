@@ -205,6 +205,9 @@ static int tell(struct telling *t, size_t i)
 		if (!t->out->by_returns)
 			return tell_jump(t, i);
 		break;
+	case CALLS_UNKNOWN:
+		t->out->unknown += hits;
+		return 0;
 	default:
 		break;
 	}

@@ -68,6 +68,7 @@ struct calls {
 	uint64_t guessed; /* hits taken for calls by where they led alone */
 	uint64_t no_code; /* hits of returns whose call could not be looked at */
 	uint64_t kernel;  /* hits of entries into the kernel and returns from it: no calls */
+	uint64_t unknown; /* hits of branches of which nothing tells what they are */
 	uint64_t other;	  /* hits of other branches */
 	/* Any branch: hits by calls and by returns, which should agree. */
 	uint64_t hits_calls, hits_returns;

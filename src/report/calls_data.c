@@ -84,6 +84,7 @@ static void json_lost(struct json *j, const struct calls *c)
 	json_u64(j, "guessed", c->guessed);
 	json_u64(j, "no_code", c->no_code);
 	json_u64(j, "kernel", c->kernel);
+	json_u64(j, "unknown", c->unknown);
 	json_u64(j, "other", c->other);
 	json_end_object(j);
 }

@@ -231,6 +231,11 @@ static struct graph *draw(const struct calls_view *v, struct err *err)
 	struct buf title = BUF_INIT;
 	int rc = -1;
 
+	if (!v->c->n_edges) {
+		(void)err_set(err, ERR_NOT_FOUND, "there are no calls to be drawn");
+		(void)err_hint(err, "cyclade calls without --format says why");
+		return NULL;
+	}
 	if (v->function == CALLS_ALL)
 		buf_printf(&title, "calls, told by %s", calls_by(v->c));
 	else

@@ -286,9 +286,15 @@ static void put_lost(struct calls_page *c)
 		{ k->no_code, "not looked at",
 		  "returns the call of which could not be looked at; the code is not there" },
 	};
-	uint64_t all = k->hits + k->strange;
+	uint64_t all = k->hits + k->strange,
+		 branches = k->unknown + k->other + k->kernel + k->hits_calls + k->hits_returns;
 	char a[NUM_MAX], b[NUM_MAX];
 
+	if (k->unknown)
+		page_fact(&c->p, "not known", k->unknown > branches / 20,
+			  "%s of %s branches: neither code nor kind is there; --symbols DIR says "
+			  "where programs are",
+			  num_exact(a, k->unknown), num_exact(b, branches));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].n)
 			page_fact(&c->p, rows[i].label, rows[i].n > all / 20, "%s of %s seen: %s",
@@ -398,8 +404,13 @@ int calls_term(struct buf *out, const struct calls_view *v, const struct sink_op
 		ret = put_edges(&c, err);
 	} else {
 		page_end(&c.p);
-		page_fact(&c.p, "no calls", true, "none of the recorded branches is a %s",
-			  v->c->by_returns ? "return to behind a call" : "call");
+		page_fact(&c.p, "no calls", true, "%s",
+			  v->c->unknown ? "nothing tells which of the recorded branches are calls: "
+					  "neither the programs' files nor kinds of branches are "
+					  "there"
+			  : v->c->by_returns
+				  ? "none of the recorded branches is a return to behind a call"
+				  : "none of the recorded branches is a call");
 	}
 	put_facts(&c);
 	if (!c.quiet)

@@ -130,6 +130,12 @@ for words, what in ((("any_rte",), "did you mean any_ret"), (("u,foo",), "'foo'"
     r = run("record", "--branch-filter", *words, "--", "true")
     t.ok(r.returncode in (2, 125) and what in r.stderr, "record --branch-filter %s" % words, r.stderr)
 
+unknown = make("unknown.data", NAMES, [[((0, 9), (1, 7), 0, 0)]] * 3, filter_=ANY)
+r = run("calls", unknown)
+t.ok("nothing tells which" in r.stdout and "3 of 3 branches" in r.stdout, "branches that nothing is known of", r.stdout)
+r = run("calls", unknown, "--format", "dot")
+t.ok(r.returncode == 2 and "no calls to be drawn" in r.stderr, "no graph of nothing", r.stderr)
+
 # ---- an event that counts something else -----------------------------------------------------------------------
 
 cycles = make("cycles.data", NAMES, [[((0, 9), (1, 0), CALL, 0), ((1, 9), (2, 0), CALL, 0)]] * 32, filter_=ANY, config=0x3c)

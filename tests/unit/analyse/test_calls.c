@@ -484,7 +484,7 @@ static void test_without_code(void **state)
 	assert_int_equal(c.guessed, 7);
 	assert_int_equal(c.hits, 12);
 	assert_int_equal(c.n_edges, 2); /* the jump is a tail call */
-	assert_int_equal(c.other, 2);
+	assert_int_equal(c.unknown, 2);
 	assert_int_equal(c.hits_returns, 6);
 	check_whole(&c);
 	calls_free(&c);
