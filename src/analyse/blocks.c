@@ -313,6 +313,18 @@ static double cycles_of_a_span(const struct flow *flow)
 	return cycles / weight;
 }
 
+/* Executions by weighed stacks make so many times what the event counted. That is 1, but where
+ * samples come late: then they fall into other code than that which they are weighed by. It can be
+ * told where nearly all spans are known. */
+static double overshoot(const struct blocks *b, const struct means *m, double per_span)
+{
+	const struct flow_sums *s = flow_sums(b->flow);
+	double known = (double)b->used / (double)(s->edges - s->stacks);
+	double of = per_span * m->weight / (s->period * known);
+
+	return known > 0.9 && isfinite(of) && of > 0 ? of : 1;
+}
+
 /* A sample stands for so many of what its event counts; a span of the stack is one of so many that
  * make as much. */
 static void find_scale(struct blocks *b, const struct means *m)
@@ -342,7 +354,7 @@ static void find_scale(struct blocks *b, const struct means *m)
 		break;
 	}
 	if (weighed) /* stack by stack, which is better */
-		per_span = 1;
+		per_span = overshoot(b, m, per_span);
 	b->scaled = per_span > 0 && isfinite(per_span);
 	b->scale = b->scaled ? 1 / per_span : 1;
 	if (!b->scaled)

@@ -243,6 +243,10 @@ def other_events(t, o):
             t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .2}[event],
                  "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
             t.ok(j["sums"]["biased"], "by %s: says that it favours some code" % event)
+    r = o.run("indirect", depth=32, period=600, event="insns", skid=40)
+    j2 = cyclade("blocks", "-j", "-i", r.path)
+    got, want = j2["insns"]["value"], r.truth.total["insns"]
+    t.ok(abs(got / want - 1) < .03, "by insns that come late: %+.1f %% of instructions" % (100 * (got / want - 1)))
     r = o.run("nested", 50, depth=32, period=62, skid=40)
     late = cyclade("blocks", "-j", "-i", r.path)
     t.equal((late["sums"]["late"], late["sums"]["biased"], j["sums"]["late"]), (True, False, False),
