@@ -257,8 +257,10 @@ def bolt(rec, prog):
             got_f[w[1], w[2]] = int(w[3])
         else:
             odd.append(line)
-    t.ok(not odd and got_f == spans and len(spans) > 20, "bolt: %d spans as in the stacks" % len(spans),
-         "%s %s" % (odd[:3], list(set(got_f.items()) ^ set(spans.items()))[:6]))
+    # a stack that went to the kernel has fewer near branches, which stand for the same period
+    bad = [(k, n, got_f.get(k)) for k, n in spans.items() if abs(got_f.get(k, 0) - n) > max(1, .002 * n)]
+    t.ok(not odd and not bad and set(got_f) == set(spans) and len(spans) > 20, "bolt: %d spans as in the stacks" % len(spans),
+         "%s %s %s" % (odd[:3], bad[:6], list(set(got_f) ^ set(spans))[:6]))
     # of n entries of a stack n - 1 end a span: branches are of the scale of spans
     bad = [(k, n, got_b[k]) for k, n in branches.items() if n > 100 and abs(got_b[k] / (n * 31 / 32) - 1) > .02]
     t.ok(not bad and len(branches) > 20, "bolt: %d branches as in the stacks" % len(branches), bad)
