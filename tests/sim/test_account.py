@@ -77,6 +77,7 @@ class Samples:
 
     def __init__(self, data, whole=False):
         self.n, self.sum, self.periods = collections.Counter(), collections.Counter(), collections.defaultdict(set)
+        self.by_cpu = collections.defaultdict(set)
         self.times, self.stacks = collections.defaultdict(dict), collections.Counter()
         enabled = cpu = period = stack = None
         for line in perf("script", "-i", data, "-D").splitlines():
@@ -93,6 +94,7 @@ class Samples:
                 self.n[m[1]] += 1
                 self.sum[m[1]] += period
                 self.periods[m[1]].add(period)
+                self.by_cpu[m[1], cpu].add(period)
                 self.stacks[m[1]] += stack
                 if enabled is not None:
                     self.times[m[1]][cpu if whole else tid, cpu] = enabled, running
@@ -185,6 +187,11 @@ p, true = sim("spr", "even", "--account", "-a", command=["--", SPIN, "300"])
 if p.returncode == 0:
     s = Samples(tmp + "/data", whole=True)
     t.ok(s.n["CPU_CLK_UNHALTED.THREAD"] > 100 and abs(s.share("CPU_CLK_UNHALTED.THREAD") - 1) < 0.01, "-a: of whole CPUs", (p.stderr, s.n))
+    few = [e for e in s.n if s.n[e] < 100]
+    first = {e: [v for (name, _), v in s.by_cpu.items() if name == e] for e in few}
+    t.ok(few and all(len(v) == 1 for x in first.values() for v in x), "before its hundredth sample a counter keeps its period", first)
+    many = [x for x in first.values() if len(x) > 1]
+    t.ok(not many or any(len(set().union(*x)) > 1 for x in many), "each CPU's counter has a period of its own", many)
 else:
     t.skip("-a", "not permitted here")
 
