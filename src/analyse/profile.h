@@ -33,6 +33,7 @@ enum profile_key { /* what rows can be told apart by; a row of report/keys.def e
 		   KEY_PID,
 		   KEY_TID,
 		   KEY_CPU,
+		   KEY_SOCKET, /* of the CPU, as the recording's header has it */
 		   KEY_DSO,
 		   KEY_SYM,
 		   KEY_SRCLINE,

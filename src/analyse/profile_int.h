@@ -425,8 +425,8 @@ uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUS
 int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
 static inline bool key_is_text(enum profile_key key)
 {
-	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_ADDR &&
-	       key != KEY_ADDR_FROM && key != KEY_ADDR_TO;
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_SOCKET &&
+	       key != KEY_ADDR && key != KEY_ADDR_FROM && key != KEY_ADDR_TO;
 }
 
 /* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */

@@ -89,6 +89,13 @@ static uint64_t number(uint32_t v)
 	return v == UINT32_MAX ? UINT64_MAX : v;
 }
 
+static uint64_t socket_of(const struct pd_info *i, uint32_t cpu)
+{
+	return cpu < i->n_cpu_place && i->cpu_place[cpu].socket >= 0
+		       ? (uint64_t)i->cpu_place[cpu].socket
+		       : UINT64_MAX;
+}
+
 static bool of_site(enum profile_key key)
 {
 	return key == KEY_SYM || key == KEY_SRCLINE || key == KEY_INLINE || key == KEY_ADDR;
@@ -125,6 +132,8 @@ static uint64_t group_value(struct grouping *g, enum profile_key key, const stru
 		return number(c->tid);
 	case KEY_CPU:
 		return number(c->cpu);
+	case KEY_SOCKET:
+		return socket_of(pd_info(g->sc->rec), c->cpu);
 	case KEY_DSO:
 		return strtab_adds(&g->p->strings,
 				   c->image == IMAGE_NONE

@@ -550,7 +550,7 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->by_comm = has_key(opts, KEY_COMM);
 	sc->by_pid = has_key(opts, KEY_PID);
 	sc->by_tid = has_key(opts, KEY_TID);
-	sc->by_cpu = has_key(opts, KEY_CPU);
+	sc->by_cpu = has_key(opts, KEY_CPU) || has_key(opts, KEY_SOCKET);
 	sc->by_cgroup = has_key(opts, KEY_CGROUP);
 	sc->need_comm = sc->by_comm || opts->comm;
 	sc->all =

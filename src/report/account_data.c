@@ -242,7 +242,8 @@ static void put_row(struct json *j, struct account_view *v, const struct account
 	json_object(j, NULL);
 	for (size_t k = 0; r->row && k < o->n_keys; k++) {
 		const char *name = column_table[column_of_key(o->key[k])].name;
-		bool number = o->key[k] == KEY_PID || o->key[k] == KEY_TID || o->key[k] == KEY_CPU;
+		bool number = o->key[k] == KEY_PID || o->key[k] == KEY_TID ||
+			      o->key[k] == KEY_CPU || o->key[k] == KEY_SOCKET;
 
 		buf_reset(&key);
 		account_put_key(&key, v, r, k);

@@ -398,6 +398,7 @@ void account_put_key(struct buf *b, const struct account_view *v, const struct a
 	case KEY_PID:
 	case KEY_TID:
 	case KEY_CPU:
+	case KEY_SOCKET:
 		if (x != UINT64_MAX)
 			buf_printf(b, "%llu", (unsigned long long)x);
 		break;

@@ -147,6 +147,11 @@ static struct cell get_cpu(const struct at *a)
 	return key_cell(a, KEY_CPU, CELL_NUMBER);
 }
 
+static struct cell get_socket(const struct at *a)
+{
+	return key_cell(a, KEY_SOCKET, CELL_NUMBER);
+}
+
 static struct cell get_dso(const struct at *a)
 {
 	const struct profile_frame *f = frame_of(a);
@@ -382,14 +387,23 @@ static const struct {
 	enum column_id column;
 	enum profile_key key;
 } key_columns[] = {
-	{ COL_COMM, KEY_COMM },		{ COL_PID, KEY_PID },
-	{ COL_TID, KEY_TID },		{ COL_CPU, KEY_CPU },
-	{ COL_DSO, KEY_DSO },		{ COL_SYM, KEY_SYM },
-	{ COL_SRCLINE, KEY_SRCLINE },	{ COL_INLINE, KEY_INLINE },
-	{ COL_EVENT, KEY_EVENT },	{ COL_CGROUP, KEY_CGROUP },
-	{ COL_ADDR, KEY_ADDR },		{ COL_DSO_FROM, KEY_DSO_FROM },
-	{ COL_SYM_FROM, KEY_SYM_FROM }, { COL_ADDR_FROM, KEY_ADDR_FROM },
-	{ COL_DSO_TO, KEY_DSO_TO },	{ COL_SYM_TO, KEY_SYM_TO },
+	{ COL_COMM, KEY_COMM },
+	{ COL_PID, KEY_PID },
+	{ COL_TID, KEY_TID },
+	{ COL_CPU, KEY_CPU },
+	{ COL_SOCKET, KEY_SOCKET },
+	{ COL_DSO, KEY_DSO },
+	{ COL_SYM, KEY_SYM },
+	{ COL_SRCLINE, KEY_SRCLINE },
+	{ COL_INLINE, KEY_INLINE },
+	{ COL_EVENT, KEY_EVENT },
+	{ COL_CGROUP, KEY_CGROUP },
+	{ COL_ADDR, KEY_ADDR },
+	{ COL_DSO_FROM, KEY_DSO_FROM },
+	{ COL_SYM_FROM, KEY_SYM_FROM },
+	{ COL_ADDR_FROM, KEY_ADDR_FROM },
+	{ COL_DSO_TO, KEY_DSO_TO },
+	{ COL_SYM_TO, KEY_SYM_TO },
 	{ COL_ADDR_TO, KEY_ADDR_TO },
 };
 
@@ -438,10 +452,11 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 	(void)err_set(err, ERR_USAGE, "'%s' is no %s", text, what);
 	if (near)
 		return err_hint(err, "did you mean %s?", near);
-	return err_hint(err, "there are: %s",
-			flags & COLUMN_KEY
-				? "comm, pid, tid, cpu, dso, sym, srcline, inline, event, cgroup"
-				: "share, error, samples, period, total, self and the keys of -s");
+	return err_hint(
+		err, "there are: %s",
+		flags & COLUMN_KEY
+			? "comm, pid, tid, cpu, socket, dso, sym, srcline, inline, event, cgroup"
+			: "share, error, samples, period, total, self and the keys of -s");
 }
 
 /* Branches have two ends, samples one place. */

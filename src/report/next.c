@@ -129,6 +129,19 @@ static bool threads_hide_it(const struct view *v)
 	return by_comm;
 }
 
+#define ACCOUNT_EVENTS 8
+
+/* Many events that tell how long they had a counter: what record --account makes. */
+static bool of_account(const struct view *v)
+{
+	size_t n = 0;
+
+	for (size_t e = 0; e < v->source.n_events; e++)
+		n += v->source.event[e].attr.sample_type & PERF_SAMPLE_READ &&
+		     v->source.event[e].attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return n >= ACCOUNT_EVENTS;
+}
+
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct view_row *hot = view_hottest(v);
@@ -139,6 +152,8 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 		add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
 		return s.n;
 	}
+	if (of_account(v))
+		add(&s, "report", "--account", NULL, "what the cycles went into");
 	if (threads_hide_it(v))
 		add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
 	if (profile_options(v->profile)->branches) {

@@ -197,7 +197,7 @@ static bool column_allowed(void *ctx, enum column_id id)
 		return tab && v->topdown.levels;
 	if (!tab)
 		return id != COL_COMM && id != COL_PID && id != COL_TID && id != COL_CPU &&
-		       id != COL_CGROUP && id != COL_ADDR &&
+		       id != COL_SOCKET && id != COL_CGROUP && id != COL_ADDR &&
 		       (id != COL_SRCLINE || o->chain_lines) &&
 		       (v->opts.shape >= VIEW_CALLEES ||
 			(id != COL_ID && id != COL_PARENT && id != COL_DEPTH && id != COL_FRAME));
@@ -222,6 +222,7 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 		case KEY_PID:
 		case KEY_TID:
 		case KEY_CPU:
+		case KEY_SOCKET:
 			(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)r->key[i]);
 			bits |= filter_text(f, text);
 			break;

@@ -255,6 +255,16 @@ def annotated(where):
     t.ok(p.returncode == 2 and "no node" in p.stderr, "an unknown node is refused", p.stderr)
 
 
+def sockets(where):
+    m = Made(where, cpus=4)
+    for cpu, n in enumerate((10, 20, 30, 40)):
+        m.put("hot", CYCLES, n, cpu=cpu)
+    path = os.path.join(where, "sockets.data")
+    m.write(path)
+    rows = {r["socket"]: r["cells"]["Cycles"]["value"] for r in loads("-i", path, "-s", "socket")["rows"]}
+    t.equal(rows, {5: 40 * PERIOD[CYCLES], 6: 60 * PERIOD[CYCLES]}, "by socket, of CPUs that the header places")
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         path = made(where, "plain.data")
@@ -269,6 +279,7 @@ def main():
         penalties(where, path)
         refusals(where, path)
         annotated(where)
+        sockets(where)
     t.done()
     return 1 if t.bad else 0
 

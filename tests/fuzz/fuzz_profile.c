@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/feed.h"
+#include "analyse/mux.h"
 #include "analyse/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -78,6 +79,25 @@ static void build(const struct pd *rec, struct spaces *sp, struct profile_opts o
 	profile_free(p);
 }
 
+/* The same samples, weighed by the time that their counters had. */
+static void weighed(const struct pd *rec, struct spaces *sp, struct profile_opts o)
+{
+	struct err err = ERR_INIT;
+	const struct mux_event *e;
+	struct mux *m;
+	size_t n;
+
+	if (mux_build(&m, rec, 1, &err))
+		abort(); /* memory alone can be short */
+	e = mux_events(m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (e[i].windows && (!(e[i].least >= 1) || !(e[i].most >= e[i].least)))
+			abort();
+	o.mux = m;
+	build(rec, sp, o);
+	mux_free(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct images_opts nothing = { .sysroot = "/nonexistent",
@@ -107,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	images = images_new(&nothing, &err);
 	sp = images ? feed_spaces(rec, images, &err) : NULL;
 	if (sp) {
+		weighed(rec, sp, plain);
 		build(rec, sp, plain);
 		build(rec, sp, calls);
 		build(rec, sp, branches);

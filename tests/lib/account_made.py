@@ -80,6 +80,9 @@ class Made:
         self.f = gen.File(self.w, self.events, attr_size=120)
         w = self.w
         self.f.features = {7: w.pack("II", cpus, cpus), 6: w.text("x86_64"), 9: w.text(cpuid), 8: w.text(desc),
+                           13: w.pack("I", cpus) + b"".join(w.text(str(c)) for c in range(cpus)) + w.pack("I", cpus) +
+                           b"".join(w.text(str(c)) for c in range(cpus)) +
+                           b"".join(w.pack("II", c, 5 + c % 2) for c in range(cpus)),  # sockets 5 and 6
                            11: w.pack("I", len(cmdline)) + b"".join(w.text(s) for s in cmdline)}
         elf(self.names, self.program)
         tail = w.pack("IIQIIQ", 20, 20, 1, 0, 0, 1000)
