@@ -36,34 +36,42 @@ static const struct format {
 #define FIREFOX_MANY 5000000u /* samples */
 #define N_FORMATS    (sizeof(formats) / sizeof(*formats))
 
-/* NULL where not one is asked for. */
+static enum option_from said_by(const struct options *o, const struct format *f)
+{
+	const struct option_row *row = option_find(CMD_EXPORT, f->name);
+
+	if (!*(const bool *)((const char *)o + f->flag) || !row)
+		return FROM_NOBODY;
+	return o->said[row - option_rows].from;
+}
+
+/* What the command line says goes before what a configuration says. NULL where not one is asked
+ * for. */
 static const struct format *choose_format(const struct options *o, struct err *err)
 {
-	const struct format *found = NULL;
+	const struct format *found = NULL, *too = NULL;
 	struct buf all = BUF_INIT;
 
 	for (size_t i = 0; i < N_FORMATS; i++) {
 		const struct format *f = &formats[i];
+		enum option_from from = said_by(o, f);
 
 		buf_printf(&all, "%s--%s", i ? ", " : "", f->name);
-		if (!*(const bool *)((const char *)o + f->flag))
+		if (from == FROM_NOBODY || (found && from < said_by(o, found)))
 			continue;
-		if (found) {
-			(void)err_set(err, ERR_USAGE, "--%s and --%s: one format at a time",
-				      found->name, f->name);
-			goto none;
-		}
+		too = found && from == said_by(o, found) ? found : NULL;
 		found = f;
 	}
-	if (!found) {
+	if (too) {
+		(void)err_set(err, ERR_USAGE, "--%s and --%s: one format at a time", too->name,
+			      found->name);
+		found = NULL;
+	} else if (!found) {
 		(void)err_set(err, ERR_USAGE, "export into which format?");
 		(void)err_hint(err, "one of %s", buf_str(&all));
 	}
 	buf_free(&all);
 	return found;
-none:
-	buf_free(&all);
-	return NULL;
 }
 
 static int check_words(const struct cli *cli, const struct format *f, struct err *err)

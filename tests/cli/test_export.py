@@ -204,6 +204,8 @@ def words_and_refusals(data):
     t.ok(r.returncode == 2 and "--pprof" in r.stderr, "no format: says which there are", r.stderr)
     r = run("export", data, "--pprof", "--firefox")
     t.ok(r.returncode == 2 and "one format" in r.stderr, "two formats", r.stderr)
+    r = run("export", data, "--folded", env=dict(os.environ, CYCLADE_OPTS="--pprof"))
+    t.ok(r.returncode == 0 and r.stdout.count("\n") > 2, "the command line goes before CYCLADE_OPTS", r.stderr)
     r = run("export", data, "--pprof", "-e", "nothing")
     t.ok(r.returncode == 2 and "nothing" in r.stderr, "no such event", r.stderr)
     out = os.path.join(tmp, "kept")
