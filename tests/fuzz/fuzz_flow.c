@@ -75,11 +75,30 @@ static uint64_t check_spans(const struct flow *f)
 	return hits;
 }
 
+/* What ended in the kernel is a part of what changed between it and user space. */
+static void check_stops(const struct flow *f)
+{
+	size_t n;
+	const struct flow_span *s = flow_stops(f, &n);
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		hits += s[i].w.hits;
+		hold(s[i].image != IMAGE_NONE && s[i].start < s[i].end);
+		hold(s[i].end - s[i].start <= FLOW_SPAN_MAX && s[i].times == FLOW_NO_TIMES);
+		if (i)
+			hold(s[i - 1].image < s[i].image ||
+			     (s[i - 1].image == s[i].image && s[i - 1].start <= s[i].start));
+	}
+	hold(hits <= flow_sums(f)->switched);
+}
+
 static void check(const struct flow *f)
 {
 	const struct flow_sums *s = flow_sums(f);
 	uint64_t pairs = s->spans + s->backwards + s->crossing + s->far_apart + s->switched;
 
+	check_stops(f);
 	hold(s->samples == s->stacks + s->empty + s->left_out + s->bad);
 	hold(check_edges(f) == s->edges && check_spans(f) == s->spans);
 	hold(s->filter == FLOW_ANY ? pairs <= s->edges : !pairs);
