@@ -445,8 +445,11 @@ int pd_walk(const struct pd *rec, int (*cb)(void *ctx, const struct pd_record *r
 	for (size_t i = 0; i < rec->chunks.n; i++) {
 		size_t first = rec->chunk_side.v[i];
 		size_t end = i + 1 < rec->chunks.n ? rec->chunk_side.v[i + 1] : rec->sides.n;
-		int rc = walk_sides(&rec->chunks.v[i], rec->sides.v + first, end - first, cb, ctx);
+		int rc;
 
+		if (first == end) /* there need not be any: no array */
+			continue;
+		rc = walk_sides(&rec->chunks.v[i], rec->sides.v + first, end - first, cb, ctx);
 		if (rc)
 			return rc;
 	}

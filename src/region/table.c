@@ -98,9 +98,9 @@ void table_block(const struct table_view *v, size_t block, struct table_block *o
 		out->regions = v->head.max_regions;
 }
 
-bool table_copy(struct table_slot *out, const struct table_slot *from)
+static bool copy_slot(struct table_slot *out, const struct table_slot *from, int tries)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < tries; i++) {
 		copy_words(out, from, sizeof(*out));
 		if (!(out->seq & 1) && !(out->folds & 1) &&
 		    __atomic_load_n(&from->seq, __ATOMIC_RELAXED) == out->seq &&
@@ -110,17 +110,23 @@ bool table_copy(struct table_slot *out, const struct table_slot *from)
 	return false;
 }
 
-/* The second row is written under a number of its own. */
-static bool copy_both(const struct table_block *b, const struct table_slot *slot,
+bool table_copy(struct table_slot *out, const struct table_slot *from)
+{
+	return copy_slot(out, from, 1000);
+}
+
+/* The second row is written under a number of its own. Who writes to memory is waited for, should it
+ * have lost its CPU just then; in a file it may be long dead, or never have been. */
+static bool copy_both(bool file, const struct table_block *b, const struct table_slot *slot,
 		      struct table_slot *now, const struct table_slot *second,
 		      struct table_slot *zero)
 {
 	bool good = false;
 
-	for (int i = 0; i < 100 && !good; i++) {
+	for (int i = 0; i < (file ? 2 : 100) && !good; i++) {
 		uint64_t before = __atomic_load_n(&b->zeros, __ATOMIC_ACQUIRE);
 
-		good = table_copy(now, slot);
+		good = copy_slot(now, slot, file ? 100 : 1000);
 		copy_words(zero, second, sizeof(*zero));
 		good &= !(before & 1) && __atomic_load_n(&b->zeros, __ATOMIC_ACQUIRE) == before;
 	}
@@ -145,7 +151,8 @@ void table_sums(const struct table_view *v, size_t block, size_t region, struct 
 	uint64_t mask[TABLE_EVENTS] = { 0 };
 
 	memset(out, 0, sizeof(*out));
-	out->torn = !copy_both(b, row + region, &now, row + v->head.max_regions + region, &zero);
+	out->torn =
+		!copy_both(v->p, b, row + region, &now, row + v->head.max_regions + region, &zero);
 	memcpy(out->name, now.name, sizeof(out->name));
 	end_string(out->name, sizeof(out->name));
 	out->runs = now.seq / 2 - zero.seq / 2;
