@@ -233,7 +233,7 @@ int calls_build(struct calls *out, const struct flow *f, struct images *images, 
 	int ret = -1;
 
 	*out = (struct calls){ .by_returns = s->filter == FLOW_RETURNS,
-			       .scaled = !s->biased,
+			       .scaled = s->counts == FLOW_COUNTS_TAKEN || s->weighed,
 			       .scale = 1 };
 	if (check(s, err))
 		return -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/blocks.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -89,6 +90,8 @@ static int count(struct counting_calls *c, struct err *err)
 	fo.tids = po.tids;
 	fo.n_tids = po.n_tids;
 	return flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
+			       blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo,
+					    err) ||
 			       calls_build(&c->calls, c->flow, c->r.images, err)
 		       ? -1
 		       : 0;
