@@ -159,6 +159,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	if (profile_options(v->profile)->branches) {
 		if (folds(v))
 			add(&s, "report", "-b --min 0", NULL, "every row");
+		add(&s, "calls", "", NULL, "who calls whom, how often");
 		add(&s, "report", "", NULL, "where the samples fell, not the branches");
 		return s.n;
 	}
