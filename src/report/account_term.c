@@ -313,7 +313,10 @@ static void put_node(struct page *p, uint32_t node)
 		style_ink(p->out, p->st, INK_DIM);
 	text_put_fit(p->out, buf_str(&p->cell), 30, TEXT_LEFT, false, p->st->ascii);
 	if (isnan(c->v)) {
-		buf_printf(p->out, "  not measured: %s", account_why_text(c->why));
+		buf_printf(p->out, "  not measured: %s",
+			   t->part == PART_HALTED && c->why == ACCOUNT_UNKNOWN
+				   ? "only whole CPUs tell (record -a)"
+				   : account_why_text(c->why));
 		goto out;
 	}
 	buf_reset(&p->cell);
@@ -343,7 +346,7 @@ static void put_node(struct page *p, uint32_t node)
 	else if (t->cover == COVER_PROFILE)
 		buf_puts(p->out, "  poor by line");
 	else if (t->cover == COVER_PARTIAL)
-		buf_puts(p->out, "  a part of it");
+		buf_puts(p->out, "  partly or roughly");
 out:
 	if (dim)
 		style_ink(p->out, p->st, INK_PLAIN);

@@ -51,7 +51,8 @@ static bool is_branch(const struct account *acc, uint32_t node)
 {
 	const struct account_node *t = &acc->node[node];
 
-	return node && t->parent == MODEL_NONE && t->cycles &&
+	/* what is not stalled is the rest of what is: no column of its own */
+	return node && t->parent == MODEL_NONE && t->cycles && strcmp(t->name, "Unstalled") != 0 &&
 	       (t->part == PART_STALLED || t->part == PART_UNSTALLED);
 }
 

@@ -120,8 +120,12 @@ static bool is_leaf(const struct account *acc, uint32_t node)
 
 	if (!node || !t->cycles || t->whole || has_parts(acc, node))
 		return false;
-	if (t->parent != MODEL_NONE)
-		return t->adds;
+	if (t->parent != MODEL_NONE) {
+		for (; t->parent != MODEL_NONE; t = &acc->node[t->parent])
+			if (!t->adds)
+				return false;
+		return true;
+	}
 	return (t->part == PART_STALLED || t->part == PART_UNSTALLED) &&
 	       strcmp(t->name, "Stalled") != 0 && strcmp(t->name, "Unstalled") != 0;
 }
