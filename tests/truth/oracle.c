@@ -58,8 +58,8 @@ static const uint8_t br_type[] = {
 
 static struct {
 	const char *data, *truth;
-	uint64_t depth, event, filter, period, fixed, seed, cycles, types, far, irq, skid;
-} opt = { .depth = 32, .period = 100, .seed = 1, .cycles = 1, .far = 1 };
+	uint64_t depth, event, filter, period, fixed, spread, seed, cycles, types, far, irq, skid;
+} opt = { .depth = 32, .period = 100, .spread = 50, .seed = 1, .cycles = 1, .far = 1 };
 
 static struct option {
 	const char *word;
@@ -67,8 +67,9 @@ static struct option {
 } option[] = {
 	{ "depth", &opt.depth },   /* entries of a stack */
 	{ "period", &opt.period }, /* of the event; the mean, where it is not fixed */
-	{ "fixed", &opt.fixed }, /* 1: always the same period; else half to one and a half of it */
-	{ "seed", &opt.seed },	 /* of the periods: the same seed, the same recording */
+	{ "fixed", &opt.fixed },   /* 1: always the same period */
+	{ "spread", &opt.spread }, /* else up to so many per cent less or more */
+	{ "seed", &opt.seed },	   /* of the periods: the same seed, the same recording */
 	{ "cycles", &opt.cycles }, /* 0: entries have no cycles */
 	{ "types", &opt.types },   /* 1: entries have types */
 	{ "irq", &opt.irq },	   /* instructions between interrupts, in the mean; 0: none */
@@ -114,10 +115,10 @@ static uint64_t random_number(void)
 
 static void choose_period(void)
 {
-	uint64_t p = opt.period;
+	uint64_t p = opt.period, by = p * opt.spread / 100;
 
 	if (!opt.fixed)
-		p = p - p / 2 + random_number() % (p / 2 * 2 + 1);
+		p = p - by + random_number() % (by * 2 + 1);
 	period_now = p ? p : 1;
 	next += period_now;
 }

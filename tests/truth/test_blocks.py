@@ -287,6 +287,24 @@ def frequencies(truth, fs):
     return s
 
 
+def nearly_all(t, o):
+    """Periods as long as stacks, one more or less by turns: what is seen is nearly all that happens, so that
+    chance is next to nothing, and what errors are left would be ours."""
+    for depth in (16, 32):
+        every = Spread()
+        for program in PROGRAMS:
+            r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1)
+            j = cyclade("blocks", "-j", "-i", r.path)
+            name = "%s, %d deep, nearly all seen" % (program, depth)
+            if not t.ok(not isinstance(j, str), name + ": blocks", j):
+                continue
+            s = frequencies(r.truth, functions(j, r.truth))
+            every.rows += s.rows
+            t.ok(s.share(.01) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
+                name, sum(h > ENOUGH for h, _, _ in s.rows), ENOUGH, 100 * s.worst()), s.rows)
+        t.ok(every.covered() > .95, "%d deep: %.1f %% of counts within their error bars" % (depth, 100 * every.covered()))
+
+
 def skidding(t, o):
     """Events that are not precise: stacks lean to where the processor waited. Shown, not asserted."""
     for program in PROGRAMS:
@@ -304,6 +322,7 @@ def main():
     with Oracle(t) as o:
         other_events(t, o)
         disturbed(t, o)
+        nearly_all(t, o)
         if LONG:
             skidding(t, o)
         loops_of_all = Spread()
