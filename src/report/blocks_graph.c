@@ -18,6 +18,7 @@
 #include "report/page.h"
 
 #define NAME_COLUMNS 36
+#define BOXES	     120 /* unless --limit says: more cannot be read */
 
 struct drawing {
 	const struct blocks_view *v;
@@ -257,7 +258,7 @@ static int fill(struct drawing *d, size_t functions)
 			return -1;
 	if (put_returns(d) || put_notes(d, unseen, functions))
 		return -1;
-	if (d->v->opts.limit && graph_cut(d->g, d->v->opts.limit, 0))
+	if (graph_cut(d->g, d->v->opts.limit ? d->v->opts.limit : BOXES, 0))
 		return err_nomem(d->err);
 	return 0;
 }

@@ -238,7 +238,7 @@ static int md_edges(struct buf *out, const struct calls_view *v, struct err *err
 			   e->sites);
 		md_name(out, v, e->caller);
 		md_name(out, v, e->callee);
-		buf_printf(out, " %s |\n", calls_how(e));
+		buf_printf(out, " %s |\n", calls_how(v, e));
 	}
 	if (left)
 		buf_printf(out, "\n%zu more edges.\n", left);

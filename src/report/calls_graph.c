@@ -152,7 +152,9 @@ static int put_node(struct drawing *d, uint32_t f)
 
 	if (d->node[f] != GRAPH_NONE)
 		return 0;
-	graph_put_short(&line[k++], calls_name(v, f), NAME_COLUMNS);
+	calls_put_name(&tip, v, f);
+	graph_put_short(&line[k++], buf_str(&tip), NAME_COLUMNS);
+	buf_reset(&tip);
 	put_called(&line[k++], v, x);
 	if (v->c->scaled && x->called.v > 0)
 		buf_printf(&line[k++], "%s of calls", page_share(a, n.cost));
@@ -191,8 +193,9 @@ static int put_edge(struct drawing *d, const struct call_edge *e)
 		buf_printf(&more, "%s mispred.", page_share(a, wrong));
 	buf_printf(&tip, "%s -> %s: %s, %s of all calls, %u sites, mispredicted %s",
 		   calls_name(v, e->caller), calls_name(v, e->callee),
-		   *calls_how(e) ? calls_how(e) : "calls", page_share(a, calls_share(v, e->runs.v)),
-		   (unsigned)e->sites, page_share(b, wrong));
+		   *calls_how(v, e) ? calls_how(v, e) : "calls",
+		   page_share(a, calls_share(v, e->runs.v)), (unsigned)e->sites,
+		   page_share(b, wrong));
 	out.label = buf_str(&label);
 	out.more = more.len ? buf_str(&more) : NULL;
 	out.tooltip = buf_str(&tip);

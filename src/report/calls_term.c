@@ -155,10 +155,11 @@ static void put_edge_row(struct calls_page *c, const struct call_edge *e, size_t
 	put_share(c, calls_share(c->v, e->runs.v));
 	put_runs(c, e->runs);
 	buf_printf(c->p.out, " %7s %5" PRIu32 " %-5s  ",
-		   page_share(a, calls_mispredicted(&e->tally)), e->sites, calls_how(e));
+		   page_share(a, calls_mispredicted(&e->tally)), e->sites, calls_how(c->v, e));
 	buf_reset(&c->p.text);
-	buf_printf(&c->p.text, "%s -> %s", calls_name(c->v, e->caller),
-		   calls_name(c->v, e->callee));
+	calls_put_name(&c->p.text, c->v, e->caller);
+	buf_puts(&c->p.text, " -> ");
+	calls_put_name(&c->p.text, c->v, e->callee);
 	page_text(&c->p, buf_str(&c->p.text), width, true);
 	page_end(&c->p);
 }
@@ -217,7 +218,8 @@ static void put_neighbours(struct calls_page *c, bool callers)
 		put_share(c, of(e->runs.v, all));
 		put_runs(c, e->runs);
 		buf_printf(c->p.out, " %7s %5" PRIu32 " %-5s  ",
-			   page_share(a, calls_mispredicted(&e->tally)), e->sites, calls_how(e));
+			   page_share(a, calls_mispredicted(&e->tally)), e->sites,
+			   calls_how(c->v, e));
 		page_text(&c->p, calls_name(c->v, other), width, false);
 		buf_putc(c->p.out, ' ');
 		page_text(&c->p, calls_dso(c->v, other), DSO_COLUMNS, true);

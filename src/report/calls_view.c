@@ -35,6 +35,13 @@ const char *calls_name(const struct calls_view *v, uint32_t f)
 	return s ? s->name : "[no symbol]";
 }
 
+void calls_put_name(struct buf *b, const struct calls_view *v, uint32_t f)
+{
+	buf_puts(b, calls_name(v, f));
+	if (!v->c->f[f].symbol)
+		buf_printf(b, " of %s", calls_dso(v, f));
+}
+
 bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out)
 {
 	const struct call_function *x = &v->c->f[f];
@@ -53,11 +60,11 @@ double calls_mispredicted(const struct branch_tally *t)
 	return all ? (double)t->mispredicted / (double)all : NAN;
 }
 
-const char *calls_how(const struct call_edge *e)
+const char *calls_how(const struct calls_view *v, const struct call_edge *e)
 {
 	if (e->tail)
 		return "tail";
-	if (e->caller == e->callee)
+	if (e->caller == e->callee && v->c->f[e->caller].symbol)
 		return "self";
 	if (e->plt)
 		return "PLT";

@@ -47,12 +47,14 @@ const struct calls_format *calls_format_find(const char *name, struct err *err);
 /* Names safe for nothing; never NULL. */
 const char *calls_dso(const struct calls_view *v, uint32_t f);
 const char *calls_name(const struct calls_view *v, uint32_t f);
+/* The name; where there is no symbol, with the file of which it is all that has none. */
+void calls_put_name(struct buf *b, const struct calls_view *v, uint32_t f);
 /* The ELF's own address where the function begins; false: it has no symbol. */
 bool calls_vaddr(const struct calls_view *v, uint32_t f, uint64_t *out);
 /* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
 double calls_mispredicted(const struct branch_tally *t);
 /* "tail", "PLT", "indir", "part" (some indirect), "self"; "" for a plain call. */
-const char *calls_how(const struct call_edge *e);
+const char *calls_how(const struct calls_view *v, const struct call_edge *e);
 /* Of all calls; tail calls are no part of these. */
 double calls_share(const struct calls_view *v, double runs);
 /* Edges in the order of how often, most first: the caller's to free. NULL: out of memory. */
