@@ -167,6 +167,10 @@ static bool is_core(const struct account_pmu *pmu, uint32_t type)
 	for (size_t k = 0; i && k < i->n_pmus; k++)
 		if (!strcmp(i->pmu_name[k], name))
 			return i->pmu_type[k] == type;
+	/* Arm's is called by its architecture: armv8_pmuv3_0 */
+	for (size_t k = 0; i && !strcmp(name, "cpu") && k < i->n_pmus; k++)
+		if (!strncmp(i->pmu_name[k], "armv", 4) && i->pmu_type[k] == type)
+			return true;
 	return type == PERF_TYPE_RAW;
 }
 

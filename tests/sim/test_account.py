@@ -175,6 +175,11 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     stacks = re.findall(r"^(\S+): type.*BRANCH_STACK", perf("evlist", "-i", tmp + "/data", "-v"), re.M)
     t.ok(len(stacks) == 1 and "LBR_INSERTS" in stacks[0], tell + "branch records with the event that counts them, and with no other", stacks)
 
+for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls_not_halted_cyc")]:
+    p, true = sim(machine, "even", "--account", ms=300)
+    r = run("report", "--account", "-j", tmp + "/data")
+    node = json.loads(r.stdout)["nodes"][0] if r.returncode == 0 else {}
+    t.ok(node.get("event") == cycles and abs(node["all"]["value"] / 0.9e9 - 1) < 0.1, "%s: its cycles, and an account of them" % machine, (node, r.stderr, p.stderr))
 p, true = sim("spr", "even", "--account=Taken_Branches", ms=500)
 s = Samples(tmp + "/data")
 t.ok(p.returncode == 0 and s.n["BR_INST_RETIRED.NEAR_TAKEN"] > 20 and
