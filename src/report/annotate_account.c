@@ -338,7 +338,8 @@ void annotate_account_sum(struct buf *out, const struct annotate *a)
 		const struct account_node *t = &acc->node[i];
 
 		if (t->parent != MODEL_NONE || !t->cycles || t->whole || !c->significant ||
-		    c->v < LARGE * all || (t->part != PART_STALLED && t->part != PART_UNSTALLED))
+		    !strcmp(t->name, "Unstalled") || c->v < LARGE * all ||
+		    (t->part != PART_STALLED && t->part != PART_UNSTALLED))
 			continue;
 		buf_printf(out, "%s%s %s%.1f %%%s", shown++ ? ", " : " cycles: ", t->name,
 			   c->why == ACCOUNT_PARTS ? ">" : "", 100 * c->v / all,
