@@ -291,17 +291,21 @@ def nearly_all(t, o):
     """Periods as long as stacks, one more or less by turns: what is seen is nearly all that happens, so that
     chance is next to nothing, and what errors are left would be ours."""
     for depth in (16, 32):
-        every = Spread()
+        every, rounds = Spread(), Spread()
         for program in PROGRAMS:
             r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1)
             j = cyclade("blocks", "-j", "-i", r.path)
             name = "%s, %d deep, nearly all seen" % (program, depth)
             if not t.ok(not isinstance(j, str), name + ": blocks", j):
                 continue
-            s = frequencies(r.truth, functions(j, r.truth))
+            fs = functions(j, r.truth)
+            s = frequencies(r.truth, fs)
             every.rows += s.rows
+            trips(t, name, r.truth, fs, rounds)
             t.ok(s.share(.01) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
                 name, sum(h > ENOUGH for h, _, _ in s.rows), ENOUGH, 100 * s.worst()), s.rows)
+        t.ok(rounds.share(.01) == 1, "%d deep, nearly all seen: %d trip counts within 1 %% (%.2f %%)" % (
+            depth, sum(h > ENOUGH for h, _, _ in rounds.rows), 100 * rounds.worst()), rounds.rows)
         t.ok(every.covered() > .95, "%d deep: %.1f %% of counts within their error bars" % (depth, 100 * every.covered()))
 
 

@@ -57,9 +57,9 @@ def sized(key):
     return all(any(name in names for s in SYMBOLS.values() for names in s.funcs.values()) for _, name in key)
 
 
-def one(t, o, program, depth, filter_, event, period, spreads):
-    r = o.run(program, depth=depth, filter=filter_, event=event, period=period)
-    name = "%s, %s, %d deep" % (program, filter_, depth)
+def one(t, o, program, depth, filter_, event, period, spreads, spread=50):
+    r = o.run(program, depth=depth, filter=filter_, event=event, period=period, spread=spread)
+    name = "%s, %s, %d deep, every %d" % (program, filter_, depth, period)
     j = cyclade("calls", "-j", "-i", r.path)
     if not t.ok(not isinstance(j, str), name + ": calls", j):
         return
@@ -154,6 +154,14 @@ def main():
                 depth, 100 * share, ENOUGH))
             t.ok(spreads.covered() > .9, "%d deep: %.1f %% lie within their error bars" % (
                 depth, 100 * spreads.covered()))
+            # periods as long as stacks: nearly all is seen, and next to nothing left to chance
+            spreads = Spread()
+            for program in PROGRAMS:
+                one(t, o, program, depth, "return", "returns", depth, spreads, 100 // depth + 1)
+                one(t, o, program, depth, "any", "taken", depth, spreads, 100 // depth + 1)
+            t.ok(spreads.share(.01, ENOUGH) == 1, "%d deep, nearly all seen: %d counts with over %d hits within 1 %% (%.2f %%)" % (
+                depth, sum(h > ENOUGH for h, _, _ in spreads.rows), ENOUGH, 100 * spreads.worst()), spreads.rows)
+            t.ok(spreads.covered() > .95, "%d deep: %.1f %% lie within their error bars" % (depth, 100 * spreads.covered()))
     t.done()
 
 
