@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
-from truth import AMOUNT, CALLS, PROGRAMS, Oracle, Spread, Symbols, cover, program, spans_of  # noqa: E402
+from truth import AMOUNT, CALLS, LONG, PROGRAMS, Oracle, Spread, Symbols, cover, program, spans_of  # noqa: E402
 from tap import PERF, Tap, run  # noqa: E402
 
 
@@ -154,7 +154,7 @@ def main():
 
 def statistics(t, o):
     """What stacks can tell at best: counts by spans, made here, against the truth."""
-    for name in PROGRAMS:
+    for name in PROGRAMS if LONG else ("nested", "shapes"):
         r = o.run(name, depth=32, period=60)
         spans = spans_of(r)
         by, s = cover(r.truth, spans), Spread()
