@@ -88,7 +88,7 @@ static int gather_notes(struct counting_blocks *c, struct view_source *source, s
 	return 0;
 }
 
-static int count(struct counting_blocks *c, struct err *err)
+static int count(struct counting_blocks *c, enum blocks_visits visits, struct err *err)
 {
 	const struct blocks_opts bo = { .function = c->function };
 	struct profile_opts po = { 0 };
@@ -110,6 +110,9 @@ static int count(struct counting_blocks *c, struct err *err)
 	    blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo, err) ||
 	    blocks_build(&c->blocks, c->flow, c->r.images, &bo, err) || no_function(c, err))
 		return -1;
+	/* all stacks once more: not for what is not shown */
+	if (visits == VISITS_NO || (visits == VISITS_OF_FUNCTION && !c->function))
+		return 0;
 	return blocks_loops(&c->blocks, c->r.rec, c->r.spaces, &fo, err);
 }
 
@@ -150,7 +153,7 @@ int cmd_blocks(struct cli *cli)
 
 	f = blocks_format_find(format, &err);
 	if (!f || cli_separator(cli, &so.separator, &err) || take_operands(&c, &err) ||
-	    count(&c, &err) || write_out(&c, f, &so, &out, &err)) {
+	    count(&c, f->visits, &err) || write_out(&c, f, &so, &out, &err)) {
 		cli_progress_end(cli);
 		code = cli_fail(&err);
 	} else {

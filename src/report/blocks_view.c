@@ -18,7 +18,7 @@ const char *const blocks_filter_name[] = {
 };
 
 static const struct blocks_format formats[] = {
-#define BLOCKS_FORMAT(name, write, machine) { name, write, machine },
+#define BLOCKS_FORMAT(name, write, machine, visits) { name, write, machine, visits },
 #include "report/blocks.def"
 #undef BLOCKS_FORMAT
 };

@@ -46,15 +46,18 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 		      struct err *err) MUST_USE;
 void blocks_view_free(struct blocks_view *v); /* NULL is fine */
 
+enum blocks_visits { VISITS_NO, VISITS_OF_FUNCTION, VISITS_OF_ALL }; /* blocks_loops() */
+
 struct blocks_format {
 	const char *name;
 	int (*write)(struct buf *out, const struct blocks_view *v, const struct sink_opts *o,
 		     struct err *err);
 	bool machine;
+	enum blocks_visits visits;
 };
 const struct blocks_format *blocks_format_find(const char *name, struct err *err);
 
-#define BLOCKS_FORMAT(name, write, machine)                                                \
+#define BLOCKS_FORMAT(name, write, machine, visits)                                        \
 	int write(struct buf *out, const struct blocks_view *v, const struct sink_opts *o, \
 		  struct err *err);
 #include "report/blocks.def"
