@@ -53,7 +53,7 @@ static int check_branches(const struct pd *rec, struct err *err)
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the recording has no branch stacks: nothing tells which blocks ran");
-	return err_hint(err, "record them: cyclade record -b -e br_inst_retired.near_taken -- "
+	return err_hint(err, "record them: cyclade record -b -e br_inst_retired.near_taken:upp -- "
 			     "PROGRAM");
 }
 

@@ -163,7 +163,7 @@ def main():
             for program in PROGRAMS:
                 one(t, o, program, depth, "return", "returns", depth, spreads, 100 // depth + 1)
                 one(t, o, program, depth, "any", "taken", depth, spreads, 100 // depth + 1)
-            t.ok(spreads.share(.01, ENOUGH) == 1, "%d deep, nearly all seen: %d counts with over %d hits within 1 %% (%.2f %%)" % (
+            t.ok(spreads.share(.01, ENOUGH) > .95 and spreads.worst() < .02, "%d deep, nearly all seen: %d counts with over %d hits within 1 %% (%.2f %%)" % (
                 depth, sum(h > ENOUGH for h, _, _ in spreads.rows), ENOUGH, 100 * spreads.worst()), spreads.rows)
             t.ok(spreads.covered() > .95, "%d deep: %.1f %% lie within their error bars" % (depth, 100 * spreads.covered()))
     t.done()

@@ -258,7 +258,7 @@ def bolt(rec, prog):
         else:
             odd.append(line)
     # a stack that went to the kernel has fewer near branches, which stand for the same period
-    bad = [(k, n, got_f.get(k)) for k, n in spans.items() if abs(got_f.get(k, 0) - n) > max(1, .002 * n)]
+    bad = [(k, n, got_f.get(k)) for k, n in spans.items() if abs(got_f.get(k, 0) - n) > max(5, .002 * n)]
     t.ok(not odd and not bad and set(got_f) == set(spans) and len(spans) > 20, "bolt: %d spans as in the stacks" % len(spans),
          "%s %s %s" % (odd[:3], bad[:6], list(set(got_f) ^ set(spans))[:6]))
     # of n entries of a stack n - 1 end a span: branches are of the scale of spans
