@@ -27,6 +27,8 @@ enum { /* exit codes, as documented */
        EXIT_ABSENT = 127, /* the workload was not found */
 };
 
+struct sink_opts; /* report/sink.h */
+
 struct cli {
 	enum command command;
 	struct options opt;
@@ -56,6 +58,11 @@ const char *cli_input(struct cli *cli, struct err *err);
 
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
+
+/* What the options ask for: "json", "csv", ...; "term" where they do not say. */
+const char *cli_format(const struct cli *cli);
+/* How a sink is to write to where cli_put will. */
+int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err) MUST_USE;
 
 /* What -x says: one character, or \t; a comma where it says nothing. */
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;

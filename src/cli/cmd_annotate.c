@@ -117,10 +117,7 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 
 static int write_out(struct cli *cli, struct annotate *a)
 {
-	const char *format = cli->opt.json	  ? "json"
-			     : cli->opt.format	  ? cli->opt.format
-			     : cli->opt.separator ? "csv"
-						  : "term";
+	const char *format = cli_format(cli);
 	struct buf out = BUF_INIT;
 	struct err wrong = ERR_INIT;
 	char separator;

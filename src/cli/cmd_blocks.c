@@ -138,21 +138,14 @@ static int write_out(struct counting_blocks *c, const struct blocks_format *f,
 int cmd_blocks(struct cli *cli)
 {
 	struct counting_blocks c = { .cli = cli };
-	const struct options *o = &cli->opt;
-	bool to_file = o->output && strcmp(o->output, "-");
-	const char *format = o->json	    ? "json"
-			     : o->format    ? o->format
-			     : o->separator ? "csv"
-					    : "term";
 	const struct blocks_format *f;
-	struct sink_opts so = { .style = cli_style(cli, to_file ? -1 : STDOUT_FILENO),
-				.quiet = o->quiet };
+	struct sink_opts so;
 	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
 	int code;
 
-	f = blocks_format_find(format, &err);
-	if (!f || cli_separator(cli, &so.separator, &err) || take_operands(&c, &err) ||
+	f = blocks_format_find(cli_format(cli), &err);
+	if (!f || cli_sink(cli, &so, &err) || take_operands(&c, &err) ||
 	    count(&c, f->visits, &err) || write_out(&c, f, &so, &out, &err)) {
 		cli_progress_end(cli);
 		code = cli_fail(&err);

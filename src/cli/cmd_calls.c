@@ -160,21 +160,14 @@ static int make(struct counting_calls *c, const struct calls_format *f, const st
 int cmd_calls(struct cli *cli)
 {
 	struct counting_calls c = { .cli = cli };
-	const struct options *o = &cli->opt;
-	bool to_file = o->output && strcmp(o->output, "-");
-	const char *format = o->json	    ? "json"
-			     : o->format    ? o->format
-			     : o->separator ? "csv"
-					    : "term";
 	const struct calls_format *f;
-	struct sink_opts so = { .style = cli_style(cli, to_file ? -1 : STDOUT_FILENO),
-				.quiet = o->quiet };
+	struct sink_opts so;
 	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
 	int code = -1;
 
-	f = calls_format_find(format, &err);
-	if (f && !cli_separator(cli, &so.separator, &err) && !take_operands(&c, &err))
+	f = calls_format_find(cli_format(cli), &err);
+	if (f && !cli_sink(cli, &so, &err) && !take_operands(&c, &err))
 		code = make(&c, f, &so, &out, &err);
 	cli_progress_end(cli);
 	if (code < 0)

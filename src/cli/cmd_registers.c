@@ -126,21 +126,14 @@ static int make(struct reading *c, const struct registers_format *f, const struc
 int cmd_registers(struct cli *cli)
 {
 	struct reading c = { .cli = cli };
-	const struct options *o = &cli->opt;
-	bool to_file = o->output && strcmp(o->output, "-");
-	const char *format = o->json	    ? "json"
-			     : o->format    ? o->format
-			     : o->separator ? "csv"
-					    : "term";
 	const struct registers_format *f;
-	struct sink_opts so = { .style = cli_style(cli, to_file ? -1 : STDOUT_FILENO),
-				.quiet = o->quiet };
+	struct sink_opts so;
 	struct buf out = BUF_INIT;
 	struct err err = ERR_INIT;
 	int code = -1;
 
-	f = registers_format_find(format, &err);
-	if (f && !cli_separator(cli, &so.separator, &err) && !take_operands(&c, &err))
+	f = registers_format_find(cli_format(cli), &err);
+	if (f && !cli_sink(cli, &so, &err) && !take_operands(&c, &err))
 		code = make(&c, f, &so, &out, &err);
 	cli_progress_end(cli);
 	code = code < 0 ? cli_fail(&err) : cli_put(cli, &out, !f->machine);

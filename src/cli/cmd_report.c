@@ -33,16 +33,8 @@ struct report {
 
 static int choose_sink(struct report *rp, struct err *err)
 {
-	const struct options *o = &rp->cli->opt;
-	const char *name = o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
-	bool to_file = o->output && strcmp(o->output, "-");
-
-	rp->sink = sink_find(name, err);
-	if (!rp->sink)
-		return -1;
-	rp->so.style = cli_style(rp->cli, to_file ? -1 : STDOUT_FILENO);
-	rp->so.quiet = o->quiet;
-	return cli_separator(rp->cli, &rp->so.separator, err);
+	rp->sink = sink_find(cli_format(rp->cli), err);
+	return rp->sink ? cli_sink(rp->cli, &rp->so, err) : -1;
 }
 
 static bool has_chains(const struct pd *rec)

@@ -194,11 +194,7 @@ void list_put_more(struct buf *b, size_t more)
 
 int list_put(struct cli *cli, const struct list_formats *f, const void *list, struct err *err)
 {
-	const struct options *o = &cli->opt;
-	const char *format = o->json	    ? "json"
-			     : o->format    ? o->format
-			     : o->separator ? "csv"
-					    : "term";
+	const char *format = cli_format(cli);
 	struct buf b = BUF_INIT;
 	char sep;
 	int code;

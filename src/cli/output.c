@@ -17,6 +17,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/sink.h"
 
 /* To a terminal or a pager: where it cannot be written there is nobody to tell. */
 static void put_quietly(int fd, const char *p, size_t len)
@@ -237,6 +238,22 @@ int cli_separator(const struct cli *cli, char *out, struct err *err)
 	else
 		return err_set(err, ERR_USAGE, "-x takes one character, or \\t; not a quote");
 	return 0;
+}
+
+const char *cli_format(const struct cli *cli)
+{
+	const struct options *o = &cli->opt;
+
+	return o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
+}
+
+int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err)
+{
+	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
+
+	out->style = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
+	out->quiet = cli->opt.quiet;
+	return cli_separator(cli, &out->separator, err);
 }
 
 static double seconds_now(void)

@@ -57,7 +57,7 @@ static int choose(struct account_report *rp, struct err *err)
 
 	if (!open.n && *o->account) /* --account=NODE */
 		open = (struct text_list){ both, 1 };
-	rp->format = o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
+	rp->format = cli_format(rp->cli);
 	if (refuse_others(o, err) || cli_separator(rp->cli, &rp->ao.separator, err) ||
 	    split_events(rp->cli, &open, &rp->expand, err))
 		return -1;
