@@ -159,6 +159,16 @@ size_t flow_edges_to(const struct flow *f, uint32_t image, uint64_t start, uint6
 size_t flow_spans_of(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
 		     size_t *first);
 
+/* Whether what goes in comes out, without a look at the code: where a branch led, a span begins, but for
+ * the newest branch of each stack and for neighbours that bound no code. */
+struct flow_balance {
+	double apart;	 /* differences of places with enough hits, over all of their spans; NAN: no
+			  * such place */
+	double chance;	 /* what that would be if newest branches and such were met at random */
+	uint64_t places; /* with enough hits */
+};
+struct flow_balance flow_balance(const struct flow *f, uint64_t hits);
+
 /* A figure with its error. */
 struct flow_value {
 	double v;    /* NAN: not known */

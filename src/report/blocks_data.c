@@ -43,6 +43,15 @@ static void json_drops(struct json *j, const uint64_t n[BLOCK_DROPS])
 	json_end_object(j);
 }
 
+static void json_in_out(struct json *j, struct flow_balance b)
+{
+	json_object(j, "in_out");
+	json_real(j, "apart", b.apart);
+	json_real(j, "chance", b.chance);
+	json_u64(j, "places", b.places);
+	json_end_object(j);
+}
+
 static void json_sums(struct json *j, const struct flow_sums *s)
 {
 	const struct {
@@ -198,6 +207,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_str(&j, "by", v->b->by);
 	json_real(&j, "scale", v->b->scale);
 	json_real(&j, "balance", v->balance);
+	json_in_out(&j, flow_balance(v->b->flow, BLOCKS_BALANCE_HITS));
 	json_value(&j, "insns", v->b->insns);
 	json_u64(&j, "used", v->b->used);
 	json_u64(&j, "system", v->b->system);

@@ -493,7 +493,8 @@ static void put_facts(struct sheet *p)
 {
 	const struct blocks *b = p->v->b;
 	const struct flow_sums *s = flow_sums(b->flow);
-	char x[NUM_MAX], y[NUM_MAX];
+	const struct flow_balance in_out = flow_balance(b->flow, BLOCKS_BALANCE_HITS);
+	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX];
 
 	page_end(&p->page);
 	page_fact(&p->page, "samples", false, "%s, %s with branches, %s without%s",
@@ -534,6 +535,13 @@ static void put_facts(struct sheet *p)
 		page_fact(&p->page, "in and out", p->v->balance > 0.05,
 			  "differ by %s of runs, over blocks seen %u times or more",
 			  num_percent(x, p->v->balance), BLOCKS_BALANCE_HITS);
+	else if (!isnan(in_out.apart))
+		page_fact(
+			&p->page, "in and out", in_out.apart > 0.05 + 2 * in_out.chance,
+			"branches that led to a place and stretches that begin there differ by %s "
+			"(chance: %s), over %s places seen %u times or more",
+			num_percent(x, in_out.apart), num_percent(y, in_out.chance),
+			num_exact(z, in_out.places), BLOCKS_BALANCE_HITS);
 	page_recording(&p->page, &p->v->source);
 }
 

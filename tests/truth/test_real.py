@@ -4,6 +4,7 @@
 
 Stacks and their neighbours are counted again from what perf script prints. Where the code is there, in and out of blocks
 balance; where it is not, no figure is made up."""
+import collections
 import os
 import re
 import subprocess
@@ -20,19 +21,36 @@ NAMES = ("autofdo-propeller_sample_1.perfdata1", "perf_data_converter-perf.data.
          "perf_data_converter-perf.data.branch_stack_spec")
 
 
-def by_perf(path):
-    """(samples with stacks, branches, neighbours, newer ones that leave below where the older led)"""
+def stacks_of(path):
+    """[[(from, to), ...], ...], newest first"""
     p = subprocess.run([PERF, "script", "-i", path, "-F", "ip,brstack"], capture_output=True, text=True, errors="replace",
                        stdin=subprocess.DEVNULL, timeout=120)
-    stacks = branches = neighbours = backwards = 0
     for line in p.stdout.splitlines():
         m = [(int(a, 16), int(b, 16)) for a, b in re.findall(r"0x([0-9a-f]+)/0x([0-9a-f]+)/", line)]
-        m = [e for e in m if e != (0, 0)]  # entries that were never filled
+        yield [e for e in m if e != (0, 0)]  # without entries that were never filled
+
+
+def by_perf(path):
+    """(samples with stacks, branches, neighbours, newer ones that leave below where the older led)"""
+    stacks = branches = neighbours = backwards = 0
+    for m in stacks_of(path):
         stacks += bool(m)
         branches += len(m)
         neighbours += max(len(m) - 1, 0)
         backwards += sum(old[1] > new[0] and old[1] >> 63 == new[0] >> 63 for new, old in zip(m, m[1:]))
     return stacks, branches, neighbours, backwards
+
+
+def places(path, spans_by_edges):
+    """(places that 100 branches or more led to, how far stretches that begin there are from these)"""
+    into, begin = collections.Counter(), collections.Counter()
+    for m in stacks_of(path):
+        into.update(to for _, to in m)
+        begin.update(old for (new, _), (_, old) in zip(m, m[1:])
+                     if old <= new < old + (1 << 20) and old >> 63 == new >> 63)
+    many = [a for a, n in into.items() if n >= 100]
+    all_ = sum(into[a] * spans_by_edges for a in many)
+    return len(many), sum(abs(begin[a] - into[a] * spans_by_edges) for a in many) / all_ if all_ else None
 
 
 def one(t, name):
@@ -53,6 +71,15 @@ def one(t, name):
     t.equal(j["used"] + dropped, s["spans"], name + ": each stretch is used, or dropped and told")
     b = j["balance"]
     print("# %s: balance %s, %d stretches used, %d not (%s)" % (name, b, j["used"], dropped + lost, j["dropped"]))
+    io = j["in_out"]
+    if PERF and not s["crossing"]:
+        want = places(path, s["spans"] / max(s["edges"], 1))
+        t.ok(io["places"] == want[0] and (not want[0] or abs(io["apart"] - want[1]) < 1e-9),
+             name + ": in and out as by perf's stacks", (io, want))
+    if io["places"]:
+        print("# %s: branches to %d places and stretches from there differ by %.2f %% (chance: %.2f %%)" % (
+            name, io["places"], 100 * io["apart"], 100 * io["chance"]))
+        t.ok(io["apart"] < .05 + 2 * io["chance"], name + ": what goes in comes out", io)
     if j["used"]:
         return t.ok(b is None or 0 <= b < .3, name + ": in and out", b)
     return t.ok(b is None and j["insns"]["value"] is None, name + ": nothing is said without code", j["insns"])
