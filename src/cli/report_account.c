@@ -78,6 +78,7 @@ static int choose(struct account_report *rp, struct err *err)
 	rp->ao.limit = (size_t)o->limit;
 	rp->ao.min = OPTION_GIVEN(o, min) ? o->min / 100 : for_people(rp) ? MIN_SHOWN : 0;
 	rp->ao.errors = o->errors;
+	rp->ao.nested = !strcmp(rp->format, "term") && !o->sort;
 	rp->ao.all = o->verbose;
 	rp->ao.quiet = o->quiet;
 	return 0;

@@ -20,6 +20,14 @@ bool account_shows(const struct account_view *v, uint32_t node);
 /* The value of a row's key, as the recording has it; nothing of a fold. */
 void account_put_key(struct buf *b, const struct account_view *v, const struct account_row *r,
 		     size_t key);
+/* One more row. */
+int account_view_push(struct account_view *v, const struct account_row *r,
+		      struct err *err) MUST_USE;
+/* Rows as a tree by the profile's keys (account_nest.c): those that `keeps` says yes to; with fewer
+ * than `least` cycles they are summed. */
+int account_view_nest(struct account_view *v, size_t cycles, double least,
+		      bool (*keeps)(void *ctx, const struct profile_row *row), void *ctx,
+		      struct err *err) MUST_USE;
 const char *account_cover_text(enum account_cover cover);
 const char *account_part_text(enum account_part part);
 /* "MEM_LOAD_RETIRED.L2_HIT", or "" */

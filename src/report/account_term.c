@@ -153,7 +153,7 @@ static void put_heads(struct page *p)
 
 /* ---- rows ---- */
 
-/* The last key first: it says most. */
+/* The last key first: it says most. Nested rows say but their own, since the others stand above. */
 static void put_names(struct page *p, const struct account_row *r)
 {
 	const struct profile_opts *o = profile_options(p->v->source.profile);
@@ -161,14 +161,17 @@ static void put_names(struct page *p, const struct account_row *r)
 	struct buf key = BUF_INIT;
 
 	buf_reset(&p->cell);
+	buf_fill(&p->cell, ' ', 2 * (size_t)r->depth);
 	if (!r->row)
 		buf_printf(&p->cell,
 			   r->left_out ? "(left out by --focus or --hide)" : "(%llu more)",
 			   (unsigned long long)r->folded);
-	for (size_t k = o->n_keys; r->row && k-- > 0;) {
+	for (size_t k = o->n_keys, first = k; r->row && k-- > 0;) {
+		if (p->v->opts.nested && k != r->depth)
+			continue;
 		buf_reset(&key);
 		account_put_key(&key, p->v, r, k);
-		if (p->cell.len)
+		if (!p->v->opts.nested && k + 1 != first)
 			buf_puts(&p->cell, "  ");
 		text_put_safe(&p->cell, buf_str(&key), p->st->ascii);
 	}

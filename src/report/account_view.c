@@ -214,6 +214,49 @@ static int room(struct account_view *v, size_t n)
 	return 0;
 }
 
+int account_view_push(struct account_view *v, const struct account_row *r, struct err *err)
+{
+	if (room(v, v->n_rows))
+		return err_nomem(err);
+	v->row[v->n_rows++] = *r;
+	return 0;
+}
+
+struct kept {
+	struct filter *f;
+	const struct view *fake;
+};
+
+static bool keeps(void *ctx, const struct profile_row *row)
+{
+	const struct kept *k = ctx;
+
+	return filter_keeps(k->f, view_row_bits(k->fake, row, k->f));
+}
+
+static int nest_rows(struct account_view *v, struct filter *f, const struct view *fake,
+		     struct err *err)
+{
+	const struct profile_row *rows;
+	struct kept k = { f, fake };
+	struct account_row out;
+	size_t n, cycles = cycles_event(v);
+
+	if (new_fold(v, &out, true, err) ||
+	    account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, keeps, &k,
+			      err))
+		return -1;
+	rows = profile_rows(v->source.profile, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct account_row r = { .row = &rows[i],
+					       .cycles = profile_tally(&rows[i], cycles)->period };
+
+		if (!keeps(&k, &rows[i]))
+			add_tallies(v, &out, &r);
+	}
+	return out.folded ? account_view_push(v, &out, err) : 0;
+}
+
 static int fill_rows(struct account_view *v, struct filter *f, const struct view *fake,
 		     struct err *err)
 {
@@ -260,7 +303,7 @@ static int make_rows(struct account_view *v, struct err *err)
 	int ret = filter_init(&f, &fake, err);
 
 	if (!ret)
-		ret = fill_rows(v, &f, &fake, err);
+		ret = v->opts.nested ? nest_rows(v, &f, &fake, err) : fill_rows(v, &f, &fake, err);
 	filter_free(&f);
 	return ret;
 }
@@ -326,11 +369,11 @@ int account_view_write(struct buf *out, struct account_view *v, const char *form
 
 const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r)
 {
-	if (r->row) {
+	if (!r->tally) {
 		memset(v->tally, 0, v->n_events * sizeof(*v->tally));
 		profile_tallies(r->row, v->n_events, v->tally);
 	}
-	account_row(v->source.bound, r->row ? v->tally : r->tally, v->cell);
+	account_row(v->source.bound, r->tally ? r->tally : v->tally, v->cell);
 	return v->cell;
 }
 

@@ -44,17 +44,19 @@ struct account_opts {
 	size_t limit;
 	enum account_unit unit;
 	bool errors; /* +- in the cells */
+	bool nested; /* for people: rows stand under the sums of what they are part of */
 	bool all;    /* of the tree, the small and the missing too */
 	bool quiet;  /* no advice */
 	char separator;
 };
 
 struct account_row {
-	const struct profile_row *row; /* NULL: a fold */
-	uint64_t folded;
-	bool left_out;
+	const struct profile_row *row; /* NULL: a fold. Of a sum: the first of its rows */
+	uint64_t folded;	       /* rows that it stands for */
+	bool left_out, sum;
+	unsigned depth;	     /* of nested rows: keys that it shares with those around it */
 	uint64_t cycles;     /* period of the cycles' event */
-	struct tally *tally; /* of a fold, by event */
+	struct tally *tally; /* of a fold or sum, by event */
 };
 
 struct account_view {

@@ -130,6 +130,22 @@ def weighed(where):
     t.ok(abs(f[DRAM]["factor"] - 2) < 1e-4 and f[CYCLES]["factor"] == 1, "the factors", (f[DRAM], f[CYCLES]))
 
 
+def nested(path):
+    """Functions stand under the sums of modules and processes, which csv has as rows of their own."""
+    lines = run("-i", path, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
+    at = next(i for i, x in enumerate(lines) if x.rstrip().endswith("where"))
+    column = lines[at].rindex("where")
+    names = [x[column:].rstrip() for x in lines[at + 1:lines.index("", at)]]
+    rows = loads("-i", path)["rows"]
+    want = ["%s" % rows[0]["comm"], "  %s" % rows[0]["dso"]] + ["    " + r["sym"] for r in rows]
+    t.equal(names, want, "process, module, functions")
+    for keys, level in (("comm", 0), ("comm,dso", 1)):
+        flat = run("-i", path, "-s", keys, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
+        i = next(i for i, x in enumerate(flat) if x.rstrip().endswith("where"))
+        t.equal(lines[at + 1 + level][:column].split(), flat[i + 1][:flat[i].rindex("where")].split(),
+                "the sum of level %d is the row of -s %s" % (level, keys))
+
+
 def shown(path):
     p = run("-i", path)
     lines = p.stdout.splitlines()
@@ -147,6 +163,7 @@ def shown(path):
     p = run("-i", path, "--expand", "load_latency,BRANCH_MISPREDICTION", columns="200")
     head = [x for x in p.stdout.splitlines() if x.rstrip().endswith("where")]
     t.ok("DRAM" in head[0] and ".Local" in p.stdout and "Mispredicted" in head[0], "--expand", p.stdout[:900])
+    nested(path)
     p = run("-i", path, "--unit", "samples")
     t.ok(any(x.startswith("  60.0 %") and "3070" in x for x in p.stdout.splitlines()), "--unit samples", p.stdout[:800])
     p = run("-i", path, "--unit", "cycles", "--errors")
