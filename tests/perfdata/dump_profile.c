@@ -21,12 +21,12 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_COMM] = "comm",	   [KEY_PID] = "pid",	    [KEY_TID] = "tid",
 	[KEY_CPU] = "cpu",	   [KEY_DSO] = "dso",	    [KEY_SYM] = "sym",
 	[KEY_SRCLINE] = "srcline", [KEY_INLINE] = "inline", [KEY_EVENT] = "event",
-	[KEY_CGROUP] = "cgroup",   [KEY_ADDR] = "addr",
+	[KEY_CGROUP] = "cgroup",   [KEY_ADDR] = "addr",	    [KEY_SOCKET] = "socket",
 };
 
 static bool is_number(enum profile_key k)
 {
-	return k == KEY_PID || k == KEY_TID || k == KEY_CPU || k == KEY_ADDR;
+	return k == KEY_PID || k == KEY_TID || k == KEY_CPU || k == KEY_SOCKET || k == KEY_ADDR;
 }
 
 static int parse_keys(struct profile_opts *o, char *text)
@@ -36,7 +36,7 @@ static int parse_keys(struct profile_opts *o, char *text)
 	for (char *w = strtok_r(text, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
 		unsigned k = 0;
 
-		while (k < KEY_COUNT && strcmp(key_names[k], w) != 0)
+		while (k < KEY_COUNT && (!key_names[k] || strcmp(key_names[k], w) != 0))
 			k++;
 		if (k == KEY_COUNT || o->n_keys == KEY_COUNT)
 			return -1;

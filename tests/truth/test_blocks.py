@@ -302,7 +302,7 @@ def nearly_all(t, o):
             s = frequencies(r.truth, fs)
             every.rows += s.rows
             trips(t, name, r.truth, fs, rounds)
-            t.ok(s.share(.01) > .95 and s.share(.02) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
+            t.ok(s.share(.01) >= .9 and s.share(.02) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
                 name, sum(h > ENOUGH for h, _, _ in s.rows), ENOUGH, 100 * s.worst()), s.rows)
         t.ok(rounds.share(.01) > .9 and rounds.worst() < .02, "%d deep, nearly all seen: %d trip counts within 1 %% (%.2f %%)" % (
             depth, sum(h > ENOUGH for h, _, _ in rounds.rows), 100 * rounds.worst()), rounds.rows)
