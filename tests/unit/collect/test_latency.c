@@ -195,7 +195,11 @@ static void test_kernel(void **state)
 	assert_int_equal(latency_refused(l, 1), ENOENT);
 	assert_int_equal(sum[0].n, 0);
 	assert_int_equal(latency_switch(l, 0, true, &err), 0);
-	spin(0.05);
+	/* the kernel may hold back samples where others take many */
+	for (int i = 0; i < 40 && sum[0].n < 2 * LATENCY_FEW; i++) {
+		spin(0.05);
+		latency_read(l, sum);
+	}
 	assert_int_equal(latency_switch(l, 0, false, &err), 0);
 	assert_int_equal(latency_stop(l, &err), 0);
 	latency_read(l, sum);
