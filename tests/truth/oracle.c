@@ -58,8 +58,11 @@ static const uint8_t br_type[] = {
 
 static struct {
 	const char *data, *truth;
-	uint64_t depth, event, filter, period, fixed, spread, seed, cycles, types, far, irq, skid;
-} opt = { .depth = 32, .period = 100, .spread = 50, .seed = 1, .cycles = 1, .far = 1 };
+	uint64_t depth, event, filter, period, fixed, spread, often, seed, cycles, types, far, irq,
+		skid;
+} opt = {
+	.depth = 32, .period = 100, .spread = 50, .often = 100, .seed = 1, .cycles = 1, .far = 1
+};
 
 static struct option {
 	const char *word;
@@ -69,6 +72,7 @@ static struct option {
 	{ "period", &opt.period }, /* of the event; the mean, where it is not fixed */
 	{ "fixed", &opt.fixed },   /* 1: always the same period */
 	{ "spread", &opt.spread }, /* else up to so many per cent less or more */
+	{ "often", &opt.often },   /* and so many of a hundred times */
 	{ "seed", &opt.seed },	   /* of the periods: the same seed, the same recording */
 	{ "cycles", &opt.cycles }, /* 0: entries have no cycles */
 	{ "types", &opt.types },   /* 1: entries have types */
@@ -117,7 +121,7 @@ static void choose_period(void)
 {
 	uint64_t p = opt.period, by = p * opt.spread / 100;
 
-	if (!opt.fixed)
+	if (!opt.fixed && (opt.often >= 100 || random_number() % 100 < opt.often))
 		p = p - by + random_number() % (by * 2 + 1);
 	period_now = p ? p : 1;
 	next += period_now;

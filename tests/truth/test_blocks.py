@@ -288,12 +288,12 @@ def frequencies(truth, fs):
 
 
 def nearly_all(t, o):
-    """Periods as long as stacks, one more or less by turns: what is seen is nearly all that happens, so that
+    """Periods as long as stacks, now and then one more or less: what is seen is nearly all that happens, so that
     chance is next to nothing, and what errors are left would be ours."""
     for depth in (16, 32):
         every, rounds = Spread(), Spread()
         for program in PROGRAMS:
-            r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1)
+            r = o.run(program, depth=depth, period=depth - 1, spread=100 // (depth - 1) + 1, often=25)
             j = cyclade("blocks", "-j", "-i", r.path)
             name = "%s, %d deep, nearly all seen" % (program, depth)
             if not t.ok(not isinstance(j, str), name + ": blocks", j):
@@ -302,7 +302,7 @@ def nearly_all(t, o):
             s = frequencies(r.truth, fs)
             every.rows += s.rows
             trips(t, name, r.truth, fs, rounds)
-            t.ok(s.share(.01) >= .9 and s.share(.02) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
+            t.ok(s.share(.01) == 1, "%s: %d counts with over %d hits within 1 %% (%.2f %%)" % (
                 name, sum(h > ENOUGH for h, _, _ in s.rows), ENOUGH, 100 * s.worst()), s.rows)
         t.ok(rounds.share(.01) > .9 and rounds.worst() < .02, "%d deep, nearly all seen: %d trip counts within 1 %% (%.2f %%)" % (
             depth, sum(h > ENOUGH for h, _, _ in rounds.rows), 100 * rounds.worst()), rounds.rows)
