@@ -23,10 +23,9 @@ void account_put_key(struct buf *b, const struct account_view *v, const struct a
 /* One more row. */
 int account_view_push(struct account_view *v, const struct account_row *r,
 		      struct err *err) MUST_USE;
-/* Rows as a tree by the profile's keys (account_nest.c): those that `keeps` says yes to; with fewer
- * than `least` cycles they are summed. */
-int account_view_nest(struct account_view *v, size_t cycles, double least,
-		      bool (*keeps)(void *ctx, const struct profile_row *row), void *ctx,
+/* Rows as a tree by the profile's keys (account_nest.c): those `kept` (by row); with fewer than `least`
+ * cycles they are summed. */
+int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
 		      struct err *err) MUST_USE;
 const char *account_cover_text(enum account_cover cover);
 const char *account_part_text(enum account_part part);

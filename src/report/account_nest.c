@@ -18,8 +18,7 @@ struct piece { /* rows that share their keys up to a level */
 struct nesting {
 	struct account_view *v;
 	const struct profile_row *rows;
-	bool (*keeps)(void *ctx, const struct profile_row *row);
-	void *ctx;
+	const bool *kept;
 	size_t cycles, levels;
 	double least;
 	struct err *err;
@@ -42,7 +41,7 @@ static bool weigh(const struct nesting *k, struct piece *p)
 
 	p->cycles = 0;
 	for (size_t i = p->from; i < p->to; i++) {
-		if (!k->keeps(k->ctx, &k->rows[i]))
+		if (!k->kept[i])
 			continue;
 		p->cycles += profile_tally(&k->rows[i], k->cycles)->period;
 		any = true;
@@ -53,7 +52,7 @@ static bool weigh(const struct nesting *k, struct piece *p)
 static void add_piece(const struct nesting *k, struct account_row *to, const struct piece *p)
 {
 	for (size_t i = p->from; i < p->to; i++) {
-		if (!k->keeps(k->ctx, &k->rows[i]))
+		if (!k->kept[i])
 			continue;
 		profile_tallies(&k->rows[i], k->v->n_events, to->tally);
 		to->folded++;
@@ -125,13 +124,11 @@ out:
 	return ret;
 }
 
-int account_view_nest(struct account_view *v, size_t cycles, double least,
-		      bool (*keeps)(void *ctx, const struct profile_row *row), void *ctx,
+int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
 		      struct err *err)
 {
 	struct nesting k = { .v = v,
-			     .keeps = keeps,
-			     .ctx = ctx,
+			     .kept = kept,
 			     .cycles = cycles,
 			     .levels = profile_options(v->source.profile)->n_keys,
 			     .least = least,

@@ -222,39 +222,36 @@ int account_view_push(struct account_view *v, const struct account_row *r, struc
 	return 0;
 }
 
-struct kept {
-	struct filter *f;
-	const struct view *fake;
-};
-
-static bool keeps(void *ctx, const struct profile_row *row)
-{
-	const struct kept *k = ctx;
-
-	return filter_keeps(k->f, view_row_bits(k->fake, row, k->f));
-}
-
 static int nest_rows(struct account_view *v, struct filter *f, const struct view *fake,
 		     struct err *err)
 {
 	const struct profile_row *rows;
-	struct kept k = { f, fake };
-	struct account_row out;
+	struct account_row hidden;
 	size_t n, cycles = cycles_event(v);
+	bool *kept;
+	int ret = -1;
 
-	if (new_fold(v, &out, true, err) ||
-	    account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, keeps, &k,
-			      err))
-		return -1;
 	rows = profile_rows(v->source.profile, &n);
+	kept = calloc(n + 1, sizeof(*kept));
+	if (!kept)
+		return err_nomem(err);
+	if (new_fold(v, &hidden, true, err))
+		goto out;
 	for (size_t i = 0; i < n; i++) {
 		const struct account_row r = { .row = &rows[i],
 					       .cycles = profile_tally(&rows[i], cycles)->period };
 
-		if (!keeps(&k, &rows[i]))
-			add_tallies(v, &out, &r);
+		kept[i] = filter_keeps(f, view_row_bits(fake, &rows[i], f));
+		if (!kept[i])
+			add_tallies(v, &hidden, &r);
 	}
-	return out.folded ? account_view_push(v, &out, err) : 0;
+	ret = account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, kept,
+				err);
+	if (!ret && hidden.folded)
+		ret = account_view_push(v, &hidden, err);
+out:
+	free(kept);
+	return ret;
 }
 
 static int fill_rows(struct account_view *v, struct filter *f, const struct view *fake,

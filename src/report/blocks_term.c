@@ -489,12 +489,33 @@ static void put_drops(struct sheet *p)
 				  pairs[i].text);
 }
 
+/* By the blocks; where none could be made, by the stacks alone. */
+static void put_balance(struct sheet *p)
+{
+	struct flow_balance b;
+	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX];
+
+	if (!isnan(p->v->balance)) {
+		page_fact(&p->page, "in and out", p->v->balance > 0.05,
+			  "differ by %s of runs, over blocks seen %u times or more",
+			  num_percent(x, p->v->balance), BLOCKS_BALANCE_HITS);
+		return;
+	}
+	b = flow_balance(p->v->b->flow, BLOCKS_BALANCE_HITS);
+	if (!isnan(b.apart))
+		page_fact(
+			&p->page, "in and out", b.apart > 0.05 + 2 * b.chance,
+			"branches that led to a place and stretches that begin there differ by %s "
+			"(chance: %s), over %s places seen %u times or more",
+			num_percent(x, b.apart), num_percent(y, b.chance), num_exact(z, b.places),
+			BLOCKS_BALANCE_HITS);
+}
+
 static void put_facts(struct sheet *p)
 {
 	const struct blocks *b = p->v->b;
 	const struct flow_sums *s = flow_sums(b->flow);
-	const struct flow_balance in_out = flow_balance(b->flow, BLOCKS_BALANCE_HITS);
-	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX];
+	char x[NUM_MAX], y[NUM_MAX];
 
 	page_end(&p->page);
 	page_fact(&p->page, "samples", false, "%s, %s with branches, %s without%s",
@@ -531,17 +552,7 @@ static void put_facts(struct sheet *p)
 			  "the event is not precise: samples come some time after what it counts, "
 			  "and more often where the processor waits, which no error bar tells; :pp "
 			  "asks for a precise one");
-	if (!isnan(p->v->balance))
-		page_fact(&p->page, "in and out", p->v->balance > 0.05,
-			  "differ by %s of runs, over blocks seen %u times or more",
-			  num_percent(x, p->v->balance), BLOCKS_BALANCE_HITS);
-	else if (!isnan(in_out.apart))
-		page_fact(
-			&p->page, "in and out", in_out.apart > 0.05 + 2 * in_out.chance,
-			"branches that led to a place and stretches that begin there differ by %s "
-			"(chance: %s), over %s places seen %u times or more",
-			num_percent(x, in_out.apart), num_percent(y, in_out.chance),
-			num_exact(z, in_out.places), BLOCKS_BALANCE_HITS);
+	put_balance(p);
 	page_recording(&p->page, &p->v->source);
 }
 
