@@ -56,6 +56,14 @@ int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct
  * Takes the operand off cli->args. */
 const char *cli_input(struct cli *cli, struct err *err);
 
+/* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording where there is such
+ * a file, else a function of the usual recording. */
+struct cli_operands {
+	const char *path, *function; /* function NULL: none */
+	const char *input;	     /* the recording as it was named; NULL: it was not */
+};
+int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
+
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
 

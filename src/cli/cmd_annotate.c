@@ -156,18 +156,10 @@ static int write_out(struct cli *cli, struct annotate *a)
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
-static int count_blocks(const struct cli *cli, struct recording *r, const struct profile_opts *po,
-			struct annotate *a, struct flow **flow, struct blocks *blocks,
-			struct err *err)
+static int count_blocks(struct cli *cli, struct recording *r, struct annotate *a,
+			struct flow **flow, struct blocks *blocks, struct err *err)
 {
-	const struct flow_opts fo = {
-		.event = cli->opt.event.n ? cli->opt.event.v[0] : NULL,
-		.comm = po->comm,
-		.pids = po->pids,
-		.n_pids = po->n_pids,
-		.tids = po->tids,
-		.n_tids = po->n_tids,
-	};
+	struct flow_opts fo;
 	const struct blocks_opts all = { .function = NULL };
 	struct err why = ERR_INIT;
 	size_t n, with = 0;
@@ -178,6 +170,9 @@ static int count_blocks(const struct cli *cli, struct recording *r, const struct
 			ev[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
 	if (cli->opt.no_blocks || !with || !a->has_code)
 		return 0;
+	if (recording_flow(r, cli, &fo, err))
+		return -1;
+	fo.progress = NULL; /* it has ended */
 	if (flow_build(flow, r->rec, r->spaces, &fo, &why) ||
 	    blocks_weigh(flow, r->images, r->rec, r->spaces, &fo, &why) ||
 	    blocks_build(blocks, *flow, r->images, &all, &why)) {
@@ -291,7 +286,7 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 		(void)err_nomem(err);
 		goto out;
 	}
-	if (count_blocks(cli, r, &po, a, &flow, &blocks, err))
+	if (count_blocks(cli, r, a, &flow, &blocks, err))
 		goto out;
 	rc = write_out(cli, a);
 out:

@@ -9,86 +9,37 @@
 #include "analyse/blocks.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "cli/recording.h"
-#include "config.h"
 #include "report/calls_view.h"
 
 struct counting_calls {
 	struct cli *cli;
 	struct recording r;
-	const char *path, *function;
-	bool named;
+	struct cli_operands said;
 	struct flow *flow;
 	struct calls calls;
 	struct calls_found found;
-	VEC(const char *) notes;
 };
 
-/* One operand is a recording where there is such a file, else a function of the usual recording. */
-static int take_operands(struct counting_calls *c, struct err *err)
+static int check_branches(const struct recording *r, struct err *err)
 {
-	struct text_list *args = &c->cli->args;
-
-	c->named = c->cli->opt.input || args->n == 2 || (args->n && !access(args->v[0], F_OK));
-	if (args->n == 2 || (args->n == 1 && (c->cli->opt.input || access(args->v[0], F_OK))))
-		c->function = args->v[--args->n];
-	if (args->n > 1 || (args->n && c->cli->opt.input)) {
-		(void)err_set(err, ERR_USAGE, "calls takes a recording and a function");
-		return err_hint(err, "cyclade calls [FILE] [FUNCTION]; quote a name with blanks");
-	}
-	c->path = cli_input(c->cli, err);
-	return c->path ? 0 : -1;
-}
-
-static int check_branches(const struct pd *rec, struct err *err)
-{
-	size_t n;
-	const struct pd_event *e = pd_events(rec, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (e[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-			return 0;
+	if (recording_has(r, PERF_SAMPLE_BRANCH_STACK))
+		return 0;
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "the recording has no branch stacks: nothing tells who called whom");
 	return err_hint(err, "record returns: cyclade record --branch-filter any_ret -e "
 			     "br_inst_retired.near_return -- PROGRAM; any branch: -b");
 }
 
-/* Why symbols or code are missing. */
-static int gather_notes(struct counting_calls *c, struct view_source *source, struct err *err)
-{
-	size_t n_images = images_count(c->r.images);
-
-	for (size_t i = 0; i < source->n_notes; i++)
-		if (vec_push(&c->notes, source->notes[i]))
-			return err_nomem(err);
-	for (uint32_t id = 0; id < n_images; id++)
-		if (image_mismatch(c->r.images, id) &&
-		    vec_push(&c->notes, image_origin(c->r.images, id)))
-			return err_nomem(err);
-	source->notes = c->notes.v;
-	source->n_notes = c->notes.n;
-	return 0;
-}
-
 static int count(struct counting_calls *c, struct err *err)
 {
-	struct profile_opts po = { 0 };
-	struct flow_opts fo = { .progress = cli_progress, .progress_ctx = c->cli };
-	const struct options *o = &c->cli->opt;
+	struct flow_opts fo;
 
-	if (o->event.n > 1)
+	if (c->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "calls counts by one event: one -e");
-	if (recording_open(&c->r, c->cli, c->path, err) || check_branches(c->r.rec, err) ||
-	    recording_select(&c->r, c->cli, &po, err))
+	if (recording_open(&c->r, c->cli, c->said.path, err) || check_branches(&c->r, err) ||
+	    recording_flow(&c->r, c->cli, &fo, err))
 		return -1;
-	fo.event = o->event.n ? o->event.v[0] : NULL;
-	fo.comm = po.comm;
-	fo.pids = po.pids;
-	fo.n_pids = po.n_pids;
-	fo.tids = po.tids;
-	fo.n_tids = po.n_tids;
 	return flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
 			       blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo,
 					    err) ||
@@ -104,7 +55,7 @@ static int list_choices(const struct counting_calls *c, const struct calls_view 
 	bool twins = false;
 
 	buf_puts(&b, "cyclade: '");
-	text_put_safe(&b, c->function, false);
+	text_put_safe(&b, c->said.function, false);
 	buf_printf(&b, "' may mean %zu functions:\n", c->found.v.n);
 	for (size_t i = 0; i < c->found.v.n && i < 20; i++) {
 		uint32_t f = c->found.v.v[i];
@@ -143,12 +94,10 @@ static int make(struct counting_calls *c, const struct calls_format *f, const st
 	v.sums = flow_sums(c->flow);
 	v.images = c->r.images;
 	v.limit = (size_t)c->cli->opt.limit;
-	v.source = view_source_of(c->r.rec);
-	v.source.version = CYCLADE_VERSION;
-	v.source.input = c->named ? c->path : NULL;
-	if (gather_notes(c, &v.source, err))
+	if (recording_source(&v.source, &c->r, c->cli, c->said.input, NULL, err))
 		return -1;
-	if (c->function && calls_find(&c->calls, c->r.images, c->function, &c->found, err))
+	if (c->said.function &&
+	    calls_find(&c->calls, c->r.images, c->said.function, &c->found, err))
 		return -1;
 	if (c->found.v.n > 1)
 		return list_choices(c, &v);
@@ -167,7 +116,7 @@ int cmd_calls(struct cli *cli)
 	int code = -1;
 
 	f = calls_format_find(cli_format(cli), &err);
-	if (f && !cli_sink(cli, &so, &err) && !take_operands(&c, &err))
+	if (f && !cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
 		code = make(&c, f, &so, &out, &err);
 	cli_progress_end(cli);
 	if (code < 0)
@@ -175,7 +124,6 @@ int cmd_calls(struct cli *cli)
 	else if (code == EXIT_OK)
 		code = cli_put(cli, &out, !f->machine);
 	buf_free(&out);
-	vec_free(&c.notes);
 	vec_free(&c.found.v);
 	calls_free(&c.calls);
 	flow_free(c.flow);

@@ -3,12 +3,9 @@
  * cyclade registers [FILE] [FUNCTION[:OFFSET]] - see doc/cyclade-registers.1.md.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
-#include "base/vec.h"
 #include "cli/recording.h"
-#include "config.h"
 #include "report/registers_view.h"
 
 #define ENTRIES 10 /* that are shown unless --limit says */
@@ -16,30 +13,9 @@
 struct reading {
 	struct cli *cli;
 	struct recording r;
-	const char *path, *function;
-	bool named;
+	struct cli_operands said;
 	struct registers *regs;
-	VEC(const char *) notes;
 };
-
-/* One operand is a recording where there is such a file, else a function of the usual recording. */
-static int take_operands(struct reading *c, struct err *err)
-{
-	struct text_list *args = &c->cli->args;
-	bool input = c->cli->opt.input;
-
-	c->named = input || args->n == 2 || (args->n && !access(args->v[0], F_OK));
-	if (args->n == 2 || (args->n == 1 && (input || access(args->v[0], F_OK))))
-		c->function = args->v[--args->n];
-	if (args->n > 1 || (args->n && input)) {
-		(void)err_set(err, ERR_USAGE, "registers takes a recording and a function");
-		return err_hint(err,
-				"cyclade registers [FILE] [FUNCTION[:OFFSET]]; quote a name with "
-				"blanks");
-	}
-	c->path = cli_input(c->cli, err);
-	return c->path ? 0 : -1;
-}
 
 static bool has_registers(const struct pd_event *e)
 {
@@ -74,23 +50,6 @@ static int choose_event(const struct reading *c, size_t *event, struct err *err)
 			"uprobe:PROGRAM:FUNCTION --user-regs");
 }
 
-/* Why symbols are missing. */
-static int gather_notes(struct reading *c, struct view_source *source, struct err *err)
-{
-	size_t n_images = images_count(c->r.images);
-
-	for (size_t i = 0; i < source->n_notes; i++)
-		if (vec_push(&c->notes, source->notes[i]))
-			return err_nomem(err);
-	for (uint32_t id = 0; id < n_images; id++)
-		if (image_mismatch(c->r.images, id) &&
-		    vec_push(&c->notes, image_origin(c->r.images, id)))
-			return err_nomem(err);
-	source->notes = c->notes.v;
-	source->n_notes = c->notes.n;
-	return 0;
-}
-
 static int make(struct reading *c, const struct registers_format *f, const struct sink_opts *so,
 		struct buf *out, struct err *err)
 {
@@ -100,7 +59,7 @@ static int make(struct reading *c, const struct registers_format *f, const struc
 	struct profile_opts po = { 0 };
 	size_t n;
 
-	if (recording_open(&c->r, c->cli, c->path, err) || choose_event(c, &ro.event, err) ||
+	if (recording_open(&c->r, c->cli, c->said.path, err) || choose_event(c, &ro.event, err) ||
 	    recording_select(&c->r, c->cli, &po, err))
 		return -1;
 	ro.pids = po.pids;
@@ -112,12 +71,10 @@ static int make(struct reading *c, const struct registers_format *f, const struc
 	v.r = c->regs;
 	v.images = c->r.images;
 	v.event = &pd_events(c->r.rec, &n)[ro.event];
-	v.source = view_source_of(c->r.rec);
-	v.source.version = CYCLADE_VERSION;
-	v.source.input = c->named ? c->path : NULL;
-	if (registers_view_choose(&v, c->regs, c->function, o->at.v, o->at.n,
+	if (registers_view_choose(&v, c->regs, c->said.function, o->at.v, o->at.n,
 				  OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err) ||
-	    registers_read(c->regs, err) || gather_notes(c, &v.source, err))
+	    registers_read(c->regs, err) ||
+	    recording_source(&v.source, &c->r, c->cli, c->said.input, NULL, err))
 		return -1;
 	cli_progress_end(c->cli);
 	return f->write(out, &v, so, err);
@@ -133,12 +90,11 @@ int cmd_registers(struct cli *cli)
 	int code = -1;
 
 	f = registers_format_find(cli_format(cli), &err);
-	if (f && !cli_sink(cli, &so, &err) && !take_operands(&c, &err))
+	if (f && !cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
 		code = make(&c, f, &so, &out, &err);
 	cli_progress_end(cli);
 	code = code < 0 ? cli_fail(&err) : cli_put(cli, &out, !f->machine);
 	buf_free(&out);
-	vec_free(&c.notes);
 	registers_free(c.regs);
 	recording_close(&c.r);
 	return code;

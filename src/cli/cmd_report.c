@@ -37,28 +37,6 @@ static int choose_sink(struct report *rp, struct err *err)
 	return rp->sink ? cli_sink(rp->cli, &rp->so, err) : -1;
 }
 
-static bool has_chains(const struct pd *rec)
-{
-	size_t n;
-	const struct pd_event *e = pd_events(rec, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (e[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-			return true;
-	return false;
-}
-
-static bool has_branches(const struct pd *rec)
-{
-	size_t n;
-	const struct pd_event *e = pd_events(rec, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (e[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-			return true;
-	return false;
-}
-
 static int choose_branches(struct report *rp, struct err *err)
 {
 	const struct options *o = &rp->cli->opt;
@@ -69,7 +47,7 @@ static int choose_branches(struct report *rp, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "-b is of branches, -g, --callers and --children of "
 			       "calls: one at a time");
-	if (has_branches(rp->r.rec))
+	if (recording_has(&rp->r, PERF_SAMPLE_BRANCH_STACK))
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no branch stacks");
 	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
@@ -86,9 +64,10 @@ static int choose_shape(struct report *rp, struct err *err)
 		       : o->children ? VIEW_FUNCTIONS
 		       : asked	     ? VIEW_CALLEES
 				     : VIEW_TABLE;
-	if (!strcmp(rp->sink->name, "folded") && has_chains(rp->r.rec) && !o->sort)
+	if (!strcmp(rp->sink->name, "folded") && recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN) &&
+	    !o->sort)
 		rp->vo.shape = o->callers ? VIEW_CALLERS : VIEW_CALLEES;
-	if (asked && !has_chains(rp->r.rec)) {
+	if (asked && !recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN)) {
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no call chains");
 		return err_hint(err, "record them: cyclade record -g -- PROGRAM");
 	}

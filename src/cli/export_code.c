@@ -43,22 +43,14 @@ static bool has_stacks(const struct exporting *x)
 
 static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
 {
-	struct profile_opts po = { 0 };
-	struct flow_opts fo = { 0 };
+	struct flow_opts fo;
 	const struct flow_sums *sums;
 	const struct flow_span *s;
 	size_t n;
 
-	if (recording_select(&x->r, x->cli, &po, err))
+	if (recording_flow(&x->r, x->cli, &fo, err))
 		return -1;
 	fo.event = x->event;
-	fo.comm = po.comm;
-	fo.pids = po.pids;
-	fo.n_pids = po.n_pids;
-	fo.tids = po.tids;
-	fo.n_tids = po.n_tids;
-	fo.progress = po.progress;
-	fo.progress_ctx = po.progress_ctx;
 	if (flow_build(&c->flow, x->r.rec, x->r.spaces, &fo, err))
 		return -1;
 	cli_progress_end(x->cli);

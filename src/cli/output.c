@@ -90,6 +90,26 @@ const char *cli_input(struct cli *cli, struct err *err)
 	return NULL;
 }
 
+int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err)
+{
+	struct text_list *args = &cli->args;
+	bool file = args->n && !access(args->v[0], F_OK);
+	bool named = cli->opt.input || args->n == 2 || file;
+	const char *name = command_names[cli->command];
+
+	*out = (struct cli_operands){ 0 };
+	if (args->n == 2 || (args->n == 1 && (cli->opt.input || !file)))
+		out->function = args->v[--args->n];
+	if (args->n > 1 || (args->n && cli->opt.input)) {
+		(void)err_set(err, ERR_USAGE, "%s takes a recording and a function", name);
+		return err_hint(err, "cyclade %s %s; quote a name with blanks", name,
+				command_operands[cli->command]);
+	}
+	out->path = cli_input(cli, err);
+	out->input = named ? out->path : NULL;
+	return out->path ? 0 : -1;
+}
+
 static const char *env_set(const char *name)
 {
 	const char *v = getenv(name);

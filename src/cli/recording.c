@@ -9,6 +9,7 @@
 #include "analyse/feed.h"
 #include "base/num.h"
 #include "cli/heap.h"
+#include "config.h"
 
 /* Whether a file of the recorded path may be taken for the recorded one where no build-id says so:
  * not on another machine. A machine may have got a new kernel since, a container has a name of its
@@ -148,6 +149,58 @@ int recording_select(const struct recording *r, struct cli *cli, struct profile_
 	if (read_ids(cli, &cli->opt.only_pid, "--only-pid", &o->pids, &o->n_pids, err) ||
 	    read_ids(cli, &cli->opt.only_tid, "--only-tid", &o->tids, &o->n_tids, err))
 		return -1;
+	return 0;
+}
+
+int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts *o, struct err *err)
+{
+	struct profile_opts p = { 0 };
+
+	if (recording_select(r, cli, &p, err))
+		return -1;
+	*o = (struct flow_opts){ .event = cli->opt.event.n ? cli->opt.event.v[0] : NULL,
+				 .comm = p.comm,
+				 .pids = p.pids,
+				 .n_pids = p.n_pids,
+				 .tids = p.tids,
+				 .n_tids = p.n_tids,
+				 .progress = p.progress,
+				 .progress_ctx = p.progress_ctx };
+	return 0;
+}
+
+bool recording_has(const struct recording *r, uint64_t sample_type)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(r->rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (e[i].attr.sample_type & sample_type)
+			return true;
+	return false;
+}
+
+int recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
+		     const char *input, const bool *missing, struct err *err)
+{
+	size_t n_images = images_count(r->images), n;
+	const char **note;
+
+	*out = view_source_of(r->rec);
+	out->version = CYCLADE_VERSION;
+	out->input = input;
+	n = out->n_notes;
+	note = arena_alloc(&cli->arena, (n + n_images + 1) * sizeof(*note));
+	if (!note)
+		return err_nomem(err);
+	if (n)
+		memcpy(note, out->notes, n * sizeof(*note));
+	for (uint32_t id = 0; id < n_images; id++)
+		if (((missing && missing[id]) || image_mismatch(r->images, id)) &&
+		    *image_origin(r->images, id))
+			note[n++] = image_origin(r->images, id);
+	out->notes = note;
+	out->n_notes = n;
 	return 0;
 }
 

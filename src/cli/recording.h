@@ -11,10 +11,12 @@
 #ifndef CYCLADE_CLI_RECORDING_H
 #define CYCLADE_CLI_RECORDING_H
 
+#include "analyse/flow.h"
 #include "analyse/profile.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "perfdata/perfdata.h"
+#include "report/view.h"
 #include "symbol/space.h"
 
 struct recording {
@@ -30,6 +32,18 @@ void recording_close(struct recording *r); /* safe on what failed to open */
 /* Fills what the options say; lists are in the cli's arena. */
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
 		     struct err *err) MUST_USE;
+
+/* The same of branch stacks; of several -e the first. */
+int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts *o,
+		   struct err *err) MUST_USE;
+/* Some event's samples have one of these: PERF_SAMPLE_*. */
+bool recording_has(const struct recording *r, uint64_t sample_type);
+
+/* What views say of the recording, which the user named as `input` (NULL: the usual one): notes of
+ * the recording, then where symbols came from for images whose file is another than the recorded one, or
+ * that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
+int recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
+		     const char *input, const bool *missing, struct err *err) MUST_USE;
 
 /* EM_* of a uname machine ("x86_64"), 0 for one we do not know. */
 unsigned machine_of_arch(const char *arch);
