@@ -15,9 +15,25 @@
 #include "cli/recording.h"
 #include "cli/regions.h"
 #include "cli/run_tree.h"
-#include "report/where.h"
+#include "report/run_report.h"
 
 #define ROWS 12
+
+/* What of it all is told, and what it is read from. */
+struct told {
+	struct cli *cli;
+	const struct sampling_result *res;
+	struct run_tree *t;
+	const char *path, *format;
+	char separator;
+	struct tree_report tree;
+	struct recording rec;
+	struct profile *profile;
+	struct run_table *table; /* for each event that has samples: of a hybrid each kind of core
+				    has one */
+	size_t n_tables;
+	const char *top; /* the hottest function of the event with most of them */
+};
 
 static void put_sampled(struct buf *b, const char *events, bool tree, const struct style *st)
 {
@@ -26,33 +42,21 @@ static void put_sampled(struct buf *b, const char *events, bool tree, const stru
 	buf_puts(b, tree ? "; the tree was counted beside\n" : "\n");
 }
 
-static void put_head(struct buf *b, const struct cli *cli, const struct sampling_result *res,
-		     const struct run_tree *t, const struct tree_report *tree,
-		     const struct style *st)
+static void put_head(struct buf *b, const struct told *o, const struct style *st)
 {
-	const struct counts head = { .command = cli->args.v,
-				     .n_command = cli->args.n,
-				     .seconds = res->wall_s,
-				     .seconds_error = NAN,
-				     .user_s = res->cpu_s,
-				     .tasks = res->tasks,
-				     .status = res->status,
-				     .killed_by = res->killed_by };
-
-	buf_putc(b, '\n');
-	counts_put_head(b, &head, st);
-	if (tree->cpu)
-		buf_printf(b, " %s\n", tree->cpu);
-	if (*res->no_cycles)
+	counts_put_head(b, &o->tree.head, st);
+	if (o->tree.cpu)
+		buf_printf(b, " %s\n", o->tree.cpu);
+	if (*o->res->no_cycles)
 		buf_puts(b, " time only: no tree without cycle counters\n");
 	else
-		put_sampled(b, res->event, tree->n_views > 0, st);
-	if (*t->why)
-		buf_printf(b, " no tree: %s\n", t->why);
-	if (!tree->n_views)
+		put_sampled(b, o->res->event, o->tree.n_views > 0, st);
+	if (*o->t->why)
+		buf_printf(b, " no tree: %s\n", o->t->why);
+	if (!o->tree.n_views)
 		return;
 	buf_putc(b, '\n');
-	tree_put_views(b, tree, st);
+	tree_put_views(b, &o->tree, st);
 	buf_putc(b, '\n');
 }
 
@@ -85,16 +89,17 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 }
 
 /* The function first, then what is the matter with it. */
-static void put_steps(struct buf *b, struct cli *cli, const struct tree_report *tree,
-		      unsigned level, const char *path, const char *top, const struct style *st)
+static void put_steps(struct buf *b, const struct told *o, const struct style *st)
 {
-	const char *file = strcmp(path, "cyclade.data") ? path : "";
+	const char *file = strcmp(o->path, "cyclade.data") ? o->path : "";
+	struct cli *cli = o->cli;
 	struct steps s = { .a = &cli->arena };
+	unsigned level = run_tree_deeper(o->t);
 
-	if (*top && strlen(top) < 60)
-		add_step(&s, "annotate", file, top, "which lines, which instructions");
-	if (tree->n_next)
-		s.v[s.n++] = tree->next[0];
+	if (*o->top && strlen(o->top) < 60)
+		add_step(&s, "annotate", file, o->top, "which lines, which instructions");
+	if (o->tree.n_next)
+		s.v[s.n++] = o->tree.next[0];
 	if (level) {
 		char text[40];
 
@@ -108,13 +113,14 @@ static void put_steps(struct buf *b, struct cli *cli, const struct tree_report *
 	next_put(b, s.v, s.n, st);
 }
 
-static void put_tail(struct buf *b, const struct sampling_result *res, const char *path,
-		     const struct tree_report *tree, const struct style *st)
+static void put_tail(struct buf *b, const struct told *o, const struct style *st)
 {
+	const struct sampling_result *res = o->res;
+	const struct tree_report *tree = &o->tree;
 	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
 	struct buf file = BUF_INIT;
 
-	text_put_safe(&file, path, st->ascii);
+	text_put_safe(&file, o->path, st->ascii);
 	for (size_t i = 0; i < tree->head.n_notes; i++)
 		buf_printf(b, " %s\n", tree->head.notes[i]);
 	if (res->ousted)
@@ -135,55 +141,62 @@ static void put_tail(struct buf *b, const struct sampling_result *res, const cha
 	buf_free(&file);
 }
 
-/* A table for each event that has samples: of a hybrid each kind of core has one. *top: of the event
- * with most of them. */
-static int put_tables(struct buf *b, struct cli *cli, const struct profile *p,
-		      const struct recording *rec, const struct style *st, const char **top,
-		      struct err *err)
+static int make_tables(struct told *o, struct err *err)
 {
-	size_t limit = cli->opt.limit ? cli->opt.limit : ROWS, n, n_events;
-	const struct profile_sum *sum = profile_sums(p, &n);
-	const struct pd_event *event = pd_events(rec->rec, &n_events);
+	const struct options *opt = &o->cli->opt;
+	bool people = !strcmp(o->format, "term");
+	size_t limit = opt->limit ? opt->limit : people ? ROWS : 0, n, n_events;
+	const struct profile_sum *sum = profile_sums(o->profile, &n);
+	const struct pd_event *event = pd_events(o->rec.rec, &n_events);
 	uint64_t most = 0;
-	const char *name;
 
+	o->table = arena_alloc(&o->cli->arena, (n + 1) * sizeof(*o->table));
+	if (!o->table)
+		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
+		struct run_table *t = &o->table[o->n_tables];
+
 		if (!sum[i].selected.samples && (i || n > 1))
 			continue;
-		if (n > 1 && n == n_events && event[i].name) {
-			buf_puts(b, most ? "\n " : " ");
-			text_put_safe(b, event[i].name, st->ascii);
-			buf_putc(b, '\n');
-		}
-		if (where_print(b, p, i, limit, st, &name, err))
+		t->event = n == n_events ? event[i].name : NULL;
+		if (where_make(&t->where, &o->cli->arena, o->profile, i, limit, err))
 			return -1;
 		if (sum[i].selected.samples > most) {
 			most = sum[i].selected.samples;
-			*top = arena_strdup(&cli->arena, name);
+			o->top = t->where.top;
 		}
-		if (!*top)
-			return err_nomem(err);
+		o->n_tables++;
 	}
 	return 0;
 }
 
-static int put_where(struct buf *b, struct cli *cli, const char *path, const struct style *st,
-		     const char **top, struct err *err)
+static int look_where(struct told *o, struct err *err)
 {
-	struct profile_opts o = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
-	struct profile *p = NULL;
-	struct recording rec;
+	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
 	int rc = -1;
 
-	if (recording_open(&rec, cli, path, err))
+	if (recording_open(&o->rec, o->cli, o->path, err))
 		return -1;
-	if (!recording_select(&rec, cli, &o, err) &&
-	    !profile_build(&p, rec.rec, rec.spaces, &o, err))
-		rc = put_tables(b, cli, p, &rec, st, top, err);
-	cli_progress_end(cli);
-	profile_free(p);
-	recording_close(&rec);
+	if (!recording_select(&o->rec, o->cli, &po, err) &&
+	    !profile_build(&o->profile, o->rec.rec, o->rec.spaces, &po, err))
+		rc = make_tables(o, err);
+	cli_progress_end(o->cli);
 	return rc;
+}
+
+static void put_tables(struct buf *b, const struct told *o, const struct style *st)
+{
+	size_t n;
+
+	(void)profile_sums(o->profile, &n);
+	for (size_t i = 0; i < o->n_tables; i++) {
+		if (n > 1 && o->table[i].event) {
+			buf_puts(b, i ? "\n " : " ");
+			text_put_safe(b, o->table[i].event, st->ascii);
+			buf_putc(b, '\n');
+		}
+		where_put(b, &o->table[i].where, st);
+	}
 }
 
 /* Where the report goes: -o FILE, -o -, --log-fd N, else standard error. -1: it goes to a file. */
@@ -212,46 +225,117 @@ static int put_report(struct cli *cli, const struct buf *b, struct err *err)
 	return file_new_commit(&f, err);
 }
 
-static int report(struct cli *cli, const struct sampling_result *res, struct run_tree *t,
-		  const char *path, struct err *err)
+static void put_for_people(struct buf *b, const struct told *o)
 {
-	struct tree_report tree = { 0 };
-	struct style st = cli_style(cli, report_fd(cli));
+	struct style st = cli_style(o->cli, report_fd(o->cli));
+
+	buf_putc(b, '\n');
+	put_head(b, o, &st);
+	if (!o->res->samples)
+		buf_puts(b,
+			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
+	else
+		put_tables(b, o, &st);
+	buf_putc(b, '\n');
+	put_steps(b, o, &st);
+	put_tail(b, o, &st);
+}
+
+static const char *why_no_tree(const struct told *o)
+{
+	return o->tree.n_views	     ? NULL
+	       : *o->t->why	     ? o->t->why
+	       : *o->res->no_cycles  ? "there is no cycle counter"
+	       : o->cli->opt.no_tree ? "--no-tree"
+				     : "nothing was counted";
+}
+
+static int put_for_programs(struct buf *b, const struct told *o, struct err *err)
+{
+	const struct sampling_result *res = o->res;
+	const struct run_report r = {
+		.tree = &o->tree,
+		.no_tree = why_no_tree(o),
+		.table = o->table,
+		.n_tables = o->n_tables,
+		.sampled = res->event,
+		.no_cycles = *res->no_cycles ? res->no_cycles : NULL,
+		.user_only = res->user_only,
+		.file = o->path,
+		.samples = res->samples,
+		.bytes = res->bytes,
+		.lost = res->lost,
+		.throttled = res->throttled,
+		.ousted = res->ousted,
+		.counters = res->counters,
+	};
+
+	return run_report_write(b, &r, o->format, o->separator, err);
+}
+
+static void fill_head(struct told *o)
+{
+	const struct sampling_result *res = o->res;
+	struct counts *h = &o->tree.head;
+
+	h->command = o->cli->args.v;
+	h->n_command = o->cli->args.n;
+	h->time = h->seconds_error = NAN;
+	h->seconds = res->wall_s;
+	h->user_s = res->user_s;
+	h->sys_s = res->cpu_s - res->user_s;
+	h->tasks = res->tasks;
+	h->runs = 1;
+	h->status = res->status;
+	h->killed_by = res->killed_by;
+}
+
+static int report(struct told *o, struct err *err)
+{
 	struct buf b = BUF_INIT;
-	const char *top = "";
 	int rc = -1;
 
-	if (run_tree_report(t, &tree, err))
+	if (run_tree_report(o->t, &o->tree, err))
 		goto out;
-	put_head(&b, cli, res, t, &tree, &st);
-	if (!res->samples)
-		buf_puts(&b,
-			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
-	else if (put_where(&b, cli, path, &st, &top, err))
+	fill_head(o);
+	if (o->res->samples && look_where(o, err))
 		goto out;
-	buf_putc(&b, '\n');
-	put_steps(&b, cli, &tree, run_tree_deeper(t), path, top, &st);
-	put_tail(&b, res, path, &tree, &st);
-	rc = put_report(cli, &b, err);
+	if (!strcmp(o->format, "term"))
+		put_for_people(&b, o);
+	else if (put_for_programs(&b, o, err))
+		goto out;
+	rc = put_report(o->cli, &b, err);
 out:
 	buf_free(&b);
+	profile_free(o->profile);
+	recording_close(&o->rec);
 	return rc;
 }
 
-static int run(struct cli *cli, struct sampling *s, struct run_tree *t, const char *path,
-	       struct err *err)
+static int run(struct sampling *s, struct told *o, struct err *err)
 {
-	const struct sampling_result *res = sampling_result(s);
+	o->res = sampling_result(s);
+	return sampling_run(s, err) ? -1 : report(o, err);
+}
 
-	if (sampling_run(s, err))
-		return -1;
-	return report(cli, res, t, path, err);
+/* Asked before the program runs. */
+static int choose_format(struct told *o, struct err *err)
+{
+	o->format = cli_format(o->cli);
+	if (strcmp(o->format, "term") != 0 && !run_report_has(o->format)) {
+		(void)err_set(err, ERR_USAGE, "run writes term, csv, json and markdown, not %.40s",
+			      o->format);
+		return err_hint(err, "cyclade report --format %.40s makes it of the recording",
+				o->format);
+	}
+	return cli_separator(o->cli, &o->separator, err);
 }
 
 int cmd_run(struct cli *cli)
 {
 	const char *path = cli->opt.data_file ? cli->opt.data_file : "cyclade.data";
 	struct run_tree tree = RUN_TREE_INIT(cli);
+	struct told told = { .cli = cli, .t = &tree, .path = path, .top = "" };
 	struct err err = ERR_INIT;
 	struct sampling *s;
 	int code;
@@ -261,8 +345,10 @@ int cmd_run(struct cli *cli)
 		(void)err_hint(&err, "cyclade run -- ./prog args");
 		return cli_fail_as(&err, EXIT_TOOL);
 	}
+	if (choose_format(&told, &err))
+		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
-		return regions_run(cli, put_report);
+		return regions_run(cli, told.format, put_report);
 	if (sampling_open(&s, cli, path, run_tree_beside(&tree), &err))
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	else if (cli->opt.dry_run) {
@@ -272,7 +358,7 @@ int cmd_run(struct cli *cli)
 		run_tree_describe(&tree, &b);
 		code = put_report(cli, &b, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
 		buf_free(&b);
-	} else if (run(cli, s, &tree, path, &err) || sampling_after(s, &err)) {
+	} else if (run(s, &told, &err) || sampling_after(s, &err)) {
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	} else {
 		code = sampling_result(s)->status;

@@ -164,9 +164,13 @@ static int keep(const char *from, const char *to, struct err *err)
 }
 
 /* A table that was never finished (its process ended while it opened the set) is passed over. */
-static int put_all(struct collecting *c, struct buf *b, struct err *err)
+static int put_all(struct collecting *c, const char *format, struct buf *b, struct err *err)
 {
+	bool people = !strcmp(format, "term");
 	const char *keep_as = c->cli->opt.data_file ? c->cli->opt.data_file : FILE_USUAL;
+	static const char none[] =
+		"no regions: the program did not call cyclade_open() (libcyclade), "
+		"or not in a process that we started";
 	char from[512], to[4096];
 	size_t kept = 0;
 
@@ -178,19 +182,20 @@ static int put_all(struct collecting *c, struct buf *b, struct err *err)
 			(void)snprintf(to, sizeof(to), "%s.%s", keep_as, c->name[i]);
 		else
 			(void)snprintf(to, sizeof(to), "%s", keep_as);
-		if (put_table(b, from, "term", c->cli->opt.verbose, err) || keep(from, to, err))
+		if (put_table(b, from, format, c->cli->opt.verbose, err) || keep(from, to, err))
 			return -1;
-		if (!c->cli->opt.quiet)
+		if (people && !c->cli->opt.quiet)
 			buf_printf(b, " next: cyclade report --json %s\n", to);
 		kept++;
 	}
-	if (!kept)
-		buf_puts(b, "no regions: the program did not call cyclade_open() (libcyclade), or "
-			    "not in a process that we started\n");
+	if (!kept && people)
+		buf_printf(b, "%s\n", none);
+	else if (!kept)
+		cli_note(c->cli, "%s", none);
 	return b->failed ? err_nomem(err) : 0;
 }
 
-int regions_run(struct cli *cli,
+int regions_run(struct cli *cli, const char *format,
 		int (*put)(struct cli *cli, const struct buf *text, struct err *err))
 {
 	struct collecting c = { .cli = cli };
@@ -198,13 +203,18 @@ int regions_run(struct cli *cli,
 	struct buf b = BUF_INIT;
 	int status = EXIT_TOOL;
 
+	if (strcmp(format, "term") != 0 && strcmp(format, "json") != 0) {
+		(void)err_set(&err, ERR_USAGE, "regions are written as term and json, not %.40s",
+			      format);
+		return cli_fail_as(&err, EXIT_TOOL);
+	}
 	if (make_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
 		status = cli_fail_as(&err, counting_exit_code(cli, &err));
 		goto out;
 	}
 	if (!sys_names(&cli->arena, &c.name, &c.n, "", "%s", c.dir + 1))
 		c.n = 0;
-	if (put_all(&c, &b, &err) || put(cli, &b, &err))
+	if (put_all(&c, format, &b, &err) || put(cli, &b, &err))
 		status = cli_fail_as(&err, EXIT_TOOL);
 out:
 	remove_dir(&c);

@@ -8,8 +8,9 @@
 
 #include "cli/cli.h"
 
-/* Runs the program with a place for its table; `put` writes the report. Returns the exit code. */
-int regions_run(struct cli *cli,
+/* Runs the program with a place for its table; `put` writes the report (`format`: term or json).
+ * Returns the exit code. */
+int regions_run(struct cli *cli, const char *format,
 		int (*put)(struct cli *cli, const struct buf *text, struct err *err));
 
 /* Does the file begin as a table of regions does? */

@@ -553,6 +553,7 @@ static void take_results(struct sampling *r)
 
 	r->result.wall_s = c->wall_s;
 	r->result.cpu_s = c->user_s + c->sys_s;
+	r->result.user_s = c->user_s;
 	r->result.samples = r->sink.samples;
 	r->result.lost = r->sink.lost;
 	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)

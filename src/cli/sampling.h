@@ -30,6 +30,7 @@ struct sampling_result {
 	uint64_t throttled;	 /* times the kernel held a counter back */
 	size_t ousted, counters; /* of all counters those that lost their place to others */
 	double wall_s, cpu_s;	 /* cpu_s: user and system of the program; 0 without one */
+	double user_s;		 /* of it */
 	uint64_t tasks;		 /* threads and processes of the program, itself included */
 	bool has_program;
 	int status;		/* of the program, as exit codes go */

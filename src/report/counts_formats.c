@@ -142,13 +142,11 @@ void counts_write_end(struct buf *out, const struct counts *c, const char *forma
 	json_end_object(&j);
 }
 
-int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st)
+void counts_markdown_head(struct buf *b, const struct counts *c)
 {
 	const struct style plain = { .ascii = true };
 	struct buf head = BUF_INIT;
-	char n[NUM_MAX];
 
-	(void)st;
 	counts_put_head(&head, c, &plain);
 	for (char *line = head.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
@@ -157,6 +155,23 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 	}
 	b->failed |= head.failed;
 	buf_free(&head);
+}
+
+void counts_markdown_notes(struct buf *b, const struct counts *c)
+{
+	for (size_t i = 0; i < c->n_notes; i++) {
+		buf_puts(b, "- ");
+		text_put_markdown(b, c->notes[i]);
+		buf_putc(b, '\n');
+	}
+}
+
+int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st)
+{
+	char n[NUM_MAX];
+
+	(void)st;
+	counts_markdown_head(b, c);
 	buf_puts(b, "| where | event | value | unit | +- | counted | |\n"
 		    "|---|---|---:|---|---:|---:|---|\n");
 	for (size_t i = 0; i < c->n; i++) {
@@ -181,10 +196,8 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 		text_put_markdown(b, isnan(r->value) ? r->why : r->note);
 		buf_puts(b, " |\n");
 	}
-	for (size_t i = 0; i < c->n_notes; i++) {
-		buf_puts(b, i ? "- " : "\n- ");
-		text_put_markdown(b, c->notes[i]);
+	if (c->n_notes)
 		buf_putc(b, '\n');
-	}
+	counts_markdown_notes(b, c);
 	return 0;
 }

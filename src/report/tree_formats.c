@@ -14,17 +14,8 @@
 #include "report/counts_int.h"
 #include "report/tree_int.h"
 
-struct item {
-	const struct tree_source *s;
-	uint32_t metric;
-	const struct model_metric *m;
-	const struct tree_node *n;
-	double value, error;
-	const char *unit;
-};
-
 /* True where `metric` belongs into the output of programs. */
-static bool take(const struct tree_source *s, uint32_t metric, struct item *out)
+static bool take(const struct tree_source *s, uint32_t metric, struct tree_item *out)
 {
 	const struct model_metric *m = &s->tree->model->metric[metric];
 	const struct tree_node *n = &s->tree->node[metric];
@@ -33,13 +24,13 @@ static bool take(const struct tree_source *s, uint32_t metric, struct item *out)
 	if ((s->wanted && !s->wanted[metric]) || (!m->level && !named) ||
 	    (m->level && s->level && m->level > s->level && !named))
 		return false;
-	*out = (struct item){ .s = s,
-			      .metric = metric,
-			      .m = m,
-			      .n = n,
-			      .value = m->level ? n->shown : n->value.v * m->scale,
-			      .error = m->level ? n->error : n->error * m->scale,
-			      .unit = m->level ? m->domain_text : m->unit };
+	*out = (struct tree_item){ .s = s,
+				   .metric = metric,
+				   .m = m,
+				   .n = n,
+				   .value = m->level ? n->shown : n->value.v * m->scale,
+				   .error = m->level ? n->error : n->error * m->scale,
+				   .unit = m->level ? m->domain_text : m->unit };
 	if (n->value.why != VALUE_OK || n->doubt != DOUBT_NONE)
 		out->value = out->error = NAN;
 	if (!m->level && n->value.why != VALUE_OK)
@@ -47,8 +38,7 @@ static bool take(const struct tree_source *s, uint32_t metric, struct item *out)
 	return true;
 }
 
-/* Where each model's metrics stand when all are listed. */
-static size_t in_order(const struct tree_source *s, struct item *out)
+size_t tree_items(const struct tree_source *s, struct tree_item *out)
 {
 	size_t n = 0;
 
@@ -56,7 +46,7 @@ static size_t in_order(const struct tree_source *s, struct item *out)
 		n += take(s, i, &out[n]);
 	for (size_t i = 1; i < n; i++)
 		for (size_t j = i; j && out[j].m->order < out[j - 1].m->order; j--) {
-			struct item t = out[j];
+			struct tree_item t = out[j];
 
 			out[j] = out[j - 1];
 			out[j - 1] = t;
@@ -64,7 +54,7 @@ static size_t in_order(const struct tree_source *s, struct item *out)
 	return n;
 }
 
-static void csv_row(struct buf *b, double time, const struct item *it, char sep)
+static void csv_row(struct buf *b, double time, const struct tree_item *it, char sep)
 {
 	struct buf why = BUF_INIT;
 
@@ -100,12 +90,12 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 	if (st->first)
 		buf_puts(b, "\r\n");
 	for (size_t v = 0; v < r->n_views; v++) {
-		struct item *it = calloc(r->view[v].source.tree->n + 1, sizeof(*it));
+		struct tree_item *it = calloc(r->view[v].source.tree->n + 1, sizeof(*it));
 		size_t n;
 
 		if (!it)
 			return -1;
-		n = in_order(&r->view[v].source, it);
+		n = tree_items(&r->view[v].source, it);
 		for (size_t i = 0; i < n; i++)
 			csv_row(b, r->head.time, &it[i], sep);
 		free(it);
@@ -115,7 +105,7 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 	return 0;
 }
 
-static void json_item(struct json *j, const struct item *it)
+static void json_item(struct json *j, const struct tree_item *it)
 {
 	struct buf why = BUF_INIT;
 
@@ -145,7 +135,7 @@ static void json_item(struct json *j, const struct item *it)
 	buf_free(&why);
 }
 
-static void json_items(struct json *j, const struct item *it, size_t n, bool nodes)
+static void json_items(struct json *j, const struct tree_item *it, size_t n, bool nodes)
 {
 	json_array(j, nodes ? "nodes" : "metrics");
 	for (size_t i = 0; i < n; i++)
@@ -172,12 +162,12 @@ static void json_counts(struct json *j, const struct tree_source *s)
 static int json_view(struct json *j, const struct tree_view *v)
 {
 	const struct model *m = v->source.tree->model;
-	struct item *it = calloc(v->source.tree->n + 1, sizeof(*it));
+	struct tree_item *it = calloc(v->source.tree->n + 1, sizeof(*it));
 	size_t n;
 
 	if (!it)
 		return -1;
-	n = in_order(&v->source, it);
+	n = tree_items(&v->source, it);
 	json_object(j, NULL);
 	json_str(j, "where", v->source.label);
 	json_object(j, "model");
@@ -192,6 +182,17 @@ static int json_view(struct json *j, const struct tree_view *v)
 	json_counts(j, &v->source);
 	json_end_object(j);
 	free(it);
+	return 0;
+}
+
+int tree_json_trees(struct json *j, const struct tree_report *r)
+{
+	json_array(j, "trees");
+	for (size_t i = 0; i < r->n_views; i++)
+		if (json_view(j, &r->view[i]))
+			return -1;
+	json_end_array(j);
+	tree_json_latencies(j, r);
 	return 0;
 }
 
@@ -222,12 +223,8 @@ int tree_write_json(struct buf *b, const struct tree_report *r, const struct cou
 		json_real(&j, "system_seconds", r->head.sys_s);
 	}
 	json_real(&j, "seconds", r->head.seconds);
-	json_array(&j, "trees");
-	for (size_t i = 0; i < r->n_views; i++)
-		if (json_view(&j, &r->view[i]))
-			return -1;
-	json_end_array(&j);
-	tree_json_latencies(&j, r);
+	if (tree_json_trees(&j, r))
+		return -1;
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);
 	json_end_object(&j);
 	return 0;
@@ -278,20 +275,8 @@ static void markdown_row(struct buf *b, const struct tree_view_row *r, const str
 	buf_puts(b, " |\n");
 }
 
-int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct counts_style *st)
+void tree_markdown_trees(struct buf *b, const struct tree_report *r)
 {
-	const struct style plain = { .ascii = true };
-	struct buf head = BUF_INIT;
-
-	(void)st;
-	counts_put_head(&head, &r->head, &plain);
-	for (char *line = head.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		text_put_markdown(b, line + strspn(line, " "));
-		buf_puts(b, "\n\n");
-	}
-	b->failed |= head.failed;
-	buf_free(&head);
 	for (size_t v = 0; v < r->n_views; v++) {
 		const struct tree_source *s = &r->view[v].source;
 
@@ -316,11 +301,14 @@ int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct
 		buf_putc(b, '\n');
 	}
 	tree_markdown_latencies(b, r);
-	for (size_t i = 0; i < r->head.n_notes; i++) {
-		buf_puts(b, "- ");
-		text_put_markdown(b, r->head.notes[i]);
-		buf_putc(b, '\n');
-	}
+}
+
+int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct counts_style *st)
+{
+	(void)st;
+	counts_markdown_head(b, &r->head);
+	tree_markdown_trees(b, r);
+	counts_markdown_notes(b, &r->head);
 	return 0;
 }
 

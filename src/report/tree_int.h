@@ -13,6 +13,22 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 int tree_write_json(struct buf *b, const struct tree_report *r, const struct counts_style *st);
 int tree_write_markdown(struct buf *b, const struct tree_report *r, const struct counts_style *st);
 
+struct tree_item { /* a metric as programs read it */
+	const struct tree_source *s;
+	uint32_t metric;
+	const struct model_metric *m;
+	const struct tree_node *n;
+	double value, error;
+	const char *unit;
+};
+
+/* Those that belong into the output of programs, in the order of the model; there is room for all. */
+size_t tree_items(const struct tree_source *s, struct tree_item *out);
+/* "trees" and "latencies" of an object that is open. */
+int tree_json_trees(struct json *j, const struct tree_report *r) MUST_USE;
+/* A table for each tree, and that of latencies. */
+void tree_markdown_trees(struct buf *b, const struct tree_report *r);
+
 struct tree_rows {
 	const char *label; /* NULL: there is one */
 	double whole;	   /* slots; NAN: not known */

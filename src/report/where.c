@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/error_bar.h"
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -81,17 +80,82 @@ static int by_period(const void *va, const void *vb)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* "join.c:214", else the file that holds the code. */
-static const char *place_of(const struct spots *s, const struct profile *p,
-			    const struct profile_row *r)
+static void add(struct tally *to, const struct tally *w)
 {
-	const struct strtab *names = profile_strings(p);
-	const char *line = s->line < 0 ? "" : strtab_get(names, (uint32_t)r->key[s->line]);
-
-	if (*line && strncmp(line, "??", 2))
-		return path_base(line);
-	return s->dso < 0 ? "" : strtab_get(names, (uint32_t)r->key[s->dso]);
+	to->samples += w->samples;
+	to->period += w->period;
+	to->period_sq += w->period_sq;
 }
+
+static struct error_bar share_of(const struct tally *w, const struct tally *all)
+{
+	return error_bar_share((double)w->period, (double)all->period, all->period_sq);
+}
+
+static const char *key_text(const struct profile *p, const struct profile_row *r, int key)
+{
+	return key < 0 ? "" : strtab_get(profile_strings(p), (uint32_t)r->key[key]);
+}
+
+static void set_row(struct where_row *out, const struct spots *s, const struct profile *p,
+		    const struct spot *from)
+{
+	const char *line = key_text(p, from->row, s->line);
+
+	*out = (struct where_row){ .sym = key_text(p, from->row, s->sym),
+				   .dso = key_text(p, from->row, s->dso),
+				   .srcline = *line && strncmp(line, "??", 2) ? line : NULL,
+				   .w = from->w };
+}
+
+int where_make(struct where *out, struct arena *a, const struct profile *p, size_t event,
+	       size_t limit, struct err *err)
+{
+	struct spots s = { .sym = find_key(p, KEY_SYM),
+			   .dso = find_key(p, KEY_DSO),
+			   .line = find_key(p, KEY_SRCLINE) };
+	size_t n_events;
+	const struct profile_sum *sum = profile_sums(p, &n_events);
+	struct where_row *row;
+	size_t shown;
+	int ret = -1;
+
+	*out = (struct where){ .top = "" };
+	if (s.sym < 0 || event >= n_events)
+		return err_set(err, ERR_USAGE, "a profile without functions has no such table");
+	if (collect(&s, p, event, err))
+		goto out;
+	qsort(s.v, s.n, sizeof(*s.v), by_period);
+	/* a fold of one row would only hide its name */
+	shown = limit && s.n > limit + 1 ? limit : s.n;
+	row = arena_alloc(a, (shown + 1) * sizeof(*row));
+	if (!row) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	row[shown] = (struct where_row){ .sym = "", .dso = "" };
+	for (size_t i = 0; i < s.n; i++) {
+		if (i < shown) {
+			set_row(&row[i], &s, p, &s.v[i]);
+		} else {
+			add(&row[shown].w, &s.v[i].w);
+			row[shown].folded++;
+		}
+		if (i < shown && !*out->top && s.v[i].row->symbol)
+			out->top = row[i].sym;
+	}
+	out->sum = &sum[event];
+	out->row = row;
+	out->n = shown + (shown < s.n);
+	for (size_t i = 0; i < out->n; i++)
+		row[i].share = share_of(&row[i].w, &sum[event].selected);
+	ret = 0;
+out:
+	free(s.v);
+	return ret;
+}
+
+/* ---- for people ------------------------------------------------------------------------- */
 
 static void put_fitted(struct buf *b, const char *name, size_t width, bool keep_end, bool ascii)
 {
@@ -103,74 +167,43 @@ static void put_fitted(struct buf *b, const char *name, size_t width, bool keep_
 	buf_free(&safe);
 }
 
-static void put_share(struct buf *b, const struct tally *w, const struct tally *all)
+static void put_share(struct buf *b, const struct error_bar *e)
 {
-	struct error_bar e =
-		error_bar_share((double)w->period, (double)all->period, all->period_sq);
 	char share[NUM_MAX], half[NUM_MAX];
 
-	if (isnan(e.share))
+	if (isnan(e->share))
 		(void)snprintf(half, sizeof(half), "+-?");
-	else if (e.half < 0.0005)
+	else if (e->half < 0.0005)
 		(void)snprintf(half, sizeof(half), "+-<0.1");
 	else
-		(void)snprintf(half, sizeof(half), "+-%.1f", e.half * 100);
-	buf_printf(b, "  %7s  %s\n", num_percent(share, e.share), half);
+		(void)snprintf(half, sizeof(half), "+-%.1f", e->half * 100);
+	buf_printf(b, "  %7s  %s\n", num_percent(share, e->share), half);
 }
 
-int where_print(struct buf *out, const struct profile *p, size_t event, size_t limit,
-		const struct style *st, const char **top, struct err *err)
+void where_put(struct buf *out, const struct where *w, const struct style *st)
 {
-	struct spots s = { .sym = find_key(p, KEY_SYM),
-			   .dso = find_key(p, KEY_DSO),
-			   .line = find_key(p, KEY_SRCLINE) };
-	size_t n_events, width = st->width && st->width < 100 ? st->width : 80;
-	const struct profile_sum *sum = profile_sums(p, &n_events);
+	size_t width = st->width && st->width < 100 ? st->width : 80;
 	size_t place = width >= 70 ? 22 : 14, name = width > place + 30 ? width - place - 25 : 10;
-	struct tally rest = { 0 };
-	size_t shown;
-	int ret = -1;
 
-	if (top)
-		*top = "";
-	if (s.sym < 0 || event >= n_events)
-		return err_set(err, ERR_USAGE, "a profile without functions has no such table");
-	if (collect(&s, p, event, err))
-		goto out;
-	qsort(s.v, s.n, sizeof(*s.v), by_period);
-	shown = s.n > limit + 1 ? limit : s.n; /* a fold of one row would only hide its name */
 	style_ink(out, st, INK_BOLD);
 	buf_printf(out, " %-*s%*s", (int)(name + place + 1), "where", 9, "share");
 	style_ink(out, st, INK_PLAIN);
 	buf_putc(out, '\n');
-	for (size_t i = 0; i < s.n; i++) {
-		const char *f = strtab_get(profile_strings(p), (uint32_t)s.v[i].row->key[s.sym]);
-
-		if (i >= shown) {
-			rest.samples += s.v[i].w.samples;
-			rest.period += s.v[i].w.period;
-			rest.period_sq += s.v[i].w.period_sq;
-			continue;
-		}
-		if (top && !**top && s.v[i].row->symbol)
-			*top = f;
-		buf_putc(out, ' ');
-		put_fitted(out, f, name, false, st->ascii);
-		buf_putc(out, ' ');
-		put_fitted(out, place_of(&s, p, s.v[i].row), place, true, st->ascii);
-		put_share(out, &s.v[i].w, &sum[event].selected);
-	}
-	if (shown < s.n) {
+	for (size_t i = 0; i < w->n; i++) {
+		const struct where_row *r = &w->row[i];
 		char n[NUM_MAX], line[64];
 
-		(void)snprintf(line, sizeof(line), "(%s more functions)",
-			       num_exact(n, s.n - shown));
 		buf_putc(out, ' ');
-		put_fitted(out, line, name + 1 + place, false, st->ascii);
-		put_share(out, &rest, &sum[event].selected);
+		if (r->folded) {
+			(void)snprintf(line, sizeof(line), "(%s more functions)",
+				       num_exact(n, r->folded));
+			put_fitted(out, line, name + 1 + place, false, st->ascii);
+		} else { /* "join.c:214", else the file that holds the code */
+			put_fitted(out, r->sym, name, false, st->ascii);
+			buf_putc(out, ' ');
+			put_fitted(out, r->srcline ? path_base(r->srcline) : r->dso, place, true,
+				   st->ascii);
+		}
+		put_share(out, &r->share);
 	}
-	ret = out->failed ? err_nomem(err) : 0;
-out:
-	free(s.v);
-	return ret;
 }

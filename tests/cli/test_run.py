@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """cyclade run: streams, exit codes, what is decided before the program starts, and a table that perf agrees with."""
+import csv
 import json
 import os
 import re
@@ -105,6 +106,38 @@ fd = os.open("fd.txt", os.O_CREAT | os.O_WRONLY, 0o600)
 p = subprocess.run([CYCLADE, "run", "-q", "--log-fd", str(fd), "--", "true"], pass_fds=[fd], capture_output=True, text=True)
 os.close(fd)
 t.ok(p.returncode == 0 and "exit 0" in open("fd.txt").read() and not p.stderr, "--log-fd N", p.stderr)
+
+# ---- for programs: one document, that agrees with what report makes of the recording
+r = run("run", "-q", "-j", "-o", "-", "--", "sh", "-c", "'%s' 10 600 >&2; exit 3" % RECURSE)
+d = json.loads(r.stdout)
+t.equal((r.returncode, d["schema"], d["tool_status"], d["workload_status"], d["command"][0]), (3, "cyclade.run/1", 0, 3, "sh"),
+        "-j: its schema, what ran, how it ended")
+later = json.loads(run("report", "-j", "-s", "sym,dso").stdout)["tables"]
+t.equal([x["event"] for x in d["tables"]], [x["event"] for x in later], "-j: a table for each event")
+for mine, its in zip(d["tables"], later):
+    t.equal({(f["sym"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["error"], 9)) for f in mine["functions"]},
+            {(f["sym"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["error"], 9)) for f in its["rows"]},
+            "-j: the functions are report's, with shares and errors")
+    t.equal(mine["total"], its["total"], "-j: of the same total")
+    t.equal(sum(f["samples"] for f in mine["functions"]), mine["total"]["samples"], "-j: and the table closes")
+t.equal(d["recording"]["samples"], sum(x["total"]["samples"] for x in d["tables"]), "-j: so many samples are in the recording")
+t.ok((d["trees"] or d["no_tree"]) and not (d["trees"] and "no_tree" in d), "-j: a tree, or why there is none", d.get("no_tree"))
+r = run("run", "-q", "-j", "-o", "-", "--limit", "1", "--", RECURSE, "10", "600")
+f = json.loads(r.stdout[r.stdout.index('{\n  "schema"'):])["tables"][0]["functions"]
+t.ok(len(f) == 2 and f[1]["sym"] is None and f[1]["folded"] > 1 and abs(f[0]["share"] + f[1]["share"] - 1) < 1e-9,
+     "--limit: the rest is one row", f)
+for options, sep in [(["--format", "csv"], ","), (["-x", ";"], ";")]:
+    r = run("run", "-q", *options, "-o", "t.csv", "--", RECURSE, "10", "600")
+    with open("t.csv", newline="", encoding="utf-8") as text:
+        rows = list(csv.DictReader(text, delimiter=sep))
+    f = [x for x in rows if x["kind"] == "function"]
+    t.ok(f and abs(sum(float(x["value"]) for x in f) - 1) < 1e-6 and all(None not in x and None not in x.values() for x in rows),
+         "%s: a header row, all columns in each row, functions that close" % " ".join(options), rows[:3])
+r = run("run", "-q", "--format", "markdown", "-o", "-", "--", "true")
+t.ok(re.search(r"^- [\d,]+ samples, \d+ lost", r.stdout, re.M), "markdown: ends with what was lost", r.stdout)
+for options in [["--format", "folded"], ["-x", "ab"], ["--regions", "--format", "csv"]]:
+    r = run("run", *options, "--", "sh", "-c", "echo ran >ran")
+    t.ok(r.returncode == 125 and not os.path.exists("ran"), "run %s: 125, nothing is started" % " ".join(options), r.stderr)
 
 r = run("run", "--dry-run", "-e", "cpu-clock", "-F", "1000", "--", "sh", "-c", "echo ran >ran")
 t.ok("perf record" in r.stdout + r.stderr and not os.path.exists("ran"), "--dry-run tells and does not start", r.stderr)

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`cyclade run` on simulated machines: the tree that was planted and the hot function come out of one run, and the
 counter of the samples is taken into account: it always counts, and no group starves beside it."""
+import csv
+import io
+import json
 import os
 import re
 import signal
@@ -132,6 +135,34 @@ run("adl", "even")
 if PERF:
     p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
     t.equal(len(re.findall(r"^cpu_\w+/cycles/P: .* mmap: 1", p.stdout, re.M)), 2, "on each kind of core an event tells of mappings")
+
+
+# ---- for programs: the tree that people are shown, and the functions, in one document
+for machine, program in [("spr", "dram_bound"), ("adl", "even"), ("mtl", "even")]:
+    r = run(machine, program, "-j", "-l", "2")
+    d = json.loads(r.stderr)
+    shown = subprocess.run([CYCLADE, "report", "-i", DATA, "--limit", "1"], text=True, capture_output=True,
+                                            env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
+    nodes = {n["node"].split(".")[-1]: n["value"] for v in d["trees"] for n in v["nodes"] if n["value"] is not None}
+    people = nodes_of(shown)
+    t.ok(len(people) >= 4 and all(abs(nodes.get(n, -1) - v[0]) < 0.0006 for n, v in people.items()),
+         "%s: json has the shares that report shows" % machine, "%s %s" % (nodes, people))
+    t.ok(all(0 <= n["value"] <= 1 if n["value"] is not None else n["why"] for v in d["trees"] for n in v["nodes"]),
+         "%s: json: a fraction, or why there is none" % machine, d["trees"])
+    f = d["tables"][0]["functions"]
+    t.ok(f[0]["sym"] in ("main", "burn") and abs(sum(x["share"] for x in f) - 1) < 1e-9, "%s: json has the functions" % machine, f[:3])
+    r = run(machine, program, "--format", "csv", "-l", "2")
+    rows = list(csv.DictReader(io.StringIO(r.stderr)))
+    want = planted(machine, program)
+    got = {x["name"].split(".")[-1]: x for x in rows if x["kind"] == "node" and x["value"]}
+    wrong = [(n, got[n]["value"], v) for n, v in want.items() if n in got and abs(float(got[n]["value"]) - v) > max(2 * float(got[n]["error"] or 0), 0.006)]
+    t.ok(len([n for n in want if n in got]) >= 4 and not wrong, "%s: csv has the shares planted" % machine, "%s\n%s" % (wrong, r.stderr[:2000]))
+    t.ok({x["kind"] for x in rows} >= {"node", "function"} and all(None not in x and None not in x.values() for x in rows),
+         "%s: csv: nodes and functions, all columns" % machine, r.stderr[:2000])
+r = run("spr", "dram_bound", "--format", "markdown")
+t.ok(re.search(r"^\| backend\\_bound \| 58\.\d %", r.stderr, re.M) and re.search(r"^\| main \| ", r.stderr, re.M), "markdown has both", r.stderr)
+r = run("spr", "dram_bound", "--no-tree", "-j")
+t.equal(json.loads(r.stderr)["no_tree"], "--no-tree", "json says why there is no tree")
 
 
 # ---- the recording has the tree, for later

@@ -410,13 +410,15 @@ static void test_where(void **state)
 	struct style st = { .ascii = true, .width = 80 };
 	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
+	struct arena a = ARENA_INIT;
 	struct profile p;
-	const char *top;
+	struct where w;
 
 	(void)state;
 	make_join(&p);
-	assert_int_equal(where_print(&b, &p, 0, 3, &st, &top, &err), 0);
-	assert_string_equal(top, "hash_probe");
+	assert_int_equal(where_make(&w, &a, &p, 0, 3, &err), 0);
+	assert_string_equal(w.top, "hash_probe");
+	where_put(&b, &w, &st);
 	assert_string_equal(
 		buf_str(&b),
 		" where                                                       share\n"
@@ -424,6 +426,10 @@ static void test_where(void **state)
 		" memcpy                            libc.so.6                20.0 %  +-2.5\n"
 		" parse_row                         join                      8.7 %  +-1.8\n"
 		" (4 more functions)                                          9.0 %  +-1.8\n");
+	assert_int_equal(w.n, 4);
+	assert_int_equal(where_make(&w, &a, &p, 0, 0, &err), 0);
+	assert_int_equal(w.n, 7);
+	arena_free(&a);
 	buf_free(&b);
 	fake_free(&p);
 }
