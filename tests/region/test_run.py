@@ -62,8 +62,9 @@ def test_anywhere():
     found = sorted(x["name"] for n in names for x in report(n)["regions"])
     t.equal((r.returncode, len(names), found), (0, 2, ["handler", "thread", "work"]), "each process has its table")
 
-    r = run(CYCLADE, "run", "--regions", "-j", "-o", "-", "--", PROBE, "threads", "0.01")
-    t.equal(json.loads(r.stdout[r.stdout.index('{\n'):]), report("cyclade.regions"), "-j: what report -j makes of the file")
+    run(CYCLADE, "run", "--regions", "-j", "-o", "regions.json", "--", PROBE, "threads", "0.01")
+    with open("regions.json", encoding="utf-8") as text:
+        t.equal(json.load(text), report("cyclade.regions"), "-j: what report -j makes of the file")
     r = run(CYCLADE, "run", "--regions", "--", "true")
     t.ok(r.returncode == 0 and "no regions" in r.stderr, "a program without regions is told", r.stderr)
     r = run(CYCLADE, "run", "--regions", "--", "/nonexistent/program")
