@@ -126,20 +126,27 @@ static void chains_cut(struct fact *out, size_t *n, const struct profile_chains 
 			  num_exact(stack, k[UNWIND_STACK]), num_exact(limit, k[UNWIND_LIMIT]));
 }
 
-/* Rows whose fields of PERF_METRICS say what cannot be, and so have no tree. */
-static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
-			   const struct view_table *t)
+size_t facts_doubtful_trees(const struct view *v, const struct view_table *t, size_t *trees)
 {
-	size_t doubtful = 0, trees = 0;
-	char a[NUM_MAX], b[NUM_MAX];
+	size_t doubtful = 0;
 
-	for (size_t i = 0; i < t->n_rows; i++) {
+	*trees = 0;
+	for (size_t i = 0; v->topdown.levels && v->opts.shape == VIEW_TABLE && i < t->n_rows; i++) {
 		if (!t->row[i].row ||
 		    !profile_tally(t->row[i].row, (size_t)v->topdown.slots)->samples)
 			continue;
-		trees++;
+		++*trees;
 		doubtful += topdown_contradicts(&v->topdown, t->row[i].row);
 	}
+	return doubtful;
+}
+
+static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
+			   const struct view_table *t)
+{
+	size_t trees, doubtful = facts_doubtful_trees(v, t, &trees);
+	char a[NUM_MAX], b[NUM_MAX];
+
 	if (doubtful)
 		(void)add(out, n, "in doubt (?)", true,
 			  "%s of %s rows: a part of the slots is larger than its whole, beyond "
@@ -203,8 +210,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 		(void)add(out, &n, "callers lost", true,
 			  "%s begin in no mapping; try cyclade record -g=dwarf",
 			  num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
-	if (v->topdown.levels && v->opts.shape == VIEW_TABLE)
-		trees_in_doubt(out, &n, v, t);
+	trees_in_doubt(out, &n, v, t);
 	if (s->bad)
 		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/facts.h"
 #include "report/sink.h"
+#include "report/tree_saved.h"
 
 static void put_cell(struct json *j, enum column_id id, const struct cell *c)
 {
@@ -72,6 +74,19 @@ static void put_branches(struct json *j, const struct profile_sum *s)
 	json_u64(j, "samples_not_selected", s->left_out.samples);
 }
 
+/* Rows whose parts of the slots contradict each other have null there. */
+static void put_doubts(struct json *j, const struct view *v, const struct view_table *t)
+{
+	size_t trees, doubtful = facts_doubtful_trees(v, t, &trees);
+
+	if (!trees)
+		return;
+	json_object(j, "topdown");
+	json_u64(j, "rows", trees);
+	json_u64(j, "rows_in_doubt", doubtful);
+	json_end_object(j);
+}
+
 static void put_table(struct json *j, const struct view *v, const struct view_table *t)
 {
 	const struct profile_sum *s = t->sum[0];
@@ -88,6 +103,7 @@ static void put_table(struct json *j, const struct view *v, const struct view_ta
 		put_tally(j, "not_listed", t->unlisted);
 	}
 	json_u64(j, "not_readable", s->bad);
+	put_doubts(j, v, t);
 	json_array(j, "rows");
 	for (size_t i = 0; i < t->n_rows; i++)
 		put_row(j, v, t, &t->row[i]);
@@ -115,6 +131,22 @@ static void put_recording(struct json *j, const struct view *v)
 	json_end_object(j);
 }
 
+/* What `run` counted beside the samples; always of the whole run. */
+static void put_tree(struct json *j, const struct pd_info *i)
+{
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct tree_saved t;
+
+	if (i->tree && !tree_saved_read(&t, &a, i->tree, i->tree_len, &err)) {
+		tree_saved_json(j, "tree", &t);
+	} else {
+		json_null(j, "tree");
+		json_str(j, "no_tree", i->tree ? err.what : "the recording has none");
+	}
+	arena_free(&a);
+}
+
 int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
 {
 	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
@@ -128,6 +160,7 @@ int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	json_str(&j, "version", v->source.version);
 	json_str(&j, "shape", shapes[v->opts.shape]);
 	put_recording(&j, v);
+	put_tree(&j, v->source.info);
 	json_array(&j, "tables");
 	for (size_t i = 0; i < v->n_tables; i++)
 		put_table(&j, v, &v->table[i]);

@@ -400,19 +400,19 @@ static void put_next(struct page *p)
 static void put_tree(struct page *p)
 {
 	const struct pd_info *i = p->v->source.info;
-	struct buf text = BUF_INIT;
+	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
+	struct tree_saved t;
 
 	if (!i || !i->tree)
 		return;
 	put_line(p, "counted beside the samples, for the whole of the program:", INK_DIM);
-	if (tree_saved_put(&text, i->tree, i->tree_len, p->st, &err))
+	if (tree_saved_read(&t, &a, i->tree, i->tree_len, &err))
 		put_line(p, err.what, INK_WARM);
 	else
-		buf_puts(p->out, buf_str(&text));
+		tree_saved_put(p->out, &t, p->st);
 	buf_putc(p->out, '\n');
-	p->out->failed |= text.failed;
-	buf_free(&text);
+	arena_free(&a);
 }
 
 int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)

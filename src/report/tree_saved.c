@@ -12,6 +12,9 @@
 #define MAGIC	 "cyclade.tree.rows 1"
 #define ROWS_MAX 4096u
 #define FIELDS	 9u
+#define TEXT_MAX (64u << 10) /* of reasons, of notes */
+#define DEPTH	 100u
+#define SLACK	 1e-6 /* of a share of 1, in nine digits */
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
@@ -94,18 +97,17 @@ void tree_saved_write(struct buf *out, const struct tree_report *r)
 /* ---- reading ---------------------------------------------------------------------------- */
 
 struct reading {
-	struct arena a;
-	struct buf *out;
-	const struct style *st;
+	struct arena *a;
+	VEC(struct tree_saved_view) view;
 	VEC(struct tree_view_row) row; /* of the view that is being read */
-	const char *label;
-	double whole;
-	bool first, view, failed;
-	struct buf why, notes; /* lines that stand behind the rows, behind the views */
+	VEC(struct tree_saved_why) why;
+	VEC(const char *) note;
+	const char *cpu;
+	bool failed;
 };
 
 struct line {
-	const char *field[FIELDS];
+	char *field[FIELDS];
 	size_t n;
 };
 
@@ -120,31 +122,35 @@ static double number_of(const char *s)
 	return end == s || *end || !isfinite(v) ? NAN : v;
 }
 
-/* Text as a terminal may have it, whoever wrote it. */
-static const char *safe_text(struct reading *k, const char *s)
+/* Nothing that was written is below 0. */
+static double amount_of(const char *s)
 {
-	struct buf safe = BUF_INIT;
-	char *copy;
+	double v = number_of(s);
 
-	text_put_safe(&safe, s, k->st->ascii);
-	copy = safe.failed ? NULL : arena_strdup(&k->a, buf_str(&safe));
-	buf_free(&safe);
-	k->failed |= !copy;
-	return copy ? copy : "";
+	return v < 0 ? NAN : v;
 }
 
 static void end_view(struct reading *k)
 {
-	const struct tree_rows rows = {
-		.label = k->label, .whole = k->whole, .row = k->row.v, .n = k->row.n
-	};
+	struct tree_saved_view *v = k->view.n ? &k->view.v[k->view.n - 1] : NULL;
 
-	if (!k->view)
+	if (!v)
 		return;
-	tree_put_rows(k->out, &rows, buf_str(&k->why), k->st, k->first);
-	k->first = k->view = false;
-	k->row.n = 0;
-	buf_reset(&k->why);
+	v->n = k->row.n;
+	v->n_why = k->why.n;
+	v->row = arena_memdup(k->a, k->row.v, k->row.n * sizeof(*k->row.v));
+	v->why = arena_memdup(k->a, k->why.v, k->why.n * sizeof(*k->why.v));
+	k->failed |= (v->n && !v->row) || (v->n_why && !v->why);
+	k->row.n = k->why.n = 0;
+}
+
+static void on_view(struct reading *k, const struct line *l)
+{
+	const struct tree_saved_view v = { .label = *l->field[2] ? l->field[2] : NULL,
+					   .whole = amount_of(l->field[1]) };
+
+	end_view(k);
+	k->failed |= vec_push(&k->view, v);
 }
 
 static void on_row(struct reading *k, const struct line *l)
@@ -160,16 +166,21 @@ static void on_row(struct reading *k, const struct line *l)
 		.over = strchr(flags, 'o'),
 		.doubtful = strchr(flags, 'd'),
 		.share = number_of(l->field[3]),
-		.error = number_of(l->field[4]),
-		.counted = number_of(l->field[5]),
+		.error = amount_of(l->field[4]),
+		.counted = amount_of(l->field[5]),
+		.name = l->field[6],
+		.unit = l->field[7],
+		.no_error = *l->field[8] ? l->field[8] : NULL,
 	};
 
-	if (!k->view || k->row.n == ROWS_MAX)
+	if (!k->view.n || k->row.n == ROWS_MAX)
 		return;
-	r.name = safe_text(k, l->field[6]);
-	r.unit = safe_text(k, l->field[7]);
-	if (*l->field[8])
-		r.no_error = safe_text(k, l->field[8]);
+	if (r.share < 0 || r.share > 1 + SLACK) {
+		r.share = r.error = NAN;
+		r.doubtful = true;
+	}
+	if (r.counted > 1)
+		r.counted = r.counted > 1 + SLACK ? (double)NAN : 1;
 	k->failed |= vec_push(&k->row, r);
 }
 
@@ -178,19 +189,17 @@ static void on_line(struct reading *k, const struct line *l)
 	const char *word = l->field[0];
 
 	if (!strcmp(word, "cpu") && l->n == 2) {
-		buf_printf(k->out, " %s\n", safe_text(k, l->field[1]));
+		k->cpu = l->field[1];
 	} else if (!strcmp(word, "view") && l->n == 3) {
-		end_view(k);
-		k->view = true;
-		k->whole = number_of(l->field[1]);
-		k->label = *l->field[2] ? safe_text(k, l->field[2]) : NULL;
+		on_view(k, l);
 	} else if (!strcmp(word, "row") && l->n == FIELDS) {
 		on_row(k, l);
-	} else if (!strcmp(word, "why") && l->n == 3 && k->why.len < (64u << 10)) {
-		buf_printf(&k->why, " - %s: ", safe_text(k, l->field[1]));
-		buf_printf(&k->why, "%s\n", safe_text(k, l->field[2]));
-	} else if (!strcmp(word, "note") && l->n == 2 && k->notes.len < (64u << 10)) {
-		buf_printf(&k->notes, " %s\n", safe_text(k, l->field[1]));
+	} else if (!strcmp(word, "why") && l->n == 3 && k->view.n && k->why.n < ROWS_MAX) {
+		const struct tree_saved_why w = { l->field[1], l->field[2] };
+
+		k->failed |= vec_push(&k->why, w);
+	} else if (!strcmp(word, "note") && l->n == 2 && k->note.n < ROWS_MAX) {
+		k->failed |= vec_push(&k->note, l->field[1]);
 	}
 }
 
@@ -209,11 +218,21 @@ static void split(struct line *l, char *text)
 	}
 }
 
-int tree_saved_put(struct buf *out, const char *text, size_t len, const struct style *st,
-		   struct err *err)
+/* What was read, moved into the arena. */
+static void give(struct tree_saved *out, struct reading *k)
+{
+	end_view(k);
+	*out = (struct tree_saved){ .cpu = k->cpu, .n_views = k->view.n, .n_notes = k->note.n };
+	out->view = arena_memdup(k->a, k->view.v, k->view.n * sizeof(*k->view.v));
+	out->note = arena_memdup(k->a, k->note.v, k->note.n * sizeof(*k->note.v));
+	k->failed |= (out->n_views && !out->view) || (out->n_notes && !out->note);
+}
+
+int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, size_t len,
+		    struct err *err)
 {
 	struct reading k = {
-		.a = ARENA_INIT, .out = out, .st = st, .row = VEC_INIT, .first = true
+		.a = a, .view = VEC_INIT, .row = VEC_INIT, .why = VEC_INIT, .note = VEC_INIT
 	};
 	const size_t magic = strlen(MAGIC);
 	char *copy;
@@ -221,7 +240,7 @@ int tree_saved_put(struct buf *out, const char *text, size_t len, const struct s
 
 	if (len <= magic || memcmp(text, MAGIC "\n", magic + 1) != 0)
 		return err_set(err, ERR_FORMAT, "no tree as this version of cyclade writes it");
-	copy = arena_strndup(&k.a, text + magic + 1, len - magic - 1);
+	copy = arena_strndup(a, text + magic + 1, len - magic - 1);
 	k.failed = !copy;
 	for (char *line = copy; line && *line;) {
 		char *end = strchr(line, '\n');
@@ -232,12 +251,124 @@ int tree_saved_put(struct buf *out, const char *text, size_t len, const struct s
 		on_line(&k, &l);
 		line = end ? end + 1 : NULL;
 	}
-	end_view(&k);
-	buf_puts(out, buf_str(&k.notes));
-	k.failed |= out->failed | k.why.failed | k.notes.failed;
-	buf_free(&k.why);
-	buf_free(&k.notes);
+	give(out, &k);
+	vec_free(&k.view);
 	vec_free(&k.row);
-	arena_free(&k.a);
+	vec_free(&k.why);
+	vec_free(&k.note);
 	return k.failed ? err_nomem(err) : 0;
+}
+
+/* ---- for people ------------------------------------------------------------------------- */
+
+static void put_safe(struct buf *b, const char *before, const char *s, const char *after,
+		     const struct style *st)
+{
+	buf_puts(b, before);
+	text_put_safe(b, s, st->ascii);
+	buf_puts(b, after);
+}
+
+static void put_view(struct buf *out, const struct tree_saved_view *v, const struct style *st,
+		     bool first)
+{
+	struct buf why = BUF_INIT, label = BUF_INIT;
+	struct tree_rows rows = { .whole = v->whole, .row = v->row, .n = v->n };
+
+	if (v->label) {
+		text_put_safe(&label, v->label, st->ascii);
+		rows.label = buf_str(&label);
+	}
+	for (size_t i = 0; i < v->n_why && why.len < TEXT_MAX; i++) {
+		put_safe(&why, " - ", v->why[i].name, ": ", st);
+		put_safe(&why, "", v->why[i].reason, "\n", st);
+	}
+	tree_put_rows(out, &rows, buf_str(&why), st, first);
+	out->failed |= why.failed | label.failed;
+	buf_free(&why);
+	buf_free(&label);
+}
+
+void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st)
+{
+	size_t from;
+
+	if (t->cpu)
+		put_safe(out, " ", t->cpu, "\n", st);
+	for (size_t i = 0; i < t->n_views; i++)
+		put_view(out, &t->view[i], st, !i);
+	from = out->len;
+	for (size_t i = 0; i < t->n_notes && out->len - from < TEXT_MAX; i++)
+		put_safe(out, " ", t->note[i], "\n", st);
+}
+
+/* ---- for programs ----------------------------------------------------------------------- */
+
+/* Reasons stand in the order of the rows that they are of. */
+static const char *reason_of(const struct tree_saved_view *v, const struct tree_view_row *r,
+			     size_t *next)
+{
+	if (r->metric == MODEL_NONE || *next == v->n_why ||
+	    strcmp(v->why[*next].name, r->name) != 0)
+		return NULL;
+	return v->why[(*next)++].reason;
+}
+
+static void json_row(struct json *j, const struct tree_view_row *r, size_t id, size_t parent,
+		     const char *why)
+{
+	bool no_sum = r->metric == MODEL_NONE && isnan(r->share);
+
+	if (no_sum && !why)
+		why = "stalls that overlap have no sum";
+	if ((isnan(r->share) || r->doubtful) && !why)
+		why = r->doubtful ? "what was counted contradicts it" : "not measured";
+	json_object(j, NULL);
+	json_u64(j, "id", id);
+	json_u64(j, "parent", parent);
+	json_str(j, "node", r->name);
+	json_real(j, "value", r->doubtful ? (double)NAN : r->share);
+	if (why)
+		json_str(j, "why", why);
+	json_str(j, "unit", no_sum ? NULL : *r->unit ? r->unit : "slots");
+	json_real(j, "error", r->doubtful ? (double)NAN : r->error);
+	if (r->no_error)
+		json_str(j, "no_error", r->no_error);
+	json_real(j, "counted", r->counted);
+	json_bool(j, "sum", r->metric == MODEL_NONE);
+	json_bool(j, "over", r->over);
+	json_bool(j, "path", r->path);
+	json_end_object(j);
+}
+
+static void json_view(struct json *j, const struct tree_saved_view *v)
+{
+	size_t above[DEPTH] = { 0 }, next = 0; /* the last row of each depth */
+
+	json_object(j, NULL);
+	json_str(j, "where", v->label);
+	json_real(j, "slots", v->whole);
+	json_array(j, "rows");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct tree_view_row *r = &v->row[i];
+		unsigned depth = r->depth < DEPTH ? r->depth : DEPTH - 1;
+
+		json_row(j, r, i + 1, depth ? above[depth - 1] : 0, reason_of(v, r, &next));
+		for (unsigned d = depth; d < DEPTH; d++)
+			above[d] = i + 1;
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t)
+{
+	json_object(j, key);
+	json_str(j, "cpu", t->cpu);
+	json_array(j, "trees");
+	for (size_t i = 0; i < t->n_views; i++)
+		json_view(j, &t->view[i]);
+	json_end_array(j);
+	json_strings(j, "notes", t->note, t->n_notes);
+	json_end_object(j);
 }

@@ -18,11 +18,38 @@
 #ifndef CYCLADE_REPORT_TREE_SAVED_H
 #define CYCLADE_REPORT_TREE_SAVED_H
 
+#include "base/json.h"
 #include "report/tree_view.h"
 
+struct tree_saved_why {
+	const char *name, *reason;
+};
+
+struct tree_saved_view {
+	const char *label;		 /* NULL: there is one */
+	double whole;			 /* slots; NAN: not known */
+	const struct tree_view_row *row; /* their metric is MODEL_NONE or nothing */
+	size_t n;
+	const struct tree_saved_why *why;
+	size_t n_why;
+};
+
+struct tree_saved {
+	const char *cpu; /* NULL: not told */
+	const struct tree_saved_view *view;
+	size_t n_views;
+	const char *const *note;
+	size_t n_notes;
+};
+
 void tree_saved_write(struct buf *out, const struct tree_report *r);
-/* What tree_saved_write wrote, for people, from outside. Fails where it is none of it. */
-int tree_saved_put(struct buf *out, const char *text, size_t len, const struct style *st,
-		   struct err *err) MUST_USE;
+/* What tree_saved_write wrote, from outside, into the arena. Fails where it is none of it. A share that
+ * cannot be one (below 0, more than the whole) is read as doubtful. */
+int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, size_t len,
+		    struct err *err) MUST_USE;
+/* For people; names are made safe here. */
+void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st);
+/* An object of "cpu", "trees" and "notes"; rows name their parent by id, as those of call trees do. */
+void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t);
 
 #endif

@@ -115,24 +115,30 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 static void put_row(struct face *f, const struct tree_view_row *r)
 {
 	size_t start;
+	struct buf unit = BUF_INIT;
 
 	put_branch(f, r);
 	put_name(f, r);
 	put_numbers(f, r);
-	if (*r->unit)
-		buf_printf(f->b, "of %.13s", r->unit);
+	text_put_safe(&unit, r->unit, true);
+	start = f->b->len;
+	if (unit.len)
+		buf_printf(f->b, "of %.13s", buf_str(&unit));
 	else if (!r->doubtful && !isnan(r->share))
 		put_bar(f->b, r->share, f->st);
 	if (r->path) {
-		start = *r->unit ? 3 + (strlen(r->unit) < 13 ? strlen(r->unit) : 13) : BAR_WIDTH;
-		if (r->doubtful || (isnan(r->share) && !*r->unit))
-			start = 0;
-		buf_fill(f->b, ' ', BAR_WIDTH > start ? BAR_WIDTH - start : 0);
+		size_t used = unit.len			       ? f->b->len - start
+			      : r->doubtful || isnan(r->share) ? 0
+							       : BAR_WIDTH;
+
+		buf_fill(f->b, ' ', BAR_WIDTH > used ? BAR_WIDTH - used : 0);
 		buf_puts(f->b, " <==");
 	}
 	while (f->b->len && f->b->s[f->b->len - 1] == ' ')
 		f->b->s[--f->b->len] = '\0';
 	buf_putc(f->b, '\n');
+	f->b->failed |= unit.failed;
+	buf_free(&unit);
 }
 
 static void put_why_rows(struct face *f)
@@ -237,8 +243,11 @@ static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 
 static void put_untold(const struct face *f)
 {
-	if (f->untold)
-		buf_printf(f->b, " +-? no error bar: %s\n", f->no_error);
+	if (!f->untold)
+		return;
+	buf_puts(f->b, " +-? no error bar: ");
+	text_put_safe(f->b, f->no_error, f->st->ascii);
+	buf_putc(f->b, '\n');
 }
 
 void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,

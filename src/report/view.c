@@ -113,12 +113,11 @@ static bool is_topdown_column(enum column_id id)
 
 static void topdown_columns(struct view *v)
 {
-	if (!v->opts.machine) {
-		list_put(&v->columns, COL_MOSTLY);
-		list_put(&v->columns, COL_MOSTLY_SHARE);
-		list_put(&v->columns, COL_MOSTLY_ERROR);
+	list_put(&v->columns, COL_MOSTLY);
+	list_put(&v->columns, COL_MOSTLY_SHARE);
+	list_put(&v->columns, COL_MOSTLY_ERROR);
+	if (!v->opts.machine)
 		return;
-	}
 	for (int id = COL_RETIRING; id <= COL_CORE_BOUND_ERROR; id++)
 		if (id <= COL_BACKEND_BOUND_ERROR || v->topdown.levels == 2)
 			list_put(&v->columns, (enum column_id)id);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes as the tree in a recording: nothing a terminal should not have comes out, in lines that
- * are no longer than what made them.
+ * are no longer than what made them; no share below 0 or above 1; json no longer than it may be.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +12,43 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(const struct tree_saved *t, size_t size)
 {
 	const struct style st = { .ascii = true };
-	char *text = malloc(size ? size : 1);
 	struct buf out = BUF_INIT;
+	struct json j;
+
+	for (size_t v = 0; v < t->n_views; v++)
+		for (size_t i = 0; i < t->view[v].n; i++)
+			if (t->view[v].row[i].share < 0 || t->view[v].row[i].share > 1.00001)
+				abort();
+	tree_saved_put(&out, t, &st);
+	for (size_t i = 0; i < out.len; i++)
+		if (out.s[i] != '\n' && (out.s[i] < ' ' || out.s[i] > '~'))
+			abort();
+	if (out.len > 64 * size + 4096)
+		abort();
+	buf_reset(&out);
+	json_init(&j, &out, false);
+	tree_saved_json(&j, NULL, t);
+	if (out.len > 64 * size + 4096)
+		abort();
+	buf_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena a = ARENA_INIT;
+	char *text = malloc(size ? size : 1);
+	struct tree_saved t;
 
 	if (!text)
 		abort();
 	if (size)
 		memcpy(text, data, size);
-	if (!tree_saved_put(&out, text, size, &st, NULL)) {
-		for (size_t i = 0; i < out.len; i++)
-			if (out.s[i] != '\n' && (out.s[i] < ' ' || out.s[i] > '~'))
-				abort();
-		if (out.len > 64 * size + 4096)
-			abort();
-	}
-	buf_free(&out);
+	if (!tree_saved_read(&t, &a, text, size, NULL))
+		check(&t, size);
 	free(text);
+	arena_free(&a);
 	return 0;
 }

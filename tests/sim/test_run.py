@@ -177,6 +177,18 @@ for machine, program in [("spr", "dram_bound"), ("adl", "branch_mispredicts"), (
     mine, later = tree_lines(r.stderr.split(" where ")[0]), tree_lines(p.stdout.split(" share ")[0])
     t.ok(len(mine) > 5 and [x for x in later if x in mine] == mine, "%s: report shows the tree as run did" % machine,
          r.stderr + p.stdout)
+    d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)["tree"]
+    flat = {x["node"]: (x["value"], x["error"] or 0, x["path"]) for v in d["trees"] for x in v["rows"] if not x["sum"]}
+    shown = nodes_of(r.stderr)
+    t.ok(len(shown) > 4 and all(abs(flat[n.split("…")[0]][0] - v[0]) < 0.0006 and flat[n][2] == v[2] for n, v in shown.items()
+                                if n in flat) and set(shown) <= set(flat) | {x for x in shown if x.startswith("other")},
+         "%s: report -j has its shares and its path" % machine, "%s %s" % (flat, shown))
+    above = [(x, v["rows"][x["parent"] - 1]) for v in d["trees"] for x in v["rows"] if x["parent"]]
+    t.ok(above and all(up["id"] == x["parent"] < x["id"] for x, up in above) and
+         {(x["node"], up["node"]) for x, up in above} & {("memory_bound", "backend_bound"), ("branch_mispredicts", "bad_speculation"),
+                                                         ("icache_misses", "fetch_latency")} and d["cpu"] in r.stderr,
+         "%s: report -j: rows name their parents, who stand before them" % machine, d)
+    t.ok(all(x["value"] is not None or x["why"] for v in d["trees"] for x in v["rows"]), "%s: report -j: a value, or why not" % machine, d)
     notes = [x for x in ("took turns", "nothing ran on") if x in r.stderr]
     t.ok(notes and all(x in p.stdout for x in notes), "%s: and what to believe of it" % machine, p.stdout)
 p = subprocess.run([CYCLADE, "info", "-v", "-i", DATA], text=True, capture_output=True)
@@ -184,6 +196,8 @@ t.ok("not known" not in p.stdout, "info knows what it is", p.stdout)
 run("spr", "even", "--no-tree")
 p = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True)
 t.ok("counted beside" not in p.stdout, "without a tree there is none", p.stdout)
+d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)
+t.equal((d["tree"], d["no_tree"]), (None, "the recording has none"), "nor in json")
 
 # ---- options
 r = run("spr", "dram_bound", "--no-tree", SIM_TRUTH=os.path.join(tmp.name, "truth"))
