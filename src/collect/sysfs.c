@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -19,15 +21,21 @@ static bool blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-__attribute__((format(printf, 3, 0))) static bool path_of(char out[PATH_MAX], const char *root,
+struct sys_path {
+	char whole[PATH_MAX];
+	size_t root; /* bytes of it that are the root, the slash behind it included */
+};
+
+__attribute__((format(printf, 3, 0))) static bool path_of(struct sys_path *out, const char *root,
 							  const char *fmt, va_list ap)
 {
-	int at = snprintf(out, PATH_MAX, "%s/", root);
+	int at = snprintf(out->whole, PATH_MAX, "%s/", root);
 	int len;
 
 	if (at < 0 || at >= PATH_MAX)
 		return false;
-	len = vsnprintf(out + at, PATH_MAX - (size_t)at, fmt, ap);
+	out->root = (size_t)at;
+	len = vsnprintf(out->whole + at, PATH_MAX - (size_t)at, fmt, ap);
 	return len >= 0 && len < PATH_MAX - at;
 }
 
@@ -37,8 +45,6 @@ static bool leaves(const char *root, const char *path)
 	char top[PATH_MAX], real[PATH_MAX];
 	size_t len;
 
-	if (!*root)
-		return false;
 	if (!realpath(root, top) || !realpath(path, real))
 		return true; /* errno says why */
 	len = strlen(top);
@@ -48,11 +54,50 @@ static bool leaves(const char *root, const char *path)
 	return true;
 }
 
-static ssize_t read_head(char *out, size_t size, const char *path)
+/* The kernel sees to it that no link leads out: one call, where realpath() takes one for each part of
+ * the path. Where it may not (an old kernel, a sandbox), or will not (a link that begins at the real
+ * root, wherever it leads), -1 and *unsure. */
+static int open_beneath(const char *root, const char *rest, int flags, bool *unsure)
+{
+#ifdef SYS_openat2
+	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_BENEATH };
+	int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, saved;
+
+	if (top < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, top, *rest ? rest : ".", &how, sizeof(how));
+	saved = errno;
+	(void)close(top);
+	errno = saved;
+	*unsure = fd < 0 && saved != ENOENT && saved != ENOTDIR && saved != EACCES;
+	return fd;
+#else
+	(void)root;
+	(void)rest;
+	(void)flags;
+	*unsure = true;
+	return -1;
+#endif
+}
+
+static int open_path(const struct sys_path *p, const char *root, int flags)
+{
+	bool unsure = false;
+	int fd;
+
+	if (!*root)
+		return open(p->whole, flags | O_CLOEXEC);
+	fd = open_beneath(root, p->whole + p->root, flags, &unsure);
+	if (!unsure)
+		return fd;
+	return leaves(root, p->whole) ? -1 : open(p->whole, flags | O_CLOEXEC);
+}
+
+static ssize_t read_head(char *out, size_t size, const struct sys_path *p, const char *root)
 {
 	struct stat st;
 	size_t len = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open_path(p, root, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
 	out[0] = 0;
 	if (fd < 0)
@@ -88,35 +133,36 @@ static ssize_t read_head(char *out, size_t size, const char *path)
 
 ssize_t sys_read(char *out, size_t size, const char *root, const char *fmt, ...)
 {
-	char path[PATH_MAX];
+	struct sys_path path;
 	va_list ap;
 	bool fits;
 
 	out[0] = 0;
 	va_start(ap, fmt);
-	fits = path_of(path, root, fmt, ap);
+	fits = path_of(&path, root, fmt, ap);
 	va_end(ap);
 	if (!fits) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return leaves(root, path) ? -1 : read_head(out, size, path);
+	return read_head(out, size, &path, root);
 }
 
 char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 {
-	char path[PATH_MAX], small[4096];
+	struct sys_path path;
+	char small[4096];
 	char *big = NULL, *out = NULL;
 	ssize_t len;
 	va_list ap;
 	bool fits;
 
 	va_start(ap, fmt);
-	fits = path_of(path, root, fmt, ap);
+	fits = path_of(&path, root, fmt, ap);
 	va_end(ap);
-	if (!fits || leaves(root, path))
+	if (!fits)
 		return NULL;
-	len = read_head(small, sizeof(small), path);
+	len = read_head(small, sizeof(small), &path, root);
 	if (len > 0 && (size_t)len < sizeof(small) - 1)
 		return arena_strndup(a, small, (size_t)len);
 	if (len <= 0)
@@ -124,7 +170,7 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 	big = malloc(SYS_TEXT_MAX);
 	if (!big)
 		return NULL;
-	len = read_head(big, SYS_TEXT_MAX, path);
+	len = read_head(big, SYS_TEXT_MAX, &path, root);
 	if (len > 0)
 		out = arena_strndup(a, big, (size_t)len);
 	free(big);
@@ -133,30 +179,37 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 
 bool sys_number(int64_t *out, const char *root, const char *fmt, ...)
 {
-	char path[PATH_MAX], text[64];
+	struct sys_path path;
+	char text[64];
 	ssize_t len;
 	va_list ap;
 	bool fits;
 
 	va_start(ap, fmt);
-	fits = path_of(path, root, fmt, ap);
+	fits = path_of(&path, root, fmt, ap);
 	va_end(ap);
-	if (!fits || leaves(root, path))
+	if (!fits)
 		return false;
-	len = read_head(text, sizeof(text), path);
+	len = read_head(text, sizeof(text), &path, root);
 	return len > 0 && text_number(out, text, (size_t)len);
 }
 
 bool sys_exists(const char *root, const char *fmt, ...)
 {
-	char path[PATH_MAX];
+	struct sys_path path;
 	va_list ap;
 	bool fits;
+	int fd;
 
 	va_start(ap, fmt);
-	fits = path_of(path, root, fmt, ap);
+	fits = path_of(&path, root, fmt, ap);
 	va_end(ap);
-	return fits && !access(path, F_OK) && !leaves(root, path);
+	if (!fits || !*root)
+		return fits && !access(path.whole, F_OK);
+	fd = open_path(&path, root, O_PATH);
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
 }
 
 bool sys_core_pmu(const char *root, const char *name)
@@ -177,23 +230,27 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 	       const char *fmt, ...)
 {
 	VEC(const char *) names = VEC_INIT;
-	char path[PATH_MAX];
+	struct sys_path path;
 	struct dirent *d;
-	DIR *dir = NULL;
+	DIR *dir;
 	bool ok = false;
 	va_list ap;
+	int fd;
 
 	*out = NULL;
 	*n = 0;
 	va_start(ap, fmt);
-	ok = path_of(path, root, fmt, ap);
+	ok = path_of(&path, root, fmt, ap);
 	va_end(ap);
-	if (!ok || leaves(root, path))
-		return false;
+	fd = ok ? open_path(&path, root, O_RDONLY | O_DIRECTORY) : -1;
 	ok = false;
-	dir = opendir(path);
-	if (!dir)
+	if (fd < 0)
 		return false;
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);
+		return false;
+	}
 	while (names.n < SYS_NAMES_MAX && (d = readdir(dir))) {
 		const char *name;
 
