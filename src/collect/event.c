@@ -122,13 +122,16 @@ static bool at_char(const struct event_parser *p, char c)
 
 /* ---- one word --------------------------------------------------------------------------- */
 
-static int fill_pmu(struct event_parser *p, struct event *ev, struct pmu *pmu)
+static struct event *add_of(struct event_parser *p, struct pmu *pmu, uint32_t type, uint64_t config)
 {
-	if (pmu_load(p->pmus, pmu))
-		return err_nomem(p->err);
+	struct event *ev = event_add(p, type, config, NULL);
+
+	if (!ev)
+		return NULL;
+	pmu_know(p->pmus, pmu);
 	ev->pmu = pmu->name;
 	ev->cpus = pmu->cpus;
-	return 0;
+	return ev;
 }
 
 /* A generic event: one, or on a hybrid machine one for each kind of core. */
@@ -146,11 +149,11 @@ static int add_generic(struct event_parser *p, struct parsed *q, uint32_t type, 
 		if (p->pmus->n_core < 2)
 			break;
 		if (type == PERF_TYPE_RAW)
-			ev = event_add(p, pmu->type, config, NULL);
+			ev = add_of(p, pmu, pmu->type, config);
 		else
-			ev = event_add(p, type, config | (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT,
-				       NULL);
-		if (!ev || fill_pmu(p, ev, pmu))
+			ev = add_of(p, pmu, type,
+				    config | (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT);
+		if (!ev)
 			return -1;
 		q->expanded = true;
 	}
@@ -204,10 +207,10 @@ static int add_alias(struct event_parser *p, struct parsed *q)
 			continue;
 		if (pmu_load(p->pmus, pmu))
 			return err_nomem(p->err);
-		if (!pmu_alias_find(pmu, q->head))
+		if (!pmu_alias_find(p->pmus, pmu, q->head))
 			continue;
-		ev = event_add(p, pmu->type, 0, NULL);
-		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->head))
+		ev = add_of(p, pmu, pmu->type, 0);
+		if (!ev || event_terms(p, ev, pmu, q->head))
 			return -1;
 		cores |= pmu->core;
 		q->expanded = found++;
@@ -268,8 +271,8 @@ static int add_pmus(struct event_parser *p, struct parsed *q)
 
 		if (exact ? pmu != exact : !pmu_matches(pmu, q->head))
 			continue;
-		ev = event_add(p, pmu->type, 0, NULL);
-		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, q->terms))
+		ev = add_of(p, pmu, pmu->type, 0);
+		if (!ev || event_terms(p, ev, pmu, q->terms))
 			return -1;
 		cores |= pmu->core;
 		found++;
@@ -369,8 +372,8 @@ static int add_meant(struct event_parser *p, struct parsed *q, const char *core,
 
 		if (!pmu_matches(pmu, pmu_word))
 			continue;
-		ev = event_add(p, pmu->type, 0, NULL);
-		if (!ev || fill_pmu(p, ev, pmu) || event_terms(p, ev, pmu, terms))
+		ev = add_of(p, pmu, pmu->type, 0);
+		if (!ev || event_terms(p, ev, pmu, terms))
 			return -1;
 		ev->attr.exclude_user |= m.exclude_user;
 		ev->attr.exclude_kernel |= m.exclude_kernel;

@@ -68,8 +68,9 @@ struct pmu_format {
 };
 
 struct pmu_alias {
-	const char *name, *text, *unit;
+	const char *name, *text, *unit; /* pmu_alias_read(): text and what follows */
 	double scale;
+	bool read;
 };
 
 struct pmu {
@@ -77,7 +78,8 @@ struct pmu {
 	uint32_t type;
 	const char *cpus;
 	bool core;   /* counts the generic events of the CPUs */
-	bool loaded; /* formats and aliases are read */
+	bool known;  /* cpus and max_precise are read */
+	bool loaded; /* these, formats, and the names of aliases */
 	uint32_t max_precise;
 	struct pmu_format *format;
 	size_t n_formats;
@@ -102,9 +104,14 @@ struct pmu *pmu_find(const struct pmu_set *set, struct word name);
 bool pmu_matches(const struct pmu *pmu, struct word w);
 /* False where no file of this name is among its events: it need not be loaded to know. */
 bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias);
+/* cpus and max_precise: all that an event without terms needs. */
+void pmu_know(const struct pmu_set *set, struct pmu *pmu);
 int pmu_load(const struct pmu_set *set, struct pmu *pmu) MUST_USE;
 const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name);
-const struct pmu_alias *pmu_alias_find(const struct pmu *pmu, struct word name);
+/* A PMU has dozens of aliases in three files each, so they are read one by one. False: it has no text. */
+bool pmu_alias_read(const struct pmu_set *set, const struct pmu *pmu, struct pmu_alias *alias);
+const struct pmu_alias *pmu_alias_find(const struct pmu_set *set, const struct pmu *pmu,
+				       struct word name);
 /* "config1:0-7,32-35"; false where the text is no such thing. */
 bool pmu_format_parse(struct pmu_format *out, const char *text, size_t len);
 uint64_t pmu_format_max(const struct pmu_format *f);

@@ -99,7 +99,8 @@ static int pmu_names(struct name_list *l, const struct pmu_set *set)
 		if (pmu_load(set, pmu))
 			return -1;
 		for (size_t j = 0; j < pmu->n_aliases; j++)
-			if (put(l, arena_printf(l->arena, "%s/%s/", pmu->name, pmu->alias[j].name),
+			if (pmu_alias_read(set, pmu, &pmu->alias[j]) &&
+			    put(l, arena_printf(l->arena, "%s/%s/", pmu->name, pmu->alias[j].name),
 				"pmu", pmu->alias[j].text))
 				return -1;
 	}

@@ -48,7 +48,10 @@ static uint32_t max_precise(struct event_parser *p, const struct event *ev)
 {
 	struct pmu *pmu = pmu_find(p->pmus, (struct word){ ev->pmu, strlen(ev->pmu) });
 
-	return pmu && !pmu_load(p->pmus, pmu) ? pmu->max_precise : 0;
+	if (!pmu)
+		return 0;
+	pmu_know(p->pmus, pmu);
+	return pmu->max_precise;
 }
 
 int event_modifiers_apply(struct event_parser *p, struct event *ev, struct word w, bool leads)

@@ -199,30 +199,36 @@ static int load_aliases(const struct pmu_set *set, struct pmu *pmu)
 	if (!pmu->alias)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		struct pmu_alias *alias = &pmu->alias[pmu->n_aliases];
-		char scale[64], *end;
-
 		if (ends_with(names[i], ".scale") || ends_with(names[i], ".unit") ||
 		    ends_with(names[i], ".per-pkg") || ends_with(names[i], ".snapshot"))
 			continue;
-		alias->text = sys_text(set->arena, set->root, DEVICES "/%s/events/%s", pmu->name,
-				       names[i]);
-		if (!alias->text)
-			continue;
-		alias->name = names[i];
-		alias->unit = sys_text(set->arena, set->root, DEVICES "/%s/events/%s.unit",
-				       pmu->name, names[i]);
-		alias->scale = 1;
-		if (sys_read(scale, sizeof(scale), set->root, DEVICES "/%s/events/%s.scale",
-			     pmu->name, names[i]) > 0) {
-			double v = strtod(scale, &end);
-
-			if (!*end && v == v)
-				alias->scale = v;
-		}
-		pmu->n_aliases++;
+		pmu->alias[pmu->n_aliases++] = (struct pmu_alias){ .name = names[i] };
 	}
 	return 0;
+}
+
+bool pmu_alias_read(const struct pmu_set *set, const struct pmu *pmu, struct pmu_alias *alias)
+{
+	char scale[64], *end;
+
+	if (alias->read)
+		return alias->text;
+	alias->read = true;
+	alias->scale = 1;
+	alias->text =
+		sys_text(set->arena, set->root, DEVICES "/%s/events/%s", pmu->name, alias->name);
+	if (!alias->text)
+		return false;
+	alias->unit = sys_text(set->arena, set->root, DEVICES "/%s/events/%s.unit", pmu->name,
+			       alias->name);
+	if (sys_read(scale, sizeof(scale), set->root, DEVICES "/%s/events/%s.scale", pmu->name,
+		     alias->name) > 0) {
+		double v = strtod(scale, &end);
+
+		if (!*end && v == v)
+			alias->scale = v;
+	}
+	return true;
 }
 
 bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word alias)
@@ -231,18 +237,26 @@ bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word 
 							     pmu->name, (int)alias.len, alias.s));
 }
 
-int pmu_load(const struct pmu_set *set, struct pmu *pmu)
+void pmu_know(const struct pmu_set *set, struct pmu *pmu)
 {
 	int64_t precise;
 
-	if (pmu->loaded)
-		return 0;
+	if (pmu->loaded || pmu->known)
+		return;
+	pmu->known = true;
 	pmu->cpus = sys_text(set->arena, set->root, DEVICES "/%s/cpumask", pmu->name);
 	if (!pmu->cpus)
 		pmu->cpus = sys_text(set->arena, set->root, DEVICES "/%s/cpus", pmu->name);
 	if (sys_number(&precise, set->root, DEVICES "/%s/caps/max_precise", pmu->name) &&
 	    precise > 0 && precise <= 3)
 		pmu->max_precise = (uint32_t)precise;
+}
+
+int pmu_load(const struct pmu_set *set, struct pmu *pmu)
+{
+	if (pmu->loaded)
+		return 0;
+	pmu_know(set, pmu);
 	if (load_formats(set, pmu) || load_aliases(set, pmu))
 		return -1;
 	pmu->loaded = true;
@@ -257,10 +271,11 @@ const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name
 	return NULL;
 }
 
-const struct pmu_alias *pmu_alias_find(const struct pmu *pmu, struct word name)
+const struct pmu_alias *pmu_alias_find(const struct pmu_set *set, const struct pmu *pmu,
+				       struct word name)
 {
 	for (size_t i = 0; i < pmu->n_aliases; i++)
 		if (word_is(name, pmu->alias[i].name))
-			return &pmu->alias[i];
+			return pmu_alias_read(set, pmu, &pmu->alias[i]) ? &pmu->alias[i] : NULL;
 	return NULL;
 }

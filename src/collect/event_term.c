@@ -448,7 +448,8 @@ static int put_term(struct event_parser *p, struct event *ev, const struct pmu *
 		    const struct term *t, enum round round, struct word terms)
 {
 	const struct pmu_format *f = pmu ? pmu_format_find(pmu, t->key) : NULL;
-	const struct pmu_alias *alias = pmu && !t->has_value ? pmu_alias_find(pmu, t->key) : NULL;
+	const struct pmu_alias *alias =
+		pmu && !t->has_value ? pmu_alias_find(p->pmus, pmu, t->key) : NULL;
 	const struct term_row *row = row_of(t->key);
 	uint64_t v;
 
@@ -475,9 +476,10 @@ static int put_term(struct event_parser *p, struct event *ev, const struct pmu *
 
 		/* cycles where sysfs says cpu-cycles, and the other way round */
 		if (sym && !alias)
-			alias = pmu_alias_find(pmu, (struct word){ sym->name, strlen(sym->name) });
+			alias = pmu_alias_find(p->pmus, pmu,
+					       (struct word){ sym->name, strlen(sym->name) });
 		if (sym && !alias && sym->other)
-			alias = pmu_alias_find(pmu,
+			alias = pmu_alias_find(p->pmus, pmu,
 					       (struct word){ sym->other, strlen(sym->other) });
 		if (alias)
 			return round == ROUND_NAME ? put_alias(p, ev, pmu, alias, t, terms) : 0;

@@ -16,10 +16,10 @@ static struct pmu_format formats[] = {
 };
 static struct pmu_format retprobe[] = { { "retprobe", 0, 1 } };
 static struct pmu_alias aliases[] = {
-	{ "cpu-cycles", "event=0x3c", NULL, 1 },
-	{ "mem-loads", "event=0xcd,umask=0x1,ldlat=3", NULL, 1 },
-	{ "needs", "event=1,umask=?", NULL, 1 },
-	{ "broken", "event=,=3,,'", NULL, 1 },
+	{ "cpu-cycles", "event=0x3c", NULL, 1, true },
+	{ "mem-loads", "event=0xcd,umask=0x1,ldlat=3", NULL, 1, true },
+	{ "needs", "event=1,umask=?", NULL, 1, true },
+	{ "broken", "event=,=3,,'", NULL, 1, true },
 };
 
 static struct pmu pmus[] = {
