@@ -30,7 +30,7 @@ static void doubt(void *ctx, const char *text)
 	f->doubts++;
 }
 
-static void check_account(struct findings *f, const struct model_sources *s, const struct model *m)
+static void check_account(struct findings *f, const struct model_sources *s, struct model *m)
 {
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;

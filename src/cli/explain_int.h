@@ -14,7 +14,7 @@ enum { EXPLAIN_LABEL = 12 };
 
 struct explain {
 	struct cli *cli;
-	const struct model *m;
+	struct model *m;
 	const struct account *acc; /* NULL: the model has none */
 	struct style st;
 	struct buf b;

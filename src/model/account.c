@@ -78,7 +78,7 @@ static int build(struct account_build *b)
 	return 0;
 }
 
-int account_load(struct account **out, struct arena *a, const struct model *m,
+int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err)
 {
 	struct raw r = { .arena = a, .sources = s, .id = m->id };
@@ -92,6 +92,8 @@ int account_load(struct account **out, struct arena *a, const struct model *m,
 		(void)no_account(m, err);
 		goto out;
 	}
+	if (model_account_events(m, &r, err))
+		goto out;
 	b.acc = arena_alloc(a, sizeof(*b.acc));
 	if (!b.acc) {
 		(void)err_nomem(err);

@@ -90,8 +90,9 @@ struct account {
 	const char *from;    /* where the penalties come from */
 };
 
-/* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). */
-int account_load(struct account **out, struct arena *a, const struct model *m,
+/* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). Events that
+ * only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
+int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
 /* `NODE PENALTY [ref]` or `EVENT PENALTY [ref]`, one a line; for messages, `path` names the text. */
 int account_penalties(struct account *acc, struct arena *a, const char *path, const char *text,

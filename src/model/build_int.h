@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * build_int - for load_build.c and load_scope.c: a model half made.
+ * build_int - for load_build.c, load_scope.c and load_account.c: a model half made.
  */
 #ifndef CYCLADE_MODEL_BUILD_INT_H
 #define CYCLADE_MODEL_BUILD_INT_H
@@ -26,6 +26,7 @@ struct build {
 	struct row_build *row;
 	uint32_t *event; /* by raw event: its index, or MODEL_NONE */
 	VEC(struct model_event) events;
+	size_t first_event; /* the index of the first of them */
 	VEC(struct model_metric) metrics;
 	const char **words; /* for the nearest name; made when first needed */
 	enum expr_dialect dialect;
@@ -51,8 +52,10 @@ int build_row(struct build *b, uint32_t row) MUST_USE;
 /* Compiles `m`'s text and appends it. */
 int build_metric(struct build *b, struct model_metric *m, enum expr_dialect dialect,
 		 uint32_t *out) MUST_USE;
-/* Events with options that the model's account names, so that they are the model's, too. Whatever is
- * wrong with the account is account_load()'s to tell. */
-int build_account_events(struct build *b) MUST_USE;
+/* Where the options of an event's name begin: behind the whole of it if there are none. */
+size_t build_options_at(enum expr_dialect dialect, const char *name, size_t len);
+/* How much of it names the PMU of the cores: "cpu/" of perf's language. */
+size_t build_pmu_length(enum expr_dialect dialect, const char *name, size_t len);
+int build_event_push(struct build *b, const struct model_event *e, uint32_t *out) MUST_USE;
 
 #endif

@@ -390,8 +390,6 @@ static int finish(struct build *b)
 	/* planning compares each with each */
 	for (size_t i = 0; i < m->n_used; i++)
 		b->events.v[i].encoding = sched_encoding(&b->events.v[i]);
-	if (build_account_events(b))
-		return -1;
 	for (uint32_t i = 0; i < b->r->events.n; i++)
 		if (!b->r->events.v[i].absent && build_event(b, i, &event))
 			return -1;

@@ -44,13 +44,13 @@ uint32_t build_name_find(const struct strtab *t, const struct name_at *at, const
 
 /* ---- events ---- */
 
-static int event_push(struct build *b, const struct model_event *e, uint32_t *out)
+int build_event_push(struct build *b, const struct model_event *e, uint32_t *out)
 {
 	struct model_names *names = b->m->names;
 
 	if (vec_push(&b->events, *e))
 		return err_nomem(b->err);
-	*out = (uint32_t)(b->events.n - 1);
+	*out = (uint32_t)(b->first_event + b->events.n - 1);
 	return build_name(b, &names->event, &names->event_at, e->name, *out);
 }
 
@@ -62,27 +62,30 @@ int build_event(struct build *b, uint32_t raw, uint32_t *out)
 	if (*out != MODEL_NONE)
 		return 0;
 	if (model_event_parse(&e, &b->m->arena, &b->r->events.v[raw], b->m, b->err) ||
-	    event_push(b, &e, out))
+	    build_event_push(b, &e, out))
 		return -1;
 	b->event[raw] = *out;
 	return 0;
 }
 
-/* Where the options of a name begin: behind the whole of it if there are none. */
-static size_t options_at(const struct build *b, const char *name, size_t len)
+size_t build_options_at(enum expr_dialect dialect, const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (name[i] == ':' ||
-		    (b->dialect == EXPR_PERF && (name[i] == ',' || name[i] == '/')))
+		if (name[i] == ':' || (dialect == EXPR_PERF && (name[i] == ',' || name[i] == '/')))
 			return i;
 	return len;
+}
+
+size_t build_pmu_length(enum expr_dialect dialect, const char *name, size_t len)
+{
+	return dialect == EXPR_PERF && len > 4 && !memcmp(name, "cpu/", 4) ? 4 : 0;
 }
 
 int build_event_find(struct build *b, const char *name, size_t len, uint32_t *out)
 {
 	struct model_names *names = b->m->names;
 	bool perf = b->dialect == EXPR_PERF, understood;
-	const char *base = name;
+	const char *base = name + build_pmu_length(b->dialect, name, len);
 	struct model_event e;
 	size_t base_len, at;
 	uint32_t i;
@@ -90,10 +93,8 @@ int build_event_find(struct build *b, const char *name, size_t len, uint32_t *ou
 	*out = build_name_find(&names->event, &names->event_at, name, len);
 	if (*out != MODEL_NONE)
 		return 1;
-	if (perf && len > 4 && !memcmp(name, "cpu/", 4))
-		base += 4;
 	base_len = len - (size_t)(base - name);
-	at = options_at(b, base, base_len);
+	at = build_options_at(b->dialect, base, base_len);
 	i = raw_find(&b->r->event_name, base, at);
 	if (i == UINT32_MAX || b->r->events.v[i].absent)
 		return 0;
@@ -108,7 +109,7 @@ int build_event_find(struct build *b, const char *name, size_t len, uint32_t *ou
 	e.name = arena_strndup(&b->m->arena, name, len);
 	if (!e.name)
 		return err_nomem(b->err);
-	return event_push(b, &e, out) ? -1 : 1;
+	return build_event_push(b, &e, out) ? -1 : 1;
 }
 
 /* ---- metrics ---- */
