@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/feed.h"
 #include "analyse/itab.h"
@@ -23,6 +24,8 @@
 #define POINT_STEP (MUX_WINDOW / 8)
 #define JITTER	   10000000u /* ns by which a task's times differ from CPU to CPU */
 #define SLACK	   1.02	     /* running over enabled, of counters that follow tasks */
+
+#define NO_KIND UINT32_MAX
 
 #define TOLD (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
@@ -58,10 +61,18 @@ struct window {
 	double factor;
 };
 
+struct stood {
+	uint64_t enabled;
+	double ran;
+};
+
 struct stream { /* an event on a CPU or of a thread */
 	uint32_t event, stream;
-	uint64_t stood;		 /* enabled time of the thread, as last seen on any CPU */
-	double enabled, running; /* of the window that is open */
+	uint64_t stood; /* enabled time of the thread, as last seen on any CPU */
+	double ran;	/* running, all of it */
+	double there;	/* of a hybrid: how long the thread was on the event's kind of core */
+	VEC(struct stood) stood_at; /* of a clock, when: in the order of time */
+	double enabled, running;    /* of the window that is open */
 	uint64_t last;
 	double closed_enabled, closed_running; /* of the last that was closed */
 	VEC(struct window) window;
@@ -71,6 +82,9 @@ struct mux {
 	struct mux_event *event;
 	size_t n_events;
 	bool by_cpu, told;
+	/* by event, of a hybrid whose counters follow tasks: the one of the same kind of cores that ran
+	 * most; NO_KIND: none */
+	uint32_t *clock;
 	VEC(struct stream) stream;
 	struct itab at;
 };
@@ -263,6 +277,42 @@ static double grown(uint64_t *stood, uint64_t now, uint64_t jitter)
 	return (double)(lacks ? now : now - was);
 }
 
+/* How long the thread had been on cores that can count the event: as long as its clock ran, which
+ * always has a counter there. The clock's points are some ms apart while it runs: from the nearer one
+ * on, the thread was there, or there were no sample now. */
+static double there_at(const struct stream *clock, uint64_t enabled)
+{
+	const struct stood *v = clock->stood_at.v, *before, *after;
+	size_t i, n = clock->stood_at.n;
+
+	bisect(i, n, k, v[k].enabled >= enabled);
+	before = i ? &v[i - 1] : NULL;
+	after = i < n ? &v[i] : NULL;
+	if (after && (!before || after->enabled - enabled < enabled - before->enabled))
+		return after->ran - (double)(after->enabled - enabled);
+	return before ? before->ran + (double)(enabled - before->enabled) : NAN;
+}
+
+/* By how much that has grown, of what was wanted and ran meanwhile. */
+static double grown_there(const struct mux *m, struct stream *s, const struct point *p,
+			  double enabled, double running)
+{
+	const struct stream *clock = stream_find(m, m->clock[p->event], p->tid);
+	double was = s->there, there = clock ? there_at(clock, p->enabled) : NAN;
+
+	if (clock == s || !(there - was > running))
+		there = was + running;
+	if (there - was > enabled && enabled >= running)
+		there = was + enabled;
+	s->there = there;
+	return there - was;
+}
+
+static bool is_clock(const struct mux *m, uint32_t event)
+{
+	return m->clock && m->clock[event] == event;
+}
+
 static int add_point(struct mux *m, struct seen_table *t, const struct point *p)
 {
 	bool fresh;
@@ -276,6 +326,15 @@ static int add_point(struct mux *m, struct seen_table *t, const struct point *p)
 	enabled = m->by_cpu ? grown(&o->enabled, p->enabled, 0)
 			    : grown(&s->stood, p->enabled, JITTER);
 	running = grown(&o->running, p->running, 0);
+	s->ran += running;
+	if (m->clock && m->clock[p->event] != NO_KIND)
+		enabled = grown_there(m, s, p, enabled, running);
+	if (is_clock(m, p->event)) {
+		struct stood at = { p->enabled, s->ran };
+
+		if (vec_push(&s->stood_at, at))
+			return -1;
+	}
 	s->enabled += enabled;
 	s->running += running;
 	if (p->time > s->last)
@@ -325,8 +384,10 @@ static void end_members(struct mux *m, const struct build *b)
 
 static void forget_streams(struct mux *m)
 {
-	for (size_t i = 0; i < m->stream.n; i++)
+	for (size_t i = 0; i < m->stream.n; i++) {
 		vec_free(&m->stream.v[i].window);
+		vec_free(&m->stream.v[i].stood_at);
+	}
 	vec_free(&m->stream);
 	itab_free(&m->at);
 	for (size_t e = 0; m->event && e < m->n_events; e++)
@@ -363,8 +424,14 @@ static int put_together(struct mux *m, const struct build *b, bool by_cpu)
 
 	forget_streams(m);
 	m->by_cpu = by_cpu;
-	for (size_t i = 0; i < b->n_order && !ret; i++)
-		ret = add_point(m, &t, &b->piece[b->order[i].a].point.v[b->order[i].b]);
+	/* others look up what a clock said before and after */
+	for (int clocks = m->clock ? 1 : 0; clocks >= 0; clocks--)
+		for (size_t i = 0; i < b->n_order && !ret; i++) {
+			const struct point *p = &b->piece[b->order[i].a].point.v[b->order[i].b];
+
+			if (is_clock(m, p->event) == (clocks != 0))
+				ret = add_point(m, &t, p);
+		}
 	for (size_t i = 0; i < m->stream.n && !ret; i++)
 		ret = end_stream(m, &m->stream.v[i]);
 	seen_free(&t);
@@ -417,6 +484,46 @@ static int compare_chunks(struct build *b)
 	return ret;
 }
 
+/* The kind of cores that counts the event; NO_KIND: any does, or it is not known. */
+static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr *attr)
+{
+	uint32_t type = attr->type, which = (uint32_t)(attr->config >> 32);
+
+	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
+		type = which ? which : PERF_TYPE_RAW;
+	for (size_t k = 0; k < info->n_hybrid; k++)
+		for (size_t i = 0; i < info->n_pmus; i++)
+			if (info->pmu_type[i] == type &&
+			    !strcmp(info->pmu_name[i], info->hybrid_name[k]))
+				return (uint32_t)k;
+	return NO_KIND;
+}
+
+/* Counters of tasks on a hybrid are wanted while their task is on cores that do not have them, too:
+ * the kernel's times do not tell that from waiting for a turn. */
+static int find_clocks(struct mux *m, const struct pd_event *ev, const struct pd_info *info)
+{
+	uint32_t *clock;
+
+	if (m->by_cpu || info->n_hybrid < 2)
+		return 0;
+	clock = malloc((m->n_events + 1) * sizeof(*clock));
+	if (!clock)
+		return -1;
+	for (size_t e = 0; e < m->n_events; e++) {
+		uint32_t kind = kind_of(info, &ev[e].attr);
+
+		clock[e] = NO_KIND;
+		for (size_t i = 0; kind != NO_KIND && i < m->n_events; i++)
+			if (m->event[i].running > 0 && kind_of(info, &ev[i].attr) == kind &&
+			    (clock[e] == NO_KIND ||
+			     m->event[i].running > m->event[clock[e]].running))
+				clock[e] = (uint32_t)i;
+	}
+	m->clock = clock;
+	return 1;
+}
+
 static bool says_threads(const struct pd_event *ev, size_t n)
 {
 	for (size_t e = 0; e < n; e++)
@@ -429,6 +536,7 @@ static int build_all(struct mux *m, struct build *b, const struct pd_event *ev, 
 		     struct err *err)
 {
 	bool by_thread;
+	int clocks;
 
 	if (read_chunks(b, threads, false, err))
 		return -1;
@@ -441,11 +549,13 @@ static int build_all(struct mux *m, struct build *b, const struct pd_event *ev, 
 		return -1;
 	if (sort_points(b) || put_together(m, b, !by_thread))
 		return err_nomem(err);
-	if (!by_thread || !overruns(m))
-		return 0;
-	if (b->by_thread && read_chunks(b, threads, false, err))
-		return -1;
-	return sort_points(b) || put_together(m, b, true) ? err_nomem(err) : 0;
+	if (by_thread && overruns(m)) {
+		if (b->by_thread && read_chunks(b, threads, false, err))
+			return -1;
+		return sort_points(b) || put_together(m, b, true) ? err_nomem(err) : 0;
+	}
+	clocks = find_clocks(m, ev, pd_info(b->rec));
+	return clocks < 0 || (clocks && put_together(m, b, m->by_cpu)) ? err_nomem(err) : 0;
 }
 
 int mux_build(struct mux **out, const struct pd *rec, unsigned threads, struct err *err)
@@ -523,6 +633,7 @@ void mux_free(struct mux *m)
 	if (!m)
 		return;
 	forget_streams(m);
+	free(m->clock);
 	free(m->event);
 	free(m);
 }

@@ -18,6 +18,10 @@
  * (a task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is 1).
  * Values and times of a sample are its own thread's since that thread began.
  *
+ * On a hybrid such a counter is wanted, too, while its task is on the other kind of cores, which do not
+ * have the event. There the time that it could run is that of the event of the same kind that ran
+ * most, as a rule the cycles, which keep a counter of their own.
+ *
  * Which of the two a recording is, is seen in it: threads' own times go back when another thread is
  * met; and counters of CPUs would, taken as a thread's, have run longer than they were wanted.
  *
@@ -43,7 +47,7 @@ struct mux_event {
 	double mean;	    /* enabled / running over all of it; NAN: it never ran */
 	double least, most; /* of the windows; NAN */
 	uint64_t windows;
-	double enabled, running; /* ns, summed over CPUs or threads */
+	double enabled, running; /* ns, summed over CPUs or threads; where it can be counted */
 };
 
 int mux_build(struct mux **out, const struct pd *rec, unsigned threads, struct err *err) MUST_USE;

@@ -37,92 +37,136 @@ static const char *vendor_of(const struct model *m)
 					   : "GenuineIntel";
 }
 
-static int note(struct accounting *x, struct cli *cli, const char *text, struct err *err)
+/* `text`: of arena_printf. */
+static int note(struct accounting *x, const char *text, struct err *err)
 {
-	if (x->n_notes == ACCOUNTING_NOTES)
-		return 0;
-	x->notes[x->n_notes] = arena_strdup(&cli->arena, text);
-	return x->notes[x->n_notes++] ? 0 : err_nomem(err);
+	if (!text)
+		return err_nomem(err);
+	if (x->n_notes < ACCOUNTING_NOTES)
+		x->notes[x->n_notes++] = text;
+	return 0;
 }
 
-static int read_penalties(struct accounting *x, struct cli *cli, struct err *err)
+static int read_penalties(struct accounting_core *c, struct cli *cli, struct err *err)
 {
 	const char *path = cli->opt.penalties;
-	struct buf text = BUF_INIT, said = BUF_INIT;
+	struct buf text = BUF_INIT;
 	int ret;
 
 	if (!path)
 		return 0;
 	ret = file_slurp(&text, path, PENALTIES_MAX, err);
 	if (!ret)
-		ret = account_penalties(x->acc, &cli->arena, path, buf_str(&text), text.len, err);
-	buf_printf(&said, "penalties of %s go over the model's", path);
-	if (!ret)
-		ret = note(x, cli, buf_str(&said), err);
-	buf_free(&said);
+		ret = account_penalties(c->acc, &cli->arena, path, buf_str(&text), text.len, err);
 	buf_free(&text);
 	return ret;
 }
 
+static int model_of(const char **id, struct cli *cli, const struct model_cpu *cpu, struct err *err)
+{
+	struct model_sources s = cli_model_sources(cli);
+
+	if (!model_select(id, &cli->arena, &s, cpu, err))
+		return 0;
+	return err_hint(err, "name one with --model; cyclade list models shows them");
+}
+
 /* The model, its tree, and which event is which; of one kind of cores. */
-static int open_as(struct accounting *x, struct cli *cli, const struct pd *rec,
-		   struct model_cpu *cpu, struct err *err)
+static int open_core(struct accounting_core *c, struct cli *cli, const struct pd *rec,
+		     struct model_cpu *cpu, struct err *err)
 {
 	struct model_sources s = cli_model_sources(cli);
 	struct account_pmu pmu = { cpu, pd_info(rec) };
+	const char *id = cli->opt.model;
 	const struct pd_event *ev;
-	const char *id;
 	size_t n;
 
 	ev = pd_events(rec, &n);
-	if (cli->opt.model)
-		id = cli->opt.model;
-	else if (model_select(&id, &cli->arena, &s, cpu, err))
-		return err_hint(err, "name one with --model; cyclade list models shows them");
-	if (model_load(&x->model, &s, id, NULL, err) ||
-	    account_load(&x->acc, &cli->arena, x->model, &s, err))
+	if ((!id && model_of(&id, cli, cpu, err)) || model_load(&c->model, &s, id, NULL, err) ||
+	    account_load(&c->acc, &cli->arena, c->model, &s, err))
 		return -1;
 	if (cli->opt.model)
-		cpu->vendor = vendor_of(x->model);
-	return read_penalties(x, cli, err) ||
-			       account_bind(&x->bound, &cli->arena, x->acc, ev, n, &pmu, err)
+		cpu->vendor = vendor_of(c->model);
+	return read_penalties(c, cli, err) ||
+			       account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err)
 		       ? -1
 		       : 0;
 }
 
-static void forget(struct accounting *x)
+static void drop_core(struct accounting *x, size_t k)
 {
-	model_free(x->model);
-	x->model = NULL;
-	x->acc = NULL;
-	x->n_notes = 0;
+	model_free(x->core[k].model);
+	x->n_cores--;
+	memmove(&x->core[k], &x->core[k + 1], (x->n_cores - k) * sizeof(x->core[0]));
 }
 
-/* Of a hybrid's kinds of cores the first whose cycles were recorded. */
+static int count_cpu(void *ctx, uint64_t cpu)
+{
+	unsigned *n = ctx;
+
+	(void)cpu;
+	++*n;
+	return 0;
+}
+
+/* --model names the model of this kind of cores. */
+static bool is_named(struct cli *cli, struct model_cpu *cpu, const char *pmu)
+{
+	struct model_sources s = cli_model_sources(cli);
+	struct err none = ERR_INIT;
+	const char *id;
+
+	cpu->pmu = pmu;
+	return cli->opt.model && !model_select(&id, &cli->arena, &s, cpu, &none) &&
+	       !strcmp(id, cli->opt.model);
+}
+
+/* One more kind of cores; that it has no account is noted. */
+static int add_core(struct accounting *x, struct cli *cli, const struct pd *rec,
+		    struct model_cpu *cpu, size_t kind, struct err *first, struct err *err)
+{
+	struct accounting_core *c = &x->core[x->n_cores++];
+	struct err why = ERR_INIT;
+
+	*c = (struct accounting_core){ .pmu = pd_info(rec)->hybrid_name[kind] };
+	cpu->pmu = c->pmu;
+	if (num_parse_list(pd_info(rec)->hybrid_cpus[kind], UINT32_MAX, count_cpu, &c->cpus, &why))
+		c->cpus = 0;
+	err_clear(&why);
+	if (!open_core(c, cli, rec, cpu, &why))
+		return 0;
+	drop_core(x, x->n_cores - 1);
+	if (why.code == ERR_NOMEM || why.code == ERR_USAGE) {
+		*err = why;
+		return -1;
+	}
+	if (!first->code)
+		*first = why;
+	return note(x, arena_printf(&cli->arena, "no account of %s: %s", cpu->pmu, why.what), err);
+}
+
+/* The large cores first. Of --model that of its kind, else the first kind that has the cycles. */
 static int open_hybrid(struct accounting *x, struct cli *cli, const struct pd *rec,
 		       struct model_cpu *cpu, struct err *err)
 {
 	const struct pd_info *i = pd_info(rec);
 	struct err first = ERR_INIT;
-	struct buf said = BUF_INIT;
-	int ret;
+	bool named = false;
 
-	for (size_t k = 0; k < i->n_hybrid; k++) {
-		struct err why = ERR_INIT;
-
-		cpu->pmu = x->pmu = i->hybrid_name[k];
-		if (!open_as(x, cli, rec, cpu, &why)) {
-			buf_printf(&said,
-				   "of %s alone: other kinds of cores have other trees (--model)",
-				   x->pmu);
-			ret = i->n_hybrid > 1 ? note(x, cli, buf_str(&said), err) : 0;
-			buf_free(&said);
-			return ret;
+	for (size_t k = 0; k < i->n_hybrid; k++)
+		named |= is_named(cli, cpu, i->hybrid_name[k]);
+	for (int large = 1; large >= 0; large--)
+		for (size_t k = 0; k < i->n_hybrid && x->n_cores < ACCOUNTING_CORES; k++) {
+			if ((strcmp(i->hybrid_name[k], "cpu_core") == 0) != large ||
+			    (named && !is_named(cli, cpu, i->hybrid_name[k])))
+				continue;
+			if (cli->opt.model && x->n_cores)
+				break;
+			if (add_core(x, cli, rec, cpu, k, &first, err))
+				return -1;
 		}
-		forget(x);
-		if (!first.code)
-			first = why;
-	}
+	if (x->n_cores)
+		return 0;
 	(void)err_set(err, first.code, "%s", first.what);
 	return err_hint(err, "%s", first.hint);
 }
@@ -141,7 +185,19 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		return err_hint(err, "name its model with --model; cyclade list models shows them");
 	}
 	cpu.pmu = "cpu";
-	if (i->n_hybrid ? open_hybrid(x, cli, rec, &cpu, err) : open_as(x, cli, rec, &cpu, err))
+	if (i->n_hybrid) {
+		if (open_hybrid(x, cli, rec, &cpu, err))
+			return -1;
+	} else {
+		x->n_cores = 1;
+		if (open_core(&x->core[0], cli, rec, &cpu, err))
+			return -1;
+	}
+	if (cli->opt.penalties &&
+	    note(x,
+		 arena_printf(&cli->arena, "penalties of %s go over the model's",
+			      cli->opt.penalties),
+		 err))
 		return -1;
 	return mux_build(&x->mux, rec, 0, err);
 }
@@ -170,6 +226,22 @@ static double nominal_hz(const char *desc)
 	return at && !strncmp(end, "GHz", 3) && v > 0 && v < 100 ? v * 1e9 : 0;
 }
 
+/* A kind of cores where nothing was sampled has no tree, if another has. */
+static int drop_idle(struct accounting *x, struct cli *cli, struct err *err)
+{
+	for (size_t k = x->n_cores; k-- > 0 && x->n_cores > 1;) {
+		if (x->core[k].bound.whole[0].samples)
+			continue;
+		if (note(x,
+			 arena_printf(&cli->arena, "nothing was sampled on the cores of %s",
+				      x->core[k].pmu),
+			 err))
+			return -1;
+		drop_core(x, k);
+	}
+	return 0;
+}
+
 int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		     const struct profile *p, struct err *err)
 {
@@ -189,15 +261,32 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	if (of_whole_cpus(i) && pd_time_span(rec, &first, &last) && last > first &&
 	    !cli->opt.comm && !cli->opt.only_pid.n && !cli->opt.only_tid.n) {
 		time.seconds = (double)(last - first) / 1e9;
-		time.cpus = i->cpus_online;
 		time.reference = nominal_hz(i->cpu_desc);
 	}
-	return account_whole(&x->bound, &cli->arena, all, &time, err);
+	for (size_t k = 0; k < x->n_cores; k++) {
+		struct accounting_core *c = &x->core[k];
+
+		time.cpus = c->cpus ? c->cpus : i->cpus_online;
+		if (account_whole(&c->bound, &cli->arena, all, &time, err))
+			return -1;
+	}
+	return drop_idle(x, cli, err);
+}
+
+const struct accounting_core *accounting_most(const struct accounting *x)
+{
+	const struct accounting_core *most = &x->core[0];
+
+	for (size_t k = 1; k < x->n_cores; k++)
+		if (x->core[k].bound.whole[0].v > most->bound.whole[0].v)
+			most = &x->core[k];
+	return most;
 }
 
 void accounting_close(struct accounting *x)
 {
 	mux_free(x->mux);
-	model_free(x->model);
+	for (size_t k = 0; k < x->n_cores; k++)
+		model_free(x->core[k].model);
 	*x = (struct accounting){ 0 };
 }

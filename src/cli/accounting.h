@@ -2,11 +2,11 @@
 /*
  * accounting - the account of cycles that a recording is to be read by: the model of the CPU it was
  * made on (or --model), its tree, the user's --penalties, how long each event had a counter, and
- * which event is which.
+ * which event is which. A hybrid has a tree for each kind of its cores: the large ones' first.
  *
  *	accounting_open(&x, cli, rec, &err)
  *	profile_build() with po.mux = x.mux
- *	accounting_whole(&x, cli, rec, profile, &err)
+ *	accounting_whole(&x, cli, rec, profile, &err)	kinds without a sample are gone after it
  *	accounting_close(&x)		after whatever was made with it
  */
 #ifndef CYCLADE_CLI_ACCOUNTING_H
@@ -16,14 +16,21 @@
 #include "analyse/mux.h"
 #include "cli/cli.h"
 
-#define ACCOUNTING_NOTES 4
+#define ACCOUNTING_CORES 4
+#define ACCOUNTING_NOTES (2 + 2 * ACCOUNTING_CORES)
 
-struct accounting {
+struct accounting_core { /* a kind of cores */
 	struct model *model;
 	struct account *acc;
-	struct mux *mux;
 	struct account_bound bound;
 	const char *pmu; /* of a hybrid; else NULL */
+	unsigned cpus;	 /* of this kind; 0: all */
+};
+
+struct accounting {
+	struct accounting_core core[ACCOUNTING_CORES];
+	size_t n_cores; /* 1 at least, once it is open */
+	struct mux *mux;
 	const char *notes[ACCOUNTING_NOTES];
 	size_t n_notes;
 };
@@ -32,6 +39,8 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		    struct err *err) MUST_USE;
 int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		     const struct profile *p, struct err *err) MUST_USE;
+/* Of one table: the kind of cores with the most cycles; after accounting_whole. */
+const struct accounting_core *accounting_most(const struct accounting *x);
 void accounting_close(struct accounting *x);
 
 #endif

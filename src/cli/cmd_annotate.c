@@ -190,8 +190,9 @@ static size_t n_used(const struct accounting *x, size_t n_events)
 {
 	size_t n = 0;
 
-	for (size_t e = 0; e < n_events; e++)
-		n += account_uses(&x->bound, e);
+	for (size_t k = 0; k < x->n_cores; k++)
+		for (size_t e = 0; e < n_events; e++)
+			n += account_uses(&x->core[k].bound, e);
 	return n;
 }
 
@@ -217,18 +218,29 @@ static int open_account(struct cli *cli, struct recording *r, struct accounting 
 	return 0;
 }
 
+static size_t cycles_event(const struct accounting_core *c)
+{
+	return (size_t)c->bound.event[c->acc->node[0].event];
+}
+
 /* Columns of the account, and what was said of how it was opened. */
-static int add_account(struct cli *cli, struct recording *r, struct accounting *x,
+static int add_account(struct cli *cli, struct recording *r, const struct accounting *x,
 		       const struct profile *p, struct annotate *a, struct err *err)
 {
+	const struct accounting_core *core = accounting_most(x);
 	struct text_list said = { 0 }, nodes;
 	const char *one[2] = { cli->opt.account };
 
 	if (cli->opt.account && *cli->opt.account)
 		said = (struct text_list){ one, 1 };
-	if (split_events(cli, &said, &nodes, err) || accounting_whole(x, cli, r->rec, p, err) ||
-	    annotate_account(a, p, r->images, &x->bound, nodes.v, nodes.n, err))
+	if (split_events(cli, &said, &nodes, err) ||
+	    annotate_account(a, p, r->images, &core->bound, nodes.v, nodes.n, err))
 		return -1;
+	if (x->n_cores > 1 && annotate_note(a,
+					    "of %s, where most cycles were: of other cores with "
+					    "--model",
+					    core->pmu))
+		return err_nomem(err);
 	for (size_t i = 0; i < x->n_notes; i++)
 		if (annotate_note(a, "%s", x->notes[i]))
 			return err_nomem(err);
@@ -264,11 +276,12 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	if (account) {
 		po.mux = x.mux;
 		ao.all_rows = true;
-		if (!cli->opt.event.n)
-			event = (size_t)x.bound.event[x.acc->node[0].event];
 	}
-	if (profile_build(&p, r->rec, r->spaces, &po, err))
+	if (profile_build(&p, r->rec, r->spaces, &po, err) ||
+	    (account && accounting_whole(&x, cli, r->rec, p, err)))
 		goto out;
+	if (account && !cli->opt.event.n)
+		event = cycles_event(accounting_most(&x));
 	cli_progress_end(cli);
 	if (annotate_find(&found, p, event, function, err))
 		goto out;

@@ -20,7 +20,7 @@ struct account_report {
 	struct profile *profile;
 	struct view_source source;
 	struct account_opts ao;
-	struct account_view *view;
+	struct account_view *view[ACCOUNTING_CORES];
 	struct text_list expand;
 	const char *format;
 };
@@ -86,6 +86,7 @@ static int choose(struct account_report *rp, struct err *err)
 
 static int build(struct account_report *rp, const char *path, bool named, struct err *err)
 {
+	const struct account_bound *all[ACCOUNTING_CORES];
 	struct account_source s;
 
 	rp->po.once = true;
@@ -99,14 +100,22 @@ static int build(struct account_report *rp, const char *path, bool named, struct
 	rp->source = view_source_of(rp->r.rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = named ? path : NULL;
-	s = (struct account_source){ .profile = rp->profile,
-				     .bound = &rp->x.bound,
-				     .mux = rp->x.mux,
-				     .view = &rp->source,
-				     .pmu = rp->x.pmu,
-				     .notes = rp->x.notes,
-				     .n_notes = rp->x.n_notes };
-	return account_view_make(&rp->view, &s, &rp->ao, err);
+	for (size_t k = 0; k < rp->x.n_cores; k++)
+		all[k] = &rp->x.core[k].bound;
+	for (size_t k = 0; k < rp->x.n_cores; k++) {
+		s = (struct account_source){ .profile = rp->profile,
+					     .bound = all[k],
+					     .all = all,
+					     .n_all = rp->x.n_cores,
+					     .mux = rp->x.mux,
+					     .view = &rp->source,
+					     .pmu = rp->x.core[k].pmu,
+					     .notes = rp->x.notes,
+					     .n_notes = rp->x.n_notes };
+		if (account_view_make(&rp->view[k], &s, &rp->ao, err))
+			return -1;
+	}
+	return 0;
 }
 
 int report_account(struct cli *cli, const char *path, bool named)
@@ -120,7 +129,7 @@ int report_account(struct cli *cli, const char *path, bool named)
 
 	if (choose(&rp, &err) || recording_open(&rp.r, cli, path, &err) ||
 	    build(&rp, path, named, &err) ||
-	    account_view_write(&out, rp.view, rp.format, &st, &err)) {
+	    account_view_write(&out, rp.view, rp.x.n_cores, rp.format, &st, &err)) {
 		cli_progress_end(cli);
 		code = cli_fail(&err);
 	} else {
@@ -128,7 +137,8 @@ int report_account(struct cli *cli, const char *path, bool named)
 		code = cli_put(cli, &out, for_people(&rp));
 	}
 	buf_free(&out);
-	account_view_free(rp.view);
+	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
+		account_view_free(rp.view[k]);
 	accounting_close(&rp.x);
 	profile_free(rp.profile);
 	recording_close(&rp.r);

@@ -75,6 +75,11 @@ static void clocks(struct list *l, const struct account_view *v, struct buf *b)
 	add(l, "halted", b);
 }
 
+static bool of_several(const struct account_view *v)
+{
+	return v->source.n_all > 1;
+}
+
 static void multiplexed(struct list *l, const struct account_view *v, struct buf *b)
 {
 	const struct mux_event *m;
@@ -90,7 +95,8 @@ static void multiplexed(struct list *l, const struct account_view *v, struct buf
 	}
 	m = mux_events(v->source.mux, &n);
 	for (size_t e = 0; e < n; e++) {
-		if (!m[e].told || !(m[e].mean > 0))
+		if (!m[e].told || !(m[e].mean > 0) ||
+		    (of_several(v) && !account_uses(v->source.bound, e)))
 			continue;
 		if (m[e].mean < least)
 			least = m[e].mean;
@@ -140,11 +146,27 @@ static void missing(struct list *l, const struct account_view *v, struct buf *b)
 		buf_puts(b, x.n == 1 ? " (rarer than its period, or without a counter)"
 				     : " (rarer than their period, or without a counter)");
 	add(l, "no sample", b);
-	x = (struct names){ .b = b, .all = v->opts.all };
+}
+
+/* Is the recording's event of a tree of another kind of cores? */
+static bool used_elsewhere(const struct account_view *v, size_t event)
+{
+	for (size_t i = 0; i < v->source.n_all; i++)
+		if (account_uses(v->source.all[i], event))
+			return true;
+	return false;
+}
+
+static void not_used(struct list *l, const struct account_view *v, struct buf *b)
+{
+	const struct account_bound *bd = v->source.bound;
+	struct names x = { .b = b, .all = v->opts.all };
+
 	for (size_t i = 0; i < bd->n_unknown; i++)
-		put_name(&x, v->source.view->event[bd->unknown[i]].name);
+		if (!used_elsewhere(v, bd->unknown[i]))
+			put_name(&x, v->source.view->event[bd->unknown[i]].name);
 	end_names(&x);
-	add(l, "not of the tree", b);
+	add(l, "not in a tree", b);
 }
 
 static void doubts(struct list *l, const struct account_view *v, struct buf *b)
@@ -192,6 +214,9 @@ size_t account_view_facts(const struct account_view *v, struct arena *a, const c
 	multiplexed(&l, v, &b);
 	missing(&l, v, &b);
 	doubts(&l, v, &b);
+	if (of_several(v) && v->source.bound != v->source.all[v->source.n_all - 1])
+		goto out;
+	not_used(&l, v, &b);
 	n = facts_of_recording(&fake, f);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = arena_strdup(a, f[i].label);
@@ -207,6 +232,7 @@ size_t account_view_facts(const struct account_view *v, struct arena *a, const c
 		text_put_safe(&b, v->source.view->notes[i], false);
 		add(&l, "note", &b);
 	}
+out:
 	buf_free(&b);
 	return l.n;
 }
@@ -240,7 +266,8 @@ static void step(struct list *l, struct next *out, const struct account_view *v,
 static const char *hottest(const struct account_view *v)
 {
 	for (size_t i = 0; i < v->n_rows; i++)
-		if (v->row[i].row && v->row[i].row->symbol && v->row[i].cycles)
+		/* a sum has but the first of its rows */
+		if (!v->row[i].sum && v->row[i].row && v->row[i].row->symbol && v->row[i].cycles)
 			return v->row[i].row->symbol->name;
 	return NULL;
 }

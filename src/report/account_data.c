@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/1", all of it.
- * csv: one table at a time, by --fields: rows (each node and its error a column), tree, events.
+ * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/1", all of it; each
+ * kind of cores is one of "accounts". csv: one table at a time, by --fields: rows (each node and its
+ * error a column), tree, events; of a hybrid with a first column pmu, and rows with the nodes of all trees.
  * Values are cycles, or the node's unit; errors half of the 95 % interval; what has no value is empty,
  * or null with a "why".
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -60,34 +62,95 @@ static void csv_keys(struct buf *b, const struct account_view *v, const struct a
 	buf_free(&key);
 }
 
-static void csv_cells(struct buf *b, const struct account_view *v, const struct account_cell *c,
-		      char sep)
+/* Node k of a table that has the nodes of all trees, by name: in this tree. */
+static uint32_t node_named(const struct account_view *v, const char *name)
 {
-	for (size_t i = 0; i < acc_of(v)->n; i++) {
-		put_real(b, sep, c[i].v);
-		put_real(b, sep, c[i].half);
+	return account_find(acc_of(v), name, strlen(name));
+}
+
+/* The nodes of all trees, each name once. */
+struct names {
+	const char **v;
+	size_t n;
+};
+
+static int names_of(struct names *out, struct account_view *const *v, size_t n, struct err *err)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most += acc_of(v[i])->n;
+	out->n = 0;
+	out->v = calloc(most + 1, sizeof(*out->v));
+	if (!out->v)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < acc_of(v[i])->n; k++) {
+			const char *name = acc_of(v[i])->node[k].name;
+			bool had = false;
+
+			for (size_t j = 0; j < i && !had; j++)
+				had = node_named(v[j], name) != MODEL_NONE;
+			if (!had)
+				out->v[out->n++] = name;
+		}
+	return 0;
+}
+
+static void csv_cells(struct buf *b, const struct account_view *v, const struct account_cell *c,
+		      const struct names *names, char sep)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		uint32_t node = node_named(v, names->v[i]);
+
+		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].v);
+		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].half);
 	}
 	buf_puts(b, "\r\n");
 }
 
-static void csv_rows(struct buf *b, struct account_view *v, char sep)
+static void csv_pmu(struct buf *b, const struct account_view *v, char sep)
 {
-	const struct profile_opts *o = profile_options(v->source.profile);
-	const struct account *acc = acc_of(v);
+	if (!v->source.pmu)
+		return;
+	text_put_csv_safe(b, v->source.pmu, sep);
+	buf_putc(b, sep);
+}
 
+static void csv_pmu_head(struct buf *b, const struct account_view *v, char sep)
+{
+	if (v->source.pmu)
+		buf_printf(b, "pmu%c", sep);
+}
+
+static int csv_rows(struct buf *b, struct account_view *const *v, size_t n, char sep,
+		    struct err *err)
+{
+	const struct profile_opts *o = profile_options(v[0]->source.profile);
+	struct names names;
+
+	if (names_of(&names, v, n, err))
+		return -1;
+	csv_pmu_head(b, v[0], sep);
 	for (size_t k = 0; k < o->n_keys; k++)
 		put_head(b, k ? sep : 0, column_table[column_of_key(o->key[k])].name);
-	for (size_t i = 0; i < acc->n; i++) {
-		put_text(b, sep, acc->node[i].name);
-		buf_printf(b, "%c%s_error", sep, acc->node[i].name);
+	for (size_t i = 0; i < names.n; i++) {
+		put_text(b, sep, names.v[i]);
+		buf_printf(b, "%c%s_error", sep, names.v[i]);
 	}
 	buf_puts(b, "\r\n");
-	csv_keys(b, v, NULL, sep);
-	csv_cells(b, v, v->source.bound->whole, sep);
-	for (size_t i = 0; i < v->n_rows; i++) {
-		csv_keys(b, v, &v->row[i], sep);
-		csv_cells(b, v, account_view_cells(v, &v->row[i]), sep);
+	for (size_t k = 0; k < n; k++) {
+		csv_pmu(b, v[k], sep);
+		csv_keys(b, v[k], NULL, sep);
+		csv_cells(b, v[k], v[k]->source.bound->whole, &names, sep);
+		for (size_t i = 0; i < v[k]->n_rows; i++) {
+			csv_pmu(b, v[k], sep);
+			csv_keys(b, v[k], &v[k]->row[i], sep);
+			csv_cells(b, v[k], account_view_cells(v[k], &v[k]->row[i]), &names, sep);
+		}
 	}
+	free(names.v);
+	return 0;
 }
 
 /* "Load_Latency.DTLB" */
@@ -100,22 +163,16 @@ static void put_path(struct buf *b, const struct account *acc, uint32_t node)
 	buf_puts(b, acc->node[node].name);
 }
 
-static void csv_tree(struct buf *b, const struct account_view *v, char sep)
+static void csv_nodes(struct buf *b, const struct account_view *v, char sep)
 {
-	static const char *const head[] = { "node",	   "part",    "cover",	   "event",
-					    "recorded",	   "penalty", "reference", "unit",
-					    "value",	   "error",   "share",	   "samples",
-					    "significant", "overlap", "disagrees", "why" };
 	const struct account_bound *bd = v->source.bound;
 
-	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-		put_head(b, i ? sep : 0, head[i]);
-	buf_puts(b, "\r\n");
 	for (uint32_t i = 0; i < bd->acc->n; i++) {
 		const struct account_node *t = &bd->acc->node[i];
 		const struct account_cell *c = &bd->whole[i];
 		int32_t e = t->event == MODEL_NONE ? -1 : bd->event[t->event];
 
+		csv_pmu(b, v, sep);
 		put_path(b, bd->acc, i);
 		put_text(b, sep, account_part_text(t->part));
 		put_text(b, sep, account_cover_text(t->cover));
@@ -134,8 +191,33 @@ static void csv_tree(struct buf *b, const struct account_view *v, char sep)
 	}
 }
 
-static void csv_events(struct buf *b, const struct account_view *v, char sep)
+static void csv_tree(struct buf *b, struct account_view *const *v, size_t n, char sep)
 {
+	static const char *const head[] = { "node",	   "part",    "cover",	   "event",
+					    "recorded",	   "penalty", "reference", "unit",
+					    "value",	   "error",   "share",	   "samples",
+					    "significant", "overlap", "disagrees", "why" };
+
+	csv_pmu_head(b, v[0], sep);
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		put_head(b, i ? sep : 0, head[i]);
+	buf_puts(b, "\r\n");
+	for (size_t k = 0; k < n; k++)
+		csv_nodes(b, v[k], sep);
+}
+
+/* The kind of cores whose tree has the event; NULL: none has. */
+static const struct account_view *view_using(struct account_view *const *v, size_t n, size_t event)
+{
+	for (size_t k = 0; k < n; k++)
+		if (account_uses(v[k]->source.bound, event))
+			return v[k];
+	return NULL;
+}
+
+static void csv_events(struct buf *b, struct account_view *const *views, size_t n_views, char sep)
+{
+	const struct account_view *v = views[0], *by;
 	static const char *const head[] = { "event",  "samples", "occurrences", "used",
 					    "factor", "least",	 "most" };
 	const struct mux_event *m = NULL;
@@ -143,14 +225,19 @@ static void csv_events(struct buf *b, const struct account_view *v, char sep)
 
 	if (v->source.mux)
 		m = mux_events(v->source.mux, &n);
+	csv_pmu_head(b, v, sep);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		put_head(b, i ? sep : 0, head[i]);
 	buf_puts(b, "\r\n");
 	for (size_t e = 0; e < v->n_events; e++) {
+		by = view_using(views, n_views, e);
+		if (by)
+			csv_pmu(b, by, sep);
+		else if (v->source.pmu)
+			buf_putc(b, sep);
 		text_put_csv_safe(b, v->source.view->event[e].name, sep);
 		buf_printf(b, "%c%llu%c%llu%c%d", sep, (unsigned long long)v->whole[e].samples, sep,
-			   (unsigned long long)v->whole[e].period, sep,
-			   account_uses(v->source.bound, e));
+			   (unsigned long long)v->whole[e].period, sep, by != NULL);
 		put_real(b, sep, m && m[e].told ? m[e].mean : NAN);
 		put_real(b, sep, m && m[e].told ? m[e].least : NAN);
 		put_real(b, sep, m && m[e].told ? m[e].most : NAN);
@@ -158,18 +245,19 @@ static void csv_events(struct buf *b, const struct account_view *v, char sep)
 	}
 }
 
-int account_csv(struct buf *b, struct account_view *v, struct err *err)
+int account_csv(struct buf *b, struct account_view *const *v, size_t n, struct err *err)
 {
-	const char *table = v->opts.table ? v->opts.table : "rows";
-	char sep = v->opts.separator ? v->opts.separator : ',';
+	const char *table = v[0]->opts.table ? v[0]->opts.table : "rows";
+	char sep = v[0]->opts.separator ? v[0]->opts.separator : ',';
 
-	if (!strcmp(table, "rows"))
-		csv_rows(b, v, sep);
-	else if (!strcmp(table, "tree"))
-		csv_tree(b, v, sep);
-	else if (!strcmp(table, "events"))
-		csv_events(b, v, sep);
-	else {
+	if (!strcmp(table, "rows")) {
+		if (csv_rows(b, v, n, sep, err))
+			return -1;
+	} else if (!strcmp(table, "tree")) {
+		csv_tree(b, v, n, sep);
+	} else if (!strcmp(table, "events")) {
+		csv_events(b, v, n, sep);
+	} else {
 		(void)err_set(err, ERR_USAGE, "an account has no table '%.40s'", table);
 		return err_hint(err, "--fields rows, tree or events");
 	}
@@ -265,8 +353,9 @@ static void put_row(struct json *j, struct account_view *v, const struct account
 	buf_free(&key);
 }
 
-static void put_events(struct json *j, const struct account_view *v)
+static void put_events(struct json *j, struct account_view *const *views, size_t n_views)
 {
+	const struct account_view *v = views[0], *by;
 	const struct mux_event *m = NULL;
 	size_t n = 0;
 
@@ -274,11 +363,14 @@ static void put_events(struct json *j, const struct account_view *v)
 		m = mux_events(v->source.mux, &n);
 	json_array(j, "events");
 	for (size_t e = 0; e < v->n_events; e++) {
+		by = view_using(views, n_views, e);
 		json_object(j, NULL);
 		json_str(j, "name", v->source.view->event[e].name);
 		json_u64(j, "samples", v->whole[e].samples);
 		json_u64(j, "occurrences", v->whole[e].period);
-		json_bool(j, "used", account_uses(v->source.bound, e));
+		json_bool(j, "used", by != NULL);
+		if (by && by->source.pmu)
+			json_str(j, "pmu", by->source.pmu);
 		if (m && m[e].told) {
 			json_real(j, "factor", m[e].mean);
 			json_real(j, "least", m[e].least);
@@ -309,32 +401,44 @@ static void put_missing(struct json *j, const struct account_view *v)
 	json_end_array(j);
 }
 
-void account_json(struct buf *b, struct account_view *v)
+static void put_account(struct json *j, struct account_view *v)
 {
 	const struct account_bound *bd = v->source.bound;
-	const struct pd_losses *l = v->source.view->losses;
+
+	json_object(j, NULL);
+	json_str(j, "model", bd->acc->model->id);
+	json_str(j, "title", bd->acc->model->title);
+	json_str(j, "from", bd->acc->from);
+	json_str(j, "pmu", v->source.pmu);
+	json_real(j, "clock_ratio", bd->clock_ratio);
+	json_real(j, "halted", bd->halted);
+	json_array(j, "nodes");
+	for (uint32_t i = 0; i < bd->acc->n; i++)
+		put_node(j, v, i);
+	json_end_array(j);
+	json_array(j, "rows");
+	for (size_t i = 0; i < v->n_rows; i++)
+		put_row(j, v, &v->row[i]);
+	json_end_array(j);
+	put_missing(j, v);
+	json_end_object(j);
+}
+
+void account_json(struct buf *b, struct account_view *const *v, size_t n)
+{
+	const struct account_source *s = &v[0]->source;
+	const struct pd_losses *l = s->view->losses;
 	struct json j;
 
 	json_init(&j, b, true);
 	json_object(&j, NULL);
 	json_str(&j, "schema", "cyclade.account/1");
-	json_str(&j, "version", v->source.view->version);
-	json_str(&j, "model", bd->acc->model->id);
-	json_str(&j, "title", bd->acc->model->title);
-	json_str(&j, "from", bd->acc->from);
-	json_str(&j, "pmu", v->source.pmu);
-	json_real(&j, "clock_ratio", bd->clock_ratio);
-	json_real(&j, "halted", bd->halted);
-	json_array(&j, "nodes");
-	for (uint32_t i = 0; i < bd->acc->n; i++)
-		put_node(&j, v, i);
+	json_str(&j, "version", s->view->version);
+	json_array(&j, "accounts");
+	for (size_t i = 0; i < n; i++)
+		put_account(&j, v[i]);
 	json_end_array(&j);
-	json_array(&j, "rows");
-	for (size_t i = 0; i < v->n_rows; i++)
-		put_row(&j, v, &v->row[i]);
-	json_end_array(&j);
-	put_events(&j, v);
-	put_missing(&j, v);
+	put_events(&j, v, n);
 	json_object(&j, "losses");
 	json_u64(&j, "lost_records", l->lost_records);
 	json_u64(&j, "lost", l->lost);
@@ -343,8 +447,8 @@ void account_json(struct buf *b, struct account_view *v)
 	json_u64(&j, "throttles", l->throttles);
 	json_u64(&j, "unattributed", l->unattributed);
 	json_end_object(&j);
-	json_strings(&j, "notes", v->source.notes, v->source.n_notes);
-	json_strings(&j, "recording_notes", v->source.view->notes, v->source.view->n_notes);
+	json_strings(&j, "notes", s->notes, s->n_notes);
+	json_strings(&j, "recording_notes", s->view->notes, s->view->n_notes);
 	json_end_object(&j);
 	buf_putc(b, '\n');
 }

@@ -31,14 +31,18 @@ const char *account_cover_text(enum account_cover cover);
 const char *account_part_text(enum account_part part);
 /* "MEM_LOAD_RETIRED.L2_HIT", or "" */
 const char *account_event_name(const struct account_view *v, uint32_t event);
-/* Sentences on what the numbers rest on; returns how many. */
+/* Sentences on what the numbers rest on; returns how many. Of several kinds of cores the last one's have
+ * those of the recording. */
 size_t account_view_facts(const struct account_view *v, struct arena *a, const char **label,
 			  const char **text, size_t most);
 size_t account_next(const struct account_view *v, struct next out[NEXT_MAX], struct arena *a);
 
-void account_term(struct buf *b, struct account_view *v, const struct style *st);
-int account_csv(struct buf *b, struct account_view *v, struct err *err) MUST_USE;
-void account_json(struct buf *b, struct account_view *v);
-void account_markdown(struct buf *b, struct account_view *v);
+/* The one with the most cycles. */
+const struct account_view *account_view_most(struct account_view *const *v, size_t n);
+
+void account_term(struct buf *b, struct account_view *const *v, size_t n, const struct style *st);
+int account_csv(struct buf *b, struct account_view *const *v, size_t n, struct err *err) MUST_USE;
+void account_json(struct buf *b, struct account_view *const *v, size_t n);
+void account_markdown(struct buf *b, struct account_view *const *v, size_t n);
 
 #endif

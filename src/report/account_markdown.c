@@ -89,14 +89,25 @@ static void put_tree(struct buf *b, struct account_view *v)
 	}
 }
 
-void account_markdown(struct buf *b, struct account_view *v)
+static void put_view(struct buf *b, struct account_view *v)
 {
 	const char *label[FACTS], *text[FACTS];
 	struct arena a = ARENA_INIT;
 	size_t n = account_view_facts(v, &a, label, text, FACTS);
 
-	put_rows(b, v);
-	put_tree(b, v);
+	if (v->source.n_all > 1) {
+		buf_puts(b, "## ");
+		text_put_markdown(b, v->source.bound->acc->model->title);
+		buf_puts(b, " (");
+		text_put_markdown(b, v->source.pmu);
+		buf_puts(b, ")\n\n");
+	}
+	if (v->source.bound->whole[0].v > 0) {
+		put_rows(b, v);
+		put_tree(b, v);
+	} else {
+		buf_puts(b, "No cycles: nothing to account for.\n");
+	}
 	buf_putc(b, '\n');
 	for (size_t i = 0; i < n; i++) {
 		buf_printf(b, "- %s: ", label[i]);
@@ -104,4 +115,13 @@ void account_markdown(struct buf *b, struct account_view *v)
 		buf_putc(b, '\n');
 	}
 	arena_free(&a);
+}
+
+void account_markdown(struct buf *b, struct account_view *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_putc(b, '\n');
+		put_view(b, v[i]);
+	}
 }

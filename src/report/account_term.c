@@ -418,26 +418,34 @@ static void put_wrapped(struct page *p, const char *label, const char *text)
 	buf_putc(p->out, '\n');
 }
 
-static void put_events(struct page *p)
+static bool is_used(struct account_view *const *v, size_t n, size_t event)
+{
+	for (size_t i = 0; i < n; i++)
+		if (account_uses(v[i]->source.bound, event))
+			return true;
+	return false;
+}
+
+static void put_events(struct buf *b, struct account_view *const *v, size_t n_views,
+		       const struct style *st)
 {
 	const struct mux_event *m = NULL;
 	size_t n = 0;
 	char num[NUM_MAX];
 
-	if (p->v->source.mux)
-		m = mux_events(p->v->source.mux, &n);
-	buf_puts(p->out, "\n    samples  weighed by (least, most)  event\n");
-	for (size_t e = 0; e < p->v->n_events; e++) {
-		buf_printf(p->out, " %10s", num_exact(num, p->v->whole[e].samples));
+	if (v[0]->source.mux)
+		m = mux_events(v[0]->source.mux, &n);
+	buf_puts(b, "\n    samples  weighed by (least, most)  event\n");
+	for (size_t e = 0; e < v[0]->n_events; e++) {
+		buf_printf(b, " %10s", num_exact(num, v[0]->whole[e].samples));
 		if (m && m[e].told)
-			buf_printf(p->out, "  %7.3f %8.3f %8.3f  ", m[e].mean, m[e].least,
-				   m[e].most);
+			buf_printf(b, "  %7.3f %8.3f %8.3f  ", m[e].mean, m[e].least, m[e].most);
 		else
-			buf_printf(p->out, "  %25s  ", "not told");
-		text_put_safe(p->out, p->v->source.view->event[e].name, p->st->ascii);
-		if (!account_uses(p->v->source.bound, e))
-			buf_puts(p->out, "  (not of the tree)");
-		buf_putc(p->out, '\n');
+			buf_printf(b, "  %25s  ", "not told");
+		text_put_safe(b, v[0]->source.view->event[e].name, st->ascii);
+		if (!is_used(v, n_views, e))
+			buf_puts(b, "  (not in a tree)");
+		buf_putc(b, '\n');
 	}
 }
 
@@ -455,28 +463,44 @@ static void put_title(struct page *p)
 	buf_putc(p->out, '\n');
 }
 
-void account_term(struct buf *b, struct account_view *v, const struct style *st)
+static void put_view(struct buf *b, struct account_view *v, const struct style *st)
 {
 	struct page p = { .out = b, .v = v, .st = st };
 	const char *label[FACTS], *text[FACTS];
-	struct next next[NEXT_MAX];
 	struct arena a = ARENA_INIT;
 	size_t n;
 
 	put_title(&p);
-	choose_columns(&p);
-	put_rows(&p);
-	put_tree(&p);
+	if (v->source.bound->whole[0].v > 0) {
+		choose_columns(&p);
+		put_rows(&p);
+		put_tree(&p);
+	} else {
+		buf_puts(b, " nothing to account for: a branch is a share of the cycles\n\n");
+	}
 	n = account_view_facts(v, &a, label, text, FACTS);
 	for (size_t i = 0; i < n; i++)
 		put_wrapped(&p, label[i], text[i]);
-	if (v->opts.all)
-		put_events(&p);
-	if (!v->opts.quiet) {
-		buf_putc(b, '\n');
-		next_put(b, next, account_next(v, next, &a), st);
-	}
 	b->failed |= p.cell.failed;
 	buf_free(&p.cell);
+	arena_free(&a);
+}
+
+void account_term(struct buf *b, struct account_view *const *v, size_t n, const struct style *st)
+{
+	struct next next[NEXT_MAX];
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_putc(b, '\n');
+		put_view(b, v[i], st);
+	}
+	if (v[0]->opts.all)
+		put_events(b, v, n, st);
+	if (!v[0]->opts.quiet) {
+		buf_putc(b, '\n');
+		next_put(b, next, account_next(account_view_most(v, n), next, &a), st);
+	}
 	arena_free(&a);
 }

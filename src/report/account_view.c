@@ -120,6 +120,15 @@ static int by_share(const void *va, const void *vb, void *ctx)
 	return *a < *b ? -1 : *a > *b;
 }
 
+/* In one of the trees. */
+static bool is_node(const struct account_view *v, const char *s)
+{
+	for (size_t i = 0; i < v->source.n_all; i++)
+		if (account_find(v->source.all[i]->acc, s, strlen(s)) != MODEL_NONE)
+			return true;
+	return account_find(acc_of(v), s, strlen(s)) != MODEL_NONE;
+}
+
 static int check_expand(const struct account_view *v, struct err *err)
 {
 	const struct account *acc = acc_of(v);
@@ -128,7 +137,7 @@ static int check_expand(const struct account_view *v, struct err *err)
 	for (size_t i = 0; i < v->opts.n_expand; i++) {
 		const char *s = v->opts.expand[i];
 
-		if (!strcasecmp(s, "all") || account_find(acc, s, strlen(s)) != MODEL_NONE)
+		if (!strcasecmp(s, "all") || is_node(v, s))
 			continue;
 		(void)err_set(err, ERR_USAGE, "the account of %s has no node '%.60s'",
 			      acc->model->title, s);
@@ -222,6 +231,17 @@ int account_view_push(struct account_view *v, const struct account_row *r, struc
 	return 0;
 }
 
+/* Of a hybrid each kind of cores has but some of the rows. */
+static bool has_samples(const struct account_view *v, const struct profile_row *r)
+{
+	if (v->source.n_all < 2)
+		return true;
+	for (size_t e = 0; e < v->n_events; e++)
+		if (account_uses(v->source.bound, e) && profile_tally(r, e)->samples)
+			return true;
+	return false;
+}
+
 static int nest_rows(struct account_view *v, struct filter *f, const struct view *fake,
 		     struct err *err)
 {
@@ -241,6 +261,8 @@ static int nest_rows(struct account_view *v, struct filter *f, const struct view
 		const struct account_row r = { .row = &rows[i],
 					       .cycles = profile_tally(&rows[i], cycles)->period };
 
+		if (!has_samples(v, &rows[i]))
+			continue;
 		kept[i] = filter_keeps(f, view_row_bits(fake, &rows[i], f));
 		if (!kept[i])
 			add_tallies(v, &hidden, &r);
@@ -269,6 +291,8 @@ static int fill_rows(struct account_view *v, struct filter *f, const struct view
 		struct account_row r = { .row = &rows[i],
 					 .cycles = profile_tally(&rows[i], cycles)->period };
 
+		if (!has_samples(v, &rows[i]))
+			continue;
 		if (!filter_keeps(f, view_row_bits(fake, &rows[i], f)))
 			add_tallies(v, &out, &r);
 		else if (v->opts.min > 0 && (double)r.cycles < least)
@@ -346,17 +370,27 @@ void account_view_free(struct account_view *v)
 	free(v);
 }
 
-int account_view_write(struct buf *out, struct account_view *v, const char *format,
+const struct account_view *account_view_most(struct account_view *const *v, size_t n)
+{
+	const struct account_view *most = v[0];
+
+	for (size_t i = 1; i < n; i++)
+		if (v[i]->source.bound->whole[0].v > most->source.bound->whole[0].v)
+			most = v[i];
+	return most;
+}
+
+int account_view_write(struct buf *out, struct account_view *const *v, size_t n, const char *format,
 		       const struct style *st, struct err *err)
 {
 	if (!strcmp(format, "json"))
-		account_json(out, v);
+		account_json(out, v, n);
 	else if (!strcmp(format, "csv"))
-		return account_csv(out, v, err);
+		return account_csv(out, v, n, err);
 	else if (!strcmp(format, "markdown"))
-		account_markdown(out, v);
+		account_markdown(out, v, n);
 	else if (!strcmp(format, "term"))
-		account_term(out, v, st);
+		account_term(out, v, n, st);
 	else
 		return err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
 	return out->failed ? err_nomem(err) : 0;

@@ -6,8 +6,10 @@
  *	profile_build(&p, ...)				with opts.mux
  *	account_bind, account_whole			of the sums of all that is selected
  *	account_view_make(&v, &source, &opts, &err)
- *	account_view_write(&out, v, format, &style, &err)
+ *	account_view_write(&out, &v, 1, format, &style, &err)
  *	account_view_free(v)
+ *
+ * Of a hybrid there is a view for each kind of cores, with the rows that have samples of it.
  *
  * Cells are made when a row is written, so that memory does not grow with rows times nodes. What was
  * not measured is never 0: it is "-" for people, null with a "why" for programs. A value that its
@@ -28,6 +30,8 @@ enum account_unit { ACCOUNT_PCT, ACCOUNT_CYCLES, ACCOUNT_SAMPLES };
 struct account_source {
 	const struct profile *profile;
 	const struct account_bound *bound;
+	const struct account_bound *const *all; /* of each kind of cores, this one among them */
+	size_t n_all;
 	const struct mux *mux; /* NULL: not asked */
 	const struct view_source *view;
 	const char *pmu; /* of a hybrid's kind of cores; else NULL */
@@ -77,8 +81,8 @@ struct account_view {
 
 int account_view_make(struct account_view **out, const struct account_source *source,
 		      const struct account_opts *opts, struct err *err) MUST_USE;
-/* `format` is one of term, csv, json, markdown. */
-int account_view_write(struct buf *out, struct account_view *v, const char *format,
+/* All `n` of a recording; `format` is one of term, csv, json, markdown. */
+int account_view_write(struct buf *out, struct account_view *const *v, size_t n, const char *format,
 		       const struct style *st, struct err *err) MUST_USE;
 void account_view_free(struct account_view *v); /* NULL is fine */
 

@@ -40,7 +40,8 @@ def run(*argv, columns="80", ok=True):
 
 
 def loads(*argv):
-    return json.loads(run(*argv, "-j").stdout)
+    d = json.loads(run(*argv, "-j").stdout)
+    return {**d, **d["accounts"][0]} if "accounts" in d else d
 
 
 def made(where, name, times=False, share=None, **more):

@@ -29,6 +29,8 @@ static bool reachable(const struct sim *sim, const struct sim_context *c, const 
 		return true;
 	if (c->cursor.phase->on >= 0)
 		return pmu == &sim->machine.pmu[c->cursor.phase->on];
+	if (c->cpu >= 0)
+		return pmu->cpus >> (c->cpu & 63) & 1;
 	for (uint32_t i = 0; i < sim->machine.n_pmus; i++)
 		if (sim->machine.pmu[i].core)
 			return pmu == &sim->machine.pmu[i];

@@ -158,7 +158,7 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     t.ok(theirs and abs(int(theirs[1]) / true[code[cycles]] - 1) < 0.02, tell + "so are the values that samples read", (theirs and theirs[1], true[code[cycles]]))
     # and so the account: occurrences times penalties, those of the reference clock by the two clocks' ratio
     r = run("report", "--account", "-j", tmp + "/data")
-    doc = json.loads(r.stdout) if r.returncode == 0 else {"nodes": [], "clock_ratio": 0}
+    doc = json.loads(r.stdout)["accounts"][0] if r.returncode == 0 else {"nodes": [], "clock_ratio": 0}
     ratio = true[code[cycles]] / true[code["CPU_CLK_UNHALTED.REF_TSC"]]
     t.ok(abs(doc["clock_ratio"] / ratio - 1) < 0.02, tell + "report --account: the clocks' ratio", (doc["clock_ratio"], ratio, r.stderr))
     bad, n = {}, 0
@@ -180,8 +180,50 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
 for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls_not_halted_cyc")]:
     p, true = sim(machine, "even", "--account", ms=300)
     r = run("report", "--account", "-j", tmp + "/data")
-    node = json.loads(r.stdout)["nodes"][0] if r.returncode == 0 else {}
+    node = json.loads(r.stdout)["accounts"][0]["nodes"][0] if r.returncode == 0 else {}
     t.ok(node.get("event") == cycles and abs(node["all"]["value"] / 0.9e9 - 1) < 0.1, "%s: its cycles, and an account of them" % machine, (node, r.stderr, p.stderr))
+# ---- two kinds of cores: a tree for each, of what ran there. Counters of tasks are wanted on both, and each counts on its own.
+p, true = sim("adl", "even", "--account", command=["--", SPIN, "1200", "150", "90"])
+if p.returncode == 2 or "Resource" in p.stderr or (os.cpu_count() or 1) < 2 or len(os.sched_getaffinity(0)) < 2:
+    t.skip("a hybrid", "two CPUs are needed")
+else:
+    text = run("report", "--account", tmp + "/data")
+    kinds = re.findall(r"^ [\d.]+ \w cycles, .*\((cpu_\w+)\)$", text.stdout, re.M)
+    t.ok(text.returncode == 0 and kinds == ["cpu_core", "cpu_atom"] and "nan" not in text.stdout and "not in a tree" not in text.stdout and
+         text.stdout.count(" lost ") == 1, "a hybrid has a tree for each kind of cores, and every event is of one", text.stdout + text.stderr)
+    r = run("report", "--account", "-j", tmp + "/data")
+    docs = {d["pmu"]: d for d in json.loads(r.stdout)["accounts"]} if r.returncode == 0 else {}
+    want = {"cpu_core": {"Cycles": 0x3c, "Reference_Cycles": 0x300, "Instructions": 0xc0, "Branches": 0xc4, "Locked_Loads": 0x21d0},
+            "cpu_atom": {"Cycles": 0x3c, "Reference_Cycles": 0x300, "Instructions": 0xc0, "Branches": 0xc4, "Locked_Loads": 0x21d0}}
+    by_pmu = collections.Counter()
+    for line in open(tmp + "/truth"):
+        w = line.split()
+        by_pmu[w[0], int(w[2], 16)] += float(w[9])
+    bad = {}
+    for pmu, nodes in want.items():
+        have = {n["name"]: n["all"] for n in docs.get(pmu, {"nodes": []})["nodes"]}
+        for name, config in nodes.items():
+            true_count = by_pmu[pmu, config]
+            if not true_count or name not in have or abs(have[name]["value"] / true_count - 1) > 0.04 + 3 * have[name]["samples"] ** -0.5:
+                bad[pmu, name] = have.get(name), true_count
+    t.ok(set(docs) == set(want) and not bad, "each tree's occurrences are those that were planted on its cores", bad)
+    rows = {pmu: {r.get("sym") for r in d["rows"]} for pmu, d in docs.items()}
+    t.ok(docs and all("main" in x for x in rows.values()), "rows of both", rows)
+    lines = [x.split(",") for x in run("report", "--account", "--format", "csv", "--fields", "tree", tmp + "/data").stdout.splitlines()]
+    t.ok(lines[0][:2] == ["pmu", "node"] and {x[0] for x in lines[1:]} == set(want) and len({tuple(x[:2]) for x in lines}) == len(lines), "csv: the tree of each, by pmu")
+    lines = [x.split(",") for x in run("report", "--account", "--format", "csv", tmp + "/data").stdout.splitlines()]
+    t.ok(lines[0][0] == "pmu" and {x[0] for x in lines[1:]} == set(want) and len({len(x) for x in lines}) == 1 and
+         len(set(lines[0])) == len(lines[0]) and {"Port_Saturation", "Retired_Width"} < set(lines[0]), "csv: rows of both, with the nodes of both trees", lines[0])
+    for model, pmu in [("adl-glc", "cpu_core"), ("adl-grt", "cpu_atom")]:
+        one = run("report", "--account", "-j", "--model", model, tmp + "/data")
+        got = json.loads(one.stdout)["accounts"] if one.returncode == 0 else []
+        t.ok(len(got) == 1 and got[0]["pmu"] == pmu and got[0]["nodes"][0]["all"] == docs[pmu]["nodes"][0]["all"], "--model %s: the tree of %s alone" % (model, pmu),
+             one.stderr)
+    p = run("annotate", "--account", "main", "-i", tmp + "/data")
+    t.ok(p.returncode == 0 and "of cpu_core" in p.stdout, "annotate: of the cores with the most cycles, and says so", p.stdout[-600:] + p.stderr)
+    p = run("report", "--account", "--comm", "nobody", tmp + "/data")
+    t.ok(p.returncode == 0 and "nothing to account for" in p.stdout and "nan" not in p.stdout, "no samples: no shares of nothing", p.stdout)
+
 p, true = sim("spr", "even", "--account=Taken_Branches", ms=500)
 s = Samples(tmp + "/data")
 t.ok(p.returncode == 0 and s.n["BR_INST_RETIRED.NEAR_TAKEN"] > 20 and
