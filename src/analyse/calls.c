@@ -2,12 +2,11 @@
 /* calls - which edges are calls, returns and tail calls, and between whom. */
 #include "analyse/calls.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/calls_int.h"
-#include "base/text.h"
+#include "symbol/named.h"
 
 struct telling {
 	struct calls *out;
@@ -264,39 +263,15 @@ void calls_free(struct calls *c)
 
 /* ---- by name ---------------------------------------------------------------------------------------- */
 
-enum match { MATCH_EXACT, MATCH_DSO, MATCH_ADDRESS, MATCH_GLOB, MATCH_PART, MATCHES };
-
-static bool matches(const struct call_function *f, struct images *images, const char *name,
-		    enum match how)
-{
-	const char *own = f->symbol->name, *dso = image_name(images, f->image);
-	const char *linkage = f->symbol->linkage ? f->symbol->linkage : own;
-	size_t n = strlen(own), d = strlen(dso);
-	char at[40];
-
-	switch (how) {
-	case MATCH_EXACT:
-		return !strcmp(own, name) || !strcmp(linkage, name);
-	case MATCH_DSO:
-		return !strncmp(name, dso, d) && name[d] == ':' &&
-		       (!strcmp(name + d + 1, own) || !strcmp(name + d + 1, linkage));
-	case MATCH_ADDRESS:
-		(void)snprintf(at, sizeof(at), "@0x%llx", (unsigned long long)f->symbol->start);
-		return !strncmp(name, own, n) && !strcmp(name + n, at);
-	case MATCH_GLOB:
-		return text_glob(name, own);
-	default:
-		return strstr(own, name) != NULL;
-	}
-}
-
 int calls_find(const struct calls *c, struct images *images, const char *name,
 	       struct calls_found *out, struct err *err)
 {
-	for (enum match how = 0; how < MATCHES && !out->v.n; how++)
+	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !out->v.n; way++)
 		for (uint32_t i = 0; i < c->n; i++)
 			if (c->f[i].symbol && c->f[i].image != IMAGE_NONE &&
-			    matches(&c->f[i], images, name, how) && vec_push(&out->v, i))
+			    symbol_means(c->f[i].symbol, image_name(images, c->f[i].image), name,
+					 way) &&
+			    vec_push(&out->v, i))
 				return err_nomem(err);
 	if (out->v.n)
 		return 0;

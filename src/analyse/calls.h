@@ -78,8 +78,7 @@ int calls_build(struct calls *out, const struct flow *f, struct images *images,
 		struct err *err) MUST_USE;
 void calls_free(struct calls *c);
 
-/* Numbers of functions that `name` may mean, most called first: exact name, else "DSO:NAME", else
- * "NAME@0xADDRESS", else glob, else part of the name. None is ERR_NOT_FOUND. */
+/* Numbers of functions that `name` may mean (symbol/named.h), most called first. None is ERR_NOT_FOUND. */
 struct calls_found {
 	VEC(uint32_t) v;
 };

@@ -2,11 +2,12 @@
 /*
  * annotate_find - from the word a person typed to the function it means.
  */
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/num.h"
+#include "base/text.h"
 #include "report/annotate_int.h"
+#include "symbol/named.h"
 
 const enum profile_key annotate_keys[ANNOTATE_KEYS] = { KEY_DSO, KEY_SYM, KEY_ADDR };
 
@@ -65,44 +66,6 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 	return 0;
 }
 
-enum way { EXACT, WITH_DSO, WITH_ADDRESS, GLOB, PART, WAYS };
-
-/* "DSO:NAME": the part in front of a single colon is the file's name. */
-static bool with_dso(const char *said, const struct annotate_target *t)
-{
-	size_t n = strlen(t->dso);
-
-	return !strncmp(said, t->dso, n) && said[n] == ':' && said[n + 1] != ':' &&
-	       !strcmp(said + n + 1, t->name);
-}
-
-static bool with_address(const char *said, const struct annotate_target *t)
-{
-	const char *at = strrchr(said, '@');
-	uint64_t addr;
-
-	return at && strlen(t->name) == (size_t)(at - said) &&
-	       !strncmp(said, t->name, (size_t)(at - said)) &&
-	       !num_parse_u64(&addr, at + 1, NULL) && addr == t->symbol->start;
-}
-
-static bool means(enum way way, const char *said, const struct annotate_target *t)
-{
-	switch (way) {
-	case EXACT:
-		return !strcmp(said, t->name) || !strcmp(said, t->symbol->linkage);
-	case WITH_DSO:
-		return with_dso(said, t);
-	case WITH_ADDRESS:
-		return with_address(said, t);
-	case GLOB:
-		return text_glob(said, t->name);
-	case PART:
-	default:
-		return strstr(t->name, said) != NULL;
-	}
-}
-
 static int not_found(const struct annotate_targets *all, const char *name, struct err *err)
 {
 	const char **words = calloc(all->v.n + 1, sizeof(*words));
@@ -132,9 +95,9 @@ int annotate_find(struct annotate_targets *out, const struct profile *p, size_t 
 
 	if (all_targets(&all, p, event, err))
 		goto out;
-	for (enum way way = EXACT; way < WAYS && !out->v.n && *name; way++) {
+	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !out->v.n && *name; way++) {
 		vec_each (&all.v, struct annotate_target *, t) {
-			if (means(way, name, t) && vec_push(&out->v, *t)) {
+			if (symbol_means(t->symbol, t->dso, name, way) && vec_push(&out->v, *t)) {
 				(void)err_nomem(err);
 				goto out;
 			}

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "symbol/named.h"
 
 const struct registers_format *registers_format_find(const char *name, struct err *err)
 {
@@ -80,27 +81,6 @@ const char *registers_put_value(char out[24], enum registers_guess g, uint64_t v
 
 /* ---- which places --------------------------------------------------------------------------- */
 
-enum way { EXACT, WITH_DSO, GLOB, PART, WAYS };
-
-static bool means(const struct registers_view *v, const struct registers_place *p, enum way way,
-		  const char *said)
-{
-	const char *dso = registers_dso(v, p);
-	size_t n = strlen(dso);
-
-	switch (way) {
-	case EXACT:
-		return !strcmp(said, p->symbol->name) || !strcmp(said, p->symbol->linkage);
-	case WITH_DSO:
-		return !strncmp(said, dso, n) && said[n] == ':' && said[n + 1] != ':' &&
-		       !strcmp(said + n + 1, p->symbol->name);
-	case GLOB:
-		return text_glob(said, p->symbol->name);
-	default:
-		return strstr(p->symbol->name, said) != NULL;
-	}
-}
-
 /* "work+0x1c" and "work:28" have an offset, "a::b" and "operator+" have none. */
 static char *split(const char *said, uint64_t *offset, struct err *err)
 {
@@ -162,11 +142,11 @@ static int choose_named(struct registers_view *v, struct registers *r, const cha
 
 	if (!name)
 		return -1;
-	for (enum way way = EXACT; way < WAYS && !known && *name; way++)
+	for (enum symbol_way way = 0; way < SYMBOL_WAYS && !known && *name; way++)
 		for (size_t i = 0; i < r->n; i++) {
 			struct registers_place *p = &r->place[i];
 
-			if (!p->symbol || !means(v, p, way, name))
+			if (!p->symbol || !symbol_means(p->symbol, registers_dso(v, p), name, way))
 				continue;
 			known = true;
 			if (p->addr - p->symbol->start != offset)
