@@ -241,3 +241,8 @@ bool text_glob(const char *pattern, const char *s)
 {
 	return fnmatch(pattern, s, 0) == 0;
 }
+
+bool text_means(const char *said, const char *name)
+{
+	return !said || !strcmp(said, name) || text_glob(said, name);
+}

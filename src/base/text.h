@@ -39,5 +39,7 @@ void text_put_csv_real(struct buf *b, double v);
 
 /* Shell-style glob (* ? [..]), whole string, case-sensitive. */
 bool text_glob(const char *pattern, const char *s);
+/* What was typed is this name, or a pattern of it. NULL: anything. */
+bool text_means(const char *said, const char *name);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "cli/options.h"
 #include "report/style.h"
 
@@ -63,6 +64,15 @@ struct cli_operands {
 	const char *input;	     /* the recording as it was named; NULL: it was not */
 };
 int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
+
+/* Says that a name may mean any of these functions, and what to type for one of them. Returns EXIT_ERROR.
+ * `c` NULL: there was no memory. */
+struct cli_choice {
+	const char *dso, *name;
+	uint64_t start;		   /* tells those of the same file and name apart */
+	char weight[NUM_MAX + 16]; /* "      12 samples" */
+};
+int cli_choices(const struct cli *cli, const char *said, const struct cli_choice *c, size_t n);
 
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);

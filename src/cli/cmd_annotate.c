@@ -2,13 +2,11 @@
 /*
  * cyclade annotate [FILE] FUNCTION - see doc/cyclade-annotate.1.md.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/text.h"
 #include "cli/accounting.h"
 #include "cli/recording.h"
 #include "report/annotate.h"
@@ -38,19 +36,14 @@ static const char *take_operands(struct cli *cli, const char **path, struct err 
 }
 
 /* The event to show: -e's, else the one with most samples. */
-static int choose_event(const struct cli *cli, const struct pd *rec, size_t *event, struct err *err)
+static int choose_event(const struct cli *cli, const struct recording *r, size_t *event,
+			struct err *err)
 {
 	size_t n;
-	const struct pd_event *ev = pd_events(rec, &n);
+	const struct pd_event *ev = pd_events(r->rec, &n);
 	const char *wanted = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
 
-	*event = SIZE_MAX;
-	for (size_t i = 0; i < n; i++) {
-		if (wanted && strcmp(wanted, ev[i].name) != 0 && !text_glob(wanted, ev[i].name))
-			continue;
-		if (*event == SIZE_MAX || ev[i].samples > ev[*event].samples)
-			*event = i;
-	}
+	*event = recording_event(r, wanted, NULL);
 	if (*event != SIZE_MAX)
 		return 0;
 	if (!wanted)
@@ -60,36 +53,19 @@ static int choose_event(const struct cli *cli, const struct pd *rec, size_t *eve
 			n > 1 ? " and more" : "");
 }
 
-static void list_choices(const struct annotate_targets *t, const char *name)
+static int list_choices(struct cli *cli, const struct annotate_targets *t, const char *said)
 {
-	struct buf b = BUF_INIT;
-	bool twins = false;
+	struct cli_choice *c = arena_alloc(&cli->arena, t->v.n * sizeof(*c));
+	char num[NUM_MAX];
 
-	buf_puts(&b, "cyclade: '");
-	text_put_safe(&b, name, false);
-	buf_printf(&b, "' may mean %zu functions:\n", t->v.n);
-	for (size_t i = 0; i < t->v.n && i < 20; i++) {
+	for (size_t i = 0; c && i < t->v.n; i++) {
 		const struct annotate_target *x = &t->v.v[i];
-		char num[NUM_MAX];
 
-		buf_printf(&b, "  %10s samples  ", num_exact(num, x->total.samples));
-		text_put_safe(&b, x->dso, false);
-		buf_putc(&b, ':');
-		text_put_safe(&b, x->name, false);
-		for (size_t k = 0; k < t->v.n; k++)
-			if (k != i && !strcmp(t->v.v[k].name, x->name) &&
-			    !strcmp(t->v.v[k].dso, x->dso))
-				twins = true;
-		if (twins)
-			buf_printf(&b, "@0x%" PRIx64, x->symbol->start);
-		buf_putc(&b, '\n');
+		c[i] = (struct cli_choice){ x->dso, x->name, x->symbol->start, "" };
+		(void)snprintf(c[i].weight, sizeof(c[i].weight), "%10s samples",
+			       num_exact(num, x->total.samples));
 	}
-	if (t->v.n > 20)
-		buf_printf(&b, "  (%zu more)\n", t->v.n - 20);
-	buf_printf(&b, "  choose one: cyclade annotate %s\n",
-		   twins ? "NAME@0xADDRESS" : "DSO:NAME");
-	(void)!write(STDERR_FILENO, b.s, b.len);
-	buf_free(&b);
+	return cli_choices(cli, said, c, t->v.n);
 }
 
 /* Notes on what was recorded rather than on what was found. */
@@ -270,7 +246,7 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	int rc = -1;
 
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
-	if (choose_event(cli, r->rec, &event, err) || recording_select(r, cli, &po, err) ||
+	if (choose_event(cli, r, &event, err) || recording_select(r, cli, &po, err) ||
 	    open_account(cli, r, &x, &account, err))
 		goto out;
 	if (account) {
@@ -286,8 +262,7 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	if (annotate_find(&found, p, event, function, err))
 		goto out;
 	if (found.v.n > 1) {
-		list_choices(&found, function);
-		rc = EXIT_ERROR;
+		rc = list_choices(cli, &found, function);
 		goto out;
 	}
 	if (annotate_build(&a, p, r->images, event, pd_events(r->rec, &n)[event].name,

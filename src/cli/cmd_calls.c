@@ -2,13 +2,10 @@
 /*
  * cyclade calls [FILE] [FUNCTION] - see doc/cyclade-calls.1.md.
  */
-#include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdio.h>
 
 #include "analyse/blocks.h"
 #include "base/num.h"
-#include "base/text.h"
 #include "cli/recording.h"
 #include "report/calls_view.h"
 
@@ -48,38 +45,21 @@ static int count(struct counting_calls *c, struct err *err)
 		       : 0;
 }
 
-/* A name that may mean several functions. */
 static int list_choices(const struct counting_calls *c, const struct calls_view *v)
 {
-	struct buf b = BUF_INIT;
-	bool twins = false;
+	size_t n = c->found.v.n;
+	struct cli_choice *choice = arena_alloc(&c->cli->arena, n * sizeof(*choice));
+	char share[NUM_MAX];
 
-	buf_puts(&b, "cyclade: '");
-	text_put_safe(&b, c->said.function, false);
-	buf_printf(&b, "' may mean %zu functions:\n", c->found.v.n);
-	for (size_t i = 0; i < c->found.v.n && i < 20; i++) {
+	for (size_t i = 0; choice && i < n; i++) {
 		uint32_t f = c->found.v.v[i];
-		char share[NUM_MAX];
 
-		buf_printf(&b, "  %8s of calls  ",
-			   num_percent(share, calls_share(v, c->calls.f[f].called.v)));
-		text_put_safe(&b, calls_dso(v, f), false);
-		buf_putc(&b, ':');
-		text_put_safe(&b, calls_name(v, f), false);
-		for (size_t k = 0; k < c->found.v.n; k++)
-			if (k != i && c->calls.f[c->found.v.v[k]].image == c->calls.f[f].image &&
-			    !strcmp(calls_name(v, c->found.v.v[k]), calls_name(v, f)))
-				twins = true;
-		if (twins)
-			buf_printf(&b, "@0x%" PRIx64, c->calls.f[f].symbol->start);
-		buf_putc(&b, '\n');
+		choice[i] = (struct cli_choice){ calls_dso(v, f), calls_name(v, f),
+						 c->calls.f[f].symbol->start, "" };
+		(void)snprintf(choice[i].weight, sizeof(choice[i].weight), "%8s of calls",
+			       num_percent(share, calls_share(v, c->calls.f[f].called.v)));
 	}
-	if (c->found.v.n > 20)
-		buf_printf(&b, "  (%zu more)\n", c->found.v.n - 20);
-	buf_printf(&b, "  choose one: cyclade calls %s\n", twins ? "NAME@0xADDRESS" : "DSO:NAME");
-	(void)!write(STDERR_FILENO, buf_str(&b), b.len);
-	buf_free(&b);
-	return EXIT_ERROR;
+	return cli_choices(c->cli, c->said.function, choice, n);
 }
 
 /* -1: *err says why; else an exit code, text in `out` where it is EXIT_OK. */

@@ -93,9 +93,8 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 {
 	struct text_list said;
 	const char *wanted;
-	size_t n, most = 0, n_other = 0;
+	size_t n, most, others = 0;
 	const struct pd_event *ev = pd_events(x->r.rec, &n);
-	bool any = false;
 
 	if (split_events(x->cli, &x->cli->opt.event, &said, err))
 		return -1;
@@ -105,15 +104,8 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 			       "without it, one with it",
 			       said.n);
 	wanted = said.n ? said.v[0] : NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (wanted && strcmp(wanted, ev[i].name) != 0 && !text_glob(wanted, ev[i].name))
-			continue;
-		n_other += any && ev[i].samples;
-		if (!any || ev[i].samples > ev[most].samples)
-			most = i;
-		any = true;
-	}
-	if (!any) {
+	most = recording_event(&x->r, wanted, NULL);
+	if (most == SIZE_MAX) {
 		(void)err_set(err, ERR_NOT_FOUND, "no event '%.100s' in this recording",
 			      wanted ? wanted : "");
 		return err_hint(err, "cyclade info lists them");
@@ -122,7 +114,9 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 	if (!f->one_event)
 		return 0;
 	x->event = ev[most].name;
-	if (n_other)
+	for (size_t i = 0; i < n; i++)
+		others += i != most && ev[i].samples && text_means(wanted, ev[i].name);
+	if (others)
 		cli_note(x->cli,
 			 "--%s has room for one event: %s, that with most samples; -e NAME "
 			 "chooses",

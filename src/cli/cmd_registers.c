@@ -2,13 +2,11 @@
 /*
  * cyclade registers [FILE] [FUNCTION[:OFFSET]] - see doc/cyclade-registers.1.md.
  */
-#include <string.h>
-
-#include "base/text.h"
 #include "cli/recording.h"
 #include "report/registers_view.h"
 
-#define ENTRIES 10 /* that are shown unless --limit says */
+#define REGISTERS (PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER)
+#define ENTRIES	  10 /* that are shown unless --limit says */
 
 struct reading {
 	struct cli *cli;
@@ -19,29 +17,18 @@ struct reading {
 
 static bool has_registers(const struct pd_event *e)
 {
-	return e->attr.sample_type & (PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER);
+	return e->attr.sample_type & REGISTERS;
 }
 
 /* -e's, else the one with most samples that has registers. */
 static int choose_event(const struct reading *c, size_t *event, struct err *err)
 {
 	const char *wanted = c->cli->opt.event.n ? c->cli->opt.event.v[0] : NULL;
-	size_t n;
-	const struct pd_event *ev = pd_events(c->r.rec, &n);
-	bool any = false;
 
-	*event = SIZE_MAX;
-	for (size_t i = 0; i < n; i++) {
-		any |= has_registers(&ev[i]);
-		if (wanted && strcmp(wanted, ev[i].name) != 0 && !text_glob(wanted, ev[i].name))
-			continue;
-		if (has_registers(&ev[i]) &&
-		    (*event == SIZE_MAX || ev[i].samples > ev[*event].samples))
-			*event = i;
-	}
+	*event = recording_event(&c->r, wanted, has_registers);
 	if (*event != SIZE_MAX)
 		return 0;
-	if (any)
+	if (recording_has(&c->r, REGISTERS))
 		(void)err_set(err, ERR_NOT_FOUND, "no event '%.100s' with registers", wanted);
 	else
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no registers");

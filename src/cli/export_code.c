@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/text.h"
 #include "cli/export_int.h"
 #include "report/export.h"
 #include "symbol/bbmap.h"
@@ -29,16 +28,14 @@ static void facts_free(struct code_facts *c)
 	free(c->weight);
 }
 
-static bool has_stacks(const struct exporting *x)
+static bool has_stacks(const struct pd_event *e)
 {
-	size_t n;
-	const struct pd_event *e = pd_events(x->r.rec, &n);
+	return e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK && e->samples;
+}
 
-	for (size_t i = 0; i < n; i++)
-		if (e[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK && e[i].samples &&
-		    (!x->event || !strcmp(x->event, e[i].name) || text_glob(x->event, e[i].name)))
-			return true;
-	return false;
+static bool any_stacks(const struct exporting *x)
+{
+	return recording_event(&x->r, x->event, has_stacks) != SIZE_MAX;
 }
 
 static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
@@ -139,7 +136,7 @@ static int read_code(struct exporting *x, struct code_facts *c, struct err *err)
 	c->weight = calloc(images_count(x->r.images) + 1, sizeof(*c->weight));
 	if (!c->weight)
 		return err_nomem(err);
-	if (has_stacks(x) ? read_flow(x, c, err) : read_samples(x, c, err))
+	if (any_stacks(x) ? read_flow(x, c, err) : read_samples(x, c, err))
 		return -1;
 	return choose_image(x, c, err);
 }
@@ -222,7 +219,7 @@ out:
 static int read_edges(struct exporting *x, struct code_facts *c, struct err *err)
 {
 	*c = (struct code_facts){ 0 };
-	if (has_stacks(x))
+	if (any_stacks(x))
 		return read_code(x, c, err);
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "no branch stacks were recorded, by which code is laid out");

@@ -3,6 +3,7 @@
  * output - messages, colour, width, pager and progress: everything that touches the terminal.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -68,6 +69,47 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	say("cyclade: ", text);
+}
+
+/* The k-th has the file and the name of another. */
+static bool has_twin(const struct cli_choice *c, size_t n, size_t k)
+{
+	for (size_t i = 0; i < n; i++)
+		if (i != k && !strcmp(c[i].name, c[k].name) && !strcmp(c[i].dso, c[k].dso))
+			return true;
+	return false;
+}
+
+int cli_choices(const struct cli *cli, const char *said, const struct cli_choice *c, size_t n)
+{
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	bool twins = false;
+
+	if (!c) {
+		(void)err_nomem(&err);
+		return cli_fail(&err);
+	}
+	buf_puts(&b, "cyclade: '");
+	text_put_safe(&b, said, false);
+	buf_printf(&b, "' may mean %zu functions:\n", n);
+	for (size_t i = 0; i < n && i < 20; i++) {
+		buf_printf(&b, "  %s  ", c[i].weight);
+		text_put_safe(&b, c[i].dso, false);
+		buf_putc(&b, ':');
+		text_put_safe(&b, c[i].name, false);
+		twins = twins || has_twin(c, n, i);
+		if (twins)
+			buf_printf(&b, "@0x%" PRIx64, c[i].start);
+		buf_putc(&b, '\n');
+	}
+	if (n > 20)
+		buf_printf(&b, "  (%zu more)\n", n - 20);
+	buf_printf(&b, "  choose one: cyclade %s %s\n", command_names[cli->command],
+		   twins ? "NAME@0xADDRESS" : "DSO:NAME");
+	put_quietly(STDERR_FILENO, buf_str(&b), b.len);
+	buf_free(&b);
+	return EXIT_ERROR;
 }
 
 const char *cli_input(struct cli *cli, struct err *err)

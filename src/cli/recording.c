@@ -8,6 +8,7 @@
 
 #include "analyse/feed.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "cli/heap.h"
 #include "config.h"
 
@@ -167,6 +168,19 @@ int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts 
 				 .progress = p.progress,
 				 .progress_ctx = p.progress_ctx };
 	return 0;
+}
+
+size_t recording_event(const struct recording *r, const char *said,
+		       bool (*usable)(const struct pd_event *e))
+{
+	size_t n, most = SIZE_MAX;
+	const struct pd_event *e = pd_events(r->rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (text_means(said, e[i].name) && (!usable || usable(&e[i])) &&
+		    (most == SIZE_MAX || e[i].samples > e[most].samples))
+			most = i;
+	return most;
 }
 
 bool recording_has(const struct recording *r, uint64_t sample_type)

@@ -30,7 +30,7 @@ static bool event_wanted(const struct view *v, size_t e)
 	const char *name = v->source.event[e].name;
 
 	for (size_t i = 0; i < v->opts.n_events; i++)
-		if (!strcmp(v->opts.events[i], name) || text_glob(v->opts.events[i], name))
+		if (text_means(v->opts.events[i], name))
 			return true;
 	return !v->opts.n_events;
 }
