@@ -1,33 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/accounting.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/model_choice.h"
+#include "collect/tsc.h"
 
 #define PENALTIES_MAX ((size_t)1 << 20)
-
-/* The CPU by the recording's header ("GenuineIntel,6,85,4", or MIDR_EL1). */
-static int recorded_cpu(struct model_cpu *cpu, struct arena *a, const struct pd_info *i)
-{
-	const char *comma = i->cpuid ? strchr(i->cpuid, ',') : NULL;
-	char *end;
-
-	*cpu = (struct model_cpu){ .vendor = "unknown" };
-	model_cpu_midr(cpu, i->cpuid);
-	if (!comma)
-		return 0;
-	cpu->vendor = arena_strndup(a, i->cpuid, (size_t)(comma - i->cpuid));
-	cpu->family = (uint32_t)strtoul(comma + 1, &end, 10);
-	if (*end == ',')
-		cpu->model = (uint32_t)strtoul(end + 1, &end, 10);
-	if (*end == ',')
-		cpu->stepping = (uint32_t)strtoul(end + 1, &end, 10);
-	return cpu->vendor ? 0 : -1;
-}
 
 /* Of a model named by hand, whose CPU need not be the recording's. */
 static const char *vendor_of(const struct model *m)
@@ -174,17 +156,16 @@ static int open_hybrid(struct accounting *x, struct cli *cli, const struct pd *r
 int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec, struct err *err)
 {
 	const struct pd_info *i = pd_info(rec);
-	struct model_cpu cpu;
+	struct model_cpu cpu = { .vendor = "unknown", .pmu = "cpu" };
 
 	*x = (struct accounting){ 0 };
-	if (recorded_cpu(&cpu, &cli->arena, i))
+	if (model_cpu_id(&cpu, &cli->arena, i->cpuid))
 		return err_nomem(err);
 	if (!i->cpuid && !cli->opt.model) {
 		(void)err_set(err, ERR_NOT_FOUND,
 			      "the recording does not say which CPU it is of: there is no account");
 		return err_hint(err, "name its model with --model; cyclade list models shows them");
 	}
-	cpu.pmu = "cpu";
 	if (i->n_hybrid) {
 		if (open_hybrid(x, cli, rec, &cpu, err))
 			return -1;
@@ -216,16 +197,6 @@ static bool of_whole_cpus(const struct pd_info *i)
 	return false;
 }
 
-/* What Intel's CPUs call themselves has the frequency of the time-stamp counter: "... @ 2.67GHz". */
-static double nominal_hz(const char *desc)
-{
-	const char *at = desc ? strrchr(desc, '@') : NULL;
-	char *end;
-	double v = at ? strtod(at + 1, &end) : 0;
-
-	return at && !strncmp(end, "GHz", 3) && v > 0 && v < 100 ? v * 1e9 : 0;
-}
-
 /* A kind of cores where nothing was sampled has no tree, if another has. */
 static int drop_idle(struct accounting *x, struct cli *cli, struct err *err)
 {
@@ -247,6 +218,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 {
 	const struct pd_info *i = pd_info(rec);
 	struct account_time time = { 0 };
+	double hz = tsc_hz_of_name(i->cpu_desc);
 	const struct profile_sum *sum;
 	uint64_t first, last;
 	struct tally *all;
@@ -261,7 +233,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	if (of_whole_cpus(i) && pd_time_span(rec, &first, &last) && last > first &&
 	    !cli->opt.comm && !cli->opt.only_pid.n && !cli->opt.only_tid.n) {
 		time.seconds = (double)(last - first) / 1e9;
-		time.reference = nominal_hz(i->cpu_desc);
+		time.reference = isnan(hz) ? 0 : hz;
 	}
 	for (size_t k = 0; k < x->n_cores; k++) {
 		struct accounting_core *c = &x->core[k];

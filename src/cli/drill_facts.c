@@ -3,57 +3,11 @@
  * Facts that formulas ask for. What cannot be found out is NAN, and what needs it says so.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "cli/drill.h"
 #include "collect/sysfs.h"
+#include "collect/topology.h"
 #include "collect/tsc.h"
-
-static bool is_online(const struct machine *m, uint32_t cpu)
-{
-	for (uint32_t i = 0; i < m->cpus_online; i++)
-		if (m->online[i] == cpu)
-			return true;
-	return false;
-}
-
-/* Different (socket, die, core) among the CPUs that are online; NAN where one is not known. */
-static double different(const struct machine *m, bool die, bool core)
-{
-	double n = 0;
-
-	for (uint32_t i = 0; i < m->cpus_available; i++) {
-		const struct machine_cpu *a = &m->cpu[i];
-		bool fresh = true;
-
-		if (!is_online(m, i))
-			continue;
-		if (a->socket < 0 || (core && a->core < 0))
-			return NAN;
-		for (uint32_t j = 0; j < i && fresh; j++) {
-			const struct machine_cpu *b = &m->cpu[j];
-
-			fresh = !is_online(m, j) || a->socket != b->socket ||
-				(die && a->die != b->die) || (core && a->core != b->core);
-		}
-		n += fresh;
-	}
-	return n > 0 ? n : NAN;
-}
-
-static double smt_on(const struct drill *d, const struct machine *m, double cores)
-{
-	int64_t active;
-
-	if (sys_number(&active, d->root, "sys/devices/system/cpu/smt/active"))
-		return active ? 1 : 0;
-	return isnan(cores) ? NAN : m->cpus_online > cores;
-}
 
 static bool counted_here(const struct counting *k, uint32_t cpu)
 {
@@ -72,27 +26,17 @@ static double core_wide(const struct counting *k, double smt)
 		return 0;
 	if (smt == 0)
 		return 1;
-	for (uint32_t i = 0; i < m->cpus_available; i++)
+	for (uint32_t i = 0; i < m->cpus_online; i++)
 		for (size_t c = 0; c < k->who.cpus.n; c++) {
-			uint32_t cpu = k->who.cpus.v[c];
+			uint32_t cpu = k->who.cpus.v[c], other = m->online[i];
 
-			if (cpu < m->cpus_available && is_online(m, i) && !counted_here(k, i) &&
-			    m->cpu[cpu].core == m->cpu[i].core &&
-			    m->cpu[cpu].socket == m->cpu[i].socket &&
-			    m->cpu[cpu].die == m->cpu[i].die)
+			if (cpu < m->cpus_available && other < m->cpus_available &&
+			    !counted_here(k, other) && m->cpu[cpu].core == m->cpu[other].core &&
+			    m->cpu[cpu].socket == m->cpu[other].socket &&
+			    m->cpu[cpu].die == m->cpu[other].die)
 				return 0;
 		}
 	return 1;
-}
-
-/* "@ 2.60GHz" of the CPU's name is the frequency of its time-stamp counter. */
-static double hz_of_name(const char *name)
-{
-	const char *at = name ? strstr(name, "@ ") : NULL;
-	char *end;
-	double ghz = at ? strtod(at + 2, &end) : 0;
-
-	return ghz > 0 && !strncmp(end, "GHz", 3) ? ghz * 1e9 : NAN;
 }
 
 static double tsc_frequency(const struct drill *d, const struct machine *m)
@@ -103,37 +47,27 @@ static double tsc_frequency(const struct drill *d, const struct machine *m)
 	if (sys_number(&khz, d->root, "sys/devices/system/cpu/cpu0/tsc_freq_khz") && khz > 0)
 		return (double)khz * 1e3;
 	hz = *d->root ? NAN : tsc_hz();
-	return isnan(hz) ? hz_of_name(m->cpu_desc) : hz;
-}
-
-static double slots_of_arm(const struct machine *m)
-{
-	for (size_t i = 0; i < m->n_pmus; i++)
-		for (size_t c = 0; c < m->pmu[i].n_caps; c++)
-			if (!strcmp(m->pmu[i].cap_name[c], "slots"))
-				return (double)strtoul(m->pmu[i].cap_value[c], NULL, 0);
-	return NAN;
+	return isnan(hz) ? tsc_hz_of_name(m->cpu_desc) : hz;
 }
 
 void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k)
 {
 	const struct machine *m = &k->machine;
-	double cores = different(m, true, true);
+	struct topology t;
 
+	topology_of(&t, m, d->root);
 	for (int i = 0; i < SYSTEM_COUNT; i++)
 		system[i] = NAN;
-	system[SYSTEM_SMT_ON] = smt_on(d, m, cores);
-	system[SYSTEM_CORE_WIDE] = core_wide(k, system[SYSTEM_SMT_ON]);
+	system[SYSTEM_SMT_ON] = t.smt;
+	system[SYSTEM_CORE_WIDE] = core_wide(k, t.smt);
 	system[SYSTEM_CPUS] = m->cpus_available;
 	system[SYSTEM_CPUS_ONLINE] = m->cpus_online;
-	system[SYSTEM_CORES] = cores;
-	system[SYSTEM_DIES] = different(m, true, false);
-	system[SYSTEM_PACKAGES] = different(m, false, false);
-	system[SYSTEM_THREADS_PER_CORE] = isnan(cores)		      ? NAN
-					  : system[SYSTEM_SMT_ON] > 0 ? ceil(m->cpus_online / cores)
-								      : 1;
+	system[SYSTEM_CORES] = t.cores;
+	system[SYSTEM_DIES] = t.dies;
+	system[SYSTEM_PACKAGES] = t.packages;
+	system[SYSTEM_THREADS_PER_CORE] = t.threads_per_core;
 	system[SYSTEM_TSC_FREQ] = tsc_frequency(d, m);
-	system[SYSTEM_SLOTS] = slots_of_arm(m);
+	system[SYSTEM_SLOTS] = t.slots;
 	system[SYSTEM_HAS_PMEM] = sys_exists(d->root, "sys/firmware/acpi/tables/NFIT") ? 1 : 0;
 }
 

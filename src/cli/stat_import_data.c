@@ -52,19 +52,16 @@ struct data {
 
 static int cpu_by_id(struct machine *m, struct arena *a, const char *id)
 {
-	const char *comma = id ? strchr(id, ',') : NULL;
-	char *end;
+	struct model_cpu cpu = { .vendor = NULL };
 
+	if (model_cpu_id(&cpu, a, id))
+		return -1;
 	m->cpuid = id;
-	if (!comma) /* MIDR_EL1, or not told */
-		return 0;
-	m->vendor = arena_strndup(a, id, (size_t)(comma - id));
-	m->family = (uint32_t)strtoul(comma + 1, &end, 10);
-	if (*end == ',')
-		m->model = (uint32_t)strtoul(end + 1, &end, 10);
-	if (*end == ',')
-		m->stepping = (uint32_t)strtoul(end + 1, &end, 10);
-	return m->vendor ? 0 : -1;
+	m->vendor = cpu.vendor;
+	m->family = cpu.family;
+	m->model = cpu.model;
+	m->stepping = cpu.stepping;
+	return 0;
 }
 
 static int cpus_by_header(struct machine *m, struct arena *a, const struct pd_info *i)

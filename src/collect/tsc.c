@@ -5,6 +5,8 @@
 #include <cpuid.h>
 #endif
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,3 +73,12 @@ double tsc_hz(void)
 	return NAN;
 }
 #endif
+
+double tsc_hz_of_name(const char *cpu_desc)
+{
+	const char *at = cpu_desc ? strrchr(cpu_desc, '@') : NULL;
+	char *end;
+	double ghz = at ? strtod(at + 1, &end) : 0;
+
+	return ghz > 0 && ghz < 100 && !strncmp(end, "GHz", 3) ? ghz * 1e9 : NAN;
+}

@@ -9,5 +9,7 @@
 
 /* Hz; NAN where none of them tells, or on other architectures than x86. */
 double tsc_hz(void);
+/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN where the name (NULL is fine) does not say. */
+double tsc_hz_of_name(const char *cpu_desc);
 
 #endif

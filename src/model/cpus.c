@@ -278,3 +278,21 @@ void model_cpu_midr(struct model_cpu *cpu, const char *cpuid)
 	cpu->model = (uint32_t)(midr >> 4) & 0xfff;
 	cpu->stepping = ((uint32_t)(midr >> 20) & 0xf) * 16 + ((uint32_t)midr & 0xf);
 }
+
+int model_cpu_id(struct model_cpu *cpu, struct arena *a, const char *cpuid)
+{
+	const char *comma = cpuid ? strchr(cpuid, ',') : NULL;
+	uint32_t *const number[] = { &cpu->family, &cpu->model, &cpu->stepping };
+
+	model_cpu_midr(cpu, cpuid);
+	if (!comma)
+		return 0;
+	cpu->vendor = arena_strndup(a, cpuid, (size_t)(comma - cpuid));
+	for (size_t i = 0; i < 3 && *comma == ','; i++) {
+		char *end;
+
+		*number[i] = (uint32_t)strtoul(comma + 1, &end, 10);
+		comma = end;
+	}
+	return cpu->vendor ? 0 : -1;
+}

@@ -156,6 +156,9 @@ struct model_cpu {
 /* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid` is
  * no such (NULL is fine). */
 void model_cpu_midr(struct model_cpu *cpu, const char *cpuid);
+/* Takes them out of what recordings call a CPU: that, or "GenuineIntel,6,85,4", of which not all need be
+ * there. The vendor is arena memory. -1: there is no more. */
+int model_cpu_id(struct model_cpu *cpu, struct arena *a, const char *cpuid) MUST_USE;
 
 /* The id of the model for a CPU (arena memory of the caller's), by models/cpus.tab. -1: none, err
  * names the CPU and the nearest that is known. */

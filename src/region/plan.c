@@ -14,6 +14,7 @@
 #include "collect/holders.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
+#include "collect/topology.h"
 #include "region/region_int.h"
 #include "region/sums.h"
 
@@ -37,46 +38,21 @@ struct namer {
 
 /* ---- facts ------------------------------------------------------------------------------ */
 
-static double cores(const struct machine *m)
-{
-	double n = 0;
-
-	for (uint32_t i = 0; i < m->cpus_available; i++) {
-		bool fresh = m->cpu[i].core >= 0;
-
-		for (uint32_t j = 0; j < i && fresh; j++)
-			fresh = m->cpu[j].core != m->cpu[i].core ||
-				m->cpu[j].socket != m->cpu[i].socket ||
-				m->cpu[j].die != m->cpu[i].die;
-		n += fresh;
-	}
-	return n > 0 ? n : NAN;
-}
-
 static void set_facts(const struct namer *k, double *facts)
 {
 	const struct machine *m = &k->machine;
-	double n = cores(m);
-	int64_t smt;
+	struct topology t;
 
+	topology_of(&t, m, k->root);
 	for (size_t i = 0; i < TABLE_FACTS; i++)
 		facts[i] = NAN;
-	if (sys_number(&smt, k->root, "sys/devices/system/cpu/smt/active"))
-		facts[SYSTEM_SMT_ON] = smt ? 1 : 0;
-	else if (!isnan(n))
-		facts[SYSTEM_SMT_ON] = m->cpus_online > n;
+	facts[SYSTEM_SMT_ON] = t.smt;
 	facts[SYSTEM_CORE_WIDE] = 0; /* a thread alone is counted */
 	facts[SYSTEM_CPUS] = m->cpus_available;
 	facts[SYSTEM_CPUS_ONLINE] = m->cpus_online;
-	facts[SYSTEM_CORES] = n;
-	if (!isnan(n))
-		facts[SYSTEM_THREADS_PER_CORE] =
-			facts[SYSTEM_SMT_ON] > 0 ? ceil(m->cpus_online / n) : 1;
-	for (size_t i = 0; i < m->n_pmus; i++)
-		for (size_t c = 0; c < m->pmu[i].n_caps; c++)
-			if (!strcmp(m->pmu[i].cap_name[c], "slots"))
-				facts[SYSTEM_SLOTS] =
-					(double)strtoul(m->pmu[i].cap_value[c], NULL, 0);
+	facts[SYSTEM_CORES] = t.cores;
+	facts[SYSTEM_THREADS_PER_CORE] = t.threads_per_core;
+	facts[SYSTEM_SLOTS] = t.slots;
 }
 
 _Static_assert((int)SYSTEM_COUNT <= (int)TABLE_FACTS, "all facts have room");

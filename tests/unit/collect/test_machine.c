@@ -4,11 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "collect/machine.h"
 #include "collect/sysfs.h"
+#include "collect/topology.h"
 #include "tree.h"
 
 #define CPU "sys/devices/system/cpu/"
@@ -317,12 +319,38 @@ static void cpu_lists(void **state)
 	arena_free(&a);
 }
 
+/* Two packages of two cores, one of them with two threads; the last CPU is off. */
+static void test_topology(void **state)
+{
+	static const struct machine_cpu cpu[] = { { 0, 0, 0 }, { 0, 0, 0 }, { 1, 0, 1 },
+						  { 0, 1, 0 }, { 1, 1, 0 }, { -1, -1, -1 } };
+	static const uint32_t online[] = { 0, 1, 2, 3, 4, 5 };
+	static const struct tree_file off[] = { { CPU "smt/active", "0\n" }, { NULL, NULL } };
+	char root[] = "/tmp/cyclade-machine-XXXXXX";
+	struct machine m = { .cpus_available = 6, .cpus_online = 5, .online = online, .cpu = cpu };
+	struct topology t;
+
+	(void)state;
+	topology_of(&t, &m, "/nonexistent");
+	assert_true(t.cores == 4 && t.dies == 3 && t.packages == 2);
+	assert_true(t.smt == 1 && t.threads_per_core == 2 && isnan(t.slots));
+	tree_make(root, off);
+	topology_of(&t, &m, root);
+	tree_remove(root);
+	assert_true(t.cores == 4 && t.smt == 0 && t.threads_per_core == 1);
+	m.cpus_online = 6; /* one of which nothing is known */
+	topology_of(&t, &m, "/nonexistent");
+	assert_true(isnan(t.cores) && isnan(t.dies) && isnan(t.packages));
+	assert_true(isnan(t.smt) && isnan(t.threads_per_core));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_lists),	 cmocka_unit_test(hybrid_x86),
 		cmocka_unit_test(arm_guest),	 cmocka_unit_test(this_machine),
 		cmocka_unit_test(hostile_trees), cmocka_unit_test(parts),
+		cmocka_unit_test(test_topology),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

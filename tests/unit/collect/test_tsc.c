@@ -38,9 +38,21 @@ static void test_speed(void **state)
 #endif
 }
 
+static void test_name(void **state)
+{
+	(void)state;
+	assert_true(tsc_hz_of_name("Intel(R) Xeon(R) CPU X5550 @ 2.67GHz") == 2.67e9);
+	assert_true(isnan(tsc_hz_of_name("12th Gen Intel(R) Core(TM) i9-12900K")));
+	assert_true(isnan(tsc_hz_of_name("X @ 800MHz")));
+	assert_true(isnan(tsc_hz_of_name("X @ 1e300GHz")));
+	assert_true(isnan(tsc_hz_of_name("X @ nanGHz")));
+	assert_true(isnan(tsc_hz_of_name(NULL)));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_speed) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_speed),
+					    cmocka_unit_test(test_name) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

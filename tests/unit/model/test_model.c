@@ -344,6 +344,34 @@ static void chosen(void **state)
 	arena_free(&a);
 }
 
+static void by_id(void **state)
+{
+	static const struct {
+		const char *said, *vendor;
+		uint32_t family, model, stepping;
+	} rows[] = {
+		{ "GenuineIntel,6,85,4", "GenuineIntel", 6, 85, 4 },
+		{ "AuthenticAMD,25,17", "AuthenticAMD", 25, 17, 9 },
+		{ "GenuineIntel,x,85", "GenuineIntel", 0, 9, 9 },
+		{ "0x00000000413fd0c1", "ARM", 0x41, 0xd0c, 0x31 },
+		{ "GenuineIntel", "unknown", 9, 9, 9 },
+		{ NULL, "unknown", 9, 9, 9 },
+	};
+	struct arena a = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model_cpu cpu = { "unknown", 9, 9, 9, "cpu" };
+
+		assert_int_equal(model_cpu_id(&cpu, &a, rows[i].said), 0);
+		assert_string_equal(cpu.vendor, rows[i].vendor);
+		assert_int_equal(cpu.family, rows[i].family);
+		assert_int_equal(cpu.model, rows[i].model);
+		assert_int_equal(cpu.stepping, rows[i].stepping);
+	}
+	arena_free(&a);
+}
+
 /* What the program carries: below 1.5 MB, packed. */
 static void small(void **state)
 {
@@ -364,7 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_load), cmocka_unit_test(refused),	   cmocka_unit_test(loads),
 		cmocka_unit_test(overlaid), cmocka_unit_test(real_counts), cmocka_unit_test(chosen),
-		cmocka_unit_test(small),
+		cmocka_unit_test(by_id),    cmocka_unit_test(small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
