@@ -37,14 +37,14 @@ struct eval {
 
 static double *gradient_of(const struct account_work *w, uint32_t node)
 {
-	return w->gradient + (size_t)node * w->n_use;
+	return w->gradient + (size_t)node * w->n_sources;
 }
 
 static double variance_of(const struct account_work *w, const double *g)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < w->n_use; i++)
+	for (size_t i = 0; i < w->n_sources; i++)
 		if (w->variance[i] > 0)
 			sum += g[i] * g[i] * w->variance[i];
 	return sum;
@@ -70,10 +70,26 @@ static bool has_event(const struct eval *x, uint32_t use, struct account_cell *c
 	return false;
 }
 
+/* How a cost in reference cycles hangs on the clocks: of all of the recording on both events, whose
+ * ratio it is; of a row on that ratio, which is known as well as all of the recording tells. */
+static void add_clocks(const struct eval *x, double *g, double v)
+{
+	const struct account_work *w = x->w;
+	uint32_t core = w->use_of[0], ref = w->use_reference;
+
+	if (x->row) {
+		g[w->n_use] += v / x->b->clock_ratio;
+	} else if (w->tally[core].period && w->tally[ref].period) {
+		g[core] += v / (double)w->tally[core].period;
+		g[ref] -= v / (double)w->tally[ref].period;
+	}
+}
+
 static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
 {
 	const struct account_node *t = &x->acc->node[node];
 	uint32_t use = x->w->use_of[node];
+	double *g = gradient_of(x->w, node);
 	double cost = t->cycles || t->penalty > 0 ? t->penalty : 1;
 
 	if (!has_event(x, use, c))
@@ -86,9 +102,11 @@ static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
 	}
 	c->v = (double)x->w->tally[use].period * cost;
 	c->samples = x->w->tally[use].samples;
-	gradient_of(x->w, node)[use] = cost;
+	g[use] = cost;
+	if (t->reference)
+		add_clocks(x, g, c->v);
 	/* what was not met may still have happened */
-	c->half = c->samples ? Z95 * sqrt(x->w->variance[use]) * cost
+	c->half = c->samples ? Z95 * sqrt(variance_of(x->w, g))
 			     : NO_COUNT * x->w->use[use].weight * cost;
 }
 
@@ -115,7 +133,7 @@ static void eval_sum(struct eval *x, uint32_t node, struct account_cell *c)
 		c->v += o->v;
 		c->samples += o->samples;
 		x->w->vague[node] |= x->w->vague[k];
-		for (size_t i = 0; i < x->w->n_use; i++)
+		for (size_t i = 0; i < x->w->n_sources; i++)
 			g[i] += more[i];
 	}
 	if (!known) {
@@ -180,8 +198,6 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 			g[n->index] += s;
 			continue;
 		}
-		if (x->row && x->acc->node[n->index].whole)
-			continue; /* known as well as all of the recording tells */
 		if (w->vague[n->index])
 			return false;
 		from = gradient_of(w, n->index);
@@ -190,7 +206,7 @@ static bool differentiate(struct eval *x, uint32_t node, double mid)
 			continue;
 		if (!slope(x, e, &w->value[n->index].v, sd, mid, &s))
 			return false;
-		for (size_t k = 0; k < w->n_use; k++)
+		for (size_t k = 0; k < w->n_sources; k++)
 			g[k] += s * from[k];
 	}
 	return true;
@@ -258,10 +274,12 @@ static void eval_node(struct eval *x, uint32_t node)
 	struct account_work *w = x->w;
 
 	*c = (struct account_cell){ .v = NAN, .half = NAN, .which = MODEL_NONE };
-	memset(gradient_of(w, node), 0, w->n_use * sizeof(double));
+	memset(gradient_of(w, node), 0, w->n_sources * sizeof(double));
 	w->vague[node] = false;
 	if (x->row && t->whole) {
 		*c = x->b->whole[node];
+		gradient_of(w, node)[w->source_of[node]] = 1;
+		w->vague[node] = isnan(c->half);
 	} else if (t->event != MODEL_NONE) {
 		eval_event(x, node, c);
 	} else if (t->expr) {
@@ -290,13 +308,20 @@ static double half_between(const struct eval *x, uint32_t a, uint32_t b)
 {
 	const struct account_work *w = x->w;
 	const double *g = gradient_of(w, a), *h = gradient_of(w, b);
+	const uint32_t both[] = { a, b };
 	double sum = 0;
 
 	if (w->vague[a] || w->vague[b])
 		return NAN;
-	for (size_t i = 0; i < w->n_use; i++)
+	for (size_t i = 0; i < w->n_sources; i++)
 		if (w->variance[i] > 0)
 			sum += (g[i] - h[i]) * (g[i] - h[i]) * w->variance[i];
+	for (size_t i = 0; i < 2; i++) { /* what was not met has no variance */
+		const struct account_cell *c = &x->cell[both[i]];
+
+		if (!c->samples && c->half > 0)
+			sum += c->half / Z95 * (c->half / Z95);
+	}
 	return Z95 * sqrt(sum);
 }
 
@@ -355,6 +380,27 @@ static void evaluate(struct eval *x, const struct tally *by_event)
 		judge(x, (uint32_t)i);
 }
 
+/* What rows take from all of the recording has the errors that it has there. */
+static void keep_errors(struct account_bound *b, const struct tally *by_event)
+{
+	const struct account *acc = b->acc;
+	struct account_work *w = b->work;
+	int32_t core = b->event[acc->node[0].event];
+	int32_t ref = acc->reference == MODEL_NONE ? -1 : b->event[acc->reference];
+
+	if (core >= 0 && ref >= 0 && !isnan(b->clock_ratio)) {
+		double n = (double)by_event[core].period, m = (double)by_event[ref].period;
+
+		w->variance[w->n_use] =
+			b->clock_ratio * b->clock_ratio *
+			(by_event[core].period_sq / (n * n) + by_event[ref].period_sq / (m * m));
+	}
+	for (size_t i = 0; i < acc->n; i++)
+		if (acc->node[i].whole && b->whole[i].half > 0)
+			w->variance[w->source_of[i]] =
+				b->whole[i].half / Z95 * (b->whole[i].half / Z95);
+}
+
 /* Core cycles in a cycle of the reference clock. */
 static double clock_ratio(const struct account_bound *b, const struct tally *by_event)
 {
@@ -407,7 +453,10 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 	b->work->system[SYSTEM_TSC] = reference_cycles(b->acc, time);
 	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
 	x.cell = b->whole;
+	for (size_t i = b->work->n_use; i < b->work->n_sources; i++)
+		b->work->variance[i] = 0;
 	evaluate(&x, by_event);
+	keep_errors(b, by_event);
 	return 0;
 }
 

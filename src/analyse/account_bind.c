@@ -121,6 +121,7 @@ static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)
 	w->n_recorded = n_recorded;
 	w->use = arena_alloc(x->a, n_events * sizeof(*w->use));
 	w->use_of = arena_alloc(x->a, n * sizeof(*w->use_of));
+	w->source_of = arena_alloc(x->a, n * sizeof(*w->source_of));
 	w->need_from = arena_alloc(x->a, (n + 1) * sizeof(*w->need_from));
 	w->child = arena_alloc(x->a, n * sizeof(*w->child));
 	w->sibling = arena_alloc(x->a, n * sizeof(*w->sibling));
@@ -129,8 +130,8 @@ static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)
 	w->vague = arena_alloc(x->a, n * sizeof(*w->vague));
 	w->value = arena_alloc(x->a, n * sizeof(*w->value));
 	x->use_of_event = arena_alloc(x->a, n_events * sizeof(*x->use_of_event));
-	if (!w->use || !w->use_of || !w->need_from || !w->child || !w->sibling || !w->used ||
-	    !w->count || !w->vague || !w->value || !x->use_of_event)
+	if (!w->use || !w->use_of || !w->source_of || !w->need_from || !w->child || !w->sibling ||
+	    !w->used || !w->count || !w->vague || !w->value || !x->use_of_event)
 		return err_nomem(err);
 	for (size_t i = 0; i < n_events; i++) {
 		w->count[i] = NAN;
@@ -142,12 +143,18 @@ static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)
 static int alloc_rows(struct binding *x, struct err *err)
 {
 	struct account_work *w = x->w;
+	const struct account *acc = x->b->acc;
 	size_t n = w->n_use + 1;
 
+	for (size_t i = 0; i < acc->n; i++)
+		if (acc->node[i].whole)
+			w->source_of[i] = (uint32_t)n++;
+	w->n_sources = n;
+
 	w->need = arena_alloc(x->a, (x->n_needs + 1) * sizeof(*w->need));
-	w->tally = arena_alloc(x->a, n * sizeof(*w->tally));
+	w->tally = arena_alloc(x->a, (w->n_use + 1) * sizeof(*w->tally));
 	w->variance = arena_alloc(x->a, n * sizeof(*w->variance));
-	w->gradient = arena_alloc(x->a, n * (x->b->acc->n + 1) * sizeof(*w->gradient));
+	w->gradient = arena_alloc(x->a, n * (acc->n + 1) * sizeof(*w->gradient));
 	return w->need && w->tally && w->variance && w->gradient ? 0 : err_nomem(err);
 }
 
@@ -193,8 +200,8 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 		return -1;
 	x.counting = true;
 	take_needs(&x);
-	if (acc->reference != MODEL_NONE)
-		(void)use_event(&x, acc->reference);
+	x.w->use_reference =
+		acc->reference == MODEL_NONE ? MODEL_NONE : use_event(&x, acc->reference);
 	if (alloc_rows(&x, err))
 		return -1;
 	x.counting = false;

@@ -2,8 +2,9 @@
 /*
  * account_int - for account.c and account_bind.c: a tree made ready to be evaluated often.
  *
- * Each node has a gradient: how its value changes with the occurrences of each event that the tree
- * uses. Sums and penalties have theirs exactly; a formula's is made of differences, one standard
+ * Each node has a gradient: how its value changes with each source of errors: the occurrences of each
+ * event that the tree uses; of a row also what it takes from all of the recording, the clocks' ratio and
+ * the nodes that are `whole`. Sums and penalties have theirs exactly; a formula's is made of differences, one standard
  * error wide, and the gradients of what it asks for. So errors that come from the same events cancel
  * where they should.
  */
@@ -27,9 +28,11 @@ struct account_use { /* an event of the model that the tree uses */
 
 struct account_work {
 	struct account_use *use;
-	size_t n_use;
-	uint32_t *use_of;    /* by node: of its event */
-	uint32_t *need_from; /* by node, n + 1 */
+	size_t n_use, n_sources;
+	uint32_t use_reference; /* of the reference clock's event; MODEL_NONE */
+	uint32_t *source_of;	/* by node that is `whole` */
+	uint32_t *use_of;	/* by node: of its event */
+	uint32_t *need_from;	/* by node, n + 1 */
 	struct account_need *need;
 	uint32_t *child, *sibling; /* by node: those that add */
 	bool *used;		   /* by recorded event */
@@ -37,8 +40,8 @@ struct account_work {
 	/* of the row at hand */
 	double *count;		     /* by the model's events; NAN */
 	struct tally *tally;	     /* by use */
-	double *variance;	     /* by use */
-	double *gradient;	     /* [node * n_use + use] */
+	double *variance;	     /* by source: the uses, the clocks' ratio, whole nodes */
+	double *gradient;	     /* [node * n_sources + source] */
 	bool *vague;		     /* by node: its error is not known */
 	struct value *value;	     /* by node */
 	double system[SYSTEM_COUNT]; /* what is known of the machine; NAN */

@@ -69,7 +69,10 @@ def want(counts, weigh):
     out["Load_Latency"] = out["Local_DRAM"] + out["L3_Hit"] + out["DTLB"]
     out["Branch_Misprediction"] = out["Wrong_Path"] + out["Mispredicted"]
     square = lambda e, cost: counts.get(e, 0) * (PERIOD[e] * weigh(e) * cost) ** 2  # noqa: E731
-    half = 1.959963984540054 * math.sqrt(square(DRAM, 167 * ratio) + square(L3, 75) + square(WALKS, 3.5))
+    # the clocks' ratio is made of samples, too
+    samples = {e: sum(f.get(e, 0) for f in COUNTS.values()) for e in (CYCLES, REF)}
+    clocks = out["Local_DRAM"] ** 2 * (1 / samples[CYCLES] + 1 / samples[REF])
+    half = 1.959963984540054 * math.sqrt(square(DRAM, 167 * ratio) + square(L3, 75) + square(WALKS, 3.5) + clocks)
     return out, half
 
 

@@ -257,8 +257,10 @@ static void values(void **state)
 	near(c[L2_HIT].v, 100 * 200000.0 * 6, "L2");
 	near(c[LOCAL].v, 300 * 10000.0 * 167 * 1.25, "local");
 	near(c[LOADS].v, 1.2e8 + 6.2625e8, "loads");
+	/* the clocks' ratio is of 1000 and 800 samples */
 	near(c[LOADS].half,
-	     1.959963984540054 * sqrt(100 * pow(1.2e6, 2) + 300 * pow(1e4 * 167 * 1.25, 2)),
+	     1.959963984540054 * sqrt(100 * pow(1.2e6, 2) + 300 * pow(1e4 * 167 * 1.25, 2) +
+				      pow(6.2625e8, 2) * (1.0 / 1000 + 1.0 / 800)),
 	     "loads half");
 	assert_int_equal(c[LOADS].why, ACCOUNT_PARTS);
 	assert_int_equal(c[LOADS].which, FAR);
@@ -381,16 +383,57 @@ static void errors_cover(void **state)
 	for (int k = 0; k < 2000; k++) {
 		for (int e = 0; e < N_RECORDED; e++)
 			t[e] = of(poisson(mean[e]), ev[e].attr.sample_period);
-		t[R_CYC] = of(1000, 2000000); /* the clocks' ratio is not drawn */
-		t[R_REF] = of(800, 2000000);
 		assert_int_equal(account_whole(&b, &arena, t, NULL, &err), 0);
 		for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
 			within[asked[i]] += fabs(b.whole[asked[i]].v - truth[asked[i]]) <=
 					    b.whole[asked[i]].half;
 	}
-	assert_int_equal(within[CYCLES], 2000);
-	for (size_t i = 1; i < sizeof(asked) / sizeof(asked[0]); i++)
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
 		if (within[asked[i]] < 1860 || within[asked[i]] > 1940)
+			fail_msg("%s: %u of 2000", nodes[asked[i]].name, within[asked[i]]);
+}
+
+/* Where all of the recording has few samples of the clocks and of the uop rate, rows that take them from
+ * there are as unsure as these are. */
+static void errors_of_rows_cover(void **state)
+{
+	static const double mean[N_RECORDED] = {
+		[R_ISSUED] = 4000, [R_CYC] = 60,      [R_REF] = 40, [R_DRAM] = 2000, [R_L2] = 500,
+		[R_MISP] = 60,	   [R_RETIRED] = 400, [R_C1] = 50,  [R_PENDING] = 80
+	};
+	static const uint32_t asked[] = { LOADS, LOCAL, WRONG, BRANCH };
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b = bind(ev);
+	struct tally all[N_RECORDED] = { { 0 } }, row[N_RECORDED] = { { 0 } };
+	struct account_cell cells[N_NODES + 1];
+	struct err err = ERR_INIT;
+	double truth[N_NODES];
+	unsigned within[N_NODES] = { 0 };
+
+	(void)state;
+	for (int e = 0; e < N_RECORDED; e++) {
+		all[e] = of((uint64_t)mean[e], ev[e].attr.sample_period);
+		row[e] = of((uint64_t)(mean[e] / 4), ev[e].attr.sample_period);
+	}
+	assert_int_equal(account_whole(&b, &arena, all, NULL, &err), 0);
+	account_row(&b, row, cells);
+	for (int i = 0; i < N_NODES; i++)
+		truth[i] = cells[i].v;
+	for (int k = 0; k < 2000; k++) {
+		for (int e = 0; e < N_RECORDED; e++) {
+			uint64_t n = poisson(mean[e] / 4), others = poisson(mean[e] * 3 / 4);
+
+			row[e] = of(n, ev[e].attr.sample_period);
+			all[e] = of(n + others, ev[e].attr.sample_period);
+		}
+		assert_int_equal(account_whole(&b, &arena, all, NULL, &err), 0);
+		account_row(&b, row, cells);
+		for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+			within[asked[i]] +=
+				fabs(cells[asked[i]].v - truth[asked[i]]) <= cells[asked[i]].half;
+	}
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		if (within[asked[i]] < 1840 || within[asked[i]] > 1975)
 			fail_msg("%s: %u of 2000", nodes[asked[i]].name, within[asked[i]]);
 }
 
@@ -528,8 +571,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(binds),	cmocka_unit_test(values),
 		cmocka_unit_test(rows),		cmocka_unit_test(no_clock),
-		cmocka_unit_test(errors_cover), cmocka_unit_test(always_holds),
-		cmocka_unit_test(names),	cmocka_unit_test(hybrid),
+		cmocka_unit_test(errors_cover), cmocka_unit_test(errors_of_rows_cover),
+		cmocka_unit_test(always_holds), cmocka_unit_test(names),
+		cmocka_unit_test(hybrid),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
