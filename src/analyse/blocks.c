@@ -397,7 +397,9 @@ static int gather(struct build *b, struct err *err)
 {
 	struct blocks *out = b->out;
 	const struct flow_sums *sums = flow_sums(b->flow);
-	double group[FLOW_GROUPS] = { 0 }, stack = sums->period / (double)sums->stacks;
+	double group[FLOW_GROUPS] = { 0 };
+	double each = out->used ? b->means.weight * out->scale / (double)out->used : 0;
+	double stack = each * (double)(sums->edges - sums->stacks) / (double)sums->stacks;
 	size_t kept = 0;
 
 	out->f = calloc(b->parts.n + 1, sizeof(*out->f));
@@ -410,7 +412,7 @@ static int gather(struct build *b, struct err *err)
 			continue;
 		if (!f->code)
 			f->hits = all_dropped(f);
-		block_scale(f, out->scale, stack * out->scale);
+		block_scale(f, out->scale, each, stack);
 		for (unsigned g = 0; g < FLOW_GROUPS; g++)
 			group[g] += f->group_insns[g];
 		out->f[out->n++] = *f;
@@ -520,21 +522,29 @@ int blocks_build(struct blocks *out, const struct flow *f, struct images *images
 	return rc;
 }
 
-double blocks_balance(const struct blocks *b)
+struct flow_balance blocks_balance(const struct blocks *b)
 {
+	struct flow_balance out = { .apart = NAN };
 	double off = 0, runs = 0;
 
 	for (size_t i = 0; i < b->n; i++) {
 		const struct block_function *f = &b->f[i];
 
 		for (size_t k = 0; f->code && k < f->code->n_blocks; k++) {
-			if (f->block[k].hits < BLOCKS_BALANCE_HITS)
+			const struct block *o = &f->block[k];
+			double apart = fabs(o->flow_in - o->flow_out);
+
+			if (o->hits < BLOCKS_BALANCE_HITS)
 				continue;
-			off += fabs(f->block[k].flow_in - f->block[k].flow_out);
-			runs += f->block[k].runs.v;
+			out.places++;
+			out.within += apart <= o->runs.half;
+			off += apart;
+			runs += o->runs.v;
 		}
 	}
-	return runs > 0 ? off / runs : NAN;
+	if (runs > 0)
+		out.apart = off / runs;
+	return out;
 }
 
 void blocks_free(struct blocks *b)

@@ -17,11 +17,9 @@
  * back from it.
  * Instructions retired are executions times instructions: no event counts them better.
  *
- * Ends of stacks. A stack of n entries has n ends of spans but for its oldest entry, and n starts but
- * for its newest: were edges held against spans entry by entry, each stack would lose one of either
- * kind at a place that its event chose. Each is an estimate of its own instead, of all places in the
- * stack alike: n edges at period / n, n - 1 spans at period / (n - 1) (flow.h). What falls through is
- * counted by the spans that run on, never what is left of a difference: it is never below 0.
+ * Ends of stacks. Edges and spans are each an estimate of their own, of all places in the stack alike
+ * (flow_window.h). What falls through is counted by the spans that run on, never what is left of a
+ * difference: it is never below 0.
  *
  * In = out: a block's executions are those of the edges into it, and those out of it, but for what
  * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be held
@@ -127,9 +125,9 @@ int blocks_build(struct blocks *out, const struct flow *f, struct images *images
 		 const struct blocks_opts *opts, struct err *err) MUST_USE;
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err) MUST_USE;
-/* Sum of |in - out| over the sum of runs, of blocks with BLOCKS_BALANCE_HITS; NAN: none has. */
+/* Sum of |in - out| over the sum of runs, of blocks with BLOCKS_BALANCE_HITS. */
 #define BLOCKS_BALANCE_HITS 100u
-double blocks_balance(const struct blocks *b);
+struct flow_balance blocks_balance(const struct blocks *b);
 void blocks_free(struct blocks *b);
 
 bool block_in_loop(const struct block_function *f, uint32_t block, uint32_t loop);

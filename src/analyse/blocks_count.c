@@ -374,7 +374,7 @@ static void scale_group(double group[FLOW_GROUPS], double by)
 		group[g] *= by;
 }
 
-void block_scale(struct block_function *f, double scale, double unseen)
+void block_scale(struct block_function *f, double scale, double each, double unseen)
 {
 	if (!f->code)
 		return;
@@ -382,13 +382,14 @@ void block_scale(struct block_function *f, double scale, double unseen)
 		struct block *k = &f->block[b];
 
 		scale_group(k->group, scale);
-		k->runs = k->hits ? flow_total(k->group) : (struct flow_value){ 0, unseen };
+		k->runs = k->hits ? flow_total_of(k->group, k->hits, each)
+				  : (struct flow_value){ 0, unseen };
 		k->flow_in *= scale;
 		k->flow_out *= scale;
 	}
 	for (size_t i = 0; i < f->n_edges; i++) {
 		scale_group(f->edge[i].group, scale);
-		f->edge[i].runs = flow_total(f->edge[i].group);
+		f->edge[i].runs = flow_total_of(f->edge[i].group, f->edge[i].hits, each);
 	}
 	for (size_t i = 0; i < f->n_loops; i++) {
 		f->loop[i].entries.v *= scale; /* trips are a ratio: as they are */

@@ -6,7 +6,7 @@
  *	block_part_span() block_part_count()	spans, checked and counted
  *	block_part_close(p, flow, &f, &err)	counts, edges, times entered: unscaled
  *	block_find_loops(f, &err)		after that
- *	block_scale(f, scale)			once for all figures
+ *	block_scale(f, scale, each, unseen)	once for all figures
  */
 #ifndef CYCLADE_ANALYSE_BLOCKS_INT_H
 #define CYCLADE_ANALYSE_BLOCKS_INT_H
@@ -36,9 +36,9 @@ struct block_range {
 int block_part_open(struct block_part **out, struct code *code, const struct flow *flow,
 		    uint32_t image, const struct symbol *symbol, struct err *err) MUST_USE;
 void block_part_free(struct block_part *p); /* NULL is fine */
-/* The blocks from `start` up to `end` or the function's end, which is nearer; BLOCK_DROPS: fine. */
 /* The system call that ends right in front of `behind`; false: nothing of the kind does. */
 bool block_part_call_at(const struct block_part *p, uint64_t behind, uint64_t *at);
+/* The blocks from `start` up to `end` or the function's end, which is nearer; BLOCK_DROPS: fine. */
 enum block_drop block_part_span(const struct block_part *p, uint64_t start, uint64_t end,
 				struct block_range *range);
 void block_part_count(struct block_part *p, const struct block_range *r, bool from_front,
@@ -47,8 +47,8 @@ int block_part_close(struct block_part *p, const struct flow *flow, struct err *
 
 void block_function_free(struct block_function *f);
 int block_find_loops(struct block_function *f, struct err *err) MUST_USE;
-/* `unseen`: the error of a block without hits, scaled. */
-void block_scale(struct block_function *f, double scale, double unseen);
+/* Scaled: `each` hit's mean weight; `unseen`, the error of a block without hits. */
+void block_scale(struct block_function *f, double scale, double each, double unseen);
 
 /* Instructions [start, end], both of `code`. */
 static inline uint32_t block_insns(const struct code *c, uint64_t start, uint64_t end)

@@ -341,40 +341,6 @@ const uint32_t *flow_edges_into(const struct flow *f)
 	return f->into;
 }
 
-struct flow_balance flow_balance(const struct flow *f, uint64_t hits)
-{
-	struct flow_balance b = { NAN, NAN, 0 };
-	double r = (double)f->sums.spans / (double)f->sums.edges, apart = 0, chance = 0, all = 0;
-
-	for (size_t i = 0, s = 0; i < f->n_edges;) {
-		const struct flow_place *at = &f->edge[f->into[i]].to;
-		uint64_t in = 0, out = 0;
-
-		for (; i < f->n_edges && f->edge[f->into[i]].to.image == at->image &&
-		       f->edge[f->into[i]].to.addr == at->addr;
-		     i++)
-			in += f->edge[f->into[i]].w.hits;
-		for (; s < f->n_spans &&
-		       (f->span[s].image != at->image ? f->span[s].image < at->image
-						      : f->span[s].start <= at->addr);
-		     s++)
-			if (f->span[s].image == at->image && f->span[s].start == at->addr)
-				out += f->span[s].w.hits;
-		if (in < hits)
-			continue;
-		b.places++;
-		apart += fabs((double)out - r * (double)in);
-		/* the mean deviation of a binomial count is sqrt(2 / pi) of its standard one */
-		chance += sqrt(M_2_PI * (double)in * r * (1 - r));
-		all += r * (double)in;
-	}
-	if (all > 0) {
-		b.apart = apart / all;
-		b.chance = chance / all;
-	}
-	return b;
-}
-
 static bool at_or_behind(const struct flow_place *p, uint32_t image, uint64_t addr)
 {
 	return p->image != image ? p->image > image : p->addr >= addr;

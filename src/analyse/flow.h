@@ -11,14 +11,16 @@
  * from, all of which ran exactly once. (A stack of n entries has n - 1 spans. Stacks that are
  * filtered to calls or returns have edges only: what lies between two of them is not known.)
  *
- * Weight. A sample stands for `period` occurrences of its event, a stack for as many spans as it
- * holds: each span weighs period / (n - 1), each edge period / n, so that with an event that counts
- * the recorded branches weights are executions. Neighbours that bound no code (flow_sums.backwards,
- * ...) are among the n - 1: what they stand for is not known, and not dealt to the others. Branches
- * between user space and kernel, which many such events do not count, are not: near ones alone stand
- * for the period, and these weigh as much each. With other events weights are executions times a
- * factor that is the same for the whole recording (blocks.h finds it where something tells) and
- * stacks favour code near slow instructions: `biased`.
+ * Weight. A sample stands for `period` occurrences of its event, a stack for as many as that of each
+ * of its n entries' edges and of its n - 1 spans: each edge weighs period / n, each span
+ * period / (n - 1), so that with an event that counts the recorded branches weights are executions.
+ * Neighbours that bound no code (flow_sums.backwards, ...) are among the n - 1: what they stand for is
+ * not known, and not dealt to the others. Branches between user space and kernel, which many such
+ * events do not count, are not: near ones alone stand for the period, and these weigh as much each.
+ * With other events weights are executions times a factor that is the same for the whole recording
+ * (blocks.h finds it where something tells), and stacks favour code near slow instructions: `biased`.
+ * Their samples keep step with loops; so that it does not matter where in a loop a stack begins and
+ * ends, the middle of a stack then weighs more than its ends (flow_window.h).
  *
  * Errors. Samples are dealt to FLOW_GROUPS groups in turn, and each edge and span keeps its weight
  * by group. A figure is made once from all and once from each group; the spread of the groups is its
@@ -123,6 +125,8 @@ struct flow_sums {
 	uint64_t crossing;  /* the two are in different images, or one is in none */
 	uint64_t far_apart; /* farther than FLOW_SPAN_MAX: an interrupt, a lost entry */
 	uint64_t switched;  /* one in the kernel, one in user space: entry or return */
+	uint64_t
+		repeated; /* stacks whose newest branch stood in them twice: the copies are left out */
 };
 #define FLOW_SPAN_MAX (1u << 20)
 
@@ -159,16 +163,6 @@ size_t flow_edges_to(const struct flow *f, uint32_t image, uint64_t start, uint6
 size_t flow_spans_of(const struct flow *f, uint32_t image, uint64_t start, uint64_t end,
 		     size_t *first);
 
-/* Whether what goes in comes out, without a look at the code: where a branch led, a span begins, but for
- * the newest branch of each stack and for neighbours that bound no code. */
-struct flow_balance {
-	double apart;	 /* differences of places with enough hits, over all of their spans; NAN: no
-			  * such place */
-	double chance;	 /* what that would be if newest branches and such were met at random */
-	uint64_t places; /* with enough hits */
-};
-struct flow_balance flow_balance(const struct flow *f, uint64_t hits);
-
 /* A figure with its error. */
 struct flow_value {
 	double v;    /* NAN: not known */
@@ -177,7 +171,22 @@ struct flow_value {
 double flow_sum(const struct flow_weight *w);
 /* For a total of which `group` has each group's part: Student's t with FLOW_GROUPS - 1 degrees. */
 struct flow_value flow_total(const double group[FLOW_GROUPS]);
+/* The same for `hits` things seen, each of which weighs `each` in the mean. Few of them do not spread
+ * over the groups as their error does: then it is at least what it would be by chance. */
+struct flow_value flow_total_of(const double group[FLOW_GROUPS], uint64_t hits, double each);
 /* For a ratio of totals (trip counts, mispredict rates): jackknife over the groups. */
 struct flow_value flow_ratio(const double num[FLOW_GROUPS], const double den[FLOW_GROUPS]);
+
+/* In = out: what goes in comes out, if stacks tell what ran. `apart`: differences over counts, of all
+ * that were seen often enough; NAN: nothing was. `within`: how many differ by no more than the error
+ * bar of the count. */
+struct flow_balance {
+	double apart;
+	uint64_t places, within;
+};
+/* By places, without a look at the code: where a branch led code begins, and where one left it ends,
+ * but for the ends of stacks and for neighbours that bound no code. */
+int flow_balance(struct flow_balance *out, const struct flow *f, uint64_t hits,
+		 struct err *err) MUST_USE;
 
 #endif

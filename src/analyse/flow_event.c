@@ -246,6 +246,7 @@ static void use(struct flow_events *out, const struct pd *rec, const struct pd_e
 		out->v[i].used = wanted(&ev[i], opts->event) && (ev[i].samples || !some);
 		out->v[i].period = ev[i].attr.sample_period ? ev[i].attr.sample_period : 1;
 		out->v[i].near = near_only(rec, &ev[i]);
+		out->v[i].counts_entries = flow_counts_of(rec, &ev[i]) == FLOW_COUNTS_TAKEN;
 		taken |= out->v[i].used && flow_counts_of(rec, &ev[i]) == FLOW_COUNTS_TAKEN;
 	}
 	for (size_t i = 0; taken && !opts->event && i < out->n; i++)

@@ -4,18 +4,17 @@
  * counted in runs of AHEAD entries, whose places in the tables are asked for before they are looked
  * at.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/flow_scan_int.h"
+#include "analyse/flow_window.h"
 #include "base/big.h"
 #include "base/task.h"
 
-#define AHEAD	   32u
-#define AHEAD_FILE 2048u /* bytes of the recording */
-/* More than a record of 64 KiB holds. */
-#define ENTRIES_MAX (65536u / PD_BRANCH_SIZE)
-
+#define AHEAD	      32u
+#define AHEAD_FILE    2048u /* bytes of the recording */
 #define TYPE_EXTENDED 15
 #define TYPE_NEW      16 /* what new_type says is put behind the others */
 
@@ -39,7 +38,8 @@ struct entry {
 struct worker {
 	struct flow_counts_of_worker counts;
 	struct flow_map map;
-	struct entry entry[ENTRIES_MAX];
+	struct entry entry[FLOW_ENTRIES_MAX];
+	struct flow_window window;
 	uint64_t block; /* of FLOW_GROUPS stacks, in the chunk: how they are dealt to groups */
 	unsigned n_dealt;
 };
@@ -230,10 +230,24 @@ static inline bool bounds_code(const struct flow_at *start, const struct flow_at
 	return false;
 }
 
-/* Entries to places, newest first; how many are used. */
-static size_t take_entries(struct worker *w, const struct pd_branches *stack)
+/* Skylake and its kin may show the newest branch twice (BOLT knows the erratum as "duplicate
+ * top-of-stack entry"). A jump forward cannot be taken again without another branch between; the copy
+ * is the newer one, its cycles are not those of the branch. A jump back may be taken again at once: it
+ * stays. */
+static bool is_copy(const struct pd_branches *stack, size_t i, const struct pd_branch *b)
 {
-	size_t n = 0, have = stack->n < ENTRIES_MAX ? (size_t)stack->n : ENTRIES_MAX;
+	struct pd_branch newer;
+
+	if (i != 1 || b->to <= b->from)
+		return false;
+	newer = pd_branch_decode(stack->entry);
+	return newer.from == b->from && newer.to == b->to;
+}
+
+/* Entries to places, newest first; how many are used. */
+static size_t take_entries(struct worker *w, const struct pd_branches *stack, bool any)
+{
+	size_t n = 0, have = stack->n < FLOW_ENTRIES_MAX ? (size_t)stack->n : FLOW_ENTRIES_MAX;
 	bool gap = false;
 
 	for (size_t i = 0; i < have; i++) {
@@ -245,6 +259,11 @@ static size_t take_entries(struct worker *w, const struct pd_branches *stack)
 		if (!b.from && !b.to) { /* never filled */
 			gap = true;
 			continue;
+		}
+		if (any && n == 1 && is_copy(stack, i, &b)) {
+			w->counts.sums.repeated++;
+			n = 0;
+			e = w->entry;
 		}
 		e->from = flow_map_at(&w->map, b.from);
 		e->to = flow_map_at(&w->map, b.to);
@@ -294,8 +313,14 @@ static size_t find_spans(struct worker *w, size_t n)
 	return stops;
 }
 
+/* What an entry weighs: its part of what all of them do. */
+static uint64_t part(double all, double of)
+{
+	return (uint64_t)(all * of);
+}
+
 static int count_stops(struct flow_counts_of_worker *c, const struct entry *e, size_t n,
-		       unsigned group, uint64_t weight)
+		       unsigned group, const struct flow_window *window, double all)
 {
 	for (size_t i = 1; i < n; i++) {
 		struct span_count *s;
@@ -306,7 +331,7 @@ static int count_stops(struct flow_counts_of_worker *c, const struct entry *e, s
 		if (!s)
 			return -1;
 		s->hits++;
-		s->group[group] += weight;
+		s->group[group] += part(all, window->span[i - 1]);
 	}
 	return 0;
 }
@@ -486,25 +511,19 @@ static void count_near(const struct entry *e, size_t n, size_t *edges, size_t *s
 }
 
 static int count_stack(struct scan *sc, struct worker *w, const struct pd_branches *stack,
-		       uint64_t period, bool near)
+		       uint64_t period, const struct flow_event *ev)
 {
 	struct flow_counts_of_worker *c = &w->counts;
-	size_t n = take_entries(w, stack);
-	uint64_t weight = period << sc->events->shift, edge, span;
-	size_t stops = 0, edges = n, all = n > 1 ? n - 1 : 1;
-	double runs;
+	size_t n = take_entries(w, stack, sc->filter == FLOW_ANY), stops = 0, edges = n,
+	       spans = n > 1 ? n - 1 : 1;
+	double weight = ldexp((double)period, (int)sc->events->shift), all_edges, all_spans;
 	unsigned group;
-	uint64_t spans = 0;
 
 	if (!n) {
 		c->sums.empty++;
 		return 0;
 	}
 	group = deal(w);
-	if (near)
-		count_near(w->entry, n, &edges, &all);
-	edge = weight / edges;
-	span = weight / all;
 	c->sums.stacks++;
 	c->sums.edges += n;
 	if (n > c->sums.depth)
@@ -516,28 +535,30 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	else
 		for (size_t i = 0; i < n; i++)
 			w->entry[i].span = false;
-	if (sc->costs) {
-		runs = (double)weight / cost_at(sc->costs, &w->entry[0].to);
-		edge = (uint64_t)(runs / (double)n);
-		span = (uint64_t)(runs / (double)all);
-	}
-	if (stops && count_stops(c, w->entry, n, group, span))
+	if (sc->costs)
+		weight /= cost_at(sc->costs, &w->entry[0].to);
+	else if (ev->near)
+		count_near(w->entry, n, &edges, &spans);
+	all_edges = weight * (double)n / (double)edges;
+	all_spans = weight * (double)(n > 1 ? n - 1 : 1) / (double)spans;
+	flow_window_set(&w->window, n, ev->counts_entries);
+	if (stops && count_stops(c, w->entry, n, group, &w->window, all_spans))
 		return -1;
 	for (size_t i = 0; i < n; i += AHEAD) {
 		size_t some = n - i < AHEAD ? n - i : AHEAD;
 
 		ask_ahead(c, w->entry + i, some, group);
 		for (size_t k = i; k < i + some; k++) {
-			if (count_edge(c, &w->entry[k], group, edge))
+			if (count_edge(c, &w->entry[k], group, part(all_edges, w->window.edge[k])))
 				return -1;
 			if (!w->entry[k].span)
 				continue;
-			if (count_span(c, &w->entry[k], group, span))
+			if (count_span(c, &w->entry[k], group,
+				       part(all_spans, w->window.span[k - 1])))
 				return -1;
-			spans++;
+			c->sums.spans++;
 		}
 	}
-	c->sums.spans += spans;
 	return 0;
 }
 
@@ -573,7 +594,7 @@ static int one_sample(struct scan *sc, struct worker *w, const struct pd_record 
 	}
 	return count_stack(sc, w, &stack,
 			   ev->at.period ? ld64(r->p + ev->at.period) : sc->events->v[e].period,
-			   sc->events->v[e].near);
+			   &sc->events->v[e]);
 }
 
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
@@ -610,6 +631,7 @@ static void add_sums(struct flow_sums *s, const struct flow_sums *more)
 	s->crossing += more->crossing;
 	s->far_apart += more->far_apart;
 	s->switched += more->switched;
+	s->repeated += more->repeated;
 	if (more->depth > s->depth)
 		s->depth = more->depth;
 }

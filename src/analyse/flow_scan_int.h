@@ -4,6 +4,7 @@
  *
  *	flow_event.c	which events are used, what their stacks hold and what they count
  *	flow_place.c	addresses of a process at a time -> images and addresses in them
+ *	flow_window.c	what each entry of a stack weighs
  *	flow_scan.c	stacks -> edges and spans by place, counted per worker
  *	flow.c		the workers' tables -> one, sorted
  *
@@ -25,8 +26,9 @@
 
 struct flow_event {
 	bool used;
-	bool near;	 /* does not count branches between user space and kernel */
-	uint64_t period; /* where the record has none */
+	bool near;	     /* does not count branches between user space and kernel */
+	bool counts_entries; /* counts what stacks hold: the period is in entries of stacks */
+	uint64_t period;     /* where the record has none */
 };
 
 struct flow_events {
@@ -168,7 +170,7 @@ struct flow_costs {
 };
 int flow_costs_index(struct flow_costs *c) MUST_USE;
 
-/* All stacks of the recording into `out`; `costs` NULL: spans of a stack weigh period / (n - 1). */
+/* All stacks of the recording into `out`; `costs` NULL: stacks weigh their periods. */
 int flow_scan(struct flow_counts_of_worker *out, const struct pd *rec, const struct spaces *sp,
 	      const struct flow_opts *opts, const struct flow_events *events,
 	      enum flow_filter filter, const struct flow_costs *costs, struct err *err) MUST_USE;

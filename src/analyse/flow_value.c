@@ -8,7 +8,8 @@
 #define T_15 2.1314495455597742
 _Static_assert(FLOW_GROUPS == 16, "the quantile is that of 16 groups");
 
-#define EXACT 16u /* cycles below it have a bucket each */
+#define FEW   (4u * FLOW_GROUPS) /* hits that are not yet a spread */
+#define EXACT 16u		 /* cycles below it have a bucket each */
 
 double flow_sum(const struct flow_weight *w)
 {
@@ -30,6 +31,15 @@ struct flow_value flow_total(const double group[FLOW_GROUPS])
 		sq += (group[g] - mean) * (group[g] - mean);
 	/* the variance of a sum of as many as there are groups */
 	return (struct flow_value){ sum, T_15 * sqrt(sq * FLOW_GROUPS / (FLOW_GROUPS - 1)) };
+}
+
+struct flow_value flow_total_of(const double group[FLOW_GROUPS], uint64_t hits, double each)
+{
+	struct flow_value v = flow_total(group);
+
+	if (hits && hits < FEW)
+		v.half = fmax(v.half, T_15 * each * sqrt((double)hits));
+	return v;
 }
 
 struct flow_value flow_ratio(const double num[FLOW_GROUPS], const double den[FLOW_GROUPS])

@@ -43,12 +43,12 @@ static void json_drops(struct json *j, const uint64_t n[BLOCK_DROPS])
 	json_end_object(j);
 }
 
-static void json_in_out(struct json *j, struct flow_balance b)
+static void json_balance(struct json *j, const char *key, const struct flow_balance *b)
 {
-	json_object(j, "in_out");
-	json_real(j, "apart", b.apart);
-	json_real(j, "chance", b.chance);
-	json_u64(j, "places", b.places);
+	json_object(j, key);
+	json_real(j, "apart", b->apart);
+	json_u64(j, "places", b->places);
+	json_u64(j, "within", b->within);
 	json_end_object(j);
 }
 
@@ -63,7 +63,7 @@ static void json_sums(struct json *j, const struct flow_sums *s)
 		{ "bad", s->bad },	     { "edges", s->edges },
 		{ "spans", s->spans },	     { "backwards", s->backwards },
 		{ "crossing", s->crossing }, { "far_apart", s->far_apart },
-		{ "switched", s->switched },
+		{ "repeated", s->repeated }, { "switched", s->switched },
 	};
 
 	json_object(j, "sums");
@@ -206,8 +206,8 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_bool(&j, "scaled", v->b->scaled);
 	json_str(&j, "by", v->b->by);
 	json_real(&j, "scale", v->b->scale);
-	json_real(&j, "balance", v->balance);
-	json_in_out(&j, flow_balance(v->b->flow, BLOCKS_BALANCE_HITS));
+	json_balance(&j, "balance", &v->balance);
+	json_balance(&j, "in_out", &v->places);
 	json_value(&j, "insns", v->b->insns);
 	json_u64(&j, "used", v->b->used);
 	json_u64(&j, "system", v->b->system);

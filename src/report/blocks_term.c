@@ -492,23 +492,19 @@ static void put_drops(struct sheet *p)
 /* By the blocks; where none could be made, by the stacks alone. */
 static void put_balance(struct sheet *p)
 {
-	struct flow_balance b;
+	bool blocks = p->v->balance.places;
+	const struct flow_balance *b = blocks ? &p->v->balance : &p->v->places;
 	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX];
 
-	if (!isnan(p->v->balance)) {
-		page_fact(&p->page, "in and out", p->v->balance > 0.05,
-			  "differ by %s of runs, over blocks seen %u times or more",
-			  num_percent(x, p->v->balance), BLOCKS_BALANCE_HITS);
-		return;
-	}
-	b = flow_balance(p->v->b->flow, BLOCKS_BALANCE_HITS);
-	if (!isnan(b.apart))
-		page_fact(
-			&p->page, "in and out", b.apart > 0.05 + 2 * b.chance,
-			"branches that led to a place and stretches that begin there differ by %s "
-			"(chance: %s), over %s places seen %u times or more",
-			num_percent(x, b.apart), num_percent(y, b.chance), num_exact(z, b.places),
-			BLOCKS_BALANCE_HITS);
+	if (b->places)
+		page_fact(&p->page, "in and out", b->apart > 0.05,
+			  "%s by %s over %s %s seen %u times or more; %s of them by no more "
+			  "than the error of their count",
+			  blocks ? "differ"
+				 : "branches to and from places and the stretches between differ",
+			  num_percent(x, b->apart), num_exact(y, b->places),
+			  blocks ? "blocks" : "places", BLOCKS_BALANCE_HITS,
+			  num_exact(z, b->within));
 }
 
 static void put_facts(struct sheet *p)
@@ -528,6 +524,12 @@ static void put_facts(struct sheet *p)
 	if (s->bad)
 		page_fact(&p->page, "unreadable", true, "%s samples", num_exact(x, s->bad));
 	put_drops(p);
+	if (s->repeated)
+		page_fact(
+			&p->page, "repeated", false,
+			"%s stacks begin with one branch twice, which cannot be: an erratum of the "
+			"processor, the copies are left out",
+			num_exact(x, s->repeated));
 	if (b->used && b->scaled)
 		page_fact(&p->page, "instructions", false, "%s %s, by runs of blocks",
 			  num_count(x, b->insns.v), page_error(y, b->insns));

@@ -161,12 +161,17 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	v->source = *source;
 	v->opts = *opts;
 	v->balance = blocks_balance(b);
+	if (flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
+		goto failed;
 	if (list_rows(v)) {
-		blocks_view_free(v);
-		return err_nomem(err);
+		(void)err_nomem(err);
+		goto failed;
 	}
 	*out = v;
 	return 0;
+failed:
+	blocks_view_free(v);
+	return -1;
 }
 
 void blocks_view_free(struct blocks_view *v)

@@ -38,7 +38,8 @@ struct blocks_view {
 	size_t n_rows;
 	struct blocks_row *loop; /* `block` is the loop: most runs of the head first */
 	size_t n_loops;
-	double balance;
+	struct flow_balance balance; /* of blocks */
+	struct flow_balance places;  /* of places, where there is no code */
 };
 
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,

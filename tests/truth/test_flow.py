@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
-from truth import Oracle, Spread, near, own, segments, spans_of  # noqa: E402
+from truth import Oracle, Spread, near, own, segments, spans_of, window  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ.get("DUMP_FLOW")
@@ -46,10 +46,11 @@ def theirs(rec):
 def edges_of(rec, counted):
     place, out = rec.places(), collections.defaultdict(lambda: [0, 0.0, 0])
     for _, _, period, stack in rec.samples():
-        for source, to, flags in stack:
+        many = (counted and near(stack)) or len(stack)
+        for (source, to, flags), w in zip(stack, window(len(stack), counted)[0]):
             c = out[source, to]
             c[0] += 1
-            c[1] += period / ((counted and near(stack)) or len(stack))
+            c[1] += period * w * len(stack) / many
             c[2] += flags & 1
     return {(place(a), place(b)): c for (a, b), c in out.items()}
 
@@ -113,6 +114,7 @@ def main():
         one(t, o, "recursion", "returns", depth=32, period=20, filter="return", event="returns")
         one(t, o, "indirect", "calls", depth=16, period=20, filter="call", event="calls")
         one(t, o, "oddeven", "by instructions", depth=32, period=1000, event="insns")
+        one(t, o, "shapes", "by instructions, 16 deep", depth=16, period=1000, event="insns")
     t.done()
 
 

@@ -186,6 +186,16 @@ def near(stack):
     return sum(e[0] < 1 << 63 for e in stack)
 
 
+def window(n, counted):
+    """(weights of the n branches of a stack, of the n - 1 stretches between), newest first; each sum to 1. Of stacks
+    whose event counts something else than branches the ends fade (von Hann)."""
+    if counted or n < 3:
+        return [1 / n] * n, [1 / max(n - 1, 1)] * (n - 1)
+    between = [math.sin(math.pi * (i + 1) / n) ** 2 for i in range(n - 1)]
+    between = [v / sum(between) for v in between]
+    return [(a + b) / 2 for a, b in zip([0, *between], [*between, 0])], between
+
+
 def spans_of(rec, counted=True):
     """{(start, last): [hits, weight]}: what stacks of any branch say, each two neighbours of a sample
     with their part of its period; those that bound no code (the kernel's) are left out.
@@ -196,11 +206,13 @@ def spans_of(rec, counted=True):
         if len(stack) < 2:
             continue
         pairs = list(zip([e[1] for e in stack[1:]], [e[0] for e in stack[:-1]]))
-        good = [p for p in pairs if p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]]
-        for p in good:
-            c = raw[p]
-            c[0] += 1
-            c[1] += period / ((counted and near(stack[:-1])) or len(pairs))
+        good = {p for p in pairs if p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]}
+        many = (counted and near(stack[:-1])) or len(pairs)
+        for p, w in zip(pairs, window(len(stack), counted)[1]):
+            if p in good:
+                c = raw[p]
+                c[0] += 1
+                c[1] += period * w * len(pairs) / many
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
     return spans

@@ -246,7 +246,7 @@ static void test_counts(void **state)
 	/* the edge and the return block are there, whole */
 	assert_int_equal(p->f.block[0].hits, 200);
 	assert_int_equal(p->f.block[N_BLOCKS - 1].hits, 200);
-	block_scale(&p->f, 2, 60);
+	block_scale(&p->f, 2, 0, 60);
 	assert_true(near(p->f.insns.v, 2 * insns));
 	assert_true(near(p->f.block[2].runs.v, 2 * r.insn[5]));
 	assert_true(near(p->f.calls.v, total(p->f.group_calls)));
@@ -280,7 +280,7 @@ static void test_in_is_out(void **state)
 			r.m.f.span[i].w.group[g] = (double)r.m.f.span[i].w.hits / FLOW_GROUPS;
 	assert_int_equal(flow_sort(&r.m.f, &err), 0);
 	count(&r.m.f, &p);
-	block_scale(&p->f, 1, 60);
+	block_scale(&p->f, 1, 0, 60);
 	for (size_t b = 0; b < N_BLOCKS; b++) {
 		assert_true(near(p->f.block[b].runs.v, (double)p->f.block[b].hits));
 		assert_true(near(p->f.block[b].flow_in, p->f.block[b].runs.v));
@@ -315,7 +315,7 @@ static void test_loops(void **state)
 		for (unsigned g = 0; g < FLOW_GROUPS; g++)
 			r.m.f.span[i].w.group[g] = (double)r.m.f.span[i].w.hits / FLOW_GROUPS;
 	count(&r.m.f, &p);
-	block_scale(&p->f, 1, 60);
+	block_scale(&p->f, 1, 0, 60);
 	assert_int_equal(p->f.n_loops, 2);
 	assert_int_equal(p->f.irreducible, 0);
 	assert_int_equal(p->f.loop[0].head, 1);
@@ -392,7 +392,7 @@ static void test_run_on(void **state)
 	block_part_count(p, &r, true, &w); /* and one that came from the function in front */
 	p->in_from = BASE - 1;
 	assert_int_equal(block_part_close(p, &m.f, &err), 0);
-	block_scale(&p->f, 1, 60);
+	block_scale(&p->f, 1, 0, 60);
 	assert_true(near(p->f.block[0].runs.v, 20));
 	assert_true(near(p->f.block[0].flow_in, 20));
 	assert_true(near(p->f.block[0].flow_out, 20));
