@@ -194,19 +194,6 @@ static int no_sampler(const struct event *e, struct err *err)
 			     "...}:S'");
 }
 
-/* Mappings and names are told by the first event; of a hybrid's by the first of each kind of core,
- * since each is only on the CPUs of its own. */
-static bool tracks(const struct event_list *l, size_t i)
-{
-	const struct event *e = l->ev.v;
-
-	for (size_t k = 0; k < i; k++)
-		if (!e[k].cpus || !e[i].cpus || !e[k].pmu || !e[i].pmu ||
-		    !strcmp(e[k].pmu, e[i].pmu))
-			return false;
-	return true;
-}
-
 /* A frequency is the kernel's to keep, and it varies periods by itself. */
 static int check_jitter(const struct sampling *r, struct err *err)
 {
@@ -240,13 +227,13 @@ static int fit_account(struct sampling *r, size_t i, const struct attr_opts *wis
 	struct err why = ERR_INIT;
 
 	sampling_account_wish(r, i, &mine);
-	attr_make(&r->ev[i].attr, e, &mine, tracks(&r->events, i));
+	attr_make(&r->ev[i].attr, e, &mine, sampling_tracks(r, i));
 	if (!fit(r, i, bits, &why))
 		return 0;
 	if (mine.branch && !wishes->branch) {
 		cli_note(r->cli, "no branch records here: %s: %s", e->name, why.what);
 		err_clear(&why);
-		attr_make(&r->ev[i].attr, e, wishes, tracks(&r->events, i));
+		attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));
 		if (!fit(r, i, bits, &why))
 			return 0;
 	}
@@ -268,9 +255,16 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 		return no_sampler(e, err);
 	r->ev[i].name = e->name;
 	r->ev[i].group = e->group;
+	if (r->tells_alone && sampling_tracks(r, i)) {
+		struct attr_opts own = *wishes;
+
+		sampling_track_wish(&own);
+		attr_make(&r->ev[i].attr, e, &own, true);
+		return fit(r, i, bits, err);
+	}
 	if (r->of)
 		return fit_account(r, i, wishes, bits, err);
-	attr_make(&r->ev[i].attr, e, wishes, tracks(&r->events, i));
+	attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));
 	if (e->group != (int)i) /* members follow their leader */
 		r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 	if (sampler != (int)i && e->sample_read)
@@ -389,7 +383,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 	struct synth s = { .put = put_synthesised,
 			   .ctx = &r->sink,
 			   .trailer = attr_trailer(&r->ev[0].attr),
-			   .data_maps = r->ev[0].attr.mmap_data };
+			   .data_maps = sampling_tracker(r)->mmap_data };
 
 	if (sampling_features_early(r, err))
 		return -1;
@@ -463,7 +457,8 @@ int sampling_open(struct sampling **out, struct cli *cli, const char *path,
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = cli->args.n;
 	if (counting_open(&r->k, cli, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
-	    parse_events(r, err) || make_attrs(r, err) || plan_beside(r, &setup, err))
+	    parse_events(r, err) || sampling_track(r, err) || make_attrs(r, err) ||
+	    plan_beside(r, &setup, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */
 	r->per_task = cli->opt.no_inherit && !r->k.who.whole_cpus && !cli->opt.cpu;

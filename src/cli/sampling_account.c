@@ -25,6 +25,14 @@ static int add_which(struct sampling *r, const struct account_event **which, siz
 	return 0;
 }
 
+int sampling_account_more(struct sampling *r, struct err *err)
+{
+	static const struct account_event none = { .group = ACCOUNT_PINNED };
+	const struct account_event *which[] = { &none };
+
+	return add_which(r, which, 1, r->events.ev.n - 1, UINT32_MAX, err);
+}
+
 static int add_core(struct sampling *r, const char *pmu, struct err *err)
 {
 	struct account_plan *p = &r->account[r->n_accounts];

@@ -103,6 +103,8 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 
 	buf_puts(b, "like: perf record");
 	for (size_t i = 0; i < r->events.ev.n; i++) {
+		if (r->tells_alone && sampling_tracks(r, i))
+			continue; /* perf adds its own */
 		buf_puts(b, " -e ");
 		text_put_safe(b, r->ev[i].name, false);
 	}

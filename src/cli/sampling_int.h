@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
- * (sampling_check.c), what is done with the records on their way to the file (sampling_sink.c), the
+ * (sampling_check.c), which event tells of mappings (sampling_track.c), what is done with the records on their way to the file (sampling_sink.c), the
  * header's features (sampling_features.c), --dry-run (sampling_describe.c).
  */
 #ifndef CYCLADE_CLI_SAMPLING_INT_H
@@ -66,6 +66,7 @@ struct sampling {
 	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
 	size_t n_accounts, account_split;
 	struct sampling_of *of; /* as events.ev, with --account */
+	bool tells_alone; /* the last event is none that was asked for: it tells of mappings */
 	struct err passed;
 	int zstd_level;
 	uint64_t branch_type; /* of --branch-filter; 0: not said */
@@ -91,6 +92,15 @@ int sampling_account_events(struct sampling *r, struct err *err) MUST_USE;
 void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w);
 bool sampling_account_without(struct sampling *r, size_t i, const struct err *why);
 int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
+/* An event more, of no account. */
+int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
+
+/* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th does;
+ * the attribute of the first that does; what one that does nothing else asks for. */
+int sampling_track(struct sampling *r, struct err *err) MUST_USE;
+bool sampling_tracks(const struct sampling *r, size_t i);
+const struct perf_event_attr *sampling_tracker(const struct sampling *r);
+void sampling_track_wish(struct attr_opts *w);
 
 /* Features that a recording has even if it is cut short; then every feature of the header. */
 int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;

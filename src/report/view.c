@@ -61,6 +61,15 @@ static bool is_column(const struct view *v, size_t e)
 	       topdown_is_part(&v->topdown, e);
 }
 
+/* What tells of mappings and nothing else is no event that anybody wants to see without samples. */
+static bool only_tells(const struct view *v, size_t e)
+{
+	const struct perf_event_attr *a = &v->source.event[e].attr;
+
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY &&
+	       v->source.n_events > 1 && !v->opts.n_events;
+}
+
 /* A table per event with samples; all of them where none has any. */
 static int make_tables(struct view *v, struct err *err)
 {
@@ -76,7 +85,8 @@ static int make_tables(struct view *v, struct err *err)
 		n_seen += event_wanted(v, e) && !is_column(v, e) && sum[e].selected.samples;
 	for (size_t e = 0; e < n_events; e++) {
 		if (!event_wanted(v, e) ||
-		    (n_seen && (is_column(v, e) || !sum[e].selected.samples)))
+		    (n_seen && (is_column(v, e) || !sum[e].selected.samples)) ||
+		    (!n_seen && only_tells(v, e)))
 			continue;
 		sums[n] = &sum[e];
 		index[n++] = (uint32_t)e;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which event tells of mappings, names and forks. The first, wherever it counts; of a hybrid's the first
+ * of each kind of core, since each is only on the CPUs of its own. Where some CPUs have none of these,
+ * programs would run there that nobody has heard of: then an event that counts nothing tells, on all
+ * CPUs, and it alone.
+ */
+#include <string.h>
+
+#include "cli/sampling_int.h"
+
+/* `i` is the first of its kind of core. */
+static bool first_of_kind(const struct event_list *l, size_t i)
+{
+	const struct event *e = l->ev.v;
+
+	for (size_t k = 0; k < i; k++)
+		if (!e[k].cpus || !e[i].cpus || !e[k].pmu || !e[i].pmu ||
+		    !strcmp(e[k].pmu, e[i].pmu))
+			return false;
+	return true;
+}
+
+bool sampling_tracks(const struct sampling *r, size_t i)
+{
+	return r->tells_alone ? i + 1 == r->events.ev.n : first_of_kind(&r->events, i);
+}
+
+const struct perf_event_attr *sampling_tracker(const struct sampling *r)
+{
+	size_t i = 0;
+
+	while (i + 1 < r->events.ev.n && !r->ev[i].attr.mmap)
+		i++;
+	return &r->ev[i].attr;
+}
+
+static bool holds(const uint32_t *cpus, size_t n, uint32_t cpu)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+/* Marks the CPUs where an event that would track can count; false: that is everywhere. */
+static bool mark(const struct sampling *r, const struct event *e, bool *told)
+{
+	const struct targets *who = &r->k.who;
+	VEC(uint32_t) on = VEC_INIT;
+
+	if (!e->cpus || targets_cpu_list(&on.v, &on.n, e->cpus, NULL))
+		return false;
+	for (size_t i = 0; i < who->cpus.n; i++)
+		told[i] |= holds(on.v, on.n, who->cpus.v[i]);
+	vec_free(&on);
+	return true;
+}
+
+int sampling_track(struct sampling *r, struct err *err)
+{
+	const struct targets *who = &r->k.who;
+	bool *told = arena_alloc(r->arena, who->cpus.n + 1);
+	size_t i, n = r->events.ev.n;
+
+	if (!told)
+		return err_nomem(err);
+	for (i = 0; i < n; i++)
+		if (first_of_kind(&r->events, i) && !mark(r, &r->events.ev.v[i], told))
+			return 0;
+	for (i = 0; i < who->cpus.n && told[i]; i++)
+		;
+	if (i == who->cpus.n || !n)
+		return 0;
+	if (event_parse(&r->events, r->k.root, "dummy/period=1/u", err))
+		return -1;
+	r->events.ev.v[n].name = arena_strdup(r->arena, "dummy:u"); /* as perf calls its own */
+	if (!r->events.ev.v[n].name)
+		return err_nomem(err);
+	r->tells_alone = true;
+	return r->of ? sampling_account_more(r, err) : 0;
+}
+
+void sampling_track_wish(struct attr_opts *w)
+{
+	const struct attr_opts all = *w;
+
+	*w = (struct attr_opts){ .period = 1,
+				 .data = all.data,
+				 .phys_data = all.phys_data,
+				 .inherit = all.inherit,
+				 .cpu = all.cpu,
+				 .several = true,
+				 .enable_on_exec = all.enable_on_exec,
+				 .use_clockid = all.use_clockid,
+				 .clockid = all.clockid };
+}

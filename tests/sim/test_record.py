@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cyclade record` on simulated machines: of a hybrid, where only one kind of core samples, programs that began on the
+other kind have their mappings and names all the same."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+
+SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+trees = {}
+# a program begins on one CPU, has all its mappings, and goes on on another
+MOVES = """
+import os, subprocess, sys, time
+begins, goes_on = int(sys.argv[1]), int(sys.argv[2])
+os.sched_setaffinity(0, {begins})
+p = subprocess.Popen(sys.argv[3:])
+while "libc.so" not in open("/proc/%d/maps" % p.pid).read():
+    time.sleep(0.002)
+time.sleep(0.05)
+os.sched_setaffinity(p.pid, {goes_on})
+sys.exit(p.wait())
+"""
+
+
+def sim(machine, *command):
+    tree = trees.setdefault(machine, os.path.join(tmp.name, machine))
+    os.makedirs(tree, exist_ok=True)
+    return subprocess.run([os.path.join(HERE, "run.sh"), machine, "even", "--", *command], text=True, capture_output=True,
+                          env=dict(os.environ, SIM_TREE=tree), timeout=120, stdin=subprocess.DEVNULL)
+
+
+def record(machine, *options, what=(SPIN, "100")):
+    return sim(machine, CYCLADE, "record", "--sysroot", "@SYSROOT@", "-o", DATA, *options, "--", *what)
+
+
+def report(*options):
+    """{event: table}"""
+    p = subprocess.run([CYCLADE, "report", "-j", "-i", DATA, *options], text=True, capture_output=True)
+    return {x["event"]: x for x in json.loads(p.stdout)["tables"]} if not p.returncode else p.stderr
+
+
+def test_hybrid():
+    if not {0, 1} <= os.sched_getaffinity(0):
+        return t.skip("programs that began on the other kind of core", "it takes CPUs 0 and 1")
+    for event, begins, goes_on in [("cpu_core/cycles/", 1, 0), ("cpu_atom/cycles/", 0, 1)]:
+        r = record("adl", "-e", event, what=[sys.executable, "-c", MOVES, str(begins), str(goes_on), SPIN, "400"])
+        x = report("-s", "comm,dso,sym").get(event)
+        t.ok(r.returncode == 0 and x and x["total"]["samples"] > 100, "%s: samples" % event, r.stderr)
+        top = max(x["rows"], key=lambda row: row["period"])
+        t.equal((top["comm"], top["dso"], top["sym"]), ("sim_spin", "sim_spin", "main"), "%s: and what they fell into" % event)
+        t.ok(x["no_mapping"]["samples"] < x["total"]["samples"] / 50, "%s: next to none is in no mapping" % event, x["no_mapping"])
+        people = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True).stdout
+        t.ok("dummy" not in people, "%s: people are not shown what only tells" % event, people)
+        if PERF:
+            p = subprocess.run([PERF, "report", "--stdio", "-i", DATA], text=True, capture_output=True, errors="replace")
+            t.ok(re.search(r"[6-9]\d\.\d+%  sim_spin +sim_spin +\[\.\] main", p.stdout), "%s: perf says the same" % event, p.stdout + p.stderr)
+            p = subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True)
+            told = [line.split(":")[0] for line in p.stdout.splitlines() if " mmap: 1" in line]
+            t.equal(told, ["dummy"], "%s: one event tells of mappings" % event)
+        else:
+            t.skip("%s: perf" % event, "no perf here")
+    for events in ["cycles", "cpu_core/cycles/,cpu_atom/instructions/", "cpu_core/cycles/,page-faults"]:
+        record("adl", "-e", events)
+        names = [e["name"] for e in json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], text=True,
+                                                               capture_output=True).stdout)["events"]]
+        t.equal("dummy:u" in names, "page-faults" in names, "%s: an event more where it takes one" % events)
+    record("adl", "-e", "cpu_core/cycles/", "-C", "0")
+    names = subprocess.run([CYCLADE, "info", "-j", DATA], text=True, capture_output=True).stdout
+    t.ok("dummy" not in names and "cpu_core/cycles/" in names, "-C with CPUs of its own kind: none", names)
+    r = sim("adl", CYCLADE, "record", "--sysroot", "@SYSROOT@", "-e", "cpu_core/cycles/", "--dry-run", "--", "true")
+    said = r.stdout + r.stderr
+    t.ok("dummy:u" in said and "-e dummy" not in said, "--dry-run: it is told; perf adds its own", said)
+    for options in [["-g"], ["-b"], ["-d"], ["-c", "100003", "--jitter"], ["-z"], ["--no-inherit"], ["-k", "mono"], ["-a"]]:
+        r = record("adl", "-e", "cpu_core/cycles/", *options, what=[sys.executable, "-c", MOVES, "0", "0", SPIN, "100"])
+        t.ok(r.returncode == 0 and "main" in json.dumps(report("-s", "sym")), "%s: beside it" % " ".join(options), r.stderr)
+
+
+def main():
+    global DATA
+    if SANITIZED:
+        t.skip("all of it", "a sanitized library cannot be preloaded")
+        t.done()
+    DATA = os.path.join(tmp.name, "sim.data")
+    if record("spr", "-e", "cycles").returncode:
+        t.skip("all of it", "no sampling here")
+        t.done()
+    test_hybrid()
+    t.done()
+
+
+main()
