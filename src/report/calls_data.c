@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/calls_view.h"
+#include "report/page.h"
 
 enum { ROWS = 20 };
 
@@ -108,6 +109,7 @@ int calls_json(struct buf *out, const struct calls_view *v, const struct sink_op
 	json_u64(&j, "hits_calls", c->hits_calls);
 	json_u64(&j, "hits_returns", c->hits_returns);
 	json_u64(&j, "samples", v->sums->samples);
+	json_u64(&j, "other_samples", page_other_samples(&v->source));
 	json_u64(&j, "stacks", v->sums->stacks);
 	if (v->function != CALLS_ALL)
 		json_u64(&j, "function", v->function);

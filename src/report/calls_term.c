@@ -322,16 +322,24 @@ static void put_facts(struct calls_page *c)
 {
 	const struct calls *k = c->v->c;
 	const struct flow_sums *s = c->v->sums;
+	/* those of a type that is not known are counted as bad, and are of no event */
+	uint64_t others = page_other_samples(&c->v->source);
 	char a[NUM_MAX], b[NUM_MAX], e[NUM_MAX];
 
+	if (others > s->left_out)
+		others = s->left_out;
 	page_end(&c->p);
-	put_scale(c);
+	if (k->n_edges)
+		put_scale(c);
 	page_fact(&c->p, "samples", false, "%s, %s with branches, %s without%s",
-		  num_exact(a, s->samples), num_exact(b, s->stacks), num_exact(e, s->empty),
-		  s->user_only ? "; branches of user space only" : "");
-	if (s->left_out)
+		  num_exact(a, s->samples - others), num_exact(b, s->stacks),
+		  num_exact(e, s->empty), s->user_only ? "; branches of user space only" : "");
+	if (others)
+		page_fact(&c->p, "others", false, "%s samples of events without branch stacks",
+			  num_exact(a, others));
+	if (s->left_out > others)
 		page_fact(&c->p, "left out", false, "%s samples, by options",
-			  num_exact(a, s->left_out));
+			  num_exact(a, s->left_out - others));
 	if (s->bad)
 		page_fact(&c->p, "unreadable", true, "%s samples", num_exact(a, s->bad));
 	if (!k->by_returns && k->hits_returns)
@@ -385,11 +393,26 @@ static void put_next(struct calls_page *c)
 	if (c->v->c->n_edges)
 		add_next(c, list, &n, &a, "calls", " --format svg -o calls.svg",
 			 c->v->function == CALLS_ALL ? NULL : name, "as a picture");
-	if (c->v->sums->filter == FLOW_ANY)
+	if (c->v->sums->filter == FLOW_ANY && c->v->sums->stacks)
 		add_next(c, list, &n, &a, "blocks", "", NULL, "how often each block ran");
 	page_end(&c->p);
 	next_put(c->p.out, list, n, c->p.st);
 	arena_free(&a);
+}
+
+static const char *why_no_stacks(const struct calls_view *v)
+{
+	const struct flow_sums *s = v->sums;
+	uint64_t with = s->samples - page_other_samples(&v->source);
+
+	if (!s->samples)
+		return "the recording has no samples";
+	if (!with)
+		return "the event with branch stacks has no sample: it was rarer than its period, "
+		       "or "
+		       "had no counter";
+	return s->empty ? "the samples' branch stacks are empty: no branch was recorded"
+			: "options left out all samples with branch stacks";
 }
 
 int calls_term(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
@@ -407,9 +430,11 @@ int calls_term(struct buf *out, const struct calls_view *v, const struct sink_op
 	} else {
 		page_end(&c.p);
 		page_fact(&c.p, "no calls", true, "%s",
-			  v->c->unknown ? "nothing tells which of the recorded branches are calls: "
-					  "neither the programs' files nor kinds of branches are "
-					  "there"
+			  !v->sums->stacks ? why_no_stacks(v)
+			  : v->c->unknown
+				  ? "nothing tells which of the recorded branches are calls: "
+				    "neither the programs' files nor kinds of branches are "
+				    "there"
 			  : v->c->by_returns
 				  ? "none of the recorded branches is a return to behind a call"
 				  : "none of the recorded branches is a call");

@@ -117,6 +117,16 @@ void page_recording(struct page *p, const struct view_source *source)
 	}
 }
 
+uint64_t page_other_samples(const struct view_source *source)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < source->n_events; i++)
+		if (!(source->event[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
+			n += source->event[i].samples;
+	return n;
+}
+
 const char *page_error(char out[NUM_MAX], struct flow_value v)
 {
 	double share = v.half / v.v;

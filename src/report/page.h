@@ -32,6 +32,9 @@ void page_head(struct page *p, const struct view_source *source);
 /* What is said of every recording: losses, notes. */
 void page_recording(struct page *p, const struct view_source *source);
 
+/* Samples of events that come without branch stacks: of no concern to what is made of stacks. */
+uint64_t page_other_samples(const struct view_source *source);
+
 /* "+-1.2 %" of its value. */
 const char *page_error(char out[NUM_MAX], struct flow_value v);
 /* Three digits or more of what is an estimate: whole numbers from a hundred on. */

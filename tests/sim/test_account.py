@@ -177,6 +177,10 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     stacks = re.findall(r"^(\S+): type.*BRANCH_STACK", perf("evlist", "-i", tmp + "/data", "-v"), re.M)
     t.ok(len(stacks) == 1 and "LBR_INSERTS" in stacks[0], tell + "branch records with the event that counts them, and with no other", stacks)
 
+# this simulated machine has no branches to count by: the event with the stacks has no sample, and nobody left it out
+p = run("calls", tmp + "/data") if sim("spr", "even", "--account", ms=200)[0].returncode == 0 else None
+t.ok(p and p.returncode == 0 and "has no sample" in p.stdout and "by options" not in p.stdout and "event counts the branches" not in p.stdout,
+     "calls, of a branch event without samples: says that, and blames no option", p and p.stdout)
 for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls_not_halted_cyc")]:
     p, true = sim(machine, "even", "--account", ms=300)
     r = run("report", "--account", "-j", tmp + "/data")
