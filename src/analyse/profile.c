@@ -19,12 +19,11 @@ static int read_all(struct profile *p, struct scan *sc, const struct pd *rec, st
 		       : 0;
 }
 
-static int build(struct profile *p, struct scan *sc, struct err *err)
+static int make_all(struct profile *p, struct scan *sc, struct beside *beside, struct err *err)
 {
-	struct names_ahead *ahead = names_ahead_start(p, sc);
 	int ret = merge_tables(p, sc, err);
 
-	names_ahead_end(ahead);
+	beside_load(beside);
 	if (ret || name_sites(p, err))
 		return -1;
 	if (p->opts.branches)
@@ -34,6 +33,18 @@ static int build(struct profile *p, struct scan *sc, struct err *err)
 	if (!p->opts.chains)
 		return 0;
 	return p->opts.stacks != STACKS_NONE ? make_stacks(p, sc, err) : make_frames(p, sc, err);
+}
+
+static int build(struct profile *p, struct scan *sc, struct err *err)
+{
+	struct pd_drop *drop = p->opts.once ? pd_drop_new(sc->rec) : NULL;
+	struct beside *beside = beside_start(p, sc, drop);
+	int ret = make_all(p, sc, beside, err);
+
+	pd_drop_do(drop); /* there is nothing else to do */
+	beside_end(beside);
+	pd_drop_free(drop);
+	return ret;
 }
 
 void profile_drop_names(struct profile *p)
@@ -54,7 +65,6 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err)
 {
 	struct profile *p = calloc(1, sizeof(*p));
-	struct pd_drop *drop = NULL;
 	struct scan sc = { 0 };
 	int ret;
 
@@ -65,11 +75,8 @@ int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 	p->opts.chains &= !opts->branches;
 	p->sp = sp;
 	ret = read_all(p, &sc, rec, err);
-	if (!ret && p->opts.once)
-		drop = pd_drop_start(rec);
 	if (!ret)
 		ret = build(p, &sc, err);
-	pd_drop_stop(drop);
 	scan_free(&sc);
 	profile_drop_names(p);
 	if (ret)

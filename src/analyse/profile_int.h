@@ -415,10 +415,13 @@ int profile_too_big(struct err *err);
 
 int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
 void profile_drop_names(struct profile *p); /* of sites; rows and frames have them */
-/* Symbols of the images that samples were counted in, loaded while the caller does something else;
- * NULL where that is not worth a thread. `end` helps with what is left, and waits. */
-struct names_ahead *names_ahead_start(const struct profile *p, const struct scan *sc);
-void names_ahead_end(struct names_ahead *a);
+/* What a second thread does when all samples are counted: it loads the symbols of their images, beside
+ * whoever calls `load`, which returns when all are there; then it gives the recording's pages back
+ * (`drop`, or NULL), which only costs time while the caller has none to spare. NULL where that is not
+ * worth a thread. `end` waits for it. */
+struct beside *beside_start(const struct profile *p, const struct scan *sc, struct pd_drop *drop);
+void beside_load(struct beside *b);
+void beside_end(struct beside *b);
 int name_sites(struct profile *p, struct err *err) MUST_USE;
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */

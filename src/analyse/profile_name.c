@@ -6,7 +6,6 @@
 #include "analyse/profile_int.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,18 +225,22 @@ out:
 	return ret;
 }
 
-/* ---- ahead -------------------------------------------------------------------------------------
+/* ---- beside ------------------------------------------------------------------------------------
  */
 
-struct names_ahead {
+struct beside {
 	struct images *images;
 	struct wanted {
 		uint64_t slots;
 		uint32_t image;
 	} * v;
 	size_t n;
-	atomic_size_t next;
+	struct pd_drop *drop;
 	pthread_t thread;
+	pthread_mutex_t lock; /* over what follows */
+	pthread_cond_t idle;
+	size_t next;
+	unsigned loading; /* images, now */
 };
 
 static int more_slots_first(const void *va, const void *vb)
@@ -249,54 +252,86 @@ static int more_slots_first(const void *va, const void *vb)
 	return (a->image > b->image) - (a->image < b->image);
 }
 
-static void *load_wanted(void *arg)
+static void load_wanted(struct beside *b)
 {
-	struct names_ahead *a = arg;
-
-	for (;;) {
-		size_t i = atomic_fetch_add(&a->next, 1);
+	(void)pthread_mutex_lock(&b->lock);
+	while (b->next < b->n && b->v[b->next].slots) {
 		struct err ignored = ERR_INIT; /* who asks for its symbols tries again */
+		uint32_t image = b->v[b->next++].image;
 
-		if (i >= a->n || !a->v[i].slots)
-			return NULL;
-		(void)!image_resolve(a->images, a->v[i].image, NULL, 0, NULL, &ignored);
+		b->loading++;
+		(void)pthread_mutex_unlock(&b->lock);
+		(void)!image_resolve(b->images, image, NULL, 0, NULL, &ignored);
+		(void)pthread_mutex_lock(&b->lock);
+		b->loading--;
 	}
+	if (!b->loading)
+		(void)pthread_cond_broadcast(&b->idle);
+	(void)pthread_mutex_unlock(&b->lock);
 }
 
-struct names_ahead *names_ahead_start(const struct profile *p, const struct scan *sc)
+static void *beside_main(void *arg)
 {
-	struct names_ahead *a = sc->n_workers > 1 ? calloc(1, sizeof(*a)) : NULL;
+	struct beside *b = arg;
 
-	if (!a)
-		return NULL;
-	a->images = spaces_images(p->sp);
-	a->n = images_count(a->images);
-	a->v = calloc(a->n + 1, sizeof(*a->v));
-	if (!a->v)
-		goto fail;
-	for (size_t i = 0; i < a->n; i++)
-		a->v[i].image = (uint32_t)i;
-	for (unsigned i = 0; i < sc->n_workers; i++)
-		vec_each (&sc->worker[i].counts.group, const struct count_group *, g)
-			if (g->image < a->n)
-				a->v[g->image].slots += g->slots;
-	qsort(a->v, a->n, sizeof(*a->v), more_slots_first);
-	if (!pthread_create(&a->thread, NULL, load_wanted, a))
-		return a;
-fail:
-	free(a->v);
-	free(a);
+	load_wanted(b);
+	pd_drop_do(b->drop);
 	return NULL;
 }
 
-void names_ahead_end(struct names_ahead *a)
+static void beside_free(struct beside *b)
 {
-	if (!a)
+	(void)pthread_mutex_destroy(&b->lock);
+	(void)pthread_cond_destroy(&b->idle);
+	free(b->v);
+	free(b);
+}
+
+struct beside *beside_start(const struct profile *p, const struct scan *sc, struct pd_drop *drop)
+{
+	struct beside *b = sc->n_workers > 1 ? calloc(1, sizeof(*b)) : NULL;
+
+	if (!b)
+		return NULL;
+	(void)pthread_mutex_init(&b->lock, NULL);
+	(void)pthread_cond_init(&b->idle, NULL);
+	b->images = spaces_images(p->sp);
+	b->drop = drop;
+	b->n = images_count(b->images);
+	b->v = calloc(b->n + 1, sizeof(*b->v));
+	if (!b->v)
+		goto fail;
+	for (size_t i = 0; i < b->n; i++)
+		b->v[i].image = (uint32_t)i;
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		vec_each (&sc->worker[i].counts.group, const struct count_group *, g)
+			if (g->image < b->n)
+				b->v[g->image].slots += g->slots;
+	qsort(b->v, b->n, sizeof(*b->v), more_slots_first);
+	if (!pthread_create(&b->thread, NULL, beside_main, b))
+		return b;
+fail:
+	beside_free(b);
+	return NULL;
+}
+
+void beside_load(struct beside *b)
+{
+	if (!b)
 		return;
-	(void)load_wanted(a);
-	(void)pthread_join(a->thread, NULL);
-	free(a->v);
-	free(a);
+	load_wanted(b);
+	(void)pthread_mutex_lock(&b->lock);
+	while (b->loading)
+		(void)pthread_cond_wait(&b->idle, &b->lock);
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+void beside_end(struct beside *b)
+{
+	if (!b)
+		return;
+	(void)pthread_join(b->thread, NULL);
+	beside_free(b);
 }
 
 /* ---- strings -----------------------------------------------------------------------------------

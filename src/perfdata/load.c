@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -297,7 +296,6 @@ uint8_t *pd_block_new(struct pd *rec, size_t size)
 #define DROP_STEP ((size_t)8 << 20) /* who maps something has to wait for a step */
 
 struct pd_drop {
-	pthread_t thread;
 	const struct pd *rec;
 	atomic_size_t next; /* step, over all sources */
 };
@@ -308,11 +306,24 @@ static bool may_drop(const struct pd *rec, const struct pd_source *s)
 	return s->own == PD_MAPPED && !rec->swap;
 }
 
-static void *drop_main(void *arg)
+struct pd_drop *pd_drop_new(const struct pd *rec)
 {
-	struct pd_drop *d = arg;
-	size_t mine = atomic_fetch_add(&d->next, 1), step = 0;
+	struct pd_drop *d = NULL;
 
+	vec_each (&rec->sources, const struct pd_source *, s)
+		if (!d && may_drop(rec, s))
+			d = calloc(1, sizeof(*d));
+	if (d)
+		d->rec = rec;
+	return d;
+}
+
+void pd_drop_do(struct pd_drop *d)
+{
+	size_t mine = d ? atomic_fetch_add(&d->next, 1) : 0, step = 0;
+
+	if (!d)
+		return;
 	vec_each (&d->rec->sources, const struct pd_source *, s)
 		for (size_t at = 0; may_drop(d->rec, s) && at < s->len; at += DROP_STEP) {
 			if (step++ != mine)
@@ -321,31 +332,9 @@ static void *drop_main(void *arg)
 				      MADV_DONTNEED);
 			mine = atomic_fetch_add(&d->next, 1);
 		}
-	return NULL;
 }
 
-struct pd_drop *pd_drop_start(const struct pd *rec)
+void pd_drop_free(struct pd_drop *d)
 {
-	struct pd_drop *d = NULL;
-
-	vec_each (&rec->sources, const struct pd_source *, s)
-		if (!d && may_drop(rec, s))
-			d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
-	d->rec = rec;
-	if (pthread_create(&d->thread, NULL, drop_main, d)) {
-		free(d);
-		return NULL;
-	}
-	return d;
-}
-
-void pd_drop_stop(struct pd_drop *d)
-{
-	if (!d)
-		return;
-	(void)drop_main(d); /* the caller has nothing else to do */
-	(void)pthread_join(d->thread, NULL);
 	free(d);
 }

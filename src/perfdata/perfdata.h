@@ -60,12 +60,13 @@ int pd_open_feed(struct pd **out, const char *path, const struct pd_feed *feed,
 int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) MUST_USE;
 void pd_close(struct pd *rec); /* NULL is fine */
 
-/* Gives the pages of mapped files back to the kernel, on a thread of its own while the caller does
- * something else: pd_close would have to wait for that. What is read again is brought in again. NULL
- * where there is nothing to give back, or no thread. */
+/* Gives the pages of mapped files back to the kernel, which pd_close would have to wait for: to be done
+ * while somebody else has work. Any number of threads may do it together, each returns when there is
+ * no more to begin with. What is read again is brought in again. NULL: nothing to give back. */
 struct pd_drop;
-struct pd_drop *pd_drop_start(const struct pd *rec);
-void pd_drop_stop(struct pd_drop *d); /* waits for it to end; before pd_close; NULL is fine */
+struct pd_drop *pd_drop_new(const struct pd *rec);
+void pd_drop_do(struct pd_drop *d);   /* NULL is fine */
+void pd_drop_free(struct pd_drop *d); /* before pd_close; NULL is fine */
 
 /* ---- what the header says --------------------------------------------------------------- */
 

@@ -84,13 +84,18 @@ bool pd_has_time(const struct pd *rec)
 	return true;
 }
 
-struct pd_drop *pd_drop_start(const struct pd *rec)
+struct pd_drop *pd_drop_new(const struct pd *rec)
 {
 	(void)rec;
 	return NULL;
 }
 
-void pd_drop_stop(struct pd_drop *d)
+void pd_drop_do(struct pd_drop *d)
+{
+	(void)d;
+}
+
+void pd_drop_free(struct pd_drop *d)
 {
 	(void)d;
 }
