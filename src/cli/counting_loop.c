@@ -68,10 +68,13 @@ static int on_signals(struct loop *l)
 	while (read(k->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
 		int number = (int)s.ssi_signo;
 
-		if (number == SIGCHLD)
+		if (number == SIGCHLD) { /* told once: whoever takes the word has to look */
+			if (k->has_program)
+				(void)workload_reap(&k->work, false);
 			continue;
+		}
 		if (number == SIGUSR1) {
-			if (l->h->so_far && l->h->so_far(l->h->ctx, k, l->err))
+			if (!k->work.ended && l->h->so_far && l->h->so_far(l->h->ctx, k, l->err))
 				return -1;
 			continue;
 		}
@@ -196,11 +199,15 @@ static int watch(struct loop *l)
 		if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
 			return err_sys(l->err, "poll");
 		k->now = counting_clock();
-		/* the end of the program comes before a reading that would find it gone; SIGCHLD
-		 * tells of it */
-		if (k->has_program && fds[0].revents && workload_reap(&k->work, false))
+		/* the end of the program comes before a reading that would find it gone, but not
+		 * before an interrupt, which is for all runs; SIGCHLD tells of it */
+		if (k->has_program && fds[0].revents)
+			(void)workload_reap(&k->work, false);
+		if (fds[0].revents && on_signals(l))
+			return -1;
+		if (k->has_program && k->work.ended)
 			break;
-		if ((fds[0].revents && on_signals(l)) || (fds[1].revents && on_control(l)) ||
+		if ((fds[1].revents && on_control(l)) ||
 		    (fds[2].revents && l->h->woken(l->h->ctx, k, l->err)) || due(l))
 			return -1;
 	}

@@ -264,7 +264,7 @@ int stat_events(struct cli *cli)
 	int code;
 
 	if (!count(&s, &err))
-		code = cli->args.n && !cli->opt.dry_run ? s.k.result.status : EXIT_OK;
+		code = stat_exit_code(cli, &s.k);
 	else if (s.no_pmu[0])
 		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
 	else

@@ -6,6 +6,8 @@
 #ifndef CYCLADE_CLI_STAT_INT_H
 #define CYCLADE_CLI_STAT_INT_H
 
+#include <signal.h>
+
 #include "cli/cli.h"
 #include "cli/counting.h"
 #include "cli/counting_out.h"
@@ -22,6 +24,17 @@ int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.
 static inline uint64_t stat_runs(const struct cli *cli)
 {
 	return cli->opt.repeat ? cli->opt.repeat : 1;
+}
+
+/* What a stat that told its counts ends with: the program's own end. Where an interrupt found no program
+ * to pass it on to, not all runs were made although each ended well. */
+static inline int stat_exit_code(const struct cli *cli, const struct counting *k)
+{
+	if (!cli->args.n || cli->opt.dry_run)
+		return EXIT_OK;
+	if (!k->result.status && k->result.interrupted && stat_runs(cli) > 1)
+		return 128 + SIGINT;
+	return k->result.status;
 }
 
 /* Who was counted, in words; arena memory of the cli's. */

@@ -3,16 +3,18 @@
 """cyclade stat where things go wrong: a thousand children, few files, no rights, tasks that end, interrupts."""
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-hard-")
@@ -163,6 +165,30 @@ t.ok(q.returncode == 130 and doc["interrupted"] and 2 <= doc["runs"] <= 4, "-r, 
 t.ok(doc["seconds"] > 0.19 and any("not among them" in n for n in doc["notes"]), "the run that was cut short is not among them", doc)
 doc, q, said, took = interrupted(60, 1)
 t.ok(doc["interrupted"] and doc["runs"] == 1 and took < 30, "if there is no other, it is told all the same", (doc, took))
+
+# ---- the program ends while we are busy with a signal: here with telling so far, to somebody who does not read
+os.mkfifo("goes")
+r, w = os.pipe()
+q = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "echo $$; read x <goes"], stdout=subprocess.PIPE, stderr=w)
+kid = int(q.stdout.readline())
+full = os.open("/proc/self/fd/%d" % w, os.O_WRONLY | os.O_NONBLOCK)  # open once more: theirs is to wait
+try:
+    while True:
+        os.write(full, b"." * 4096)
+except BlockingIOError:
+    pass
+q.send_signal(signal.SIGUSR1)
+wait_for(lambda: not int(re.search(r"^ShdPnd:\s+(\w+)", open("/proc/%d/status" % q.pid).read(), re.M).group(1), 16) & 1 << signal.SIGUSR1 - 1)
+open("goes", "w").close()
+wait_for(lambda: re.search(r"^State:\s+Z", open("/proc/%d/status" % kid).read(), re.M))
+os.close(full)
+os.close(w)
+threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(r, 65536), b"")], daemon=True).start()
+try:
+    t.equal(q.wait(60), 1, "its end is not missed")
+except subprocess.TimeoutExpired:
+    q.kill()
+    t.ok(False, "its end is not missed", "it still waits for a program that has ended")
 
 # ---- what an interval costs, counted: to wait, one read for each CPU, to write
 STRACE = shutil.which("strace")

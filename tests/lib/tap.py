@@ -5,12 +5,14 @@
     t = Tap()
     t.ok(condition, "name", "what to show if not")
     t.skip("name", "why")
+    wait_for(lambda: os.path.exists("began"))
     t.done()
 """
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CYCLADE = os.environ.get("CYCLADE", os.path.join(ROOT, "build", "src", "cli", "cyclade"))
@@ -59,6 +61,19 @@ class Tap:
     def done(self):
         print("1..%d%s" % (self.count, "" if self.count else " # SKIP nothing to do"))
         sys.exit(1 if self.bad else 0)
+
+
+def wait_for(condition, seconds=60):
+    """Until it holds, however slow the machine is: whether it came to hold. Errors of /proc count as not yet."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            if condition():
+                return True
+        except (OSError, IndexError, ValueError):
+            pass
+        time.sleep(0.01)
+    return False
 
 
 def run(*args, timeout=120, **kw):
