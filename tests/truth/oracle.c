@@ -211,10 +211,21 @@ static struct pair *cached(struct pair **at, struct pairs *all, uint64_t a, uint
 	return *at;
 }
 
+/* A processor retires one taken branch in a cycle: the next comes a cycle later at the earliest. */
+static void retire_taken(void)
+{
+	static uint64_t last; /* when the last one did, in quarters of a cycle */
+
+	if (truth.quarters < last + 4)
+		truth.quarters = last + 4;
+	last = truth.quarters;
+}
+
 static void branch(struct block *b, uint64_t to, bool wrong)
 {
 	struct pair *edge = cached(&b->taken, &truth.edges, b->last, to);
 
+	retire_taken();
 	edge->kind = b->kind;
 	edge->n++;
 	edge->mispredicted += wrong;

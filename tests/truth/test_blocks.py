@@ -241,7 +241,7 @@ def other_events(t, o):
         j = cyclade("blocks", "-j", "-i", r.path)
         if t.ok(not isinstance(j, str), "by %s: blocks" % event, j):
             got, want = j["insns"]["value"], r.truth.total["insns"]
-            t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .2}[event],
+            t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .1}[event],
                  "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
             t.ok(j["sums"]["biased"], "by %s: says that it favours some code" % event)
     r = o.run("indirect", depth=32, period=600, event="insns", skid=40)
