@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/event_more.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "cli/model_choice.h"
@@ -70,19 +72,29 @@ static bool find(void *ctx, struct arena *a, const char *core, const char *name,
 	       (of_model(model, core, name, len, out) || of_pfm(model, a, core, name, len, out));
 }
 
+/* Small letters are as good as capitals. */
 static const char *nearest(void *ctx, const char *name)
 {
 	struct event_more *m = ctx;
 	const struct model *model = m->n_models ? m->model[0].m : NULL;
+	char capitals[200];
+	const char *near;
+	size_t i = 0;
 
 	if (!model)
 		return NULL;
 	if (!m->words) {
 		m->words = calloc(model->n_events + 1, sizeof(*m->words));
-		for (size_t i = 0; m->words && i < model->n_events; i++)
-			m->words[i] = model->event[i].name;
+		for (size_t k = 0; m->words && k < model->n_events; k++)
+			m->words[k] = model->event[k].name;
 	}
-	return m->words ? text_nearest(name, m->words) : NULL;
+	for (; name[i] && i + 1 < sizeof(capitals); i++)
+		capitals[i] = (char)toupper((unsigned char)name[i]);
+	capitals[i] = '\0';
+	near = m->words ? text_nearest(name, m->words) : NULL;
+	if (m->words && !near)
+		near = text_nearest(capitals, m->words);
+	return near && strcasecmp(near, name) != 0 ? near : NULL;
 }
 
 const struct event_names_more *event_more(struct event_more *m, struct cli *cli)

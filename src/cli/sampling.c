@@ -187,9 +187,9 @@ static int sampler_of(const struct sampling *r, size_t i)
 	return -1;
 }
 
-static int no_sampler(const struct event *e, struct err *err)
+static int no_sampler(struct err *err)
 {
-	(void)err_set(err, ERR_USAGE, "%s: slots and its metrics cannot sample", e->name);
+	(void)err_set(err, ERR_USAGE, "slots and its metrics cannot sample");
 	return err_hint(err, "add an event that can, behind slots: '{slots,cycles,topdown-retiring,"
 			     "...}:S'");
 }
@@ -252,7 +252,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 	int sampler = sampler_of(r, i);
 
 	if (sampler < 0 || (!e->sample_read && is_topdown(&e->attr)))
-		return no_sampler(e, err);
+		return no_sampler(err);
 	r->ev[i].name = e->name;
 	r->ev[i].group = e->group;
 	if (r->tells_alone && sampling_tracks(r, i)) {

@@ -219,24 +219,27 @@ static int add_alias(struct event_parser *p, struct parsed *q)
 	return !found;
 }
 
+int event_suggest_more(struct event_parser *p, struct word w, const char *const *words)
+{
+	const struct event_names_more *more = p->list->more;
+	const char *name = NULL, *near = NULL;
+
+	if (more && words && w.len < 200)
+		name = arena_strndup(&p->list->arena, w.s, w.len);
+	if (name && !text_nearest(name, words))
+		near = more->nearest(more->ctx, name);
+	return near ? err_hint(p->err, "did you mean %s?", near) : event_suggest(p, w, words);
+}
+
 static int unknown_name(struct event_parser *p, struct word head)
 {
-	const char *const *words;
-	const char *near = NULL, *name;
 	uint64_t config;
 	bool cache;
 
 	(void)event_cache_find(head, &config, &cache);
 	(void)event_bad(p, head, cache ? "no such event of this cache" : "no event of this name");
-	words = event_words(p);
-	name = p->list->more && !cache && head.len < 200
-		       ? arena_strndup(&p->list->arena, head.s, head.len)
-		       : NULL;
-	if (name && words && !text_nearest(name, words))
-		near = p->list->more->nearest(p->list->more->ctx, name);
-	if (near)
-		return err_hint(p->err, "did you mean %s?", near);
-	return event_suggest(p, head, words);
+	return cache ? event_suggest(p, head, event_words(p))
+		     : event_suggest_more(p, head, event_words(p));
 }
 
 static int unknown_pmu(struct event_parser *p, struct word head)
@@ -244,7 +247,7 @@ static int unknown_pmu(struct event_parser *p, struct word head)
 	const char **words = arena_alloc(p->pmus->arena, (p->pmus->n + 1) * sizeof(*words));
 	const char *core = NULL;
 
-	(void)event_bad(p, head, "this machine has no PMU of this name");
+	(void)event_bad(p, head, "this machine has no PMU of this name, nor such an event");
 	for (size_t i = 0; words && i < p->pmus->n; i++) {
 		words[i] = p->pmus->v[i].name;
 		if (p->pmus->v[i].core)
@@ -254,7 +257,7 @@ static int unknown_pmu(struct event_parser *p, struct word head)
 		return err_hint(p->err, "its cores have PMUs of their own: %s/.../", core);
 	if (word_is(head, "cpu"))
 		return err_hint(p->err, "`cyclade doctor` says why there is none");
-	return event_suggest(p, head, words);
+	return event_suggest_more(p, head, words);
 }
 
 /* "pmu/terms/" for each PMU that the word means. */
@@ -302,26 +305,18 @@ static int take_terms(struct event_parser *p, struct parsed *q)
 	return 0;
 }
 
-static int terms_of_all(struct event_parser *p, const struct parsed *q)
+/* `own`: the fields of the events' PMUs are terms, too. */
+static int terms_of_all(struct event_parser *p, const struct parsed *q, bool own)
 {
-	for (size_t i = q->from; i < p->list->ev.n; i++)
-		if (event_terms(p, &p->list->ev.v[i], NULL, q->terms))
+	for (size_t i = q->from; i < p->list->ev.n; i++) {
+		struct event *ev = &p->list->ev.v[i];
+		struct pmu *pmu =
+			own ? pmu_find(p->pmus, (struct word){ ev->pmu, strlen(ev->pmu) }) : NULL;
+
+		if (event_terms(p, ev, pmu, q->terms))
 			return -1;
+	}
 	return 0;
-}
-
-static int add_slashes(struct event_parser *p, struct parsed *q)
-{
-	int rc;
-
-	if (take_terms(p, q))
-		return -1;
-	if (pmu_find(p->pmus, q->head))
-		return add_pmus(p, q);
-	rc = add_named(p, q);
-	if (rc)
-		return rc < 0 ? -1 : add_pmus(p, q);
-	return terms_of_all(p, q);
 }
 
 /* A name of two parts, in front of the second: SYSTEM:NAME, or TYPE:CONFIG in numbers. 1: neither.
@@ -351,7 +346,7 @@ static int add_colon(struct event_parser *p, struct parsed *q)
 		return -1;
 	if (!at_char(p, '/'))
 		return 0;
-	return take_terms(p, q) ? -1 : terms_of_all(p, q);
+	return take_terms(p, q) ? -1 : terms_of_all(p, q, false);
 }
 
 /* An event of each kind of cores that has the name. */
@@ -359,24 +354,23 @@ static int add_meant(struct event_parser *p, struct parsed *q, const char *core,
 {
 	const struct event_names_more *more = p->list->more;
 	struct event_meaning m = { 0 };
-	struct word pmu_word, terms;
+	struct word pmu_word;
 	size_t found = 0;
 
 	if (!more->find(more->ctx, &p->list->arena, core, name.s, name.len, &m))
 		return 1;
 	pmu_word = (struct word){ m.pmu, strlen(m.pmu) };
-	terms = (struct word){ m.terms, strlen(m.terms) };
 	for (size_t i = 0; i < p->pmus->n; i++) {
 		struct pmu *pmu = &p->pmus->v[i];
 		struct event *ev;
 
 		if (!pmu_matches(pmu, pmu_word))
 			continue;
+		if (pmu_load(p->pmus, pmu))
+			return err_nomem(p->err);
 		ev = add_of(p, pmu, pmu->type, 0);
-		if (!ev || event_terms(p, ev, pmu, terms))
+		if (!ev || event_meant(p, ev, pmu, q->head, &m))
 			return -1;
-		ev->attr.exclude_user |= m.exclude_user;
-		ev->attr.exclude_kernel |= m.exclude_kernel;
 		found++;
 	}
 	q->expanded |= found > 1;
@@ -444,14 +438,42 @@ static int add_more(struct event_parser *p, struct parsed *q)
 	return rc;
 }
 
+/* "NAME/terms/": a PMU, else an event that terms are added to. */
+static int add_slashes(struct event_parser *p, struct parsed *q)
+{
+	const char *slash = p->at;
+	size_t i = 0;
+	int rc;
+
+	while (i < p->pmus->n && !pmu_matches(&p->pmus->v[i], q->head))
+		i++;
+	if (i == p->pmus->n) {
+		rc = add_named(p, q);
+		if (!rc)
+			return take_terms(p, q) || terms_of_all(p, q, false) ? -1 : 0;
+		if (rc > 0)
+			rc = add_alias(p, q);
+		if (rc > 0)
+			rc = add_more(p, q);
+		if (rc <= 0)
+			return rc || take_terms(p, q) || terms_of_all(p, q, true) ? -1 : 0;
+	}
+	p->at = slash;
+	return take_terms(p, q) ? -1 : add_pmus(p, q);
+}
+
 static int add_plain(struct event_parser *p, struct parsed *q)
 {
 	int rc = add_named(p, q);
 
 	if (rc > 0)
 		rc = add_alias(p, q);
-	if (rc > 0)
+	if (rc > 0) {
 		rc = add_more(p, q);
+		/* libpfm's have colons: what is behind them could not be seen before */
+		if (!rc && at_char(p, '/'))
+			return take_terms(p, q) || terms_of_all(p, q, true) ? -1 : 0;
+	}
 	if (rc > 0 && at_char(p, ':'))
 		rc = add_colon(p, q);
 	return rc > 0 ? unknown_name(p, q->head) : rc;

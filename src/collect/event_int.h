@@ -131,6 +131,8 @@ struct event_parser {
 int event_bad(struct event_parser *p, struct word w, const char *fmt, ...) PRINTF_(3, 4);
 /* Sets the hint to the nearest of `words` (NULL-ended), else to the command that lists all. */
 int event_suggest(struct event_parser *p, struct word w, const char *const *words);
+/* The same where none of them is near: to the nearest name of a vendor's list. */
+int event_suggest_more(struct event_parser *p, struct word w, const char *const *words);
 /* Everything that could have been meant by a word without slash or colon, NULL-ended, or NULL. */
 const char *const *event_words(struct event_parser *p);
 /* A new event at the end of the list, with the defaults and without a name; NULL: told in err. */
@@ -140,6 +142,10 @@ bool event_raw_code(struct word w, uint64_t *config); /* r1a8 */
 /* Applies "a=1,b" to an event. With a PMU, its formats and aliases are terms too. */
 int event_terms(struct event_parser *p, struct event *ev, struct pmu *pmu,
 		struct word terms) MUST_USE;
+
+/* What a list of events says that `name` means on this PMU, which is loaded. */
+int event_meant(struct event_parser *p, struct event *ev, const struct pmu *pmu, struct word name,
+		const struct event_meaning *m) MUST_USE;
 
 bool event_modifiers_known(struct word w);
 /* Says which letter is wrong. */

@@ -219,6 +219,72 @@ bad:
 			 alias->name, pmu->name, alias->text, WORD_ARG(t.whole));
 }
 
+/* ---- names of vendors' lists ------------------------------------------------------------ */
+
+/* A term of what such a name means: a field of the PMU, a whole config word, or an alias of sysfs. */
+static int put_meant_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
+			  const struct term *t)
+{
+	const struct pmu_format *f = pmu_format_find(pmu, t->key);
+	const struct pmu_alias *alias = t->has_value ? NULL : pmu_alias_find(p->pmus, pmu, t->key);
+	const struct term_row *row = row_of(t->key);
+	uint64_t v = 1, tmp;
+
+	if (alias)
+		return put_alias(p, ev, pmu, alias, t, (struct word){ t->key.s, 0 });
+	if (t->has_value && !word_number(t->value, &v))
+		return 1;
+	if (f && v <= pmu_format_max(f))
+		config_set(ev, f->place, pmu_format_put(f, *config_at(ev, f->place, &tmp), v));
+	else if (!f && row && row->id >= CONFIG && row->id <= CONFIG4)
+		config_set(ev, (unsigned)(row->id - CONFIG), v);
+	else
+		return 1;
+	return 0;
+}
+
+int event_meant(struct event_parser *p, struct event *ev, const struct pmu *pmu, struct word name,
+		const struct event_meaning *m)
+{
+	struct word rest = { m->terms, strlen(m->terms) };
+	struct term t;
+
+	while (next_term(&rest, &t)) {
+		int rc = put_meant_term(p, ev, pmu, &t);
+
+		if (rc < 0)
+			return -1;
+		if (rc)
+			return event_bad(p, name,
+					 "it is %s/%.100s/, and '" WORD_FMT
+					 "' of that fits no format of this machine's PMU",
+					 pmu->name, m->terms, WORD_ARG(t.whole));
+	}
+	ev->attr.exclude_user |= m->exclude_user;
+	ev->attr.exclude_kernel |= m->exclude_kernel;
+	return 0;
+}
+
+/* Does a list of events know the name as one of this PMU? Of one outside the cores any core's does. */
+static bool means(const struct event_parser *p, const struct pmu *pmu, struct word name,
+		  struct event_meaning *m)
+{
+	const struct event_names_more *more = p->list->more;
+
+	for (size_t i = 0; more && i < p->pmus->n; i++) {
+		const struct pmu *core = &p->pmus->v[i];
+
+		*m = (struct event_meaning){ 0 };
+		if (core->core && (!pmu->core || core == pmu) &&
+		    more->find(more->ctx, &p->list->arena, core->name, name.s, name.len, m) &&
+		    pmu_matches(pmu, (struct word){ m->pmu, strlen(m->pmu) }))
+			return true;
+	}
+	return false;
+}
+
+/* ---- terms of all events ---------------------------------------------------------------- */
+
 int event_branch_filter(uint64_t *out, const char *words, struct err *err)
 {
 	const uint64_t who =
@@ -437,7 +503,8 @@ static int unknown_term(struct event_parser *p, const struct pmu *pmu, const str
 				WORD_ARG(t->key));
 	rc = vec_push(&words, NULL);
 	if (!rc)
-		rc = event_suggest(p, t->key, words.v);
+		rc = pmu ? event_suggest_more(p, t->key, words.v)
+			 : event_suggest(p, t->key, words.v);
 out:
 	vec_free(&words);
 	(void)err_nomem(p->err);
@@ -490,6 +557,15 @@ static int put_term(struct event_parser *p, struct event *ev, const struct pmu *
 			    event_cache_find(t->key, &v, &known))
 				return 0;
 		}
+	}
+	if (pmu && !t->has_value) {
+		struct event_meaning m;
+
+		/* the first round finds who knows it, or fails */
+		if (round == ROUND_FIELD || (round == ROUND_CONFIG && means(p, pmu, t->key, &m)))
+			return 0;
+		if (round == ROUND_NAME && means(p, pmu, t->key, &m))
+			return event_meant(p, ev, pmu, t->key, &m);
 	}
 	return unknown_term(p, pmu, t);
 }

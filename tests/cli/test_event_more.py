@@ -48,6 +48,37 @@ for machine, event, want in (
 got = asked("adl", "INST_RETIRED.ANY_P")
 t.ok(isinstance(got, list) and len(got) == 2 and got[0][0] != got[1][0] and {g[1] for g in got} == {0xc0},
      "adl: an event of each kind of cores", got)
+# between slashes, with terms before and behind, terms behind the name: as perf has it
+L3 = 0x20d1  # MEM_LOAD_RETIRED.L3_MISS
+for machine, event, want in (
+        ("spr", "cpu/mem_load_retired.l3_miss,period=1000/", [(4, L3, False, False)]),
+        ("spr", "cpu/period=1000,MEM_LOAD_RETIRED.L3_MISS/u", [(4, L3, False, True)]),
+        ("spr", "mem_load_retired.l3_miss/period=1000/k", [(4, L3, True, False)]),
+        ("spr", "mem_load_retired.l3_miss/cmask=2,inv/", [(4, L3 | 1 << 23 | 2 << 24, False, False)]),
+        ("spr", "cpu/cmask=2,mem_load_retired.l3_miss/", [(4, L3 | 2 << 24, False, False)]),
+        ("spr", "{cpu/mem_load_retired.l3_miss,name=a/,mem_load_retired.l3_miss/name=b/}:u", [(4, L3, False, True)] * 2),
+        ("spr", "slots/name=x/", [(4, 0x400, False, False)]),
+        ("adl", "cpu_core/inst_retired.any_p/", [(4, 0xc0, False, False)]),
+        ("adl", "cpu_atom/mem_bound_stalls.load/", [(70, 0x0734, False, False)])):
+    t.equal(asked(machine, event), want, "%s: %s is the model's" % (machine, event))
+got = asked("adl", "inst_retired.any_p/cmask=1/")
+t.ok(isinstance(got, list) and [g[1] for g in got] == [0x10000c0] * 2 and got[0][0] != got[1][0],
+     "adl: a name with terms is an event of each kind of cores", got)
+got = asked("spr", "uncore_imc/unc_m_cas_count.rd/", "--no-merge")
+t.ok(isinstance(got, list) and len(got) > 1 and len({g[0] for g in got}) == len(got), "spr: outside the cores, of each box", got)
+t.equal(asked("spr", "uncore_imc/unc_m_cas_count.rd/", "--no-merge"), asked("spr", "UNC_M_CAS_COUNT.RD", "--no-merge"),
+        "spr: the same with and without its PMU")
+for machine, event, want in (
+        ("spr", "cpu/mem_load_retird.l3_miss/", "did you mean MEM_LOAD_RETIRED.L3_MISS?"),
+        ("spr", "mem_load_retird.l3_miss/period=1/", "did you mean MEM_LOAD_RETIRED.L3_MISS?"),
+        ("spr", "mem_load_retired.l3_miss/nonsense/", "no term or event 'nonsense'"),
+        ("spr", "cpu/mem_load_retired.l3_miss=4/", "no term or event"),
+        ("spr", "cpu/UNC_M_CAS_COUNT.RD/", "no term or event"),
+        ("spr", "mem_load_retired.l3_miss/cmask=999/", "too large"),
+        ("adl", "cpu_atom/uops_issued.any,cpu_core/", "no term or event"),
+        ("adl", "cpu_core/mem_bound_stalls.load/", "no term or event")):
+    t.ok(want in asked(machine, event), "%s: %s: %s" % (machine, event, want), asked(machine, event))
+t.ok("did you mean UOPS_ISSUED.ANY?" in asked("ivb", "uops_isued.any"), "the nearest name, in small letters, too")
 t.ok("did you mean UOPS_ISSUED.ANY?" in asked("ivb", "UOPS_ISUED.ANY"), "the nearest name of the model")
 t.ok("did you mean cycles?" in asked("ivb", "cyclse"), "names that the kernel has go first in hints")
 t.ok("uncore_cha" in asked("spr", "UNC_CHA_CLOCKTICKS") and "no such PMU" in asked("spr", "UNC_CHA_CLOCKTICKS"),
@@ -64,6 +95,7 @@ if not PFM:
     t.done()
 
 for event, want in (("ivb::UOPS_ISSUED:ANY", (4, 0x10e, False, False)), ("UOPS_ISSUED:ANY", (4, 0x10e, False, False)),
+                    ("UOPS_ISSUED:ANY/period=1/u", (4, 0x10e, False, True)), ("cpu/UOPS_ISSUED:ANY,cmask=1/", (4, 0x100010e, False, False)),
                     ("UOPS_ISSUED:ANY:u", (4, 0x10e, False, True)), ("UOPS_ISSUED:ANY:c=1:i", (4, 0x180010e, False, False)),
                     ("UOPS_ISSUED:ANY:k=1:u=0", (4, 0x10e, True, False)), ("UNHALTED_CORE_CYCLES", (4, 0x3c, False, False))):
     t.equal(asked("ivb", event), [want], "ivb: %s is libpfm's" % event)

@@ -85,6 +85,32 @@ def test_hybrid():
         t.ok(r.returncode == 0 and "main" in json.dumps(report("-s", "sym")), "%s: beside it" % " ".join(options), r.stderr)
 
 
+def asked(text, period):
+    """What perf evlist -v tells of the event, by what matters here."""
+    m = re.search(r"^\S*l3_miss.*", text, re.M | re.I)
+    found = dict(re.findall(r"(config|sample_freq }|precise_ip|exclude_kernel|exclude_user): (\w+)", m.group(0))) if m else {}
+    return {k: v for k, v in found.items() if period or k != "sample_freq }"}
+
+
+def test_names():
+    """A model's names with terms: perf knows them by lists of its own."""
+    for event, period in [("cpu/mem_load_retired.l3_miss,period=1000/", True), ("cpu/mem_load_retired.l3_miss,period=1000/pp", True),
+                          ("cpu/period=1000,mem_load_retired.l3_miss/k", False), ("mem_load_retired.l3_miss:pp", False),
+                          ("cpu/mem_load_retired.l3_miss,cmask=1,inv/u", False), ("mem_load_retired.l3_miss/name=l3_miss/pp", False)]:
+        r = record("spr", "-q", "-e", event)
+        mine = asked(subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True).stdout, period)
+        sim("spr", PERF, "record", "-q", "-o", DATA, "-e", event, "--", SPIN, "20")
+        theirs = asked(subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True).stdout, period)
+        if theirs:
+            t.equal(mine, theirs, "%s: what perf asks for" % event)
+        else:
+            t.skip("%s: what perf asks for" % event, "this perf does not know it")
+        t.ok(mine and not r.returncode, "%s is recorded" % event, r.stderr)
+    r = record("spr", "-q", "-e", "mem_load_retired.l3_miss/period=1000/")
+    mine = asked(subprocess.run([PERF, "evlist", "-v", "-i", DATA], text=True, capture_output=True).stdout, True)
+    t.equal((mine.get("config"), mine.get("sample_freq }")), ("0x20d1", "1000"), "terms behind a name are not lost")
+
+
 def main():
     global DATA
     if SANITIZED:
@@ -95,6 +121,10 @@ def main():
         t.skip("all of it", "no sampling here")
         t.done()
     test_hybrid()
+    if PERF:
+        test_names()
+    else:
+        t.skip("names with terms", "no perf here")
     t.done()
 
 
