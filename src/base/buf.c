@@ -95,6 +95,18 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	b->len += (size_t)n;
 }
 
+void buf_trim(struct buf *b)
+{
+	while (b->len && b->s[b->len - 1] == ' ')
+		b->s[--b->len] = '\0';
+}
+
+void buf_end_line(struct buf *b)
+{
+	buf_trim(b);
+	buf_putc(b, '\n');
+}
+
 const char *buf_str(const struct buf *b)
 {
 	return b->s ? b->s : "";

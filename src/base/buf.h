@@ -34,7 +34,9 @@ void buf_put_u64(struct buf *b, uint64_t v);
 void buf_fill(struct buf *b, char c, size_t n);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_(2, 3);
 const char *buf_str(const struct buf *b);
-void buf_reset(struct buf *b); /* empty, memory kept */
+void buf_trim(struct buf *b);	  /* takes off the blanks at its end */
+void buf_end_line(struct buf *b); /* the same, and puts a newline */
+void buf_reset(struct buf *b);	  /* empty, memory kept */
 void buf_free(struct buf *b);
 
 #endif

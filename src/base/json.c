@@ -132,6 +132,12 @@ void json_i64(struct json *j, const char *key, int64_t v)
 	buf_printf(j->out, "%lld", (long long)v);
 }
 
+void json_hex(struct json *j, const char *key, uint64_t v)
+{
+	begin_value(j, key);
+	buf_printf(j->out, "\"0x%llx\"", (unsigned long long)v);
+}
+
 void json_real(struct json *j, const char *key, double v)
 {
 	char text[40];

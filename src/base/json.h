@@ -31,6 +31,8 @@ void json_end_array(struct json *j);
 void json_str(struct json *j, const char *key, const char *v); /* NULL v: null */
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
+void json_hex(struct json *j, const char *key,
+	      uint64_t v); /* "0x1f", a string: exact in any reader */
 void json_real(struct json *j, const char *key, double v); /* shortest text that reads back equal */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);

@@ -246,3 +246,21 @@ bool text_means(const char *said, const char *name)
 {
 	return !said || !strcmp(said, name) || text_glob(said, name);
 }
+
+void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
+{
+	for (size_t at = indent; *s;) {
+		size_t n = strcspn(s, " ");
+
+		if (at > indent && width && at + n > width) {
+			buf_end_line(b);
+			buf_fill(b, ' ', indent);
+			at = indent;
+		} else if (at > indent) {
+			buf_putc(b, ' ');
+		}
+		buf_put(b, s, n);
+		at += n + 1;
+		s += n + (s[n] == ' ');
+	}
+}

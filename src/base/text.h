@@ -26,6 +26,10 @@ enum text_fit { TEXT_LEFT, TEXT_RIGHT };
 void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
 		  bool ascii);
 
+/* Puts `s` in lines of at most `width` columns (0: in one line), broken at blanks. The first begins at
+ * column `indent`, where the caller is; the others are brought there. */
+void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width);
+
 /* The word of `words` (NULL-ended) nearest to `s` within a third of its length, else one that
  * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);

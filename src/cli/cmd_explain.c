@@ -18,28 +18,12 @@
 
 void explain_wrapped(struct explain *x, const char *text, size_t indent)
 {
-	size_t width = x->st.width ? x->st.width : 80, at = indent;
+	size_t width = x->st.width ? x->st.width : 80;
 	struct buf safe = BUF_INIT;
-	const char *s;
 
 	text_put_safe(&safe, text, x->st.ascii);
 	width = width > 100 ? 100 : width < indent + 30 ? indent + 30 : width;
-	for (s = buf_str(&safe); *s;) {
-		size_t n = strcspn(s, " ");
-
-		if (at > indent && at + 1 + n > width) {
-			buf_putc(&x->b, '\n');
-			buf_fill(&x->b, ' ', indent);
-			at = indent;
-		} else if (at > indent) {
-			buf_putc(&x->b, ' ');
-			at++;
-		}
-		buf_put(&x->b, s, n);
-		at += n;
-		s += n;
-		s += strspn(s, " ");
-	}
+	text_put_wrapped(&x->b, buf_str(&safe), indent, width);
 	buf_putc(&x->b, '\n');
 	buf_free(&safe);
 }
@@ -336,7 +320,7 @@ static void put_one_event(struct explain *x, uint32_t i)
 
 /* ---- json ---- */
 
-static void json_needs(struct explain *x, struct json *j)
+void explain_json_events(struct explain *x, struct json *j)
 {
 	struct fact f[FACTS_MAX];
 
@@ -386,7 +370,7 @@ static void put_json(struct explain *x, struct json *j, const struct meant *w)
 	} else if (metric != MODEL_NONE) {
 		facts_json(j, f, metric_facts(x->m, metric, f));
 		find_needs(x, metric);
-		json_needs(x, j);
+		explain_json_events(x, j);
 		json_array(j, "retire_latencies");
 		for (size_t i = 0; i < x->m->n_events; i++)
 			if (x->latency[i])

@@ -116,15 +116,7 @@ void explain_account_json(struct explain *x, struct json *j, uint32_t node)
 
 	facts_json(j, f, account_facts(x->acc, node, f));
 	find_needs(x, node);
-	json_array(j, "events");
-	for (uint32_t i = 0; i < x->m->n_events; i++) {
-		if (!x->needed[i])
-			continue;
-		json_object(j, NULL);
-		facts_json(j, f, event_facts(x->m, i, f));
-		json_end_object(j);
-	}
-	json_end_array(j);
+	explain_json_events(x, j);
 }
 
 static int uses(void *ctx, enum expr_ref_kind kind, uint32_t index)

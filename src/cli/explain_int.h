@@ -30,8 +30,9 @@ void explain_label(struct explain *x, const char *label);
 /* Nothing where the text is empty. */
 void explain_fact(struct explain *x, const char *label, const char *text);
 void explain_title(struct explain *x, const char *name, const char *what);
-/* The events marked in `needed`, with their encodings. */
+/* The events marked in `needed`, with their encodings; the same as an array "events". */
 void explain_events(struct explain *x);
+void explain_json_events(struct explain *x, struct json *j);
 
 /* explain_account.c */
 void explain_account_node(struct explain *x, uint32_t node);

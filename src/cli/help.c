@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "config.h"
 
 static const struct {
@@ -126,27 +127,6 @@ static void put_spelling(struct buf *b, const struct option_row *row)
 		buf_printf(b, " %s", row->arg);
 }
 
-/* `text` in lines of at most `width` columns, the first beginning at column `at`. */
-static void put_wrapped(struct buf *b, const char *text, size_t at, size_t indent, size_t width)
-{
-	while (*text) {
-		size_t n = strcspn(text, " ");
-
-		if (at > indent && at + 1 + n > width) {
-			buf_putc(b, '\n');
-			buf_fill(b, ' ', indent);
-			at = indent;
-		} else if (at > indent) {
-			buf_putc(b, ' ');
-			at++;
-		}
-		buf_put(b, text, n);
-		at += n;
-		text += n + (text[n] == ' ');
-	}
-	buf_putc(b, '\n');
-}
-
 void help_options(struct buf *b, enum command cmd, unsigned width)
 {
 	const char *group = "";
@@ -170,7 +150,8 @@ void help_options(struct buf *b, enum command cmd, unsigned width)
 		} else {
 			buf_fill(b, ' ', column - spelling.len - 2);
 		}
-		put_wrapped(b, row->help, column, column, width);
+		text_put_wrapped(b, row->help, column, width);
+		buf_putc(b, '\n');
 		buf_free(&spelling);
 	}
 }

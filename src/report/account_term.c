@@ -37,18 +37,6 @@ static const struct account *acc_of(const struct page *p)
 	return p->v->source.bound->acc;
 }
 
-static void trim(struct buf *b)
-{
-	while (b->len && b->s[b->len - 1] == ' ')
-		b->s[--b->len] = '\0';
-}
-
-static void end_line(struct page *p)
-{
-	trim(p->out);
-	buf_putc(p->out, '\n');
-}
-
 /* ---- headings ---- */
 
 /* The parts of a name, one a line, the last ones together where there are more. Nesting is shown by
@@ -145,8 +133,7 @@ static void put_heads(struct page *p)
 		}
 		if (line + 1 == HEADS)
 			buf_puts(p->out, "  where");
-		trim(p->out);
-		buf_putc(p->out, '\n');
+		buf_end_line(p->out);
 	}
 	style_ink(p->out, p->st, INK_PLAIN);
 }
@@ -209,7 +196,7 @@ static void put_row(struct page *p, const struct account_row *r)
 	}
 	buf_puts(p->out, "  ");
 	put_names(p, r);
-	end_line(p);
+	buf_end_line(p->out);
 }
 
 static const char *unit_text(const struct account_view *v)
@@ -353,7 +340,7 @@ static void put_node(struct page *p, uint32_t node)
 out:
 	if (dim)
 		style_ink(p->out, p->st, INK_PLAIN);
-	end_line(p);
+	buf_end_line(p->out);
 }
 
 /* What the paper's figure has: the whole, halted and not, stalled and not; each with its branches. */
@@ -391,30 +378,12 @@ static void put_tree(struct page *p)
 
 /* ---- facts ---- */
 
-/* A text broken at blanks, the rest of it below its beginning. */
-static void put_wrapped(struct page *p, const char *label, const char *text)
+static void put_fact(struct page *p, const char *label, const char *text)
 {
-	size_t most = p->st->width > LABEL + 20 ? p->st->width - LABEL - 1 : 200;
+	size_t width = p->st->width > LABEL + 20 ? p->st->width - 1 : LABEL + 200;
 
 	buf_printf(p->out, " %-*s", LABEL - 1, label);
-	for (;;) {
-		size_t n = strlen(text);
-
-		if (n > most) {
-			n = most;
-			while (n && text[n] != ' ')
-				n--;
-			if (!n)
-				n = strlen(text);
-		}
-		buf_put(p->out, text, n);
-		text += n;
-		text += *text == ' ';
-		if (!*text)
-			break;
-		buf_putc(p->out, '\n');
-		buf_fill(p->out, ' ', LABEL);
-	}
+	text_put_wrapped(p->out, text, LABEL, width);
 	buf_putc(p->out, '\n');
 }
 
@@ -480,7 +449,7 @@ static void put_view(struct buf *b, struct account_view *v, const struct style *
 	}
 	n = account_view_facts(v, &a, label, text, FACTS);
 	for (size_t i = 0; i < n; i++)
-		put_wrapped(&p, label[i], text[i]);
+		put_fact(&p, label[i], text[i]);
 	b->failed |= p.cell.failed;
 	buf_free(&p.cell);
 	arena_free(&a);

@@ -313,8 +313,7 @@ static void put_account_heads(struct face *f)
 	for (unsigned line = 0; line < 2 && annotate_account_width(f->a, f->st); line++) {
 		buf_fill(f->out, ' ', 18);
 		annotate_account_head(f->out, f->a, f->st, line);
-		while (f->out->len && f->out->s[f->out->len - 1] == ' ')
-			f->out->s[--f->out->len] = '\0';
+		buf_trim(f->out);
 		if (f->out->len && f->out->s[f->out->len - 1] != '\n')
 			buf_putc(f->out, '\n');
 	}
@@ -374,9 +373,7 @@ static void put_source_line(struct face *f, const struct source_line *l, const s
 	else
 		buf_puts(f->out, "       ?  ");
 	put_cut(f, text ? text : "", 28 + annotate_account_width(f->a, f->st));
-	while (f->out->len && f->out->s[f->out->len - 1] == ' ')
-		f->out->s[--f->out->len] = '\0';
-	buf_putc(f->out, '\n');
+	buf_end_line(f->out);
 }
 
 /* The lines between two that have code: shown where they are few, to keep the text readable. */

@@ -35,7 +35,6 @@ static void json_value(struct json *j, const char *key, struct flow_value v)
 static void json_function(struct json *j, const struct calls_view *v, uint32_t i)
 {
 	const struct call_function *f = &v->c->f[i];
-	char text[24];
 	uint64_t at;
 
 	json_object(j, NULL);
@@ -44,12 +43,10 @@ static void json_function(struct json *j, const struct calls_view *v, uint32_t i
 	else
 		json_str(j, "dso", calls_dso(v, i));
 	json_str(j, "function", f->symbol ? f->symbol->name : NULL);
-	if (calls_vaddr(v, i, &at)) {
-		(void)snprintf(text, sizeof(text), "0x%" PRIx64, at);
-		json_str(j, "address", text);
-	} else {
+	if (calls_vaddr(v, i, &at))
+		json_hex(j, "address", at);
+	else
 		json_null(j, "address");
-	}
 	json_value(j, "called", f->called);
 	json_value(j, "recursive", f->recursive);
 	json_value(j, "tailed", f->tailed);

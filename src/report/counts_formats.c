@@ -95,6 +95,12 @@ void counts_json_status(struct json *j, const struct counts *c)
 		json_null(j, "workload_status");
 }
 
+void counts_json_end(struct json *j, const struct counts *c)
+{
+	counts_json_status(j, c);
+	json_bool(j, "interrupted", c->interrupted);
+}
+
 int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st)
 {
 	bool interval = !isnan(c->time);
@@ -109,8 +115,7 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 	} else {
 		json_strings(&j, "command", c->command, c->n_command);
 		json_str(&j, "target", c->n_command ? NULL : c->target);
-		counts_json_status(&j, c);
-		json_bool(&j, "interrupted", c->interrupted);
+		counts_json_end(&j, c);
 		json_u64(&j, "runs", c->runs);
 		json_real(&j, "user_seconds", c->user_s);
 		json_real(&j, "system_seconds", c->sys_s);
@@ -137,8 +142,7 @@ void counts_write_end(struct buf *out, const struct counts *c, const char *forma
 	json_str(&j, "schema", "cyclade.counts/1");
 	json_bool(&j, "end", true);
 	json_real(&j, "seconds", c->seconds);
-	counts_json_status(&j, c);
-	json_bool(&j, "interrupted", c->interrupted);
+	counts_json_end(&j, c);
 	json_end_object(&j);
 }
 

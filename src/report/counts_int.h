@@ -10,6 +10,7 @@
 
 /* How we and the program ended. */
 void counts_json_status(struct json *j, const struct counts *c);
+void counts_json_end(struct json *j, const struct counts *c); /* and whether it was interrupted */
 int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st);
 int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st);
 int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st);

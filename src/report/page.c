@@ -18,9 +18,7 @@ void page_ink(struct page *p, enum ink i)
 
 void page_end(struct page *p)
 {
-	while (p->out->len && p->out->s[p->out->len - 1] == ' ')
-		p->out->s[--p->out->len] = '\0';
-	buf_putc(p->out, '\n');
+	buf_end_line(p->out);
 }
 
 void page_text(struct page *p, const char *s, size_t width, bool last)
@@ -45,25 +43,10 @@ size_t page_room(const struct page *p, size_t used)
 
 static void put_wrapped(struct page *p, const char *label, const char *text, bool bad)
 {
-	size_t at = LABEL;
-
 	buf_printf(p->out, " %-15s ", label);
 	if (bad)
 		page_ink(p, INK_WARM);
-	for (const char *s = text; *s;) {
-		size_t n = strcspn(s, " ");
-
-		if (at > LABEL && p->st->width && at + n > p->st->width) {
-			page_end(p);
-			buf_fill(p->out, ' ', LABEL);
-			at = LABEL;
-		} else if (at > LABEL) {
-			buf_putc(p->out, ' ');
-		}
-		buf_put(p->out, s, n);
-		at += n + 1;
-		s += n + (s[n] == ' ');
-	}
+	text_put_wrapped(p->out, text, LABEL, p->st->width);
 	if (bad)
 		page_ink(p, INK_PLAIN);
 	page_end(p);

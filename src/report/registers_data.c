@@ -71,7 +71,6 @@ static void json_cell(struct json *j, const struct registers_view *v,
 static void json_place(struct json *j, const struct registers_view *v,
 		       const struct registers_place *p)
 {
-	char text[24];
 	uint64_t at;
 
 	json_object(j, NULL);
@@ -85,8 +84,7 @@ static void json_place(struct json *j, const struct registers_view *v,
 	else
 		json_null(j, "offset");
 	(void)registers_vaddr(v, p, &at);
-	(void)snprintf(text, sizeof(text), "0x%" PRIx64, at);
-	json_str(j, "address", text);
+	json_hex(j, "address", at);
 	json_bool(j, "entry", p->entry);
 	json_bool(j, "after_instruction", p->after);
 	json_u64(j, "samples", p->samples);

@@ -212,18 +212,6 @@ static void measure(struct page *p, const struct view_table *t)
 /* ---- lines -------------------------------------------------------------------------------------
  */
 
-static void trim(struct buf *b)
-{
-	while (b->len && b->s[b->len - 1] == ' ')
-		b->s[--b->len] = '\0';
-}
-
-static void end_line(struct page *p)
-{
-	trim(p->out);
-	buf_putc(p->out, '\n');
-}
-
 /* A line of text, cut to the page. */
 static void put_line(struct page *p, const char *text, enum ink ink)
 {
@@ -233,7 +221,7 @@ static void put_line(struct page *p, const char *text, enum ink ink)
 		text_put_fit(p->out, text, p->st->width - 1, TEXT_LEFT, false, p->st->ascii);
 	else
 		buf_puts(p->out, text);
-	trim(p->out);
+	buf_trim(p->out);
 	if (ink != INK_PLAIN)
 		style_ink(p->out, p->st, INK_PLAIN);
 	buf_putc(p->out, '\n');
@@ -275,13 +263,13 @@ static void put_header(struct page *p, const struct view_table *t)
 				     p->st->ascii);
 			buf_fill(p->out, ' ', 2);
 		}
-		end_line(p);
+		buf_end_line(p->out);
 	}
 	style_ink(p->out, p->st, INK_BOLD);
 	buf_putc(p->out, ' ');
 	for (size_t s = 0; s < p->n_slots; s++)
 		put_slot(p, column_table[p->slot[s].id].header, s);
-	trim(p->out);
+	buf_trim(p->out);
 	style_ink(p->out, p->st, INK_PLAIN);
 	buf_putc(p->out, '\n');
 }
@@ -308,7 +296,7 @@ static void put_row(struct page *p, const struct view_table *t, const struct vie
 		fill_cell(p, t, r, s);
 		put_slot(p, buf_str(&p->cell), s);
 	}
-	trim(p->out);
+	buf_trim(p->out);
 	if (ink != INK_PLAIN)
 		style_ink(p->out, p->st, INK_PLAIN);
 	buf_putc(p->out, '\n');

@@ -196,12 +196,6 @@ int tree_json_trees(struct json *j, const struct tree_report *r)
 	return 0;
 }
 
-static void json_status(struct json *j, const struct counts *c)
-{
-	counts_json_status(j, c);
-	json_bool(j, "interrupted", c->interrupted);
-}
-
 int tree_write_json(struct buf *b, const struct tree_report *r, const struct counts_style *st)
 {
 	bool interval = !isnan(r->head.time);
@@ -217,7 +211,7 @@ int tree_write_json(struct buf *b, const struct tree_report *r, const struct cou
 		json_strings(&j, "command", r->head.command, r->head.n_command);
 		json_str(&j, "target", r->head.n_command ? NULL : r->head.target);
 		json_str(&j, "cpu", r->cpu);
-		json_status(&j, &r->head);
+		counts_json_end(&j, &r->head);
 		json_u64(&j, "runs", r->head.runs);
 		json_real(&j, "user_seconds", r->head.user_s);
 		json_real(&j, "system_seconds", r->head.sys_s);
@@ -241,7 +235,7 @@ void tree_report_end(struct buf *out, const struct tree_report *r, const char *f
 	json_str(&j, "schema", "cyclade.tree/1");
 	json_bool(&j, "end", true);
 	json_real(&j, "seconds", r->head.seconds);
-	json_status(&j, &r->head);
+	counts_json_end(&j, &r->head);
 	tree_json_latencies(&j, r);
 	json_strings(&j, "notes", r->head.notes, r->head.n_notes);
 	json_end_object(&j);

@@ -134,9 +134,7 @@ static void put_row(struct face *f, const struct tree_view_row *r)
 		buf_fill(f->b, ' ', BAR_WIDTH > used ? BAR_WIDTH - used : 0);
 		buf_puts(f->b, " <==");
 	}
-	while (f->b->len && f->b->s[f->b->len - 1] == ' ')
-		f->b->s[--f->b->len] = '\0';
-	buf_putc(f->b, '\n');
+	buf_end_line(f->b);
 	f->b->failed |= unit.failed;
 	buf_free(&unit);
 }
@@ -174,8 +172,7 @@ void tree_put_metric(struct buf *b, const struct model_metric *m, const struct t
 		buf_printf(b, "%s %s", num_count(n_text, v), m->unit);
 	else
 		buf_printf(b, fabs(v) >= 100 ? "%.1f %s" : "%.3f %s", v, m->unit);
-	while (b->len && b->s[b->len - 1] == ' ')
-		b->s[--b->len] = '\0';
+	buf_trim(b);
 }
 
 static void put_metrics(struct face *f)

@@ -270,6 +270,40 @@ static void nearest_word_is_found(void **state)
 	assert_null(text_nearest("zzzzzzzz", words));
 }
 
+static void lines_are_broken_at_blanks(void **state)
+{
+	static const struct {
+		const char *s;
+		size_t indent, width;
+		const char *want;
+	} rows[] = {
+		{ "one two three", 2, 10, "one two\n  three" }, /* "  one two": 9 columns */
+		{ "one two three", 2, 9, "one two\n  three" },
+		{ "one two three", 2, 8, "one\n  two\n  three" },
+		{ "one two three", 2, 0, "one two three" },
+		{ "unbreakable x", 4, 6, "unbreakable\n    x" },
+		{ "a  b", 0, 0, "a  b" },
+		{ "", 3, 9, "" },
+	};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		buf_reset(&b);
+		text_put_wrapped(&b, rows[i].s, rows[i].indent, rows[i].width);
+		assert_string_equal(buf_str(&b), rows[i].want);
+	}
+	buf_reset(&b);
+	buf_puts(&b, "x \t  ");
+	buf_end_line(&b);
+	assert_string_equal(buf_str(&b), "x \t\n");
+	buf_reset(&b);
+	buf_fill(&b, ' ', 3);
+	buf_trim(&b);
+	assert_int_equal(b.len, 0);
+	buf_free(&b);
+}
+
 static void json_is_well_formed(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -281,6 +315,7 @@ static void json_is_well_formed(void **state)
 	json_str(&j, "s", "q\"\\\n\x01\xff");
 	json_array(&j, "a");
 	json_u64(&j, NULL, UINT64_MAX);
+	json_hex(&j, NULL, 0x1f);
 	json_real(&j, NULL, 0.1);
 	json_real(&j, NULL, INFINITY);
 	json_end_array(&j);
@@ -289,10 +324,11 @@ static void json_is_well_formed(void **state)
 	json_end_object(&j);
 	json_bool(&j, "b", true);
 	json_end_object(&j);
-	assert_string_equal(buf_str(&b),
-			    "{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
-			    "\"a\":[18446744073709551615,0.1,null],\"t\":[\"x\",null],\"o\":{},"
-			    "\"b\":true}\n");
+	assert_string_equal(
+		buf_str(&b),
+		"{\"s\":\"q\\\"\\\\\\n\\u0001\xef\xbf\xbd\","
+		"\"a\":[18446744073709551615,\"0x1f\",0.1,null],\"t\":[\"x\",null],\"o\":{},"
+		"\"b\":true}\n");
 	buf_free(&b);
 }
 
@@ -367,6 +403,7 @@ int main(void)
 		cmocka_unit_test(lists_are_bounded),
 		cmocka_unit_test(text_is_made_safe),
 		cmocka_unit_test(nearest_word_is_found),
+		cmocka_unit_test(lines_are_broken_at_blanks),
 		cmocka_unit_test(json_is_well_formed),
 		cmocka_unit_test(new_files_appear_whole),
 		cmocka_unit_test(tasks_run_once_each),
