@@ -400,43 +400,56 @@ static bool has_no_code(const struct sheet *p)
 	return !p->v->b->used;
 }
 
-/* The spans with most hits as they are: where from, where to. */
+/* The heaviest spans as they are: where from, where to. */
+static size_t heaviest(const struct flow_span *s, size_t n, const struct flow_span *best[SPANS],
+		       double all[FLOW_GROUPS])
+{
+	double weight[SPANS];
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double w = flow_sum(&s[i].w);
+		size_t k;
+
+		for (unsigned g = 0; g < FLOW_GROUPS; g++)
+			all[g] += s[i].w.group[g];
+		if (found == SPANS && weight[SPANS - 1] >= w)
+			continue;
+		found += found < SPANS;
+		for (k = found - 1; k && weight[k - 1] < w; k--) {
+			weight[k] = weight[k - 1];
+			best[k] = best[k - 1];
+		}
+		weight[k] = w;
+		best[k] = &s[i];
+	}
+	return found;
+}
+
 static void put_spans(struct sheet *p)
 {
 	size_t n;
-	const struct flow_span *s = flow_spans(p->v->b->flow, &n), *best[SPANS] = { NULL };
-	uint64_t all = 0;
+	const struct flow_span *s = flow_spans(p->v->b->flow, &n), *best[SPANS];
+	double all[FLOW_GROUPS] = { 0 };
+	size_t rows = heaviest(s, n, best, all);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct flow_span *x = &s[i];
-
-		all += x->w.hits;
-		for (size_t k = 0; k < SPANS && x; k++) {
-			const struct flow_span *t = best[k];
-
-			if (t && t->w.hits >= x->w.hits)
-				continue;
-			best[k] = x;
-			x = t;
-		}
-	}
 	if (!n)
 		return;
 	page_end(&p->page);
 	page_ink(&p->page, INK_BOLD);
-	buf_printf(p->page.out, " %7s %9s  %s", "share", "seen",
+	buf_printf(p->page.out, " %7s %9s %9s  %s", "share", "error", "seen",
 		   "code that ran from one branch to the next");
 	page_ink(&p->page, INK_PLAIN);
 	page_end(&p->page);
-	for (size_t k = 0; k < SPANS && best[k]; k++) {
+	for (size_t k = 0; k < rows; k++) {
 		const struct flow_place at = { best[k]->image, best[k]->start, best[k]->kind };
-		char a[NUM_MAX], b[NUM_MAX];
+		struct flow_value share = flow_ratio(best[k]->w.group, all);
+		char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX];
 		const char *dso;
 		const struct symbol *sym = blocks_symbol(p->v, &at, &dso);
 
-		buf_printf(p->page.out, " %7s %9s  ",
-			   num_percent(a, (double)best[k]->w.hits / (double)all),
-			   num_exact(b, best[k]->w.hits));
+		buf_printf(p->page.out, " %7s %9s %9s  ", num_percent(a, share.v),
+			   page_error(b, share), num_exact(c, best[k]->w.hits));
 		buf_reset(&p->page.text);
 		buf_printf(&p->page.text, "%" PRIx64 "-%" PRIx64 "  ",
 			   blocks_vaddr(p->v, at.image, at.addr),
@@ -444,11 +457,11 @@ static void put_spans(struct sheet *p)
 		if (sym)
 			buf_printf(&p->page.text, "%s  ", sym->name);
 		buf_puts(&p->page.text, dso ? dso : "(in no mapping)");
-		page_text(&p->page, buf_str(&p->page.text), page_room(&p->page, 20), true);
+		page_text(&p->page, buf_str(&p->page.text), page_room(&p->page, 30), true);
 		page_end(&p->page);
 	}
 	if (n > SPANS) {
-		buf_printf(p->page.out, "%20s(%zu more)", "", n - SPANS);
+		buf_printf(p->page.out, "%30s(%zu more)", "", n - SPANS);
 		page_end(&p->page);
 	}
 }
