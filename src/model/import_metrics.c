@@ -434,9 +434,11 @@ static bool is_latency(const char *s, size_t len)
 }
 
 /* Whether an event can be counted with these options. */
-static bool options_fit(struct check *c, const char *s, size_t len)
+static bool options_fit(struct check *c, const struct import_event *of, const char *s, size_t len)
 {
-	struct model_event e = { .name = "", .code = "", .pmu = "" };
+	/* outside the cores, where the line names a PMU */
+	bool uncore = strcspn(of->rest, "/ ") < strcspn(of->rest, " ");
+	struct model_event e = { .name = "", .code = "", .pmu = uncore ? "uncore" : "" };
 	bool understood = false;
 
 	if (len && s[len - 1] == '/')
@@ -472,8 +474,8 @@ static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, str
 		return true;
 	n = base_len(name, len, &from);
 	*out = (struct expr_ref){ .kind = EXPR_EVENT };
-	if (u64map_find(&im->event_at, import_key(name + from, n)) &&
-	    options_fit(c, name + from + n, len - from - n))
+	at = u64map_find(&im->event_at, import_key(name + from, n));
+	if (at && options_fit(c, &im->events.v[*at], name + from + n, len - from - n))
 		return true;
 	if (len == 13 && !strncasecmp(name, "duration_time", 13))
 		return false; /* the language's own */

@@ -286,7 +286,7 @@ static bool is_number(const char *s, size_t len)
 	return true;
 }
 
-/* One option of the sheet: c4 e1 i1 u0x80 eq1 SUP USER percore. */
+/* One option of the sheet: c4 e1 i1 u0x80 eq1 SUP USER percore ocr_msr_val=0x1 opc=0x1. */
 static bool option(struct options *o, const char *s, size_t len)
 {
 	static const struct {
@@ -300,6 +300,8 @@ static bool option(struct options *o, const char *s, size_t len)
 		{ "u", "umask", "umask", false },
 		{ "cmask=", "cmask", "thresh", false },
 		{ "umask=", "umask", "umask", false },
+		{ "ocr_msr_val=", "offcore_rsp", NULL, false },
+		{ "opc=", NULL, "filter_opc", false },
 	};
 
 	/* uncore PMUs of servers say thresh, those of clients cmask as the core's */
@@ -321,12 +323,14 @@ static bool option(struct options *o, const char *s, size_t len)
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
 		size_t n = strlen(terms[i].text);
 
-		if (len <= n || memcmp(s, terms[i].text, n) || !is_number(s + n, len - n))
+		const char *term = thresh ? terms[i].uncore : terms[i].term;
+
+		if (len <= n || strncasecmp(s, terms[i].text, n) != 0 || !term ||
+		    !is_number(s + n, len - n))
 			continue;
 		if (terms[i].bare && len - n == 1 && s[n] == '0')
 			return true;
-		term_set(o, thresh ? terms[i].uncore : terms[i].term, terms[i].bare ? NULL : s + n,
-			 len - n);
+		term_set(o, term, terms[i].bare ? NULL : s + n, len - n);
 		return true;
 	}
 	return false;

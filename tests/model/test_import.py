@@ -80,6 +80,8 @@ METRICS = {"Header": {}, "Metrics": [
      "CountDomain": "Clocks"},
     {"MetricName": "Odd", "Level": 1, "Category": "", "UnitOfMeasure": "ns",
      "Events": [{"Name": "NO.SUCH", "Alias": "a"}], "Constants": [{"Name": "20", "Alias": "b"}], "Formula": "a < = b"},
+    {"MetricName": "Own", "Level": 1, "Category": "", "UnitOfMeasure": "", "Constants": [],
+     "Events": [{"Name": "OCR.X:ocr_msr_val=0x20002", "Alias": "a"}, {"Name": "IMC.RD:opc=0x1c8", "Alias": "b"}], "Formula": "a / b"},
     {"MetricName": "Broken", "Level": 1, "Category": "", "Events": [], "Constants": [], "Formula": "( 1 + "}]}
 d, p = imported("mine", put("a/events.json", EVENTS), put("a/metrics.json", METRICS))
 t.equal(p.returncode, 0, "two files: imported" + p.stderr)
@@ -95,9 +97,13 @@ t.equal(rows, [
     ["node   Mem", "parent Back", "expr   ( 100 * UOPS.ANY / SLOTS.ANY + 1 ) / 100", "flag   > 0.125 & P", "count  Clocks",
      "unit   %", "scale  100", "issue  $issueX $issueY"]], "tree: places, formulas, thresholds")
 rows = [x.split("\n") for x in text(d, "metrics").strip().split("\n\n")]
-t.equal(rows, [["metric Odd", "area   Info", "expr   NO.SUCH <= 20", "unit   ns"], ["metric Broken", "absent"],
+t.equal(rows, [["metric Odd", "area   Info", "expr   NO.SUCH <= 20", "unit   ns"], ["metric Own", "area   Info", "expr   OCR.X:ocr_msr_val=0x20002 / IMC.RD:opc=0x1c8"], ["metric Broken", "absent"],
                ["metric NO.SUCH", "absent"]], "metrics; what cannot be compiled, and what no file has, is absent")
 t.ok("counters     4 8\n" in text(d, "model") and "fixed        4\n" in text(d, "model"), "facts, by the events", text(d, "model"))
+made = {e["name"]: (e["pmu"], e["code"]) for e in json.loads(run("list", "events", "--models", d, "--model", "mine", "-j").stdout)["events"]}
+t.equal([made.get("OCR.X:ocr_msr_val=0x20002"), made.get("IMC.RD:opc=0x1c8")],
+        [(None, "event=0xb7,umask=0x01,offcore_rsp=0x20002"), ("uncore_imc", "event=0x04,umask=0x03,filter_opc=0x1c8")],
+        "values of registers that formulas give their events")
 t.ok("bad name" in p.stdout and "Broken" in p.stdout and "NO.SUCH" in p.stdout, "what was left out is told", p.stdout)
 r = run("stat", "--import", put("counts", "1000,,UOPS.ANY,100,100.00,,\n4000,,SLOTS.ANY,100,100.00,,\n"), "--models", d, "--model", "mine",
         "--smt", "off", "-j")
@@ -145,6 +151,7 @@ def flags(e):
 
 
 def count(name, salt):
+    name = name.upper().replace(":OCR_MSR_VAL=0X", ".OCR_MSR_VAL_")  # what the other importer calls it
     h = int(hashlib.sha256((salt + name.upper()).encode()).hexdigest()[:8], 16)
     return float(10 ** 6 + h % (9 * 10 ** 8))
 
@@ -189,6 +196,9 @@ for m, folder in sorted(INTEL.items()):
                 differ.add(n)
     t.ok(len(both) >= 60 and len(both) >= 0.9 * len(ours) and not misplaced, "%s: %d nodes in their places" % (m, len(both)),
          "misplaced: %s; not in both: %s" % (misplaced, sorted(set(ours) ^ set(theirs))))
+    if m in ("icx", "spr", "gnr"):
+        t.ok("False_Sharing" in {n.rsplit(".", 1)[-1] for n in both} and not [n for n in differ if n.endswith("False_Sharing")],
+             "%s: False_Sharing, with a value of its own for offcore_rsp" % m, sorted(differ))
     t.ok(same > 100 and len(differ) <= 0.15 * len(both), "%s: %d values of nodes are those compiled in (residue: %s)" % (
         m, same, ", ".join(sorted(differ)) or "none"), sorted(differ))
 
