@@ -1,49 +1,119 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds up Meson's test logs (testlog.json): names what failed and why what was skipped was; the last line is
-'N passed, N failed, N skipped'. Exit status 1 if anything failed, or if nothing ran at all."""
+"""Adds up Meson's test logs (testlog.json), named STAGE.json: what failed, with what it said of itself, or, if nothing
+failed, why what was skipped was; the last line is 'N passed, N failed, N skipped'. It is all that some people see of a
+run, and of a long one they see the last 30 lines: it stays below that. What is left out stands in failures and skips
+beside the first log. Exit status 1 if anything failed, or if nothing ran at all.
+--broken "STAGE ..." names stages that did not get as far as a test."""
 import json
 import os
 import re
 import sys
 
-args = sys.argv[1:]
-failed = 0
-if args and args[0] == "--broken":
-    failed = int(args[1])
-    args = args[2:]
-passed = skipped = 0
-skips = {}
-line = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
-whole = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
-for path in filter(os.path.exists, args):
-    for text in open(path, encoding="utf-8", errors="replace"):
-        test = json.loads(text)
-        bad = 0
-        for out in test.get("stdout", "").splitlines():
-            m = whole.match(out)
+ROOM = 26  # lines for failures
+EACH = 8  # of these for one of them
+WIDTH = 180
+LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
+WHOLE = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.skipped = 0
+        self.failures = []  # [headline, lines...]
+        self.skips = {}
+
+    def skip(self, reason, name):
+        self.skipped += 1
+        self.skips.setdefault(reason or "no reason given", []).append(name)
+
+    def test(self, stage, test):
+        name = test["name"].removeprefix("cyclade:")
+        lines = test.get("stdout", "").splitlines()
+        before, bad = [], 0
+        for i, out in enumerate(lines):
+            m = WHOLE.match(out)
             if m:
-                skipped += 1
-                skips.setdefault(m.group(1), []).append(test["name"])
-            m = line.match(out)
+                self.skip(m.group(1), name)
+            m = LINE.match(out)
             if not m:
+                before = before + [out] if out.startswith("#") else []
                 continue
-            name = "%s: %s %s" % (test["name"], m.group(2), m.group(3))
+            check = "%s: %s %s" % (name, m.group(2), m.group(3))
             if (m.group(4) or "").upper() == "SKIP":
-                skipped += 1
-                skips.setdefault(m.group(5) or "no reason given", []).append(name)
+                self.skip(m.group(5), check)
             elif m.group(1):
                 bad += 1
-                print("FAILED", name)
+                self.failures.append(["FAILED %s %s" % (stage, check)] + said(test, before, lines[i + 1:]))
             else:
-                passed += 1
+                self.passed += 1
+            before = []
         # a program that died or hung is a failure even if each case that it got to was fine
         if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL") and not bad:
-            print("FAILED %s: %s" % (test["name"], test["result"]))
-            print("\n".join("  " + x for x in (test.get("stderr") or test.get("stdout", "")).splitlines()[-15:]))
-            bad = 1
-        failed += bad
-for reason, names in sorted(skips.items()):
-    print("skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else ""))
-print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-sys.exit(1 if failed or not passed else 0)
+            text = test.get("stderr") or test.get("stdout", "")
+            self.failures.append(["FAILED %s %s: %s" % (stage, name, test["result"])] + sparing(text.splitlines()))
+
+
+def said(test, before, rest):
+    """What a check says of its failure: our scripts before the line that counts; cmocka after it, and what the
+    test's own words were on standard error, without telling of which check."""
+    after = []
+    for out in rest:
+        if not out.startswith("#"):
+            break
+        after.append(out)
+    if not re.search(r"/test_\w+$", test["name"]):
+        return before or after
+    errors = [x for x in test.get("stderr", "").splitlines() if x.startswith("ERROR: ")]
+    return errors[-3:] + after + before[-3:]
+
+
+def sparing(lines):
+    """The beginning of a sanitizer's report, else the end."""
+    for i, out in enumerate(lines):
+        if re.search(r"(Sanitizer:|runtime error:)", out):
+            return lines[i:]
+    return lines[-EACH:]
+
+
+def cut(lines, room):
+    """The first and the last of them: what it was and how it ended."""
+    lines = [x[:WIDTH] for x in lines]
+    if len(lines) <= room:
+        return lines
+    first = (room + 1) // 2
+    return lines[:first] + lines[len(lines) - (room - first):]
+
+
+def main(args):
+    broken = []
+    if args and args[0] == "--broken":
+        broken = args[1].split()
+        args = args[2:]
+    tally = Tally()
+    tally.failures = [["FAILED %s: did not get as far as a test" % x] for x in broken]
+    for path in filter(os.path.exists, args):
+        stage = os.path.splitext(os.path.basename(path))[0]
+        with open(path, encoding="utf-8", errors="replace") as f:
+            for text in f:
+                tally.test(stage, json.loads(text))
+    skips = ["skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else "")
+             for reason, names in sorted(tally.skips.items())]
+    failed = len(tally.failures)
+    if args:
+        for name, lines in [("failures", sum(tally.failures, [])), ("skips", skips)]:
+            with open(os.path.join(os.path.dirname(args[0]), name), "w", encoding="utf-8", errors="replace") as f:
+                f.write("".join(x + "\n" for x in lines))
+    for lines in tally.failures[:ROOM]:
+        room = max(0, min(EACH, ROOM // failed) - 1)
+        print("\n".join([lines[0][:WIDTH]] + ["  " + x for x in cut(lines[1:], room)]))
+    if failed > ROOM:
+        print("... and %d more" % (failed - ROOM))
+    for text in skips if not failed else ["(the others stand in failures, why what was skipped was in skips)"]:
+        print(text)
+    print("%d passed, %d failed, %d skipped" % (tally.passed, failed, tally.skipped))
+    return 1 if failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

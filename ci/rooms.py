@@ -4,6 +4,7 @@
 
 A room may include its own headers and those of the rooms that ALLOWED lists for it; a header that ends
 in _int.h is for its own room only."""
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -42,11 +43,17 @@ if set(os.listdir("src")) - set(ALLOWED):
 headers = [os.path.join(room, n) for room in ALLOWED for n in sorted(os.listdir(os.path.join("src", room)))
            if n.endswith(".h")]
 capstone = subprocess.run(["pkg-config", "--cflags", "capstone"], capture_output=True, text=True).stdout.split()
-for header in headers:
+
+
+def alone(header):
+    """What the compiler says of it; "" if nothing."""
     text = '#include "%s"\n#include "%s"\nextern int x;\n' % (header, header)
     run = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Isrc", "-Iinclude", *capstone,
                           "-fsyntax-only", "-xc", "-"], input=text, capture_output=True, text=True)
-    if run.returncode:
-        bad.append("%s does not compile alone:\n%s" % (header, run.stderr))
+    return "%s does not compile alone:\n%s" % (header, run.stderr) if run.returncode else ""
+
+
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    bad += [x for x in pool.map(alone, headers) if x]
 print("\n".join(bad))
 sys.exit(1 if bad else 0)
