@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum outcome { OPENED, FAILED, AGAIN }; /* AGAIN: the parts have changed */
+#define TRIES 2 /* of a group whose leader's context may have moved */
+
+enum outcome { OPENED, FAILED, AGAIN }; /* AGAIN: from the start, as a rule in other parts */
 
 static void close_place(struct counters *c, size_t g, size_t place)
 {
@@ -88,6 +90,14 @@ static int say_out_of_means(const struct counter_event *e, int number, struct er
 			     "tasks or CPUs");
 }
 
+/* Where a task and one that inherited its counters follow one another on a CPU, the kernel trades their
+ * contexts instead of switching counters. A leader that was opened before is in another context then
+ * than who comes behind it, and is refused as too big a group is. Opened anew they find together. */
+static bool may_have_moved(const struct counters *c)
+{
+	return c->setup.tasks && c->setup.inherit && !c->setup.enable_on_exec;
+}
+
 /* What to do about an event that could not be opened. */
 static enum outcome on_refusal(struct counters *c, size_t g, size_t e, size_t place, bool led,
 			       int number, struct err *err)
@@ -113,6 +123,10 @@ static enum outcome on_refusal(struct counters *c, size_t g, size_t e, size_t pl
 		for (size_t i = 0; i <= g; i++)
 			close_place(c, i, place);
 		return OPENED;
+	}
+	if (led && number == EINVAL && may_have_moved(c) && c->group[g].tries < TRIES) {
+		c->group[g].tries++;
+		return AGAIN;
 	}
 	if (led && !ev->with_leader && opens_alone(c, g, e, place, &number) &&
 	    can_split(c, g, s->part)) {
@@ -168,7 +182,7 @@ static enum outcome open_everywhere(struct counters *c, size_t g, struct err *er
 	return OPENED;
 }
 
-/* Every round that does not end it has refused an event or split a part: it does end. */
+/* Every round that does not end it has refused an event, split a part or taken a try: it does end. */
 static int open_group(struct counters *c, size_t g, struct err *err)
 {
 	enum outcome o;

@@ -27,6 +27,7 @@ struct counter_last { /* what was read last */
 struct counter_group_state {
 	struct counter_event_state *event;
 	uint32_t n_parts;
+	unsigned tries;		   /* once more although nothing was changed */
 	int *fd;		   /* [event * places + place], -1: none */
 	struct counter_last *last; /* likewise */
 };
