@@ -4,8 +4,10 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -28,6 +30,9 @@ def root():
 
 NAME = ["cyclade-test-%d-%s" % (os.getpid(), x) for x in "ab"]
 made, running = [], []
+ASK = ["sh", "-c", "echo 2000 >%s.in; echo 500 >%s.in; read x <%s.out; read x <%s.out" % (*NAME, *NAME)]
+tmp = tempfile.mkdtemp(prefix="cyclade-cgroup-")
+os.chdir(tmp)
 try:
     for name in NAME:
         os.mkdir(os.path.join(root(), name))
@@ -40,17 +45,19 @@ except OSError as e:
 
 
 def start(name, code):
-    p = subprocess.Popen([sys.executable, "-S", "-E", "-c", code])
+    p = subprocess.Popen([sys.executable, "-S", "-E", "-c", code], stdout=subprocess.PIPE)
     running.append(p)
+    p.stdout.readline()
     with open(os.path.join(root(), name, "cgroup.procs"), "w", encoding="utf-8") as f:
         f.write(str(p.pid))
 
 
 def counts(*args):
-    p = run("stat", "-j", "-o", "-", *args)
+    """Its counts while the two touch their pages, once."""
+    p = run("stat", "-j", "-o", "-", *args, "--", *ASK)
     try:
         return json.loads(p.stdout)["counts"], p
-    except ValueError:
+    except (ValueError, KeyError):
         return [], p
 
 
@@ -59,48 +66,50 @@ def near(a, b, within):
 
 
 def checks():
-    # pages at a steady pace: 2000 a second in the first, 500 in the second
+    # so many pages when asked: the first 2000, the second 500
     touch = """
-import mmap, time
-begin, n = time.monotonic(), 0
+import mmap
+print("up", flush=True)
 while True:
-    time.sleep(0.01)
-    while n < (time.monotonic() - begin) * %d:
+    with open("%s.in") as f: n = int(f.read())
+    for i in range(n // 10):
         m = mmap.mmap(-1, 4096 * 10)
-        for i in range(10): m[i * 4096] = 1
+        for k in range(10): m[k * 4096] = 1
         m.close()
-        n += 10
+    with open("%s.out", "w") as f: f.write("done\\n")
 """
-    start(NAME[0], touch % 2000)
-    start(NAME[1], touch % 500)
-    time.sleep(0.5)
-    one, p = counts("-a", "-G", NAME[0], "-e", "page-faults,cs", "--for", "1s")
+    for name in NAME:
+        os.mkfifo(name + ".in")
+        os.mkfifo(name + ".out")
+        start(name, touch % (name, name))
+    one, p = counts("-a", "-G", NAME[0], "-e", "page-faults,cs")
     if not one or one[0]["value"] is None:
         t.skip("cgroups", "not to be counted here: %s" % p.stderr.strip())
         return
     t.ok(near(one[0]["value"], 2000, 0.25), "what happens in a cgroup is counted", one)
     t.ok(len(one) == 2 and "where" not in one[0], "one cgroup: no place", one)
-    both, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock", "--for", "1s")
+    both, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock")
     value = {(r.get("where"), r["event"]): r["value"] for r in both}
     t.ok(list(dict.fromkeys(r.get("where") for r in both)) == NAME, "several are told apart, in their order", both)
     t.ok(near(value.get((NAME[0], "page-faults")), 2000, 0.25) and near(value.get((NAME[1], "page-faults")), 500, 0.25),
          "each with its own counts", value)
-    third, p = counts("-a", "-G", NAME[1], "-G", NAME[0], "--per", "cpu", "-e", "page-faults", "--for", "1s")
+    third, p = counts("-a", "-G", NAME[1], "-G", NAME[0], "--per", "cpu", "-e", "page-faults")
     sums = {n: sum(r["value"] or 0 for r in third if (r.get("where") or "").startswith(n)) for n in NAME}
     t.ok(near(sums[NAME[0]], 2000, 0.25) and near(sums[NAME[1]], 500, 0.25), "cgroups and CPUs at once: the CPUs add up", third)
     t.ok(third and third[0]["where"] == NAME[1] + " CPU0", "by the order of -G, then by CPU", third)
-    per, p = counts("-a", "-G", NAME[1], "--per", "cgroup", "-e", "page-faults", "--for", "0.5s")
+    per, p = counts("-a", "-G", NAME[1], "--per", "cgroup", "-e", "page-faults")
     t.ok([r.get("where") for r in per] == [NAME[1]], "--per cgroup names the one", per)
-    p = run("stat", "-a", "-G", ",".join(NAME), "-I", "200", "-e", "page-faults", "--for", "1s")
-    rows = re.findall(r"^ +(\d\.\d{3}) +(\S+) +([\d,]+)  page-faults", p.stdout, re.M)
-    t.ok([r[1] for r in rows[:4]] == NAME * 2 and near(float(rows[2][2]), 400, 0.5), "-I", p.stdout)
+    p = run("stat", "-a", "-G", ",".join(NAME), "-I", "50", "-o", "-", "-e", "page-faults", "--", "sh", "-c", ASK[2] + "; sleep 0.2; " + ASK[2])
+    rows = re.findall(r"^ +(\d+\.\d{3}) +(\S+) +([\d,]+)  page-faults", p.stdout, re.M)
+    sums = [sum(int(r[2].replace(",", "")) for r in rows if r[1] == n) for n in NAME]
+    t.ok(len(rows) >= 8 and [r[1] for r in rows[:4]] == NAME * 2 and near(sums[0], 4000, 0.25) and near(sums[1], 1000, 0.25),
+         "-I: the intervals add up", p.stdout)
     if PERF:
-        # both count at the same time
-        q = subprocess.Popen([PERF, "stat", "-x,", "-a", "-e", "page-faults,task-clock", "--for-each-cgroup", ",".join(NAME), "sleep", "1"],
-                             stderr=subprocess.PIPE, text=True)
-        ours, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock", "--for", "1s")
+        q = subprocess.run([PERF, "stat", "-x,", "-a", "-e", "page-faults,task-clock", "--for-each-cgroup", ",".join(NAME), *ASK],
+                           stderr=subprocess.PIPE, text=True)
+        ours, p = counts("-a", "-G", ",".join(NAME), "-e", "page-faults,task-clock")
         theirs = {(f[-1] if f[-1] in NAME else next((x for x in f if x in NAME), None), f[2]): float(f[0])
-                  for f in (x.split(",") for x in q.communicate()[1].splitlines()) if len(f) > 4 and f[0][:1].isdigit()}
+                  for f in (x.split(",") for x in q.stderr.splitlines()) if len(f) > 4 and f[0][:1].isdigit()}
         value = {(r.get("where"), r["event"]): r["value"] for r in ours}
         faults = [(theirs.get((n, "page-faults")), value.get((n, "page-faults"))) for n in NAME]
         t.ok(len(theirs) == 4 and all(near(a, b, 0.2) for a, b in faults), "perf --for-each-cgroup says the same", (theirs, value))
@@ -128,4 +137,6 @@ finally:
                 break
             except OSError:
                 time.sleep(0.02)
+    os.chdir("/")
+    shutil.rmtree(tmp)
 t.done()

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap, run, taken, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE, CROWD, RELAY = (os.path.join(PROGS, "prog_" + p) for p in ("recurse", "crowd", "relay"))
@@ -192,34 +192,36 @@ for options, says in [
     (["-o", "/dev/stdout"], "stream"), (["-o", ""], "empty"), (["-o", "fifo.data"], "not a file"), (["-o", "."], "directory"),
     (["-e", ""], "missing"), (["-G", "x"], "whole CPUs"), (["-p", "1"], "program"),
 ]:
-    r = run("record", *options, "--", "sh", "-c", "echo ran >ran", timeout=20)
+    r = run("record", *options, "--", "sh", "-c", "echo ran >ran")
     t.ok(r.returncode == 125 and says in r.stderr and len(r.stderr.splitlines()) <= 2 and not os.path.exists("ran"),
          "%s: refused in one line and a hint, the program is not started" % " ".join(options), r.stderr)
 for options, says in [(["-p", "4194304"], "no process"), (["-t", "4194304"], "no thread"), (["-p", "x"], "list"), (["-p", ""], "list")]:
-    r = run("record", *options, timeout=20)
+    r = run("record", *options)
     t.ok(r.returncode == 2 and says in r.stderr and len(r.stderr.splitlines()) <= 2, "%s: refused" % " ".join(options), r.stderr)
 r = run("record", "-q", "-o", "odd \n'\"$x;.data", "--", "true")
 t.ok(r.returncode == 0 and os.path.exists("odd \n'\"$x;.data"), "a file's name may be odd", r.stderr)
+begun = time.time()
 r = run("record", "-C", "0,0,0", "-e", "cpu-clock", "-F", "1000", "--for", "300ms", "-o", "twice.data")
 if r.returncode == 0:
-    t.ok(info("twice.data")["records"].get("SAMPLE", 0) < 600, "a CPU named thrice is sampled once", r.stderr)
+    t.ok(info("twice.data")["records"].get("SAMPLE", 0) < 1500 * (time.time() - begun), "a CPU named thrice is sampled once", r.stderr)
 r = run("record", "-D", "200", "--for", "300ms", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", RECURSE, "10", "60000")
 n = info("late.data")["records"].get("SAMPLE", 0)
 t.ok(r.returncode == 143 and 0 < n < 600, "--for begins with -D's end and ends the program", "%d: %s" % (n, r.stderr))
 begun = time.time()
-r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 30 >/dev/null 2>&1 & exit 4", timeout=20)
-t.ok(r.returncode == 4 and time.time() - begun < 10, "a program that leaves a daemon behind does not hold us", r.stderr)
+r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & exit 4")
+t.ok(r.returncode == 4 and time.time() - begun < 50, "a program that leaves a daemon behind does not hold us", r.stderr)
 r = subprocess.run([CYCLADE, "record", "-q", "-o", "in.data", "--", "cat"], input="through\n", capture_output=True, text=True)
 t.equal(r.stdout, "through\n", "standard input reaches the program")
 p = subprocess.Popen([CYCLADE, "record", "-o", "deaf.data", "--", "sh", "-c", "trap '' INT TERM; echo up; while :; do sleep 0.1; done"],
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 p.stdout.readline()
 p.send_signal(signal.SIGINT)
-time.sleep(0.4)
+taken(p.pid, signal.SIGINT)
+time.sleep(0.2)
 waits = p.poll() is None
 p.send_signal(signal.SIGINT)
 try:
-    p.wait(20)
+    p.wait(60)
 except subprocess.TimeoutExpired:
     p.kill()
 said = next((line for line in p.stderr if "pid" in line), "")  # a user without rights is told so first
@@ -241,28 +243,30 @@ time.sleep(0.2)
 r = run("record", "-p", str(sleeper.pid), "--for", "400ms", "-o", "p.data")
 t.ok(r.returncode == 0, "-p --for ends by itself", r.stderr)
 n = info("p.data")["records"].get("SAMPLE", 0)
-t.ok(n > 100, "-p: samples of a running process", n)
+t.ok(n > 10, "-p: samples of a running process", n)
 if PERF:
     text = subprocess.run([PERF, "report", "--stdio", "-i", "p.data"], capture_output=True, text=True).stdout
     t.ok("bottom" in text, "-p: its mappings are known", text)
 os.mkfifo("ctl")
-p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl", "-o", "c.data"],
+os.mkfifo("ack")
+ctl, ack = os.open("ctl", os.O_RDWR), os.open("ack", os.O_RDWR)
+p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl,ack", "-o", "c.data"],
                      stderr=subprocess.PIPE, text=True)
-fd = os.open("ctl", os.O_RDWR)
-time.sleep(0.3)
-os.write(fd, b"enable\n")
-time.sleep(0.3)
-os.write(fd, b"stop\n")
+os.write(ctl, b"enable\n")
+select.select([ack], [], [], 60)
+time.sleep(0.5)
+os.write(ctl, b"stop\n")
 try:
-    p.wait(20)
+    p.wait(60)
 except subprocess.TimeoutExpired:
     p.kill()
-t.ok(p.returncode == 0 and info("c.data")["records"].get("SAMPLE", 0) > 50, "--control enables and stops", p.stderr.read())
+t.ok(p.returncode == 0 and info("c.data")["records"].get("SAMPLE", 0) > 10, "--control enables and stops", p.stderr.read())
 p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "-o", "int.data"], stderr=subprocess.PIPE, text=True)
-time.sleep(0.6)
+wait_for(lambda: os.path.getsize("int.data"))
+time.sleep(0.3)
 p.send_signal(signal.SIGINT)
 try:
-    p.wait(20)
+    p.wait(60)
 except subprocess.TimeoutExpired:
     p.kill()
 t.ok(p.returncode == 0 and info("int.data").get("notes") == [], "Ctrl-C ends it and the file is whole", p.stderr.read())
@@ -290,12 +294,10 @@ def killed(i, packed):
             os.unlink(old)
     p = subprocess.Popen([CYCLADE, "record", "-q", "-F", "10000", "-g", "-e", "cpu-clock,page-faults", *packed, "-p",
                           str(sleeper.pid), "-o", "kill.data"], stderr=subprocess.PIPE)
-    until = time.time() + 20
-    while time.time() < until and not (os.path.exists("kill.data") and os.path.getsize("kill.data") > 8192):
-        time.sleep(0.02)
+    wait_for(lambda: os.path.getsize("kill.data") > 8192)
     time.sleep(random.random() * 0.6)
     p.send_signal(signal.SIGUSR1)
-    said = p.stderr.readline().decode() if select.select([p.stderr], [], [], 20)[0] else ""
+    said = p.stderr.readline().decode() if select.select([p.stderr], [], [], 60)[0] else ""
     time.sleep(random.random() * 0.3)
     p.kill()
     p.wait()

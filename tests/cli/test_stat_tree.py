@@ -14,7 +14,7 @@ import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap, child_of, taken, wait_for  # noqa: E402
 
 SIM = os.path.join(HERE, "..", "sim")
 SPIN = os.environ.get("SIM_SPIN", os.path.join(os.path.dirname(CYCLADE), "../../tests/sim/sim_spin"))
@@ -167,15 +167,22 @@ t.ok("| backend\\_bound | 40.0 %" in p.stdout, "markdown", p.stdout)
 p = stat("ivb", "even", "--dry-run", "-l", "1", ms="50")
 text = p.stdout + p.stderr
 t.ok(p.returncode == 0 and "group 1" in text and "like: perf stat -e '{cpu/event=" in text and " wall" not in text, "--dry-run", text)
-args, env = command("ivb", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--", SPIN, "3000")
+args, env = command("ivb", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--", SPIN, "60000")
 p = subprocess.Popen(["setsid", *args], env=env, stderr=subprocess.PIPE, text=True)
-time.sleep(1.0)
-pid = subprocess.run(["pgrep", "-s", str(p.pid), "-x", "cyclade"], capture_output=True, text=True).stdout.split()
-if pid:
-    os.kill(int(pid[0]), signal.SIGUSR1)
+pid = []
+
+
+def goes_on():
+    pid[:] = subprocess.run(["pgrep", "-s", str(p.pid), "-x", "cyclade"], capture_output=True, text=True).stdout.split()
+    return pid
+
+
+if wait_for(goes_on) and child_of(int(pid[0]), os.path.basename(SPIN)):
     time.sleep(0.5)
+    os.kill(int(pid[0]), signal.SIGUSR1)
+    taken(int(pid[0]), signal.SIGUSR1)
     os.kill(int(pid[0]), signal.SIGINT)
-err = p.communicate(timeout=30)[1]
+err = p.communicate(timeout=60)[1]
 t.ok(pid and err.count("backend_bound ") >= 2 and "interrupted" in err, "SIGUSR1 prints the tree so far, an interrupt ends it", err)
 
 # ---- asked for wrongly

@@ -76,6 +76,26 @@ def wait_for(condition, seconds=60):
     return False
 
 
+def taken(pid, number):
+    """Until a signal that a process waits for has been taken: one more of the same would not be told before."""
+    def pending():
+        with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
+            masks = [int(x.split()[1], 16) for x in f if x.startswith(("SigPnd", "ShdPnd"))]
+        return any(m >> (number - 1) & 1 for m in masks)
+    return wait_for(lambda: not pending())
+
+
+def child_of(pid, name):
+    """Until a process has a child of this name: the child's number, or None."""
+    found = []
+
+    def look():
+        out = subprocess.run(["pgrep", "-P", str(pid), "-x", name], capture_output=True, text=True).stdout.split()
+        found[:] = [int(x) for x in out]
+        return found
+    return found[0] if wait_for(look) else None
+
+
 def run(*args, timeout=120, **kw):
     """cyclade with these arguments: a CompletedProcess with text output."""
     kw.setdefault("capture_output", True)

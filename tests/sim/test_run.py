@@ -16,7 +16,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, Tap, child_of, taken, wait_for  # noqa: E402
 
 SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 # machine, settings, program, where the path has to lead
@@ -176,7 +176,7 @@ for machine, program in [("spr", "dram_bound"), ("adl", "branch_mispredicts"), (
                        env=dict(os.environ, LC_ALL="C.UTF-8"))
     mine, later = tree_lines(r.stderr.split(" where ")[0]), tree_lines(p.stdout.split(" share ")[0])
     t.ok(len(mine) > 5 and [x for x in later if x in mine] == mine, "%s: report shows the tree as run did" % machine,
-         r.stderr + p.stdout)
+         "missing: %s\nof: %s\n%s" % ([x for x in mine if x not in later], later, r.stderr + p.stdout))
     d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)["tree"]
     flat = {x["node"]: (x["value"], x["error"] or 0, x["path"]) for v in d["trees"] for x in v["rows"] if not x["sum"]}
     shown = nodes_of(r.stderr)
@@ -246,10 +246,13 @@ with open(cpuinfo, "w", encoding="utf-8") as f:
 # ---- signals: the state so far, and the end by interrupt
 p = subprocess.Popen(words("spr", "dram_bound", "run", "--sysroot", "@SYSROOT@", "--data", DATA, "--", SPIN, "60000"), env=env("spr"),
                      text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+pid = p.pid
+if not wait_for(lambda: open("/proc/%d/comm" % p.pid, encoding="ascii").read() == "cyclade\n", 1):
+    pid = child_of(p.pid, "cyclade") or p.pid
+child_of(pid, os.path.basename(SPIN))
 time.sleep(1)
-pid = int(subprocess.run(["pgrep", "-P", str(p.pid), "-x", "cyclade"], text=True, capture_output=True).stdout or p.pid)
 os.kill(pid, signal.SIGUSR1)
-time.sleep(0.5)
+taken(pid, signal.SIGUSR1)
 os.kill(pid, signal.SIGINT)
 err = p.communicate(timeout=60)[1]
 t.ok(len(re.findall(r"backend_bound .*<==", err)) == 2 and "samples in" in err.split("backend_bound")[0], "SIGUSR1: the tree so far", err)

@@ -173,7 +173,7 @@ static void test_refusals(void **state)
 	/* more regions than there is room for */
 	s = open_set(NULL, 2);
 	for (int i = 0; i < 10; i++) {
-		char name[8];
+		char name[16];
 
 		(void)snprintf(name, sizeof(name), "r%d", i);
 		r = cyclade_handle(s, name);
