@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reads MS N - the least that -a -I MS can cost: four software events in a group on each CPU, read N
- * times, one read a CPU. Nothing is made of what was read.
+ * reads MS N [TYPE:CONFIG,TYPE:CONFIG,... ...] - the least that -a -I MS can cost: each list of events a
+ * group on each CPU (none: four software events), read N times, one read a group and CPU. Nothing is
+ * made of what was read.
  */
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -11,55 +12,64 @@
 #include <time.h>
 #include <unistd.h>
 
-static const __u64 event[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
-			       PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
+#define MANY 1024
 
-static int open_group(int cpu)
+/* The leader's descriptor; what stands behind the list is left in *text. */
+static int open_group(const char *text, int cpu)
 {
 	int leader = -1;
 
-	for (unsigned i = 0; i < sizeof(event) / sizeof(*event); i++) {
-		struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
-					     .size = sizeof(a),
-					     .config = event[i],
+	for (;;) {
+		struct perf_event_attr a = { .size = sizeof(a),
 					     .read_format = PERF_FORMAT_GROUP |
 							    PERF_FORMAT_TOTAL_TIME_ENABLED |
 							    PERF_FORMAT_TOTAL_TIME_RUNNING };
-		int fd = (int)syscall(SYS_perf_event_open, &a, -1, cpu, leader,
-				      PERF_FLAG_FD_CLOEXEC);
+		char *end;
+		int fd;
 
+		a.type = (__u32)strtoul(text, &end, 0);
+		if (*end != ':')
+			return -1;
+		a.config = strtoull(end + 1, &end, 0);
+		fd = (int)syscall(SYS_perf_event_open, &a, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0)
 			return -1;
 		if (leader < 0)
 			leader = fd;
+		if (*end != ',')
+			return leader;
+		text = end + 1;
 	}
-	return leader;
 }
 
 int main(int argc, char **argv)
 {
+	/* task-clock, page-faults, cs, migrations */
+	static char software[] = "1:1,1:2,1:3,1:4";
+	char *usual[] = { software }, **group = argc > 3 ? argv + 3 : usual;
+	int n_groups = argc > 3 ? argc - 3 : 1, n_fd = 0, fd[MANY];
 	long ms = argc > 2 ? atol(argv[1]) : 0, n = argc > 2 ? atol(argv[2]) : 0;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct timespec wait = { ms / 1000, ms % 1000 * 1000000 };
-	int fd[1024];
 
-	if (ms < 1 || n < 1 || cpus > 1024) {
-		(void)fprintf(stderr, "usage: reads MS N\n");
+	if (ms < 1 || n < 1 || cpus * n_groups > MANY) {
+		(void)fprintf(stderr, "usage: reads MS N [TYPE:CONFIG,... ...]\n");
 		return 2;
 	}
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		fd[cpu] = open_group(cpu);
-		if (fd[cpu] < 0) {
-			perror("perf_event_open");
-			return 1;
+	for (int g = 0; g < n_groups; g++)
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			fd[n_fd] = open_group(group[g], cpu);
+			if (fd[n_fd++] < 0) {
+				perror("perf_event_open");
+				return 1;
+			}
 		}
-	}
 	for (; n; n--) {
-		__u64 word[16];
+		__u64 word[64];
 
 		(void)ppoll(NULL, 0, &wait, NULL);
-		for (long cpu = 0; cpu < cpus; cpu++)
-			if (read(fd[cpu], word, sizeof(word)) < 0)
+		for (int i = 0; i < n_fd; i++)
+			if (read(fd[i], word, sizeof(word)) < 0)
 				return 1;
 	}
 	return 0;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+
 /* Room for `more` bytes and the NUL. */
 static bool reserve(struct buf *b, size_t more)
 {
@@ -67,6 +69,30 @@ void buf_fill(struct buf *b, char c, size_t n)
 	memset(b->s + b->len, c, n);
 	b->len += n;
 	b->s[b->len] = '\0';
+}
+
+void buf_put_right(struct buf *b, const char *s, size_t width)
+{
+	size_t n = strlen(s);
+
+	buf_fill(b, ' ', n < width ? width - n : 0);
+	buf_put(b, s, n);
+}
+
+void buf_put_left(struct buf *b, const char *s, size_t width)
+{
+	size_t n = strlen(s);
+
+	buf_put(b, s, n);
+	buf_fill(b, ' ', n < width ? width - n : 0);
+}
+
+void buf_put_fixed(struct buf *b, double v, unsigned decimals, size_t width)
+{
+	char text[NUM_MAX];
+
+	(void)num_fixed(text, v, decimals);
+	buf_put_right(b, text, width);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

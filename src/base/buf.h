@@ -32,6 +32,10 @@ void buf_putc(struct buf *b, char c);
 void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
 void buf_fill(struct buf *b, char c, size_t n);
+/* As printf's %*s: blanks before it until it is `width` bytes. And with %-*s behind it. */
+void buf_put_right(struct buf *b, const char *s, size_t width);
+void buf_put_left(struct buf *b, const char *s, size_t width);
+void buf_put_fixed(struct buf *b, double v, unsigned decimals, size_t width); /* %*.*f */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_(2, 3);
 const char *buf_str(const struct buf *b);
 void buf_trim(struct buf *b);	  /* takes off the blanks at its end */

@@ -14,40 +14,95 @@ static const char *unknown(char out[NUM_MAX])
 	return out;
 }
 
+/* The digits of v end where `end` points; where they begin. `each`: a comma before so many, 0: none. */
+static char *digits_before(char *end, uint64_t v, unsigned each)
+{
+	unsigned n = 0;
+
+	do {
+		if (each && n && n % each == 0)
+			*--end = ',';
+		*--end = (char)('0' + v % 10);
+		v /= 10;
+		n++;
+	} while (v);
+	return end;
+}
+
 const char *num_exact(char out[NUM_MAX], uint64_t v)
 {
-	char digits[24];
-	int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)v);
-	char *o = out;
+	char text[NUM_MAX], *end = text + NUM_MAX, *s = digits_before(end, v, 3);
 
-	for (int i = 0; i < n; i++) {
-		if (i && (n - i) % 3 == 0)
-			*o++ = ',';
-		*o++ = digits[i];
+	memcpy(out, s, (size_t)(end - s));
+	out[end - s] = '\0';
+	return out;
+}
+
+/* The whole number nearest to a * b >= 0, which a double holds; ties to even. */
+static uint64_t nearest_product(double a, double b)
+{
+	double p = a * b, off = fma(a, b, -p), whole = floor(p), half = p - whole - 0.5;
+	uint64_t n = (uint64_t)whole;
+
+	/* the product is rounded, which matters at a tie alone */
+	if (half > 0 || (half == 0 && (off > 0 || (off == 0 && n % 2))))
+		n++;
+	return n;
+}
+
+size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals)
+{
+	static const unsigned power[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+	char text[NUM_MAX], *end = text + NUM_MAX, *s = end;
+	uint64_t n;
+
+	if (decimals >= sizeof(power) / sizeof(*power) || !(fabs(v) < 1e9))
+		return (size_t)snprintf(out, NUM_MAX, "%.*f", (int)decimals, v);
+	n = nearest_product(fabs(v), power[decimals]);
+	if (decimals) {
+		unsigned part = (unsigned)(n % power[decimals]);
+
+		for (unsigned i = 0; i < decimals; i++, part /= 10)
+			*--s = (char)('0' + part % 10);
+		*--s = '.';
 	}
-	*o = '\0';
+	s = digits_before(s, n / power[decimals], 0);
+	if (signbit(v))
+		*--s = '-';
+	memcpy(out, s, (size_t)(end - s));
+	out[end - s] = '\0';
+	return (size_t)(end - s);
+}
+
+/* A number, what stands behind it, and an end: "11.90 G". `a` and `b` may be "". */
+static const char *put_fixed(char out[NUM_MAX], double v, unsigned decimals, const char *a,
+			     const char *b)
+{
+	size_t n = num_fixed(out, v, decimals);
+
+	for (; *a && n + 1 < NUM_MAX; a++)
+		out[n++] = *a;
+	for (; *b && n + 1 < NUM_MAX; b++)
+		out[n++] = *b;
+	out[n < NUM_MAX ? n : NUM_MAX - 1] = '\0';
 	return out;
 }
 
 /* Three or four significant digits with a unit letter: 11.90 G, 842.1 M. */
 static const char *scaled(char out[NUM_MAX], double v, const char *unit)
 {
-	static const char letters[] = " kMGTPE";
+	static const char *const letters[] = { "", " k", " M", " G", " T", " P", " E" };
 	size_t i = 0;
 	double a = fabs(v);
-	int decimals;
 
-	while (a >= 999.95 && letters[i + 1]) {
+	while (a >= 999.95 && i + 1 < sizeof(letters) / sizeof(*letters)) {
 		a /= 1000;
 		v /= 1000;
 		i++;
 	}
-	decimals = a < 99.995 ? 2 : 1;
 	if (i)
-		(void)snprintf(out, NUM_MAX, "%.*f %c%s", decimals, v, letters[i], unit);
-	else
-		(void)snprintf(out, NUM_MAX, "%.0f%s%s", v, *unit ? " " : "", unit);
-	return out;
+		return put_fixed(out, v, a < 99.995 ? 2 : 1, letters[i], unit);
+	return put_fixed(out, v, 0, *unit ? " " : "", unit);
 }
 
 const char *num_count(char out[NUM_MAX], double v)
@@ -80,11 +135,11 @@ const char *num_seconds(char out[NUM_MAX], double s)
 				       (unsigned long long)(whole / 60),
 				       (unsigned long long)(whole % 60));
 	} else if (s >= 0.9995 || s == 0) {
-		(void)snprintf(out, NUM_MAX, "%.2f s", s);
+		(void)put_fixed(out, s, 2, " s", "");
 	} else if (s >= 0.0009995) {
-		(void)snprintf(out, NUM_MAX, "%.1f ms", s * 1e3);
+		(void)put_fixed(out, s * 1e3, 1, " ms", "");
 	} else {
-		(void)snprintf(out, NUM_MAX, "%.0f us", s * 1e6);
+		(void)put_fixed(out, s * 1e6, 0, " us", "");
 	}
 	return out;
 }
@@ -93,8 +148,7 @@ const char *num_percent(char out[NUM_MAX], double f)
 {
 	if (!isfinite(f))
 		return unknown(out);
-	(void)snprintf(out, NUM_MAX, "%.1f %%", f * 100);
-	return out;
+	return put_fixed(out, f * 100, 1, " %", "");
 }
 
 static int bad(struct err *err, const char *s, const char *want)

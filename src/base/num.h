@@ -8,6 +8,7 @@
 #ifndef CYCLADE_BASE_NUM_H
 #define CYCLADE_BASE_NUM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -19,6 +20,9 @@ const char *num_exact(char out[NUM_MAX], uint64_t v); /* 12,712,001 */
 const char *num_bytes(char out[NUM_MAX], uint64_t v); /* 1.8 MB (powers of 1000), 999 B */
 const char *num_seconds(char out[NUM_MAX], double s); /* 3.21 s, 12.4 ms, 981 us, 3 m 20 s */
 const char *num_percent(char out[NUM_MAX], double f); /* f is a fraction: "62.3 %"; "nan" -> "?" */
+
+/* As printf's %.Nf with up to six decimals, ties to even, for a tenth of its cost; the length. */
+size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals);
 
 int num_parse_u64(uint64_t *out, const char *s, struct err *err) MUST_USE;    /* 12, 0x1f */
 int num_parse_scaled(uint64_t *out, const char *s, struct err *err) MUST_USE; /* 4000, 20k, 1.5M */

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "cli/counting_events.h"
@@ -57,6 +58,17 @@ static double other(const struct counting_events *s, const struct counts_row *pl
 	return NAN;
 }
 
+static const char *with_unit(struct arena *a, const char *n, size_t len, const char *unit)
+{
+	char *s = arena_alloc(a, len + strlen(unit) + 1);
+
+	if (s) {
+		memcpy(s, n, len);
+		memcpy(s + len, unit, strlen(unit));
+	}
+	return s;
+}
+
 static const char *mean_of(const struct counting_events *s, struct arena *a,
 			   const struct counts_row *place, size_t e, double seconds)
 {
@@ -69,7 +81,8 @@ static const char *mean_of(const struct counting_events *s, struct arena *a,
 	if (isnan(v))
 		return NULL;
 	if (is_kind(ev, task) || is_kind(ev, cpu))
-		return seconds > 0 ? arena_printf(a, "%.3f CPUs", v / 1e9 / seconds) : NULL;
+		return seconds > 0 ? with_unit(a, n, num_fixed(n, v / 1e9 / seconds, 3), " CPUs")
+				   : NULL;
 	for (size_t i = 0; i < sizeof(ratios) / sizeof(*ratios); i++) {
 		double whole =
 			is_kind(ev, ratios[i].part) ? other(s, place, e, ratios[i].whole) : NAN;
@@ -84,7 +97,8 @@ static const char *mean_of(const struct counting_events *s, struct arena *a,
 		return NULL;
 	if (is_kind(ev, cycles))
 		return arena_printf(a, "%.3f GHz", v / time);
-	return arena_printf(a, "%s/s", num_count(n, v / time * 1e9));
+	(void)num_count(n, v / time * 1e9);
+	return with_unit(a, n, strlen(n), "/s");
 }
 
 void counting_events_mean(const struct counting_events *s, struct arena *a, struct counts_row *row,

@@ -12,23 +12,31 @@
 #define VALUE_WIDTH 18
 #define NAME_WIDTH  24
 
+/* 1,204.31 ms, cut off behind the last digit */
+static void ms_text(double ns, char out[NUM_MAX * 2])
+{
+	unsigned part = (unsigned)((uint64_t)(ns / 1e4) % 100);
+	size_t n = strlen(num_exact(out, (uint64_t)(ns / 1e6)));
+
+	out[n++] = '.';
+	out[n++] = (char)('0' + part / 10);
+	out[n++] = (char)('0' + part % 10);
+	memcpy(out + n, " ms", 4);
+}
+
 /* 12,712,001 · 1,204.31 ms · 3.402 J */
 static void value_text(const struct counts_row *r, char out[NUM_MAX * 2])
 {
-	char n[NUM_MAX];
-
 	if (isnan(r->value))
 		(void)snprintf(out, NUM_MAX * 2, "%s",
 			       r->supported ? "<not counted>" : "<not supported>");
 	else if (!strcmp(r->unit, "ns"))
-		(void)snprintf(out, NUM_MAX * 2, "%s.%02u ms",
-			       num_exact(n, (uint64_t)(r->value / 1e6)),
-			       (unsigned)((uint64_t)(r->value / 1e4) % 100));
+		ms_text(r->value, out);
 	else if (*r->unit || (r->value < 100 && r->value > floor(r->value)))
 		(void)snprintf(out, NUM_MAX * 2, "%.3f%s%.12s", r->value, *r->unit ? " " : "",
 			       r->unit);
 	else
-		(void)snprintf(out, NUM_MAX * 2, "%s", num_exact(n, (uint64_t)(r->value + 0.5)));
+		(void)num_exact(out, (uint64_t)(r->value + 0.5));
 }
 
 static void put_error(struct buf *b, const struct counts_row *r)
@@ -62,12 +70,14 @@ static void put_row(struct buf *b, const struct counts *c, const struct counts_r
 	size_t width;
 
 	if (!isnan(c->time))
-		buf_printf(b, "%10.3f", c->time);
+		buf_put_fixed(b, c->time, 3, 10);
 	if (where)
 		buf_putc(b, ' ');
 	put_where(b, r, where, st->style.ascii);
 	value_text(r, value);
-	buf_printf(b, " %*s  ", VALUE_WIDTH, value);
+	buf_putc(b, ' ');
+	buf_put_right(b, value, VALUE_WIDTH);
+	buf_puts(b, "  ");
 	text_put_safe(&safe, r->event, st->style.ascii);
 	width = text_width(buf_str(&safe));
 	buf_puts(b, buf_str(&safe));
@@ -75,10 +85,13 @@ static void put_row(struct buf *b, const struct counts *c, const struct counts_r
 	if (r->note || !isnan(r->error) || r->why || (r->counted < 1 && !isnan(r->counted)))
 		buf_fill(b, ' ', width < NAME_WIDTH ? NAME_WIDTH - width : 0);
 	if (r->why && isnan(r->value)) {
-		buf_printf(b, "  %s", r->why);
+		buf_puts(b, "  ");
+		buf_puts(b, r->why);
 	} else {
-		if (r->note)
-			buf_printf(b, "  %s", r->note);
+		if (r->note) {
+			buf_puts(b, "  ");
+			buf_puts(b, r->note);
+		}
 		put_error(b, r);
 		if (!isnan(r->counted) && r->counted < 0.9995)
 			buf_printf(b, "  (counted %.1f %% of the time)", 100 * r->counted);

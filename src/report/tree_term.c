@@ -31,12 +31,14 @@ void tree_put_error(struct buf *b, double share, double error)
 {
 	if (isnan(share))
 		return;
-	if (isnan(error))
+	if (isnan(error)) {
 		buf_puts(b, "+-?");
-	else if (error < 0.0005)
+	} else if (error < 0.0005) {
 		buf_puts(b, "+-<0.1");
-	else
-		buf_printf(b, "+-%.1f", error * 100);
+	} else {
+		buf_puts(b, "+-");
+		buf_put_fixed(b, error * 100, 1, 0);
+	}
 }
 
 static void put_bar(struct buf *b, double share, const struct style *st)
@@ -93,23 +95,26 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 	char n[NUM_MAX];
 
 	if (r->doubtful)
-		buf_printf(f->b, "%8s", "?");
+		buf_put_right(f->b, "?", 8);
 	else if (isnan(r->share) && r->metric == MODEL_NONE)
 		buf_fill(f->b, ' ', 8);
 	else
-		buf_printf(f->b, "%8s", isnan(r->share) ? "-" : num_percent(n, r->share));
+		buf_put_right(f->b, isnan(r->share) ? "-" : num_percent(n, r->share), 8);
 	if (r->metric != MODEL_NONE && !r->doubtful)
 		tree_put_error(&e, r->share, r->error);
 	if (r->no_error && !isnan(r->share)) {
 		f->untold = true;
 		f->no_error = r->no_error;
 	}
-	buf_printf(f->b, " %-7s", buf_str(&e));
+	buf_putc(f->b, ' ');
+	buf_put_left(f->b, buf_str(&e), 7);
 	buf_free(&e);
-	if (!isnan(r->counted) && r->counted < 0.9995)
-		buf_printf(f->b, "%4.0f %% ", r->counted * 100);
-	else
+	if (!isnan(r->counted) && r->counted < 0.9995) {
+		buf_put_fixed(f->b, r->counted * 100, 0, 4);
+		buf_puts(f->b, " % ");
+	} else {
 		buf_fill(f->b, ' ', 7);
+	}
 }
 
 static void put_row(struct face *f, const struct tree_view_row *r)
@@ -280,9 +285,8 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 	bool interval = !isnan(r->head.time);
 
 	if (interval)
-		buf_printf(b, "%10.3f s\n", r->head.time);
-	else
-		buf_putc(b, '\n');
+		buf_put_fixed(b, r->head.time, 3, 10);
+	buf_puts(b, interval ? " s\n" : "\n");
 	if (!interval) {
 		counts_put_head(b, &r->head, &st->style);
 		if (r->cpu && *r->cpu)

@@ -391,9 +391,39 @@ static void tasks_run_once_each(void **state)
 	assert_int_equal(err.code, ERR_LIMIT);
 }
 
+/* By the C library's printf: random numbers, ties and their neighbours, both signs. */
+static void fixed_numbers(void **state)
+{
+	static const double odd[] = { 0,	 -0.0,	    0.5,    1.5,      2.5,    0.25,
+				      0.35,	 0.045,	    0.005,  1e-9,     99.995, 999.95,
+				      999999999, 1e9,	    1e300,  INFINITY, NAN,    0.125,
+				      0.0625,	 1234.5675, 5e-324, 0.9995,   0.05,   99.95 };
+	uint64_t r = 88172645463325252u;
+	char ours[NUM_MAX], theirs[400];
+
+	(void)state;
+	for (unsigned i = 0; i < 300000; i++) {
+		unsigned decimals = i % 7;
+		double v;
+
+		r ^= r << 13;
+		r ^= r >> 7;
+		r ^= r << 17;
+		v = i < 14 * 24 ? odd[i / 14] * (i / 7 % 2 ? -1 : 1)
+		    : i % 3	? (double)(r >> 40) / 512
+				: (double)(r >> 11) * 1e-10;
+		(void)snprintf(theirs, sizeof(theirs), "%.*f", (int)decimals, v);
+		if (strlen(theirs) >= NUM_MAX)
+			continue;
+		assert_int_equal(num_fixed(ours, v, decimals), strlen(theirs));
+		assert_string_equal(ours, theirs);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fixed_numbers),
 		cmocka_unit_test(first_cause_wins),
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
 		cmocka_unit_test(cursor_never_runs_past_its_end),
