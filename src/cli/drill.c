@@ -232,8 +232,10 @@ void drill_prepare(struct drill *d)
 void drill_free(struct drill *d)
 {
 	drill_latency_free(d);
-	for (size_t i = 0; i < d->n_parts; i++)
+	for (size_t i = 0; i < d->n_parts; i++) {
+		tree_maker_free(d->part[i].maker);
 		slices_free(d->part[i].slices);
+	}
 	for (size_t g = 0; d->value && g < d->setup.n_groups; g++)
 		free(d->value[g]);
 	free(d->value);

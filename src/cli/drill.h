@@ -70,7 +70,8 @@ struct drill_part {
 	size_t n;
 	struct slices *slices;
 	struct slices_reading *r; /* room for one group */
-	struct tree tree;	  /* of drill_trees */
+	struct tree_maker *maker;
+	struct tree tree; /* of drill_trees */
 	struct tree_counts counts;
 	const double *sum, *share; /* by event */
 	bool *counted;		   /* by metric */

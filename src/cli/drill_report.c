@@ -282,6 +282,14 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	return 0;
 }
 
+int drill_report_interval(struct drill_report *s, struct tree_report *r, struct err *err)
+{
+	return make_views(s, r, err) ||
+			       drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err)
+		       ? -1
+		       : 0;
+}
+
 int drill_report_make(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	r->cpu = cpu_line(s);

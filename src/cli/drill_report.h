@@ -23,6 +23,8 @@ struct drill_report {
 
 /* Views, CPU, next commands and notes. */
 int drill_report_make(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;
+/* What changes from interval to interval: views and latencies. */
+int drill_report_interval(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;
 /* The notes alone. */
 int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err *err) MUST_USE;
 

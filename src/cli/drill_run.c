@@ -564,8 +564,8 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 		p->counts.latency = c->latency;
 		p->counts.latency_se = c->latency_se;
 		mark_counted(c, p->counted);
-		if (tree_eval(&p->tree, a, c->m, &p->counts, c->plan.wanted, err) ||
-		    sums(p, c->m, a, err))
+		if ((!p->maker && tree_maker_new(&p->maker, c->m, c->plan.wanted, err)) ||
+		    tree_make(&p->tree, p->maker, &p->counts, err) || sums(p, c->m, a, err))
 			return -1;
 	}
 	return 0;

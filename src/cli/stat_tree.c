@@ -84,13 +84,14 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	struct stat_tree *s = ctx;
 	uint64_t now = k->now - k->start;
 	struct tree_report r = { .head = stat_head(k) };
+	struct drill_report said = { &s->d, &s->k, &s->a, s->passes };
 	int rc = -1;
 
 	r.head.time = counting_seconds(k);
 	r.head.seconds = (double)(now - s->interval_from) / 1e9;
-	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) || make_report(s, &r, err))
+	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) ||
+	    drill_report_interval(&said, &r, err))
 		goto out;
-	r.head.n_notes = 0; /* said once, at the end */
 	rc = print(s, &r, -1, err);
 	s->interval_from = now;
 	drill_latency_mark(&s->d, now);

@@ -8,8 +8,18 @@
 
 #include "model/tree_int.h"
 
+struct tree_maker {
+	struct tree_work w;
+	const bool *wanted;
+	bool ready; /* the part that stays is made, for these: */
+	double system[SYSTEM_COUNT];
+	size_t n_lps;
+	bool latency;
+};
+
 struct want {
 	struct tree_work *w;
+	const double *system;
 	bool failed, grew;
 	bool *asked; /* by metric: its references are in `need` */
 	bool record; /* keep the references of the metric at hand */
@@ -35,9 +45,9 @@ static void want_of(struct want *want, uint32_t i)
 {
 	const struct model_metric *m = &want->w->m->metric[i];
 
-	if (m->expr && expr_needs(m->expr, want->w->c->system, want_ref, want))
+	if (m->expr && expr_needs(m->expr, want->system, want_ref, want))
 		want->failed = true;
-	if (m->threshold && expr_needs(m->threshold, want->w->c->system, want_ref, want))
+	if (m->threshold && expr_needs(m->threshold, want->system, want_ref, want))
 		want->failed = true;
 	/* a part is judged by its whole */
 	if (m->parent != MODEL_NONE && !want->w->need[m->parent]) {
@@ -47,14 +57,16 @@ static void want_of(struct want *want, uint32_t i)
 }
 
 /* What wanted metrics refer to, and their thresholds, and so on. */
-static int close_needs(struct tree_work *w, const bool *wanted, struct err *err)
+static int close_needs(struct tree_maker *k, struct err *err)
 {
-	struct want want = { .w = w, .asked = arena_alloc(w->scratch, w->m->n_metrics + 1) };
+	struct tree_work *w = &k->w;
+	struct want want = { .w = w, .system = k->system };
 
+	want.asked = arena_alloc(&w->arena, w->m->n_metrics + 1);
 	if (!want.asked)
 		return err_nomem(err);
 	for (size_t i = 0; i < w->m->n_metrics; i++)
-		w->need[i] = !wanted || wanted[i];
+		w->need[i] = !k->wanted || k->wanted[i];
 	do {
 		want.grew = false;
 		for (size_t i = w->m->n_metrics; i-- > 0;) {
@@ -72,11 +84,26 @@ static int close_needs(struct tree_work *w, const bool *wanted, struct err *err)
 		if (!w->need[i])
 			continue;
 		w->list[w->n_list++] = i;
-		if (m->expr && expr_needs(m->expr, w->c->system, want_ref, &want))
+		w->row[i] = (uint32_t)w->n_list;
+		if (m->expr && expr_needs(m->expr, want.system, want_ref, &want))
 			want.failed = true;
 	}
 	w->first[w->m->n_metrics] = (uint32_t)w->refs.n;
 	return want.failed ? err_nomem(err) : 0;
+}
+
+static int list_events(struct tree_work *w, struct err *err)
+{
+	w->event = arena_alloc(&w->arena, (w->m->n_used + 1) * sizeof(*w->event));
+	if (!w->event)
+		return err_nomem(err);
+	for (size_t r = 0; r < w->refs.n; r++)
+		if (w->refs.v[r].kind == EXPR_EVENT || w->refs.v[r].kind == EXPR_LATENCY)
+			w->used[w->refs.v[r].index] = true;
+	for (uint32_t e = 0; e < w->m->n_used; e++)
+		if (w->used[e])
+			w->event[w->n_events++] = e;
+	return 0;
 }
 
 void tree_values(struct tree_work *w)
@@ -108,19 +135,24 @@ static double counted_of(const struct tree_work *w, uint32_t metric)
 	return least;
 }
 
+static struct tree_node no_node(uint32_t metric)
+{
+	return (struct tree_node){ .metric = metric,
+				   .value = { NAN, VALUE_ABSENT, 0 },
+				   .shown = NAN,
+				   .error = NAN,
+				   .counted = NAN,
+				   .against = { MODEL_NONE, MODEL_NONE } };
+}
+
 static void fill_nodes(struct tree_work *w)
 {
-	for (uint32_t i = 0; i < w->m->n_metrics; i++)
-		w->node[i] = (struct tree_node){ .metric = i,
-						 .value = w->value[i],
-						 .shown = NAN,
-						 .error = NAN,
-						 .counted = NAN,
-						 .against = { MODEL_NONE, MODEL_NONE } };
 	tree_each (w, i) {
 		struct tree_node *n = &w->node[i];
 		double one = 1;
 
+		*n = no_node(i);
+		n->value = w->value[i];
 		n->counted = counted_of(w, i);
 		if (n->value.why)
 			n->no_error = "not measured";
@@ -129,85 +161,166 @@ static void fill_nodes(struct tree_work *w)
 	}
 }
 
-static void *room(struct arena *a, size_t n, size_t size)
+static void *room(struct tree_work *w, size_t n, size_t size)
 {
-	return arena_alloc(a, n && size ? n * size : 1);
+	return arena_alloc(&w->arena, n && size ? n * size : 1);
 }
 
-static int prepare(struct tree_work *w, struct arena *a, struct arena *scratch, struct err *err)
+static int make_room(struct tree_work *w, size_t n_lps, bool latency, struct err *err)
 {
-	size_t n = w->m->n_metrics, cells = w->m->n_used * w->c->n_lps;
+	size_t n = w->m->n_metrics, events = w->m->n_used;
 
-	w->node = room(a, n, sizeof(*w->node));
-	w->value = room(scratch, n, sizeof(*w->value));
-	w->passes = room(scratch, n, sizeof(*w->passes));
-	w->need = room(scratch, n, sizeof(*w->need));
-	w->list = room(scratch, n, sizeof(*w->list));
-	w->touches = room(scratch, 2 * w->m->n_used, sizeof(*w->touches));
-	w->none = room(scratch, n, sizeof(*w->none));
-	w->scratch = scratch;
-	w->unsure = room(scratch, n, sizeof(*w->unsure));
-	w->bent = room(scratch, n, sizeof(*w->bent));
-	w->first = room(scratch, n + 1, sizeof(*w->first));
-	w->count = room(scratch, cells, sizeof(*w->count));
-	w->latency = w->c->latency ? room(scratch, w->m->n_used, sizeof(double)) : NULL;
-	if (!w->node || !w->value || !w->passes || !w->need || !w->list || !w->touches ||
-	    !w->none || !w->bent || !w->unsure || !w->first || !w->count ||
-	    (w->c->latency && !w->latency))
+	w->node = room(w, n, sizeof(*w->node));
+	w->value = room(w, n, sizeof(*w->value));
+	w->passes = room(w, n, sizeof(*w->passes));
+	w->straight = room(w, n, sizeof(*w->straight));
+	w->need = room(w, n, sizeof(*w->need));
+	w->list = room(w, n, sizeof(*w->list));
+	w->row = room(w, n, sizeof(*w->row));
+	w->touches = room(w, 2 * events, sizeof(*w->touches));
+	w->touched = room(w, 2 * events, sizeof(*w->touched));
+	w->used = room(w, events, sizeof(*w->used));
+	w->unsure = room(w, n, sizeof(*w->unsure));
+	w->bent = room(w, n, sizeof(*w->bent));
+	w->why = room(w, events, sizeof(*w->why));
+	w->done = room(w, events, sizeof(*w->done));
+	w->first = room(w, n + 1, sizeof(*w->first));
+	w->count = room(w, events * n_lps, sizeof(*w->count));
+	w->latency = latency ? room(w, events, sizeof(double)) : NULL;
+	if (!w->node || !w->value || !w->passes || !w->straight || !w->need || !w->list ||
+	    !w->row || !w->touches || !w->touched || !w->used || !w->unsure || !w->bent ||
+	    !w->why || !w->done || !w->first || !w->count || (latency && !w->latency))
 		return err_nomem(err);
-	memcpy(w->count, w->c->count, cells * sizeof(*w->count));
+	for (uint32_t i = 0; i < n; i++) {
+		w->value[i] = w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
+		w->node[i] = no_node(i);
+	}
+	return 0;
+}
+
+/* Facts that are the same in each interval: by them branches of formulas are ruled out. */
+static void take_facts(double to[SYSTEM_COUNT], const double *system)
+{
+	for (int i = 0; i < SYSTEM_COUNT; i++)
+		to[i] = system && i != SYSTEM_TSC && i != SYSTEM_DURATION ? system[i] : NAN;
+}
+
+static void forget(struct tree_work *w)
+{
+	const struct model *m = w->m;
+
+	vec_free(&w->refs);
+	vec_free(&w->sources);
+	vec_free(&w->gradient);
+	vec_free(&w->slope);
+	arena_free(&w->arena);
+	*w = (struct tree_work){ .m = m };
+}
+
+static bool still_ready(const struct tree_maker *k, const struct tree_counts *c)
+{
+	double system[SYSTEM_COUNT];
+
+	take_facts(system, c->system);
+	for (int i = 0; i < SYSTEM_COUNT && k->ready; i++)
+		if (system[i] != k->system[i] && !(isnan(system[i]) && isnan(k->system[i])))
+			return false;
+	return k->ready && k->n_lps == c->n_lps && k->latency == !!c->latency;
+}
+
+static int make_ready(struct tree_maker *k, const struct tree_counts *c, struct err *err)
+{
+	if (still_ready(k, c))
+		return 0;
+	forget(&k->w);
+	k->ready = false;
+	take_facts(k->system, c->system);
+	k->n_lps = c->n_lps;
+	k->latency = c->latency;
+	if (make_room(&k->w, k->n_lps, k->latency, err) || close_needs(k, err) ||
+	    list_events(&k->w, err))
+		return -1;
+	k->ready = true;
+	return 0;
+}
+
+static void take_counts(struct tree_work *w, const struct tree_counts *c)
+{
+	w->c = c;
+	memcpy(w->count, c->count, w->m->n_used * c->n_lps * sizeof(*w->count));
 	if (w->latency)
-		memcpy(w->latency, w->c->latency, w->m->n_used * sizeof(double));
-	for (size_t i = 0; i < n; i++)
+		memcpy(w->latency, c->latency, w->m->n_used * sizeof(double));
+	tree_each (w, i)
 		w->value[i] = w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
 	w->env = (struct expr_env){ .count = w->count,
-				    .n_lps = w->c->n_lps,
+				    .n_lps = c->n_lps,
 				    .metric = w->value,
 				    .latency = w->latency,
-				    .system = w->c->system,
+				    .system = c->system,
 				    .passes = w->passes };
+}
+
+int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *wanted,
+		   struct err *err)
+{
+	struct tree_maker *k = calloc(1, sizeof(*k));
+
+	*out = k;
+	if (!k)
+		return err_nomem(err);
+	k->w.m = m;
+	k->wanted = wanted;
 	return 0;
+}
+
+int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *c, struct err *err)
+{
+	struct tree_work *w = &k->w;
+
+	if (make_ready(k, c, err))
+		return -1;
+	take_counts(w, c);
+	tree_values(w);
+	tree_each (w, i)
+		w->straight[i] = w->value[i];
+	if (tree_sources(w, err) || tree_gradients(w, err))
+		return -1;
+	fill_nodes(w);
+	tree_judge(w);
+	tree_thresholds(w);
+	tree_path(w);
+	if (w->failed) {
+		w->failed = k->ready = false;
+		return err_nomem(err);
+	}
+	out->model = w->m;
+	out->node = w->node;
+	out->n = w->m->n_metrics;
+	return 0;
+}
+
+void tree_maker_free(struct tree_maker *k)
+{
+	if (!k)
+		return;
+	forget(&k->w);
+	free(k);
 }
 
 int tree_eval(struct tree *out, struct arena *a, const struct model *m, const struct tree_counts *c,
 	      const bool *wanted, struct err *err)
 {
-	struct arena scratch = ARENA_INIT;
-	struct tree_work w = { .m = m, .c = c };
+	struct tree_maker *k;
 	int rc = -1;
 
-	if (prepare(&w, a, &scratch, err) || close_needs(&w, wanted, err))
+	if (tree_maker_new(&k, m, wanted, err))
+		return -1;
+	if (tree_make(out, k, c, err))
 		goto out;
-	tree_values(&w);
-	if (tree_sources(&w, err))
-		goto out;
-	w.gradient = room(&scratch, (w.n_list + 1) * w.sources.n, sizeof(double));
-	w.row = room(&scratch, m->n_metrics, sizeof(*w.row));
-	w.slope = room(&scratch, w.sources.n, sizeof(double));
-	w.straight = arena_memdup(&scratch, w.value, m->n_metrics * sizeof(*w.value));
-	if (!w.gradient || !w.row || !w.slope || !w.straight) {
-		err_nomem(err);
-		goto out;
-	}
-	for (uint32_t k = 0; k < w.n_list; k++)
-		w.row[w.list[k]] = k + 1;
-	tree_gradients(&w);
-	fill_nodes(&w);
-	tree_judge(&w);
-	tree_thresholds(&w);
-	tree_path(&w);
-	if (w.failed) {
-		err_nomem(err);
-		goto out;
-	}
-	out->model = m;
-	out->node = w.node;
-	out->n = m->n_metrics;
-	rc = 0;
+	out->node = arena_memdup(a, out->node, out->n * sizeof(*out->node));
+	rc = out->node ? 0 : err_nomem(err);
 out:
-	vec_free(&w.refs);
-	vec_free(&w.sources);
-	arena_free(&scratch);
+	tree_maker_free(k);
 	return rc;
 }
 

@@ -3,6 +3,8 @@
  * tree - the metrics of a model over counts: values, error bars, and what to believe of them.
  *
  *	tree_eval(&t, arena, model, &counts, wanted, &err)
+ *	tree_maker_new(&k, model, wanted, &err), tree_make(&t, k, &counts, &err), ...
+ *					the same again and again, as for each interval
  *	tree_open(&t, open)		which nodes' children are worth counting next
  *
  * Counts come with the variance that multiplexing gave them and the covariance within their group
@@ -89,6 +91,15 @@ struct tree {
 /* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */
 int tree_eval(struct tree *out, struct arena *a, const struct model *m, const struct tree_counts *c,
 	      const bool *wanted, struct err *err) MUST_USE;
+
+/* What follows from model and `wanted` alone is found out once; `wanted` must stay. */
+struct tree_maker;
+int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *wanted,
+		   struct err *err) MUST_USE;
+/* The nodes are the maker's, until the next is made. */
+int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
+	      struct err *err) MUST_USE;
+void tree_maker_free(struct tree_maker *k); /* NULL is fine */
 
 /* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)
  * that have children. Fills `open` (by metric). */

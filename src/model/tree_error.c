@@ -3,6 +3,7 @@
  * How far metrics can be off, by how they change with what is not known exactly.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/tree_int.h"
@@ -37,7 +38,7 @@ static double quantum_of(const struct tree_counts *c, uint32_t event)
 	return c->quantum && c->quantum[event] > 0 ? c->quantum[event] : 0;
 }
 
-static int group_sources(struct tree_work *w, uint32_t g, bool *done, struct err *err)
+static int group_sources(struct tree_work *w, uint32_t g, struct err *err)
 {
 	const struct tree_counts *c = w->c;
 	size_t k = members(c, g);
@@ -48,8 +49,8 @@ static int group_sources(struct tree_work *w, uint32_t g, bool *done, struct err
 		struct tree_source s = { EXPR_EVENT,	      event, g, i, var > 0 ? sqrt(var) : 0,
 					 quantum_of(c, event) };
 
-		done[event] = true;
-		if (add_source(w, s, err))
+		w->done[event] = true;
+		if (w->used[event] && add_source(w, s, err))
 			return -1;
 	}
 	return 0;
@@ -62,44 +63,42 @@ static bool latency_unsure(const struct tree_counts *c, uint32_t event)
 }
 
 /* Metrics that rest on a group of which the errors are not known. */
-static int find_unsure(struct tree_work *w, struct err *err)
+static void find_unsure(struct tree_work *w)
 {
 	const struct tree_counts *c = w->c;
-	struct arena scratch = ARENA_INIT;
-	const char **event = arena_alloc(&scratch, (w->m->n_used + 1) * sizeof(*event));
-	int rc = event ? 0 : err_nomem(err);
 
-	for (size_t g = 0; g < c->n_groups && c->no_error && event; g++)
+	memset(w->why, 0, w->m->n_used * sizeof(*w->why));
+	for (size_t g = 0; g < c->n_groups && c->no_error; g++)
 		for (uint32_t k = c->first[g]; k < c->first[g + 1]; k++)
-			event[c->member[k]] = c->no_error[g];
-	for (size_t k = 0; k < w->n_list && event; k++) {
-		uint32_t i = w->list[k];
-
+			w->why[c->member[k]] = c->no_error[g];
+	tree_each (w, i) {
+		w->unsure[i] = NULL;
 		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !w->unsure[i]; r++) {
 			const struct tree_ref *ref = &w->refs.v[r];
 
 			if (ref->kind == EXPR_METRIC)
 				w->unsure[i] = w->unsure[ref->index];
 			else if (ref->kind == EXPR_EVENT)
-				w->unsure[i] = event[ref->index];
+				w->unsure[i] = w->why[ref->index];
 			else if (latency_unsure(c, ref->index))
 				w->unsure[i] = "a latency is the model's mean, not measured here";
 		}
 	}
-	arena_free(&scratch);
-	return rc;
 }
 
+/* Events that nothing asks for bend nothing. */
 int tree_sources(struct tree_work *w, struct err *err)
 {
 	const struct tree_counts *c = w->c;
-	struct arena scratch = ARENA_INIT;
-	bool *done = arena_alloc(&scratch, w->m->n_used + 1);
-	int rc = done ? find_unsure(w, err) : err_nomem(err);
+	int rc = 0;
 
+	w->sources.n = 0;
+	memset(w->done, 0, w->m->n_used);
+	find_unsure(w);
 	for (uint32_t g = 0; g < c->n_groups && !rc; g++)
-		rc = group_sources(w, g, done, err);
-	for (uint32_t e = 0; e < w->m->n_used && !rc; e++) {
+		rc = group_sources(w, g, err);
+	for (size_t i = 0; i < w->n_events && !rc; i++) {
+		uint32_t e = w->event[i];
 		struct tree_source q = { EXPR_EVENT, e, MODEL_NONE, 0, 0, 0 };
 		struct tree_source l = { EXPR_LATENCY, e, MODEL_NONE, 0, 0, 0 };
 
@@ -107,38 +106,41 @@ int tree_sources(struct tree_work *w, struct err *err)
 			l.se = latency_unsure(c, e) ? 0 : c->latency_se[e];
 			rc = add_source(w, l, err);
 		}
-		if (rc || done[e])
+		if (rc || w->done[e])
 			continue;
 		q.quantum = quantum_of(c, e);
 		rc = add_source(w, q, err);
 	}
-	arena_free(&scratch);
 	return rc;
 }
 
-/* Which metrics change with it; told once for each. Out of memory: none, which tree_eval tells. */
-static void touch(struct tree_work *w, enum expr_ref_kind kind, uint32_t index)
+/* Which metrics change with it; told once for each. Out of memory: none, which tree_make tells. */
+static const struct tree_touch *touch(struct tree_work *w, enum expr_ref_kind kind, uint32_t index)
 {
-	bool **row = &w->touches[(kind == EXPR_LATENCY ? w->m->n_used : 0) + index], *t = *row;
+	size_t at = (kind == EXPR_LATENCY ? w->m->n_used : 0) + index;
+	struct tree_touch *t = &w->touches[at];
+	bool *is;
 
-	w->touched = t ? t : arena_alloc(w->scratch, w->m->n_metrics + 1);
-	if (!w->touched) {
-		w->failed = true;
-		w->touched = w->none;
-		return;
-	}
-	*row = w->touched;
-	for (size_t k = 0; k < w->n_list && !t; k++) {
+	if (w->touched[at])
+		return t;
+	t->metric = arena_alloc(&w->arena, (w->n_list + 1) * sizeof(*t->metric));
+	is = calloc(w->m->n_metrics + 1, sizeof(*is));
+	w->failed |= !t->metric || !is;
+	for (size_t k = 0; k < w->n_list && !w->failed; k++) {
 		uint32_t i = w->list[k];
 
-		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !w->touched[i]; r++) {
+		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !is[i]; r++) {
 			const struct tree_ref *ref = &w->refs.v[r];
 
-			w->touched[i] = ref->kind == EXPR_METRIC
-						? w->touched[ref->index]
-						: ref->kind == kind && ref->index == index;
+			is[i] = ref->kind == EXPR_METRIC ? is[ref->index]
+							 : ref->kind == kind && ref->index == index;
 		}
+		if (is[i])
+			t->metric[t->n++] = i;
 	}
+	w->touched[at] = !w->failed;
+	free(is);
+	return t;
 }
 
 static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, double by)
@@ -166,19 +168,19 @@ static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, d
 
 /* What metrics that depend on it are when it is bent by so much; NAN where they have no value then.
  * Values are afterwards as they were. */
-static void bent_values(struct tree_work *w, const struct tree_source *s, double by)
+static void bent_values(struct tree_work *w, const struct tree_source *s,
+			const struct tree_touch *t, double by)
 {
 	bend(w, s->kind, s->index, by);
-	tree_each (w, i) {
-		if (!w->touched[i])
-			continue;
+	for (size_t k = 0; k < t->n; k++) {
+		uint32_t i = t->metric[k];
+
 		w->value[i] = expr_eval(w->m->metric[i].expr, &w->env);
 		w->bent[i] = w->value[i].v;
 	}
 	bend(w, s->kind, s->index, 0);
-	tree_each (w, i)
-		if (w->touched[i])
-			w->value[i] = w->straight[i];
+	for (size_t k = 0; k < t->n; k++)
+		w->value[t->metric[k]] = w->straight[t->metric[k]];
 }
 
 static double width(const struct tree_work *w, const struct tree_source *s)
@@ -199,26 +201,30 @@ static double slope(double down, double mid, double up, double h)
 	return (mid - down) / h;
 }
 
-void tree_gradients(struct tree_work *w)
+int tree_gradients(struct tree_work *w, struct err *err)
 {
-	size_t n = w->sources.n;
+	size_t n = w->sources.n, cells = (w->n_list + 1) * n;
 
+	if (vec_reserve(&w->gradient, cells + 1) || vec_reserve(&w->slope, n + 1))
+		return err_nomem(err);
+	memset(w->gradient.v, 0, cells * sizeof(double));
 	for (size_t s = 0; s < n; s++) {
 		const struct tree_source *src = &w->sources.v[s];
+		const struct tree_touch *t = touch(w, src->kind, src->index);
 		double h = width(w, src);
 
-		touch(w, src->kind, src->index);
-		bent_values(w, src, h);
-		tree_each (w, i)
-			w->gradient[w->row[i] * n + s] = w->touched[i] ? w->bent[i] : 0;
-		bent_values(w, src, -h);
-		tree_each (w, i) {
-			double *g = &w->gradient[w->row[i] * n + s];
+		bent_values(w, src, t, h);
+		for (size_t k = 0; k < t->n; k++)
+			w->gradient.v[w->row[t->metric[k]] * n + s] = w->bent[t->metric[k]];
+		bent_values(w, src, t, -h);
+		for (size_t k = 0; k < t->n; k++) {
+			uint32_t i = t->metric[k];
+			double *g = &w->gradient.v[w->row[i] * n + s];
 
-			if (w->touched[i])
-				*g = slope(w->bent[i], w->value[i].v, *g, h);
+			*g = slope(w->bent[i], w->value[i].v, *g, h);
 		}
 	}
+	return 0;
 }
 
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
@@ -232,28 +238,37 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 		if ((*why = w->unsure[metric[i]]))
 			return NAN;
 	for (size_t s = 0; s < n_src; s++) {
-		w->slope[s] = 0;
+		w->slope.v[s] = 0;
 		for (size_t i = 0; i < n; i++)
-			w->slope[s] += by[i] * w->gradient[w->row[metric[i]] * n_src + s];
-		if (isnan(w->slope[s])) {
+			w->slope.v[s] += by[i] * w->gradient.v[w->row[metric[i]] * n_src + s];
+		if (isnan(w->slope.v[s])) {
 			*why = "the formula has no value within the error of its counts";
 			return NAN;
 		}
-		steps += pow(w->slope[s] * src[s].quantum, 2);
+		steps += pow(w->slope.v[s] * src[s].quantum, 2);
 		if (src[s].group == MODEL_NONE)
-			var += pow(w->slope[s] * src[s].se, 2);
+			var += pow(w->slope.v[s] * src[s].se, 2);
 	}
 	/* the sources of a group are neighbours */
 	for (size_t a = 0; a < n_src; a++) {
-		uint32_t g = w->slope[a] != 0 ? src[a].group : MODEL_NONE;
+		uint32_t g = w->slope.v[a] != 0 ? src[a].group : MODEL_NONE;
 		const double *cov = g != MODEL_NONE && w->c->cov ? w->c->cov[g] : NULL;
 		size_t k = cov ? members(w->c, g) : 0;
 
 		for (size_t b = a; cov && b < n_src && src[b].group == g; b++)
-			var += (a == b ? 1 : 2) * w->slope[a] * w->slope[b] *
+			var += (a == b ? 1 : 2) * w->slope.v[a] * w->slope.v[b] *
 			       cov[src[a].pos * k + src[b].pos];
 	}
 	return sqrt(Z95 * Z95 * (var > 0 ? var : 0) + steps);
+}
+
+static bool touches_any(const struct tree_touch *t, const uint32_t *metric, size_t n)
+{
+	for (size_t k = 0; k < t->n; k++)
+		for (size_t i = 0; i < n; i++)
+			if (t->metric[k] == metric[i])
+				return true;
+	return false;
 }
 
 double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
@@ -261,18 +276,16 @@ double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, 
 {
 	struct tree_source s = { EXPR_EVENT, event, MODEL_NONE, 0, 0, 0 };
 	double sum = sum_of(w, event), pull = 0;
-	bool any = false;
+	const struct tree_touch *t;
 
 	if (!(sum > 0))
 		return 0;
-	touch(w, EXPR_EVENT, event);
-	for (size_t i = 0; i < n && !any; i++)
-		any = w->touched[metric[i]];
-	if (!any)
+	t = touch(w, EXPR_EVENT, event);
+	if (!touches_any(t, metric, n))
 		return 0;
-	bent_values(w, &s, sum * 1e-3);
+	bent_values(w, &s, t, sum * 1e-3);
 	for (size_t i = 0; i < n; i++)
-		if (w->touched[metric[i]] && !isnan(w->bent[metric[i]]))
+		if (touches_any(t, &metric[i], 1) && !isnan(w->bent[metric[i]]))
 			pull += by[i] * (w->bent[metric[i]] - w->value[metric[i]].v);
 	return pull * 1e3;
 }

@@ -26,30 +26,43 @@ struct tree_source {
 	double quantum;	     /* half a step */
 };
 
+/* The metrics that change with an event or a latency, ascending. */
+struct tree_touch {
+	uint32_t *metric;
+	size_t n;
+};
+
+/* What is above the line follows from the model, what is wanted, and the machine's facts, and stays from
+ * tree to tree; the rest is of the tree at hand. */
 struct tree_work {
 	const struct model *m;
-	const struct tree_counts *c;
-	struct tree_node *node; /* by metric */
-	struct value *value, *passes;
-	const struct value *straight; /* a copy of value, from which it is restored */
-	bool *need;		      /* metrics that are evaluated */
-	uint32_t *list;		      /* these, ascending: of hundreds often a few dozen */
+	struct arena arena; /* of all of it */
+	bool *need;	    /* metrics that are evaluated */
+	uint32_t *list;	    /* these, ascending: of hundreds often a few dozen */
 	size_t n_list;
 	VEC(struct tree_ref) refs; /* of metric i: [first[i], first[i + 1]), its formula's alone */
 	uint32_t *first;
+	uint32_t *row;		    /* by metric: 1 and its place in the list; 0: not evaluated */
+	struct tree_touch *touches; /* by event, then by latency: see touch() */
+	bool *touched;		    /* whose `touches` is made */
+	uint32_t *event;	    /* events whose counts or latencies are asked for */
+	size_t n_events;
+	bool *used; /* by event: it is among them */
+	/* ---- */
+	const struct tree_counts *c;
+	struct tree_node *node; /* by metric */
+	struct value *value, *passes;
+	struct value *straight;	 /* a copy of value, from which it is restored */
 	double *count, *latency; /* copies, to be bent */
 	struct expr_env env;
 	VEC(struct tree_source) sources;
-	double *gradient;    /* [row[metric] * n_sources + source]; NAN: could not be told */
-	uint32_t *row;	     /* by metric: 1 and its place in the list; 0: not evaluated, all 0 */
-	double *bent;	     /* scratch, by metric */
-	double *slope;	     /* scratch, by source */
-	const char **unsure; /* by metric: why its error is not known */
-	bool *touched;	     /* by metric: changes with the source at hand */
-	bool **touches; /* `touched` of each event, then of each latency; NULL: not asked yet */
-	bool *none;	/* `touched` of nothing */
-	struct arena *scratch;
-	bool failed; /* out of memory */
+	VEC(double) gradient; /* [row[metric] * n_sources + source]; NAN: could not be told */
+	VEC(double) slope;    /* scratch, by source */
+	double *bent;	      /* scratch, by metric */
+	const char **unsure;  /* by metric: why its error is not known */
+	const char **why;     /* scratch, by event */
+	bool *done;	      /* scratch, by event */
+	bool failed;	      /* out of memory */
 };
 
 /* For each metric that is needed, in the model's order. */
@@ -62,7 +75,7 @@ void tree_values(struct tree_work *w);
 
 /* tree_error.c */
 int tree_sources(struct tree_work *w, struct err *err) MUST_USE;
-void tree_gradients(struct tree_work *w);
+int tree_gradients(struct tree_work *w, struct err *err) MUST_USE;
 /* Half width at 95 % of sum of by[i] * metric[i]; NAN where it cannot be told, and *why then. */
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
 		     const char **why);
