@@ -287,12 +287,16 @@ static void give(const struct span *p, const struct span *q, struct job *j)
 				: "never on the counters";
 }
 
-static void count_span(struct span *p)
+/* False: there is no error. */
+static bool count_span(struct span *p)
 {
+	if (slices_whole(p))
+		return false;
 	if (p->s->n_targets)
 		slices_cuts(p);
 	for (size_t t = 0; t < p->s->n_targets; t++)
 		slices_target(p, t);
+	return true;
 }
 
 /* What was found out in all of [since, to], of a shared group for those that share with it. */
@@ -324,8 +328,8 @@ static int add_group(struct job *j, size_t g, struct err *err)
 	rc = 0;
 	if (!p.n || !p.n_own)
 		goto out;
-	count_span(&p);
-	slices_errors(&p);
+	if (count_span(&p))
+		slices_errors(&p);
 	rc = keep_long(j, &p, err);
 	if (!rc && j->since >= j->from)
 		give(&p, &p, j);
@@ -338,8 +342,8 @@ static int add_group(struct job *j, size_t g, struct err *err)
 	q.n_own = p.n_own;
 	q.n_members = p.n_members;
 	q.shared_count = j->count;
-	count_span(&q);
-	slices_narrow(&p, &q);
+	if (count_span(&q) || p.sampled)
+		slices_narrow(&p, &q);
 	give(&p, &q, j);
 out:
 	arena_free(&scratch);

@@ -107,6 +107,10 @@ void slices_cuts(struct span *p);
 /* Counts and differences of a target's events. */
 void slices_target(struct span *p, size_t target);
 
+/* True where the group was on the counters all the time that there was, on every target: then what it
+ * counted is what there was to count, and all of the span is filled, without errors. */
+bool slices_whole(struct span *p);
+
 /* slices_error.c: fills cov, and brings counts nearer by shared events. */
 void slices_errors(struct span *p);
 /* The counts of `q`, a part of `p`'s time, brought nearer as those of `p` were; p's cov becomes that of

@@ -63,10 +63,13 @@ static double above_0(double v)
  * (by `late` in all), which the next slice makes up for; so it is the sums that are compared. */
 static double ran(const struct span *p, size_t target, size_t slice, double ref, double *late)
 {
+	const struct slices_cell *c = slices_at(p->s, p->group, p->lo + slice, 0, target);
+	size_t step = p->s->group[p->group].stride, n_targets = p->s->n_targets;
 	double own = 0, before = above_0(*late);
 
 	for (size_t m = 0; m < p->n_members; m++) {
-		double d = OWN(p, p->member[m], target, slice, enabled);
+		const struct slices_cell *at = &c[p->member[m] * n_targets];
+		double d = at[step].enabled - at->enabled;
 
 		own = d > own ? d : own;
 	}
@@ -198,15 +201,14 @@ static void spread_all(struct stratum *v, size_t n, double tail)
  * ran. */
 static size_t cut_strata(struct span *p, size_t event, size_t target, double *tail)
 {
+	const struct slices_cell *c = slices_at(p->s, p->group, p->lo, event, target);
+	size_t step = p->s->group[p->group].stride, n = 0;
 	struct stratum now = { 0 }, *v = p->strata;
-	double running = 0, least;
-	size_t n = 0;
+	double running = c[p->n * step].running - c->running, least;
 
-	for (size_t i = 0; i < p->n; i++)
-		running += OWN(p, event, target, i, running);
 	least = HARDLY * running / (double)p->n;
-	for (size_t i = 0; i < p->n; i++) {
-		double r = OWN(p, event, target, i, running);
+	for (size_t i = 0; i < p->n; i++, c += step) {
+		double r = c[step].running - c->running;
 
 		if (now.r > 0 && (now.r >= least || p->cut[i])) {
 			v[n++] = now;
@@ -217,7 +219,7 @@ static size_t cut_strata(struct span *p, size_t event, size_t target, double *ta
 			now.gap += p->exists[i];
 			continue;
 		}
-		now.v += OWN(p, event, target, i, value);
+		now.v += c[step].value - c->value;
 		now.r += r;
 		now.w += p->exists[i];
 		now.slice = i;
@@ -289,19 +291,70 @@ void slices_target(struct span *p, size_t target)
 		exists += p->exists[i];
 	for (size_t m = 0; m < p->n_members; m++) {
 		size_t event = p->member[m], n;
+		const struct slices_cell *a = slices_at(p->s, p->group, p->lo, event, target);
+		const struct slices_cell *b = a + p->n * k->stride;
 
 		p->count[m * p->s->n_targets + target] = NAN;
 		if (!k->seen[event * p->s->n_targets + target])
 			continue;
 		n = stratify(p, event, target);
 		p->time[m] += exists;
-		for (size_t i = 0; i < p->n; i++)
-			p->running[m] += OWN(p, event, target, i, running);
-		for (size_t i = 0; i < p->n && !m; i++)
-			p->off += p->exists[i] - OWN(p, event, target, i, enabled);
+		p->running[m] += b->running - a->running;
+		if (!m)
+			p->off += exists - (b->enabled - a->enabled);
 		if (n)
 			add_strata(p, m, target, n);
 		else if (!(exists > 0))
 			p->count[m * p->s->n_targets + target] = 0;
 	}
+}
+
+/* What the group's longest enabled member gained on a target; false: it, or another group, was there
+ * longer than a member was on the counters. */
+static bool always_on(const struct span *p, size_t target, double *exists)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+	double least = INFINITY;
+
+	*exists = 0;
+	for (size_t m = 0; m < p->n_members; m++) {
+		size_t event = p->member[m];
+		const struct slices_cell *a = slices_at(p->s, p->group, p->lo, event, target);
+		const struct slices_cell *b = a + p->n * k->stride;
+
+		if (!k->seen[event * p->s->n_targets + target])
+			continue;
+		*exists = fmax(*exists, b->enabled - a->enabled);
+		least = fmin(least, b->running - a->running);
+	}
+	return least >= *exists && (p->ref[target] == p->group || !isfinite(least));
+}
+
+bool slices_whole(struct span *p)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+	size_t n_targets = p->s->n_targets;
+	double exists;
+
+	for (size_t t = 0; t < n_targets; t++)
+		if (!always_on(p, t, &exists))
+			return false;
+	for (size_t t = 0; t < n_targets; t++) {
+		(void)always_on(p, t, &exists);
+		for (size_t m = 0; m < p->n_members; m++) {
+			size_t cell = p->member[m] * n_targets + t;
+			const struct slices_cell *a =
+				slices_at(p->s, p->group, p->lo, p->member[m], t);
+
+			p->count[m * n_targets + t] = NAN;
+			if (!k->seen[cell])
+				continue;
+			p->count[m * n_targets + t] = a[p->n * k->stride].value - a->value;
+			p->time[m] += exists;
+			p->running[m] += exists;
+		}
+	}
+	for (size_t m = 0; m < p->n_own; m++)
+		p->told_by[m] = p->n_members;
+	return true;
 }

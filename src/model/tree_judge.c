@@ -27,10 +27,13 @@ static void put(struct claim *c, uint32_t metric, double by)
 static bool broken(const struct tree_work *w, const struct claim *c)
 {
 	const char *why = NULL;
-	double v = -c->limit, error = tree_error_of(w, c->metric, c->by, c->n, &why);
+	double v = -c->limit, error;
 
 	for (size_t i = 0; i < c->n; i++)
 		v += c->by[i] * w->value[c->metric[i]].v;
+	if (!(v > TREE_SLACK)) /* whatever its error */
+		return false;
+	error = tree_error_of(w, c->metric, c->by, c->n, &why);
 	return v > TREE_SLACK + (isnan(error) ? 0 : error);
 }
 

@@ -82,8 +82,10 @@ static void one(struct tree_work *w, uint32_t i)
 	}
 	n->over = !n->doubt && passes(w, i) && parent_is(w, i, false);
 	n->maybe = passes(w, i) || n->doubt;
-	bend_one(w, i, by);
-	bend_one(w, i, -by);
+	if (by > 0) {
+		bend_one(w, i, by);
+		bend_one(w, i, -by);
+	}
 	n->maybe = n->maybe && parent_is(w, i, true);
 }
 

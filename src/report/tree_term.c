@@ -44,13 +44,14 @@ void tree_put_error(struct buf *b, double share, double error)
 static void put_bar(struct buf *b, double share, const struct style *st)
 {
 	static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	unsigned eighths, cells = 0;
+	static const char full[] = "████████████████", hashes[] = "################";
+	unsigned eighths, cells;
 
 	if (!(share > 0))
 		share = 0;
 	eighths = (unsigned)((share > 1 ? 1 : share) * BAR_WIDTH * 8 + 0.5);
-	for (; cells < eighths / 8; cells++)
-		buf_puts(b, st->ascii ? "#" : "█");
+	cells = eighths / 8;
+	buf_put(b, st->ascii ? hashes : full, cells * (st->ascii ? 1 : strlen("█")));
 	if (!st->ascii && eighths % 8) {
 		buf_puts(b, parts[eighths % 8]);
 		cells++;
