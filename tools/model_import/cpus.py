@@ -5,6 +5,8 @@ import csv
 import os
 import re
 
+from .intel_events import spans
+
 # Directory of perfmon -> model, or by core type for hybrids.
 DIRS = {'NHM-EP': 'nhm-ep', 'NHM-EX': 'nhm-ex', 'WSM-EP-SP': 'wsm-sp', 'WSM-EP-DP': 'wsm-dp',
         'WSM-EX': 'wsm-ex', 'SNB': 'snb', 'JKT': 'jkt', 'IVB': 'ivb', 'IVT': 'ivt', 'HSW': 'hsw',
@@ -24,16 +26,6 @@ FINER = [('GenuineIntel', '6', '0x8e', '10-12', '*', 'cfl'),
          ('GenuineIntel', '6', '0xa5', '*', '*', 'cfl'),
          ('GenuineIntel', '6', '0xa6', '*', '*', 'cfl'),
          ('GenuineIntel', '6', '0x55', '10-11', '*', 'cpx')]
-
-
-def spans(numbers):
-    out, numbers = [], sorted(numbers)
-    while numbers:
-        first = last = numbers.pop(0)
-        while numbers and numbers[0] == last + 1:
-            last = numbers.pop(0)
-        out.append(str(first) if first == last else '%d-%d' % (first, last))
-    return ','.join(out)
 
 
 def intel(path):

@@ -74,8 +74,7 @@ def write_rows(path, model, base, kinds):
     if not blocks and not base:
         return
     with open(path, 'w') as f:
-        for s in model.sources:
-            f.write('#From %s\n' % s)
+        f.writelines('#From %s\n' % s for s in model.sources)
         if base:
             f.write('base   %s\n' % base.id)
         if any(r.get('language') == 'perf' for r in new.values()):
@@ -103,8 +102,7 @@ def write_events(path, model, base):
     if not text and not base:
         return
     with open(path, 'w') as f:
-        for s in model.sources:
-            f.write('#From %s\n' % s)
+        f.writelines('#From %s\n' % s for s in model.sources)
         if base:
             f.write('base %s\n' % base.id)
         f.write(text)
@@ -117,8 +115,7 @@ def write_model(top, model, models):
         if os.path.exists(os.path.join(d, name)):
             os.remove(os.path.join(d, name))
     with open(os.path.join(d, 'model'), 'w') as f:
-        for s in model.sources:
-            f.write('#From %s\n' % s)
+        f.writelines('#From %s\n' % s for s in model.sources)
         for k, v in model.facts.items():
             f.write(('%-13s%s' % (k, v)).rstrip() + '\n')
     tb = models.get(model.tree_base)
