@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/info_attr.h"
 #include "perfdata/perfdata.h"
+#include "report/losses.h"
 
 struct view {
 	const struct pd *rec;
@@ -261,37 +262,16 @@ static void put_records(struct view *v)
 	buf_putc(&v->out, '\n');
 }
 
-static const struct loss_row {
-	const char *name, *says;
-	size_t offset;
-} loss_rows[] = {
-	{ "lost", "events lost because the ring was full", offsetof(struct pd_losses, lost) },
-	{ "lost_records", "gaps that this made", offsetof(struct pd_losses, lost_records) },
-	{ "lost_samples", "samples the kernel dropped", offsetof(struct pd_losses, lost_samples) },
-	{ "read_lost", "samples lost by the counters' own count",
-	  offsetof(struct pd_losses, read_lost) },
-	{ "throttles", "sampling paused by the kernel", offsetof(struct pd_losses, throttles) },
-	{ "unthrottles", "and resumed", offsetof(struct pd_losses, unthrottles) },
-	{ "aux_lost", "damaged pieces of AUX trace", offsetof(struct pd_losses, aux_lost) },
-	{ "unattributed", "samples that belong to no event",
-	  offsetof(struct pd_losses, unattributed) },
-};
-
-#define N_LOSSES (sizeof(loss_rows) / sizeof(loss_rows[0]))
-
-static uint64_t loss(const struct view *v, const struct loss_row *row)
-{
-	return ld64((const char *)pd_losses(v->rec) + row->offset);
-}
-
 static void put_losses(struct view *v)
 {
+	struct loss f[LOSSES];
 	char n[NUM_MAX];
 
-	for (size_t i = 0; i < N_LOSSES; i++)
-		if (loss(v, &loss_rows[i]))
-			buf_printf(&v->line, "%s%s: %s", v->line.len ? "; " : "", loss_rows[i].says,
-				   num_exact(n, loss(v, &loss_rows[i])));
+	losses_of(pd_losses(v->rec), f);
+	for (size_t i = 0; i < LOSSES; i++)
+		if (f[i].n)
+			buf_printf(&v->line, "%s%s: %s", v->line.len ? "; " : "", f[i].says,
+				   num_exact(n, f[i].n));
 	if (!v->line.len)
 		buf_puts(&v->line, "none told");
 	put_line(v, "losses");
@@ -467,10 +447,7 @@ static void json_counts(struct json *j, const struct view *v)
 	for (size_t i = 0; i < n; i++)
 		json_event(j, v, &ev[i]);
 	json_end_array(j);
-	json_object(j, "losses");
-	for (size_t i = 0; i < N_LOSSES; i++)
-		json_u64(j, loss_rows[i].name, loss(v, &loss_rows[i]));
-	json_end_object(j);
+	losses_json(j, pd_losses(v->rec));
 }
 
 static void json_time(struct json *j, const struct view *v)

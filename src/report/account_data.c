@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "report/account_int.h"
 #include "report/column.h"
+#include "report/losses.h"
 
 static const struct account *acc_of(const struct account_view *v)
 {
@@ -427,7 +428,6 @@ static void put_account(struct json *j, struct account_view *v)
 void account_json(struct buf *b, struct account_view *const *v, size_t n)
 {
 	const struct account_source *s = &v[0]->source;
-	const struct pd_losses *l = s->view->losses;
 	struct json j;
 
 	json_init(&j, b, true);
@@ -439,14 +439,7 @@ void account_json(struct buf *b, struct account_view *const *v, size_t n)
 		put_account(&j, v[i]);
 	json_end_array(&j);
 	put_events(&j, v, n);
-	json_object(&j, "losses");
-	json_u64(&j, "lost_records", l->lost_records);
-	json_u64(&j, "lost", l->lost);
-	json_u64(&j, "lost_samples", l->lost_samples);
-	json_u64(&j, "read_lost", l->read_lost);
-	json_u64(&j, "throttles", l->throttles);
-	json_u64(&j, "unattributed", l->unattributed);
-	json_end_object(&j);
+	losses_json(&j, s->view->losses);
 	json_strings(&j, "notes", s->notes, s->n_notes);
 	json_strings(&j, "recording_notes", s->view->notes, s->view->n_notes);
 	json_end_object(&j);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "report/facts.h"
+#include "report/losses.h"
 #include "report/sink.h"
 #include "report/tree_saved.h"
 
@@ -150,7 +151,6 @@ static void put_tree(struct json *j, const struct pd_info *i)
 int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
 {
 	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
-	const struct pd_losses *l = v->source.losses;
 	struct json j;
 
 	(void)o;
@@ -165,15 +165,7 @@ int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	for (size_t i = 0; i < v->n_tables; i++)
 		put_table(&j, v, &v->table[i]);
 	json_end_array(&j);
-	json_object(&j, "losses");
-	json_u64(&j, "lost_records", l->lost_records);
-	json_u64(&j, "lost", l->lost);
-	json_u64(&j, "lost_samples", l->lost_samples);
-	json_u64(&j, "read_lost", l->read_lost);
-	json_u64(&j, "throttles", l->throttles);
-	json_u64(&j, "unthrottles", l->unthrottles);
-	json_u64(&j, "aux_lost", l->aux_lost);
-	json_end_object(&j);
+	losses_json(&j, v->source.losses);
 	json_strings(&j, "notes", v->source.notes, v->source.n_notes);
 	json_end_object(&j);
 	buf_putc(out, '\n');
