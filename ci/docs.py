@@ -37,6 +37,9 @@ for long, own, _ in rows:
     for c in re.findall(r'\w+', own):
         if c != "ALL" and c.lower() not in pages:
             bad.append("--%s is of %s, which is no command" % (long, c))
+taken = [(long, c) for long, own, _ in rows for c in re.findall(r'\w+', own)]
+for long, c in sorted({x for x in taken if taken.count(x) > 1}):
+    bad.append("--%s has two rows for %s: help would tell it twice" % (long, c))
 options = {long for long, _, _ in rows} | {"help", "version"}
 for page in glob.glob("doc/*.md") + ["README.md"]:
     for line in read(page).splitlines():
