@@ -14,10 +14,9 @@ import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from sim import SPIN, command as words, environment, planted, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, child_of, taken, wait_for  # noqa: E402
 
-SIM = os.path.join(HERE, "..", "sim")
-SPIN = os.environ.get("SIM_SPIN", os.path.join(os.path.dirname(CYCLADE), "../../tests/sim/sim_spin"))
 t = Tap()
 if SANITIZED or not os.path.exists(SPIN):
     t.skip("the tree", "a sanitized program does not run on the simulated machine")
@@ -27,15 +26,11 @@ os.chdir(tmp)
 
 
 def command(machine, scenario, *cmd):
-    tree = os.path.join(tmp, "tree-" + machine)
-    os.makedirs(tree, exist_ok=True)
-    env = dict(os.environ, SIM_TREE=tree, LC_ALL="C.UTF-8")
-    return [os.path.join(SIM, "run.sh"), machine, scenario, "--", *cmd], env
+    return words(machine, scenario, *cmd), environment(machine, LC_ALL="C.UTF-8")
 
 
 def sim(machine, scenario, *cmd):
-    args, env = command(machine, scenario, *cmd)
-    return subprocess.run(args, env=env, text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    return run_on(machine, scenario, *cmd, LC_ALL="C.UTF-8")
 
 
 def stat(machine, scenario, *args, ms="300"):
@@ -51,14 +46,6 @@ def nodes(machine, scenario, *args, ms="300"):
         return {}, {}, p
     trees = [x for x in doc["trees"] if any(n["value"] is not None for n in x["nodes"])]
     return {n["node"].split(".")[-1]: n for n in trees[0]["nodes"]} if trees else {}, doc, p
-
-
-def planted(machine, program, pmu="cpu"):
-    with open(os.path.join(SIM, "machines", machine + ".tab"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("plant %s %s " % (program, pmu)):
-                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
-    return {}
 
 
 probe = stat("ivb", "even", "-l", "1", ms="20")

@@ -12,6 +12,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import planted  # noqa: E402
 from tap import ROOT, SANITIZED, Tap  # noqa: E402
 
 SIM = os.path.join(ROOT, "tests", "sim")
@@ -59,14 +60,6 @@ def probe(machine, what, seconds, scenario="even", **kw):
         t.ok(False, "%s %s runs" % (machine, what), run.stdout + run.stderr)
         return {}, None
     return read_report(run.stdout)
-
-
-def planted(machine, program):
-    with open(os.path.join(SIM, "machines", machine + ".tab"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("plant %s " % program):
-                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
-    return {}
 
 
 # ---- names and header --------------------------------------------------------------------------

@@ -14,9 +14,9 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, KERNEL, PERF, SANITIZED, Tap, run  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
 
 # ---- without a simulated machine
@@ -53,12 +53,8 @@ def sim(machine, program, *args, ms=1500, options="", command=None):
     truth = os.path.join(tmp, "truth")
     if os.path.exists(truth):
         os.unlink(truth)
-    tree = os.path.join(tmp, machine)
-    os.makedirs(tree, exist_ok=True)
-    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, program, "--", CYCLADE, "record", "--sysroot", "@SYSROOT@", "-o", tmp + "/data",
-                        *args, *(command or ["--", SPIN, str(ms)])],
-                       env=dict(os.environ, SIM_TRUTH=truth, SIM_TREE=tree, SIM_OPTIONS=options), text=True, capture_output=True, timeout=300,
-                       stdin=subprocess.DEVNULL)
+    p = run_on(machine, program, CYCLADE, "record", *SYSROOT, "-o", tmp + "/data", *args, *(command or ["--", SPIN, str(ms)]),
+               settings=options, timeout=300, SIM_TRUTH=truth)
     true = collections.Counter()
     if os.path.exists(truth):
         for line in open(truth):

@@ -5,27 +5,22 @@ it is not all; never 0."""
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
 if SANITIZED:
     t.skip("counters that go away", "a sanitized program does not run on the simulated machine")
     t.done()
-tmp = tempfile.TemporaryDirectory()
 
 
 def stat(options, *args):
-    return subprocess.run([os.path.join(HERE, "run.sh"), "spr", "even", "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args],
-                          env=dict(os.environ, SIM_TREE=tmp.name, SIM_OPTIONS=options), text=True, capture_output=True, timeout=120,
-                          stdin=subprocess.DEVNULL)
+    return run_on("spr", "even", CYCLADE, "stat", *SYSROOT, *args, settings=options)
 
 
 def doc_of(options, *args):

@@ -4,16 +4,15 @@
 run of perf printed, and the one that was planted."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, run_on  # noqa: E402
 from tap import PERF, SANITIZED, WHOLE_CPUS, Tap, run  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 DATA, TEXT = os.path.join(tmp.name, "perf.data"), os.path.join(tmp.name, "counts")
@@ -23,9 +22,7 @@ def record(machine, program, *words, ms=200):
     for path in (DATA, TEXT):
         if os.path.exists(path):
             os.remove(path)
-    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, program, "--", PERF, "stat", "record", "-o", DATA, *words,
-                        SPIN, str(ms)], text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False,
-                       env=dict(os.environ, SIM_OPTIONS="seed=1", LC_ALL="C"))
+    p = run_on(machine, program, PERF, "stat", "record", "-o", DATA, *words, SPIN, str(ms), settings="seed=1", LC_ALL="C")
     with open(TEXT, "w", encoding="utf-8") as f:
         f.write(p.stderr)
     return p

@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, command, environment  # noqa: E402
 from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
 
@@ -43,16 +42,15 @@ def planted(program="even", more=""):
         "rate %s %g\nlatency %s %g\n" % (e, RATES[e], e, PLANTED[e]) for e in PLANTED))
 
 
-def command(machine, scenario, *options):
-    tree = os.path.join(tmp.name, "tree-" + os.path.basename(machine))
-    os.makedirs(tree, exist_ok=True)
-    return ([os.path.join(HERE, "run.sh"), machine, scenario, "--", *options], dict(os.environ, SIM_TREE=tree))
+def started(machine, scenario, *words):
+    """What to start, and its environment."""
+    return command(machine, scenario, *words), environment(machine)
 
 
 def run(machine, scenario, *options, ms=350, settings="", before=(), program=True, more=()):
     """What stat printed: by -o, so that nobody else's text is in it."""
     out = os.path.join(tmp.name, "out")
-    cmd, env = command(machine, scenario, *before, CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-o", out, *options,
+    cmd, env = started(machine, scenario, *before, CYCLADE, "stat", *SYSROOT, "-o", out, *options,
                        *([SPIN, str(ms)] if program else more))
     p = subprocess.run(cmd, env=dict(env, SIM_OPTIONS=settings), text=True, capture_output=True, timeout=120,
                        stdin=subprocess.DEVNULL)
@@ -140,7 +138,7 @@ def ways():
 
 
 def attached():
-    cmd, env = command("gnr", planted(), SPIN, "3000")
+    cmd, env = started("gnr", planted(), SPIN, "3000")
     victim = subprocess.Popen([SPIN, "3000"])
     try:
         doc = stat("gnr", planted(), "-p", str(victim.pid), "--for", "500ms", NODES, program=False)
@@ -256,7 +254,7 @@ def formats():
     t.ok("samples    mean" in text, "--why lists them, too", text)
     text = run("gnr", planted(), "--format", "markdown", NODES)
     t.ok("| MEM\\_LOAD\\_RETIRED.L2\\_HIT |" in text or "| MEM_LOAD_RETIRED.L2_HIT |" in text, "markdown has a table", text)
-    cmd, env = command("gnr", planted(), CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--dry-run", NODES, SPIN)
+    cmd, env = started("gnr", planted(), CYCLADE, "stat", *SYSROOT, "--dry-run", NODES, SPIN)
     p = subprocess.run(cmd, env=env, capture_output=True, text=True, timeout=60)
     t.ok("sampled for retire latencies" in p.stderr and "MEM_LOAD_RETIRED.L2_HIT\n      precise, each " in p.stderr,
          "--dry-run says what is sampled", p.stderr)

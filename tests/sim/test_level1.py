@@ -4,16 +4,15 @@
 one of these, it says so and takes turns, too."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -22,10 +21,8 @@ tmp = tempfile.TemporaryDirectory()
 def stat(machine, scenario, *options, ms=300, sim="", target=None):
     """The tree as JSON, exit code, and [(event, enabled, running, counted, true)]."""
     out, log = os.path.join(tmp.name, "out.json"), os.path.join(tmp.name, "truth")
-    env = dict(os.environ, SIM_OPTIONS=sim, SIM_TRUTH=log)
-    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@",
-                        "-j", "-o", out, *options, *(target or [SPIN, str(ms)])], env=env, text=True,
-                       capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    p = run_on(machine, scenario, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *options, *(target or [SPIN, str(ms)]),
+               settings=sim, SIM_TRUTH=log)
     try:
         with open(out, encoding="utf-8") as f:
             doc = json.load(f)
@@ -41,14 +38,6 @@ def stat(machine, scenario, *options, ms=300, sim="", target=None):
 def nodes(doc):
     best = max(doc["trees"], key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
     return {n["node"].split(".")[-1]: n for n in best["nodes"]}
-
-
-def planted(machine, program):
-    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("plant %s " % program):
-                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
-    return {}
 
 
 def wrong(machine, program, got, names):

@@ -15,9 +15,9 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 PERF612 = os.environ.get("CYCLADE_PERF612")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 MS = "100"
@@ -32,21 +32,15 @@ CASES = [("ivb", ("TopdownL1", "TopdownL2"), ("even", "microcode"), 12),
          ("zen4", ("PipelineL1", "PipelineL2"), ("even", "backend_bound_cpu"), 13)]
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
-trees = {}
 
 
 def sim(machine, program, *cmd, options=EXACT):
     """A program of a machine, its rates a thousandfold, so that rare events are not counted in ones; and a share of
     the core's width, so that no node is a round number."""
-    if machine not in trees:
-        trees[machine] = os.path.join(tmp.name, "tree-" + machine)
-        os.mkdir(trees[machine])
     scenario = os.path.join(tmp.name, "scenario")
     with open(scenario, "w", encoding="utf-8") as f:
         f.write("phase %s - scale=1000 share=0.6373\n" % program)
-    env = dict(os.environ, SIM_TREE=trees[machine], SIM_OPTIONS=options, LC_ALL="C")
-    return subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", *cmd], env=env, text=True,
-                          capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    return run_on(machine, scenario, *cmd, settings=options, LC_ALL="C")
 
 
 def theirs(perf, machine, program, group, options):

@@ -12,12 +12,11 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
-trees = {}
 # a program begins on one CPU, has all its mappings, and goes on on another
 MOVES = """
 import os, subprocess, sys, time
@@ -32,15 +31,12 @@ sys.exit(p.wait())
 """
 
 
-def sim(machine, *command):
-    tree = trees.setdefault(machine, os.path.join(tmp.name, machine))
-    os.makedirs(tree, exist_ok=True)
-    return subprocess.run([os.path.join(HERE, "run.sh"), machine, "even", "--", *command], text=True, capture_output=True,
-                          env=dict(os.environ, SIM_TREE=tree), timeout=120, stdin=subprocess.DEVNULL)
+def sim(machine, *words):
+    return run_on(machine, "even", *words)
 
 
 def record(machine, *options, what=(SPIN, "100")):
-    return sim(machine, CYCLADE, "record", "--sysroot", "@SYSROOT@", "-o", DATA, *options, "--", *what)
+    return sim(machine, CYCLADE, "record", *SYSROOT, "-o", DATA, *options, "--", *what)
 
 
 def report(*options):
@@ -77,7 +73,7 @@ def test_hybrid():
     record("adl", "-e", "cpu_core/cycles/", "-C", "0")
     names = subprocess.run([CYCLADE, "info", "-j", DATA], text=True, capture_output=True).stdout
     t.ok("dummy" not in names and "cpu_core/cycles/" in names, "-C with CPUs of its own kind: none", names)
-    r = sim("adl", CYCLADE, "record", "--sysroot", "@SYSROOT@", "-e", "cpu_core/cycles/", "--dry-run", "--", "true")
+    r = sim("adl", CYCLADE, "record", *SYSROOT, "-e", "cpu_core/cycles/", "--dry-run", "--", "true")
     said = r.stdout + r.stderr
     t.ok("dummy:u" in said and "-e dummy" not in said, "--dry-run: it is told; perf adds its own", said)
     for options in [["-g"], ["-b"], ["-d"], ["-c", "100003", "--jitter"], ["-z"], ["--no-inherit"], ["-k", "mono"], ["-a"]]:

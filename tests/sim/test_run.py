@@ -16,9 +16,9 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, command, environment, planted, tree  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, child_of, taken, wait_for  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 # machine, settings, program, where the path has to lead
 CASES = [("ivb", "", "icache_misses", "icache_misses"), ("ivb", "smt=1 watchdog=1", "dram_bound", "memory_bound"),
          ("skl", "watchdog=1", "store_bound", "store_bound"), ("icl", "", "l2_bound", "l2_bound"),
@@ -29,37 +29,20 @@ NODE = re.compile(r"[├└] (\w+…?)\s+(-?[\d.]+) %(?: \+-<?([\d.]+))?(.*)")
 MS = 1000000
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
-trees = {}
 
 
-def tree_of(machine, settings):
-    key = machine + settings
-    if key not in trees:
-        trees[key] = os.path.join(tmp.name, "tree%d" % len(trees))
-        os.mkdir(trees[key])
-    return trees[key]
-
-
-def words(machine, program, *command):
-    return [os.path.join(HERE, "run.sh"), machine, program, "--", CYCLADE, *command]
+def words(machine, program, *more):
+    return command(machine, program, CYCLADE, *more)
 
 
 def env(machine, settings="", **more):
-    return dict(os.environ, SIM_TREE=tree_of(machine, settings), SIM_OPTIONS=settings, LC_ALL="C.UTF-8", **more)
+    return environment(machine, settings, LC_ALL="C.UTF-8", **more)
 
 
 def run(machine, program, *options, settings="", what=(SPIN, "400"), **more):
-    return subprocess.run(words(machine, program, "run", "--sysroot", "@SYSROOT@", "--data", DATA, *options, "--", *what),
+    return subprocess.run(words(machine, program, "run", *SYSROOT, "--data", DATA, *options, "--", *what),
                           env=env(machine, settings, **more), text=True, capture_output=True, timeout=120,
                           stdin=subprocess.DEVNULL)
-
-
-def planted(machine, program):
-    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("plant %s " % program):
-                return {k.lower(): float(v) for k, v in (x.split("=") for x in line.split()[3:])}
-    return {}
 
 
 def nodes_of(text):
@@ -120,7 +103,7 @@ t.ok(-1 not in at and at == sorted(at), "tree, places, next commands, what to be
 step = re.findall(r"cyclade (explain \S+|stat -l \d)", r.stderr)
 t.equal([x.split()[0] for x in step], ["explain", "stat"], "explain and stat -l are among the next commands")
 for s in step:
-    p = subprocess.run(words("spr", "dram_bound", *s.split(), "--sysroot", "@SYSROOT@", *(["--", SPIN, "50"] if "stat" in s else [])),
+    p = subprocess.run(words("spr", "dram_bound", *s.split(), *SYSROOT, *(["--", SPIN, "50"] if "stat" in s else [])),
                        env=env("spr"), text=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
     t.ok(p.returncode == 0, "'%s' works when typed" % s, p.stdout + p.stderr)
 if PERF:
@@ -227,7 +210,7 @@ t.equal(run("spr", "even", what=["no-such-program"]).returncode, 127, "and a pro
 
 # ---- a CPU that no model is for: cycles and instructions, and the reason
 run("zen4", "even", what=["true"])
-cpuinfo = os.path.join(tree_of("zen4", ""), "proc/cpuinfo")
+cpuinfo = os.path.join(tree("zen4"), "proc/cpuinfo")
 with open(cpuinfo, encoding="utf-8") as f:
     old = f.read()
 with open(cpuinfo, "w", encoding="utf-8") as f:
@@ -244,7 +227,7 @@ with open(cpuinfo, "w", encoding="utf-8") as f:
     f.write(old)
 
 # ---- signals: the state so far, and the end by interrupt
-p = subprocess.Popen(words("spr", "dram_bound", "run", "--sysroot", "@SYSROOT@", "--data", DATA, "--", SPIN, "60000"), env=env("spr"),
+p = subprocess.Popen(words("spr", "dram_bound", "run", *SYSROOT, "--data", DATA, "--", SPIN, "60000"), env=env("spr"),
                      text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
 pid = p.pid
 if not wait_for(lambda: open("/proc/%d/comm" % p.pid, encoding="ascii").read() == "cyclade\n", 1):

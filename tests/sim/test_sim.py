@@ -9,37 +9,18 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, planted, run_on  # noqa: E402
 from tap import PERF, SANITIZED, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 CALLS = os.environ.get("SIM_CALLS", os.path.join(HERE, "../../build/tests/sim/sim_calls"))
 PERF612 = os.environ.get("CYCLADE_PERF612")
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
-trees = {}
 
 
-def tree(name):
-    """A directory for the machine's tree, made by the first run that needs it."""
-    if name not in trees:
-        trees[name] = os.path.join(tmp.name, "tree%d" % len(trees))
-        os.mkdir(trees[name])
-    return trees[name]
-
-
-def sim(machine, scenario, *cmd, env=None, **kw):
-    options = (env or {}).get("SIM_OPTIONS", "")
-    e = dict(os.environ, SIM_TREE=tree(machine + options), LC_ALL="C", **(env or {}))
-    return subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", *cmd], env=e, text=True,
-                          capture_output=True, timeout=120, stdin=subprocess.DEVNULL, **kw)
-
-
-def planted(machine, program, pmu="cpu"):
-    with open(os.path.join(HERE, "machines", machine + ".tab"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("plant %s %s " % (program, pmu)):
-                return {k: float(v) for k, v in (x.split("=") for x in line.split()[3:])}
-    return {}
+def sim(machine, scenario, *cmd, env=None):
+    more = dict(env or {}, LC_ALL="C")
+    return run_on(machine, scenario, *cmd, settings=more.pop("SIM_OPTIONS", ""), **more)
 
 
 def metrics(text):
@@ -74,9 +55,8 @@ def check_tree(perf, machine, program, metric, within, pmu="cpu", scenario=None,
     got = metrics(sim(machine, scenario or program, perf, "stat", "-M", metric, *what,
                       env={"SIM_OPTIONS": options}).stderr)
     want = planted(machine, program, pmu)
-    wrong = ["%s: %s, planted %.3f" % (n, got.get(n.lower()), v) for n, v in want.items()
-             if n.lower() in got and not near(got.get(n.lower()), v, within)]
-    shown = [n for n in want if n.lower() in got]
+    wrong = ["%s: %s, planted %.3f" % (n, got[n], v) for n, v in want.items() if n in got and not near(got[n], v, within)]
+    shown = [n for n in want if n in got]
     t.ok(not wrong and len(shown) >= 4, "%s %s %s%s: perf shows what was planted (%d nodes)" %
          (machine, program, metric, " " + options if options else "", len(shown)), "\n".join(wrong) + "\n%s" % got)
 
@@ -262,7 +242,7 @@ def test_phases():
         if len(f) > 4 and f[1][:1].isdigit():
             seen.setdefault(float(f[0]), {})[f[3]] = float(f[1])
     share = [v["r19c"] / v["cycles"] / 4 for v in seen.values() if v.get("cycles", 0) > 1e6]
-    want = [planted("ivb", p)["Frontend_Bound"] for p in ("icache_misses", "l1_bound")]
+    want = [planted("ivb", p)["frontend_bound"] for p in ("icache_misses", "l1_bound")]
     both = [sum(near(s, w, 0.01) for s in share) for w in want]
     t.ok(min(both) >= 2, "intervals show the phases", "%s of %s, want %s" % (both, share, want))
 

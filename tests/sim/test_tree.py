@@ -6,32 +6,26 @@ groups, and error bars hold what they promise while counters are shared.
 CYCLADE_LONG: all machines, 100 runs for the error bars."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
 
-SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
-trees = {}
 
 
 def stat(machine, scenario, *options, ms=300, env=None):
     """The tree of a run as JSON, or what it said."""
     out = os.path.join(tmp.name, "out.json")
-    key = machine + (env or {}).get("SIM_OPTIONS", "")
-    if key not in trees:
-        trees[key] = os.path.join(tmp.name, "tree%d" % len(trees))
-        os.mkdir(trees[key])
-    p = subprocess.run([os.path.join(HERE, "run.sh"), machine, scenario, "--", CYCLADE, "stat", "--sysroot", "@SYSROOT@",
-                        "-j", "-o", out, *options, SPIN, str(ms)], env=dict(os.environ, SIM_TREE=trees[key], **(env or {})),
-                       text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    more = dict(env or {})
+    p = run_on(machine, scenario, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *options, SPIN, str(ms),
+               settings=more.pop("SIM_OPTIONS", ""), **more)
     try:
         with open(out, encoding="utf-8") as f:
             doc = json.load(f)

@@ -9,13 +9,13 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
@@ -23,8 +23,7 @@ if SANITIZED:
     t.skip("uncore", "a sanitized program does not run on the simulated machine")
     t.done()
 tmp = tempfile.TemporaryDirectory()
-MACHINE, TREE = os.path.join(tmp.name, "spr2.tab"), os.path.join(tmp.name, "tree")
-os.mkdir(TREE)
+MACHINE = os.path.join(tmp.name, "spr2.tab")
 with open(os.path.join(HERE, "machines", "spr.tab"), encoding="utf-8") as f:
     text = f.read().replace("core 0\ncore 1\n", "core 0 0\ncore 1 0\ncore 2 1\ncore 3 1\n")
 with open(MACHINE, "w", encoding="utf-8") as f:
@@ -34,12 +33,11 @@ MIB = 64 / 2 ** 20
 
 
 def sim(*cmd):
-    return subprocess.run([os.path.join(HERE, "run.sh"), MACHINE, "even", "--", *cmd], env=dict(os.environ, SIM_TREE=TREE),
-                          text=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    return run_on(MACHINE, "even", *cmd)
 
 
 def stat(*args, run=("sleep", "0.1")):
-    return sim(CYCLADE, "stat", "--sysroot", "@SYSROOT@", *args, "--", *run)
+    return sim(CYCLADE, "stat", *SYSROOT, *args, "--", *run)
 
 
 def rows(*args):
