@@ -93,6 +93,8 @@ for name, options in cases:
     if PERF:
         n, code, errors = perf_samples(path)
         t.equal((n, code), (said, 0), "record %s: perf script counts the same" % name)
+        if SANITIZED:  # what these read, the same program wrote as users have it, too
+            continue
         rep = subprocess.run([PERF, "report", "--stdio", "-g", "none", "-i", path], capture_output=True, text=True, errors="replace",
                              stdin=subprocess.DEVNULL)
         t.ok(rep.returncode == 0 and "unexpected" not in rep.stderr, "record %s: perf report reads it" % name, rep.stderr)

@@ -10,7 +10,7 @@ from rules import METRIC, SLOTS, Problem  # noqa: E402
 from tap import Tap  # noqa: E402
 
 PLAN_OF, SCHED_OF = sys.argv[1:3]
-SEEDS = int(os.environ.get('CYCLADE_SEEDS', '300'))
+SEEDS = int(os.environ.get('CYCLADE_SEEDS', '100' if os.environ.get('CYCLADE_SANITIZED') else '300'))
 
 # Groups that pmu-tools' toplev (2026-07) makes of the same levels, by model, SMT, and level; what
 # it prints with --print -g. Its metrics are kept together as ours are.

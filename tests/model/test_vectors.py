@@ -18,7 +18,7 @@ from second import BIG, FACTS, NAN, Text, World  # noqa: E402
 from tap import ROOT, Tap  # noqa: E402
 
 PROGRAM = sys.argv[1]
-VECTORS = 200 if os.environ.get("CYCLADE_LONG") else 20
+VECTORS = 200 if os.environ.get("CYCLADE_LONG") else 8 if os.environ.get("CYCLADE_SANITIZED") else 20
 WITHIN = 1e-9
 MODELS = os.path.join(ROOT, "models")
 # SMT, core_wide, cpus, online, cores, dies, packages, threads, tsc Hz, tsc, slots, pmem, seconds

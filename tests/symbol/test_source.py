@@ -150,7 +150,7 @@ def text_addresses(path):
     out = run("readelf", "-SW", path).stdout
     m = re.search(r"\] \.text\s+PROGBITS\s+(\w+) (\w+) (\w+)", out)
     start, size = int(m[1], 16), int(m[3], 16)
-    return list(range(start - 8, start + size + 8, max(1, size // 800)))
+    return list(range(start - 8, start + size + 8, max(1, size // (300 if os.environ.get("CYCLADE_SANITIZED") else 800))))
 
 
 def base(where):

@@ -197,11 +197,14 @@ static void check_tree(const struct tree *t, struct tally *tally)
 	}
 }
 
-/* Arithmetic in one thread: the thread sanitizer and an emulator only make it slow. */
-#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+/* Arithmetic in one thread, over the same paths again and again: sanitizers and an emulator only make it
+ * slow. All of them are for the program as users have it. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
 #define VECTORS 15
-#else
+#elif defined(NDEBUG)
 #define VECTORS 200
+#else
+#define VECTORS 50
 #endif
 
 static void check_model(const char *id, struct tally *tally)
