@@ -17,6 +17,7 @@ static const char *const why_texts[] = {
 	[ACCOUNT_PARTS] = "some of what adds to it was not recorded: a lower bound",
 	[ACCOUNT_NO_CLOCK] =
 		"it costs reference cycles, and no event that counts them was recorded",
+	[ACCOUNT_NO_TIME] = "it costs nanoseconds, and nothing tells the clock's frequency",
 	[ACCOUNT_DIVIDED_BY_0] = "its formula divides by 0",
 	[ACCOUNT_NO_RUNNING] = "its event never had a counter",
 	[ACCOUNT_UNKNOWN] = "its formula asks for what a recording does not tell",
@@ -77,6 +78,8 @@ static void add_clocks(const struct eval *x, double *g, double v)
 	const struct account_work *w = x->w;
 	uint32_t core = w->use_of[0], ref = w->use_reference;
 
+	if (isnan(x->b->clock_ratio))
+		return;
 	if (x->row) {
 		g[w->n_use] += v / x->b->clock_ratio;
 	} else if (w->tally[core].period && w->tally[ref].period) {
@@ -96,14 +99,16 @@ static void eval_event(struct eval *x, uint32_t node, struct account_cell *c)
 		return;
 	if (t->reference)
 		cost *= x->b->clock_ratio;
+	if (t->ns)
+		cost *= x->b->ghz;
 	if (isnan(cost)) {
-		none(c, ACCOUNT_NO_CLOCK, x->acc->reference);
+		none(c, t->ns ? ACCOUNT_NO_TIME : ACCOUNT_NO_CLOCK, x->acc->reference);
 		return;
 	}
 	c->v = (double)x->w->tally[use].period * cost;
 	c->samples = x->w->tally[use].samples;
 	g[use] = cost;
-	if (t->reference)
+	if (t->reference || t->ns)
 		add_clocks(x, g, c->v);
 	/* what was not met may still have happened */
 	c->half = c->samples ? Z95 * sqrt(variance_of(x->w, g))
@@ -413,6 +418,15 @@ static double clock_ratio(const struct account_bound *b, const struct tally *by_
 	return (double)by_event[core].period / (double)by_event[ref].period;
 }
 
+static double ghz_of(const struct account_bound *b, const struct account_time *t)
+{
+	double hz = b->acc->reference_hz > 0 ? b->acc->reference_hz : t ? t->reference : 0;
+
+	if (hz > 0 && !isnan(b->clock_ratio))
+		return hz / 1e9 * b->clock_ratio;
+	return t && t->ghz > 0 ? t->ghz : NAN;
+}
+
 /* Cycles of the reference clock in all CPUs' time. */
 static double reference_cycles(const struct account *acc, const struct account_time *t)
 {
@@ -448,6 +462,7 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 			u->weight = (double)t->period / (double)t->samples;
 	}
 	b->clock_ratio = clock_ratio(b, by_event);
+	b->ghz = ghz_of(b, time);
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)
 		b->work->system[i] = NAN;
 	b->work->system[SYSTEM_TSC] = reference_cycles(b->acc, time);

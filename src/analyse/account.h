@@ -8,7 +8,8 @@
  *
  * An event's occurrences in a row are the sum of its samples' periods, each corrected for the share
  * of time its counter ran just then (mux.h). A cell is those times the penalty; penalties in
- * reference cycles are turned into core cycles by the two clocks' ratio in the whole recording.
+ * reference cycles are turned into core cycles by the two clocks' ratio in the whole recording, those
+ * in nanoseconds by the core's mean frequency in it.
  * Nothing is forced to add up to 100 %.
  *
  * Error: samples are independent draws, so that the variance of an event's occurrences is the sum of
@@ -38,6 +39,7 @@ enum account_why { /* a cell has no value */
 		   ACCOUNT_PARTS,	 /* of what adds to it some were not recorded: the value is
 					  * there, and is a lower bound */
 		   ACCOUNT_NO_CLOCK,	 /* reference cycles, and no event that tells their ratio */
+		   ACCOUNT_NO_TIME,	 /* nanoseconds, and nothing tells how fast the core was */
 		   ACCOUNT_DIVIDED_BY_0,
 		   ACCOUNT_NO_RUNNING, /* its event never had a counter */
 		   ACCOUNT_UNKNOWN,    /* its formula asks for what a recording does not tell */
@@ -65,6 +67,7 @@ struct account_bound {
 	size_t n_unknown;
 	struct account_cell *whole; /* by node, once account_whole ran */
 	double clock_ratio;	    /* core cycles in a cycle of the reference clock; NAN */
+	double ghz;		    /* core cycles in a nanosecond; NAN */
 	double halted;		    /* share of the time between first and last sample; NAN */
 	struct account_work *work;
 };
@@ -83,12 +86,13 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 		 const struct pd_event *event, size_t n, const struct account_pmu *pmu,
 		 struct err *err) MUST_USE;
 
-/* Of the recording; all 0: not known. The first three are of recordings of whole CPUs only: the
+/* Of the recording; all 0: not known. The first two are of recordings of whole CPUs only: the
  * clocks of a task alone say nothing of how long a CPU was halted. */
 struct account_time {
-	double seconds;	   /* from the first sample to the last */
-	unsigned cpus;	   /* that were sampled */
-	double reference;  /* Hz of the reference clock, where the account does not say */
+	double seconds;	  /* from the first sample to the last */
+	unsigned cpus;	  /* that were sampled */
+	double reference; /* Hz of the reference clock, where the account does not say */
+	double ghz;	  /* of the core while it ran, where the reference clock does not tell; 0 */
 	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */
 };
 /* `by_event`: tallies by recorded event, of all samples. */

@@ -193,7 +193,7 @@ int account_bind(struct account_bound *out, struct arena *a, const struct accoun
 {
 	struct binding x = { .b = out, .a = a };
 
-	*out = (struct account_bound){ .acc = acc, .clock_ratio = NAN, .halted = NAN };
+	*out = (struct account_bound){ .acc = acc, .clock_ratio = NAN, .ghz = NAN, .halted = NAN };
 	if (!acc->n || acc->node[0].event == MODEL_NONE)
 		return no_cycles(acc, err);
 	if (alloc_work(&x, n, err))

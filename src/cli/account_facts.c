@@ -48,7 +48,9 @@ void put_account_cost(struct buf *b, const struct account *acc, uint32_t node)
 		buf_puts(b, acc->model->event[t->event].name);
 		if (t->penalty != 1.0 && t->cycles)
 			buf_printf(b, " x %g%s", t->penalty,
-				   t->reference ? " of the reference clock" : "");
+				   t->reference ? " of the reference clock"
+				   : t->ns	? " ns"
+						: "");
 	} else if (t->cover == COVER_NONE) {
 		buf_puts(b, "not measured");
 	} else {
@@ -75,6 +77,7 @@ size_t account_facts(const struct account *acc, uint32_t node, struct fact *out)
 		{ "code", FACT_TEXT, e ? e->code : "", 0 },
 		{ "penalty", FACT_NUMBER, NULL, t->penalty },
 		{ "reference", FACT_BOOL, NULL, t->reference },
+		{ "ns", FACT_BOOL, NULL, t->ns },
 		{ "adds", FACT_BOOL, NULL, t->adds },
 		{ "formula", FACT_TEXT, t->text, 0 },
 		{ "whole", FACT_BOOL, NULL, t->whole },

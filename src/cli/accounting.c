@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/model_choice.h"
@@ -213,12 +214,47 @@ static int drop_idle(struct accounting *x, struct cli *cli, struct err *err)
 	return 0;
 }
 
+static int take_time_conv(void *ctx, const struct pd_record *r)
+{
+	uint64_t shift, mult;
+
+	if (r->type != PD_RECORD_TIME_CONV || r->size < 24)
+		return 0;
+	shift = ld64(r->p + 8);
+	mult = ld64(r->p + 16);
+	if (mult && shift < 64)
+		*(double *)ctx = 1e9 * ldexp(1, (int)shift) / (double)mult;
+	return 1;
+}
+
+/* Hz, as the recording says it (perf's and ours do); 0: not. */
+static double recorded_tsc(const struct pd *rec)
+{
+	double hz = 0;
+
+	(void)pd_walk(rec, take_time_conv, &hz);
+	return hz;
+}
+
+/* A task's counters run while it does, in user space and the kernel alike: cycles in each ns of it. */
+static double ghz_of_tasks(const struct accounting *x, const struct accounting_core *c,
+			   const struct pd *rec, const struct profile_sum *sum)
+{
+	size_t e = (size_t)c->bound.event[c->acc->node[0].event], n;
+	const struct perf_event_attr *attr = &pd_events(rec, &n)[e].attr;
+	const struct mux_event *m = mux_events(x->mux, &n);
+
+	if (mux_by_cpu(x->mux) || !m[e].told || attr->exclude_user || attr->exclude_kernel)
+		return 0;
+	return (double)(sum[e].selected.period + sum[e].left_out.period) / m[e].enabled;
+}
+
 int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		     const struct profile *p, struct err *err)
 {
 	const struct pd_info *i = pd_info(rec);
 	struct account_time time = { 0 };
-	double hz = tsc_hz_of_name(i->cpu_desc);
+	double hz = recorded_tsc(rec);
 	const struct profile_sum *sum;
 	uint64_t first, last;
 	struct tally *all;
@@ -233,12 +269,15 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	if (of_whole_cpus(i) && pd_time_span(rec, &first, &last) && last > first &&
 	    !cli->opt.comm && !cli->opt.only_pid.n && !cli->opt.only_tid.n) {
 		time.seconds = (double)(last - first) / 1e9;
-		time.reference = isnan(hz) ? 0 : hz;
 	}
+	if (!(hz > 0))
+		hz = tsc_hz_of_name(i->cpu_desc);
+	time.reference = hz > 0 ? hz : 0;
 	for (size_t k = 0; k < x->n_cores; k++) {
 		struct accounting_core *c = &x->core[k];
 
 		time.cpus = c->cpus ? c->cpus : i->cpus_online;
+		time.ghz = ghz_of_tasks(x, c, rec, sum);
 		if (account_whole(&c->bound, &cli->arena, all, &time, err))
 			return -1;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/sampling_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "collect/jitter.h"
 #include "collect/synth.h"
+#include "collect/tsc.h"
 
 #define DEFAULT_FREQ 4000u
 
@@ -327,6 +329,23 @@ static int open_counters(struct sampling *r, struct err *err)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
+/* How fast the time-stamp counter runs, for costs in nanoseconds; not where it was: no sample has its
+ * time by this clock. */
+static int put_tsc(struct sampling *r, struct err *err)
+{
+	struct time_conv {
+		struct perf_event_header header;
+		uint64_t shift, mult, zero, cycles, mask;
+		uint8_t cap_zero, cap_short, reserved[6];
+	} tc = { .header = { .type = PD_RECORD_TIME_CONV, .size = sizeof(tc) }, .shift = 31 };
+	double hz = *r->k.root ? NAN : tsc_hz();
+
+	if (!(hz >= 1e8 && hz < 1e11))
+		return 0;
+	tc.mult = (uint64_t)(1e9 * ldexp(1, 31) / hz + 0.5);
+	return pdw_data(r->sink.writer, &tc, sizeof(tc), err);
+}
+
 static int open_file(struct sampling *r, struct err *err)
 {
 	size_t n = r->events.ev.n;
@@ -340,7 +359,7 @@ static int open_file(struct sampling *r, struct err *err)
 		ev[i].name = r->ev[i].name;
 		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
 	}
-	return pdw_open(&r->sink.writer, r->path, &setup, err);
+	return pdw_open(&r->sink.writer, r->path, &setup, err) || put_tsc(r, err) ? -1 : 0;
 }
 
 static int put_synthesised(void *ctx, const void *record, size_t len, struct err *err)

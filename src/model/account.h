@@ -18,7 +18,7 @@
  *	node	Local_DRAM
  *	parent	Load_Latency
  *	event	MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM
- *	penalty	167 ref				cycles of the reference clock; else of the core
+ *	penalty	167 ref				cycles of the reference clock; `109 ns`; else of the core
  *	adds
  *	period	10007
  *	precise	2
@@ -63,6 +63,7 @@ struct account_node {
 	double penalty;	  /* cycles for an occurrence; 0: shown in occurrences (`unit`), costs
 				  * nothing by itself */
 	bool reference;	  /* the penalty is in cycles of the reference clock */
+	bool ns;	  /* the penalty is in nanoseconds, at whatever frequency */
 	bool adds;	  /* to its parent */
 	bool whole;	  /* of the whole recording, not of a row */
 	bool cycles;	  /* its value is cycles; else `unit` */
@@ -94,7 +95,7 @@ struct account {
  * only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
 int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
-/* `NODE PENALTY [ref]` or `EVENT PENALTY [ref]`, one a line; for messages, `path` names the text. */
+/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the text. */
 int account_penalties(struct account *acc, struct arena *a, const char *path, const char *text,
 		      size_t len, struct err *err) MUST_USE;
 /* As model_check(): a node without meaning or advice, or one that is not wholly covered and says not

@@ -154,7 +154,7 @@ static int whole_number(struct account_build *b, uint32_t row, enum account_key 
 	return 0;
 }
 
-bool account_cost(const char *s, size_t len, double *penalty, bool *reference)
+bool account_cost(const char *s, size_t len, double *penalty, bool *reference, bool *ns)
 {
 	char number[32];
 	size_t n = 0, at;
@@ -168,7 +168,8 @@ bool account_cost(const char *s, size_t len, double *penalty, bool *reference)
 	for (at = n; at < len && (s[at] == ' ' || s[at] == '\t'); at++)
 		;
 	*reference = len - at == 3 && !memcmp(s + at, "ref", 3);
-	return (at == len || *reference) && !num_parse_double(penalty, number, NULL) &&
+	*ns = len - at == 2 && !memcmp(s + at, "ns", 2);
+	return (at == len || *reference || *ns) && !num_parse_double(penalty, number, NULL) &&
 	       *penalty >= 0 && *penalty <= PENALTY_MAX;
 }
 
@@ -195,10 +196,11 @@ static int event_of(struct account_build *b, uint32_t row, struct account_node *
 				    "%s: %.80s counts for no instruction: it cannot be sampled",
 				    t->name, v->s);
 	t->period = e->period;
-	if (cost->s && !account_cost(cost->s, strlen(cost->s), &t->penalty, &t->reference))
-		return account_fail(b, cost, ACCOUNT_PENALTY,
-				    "expected cycles up to %.0f, with or without `ref`",
-				    PENALTY_MAX);
+	if (cost->s && !account_cost(cost->s, strlen(cost->s), &t->penalty, &t->reference, &t->ns))
+		return account_fail(
+			b, cost, ACCOUNT_PENALTY,
+			"expected cycles up to %.0f, behind them `ref`, `ns` or nothing",
+			PENALTY_MAX);
 	if (whole_number(b, row, ACCOUNT_PERIOD, (uint64_t)1 << 40, &t->period) ||
 	    whole_number(b, row, ACCOUNT_PRECISE, 3, &precise))
 		return -1;

@@ -33,6 +33,6 @@ int account_fail(struct account_build *b, const struct raw_value *v, enum accoun
 /* account_build.c: fills acc->node of the rows, parents first; acc->order comes last. */
 int account_nodes(struct account_build *b) MUST_USE;
 /* "167", "3.5 ref" */
-bool account_cost(const char *s, size_t len, double *penalty, bool *reference);
+bool account_cost(const char *s, size_t len, double *penalty, bool *reference, bool *ns);
 
 #endif

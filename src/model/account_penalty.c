@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user's own penalties: `NODE PENALTY [ref]` or `EVENT PENALTY [ref]`, one a line.
+ * A user's own penalties: `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 /* The nodes that a name stands for: the node of this name, else those whose event it is. An event
  * that is only shown (without a penalty) stays so where another node of it costs. */
-static size_t apply(struct account *acc, const struct line *l, double penalty, bool reference)
+static size_t apply(struct account *acc, const struct line *l, double penalty, bool reference,
+		    bool ns)
 {
 	uint32_t one = account_find(acc, l->key, l->key_len), event;
 	size_t n = 0;
@@ -28,6 +29,7 @@ static size_t apply(struct account *acc, const struct line *l, double penalty, b
 			continue;
 		t->penalty = penalty;
 		t->reference = reference;
+		t->ns = ns;
 		if (penalty > 0) {
 			t->cycles = true;
 			t->unit = "";
@@ -49,13 +51,14 @@ int account_penalties(struct account *acc, struct arena *a, const char *path, co
 		return err_nomem(err);
 	while (line_next(&t, &at, &number, &l)) {
 		double penalty;
-		bool reference;
+		bool reference, ns;
 
-		if (!account_cost(l.value, l.len, &penalty, &reference))
-			return line_fail(&t, &l, l.value, err,
-					 "expected cycles up to %.0f, with or without `ref`",
-					 PENALTY_MAX);
-		if (!apply(acc, &l, penalty, reference))
+		if (!account_cost(l.value, l.len, &penalty, &reference, &ns))
+			return line_fail(
+				&t, &l, l.value, err,
+				"expected cycles up to %.0f, behind them `ref`, `ns` or nothing",
+				PENALTY_MAX);
+		if (!apply(acc, &l, penalty, reference, ns))
 			return line_fail(&t, &l, l.key, err,
 					 "the account of %s has no node or event %.*s that costs",
 					 acc->model->id, l.key_len > 80 ? 80 : (int)l.key_len,

@@ -57,18 +57,28 @@ static void clocks(struct list *l, const struct account_view *v, struct buf *b)
 {
 	const struct account_bound *bd = v->source.bound;
 	char num[NUM_MAX];
-	bool asks = false;
+	bool asks = false, ns = false;
 
-	for (size_t i = 0; i < bd->acc->n; i++)
+	for (size_t i = 0; i < bd->acc->n; i++) {
 		asks |= bd->acc->node[i].reference;
+		ns |= bd->acc->node[i].ns;
+	}
 	if (!isnan(bd->clock_ratio))
 		buf_printf(b, "%.3f core cycles in a cycle of the reference clock",
 			   bd->clock_ratio);
-	else if (asks)
+	if (ns && !isnan(bd->ghz))
+		buf_printf(b, "%s%.2f GHz, of which costs in ns are made", b->len ? "; " : "",
+			   bd->ghz);
+	else if (ns)
 		buf_printf(b,
-			   "no %s was recorded: costs in reference cycles cannot be told, and "
+			   "%snothing tells their frequency: costs in ns cannot be told, and "
+			   "branches with them are lower bounds (>); --penalties takes cycles",
+			   b->len ? "; " : "");
+	if (asks && isnan(bd->clock_ratio))
+		buf_printf(b,
+			   "%sno %s was recorded: costs in reference cycles cannot be told, and "
 			   "branches with them are lower bounds (>)",
-			   account_event_name(v, bd->acc->reference));
+			   b->len ? "; " : "", account_event_name(v, bd->acc->reference));
 	add(l, "clocks", b);
 	if (!isnan(bd->halted))
 		buf_printf(b, "%s of the CPUs' time", num_percent(num, bd->halted));

@@ -180,7 +180,7 @@ static void csv_nodes(struct buf *b, const struct account_view *v, char sep)
 		put_text(b, sep, account_event_name(v, t->event));
 		put_text(b, sep, e < 0 ? "" : v->source.view->event[e].name);
 		put_real(b, sep, t->event == MODEL_NONE ? NAN : t->penalty);
-		buf_printf(b, "%c%d", sep, t->reference);
+		buf_printf(b, "%c%d%c%d", sep, t->reference, sep, t->ns);
 		put_text(b, sep, t->cycles ? "cycles" : t->unit);
 		put_real(b, sep, c->v);
 		put_real(b, sep, c->half);
@@ -194,10 +194,11 @@ static void csv_nodes(struct buf *b, const struct account_view *v, char sep)
 
 static void csv_tree(struct buf *b, struct account_view *const *v, size_t n, char sep)
 {
-	static const char *const head[] = { "node",	   "part",    "cover",	   "event",
-					    "recorded",	   "penalty", "reference", "unit",
-					    "value",	   "error",   "share",	   "samples",
-					    "significant", "overlap", "disagrees", "why" };
+	static const char *const head[] = { "node",	"part",	       "cover",	    "event",
+					    "recorded", "penalty",     "reference", "ns",
+					    "unit",	"value",       "error",	    "share",
+					    "samples",	"significant", "overlap",   "disagrees",
+					    "why" };
 
 	csv_pmu_head(b, v[0], sep);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
@@ -310,6 +311,7 @@ static void put_node(struct json *j, const struct account_view *v, uint32_t node
 		json_str(j, "recorded", e < 0 ? NULL : v->source.view->event[e].name);
 		json_real(j, "penalty", t->penalty);
 		json_bool(j, "reference", t->reference);
+		json_bool(j, "ns", t->ns);
 	}
 	if (t->expr)
 		json_str(j, "formula", t->text);
@@ -412,6 +414,7 @@ static void put_account(struct json *j, struct account_view *v)
 	json_str(j, "from", bd->acc->from);
 	json_str(j, "pmu", v->source.pmu);
 	json_real(j, "clock_ratio", bd->clock_ratio);
+	json_real(j, "ghz", bd->ghz);
 	json_real(j, "halted", bd->halted);
 	json_array(j, "nodes");
 	for (uint32_t i = 0; i < bd->acc->n; i++)

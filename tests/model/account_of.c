@@ -38,7 +38,10 @@ int main(int argc, char **argv)
 		       t->name, t->parent == MODEL_NONE ? "" : acc->node[t->parent].name, t->part,
 		       t->cover, t->event == MODEL_NONE ? "" : m->event[t->event].name,
 		       t->event == MODEL_NONE ? "" : m->event[t->event].code, t->penalty,
-		       t->reference, t->adds, t->whole, t->unit, t->text,
+		       t->reference ? 1
+		       : t->ns	    ? 2
+				    : 0,
+		       t->adds, t->whole, t->unit, t->text,
 		       t->within == MODEL_NONE ? "" : acc->node[t->within].name,
 		       t->same == MODEL_NONE ? "" : acc->node[t->same].name,
 		       (unsigned long long)t->period, t->precise, t->note);

@@ -336,7 +336,7 @@ NODE = {"L3_MISS.LOCAL_DRAM": "Local_DRAM", "REMOTE_DRAM": "Remote_DRAM", "REMOT
         "REMOTE_FWD": "Remote_Forward", "XSNP_HITM": "L3_Snoop_HitM", "XSNP_HIT": "L3_Snoop_Hit",
         "XSNP_MISS": "L3_Snoop_Miss", "L3_HIT": "L3_Hit", "DTLB_WALK_COMPLETED": "DTLB_Walks"}
 t.equal(set(want), set(NODE), "all terms of the formula are read")
-for model in ("skx", "clx", "cpx", "icx", "spr", "emr", "gnr"):
+for model in ("skx", "clx", "cpx"):
     nodes = {n["name"]: n for n in accounts[model]}
     wrong = ["%s: %s %g, not %g" % (model, n, nodes[n]["penalty"], want[k]) for k, n in NODE.items()
              if nodes[n]["penalty"] != want[k] or not nodes[n]["adds"]]
@@ -350,4 +350,55 @@ for model in ("skx", "clx", "cpx", "icx", "spr", "emr", "gnr"):
         wrong += ["%s: %s says not that it was carried over" % (model, n) for n in NODE.values()
                   if "Carried over" not in nodes[n]["note"]]
     t.ok(not wrong, "%s: load latency as the formula has it" % model, "\n".join(wrong))
+
+# ---- Intel's TMA sheet: nanoseconds, of a CPU's own column or the next one to the right that has some ----
+
+sheet = list(csv.reader(open(os.path.join(PERFMON, "TMA_Metrics-full.csv"), encoding="utf-8-sig")))
+ROW = {"Local_DRAM": "Local_DRAM", "Remote_DRAM": "Remote_DRAM", "Remote_HitM": "Remote_HitM", "Remote_Forward": "Remote_Fwd",
+       "L3_Hit": "XSNP_None", "L3_Snoop_Hit": "XSNP_Hit", "L3_Snoop_HitM": "XSNP_HitM", "L3_Snoop_Miss": "XSNP_Hit"}
+
+
+def cell(row, column):
+    line = next(r for r in sheet if r[0] == "Aux" and row in r[1:7])
+    at = sheet[2].index(column)
+    server = sheet[1][at] == "Server"
+    return next(line[i].strip() for i in range(at, len(line)) if line[i].strip() and (server or sheet[1][i] != "Server"))
+
+
+# the formulas that Intel publishes by CPU have the sheet's figures filled in
+FORMULAS = {"icl": "ICL/metrics/icelake", "rkl": "RKL/metrics/rocketlake", "tgl": "TGL/metrics/tigerlake", "icx": "ICX/metrics/icelakex",
+            "spr": "SPR/metrics/sapphirerapids", "emr": "EMR/metrics/emeraldrapids", "adl-glc": "ADL/metrics/alderlake_metrics_goldencove_core",
+            "mtl-rwc": "MTL/metrics/meteorlake_metrics_redwoodcove_core", "lnl-lnc": "LNL/metrics/lunarlake_metrics_lioncove_core"}
+METRIC = {"L3_Hit_Latency": "L3_Hit", "Data_Sharing": "L3_Snoop_Hit", "Local_MEM": "Local_DRAM", "Remote_MEM": "Remote_DRAM",
+          "Remote_Cache": "Remote_HitM"}
+for model, path in FORMULAS.items():
+    path = os.path.join(PERFMON, path if path.endswith("core") else path + "_metrics") + ".json"
+    nodes, wrong, checked = {n["name"]: n for n in accounts[model]}, [], 0
+    for m in json.load(open(path, encoding="utf-8-sig"))["Metrics"]:
+        node = METRIC.get(re.sub(r".*\.|\(%\)", "", m.get("LegacyName", "")))
+        if not node or node not in nodes:
+            continue
+        numbers = re.findall(r"(?<![\w.:])(\d+\.?\d*) \* ", m["Formula"])
+        checked += 1
+        if nodes[node]["penalty"] != float(numbers[1]) or nodes[node]["reference"] != 2:
+            wrong.append("%s: %s, not %s" % (node, nodes[node]["penalty"], numbers))
+    t.ok(not wrong and checked >= 2, "%s: %d costs as perfmon's formulas have them" % (model, checked), "\n".join(wrong) or checked)
+for model, column in (("icl", "ICL"), ("rkl", "RKL"), ("tgl", "TGL"), ("icx", "ICX"), ("spr", "SPR"), ("sprhbm", "SPR-HBM"), ("emr", "EMR"), ("gnr", "GNR"),
+                      ("adl-glc", "ADL/RPL"), ("mtl-rwc", "MTL"), ("lnl-lnc", "LNL/ARL"), ("arl-lnc", "LNL/ARL"), ("ptl-cgc", "PTL")):
+    nodes = {n["name"]: n for n in accounts[model]}
+    server, wrong, checked = "Remote_DRAM" in nodes, [], 0
+    for name, row in ROW.items():
+        if name not in nodes or not nodes[name]["adds"]:
+            continue
+        if name == "Local_DRAM" and not server:   # of clients' memory it does not tell
+            wrong += [] if nodes[name]["reference"] == 0 and "Carried over" in nodes[name]["note"] else [name]
+            continue
+        ns, times, what = cell("#Mem_%s_Cost" % row, column).split()
+        checked += 1
+        if (nodes[name]["penalty"], nodes[name]["reference"], what) != (float(ns), 2, "Core_Frequency") or "sheet" not in nodes[name]["note"]:
+            wrong.append("%s: %s %s, not %s ns" % (name, nodes[name]["penalty"], nodes[name]["reference"], ns))
+    clear = cell("#BAClear_Cost", column)
+    if "Not_Predicted" in nodes and clear != "#NA" and nodes["Not_Predicted"]["penalty"] != float(clear):
+        wrong.append("Not_Predicted")
+    t.ok(not wrong and checked >= 3, "%s: %d costs as Intel's sheet has them" % (model, checked), "\n".join(wrong))
 t.done()

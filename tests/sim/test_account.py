@@ -157,12 +157,15 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
     doc = json.loads(r.stdout)["accounts"][0] if r.returncode == 0 else {"nodes": [], "clock_ratio": 0}
     ratio = true[code[cycles]] / true[code["CPU_CLK_UNHALTED.REF_TSC"]]
     t.ok(abs(doc["clock_ratio"] / ratio - 1) < 0.02, tell + "report --account: the clocks' ratio", (doc["clock_ratio"], ratio, r.stderr))
+    ran = sum(float(w[7]) for w in (x.split() for x in open(tmp + "/truth")) if (int(w[2], 16), int(w[3], 16)) == code[cycles])
+    ghz = true[code[cycles]] / ran
+    t.ok(doc.get("ghz") and abs(doc["ghz"] / ghz - 1) < (0.03 if KERNEL else 0.2), tell + "report --account: the core's frequency", (doc.get("ghz"), ghz))
     bad, n = {}, 0
     for node in doc["nodes"]:
         x = node["all"]
         if "event" not in node or node["event"] not in code or code[node["event"]] not in true or x["samples"] < 30:
             continue
-        want = true[code[node["event"]]] * (node["penalty"] or 1) * (ratio if node["reference"] else 1)
+        want = true[code[node["event"]]] * (node["penalty"] or 1) * (ratio if node["reference"] else ghz if node["ns"] else 1)
         n += 1
         if abs(x["value"] - want) > 2 * x["error"] + 0.04 * want:
             bad[node["name"]] = (x["value"], x["error"], want)

@@ -9,6 +9,7 @@ for Skylake-SP; what comes after carries these on, and says so.
 
 import csv
 import os
+import re
 
 from .account import Account, terms, with_options
 
@@ -116,7 +117,8 @@ def read_tree(path):
 class Core:
     """One CPU's tree in the making."""
 
-    def __init__(self, model, server, tree=None, penalties=None, carried=None, width=4):
+    def __init__(self, model, server, tree=None, penalties=None, carried=None, width=4, sheet=None):
+        self.sheet = sheet or {}
         self.a = Account(model)
         self.tree, self.penalties = tree or {}, penalties or {}
         self.server, self.carried, self.width = server, carried, width
@@ -133,6 +135,12 @@ class Core:
         if node in self.penalties:
             penalty = self.penalties[node]
             adds = adds and penalty != 0
+        if node in self.sheet and adds:
+            penalty = self.sheet[node]
+            facts['note'] = SHEET_FROM + '.'
+            if self.a.model.id in AFTER_SHEET:
+                facts.update(cover='partial', note='Carried over from %s (%s).' %
+                             (AFTER_SHEET[self.a.model.id], SHEET_FROM))
         if self.carried and adds and str(penalty) != '1' and 'note' not in facts:
             facts['note'], facts['cover'] = self.carried, 'partial'
         if not self.a.event(node, parent, names, penalty, period, precise, adds, **facts):
@@ -200,7 +208,8 @@ class Core:
         a, b = self.a, 'Load_Latency'
         a.put(b, None, part='stalled', within='Load_Pending')
         if self.carried:
-            a.nodes[b].update(cover='partial', note='Penalties were measured on another CPU.')
+            a.nodes[b].update(cover='partial', note='Some penalties were measured on another CPU.' if self.sheet
+                              else 'Penalties were measured on another CPU.')
         m, h = 'MEM_LOAD_UOPS_%s_MISS_RETIRED.', 'MEM_LOAD_UOPS_%s_HIT_RETIRED.'
         miss = lambda x: ' '.join([m % 'LLC' + x, m % 'L3' + x, 'MEM_LOAD_L3_MISS_RETIRED.' + x])
         hit = lambda *xs: ' '.join(t % x for x in xs for t in
@@ -231,7 +240,7 @@ class Core:
         if a.has('L3_Hit') and a.nodes['L3_Hit']['event'] == 'MEM_LOAD_RETIRED.L3_HIT':
             a.nodes['L3_Hit'].update(cover='partial', note='It counts those whose line another core '
                                      'had, too, which have nodes of their own. ' +
-                                     (self.carried or ''))
+                                     (SHEET_FROM + '.' if self.sheet else self.carried or ''))
         if not a.has('Local_DRAM'):
             a.nodes[b]['note'] = ('Loads beyond the L2 are missing: no event tells where they were '
                                   'served. ' + a.nodes[b].get('note', ''))
@@ -517,6 +526,58 @@ class Core:
 SKX = {'Local_DRAM': '167 ref', 'Remote_DRAM': '368 ref', 'Remote_HitM': '335 ref',
        'Remote_Forward': '335 ref', 'L3_Snoop_HitM': 189, 'L3_Snoop_Hit': 189, 'L3_Snoop_Miss': 189,
        'L3_Hit': 75, 'L2_Hit': 0, 'DTLB_STLB_Hit': 0, 'DTLB_Walks': 3.5, 'Code_Beyond_L2': 65}
+# What Intel's TMA sheet takes loads to cost, from the L1 on, on CPUs since Ice Lake: rows of
+# TMA_Metrics-full.csv (5.2), whose cells are nanoseconds times Core_Frequency. A column without a cell
+# has that of the next older CPU, to its right; what stands under a server is of servers only, as the
+# formulas of perfmon's own metrics show. Of memory it tells for servers alone.
+SHEET = {'Local_DRAM': '#Mem_Local_DRAM_Cost', 'Remote_DRAM': '#Mem_Remote_DRAM_Cost',
+         'Remote_HitM': '#Mem_Remote_HitM_Cost', 'Remote_Forward': '#Mem_Remote_Fwd_Cost',
+         'L3_Hit': '#Mem_XSNP_None_Cost', 'L3_Snoop_Hit': '#Mem_XSNP_Hit_Cost',
+         'L3_Snoop_HitM': '#Mem_XSNP_HitM_Cost', 'L3_Snoop_Miss': '#Mem_XSNP_Hit_Cost'}
+# The cost of a resteer by a branch that was not predicted has no unit there but cycles.
+SHEET_CYCLES = {'Not_Predicted': '#BAClear_Cost'}
+COLUMN = {'icl': 'ICL', 'rkl': 'RKL', 'tgl': 'TGL', 'icx': 'ICX', 'spr': 'SPR', 'sprhbm': 'SPR-HBM',
+          'emr': 'EMR', 'gnr': 'GNR', 'adl-glc': 'ADL/RPL', 'mtl-rwc': 'MTL', 'lnl-lnc': 'LNL/ARL',
+          'arl-lnc': 'LNL/ARL', 'ptl-cgc': 'PTL', 'nvl-cyc': 'PTL'}
+AFTER_SHEET = {'nvl-cyc': 'Panther Lake'}      # newer than the sheet
+SHEET_FROM = "Intel's TMA sheet 5.2"
+
+
+def read_sheet(path):
+    """{row: {column: cell}}, empty cells filled from the right; the second line says which are servers."""
+    with open(path, encoding='utf-8-sig') as f:
+        rows = list(csv.reader(f))
+    head = rows[2]
+    first, last = head.index('PTL'), head.index('JKT/SNB-EP')
+    out = {}
+    for row in rows[3:]:
+        cell, client, cells = '', '', {}
+        for i in range(last, first - 1, -1):
+            server = rows[1][i] == 'Server'
+            if row[i].strip():
+                cell = row[i].strip()
+                client = client if server else cell
+            cells[head[i]] = cell if server else client
+        if row[0] == 'Aux':
+            out[next(x for x in row[1:7] if x)] = cells
+    return out
+
+
+def of_sheet(sheet, ident, server):
+    """{node: 'N ns' or 'N'}: what the sheet says of this CPU."""
+    out, column = {}, COLUMN.get(ident)
+    if not column:
+        return out
+    for node, row in SHEET.items():
+        m = re.match(r'([\d.]+) \* Core_Frequency$', sheet[row][column])
+        if m and (server or not row.endswith('DRAM_Cost')):
+            out[node] = m.group(1) + ' ns'
+    for node, row in SHEET_CYCLES.items():
+        if re.match(r'[\d.]+$', sheet[row][column]):
+            out[node] = sheet[row][column]
+    return out
+
+
 # A client's ring: memory of Ivy Bridge's tree, the rest of Haswell's.
 SKL = {'Local_DRAM': 250, 'L3_Snoop_HitM': 85, 'L3_Snoop_Hit': 65, 'L3_Snoop_Miss': 75, 'L3_Hit': 30,
        'L2_Hit': 6, 'DTLB_STLB_Hit': 0, 'DTLB_Walks': 3.5}
@@ -565,17 +626,22 @@ METHOD = 'D. Levinthal, formulas for Skylake-SP and Cascade Lake-SP'
 
 def accounts(reference, models):
     trees = {}
+    sheet = read_sheet(os.path.join(reference, 'perfmon', 'TMA_Metrics-full.csv'))
     for ident, tree, penalties, base, carried in TABLE:
         if tree and tree not in trees:
             trees[tree] = read_tree(os.path.join(reference, 'gooda-trees', tree + '.csv'))
         m = models[ident]
         width = int(m.facts['width'])
-        core = Core(m, ident in SERVERS, trees.get(tree), penalties, carried, width)
+        core = Core(m, ident in SERVERS, trees.get(tree), penalties, carried, width,
+                    of_sheet(sheet, ident, ident in SERVERS))
         a = core.make()
         a.base = base
         a.penalties_from = ("D. Levinthal's Gooda, report file %s" % tree if tree else METHOD) + (
             ', ' + carried[0].lower() + carried[1:].rstrip('.') if carried else '')
-        a.sources = ['Gooda, report file %s' % tree if tree else METHOD] + [
+        if core.sheet:
+            a.penalties_from = '%s; what it lacks: %s' % (SHEET_FROM, a.penalties_from)
+        a.sources = ['Gooda, report file %s' % tree if tree else METHOD] + (
+            ['intel/perfmon TMA_Metrics-full.csv 5.2, column %s' % COLUMN[ident]] if core.sheet else []) + [
             s for s in m.sources if 'events' in s]
         yield a
 

@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cycle accounting of AMD's and Arm's cores, out of the events that Linux knows. Nobody has measured
-penalties for them as Levinthal did for Intel's: most here are guesses, and marked `partial`."""
+penalties for them as Levinthal did for Intel's: most here are guesses, and marked `partial`. Those
+with a source (SOURCED) are published latencies: `partial`, too, since they say what one costs by
+itself, not what it adds beside others.
+"""
 
 from .account import Account
 
 CYCLES, NEAR, FAR, L3 = 2000003, 200003, 10007, 100003
 GUESS = ('A guess for most machines of its kind; put your own in its place (--penalties).')
+# by model and node: penalty, and from where
+MANUAL = "The common case in AMD's optimisation manual for %s (%s)."
+ROME = 'AnandTech measured %s on an EPYC 7742 (2019).'
+LLVM = "What LLVM's scheduling model of it has (AArch64SchedNeoverse%s.td)."
+SOURCED = {
+    ('zen2', 'Mispredicted'): (16, MANUAL % ('Zen 2', '12 to 18')),
+    ('zen4', 'Mispredicted'): (13, MANUAL % ('Zen 4', '11 to 18; publication 57647, 2.8')),
+    ('zen2', 'CCX_Hit'): (34, ROME % '34 cycles'),
+    ('zen2', 'Local_DRAM'): (384, ROME % '113 ns at 3.4 GHz'),
+    ('neoverse-n1', 'Mispredicted'): (11, LLVM % 'N1'),
+    ('neoverse-n2', 'Mispredicted'): (10, LLVM % 'N2'),
+    ('neoverse-n2-r0p0', 'Mispredicted'): (10, LLVM % 'N2'),
+    ('neoverse-n3', 'Mispredicted'): (10, LLVM % 'N3'),
+}
 NO_PORTS = 'Its events do not count uops by port.'
 ONLY_DIVIDER = ('Only the divider is seen: no CPU counts waiting for chains of other instructions.')
 CALLS = 'Three cycles for any call: entry and exit code alone.'
@@ -16,7 +33,8 @@ def unseen(a, name, part, note):
 
 
 def guessed(a, name, parent, events, penalty, period, **facts):
-    return a.event(name, parent, events, penalty, period, 0, True, cover='partial', note=GUESS,
+    penalty, note = SOURCED.get((a.model.id, name), (penalty, GUESS))
+    return a.event(name, parent, events, penalty, period, 0, True, cover='partial', note=note,
                    **facts)
 
 
@@ -156,7 +174,7 @@ def amd(models):
         a.finish()
         a.base = {2: 'zen1', 3: 'zen2', 4: 'zen3', 5: 'zen4'}.get(z)
         a.sources = m.sources
-        a.penalties_from = 'guesses, where a penalty is not 1'
+        a.penalties_from = 'guesses, where a penalty is not 1 and its note names no source'
         yield a
 
 
@@ -297,7 +315,7 @@ def arm(models):
         a.base = 'ampereone' if ident == 'ampereonex' else None
         a.sources = models[ident].sources
         a.penalties_from = ('stalls that the core counts' if ident.startswith('ampere') else
-                            'guesses, where a penalty is not 1')
+                            'guesses, where a penalty is not 1 and its note names no source')
         yield a
     bases = {'neoverse-v1': 'neoverse-n2', 'neoverse-n2-r0p0': 'neoverse-n2',
              'neoverse-v2': 'neoverse-n2', 'neoverse-n1': 'neoverse-n2',
@@ -309,5 +327,5 @@ def arm(models):
         a.base = bases.get(ident)
         a.sources = models[ident].sources
         a.penalties_from = ('stalls that the core counts' if ident.startswith('ampere') else
-                            'guesses, where a penalty is not 1')
+                            'guesses, where a penalty is not 1 and its note names no source')
         yield a

@@ -337,6 +337,37 @@ static void no_clock(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
+/* Costs in nanoseconds: by the reference clock's rate, else by what is said of the core's. */
+static void nanoseconds(void **state)
+{
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b = bind(ev);
+	struct account_time time = { .reference = 2e9, .ghz = 9 };
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	nodes[LOCAL].reference = false;
+	nodes[LOCAL].ns = true;
+	fill(t);
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	near(b.ghz, 2.5, "1.25 of 2 GHz");
+	near(b.whole[LOCAL].v, 300 * 10000.0 * 167 * 2.5, "local");
+	near(b.whole[LOCAL].half,
+	     1.959963984540054 * 300 * 10000.0 * 167 * 2.5 *
+		     sqrt(1.0 / 300 + 1.0 / 1000 + 1.0 / 800),
+	     "with the error of the clocks");
+	time.reference = 0;
+	assert_int_equal(account_whole(&b, &arena, t, &time, &err), 0);
+	near(b.ghz, 9, "as it is said");
+	near(b.whole[LOCAL].v, 300 * 10000.0 * 167 * 9, "local");
+	assert_int_equal(account_whole(&b, &arena, t, NULL, &err), 0);
+	assert_int_equal(b.whole[LOCAL].why, ACCOUNT_NO_TIME);
+	assert_int_equal(b.whole[LOADS].why, ACCOUNT_PARTS);
+	nodes[LOCAL].reference = true;
+	nodes[LOCAL].ns = false;
+}
+
 /* ---- errors against many recordings ---- */
 
 static uint64_t seed = 88172645463325252ull;
@@ -569,10 +600,15 @@ static void hybrid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(binds),	cmocka_unit_test(values),
-		cmocka_unit_test(rows),		cmocka_unit_test(no_clock),
-		cmocka_unit_test(errors_cover), cmocka_unit_test(errors_of_rows_cover),
-		cmocka_unit_test(always_holds), cmocka_unit_test(names),
+		cmocka_unit_test(binds),
+		cmocka_unit_test(values),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(no_clock),
+		cmocka_unit_test(nanoseconds),
+		cmocka_unit_test(errors_cover),
+		cmocka_unit_test(errors_of_rows_cover),
+		cmocka_unit_test(always_holds),
+		cmocka_unit_test(names),
 		cmocka_unit_test(hybrid),
 	};
 

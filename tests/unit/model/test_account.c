@@ -325,6 +325,7 @@ static void penalties(void **state)
 		{ "M\n", "mine:1:2" },
 		{ "\n# x\nM 2000000\n", "mine:3:3" },
 		{ "M 5 reff\n", "mine:1:3" },
+		{ "M 5 ns ref\n", "mine:1:3" },
 		{ "Nope 5\n", "no node or event Nope" },
 		{ "F 5\n", "no node or event F" },
 		{ "M 1e400\n", "mine:1:3" },
@@ -339,6 +340,9 @@ static void penalties(void **state)
 	/* by event: the node that costs, not the one that only shows it */
 	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "MISS 40 ref", 11, &err), 0);
 	assert_true(node(&l, "M")->penalty == 40 && node(&l, "M")->reference);
+	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "M 1.5 ns", 8, &err), 0);
+	assert_true(node(&l, "M")->penalty == 1.5 && !node(&l, "M")->reference &&
+		    node(&l, "M")->ns);
 	assert_true(node(&l, "I")->penalty == 0 && !node(&l, "I")->cycles);
 	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "I 2", 3, &err), 0);
 	assert_true(node(&l, "I")->penalty == 2 && node(&l, "I")->cycles);
