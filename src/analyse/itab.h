@@ -70,6 +70,8 @@ static inline void itab_ahead(const struct itab *t, uint64_t hash)
 		__builtin_prefetch(&t->slot[itab_first(t, hash)]);
 }
 
+/* Makes room for so many: growing step by step moves everything again and again. A wish. */
+void itab_reserve(struct itab *t, size_t n);
 int itab_put(struct itab *t, uint64_t hash, size_t idx) MUST_USE;
 void itab_free(struct itab *t);
 

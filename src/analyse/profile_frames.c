@@ -12,10 +12,14 @@
 
 #include "base/task.h"
 
+static uint64_t frame_hash(uint32_t name, uint32_t dso, uint32_t srcline, bool inlined)
+{
+	return hash_pair((uint64_t)name << 32 | dso, (uint64_t)srcline << 1 | inlined);
+}
+
 static uint32_t frame_add(struct profile *p, const struct profile_frame *f)
 {
-	uint64_t h =
-		hash_pair((uint64_t)f->name << 32 | f->dso, (uint64_t)f->srcline << 1 | f->inlined);
+	uint64_t h = frame_hash(f->name, f->dso, f->srcline, f->inlined);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&p->frame_at, h); itab_at(&p->frame_at, &i, h, &idx);) {
@@ -92,10 +96,33 @@ static int site_frames(struct profile *p, const struct site *s, struct place *pl
 	return 0;
 }
 
+/* Sites without a symbol are a frame each. */
+static size_t few_frames(const struct profile *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->sites.n; i++)
+		n += !p->place[i].symbol;
+	return n;
+}
+
+/* Asks for the slot of a frame that comes a little later (place_ahead() has asked for the place). */
+static void frame_ahead(const struct profile *p, size_t i)
+{
+	const struct place *pl;
+
+	if (i + 4 >= p->sites.n)
+		return;
+	pl = &p->place[p->order[i + 4]];
+	itab_ahead(&p->frame_at, frame_hash(pl->name, pl->dso, 0, false));
+}
+
 int make_frame_ids(struct profile *p, struct err *err)
 {
+	itab_reserve(&p->frame_at, few_frames(p));
 	for (size_t i = 0; i < p->sites.n; i++) {
 		place_ahead(p, i);
+		frame_ahead(p, i);
 		if (site_frames(p, &p->sites.v[p->order[i]], &p->place[p->order[i]]))
 			return err_nomem(err);
 	}

@@ -315,6 +315,12 @@ static int merge_sites(struct profile *p, const struct worker *w, uint32_t **map
 
 static int merge_chains(struct profile *p, struct scan *sc, struct err *err)
 {
+	size_t n = p->sites.n;
+
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		n += sc->worker[i].sites.n;
+	/* many places are of one worker only */
+	itab_reserve(&p->sites.at, n);
 	if (site_table_index(&p->sites))
 		return err_nomem(err);
 	p->site_map = arena_alloc(&p->arena, sc->n_workers * sizeof(*p->site_map));
