@@ -9,8 +9,8 @@
 #
 # Software events, and the tree's level 2 on simulated CPUs (tests/sim) where these are built. What an
 # interval costs is that of a long run less that of a short one: starting is not in it. "only reads"
-# (bench_reads) opens the same software events, waits and reads, and does nothing else: less than that
-# no counter can take.
+# (bench_reads) opens the same groups, waits and reads, and does nothing else: less than that no counter
+# can take. On a busy machine: chrt -f 10 bench/stat.sh BUILD.
 set -eu
 export XDG_CONFIG_HOME=/nonexistent CYCLADE_OPTS=
 
@@ -57,39 +57,39 @@ calls() {
 		END { if (w > 0) printf ", %.1f system calls", t / w }' "$dir/s1" "$dir/s2"
 }
 
-# intervals WHAT PREFIX MS 'perf ...' 'cyclade ...' ['only reads ...']: commands without their -- sleep
+# intervals WHAT PREFIX MS 'perf ...' 'cyclade ...' [GROUP ...]: commands without their -- sleep; the groups
+# that bench_reads opens
 intervals() {
 	echo "$1: own processor time of an interval, us (median of $rounds by turns)"
-	n=$((seconds * 1000 / $3)) prefix=$2
-	set -- "$4 -- sleep 0.01" "$4 -- sleep $seconds" "$5 -- sleep 0.01" "$5 -- sleep $seconds" \
-		${6:+"$6 1" "$6 $n"}
-	p=$2 p0=$1 c=$4 c0=$3
-	if [ -n "$prefix" ]; then
-		"$measure" -s "$rounds" "$prefix $1" "$prefix $2" "$prefix $3" "$prefix $4" >"$dir/out"
-	else
-		"$measure" -s "$rounds" "$@" >"$dir/out"
-	fi
+	n=$((seconds * 1000 / $3)) prefix=$2 ms=$3
+	p="$4 -- sleep $seconds" p0="$4 -- sleep 0.01" c="$5 -- sleep $seconds" c0="$5 -- sleep 0.01"
+	shift 5
+	"$measure" -s "$rounds" "$prefix $p0" "$prefix $p" "$prefix $c0" "$prefix $c" \
+		"$prefix $build/bench/bench_reads $ms 1 $*" "$prefix $build/bench/bench_reads $ms $n $*" >"$dir/out"
 	perf_calls=$(calls "$prefix" "$p" "$p0") cyclade_calls=$(calls "$prefix" "$c" "$c0")
 	awk -F '\t' -v n="$n" -v pc="$perf_calls" -v cc="$cyclade_calls" '{ v[NR] = $7 * 1e6 }
 		END {
 			printf "  %-14s %8.1f%s\n", "perf stat", (v[2] - v[1]) / n, pc
 			printf "  %-14s %8.1f%s\n", "cyclade stat", (v[4] - v[3]) / n, cc
-			if (NR > 4) printf "  %-14s %8.1f\n", "only reads", (v[6] - v[5]) / (n - 1)
+			printf "  %-14s %8.1f\n", "only reads", (v[6] - v[5]) / (n - 1)
 			printf "  cyclade / perf %8.2f\n", (v[4] - v[3]) / (v[2] - v[1])
-			if (NR > 4)
-				printf "  beyond reading %8.2f\n", ((v[4] - v[3]) / n - (v[6] - v[5]) / (n - 1)) / ((v[2] - v[1]) / n - (v[6] - v[5]) / (n - 1))
+			printf "  beyond reading %8.2f\n", ((v[4] - v[3]) / n - (v[6] - v[5]) / (n - 1)) / ((v[2] - v[1]) / n - (v[6] - v[5]) / (n - 1))
 		}' "$dir/out"
 }
 
 start_of "software events" "$stamp" "$perf stat -o $dir/p -e $events -- $stamp" "$cyclade stat -o $dir/c -e $events -- $stamp"
 for ms in 10 100; do
 	intervals "software events, -a -I $ms" "" $ms "$perf stat -a -I $ms -o $dir/p -e $events" \
-		"$cyclade stat -a -I $ms -o $dir/c -e $events" "$build/bench/bench_reads $ms"
+		"$cyclade stat -a -I $ms -o $dir/c -e $events"
 done
 
 sim=$build/tests/sim
 [ -f "$sim/libsimpmu.so" ] || exit 0
 run=$here/../tests/sim/run.sh
+# what level 2 takes, as cyclade stat --dry-run tells it
+groups_ivb="4:0x3c,4:0x19c,4:0x400019c,4:0x10e,4:0x2c2,4:0x100030d,4:0xc5,4:0x10401c3,4:0x3079 \
+4:0x3c,4:0xc0,4:0x60006a3,4:0x8a2,4:0x40004a3,4:0x10001b1,4:0x30001b1,4:0x20001b1,4:0x15e"
+groups_spr="4:0x400,4:0x8200,4:0x8100,4:0x8000,4:0x8300,4:0x8600,4:0x8500,4:0x8400,4:0x8700,4:0x10ad"
 for machine in ivb spr; do
 	export SIM_LIB="$sim/libsimpmu.so" SIM_TREE="$dir/$machine"
 	mkdir "$SIM_TREE"
@@ -98,6 +98,8 @@ for machine in ivb spr; do
 	prefix="env SIM_MACHINE=$here/../tests/sim/machines/$machine.tab SIM_SCENARIO=even SIM_OPTIONS=interval_us=50000 SYSFS_PATH=$SIM_TREE/sys PERF_CPUID=$(cat "$SIM_TREE/cpuid") LD_PRELOAD=$SIM_LIB"
 	start_of "simulated $machine, level 2" "$prefix $stamp" "$prefix $perf stat -M TopdownL2 -o $dir/p -- $stamp" \
 		"$prefix $cyclade stat -l 2 --sysroot $SIM_TREE -o $dir/c -- $stamp"
+	groups=$groups_ivb
+	[ "$machine" = ivb ] || groups=$groups_spr
 	intervals "simulated $machine, -a -I 100 at level 2" "$prefix" 100 "$perf stat -a -I 100 -M TopdownL2 -o $dir/p" \
-		"$cyclade stat -a -I 100 -l 2 --sysroot $SIM_TREE -o $dir/c"
+		"$cyclade stat -a -I 100 -l 2 --sysroot $SIM_TREE -o $dir/c" "$groups"
 done
