@@ -249,30 +249,6 @@ out:
 
 /* ---- next ---- */
 
-static void step(struct list *l, struct next *out, const struct account_view *v, const char *head,
-		 const char *tail, const char *word, const char *why)
-{
-	struct buf b = BUF_INIT;
-	bool fine = true;
-
-	if (l->n == NEXT_MAX)
-		return;
-	buf_printf(&b, "cyclade %s", head);
-	if (v->source.view->input && strncmp(head, "explain", 7) && strncmp(head, "record", 6)) {
-		buf_puts(&b, " -i ");
-		fine &= next_word(&b, v->source.view->input);
-	}
-	buf_puts(&b, tail);
-	if (word) {
-		buf_puts(&b, *word == '-' ? " -- " : " ");
-		fine &= next_word(&b, word);
-	}
-	out[l->n].command = fine && !b.failed ? arena_strndup(l->a, b.s, b.len) : NULL;
-	out[l->n].why = why;
-	l->n += out[l->n].command != NULL;
-	buf_free(&b);
-}
-
 static const char *hottest(const struct account_view *v)
 {
 	for (size_t i = 0; i < v->n_rows; i++)
@@ -300,16 +276,16 @@ static const char *closed_branch(const struct account_view *v)
 size_t account_next(const struct account_view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct account *acc = v->source.bound->acc;
-	struct list l = { .a = a };
+	struct next_list l = { .v = out, .a = a, .input = v->source.view->input };
 	const char *name = hottest(v);
 
 	if (name)
-		step(&l, out, v, "annotate --account", "", name, "its instructions by branch");
+		next_add(&l, "annotate --account", "", name, "its instructions by branch");
 	if (closed_branch(v))
-		step(&l, out, v, "report --account", " --expand", closed_branch(v),
-		     "what it is made of");
+		next_add(&l, "report --account", "--expand", closed_branch(v),
+			 "what it is made of");
 	if (v->n_columns)
-		step(&l, out, v, "explain", "", acc->node[v->column[0]].name,
-		     "what it means, and what to try");
+		next_add(&l, "explain", "", acc->node[v->column[0]].name,
+			 "what it means, and what to try");
 	return l.n;
 }

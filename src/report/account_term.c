@@ -17,7 +17,7 @@
 #define FACTS	    64
 #define LABEL	    16
 
-struct page {
+struct account_page {
 	struct buf *out;
 	struct account_view *v;
 	const struct style *st;
@@ -32,7 +32,7 @@ struct page {
 	struct buf cell;
 };
 
-static const struct account *acc_of(const struct page *p)
+static const struct account *acc_of(const struct account_page *p)
 {
 	return p->v->source.bound->acc;
 }
@@ -41,7 +41,7 @@ static const struct account *acc_of(const struct page *p)
 
 /* The parts of a name, one a line, the last ones together where there are more. Nesting is shown by
  * dots before the first. */
-static void make_head(struct page *p, size_t c, const char *name, unsigned indent)
+static void make_head(struct account_page *p, size_t c, const char *name, unsigned indent)
 {
 	unsigned line = 0, width = 6;
 
@@ -70,14 +70,14 @@ static void make_head(struct page *p, size_t c, const char *name, unsigned inden
 	p->col[c].width = width;
 }
 
-static void note_marks(struct page *p, const char *s)
+static void note_marks(struct account_page *p, const char *s)
 {
 	for (; *s; s++)
 		if (strchr("~>?^-", *s) && !(*s == '-' && s[1]))
 			p->mark[(unsigned char)*s] = true;
 }
 
-static unsigned cell_width(struct page *p, uint32_t node, const struct account_row *r)
+static unsigned cell_width(struct account_page *p, uint32_t node, const struct account_row *r)
 {
 	const struct account_cell *c = account_view_cells(p->v, r);
 
@@ -86,7 +86,7 @@ static unsigned cell_width(struct page *p, uint32_t node, const struct account_r
 	return (unsigned)text_width(buf_str(&p->cell));
 }
 
-static void choose_columns(struct page *p)
+static void choose_columns(struct account_page *p)
 {
 	struct account_view *v = p->v;
 	unsigned width = 1 + 7;
@@ -114,7 +114,7 @@ static void choose_columns(struct page *p)
 	p->names = width + 2;
 }
 
-static void put_heads(struct page *p)
+static void put_heads(struct account_page *p)
 {
 	style_ink(p->out, p->st, INK_BOLD);
 	for (unsigned line = 0; line < HEADS; line++) {
@@ -141,7 +141,7 @@ static void put_heads(struct page *p)
 /* ---- rows ---- */
 
 /* The last key first: it says most. Nested rows say but their own, since the others stand above. */
-static void put_names(struct page *p, const struct account_row *r)
+static void put_names(struct account_page *p, const struct account_row *r)
 {
 	const struct profile_opts *o = profile_options(p->v->source.profile);
 	unsigned room = p->st->width > p->names ? p->st->width - p->names : 0;
@@ -170,7 +170,7 @@ static void put_names(struct page *p, const struct account_row *r)
 	buf_free(&key);
 }
 
-static void put_row(struct page *p, const struct account_row *r)
+static void put_row(struct account_page *p, const struct account_row *r)
 {
 	const struct account_cell *c = account_view_cells(p->v, r);
 	double all = p->v->source.bound->whole[0].v;
@@ -207,7 +207,7 @@ static const char *unit_text(const struct account_view *v)
 		       : "in per cent of the row's own cycles; they overlap, and need not add up";
 }
 
-static void put_legend(struct page *p)
+static void put_legend(struct account_page *p)
 {
 	static const struct {
 		char mark;
@@ -238,7 +238,7 @@ static void put_legend(struct page *p)
 		buf_putc(p->out, '\n');
 }
 
-static void put_rows(struct page *p)
+static void put_rows(struct account_page *p)
 {
 	buf_printf(p->out, " %s\n\n", unit_text(p->v));
 	put_heads(p);
@@ -256,7 +256,7 @@ static void put_rows(struct page *p)
 
 /* ---- the tree ---- */
 
-static bool has_shown_child(const struct page *p, uint32_t node, uint32_t after)
+static bool has_shown_child(const struct account_page *p, uint32_t node, uint32_t after)
 {
 	const struct account *acc = acc_of(p);
 
@@ -266,7 +266,7 @@ static bool has_shown_child(const struct page *p, uint32_t node, uint32_t after)
 	return false;
 }
 
-static void put_branch(struct page *p, uint32_t node, bool last, unsigned depth)
+static void put_branch(struct account_page *p, uint32_t node, bool last, unsigned depth)
 {
 	static const char *const glyphs[2][4] = {
 		{ "\xe2\x94\x82 ", "\xe2\x94\x9c ", "\xe2\x94\x94 ", "  " },
@@ -286,7 +286,7 @@ static void put_branch(struct page *p, uint32_t node, bool last, unsigned depth)
 		buf_puts(&p->cell, last ? g[2] : g[1]);
 }
 
-static void put_node(struct page *p, uint32_t node)
+static void put_node(struct account_page *p, uint32_t node)
 {
 	const struct account_node *t = &acc_of(p)->node[node];
 	const struct account_cell *c = &p->v->source.bound->whole[node];
@@ -344,7 +344,7 @@ out:
 }
 
 /* What the paper's figure has: the whole, halted and not, stalled and not; each with its branches. */
-static void put_tree(struct page *p)
+static void put_tree(struct account_page *p)
 {
 	static const enum account_part parts[] = { PART_CYCLES, PART_HALTED, PART_STALLED,
 						   PART_UNSTALLED, PART_INFO };
@@ -378,7 +378,7 @@ static void put_tree(struct page *p)
 
 /* ---- facts ---- */
 
-static void put_fact(struct page *p, const char *label, const char *text)
+static void put_fact(struct account_page *p, const char *label, const char *text)
 {
 	size_t width = p->st->width > LABEL + 20 ? p->st->width - 1 : LABEL + 200;
 
@@ -418,7 +418,7 @@ static void put_events(struct buf *b, struct account_view *const *v, size_t n_vi
 	}
 }
 
-static void put_title(struct page *p)
+static void put_title(struct account_page *p)
 {
 	const struct account *acc = acc_of(p);
 	char cycles[NUM_MAX], samples[NUM_MAX];
@@ -434,7 +434,7 @@ static void put_title(struct page *p)
 
 static void put_view(struct buf *b, struct account_view *v, const struct style *st)
 {
-	struct page p = { .out = b, .v = v, .st = st };
+	struct account_page p = { .out = b, .v = v, .st = st };
 	const char *label[FACTS], *text[FACTS];
 	struct arena a = ARENA_INIT;
 	size_t n;

@@ -355,48 +355,25 @@ static void put_facts(struct calls_page *c)
 	page_recording(&c->p, &c->v->source);
 }
 
-static void add_next(struct calls_page *c, struct next *list, size_t *n, struct arena *a,
-		     const char *verb, const char *tail, const char *word, const char *why)
-{
-	struct buf b = BUF_INIT;
-	bool fine = true;
-
-	buf_printf(&b, "cyclade %s", verb);
-	if (c->v->source.input) {
-		buf_puts(&b, " -i ");
-		fine &= next_word(&b, c->v->source.input);
-	}
-	buf_puts(&b, tail);
-	if (word) {
-		buf_puts(&b, *word == '-' ? " -- " : " ");
-		fine &= next_word(&b, word);
-	}
-	list[*n].command = fine && !b.failed ? arena_strndup(a, b.s, b.len) : NULL;
-	list[*n].why = why;
-	*n += list[*n].command != NULL;
-	buf_free(&b);
-}
-
 static void put_next(struct calls_page *c)
 {
 	uint32_t f = c->v->function == CALLS_ALL ? 0 : c->v->function;
 	struct next list[NEXT_MAX];
 	struct arena a = ARENA_INIT;
-	size_t n = 0;
+	struct next_list l = { .v = list, .a = &a, .input = c->v->source.input };
 	const char *name = c->v->c->n && c->v->c->f[f].symbol ? calls_name(c->v, f) : NULL;
 
 	if (c->v->function == CALLS_ALL && name)
-		add_next(c, list, &n, &a, "calls", "", name, "who calls it, and whom it calls");
+		next_add(&l, "calls", "", name, "who calls it, and whom it calls");
 	else if (name)
-		add_next(c, list, &n, &a, "annotate", "", name,
-			 "its source lines and instructions");
+		next_add(&l, "annotate", "", name, "its source lines and instructions");
 	if (c->v->c->n_edges)
-		add_next(c, list, &n, &a, "calls", " --format svg -o calls.svg",
+		next_add(&l, "calls", "--format svg -o calls.svg",
 			 c->v->function == CALLS_ALL ? NULL : name, "as a picture");
 	if (c->v->sums->filter == FLOW_ANY && c->v->sums->stacks)
-		add_next(c, list, &n, &a, "blocks", "", NULL, "how often each block ran");
+		next_add(&l, "blocks", "", NULL, "how often each block ran");
 	page_end(&c->p);
-	next_put(c->p.out, list, n, c->p.st);
+	next_put(c->p.out, list, l.n, c->p.st);
 	arena_free(&a);
 }
 

@@ -37,26 +37,23 @@ bool next_word(struct buf *b, const char *s)
 	return true;
 }
 
-struct steps {
-	const struct view *v;
-	struct next *out;
-	size_t n;
-	struct arena *a;
-};
+static bool reads_recording(const char *head)
+{
+	return strncmp(head, "record", 6) != 0 && strncmp(head, "explain", 7) != 0;
+}
 
-/* `cyclade VERB [-i FILE] TAIL [WORD]` */
-static void add(struct steps *s, const char *verb, const char *tail, const char *word,
-		const char *why)
+void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
+	      const char *why)
 {
 	struct buf b = BUF_INIT;
 	bool fine = true;
 
-	if (s->n == NEXT_MAX)
+	if (l->n == NEXT_MAX)
 		return;
-	buf_printf(&b, "cyclade %s", verb);
-	if (s->v->source.input && strcmp(verb, "record")) {
+	buf_printf(&b, "cyclade %s", head);
+	if (l->input && reads_recording(head)) {
 		buf_puts(&b, " -i ");
-		fine &= next_word(&b, s->v->source.input);
+		fine &= next_word(&b, l->input);
 	}
 	if (*tail)
 		buf_printf(&b, " %s", tail);
@@ -64,9 +61,9 @@ static void add(struct steps *s, const char *verb, const char *tail, const char 
 		buf_puts(&b, *word == '-' ? " -- " : " ");
 		fine &= next_word(&b, word);
 	}
-	s->out[s->n].command = fine && !b.failed ? arena_strndup(s->a, b.s, b.len) : NULL;
-	s->out[s->n].why = why;
-	s->n += s->out[s->n].command != NULL;
+	l->v[l->n].command = fine && !b.failed ? arena_strndup(l->a, b.s, b.len) : NULL;
+	l->v[l->n].why = why;
+	l->n += l->v[l->n].command != NULL;
 	buf_free(&b);
 }
 
@@ -145,36 +142,38 @@ static bool of_account(const struct view *v)
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
 {
 	const struct view_row *hot = view_hottest(v);
-	struct steps s = { .v = v, .out = out, .a = a };
+	struct next_list s = { .v = out, .a = a, .input = v->source.input };
 
 	if (!v->n_tables || !v->table->n_rows) {
-		add(&s, "info", "", NULL, "what is in the recording");
-		add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
+		next_add(&s, "info", "", NULL, "what is in the recording");
+		next_add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
 		return s.n;
 	}
 	if (of_account(v))
-		add(&s, "report", "--account", NULL, "what the cycles went into");
+		next_add(&s, "report", "--account", NULL, "what the cycles went into");
 	if (threads_hide_it(v))
-		add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
+		next_add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
 	if (profile_options(v->profile)->branches) {
 		if (folds(v))
-			add(&s, "report", "-b --min 0", NULL, "every row");
-		add(&s, "calls", "", NULL, "who calls whom, how often");
-		add(&s, "report", "", NULL, "where the samples fell, not the branches");
+			next_add(&s, "report", "-b --min 0", NULL, "every row");
+		next_add(&s, "calls", "", NULL, "who calls whom, how often");
+		next_add(&s, "report", "", NULL, "where the samples fell, not the branches");
 		return s.n;
 	}
 	if (hot)
-		add(&s, "annotate", "", view_function(v, hot), "its source lines and instructions");
+		next_add(&s, "annotate", "", view_function(v, hot),
+			 "its source lines and instructions");
 	if (v->opts.shape == VIEW_TABLE)
-		add(&s, has_chains(v) ? "report" : "record", has_chains(v) ? "-g" : "-g -- PROGRAM",
-		    NULL, has_chains(v) ? "who calls it" : "call chains too: who calls it");
+		next_add(&s, has_chains(v) ? "report" : "record",
+			 has_chains(v) ? "-g" : "-g -- PROGRAM", NULL,
+			 has_chains(v) ? "who calls it" : "call chains too: who calls it");
 	else if (v->opts.shape != VIEW_CALLERS)
-		add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
+		next_add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
 	else
-		add(&s, "report", "--children", NULL, "functions with all that they call");
+		next_add(&s, "report", "--children", NULL, "functions with all that they call");
 	if (folds(v))
-		add(&s, "report", v->opts.shape == VIEW_TABLE ? "--min 0" : "-g --min 0", NULL,
-		    "every row");
+		next_add(&s, "report", v->opts.shape == VIEW_TABLE ? "--min 0" : "-g --min 0", NULL,
+			 "every row");
 	return s.n;
 }
 

@@ -17,6 +17,16 @@ struct next {
 
 /* Texts live in `a`. Returns how many, hottest advice first; fewer where memory is short. */
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a);
+/* One more: "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed. record and
+ * explain, which read no recording, have no -i. */
+struct next_list {
+	struct next *v; /* NEXT_MAX of them */
+	size_t n;
+	struct arena *a;   /* where the commands live */
+	const char *input; /* the recording as the user named it; NULL: the usual one */
+};
+void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
+	      const char *why);
 /* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
  * show, or has no end that anybody would find. */
 bool next_word(struct buf *b, const char *s);

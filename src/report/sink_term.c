@@ -30,7 +30,7 @@ struct slot {
 	bool flex, text;
 };
 
-struct page {
+struct table_page {
 	struct buf *out;
 	const struct view *v;
 	const struct style *st;
@@ -40,7 +40,7 @@ struct page {
 	struct buf cell;	   /* scratch */
 };
 
-static bool is_tree(const struct page *p)
+static bool is_tree(const struct table_page *p)
 {
 	return p->v->opts.shape >= VIEW_CALLEES;
 }
@@ -48,13 +48,14 @@ static bool is_tree(const struct page *p)
 /* ---- cells -------------------------------------------------------------------------------------
  */
 
-static bool branches(const struct page *p, const struct view_table *t, const struct view_row *r)
+static bool branches(const struct table_page *p, const struct view_table *t,
+		     const struct view_row *r)
 {
 	(void)p;
 	return r->indent > (r->parent ? t->row[r->parent - 1].indent : 0);
 }
 
-static void put_indent(struct page *p, const struct view_table *t, const struct view_row *r)
+static void put_indent(struct table_page *p, const struct view_table *t, const struct view_row *r)
 {
 	static const char *const glyphs[2][4] = {
 		{ "\xe2\x94\x82 ", "\xe2\x94\x9c ", "\xe2\x94\x94 ", "  " },
@@ -82,12 +83,12 @@ static void put_indent(struct page *p, const struct view_table *t, const struct 
 }
 
 /* The last column of a fold says what it is. */
-static bool says_fold(const struct page *p, const struct view_row *r, size_t s)
+static bool says_fold(const struct table_page *p, const struct view_row *r, size_t s)
 {
 	return r->folded && s + 1 == p->n_slots;
 }
 
-static void fill_cell(struct page *p, const struct view_table *t, const struct view_row *r,
+static void fill_cell(struct table_page *p, const struct view_table *t, const struct view_row *r,
 		      size_t s)
 {
 	const struct slot *slot = &p->slot[s];
@@ -115,7 +116,7 @@ static void fill_cell(struct page *p, const struct view_table *t, const struct v
 /* ---- widths ------------------------------------------------------------------------------------
  */
 
-static int add_slot(struct page *p, enum column_id id, size_t event)
+static int add_slot(struct table_page *p, enum column_id id, size_t event)
 {
 	const struct column *c = &column_table[id];
 	struct slot *s = &p->slot[p->n_slots];
@@ -132,7 +133,7 @@ static int add_slot(struct page *p, enum column_id id, size_t event)
 }
 
 /* Weights stand once per event, events one after the other; then the names. */
-static int make_slots(struct page *p, const struct view_table *t, struct err *err)
+static int make_slots(struct table_page *p, const struct view_table *t, struct err *err)
 {
 	const struct column_list *l = &p->v->columns;
 	int rc = 0;
@@ -156,7 +157,7 @@ static unsigned gap(const struct slot *s)
 	return s->id == COL_ERROR || s->id == COL_TOTAL_ERROR ? 1 : 2;
 }
 
-static unsigned page_width(const struct page *p)
+static unsigned page_width(const struct table_page *p)
 {
 	unsigned width = 1;
 
@@ -166,7 +167,7 @@ static unsigned page_width(const struct page *p)
 }
 
 /* Takes from the widest of the columns that may give until the page fits or none can. */
-static void shrink(struct page *p, bool flex, unsigned least)
+static void shrink(struct table_page *p, bool flex, unsigned least)
 {
 	unsigned width = page_width(p);
 
@@ -187,7 +188,7 @@ static void shrink(struct page *p, bool flex, unsigned least)
 	}
 }
 
-static void measure(struct page *p, const struct view_table *t)
+static void measure(struct table_page *p, const struct view_table *t)
 {
 	for (size_t i = 0; i < t->n_rows; i++)
 		for (size_t s = 0; s < p->n_slots; s++) {
@@ -213,7 +214,7 @@ static void measure(struct page *p, const struct view_table *t)
  */
 
 /* A line of text, cut to the page. */
-static void put_line(struct page *p, const char *text, enum ink ink)
+static void put_line(struct table_page *p, const char *text, enum ink ink)
 {
 	buf_putc(p->out, ' ');
 	style_ink(p->out, p->st, ink);
@@ -227,7 +228,7 @@ static void put_line(struct page *p, const char *text, enum ink ink)
 	buf_putc(p->out, '\n');
 }
 
-static void put_slot(struct page *p, const char *text, size_t s)
+static void put_slot(struct table_page *p, const char *text, size_t s)
 {
 	const struct slot *slot = &p->slot[s];
 	const struct column *c = &column_table[slot->id];
@@ -242,7 +243,7 @@ static void put_slot(struct page *p, const char *text, size_t s)
 			     p->st->ascii);
 }
 
-static void put_header(struct page *p, const struct view_table *t)
+static void put_header(struct table_page *p, const struct view_table *t)
 {
 	size_t per = 0;
 
@@ -274,7 +275,8 @@ static void put_header(struct page *p, const struct view_table *t)
 	buf_putc(p->out, '\n');
 }
 
-static enum ink row_ink(const struct page *p, const struct view_table *t, const struct view_row *r)
+static enum ink row_ink(const struct table_page *p, const struct view_table *t,
+			const struct view_row *r)
 {
 	const struct tally *w = p->v->opts.shape == VIEW_CALLERS ? r->total : r->self;
 	double all = (double)t->sum[0]->selected.period;
@@ -285,7 +287,7 @@ static enum ink row_ink(const struct page *p, const struct view_table *t, const 
 	return share >= HOT ? INK_HOT : share >= WARM ? INK_WARM : INK_PLAIN;
 }
 
-static void put_row(struct page *p, const struct view_table *t, const struct view_row *r)
+static void put_row(struct table_page *p, const struct view_table *t, const struct view_row *r)
 {
 	enum ink ink = row_ink(p, t, r);
 
@@ -302,7 +304,7 @@ static void put_row(struct page *p, const struct view_table *t, const struct vie
 	buf_putc(p->out, '\n');
 }
 
-static void put_facts(struct page *p, const struct fact *f, size_t n, const char *of)
+static void put_facts(struct table_page *p, const struct fact *f, size_t n, const char *of)
 {
 	struct buf line = BUF_INIT;
 
@@ -317,7 +319,7 @@ static void put_facts(struct page *p, const struct fact *f, size_t n, const char
 	buf_free(&line);
 }
 
-static void put_table_facts(struct page *p, const struct view_table *t)
+static void put_table_facts(struct table_page *p, const struct view_table *t)
 {
 	struct fact f[FACTS_MAX];
 
@@ -331,7 +333,7 @@ static void put_table_facts(struct page *p, const struct view_table *t)
 	}
 }
 
-static int put_table(struct page *p, const struct view_table *t, struct err *err)
+static int put_table(struct table_page *p, const struct view_table *t, struct err *err)
 {
 	struct buf line = BUF_INIT;
 
@@ -355,7 +357,7 @@ static int put_table(struct page *p, const struct view_table *t, struct err *err
 	return 0;
 }
 
-static void put_notes(struct page *p)
+static void put_notes(struct table_page *p)
 {
 	struct fact f[FACTS_MAX];
 	struct buf line = BUF_INIT;
@@ -375,7 +377,7 @@ static void put_notes(struct page *p)
 	buf_free(&line);
 }
 
-static void put_next(struct page *p)
+static void put_next(struct table_page *p)
 {
 	struct next n[NEXT_MAX];
 	struct arena a = ARENA_INIT;
@@ -385,7 +387,7 @@ static void put_next(struct page *p)
 }
 
 /* What `run` counted beside the samples; always of the whole run. */
-static void put_tree(struct page *p)
+static void put_tree(struct table_page *p)
 {
 	const struct pd_info *i = p->v->source.info;
 	struct arena a = ARENA_INIT;
@@ -405,7 +407,7 @@ static void put_tree(struct page *p)
 
 int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
 {
-	struct page *p = calloc(1, sizeof(*p));
+	struct table_page *p = calloc(1, sizeof(*p));
 	struct buf line = BUF_INIT;
 	int ret = 0;
 
