@@ -30,19 +30,25 @@ static int note(struct accounting *x, const char *text, struct err *err)
 	return 0;
 }
 
-static int read_penalties(struct accounting_core *c, struct cli *cli, struct err *err)
+static int read_penalties(struct accounting *x, struct cli *cli, struct err *err)
 {
 	const char *path = cli->opt.penalties;
+	struct account *acc[ACCOUNTING_CORES];
 	struct buf text = BUF_INIT;
 	int ret;
 
 	if (!path)
 		return 0;
+	for (size_t k = 0; k < x->n_cores; k++)
+		acc[k] = x->core[k].acc;
 	ret = file_slurp(&text, path, PENALTIES_MAX, err);
 	if (!ret)
-		ret = account_penalties(c->acc, &cli->arena, path, buf_str(&text), text.len, err);
+		ret = account_penalties(acc, x->n_cores, &cli->arena, path, buf_str(&text),
+					text.len, err);
 	buf_free(&text);
-	return ret;
+	return ret ? -1
+		   : note(x, arena_printf(&cli->arena, "penalties of %s go over the model's", path),
+			  err);
 }
 
 static int model_of(const char **id, struct cli *cli, const struct model_cpu *cpu, struct err *err)
@@ -70,10 +76,7 @@ static int open_core(struct accounting_core *c, struct cli *cli, const struct pd
 		return -1;
 	if (cli->opt.model)
 		cpu->vendor = vendor_of(c->model);
-	return read_penalties(c, cli, err) ||
-			       account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err)
-		       ? -1
-		       : 0;
+	return account_bind(&c->bound, &cli->arena, c->acc, ev, n, &pmu, err);
 }
 
 static void drop_core(struct accounting *x, size_t k)
@@ -175,13 +178,7 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		if (open_core(&x->core[0], cli, rec, &cpu, err))
 			return -1;
 	}
-	if (cli->opt.penalties &&
-	    note(x,
-		 arena_printf(&cli->arena, "penalties of %s go over the model's",
-			      cli->opt.penalties),
-		 err))
-		return -1;
-	return mux_build(&x->mux, rec, 0, err);
+	return read_penalties(x, cli, err) ? -1 : mux_build(&x->mux, rec, 0, err);
 }
 
 /* Whole CPUs were recorded, as the command line tells that did it. */

@@ -63,10 +63,13 @@ static int choose(struct account_report *rp, struct err *err)
 		return -1;
 	if (keys_parse(&rp->po, &by_event, o->sort, err))
 		return -1;
-	if (by_event)
-		return err_set(err, ERR_USAGE,
-			       "events are what the branches are made of: no row "
-			       "is of one (-s event)");
+	if (by_event) {
+		(void)err_set(
+			err, ERR_USAGE,
+			"events are what the branches are made of: no row is of one (-s event)");
+		return err_hint(err,
+				"-v lists the events; --expand NODE opens a branch into its own");
+	}
 	for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
 		if (o->unit && !strcmp(o->unit, units[k]))
 			rp->ao.unit = (enum account_unit)k;

@@ -3,7 +3,7 @@
  * account - the cycle accounting tree of a CPU: which events, at which penalty, make which branch.
  *
  *	account_load(&a, arena, model, &sources, &err)	the text `account` of a model
- *	account_penalties(a, arena, path, text, len, &err)	a user's own go over them
+ *	account_penalties(&a, 1, arena, path, text, len, &err)	a user's own go over them
  *
  * The method is Levinthal's ("Cycle accounting and Gooda"): a branch's cycles are the sum of its
  * events' occurrences times what one of them costs. Branches overlap, since a CPU does many things
@@ -95,9 +95,10 @@ struct account {
  * only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
 int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
-/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the text. */
-int account_penalties(struct account *acc, struct arena *a, const char *path, const char *text,
-		      size_t len, struct err *err) MUST_USE;
+/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the text.
+ * Of the trees of a hybrid's kinds of cores each line is for those that have it. */
+int account_penalties(struct account *const *acc, size_t n, struct arena *a, const char *path,
+		      const char *text, size_t len, struct err *err) MUST_USE;
 /* As model_check(): a node without meaning or advice, or one that is not wholly covered and says not
  * why. */
 size_t account_check(const struct account *acc, void (*each)(void *ctx, const char *text),

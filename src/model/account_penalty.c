@@ -39,8 +39,8 @@ static size_t apply(struct account *acc, const struct line *l, double penalty, b
 	return n;
 }
 
-int account_penalties(struct account *acc, struct arena *a, const char *path, const char *text,
-		      size_t len, struct err *err)
+int account_penalties(struct account *const *acc, size_t n, struct arena *a, const char *path,
+		      const char *text, size_t len, struct err *err)
 {
 	struct source_text t = { .s = text, .len = len, .file = arena_strdup(a, path) };
 	unsigned number = 0;
@@ -52,16 +52,19 @@ int account_penalties(struct account *acc, struct arena *a, const char *path, co
 	while (line_next(&t, &at, &number, &l)) {
 		double penalty;
 		bool reference, ns;
+		size_t meant = 0;
 
 		if (!account_cost(l.value, l.len, &penalty, &reference, &ns))
 			return line_fail(
 				&t, &l, l.value, err,
 				"expected cycles up to %.0f, behind them `ref`, `ns` or nothing",
 				PENALTY_MAX);
-		if (!apply(acc, &l, penalty, reference, ns))
+		for (size_t i = 0; i < n; i++)
+			meant += apply(acc[i], &l, penalty, reference, ns);
+		if (!meant)
 			return line_fail(&t, &l, l.key, err,
 					 "the account of %s has no node or event %.*s that costs",
-					 acc->model->id, l.key_len > 80 ? 80 : (int)l.key_len,
+					 acc[0]->model->id, l.key_len > 80 ? 80 : (int)l.key_len,
 					 l.key);
 	}
 	return 0;

@@ -147,6 +147,8 @@ static int check_expand(const struct account_view *v, struct err *err)
 		near = names ? text_nearest(s, names) : NULL;
 		if (near)
 			(void)err_hint(err, "did you mean %s?", near);
+		else
+			(void)err_hint(err, "cyclade report --account -v lists them");
 		free(names);
 		return -1;
 	}
@@ -391,8 +393,10 @@ int account_view_write(struct buf *out, struct account_view *const *v, size_t n,
 		account_markdown(out, v, n);
 	else if (!strcmp(format, "term"))
 		account_term(out, v, n, st);
-	else
-		return err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
+	else {
+		(void)err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
+		return err_hint(err, "--format term, csv, json or markdown");
+	}
 	return out->failed ? err_nomem(err) : 0;
 }
 

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort(); /* an account never makes a model unusable */
 	if (!account_load(&acc, &a, m, &sources, &err)) {
 		check(acc);
-		if (cut && account_penalties(acc, &a, "mine", cut + 5, size - len - 4, &err) &&
+		if (cut && account_penalties(&acc, 1, &a, "mine", cut + 5, size - len - 4, &err) &&
 		    (err.code == ERR_NONE || !err.what[0]))
 			abort();
 		check(acc);

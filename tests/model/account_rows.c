@@ -85,7 +85,7 @@ static int line(char *s, const struct account_pmu *pmu, struct err *err)
 	if (!strncmp(s, "event ", 6))
 		return add_event(s + 6);
 	if (!strncmp(s, "penalty ", 8))
-		return account_penalties(acc, &arena, "stdin", s + 8, strlen(s + 8), err);
+		return account_penalties(&acc, 1, &arena, "stdin", s + 8, strlen(s + 8), err);
 	if (take_weights(s + strcspn(s, " ")))
 		return err_set(err, ERR_FORMAT, "weights: %.40s", s);
 	if (!strncmp(s, "row", 3)) {

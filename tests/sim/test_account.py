@@ -222,6 +222,12 @@ else:
         got = json.loads(one.stdout)["accounts"] if one.returncode == 0 else []
         t.ok(len(got) == 1 and got[0]["pmu"] == pmu and got[0]["nodes"][0]["all"] == docs[pmu]["nodes"][0]["all"], "--model %s: the tree of %s alone" % (model, pmu),
              one.stderr)
+    with open(tmp + "/mine", "w") as f:  # a node of one tree alone, and one of the other
+        f.write("Local_DRAM 1 ns\nCalls 5\n")
+    r = run("report", "--account", "-j", "--penalties", tmp + "/mine", tmp + "/data")
+    got = {d["pmu"]: {n["name"]: n.get("penalty") for n in d["nodes"]} for d in json.loads(r.stdout)["accounts"]} if r.returncode == 0 else {}
+    t.ok(set(got) == set(want) and got["cpu_core"]["Local_DRAM"] == 1 and all(d["Calls"] == 5 for d in got.values()),
+         "--penalties: each line for the trees that have it", r.stderr)
     p = run("annotate", "--account", "main", "-i", tmp + "/data")
     t.ok(p.returncode == 0 and "of cpu_core" in p.stdout, "annotate: of the cores with the most cycles, and says so", p.stdout[-600:] + p.stderr)
     p = run("report", "--account", "--comm", "nobody", tmp + "/data")

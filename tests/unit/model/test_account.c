@@ -335,19 +335,20 @@ static void penalties(void **state)
 
 	(void)state;
 	assert_int_equal(load(&l, text, &err), 0);
-	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "# mine\nm  12\n", 13, &err), 0);
+	assert_int_equal(account_penalties(&l.acc, 1, &l.a, "mine", "# mine\nm  12\n", 13, &err),
+			 0);
 	assert_true(node(&l, "M")->penalty == 12 && !node(&l, "M")->reference);
 	/* by event: the node that costs, not the one that only shows it */
-	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "MISS 40 ref", 11, &err), 0);
+	assert_int_equal(account_penalties(&l.acc, 1, &l.a, "mine", "MISS 40 ref", 11, &err), 0);
 	assert_true(node(&l, "M")->penalty == 40 && node(&l, "M")->reference);
-	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "M 1.5 ns", 8, &err), 0);
+	assert_int_equal(account_penalties(&l.acc, 1, &l.a, "mine", "M 1.5 ns", 8, &err), 0);
 	assert_true(node(&l, "M")->penalty == 1.5 && !node(&l, "M")->reference &&
 		    node(&l, "M")->ns);
 	assert_true(node(&l, "I")->penalty == 0 && !node(&l, "I")->cycles);
-	assert_int_equal(account_penalties(l.acc, &l.a, "mine", "I 2", 3, &err), 0);
+	assert_int_equal(account_penalties(&l.acc, 1, &l.a, "mine", "I 2", 3, &err), 0);
 	assert_true(node(&l, "I")->penalty == 2 && node(&l, "I")->cycles);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(account_penalties(l.acc, &l.a, "mine", bad[i].text,
+		assert_int_equal(account_penalties(&l.acc, 1, &l.a, "mine", bad[i].text,
 						   strlen(bad[i].text), &err),
 				 -1);
 		assert_non_null(strstr(err.what, bad[i].what));
