@@ -166,9 +166,13 @@ def many_cpus():
 def intervals():
     slow = planted("l2_bound")
     docs = stat("gnr", slow, "-I", "150", NODES, ms=700)
-    with_means = [d for d in docs if "time" in d and near(latencies(d).get("MEM_LOAD_RETIRED.L2_HIT"), 36.5)]
-    t.ok(len(docs) > 3 and len(with_means) >= len([d for d in docs if "time" in d]) - 1, "-I: intervals have means", docs)
-    per = [latencies(d)["MEM_LOAD_RETIRED.L2_HIT"]["samples"] for d in with_means]
+    # on a busy machine it did not run in some of them, and shortly in others: what they tell is true all the same
+    told = [x for d in docs if "time" in d for x in [latencies(d).get("MEM_LOAD_RETIRED.L2_HIT")] if x and x["source"] == "sampled"]
+    wrong = [x for x in told if abs(x["mean"] - 36.5) > 2 * (x["error"] or 36.5)]
+    good = [x for x in told if near(x, 36.5)]
+    t.ok(len(docs) > 3 and len(good) >= 3 and not wrong, "-I: intervals have means",
+         "%d intervals, %d with a mean, %d near\nwrong: %s" % (len(docs), len(told), len(good), wrong))
+    per = [x["samples"] for x in told]
     t.ok(any(after < before for before, after in zip(per, per[1:])), "each of its own samples, not all so far", per)
     all_near(docs[-1], "and the end has those of all")
 

@@ -124,7 +124,7 @@ def compare(name, unwind_of, where, prog):
             bad.append((key, end, [hex(i) for i in ips[:9]], [[hex(i) for i in c[:9]] for c in chains]))
     print(f"# {name}: {len(mine)} samples, {same} as perf, {longer} go on where perf stops, "
           f"{len(bad)} differ, {done} reach the outermost frame")
-    if ".debug_frame" in name and not same:
+    if ".debug_frame" in name and same * 10 < len(mine):  # a sample in the loader it may follow all the same
         tap.skip(f"{name}: chains as perf script", "this perf follows no chain without .eh_frame")
     else:
         tap.ok(len(mine) > 20 and len(bad) <= len(mine) // 50, f"{name}: chains as perf script")
