@@ -10,6 +10,9 @@
 #include "base/num.h"
 #include "cli/counting_events.h"
 
+/* Counters of one group do not start in the same cycle. */
+#define SLACK 0.005
+
 struct kind {
 	uint32_t type;
 	uint64_t config;
@@ -87,11 +90,13 @@ static const char *mean_of(const struct counting_events *s, struct arena *a,
 		double whole =
 			is_kind(ev, ratios[i].part) ? other(s, place, e, ratios[i].whole) : NAN;
 
-		if (whole > 0)
-			return ratios[i].percent
-				       ? arena_printf(a, "%.2f %% %s", 100 * v / whole,
-						      ratios[i].text)
-				       : arena_printf(a, "%.2f %s", v / whole, ratios[i].text);
+		if (!(whole > 0))
+			continue;
+		if (!ratios[i].percent)
+			return arena_printf(a, "%.2f %s", v / whole, ratios[i].text);
+		if (v > whole * (1 + SLACK))
+			return arena_printf(a, "? %s: more than there are", ratios[i].text);
+		return arena_printf(a, "%.2f %% %s", fmin(100, 100 * v / whole), ratios[i].text);
 	}
 	if (isnan(time) || time <= 0 || *place[e].unit)
 		return NULL;

@@ -155,24 +155,31 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 		return -1;
 	d->n_cores++;
 	set_limits(c, d, k);
-	if (set_latencies(d, c, err))
-		return -1;
-	c->named = arena_alloc(d->a, c->m->n_metrics + 1);
-	return c->named ? 0 : err_nomem(err);
+	return set_latencies(d, c, err);
+}
+
+int drill_names(struct drill *d, const struct options *o, uint32_t **list, size_t *n,
+		struct err *err)
+{
+	for (size_t c = 0; c < d->n_cores; c++) {
+		struct drill_core *x = &d->core[c];
+
+		n[c] = 0;
+		list[c] = arena_alloc(d->a, (x->m->n_metrics + 1) * sizeof(*list[c]));
+		x->named = arena_alloc(d->a, x->m->n_metrics + 1);
+		if (!list[c] || !x->named)
+			return err_nomem(err);
+	}
+	return named_of(d, &o->node, list, n, err) || named_of(d, &o->metric, list, n, err) ? -1
+											    : 0;
 }
 
 static int plan_all(struct drill *d, const struct counting *k, struct err *err)
 {
-	uint32_t *list[4];
-	size_t n[4] = { 0 };
+	uint32_t *list[DRILL_CORES];
+	size_t n[DRILL_CORES];
 
-	for (size_t c = 0; c < d->n_cores; c++) {
-		list[c] = arena_alloc(d->a, (d->core[c].m->n_metrics + 1) * sizeof(*list[c]));
-		if (!list[c])
-			return err_nomem(err);
-	}
-	if (named_of(d, &k->cli->opt.node, list, n, err) ||
-	    named_of(d, &k->cli->opt.metric, list, n, err))
+	if (drill_names(d, &k->cli->opt, list, n, err))
 		return -1;
 	for (size_t c = 0; c < d->n_cores; c++)
 		if (plan_core(d, &d->core[c], &k->cli->opt, list[c], n[c], err))

@@ -47,6 +47,8 @@ struct drill_group { /* of the plan */
 	bool core;   /* it takes the core's counters */
 };
 
+#define DRILL_CORES 4u /* kinds of them */
+
 struct drill_core {
 	const char *pmu;
 	struct model *m;
@@ -94,7 +96,7 @@ struct drill_held {	 /* an event that is on a counter all the time */
 struct drill {
 	struct arena *a; /* the cli's */
 	struct event_list list;
-	struct drill_core core[4];
+	struct drill_core core[DRILL_CORES];
 	size_t n_cores;
 	struct drill_part *part;
 	size_t n_parts;
@@ -117,6 +119,10 @@ struct drill {
 	unsigned switched_at; /* there had been then */
 };
 
+/* What --node and -M name: `named` of each core whose model is set, and in list[core] these with the
+ * nodes above them, n[core] many. */
+int drill_names(struct drill *d, const struct options *o, uint32_t **list, size_t *n,
+		struct err *err) MUST_USE;
 /* `held`: what samples all the while, n of them; their counters are left to them. */
 int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
 	       struct err *err) MUST_USE;

@@ -136,6 +136,35 @@ static const char *set_label(struct import *im, const struct import_set *s)
 	return arena_printf(&im->once, "%s %s", s->label, pmu);
 }
 
+/* --node and -M: what is named, and without -l nothing else but what it is part of. */
+static int find_names(struct import *im, struct err *err)
+{
+	const struct options *o = &im->cli->opt;
+	struct drill d = { .a = im->a, .n_cores = im->n_cores };
+	uint32_t *list[DRILL_CORES];
+	size_t n[DRILL_CORES];
+
+	if (im->core[0].named || (!o->node.n && !o->metric.n))
+		return 0;
+	for (size_t c = 0; c < im->n_cores; c++)
+		d.core[c].m = im->core[c].m;
+	if (drill_names(&d, o, list, n, err))
+		return -1;
+	for (size_t c = 0; c < im->n_cores; c++) {
+		struct import_core *x = &im->core[c];
+
+		x->named = d.core[c].named;
+		if (OPTION_GIVEN(o, level))
+			continue;
+		x->wanted = arena_alloc(im->a, x->m->n_metrics + 1);
+		if (!x->wanted)
+			return err_nomem(err);
+		for (size_t i = 0; i < n[c]; i++)
+			x->wanted[list[c][i]] = true;
+	}
+	return 0;
+}
+
 static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, struct err *err)
 {
 	const struct options *o = &im->cli->opt;
@@ -144,6 +173,8 @@ static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, 
 				   .label = set_label(im, t->set),
 				   .count = t->count,
 				   .share = t->share,
+				   .named = im->core[t->set->core].named,
+				   .wanted = im->core[t->set->core].wanted,
 				   .level = (unsigned)o->level,
 				   .all = o->verbose || OPTION_GIVEN(o, level),
 				   .whole = NAN };
@@ -158,6 +189,8 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 {
 	struct drill none = { 0 };
 
+	if (find_names(im, err))
+		return -1;
 	*t = (struct tree_of){ .set = set, .m = im->core[set->core].m };
 	memcpy(t->system, im->system, sizeof(t->system));
 	if (set->lps)

@@ -17,6 +17,7 @@
 struct import_core {	 /* a kind of cores */
 	const char *pmu; /* NULL: there is one kind */
 	struct model *m;
+	bool *named, *wanted; /* by metric: by --node, -M; alone to be shown. NULL: all */
 };
 
 struct import {

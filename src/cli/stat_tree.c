@@ -152,10 +152,11 @@ static int mean_of_runs(struct stat_tree *s, struct err *err)
 				continue;
 			node[m].value = (struct value){ .v = repeat_mean(r), .why = VALUE_OK };
 			node[m].doubt = DOUBT_NONE;
-			node[m].shown = fmax(0, repeat_mean(r));
+			node[m].shown = tree_shown(&t->model->metric[m], repeat_mean(r));
 			node[m].error = repeat_error(r);
 			node[m].no_error = r->n > 1 ? NULL : "one run alone has it";
 		}
+		tree_judge_means(t->model, node);
 		t->node = node;
 	}
 	return 0;

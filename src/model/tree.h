@@ -63,10 +63,10 @@ enum tree_doubt {
 
 struct tree_node {
 	uint32_t metric;
-	struct value value; /* unclamped: other formulas use it */
-	double shown; /* what may be printed: clamped to 0..Metric Max within the error; NAN if
-		       * not measured or doubtful */
-	double error; /* half width at 95 %; NAN where it is not known: see no_error */
+	struct value value;   /* unclamped: other formulas use it */
+	double shown;	      /* what may be printed: shares (nodes, metrics in per cent) clamped to
+		       * 0..Metric Max within the error; NAN if not measured or doubtful */
+	double error;	      /* half width at 95 %; NAN where it is not known: see no_error */
 	const char *no_error; /* why there is no error bar, or NULL */
 	double counted;	      /* least share of time its events were counted; NAN without events */
 	enum tree_doubt doubt;
@@ -100,6 +100,12 @@ int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *w
 int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
 	      struct err *err) MUST_USE;
 void tree_maker_free(struct tree_maker *k); /* NULL is fine */
+
+/* A value that is believed as it may be printed: a share is none below 0 or beyond the whole. */
+double tree_shown(const struct model_metric *m, double v);
+/* Nodes that are means of several trees: parts that are more than their whole (some runs had no value
+ * to believe) are doubtful. */
+void tree_judge_means(const struct model *m, struct tree_node *node);
 
 /* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)
  * that have children. Fills `open` (by metric). */

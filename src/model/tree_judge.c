@@ -3,6 +3,7 @@
  * What may be printed as a share, and where counters disagree.
  */
 #include <math.h>
+#include <string.h>
 
 #include "model/tree_int.h"
 
@@ -141,21 +142,66 @@ static void judge_sum(struct tree_work *w, uint32_t parent)
 	}
 }
 
-static void show(struct tree_work *w, uint32_t i)
+/* What a value is multiplied with to be a share of 1; 0: it is none. */
+static double as_share(const struct model_metric *m)
 {
-	const struct model_metric *m = &w->m->metric[i];
-	struct tree_node *n = &w->node[i];
-	double most = !isnan(m->max) && m->max < 1 ? m->max : 1;
+	return tree_is_node(m) ? 1 : m->unit && !strcmp(m->unit, "%") ? m->scale / 100 : 0;
+}
 
-	if (n->doubt)
-		return;
-	n->shown = n->value.v;
-	if (!tree_is_node(m))
-		return;
-	if (n->shown < 0)
-		n->shown = 0;
-	if (n->shown > most)
-		n->shown = most;
+double tree_shown(const struct model_metric *m, double v)
+{
+	double most = tree_is_node(m) && !isnan(m->max) && m->max < 1 ? m->max : 1;
+	double by = as_share(m);
+
+	if (!(by > 0))
+		return v;
+	return fmin(fmax(v, 0), most / by);
+}
+
+/* A metric of no level that is told in per cent. */
+static void judge_percent(struct tree_work *w, uint32_t i)
+{
+	double by = as_share(&w->m->metric[i]);
+	struct claim negative = { { i }, { -by }, 1, 0 };
+	struct claim over = { { i }, { by }, 1, 1 };
+
+	if (broken(w, &negative))
+		doubt(w, i, DOUBT_NEGATIVE, &negative);
+	else if (broken(w, &over))
+		doubt(w, i, DOUBT_OVER, &over);
+}
+
+static bool divides(const struct model_metric *m)
+{
+	return tree_is_node(m) && !m->overlap && m->domain == DOMAIN_SLOTS;
+}
+
+void tree_judge_means(const struct model *m, struct tree_node *node)
+{
+	for (uint32_t p = 0; p < m->n_metrics; p++) {
+		double sum = 0, slack = isnan(node[p].error) ? 0 : node[p].error;
+
+		if (!divides(&m->metric[p]) || isnan(node[p].shown))
+			continue;
+		for (uint32_t i = 0; i < m->n_metrics; i++) {
+			if (m->metric[i].parent != p || !divides(&m->metric[i]) ||
+			    isnan(node[i].shown))
+				continue;
+			sum += node[i].shown;
+			slack += TREE_SLACK + (isnan(node[i].error) ? 0 : node[i].error);
+		}
+		if (sum <= node[p].shown + slack)
+			continue;
+		for (uint32_t i = 0; i < m->n_metrics; i++) {
+			if (m->metric[i].parent != p || !divides(&m->metric[i]) ||
+			    isnan(node[i].shown))
+				continue;
+			node[i].doubt = DOUBT_CHILDREN;
+			node[i].shown = NAN;
+			node[i].over = node[i].path = false;
+			node[i].against[0] = node[i].against[1] = MODEL_NONE;
+		}
+	}
 }
 
 void tree_judge(struct tree_work *w)
@@ -178,6 +224,10 @@ void tree_judge(struct tree_work *w)
 				judge_sum(w, i);
 	}
 	tree_each (w, i)
-		if (tree_known(w, i))
-			show(w, i);
+		if (!tree_is_node(&w->m->metric[i]) && tree_known(w, i) &&
+		    as_share(&w->m->metric[i]) > 0)
+			judge_percent(w, i);
+	tree_each (w, i)
+		if (tree_known(w, i) && !w->node[i].doubt)
+			w->node[i].shown = tree_shown(&w->m->metric[i], w->node[i].value.v);
 }

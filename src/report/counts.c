@@ -125,8 +125,10 @@ void counts_put_head(struct buf *b, const struct counts *c, const struct style *
 	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
 
 	put_command(b, c, st);
-	buf_printf(b, " %s wall",
-		   isnan(c->seconds) ? "unknown time," : num_seconds(wall, c->seconds));
+	if (isnan(c->seconds))
+		buf_puts(b, " time not known");
+	else
+		buf_printf(b, " %s wall", num_seconds(wall, c->seconds));
 	if (!isnan(c->seconds_error) && c->seconds > 0)
 		buf_printf(b, " +-%.1f %%", 100 * c->seconds_error / c->seconds);
 	if (!isnan(c->user_s))

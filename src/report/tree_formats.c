@@ -28,13 +28,11 @@ static bool take(const struct tree_source *s, uint32_t metric, struct tree_item 
 				   .metric = metric,
 				   .m = m,
 				   .n = n,
-				   .value = m->level ? n->shown : n->value.v * m->scale,
+				   .value = m->level ? n->shown : n->shown * m->scale,
 				   .error = m->level ? n->error : n->error * m->scale,
 				   .unit = m->level ? m->domain_text : m->unit };
 	if (n->value.why != VALUE_OK || n->doubt != DOUBT_NONE)
 		out->value = out->error = NAN;
-	if (!m->level && n->value.why != VALUE_OK)
-		out->value = NAN;
 	return true;
 }
 
@@ -284,13 +282,21 @@ void tree_markdown_trees(struct buf *b, const struct tree_report *r)
 			markdown_row(b, &r->view[v].row[i], s);
 		for (size_t i = 0; i < r->view[v].n_metrics; i++) {
 			uint32_t m = r->view[v].metric[i];
+			struct buf why = BUF_INIT;
 
 			buf_puts(b, "| ");
 			text_put_markdown(b, s->tree->model->metric[m].name);
 			buf_puts(b, " | ");
-			if (s->tree->node[m].value.why == VALUE_OK)
+			if (s->tree->node[m].doubt)
+				buf_putc(b, '?');
+			else if (s->tree->node[m].value.why == VALUE_OK)
 				tree_put_metric(b, &s->tree->model->metric[m], &s->tree->node[m]);
-			buf_puts(b, " | | | | |\n");
+			buf_puts(b, " | | | | ");
+			tree_view_why(&why, s, m);
+			text_put_markdown(b, buf_str(&why));
+			buf_puts(b, " |\n");
+			b->failed |= why.failed;
+			buf_free(&why);
 		}
 		buf_putc(b, '\n');
 	}

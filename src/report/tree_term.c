@@ -148,6 +148,7 @@ static void put_row(struct face *f, const struct tree_view_row *r)
 static void put_why_rows(struct face *f)
 {
 	struct buf why = BUF_INIT;
+	bool more = false;
 
 	for (size_t i = 0; i < f->v->n; i++) {
 		const struct tree_view_row *r = &f->v->row[i];
@@ -161,15 +162,16 @@ static void put_why_rows(struct face *f)
 		buf_printf(f->b, " %s %s: ", r->doubtful ? "?" : "-", r->name);
 		text_put_safe(f->b, buf_str(&why), f->st->ascii);
 		buf_putc(f->b, '\n');
-		if (r->doubtful && f->v->source.tree->node[r->metric].doubt != DOUBT_PARENT)
-			buf_puts(f->b, "   a longer run, or --no-mux, tells more\n");
+		more |= r->doubtful;
 	}
+	if (more)
+		buf_puts(f->b, "   (a longer run, or --no-mux, tells more)\n");
 	buf_free(&why);
 }
 
 void tree_put_metric(struct buf *b, const struct model_metric *m, const struct tree_node *n)
 {
-	double v = n->value.v * m->scale;
+	double v = n->shown * m->scale;
 	char n_text[NUM_MAX];
 
 	if (!strcmp(m->unit, "%"))
@@ -185,19 +187,23 @@ static void put_metrics(struct face *f)
 {
 	const struct tree *t = f->v->source.tree;
 
-	if (f->v->n_metrics)
+	if (f->v->n_metrics && f->v->n)
 		buf_putc(f->b, '\n');
 	for (size_t i = 0; i < f->v->n_metrics; i++) {
 		const struct model_metric *m = &t->model->metric[f->v->metric[i]];
 		const struct tree_node *n = &t->node[f->v->metric[i]];
+		bool told = n->value.why == VALUE_OK && !n->doubt;
 		struct buf text = BUF_INIT;
 
-		if (n->value.why == VALUE_OK)
+		if (told)
 			tree_put_metric(&text, m, n);
-		buf_printf(f->b, " %-32.32s %12s", m->name, n->value.why ? "-" : buf_str(&text));
-		if (n->value.why == VALUE_OK && n->error > 0 && fabs(n->value.v) > 0)
+		buf_printf(f->b, " %-32.32s %12s", m->name,
+			   told	      ? buf_str(&text)
+			   : n->doubt ? "?"
+				      : "-");
+		if (told && n->error > 0 && fabs(n->value.v) > 0)
 			buf_printf(f->b, " +-%.1f %%", 100 * n->error / fabs(n->value.v));
-		if (n->value.why != VALUE_OK) {
+		if (!told) {
 			buf_puts(f->b, "  ");
 			tree_view_why(f->b, &f->v->source, f->v->metric[i]);
 		}

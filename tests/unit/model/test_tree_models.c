@@ -133,7 +133,7 @@ static void core_clocks_by_how_it_is_counted(void **state)
 }
 
 struct tally {
-	size_t vectors, shown, doubtful, over, paths;
+	size_t vectors, shown, doubtful, over, paths, percents;
 };
 
 /* One vector: 0, none, or something; with errors now and then. */
@@ -157,6 +157,22 @@ static double error_or_0(const struct tree_node *n)
 	return isnan(n->error) ? 0 : n->error;
 }
 
+/* A metric in per cent is a share, too. */
+static void check_percent(const struct model *m, const struct model_metric *x,
+			  const struct tree_node *n, struct tally *tally)
+{
+	double share = n->shown * x->scale / 100;
+
+	if (strcmp(x->unit, "%") != 0)
+		return;
+	assert_true(!n->doubt || isnan(n->shown));
+	tally->percents += n->doubt != DOUBT_NONE;
+	if (!isnan(share) && !(share >= 0 && share <= 1 + 1e-12))
+		fail_msg("%s %s: %g", m->id, x->name, share);
+	if (n->doubt && !n->value.why)
+		assert_true(n->value.v < 0 || n->value.v * x->scale > 100);
+}
+
 static void check_tree(const struct tree *t, struct tally *tally)
 {
 	const struct model *m = t->model;
@@ -166,8 +182,10 @@ static void check_tree(const struct tree *t, struct tally *tally)
 		const struct tree_node *n = &t->node[i];
 		double sum = 0, errors = error_or_0(n);
 
-		if (!m->metric[i].level)
+		if (!m->metric[i].level) {
+			check_percent(m, &m->metric[i], n, tally);
 			continue;
+		}
 		tally->shown += isnan(n->shown) ? 0 : 1;
 		tally->doubtful += n->doubt != DOUBT_NONE;
 		tally->over += n->over;
@@ -275,7 +293,7 @@ static void random_counts_show_no_nonsense(void **state)
 		"path\n",
 		n, tally.vectors, tally.shown, tally.doubtful, tally.over, tally.paths);
 	assert_true(tally.shown > tally.vectors && tally.doubtful > tally.vectors &&
-		    tally.paths > 0);
+		    tally.paths > 0 && tally.percents > 0);
 	arena_free(&arena);
 }
 
