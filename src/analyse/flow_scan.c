@@ -233,12 +233,12 @@ static inline bool bounds_code(const struct flow_at *start, const struct flow_at
 /* Skylake and its kin may show the newest branch twice (BOLT knows the erratum as "duplicate
  * top-of-stack entry"). A jump forward cannot be taken again without another branch between; the copy
  * is the newer one, its cycles are not those of the branch. A jump back may be taken again at once: it
- * stays. */
+ * stays, and so does what comes from the kernel or goes there, unseen on the way back. */
 static bool is_copy(const struct pd_branches *stack, size_t i, const struct pd_branch *b)
 {
 	struct pd_branch newer;
 
-	if (i != 1 || b->to <= b->from)
+	if (i != 1 || !b->from || b->to <= b->from || (b->to ^ b->from) >> 63)
 		return false;
 	newer = pd_branch_decode(stack->entry);
 	return newer.from == b->from && newer.to == b->to;

@@ -9,14 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/blocks_view.h"
-
-static void json_addr(struct json *j, const char *key, uint64_t addr)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "0x%" PRIx64, addr);
-	json_str(j, key, text);
-}
+#include "report/page.h"
 
 static void json_value(struct json *j, const char *key, struct flow_value v)
 {
@@ -104,8 +97,8 @@ static void json_block(struct json *j, const struct blocks_view *v, const struct
 	const struct block *k = &f->block[i];
 
 	json_object(j, NULL);
-	json_addr(j, "start", f->code->vaddr + c->start);
-	json_addr(j, "end", f->code->vaddr + c->end);
+	json_hex(j, "start", f->code->vaddr + c->start);
+	json_hex(j, "end", f->code->vaddr + c->end);
 	json_u64(j, "insns", c->n);
 	json_real(j, "runs", k->runs.v);
 	json_real(j, "error", k->runs.half);
@@ -133,7 +126,7 @@ static void json_edge(struct json *j, const struct blocks_view *v, const struct 
 		json_object(j, "other");
 		json_str(j, "dso", dso);
 		json_str(j, "function", s ? s->name : NULL);
-		json_addr(j, "address", blocks_vaddr(v, e->other.image, e->other.addr));
+		json_hex(j, "address", blocks_vaddr(v, e->other.image, e->other.addr));
 		json_end_object(j);
 	}
 	json_bool(j, "fallthrough", e->fallthrough);
@@ -169,7 +162,7 @@ static void json_function(struct json *j, const struct blocks_view *v,
 	json_object(j, NULL);
 	json_str(j, "dso", blocks_dso(v, f));
 	json_str(j, "function", f->symbol->name);
-	json_addr(j, "start", blocks_vaddr(v, f->image, f->symbol->start));
+	json_hex(j, "start", blocks_vaddr(v, f->image, f->symbol->start));
 	json_u64(j, "size", f->code ? f->code->len : f->symbol->size);
 	json_value(j, "insns", f->insns);
 	json_value(j, "calls", f->calls);
@@ -211,6 +204,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_value(&j, "insns", v->b->insns);
 	json_u64(&j, "used", v->b->used);
 	json_u64(&j, "system", v->b->system);
+	json_u64(&j, "other_samples", page_other_samples(&v->source));
 	json_sums(&j, s);
 	json_drops(&j, v->b->dropped);
 	json_array(&j, "functions");

@@ -527,15 +527,7 @@ static void put_facts(struct sheet *p)
 	char x[NUM_MAX], y[NUM_MAX];
 
 	page_end(&p->page);
-	page_fact(&p->page, "samples", false, "%s, %s with branches, %s without%s",
-		  num_exact(x, s->samples), num_exact(y, s->stacks),
-		  num_exact((char[NUM_MAX]){ 0 }, s->empty),
-		  s->user_only ? "; branches of user space only" : "");
-	if (s->left_out)
-		page_fact(&p->page, "left out", false, "%s samples, by options",
-			  num_exact(x, s->left_out));
-	if (s->bad)
-		page_fact(&p->page, "unreadable", true, "%s samples", num_exact(x, s->bad));
+	page_stacks(&p->page, &p->v->source, s);
 	put_drops(p);
 	if (s->repeated)
 		page_fact(
@@ -571,48 +563,24 @@ static void put_facts(struct sheet *p)
 	page_recording(&p->page, &p->v->source);
 }
 
-static void add_next(struct sheet *p, struct next *list, size_t *n, struct arena *a,
-		     const char *verb, const char *word, const char *tail, const char *why)
-{
-	struct buf b = BUF_INIT;
-	bool fine = true;
-
-	buf_printf(&b, "cyclade %s", verb);
-	if (p->v->source.input) {
-		buf_puts(&b, " -i ");
-		fine &= next_word(&b, p->v->source.input);
-	}
-	buf_puts(&b, tail);
-	if (word) {
-		buf_puts(&b, *word == '-' ? " -- " : " ");
-		fine &= next_word(&b, word);
-	}
-	list[*n].command = fine && !b.failed ? arena_strndup(a, b.s, b.len) : NULL;
-	list[*n].why = why;
-	*n += list[*n].command != NULL;
-	buf_free(&b);
-}
-
 static void put_next(struct sheet *p)
 {
 	const struct blocks_view *v = p->v;
 	struct next list[NEXT_MAX];
 	struct arena a = ARENA_INIT;
-	size_t n = 0;
+	struct next_list l = { .v = list, .a = &a, .input = v->source.input };
 
 	if (v->n_rows && !v->opts.function)
-		add_next(p, list, &n, &a, "blocks", v->row->f->symbol->name, "",
-			 "its blocks, edges and loops");
+		next_add(&l, "blocks", "", v->row->f->symbol->name, "its blocks, edges and loops");
 	if (v->n_rows)
-		add_next(p, list, &n, &a, "annotate", v->row->f->symbol->name, "",
+		next_add(&l, "annotate", "", v->row->f->symbol->name,
 			 "with source lines and instructions");
 	if (has_no_code(p))
-		add_next(p, list, &n, &a, "blocks", NULL, " --symbols DIR",
-			 "where the programs that ran are");
+		next_add(&l, "blocks", "--symbols DIR", NULL, "where the programs that ran are");
 	else
-		add_next(p, list, &n, &a, "report", NULL, " -b",
+		next_add(&l, "report", "-b", NULL,
 			 "branch by branch: where to, how often, mispredicted");
-	next_put(p->page.out, list, n, p->page.st);
+	next_put(p->page.out, list, l.n, p->page.st);
 	arena_free(&a);
 }
 

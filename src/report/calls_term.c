@@ -322,26 +322,12 @@ static void put_facts(struct calls_page *c)
 {
 	const struct calls *k = c->v->c;
 	const struct flow_sums *s = c->v->sums;
-	/* those of a type that is not known are counted as bad, and are of no event */
-	uint64_t others = page_other_samples(&c->v->source);
-	char a[NUM_MAX], b[NUM_MAX], e[NUM_MAX];
+	char a[NUM_MAX], b[NUM_MAX];
 
-	if (others > s->left_out)
-		others = s->left_out;
 	page_end(&c->p);
 	if (k->n_edges)
 		put_scale(c);
-	page_fact(&c->p, "samples", false, "%s, %s with branches, %s without%s",
-		  num_exact(a, s->samples - others), num_exact(b, s->stacks),
-		  num_exact(e, s->empty), s->user_only ? "; branches of user space only" : "");
-	if (others)
-		page_fact(&c->p, "others", false, "%s samples of events without branch stacks",
-			  num_exact(a, others));
-	if (s->left_out > others)
-		page_fact(&c->p, "left out", false, "%s samples, by options",
-			  num_exact(a, s->left_out - others));
-	if (s->bad)
-		page_fact(&c->p, "unreadable", true, "%s samples", num_exact(a, s->bad));
+	page_stacks(&c->p, &c->v->source, s);
 	if (!k->by_returns && k->hits_returns)
 		page_fact(&c->p, "calls, returns", false,
 			  "%s and %s seen; they differ by what begins or ends outside of stacks, "

@@ -110,6 +110,27 @@ uint64_t page_other_samples(const struct view_source *source)
 	return n;
 }
 
+void page_stacks(struct page *p, const struct view_source *source, const struct flow_sums *s)
+{
+	/* those of a type that is not known are counted as bad, and are of no event */
+	uint64_t others = page_other_samples(source);
+	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX];
+
+	if (others > s->left_out)
+		others = s->left_out;
+	page_fact(p, "samples", false, "%s, %s with branches, %s without%s",
+		  num_exact(a, s->samples - others), num_exact(b, s->stacks),
+		  num_exact(c, s->empty), s->user_only ? "; branches of user space only" : "");
+	if (others)
+		page_fact(p, "others", false, "%s samples of events without branch stacks",
+			  num_exact(a, others));
+	if (s->left_out > others)
+		page_fact(p, "left out", false, "%s samples, by options",
+			  num_exact(a, s->left_out - others));
+	if (s->bad)
+		page_fact(p, "unreadable", true, "%s samples", num_exact(a, s->bad));
+}
+
 const char *page_error(char out[NUM_MAX], struct flow_value v)
 {
 	double share = v.half / v.v;

@@ -34,6 +34,8 @@ void page_recording(struct page *p, const struct view_source *source);
 
 /* Samples of events that come without branch stacks: of no concern to what is made of stacks. */
 uint64_t page_other_samples(const struct view_source *source);
+/* How many samples there are, with stacks, without, of other events, left out, not readable. */
+void page_stacks(struct page *p, const struct view_source *source, const struct flow_sums *s);
 
 /* "+-1.2 %" of its value. */
 const char *page_error(char out[NUM_MAX], struct flow_value v);

@@ -94,8 +94,8 @@ static void put_sums(const struct flow_sums *s)
 	printf("\tedges=%" PRIu64 "\tspans=%" PRIu64 "\tperiod=%.17g", s->edges, s->spans,
 	       s->period);
 	printf("\tbackwards=%" PRIu64 "\tcrossing=%" PRIu64 "\tfar_apart=%" PRIu64
-	       "\tswitched=%" PRIu64 "\n",
-	       s->backwards, s->crossing, s->far_apart, s->switched);
+	       "\tswitched=%" PRIu64 "\trepeated=%" PRIu64 "\n",
+	       s->backwards, s->crossing, s->far_apart, s->switched, s->repeated);
 }
 
 int main(int argc, char **argv)

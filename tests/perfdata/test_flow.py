@@ -5,6 +5,7 @@
 Made recordings, whose stacks are taken apart here a second time, entry by entry and with no memory of the one
 before; what events count; what cannot be added up; and recordings of ../shared against perf script."""
 import collections
+import math
 import os
 import random
 import subprocess
@@ -63,13 +64,31 @@ def place(pid, time, ip):
     return "-", ip, KERNEL if ip >> 63 and ip >> 12 != VSYSCALL else UNKNOWN
 
 
+def is_copy(entries):
+    """The newest branch twice, though it leads forward: an erratum."""
+    return len(entries) > 1 and entries[0][:2] == entries[1][:2] and entries[0][0] < entries[0][1] and \
+        entries[0][0] and not (entries[0][0] ^ entries[0][1]) >> 63 and all(e[2]["spec"] != 1 for e in entries[:2])
+
+
+def window(n, fade):
+    """What each of n branches and of the n - 1 stretches between weighs, as shares of 1."""
+    if not fade or n < 3:
+        return [Fraction(1, n)] * n, [Fraction(1, n - 1)] * (n - 1) if n > 1 else []
+    span = [Fraction(1 - math.cos(2 * math.pi * (i + 1) / n)) / n for i in range(n - 1)]
+    return [(a + b) / 2 for a, b in zip([0, *span], [*span, 0])], span
+
+
 class Count:
     def __init__(self):
         self.edge = collections.defaultdict(lambda: [0, Fraction(0), [0] * 6, 0])
         self.span = collections.defaultdict(lambda: [0, Fraction(0), []])
         self.sums = collections.Counter()
 
-    def stack(self, pid, time, period, entries, spans=True, near=False):
+    def stack(self, pid, time, period, entries, spans=True, counted=False):
+        """`counted`: the event counts what stacks hold."""
+        if spans and is_copy(entries):
+            self.sums["repeated"] += 1
+            entries = entries[1:]
         used = [e if e[0] or e[1] else None for e in entries if e[2]["spec"] != 1]
         n = sum(e is not None for e in used)
         if not n:
@@ -78,24 +97,30 @@ class Count:
         self.sums["stacks"] += 1
         self.sums["edges"] += n
         self.sums["period"] += period
+        edge, span = window(n, not counted)
         # of near ones alone the event tells; the kernel's among them weigh as much each
         pairs = n - 1
         far = [e[0] == 0 or (place(pid, time, e[0])[2] == KERNEL) != (place(pid, time, e[1])[2] == KERNEL) for e in used if e]
-        if near:
+        if counted:
             n, pairs = (n - sum(far)) or n, (pairs - sum(far[:-1])) or pairs
+        edge, span = [x * len(edge) * period / n for x in edge], [x * len(span) * period / pairs for x in span]
+        at = 0
         for e in used:
             if not e:
                 continue
             fr, to, fl = e[:3]
             c = self.edge[place(pid, time, fr), place(pid, time, to)]
             c[0] += 1
-            c[1] += Fraction(period, n)
+            c[1] += edge[at]
+            at += 1
             for i, v in enumerate((fl["mispred"], fl["predicted"], fl["in_tx"], fl["abort"], fl["cycles"], fl["cycles"] > 0)):
                 c[2][i] += v
             c[3] = max(c[3], fl["type"] if fl["type"] < 15 else 16 + fl["new_type"])
+        at = 0
         for newer, older in zip(used, used[1:]) if spans else ():
+            at += bool(newer)
             if newer and older:
-                self.pair(place(pid, time, older[1]), place(pid, time, newer[0]), newer[2]["cycles"], Fraction(period, pairs))
+                self.pair(place(pid, time, older[1]), place(pid, time, newer[0]), newer[2]["cycles"], span[at - 1])
 
     def pair(self, a, b, cycles, weight):
         if a[0] == "-" or a[0] != b[0]:
@@ -144,7 +169,7 @@ def problems(got, want, period=None):
         if (int(g[0]) != hits or not near(g[1], weight) or [int(x) for x in g[3:6]] !=
                 [len(cycles), sum(cycles), sum(c * c for c in cycles)] or g[6] != text):
             out.append("span %s: got %s, want %s %s %s" % (k, g, hits, float(weight), text))
-    for k in "stacks empty edges spans backwards crossing far_apart switched".split():
+    for k in "stacks empty edges spans backwards crossing far_apart switched repeated".split():
         if int(sums[k]) != want.sums[k]:
             out.append("%s: got %s, want %s" % (k, sums[k], want.sums[k]))
     if not near(sums["period"], want.sums["period"]):
@@ -185,23 +210,25 @@ def a_stack(rnd, pid, time):
     for _ in range(rnd.choice((0, 1, 2, 8, 16, 32, 32, 32, 100))):
         pick = lambda: rnd.choice(odd) if rnd.randrange(12) == 0 else rnd.choice(ips)
         out.append((pick(), pick(), flags(rnd), 0))
+        if len(out) == 1 and rnd.randrange(8) == 0:
+            out.append((*out[0][:2], flags(rnd), 0))
         if rnd.randrange(40) == 0:
             out.append((0, 0, flags(rnd), 0))
     return out
 
 
-def made(order, n, br=ANY, vary=True, seed=7, write=None):
+def made(order, n, br=ANY, vary=True, time=False, seed=7, write=None):
     rnd, w, want = random.Random(seed), gen.Writer(order), Count()
-    a = dict(type=4, config=0x20c4, period=1000, sample=TYPE, br=br, sample_id_all=1)
-    f = gen.File(w, [("br_inst_retired.near_taken", a, [100])], attr_size=112)
+    a = dict(type=0 if time else 4, config=0 if time else 0x20c4, period=1000, sample=TYPE, br=br, sample_id_all=1)
+    f = gen.File(w, [("cycles" if time else "br_inst_retired.near_taken", a, [100])], attr_size=112)
     f.features[9] = w.text("GenuineIntel-6-85-4")
     data = list(world(w, 100))
     for i in range(n):
-        pid, time, period = rnd.choice((20, 30)), rnd.randrange(100, 2 * EXEC), rnd.randrange(1, 10**6) if vary else 1009
-        entries = a_stack(rnd, pid, time)
-        want.stack(pid, time, period, entries, br & 0xff8 == ANY, br & 0xff8 == ANY)
+        pid, now, period = rnd.choice((20, 30)), rnd.randrange(100, 2 * EXEC), rnd.randrange(1, 10**6) if vary else 1009
+        entries = a_stack(rnd, pid, now)
+        want.stack(pid, now, period, entries, br & 0xff8 == ANY, br & 0xff8 == ANY and not time)
         s = gen.Sample(i + 1, 100)
-        s.v.update(TID=(pid, pid), TIME=time, IP=0x400000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
+        s.v.update(TID=(pid, pid), TIME=now, IP=0x400000, CPU=0, PERIOD=period, BRANCH_STACK=(3, entries))
         data.append(s.write(w, a)[0])
     f.data = b"".join(data)
     with open(write, "wb") as out:
@@ -216,6 +243,7 @@ def counted(t, path):
         "one period": ("<", 1500, ANY, False),
         "with a hardware index": ("<", 500, ANY | gen.HW_INDEX),
         "calls": ("<", 500, ANY_CALL),
+        "by time": ("<", 1500, ANY, True, True),
         "many chunks": ("<", 12000, ANY),
     }
     for name, how in cases.items():
@@ -363,10 +391,12 @@ def real(t):
         p = subprocess.run([PERF, "script", "-F", "brstack", "-i", path], capture_output=True, text=True, errors="replace",
                            stdin=subprocess.DEVNULL, timeout=120)
         stacks = [[[int(x, 16) for x in word.split("/")[:2]] for word in line.split()] for line in p.stdout.splitlines()]
+        s, done = got[2], done + 1
+        if s["filter"] == "0":
+            stacks = [x[1:] if len(x) > 1 and x[0] == x[1] and x[0][0] < x[0][1] else x for x in stacks]
         n = sum(map(len, stacks))
         if p.returncode or not n:
             continue
-        s, done = got[2], done + 1
         t.equal(int(s["edges"]), n, "%s: as many branches as perf sees" % name)
         pairs = sum(int(s[k]) for k in "spans backwards crossing far_apart switched".split())
         t.equal(pairs, sum(len(x) - 1 for x in stacks if x) if s["filter"] == "0" else 0, name + ": every two neighbours are somewhere")
