@@ -141,11 +141,11 @@ top = [float(m.group(1)) for m in (re.match(r" [├└] \S+\s+([\d.]+) %", line)
 t.ok(len(top) == 4 and abs(sum(top) - 100) < 0.25, "level 1 closes on the screen", top)
 t.ok(re.search(r"backend_bound .*<==", p.stderr) and "next:" in p.stderr and "took turns" in p.stderr, "path, next commands, what to believe", p.stderr)
 args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-l", "2", "--why", "--", SPIN, "100")
-p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=60)
+p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=200)
 t.ok(p.stderr.isascii() and "|- " not in p.stderr.replace("|-", "|-", 1) and "`-" in p.stderr and "##" in p.stderr, "ASCII where the locale is not UTF-8", p.stderr)
 t.ok(re.search(r"backend_bound = .*\[.*\].*\n\s+by models/", p.stderr), "--why: formula, values, where it is written", p.stderr)
 args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--color", "always", "-l", "1", "--", SPIN, "50")
-p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=60)
+p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=200)
 t.ok("\x1b[" in p.stderr, "--color always", p.stderr)
 p = stat("ivb", "even", "-x", ",", "-o", "-", "-l", "2", ms="50")
 t.ok(p.stdout.startswith("time,where,node,level,value,unit,error,counted,over,path,why") and p.stdout.count("\n") == 13, "csv: twelve nodes", p.stdout)
@@ -169,7 +169,7 @@ if wait_for(goes_on) and child_of(int(pid[0]), os.path.basename(SPIN)):
     os.kill(int(pid[0]), signal.SIGUSR1)
     taken(int(pid[0]), signal.SIGUSR1)
     os.kill(int(pid[0]), signal.SIGINT)
-err = p.communicate(timeout=60)[1]
+err = p.communicate(timeout=200)[1]
 t.ok(pid and err.count("backend_bound ") >= 2 and "interrupted" in err, "SIGUSR1 prints the tree so far, an interrupt ends it", err)
 
 # ---- asked for wrongly
