@@ -102,7 +102,7 @@ while True:
     p = run("stat", "-a", "-G", ",".join(NAME), "-I", "50", "-o", "-", "-e", "page-faults", "--", "sh", "-c", ASK[2] + "; sleep 0.2; " + ASK[2])
     rows = re.findall(r"^ +(\d+\.\d{3}) +(\S+) +([\d,]+)  page-faults", p.stdout, re.M)
     sums = [sum(int(r[2].replace(",", "")) for r in rows if r[1] == n) for n in NAME]
-    t.ok(len(rows) >= 8 and [r[1] for r in rows[:4]] == NAME * 2 and near(sums[0], 4000, 0.25) and near(sums[1], 1000, 0.25),
+    t.ok(len(rows) >= 4 and [r[1] for r in rows[:4]] == NAME * 2 and near(sums[0], 4000, 0.25) and near(sums[1], 1000, 0.25),
          "-I: the intervals add up", p.stdout)
     if PERF:
         q = subprocess.run([PERF, "stat", "-x,", "-a", "-e", "page-faults,task-clock", "--for-each-cgroup", ",".join(NAME), *ASK],
