@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define FINISHED_ROUND 68u
+#define PIECE	       (32u << 10)
 
 struct recording {
 	const uint8_t *p;
@@ -209,6 +210,9 @@ int main(int argc, char **argv)
 	}
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	out = fopen(argv[2], "wb");
+	/* in pieces as a recorder writes them, which decide how large the page cache's are */
+	if (out && setvbuf(out, NULL, _IOFBF, PIECE))
+		return fail("no memory");
 	if (p == MAP_FAILED || !out) {
 		perror(argv[2]);
 		return 2;
