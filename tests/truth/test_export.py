@@ -86,6 +86,8 @@ def read_text(text):
             path[-1].targets[m[1]] = {k: int(n) for k, n in (x.rsplit(":", 1) for x in m[3].split())}
             continue
         m = re.match(r"\s+(\d+(?:\.\d+)?): (.*):(\d+)$", line)
+        if not m and depth:  # a name with a line's end in it: what follows is not of the one before
+            del path[depth:]
         if not m or depth > len(path):
             continue
         del path[depth:]
