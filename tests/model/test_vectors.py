@@ -143,6 +143,8 @@ class Model:
         shown = NAN if bits & 4 else value
         if row["node"] and shown == shown:
             shown = min(max(shown, 0.0), float(row.get("max", 1)), 1.0)
+        elif row.get("unit") == "%" and shown == shown:
+            shown = min(max(shown, 0.0), 100 / float(row.get("scale", 1)))
         return over, shown
 
     def compare(self, what, got, values, flags, rows):
