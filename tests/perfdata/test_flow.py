@@ -11,7 +11,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from fractions import Fraction
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -73,15 +72,15 @@ def is_copy(entries):
 def window(n, fade):
     """What each of n branches and of the n - 1 stretches between weighs, as shares of 1."""
     if not fade or n < 3:
-        return [Fraction(1, n)] * n, [Fraction(1, n - 1)] * (n - 1) if n > 1 else []
-    span = [Fraction(1 - math.cos(2 * math.pi * (i + 1) / n)) / n for i in range(n - 1)]
+        return [1 / n] * n, [1 / (n - 1)] * (n - 1) if n > 1 else []
+    span = [(1 - math.cos(2 * math.pi * (i + 1) / n)) / n for i in range(n - 1)]
     return [(a + b) / 2 for a, b in zip([0, *span], [*span, 0])], span
 
 
 class Count:
     def __init__(self):
-        self.edge = collections.defaultdict(lambda: [0, Fraction(0), [0] * 6, 0])
-        self.span = collections.defaultdict(lambda: [0, Fraction(0), []])
+        self.edge = collections.defaultdict(lambda: [0, 0.0, [0] * 6, 0])
+        self.span = collections.defaultdict(lambda: [0, 0.0, []])
         self.sums = collections.Counter()
 
     def stack(self, pid, time, period, entries, spans=True, counted=False):
