@@ -28,10 +28,11 @@ static void put_text(struct buf *b, const char *s)
 	buf_free(&safe);
 }
 
+/* All digits: what is rounded again when it is shown may be another figure. */
 static void put_number(struct buf *b, double v)
 {
 	if (isfinite(v))
-		buf_printf(b, "%.9g\t", v);
+		buf_printf(b, "%.17g\t", v);
 	else
 		buf_puts(b, "-\t");
 }
