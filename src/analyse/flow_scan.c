@@ -517,6 +517,7 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	size_t n = take_entries(w, stack, sc->filter == FLOW_ANY), stops = 0, edges = n,
 	       spans = n > 1 ? n - 1 : 1;
 	double weight = ldexp((double)period, (int)sc->events->shift), all_edges, all_spans;
+	uint64_t edge, span, seen = 0;
 	unsigned group;
 
 	if (!n) {
@@ -544,21 +545,27 @@ static int count_stack(struct scan *sc, struct worker *w, const struct pd_branch
 	flow_window_set(&w->window, n, ev->counts_entries);
 	if (stops && count_stops(c, w->entry, n, group, &w->window, all_spans))
 		return -1;
+	edge = part(all_edges, w->window.edge[0]);
+	span = part(all_spans, w->window.span[0]);
 	for (size_t i = 0; i < n; i += AHEAD) {
 		size_t some = n - i < AHEAD ? n - i : AHEAD;
 
 		ask_ahead(c, w->entry + i, some, group);
 		for (size_t k = i; k < i + some; k++) {
-			if (count_edge(c, &w->entry[k], group, part(all_edges, w->window.edge[k])))
+			if (!w->window.even)
+				edge = part(all_edges, w->window.edge[k]);
+			if (count_edge(c, &w->entry[k], group, edge))
 				return -1;
 			if (!w->entry[k].span)
 				continue;
-			if (count_span(c, &w->entry[k], group,
-				       part(all_spans, w->window.span[k - 1])))
+			if (!w->window.even)
+				span = part(all_spans, w->window.span[k - 1]);
+			if (count_span(c, &w->entry[k], group, span))
 				return -1;
-			c->sums.spans++;
+			seen++;
 		}
 	}
+	c->sums.spans += seen;
 	return 0;
 }
 

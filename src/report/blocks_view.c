@@ -161,7 +161,7 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	v->source = *source;
 	v->opts = *opts;
 	v->balance = blocks_balance(b);
-	if (flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
+	if (!v->balance.places && flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
 		goto failed;
 	if (list_rows(v)) {
 		(void)err_nomem(err);

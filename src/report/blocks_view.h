@@ -39,7 +39,7 @@ struct blocks_view {
 	struct blocks_row *loop; /* `block` is the loop: most runs of the head first */
 	size_t n_loops;
 	struct flow_balance balance; /* of blocks */
-	struct flow_balance places;  /* of places, where there is no code */
+	struct flow_balance places;  /* of places, where no block can be judged */
 };
 
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
