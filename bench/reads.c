@@ -2,12 +2,14 @@
 /*
  * reads MS N [TYPE:CONFIG,TYPE:CONFIG,... ...] - the least that -a -I MS can cost: each list of events a
  * group on each CPU (none: four software events), read N times, one read a group and CPU. Nothing is
- * made of what was read.
+ * made of what was read. A single "-" for a list: nothing is opened nor read, it only wakes up.
  */
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,13 +49,14 @@ int main(int argc, char **argv)
 	/* task-clock, page-faults, cs, migrations */
 	static char software[] = "1:1,1:2,1:3,1:4";
 	char *usual[] = { software }, **group = argc > 3 ? argv + 3 : usual;
-	int n_groups = argc > 3 ? argc - 3 : 1, n_fd = 0, fd[MANY];
+	bool wakes = argc == 4 && !strcmp(argv[3], "-");
+	int n_groups = wakes ? 0 : argc > 3 ? argc - 3 : 1, n_fd = 0, fd[MANY];
 	long ms = argc > 2 ? atol(argv[1]) : 0, n = argc > 2 ? atol(argv[2]) : 0;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct timespec wait = { ms / 1000, ms % 1000 * 1000000 };
 
 	if (ms < 1 || n < 1 || cpus * n_groups > MANY) {
-		(void)fprintf(stderr, "usage: reads MS N [TYPE:CONFIG,... ...]\n");
+		(void)fprintf(stderr, "usage: reads MS N [- | TYPE:CONFIG,... ...]\n");
 		return 2;
 	}
 	for (int g = 0; g < n_groups; g++)

@@ -10,7 +10,7 @@
 # Software events, and the tree's level 2 on simulated CPUs (tests/sim) where these are built. What an
 # interval costs is that of a long run less that of a short one: starting is not in it. "only reads"
 # (bench_reads) opens the same groups, waits and reads, and does nothing else: less than that no counter
-# can take. On a busy machine: chrt -f 10 bench/stat.sh BUILD.
+# can take. "only wakes" does not even read. On a busy machine: chrt -f 10 bench/stat.sh BUILD.
 set -eu
 export XDG_CONFIG_HOME=/nonexistent CYCLADE_OPTS=
 
@@ -65,13 +65,15 @@ intervals() {
 	p="$4 -- sleep $seconds" p0="$4 -- sleep 0.01" c="$5 -- sleep $seconds" c0="$5 -- sleep 0.01"
 	shift 5
 	"$measure" -s "$rounds" "$prefix $p0" "$prefix $p" "$prefix $c0" "$prefix $c" \
-		"$prefix $build/bench/bench_reads $ms 1 $*" "$prefix $build/bench/bench_reads $ms $n $*" >"$dir/out"
+		"$prefix $build/bench/bench_reads $ms 1 $*" "$prefix $build/bench/bench_reads $ms $n $*" \
+		"$build/bench/bench_reads $ms 1 -" "$build/bench/bench_reads $ms $n -" >"$dir/out"
 	perf_calls=$(calls "$prefix" "$p" "$p0") cyclade_calls=$(calls "$prefix" "$c" "$c0")
 	awk -F '\t' -v n="$n" -v pc="$perf_calls" -v cc="$cyclade_calls" '{ v[NR] = $7 * 1e6 }
 		END {
 			printf "  %-14s %8.1f%s\n", "perf stat", (v[2] - v[1]) / n, pc
 			printf "  %-14s %8.1f%s\n", "cyclade stat", (v[4] - v[3]) / n, cc
 			printf "  %-14s %8.1f\n", "only reads", (v[6] - v[5]) / (n - 1)
+			printf "  %-14s %8.1f\n", "only wakes", (v[8] - v[7]) / (n - 1)
 			printf "  cyclade / perf %8.2f\n", (v[4] - v[3]) / (v[2] - v[1])
 			printf "  beyond reading %8.2f\n", ((v[4] - v[3]) / n - (v[6] - v[5]) / (n - 1)) / ((v[2] - v[1]) / n - (v[6] - v[5]) / (n - 1))
 		}' "$dir/out"
