@@ -63,17 +63,23 @@ static void csv_keys(struct buf *b, const struct account_view *v, const struct a
 	buf_free(&key);
 }
 
-/* Node k of a table that has the nodes of all trees, by name: in this tree. */
 static uint32_t node_named(const struct account_view *v, const char *name)
 {
 	return account_find(acc_of(v), name, strlen(name));
 }
 
-/* The nodes of all trees, each name once. */
+/* The nodes of all trees, each name once; which node that is in the tree being written, or MODEL_NONE. */
 struct names {
 	const char **v;
+	uint32_t *node;
 	size_t n;
 };
+
+static void names_free(struct names *names)
+{
+	free(names->node);
+	free(names->v);
+}
 
 static int names_of(struct names *out, struct account_view *const *v, size_t n, struct err *err)
 {
@@ -83,8 +89,11 @@ static int names_of(struct names *out, struct account_view *const *v, size_t n, 
 		most += acc_of(v[i])->n;
 	out->n = 0;
 	out->v = calloc(most + 1, sizeof(*out->v));
-	if (!out->v)
+	out->node = calloc(most + 1, sizeof(*out->node));
+	if (!out->v || !out->node) {
+		names_free(out);
 		return err_nomem(err);
+	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < acc_of(v[i])->n; k++) {
 			const char *name = acc_of(v[i])->node[k].name;
@@ -98,11 +107,18 @@ static int names_of(struct names *out, struct account_view *const *v, size_t n, 
 	return 0;
 }
 
-static void csv_cells(struct buf *b, const struct account_view *v, const struct account_cell *c,
-		      const struct names *names, char sep)
+/* Once a tree: there may be a million rows. */
+static void names_find(struct names *names, const struct account_view *v)
+{
+	for (size_t i = 0; i < names->n; i++)
+		names->node[i] = node_named(v, names->v[i]);
+}
+
+static void csv_cells(struct buf *b, const struct account_cell *c, const struct names *names,
+		      char sep)
 {
 	for (size_t i = 0; i < names->n; i++) {
-		uint32_t node = node_named(v, names->v[i]);
+		uint32_t node = names->node[i];
 
 		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].v);
 		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].half);
@@ -141,16 +157,17 @@ static int csv_rows(struct buf *b, struct account_view *const *v, size_t n, char
 	}
 	buf_puts(b, "\r\n");
 	for (size_t k = 0; k < n; k++) {
+		names_find(&names, v[k]);
 		csv_pmu(b, v[k], sep);
 		csv_keys(b, v[k], NULL, sep);
-		csv_cells(b, v[k], v[k]->source.bound->whole, &names, sep);
+		csv_cells(b, v[k]->source.bound->whole, &names, sep);
 		for (size_t i = 0; i < v[k]->n_rows; i++) {
 			csv_pmu(b, v[k], sep);
 			csv_keys(b, v[k], &v[k]->row[i], sep);
-			csv_cells(b, v[k], account_view_cells(v[k], &v[k]->row[i]), &names, sep);
+			csv_cells(b, account_view_cells(v[k], &v[k]->row[i]), &names, sep);
 		}
 	}
-	free(names.v);
+	names_free(&names);
 	return 0;
 }
 
