@@ -44,7 +44,7 @@ static int by_call(const void *pa, const void *pb)
 	return a->edge < b->edge ? -1 : a->edge > b->edge;
 }
 
-static void tally_add(struct branch_tally *t, const struct branch_tally *more)
+static void branch_tally_add(struct branch_tally *t, const struct branch_tally *more)
 {
 	t->mispredicted += more->mispredicted;
 	t->predicted += more->predicted;
@@ -69,7 +69,7 @@ static void fill_edge(struct call_edge *e, const struct calls_work *w, const str
 		const struct flow_edge *from = &w->edge[t[i].edge];
 
 		groups_add(e->group, from->w.group, scale);
-		tally_add(&e->tally, &from->tally);
+		branch_tally_add(&e->tally, &from->tally);
 		e->hits += from->w.hits;
 		e->sites += !i || t[i].site != t[i - 1].site;
 		e->plt |= t[i].plt;

@@ -93,6 +93,13 @@ struct tally {
 	double period_sq;
 };
 
+static inline void tally_add(struct tally *t, const struct tally *more)
+{
+	t->samples += more->samples;
+	t->period += more->period;
+	t->period_sq += more->period_sq;
+}
+
 /* What the processor said of branches. Where it counts neither mispredicted nor predicted, it does
  * not tell; cycles are those since the branch before, of `timed` ones. */
 struct branch_tally {

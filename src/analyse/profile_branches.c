@@ -421,7 +421,7 @@ static int add_worker(struct grouping *g, unsigned worker, struct err *err)
 		s->no_stack += b->no_stack[e];
 		s->bad += w->bad[e];
 		weight_to_tally(&left, &w->left_out[e]);
-		tally_sum(&s->left_out, &left);
+		tally_add(&s->left_out, &left);
 	}
 	return ret;
 }

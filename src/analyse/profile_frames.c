@@ -353,7 +353,7 @@ static void sum_up(struct profile *p)
 			continue;
 		memcpy(total, p->chains.self[e], t->n * sizeof(*total));
 		for (size_t i = t->n; i-- > 1;)
-			tally_sum(&total[t->node[i].parent], &total[i]);
+			tally_add(&total[t->node[i].parent], &total[i]);
 		assert(total[0].samples == p->sums[e].selected.samples);
 	}
 }

@@ -51,9 +51,9 @@ static void enter(struct functions *f, size_t event, uint32_t node)
 {
 	uint32_t fn = f->of_frame[f->c->tree.node[node].frame];
 
-	tally_sum(&f->v[fn].self, &f->c->self[event][node]);
+	tally_add(&f->v[fn].self, &f->c->self[event][node]);
 	if (!f->depth[fn]++)
-		tally_sum(&f->v[fn].total, &f->c->total[event][node]);
+		tally_add(&f->v[fn].total, &f->c->total[event][node]);
 }
 
 static void leave(struct functions *f, uint32_t node)

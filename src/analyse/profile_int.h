@@ -34,13 +34,6 @@
 
 void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
 
-static inline void tally_sum(struct tally *t, const struct tally *more)
-{
-	t->samples += more->samples;
-	t->period += more->period;
-	t->period_sq += more->period_sq;
-}
-
 /* A place in the code. */
 struct site {
 	uint64_t addr;	/* image address; the ip itself where nothing was mapped */

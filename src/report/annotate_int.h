@@ -76,13 +76,6 @@ void annotate_account_markdown_head(struct buf *out, const struct annotate *a, b
 void annotate_account_markdown(struct buf *out, const struct annotate *a,
 			       const struct annotate_insn *insn);
 
-static inline void tally_add(struct tally *to, const struct tally *t)
-{
-	to->samples += t->samples;
-	to->period += t->period;
-	to->period_sq += t->period_sq;
-}
-
 /* The share of the function, by period, as `report` counts. */
 static inline double annotate_share(const struct annotate *a, const struct tally *t)
 {

@@ -37,13 +37,6 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 
 typedef VEC(struct view_row) row_vec;
 
-static inline void tally_add(struct tally *t, const struct tally *more)
-{
-	t->samples += more->samples;
-	t->period += more->period;
-	t->period_sq += more->period_sq;
-}
-
 static inline uint64_t tally_order(const struct tally *t)
 {
 	return t->period;

@@ -63,9 +63,7 @@ static int collect(struct spots *s, const struct profile *p, size_t event, struc
 			spot->row = &r[i];
 			spot->row_period = w->period;
 		}
-		spot->w.samples += w->samples;
-		spot->w.period += w->period;
-		spot->w.period_sq += w->period_sq;
+		tally_add(&spot->w, w);
 	}
 	u64map_free(&at);
 	return 0;
@@ -78,13 +76,6 @@ static int by_period(const void *va, const void *vb)
 	if (a->w.period != b->w.period)
 		return a->w.period < b->w.period ? 1 : -1;
 	return a->row < b->row ? -1 : a->row > b->row;
-}
-
-static void add(struct tally *to, const struct tally *w)
-{
-	to->samples += w->samples;
-	to->period += w->period;
-	to->period_sq += w->period_sq;
 }
 
 static struct error_bar share_of(const struct tally *w, const struct tally *all)
@@ -138,7 +129,7 @@ int where_make(struct where *out, struct arena *a, const struct profile *p, size
 		if (i < shown) {
 			set_row(&row[i], &s, p, &s.v[i]);
 		} else {
-			add(&row[shown].w, &s.v[i].w);
+			tally_add(&row[shown].w, &s.v[i].w);
 			row[shown].folded++;
 		}
 		if (i < shown && !*out->top && s.v[i].row->symbol)
