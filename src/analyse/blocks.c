@@ -379,8 +379,7 @@ static int by_weight(const void *x, const void *y)
 
 static bool is_wanted(const char *name, const struct symbol *s)
 {
-	return !name || !strcmp(name, s->name) || !strcmp(name, s->linkage) ||
-	       text_glob(name, s->name);
+	return text_means(name, s->name) || !strcmp(name, s->linkage);
 }
 
 static uint64_t all_dropped(const struct block_function *f)

@@ -210,8 +210,7 @@ static bool near_only(const struct pd *rec, const struct pd_event *ev)
 
 static bool wanted(const struct pd_event *ev, const char *name)
 {
-	return ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
-	       (!name || !strcmp(name, ev->name) || text_glob(name, ev->name));
+	return ev->attr.sample_type & PERF_SAMPLE_BRANCH_STACK && text_means(name, ev->name);
 }
 
 static int no_stacks(const struct flow_opts *opts, bool any, struct err *err)

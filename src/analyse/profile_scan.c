@@ -455,8 +455,7 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->type = e->attr.sample_type;
 	/* in frequency mode the number beside it is the frequency; perf counts it as the period */
 	ev->period = e->attr.sample_period ? e->attr.sample_period : 1;
-	ev->selected = !sc->opts->event || !strcmp(sc->opts->event, e->name) ||
-		       text_glob(sc->opts->event, e->name);
+	ev->selected = text_means(sc->opts->event, e->name);
 	ev->plain_chain = ev->type & PERF_SAMPLE_CALLCHAIN && !(ev->type & PERF_SAMPLE_READ);
 	ev->lbr_chain = ev->type & PERF_SAMPLE_BRANCH_STACK &&
 			e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
