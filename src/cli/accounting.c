@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/model_choice.h"
+#include "collect/sysfs.h"
 #include "collect/tsc.h"
 
 #define PENALTIES_MAX ((size_t)1 << 20)
@@ -86,15 +87,6 @@ static void drop_core(struct accounting *x, size_t k)
 	memmove(&x->core[k], &x->core[k + 1], (x->n_cores - k) * sizeof(x->core[0]));
 }
 
-static int count_cpu(void *ctx, uint64_t cpu)
-{
-	unsigned *n = ctx;
-
-	(void)cpu;
-	++*n;
-	return 0;
-}
-
 /* --model names the model of this kind of cores. */
 static bool is_named(struct cli *cli, struct model_cpu *cpu, const char *pmu)
 {
@@ -112,13 +104,15 @@ static int add_core(struct accounting *x, struct cli *cli, const struct pd *rec,
 		    struct model_cpu *cpu, size_t kind, struct err *first, struct err *err)
 {
 	struct accounting_core *c = &x->core[x->n_cores++];
+	const char *list = pd_info(rec)->hybrid_cpus[kind];
 	struct err why = ERR_INIT;
+	const uint32_t *cpus;
+	size_t n;
 
 	*c = (struct accounting_core){ .pmu = pd_info(rec)->hybrid_name[kind] };
 	cpu->pmu = c->pmu;
-	if (num_parse_list(pd_info(rec)->hybrid_cpus[kind], UINT32_MAX, count_cpu, &c->cpus, &why))
-		c->cpus = 0;
-	err_clear(&why);
+	if (!cpu_list_parse(&cli->arena, list, strlen(list), &cpus, &n))
+		c->cpus = (unsigned)n;
 	if (!open_core(c, cli, rec, cpu, &why))
 		return 0;
 	drop_core(x, x->n_cores - 1);

@@ -7,27 +7,12 @@
 
 /* ---- from -e to groups ------------------------------------------------------------------ */
 
-int counting_event_cpus(struct counter_event *out, const struct event *ev, struct arena *a,
-			struct err *err)
-{
-	uint32_t *cpus;
-	size_t n;
-
-	if (!ev->cpus || targets_cpu_list(&cpus, &n, ev->cpus, NULL))
-		return 0;
-	out->cpus = arena_memdup(a, cpus, n * sizeof(*cpus));
-	out->n_cpus = n;
-	free(cpus);
-	return out->cpus ? 0 : err_nomem(err);
-}
-
-static int fill_event(struct counter_event *out, const struct event *ev, struct arena *a,
-		      struct err *err)
+static void fill_event(struct counter_event *out, const struct event *ev, struct arena *a)
 {
 	*out = (struct counter_event){ .attr = ev->attr, .name = ev->name };
 	/* needs the event named "slots" before it: its group has it first */
 	out->with_leader = !strncmp(ev->name, "topdown-", 8);
-	return counting_event_cpus(out, ev, a, err);
+	event_cpus(&out->cpus, &out->n_cpus, ev, a);
 }
 
 /* The leader of the group that each event is counted in. Software events that nobody grouped count
@@ -80,8 +65,7 @@ static int build_groups(struct counting_events *s, struct err *err)
 			if (leader[j] != i)
 				continue;
 			s->at[j] = (struct event_place){ n_groups, g->n++ };
-			if (fill_event(&ev[k++], &s->list.ev.v[j], a, err))
-				return -1;
+			fill_event(&ev[k++], &s->list.ev.v[j], a);
 		}
 		n_groups++;
 	}

@@ -33,10 +33,6 @@ struct counting_events {
 	bool cut_short; /* of several runs the last was interrupted, and is left out */
 };
 
-/* The CPUs that an event's PMU names, if it names any. A core's PMU does so for tasks too, which go
- * there by themselves. */
-int counting_event_cpus(struct counter_event *out, const struct event *ev, struct arena *a,
-			struct err *err) MUST_USE;
 int counting_events_parse(struct counting_events *s, const struct counting *k,
 			  struct err *err) MUST_USE;
 /* Once the targets are known. */

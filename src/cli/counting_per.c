@@ -72,9 +72,8 @@ static struct unit unit_node(const struct counting *k, uint32_t cpu)
 
 		if (!list || cpu_list_parse(&a, list, strlen(list), &cpus, &n))
 			continue;
-		for (size_t c = 0; c < n; c++)
-			if (cpus[c] == cpu)
-				u.number = k->machine.node[i].id;
+		if (cpu_list_has(cpus, n, cpu))
+			u.number = k->machine.node[i].id;
 	}
 	arena_free(&a);
 	return u;

@@ -29,14 +29,14 @@ const char *drill_event_text(struct arena *a, const struct drill_core *c,
 	return arena_printf(a, "%s/%s/%s", pmu, e->code, e->modifiers ? e->modifiers : "");
 }
 
-static int fill_counter(struct counter_event *out, const struct event *ev,
-			const struct model_event *e, struct arena *a, struct err *err)
+static void fill_counter(struct counter_event *out, const struct event *ev,
+			 const struct model_event *e, struct arena *a)
 {
 	*out = (struct counter_event){ .attr = ev->attr,
 				       .name = e->name,
 				       .typed = ev->name,
 				       .with_leader = !!(e->flags & EVENT_METRIC) };
-	return counting_event_cpus(out, ev, a, err);
+	event_cpus(&out->cpus, &out->n_cpus, ev, a);
 }
 
 static int add_group(struct builder *b, const struct counter_event *ev, size_t n, bool idle)
@@ -139,10 +139,9 @@ static int list_counters(struct builder *b, const struct drill_core *c, const st
 		if (was[i].from == was[i].to)
 			continue;
 		out->at[i] = find_counter(out->ev, out->n, &parsed->attr);
-		if (out->at[i] == out->n &&
-		    fill_counter(&out->ev[out->n++], parsed, &c->m->event[pg->event[i]], b->d->a,
-				 b->err))
-			return -1;
+		if (out->at[i] == out->n)
+			fill_counter(&out->ev[out->n++], parsed, &c->m->event[pg->event[i]],
+				     b->d->a);
 	}
 	return 0;
 }
@@ -208,9 +207,9 @@ static int build_spread_group(struct builder *b, const struct drill_core *c,
 		for (size_t e = was[i].from; e < was[i].to; e++, n++) {
 			mine[n] = (uint32_t)b->n_groups;
 			cell[n] = (struct drill_cell){ mine[n], 0 };
-			if (fill_counter(&ev[n], &b->d->list.ev.v[e], &c->m->event[pg->event[i]],
-					 b->d->a, b->err) ||
-			    add_group(b, &ev[n], 1, idle))
+			fill_counter(&ev[n], &b->d->list.ev.v[e], &c->m->event[pg->event[i]],
+				     b->d->a);
+			if (add_group(b, &ev[n], 1, idle))
 				return -1;
 		}
 	}

@@ -9,14 +9,6 @@
 #include "collect/topology.h"
 #include "collect/tsc.h"
 
-static bool counted_here(const struct counting *k, uint32_t cpu)
-{
-	for (size_t i = 0; i < k->who.cpus.n; i++)
-		if (k->who.cpus.v[i] == cpu)
-			return true;
-	return false;
-}
-
 /* Every thread of every core that is counted is counted. */
 static double core_wide(const struct counting *k, double smt)
 {
@@ -26,16 +18,20 @@ static double core_wide(const struct counting *k, double smt)
 		return 0;
 	if (smt == 0)
 		return 1;
-	for (uint32_t i = 0; i < m->cpus_online; i++)
-		for (size_t c = 0; c < k->who.cpus.n; c++) {
-			uint32_t cpu = k->who.cpus.v[c], other = m->online[i];
+	for (uint32_t i = 0; i < m->cpus_online; i++) {
+		uint32_t other = m->online[i];
 
-			if (cpu < m->cpus_available && other < m->cpus_available &&
-			    !counted_here(k, other) && m->cpu[cpu].core == m->cpu[other].core &&
+		if (other >= m->cpus_available || cpu_list_has(k->who.cpus.v, k->who.cpus.n, other))
+			continue;
+		for (size_t c = 0; c < k->who.cpus.n; c++) {
+			uint32_t cpu = k->who.cpus.v[c];
+
+			if (cpu < m->cpus_available && m->cpu[cpu].core == m->cpu[other].core &&
 			    m->cpu[cpu].socket == m->cpu[other].socket &&
 			    m->cpu[cpu].die == m->cpu[other].die)
 				return 0;
 		}
+	}
 	return 1;
 }
 

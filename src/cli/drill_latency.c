@@ -45,20 +45,16 @@ static int add_event(struct drill_latency *l, struct drill *d, size_t core, uint
 	const struct model_event *e = &c->m->event[event];
 	struct latency_event *s = &l->event[l->n];
 	const char *text = drill_event_text(d->a, c, e);
-	struct counter_event cpus = { .cpus = NULL };
 	size_t from = l->list.ev.n;
 
 	if (!text)
 		return err_nomem(err);
 	if (event_parse(&l->list, d->root, text, NULL) || l->list.ev.n != from + 1)
 		return 0; /* it stays without a sampler */
-	if (counting_event_cpus(&cpus, &l->list.ev.v[from], d->a, err))
-		return -1;
 	*s = (struct latency_event){ .attr = l->list.ev.v[from].attr,
 				     .period = period_of(e),
-				     .cpus = cpus.cpus,
-				     .n_cpus = cpus.n_cpus,
 				     .name = e->name };
+	event_cpus(&s->cpus, &s->n_cpus, &l->list.ev.v[from], d->a);
 	l->core[core].at[event] = (uint32_t)l->n;
 	l->n++;
 	return 0;

@@ -16,6 +16,7 @@
 #include "cli/counting_int.h"
 #include "cli/drill.h"
 #include "cli/drill_latency.h"
+#include "collect/sysfs.h"
 
 #define MS	       1000000ull
 #define TURN	       (4 * MS) /* the kernel's rotation, as long as nobody set another */
@@ -31,26 +32,19 @@
 
 /* ---- parts ------------------------------------------------------------------------------ */
 
-static bool on_core(const struct drill *d, const struct counting *k, size_t core, uint32_t target)
+/* The CPUs of a kind of cores; NULL: all of them, or nobody knows. */
+static const uint32_t *core_cpus(const struct drill *d, const struct counting *k, size_t core,
+				 size_t *n)
 {
-	const char *pmu = d->core[core].pmu, *list = NULL;
-	uint32_t *cpus;
-	size_t n;
-	bool found = false;
+	const char *list = NULL;
+	const uint32_t *cpus;
 
 	if (!k->setup->cpus || d->n_cores < 2)
-		return true;
-	if (k->setup->n_cgroups > 1)
-		target /= (uint32_t)k->setup->n_cgroups;
+		return NULL;
 	for (size_t i = 0; i < k->machine.n_pmus; i++)
-		if (!strcmp(k->machine.pmu[i].name, pmu))
+		if (!strcmp(k->machine.pmu[i].name, d->core[core].pmu))
 			list = k->machine.pmu[i].cpus;
-	if (!list || targets_cpu_list(&cpus, &n, list, NULL))
-		return true;
-	for (size_t i = 0; i < n; i++)
-		found |= cpus[i] == k->setup->cpus[target];
-	free(cpus);
-	return found;
+	return list && !cpu_list_parse(d->a, list, strlen(list), &cpus, n) ? cpus : NULL;
 }
 
 static int add_part(struct drill *d, const struct counting *k, size_t core,
@@ -58,13 +52,15 @@ static int add_part(struct drill *d, const struct counting *k, size_t core,
 {
 	struct drill_part *p = &d->part[d->n_parts];
 	uint32_t *target = arena_alloc(d->a, (place->n + 1) * sizeof(*target));
-	size_t most = 1;
+	uint32_t each = k->setup->n_cgroups > 1 ? (uint32_t)k->setup->n_cgroups : 1;
+	size_t most = 1, n_cpus = 0;
+	const uint32_t *cpus = core_cpus(d, k, core, &n_cpus);
 
 	if (!target)
 		return err_nomem(err);
 	memset(p, 0, sizeof(*p));
 	for (size_t i = 0; i < place->n; i++)
-		if (on_core(d, k, core, place->target[i]))
+		if (!cpus || cpu_list_has(cpus, n_cpus, k->setup->cpus[place->target[i] / each]))
 			target[p->n++] = place->target[i];
 	if (!p->n)
 		return 0;

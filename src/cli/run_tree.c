@@ -59,8 +59,7 @@ static int plan_plain(struct run_tree *t, struct counting *k, struct err *err)
 		struct counter_event *out = &ev[i % half * 2 + i / half];
 
 		*out = (struct counter_event){ .attr = e->attr, .name = e->name, .typed = e->name };
-		if (counting_event_cpus(out, e, a, err))
-			return -1;
+		event_cpus(&out->cpus, &out->n_cpus, e, a);
 	}
 	for (size_t i = 0; i < half; i++)
 		g[i] = (struct counter_group){ .event = &ev[2 * i], .n = 2 };

@@ -101,22 +101,6 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 	return w;
 }
 
-static int event_cpus(struct sampling *r, size_t i, struct err *err)
-{
-	const char *list = r->events.ev.v[i].cpus;
-	VEC(uint32_t) only = VEC_INIT;
-	int rc = 0;
-
-	if (!list || targets_cpu_list(&only.v, &only.n, list, NULL))
-		return 0;
-	r->ev[i].n_cpus = only.n;
-	r->ev[i].cpus = arena_memdup(r->arena, only.v, only.n * sizeof(uint32_t));
-	if (!r->ev[i].cpus)
-		rc = err_nomem(err);
-	vec_free(&only);
-	return rc;
-}
-
 static void note_given_up(struct sampling *r, unsigned bits)
 {
 	static const struct {
@@ -291,8 +275,7 @@ static int make_attrs(struct sampling *r, struct err *err)
 			return fit_hint(r, &r->ev[i].attr, err);
 		}
 		given_up |= bits;
-		if (event_cpus(r, i, err))
-			return -1;
+		event_cpus(&r->ev[i].cpus, &r->ev[i].n_cpus, &r->events.ev.v[i], r->arena);
 	}
 	note_given_up(r, given_up);
 	if (r->of && sampling_account_groups(r, err))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/sampling_int.h"
+#include "collect/sysfs.h"
 
 /* `i` is the first of its kind of core. */
 static bool first_of_kind(const struct event_list *l, size_t i)
@@ -35,26 +36,17 @@ const struct perf_event_attr *sampling_tracker(const struct sampling *r)
 	return &r->ev[i].attr;
 }
 
-static bool holds(const uint32_t *cpus, size_t n, uint32_t cpu)
-{
-	for (size_t i = 0; i < n; i++)
-		if (cpus[i] == cpu)
-			return true;
-	return false;
-}
-
 /* Marks the CPUs where an event that would track can count; false: that is everywhere. */
 static bool mark(const struct sampling *r, const struct event *e, bool *told)
 {
 	const struct targets *who = &r->k.who;
-	VEC(uint32_t) on = VEC_INIT;
+	const uint32_t *on;
+	size_t n;
 
-	if (!e->cpus || targets_cpu_list(&on.v, &on.n, e->cpus, NULL))
-		return false;
-	for (size_t i = 0; i < who->cpus.n; i++)
-		told[i] |= holds(on.v, on.n, who->cpus.v[i]);
-	vec_free(&on);
-	return true;
+	event_cpus(&on, &n, e, r->arena);
+	for (size_t i = 0; on && i < who->cpus.n; i++)
+		told[i] |= cpu_list_has(on, n, who->cpus.v[i]);
+	return on;
 }
 
 int sampling_track(struct sampling *r, struct err *err)

@@ -35,8 +35,8 @@ struct counters;
 
 struct counter_event {
 	struct perf_event_attr attr; /* type, config*, exclude_*; the rest is set here */
-	const uint32_t
-		*cpus; /* where the PMU counts (uncore's cpumask, hybrid); NULL: all targets */
+	/* Ascending: where the PMU counts (uncore's cpumask, hybrid); NULL: all targets. */
+	const uint32_t *cpus;
 	size_t n_cpus;
 	const char *name;  /* for messages */
 	const char *typed; /* as event_parse() takes it; NULL: as the name */

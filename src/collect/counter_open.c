@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collect/counter_int.h"
+#include "collect/sysfs.h"
 
 static pid_t task_at(const struct counters *c, size_t place)
 {
@@ -16,12 +17,7 @@ bool counter_counts_on(const struct counter_event *e, const struct counters *c, 
 {
 	int cpu = counter_cpu(c, place);
 
-	if (!e->cpus || cpu < 0)
-		return true;
-	for (size_t i = 0; i < e->n_cpus; i++)
-		if (e->cpus[i] == (uint32_t)cpu)
-			return true;
-	return false;
+	return !e->cpus || cpu < 0 || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
 }
 
 static void fill_attr(struct perf_event_attr *a, const struct counters *c, size_t g, size_t e,

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "collect/event_int.h"
+#include "collect/sysfs.h"
 
 /* What the events of one word have in common. */
 struct parsed {
@@ -118,6 +119,12 @@ static void blanks(struct event_parser *p)
 static bool at_char(const struct event_parser *p, char c)
 {
 	return p->at < p->end && *p->at == c;
+}
+
+void event_cpus(const uint32_t **cpus, size_t *n, const struct event *ev, struct arena *a)
+{
+	if (!ev->cpus || cpu_list_parse(a, ev->cpus, strlen(ev->cpus), cpus, n))
+		*cpus = NULL;
 }
 
 /* ---- one word --------------------------------------------------------------------------- */

@@ -101,6 +101,9 @@ int event_parse(struct event_list *list, const char *root, const char *text,
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);
+/* The CPUs that its PMU names, ascending; NULL: it names none, and the event counts on all. A core's PMU
+ * does so for tasks too, which go there by themselves. */
+void event_cpus(const uint32_t **cpus, size_t *n, const struct event *ev, struct arena *a);
 
 /* For `list events`: every name this machine knows, by kind. */
 struct event_name {

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/jitter.h"
+#include "collect/sysfs.h"
 
 #define CHANGES_A_ROUND 64u /* of periods: each is a call, and an interrupt of its CPU */
 
@@ -120,12 +121,7 @@ static void explain_open(struct err *err, const struct recorder_event *e, int sa
 
 static bool counts_on(const struct recorder_event *e, int cpu)
 {
-	if (!e->cpus || cpu < 0)
-		return true;
-	for (size_t i = 0; i < e->n_cpus; i++)
-		if (e->cpus[i] == (uint32_t)cpu)
-			return true;
-	return false;
+	return !e->cpus || cpu < 0 || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
 }
 
 /* A counter of its own period, where that can be. */

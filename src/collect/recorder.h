@@ -30,7 +30,7 @@ struct recorder;
 struct recorder_event {
 	struct perf_event_attr attr;
 	int group;	      /* index of its leader; its own where it leads */
-	const uint32_t *cpus; /* where it can count; NULL: on all of setup's */
+	const uint32_t *cpus; /* where it can count, ascending; NULL: on all of setup's */
 	size_t n_cpus;
 	const char *name; /* for messages */
 };

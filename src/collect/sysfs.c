@@ -378,6 +378,18 @@ int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **
 	return 0;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+bool cpu_list_has(const uint32_t *list, size_t n, uint32_t cpu)
+{
+	return n && bsearch(&cpu, list, n, sizeof(*list), by_number);
+}
+
 bool text_field(const char *text, size_t len, const char *key, char sep, const char **value,
 		size_t *value_len)
 {

@@ -45,6 +45,8 @@ bool text_natural(uint64_t *out, const char *s, size_t len);
  * memory), nothing given. */
 int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out,
 		   size_t *n) MUST_USE;
+/* Of such a list. */
+bool cpu_list_has(const uint32_t *list, size_t n, uint32_t cpu);
 
 /* One line "key : value" after the other: the value of the first line whose key is `key`, cut of
  * blanks, as a piece of the text. False where there is none. `sep` is ':' or another character. */

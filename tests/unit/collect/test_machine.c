@@ -315,8 +315,22 @@ static void cpu_lists(void **state)
 		if (rc != (rows[i].n < 0 ? -1 : 0) || (!rc && n != (size_t)rows[i].n) ||
 		    (!rc && n && list[n - 1] != rows[i].last))
 			fail_msg("%s: %d, %zu numbers", rows[i].text, rc, n);
+		if (!rc)
+			assert_int_equal(cpu_list_has(list, n, rows[i].last), n > 0);
 	}
 	arena_free(&a);
+}
+
+static void test_list_has(void **state)
+{
+	static const uint32_t list[] = { 0, 2, 3, 4, 8 };
+
+	(void)state;
+	for (uint32_t cpu = 0; cpu < 12; cpu++)
+		assert_int_equal(cpu_list_has(list, 5, cpu),
+				 strchr("02348", '0' + (int)cpu) != NULL);
+	assert_false(cpu_list_has(list, 0, 0));
+	assert_false(cpu_list_has(NULL, 0, 0));
 }
 
 /* Two packages of two cores, one of them with two threads; the last CPU is off. */
@@ -350,7 +364,7 @@ int main(void)
 		cmocka_unit_test(cpu_lists),	 cmocka_unit_test(hybrid_x86),
 		cmocka_unit_test(arm_guest),	 cmocka_unit_test(this_machine),
 		cmocka_unit_test(hostile_trees), cmocka_unit_test(parts),
-		cmocka_unit_test(test_topology),
+		cmocka_unit_test(test_topology), cmocka_unit_test(test_list_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
