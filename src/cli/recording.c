@@ -133,8 +133,10 @@ static int read_ids(struct cli *cli, const struct text_list *said, const char *o
 	struct ids ids = { .cli = cli };
 
 	for (size_t i = 0; i < said->n; i++)
-		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err))
+		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err)) {
+			(void)err_nomem(err);
 			return err_prefix(err, "%s", option);
+		}
 	*out = ids.v;
 	*n = ids.n;
 	return 0;

@@ -137,15 +137,11 @@ static void tasks_once(struct targets *w)
 
 /* ---- CPUs ------------------------------------------------------------------------------- */
 
-struct cpu_list {
-	VEC(uint32_t) cpu;
-};
-
 static int add_cpu(void *ctx, uint64_t v)
 {
-	struct cpu_list *l = ctx;
+	struct targets *w = ctx;
 
-	return v > INT32_MAX ? -1 : vec_push(&l->cpu, (uint32_t)v);
+	return vec_push(&w->cpus, (uint32_t)v);
 }
 
 static int by_cpu(const void *a, const void *b)
@@ -155,30 +151,22 @@ static int by_cpu(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int targets_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err)
+static void cpus_once(struct targets *w)
 {
-	struct cpu_list l = { VEC_INIT };
 	size_t kept = 0;
 
-	if (num_parse_list(text, CPUS_MAX, add_cpu, &l, err)) {
-		vec_free(&l.cpu);
-		return -1;
-	}
-	vec_sort(&l.cpu, by_cpu);
-	for (size_t i = 0; i < l.cpu.n; i++)
-		if (!kept || l.cpu.v[i] != l.cpu.v[kept - 1])
-			l.cpu.v[kept++] = l.cpu.v[i];
-	*out = l.cpu.v;
-	*n = kept;
-	return 0;
+	vec_sort(&w->cpus, by_cpu);
+	for (size_t i = 0; i < w->cpus.n; i++)
+		if (!kept || w->cpus.v[i] != w->cpus.v[kept - 1])
+			w->cpus.v[kept++] = w->cpus.v[i];
+	w->cpus.n = kept;
 }
 
 static bool online(const struct machine *m, uint32_t cpu)
 {
-	for (uint32_t i = 0; i < m->cpus_online; i++)
-		if (m->online[i] == cpu)
-			return true;
-	return !m->cpus_online; /* not known: the kernel will say */
+	if (!m->cpus_online)
+		return cpu <= INT32_MAX; /* not known: the kernel will say */
+	return cpu_list_has(m->online, m->cpus_online, cpu);
 }
 
 static int find_cpus(struct targets *w, const char *list, const struct machine *m, struct err *err)
@@ -189,8 +177,11 @@ static int find_cpus(struct targets *w, const char *list, const struct machine *
 				return err_nomem(err);
 		return 0;
 	}
-	if (targets_cpu_list(&w->cpus.v, &w->cpus.n, list, err))
+	if (num_parse_list(list, CPUS_MAX, add_cpu, w, err)) {
+		(void)err_nomem(err);
 		return err_prefix(err, "--cpu");
+	}
+	cpus_once(w);
 	vec_each (&w->cpus, const uint32_t *, cpu) {
 		if (online(m, *cpu))
 			continue;

@@ -29,7 +29,5 @@ int targets_find(struct targets *w, const struct cli *cli, const struct machine 
 /* One of the tasks is still there. */
 bool targets_live(const struct targets *w);
 void targets_close(struct targets *w);
-/* "0-3,8" sorted, each once; *out is malloc memory, the caller's. */
-int targets_cpu_list(uint32_t **out, size_t *n, const char *text, struct err *err) MUST_USE;
 
 #endif

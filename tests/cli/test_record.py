@@ -190,6 +190,7 @@ for options, says in [
     (["-F", "0"], "-F 0"), (["-c", "0"], "-c 0"), (["-F", "10", "-c", "10"], "exclude"), (["-m", "3"], "power of two"),
     (["-m", "0"], "power of two"), (["--user", "--kernel"], "exclude"), (["--for", "0s"], "--for 0"),
     (["-g=dwarf", "--stack-size", "100000"], "65528"), (["-z=99"], "level"), (["-C", "4095"], "CPU 4095 is not online"),
+    (["-C", "4294967290"], "CPU 4294967290 is not online"),
     (["--control", "plain.file"], "not a FIFO"), (["--control", "absent"], "mkfifo"), (["-o", "-"], "stream"),
     (["-o", "/dev/stdout"], "stream"), (["-o", ""], "empty"), (["-o", "fifo.data"], "not a file"), (["-o", "."], "directory"),
     (["-e", ""], "missing"), (["-G", "x"], "whole CPUs"), (["-p", "1"], "program"),
