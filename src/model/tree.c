@@ -14,7 +14,6 @@ struct tree_maker {
 	bool ready; /* the part that stays is made, for these: */
 	double system[SYSTEM_COUNT];
 	size_t n_lps;
-	bool latency;
 };
 
 struct want {
@@ -106,16 +105,6 @@ static int list_events(struct tree_work *w, struct err *err)
 	return 0;
 }
 
-void tree_values(struct tree_work *w)
-{
-	tree_each (w, i) {
-		const struct model_metric *m = &w->m->metric[i];
-
-		if (m->expr)
-			w->value[i] = expr_eval(m->expr, &w->env);
-	}
-}
-
 /* The least share of time that any event behind a metric was on a counter. */
 static double counted_of(const struct tree_work *w, uint32_t metric)
 {
@@ -166,36 +155,91 @@ static void *room(struct tree_work *w, size_t n, size_t size)
 	return arena_alloc(&w->arena, n && size ? n * size : 1);
 }
 
-static int make_room(struct tree_work *w, size_t n_lps, bool latency, struct err *err)
+static int make_room(struct tree_work *w, size_t n_lps, struct err *err)
 {
 	size_t n = w->m->n_metrics, events = w->m->n_used;
 
 	w->node = room(w, n, sizeof(*w->node));
-	w->value = room(w, n, sizeof(*w->value));
-	w->passes = room(w, n, sizeof(*w->passes));
-	w->straight = room(w, n, sizeof(*w->straight));
 	w->need = room(w, n, sizeof(*w->need));
 	w->list = room(w, n, sizeof(*w->list));
 	w->row = room(w, n, sizeof(*w->row));
-	w->touches = room(w, 2 * events, sizeof(*w->touches));
-	w->touched = room(w, 2 * events, sizeof(*w->touched));
+	w->passed = room(w, n, sizeof(*w->passed));
+	w->asks = room(w, n, sizeof(*w->asks));
+	w->by_level = room(w, n, sizeof(*w->by_level));
+	w->child = room(w, n, sizeof(*w->child));
+	w->kids = room(w, n + 2, sizeof(*w->kids));
+	w->reach = room(w, 2 * events, sizeof(*w->reach));
+	w->reached = room(w, 2 * events, sizeof(*w->reached));
 	w->used = room(w, events, sizeof(*w->used));
 	w->unsure = room(w, n, sizeof(*w->unsure));
-	w->bent = room(w, n, sizeof(*w->bent));
+	w->bent = room(w, n + n_lps, sizeof(*w->bent));
 	w->why = room(w, events, sizeof(*w->why));
 	w->done = room(w, events, sizeof(*w->done));
 	w->first = room(w, n + 1, sizeof(*w->first));
-	w->count = room(w, events * n_lps, sizeof(*w->count));
-	w->latency = latency ? room(w, events, sizeof(double)) : NULL;
-	if (!w->node || !w->value || !w->passes || !w->straight || !w->need || !w->list ||
-	    !w->row || !w->touches || !w->touched || !w->used || !w->unsure || !w->bent ||
-	    !w->why || !w->done || !w->first || !w->count || (latency && !w->latency))
+	if (!w->node || !w->need || !w->list || !w->row || !w->passed || !w->asks || !w->by_level ||
+	    !w->child || !w->kids || !w->reach || !w->reached || !w->used || !w->unsure ||
+	    !w->bent || !w->why || !w->done || !w->first)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < n; i++) {
-		w->value[i] = w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
+	for (uint32_t i = 0; i < n; i++)
 		w->node[i] = no_node(i);
-	}
 	return 0;
+}
+
+/* Formulas as steps, then thresholds, each with a stretch of its own. */
+static int make_steps(struct tree_maker *k, struct err *err)
+{
+	struct tree_work *w = &k->w;
+	static const bool varies[SYSTEM_COUNT] = { [SYSTEM_TSC] = true, [SYSTEM_DURATION] = true };
+	const struct expr_steps_setup setup = { w->m->n_metrics, w->m->n_used, k->n_lps, k->system,
+						varies };
+
+	if (expr_steps_new(&w->steps, &w->arena, &setup, err))
+		return -1;
+	w->values = expr_steps_here(&w->steps);
+	tree_each (w, i)
+		if (w->m->metric[i].expr &&
+		    expr_steps_add(&w->steps, w->m->metric[i].expr, i, &w->values, err))
+			return -1;
+	tree_each (w, i) {
+		const struct expr *e = w->m->metric[i].threshold;
+		struct expr_range *range = &w->passed[i_at];
+
+		*range = expr_steps_here(&w->steps);
+		if (e && expr_steps_add(&w->steps, e, (uint32_t)w->m->n_metrics + i, range, err))
+			return -1;
+		w->asks[i_at] = expr_steps_asks(&w->steps, *range);
+	}
+	w->value = expr_steps_values(&w->steps);
+	w->passes = expr_steps_passes(&w->steps);
+	return 0;
+}
+
+static uint32_t parent_place(const struct tree_work *w, uint32_t i)
+{
+	uint32_t parent = w->m->metric[i].parent;
+
+	return parent == MODEL_NONE ? (uint32_t)w->m->n_metrics : parent;
+}
+
+/* Who is whose child, and the list by level. */
+static void make_order(struct tree_work *w)
+{
+	uint32_t n = (uint32_t)w->m->n_metrics, sum = 0, at = 0;
+
+	tree_each (w, i)
+		w->kids[parent_place(w, i) + 1]++;
+	for (uint32_t p = 0; p <= n; p++)
+		w->kids[p] = sum += w->kids[p];
+	w->kids[n + 1] = sum;
+	tree_each (w, i)
+		w->child[w->kids[parent_place(w, i)]++] = i;
+	for (uint32_t p = n + 1; p > 0; p--)
+		w->kids[p] = w->kids[p - 1];
+	w->kids[0] = 0;
+	for (unsigned level = 0; at < w->n_list; level++)
+		tree_each (w, i)
+			if (w->m->metric[i].level == level)
+				w->by_level[at++] = i;
 }
 
 /* Facts that are the same in each interval: by them branches of formulas are ruled out. */
@@ -213,6 +257,9 @@ static void forget(struct tree_work *w)
 	vec_free(&w->sources);
 	vec_free(&w->gradient);
 	vec_free(&w->slope);
+	vec_free(&w->some);
+	vec_free(&w->kept);
+	expr_steps_free(&w->steps);
 	arena_free(&w->arena);
 	*w = (struct tree_work){ .m = m };
 }
@@ -225,7 +272,7 @@ static bool still_ready(const struct tree_maker *k, const struct tree_counts *c)
 	for (int i = 0; i < SYSTEM_COUNT && k->ready; i++)
 		if (system[i] != k->system[i] && !(isnan(system[i]) && isnan(k->system[i])))
 			return false;
-	return k->ready && k->n_lps == c->n_lps && k->latency == !!c->latency;
+	return k->ready && k->n_lps == c->n_lps;
 }
 
 static int make_ready(struct tree_maker *k, const struct tree_counts *c, struct err *err)
@@ -236,10 +283,10 @@ static int make_ready(struct tree_maker *k, const struct tree_counts *c, struct 
 	k->ready = false;
 	take_facts(k->system, c->system);
 	k->n_lps = c->n_lps;
-	k->latency = c->latency;
-	if (make_room(&k->w, k->n_lps, k->latency, err) || close_needs(k, err) ||
-	    list_events(&k->w, err))
+	if (make_room(&k->w, k->n_lps, err) || close_needs(k, err) || list_events(&k->w, err) ||
+	    make_steps(k, err))
 		return -1;
+	make_order(&k->w);
 	k->ready = true;
 	return 0;
 }
@@ -247,17 +294,9 @@ static int make_ready(struct tree_maker *k, const struct tree_counts *c, struct 
 static void take_counts(struct tree_work *w, const struct tree_counts *c)
 {
 	w->c = c;
-	memcpy(w->count, c->count, w->m->n_used * c->n_lps * sizeof(*w->count));
-	if (w->latency)
-		memcpy(w->latency, c->latency, w->m->n_used * sizeof(double));
+	expr_steps_take(&w->steps, c->count, c->latency, c->system);
 	tree_each (w, i)
-		w->value[i] = w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
-	w->env = (struct expr_env){ .count = w->count,
-				    .n_lps = c->n_lps,
-				    .metric = w->value,
-				    .latency = w->latency,
-				    .system = c->system,
-				    .passes = w->passes };
+		w->passes[i] = (struct value){ NAN, VALUE_ABSENT, 0 };
 }
 
 int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *wanted,
@@ -280,9 +319,7 @@ int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *
 	if (make_ready(k, c, err))
 		return -1;
 	take_counts(w, c);
-	tree_values(w);
-	tree_each (w, i)
-		w->straight[i] = w->value[i];
+	expr_steps_run(&w->steps, w->values);
 	if (tree_sources(w, err) || tree_gradients(w, err))
 		return -1;
 	fill_nodes(w);

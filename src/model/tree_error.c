@@ -114,73 +114,75 @@ int tree_sources(struct tree_work *w, struct err *err)
 	return rc;
 }
 
-/* Which metrics change with it; told once for each. Out of memory: none, which tree_make tells. */
-static const struct tree_touch *touch(struct tree_work *w, enum expr_ref_kind kind, uint32_t index)
+/* What changes with it; told once for each. Out of memory: nothing, which tree_make tells. */
+static const struct expr_reach *reach_of(struct tree_work *w, enum expr_ref_kind kind,
+					 uint32_t index)
 {
 	size_t at = (kind == EXPR_LATENCY ? w->m->n_used : 0) + index;
-	struct tree_touch *t = &w->touches[at];
-	bool *is;
+	struct expr_reach *r = &w->reach[at];
 
-	if (w->touched[at])
-		return t;
-	t->metric = arena_alloc(&w->arena, (w->n_list + 1) * sizeof(*t->metric));
-	is = calloc(w->m->n_metrics + 1, sizeof(*is));
-	w->failed |= !t->metric || !is;
-	for (size_t k = 0; k < w->n_list && !w->failed; k++) {
-		uint32_t i = w->list[k];
-
-		for (uint32_t r = w->first[i]; r < w->first[i + 1] && !is[i]; r++) {
-			const struct tree_ref *ref = &w->refs.v[r];
-
-			is[i] = ref->kind == EXPR_METRIC ? is[ref->index]
-							 : ref->kind == kind && ref->index == index;
-		}
-		if (is[i])
-			t->metric[t->n++] = i;
+	if (!w->reached[at]) {
+		w->reached[at] = !expr_steps_reach(&w->steps, w->values, kind, index, r);
+		w->failed |= !w->reached[at];
 	}
-	w->touched[at] = !w->failed;
-	free(is);
-	return t;
+	if (w->failed || vec_reserve(&w->kept, r->n)) {
+		w->failed = true;
+		r->n = r->n_metrics = 0;
+	}
+	return r;
 }
 
+/* An event's counts change in proportion on all logical processors. */
 static void bend(struct tree_work *w, enum expr_ref_kind kind, uint32_t index, double by)
 {
 	size_t n = w->c->n_lps;
 	const double *from = w->c->count + (size_t)index * n;
-	double *to = w->count + (size_t)index * n, sum = sum_of(w, index);
+	double *to = w->bent + w->m->n_metrics, sum, times;
 	bool first = true;
 
 	if (kind == EXPR_LATENCY) {
-		w->latency[index] = w->c->latency[index] + by;
+		expr_steps_latency(&w->steps, index, w->c->latency[index] + by);
 		return;
 	}
+	sum = sum_of(w, index);
+	times = 1 + by / sum;
 	for (size_t i = 0; i < n; i++) {
 		to[i] = from[i];
 		if (isnan(from[i]))
 			continue;
 		if (sum > 0)
-			to[i] *= 1 + by / sum;
+			to[i] *= times;
 		else if (first)
 			to[i] += by;
 		first = false;
 	}
+	expr_steps_event(&w->steps, index, to);
 }
 
 /* What metrics that depend on it are when it is bent by so much; NAN where they have no value then.
- * Values are afterwards as they were. */
+ * Afterwards they are to be brought back. */
 static void bent_values(struct tree_work *w, const struct tree_source *s,
-			const struct tree_touch *t, double by)
+			const struct expr_reach *r, double by)
 {
 	bend(w, s->kind, s->index, by);
-	for (size_t k = 0; k < t->n; k++) {
-		uint32_t i = t->metric[k];
+	expr_steps_again(&w->steps, r);
+	for (size_t k = 0; k < r->n_metrics; k++)
+		w->bent[r->metric[k]] = w->value[r->metric[k]].v;
+}
 
-		w->value[i] = expr_eval(w->m->metric[i].expr, &w->env);
-		w->bent[i] = w->value[i].v;
-	}
-	bend(w, s->kind, s->index, 0);
-	for (size_t k = 0; k < t->n; k++)
-		w->value[t->metric[k]] = w->straight[t->metric[k]];
+static void keep_values(struct tree_work *w, const struct expr_reach *r)
+{
+	expr_steps_keep(&w->steps, r, w->kept.v);
+}
+
+static void bring_values(struct tree_work *w, const struct tree_source *s,
+			 const struct expr_reach *r)
+{
+	if (s->kind == EXPR_LATENCY)
+		expr_steps_latency(&w->steps, s->index, w->c->latency[s->index]);
+	else
+		expr_steps_event(&w->steps, s->index, w->c->count + (size_t)s->index * w->c->n_lps);
+	expr_steps_bring(&w->steps, r, w->kept.v);
 }
 
 static double width(const struct tree_work *w, const struct tree_source *s)
@@ -205,20 +207,23 @@ int tree_gradients(struct tree_work *w, struct err *err)
 {
 	size_t n = w->sources.n, cells = (w->n_list + 1) * n;
 
-	if (vec_reserve(&w->gradient, cells + 1) || vec_reserve(&w->slope, n + 1))
+	if (vec_reserve(&w->gradient, cells + 1) || vec_reserve(&w->slope, n + 1) ||
+	    vec_reserve(&w->some, n + 1))
 		return err_nomem(err);
 	memset(w->gradient.v, 0, cells * sizeof(double));
 	for (size_t s = 0; s < n; s++) {
 		const struct tree_source *src = &w->sources.v[s];
-		const struct tree_touch *t = touch(w, src->kind, src->index);
+		const struct expr_reach *r = reach_of(w, src->kind, src->index);
 		double h = width(w, src);
 
-		bent_values(w, src, t, h);
-		for (size_t k = 0; k < t->n; k++)
-			w->gradient.v[w->row[t->metric[k]] * n + s] = w->bent[t->metric[k]];
-		bent_values(w, src, t, -h);
-		for (size_t k = 0; k < t->n; k++) {
-			uint32_t i = t->metric[k];
+		keep_values(w, r);
+		bent_values(w, src, r, h);
+		for (size_t k = 0; k < r->n_metrics; k++)
+			w->gradient.v[w->row[r->metric[k]] * n + s] = w->bent[r->metric[k]];
+		bent_values(w, src, r, -h);
+		bring_values(w, src, r);
+		for (size_t k = 0; k < r->n_metrics; k++) {
+			uint32_t i = r->metric[k];
 			double *g = &w->gradient.v[w->row[i] * n + s];
 
 			*g = slope(w->bent[i], w->value[i].v, *g, h);
@@ -231,40 +236,47 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 		     const char **why)
 {
 	const struct tree_source *src = w->sources.v;
-	size_t n_src = w->sources.n;
-	double var = 0, steps = 0;
+	size_t n_src = w->sources.n, n_some = 0;
+	uint32_t *some = w->some.v; /* the few that it depends on */
+	double *slopes = w->slope.v, var = 0, steps = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if ((*why = w->unsure[metric[i]]))
 			return NAN;
-	for (size_t s = 0; s < n_src; s++) {
-		w->slope.v[s] = 0;
+	for (uint32_t s = 0; s < n_src; s++) {
+		double sum = 0;
+
 		for (size_t i = 0; i < n; i++)
-			w->slope.v[s] += by[i] * w->gradient.v[w->row[metric[i]] * n_src + s];
-		if (isnan(w->slope.v[s])) {
+			sum += by[i] * w->gradient.v[w->row[metric[i]] * n_src + s];
+		if (isnan(sum)) {
 			*why = "the formula has no value within the error of its counts";
 			return NAN;
 		}
-		steps += pow(w->slope.v[s] * src[s].quantum, 2);
+		slopes[s] = sum;
+		if (sum == 0)
+			continue;
+		some[n_some++] = s;
+		steps += pow(sum * src[s].quantum, 2);
 		if (src[s].group == MODEL_NONE)
-			var += pow(w->slope.v[s] * src[s].se, 2);
+			var += pow(sum * src[s].se, 2);
 	}
 	/* the sources of a group are neighbours */
-	for (size_t a = 0; a < n_src; a++) {
-		uint32_t g = w->slope.v[a] != 0 ? src[a].group : MODEL_NONE;
-		const double *cov = g != MODEL_NONE && w->c->cov ? w->c->cov[g] : NULL;
-		size_t k = cov ? members(w->c, g) : 0;
+	for (size_t a = 0; a < n_some; a++) {
+		const struct tree_source *x = &src[some[a]];
+		const double *cov =
+			x->group != MODEL_NONE && w->c->cov ? w->c->cov[x->group] : NULL;
+		const double *row = cov ? cov + x->pos * members(w->c, x->group) : NULL;
 
-		for (size_t b = a; cov && b < n_src && src[b].group == g; b++)
-			var += (a == b ? 1 : 2) * w->slope.v[a] * w->slope.v[b] *
-			       cov[src[a].pos * k + src[b].pos];
+		for (size_t b = a; cov && b < n_some && src[some[b]].group == x->group; b++)
+			var += (a == b ? 1 : 2) * slopes[some[a]] * slopes[some[b]] *
+			       row[src[some[b]].pos];
 	}
 	return sqrt(Z95 * Z95 * (var > 0 ? var : 0) + steps);
 }
 
-static bool touches_any(const struct tree_touch *t, const uint32_t *metric, size_t n)
+static bool reaches_any(const struct expr_reach *t, const uint32_t *metric, size_t n)
 {
-	for (size_t k = 0; k < t->n; k++)
+	for (size_t k = 0; k < t->n_metrics; k++)
 		for (size_t i = 0; i < n; i++)
 			if (t->metric[k] == metric[i])
 				return true;
@@ -276,16 +288,18 @@ double tree_pull(struct tree_work *w, const uint32_t *metric, const double *by, 
 {
 	struct tree_source s = { EXPR_EVENT, event, MODEL_NONE, 0, 0, 0 };
 	double sum = sum_of(w, event), pull = 0;
-	const struct tree_touch *t;
+	const struct expr_reach *r;
 
 	if (!(sum > 0))
 		return 0;
-	t = touch(w, EXPR_EVENT, event);
-	if (!touches_any(t, metric, n))
+	r = reach_of(w, EXPR_EVENT, event);
+	if (!reaches_any(r, metric, n))
 		return 0;
-	bent_values(w, &s, t, sum * 1e-3);
+	keep_values(w, r);
+	bent_values(w, &s, r, sum * 1e-3);
+	bring_values(w, &s, r);
 	for (size_t i = 0; i < n; i++)
-		if (touches_any(t, &metric[i], 1) && !isnan(w->bent[metric[i]]))
+		if (reaches_any(r, &metric[i], 1) && !isnan(w->bent[metric[i]]))
 			pull += by[i] * (w->bent[metric[i]] - w->value[metric[i]].v);
 	return pull * 1e3;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "model/expr_steps.h"
 #include "model/tree.h"
 
 struct tree_ref {
@@ -26,12 +27,6 @@ struct tree_source {
 	double quantum;	     /* half a step */
 };
 
-/* The metrics that change with an event or a latency, ascending. */
-struct tree_touch {
-	uint32_t *metric;
-	size_t n;
-};
-
 /* What is above the line follows from the model, what is wanted, and the machine's facts, and stays from
  * tree to tree; the rest is of the tree at hand. */
 struct tree_work {
@@ -42,36 +37,40 @@ struct tree_work {
 	size_t n_list;
 	VEC(struct tree_ref) refs; /* of metric i: [first[i], first[i + 1]), its formula's alone */
 	uint32_t *first;
-	uint32_t *row;		    /* by metric: 1 and its place in the list; 0: not evaluated */
-	struct tree_touch *touches; /* by event, then by latency: see touch() */
-	bool *touched;		    /* whose `touches` is made */
-	uint32_t *event;	    /* events whose counts or latencies are asked for */
+	uint32_t *row;		   /* by metric: 1 and its place in the list; 0: not evaluated */
+	struct expr_steps steps;   /* formulas of the list, then their thresholds */
+	struct expr_range values;  /* the former */
+	struct expr_range *passed; /* by place in the list: the latter */
+	bool *asks;		   /* by place in the list: its threshold asks for others */
+	struct expr_reach *reach;  /* by event, then by latency: see reach_of() */
+	bool *reached;		   /* whose `reach` is made */
+	uint32_t *by_level;	   /* the list, those of no level first */
+	uint32_t
+		*child; /* of node i: [kids[i], kids[i + 1]), ascending; kids[n_metrics]: of none */
+	uint32_t *kids;
+	uint32_t *event; /* events whose counts or latencies are asked for */
 	size_t n_events;
 	bool *used; /* by event: it is among them */
 	/* ---- */
 	const struct tree_counts *c;
-	struct tree_node *node; /* by metric */
-	struct value *value, *passes;
-	struct value *straight;	 /* a copy of value, from which it is restored */
-	double *count, *latency; /* copies, to be bent */
-	struct expr_env env;
+	struct tree_node *node;	      /* by metric */
+	struct value *value, *passes; /* by metric; the steps' */
 	VEC(struct tree_source) sources;
-	VEC(double) gradient; /* [row[metric] * n_sources + source]; NAN: could not be told */
-	VEC(double) slope;    /* scratch, by source */
-	double *bent;	      /* scratch, by metric */
-	const char **unsure;  /* by metric: why its error is not known */
-	const char **why;     /* scratch, by event */
-	bool *done;	      /* scratch, by event */
-	bool failed;	      /* out of memory */
+	VEC(double) gradient;	/* [row[metric] * n_sources + source]; NAN: could not be told */
+	VEC(double) slope;	/* scratch, by source */
+	VEC(uint32_t) some;	/* likewise */
+	double *bent;		/* scratch, by metric, and by logical processor */
+	VEC(struct value) kept; /* scratch, by step */
+	const char **unsure;	/* by metric: why its error is not known */
+	const char **why;	/* scratch, by event */
+	bool *done;		/* scratch, by event */
+	bool failed;		/* out of memory */
 };
 
 /* For each metric that is needed, in the model's order. */
 #define tree_each(w, i)                                                                     \
 	for (uint32_t i##_at = 0, i; i##_at < (w)->n_list && (i = (w)->list[i##_at], true); \
 	     i##_at++)
-
-/* Evaluates what is needed, in the model's order. */
-void tree_values(struct tree_work *w);
 
 /* tree_error.c */
 int tree_sources(struct tree_work *w, struct err *err) MUST_USE;

@@ -11,19 +11,11 @@
 
 /* Something that should not be above 0: sum of by[i] * metric[i], less `limit`. */
 struct claim {
-	uint32_t metric[MANY];
-	double by[MANY];
+	const uint32_t *metric;
+	const double *by;
 	size_t n;
 	double limit;
 };
-
-static void put(struct claim *c, uint32_t metric, double by)
-{
-	if (c->n < MANY) {
-		c->metric[c->n] = metric;
-		c->by[c->n++] = by;
-	}
-}
 
 static bool broken(const struct tree_work *w, const struct claim *c)
 {
@@ -100,9 +92,11 @@ static bool is_part(const struct tree_work *w, uint32_t i)
 static void judge_one(struct tree_work *w, uint32_t i)
 {
 	uint32_t parent = w->m->metric[i].parent;
-	struct claim negative = { { i }, { -1 }, 1, 0 };
-	struct claim over = { { i }, { 1 }, 1, 1 };
-	struct claim parents = { { i, parent }, { 1, -1 }, 2, 0 };
+	const uint32_t pair[] = { i, parent };
+	const double by[] = { 1, -1 };
+	const struct claim negative = { pair, by + 1, 1, 0 };
+	const struct claim over = { pair, by, 1, 1 };
+	const struct claim parents = { pair, by, 2, 0 };
 
 	if (parent != MODEL_NONE && w->node[parent].doubt)
 		doubt(w, i, DOUBT_PARENT, NULL);
@@ -114,31 +108,37 @@ static void judge_one(struct tree_work *w, uint32_t i)
 		doubt(w, i, DOUBT_OVER, &parents);
 }
 
-static bool among(const struct tree_work *w, uint32_t i, uint32_t parent)
-{
-	return w->m->metric[i].parent == parent && is_part(w, i);
-}
-
 /* Children of one node (MODEL_NONE: the first level) that together are more than it. */
 static void judge_sum(struct tree_work *w, uint32_t parent)
 {
-	struct claim sum = { .limit = parent == MODEL_NONE };
-	uint32_t against[2];
+	size_t at = parent == MODEL_NONE ? w->m->n_metrics : parent;
+	const uint32_t *from = w->child + w->kids[at], *to = w->child + w->kids[at + 1];
+	uint32_t metric[MANY], against[2];
+	double by[MANY];
+	struct claim sum = { metric, by, 0, parent == MODEL_NONE };
 
-	tree_each (w, i)
-		if (among(w, i, parent) && !w->node[i].doubt)
-			put(&sum, i, 1);
-	if (parent != MODEL_NONE)
-		put(&sum, parent, -1);
+	if (to - from < (parent == MODEL_NONE ? 2 : 1))
+		return;
+	for (const uint32_t *i = from; i < to && sum.n < MANY - 1; i++)
+		if (is_part(w, *i) && !w->node[*i].doubt) {
+			metric[sum.n] = *i;
+			by[sum.n++] = 1;
+		}
+	if (parent != MODEL_NONE) {
+		metric[sum.n] = parent;
+		by[sum.n++] = -1;
+	}
 	if (sum.n < 2 || !broken(w, &sum))
 		return;
 	blame(w, &sum, against);
-	tree_each (w, i) {
-		if (!among(w, i, parent) || w->node[i].doubt)
+	for (const uint32_t *i = from; i < to; i++) {
+		struct tree_node *n = &w->node[*i];
+
+		if (!is_part(w, *i) || n->doubt)
 			continue;
-		w->node[i].doubt = DOUBT_CHILDREN;
-		w->node[i].against[0] = against[0];
-		w->node[i].against[1] = against[1];
+		n->doubt = DOUBT_CHILDREN;
+		n->against[0] = against[0];
+		n->against[1] = against[1];
 	}
 }
 
@@ -161,9 +161,10 @@ double tree_shown(const struct model_metric *m, double v)
 /* A metric of no level that is told in per cent. */
 static void judge_percent(struct tree_work *w, uint32_t i)
 {
-	double by = as_share(&w->m->metric[i]);
-	struct claim negative = { { i }, { -by }, 1, 0 };
-	struct claim over = { { i }, { by }, 1, 1 };
+	double share = as_share(&w->m->metric[i]);
+	const double by[] = { share, -share };
+	const struct claim negative = { &i, by + 1, 1, 0 };
+	const struct claim over = { &i, by, 1, 1 };
 
 	if (broken(w, &negative))
 		doubt(w, i, DOUBT_NEGATIVE, &negative);
@@ -206,22 +207,23 @@ void tree_judge_means(const struct model *m, struct tree_node *node)
 
 void tree_judge(struct tree_work *w)
 {
-	unsigned deepest = 0;
+	const uint32_t *above, *at = w->by_level, *end = at + w->n_list;
 
-	tree_each (w, i)
-		if (w->m->metric[i].level > deepest)
-			deepest = w->m->metric[i].level;
+	while (at < end && !tree_is_node(&w->m->metric[*at]))
+		at++;
 	/* from the top, as parts of a doubtful whole are doubtful */
-	for (unsigned level = 1; level <= deepest; level++) {
-		tree_each (w, i)
-			if (w->m->metric[i].level == level && tree_known(w, i))
-				judge_one(w, i);
-		if (level == 1)
+	for (above = at; at < end;) {
+		unsigned level = w->m->metric[*at].level;
+		const uint32_t *these = at;
+
+		for (; at < end && w->m->metric[*at].level == level; at++)
+			if (tree_known(w, *at))
+				judge_one(w, *at);
+		if (above == these)
 			judge_sum(w, MODEL_NONE);
-		tree_each (w, i)
-			if (level > 1 && w->m->metric[i].level == level - 1 && tree_known(w, i) &&
-			    !w->node[i].doubt)
-				judge_sum(w, i);
+		for (; above < these; above++)
+			if (tree_known(w, *above) && !w->node[*above].doubt)
+				judge_sum(w, *above);
 	}
 	tree_each (w, i)
 		if (!tree_is_node(&w->m->metric[i]) && tree_known(w, i) &&

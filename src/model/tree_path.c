@@ -15,12 +15,12 @@ static void evaluate(struct tree_work *w)
 	for (int round = 0; again && round < 8; round++) {
 		again = false;
 		tree_each (w, i) {
-			const struct expr *e = w->m->metric[i].threshold;
 			struct value old = w->passes[i];
 
-			if (!e)
+			/* only those that ask for others change once they are known */
+			if (!w->m->metric[i].threshold || (round && !w->asks[i_at]))
 				continue;
-			w->passes[i] = expr_eval(e, &w->env);
+			expr_steps_run(&w->steps, w->passed[i_at]);
 			again = again || w->passes[i].why != old.why ||
 				(!old.why && w->passes[i].v != old.v);
 		}
@@ -47,23 +47,13 @@ static bool parent_is(const struct tree_work *w, uint32_t i, bool maybe)
 	return maybe ? p->maybe : p->over;
 }
 
-static unsigned deepest(const struct tree_work *w)
-{
-	unsigned most = 0;
-
-	tree_each (w, i)
-		if (w->m->metric[i].level > most)
-			most = w->m->metric[i].level;
-	return most;
-}
-
 static void bend_one(struct tree_work *w, uint32_t i, double by)
 {
 	struct value old = w->passes[i];
 	double v = w->value[i].v;
 
 	w->value[i].v = v + by;
-	w->passes[i] = expr_eval(w->m->metric[i].threshold, &w->env);
+	expr_steps_run(&w->steps, w->passed[w->row[i] - 1]);
 	w->node[i].maybe = w->node[i].maybe || passes(w, i);
 	w->passes[i] = old;
 	w->value[i].v = v;
@@ -91,25 +81,23 @@ static void one(struct tree_work *w, uint32_t i)
 
 void tree_thresholds(struct tree_work *w)
 {
-	unsigned most = deepest(w);
-
 	evaluate(w);
-	for (unsigned level = 0; level <= most; level++)
-		tree_each (w, i)
-			if (w->m->metric[i].level == level && tree_known(w, i))
-				one(w, i);
+	for (size_t k = 0; k < w->n_list; k++)
+		if (tree_known(w, w->by_level[k]))
+			one(w, w->by_level[k]);
 }
 
 /* The largest and the next of the children that are over; how many there are. */
 static size_t largest(const struct tree_work *w, uint32_t parent, uint32_t top[2])
 {
-	size_t n = 0;
+	size_t n = 0, place = parent == MODEL_NONE ? w->m->n_metrics : parent;
 
 	top[0] = top[1] = MODEL_NONE;
-	tree_each (w, i) {
+	for (uint32_t k = w->kids[place]; k < w->kids[place + 1]; k++) {
+		uint32_t i = w->child[k];
 		const struct model_metric *m = &w->m->metric[i];
 
-		if (!tree_is_node(m) || m->parent != parent || m->overlap || !w->node[i].over)
+		if (!tree_is_node(m) || m->overlap || !w->node[i].over)
 			continue;
 		n++;
 		if (top[0] == MODEL_NONE || w->value[i].v > w->value[top[0]].v) {
