@@ -146,10 +146,18 @@ void buf_reset(struct buf *b)
 		b->s[0] = '\0';
 }
 
+void buf_spill(struct buf *b)
+{
+	if (!b->drain || b->failed || b->len < BUF_SPILL)
+		return;
+	if (b->drain->take(b->drain->ctx, b->s, b->len))
+		b->failed = true;
+	b->len = 0;
+	b->s[0] = '\0';
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->s);
-	b->s = NULL;
-	b->len = b->cap = 0;
-	b->failed = false;
+	*b = (struct buf)BUF_INIT;
 }

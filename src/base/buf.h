@@ -4,6 +4,10 @@
  *
  * Failure is sticky: when memory runs out the buffer keeps what it has and `failed` is set, so that
  * a long run of puts needs one test at its end. Always NUL-ended once something was put.
+ *
+ * A text that may be larger than memory leaves by the way: who writes it calls buf_spill() between rows,
+ * where what was put is not looked at again. Only a buffer with a drain spills; others grow. A drain that
+ * fails sets `failed` (why is the drain's to keep), and a loop over many rows ends by that.
  */
 #ifndef CYCLADE_BASE_BUF_H
 #define CYCLADE_BASE_BUF_H
@@ -14,16 +18,23 @@
 
 #include "base/err.h"
 
+struct buf_drain {
+	int (*take)(void *ctx, const char *p, size_t len); /* all of it, or not 0 */
+	void *ctx;
+};
+
 struct buf {
 	char *s; /* NULL while empty and never put to; buf_str() is never NULL */
 	size_t len, cap;
 	bool failed;
+	const struct buf_drain *drain; /* NULL: nothing leaves */
 };
 
-#define BUF_INIT                  \
-	{                         \
-		NULL, 0, 0, false \
+#define BUF_INIT                        \
+	{                               \
+		NULL, 0, 0, false, NULL \
 	}
+#define BUF_SPILL ((size_t)1 << 18) /* less is kept for the next time */
 
 void buf_put(struct buf *b, const void *p, size_t len);
 void buf_puts(struct buf *b, const char *s);
@@ -41,6 +52,7 @@ const char *buf_str(const struct buf *b);
 void buf_trim(struct buf *b);	  /* takes off the blanks at its end */
 void buf_end_line(struct buf *b); /* the same, and puts a newline */
 void buf_reset(struct buf *b);	  /* empty, memory kept */
+void buf_spill(struct buf *b);	  /* to the drain, if there is one and enough to be worth it */
 void buf_free(struct buf *b);
 
 #endif

@@ -17,6 +17,14 @@ void json_init(struct json *j, struct buf *out, bool pretty)
 	j->pretty = pretty;
 }
 
+bool json_pretty(struct json *j, bool pretty)
+{
+	bool was = j->pretty;
+
+	j->pretty = pretty;
+	return was;
+}
+
 static void put_string(struct buf *b, const char *s)
 {
 	const char *end = s + strlen(s);
@@ -50,6 +58,7 @@ static void begin_value(struct json *j, const char *key)
 {
 	uint64_t bit = 1ULL << j->depth;
 
+	buf_spill(j->out);
 	if (j->depth) {
 		if (j->filled & bit)
 			buf_putc(j->out, ',');
@@ -147,7 +156,8 @@ void json_real(struct json *j, const char *key, double v)
 		buf_puts(j->out, "null");
 		return;
 	}
-	for (int digits = 6; digits <= 17; digits++) {
+	/* what 15 digits tell exactly %g writes without the zeros behind it */
+	for (int digits = 15; digits <= 17; digits++) {
 		(void)snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;

@@ -3,7 +3,8 @@
  * json - writing JSON as it is known, without building it first (reading is cJSON's work).
  *
  * Commas, quoting and indentation are taken care of; a string that is not UTF-8 has its odd bytes
- * written as U+FFFD. A number that is not finite becomes null.
+ * written as U+FFFD. A number that is not finite becomes null. What was put may leave the buffer before each
+ * value (buf_spill), so that large tables are never held.
  */
 #ifndef CYCLADE_BASE_JSON_H
 #define CYCLADE_BASE_JSON_H
@@ -23,6 +24,8 @@ struct json {
 };
 
 void json_init(struct json *j, struct buf *out, bool pretty);
+/* One line from here on, or not: of a row of a large table. Returns how it was. */
+bool json_pretty(struct json *j, bool pretty);
 /* `key` is NULL inside an array and at the top. At most 60 levels. */
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);

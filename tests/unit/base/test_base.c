@@ -304,6 +304,97 @@ static void lines_are_broken_at_blanks(void **state)
 	buf_free(&b);
 }
 
+struct drained {
+	size_t n, calls, fail_at;
+	unsigned sum;
+};
+
+static int take(void *ctx, const char *p, size_t len)
+{
+	struct drained *d = ctx;
+
+	d->n += len;
+	for (size_t i = 0; i < len; i++)
+		d->sum = d->sum * 31 + (unsigned char)p[i];
+	return ++d->calls == d->fail_at ? -1 : 0;
+}
+
+static void text_leaves_through_a_drain(void **state)
+{
+	struct drained d = { 0 };
+	const struct buf_drain drain = { take, &d };
+	struct buf b = { .drain = &drain }, plain = BUF_INIT;
+	unsigned sum = 0;
+
+	(void)state;
+	buf_spill(&plain); /* nothing to do, nowhere to go */
+	for (unsigned i = 0; i < 200000; i++) {
+		buf_printf(&b, "row %u\n", i);
+		buf_printf(&plain, "row %u\n", i);
+		buf_spill(&b);
+		buf_spill(&plain);
+	}
+	assert_true(d.calls > 3 && b.cap <= 2 * BUF_SPILL);
+	take(&d, buf_str(&b), b.len);
+	for (size_t i = 0; i < plain.len; i++)
+		sum = sum * 31 + (unsigned char)plain.s[i];
+	assert_int_equal(d.n, plain.len);
+	assert_int_equal(d.sum, sum);
+	assert_false(b.failed);
+	/* a drain that fails is asked no more */
+	d = (struct drained){ .fail_at = 2 };
+	for (unsigned i = 0; i < 200000; i++) {
+		buf_puts(&b, "a row\n");
+		buf_spill(&b);
+	}
+	assert_true(b.failed);
+	assert_int_equal(d.calls, 2);
+	buf_free(&b);
+	buf_free(&plain);
+}
+
+static void reals_read_back(void **state)
+{
+	static const struct {
+		double v;
+		const char *want;
+	} rows[] = {
+		{ 0.1, "0.1" },
+		{ 1e6, "1000000" },
+		{ -2.5, "-2.5" },
+		{ 0.1 + 0.2, "0.30000000000000004" },
+		{ 1e22, "1e+22" },
+		{ 5e-324, "4.94065645841247e-324" },
+		{ 123456789, "123456789" },
+		{ 72000108.04000239, "72000108.04000239" },
+	};
+	struct buf b = BUF_INIT;
+	struct json j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		buf_reset(&b);
+		json_init(&j, &b, false);
+		json_real(&j, NULL, rows[i].v);
+		assert_string_equal(buf_str(&b), rows[i].want);
+		assert_true(strtod(buf_str(&b), NULL) == rows[i].v);
+	}
+	/* a row on a line of a table that is laid out */
+	buf_reset(&b);
+	json_init(&j, &b, true);
+	json_array(&j, NULL);
+	json_object(&j, NULL);
+	assert_true(json_pretty(&j, false));
+	json_u64(&j, "a", 1);
+	json_u64(&j, "b", 2);
+	json_end_object(&j);
+	assert_false(json_pretty(&j, true));
+	json_u64(&j, NULL, 3);
+	json_end_array(&j);
+	assert_string_equal(buf_str(&b), "[\n  {\"a\":1,\"b\":2},\n  3\n]\n");
+	buf_free(&b);
+}
+
 static void json_is_well_formed(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -434,6 +525,8 @@ int main(void)
 		cmocka_unit_test(text_is_made_safe),
 		cmocka_unit_test(nearest_word_is_found),
 		cmocka_unit_test(lines_are_broken_at_blanks),
+		cmocka_unit_test(text_leaves_through_a_drain),
+		cmocka_unit_test(reals_read_back),
 		cmocka_unit_test(json_is_well_formed),
 		cmocka_unit_test(new_files_appear_whole),
 		cmocka_unit_test(tasks_run_once_each),
