@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/num.h"
 #include "cli/options.h"
 #include "report/style.h"
@@ -89,6 +90,24 @@ int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
  * standard output, through a pager where that is due. A reader that went away (EPIPE) is no error.
  * Returns an exit code, having said what failed. */
 int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
+
+/* A text that may be large: to where cli_put writes and by the same rules, but of one for programs
+ * (`machine`) parts leave while it is made, wherever a sink calls buf_spill. Open it first, have it
+ * written to `text`, then end it once, by either way:
+ *	cli_out_put	all of it was put; returns as cli_put does
+ *	cli_out_fail	it was not: `why`, unless writing failed before; nothing stands under -o's name
+ * It must not be moved in between. */
+struct cli_out {
+	struct cli *cli;
+	struct buf text;
+	struct buf_drain drain;
+	struct file_new file;
+	bool machine, begun;
+	struct err err; /* of writing */
+};
+void cli_out_open(struct cli_out *o, struct cli *cli, bool machine);
+int cli_out_put(struct cli_out *o);
+int cli_out_fail(struct cli_out *o, const struct err *why);
 
 /* Progress on stderr: one line, only on a terminal, only after half a second. */
 void cli_progress(void *cli, double fraction);

@@ -94,19 +94,20 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 static int write_out(struct cli *cli, struct annotate *a)
 {
 	const char *format = cli_format(cli);
-	struct buf out = BUF_INIT;
+	bool machine = !strcmp(format, "json") || !strcmp(format, "csv");
+	struct cli_out out;
 	struct err wrong = ERR_INIT;
 	char separator;
-	int rc;
 
 	if (cli_separator(cli, &separator, &wrong))
 		return cli_fail(&wrong);
+	cli_out_open(&out, cli, machine);
 	if (!strcmp(format, "json")) {
-		annotate_json(&out, a);
+		annotate_json(&out.text, a);
 	} else if (!strcmp(format, "csv")) {
-		annotate_csv(&out, a, separator);
+		annotate_csv(&out.text, a, separator);
 	} else if (!strcmp(format, "markdown")) {
-		annotate_markdown(&out, a);
+		annotate_markdown(&out.text, a);
 	} else if (!strcmp(format, "folded")) {
 		struct err err = ERR_INIT;
 
@@ -117,18 +118,9 @@ static int write_out(struct cli *cli, struct annotate *a)
 		bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
 		const struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
 
-		annotate_term(&out, a, &st);
+		annotate_term(&out.text, a, &st);
 	}
-	if (out.failed) {
-		struct err err = ERR_INIT;
-
-		(void)err_nomem(&err);
-		rc = cli_fail(&err);
-	} else {
-		rc = cli_put(cli, &out, !strcmp(format, "term"));
-	}
-	buf_free(&out);
-	return rc;
+	return cli_out_put(&out);
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */

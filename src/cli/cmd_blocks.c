@@ -90,20 +90,19 @@ int cmd_blocks(struct cli *cli)
 	struct counting_blocks c = { .cli = cli };
 	const struct blocks_format *f;
 	struct sink_opts so;
-	struct buf out = BUF_INIT;
+	struct cli_out out;
 	struct err err = ERR_INIT;
 	int code;
 
 	f = blocks_format_find(cli_format(cli), &err);
-	if (!f || cli_sink(cli, &so, &err) || cli_file_function(cli, &c.said, &err) ||
-	    count(&c, f->visits, &err) || write_out(&c, f, &so, &out, &err)) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(cli);
-		code = cli_put(cli, &out, !f->machine);
-	}
-	buf_free(&out);
+	if (!f)
+		return cli_fail(&err);
+	cli_out_open(&out, cli, f->machine);
+	if (cli_sink(cli, &so, &err) || cli_file_function(cli, &c.said, &err) ||
+	    count(&c, f->visits, &err) || write_out(&c, f, &so, &out.text, &err))
+		code = cli_out_fail(&out, &err);
+	else
+		code = cli_out_put(&out);
 	blocks_free(&c.blocks);
 	flow_free(c.flow);
 	recording_close(&c.r);

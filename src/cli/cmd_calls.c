@@ -91,19 +91,20 @@ int cmd_calls(struct cli *cli)
 	struct counting_calls c = { .cli = cli };
 	const struct calls_format *f;
 	struct sink_opts so;
-	struct buf out = BUF_INIT;
+	struct cli_out out;
 	struct err err = ERR_INIT;
 	int code = -1;
 
 	f = calls_format_find(cli_format(cli), &err);
-	if (f && !cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
-		code = make(&c, f, &so, &out, &err);
-	cli_progress_end(cli);
+	if (!f)
+		return cli_fail(&err);
+	cli_out_open(&out, cli, f->machine);
+	if (!cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
+		code = make(&c, f, &so, &out.text, &err);
 	if (code < 0)
-		code = cli_fail(&err);
+		code = cli_out_fail(&out, &err);
 	else if (code == EXIT_OK)
-		code = cli_put(cli, &out, !f->machine);
-	buf_free(&out);
+		code = cli_out_put(&out);
 	vec_free(&c.found.v);
 	calls_free(&c.calls);
 	flow_free(c.flow);

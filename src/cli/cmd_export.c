@@ -194,7 +194,7 @@ static int write_stacks(struct exporting *x, enum profile_stacks_how how,
 	}
 	cli_progress_end(x->cli);
 	tell_losses(x, p);
-	ret = write(&x->out, &in, err);
+	ret = write(&x->out.text, &in, err);
 	profile_free(p);
 	return ret;
 }
@@ -225,15 +225,12 @@ static int run(struct exporting *x, const struct format *f, const char *path)
 	struct err err = ERR_INIT;
 	int code;
 
+	cli_out_open(&x->out, x->cli, true);
 	if (recording_open(&x->r, x->cli, path, &err) || choose_event(x, f, &err) ||
-	    f->write(x, &err)) {
-		cli_progress_end(x->cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(x->cli);
-		code = cli_put(x->cli, &x->out, false);
-	}
-	buf_free(&x->out);
+	    f->write(x, &err))
+		code = cli_out_fail(&x->out, &err);
+	else
+		code = cli_out_put(&x->out);
 	recording_close(&x->r);
 	return code;
 }

@@ -230,7 +230,7 @@ static int write_out(struct report *rp, const char *path, struct buf *out, struc
 int cmd_report(struct cli *cli)
 {
 	struct report rp = { .cli = cli, .named = cli->opt.input || cli->args.n };
-	struct buf out = BUF_INIT;
+	struct cli_out out;
 	struct err err = ERR_INIT;
 	const char *path = cli_input(cli, &err);
 	int code;
@@ -245,17 +245,16 @@ int cmd_report(struct cli *cli)
 		return regions_report(cli, path);
 	if (cli->opt.account)
 		return report_account(cli, path, rp.named);
-	if (choose_sink(&rp, &err) || recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
-	    write_out(&rp, path, &out, &err)) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(cli);
-		code = cli_put(cli, &out, !rp.sink->machine);
-	}
+	if (choose_sink(&rp, &err))
+		return cli_fail(&err);
+	cli_out_open(&out, cli, rp.sink->machine);
+	if (recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
+	    write_out(&rp, path, &out.text, &err))
+		code = cli_out_fail(&out, &err);
+	else
+		code = cli_out_put(&out);
 	if (heap_ends())
 		return code;
-	buf_free(&out);
 	vec_free(&rp.notes);
 	profile_free(rp.profile);
 	recording_close(&rp.r);

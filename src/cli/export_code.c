@@ -182,8 +182,8 @@ int export_write_fdo(struct exporting *x, struct err *err)
 		goto out;
 	}
 	tell_left_out(x, p);
-	ret = x->cli->opt.text ? export_fdo_text(&x->out, p, err)
-			       : export_fdo_binary(&x->out, p, err);
+	ret = x->cli->opt.text ? export_fdo_text(&x->out.text, p, err)
+			       : export_fdo_binary(&x->out.text, p, err);
 out:
 	fdo_free(p);
 	facts_free(&c);
@@ -208,8 +208,9 @@ int export_write_bolt(struct exporting *x, struct err *err)
 		(void)err_hint(err, "name where it lies: --symbols DIR");
 		goto out;
 	}
-	ret = c.flow ? export_bolt(&x->out, c.flow, x->r.images, c.image, err)
-		     : export_bolt_samples(&x->out, c.profile, event, x->r.images, c.image, err);
+	ret = c.flow ? export_bolt(&x->out.text, c.flow, x->r.images, c.image, err)
+		     : export_bolt_samples(&x->out.text, c.profile, event, x->r.images, c.image,
+					   err);
 out:
 	facts_free(&c);
 	return ret;
@@ -238,7 +239,7 @@ static int write_layout(struct exporting *x, const struct code_facts *c, const s
 			 "left out: %zu functions whose names are not known, or that the format "
 			 "has no room for",
 			 l->strange);
-	return write(&x->out, l, err);
+	return write(&x->out.text, l, err);
 }
 
 int export_write_blocks(struct exporting *x, struct err *err)

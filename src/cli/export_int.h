@@ -12,7 +12,7 @@ struct exporting {
 	struct cli *cli;
 	struct recording r;
 	const char *event; /* NULL: all */
-	struct buf out;
+	struct cli_out out;
 };
 
 /* export_code.c: what is told of one program's code. */

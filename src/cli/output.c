@@ -286,6 +286,71 @@ int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 	return err.sys_errno == EPIPE ? EXIT_OK : cli_fail(&err);
 }
 
+static bool is_to_file(const struct cli *cli)
+{
+	return cli->opt.output && strcmp(cli->opt.output, "-") != 0;
+}
+
+static int out_take(void *ctx, const char *p, size_t len)
+{
+	struct cli_out *o = ctx;
+	const char *path = is_to_file(o->cli) ? o->cli->opt.output : NULL;
+
+	bool first = !o->begun;
+
+	o->begun = true;
+	cli_progress_end(o->cli);
+	if (path && first && file_new_open(&o->file, path, 0644, &o->err))
+		return -1;
+	return fd_write_all(path ? o->file.fd : STDOUT_FILENO, p, len,
+			    path ? path : "standard output", &o->err);
+}
+
+void cli_out_open(struct cli_out *o, struct cli *cli, bool machine)
+{
+	o->cli = cli;
+	o->text = (struct buf)BUF_INIT;
+	o->drain = (struct buf_drain){ out_take, o };
+	o->file.fd = -1;
+	o->file.temp[0] = '\0';
+	o->machine = machine;
+	o->begun = false;
+	o->err = (struct err)ERR_INIT;
+	if (machine)
+		o->text.drain = &o->drain;
+}
+
+int cli_out_put(struct cli_out *o)
+{
+	int code;
+
+	cli_progress_end(o->cli);
+	if (!o->begun) {
+		code = cli_put(o->cli, &o->text, !o->machine);
+		buf_free(&o->text);
+		return code;
+	}
+	if (o->text.failed || out_take(o, buf_str(&o->text), o->text.len) ||
+	    (is_to_file(o->cli) && file_new_commit(&o->file, &o->err))) {
+		struct err none = ERR_INIT;
+
+		(void)err_nomem(&none);
+		return cli_out_fail(o, &none);
+	}
+	buf_free(&o->text);
+	return EXIT_OK;
+}
+
+int cli_out_fail(struct cli_out *o, const struct err *why)
+{
+	cli_progress_end(o->cli);
+	buf_free(&o->text);
+	file_new_abort(&o->file);
+	if (o->err.code == ERR_NONE)
+		return cli_fail(why);
+	return !is_to_file(o->cli) && o->err.sys_errno == EPIPE ? EXIT_OK : cli_fail(&o->err);
+}
+
 int cli_separator(const struct cli *cli, char *out, struct err *err)
 {
 	const char *s = cli->opt.separator;
@@ -311,9 +376,7 @@ const char *cli_format(const struct cli *cli)
 
 int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err)
 {
-	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
-
-	out->style = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
+	out->style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO);
 	out->quiet = cli->opt.quiet;
 	return cli_separator(cli, &out->separator, err);
 }

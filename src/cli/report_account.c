@@ -57,7 +57,6 @@ static int choose(struct account_report *rp, struct err *err)
 
 	if (!open.n && *o->account) /* --account=NODE */
 		open = (struct text_list){ both, 1 };
-	rp->format = cli_format(rp->cli);
 	if (refuse_others(o, err) || cli_separator(rp->cli, &rp->ao.separator, err) ||
 	    split_events(rp->cli, &open, &rp->expand, err))
 		return -1;
@@ -125,21 +124,19 @@ int report_account(struct cli *cli, const char *path, bool named)
 {
 	struct account_report rp = { .cli = cli };
 	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
-	struct buf out = BUF_INIT;
+	struct cli_out out;
 	struct err err = ERR_INIT;
 	struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
 	int code;
 
+	rp.format = cli_format(cli);
+	cli_out_open(&out, cli, !for_people(&rp));
 	if (choose(&rp, &err) || recording_open(&rp.r, cli, path, &err) ||
 	    build(&rp, path, named, &err) ||
-	    account_view_write(&out, rp.view, rp.x.n_cores, rp.format, &st, &err)) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(cli);
-		code = cli_put(cli, &out, for_people(&rp));
-	}
-	buf_free(&out);
+	    account_view_write(&out.text, rp.view, rp.x.n_cores, rp.format, &st, &err))
+		code = cli_out_fail(&out, &err);
+	else
+		code = cli_out_put(&out);
 	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
 		account_view_free(rp.view[k]);
 	accounting_close(&rp.x);

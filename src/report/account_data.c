@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/1", all of it; each
- * kind of cores is one of "accounts". csv: one table at a time, by --fields: rows (each node and its
+ * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/2", all of it; each
+ * kind of cores is one of "accounts"; a row is a line, its "cells" those of the nodes that have a value
+ * somewhere (what the others lack is told once, in "nodes"). csv: one table at a time, by --fields: rows (each node and its
  * error a column), tree, events; of a hybrid with a first column pmu, and rows with the nodes of all trees.
  * Values are cycles, or the node's unit; errors half of the 95 % interval; what has no value is empty,
  * or null with a "why".
@@ -124,6 +125,7 @@ static void csv_cells(struct buf *b, const struct account_cell *c, const struct 
 		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].half);
 	}
 	buf_puts(b, "\r\n");
+	buf_spill(b);
 }
 
 static void csv_pmu(struct buf *b, const struct account_view *v, char sep)
@@ -161,7 +163,7 @@ static int csv_rows(struct buf *b, struct account_view *const *v, size_t n, char
 		csv_pmu(b, v[k], sep);
 		csv_keys(b, v[k], NULL, sep);
 		csv_cells(b, v[k]->source.bound->whole, &names, sep);
-		for (size_t i = 0; i < v[k]->n_rows; i++) {
+		for (size_t i = 0; i < v[k]->n_rows && !b->failed; i++) {
 			csv_pmu(b, v[k], sep);
 			csv_keys(b, v[k], &v[k]->row[i], sep);
 			csv_cells(b, account_view_cells(v[k], &v[k]->row[i]), &names, sep);
@@ -340,14 +342,22 @@ static void put_node(struct json *j, const struct account_view *v, uint32_t node
 	json_end_object(j);
 }
 
+/* Not in this row, as not in any, and for the same reason: the list of nodes tells it once. */
+static bool nowhere(const struct account_cell *c, const struct account_cell *whole)
+{
+	return isnan(c->v) && isnan(whole->v) && c->why == whole->why && c->which == whole->which;
+}
+
 static void put_row(struct json *j, struct account_view *v, const struct account_row *r)
 {
 	const struct profile_opts *o = profile_options(v->source.profile);
 	const struct account_cell *c = account_view_cells(v, r);
 	const struct account *acc = acc_of(v);
 	struct buf key = BUF_INIT;
+	bool pretty;
 
 	json_object(j, NULL);
+	pretty = json_pretty(j, false);
 	for (size_t k = 0; r->row && k < o->n_keys; k++) {
 		const char *name = column_table[column_of_key(o->key[k])].name;
 		bool number = o->key[k] == KEY_PID || o->key[k] == KEY_TID ||
@@ -366,9 +376,11 @@ static void put_row(struct json *j, struct account_view *v, const struct account
 	}
 	json_object(j, "cells");
 	for (size_t i = 0; i < acc->n; i++)
-		put_cell(j, v, acc->node[i].name, &c[i]);
+		if (!nowhere(&c[i], &v->source.bound->whole[i]))
+			put_cell(j, v, acc->node[i].name, &c[i]);
 	json_end_object(j);
 	json_end_object(j);
+	(void)json_pretty(j, pretty);
 	j->out->failed |= key.failed;
 	buf_free(&key);
 }
@@ -438,7 +450,7 @@ static void put_account(struct json *j, struct account_view *v)
 		put_node(j, v, i);
 	json_end_array(j);
 	json_array(j, "rows");
-	for (size_t i = 0; i < v->n_rows; i++)
+	for (size_t i = 0; i < v->n_rows && !j->out->failed; i++)
 		put_row(j, v, &v->row[i]);
 	json_end_array(j);
 	put_missing(j, v);
@@ -452,7 +464,7 @@ void account_json(struct buf *b, struct account_view *const *v, size_t n)
 
 	json_init(&j, b, true);
 	json_object(&j, NULL);
-	json_str(&j, "schema", "cyclade.account/1");
+	json_str(&j, "schema", "cyclade.account/2");
 	json_str(&j, "version", s->view->version);
 	json_array(&j, "accounts");
 	for (size_t i = 0; i < n; i++)

@@ -43,6 +43,7 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 		annotate_blocks_csv(out, a, i, sep);
 		annotate_account_csv(out, a, i, sep);
 		buf_puts(out, "\r\n");
+		buf_spill(out);
 	}
 	if (a->elsewhere.samples) {
 		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64 "%c%.6f%c%c%c%c", sep,

@@ -208,7 +208,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_sums(&j, s);
 	json_drops(&j, v->b->dropped);
 	json_array(&j, "functions");
-	for (size_t i = 0; i < v->b->n; i++)
+	for (size_t i = 0; i < v->b->n && !out->failed; i++)
 		json_function(&j, v, &v->b->f[i]);
 	json_end_array(&j);
 	json_end_object(&j);
@@ -251,6 +251,7 @@ static void csv_row(struct buf *out, const struct blocks_view *v, const struct b
 	if (line.line)
 		buf_printf(out, "%u", line.line);
 	buf_puts(out, "\r\n");
+	buf_spill(out);
 }
 
 int blocks_csv(struct buf *out, const struct blocks_view *v, const struct sink_opts *o,
@@ -262,7 +263,7 @@ int blocks_csv(struct buf *out, const struct blocks_view *v, const struct sink_o
 	for (char *p = head; *p; p++)
 		*p = *p == ',' ? o->separator : *p;
 	buf_puts(out, head);
-	for (size_t i = 0; i < v->n_rows; i++)
+	for (size_t i = 0; i < v->n_rows && !out->failed; i++)
 		if (!v->opts.limit || i < v->opts.limit)
 			csv_row(out, v, &v->row[i], o->separator);
 	return out->failed ? err_nomem(err) : 0;

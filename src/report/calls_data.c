@@ -169,6 +169,7 @@ int calls_csv(struct buf *out, const struct calls_view *v, const struct sink_opt
 		if (!wanted(v, e))
 			continue;
 		csv_row(out, v, e, o->separator);
+		buf_spill(out);
 		shown++;
 	}
 	free(order);

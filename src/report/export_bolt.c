@@ -50,8 +50,10 @@ int export_bolt(struct buf *out, const struct flow *f, struct images *images, ui
 	const struct flow_edge *e = flow_edges(f, &n);
 	const struct flow_span *s;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		put_edge(out, images, image, &e[i], scale);
+		buf_spill(out);
+	}
 	s = flow_spans(f, &n);
 	n = flow_spans_of(f, image, 0, UINT64_MAX, &first);
 	for (size_t i = first; i < first + n; i++) {
@@ -61,6 +63,7 @@ int export_bolt(struct buf *out, const struct flow *f, struct images *images, ui
 		    image_to_vaddr(images, image, s[i].end, &end))
 			buf_printf(out, "F %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", start, end,
 				   count);
+		buf_spill(out);
 	}
 	return out->failed ? err_nomem(err) : 0;
 }
@@ -80,6 +83,7 @@ int export_bolt_samples(struct buf *out, const struct profile *p, const char *ev
 
 		if (r[i].image == image && image_to_vaddr(images, image, r[i].key[0], &vaddr))
 			buf_printf(out, "S %" PRIx64 " %" PRIu64 "\n", vaddr, r[i].all.samples);
+		buf_spill(out);
 	}
 	return out->failed ? err_nomem(err) : 0;
 }

@@ -67,6 +67,7 @@ static uint64_t str(struct pprof *x, const char *s)
 static void put(struct pprof *x, unsigned field)
 {
 	proto_message(x->out, field, &x->message);
+	buf_spill(x->out);
 }
 
 static void put_value_type(struct pprof *x, unsigned field, const char *type, const char *unit)
@@ -363,7 +364,7 @@ static void put_samples(struct pprof *x)
 {
 	const struct stack_sample *v = x->s->sample;
 
-	for (size_t i = 0, k; i < x->s->n_samples; i = k) {
+	for (size_t i = 0, k; i < x->s->n_samples && !x->out->failed; i = k) {
 		for (k = i + 1; k < x->s->n_samples; k++)
 			if (v[k].node != v[i].node || v[k].thread != v[i].thread)
 				break;
@@ -393,36 +394,58 @@ static void put_facts(struct pprof *x)
 	buf_free(&b);
 }
 
-static int pack(struct buf *out, const struct buf *plain, struct err *err)
-{
-	z_stream z = { .next_in = (Bytef *)(uintptr_t)buf_str(plain) };
-	size_t left = plain->len;
-	Bytef room[65536];
-	int rc;
+/* What is written passes here by the way, so that it is never held unpacked. */
+struct packer {
+	z_stream z;
+	struct buf *out;
+};
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
-	    Z_OK)
-		return err_nomem(err);
+static int pack(struct packer *p, const char *s, size_t len, int flush)
+{
+	Bytef room[65536];
+	int rc = Z_OK;
+
+	p->z.next_in = (Bytef *)(uintptr_t)s;
 	do {
-		if (!z.avail_in && left) {
-			z.avail_in = left < (1u << 30) ? (uInt)left : 1u << 30;
-			left -= z.avail_in;
+		if (!p->z.avail_in && len) {
+			p->z.avail_in = len < (1u << 30) ? (uInt)len : 1u << 30;
+			len -= p->z.avail_in;
 		}
-		z.next_out = room;
-		z.avail_out = sizeof(room);
-		rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		buf_put(out, room, sizeof(room) - z.avail_out);
-	} while (rc == Z_OK || rc == Z_BUF_ERROR);
-	(void)deflateEnd(&z);
-	return rc == Z_STREAM_END && !out->failed ? 0 : err_nomem(err);
+		p->z.next_out = room;
+		p->z.avail_out = sizeof(room);
+		rc = deflate(&p->z, len ? Z_NO_FLUSH : flush);
+		buf_put(p->out, room, sizeof(room) - p->z.avail_out);
+		buf_spill(p->out);
+	} while (rc == Z_OK && (len || p->z.avail_in || !p->z.avail_out || flush == Z_FINISH));
+	return (rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR) && !p->out->failed ? 0 : -1;
+}
+
+static int pack_more(void *packer, const char *s, size_t len)
+{
+	return pack(packer, s, len, Z_NO_FLUSH);
+}
+
+static void put_strings(struct pprof *x)
+{
+	for (size_t i = 0; i < x->names.strings.n; i++) {
+		const char *s = strtab_get(&x->names.strings, (uint32_t)i);
+
+		proto_bytes(x->out, PROFILE_STRING, s, strlen(s));
+		buf_spill(x->out);
+	}
 }
 
 int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 {
-	struct buf plain = BUF_INIT;
+	struct packer packer = { .out = out };
+	const struct buf_drain drain = { pack_more, &packer };
+	struct buf plain = { .drain = &drain };
 	struct pprof x = { .in = in, .s = profile_stacks(in->profile), .out = &plain };
 	int ret = -1;
 
+	if (deflateInit2(&packer.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_nomem(err);
 	/* number 0 is the empty string, as in every strtab */
 	if (strtab_adds(&x.names.strings, "") == STR_NONE) {
 		(void)err_nomem(err);
@@ -432,17 +455,16 @@ int export_pprof(struct buf *out, const struct export_in *in, struct err *err)
 		goto out;
 	put_events(&x);
 	put_mappings(&x);
-	for (size_t i = 0; i < x.s->n_sites; i++)
+	for (size_t i = 0; i < x.s->n_sites && !plain.failed; i++)
 		put_location(&x, i);
 	put_samples(&x);
 	put_facts(&x);
-	for (size_t i = 0; i < x.names.strings.n; i++) {
-		const char *s = strtab_get(&x.names.strings, (uint32_t)i);
-
-		proto_bytes(&plain, PROFILE_STRING, s, strlen(s));
-	}
-	ret = x.failed || plain.failed ? err_nomem(err) : pack(out, &plain, err);
+	put_strings(&x);
+	ret = 0;
+	if (x.failed || plain.failed || pack(&packer, buf_str(&plain), plain.len, Z_FINISH))
+		ret = err_nomem(err);
 out:
+	(void)deflateEnd(&packer.z);
 	free(x.event);
 	free(x.map);
 	buf_free(&x.message);

@@ -52,6 +52,7 @@ static void put_row(struct buf *b, const struct view *v, const struct view_table
 		put_cell(b, &c, sep);
 	}
 	buf_puts(b, "\r\n");
+	buf_spill(b);
 	b->failed |= name.failed;
 	buf_free(&name);
 }
@@ -67,7 +68,7 @@ int sink_csv(struct buf *out, const struct view *v, const struct sink_opts *o, s
 	}
 	buf_puts(out, "\r\n");
 	for (size_t k = 0; k < v->n_tables; k++)
-		for (size_t i = 0; i < v->table[k].n_rows; i++)
+		for (size_t i = 0; i < v->table[k].n_rows && !out->failed; i++)
 			put_row(out, v, &v->table[k], &v->table[k].row[i], 0, sep);
 	return out->failed ? err_nomem(err) : 0;
 }

@@ -109,7 +109,7 @@ int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o
 	for (size_t k = 0; !ret && k < v->n_tables; k++) {
 		const struct view_table *t = &v->table[k];
 
-		for (size_t i = 0; !ret && i < t->n_rows; i++) {
+		for (size_t i = 0; !ret && !out->failed && i < t->n_rows; i++) {
 			const struct view_row *r = &t->row[i];
 			bool fold_of_tree = r->id && r->folded;
 			const struct tally *w = fold_of_tree ? r->total : r->self;
@@ -129,6 +129,7 @@ int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o
 			else
 				put_keys(out, v, t, r);
 			buf_printf(out, " %llu\n", (unsigned long long)w->period);
+			buf_spill(out);
 		}
 	}
 	vec_free(&path);

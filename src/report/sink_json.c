@@ -106,7 +106,7 @@ static void put_table(struct json *j, const struct view *v, const struct view_ta
 	json_u64(j, "not_readable", s->bad);
 	put_doubts(j, v, t);
 	json_array(j, "rows");
-	for (size_t i = 0; i < t->n_rows; i++)
+	for (size_t i = 0; i < t->n_rows && !j->out->failed; i++)
 		put_row(j, v, t, &t->row[i]);
 	json_end_array(j);
 	json_end_object(j);

@@ -100,7 +100,7 @@ def values(path, name, weigh):
 
 def told(d, rows):
     nodes = {n["name"]: n for n in d["nodes"]}
-    t.equal(d["schema"], "cyclade.account/1", "the schema says which it is")
+    t.equal(d["schema"], "cyclade.account/2", "the schema says which it is")
     t.equal(nodes["Remote_DRAM"]["all"]["value"], None, "what was not recorded is null")
     t.ok("not recorded" in nodes["Remote_DRAM"]["all"]["why"] and
          nodes["Remote_DRAM"]["all"]["which"].endswith("REMOTE_DRAM"), "with a reason", nodes["Remote_DRAM"])
