@@ -18,8 +18,11 @@ static int keep_group(struct slices *s, struct slices_kept *k, const struct slic
 	k->event = arena_memdup(&s->arena, g->event, g->n * sizeof(*k->event));
 	k->last = arena_alloc(&s->arena, k->stride * sizeof(*k->last) + 1);
 	k->seen = arena_alloc(&s->arena, k->stride + 1);
+	k->same = arena_alloc(&s->arena, k->stride * sizeof(*k->same) + 1);
+	k->member = arena_alloc(&s->arena, g->n * sizeof(*k->member) + 1);
 	k->stepped = g->stepped ? arena_memdup(&s->arena, g->stepped, g->n) : NULL;
-	if (!k->event || !k->last || !k->seen || (g->stepped && !k->stepped))
+	if (!k->event || !k->last || !k->seen || !k->same || !k->member ||
+	    (g->stepped && !k->stepped))
 		return err_nomem(err);
 	if (vec_push(&k->t, start) || vec_reserve(&k->cell, k->stride))
 		return err_nomem(err);
@@ -27,6 +30,73 @@ static int keep_group(struct slices *s, struct slices_kept *k, const struct slic
 		memset(k->cell.v, 0, k->stride * sizeof(*k->cell.v));
 	k->cell.n = k->stride;
 	return 0;
+}
+
+static bool has_before(const struct slices_kept *k, size_t n, uint32_t event)
+{
+	for (size_t e = 0; e < n; e++)
+		if (k->event[e] == event)
+			return true;
+	return false;
+}
+
+/* In how many groups each event is. */
+static void count_homes(const struct slices *s, uint32_t *homes)
+{
+	for (size_t g = 0; g < s->n_groups; g++) {
+		const struct slices_kept *k = &s->group[g];
+
+		for (size_t e = 0; e < k->n; e++)
+			homes[k->event[e]] += !has_before(k, e, k->event[e]);
+	}
+}
+
+/* Events that are this group's alone, each once, then those that it shares. */
+static void find_members(struct slices_kept *k, const uint32_t *homes)
+{
+	for (uint32_t e = 0; e < k->n; e++)
+		if (homes[k->event[e]] == 1 && !has_before(k, e, k->event[e]))
+			k->member[k->n_members++] = e;
+	k->n_own = k->n_members;
+	for (uint32_t e = 0; e < k->n; e++)
+		if (homes[k->event[e]] > 1)
+			k->member[k->n_members++] = e;
+}
+
+/* Who is in which group, of the result too: each event once. */
+static int find_homes(struct slices *s, struct err *err)
+{
+	size_t events = s->n_events + 1, n = 0;
+	uint32_t *homes = calloc(events, sizeof(*homes));
+
+	s->shared = arena_alloc(&s->arena, events * sizeof(*s->shared));
+	s->out = arena_alloc(&s->arena, events * sizeof(*s->out));
+	s->first = arena_alloc(&s->arena, (s->n_groups + 2) * sizeof(*s->first));
+	if (!homes || !s->shared || !s->out || !s->first)
+		goto out;
+	count_homes(s, homes);
+	for (size_t g = 0; g < s->n_groups; g++) {
+		struct slices_kept *k = &s->group[g];
+
+		find_members(k, homes);
+		for (size_t m = 0; m < k->n_own; m++)
+			s->out[n++] = k->event[k->member[m]];
+		s->first[g + 1] = (uint32_t)n;
+	}
+	for (uint32_t e = 0; e < s->n_events; e++)
+		if (homes[e] > 1)
+			s->shared[s->n_shared++] = s->out[n++] = e;
+	s->first[s->n_groups + 1] = (uint32_t)n;
+	s->member = arena_alloc(&s->arena, (s->n_shared + 1) * sizeof(*s->member));
+	s->same = arena_alloc(&s->arena, (s->n_shared * s->n_targets + 1) * sizeof(*s->same));
+	for (uint32_t e = 0; s->member && s->same && e < s->n_shared; e++) {
+		s->member[e] = e;
+		for (size_t t = 0; t < s->n_targets; t++)
+			s->same[e * s->n_targets + t] = e;
+	}
+out:
+	free(homes);
+	return s->member && s->same ? 0 : err_nomem(err);
 }
 
 int slices_new(struct slices **out, const struct slices_setup *setup, struct err *err)
@@ -57,6 +127,8 @@ int slices_new(struct slices **out, const struct slices_setup *setup, struct err
 		if (keep_group(s, &s->group[g], from, setup->start, err))
 			goto fail;
 	}
+	if (find_homes(s, err))
+		goto fail;
 	*out = s;
 	return 0;
 fail:
@@ -97,6 +169,20 @@ static void make_room(struct slices *s)
 		forget(most);
 }
 
+/* Events of a group are read at once, and mostly have the same times: which those are that always had
+ * is known to `same`. One that differs now is for itself. */
+static void find_same(const struct slices *s, struct slices_kept *k, const struct slices_cell *c)
+{
+	size_t n = s->n_targets;
+
+	for (size_t i = n; i < k->stride; i++) {
+		const struct slices_cell *lead = &c[k->same[i] * n + i % n];
+
+		if (c[i].enabled != lead->enabled || c[i].running != lead->running)
+			k->same[i] = (uint32_t)(i / n);
+	}
+}
+
 int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
 	       struct err *err)
 {
@@ -133,6 +219,7 @@ int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_r
 		if ((double)r[i].running > from[i].running)
 			to[i].running = (double)r[i].running;
 	}
+	find_same(s, k, to);
 	return 0;
 }
 

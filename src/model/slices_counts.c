@@ -13,16 +13,14 @@
 struct job {
 	const struct slices *s; /* with the group of shared events as the last, if there are any */
 	struct arena *a;	/* of what is given out */
+	struct arena *scratch;
 	uint64_t since, from, to; /* errors are of [since, to], counts of [from, to] */
 	size_t n_groups;	  /* of the setup */
-	uint32_t *homes;	  /* by event: in how many groups it is */
 	uint32_t *ref;
 	double *total;
-	bool *given;
 	double *count, *counted, *quantum;
 	double *long_count;	/* of shared events in [since, to] */
 	const double *long_cov; /* and of their group; NULL: exact */
-	uint32_t *member, *first, n_members;
 	const double **cov;
 	const char **no_error;
 };
@@ -32,25 +30,29 @@ static void find_refs(const struct job *j)
 {
 	const struct slices *s = j->s;
 
-	for (size_t target = 0; target < s->n_targets; target++) {
-		double most = -1;
+	for (size_t target = 0; target < s->n_targets; target++)
+		j->total[target] = -1;
+	for (size_t g = 0; g < j->n_groups; g++) {
+		const struct slices_kept *k = &s->group[g];
+		size_t lo = slices_nearest(k, j->since), hi = slices_nearest(k, j->to);
 
-		j->ref[target] = 0;
-		for (size_t g = 0; g < j->n_groups; g++) {
-			const struct slices_kept *k = &s->group[g];
-			size_t lo = slices_nearest(k, j->since), hi = slices_nearest(k, j->to);
+		for (size_t cell = 0; cell < k->stride; cell++) {
+			size_t target = cell % s->n_targets;
+			double d;
 
-			for (size_t e = 0; e < k->n; e++) {
-				double d = slices_at(s, g, hi, e, target)->enabled -
-					   slices_at(s, g, lo, e, target)->enabled;
-
-				if (d > most) {
-					most = j->total[target] = d;
-					j->ref[target] = (uint32_t)g;
-				}
+			if (k->same[cell] != cell / s->n_targets)
+				continue;
+			d = k->cell.v[hi * k->stride + cell].enabled -
+			    k->cell.v[lo * k->stride + cell].enabled;
+			if (d > j->total[target]) {
+				j->total[target] = d;
+				j->ref[target] = (uint32_t)g;
 			}
 		}
 	}
+	for (size_t target = 0; target < s->n_targets; target++)
+		if (j->total[target] < 0)
+			j->total[target] = 0;
 }
 
 static void *room(struct arena *a, size_t n, size_t size)
@@ -58,26 +60,22 @@ static void *room(struct arena *a, size_t n, size_t size)
 	return arena_alloc(a, (n + 1) * size);
 }
 
-static int job_new(struct job *j, struct arena *scratch, struct err *err)
+static int job_new(struct job *j, struct err *err)
 {
 	size_t events = j->s->n_events, targets = j->s->n_targets, groups = j->s->n_groups + 1;
 
-	j->ref = room(scratch, targets, sizeof(*j->ref));
-	j->total = room(scratch, targets, sizeof(*j->total));
-	j->homes = room(scratch, events, sizeof(*j->homes));
-	j->given = room(scratch, events, sizeof(*j->given));
+	j->ref = room(j->scratch, targets, sizeof(*j->ref));
+	j->total = room(j->scratch, targets, sizeof(*j->total));
 	j->count = room(j->a, events * targets, sizeof(double));
 	j->long_count = j->count;
 	if (j->since < j->from)
-		j->long_count = room(scratch, events * targets, sizeof(double));
+		j->long_count = room(j->scratch, events * targets, sizeof(double));
 	j->counted = room(j->a, events, sizeof(double));
 	j->quantum = room(j->a, events, sizeof(double));
-	j->member = room(j->a, events, sizeof(*j->member));
-	j->first = room(j->a, groups + 1, sizeof(*j->first));
 	j->cov = room(j->a, groups, sizeof(*j->cov));
 	j->no_error = room(j->a, groups, sizeof(*j->no_error));
-	if (!j->ref || !j->total || !j->homes || !j->given || !j->count || !j->long_count ||
-	    !j->counted || !j->quantum || !j->member || !j->first || !j->cov || !j->no_error)
+	if (!j->ref || !j->total || !j->count || !j->long_count || !j->counted || !j->quantum ||
+	    !j->cov || !j->no_error)
 		return err_nomem(err);
 	for (size_t i = 0; i < events * targets; i++)
 		j->count[i] = NAN;
@@ -88,33 +86,16 @@ static int job_new(struct job *j, struct arena *scratch, struct err *err)
 
 /* ---- events of several groups ---- */
 
-static void count_homes(struct job *j, struct slices_kept *all)
-{
-	const struct slices *s = j->s;
-
-	for (size_t g = 0; g < s->n_groups; g++) {
-		const struct slices_kept *k = &s->group[g];
-
-		for (size_t e = 0; e < k->n; e++) {
-			bool twice = false;
-
-			for (size_t b = 0; b < e; b++)
-				twice = twice || k->event[b] == k->event[e];
-			if (!twice && ++j->homes[k->event[e]] == 2)
-				all->n++;
-		}
-	}
-}
-
 /* One group's position in walking over the times of the shared one. */
 struct walk {
-	size_t group, event, hint;
+	size_t group, event;
+	const struct slices_when *when;
 	struct slices_cell was;
 };
 
-static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t target, uint64_t t)
+static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t target, size_t i)
 {
-	struct slices_cell now = slices_between(j->s, w->group, w->event, target, t, &w->hint);
+	struct slices_cell now = slices_then(j->s, w->group, w->event, target, &w->when[i]);
 	struct slices_cell d = { now.value - w->was.value, now.enabled - w->was.enabled,
 				 now.running - w->was.running };
 
@@ -124,25 +105,27 @@ static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t ta
 
 /* One shared event on one target: in each slice what all its groups saw, or the one that saw all. */
 static void pool_event(const struct job *j, struct slices_kept *all, size_t at, size_t target,
-		       struct walk *walk)
+		       struct walk *walk, const struct slices_when *when)
 {
 	const struct slices *s = j->s;
 	size_t cell = at * s->n_targets + target, n = 0;
-	struct walk ref = { .group = j->ref[target] };
+	struct walk ref = { .group = j->ref[target], .when = when + j->ref[target] * all->t.n };
 
 	for (size_t g = 0; g < s->n_groups; g++)
 		for (size_t e = 0; e < s->group[g].n; e++)
 			if (s->group[g].event[e] == all->event[at] &&
 			    s->group[g].seen[e * s->n_targets + target])
-				walk[n++] = (struct walk){ .group = g, .event = e };
+				walk[n++] = (struct walk){ .group = g,
+							   .event = e,
+							   .when = when + g * all->t.n };
 	all->seen[cell] = n > 0;
 	for (size_t i = 0; i < all->t.n && n; i++) {
 		struct slices_cell *to = &all->cell.v[i * all->stride + cell];
-		struct slices_cell sum = { 0, walk_on(j, &ref, target, all->t.v[i]).enabled, 0 };
+		struct slices_cell sum = { 0, walk_on(j, &ref, target, i).enabled, 0 };
 		bool whole = false;
 
 		for (size_t k = 0; k < n; k++) {
-			struct slices_cell d = walk_on(j, &walk[k], target, all->t.v[i]);
+			struct slices_cell d = walk_on(j, &walk[k], target, i);
 
 			if (!whole && d.running > 0 && d.running >= 0.9999 * sum.enabled) {
 				whole = true;
@@ -163,35 +146,39 @@ static void pool_event(const struct job *j, struct slices_kept *all, size_t at, 
 }
 
 /* The group of shared events: readings at the times of the group that was read most often. */
-static int share(struct job *j, struct slices *with, struct arena *scratch, struct err *err)
+static int share(struct job *j, struct slices *with, struct err *err)
 {
 	const struct slices *s = j->s;
 	struct slices_kept *all = &with->group[s->n_groups], *finest = &with->group[0];
-	size_t lo, hi, n = 0, cells = 0;
+	struct slices_when *when;
+	size_t lo, hi, cells = 0;
 	struct walk *walk;
 
 	for (size_t g = 0; g < s->n_groups; g++)
 		cells += s->group[g].n;
-	walk = room(scratch, cells, sizeof(*walk));
-	all->stride = all->n * s->n_targets;
 	for (size_t g = 1; g < s->n_groups; g++)
 		if (with->group[g].t.n > finest->t.n)
 			finest = &with->group[g];
 	lo = slices_nearest(finest, j->since);
 	hi = slices_nearest(finest, j->to);
+	all->n = all->n_own = all->n_members = s->n_shared;
+	all->stride = all->n * s->n_targets;
+	all->event = s->shared;
+	all->member = s->member;
+	all->same = s->same;
 	all->t.v = finest->t.v + lo;
 	all->t.n = hi - lo + 1;
-	all->event = room(scratch, all->n, sizeof(*all->event));
-	all->seen = room(scratch, all->stride, sizeof(*all->seen));
-	all->cell.v = room(scratch, all->t.n * all->stride, sizeof(*all->cell.v));
-	if (!walk || !all->event || !all->seen || !all->cell.v)
+	walk = room(j->scratch, cells, sizeof(*walk));
+	when = room(j->scratch, s->n_groups * all->t.n, sizeof(*when));
+	all->seen = room(j->scratch, all->stride, sizeof(*all->seen));
+	all->cell.v = room(j->scratch, all->t.n * all->stride, sizeof(*all->cell.v));
+	if (!walk || !when || !all->seen || !all->cell.v)
 		return err_nomem(err);
-	for (uint32_t e = 0; e < s->n_events; e++)
-		if (j->homes[e] > 1)
-			all->event[n++] = e;
-	for (size_t at = 0; at < n; at++)
+	for (size_t g = 0; g < s->n_groups; g++)
+		slices_find(&s->group[g], all->t.v, all->t.n, &when[g * all->t.n]);
+	for (size_t at = 0; at < all->n; at++)
 		for (size_t t = 0; t < s->n_targets; t++)
-			pool_event(j, all, at, t, walk);
+			pool_event(j, all, at, t, walk, when);
 	with->n_groups = s->n_groups + 1;
 	j->s = with;
 	return 0;
@@ -199,57 +186,62 @@ static int share(struct job *j, struct slices *with, struct arena *scratch, stru
 
 /* ---- groups ---- */
 
-static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from,
-		    struct arena *scratch, struct err *err)
+/* Of group `g` from `from` on, with what is always needed. */
+static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from, struct err *err)
 {
 	const struct slices_kept *k = &j->s->group[g];
-	size_t n = k->n, targets = j->s->n_targets;
+	size_t n = k->n_members, targets = j->s->n_targets;
 
 	p->s = j->s;
 	p->group = g;
 	p->ref = j->ref;
 	p->total = j->total;
+	p->member = k->member;
+	p->n_own = k->n_own;
+	p->n_members = n;
 	p->lo = slices_nearest(k, from);
 	p->n = slices_nearest(k, j->to);
 	p->n = p->n > p->lo ? p->n - p->lo : 0;
-	p->member = room(scratch, n, sizeof(*p->member));
-	p->cut = room(scratch, p->n, sizeof(*p->cut));
-	p->exists = room(scratch, p->n, sizeof(double));
-	p->strata = room(scratch, p->n, sizeof(*p->strata));
-	p->diff = room(scratch, p->n * n, sizeof(double));
-	p->noise = room(scratch, n * n, sizeof(double));
-	p->room = room(scratch, 2 * n * n + 2 * n, sizeof(double));
-	p->diff2 = room(scratch, p->n * n, sizeof(double));
-	p->count = room(scratch, n * targets, sizeof(double));
-	p->running = room(scratch, n, sizeof(double));
-	p->time = room(scratch, n, sizeof(double));
-	p->extra = room(scratch, n, sizeof(double));
-	p->told_by = room(scratch, n, sizeof(*p->told_by));
-	p->told_how = room(scratch, n, sizeof(double));
-	p->cov = room(j->a, n * n, sizeof(double));
-	if (!p->member || !p->cut || !p->exists || !p->strata || !p->diff || !p->diff2 ||
-	    !p->noise || !p->room || !p->count || !p->running || !p->time || !p->extra ||
-	    !p->told_by || !p->told_how || !p->cov)
-		return err_nomem(err);
-	return 0;
+	p->count = room(j->scratch, n * targets, sizeof(double));
+	p->running = room(j->scratch, n, sizeof(double));
+	p->time = room(j->scratch, n, sizeof(double));
+	p->told_by = room(j->scratch, n, sizeof(*p->told_by));
+	return p->count && p->running && p->time && p->told_by ? 0 : err_nomem(err);
 }
 
-/* Events that are this group's alone, then those that it shares. */
-static void find_members(struct span *p, struct job *j)
+/* For counts where the group was not always on the counters. */
+static int span_room(struct span *p, const struct job *j, struct err *err)
 {
-	const struct slices_kept *k = &j->s->group[p->group];
-	bool shared = p->group >= j->n_groups;
+	size_t n = p->n_members;
 
-	for (uint32_t e = 0; e < k->n; e++) {
-		if ((j->homes[k->event[e]] > 1) != shared || j->given[k->event[e]])
-			continue;
-		p->member[p->n_members++] = e;
-		j->given[k->event[e]] = true; /* once, should the group name it twice */
-	}
-	p->n_own = p->n_members;
-	for (uint32_t e = 0; e < k->n && !shared; e++)
-		if (j->homes[k->event[e]] > 1)
-			p->member[p->n_members++] = e;
+	p->when = room(j->scratch, j->s->n_groups * (p->n + 1), sizeof(*p->when));
+	p->cut = room(j->scratch, p->n, sizeof(*p->cut));
+	p->exists = room(j->scratch, p->n * j->s->n_targets, sizeof(double));
+	p->strata = room(j->scratch, p->n, sizeof(*p->strata));
+	p->rate = room(j->scratch, p->n, sizeof(double));
+	p->lead = room(j->scratch, n, sizeof(*p->lead));
+	p->extra = room(j->scratch, n, sizeof(double));
+	return p->when && p->cut && p->exists && p->strata && p->rate && p->lead && p->extra
+		       ? 0
+		       : err_nomem(err);
+}
+
+/* For errors; before anything is counted. */
+static int span_errors(struct span *p, const struct job *j, struct err *err)
+{
+	size_t n = p->n_own;
+
+	p->told_how = room(j->scratch, n, sizeof(double));
+	p->diff = room(j->scratch, p->n * p->n_members, sizeof(double));
+	p->cov = room(j->a, n * n, sizeof(double));
+	if (!p->told_how || !p->diff || !p->cov)
+		return err_nomem(err);
+	if (p->calm)
+		return 0;
+	p->diff2 = room(j->scratch, p->n * p->n_members, sizeof(double));
+	p->noise = room(j->scratch, n * n, sizeof(double));
+	p->room = room(j->scratch, 2 * n * n + 2 * n, sizeof(double));
+	return p->diff2 && p->noise && p->room ? 0 : err_nomem(err);
 }
 
 static void give_counts(const struct span *p, double *count)
@@ -287,18 +279,6 @@ static void give(const struct span *p, const struct span *q, struct job *j)
 				: "never on the counters";
 }
 
-/* False: there is no error. */
-static bool count_span(struct span *p)
-{
-	if (slices_whole(p))
-		return false;
-	if (p->s->n_targets)
-		slices_cuts(p);
-	for (size_t t = 0; t < p->s->n_targets; t++)
-		slices_target(p, t);
-	return true;
-}
-
 /* What was found out in all of [since, to], of a shared group for those that share with it. */
 static int keep_long(struct job *j, const struct span *p, struct err *err)
 {
@@ -313,70 +293,73 @@ static int keep_long(struct job *j, const struct span *p, struct err *err)
 	return j->long_cov ? 0 : err_nomem(err);
 }
 
-static int add_group(struct job *j, size_t g, struct err *err)
+/* What was found out about [since, to], for the counts of [from, to] in it. */
+static int narrow(struct job *j, struct span *p, struct err *err)
 {
-	struct arena scratch = ARENA_INIT;
-	struct span p = { 0 }, q = { 0 };
-	int rc = -1;
+	struct span q = { .shared_count = j->count };
+	bool whole;
 
-	if (span_new(&p, j, g, j->since, &scratch, err))
-		goto out;
-	find_members(&p, j);
-	p.calm = j->since < j->from;
-	p.shared_count = j->long_count;
-	p.shared_cov = j->long_cov;
-	rc = 0;
-	if (!p.n || !p.n_own)
-		goto out;
-	if (count_span(&p))
-		slices_errors(&p);
-	rc = keep_long(j, &p, err);
-	if (!rc && j->since >= j->from)
-		give(&p, &p, j);
-	if (rc || j->since >= j->from)
-		goto out;
-	rc = span_new(&q, j, g, j->from, &scratch, err);
-	if (rc || !q.n)
-		goto out;
-	memcpy(q.member, p.member, p.n_members * sizeof(*q.member));
-	q.n_own = p.n_own;
-	q.n_members = p.n_members;
-	q.shared_count = j->count;
-	if (count_span(&q) || p.sampled)
-		slices_narrow(&p, &q);
-	give(&p, &q, j);
-out:
-	arena_free(&scratch);
-	return rc;
+	if (span_new(&q, j, p->group, j->from, err))
+		return -1;
+	if (!q.n)
+		return 0;
+	whole = slices_whole(&q);
+	if (!whole) {
+		if (span_room(&q, j, err))
+			return -1;
+		slices_strata(&q);
+	}
+	if (!whole || p->sampled) {
+		if (!p->cov && span_errors(p, j, err))
+			return -1;
+		slices_narrow(p, &q);
+	}
+	give(p, &q, j);
+	return 0;
 }
 
-/* Who is where, and half a step of those that are told in steps. */
-static void list_members(struct job *j)
+static int add_group(struct job *j, size_t g, struct err *err)
+{
+	struct span p = { .calm = j->since < j->from,
+			  .shared_count = j->long_count,
+			  .shared_cov = j->long_cov };
+
+	if (span_new(&p, j, g, j->since, err))
+		return -1;
+	if (!p.n || !p.n_own)
+		return 0;
+	if (!slices_whole(&p)) {
+		if (span_room(&p, j, err) || span_errors(&p, j, err))
+			return -1;
+		slices_strata(&p);
+		slices_errors(&p);
+	}
+	if (keep_long(j, &p, err))
+		return -1;
+	if (j->since < j->from)
+		return narrow(j, &p, err);
+	give(&p, &p, j);
+	return 0;
+}
+
+/* Half a step of those that are told in steps. */
+static void find_quanta(struct job *j)
 {
 	const struct slices *s = j->s;
 
-	for (uint32_t e = 0; e < s->n_events; e++)
-		j->given[e] = false;
-	for (size_t g = 0; g < s->n_groups; g++) {
+	for (size_t g = 0; g < j->n_groups; g++) {
 		const struct slices_kept *k = &s->group[g];
 		double slots = 0;
 
-		j->first[g] = j->n_members;
-		for (size_t t = 0; k->stepped && t < s->n_targets; t++)
+		if (!k->stepped)
+			continue;
+		for (size_t t = 0; t < s->n_targets; t++)
 			if (!isnan(j->count[k->event[0] * s->n_targets + t]))
 				slots += j->count[k->event[0] * s->n_targets + t];
-		for (size_t e = 0; e < k->n; e++) {
-			uint32_t event = k->event[e];
-
-			if (k->stepped && k->stepped[e])
-				j->quantum[event] = slots / 255 / 2;
-			if ((j->homes[event] > 1) != (g >= j->n_groups) || j->given[event])
-				continue;
-			j->given[event] = true;
-			j->member[j->n_members++] = event;
-		}
+		for (size_t e = 0; e < k->n; e++)
+			if (k->stepped[e])
+				j->quantum[k->event[e]] = slots / 255 / 2;
 	}
-	j->first[s->n_groups] = j->n_members;
 }
 
 int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
@@ -388,13 +371,14 @@ int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64
 int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err)
 {
+	struct arena scratch = ARENA_INIT;
 	struct job j = { .s = s,
 			 .a = a,
+			 .scratch = &scratch,
 			 .since = since < from ? since : from,
 			 .from = from,
 			 .to = to,
 			 .n_groups = s->n_groups };
-	struct arena scratch = ARENA_INIT;
 	struct slices with = *s;
 	int rc = -1;
 
@@ -404,24 +388,22 @@ int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since,
 		goto out;
 	}
 	memcpy(with.group, s->group, s->n_groups * sizeof(*with.group));
-	if (job_new(&j, &scratch, err))
+	if (job_new(&j, err))
 		goto out;
 	find_refs(&j);
-	count_homes(&j, &with.group[s->n_groups]);
 	/* shared events first: the others are told by them */
-	if (with.group[s->n_groups].n &&
-	    (share(&j, &with, &scratch, err) || add_group(&j, s->n_groups, err)))
+	if (s->n_shared && (share(&j, &with, err) || add_group(&j, s->n_groups, err)))
 		goto out;
 	for (size_t g = 0; g < s->n_groups; g++)
 		if (add_group(&j, g, err))
 			goto out;
-	list_members(&j);
+	find_quanta(&j);
 	out->count = j.count;
 	out->n_lps = s->n_targets;
 	out->counted = j.counted;
 	out->quantum = j.quantum;
-	out->member = j.member;
-	out->first = j.first;
+	out->member = s->out;
+	out->first = s->first;
 	out->cov = j.cov;
 	out->no_error = j.no_error;
 	out->n_groups = j.s->n_groups;

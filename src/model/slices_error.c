@@ -53,9 +53,8 @@ static void fill_unseen(struct span *p, size_t m, double *extra)
 
 		if (!isnan(p->count[m * n_targets + t]) || !k->seen[event * n_targets + t])
 			continue;
-		slices_exists(p, t);
 		for (size_t i = 0; i < p->n; i++)
-			exists += p->exists[i];
+			exists += p->exists[t * p->n + i];
 		p->count[m * n_targets + t] = exists * mean;
 		*extra += exists * exists * (var > 0 ? var : 0);
 		p->sampled = true;
@@ -66,17 +65,15 @@ static void fill_unseen(struct span *p, size_t m, double *extra)
 static double off_by_on(const struct span *p, size_t group, size_t event)
 {
 	const struct slices *s = p->s;
-	const struct slices_kept *k = &s->group[p->group];
 	double v[2] = { 0, 0 }, r[2] = { 0, 0 };
 
 	for (size_t t = 0; t < s->n_targets; t++) {
-		size_t hint = 0;
-		struct slices_cell b, a = slices_between(s, group, event, t, k->t.v[p->lo], &hint);
+		struct slices_cell b, a = slices_then(s, group, event, t, slices_when(p, group, 0));
 
 		for (size_t i = 0; i < p->n; i++, a = b) {
 			bool on;
 
-			b = slices_between(s, group, event, t, k->t.v[p->lo + i + 1], &hint);
+			b = slices_then(s, group, event, t, slices_when(p, group, i + 1));
 			on = OWN(p, p->member[0], t, i, enabled) > (b.enabled - a.enabled) / 2;
 			v[on] += b.value - a.value;
 			r[on] += b.running - a.running;
@@ -217,6 +214,8 @@ static void tell_by(struct span *p, size_t m, size_t x)
 		double *d = &p->diff[i * p->n_members];
 
 		d[m] = scale * (d[m] - by * d[x]);
+		if (!p->diff2)
+			continue;
 		d = &p->diff2[i * p->n_members];
 		d[m] = scale * (d[m] - by * d[x]);
 	}
@@ -252,9 +251,10 @@ static size_t shared_at(const struct span *p, size_t x)
  * than FOLDS times the usual one. */
 static void calm(struct span *p)
 {
-	double *size = p->exists; /* done with; by slice */
+	double *size = p->rate; /* done with; by slice */
 
 	for (size_t m = 0; m < p->n_own; m++) {
+		double most;
 		size_t n = 0;
 
 		for (size_t i = 0; i < p->n; i++) {
@@ -263,9 +263,9 @@ static void calm(struct span *p)
 			if (d > 0)
 				size[n++] = d;
 		}
+		most = n ? FOLDS * median(size, n) : 0;
 		for (size_t i = 0; i < p->n && n; i++) {
 			double *d = &p->diff[i * p->n_members + m];
-			double most = FOLDS * median(size, n);
 
 			if (fabs(*d) > most)
 				*d = *d < 0 ? -most : most;
@@ -281,9 +281,12 @@ static void add_products(double *to, const double *diff, const struct span *p)
 		const double *d = &diff[i * p->n_members];
 
 		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b < n; b++)
+			for (size_t b = 0; b <= a; b++)
 				to[a * n + b] += d[a] * d[b];
 	}
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = a + 1; b < n; b++)
+			to[a * n + b] = to[b * n + a];
 }
 
 /* What of the differences of neighbours is error. Where a program's ways last longer than a slice,

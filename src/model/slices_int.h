@@ -22,12 +22,25 @@ struct slices_kept {
 	VEC(struct slices_cell) cell; /* [reading * stride + event * n_targets + target] */
 	uint64_t *last;		      /* by cell: the value as it was read */
 	bool *seen;		      /* by cell: not always missing */
+	uint32_t *same;		      /* by cell: the first event that always had its times there */
+	uint32_t *member; /* positions in the group: its own events, then those it shares */
+	size_t n_own, n_members;
+};
+
+/* Where a time stands among a group's readings: so much of the way from this one to the next. */
+struct slices_when {
+	size_t reading;
+	double f;
 };
 
 struct slices {
 	struct arena arena;
 	struct slices_kept *group;
 	size_t n_groups, n_events, n_targets, max_bytes;
+	uint32_t *shared; /* events of several groups, ascending */
+	size_t n_shared;
+	uint32_t *same, *member; /* of the group that these make: see slices_kept */
+	uint32_t *out, *first;	 /* tree_counts.member and first */
 };
 
 static inline const struct slices_cell *slices_at(const struct slices *s, size_t group,
@@ -39,28 +52,35 @@ static inline const struct slices_cell *slices_at(const struct slices *s, size_t
 }
 
 struct stratum {
-	double v, r, w;
-	double pooled; /* w before gaps are spread */
-	double gap;    /* time before it in which the group never ran */
-	size_t slice;  /* its last */
-	bool cut;      /* groups came or went before it */
+	double r, w;
+	double pooled;	    /* w before gaps are spread */
+	double gap;	    /* time before it in which the group never ran */
+	size_t begin, end;  /* its slices */
+	bool cut;	    /* groups came or went before it */
+	double near_, next; /* what a difference to the next, and the next but one, weighs */
 };
 
 /* One group between two of its readings. */
 struct span {
 	const struct slices *s;
-	size_t group, lo, n; /* first reading, slices */
-	uint32_t *member;    /* positions in the group: its own events, then those it shares */
+	size_t group, lo, n;	/* first reading, slices */
+	const uint32_t *member; /* as the group's */
 	size_t n_own, n_members;
-	const uint32_t *ref;	/* by target: the group that tells how long the target ran */
-	const double *total;	/* by target: how long that was in all */
-	bool *cut;		/* by slice: other groups are on than in the one before */
-	double *exists;		/* by slice: how long the target at hand ran, ns */
-	struct stratum *strata; /* scratch, by slice */
-	double *diff;		/* [slice * n_members + member]: differences of neighbours */
-	double *diff2;		/* the same of the next but one */
-	double *count;		/* [member * n_targets + target] */
-	double *cov;		/* [n_own * n_own] */
+	struct slices_when *when; /* of the slices' ends: [group * (n + 1) + slice] */
+	const uint32_t *ref;	  /* by target: the group that tells how long the target ran */
+	const double *total;	  /* by target: how long that was in all */
+	bool *cut;		  /* by slice: other groups are on than in the one before */
+	double *exists;		  /* [target * n + slice]: how long the target ran, ns */
+	struct stratum *strata;	  /* scratch, by slice */
+	size_t n_strata, rest_begin, rest_end; /* the last one has these slices, too */
+	double tail;			       /* time at the end in which it never ran */
+	double *rate;			       /* scratch, by slice */
+	uint32_t *lead;			       /* scratch: members of which the times differ */
+	double *diff;  /* [slice * n_members + member]: differences of neighbours; NULL: only
+				 * counts are wanted */
+	double *diff2; /* the same of the next but one; NULL where it is calm */
+	double *count; /* [member * n_targets + target] */
+	double *cov;   /* [n_own * n_own] */
 	double *running, *time; /* by member, sums over targets */
 	double off;		/* time switched off, ns; of the first member */
 	size_t most_strata;	/* of any target */
@@ -83,10 +103,26 @@ void slices_above_0(double *m, double *room, size_t n);
 
 /* The reading nearest to a time. */
 size_t slices_nearest(const struct slices_kept *k, uint64_t t);
-/* A group's cell at any time, between its readings by straight lines. Times rise from call to call
- * with the same hint, which begins as 0. */
-struct slices_cell slices_between(const struct slices *s, size_t group, size_t event, size_t target,
-				  uint64_t t, size_t *hint);
+/* Where n rising times stand among a group's readings. */
+void slices_find(const struct slices_kept *k, const uint64_t *t, size_t n, struct slices_when *out);
+/* A group's cell at such a time, between its readings by straight lines. */
+struct slices_cell slices_then(const struct slices *s, size_t group, size_t event, size_t target,
+			       const struct slices_when *w);
+/* The same, of its enabled time alone. */
+static inline double slices_enabled(const struct slices *s, size_t group, size_t event,
+				    size_t target, const struct slices_when *w)
+{
+	const struct slices_cell *a = slices_at(s, group, w->reading, event, target);
+
+	if (!(w->f > 0))
+		return a->enabled;
+	return a->enabled + w->f * (a[s->group[group].stride].enabled - a->enabled);
+}
+/* The span's group, or another, at the end of a slice; 0: where the first begins. */
+static inline const struct slices_when *slices_when(const struct span *p, size_t group, size_t i)
+{
+	return &p->when[group * (p->n + 1) + i];
+}
 static inline double slices_own(const struct span *p, size_t event, size_t target, size_t slice,
 				size_t field_offset)
 {
@@ -101,11 +137,8 @@ static inline double slices_own(const struct span *p, size_t event, size_t targe
 /* What an event of the span's group gained in a slice: value, enabled or running. */
 #define OWN(p, event, target, slice, field) \
 	slices_own(p, event, target, slice, offsetof(struct slices_cell, field))
-/* Fills p->exists for a target. */
-void slices_exists(struct span *p, size_t target);
-void slices_cuts(struct span *p);
-/* Counts and differences of a target's events. */
-void slices_target(struct span *p, size_t target);
+/* How long targets ran, where groups came and went, counts and differences. */
+void slices_strata(struct span *p);
 
 /* True where the group was on the counters all the time that there was, on every target: then what it
  * counted is what there was to count, and all of the span is filled, without errors. */

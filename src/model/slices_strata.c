@@ -31,25 +31,49 @@ size_t slices_nearest(const struct slices_kept *k, uint64_t t)
 	return lo;
 }
 
-/* A group's cell at any time, between its readings by straight lines. */
-struct slices_cell slices_between(const struct slices *s, size_t group, size_t event, size_t target,
-				  uint64_t t, size_t *hint)
+/* The last reading that is no later than t; the first where there is none. */
+static size_t last_before(const struct slices_kept *k, uint64_t t)
 {
-	const struct slices_kept *k = &s->group[group];
-	const struct slices_cell *a, *b;
-	struct slices_cell c;
-	double f;
+	size_t lo = 0, hi = k->t.n - 1;
 
-	while (*hint + 1 < k->t.n && k->t.v[*hint + 1] <= t)
-		++*hint;
-	a = slices_at(s, group, *hint, event, target);
-	if (*hint + 1 >= k->t.n || k->t.v[*hint] >= t)
+	while (lo < hi) {
+		size_t mid = hi - (hi - lo) / 2;
+
+		if (k->t.v[mid] <= t)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+void slices_find(const struct slices_kept *k, const uint64_t *t, size_t n, struct slices_when *out)
+{
+	size_t at = last_before(k, t[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		while (at + 1 < k->t.n && k->t.v[at + 1] <= t[i])
+			at++;
+		out[i].reading = at;
+		out[i].f = at + 1 >= k->t.n || k->t.v[at] >= t[i]
+				   ? 0
+				   : (double)(t[i] - k->t.v[at]) /
+					     (double)(k->t.v[at + 1] - k->t.v[at]);
+	}
+}
+
+struct slices_cell slices_then(const struct slices *s, size_t group, size_t event, size_t target,
+			       const struct slices_when *w)
+{
+	const struct slices_cell *a = slices_at(s, group, w->reading, event, target), *b;
+	struct slices_cell c;
+
+	if (!(w->f > 0))
 		return *a;
-	b = slices_at(s, group, *hint + 1, event, target);
-	f = (double)(t - k->t.v[*hint]) / (double)(k->t.v[*hint + 1] - k->t.v[*hint]);
-	c.value = a->value + f * (b->value - a->value);
-	c.enabled = a->enabled + f * (b->enabled - a->enabled);
-	c.running = a->running + f * (b->running - a->running);
+	b = a + s->group[group].stride;
+	c.value = a->value + w->f * (b->value - a->value);
+	c.enabled = a->enabled + w->f * (b->enabled - a->enabled);
+	c.running = a->running + w->f * (b->running - a->running);
 	return c;
 }
 
@@ -58,76 +82,101 @@ static double above_0(double v)
 	return v > 0 ? v : 0;
 }
 
+/* Members of which the times differ on this target; how many. */
+static size_t find_leads(struct span *p, size_t target)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+	uint32_t last = UINT32_MAX;
+	size_t n = 0;
+
+	for (size_t m = 0; m < p->n_members; m++) {
+		uint32_t same = k->same[p->member[m] * p->s->n_targets + target];
+
+		if (same == last)
+			continue;
+		last = same;
+		p->lead[n++] = p->member[m];
+	}
+	return n;
+}
+
 /* How long the target ran in a slice: what the reference says, or more if this group was enabled
  * longer. Groups are read one after the other: this one's slice can end later than the reference's
  * (by `late` in all), which the next slice makes up for; so it is the sums that are compared. */
-static double ran(const struct span *p, size_t target, size_t slice, double ref, double *late)
+static double ran(double own, double ref, double *late)
 {
-	const struct slices_cell *c = slices_at(p->s, p->group, p->lo + slice, 0, target);
-	size_t step = p->s->group[p->group].stride, n_targets = p->s->n_targets;
-	double own = 0, before = above_0(*late);
+	double before = above_0(*late);
 
-	for (size_t m = 0; m < p->n_members; m++) {
-		const struct slices_cell *at = &c[p->member[m] * n_targets];
-		double d = at[step].enabled - at->enabled;
-
-		own = d > own ? d : own;
-	}
 	if (own < ref / 2 || ref < own / 2) /* one of them was switched off */
 		return own > ref ? own : ref;
 	*late += own - ref;
 	return ref + above_0(*late) - before;
 }
 
+/* The longest that a member was enabled in a slice. */
+static double enabled_most(const struct span *p, size_t n_leads, size_t target, size_t slice)
+{
+	const struct slices_cell *c = slices_at(p->s, p->group, p->lo + slice, 0, target);
+	size_t step = p->s->group[p->group].stride, n_targets = p->s->n_targets;
+	double own = 0;
+
+	for (size_t m = 0; m < n_leads; m++) {
+		const struct slices_cell *at = &c[p->lead[m] * n_targets];
+		double d = at[step].enabled - at->enabled;
+
+		own = d > own ? d : own;
+	}
+	return own;
+}
+
 /* How long the target ran in each slice. The reference's longest enabled event stands for it. */
-void slices_exists(struct span *p, size_t target)
+static void find_exists(struct span *p, size_t target)
 {
 	const struct slices *s = p->s;
-	const struct slices_kept *k = &s->group[p->group], *r = &s->group[p->ref[target]];
-	size_t hint = 0, event = 0;
-	double before, late = 0;
+	const size_t ref = p->ref[target], n_leads = find_leads(p, target);
+	const struct slices_kept *r = &s->group[ref];
+	double before, late = 0, *exists = &p->exists[target * p->n];
+	size_t event = 0;
 
 	for (size_t e = 1; e < r->n; e++)
-		if (slices_at(s, p->ref[target], r->t.n - 1, e, target)->enabled >
-		    slices_at(s, p->ref[target], r->t.n - 1, event, target)->enabled)
+		if (r->same[e * s->n_targets + target] == e &&
+		    slices_at(s, ref, r->t.n - 1, e, target)->enabled >
+			    slices_at(s, ref, r->t.n - 1, event, target)->enabled)
 			event = e;
-	before = slices_between(s, p->ref[target], event, target, k->t.v[p->lo], &hint).enabled;
+	before = slices_enabled(s, ref, event, target, slices_when(p, ref, 0));
 	for (size_t i = 0; i < p->n; i++) {
-		uint64_t t = k->t.v[p->lo + i + 1];
-		double now = slices_between(s, p->ref[target], event, target, t, &hint).enabled;
+		double now = slices_enabled(s, ref, event, target, slices_when(p, ref, i + 1));
 
-		p->exists[i] = ran(p, target, i, now - before, &late);
+		exists[i] = ran(enabled_most(p, n_leads, target, i), now - before, &late);
 		before = now;
 	}
 }
 
 /* Where groups were switched on or off, so that the share of the others changes. They are switched
  * on all targets at once: one is looked at. */
-void slices_cuts(struct span *p)
+static void find_cuts(struct span *p)
 {
 	const struct slices *s = p->s;
-	const struct slices_kept *k = &s->group[p->group];
+	const double *exists;
 	size_t target = 0;
 
 	for (size_t t = 1; t < s->n_targets; t++)
 		if (p->total[t] > p->total[target])
 			target = t;
-	slices_exists(p, target);
+	exists = &p->exists[target * p->n];
 	for (size_t g = 0; g < s->n_groups; g++) {
-		size_t hint = 0;
 		bool was = false;
 		double before;
 
 		if (!s->group[g].n)
 			continue;
-		before = slices_between(s, g, 0, target, k->t.v[p->lo], &hint).enabled;
+		before = slices_enabled(s, g, 0, target, slices_when(p, g, 0));
 		for (size_t i = 0; i < p->n; i++) {
-			uint64_t t = k->t.v[p->lo + i + 1];
-			double now = slices_between(s, g, 0, target, t, &hint).enabled;
-			bool on = now - before > p->exists[i] / 2;
+			double now = slices_enabled(s, g, 0, target, slices_when(p, g, i + 1));
+			bool on = now - before > exists[i] / 2;
 
 			/* a slice in which nothing ran says nothing */
-			if (!(p->exists[i] > 0))
+			if (!(exists[i] > 0))
 				continue;
 			p->cut[i] = p->cut[i] || (i && on != was);
 			was = on;
@@ -197,16 +246,17 @@ static void spread_all(struct stratum *v, size_t n, double tail)
 		spread(v, n, n - 1, false, tail);
 }
 
-/* Slices of one event on one target as strata; how many. *tail: time at the end in which it never
- * ran. */
-static size_t cut_strata(struct span *p, size_t event, size_t target, double *tail)
+/* Slices of one event on one target as strata. */
+static void cut_strata(struct span *p, size_t event, size_t target)
 {
 	const struct slices_cell *c = slices_at(p->s, p->group, p->lo, event, target);
 	size_t step = p->s->group[p->group].stride, n = 0;
 	struct stratum now = { 0 }, *v = p->strata;
+	const double *exists = &p->exists[target * p->n];
 	double running = c[p->n * step].running - c->running, least;
 
 	least = HARDLY * running / (double)p->n;
+	p->rest_begin = SIZE_MAX;
 	for (size_t i = 0; i < p->n; i++, c += step) {
 		double r = c[step].running - c->running;
 
@@ -216,34 +266,26 @@ static size_t cut_strata(struct span *p, size_t event, size_t target, double *ta
 		}
 		now.cut = now.cut || p->cut[i];
 		if (!(r > 0) && !(now.r > 0)) {
-			now.gap += p->exists[i];
+			now.gap += exists[i];
 			continue;
 		}
-		now.v += c[step].value - c->value;
+		if (!(now.r > 0))
+			now.begin = i;
 		now.r += r;
-		now.w += p->exists[i];
-		now.slice = i;
+		now.w += exists[i];
+		now.end = i;
 	}
-	*tail = now.gap;
+	p->tail = now.gap;
 	if (now.r > 0 && (now.r >= least || !n)) {
 		v[n++] = now;
-		*tail = 0;
+		p->tail = 0;
 	} else if (now.r > 0) {
-		v[n - 1].v += now.v;
 		v[n - 1].r += now.r;
 		v[n - 1].w += now.w;
+		p->rest_begin = now.begin;
+		p->rest_end = now.end;
 	}
-	return n;
-}
-
-static size_t stratify(struct span *p, size_t event, size_t target)
-{
-	double tail;
-	size_t n = cut_strata(p, event, target, &tail);
-
-	pool(p->strata, n);
-	spread_all(p->strata, n, tail);
-	return n;
+	p->n_strata = n;
 }
 
 /* What a stratum's rate can be off is weighed by what it stands for and was not seen. */
@@ -252,61 +294,109 @@ static double unseen2(const struct stratum *s)
 	return s->w > s->r ? s->w * (s->w - s->r) : 0;
 }
 
-static void add_strata(struct span *p, size_t m, size_t target, size_t n)
+/* What the difference of two strata weighs, of so many differences. n of them would be there of a ring:
+ * there are fewer. */
+static double weight(const struct stratum *a, const struct stratum *b, size_t n, size_t fewer)
 {
-	const struct stratum *v = p->strata;
-	double count = 0;
+	double u2 = (unseen2(a) + unseen2(b)) / 2;
 
-	for (size_t j = 0; j < n; j++) {
-		count += v[j].w * v[j].v / v[j].r;
+	u2 *= (double)n / (double)fewer;
+	return sqrt(u2);
+}
+
+/* All that follows from times alone, for events that share them. */
+static void stratify(struct span *p, size_t event, size_t target)
+{
+	struct stratum *v = p->strata;
+	size_t n;
+
+	cut_strata(p, event, target);
+	n = p->n_strata;
+	pool(v, n);
+	spread_all(v, n, p->tail);
+	for (size_t j = 0; j < n; j++)
 		p->sampled = p->sampled || v[j].r < ALWAYS * v[j].w;
-	}
-	for (size_t j = 0; j + 1 < n; j++) {
-		double d = v[j + 1].v / v[j + 1].r - v[j].v / v[j].r;
-		double u2 = (unseen2(&v[j]) + unseen2(&v[j + 1])) / 2;
-
-		/* n differences would be there of a ring; there are n - 1 */
-		u2 *= (double)n / (double)(n - 1);
-		p->diff[v[j + 1].slice * p->n_members + m] += sqrt(u2) * d;
-	}
-	for (size_t j = 0; j + 2 < n; j++) {
-		double d = v[j + 2].v / v[j + 2].r - v[j].v / v[j].r;
-		double u2 = (unseen2(&v[j]) + unseen2(&v[j + 2])) / 2;
-
-		u2 *= (double)n / (double)(n - 2);
-		p->diff2[v[j + 2].slice * p->n_members + m] += sqrt(u2) * d;
-	}
 	if (n > p->most_strata)
 		p->most_strata = n;
+	for (size_t j = 0; p->diff && j + 1 < n; j++)
+		v[j].near_ = weight(&v[j], &v[j + 1], n, n - 1);
+	for (size_t j = 0; p->diff2 && j + 2 < n; j++)
+		v[j].next = weight(&v[j], &v[j + 2], n, n - 2);
+}
+
+static double counted_in(const struct slices_cell *c, size_t step, size_t begin, size_t end)
+{
+	double v = 0;
+
+	for (size_t i = begin; i <= end; i++)
+		v += c[(i + 1) * step].value - c[i * step].value;
+	return v;
+}
+
+static void add_strata(struct span *p, size_t m, size_t target)
+{
+	const struct slices_cell *c = slices_at(p->s, p->group, p->lo, p->member[m], target);
+	size_t step = p->s->group[p->group].stride, n = p->n_strata;
+	const struct stratum *v = p->strata;
+	double count = 0, *rate = p->rate;
+
+	for (size_t j = 0; j < n; j++) {
+		double in = counted_in(c, step, v[j].begin, v[j].end);
+
+		if (j + 1 == n && p->rest_begin != SIZE_MAX)
+			in += counted_in(c, step, p->rest_begin, p->rest_end);
+		count += v[j].w * in / v[j].r;
+		rate[j] = in / v[j].r;
+	}
+	for (size_t j = 0; p->diff && j + 1 < n; j++)
+		p->diff[v[j + 1].end * p->n_members + m] += v[j].near_ * (rate[j + 1] - rate[j]);
+	for (size_t j = 0; p->diff2 && j + 2 < n; j++)
+		p->diff2[v[j + 2].end * p->n_members + m] += v[j].next * (rate[j + 2] - rate[j]);
 	p->count[m * p->s->n_targets + target] = count;
 }
 
-void slices_target(struct span *p, size_t target)
+static void add_target(struct span *p, size_t target)
 {
 	const struct slices_kept *k = &p->s->group[p->group];
+	uint32_t shape = UINT32_MAX; /* whose strata are at hand */
 	double exists = 0;
 
-	slices_exists(p, target);
 	for (size_t i = 0; i < p->n; i++)
-		exists += p->exists[i];
+		exists += p->exists[target * p->n + i];
 	for (size_t m = 0; m < p->n_members; m++) {
-		size_t event = p->member[m], n;
+		size_t event = p->member[m], cell = event * p->s->n_targets + target;
 		const struct slices_cell *a = slices_at(p->s, p->group, p->lo, event, target);
 		const struct slices_cell *b = a + p->n * k->stride;
 
 		p->count[m * p->s->n_targets + target] = NAN;
-		if (!k->seen[event * p->s->n_targets + target])
+		if (!k->seen[cell])
 			continue;
-		n = stratify(p, event, target);
+		if (k->same[cell] != shape)
+			stratify(p, event, target);
+		shape = k->same[cell];
 		p->time[m] += exists;
 		p->running[m] += b->running - a->running;
 		if (!m)
 			p->off += exists - (b->enabled - a->enabled);
-		if (n)
-			add_strata(p, m, target, n);
+		if (p->n_strata)
+			add_strata(p, m, target);
 		else if (!(exists > 0))
 			p->count[m * p->s->n_targets + target] = 0;
 	}
+}
+
+void slices_strata(struct span *p)
+{
+	const struct slices_kept *k = &p->s->group[p->group];
+
+	for (size_t g = 0; g < p->s->n_groups; g++)
+		slices_find(&p->s->group[g], &k->t.v[p->lo], p->n + 1, &p->when[g * (p->n + 1)]);
+	for (size_t t = 0; t < p->s->n_targets; t++)
+		find_exists(p, t);
+	if (p->s->n_targets)
+		find_cuts(p);
+	for (size_t t = 0; t < p->s->n_targets; t++)
+		add_target(p, t);
 }
 
 /* What the group's longest enabled member gained on a target; false: it, or another group, was there
@@ -315,15 +405,17 @@ static bool always_on(const struct span *p, size_t target, double *exists)
 {
 	const struct slices_kept *k = &p->s->group[p->group];
 	double least = INFINITY;
+	uint32_t last = UINT32_MAX;
 
 	*exists = 0;
 	for (size_t m = 0; m < p->n_members; m++) {
-		size_t event = p->member[m];
+		size_t event = p->member[m], cell = event * p->s->n_targets + target;
 		const struct slices_cell *a = slices_at(p->s, p->group, p->lo, event, target);
 		const struct slices_cell *b = a + p->n * k->stride;
 
-		if (!k->seen[event * p->s->n_targets + target])
+		if (!k->seen[cell] || k->same[cell] == last)
 			continue;
+		last = k->same[cell];
 		*exists = fmax(*exists, b->enabled - a->enabled);
 		least = fmin(least, b->running - a->running);
 	}
