@@ -56,7 +56,7 @@ void annotate_csv(struct buf *out, struct annotate *a, char sep)
 	buf_free(&b);
 }
 
-static void json_tally(struct json *j, const struct annotate *a, const struct tally *t)
+static void put_tally(struct json *j, const struct annotate *a, const struct tally *t)
 {
 	json_u64(j, "samples", t->samples);
 	json_u64(j, "period", t->period);
@@ -79,7 +79,7 @@ static void json_insn(struct json *j, const struct annotate *a, const struct ann
 
 	json_object(j, NULL);
 	json_u64(j, "address", i->in.vaddr);
-	json_tally(j, a, &i->t);
+	put_tally(j, a, &i->t);
 	annotate_blocks_json(j, a, i);
 	annotate_account_json(j, a, i);
 	json_place(j, &i->line);
@@ -126,7 +126,7 @@ void annotate_json(struct buf *out, struct annotate *a)
 	json_end_array(&j);
 	if (a->elsewhere.samples) {
 		json_object(&j, "elsewhere");
-		json_tally(&j, a, &a->elsewhere);
+		put_tally(&j, a, &a->elsewhere);
 		json_end_object(&j);
 	}
 	json_array(&j, "lines");
@@ -135,7 +135,7 @@ void annotate_json(struct buf *out, struct annotate *a)
 			break;
 		json_object(&j, NULL);
 		json_place(&j, &l->line);
-		json_tally(&j, a, &l->t);
+		put_tally(&j, a, &l->t);
 		json_str(&j, "source", annotate_source(a, l->line.file, l->line.line));
 		json_end_object(&j);
 	}

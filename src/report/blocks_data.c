@@ -9,15 +9,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/blocks_view.h"
+#include "report/json_int.h"
 #include "report/page.h"
-
-static void json_value(struct json *j, const char *key, struct flow_value v)
-{
-	json_object(j, key);
-	json_real(j, "value", v.v);
-	json_real(j, "error", v.half);
-	json_end_object(j);
-}
 
 static void json_index(struct json *j, const char *key, uint32_t i)
 {
@@ -145,8 +138,8 @@ static void json_loop(struct json *j, const struct block_loop *l)
 	json_u64(j, "depth", l->depth);
 	json_index(j, "parent", l->parent);
 	json_u64(j, "blocks", l->blocks);
-	json_value(j, "entries", l->entries);
-	json_value(j, "trips", l->trips);
+	json_flow(j, "entries", l->entries);
+	json_flow(j, "trips", l->trips);
 	json_u64(j, "visits", l->visits);
 	json_u64(j, "cut", l->cut);
 	json_array(j, "histogram");
@@ -164,8 +157,8 @@ static void json_function(struct json *j, const struct blocks_view *v,
 	json_str(j, "function", f->symbol->name);
 	json_hex(j, "start", blocks_vaddr(v, f->image, f->symbol->start));
 	json_u64(j, "size", f->code ? f->code->len : f->symbol->size);
-	json_value(j, "insns", f->insns);
-	json_value(j, "calls", f->calls);
+	json_flow(j, "insns", f->insns);
+	json_flow(j, "calls", f->calls);
 	json_u64(j, "hits", f->hits);
 	json_drops(j, f->dropped);
 	json_array(j, "blocks");
@@ -201,7 +194,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_real(&j, "scale", v->b->scale);
 	json_balance(&j, "balance", &v->balance);
 	json_balance(&j, "in_out", &v->places);
-	json_value(&j, "insns", v->b->insns);
+	json_flow(&j, "insns", v->b->insns);
 	json_u64(&j, "used", v->b->used);
 	json_u64(&j, "system", v->b->system);
 	json_u64(&j, "other_samples", page_other_samples(&v->source));

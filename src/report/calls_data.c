@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/calls_view.h"
+#include "report/json_int.h"
 #include "report/page.h"
 
 enum { ROWS = 20 };
@@ -23,14 +24,6 @@ static bool wanted(const struct calls_view *v, const struct call_edge *e)
 }
 
 /* ---- json ------------------------------------------------------------------------------------ */
-
-static void json_value(struct json *j, const char *key, struct flow_value v)
-{
-	json_object(j, key);
-	json_real(j, "value", v.v);
-	json_real(j, "error", v.half);
-	json_end_object(j);
-}
 
 static void json_function(struct json *j, const struct calls_view *v, uint32_t i)
 {
@@ -47,10 +40,10 @@ static void json_function(struct json *j, const struct calls_view *v, uint32_t i
 		json_hex(j, "address", at);
 	else
 		json_null(j, "address");
-	json_value(j, "called", f->called);
-	json_value(j, "recursive", f->recursive);
-	json_value(j, "tailed", f->tailed);
-	json_value(j, "calls", f->calls);
+	json_flow(j, "called", f->called);
+	json_flow(j, "recursive", f->recursive);
+	json_flow(j, "tailed", f->tailed);
+	json_flow(j, "calls", f->calls);
 	json_u64(j, "callers", f->n_callers);
 	json_u64(j, "callees", f->n_callees);
 	json_end_object(j);
@@ -101,7 +94,7 @@ int calls_json(struct buf *out, const struct calls_view *v, const struct sink_op
 	json_str(&j, "by", calls_by(c));
 	json_bool(&j, "scaled", c->scaled);
 	json_bool(&j, "biased", v->sums->biased);
-	json_value(&j, "runs", c->runs);
+	json_flow(&j, "runs", c->runs);
 	json_u64(&j, "hits", c->hits);
 	json_u64(&j, "hits_calls", c->hits_calls);
 	json_u64(&j, "hits_returns", c->hits_returns);

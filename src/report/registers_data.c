@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "report/json_int.h"
 #include "report/registers_view.h"
 
 /* Numbers that a double holds are numbers; others, and addresses, are text. */
@@ -25,14 +26,6 @@ static void json_raw(struct json *j, const char *key, enum registers_guess g, ui
 		json_u64(j, key, v);
 	else
 		json_str(j, key, text);
-}
-
-static void json_value(struct json *j, const char *key, double v, double half)
-{
-	json_object(j, key);
-	json_real(j, "value", v);
-	json_real(j, "error", half);
-	json_end_object(j);
 }
 
 static void json_cell(struct json *j, const struct registers_view *v,

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/counts_int.h"
+#include "report/json_int.h"
 #include "report/tree_int.h"
 
 /* ---- json ------------------------------------------------------------------------------- */
@@ -24,14 +25,6 @@ static void json_function(struct json *j, const struct where_row *r)
 	json_real(j, "error", r->share.half);
 	if (r->folded)
 		json_u64(j, "folded", r->folded);
-	json_end_object(j);
-}
-
-static void json_tally(struct json *j, const char *key, const struct tally *w)
-{
-	json_object(j, key);
-	json_u64(j, "samples", w->samples);
-	json_u64(j, "period", w->period);
 	json_end_object(j);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "report/facts.h"
+#include "report/json_int.h"
 #include "report/losses.h"
 #include "report/sink.h"
 #include "report/tree_saved.h"
@@ -56,14 +57,6 @@ static void put_row(struct json *j, const struct view *v, const struct view_tabl
 	json_end_object(j);
 }
 
-static void put_tally(struct json *j, const char *key, const struct tally *w)
-{
-	json_object(j, key);
-	json_u64(j, "samples", w->samples);
-	json_u64(j, "period", w->period);
-	json_end_object(j);
-}
-
 /* What is counted are branches; of samples it is told how many had some. */
 static void put_branches(struct json *j, const struct profile_sum *s)
 {
@@ -97,11 +90,11 @@ static void put_table(struct json *j, const struct view *v, const struct view_ta
 	if (profile_options(v->profile)->branches) {
 		put_branches(j, s);
 	} else {
-		put_tally(j, "total", &s->selected);
-		put_tally(j, "not_selected", &s->left_out);
-		put_tally(j, "no_mapping", &s->no_map);
-		put_tally(j, "no_symbol", &s->no_symbol);
-		put_tally(j, "not_listed", t->unlisted);
+		json_tally(j, "total", &s->selected);
+		json_tally(j, "not_selected", &s->left_out);
+		json_tally(j, "no_mapping", &s->no_map);
+		json_tally(j, "no_symbol", &s->no_symbol);
+		json_tally(j, "not_listed", t->unlisted);
 	}
 	json_u64(j, "not_readable", s->bad);
 	put_doubts(j, v, t);
