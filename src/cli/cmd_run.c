@@ -24,7 +24,8 @@ struct told {
 	struct cli *cli;
 	const struct sampling_result *res;
 	struct run_tree *t;
-	const char *path, *format;
+	const char *path;
+	const struct run_format *format; /* NULL: for people */
 	char separator;
 	struct tree_report tree;
 	struct recording rec;
@@ -144,8 +145,7 @@ static void put_tail(struct buf *b, const struct told *o, const struct style *st
 static int make_tables(struct told *o, struct err *err)
 {
 	const struct options *opt = &o->cli->opt;
-	bool people = !strcmp(o->format, "term");
-	size_t limit = opt->limit ? opt->limit : people ? ROWS : 0, n, n_events;
+	size_t limit = opt->limit ? opt->limit : o->format ? 0 : ROWS, n, n_events;
 	const struct profile_sum *sum = profile_sums(o->profile, &n);
 	const struct pd_event *event = pd_events(o->rec.rec, &n_events);
 	uint64_t most = 0;
@@ -270,7 +270,7 @@ static int put_for_programs(struct buf *b, const struct told *o, struct err *err
 		.counters = res->counters,
 	};
 
-	return run_report_write(b, &r, o->format, o->separator, err);
+	return o->format->write(b, &r, o->separator) || b->failed ? err_nomem(err) : 0;
 }
 
 static void fill_head(struct told *o)
@@ -300,7 +300,7 @@ static int report(struct told *o, struct err *err)
 	fill_head(o);
 	if (o->res->samples && look_where(o, err))
 		goto out;
-	if (!strcmp(o->format, "term"))
+	if (!o->format)
 		put_for_people(&b, o);
 	else if (put_for_programs(&b, o, err))
 		goto out;
@@ -321,12 +321,12 @@ static int run(struct sampling *s, struct told *o, struct err *err)
 /* Asked before the program runs. */
 static int choose_format(struct told *o, struct err *err)
 {
-	o->format = cli_format(o->cli);
-	if (strcmp(o->format, "term") != 0 && !run_report_has(o->format)) {
-		(void)err_set(err, ERR_USAGE, "run writes term, csv, json and markdown, not %.40s",
-			      o->format);
-		return err_hint(err, "cyclade report --format %.40s makes it of the recording",
-				o->format);
+	const char *name = cli_format(o->cli);
+
+	if (strcmp(name, "term") != 0) {
+		o->format = run_format_find(name, err);
+		if (!o->format)
+			return -1;
 	}
 	return cli_separator(o->cli, &o->separator, err);
 }
@@ -348,7 +348,7 @@ int cmd_run(struct cli *cli)
 	if (choose_format(&told, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
-		return regions_run(cli, told.format, put_report);
+		return regions_run(cli, cli_format(cli), put_report);
 	if (sampling_open(&s, cli, path, run_tree_beside(&tree), &err))
 		code = cli_fail_as(&err, counting_exit_code(cli, &err));
 	else if (cli->opt.dry_run) {

@@ -276,26 +276,13 @@ out:
 int calls_dot(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
 	      struct err *err)
 {
-	struct graph *g = draw(v, err);
-
 	(void)o;
-	if (!g)
-		return -1;
-	graph_dot(out, g);
-	graph_free(g);
-	return out->failed ? err_nomem(err) : 0;
+	return graph_write_dot(out, draw(v, err), err);
 }
 
 int calls_svg(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
 	      struct err *err)
 {
-	struct graph *g = draw(v, err);
-	int rc;
-
 	(void)o;
-	if (!g)
-		return -1;
-	rc = graph_svg(out, g, err);
-	graph_free(g);
-	return rc;
+	return graph_write_svg(out, draw(v, err), err);
 }

@@ -185,3 +185,23 @@ void graph_put_short(struct buf *b, const char *name, size_t most)
 	buf_free(&safe);
 	buf_free(&end);
 }
+
+int graph_write_dot(struct buf *out, struct graph *g, struct err *err)
+{
+	if (!g)
+		return -1;
+	graph_dot(out, g);
+	graph_free(g);
+	return out->failed ? err_nomem(err) : 0;
+}
+
+int graph_write_svg(struct buf *out, struct graph *g, struct err *err)
+{
+	int rc;
+
+	if (!g)
+		return -1;
+	rc = graph_svg(out, g, err);
+	graph_free(g);
+	return rc;
+}

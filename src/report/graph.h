@@ -87,6 +87,10 @@ int graph_cut(struct graph *g, size_t most, size_t most_edges) MUST_USE;
 void graph_dot(struct buf *out, const struct graph *g);
 int graph_svg(struct buf *out, struct graph *g, struct err *err) MUST_USE;
 
+/* The same of a graph that is needed no more: it is freed. NULL: what could not be drawn, -1. */
+int graph_write_dot(struct buf *out, struct graph *g, struct err *err) MUST_USE;
+int graph_write_svg(struct buf *out, struct graph *g, struct err *err) MUST_USE;
+
 /* graph_svg.c: SVG of any dot text; what Graphviz says against it becomes the error. */
 int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err) MUST_USE;
 

@@ -263,36 +263,15 @@ static int write_markdown(struct buf *b, const struct run_report *r, char sep)
 
 /* ---- which ------------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name;
-	int (*write)(struct buf *b, const struct run_report *r, char sep);
-} formats[] = { { "json", write_json }, { "csv", write_csv }, { "markdown", write_markdown } };
+static const struct run_format formats[] = { { "json", write_json },
+					     { "csv", write_csv },
+					     { "markdown", write_markdown } };
 
-#define N_FORMATS (sizeof(formats) / sizeof(*formats))
-
-static size_t find(const char *format)
+const struct run_format *run_format_find(const char *name, struct err *err)
 {
-	size_t i = 0;
-
-	while (i < N_FORMATS && strcmp(formats[i].name, format) != 0)
-		i++;
-	return i;
-}
-
-bool run_report_has(const char *format)
-{
-	return find(format) < N_FORMATS;
-}
-
-int run_report_write(struct buf *out, const struct run_report *r, const char *format,
-		     char separator, struct err *err)
-{
-	size_t i = find(format);
-
-	if (i == N_FORMATS)
-		return err_set(err, ERR_USAGE, "run writes term, csv, json and markdown, not %.40s",
-			       format);
-	if (formats[i].write(out, r, separator) || out->failed)
-		return err_nomem(err);
-	return 0;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	(void)err_set(err, ERR_USAGE, "run writes term, csv, json and markdown, not %.40s", name);
+	return NULL;
 }

@@ -36,9 +36,12 @@ struct run_report {
 	size_t ousted, counters; /* of all counters those that lost their place to others */
 };
 
-/* True for json, csv and markdown. */
-bool run_report_has(const char *format);
-int run_report_write(struct buf *out, const struct run_report *r, const char *format,
-		     char separator, struct err *err) MUST_USE;
+struct run_format {
+	const char *name;
+	/* -1: out of memory; out->failed says so, too. */
+	int (*write)(struct buf *out, const struct run_report *r, char separator);
+};
+/* json, csv or markdown. */
+const struct run_format *run_format_find(const char *name, struct err *err);
 
 #endif
