@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,6 +120,26 @@ int fd_write_all(int fd, const void *p, size_t len, const char *name, struct err
 	return 0;
 }
 
+/* As mkostemp() does, but with `mode` as the umask leaves it. */
+static int open_temp(char *temp, mode_t mode)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	char *end = temp + strlen(temp) - 6;
+	uint8_t random[6];
+	int fd;
+
+	for (unsigned i = 0; i < 100; i++) {
+		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -1;
+		for (size_t k = 0; k < sizeof(random); k++)
+			end[k] = letters[random[k] % (sizeof(letters) - 1)];
+		fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
 int file_new_open(struct file_new *f, const char *path, mode_t mode, struct err *err)
 {
 	struct stat st;
@@ -134,15 +155,10 @@ int file_new_open(struct file_new *f, const char *path, mode_t mode, struct err 
 		return f->fd < 0 ? err_sys(err, "%s", path) : 0;
 	}
 	(void)snprintf(f->temp, sizeof(f->temp), "%s.XXXXXX", path);
-	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	f->fd = open_temp(f->temp, mode);
 	if (f->fd < 0) {
 		f->temp[0] = '\0';
 		return err_sys(err, "%s", path);
-	}
-	if (fchmod(f->fd, mode)) {
-		(void)err_sys(err, "%s", path);
-		file_new_abort(f);
-		return -1;
 	}
 	return 0;
 }
@@ -160,6 +176,19 @@ int file_new_commit(struct file_new *f, struct err *err)
 		file_new_abort(f);
 	f->temp[0] = '\0';
 	return rc;
+}
+
+int file_put(const char *path, mode_t mode, const void *p, size_t len, struct err *err)
+{
+	struct file_new f;
+
+	if (file_new_open(&f, path, mode, err))
+		return -1;
+	if (fd_write_all(f.fd, p, len, path, err)) {
+		file_new_abort(&f);
+		return -1;
+	}
+	return file_new_commit(&f, err);
 }
 
 void file_new_abort(struct file_new *f)

@@ -32,7 +32,8 @@ int fd_slurp(struct buf *out, int fd, size_t limit, const char *name, struct err
 int fd_write_all(int fd, const void *p, size_t len, const char *name, struct err *err) MUST_USE;
 
 /* A file that appears under its name only when committed: written beside it, then renamed. A path
- * that exists and is not a regular file (/dev/full, a FIFO) is written to directly. */
+ * that exists and is not a regular file (/dev/full, a FIFO) is written to directly. The umask takes
+ * of `mode` what it takes of any file. */
 struct file_new {
 	int fd;
 	char path[4096], temp[4128]; /* temp is "" when written to directly */
@@ -40,6 +41,8 @@ struct file_new {
 int file_new_open(struct file_new *f, const char *path, mode_t mode, struct err *err) MUST_USE;
 int file_new_commit(struct file_new *f, struct err *err) MUST_USE; /* closes; removes on failure */
 void file_new_abort(struct file_new *f); /* closes and removes; safe twice */
+/* All at once. */
+int file_put(const char *path, mode_t mode, const void *p, size_t len, struct err *err) MUST_USE;
 
 int dir_make_all(const char *path, mode_t mode, struct err *err) MUST_USE; /* mkdir -p */
 /* "a/b" with exactly one slash between. -1 where it does not fit. */

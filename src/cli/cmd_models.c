@@ -103,7 +103,6 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 {
 	struct export *x = ctx;
 	char full[4096];
-	struct file_new f;
 	char *slash;
 
 	if (path_join(full, sizeof(full), x->dir, path))
@@ -117,14 +116,8 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 	if (dir_make_all(full, 0777, x->err))
 		return -1;
 	*slash = '/';
-	if (file_new_open(&f, full, 0666, x->err))
-		return -1;
-	if (fd_write_all(f.fd, text, len, full, x->err)) {
-		file_new_abort(&f);
-		return -1;
-	}
 	x->n++;
-	return file_new_commit(&f, x->err);
+	return file_put(full, 0666, text, len, x->err);
 }
 
 static int export(struct cli *cli)

@@ -210,19 +210,12 @@ static int report_fd(const struct cli *cli)
 static int put_report(struct cli *cli, const struct buf *b, struct err *err)
 {
 	int fd = report_fd(cli);
-	struct file_new f;
 
 	if (b->failed)
 		return err_nomem(err);
 	if (fd >= 0)
 		return fd_write_all(fd, buf_str(b), b->len, "the report", err);
-	if (file_new_open(&f, cli->opt.output, 0644, err))
-		return -1;
-	if (fd_write_all(f.fd, buf_str(b), b->len, f.path, err)) {
-		file_new_abort(&f);
-		return -1;
-	}
-	return file_new_commit(&f, err);
+	return file_put(cli->opt.output, 0644, buf_str(b), b->len, err);
 }
 
 static void put_for_people(struct buf *b, const struct told *o)

@@ -255,19 +255,6 @@ static bool through_pager(const struct buf *text)
 	return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
 }
 
-static int put_file(const char *path, const struct buf *text, struct err *err)
-{
-	struct file_new f;
-
-	if (file_new_open(&f, path, 0644, err))
-		return -1;
-	if (fd_write_all(f.fd, buf_str(text), text->len, path, err)) {
-		file_new_abort(&f);
-		return -1;
-	}
-	return file_new_commit(&f, err);
-}
-
 int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 {
 	const char *path = cli->opt.output;
@@ -278,7 +265,8 @@ int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 		return cli_fail(&err);
 	}
 	if (path && strcmp(path, "-"))
-		return put_file(path, text, &err) ? cli_fail(&err) : EXIT_OK;
+		return file_put(path, 0644, buf_str(text), text->len, &err) ? cli_fail(&err)
+									    : EXIT_OK;
 	if (may_page && !cli->opt.no_pager && isatty(STDOUT_FILENO) && through_pager(text))
 		return EXIT_OK;
 	if (!fd_write_all(STDOUT_FILENO, buf_str(text), text->len, "standard output", &err))

@@ -148,17 +148,11 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 static int keep(const char *from, const char *to, struct err *err)
 {
 	struct file_map m;
-	struct file_new f;
-	int rc = -1;
+	int rc;
 
 	if (file_map_open(&m, from, false, err))
 		return -1;
-	if (!file_new_open(&f, to, 0644, err)) {
-		if (fd_write_all(f.fd, m.p, m.len, f.path, err))
-			file_new_abort(&f);
-		else
-			rc = file_new_commit(&f, err);
-	}
+	rc = file_put(to, 0644, m.p, m.len, err);
 	file_map_close(&m);
 	return rc;
 }

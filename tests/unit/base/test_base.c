@@ -458,6 +458,33 @@ static void new_files_appear_whole(void **state)
 	buf_free(&b);
 }
 
+static void new_files_heed_the_umask(void **state)
+{
+	static const struct {
+		mode_t umask, asked, got;
+	} rows[] = {
+		{ 022, 0666, 0644 }, { 077, 0644, 0600 }, { 0, 0666, 0666 }, { 022, 0600, 0600 }
+	};
+	char dir[] = "/tmp/cyclade-test-XXXXXX", path[64];
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(path_join(path, sizeof(path), dir, "x"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		mode_t was = umask(rows[i].umask);
+		int rc = file_put(path, rows[i].asked, "xyz", i, NULL);
+
+		(void)umask(was);
+		assert_int_equal(rc, 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, rows[i].got);
+		assert_int_equal(st.st_size, i);
+	}
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0); /* nothing else was left there */
+}
+
 static int count_task(void *ctx, unsigned worker, size_t i, struct err *err)
 {
 	atomic_size_t *sum = ctx;
@@ -529,6 +556,7 @@ int main(void)
 		cmocka_unit_test(reals_read_back),
 		cmocka_unit_test(json_is_well_formed),
 		cmocka_unit_test(new_files_appear_whole),
+		cmocka_unit_test(new_files_heed_the_umask),
 		cmocka_unit_test(tasks_run_once_each),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
