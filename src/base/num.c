@@ -56,8 +56,10 @@ size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals)
 	char text[NUM_MAX], *end = text + NUM_MAX, *s = end;
 	uint64_t n;
 
-	if (decimals >= sizeof(power) / sizeof(*power) || !(fabs(v) < 1e9))
-		return (size_t)snprintf(out, NUM_MAX, "%.*f", (int)decimals, v);
+	if (decimals >= sizeof(power) / sizeof(*power) || !(fabs(v) < 1e9)) {
+		(void)snprintf(out, NUM_MAX, "%.*f", (int)decimals, v);
+		return strlen(out);
+	}
 	n = nearest_product(fabs(v), power[decimals]);
 	if (decimals) {
 		unsigned part = (unsigned)(n % power[decimals]);
@@ -84,7 +86,7 @@ static const char *put_fixed(char out[NUM_MAX], double v, unsigned decimals, con
 		out[n++] = *a;
 	for (; *b && n + 1 < NUM_MAX; b++)
 		out[n++] = *b;
-	out[n < NUM_MAX ? n : NUM_MAX - 1] = '\0';
+	out[n] = '\0';
 	return out;
 }
 

@@ -531,8 +531,7 @@ static void fixed_numbers(void **state)
 		    : i % 3	? (double)(r >> 40) / 512
 				: (double)(r >> 11) * 1e-10;
 		(void)snprintf(theirs, sizeof(theirs), "%.*f", (int)decimals, v);
-		if (strlen(theirs) >= NUM_MAX)
-			continue;
+		theirs[NUM_MAX - 1] = '\0'; /* of 1e300 that is all there is room for */
 		assert_int_equal(num_fixed(ours, v, decimals), strlen(theirs));
 		assert_string_equal(ours, theirs);
 	}
