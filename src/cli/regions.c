@@ -64,7 +64,7 @@ bool regions_file(const char *path)
 
 int regions_report(struct cli *cli, const char *path)
 {
-	const char *format = cli->opt.json ? "json" : cli->opt.format ? cli->opt.format : "term";
+	const char *format = cli_format(cli);
 	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
 	int code;

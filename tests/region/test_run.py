@@ -44,6 +44,10 @@ def test_anywhere():
             "report of the file says the same")
     text = run(CYCLADE, "report", "cyclade.regions").stdout
     t.ok(text and text in r.stderr, "in the same words", text)
+    for words in [("-x", ";"), ("--format", "csv")]:
+        r = run(CYCLADE, "report", *words, "cyclade.regions")
+        t.ok(r.returncode == 2 and not r.stdout and "'csv' for regions" in r.stderr, "%s: there is no csv of regions" % words[0],
+             r.stdout + r.stderr)
     each = run(CYCLADE, "report", "-v", "cyclade.regions").stdout
     t.equal(len(re.findall(r"^  work in ", each, re.M)), 4, "-v tells the threads apart")
     # a copy of the file while the program runs is as good
