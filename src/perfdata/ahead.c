@@ -17,6 +17,9 @@
  * fault, at two thirds of what MADV_POPULATE_READ takes page by page. */
 #define FAULT_STEP  ((size_t)64 << 10)
 #define FAULT_STEPS 16u /* between looks for chunks */
+/* Kept between the walk and what is mapped here: a page table, over which both would wait for each
+ * other's lock. */
+#define FAULT_APART ((size_t)2 << 20)
 
 struct job {
 	struct pd_chunk chunk;
@@ -44,8 +47,8 @@ static void fault_some(struct pd_ahead *a)
 {
 	size_t walked = atomic_load_explicit(&a->walked, memory_order_relaxed);
 
-	if (a->at < walked)
-		a->at = walked;
+	if (a->at < walked + FAULT_APART)
+		a->at = walked + FAULT_APART;
 	for (unsigned i = 0; i < FAULT_STEPS && a->at < a->len; i++) {
 		(void)*(const volatile uint8_t *)(a->p + a->at);
 		a->at += FAULT_STEP;
