@@ -8,7 +8,7 @@
 #include "base/hash.h"
 
 #define SLOTS_FIRST 64u
-#define SLOTS_LARGE 131072u
+#define SLOTS_LARGE 65536u
 #define PERIODS_MAX 8u
 
 /* The different periods of an event, while they are few. */
@@ -27,7 +27,7 @@ int counts_init(struct counts *c, size_t n_events, uint64_t samples)
 {
 	size_t cap = SLOTS_FIRST;
 
-	/* 2 MB at most, which is one page; growing is dear */
+	/* 1 MB at most: the processor's own cache holds it, and clearing it takes a while */
 	while (cap < SLOTS_LARGE && cap < samples / 8 + 2 * (samples < 2048 ? samples : 2048))
 		cap *= 2;
 	memset(c, 0, sizeof(*c));
@@ -215,7 +215,7 @@ int counts_put_other(struct counts *c, uint64_t addr, uint32_t group, uint64_t h
 	} else if (!o->n++) {
 		slot_new(c, o);
 	}
-	return c->n * 2 > c->cap ? grow(c) : 0;
+	return c->n * 4 > c->cap * 3 ? grow(c) : 0;
 }
 
 int counts_settle(struct counts *c)

@@ -394,12 +394,53 @@ static int one_sample(struct worker *w, size_t chunk, const struct pd_record *r,
 	return ev->full ? full_sample(w, chunk, &s, err) : scan_sample_take(w, &s, err);
 }
 
+static uint64_t n_samples(const struct scan *sc)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(sc->rec, &n);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < n; i++)
+		samples += ev[i].samples;
+	return samples;
+}
+
+size_t scan_entries(const struct scan *sc, size_t most)
+{
+	uint64_t samples = n_samples(sc);
+	size_t n = 16;
+
+	while (n < most && n < samples)
+		n *= 2;
+	return n;
+}
+
+/* Its tables, by the worker itself before its first chunk: clearing them takes a while. One that
+ * comes too late for any chunk has none. */
+static int init_tables(struct worker *w, struct err *err)
+{
+	const struct scan *sc = w->scan;
+	size_t spots = scan_entries(sc, SPOT_SLOTS), whos = scan_entries(sc, WHO_SLOTS);
+
+	w->spot_shift = 64 - (unsigned)__builtin_ctzll(spots);
+	w->who_mask = (unsigned)whos - 1;
+	w->spot = big_zeros(spots, sizeof(*w->spot));
+	w->who = big_zeros(whos, sizeof(*w->who));
+	if (counts_init(&w->counts, sc->n_events ? sc->n_events : 1,
+			n_samples(sc) / sc->n_workers) ||
+	    !w->who || !w->spot)
+		return err_nomem(err);
+	return 0;
+}
+
 static int scan_chunk(void *ctx, unsigned worker, size_t i, struct err *err)
 {
 	struct scan *sc = ctx;
 	struct worker *w = &sc->worker[worker];
 	const struct pd_chunk *c = &sc->chunks[i];
 
+	if (!w->spot && init_tables(w, err))
+		return -1;
 	for (const uint8_t *p = c->p;;) {
 		struct pd_record r;
 
@@ -478,42 +519,15 @@ static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_e
 	ev->plain = same_places(sc, &ev->at);
 }
 
-static uint64_t n_samples(const struct scan *sc)
-{
-	size_t n;
-	const struct pd_event *ev = pd_events(sc->rec, &n);
-	uint64_t samples = 0;
-
-	for (size_t i = 0; i < n; i++)
-		samples += ev[i].samples;
-	return samples;
-}
-
-size_t scan_entries(const struct scan *sc, size_t most)
-{
-	uint64_t samples = n_samples(sc);
-	size_t n = 16;
-
-	while (n < most && n < samples)
-		n *= 2;
-	return n;
-}
-
 static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 {
 	size_t n = sc->n_events ? sc->n_events : 1;
-	size_t spots = scan_entries(sc, SPOT_SLOTS), whos = scan_entries(sc, WHO_SLOTS);
 
 	w->scan = sc;
 	w->last_event = -1;
-	w->spot_shift = 64 - (unsigned)__builtin_ctzll(spots);
-	w->who_mask = (unsigned)whos - 1;
-	w->spot = big_zeros(spots, sizeof(*w->spot));
-	w->who = big_zeros(whos, sizeof(*w->who));
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
-	if (counts_init(&w->counts, n, n_samples(sc) / sc->n_workers) || !w->who || !w->spot ||
-	    !w->left_out || !w->bad)
+	if (!w->left_out || !w->bad)
 		return err_nomem(err);
 	if (sc->opts->branches)
 		w->branches = branches_new(w, err);
