@@ -98,7 +98,7 @@ static int keep_stage(struct planning *k, const struct schedule *s, const struct
 		return err_nomem(err);
 	if (under == MODEL_NONE && k->n_groups && k->group[0].pinned)
 		add_unique(group, &st->n_groups, 0);
-	for (size_t i = 0; i < x->n; i++)
+	for (size_t i = 0; i < x->n_own; i++)
 		groups_of_set(s, x, i, number, group, &st->n_groups);
 	st->under = under;
 	st->group = group;
@@ -128,6 +128,8 @@ static int add_stage(struct planning *k, struct stage_sets *x, uint32_t under, b
 		return -1;
 	if (!x->n && under != MODEL_NONE)
 		return 0;
+	if (k->ahead && under != MODEL_NONE && plan_sets_below(k, x, under, err))
+		return -1;
 	n_have = groups_above(k, under, have);
 	groups = arena_alloc(&k->scratch, (n_have + 1) * sizeof(*groups));
 	if (!groups)
@@ -144,16 +146,52 @@ static int add_stage(struct planning *k, struct stage_sets *x, uint32_t under, b
 	return keep_stage(k, &s, x, number, under, err);
 }
 
+/* The nodes of a level, in the order of the model; those that ask for the most first where stages
+ * keep room for what is below them. */
+static int nodes_of_level(struct planning *k, unsigned level, uint32_t *node, size_t *n,
+			  struct err *err)
+{
+	size_t *demand = arena_alloc(&k->scratch, (k->m->n_metrics + 1) * sizeof(*demand));
+
+	if (!demand)
+		return err_nomem(err);
+	*n = 0;
+	for (uint32_t i = 0; i < k->m->n_metrics; i++) {
+		size_t events = 0, at;
+		uint32_t child;
+
+		if (k->m->metric[i].level != level || !k->wanted[i])
+			continue;
+		if (k->ahead && plan_demand(k, i, &events, &child, err))
+			return -1;
+		for (at = (*n)++; at && demand[at - 1] < events; at--) {
+			node[at] = node[at - 1];
+			demand[at] = demand[at - 1];
+		}
+		node[at] = i;
+		demand[at] = events;
+	}
+	return 0;
+}
+
 /* Stages under nodes, those nearest to the root first: they get the room that is left. */
 static int add_stages(struct planning *k, struct stage_sets *x, struct err *err)
 {
+	uint32_t *node = arena_alloc(&k->scratch, (k->m->n_metrics + 1) * sizeof(*node));
+
+	if (!node)
+		return err_nomem(err);
 	if (add_stage(k, x, MODEL_NONE, k->w->all || k->w->no_tree, err))
 		return -1;
-	for (unsigned level = 1; level < 8 && !k->w->all && !k->w->no_tree; level++)
-		for (size_t i = 0; i < k->m->n_metrics; i++)
-			if (k->m->metric[i].level == level && k->wanted[i] &&
-			    add_stage(k, x, (uint32_t)i, false, err))
+	for (unsigned level = 1; level < 8 && !k->w->all && !k->w->no_tree; level++) {
+		size_t n = 0;
+
+		if (nodes_of_level(k, level, node, &n, err))
+			return -1;
+		for (size_t i = 0; i < n; i++)
+			if (add_stage(k, x, node[i], false, err))
 				return -1;
+	}
 	return 0;
 }
 
@@ -228,6 +266,7 @@ static int count_all(struct planning *k, struct stage_sets *x, unsigned *out, st
 		*out = n;
 		return 0;
 	}
+	k->ahead = false;
 	if (plan_stage_sets(k, x, MODEL_NONE, true, err) ||
 	    schedule_make(&s, &k->scratch, k->m, &k->l, x->set, x->n, err))
 		return -1;
@@ -272,6 +311,43 @@ static void find_metric_groups(struct planning *k, uint32_t *metric_group)
 	}
 }
 
+/* Groups that count while a stage and those above it are open. */
+static size_t groups_open(const struct plan *p, const struct model *m, size_t stage, bool *is_open)
+{
+	size_t n = 0;
+
+	memset(is_open, 0, p->n_groups * sizeof(*is_open));
+	for (size_t s = 0; s < p->n_stages; s++) {
+		bool above = p->stage[s].under == MODEL_NONE;
+
+		for (uint32_t at = p->stage[stage].under; at != MODEL_NONE && !above;
+		     at = m->metric[at].parent)
+			above = p->stage[s].under == at;
+		for (size_t g = 0; above && g < p->stage[s].n_groups; g++)
+			is_open[p->stage[s].group[g]] = true;
+	}
+	for (size_t g = 0; g < p->n_groups; g++)
+		n += is_open[g] && p->group[g].core;
+	return n;
+}
+
+/* The most that the way down to any one node takes. */
+static int find_deepest(struct plan *p, struct planning *k, struct err *err)
+{
+	bool *is_open = arena_alloc(&k->scratch, p->n_groups + 1);
+
+	if (!is_open)
+		return err_nomem(err);
+	p->groups_at_once = 0;
+	for (size_t s = 0; s < p->n_stages; s++) {
+		size_t n = groups_open(p, k->m, s, is_open);
+
+		if (n > p->groups_at_once)
+			p->groups_at_once = (unsigned)n;
+	}
+	return 0;
+}
+
 static int finish(struct planning *k, struct plan *out, struct err *err)
 {
 	size_t n_metrics = k->m->n_metrics, n_events = k->m->n_events;
@@ -295,7 +371,7 @@ static int finish(struct planning *k, struct plan *out, struct err *err)
 	out->mixed = k->mixed;
 	out->impossible = k->impossible;
 	out->n_impossible = k->n_impossible;
-	return plan_latencies(k, out, err);
+	return find_deepest(out, k, err) || plan_latencies(k, out, err) ? -1 : 0;
 }
 
 static int planning_init(struct planning *k, struct err *err)
@@ -312,10 +388,11 @@ static int planning_init(struct planning *k, struct err *err)
 	return plan_needs(k, err);
 }
 
+#define WORTHWHILE   4 /* groups for everything: level 1 and a step down are two */
 #define FEW_COUNTERS 4 /* of a thread that shares its core's, before Ice Lake */
 
 struct manner { /* of planning */
-	bool pin, apart;
+	bool pin, apart, ahead;
 	bool could_be_apart; /* out */
 };
 
@@ -329,6 +406,7 @@ static int make(struct plan *out, struct arena *a, const struct model *m,
 			      .a = a,
 			      .scratch = ARENA_INIT,
 			      .apart = how->apart,
+			      .ahead = how->ahead,
 			      .filler = MODEL_NONE };
 	struct stage_sets x;
 	int rc = -1;
@@ -363,11 +441,14 @@ static bool is_shorter(const struct plan *a, const struct plan *b)
 {
 	if (a->groups_for_all != b->groups_for_all)
 		return a->groups_for_all < b->groups_for_all;
+	if (a->groups_at_once != b->groups_at_once)
+		return a->groups_at_once < b->groups_at_once;
 	return core_groups(a) < core_groups(b);
 }
 
 /* Groups are best with all that their formulas need. What many need is apart only where counters are
- * few, and where groups are fewer then. */
+ * few, and where groups are fewer then; and only where the way down to a node takes more than half of
+ * what everything takes, stages keep room for what is below them. */
 int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
 {
@@ -385,9 +466,18 @@ int plan_make(struct plan *out, struct arena *a, const struct model *m,
 			*out = p;
 		how.pin = w->pin;
 	}
-	if (!how.could_be_apart || l->counters > FEW_COUNTERS || core_groups(out) <= 1)
+	if (how.could_be_apart && l->counters <= FEW_COUNTERS && core_groups(out) > 1) {
+		how.apart = true;
+		if (make(&p, a, m, l, w, &how, err))
+			return -1;
+		how.apart = is_shorter(&p, out);
+		if (how.apart)
+			*out = p;
+	}
+	if (out->n_stages == 1 || 2 * out->groups_at_once <= out->groups_for_all ||
+	    out->groups_for_all < WORTHWHILE)
 		return 0;
-	how.apart = true;
+	how.ahead = true;
 	if (make(&p, a, m, l, w, &how, err))
 		return -1;
 	if (is_shorter(&p, out))

@@ -24,6 +24,12 @@
  * other groups; if its own events are too many for one, it is `mixed`. Where a thread has few
  * counters, and groups become fewer by it, a value of several counters that many formulas divide by
  * (the clocks of a core that two threads share) has a group of its own.
+ *
+ * Stages are planned from the root down, each without regard to what comes below: so their groups are
+ * the fewest, and the metrics in them whole. Where that makes the way down to some node longer than
+ * half of what everything takes, stages are planned with a look ahead: the most demanding first, each
+ * with the largest one below it, and metrics that no group can hold go in single events into the room
+ * that is left.
  */
 #ifndef CYCLADE_MODEL_PLAN_H
 #define CYCLADE_MODEL_PLAN_H
@@ -87,6 +93,7 @@ struct plan {
 	size_t n_samplers;
 	unsigned
 		groups_for_all; /* of core counters: what counting every wanted metric at once would take */
+	unsigned groups_at_once; /* ... and what the way down to one node takes, at most */
 };
 
 int plan_make(struct plan *out, struct arena *a, const struct model *m,

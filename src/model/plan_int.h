@@ -26,8 +26,8 @@ struct metric_needs {
 struct stage_sets {
 	struct schedule_set *set;
 	uint32_t *metric; /* by set: whose it is, MODEL_NONE: a threshold's */
-	size_t n;
-	uint32_t *asked; /* metrics of the stage */
+	size_t n, n_own;  /* the first n_own are what the stage counts, the others are below it */
+	uint32_t *asked;  /* metrics of the stage */
 	size_t n_asked;
 	bool *seen; /* by metric: its set is there */
 };
@@ -41,6 +41,7 @@ struct planning {
 	struct metric_needs *needs; /* by metric */
 	bool *wanted, *mixed;
 	bool apart;	  /* what many formulas refer to is counted once, apart from them */
+	bool ahead;	  /* a stage keeps room for what is below it */
 	uint64_t *common; /* that: metrics */
 	bool any_common;  /* there is such */
 	uint32_t filler;  /* goes into every set: cycles beside what is pinned; MODEL_NONE */
@@ -98,11 +99,18 @@ void plan_common(struct planning *k);
  * asked of few metrics, and dear. */
 int plan_events(struct planning *k, struct err *err) MUST_USE;
 bool plan_fits(struct planning *k, uint32_t metric);
+bool plan_fits_tight(struct planning *k, uint32_t metric);
 /* plan_sets.c: fills k->wanted; makes room; the sets of the stage under a node, or with MODEL_NONE of
  * stage 0, which with `all` has everything. */
 int plan_choose(struct planning *k, struct err *err) MUST_USE;
 int plan_sets_init(struct planning *k, struct stage_sets *s, struct err *err) MUST_USE;
 int plan_stage_sets(struct planning *k, struct stage_sets *out, uint32_t under, bool all,
+		    struct err *err) MUST_USE;
+/* How many events the stage under a node asks for together with that stage right below it that adds
+ * the most; under which node that one is, or MODEL_NONE. And the sets of that one. */
+int plan_demand(struct planning *k, uint32_t under, size_t *events, uint32_t *child,
+		struct err *err) MUST_USE;
+int plan_sets_below(struct planning *k, struct stage_sets *out, uint32_t under,
 		    struct err *err) MUST_USE;
 /* plan_pin.c: puts level 1 into a pinned group, where that is worth its while. */
 int plan_pin(struct planning *k, struct err *err) MUST_USE;

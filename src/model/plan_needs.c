@@ -98,17 +98,14 @@ static void derived_needs(struct planning *k, uint32_t metric)
 	}
 }
 
-/* Whether one group can hold all of it; what no counter here can count does not matter. */
-bool plan_fits(struct planning *k, uint32_t metric)
+/* Whether one group can hold these; what no counter here can count does not matter. */
+static bool fits(struct planning *k, const uint64_t *bits)
 {
-	struct metric_needs *x = &k->needs[metric];
 	const char *why;
 	size_t n = 0, end = k->m->n_used;
 	bool slots = false, has_field = false;
 
-	if (x->fits_asked)
-		return x->fits;
-	for (size_t i = bit_next(x->full, 0, end); i < end; i = bit_next(x->full, i + 1, end)) {
+	for (size_t i = bit_next(bits, 0, end); i < end; i = bit_next(bits, i + 1, end)) {
 		unsigned flags = k->m->event[i].flags;
 
 		if (flags & (EVENT_SOFTWARE | EVENT_UNCORE))
@@ -120,8 +117,22 @@ bool plan_fits(struct planning *k, uint32_t metric)
 	}
 	if (has_field && !slots && k->event.leader != MODEL_NONE)
 		k->event.list[n++] = k->event.leader;
+	return schedule_fits(k->m, &k->l, k->event.list, n, &why);
+}
+
+bool plan_fits(struct planning *k, uint32_t metric)
+{
+	struct metric_needs *x = &k->needs[metric];
+
+	if (!x->fits_asked)
+		x->fits = fits(k, x->full);
 	x->fits_asked = true;
-	return x->fits = schedule_fits(k->m, &k->l, k->event.list, n, &why);
+	return x->fits;
+}
+
+bool plan_fits_tight(struct planning *k, uint32_t metric)
+{
+	return fits(k, k->needs[metric].tight);
 }
 
 int plan_needs(struct planning *k, struct err *err)

@@ -46,4 +46,6 @@ void plan_print(struct buf *out, const struct plan *p, const struct model *m,
 		buf_puts(out, "\n");
 	}
 	buf_printf(out, "groups for all: %u\n", p->groups_for_all);
+	if (p->n_stages > 1)
+		buf_printf(out, "groups down to one node: %u at most\n", p->groups_at_once);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""stat's tree on simulated machines: what was planted comes out, opening what matters finds it with few
-groups, and error bars hold what they promise while counters are shared.
+"""stat's tree on simulated machines: what was planted comes out, and error bars hold what they promise while
+counters are shared.
 
 CYCLADE_LONG: all machines, 100 runs for the error bars."""
 import json
@@ -41,11 +41,6 @@ def nodes(doc):
     return {n["node"].split(".")[-1]: n for n in best["nodes"]}
 
 
-def groups(doc):
-    said = [int(x.split()[0]) for x in doc.get("notes", []) if " groups of counters" in x]
-    return said[0] if said else 1
-
-
 def table(machine):
     """[programs], {program: {node: share}}"""
     programs, plants = [], {}
@@ -79,38 +74,6 @@ def planted(machine, sim="", more="", phase="", level=2):
     what = " ".join((machine, sim)).strip() + (", both threads busy" if phase else "")
     t.ok(seen >= 12, "%s: %d planted shares were looked for" % (what, seen))
     t.equal(off, {}, "%s: each comes out within its error" % what)
-
-
-# ---- opening what matters -----------------------------------------------------------------------
-
-# Branch_Resteers may hold its siblings' cycles (~overlap), so the path ends above it; retiring that is
-# light is no bottleneck, and has no path.
-END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branch_resteers": "fetch_latency"}
-
-
-def drill(machine, half, sim=""):
-    programs, _ = table(machine)
-    env = {"SIM_OPTIONS": sim}
-    everything = groups(stat(machine, "even", "-l", "3", ms=150, env=env))
-    lost, many = {}, {}
-    tried = [p for p in programs if p not in ("even", "fp_vector")]
-    for program in tried:
-        for _ in range(3):  # a busy machine may keep it from running for as long as decisions take
-            doc = stat(machine, program, "--drilldown", "-l", "3", ms=300, env=env)
-            path = [n["node"] for x in doc["trees"] for n in x["nodes"] if n["path"]]
-            found = path and END.get(program, program) in path[-1].split(".")
-            if found and (groups(doc) * 2 <= everything or not half):
-                break
-        if not found:
-            lost[program] = path[-1] if path else doc["notes"]
-        if groups(doc) * 2 > everything:
-            many[program] = groups(doc)
-    machine = " ".join((machine, sim)).strip()
-    t.equal(lost, {}, "%s: %d planted bottlenecks are found in one run" % (machine, len(tried)))
-    if half:
-        t.equal(many, {}, "%s: with at most half of the %d groups of -l 3" % (machine, everything))
-    else:
-        t.ok(all(g < everything for g in many.values()), "%s: with fewer than the %d groups of -l 3" % (machine, everything), many)
 
 
 # ---- error bars ---------------------------------------------------------------------------------
@@ -169,10 +132,5 @@ for m in ["ivb", "skl", "icl", "spr", "zen4"] + (["gnr", "adl", "zen2"] if LONG 
 for m in ["ivb", "skl"] if LONG else ["ivb"]:
     planted(m, "smt=1")
     planted(m, "smt=1", "rate CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE 0\n", " share=0.5", 1)
-for m in ["spr", "ivb"] + (["icl", "skl", "gnr"] if LONG else []):
-    drill(m, True)
-# with four counters of a thread, not all of Ivy Bridge's nodes are found with half: 7 of 13 of l1_bound
-for m, half in [("ivb", False), ("skl", True)] if LONG else []:
-    drill(m, half, "smt=1")
 bars()
 t.done()

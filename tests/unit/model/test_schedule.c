@@ -596,6 +596,38 @@ static void test_pinned(void **state)
 	}
 }
 
+/* No way down to a node takes more than half of what everything does, where that is three groups or
+ * more; and with a look ahead (the first four need one) each stage is as good as without. */
+static void test_way_down(void **state)
+{
+	static const struct {
+		const char *id;
+		bool smt;
+	} at[] = {
+		{ "ivb", true }, { "ivb", false }, { "clx", false }, { "icx", true },
+		{ "skl", true }, { "icl", true },  { "spr", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(at) / sizeof(*at); i++) {
+		double system[SYSTEM_COUNT];
+		struct schedule_limits l;
+		struct plan_wish w = { .system = system, .level = 3, .thresholds = true };
+		struct arena a = ARENA_INIT;
+		struct model *m;
+		struct plan p;
+
+		load(&m, &l, system, at[i / 2].id, at[i / 2].smt);
+		w.pin = i & 1;
+		assert_int_equal(plan_make(&p, &a, m, &l, &w, NULL), 0);
+		assert_true(p.groups_at_once > 1);
+		assert_true(2 * p.groups_at_once <= p.groups_for_all);
+		check_stages(m, &p);
+		arena_free(&a);
+		model_free(m);
+	}
+}
+
 /* One node asked for by name, and nothing else. */
 static void test_named(void **state)
 {
@@ -635,7 +667,8 @@ int main(void)
 		cmocka_unit_test(test_more),	  cmocka_unit_test(test_plans),
 		cmocka_unit_test(test_named),	  cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_pinned),	  cmocka_unit_test(test_held),
+		cmocka_unit_test(test_pinned),	  cmocka_unit_test(test_way_down),
+		cmocka_unit_test(test_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
