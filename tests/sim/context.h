@@ -21,7 +21,6 @@
 #include "program.h"
 
 #define SIM_EVENTS_MAX 4096 /* of one context */
-#define SIM_SLOW       16   /* threads that are told apart */
 
 struct sim {
 	struct sim_machine machine;
@@ -51,10 +50,9 @@ struct sim_counter { /* one event that somebody opened */
 	uint64_t enabled, ran;
 	uint64_t *turns_on; /* of a leader, turns.c: of the first n turns, in how many it was on */
 	uint32_t n_turns;
-	struct sim_slow { /* of an event whose samples are rarer than turns: sample.c */
-		uint32_t tid;
-		double last; /* ns that it had run when the last sample was due */
-	} slow[SIM_SLOW];
+	bool reads; /* its real event's samples tell what it had counted, and nobody asked */
+	struct sim_thread *thread; /* sample.c: of each thread that had a sample */
+	size_t n_threads;
 	/* PERF_METRICS: since the last reset of the register; `count` holds what was before */
 	double since, slots_since;
 };

@@ -206,6 +206,12 @@ static int open_in(struct sim_counter *k, pid_t pid, int cpu, int group_fd, unsi
 		return -1;
 	}
 	k->fd = backing_open(&real, pid, cpu, group_fd, flags);
+	k->reads = k->pmu && (real.sample_type & ~k->attr.sample_type) & PERF_SAMPLE_READ;
+	if (k->fd < 0 && errno == EINVAL && k->reads) {
+		real.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
+		k->reads = false;
+		k->fd = backing_open(&real, pid, cpu, group_fd, flags);
+	}
 	return k->fd;
 }
 
@@ -303,11 +309,12 @@ void sim_close(int fd)
 	sim_rdpmc_close(fd);
 	sim_by_fd[fd] = NULL;
 	sim_catch_up(k->context);
+	sim_ring_pump(); /* what it wrote last is still its own */
 	sim_truth_write(&sim_state, k);
 	sim_context_remove(k->context, k);
-	sim_ring_pump(); /* what it wrote last is still its own */
 	if (sim_id_get(k->id) == k)
 		sim_id_set(k->id, NULL);
 	free(k->turns_on);
+	free(k->thread);
 	free(k);
 }

@@ -13,6 +13,7 @@ struct ring {
 	struct ring *next;
 	struct perf_event_mmap_page *kernel, *shown;
 	size_t len, head_size, data_size;
+	struct sim_again again; /* of the kernel's first record */
 };
 
 static struct ring *rings;
@@ -102,7 +103,7 @@ static void copy_in(struct ring *r, uint64_t at, const void *from, size_t n)
 }
 
 /* A record for which there is no room stays in the kernel's ring, which tells of the loss when it
- * is full itself. */
+ * is full itself; so does one that stands for more samples, until all of them have been shown. */
 static void pump(struct ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->kernel->data_head, __ATOMIC_ACQUIRE),
@@ -117,12 +118,16 @@ static void pump(struct ring *r)
 		if (h.size < sizeof(h) || h.size > head - tail)
 			break;
 		copy_out(r, tail, raw.bytes, h.size);
-		n = sim_sample_translate(&sim_state, raw.bytes, h.size, made.bytes);
-		if (to + n - seen > r->data_size)
-			break;
-		copy_in(r, to, made.bytes, n);
-		to += n;
-		tail += h.size;
+		n = sim_sample_translate(&sim_state, raw.bytes, h.size, made.bytes, &r->again);
+		if (r->again.left) {
+			if (to + n - seen > r->data_size)
+				break;
+			copy_in(r, to, made.bytes, n);
+			to += n;
+			r->again.left--;
+		}
+		if (!r->again.left)
+			tail += h.size;
 	}
 	__atomic_store_n(&r->shown->data_head, to, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->kernel->data_tail, tail, __ATOMIC_RELEASE);

@@ -32,9 +32,21 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint64_t period);
 /* PERF_EVENT_IOC_PERIOD, as the kernel answers it. */
 int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period);
-/* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX; 0:
- * it would not have, its counter was somebody else's just then. */
-size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out);
+/* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX. A
+ * record may stand for none, where its counter was somebody else's just then, or for more of them, where
+ * the kernel's clock came late: `left` of 0 begins a record, and says afterwards for how many it stands.
+ * The caller counts it down and comes again for each, with the same record. */
+struct sim_again {
+	uint64_t left, ns; /* and so far apart they were */
+};
+size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out,
+			    struct sim_again *again);
+/* What the counter counted until its last samples and no sample stands for: dropped as periods were
+ * changed; and what it had counted in all until then, in the threads that it sampled. */
+struct sim_sampled {
+	double dropped, until;
+};
+struct sim_sampled sim_sampled(const struct sim *sim, const struct sim_counter *k);
 
 /* Events by the kernel's id. */
 void sim_id_set(uint64_t id, struct sim_counter *k);

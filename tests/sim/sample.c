@@ -3,16 +3,29 @@
  * sample - from the sample of a clock to the sample of a simulated event: its period, its weight
  * (with the retire latency, whose mean is the event's), where its data came from, the branches
  * before it. Everything else (time, task, call chain, registers, stack) is the kernel's.
+ *
+ * The kernel's timers only give occasions: they come late where the machine is busy (or this machine
+ * itself is a guest that had to wait), and what they have slept through they leave out, while their
+ * clocks go on. How many samples are due follows from what the clock of the thread says at the
+ * occasion, so that periods sum up to the count however busy the machine is.
  */
 #include "preload.h"
 #include "ring.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define IDS	   65536
 #define BOTH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+struct sim_thread { /* of one counter; of a counter that is not inherited, the only one */
+	uint32_t tid;
+	uint64_t period;    /* what it began with: the kernel changes that of the first alone */
+	double last, until; /* ns of the clock: when the last sample was due, and seen */
+	double dropped;	    /* counts that were forgotten as its period changed */
+};
 
 static struct sim_counter *by_id[IDS]; /* the kernel counts ids up: they rarely collide */
 static uint64_t turn;
@@ -87,30 +100,50 @@ static uint64_t backing_ns(const struct sim *sim, const struct sim_counter *k, u
 	return ns < slow ? ns : slow;
 }
 
-int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period)
+static struct sim_thread *thread_of(struct sim_counter *k, uint32_t tid)
 {
-	uint64_t ns = backing_ns(sim, k, period);
-	int ret = sim_real.ioctl(k->fd, PERF_EVENT_IOC_PERIOD, &ns);
+	struct sim_thread *more;
 
-	if (!ret)
-		k->attr.sample_period = period;
-	return ret;
+	if (!k->attr.inherit || k->context->pid < 0)
+		tid = 0; /* one clock for all whom it meets */
+	for (size_t i = k->n_threads; i-- > 0;)
+		if (k->thread[i].tid == tid)
+			return &k->thread[i];
+	more = realloc(k->thread, (k->n_threads + 1) * sizeof(*more));
+	if (!more)
+		abort();
+	k->thread = more;
+	k->thread[k->n_threads] =
+		(struct sim_thread){ .tid = tid, .period = k->attr.sample_period };
+	return &k->thread[k->n_threads++];
 }
 
-/* A sample is due once the thread's counter has run long enough for its period. */
-static bool slow_due(const struct sim *sim, struct sim_counter *k, uint32_t tid, uint64_t running)
+/* How many samples are due when the thread's counter has run for so many ns: to the nearest, for an
+ * occasion is some us off its time, either way. */
+static uint64_t due(const struct sim *sim, struct sim_counter *k, struct sim_thread *t,
+		    double running)
 {
-	double ns = (double)sim_sample_ns(sim, k, k->attr.sample_period);
-	struct sim_slow *s = &k->slow[tid % SIM_SLOW];
+	double ns = (double)sim_sample_ns(sim, k, t->period), n;
 
-	if (ns <= (double)slow_ns(sim, k))
-		return true;
-	if (s->tid != tid)
-		*s = (struct sim_slow){ tid, 0 };
-	if ((double)running - s->last < ns)
-		return false;
-	s->last += ns;
-	return true;
+	if (running < t->last / 2) /* reset, or another thread of the same number */
+		*t = (struct sim_thread){ .tid = t->tid, .period = t->period };
+	t->until = fmax(t->until, running);
+	n = floor((running - t->last) / ns + 0.5);
+	if (n < 1)
+		return 0;
+	t->last += n * ns;
+	return (uint64_t)n;
+}
+
+struct sim_sampled sim_sampled(const struct sim *sim, const struct sim_counter *k)
+{
+	struct sim_sampled s = { 0, 0 };
+
+	for (size_t i = 0; i < k->n_threads; i++) {
+		s.dropped += k->thread[i].dropped;
+		s.until += k->thread[i].until * mean_rate(sim, k);
+	}
+	return s;
 }
 
 void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
@@ -129,13 +162,18 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 	if (!backing->sample_period || backing->freq)
 		return;
 	backing->sample_period = backing_ns(sim, k, k->attr.sample_period);
+	/* the kernel wants it of what is inherited; before Linux 6.12 it knows no such thing (open.c) */
+	if (backing->sample_type & PERF_SAMPLE_TID || !backing->inherit)
+		backing->sample_type |= PERF_SAMPLE_READ;
 }
 
 struct walk { /* words of the kernel's sample and of ours */
 	const uint64_t *in, *end;
 	uint64_t *out;
-	uint32_t tid;
-	bool off; /* just then the counter was not on: there is no such sample */
+	struct sim_thread *thread;
+	struct sim_again *again;
+	bool first;	/* of those that the record stands for */
+	uint64_t clock; /* what the event's own says; 0: that cannot be told */
 };
 
 static void keep(struct walk *w, uint64_t n)
@@ -167,21 +205,106 @@ static unsigned bits(uint64_t x)
 	return (unsigned)__builtin_popcountll(x);
 }
 
+/* Does it take turns? Whoever reads both times in samples wants to know. */
+static bool takes_turns(const struct sim_counter *k)
+{
+	return !k->reads && (k->attr.read_format & BOTH_TIMES) == BOTH_TIMES;
+}
+
+/* What a clock had not counted yet when this sample was due. */
+static uint64_t earlier(const struct walk *w, uint64_t clock)
+{
+	uint64_t ns = (w->again->left - 1) * w->again->ns;
+
+	return ns < clock ? ns : clock;
+}
+
 /* How long it was wanted and how long it ran, where both are told: two words from `at`. Returns the
  * share of the clock's time here that it ran. */
 static double read_times(const struct sim *sim, struct sim_counter *k, struct walk *w,
 			 const uint64_t *at, uint64_t times[2])
 {
-	bool told = (k->attr.read_format & BOTH_TIMES) == BOTH_TIMES && at + 2 <= w->end;
+	bool told = takes_turns(k) && at + 2 <= w->end;
 
 	times[0] = at < w->end ? at[0] : 0;
 	times[1] = told ? at[1] : 0;
-	if (!told)
+	if (told) /* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
+		(void)sim_turns_on(sim, k, at[1], &times[1]);
+	for (unsigned i = 0; i < 2; i++)
+		times[i] -= earlier(w, times[i]);
+	if (told)
+		return at[1] ? (double)times[1] / (double)at[1] : 1;
+	return w->clock ? 1 - (double)earlier(w, w->clock) / (double)w->clock : 1;
+}
+
+/* Words of what a sample reads; finds the event's own among them. */
+static uint64_t read_words(const struct sim_counter *k, struct walk *w)
+{
+	uint64_t format = k->attr.read_format, left = (uint64_t)(w->end - w->in),
+		 step = 1 + bits(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST)),
+		 at = 1 + bits(format & BOTH_TIMES);
+
+	w->clock = 0;
+	if (!(format & PERF_FORMAT_GROUP)) {
+		w->clock = left ? w->in[0] : 0;
+		return at + step - 1;
+	}
+	for (uint64_t i = 0; i < peek(w) && at + step <= left; i++, at += step)
+		if (format & PERF_FORMAT_ID ? w->in[at + 1] == k->id : !i && k->leader == k)
+			w->clock = w->in[at];
+	return at;
+}
+
+/* What the kernel does as it changes a period: what was counted towards the next sample is forgotten.
+ * Threads that inherited the counter go on as they were; beside them nobody knows what was counted. */
+static void forget(const struct sim *sim, struct sim_counter *k)
+{
+	uint64_t words[512], running;
+	struct walk w = { .in = words };
+	struct sim_thread *t = k->thread;
+	ssize_t n = k->n_threads == 1 ? sim_real.read(k->fd, words, sizeof(words)) : 0;
+	double ns, rest;
+
+	if (n <= 0)
+		return;
+	w.end = words + (size_t)n / sizeof(*words);
+	(void)read_words(k, &w);
+	running = w.clock;
+	if (!w.clock || (takes_turns(k) && !sim_turns_on(sim, k, w.clock, &running)))
+		return;
+	ns = (double)sim_sample_ns(sim, k, t->period);
+	rest = fmod((double)running - t->last, ns);
+	t->last += rest;
+	t->until = fmax(t->until, (double)running);
+	t->dropped += rest * mean_rate(sim, k);
+}
+
+int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period)
+{
+	uint64_t ns = backing_ns(sim, k, period);
+	int ret = sim_real.ioctl(k->fd, PERF_EVENT_IOC_PERIOD, &ns);
+
+	if (ret)
+		return ret;
+	forget(sim, k);
+	k->attr.sample_period = period;
+	for (size_t i = 0; i < k->n_threads; i++)
+		if (k->thread[i].tid == (uint32_t)k->context->pid || !k->thread[i].tid)
+			k->thread[i].period = period;
+	return 0;
+}
+
+/* How many samples this one stands for. */
+static uint64_t samples_due(const struct sim *sim, struct sim_counter *k, struct walk *w)
+{
+	uint64_t running = w->clock;
+
+	w->again->ns = sim_sample_ns(sim, k, w->thread->period);
+	if (w->clock && takes_turns(k) && !sim_turns_on(sim, k, w->clock, &running))
+		return 0;
+	if (!w->clock || k->attr.freq || !k->attr.sample_period)
 		return 1;
-	/* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
-	w->off = !sim_turns_on(sim, k, at[1], &times[1]) ||
-		 (k->attr.sample_period && !k->attr.freq && !slow_due(sim, k, w->tid, times[1]));
-	return at[1] ? (double)times[1] / (double)at[1] : 1;
+	return due(sim, k, w->thread, (double)running);
 }
 
 static void say_times(uint64_t format, struct walk *w, const uint64_t times[2])
@@ -287,22 +410,30 @@ static uint64_t data_source(const struct sim *sim)
 static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint64_t type,
 			     struct walk *w)
 {
-	uint64_t ip = 0;
+	uint64_t ip = 0, words;
 
 	if (type & PERF_SAMPLE_IP) {
 		ip = peek(w);
 		keep(w, 1);
 	}
-	w->tid = type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0;
+	w->thread = thread_of(k, type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0);
 	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
 	if (type & PERF_SAMPLE_ADDR)
 		say(w, UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
 	keep(w, bits(type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU)));
 	if (type & PERF_SAMPLE_PERIOD)
 		say(w, k->attr.freq ? (uint64_t)((double)peek(w) * mean_rate(sim, k))
-				    : k->attr.sample_period);
-	if (type & PERF_SAMPLE_READ)
-		keep_read(sim, k, w);
+				    : w->thread->period);
+	if (type & PERF_SAMPLE_READ || k->reads) {
+		words = read_words(k, w);
+		if (w->first)
+			w->again->left = samples_due(sim, k, w);
+		if (!k->reads && w->again->left)
+			keep_read(sim, k, w);
+		else
+			w->in += words < (uint64_t)(w->end - w->in) ? words
+								    : (uint64_t)(w->end - w->in);
+	}
 	return ip;
 }
 
@@ -327,17 +458,22 @@ static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 	keep(w, (uint64_t)(w->end - w->in));
 }
 
-size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out)
+size_t sim_sample_translate(const struct sim *sim, const void *record, size_t size, void *out,
+			    struct sim_again *again)
 {
 	struct perf_event_header h;
 	const uint64_t *in = record;
 	uint64_t *o = out, words = size / 8;
 	struct sim_counter *k;
-	bool sample;
+	bool sample, first = true;
 
 	memcpy(&h, record, sizeof(h));
 	sample = h.type == PERF_RECORD_SAMPLE;
 	k = words < 2 ? NULL : sim_id_get(sample ? in[1] : in[words - 1]);
+	if (!again->left)
+		*again = (struct sim_again){ .left = 1 };
+	else
+		first = false;
 	if (!k || !k->pmu || !k->attr.sample_type ||
 	    size + 32 * 24 + 16 > SIM_RECORD_MAX) { /* not ours, or without room to grow */
 		memcpy(out, record, size);
@@ -348,7 +484,11 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 			words--;
 		memcpy(o, in, words * 8);
 	} else {
-		struct walk w = { .in = in + 1, .end = in + words, .out = o + 1 };
+		struct walk w = { .in = in + 1,
+				  .end = in + words,
+				  .out = o + 1,
+				  .again = again,
+				  .first = first };
 
 		if (k->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
 			keep(&w, 1);
@@ -357,8 +497,6 @@ size_t sim_sample_translate(const struct sim *sim, const void *record, size_t si
 		if (k->attr.precise_ip > 1)
 			h.misc |= PERF_RECORD_MISC_EXACT_IP;
 		fields(sim, k, &w);
-		if (w.off)
-			return 0;
 		words = (uint64_t)(w.out - o);
 	}
 	h.size = (uint16_t)(words * 8);
