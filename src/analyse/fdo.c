@@ -249,7 +249,7 @@ static int add_spans(struct flowing *x, const struct flow_span *s, size_t n, str
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && sym[k] == sym[i]; k++)
 			;
-		if (!sym[i]) {
+		if (!symbol_has_name(sym[i])) {
 			for (size_t j = i; j < k; j++)
 				x->m.counts.no_symbol += scaled(x, &s[j].w);
 			continue;
@@ -310,7 +310,7 @@ int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *ima
 				m.counts.elsewhere += r[i].all.samples;
 			continue;
 		}
-		if (!r[i].symbol)
+		if (!symbol_has_name(r[i].symbol))
 			m.counts.no_symbol += r[i].all.samples;
 		else if (fdo_add_insn(&m, r[i].key[0], r[i].all.samples, r[i].all.samples, NULL)) {
 			(void)err_nomem(err);

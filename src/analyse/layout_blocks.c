@@ -260,7 +260,7 @@ static int add_function(struct chaining *x, struct layout_whole *w, struct image
 		return 0;
 	if (image_resolve(images, image, &start, 1, &sym, err))
 		return -1;
-	if (!sym || sym->start != start || !layout_name_fits(sym->linkage)) {
+	if (!symbol_has_name(sym) || sym->start != start || !layout_name_fits(sym->linkage)) {
 		w->l.strange++;
 		return 0;
 	}

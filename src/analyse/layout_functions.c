@@ -72,7 +72,7 @@ static int list_nodes(struct ordering *x, struct layout_whole *w, struct images 
 			if (sym[i] && s[k].end >= end)
 				end = s[k].end + 1;
 		}
-		if (sym[i] && weight > 0 && add_node(x, w, sym[i], weight, end)) {
+		if (symbol_has_name(sym[i]) && weight > 0 && add_node(x, w, sym[i], weight, end)) {
 			(void)err_nomem(err);
 			goto out;
 		}

@@ -154,9 +154,10 @@ struct profile_sum {
 	struct tally left_out;	/* by event, pid, comm or time selection */
 	struct tally no_map;	/* of selected: ip in no mapping */
 	struct tally no_symbol; /* of selected: mapping known, no symbol */
+	struct tally nameless;	/* of selected: the symbol is one without a name (symbol/image.h) */
 	uint64_t bad;		/* records that could not be parsed as samples of any event */
-	/* With opts.branches all but left_out count branches, no_map and no_symbol those one end
-	 * of which is so; and these are samples: */
+	/* With opts.branches all but left_out count branches, no_map, no_symbol and nameless those
+	 * one end of which is so; and these are samples: */
 	uint64_t stacks, no_stack; /* selected ones with branches and without */
 };
 

@@ -388,6 +388,8 @@ static int add_pair(struct grouping *g, const struct pair *pr, const struct part
 		add_sum(&sum->no_map, pr->n);
 	else if (!p->place[from].symbol || !p->place[to].symbol)
 		add_sum(&sum->no_symbol, pr->n);
+	else if (p->place[from].symbol->nameless || p->place[to].symbol->nameless)
+		add_sum(&sum->nameless, pr->n);
 	return 0;
 }
 

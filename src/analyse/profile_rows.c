@@ -37,7 +37,7 @@ struct grouping {
 	struct u64map comm;   /* comm of a hit -> string + 1 */
 	enum profile_key key[KEY_COUNT]; /* that the site tells */
 	size_t n_site_keys;
-	struct weight *no_map, *no_symbol, *selected;
+	struct weight *no_map, *no_symbol, *nameless, *selected;
 };
 
 void weight_to_tally(struct tally *t, const struct weight *w)
@@ -262,6 +262,8 @@ static int add_hit(struct grouping *g, const struct hit *h, struct err *err)
 		weight_sum(&g->no_map[event], &h->w);
 	else if (!symbol)
 		weight_sum(&g->no_symbol[event], &h->w);
+	else if (symbol->nameless)
+		weight_sum(&g->nameless[event], &h->w);
 	return 0;
 }
 
@@ -376,6 +378,7 @@ static int finish_sums(struct grouping *g, struct err *err)
 		weight_to_tally(&s->selected, &g->selected[e]);
 		weight_to_tally(&s->no_map, &g->no_map[e]);
 		weight_to_tally(&s->no_symbol, &g->no_symbol[e]);
+		weight_to_tally(&s->nameless, &g->nameless[e]);
 		hits += s->selected.samples;
 		for (unsigned i = 0; i < g->sc->n_workers; i++) {
 			weight_sum(&left, &g->sc->worker[i].left_out[e]);
@@ -426,13 +429,14 @@ int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 			g.per_group = 1;
 	if (!g.per_group)
 		g.per_group = 1;
-	g.no_map = calloc(n * 3, sizeof(*g.no_map));
+	g.no_map = calloc(n * 4, sizeof(*g.no_map));
 	if (!g.no_map) {
 		(void)err_nomem(err);
 		goto out;
 	}
 	g.no_symbol = g.no_map + n;
-	g.selected = g.no_symbol + n;
+	g.nameless = g.no_symbol + n;
+	g.selected = g.nameless + n;
 	if (add_hits(&g, err))
 		goto out;
 	ret = finish_rows(&g, err);

@@ -183,7 +183,7 @@ static int find_mappings(struct pprof *x, struct err *err)
 		if (!m->used || addr > m->high)
 			m->high = addr;
 		m->used = true;
-		m->unnamed |= !s->symbol;
+		m->unnamed |= !symbol_has_name(s->symbol);
 	}
 	for (size_t i = 0; i < x->n_map; i++)
 		if (x->map[i].used)

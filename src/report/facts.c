@@ -154,6 +154,16 @@ static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
 			  num_exact(a, doubtful), num_exact(b, trees));
 }
 
+static void no_name(struct fact *out, size_t *n, double share, const char *where)
+{
+	char a[NUM_MAX];
+
+	if (share > 0)
+		(void)add(out, n, "without a name", false,
+			  "%s %s of stripped files; debug packages name them",
+			  num_percent(a, share), where);
+}
+
 /* Of branches: what their rows do not have, or cannot say. */
 static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 {
@@ -167,6 +177,7 @@ static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 			  "%s from or to no mapping, %s without a symbol",
 			  num_percent(a, ratio(s->no_map.samples, all)),
 			  num_percent(b, ratio(s->no_symbol.samples, all)));
+	no_name(out, &n, ratio(s->nameless.samples, all), "from or to functions");
 	if (s->no_stack)
 		(void)add(out, &n, "no branches", s->no_stack > samples / 5,
 			  "%s of the samples, %s", num_percent(a, ratio(s->no_stack, samples)),
@@ -197,6 +208,7 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 			  "%s in no mapping, %s without a symbol",
 			  num_percent(a, ratio(s->no_map.period, all)),
 			  num_percent(b, ratio(s->no_symbol.period, all)));
+	no_name(out, &n, ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
 		(void)add(out, &n, "not selected", false,
 			  "%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",

@@ -35,6 +35,7 @@ static void json_table(struct json *j, const struct run_table *t)
 	json_tally(j, "total", &t->where.sum->selected);
 	json_tally(j, "no_mapping", &t->where.sum->no_map);
 	json_tally(j, "no_symbol", &t->where.sum->no_symbol);
+	json_tally(j, "no_name", &t->where.sum->nameless);
 	json_u64(j, "not_readable", t->where.sum->bad);
 	json_array(j, "functions");
 	for (size_t i = 0; i < t->where.n; i++)

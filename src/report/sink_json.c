@@ -63,6 +63,7 @@ static void put_branches(struct json *j, const struct profile_sum *s)
 	json_u64(j, "branches", s->selected.samples);
 	json_u64(j, "branches_no_mapping", s->no_map.samples);
 	json_u64(j, "branches_no_symbol", s->no_symbol.samples);
+	json_u64(j, "branches_no_name", s->nameless.samples);
 	json_u64(j, "samples_with_branches", s->stacks);
 	json_u64(j, "samples_without_branches", s->no_stack);
 	json_u64(j, "samples_not_selected", s->left_out.samples);
@@ -94,6 +95,7 @@ static void put_table(struct json *j, const struct view *v, const struct view_ta
 		json_tally(j, "not_selected", &s->left_out);
 		json_tally(j, "no_mapping", &s->no_map);
 		json_tally(j, "no_symbol", &s->no_symbol);
+		json_tally(j, "no_name", &s->nameless);
 		json_tally(j, "not_listed", t->unlisted);
 	}
 	json_u64(j, "not_readable", s->bad);

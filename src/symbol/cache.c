@@ -101,11 +101,10 @@ bool cache_parse(const void *p, size_t len, const struct cache_key *k, struct sy
 			sym_table_free(t);
 			return false;
 		}
-		s->name = NULL;
-		s->linkage = names + r.name;
-		s->start = r.start;
-		s->size = r.size;
-		s->index = (uint32_t)i;
+		*s = (struct symbol){ .linkage = names + r.name,
+				      .start = r.start,
+				      .size = r.size,
+				      .index = (uint32_t)i };
 	}
 	return true;
 }

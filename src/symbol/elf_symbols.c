@@ -10,6 +10,7 @@
 void sym_list_free(struct sym_list *l)
 {
 	vec_free(&l->raw);
+	vec_free(&l->bounds);
 	arena_free(&l->arena);
 }
 

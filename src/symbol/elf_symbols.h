@@ -5,6 +5,7 @@
  *	elf_symbols_read(list, file, map)	.symtab or .dynsym
  *	elf_plt_read(list, file, map)		func@plt, from the stubs and the relocations
  *	elf_minidebug(file, &mem)		.gnu_debugdata unpacked: another ELF file
+ *	elf_bounds_read(list, file, map)	functions of the unwind table, which has no names
  *	sym_table_make(&table, list)		sorted, one per address, sizes filled in
  *
  * Names point into the file's bytes (which must stay) or into the list's arena.
@@ -12,6 +13,7 @@
  * know from perf: one that covers anything (symbols without a size are given theirs first, up to
  * the next symbol: of several of them, only the last covers anything); not a weak one; a global one;
  * the one with fewer leading underscores; the longer (demangled) name; the first in the file.
+ * Bounds without a name count only where no symbol covers their beginning.
  */
 #ifndef CYCLADE_SYMBOL_ELF_SYMBOLS_H
 #define CYCLADE_SYMBOL_ELF_SYMBOLS_H
@@ -36,14 +38,20 @@ struct raw_sym {
 	bool sizeless;
 };
 
+/* A function that nobody named. */
+struct raw_bounds {
+	uint64_t start, size; /* image addresses */
+};
+
 struct sym_list {
 	VEC(struct raw_sym) raw;
+	VEC(struct raw_bounds) bounds; /* sorted by start */
 	struct arena arena;
 };
 
-#define SYM_LIST_INIT                \
-	{                            \
-		VEC_INIT, ARENA_INIT \
+#define SYM_LIST_INIT                          \
+	{                                      \
+		VEC_INIT, VEC_INIT, ARENA_INIT \
 	}
 
 void sym_list_free(struct sym_list *l);
@@ -65,6 +73,9 @@ int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr);
 int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
 		 struct err *err) MUST_USE;
+/* Adds the bounds of the functions that .eh_frame describes. */
+int elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
+		    struct err *err) MUST_USE;
 
 #define MINIDEBUG_MAX (256u << 20)
 /* Unpacks .gnu_debugdata into *p (the caller's to free). *p is NULL where there is none, and where

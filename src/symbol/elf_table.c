@@ -122,20 +122,12 @@ static void fill_sizes(struct raw_sym *v, size_t n)
 	}
 }
 
-int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err)
+/* One a start. */
+static int thin(struct sym_list *l, bool raw, struct err *err)
 {
-	struct raw_sym *v;
+	struct raw_sym *v = l->raw.v;
 	size_t n = 0;
 
-	t->sym = NULL;
-	t->n = 0;
-	if (!l->raw.n)
-		return 0;
-	if (sort_by_start(&l->raw.v, l->raw.n, err))
-		return -1;
-	l->raw.cap = l->raw.n; /* sorting may have put a smaller array in its place */
-	v = l->raw.v;
-	fill_sizes(v, l->raw.n);
 	for (size_t i = 0; i < l->raw.n; i++) {
 		bool yes = true;
 
@@ -149,17 +141,59 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err
 		v[n++] = v[i];
 	}
 	l->raw.n = n;
+	return 0;
+}
+
+static void put(struct sym_table *t, const char *linkage, uint64_t start, uint64_t size)
+{
+	struct symbol *s = &t->sym[t->n];
+
+	*s = (struct symbol){ .linkage = linkage,
+			      .start = start,
+			      .size = size,
+			      .index = (uint32_t)t->n,
+			      .nameless = !linkage };
+	t->n++;
+}
+
+/* Symbols and, between them, bounds that begin in none of them: both are sorted. */
+static void merge(struct sym_table *t, const struct sym_list *l)
+{
+	const struct raw_sym *s = l->raw.v, *end = s + l->raw.n;
+	uint64_t covered = 0;
+
+	vec_each (&l->bounds, const struct raw_bounds *, b) {
+		for (; s < end && s->start <= b->start; s++) {
+			put(t, s->name, s->start, s->size);
+			if (s->start + s->size > covered)
+				covered = s->start + s->size;
+		}
+		if (b->start >= covered && (!t->n || t->sym[t->n - 1].start < b->start))
+			put(t, NULL, b->start, b->size);
+	}
+	for (; s < end; s++)
+		put(t, s->name, s->start, s->size);
+}
+
+int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err)
+{
+	size_t n = l->raw.n;
+
+	t->sym = NULL;
+	t->n = 0;
+	if (n && sort_by_start(&l->raw.v, n, err))
+		return -1;
+	l->raw.cap = n; /* sorting may have put a smaller array in its place */
+	fill_sizes(l->raw.v, n);
+	if (thin(l, raw, err))
+		return -1;
+	n = l->raw.n + l->bounds.n;
+	if (!n)
+		return 0;
 	t->sym = big_alloc(n, sizeof(*t->sym));
 	if (!t->sym)
 		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
-		t->sym[i].name = NULL;
-		t->sym[i].linkage = v[i].name;
-		t->sym[i].start = v[i].start;
-		t->sym[i].size = v[i].size;
-		t->sym[i].index = (uint32_t)i;
-	}
-	t->n = n;
+	merge(t, l);
 	return 0;
 }
 

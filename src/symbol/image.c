@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbol/image.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,8 +297,16 @@ const char *image_name(const struct images *set, uint32_t id)
 static int name_symbol(const struct images *set, struct image *im, struct symbol *s,
 		       struct err *err)
 {
+	uint64_t vaddr = s->start;
+
 	if (s->name)
 		return 0;
+	if (s->nameless) {
+		if (!im->absolute)
+			(void)elf_offset_to_vaddr(im->seg, im->n_seg, s->start, &vaddr);
+		s->name = s->linkage = arena_printf(&im->arena, "%s+0x%" PRIx64, im->name, vaddr);
+		return s->name ? 0 : err_nomem(err);
+	}
 	s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
 	return s->name ? 0 : err_nomem(err);
 }

@@ -19,6 +19,7 @@
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
  * Threads: different images may be resolved in parallel; the same image by one thread at a time.
  * Names are demangled (C++, Rust, D) unless opts.raw_names.
+ * Of a stripped file's functions at least the bounds are known, from .eh_frame: such are `nameless`.
  */
 #ifndef CYCLADE_SYMBOL_IMAGE_H
 #define CYCLADE_SYMBOL_IMAGE_H
@@ -88,7 +89,15 @@ struct symbol {
 	const char *linkage;  /* as in the file, or the same pointer */
 	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */
 	uint32_t index;	      /* dense within the image: sorted by start */
+	bool nameless; /* no table of symbols has it: its bounds are those of the unwind table,
+			       * its name is made of the file's and its vaddr, "sort+0x5a20" */
 };
+
+/* Whether linkers and compilers would know it. */
+static inline bool symbol_has_name(const struct symbol *s)
+{
+	return s && !s->nameless;
+}
 
 /* For each of n image addresses, ascending: the symbol that covers it, or NULL. -1 only for lack of
  * memory; a broken or missing file yields NULLs and a reason in image_origin(). */

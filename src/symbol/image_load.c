@@ -111,10 +111,18 @@ static int load_stripped(const struct images *set, struct image *im, const struc
 	before = im->list.raw.n;
 	if (load_minidebug(im, map, why, err))
 		return -1;
-	buf_printf(&im->origin, "%s (%s)", im->code.path,
-		   im->list.raw.n > before ? ".dynsym and .gnu_debugdata"
-		   : before		   ? "stripped: only .dynsym"
-					   : "stripped: no symbols");
+	if (im->list.raw.n > before) {
+		buf_printf(&im->origin, "%s (.dynsym and .gnu_debugdata)", im->code.path);
+		return 0;
+	}
+	if (elf_bounds_read(&im->list, &im->code.elf, map, err))
+		return -1;
+	buf_printf(&im->origin, "%s (stripped: %s", im->code.path,
+		   before ? "only .dynsym" : "no symbols");
+	if (im->list.bounds.n)
+		buf_printf(&im->origin, ", bounds of %zu functions from its unwind table",
+			   im->list.bounds.n);
+	buf_puts(&im->origin, ")");
 	return 0;
 }
 
@@ -202,6 +210,7 @@ int image_load(struct images *set, struct image *im, struct err *err)
 	if (im->keep_as)
 		keep(set, im);
 	vec_free(&im->list.raw);
+	vec_free(&im->list.bounds);
 	im->loaded = true;
 	return 0;
 }

@@ -207,24 +207,42 @@ static int by_lo(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static int read_section(struct cfi_section *s, const struct elf_file *elf, const char *name,
-			bool eh)
+bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struct cfi_section *s)
 {
 	const struct elf_sec *sec = elf ? elf_section(elf, name) : NULL;
-	struct cur all, c;
-	struct cie cie;
-	uint32_t cie_at = UINT32_MAX;
-	bool cie_ok = false;
 
 	if (!sec || !sec->data || sec->size > UINT32_MAX || sec->flags & SHF_COMPRESSED ||
 	    elf->swap)
-		return 0;
+		return false;
 	*s = (struct cfi_section){ .elf = elf,
 				   .p = sec->data,
 				   .len = (size_t)sec->size,
 				   .vaddr = sec->addr,
 				   .eh = eh,
 				   .fde = VEC_INIT };
+	return true;
+}
+
+bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc)
+{
+	struct cie c;
+
+	if (!read_cie(s, cie, &c))
+		return false;
+	*enc = c.fde_enc;
+	return true;
+}
+
+static int read_section(struct cfi_section *s, const struct elf_file *elf, const char *name,
+			bool eh)
+{
+	struct cur all, c;
+	struct cie cie;
+	uint32_t cie_at = UINT32_MAX;
+	bool cie_ok = false;
+
+	if (!cfi_section_of(elf, name, eh, s))
+		return 0;
 	all = cur_of(s->p, s->len);
 	while (cur_left(&all)) {
 		uint32_t at = (uint32_t)(all.p - s->p), id_at, where;

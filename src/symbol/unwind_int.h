@@ -71,6 +71,11 @@ struct cfi {
 uint64_t cfi_uleb(struct cur *c);
 int64_t cfi_sleb(struct cur *c);
 
+/* The .eh_frame of a file, nothing of it read yet; false where there is none that can be. */
+bool cfi_section_of(const struct elf_file *elf, const char *name, bool eh, struct cfi_section *s);
+/* How the functions' addresses are written of the CIE at that offset (a DW_EH_PE). */
+bool cfi_encoding(const struct cfi_section *s, uint32_t cie, uint8_t *enc);
+
 /* Reads what tables there are in either file (NULL: no such file); NULL when out of memory. The
  * files must stay. */
 struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf) MUST_USE;

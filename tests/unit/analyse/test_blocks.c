@@ -50,7 +50,7 @@ static const uint8_t code[] = {
 static const uint32_t starts[] = { 0, 2, 5, 9, 14, 18, 20, 22 };
 enum { N_BLOCKS = sizeof(starts) / sizeof(*starts) };
 
-static const struct symbol symbol = { "f", "f", BASE, sizeof(code), 0 };
+static const struct symbol symbol = { "f", "f", BASE, sizeof(code), 0, false };
 
 static struct code *taken_apart(void)
 {

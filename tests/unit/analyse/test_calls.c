@@ -22,20 +22,20 @@ static const char *const image_names[IMAGES] = { "prog", "libc.so", "bare.so", "
 
 /* By image; `begins` says where an image's do. */
 static struct symbol symbols[] = {
-	{ "main", "main", 0x100, 0x40, 0 },
-	{ "f", "f", 0x140, 0x20, 0 },
-	{ "g", "g", 0x160, 0x20, 0 },
-	{ "rec", "rec", 0x180, 0x20, 0 },
-	{ ".plt", ".plt", 0x1f0, 0x10, 0 },
-	{ "puts@plt", "puts@plt", 0x200, 0x10, 0 },
-	{ "memcpy@plt", "memcpy@plt", 0x210, 0x10, 0 },
-	{ "f.cold", "f.cold", 0x400, 0x10, 0 },
-	{ "puts", "puts", 0x1000, 0x40, 0 },
-	{ "memcpy", "memcpy@@GLIBC_2.14", 0x1040, 0x40, 0 },
-	{ "_dl_runtime_resolve", "_dl_runtime_resolve", 0x1100, 0x40, 0 },
-	{ "a", "a", 0x10, 0x10, 0 },
-	{ "b", "b", 0x20, 0x10, 0 },
-	{ "memcpy", "memcpy", 0x40, 0x40, 0 },
+	{ "main", "main", 0x100, 0x40, 0, false },
+	{ "f", "f", 0x140, 0x20, 0, false },
+	{ "g", "g", 0x160, 0x20, 0, false },
+	{ "rec", "rec", 0x180, 0x20, 0, false },
+	{ ".plt", ".plt", 0x1f0, 0x10, 0, false },
+	{ "puts@plt", "puts@plt", 0x200, 0x10, 0, false },
+	{ "memcpy@plt", "memcpy@plt", 0x210, 0x10, 0, false },
+	{ "f.cold", "f.cold", 0x400, 0x10, 0, false },
+	{ "puts", "puts", 0x1000, 0x40, 0, false },
+	{ "memcpy", "memcpy@@GLIBC_2.14", 0x1040, 0x40, 0, false },
+	{ "_dl_runtime_resolve", "_dl_runtime_resolve", 0x1100, 0x40, 0, false },
+	{ "a", "a", 0x10, 0x10, 0, false },
+	{ "b", "b", 0x20, 0x10, 0, false },
+	{ "memcpy", "memcpy", 0x40, 0x40, 0, false },
 };
 static const size_t begins[IMAGES + 1] = { 0, 8, 11, 13, 14 };
 

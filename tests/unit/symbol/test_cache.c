@@ -15,9 +15,9 @@
 static const uint8_t id[20] = { 0xab, 0xcd, 1, 2, 3 };
 
 static struct symbol rows[] = {
-	{ NULL, "one", 0x10, 0x10, 0 },
-	{ NULL, "two", 0x20, 0, 1 },
-	{ NULL, "three", 0xfffffffffffffff0, 0xf, 2 },
+	{ NULL, "one", 0x10, 0x10, 0, false },
+	{ NULL, "two", 0x20, 0, 1, false },
+	{ NULL, "three", 0xfffffffffffffff0, 0xf, 2, false },
 };
 static const struct sym_table table = { rows, 3 };
 
@@ -160,8 +160,8 @@ static void test_minidebug(void **state)
 static void test_old_kernel(void **state)
 {
 	static struct symbol old[] = {
-		{ NULL, "_text", 0xffffffff81000000, 0x100, 0 },
-		{ NULL, "schedule", 0xffffffff81000100, 0x40, 1 },
+		{ NULL, "_text", 0xffffffff81000000, 0x100, 0, false },
+		{ NULL, "schedule", 0xffffffff81000100, 0x40, 1, false },
 	};
 	const struct sym_table t = { old, 2 };
 	const struct images_opts opts = { .cache_dir = tool_dir };

@@ -166,7 +166,7 @@ static const char *name_of_inner(struct images *set, uint32_t im, const char *un
 	if (!image_from_vaddr(set, im, vaddr, &addr))
 		addr = vaddr; /* nothing was found: any address has no name */
 	assert_int_equal(image_resolve(set, im, &addr, 1, &sym, &err), 0);
-	(void)snprintf(name, sizeof(name), "%s", sym ? sym->name : "none");
+	(void)snprintf(name, sizeof(name), "%s", symbol_has_name(sym) ? sym->name : "none");
 	return name;
 }
 
@@ -277,6 +277,93 @@ static void test_minidebug(void **state)
 				   "head -c 300 m.xz > cut && "
 				   "objcopy --add-section .gnu_debugdata=cut mini"));
 	expect(NULL, "mini", NULL, 0, "none", ".gnu_debugdata is broken", false);
+}
+
+/* Functions of the stripped file that the whole file's nm knows: found from end to end by its unwind
+ * table, called after their place. What has a name all the same keeps it. */
+static void expect_bounds(const char *stripped, const char *whole, bool names)
+{
+	struct images *set = fresh(NULL);
+	uint32_t im = add_file(set, stripped, NULL, 0);
+	struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+	char line[256];
+	size_t seen = 0;
+
+	(void)snprintf(line, sizeof(line), "nm -S %s", whole);
+	assert_true(tool_run(&text, line));
+	for (char *p = text.s, *save = NULL; (p = strtok_r(p, "\n", &save)); p = NULL) {
+		unsigned long long vaddr, size;
+		char type, name[128], want[256];
+		const struct symbol *sym[3];
+		uint64_t addr[3];
+		bool named;
+
+		if (sscanf(p, "%llx %llx %c %127s", &vaddr, &size, &type, name) != 4 ||
+		    !strchr("TtWw", type))
+			continue;
+		assert_true(image_from_vaddr(set, im, vaddr, &addr[0]));
+		addr[1] = addr[0] + size / 2;
+		addr[2] = addr[0] + size - 1;
+		assert_int_equal(image_resolve(set, im, addr, 3, sym, &err), 0);
+		assert_non_null(sym[0]);
+		assert_ptr_equal(sym[0], sym[1]);
+		assert_ptr_equal(sym[0], sym[2]);
+		assert_int_equal(sym[0]->start, addr[0]);
+		assert_int_equal(sym[0]->size, size);
+		named = names && type == 'T';
+		assert_int_equal(sym[0]->nameless, !named);
+		(void)snprintf(want, sizeof(want), "%s+0x%llx", stripped, vaddr);
+		assert_string_equal(sym[0]->name, named ? name : want);
+		assert_string_equal(sym[0]->linkage, sym[0]->name);
+		seen++;
+	}
+	assert_int_equal(seen, 5);
+	assert_non_null(strstr(image_origin(set, im), "functions from its unwind table"));
+	buf_free(&text);
+	images_free(set);
+}
+
+static void test_bounds(void **state)
+{
+	static const char functions[] = "cat > b.c <<'END'\n"
+					"#include <stdlib.h>\n"
+					"__attribute__((noinline)) static int one(int x) { return "
+					"x * 3 + (int)random(); }\n"
+					"__attribute__((noinline,cold)) static int two(int x) { if "
+					"(x > 8) abort(); return one(x); }\n"
+					"__attribute__((noinline)) static int three(int x) { "
+					"return two(x) + one(x + 1); }\n"
+					"int four(int x) { return three(x) + 1; }\n"
+					"int five(int x) { return four(x) + three(x); }\n"
+					"END\n";
+	static const struct {
+		const char *cc, *strip, *flags;
+	} build[] = {
+		{ "gcc", "strip", "" },
+		{ "gcc", "strip", "-Wl,--no-eh-frame-hdr" },
+		{ "gcc", "strip", "-Wl,-z,noseparate-code -Wl,-Ttext-segment=0x7000000" },
+		{ "clang", "strip", "" },
+		{ "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip", "" },
+	};
+	char line[512];
+
+	(void)state;
+	assert_true(tool_run(NULL, functions));
+	for (size_t i = 0; i < 2 * sizeof(build) / sizeof(build[0]); i++) {
+		const char *cc = build[i / 2].cc;
+
+		if (!tool_have(cc) || !tool_have(build[i / 2].strip))
+			continue;
+		/* what a library exports keeps its name */
+		(void)snprintf(line, sizeof(line),
+			       "%s -O2 -fPIC -shared -nostartfiles %s %s b.c -o whole && "
+			       "cp whole gone && %s -s gone",
+			       cc, build[i / 2].flags, i % 2 ? "-fvisibility=hidden" : "",
+			       build[i / 2].strip);
+		assert_true(tool_run(NULL, line));
+		expect_bounds("gone", "whole", !(i % 2));
+	}
 }
 
 /* ---- a large program ------------------------------------------------------------------- */
@@ -569,11 +656,12 @@ static void test_jit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_which_file),
-		cmocka_unit_test(test_debuglink),	  cmocka_unit_test(test_minidebug),
-		cmocka_unit_test(test_against_addr2line), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_late_build_id),	  cmocka_unit_test(test_bpf_and_vdso),
-		cmocka_unit_test(test_kallsyms),	  cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_layouts),	     cmocka_unit_test(test_which_file),
+		cmocka_unit_test(test_debuglink),    cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_bounds),	     cmocka_unit_test(test_against_addr2line),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_late_build_id),
+		cmocka_unit_test(test_bpf_and_vdso), cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_jit),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);

@@ -12,7 +12,9 @@
 /* By which way a name first means a symbol; SYMBOL_WAYS: by none. */
 static void test_ways(void **state)
 {
-	static const struct symbol work = { "ns::work(int)", "_ZN2ns4workEi", 0x1a40, 0x10, 0 };
+	static const struct symbol work = {
+		"ns::work(int)", "_ZN2ns4workEi", 0x1a40, 0x10, 0, false
+	};
 	static const struct {
 		const char *said;
 		enum symbol_way way;
