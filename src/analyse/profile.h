@@ -117,13 +117,12 @@ struct profile_row {
 	struct tally *tally;
 	const uint32_t *event; /* NULL: all are there */
 	uint32_t n_cells;
+	uint32_t image;	  /* where all of its samples lie, or IMAGE_NONE */
 	struct tally all; /* sum over events (only meaningful when one event is selected) */
-	uint32_t image; /* where the row's samples lie if one image holds them all, else IMAGE_NONE
-			 */
 	const struct symbol *symbol; /* likewise, or NULL */
-	uint8_t space;		     /* enum space_kind, likewise, else SPACE_UNKNOWN */
 	/* With opts.branches: where they come from is what is likewise; by event. Else NULL. */
 	const struct branch_tally *branch;
+	uint8_t space; /* enum space_kind, likewise, else SPACE_UNKNOWN */
 };
 
 /* A frame of a resolved chain. */

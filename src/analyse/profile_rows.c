@@ -349,6 +349,8 @@ static int finish_rows(struct grouping *g, struct err *err)
 			value[k * g->n + i] = row_value(g, i, k);
 	if (order_rows(p, value, g->n, order, err))
 		goto out;
+	free(value); /* before rows are written: they are as large */
+	value = NULL;
 	ret = task_for((g->n + FILL_ROWS - 1) / FILL_ROWS, p->opts.threads, fill_rows,
 		       &(struct filling){ g, order }, err);
 	p->n_rows = g->n;
