@@ -130,6 +130,16 @@ static int choose_image(const struct exporting *x, struct code_facts *c, struct 
 	return 0;
 }
 
+/* Addresses, names and lines are all its own. */
+static int find_file(const struct exporting *x, const struct code_facts *c, struct err *err)
+{
+	if (image_code_file(x->r.images, c->image))
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "%.200s: the file is not here, by which code is known",
+		      image_path(x->r.images, c->image));
+	return err_hint(err, "name where it lies: --symbols DIR");
+}
+
 static int read_code(struct exporting *x, struct code_facts *c, struct err *err)
 {
 	*c = (struct code_facts){ 0 };
@@ -138,7 +148,7 @@ static int read_code(struct exporting *x, struct code_facts *c, struct err *err)
 		return err_nomem(err);
 	if (any_stacks(x) ? read_flow(x, c, err) : read_samples(x, c, err))
 		return -1;
-	return choose_image(x, c, err);
+	return choose_image(x, c, err) || find_file(x, c, err) ? -1 : 0;
 }
 
 /* ---- */
@@ -199,15 +209,6 @@ int export_write_bolt(struct exporting *x, struct err *err)
 
 	if (read_code(x, &c, err))
 		goto out;
-	/* its segments are known once it was looked at */
-	if (!image_code_file(x->r.images, c.image)) {
-		(void)err_set(err, ERR_NOT_FOUND,
-			      "%.200s: the file is not here, so that its addresses "
-			      "are not known",
-			      image_path(x->r.images, c.image));
-		(void)err_hint(err, "name where it lies: --symbols DIR");
-		goto out;
-	}
 	ret = c.flow ? export_bolt(&x->out.text, c.flow, x->r.images, c.image, err)
 		     : export_bolt_samples(&x->out.text, c.profile, event, x->r.images, c.image,
 					   err);

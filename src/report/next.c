@@ -75,6 +75,16 @@ static bool has_chains(const struct view *v)
 	return false;
 }
 
+/* Stacks of call-stack mode have unfinished calls, of which nothing is counted. */
+static bool has_calls(const struct view *v)
+{
+	for (size_t e = 0; e < v->source.n_events; e++)
+		if (v->source.event[e].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+		    !(v->source.event[e].attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK))
+			return true;
+	return false;
+}
+
 static bool folds(const struct view *v)
 {
 	for (size_t i = 0; i < v->n_tables; i++)
@@ -156,7 +166,8 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	if (profile_options(v->profile)->branches) {
 		if (folds(v))
 			next_add(&s, "report", "-b --min 0", NULL, "every row");
-		next_add(&s, "calls", "", NULL, "who calls whom, how often");
+		if (has_calls(v))
+			next_add(&s, "calls", "", NULL, "who calls whom, how often");
 		next_add(&s, "report", "", NULL, "where the samples fell, not the branches");
 		return s.n;
 	}

@@ -20,6 +20,7 @@
 #define MAX_SLOTS  96 /* columns as shown: weights once per event */
 #define INDENT_MAX 16 /* levels that are drawn; deeper ones say their number */
 #define NARROWEST  8
+#define NOTE	   17 /* columns in front of a note */
 #define HOT	   0.10
 #define WARM	   0.02
 
@@ -207,6 +208,8 @@ static void measure(struct table_page *p, const struct view_table *t)
 	shrink(p, false, 14);
 	shrink(p, true, NARROWEST + 4);
 	shrink(p, false, NARROWEST);
+	shrink(p, true, NARROWEST + 2);
+	shrink(p, false, 6);
 	shrink(p, true, 4);
 }
 
@@ -228,19 +231,49 @@ static void put_line(struct table_page *p, const char *text, enum ink ink)
 	buf_putc(p->out, '\n');
 }
 
+/* Code without a name is called by its address, which is told from others by its end. */
+static bool is_address(const char *s)
+{
+	return !strncmp(s, "0x", 2) && s[2] && s[2 + strspn(s + 2, "0123456789abcdef")] == '\0';
+}
+
 static void put_slot(struct table_page *p, const char *text, size_t s)
 {
 	const struct slot *slot = &p->slot[s];
 	const struct column *c = &column_table[slot->id];
-	bool last = s + 1 == p->n_slots;
+	bool last = s + 1 == p->n_slots, fits = text_width(text) <= slot->width;
+	bool end = c->flags & COLUMN_KEEP_END;
+	size_t width = slot->width, digits;
 
 	if (s)
 		buf_fill(p->out, ' ', gap(slot));
-	if (last && c->align == TEXT_LEFT && text_width(text) <= slot->width)
+	if (last && c->align == TEXT_LEFT && fits) {
 		buf_puts(p->out, text);
-	else
-		text_put_fit(p->out, text, slot->width, c->align, c->flags & COLUMN_KEEP_END,
-			     p->st->ascii);
+		return;
+	}
+	if (!fits && is_address(text)) {
+		end = true;
+		text += 2 + strspn(text + 2, "0");
+		text -= *text == '\0'; /* 0x0 */
+		digits = strlen(text);
+		if (digits + 2 <= width) {
+			buf_puts(p->out, "0x");
+			width -= 2;
+		}
+	}
+	text_put_fit(p->out, text, width, c->align, end, p->st->ascii);
+}
+
+/* What a fold is called begins further left, over cells that are empty, where its column is narrow. */
+static void put_fold(struct table_page *p, size_t s)
+{
+	size_t need = text_width(buf_str(&p->cell)), width = p->slot[s].width;
+	struct buf *b = p->out;
+
+	buf_fill(b, ' ', gap(&p->slot[s]));
+	for (; need > width && b->len > 1 && b->s[b->len - 2] == ' '; width++)
+		b->s[--b->len] = '\0';
+	buf_puts(b, buf_str(&p->cell));
 }
 
 static void put_header(struct table_page *p, const struct view_table *t)
@@ -296,7 +329,11 @@ static void put_row(struct table_page *p, const struct view_table *t, const stru
 		style_ink(p->out, p->st, ink);
 	for (size_t s = 0; s < p->n_slots; s++) {
 		fill_cell(p, t, r, s);
-		put_slot(p, buf_str(&p->cell), s);
+		if (s && says_fold(p, r, s) && !is_tree(p) &&
+		    text_width(buf_str(&p->cell)) > p->slot[s].width)
+			put_fold(p, s);
+		else
+			put_slot(p, buf_str(&p->cell), s);
 	}
 	buf_trim(p->out);
 	if (ink != INK_PLAIN)
@@ -365,11 +402,11 @@ static void put_notes(struct table_page *p)
 	put_facts(p, f, facts_of_recording(p->v, f), NULL);
 	for (size_t i = 0; i < p->v->source.n_notes; i++) {
 		buf_reset(&line);
-		buf_puts(&line, "note            ");
 		text_put_safe(&line, p->v->source.notes[i], p->st->ascii);
-		buf_putc(p->out, ' ');
 		style_ink(p->out, p->st, INK_WARM);
-		buf_puts(p->out, buf_str(&line)); /* never cut: it is about the truth of the rest */
+		buf_printf(p->out, " %-*s", NOTE - 1, "note");
+		/* never cut: it is about the truth of the rest */
+		text_put_wrapped(p->out, buf_str(&line), NOTE, p->st->width);
 		style_ink(p->out, p->st, INK_PLAIN);
 		buf_putc(p->out, '\n');
 	}

@@ -160,6 +160,39 @@ def made(t, d):
             t.ok(" ? " in term, name + ": and the table does not say 0 %", term[:800])
 
 
+def narrow(t, d):
+    """80 columns of code without names: addresses are told apart by their ends, which stay."""
+    path, env = os.path.join(d, "narrow"), dict(os.environ, COLUMNS="80", LC_ALL="C.UTF-8")
+    with open(path, "wb") as f:
+        f.write(make("<", 3000, 1 << 3)[0])
+    words = ["report", "-b", "-i", path, "--no-cache", "--min", "0", "--limit", "30", "--sysroot", "/nonexistent"]
+    rows = json.loads(run(*words, "-j").stdout)["tables"][0]["rows"]
+    p = run(*words, env=env)
+    lines = p.stdout.splitlines()
+    table = lines[5:lines.index("", 5)]
+    t.ok(len(table) == len(rows) == 31 and all(len(x) <= 80 for x in lines if "cyclade" not in x), "80 columns", p.stdout)
+    bad = []
+    for line, row in zip(table[:-1], rows):
+        cell = line.split()
+        for text, key in ((cell[-3], "sym_from"), (cell[-1], "sym_to")):
+            shown = text.lstrip("\u2026")
+            shown = shown[2:] if shown.startswith("0x") else shown
+            if not row[key].endswith(shown) or len(shown) < min(6, len(row[key][2:].lstrip("0"))):
+                bad.append((line, row[key]))
+    t.equal(bad, [], "80 columns: what differs of an address is shown")
+    t.ok(table[-1].endswith("({:,} more)".format(rows[-1]["folded"])), "80 columns: how many more is not cut", table[-1])
+    t.ok("cyclade calls" in p.stdout, "branches lead to calls", p.stdout[-300:])
+    for word in ("--autofdo", "--propeller", "--bolt", "--symbol-order"):
+        p = run("export", word, "-i", path, "-o", path + ".out", "--no-cache")
+        t.ok(p.returncode == 2 and "the file is not here" in p.stderr and "--symbols DIR" in p.stderr,
+             "export %s of a program that is not here says so" % word, p.stderr)
+    with open(path, "wb") as f:
+        f.write(make("<", 300, 1 << 11)[0])
+    p = run(*words, env=env)
+    t.ok(p.returncode == 0 and "next:" in p.stdout and "cyclade calls" not in p.stdout,
+         "but those of call-stack mode, which hold none, do not", p.stdout[-300:])
+
+
 # ---- real ones ----
 
 def perfs_rows(path):
@@ -246,6 +279,7 @@ def main():
     t = Tap()
     with tempfile.TemporaryDirectory() as d:
         made(t, d)
+        narrow(t, d)
         refusals(t, d)
     corpus(t)
     t.done()
