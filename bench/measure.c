@@ -6,8 +6,8 @@
  *	measure [-s] [-x] N 'command one' 'command two' ...
  *
  * With -s also the median processor seconds of the command itself without the programs it started.
- * With -x the command prints the time (ns of CLOCK_MONOTONIC, as `bench_stamp` does) at the moment of
- * interest: also the median seconds from its start until then.
+ * With -x the command prints the time (ns of CLOCK_MONOTONIC, as `bench_stamp` does) at the moment
+ * of interest: also the median seconds from its start until then.
  *
  * Words are split at blanks, no shell in between. Output of the commands is thrown away. By turns,
  * so that a machine that slows down slows all of them.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reads MS N [TYPE:CONFIG,TYPE:CONFIG,... ...] - the least that -a -I MS can cost: each list of events a
- * group on each CPU (none: four software events), read N times, one read a group and CPU. Nothing is
- * made of what was read. A single "-" for a list: nothing is opened nor read, it only wakes up.
+ * reads MS N [TYPE:CONFIG,TYPE:CONFIG,... ...] - the least that -a -I MS can cost: each list of
+ * events a group on each CPU (none: four software events), read N times, one read a group and CPU.
+ * Nothing is made of what was read. A single "-" for a list: nothing is opened nor read, it only
+ * wakes up.
  */
 #include <linux/perf_event.h>
 #include <poll.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a pair of begin and end costs: libcyclade, and likwid's and PAPI's ways to count a region, as
- * far as they run here. Best of several rounds, as each is disturbed now and then.
+ * What a pair of begin and end costs: libcyclade, and likwid's and PAPI's ways to count a region,
+ * as far as they run here. Best of several rounds, as each is disturbed now and then.
  *
  *	bench_region [ROUNDS]
  *
- * Where there are no counters to read, libcyclade's way is run on pages made up here, with rdtsc in the
- * place of rdpmc (a like instruction: both wait for little and take some 20 to 40 cycles).
+ * Where there are no counters to read, libcyclade's way is run on pages made up here, with rdtsc in
+ * the place of rdpmc (a like instruction: both wait for little and take some 20 to 40 cycles).
  */
 #include <stdio.h>
 #include <stdlib.h>

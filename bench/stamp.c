@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stamp - prints the time, ns of CLOCK_MONOTONIC, as soon as it runs: what `measure -x` reads. Linked
- * statically, so that neither the loader nor anything preloaded comes before.
+ * stamp - prints the time, ns of CLOCK_MONOTONIC, as soon as it runs: what `measure -x` reads.
+ * Linked statically, so that neither the loader nor anything preloaded comes before.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -25,13 +25,14 @@
  * tell how often that was.
  *
  * cyclade_begin and cyclade_end never allocate, lock, fail or print. Where the counters can be read
- * from user space they enter the kernel for nothing but this: with the top-down metrics register, at
- * most once in two seconds and thread, to begin the register anew (its fractions of 8 bits grow
+ * from user space they enter the kernel for nothing but this: with the top-down metrics register,
+ * at most once in two seconds and thread, to begin the register anew (its fractions of 8 bits grow
  * coarse). Elsewhere they read(2) the counters, which cyclade_status() says.
  *
  * cyclade_open, cyclade_handle and cyclade_report do allocate. All functions are safe from several
  * threads, but nothing of a set may be used while or after it is closed. A signal handler may use
- * handles made before. After fork() the child's handles count time alone: open a set of its own there.
+ * handles made before. After fork() the child's handles count time alone: open a set of its own
+ * there.
  */
 #ifndef CYCLADE_H
 #define CYCLADE_H
@@ -71,25 +72,26 @@ enum cyclade_flag {
 };
 
 struct cyclade_open_opts {
-	size_t size; /* sizeof(struct cyclade_open_opts), by the caller: what is behind it is not read */
+	/* sizeof(struct cyclade_open_opts), by the caller: what is behind it is not read */
+	size_t size;
 	/* What to count, by comma: any metric of this CPU's model ("ipc"), a node of its tree
-	 * ("frontend_bound.fetch_latency"), "topdown" (level 1), "topdown.l2" (levels 1 and 2), any event
-	 * ("instructions", "cpu/event=0x3c/", "INST_RETIRED.ANY"). NULL: "ipc,topdown". */
+	 * ("frontend_bound.fetch_latency"), "topdown" (level 1), "topdown.l2" (levels 1 and 2), any
+	 * event ("instructions", "cpu/event=0x3c/", "INST_RETIRED.ANY"). NULL: "ipc,topdown". */
 	const char *metrics;
 	/* Regions of a thread at most; 0: 64. */
 	unsigned max_regions;
 	unsigned flags; /* enum cyclade_flag */
-	/* A file that always holds the newest sums, even after abort(); `cyclade report FILE` shows it.
-	 * "%p" in it becomes the process (and a number, for all but its first set). One that is there
-	 * must be a table of an earlier run, and is replaced. NULL: what the environment variable
-	 * CYCLADE_REGIONS says (`cyclade run --regions` sets it), else none. */
+	/* A file that always holds the newest sums, even after abort(); `cyclade report FILE` shows
+	 * it. "%p" in it becomes the process (and a number, for all but its first set). One that is
+	 * there must be a table of an earlier run, and is replaced. NULL: what the environment
+	 * variable CYCLADE_REGIONS says (`cyclade run --regions` sets it), else none. */
 	const char *file;
 	const char *model;   /* a model by its name (`cyclade list models`); NULL: this CPU's */
 	const char *sysroot; /* facts of the machine from below here; NULL: the real ones */
 };
 
-/* 0, or -1 and *error (may be NULL), *set NULL: a metric that does not exist, no memory, a file that
- * cannot be made. Not having counters is no error. opts NULL: all defaults. */
+/* 0, or -1 and *error (may be NULL), *set NULL: a metric that does not exist, no memory, a file
+ * that cannot be made. Not having counters is no error. opts NULL: all defaults. */
 CYCLADE_API int cyclade_open(struct cyclade_set **set, const struct cyclade_open_opts *opts,
 			     struct cyclade_error *error);
 /* Ends the counting of all threads. NULL is fine. */
@@ -98,9 +100,9 @@ CYCLADE_API void cyclade_close(struct cyclade_set *set);
  * ...". Never NULL. */
 CYCLADE_API const char *cyclade_status(const struct cyclade_set *set);
 
-/* The calling thread's handle of this name (at most 63 bytes count), the same each time. Never NULL:
- * where there is no room or no memory it is a handle that does nothing, and reports tell how many such
- * there were. Takes microseconds: keep it. */
+/* The calling thread's handle of this name (at most 63 bytes count), the same each time. Never
+ * NULL: where there is no room or no memory it is a handle that does nothing, and reports tell how
+ * many such there were. Takes microseconds: keep it. */
 CYCLADE_API struct cyclade_region *cyclade_handle(struct cyclade_set *set, const char *name);
 
 static inline void cyclade_begin(struct cyclade_region *region)
@@ -131,8 +133,8 @@ struct cyclade_value {
 
 #define CYCLADE_ALL_THREADS (-1L)
 
-/* One metric or event of a region, of all threads or of one (its thread id). `metric` as in the options,
- * or "runs", "wall" (seconds), "tsc". 0, or -1: the set does not count such a thing. */
+/* One metric or event of a region, of all threads or of one (its thread id). `metric` as in the
+ * options, or "runs", "wall" (seconds), "tsc". 0, or -1: the set does not count such a thing. */
 CYCLADE_API int cyclade_read(struct cyclade_set *set, const char *region, const char *metric,
 			     long thread, struct cyclade_value *value);
 /* All sums of all threads begin anew at 0; a region that is open now counts from its begin. */

@@ -2,23 +2,23 @@
 /*
  * account - a tree of cycles over what was sampled, for any set of samples.
  *
- *	account_bind(&b, arena, acc, events, n, &pmu, &err)	which recorded event is which of the model
+ *	account_bind(&b, arena, acc, events, n, &pmu, &err)	which event is which of the model
  *	account_whole(b, by_event)				the whole recording, once
- *	account_row(b, by_event, cells)				one row: a function, a line, an instruction
+ *	account_row(b, by_event, cells)				a function, line, instruction
  *
  * An event's occurrences in a row are the sum of its samples' periods, each corrected for the share
  * of time its counter ran just then (mux.h). A cell is those times the penalty; penalties in
- * reference cycles are turned into core cycles by the two clocks' ratio in the whole recording, those
- * in nanoseconds by the core's mean frequency in it.
- * Nothing is forced to add up to 100 %.
+ * reference cycles are turned into core cycles by the two clocks' ratio in the whole recording,
+ * those in nanoseconds by the core's mean frequency in it. Nothing is forced to add up to 100 %.
  *
- * Error: samples are independent draws, so that the variance of an event's occurrences is the sum of
- * the squares of their weights (struct tally); a branch's is the sum over its events; a formula's by
- * its gradient. `half` is of the 95 % interval. An event without a sample may still have happened:
- * its own cell then has three times the weight of one sample for a half (the rule of three); to what
- * it adds to, it adds no error, unless that has no sample at all. A cell whose interval reaches 0, or that rests on fewer than
- * ACCOUNT_FEW samples, is not significant. Two cells are held against each other by the error of
- * their difference: what both are made of cancels.
+ * Error: samples are independent draws, so that the variance of an event's occurrences is the sum
+ * of the squares of their weights (struct tally); a branch's is the sum over its events; a
+ * formula's by its gradient. `half` is of the 95 % interval. An event without a sample may still
+ * have happened: its own cell then has three times the weight of one sample for a half (the rule of
+ * three); to what it adds to, it adds no error, unless that has no sample at all. A cell whose
+ * interval reaches 0, or that rests on fewer than ACCOUNT_FEW samples, is not significant. Two
+ * cells are held against each other by the error of their difference: what both are made of
+ * cancels.
  *
  * Costs: account_row some 10 us for a tree of 100 nodes and 60 events. A bound account is of one
  * thread at a time.
@@ -79,9 +79,9 @@ struct account_pmu {
 };
 
 /* Events are told by their raw configuration (type, config, config1, as the PMU's formats lay it
- * out), else by name. Where two recorded events are the same, one of all privilege levels goes before
- * one of some, then the one with more samples; the other is unknown. ERR_NOT_FOUND where not even the
- * cycles are there. */
+ * out), else by name. Where two recorded events are the same, one of all privilege levels goes
+ * before one of some, then the one with more samples; the other is unknown. ERR_NOT_FOUND where not
+ * even the cycles are there. */
 int account_bind(struct account_bound *out, struct arena *a, const struct account *acc,
 		 const struct pd_event *event, size_t n, const struct account_pmu *pmu,
 		 struct err *err) MUST_USE;

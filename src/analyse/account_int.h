@@ -2,11 +2,11 @@
 /*
  * account_int - for account.c and account_bind.c: a tree made ready to be evaluated often.
  *
- * Each node has a gradient: how its value changes with each source of errors: the occurrences of each
- * event that the tree uses; of a row also what it takes from all of the recording, the clocks' ratio and
- * the nodes that are `whole`. Sums and penalties have theirs exactly; a formula's is made of differences, one standard
- * error wide, and the gradients of what it asks for. So errors that come from the same events cancel
- * where they should.
+ * Each node has a gradient: how its value changes with each source of errors: the occurrences of
+ * each event that the tree uses; of a row also what it takes from all of the recording, the clocks'
+ * ratio and the nodes that are `whole`. Sums and penalties have theirs exactly; a formula's is made
+ * of differences, one standard error wide, and the gradients of what it asks for. So errors that
+ * come from the same events cancel where they should.
  */
 #ifndef CYCLADE_ANALYSE_ACCOUNT_INT_H
 #define CYCLADE_ANALYSE_ACCOUNT_INT_H

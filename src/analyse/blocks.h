@@ -8,22 +8,21 @@
  *	blocks_free(b)
  *
  * A span counts for every block between its ends. One is believed only if the code agrees: it must
- * begin and end at instructions, end with a branch, and hold no branch before its end that is always
- * taken. What is not believed is dropped and counted by cause, never bent to fit: enum block_drop.
- * A span that runs on into the next function counts in both, where the code falls through there.
- * One that begins inside a block, where an interrupt returned to, counts for that block: what ran
- * of it before the interrupt ended with no branch, and is not counted.
- * Where stacks are of user space alone, what ran up to a system call counts by the branch that came
- * back from it.
- * Instructions retired are executions times instructions: no event counts them better.
+ * begin and end at instructions, end with a branch, and hold no branch before its end that is
+ * always taken. What is not believed is dropped and counted by cause, never bent to fit: enum
+ * block_drop. A span that runs on into the next function counts in both, where the code falls
+ * through there. One that begins inside a block, where an interrupt returned to, counts for that
+ * block: what ran of it before the interrupt ended with no branch, and is not counted. Where stacks
+ * are of user space alone, what ran up to a system call counts by the branch that came back from
+ * it. Instructions retired are executions times instructions: no event counts them better.
  *
- * Ends of stacks. Edges and spans are each an estimate of their own, of all places in the stack alike
- * (flow_window.h). What falls through is counted by the spans that run on, never what is left of a
- * difference: it is never below 0.
+ * Ends of stacks. Edges and spans are each an estimate of their own, of all places in the stack
+ * alike (flow_window.h). What falls through is counted by the spans that run on, never what is left
+ * of a difference: it is never below 0.
  *
  * In = out: a block's executions are those of the edges into it, and those out of it, but for what
- * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be held
- * against each other; blocks_balance() is how far they are apart in all.
+ * stacks cut off. `flow_in` and `flow_out` are counted apart from edges, so that the two can be
+ * held against each other; blocks_balance() is how far they are apart in all.
  */
 #ifndef CYCLADE_ANALYSE_BLOCKS_H
 #define CYCLADE_ANALYSE_BLOCKS_H
@@ -116,8 +115,8 @@ struct blocks_opts {
 	size_t most;	      /* functions to take apart; 0: all */
 };
 
-/* Makes weights of a flow executions (flow_weigh) where its event does not count taken branches, but
- * branches, instructions or cycles, which the code or the stacks tell of each span. Else does
+/* Makes weights of a flow executions (flow_weigh) where its event does not count taken branches,
+ * but branches, instructions or cycles, which the code or the stacks tell of each span. Else does
  * nothing. A second pass over the recording. */
 int blocks_weigh(struct flow **f, struct images *images, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err) MUST_USE;

@@ -2,9 +2,9 @@
 /*
  * blocks_count - spans laid over the blocks of one function.
  *
- * Of each block only what begins and what ends in it is kept; a walk over the blocks then knows what
- * runs, as what ran on from the block before and what begins here. So the cost of a span does not
- * depend on how many blocks it covers.
+ * Of each block only what begins and what ends in it is kept; a walk over the blocks then knows
+ * what runs, as what ran on from the block before and what begins here. So the cost of a span does
+ * not depend on how many blocks it covers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -241,8 +241,8 @@ static int by_blocks(const void *x, const void *y)
 	return a->other.addr < b->other.addr ? -1 : a->other.addr > b->other.addr;
 }
 
-/* What began in a block and what ended in it make what ran and what ran on: exact by hits, and where
- * these are none the sums are none, whatever rounding left. */
+/* What began in a block and what ended in it make what ran and what ran on: exact by hits, and
+ * where these are none the sums are none, whatever rounding left. */
 static void walk(struct block_part *p)
 {
 	struct block_function *f = &p->f;

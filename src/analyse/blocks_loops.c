@@ -2,10 +2,11 @@
 /*
  * blocks_loops - natural loops of a function, and how often each was entered.
  *
- * The graph is that of the code (what falls through, what a call returns to, direct branches) and of
- * the edges that were seen (indirect jumps). Dominators are found by Cooper, Harvey and Kennedy's
- * iteration over a reverse postorder; a jump to a block that dominates it closes a loop, loops with
- * one head are one. Blocks that nothing is known to lead to, but that ran, are entries, too.
+ * The graph is that of the code (what falls through, what a call returns to, direct branches) and
+ * of the edges that were seen (indirect jumps). Dominators are found by Cooper, Harvey and
+ * Kennedy's iteration over a reverse postorder; a jump to a block that dominates it closes a loop,
+ * loops with one head are one. Blocks that nothing is known to lead to, but that ran, are entries,
+ * too.
  *
  * An edge from outside that lands behind a call is the call's return: it comes from the block that
  * called.
@@ -81,8 +82,8 @@ static int list_pairs(const struct block_function *f, struct pairs *p)
 	return 0;
 }
 
-/* A function that calls itself, or returns to itself: paths of two runs of it, which make no loop. A
- * call leads to what stands behind it. */
+/* A function that calls itself, or returns to itself: paths of two runs of it, which make no loop.
+ * A call leads to what stands behind it. */
 static bool recurses(const struct block_function *f, const struct pair *p)
 {
 	uint8_t flow = p->from < f->code->n_blocks ? f->code->block[p->from].flow : INSN_OTHER;
@@ -145,7 +146,8 @@ static int graph_make(struct graph *g, const struct block_function *f)
 	return mem ? 0 : -1;
 }
 
-/* ---- order and dominators --------------------------------------------------------------------- */
+/* ---- order and dominators
+ * --------------------------------------------------------------------- */
 
 /* Appends the nodes below `from` that were not seen yet, in postorder. */
 static void walk_from(struct graph *g, uint32_t from)
@@ -269,7 +271,8 @@ static bool dominates(struct graph *g, uint32_t a, uint32_t b)
 	return a == b;
 }
 
-/* ---- loops ------------------------------------------------------------------------------------ */
+/* ---- loops
+ * ------------------------------------------------------------------------------------ */
 
 /* The outermost loop known so far around a block; paths are made short. */
 static uint32_t outermost(uint32_t *up, uint32_t loop)
@@ -281,8 +284,8 @@ static uint32_t outermost(uint32_t *up, uint32_t loop)
 	return loop;
 }
 
-/* Marks the body of loop `l`: from its jumps back to its head, against the edges. Inner loops, which
- * are known already, are taken as a whole. */
+/* Marks the body of loop `l`: from its jumps back to its head, against the edges. Inner loops,
+ * which are known already, are taken as a whole. */
 static void mark_body(struct graph *g, struct block_loop *loop, uint32_t l, uint32_t *up)
 {
 	uint32_t head = loop[l].head, depth = 0;

@@ -6,8 +6,8 @@
  * loops is looked at. A visit begins where the head is entered from outside the loop and ends with
  * the first block of the function that is not of the loop, or when the function is left but for a
  * call; what is called in between is not looked at. A stack that begins within a loop, ends within
- * it, or has a gap there, cuts the visit. Where a function calls itself, visits of the outer run are
- * cut, too.
+ * it, or has a gap there, cuts the visit. Where a function calls itself, visits of the outer run
+ * are cut, too.
  */
 #include <stdlib.h>
 #include <string.h>

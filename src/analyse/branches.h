@@ -4,10 +4,11 @@
  *
  *	branches_walk(rec, threads, fn, ctx, &seen, &err)
  *
- * Every sample with a branch stack is handed to `fn` once, as a span: where its entries stand in the
- * recording, newest first, not copied; pd_branch_decode() takes one apart. Chunks are read on all
- * cores: fn(ctx, worker, ...) is called by several threads at a time, each with a number of its own
- * below branches_workers(), samples of a chunk in the order of the file. A return of -1 ends it.
+ * Every sample with a branch stack is handed to `fn` once, as a span: where its entries stand in
+ * the recording, newest first, not copied; pd_branch_decode() takes one apart. Chunks are read on
+ * all cores: fn(ctx, worker, ...) is called by several threads at a time, each with a number of its
+ * own below branches_workers(), samples of a chunk in the order of the file. A return of -1 ends
+ * it.
  *
  * Entries say less than one would like, and what they do not say is not 0: neither `mispred` nor
  * `predicted` set means that the processor does not tell; 0 cycles that they were not counted.

@@ -6,16 +6,16 @@
  *	calls_find(&c, images, "name", &found, &err)	the functions that a name may mean
  *	calls_free(c)
  *
- * Stacks of returns say it best: a return leads from the callee right behind the caller's call, past
- * any trampoline. Where the code is there, the instruction in front of that place has to be a call;
- * if it names another function than the one that returned, that one was called, and went on to the
- * other by a jump: a tail call. Stacks of calls, or of any branch, have the calls themselves; one
- * that lands in a PLT is followed through the jump that leaves it, where that was seen to go to one
- * place, else to the only function of that name. Where both kinds are in a recording of any branch,
- * calls are counted by calls and checked by returns.
- * Tail calls are jumps from one function to the start of another, and counted apart. So is what
- * enters the kernel or leaves it, which is no call. What compilers split off (f.cold) is part of f.
- * Call-stack mode holds unfinished calls and no history: ERR_USAGE says what to record instead.
+ * Stacks of returns say it best: a return leads from the callee right behind the caller's call,
+ * past any trampoline. Where the code is there, the instruction in front of that place has to be a
+ * call; if it names another function than the one that returned, that one was called, and went on
+ * to the other by a jump: a tail call. Stacks of calls, or of any branch, have the calls
+ * themselves; one that lands in a PLT is followed through the jump that leaves it, where that was
+ * seen to go to one place, else to the only function of that name. Where both kinds are in a
+ * recording of any branch, calls are counted by calls and checked by returns. Tail calls are jumps
+ * from one function to the start of another, and counted apart. So is what enters the kernel or
+ * leaves it, which is no call. What compilers split off (f.cold) is part of f. Call-stack mode
+ * holds unfinished calls and no history: ERR_USAGE says what to record instead.
  *
  * Whether a branch is a call is told by the instruction it left from; where the code is not there,
  * by the recording's kind of branch, then by its filter, and last by where it leads: to the first
@@ -62,8 +62,8 @@ struct calls {
 	double group[FLOW_GROUPS];
 	uint64_t hits; /* of these */
 	/* Hits of calls that could not be told: no symbol at one end (they count for the image as a
-	 * whole), a PLT that leads nowhere known (they count for the PLT); returns to no place behind
-	 * a call (signals, longjmp, context switches), which count for nobody. */
+	 * whole), a PLT that leads nowhere known (they count for the PLT); returns to no place
+	 * behind a call (signals, longjmp, context switches), which count for nobody. */
 	uint64_t no_symbol, lost_plt, strange;
 	uint64_t guessed; /* hits taken for calls by where they led alone */
 	uint64_t no_code; /* hits of returns whose call could not be looked at */
@@ -78,7 +78,8 @@ int calls_build(struct calls *out, const struct flow *f, struct images *images,
 		struct err *err) MUST_USE;
 void calls_free(struct calls *c);
 
-/* Numbers of functions that `name` may mean (symbol/named.h), most called first. None is ERR_NOT_FOUND. */
+/* Numbers of functions that `name` may mean (symbol/named.h), most called first. None is
+ * ERR_NOT_FOUND. */
 struct calls_found {
 	VEC(uint32_t) v;
 };

@@ -20,7 +20,8 @@ static const uint8_t what_of_type[] = {
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* The symbols of n addresses in any order, image by image. `at` is by edge and may hold IMAGE_NONE. */
+/* The symbols of n addresses in any order, image by image. `at` is by edge and may hold
+ * IMAGE_NONE. */
 static int resolve(struct images *images, const struct flow_place *at, size_t n,
 		   const struct symbol **out, struct err *err)
 {

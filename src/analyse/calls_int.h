@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_int - inside of calls.h: calls_insn.c (what the instructions at both ends of an edge are, and
- * in which functions), calls_plt.c (where trampolines lead), calls.c (who called whom), calls_sum.c
- * (functions and edges from that).
+ * calls_int - inside of calls.h: calls_insn.c (what the instructions at both ends of an edge are,
+ * and in which functions), calls_plt.c (where trampolines lead), calls.c (who called whom),
+ * calls_sum.c (functions and edges from that).
  */
 #ifndef CYCLADE_ANALYSE_CALLS_INT_H
 #define CYCLADE_ANALYSE_CALLS_INT_H

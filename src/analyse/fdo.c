@@ -7,7 +7,8 @@
 
 #include "symbol/code.h"
 
-/* ---- discriminators ------------------------------------------------------------------------------
+/* ---- discriminators
+ * ------------------------------------------------------------------------------
  */
 
 /* Three numbers stand in one, each 1 bit (a set one: the number 0), 7 bits or 14 bits long. */
@@ -31,7 +32,8 @@ uint32_t fdo_duplication(uint32_t d)
 	return n ? n : 1;
 }
 
-/* ---- by branch stacks ----------------------------------------------------------------------------
+/* ---- by branch stacks
+ * ----------------------------------------------------------------------------
  */
 
 struct flowing {
@@ -290,7 +292,8 @@ out:
 	return ret;
 }
 
-/* ---- by addresses --------------------------------------------------------------------------------
+/* ---- by addresses
+ * --------------------------------------------------------------------------------
  */
 
 int fdo_of_samples(struct fdo **out, const struct profile *p, struct images *images, uint32_t image,

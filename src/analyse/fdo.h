@@ -8,11 +8,12 @@
  *	fdo_free(p)
  *
  * Every instruction of a span ran as often as the span. A line ran as often as that of its
- * instructions which ran most. A function's total is the sum over the bytes of its instructions, up to
- * the first byte of a span's last one, with what is inlined into it: so compilers were tuned, by what
- * AutoFDO's converter says. Both times the duplication that a discriminator tells of. How often a function
- * was entered is told by the branches that lead to its first instruction. Functions have the names
- * that debug information has for linkers, so that a part that was moved away counts for the whole.
+ * instructions which ran most. A function's total is the sum over the bytes of its instructions, up
+ * to the first byte of a span's last one, with what is inlined into it: so compilers were tuned, by
+ * what AutoFDO's converter says. Both times the duplication that a discriminator tells of. How
+ * often a function was entered is told by the branches that lead to its first instruction.
+ * Functions have the names that debug information has for linkers, so that a part that was moved
+ * away counts for the whole.
  *
  * Counts are weights, scaled so that all spans together have as many as were seen in stacks: they
  * are as large as they are sure, and those of stacks that stand for more occurrences weigh more.

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names ---------------------------------------------------------------------------------------
+/* ---- names
+ * ---------------------------------------------------------------------------------------
  */
 
 /* The text format tells fields apart by blanks and lines, and begins contexts, attributes and
@@ -28,7 +29,8 @@ static int add_name(struct fdo_maker *m, const char *s, uint32_t *name)
 	return *name == STR_NONE ? -1 : 0;
 }
 
-/* ---- what stands in tables -----------------------------------------------------------------------
+/* ---- what stands in tables
+ * -----------------------------------------------------------------------
  */
 
 static uint64_t place_hash(uint32_t owner, const struct fdo_place *at, uint32_t name)
@@ -83,7 +85,8 @@ static struct fdo_place place_of(const struct source_line *l, uint32_t first_lin
 				   fdo_base_discriminator(l->discriminator) };
 }
 
-/* ---- an instruction ------------------------------------------------------------------------------
+/* ---- an instruction
+ * ------------------------------------------------------------------------------
  */
 
 /* The functions that it is in, outermost first. */
@@ -212,7 +215,8 @@ int fdo_add_head(struct fdo_maker *m, uint64_t addr, uint64_t count)
 	return 0;
 }
 
-/* ---- in order ------------------------------------------------------------------------------------
+/* ---- in order
+ * ------------------------------------------------------------------------------------
  */
 
 int fdo_begin(struct fdo_maker *m, struct images *images, uint32_t image, struct err *err)

@@ -18,8 +18,9 @@
  */
 struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 
-/* The same in steps, for records that come while the file is still being walked: feed_begin once its
- * events are known, feed_record for each that pd_walk would tell, feed_finish when all is known. */
+/* The same in steps, for records that come while the file is still being walked: feed_begin once
+ * its events are known, feed_record for each that pd_walk would tell, feed_finish when all is
+ * known. */
 struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err) MUST_USE;
 int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record *r,
 		struct err *err) MUST_USE;

@@ -11,21 +11,22 @@
  * from, all of which ran exactly once. (A stack of n entries has n - 1 spans. Stacks that are
  * filtered to calls or returns have edges only: what lies between two of them is not known.)
  *
- * Weight. A sample stands for `period` occurrences of its event, a stack for as many as that of each
- * of its n entries' edges and of its n - 1 spans: each edge weighs period / n, each span
+ * Weight. A sample stands for `period` occurrences of its event, a stack for as many as that of
+ * each of its n entries' edges and of its n - 1 spans: each edge weighs period / n, each span
  * period / (n - 1), so that with an event that counts the recorded branches weights are executions.
- * Neighbours that bound no code (flow_sums.backwards, ...) are among the n - 1: what they stand for is
- * not known, and not dealt to the others. Branches between user space and kernel, which many such
- * events do not count, are not: near ones alone stand for the period, and these weigh as much each.
- * With other events weights are executions times a factor that is the same for the whole recording
- * (blocks.h finds it where something tells), and stacks favour code near slow instructions: `biased`.
- * Their samples keep step with loops; so that it does not matter where in a loop a stack begins and
- * ends, the middle of a stack then weighs more than its ends (flow_window.h).
+ * Neighbours that bound no code (flow_sums.backwards, ...) are among the n - 1: what they stand for
+ * is not known, and not dealt to the others. Branches between user space and kernel, which many
+ * such events do not count, are not: near ones alone stand for the period, and these weigh as much
+ * each. With other events weights are executions times a factor that is the same for the whole
+ * recording (blocks.h finds it where something tells), and stacks favour code near slow
+ * instructions: `biased`. Their samples keep step with loops; so that it does not matter where in a
+ * loop a stack begins and ends, the middle of a stack then weighs more than its ends
+ * (flow_window.h).
  *
  * Errors. Samples are dealt to FLOW_GROUPS groups in turn, and each edge and span keeps its weight
- * by group. A figure is made once from all and once from each group; the spread of the groups is its
- * error (interpenetrating samples, Mahalanobis 1946): hits of one stack, which are not independent,
- * need no model, and so do ratios. flow_error() does the arithmetic.
+ * by group. A figure is made once from all and once from each group; the spread of the groups is
+ * its error (interpenetrating samples, Mahalanobis 1946): hits of one stack, which are not
+ * independent, need no model, and so do ratios. flow_error() does the arithmetic.
  *
  * Costs: some 20 ns an entry and core; memory of distinct edges and spans, 200 bytes each.
  */
@@ -125,8 +126,8 @@ struct flow_sums {
 	uint64_t crossing;  /* the two are in different images, or one is in none */
 	uint64_t far_apart; /* farther than FLOW_SPAN_MAX: an interrupt, a lost entry */
 	uint64_t switched;  /* one in the kernel, one in user space: entry or return */
-	uint64_t
-		repeated; /* stacks whose newest branch stood in them twice: the copies are left out */
+	/* Stacks whose newest branch stood in them twice: the copies are left out. */
+	uint64_t repeated;
 };
 #define FLOW_SPAN_MAX (1u << 20)
 
@@ -134,12 +135,13 @@ struct flow;
 
 int flow_build(struct flow **out, const struct pd *rec, struct spaces *sp,
 	       const struct flow_opts *opts, struct err *err) MUST_USE;
-/* The same anew where the event counts not taken branches but something that spans have: `cost` is how
- * much of it one run of each span has; 0: not known. A sample falls into a span as often as it ran
- * and costs, so that one that fell into a span of mean cost c stands for period / c taken branches.
- * Which span that was nobody says, but it began where the newest branch led; spans that begin there
- * have a mean cost, and that is enough: over samples, the mean of 1 / cost is 1 / mean. Weights are
- * executions then, without favour for long spans; one factor for all is off by tens of percent. */
+/* The same anew where the event counts not taken branches but something that spans have: `cost` is
+ * how much of it one run of each span has; 0: not known. A sample falls into a span as often as it
+ * ran and costs, so that one that fell into a span of mean cost c stands for period / c taken
+ * branches. Which span that was nobody says, but it began where the newest branch led; spans that
+ * begin there have a mean cost, and that is enough: over samples, the mean of 1 / cost is 1 / mean.
+ * Weights are executions then, without favour for long spans; one factor for all is off by tens of
+ * percent. */
 int flow_weigh(struct flow **f, const struct pd *rec, struct spaces *sp,
 	       const struct flow_opts *opts, const double *cost, struct err *err) MUST_USE;
 void flow_free(struct flow *f);
@@ -171,21 +173,21 @@ struct flow_value {
 double flow_sum(const struct flow_weight *w);
 /* For a total of which `group` has each group's part: Student's t with FLOW_GROUPS - 1 degrees. */
 struct flow_value flow_total(const double group[FLOW_GROUPS]);
-/* The same for `hits` things seen, each of which weighs `each` in the mean. Few of them do not spread
- * over the groups as their error does: then it is at least what it would be by chance. */
+/* The same for `hits` things seen, each of which weighs `each` in the mean. Few of them do not
+ * spread over the groups as their error does: then it is at least what it would be by chance. */
 struct flow_value flow_total_of(const double group[FLOW_GROUPS], uint64_t hits, double each);
 /* For a ratio of totals (trip counts, mispredict rates): jackknife over the groups. */
 struct flow_value flow_ratio(const double num[FLOW_GROUPS], const double den[FLOW_GROUPS]);
 
-/* In = out: what goes in comes out, if stacks tell what ran. `apart`: differences over counts, of all
- * that were seen often enough; NAN: nothing was. `within`: how many differ by no more than the error
- * bar of the count. */
+/* In = out: what goes in comes out, if stacks tell what ran. `apart`: differences over counts, of
+ * all that were seen often enough; NAN: nothing was. `within`: how many differ by no more than the
+ * error bar of the count. */
 struct flow_balance {
 	double apart;
 	uint64_t places, within;
 };
-/* By places, without a look at the code: where a branch led code begins, and where one left it ends,
- * but for the ends of stacks and for neighbours that bound no code. */
+/* By places, without a look at the code: where a branch led code begins, and where one left it
+ * ends, but for the ends of stacks and for neighbours that bound no code. */
 int flow_balance(struct flow_balance *out, const struct flow *f, uint64_t hits,
 		 struct err *err) MUST_USE;
 

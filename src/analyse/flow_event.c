@@ -157,8 +157,8 @@ static bool user_only(const struct pd_event *ev)
 	return priv ? !(priv & B(KERNEL)) : ev->attr.exclude_kernel;
 }
 
-/* Does the event count where the stack's branches are, and nowhere else? A sample of the kernel with
- * a stack of user space would weigh on what ran before the kernel was entered. */
+/* Does the event count where the stack's branches are, and nowhere else? A sample of the kernel
+ * with a stack of user space would weigh on what ran before the kernel was entered. */
 static bool same_privileges(const struct pd_event *ev)
 {
 	uint64_t priv = ev->attr.branch_sample_type & PRIVILEGES;

@@ -231,9 +231,9 @@ static inline bool bounds_code(const struct flow_at *start, const struct flow_at
 }
 
 /* Skylake and its kin may show the newest branch twice (BOLT knows the erratum as "duplicate
- * top-of-stack entry"). A jump forward cannot be taken again without another branch between; the copy
- * is the newer one, its cycles are not those of the branch. A jump back may be taken again at once: it
- * stays, and so does what comes from the kernel or goes there, unseen on the way back. */
+ * top-of-stack entry"). A jump forward cannot be taken again without another branch between; the
+ * copy is the newer one, its cycles are not those of the branch. A jump back may be taken again at
+ * once: it stays, and so does what comes from the kernel or goes there, unseen on the way back. */
 static bool is_copy(const struct pd_branches *stack, size_t i, const struct pd_branch *b)
 {
 	struct pd_branch newer;

@@ -3,7 +3,8 @@
 
 #include "analyse/flow_window.h"
 
-/* Raised cosine, 0 just beyond either end: sin^2(pi (i + 1) / (n + 1)), whose sum is (n + 1) / 2. */
+/* Raised cosine, 0 just beyond either end: sin^2(pi (i + 1) / (n + 1)), whose sum is (n + 1) /
+ * 2. */
 static void taper(double *v, size_t n)
 {
 	double step = 2 * M_PI / (double)(n + 1), c = cos(step), s = sin(step), x = 1, y = 0;

@@ -2,18 +2,18 @@
 /*
  * layout - in which order code would best lie: the blocks of each function, and functions.
  *
- *	layout_blocks(&l, flow, images, image, map, &err)	hot blocks of each function, in order
+ *	layout_blocks(&l, flow, images, image, map, &err)	each function's hot blocks, in order
  *	layout_functions(&l, flow, images, image, &err)		hot functions, in order
  *	layout_free(l)
  *
- * Blocks: the edges between them, taken or not, are looked at by weight; each joins the chain that its
- * first block ends with the one that its second begins, where both are free (Pettis and Hansen 1990).
- * The chain of the entry comes first, then the others, hottest first. Blocks that never ran are left
- * out.
+ * Blocks: the edges between them, taken or not, are looked at by weight; each joins the chain that
+ * its first block ends with the one that its second begins, where both are free (Pettis and Hansen
+ * 1990). The chain of the entry comes first, then the others, hottest first. Blocks that never ran
+ * are left out.
  *
- * Functions: from the hottest on, each one's cluster is put behind that of whom most calls come from,
- * unless that makes it larger than LAYOUT_CLUSTER or much less dense; then clusters are put in order of
- * density, weight by byte (Ottoni and Maher 2017).
+ * Functions: from the hottest on, each one's cluster is put behind that of whom most calls come
+ * from, unless that makes it larger than LAYOUT_CLUSTER or much less dense; then clusters are put
+ * in order of density, weight by byte (Ottoni and Maher 2017).
  */
 #ifndef CYCLADE_ANALYSE_LAYOUT_H
 #define CYCLADE_ANALYSE_LAYOUT_H
@@ -33,7 +33,8 @@ struct layout_function {
 struct layout {
 	struct layout_function *f;
 	size_t n;
-	size_t strange; /* functions left out: no such symbol, or a name that no list has room for */
+	/* Functions left out: no such symbol, or a name that no list has room for. */
+	size_t strange;
 };
 
 int layout_blocks(struct layout **out, const struct flow *f, struct images *images, uint32_t image,

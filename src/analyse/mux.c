@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks are read in parallel. In each, the times of a counter (an id; with threads' own counters an
- * id and a thread) are kept where they have grown by a part of a window, and at its first and last
- * sample in the chunk. These points, few, are then put together in the order of time: what has grown
- * from one to the next goes to the window of its stream, an event on a CPU or of a thread.
+ * Chunks are read in parallel. In each, the times of a counter (an id; with threads' own counters
+ * an id and a thread) are kept where they have grown by a part of a window, and at its first and
+ * last sample in the chunk. These points, few, are then put together in the order of time: what has
+ * grown from one to the next goes to the window of its stream, an event on a CPU or of a thread.
  */
 #include "analyse/mux.h"
 
@@ -82,8 +82,8 @@ struct mux {
 	struct mux_event *event;
 	size_t n_events;
 	bool by_cpu, told;
-	/* by event, of a hybrid whose counters follow tasks: the one of the same kind of cores that ran
-	 * most; NO_KIND: none */
+	/* by event, of a hybrid whose counters follow tasks: the one of the same kind of cores that
+	 * ran most; NO_KIND: none */
 	uint32_t *clock;
 	VEC(struct stream) stream;
 	struct itab at;
@@ -278,8 +278,8 @@ static double grown(uint64_t *stood, uint64_t now, uint64_t jitter)
 }
 
 /* How long the thread had been on cores that can count the event: as long as its clock ran, which
- * always has a counter there. The clock's points are some ms apart while it runs: from the nearer one
- * on, the thread was there, or there were no sample now. */
+ * always has a counter there. The clock's points are some ms apart while it runs: from the nearer
+ * one on, the thread was there, or there were no sample now. */
 static double there_at(const struct stream *clock, uint64_t enabled)
 {
 	const struct stood *v = clock->stood_at.v, *before, *after;
@@ -344,8 +344,8 @@ static int add_point(struct mux *m, struct seen_table *t, const struct point *p)
 	return s->enabled >= MUX_WINDOW && s->running > 0 ? close_window(m, s) : 0;
 }
 
-/* What is left at the end: a window of its own where it is half of one, or all there is; else a part
- * of the one before. */
+/* What is left at the end: a window of its own where it is half of one, or all there is; else a
+ * part of the one before. */
 static int end_stream(struct mux *m, struct stream *o)
 {
 	if (!(o->running > 0))

@@ -7,20 +7,20 @@
  *	mux_free(m)
  *
  * Samples recorded with PERF_SAMPLE_READ and PERF_FORMAT_TOTAL_TIME_ENABLED|RUNNING tell how long
- * their event was wanted and how long it counted; of a group both are the leader's, and hold for all
- * of it. The factor is enabled/running between one sample and another on the same CPU (or of the
- * same thread, where events follow threads), MUX_WINDOW apart at least: not of the whole run, so that
- * a program that changes its ways is weighed right, and not of one sample, which is noise.
+ * their event was wanted and how long it counted; of a group both are the leader's, and hold for
+ * all of it. The factor is enabled/running between one sample and another on the same CPU (or of
+ * the same thread, where events follow threads), MUX_WINDOW apart at least: not of the whole run,
+ * so that a program that changes its ways is weighed right, and not of one sample, which is noise.
  *
- * Where events follow tasks there is a counter for each task on each CPU (their rings are the CPUs').
- * Each of them was wanted whenever its task ran anywhere, but runs on its own CPU alone: of a task
- * that moved, enabled is the same on all CPUs, and running is the sum over the CPUs it was seen on
- * (a task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is 1).
- * Values and times of a sample are its own thread's since that thread began.
+ * Where events follow tasks there is a counter for each task on each CPU (their rings are the
+ * CPUs'). Each of them was wanted whenever its task ran anywhere, but runs on its own CPU alone: of
+ * a task that moved, enabled is the same on all CPUs, and running is the sum over the CPUs it was
+ * seen on (a task of 0.3 s on CPU 0 and 0.5 s on CPU 1 has 0.8/0.3 and 0.8/0.5 there: the factor is
+ * 1). Values and times of a sample are its own thread's since that thread began.
  *
- * On a hybrid such a counter is wanted, too, while its task is on the other kind of cores, which do not
- * have the event. There the time that it could run is that of the event of the same kind that ran
- * most, as a rule the cycles, which keep a counter of their own.
+ * On a hybrid such a counter is wanted, too, while its task is on the other kind of cores, which do
+ * not have the event. There the time that it could run is that of the event of the same kind that
+ * ran most, as a rule the cycles, which keep a counter of their own.
  *
  * Which of the two a recording is, is seen in it: threads' own times go back when another thread is
  * met; and counters of CPUs would, taken as a thread's, have run longer than they were wanted.

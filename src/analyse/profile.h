@@ -8,8 +8,8 @@
  *
  * The second pass reads the recording's chunks in parallel. Each sample is reduced to a handful of
  * small numbers (event, thread's name, mapping, address, chain node) and counted in a hash table
- * per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted by
- * time and nothing is kept per sample.
+ * per worker; names are looked up afterwards, once per unique (image, address). Nothing is sorted
+ * by time and nothing is kept per sample.
  *
  * Invariants (asserted): every sample of a selected event lands in exactly one row; the rows of an
  * event sum to its total exactly.
@@ -72,8 +72,8 @@ struct profile_opts {
 	enum profile_stacks_how stacks;
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
 	unsigned threads;   /* 0: all cores */
-	/* A sample's period is taken times the share of time that its counter lacked just then; NULL:
-	 * as it was recorded. */
+	/* A sample's period is taken times the share of time that its counter lacked just then;
+	 * NULL: as it was recorded. */
 	const struct mux *mux;
 	bool once; /* the recording is not read again: its pages may go */
 	/* Selection: NULL or 0 is everything. */

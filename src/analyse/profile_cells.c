@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of many events. A function may have samples of all of them, an address of two or three: a row
- * keeps only what it has, 28 bytes a cell, so that sixty events do not cost sixty times the memory of
- * one. Hits are laid out by row; each row's are summed by event.
+ * Rows of many events. A function may have samples of all of them, an address of two or three: a
+ * row keeps only what it has, 28 bytes a cell, so that sixty events do not cost sixty times the
+ * memory of one. Hits are laid out by row; each row's are summed by event.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -106,7 +106,8 @@ static size_t few_frames(const struct profile *p)
 	return n;
 }
 
-/* Asks for the slot of a frame that comes a little later (place_ahead() has asked for the place). */
+/* Asks for the slot of a frame that comes a little later (place_ahead() has asked for the
+ * place). */
 static void frame_ahead(const struct profile *p, size_t i)
 {
 	const struct place *pl;

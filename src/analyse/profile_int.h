@@ -408,10 +408,10 @@ int profile_too_big(struct err *err);
 
 int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
 void profile_drop_names(struct profile *p); /* of sites; rows and frames have them */
-/* What a second thread does when all samples are counted: it loads the symbols of their images, beside
- * whoever calls `load`, which returns when all are there; then it gives the recording's pages back
- * (`drop`, or NULL), which only costs time while the caller has none to spare. NULL where that is not
- * worth a thread. `end` waits for it. */
+/* What a second thread does when all samples are counted: it loads the symbols of their images,
+ * beside whoever calls `load`, which returns when all are there; then it gives the recording's
+ * pages back (`drop`, or NULL), which only costs time while the caller has none to spare. NULL
+ * where that is not worth a thread. `end` waits for it. */
 struct beside *beside_start(const struct profile *p, const struct scan *sc, struct pd_drop *drop);
 void beside_load(struct beside *b);
 void beside_end(struct beside *b);

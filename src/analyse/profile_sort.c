@@ -4,8 +4,8 @@
  *
  * Splitters drawn from all chains cut them into parts, one after the other in order, which are
  * sorted on all cores. A part is sorted by two frames at a time (a quicksort of three ways whose
- * middle goes on with the next two), so that long common beginnings are read once; the two frames at
- * hand stand beside the pointer. Nothing here depends on the number of cores but the time.
+ * middle goes on with the next two), so that long common beginnings are read once; the two frames
+ * at hand stand beside the pointer. Nothing here depends on the number of cores but the time.
  */
 #include "analyse/profile_int.h"
 
@@ -76,8 +76,8 @@ struct run {
 	size_t n, depth;
 };
 
-/* Keys of r are of its depth. Cuts it into three; `mid` is of the next depth, or empty where nothing
- * is left to compare. */
+/* Keys of r are of its depth. Cuts it into three; `mid` is of the next depth, or empty where
+ * nothing is left to compare. */
 static void split(struct run r, uint64_t *random, struct run *less, struct run *mid,
 		  struct run *more)
 {

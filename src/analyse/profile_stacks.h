@@ -7,9 +7,9 @@
  *	profile_build(&p, ...)
  *	profile_stacks(p)	belongs to the profile
  *
- * Chains are one prefix tree of sites, outermost first. A sample without a chain has its own address
- * for one. All numbers (of sites, nodes, threads) are the same for the same recording, on however
- * many cores it is read.
+ * Chains are one prefix tree of sites, outermost first. A sample without a chain has its own
+ * address for one. All numbers (of sites, nodes, threads) are the same for the same recording, on
+ * however many cores it is read.
  */
 #ifndef CYCLADE_ANALYSE_PROFILE_STACKS_H
 #define CYCLADE_ANALYSE_PROFILE_STACKS_H

@@ -3,10 +3,10 @@
  * Chains of samples, each different one once.
  *
  * Most chains were seen before: the 128-bit hash of a chain's bytes (and its process and event)
- * leads to what was counted for it, without a look at a frame. A new one's frames are looked up, one
- * by one, in a table of addresses, and kept as a row of sites; no tree is made of them here. What was
- * found holds for a span of time; a chain met outside of it is looked up anew, and is a new one only
- * where that gives something else.
+ * leads to what was counted for it, without a look at a frame. A new one's frames are looked up,
+ * one by one, in a table of addresses, and kept as a row of sites; no tree is made of them here.
+ * What was found holds for a span of time; a chain met outside of it is looked up anew, and is a
+ * new one only where that gives something else.
  *
  * The tables are larger than the processor's caches: samples wait in a small batch, so that what
  * they need is asked for ahead.

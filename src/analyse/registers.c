@@ -334,8 +334,8 @@ static void count_value(struct cell_work *c, uint64_t v)
 		c->value[c->n_values++] = (struct registers_value){ .v = v, .n = 1 };
 }
 
-/* Addresses of user space end below 2^56 at most; those of the kernel have their upper bits set, but
- * the last page, where errors are. */
+/* Addresses of user space end below 2^56 at most; those of the kernel have their upper bits set,
+ * but the last page, where errors are. */
 static bool looks_mapped(uint64_t v)
 {
 	return (v >> 32 && !(v >> 56)) || (v >= 0xff00000000000000ULL && v < 0xffffffffffe00000ULL);

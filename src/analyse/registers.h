@@ -3,7 +3,7 @@
  * registers - what registers held where samples were taken: at the first instruction of a function
  * those are its arguments.
  *
- *	registers_find(&r, rec, spaces, &opts, &err)	every place with registers, most samples first
+ *	registers_find(&r, rec, spaces, &opts, &err)	all places, most samples first
  *	... set `wanted` of some of r->place ...
  *	registers_read(r, &err)				their values
  *	registers_free(r)
@@ -11,17 +11,17 @@
  * Registers are those at the interrupt (PERF_SAMPLE_REGS_INTR), else of user space
  * (PERF_SAMPLE_REGS_USER) where the sample is of user space, too: then they are the same. Most
  * samples have them as they were before the instruction at the sample's address. A precise sample
- * that tells the address of the instruction which caused it (precise_ip 2 or more, EXACT_IP) has them
- * as they were behind that instruction: `after`.
+ * that tells the address of the instruction which caused it (precise_ip 2 or more, EXACT_IP) has
+ * them as they were behind that instruction: `after`.
  *
  * What a value means nobody recorded. A register is taken for a pointer if all its values but 0 are
  * addresses (of a mapping, or beyond 4 GB as addresses of this machine are); for signed if the rest
  * are small and some have their upper bits set; else for unsigned. Guesses, and called so. A 32-bit
  * argument may have anything in its upper half: that is not looked for.
  *
- * Errors: samples are a part of all times that the place ran, unless `every` one was recorded (period
- * 1 of a breakpoint, tracepoint or probe, and nothing lost). Means have half the width of their
- * 95 % interval, of as many independent draws; shares Wilson's (error_bar.h).
+ * Errors: samples are a part of all times that the place ran, unless `every` one was recorded
+ * (period 1 of a breakpoint, tracepoint or probe, and nothing lost). Means have half the width of
+ * their 95 % interval, of as many independent draws; shares Wilson's (error_bar.h).
  *
  * Costs: two passes over the recording; memory of distinct addresses, and 45 KB for each
  * wanted one.

@@ -5,12 +5,12 @@
  * A recording of {slots,SAMPLER,topdown-retiring,...}:S has, in each sample, how far the fields of
  * PERF_METRICS got since the sample before, in slots (Intel, Ice Lake on; four fields of level 1,
  * from Sapphire Rapids four of level 2). A share is a field's sum over the sum of the four of level
- * 1, as Intel's TMA sheet divides them (over slots where not all four are there); what level 2 lacks
- * is the parent less the counted sibling.
+ * 1, as Intel's TMA sheet divides them (over slots where not all four are there); what level 2
+ * lacks is the parent less the counted sibling.
  *
- * The error is that of a ratio of sums over samples: var R = sum (m - R s)^2 / (sum s)^2. The sum of
- * products m s is not kept; since 0 <= m <= s it is at least sum m^2, which gives an upper bound.
- * Half a step of the register's 8 bits (1/255) is added.
+ * The error is that of a ratio of sums over samples: var R = sum (m - R s)^2 / (sum s)^2. The sum
+ * of products m s is not kept; since 0 <= m <= s it is at least sum m^2, which gives an upper
+ * bound. Half a step of the register's 8 bits (1/255) is added.
  */
 #ifndef CYCLADE_ANALYSE_TOPDOWN_H
 #define CYCLADE_ANALYSE_TOPDOWN_H
@@ -46,8 +46,9 @@ struct topdown { /* which events are which; -1: not recorded */
 };
 
 struct topdown_value {
-	double share; /* NAN: not measured, or the fields contradict each other beyond their error */
-	double half;  /* of the 95 % interval; NAN: fewer than two samples */
+	/* NAN: not measured, or the fields contradict each other beyond their error. */
+	double share;
+	double half; /* of the 95 % interval; NAN: fewer than two samples */
 };
 
 void topdown_find(struct topdown *t, const struct pd_event *event, size_t n);

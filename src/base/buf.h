@@ -5,9 +5,10 @@
  * Failure is sticky: when memory runs out the buffer keeps what it has and `failed` is set, so that
  * a long run of puts needs one test at its end. Always NUL-ended once something was put.
  *
- * A text that may be larger than memory leaves by the way: who writes it calls buf_spill() between rows,
- * where what was put is not looked at again. Only a buffer with a drain spills; others grow. A drain that
- * fails sets `failed` (why is the drain's to keep), and a loop over many rows ends by that.
+ * A text that may be larger than memory leaves by the way: who writes it calls buf_spill() between
+ * rows, where what was put is not looked at again. Only a buffer with a drain spills; others grow.
+ * A drain that fails sets `failed` (why is the drain's to keep), and a loop over many rows ends by
+ * that.
  */
 #ifndef CYCLADE_BASE_BUF_H
 #define CYCLADE_BASE_BUF_H

@@ -14,7 +14,8 @@ static const char *unknown(char out[NUM_MAX])
 	return out;
 }
 
-/* The digits of v end where `end` points; where they begin. `each`: a comma before so many, 0: none. */
+/* The digits of v end where `end` points; where they begin. `each`: a comma before so many, 0:
+ * none. */
 static char *digits_before(char *end, uint64_t v, unsigned each)
 {
 	unsigned n = 0;

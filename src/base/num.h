@@ -21,7 +21,8 @@ const char *num_bytes(char out[NUM_MAX], uint64_t v); /* 1.8 MB (powers of 1000)
 const char *num_seconds(char out[NUM_MAX], double s); /* 3.21 s, 12.4 ms, 981 us, 3 m 20 s */
 const char *num_percent(char out[NUM_MAX], double f); /* f is a fraction: "62.3 %"; "nan" -> "?" */
 
-/* As printf's %.Nf with up to six decimals, ties to even, for a tenth of its cost; the length. Cut to NUM_MAX. */
+/* As printf's %.Nf with up to six decimals, ties to even, for a tenth of its cost; the length. Cut
+ * to NUM_MAX. */
 size_t num_fixed(char out[NUM_MAX], double v, unsigned decimals);
 
 int num_parse_u64(uint64_t *out, const char *s, struct err *err) MUST_USE;    /* 12, 0x1f */

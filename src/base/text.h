@@ -26,8 +26,8 @@ enum text_fit { TEXT_LEFT, TEXT_RIGHT };
 void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit align, bool keep_end,
 		  bool ascii);
 
-/* Puts `s` in lines of at most `width` columns (0: in one line), broken at blanks. The first begins at
- * column `indent`, where the caller is; the others are brought there. */
+/* Puts `s` in lines of at most `width` columns (0: in one line), broken at blanks. The first begins
+ * at column `indent`, where the caller is; the others are brought there. */
 void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width);
 
 /* The word of `words` (NULL-ended) nearest to `s` within a third of its length, else one that
@@ -36,7 +36,8 @@ const char *text_nearest(const char *s, const char *const *words);
 
 /* RFC 4180: quotes where needed, quotes doubled. */
 void text_put_csv(struct buf *b, const char *s, char separator);
-/* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL: "" */
+/* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL:
+ * "" */
 void text_put_csv_safe(struct buf *b, const char *s, char separator);
 /* Nine digits; nothing where there is no number. */
 void text_put_csv_real(struct buf *b, double v);

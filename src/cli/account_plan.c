@@ -296,8 +296,8 @@ static int make_sets(const struct account_plan *p, struct schedule_set *set, siz
 	return 0;
 }
 
-/* What the kernel's turn-taking comes to: groups in a row until one does not fit, the first to the end
- * after each turn. */
+/* What the kernel's turn-taking comes to: groups in a row until one does not fit, the first to the
+ * end after each turn. */
 static int shares(struct account_plan *p, struct err *err)
 {
 	const struct schedule *s = &p->schedule;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_plan - `record --account`: which events of a CPU's accounting are sampled, by which periods,
- * who counts with whom, and who has a counter all the time.
+ * account_plan - `record --account`: which events of a CPU's accounting are sampled, by which
+ * periods, who counts with whom, and who has a counter all the time.
  *
  *	account_plan_make(&p, cli, machine, root, pmu, &err)	from the model's account alone
- *	account_plan_events(&p, &list, root, &err)		as events, where the machine has them
+ *	account_plan_events(&p, &list, root, &err)		as events, where there are any
  *	account_plan_print(&b, &p, ascii)			--dry-run
  *	account_plan_free(&p)
  *
- * Each event is opened once, in one group, and samples by itself. Events that can be on a counter of
- * their own (fixed ones) are pinned there; the others are put in as few groups as the counters
+ * Each event is opened once, in one group, and samples by itself. Events that can be on a counter
+ * of their own (fixed ones) are pinned there; the others are put in as few groups as the counters
  * allow, those of a formula together, and the kernel lets the groups take turns. How long each
  * really counted is in its samples.
  */
@@ -49,12 +49,13 @@ struct account_plan {
 	double hz; /* of the cores, 0: not known */
 };
 
-/* Of --account=NODE,...: these, what is below them, and what they are measured by. `pmu`: of the core
- * events are for. account_plan_free is due after a failure, too. */
+/* Of --account=NODE,...: these, what is below them, and what they are measured by. `pmu`: of the
+ * core events are for. account_plan_free is due after a failure, too. */
 int account_plan_make(struct account_plan *p, struct cli *cli, const struct machine *machine,
 		      const char *root, const char *pmu, struct err *err) MUST_USE;
-/* Appends them to the list; which[i] is the plan's event of list->ev.v[from + i] (arena memory). Events
- * that the machine cannot even name are left out, and named in *missing ("" where there are none).
+/* Appends them to the list; which[i] is the plan's event of list->ev.v[from + i] (arena memory).
+ * Events that the machine cannot even name are left out, and named in *missing ("" where there are
+ * none).
  */
 int account_plan_events(const struct account_plan *p, struct event_list *list, const char *root,
 			const struct account_event ***which, const char **missing,

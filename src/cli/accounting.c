@@ -227,7 +227,8 @@ static double recorded_tsc(const struct pd *rec)
 	return hz;
 }
 
-/* A task's counters run while it does, in user space and the kernel alike: cycles in each ns of it. */
+/* A task's counters run while it does, in user space and the kernel alike: cycles in each ns of
+ * it. */
 static double ghz_of_tasks(const struct accounting *x, const struct accounting_core *c,
 			   const struct pd *rec, const struct profile_sum *sum)
 {

@@ -58,16 +58,16 @@ int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct
  * Takes the operand off cli->args. */
 const char *cli_input(struct cli *cli, struct err *err);
 
-/* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording where there is such
- * a file, else a function of the usual recording. */
+/* The operands of a command that takes [FILE] [FUNCTION]: one of them is a recording where there is
+ * such a file, else a function of the usual recording. */
 struct cli_operands {
 	const char *path, *function; /* function NULL: none */
 	const char *input;	     /* the recording as it was named; NULL: it was not */
 };
 int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
 
-/* Says that a name may mean any of these functions, and what to type for one of them. Returns EXIT_ERROR.
- * `c` NULL: there was no memory. */
+/* Says that a name may mean any of these functions, and what to type for one of them. Returns
+ * EXIT_ERROR. `c` NULL: there was no memory. */
 struct cli_choice {
 	const char *dso, *name;
 	uint64_t start;		   /* tells those of the same file and name apart */
@@ -95,7 +95,7 @@ int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
  * (`machine`) parts leave while it is made, wherever a sink calls buf_spill. Open it first, have it
  * written to `text`, then end it once, by either way:
  *	cli_out_put	all of it was put; returns as cli_put does
- *	cli_out_fail	it was not: `why`, unless writing failed before; nothing stands under -o's name
+ *	cli_out_fail	it was not: `why`, unless writing failed before; there is no file of -o's
  * It must not be moved in between. */
 struct cli_out {
 	struct cli *cli;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * explain - all that is known of a node (of the tree, or the cycle accounting), a metric or an event: what it means, how it is made, which
- * events that takes, when to look at it, where to go next.
+ * explain - all that is known of a node (of the tree, or the cycle accounting), a metric or an
+ * event: what it means, how it is made, which events that takes, when to look at it, where to go
+ * next.
  */
 #include <math.h>
 #include <stdio.h>

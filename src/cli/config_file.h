@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * config_file - the user's defaults: $XDG_CONFIG_HOME/cyclade/config, else ~/.config/cyclade/config.
+ * config_file - the user's defaults: $XDG_CONFIG_HOME/cyclade/config, else
+ * ~/.config/cyclade/config.
  *
  *	config_read(&c, &arena, &err)		the file, if there is one
  *	config_apply(&c, &opt, &arena, cmd, &err)	what it says for a command
  *
- * A line is "key = value", "key" alone, "[command]", blank, or begins with #. Keys are long options.
- * Before the first section they are for every command that has them. Values go to the line's end,
- * blanks around them do not count, there are no quotes. Every key and value is checked when the
- * file is read, whichever command runs, so that applying it cannot fail but for lack of memory.
- * Errors name FILE:LINE. Lists are a line for each element.
+ * A line is "key = value", "key" alone, "[command]", blank, or begins with #. Keys are long
+ * options. Before the first section they are for every command that has them. Values go to the
+ * line's end, blanks around them do not count, there are no quotes. Every key and value is checked
+ * when the file is read, whichever command runs, so that applying it cannot fail but for lack of
+ * memory. Errors name FILE:LINE. Lists are a line for each element.
  */
 #ifndef CYCLADE_CLI_CONFIG_FILE_H
 #define CYCLADE_CLI_CONFIG_FILE_H

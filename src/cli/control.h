@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * control - a FIFO through which somebody else says when to measure: enable, disable, stop and ping,
- * one a line, each answered on a second FIFO if there is one.
+ * control - a FIFO through which somebody else says when to measure: enable, disable, stop and
+ * ping, one a line, each answered on a second FIFO if there is one.
  */
 #ifndef CYCLADE_CLI_CONTROL_H
 #define CYCLADE_CLI_CONTROL_H

@@ -56,7 +56,8 @@ static int open_signals(struct counting *k, struct err *err)
 
 	/* a limit on file sizes shall be an error of write(), as a full disk is */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	/* ignored by whoever started us, the end of the program would not be told, nor its status */
+	/* ignored by whoever started us, the end of the program would not be told, nor its
+	 * status */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counting - counters beside a program, tasks or CPUs: who is counted, when, and the loop around it.
- * What is counted and what becomes of it is its user's (hooks). Recordings use it, too, with
+ * counting - counters beside a program, tasks or CPUs: who is counted, when, and the loop around
+ * it. What is counted and what becomes of it is its user's (hooks). Recordings use it, too, with
  * counters of the tree beside their samples or with none at all: there is but one loop.
  *
  *	counting_open(&k, cli, "count", parts, &err)
@@ -70,8 +70,8 @@ struct counting_hooks {
 	uint64_t (*tick)(void *ctx);
 	/* -I: an interval ended; the last one is as long as it is. */
 	int (*interval)(void *ctx, struct counting *k, struct err *err);
-	/* Counting begins, or ends, for all there is: -D, --control, the end. What samples goes with it;
-	 * what exec begins by itself is not told. */
+	/* Counting begins, or ends, for all there is: -D, --control, the end. What samples goes
+	 * with it; what exec begins by itself is not told. */
 	int (*switched)(void *ctx, struct counting *k, bool on, struct err *err);
 	/* There is something to read at k->wake. */
 	int (*woken)(void *ctx, struct counting *k, struct err *err);
@@ -82,8 +82,8 @@ struct counting_hooks {
 	void *ctx;
 };
 
-/* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside what
- * --per needs. counting_close is due after a failure too. */
+/* `what`: "count", for messages; `parts`: what to know of the machine (enum machine_part), beside
+ * what --per needs. counting_close is due after a failure too. */
 int counting_open(struct counting *k, struct cli *cli, const char *what, unsigned parts,
 		  struct err *err) MUST_USE;
 /* The setup's groups, flags and nothing else need be filled in: whom to count is put in here. */
@@ -91,8 +91,8 @@ int counting_run(struct counting *k, struct counter_setup *setup,
 		 const struct counting_hooks *hooks, struct err *err) MUST_USE;
 /* --warmup: runs of the program that nobody measures; once, before the first that is. */
 int counting_warmup(struct counting *k, struct err *err) MUST_USE;
-/* A program that waits to be started, and counters on it; setup NULL: none. counting_end is due after
- * a failure too. */
+/* A program that waits to be started, and counters on it; setup NULL: none. counting_end is due
+ * after a failure too. */
 int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err) MUST_USE;
 /* Starts what is to be counted and stays until it is over; fills in the result. */
 int counting_watch(struct counting *k, const struct counting_hooks *hooks,

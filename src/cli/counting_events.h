@@ -4,7 +4,7 @@
  *
  *	counting_events_parse(&s, k, &err)	-e into groups of counters; s.setup is ready
  *	counting_events_take(s, k, &err)	a reading of everything
- *	counting_events_rows(s, k, ...)		the rows of what came since the last `mark`, or of all
+ *	counting_events_rows(s, k, ...)		what came since the last `mark`, or all of it
  *	counting_events_free(&s)
  */
 #ifndef CYCLADE_CLI_COUNTING_EVENTS_H

@@ -31,7 +31,8 @@ struct counting_out {
 	}
 
 int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err) MUST_USE;
-/* Found out when it is first asked for: the locale's files need not be read before the program runs. */
+/* Found out when it is first asked for: the locale's files need not be read before the program
+ * runs. */
 const struct style *counting_out_style(struct counting_out *o);
 /* *gone: nobody reads any more; that is no failure. */
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counting_per - by what counts are told apart: --per thread, cpu, core, cluster, die, socket, node.
+ * counting_per - by what counts are told apart: --per thread, cpu, core, cluster, die, socket,
+ * node.
  */
 #ifndef CYCLADE_CLI_COUNTING_PER_H
 #define CYCLADE_CLI_COUNTING_PER_H

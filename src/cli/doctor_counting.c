@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doctor_counting - the checks about counters: threads of a core, the top-down metrics, and who else
- * holds counters.
+ * doctor_counting - the checks about counters: threads of a core, the top-down metrics, and who
+ * else holds counters.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -76,8 +76,8 @@ void check_metrics(struct doctor *d, struct finding *f)
 
 /* ---- who else counts ---------------------------------------------------------------------- */
 
-/* General counters this task can have for itself right now: pinned events that did get one. A pinned
- * event that finds none is in error, and read gives end of file. */
+/* General counters this task can have for itself right now: pinned events that did get one. A
+ * pinned event that finds none is in error, and read gives end of file. */
 static unsigned free_counters(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,

@@ -25,8 +25,8 @@ static int ask(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return 0;
 }
 
-/* How many events' latencies are asked for; *first is one of them, *table how many have a mean that the
- * vendor measured. */
+/* How many events' latencies are asked for; *first is one of them, *table how many have a mean that
+ * the vendor measured. */
 static size_t asked_events(struct doctor *d, const struct model *m,
 			   const struct model_event **first, size_t *table)
 {

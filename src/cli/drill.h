@@ -119,8 +119,8 @@ struct drill {
 	unsigned switched_at; /* there had been then */
 };
 
-/* What --node and -M name: `named` of each core whose model is set, and in list[core] these with the
- * nodes above them, n[core] many. */
+/* What --node and -M name: `named` of each core whose model is set, and in list[core] these with
+ * the nodes above them, n[core] many. */
 int drill_names(struct drill *d, const struct options *o, uint32_t **list, size_t *n,
 		struct err *err) MUST_USE;
 /* `held`: what samples all the while, n of them; their counters are left to them. */

@@ -55,7 +55,8 @@ struct drill_latency {
 	const char *failed; /* why nothing is sampled */
 };
 
-/* drill_latency_open.c: what has been sampled in this run, to l->now; nothing more comes after `stop`. */
+/* drill_latency_open.c: what has been sampled in this run, to l->now; nothing more comes after
+ * `stop`. */
 void drill_latency_read(struct drill_latency *l, bool stop);
 /* errno with which the kernel refused an event, or 0. */
 int drill_latency_refused(const struct drill_latency *l, size_t event);

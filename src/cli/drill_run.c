@@ -3,10 +3,10 @@
  * A run: readings of the groups that count, and which of them count next.
  *
  * A stage opens as soon as its node is over its threshold in the last half second, or too unsure to
- * say no PATIENCE times in a row (at first every bar is wide, and a stage that is opened for nothing
- * takes its groups' time from those that make the bars narrow), and closes when it was neither
- * CLOSE_AFTER times in a row: groups that are not needed leave their time on the counters to the
- * others.
+ * say no PATIENCE times in a row (at first every bar is wide, and a stage that is opened for
+ * nothing takes its groups' time from those that make the bars narrow), and closes when it was
+ * neither CLOSE_AFTER times in a row: groups that are not needed leave their time on the counters
+ * to the others.
  */
 #include <errno.h>
 #include <math.h>

@@ -71,8 +71,8 @@ static const char *span_text(struct arena *a, double low, double high)
 	return s ? s : "?";
 }
 
-/* "8 groups of counters took turns: ...", of the first part where that is so: of many the others are
- * alike. */
+/* "8 groups of counters took turns: ...", of the first part where that is so: of many the others
+ * are alike. */
 static const char *turns(const struct drill *d, struct arena *a)
 {
 	for (size_t i = 0; i < d->n_parts; i++) {

@@ -42,8 +42,8 @@ void heap_for_tables(void)
 	if (from >= end || end - from > HEAP_AHEAD * 2 ||
 	    madvise((void *)from, end - from, MADV_HUGEPAGE))
 		return;
-	/* what lies before the first large page is left unused: to map it, small page by small page,
-	 * takes longer than a large one */
+	/* what lies before the first large page is left unused: to map it, small page by small
+	 * page, takes longer than a large one */
 	skipped = malloc(from - (uintptr_t)p);
 	(void)skipped;
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model_choice - which model a command works with: the one that --model names, else the one for this
- * machine (or the captured one of --sysroot); texts of --models DIR go over those compiled in.
+ * model_choice - which model a command works with: the one that --model names, else the one for
+ * this machine (or the captured one of --sysroot); texts of --models DIR go over those compiled in.
  */
 #ifndef CYCLADE_CLI_MODEL_CHOICE_H
 #define CYCLADE_CLI_MODEL_CHOICE_H

@@ -118,9 +118,8 @@ extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];
 
 /* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
- * Operands are left in *rest (arena memory): for run, record and stat parsing stops at the first operand
- * or
- * "--", else operands may stand anywhere. */
+ * Operands are left in *rest (arena memory): for run, record and stat parsing stops at the first
+ * operand or "--", else operands may stand anywhere. */
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err) MUST_USE;
 /* The same with the words of CYCLADE_OPTS, parted by blanks; quotes and backslashes are a shell's.

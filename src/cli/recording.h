@@ -36,16 +36,16 @@ int recording_select(const struct recording *r, struct cli *cli, struct profile_
 /* The same of branch stacks; of several -e the first. */
 int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts *o,
 		   struct err *err) MUST_USE;
-/* The event that -e means by its name or a pattern (NULL: any), of several that with most samples; only of
- * those that are `usable` (NULL: all are). SIZE_MAX: there is none. */
+/* The event that -e means by its name or a pattern (NULL: any), of several that with most samples;
+ * only of those that are `usable` (NULL: all are). SIZE_MAX: there is none. */
 size_t recording_event(const struct recording *r, const char *said,
 		       bool (*usable)(const struct pd_event *e));
 /* Some event's samples have one of these: PERF_SAMPLE_*. */
 bool recording_has(const struct recording *r, uint64_t sample_type);
 
 /* What views say of the recording, which the user named as `input` (NULL: the usual one): notes of
- * the recording, then where symbols came from for images whose file is another than the recorded one, or
- * that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
+ * the recording, then where symbols came from for images whose file is another than the recorded
+ * one, or that are `missing` (by image; NULL: none). Notes are in the cli's arena. */
 int recording_source(struct view_source *out, const struct recording *r, struct cli *cli,
 		     const char *input, const bool *missing, struct err *err) MUST_USE;
 

@@ -3,7 +3,7 @@
  * run_tree - the tree that `run` counts beside its samples, where the CPU has counters and a model.
  *
  *	t = (struct run_tree)RUN_TREE_INIT(cli)
- *	sampling_open(..., run_tree_beside(&t), ...)	the plan leaves the samples' counters to them
+ *	sampling_open(..., run_tree_beside(&t), ...)	the samples keep their counters
  *	sampling_run(...)
  *	run_tree_report(&t, &report, &err)		before sampling_close
  *	run_tree_free(&t)				after sampling_close
@@ -42,8 +42,8 @@ struct run_tree {
 	}
 
 const struct sampling_beside *run_tree_beside(struct run_tree *t);
-/* Views, CPU, notes and next commands; n_views is 0 without a tree, cpu NULL where nothing is known.
- * Lives as long as `t`. */
+/* Views, CPU, notes and next commands; n_views is 0 without a tree, cpu NULL where nothing is
+ * known. Lives as long as `t`. */
 int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err) MUST_USE;
 /* The level worth counting down to in a run of its own; 0: none is. */
 unsigned run_tree_deeper(const struct run_tree *t);

@@ -312,8 +312,8 @@ static int open_counters(struct sampling *r, struct err *err)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
-/* How fast the time-stamp counter runs, for costs in nanoseconds; not where it was: no sample has its
- * time by this clock. */
+/* How fast the time-stamp counter runs, for costs in nanoseconds; not where it was: no sample has
+ * its time by this clock. */
 static int put_tsc(struct sampling *r, struct err *err)
 {
 	struct time_conv {

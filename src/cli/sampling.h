@@ -41,8 +41,8 @@ struct sampling_result {
 	const char *event;	/* their names */
 };
 
-/* Counters beside the samples, of the same program for the same time (NULL: none). What samples then
- * is pinned to its counters, which plan() has to leave to it. */
+/* Counters beside the samples, of the same program for the same time (NULL: none). What samples
+ * then is pinned to its counters, which plan() has to leave to it. */
 struct sampling_beside {
 	/* Before there is a program: *setup, or NULL for nothing to count. */
 	int (*plan)(void *ctx, struct counting *k, const struct sampling *r,

@@ -140,8 +140,8 @@ static void drop_left_out(struct sampling *r)
 		r->ev[i].group = r->events.ev.v[i].group = (int)i;
 }
 
-/* Members of the leader's group, as many as the kernel takes together; what it does not take leads a
- * group of its own. */
+/* Members of the leader's group, as many as the kernel takes together; what it does not take leads
+ * a group of its own. */
 static int lead(struct sampling *r, size_t leader, struct err *err)
 {
 	size_t n = 0, took;

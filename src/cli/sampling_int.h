@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
- * (sampling_check.c), which event tells of mappings (sampling_track.c), what is done with the records on their way to the file (sampling_sink.c), the
- * header's features (sampling_features.c), --dry-run (sampling_describe.c).
+ * (sampling_check.c), which event tells of mappings (sampling_track.c), what is done with the
+ * records on their way to the file (sampling_sink.c), the header's features (sampling_features.c),
+ * --dry-run (sampling_describe.c).
  */
 #ifndef CYCLADE_CLI_SAMPLING_INT_H
 #define CYCLADE_CLI_SAMPLING_INT_H
@@ -95,8 +96,8 @@ int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
 /* An event more, of no account. */
 int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
 
-/* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th does;
- * the attribute of the first that does; what one that does nothing else asks for. */
+/* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th
+ * does; the attribute of the first that does; what one that does nothing else asks for. */
 int sampling_track(struct sampling *r, struct err *err) MUST_USE;
 bool sampling_tracks(const struct sampling *r, size_t i);
 const struct perf_event_attr *sampling_tracker(const struct sampling *r);

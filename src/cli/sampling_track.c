@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which event tells of mappings, names and forks. The first, wherever it counts; of a hybrid's the first
- * of each kind of core, since each is only on the CPUs of its own. Where some CPUs have none of these,
- * programs would run there that nobody has heard of: then an event that counts nothing tells, on all
- * CPUs, and it alone.
+ * Which event tells of mappings, names and forks. The first, wherever it counts; of a hybrid's the
+ * first of each kind of core, since each is only on the CPUs of its own. Where some CPUs have none
+ * of these, programs would run there that nobody has heard of: then an event that counts nothing
+ * tells, on all CPUs, and it alone.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stat_import - the pieces of stat --import: the way of all files and the tree (stat_import.c), names
- * of events (stat_import_event.c), recordings of perf stat (stat_import_data.c).
+ * stat_import - the pieces of stat --import: the way of all files and the tree (stat_import.c),
+ * names of events (stat_import_event.c), recordings of perf stat (stat_import_data.c).
  */
 #ifndef CYCLADE_CLI_STAT_IMPORT_H
 #define CYCLADE_CLI_STAT_IMPORT_H

@@ -14,7 +14,7 @@
 #include "perfdata/stat_data.h"
 
 #define CELLS_MAX  (1u << 22)  /* events times places */
-#define NOWHERE	   "/dev/null" /* a root that nothing lies below: no fact of this machine is taken */
+#define NOWHERE	   "/dev/null" /* a root with nothing below: no fact of this machine is taken */
 #define NO_PLACE   UINT32_MAX
 #define INDEX_NONE SIZE_MAX
 
@@ -40,8 +40,8 @@ struct data {
 	size_t n_place_of;
 	bool by_thread;
 	size_t *core_of; /* by event: of import.core, INDEX_NONE: of none */
-	uint32_t *
-		first; /* by event: the event of this name whose PMU is another box of the same unit */
+	/* By event: the event of this name whose PMU is another box of the same unit. */
+	uint32_t *first;
 	uint32_t *known;      /* by event: of that core's model */
 	const char *no_model; /* why there is no tree */
 	struct stat_cell *at; /* room for the cells of a span */
@@ -157,8 +157,8 @@ static int choose_models(struct data *d, struct err *err)
 	return err_hint(err, "leave out --model: the recording says which CPU it was");
 }
 
-/* A unit outside the cores has boxes, each a PMU: perf opens an event on each and gives them one name.
- * The n-th of a name on one PMU belongs to the n-th on another. */
+/* A unit outside the cores has boxes, each a PMU: perf opens an event on each and gives them one
+ * name. The n-th of a name on one PMU belongs to the n-th on another. */
 static int find_boxes(struct data *d, struct err *err)
 {
 	bool apart = d->no_model && d->im->cli->opt.no_merge;
@@ -216,7 +216,8 @@ static bool match_events(struct data *d)
 	return any;
 }
 
-/* The model that was asked for has to be there; the one that the header's CPU would have need not. */
+/* The model that was asked for has to be there; the one that the header's CPU would have need
+ * not. */
 static int find_models(struct data *d, struct err *err)
 {
 	struct import *im = d->im;

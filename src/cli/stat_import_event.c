@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which event of a model is meant by a name that somebody else's tool printed: the model's own name,
- * perf's for it, or its terms.
+ * Which event of a model is meant by a name that somebody else's tool printed: the model's own
+ * name, perf's for it, or its terms.
  */
 #include <stdlib.h>
 #include <string.h>

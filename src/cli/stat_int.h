@@ -26,8 +26,8 @@ static inline uint64_t stat_runs(const struct cli *cli)
 	return cli->opt.repeat ? cli->opt.repeat : 1;
 }
 
-/* What a stat that told its counts ends with: the program's own end. Where an interrupt found no program
- * to pass it on to, not all runs were made although each ended well. */
+/* What a stat that told its counts ends with: the program's own end. Where an interrupt found no
+ * program to pass it on to, not all runs were made although each ended well. */
 static inline int stat_exit_code(const struct cli *cli, const struct counting *k)
 {
 	if (!cli->args.n || cli->opt.dry_run)
@@ -39,8 +39,8 @@ static inline int stat_exit_code(const struct cli *cli, const struct counting *k
 
 /* Who was counted, in words; arena memory of the cli's. */
 const char *stat_target(const struct counting *k);
-/* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more, counting
- * is told that it is enough. */
+/* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more,
+ * counting is told that it is enough. */
 int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
 	     struct err *err) MUST_USE;
 /* What is said of every measurement; the rest is not known yet. */

@@ -23,7 +23,8 @@ struct attr_opts {
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */
 	bool several; /* more than one event: samples carry an id */
-	bool times; /* samples carry their own counter's value, and how long it was wanted and ran */
+	/* Samples carry their own counter's value, and how long it was wanted and ran. */
+	bool times;
 	bool enable_on_exec; /* else enabled by hand */
 	bool use_clockid;    /* times of `clockid`, CLOCK_*; else of the kernel's own choice */
 	int clockid;
@@ -35,7 +36,8 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 
 /* Asks the kernel for the counter on (task, cpu) and, where it refuses, gives up what newer kernels
  * or more rights would be needed for, step by step, until it agrees. *given_up has a bit
- * ATTR_WITHOUT_x for each; what turns out not to have been the reason is had again. Fails with the kernel's last word. */
+ * ATTR_WITHOUT_x for each; what turns out not to have been the reason is had again. Fails with the
+ * kernel's last word. */
 enum {
 	ATTR_WITHOUT_KERNEL = 1, /* no permission: user space only */
 	ATTR_WITHOUT_LOST = 2,

@@ -4,10 +4,10 @@
  *
  *	capture_make(&stats, root, dir, &err)
  *
- * Which files, and what of them, says capture.def. Besides, cyclade/facts holds what is asked of the
- * CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is the
- * same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and nothing
- * that is there already is touched.
+ * Which files, and what of them, says capture.def. Besides, cyclade/facts holds what is asked of
+ * the CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is
+ * the same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and
+ * nothing that is there already is touched.
  */
 #ifndef CYCLADE_COLLECT_CAPTURE_H
 #define CYCLADE_COLLECT_CAPTURE_H
@@ -31,7 +31,8 @@ struct capture_stats {
 int capture_make(struct capture_stats *out, const char *root, const char *dir,
 		 struct err *err) MUST_USE;
 
-/* What of a file's text is taken; false where `path` (as capture.def has it) is no row of a file. */
+/* What of a file's text is taken; false where `path` (as capture.def has it) is no row of a
+ * file. */
 bool capture_filter(struct buf *out, const char *path, const char *text);
 
 /* Names of containers in /proc/1/cgroup, ended by NULL. */

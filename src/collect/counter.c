@@ -90,9 +90,10 @@ static int say_out_of_means(const struct counter_event *e, int number, struct er
 			     "tasks or CPUs");
 }
 
-/* Where a task and one that inherited its counters follow one another on a CPU, the kernel trades their
- * contexts instead of switching counters. A leader that was opened before is in another context then
- * than who comes behind it, and is refused as too big a group is. Opened anew they find together. */
+/* Where a task and one that inherited its counters follow one another on a CPU, the kernel trades
+ * their contexts instead of switching counters. A leader that was opened before is in another
+ * context then than who comes behind it, and is refused as too big a group is. Opened anew they
+ * find together. */
 static bool may_have_moved(const struct counters *c)
 {
 	return c->setup.tasks && c->setup.inherit && !c->setup.enable_on_exec;
@@ -182,7 +183,8 @@ static enum outcome open_everywhere(struct counters *c, size_t g, struct err *er
 	return OPENED;
 }
 
-/* Every round that does not end it has refused an event, split a part or taken a try: it does end. */
+/* Every round that does not end it has refused an event, split a part or taken a try: it does
+ * end. */
 static int open_group(struct counters *c, size_t g, struct err *err)
 {
 	enum outcome o;

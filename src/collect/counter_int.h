@@ -3,8 +3,8 @@
  * counter_int - the pieces of counter.h: which events share a group (counter.c), one counter on one
  * place (counter_open.c), values and switching (counter_read.c).
  *
- * A place is a (CPU, task) pair. The events of a setup's group are dealt into parts, each a group of
- * the kernel's: one part, unless it had to be split.
+ * A place is a (CPU, task) pair. The events of a setup's group are dealt into parts, each a group
+ * of the kernel's: one part, unless it had to be split.
  */
 #ifndef CYCLADE_COLLECT_COUNTER_INT_H
 #define CYCLADE_COLLECT_COUNTER_INT_H

@@ -101,8 +101,8 @@ int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int l
 			c->group[g].event[e].any_guest = false;
 		if (kernel)
 			c->without_kernel = false;
-		/* but for the right to count the kernel, which is asked for before anything else: what
-		 * is said of user space alone is what is wrong */
+		/* but for the right to count the kernel, which is asked for before anything else:
+		 * what is said of user space alone is what is wrong */
 		return first == EACCES || first == EPERM ? -number : -first;
 	}
 }

@@ -710,7 +710,8 @@ static bool all_software(const char *text)
 	}
 }
 
-/* A server has a hundred PMUs: they are looked through once for a list, and only if it names one. */
+/* A server has a hundred PMUs: they are looked through once for a list, and only if it names
+ * one. */
 static const struct pmu_set *pmus_of(struct event_list *list, const char *root, const char *text)
 {
 	struct pmu_set *set;

@@ -7,8 +7,8 @@
  * codes (rNNN), PMU terms (cpu/event=0x3c,umask=0,name=x,period=1000,freq=../ by sysfs formats and
  * event aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]),
  * uprobes and kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp
- * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e. Names that are none of these
- * are asked of event_list.more.
+ * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e. Names that are none of
+ * these are asked of event_list.more.
  *
  * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at
  * root/sys/kernel/tracing or root/sys/kernel/debug/tracing), so that another machine's tree can
@@ -65,8 +65,8 @@ struct event_meaning {
 
 /* Who knows more names: those of a vendor's event list. */
 struct event_names_more {
-	/* True where `name` (options included) is an event of the core PMU `core`. The texts live in
-	 * `a`. */
+	/* True where `name` (options included) is an event of the core PMU `core`. The texts live
+	 * in `a`. */
 	bool (*find)(void *ctx, struct arena *a, const char *core, const char *name, size_t len,
 		     struct event_meaning *out);
 	/* The nearest such name, or NULL. */
@@ -101,8 +101,8 @@ int event_parse(struct event_list *list, const char *root, const char *text,
 int event_default(struct event_list *list, const char *root, char why[256],
 		  struct err *err) MUST_USE;
 void event_list_free(struct event_list *list);
-/* The CPUs that its PMU names, ascending; NULL: it names none, and the event counts on all. A core's PMU
- * does so for tasks too, which go there by themselves. */
+/* The CPUs that its PMU names, ascending; NULL: it names none, and the event counts on all. A
+ * core's PMU does so for tasks too, which go there by themselves. */
 void event_cpus(const uint32_t **cpus, size_t *n, const struct event *ev, struct arena *a);
 
 /* For `list events`: every name this machine knows, by kind. */
@@ -114,8 +114,8 @@ struct event_name {
 int event_names(struct arena *a, const char *root, struct event_name **out, size_t *n,
 		struct err *err) MUST_USE;
 
-/* "any_ret,u": bits of branch_sample_type, words as of branch_type=, parted by commas or bars. Where
- * none of them is a kind of branch, any is meant. */
+/* "any_ret,u": bits of branch_sample_type, words as of branch_type=, parted by commas or bars.
+ * Where none of them is a kind of branch, any is meant. */
 int event_branch_filter(uint64_t *out, const char *words, struct err *err) MUST_USE;
 
 #endif

@@ -108,7 +108,8 @@ bool pmu_may_have(const struct pmu_set *set, const struct pmu *pmu, struct word 
 void pmu_know(const struct pmu_set *set, struct pmu *pmu);
 int pmu_load(const struct pmu_set *set, struct pmu *pmu) MUST_USE;
 const struct pmu_format *pmu_format_find(const struct pmu *pmu, struct word name);
-/* A PMU has dozens of aliases in three files each, so they are read one by one. False: it has no text. */
+/* A PMU has dozens of aliases in three files each, so they are read one by one. False: it has no
+ * text. */
 bool pmu_alias_read(const struct pmu_set *set, const struct pmu *pmu, struct pmu_alias *alias);
 const struct pmu_alias *pmu_alias_find(const struct pmu_set *set, const struct pmu *pmu,
 				       struct word name);

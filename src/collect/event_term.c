@@ -221,7 +221,8 @@ bad:
 
 /* ---- names of vendors' lists ------------------------------------------------------------ */
 
-/* A term of what such a name means: a field of the PMU, a whole config word, or an alias of sysfs. */
+/* A term of what such a name means: a field of the PMU, a whole config word, or an alias of
+ * sysfs. */
 static int put_meant_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
 			  const struct term *t)
 {
@@ -265,7 +266,8 @@ int event_meant(struct event_parser *p, struct event *ev, const struct pmu *pmu,
 	return 0;
 }
 
-/* Does a list of events know the name as one of this PMU? Of one outside the cores any core's does. */
+/* Does a list of events know the name as one of this PMU? Of one outside the cores any core's
+ * does. */
 static bool means(const struct event_parser *p, const struct pmu *pmu, struct word name,
 		  struct event_meaning *m)
 {

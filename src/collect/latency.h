@@ -3,7 +3,7 @@
  * latency - mean retire latencies of events, by sampling them beside the counting.
  *
  *	latency_open(&l, &setup, &err)		opens the counters, disabled; a thread reads samples
- *	latency_switch(l, event, on, &err)	a group, by its leader; latency_enable(): all at once
+ *	latency_switch(l, event, on, &err)	a group, by its leader; all: latency_enable()
  *	latency_read(l, sums)			what has been seen so far; at any time
  *	latency_value_of(&sums[i], &value)	mean, error, least and most
  *	latency_close(l)
@@ -17,9 +17,9 @@
  * known, and neither is one with fewer than LATENCY_FEW samples. An event the kernel refuses to
  * sample is left out, with its reason; the others go on.
  *
- * Samples that follow each other are alike (a program has phases, a ring is drained in runs), so the
- * standard error comes from the sums of rounds: the variance of a ratio of clusters, and never less
- * than that of samples that know nothing of each other.
+ * Samples that follow each other are alike (a program has phases, a ring is drained in runs), so
+ * the standard error comes from the sums of rounds: the variance of a ratio of clusters, and never
+ * less than that of samples that know nothing of each other.
  *
  * Each event holds a general counter while it samples; the kernel lets groups of them take turns
  * with the groups that count. What is lost by a full ring is lost evenly enough: only the mean is

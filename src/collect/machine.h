@@ -63,8 +63,8 @@ struct machine {
 	bool privileged; /* CAP_PERFMON or CAP_SYS_ADMIN, in the first user namespace */
 };
 
-/* What there is to read. Which CPUs there are is always read; a hundred CPUs have thousands of files
- * about the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
+/* What there is to read. Which CPUs there are is always read; a hundred CPUs have thousands of
+ * files about the rest, at some 10 us each, so whoever is in a hurry names what it needs. */
 enum machine_part {
 	MACHINE_NAMES = 1,	  /* hostname, release, arch */
 	MACHINE_KNOBS = 2,	  /* paranoid to mlock_kb, privileged */

@@ -46,8 +46,9 @@ struct recorder_setup {
 	int cgroup_fd;	     /* -1: none */
 	uint64_t ring_bytes; /* of data, a power of two of pages; 0: 512 KB */
 	unsigned flush_ms;   /* 0: 250 */
-	double jitter; /* counters have periods of their own, up to so far from the one asked for (0.1),
-			* and new ones as they go on: see recorder_saw(); 0: the one asked for */
+	/* Counters have periods of their own, up to so far from the one asked for (0.1), and new
+	 * ones as they go on: see recorder_saw(); 0: the one asked for. */
+	double jitter;
 	uint64_t seed; /* of jitter */
 };
 
@@ -68,19 +69,19 @@ int recorder_disable(struct recorder *r, struct err *err) MUST_USE;
 /* The counters of one event; a member of a group counts only while its leader does. */
 int recorder_switch(struct recorder *r, size_t event, bool on, struct err *err) MUST_USE;
 int recorder_stop(struct recorder *r, struct err *err) MUST_USE;
-/* From the sink: a sample of the counter with this id, of this thread. With jitter a counter that has
- * taken RECORDER_STEADY samples since its last period gets a new one: what it had counted towards its
- * next sample is thrown away by the kernel then, half a period on average, so that at most 0.5 % of its
- * samples are missing. Samples tell the period that they stand for. A thread that inherited its
- * counter keeps the period that held when it began. */
+/* From the sink: a sample of the counter with this id, of this thread. With jitter a counter that
+ * has taken RECORDER_STEADY samples since its last period gets a new one: what it had counted
+ * towards its next sample is thrown away by the kernel then, half a period on average, so that at
+ * most 0.5 % of its samples are missing. Samples tell the period that they stand for. A thread that
+ * inherited its counter keeps the period that held when it began. */
 #define RECORDER_STEADY 100u
 void recorder_saw(struct recorder *r, uint64_t id, uint32_t tid);
 /* Periods that were changed so far; after recorder_stop. */
 uint64_t recorder_changes(const struct recorder *r);
 /* Samples that counters say they lost (PERF_FORMAT_LOST); false where the kernel does not tell. */
 bool recorder_lost(const struct recorder *r, uint64_t *lost);
-/* Counters that were to be on the PMU all the time (pinned) and lost their place: they sample no more.
- * *all: how many there are. */
+/* Counters that were to be on the PMU all the time (pinned) and lost their place: they sample no
+ * more. *all: how many there are. */
 size_t recorder_ousted(const struct recorder *r, size_t *all);
 void recorder_close(struct recorder *r); /* NULL is fine */
 

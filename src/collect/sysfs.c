@@ -54,9 +54,9 @@ static bool leaves(const char *root, const char *path)
 	return true;
 }
 
-/* The kernel sees to it that no link leads out: one call, where realpath() takes one for each part of
- * the path. Where it may not (an old kernel, a sandbox), or will not (a link that begins at the real
- * root, wherever it leads), -1 and *unsure. */
+/* The kernel sees to it that no link leads out: one call, where realpath() takes one for each part
+ * of the path. Where it may not (an old kernel, a sandbox), or will not (a link that begins at the
+ * real root, wherever it leads), -1 and *unsure. */
 static int open_beneath(const char *root, const char *rest, int flags, bool *unsure)
 {
 #ifdef SYS_openat2
@@ -214,8 +214,8 @@ bool sys_exists(const char *root, const char *fmt, ...)
 
 bool sys_core_pmu(const char *root, const char *name)
 {
-	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. IBS is
-	 * of the core and has such a list, too, but has no events of its own to count. */
+	/* Arm and hybrid x86 list a core PMU's CPUs in `cpus`; everything else has `cpumask`. IBS
+	 * is of the core and has such a list, too, but has no events of its own to count. */
 	return !strcmp(name, "cpu") ||
 	       (strncmp(name, "ibs_", 4) != 0 &&
 		sys_exists(root, "sys/bus/event_source/devices/%s/cpus", name));

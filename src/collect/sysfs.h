@@ -4,8 +4,8 @@
  *
  * For collect, and for the checks of doctor. Everything read is bounded and comes from outside:
  * only regular files are opened (a FIFO in a captured tree would hang us), a file is read up to a
- * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs. Of a captured tree
- * nothing is read that lies outside of it, wherever links lead.
+ * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs. Of a captured
+ * tree nothing is read that lies outside of it, wherever links lead.
  */
 #ifndef CYCLADE_COLLECT_SYSFS_H
 #define CYCLADE_COLLECT_SYSFS_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tsc - how fast this machine's time-stamp counter runs, as the kernel has measured it (the numbers by
- * which it turns cycles into time stand in the first page of any counter's ring), else as the CPU or
- * the hypervisor says.
+ * tsc - how fast this machine's time-stamp counter runs, as the kernel has measured it (the numbers
+ * by which it turns cycles into time stand in the first page of any counter's ring), else as the
+ * CPU or the hypervisor says.
  */
 #ifndef CYCLADE_COLLECT_TSC_H
 #define CYCLADE_COLLECT_TSC_H
 
 /* Hz; NAN where none of them tells, or on other architectures than x86. */
 double tsc_hz(void);
-/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN where the name (NULL is fine) does not say. */
+/* What Intel's CPUs are called has it: "... @ 2.67GHz". NAN where the name (NULL is fine) does not
+ * say. */
 double tsc_hz_of_name(const char *cpu_desc);
 
 #endif

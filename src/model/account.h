@@ -18,7 +18,7 @@
  *	node	Local_DRAM
  *	parent	Load_Latency
  *	event	MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM
- *	penalty	167 ref				cycles of the reference clock; `109 ns`; else of the core
+ *	penalty	167 ref				of the reference clock; `109 ns`; else core cycles
  *	adds
  *	period	10007
  *	precise	2
@@ -30,7 +30,8 @@
  *
  * A name in `expr` is a node's, then an event's: of a node in cycles (or its unit), of an event in
  * occurrences. What has neither event nor formula is the sum of what `adds` to it, or `cover none`:
- * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole` has one value, of all that was recorded, wherever it is used.
+ * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole`
+ * has one value, of all that was recorded, wherever it is used.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -85,22 +86,22 @@ struct account {
 	struct account_node *node; /* parents before children; node 0 is the whole */
 	size_t n;
 	const uint32_t *order; /* an order in which each needs only those before it */
-	uint32_t
-		reference; /* the event that counts reference cycles while unhalted, or MODEL_NONE */
+	/* The event that counts reference cycles while unhalted, or MODEL_NONE. */
+	uint32_t reference;
 	double reference_hz; /* of it; 0: the time-stamp counter's */
 	const char *from;    /* where the penalties come from */
 };
 
-/* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). Events that
- * only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
+/* ERR_NOT_FOUND: the model has none (the hint says what can be done with such a recording). Events
+ * that only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
 int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
-/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the text.
- * Of the trees of a hybrid's kinds of cores each line is for those that have it. */
+/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the
+ * text. Of the trees of a hybrid's kinds of cores each line is for those that have it. */
 int account_penalties(struct account *const *acc, size_t n, struct arena *a, const char *path,
 		      const char *text, size_t len, struct err *err) MUST_USE;
-/* As model_check(): a node without meaning or advice, or one that is not wholly covered and says not
- * why. */
+/* As model_check(): a node without meaning or advice, or one that is not wholly covered and says
+ * not why. */
 size_t account_check(const struct account *acc, void (*each)(void *ctx, const char *text),
 		     void *ctx);
 uint32_t account_find(const struct account *acc, const char *name, size_t len); /* MODEL_NONE */

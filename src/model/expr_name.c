@@ -7,8 +7,8 @@
 
 #include "model/expr_int.h"
 
-/* Words that every model can use; case does not matter, as in perf. The sheet has few: its #SLOTS is
- * not perf's #slots. */
+/* Words that every model can use; case does not matter, as in perf. The sheet has few: its #SLOTS
+ * is not perf's #slots. */
 static const struct own {
 	const char *name;
 	enum expr_system system;

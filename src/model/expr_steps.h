@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * expr_steps - formulas of many metrics as one list of steps, for whoever works them out again and
- * again, and in parts: what follows from the machine's facts is worked out once, and when one event's
- * count changes only the steps that it reaches are done again.
+ * again, and in parts: what follows from the machine's facts is worked out once, and when one
+ * event's count changes only the steps that it reaches are done again.
  *
  *	expr_steps_new(&s, arena, &setup, &err)
  *	expr_steps_add(s, expr, out, &range, &err)	metrics in an order in which each needs only those
@@ -14,10 +14,11 @@
  *	expr_steps_event(s, index, counts), expr_steps_latency(...)	one leaf anew
  *	expr_steps_again(s, &reach)			and what follows from it
  *
- * Values are those of expr_eval(), bit by bit: the same arithmetic in the same order. min and max of
- * counts have steps for each logical processor.
+ * Values are those of expr_eval(), bit by bit: the same arithmetic in the same order. min and max
+ * of counts have steps for each logical processor.
  *
- * Costs: some 20 bytes for each node of the formulas (times logical processors below such min and max).
+ * Costs: some 20 bytes for each node of the formulas (times logical processors below such min and
+ * max).
  */
 #ifndef CYCLADE_MODEL_EXPR_STEPS_H
 #define CYCLADE_MODEL_EXPR_STEPS_H
@@ -62,16 +63,16 @@ struct expr_steps {
 	uint32_t fact_slot[SYSTEM_COUNT];
 	/* by event; 0: none */
 	uint32_t *sum_slot, *lps_slot, *latency_slot;
-	/* by metric: where its value on each logical processor stands (0: nowhere), and of how many there
-	 * are steps */
+	/* by metric: where its value on each logical processor stands (0: nowhere), and of how many
+	 * there are steps */
 	uint32_t *lps_of, *lps_done;
 	bool failed; /* out of memory */
 };
 
 int expr_steps_new(struct expr_steps *s, struct arena *a, const struct expr_steps_setup *setup,
 		   struct err *err) MUST_USE;
-/* The formula's value goes to the slot `out`: a metric's index, or that and n_metrics for whether it
- * passes. Appends to `range`, which must end where the last step is. */
+/* The formula's value goes to the slot `out`: a metric's index, or that and n_metrics for whether
+ * it passes. Appends to `range`, which must end where the last step is. */
 int expr_steps_add(struct expr_steps *s, const struct expr *e, uint32_t out,
 		   struct expr_range *range, struct err *err) MUST_USE;
 static inline struct expr_range expr_steps_here(const struct expr_steps *s)
@@ -87,7 +88,8 @@ static inline struct value *expr_steps_passes(const struct expr_steps *s)
 {
 	return s->slot.v + s->n_metrics;
 }
-/* count[event * n_lps + lp], latency (by event; NULL: none is known), system as in struct expr_env. */
+/* count[event * n_lps + lp], latency (by event; NULL: none is known), system as in struct
+ * expr_env. */
 void expr_steps_take(struct expr_steps *s, const double *count, const double *latency,
 		     const double *system);
 void expr_steps_run(struct expr_steps *s, struct expr_range range);

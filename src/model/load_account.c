@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The events that a model's account names with options ("UOPS_ISSUED.ANY:c1"), which no formula of the
- * model itself asks for: they become the model's when its account is loaded, since reading an account
- * takes a tenth of loading a model and counting needs none.
+ * The events that a model's account names with options ("UOPS_ISSUED.ANY:c1"), which no formula of
+ * the model itself asks for: they become the model's when its account is loaded, since reading an
+ * account takes a tenth of loading a model and counting needs none.
  */
 #include <string.h>
 

@@ -57,9 +57,8 @@ struct model_event {
 	uint64_t period;	 /* to sample it by; 0: not said */
 	const char *errata;	 /* "" where none is known */
 	double latency;		 /* static mean retire latency, core cycles; NAN: none */
-	uint64_t
-		encoding; /* the same for events that are one counter (schedule_same); 0: not made yet
-			    */
+	/* The same for events that are one counter (schedule_same); 0: not made yet. */
+	uint64_t encoding;
 };
 
 enum model_domain { /* how a metric counts: Count Domain of the sheet */
@@ -153,11 +152,11 @@ struct model_cpu {
 	const char *pmu;		  /* "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", ... */
 };
 
-/* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid` is
- * no such (NULL is fine). */
+/* Takes vendor and numbers out of MIDR_EL1, as hexadecimal text with 0x; leaves all where `cpuid`
+ * is no such (NULL is fine). */
 void model_cpu_midr(struct model_cpu *cpu, const char *cpuid);
-/* Takes them out of what recordings call a CPU: that, or "GenuineIntel,6,85,4", of which not all need be
- * there. The vendor is arena memory. -1: there is no more. */
+/* Takes them out of what recordings call a CPU: that, or "GenuineIntel,6,85,4", of which not all
+ * need be there. The vendor is arena memory. -1: there is no more. */
 int model_cpu_id(struct model_cpu *cpu, struct arena *a, const char *cpuid) MUST_USE;
 
 /* The id of the model for a CPU (arena memory of the caller's), by models/cpus.tab. -1: none, err

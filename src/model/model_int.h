@@ -158,8 +158,8 @@ struct model_names {
 	struct name_at event_at, metric_at;
 };
 
-/* The events with options that the account `r` alone names become the model's, too. Whatever else is
- * wrong with the account is account_load()'s to tell. */
+/* The events with options that the account `r` alone names become the model's, too. Whatever else
+ * is wrong with the account is account_load()'s to tell. */
 int model_account_events(struct model *m, const struct raw *r, struct err *err) MUST_USE;
 int model_build(struct model *m, struct raw *r, const double *system, struct err *err) MUST_USE;
 

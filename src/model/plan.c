@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan.c - stages of metrics, the groups that each adds, and which way of planning takes the fewest.
+ * plan.c - stages of metrics, the groups that each adds, and which way of planning takes the
+ * fewest.
  */
 
 #include <string.h>
@@ -446,9 +447,9 @@ static bool is_shorter(const struct plan *a, const struct plan *b)
 	return core_groups(a) < core_groups(b);
 }
 
-/* Groups are best with all that their formulas need. What many need is apart only where counters are
- * few, and where groups are fewer then; and only where the way down to a node takes more than half of
- * what everything takes, stages keep room for what is below them. */
+/* Groups are best with all that their formulas need. What many need is apart only where counters
+ * are few, and where groups are fewer then; and only where the way down to a node takes more than
+ * half of what everything takes, stages keep room for what is below them. */
 int plan_make(struct plan *out, struct arena *a, const struct model *m,
 	      const struct schedule_limits *l, const struct plan_wish *w, struct err *err)
 {

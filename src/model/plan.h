@@ -25,11 +25,11 @@
  * counters, and groups become fewer by it, a value of several counters that many formulas divide by
  * (the clocks of a core that two threads share) has a group of its own.
  *
- * Stages are planned from the root down, each without regard to what comes below: so their groups are
- * the fewest, and the metrics in them whole. Where that makes the way down to some node longer than
- * half of what everything takes, stages are planned with a look ahead: the most demanding first, each
- * with the largest one below it, and metrics that no group can hold go in single events into the room
- * that is left.
+ * Stages are planned from the root down, each without regard to what comes below: so their groups
+ * are the fewest, and the metrics in them whole. Where that makes the way down to some node longer
+ * than half of what everything takes, stages are planned with a look ahead: the most demanding
+ * first, each with the largest one below it, and metrics that no group can hold go in single events
+ * into the room that is left.
  */
 #ifndef CYCLADE_MODEL_PLAN_H
 #define CYCLADE_MODEL_PLAN_H

@@ -95,13 +95,13 @@ static inline size_t bits_count(const uint64_t *b, size_t words)
 /* Fills k->needs; and once it is known what is wanted, k->common. */
 int plan_needs(struct planning *k, struct err *err) MUST_USE;
 void plan_common(struct planning *k);
-/* k->event, once it is known what is pinned; then whether one group can hold all that a metric needs:
- * asked of few metrics, and dear. */
+/* k->event, once it is known what is pinned; then whether one group can hold all that a metric
+ * needs: asked of few metrics, and dear. */
 int plan_events(struct planning *k, struct err *err) MUST_USE;
 bool plan_fits(struct planning *k, uint32_t metric);
 bool plan_fits_tight(struct planning *k, uint32_t metric);
-/* plan_sets.c: fills k->wanted; makes room; the sets of the stage under a node, or with MODEL_NONE of
- * stage 0, which with `all` has everything. */
+/* plan_sets.c: fills k->wanted; makes room; the sets of the stage under a node, or with MODEL_NONE
+ * of stage 0, which with `all` has everything. */
 int plan_choose(struct planning *k, struct err *err) MUST_USE;
 int plan_sets_init(struct planning *k, struct stage_sets *s, struct err *err) MUST_USE;
 int plan_stage_sets(struct planning *k, struct stage_sets *out, uint32_t under, bool all,

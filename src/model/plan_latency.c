@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * plan_latency - which events' retire latencies the stages ask for, and which of them can be sampled
- * at once.
+ * plan_latency - which events' retire latencies the stages ask for, and which of them can be
+ * sampled at once.
  *
- * Sampling takes counters as counting does, so events are packed into groups by the same rules; each
- * is in the group of the first stage that asks for it, so that a stage that is not open need not
- * sample.
+ * Sampling takes counters as counting does, so events are packed into groups by the same rules;
+ * each is in the group of the first stage that asks for it, so that a stage that is not open need
+ * not sample.
  */
 #include <string.h>
 

@@ -11,8 +11,8 @@
  *
  * Where level 1 is made of general counters it stays among those that take turns: a pinned group of
  * four on a thread that has four would leave nothing to measure the rest with. Nor does it get more
- * turns than others: on a simulated Ivy Bridge with two turns a round its bars are 4 % narrower, those
- * of all other nodes 10 to 20 % wider (its events are in groups of deeper nodes, too).
+ * turns than others: on a simulated Ivy Bridge with two turns a round its bars are 4 % narrower,
+ * those of all other nodes 10 to 20 % wider (its events are in groups of deeper nodes, too).
  */
 #include <string.h>
 

@@ -73,9 +73,10 @@ struct schedule {
 	size_t n_groups;
 	size_t n_core; /* the first n_core groups take the core's counters, the others none of it:
 			* software events and those of other PMUs, one group for each PMU */
-	const uint32_t *home;	    /* by event of the model: its first group, or MODEL_NONE */
-	const uint32_t *set_group;  /* by set: the group with all of its core events but those that
-				     * count beside, or MODEL_NONE (split, or without such events) */
+	const uint32_t *home; /* by event of the model: its first group, or MODEL_NONE */
+	/* By set: the group with all of its core events but those that count beside, or MODEL_NONE
+	 * (split, or without such events). */
+	const uint32_t *set_group;
 	const uint32_t *impossible; /* events that fit no counter even alone */
 	size_t n_impossible;
 	const uint32_t *split; /* sets that no single group can hold: their metric mixes groups */

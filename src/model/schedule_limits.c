@@ -65,7 +65,8 @@ static uint64_t counters_of_cycles(const struct model *m, unsigned precise)
 	if (!precise || (precise < 3 && m->metrics_register))
 		return UINT32_MAX | (uint64_t)fixed_of_cycles(m) << 32;
 	/* before Ice Lake PEBS has four counters; its most precise cycles are another event, with a
-	 * counter of its own; that of later cores, and PEBS of the first small ones, is counter 0 */
+	 * counter of its own; that of later cores, and PEBS of the first small ones, is counter
+	 * 0 */
 	if (!large || m->metrics_register)
 		return 1;
 	return precise < 3 ? 0xf : 2;

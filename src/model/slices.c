@@ -169,8 +169,8 @@ static void make_room(struct slices *s)
 		forget(most);
 }
 
-/* Events of a group are read at once, and mostly have the same times: which those are that always had
- * is known to `same`. One that differs now is for itself. */
+/* Events of a group are read at once, and mostly have the same times: which those are that always
+ * had is known to `same`. One that differs now is for itself. */
 static void find_same(const struct slices *s, struct slices_kept *k, const struct slices_cell *c)
 {
 	size_t n = s->n_targets;

@@ -22,11 +22,11 @@
  * The error comes from how much neighbouring slices differ (half their squared difference, von
  * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway: a
  * group that always counted has error 0. Where slices two apart differ more than neighbours do, the
- * program goes on for longer than a slice in what it does: then most of that was seen, and is no error.
- * Differences are summed over targets first, so targets that change their ways together do not hide
- * it; events of one group share slices, which gives their covariance. Few slices: Student's factor
- * for their number is in the matrix, so that 1.96 times the root is 95 % all the same. Fewer than
- * SLICES_FEWEST: no matrix, but counts.no_error.
+ * program goes on for longer than a slice in what it does: then most of that was seen, and is no
+ * error. Differences are summed over targets first, so targets that change their ways together do
+ * not hide it; events of one group share slices, which gives their covariance. Few slices:
+ * Student's factor for their number is in the matrix, so that 1.96 times the root is 95 % all the
+ * same. Fewer than SLICES_FEWEST: no matrix, but counts.no_error.
  *
  * Events that are in several groups (cycles in all of them, say) are pooled over these, and become
  * one more group of the result, the last: what rotates is seen by one group or the other, so they
@@ -92,9 +92,9 @@ int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_r
 int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err) MUST_USE;
 /* For short intervals, one or two slices each: how much slices differ, and by which shared events
- * the others are told, is seen in [since, to], the counts are those of [from, to]. Relative variance
- * goes as one over the time. What changed from one interval to the next widens the error bars, too:
- * they are not too narrow. */
+ * the others are told, is seen in [since, to], the counts are those of [from, to]. Relative
+ * variance goes as one over the time. What changed from one interval to the next widens the error
+ * bars, too: they are not too narrow. */
 int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
 void slices_free(struct slices *s); /* NULL is fine */

@@ -103,7 +103,8 @@ static struct slices_cell walk_on(const struct job *j, struct walk *w, size_t ta
 	return d;
 }
 
-/* One shared event on one target: in each slice what all its groups saw, or the one that saw all. */
+/* One shared event on one target: in each slice what all its groups saw, or the one that saw
+ * all. */
 static void pool_event(const struct job *j, struct slices_kept *all, size_t at, size_t target,
 		       struct walk *walk, const struct slices_when *when)
 {

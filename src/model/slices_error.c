@@ -2,9 +2,9 @@
 /*
  * How far counts can be off, and how events that count in several groups bring the others nearer.
  *
- * Cycles count in every group, so of the whole time they are known (nearly) exactly. An event of one
- * group alone is then better told by its ratio to the cycles of that group, times the cycles of all:
- * what is left of the error is how that ratio changes from slice to slice.
+ * Cycles count in every group, so of the whole time they are known (nearly) exactly. An event of
+ * one group alone is then better told by its ratio to the cycles of that group, times the cycles of
+ * all: what is left of the error is how that ratio changes from slice to slice.
  */
 #include <math.h>
 
@@ -246,9 +246,9 @@ static size_t shared_at(const struct span *p, size_t x)
 	return NO_SHARED;
 }
 
-/* Neighbouring intervals differ by what was not seen in them, and once in a while because the program
- * went on to something else. The latter says nothing of the interval at hand: a difference is no more
- * than FOLDS times the usual one. */
+/* Neighbouring intervals differ by what was not seen in them, and once in a while because the
+ * program went on to something else. The latter says nothing of the interval at hand: a difference
+ * is no more than FOLDS times the usual one. */
 static void calm(struct span *p)
 {
 	double *size = p->rate; /* done with; by slice */
@@ -290,12 +290,12 @@ static void add_products(double *to, const double *diff, const struct span *p)
 }
 
 /* What of the differences of neighbours is error. Where a program's ways last longer than a slice,
- * slices differ by what each was seen to do, which is error but in part: a sixth where differences grow
- * in proportion to the distance (as for any systematic sample of such a line). What differs from turn to
- * turn is error in full. Slices two apart tell these from each other: the former differ twice as much
- * (squared) as neighbours, the latter just as much; so the latter is twice the one less the other. In
- * doubt it is more: differences of few slices are taken for less than they are, and what comes out
- * below 0, in whatever direction, is 0. */
+ * slices differ by what each was seen to do, which is error but in part: a sixth where differences
+ * grow in proportion to the distance (as for any systematic sample of such a line). What differs
+ * from turn to turn is error in full. Slices two apart tell these from each other: the former
+ * differ twice as much (squared) as neighbours, the latter just as much; so the latter is twice the
+ * one less the other. In doubt it is more: differences of few slices are taken for less than they
+ * are, and what comes out below 0, in whatever direction, is 0. */
 static void take_wandering_off(struct span *p)
 {
 	size_t n = p->n_own;

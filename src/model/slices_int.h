@@ -140,14 +140,14 @@ static inline double slices_own(const struct span *p, size_t event, size_t targe
 /* How long targets ran, where groups came and went, counts and differences. */
 void slices_strata(struct span *p);
 
-/* True where the group was on the counters all the time that there was, on every target: then what it
- * counted is what there was to count, and all of the span is filled, without errors. */
+/* True where the group was on the counters all the time that there was, on every target: then what
+ * it counted is what there was to count, and all of the span is filled, without errors. */
 bool slices_whole(struct span *p);
 
 /* slices_error.c: fills cov, and brings counts nearer by shared events. */
 void slices_errors(struct span *p);
-/* The counts of `q`, a part of `p`'s time, brought nearer as those of `p` were; p's cov becomes that of
- * q's counts. */
+/* The counts of `q`, a part of `p`'s time, brought nearer as those of `p` were; p's cov becomes
+ * that of q's counts. */
 void slices_narrow(struct span *p, struct span *q);
 
 #endif

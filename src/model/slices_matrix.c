@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * slices_matrix - the nearest symmetric matrix without negative directions, by Jacobi's rotations: as
- * good as exact for matrices of a few dozen rows.
+ * slices_matrix - the nearest symmetric matrix without negative directions, by Jacobi's rotations:
+ * as good as exact for matrices of a few dozen rows.
  */
 #include <math.h>
 #include <string.h>

@@ -186,8 +186,8 @@ static void find_cuts(struct span *p)
 }
 
 /* Neighbours of like share stand for time in proportion to how long they were on the counters:
- * whether a slice caught one turn or two is chance, and weighing each slice by itself would put that
- * chance into the sum. Where the share changes (groups came or went) a new pool begins. */
+ * whether a slice caught one turn or two is chance, and weighing each slice by itself would put
+ * that chance into the sum. Where the share changes (groups came or went) a new pool begins. */
 static void pool(struct stratum *v, size_t n)
 {
 	size_t begin = 0;
@@ -294,8 +294,8 @@ static double unseen2(const struct stratum *s)
 	return s->w > s->r ? s->w * (s->w - s->r) : 0;
 }
 
-/* What the difference of two strata weighs, of so many differences. n of them would be there of a ring:
- * there are fewer. */
+/* What the difference of two strata weighs, of so many differences. n of them would be there of a
+ * ring: there are fewer. */
 static double weight(const struct stratum *a, const struct stratum *b, size_t n, size_t fewer)
 {
 	double u2 = (unseen2(a) + unseen2(b)) / 2;
@@ -399,8 +399,8 @@ void slices_strata(struct span *p)
 		add_target(p, t);
 }
 
-/* What the group's longest enabled member gained on a target; false: it, or another group, was there
- * longer than a member was on the counters. */
+/* What the group's longest enabled member gained on a target; false: it, or another group, was
+ * there longer than a member was on the counters. */
 static bool always_on(const struct span *p, size_t target, double *exists)
 {
 	const struct slices_kept *k = &p->s->group[p->group];

@@ -9,8 +9,8 @@
  *
  * Counts come with the variance that multiplexing gave them and the covariance within their group
  * (events of a group count the same time slices, so their ratio is better known than each). Errors
- * reach a metric by its gradient (central differences over the formulas, one standard error wide, so
- * that a condition which flips within the error shows): var = sum over groups of g' C g.
+ * reach a metric by its gradient (central differences over the formulas, one standard error wide,
+ * so that a condition which flips within the error shows): var = sum over groups of g' C g.
  * PERF_METRICS fields carry their 8 bits (half a step of slots/255) as a further error.
  *
  * What is printed as a share is always one: inside [0, 1] within its error, and of nodes that
@@ -103,8 +103,8 @@ void tree_maker_free(struct tree_maker *k); /* NULL is fine */
 
 /* A value that is believed as it may be printed: a share is none below 0 or beyond the whole. */
 double tree_shown(const struct model_metric *m, double v);
-/* Nodes that are means of several trees: parts that are more than their whole (some runs had no value
- * to believe) are doubtful. */
+/* Nodes that are means of several trees: parts that are more than their whole (some runs had no
+ * value to believe) are doubtful. */
 void tree_judge_means(const struct model *m, struct tree_node *node);
 
 /* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)

@@ -27,8 +27,8 @@ struct tree_source {
 	double quantum;	     /* half a step */
 };
 
-/* What is above the line follows from the model, what is wanted, and the machine's facts, and stays from
- * tree to tree; the rest is of the tree at hand. */
+/* What is above the line follows from the model, what is wanted, and the machine's facts, and stays
+ * from tree to tree; the rest is of the tree at hand. */
 struct tree_work {
 	const struct model *m;
 	struct arena arena; /* of all of it */

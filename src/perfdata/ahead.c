@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ahead - what a second thread does while the walk hops over a large mapped file: it makes the kernel
- * map the pages that come next, and hands the side-band records of finished chunks to whoever wants
- * them (pd_feed), while they are still in the caches.
+ * ahead - what a second thread does while the walk hops over a large mapped file: it makes the
+ * kernel map the pages that come next, and hands the side-band records of finished chunks to
+ * whoever wants them (pd_feed), while they are still in the caches.
  *
  * The walk faults pages in by itself where it gets there first, so the two share that work however
  * long the records take.

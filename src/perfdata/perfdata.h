@@ -43,13 +43,15 @@ enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF };
 /* `path` may be "-" for standard input, a FIFO, a file or a directory. On success *out is the
  * caller's to close. */
 int pd_open(struct pd **out, const char *path, struct err *err) MUST_USE;
-/* The same, telling of side-band records while it walks, on a thread of its own where that helps. */
+/* The same, telling of side-band records while it walks, on a thread of its own where that
+ * helps. */
 struct pd_record;
 struct pd_feed {
 	/* The header is known. What was told before, if anything, is to be forgotten. */
 	int (*begin)(void *ctx, const struct pd *rec, struct err *err);
-	/* Records as pd_walk tells them, one at a time, between `begin` and the end of pd_open_feed.
-	 * Of `rec` its events, and the functions that take records apart, may be used. */
+	/* Records as pd_walk tells them, one at a time, between `begin` and the end of
+	 * pd_open_feed. Of `rec` its events, and the functions that take records apart, may be
+	 * used. */
 	int (*record)(void *ctx, const struct pd *rec, const struct pd_record *r, struct err *err);
 	void *ctx;
 };
@@ -60,9 +62,10 @@ int pd_open_feed(struct pd **out, const char *path, const struct pd_feed *feed,
 int pd_open_memory(struct pd **out, const void *p, size_t len, struct err *err) MUST_USE;
 void pd_close(struct pd *rec); /* NULL is fine */
 
-/* Gives the pages of mapped files back to the kernel, which pd_close would have to wait for: to be done
- * while somebody else has work. Any number of threads may do it together, each returns when there is
- * no more to begin with. What is read again is brought in again. NULL: nothing to give back. */
+/* Gives the pages of mapped files back to the kernel, which pd_close would have to wait for: to be
+ * done while somebody else has work. Any number of threads may do it together, each returns when
+ * there is no more to begin with. What is read again is brought in again. NULL: nothing to give
+ * back. */
 struct pd_drop;
 struct pd_drop *pd_drop_new(const struct pd *rec);
 void pd_drop_do(struct pd_drop *d);   /* NULL is fine */

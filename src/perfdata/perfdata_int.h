@@ -166,8 +166,8 @@ int pd_feed_begin(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_end(struct pd *rec, struct err *err) MUST_USE;
 int pd_feed_sides(const struct pd *rec, const struct pd_chunk *c, const struct pd_side *side,
 		  size_t n, struct err *err) MUST_USE;
-/* What records say of the recording is to change: what was told by now is forgotten, and all is told
- * when everything is known. */
+/* What records say of the recording is to change: what was told by now is forgotten, and all is
+ * told when everything is known. */
 void pd_feed_later(struct pd *rec);
 /* Sums and notes after the last source. */
 int pd_walk_done(struct pd *rec, struct err *err) MUST_USE;

@@ -5,9 +5,9 @@
  *
  *	stat_data_read(&s, arena, rec, &err)
  *
- * A recording has what the kernel's counters said, grown since they were opened; a cell has what was
- * new in its round. A round is an interval (perf stat -I) or the whole run. Memory: a cell for each
- * STAT record.
+ * A recording has what the kernel's counters said, grown since they were opened; a cell has what
+ * was new in its round. A round is an interval (perf stat -I) or the whole run. Memory: a cell for
+ * each STAT record.
  */
 #ifndef CYCLADE_PERFDATA_STAT_DATA_H
 #define CYCLADE_PERFDATA_STAT_DATA_H

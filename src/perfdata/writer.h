@@ -11,8 +11,9 @@
  *
  * A writer killed at any moment leaves a file whose header tells of all that was flushed; what was
  * being written then lies behind it. Its only features are the early ones, which are records as in
- * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack. Nothing is renamed: what is recorded
- * has its name from the start, and an older file is first moved to PATH.old, as perf does.
+ * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack. Nothing is
+ * renamed: what is recorded has its name from the start, and an older file is first moved to
+ * PATH.old, as perf does.
  */
 #ifndef CYCLADE_PERFDATA_WRITER_H
 #define CYCLADE_PERFDATA_WRITER_H

@@ -6,8 +6,8 @@
  * Five instructions read a counter; three more for two of them add them up. REGION_RDPMC stands for
  * the instruction: a build that counts instructions puts another in its place, unit tests a call.
  * The counters are read before the locks are summed up, and in begin last of all the time stamp, in
- * end the time stamp first: neither waits for the instructions before it (no lfence), so that single
- * runs are known to some tens of cycles.
+ * end the time stamp first: neither waits for the instructions before it (no lfence), so that
+ * single runs are known to some tens of cycles.
  */
 #include "region/region_int.h"
 
@@ -68,8 +68,8 @@ ALWAYS void read_here(struct thread *t, size_t i, uint64_t *to, uint64_t *sum)
 			 : "eax", "ecx", "edx", "cc");
 }
 
-/* What the sum begins with: 0 where the handle is this thread's (`depth` holds its thread's pointer,
- * negative) and closed. The upper half stays 0. */
+/* What the sum begins with: 0 where the handle is this thread's (`depth` holds its thread's
+ * pointer, negative) and closed. The upper half stays 0. */
 ALWAYS uint64_t whose(const struct region *r)
 {
 	uint64_t sum;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork: the child has its parent's handles but neither its counters nor their pages, and its parent's
- * table is not its own. So before fork() returns in the child, every handle is made to take the time
- * alone, and the table becomes a copy, at 0. (A child of a bare clone() that never passes here must
- * leave the handles alone.)
+ * fork: the child has its parent's handles but neither its counters nor their pages, and its
+ * parent's table is not its own. So before fork() returns in the child, every handle is made to
+ * take the time alone, and the table becomes a copy, at 0. (A child of a bare clone() that never
+ * passes here must leave the handles alone.)
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * begin and end by read(2), a call for each group of counters; and by the time alone, where there is
- * no counter.
+ * begin and end by read(2), a call for each group of counters; and by the time alone, where there
+ * is no counter.
  */
 #include <errno.h>
 #include <string.h>

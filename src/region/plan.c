@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the names of what is wanted to events in groups: metrics and nodes by this CPU's model and the
- * planner, everything else as an event. On a hybrid there is a part for each kind of core.
+ * From the names of what is wanted to events in groups: metrics and nodes by this CPU's model and
+ * the planner, everything else as an event. On a hybrid there is a part for each kind of core.
  */
 #include "model/plan.h"
 
@@ -298,8 +298,8 @@ static int part_groups(struct namer *k, uint32_t part)
 	return 0;
 }
 
-/* Events that were asked for by themselves come behind the plan's groups, in a group for each kind of
- * core. */
+/* Events that were asked for by themselves come behind the plan's groups, in a group for each kind
+ * of core. */
 static void extras_last(struct namer *k, uint32_t n_extra)
 {
 	struct cyclade_set *s = k->s;

@@ -10,23 +10,23 @@
  *	show.c	    tables for people, json		api.c	what cyclade.h promises
  *
  * How begin and end know that what they read belongs together. Each counter has a page of the
- * kernel's with a `lock` word that grows whenever the kernel touches the counter: takes it off, puts
- * it on another, hears of its overflow. When a thread last looked at its pages it noted indices,
- * offsets and the sum of all locks. begin() reads the counters by the indices noted and then sums up
- * the locks: the same sum says that no lock grew (none ever shrinks), so what was read was read from
- * the right counters and with the offsets noted. end() compares with the sum that its begin saw: the
- * same sum says that the difference of the bare counters is what was counted. Anything else (another
- * sum, a region begun twice, a handle that is not this thread's) lets the sums differ and ends in
- * slow.c, which looks again, and first turns what open regions noted at their begin into whole
- * counts (offset and counter) with the offsets of that time.
+ * kernel's with a `lock` word that grows whenever the kernel touches the counter: takes it off,
+ * puts it on another, hears of its overflow. When a thread last looked at its pages it noted
+ * indices, offsets and the sum of all locks. begin() reads the counters by the indices noted and
+ * then sums up the locks: the same sum says that no lock grew (none ever shrinks), so what was read
+ * was read from the right counters and with the offsets noted. end() compares with the sum that its
+ * begin saw: the same sum says that the difference of the bare counters is what was counted.
+ * Anything else (another sum, a region begun twice, a handle that is not this thread's) lets the
+ * sums differ and ends in slow.c, which looks again, and first turns what open regions noted at
+ * their begin into whole counts (offset and counter) with the offsets of that time.
  *
- * A reading by an index that the kernel has just given to somebody else yields a wrong number, which
- * the sum of locks catches, but no fault: as long as our pages are mapped rdpmc is allowed, and all
- * cores have the same counters. On hybrid machines they have not, so there we use read(2).
+ * A reading by an index that the kernel has just given to somebody else yields a wrong number,
+ * which the sum of locks catches, but no fault: as long as our pages are mapped rdpmc is allowed,
+ * and all cores have the same counters. On hybrid machines they have not, so there we use read(2).
  *
  * Signals: a handler may use regions of its own at any point. Each region has its own memory; what
- * is the thread's is changed by slow.c alone, which a handler finds `busy` and then gives its run up
- * (`lost`). An end that finds its begin's notes were not brought along gives up, too.
+ * is the thread's is changed by slow.c alone, which a handler finds `busy` and then gives its run
+ * up (`lost`). An end that finds its begin's notes were not brought along gives up, too.
  */
 #ifndef CYCLADE_REGION_INT_H
 #define CYCLADE_REGION_INT_H
@@ -50,8 +50,9 @@
 
 #define FAST_READS 8		/* counters that the fast path can read */
 #define POISON	   (1ull << 32) /* no sum of locks is that */
-/* A region's depth as it is noted: 0, or so much and MORE for each further begin. Odd where it is open,
- * so that no sum of locks (even) is the same with it as without; OPEN_BIT is the size of st. */
+/* A region's depth as it is noted: 0, or so much and MORE for each further begin. Odd where it is
+ * open, so that no sum of locks (even) is the same with it as without; OPEN_BIT is the size of
+ * st. */
 #define DEPTH_ONE    0x101
 #define DEPTH_MORE   0x400
 #define OPEN_BIT     0x100

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * begin and end where something is not as it was when the thread last looked at its counters: they
- * were taken off, moved, began anew; the region is begun twice, or ended without a begin. And what is
- * due every two seconds. No system call but the reset of PERF_METRICS.
+ * were taken off, moved, began anew; the region is begun twice, or ended without a begin. And what
+ * is due every two seconds. No system call but the reset of PERF_METRICS.
  *
  * Plain counters are whole here: the kernel's offset and the counter with its sign. Slots and
  * PERF_METRICS are bare: the kernel puts both back as they were when it puts the thread on a CPU,
@@ -130,8 +130,8 @@ void slow_look(struct thread *t)
 	(void)look(t, &k);
 }
 
-/* What an open region noted at its begin becomes whole, by the offsets of that time, before these are
- * forgotten. -1: they are forgotten already. */
+/* What an open region noted at its begin becomes whole, by the offsets of that time, before these
+ * are forgotten. -1: they are forgotten already. */
 static int make_whole(struct region *r)
 {
 	struct thread *t = r->thread;

@@ -227,9 +227,9 @@ static double slots_of(const struct report *r, const double *count, size_t field
 	return 0;
 }
 
-/* Half the width of what the steps of a field, 255ths, may have done. Readings that differ are rounded
- * independently: `scale` times their squares' sum. A fraction that stays as it is is rounded alike by
- * each, and so is off by up to half a step of all slots. */
+/* Half the width of what the steps of a field, 255ths, may have done. Readings that differ are
+ * rounded independently: `scale` times their squares' sum. A fraction that stays as it is is
+ * rounded alike by each, and so is off by up to half a step of all slots. */
 static double half_step(const struct report *r, const struct table_sums *s, const double *count,
 			size_t field, double scale)
 {

@@ -115,8 +115,8 @@ bool table_copy(struct table_slot *out, const struct table_slot *from)
 	return copy_slot(out, from, 1000);
 }
 
-/* The second row is written under a number of its own. Who writes to memory is waited for, should it
- * have lost its CPU just then; in a file it may be long dead, or never have been. */
+/* The second row is written under a number of its own. Who writes to memory is waited for, should
+ * it have lost its CPU just then; in a file it may be long dead, or never have been. */
 static bool copy_both(bool file, const struct table_block *b, const struct table_slot *slot,
 		      struct table_slot *now, const struct table_slot *second,
 		      struct table_slot *zero)

@@ -40,8 +40,8 @@ struct table_event {
 	uint32_t kind;	/* enum table_kind */
 	uint32_t field; /* of PERF_METRICS: which */
 	uint32_t at;	/* its place in acc, base, total */
-	uint32_t
-		width; /* bits of the counter: sums in `acc` are modulo that; 0: acc is not its own */
+	/* Bits of the counter: sums in `acc` are modulo that; 0: acc is not its own. */
+	uint32_t width;
 	uint32_t asked; /* by name: shown for itself */
 	uint32_t refused;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread's counters: opened when it asks for its first region, closed when it ends or the set does.
- * What it counted stays in its block of the table. All under the set's lock, but for what a thread
- * looks up of its own.
+ * A thread's counters: opened when it asks for its first region, closed when it ends or the set
+ * does. What it counted stays in its block of the table. All under the set's lock, but for what a
+ * thread looks up of its own.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/2", all of it; each
- * kind of cores is one of "accounts"; a row is a line, its "cells" those of the nodes that have a value
- * somewhere (what the others lack is told once, in "nodes"). csv: one table at a time, by --fields: rows (each node and its
- * error a column), tree, events; of a hybrid with a first column pmu, and rows with the nodes of all trees.
- * Values are cycles, or the node's unit; errors half of the 95 % interval; what has no value is empty,
- * or null with a "why".
+ * An account of cycles for programs and spreadsheets. json: "schema": "cyclade.account/2", all of
+ * it; each kind of cores is one of "accounts"; a row is a line, its "cells" those of the nodes that
+ * have a value somewhere (what the others lack is told once, in "nodes"). csv: one table at a time,
+ * by --fields: rows (each node and its error a column), tree, events; of a hybrid with a first
+ * column pmu, and rows with the nodes of all trees. Values are cycles, or the node's unit; errors
+ * half of the 95 % interval; what has no value is empty, or null with a "why".
  */
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static uint32_t node_named(const struct account_view *v, const char *name)
 	return account_find(acc_of(v), name, strlen(name));
 }
 
-/* The nodes of all trees, each name once; which node that is in the tree being written, or MODEL_NONE. */
+/* The nodes of all trees, each name once; which node that is in the tree being written, or
+ * MODEL_NONE. */
 struct names {
 	const char **v;
 	uint32_t *node;

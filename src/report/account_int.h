@@ -23,16 +23,16 @@ void account_put_key(struct buf *b, const struct account_view *v, const struct a
 /* One more row. */
 int account_view_push(struct account_view *v, const struct account_row *r,
 		      struct err *err) MUST_USE;
-/* Rows as a tree by the profile's keys (account_nest.c): those `kept` (by row); with fewer than `least`
- * cycles they are summed. */
+/* Rows as a tree by the profile's keys (account_nest.c): those `kept` (by row); with fewer than
+ * `least` cycles they are summed. */
 int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
 		      struct err *err) MUST_USE;
 const char *account_cover_text(enum account_cover cover);
 const char *account_part_text(enum account_part part);
 /* "MEM_LOAD_RETIRED.L2_HIT", or "" */
 const char *account_event_name(const struct account_view *v, uint32_t event);
-/* Sentences on what the numbers rest on; returns how many. Of several kinds of cores the last one's have
- * those of the recording. */
+/* Sentences on what the numbers rest on; returns how many. Of several kinds of cores the last one's
+ * have those of the recording. */
 size_t account_view_facts(const struct account_view *v, struct arena *a, const char **label,
 			  const char **text, size_t most);
 size_t account_next(const struct account_view *v, struct next out[NEXT_MAX], struct arena *a);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_nest - rows as a tree: each process with its sum, its modules with theirs, their functions.
+ * account_nest - rows as a tree: each process with its sum, its modules with theirs, their
+ * functions.
  *
- * A level is a key. The profile's rows are in the order of their keys, so that what belongs together
- * stands together. What is smaller than is shown is summed where it belongs, under its parent.
+ * A level is a key. The profile's rows are in the order of their keys, so that what belongs
+ * together stands together. What is smaller than is shown is summed where it belongs, under its
+ * parent.
  */
 #include <stdlib.h>
 

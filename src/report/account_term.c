@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An account of cycles as people read it: the rows by the branches that matter, as many as fit; then
- * the tree of all of it, what it rests on, and the next command.
+ * An account of cycles as people read it: the rows by the branches that matter, as many as fit;
+ * then the tree of all of it, what it rests on, and the next command.
  */
 #include <math.h>
 #include <string.h>
@@ -343,7 +343,8 @@ out:
 	buf_end_line(p->out);
 }
 
-/* What the paper's figure has: the whole, halted and not, stalled and not; each with its branches. */
+/* What the paper's figure has: the whole, halted and not, stalled and not; each with its
+ * branches. */
 static void put_tree(struct account_page *p)
 {
 	static const enum account_part parts[] = { PART_CYCLES, PART_HALTED, PART_STALLED,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_view - an account of cycles as tables: rows of a profile by branches of the tree; all of the
- * recording as the tree itself; the events with the share of time they had a counter.
+ * account_view - an account of cycles as tables: rows of a profile by branches of the tree; all of
+ * the recording as the tree itself; the events with the share of time they had a counter.
  *
  *	profile_build(&p, ...)				with opts.mux
  *	account_bind, account_whole			of the sums of all that is selected
@@ -11,10 +11,10 @@
  *
  * Of a hybrid there is a view for each kind of cores, with the rows that have samples of it.
  *
- * Cells are made when a row is written, so that memory does not grow with rows times nodes. What was
- * not measured is never 0: it is "-" for people, null with a "why" for programs. A value that its
- * error bar does not tell from nothing is marked ~ (and dim), a lower bound >, one that disagrees with
- * its twin ?, one larger than what holds it ^.
+ * Cells are made when a row is written, so that memory does not grow with rows times nodes. What
+ * was not measured is never 0: it is "-" for people, null with a "why" for programs. A value that
+ * its error bar does not tell from nothing is marked ~ (and dim), a lower bound >, one that
+ * disagrees with its twin ?, one larger than what holds it ^.
  */
 #ifndef CYCLADE_REPORT_ACCOUNT_VIEW_H
 #define CYCLADE_REPORT_ACCOUNT_VIEW_H

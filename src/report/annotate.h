@@ -42,8 +42,8 @@ struct annotate_targets {
 	VEC(struct annotate_target) v; /* most samples first */
 };
 
-/* The sampled functions that `name` may mean (symbol/named.h). None is ERR_NOT_FOUND, with the nearest name
- * as a hint. */
+/* The sampled functions that `name` may mean (symbol/named.h). None is ERR_NOT_FOUND, with the
+ * nearest name as a hint. */
 int annotate_find(struct annotate_targets *out, const struct profile *p, size_t event,
 		  const char *name, struct err *err) MUST_USE;
 void annotate_targets_free(struct annotate_targets *t);

@@ -2,8 +2,8 @@
 /*
  * annotate_account - what a function's cycles went into, by line and instruction: the leaves of the
  * account that matter most for the function, in shares of the function's own cycles. (Of an
- * instruction's own cycles they would mean little: a load is sampled where it is, the cycles that it
- * cost some instructions behind.)
+ * instruction's own cycles they would mean little: a load is sampled where it is, the cycles that
+ * it cost some instructions behind.)
  */
 #include <math.h>
 #include <stdlib.h>

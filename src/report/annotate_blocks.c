@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_blocks - how often instructions ran, from branch stacks, beside the samples: a figure at the
- * first instruction of each block, and at its branch how often taken ones were mispredicted.
+ * annotate_blocks - how often instructions ran, from branch stacks, beside the samples: a figure at
+ * the first instruction of each block, and at its branch how often taken ones were mispredicted.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * blocks_term - blocks as people read them: all of a recording, hottest first, then its loops; or
- * the blocks of a function in the order of their addresses, with the edges out of each. Then what the
- * numbers do not cover. Names are cut where the width ends, numbers never.
+ * the blocks of a function in the order of their addresses, with the edges out of each. Then what
+ * the numbers do not cover. Names are cut where the width ends, numbers never.
  */
 #include <inttypes.h>
 #include <math.h>

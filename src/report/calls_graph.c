@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_graph - calls as a graph: the hottest functions until 95 % of all calls are told, with those
- * that call them; or one function with its neighbours.
+ * calls_graph - calls as a graph: the hottest functions until 95 % of all calls are told, with
+ * those that call them; or one function with its neighbours.
  *
  * A leaf that everybody calls (malloc, memcpy) would draw lines from everywhere and say nothing: of
- * one with more than 50 callers only the heaviest few edges are drawn, and the node says so. So it does
- * of edges that are too light to be drawn.
+ * one with more than 50 callers only the heaviest few edges are drawn, and the node says so. So it
+ * does of edges that are too light to be drawn.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -114,7 +114,8 @@ static void choose(struct drawing *d)
 		d->drawn[f->first_callee + i] = true;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes
+ * ------------------------------------------------------------------------------------- */
 
 static uint32_t callers_not_drawn(const struct drawing *d, uint32_t f)
 {
@@ -173,7 +174,8 @@ static int put_node(struct drawing *d, uint32_t f)
 	return d->node[f] == GRAPH_NONE ? err_nomem(d->err) : 0;
 }
 
-/* ---- edges ------------------------------------------------------------------------------------- */
+/* ---- edges
+ * ------------------------------------------------------------------------------------- */
 
 static int put_edge(struct drawing *d, const struct call_edge *e)
 {

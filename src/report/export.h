@@ -9,8 +9,8 @@
  *	export_blocks	hot blocks in order, for clang -fbasic-block-sections=list=FILE
  *	export_order	hot functions in order, for lld --symbol-ordering-file
  *
- * The first two take a profile with stacks (profile_stacks.h). Names come from outside: what a terminal should
- * not be shown is escaped in them (\xNN) before a format does its own quoting.
+ * The first two take a profile with stacks (profile_stacks.h). Names come from outside: what a
+ * terminal should not be shown is escaped in them (\xNN) before a format does its own quoting.
  */
 #ifndef CYCLADE_REPORT_EXPORT_H
 #define CYCLADE_REPORT_EXPORT_H

@@ -2,12 +2,13 @@
 /*
  * LLVM's sample profile, as text and as its extensible binary form.
  *
- * Text: "NAME:TOTAL:HEAD" for a function, below it " LINE[.DISCRIMINATOR]: COUNT TARGET:COUNT ..." and
- * for what was inlined " LINE[.DISCRIMINATOR]: NAME:TOTAL" with its own lines below, one blank deeper.
+ * Text: "NAME:TOTAL:HEAD" for a function, below it " LINE[.DISCRIMINATOR]: COUNT TARGET:COUNT ..."
+ * and for what was inlined " LINE[.DISCRIMINATOR]: NAME:TOTAL" with its own lines below, one blank
+ * deeper.
  *
  * Binary: magic and version, a table of sections (type, flags, offset, size: 64 bits each,
- * little-endian), then the sections: a summary of all counts, names, where each function is, and the
- * functions, in ULEB128.
+ * little-endian), then the sections: a summary of all counts, names, where each function is, and
+ * the functions, in ULEB128.
  */
 #include "report/export_int.h"
 
@@ -16,7 +17,8 @@
 
 #include "report/proto.h"
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text
+ * ---------------------------------------------------------------------------------------- */
 
 #define LEVELS_MAX 80u /* more than inlined calls are told of */
 
@@ -60,7 +62,8 @@ int export_fdo_text(struct buf *out, const struct fdo *p, struct err *err)
 	return out->failed ? err_nomem(err) : 0;
 }
 
-/* ---- binary -------------------------------------------------------------------------------------- */
+/* ---- binary
+ * -------------------------------------------------------------------------------------- */
 
 #define MAGIC	      0x5350524f46343204ULL /* "SPROF42" and the form: extensible binary */
 #define VERSION	      103

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The Firefox profiler's processed format, version 62: tables of columns that all threads share, and
- * for each thread its samples in time.
+ * The Firefox profiler's processed format, version 62: tables of columns that all threads share,
+ * and for each thread its samples in time.
  *
- * Written as it is known; the largest things kept beside the text are a few numbers for each frame of
- * a site and each node of the tree. Times are ms from the first sample on.
+ * Written as it is known; the largest things kept beside the text are a few numbers for each frame
+ * of a site and each node of the tree. Times are ms from the first sample on.
  */
 #include "report/export_int.h"
 
@@ -41,7 +41,8 @@ struct fox {
 
 typedef void (*cell_fn)(struct fox *x, size_t i);
 
-/* ---- columns ----------------------------------------------------------------------------------- */
+/* ---- columns
+ * ----------------------------------------------------------------------------------- */
 
 static void column(struct fox *x, const char *name, size_t n, cell_fn cell)
 {
@@ -83,7 +84,8 @@ static void cell_false(struct fox *x, size_t i)
 	json_bool(&x->j, NULL, false);
 }
 
-/* ---- what the tables are made of ---------------------------------------------------------------- */
+/* ---- what the tables are made of
+ * ---------------------------------------------------------------- */
 
 static int lib_of(struct fox *x, uint32_t image, uint32_t *lib)
 {
@@ -187,7 +189,8 @@ static int make_sources(struct fox *x)
 	return 0;
 }
 
-/* ---- the shared tables -------------------------------------------------------------------------- */
+/* ---- the shared tables
+ * -------------------------------------------------------------------------- */
 
 /* Libraries are told from where their first byte would be loaded. */
 static uint64_t relative_address(const struct fox *x, const struct stack_site *s)
@@ -374,7 +377,8 @@ static void put_shared(struct fox *x, size_t n_frames)
 	json_end_object(&x->j);
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------- */
+/* ---- libraries
+ * ---------------------------------------------------------------------------------- */
 
 static void safe(struct fox *x, const char *key, const char *s)
 {
@@ -428,7 +432,8 @@ static void put_libs(struct fox *x)
 	json_end_array(&x->j);
 }
 
-/* ---- what was measured, and threads -------------------------------------------------------------- */
+/* ---- what was measured, and threads
+ * -------------------------------------------------------------- */
 
 static const struct pd_event *event_of(const struct fox *x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layouts of code. For clang -fbasic-block-sections=list=FILE: "!NAME" and a line "!!" with the numbers
- * of its hot blocks in order. For lld --symbol-ordering-file: a name a line.
+ * Layouts of code. For clang -fbasic-block-sections=list=FILE: "!NAME" and a line "!!" with the
+ * numbers of its hot blocks in order. For lld --symbol-ordering-file: a name a line.
  */
 #include "report/export.h"
 

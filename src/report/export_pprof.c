@@ -3,9 +3,9 @@
  * pprof's profile.proto, packed by gzip.
  *
  * Each event is two values of a sample: how many samples, and how much of the event they stand for.
- * A process' addresses are its own affair; here every file is mapped once, a position-independent one
- * to a place that no other has, so that pprof finds the file's own addresses again from mapping and
- * program headers (for -list and -disasm). Code without a symbol is left to pprof to name.
+ * A process' addresses are its own affair; here every file is mapped once, a position-independent
+ * one to a place that no other has, so that pprof finds the file's own addresses again from mapping
+ * and program headers (for -list and -disasm). Code without a symbol is left to pprof to name.
  */
 #include "report/export_int.h"
 
@@ -132,7 +132,8 @@ static void put_events(struct pprof *x)
 	buf_free(&name);
 }
 
-/* ---- mappings ---------------------------------------------------------------------------------- */
+/* ---- mappings
+ * ---------------------------------------------------------------------------------- */
 
 static void lay_out(struct pprof *x, uint32_t image, uint64_t *next)
 {
@@ -276,7 +277,8 @@ static void put_mappings(struct pprof *x)
 			put_mapping(x, i);
 }
 
-/* ---- locations --------------------------------------------------------------------------------- */
+/* ---- locations
+ * --------------------------------------------------------------------------------- */
 
 /* The number of a frame's function, which is written at first sight. Numbers count from 1. */
 static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
@@ -325,7 +327,8 @@ static void put_location(struct pprof *x, size_t i)
 	put(x, PROFILE_LOCATION);
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples
+ * ----------------------------------------------------------------------------------- */
 
 static void put_label(struct pprof *x, const char *key, const char *text, uint64_t number)
 {

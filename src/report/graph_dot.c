@@ -13,7 +13,8 @@
 #include "base/text.h"
 #include "report/graph_int.h"
 
-/* From light to dark; where the text on it turns from dark to light keeps the contrast above 4.5. */
+/* From light to dark; where the text on it turns from dark to light keeps the contrast above
+ * 4.5. */
 static const struct {
 	const char *fill, *text;
 } ramp[] = {

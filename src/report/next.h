@@ -17,8 +17,8 @@ struct next {
 
 /* Texts live in `a`. Returns how many, hottest advice first; fewer where memory is short. */
 size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a);
-/* One more: "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed. record and
- * explain, which read no recording, have no -i. */
+/* One more: "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed.
+ * record and explain, which read no recording, have no -i. */
 struct next_list {
 	struct next *v; /* NEXT_MAX of them */
 	size_t n;

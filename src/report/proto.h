@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * proto - writing protobuf messages: fields of numbers and of bytes. A message inside another is made
- * in a buffer of its own first.
+ * proto - writing protobuf messages: fields of numbers and of bytes. A message inside another is
+ * made in a buffer of its own first.
  */
 #ifndef CYCLADE_REPORT_PROTO_H
 #define CYCLADE_REPORT_PROTO_H

@@ -24,10 +24,10 @@ struct registers_view {
 	uint64_t more; /* entries that --limit leaves out */
 };
 
-/* Marks what is wanted. `function`: a name as annotate takes it, with `+0xOFFSET` or `:OFFSET` behind it
- * for another instruction than its first; NULL: functions' entries, most samples first, `limit` of
- * them. `at`: n addresses, the file's own or as sampled, or names with offsets, in addition.
- * ERR_NOT_FOUND names what is not among the samples, and what to record. */
+/* Marks what is wanted. `function`: a name as annotate takes it, with `+0xOFFSET` or `:OFFSET`
+ * behind it for another instruction than its first; NULL: functions' entries, most samples first,
+ * `limit` of them. `at`: n addresses, the file's own or as sampled, or names with offsets, in
+ * addition. ERR_NOT_FOUND names what is not among the samples, and what to record. */
 int registers_view_choose(struct registers_view *v, struct registers *r, const char *function,
 			  const char *const *at, size_t n, size_t limit, struct err *err) MUST_USE;
 

@@ -2,9 +2,9 @@
 /*
  * run_report - what `run` found, for programs: the tree and the hot functions in one document.
  *
- * json: "cyclade.run/1", the trees as cyclade.tree/1 has them and a table of functions for each event.
- * csv: a row for each node, metric, retire latency and function; `kind` says which it is. markdown: for
- * a comment. Nothing that was not measured has a number.
+ * json: "cyclade.run/1", the trees as cyclade.tree/1 has them and a table of functions for each
+ * event. csv: a row for each node, metric, retire latency and function; `kind` says which it is.
+ * markdown: for a comment. Nothing that was not measured has a number.
  */
 #ifndef CYCLADE_REPORT_RUN_REPORT_H
 #define CYCLADE_REPORT_RUN_REPORT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree for programs: "cyclade.tree/1". A node's value is a fraction of its unit (slots, clocks,
- * ...), the path its name; every node that was asked for is there, null with a "why" where it has no
- * value.
+ * ...), the path its name; every node that was asked for is there, null with a "why" where it has
+ * no value.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -22,7 +22,8 @@ struct tree_item { /* a metric as programs read it */
 	const char *unit;
 };
 
-/* Those that belong into the output of programs, in the order of the model; there is room for all. */
+/* Those that belong into the output of programs, in the order of the model; there is room for
+ * all. */
 size_t tree_items(const struct tree_source *s, struct tree_item *out);
 /* "trees" and "latencies" of an object that is open. */
 int tree_json_trees(struct json *j, const struct tree_report *r) MUST_USE;
@@ -36,7 +37,8 @@ struct tree_rows {
 	size_t n;
 };
 
-/* Rows for people; `why`, finished lines, stands behind them. All but it and the label is made safe here. */
+/* Rows for people; `why`, finished lines, stands behind them. All but it and the label is made safe
+ * here. */
 void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
 		   const struct style *st, bool first);
 

@@ -12,8 +12,8 @@
  *	why NAME REASON					of a row without a value to believe
  *	note TEXT
  *
- * Flags: l last of its siblings, p on the path to follow, o over its threshold, d doubtful, s the sum
- * of small ones, - none. Lines of other words are passed over: they are a later version's.
+ * Flags: l last of its siblings, p on the path to follow, o over its threshold, d doubtful, s the
+ * sum of small ones, - none. Lines of other words are passed over: they are a later version's.
  */
 #ifndef CYCLADE_REPORT_TREE_SAVED_H
 #define CYCLADE_REPORT_TREE_SAVED_H
@@ -43,13 +43,14 @@ struct tree_saved {
 };
 
 void tree_saved_write(struct buf *out, const struct tree_report *r);
-/* What tree_saved_write wrote, from outside, into the arena. Fails where it is none of it. A share that
- * cannot be one (below 0, more than the whole) is read as doubtful. */
+/* What tree_saved_write wrote, from outside, into the arena. Fails where it is none of it. A share
+ * that cannot be one (below 0, more than the whole) is read as doubtful. */
 int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, size_t len,
 		    struct err *err) MUST_USE;
 /* For people; names are made safe here. */
 void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st);
-/* An object of "cpu", "trees" and "notes"; rows name their parent by id, as those of call trees do. */
+/* An object of "cpu", "trees" and "notes"; rows name their parent by id, as those of call trees
+ * do. */
 void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t);
 
 #endif

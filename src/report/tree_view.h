@@ -8,8 +8,8 @@
  *
  * The rows of people's formats close: siblings that divide slots and are small are summed in a row
  * other_NAME. A node that is not over its threshold is not opened unless everything is asked for. A
- * level-1 node is never hidden. Formats for programs have every node that was asked for, null with a
- * "why" where it has no value.
+ * level-1 node is never hidden. Formats for programs have every node that was asked for, null with
+ * a "why" where it has no value.
  */
 #ifndef CYCLADE_REPORT_TREE_VIEW_H
 #define CYCLADE_REPORT_TREE_VIEW_H

@@ -30,8 +30,8 @@ struct where {
 	const char *top; /* the hottest function that has a name of its own, plain; "": none */
 };
 
-/* A profile built with KEY_SYM and KEY_DSO (and KEY_SRCLINE for places), which stays. At most `limit`
- * rows (0: all), what is left folded into one; the table closes at 100 %. */
+/* A profile built with KEY_SYM and KEY_DSO (and KEY_SRCLINE for places), which stays. At most
+ * `limit` rows (0: all), what is left folded into one; the table closes at 100 %. */
 int where_make(struct where *out, struct arena *a, const struct profile *p, size_t event,
 	       size_t limit, struct err *err) MUST_USE;
 void where_put(struct buf *out, const struct where *w, const struct style *st);

@@ -8,9 +8,9 @@
  *	bbmap_free(&m)
  *
  * Per function: where it begins, then each block's place and size in ULEB128. In the oldest form
- * (section type 0x6fff4c08) places are from the function's start; versions 1 and 2 (type 0x6fff4c0a)
- * tell them from the end of the block before, version 2 also has the block's id. Later versions, and
- * features that change the layout, are refused.
+ * (section type 0x6fff4c08) places are from the function's start; versions 1 and 2 (type
+ * 0x6fff4c0a) tell them from the end of the block before, version 2 also has the block's id. Later
+ * versions, and features that change the layout, are refused.
  */
 #ifndef CYCLADE_SYMBOL_BBMAP_H
 #define CYCLADE_SYMBOL_BBMAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * code - see code.h. Instructions come from the decoders of disasm without their text; the starts of
- * blocks are marked in an array by instruction, which is only there while blocks are being made.
+ * code - see code.h. Instructions come from the decoders of disasm without their text; the starts
+ * of blocks are marked in an array by instruction, which is only there while blocks are being made.
  */
 #include "symbol/code.h"
 

@@ -11,8 +11,8 @@
  * every instruction that can leave) and ends with the first instruction that can leave it: a jump,
  * a call, a return, or nothing, where the next block begins. A call ends a block, too: how often
  * its two sides ran is measured apart, and a callee need not come back. Targets of indirect jumps
- * are not in the code: code_split() adds those that were seen. So does a system call, or whatever else
- * goes to the kernel and comes back behind; a conditional move or a fault does not.
+ * are not in the code: code_split() adds those that were seen. So does a system call, or whatever
+ * else goes to the kernel and comes back behind; a conditional move or a fault does not.
  *
  * Text is not made (disasm.h does that for what is shown), which is several times faster.
  * Threads: a finished struct code may be read by any number of them.

@@ -18,8 +18,8 @@ enum insn_flow {
 	INSN_COND,
 	INSN_CALL,
 	INSN_RETURN,
-	INSN_SYSTEM, /* into the kernel or what is below it, which comes back behind: syscall, int, svc */
-	INSN_STOP, /* nothing runs behind it: ud2, udf */
+	INSN_SYSTEM, /* into the kernel or below, which comes back behind it: syscall, int, svc */
+	INSN_STOP,   /* nothing runs behind it: ud2, udf */
 };
 
 struct insn {

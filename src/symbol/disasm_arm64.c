@@ -2,10 +2,10 @@
 /*
  * disasm_arm64 - AArch64 through Capstone.
  *
- * Where instructions lead is read from their words, which takes no library, and is the same for text
- * and for code that is only taken apart.
- * The library is loaded at the first need: its tables for all the machines it knows have 77,000
- * places that the loader must write to, two thirds of what starting this program would cost.
+ * Where instructions lead is read from their words, which takes no library, and is the same for
+ * text and for code that is only taken apart. The library is loaded at the first need: its tables
+ * for all the machines it knows have 77,000 places that the loader must write to, two thirds of
+ * what starting this program would cost.
  */
 #include <dlfcn.h>
 #include <stdio.h>

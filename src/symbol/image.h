@@ -12,14 +12,16 @@
  * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
  * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
  * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
- * code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not the recorded one is not used,
- * and image_origin() says so. A missing file is no error: addresses then have no symbol.
+ * code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not the
+ * recorded one is not used, and image_origin() says so. A missing file is no error: addresses then
+ * have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
  * Threads: different images may be resolved in parallel; the same image by one thread at a time.
  * Names are demangled (C++, Rust, D) unless opts.raw_names.
- * Of a stripped file's functions at least the bounds are known, from .eh_frame: such are `nameless`.
+ * Of a stripped file's functions at least the bounds are known, from .eh_frame: such are
+ * `nameless`.
  */
 #ifndef CYCLADE_SYMBOL_IMAGE_H
 #define CYCLADE_SYMBOL_IMAGE_H

@@ -3,8 +3,8 @@
  * source_inlines - the functions and inlined calls of one unit as disjoint address segments.
  *
  * Walks the unit's tree of scopes; each DW_TAG_inlined_subroutine becomes a src_call that knows the
- * call around it, and one interval for each of its address ranges; a function does likewise. What cannot hold code is not
- * entered.
+ * call around it, and one interval for each of its address ranges; a function does likewise. What
+ * cannot hold code is not entered.
  */
 #include <dwarf.h>
 

@@ -111,7 +111,8 @@ struct source {
  */
 bool src_is_code(const struct source *s, uint64_t addr);
 
-/* Make one of a unit's tables; NULL only for lack of memory (broken DWARF gives what could be read).
+/* Make one of a unit's tables; NULL only for lack of memory (broken DWARF gives what could be
+ * read).
  */
 struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit) MUST_USE;
 struct src_call_tab *src_read_inlines(struct source *s, Dwarf_Die *unit) MUST_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pfm_of MODEL: for each name on standard input that libpfm knows of that model's CPU, a line "NAME CONFIG CONFIG1". */
+/* pfm_of MODEL: for each name on standard input that libpfm knows of that model's CPU, a line "NAME
+ * CONFIG CONFIG1". */
 #include <stdio.h>
 #include <string.h>
 

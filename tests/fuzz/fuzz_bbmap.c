@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as a map of basic blocks, the first of which tells the form: blocks come out in order and
- * do not overlap, and no more than the bytes can tell of.
+ * Any bytes as a map of basic blocks, the first of which tells the form: blocks come out in order
+ * and do not overlap, and no more than the bytes can tell of.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as machine code, any spans and edges over it: what is counted by starts and ends of spans is
- * held against a count of each block by itself; loops are told so that none holds itself.
+ * Any bytes as machine code, any spans and edges over it: what is counted by starts and ends of
+ * spans is held against a count of each block by itself; loops are told so that none holds itself.
  */
 #include <elf.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as the text of a file that a capture takes: what is taken is taken again the same, is no
- * more than there was, and of files with private lines holds none of them.
+ * Any bytes as the text of a file that a capture takes: what is taken is taken again the same, is
+ * no more than there was, and of files with private lines holds none of them.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bytes as code of each machine, taken apart; the same bytes again say where it is split. What code.h
- * promises is held against what comes out.
+ * Bytes as code of each machine, taken apart; the same bytes again say where it is split. What
+ * code.h promises is held against what comes out.
  */
 #include <elf.h>
 #include <stdlib.h>

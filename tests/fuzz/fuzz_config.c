@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The configuration file's parser. What it lets through must apply to every command, and every key
- * must have been said by somebody then; what it refuses must name the file. The same bytes, as far as
- * they are text, are CYCLADE_OPTS too.
+ * must have been said by somebody then; what it refuses must name the file. The same bytes, as far
+ * as they are text, are CYCLADE_OPTS too.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as a recording, its samples kept with their chains, and written for other programs. What
- * profile_stacks.h promises is held against what comes out. No file that the recording names is opened.
+ * Any bytes as a recording, its samples kept with their chains, and written for other programs.
+ * What profile_stacks.h promises is held against what comes out. No file that the recording names
+ * is opened.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names from outside in graphs: whatever they hold, they stay inside their quotes, and what stands between
- * these is what terminals may see. With Graphviz, its SVG has as many nodes as the graph. */
+/* Names from outside in graphs: whatever they hold, they stay inside their quotes, and what stands
+ * between these is what terminals may see. With Graphviz, its SVG has as many nodes as the
+ * graph. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

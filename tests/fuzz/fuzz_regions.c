@@ -2,8 +2,8 @@
 /*
  * Any bytes as a table of regions: shown in both formats, or refused.
  *
- * To load a CPU's model takes a hundred times as long as all the rest of it: models are kept from one
- * input to the next, and only some inputs have theirs loaded by the facts of the table itself.
+ * To load a CPU's model takes a hundred times as long as all the rest of it: models are kept from
+ * one input to the next, and only some inputs have theirs loaded by the facts of the table itself.
  */
 #include <stdint.h>
 #include <stdlib.h>

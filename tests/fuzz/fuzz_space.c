@@ -12,8 +12,8 @@
 #include "base/perf_abi.h"
 #include "symbol/space.h"
 
-/* What the second implementation branches on is nothing to search for, and to write it down took longer
- * than all the rest. */
+/* What the second implementation branches on is nothing to search for, and to write it down took
+ * longer than all the rest. */
 #ifdef __clang__
 #define ORACLE __attribute__((no_sanitize("coverage")))
 #else

@@ -4,8 +4,9 @@
  *
  * Reads lines: "event NAME CONFIG" for each that was recorded, in order; "penalty NAME CYCLES";
  * "whole W..." and then "row W...": of each event samples and what one of them stands for, as
- * SAMPLES:WEIGHT. Writes "node NAME PARENT ADDS EVENT" for each node (EVENT: the recorded one's index,
- * or -) once the first weights come, and for each line of weights "cells V..." (nan: no value).
+ * SAMPLES:WEIGHT. Writes "node NAME PARENT ADDS EVENT" for each node (EVENT: the recorded one's
+ * index, or -) once the first weights come, and for each line of weights "cells V..." (nan: no
+ * value).
  */
 #include <inttypes.h>
 #include <math.h>

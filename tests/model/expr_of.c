@@ -3,7 +3,7 @@
  * expr_of - compiles and evaluates formulas from its standard input, for test_expr.py.
  *
  *	F dialect <tab> subject or - <tab> formula	answers "ok" or "no" and the error
- *	V lps <tab> name=v,v,... <tab> ...		the last formula over these: a value, or why not,
+ *	V lps <tab> name=v,v,... <tab> ...		the last formula: a value, or why not,
  *						or "none" where it was not compiled
  *
  * Every name is an event, but for those that begin with tma_ or metric_ (metrics), and those that

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model_eval MODEL [DIR]: (of --models DIR) reads "name value" lines (an event's count; "NAME:R" its retire latency; "#N"
- * the system fact of that number), writes "metric value" for every metric, "-" where there is none.
+ * model_eval MODEL [DIR]: (of --models DIR) reads "name value" lines (an event's count; "NAME:R"
+ * its retire latency; "#N" the system fact of that number), writes "metric value" for every metric,
+ * "-" where there is none.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dump_flow - what branch records say, as tab-separated text, for comparison with other readers of the
- * same recording.
+ * dump_flow - what branch records say, as tab-separated text, for comparison with other readers of
+ * the same recording.
  *
  *	dump_flow RECORDING [THREADS [EVENT [COMM]]]
  *
- * Rows: "edge" image address kind image address kind, hits, weight, the groups' weights, mispredicted,
- * predicted, in_tx, aborts, cycles, timed, type; "span" image kind start end, hits, weight, groups,
- * timed, cycles, cycles squared, buckets that are not empty as FROM:N; "sums" names and values.
+ * Rows: "edge" image address kind image address kind, hits, weight, the groups' weights,
+ * mispredicted, predicted, in_tx, aborts, cycles, timed, type; "span" image kind start end, hits,
+ * weight, groups, timed, cycles, cycles squared, buckets that are not empty as FROM:N; "sums" names
+ * and values.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jit - makes code at one address twice, as a just-in-time compiler that uses its memory again does,
- * and tells of it in ./jit-PID.dump: first_code runs for so many milliseconds of processor time,
- * then second_code for three times as many at the same place, then elsewhere, moved, for as many as
- * the first.
+ * jit - makes code at one address twice, as a just-in-time compiler that uses its memory again
+ * does, and tells of it in ./jit-PID.dump: first_code runs for so many milliseconds of processor
+ * time, then second_code for three times as many at the same place, then elsewhere, moved, for as
+ * many as the first.
  *
  *	jit MILLISECONDS
  */

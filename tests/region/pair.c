@@ -3,7 +3,7 @@
  * Pairs of begin and end with an instruction that runs anywhere (rdtsc) in the place of rdpmc, for
  * test_cost.py to count what they execute, call and allocate:
  *
- *	pair READS FIELDS COUNT [TICK]	on pages made up here; every TICK cycles PERF_METRICS is begun anew
+ *	pair READS FIELDS COUNT [TICK]	on pages made up here; PERF_METRICS anew after TICK cycles
  *	pair open COUNT			a set as anybody opens it
  *
  * Between two calls of getppid() nothing else happens. Prints how often memory was asked for.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls ivb|spr|gnr - asks the simulated PMU what tools do not: groups opened late, switched off and on,
- * reset; what is refused, and how. Says a line "ok NAME" or "not ok NAME: ..." for each claim; what
- * it counts is itself. Run by test_sim.py on that machine, program "even" (3 cycles per ns).
+ * calls ivb|spr|gnr - asks the simulated PMU what tools do not: groups opened late, switched off
+ * and on, reset; what is refused, and how. Says a line "ok NAME" or "not ok NAME: ..." for each
+ * claim; what it counts is itself. Run by test_sim.py on that machine, program "even" (3 cycles per
+ * ns).
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -95,9 +95,10 @@ void sim_metrics_reset(const struct sim *sim, struct sim_counter *leader);
 /* values.c: rewrites what read() gave for `k`; returns the number of bytes. */
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n);
 
-/* turns.c: is the counter on when its group has been wanted here for so many ns, and how long was it on
- * until then? For samples, whose task need not be the one that the context follows: all groups of the
- * context are taken to be wanted all the time, and the scenario's phases are not looked at. */
+/* turns.c: is the counter on when its group has been wanted here for so many ns, and how long was
+ * it on until then? For samples, whose task need not be the one that the context follows: all
+ * groups of the context are taken to be wanted all the time, and the scenario's phases are not
+ * looked at. */
 bool sim_turns_on(const struct sim *sim, struct sim_counter *k, uint64_t wanted, uint64_t *running);
 
 /* truth.c: one line on an event that is being closed. */

@@ -33,7 +33,8 @@ static int backing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
 	fd = (int)sim_real.syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 	if (fd >= 0 || errno != EACCES || attr->exclude_kernel)
 		return fd;
-	/* an ordinary user's clocks count all the same: what may be seen is the machine's to play */
+	/* an ordinary user's clocks count all the same: what may be seen is the machine's to
+	 * play */
 	user = *attr;
 	user.exclude_kernel = 1;
 	return (int)sim_real.syscall(SYS_perf_event_open, &user, pid, cpu, group_fd, flags);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ring - what a program reads from the ring of a sampling event. The kernel fills a ring of its own;
- * the program gets another one, into which records are copied while their samples are made into what
- * the simulated event would have written (sample.c). It is filled before each poll and each call on
- * an event, and by a thread every millisecond.
+ * ring - what a program reads from the ring of a sampling event. The kernel fills a ring of its
+ * own; the program gets another one, into which records are copied while their samples are made
+ * into what the simulated event would have written (sample.c). It is filled before each poll and
+ * each call on an event, and by a thread every millisecond.
  *
  * Rings that are mapped read-only or written backward, and those of one page, are the kernel's.
  */
@@ -33,9 +33,9 @@ uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint6
 /* PERF_EVENT_IOC_PERIOD, as the kernel answers it. */
 int sim_sample_set_period(const struct sim *sim, struct sim_counter *k, uint64_t period);
 /* Writes the record as the simulated event would have; returns its size, at most SIM_RECORD_MAX. A
- * record may stand for none, where its counter was somebody else's just then, or for more of them, where
- * the kernel's clock came late: `left` of 0 begins a record, and says afterwards for how many it stands.
- * The caller counts it down and comes again for each, with the same record. */
+ * record may stand for none, where its counter was somebody else's just then, or for more of them,
+ * where the kernel's clock came late: `left` of 0 begins a record, and says afterwards for how many
+ * it stands. The caller counts it down and comes again for each, with the same record. */
 struct sim_again {
 	uint64_t left, ns; /* and so far apart they were */
 };

@@ -4,10 +4,10 @@
  * (with the retire latency, whose mean is the event's), where its data came from, the branches
  * before it. Everything else (time, task, call chain, registers, stack) is the kernel's.
  *
- * The kernel's timers only give occasions: they come late where the machine is busy (or this machine
- * itself is a guest that had to wait), and what they have slept through they leave out, while their
- * clocks go on. How many samples are due follows from what the clock of the thread says at the
- * occasion, so that periods sum up to the count however busy the machine is.
+ * The kernel's timers only give occasions: they come late where the machine is busy (or this
+ * machine itself is a guest that had to wait), and what they have slept through they leave out,
+ * while their clocks go on. How many samples are due follows from what the clock of the thread says
+ * at the occasion, so that periods sum up to the count however busy the machine is.
  */
 #include "preload.h"
 #include "ring.h"
@@ -83,8 +83,8 @@ uint64_t sim_sample_ns(const struct sim *sim, const struct sim_counter *k, uint6
 	return ns < 10000 ? 10000 : ns; /* what a timer of the kernel can do */
 }
 
-/* What is rarer than turns are is looked at twice a turn: else it would be met whenever the kernel's
- * clock and the turns happen to agree. */
+/* What is rarer than turns are is looked at twice a turn: else it would be met whenever the
+ * kernel's clock and the turns happen to agree. */
 static uint64_t slow_ns(const struct sim *sim, const struct sim_counter *k)
 {
 	return (k->attr.read_format & BOTH_TIMES) == BOTH_TIMES &&
@@ -162,7 +162,8 @@ void sim_sample_attr(const struct sim *sim, struct perf_event_attr *backing,
 	if (!backing->sample_period || backing->freq)
 		return;
 	backing->sample_period = backing_ns(sim, k, k->attr.sample_period);
-	/* the kernel wants it of what is inherited; before Linux 6.12 it knows no such thing (open.c) */
+	/* the kernel wants it of what is inherited; before Linux 6.12 it knows no such thing
+	 * (open.c) */
 	if (backing->sample_type & PERF_SAMPLE_TID || !backing->inherit)
 		backing->sample_type |= PERF_SAMPLE_READ;
 }
@@ -255,8 +256,9 @@ static uint64_t read_words(const struct sim_counter *k, struct walk *w)
 	return at;
 }
 
-/* What the kernel does as it changes a period: what was counted towards the next sample is forgotten.
- * Threads that inherited the counter go on as they were; beside them nobody knows what was counted. */
+/* What the kernel does as it changes a period: what was counted towards the next sample is
+ * forgotten. Threads that inherited the counter go on as they were; beside them nobody knows what
+ * was counted. */
 static void forget(const struct sim *sim, struct sim_counter *k)
 {
 	uint64_t words[512], running;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spin MS [MS0 MS1]: uses the CPU for that many ms of its own time, so that a simulated program is as
- * long on a busy machine as on an idle one; by turns MS0 on CPU 0 and MS1 on CPU 1. */
+/* spin MS [MS0 MS1]: uses the CPU for that many ms of its own time, so that a simulated program is
+ * as long on a busy machine as on an idle one; by turns MS0 on CPU 0 and MS1 on CPU 1. */
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>

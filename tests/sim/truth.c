@@ -6,7 +6,8 @@
  *	PMU NAME CONFIG CONFIG1 PID CPU ENABLED_NS RUNNING_NS COUNTED TRUE SAMPLED DROPPED
  *
  * COUNTED is what the counter held in the end, TRUE what it would have held had it never had to
- *wait for its turn. SAMPLED is what it had counted when its last samples were taken, in all threads;
+ * wait for its turn. SAMPLED is what it had counted when its last samples were taken, in all
+ * threads;
  *of that, no sample stands for DROPPED, which was forgotten as its period was changed.
  */
 #include "context.h"

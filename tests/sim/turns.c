@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns - who is on the counters when a sample is taken: the kernel's turn-taking again (context.c),
- * but of any time, and without a context that has got there.
+ * turns - who is on the counters when a sample is taken: the kernel's turn-taking again
+ * (context.c), but of any time, and without a context that has got there.
  */
 #include <stdlib.h>
 

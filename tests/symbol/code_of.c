@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * code_of FILE - functions taken apart. Reads "START LENGTH" (hexadecimal, the file's own addresses) a
- * line from standard input, and writes of each
+ * code_of FILE - functions taken apart. Reads "START LENGTH" (hexadecimal, the file's own
+ * addresses) a line from standard input, and writes of each
  *
  *	code START bytes instructions blocks
  *	i ADDRESS length kind target		kind: - j c l r s ! ?; the target or -

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls in the midst of code. ask(): a branch, a call of the kernel, a branch; every third time
- * the kernel is not asked.
+ * System calls in the midst of code. ask(): a branch, a call of the kernel, a branch; every third
+ * time the kernel is not asked.
  */
 #include <stdio.h>
 

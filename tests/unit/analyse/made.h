@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * made - samples made up for the tests of profile, and a plain count of them: one at a time, by name,
- * with no memory of the one before. Recording, spaces and images are stand-ins (made_world.c), so that
- * what is mapped and called how at which time is known exactly.
+ * made - samples made up for the tests of profile, and a plain count of them: one at a time, by
+ * name, with no memory of the one before. Recording, spaces and images are stand-ins
+ * (made_world.c), so that what is mapped and called how at which time is known exactly.
  */
 #ifndef CYCLADE_TESTS_MADE_H
 #define CYCLADE_TESTS_MADE_H

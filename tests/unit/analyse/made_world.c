@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of profile have in place of a recording, address spaces, images and an unwinder. */
+/* What the tests of profile have in place of a recording, address spaces, images and an
+ * unwinder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

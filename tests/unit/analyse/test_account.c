@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of cycles made by hand: values that can be worked out on paper, errors against the spread
- * of many made-up recordings, and what must hold of any counts. */
+/* Accounts of cycles made by hand: values that can be worked out on paper, errors against the
+ * spread of many made-up recordings, and what must hold of any counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -424,8 +424,8 @@ static void errors_cover(void **state)
 			fail_msg("%s: %u of 2000", nodes[asked[i]].name, within[asked[i]]);
 }
 
-/* Where all of the recording has few samples of the clocks and of the uop rate, rows that take them from
- * there are as unsure as these are. */
+/* Where all of the recording has few samples of the clocks and of the uop rate, rows that take them
+ * from there are as unsure as these are. */
 static void errors_of_rows_cover(void **state)
 {
 	static const double mean[N_RECORDED] = {

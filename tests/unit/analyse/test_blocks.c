@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spans over code assembled by hand: blocks, edges and loops against a plain count, one execution of
- * one instruction at a time. */
+/* Spans over code assembled by hand: blocks, edges and loops against a plain count, one execution
+ * of one instruction at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Discriminators as LLVM lays three numbers into one, against an encoder that is written here. (What
- * profiles hold is tested on whole recordings: tests/truth/test_export.py.)
+ * Discriminators as LLVM lays three numbers into one, against an encoder that is written here.
+ * (What profiles hold is tested on whole recordings: tests/truth/test_export.py.)
  */
 #include <setjmp.h>
 #include <stdarg.h>

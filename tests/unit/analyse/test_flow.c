@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What groups say of errors, by formula and by trial: intervals of 95 % hold the truth in 95 of 100
- * made recordings. What windows weigh and how much of a loop leaks through them, in against out, the
- * buckets of cycles, and who is found where in a sorted flow.
+ * made recordings. What windows weigh and how much of a loop leaks through them, in against out,
+ * the buckets of cycles, and who is found where in a sorted flow.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -82,7 +82,8 @@ static void few(void **state)
 	struct flow_value v;
 
 	(void)state;
-	g[5] = 0.01; /* one, at the faint end of its stack: as many may have been missed as one weighs */
+	/* one, at the faint end of its stack: as many may have been missed as one weighs */
+	g[5] = 0.01;
 	v = flow_total_of(g, 1, 4);
 	same(v.v, 0.01, 0);
 	same(v.half, 2.13144955 * 4, 1e-6);
@@ -124,8 +125,8 @@ static void windows(void **state)
 	free(w);
 }
 
-/* Of a loop of `period` branches each counts alike, wherever the window begins; what leaks is how far
- * the most frequent and the rarest are apart. */
+/* Of a loop of `period` branches each counts alike, wherever the window begins; what leaks is how
+ * far the most frequent and the rarest are apart. */
 static double leak(const struct flow_window *w, size_t period)
 {
 	double least = INFINITY, most = 0;
@@ -181,7 +182,8 @@ static void balance(void **state)
 	}
 	edge[2].w.group[0] = 1;
 	assert_int_equal(flow_balance(&b, &f, 100, &err), 0);
-	/* 10 and 15 are in balance, 20 lacks 16 of 160 and 25 lacks 17 of 161; 90 was seen too seldom */
+	/* 10 and 15 are in balance, 20 lacks 16 of 160 and 25 lacks 17 of 161; 90 was seen too
+	 * seldom */
 	assert_int_equal(b.places, 4);
 	assert_int_equal(b.within, 2);
 	same(b.apart, (16 + 17) / (160. + 160 + 160 + 161), 1e-12);
@@ -199,8 +201,8 @@ static double uniform(void)
 	return (double)(random_state >> 11) / 9007199254740992.0;
 }
 
-/* A run of many stacks, of which one in 50 is seen. In each stack the thing that is counted comes in
- * clusters: 0 to 30 of 31 spans, as loops do it. */
+/* A run of many stacks, of which one in 50 is seen. In each stack the thing that is counted comes
+ * in clusters: 0 to 30 of 31 spans, as loops do it. */
 struct trial {
 	double total, half;
 	double ratio, ratio_half;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of call chains and what functions add up to, against a plain count of the same samples. */
+/* The tree of call chains and what functions add up to, against a plain count of the same
+ * samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

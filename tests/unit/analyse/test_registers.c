@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers of recordings made here byte by byte: what is known to be in them against what is said of
- * them; which samples have registers that can be used.
+ * Registers of recordings made here byte by byte: what is known to be in them against what is said
+ * of them; which samples have registers that can be used.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* machines - two made-up machines for the tests of events: one with a PMU called cpu, and a hybrid. */
+/* machines - two made-up machines for the tests of events: one with a PMU called cpu, and a
+ * hybrid. */
 #ifndef CYCLADE_TESTS_MACHINES_H
 #define CYCLADE_TESTS_MACHINES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of events: names, groups, what one name stands for on a machine, the default, what there is. */
+/* Lists of events: names, groups, what one name stands for on a machine, the default, what there
+ * is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Probes and breakpoints: places in programs, of a made-up one and of ourselves, and what the kernel counts there. */
+/* Probes and breakpoints: places in programs, of a made-up one and of ourselves, and what the
+ * kernel counts there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Periods that differ: where they lie, what they are free of, and that no loop keeps step with them. */
+/* Periods that differ: where they lie, what they are free of, and that no loop keeps step with
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +46,8 @@ static void no_room(void **state)
 	assert_in_range(jitter_period(INT64_MAX, 0.5, &seed), INT64_MAX / 2, UINT64_MAX - 1);
 }
 
-/* A loop of 1,000 events whose samples come every 100,000 or so: the parts of it, in tenths, that 10,000 of
- * them meet; a new period every 100, as recorder.h has it. */
+/* A loop of 1,000 events whose samples come every 100,000 or so: the parts of it, in tenths, that
+ * 10,000 of them meet; a new period every 100, as recorder.h has it. */
 static unsigned tenths_met(double part, unsigned least_of_tenth)
 {
 	unsigned hit[10] = { 0 }, met = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* minute - counts over a minute of an i5-3337U (Ivy Bridge) with SMT on, and what perf printed of them. */
+/* minute - counts over a minute of an i5-3337U (Ivy Bridge) with SMT on, and what perf printed of
+ * them. */
 #ifndef CYCLADE_TESTS_MINUTE_H
 #define CYCLADE_TESTS_MINUTE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formulas as steps against formulas one by one: the same values, bit by bit, for all models that are
- * compiled in, on one and on several logical processors. */
+/* Formulas as steps against formulas one by one: the same values, bit by bit, for all models that
+ * are compiled in, on one and on several logical processors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

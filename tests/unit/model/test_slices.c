@@ -280,8 +280,8 @@ static void a_gap_is_filled_from_both_sides(void **state)
 	arena_free(&arena);
 }
 
-/* Reading takes time in which the program goes on: a group read late has more in this slice and less
- * in the next. That adds no time to the whole. */
+/* Reading takes time in which the program goes on: a group read late has more in this slice and
+ * less in the next. That adds no time to the whole. */
 static void groups_read_one_after_the_other(void **state)
 {
 	static const uint32_t event[] = { 0, 1, 2 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error bars of counts that took turns: the true value lies within them, and they are not absurdly wide. */
+/* Error bars of counts that took turns: the true value lies within them, and they are not absurdly
+ * wide. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

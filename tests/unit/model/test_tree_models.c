@@ -215,8 +215,8 @@ static void check_tree(const struct tree *t, struct tally *tally)
 	}
 }
 
-/* Arithmetic in one thread, over the same paths again and again: sanitizers and an emulator only make it
- * slow. All of them are for the program as users have it. */
+/* Arithmetic in one thread, over the same paths again and again: sanitizers and an emulator only
+ * make it slow. All of them are for the program as users have it. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
 #define VECTORS 15
 #elif defined(NDEBUG)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns - programs that change their ways, and a kernel that gives the counters to one group of events
- * after the other: what slices.c is to see through.
+ * turns - programs that change their ways, and a kernel that gives the counters to one group of
+ * events after the other: what slices.c is to see through.
  */
 #ifndef CYCLADE_TESTS_TURNS_H
 #define CYCLADE_TESTS_TURNS_H

@@ -10,8 +10,8 @@ uint64_t fake_countdown;
 void (*fake_hook)(void);
 
 #if defined(__x86_64__)
-/* ecx: a general counter's number, 1 << 29, or 1 << 30 | 3. Like the instruction it changes nothing but
- * eax and edx, and gives 48 bits. */
+/* ecx: a general counter's number, 1 << 29, or 1 << 30 | 3. Like the instruction it changes nothing
+ * but eax and edx, and gives 48 bits. */
 __asm__(".text\n"
 	".globl fake_rdpmc\n"
 	".type fake_rdpmc, @function\n"

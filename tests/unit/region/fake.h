@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fake - threads with counters that are no counters: pages that the test writes, and in place of rdpmc
- * a call (fake_rdpmc, in a build of its own of the library's code) that reads what the test says, and
- * lets the test do things at the n-th of them.
+ * fake - threads with counters that are no counters: pages that the test writes, and in place of
+ * rdpmc a call (fake_rdpmc, in a build of its own of the library's code) that reads what the test
+ * says, and lets the test do things at the n-th of them.
  */
 #ifndef CYCLADE_TESTS_REGION_FAKE_H
 #define CYCLADE_TESTS_REGION_FAKE_H

@@ -269,7 +269,8 @@ static void in_the_middle(void)
 	}
 }
 
-/* Whatever happens at whichever reading of a pair: the sums are right, or the run is said to be lost. */
+/* Whatever happens at whichever reading of a pair: the sums are right, or the run is said to be
+ * lost. */
 static void test_middle_of_everything(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path in 64 threads, each with counters of its own, while others read the sums: what they see
- * belongs together. rdtsc stands in for rdpmc, so counters count time.
+ * The fast path in 64 threads, each with counters of its own, while others read the sums: what they
+ * see belongs together. rdtsc stands in for rdpmc, so counters count time.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dump - jitdump files made in a test, record after record: what a runtime writes of code that it made.
+ * dump - jitdump files made in a test, record after record: what a runtime writes of code that it
+ * made.
  */
 #ifndef CYCLADE_TESTS_DUMP_H
 #define CYCLADE_TESTS_DUMP_H

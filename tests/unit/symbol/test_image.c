@@ -279,8 +279,8 @@ static void test_minidebug(void **state)
 	expect(NULL, "mini", NULL, 0, "none", ".gnu_debugdata is broken", false);
 }
 
-/* Functions of the stripped file that the whole file's nm knows: found from end to end by its unwind
- * table, called after their place. What has a name all the same keeps it. */
+/* Functions of the stripped file that the whole file's nm knows: found from end to end by its
+ * unwind table, called after their place. What has a name all the same keeps it. */
 static void expect_bounds(const char *stripped, const char *whole, bool names)
 {
 	struct images *set = fresh(NULL);
