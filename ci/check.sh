@@ -43,6 +43,7 @@ build_and_test() {
 stage_format() {
 	git ls-files '*.c' '*.h' | xargs -P "$(nproc)" -n 50 clang-format --dry-run --Werror >$logs/format.log 2>&1 ||
 		{ fail format $logs/format.log; return; }
+	python3 ci/lines.py >$logs/format.log 2>&1 || { fail format $logs/format.log; return; }
 	say format ok
 }
 

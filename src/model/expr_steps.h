@@ -5,8 +5,9 @@
  * event's count changes only the steps that it reaches are done again.
  *
  *	expr_steps_new(&s, arena, &setup, &err)
- *	expr_steps_add(s, expr, out, &range, &err)	metrics in an order in which each needs only those
- *							before it; what is in a range belongs together
+ *	expr_steps_add(s, expr, out, &range, &err)	metrics in an order in which each needs
+ *							only those before it; what is in a range
+ *							belongs together
  *	expr_steps_take(s, counts, latency, system)	the leaves
  *	expr_steps_run(s, range)			values: s->value[metric], s->passes[metric]
  *

@@ -91,8 +91,8 @@ struct plan {
 	const struct plan_group *sampler; /* plan.latency in groups that can sample at once: each
 					   * event in one, those of one stage together */
 	size_t n_samplers;
-	unsigned
-		groups_for_all; /* of core counters: what counting every wanted metric at once would take */
+	/* Of core counters: what counting every wanted metric at once would take. */
+	unsigned groups_for_all;
 	unsigned groups_at_once; /* ... and what the way down to one node takes, at most */
 };
 

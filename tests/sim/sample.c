@@ -229,7 +229,8 @@ static double read_times(const struct sim *sim, struct sim_counter *k, struct wa
 
 	times[0] = at < w->end ? at[0] : 0;
 	times[1] = told ? at[1] : 0;
-	if (told) /* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
+	/* a task's counter of one CPU is wanted while the task runs anywhere, but there it runs */
+	if (told)
 		(void)sim_turns_on(sim, k, at[1], &times[1]);
 	for (unsigned i = 0; i < 2; i++)
 		times[i] -= earlier(w, times[i]);
