@@ -7,7 +7,7 @@ samples and periods per (event, comm, dso, image address). perf reads foreign ke
 this machine's symbols where the recording has no build-id; that is why not by name.
 
 Fresh recordings of programs that fork, exec, load libraries and run threads, system-wide: samples
-and periods per (comm, dso, symbol), exactly.
+and periods per (comm, dso, symbol), exactly; of stripped files perf's addresses within a function's.
 """
 import collections
 import os
@@ -112,6 +112,22 @@ def name_stubs(ours, perfs):
             perfs[event, comm, dso, sym] = named
 
 
+def join_addresses(ours, perfs):
+    """perf has a row for each address of a stripped file, we one for each function."""
+    starts = collections.defaultdict(list)
+    for key in ours:
+        m = re.fullmatch(re.escape(key[2]) + r"\+0x([0-9a-f]+)", key[3])
+        if m:
+            starts[key[:3]].append((int(m[1], 16), key))
+    for key in list(perfs):
+        if not key[3].startswith("0x") or key in ours:
+            continue
+        own = max((s for s in starts[key[:3]] if s[0] <= int(key[3], 16)), default=None)
+        if own:
+            row, more = perfs.get(own[1], [0, 0]), perfs.pop(key)
+            perfs[own[1]] = [row[0] + more[0], row[1] + more[1]]
+
+
 def difference(ours, perfs):
     lines = []
     for key in sorted(set(ours) | set(perfs)):
@@ -137,6 +153,7 @@ def compare(t, name, path, bare, only=None, perf=PERF):
     if only:
         ours, perfs = ({k: v for k, v in rows.items() if k[1] in only} for rows in (ours, perfs))
     name_stubs(ours, perfs)
+    join_addresses(ours, perfs)
     t.ok(ours == perfs, "%s: %d rows" % (name, len(perfs)), difference(ours, perfs))
     again, _ = our_rows(path, bare, "1")
     t.ok(again == everything, name + ": one worker or many, the same", difference(everything, again))
@@ -186,11 +203,13 @@ def our_chains(path):
 
 
 def fold(chains):
-    """The caller of execve is gone once the new program is there; perf still names the old one."""
+    """The caller of execve is gone once the new program is there; perf still names the old one. Of functions of
+    stripped files it knows nothing."""
     out = collections.defaultdict(lambda: [0, 0])
     for chain, (n, period) in chains.items():
         chain = ";".join(f.split("!")[0] + "!" + alias(f.split("!", 1)[1])
                          for f in chain.split(";") if "!" in f)
+        chain = re.sub(r"(^|;)([^;!]+)!\2\+0x[0-9a-f]+(?=;|$)", r"\1\2![unknown]", chain)
         row = out[re.sub(r"^.*!(sys_execve;)", r"\1", chain)]
         row[0] += n
         row[1] += period
