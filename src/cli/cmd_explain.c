@@ -47,12 +47,29 @@ void explain_fact(struct explain *x, const char *label, const char *text)
 	explain_wrapped(x, text, EXPLAIN_LABEL);
 }
 
+/* Words that the model's files part by semicolons. */
+static void list_fact(struct explain *x, const char *label, const char *list)
+{
+	struct buf text = BUF_INIT;
+
+	for (; *list; list++)
+		buf_printf(&text, *list == ';' ? "%c " : "%c", *list);
+	explain_fact(x, label, buf_str(&text));
+	buf_free(&text);
+}
+
 void explain_title(struct explain *x, const char *name, const char *what)
 {
+	struct buf text = BUF_INIT;
+
 	style_ink(&x->b, &x->st, INK_BOLD);
 	text_put_safe(&x->b, name, x->st.ascii);
 	style_ink(&x->b, &x->st, INK_PLAIN);
-	buf_printf(&x->b, "  %s of %s, %s\n", what, x->m->id, x->m->title);
+	buf_puts(&x->b, "  ");
+	buf_printf(&text, "%s of %s, %s", what, x->m->id, x->m->title);
+	text_put_wrapped(&x->b, buf_str(&text), text_width(name) + 2, x->st.width);
+	buf_putc(&x->b, '\n');
+	buf_free(&text);
 }
 
 /* ---- what is needed ---- */
@@ -81,32 +98,65 @@ static void find_needs(struct explain *x, uint32_t metric)
 	(void)expr_needs(x->m->metric[metric].expr, x->system, need, x);
 }
 
+/* How it is encoded, and on which counters it is. */
+static void event_code(struct buf *b, const struct model_event *e)
+{
+	if (*e->pmu)
+		buf_printf(b, "%s/%s/", e->pmu, e->code);
+	else
+		buf_puts(b, e->code);
+	buf_puts(b, *e->modifiers ? ":" : "");
+	buf_printf(b, "%s  ", e->modifiers);
+	put_counters(b, e);
+}
+
+/* Name and code in columns, or with wide 0 the code in a line of its own. */
 static void put_event(struct explain *x, const struct model_event *e, size_t wide)
 {
 	size_t n = strlen(e->name);
+	struct buf code = BUF_INIT;
 
+	event_code(&code, e);
 	text_put_safe(&x->b, e->name, x->st.ascii);
-	buf_fill(&x->b, ' ', n < wide ? wide - n + 2 : 2);
-	if (*e->pmu)
-		buf_printf(&x->b, "%s/%s/", e->pmu, e->code);
-	else
-		buf_puts(&x->b, e->code);
-	buf_puts(&x->b, *e->modifiers ? ":" : "");
-	buf_printf(&x->b, "%s  ", e->modifiers);
-	put_counters(&x->b, e);
-	buf_putc(&x->b, '\n');
+	if (wide) {
+		buf_fill(&x->b, ' ', n < wide ? wide - n + 2 : 2);
+		text_put_safe(&x->b, buf_str(&code), x->st.ascii);
+		buf_putc(&x->b, '\n');
+	} else {
+		buf_putc(&x->b, '\n');
+		buf_fill(&x->b, ' ', EXPLAIN_LABEL + 4);
+		explain_wrapped(x, buf_str(&code), EXPLAIN_LABEL + 4);
+	}
+	buf_free(&code);
+}
+
+/* The widest name, and whether there is room for columns. */
+static size_t event_columns(const struct explain *x)
+{
+	struct buf code = BUF_INIT;
+	size_t wide = 0, most = 0;
+
+	for (size_t i = 0; i < x->m->n_events; i++) {
+		size_t n = x->needed[i] ? strlen(x->m->event[i].name) : 0;
+
+		if (!n)
+			continue;
+		buf_reset(&code);
+		event_code(&code, &x->m->event[i]);
+		most = code.len > most ? code.len : most;
+		wide = n > wide ? n : wide;
+	}
+	buf_free(&code);
+	if (x->st.width && EXPLAIN_LABEL + wide + 2 + most > x->st.width)
+		return 0;
+	return wide < 48 ? wide : 48;
 }
 
 void explain_events(struct explain *x)
 {
 	const char *label = "events";
-	size_t wide = 0;
+	size_t wide = event_columns(x);
 
-	for (size_t i = 0; i < x->m->n_events; i++) {
-		size_t n = x->needed[i] ? strlen(x->m->event[i].name) : 0;
-
-		wide = n > wide && n <= 48 ? n : wide;
-	}
 	for (size_t i = 0; i < x->m->n_events; i++) {
 		if (!x->needed[i])
 			continue;
@@ -120,20 +170,24 @@ void explain_events(struct explain *x)
 static void put_latencies(struct explain *x)
 {
 	const char *label = "latency";
+	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < x->m->n_events; i++) {
 		const struct model_event *e = &x->m->event[i];
 
 		if (!x->latency[i])
 			continue;
-		explain_label(x, label);
-		text_put_safe(&x->b, e->name, x->st.ascii);
+		buf_reset(&text);
+		buf_printf(&text, "%s: sampled, ", e->name);
 		if (isnan(e->latency))
-			buf_puts(&x->b, ": sampled, or not known\n");
+			buf_puts(&text, "or not known");
 		else
-			buf_printf(&x->b, ": sampled, else the vendor's %g cycles\n", e->latency);
+			buf_printf(&text, "else the vendor's %g cycles", e->latency);
+		explain_label(x, label);
+		explain_wrapped(x, buf_str(&text), EXPLAIN_LABEL);
 		label = "";
 	}
+	buf_free(&text);
 }
 
 /* ---- metrics ---- */
@@ -229,7 +283,7 @@ static void put_locate(struct explain *x, const struct model_metric *t)
 	const struct model_event *e;
 	uint32_t i;
 
-	explain_fact(x, "locate", t->locate_all);
+	list_fact(x, "locate", t->locate_all);
 	if (!*t->locate || x->cli->opt.quiet)
 		return;
 	i = model_event_find(x->m, t->locate, strlen(t->locate));
@@ -237,8 +291,9 @@ static void put_locate(struct explain *x, const struct model_metric *t)
 		return;
 	e = &x->m->event[i];
 	explain_label(x, "next");
-	buf_printf(&x->b, "cyclade record -e %s/%s/%s -- ./prog\n", *e->pmu ? e->pmu : "cpu",
-		   e->code, e->flags & EVENT_PRECISE ? "pp" : "");
+	buf_puts(&x->b, "cyclade record -e ");
+	put_event_option(&x->b, e, "cpu");
+	buf_puts(&x->b, " -- ./prog\n");
 }
 
 static void put_metric(struct explain *x, uint32_t i)
@@ -268,7 +323,7 @@ static void put_metric(struct explain *x, uint32_t i)
 		explain_fact(x, "parent", x->m->metric[t->parent].name);
 	put_names(x, "children", i, is_child);
 	put_names(x, "related", i, is_related);
-	explain_fact(x, "groups", t->groups);
+	list_fact(x, "groups", t->groups);
 	find_needs(x, i);
 	explain_events(x);
 	put_latencies(x);

@@ -122,8 +122,7 @@ static void put_tail(struct buf *b, const struct told *o, const struct style *st
 	struct buf file = BUF_INIT;
 
 	text_put_safe(&file, o->path, st->ascii);
-	for (size_t i = 0; i < tree->head.n_notes; i++)
-		buf_printf(b, " %s\n", tree->head.notes[i]);
+	counts_put_notes(b, &tree->head, st);
 	if (res->ousted)
 		buf_printf(b,
 			   " %zu of %zu counters lost their place to others: samples are missing; "

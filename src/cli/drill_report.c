@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "cli/drill_latency.h"
 #include "cli/drill_report.h"
+#include "cli/model_facts.h"
 
 #define NOTES 12
 
@@ -243,13 +244,15 @@ static const char *locate_event(struct drill_report *s, const struct drill_core 
 				const struct model_metric *m)
 {
 	uint32_t e = m->locate ? model_event_find(c->m, m->locate, strlen(m->locate)) : MODEL_NONE;
-	const struct model_event *ev;
+	struct buf text = BUF_INIT;
+	const char *option;
 
 	if (e == MODEL_NONE)
 		return NULL;
-	ev = &c->m->event[e];
-	return arena_printf(s->a, "%s/%s/%s", *ev->pmu ? ev->pmu : c->pmu, ev->code,
-			    ev->flags & EVENT_PRECISE ? "pp" : "");
+	put_event_option(&text, &c->m->event[e], c->pmu);
+	option = arena_strdup(s->a, buf_str(&text));
+	buf_free(&text);
+	return option;
 }
 
 static int next_commands(struct drill_report *s, struct tree_report *r, struct err *err)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
+
 static const struct {
 	unsigned flag;
 	const char *text;
@@ -60,6 +62,16 @@ void put_counters(struct buf *b, const struct model_event *e)
 		buf_printf(b, " (%s with SMT off)", counter_spans(e->counters_alone, text));
 	if (e->fixed)
 		buf_printf(b, "%sfixed %s", e->counters ? ", " : "", counter_spans(e->fixed, text));
+}
+
+void put_event_option(struct buf *b, const struct model_event *e, const char *pmu)
+{
+	bool precise = e->flags & EVENT_PRECISE;
+
+	if (e->name[strspn(e->name, NAME_CHARS)])
+		buf_printf(b, "%s/%s/%s", *e->pmu ? e->pmu : pmu, e->code, precise ? "pp" : "");
+	else
+		buf_printf(b, "%s%s", e->name, precise ? ":pp" : "");
 }
 
 void put_flags(struct buf *b, unsigned flags)

@@ -17,6 +17,9 @@ size_t event_facts(const struct model *m, uint32_t event, struct fact *out);
 const char *counter_spans(uint32_t bits, char out[64]);
 /* "counters 0-3 (0-7 with SMT off), fixed 1", "no counter" */
 void put_counters(struct buf *b, const struct model_event *e);
+/* What a person gives -e for it: its name, "MEM_LOAD_RETIRED.L3_MISS:pp"; the code on `pmu` where
+ * formulas made an event of their own. Precise where it can be. */
+void put_event_option(struct buf *b, const struct model_event *e, const char *pmu);
 /* "slots, precise, ..." */
 void put_flags(struct buf *b, unsigned flags);
 

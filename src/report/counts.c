@@ -145,6 +145,15 @@ void counts_put_head(struct buf *b, const struct counts *c, const struct style *
 	buf_puts(b, c->interrupted ? ", interrupted\n" : "\n");
 }
 
+void counts_put_notes(struct buf *b, const struct counts *c, const struct style *st)
+{
+	for (size_t i = 0; i < c->n_notes; i++) {
+		buf_putc(b, ' ');
+		text_put_wrapped(b, c->notes[i], 1, st->width);
+		buf_putc(b, '\n');
+	}
+}
+
 static int write_term(struct buf *b, const struct counts *c, const struct counts_style *st)
 {
 	size_t where = 0;
@@ -167,8 +176,7 @@ static int write_term(struct buf *b, const struct counts *c, const struct counts
 	}
 	if (c->n_notes && isnan(c->time))
 		buf_putc(b, '\n');
-	for (size_t i = 0; i < c->n_notes; i++)
-		buf_printf(b, " %s\n", c->notes[i]);
+	counts_put_notes(b, c, &st->style);
 	return 0;
 }
 

@@ -63,6 +63,8 @@ int counts_write(struct buf *out, const struct counts *c, const char *format,
 		 const struct counts_style *st, struct err *err) MUST_USE;
 /* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines for people. */
 void counts_put_head(struct buf *b, const struct counts *c, const struct style *st);
+/* What to believe of it, in lines as wide as the terminal. */
+void counts_put_notes(struct buf *b, const struct counts *c, const struct style *st);
 /* The last line of JSON lines: how the program ended. Nothing in other formats. */
 void counts_write_end(struct buf *out, const struct counts *c, const char *format);
 

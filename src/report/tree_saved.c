@@ -262,12 +262,22 @@ int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, s
 
 /* ---- for people ------------------------------------------------------------------------- */
 
-static void put_safe(struct buf *b, const char *before, const char *s, const char *after,
+/* A line, in as many as the terminal needs for it. */
+static void put_line(struct buf *b, const char *mark, const char *name, const char *s,
 		     const struct style *st)
 {
-	buf_puts(b, before);
-	text_put_safe(b, s, st->ascii);
-	buf_puts(b, after);
+	struct buf line = BUF_INIT;
+
+	if (name) {
+		text_put_safe(&line, name, st->ascii);
+		buf_puts(&line, ": ");
+	}
+	text_put_safe(&line, s, st->ascii);
+	buf_puts(b, mark);
+	text_put_wrapped(b, buf_str(&line), strlen(mark), st->width);
+	buf_putc(b, '\n');
+	b->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_view(struct buf *out, const struct tree_saved_view *v, const struct style *st,
@@ -280,10 +290,8 @@ static void put_view(struct buf *out, const struct tree_saved_view *v, const str
 		text_put_safe(&label, v->label, st->ascii);
 		rows.label = buf_str(&label);
 	}
-	for (size_t i = 0; i < v->n_why && why.len < TEXT_MAX; i++) {
-		put_safe(&why, " - ", v->why[i].name, ": ", st);
-		put_safe(&why, "", v->why[i].reason, "\n", st);
-	}
+	for (size_t i = 0; i < v->n_why && why.len < TEXT_MAX; i++)
+		put_line(&why, " - ", v->why[i].name, v->why[i].reason, st);
 	tree_put_rows(out, &rows, buf_str(&why), st, first);
 	out->failed |= why.failed | label.failed;
 	buf_free(&why);
@@ -295,12 +303,12 @@ void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct st
 	size_t from;
 
 	if (t->cpu)
-		put_safe(out, " ", t->cpu, "\n", st);
+		put_line(out, " ", NULL, t->cpu, st);
 	for (size_t i = 0; i < t->n_views; i++)
 		put_view(out, &t->view[i], st, !i);
 	from = out->len;
 	for (size_t i = 0; i < t->n_notes && out->len - from < TEXT_MAX; i++)
-		put_safe(out, " ", t->note[i], "\n", st);
+		put_line(out, " ", NULL, t->note[i], st);
 }
 
 /* ---- for programs ----------------------------------------------------------------------- */

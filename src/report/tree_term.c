@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree for people: 76 columns, which is why bars are short.
+ * The tree for people: 76 columns, which is why bars are short. The last column, which part of the
+ * time a node's events were counted, is there where that was less than all of it.
  *
- *	 ├ retiring                    18.6 % +-0.3        ███
- *	 └ backend                     67.4 % +-1.2  24 %  ██████████▊       <==
+ *	 slots               3.60 G  100.0 %                               counted
+ *	 ├ retiring                   18.6 % +-0.3  ███                       24 %
+ *	 └ backend                    67.4 % +-1.2  ██████████▊       <==     24 %
+ *	   └ l1_bound                 61.0 % +-2.0  of stalls         <==     12 %
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 
 #define NAME_WIDTH 32u
 #define BAR_WIDTH  16u
+#define MARK_WIDTH 4u /* of the path */
 #define DEPTH	   16u
 
 struct face {
@@ -23,6 +27,7 @@ struct face {
 	const struct tree_view *v;
 	const struct style *st;
 	bool more[DEPTH]; /* at this depth siblings follow */
+	bool in_turns;	  /* a row was counted for a part of the time */
 	bool untold;	  /* an error bar was not known */
 	const char *no_error;
 };
@@ -110,44 +115,50 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 	buf_putc(f->b, ' ');
 	buf_put_left(f->b, buf_str(&e), 7);
 	buf_free(&e);
-	if (!isnan(r->counted) && r->counted < 0.9995) {
-		buf_put_fixed(f->b, r->counted * 100, 0, 4);
-		buf_puts(f->b, " % ");
-	} else {
-		buf_fill(f->b, ' ', 7);
-	}
 }
 
-static void put_row(struct face *f, const struct tree_view_row *r)
+static bool in_turns(const struct tree_view_row *r)
 {
-	size_t start;
+	return !isnan(r->counted) && r->counted < 0.9995;
+}
+
+/* The bar, or for a share of something else than slots the word for that; and the path's mark. */
+static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
+{
 	struct buf unit = BUF_INIT;
+	size_t used = BAR_WIDTH, start = f->b->len;
 
-	put_branch(f, r);
-	put_name(f, r);
-	put_numbers(f, r);
 	text_put_safe(&unit, r->unit, true);
-	start = f->b->len;
-	if (unit.len)
+	if (unit.len) {
 		buf_printf(f->b, "of %.13s", buf_str(&unit));
-	else if (!r->doubtful && !isnan(r->share))
+		used = f->b->len - start;
+	} else if (!r->doubtful && !isnan(r->share)) {
 		put_bar(f->b, r->share, f->st);
-	if (r->path) {
-		size_t used = unit.len			       ? f->b->len - start
-			      : r->doubtful || isnan(r->share) ? 0
-							       : BAR_WIDTH;
-
-		buf_fill(f->b, ' ', BAR_WIDTH > used ? BAR_WIDTH - used : 0);
-		buf_puts(f->b, " <==");
+	} else {
+		used = 0;
 	}
-	buf_end_line(f->b);
+	buf_fill(f->b, ' ', BAR_WIDTH - used);
+	buf_put_left(f->b, r->path ? " <==" : "", MARK_WIDTH);
 	f->b->failed |= unit.failed;
 	buf_free(&unit);
 }
 
+static void put_row(struct face *f, const struct tree_view_row *r)
+{
+	put_branch(f, r);
+	put_name(f, r);
+	put_numbers(f, r);
+	put_bar_or_unit(f, r);
+	if (in_turns(r)) {
+		buf_put_fixed(f->b, r->counted * 100, 0, 5);
+		buf_puts(f->b, " %");
+	}
+	buf_end_line(f->b);
+}
+
 static void put_why_rows(struct face *f)
 {
-	struct buf why = BUF_INIT;
+	struct buf why = BUF_INIT, line = BUF_INIT;
 	bool more = false;
 
 	for (size_t i = 0; i < f->v->n; i++) {
@@ -159,13 +170,18 @@ static void put_why_rows(struct face *f)
 		tree_view_why(&why, &f->v->source, r->metric);
 		if (!why.len)
 			continue;
-		buf_printf(f->b, " %s %s: ", r->doubtful ? "?" : "-", r->name);
-		text_put_safe(f->b, buf_str(&why), f->st->ascii);
+		buf_reset(&line);
+		buf_printf(&line, "%s: ", r->name);
+		text_put_safe(&line, buf_str(&why), f->st->ascii);
+		buf_puts(f->b, r->doubtful ? " ? " : " - ");
+		text_put_wrapped(f->b, buf_str(&line), 3, f->st->width);
 		buf_putc(f->b, '\n');
+		f->b->failed |= line.failed;
 		more |= r->doubtful;
 	}
 	if (more)
 		buf_puts(f->b, "   (a longer run, or --no-mux, tells more)\n");
+	buf_free(&line);
 	buf_free(&why);
 }
 
@@ -243,9 +259,17 @@ static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 
 	if (r->label)
 		buf_printf(f->b, "%s %s\n", first ? "" : "\n", r->label);
+	for (size_t i = 0; i < r->n && !f->in_turns; i++)
+		f->in_turns = in_turns(&r->row[i]);
 	if (r->n && r->whole > 0)
-		buf_printf(f->b, " slots %*s %8s\n", (int)NAME_WIDTH - 7, num_count(n, r->whole),
+		buf_printf(f->b, " slots %*s %8s", (int)NAME_WIDTH - 7, num_count(n, r->whole),
 			   "100.0 %");
+	else if (f->in_turns)
+		buf_fill(f->b, ' ', NAME_WIDTH + 9);
+	if (f->in_turns)
+		buf_put_right(f->b, "counted", 7 + 1 + BAR_WIDTH + MARK_WIDTH + 7);
+	if (f->in_turns || (r->n && r->whole > 0))
+		buf_putc(f->b, '\n');
 	for (size_t i = 0; i < r->n; i++)
 		put_row(f, &r->row[i]);
 }
@@ -311,7 +335,6 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 	} else if (r->head.n_notes) {
 		buf_putc(b, '\n');
 	}
-	for (size_t i = 0; i < r->head.n_notes; i++)
-		buf_printf(b, " %s\n", r->head.notes[i]);
+	counts_put_notes(b, &r->head, &st->style);
 	return 0;
 }

@@ -34,6 +34,10 @@ def check(machine, program, where):
     t.ok(r.returncode == 0 and len(known) >= 4 and not wrong, "%s %s: shares are those planted (%d nodes)" %
          (machine, program, len(known)), "%s\n%s" % (wrong, text))
     t.ok(nodes.get(where, (0, 0, False))[2], "%s %s: the path leads to %s" % (machine, program, where), text)
+    step = re.search(r"cyclade record -e (\S+) -- \.\.\.", text)
+    if step:
+        typed = run_on(machine, program, CYCLADE, "record", *SYSROOT, "-e", step.group(1), "--dry-run", "--", "true")
+        t.ok(typed.returncode == 0, "%s %s: the event to sample next, %s, works when typed" % (machine, program, step.group(1)), typed.stderr)
     t.ok(not unknown, "%s %s: every event counted is one the machine has" % (machine, program), str(unknown))
 
 
