@@ -146,8 +146,7 @@ static int graph_make(struct graph *g, const struct block_function *f)
 	return mem ? 0 : -1;
 }
 
-/* ---- order and dominators
- * --------------------------------------------------------------------- */
+/* ---- order and dominators -------------------------------------------------------------------- */
 
 /* Appends the nodes below `from` that were not seen yet, in postorder. */
 static void walk_from(struct graph *g, uint32_t from)
@@ -271,8 +270,7 @@ static bool dominates(struct graph *g, uint32_t a, uint32_t b)
 	return a == b;
 }
 
-/* ---- loops
- * ------------------------------------------------------------------------------------ */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 /* The outermost loop known so far around a block; paths are made short. */
 static uint32_t outermost(uint32_t *up, uint32_t loop)

@@ -70,8 +70,7 @@ static int follow(struct telling *t, struct calls_place *callee, struct calls_ti
 	return 0;
 }
 
-/* ---- calls and jumps
- * -------------------------------------------------------------------------- */
+/* ---- calls and jumps ------------------------------------------------------------------------- */
 
 static int tell_call(struct telling *t, size_t i)
 {
@@ -116,8 +115,7 @@ static int tell_jump(struct telling *t, size_t i)
 	return follow(t, &callee, &tie) ? -1 : put_tie(t, &caller, &callee, tie);
 }
 
-/* ---- returns
- * ------------------------------------------------------------------------------------ */
+/* ---- returns --------------------------------------------------------------------------------- */
 
 /* The function that the call in front of a return's destination names, if it names one. */
 static int named(struct telling *t, size_t i, struct calls_place *out, bool *any)
@@ -167,8 +165,7 @@ static int tell_return(struct telling *t, size_t i)
 	return put_tie(t, &caller, &callee, tie);
 }
 
-/* ---- all edges
- * ------------------------------------------------------------------------------------ */
+/* ---- all edges ------------------------------------------------------------------------------- */
 
 /* Neither code nor recording tells what a branch was. */
 static bool looks_like_call(const struct calls_work *w, size_t i)
@@ -264,8 +261,7 @@ void calls_free(struct calls *c)
 	*c = (struct calls){ 0 };
 }
 
-/* ---- by name
- * ---------------------------------------------------------------------------------------- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 int calls_find(const struct calls *c, struct images *images, const char *name,
 	       struct calls_found *out, struct err *err)

@@ -66,8 +66,7 @@ static uint64_t stub_key(uint32_t image, const struct symbol *s)
 	return (uint64_t)image << 32 | s->index;
 }
 
-/* ---- by the jumps that leave it
- * --------------------------------------------------------------- */
+/* ---- by the jumps that leave it -------------------------------------------------------------- */
 
 /* 1: to one place; 0: nobody knows. */
 static int by_jumps(const struct calls_work *w, uint32_t image, const struct symbol *plt,
@@ -91,8 +90,7 @@ static int by_jumps(const struct calls_work *w, uint32_t image, const struct sym
 	return seen.symbol != NULL;
 }
 
-/* ---- by its name
- * --------------------------------------------------------------------------------- */
+/* ---- by its name ----------------------------------------------------------------------------- */
 
 /* "foo@plt", "foo@@GLIBC_2.17": foo. */
 static size_t plain_length(const char *s)
@@ -175,8 +173,7 @@ static int by_name(struct calls_plts *p, const struct symbol *plt, struct calls_
 	return 1;
 }
 
-/* ---- the stubs
- * ------------------------------------------------------------------------------------- */
+/* ---- the stubs ------------------------------------------------------------------------------- */
 
 struct calls_plts *calls_plts_new(const struct calls_work *w, struct err *err)
 {
@@ -228,8 +225,7 @@ int calls_plt_leads(struct calls_plts *p, uint32_t image, const struct symbol *p
 	return 0;
 }
 
-/* ---- what was split off
- * ------------------------------------------------------------------------------ */
+/* ---- what was split off ---------------------------------------------------------------------- */
 
 /* Length of f in "f.cold" and "f.cold.7"; 0: it is no such name. */
 static size_t whole_length(const char *s)

@@ -80,21 +80,27 @@ static struct keyed *order_of(const struct flow *f, size_t n, const flow_key *ke
 	return order;
 }
 
+/* A copy of n things of `size` bytes in this order; NULL: no memory, for that or for the order. */
+static void *in_order(const void *v, size_t n, size_t size, const struct keyed *order)
+{
+	char *sorted = order ? malloc((n + 1) * size) : NULL;
+
+	for (size_t i = 0; sorted && i < n; i++)
+		memcpy(sorted + i * size, (const char *)v + order[i].a * size, size);
+	return sorted;
+}
+
 static int sort_edges(struct flow *f)
 {
 	struct keyed *order = order_of(f, f->n_edges, by_from);
-	struct flow_edge *sorted = malloc((f->n_edges + 1) * sizeof(*sorted));
+	struct flow_edge *sorted = in_order(f->edge, f->n_edges, sizeof(*sorted), order);
 
-	if (order && sorted) {
-		for (size_t i = 0; i < f->n_edges; i++)
-			sorted[i] = f->edge[order[i].a];
-		free(f->edge);
-		f->edge = sorted;
-		sorted = NULL;
-	}
-	free(sorted);
 	free(order);
-	return order && !sorted ? 0 : -1;
+	if (!sorted)
+		return -1;
+	free(f->edge);
+	f->edge = sorted;
+	return 0;
 }
 
 static int sort_into(struct flow *f)
@@ -112,18 +118,14 @@ static int sort_into(struct flow *f)
 static int sort_spans(struct flow *f)
 {
 	struct keyed *order = order_of(f, f->n_spans, by_start);
-	struct flow_span *sorted = malloc((f->n_spans + 1) * sizeof(*sorted));
+	struct flow_span *sorted = in_order(f->span, f->n_spans, sizeof(*sorted), order);
 
-	if (order && sorted) {
-		for (size_t i = 0; i < f->n_spans; i++)
-			sorted[i] = f->span[order[i].a];
-		free(f->span);
-		f->span = sorted;
-		sorted = NULL;
-	}
-	free(sorted);
 	free(order);
-	return order && !sorted ? 0 : -1;
+	if (!sorted)
+		return -1;
+	free(f->span);
+	f->span = sorted;
+	return 0;
 }
 
 int flow_sort(struct flow *f, struct err *err)

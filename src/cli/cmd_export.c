@@ -124,8 +124,7 @@ static int choose_event(struct exporting *x, const struct format *f, struct err 
 	return 0;
 }
 
-/* ---- samples with their chains
- * ------------------------------------------------------------------- */
+/* ---- samples with their chains --------------------------------------------------------------- */
 
 static int build_stacks(struct exporting *x, struct profile **p, enum profile_stacks_how how,
 			struct err *err)

@@ -351,8 +351,7 @@ static void put_instructions(struct face *f)
 	vec_free(&f->rows.v);
 }
 
-/* ---- source alone
- * -------------------------------------------------------------------------------- */
+/* ---- source alone ---------------------------------------------------------------------------- */
 
 static int by_place(const void *x, const void *y)
 {

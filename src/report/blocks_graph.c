@@ -38,8 +38,7 @@ static bool comes_back(uint8_t flow)
 	return flow == INSN_CALL || flow == INSN_SYSTEM;
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void put_place(struct buf *b, const struct drawing *d, uint32_t i)
 {
@@ -132,8 +131,7 @@ static int put_node(struct drawing *d, uint32_t i)
 	return d->node[i] == GRAPH_NONE ? err_nomem(d->err) : 0;
 }
 
-/* ---- edges
- * ------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static int put_arrow(struct drawing *d, uint32_t from, uint32_t to, enum graph_edge_kind kind,
 		     double runs, uint64_t hits, double wrong)
@@ -195,8 +193,7 @@ static int put_returns(struct drawing *d)
 	return rc;
 }
 
-/* ---- the graph
- * ----------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static bool calls_itself(const struct block_function *f)
 {

@@ -169,8 +169,7 @@ int calls_csv(struct buf *out, const struct calls_view *v, const struct sink_opt
 	return out->failed ? err_nomem(err) : 0;
 }
 
-/* ---- markdown
- * ---------------------------------------------------------------------------------- */
+/* ---- markdown -------------------------------------------------------------------------------- */
 
 static void md_value(struct buf *out, const struct calls_view *v, struct flow_value x)
 {

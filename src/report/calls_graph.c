@@ -114,8 +114,7 @@ static void choose(struct drawing *d)
 		d->drawn[f->first_callee + i] = true;
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint32_t callers_not_drawn(const struct drawing *d, uint32_t f)
 {
@@ -174,8 +173,7 @@ static int put_node(struct drawing *d, uint32_t f)
 	return d->node[f] == GRAPH_NONE ? err_nomem(d->err) : 0;
 }
 
-/* ---- edges
- * ------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static int put_edge(struct drawing *d, const struct call_edge *e)
 {

@@ -189,8 +189,7 @@ static int put_edges(struct calls_page *c, struct err *err)
 	return 0;
 }
 
-/* ---- one function
- * ----------------------------------------------------------------------------- */
+/* ---- one function ---------------------------------------------------------------------------- */
 
 static void put_neighbours(struct calls_page *c, bool callers)
 {
@@ -268,8 +267,7 @@ static void put_function(struct calls_page *c)
 	put_neighbours(c, false);
 }
 
-/* ---- what to think of it
- * ---------------------------------------------------------------------- */
+/* ---- what to think of it --------------------------------------------------------------------- */
 
 /* Hits that count for nobody, or not for whom one would like. */
 static void put_lost(struct calls_page *c)

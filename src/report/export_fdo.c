@@ -17,8 +17,7 @@
 
 #include "report/proto.h"
 
-/* ---- text
- * ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 #define LEVELS_MAX 80u /* more than inlined calls are told of */
 
@@ -62,8 +61,7 @@ int export_fdo_text(struct buf *out, const struct fdo *p, struct err *err)
 	return out->failed ? err_nomem(err) : 0;
 }
 
-/* ---- binary
- * -------------------------------------------------------------------------------------- */
+/* ---- binary ---------------------------------------------------------------------------------- */
 
 #define MAGIC	      0x5350524f46343204ULL /* "SPROF42" and the form: extensible binary */
 #define VERSION	      103

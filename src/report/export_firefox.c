@@ -41,8 +41,7 @@ struct fox {
 
 typedef void (*cell_fn)(struct fox *x, size_t i);
 
-/* ---- columns
- * ----------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void column(struct fox *x, const char *name, size_t n, cell_fn cell)
 {
@@ -84,8 +83,7 @@ static void cell_false(struct fox *x, size_t i)
 	json_bool(&x->j, NULL, false);
 }
 
-/* ---- what the tables are made of
- * ---------------------------------------------------------------- */
+/* ---- what the tables are made of ------------------------------------------------------------- */
 
 static int lib_of(struct fox *x, uint32_t image, uint32_t *lib)
 {
@@ -189,8 +187,7 @@ static int make_sources(struct fox *x)
 	return 0;
 }
 
-/* ---- the shared tables
- * -------------------------------------------------------------------------- */
+/* ---- the shared tables ----------------------------------------------------------------------- */
 
 /* Libraries are told from where their first byte would be loaded. */
 static uint64_t relative_address(const struct fox *x, const struct stack_site *s)
@@ -377,8 +374,7 @@ static void put_shared(struct fox *x, size_t n_frames)
 	json_end_object(&x->j);
 }
 
-/* ---- libraries
- * ---------------------------------------------------------------------------------- */
+/* ---- libraries ------------------------------------------------------------------------------- */
 
 static void safe(struct fox *x, const char *key, const char *s)
 {
@@ -432,8 +428,7 @@ static void put_libs(struct fox *x)
 	json_end_array(&x->j);
 }
 
-/* ---- what was measured, and threads
- * -------------------------------------------------------------- */
+/* ---- what was measured, and threads ---------------------------------------------------------- */
 
 static const struct pd_event *event_of(const struct fox *x)
 {

@@ -132,8 +132,7 @@ static void put_events(struct pprof *x)
 	buf_free(&name);
 }
 
-/* ---- mappings
- * ---------------------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static void lay_out(struct pprof *x, uint32_t image, uint64_t *next)
 {
@@ -277,8 +276,7 @@ static void put_mappings(struct pprof *x)
 			put_mapping(x, i);
 }
 
-/* ---- locations
- * --------------------------------------------------------------------------------- */
+/* ---- locations ------------------------------------------------------------------------------- */
 
 /* The number of a frame's function, which is written at first sight. Numbers count from 1. */
 static uint64_t function_of(struct pprof *x, const struct profile_frame *f)
@@ -327,8 +325,7 @@ static void put_location(struct pprof *x, size_t i)
 	put(x, PROFILE_LOCATION);
 }
 
-/* ---- samples
- * ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void put_label(struct pprof *x, const char *key, const char *text, uint64_t number)
 {

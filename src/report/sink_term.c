@@ -264,7 +264,8 @@ static void put_slot(struct table_page *p, const char *text, size_t s)
 	text_put_fit(p->out, text, width, c->align, end, p->st->ascii);
 }
 
-/* What a fold is called begins further left, over cells that are empty, where its column is narrow. */
+/* What a fold is called begins further left, over cells that are empty, where its column is
+ * narrow. */
 static void put_fold(struct table_page *p, size_t s)
 {
 	size_t need = text_width(buf_str(&p->cell)), width = p->slot[s].width;

@@ -243,8 +243,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- what came of it
- * --------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 static bool is(const struct call_function *f, uint32_t image, const char *name)
 {
@@ -307,8 +306,7 @@ static void check_whole(const struct calls *c)
 	assert_true(fabs(all - c->runs.v) < 1e-9);
 }
 
-/* ---- returns
- * --------------------------------------------------------------------------------------- */
+/* ---- returns --------------------------------------------------------------------------------- */
 
 static void test_returns(void **state)
 {
@@ -381,8 +379,7 @@ static void test_what_is_missing(void **state)
 	calls_free(&c);
 }
 
-/* ---- calls
- * ------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void test_calls(void **state)
 {
@@ -493,8 +490,7 @@ static void test_without_code(void **state)
 	calls_free(&c);
 }
 
-/* ---- figures and names
- * ---------------------------------------------------------------------------------- */
+/* ---- figures and names ----------------------------------------------------------------------- */
 
 static void test_errors(void **state)
 {
