@@ -192,13 +192,27 @@ static void md_name(struct buf *out, const struct calls_view *v, uint32_t f)
 	buf_puts(out, ") |");
 }
 
+/* Jumps to its start, beside the calls. */
+static void md_tailed(struct buf *out, const struct calls_view *v, double x)
+{
+	char a[NUM_MAX];
+
+	if (!(x > 0))
+		buf_puts(out, " |");
+	else
+		buf_printf(out, " %s |",
+			   v->c->scaled ? num_count(a, x) : num_percent(a, calls_share(v, x)));
+}
+
 static void md_functions(struct buf *out, const struct calls_view *v)
 {
 	size_t limit = v->limit ? v->limit : ROWS;
 
-	buf_puts(out, "| share | called | callers | function |\n|---:|---:|---:|---|\n");
+	buf_puts(out, "| share | called | tailed | callers | function |\n"
+		      "|---:|---:|---:|---:|---|\n");
 	for (uint32_t i = 0; i < v->c->n && i < limit; i++) {
 		md_value(out, v, v->c->f[i].called);
+		md_tailed(out, v, v->c->f[i].tailed.v);
 		buf_printf(out, " %" PRIu32 " |", v->c->f[i].n_callers);
 		md_name(out, v, i);
 		buf_putc(out, '\n');

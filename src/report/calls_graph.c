@@ -144,7 +144,7 @@ static int put_node(struct drawing *d, uint32_t f)
 	const struct calls_view *v = d->v;
 	const struct call_function *x = &v->c->f[f];
 	uint32_t hidden = callers_not_drawn(d, f);
-	struct buf line[4] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT }, tip = BUF_INIT;
+	struct buf line[5] = { BUF_INIT }, tip = BUF_INIT;
 	struct graph_node n = { .cost = calls_share(v, x->called.v),
 				.rank = x->called.v + x->tailed.v + x->calls.v };
 	size_t k = 0, lines = 0;
@@ -158,6 +158,8 @@ static int put_node(struct drawing *d, uint32_t f)
 	put_called(&line[k++], v, x);
 	if (v->c->scaled && x->called.v > 0)
 		buf_printf(&line[k++], "%s of calls", page_share(a, n.cost));
+	if (v->c->scaled && x->tailed.v > 0)
+		buf_printf(&line[k++], "tail-called %s", page_estimate(a, x->tailed.v));
 	if (hidden)
 		buf_printf(&line[k++], "%s of %u callers not drawn", num_exact(a, hidden),
 			   (unsigned)x->n_callers);

@@ -115,21 +115,37 @@ static size_t enough(const struct calls_page *c, size_t n, size_t most)
 	return i;
 }
 
+/* Jumps to its start, which stand beside the calls and are no part of their share. */
+static void put_tailed(struct calls_page *c, const struct call_function *f)
+{
+	char a[NUM_MAX];
+
+	buf_printf(c->p.out, " %8s",
+		   !(f->tailed.v > 0) ? ""
+		   : c->v->c->scaled  ? page_estimate(a, f->tailed.v)
+				      : page_share(a, calls_share(c->v, f->tailed.v)));
+}
+
 static void put_functions(struct calls_page *c)
 {
 	const struct calls *k = c->v->c;
 	size_t limit = c->v->limit ? c->v->limit : FUNCTIONS, n = 0;
-	size_t used = 8 + runs_columns(c) + 9, width = page_room(&c->p, used + 2 + 1 + DSO_COLUMNS);
+	size_t used = 8 + runs_columns(c) + 9, width;
+	bool tailed = false;
 
 	while (n < k->n && k->f[n].called.v + k->f[n].tailed.v > 0)
 		n++;
 	if (!c->v->limit) /* down to what is shown as 0.1 % */
 		limit = enough(c, n, limit);
+	for (size_t i = 0; i < n && i < limit; i++)
+		tailed |= k->f[i].tailed.v > 0;
+	used += tailed ? 9 : 0;
+	width = page_room(&c->p, used + 2 + 1 + DSO_COLUMNS);
 	page_end(&c->p);
 	page_ink(&c->p, INK_BOLD);
 	buf_puts(c->p.out, "   share");
 	put_runs_heading(c, "called");
-	buf_puts(c->p.out, "  callers  ");
+	buf_puts(c->p.out, tailed ? "   tailed  callers  " : "  callers  ");
 	page_text(&c->p, "function", width, false);
 	buf_puts(c->p.out, " of");
 	page_ink(&c->p, INK_PLAIN);
@@ -139,6 +155,8 @@ static void put_functions(struct calls_page *c)
 
 		put_share(c, calls_share(c->v, f->called.v));
 		put_runs(c, f->called);
+		if (tailed)
+			put_tailed(c, f);
 		buf_printf(c->p.out, " %8" PRIu32 "  ", f->n_callers);
 		page_text(&c->p, calls_name(c->v, (uint32_t)i), width, false);
 		buf_putc(c->p.out, ' ');

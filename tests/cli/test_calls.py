@@ -146,6 +146,26 @@ t.ok("shares only" in r.stdout and "called error" not in r.stdout, "shares only 
 rows = list(csv.DictReader(io.StringIO(run("calls", cycles, "--format", "csv").stdout, newline="")))
 t.equal([x["calls"] for x in rows], ["", ""], "csv: what is not known is empty")
 
+# ---- tail calls: leaf is entered by jumps of hot alone, and more often than hot -----------------------------------
+
+NEAR_TAKEN, JUMP = 0x20c4, 2
+tails = make("tails.data", NAMES, [[((1, 9), (2, 0), JUMP, 0), ((0, 9), (1, 0), CALL, 0), ((1, 9), (2, 0), JUMP, 0)]] * 480,
+             filter_=ANY, config=NEAR_TAKEN)
+j = json.loads(run("calls", tails, "-j").stdout)
+per = 480 * 400 / 3  # the event counts what is recorded: each entry stands for a third of a sample's period
+by_name = {f["function"]: f for f in j["functions"]}
+t.equal([(round(by_name[f]["called"]["value"]), round(by_name[f]["tailed"]["value"])) for f in ("leaf", "hot")],
+        [(0, round(2 * per)), (round(per), 0)], "tail calls are counted apart")
+lines = run("calls", tails, env=dict(os.environ, COLUMNS="80")).stdout.splitlines()
+head = [x for x in lines if x.endswith(" of") and "function" in x][0]
+row = [x for x in lines if " leaf" in x][0]
+end = head.index("tailed") + len("tailed")
+t.equal(row[:end].split()[-1], "128,000", "what puts a function first is in its row")
+t.ok("tailed" not in run("calls", plain).stdout, "no tail calls, no column of them")
+t.ok("tail-called 128,000" in run("calls", tails, "--format", "dot").stdout, "and in its box")
+md = [x.split("|") for x in run("calls", tails, "--format", "markdown").stdout.splitlines() if "leaf" in x]
+t.equal(md[0][3].strip(), "128.0 k", "and in its line of markdown")
+
 # ---- graphs --------------------------------------------------------------------------------------------------------
 
 DOT = shutil.which("dot")
