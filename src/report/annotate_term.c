@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "report/annotate_int.h"
+#include "report/page.h"
 
 enum { HOTTEST = 5 };
 
@@ -93,47 +94,45 @@ static size_t put_place(struct face *f, const struct source_line *l)
 
 /* ---- head ------------------------------------------------------------------------------------ */
 
-/* A note, broken between words where the width ends. */
-static void put_note(struct face *f, const char *note)
+/* Broken between words where the width ends. */
+static void put_text(struct face *f, const char *text, size_t indent)
 {
 	struct buf safe = BUF_INIT;
-	size_t at = 7;
 
-	text_put_safe(&safe, note, f->st->ascii);
+	text_put_safe(&safe, text, f->st->ascii);
+	text_put_wrapped(f->out, buf_str(&safe), indent, f->st->width);
+	buf_putc(f->out, '\n');
+	f->out->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+static void put_note(struct face *f, const char *note)
+{
 	ink(f, INK_WARM);
 	buf_puts(f->out, " note: ");
 	ink(f, INK_PLAIN);
-	for (const char *p = buf_str(&safe); *p;) {
-		size_t n = strcspn(p, " ");
-
-		if (at > 7 && f->st->width && at + n > f->st->width) {
-			buf_puts(f->out, "\n       ");
-			at = 7;
-		} else if (at > 7) {
-			buf_putc(f->out, ' ');
-		}
-		buf_put(f->out, p, n);
-		at += n + 1;
-		p += n + (p[n] == ' ');
-	}
-	buf_putc(f->out, '\n');
-	buf_free(&safe);
+	put_text(f, note, 7);
 }
 
 static void put_ran(struct face *f)
 {
 	const struct block_function *r = f->a->ran;
 	const struct flow_sums *s = flow_sums(f->a->blocks->flow);
-	char i[NUM_MAX], n[NUM_MAX], k[NUM_MAX];
+	char i[NUM_MAX], n[NUM_MAX], e[NUM_MAX], k[NUM_MAX];
+	struct buf line = BUF_INIT;
 
 	if (f->a->blocks->scaled)
-		buf_printf(f->out, " %s instructions, entered %s times, by ",
-			   num_count(i, r->insns.v), num_count(n, round(r->calls.v)));
+		buf_printf(&line, "%s instructions, entered %s times %s, by ",
+			   num_count(i, r->insns.v), page_estimate(n, r->calls.v),
+			   page_error(e, r->calls));
 	else
-		buf_puts(f->out, " weights of blocks, no runs, by ");
-	buf_printf(f->out, "%s branch stacks of ", num_exact(k, s->stacks));
-	put_safe(f, s->event ? s->event : "several events");
-	buf_putc(f->out, '\n');
+		buf_puts(&line, "weights of blocks, no runs, by ");
+	buf_printf(&line, "%s branch stacks of ", num_exact(k, s->stacks));
+	buf_puts(&line, s->event ? s->event : "several events");
+	buf_putc(f->out, ' ');
+	put_text(f, buf_str(&line), 1);
+	f->out->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_head(struct face *f)
@@ -152,8 +151,7 @@ static void put_head(struct face *f)
 	buf_printf(f->out, ", %s of all\n", num_percent(p, a->of_all));
 	if (a->origin && *a->origin) {
 		buf_putc(f->out, ' ');
-		put_safe(f, a->origin);
-		buf_putc(f->out, '\n');
+		put_text(f, a->origin, 1);
 	}
 	annotate_account_sum(f->out, a);
 	if (a->ran)

@@ -22,6 +22,7 @@ enum {
 	EDGES = 8,  /* from outside into a block */
 	SPANS = 10, /* by address, where there is no code */
 	LINE_COLUMNS = 18,
+	LOOP_LINE = 14, /* beside more figures */
 };
 
 struct sheet { /* a page about blocks */
@@ -40,6 +41,16 @@ static void put_line_of(struct sheet *p, struct source_line at, size_t width)
 	if (at.file)
 		buf_printf(&p->page.text, "%s:%u", path_base(at.file), at.line);
 	page_text(&p->page, buf_str(&p->page.text), width, true);
+}
+
+/* Blocks of a function differ by where they begin: that is never cut off. */
+static void put_name(struct sheet *p, const struct block_function *f, uint32_t block, size_t width)
+{
+	char at[24] = "";
+
+	if (f->code && f->code->block[block].start)
+		(void)snprintf(at, sizeof(at), "+0x%" PRIx32, f->code->block[block].start);
+	page_named(&p->page, f->symbol->name, at, width);
 }
 
 /* ---- head ----------------------------------------------------------------------------------- */
@@ -114,9 +125,7 @@ static void put_rows(struct sheet *p)
 
 		put_row_numbers(p, r, timed);
 		buf_puts(p->page.out, "  ");
-		buf_reset(&p->page.text);
-		blocks_put_name(&p->page.text, r->f, r->block);
-		page_text(&p->page, buf_str(&p->page.text), width, false);
+		put_name(p, r->f, r->block, width);
 		buf_putc(p->page.out, ' ');
 		put_line_of(p, blocks_line(v, r->f, r->block), LINE_COLUMNS);
 		page_end(&p->page);
@@ -146,11 +155,9 @@ static void put_loop(struct sheet *p, const struct blocks_row *r, size_t width)
 		   isnan(l->trips.v) ? "" : page_error(c, l->trips),
 		   l->entries.v > 0 ? page_estimate(d, l->entries.v) : "?");
 	buf_printf(p->page.out, " %6" PRIu32 " %5" PRIu32 "  ", l->blocks, l->depth);
-	buf_reset(&p->page.text);
-	blocks_put_name(&p->page.text, r->f, l->head);
-	page_text(&p->page, buf_str(&p->page.text), width, false);
+	put_name(p, r->f, l->head, width);
 	buf_putc(p->page.out, ' ');
-	put_line_of(p, blocks_line(p->v, r->f, l->head), LINE_COLUMNS);
+	put_line_of(p, blocks_line(p->v, r->f, l->head), LOOP_LINE);
 	page_end(&p->page);
 }
 
@@ -198,7 +205,7 @@ static void put_loops(struct sheet *p)
 
 	if (!v->n_loops)
 		return;
-	width = page_room(&p->page, used + LINE_COLUMNS + 1);
+	width = page_room(&p->page, used + LOOP_LINE + 1);
 	page_end(&p->page);
 	page_ink(&p->page, INK_BOLD);
 	buf_printf(p->page.out, " %9s %9s %-9s %9s blocks depth  ",
@@ -232,7 +239,8 @@ static void put_target(struct sheet *p, const struct block_function *f, const st
 
 	buf_reset(&p->page.text);
 	if (block != CODE_NONE) {
-		blocks_put_name(&p->page.text, f, block);
+		buf_printf(&p->page.text, "%" PRIx64, /* as in its own row */
+			   f->code->vaddr + f->code->block[block].start);
 	} else {
 		s = blocks_symbol(p->v, &e->other, &dso);
 		if (s)

@@ -34,6 +34,25 @@ void page_text(struct page *p, const char *s, size_t width, bool last)
 	buf_free(&safe);
 }
 
+void page_named(struct page *p, const char *name, const char *tail, size_t width)
+{
+	struct buf safe = BUF_INIT;
+	size_t behind = strlen(tail), before;
+
+	text_put_safe(&safe, name, p->st->ascii);
+	before = text_width(buf_str(&safe));
+	if (before + behind > width && behind + 3 <= width) {
+		text_put_fit(p->out, buf_str(&safe), width - behind, TEXT_LEFT, false,
+			     p->st->ascii);
+		buf_puts(p->out, tail);
+	} else {
+		buf_puts(&safe, tail);
+		text_put_fit(p->out, buf_str(&safe), width, TEXT_LEFT, false, p->st->ascii);
+	}
+	p->out->failed |= safe.failed;
+	buf_free(&safe);
+}
+
 size_t page_room(const struct page *p, size_t used)
 {
 	size_t width = p->st->width ? p->st->width : 100;

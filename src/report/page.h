@@ -23,6 +23,8 @@ void page_ink(struct page *p, enum ink i);
 void page_end(struct page *p); /* of a line; without blanks at its end */
 /* In so many columns, padded to them unless `last`; 0: as many as it needs. */
 void page_text(struct page *p, const char *s, size_t width, bool last);
+/* In so many columns a name and what stands behind it ("+0x1a"), of which the name is cut. */
+void page_named(struct page *p, const char *name, const char *tail, size_t width);
 /* What is left of the width behind so many columns. */
 size_t page_room(const struct page *p, size_t used);
 /* " label   text that goes on in the next line" */

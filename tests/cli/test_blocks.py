@@ -31,10 +31,10 @@ FUNCTIONS = {
     "k": (0x62, bytes.fromhex("7401 90 c3")),
     "m": (0xa0, b"\x0f\x84" + struct.pack("<i", 0xc0 - 0xa6) + b"\xc3"),
     "m.cold": (0xc0, b"\x90\xe9" + struct.pack("<i", 0xa6 - 0xc6)),
-    "main": (0x100, call(0x100, 0) + call(0x105, 0x60) + call(0x10a, 0xa0) + bytes.fromhex("75ef c3")),
+    "the_program_itself": (0x100, call(0x100, 0) + call(0x105, 0x60) + call(0x10a, 0xa0) + bytes.fromhex("75ef c3")),
 }
 STARTS = {"f": [0, 2, 5, 9, 14, 18, 20, 22], "g": [0x40, 0x42, 0x44, 0x45], NAME: [0x60], "k": [0x62, 0x64, 0x65],
-          "m": [0xa0, 0xa6], "m.cold": [0xc0], "main": [0x100, 0x105, 0x10a, 0x10f, 0x111]}
+          "m": [0xa0, 0xa6], "m.cold": [0xc0], "the_program_itself": [0x100, 0x105, 0x10a, 0x10f, 0x111]}
 
 
 def elf():
@@ -178,7 +178,7 @@ def exact(t, j, p):
     t.equal([(e["to"], e["other"]["function"]) for e in called], [(None, "g")], "a call leads to g")
     k = [e for e in by["k"]["edges"] if e["from"] is None]
     t.equal([(e["to"], e["fallthrough"], e["other"]["function"]) for e in k], [(0, True, NAME)], "k is run into, not called")
-    main = by["main"]["blocks"][1]
+    main = by["the_program_itself"]["blocks"][1]
     t.equal((main["cycles"], main["cycles_sd"], main["timed"] > 100), (1.0, 0.0, True), "a block by itself has its cycles")
 
 
@@ -197,13 +197,25 @@ def faces(t, path, j):
         long = [x for x in r.stdout.splitlines() if len(x) > 80 and "cyclade " not in x]
         t.ok(r.returncode == 0 and not long and "\x1b" not in r.stdout,
              "term%s fits 80 columns" % (", a function" if how else ""), long or r.stdout)
-    t.ok("in and out" in r.stdout and "jumps to f+0x5" in r.stdout and "mispredicted 100 %" in r.stdout, "it has edges and facts", r.stdout)
+    t.ok("in and out" in r.stdout and "jumps to " in r.stdout and "mispredicted 100 %" in r.stdout, "it has edges and facts", r.stdout)
+    starts = {int(b["start"], 16) for f in j["functions"] if f["function"] == "f" for b in f["blocks"]}
+    to = [int(x, 16) for x in re.findall(r"(?:jumps|runs on) to ([0-9a-f]+)(?:  mis.*)?$", r.stdout, re.M)]
+    t.ok(len(to) > 5 and set(to) <= starts, "edges lead to rows by their address", r.stdout)
+    r = run("blocks", path, "--no-cache", "--limit", "1000", env=dict(os.environ, COLUMNS="64", LC_ALL="C.UTF-8"))
+    want = {"+0x%x" % (int(b["start"], 16) - int(f["start"], 16)) for f in j["functions"] for b in f["blocks"]
+            if b["hits"] and b["start"] != f["start"]}
+    got = set(re.findall(r"\+0x[0-9a-f]+\b", r.stdout))
+    t.equal(want - got, set(), "where a block begins in its function is not cut off")
     r = run("blocks", path, "--format", "markdown", "--no-cache")
     t.ok(r.returncode == 0 and r.stdout.count("\n|") > 10 and "\x1b" not in r.stdout, "markdown", r.stdout)
     r = run("annotate", path, "f", "--format", "csv", "--no-cache")
     rows = list(csv.DictReader(io.StringIO(r.stdout)))
     want = {b["start"]: b["runs"] for f in j["functions"] if f["function"] == "f" for b in f["blocks"]}
     t.ok({x["address"]: float(x["runs"]) for x in rows if x["address"] in want} == want, "annotate has the same runs", r.stdout)
+    r = run("annotate", path, "f", "--no-cache", env=dict(os.environ, COLUMNS="80", LC_ALL="C.UTF-8"))
+    head = r.stdout.split("\n\n")[0].splitlines()
+    t.ok(re.search(r"entered [0-9,]+ times \+-[0-9.]+ %", " ".join(head)) and max(map(len, head)) <= 80,
+         "annotate says how sure it is of how often, on 80 columns", r.stdout[:900])
     r = run("annotate", path, "f", "--no-blocks", "--format", "csv", "--no-cache")
     t.equal(r.stdout.splitlines()[0], "address,samples,period,share,file,line,inlined,instruction", "--no-blocks: as ever")
 
