@@ -488,14 +488,15 @@ static int compare_chunks(struct build *b)
 static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr *attr)
 {
 	uint32_t type = attr->type, which = (uint32_t)(attr->config >> 32);
+	size_t pmu = 0;
 
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = which ? which : PERF_TYPE_RAW;
-	for (size_t k = 0; k < info->n_hybrid; k++)
-		for (size_t i = 0; i < info->n_pmus; i++)
-			if (info->pmu_type[i] == type &&
-			    !strcmp(info->pmu_name[i], info->hybrid_name[k]))
-				return (uint32_t)k;
+	while (pmu < info->n_pmus && info->pmu_type[pmu] != type)
+		pmu++;
+	for (size_t k = 0; pmu < info->n_pmus && k < info->n_hybrid; k++)
+		if (!strcmp(info->pmu_name[pmu], info->hybrid_name[k]))
+			return (uint32_t)k;
 	return NO_KIND;
 }
 
@@ -503,24 +504,28 @@ static uint32_t kind_of(const struct pd_info *info, const struct perf_event_attr
  * the kernel's times do not tell that from waiting for a turn. */
 static int find_clocks(struct mux *m, const struct pd_event *ev, const struct pd_info *info)
 {
-	uint32_t *clock;
+	uint32_t *most, kind;
 
 	if (m->by_cpu || info->n_hybrid < 2)
 		return 0;
-	clock = malloc((m->n_events + 1) * sizeof(*clock));
-	if (!clock)
+	m->clock = malloc((m->n_events + 1) * sizeof(*m->clock));
+	most = malloc(info->n_hybrid * sizeof(*most)); /* by kind: the event */
+	if (!m->clock || !most) {
+		free(most);
 		return -1;
-	for (size_t e = 0; e < m->n_events; e++) {
-		uint32_t kind = kind_of(info, &ev[e].attr);
-
-		clock[e] = NO_KIND;
-		for (size_t i = 0; kind != NO_KIND && i < m->n_events; i++)
-			if (m->event[i].running > 0 && kind_of(info, &ev[i].attr) == kind &&
-			    (clock[e] == NO_KIND ||
-			     m->event[i].running > m->event[clock[e]].running))
-				clock[e] = (uint32_t)i;
 	}
-	m->clock = clock;
+	for (size_t k = 0; k < info->n_hybrid; k++)
+		most[k] = NO_KIND;
+	for (size_t e = 0; e < m->n_events; e++) {
+		kind = m->clock[e] = kind_of(info, &ev[e].attr);
+		if (kind != NO_KIND && m->event[e].running > 0 &&
+		    (most[kind] == NO_KIND || m->event[e].running > m->event[most[kind]].running))
+			most[kind] = (uint32_t)e;
+	}
+	for (size_t e = 0; e < m->n_events; e++)
+		if (m->clock[e] != NO_KIND)
+			m->clock[e] = most[m->clock[e]];
+	free(most);
 	return 1;
 }
 
