@@ -313,10 +313,13 @@ static size_t find_spans(struct worker *w, size_t n)
 	return stops;
 }
 
-/* What an entry weighs: its part of what all of them do. */
+/* What an entry weighs: its part of what all of them do. Periods and costs that a made up recording
+ * has may be beyond any number. */
 static uint64_t part(double all, double of)
 {
-	return (uint64_t)(all * of);
+	double v = all * of;
+
+	return v < 0x1p63 ? (uint64_t)v : (uint64_t)1 << 63;
 }
 
 static int count_stops(struct flow_counts_of_worker *c, const struct entry *e, size_t n,
