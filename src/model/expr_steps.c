@@ -64,23 +64,27 @@ static struct value sum_lps(const struct value *v, size_t n)
 	return any ? checked(sum) : first_bad;
 }
 
-static struct value result(const struct value *slot, size_t n_lps, const struct expr_step *p)
+/* Both are known. */
+static inline bool known(const struct value *a, const struct value *b)
+{
+	return !(a->why | b->why);
+}
+
+static inline struct value result(const struct value *slot, size_t n_lps, const struct expr_step *p)
 {
 	const struct value *a = &slot[p->kid[0]], *b = &slot[p->kid[1]];
 
 	switch (p->op) {
 	case OP_ADD:
-		if (a->why || b->why)
-			return a->why ? *a : *b;
-		return checked(a->v + b->v);
+		return known(a, b) ? checked(a->v + b->v) : a->why ? *a : *b;
 	case OP_SUB:
-		if (a->why || b->why)
-			return a->why ? *a : *b;
-		return checked(a->v - b->v);
+		return known(a, b) ? checked(a->v - b->v) : a->why ? *a : *b;
 	case OP_MUL:
-		if (a->why || b->why)
-			return a->why ? *a : *b;
-		return checked(a->v * b->v);
+		return known(a, b) ? checked(a->v * b->v) : a->why ? *a : *b;
+	case OP_DIV:
+		if (known(a, b) && b->v != 0)
+			return checked(a->v / b->v);
+		break;
 	case OP_IF:
 		if (b->why)
 			return *b;
@@ -95,37 +99,39 @@ static struct value result(const struct value *slot, size_t n_lps, const struct 
 	case STEP_SUM:
 		return sum_lps(a, n_lps);
 	default:
-		return expr_apply((enum expr_op)p->op, *a, *b);
+		break;
 	}
+	return expr_apply((enum expr_op)p->op, *a, *b);
+}
+
+static void run(struct expr_steps *s, const struct expr_step *p, const struct expr_step *end)
+{
+	struct value *slot = s->slot.v;
+
+	for (; p < end; p++)
+		slot[p->out] = result(slot, s->n_lps, p);
 }
 
 void expr_steps_run(struct expr_steps *s, struct expr_range range)
 {
-	const struct expr_step *end = s->steps.v + range.to;
-
-	for (const struct expr_step *p = s->steps.v + range.from; p < end; p++)
-		s->slot.v[p->out] = result(s->slot.v, s->n_lps, p);
+	run(s, s->steps.v + range.from, s->steps.v + range.to);
 }
 
 void expr_steps_again(struct expr_steps *s, const struct expr_reach *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		const struct expr_step *p = &s->steps.v[r->step[i]];
-
-		s->slot.v[p->out] = result(s->slot.v, s->n_lps, p);
-	}
+	run(s, r->step, r->step + r->n);
 }
 
 void expr_steps_keep(const struct expr_steps *s, const struct expr_reach *r, struct value *room)
 {
 	for (size_t i = 0; i < r->n; i++)
-		room[i] = s->slot.v[s->steps.v[r->step[i]].out];
+		room[i] = s->slot.v[r->step[i].out];
 }
 
 void expr_steps_bring(struct expr_steps *s, const struct expr_reach *r, const struct value *room)
 {
 	for (size_t i = 0; i < r->n; i++)
-		s->slot.v[s->steps.v[r->step[i]].out] = room[i];
+		s->slot.v[r->step[i].out] = room[i];
 }
 
 /* ---- leaves ----------------------------------------------------------------------------- */
@@ -477,7 +483,7 @@ int expr_steps_reach(struct expr_steps *s, struct expr_range range, enum expr_re
 		     uint32_t index, struct expr_reach *out)
 {
 	bool *changed = calloc(s->slot.n, sizeof(*changed));
-	uint32_t *step = malloc((range.to - range.from + 1) * sizeof(*step));
+	struct expr_step *step = malloc((range.to - range.from + 1) * sizeof(*step));
 	size_t n = 0, n_metrics = 0;
 
 	*out = (struct expr_reach){ 0 };
@@ -490,17 +496,17 @@ int expr_steps_reach(struct expr_steps *s, struct expr_range range, enum expr_re
 		if (!changes(p, changed))
 			continue;
 		changed[p->out] = true;
-		step[n++] = i;
+		step[n++] = *p;
 		n_metrics += p->out < s->n_metrics;
 	}
-	out->step = arena_memdup(s->a, step, n * sizeof(*step) + !n);
+	out->step = arena_memdup(s->a, step, n * sizeof(*step));
 	out->metric = numbers(s, n_metrics);
 	if (!out->step || !out->metric)
 		goto out;
 	out->n = n;
 	for (size_t i = 0; i < n; i++)
-		if (s->steps.v[step[i]].out < s->n_metrics)
-			out->metric[out->n_metrics++] = s->steps.v[step[i]].out;
+		if (step[i].out < s->n_metrics)
+			out->metric[out->n_metrics++] = step[i].out;
 out:
 	free(changed);
 	free(step);

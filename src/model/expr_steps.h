@@ -38,7 +38,7 @@ struct expr_range { /* of steps */
 };
 
 struct expr_reach {
-	uint32_t *step; /* ascending */
+	struct expr_step *step; /* in their order */
 	size_t n;
 	uint32_t *metric; /* of which the values are among them, ascending as they were added */
 	size_t n_metrics;

@@ -328,8 +328,9 @@ static double counted_in(const struct slices_cell *c, size_t step, size_t begin,
 {
 	double v = 0;
 
-	for (size_t i = begin; i <= end; i++)
-		v += c[(i + 1) * step].value - c[i * step].value;
+	c += begin * step;
+	for (size_t i = begin; i <= end; i++, c += step)
+		v += c[step].value - c->value;
 	return v;
 }
 
@@ -338,7 +339,7 @@ static void add_strata(struct span *p, size_t m, size_t target)
 	const struct slices_cell *c = slices_at(p->s, p->group, p->lo, p->member[m], target);
 	size_t step = p->s->group[p->group].stride, n = p->n_strata;
 	const struct stratum *v = p->strata;
-	double count = 0, *rate = p->rate;
+	double count = 0, *rate = p->rate, *to;
 
 	for (size_t j = 0; j < n; j++) {
 		double in = counted_in(c, step, v[j].begin, v[j].end);
@@ -348,10 +349,12 @@ static void add_strata(struct span *p, size_t m, size_t target)
 		count += v[j].w * in / v[j].r;
 		rate[j] = in / v[j].r;
 	}
-	for (size_t j = 0; p->diff && j + 1 < n; j++)
-		p->diff[v[j + 1].end * p->n_members + m] += v[j].near_ * (rate[j + 1] - rate[j]);
-	for (size_t j = 0; p->diff2 && j + 2 < n; j++)
-		p->diff2[v[j + 2].end * p->n_members + m] += v[j].next * (rate[j + 2] - rate[j]);
+	to = p->diff ? p->diff + m : NULL;
+	for (size_t j = 0; to && j + 1 < n; j++)
+		to[v[j + 1].end * p->n_members] += v[j].near_ * (rate[j + 1] - rate[j]);
+	to = p->diff2 ? p->diff2 + m : NULL;
+	for (size_t j = 0; to && j + 2 < n; j++)
+		to[v[j + 2].end * p->n_members] += v[j].next * (rate[j + 2] - rate[j]);
 	p->count[m * p->s->n_targets + target] = count;
 }
 

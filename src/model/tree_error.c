@@ -232,6 +232,21 @@ int tree_gradients(struct tree_work *w, struct err *err)
 	return 0;
 }
 
+/* By source, how the sum changes with it. */
+static void add_slopes(const struct tree_work *w, const uint32_t *metric, const double *by,
+		       size_t n)
+{
+	size_t n_src = w->sources.n;
+	double *to = w->slope.v;
+
+	for (size_t i = 0; i < n; i++) {
+		const double *g = &w->gradient.v[w->row[metric[i]] * n_src];
+
+		for (size_t s = 0; s < n_src; s++)
+			to[s] = (i ? to[s] : 0) + by[i] * g[s];
+	}
+}
+
 double tree_error_of(const struct tree_work *w, const uint32_t *metric, const double *by, size_t n,
 		     const char **why)
 {
@@ -243,33 +258,35 @@ double tree_error_of(const struct tree_work *w, const uint32_t *metric, const do
 	for (size_t i = 0; i < n; i++)
 		if ((*why = w->unsure[metric[i]]))
 			return NAN;
+	add_slopes(w, metric, by, n);
 	for (uint32_t s = 0; s < n_src; s++) {
-		double sum = 0;
+		double g = slopes[s];
 
-		for (size_t i = 0; i < n; i++)
-			sum += by[i] * w->gradient.v[w->row[metric[i]] * n_src + s];
-		if (isnan(sum)) {
+		if (g == 0)
+			continue;
+		if (isnan(g)) {
 			*why = "the formula has no value within the error of its counts";
 			return NAN;
 		}
-		slopes[s] = sum;
-		if (sum == 0)
-			continue;
+		slopes[n_some] = g;
 		some[n_some++] = s;
-		steps += pow(sum * src[s].quantum, 2);
+		steps += pow(g * src[s].quantum, 2);
 		if (src[s].group == MODEL_NONE)
-			var += pow(sum * src[s].se, 2);
+			var += pow(g * src[s].se, 2);
 	}
-	/* the sources of a group are neighbours */
 	for (size_t a = 0; a < n_some; a++) {
 		const struct tree_source *x = &src[some[a]];
 		const double *cov =
 			x->group != MODEL_NONE && w->c->cov ? w->c->cov[x->group] : NULL;
-		const double *row = cov ? cov + x->pos * members(w->c, x->group) : NULL;
+		const double twice = 2 * slopes[a];
 
-		for (size_t b = a; cov && b < n_some && src[some[b]].group == x->group; b++)
-			var += (a == b ? 1 : 2) * slopes[some[a]] * slopes[some[b]] *
-			       row[src[some[b]].pos];
+		if (!cov)
+			continue;
+		cov += x->pos * members(w->c, x->group);
+		var += slopes[a] * slopes[a] * cov[x->pos];
+		/* the sources of a group are neighbours */
+		for (size_t b = a + 1; b < n_some && src[some[b]].group == x->group; b++)
+			var += twice * slopes[b] * cov[src[some[b]].pos];
 	}
 	return sqrt(Z95 * Z95 * (var > 0 ? var : 0) + steps);
 }
