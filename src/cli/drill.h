@@ -75,9 +75,10 @@ struct drill_part {
 	struct tree_maker *maker;
 	struct tree tree; /* of drill_trees */
 	struct tree_counts counts;
-	const double *sum, *share; /* by event */
-	bool *counted;		   /* by metric */
-	bool idle;		   /* nothing ran there while it was counted */
+	double *sum;	     /* by event */
+	const double *share; /* likewise */
+	bool *counted;	     /* by metric */
+	bool idle;	     /* nothing ran there while it was counted */
 };
 
 enum drill_mode {

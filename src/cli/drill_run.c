@@ -47,6 +47,11 @@ static const uint32_t *core_cpus(const struct drill *d, const struct counting *k
 	return list && !cpu_list_parse(d->a, list, strlen(list), &cpus, n) ? cpus : NULL;
 }
 
+static size_t lps_of(const struct counting *k, const struct drill_part *p)
+{
+	return k->setup->cpus ? p->n : 1;
+}
+
 static int add_part(struct drill *d, const struct counting *k, size_t core,
 		    const struct counting_place *place, struct err *err)
 {
@@ -77,8 +82,11 @@ static int add_part(struct drill *d, const struct counting *k, size_t core,
 			most = d->core[core].plan.group[g].n;
 	p->r = arena_alloc(d->a, most * p->n * sizeof(*p->r));
 	p->counted = arena_alloc(d->a, d->core[core].m->n_metrics + 1);
-	if (!p->r || !p->counted)
+	p->sum = arena_alloc(d->a, (d->core[core].m->n_used + 1) * sizeof(*p->sum));
+	if (!p->r || !p->counted || !p->sum)
 		return err_nomem(err);
+	for (size_t e = 0; e < d->core[core].m->n_used && lps_of(k, p) == 1; e++)
+		p->sum[e] = NAN;
 	d->n_parts++;
 	return 0;
 }
@@ -98,11 +106,6 @@ static int make_parts(struct drill *d, const struct counting *k, struct err *err
 			if (add_part(d, k, c, &place[i], err))
 				return -1;
 	return 0;
-}
-
-static size_t lps_of(const struct counting *k, const struct drill_part *p)
-{
-	return k->setup->cpus ? p->n : 1;
 }
 
 static int new_slices(struct drill *d, const struct counting *k, struct err *err)
@@ -510,25 +513,24 @@ static void mark_counted(const struct drill_core *c, bool *counted)
 			counted[c->plan.stage[s].metric[i]] = true;
 }
 
-static int sums(struct drill_part *p, const struct model *m, struct arena *a, struct err *err)
+/* Only the events of groups are ever counted. */
+static void take_sums(struct drill_part *p)
 {
-	double *sum = arena_alloc(a, (m->n_used + 1) * sizeof(*sum));
+	const struct tree_counts *c = &p->counts;
 
-	if (!sum)
-		return err_nomem(err);
-	for (size_t e = 0; e < m->n_used; e++) {
-		const double *row = p->counts.count + e * p->counts.n_lps;
-
-		for (size_t lp = 0; lp < p->counts.n_lps; lp++)
-			if (!isnan(row[lp]) || p->counts.n_lps == 1)
-				sum[e] += row[lp];
-	}
-	p->sum = sum;
-	p->share = p->counts.counted;
+	p->share = c->counted;
 	p->idle = true;
-	for (size_t e = 0; e < m->n_used; e++)
-		p->idle &= !(sum[e] > 0);
-	return 0;
+	for (uint32_t i = 0; i < c->first[c->n_groups]; i++) {
+		uint32_t e = c->member[i];
+		const double *row = c->count + e * c->n_lps;
+		double sum = 0;
+
+		for (size_t lp = 0; lp < c->n_lps; lp++)
+			if (!isnan(row[lp]) || c->n_lps == 1)
+				sum += row[lp];
+		p->sum[e] = sum;
+		p->idle &= !(sum > 0);
+	}
 }
 
 static uint64_t errors_since(const struct drill *d, uint64_t from, uint64_t end)
@@ -561,8 +563,9 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 		p->counts.latency_se = c->latency_se;
 		mark_counted(c, p->counted);
 		if ((!p->maker && tree_maker_new(&p->maker, c->m, c->plan.wanted, err)) ||
-		    tree_make(&p->tree, p->maker, &p->counts, err) || sums(p, c->m, a, err))
+		    tree_make(&p->tree, p->maker, &p->counts, err))
 			return -1;
+		take_sums(p);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /*
  * Keeping readings, and forgetting every second old one when there are too many.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,31 @@ out:
 	return s->member && s->same ? 0 : err_nomem(err);
 }
 
+static double *unknown(struct slices *s, size_t n)
+{
+	double *v = arena_alloc(&s->arena, (n + 1) * sizeof(*v));
+
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = NAN;
+	return v;
+}
+
+/* What counts are given in. */
+static int make_results(struct slices *s, struct err *err)
+{
+	size_t n = s->n_targets;
+
+	s->count = unknown(s, s->n_events * n);
+	s->long_count = unknown(s, s->n_events * n);
+	s->counted = unknown(s, s->n_events);
+	s->quantum = arena_alloc(&s->arena, (s->n_events + 1) * sizeof(*s->quantum));
+	s->total = arena_alloc(&s->arena, (n + 1) * sizeof(*s->total));
+	s->ref = arena_alloc(&s->arena, (n + 1) * sizeof(*s->ref));
+	return s->count && s->long_count && s->counted && s->quantum && s->total && s->ref
+		       ? 0
+		       : err_nomem(err);
+}
+
 int slices_new(struct slices **out, const struct slices_setup *setup, struct err *err)
 {
 	struct slices *s = calloc(1, sizeof(*s));
@@ -127,7 +153,7 @@ int slices_new(struct slices **out, const struct slices_setup *setup, struct err
 		if (keep_group(s, &s->group[g], from, setup->start, err))
 			goto fail;
 	}
-	if (find_homes(s, err))
+	if (find_homes(s, err) || make_results(s, err))
 		goto fail;
 	*out = s;
 	return 0;

@@ -85,17 +85,18 @@ int slices_new(struct slices **out, const struct slices_setup *setup, struct err
  * readings at the same time: the second replaces the first. */
 int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
 	       struct err *err) MUST_USE;
-/* Fills out's count, n_lps, counted, groups with their matrices, quantum and no_error, in arena
- * memory; latency, latency_se and system are left as they are. Groups are those of the setup, and
- * one more of the events that several of them have. An interval begins and ends at the nearest
+/* Fills out's count, n_lps, counted, groups with their matrices, quantum and no_error; latency,
+ * latency_se and system are left as they are. Matrices and reasons are in arena memory, the others
+ * the slices' own, until the next counts of it. Groups are those of the setup, and one more of the
+ * events that several of them have. An interval begins and ends at the nearest
  * readings. An event that never counted in it is NAN. All: 0, UINT64_MAX. */
-int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
+int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err) MUST_USE;
 /* For short intervals, one or two slices each: how much slices differ, and by which shared events
  * the others are told, is seen in [since, to], the counts are those of [from, to]. Relative
  * variance goes as one over the time. What changed from one interval to the next widens the error
  * bars, too: they are not too narrow. */
-int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
+int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
 void slices_free(struct slices *s); /* NULL is fine */
 

@@ -60,27 +60,29 @@ static void *room(struct arena *a, size_t n, size_t size)
 	return arena_alloc(a, (n + 1) * size);
 }
 
-static int job_new(struct job *j, struct err *err)
+/* Nothing is known yet of the events of groups. */
+static int job_new(struct job *j, const struct slices *s, struct err *err)
 {
-	size_t events = j->s->n_events, targets = j->s->n_targets, groups = j->s->n_groups + 1;
+	size_t targets = s->n_targets, groups = s->n_groups + 1;
 
-	j->ref = room(j->scratch, targets, sizeof(*j->ref));
-	j->total = room(j->scratch, targets, sizeof(*j->total));
-	j->count = room(j->a, events * targets, sizeof(double));
-	j->long_count = j->count;
-	if (j->since < j->from)
-		j->long_count = room(j->scratch, events * targets, sizeof(double));
-	j->counted = room(j->a, events, sizeof(double));
-	j->quantum = room(j->a, events, sizeof(double));
+	j->ref = s->ref;
+	j->total = s->total;
+	j->count = s->count;
+	j->long_count = j->since < j->from ? s->long_count : s->count;
+	j->counted = s->counted;
+	j->quantum = s->quantum;
 	j->cov = room(j->a, groups, sizeof(*j->cov));
 	j->no_error = room(j->a, groups, sizeof(*j->no_error));
-	if (!j->ref || !j->total || !j->count || !j->long_count || !j->counted || !j->quantum ||
-	    !j->cov || !j->no_error)
+	if (!j->cov || !j->no_error)
 		return err_nomem(err);
-	for (size_t i = 0; i < events * targets; i++)
-		j->count[i] = NAN;
-	for (size_t i = 0; i < events; i++)
-		j->counted[i] = NAN;
+	for (uint32_t i = 0; i < s->first[groups]; i++) {
+		uint32_t event = s->out[i];
+
+		for (size_t t = 0; t < targets; t++)
+			s->count[event * targets + t] = s->long_count[event * targets + t] = NAN;
+		s->counted[event] = NAN;
+		s->quantum[event] = 0;
+	}
 	return 0;
 }
 
@@ -363,13 +365,13 @@ static void find_quanta(struct job *j)
 	}
 }
 
-int slices_counts(const struct slices *s, struct arena *a, uint64_t from, uint64_t to,
+int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 		  struct tree_counts *out, struct err *err)
 {
 	return slices_counts_since(s, a, from, from, to, out, err);
 }
 
-int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since, uint64_t from,
+int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err)
 {
 	struct arena scratch = ARENA_INIT;
@@ -389,7 +391,7 @@ int slices_counts_since(const struct slices *s, struct arena *a, uint64_t since,
 		goto out;
 	}
 	memcpy(with.group, s->group, s->n_groups * sizeof(*with.group));
-	if (job_new(&j, err))
+	if (job_new(&j, s, err))
 		goto out;
 	find_refs(&j);
 	/* shared events first: the others are told by them */

@@ -39,8 +39,11 @@ struct slices {
 	size_t n_groups, n_events, n_targets, max_bytes;
 	uint32_t *shared; /* events of several groups, ascending */
 	size_t n_shared;
-	uint32_t *same, *member; /* of the group that these make: see slices_kept */
-	uint32_t *out, *first;	 /* tree_counts.member and first */
+	uint32_t *same, *member;	   /* of the group that these make: see slices_kept */
+	uint32_t *out, *first;		   /* tree_counts.member and first */
+	double *count, *counted, *quantum; /* of tree_counts; only events of groups change */
+	double *long_count, *total;	   /* as in span: shared_count, total and ref */
+	uint32_t *ref;
 };
 
 static inline const struct slices_cell *slices_at(const struct slices *s, size_t group,

@@ -333,6 +333,8 @@ int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *
 	out->model = w->m;
 	out->node = w->node;
 	out->n = w->m->n_metrics;
+	out->list = w->list;
+	out->n_list = w->n_list;
 	return 0;
 }
 
@@ -355,7 +357,8 @@ int tree_eval(struct tree *out, struct arena *a, const struct model *m, const st
 	if (tree_make(out, k, c, err))
 		goto out;
 	out->node = arena_memdup(a, out->node, out->n * sizeof(*out->node));
-	rc = out->node ? 0 : err_nomem(err);
+	out->list = arena_memdup(a, out->list, out->n_list * sizeof(*out->list));
+	rc = out->node && out->list ? 0 : err_nomem(err);
 out:
 	tree_maker_free(k);
 	return rc;

@@ -86,6 +86,8 @@ struct tree {
 	const struct model *model;
 	const struct tree_node *node; /* by metric index */
 	size_t n;
+	const uint32_t *list; /* the metrics that were evaluated, ascending; NULL: not told */
+	size_t n_list;
 };
 
 /* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */

@@ -211,17 +211,35 @@ out:
 	free(small);
 }
 
+/* Those that can have a value, of which there are so many; all where it is not told. */
+static size_t metrics_of(const struct tree *t)
+{
+	return t->list ? t->n_list : t->model->n_metrics;
+}
+
+static uint32_t metric_at(const struct tree *t, size_t at)
+{
+	return t->list ? t->list[at] : (uint32_t)at;
+}
+
 static int asked_metrics(struct tree_view *out, struct arena *a, const struct tree_source *s,
 			 struct err *err)
 {
 	const struct model *m = s->tree->model;
-	uint32_t *list = arena_alloc(a, (m->n_metrics + 1) * sizeof(*list));
+	size_t n = metrics_of(s->tree);
+	uint32_t *list;
 
+	if (!s->named)
+		return 0;
+	list = arena_alloc(a, (n + 1) * sizeof(*list));
 	if (!list)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < m->n_metrics; i++)
-		if (!m->metric[i].level && s->named && s->named[i])
+	for (size_t at = 0; at < n; at++) {
+		uint32_t i = metric_at(s->tree, at);
+
+		if (!m->metric[i].level && s->named[i])
 			list[out->n_metrics++] = i;
+	}
 	out->metric = list;
 	return 0;
 }
@@ -229,17 +247,20 @@ static int asked_metrics(struct tree_view *out, struct arena *a, const struct tr
 int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_source *source,
 		   struct err *err)
 {
-	const struct model *m = source->tree->model;
-	struct maker k = { .s = source, .m = m, .a = a };
+	size_t n = metrics_of(source->tree);
+	struct maker k = { .s = source, .m = source->tree->model, .a = a };
 
 	memset(out, 0, sizeof(*out));
 	out->source = *source;
 	k.fold = source->fold > 0 ? source->fold : FOLD;
 	/* each node once, and a fold for each at most */
-	k.may = arena_alloc(a, (m->n_metrics + 1) * sizeof(*k.may));
-	for (uint32_t i = 0; k.may && i < m->n_metrics; i++)
+	k.may = arena_alloc(a, (n + 1) * sizeof(*k.may));
+	for (size_t at = 0; k.may && at < n; at++) {
+		uint32_t i = metric_at(source->tree, at);
+
 		if (level_ok(&k, i) && is_wanted(&k, i))
 			k.may[k.n_may++] = i;
+	}
 	k.row = arena_alloc(a, (2 * k.n_may + 2) * sizeof(*k.row));
 	if (!k.row || !k.may)
 		return err_nomem(err);

@@ -129,7 +129,7 @@ struct slices *slices_of(size_t groups)
 	return s;
 }
 
-void counts_of(const struct slices *s, struct arena *a, struct tree_counts *c)
+void counts_of(struct slices *s, struct arena *a, struct tree_counts *c)
 {
 	struct err err = ERR_INIT;
 

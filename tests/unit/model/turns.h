@@ -50,7 +50,7 @@ void simulate(struct machine *m, struct program *p, struct slices *s, double len
 
 /* For `groups` groups of PER_GROUP events each. */
 struct slices *slices_of(size_t groups);
-void counts_of(const struct slices *s, struct arena *a, struct tree_counts *c);
+void counts_of(struct slices *s, struct arena *a, struct tree_counts *c);
 double variance(const struct tree_counts *c, uint32_t event);
 
 #endif
