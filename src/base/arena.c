@@ -132,3 +132,19 @@ void arena_free(struct arena *a)
 	a->at = a->end = NULL;
 	a->total = 0;
 }
+
+void arena_reset(struct arena *a)
+{
+	struct arena_block *head = a->head;
+
+	if (!head)
+		return;
+	a->head = head->next;
+	head->next = NULL;
+	arena_free(a);
+	a->head = head;
+	a->at = (char *)head + HEAD;
+	a->end = (char *)head + head->size;
+	a->total = head->size;
+	ASAN_POISON_MEMORY_REGION(a->at, (size_t)(a->end - a->at));
+}

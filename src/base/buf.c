@@ -9,16 +9,13 @@
 
 #include "base/num.h"
 
-/* Room for `more` bytes and the NUL. */
-static bool reserve(struct buf *b, size_t more)
+static bool grow(struct buf *b, size_t more)
 {
 	size_t cap = b->cap ? b->cap : 64;
 	char *s;
 
 	if (b->failed || more > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
 		goto fail;
-	if (b->len + more + 1 <= b->cap)
-		return true;
 	while (cap < b->len + more + 1)
 		cap *= 2;
 	s = realloc(b->s, cap);
@@ -30,6 +27,12 @@ static bool reserve(struct buf *b, size_t more)
 fail:
 	b->failed = true;
 	return false;
+}
+
+/* Room for `more` bytes and the NUL. */
+static inline bool reserve(struct buf *b, size_t more)
+{
+	return (more < b->cap - b->len && !b->failed) || grow(b, more);
 }
 
 void buf_put(struct buf *b, const void *p, size_t len)
@@ -59,14 +62,18 @@ void buf_puts(struct buf *b, const char *s)
 
 void buf_putc(struct buf *b, char c)
 {
-	buf_put(b, &c, 1);
+	if (!reserve(b, 1))
+		return;
+	b->s[b->len++] = c;
+	b->s[b->len] = '\0';
 }
 
 void buf_fill(struct buf *b, char c, size_t n)
 {
 	if (!reserve(b, n))
 		return;
-	memset(b->s + b->len, c, n);
+	if (n)
+		memset(b->s + b->len, c, n);
 	b->len += n;
 	b->s[b->len] = '\0';
 }

@@ -18,11 +18,19 @@ static bool is_hazard(uint32_t cp)
 	       (cp >= 0xe0000 && cp <= 0xe007f);
 }
 
+static const char *skip_plain(const char *s)
+{
+	while (*s >= 0x20 && *s < 0x7f)
+		s++;
+	return s;
+}
+
 void text_put_safe(struct buf *b, const char *s, bool ascii)
 {
-	const char *end = s + strlen(s);
-	const char *plain = s;
+	const char *plain = s, *end;
 
+	s = skip_plain(s);
+	end = s + strlen(s);
 	while (s < end) {
 		uint32_t cp = 0;
 		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
@@ -90,9 +98,10 @@ static unsigned columns_of(uint32_t cp)
 
 size_t text_width(const char *s)
 {
-	const char *end = s + strlen(s);
-	size_t width = 0;
+	const char *rest = skip_plain(s), *end = rest + strlen(rest);
+	size_t width = (size_t)(rest - s);
 
+	s = rest;
 	while (s < end) {
 		uint32_t cp = 0;
 		size_t n = utf8_decode(s, (size_t)(end - s), &cp);
@@ -155,6 +164,22 @@ void text_put_fit(struct buf *b, const char *s, size_t width, enum text_fit alig
 		buf_puts(b, dots);
 		buf_fill(b, ' ', width - dots_width - used);
 	}
+}
+
+void text_put_safe_fit(struct buf *b, const char *s, size_t width, bool ascii)
+{
+	size_t n = (size_t)(skip_plain(s) - s);
+	struct buf safe = BUF_INIT;
+
+	if (!s[n] && n <= width) {
+		buf_put(b, s, n);
+		buf_fill(b, ' ', width - n);
+		return;
+	}
+	text_put_safe(&safe, s, ascii);
+	text_put_fit(b, buf_str(&safe), width, TEXT_LEFT, false, ascii);
+	b->failed |= safe.failed;
+	buf_free(&safe);
 }
 
 /* Optimal string alignment distance (insert, delete, replace, swap neighbours), capped at `cap`. */

@@ -20,6 +20,8 @@ void text_put_markdown(struct buf *b, const char *s);
  * ones 0. */
 size_t text_width(const char *s);
 
+/* Puts `s`, made safe, to the left of exactly `width` columns, as text_put_fit does. */
+void text_put_safe_fit(struct buf *b, const char *s, size_t width, bool ascii);
 /* Puts `s` cut or padded to exactly `width` columns. A cut is marked with an ellipsis ("..." when
  * `ascii`); `keep_end` keeps the end of the string instead of its start. */
 enum text_fit { TEXT_LEFT, TEXT_RIGHT };

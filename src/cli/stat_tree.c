@@ -44,17 +44,13 @@ static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err 
 				   .quiet = s->cli->opt.quiet,
 				   .verbose = s->cli->opt.verbose,
 				   .first = !s->printed };
-	struct buf b = BUF_INIT;
-	int rc = -1;
 
-	if (tree_report_write(&b, r, fd < 0 ? s->out.format : "term", &st, err))
-		goto out;
+	buf_reset(&s->text);
+	if (tree_report_write(&s->text, r, fd < 0 ? s->out.format : "term", &st, err))
+		return -1;
 	if (fd < 0)
 		s->printed = true;
-	rc = stat_put(&s->k, &s->out, &b, fd, err);
-out:
-	buf_free(&b);
-	return rc;
+	return stat_put(&s->k, &s->out, &s->text, fd, err);
 }
 
 static int read_counters(void *ctx, struct counting *k, struct err *err)
@@ -96,7 +92,7 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	s->interval_from = now;
 	drill_latency_mark(&s->d, now);
 out:
-	arena_free(&s->a);
+	arena_reset(&s->a);
 	return rc;
 }
 
@@ -109,7 +105,7 @@ static int so_far(void *ctx, struct counting *k, struct err *err)
 	if (!drill_read(&s->d, k, err) && !drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
 	    !make_report(s, &r, err))
 		rc = print(s, &r, STDERR_FILENO, err);
-	arena_free(&s->a);
+	arena_reset(&s->a);
 	return rc;
 }
 
@@ -310,6 +306,7 @@ int stat_tree(struct cli *cli)
 	free(s.runs);
 	drill_free(&s.d);
 	counting_close(&s.k);
+	buf_free(&s.text);
 	arena_free(&s.a);
 	return code;
 }

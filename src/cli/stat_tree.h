@@ -16,6 +16,7 @@ struct stat_tree {
 	struct drill d;
 	struct counting_out out;
 	struct arena a;	      /* of one printing */
+	struct buf text;      /* its text */
 	struct repeat **runs; /* by part and metric */
 	struct repeat seconds, user, sys;
 	uint64_t run, passes, interval_from;

@@ -257,6 +257,7 @@ void slices_free(struct slices *s)
 		vec_free(&s->group[g].t);
 		vec_free(&s->group[g].cell);
 	}
+	arena_free(&s->scratch);
 	arena_free(&s->arena);
 	free(s);
 }

@@ -374,10 +374,9 @@ int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
 int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err)
 {
-	struct arena scratch = ARENA_INIT;
 	struct job j = { .s = s,
 			 .a = a,
-			 .scratch = &scratch,
+			 .scratch = &s->scratch,
 			 .since = since < from ? since : from,
 			 .from = from,
 			 .to = to,
@@ -385,7 +384,7 @@ int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint6
 	struct slices with = *s;
 	int rc = -1;
 
-	with.group = room(&scratch, s->n_groups + 1, sizeof(*with.group));
+	with.group = room(&s->scratch, s->n_groups + 1, sizeof(*with.group));
 	if (!with.group) {
 		err_nomem(err);
 		goto out;
@@ -412,6 +411,6 @@ int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint6
 	out->n_groups = j.s->n_groups;
 	rc = 0;
 out:
-	arena_free(&scratch);
+	arena_reset(&s->scratch);
 	return rc;
 }

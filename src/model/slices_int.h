@@ -34,7 +34,7 @@ struct slices_when {
 };
 
 struct slices {
-	struct arena arena;
+	struct arena arena, scratch; /* scratch: of one call */
 	struct slices_kept *group;
 	size_t n_groups, n_events, n_targets, max_bytes;
 	uint32_t *shared; /* events of several groups, ascending */

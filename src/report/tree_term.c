@@ -82,23 +82,18 @@ static void put_branch(struct face *f, const struct tree_view_row *r)
 static void put_name(struct face *f, const struct tree_view_row *r)
 {
 	size_t used = 2 * (size_t)r->depth + 2;
-	struct buf safe = BUF_INIT;
 
-	text_put_safe(&safe, r->name, f->st->ascii);
 	if (r->path)
 		style_ink(f->b, f->st, INK_HOT);
-	text_put_fit(f->b, buf_str(&safe), used < NAME_WIDTH ? NAME_WIDTH - used : 1, TEXT_LEFT,
-		     false, f->st->ascii);
+	text_put_safe_fit(f->b, r->name, used < NAME_WIDTH ? NAME_WIDTH - used : 1, f->st->ascii);
 	if (r->path)
 		style_ink(f->b, f->st, INK_PLAIN);
-	f->b->failed |= safe.failed;
-	buf_free(&safe);
 }
 
 static void put_numbers(struct face *f, const struct tree_view_row *r)
 {
-	struct buf e = BUF_INIT;
 	char n[NUM_MAX];
+	size_t start, used;
 
 	if (r->doubtful)
 		buf_put_right(f->b, "?", 8);
@@ -106,15 +101,16 @@ static void put_numbers(struct face *f, const struct tree_view_row *r)
 		buf_fill(f->b, ' ', 8);
 	else
 		buf_put_right(f->b, isnan(r->share) ? "-" : num_percent(n, r->share), 8);
-	if (r->metric != MODEL_NONE && !r->doubtful)
-		tree_put_error(&e, r->share, r->error);
 	if (r->no_error && !isnan(r->share)) {
 		f->untold = true;
 		f->no_error = r->no_error;
 	}
 	buf_putc(f->b, ' ');
-	buf_put_left(f->b, buf_str(&e), 7);
-	buf_free(&e);
+	start = f->b->len;
+	if (r->metric != MODEL_NONE && !r->doubtful)
+		tree_put_error(f->b, r->share, r->error);
+	used = f->b->len - start;
+	buf_fill(f->b, ' ', used < 7 ? 7 - used : 0);
 }
 
 static bool in_turns(const struct tree_view_row *r)
@@ -122,15 +118,23 @@ static bool in_turns(const struct tree_view_row *r)
 	return !isnan(r->counted) && r->counted < 0.9995;
 }
 
+static void put_unit(struct buf *b, const char *unit)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, unit, true);
+	buf_printf(b, "of %.13s", buf_str(&safe));
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
 /* The bar, or for a share of something else than slots the word for that; and the path's mark. */
 static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
 {
-	struct buf unit = BUF_INIT;
 	size_t used = BAR_WIDTH, start = f->b->len;
 
-	text_put_safe(&unit, r->unit, true);
-	if (unit.len) {
-		buf_printf(f->b, "of %.13s", buf_str(&unit));
+	if (*r->unit) {
+		put_unit(f->b, r->unit);
 		used = f->b->len - start;
 	} else if (!r->doubtful && !isnan(r->share)) {
 		put_bar(f->b, r->share, f->st);
@@ -139,8 +143,6 @@ static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
 	}
 	buf_fill(f->b, ' ', BAR_WIDTH - used);
 	buf_put_left(f->b, r->path ? " <==" : "", MARK_WIDTH);
-	f->b->failed |= unit.failed;
-	buf_free(&unit);
 }
 
 static void put_row(struct face *f, const struct tree_view_row *r)
@@ -253,17 +255,23 @@ static void put_formulas(struct face *f)
 			    f->v->source.tree->model->metric[f->v->metric[i]].name);
 }
 
-static void put_rows(struct face *f, const struct tree_rows *r, bool first)
+static void put_whole(struct buf *b, double slots)
 {
 	char n[NUM_MAX];
 
+	buf_puts(b, " slots ");
+	buf_put_right(b, num_count(n, slots), NAME_WIDTH - 7);
+	buf_puts(b, "  100.0 %");
+}
+
+static void put_rows(struct face *f, const struct tree_rows *r, bool first)
+{
 	if (r->label)
 		buf_printf(f->b, "%s %s\n", first ? "" : "\n", r->label);
 	for (size_t i = 0; i < r->n && !f->in_turns; i++)
 		f->in_turns = in_turns(&r->row[i]);
 	if (r->n && r->whole > 0)
-		buf_printf(f->b, " slots %*s %8s", (int)NAME_WIDTH - 7, num_count(n, r->whole),
-			   "100.0 %");
+		put_whole(f->b, r->whole);
 	else if (f->in_turns)
 		buf_fill(f->b, ' ', NAME_WIDTH + 9);
 	if (f->in_turns)

@@ -17,6 +17,8 @@ struct maker {
 	size_t n;
 	uint32_t *may; /* nodes that may have a row: of hundreds often a few dozen */
 	size_t n_may;
+	uint32_t *child, *small; /* rooms for as many: each has one parent */
+	size_t n_child;
 	double fold;
 	bool failed;
 };
@@ -175,15 +177,13 @@ static size_t children(const struct maker *k, uint32_t parent, uint32_t *out)
 
 static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, unsigned depth)
 {
-	size_t bytes = (k->n_may + 1) * sizeof(uint32_t), n, n_small = 0, n_kept = 0;
-	uint32_t *child = malloc(bytes), *small = malloc(bytes);
-	size_t last = SIZE_MAX;
+	uint32_t *child = k->child + k->n_child, *small = k->small + k->n_child;
+	size_t n, n_small = 0, n_kept = 0, last = SIZE_MAX;
 
-	if (!child || !small || depth >= DEPTH_MAX) {
-		k->failed |= depth < DEPTH_MAX;
-		goto out;
-	}
+	if (depth >= DEPTH_MAX)
+		return;
 	n = children(k, parent_metric, child);
+	k->n_child += n;
 	for (size_t i = 0; i < n; i++) {
 		if (keeps_row(k, child[i], depth))
 			child[n_kept++] = child[i];
@@ -206,9 +206,7 @@ static void put_level(struct maker *k, uint32_t parent_metric, uint32_t parent, 
 	}
 	if (last != SIZE_MAX)
 		k->row[last].last = true;
-out:
-	free(child);
-	free(small);
+	k->n_child -= n;
 }
 
 /* Those that can have a value, of which there are so many; all where it is not told. */
@@ -262,7 +260,9 @@ int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_sou
 			k.may[k.n_may++] = i;
 	}
 	k.row = arena_alloc(a, (2 * k.n_may + 2) * sizeof(*k.row));
-	if (!k.row || !k.may)
+	k.child = arena_alloc(a, (k.n_may + 1) * sizeof(*k.child));
+	k.small = arena_alloc(a, (k.n_may + 1) * sizeof(*k.small));
+	if (!k.row || !k.may || !k.child || !k.small)
 		return err_nomem(err);
 	put_level(&k, MODEL_NONE, TREE_NO_ROW, 0);
 	if (k.failed)
