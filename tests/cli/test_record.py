@@ -28,7 +28,7 @@ HOTSPOT_NEW = ("--user-regs --intr-regs", "-W", "--phys-data")  # fields that ar
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-record-")
 os.chdir(tmp)
-BUSY = [RECURSE, "10", "300"]
+BUSY = [RECURSE, "10", "100"]
 
 
 def info(path):
@@ -120,7 +120,7 @@ if t.ok(r.returncode == 0 and len(i["events"]) == 2, "a group read by its leader
             "a group read by its leader: the other takes no samples of its own")
 if PERF:
     # a ring of 4 pages at full speed: losses are told, and perf reads the same number
-    r = run("record", "-m", "1", "-F", "50000", "-g=dwarf", "-e", "cpu-clock", "-o", "lost.data", "--", *BUSY)
+    r = run("record", "-m", "1", "-F", "50000", "-g=dwarf", "-e", "cpu-clock", "-o", "lost.data", "--", RECURSE, "10", "300")
     said = re.search(r"([\d,]+) lost", r.stderr)
     text = subprocess.run([PERF, "report", "--stdio", "--stats", "-i", "lost.data"], capture_output=True, text=True).stdout
     n = sum(int(x) for x in re.findall(r"LOST(?:_SAMPLES)? events: +(\d+)", text))
