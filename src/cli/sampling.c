@@ -244,7 +244,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 	if (r->tells_alone && sampling_tracks(r, i)) {
 		struct attr_opts own = *wishes;
 
-		sampling_track_wish(&own);
+		sampling_track_wish(r, &own);
 		attr_make(&r->ev[i].attr, e, &own, true);
 		return fit(r, i, bits, err);
 	}
@@ -526,9 +526,9 @@ static int switched(void *ctx, struct counting *k, bool on, struct err *err)
 	    r->beside->hooks.switched(r->beside->hooks.ctx, k, on, err))
 		return -1;
 	if (on)
-		return recorder_enable(r->recorder, err);
+		return sampling_switch(r, true, err);
 	/* a task that has ended cannot be told; what matters is in the file */
-	(void)!recorder_disable(r->recorder, NULL);
+	(void)!sampling_switch(r, false, NULL);
 	return 0;
 }
 
@@ -574,7 +574,7 @@ int sampling_run(struct sampling *r, struct err *err)
 		hooks.read = read_beside;
 		hooks.tick = tick_beside;
 	}
-	if (recorder_start(r->recorder, &sink, err))
+	if (recorder_start(r->recorder, &sink, err) || sampling_track_begin(r, err))
 		return -1;
 	rc = counting_watch(&r->k, &hooks, err);
 	if (recorder_stop(r->recorder, err))

@@ -101,7 +101,12 @@ int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
 int sampling_track(struct sampling *r, struct err *err) MUST_USE;
 bool sampling_tracks(const struct sampling *r, size_t i);
 const struct perf_event_attr *sampling_tracker(const struct sampling *r);
-void sampling_track_wish(struct attr_opts *w);
+void sampling_track_wish(const struct sampling *r, struct attr_opts *w);
+/* Samples begin later than what tells of mappings does. */
+bool sampling_waits(const struct sampling *r);
+int sampling_track_begin(struct sampling *r, struct err *err) MUST_USE;
+/* What samples, on or off; what tells of mappings stays on. */
+int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
 
 /* Features that a recording has even if it is cut short; then every feature of the header. */
 int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;

@@ -3,7 +3,8 @@
  * Which event tells of mappings, names and forks. The first, wherever it counts; of a hybrid's the
  * first of each kind of core, since each is only on the CPUs of its own. Where some CPUs have none
  * of these, programs would run there that nobody has heard of: then an event that counts nothing
- * tells, on all CPUs, and it alone.
+ * tells, on all CPUs, and it alone. So where samples have to wait (--delay, --control): an event that
+ * is off tells nothing, and what was mapped meanwhile is where the samples will be.
  */
 #include <string.h>
 
@@ -49,20 +50,33 @@ static bool mark(const struct sampling *r, const struct event *e, bool *told)
 	return on;
 }
 
-int sampling_track(struct sampling *r, struct err *err)
+bool sampling_waits(const struct sampling *r)
+{
+	return r->cli->opt.delay || r->cli->opt.control;
+}
+
+/* Each CPU has an event that is on from the start. */
+static bool all_told(const struct sampling *r, bool *told)
 {
 	const struct targets *who = &r->k.who;
-	bool *told = arena_alloc(r->arena, who->cpus.n + 1);
-	size_t i, n = r->events.ev.n;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->events.ev.n; i++)
+		if (first_of_kind(&r->events, i) && !mark(r, &r->events.ev.v[i], told))
+			return true;
+	while (n < who->cpus.n && told[n])
+		n++;
+	return n == who->cpus.n;
+}
+
+int sampling_track(struct sampling *r, struct err *err)
+{
+	bool *told = arena_alloc(r->arena, r->k.who.cpus.n + 1);
+	size_t n = r->events.ev.n;
 
 	if (!told)
 		return err_nomem(err);
-	for (i = 0; i < n; i++)
-		if (first_of_kind(&r->events, i) && !mark(r, &r->events.ev.v[i], told))
-			return 0;
-	for (i = 0; i < who->cpus.n && told[i]; i++)
-		;
-	if (i == who->cpus.n || !n)
+	if (!n || (!sampling_waits(r) && all_told(r, told)))
 		return 0;
 	if (event_parse(&r->events, r->k.root, "dummy/period=1/u", err))
 		return -1;
@@ -73,7 +87,7 @@ int sampling_track(struct sampling *r, struct err *err)
 	return r->of ? sampling_account_more(r, err) : 0;
 }
 
-void sampling_track_wish(struct attr_opts *w)
+void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 {
 	const struct attr_opts all = *w;
 
@@ -83,7 +97,27 @@ void sampling_track_wish(struct attr_opts *w)
 				 .inherit = all.inherit,
 				 .cpu = all.cpu,
 				 .several = true,
-				 .enable_on_exec = all.enable_on_exec,
+				 .enable_on_exec = r->cli->args.n > 0,
 				 .use_clockid = all.use_clockid,
 				 .clockid = all.clockid };
+}
+
+/* A program's begins with it; others are on before anything is waited for. */
+int sampling_track_begin(struct sampling *r, struct err *err)
+{
+	if (!sampling_waits(r) || (r->cli->args.n && !r->k.who.whole_cpus))
+		return 0;
+	return recorder_switch(r->recorder, r->events.ev.n - 1, true, err);
+}
+
+int sampling_switch(struct sampling *r, bool on, struct err *err)
+{
+	if (on)
+		return recorder_enable(r->recorder, err);
+	if (!sampling_waits(r))
+		return recorder_disable(r->recorder, err);
+	for (size_t i = 0; i + 1 < r->events.ev.n; i++)
+		if (recorder_switch(r->recorder, i, false, err))
+			return -1;
+	return 0;
 }

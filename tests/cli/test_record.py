@@ -210,6 +210,18 @@ if r.returncode == 0:
 r = run("record", "-D", "200", "--for", "300ms", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", RECURSE, "10", "60000")
 n = info("late.data")["records"].get("SAMPLE", 0)
 t.ok(r.returncode == 143 and 0 < n < 600, "--for begins with -D's end and ends the program", "%d: %s" % (n, r.stderr))
+# what was mapped, and what the program is called, is known from before its samples begin
+r = run("record", "-D", "200", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", sys.executable, "-c",
+        "import time; time.sleep(.1); import ctypes; end = time.time() + .7\nwhile time.time() < end: ctypes.c_int(1)")
+rows = json.loads(run("report", "-j", "-s", "comm,dso", "-i", "late.data").stdout or "{}").get("tables", [{}])[0].get("rows", [])
+lost = [x for x in rows if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]"]
+t.ok(rows and not lost, "-D: mappings and names of the time before are in the file", r.stderr + str(rows)[:1500])
+if PERF:
+    p = subprocess.run([PERF, "script", "-i", "late.data", "-F", "comm,dso,ip"], capture_output=True, text=True, errors="replace")
+    wrong = [x for x in p.stdout.splitlines() if x.strip() and (x.strip().startswith(":") or "[unknown]" in x)]
+    t.ok(p.stdout.strip() and len(wrong) * 50 < len(p.stdout.splitlines()), "and perf finds them", str(wrong[:5]) + p.stderr)
+else:
+    t.skip("perf finds what was mapped before", "no perf here")
 begun = time.time()
 r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & exit 4")
 t.ok(r.returncode == 4 and time.time() - begun < 50, "a program that leaves a daemon behind does not hold us", r.stderr)
