@@ -70,7 +70,9 @@ static inline bool known(const struct value *a, const struct value *b)
 	return !(a->why | b->why);
 }
 
-static inline struct value result(const struct value *slot, size_t n_lps, const struct expr_step *p)
+/* In line, as a value that is given back by a call goes through memory. */
+static inline __attribute__((always_inline)) struct value
+result(const struct value *slot, size_t n_lps, const struct expr_step *p)
 {
 	const struct value *a = &slot[p->kid[0]], *b = &slot[p->kid[1]];
 

@@ -280,9 +280,12 @@ static void add_products(double *to, const double *diff, const struct span *p)
 	for (size_t i = 0; i < p->n; i++) {
 		const double *d = &diff[i * p->n_members];
 
-		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b <= a; b++)
-				to[a * n + b] += d[a] * d[b];
+		for (size_t a = 0; a < n; a++) {
+			double *row = to + a * n, by = d[a];
+
+			for (size_t b = 0; by != 0 && b <= a; b++)
+				row[b] += by * d[b];
+		}
 	}
 	for (size_t a = 0; a < n; a++)
 		for (size_t b = a + 1; b < n; b++)
