@@ -261,6 +261,8 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 		int n = snprintf(path, sizeof(path), "%s/.debug/.build-id/%s/%s%s", set->opts.home,
 				 id.first, id.rest, leaf[i]);
 
+		if (!strcmp(leaf[i], "/vdso") && im->key.kind != IMAGE_VDSO)
+			continue;
 		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode))
 			continue;
 		/* perf's copy of, or link to, the code that is there already */
@@ -423,14 +425,18 @@ int image_try_by_id(struct images *set, struct image *im, struct err *err)
 
 static int locate_file(struct images *set, struct image *im, struct err *err)
 {
-	if (try_symbol_dirs(set, im, err) || try_own_path(set, im, err) ||
-	    try_debuglink(set, im, err) || try_build_id(set, im, err) ||
+	bool linked;
+
+	if (try_symbol_dirs(set, im, err) || try_own_path(set, im, err))
+		return -1;
+	linked = im->code.path != NULL;
+	if (try_debuglink(set, im, err) || try_build_id(set, im, err) ||
 	    try_perf_cache(set, im, err))
 		return -1;
 	if (im->key.kind == IMAGE_VDSO && take_own_vdso(set, im, err))
 		return -1;
-	/* now that there is code, its link may lead on */
-	return try_debuglink(set, im, err);
+	/* where there is code only now, its link may lead on */
+	return linked ? 0 : try_debuglink(set, im, err);
 }
 
 int image_locate(struct images *set, struct image *im, struct err *err)
