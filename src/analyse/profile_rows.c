@@ -21,6 +21,8 @@ struct group {
 	const struct symbol *symbol;
 };
 
+#define RECENT 64u
+
 struct grouping {
 	struct profile *p;
 	const struct scan *sc;
@@ -29,12 +31,13 @@ struct grouping {
 	struct itab at;
 	struct weight *w; /* [group][event] */
 	size_t cap_w;
-	uint32_t *row_of;     /* by hit, where there are many events; then w is not used */
-	size_t per_group;     /* weights of a group: 1 with KEY_EVENT, else one per event */
-	uint32_t *who;	      /* by profile.group: which values of keys it has */
-	VEC(uint64_t) value;  /* [who][key]; 0 for keys that the site tells */
-	struct itab value_at; /* of `who` */
-	struct u64map comm;   /* comm of a hit -> string + 1 */
+	uint32_t recent[RECENT]; /* by `who`: the row it had last, as sites are met in order */
+	uint32_t *row_of;	 /* by hit, where there are many events; then w is not used */
+	size_t per_group;	 /* weights of a group: 1 with KEY_EVENT, else one per event */
+	uint32_t *who;		 /* by profile.group: which values of keys it has */
+	VEC(uint64_t) value;	 /* [who][key]; 0 for keys that the site tells */
+	struct itab value_at;	 /* of `who` */
+	struct u64map comm;	 /* comm of a hit -> string + 1 */
 	enum profile_key key[KEY_COUNT]; /* that the site tells */
 	size_t n_site_keys;
 	struct weight *no_map, *no_symbol, *nameless, *selected;
@@ -215,16 +218,20 @@ static bool same_site_values(const struct grouping *g, uint32_t a, uint32_t b)
 
 static struct group *find_group(struct grouping *g, const struct hit *h, struct err *err)
 {
-	uint32_t who = g->who[h->group], idx;
+	uint32_t who = g->who[h->group], idx, *recent = &g->recent[who % RECENT];
 	uint64_t hash = hash_u64(who);
-	struct group *o;
+	struct group *o = g->v + *recent;
 
+	if (*recent < g->n && o->who == who && same_site_values(g, o->site, h->site))
+		return o;
 	for (size_t i = 0; i < g->n_site_keys; i++)
 		hash = hash_u64(hash ^ site_value(g->p, g->key[i], h->site));
 	for (size_t i = itab_first(&g->at, hash); itab_at(&g->at, &i, hash, &idx);) {
 		o = &g->v[idx];
-		if (o->who == who && same_site_values(g, o->site, h->site))
-			return o;
+		if (o->who != who || !same_site_values(g, o->site, h->site))
+			continue;
+		*recent = idx;
+		return o;
 	}
 	if (!g->row_of && (g->n + 1) * g->per_group > PROFILE_CELLS_MAX) {
 		(void)profile_too_big(err);
@@ -233,6 +240,8 @@ static struct group *find_group(struct grouping *g, const struct hit *h, struct 
 	o = new_group(g, hash, who, h->site);
 	if (!o)
 		(void)err_nomem(err);
+	else
+		*recent = (uint32_t)g->n - 1;
 	return o;
 }
 
@@ -441,6 +450,10 @@ int make_rows(struct profile *p, const struct scan *sc, struct err *err)
 	g.selected = g.nameless + n;
 	if (add_hits(&g, err))
 		goto out;
+	if (!g.row_of) { /* rows take their room */
+		free(p->hits);
+		p->hits = NULL;
+	}
 	ret = finish_rows(&g, err);
 	if (!ret)
 		ret = finish_sums(&g, err);
