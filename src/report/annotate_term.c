@@ -264,21 +264,26 @@ static void put_inline_row(struct face *f, const struct annotate_row *r, size_t 
 static void put_insn_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
+	size_t used =
+		20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
 	annotate_blocks_cells(f->out, f->a, i);
 	buf_printf(f->out, "  %*" PRIx64, (int)f->addr_width, i->in.vaddr);
 	put_arrow(f, row);
-	if (f->a->has_lines && !f->a->opts.no_source)
+	if (f->a->has_lines && !f->a->opts.no_source) {
 		buf_puts(f->out, "  ");
+		used += 2;
+	}
 	if (f->a->opts.bytes && f->a->has_code) {
 		for (unsigned k = 0; k < i->in.len && k < sizeof(i->bytes); k++)
 			buf_printf(f->out, "%02x ", i->bytes[k]);
 		if (i->in.len < 8)
 			buf_fill(f->out, ' ', 3u * (8u - i->in.len));
+		used += 3u * (i->in.len < 8 ? 8u : i->in.len);
 	}
-	put_safe(f, i->in.text);
+	put_cut(f, i->in.text, used);
 	buf_putc(f->out, '\n');
 }
 
