@@ -3,8 +3,8 @@
  * Which event tells of mappings, names and forks. The first, wherever it counts; of a hybrid's the
  * first of each kind of core, since each is only on the CPUs of its own. Where some CPUs have none
  * of these, programs would run there that nobody has heard of: then an event that counts nothing
- * tells, on all CPUs, and it alone. So where samples have to wait (--delay, --control): an event that
- * is off tells nothing, and what was mapped meanwhile is where the samples will be.
+ * tells, on all CPUs, and it alone. So where samples have to wait (--delay, --control): an event
+ * that is off tells nothing, and what was mapped meanwhile is where the samples will be.
  */
 #include <string.h>
 
