@@ -160,6 +160,10 @@ struct profile_sum {
 	uint64_t stacks, no_stack; /* selected ones with branches and without */
 };
 
+/* The address of callers that lie in no mapping: code without frame pointers leaves anything there,
+ * so they are all one frame, however many stand behind one another. */
+#define ADDR_STRAY UINT64_MAX
+
 extern const struct tally profile_no_tally;
 
 /* What a row has of an event. */

@@ -378,8 +378,9 @@ static int intern(struct naming *nm, struct err *err)
 		if (last && pl->symbol == lastp->symbol && (pl->symbol || last->addr == s->addr))
 			pl->name = lastp->name;
 		else
-			pl->name = pl->symbol ? strtab_adds(&p->strings, pl->symbol->name)
-					      : address_string(p, s->addr);
+			pl->name = pl->symbol	      ? strtab_adds(&p->strings, pl->symbol->name)
+				   : site_is_stray(s) ? strtab_adds(&p->strings, "[in no mapping]")
+						      : address_string(p, s->addr);
 		pl->innermost = pl->name;
 		if (nm->lines)
 			pl->srcline = profile_line_string(p, &pl->line);

@@ -23,6 +23,8 @@
 #define WHO_SLOTS  1024u
 #define SPOT_SLOTS 2048u
 
+const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
+
 uint64_t site_hash(const struct site *s)
 {
 	return hash_u64(s->addr ^ (uint64_t)s->image << 40 ^ (uint64_t)s->kind << 56 ^
@@ -134,6 +136,8 @@ struct site scan_place(struct worker *w, const struct who *who, uint8_t kind, ui
 			break;
 		}
 	}
+	if (caller && s.image == IMAGE_NONE)
+		s = site_stray;
 	return s;
 }
 

@@ -76,6 +76,7 @@ struct walk {
 	struct seeking *seeking;
 	size_t n_seeking;
 	size_t n_frame, max_frame;
+	uint32_t stray; /* the site of callers in no mapping; ITAB_NONE until there are some */
 	struct waiting wait[WAIT];
 	unsigned n_wait;
 	struct unwinder *unwinder; /* made at the first use */
@@ -93,6 +94,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 		return NULL;
 	}
 	k->w = w;
+	k->stray = ITAB_NONE;
 	k->keep.wanted = w->scan->opts->stacks != STACKS_NONE;
 	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
@@ -338,6 +340,17 @@ static void seek_site(struct walk *k, const struct who *who, const struct frame 
 		*until = said->until;
 }
 
+/* Of stray callers behind one another the first is enough: nobody knows how many there were. */
+static void join_strays(struct walk *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->n_frame; i++)
+		if (k->site[i] != k->stray || !n || k->site[n - 1] != k->stray)
+			k->site[n++] = k->site[i];
+	k->n_frame = n;
+}
+
 /* The sites of the chain at hand, and when they hold. */
 static int find_sites(struct walk *k, const struct who *who, uint64_t time, uint64_t *from,
 		      uint64_t *until)
@@ -355,9 +368,13 @@ static int find_sites(struct walk *k, const struct who *who, uint64_t time, uint
 		m->as.site = site_add(&k->w->sites, &m->site, m->hash);
 		if (m->as.site == ITAB_NONE)
 			return -1;
+		if (site_is_stray(&m->site))
+			k->stray = m->as.site;
 		k->site[m->i] = m->as.site;
 		*m->to = m->as;
 	}
+	if (k->stray != ITAB_NONE)
+		join_strays(k);
 	return 0;
 }
 

@@ -309,7 +309,7 @@ static void put_location(struct pprof *x, size_t i)
 	struct buf lines = BUF_INIT;
 
 	/* innermost first */
-	for (uint32_t k = s->n; k-- && s->symbol;) {
+	for (uint32_t k = s->n; k-- && (s->symbol || stack_site_is_stray(s));) {
 		const struct profile_frame *f = &x->s->frame[x->s->frame_id[s->first + k]];
 
 		proto_u64(&x->inner, 1, function_of(x, f));

@@ -204,11 +204,12 @@ def our_chains(path):
 
 def fold(chains):
     """The caller of execve is gone once the new program is there; perf still names the old one. Of functions of
-    stripped files it knows nothing."""
+    stripped files it knows nothing. Callers in no mapping are one with us, however many stand behind one another."""
     out = collections.defaultdict(lambda: [0, 0])
     for chain, (n, period) in chains.items():
         chain = ";".join(f.split("!")[0] + "!" + alias(f.split("!", 1)[1])
                          for f in chain.split(";") if "!" in f)
+        chain = re.sub(r"(?:\[unknown\]!\[(?:unknown|in no mapping)\];)+", "[unknown]![unknown];", chain)
         chain = re.sub(r"(^|;)([^;!]+)!\2\+0x[0-9a-f]+(?=;|$)", r"\1\2![unknown]", chain)
         row = out[re.sub(r"^.*!(sys_execve;)", r"\1", chain)]
         row[0] += n
@@ -219,9 +220,11 @@ def fold(chains):
 def same_but_unknown(ours, perfs):
     """perf keeps a process' mappings over exec, and so names stray addresses after the program that
     was there before; with us they are in no mapping. Old ones have no names for .plt and .plt.got."""
-    a, b = ours.split(";"), perfs.split(";")
-    return len(a) == len(b) and all(
-        x == y or x == "[unknown]![unknown]" or (re.sub(r"!(@plt|\.plt)$", "![unknown]", x) == y) for x, y in zip(a, b))
+    frames = []
+    for x in ours.split(";"):
+        plt = re.sub(r"!(@plt|\.plt)$", "![unknown]", x)
+        frames.append("[^;]+(?:;[^;]+)*" if x == "[unknown]![unknown]" else "(?:%s|%s)" % (re.escape(x), re.escape(plt)))
+    return re.fullmatch(";".join(frames), perfs) is not None
 
 
 def settle(ours, perfs):

@@ -15,7 +15,8 @@
 /* The frames of a sample, outermost first, as "dso|symbol" strings. */
 static size_t plain_frames(const struct fact *f, char out[32][80])
 {
-	bool kernel = f->kernel;
+	static const char stray[] = "[unknown]|[in no mapping]";
+	bool kernel = f->kernel, caller = false;
 	size_t n = 0;
 	char rev[32][80];
 	int how;
@@ -27,10 +28,18 @@ static size_t plain_frames(const struct fact *f, char out[32][80])
 			n = 0;
 			break;
 		}
-		if (ip == (uint64_t)PERF_CONTEXT_KERNEL || ip == (uint64_t)PERF_CONTEXT_USER)
+		if (ip == (uint64_t)PERF_CONTEXT_KERNEL || ip == (uint64_t)PERF_CONTEXT_USER) {
 			kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL;
-		else
-			plain_place(rev[n++], f, kernel, ip, &how);
+			caller = false;
+			continue;
+		}
+		plain_place(rev[n], f, kernel, ip, &how);
+		if (caller && how == 2)
+			(void)snprintf(rev[n], sizeof(rev[n]), "%s", stray);
+		/* of several the first stands for all */
+		if (strcmp(rev[n], stray) != 0 || !n || strcmp(rev[n - 1], stray) != 0)
+			n++;
+		caller = true;
 	}
 	if (!n)
 		plain_place(rev[n++], f, f->kernel, f->ip, &how);
