@@ -198,8 +198,8 @@ for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls
     p, true = sim(machine, "even", "--account", ms=300)
     r = run("report", "--account", "-j", tmp + "/data")
     node = json.loads(r.stdout)["accounts"][0]["nodes"][0] if r.returncode == 0 else {}
-    s = Samples(tmp + "/data")
-    t.ok(node.get("event") == cycles and abs(node["all"]["value"] * s.share(cycles) / s.sum[cycles] - 1) < 0.01,
+    s = Samples(tmp + "/data")  # whose share is that of all CPUs together
+    t.ok(node.get("event") == cycles and abs(node["all"]["value"] * s.share(cycles) / s.sum[cycles] - 1) < 0.1,
          "%s: its cycles, and an account of them" % machine, (node, s.sum[cycles], s.share(cycles), r.stderr, p.stderr))
     # 300 ms at 3 cycles a ns, but what comes after the last turn: 10 groups of 4 ms at most, and a sample of each CPU
     t.ok(0.8 - 2 / s.n[cycles] < node["all"]["value"] / 0.9e9 < 1.05 + 2 / s.n[cycles], "%s: all of them" % machine, (node, s.n[cycles]))
