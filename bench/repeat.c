@@ -193,6 +193,7 @@ static int repeat(struct recording *r, FILE *out, unsigned n)
 
 int main(int argc, char **argv)
 {
+	static char piece[PIECE];
 	struct recording r = { 0 };
 	struct stat st;
 	FILE *out;
@@ -210,8 +211,9 @@ int main(int argc, char **argv)
 	}
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	out = fopen(argv[2], "wb");
-	/* in pieces as a recorder writes them, which decide how large the page cache's are */
-	if (out && setvbuf(out, NULL, _IOFBF, PIECE))
+	/* in pieces as a recorder writes them, which decide how large the page cache's are; a buffer
+	 * of our own, for without one glibc takes no notice of its size */
+	if (out && setvbuf(out, piece, _IOFBF, sizeof(piece)))
 		return fail("no memory");
 	if (p == MAP_FAILED || !out) {
 		perror(argv[2]);
