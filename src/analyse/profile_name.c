@@ -308,7 +308,7 @@ struct beside *beside_start(const struct profile *p, const struct scan *sc, stru
 			if (g->image < b->n)
 				b->v[g->image].slots += g->slots;
 	qsort(b->v, b->n, sizeof(*b->v), more_slots_first);
-	if (!pthread_create(&b->thread, NULL, beside_main, b))
+	if (!task_start(&b->thread, beside_main, b))
 		return b;
 fail:
 	beside_free(b);

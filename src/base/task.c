@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/task.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define THREADS_MAX 64u
 
@@ -34,6 +35,49 @@ unsigned task_threads(void)
 	if (n < 1)
 		n = 1;
 	return (unsigned)n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
+}
+
+struct start {
+	void *(*fn)(void *arg);
+	void *arg;
+	int cpu; /* the creator's */
+};
+
+static void leave(int cpu)
+{
+	cpu_set_t all, others;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() != cpu ||
+	    sched_getaffinity(0, sizeof(all), &all))
+		return;
+	others = all;
+	CPU_CLR((size_t)cpu, &others);
+	/* moves at once, and stays where it is when it may be everywhere again */
+	if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof(others), &others))
+		(void)!sched_setaffinity(0, sizeof(all), &all);
+}
+
+static void *begin(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	free(arg);
+	leave(s.cpu);
+	return s.fn(s.arg);
+}
+
+int task_start(pthread_t *t, void *(*fn)(void *arg), void *arg)
+{
+	struct start *s = malloc(sizeof(*s));
+	int rc;
+
+	if (!s)
+		return ENOMEM;
+	*s = (struct start){ fn, arg, sched_getcpu() };
+	rc = pthread_create(t, NULL, begin, s);
+	if (rc)
+		free(s);
+	return rc;
 }
 
 static void *work(void *arg)
@@ -75,7 +119,7 @@ int task_for(size_t n, unsigned threads,
 	/* the caller is worker 0; a thread that cannot be had only costs time */
 	for (unsigned i = 1; i < threads; i++) {
 		w[started + 1] = (struct worker){ .shared = &s, .number = started + 1 };
-		if (pthread_create(&w[started + 1].thread, NULL, work, &w[started + 1]))
+		if (task_start(&w[started + 1].thread, work, &w[started + 1]))
 			break;
 		started++;
 	}

@@ -9,9 +9,10 @@
  */
 #include "perfdata/perfdata_int.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
+
+#include "base/task.h"
 
 /* One byte of each 64 KB is read: the kernel maps what lies around it and is in memory with one
  * fault, at two thirds of what MADV_POPULATE_READ takes page by page. */
@@ -122,7 +123,7 @@ struct pd_ahead *pd_ahead_start(const struct pd *rec, const struct pd_source *s,
 	a->len = (size_t)(off - from + len);
 	(void)pthread_mutex_init(&a->lock, NULL);
 	(void)pthread_cond_init(&a->more, NULL);
-	if (!pthread_create(&a->thread, NULL, ahead_main, a))
+	if (!task_start(&a->thread, ahead_main, a))
 		return a;
 	(void)pthread_mutex_destroy(&a->lock);
 	(void)pthread_cond_destroy(&a->more);
