@@ -128,6 +128,8 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -t %s", o->tid.v[i]);
 	if (o->uid)
 		buf_printf(b, " -u %s", o->uid);
+	if (o->delay) /* in ms, which perf knows alone */
+		buf_printf(b, " -D %llu", (unsigned long long)(o->delay + 999999) / 1000000);
 	if (r->cli->args.n)
 		buf_puts(b, " --");
 	for (size_t i = 0; i < r->cli->args.n; i++) {

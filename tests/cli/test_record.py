@@ -364,8 +364,8 @@ j = info("crowd.data")
 t.ok(j["records"].get("FORK", 0) + j["records"].get("LOST", 0) >= (2000 if SANITIZED else 10000),
      "its threads are told, or their loss is", j["records"])
 
-r = run("record", "--dry-run", "-g", "-e", "cpu-clock", "--", "true")
-t.ok("callchain" in r.stdout and "perf record -e cpu-clock" in r.stdout, "--dry-run says what it would do", r.stdout)
+r = run("record", "--dry-run", "-g", "-D", "200", "-e", "cpu-clock", "--", "true")
+t.ok("callchain" in r.stdout and "perf record -e cpu-clock" in r.stdout and " -D 200 -- true" in r.stdout, "--dry-run says what it would do", r.stdout)
 os.chdir("/")
 shutil.rmtree(tmp)
 t.done()
