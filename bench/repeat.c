@@ -211,8 +211,8 @@ int main(int argc, char **argv)
 	}
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	out = fopen(argv[2], "wb");
-	/* in pieces as a recorder writes them, which decide how large the page cache's are; a buffer
-	 * of our own, for without one glibc takes no notice of its size */
+	/* in pieces as a recorder writes them, which decide how large the page cache's are; a
+	 * buffer of our own, for without one glibc takes no notice of its size */
 	if (out && setvbuf(out, piece, _IOFBF, sizeof(piece)))
 		return fail("no memory");
 	if (p == MAP_FAILED || !out) {

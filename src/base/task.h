@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 
-/* pthread_create() of a thread that begins on another CPU than the caller's, if it may run on another:
- * the scheduler often leaves both on one for 10 ms and more, while the others are idle. Where it runs
- * from then on is the scheduler's again. */
+/* pthread_create() of a thread that begins on another CPU than the caller's, if it may run on
+ * another: the scheduler often leaves both on one for 10 ms and more, while the others are idle.
+ * Where it runs from then on is the scheduler's again. */
 int task_start(pthread_t *t, void *(*fn)(void *arg), void *arg) MUST_USE;
 
 /* Threads worth starting here: the CPUs this process may run on, at most 64, at least 1. */
