@@ -164,6 +164,11 @@ struct profile_sum {
  * so they are all one frame, however many stand behind one another. */
 #define ADDR_STRAY UINT64_MAX
 
+static inline bool addr_is_stray(uint32_t image, uint64_t addr)
+{
+	return image == IMAGE_NONE && addr == ADDR_STRAY;
+}
+
 extern const struct tally profile_no_tally;
 
 /* What a row has of an event. */

@@ -51,11 +51,6 @@ struct site_table {
 /* All callers that lie in no mapping. */
 extern const struct site site_stray;
 
-static inline bool site_is_stray(const struct site *s)
-{
-	return s->image == IMAGE_NONE && s->addr == ADDR_STRAY;
-}
-
 uint64_t site_hash(const struct site *s);
 /* The index of a site, put in where new; ITAB_NONE when out of memory. */
 uint32_t site_add(struct site_table *t, const struct site *s, uint64_t hash) MUST_USE;

@@ -357,6 +357,14 @@ static uint32_t address_string(struct profile *p, uint64_t addr)
 	return strtab_add(&p->strings, hex, sizeof(hex));
 }
 
+static uint32_t name_of_place(struct profile *p, const struct site *s, const struct place *pl)
+{
+	if (pl->symbol)
+		return strtab_adds(&p->strings, pl->symbol->name);
+	return addr_is_stray(s->image, s->addr) ? strtab_adds(&p->strings, "[in no mapping]")
+						: address_string(p, s->addr);
+}
+
 static int intern(struct naming *nm, struct err *err)
 {
 	struct profile *p = nm->p;
@@ -378,9 +386,7 @@ static int intern(struct naming *nm, struct err *err)
 		if (last && pl->symbol == lastp->symbol && (pl->symbol || last->addr == s->addr))
 			pl->name = lastp->name;
 		else
-			pl->name = pl->symbol	      ? strtab_adds(&p->strings, pl->symbol->name)
-				   : site_is_stray(s) ? strtab_adds(&p->strings, "[in no mapping]")
-						      : address_string(p, s->addr);
+			pl->name = name_of_place(p, s, pl);
 		pl->innermost = pl->name;
 		if (nm->lines)
 			pl->srcline = profile_line_string(p, &pl->line);

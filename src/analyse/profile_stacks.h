@@ -25,12 +25,6 @@ struct stack_site {
 	uint32_t first, n;	     /* its frames in frame_id, outermost first; at least one */
 };
 
-/* Of callers in no mapping: it has no address. */
-static inline bool stack_site_is_stray(const struct stack_site *s)
-{
-	return s->image == IMAGE_NONE && s->addr == ADDR_STRAY;
-}
-
 struct stack_node {
 	uint32_t parent,
 		site; /* node 0 is the root and has no site; a parent's number is smaller */

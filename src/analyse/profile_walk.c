@@ -368,7 +368,7 @@ static int find_sites(struct walk *k, const struct who *who, uint64_t time, uint
 		m->as.site = site_add(&k->w->sites, &m->site, m->hash);
 		if (m->as.site == ITAB_NONE)
 			return -1;
-		if (site_is_stray(&m->site))
+		if (addr_is_stray(m->site.image, m->site.addr))
 			k->stray = m->as.site;
 		k->site[m->i] = m->as.site;
 		*m->to = m->as;

@@ -45,7 +45,7 @@ uint64_t export_address(struct images *images, const struct stack_site *s)
 {
 	uint64_t addr = s->addr - (s->caller && s->addr), vaddr;
 
-	if (stack_site_is_stray(s))
+	if (addr_is_stray(s->image, s->addr))
 		return 0;
 	if (s->image != IMAGE_NONE && image_to_vaddr(images, s->image, addr, &vaddr))
 		return vaddr;

@@ -306,10 +306,11 @@ static void put_location(struct pprof *x, size_t i)
 {
 	const struct stack_site *s = &x->s->site[i];
 	const struct mapping *m = s->image < x->n_map ? &x->map[s->image] : NULL;
+	bool named = s->symbol || addr_is_stray(s->image, s->addr);
 	struct buf lines = BUF_INIT;
 
 	/* innermost first */
-	for (uint32_t k = s->n; k-- && (s->symbol || stack_site_is_stray(s));) {
+	for (uint32_t k = named ? s->n : 0; k--;) {
 		const struct profile_frame *f = &x->s->frame[x->s->frame_id[s->first + k]];
 
 		proto_u64(&x->inner, 1, function_of(x, f));
