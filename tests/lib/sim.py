@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sim - programs on a simulated machine (tests/sim/README.md).
 
-    from sim import SPIN, planted, run_on
+    from sim import SPIN, planted, run_on, stat_on
     p = run_on("spr", "dram_bound", CYCLADE, "stat", *SYSROOT, "--", SPIN, "300", settings="smt=1")
+    doc = stat_on("ivb", "even", "-l", "2", SPIN, "300")
     want = planted("spr", "dram_bound")
 
 A machine is a file of tests/sim/machines without its .tab, or a path; a program one of its own, or a path. What has to
 be started otherwise than by subprocess.run() takes its words of command() and its environment of environment().
 """
+import json
 import os
 import subprocess
 import tempfile
 
-from tap import ROOT
+from tap import CYCLADE, ROOT
 
 SIM = os.path.join(ROOT, "tests", "sim")
 SPIN = os.environ.get("SIM_SPIN", os.path.join(ROOT, "build", "tests", "sim", "sim_spin"))
@@ -38,6 +40,19 @@ def environment(machine, settings="", **more):
 def run_on(machine, program, *words, settings="", timeout=120, **env):
     return subprocess.run(command(machine, program, *words), env=environment(machine, settings, **env), text=True,
                           capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
+
+
+def stat_on(machine, program, *words, settings="", **env):
+    """The tree that `cyclade stat -j` writes there, or what it said instead; words: options and the program."""
+    out = os.path.join(_made.name, "stat.json")
+    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *words, settings=settings, **env)
+    try:
+        with open(out, encoding="utf-8") as f:
+            doc = json.load(f)
+        os.remove(out)
+        return doc
+    except (OSError, ValueError):
+        return {"trees": [{"nodes": []}], "notes": [p.stdout + p.stderr]}
 
 
 def planted(machine, program, pmu=""):

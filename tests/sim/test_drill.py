@@ -5,16 +5,14 @@ of the groups that -l 3 does (or two, where half is less), with SMT and without.
 
 Without CYCLADE_LONG programs run where a thread has few counters, and on one machine that has many; of the others
 the plan is read (--dry-run)."""
-import json
 import os
 import re
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
-from sim import SPIN, SYSROOT, run_on  # noqa: E402
+from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
 
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -25,19 +23,10 @@ RUN = MACHINES if LONG else ["ivb", "skl", "spr"]
 END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branch_resteers": "fetch_latency",
        "fp_vector": "light_operations"}
 t = Tap()
-tmp = tempfile.TemporaryDirectory()
 
 
 def stat(machine, settings, program, *options, ms):
-    out = os.path.join(tmp.name, "out.json")
-    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *options, SPIN, str(ms), settings=settings)
-    try:
-        with open(out, encoding="utf-8") as f:
-            doc = json.load(f)
-        os.remove(out)
-        return doc
-    except (OSError, ValueError):
-        return {"trees": [{"nodes": []}], "notes": [p.stdout + p.stderr]}
+    return stat_on(machine, program, *options, SPIN, str(ms), settings=settings)
 
 
 def groups(doc):

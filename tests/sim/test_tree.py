@@ -4,7 +4,6 @@
 counters are shared.
 
 CYCLADE_LONG: all machines, 100 runs for the error bars."""
-import json
 import os
 import sys
 import tempfile
@@ -12,8 +11,8 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
-from sim import SPIN, SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from sim import SPIN, stat_on  # noqa: E402
+from tap import SANITIZED, Tap  # noqa: E402
 
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 t = Tap()
@@ -22,17 +21,8 @@ tmp = tempfile.TemporaryDirectory()
 
 def stat(machine, scenario, *options, ms=300, env=None):
     """The tree of a run as JSON, or what it said."""
-    out = os.path.join(tmp.name, "out.json")
     more = dict(env or {})
-    p = run_on(machine, scenario, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *options, SPIN, str(ms),
-               settings=more.pop("SIM_OPTIONS", ""), **more)
-    try:
-        with open(out, encoding="utf-8") as f:
-            doc = json.load(f)
-        os.remove(out)
-        return doc
-    except (OSError, ValueError):
-        return {"trees": [{"nodes": []}], "notes": [p.stdout + p.stderr]}
+    return stat_on(machine, scenario, *options, SPIN, str(ms), settings=more.pop("SIM_OPTIONS", ""), **more)
 
 
 def nodes(doc):
