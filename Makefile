@@ -4,7 +4,7 @@ BUILD ?= build
 
 .PHONY: all demo check bench install fuzz format clean deps help
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases
+	@ninja -C $(BUILD) --quiet src/cli/cyclade demo/phases library
 
 $(BUILD)/build.ninja:
 	@sh ci/deps.sh build

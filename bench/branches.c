@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyse/branches.h"
+#include "analyse/pass/pass.h"
 
 #define WORKERS_MAX 64u
 #define AHEAD	    16u
@@ -22,6 +22,7 @@ struct pair {
 struct table {
 	struct pair *v;
 	size_t n, cap;
+	uint64_t samples, stacks, branches;
 };
 
 static uint64_t mix(uint64_t from, uint64_t to)
@@ -62,19 +63,25 @@ static struct pair *find(struct table *t, uint64_t hash, uint64_t from, uint64_t
 }
 
 /* Some entries at a time, whose places in the table are asked for ahead. */
-static int count(void *ctx, unsigned worker, const struct branch_span *s, struct err *err)
+static int count(void *ctx, const struct pass_sample *x, struct err *err)
 {
-	struct table *t = (struct table *)ctx + worker;
+	struct table *t = &((struct table *)ctx)[x->worker];
+	struct pd_branches stack;
 	struct pd_branch b[AHEAD];
 	uint64_t hash[AHEAD];
 
-	for (uint64_t i = 0; i < s->stack.n; i += AHEAD) {
-		size_t n = s->stack.n - i < AHEAD ? (size_t)(s->stack.n - i) : AHEAD;
+	t->samples++;
+	if (!pd_branches_find(x->ev, x->r, &stack) || !stack.n)
+		return 0;
+	t->stacks++;
+	t->branches += stack.n;
+	for (uint64_t i = 0; i < stack.n; i += AHEAD) {
+		size_t n = stack.n - i < AHEAD ? (size_t)(stack.n - i) : AHEAD;
 
 		if ((t->n + n) * 2 >= t->cap && grow(t))
 			return err_nomem(err);
 		for (size_t k = 0; k < n; k++) {
-			b[k] = pd_branch_decode(s->stack.entry + (i + k) * PD_BRANCH_SIZE);
+			b[k] = pd_branch_decode(stack.entry + (i + k) * PD_BRANCH_SIZE);
 			hash[k] = mix(b[k].from, b[k].to);
 			__builtin_prefetch(&t->v[hash[k] & (t->cap - 1)], 1);
 		}
@@ -104,12 +111,17 @@ static double now(clockid_t clock)
 static int once(const struct pd *rec, unsigned threads, struct err *err)
 {
 	static struct table table[WORKERS_MAX];
-	struct branches_seen seen;
+	const struct pass_visitor v = { .sample = count };
+	const struct pass_opts po = { .threads = threads };
+	struct table sum = { .n = 0 };
+	struct pass *p;
 	uint64_t mispred = 0, told = 0;
 	size_t pairs = 0;
 	double t = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-	int ret = branches_walk(rec, threads, count, table, &seen, err);
+	int ret = pass_new(&p, rec, NULL, NULL, &po, err) || pass_each(p, &v, table, err) ? -1 : 0;
 
+	threads = ret ? 0 : pass_workers(p);
+	pass_free(p);
 	t = now(CLOCK_MONOTONIC) - t;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	for (unsigned i = 0; i < WORKERS_MAX; i++) {
@@ -118,6 +130,9 @@ static int once(const struct pd *rec, unsigned threads, struct err *err)
 			told += table[i].v[k].mispred + table[i].v[k].predicted;
 		}
 		pairs += table[i].n;
+		sum.samples += table[i].samples;
+		sum.stacks += table[i].stacks;
+		sum.branches += table[i].branches;
 		free(table[i].v);
 		table[i] = (struct table){ 0 };
 	}
@@ -127,14 +142,15 @@ static int once(const struct pd *rec, unsigned threads, struct err *err)
 	       " stacks, %zu pairs, %" PRIu64 " of %" PRIu64
 	       " mispredicted, %.3f s, %.1f M branches/s, %.1f M per processor second, %u "
 	       "threads\n",
-	       seen.samples, seen.branches, seen.stacks, pairs, mispred, told, t,
-	       (double)seen.branches / t / 1e6, (double)seen.branches / cpu / 1e6, threads);
+	       sum.samples, sum.branches, sum.stacks, pairs, mispred, told, t,
+	       (double)sum.branches / t / 1e6, (double)sum.branches / cpu / 1e6, threads);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1, threads;
+	unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
+	unsigned threads = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 	struct err err = ERR_INIT;
 	struct pd *rec;
 
@@ -146,7 +162,6 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "branches: %s\n", err.what);
 		return 2;
 	}
-	threads = branches_workers(rec, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0);
 	for (unsigned i = 0; i < rounds; i++)
 		if (threads > WORKERS_MAX || once(rec, threads, &err)) {
 			(void)fprintf(stderr, "branches: %s\n", err.what);

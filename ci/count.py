@@ -3,7 +3,8 @@
 """Adds up Meson's test logs (testlog.json), named STAGE.json: what failed, with what it said of itself, or, if nothing
 failed, why what was skipped was; the last line is 'N passed, N failed, N skipped'. It is all that some people see of a
 run, and of a long one they see the last 30 lines: it stays below that. What is left out stands in failures and skips
-beside the first log. Exit status 1 if anything failed, or if nothing ran at all.
+beside the first log. Exit status 1 if anything failed, or if there are logs and no test of them ran
+(stages without tests, format, rooms and docs, leave none).
 --broken "STAGE ..." names stages that did not get as far as a test."""
 import json
 import os
@@ -92,7 +93,8 @@ def main(args):
         args = args[2:]
     tally = Tally()
     tally.failures = [["FAILED %s: did not get as far as a test" % x] for x in broken]
-    for path in filter(os.path.exists, args):
+    logs = list(filter(os.path.exists, args))
+    for path in logs:
         stage = os.path.splitext(os.path.basename(path))[0]
         with open(path, encoding="utf-8", errors="replace") as f:
             for text in f:
@@ -112,7 +114,7 @@ def main(args):
     for text in skips if not failed else ["(the others stand in failures, why what was skipped was in skips)"]:
         print(text)
     print("%d passed, %d failed, %d skipped" % (tally.passed, failed, tally.skipped))
-    return 1 if failed or not tally.passed else 0
+    return 1 if failed or (logs and not tally.passed) else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ build="build-essential meson ninja-build pkg-config libelf-dev libdw-dev libzydi
 libiberty-dev libxxhash-dev libzstd-dev liblzma-dev zlib1g-dev libcjson-dev libcmocka-dev libpfm4-dev
 libgraphviz-dev"
 test="git python3 clang clang-format libclang-rt-14-dev linux-perf gcc-aarch64-linux-gnu
-libc6-dev-arm64-cross qemu-user autofdo valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db"
+libc6-dev-arm64-cross qemu-user qemu-system-arm autofdo valgrind strace llvm elfutils dwz xz-utils zstd zsh fish bash-completion man-db
+jq patchelf"
 case $1 in
 build) want=$build ;;
 test) want="$build $test" ;;

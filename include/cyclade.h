@@ -126,8 +126,9 @@ enum cyclade_why {
 struct cyclade_value {
 	size_t size;	/* sizeof(struct cyclade_value), by the caller */
 	double value;	/* NAN where there is none; shares are fractions of 1 */
-	double error;	/* half width at 95 %; NAN: not known */
-	double counted; /* share of the region's time that it was on a counter */
+	double error;	/* half width at 95 %; NAN: not known, as of counts that are extrapolated */
+	double counted; /* share of the region's time that it was on a counter: below 1 the value is
+			 * extrapolated from it */
 	enum cyclade_why why;
 };
 

@@ -51,7 +51,7 @@ def main():
             blob += packed
     with open(out, 'w') as f:
         f.write('/* Made by tools/embed_models.py out of models/. */\n'
-                '#include "model/model_int.h"\n\n'
+                '#include "model/load/model_int.h"\n\n'
                 'const struct embedded_file embedded_files[] = {\n')
         for row in rows:
             f.write('\t{ "%s", %d, %d, %d },\n' % row)

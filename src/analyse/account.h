@@ -42,6 +42,7 @@ enum account_why { /* a cell has no value */
 		   ACCOUNT_NO_TIME,	 /* nanoseconds, and nothing tells how fast the core was */
 		   ACCOUNT_DIVIDED_BY_0,
 		   ACCOUNT_NO_RUNNING, /* its event never had a counter */
+		   ACCOUNT_ONE_THREAD, /* it is of two threads on a core, and there was one */
 		   ACCOUNT_UNKNOWN,    /* its formula asks for what a recording does not tell */
 };
 
@@ -68,6 +69,8 @@ struct account_bound {
 	struct account_cell *whole; /* by node, once account_whole ran */
 	double clock_ratio;	    /* core cycles in a cycle of the reference clock; NAN */
 	double ghz;		    /* core cycles in a nanosecond; NAN */
+	bool nominal;		    /* that is the nominal frequency: no other is known */
+	bool one_thread;	    /* cores ran one thread at a time */
 	double halted;		    /* share of the time between first and last sample; NAN */
 	struct account_work *work;
 };
@@ -93,7 +96,12 @@ struct account_time {
 	unsigned cpus;	  /* that were sampled */
 	double reference; /* Hz of the reference clock, where the account does not say */
 	double ghz;	  /* of the core while it ran, where the reference clock does not tell; 0 */
+	double nominal;	  /* Hz, of any core while nothing else is known; 0: not known either */
+	bool one_thread;  /* no two threads share a core */
 	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */
+	/* By recorded event, the share of its sum that makes up for when it was throttled: it may
+	 * be twice as much or none, which is in the errors. NULL: none is known. */
+	const double *made_up;
 };
 /* `by_event`: tallies by recorded event, of all samples. */
 int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,

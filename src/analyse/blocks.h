@@ -45,14 +45,24 @@ struct block {
 	/* Executions (see blocks.scaled). Without hits 0, and as error the weight of a stack: what
 	 * runs as often at a time cannot be missed. */
 	struct flow_value runs;
-	double group[FLOW_GROUPS];
+	double group[FLOW_SLOTS];
 	double flow_in, flow_out; /* the same by edges into it and out of it; NAN: not known */
 	uint64_t hits;		  /* spans seen that cover it */
 	uint32_t loop;		  /* the innermost that it is in; CODE_NONE */
 	/* Cycles of one execution, of spans that are this block alone. NAN, 0: none were timed. */
-	uint64_t timed;
+	uint64_t timed, time_stacks; /* times; stacks that have any */
 	double cycles, cycles_sd;
 	uint32_t times; /* flow_times() index, or FLOW_NO_TIMES */
+};
+
+#define BLOCK_TRIPS 33u /* 0 to 31, and more */
+
+/* Times of something that was seen from beginning to end. */
+struct block_times {
+	uint64_t n, cycles;
+	double cycles_sq;
+	uint64_t stacks; /* that have any */
+	struct flow_times times;
 };
 
 struct block_edge {	   /* between blocks of a function, or out of it and into it */
@@ -61,7 +71,7 @@ struct block_edge {	   /* between blocks of a function, or out of it and into it
 	bool fallthrough; /* not taken: spans that run on there */
 	struct flow_value runs;
 	uint64_t hits;
-	double group[FLOW_GROUPS];
+	double group[FLOW_SLOTS];
 	struct branch_tally tally; /* of taken ones */
 };
 
@@ -74,7 +84,10 @@ struct block_loop {
 	 * bucket is "or more". Visits that a stack cut off are `cut`: long ones are cut more often,
 	 * so that these favour short ones. */
 	uint64_t visits, cut;
-	uint32_t trip[33];
+	uint32_t trip[BLOCK_TRIPS];
+	/* Of one iteration each (blocks_loops), as long as a stack at most. NULL: none was timed.
+	 * Its function's. */
+	struct block_times *iteration;
 };
 
 struct block_function {
@@ -92,7 +105,7 @@ struct block_function {
 	/* Instructions retired in it; times its start was entered by calls, jumps of others, or
 	 * from the function in front. NAN: its code is not there. */
 	struct flow_value insns, calls;
-	double group_insns[FLOW_GROUPS], group_calls[FLOW_GROUPS];
+	double group_insns[FLOW_SLOTS], group_calls[FLOW_SLOTS];
 	uint64_t hits;
 	uint64_t dropped[BLOCK_DROPS]; /* hits of spans that begin in it */
 };
@@ -120,6 +133,9 @@ struct blocks_opts {
  * nothing. A second pass over the recording. */
 int blocks_weigh(struct flow **f, struct images *images, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err) MUST_USE;
+/* Takes the spans out of a flow that the code contradicts: BLOCK_NOT_AN_INSN and what follows it.
+ * Spans whose code or function is not known stay. Adds the hits of what went to `hits`. */
+int blocks_reject(struct flow *f, struct images *images, uint64_t *hits, struct err *err) MUST_USE;
 int blocks_build(struct blocks *out, const struct flow *f, struct images *images,
 		 const struct blocks_opts *opts, struct err *err) MUST_USE;
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,

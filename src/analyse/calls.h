@@ -42,7 +42,7 @@ struct call_function {
 struct call_edge {
 	uint32_t caller, callee; /* functions */
 	struct flow_value runs;
-	double group[FLOW_GROUPS];
+	double group[FLOW_SLOTS];
 	uint64_t hits;
 	uint32_t sites;		   /* distinct call instructions */
 	bool tail;		   /* jumps, not calls */
@@ -59,7 +59,7 @@ struct calls {
 	bool by_returns, scaled;
 	double scale;
 	struct flow_value runs; /* calls in all, no tail calls */
-	double group[FLOW_GROUPS];
+	double group[FLOW_SLOTS];
 	uint64_t hits; /* of these */
 	/* Hits of calls that could not be told: no symbol at one end (they count for the image as a
 	 * whole), a PLT that leads nowhere known (they count for the PLT); returns to no place

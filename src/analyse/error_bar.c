@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define Z 1.959963984540054 /* 97.5 % point of the normal distribution */
+#include "base/estimate.h"
 
 struct error_bar error_bar_share(double w, double W, double W2)
 {
@@ -18,9 +18,9 @@ struct error_bar error_bar_share(double w, double W, double W2)
 		p = 0;
 	if (p > 1)
 		p = 1;
-	scale = 1 + Z * Z / n;
-	centre = (p + Z * Z / (2 * n)) / scale;
-	spread = Z * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / scale;
+	scale = 1 + Z95 * Z95 / n;
+	centre = (p + Z95 * Z95 / (2 * n)) / scale;
+	spread = Z95 * sqrt(p * (1 - p) / n + Z95 * Z95 / (4 * n * n)) / scale;
 	e.share = w / W;
 	/* at the ends centre and spread are equal but for rounding */
 	e.low = p > 0 && centre > spread ? centre - spread : 0;

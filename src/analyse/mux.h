@@ -25,6 +25,9 @@
  * Which of the two a recording is, is seen in it: threads' own times go back when another thread is
  * met; and counters of CPUs would, taken as a thread's, have run longer than they were wanted.
  *
+ * While the kernel throttles an event, which interrupted too often, it stands still, though its
+ * times go on: these pauses, of which the recording tells, are no running time.
+ *
  * Recordings without these times have no factors: mux_build gives an object that says so (`told` is
  * false), never one of 1.0.
  *
@@ -48,6 +51,10 @@ struct mux_event {
 	double least, most; /* of the windows; NAN */
 	uint64_t windows;
 	double enabled, running; /* ns, summed over CPUs or threads; where it can be counted */
+	/* Of `running`: it stood still, since the kernel throttled it. Factors make up for it by
+	 * the rest of its window, which is a guess: it may have happened twice as often then, or
+	 * not at all. */
+	double paused;
 };
 
 int mux_build(struct mux **out, const struct pd *rec, unsigned threads, struct err *err) MUST_USE;

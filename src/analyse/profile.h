@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "analyse/chain.h"
+#include "analyse/selection.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "perfdata/perfdata.h"
@@ -76,12 +77,7 @@ struct profile_opts {
 	 * NULL: as it was recorded. */
 	const struct mux *mux;
 	bool once; /* the recording is not read again: its pages may go */
-	/* Selection: NULL or 0 is everything. */
-	const char *event; /* name or glob */
-	const char *comm;  /* exact */
-	const uint32_t *pids, *tids;
-	size_t n_pids, n_tids;
-	uint64_t time_from, time_to;
+	struct selection select;
 	unsigned machine; /* EM_* of the recording; for unwinding */
 	void (*progress)(void *ctx, double fraction);
 	void *progress_ctx;
@@ -108,8 +104,9 @@ struct branch_tally {
 
 /* A key's value: an id in the profile's strings for names; the number itself for pid, tid, cpu and
  * addr, UINT64_MAX where it was not recorded. Names that are not known have honest names:
- * "[unknown]" for a dso, the address for a symbol as perf prints it ("0x0000000000001139"), ":TID"
- * for a thread. A source line is "FILE:LINE" with the file's full name, "??:0" where not known. */
+ * "[unknown]" for a dso ("[guest user]" and so on in other spaces), the address for a symbol as
+ * perf prints it ("0x0000000000001139"), ":TID" for a thread. A source line is
+ * "FILE:LINE" with the file's full name, "??:0" where not known. */
 struct profile_row {
 	uint64_t *key; /* in the order of opts.key */
 	/* By event index; one with KEY_EVENT. Of recordings of many events only those that the row
@@ -150,7 +147,7 @@ struct profile_chains {
  * a group that is read with its leader, each member that counted has a sample for each record. */
 struct profile_sum {
 	struct tally selected;
-	struct tally left_out;	/* by event, pid, comm or time selection */
+	struct tally left_out;	/* by the selection */
 	struct tally no_map;	/* of selected: ip in no mapping */
 	struct tally no_symbol; /* of selected: mapping known, no symbol */
 	struct tally nameless;	/* of selected: the symbol is one without a name (symbol/image.h) */
@@ -186,11 +183,17 @@ void profile_tallies(const struct profile_row *r, size_t n_events, struct tally 
 
 struct profile;
 
-/* `sp` and what `opts` points to must outlive the profile. A time selection is [from, to), in the
- * recording's own clock; 0 leaves that end open. */
+/* `sp` and what `opts` points to must outlive the profile. */
 int profile_build(struct profile **out, const struct pd *rec, struct spaces *sp,
 		  const struct profile_opts *opts, struct err *err) MUST_USE;
 void profile_free(struct profile *p);
+
+/* The samples and the sum of periods of each event, into `of` (one for each of pd_events; period_sq
+ * stays 0): those of the records, but of a group that is read with its leader (:S) each member's
+ * own, as profile_build counts them. Takes a pass over the recording if it has such groups, or if
+ * the selection leaves out more than events; `sp` may be NULL where that selects no threads. */
+int profile_samples(const struct pd *rec, const struct spaces *sp, const struct selection *select,
+		    struct tally *of, struct err *err) MUST_USE;
 
 /* By their keys' values, so that the same recording gives the same order. */
 const struct profile_row *profile_rows(const struct profile *p, size_t *n);

@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "analyse/error_bar.h"
-#include "analyse/feed.h"
 #include "analyse/itab.h"
+#include "analyse/pass/pass.h"
 #include "base/arena.h"
+#include "base/estimate.h"
 #include "base/vec.h"
-
-#define Z95 1.959963984540054
 
 /* As if all values were of one kind. */
 struct kind_sum {
@@ -92,30 +91,18 @@ struct sampled {
 	uint64_t time;
 };
 
-static bool is_in(const uint32_t *list, size_t n, uint32_t v)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == v)
-			return true;
-	return !n;
-}
-
 enum outcome { NOT_OURS, WITHOUT, WITH };
 
-static enum outcome take(const struct registers *r, const struct pd_record *rec,
+static enum outcome take(const struct registers *r, const struct pass_sample *p,
 			 struct sampled *out)
 {
 	struct pd_sample *s = &out->s;
 	const struct pd_event *ev;
 
-	if (rec->type != PERF_RECORD_SAMPLE || pd_sample_event(r->rec, rec) != (int)r->opts.event ||
-	    pd_sample_parse(r->rec, rec, s))
-		return NOT_OURS;
-	if (!is_in(r->opts.pids, r->opts.n_pids, s->pid) ||
-	    !is_in(r->opts.tids, r->opts.n_tids, s->tid))
+	if (pd_sample_parse(r->rec, p->r, s))
 		return NOT_OURS;
 	ev = s->event;
-	out->time = feed_time(r->rec, s, rec->seq);
+	out->time = p->time;
 	out->regs = NULL;
 	if (s->has & PERF_SAMPLE_REGS_INTR && s->regs_intr.abi)
 		out->regs = &s->regs_intr;
@@ -124,7 +111,7 @@ static enum outcome take(const struct registers *r, const struct pd_record *rec,
 		out->regs = &s->regs_user;
 	if (!out->regs || !(s->has & PERF_SAMPLE_IP))
 		return WITHOUT;
-	out->after = ev->attr.precise_ip >= 2 && rec->misc & PERF_RECORD_MISC_EXACT_IP;
+	out->after = ev->attr.precise_ip >= 2 && p->r->misc & PERF_RECORD_MISC_EXACT_IP;
 	return WITH;
 }
 
@@ -157,28 +144,49 @@ static uint32_t place_of(struct registers *r, const struct sampled *x, bool make
 	return (uint32_t)w->place.n - 1;
 }
 
-static int count_places(struct registers *r, struct err *err)
+static int count_place(void *ctx, const struct pass_sample *p, struct err *err)
 {
-	size_t n;
-	const struct pd_chunk *c = pd_chunks(r->rec, &n);
+	struct registers *r = ctx;
+	struct sampled x;
+	enum outcome o = take(r, p, &x);
+	uint32_t at;
 
-	for (size_t i = 0; i < n; i++)
-		for (struct pd_record rec = { .p = NULL }; pd_next(&c[i], &rec);) {
-			struct sampled x;
-			enum outcome o = take(r, &rec, &x);
-			uint32_t at;
-
-			r->samples += o != NOT_OURS;
-			r->without += o == WITHOUT;
-			if (o != WITH)
-				continue;
-			at = place_of(r, &x, true);
-			if (at == UINT32_MAX)
-				return err_nomem(err);
-			r->work->place.v[at].samples++;
-			r->work->place.v[at].after |= x.after;
-		}
+	r->samples += o != NOT_OURS;
+	r->without += o == WITHOUT;
+	if (o != WITH)
+		return 0;
+	at = place_of(r, &x, true);
+	if (at == UINT32_MAX)
+		return err_nomem(err);
+	r->work->place.v[at].samples++;
+	r->work->place.v[at].after |= x.after;
 	return 0;
+}
+
+/* In file order: values are added up as numbers with a fraction, whose sum depends on it. */
+static int each_sample(struct registers *r,
+		       int (*fn)(void *ctx, const struct pass_sample *s, struct err *err),
+		       struct err *err)
+{
+	const struct pass_visitor v = { .sample = fn };
+	struct pass_opts po = { .threads = 1 };
+	struct pass *p;
+	bool *only;
+	size_t n;
+	int ret;
+
+	(void)pd_events(r->rec, &n);
+	only = calloc(n + 1, sizeof(*only));
+	if (!only)
+		return err_nomem(err);
+	only[r->opts.event] = true;
+	po.events = only;
+	ret = pass_new(&p, r->rec, r->spaces, &r->opts.select, &po, err);
+	free(only);
+	if (!ret)
+		ret = pass_each(p, &v, r, err);
+	pass_free(p);
+	return ret;
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -285,7 +293,7 @@ int registers_find(struct registers **out, const struct pd *rec, struct spaces *
 	r->arch = arch_of(rec);
 	r->every = has_every(rec, &pd_events(rec, &n)[opts->event]);
 	r->work = w;
-	if (count_places(r, err) || name_places(r, err) || index_places(w, err)) {
+	if (each_sample(r, count_place, err) || name_places(r, err) || index_places(w, err)) {
 		registers_free(r);
 		return -1;
 	}
@@ -501,20 +509,20 @@ static int make_room(struct registers *r, struct err *err)
 	return 0;
 }
 
+static int read_values(void *ctx, const struct pass_sample *p, struct err *err)
+{
+	struct sampled x;
+
+	(void)err;
+	if (take(ctx, p, &x) == WITH)
+		add_sample(ctx, &x);
+	return 0;
+}
+
 int registers_read(struct registers *r, struct err *err)
 {
-	size_t n;
-	const struct pd_chunk *c = pd_chunks(r->rec, &n);
-
-	if (make_room(r, err))
+	if (make_room(r, err) || each_sample(r, read_values, err))
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		for (struct pd_record rec = { .p = NULL }; pd_next(&c[i], &rec);) {
-			struct sampled x;
-
-			if (take(r, &rec, &x) == WITH)
-				add_sample(r, &x);
-		}
 	for (size_t i = 0; i < r->n; i++)
 		if (r->place[i].wanted && finish_place(r, i, err))
 			return -1;

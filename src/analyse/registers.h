@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/selection.h"
 #include "base/err.h"
 #include "perfdata/perfdata.h"
 #include "symbol/space.h"
@@ -81,9 +82,8 @@ struct registers_place {
 };
 
 struct registers_opts {
-	size_t event;		     /* of pd_events() */
-	const uint32_t *pids, *tids; /* only these; none: all */
-	size_t n_pids, n_tids;
+	size_t event;		 /* of pd_events() */
+	struct selection select; /* but for its event */
 };
 
 struct registers {

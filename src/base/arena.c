@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nomem.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
 #elif defined(__has_feature)
@@ -44,8 +46,10 @@ static int grow(struct arena *a, size_t need)
 	if (size < need + HEAD)
 		size = need + HEAD;
 	b = malloc(size);
-	if (!b)
+	if (!b) {
+		nomem_note();
 		return -1;
+	}
 	b->next = a->head;
 	b->size = size;
 	a->head = b;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/err.h"
+#include "base/nomem.h"
 
 #define BIG_PAGE ((size_t)2 << 20)
 #define BIG_LINE ((size_t)64)
@@ -23,12 +24,16 @@ static inline MUST_USE void *big_alloc(size_t n, size_t size)
 	if (size && n > (SIZE_MAX - BIG_PAGE) / size)
 		return NULL;
 	n *= size;
-	if (n < BIG_PAGE)
-		return aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
-	n = (n + BIG_PAGE - 1) & ~(BIG_PAGE - 1);
-	p = aligned_alloc(BIG_PAGE, n);
-	if (p) /* a wish */
-		(void)madvise(p, n, MADV_HUGEPAGE);
+	if (n < BIG_PAGE) {
+		p = aligned_alloc(BIG_LINE, (n + BIG_LINE) & ~(BIG_LINE - 1));
+	} else {
+		n = (n + BIG_PAGE - 1) & ~(BIG_PAGE - 1);
+		p = aligned_alloc(BIG_PAGE, n);
+		if (p) /* a wish */
+			(void)madvise(p, n, MADV_HUGEPAGE);
+	}
+	if (!p)
+		nomem_note();
 	return p;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nomem.h"
 #include "base/num.h"
 
 static bool grow(struct buf *b, size_t more)
@@ -19,8 +20,10 @@ static bool grow(struct buf *b, size_t more)
 	while (cap < b->len + more + 1)
 		cap *= 2;
 	s = realloc(b->s, cap);
-	if (!s)
+	if (!s) {
+		nomem_note();
 		goto fail;
+	}
 	b->s = s;
 	b->cap = cap;
 	return true;
@@ -148,7 +151,7 @@ const char *buf_str(const struct buf *b)
 void buf_reset(struct buf *b)
 {
 	b->len = 0;
-	b->failed = false;
+	b->failed = b->refused = false;
 	if (b->s)
 		b->s[0] = '\0';
 }
@@ -158,9 +161,16 @@ void buf_spill(struct buf *b)
 	if (!b->drain || b->failed || b->len < BUF_SPILL)
 		return;
 	if (b->drain->take(b->drain->ctx, b->s, b->len))
-		b->failed = true;
+		b->failed = b->refused = true;
 	b->len = 0;
 	b->s[0] = '\0';
+}
+
+int buf_error(const struct buf *b, struct err *err)
+{
+	if (!b->failed)
+		return 0;
+	return b->refused ? err_set(err, ERR_IO, "cannot write the text") : err_nomem(err);
 }
 
 void buf_free(struct buf *b)

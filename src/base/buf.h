@@ -7,8 +7,8 @@
  *
  * A text that may be larger than memory leaves by the way: who writes it calls buf_spill() between
  * rows, where what was put is not looked at again. Only a buffer with a drain spills; others grow.
- * A drain that fails sets `failed` (why is the drain's to keep), and a loop over many rows ends by
- * that.
+ * A drain that fails sets `failed` and `refused` (why is the drain's to keep), and a loop over many
+ * rows ends by that.
  */
 #ifndef CYCLADE_BASE_BUF_H
 #define CYCLADE_BASE_BUF_H
@@ -27,13 +27,13 @@ struct buf_drain {
 struct buf {
 	char *s; /* NULL while empty and never put to; buf_str() is never NULL */
 	size_t len, cap;
-	bool failed;
+	bool failed, refused;
 	const struct buf_drain *drain; /* NULL: nothing leaves */
 };
 
-#define BUF_INIT                        \
-	{                               \
-		NULL, 0, 0, false, NULL \
+#define BUF_INIT                               \
+	{                                      \
+		NULL, 0, 0, false, false, NULL \
 	}
 #define BUF_SPILL ((size_t)1 << 18) /* less is kept for the next time */
 
@@ -55,5 +55,7 @@ void buf_end_line(struct buf *b); /* the same, and puts a newline */
 void buf_reset(struct buf *b);	  /* empty, memory kept */
 void buf_spill(struct buf *b);	  /* to the drain, if there is one and enough to be worth it */
 void buf_free(struct buf *b);
+/* 0; -1 where the text is incomplete: memory ran out, or (ERR_IO) the drain failed. */
+int buf_error(const struct buf *b, struct err *err);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nomem.h"
+
 PRINTF_(3, 0) static void vset(struct err *err, enum err_code code, const char *fmt, va_list ap)
 {
 	err->code = code;
@@ -52,11 +54,15 @@ int err_sys(struct err *err, const char *fmt, ...)
 	err->sys_errno = saved;
 	len = strlen(err->what);
 	(void)snprintf(err->what + len, sizeof(err->what) - len, ": %s", strerror(saved));
+	if (saved == EMFILE)
+		return err_hint(err, "more than `ulimit -n` files at once: raise it, or take fewer "
+				     "tasks, CPUs or events");
 	return -1;
 }
 
 int err_nomem(struct err *err)
 {
+	nomem_note();
 	return err_set(err, ERR_NOMEM, "out of memory");
 }
 

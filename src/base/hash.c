@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/nomem.h"
+
 uint64_t hash_bytes(const void *p, size_t len)
 {
 	return XXH3_64bits(p, len);
@@ -40,8 +42,10 @@ static int u64map_grow(struct u64map *m)
 	struct u64map bigger = { NULL, old.n, old.cap ? old.cap * 2 : 16 };
 
 	bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
-	if (!bigger.slot)
+	if (!bigger.slot) {
+		nomem_note();
 		return -1;
+	}
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slot[i].used)
 			*probe(&bigger, old.slot[i].key) = old.slot[i];
@@ -87,8 +91,10 @@ static int strtab_rehash(struct strtab *t, size_t nslot)
 
 	bigger.slot = calloc(nslot, sizeof(*bigger.slot));
 	bigger.nslot = nslot;
-	if (!bigger.slot)
+	if (!bigger.slot) {
+		nomem_note();
 		return -1;
+	}
 	for (size_t k = 0; k < t->nslot; k++) {
 		size_t i = first_slot(&bigger, t->slot[k]);
 
@@ -124,8 +130,10 @@ static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
 		size_t cap = t->cap ? t->cap * 2 : 64;
 		const char **str = realloc((void *)t->str, cap * sizeof(*str));
 
-		if (!str)
+		if (!str) {
+			nomem_note();
 			return STR_NONE;
+		}
 		t->str = str;
 		t->cap = cap;
 	}

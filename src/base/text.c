@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <fnmatch.h>
 
@@ -231,13 +232,26 @@ const char *text_nearest(const char *s, const char *const *words)
 	return nearest ? nearest : prefix;
 }
 
+/* What a spreadsheet would run: quotation marks alone do not keep it from that. */
+static bool is_formula(const char *s)
+{
+	char *end;
+
+	if (!*s || !strchr("=+-@\t", *s) || !s[1])
+		return false;
+	(void)strtod(s, &end);
+	return *end;
+}
+
 void text_put_csv(struct buf *b, const char *s, char separator)
 {
-	if (!strpbrk(s, "\"\r\n") && !strchr(s, separator)) {
+	bool formula = is_formula(s);
+
+	if (!formula && !strpbrk(s, "\"\r\n") && !strchr(s, separator)) {
 		buf_puts(b, s);
 		return;
 	}
-	buf_putc(b, '"');
+	buf_puts(b, formula ? "\"'" : "\"");
 	for (; *s; s++) {
 		if (*s == '"')
 			buf_putc(b, '"');

@@ -36,7 +36,8 @@ void text_put_wrapped(struct buf *b, const char *s, size_t indent, size_t width)
  * begins like it, or NULL. For "did you mean". */
 const char *text_nearest(const char *s, const char *const *words);
 
-/* RFC 4180: quotes where needed, quotes doubled. */
+/* RFC 4180: quotes where needed, quotes doubled. Text that a spreadsheet would run (= + - @ or a
+ * tab first, and no number) is quoted with ' before it. */
 void text_put_csv(struct buf *b, const char *s, char separator);
 /* The same of text that may hold anything, as text_put_safe() shows it: a row stays a line. NULL:
  * "" */

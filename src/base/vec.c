@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/nomem.h"
+
 int vec_grow_(void **v, size_t *cap, size_t want, size_t size)
 {
 	size_t n = *cap ? *cap : 8;
@@ -16,8 +18,10 @@ int vec_grow_(void **v, size_t *cap, size_t want, size_t size)
 	if (n > SIZE_MAX / size)
 		return -1;
 	p = realloc(*v, n * size);
-	if (!p)
+	if (!p) {
+		nomem_note();
 		return -1;
+	}
 	*v = p;
 	*cap = n;
 	return 0;

@@ -72,7 +72,9 @@ static int open_core(struct accounting_core *c, struct cli *cli, const struct pd
 	size_t n;
 
 	ev = pd_events(rec, &n);
-	if ((!id && model_of(&id, cli, cpu, err)) || model_load(&c->model, &s, id, NULL, err) ||
+	if ((id ? model_named(&id, &cli->arena, &s, id, cpu->pmu, err)
+		: model_of(&id, cli, cpu, err)) ||
+	    model_load(&c->model, &s, id, NULL, err) ||
 	    account_load(&c->acc, &cli->arena, c->model, &s, err))
 		return -1;
 	if (cli->opt.model)
@@ -92,11 +94,12 @@ static bool is_named(struct cli *cli, struct model_cpu *cpu, const char *pmu)
 {
 	struct model_sources s = cli_model_sources(cli);
 	struct err none = ERR_INIT;
-	const char *id;
+	const char *id, *named;
 
 	cpu->pmu = pmu;
 	return cli->opt.model && !model_select(&id, &cli->arena, &s, cpu, &none) &&
-	       !strcmp(id, cli->opt.model);
+	       !model_named(&named, &cli->arena, &s, cli->opt.model, pmu, &none) &&
+	       !strcmp(id, named);
 }
 
 /* One more kind of cores; that it has no account is noted. */
@@ -241,6 +244,60 @@ static double ghz_of_tasks(const struct accounting *x, const struct accounting_c
 	return (double)(sum[e].selected.period + sum[e].left_out.period) / m[e].enabled;
 }
 
+/* As the recording's topology has it, of CPUs that were online. Not known: false. */
+static bool one_thread_a_core(const struct pd_info *i)
+{
+	for (size_t k = 0; k < i->n_thread_siblings; k++)
+		if (strpbrk(i->thread_siblings[k], ",-"))
+			return false;
+	return i->n_thread_siblings > 0;
+}
+
+/* By recorded event; NULL: memory. Notes the one that stood still longest. */
+static const double *made_up(struct accounting *x, struct cli *cli, const struct pd_event *ev,
+			     struct err *err)
+{
+	size_t n, most = 0;
+	const struct mux_event *m = mux_events(x->mux, &n);
+	double *share = arena_alloc(&cli->arena, (n + 1) * sizeof(*share));
+
+	if (!share) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	for (size_t e = 0; e < n; e++) {
+		share[e] = m[e].running > 0 ? m[e].paused / m[e].running : 0;
+		if (share[e] > share[most])
+			most = e;
+	}
+	if (n && share[most] > 0.0005 &&
+	    note(x,
+		 arena_printf(
+			 &cli->arena,
+			 "throttled: %s stood still for %.1f %% of its time on a counter. The "
+			 "rest of its time makes up for it, error bars say by how much; longer "
+			 "periods avoid it",
+			 ev[most].name, 100 * share[most]),
+		 err))
+		return NULL;
+	return share;
+}
+
+static int note_nominal(struct accounting *x, struct cli *cli, double hz, struct err *err)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < x->n_cores; k++)
+		any |= x->core[k].bound.nominal;
+	return any ? note(x,
+			  arena_printf(&cli->arena,
+				       "costs in nanoseconds are by the nominal frequency, %.2f "
+				       "GHz: nothing in the recording tells how fast cores ran",
+				       hz / 1e9),
+			  err)
+		   : 0;
+}
+
 int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec,
 		     const struct profile *p, struct err *err)
 {
@@ -259,12 +316,19 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	for (size_t e = 0; e < n; e++)
 		all[e] = sum[e].selected;
 	if (of_whole_cpus(i) && pd_time_span(rec, &first, &last) && last > first &&
-	    !cli->opt.comm && !cli->opt.only_pid.n && !cli->opt.only_tid.n) {
+	    selection_all(&profile_options(p)->select)) {
 		time.seconds = (double)(last - first) / 1e9;
 	}
 	if (!(hz > 0))
 		hz = tsc_hz_of_name(i->cpu_desc);
 	time.reference = hz > 0 ? hz : 0;
+	/* of x86 the time-stamp counter runs at the nominal frequency */
+	if (i->arch && !strncmp(i->arch, "x86", 3))
+		time.nominal = time.reference;
+	time.one_thread = one_thread_a_core(i);
+	time.made_up = made_up(x, cli, pd_events(rec, &n), err);
+	if (!time.made_up)
+		return -1;
 	for (size_t k = 0; k < x->n_cores; k++) {
 		struct accounting_core *c = &x->core[k];
 
@@ -273,7 +337,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 		if (account_whole(&c->bound, &cli->arena, all, &time, err))
 			return -1;
 	}
-	return drop_idle(x, cli, err);
+	return note_nominal(x, cli, hz, err) ? -1 : drop_idle(x, cli, err);
 }
 
 const struct accounting_core *accounting_most(const struct accounting *x)

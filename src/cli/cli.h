@@ -18,7 +18,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/options.h"
-#include "report/style.h"
+#include "show/style.h"
 
 enum { /* exit codes, as documented */
        EXIT_OK = 0,
@@ -30,6 +30,9 @@ enum { /* exit codes, as documented */
 };
 
 struct sink_opts; /* report/sink.h */
+struct document;  /* show/document.h */
+struct document_form;
+struct show;
 
 struct cli {
 	enum command command;
@@ -50,6 +53,8 @@ int cli_fail(const struct err *err);
 int cli_fail_as(const struct err *err, int code);
 /* A line to stderr, "cyclade: ...", unless -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF_(2, 3);
+/* The same of what is missing in the output: with -q, too. */
+void cli_warn(const char *fmt, ...) PRINTF_(1, 2);
 
 /* What CYCLADE_OPTS says for a command. */
 int cli_environment(struct options *o, struct cli *cli, enum command cmd, struct err *err) MUST_USE;
@@ -83,6 +88,13 @@ const char *cli_format(const struct cli *cli);
 /* How a sink is to write to where cli_put will. */
 int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err) MUST_USE;
 
+/* How a result is to be shown where cli_put will: format and table, refused if it has none such. */
+int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
+	     struct err *err) MUST_USE;
+/* Writes a finished document as cli_put does, and to standard error what its format had no place
+ * for. Returns an exit code. */
+int cli_document(struct cli *cli, struct document *d, const struct show *s);
+
 /* What -x says: one character, or \t; a comma where it says nothing. */
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 
@@ -115,5 +127,8 @@ void cli_progress_end(struct cli *cli);
 
 /* Directories by XDG and HOME, in the cli's arena; NULL where there is none. */
 const char *cli_cache_dir(struct cli *cli);
+/* Where elfutils' debuginfod client keeps what it fetched (debuginfod_find_debuginfo(3)); it need
+ * not exist. NULL: nowhere. */
+const char *cli_debuginfod_dir(struct cli *cli);
 
 #endif

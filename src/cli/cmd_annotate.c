@@ -82,11 +82,12 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 	    annotate_note(a, "%zu other event%s recorded: -e NAME", others,
 			  others == 1 ? " was" : "s were"))
 		return -1;
-	if (!ev[event].attr.precise_ip &&
+	if (!pd_precise(rec, &ev[event]) &&
 	    annotate_note(a,
-			  "%s gives no precise address (precise_ip 0): a sample may stand on an "
+			  "%s gives no precise address (%s): a sample may stand on an "
 			  "instruction behind the one that took the time",
-			  ev[event].name))
+			  ev[event].name,
+			  ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0"))
 		return -1;
 	return 0;
 }
@@ -108,12 +109,6 @@ static int write_out(struct cli *cli, struct annotate *a)
 		annotate_csv(&out.text, a, separator);
 	} else if (!strcmp(format, "markdown")) {
 		annotate_markdown(&out.text, a);
-	} else if (!strcmp(format, "folded")) {
-		struct err err = ERR_INIT;
-
-		(void)err_set(&err, ERR_USAGE, "annotate has no folded form");
-		(void)err_hint(&err, "--format term, csv, json or markdown");
-		return cli_fail(&err);
 	} else {
 		bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
 		const struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
@@ -224,8 +219,9 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 		.no_arrows = cli->opt.no_arrows,
 		.bytes = cli->opt.bytes,
 		.min = cli->opt.min / 100,
-		.source_dirs = cli->opt.source.n ? cli->opt.source.v : NULL,
-		.sysroot = cli->opt.sysroot,
+		.places = { .said = cli->opt.source.n ? cli->opt.source.v : NULL,
+			    .sysroot = cli->opt.sysroot,
+			    .debuginfod = cli_debuginfod_dir(cli) },
 	};
 	struct annotate_targets found = { VEC_INIT };
 	struct profile *p = NULL;

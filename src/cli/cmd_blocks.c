@@ -52,6 +52,7 @@ static int count(struct counting_blocks *c, enum blocks_visits visits, struct er
 {
 	const struct blocks_opts bo = { .function = c->said.function };
 	struct flow_opts fo;
+	size_t timed;
 
 	if (c->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "blocks counts by one event: one -e");
@@ -63,7 +64,8 @@ static int count(struct counting_blocks *c, enum blocks_visits visits, struct er
 	    blocks_build(&c->blocks, c->flow, c->r.images, &bo, err) || no_function(c, err))
 		return -1;
 	/* all stacks once more: not for what is not shown */
-	if (visits == VISITS_NO || (visits == VISITS_OF_FUNCTION && !c->said.function))
+	(void)flow_times(c->flow, &timed);
+	if (visits == VISITS_NO || (visits == VISITS_OF_FUNCTION && !c->said.function && !timed))
 		return 0;
 	return blocks_loops(&c->blocks, c->r.rec, c->r.spaces, &fo, err);
 }

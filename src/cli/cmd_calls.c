@@ -3,6 +3,7 @@
  * cyclade calls [FILE] [FUNCTION] - see doc/cyclade-calls.1.md.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyse/blocks.h"
 #include "base/num.h"
@@ -16,6 +17,7 @@ struct counting_calls {
 	struct flow *flow;
 	struct calls calls;
 	struct calls_found found;
+	uint32_t *order;
 };
 
 static int check_branches(const struct recording *r, struct err *err)
@@ -62,49 +64,51 @@ static int list_choices(const struct counting_calls *c, const struct calls_view 
 	return cli_choices(c->cli, c->said.function, choice, n);
 }
 
-/* -1: *err says why; else an exit code, text in `out` where it is EXIT_OK. */
-static int make(struct counting_calls *c, const struct calls_format *f, const struct sink_opts *so,
-		struct buf *out, struct err *err)
+/* -1: *err says why; else an exit code. */
+static int make(struct counting_calls *c, struct calls_view *v, struct err *err)
 {
-	struct calls_view v = { .c = &c->calls, .function = CALLS_ALL };
-
+	v->c = &c->calls;
 	if (count(c, err))
 		return -1;
 	cli_progress_end(c->cli);
-	v.sums = flow_sums(c->flow);
-	v.images = c->r.images;
-	v.limit = (size_t)c->cli->opt.limit;
-	if (recording_source(&v.source, &c->r, c->cli, c->said.input, NULL, err))
+	v->sums = flow_sums(c->flow);
+	v->images = c->r.images;
+	v->limit = (size_t)c->cli->opt.limit;
+	if (recording_source(&v->source, &c->r, c->cli, c->said.input, NULL, err))
 		return -1;
 	if (c->said.function &&
 	    calls_find(&c->calls, c->r.images, c->said.function, &c->found, err))
 		return -1;
 	if (c->found.v.n > 1)
-		return list_choices(c, &v);
+		return list_choices(c, v);
 	if (c->found.v.n)
-		v.function = c->found.v.v[0];
-	return f->write(out, &v, so, err);
+		v->function = c->found.v.v[0];
+	c->order = calls_by_runs(&c->calls);
+	v->order = c->order;
+	return c->order ? EXIT_OK : err_nomem(err);
 }
 
 int cmd_calls(struct cli *cli)
 {
 	struct counting_calls c = { .cli = cli };
-	const struct calls_format *f;
-	struct sink_opts so;
-	struct cli_out out;
+	struct calls_view v = { .function = CALLS_ALL };
+	struct document d;
+	struct show show;
 	struct err err = ERR_INIT;
 	int code = -1;
 
-	f = calls_format_find(cli_format(cli), &err);
-	if (!f)
-		return cli_fail(&err);
-	cli_out_open(&out, cli, f->machine);
-	if (!cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
-		code = make(&c, f, &so, &out.text, &err);
+	document_open(&d, &calls_document, &v);
+	if (!cli_show(cli, &show, &calls_document, &err) && !cli_file_function(cli, &c.said, &err))
+		code = make(&c, &v, &err);
+	cli_progress_end(cli);
 	if (code < 0)
-		code = cli_out_fail(&out, &err);
-	else if (code == EXIT_OK)
-		code = cli_out_put(&out);
+		code = cli_fail(&err);
+	else if (code == EXIT_OK) {
+		calls_put(&d, &v);
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
+	free(c.order);
 	vec_free(&c.found.v);
 	calls_free(&c.calls);
 	flow_free(c.flow);

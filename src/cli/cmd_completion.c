@@ -33,6 +33,49 @@ static void put_choices(struct buf *b, const char *arg)
 		buf_putc(b, *arg == '|' ? ' ' : *arg);
 }
 
+/* The words before an operand's first blank, where there are several: "events|groups [PATTERN]". */
+static void put_operands(struct buf *b, enum command c)
+{
+	size_t n = strcspn(command_operands[c], " ");
+
+	for (size_t i = 0; memchr(command_operands[c], '|', n) && i <= n; i++)
+		buf_putc(b, i == n || command_operands[c][i] == '|' ? ' ' : command_operands[c][i]);
+}
+
+/* Commands that list what the argument of an option may be; NULL: none does. */
+static const char *names_for(const struct option_row *row)
+{
+	if (!strcmp(row->arg, "METRIC,..."))
+		return "cyclade list groups -x , 2>/dev/null; cyclade list metrics -x , "
+		       "2>/dev/null";
+	if (!strcmp(row->name, "node"))
+		return "cyclade list nodes -x , 2>/dev/null";
+	return NULL;
+}
+
+static void bash_names(struct buf *b)
+{
+	for (size_t i = 0; i < n_option_rows; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (!names_for(row))
+			continue;
+		buf_puts(b, "\t");
+		for (int c = 0, n = 0; c < CMD_COUNT; c++) {
+			if (!(row->commands & (1u << c)))
+				continue;
+			buf_printf(b, "%s%s:--%s", n++ ? "|" : "", command_names[c], row->name);
+			if (row->letter)
+				buf_printf(b, "|%s:-%c", command_names[c], row->letter);
+		}
+		buf_printf(b,
+			   ") COMPREPLY=($(compgen -W \"$( (%s) | cut -d, -f1 | grep -vx name)\" "
+			   "-- \"$cur\")); "
+			   "return ;;\n",
+			   names_for(row));
+	}
+}
+
 static void bash(struct buf *b)
 {
 	buf_puts(b,
@@ -44,16 +87,23 @@ static void bash(struct buf *b)
 	buf_puts(b,
 		 "--help --version'\n"
 		 "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n"
-		 "\t\treturn\n\tfi\n\tcase \"$prev\" in\n");
+		 "\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]}:$prev\" in\n");
 	for (size_t i = 0; i < n_option_rows; i++) {
 		const struct option_row *row = &option_rows[i];
 
 		if (!takes_argument(row) || !strchr(row->arg, '|'))
 			continue;
-		buf_printf(b, "\t--%s) COMPREPLY=($(compgen -W '", row->name);
+		/* an option may have a row for each of several kinds of commands */
+		buf_puts(b, "\t");
+		for (int c = 0, n = 0; c < CMD_COUNT; c++)
+			if (row->commands & (1u << c))
+				buf_printf(b, "%s%s:--%s", n++ ? "|" : "", command_names[c],
+					   row->name);
+		buf_puts(b, ") COMPREPLY=($(compgen -W '");
 		put_choices(b, row->arg);
 		buf_puts(b, "' -- \"$cur\")); return ;;\n");
 	}
+	bash_names(b);
 	buf_puts(b, "\tesac\n\tcase \"${COMP_WORDS[1]}\" in\n");
 	for (int c = 0; c < CMD_COUNT; c++) {
 		buf_printf(b, "\t%s) words='", command_names[c]);
@@ -63,10 +113,7 @@ static void bash(struct buf *b)
 		if (c == CMD_HELP)
 			for (int k = 0; k < CMD_COUNT; k++)
 				buf_printf(b, "%s ", command_names[k]);
-		if (c == CMD_COMPLETION)
-			buf_puts(b, "bash zsh fish ");
-		if (c == CMD_LIST)
-			buf_puts(b, "events ");
+		put_operands(b, (enum command)c);
 		buf_puts(b, "' ;;\n");
 	}
 	buf_puts(b, "\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
@@ -151,6 +198,10 @@ static void fish(struct buf *b)
 				buf_puts(b, " -a '");
 				put_choices(b, row->arg);
 				buf_putc(b, '\'');
+			} else if (names_for(row)) {
+				buf_printf(b,
+					   " -a '(begin; %s; end | cut -d, -f1 | grep -vx name)'",
+					   names_for(row));
 			}
 			buf_puts(b, " -d '");
 			put_quoted(b, row->help, "\\'");

@@ -66,10 +66,12 @@ void explain_title(struct explain *x, const char *name, const char *what)
 	text_put_safe(&x->b, name, x->st.ascii);
 	style_ink(&x->b, &x->st, INK_PLAIN);
 	buf_puts(&x->b, "  ");
-	buf_printf(&text, "%s of %s, %s", what, x->m->id, x->m->title);
+	buf_printf(&text, "%s of %s, %s%s%s", what, x->m->id, x->m->title,
+		   *x->m->tma ? ", TMA " : "", x->m->tma);
 	text_put_wrapped(&x->b, buf_str(&text), text_width(name) + 2, x->st.width);
 	buf_putc(&x->b, '\n');
 	buf_free(&text);
+	explain_fact(x, "caution", x->m->caution);
 }
 
 /* ---- what is needed ---- */
@@ -182,7 +184,8 @@ static void put_latencies(struct explain *x)
 		if (isnan(e->latency))
 			buf_puts(&text, "or not known");
 		else
-			buf_printf(&text, "else the vendor's %g cycles", e->latency);
+			buf_printf(&text, "else %g cycles, measured %s", e->latency,
+				   *x->m->latency_from ? x->m->latency_from : "by the vendor");
 		explain_label(x, label);
 		explain_wrapped(x, buf_str(&text), EXPLAIN_LABEL);
 		label = "";
@@ -340,6 +343,34 @@ static int uses(void *ctx, enum expr_ref_kind kind, uint32_t index)
 	return kind != EXPR_METRIC && index == *event;
 }
 
+/* What the event counts, by the vendor or in our words. */
+static struct model_words words_of(struct explain *x, uint32_t event)
+{
+	struct model_words w;
+
+	if (model_describe(&w, &x->cli->arena, x->m, x->m->event[event].name, NULL))
+		return (struct model_words){ NULL, NULL, false };
+	return w;
+}
+
+static void put_words(struct explain *x, uint32_t event)
+{
+	struct model_words w = words_of(x, event);
+
+	explain_fact(x, w.vendors ? "Intel" : "says", w.text ? w.text : "no description");
+	if (w.wrong)
+		explain_fact(x, "but", w.wrong);
+}
+
+static void json_words(struct explain *x, struct json *j, uint32_t event)
+{
+	struct model_words w = words_of(x, event);
+
+	json_str(j, "description", w.text);
+	json_bool(j, "description_by_vendor", w.vendors);
+	json_str(j, "description_wrong", w.wrong);
+}
+
 static void put_one_event(struct explain *x, uint32_t i)
 {
 	const struct model_event *e = &x->m->event[i];
@@ -348,6 +379,7 @@ static void put_one_event(struct explain *x, uint32_t i)
 	uint32_t event = i;
 
 	explain_title(x, e->name, "event");
+	put_words(x, i);
 	buf_printf(&text, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
 	explain_fact(x, "code", buf_str(&text));
 	buf_reset(&text);
@@ -361,8 +393,8 @@ static void put_one_event(struct explain *x, uint32_t i)
 		explain_fact(x, "sample by", num_exact(number, e->period));
 	explain_fact(x, "errata", e->errata);
 	if (!isnan(e->latency)) {
-		buf_printf(&text, "%g cycles to retire on average, as the vendor measured",
-			   e->latency);
+		buf_printf(&text, "%g cycles to retire on average, measured %s", e->latency,
+			   *x->m->latency_from ? x->m->latency_from : "by the vendor");
 		explain_fact(x, "latency", buf_str(&text));
 		buf_reset(&text);
 	}
@@ -394,19 +426,22 @@ void explain_json_events(struct explain *x, struct json *j)
 /* What a name stands for; MODEL_NONE where it does not. */
 struct meant {
 	uint32_t metric, event, account;
+	const char *group; /* its name; looked at if it is nothing else */
 };
 
 static struct meant meant_by(const struct explain *x, const char *name)
 {
 	size_t n = strlen(name);
 
-	return (struct meant){ model_metric_find(x->m, name, n), model_event_find(x->m, name, n),
-			       x->acc ? account_find(x->acc, name, n) : MODEL_NONE };
+	return (struct meant){ model_metric_named(x->m, name, n), model_event_find(x->m, name, n),
+			       x->acc ? account_find(x->acc, name, n) : MODEL_NONE,
+			       explain_is_group(x, name) ? name : NULL };
 }
 
 static bool means_nothing(const struct meant *w)
 {
-	return w->metric == MODEL_NONE && w->event == MODEL_NONE && w->account == MODEL_NONE;
+	return w->metric == MODEL_NONE && w->event == MODEL_NONE && w->account == MODEL_NONE &&
+	       !w->group;
 }
 
 static void put_json(struct explain *x, struct json *j, const struct meant *w)
@@ -419,8 +454,10 @@ static void put_json(struct explain *x, struct json *j, const struct meant *w)
 		 metric != MODEL_NONE && x->m->metric[metric].level ? "node"
 		 : metric != MODEL_NONE				    ? "metric"
 		 : w->account != MODEL_NONE			    ? "account"
-								    : "event");
+		 : event != MODEL_NONE				    ? "event"
+								    : "group");
 	json_str(j, "model", x->m->id);
+	json_str(j, "tma", *x->m->tma ? x->m->tma : NULL);
 	if (metric == MODEL_NONE && w->account != MODEL_NONE) {
 		explain_account_json(x, j, w->account);
 	} else if (metric != MODEL_NONE) {
@@ -432,8 +469,11 @@ static void put_json(struct explain *x, struct json *j, const struct meant *w)
 			if (x->latency[i])
 				json_str(j, NULL, x->m->event[i].name);
 		json_end_array(j);
-	} else {
+	} else if (event != MODEL_NONE) {
 		facts_json(j, f, event_facts(x->m, event, f));
+		json_words(x, j, event);
+	} else {
+		explain_group_json(x, j, w->group);
 	}
 	json_end_object(j);
 }
@@ -455,13 +495,14 @@ static int unknown(struct explain *x, const char *name)
 		words[k++] = x->m->event[i].name;
 	if (words && strlen(name) < 100)
 		near = text_nearest(name, words);
-	(void)err_set(&err, ERR_NOT_FOUND, "%s has no node, metric or event '%.100s'", x->m->id,
-		      name);
+	(void)err_set(&err, ERR_NOT_FOUND, "%s has no node, metric, group or event '%.100s'",
+		      x->m->id, name);
 	if (near)
 		(void)err_hint(&err, "did you mean %s?", near);
 	else
-		(void)err_hint(&err,
-			       "cyclade list nodes, account, metrics or events show the names");
+		(void)err_hint(
+			&err,
+			"cyclade list nodes, account, metrics, groups or events show the names");
 	return cli_fail(&err);
 }
 
@@ -490,8 +531,10 @@ static int explain_all(struct explain *x)
 			put_metric(x, w.metric);
 		else if (w.account != MODEL_NONE)
 			explain_account_node(x, w.account);
-		else
+		else if (w.event != MODEL_NONE)
 			put_one_event(x, w.event);
+		else
+			explain_group(x, w.group);
 		if (!json && i + 1 < x->cli->args.n)
 			buf_putc(&x->b, '\n');
 	}
@@ -555,12 +598,7 @@ int cmd_explain(struct cli *cli)
 		(void)err_hint(&err, "cyclade list nodes shows some");
 		return cli_fail(&err);
 	}
-	if (cli->opt.format && strcmp(cli->opt.format, "term") && strcmp(cli->opt.format, "json")) {
-		(void)err_set(&err, ERR_USAGE, "explain writes term or json, not %s",
-			      cli->opt.format);
-		return cli_fail(&err);
-	}
-	if (cli_model(cli, NULL, NULL, NULL, &m, &err) &&
+	if (cli_model(cli, NULL, NULL, &m, &err) &&
 	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(&x, cli->args.v[0], &m)))
 		return cli_fail(&err);
 	x.m = m;

@@ -136,7 +136,7 @@ static int build_stacks(struct exporting *x, struct profile **p, enum profile_st
 		.chain_lines = true,
 		.chain_inline = true,
 		.stacks = how,
-		.event = x->event,
+		.select.event = x->event,
 	};
 
 	if (x->cli->opt.max_stack > UINT32_MAX)

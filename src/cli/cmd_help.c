@@ -32,18 +32,49 @@ static void put_plain(struct buf *b, const char *line, size_t len)
 	}
 }
 
+/* Prose is wrapped anew; what is indented (code, screens) stays as it is. */
+static bool is_prose(const char *line, size_t len)
+{
+	return len && *line != ' ' && *line != '#' && *line != '|' && *line != '@';
+}
+
+static const char *put_paragraph(struct buf *b, const char *line, size_t width)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t len; (len = strcspn(line, "\n")) && is_prose(line, len);
+	     line += len + (line[len] == '\n')) {
+		if (text.len)
+			buf_putc(&text, ' ');
+		put_plain(&text, line, len);
+	}
+	buf_puts(b, "    ");
+	text_put_wrapped(b, buf_str(&text), 4, width);
+	buf_putc(b, '\n');
+	b->failed |= text.failed;
+	buf_free(&text);
+	return line;
+}
+
 static void put_page(struct buf *b, const struct page *page, enum command cmd,
 		     const struct style *st)
 {
+	/* long lines are hard to read, however wide the terminal is */
+	const unsigned width = st->width && st->width < 100 ? st->width : 80;
+
 	for (const char *line = page->text; *line;) {
 		size_t len = strcspn(line, "\n");
 
+		if (is_prose(line, len)) {
+			line = put_paragraph(b, line, width);
+			continue;
+		}
 		if (!strncmp(line, "# ", 2)) {
 			style_ink(b, st, INK_BOLD);
 			buf_put(b, line + 2, len - 2);
 			style_ink(b, st, INK_PLAIN);
 		} else if (len == 9 && !strncmp(line, "@OPTIONS@", 9)) {
-			help_options(b, cmd, 80);
+			help_options(b, cmd, width);
 			b->len--; /* the last row's newline: the page has its own */
 		} else {
 			if (len && strncmp(line, "    ", 4))

@@ -10,18 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/profile.h"
 #include "base/json.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/info_attr.h"
+#include "cli/recording.h"
+#include "cli/selecting.h"
 #include "perfdata/perfdata.h"
 #include "report/losses.h"
 
-struct view {
+struct info_view {
 	const struct pd *rec;
 	const struct pd_info *info;
 	const char *file;
+	const struct tally *of; /* by event: what is selected */
+	bool selects;
 	struct style st;
 	struct buf out, line; /* `line`: being put together */
 	bool verbose;
@@ -39,7 +44,7 @@ static const char *const form_names[] = {
 
 enum { LABEL = 11 };
 
-static void put_folded(struct view *v, const char *text, size_t indent)
+static void put_folded(struct info_view *v, const char *text, size_t indent)
 {
 	size_t width = v->st.width ? v->st.width : 80,
 	       room = width > indent + 20 ? width - indent : 20;
@@ -65,7 +70,7 @@ static void put_folded(struct view *v, const char *text, size_t indent)
 }
 
 /* Puts the line collected so far under a label, and begins anew. */
-static void put_line(struct view *v, const char *label)
+static void put_line(struct info_view *v, const char *label)
 {
 	struct buf safe = BUF_INIT;
 	size_t n = strlen(label);
@@ -81,7 +86,7 @@ static void put_line(struct view *v, const char *label)
 	buf_free(&safe);
 }
 
-static void add(struct view *v, const char *lead, const char *s)
+static void add(struct info_view *v, const char *lead, const char *s)
 {
 	if (!s || !*s)
 		return;
@@ -91,7 +96,7 @@ static void add(struct view *v, const char *lead, const char *s)
 	buf_puts(&v->line, s);
 }
 
-static void put_file(struct view *v)
+static void put_file(struct info_view *v)
 {
 	char n[NUM_MAX], m[NUM_MAX];
 
@@ -104,7 +109,7 @@ static void put_file(struct view *v)
 	put_line(v, "file");
 }
 
-static void put_machine(struct view *v)
+static void put_machine(struct info_view *v)
 {
 	const struct pd_info *i = v->info;
 	char n[NUM_MAX];
@@ -140,7 +145,7 @@ static void put_machine(struct view *v)
 	}
 }
 
-static void put_command(struct view *v)
+static void put_command(struct info_view *v)
 {
 	const struct pd_info *i = v->info;
 
@@ -155,7 +160,7 @@ static void put_command(struct view *v)
 	}
 }
 
-static void put_time(struct view *v)
+static void put_time(struct info_view *v)
 {
 	uint64_t first, last;
 	char n[NUM_MAX];
@@ -172,7 +177,7 @@ static void put_time(struct view *v)
 	put_line(v, "time");
 }
 
-static void put_sub(struct view *v)
+static void put_sub(struct info_view *v)
 {
 	struct buf safe = BUF_INIT;
 
@@ -183,7 +188,7 @@ static void put_sub(struct view *v)
 	buf_free(&safe);
 }
 
-static void put_event(struct view *v, const struct pd_event *ev)
+static void put_event(struct info_view *v, const struct pd_event *ev, const struct tally *of)
 {
 	const struct perf_event_attr *a = &ev->attr;
 	char n[NUM_MAX], p[NUM_MAX];
@@ -192,8 +197,8 @@ static void put_event(struct view *v, const struct pd_event *ev)
 	text_put_safe(&safe, ev->name, v->st.ascii);
 	buf_putc(&v->out, ' ');
 	text_put_fit(&v->out, buf_str(&safe), 44, TEXT_LEFT, false, v->st.ascii);
-	buf_printf(&v->out, " %14s %18s\n", num_exact(n, ev->samples),
-		   num_count(p, (double)ev->period));
+	buf_printf(&v->out, " %14s %18s\n", num_exact(n, of->samples),
+		   num_count(p, (double)of->period));
 	buf_free(&safe);
 	attr_put_kind(&v->line, v->info, a->type);
 	buf_printf(&v->line, " event 0x%" PRIx64 "; ", (uint64_t)a->config);
@@ -223,7 +228,7 @@ static void put_event(struct view *v, const struct pd_event *ev)
 	}
 }
 
-static void put_heading(struct view *v, const char *left, const char *mid, const char *right)
+static void put_heading(struct info_view *v, const char *left, const char *mid, const char *right)
 {
 	buf_puts(&v->out, "\n ");
 	style_ink(&v->out, &v->st, INK_BOLD);
@@ -232,19 +237,19 @@ static void put_heading(struct view *v, const char *left, const char *mid, const
 	buf_putc(&v->out, '\n');
 }
 
-static void put_events(struct view *v)
+static void put_events(struct info_view *v)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(v->rec, &n);
 
-	put_heading(v, "event", "samples", "sum of periods");
+	put_heading(v, "event", v->selects ? "selected" : "samples", "sum of periods");
 	for (size_t i = 0; i < n; i++)
-		put_event(v, &ev[i]);
+		put_event(v, &ev[i], &v->of[i]);
 	if (!n)
 		buf_puts(&v->out, " none is described\n");
 }
 
-static void put_records(struct view *v)
+static void put_records(struct info_view *v)
 {
 	size_t n;
 	const struct pd_type_count *t = pd_type_counts(v->rec, &n);
@@ -262,7 +267,7 @@ static void put_records(struct view *v)
 	buf_putc(&v->out, '\n');
 }
 
-static void put_losses(struct view *v)
+static void put_losses(struct info_view *v)
 {
 	struct loss f[LOSSES];
 	char n[NUM_MAX];
@@ -277,7 +282,7 @@ static void put_losses(struct view *v)
 	put_line(v, "losses");
 }
 
-static void put_build_ids(struct view *v)
+static void put_build_ids(struct info_view *v)
 {
 	const struct pd_info *i = v->info;
 
@@ -297,7 +302,7 @@ static void put_build_ids(struct view *v)
 	}
 }
 
-static void put_notes(struct view *v)
+static void put_notes(struct info_view *v)
 {
 	const struct pd_info *info = pd_info(v->rec);
 	size_t n;
@@ -315,13 +320,13 @@ static void put_notes(struct view *v)
 	}
 }
 
-static void put_next(struct view *v)
+static void put_next(struct info_view *v)
 {
 	size_t n;
-	const struct pd_event *ev = pd_events(v->rec, &n);
 
+	(void)pd_events(v->rec, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (!ev[i].samples)
+		if (!v->of[i].samples)
 			continue;
 		buf_printf(&v->line, "cyclade report %s", v->file);
 		put_line(v, "next");
@@ -329,7 +334,7 @@ static void put_next(struct view *v)
 	}
 }
 
-static void put_text(struct view *v)
+static void put_text(struct info_view *v)
 {
 	put_file(v);
 	put_machine(v);
@@ -375,7 +380,8 @@ static void json_machine(struct json *j, const struct pd_info *i)
 	json_end_object(j);
 }
 
-static void json_event(struct json *j, const struct view *v, const struct pd_event *ev)
+static void json_event(struct json *j, const struct info_view *v, const struct pd_event *ev,
+		       const struct tally *of)
 {
 	const struct perf_event_attr *a = &ev->attr;
 	struct buf kind = BUF_INIT;
@@ -384,8 +390,8 @@ static void json_event(struct json *j, const struct view *v, const struct pd_eve
 	json_object(j, NULL);
 	json_str(j, "name", ev->name);
 	json_str(j, "unit", ev->unit);
-	json_u64(j, "samples", ev->samples);
-	json_u64(j, "period", ev->period);
+	json_u64(j, "samples", of->samples);
+	json_u64(j, "period", of->period);
 	json_str(j, "kind", buf_str(&kind));
 	json_u64(j, "type", a->type);
 	json_u64(j, "config", a->config);
@@ -432,7 +438,7 @@ static void json_build_ids(struct json *j, const struct pd_info *i)
 	json_end_array(j);
 }
 
-static void json_counts(struct json *j, const struct view *v)
+static void json_counts(struct json *j, const struct info_view *v)
 {
 	size_t n;
 	const struct pd_type_count *t = pd_type_counts(v->rec, &n);
@@ -443,14 +449,16 @@ static void json_counts(struct json *j, const struct view *v)
 		json_u64(j, t[i].name, t[i].count);
 	json_end_object(j);
 	ev = pd_events(v->rec, &n);
+	if (v->selects) /* events' samples are those selected */
+		json_bool(j, "selected", true);
 	json_array(j, "events");
 	for (size_t i = 0; i < n; i++)
-		json_event(j, v, &ev[i]);
+		json_event(j, v, &ev[i], &v->of[i]);
 	json_end_array(j);
 	losses_json(j, pd_losses(v->rec));
 }
 
-static void json_time(struct json *j, const struct view *v)
+static void json_time(struct json *j, const struct info_view *v)
 {
 	uint64_t first, last;
 
@@ -464,7 +472,7 @@ static void json_time(struct json *j, const struct view *v)
 	json_end_object(j);
 }
 
-static void put_json(struct view *v)
+static void put_json(struct info_view *v)
 {
 	const struct pd_info *i = v->info;
 	const char *const *notes;
@@ -492,19 +500,54 @@ static void put_json(struct view *v)
 	buf_putc(&v->out, '\n');
 }
 
+static bool selects(const struct options *o)
+{
+	return o->comm || o->only_pid.n || o->only_tid.n || o->cpu || o->time;
+}
+
+/* Whose a thread is, and its name, come from side-band records: only a selection needs them. */
+static int open_input(struct recording *r, struct cli *cli, const char *file, struct err *err)
+{
+	*r = (struct recording){ 0 };
+	return selects(&cli->opt) ? recording_open(r, cli, file, err) : pd_open(&r->rec, file, err);
+}
+
+static int count_samples(struct info_view *v, struct cli *cli, const struct recording *r,
+			 struct err *err)
+{
+	struct selection select = { .event = NULL };
+	struct tally *of;
+	size_t n;
+
+	(void)pd_events(v->rec, &n);
+	of = arena_alloc(&cli->arena, (n + 1) * sizeof(*of));
+	v->of = of;
+	v->selects = selects(&cli->opt);
+	if (!of)
+		return err_nomem(err);
+	return selecting(&select, v->rec, cli, err) ||
+			       profile_samples(v->rec, r->spaces, &select, of, err)
+		       ? -1
+		       : 0;
+}
+
 int cmd_info(struct cli *cli)
 {
 	struct err err = ERR_INIT;
-	struct view v = { .file = cli_input(cli, &err), .out = BUF_INIT, .line = BUF_INIT };
-	struct pd *rec = NULL;
+	struct info_view v = { .file = cli_input(cli, &err), .out = BUF_INIT, .line = BUF_INIT };
+	struct recording r = { 0 };
 	int rc;
 
-	if (!v.file || pd_open(&rec, v.file, &err)) {
+	if (!v.file || open_input(&r, cli, v.file, &err)) {
 		rc = cli_fail(&err);
 		goto out;
 	}
-	v.rec = rec;
-	v.info = pd_info(rec);
+	v.rec = r.rec;
+	v.info = pd_info(r.rec);
+	if (count_samples(&v, cli, &r, &err)) {
+		rc = cli_fail(&err);
+		goto out;
+	}
 	v.st = cli_style(cli, STDOUT_FILENO);
 	v.verbose = cli->opt.verbose;
 	if (cli->opt.json || (cli->opt.format && !strcmp(cli->opt.format, "json")))
@@ -518,7 +561,7 @@ int cmd_info(struct cli *cli)
 	}
 	rc = cli_put(cli, &v.out, true);
 out:
-	pd_close(rec);
+	recording_close(&r);
 	buf_free(&v.out);
 	buf_free(&v.line);
 	return rc;

@@ -25,8 +25,8 @@ static const struct {
 	const char *name;
 	int (*run)(struct cli *cli, const char *pattern);
 } lists[] = {
-	{ "account", list_account }, { "events", list_events }, { "metrics", list_metrics },
-	{ "models", list_models },   { "nodes", list_nodes },
+	{ "account", list_account }, { "events", list_events }, { "groups", list_groups },
+	{ "metrics", list_metrics }, { "models", list_models }, { "nodes", list_nodes },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -205,7 +205,7 @@ static int no_such_list(const char *word)
 		names[i] = lists[i].name;
 	if (!word) {
 		(void)err_set(&err, ERR_USAGE, "list needs to know what");
-		(void)err_hint(&err, "cyclade list events|account|metrics|models|nodes [PATTERN]");
+		(void)err_hint(&err, "cyclade list %s", command_operands[CMD_LIST]);
 		return cli_fail(&err);
 	}
 	nearest = text_nearest(word, names);
@@ -213,7 +213,7 @@ static int no_such_list(const char *word)
 	if (nearest)
 		(void)err_hint(&err, "did you mean %s?", nearest);
 	else
-		(void)err_hint(&err, "cyclade list events|account|metrics|models|nodes [PATTERN]");
+		(void)err_hint(&err, "cyclade list %s", command_operands[CMD_LIST]);
 	return cli_fail(&err);
 }
 

@@ -71,12 +71,16 @@ static int check(struct cli *cli)
 	struct findings f = { .text = BUF_INIT };
 	const struct model_row *row;
 	struct err err = ERR_INIT;
+	const char *id;
 	size_t n;
 	int code;
 
 	if (cli->args.n > 1) {
-		for (size_t i = 1; i < cli->args.n; i++)
-			check_one(&f, &s, cli->args.v[i]);
+		for (size_t i = 1; i < cli->args.n; i++) {
+			if (model_named(&id, &cli->arena, &s, cli->args.v[i], NULL, &err))
+				return cli_fail(&err);
+			check_one(&f, &s, id);
+		}
 	} else {
 		if (model_list(&cli->arena, &s, &row, &n, &err))
 			return cli_fail(&err);

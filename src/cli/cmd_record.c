@@ -7,16 +7,19 @@
 
 #include "base/fs.h"
 #include "base/num.h"
-#include "cli/cli.h"
-#include "cli/counting.h"
+#include "cli/asking.h"
 #include "cli/model_choice.h"
 #include "cli/no_pmu.h"
-#include "cli/sampling.h"
+#include "measure/sampling.h"
 
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
 	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
 
+	if (!res->kept) {
+		cli_note(cli, "interrupted before the first sample: %s was not written", path);
+		return;
+	}
 	cli_note(cli, "%s sample%s in %s (%s), %s lost%s%s%s", num_exact(n, res->samples),
 		 res->samples == 1 ? "" : "s", path, num_bytes(b, res->bytes),
 		 num_exact(l, res->lost), res->throttled ? ", throttled " : "",
@@ -33,13 +36,13 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		cli_note(cli, "larger rings lose less: -m 512; so does a lower frequency: -F 1000");
 }
 
-static int describe(struct sampling *r)
+static int describe(struct sampling *r, bool verbose)
 {
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	int code = EXIT_OK;
 
-	sampling_describe(r, &b);
+	sampling_describe(r, verbose, &b);
 	if (fd_write_all(STDOUT_FILENO, buf_str(&b), b.len, "standard output", &err))
 		code = cli_fail(&err);
 	buf_free(&b);
@@ -60,21 +63,22 @@ int cmd_record(struct cli *cli)
 	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
 	struct err err = ERR_INIT;
 	struct sampling *r;
+	struct ask ask;
 	char why[256];
 	int code;
 
-	if (cli_cpu_or_model(&cli->opt, &err))
-		return cli_fail_as(&err, counting_exit_code(cli, &err));
+	if (cli_cpu_or_model(cli, &err))
+		return cli_fail_as(&err, cli_measuring_code(cli, &err));
 	if (no_pmu(cli, why))
 		return no_pmu_end(cli, why, "cyclade record -- ./prog");
-	if (sampling_open(&r, cli, path, NULL, &err))
-		return cli_fail_as(&err, counting_exit_code(cli, &err));
+	if (cli_ask(cli, &ask, &err) || sampling_open(&r, &ask, path, NULL, &err))
+		return cli_fail_as(&err, cli_measuring_code(cli, &err));
 	if (cli->opt.dry_run) {
-		code = describe(r);
+		code = describe(r, cli->opt.verbose);
 		goto out;
 	}
 	if (sampling_run(r, &err) || sampling_after(r, &err)) {
-		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	} else {
 		closing_line(cli, sampling_result(r), path);
 		code = sampling_result(r)->has_program ? sampling_result(r)->status : EXIT_OK;

@@ -13,6 +13,7 @@ struct reading {
 	struct recording r;
 	struct cli_operands said;
 	struct registers *regs;
+	struct registers_view v;
 };
 
 static bool has_registers(const struct pd_event *e)
@@ -37,11 +38,9 @@ static int choose_event(const struct reading *c, size_t *event, struct err *err)
 			"uprobe:PROGRAM:FUNCTION --user-regs");
 }
 
-static int make(struct reading *c, const struct registers_format *f, const struct sink_opts *so,
-		struct buf *out, struct err *err)
+static int make(struct reading *c, struct err *err)
 {
 	const struct options *o = &c->cli->opt;
-	struct registers_view v = { .all = o->all_registers };
 	struct registers_opts ro = { 0 };
 	struct profile_opts po = { 0 };
 	size_t n;
@@ -49,39 +48,40 @@ static int make(struct reading *c, const struct registers_format *f, const struc
 	if (recording_open(&c->r, c->cli, c->said.path, err) || choose_event(c, &ro.event, err) ||
 	    recording_select(&c->r, c->cli, &po, err))
 		return -1;
-	ro.pids = po.pids;
-	ro.n_pids = po.n_pids;
-	ro.tids = po.tids;
-	ro.n_tids = po.n_tids;
+	ro.select = po.select;
 	if (registers_find(&c->regs, c->r.rec, c->r.spaces, &ro, err))
 		return -1;
-	v.r = c->regs;
-	v.images = c->r.images;
-	v.event = &pd_events(c->r.rec, &n)[ro.event];
-	if (registers_view_choose(&v, c->regs, c->said.function, o->at.v, o->at.n,
+	c->v.all = o->all_registers;
+	c->v.r = c->regs;
+	c->v.images = c->r.images;
+	c->v.event = &pd_events(c->r.rec, &n)[ro.event];
+	if (registers_view_choose(&c->v, c->regs, c->said.function, o->at.v, o->at.n,
 				  OPTION_GIVEN(o, limit) ? (size_t)o->limit : ENTRIES, err) ||
 	    registers_read(c->regs, err) ||
-	    recording_source(&v.source, &c->r, c->cli, c->said.input, NULL, err))
+	    recording_source(&c->v.source, &c->r, c->cli, c->said.input, NULL, err))
 		return -1;
 	cli_progress_end(c->cli);
-	return f->write(out, &v, so, err);
+	return 0;
 }
 
 int cmd_registers(struct cli *cli)
 {
 	struct reading c = { .cli = cli };
-	const struct registers_format *f;
-	struct sink_opts so;
-	struct buf out = BUF_INIT;
+	struct document d;
+	struct show show;
 	struct err err = ERR_INIT;
-	int code = -1;
+	int code;
 
-	f = registers_format_find(cli_format(cli), &err);
-	if (f && !cli_sink(cli, &so, &err) && !cli_file_function(cli, &c.said, &err))
-		code = make(&c, f, &so, &out, &err);
-	cli_progress_end(cli);
-	code = code < 0 ? cli_fail(&err) : cli_put(cli, &out, !f->machine);
-	buf_free(&out);
+	document_open(&d, &registers_document, NULL);
+	if (cli_show(cli, &show, &registers_document, &err) ||
+	    cli_file_function(cli, &c.said, &err) || make(&c, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		registers_put(&d, &c.v);
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
 	registers_free(c.regs);
 	recording_close(&c.r);
 	return code;

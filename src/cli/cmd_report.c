@@ -119,14 +119,39 @@ static bool fits_side_by_side(const struct report *rp)
 	       view_width_side_by_side(n) <= width;
 }
 
+/* A file that is not here is worth a note if at least one in a hundred samples is without names for
+ * it. */
+static bool lacks_names(const struct report *rp, uint32_t image, const uint64_t *samples)
+{
+	return image_absent(rp->r.images, image) &&
+	       samples[image] * 100 >= samples[images_count(rp->r.images)];
+}
+
+/* How many samples lie in each image, and last in all. */
+static void count_samples(const struct report *rp, uint64_t *samples)
+{
+	size_t n, n_images = images_count(rp->r.images);
+	const struct profile_row *rows = profile_rows(rp->profile, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		samples[n_images] += rows[i].all.samples;
+		if (rows[i].image < n_images)
+			samples[rows[i].image] += rows[i].all.samples;
+	}
+}
+
 /* The recording's notes, and what is to be said of the files that symbols should have come from. */
 static int gather_notes(struct report *rp, struct err *err)
 {
 	size_t n, n_images = images_count(rp->r.images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
 	bool *seen = calloc(n_images + 1, sizeof(*seen));
+	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
 	bool elsewhere = !pd_info(rp->r.rec)->hostname; /* as far as anybody knows */
-	int ret = seen ? 0 : -1;
+	int ret = seen && samples ? 0 : -1;
+
+	if (!ret)
+		count_samples(rp, samples);
 
 	for (size_t i = 0; !ret && i < rp->source.n_notes; i++)
 		ret = vec_push(&rp->notes, rp->source.notes[i]);
@@ -139,10 +164,12 @@ static int gather_notes(struct report *rp, struct err *err)
 		seen[id] = true;
 		origin = image_origin(rp->r.images, id);
 		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r.images, id) ||
+				lacks_names(rp, id, samples) ||
 				(elsewhere && image_unverified(rp->r.images, id))))
 			ret = vec_push(&rp->notes, origin);
 	}
 	free(seen);
+	free(samples);
 	rp->source.notes = rp->notes.v;
 	rp->source.n_notes = rp->notes.n;
 	return ret ? err_nomem(err) : 0;
@@ -210,7 +237,7 @@ static int write_folded_chains(struct report *rp, struct buf *out, struct err *e
 	for (size_t i = 0; i < n; i++) {
 		profile_free(rp->profile);
 		rp->profile = NULL;
-		rp->po.comm = comms[i];
+		rp->po.select.comm = comms[i];
 		if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
 		    write_one(rp, out, err))
 			return -1;
@@ -253,8 +280,10 @@ int cmd_report(struct cli *cli)
 		code = cli_out_fail(&out, &err);
 	else
 		code = cli_out_put(&out);
-	if (heap_ends())
+	if (heap_ends()) {
+		recording_troubles(&rp.r);
 		return code;
+	}
 	vec_free(&rp.notes);
 	profile_free(rp.profile);
 	recording_close(&rp.r);

@@ -10,8 +10,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/counting.h"
+#include "cli/asking.h"
 #include "cli/recording.h"
 #include "cli/regions.h"
 #include "cli/run_tree.h"
@@ -36,24 +35,44 @@ struct told {
 	const char *top; /* the hottest function of the event with most of them */
 };
 
+/* A text and one behind it, as lines that the width holds. */
+static void put_wrapped(struct buf *b, const char *s, const char *more, const struct style *st)
+{
+	struct buf line = BUF_INIT;
+
+	text_put_safe(&line, s, st->ascii);
+	buf_puts(&line, more);
+	buf_putc(b, ' ');
+	text_put_wrapped(b, buf_str(&line), 1, st->width);
+	buf_putc(b, '\n');
+	b->failed |= line.failed;
+	buf_free(&line);
+}
+
 static void put_sampled(struct buf *b, const char *events, bool tree, const struct style *st)
 {
-	buf_puts(b, " sampled: ");
-	text_put_safe(b, events, st->ascii);
-	buf_puts(b, tree ? "; the tree was counted beside\n" : "\n");
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "sampled: %s", events);
+	put_wrapped(b, buf_str(&line), tree ? "; the tree was counted beside" : "", st);
+	b->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_head(struct buf *b, const struct told *o, const struct style *st)
 {
 	counts_put_head(b, &o->tree.head, st);
 	if (o->tree.cpu)
-		buf_printf(b, " %s\n", o->tree.cpu);
+		put_wrapped(b, o->tree.cpu, "", st);
 	if (*o->res->no_cycles)
 		buf_puts(b, " time only: no tree without cycle counters\n");
 	else
 		put_sampled(b, o->res->event, o->tree.n_views > 0, st);
-	if (*o->t->why)
-		buf_printf(b, " no tree: %s\n", o->t->why);
+	if (*o->t->why) {
+		buf_puts(b, " no tree: ");
+		text_put_wrapped(b, o->t->why, 10, st->width);
+		buf_putc(b, '\n');
+	}
 	if (!o->tree.n_views)
 		return;
 	buf_putc(b, '\n');
@@ -93,8 +112,8 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 static void put_steps(struct buf *b, const struct told *o, const struct style *st)
 {
 	const char *file = strcmp(o->path, "cyclade.data") ? o->path : "";
-	struct cli *cli = o->cli;
-	struct steps s = { .a = &cli->arena };
+	bool chains = o->res->chains;
+	struct steps s = { .a = &o->cli->arena };
 	unsigned level = run_tree_deeper(o->t);
 
 	if (*o->top && strlen(o->top) < 60)
@@ -107,38 +126,51 @@ static void put_steps(struct buf *b, const struct told *o, const struct style *s
 		(void)snprintf(text, sizeof(text), "stat -l %u -- ...", level);
 		add_step(&s, text, "", "", "all nodes down to there, and nothing else");
 	}
-	add_step(&s, cli->opt.call_graph ? "report -g" : "report", file, "",
-		 cli->opt.call_graph ? "who called it" : "all of it, by program and library");
-	if (!cli->opt.call_graph)
+	add_step(&s, chains ? "report -g" : "report", file, "",
+		 chains ? "who called it" : "all of it, by program and library");
+	if (!chains)
 		add_step(&s, "run -g -- ...", "", "", "who called it");
 	next_put(b, s.v, s.n, st);
+}
+
+static void put_samples(struct buf *b, const struct told *o, const struct style *st)
+{
+	const struct sampling_result *res = o->res;
+	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
+	struct buf line = BUF_INIT;
+
+	if (!res->kept)
+		buf_printf(&line, "interrupted before the first sample: %s was not written",
+			   o->path);
+	else
+		buf_printf(&line, "%s samples in %s (%s)", num_exact(n, res->samples), o->path,
+			   num_bytes(size, res->bytes));
+	if (res->lost)
+		buf_printf(&line, "; %s lost: larger rings (-m 512) or fewer samples (-F 1000)",
+			   num_exact(lost, res->lost));
+	else if (res->kept)
+		buf_puts(&line, "; none lost");
+	if (res->throttled)
+		buf_printf(&line, "; throttled %s times", num_exact(lost, res->throttled));
+	put_wrapped(b, buf_str(&line), res->user_only ? "; the kernel was not looked at" : "", st);
+	b->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_tail(struct buf *b, const struct told *o, const struct style *st)
 {
 	const struct sampling_result *res = o->res;
-	const struct tree_report *tree = &o->tree;
-	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
-	struct buf file = BUF_INIT;
+	char line[160];
 
-	text_put_safe(&file, o->path, st->ascii);
-	counts_put_notes(b, &tree->head, st);
-	if (res->ousted)
-		buf_printf(b,
-			   " %zu of %zu counters lost their place to others: samples are missing; "
-			   "--no-tree\n",
-			   res->ousted, res->counters);
-	buf_printf(b, " %s samples in %s (%s)", num_exact(n, res->samples), buf_str(&file),
-		   num_bytes(size, res->bytes));
-	if (res->lost)
-		buf_printf(b, "; %s lost: larger rings (-m 512) or fewer samples (-F 1000)",
-			   num_exact(lost, res->lost));
-	else
-		buf_puts(b, "; none lost");
-	if (res->throttled)
-		buf_printf(b, "; throttled %s times", num_exact(lost, res->throttled));
-	buf_puts(b, res->user_only ? "; the kernel was not looked at\n" : "\n");
-	buf_free(&file);
+	counts_put_notes(b, &o->tree.head, st);
+	if (res->ousted) {
+		(void)snprintf(line, sizeof(line),
+			       "%zu of %zu counters lost their place to others: samples are "
+			       "missing; --no-tree",
+			       res->ousted, res->counters);
+		put_wrapped(b, line, "", st);
+	}
+	put_samples(b, o, st);
 }
 
 static int make_tables(struct told *o, struct err *err)
@@ -229,7 +261,8 @@ static void put_for_people(struct buf *b, const struct told *o)
 	else
 		put_tables(b, o, &st);
 	buf_putc(b, '\n');
-	put_steps(b, o, &st);
+	if (o->res->kept)
+		put_steps(b, o, &st);
 	put_tail(b, o, &st);
 }
 
@@ -253,7 +286,7 @@ static int put_for_programs(struct buf *b, const struct told *o, struct err *err
 		.sampled = res->event,
 		.no_cycles = *res->no_cycles ? res->no_cycles : NULL,
 		.user_only = res->user_only,
-		.file = o->path,
+		.file = res->kept ? o->path : NULL,
 		.samples = res->samples,
 		.bytes = res->bytes,
 		.lost = res->lost,
@@ -262,7 +295,7 @@ static int put_for_programs(struct buf *b, const struct told *o, struct err *err
 		.counters = res->counters,
 	};
 
-	return o->format->write(b, &r, o->separator) || b->failed ? err_nomem(err) : 0;
+	return o->format->write(b, &r, o->separator) ? err_nomem(err) : buf_error(b, err);
 }
 
 static void fill_head(struct told *o)
@@ -329,7 +362,8 @@ int cmd_run(struct cli *cli)
 	struct run_tree tree = RUN_TREE_INIT(cli);
 	struct told told = { .cli = cli, .t = &tree, .path = path, .top = "" };
 	struct err err = ERR_INIT;
-	struct sampling *s;
+	struct sampling *s = NULL;
+	struct ask ask;
 	int code;
 
 	if (!cli->args.n) {
@@ -341,17 +375,17 @@ int cmd_run(struct cli *cli)
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
 		return regions_run(cli, cli_format(cli), put_report);
-	if (sampling_open(&s, cli, path, run_tree_beside(&tree), &err))
-		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+	if (cli_ask(cli, &ask, &err) || sampling_open(&s, &ask, path, run_tree_beside(&tree), &err))
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	else if (cli->opt.dry_run) {
 		struct buf b = BUF_INIT;
 
-		sampling_describe(s, &b);
+		sampling_describe(s, cli->opt.verbose, &b);
 		run_tree_describe(&tree, &b);
 		code = put_report(cli, &b, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
 		buf_free(&b);
 	} else if (run(s, &told, &err) || sampling_after(s, &err)) {
-		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	} else {
 		code = sampling_result(s)->status;
 	}

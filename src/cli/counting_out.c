@@ -13,8 +13,6 @@ static int choose_format(struct counting_out *o, struct err *err)
 	o->format = opt->json ? "json" : opt->separator ? "csv" : opt->format;
 	if (!o->format)
 		o->format = "term";
-	if (!strcmp(o->format, "folded"))
-		return err_set(err, ERR_USAGE, "counts have no stacks to fold");
 	return cli_separator(o->cli, &o->separator, err);
 }
 
@@ -31,10 +29,8 @@ int counting_out_open(struct counting_out *o, const struct cli *cli, struct err 
 			o->fd = (int)opt->log_fd;
 		if (fcntl(o->fd, F_GETFL) < 0)
 			return err_sys(err, "--log-fd %d", o->fd);
-	} else if (opt->append || opt->interval) {
-		o->fd = open(opt->output,
-			     O_WRONLY | O_CREAT | O_CLOEXEC | (opt->append ? O_APPEND : O_TRUNC),
-			     0644);
+	} else if (opt->append) {
+		o->fd = open(opt->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
 		if (o->fd < 0)
 			return err_sys(err, "%s", opt->output);
 		o->own = true;
@@ -60,6 +56,9 @@ int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, st
 	*gone = false;
 	if (b->failed)
 		return err_nomem(err);
+	/* with -I a file grows while it is read */
+	if (o->staged && o->cli->opt.interval && file_new_show(&o->file, err))
+		return -1;
 	if (!fd_write_all(o->fd, buf_str(b), b->len,
 			  o->cli->opt.output ? o->cli->opt.output : "the report", err))
 		return 0;
@@ -72,10 +71,12 @@ int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, st
 
 int counting_out_commit(struct counting_out *o, struct err *err)
 {
-	bool staged = o->staged;
+	bool staged = o->staged, own = o->own;
 
-	o->staged = false;
-	return staged ? file_new_commit(&o->file, err) : 0;
+	o->staged = o->own = false;
+	if (staged)
+		return file_new_commit(&o->file, err);
+	return own && close(o->fd) ? err_sys(err, "%s", o->cli->opt.output) : 0;
 }
 
 void counting_out_close(struct counting_out *o)

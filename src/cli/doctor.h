@@ -14,6 +14,7 @@
 #include "base/perf_abi.h"
 #include "cli/cli.h"
 #include "collect/machine.h"
+#include "show/document.h"
 
 enum verdict {
 	VERDICT_OK,
@@ -48,6 +49,16 @@ struct check {
 	const char *name;
 	void (*run)(struct doctor *d, struct finding *f);
 };
+
+struct doctor_result {
+	const struct doctor *d;
+	struct finding *f; /* one for each check */
+	uint64_t blockers, limits, costs;
+};
+
+/* What was found, as tables; the result must outlive the document, which has it as its ctx. */
+extern const struct document_form doctor_document;
+void doctor_put(struct document *d, const struct doctor_result *r);
 
 extern const struct check doctor_checks[];
 extern const size_t n_doctor_checks;

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/perf_abi.h"
 #include "cli/doctor.h"
+#include "cli/model_choice.h"
 #include "collect/sysfs.h"
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
@@ -73,16 +74,38 @@ static const char *cap(const struct machine_pmu *pmu, const char *name)
 	return NULL;
 }
 
+/* The model of this CPU, if there is one. */
+static const struct model_row *known_model(struct doctor *d)
+{
+	struct model_choice choice = cli_model_choice(d->cli);
+	struct model_sources s = model_choice_sources(&choice);
+	const struct machine_pmu *pmu = doctor_core_pmu(d);
+	const struct model_row *row;
+	const char *id;
+	size_t n;
+
+	if (model_choice_id(&choice, &d->m, pmu ? pmu->name : NULL, &id, NULL) ||
+	    model_list(d->a, &s, &row, &n, NULL))
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(row[i].id, id))
+			return &row[i];
+	return NULL;
+}
+
 /* ---- the checks ------------------------------------------------------------------------- */
 
+/* The kernel has no name for most of Arm's CPUs: the model has one. */
 static void check_cpu(struct doctor *d, struct finding *f)
 {
+	const struct model_row *row = known_model(d);
 	const struct machine *m = &d->m;
+	const char *name = m->cpu_desc ? m->cpu_desc : row ? row->title : "unknown CPU";
 
-	f->state = arena_printf(d->a, "%s%s%s%s, %u of %u CPUs on",
-				m->cpu_desc ? m->cpu_desc : "unknown model", m->cpuid ? " (" : "",
-				m->cpuid ? m->cpuid : "", m->cpuid ? ")" : "", m->cpus_online,
-				m->cpus_available);
+	f->state = arena_printf(d->a, "%s%s%s%s, %s%s, %u of %u CPUs on", name,
+				m->cpuid ? " (" : "", m->cpuid ? m->cpuid : "", m->cpuid ? ")" : "",
+				row ? "model " : "no model of it", row ? row->id : "",
+				m->cpus_online, m->cpus_available);
 }
 
 static void check_sampling(struct doctor *d, struct finding *f)
@@ -276,6 +299,12 @@ static void check_precise(struct doctor *d, struct finding *f)
 		none_without_pmu(f);
 		return;
 	}
+	if (pmu && starts(pmu->name, "armv")) {
+		f->state = arena_printf(d->a, "%s takes cycles:p, but samples skid", pmu->name);
+		judge(f, VERDICT_LIMIT, "samples skid past the instruction");
+		add_fix(f, "Arm has it in SPE, which firmware and kernel must hand on");
+		return;
+	}
 	attr.precise_ip = 1;
 	if (d->live)
 		e = doctor_try_event(attr, 0, -1);
@@ -413,17 +442,18 @@ static void check_symbols(struct doctor *d, struct finding *f)
 		{ "lib/modules/", "/build/vmlinux" },
 		{ "boot/vmlinux-", "" },
 	};
-	const char *urls = d->live ? getenv("DEBUGINFOD_URLS") : NULL;
+	/* nothing is asked of its servers, only what was fetched before is used */
+	const char *cache = d->live ? cli_debuginfod_dir(d->cli) : NULL;
 	const char *found = NULL;
 
 	for (size_t i = 0; d->m.release && i < COUNT(places) && !found; i++)
 		if (sys_exists(d->root, "%s%s%s", places[i].before, d->m.release, places[i].after))
 			found = arena_printf(d->a, "/%s%s%s", places[i].before, d->m.release,
 					     places[i].after);
-	f->state = arena_printf(d->a, "%s; debug files %s; debuginfod %s",
+	f->state = arena_printf(d->a, "%s; debug files %s; cache of debuginfod %s",
 				found ? "vmlinux found" : "no vmlinux",
 				sys_exists(d->root, "usr/lib/debug/.build-id") ? "found" : "none",
-				urls && *urls ? "on" : "off");
+				cache && !access(cache, F_OK) ? "found" : "none");
 	if (found)
 		return;
 	judge(f, VERDICT_LIMIT, "no source lines of the kernel");

@@ -76,22 +76,32 @@ void check_metrics(struct doctor *d, struct finding *f)
 
 /* ---- who else counts ---------------------------------------------------------------------- */
 
+/* What a pinned event of this kind asks for; some PMU has no fixed counter for each of them. */
+static struct perf_event_attr pinned_attr(uint64_t hardware)
+{
+	return (struct perf_event_attr){ .type = PERF_TYPE_HARDWARE,
+					 .size = sizeof(struct perf_event_attr),
+					 .config = hardware,
+					 .pinned = 1,
+					 .exclude_kernel = 1,
+					 .exclude_hv = 1 };
+}
+
+static int open_own(struct perf_event_attr attr)
+{
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 /* General counters this task can have for itself right now: pinned events that did get one. A
  * pinned event that finds none is in error, and read gives end of file. */
-static unsigned free_counters(void)
+static unsigned free_counters(uint64_t hardware)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
-					.size = sizeof(attr),
-					.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
-					.pinned = 1,
-					.exclude_kernel = 1,
-					.exclude_hv = 1 };
 	int fd[PROBES_MAX];
 	unsigned n = 0, got = 0;
 	uint64_t value;
 
 	while (n < COUNT(fd)) {
-		fd[n] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		fd[n] = open_own(pinned_attr(hardware));
 		if (fd[n] < 0)
 			break;
 		n++;
@@ -101,6 +111,35 @@ static unsigned free_counters(void)
 		(void)close(fd[i]);
 	}
 	return got;
+}
+
+/* "6 general counters are free". The first event that this PMU has is asked for; instructions come
+ * last, since they may have a fixed counter, which is one more. */
+static const char *free_text(struct doctor *d)
+{
+	static const struct {
+		uint64_t event;
+		const char *text;
+	} asked[] = {
+		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "general counter" },
+		{ PERF_COUNT_HW_BRANCH_MISSES, "general counter" },
+		{ PERF_COUNT_HW_CACHE_MISSES, "general counter" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, "counter" },
+	};
+
+	for (size_t i = 0; i < COUNT(asked); i++) {
+		int fd = open_own(pinned_attr(asked[i].event));
+		unsigned n;
+
+		if (fd < 0)
+			continue;
+		(void)close(fd);
+		n = free_counters(asked[i].event);
+		return arena_printf(d->a, "%u %s%s free%s", n, asked[i].text,
+				    n == 1 ? " is" : "s are",
+				    i + 1 < COUNT(asked) ? "" : " for instructions");
+	}
+	return "free counters not known: no event to ask with opens";
 }
 
 /* Events that a process has open; 0 where that cannot be seen. */
@@ -161,7 +200,7 @@ void check_holders(struct doctor *d, struct finding *f)
 	}
 	who = holders(d);
 	if (!d->cycles)
-		f->state = arena_printf(d->a, "%u general counters are free%s%s", free_counters(),
+		f->state = arena_printf(d->a, "%s%s%s", free_text(d),
 					who ? "; others have events open: " : "", who ? who : "");
 	else
 		f->state = who ? arena_printf(d->a, "others have events open: %s", who)

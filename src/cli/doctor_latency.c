@@ -97,7 +97,7 @@ void check_latency(struct doctor *d, struct finding *f)
 
 	f->verdict = VERDICT_NONE;
 	f->state = "needs a PMU, and a model of this CPU";
-	if (!pmu || cli_model(d->cli, &d->m, pmu->name, NULL, &m, NULL))
+	if (!pmu || cli_model(d->cli, &d->m, pmu->name, &m, NULL))
 		return;
 	n = asked_events(d, m, &e, &table);
 	f->state = arena_printf(d->a, "no formula of model %s asks for any", m->id);

@@ -64,7 +64,9 @@ unsigned doctor_counters(void)
 		struct perf_event_attr attr = doctor_cycles_attr();
 
 		attr.sample_period = 0;
-		attr.disabled = !n;
+		/* Arm's driver leaves a leader that is off out of what it counts, unless exec
+		 * turns it on: it would be one counter too many */
+		attr.disabled = attr.enable_on_exec = !n;
 		fd[n] = open_event(&attr, 0, -1, n ? fd[0] : -1);
 		if (fd[n] < 0)
 			break;

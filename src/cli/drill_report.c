@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "cli/drill_latency.h"
+#include "measure/drill_latency.h"
 #include "cli/drill_report.h"
 #include "cli/model_facts.h"
+#include "model/groups.h"
 
-#define NOTES 12
+#define NOTES	    12
+#define UNSEEN_TOLD 0.001 /* of the whole */
 
 struct notes {
 	struct arena *a;
@@ -23,48 +25,6 @@ static void add_note(struct notes *l, const char *text)
 {
 	if (l->n < NOTES && text)
 		l->v[l->n++] = text;
-}
-
-/* ---- formulas --------------------------------------------------------------------------- */
-
-static const char *name_of(void *ctx, enum expr_ref_kind kind, uint32_t index)
-{
-	const struct model *m = ctx;
-
-	if (kind == EXPR_METRIC)
-		return index < m->n_metrics ? m->metric[index].name : NULL;
-	if (kind == EXPR_EVENT || kind == EXPR_LATENCY)
-		return index < m->n_events ? m->event[index].name : NULL;
-	return NULL;
-}
-
-static int formulas(struct drill_report *s, const struct drill_part *p, const char *const **out,
-		    struct err *err)
-{
-	struct model *m = s->d->core[p->core].m;
-	const char **text = arena_alloc(s->a, (m->n_metrics + 1) * sizeof(*text));
-	struct value *value = arena_alloc(s->a, (m->n_metrics + 1) * sizeof(*value));
-	struct expr_env env = { .count = p->counts.count,
-				.n_lps = p->counts.n_lps,
-				.metric = value,
-				.latency = p->counts.latency,
-				.system = p->counts.system };
-	struct buf b = BUF_INIT;
-
-	if (!text || !value)
-		return err_nomem(err);
-	for (size_t i = 0; i < m->n_metrics; i++)
-		value[i] = p->tree.node[i].value;
-	for (size_t i = 0; i < m->n_metrics; i++) {
-		if (!m->metric[i].expr)
-			continue;
-		buf_reset(&b);
-		expr_print(m->metric[i].expr, &env, &b, name_of, m);
-		text[i] = arena_strdup(s->a, buf_str(&b));
-	}
-	buf_free(&b);
-	*out = text;
-	return 0;
 }
 
 /* ---- views ------------------------------------------------------------------------------ */
@@ -89,9 +49,10 @@ static int add_view(struct drill_report *s, const struct drill_part *p, const st
 				   .share = p->share,
 				   .level = (unsigned)o->level,
 				   .all = o->verbose || OPTION_GIVEN(o, level),
+				   .rates = &p->rates,
 				   .whole = metric_value(&p->tree, "SLOTS") };
 
-	if (o->why && formulas(s, p, &src.formula, err))
+	if (o->why && tree_formulas(&src.formula, s->a, &p->tree, &p->counts, err))
 		return -1;
 	return tree_view_make(out, s->a, &src, err);
 }
@@ -99,7 +60,7 @@ static int add_view(struct drill_report *s, const struct drill_part *p, const st
 static int make_views(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	struct tree_view *view = arena_alloc(s->a, (s->d->n_parts + 1) * sizeof(*view));
-	const struct options *o = &s->k->cli->opt;
+	const struct options *o = s->opt;
 
 	if (!view)
 		return err_nomem(err);
@@ -137,14 +98,21 @@ static const struct drill_part *main_part(const struct drill_report *s)
 static const char *cpu_line(struct drill_report *s)
 {
 	const struct drill_core *c = &s->d->core[0];
-	const struct tree *t = &main_part(s)->tree;
-	double ipc = metric_value(t, "IPC");
-	const char *ipc_text = isnan(ipc) ? "" : arena_printf(s->a, ", IPC %.2f", ipc);
+	struct buf rates = BUF_INIT;
+	const char *line;
 
-	return arena_printf(s->a, "%s%s; model %s%s%s, revision %u",
-			    s->k->machine.cpu_desc ? s->k->machine.cpu_desc : c->m->title,
-			    ipc_text ? ipc_text : "", c->m->id, s->d->n_cores > 1 ? " and " : "",
-			    s->d->n_cores > 1 ? s->d->core[1].m->id : "", c->m->revision);
+	/* of several trees each has its own, beside its label */
+	if (!s->d->part[0].label)
+		tree_view_rates(&rates, &s->d->part[0].rates);
+	line = arena_printf(
+		s->a, "%s%s%s; model %s%s%s%s%s, revision %u%s%s",
+		s->k->machine.cpu_desc ? s->k->machine.cpu_desc : c->m->title,
+		rates.len ? ", " : "", buf_str(&rates), c->m->id, s->d->n_cores > 1 ? " and " : "",
+		s->d->n_cores > 1 ? s->d->core[1].m->id : "", *c->m->tma ? ", TMA " : "", c->m->tma,
+		c->m->revision, *c->m->caution ? "; " : "", c->m->caution);
+	line = rates.failed ? NULL : line;
+	buf_free(&rates);
+	return line;
 }
 
 /* ---- what to believe -------------------------------------------------------------------- */
@@ -189,6 +157,29 @@ static bool any_gone(const struct drill *d)
 	return false;
 }
 
+/* Bars that cover more than what was counted. */
+static void note_unseen(struct drill_report *s, struct notes *l)
+{
+	unsigned visits = 0;
+	bool any = false;
+
+	for (size_t c = 0; c < s->d->n_cores; c++)
+		visits += s->d->core[c].stages.visits;
+	for (size_t i = 0; i < s->d->n_parts; i++)
+		for (size_t m = 0; m < s->d->part[i].tree.n; m++)
+			any |= s->d->part[i].tree.node[m].unseen > UNSEEN_TOLD;
+	if (!any || s->d->mode != DRILL_LIVE)
+		return;
+	if (visits)
+		add_note(l, arena_printf(l->a,
+					 "parts were counted while they mattered, and at %u random "
+					 "moments; error bars cover the rest of the run",
+					 visits));
+	else
+		add_note(l, "parts were counted while they mattered; error bars cover the rest of "
+			    "the run");
+}
+
 static void note_facts(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[0];
@@ -227,9 +218,10 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 
 	l.n = drill_turn_notes(s->d, s->a, l.v);
 	note_splits(s, &l);
+	note_unseen(s, &l);
 	note_facts(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
-	if (!s->k->cli->opt.verbose && !s->k->cli->opt.why) /* then it stands below the table */
+	if (!s->opt->verbose && !s->opt->why) /* then it stands below the table */
 		add_note(&l, drill_latency_why(s->d, s->a));
 	if (drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err))
 		return -1;
@@ -255,11 +247,24 @@ static const char *locate_event(struct drill_report *s, const struct drill_core 
 	return option;
 }
 
+/* What to look at next: of bottlenecks that were asked for the largest that is over its threshold;
+ * else the deepest node of the path. */
+static uint32_t worth_a_look(const struct drill_core *c, const struct tree *t)
+{
+	uint32_t best = MODEL_NONE;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (c->named[i] && t->node[i].over && model_bottleneck_is_loss(&c->m->metric[i]) &&
+		    (best == MODEL_NONE || t->node[i].shown > t->node[best].shown))
+			best = i;
+	return best != MODEL_NONE ? best : tree_view_deepest(t);
+}
+
 static int next_commands(struct drill_report *s, struct tree_report *r, struct err *err)
 {
 	const struct drill_part *p = main_part(s);
 	const struct drill_core *c = &s->d->core[p->core];
-	uint32_t deepest = tree_view_deepest(&p->tree);
+	uint32_t look = worth_a_look(c, &p->tree);
 	struct next *line = arena_alloc(s->a, 4 * sizeof(*line));
 	const struct model_metric *m;
 	const char *event;
@@ -268,14 +273,14 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 	if (!line)
 		return err_nomem(err);
 	r->next = line;
-	if (deepest == MODEL_NONE)
+	if (look == MODEL_NONE)
 		return 0;
-	m = &c->m->metric[deepest];
+	m = &c->m->metric[look];
 	name = model_last_part(m->path);
 	line[r->n_next++] = (struct next){ arena_printf(s->a, "cyclade explain %s", name),
 					   "what it means, what helps" };
 	event = locate_event(s, c, m);
-	if (event && s->k->cli->args.n)
+	if (event && s->k->has_program)
 		line[r->n_next++] =
 			(struct next){ arena_printf(s->a, "cyclade record -e %s -- ...", event),
 				       "which code" };

@@ -3,7 +3,7 @@
  * drill_report - what is said about a tree that was counted: the CPU and its model, the views,
  * formulas for --why, what to believe, what to type next.
  *
- *	drill_trees(d, k, a, from, to, &err)
+ *	drill_results(d, k, a, from, to, &err)
  *	drill_report_make(&s, &report, &err)	report.head is the caller's
  *
  * Everything is in `a` and lives as long as it and the drill's trees.
@@ -11,10 +11,12 @@
 #ifndef CYCLADE_CLI_DRILL_REPORT_H
 #define CYCLADE_CLI_DRILL_REPORT_H
 
-#include "cli/drill.h"
+#include "measure/drill.h"
+#include "cli/options.h"
 #include "report/tree_view.h"
 
 struct drill_report {
+	const struct options *opt;
 	struct drill *d;
 	const struct counting *k;
 	struct arena *a;

@@ -40,4 +40,9 @@ void explain_account_json(struct explain *x, struct json *j, uint32_t node);
 /* Names of the nodes that an event is in, comma after comma, behind what is there. */
 void explain_account_users(struct explain *x, uint32_t event, struct buf *names);
 
+/* explain_group.c */
+bool explain_is_group(const struct explain *x, const char *name);
+void explain_group(struct explain *x, const char *name);
+void explain_group_json(struct explain *x, struct json *j, const char *name);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/blocks.h"
 #include "base/fs.h"
 #include "cli/export_int.h"
 #include "report/export.h"
@@ -43,12 +44,14 @@ static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
 	struct flow_opts fo;
 	const struct flow_sums *sums;
 	const struct flow_span *s;
+	uint64_t rejected = 0;
 	size_t n;
 
 	if (recording_flow(&x->r, x->cli, &fo, err))
 		return -1;
-	fo.event = x->event;
-	if (flow_build(&c->flow, x->r.rec, x->r.spaces, &fo, err))
+	fo.select.event = x->event;
+	if (flow_build(&c->flow, x->r.rec, x->r.spaces, &fo, err) ||
+	    blocks_weigh(&c->flow, x->r.images, x->r.rec, x->r.spaces, &fo, err))
 		return -1;
 	cli_progress_end(x->cli);
 	sums = flow_sums(c->flow);
@@ -58,23 +61,32 @@ static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
 			      "so that what ran between them is not known");
 		return err_hint(err, "record all: cyclade record -b -- PROGRAM");
 	}
-	if (sums->biased)
+	if (sums->biased && !sums->weighed)
 		cli_note(x->cli,
 			 "%s does not count taken branches: code that waits long is met more "
 			 "often than it runs",
 			 sums->event ? sums->event : "the event");
+	if (blocks_reject(c->flow, x->r.images, &rejected, err))
+		return -1;
 	s = flow_spans(c->flow, &n);
 	for (size_t i = 0; i < n; i++) {
 		c->total += s[i].w.hits;
 		if (s[i].kind == SPACE_USER)
 			c->weight[s[i].image] += s[i].w.hits;
 	}
+	if (rejected)
+		cli_note(x->cli,
+			 "left out: %.1f %% of the stretches between branches, which the code "
+			 "contradicts (interrupts, other code)",
+			 100.0 * (double)rejected / (double)(rejected + c->total));
 	return 0;
 }
 
 static int read_samples(struct exporting *x, struct code_facts *c, struct err *err)
 {
-	struct profile_opts po = { .key = { KEY_ADDR, KEY_DSO }, .n_keys = 2, .event = x->event };
+	struct profile_opts po = { .key = { KEY_ADDR, KEY_DSO },
+				   .n_keys = 2,
+				   .select.event = x->event };
 	const struct profile_row *r;
 	size_t n;
 

@@ -15,6 +15,12 @@
 #if __has_feature(address_sanitizer)
 #define LEAKS_COUNT 1
 #endif
+#if __has_feature(thread_sanitizer)
+#define RACES_COUNT 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define RACES_COUNT 1
 #endif
 
 #define HEAP_AHEAD ((size_t)128 << 20) /* of address space; nothing that is not touched costs */
@@ -24,7 +30,7 @@ void heap_for_tables(void)
 {
 #if defined(__GLIBC__) && !defined(LEAKS_COUNT)
 	static void *skipped; /* never given back, but known to who looks for what was lost */
-	uintptr_t from, end;
+	uintptr_t first, from, end;
 	char *p;
 
 	(void)mallopt(M_ARENA_MAX, 1);
@@ -35,7 +41,8 @@ void heap_for_tables(void)
 	p = malloc((size_t)1 << 20);
 	if (!p)
 		return;
-	from = ((uintptr_t)p + BIG_PAGE - 1) & ~(uintptr_t)(BIG_PAGE - 1);
+	first = (uintptr_t)p;
+	from = (first + BIG_PAGE - 1) & ~(uintptr_t)(BIG_PAGE - 1);
 	end = (uintptr_t)sbrk(0) & ~(uintptr_t)(BIG_PAGE - 1);
 	free(p);
 	/* a wish; not where the heap is no such thing */
@@ -44,7 +51,7 @@ void heap_for_tables(void)
 		return;
 	/* what lies before the first large page is left unused: to map it, small page by small
 	 * page, takes longer than a large one */
-	skipped = malloc(from - (uintptr_t)p);
+	skipped = malloc(from - first);
 	(void)skipped;
 #endif
 }
@@ -55,5 +62,14 @@ bool heap_ends(void)
 	return false;
 #else
 	return true;
+#endif
+}
+
+bool heap_is_watched(void)
+{
+#if defined(LEAKS_COUNT) || defined(RACES_COUNT)
+	return true;
+#else
+	return false;
 #endif
 }

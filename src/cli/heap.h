@@ -17,4 +17,7 @@ void heap_for_tables(void);
  * kernel takes all of it at once. Not where somebody looks for leaks. */
 bool heap_ends(void);
 
+/* Whether a sanitizer watches memory: it reports faults itself. */
+bool heap_is_watched(void);
+
 #endif

@@ -77,7 +77,7 @@ static int finish(FILE *to, int code)
 
 int help_overview(FILE *to, int code)
 {
-	fputs("cyclade tells where a CPU's cycles go, and how sure it is.\n\n", to);
+	fputs("cyclade shows where a CPU's cycles go, with error bars.\n\n", to);
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
 		fprintf(to, "  %-29s %s\n", examples[i].typed, examples[i].does);
 	fputs("\nusage: cyclade COMMAND [options] [--] [program [args]]\n"
@@ -158,12 +158,14 @@ void help_options(struct buf *b, enum command cmd, unsigned width)
 
 int help_command(struct cli *cli)
 {
-	struct buf b = BUF_INIT;
+	struct buf b = BUF_INIT, usage = BUF_INIT;
 	int code;
 
-	buf_printf(&b, "usage: cyclade %s [options] %s\n", command_names[cli->command],
+	buf_printf(&usage, "usage: cyclade %s [options] %s", command_names[cli->command],
 		   command_operands[cli->command]);
-	buf_printf(&b, "%s\n\n", command_texts[cli->command]);
+	text_put_wrapped(&b, buf_str(&usage), 0, 80);
+	buf_printf(&b, "\n%s\n\n", command_texts[cli->command]);
+	buf_free(&usage);
 	help_options(&b, cli->command, 80);
 	buf_printf(&b, "\ncyclade help %s is the manual.\n", command_names[cli->command]);
 	fputs(buf_str(&b), stdout);

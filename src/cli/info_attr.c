@@ -97,6 +97,8 @@ static void put_rate(struct buf *b, const struct perf_event_attr *a)
 		buf_printf(b, "%s samples a second", num_exact(n, a->sample_freq));
 	else if (a->sample_period)
 		buf_printf(b, "one sample every %s", num_exact(n, a->sample_period));
+	else if (a->sample_type & PERF_SAMPLE_READ && a->read_format & PERF_FORMAT_GROUP)
+		buf_puts(b, "read in the samples of its group");
 	else
 		buf_puts(b, "not sampled");
 }

@@ -9,6 +9,7 @@
 #include "cli/account_facts.h"
 #include "cli/model_choice.h"
 #include "cli/model_facts.h"
+#include "model/groups.h"
 
 /* One list: its rows (indices), how each is told, and how the terminal shows it. */
 struct list {
@@ -17,6 +18,7 @@ struct list {
 	const struct model *m; /* NULL for models */
 	const struct account *acc;
 	const struct model_row *row;
+	const struct model_group *group;
 	uint32_t *index;
 	size_t n, more;
 	facts_fn *facts;
@@ -54,7 +56,33 @@ static size_t model_row(const void *ctx, size_t i, struct fact *out)
 	out[2] = (struct fact){ "vendor", FACT_TEXT, r->vendor, 0 };
 	out[3] = (struct fact){ "cpus", FACT_TEXT, r->match, 0 };
 	out[4] = (struct fact){ "account", FACT_BOOL, NULL, r->account };
-	return 5;
+	out[5] = (struct fact){ "tma", FACT_TEXT, r->tma, 0 };
+	return 6;
+}
+
+/* Members that are nodes or metrics, by name, as they stand in the model. */
+static void put_members(struct buf *b, const struct list *l, const char *group)
+{
+	const uint32_t *member;
+	size_t n = model_group_members(&member, &l->cli->arena, l->m, group, strlen(group));
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(b, "%s%s", i ? " " : "", l->m->metric[member[i]].name);
+}
+
+static size_t group_row(const void *ctx, size_t i, struct fact *out)
+{
+	const struct list *l = ctx;
+	const struct model_group *g = &l->group[l->index[i]];
+	struct buf members = BUF_INIT;
+
+	put_members(&members, l, g->name);
+	out[0] = (struct fact){ "name", FACT_TEXT, g->name, 0 };
+	out[1] = (struct fact){ "count", FACT_NUMBER, NULL, (double)g->n };
+	out[2] = (struct fact){ "members", FACT_TEXT,
+				arena_strdup(&l->cli->arena, buf_str(&members)), 0 };
+	buf_free(&members);
+	return 3;
 }
 
 void list_put_rest(struct buf *b, const struct style *st, const char *text, size_t used)
@@ -111,6 +139,21 @@ static void event_line(struct buf *b, const struct style *st, const struct list 
 	buf_putc(b, '\n');
 }
 
+static void group_line(struct buf *b, const struct style *st, const struct list *l, size_t i)
+{
+	const struct model_group *g = &l->group[l->index[i]];
+	struct buf members = BUF_INIT;
+	char count[NUM_MAX];
+
+	put_name(b, st, g->name, 0, 26);
+	buf_put_right(b, num_exact(count, g->n), 4);
+	buf_puts(b, "  ");
+	put_members(&members, l, g->name);
+	list_put_rest(b, st, buf_str(&members), 32);
+	buf_putc(b, '\n');
+	buf_free(&members);
+}
+
 static void account_line(struct buf *b, const struct style *st, const struct list *l, size_t i)
 {
 	const struct account_node *t = &l->acc->node[l->index[i]];
@@ -131,7 +174,8 @@ static void model_line(struct buf *b, const struct style *st, const struct list 
 
 	put_name(b, st, r->id, 0, 18);
 	put_name(b, st, r->title, 0, 48);
-	list_put_rest(b, st, r->match, 66);
+	buf_printf(b, "%s%-5s", *r->tma ? "TMA " : "    ", r->tma);
+	list_put_rest(b, st, r->match, 75);
 	buf_putc(b, '\n');
 }
 
@@ -168,13 +212,16 @@ static void put_term(struct buf *b, const void *list)
 
 	if (l->m) {
 		style_ink(b, &st, INK_BOLD);
-		buf_printf(b, "%s of %s: %s (%s)\n", l->what, l->m->id, l->m->title,
-			   num_exact(count, l->n));
+		buf_printf(b, "%s of %s: %s%s%s (%s)\n", l->what, l->m->id, l->m->title,
+			   *l->m->tma ? ", TMA " : "", l->m->tma, num_exact(count, l->n));
 		style_ink(b, &st, INK_PLAIN);
 	}
 	for (size_t i = 0; i < l->n; i++)
 		l->line(b, &st, l, i);
 	list_put_more(b, l->more);
+	if (!strcmp(l->what, "metrics") && !l->cli->opt.quiet)
+		buf_printf(b, "next: cyclade list groups --model %s  names for several metrics\n",
+			   l->m->id);
 }
 
 static void put_csv(struct buf *b, const void *list, char sep)
@@ -205,11 +252,8 @@ int list_put(struct cli *cli, const struct list_formats *f, const void *list, st
 		f->json(&b, list);
 	} else if (!strcmp(format, "csv")) {
 		f->csv(&b, list, sep);
-	} else if (!strcmp(format, "term")) {
-		f->term(&b, list);
 	} else {
-		(void)err_set(err, ERR_USAGE, "list writes term, csv or json, not %s", format);
-		return cli_fail(err);
+		f->term(&b, list);
 	}
 	code = cli_put(cli, &b, !strcmp(format, "term"));
 	buf_free(&b);
@@ -260,9 +304,16 @@ int list_models(struct cli *cli, const char *pattern)
 		(void)err_nomem(&err);
 		return cli_fail(&err);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (list_matches(pattern, l.row[i].id) || list_matches(pattern, l.row[i].title))
+	for (uint32_t i = 0; i < n; i++) {
+		bool fits =
+			list_matches(pattern, l.row[i].id) || list_matches(pattern, l.row[i].title);
+
+		if (!fits && model_has_name(&fits, &cli->arena, &s, l.row[i].id, list_matches,
+					    pattern, &err))
+			return cli_fail(&err);
+		if (fits)
 			keep(&l, i);
+	}
 	return done(&l, pattern, &err);
 }
 
@@ -289,7 +340,7 @@ static int list_rows(struct cli *cli, const char *pattern, bool nodes)
 	struct model *m;
 	int code;
 
-	if (cli_model(cli, NULL, NULL, NULL, &m, &err))
+	if (cli_model(cli, NULL, NULL, &m, &err))
 		return cli_fail(&err);
 	l.m = m;
 	l.index = arena_alloc(&cli->arena, (m->n_metrics + 1) * sizeof(*l.index));
@@ -326,6 +377,30 @@ int list_metrics(struct cli *cli, const char *pattern)
 	return list_rows(cli, pattern, false);
 }
 
+int list_groups(struct cli *cli, const char *pattern)
+{
+	struct list l = { .cli = cli, .what = "groups", .facts = group_row, .line = group_line };
+	struct err err = ERR_INIT;
+	struct model *m;
+	size_t n;
+	int code;
+
+	if (cli_model(cli, NULL, NULL, &m, &err))
+		return cli_fail(&err);
+	l.m = m;
+	if (model_groups(&l.group, &n, &cli->arena, m, &err)) {
+		model_free(m);
+		return cli_fail(&err);
+	}
+	l.index = arena_alloc(&cli->arena, (n + 1) * sizeof(*l.index));
+	for (uint32_t i = 0; l.index && i < n; i++)
+		if (list_matches(pattern, l.group[i].name))
+			keep(&l, i);
+	code = l.index ? done(&l, pattern, &err) : cli_fail((err_nomem(&err), &err));
+	model_free(m);
+	return code;
+}
+
 int list_account(struct cli *cli, const char *pattern)
 {
 	struct model_sources s = cli_model_sources(cli);
@@ -337,7 +412,7 @@ int list_account(struct cli *cli, const char *pattern)
 	struct model *m;
 	int code;
 
-	if (cli_model(cli, NULL, NULL, NULL, &m, &err))
+	if (cli_model(cli, NULL, NULL, &m, &err))
 		return cli_fail(&err);
 	l.m = m;
 	if (account_load(&acc, &cli->arena, m, &s, &err)) {
@@ -366,7 +441,7 @@ int list_model_events(struct cli *cli, const char *pattern)
 	struct model *m;
 	int code;
 
-	if (cli_model(cli, NULL, NULL, NULL, &m, &err))
+	if (cli_model(cli, NULL, NULL, &m, &err))
 		return cli_fail(&err);
 	l.m = m;
 	l.index = arena_alloc(&cli->arena, (m->n_events + 1) * sizeof(*l.index));

@@ -13,6 +13,7 @@ int list_models(struct cli *cli, const char *pattern);
 int list_nodes(struct cli *cli, const char *pattern);
 int list_account(struct cli *cli, const char *pattern);
 int list_metrics(struct cli *cli, const char *pattern);
+int list_groups(struct cli *cli, const char *pattern);
 int list_model_events(struct cli *cli, const char *pattern);
 
 /* ---- for all lists ---- */

@@ -2,16 +2,20 @@
 /*
  * main - finds the command, reads its options, runs it.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nomem.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/config_file.h"
+#include "cli/heap.h"
 #include "cli/help.h"
+#include "cli/model_choice.h"
 
 static int (*const run_command[CMD_COUNT])(struct cli *) = {
 #define COMMAND(id, name, operands, text) cmd_##name,
@@ -57,8 +61,10 @@ static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 	struct config c;
 	int rc;
 
-	if (options_parse(&typed, &cli->arena, cli->command, argc, argv, &cli->args, err))
+	if (options_parse(&typed, &cli->arena, cli->command, argc, argv, &cli->args, err)) {
+		cli->opt.import = typed.import; /* with it nothing is measured */
 		return -1;
+	}
 	if (typed.help || !config_concerns(cli->command)) {
 		cli->opt = typed;
 		return 0;
@@ -78,10 +84,24 @@ static int read_options(struct cli *cli, int argc, char **argv, struct err *err)
 	return 0;
 }
 
+static volatile sig_atomic_t failed = EXIT_ERROR; /* the exit code where cyclade fails */
+
+/* The exit code of a command that ended with `code`: no success where names or lines are missing
+ * for lack of memory. */
+static int without_losses(int code)
+{
+	struct err err = ERR_INIT;
+
+	if (code != EXIT_OK || !nomem_noted())
+		return code;
+	(void)err_set(&err, ERR_NOMEM, "out of memory: what was written is incomplete");
+	return cli_fail_as(&err, failed);
+}
+
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
 	struct err err = ERR_INIT;
-	int skip = 2, code;
+	int skip = 2, rc;
 
 	if (argc < 2)
 		return help_overview(stderr, EXIT_ERROR);
@@ -97,14 +117,19 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		if (cli->command == CMD_COUNT)
 			return no_such_command(argv[1]);
 	}
-	code = cli->command == CMD_RUN || cli->command == CMD_RECORD || cli->command == CMD_STAT
-		       ? EXIT_TOOL
-		       : EXIT_ERROR;
-	if (read_options(cli, argc - skip, argv + skip, &err))
-		return cli_fail_as(&err, code);
+	failed = cli->command == CMD_RUN || cli->command == CMD_RECORD || cli->command == CMD_STAT
+			 ? EXIT_TOOL
+			 : EXIT_ERROR;
+	rc = read_options(cli, argc - skip, argv + skip, &err);
+	if (cli->opt.import)
+		failed = EXIT_ERROR;
+	if (rc)
+		return cli_fail_as(&err, failed);
 	if (cli->opt.help)
 		return help_command(cli);
-	return run_command[cli->command](cli);
+	if (cli_model_name(cli, &err))
+		return cli_fail_as(&err, failed);
+	return without_losses(run_command[cli->command](cli));
 }
 
 /* Large recordings and programs are mapped. That one of them shrinks while it is read is the one
@@ -122,6 +147,17 @@ static void file_shrank(int sig)
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : EXIT_ERROR);
 }
 
+/* libdw, among others, uses what malloc() returned without looking, or asserts that it is there.
+ * malloc() leaves ENOMEM in this thread's errno; a fault of any other cause ends us as it would. */
+static void fault(int sig)
+{
+	static const char text[] = "cyclade: out of memory\n";
+
+	(void)signal(sig, SIG_DFL);
+	if (errno == ENOMEM)
+		_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : failed);
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli = { .arena = ARENA_INIT };
@@ -130,6 +166,10 @@ int main(int argc, char **argv)
 	/* a reader that goes away is met as EPIPE where we write */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGBUS, file_shrank);
+	if (!heap_is_watched()) {
+		(void)signal(SIGSEGV, fault);
+		(void)signal(SIGABRT, fault);
+	}
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);
 	return code;

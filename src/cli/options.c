@@ -42,6 +42,18 @@ const char *const command_texts[CMD_COUNT] = {
 _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX,
 	       "options.said has room for so many");
 
+static const struct perf_option {
+	unsigned commands;
+	const char *word;
+	bool argument;
+	const char *means, *hint;
+} perf_options[] = {
+#define PERF_OPTION(commands, word, argument, means, hint) \
+	{ commands, word, argument, means, hint },
+#include "cli/perf_option.def"
+#undef PERF_OPTION
+};
+
 /* Of these the one said later takes the other's place, unless both come from the same. */
 static const char *const rivals[][2] = {
 	{ "freq", "count" },
@@ -120,6 +132,16 @@ static int unknown(const struct parse *p, const char *word, size_t len)
 
 	(void)snprintf(shown, sizeof(shown), "%.*s", (int)(len < 60 ? len : 60), word);
 	return option_unknown(p->cmd, shown, p->err);
+}
+
+static const struct perf_option *perf_option_find(const struct parse *p, const char *word,
+						  size_t len)
+{
+	for (size_t i = 0; i < sizeof(perf_options) / sizeof(*perf_options); i++)
+		if (perf_options[i].commands & (1u << p->cmd) &&
+		    strlen(perf_options[i].word) == len && !memcmp(perf_options[i].word, word, len))
+			return &perf_options[i];
+	return NULL;
 }
 
 /* Where `arg` of the row reads "a|b|c": is `v` one of them? */
@@ -322,7 +344,38 @@ static int take(struct parse *p, const struct option_row *row, const char *attac
 		attached = next;
 		p->at++;
 	}
+	if (row->kind == OPT_MS && !strcmp(row->name, "delay") && !strcmp(attached, "-1")) {
+		(void)err_set(p->err, ERR_USAGE, "--delay: -1 is no time");
+		return err_hint(p->err,
+				"--control FIFO begins without measuring, until `enable` is "
+				"written to the FIFO");
+	}
 	return store(p, row, attached);
+}
+
+static int long_option(struct parse *p, const char *word);
+
+/* perf's word, by ours; `attached`: behind its "=". */
+static int perf_word(struct parse *p, const struct perf_option *o, const char *attached)
+{
+	size_t n = o->means ? strcspn(o->means, "%") : 0;
+	const char *means = o->means;
+
+	if (!means) {
+		(void)err_set(p->err, ERR_USAGE, "%s has no option %s", command_names[p->cmd],
+			      o->word);
+		return err_hint(p->err, "%s", o->hint);
+	}
+	if (o->argument && !attached && p->at < p->argc)
+		attached = p->argv[p->at++];
+	if (o->argument ? !attached : !!attached)
+		return err_set(p->err, ERR_USAGE, "%s %s", o->word,
+			       o->argument ? "needs an argument" : "takes no argument");
+	if (!*means) /* that is so anyway */
+		return 0;
+	if (o->argument)
+		means = arena_printf(p->arena, "%.*s%s%s", (int)n, means, attached, means + n + 2);
+	return means ? long_option(p, means) : err_nomem(p->err);
 }
 
 static int long_option(struct parse *p, const char *word)
@@ -330,9 +383,12 @@ static int long_option(struct parse *p, const char *word)
 	const char *name = word + 2, *eq = strchr(name, '=');
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	const struct option_row *row = find_name(p->cmd, name, len);
+	const struct perf_option *perf = row ? NULL : perf_option_find(p, word, len + 2);
 
 	if (!row && p->from == FROM_ENVIRONMENT)
 		row = find_name(CMD_COUNT, name, len);
+	if (!row && perf)
+		return perf_word(p, perf, eq ? eq + 1 : NULL);
 	if (!row)
 		return unknown(p, word, len + 2);
 	return take(p, row, eq ? eq + 1 : NULL, true);
@@ -344,8 +400,16 @@ static int short_options(struct parse *p, const char *word)
 		const struct option_row *row = find_letter(p, *c);
 		const char *rest = c[1] ? c + 1 : NULL;
 
-		if (!row)
-			return unknown(p, word, strlen(word));
+		if (!row) {
+			const char letter[] = { '-', *c, '\0' };
+			const struct perf_option *perf = perf_option_find(p, letter, 2);
+
+			if (!perf)
+				return unknown(p, word, strlen(word));
+			if (perf_word(p, perf, NULL))
+				return -1;
+			continue;
+		}
 		if (row->kind == OPT_FLAG) {
 			if (store(p, row, NULL))
 				return -1;
@@ -401,56 +465,6 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
 	return parse_words(&p, rest);
 }
 
-/* Takes one word off *text and writes it to `out`, which has room for all of it; false at the end,
- * or (*open) where a quote is not closed. */
-static bool next_word(const char **text, char *out, bool *open)
-{
-	const char *p = *text + strspn(*text, " \t\n");
-	char quote = 0;
-
-	*open = false;
-	if (!*p)
-		return false;
-	for (; *p && (quote || !strchr(" \t\n", *p)); p++) {
-		if (*p == quote) {
-			quote = 0;
-		} else if (!quote && (*p == '\'' || *p == '"')) {
-			quote = *p;
-		} else {
-			if (*p == '\\' && quote != '\'' && p[1])
-				p++;
-			*out++ = *p;
-		}
-	}
-	*out = '\0';
-	*text = p;
-	*open = quote;
-	return true;
-}
-
-int options_words(struct arena *a, const char *text, char ***argv, size_t *n, struct err *err)
-{
-	char *word;
-	bool open;
-
-	*n = 0;
-	*argv = arena_alloc(a, (strlen(text) / 2 + 2) * sizeof(**argv));
-	if (!*argv)
-		return err_nomem(err);
-	for (;;) {
-		word = arena_alloc(a, strlen(text) + 1);
-		if (!word)
-			return err_nomem(err);
-		if (!next_word(&text, word, &open))
-			break;
-		if (open)
-			return err_set(err, ERR_USAGE, "a quote is not closed: %.40s", word);
-		(*argv)[(*n)++] = word;
-	}
-	(*argv)[*n] = NULL;
-	return 0;
-}
-
 int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
 		       struct err *err)
 {
@@ -458,7 +472,7 @@ int options_parse_text(struct options *o, struct arena *a, enum command cmd, con
 	struct text_list rest = { 0 };
 	size_t n;
 
-	if (options_words(a, text, &p.argv, &n, err))
+	if (words_split(a, text, &p.argv, &n, err))
 		return -1;
 	p.argc = (int)n;
 	if (parse_words(&p, &rest))

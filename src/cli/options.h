@@ -14,17 +14,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/words.h"
 
 enum command {
 #define COMMAND(id, name, operands, text) CMD_##id,
 #include "cli/commands.def"
 #undef COMMAND
 	CMD_COUNT
-};
-
-struct text_list {
-	const char **v; /* NULL-ended; NULL while n is 0 */
-	size_t n;
 };
 
 /* Who said an option; a later one has the last word. */
@@ -53,7 +49,7 @@ struct options {
 	/* what */
 	struct text_list event, node, metric, models;
 	uint64_t level;
-	const char *model, *drilldown, *latency, *import, *smt;
+	const char *model, *drilldown, *latency, *import, *smt, *pmem;
 	bool no_mux, no_merge, no_tree, regions;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;
@@ -78,7 +74,7 @@ struct options {
 	bool errors;
 	const char *penalties, *unit;
 	struct text_list expand;
-	const char *per, *sort, *fields, *focus, *hide, *comm, *format, *separator;
+	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
 	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit;
 	double min;
@@ -126,10 +122,6 @@ int options_parse(struct options *o, struct arena *a, enum command cmd, int argc
  * Options of other commands are passed over. The command line is to be parsed later. */
 int options_parse_text(struct options *o, struct arena *a, enum command cmd, const char *text,
 		       struct err *err) MUST_USE;
-/* The words of a text, parted by blanks; quotes and backslashes are a shell's. *argv is NULL-ended;
- * all of it is the arena's. */
-int options_words(struct arena *a, const char *text, char ***argv, size_t *n,
-		  struct err *err) MUST_USE;
 /* The row of an option of `cmd` (CMD_COUNT: of any), or NULL. */
 const struct option_row *option_find(enum command cmd, const char *name);
 /* "no option --foo", with what was perhaps meant. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,12 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/nomem.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "report/sink.h"
+#include "show/document.h"
 
 /* To a terminal or a pager: where it cannot be written there is nobody to tell. */
 static void put_quietly(int fd, const char *p, size_t len)
@@ -27,27 +30,57 @@ static void put_quietly(int fd, const char *p, size_t len)
 		return;
 }
 
-static void say(const char *lead, const char *text)
+static void say_without_memory(const char *lead, const char *text)
 {
-	struct buf b = BUF_INIT;
+	char line[sizeof(((struct err *)0)->what) + 32];
+	int n = snprintf(line, sizeof(line), "%s%s", lead, text);
+
+	if (n < 0)
+		return;
+	if ((size_t)n >= sizeof(line))
+		n = (int)sizeof(line) - 1;
+	for (int i = 0; i < n; i++)
+		if (line[i] < ' ' || line[i] > '~')
+			line[i] = '?';
+	line[n] = '\n';
+	put_quietly(STDERR_FILENO, line, (size_t)n + 1);
+}
+
+static unsigned width_of(int fd);
+
+/* In lines of the terminal's width, the following ones below the text; `as_is`: in one. */
+static void say(const char *lead, const char *text, bool as_is)
+{
+	struct buf b = BUF_INIT, safe = BUF_INIT;
 
 	buf_puts(&b, lead);
-	text_put_safe(&b, text, false);
+	text_put_safe(&safe, text, false);
+	if (as_is)
+		buf_put(&b, buf_str(&safe), safe.len);
+	else
+		text_put_wrapped(&b, buf_str(&safe), strlen(lead), width_of(STDERR_FILENO));
+	buf_free(&safe);
 	buf_putc(&b, '\n');
-	put_quietly(STDERR_FILENO, buf_str(&b), b.len);
+	if (b.failed)
+		say_without_memory(lead, text);
+	else
+		put_quietly(STDERR_FILENO, buf_str(&b), b.len);
 	buf_free(&b);
 }
 
 int cli_fail_as(const struct err *err, int code)
 {
-	say("cyclade: ", err->code == ERR_NONE ? "failed without a reason" : err->what);
+	/* a caret points to a column of the line above it */
+	bool caret = strchr(err->hint, '\n');
+
+	say("cyclade: ", err->code == ERR_NONE ? "failed without a reason" : err->what, caret);
 	for (const char *s = err->hint; *s;) { /* a formula with a caret below it has two lines */
 		size_t n = strcspn(s, "\n");
 		char line[sizeof(err->hint)];
 
 		memcpy(line, s, n);
 		line[n] = '\0';
-		say("  ", line);
+		say("  ", line, caret);
 		s += n + (s[n] == '\n');
 	}
 	return code;
@@ -68,7 +101,18 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say("cyclade: ", text);
+	say("cyclade: ", text, false);
+}
+
+void cli_warn(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say("cyclade: ", text, false);
 }
 
 /* The k-th has the file and the name of another. */
@@ -183,22 +227,31 @@ static bool wants_colour(const struct cli *cli, int fd)
 
 static bool locale_is_utf8(void)
 {
+	nomem_begin();
 	(void)setlocale(LC_CTYPE, "");
+	nomem_end();
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-struct style cli_style(const struct cli *cli, int fd)
+/* 0: as wide as it gets. */
+static unsigned width_of(int fd)
 {
-	struct style st = { .colour = wants_colour(cli, fd), .ascii = !locale_is_utf8() };
 	const char *columns = env_set("COLUMNS");
 	struct winsize ws;
 	uint64_t n;
 
 	if (columns && !num_parse_u64(&n, columns, NULL) && n >= 20 && n <= 10000)
-		st.width = (unsigned)n;
-	else if (isatty(fd))
-		st.width = !ioctl(fd, TIOCGWINSZ, &ws) && ws.ws_col >= 20 ? ws.ws_col : 80;
-	return st;
+		return (unsigned)n;
+	if (!isatty(fd))
+		return 0;
+	return !ioctl(fd, TIOCGWINSZ, &ws) && ws.ws_col >= 20 ? ws.ws_col : 80;
+}
+
+struct style cli_style(const struct cli *cli, int fd)
+{
+	return (struct style){ .colour = wants_colour(cli, fd),
+			       .ascii = !locale_is_utf8(),
+			       .width = width_of(fd) };
 }
 
 /* A pager's command line in words; no shell ever sees it. NULL: none is wanted. */
@@ -255,18 +308,85 @@ static bool through_pager(const struct buf *text)
 	return !(WIFEXITED(status) && WEXITSTATUS(status) == 127);
 }
 
+/* A file that has a name before it is whole; a signal that ends the program removes it. */
+static struct file_new *volatile unfinished;
+
+static void remove_unfinished(int number)
+{
+	const struct file_new *f = unfinished;
+
+	if (f && f->temp[0])
+		(void)unlink(f->temp);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+/* f: begins to guard it; NULL: ends. Signals that whoever started us ignores stay ignored. */
+static void guard(struct file_new *f)
+{
+	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+
+	unfinished = f;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		struct sigaction now, to = { .sa_handler = f ? remove_unfinished : SIG_DFL };
+
+		if (sigaction(numbers[i], NULL, &now) ||
+		    now.sa_handler != (f ? SIG_DFL : remove_unfinished))
+			continue;
+		(void)sigaction(numbers[i], &to, NULL);
+	}
+}
+
+static int begin_file(struct file_new *f, const char *path, struct err *err)
+{
+	int rc;
+
+	/* before there is a name to remove */
+	*f = (struct file_new)FILE_NEW_NONE;
+	guard(f);
+	rc = file_new_open(f, path, 0644, err);
+	if (rc)
+		guard(NULL);
+	return rc;
+}
+
+static int end_file(struct file_new *f, struct err *err)
+{
+	int rc = file_new_commit(f, err);
+
+	guard(NULL);
+	return rc;
+}
+
+static void drop_file(struct file_new *f)
+{
+	file_new_abort(f);
+	guard(NULL);
+}
+
+static int put_file(const char *path, const struct buf *text, struct err *err)
+{
+	struct file_new f;
+
+	if (begin_file(&f, path, err))
+		return -1;
+	if (!fd_write_all(f.fd, buf_str(text), text->len, path, err))
+		return end_file(&f, err);
+	drop_file(&f);
+	return -1;
+}
+
 int cli_put(const struct cli *cli, const struct buf *text, bool may_page)
 {
 	const char *path = cli->opt.output;
 	struct err err = ERR_INIT;
 
-	if (text->failed) {
+	if (text->failed || nomem_noted()) { /* incomplete: nothing is written */
 		(void)err_nomem(&err);
 		return cli_fail(&err);
 	}
 	if (path && strcmp(path, "-"))
-		return file_put(path, 0644, buf_str(text), text->len, &err) ? cli_fail(&err)
-									    : EXIT_OK;
+		return put_file(path, text, &err) ? cli_fail(&err) : EXIT_OK;
 	if (may_page && !cli->opt.no_pager && isatty(STDOUT_FILENO) && through_pager(text))
 		return EXIT_OK;
 	if (!fd_write_all(STDOUT_FILENO, buf_str(text), text->len, "standard output", &err))
@@ -288,7 +408,7 @@ static int out_take(void *ctx, const char *p, size_t len)
 
 	o->begun = true;
 	cli_progress_end(o->cli);
-	if (path && first && file_new_open(&o->file, path, 0644, &o->err))
+	if (path && first && begin_file(&o->file, path, &o->err))
 		return -1;
 	return fd_write_all(path ? o->file.fd : STDOUT_FILENO, p, len,
 			    path ? path : "standard output", &o->err);
@@ -299,8 +419,7 @@ void cli_out_open(struct cli_out *o, struct cli *cli, bool machine)
 	o->cli = cli;
 	o->text = (struct buf)BUF_INIT;
 	o->drain = (struct buf_drain){ out_take, o };
-	o->file.fd = -1;
-	o->file.temp[0] = '\0';
+	o->file = (struct file_new)FILE_NEW_NONE;
 	o->machine = machine;
 	o->begun = false;
 	o->err = (struct err)ERR_INIT;
@@ -318,11 +437,11 @@ int cli_out_put(struct cli_out *o)
 		buf_free(&o->text);
 		return code;
 	}
-	if (o->text.failed || out_take(o, buf_str(&o->text), o->text.len) ||
-	    (is_to_file(o->cli) && file_new_commit(&o->file, &o->err))) {
+	if (o->text.failed || nomem_noted() || out_take(o, buf_str(&o->text), o->text.len) ||
+	    (is_to_file(o->cli) && end_file(&o->file, &o->err))) {
 		struct err none = ERR_INIT;
 
-		(void)err_nomem(&none);
+		(void)err_set(&none, ERR_NOMEM, "out of memory"); /* if writing did not fail */
 		return cli_out_fail(o, &none);
 	}
 	buf_free(&o->text);
@@ -333,7 +452,7 @@ int cli_out_fail(struct cli_out *o, const struct err *why)
 {
 	cli_progress_end(o->cli);
 	buf_free(&o->text);
-	file_new_abort(&o->file);
+	drop_file(&o->file);
 	if (o->err.code == ERR_NONE)
 		return cli_fail(why);
 	return !is_to_file(o->cli) && o->err.sys_errno == EPIPE ? EXIT_OK : cli_fail(&o->err);
@@ -367,6 +486,44 @@ int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err)
 	out->style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO);
 	out->quiet = cli->opt.quiet;
 	return cli_separator(cli, &out->separator, err);
+}
+
+int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
+	     struct err *err)
+{
+	*out = (struct show){ .style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO),
+			      .quiet = cli->opt.quiet };
+	if (cli_separator(cli, &out->separator, err))
+		return -1;
+	return show_choose(out, f, cli_format(cli), cli->opt.table, err);
+}
+
+/* Losses are seen whatever -q says. */
+static void say_unsaid(const struct document *d, const struct show *s)
+{
+	struct buf lines = BUF_INIT;
+	char *save = NULL, *line;
+
+	document_unsaid(&lines, d, s);
+	line = lines.len ? strtok_r(lines.s, "\n", &save) : NULL;
+	for (; line; line = strtok_r(NULL, "\n", &save))
+		say("cyclade: ", line, false);
+	buf_free(&lines);
+}
+
+int cli_document(struct cli *cli, struct document *d, const struct show *s)
+{
+	struct cli_out out;
+	struct err err = ERR_INIT;
+	int code;
+
+	cli_out_open(&out, cli, s->format->machine);
+	if (document_write(&out.text, d, s, &err))
+		return cli_out_fail(&out, &err);
+	code = cli_out_put(&out);
+	if (code == EXIT_OK)
+		say_unsaid(d, s);
+	return code;
 }
 
 static double seconds_now(void)
@@ -415,4 +572,21 @@ const char *cli_cache_dir(struct cli *cli)
 	if (home && *home == '/')
 		return arena_printf(&cli->arena, "%s/.cache/cyclade", home);
 	return NULL;
+}
+
+const char *cli_debuginfod_dir(struct cli *cli)
+{
+	const char *said = env_set("DEBUGINFOD_CACHE_PATH"), *xdg = env_set("XDG_CACHE_HOME");
+	const char *home = env_set("HOME");
+	const char *old;
+
+	if (said && *said)
+		return said;
+	old = home && *home ? arena_printf(&cli->arena, "%s/.debuginfod_client_cache", home) : NULL;
+	if (old && !access(old, F_OK))
+		return old;
+	if (xdg && *xdg)
+		return arena_printf(&cli->arena, "%s/debuginfod_client", xdg);
+	return home && *home ? arena_printf(&cli->arena, "%s/.cache/debuginfod_client", home)
+			     : NULL;
 }

@@ -10,7 +10,24 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/heap.h"
+#include "cli/selecting.h"
 #include "config.h"
+#include "perfdata/stat_data.h"
+
+/* Programs of 32 bits run on a kernel of 64. */
+static unsigned family_of_arch(const char *arch)
+{
+	unsigned machine = machine_of_arch(arch);
+
+	return machine == EM_386 ? EM_X86_64 : machine == EM_ARM ? EM_AARCH64 : machine;
+}
+
+static bool same_arch(const struct pd_info *i, const struct utsname *u)
+{
+	unsigned here = family_of_arch(u->machine), there = family_of_arch(i->arch);
+
+	return !i->arch || here == EM_NONE || there == EM_NONE || here == there;
+}
 
 /* Whether a file of the recorded path may be taken for the recorded one where no build-id says so:
  * not on another machine. A machine may have got a new kernel since, a container has a name of its
@@ -19,14 +36,54 @@ static bool made_here(const struct pd_info *i)
 {
 	struct utsname u;
 
-	return !i->hostname || !i->os_release || uname(&u) || !strcmp(u.nodename, i->hostname) ||
+	if (uname(&u))
+		return true;
+	if (!same_arch(i, &u))
+		return false;
+	return !i->hostname || !i->os_release || !strcmp(u.nodename, i->hostname) ||
 	       !strcmp(u.release, i->os_release);
+}
+
+/* Whether the recorded devices and inodes are this machine's: only its name is known. */
+static bool has_inodes_of_here(const struct pd_info *i)
+{
+	struct utsname u;
+
+	return i->hostname && !uname(&u) && !strcmp(u.nodename, i->hostname) && same_arch(i, &u);
+}
+
+/* Why the running kernel is not the recorded one, as far as the header tells; NULL: it may be. The
+ * text is in the cli's arena. */
+static const char *other_kernel(struct cli *cli, const struct pd_info *i)
+{
+	struct utsname u;
+
+	if (!i->os_release || uname(&u))
+		return "the recording does not say which kernel it is of";
+	if (strcmp(u.release, i->os_release) != 0)
+		return arena_printf(&cli->arena, "the recording is of kernel %s, here runs %s",
+				    i->os_release, u.release);
+	if (i->hostname && strcmp(u.nodename, i->hostname) != 0)
+		return arena_printf(&cli->arena, "the recording is of machine %s, this is %s",
+				    i->hostname, u.nodename);
+	return same_arch(i, &u) ? NULL
+				: arena_printf(&cli->arena, "the recording is of %s, this is %s",
+					       i->arch, u.machine);
 }
 
 struct opening {
 	struct recording *r;
 	struct cli *cli;
 };
+
+static int add_places(struct images *set, const struct pd_info *i, struct err *err)
+{
+	for (size_t k = 0; made_here(i) && k < i->n_places; k++)
+		if (images_place(set, i->places[k].inside, i->places[k].root, i->places[k].rest,
+				 err))
+			return -1;
+	return 0;
+}
 
 /* The header is known, and with it where symbols may come from. */
 static int begin(void *ctx, const struct pd *rec, struct err *err)
@@ -39,16 +96,18 @@ static int begin(void *ctx, const struct pd *rec, struct err *err)
 		.sysroot = o->cli->opt.sysroot,
 		.cache_dir = cli_cache_dir(o->cli),
 		.home = home && *home ? home : NULL,
+		.debuginfod = cli_debuginfod_dir(o->cli),
 		.raw_names = o->cli->opt.raw_names,
-		.kernel_release = pd_info(rec)->os_release,
+		.other_kernel = other_kernel(o->cli, pd_info(rec)),
 		.trust_paths = o->cli->opt.sysroot || made_here(pd_info(rec)),
+		.inodes_here = has_inodes_of_here(pd_info(rec)),
 	};
 
 	spaces_free(r->spaces);
 	images_free(r->images);
 	r->spaces = NULL;
 	r->images = images_new(&io, err);
-	if (r->images)
+	if (r->images && !add_places(r->images, pd_info(rec), err))
 		r->spaces = feed_begin(rec, r->images, err);
 	return r->spaces ? 0 : -1;
 }
@@ -60,6 +119,22 @@ static int take(void *ctx, const struct pd *rec, const struct pd_record *rd, str
 	return feed_record(o->r->spaces, rec, rd, err);
 }
 
+/* What perf stat recorded has counts and no samples: it is read elsewhere. */
+static int check_samples(const struct recording *r, const char *path, struct err *err)
+{
+	const struct pd_type_count *t;
+	size_t n;
+
+	if (!stat_data_is(r->rec))
+		return 0;
+	t = pd_type_counts(r->rec, &n);
+	for (size_t i = 0; i < n; i++)
+		if (t[i].type == PERF_RECORD_SAMPLE)
+			return 0;
+	(void)err_set(err, ERR_FORMAT, "%s holds counts (perf stat record), no samples", path);
+	return err_hint(err, "cyclade stat --import %.200s shows them", path);
+}
+
 int recording_open(struct recording *r, struct cli *cli, const char *path, struct err *err)
 {
 	struct opening o = { r, cli };
@@ -69,14 +144,26 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 	*r = (struct recording){ 0 };
 	if (!chains) /* which keep some memory while they free much that only finding needs */
 		heap_for_tables();
-	if (!pd_open_feed(&r->rec, path, &feed, err) && !feed_finish(r->spaces, r->rec, err))
+	if (!pd_open_feed(&r->rec, path, &feed, err) && !check_samples(r, path, err) &&
+	    !feed_finish(r->spaces, r->rec, err))
 		return 0;
 	recording_close(r);
 	return -1;
 }
 
+void recording_troubles(const struct recording *r)
+{
+	size_t n = r->images ? images_count(r->images) : 0;
+
+	for (uint32_t id = 0; id < n; id++)
+		if (*image_trouble(r->images, id))
+			cli_warn("names or lines of %s are missing: %s", image_name(r->images, id),
+				 image_trouble(r->images, id));
+}
+
 void recording_close(struct recording *r)
 {
+	recording_troubles(r);
 	spaces_free(r->spaces);
 	images_free(r->images);
 	pd_close(r->rec);
@@ -102,57 +189,13 @@ unsigned machine_of_arch(const char *arch)
 	return EM_NONE;
 }
 
-struct ids {
-	struct cli *cli;
-	uint32_t *v;
-	size_t n, cap;
-};
-
-static int add_id(void *ctx, uint64_t id)
-{
-	struct ids *ids = ctx;
-
-	if (ids->n == ids->cap) {
-		size_t cap = ids->cap ? ids->cap * 2 : 16;
-		uint32_t *more = arena_alloc(&ids->cli->arena, cap * sizeof(*more));
-
-		if (!more)
-			return -1;
-		if (ids->n)
-			memcpy(more, ids->v, ids->n * sizeof(*more));
-		ids->v = more;
-		ids->cap = cap;
-	}
-	ids->v[ids->n++] = (uint32_t)id;
-	return 0;
-}
-
-static int read_ids(struct cli *cli, const struct text_list *said, const char *option,
-		    const uint32_t **out, size_t *n, struct err *err)
-{
-	struct ids ids = { .cli = cli };
-
-	for (size_t i = 0; i < said->n; i++)
-		if (num_parse_list(said->v[i], UINT32_MAX, add_id, &ids, err)) {
-			(void)err_nomem(err);
-			return err_prefix(err, "%s", option);
-		}
-	*out = ids.v;
-	*n = ids.n;
-	return 0;
-}
-
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,
 		     struct err *err)
 {
-	o->comm = cli->opt.comm;
 	o->machine = machine_of_arch(pd_info(r->rec)->arch);
 	o->progress = cli_progress;
 	o->progress_ctx = cli;
-	if (read_ids(cli, &cli->opt.only_pid, "--only-pid", &o->pids, &o->n_pids, err) ||
-	    read_ids(cli, &cli->opt.only_tid, "--only-tid", &o->tids, &o->n_tids, err))
-		return -1;
-	return 0;
+	return selecting(&o->select, r->rec, cli, err);
 }
 
 int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts *o, struct err *err)
@@ -161,14 +204,10 @@ int recording_flow(const struct recording *r, struct cli *cli, struct flow_opts 
 
 	if (recording_select(r, cli, &p, err))
 		return -1;
-	*o = (struct flow_opts){ .event = cli->opt.event.n ? cli->opt.event.v[0] : NULL,
-				 .comm = p.comm,
-				 .pids = p.pids,
-				 .n_pids = p.n_pids,
-				 .tids = p.tids,
-				 .n_tids = p.n_tids,
+	*o = (struct flow_opts){ .select = p.select,
 				 .progress = p.progress,
 				 .progress_ctx = p.progress_ctx };
+	o->select.event = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
 	return 0;
 }
 

@@ -4,7 +4,7 @@
  * its code came from, the address spaces. What the options say of symbols and selection is obeyed.
  *
  *	recording_open(&r, cli, path, &err)
- *	recording_select(&r, cli, &popts, &err)	--comm, --only-pid, --only-tid, progress, machine
+ *	recording_select(&r, cli, &popts, &err)	the selection, progress, machine
  *	profile_build(&p, r.rec, r.spaces, &popts, &err)
  *	recording_close(&r)			after profile_free
  */
@@ -27,7 +27,11 @@ struct recording {
 
 int recording_open(struct recording *r, struct cli *cli, const char *path,
 		   struct err *err) MUST_USE;
-void recording_close(struct recording *r); /* safe on what failed to open */
+/* Safe on what failed to open. */
+void recording_close(struct recording *r);
+/* Reports the files that are there and could not be read, on standard error: whatever was printed
+ * lacks what is in them. recording_close() does it, too. */
+void recording_troubles(const struct recording *r);
 
 /* Fills what the options say; lists are in the cli's arena. */
 int recording_select(const struct recording *r, struct cli *cli, struct profile_opts *o,

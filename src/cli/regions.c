@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "cli/counting.h"
+#include "cli/asking.h"
 #include "collect/sysfs.h"
 #include "collect/workload.h"
 #include "region/sums.h"
@@ -186,7 +186,7 @@ static int put_all(struct collecting *c, const char *format, struct buf *b, stru
 		buf_printf(b, "%s\n", none);
 	else if (!kept)
 		cli_note(c->cli, "%s", none);
-	return b->failed ? err_nomem(err) : 0;
+	return buf_error(b, err);
 }
 
 int regions_run(struct cli *cli, const char *format,
@@ -203,7 +203,7 @@ int regions_run(struct cli *cli, const char *format,
 		return cli_fail_as(&err, EXIT_TOOL);
 	}
 	if (make_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
-		status = cli_fail_as(&err, counting_exit_code(cli, &err));
+		status = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}
 	if (!sys_names(&cli->arena, &c.name, &c.n, "", "%s", c.dir + 1))

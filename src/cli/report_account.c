@@ -19,7 +19,12 @@ struct account_report {
 	struct profile_opts po;
 	struct profile *profile;
 	struct view_source source;
+	struct flow *flow; /* of branch records; NULL: none, or they do not add up */
+	struct blocks blocks;
+	struct calls calls;
+	struct account_rans rans;
 	struct account_opts ao;
+	const struct account_bound *bound[ACCOUNTING_CORES]; /* the views point to it */
 	struct account_view *view[ACCOUNTING_CORES];
 	struct text_list expand;
 	const char *format;
@@ -86,9 +91,43 @@ static int choose(struct account_report *rp, struct err *err)
 	return 0;
 }
 
+static int read_branches(struct account_report *rp, struct err *err)
+{
+	const struct blocks_opts all = { .function = NULL };
+	bool any;
+	struct flow_opts fo;
+
+	if (recording_flow(&rp->r, rp->cli, &fo, err) ||
+	    flow_build(&rp->flow, rp->r.rec, rp->r.spaces, &fo, err))
+		return -1;
+	any = flow_sums(rp->flow)->filter == FLOW_ANY;
+	if (blocks_weigh(&rp->flow, rp->r.images, rp->r.rec, rp->r.spaces, &fo, err) ||
+	    (any && blocks_build(&rp->blocks, rp->flow, rp->r.images, &all, err)) ||
+	    calls_build(&rp->calls, rp->flow, rp->r.images, err))
+		return -1;
+	if (account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
+			      rp->profile, err))
+		return -1;
+	rp->rans.late = flow_sums(rp->flow)->late;
+	return 0;
+}
+
+/* Instructions and calls of functions, where branches were recorded. An account needs none. */
+static int add_branches(struct account_report *rp, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (!recording_has(&rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, &why))
+		return 0;
+	rp->rans.n = 0;
+	if (why.code != ERR_NOMEM)
+		return 0;
+	*err = why;
+	return -1;
+}
+
 static int build(struct account_report *rp, const char *path, bool named, struct err *err)
 {
-	const struct account_bound *all[ACCOUNTING_CORES];
 	struct account_source s;
 
 	rp->po.once = true;
@@ -97,19 +136,20 @@ static int build(struct account_report *rp, const char *path, bool named, struct
 		return -1;
 	rp->po.mux = rp->x.mux;
 	if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
-	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err))
+	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err) || add_branches(rp, err))
 		return -1;
 	rp->source = view_source_of(rp->r.rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = named ? path : NULL;
 	for (size_t k = 0; k < rp->x.n_cores; k++)
-		all[k] = &rp->x.core[k].bound;
+		rp->bound[k] = &rp->x.core[k].bound;
 	for (size_t k = 0; k < rp->x.n_cores; k++) {
 		s = (struct account_source){ .profile = rp->profile,
-					     .bound = all[k],
-					     .all = all,
+					     .bound = rp->bound[k],
+					     .all = rp->bound,
 					     .n_all = rp->x.n_cores,
 					     .mux = rp->x.mux,
+					     .rans = rp->rans.n ? &rp->rans : NULL,
 					     .view = &rp->source,
 					     .pmu = rp->x.core[k].pmu,
 					     .notes = rp->x.notes,
@@ -139,6 +179,9 @@ int report_account(struct cli *cli, const char *path, bool named)
 		code = cli_out_put(&out);
 	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
 		account_view_free(rp.view[k]);
+	calls_free(&rp.calls);
+	blocks_free(&rp.blocks);
+	flow_free(rp.flow);
 	accounting_close(&rp.x);
 	profile_free(rp.profile);
 	recording_close(&rp.r);

@@ -9,8 +9,8 @@
 
 #include "base/fs.h"
 #include "base/num.h"
-#include "cli/counting_events.h"
-#include "cli/drill_latency.h"
+#include "measure/counting_events.h"
+#include "measure/drill_latency.h"
 #include "cli/drill_report.h"
 #include "cli/no_pmu.h"
 #include "report/tree_saved.h"
@@ -293,7 +293,7 @@ static int plain_line(struct run_tree *t, struct tree_report *r, struct err *err
 
 int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err)
 {
-	struct drill_report said = { &t->d, t->k, &t->a, 0 };
+	struct drill_report said = { &t->cli->opt, &t->d, t->k, &t->a, 0 };
 
 	if (t->is_made) {
 		*r = t->made;
@@ -303,7 +303,7 @@ int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err)
 		return plain_line(t, r, err);
 	if (!t->drilling)
 		return 0;
-	return drill_trees(&t->d, t->k, &t->a, 0, UINT64_MAX, err) ||
+	return drill_results(&t->d, t->k, &t->a, 0, UINT64_MAX, err) ||
 			       drill_report_make(&said, r, err)
 		       ? -1
 		       : 0;

@@ -14,8 +14,8 @@
 #ifndef CYCLADE_CLI_RUN_TREE_H
 #define CYCLADE_CLI_RUN_TREE_H
 
-#include "cli/drill.h"
-#include "cli/sampling.h"
+#include "measure/drill.h"
+#include "measure/sampling.h"
 #include "report/tree_view.h"
 
 #define RUN_TREE_HELD 8 /* events that sample beside a tree, at most */

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "cli/counting_events.h"
+#include "measure/counting_events.h"
 #include "cli/counting_out.h"
-#include "cli/counting_repeat.h"
+#include "measure/counting_repeat.h"
 #include "cli/no_pmu.h"
 #include "cli/stat_int.h"
 
 struct stat_run {
 	struct cli *cli;
+	struct ask ask;
 	struct counting k;
 	struct counting_events ev;
 	struct counting_out out;
@@ -45,7 +46,7 @@ static int nothing_counts(struct stat_run *s, struct counting *k, struct err *er
 	bool hardware = true;
 	int number = 0;
 
-	for (size_t i = 0; i < s->ev.list.ev.n; i++)
+	for (size_t i = 0; i < s->ev.n_asked; i++)
 		hardware &= wants_pmu(&s->ev.list.ev.v[i]);
 	why = counters_refused(k->c, at.group, at.index, &number);
 	if (number == EACCES || number == EPERM) {
@@ -68,9 +69,9 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 	struct stat_run *s = ctx;
 	size_t refused = 0;
 
-	for (size_t i = 0; i < s->ev.list.ev.n; i++)
+	for (size_t i = 0; i < s->ev.n_asked; i++)
 		refused += !!counters_refused(k->c, s->ev.at[i].group, s->ev.at[i].index, NULL);
-	if (refused == s->ev.list.ev.n)
+	if (refused == s->ev.n_asked)
 		return nothing_counts(s, k, err);
 	if (!s->ev.now && counting_events_room(&s->ev, counters_targets(k->c), err))
 		return -1;
@@ -114,7 +115,7 @@ out:
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = stat_head(k);
+	struct counts c = stat_head(k, &s->a);
 	struct counts_row *row;
 	int rc = -1;
 
@@ -135,7 +136,7 @@ out:
 static int so_far(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = stat_head(k);
+	struct counts c = stat_head(k, &s->a);
 	struct counts_row *row;
 	int rc = -1;
 
@@ -189,7 +190,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
-	struct counts c = stat_head(k);
+	struct counts c = stat_head(k, &s->a);
 	struct counts_row *row;
 	struct buf b = BUF_INIT;
 	int rc = -1;
@@ -244,7 +245,7 @@ static int count(struct stat_run *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (counting_open(&s->k, s->cli, "count", 0, err) ||
+	if (cli_ask(s->cli, &s->ask, err) || counting_open(&s->k, &s->ask, "count", 0, err) ||
 	    counting_events_parse(&s->ev, &s->k, err) || counting_out_open(&s->out, s->cli, err))
 		return -1;
 	if (s->cli->opt.dry_run)
@@ -268,7 +269,7 @@ int stat_events(struct cli *cli)
 	else if (s.no_pmu[0])
 		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
 	else
-		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	counting_out_close(&s.out);
 	counting_events_free(&s.ev);
 	counting_close(&s.k);

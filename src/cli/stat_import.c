@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "cli/drill.h"
+#include "measure/drill.h"
 #include "cli/stat_import.h"
+#include "model/schedule.h"
 
-#define FILE_MAX     (256u << 20)
 #define NO_ERRORS    "totals alone do not tell"
-#define NOTES_MAX    8u
 #define MAGIC	     "PERFILE2"
 #define MAGIC_TURNED "2ELIFREP"
 
@@ -24,10 +23,66 @@ struct tree_of {
 	double *count, *share;
 	double system[SYSTEM_COUNT];
 	struct tree tree;
+	struct tree_counts counts;
 	size_t strange; /* events that the model does not know */
 	const char *first_strange;
-	bool latencies; /* the model has a table of them */
+	size_t other_levels; /* events of other privilege levels than the tree */
+	const char *first_other;
+	const char *smt; /* how it was found out whether SMT was on; NULL: it was known, or not */
+	bool asks_smt;	 /* a node has no value for want of it */
+	bool latencies;	 /* the model has a table of them */
 };
+
+void import_add_note(struct import_notes *l, const char *text)
+{
+	if (text && l->n < IMPORT_NOTES)
+		l->v[l->n++] = text;
+}
+
+/* Formulas and perf have several names for one counter. */
+static void share_counts(struct tree_of *t)
+{
+	for (uint32_t e = 0; e < t->m->n_used; e++)
+		for (uint32_t o = 0; isnan(t->count[e]) && o < t->m->n_events; o++)
+			if (!isnan(t->count[o]) && schedule_same(t->m, e, o)) {
+				t->count[e] = t->count[o];
+				t->share[e] = t->share[o];
+			}
+}
+
+/* Of an event under two names that one which was counted longer. */
+static void put_count(struct tree_of *t, uint32_t event, const struct counted_event *c)
+{
+	if (!isnan(t->share[event]) && !(c->counted > t->share[event]))
+		return;
+	t->count[event] = c->value;
+	t->share[event] = isnan(c->counted) ? 1 : c->counted;
+}
+
+static void take_count(struct import *im, struct tree_of *t, size_t i)
+{
+	const struct counted_event *c = &t->set->file.event[i];
+	struct import_known k = t->set->known[i];
+	uint32_t e = k.event;
+
+	if (c->blank)
+		return;
+	if (k.own != MODEL_NONE)
+		put_count(t, k.own, c);
+	if (e == MODEL_NONE) {
+		if (!strcmp(c->name, "duration_time"))
+			t->system[SYSTEM_DURATION] = c->value / 1e9;
+		else if (!t->strange++)
+			t->first_strange = c->name;
+		return;
+	}
+	if (k.levels != im->levels && !(t->m->event[e].flags & EVENT_SOFTWARE)) {
+		if (k.own == MODEL_NONE && !t->other_levels++)
+			t->first_other = c->name;
+		return;
+	}
+	put_count(t, e, c);
+}
 
 static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 {
@@ -39,23 +94,9 @@ static int take_counts(struct import *im, struct tree_of *t, struct err *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		t->count[i] = t->share[i] = NAN;
-	for (size_t i = 0; i < t->set->file.n; i++) {
-		const struct counted_event *c = &t->set->file.event[i];
-		uint32_t e = t->set->known ? t->set->known[i] : import_event(t->m, c->name);
-
-		if (e == MODEL_NONE) {
-			if (!strcmp(c->name, "duration_time"))
-				t->system[SYSTEM_DURATION] = c->value / 1e9;
-			else if (!t->strange++)
-				t->first_strange = c->name;
-			continue;
-		}
-		/* the same event under two names: the one that was counted longer */
-		if (!isnan(t->share[e]) && !(c->counted > t->share[e]))
-			continue;
-		t->count[e] = c->value;
-		t->share[e] = isnan(c->counted) ? 1 : c->counted;
-	}
+	for (size_t i = 0; i < t->set->file.n; i++)
+		take_count(im, t, i);
+	share_counts(t);
 	return 0;
 }
 
@@ -68,19 +109,10 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 	uint32_t *first = arena_alloc(&im->once, 2 * sizeof(*first));
 	double *latency = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*latency));
 	double *unknown = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*unknown));
-	struct tree_counts c = { .count = t->count,
-				 .n_lps = 1,
-				 .counted = t->share,
-				 .first = first,
-				 .cov = no_cov,
-				 .no_error = no_error,
-				 .n_groups = 1,
-				 .latency = latency,
-				 .latency_se = unknown,
-				 .system = t->system };
 
 	if (!member || !first || !latency || !unknown)
 		return err_nomem(err);
+	t->asks_smt = false;
 	/* counts have none of their own: what the model's table says */
 	for (size_t e = 0; e < t->m->n_events; e++) {
 		latency[e] = t->m->event[e].latency;
@@ -90,31 +122,24 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 	for (uint32_t e = 0; e < n; e++)
 		if (!isnan(t->count[e]))
 			member[first[1]++] = e;
-	c.member = member;
-	return tree_eval(&t->tree, &im->once, t->m, &c, NULL, err);
-}
-
-void import_facts(struct import *im)
-{
-	const struct options *o = &im->cli->opt;
-
-	for (int i = 0; i < SYSTEM_COUNT; i++)
-		im->system[i] = NAN;
-	if (im->has_machine) {
-		struct drill d = { .root = im->k.root };
-
-		drill_facts(im->system, &d, &im->k);
-	} else {
-		im->system[SYSTEM_CORE_WIDE] = o->all ? 1 : 0;
-	}
-	if (o->smt)
-		im->system[SYSTEM_SMT_ON] = !strcmp(o->smt, "on");
-	if (im->system[SYSTEM_SMT_ON] == 0) {
-		im->system[SYSTEM_THREADS_PER_CORE] = 1;
-		im->system[SYSTEM_CORE_WIDE] = 1;
-	}
-	if (o->all)
-		im->system[SYSTEM_CORE_WIDE] = 1;
+	t->counts = (struct tree_counts){ .count = t->count,
+					  .n_lps = 1,
+					  .counted = t->share,
+					  .member = member,
+					  .first = first,
+					  .cov = no_cov,
+					  .no_error = no_error,
+					  .n_groups = 1,
+					  .latency = latency,
+					  .latency_se = unknown,
+					  .system = t->system };
+	if (tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err) ||
+	    tree_doubt_zeros(&t->tree, &im->once, &t->counts, NULL, err))
+		return -1;
+	for (size_t i = 0; i < t->m->n_metrics; i++)
+		t->asks_smt |= t->tree.node[i].value.why == VALUE_NO_SYSTEM &&
+			       t->tree.node[i].value.which == SYSTEM_SMT_ON;
+	return 0;
 }
 
 /* ---- printing --------------------------------------------------------------------------- */
@@ -148,7 +173,7 @@ static int find_names(struct import *im, struct err *err)
 		return 0;
 	for (size_t c = 0; c < im->n_cores; c++)
 		d.core[c].m = im->core[c].m;
-	if (drill_names(&d, o, list, n, err))
+	if (drill_names(&d, &im->ask, list, n, err))
 		return -1;
 	for (size_t c = 0; c < im->n_cores; c++) {
 		struct import_core *x = &im->core[c];
@@ -181,7 +206,20 @@ static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, 
 
 	if (slots != MODEL_NONE && t->tree.node[slots].value.why == VALUE_OK)
 		src.whole = t->tree.node[slots].value.v;
+	if (o->why && tree_formulas(&src.formula, &im->once, &t->tree, &t->counts, err))
+		return -1;
 	return tree_view_make(out, &im->once, &src, err);
+}
+
+static void set_smt(struct import *im, struct tree_of *t, double on)
+{
+	t->system[SYSTEM_SMT_ON] = on;
+	if (on == 0)
+		t->system[SYSTEM_THREADS_PER_CORE] = t->system[SYSTEM_CORE_WIDE] = 1;
+	if (on == 1) {
+		t->system[SYSTEM_THREADS_PER_CORE] = 2;
+		t->system[SYSTEM_CORE_WIDE] = im->system[SYSTEM_CORE_WIDE];
+	}
 }
 
 static int tree_of_set(struct import *im, struct tree_of *t, const struct import_set *set,
@@ -197,16 +235,26 @@ static int tree_of_set(struct import *im, struct tree_of *t, const struct import
 		drill_times(t->system, &none, set->file.seconds, set->lps);
 	else
 		t->system[SYSTEM_DURATION] = set->file.seconds;
-	return take_counts(im, t, err) || evaluate(im, t, err) || view_of(im, t, view, err) ? -1
-											    : 0;
+	if (take_counts(im, t, err))
+		return -1;
+	if (isnan(t->system[SYSTEM_SMT_ON])) {
+		struct import_smt found;
+
+		if (import_smt(&found, &im->once, t->m, t->count, t->share, err))
+			return -1;
+		t->smt = found.why;
+		set_smt(im, t, found.on);
+	}
+	return evaluate(im, t, err) || view_of(im, t, view, err) ? -1 : 0;
 }
 
 static const char *model_line(struct import *im)
 {
 	const struct model *m = im->core[0].m, *other = im->n_cores > 1 ? im->core[1].m : NULL;
 
-	return arena_printf(&im->once, "counted before; model %s (%s)%s%s", m->id, m->title,
-			    other ? ", " : "", other ? other->id : "");
+	return arena_printf(&im->once, "counted before; model %s (%s%s%s)%s%s", m->id, m->title,
+			    *m->tma ? ", TMA " : "", m->tma, other ? ", " : "",
+			    other ? other->id : "");
 }
 
 static int write_report(struct import *im, struct tree_report *r, struct err *err)
@@ -224,12 +272,64 @@ static int write_report(struct import *im, struct tree_report *r, struct err *er
 	return rc;
 }
 
+/* Of several trees, what the first shows. */
+static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
+			   struct import_notes *l)
+{
+	bool pmem = false, latencies = false, asks_smt = false;
+
+	for (size_t i = 0; i < n; i++) {
+		pmem |= import_asks_pmem(t[i].m);
+		latencies |= t[i].latencies;
+		asks_smt |= t[i].asks_smt;
+	}
+	if (t->strange)
+		import_add_note(l,
+				arena_printf(l->a, "%zu of %zu events are not the model's: %s, ...",
+					     t->strange, t->set->file.n, t->first_strange));
+	if (im->levels)
+		import_add_note(l, arena_printf(l->a, "the counts are of %s",
+						import_levels_text(im->levels)));
+	if (t->other_levels)
+		import_add_note(l,
+				arena_printf(l->a,
+					     "left out, of other privilege levels: %zu, %s first; "
+					     "--user or --kernel takes them",
+					     t->other_levels, t->first_other));
+	if (t->smt)
+		import_add_note(l, t->smt);
+	else if (asks_smt)
+		import_add_note(l, "whether SMT was on is not known: --smt on or off");
+	if (pmem && im->no_pmem)
+		import_add_note(
+			l, "persistent memory is assumed to be absent: --pmem on says otherwise");
+	if (latencies)
+		import_add_note(l, "retire latencies are those of the model's table");
+}
+
+/* A tree of nothing but "not counted" says less than this. */
+static int check_known(const struct import *im, const struct tree_of *t, size_t n, struct err *err)
+{
+	size_t strange = 0, events = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		strange += t[i].strange;
+		events += t[i].set->file.n;
+	}
+	if (!n || !events || strange < events)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "%s: model %s has none of the events in it (%.100s%s)",
+		      im->cli->opt.import, t->m->id, t->first_strange, events > 1 ? ", ..." : "");
+	return err_hint(err, "--model ID names the CPU that counted (cyclade list models); "
+			     "cyclade stat -l 1 -- PROGRAM counts what a tree needs");
+}
+
 int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
 		 const char *const *notes, size_t n_notes, struct err *err)
 {
 	struct tree_view *view = arena_alloc(&im->once, (n + 1) * sizeof(*view));
 	struct tree_of *t = arena_alloc(&im->once, (n + 1) * sizeof(*t));
-	const char *said[NOTES_MAX + 3];
+	struct import_notes l = { .a = &im->once };
 	struct tree_report r = { .head = { .target = im->cli->opt.import,
 					   .time = time,
 					   .seconds = n ? set[0].file.seconds : NAN,
@@ -238,29 +338,25 @@ int import_trees(struct import *im, const struct import_set *set, size_t n, doub
 					   .status = -1,
 					   .runs = 1,
 					   .seconds_error = NAN,
-					   .notes = said },
+					   .notes = l.v },
 				 .view = view,
 				 .n_views = n };
 
 	if (!view || !t)
 		return err_nomem(err);
+	if (import_levels(im, set, n, err))
+		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (tree_of_set(im, &t[i], &set[i], &view[i], err))
 			return -1;
-	for (size_t i = 0; i < n_notes && i < NOTES_MAX; i++)
-		said[r.head.n_notes++] = notes[i];
-	if (n && t[0].strange && isnan(time))
-		said[r.head.n_notes++] =
-			arena_printf(&im->once, "%zu of %zu events are not the model's: %s, ...",
-				     t[0].strange, set[0].file.n, t[0].first_strange);
-	if (isnan(im->system[SYSTEM_SMT_ON]) && isnan(time))
-		said[r.head.n_notes++] = "whether SMT was on is not known: --smt on or off";
-	if (n && t[0].latencies && isnan(time))
-		said[r.head.n_notes++] = "retire latencies are those of the model's table";
+	if (check_known(im, t, n, err))
+		return -1;
+	for (size_t i = 0; i < n_notes; i++)
+		import_add_note(&l, notes[i]);
+	if (n && isnan(time))
+		notes_of_trees(im, t, n, &l);
+	r.head.n_notes = l.n;
 	r.cpu = model_line(im);
-	for (size_t i = 0; i < r.head.n_notes; i++)
-		if (!said[i])
-			return err_nomem(err);
 	return r.cpu ? write_report(im, &r, err) : err_nomem(err);
 }
 
@@ -283,37 +379,13 @@ static int captured_machine(struct import *im, struct err *err)
 {
 	const char *root = im->cli->opt.sysroot;
 
-	im->k.cli = im->cli;
+	if (cli_ask(im->cli, &im->ask, err))
+		return -1;
+	im->k.ask = &im->ask;
 	im->k.who.cgroup_fd = -1;
 	im->k.root = root;
 	im->has_machine = root;
 	return root ? machine_read(&im->k.machine, im->a, root, err) : 0;
-}
-
-static int import_text(struct import *im, struct err *err)
-{
-	struct import_set set = { .label = NULL };
-	struct buf text = BUF_INIT;
-	char sep = 0;
-	int rc;
-
-	if (im->cli->opt.separator && cli_separator(im->cli, &sep, err))
-		return -1;
-	rc = file_slurp(&text, im->cli->opt.import, FILE_MAX, err) ||
-	     counts_file_parse(&set.file, im->a, buf_str(&text), text.len, sep, im->cli->opt.import,
-			       err);
-	buf_free(&text);
-	if (rc || captured_machine(im, err))
-		return -1;
-	import_facts(im);
-	if (cli_model(im->cli, im->has_machine ? &im->k.machine : NULL, NULL, im->system,
-		      &im->core[0].m, err))
-		return -1;
-	im->n_cores = 1;
-	return counting_out_open(&im->out, im->cli, err) ||
-			       import_trees(im, &set, 1, NAN, NULL, 0, err)
-		       ? -1
-		       : 0;
 }
 
 static int check(struct cli *cli, struct err *err)
@@ -350,13 +422,14 @@ int stat_import(struct cli *cli)
 	int code = EXIT_ERROR;
 
 	if (check(cli, &err)) {
-		code = counting_exit_code(cli, &err);
+		code = cli_measuring_code(cli, &err);
 		goto out;
 	}
 	if (is_recording(cli->opt.import, &recording, &err))
 		goto out;
 	if (recording ? captured_machine(&im, &err) || import_recording(&im, &err)
-		      : check_text(&cli->opt, &err) || import_text(&im, &err))
+		      : check_text(&cli->opt, &err) || captured_machine(&im, &err) ||
+				import_printed(&im, &err))
 		goto out;
 	if (!counting_out_commit(&im.out, &err))
 		code = EXIT_OK;

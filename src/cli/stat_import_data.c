@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "cli/counting_per.h"
+#include "measure/counting_per.h"
 #include "cli/stat_import.h"
 #include "perfdata/stat_data.h"
 
@@ -42,10 +42,10 @@ struct data {
 	size_t *core_of; /* by event: of import.core, INDEX_NONE: of none */
 	/* By event: the event of this name whose PMU is another box of the same unit. */
 	uint32_t *first;
-	uint32_t *known;      /* by event: of that core's model */
-	const char *no_model; /* why there is no tree */
-	struct stat_cell *at; /* room for the cells of a span */
-	struct sum *sum;      /* [place * n_events + event] */
+	struct import_known *known; /* by event: of that core's model */
+	const char *no_model;	    /* why there is no tree */
+	struct stat_cell *at;	    /* room for the cells of a span */
+	struct sum *sum;	    /* [place * n_events + event] */
 };
 
 /* ---- the machine, by the header --------------------------------------------------------- */
@@ -136,15 +136,17 @@ static int choose_models(struct data *d, struct err *err)
 	for (size_t k = 0; k < n && im->n_cores < IMPORT_CORES; k++) {
 		struct import_core *c = &im->core[im->n_cores];
 		struct model_cpu cpu;
-		const char *id;
+		const char *id, *named = NULL;
 
 		c->pmu = i->n_hybrid ? i->hybrid_name[k] : NULL;
-		cpu = cli_model_cpu(&im->k.machine, c->pmu);
+		cpu = model_choice_cpu(&im->k.machine, c->pmu);
+		if (wanted && model_named(&named, im->a, &src, wanted, c->pmu, err))
+			return -1;
 		if (wanted && !i->n_hybrid)
-			id = wanted;
+			id = named;
 		else if (model_select(&id, im->a, &src, &cpu, err))
 			return -1;
-		if (wanted && strcmp(wanted, id) != 0)
+		if (wanted && strcmp(named, id) != 0)
 			continue;
 		if (model_load(&c->m, &src, id, im->system, err))
 			return -1;
@@ -199,9 +201,9 @@ static bool match_events(struct data *d)
 		const char *pmu = pmu_of(d, &d->event[e]);
 
 		d->core_of[e] = INDEX_NONE;
-		d->known[e] = MODEL_NONE;
+		d->known[e] = (struct import_known){ .event = MODEL_NONE, .own = MODEL_NONE };
 		for (size_t c = 0; c < im->n_cores; c++) {
-			uint32_t known;
+			struct import_known known;
 
 			if (im->core[c].pmu && is_core_pmu(i, pmu) &&
 			    strcmp(im->core[c].pmu, pmu) != 0)
@@ -209,8 +211,8 @@ static bool match_events(struct data *d)
 			d->core_of[e] = c;
 			known = import_event(im->core[c].m, d->event[e].name);
 			d->known[e] = known;
-			any |= known != MODEL_NONE &&
-			       !(im->core[c].m->event[known].flags & EVENT_SOFTWARE);
+			any |= known.event != MODEL_NONE &&
+			       !(im->core[c].m->event[known.event].flags & EVENT_SOFTWARE);
 		}
 	}
 	return any;
@@ -448,7 +450,7 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 		    double seconds, struct err *err)
 {
 	struct counted_event *ev = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*ev));
-	uint32_t *known = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*known));
+	struct import_known *known = arena_alloc(&d->im->once, (d->n_events + 1) * sizeof(*known));
 
 	if (!ev || !known)
 		return err_nomem(err);
@@ -467,6 +469,8 @@ static int fill_set(const struct data *d, struct import_set *set, size_t place, 
 		known[set->file.n] = d->known[e];
 		ev[set->file.n++] = (struct counted_event){
 			.name = d->event[e].name,
+			.pmu = "",
+			.pieces = 1,
 			.value = (d->s.unscaled ? s->value : s->scaled) * d->event[e].scale,
 			.counted = s->running >= s->enabled ? 1 : s->running / s->enabled,
 		};

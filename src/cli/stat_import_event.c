@@ -82,22 +82,36 @@ static bool same_terms(const struct terms *a, const struct terms *b)
 	return true;
 }
 
-/* perf's own names for codes. */
+/* perf's own names for codes, by the vendors' encodings. */
 static const struct {
-	const char *name, *terms;
+	const char *vendor, *name, *terms;
 } aliases[] = {
-	{ "cycles", "event=0x3c" },
-	{ "cpu-cycles", "event=0x3c" },
-	{ "instructions", "event=0xc0" },
-	{ "slots", "event=0x00,umask=0x04" },
-	{ "topdown-retiring", "event=0x00,umask=0x80" },
-	{ "topdown-bad-spec", "event=0x00,umask=0x81" },
-	{ "topdown-fe-bound", "event=0x00,umask=0x82" },
-	{ "topdown-be-bound", "event=0x00,umask=0x83" },
-	{ "topdown-heavy-ops", "event=0x00,umask=0x84" },
-	{ "topdown-br-mispredict", "event=0x00,umask=0x85" },
-	{ "topdown-fetch-lat", "event=0x00,umask=0x86" },
-	{ "topdown-mem-bound", "event=0x00,umask=0x87" },
+	{ "intel", "cycles", "event=0x3c" },
+	{ "intel", "cpu-cycles", "event=0x3c" },
+	{ "intel", "instructions", "event=0xc0" },
+	{ "intel", "branches", "event=0xc4" },
+	{ "intel", "branch-instructions", "event=0xc4" },
+	{ "intel", "branch-misses", "event=0xc5" },
+	{ "intel", "ref-cycles", "event=0x00,umask=0x03" },
+	{ "intel", "slots", "event=0x00,umask=0x04" },
+	{ "intel", "topdown-retiring", "event=0x00,umask=0x80" },
+	{ "intel", "topdown-bad-spec", "event=0x00,umask=0x81" },
+	{ "intel", "topdown-fe-bound", "event=0x00,umask=0x82" },
+	{ "intel", "topdown-be-bound", "event=0x00,umask=0x83" },
+	{ "intel", "topdown-heavy-ops", "event=0x00,umask=0x84" },
+	{ "intel", "topdown-br-mispredict", "event=0x00,umask=0x85" },
+	{ "intel", "topdown-fetch-lat", "event=0x00,umask=0x86" },
+	{ "intel", "topdown-mem-bound", "event=0x00,umask=0x87" },
+	{ "amd", "cycles", "event=0x76" },
+	{ "amd", "cpu-cycles", "event=0x76" },
+	{ "amd", "instructions", "event=0xc0" },
+	{ "amd", "branches", "event=0xc2" },
+	{ "amd", "branch-instructions", "event=0xc2" },
+	{ "amd", "branch-misses", "event=0xc3" },
+	{ "arm", "cycles", "event=0x11" },
+	{ "arm", "cpu-cycles", "event=0x11" },
+	{ "arm", "instructions", "event=0x08" },
+	{ "arm", "branch-misses", "event=0x10" },
 };
 
 static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
@@ -105,10 +119,10 @@ static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
 	struct terms want = { .n = 0 };
 
 	read_terms(&want, m, s, len);
-	for (uint32_t e = 0; e < m->n_used; e++) {
+	for (uint32_t e = 0; want.n && e < m->n_used; e++) {
 		struct terms have = { .n = 0 };
 
-		if (*m->event[e].pmu || !*m->event[e].code)
+		if (*m->event[e].pmu || *m->event[e].modifiers || !*m->event[e].code)
 			continue;
 		read_terms(&have, NULL, m->event[e].code, strlen(m->event[e].code));
 		if (same_terms(&want, &have) && same_terms(&have, &want))
@@ -117,23 +131,95 @@ static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
 	return MODEL_NONE;
 }
 
-uint32_t import_event(const struct model *m, const char *name)
+static uint32_t find_alias(const struct model *m, const char *name, size_t len)
 {
-	size_t len = strlen(name);
-	uint32_t e = model_event_find(m, name, len);
-	const char *slash = strchr(name, '/'), *end = strrchr(name, '/'), *colon;
-
-	if (e != MODEL_NONE)
-		return e;
-	if (slash && end > slash)
-		return find_by_terms(m, slash + 1, (size_t)(end - slash - 1));
-	colon = strrchr(name, ':'); /* modifiers */
-	if (colon) {
-		len = (size_t)(colon - name);
-		e = model_event_find(m, name, len);
-	}
-	for (size_t i = 0; e == MODEL_NONE && i < sizeof(aliases) / sizeof(*aliases); i++)
-		if (strlen(aliases[i].name) == len && !memcmp(aliases[i].name, name, len))
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+		if (strlen(aliases[i].name) == len && !memcmp(aliases[i].name, name, len) &&
+		    !strcmp(aliases[i].vendor, m->vendor))
 			return find_by_terms(m, aliases[i].terms, strlen(aliases[i].terms));
-	return e;
+	return MODEL_NONE;
+}
+
+/* The letters behind the last colon, or behind the last slash; "" where there are none such. */
+static const char *modifiers_of(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *colon = strrchr(name, ':');
+	const char *at = slash ? slash : colon;
+
+	if (slash && colon > slash) /* "cpu/.../:u" */
+		at = colon;
+	return at && at[1] && !at[1 + strspn(at + 1, "ukhGHIpPSDWebR")] ? at + 1 : "";
+}
+
+static unsigned levels_of(const char *modifiers)
+{
+	unsigned levels = 0;
+
+	for (const char *c = modifiers; *c; c++)
+		levels |= *c == 'u'   ? IMPORT_USER
+			  : *c == 'k' ? IMPORT_KERNEL
+			  : *c == 'h' ? IMPORT_HYPERVISOR
+			  : *c == 'G' ? IMPORT_GUEST
+				      : 0u;
+	/* both are all there is, but for what is above the kernel */
+	return (levels & ~(unsigned)IMPORT_HYPERVISOR) == (IMPORT_USER | IMPORT_KERNEL) ? 0
+											: levels;
+}
+
+/* What formulas ask for at one level ("CPU_CLK_UNHALTED.THREAD:SUP") is an event of its own. */
+static uint32_t of_level(const struct model *m, uint32_t event, unsigned levels)
+{
+	const char *letters = levels == IMPORT_USER ? "u" : levels == IMPORT_KERNEL ? "k" : NULL;
+
+	for (uint32_t e = 0; letters && e < m->n_used; e++)
+		if (!strcmp(m->event[e].modifiers, letters) &&
+		    !strcmp(m->event[e].pmu, m->event[event].pmu) &&
+		    !strcmp(m->event[e].code, m->event[event].code))
+			return e;
+	return MODEL_NONE;
+}
+
+/* The event without its modifiers: by name, by perf's alias, by terms. */
+static uint32_t find_bare(const struct model *m, const char *name, size_t len)
+{
+	uint32_t e = model_event_find(m, name, len);
+	const char *slash, *end;
+	size_t inside;
+
+	if (e == MODEL_NONE)
+		e = find_alias(m, name, len);
+	slash = len ? memchr(name, '/', len) : NULL;
+	end = slash ? memrchr(name, '/', len) : NULL;
+	if (e != MODEL_NONE || !slash || end == slash)
+		return e;
+	inside = (size_t)(end - slash) - 1;
+	if (counts_core_pmu(name, (size_t)(slash - name)))
+		return memchr(slash, '=', inside + 1) || memchr(slash, ',', inside + 1)
+			       ? find_by_terms(m, slash + 1, inside)
+			       : find_bare(m, slash + 1, inside);
+	/* "uncore_imc/UNC_M_CAS_COUNT.RD/" */
+	e = model_event_find(m, slash + 1, inside);
+	return e != MODEL_NONE && !strncmp(m->event[e].pmu, name, (size_t)(slash - name)) &&
+			       !m->event[e].pmu[slash - name]
+		       ? e
+		       : MODEL_NONE;
+}
+
+struct import_known import_event(const struct model *m, const char *name)
+{
+	struct import_known k = { .event = model_event_find(m, name, strlen(name)),
+				  .own = MODEL_NONE };
+	const char *modifiers = modifiers_of(name);
+	size_t len = strlen(name) - strlen(modifiers);
+
+	if (k.event != MODEL_NONE)
+		return k;
+	if (*modifiers && len && name[len - 1] == ':')
+		len--;
+	k.event = find_bare(m, name, len);
+	if (k.event == MODEL_NONE)
+		return k;
+	k.levels = levels_of(modifiers);
+	k.own = of_level(m, k.event, k.levels);
+	return k;
 }

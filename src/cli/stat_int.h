@@ -8,8 +8,8 @@
 
 #include <signal.h>
 
-#include "cli/cli.h"
-#include "cli/counting.h"
+#include "cli/asking.h"
+#include "measure/counting.h"
 #include "cli/counting_out.h"
 #include "report/counts.h"
 
@@ -37,13 +37,14 @@ static inline int stat_exit_code(const struct cli *cli, const struct counting *k
 	return k->result.status;
 }
 
-/* Who was counted, in words; arena memory of the cli's. */
-const char *stat_target(const struct counting *k);
+/* Who was counted, in words, in the arena `a`. */
+const char *stat_target(const struct counting *k, struct arena *a);
 /* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more,
  * counting is told that it is enough. */
 int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
 	     struct err *err) MUST_USE;
-/* What is said of every measurement; the rest is not known yet. */
-struct counts stat_head(const struct counting *k);
+/* What is said of every measurement; the rest is not known yet. Texts are in the arena `a`, which
+ * ends with the interval: what an interval took from the cli's arena would never be given back. */
+struct counts stat_head(const struct counting *k, struct arena *a);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "base/fs.h"
 #include "cli/counting_out.h"
-#include "cli/counting_repeat.h"
-#include "cli/drill.h"
-#include "cli/drill_latency.h"
+#include "measure/counting_repeat.h"
+#include "measure/drill.h"
+#include "measure/drill_latency.h"
 #include "cli/drill_report.h"
 #include "cli/no_pmu.h"
 #include "cli/stat_int.h"
@@ -31,7 +31,7 @@ static int opened(void *ctx, struct counting *k, struct err *err)
 
 static int make_report(struct stat_tree *s, struct tree_report *r, struct err *err)
 {
-	struct drill_report said = { &s->d, &s->k, &s->a, s->passes };
+	struct drill_report said = { &s->cli->opt, &s->d, &s->k, &s->a, s->passes };
 
 	return drill_report_make(&said, r, err);
 }
@@ -45,6 +45,8 @@ static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err 
 				   .verbose = s->cli->opt.verbose,
 				   .first = !s->printed };
 
+	/* on a terminal alone: files and pipes have no width; a kind of cores may be idle */
+	st.rows = st.style.width && !st.verbose && !s->cli->opt.output && s->d.n_cores == 1;
 	buf_reset(&s->text);
 	if (tree_report_write(&s->text, r, fd < 0 ? s->out.format : "term", &st, err))
 		return -1;
@@ -79,13 +81,13 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
 	uint64_t now = k->now - k->start;
-	struct tree_report r = { .head = stat_head(k) };
-	struct drill_report said = { &s->d, &s->k, &s->a, s->passes };
+	struct tree_report r = { .head = stat_head(k, &s->a) };
+	struct drill_report said = { &s->cli->opt, &s->d, &s->k, &s->a, s->passes };
 	int rc = -1;
 
 	r.head.time = counting_seconds(k);
 	r.head.seconds = (double)(now - s->interval_from) / 1e9;
-	if (drill_trees(&s->d, k, &s->a, s->interval_from, now, err) ||
+	if (drill_results(&s->d, k, &s->a, s->interval_from, now, err) ||
 	    drill_report_interval(&said, &r, err))
 		goto out;
 	rc = print(s, &r, -1, err);
@@ -99,10 +101,10 @@ out:
 static int so_far(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_tree *s = ctx;
-	struct tree_report r = { .head = stat_head(k) };
+	struct tree_report r = { .head = stat_head(k, &s->a) };
 	int rc = -1;
 
-	if (!drill_read(&s->d, k, err) && !drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
+	if (!drill_read(&s->d, k, err) && !drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err) &&
 	    !make_report(s, &r, err))
 		rc = print(s, &r, STDERR_FILENO, err);
 	arena_reset(&s->a);
@@ -110,6 +112,12 @@ static int so_far(void *ctx, struct counting *k, struct err *err)
 }
 
 /* ---- runs ------------------------------------------------------------------------------- */
+
+static void add_rate(struct stat_tree_runs *r, const struct tree_rate *x)
+{
+	repeat_add(&r->value, x->value);
+	repeat_add(&r->unseen, isnan(x->value) ? (double)NAN : x->unseen);
+}
 
 static int add_run(struct stat_tree *s, const struct counting *k, struct err *err)
 {
@@ -120,16 +128,53 @@ static int add_run(struct stat_tree *s, const struct counting *k, struct err *er
 			s->runs[i] = calloc(t->n + 1, sizeof(**s->runs));
 		if (!s->runs[i])
 			return err_nomem(err);
-		for (size_t m = 0; m < t->n; m++)
-			repeat_add(&s->runs[i][m], t->node[m].value.why == VALUE_OK &&
-								   t->node[m].doubt == DOUBT_NONE
-							   ? t->node[m].value.v
-							   : NAN);
+		for (size_t m = 0; m < t->n; m++) {
+			const struct tree_node *n = &t->node[m];
+			bool known = n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
+
+			repeat_add(&s->runs[i][m].value, known ? n->value.v : NAN);
+			repeat_add(&s->runs[i][m].unseen, known ? n->unseen : NAN);
+			s->runs[i][m].over += known && n->over;
+		}
+		add_rate(&s->rates[i].ipc, &s->d.part[i].rates.ipc);
+		add_rate(&s->rates[i].frequency, &s->d.part[i].rates.frequency);
 	}
 	repeat_add(&s->seconds, k->result.wall_s);
 	repeat_add(&s->user, k->result.user_s);
 	repeat_add(&s->sys, k->result.sys_s);
 	return 0;
+}
+
+/* What no run looked at does not become less with their number: in time that was not seen, and in
+ * runs that did not open it, a node has between nothing and what its parent has. */
+static double unseen_of(const struct stat_tree *s, const struct model *m, size_t part, size_t i)
+{
+	const struct stat_tree_runs *r = &s->runs[part][i];
+	const uint32_t parent = m->metric[i].parent;
+	double mean = repeat_mean(&r->value), seen = 1, most = 1;
+
+	if (!m->metric[i].level || s->d.mode != DRILL_LIVE)
+		return 0;
+	if (parent != MODEL_NONE && s->runs[part][parent].value.n) {
+		seen = (double)r->value.n / (double)s->runs[part][parent].value.n;
+		most = repeat_mean(&s->runs[part][parent].value);
+	}
+	seen = fmin(seen, 1);
+	return seen * repeat_mean(&r->unseen) + (1 - seen) * fmax(mean, most - mean);
+}
+
+/* Runs that have it are not a sample of all: each must. */
+static void mean_of_rate(struct tree_rate *out, const struct stat_tree_runs *r, size_t runs)
+{
+	if (r->value.n < runs) {
+		*out = (struct tree_rate){ .value = NAN, .error = NAN, .counted = NAN };
+		out->why = r->value.n ? "not every run has it" : "no run has it";
+		return;
+	}
+	out->value = repeat_mean(&r->value);
+	out->unseen = repeat_mean(&r->unseen);
+	out->error = repeat_error(&r->value) + out->unseen;
+	out->no_error = r->value.n > 1 ? NULL : "one run alone has it";
 }
 
 /* The last tree with the means of all in its nodes. */
@@ -142,16 +187,21 @@ static int mean_of_runs(struct stat_tree *s, struct err *err)
 		if (!node)
 			return err_nomem(err);
 		for (size_t m = 0; m < t->n; m++) {
-			const struct repeat *r = &s->runs[i][m];
+			const struct repeat *r = &s->runs[i][m].value;
 
 			if (!r->n)
 				continue;
 			node[m].value = (struct value){ .v = repeat_mean(r), .why = VALUE_OK };
 			node[m].doubt = DOUBT_NONE;
+			node[m].over = 2 * s->runs[i][m].over > r->n; /* in most runs */
 			node[m].shown = tree_shown(&t->model->metric[m], repeat_mean(r));
-			node[m].error = repeat_error(r);
+			node[m].unseen = unseen_of(s, t->model, i, m);
+			node[m].error = hypot(repeat_error(r), node[m].unseen);
+			node[m].open = NAN; /* of one run alone */
 			node[m].no_error = r->n > 1 ? NULL : "one run alone has it";
 		}
+		mean_of_rate(&s->d.part[i].rates.ipc, &s->rates[i].ipc, s->seconds.n);
+		mean_of_rate(&s->d.part[i].rates.frequency, &s->rates[i].frequency, s->seconds.n);
 		tree_judge_means(t->model, node);
 		t->node = node;
 	}
@@ -160,8 +210,8 @@ static int mean_of_runs(struct stat_tree *s, struct err *err)
 
 static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 {
-	struct drill_report said = { &s->d, k, &s->a, s->passes };
-	struct tree_report r = { .head = stat_head(k) };
+	struct drill_report said = { &s->cli->opt, &s->d, k, &s->a, s->passes };
+	struct tree_report r = { .head = stat_head(k, &s->a) };
 	struct buf b = BUF_INIT;
 	int rc = -1;
 
@@ -202,7 +252,8 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	s->again = false;
 	if (!s->runs) {
 		s->runs = calloc(s->d.n_parts + 1, sizeof(*s->runs));
-		if (!s->runs)
+		s->rates = calloc(s->d.n_parts + 1, sizeof(*s->rates));
+		if (!s->runs || !s->rates)
 			return err_nomem(err);
 	}
 	if (several && !k->result.interrupted && drill_again(&s->d, k, &s->again, err))
@@ -214,7 +265,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	}
 	/* of several runs, one that was cut short is left out */
 	s->cut_short = k->result.interrupted && s->seconds.n;
-	if (drill_trees(&s->d, k, &s->a, 0, UINT64_MAX, err) ||
+	if (drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err) ||
 	    (!s->cut_short && add_run(s, k, err)))
 		goto out;
 	s->run++;
@@ -268,7 +319,8 @@ static int count(struct stat_tree *s, struct err *err)
 					      .ended = ended,
 					      .ctx = s };
 
-	if (counting_open(&s->k, s->cli, "count", DRILL_MACHINE, err))
+	if (cli_ask(s->cli, &s->ask, err) ||
+	    counting_open(&s->k, &s->ask, "count", DRILL_MACHINE, err))
 		return -1;
 	no_pmu_find(s->cli, s->no_pmu);
 	if (s->no_pmu[0])
@@ -299,11 +351,12 @@ int stat_tree(struct cli *cli)
 	else if (s.no_pmu[0])
 		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
 	else
-		code = cli_fail_as(&err, counting_exit_code(cli, &err));
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	counting_out_close(&s.out);
 	for (size_t i = 0; s.runs && i < s.d.n_parts; i++)
 		free(s.runs[i]);
 	free(s.runs);
+	free(s.rates);
 	drill_free(&s.d);
 	counting_close(&s.k);
 	buf_free(&s.text);

@@ -6,18 +6,29 @@
 #define CYCLADE_CLI_STAT_TREE_H
 
 #include "cli/counting_out.h"
-#include "cli/counting_repeat.h"
-#include "cli/drill.h"
+#include "measure/counting_repeat.h"
+#include "measure/drill.h"
 #include "report/tree_view.h"
+
+struct stat_tree_runs { /* of a metric */
+	struct repeat value, unseen;
+	uint64_t over; /* runs in which it was over its threshold */
+};
+
+struct stat_tree_rates {
+	struct stat_tree_runs ipc, frequency;
+};
 
 struct stat_tree {
 	struct cli *cli;
+	struct ask ask;
 	struct counting k;
 	struct drill d;
 	struct counting_out out;
-	struct arena a;	      /* of one printing */
-	struct buf text;      /* its text */
-	struct repeat **runs; /* by part and metric */
+	struct arena a;		       /* of one printing */
+	struct buf text;	       /* its text */
+	struct stat_tree_runs **runs;  /* by part and metric */
+	struct stat_tree_rates *rates; /* by part */
 	struct repeat seconds, user, sys;
 	uint64_t run, passes, interval_from;
 	bool again, printed, cut_short;

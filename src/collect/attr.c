@@ -23,8 +23,19 @@ uint64_t attr_all_regs(void)
 #endif
 }
 
-/* What an event's own terms ask for goes before the options. */
-static enum attr_chain chain_of(const struct event *e, const struct attr_opts *o)
+/* What frame pointers alone do not tell: AArch64's functions that call nothing keep their caller in
+ * the link register. */
+static uint64_t leaf_regs(enum attr_chain chain)
+{
+#if defined(__aarch64__)
+	return chain == CHAIN_FP ? 1ULL << 30 : 0;
+#else
+	(void)chain;
+	return 0;
+#endif
+}
+
+enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o)
 {
 	if (!e->call_graph)
 		return e->stack_size ? CHAIN_DWARF : o->chain;
@@ -56,7 +67,7 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o, en
 	t |= o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
 	t |= o->weight ? PERF_SAMPLE_WEIGHT_STRUCT : 0;
 	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
-	t |= o->user_regs ? PERF_SAMPLE_REGS_USER : 0;
+	t |= o->user_regs || leaf_regs(chain) ? PERF_SAMPLE_REGS_USER : 0;
 	t |= o->branch || e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
 	t |= e->attr.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0;
 	t |= e->sample_read || o->times ? PERF_SAMPLE_READ : 0;
@@ -92,7 +103,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	struct perf_event_attr *a = out;
 	bool trace = e->attr.type == PERF_TYPE_TRACEPOINT || e->attr.type == PERF_TYPE_BREAKPOINT ||
 		     is_probe(e);
-	enum attr_chain chain = chain_of(e, o);
+	enum attr_chain chain = attr_chain_of(e, o);
 	uint32_t stack_size = e->stack_size ? e->stack_size : o->stack_size;
 	bool inherit = e->inherit ? e->inherit > 0 : o->inherit;
 
@@ -118,7 +129,8 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	if (o->kernel_only)
 		a->exclude_user = 1;
 	if (a->sample_type & PERF_SAMPLE_REGS_USER)
-		a->sample_regs_user = attr_all_regs();
+		a->sample_regs_user =
+			o->user_regs || chain == CHAIN_DWARF ? attr_all_regs() : leaf_regs(chain);
 	if (a->sample_type & PERF_SAMPLE_REGS_INTR)
 		a->sample_regs_intr = attr_all_regs();
 	if (chain == CHAIN_DWARF) {
@@ -135,18 +147,25 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	if (tracking) {
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
 		a->ksymbol = a->bpf_event = 1;
-		a->mmap_data = o->data || o->phys_data;
+		a->build_id = 1;
+		a->mmap_data = o->data || o->phys_data || o->data_maps;
 	}
 }
 
-static int try(const struct perf_event_attr *attr, pid_t task, int cpu)
+static int try_open(const struct perf_event_attr *attr, const struct attr_place *at)
 {
 	struct perf_event_attr a = *attr;
-	int fd;
 
 	a.disabled = 1;
 	a.enable_on_exec = 0;
-	fd = (int)syscall(SYS_perf_event_open, &a, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &a, at->task, at->cpu, at->group_fd,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+static int try(const struct perf_event_attr *attr, const struct attr_place *at)
+{
+	int fd = try_open(attr, at);
+
 	if (fd < 0)
 		return errno;
 	(void)close(fd);
@@ -170,6 +189,10 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_ke
 	if (a->read_format & PERF_FORMAT_LOST) {
 		a->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 		return ATTR_WITHOUT_LOST;
+	}
+	if (a->build_id) {
+		a->build_id = 0;
+		return ATTR_WITHOUT_BUILD_ID;
 	}
 	if (a->inherit && a->sample_type & PERF_SAMPLE_READ) {
 		if (!(a->read_format & PERF_FORMAT_GROUP)) {
@@ -201,12 +224,13 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_ke
 
 /* Has again what was given up for nothing: the steps go from the least missed to the most, and the
  * last of them need not have needed those before it. */
-static void have_again(struct perf_event_attr *a, const struct perf_event_attr *wish, pid_t task,
-		       int cpu, unsigned *given_up)
+static void have_again(struct perf_event_attr *a, const struct perf_event_attr *wish,
+		       const struct attr_place *at, unsigned *given_up)
 {
 	static const unsigned steps[] = { ATTR_WITHOUT_INHERIT,	      ATTR_WITHOUT_TIMES,
 					  ATTR_WITHOUT_WEIGHT_STRUCT, ATTR_WITHOUT_HW_INDEX,
-					  ATTR_WITHOUT_KSYMBOL,	      ATTR_WITHOUT_LOST };
+					  ATTR_WITHOUT_KSYMBOL,	      ATTR_WITHOUT_BUILD_ID,
+					  ATTR_WITHOUT_LOST };
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct perf_event_attr more = *a;
@@ -229,34 +253,47 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 			more.ksymbol = wish->ksymbol;
 			more.bpf_event = wish->bpf_event;
 			break;
+		case ATTR_WITHOUT_BUILD_ID:
+			more.build_id = 1;
+			break;
 		case ATTR_WITHOUT_LOST:
 			more.read_format |= PERF_FORMAT_LOST;
 			break;
 		default:
 			continue;
 		}
-		if (try(&more, task, cpu))
+		if (try(&more, at))
 			continue;
 		*a = more;
 		*given_up &= ~steps[i];
 	}
 }
 
-int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
-	     unsigned *given_up, struct err *err)
+/* It was taken a moment ago. */
+static int keep_open(int *fd, const struct perf_event_attr *attr, const struct attr_place *at,
+		     struct err *err)
+{
+	if (!fd)
+		return 0;
+	*fd = try_open(attr, at);
+	return *fd < 0 ? err_sys(err, "perf_event_open") : 0;
+}
+
+int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned *given_up, int *fd,
+	     struct err *err)
 {
 	const struct perf_event_attr wish = *attr;
 
 	*given_up = 0;
 	for (;;) {
-		int refusal = try(attr, task, cpu);
-		unsigned step = refusal ? give_up(attr, refusal, may_drop_kernel) : 0;
+		int refusal = try(attr, at);
+		unsigned step = refusal ? give_up(attr, refusal, at->may_drop_kernel) : 0;
 
 		if (!refusal) {
 			/* one step was needed: the kernel has just said so */
 			if (*given_up & (*given_up - 1))
-				have_again(attr, &wish, task, cpu, given_up);
-			return 0;
+				have_again(attr, &wish, at, given_up);
+			return keep_open(fd, attr, at, err);
 		}
 		if (step) {
 			*given_up |= step;

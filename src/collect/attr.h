@@ -19,6 +19,9 @@ struct attr_opts {
 	enum attr_chain chain;
 	uint32_t stack_size;
 	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	/* Mappings without code are reported, too: perf finds unwind tables only in what it has
+	 * seen mapped, and linkers put them beside the code. */
+	bool data_maps;
 	uint64_t branch_type; /* with `branch`: PERF_SAMPLE_BRANCH_*; 0: any */
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */
@@ -30,11 +33,13 @@ struct attr_opts {
 	int clockid;
 };
 
+/* Which chains an event's samples have: its own terms go before the options. */
+enum attr_chain attr_chain_of(const struct event *e, const struct attr_opts *o);
 /* `tracking`: this event also reports mappings, names, forks, exits, kernel symbols. */
 void attr_make(struct perf_event_attr *out, const struct event *e, const struct attr_opts *o,
 	       bool tracking);
 
-/* Asks the kernel for the counter on (task, cpu) and, where it refuses, gives up what newer kernels
+/* Asks the kernel for the counter at a place and, where it refuses, gives up what newer kernels
  * or more rights would be needed for, step by step, until it agrees. *given_up has a bit
  * ATTR_WITHOUT_x for each; what turns out not to have been the reason is had again. Fails with the
  * kernel's last word. */
@@ -45,11 +50,19 @@ enum {
 	ATTR_WITHOUT_HW_INDEX = 8,
 	ATTR_WITHOUT_PRECISE = 16,
 	ATTR_WITHOUT_KSYMBOL = 32,
-	ATTR_WITHOUT_INHERIT = 64, /* of samples that read their group: Linux 6.12 */
-	ATTR_WITHOUT_TIMES = 128,  /* of inherited counters: Linux 6.12 */
+	ATTR_WITHOUT_INHERIT = 64,   /* of samples that read their group: Linux 6.12 */
+	ATTR_WITHOUT_TIMES = 128,    /* of inherited counters: Linux 6.12 */
+	ATTR_WITHOUT_BUILD_ID = 256, /* of mapped files, by the kernel: Linux 5.12 */
 };
-int attr_fit(struct perf_event_attr *attr, pid_t task, int cpu, bool may_drop_kernel,
-	     unsigned *given_up, struct err *err) MUST_USE;
+struct attr_place {
+	pid_t task;
+	int cpu;
+	int group_fd; /* the open leader of its group; -1: it leads or is alone */
+	bool may_drop_kernel;
+};
+/* `fd` NULL: the counter is closed again; else it is the caller's, disabled. */
+int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned *given_up, int *fd,
+	     struct err *err) MUST_USE;
 
 /* How many of them, from the first, which leads, the kernel takes as a group. */
 size_t attr_fit_group(const struct perf_event_attr *const *attr, size_t n, pid_t task, int cpu);

@@ -25,6 +25,7 @@ const char *const capture_containers[] = { "docker", "kubepods",      "lxc", "co
 struct capture {
 	const char *root, *release;
 	char temp[PATH_MAX];
+	const volatile sig_atomic_t *stop;
 	char text[SYS_TEXT_MAX];
 	struct arena names; /* of the row at hand */
 	struct capture_stats stats;
@@ -225,6 +226,8 @@ static int take_file(struct capture *c, const struct row *r, const char *path)
 	struct buf b = BUF_INIT;
 	int rc = 0;
 
+	if (*c->stop)
+		return err_set(c->err, ERR_IO, "ended by a signal");
 	if (r->filter == filter_there)
 		return sys_exists(c->root, "%s", path) ? write_text(c, path, "", 0) : 0;
 	if (sys_read(c->text, sizeof(c->text), c->root, "%s", path) < 0) {
@@ -360,7 +363,8 @@ static int put_in_place(struct capture *c, const char *dir)
 	return 0;
 }
 
-int capture_make(struct capture_stats *out, const char *root, const char *dir, struct err *err)
+int capture_make(struct capture_stats *out, const char *root, const char *dir,
+		 const volatile sig_atomic_t *stop, struct err *err)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	struct arena a = ARENA_INIT;
@@ -371,6 +375,7 @@ int capture_make(struct capture_stats *out, const char *root, const char *dir, s
 	if (!c)
 		return err_nomem(err);
 	c->root = root;
+	c->stop = stop;
 	c->err = err;
 	if (machine_read(&m, &a, root, err) || open_temp(c, dir))
 		goto out;

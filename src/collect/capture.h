@@ -2,16 +2,18 @@
 /*
  * capture - a copy of what this program reads of a machine, for --sysroot elsewhere.
  *
- *	capture_make(&stats, root, dir, &err)
+ *	capture_make(&stats, root, dir, &stop, &err)
  *
  * Which files, and what of them, says capture.def. Besides, cyclade/facts holds what is asked of
  * the CPU itself, which nobody can ask elsewhere. `root` may be a captured machine; its capture is
  * the same again. The copy is made beside `dir` and renamed: it is there whole or not at all, and
- * nothing that is there already is touched.
+ * nothing that is there already is touched. Once a signal's handler has set *stop, it ends and
+ * removes the copy.
  */
 #ifndef CYCLADE_COLLECT_CAPTURE_H
 #define CYCLADE_COLLECT_CAPTURE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +31,7 @@ struct capture_stats {
 };
 
 int capture_make(struct capture_stats *out, const char *root, const char *dir,
-		 struct err *err) MUST_USE;
+		 const volatile sig_atomic_t *stop, struct err *err) MUST_USE;
 
 /* What of a file's text is taken; false where `path` (as capture.def has it) is no row of a
  * file. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/cgroup.h"
 #include "collect/counter_int.h"
 
 #include <errno.h>
@@ -110,14 +111,11 @@ static enum outcome on_refusal(struct counters *c, size_t g, size_t e, size_t pl
 		(void)say_out_of_means(ev, number, err);
 		return FAILED;
 	}
-	if (number == EBADF && c->setup.cgroup_fd >= 0) {
-		errno = number;
-		(void)err_sys(err, "%s: perf_event_open", ev->name);
-		(void)err_hint(err,
-			       "is it a cgroup? it must lie in the hierarchy of perf_event, or "
-			       "of version 2");
+	if (cgroup_refused(ev->name, number,
+			   counter_by_cgroup(c) ? c->setup.cgroups[place % c->n_tasks]
+						: c->setup.cgroup_fd,
+			   counter_cpu(c, place), err))
 		return FAILED;
-	}
 	/* a task that ended, a CPU that went: that place is empty, the others count */
 	if (number == ESRCH || (number == ENODEV && place && counter_cpu(c, place) >= 0)) {
 		c->place_gone[place] = true;

@@ -21,7 +21,9 @@ struct counter_event_state {
 
 struct counter_last { /* what was read last */
 	uint64_t value, enabled, running;
+	uint64_t before; /* enabled, as it was read before that */
 	bool gone;
+	bool stopped; /* found so once: for good, as long as it is open */
 };
 
 struct counter_group_state {

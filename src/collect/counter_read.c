@@ -29,6 +29,60 @@ static int leader_of(const struct counters *c, size_t g, uint32_t part, size_t p
 	return leader;
 }
 
+/*
+ * If a CPU goes offline, its events are taken out of their context. Some kernels end them (a read
+ * returns nothing), others leave them: their times stand still, also after the CPU is back. So if
+ * the time of a place advanced less than that of another since the last reading, it is read again:
+ * the events there are dead if the other's time advanced meanwhile and theirs did not.
+ */
+#define BEHIND 1000000ull /* ns; CPUs are not enabled and read at the same moment */
+
+static uint64_t advanced(const struct counter_last *l)
+{
+	return l->enabled - l->before;
+}
+
+static int read_time(struct counters *c, size_t g, uint32_t part, size_t place, uint64_t *out)
+{
+	size_t n;
+	int leader = leader_of(c, g, part, place, &n);
+	ssize_t size = (ssize_t)((3 + n) * sizeof(*c->words));
+
+	if (leader < 0 || read(leader, c->words, (size_t)size) != size)
+		return -1;
+	*out = c->words[1];
+	return 0;
+}
+
+static void find_stopped(struct counters *c, size_t g, uint32_t part)
+{
+	struct counter_last *first = NULL;
+	size_t ahead = 0;
+	uint64_t now;
+
+	/* a cgroup's time is that of its tasks on a CPU */
+	if (!c->setup.cpus || c->setup.cgroup_fd >= 0 || c->n_places < 2)
+		return;
+	for (size_t e = 0; e < c->setup.group[g].n && !first; e++)
+		if (c->group[g].event[e].part == part)
+			first = &c->group[g].last[e * c->n_places];
+	for (size_t p = 0; first && p < c->n_places; p++)
+		if (!first[p].gone && advanced(&first[p]) > advanced(&first[ahead]))
+			ahead = p;
+	for (size_t p = 0; first && p < c->n_places; p++) {
+		if (first[p].gone || advanced(&first[p]) + BEHIND > advanced(&first[ahead]) ||
+		    read_time(c, g, part, p, &now) || now != first[p].enabled ||
+		    read_time(c, g, part, ahead, &now) || now == first[ahead].enabled)
+			continue;
+		for (size_t e = 0; e < c->setup.group[g].n; e++)
+			if (c->group[g].event[e].part == part) {
+				struct counter_last *l = &c->group[g].last[e * c->n_places + p];
+
+				l->stopped = l->gone = true;
+			}
+	}
+}
+
 /* Takes one reading into `last`. */
 static int read_part(struct counters *c, size_t g, uint32_t part, size_t place, struct err *err)
 {
@@ -51,8 +105,9 @@ static int read_part(struct counters *c, size_t g, uint32_t part, size_t place, 
 
 		if (c->group[g].event[e].part != part || *counter_fd(c, g, e, place) < 0)
 			continue;
-		l->gone = gone;
+		l->gone = gone || l->stopped;
 		if (!gone) {
+			l->before = l->enabled;
 			l->enabled = c->words[1];
 			l->running = c->words[2];
 			l->value = c->words[3 + k];
@@ -84,14 +139,24 @@ static void add_up(const struct counters *c, size_t g, size_t e, struct counter_
 	}
 }
 
+/* A reading of one group, without summing up. */
+static int read_group(struct counters *c, size_t g, struct err *err)
+{
+	for (size_t p = 0; p < c->n_places; p++)
+		for (uint32_t part = 0; part < c->group[g].n_parts; part++)
+			if (read_part(c, g, part, p, err))
+				return -1;
+	for (uint32_t part = 0; part < c->group[g].n_parts; part++)
+		find_stopped(c, g, part);
+	return 0;
+}
+
 int counters_read(struct counters *c, size_t group, struct counter_value *out, struct err *err)
 {
 	size_t targets = counters_targets(c);
 
-	for (size_t p = 0; p < c->n_places; p++)
-		for (uint32_t part = 0; part < c->group[group].n_parts; part++)
-			if (read_part(c, group, part, p, err))
-				return -1;
+	if (read_group(c, group, err))
+		return -1;
 	for (size_t e = 0; e < c->setup.group[group].n; e++)
 		add_up(c, group, e, out + e * targets);
 	return 0;
@@ -112,12 +177,23 @@ static int ask(struct counters *c, size_t g, unsigned long request, unsigned lon
 	return 0;
 }
 
+/* Once all are off no time advances: those that stopped before are found now. */
+static int last_look(struct counters *c, struct err *err)
+{
+	for (size_t g = 0; c->setup.cpus && g < c->setup.n_groups; g++)
+		if (read_group(c, g, err))
+			return -1;
+	return 0;
+}
+
 int counters_enable(struct counters *c, size_t group, bool on, struct err *err)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	size_t from = group == ALL_GROUPS ? 0 : group;
 	size_t to = group == ALL_GROUPS ? c->setup.n_groups : group + 1;
 
+	if (group == ALL_GROUPS && !on && last_look(c, err))
+		return -1;
 	for (size_t g = from; g < to; g++)
 		if (ask(c, g, request, 0, on ? "enabling" : "disabling", err))
 			return -1;

@@ -663,7 +663,7 @@ int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const 
 			goto fail;
 		blanks(&p);
 		if (p.at == p.end)
-			return 0;
+			break;
 		if (*p.at != ',') {
 			(void)event_bad(&p, word_of(p.at, p.at + 1),
 					"a comma or the end should be here");
@@ -671,6 +671,8 @@ int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const 
 		}
 		p.at++;
 	}
+	if (!event_topdown_groups(list, pmus, before, err))
+		return 0;
 fail:
 	list->ev.n = before;
 	return -1;

@@ -8,7 +8,8 @@
  * event aliases), tracepoints (sched:sched_switch, with glob), breakpoints (mem:ADDR[/LEN][:rwx]),
  * uprobes and kprobes (uprobe:FILE:SYMBOL|+OFFSET, kprobe:SYMBOL), modifiers (:u :k :h :G :H :p :pp
  * :ppp :P :I :D :S), groups ({a,b}:S), several by comma or by repeated -e. Names that are none of
- * these are asked of event_list.more.
+ * these are asked of event_list.more. Slots and top-down metrics of one text that nobody grouped
+ * are a group, and slots lead theirs.
  *
  * Everything of the machine is read below `root` (sysfs at root/sys, tracefs at
  * root/sys/kernel/tracing or root/sys/kernel/debug/tracing), so that another machine's tree can
@@ -27,6 +28,9 @@
 #include "base/vec.h"
 
 struct pmu_set;
+
+/* Slots, and the metrics of PERF_METRICS that they lead (Intel, Ice Lake on). */
+enum event_topdown { TOPDOWN_NONE, TOPDOWN_SLOTS, TOPDOWN_METRIC };
 
 enum event_tool { TOOL_NONE, TOOL_DURATION, TOOL_USER, TOOL_SYSTEM };
 
@@ -54,7 +58,8 @@ struct event {
 	const char *call_graph; /* call-graph=fp|dwarf|lbr|no, or NULL */
 	uint32_t stack_size;	/* stack-size=, or 0 */
 	int8_t inherit;		/* inherit, no-inherit: 1, -1; 0: not said */
-	enum event_tool tool;	/* a clock of ours: the event itself is "dummy" */
+	enum event_topdown topdown;
+	enum event_tool tool; /* a clock of ours: the event itself is "dummy" */
 };
 
 /* What a name that neither the kernel nor sysfs has means. */
@@ -95,6 +100,10 @@ struct event_list {
  * that is not mounted and we may. The machine's PMUs are read once for a list and root. */
 int event_parse(struct event_list *list, const char *root, const char *text,
 		struct err *err) MUST_USE;
+/* Fails, naming slots, if a top-down metric is in no group that slots lead: no kernel counts it. */
+int event_topdown_check(const struct event_list *list, struct err *err) MUST_USE;
+/* True if the group of this leader has a top-down metric: slots do not sample then. */
+bool event_topdown_led(const struct event_list *list, size_t leader);
 /* What to sample when nobody says: cycles, as precise as the PMU can, where a PMU counts them (as
  * seen by opening one; of a captured machine, by its having a PMU), else cpu-clock; *why tells what
  * was looked at and found ("" with cycles). */

@@ -7,6 +7,7 @@
  *	event_names.c	generic and cache names
  *	event_pmu.c	PMUs of sysfs: formats, aliases
  *	event_term.c	what stands between the slashes
+ *	event_topdown.c	groups of slots and top-down metrics
  *	event_trace.c	tracepoints
  *	event_probe.c	breakpoints, uprobes, kprobes
  *	event_elf.c	where in a file a function's code lies
@@ -169,6 +170,11 @@ int event_probe(struct event_parser *p, const char *start, bool kernel, bool at_
 /* The text of one -e over PMUs that were read before (or made up). */
 int event_parse_text(struct event_list *list, const struct pmu_set *pmus, const char *text,
 		     size_t len, struct err *err) MUST_USE;
+
+/* Marks slots and top-down metrics among the events from `from` on, and groups them as the kernel
+ * wants them; may change the order of events. */
+int event_topdown_groups(struct event_list *list, const struct pmu_set *pmus, size_t from,
+			 struct err *err) MUST_USE;
 
 /* Where in the ELF file `path` the code of `symbol` lies. */
 int elf_symbol_offset(const char *path, const char *symbol, uint64_t *offset,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "collect/synth.h"
+#include "collect/synth_int.h"
 
 #define CHILDREN_MAX (1u << 20) /* bytes of a list */
 
@@ -18,18 +19,8 @@ static size_t children_of(pid_t pid, pid_t tid, pid_t *out, size_t max)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	if (!file_slurp(&text, path, CHILDREN_MAX, NULL)) {
-		char *s = text.len ? text.s : NULL, *end;
-
-		while (s && n < max) {
-			long v = strtol(s, &end, 10);
-
-			if (end == s || v <= 0 || v > INT32_MAX)
-				break;
-			out[n++] = (pid_t)v;
-			s = end;
-		}
-	}
+	if (!file_slurp(&text, path, CHILDREN_MAX, NULL) && text.len)
+		n = synth_tasks_text(text.s, out, max);
 	buf_free(&text);
 	return n;
 }

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "collect/cgroup.h"
 #include "collect/jitter.h"
 #include "collect/sysfs.h"
 
@@ -31,10 +32,10 @@ struct ring {
 
 struct counter {
 	int fd;
-	uint32_t event, place; /* place: index of cpu * n_tasks + task */
-	pid_t task;	       /* -1: whatever runs */
-	unsigned seen;	       /* samples since the period was set */
-	uint64_t nominal;      /* period to vary; 0: it stays */
+	uint32_t event;
+	pid_t task;	  /* -1: whatever runs */
+	unsigned seen;	  /* samples since the period was set */
+	uint64_t nominal; /* period to vary; 0: it stays */
 };
 
 struct event_ids {
@@ -106,11 +107,6 @@ static void explain_open(struct err *err, const struct recorder_event *e, int sa
 		(void)err_hint(err, "the kernel does not take this combination; try fewer options "
 				    "or another event");
 		break;
-	case EBADF:
-		(void)err_hint(err,
-			       "is it a cgroup? it must lie in the hierarchy of perf_event, or "
-			       "of version 2");
-		break;
 	case EBUSY:
 		(void)err_hint(err, "another program holds the counter: `cyclade doctor`");
 		break;
@@ -119,9 +115,13 @@ static void explain_open(struct err *err, const struct recorder_event *e, int sa
 	}
 }
 
-static bool counts_on(const struct recorder_event *e, int cpu)
+static bool counts_on(const struct recorder_event *e, const struct recorder_setup *s, int cpu)
 {
-	return !e->cpus || cpu < 0 || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
+	if (cpu < 0)
+		return true;
+	if (!e->beyond && !cpu_list_has(s->cpus, s->n_cpus, (uint32_t)cpu))
+		return false;
+	return !e->cpus || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
 }
 
 /* A counter of its own period, where that can be. */
@@ -167,7 +167,6 @@ struct opening {
 	const struct recorder_setup *s;
 	int cpu;
 	pid_t task;
-	uint32_t place;
 	int ring_fd;  /* of this CPU or task, -1: none yet */
 	int *leaders; /* by event: the leader's fd at this place */
 };
@@ -177,28 +176,31 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 {
 	const struct recorder_event *e = &o->s->event[i];
 	int group = e->group == (int)i ? -1 : o->leaders[e->group], fd;
+	int cgroup_fd = e->beyond ? -1 : o->s->cgroup_fd;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 	struct perf_event_attr attr = e->attr;
-	struct counter c = { .event = i, .place = o->place, .task = o->task };
+	struct counter c = { .event = i, .task = o->task };
 	uint64_t id, *at;
 
 	o->leaders[i] = -1;
-	if (!counts_on(e, o->cpu))
+	if (!counts_on(e, o->s, o->cpu))
 		return 0;
 	c.nominal = vary_first(o->r, &attr);
-	if (o->s->cgroup_fd >= 0)
+	if (cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
-	fd = sys_open(&attr, o->s->cgroup_fd >= 0 ? o->s->cgroup_fd : o->task, o->cpu, group,
-		      flags);
+	fd = sys_open(&attr, cgroup_fd >= 0 ? cgroup_fd : o->task, o->cpu, group, flags);
 	if (fd < 0) {
-		if (errno == ESRCH && o->s->n_tasks > 1)
+		int saved = errno;
+
+		if (saved == ESRCH && o->s->n_tasks > 1)
 			return 0;
-		if (errno == EACCES && o->task > 0) {
+		if (saved == EACCES && o->task > 0) {
 			(void)err_sys(err, "task %d may not be watched", (int)o->task);
 			return err_hint(
 				err, "it is another user's, or privileged: be that user, or root");
 		}
-		explain_open(err, e, errno);
+		if (!cgroup_refused(e->name, saved, cgroup_fd, o->cpu, err))
+			explain_open(err, e, saved);
 		return -1;
 	}
 	c.fd = fd;
@@ -226,31 +228,70 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	return map_ring(o->r, fd, o->s->ring_bytes ? o->s->ring_bytes : 512u << 10, err);
 }
 
-/* Every event on every CPU for every task; all counters of a CPU share its ring. */
+/* Every event of one CPU (-1: wherever the tasks are) for every task; all share the CPU's ring. */
+static int open_cpu(struct recorder *r, const struct recorder_setup *s, int cpu, int *leaders,
+		    struct err *err)
+{
+	struct opening o = { .r = r, .s = s, .cpu = cpu, .ring_fd = -1, .leaders = leaders };
+	size_t n_tasks = s->tasks ? s->n_tasks : 1;
+
+	for (size_t t = 0; t < n_tasks; t++) {
+		o.task = s->tasks ? s->tasks[t] : -1;
+		if (cpu < 0)
+			o.ring_fd = -1; /* a counter without a CPU cannot share */
+		for (uint32_t i = 0; i < s->n_events; i++)
+			if (open_one(&o, i, err))
+				return -1;
+	}
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+struct cpu_set {
+	VEC(int) v; /* ascending, each once; -1: no CPU in particular */
+};
+
+/* Where there is something to open: setup's CPUs, and those of events that go beyond them. */
+static int cpus_to_open(struct cpu_set *set, const struct recorder_setup *s, struct err *err)
+{
+	size_t kept = 0;
+
+	if (!s->cpus)
+		return vec_push(&set->v, -1) ? err_nomem(err) : 0;
+	for (size_t c = 0; c < s->n_cpus; c++)
+		if (vec_push(&set->v, (int)s->cpus[c]))
+			return err_nomem(err);
+	for (size_t i = 0; i < s->n_events; i++)
+		for (size_t c = 0; s->event[i].beyond && c < s->event[i].n_cpus; c++)
+			if (vec_push(&set->v, (int)s->event[i].cpus[c]))
+				return err_nomem(err);
+	vec_sort(&set->v, by_number);
+	for (size_t i = 0; i < set->v.n; i++)
+		if (!i || set->v.v[i] != set->v.v[i - 1])
+			set->v.v[kept++] = set->v.v[i];
+	set->v.n = kept;
+	return 0;
+}
+
 static int open_all(struct recorder *r, const struct recorder_setup *s, struct err *err)
 {
-	size_t n_cpus = s->cpus ? s->n_cpus : 1, n_tasks = s->tasks ? s->n_tasks : 1;
 	int *leaders = calloc(s->n_events, sizeof(*leaders));
+	struct cpu_set set = { VEC_INIT };
 	int rc = -1;
 
 	if (!leaders)
 		return err_nomem(err);
-	for (size_t c = 0; c < n_cpus; c++) {
-		struct opening o = { .r = r,
-				     .s = s,
-				     .cpu = s->cpus ? (int)s->cpus[c] : -1,
-				     .ring_fd = -1,
-				     .leaders = leaders };
-
-		for (size_t t = 0; t < n_tasks; t++) {
-			o.task = s->tasks ? s->tasks[t] : -1;
-			o.place = (uint32_t)(c * n_tasks + t);
-			if (!s->cpus)
-				o.ring_fd = -1; /* a counter without a CPU cannot share */
-			for (uint32_t i = 0; i < s->n_events; i++)
-				if (open_one(&o, i, err))
-					goto out;
-		}
+	if (cpus_to_open(&set, s, err))
+		goto out;
+	vec_each (&set.v, const int *, cpu) {
+		if (open_cpu(r, s, *cpu, leaders, err))
+			goto out;
 	}
 	if (!r->ring.n) {
 		(void)err_set(err, ERR_NOT_FOUND, "nothing to watch: every task has ended already");
@@ -258,6 +299,7 @@ static int open_all(struct recorder *r, const struct recorder_setup *s, struct e
 	}
 	rc = 0;
 out:
+	vec_free(&set.v);
 	free(leaders);
 	return rc;
 }

@@ -8,6 +8,8 @@
  *	recorder_stop(r, &err)			the last drain; the sink's first failure
  *	recorder_close(r)
  *
+ * A ring is mapped for each CPU on which any event is opened.
+ *
  * The thread sleeps until a ring is half full or `flush_ms` have passed, drains all rings and calls
  * round(), so that what is older than that is out of our hands. The sink is called on that thread
  * only. Records are handed over as the kernel wrote them, in runs of bytes: a record may be cut by
@@ -32,6 +34,9 @@ struct recorder_event {
 	int group;	      /* index of its leader; its own where it leads */
 	const uint32_t *cpus; /* where it can count, ascending; NULL: on all of setup's */
 	size_t n_cpus;
+	/* Opened on all of `cpus`, setup's or not, and outside of the cgroup too: an event that
+	 * records mappings and names, which a task may have got elsewhere. Needs setup's cpus. */
+	bool beyond;
 	const char *name; /* for messages */
 };
 

@@ -16,6 +16,7 @@
 #include "base/num.h"
 #include "base/perf_abi.h"
 #include "base/vec.h"
+#include "collect/synth_int.h"
 
 #define TEXT_LIMIT (64u << 20) /* of one /proc file */
 
@@ -79,23 +80,6 @@ static int put_mmap(const struct synth *s, struct record *r, uint64_t start, uin
 
 /* ---- the kernel ------------------------------------------------------------------------- */
 
-struct module {
-	uint64_t start, size;
-	char name[64];
-};
-
-/* "name size refs users state 0xaddress [flags]", one line each. */
-static bool parse_module(const char *line, struct module *m)
-{
-	unsigned long long size, start;
-
-	if (sscanf(line, "%60s %llu %*s %*s %*s 0x%llx", m->name, &size, &start) != 3 || !start)
-		return false;
-	m->size = size;
-	m->start = start;
-	return true;
-}
-
 static int put_modules(const struct synth *s, struct record *r, uint64_t kernel, uint64_t *lowest,
 		       struct err *err)
 {
@@ -108,10 +92,10 @@ static int put_modules(const struct synth *s, struct record *r, uint64_t kernel,
 		goto out; /* a kernel without modules */
 	for (char *line = strtok_r(text.s, "\n", &save); line && !rc;
 	     line = strtok_r(NULL, "\n", &save)) {
-		struct module m;
+		struct synth_module m;
 		char name[72];
 
-		if (!parse_module(line, &m))
+		if (!synth_module_line(&m, line))
 			continue;
 		if (m.start > kernel && m.start < *lowest)
 			*lowest = m.start;
@@ -134,20 +118,19 @@ static uint64_t kernel_start(const char **name)
 	if (!f)
 		return 0;
 	while (fgets(line, sizeof(line), f)) {
-		unsigned long long addr;
-		char type, symbol[256];
+		struct synth_symbol sym;
 
-		if (sscanf(line, "%llx %c %255s", &addr, &type, symbol) != 3)
+		if (!synth_symbol_line(&sym, line))
 			continue;
-		if (!strcmp(symbol, "_text")) {
-			start = addr;
+		if (!strcmp(sym.name, "_text")) {
+			start = sym.addr;
 			*name = "[kernel.kallsyms]_text";
 			break;
 		}
-		if (!strcmp(symbol, "_stext")) {
-			start = addr;
+		if (!strcmp(sym.name, "_stext")) {
+			start = sym.addr;
 			*name = "[kernel.kallsyms]_stext";
-		} else if (start && addr != start) {
+		} else if (start && sym.addr != start) {
 			break;
 		}
 	}
@@ -173,42 +156,22 @@ int synth_kernel(const struct synth *s, struct err *err)
 
 /* ---- processes -------------------------------------------------------------------------- */
 
-struct status {
-	char name[64];
-	uint32_t tgid, ppid, uid; /* uid: the real one */
-};
-
-static bool read_status(pid_t pid, pid_t tid, struct status *st)
+static bool read_status(pid_t pid, pid_t tid, struct synth_status *st)
 {
 	struct buf text = BUF_INIT;
-	char path[64], *save = NULL;
-	bool found = false;
+	char path[64];
+	bool found;
 
-	memset(st, 0, sizeof(*st));
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	if (!file_slurp(&text, path, TEXT_LIMIT, NULL))
-		for (char *line = strtok_r(text.s, "\n", &save); line;
-		     line = strtok_r(NULL, "\n", &save)) {
-			unsigned v;
-
-			if (!strncmp(line, "Name:\t", 6)) {
-				(void)snprintf(st->name, sizeof(st->name), "%.60s", line + 6);
-			} else if (sscanf(line, "Tgid: %u", &v) == 1) {
-				st->tgid = v;
-				found = true;
-			} else if (sscanf(line, "PPid: %u", &v) == 1) {
-				st->ppid = v;
-			} else if (sscanf(line, "Uid: %u", &v) == 1) {
-				st->uid = v;
-			}
-		}
+	found = !file_slurp(&text, path, TEXT_LIMIT, NULL) && text.len &&
+		synth_status_text(st, text.s);
 	buf_free(&text);
 	return found;
 }
 
 pid_t synth_tgid(pid_t tid)
 {
-	struct status st;
+	struct synth_status st;
 
 	return read_status(tid, tid, &st) ? (pid_t)st.tgid : -1;
 }
@@ -260,7 +223,7 @@ int synth_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 int synth_threads_of(uid_t user, pid_t **tids, size_t *n, struct err *err)
 {
 	VEC(pid_t) v = VEC_INIT;
-	struct status st;
+	struct synth_status st;
 	pid_t *pids, *own;
 	size_t n_pids, n_own;
 	int rc = -1;
@@ -292,7 +255,7 @@ out:
 static int put_thread(const struct synth *s, struct record *r, pid_t pid, pid_t tid,
 		      struct err *err)
 {
-	struct status st;
+	struct synth_status st;
 
 	if (!read_status(pid, tid, &st))
 		return 0;
@@ -312,40 +275,32 @@ static int put_thread(const struct synth *s, struct record *r, pid_t pid, pid_t 
 	return finish(s, r, err);
 }
 
-/* "start-end perms offset major:minor inode   path" */
 static int put_mapping(const struct synth *s, struct record *r, pid_t pid, const char *line,
 		       struct err *err)
 {
-	unsigned long long start, end, offset, inode;
-	unsigned major, minor;
-	char perms[8];
-	int path = 0;
-	uint32_t prot;
+	struct synth_mapping m;
+	bool code;
 
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
-		   &minor, &inode, &path) != 7 ||
-	    end <= start || strlen(perms) < 4)
+	if (!synth_mapping_line(&m, line))
 		return 0;
-	if (perms[2] != 'x' && (!s->data_maps || perms[0] != 'r'))
+	code = m.prot & PROT_EXEC;
+	if (!code && (!s->data_maps || !(m.prot & PROT_READ)))
 		return 0;
-	prot = (perms[0] == 'r' ? PROT_READ : 0u) | (perms[1] == 'w' ? PROT_WRITE : 0u) |
-	       (perms[2] == 'x' ? PROT_EXEC : 0u);
 	begin(r, PERF_RECORD_MMAP2,
-	      (uint16_t)(PERF_RECORD_MISC_USER |
-			 (perms[2] == 'x' ? 0 : PERF_RECORD_MISC_MMAP_DATA)));
+	      (uint16_t)(PERF_RECORD_MISC_USER | (code ? 0 : PERF_RECORD_MISC_MMAP_DATA)));
 	put_u32(r, (uint32_t)pid);
 	put_u32(r, (uint32_t)pid);
-	put_u64(r, start);
-	put_u64(r, end - start);
-	put_u64(r, offset);
-	put_u32(r, major);
-	put_u32(r, minor);
-	put_u64(r, inode);
+	put_u64(r, m.start);
+	put_u64(r, m.end - m.start);
+	put_u64(r, m.offset);
+	put_u32(r, m.major);
+	put_u32(r, m.minor);
+	put_u64(r, m.inode);
 	put_u64(r, 0);
-	put_u32(r, prot);
-	put_u32(r, perms[3] == 's' ? MAP_SHARED : MAP_PRIVATE);
-	if (line[path])
-		put_name(r, line + path, strlen(line + path));
+	put_u32(r, m.prot);
+	put_u32(r, m.shared ? MAP_SHARED : MAP_PRIVATE);
+	if (*m.path)
+		put_name(r, m.path, strlen(m.path));
 	else
 		put_name(r, "//anon", 6);
 	return finish(s, r, err);

@@ -146,7 +146,7 @@ int tracing_data(struct buf *out, const char *root, const uint64_t *ids, size_t 
 	if (put_file(&t, out, false, false, "printk_formats") ||
 	    put_file(&t, out, true, false, "saved_cmdlines"))
 		goto out;
-	rc = out->failed ? err_nomem(err) : 0;
+	rc = buf_error(out, err);
 out:
 	arena_free(&t.arena);
 	return rc;

@@ -13,13 +13,14 @@
 
 #include "base/perf_abi.h"
 
-#if defined(__x86_64__) || defined(__i386__)
-static double hz_of_page(const struct perf_event_mmap_page *page)
+double tsc_hz_of_page(const struct perf_event_mmap_page *page)
 {
 	if (!page->cap_user_time || !page->time_mult || page->time_shift > 63)
 		return NAN;
 	return 1e9 * ldexp(1, page->time_shift) / page->time_mult;
 }
+
+#if defined(__x86_64__) || defined(__i386__)
 
 /* Leaf 0x15: the crystal's Hz, times a fraction; where a hypervisor says, its leaf of kHz. */
 static double hz_of_cpuid(void)
@@ -54,7 +55,7 @@ static double hz_of_kernel(void)
 		return NAN;
 	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
-		hz = hz_of_page(page);
+		hz = tsc_hz_of_page(page);
 		(void)munmap(page, size);
 	}
 	(void)close(fd);

@@ -31,7 +31,8 @@
  * A name in `expr` is a node's, then an event's: of a node in cycles (or its unit), of an event in
  * occurrences. What has neither event nor formula is the sum of what `adds` to it, or `cover none`:
  * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole`
- * has one value, of all that was recorded, wherever it is used.
+ * has one value, of all that was recorded, wherever it is used. A node with `smt`, and all below
+ * it, has none where cores run one thread.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -67,6 +68,7 @@ struct account_node {
 	bool ns;	  /* the penalty is in nanoseconds, at whatever frequency */
 	bool adds;	  /* to its parent */
 	bool whole;	  /* of the whole recording, not of a row */
+	bool smt;	  /* of two threads on a core: there is none where a core runs one */
 	bool cycles;	  /* its value is cycles; else `unit` */
 	const char *unit; /* "" of cycles */
 	const struct expr *expr; /* NULL: none. EXPR_EVENT: model event; EXPR_METRIC: node */

@@ -83,6 +83,7 @@ struct model_metric {
 	const char *domain_text; /* "Slots_Estimated", ... */
 	double max;		 /* Metric Max, for display only; NAN: none */
 	bool overlap;		 /* ~overlap: siblings may count the same cycles twice */
+	bool zero;		 /* may be exactly 0 in a program that runs for long */
 	bool approximate;	 /* the model calls it an approximation (Zen 1-3) */
 	const char *groups;	 /* ";"-list */
 	const char *locate;	 /* event to sample by, to find the code; "" */
@@ -98,6 +99,10 @@ struct model {
 	const char *title;  /* "Intel Sapphire Rapids" */
 	const char *vendor; /* "intel", "amd", "arm", "sysfs" */
 	const char *from;   /* provenance: source and version */
+	const char *tma;    /* version of Intel's TMA sheet; "" where it is not of that */
+	/* Where its static retire latencies were measured, and by whom; "" where it has none. */
+	const char *latency_from;
+	const char *caution; /* what it lacks or has untried, or "" */
 	unsigned revision;
 	unsigned counters, counters_alone, fixed; /* general with SMT on, with SMT off; fixed */
 	bool metrics_register;			  /* PERF_METRICS: slots lead */
@@ -141,7 +146,8 @@ size_t model_check(const struct model *m, void (*each)(void *ctx, const char *te
 /* MODEL_NONE where there is none of this name; case does not matter; of metrics also by path. */
 uint32_t model_event_find(const struct model *m, const char *name, size_t len);
 uint32_t model_metric_find(const struct model *m, const char *name, size_t len);
-/* The same, and a node of the tree by the last part of its path alone: the first of such. */
+/* The same, and a node of the tree by the last part of its path alone: the first of such; and by
+ * perf's names ("tma_fetch_latency", "tma_info_thread_ipc"). */
 uint32_t model_metric_named(const struct model *m, const char *name, size_t len);
 const char *model_last_part(const char *path); /* behind its last dot */
 
@@ -164,14 +170,38 @@ int model_cpu_id(struct model_cpu *cpu, struct arena *a, const char *cpuid) MUST
 int model_select(const char **id, struct arena *a, const struct model_sources *s,
 		 const struct model_cpu *cpu, struct err *err) MUST_USE;
 
+/* The id that a person means by a name: an id, or one of models/names.tab ("sapphirerapids",
+ * "znver4"); case, '-' and '_' do not matter. A name nobody knows is its own id. The name of a
+ * hybrid ("alderlake") needs `pmu`, that of a kind of cores; without it (NULL) it is an error that
+ * names the kinds. Arena memory, or `name` itself. */
+int model_named(const char **id, struct arena *a, const struct model_sources *s, const char *name,
+		const char *pmu, struct err *err) MUST_USE;
+/* One of the model's other names fits the pattern. */
+int model_has_name(bool *yes, struct arena *a, const struct model_sources *s, const char *id,
+		   bool (*fits)(const char *pattern, const char *name), const char *pattern,
+		   struct err *err) MUST_USE;
+/* The PMU of the cores that a model is for, by cpus.tab: "cpu_atom"; "" where any fits. */
+int model_core_pmu(const char **pmu, struct arena *a, const struct model_sources *s, const char *id,
+		   struct err *err) MUST_USE;
+
 /* Calls back for each text compiled in, path like "intel/spr/tree"; stops where it returns non-zero
  * and returns that. */
 int model_texts(struct arena *a,
 		int (*each)(void *ctx, const char *path, const char *text, size_t len), void *ctx,
 		struct err *err) MUST_USE;
 
+struct model_words {
+	const char *text;  /* what the event counts; NULL: no description */
+	const char *wrong; /* why that text is not to be believed, or NULL */
+	bool vendors;	   /* the text is the vendor's own */
+};
+/* Looks the event up in the texts that are compiled in; takes a millisecond or two. */
+int model_describe(struct model_words *out, struct arena *a, const struct model *m,
+		   const char *event, struct err *err) MUST_USE;
+
 struct model_row {				 /* for `list models` */
 	const char *id, *title, *vendor, *match; /* match: the CPUs, as cpus.tab says */
+	const char *tma;			 /* version of Intel's TMA sheet, or "" */
 	bool account;				 /* it has one: model/account.h */
 };
 int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,

@@ -19,6 +19,9 @@
  * of it are put together by slices of time (slices.h), so both are of the same time. Where level 1
  * needs many general counters, it takes turns with the rest: pinned, it would leave them none.
  *
+ * With wish.pin_fixed the pinned group has what fixed counters count (cycles, instructions, slots
+ * and their metrics), whatever level it is for, and is never extrapolated.
+ *
  * A metric's events are kept in one group, with those of the metrics that its formula refers to. If
  * that is too much for one group, the other nodes it refers to (ratios of their own) may be in
  * other groups; if its own events are too many for one, it is `mixed`. Where a thread has few
@@ -52,6 +55,7 @@ struct plan_wish {
 	bool no_tree;	 /* only the metrics named */
 	bool thresholds; /* count what thresholds need too */
 	bool pin;	 /* level 1 may be a group of its own that is always on the counters */
+	bool pin_fixed;	 /* that group has all that fixed counters can count, and no more */
 	bool loose;	 /* nodes that a formula refers to need not be in its group: fewer groups */
 	const double *system; /* [SYSTEM_COUNT], as far as known before the run */
 };

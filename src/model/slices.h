@@ -8,16 +8,19 @@
  *						for tree_eval: any interval, as often as wanted
  *	slices_counts_since(s, arena, since, from, to, &counts, &err)
  *						the same, with the errors of a longer stretch
+ *	slices_switch(s, group, t, state, &err)	when a group is switched on or off
+ *	slices_counts_when(...)			counts of the time in which groups were on
  *	slices_free(s)
  *
  * Between two readings of a group lies a slice. Of each slice and target the rate is what was
  * counted by the time on the counters; it holds for the time that the target ran in this slice, and
  * the whole is the sum over slices: a program that changes its ways is not mistaken for its
  * average, which is what one value * enabled / running for the whole makes of it. A slice in which
- * the group was never on a counter is filled from the slices beside it. Groups that were switched
- * off for a time (their enabled time stands still while another group's goes on) are filled
- * likewise; `counted` tells how little was seen, and the error grows by what the other groups saw
- * change between the two stretches.
+ * the group was never on a counter is filled from the slices beside it. Time for which a group was
+ * switched off is filled from random visits (SLICES_VISIT), each of which stands for the time off
+ * around it; they are a sample of their own, for what the group sees while it is on was not chosen
+ * at random. Without a visit that time is filled from the slices beside it, and the error grows by
+ * what the other groups saw change between the two stretches. `counted` shows how little was seen.
  *
  * The error comes from how much neighbouring slices differ (half their squared difference, von
  * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway: a
@@ -80,11 +83,26 @@ struct slices_reading {
 	bool missing; /* could not be opened, or is gone: never counted, or keeps what it had */
 };
 
+/* How a group is meant to count. One that is never switched is SLICES_ON. */
+enum slices_state {
+	SLICES_ON,
+	SLICES_OFF,
+	/* on for a moment that was drawn at random, to see what goes on while it is off: it stands
+	 * for the time off around it */
+	SLICES_VISIT,
+};
+
 int slices_new(struct slices **out, const struct slices_setup *setup, struct err *err) MUST_USE;
 /* r[event of the group * n_targets + target]. `t`: ns, never less than this group's last; two
  * readings at the same time: the second replaces the first. */
 int slices_add(struct slices *s, size_t group, uint64_t t, const struct slices_reading *r,
 	       struct err *err) MUST_USE;
+/* From `t` on (not before this group's last reading) the group is in this state. */
+int slices_switch(struct slices *s, size_t group, uint64_t t, enum slices_state to,
+		  struct err *err) MUST_USE;
+/* Groups that are off are not read: gives them a reading of the same time as the latest of all, so
+ * that an interval can end, and the next begin, there. */
+int slices_catch_up(struct slices *s, struct err *err) MUST_USE;
 /* Fills out's count, n_lps, counted, groups with their matrices, quantum and no_error; latency,
  * latency_se and system are left as they are. Matrices and reasons are in arena memory, the others
  * the slices' own, until the next counts of it. Groups are those of the setup, and one more of the
@@ -98,6 +116,17 @@ int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
  * bars, too: they are not too narrow. */
 int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
+/* Of the time in [from, to] in which each of these groups was on: its counts, as
+ * slices_counts() gives those of all of it. */
+struct slices_seen {
+	double time, all; /* ns that the targets ran: in that time, and in [from, to] */
+	unsigned visits;  /* how many random moments are in it */
+};
+int slices_counts_when(struct slices *s, struct arena *a, const uint32_t *group, size_t n,
+		       uint64_t from, uint64_t to, struct tree_counts *out,
+		       struct err *err) MUST_USE;
+void slices_when_seen(const struct slices *s, const uint32_t *group, size_t n, uint64_t from,
+		      uint64_t to, struct slices_seen *out);
 void slices_free(struct slices *s); /* NULL is fine */
 
 #endif

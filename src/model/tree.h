@@ -51,6 +51,9 @@ struct tree_counts {
 	const double *latency_se; /* standard error of it, NAN: not measured here, nodes that use it
 				   * have no error bar; NULL: exact */
 	const double *system;	  /* [SYSTEM_COUNT] */
+	/* By event: why its count of 0 is not believed, NULL where it is; NULL: all are. Kept as
+	 * long as the tree. */
+	const char *const *dead;
 };
 
 enum tree_doubt {
@@ -59,6 +62,7 @@ enum tree_doubt {
 	DOUBT_OVER,	/* above 1 (or its parent) by more than its error */
 	DOUBT_CHILDREN, /* with its siblings more than the parent by more than the errors */
 	DOUBT_PARENT,	/* the parent is doubtful, so nothing can be said of its parts */
+	DOUBT_DEAD,	/* against[0], which it depends on, counts nothing on this machine */
 };
 
 struct tree_node {
@@ -67,7 +71,12 @@ struct tree_node {
 	double shown;	      /* what may be printed: shares (nodes, metrics in per cent) clamped to
 		       * 0..Metric Max within the error; NAN if not measured or doubtful */
 	double error;	      /* half width at 95 %; NAN where it is not known: see no_error */
+	double unseen;	      /* the part of it that is owed to time that nobody looked at: another
+			       * run does not make it smaller */
 	const char *no_error; /* why there is no error bar, or NULL */
+	double open;	      /* what it had while it was counted, where that was a part of the
+			       * run by choice (tree_parts.c); NAN: not so */
+	double open_error;    /* half width of that; NAN: not known */
 	double counted;	      /* least share of time its events were counted; NAN without events */
 	enum tree_doubt doubt;
 	uint32_t against[2]; /* events that disagree, MODEL_NONE */
@@ -88,6 +97,7 @@ struct tree {
 	size_t n;
 	const uint32_t *list; /* the metrics that were evaluated, ascending; NULL: not told */
 	size_t n_list;
+	const char *const *dead; /* the counts' */
 };
 
 /* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */
@@ -101,13 +111,55 @@ int tree_maker_new(struct tree_maker **out, const struct model *m, const bool *w
 /* The nodes are the maker's, until the next is made. */
 int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
 	      struct err *err) MUST_USE;
+/* Children of one node that were counted for a part of the time. In the rest they had between
+ * nothing and what the node had in it. */
+struct tree_part {
+	uint32_t under;	   /* the node */
+	double weight;	   /* share of the whole (slots) that falls into that time, 0..1 */
+	double under_seen; /* what the node had in it */
+	const uint32_t *metric;
+	const double *value, *error; /* by metric of it: what it had in that time, NAN: not known */
+	size_t n;
+	unsigned visits; /* random moments in that time: a sample of the rest */
+	bool never;	 /* there is no such time */
+	uint32_t event;	 /* one that it takes */
+};
+/* As tree_make(). `c` is of all of the time, with what visits say of the rest. Parts come in any
+ * order. tree_parts.c has the formulas. */
+int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
+		    const struct tree_part *part, size_t n, struct err *err) MUST_USE;
 void tree_maker_free(struct tree_maker *k); /* NULL is fine */
 
+/* What a node had while it was counted is not what it had of the run: they differ by more than both
+ * error bars. False where one of them is not known. */
+bool tree_open_differs(const struct tree_node *n);
 /* A value that is believed as it may be printed: a share is none below 0 or beyond the whole. */
 double tree_shown(const struct model_metric *m, double v);
-/* Nodes that are means of several trees: parts that are more than their whole (some runs had no
- * value to believe) are doubtful. */
+/* Nodes that are means of several trees, `over` set by the caller: parts that are more than their
+ * whole (some runs had no value to believe) are doubtful. The path to follow is that of the means.
+ */
 void tree_judge_means(const struct model *m, struct tree_node *node);
+
+/*
+ * Marks events (by event, room for m->n_used) whose count of 0 needs a reason: a node of the first
+ * level is exactly 0 and depends on the event, which was on a counter and counted 0. A program that
+ * runs for long has some of everything on that level: each entry to the kernel and each
+ * mispredicted branch refills the pipeline. Nodes that may be 0 all the same are marked in the
+ * model (`zero`). Fields of PERF_METRICS are left out: 0 may be less than their step. Returns how
+ * many; whether a counter is dead is for the caller to find out (collect/alive.h).
+ */
+size_t tree_suspects(const struct tree *t, const struct tree_counts *c, bool *suspect);
+/* An untested suspect is dead if cycles counted at least this: 30 ms at 3 GHz, over which the timer
+ * alone enters the kernel several times. */
+#define TREE_LONG 1e8
+/* The count of cycles of the time that `c` is of; NAN where they were not counted. */
+double tree_cycles(const struct model *m, const struct tree_counts *c);
+
+/* Where nothing can be tested any more, as counts are read after the run: suspects are
+ * dead if cycles counted TREE_LONG, and the tree is made again. `a`, `wanted`: as of
+ * tree_eval(), which made it. */
+int tree_doubt_zeros(struct tree *t, struct arena *a, struct tree_counts *c, const bool *wanted,
+		     struct err *err) MUST_USE;
 
 /* The metrics whose children are worth counting now: nodes over threshold (or too unsure to say no)
  * that have children. Fills `open` (by metric). */

@@ -514,6 +514,23 @@ static void take_tree(struct feature *f)
 	f->rec->info.tree_len = copy ? n : 0;
 }
 
+/* A count, then three strings each. */
+static void take_places(struct feature *f)
+{
+	uint32_t n = get_count(f, 12);
+	struct pd_place *v = n ? get_mem(f, n, sizeof(*v)) : NULL;
+
+	for (uint32_t i = 0; v && i < n; i++) {
+		v[i].inside = get_text(f);
+		v[i].root = get_text(f);
+		v[i].rest = get_text(f);
+	}
+	if (!v || f->c.bad)
+		return;
+	f->rec->info.places = v;
+	f->rec->info.n_places = n;
+}
+
 /* ---- the table ---- */
 
 static const struct {

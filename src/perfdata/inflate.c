@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define BLOCK_SIZE (PD_CHUNK_SIZE + (1 << 18))
 
@@ -113,6 +114,8 @@ int inflate_record(struct walk *w, const uint8_t *rec_p, const uint8_t *p, size_
 		rec->info.inflated_size += out.pos - before;
 		if (out.pos > before && walk_new(w, at, err))
 			return -1;
+		if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+			return err_nomem(err);
 		if (ZSTD_isError(rc)) {
 			pd_note(rec,
 				"offset %" PRIu64 ": packed data are damaged (%s); "

@@ -121,6 +121,11 @@ struct pd_buildid {
 
 #define PD_TREE_MAX (1u << 20) /* bytes of a tree beside the samples */
 
+/* CYCLADE_PLACES: what processes see as `inside` lies at `rest` below the directory `root`. */
+struct pd_place {
+	const char *inside, *root, *rest;
+};
+
 /* Header features; a NULL string or 0 count: not in this recording. */
 struct pd_info {
 	enum pd_form form;
@@ -159,11 +164,16 @@ struct pd_info {
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
 	size_t tree_len;
+	const struct pd_place *places;
+	size_t n_places;
 	uint64_t features[4];	  /* the bitmap as it stood */
 	uint64_t features_bad[4]; /* present, but not readable: skipped and noted */
 };
 
 const struct pd_info *pd_info(const struct pd *rec);
+/* How precise the addresses of an event's samples are: its precise_ip, but 0 on Arm, whose kernels
+ * accept precise_ip and take the address at the interrupt all the same. */
+unsigned pd_precise(const struct pd *rec, const struct pd_event *ev);
 /* Name of a header feature ("HOSTNAME"), or NULL where this program knows none. */
 const char *pd_feature_name(unsigned bit);
 const struct pd_event *pd_events(const struct pd *rec, size_t *n);

@@ -451,6 +451,14 @@ const struct pd_info *pd_info(const struct pd *rec)
 	return &rec->info;
 }
 
+unsigned pd_precise(const struct pd *rec, const struct pd_event *ev)
+{
+	const char *arch = rec->info.arch ? rec->info.arch : "";
+
+	/* arm64, armv7l, aarch64 */
+	return strncmp(arch, "arm", 3) && strncmp(arch, "aarch64", 7) ? ev->attr.precise_ip : 0;
+}
+
 const struct pd_event *pd_events(const struct pd *rec, size_t *n)
 {
 	*n = rec->events.n;

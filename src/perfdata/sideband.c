@@ -14,6 +14,19 @@ static const char *text_at(const struct pd_record *r, size_t off)
 	return (const char *)r->p + off;
 }
 
+/* Whether an MMAP2 record with the flag holds a build-id: its size, 3 bytes of 0, 20 bytes with 0
+ * behind the id. Since Linux 5.12 perf_event_mmap_output() (kernel/events/core.c) sets the flag in
+ * the one header that all events of a mapping share, and restores its size and type behind each
+ * event, but not the flag: an event that asks for no build-ids gets device and inode under the flag
+ * if another program's event before it asked for them. */
+static bool holds_build_id(const uint8_t *p)
+{
+	static const uint8_t none[20];
+	unsigned n = p[40];
+
+	return n && n <= 20 && !p[41] && !p[42] && !p[43] && !memcmp(p + 44 + n, none, 20 - n);
+}
+
 int pd_mmap_get(const struct pd_record *r, struct pd_mmap *out)
 {
 	const uint8_t *p = r->p;
@@ -33,8 +46,8 @@ int pd_mmap_get(const struct pd_record *r, struct pd_mmap *out)
 		return -1;
 	if (!out->is_mmap2)
 		return 0;
-	if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		out->build_id_len = p[40] <= 20 ? p[40] : 20;
+	if ((r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && holds_build_id(p)) {
+		out->build_id_len = p[40];
 		memcpy(out->build_id, p + 44, out->build_id_len);
 	} else {
 		out->maj = ld32(p + 40);

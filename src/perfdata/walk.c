@@ -392,7 +392,8 @@ int pd_walk_source(struct pd *rec, const struct pd_source *s, uint64_t off, uint
 			? vec_last(&rec->chunks)->seq + (uint64_t)(vec_last(&rec->chunks)->end -
 								   vec_last(&rec->chunks)->p)
 			: 0;
-	rec->ahead = pd_ahead_start(rec, s, off, len);
+	/* a walk that swaps bytes in place shares its pages with nobody */
+	rec->ahead = rec->swap ? NULL : pd_ahead_start(rec, s, off, len);
 	rec->feeding &= rec->ahead != NULL;
 	p = walk_scan(&w, s->p + off, end, err);
 	if (!p || run_close(&w, err))

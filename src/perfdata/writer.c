@@ -30,14 +30,14 @@ struct feature {
 };
 
 struct pdw {
-	int fd;
-	char *path;
-	uint64_t at;   /* where the next byte of the file goes */
-	uint64_t told; /* of which the header knows */
+	struct file_new file;
+	const char *path; /* for messages */
+	uint64_t at;	  /* where the next byte of the file goes */
+	uint64_t told;	  /* of which the header knows */
 	uint64_t attrs_offset, attrs_size, data_offset;
 	uint8_t *buffer;
 	size_t filled;
-	bool regular;
+	bool regular, aside; /* aside: the older recording is PATH.old already */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed; /* a record's head and room for what zstd gives */
 	VEC(struct feature) feature;
@@ -45,7 +45,7 @@ struct pdw {
 
 static int put(struct pdw *w, const void *p, size_t len, struct err *err)
 {
-	if (fd_write_all(w->fd, p, len, w->path, err))
+	if (fd_write_all(w->file.fd, p, len, w->path, err))
 		return -1;
 	w->at += len;
 	return 0;
@@ -89,17 +89,37 @@ static int write_attrs(struct pdw *w, const struct pdw_setup *s, uint64_t ids_at
 	return 0;
 }
 
+static int old_name(const struct pdw *w, char old[4096], struct err *err)
+{
+	if (snprintf(old, 4096, "%s.old", w->path) >= 4096)
+		return err_set(err, ERR_USAGE, "%.60s...: the path is too long", w->path);
+	return 0;
+}
+
 /* Moves an older recording to PATH.old. */
-static int keep_old(const char *path, struct err *err)
+static int keep_old(struct pdw *w, struct err *err)
 {
 	char old[4096];
 	struct stat st;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+	if (w->aside || stat(w->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return 0;
-	if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old))
-		return err_set(err, ERR_USAGE, "%.60s...: the path is too long", path);
-	return rename(path, old) ? err_sys(err, "%s: moving it to %s.old", path, path) : 0;
+	if (old_name(w, old, err))
+		return -1;
+	if (rename(w->path, old))
+		return err_sys(err, "%s: moving it to %s.old", w->path, w->path);
+	w->aside = true;
+	return 0;
+}
+
+/* The older recording has its name again where the new one could not get it. */
+static void bring_back(struct pdw *w)
+{
+	char old[4096];
+
+	if (!w->aside || w->file.shown || old_name(w, old, NULL))
+		return;
+	(void)!renameat2(AT_FDCWD, old, AT_FDCWD, w->path, RENAME_NOREPLACE);
 }
 
 static int set_up_zstd(struct pdw *w, int level, struct err *err)
@@ -119,27 +139,21 @@ int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup, 
 	struct pdw *w = calloc(1, sizeof(*w));
 	const uint64_t no_features[4] = { 0 };
 	uint8_t header[HEADER_SIZE];
-	struct stat st;
 	uint64_t ids = 0;
 
 	*out = NULL;
 	if (!w)
 		return err_nomem(err);
-	w->fd = -1;
-	w->path = strdup(path);
+	w->file = (struct file_new)FILE_NEW_NONE;
+	w->path = w->file.path;
 	w->buffer = malloc(BUFFER_SIZE);
-	if (!w->path || !w->buffer) {
+	if (!w->buffer) {
 		(void)err_nomem(err);
 		goto fail;
 	}
-	if (keep_old(path, err))
+	if (file_new_open_own(&w->file, path, 0600, err))
 		goto fail;
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0 || fstat(w->fd, &st)) {
-		(void)err_sys(err, "%s", path);
-		goto fail;
-	}
-	w->regular = S_ISREG(st.st_mode);
+	w->regular = !w->file.direct;
 	for (size_t i = 0; i < setup->n_events; i++)
 		ids += setup->event[i].n_ids;
 	w->attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
@@ -220,7 +234,7 @@ int pdw_flush(struct pdw *w, struct err *err)
 		return 0;
 	/* so that a reader that believes the header finds all of it, should we die now */
 	size = w->at - w->data_offset;
-	if (pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) != (ssize_t)sizeof(size))
+	if (pwrite(w->file.fd, &size, sizeof(size), DATA_SIZE_AT) != (ssize_t)sizeof(size))
 		return err_sys(err, "%s: keeping the header true", w->path);
 	w->told = w->at;
 	return 0;
@@ -281,7 +295,35 @@ static int write_features(struct pdw *w, uint64_t features[4], struct err *err)
 	return 0;
 }
 
-int pdw_commit(struct pdw *w, struct err *err)
+int pdw_show(struct pdw *w, struct err *err)
+{
+	if (w->file.shown)
+		return 0;
+	if (keep_old(w, err) || file_new_show(&w->file, err)) {
+		bring_back(w);
+		return -1;
+	}
+	return 0;
+}
+
+bool pdw_shown(const struct pdw *w)
+{
+	return w->file.shown;
+}
+
+/* Half a feature table behind the data would be taken for records. */
+static void cut_off(struct pdw *w, uint64_t data_end)
+{
+	const uint64_t none[4] = { 0 };
+	uint8_t header[HEADER_SIZE];
+
+	if (!w->regular || ftruncate(w->file.fd, (off_t)data_end))
+		return;
+	header_fill(w, header, data_end - w->data_offset, none);
+	(void)!pwrite(w->file.fd, header, sizeof(header), 0);
+}
+
+static int complete(struct pdw *w, struct err *err)
 {
 	uint64_t features[4] = { 0 }, data_end;
 	uint8_t header[HEADER_SIZE];
@@ -289,24 +331,23 @@ int pdw_commit(struct pdw *w, struct err *err)
 	if (pdw_flush(w, err))
 		return -1;
 	data_end = w->at;
-	if (write_features(w, features, err))
-		goto cut;
+	if (write_features(w, features, err)) {
+		cut_off(w, data_end);
+		return -1;
+	}
 	if (!w->regular)
 		return 0;
 	header_fill(w, header, data_end - w->data_offset, features);
-	if (pwrite(w->fd, header, sizeof(header), 0) != (ssize_t)sizeof(header))
+	if (pwrite(w->file.fd, header, sizeof(header), 0) != (ssize_t)sizeof(header))
 		return err_sys(err, "%s: completing the header", w->path);
 	return 0;
-cut:
-	/* half a feature table behind the data would be taken for records */
-	if (w->regular && !ftruncate(w->fd, (off_t)data_end)) {
-		const uint64_t none[4] = { 0 };
+}
 
-		header_fill(w, header, data_end - w->data_offset, none);
-		if (pwrite(w->fd, header, sizeof(header), 0) < 0)
-			return -1;
-	}
-	return -1;
+int pdw_commit(struct pdw *w, struct err *err)
+{
+	if (complete(w, err) || pdw_show(w, err))
+		return -1;
+	return file_new_commit(&w->file, err);
 }
 
 uint64_t pdw_bytes(const struct pdw *w)
@@ -318,14 +359,12 @@ void pdw_close(struct pdw *w)
 {
 	if (!w)
 		return;
-	if (w->fd >= 0)
-		(void)close(w->fd);
+	file_new_abort(&w->file);
 	vec_each (&w->feature, struct feature *, f)
 		buf_free(&f->payload);
 	vec_free(&w->feature);
 	ZSTD_freeCCtx(w->zstd);
 	free(w->packed);
 	free(w->buffer);
-	free(w->path);
 	free(w);
 }

@@ -6,14 +6,15 @@
  *	pdw_feature_early(w, bit, p, len, &err)  before the first record, if at all
  *	pdw_data(w, p, len, &err)	   records as the kernel's rings gave them
  *	pdw_flush(w, &err)		   now and then: all of it, and the header's data size
+ *	pdw_show(w, &err)		   it has its name from now on; an older file is PATH.old
  *	pdw_feature(w, bit, p, len, &err)  payload of a header feature, any time before the end
  *	pdw_commit(w, &err)		   features, and the header that tells of them
  *
- * A writer killed at any moment leaves a file whose header tells of all that was flushed; what was
+ * Until pdw_show or pdw_commit the file has no name, and pdw_close drops it: what was recorded
+ * before stays where it is. Call pdw_show once there is something to keep.
+ * A writer killed after that leaves a file whose header describes all that was flushed; what was
  * being written then lies behind it. Its only features are the early ones, which are records as in
- * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack. Nothing is
- * renamed: what is recorded has its name from the start, and an older file is first moved to
- * PATH.old, as perf does.
+ * a pipe; with zstd one of them must be COMPRESSED, without which perf cannot unpack.
  */
 #ifndef CYCLADE_PERFDATA_WRITER_H
 #define CYCLADE_PERFDATA_WRITER_H
@@ -48,8 +49,13 @@ int pdw_flush(struct pdw *w, struct err *err) MUST_USE;
 int pdw_feature(struct pdw *w, unsigned bit, const void *p, size_t len, struct err *err) MUST_USE;
 int pdw_feature_early(struct pdw *w, unsigned bit, const void *p, size_t len,
 		      struct err *err) MUST_USE;
+/* Before it, the last pdw_flush must have succeeded. Twice is fine. */
+int pdw_show(struct pdw *w, struct err *err) MUST_USE;
+bool pdw_shown(const struct pdw *w);
+/* Completes, shows and closes the file, and returns errors of that. Only pdw_bytes, pdw_shown and
+ * pdw_close may follow. */
 int pdw_commit(struct pdw *w, struct err *err) MUST_USE;
 uint64_t pdw_bytes(const struct pdw *w); /* written to the file so far */
-void pdw_close(struct pdw *w); /* NULL is fine; without commit, the file is left as it is */
+void pdw_close(struct pdw *w);		 /* NULL is fine; a file that was shown is left as it is */
 
 #endif

@@ -26,6 +26,10 @@ static bool read_one(struct thread *t, uint32_t group, uint64_t *value, uint64_t
 			continue;
 		if (!n) { /* the leader */
 			got = read(t->fd[e], &now, sizeof(now));
+			if (!got) { /* pinned, and off its counters for good */
+				enabled[group] = off[group] = 0;
+				return true;
+			}
 			if (got < 24 || now.n > TABLE_EVENTS || (uint64_t)got < 24 + 8 * now.n)
 				return false;
 			enabled[group] = now.enabled;
@@ -44,10 +48,18 @@ static bool read_groups(struct thread *t, uint64_t *value, uint64_t *enabled, ui
 	int number = errno;
 	bool good = true;
 
-	for (uint32_t g = 0; g < t->set->n_groups && good; g++)
+	uint64_t most = 0;
+
+	memset(enabled, 0, t->set->n_groups * sizeof(*enabled));
+	for (uint32_t g = 0; g < t->set->n_groups && good; g++) {
 		good = read_one(t, g, value, enabled, off);
+		most = enabled[g] > most ? enabled[g] : most;
+	}
+	for (uint32_t g = 0; g < t->set->n_groups; g++)
+		if (!enabled[g]) /* all the time that the others tell of */
+			off[g] = most;
 	errno = number;
-	return good;
+	return good && most;
 }
 
 static bool not_mine(struct region *r)
@@ -89,6 +101,25 @@ static void begin_read(struct cyclade_region *pub)
 	r->t0 = time_stamp();
 }
 
+/* No group lost its counters in between. */
+static bool all_as_before(const struct region *r, const uint64_t *enabled)
+{
+	for (uint32_t g = 0; g < r->thread->set->n_groups; g++)
+		if (!enabled[g] != !r->enabled[g])
+			return false;
+	return true;
+}
+
+static uint64_t time_on_cpu(const struct region *r, const uint64_t *enabled)
+{
+	uint64_t most = 0;
+
+	for (uint32_t g = 0; g < r->thread->set->n_groups; g++)
+		if (enabled[g] - r->enabled[g] > most)
+			most = enabled[g] - r->enabled[g];
+	return most;
+}
+
 static void add_run(struct region *r, const uint64_t *enabled, const uint64_t *off, uint64_t now)
 {
 	const struct cyclade_set *set = r->thread->set;
@@ -108,7 +139,7 @@ static void add_run(struct region *r, const uint64_t *enabled, const uint64_t *o
 		add_u64(&s->off_ns[g], off[g] - r->off[g]);
 	add_u64(&s->tsc, now - r->t0);
 	add_u64(&s->slow_tsc, now - r->t0);
-	add_u64(&s->slow_ns, enabled[0] - r->enabled[0]);
+	add_u64(&s->slow_ns, time_on_cpu(r, enabled));
 	slot_seq(&s->seq);
 }
 
@@ -121,7 +152,7 @@ static void end_read(struct cyclade_region *pub)
 		return;
 	memset(enabled, 0, sizeof(enabled));
 	memset(off, 0, sizeof(off));
-	if (r->lost || !read_groups(r->thread, r->en, enabled, off))
+	if (r->lost || !read_groups(r->thread, r->en, enabled, off) || !all_as_before(r, enabled))
 		add_u64(&r->slot->lost, 1);
 	else
 		add_run(r, enabled, off, now);

@@ -68,6 +68,17 @@ static struct model_cpu cpu_of(const struct machine *m, const char *pmu)
 	return cpu;
 }
 
+static double turn_ns(const char *root, const char *pmu)
+{
+	int64_t ms;
+
+	return sys_number(&ms, root, "sys/bus/event_source/devices/%s/perf_event_mux_interval_ms",
+			  pmu) &&
+			       ms > 0 && ms < 1000000
+		       ? (double)ms * 1e6
+		       : 0;
+}
+
 /* A CPU without a model is no error: events can be counted all the same. */
 static int add_part(struct namer *k, const char *pmu)
 {
@@ -92,6 +103,7 @@ static int add_part(struct namer *k, const char *pmu)
 	}
 	s->model[s->n_parts] = p->m;
 	(void)snprintf(s->head->part[s->n_parts].pmu, sizeof(s->head->part[0].pmu), "%s", pmu);
+	s->head->turn_ns[s->n_parts] = turn_ns(k->root, pmu);
 	(void)snprintf(s->head->part[s->n_parts].model, sizeof(s->head->part[0].model), "%s",
 		       p->m ? p->m->id : "");
 	s->n_parts++;
@@ -123,9 +135,12 @@ static int add_event(struct namer *k, const struct event *ev, const char *name, 
 		return err_set(k->err, ERR_LIMIT,
 			       "more than %d events, or %d groups: a region counts a few things",
 			       TABLE_EVENTS - 2, TABLE_GROUPS);
-	*e = (struct set_event){
-		.attr = ev->attr, .name = name, .group = group, .part = part, .extra = extra
-	};
+	*e = (struct set_event){ .attr = ev->attr,
+				 .name = name,
+				 .group = group,
+				 .part = part,
+				 .extra = extra,
+				 .core = core };
 	if (core && code == 0x0400)
 		e->kind = TABLE_SLOTS;
 	if (core && code >= 0x8000 && code <= 0x8700 && !(code & 0xff)) {
@@ -264,6 +279,8 @@ static int group_events(struct namer *k, uint32_t part, const struct plan_group 
 			continue;
 		if (add_event(k, &l->ev.v[from], e->name, k->group, part, false))
 			return -1;
+		k->s->event[k->s->n_events - 1].pinned = g->pinned;
+		k->s->event[k->s->n_events - 1].attr.pinned = g->pinned && !any;
 		any = true;
 	}
 	k->group += any;
@@ -279,6 +296,8 @@ static int part_groups(struct namer *k, uint32_t part)
 			       .n_metrics = p->n,
 			       .no_tree = !p->level,
 			       .loose = true,
+			       .pin = true,
+			       .pin_fixed = true,
 			       .system = k->s->head->facts };
 	struct schedule_limits limits;
 	struct plan *plan;
@@ -298,8 +317,103 @@ static int part_groups(struct namer *k, uint32_t part)
 	return 0;
 }
 
-/* Events that were asked for by themselves come behind the plan's groups, in a group for each kind
- * of core. */
+/* What the kernel's generic names are for a vendor's cores: no code, 0. */
+static uint64_t generic_code(const struct machine *m, uint64_t generic)
+{
+	static const struct {
+		const char *vendor;
+		uint64_t code[PERF_COUNT_HW_MAX];
+	} rows[] = {
+		{ "GenuineIntel",
+		  { [PERF_COUNT_HW_CPU_CYCLES] = 0x3c,
+		    [PERF_COUNT_HW_INSTRUCTIONS] = 0xc0,
+		    [PERF_COUNT_HW_REF_CPU_CYCLES] = 0x300 } },
+		{ "AuthenticAMD",
+		  { [PERF_COUNT_HW_CPU_CYCLES] = 0x76, [PERF_COUNT_HW_INSTRUCTIONS] = 0xc0 } },
+		{ "ARM",
+		  { [PERF_COUNT_HW_CPU_CYCLES] = 0x11, [PERF_COUNT_HW_INSTRUCTIONS] = 0x08 } },
+	};
+
+	for (size_t i = 0; m->vendor && i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].vendor, m->vendor) && generic < PERF_COUNT_HW_MAX)
+			return rows[i].code[generic];
+	return 0;
+}
+
+static uint64_t code_of(const struct namer *k, const struct set_event *e)
+{
+	uint64_t config = e->attr.config;
+
+	/* a hybrid's PMU is in the upper half */
+	return e->attr.type == PERF_TYPE_HARDWARE ? generic_code(&k->machine, config & UINT32_MAX)
+						  : config;
+}
+
+static bool same_counter(const struct namer *k, const struct set_event *a,
+			 const struct set_event *b)
+{
+	return a->core && b->core && a->part == b->part && code_of(k, a) &&
+	       code_of(k, a) == code_of(k, b) && a->attr.config1 == b->attr.config1 &&
+	       a->attr.config2 == b->attr.config2 && a->attr.exclude_user == b->attr.exclude_user &&
+	       a->attr.exclude_kernel == b->attr.exclude_kernel;
+}
+
+/* Is it that event of the model? */
+static bool is_event(struct namer *k, const struct set_event *e, const struct model_event *me)
+{
+	struct event_list *l = &k->s->list;
+	const char *text = text_of(k, &k->part[e->part], me);
+	struct set_event as = *e;
+	size_t from = l->ev.n;
+	bool is = false;
+
+	if (text && !event_parse(l, k->root, text, NULL) && l->ev.n == from + 1) {
+		as.attr = l->ev.v[from].attr;
+		is = same_counter(k, e, &as);
+	}
+	l->ev.n = from;
+	return is;
+}
+
+/* An event of the model's that is on a fixed counter here. */
+static bool on_fixed(struct namer *k, const struct set_event *e)
+{
+	const struct part_wish *p = &k->part[e->part];
+	struct schedule_limits l;
+	uint32_t fixed;
+
+	if (!p->m || !e->core)
+		return false;
+	set_limits(k, p, &l);
+	fixed = ~l.fixed_taken & (l.fixed < 32 ? (1U << l.fixed) - 1 : UINT32_MAX);
+	for (size_t i = 0; i < p->m->n_events; i++)
+		if (p->m->event[i].fixed & fixed && is_event(k, e, &p->m->event[i]))
+			return true;
+	return false;
+}
+
+/* Shares the counter of an event that is there, or goes to the pinned group of its cores. */
+static void place_extra(struct namer *k, uint32_t extra)
+{
+	struct cyclade_set *s = k->s;
+	struct set_event *e = &s->event[extra];
+
+	for (uint32_t i = 0; i < extra; i++)
+		if (s->event[i].same == i && same_counter(k, &s->event[i], e)) {
+			e->same = i;
+			e->group = s->event[i].group;
+			return;
+		}
+	for (uint32_t i = 0; i < extra && on_fixed(k, e); i++)
+		if (s->event[i].pinned && s->event[i].part == e->part) {
+			e->pinned = true;
+			e->group = s->event[i].group;
+			return;
+		}
+}
+
+/* Events that were asked for by themselves come behind the plan's groups: where they are there by
+ * another name or on a fixed counter, with these, else in a group for each kind of core. */
 static void extras_last(struct namer *k, uint32_t n_extra)
 {
 	struct cyclade_set *s = k->s;
@@ -308,11 +422,18 @@ static void extras_last(struct namer *k, uint32_t n_extra)
 	memcpy(extra, s->event, n_extra * sizeof(*extra));
 	memmove(s->event, s->event + n_extra, (s->n_events - n_extra) * sizeof(*extra));
 	memcpy(s->event + s->n_events - n_extra, extra, n_extra * sizeof(*extra));
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		s->event[i].same = i;
+		if (s->event[i].extra) {
+			s->event[i].group = MODEL_NONE;
+			place_extra(k, i);
+		}
+	}
 	for (uint32_t part = 0; part < s->n_parts; part++) {
 		bool any = false;
 
 		for (uint32_t i = s->n_events - n_extra; i < s->n_events; i++) {
-			if (s->event[i].part != part)
+			if (s->event[i].part != part || s->event[i].group != MODEL_NONE)
 				continue;
 			s->event[i].group = k->group;
 			any = true;

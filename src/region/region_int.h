@@ -71,6 +71,11 @@ struct set_event {
 	const char *name;
 	uint32_t group, part;
 	bool extra;  /* asked for by itself: its group is not the plan's */
+	bool core;   /* its PMU is that of its part's cores */
+	bool pinned; /* its group is always on the counters */
+	/* The event whose counter it shares, as it is the same by another name; its own index
+	 * else. */
+	uint32_t same;
 	int refused; /* errno, 0: it counts */
 	enum table_kind kind;
 	uint32_t field;

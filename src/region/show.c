@@ -12,6 +12,7 @@
 #include "region/sums.h"
 
 #define NAME_WIDTH 34
+#define NO_ERROR   "extrapolated from the part of the time that it was counted"
 
 static const char *const whys[] = {
 	[CYCLADE_OK] = "",
@@ -135,6 +136,8 @@ static void put_value(struct buf *b, const char *unit, double scale, const struc
 	}
 	if (*unit && strcmp(unit, "%"))
 		buf_printf(b, " %s", unit);
+	if (isnan(v->error))
+		buf_puts(b, "  +- ?");
 	if (v->counted < 0.995)
 		buf_printf(b, "  counted %.0f %%", v->counted * 100);
 	if (v->why == CYCLADE_TOO_SHORT)
@@ -235,6 +238,15 @@ static int term_region(struct buf *b, const struct report *r, const struct regio
 	return 0;
 }
 
+static bool any_turns(const struct report *r)
+{
+	for (size_t i = 0; i < r->region.n; i++)
+		for (size_t g = 0; g < r->v->head.n_groups && r->v->head.n_groups > 1; g++)
+			if (r->region.v[i].s.off_ns[g] > 0)
+				return true;
+	return false;
+}
+
 static int term(struct buf *b, const struct report *r, bool per_thread, struct err *err)
 {
 	const struct table_head *h = &r->v->head;
@@ -266,10 +278,14 @@ static int term(struct buf *b, const struct report *r, bool per_thread, struct e
 	if (r->blind)
 		buf_printf(b, "  %zu threads have no counters: no descriptors were left\n",
 			   r->blind);
+	if (any_turns(r))
+		buf_puts(b, "  groups of counters took turns: \"counted\" is the share of the time "
+			    "that "
+			    "a value\n  is extrapolated from; \"+- ?\" has no error bar\n");
 	if (h->lost_regions)
 		buf_printf(b, "  %u regions found no room (cyclade_open_opts.max_regions)\n",
 			   h->lost_regions);
-	return b->failed ? err_nomem(err) : 0;
+	return buf_error(b, err);
 }
 
 /* ---- json ------------------------------------------------------------------------------- */
@@ -286,6 +302,8 @@ static void json_value(void *ctx, const char *name, unsigned depth, const char *
 	json_real(j, "error", isnan(v->error) ? v->error : v->error * scale);
 	json_str(j, "unit", unit);
 	json_real(j, "counted", v->counted);
+	if (!isnan(v->value) && isnan(v->error))
+		json_str(j, "no_error", NO_ERROR);
 	if (v->why != CYCLADE_OK)
 		json_str(j, "why", whys[v->why]);
 	json_end_object(j);
@@ -369,7 +387,7 @@ static int json(struct buf *b, const struct report *r, bool per_thread, struct e
 	json_end_array(&j);
 	json_end_object(&j);
 	buf_putc(b, '\n');
-	return b->failed ? err_nomem(err) : 0;
+	return buf_error(b, err);
 }
 
 int report_text(struct buf *out, const struct report *r, const char *format, bool per_thread,

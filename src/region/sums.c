@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/estimate.h"
+
 /* A run that takes less than so many times what begin and end take says more about those. */
 #define SHORT	 10
 #define HOPELESS 0.5
+#define ALWAYS	 0.999
+
+#define USUAL_TURN_NS 4e6 /* perf_event_mux_interval_ms of most kernels */
 
 /* ---- what there is ---------------------------------------------------------------------- */
 
@@ -171,17 +176,31 @@ static double whole_ns(const struct table_head *h, const struct table_sums *s, d
 	return most;
 }
 
+/* It was off its counters while the region ran where it counts. */
+static bool took_turns(const struct report *r, const struct table_sums *s, size_t event)
+{
+	double cpu = on_cpu_ns(r, s);
+
+	return s->off_ns[r->v->head.event[event].group] > 0 &&
+	       on_ns(&r->v->head, s, cpu, event) < ALWAYS * whole_ns(&r->v->head, s, cpu, event);
+}
+
 static void fill_counts(struct region_values *out, const struct report *r,
 			const struct table_sums *s)
 {
 	const struct table_head *h = &r->v->head;
 	double cpu = on_cpu_ns(r, s), blind = s->blind_tsc / h->tsc_hz * 1e9;
 
+	out->cpu_ns = cpu + blind;
+	for (size_t i = 0; i < TABLE_PARTS; i++)
+		out->turn_ns[i] = h->turn_ns[i] > 0 ? h->turn_ns[i] : USUAL_TURN_NS;
 	for (size_t e = 0; e < h->n_events; e++) {
 		double on = on_ns(h, s, cpu, e);
 
 		out->count[e] = NAN;
 		out->share[e] = cpu + blind > 0 ? fmin(1, on / (cpu + blind)) : 0;
+		out->part_share[h->event[e].part] =
+			cpu + blind > 0 ? whole_ns(h, s, cpu, e) / (cpu + blind) : 0;
 		if (h->event[e].refused || !s->runs || !(on > 0))
 			continue;
 		out->count[e] = table_count(r->v, s, e);
@@ -200,6 +219,7 @@ struct part_counts {
 static const char *const extrapolated[1] = {
 	"the region was off the counters for a part of its time"
 };
+
 static const double *const no_matrix[1] = { NULL };
 
 static int part_room(struct part_counts *c, struct arena *a, const struct model *m, struct err *err)
@@ -253,7 +273,7 @@ static void part_events(struct part_counts *c, const struct region_values *out,
 		c->counted[at] = out->share[e];
 		if (h->event[e].kind == TABLE_FIELD)
 			c->quantum[at] = half_step(r, s, out->count, e, 1);
-		if (s->off_ns[h->event[e].group] > 0)
+		if (took_turns(r, s, e))
 			c->member[c->first[1]++] = at;
 	}
 	c->n_groups = c->first[1] ? 1 : 0;
@@ -284,7 +304,8 @@ static int part_values(struct region_values *out, const struct report *r,
 				       .n_groups = c.n_groups,
 				       .quantum = c.quantum,
 				       .system = c.system };
-	if (tree_eval(&out->tree[part], &out->arena, m, &counts, r->wanted[part], err))
+	if (tree_eval(&out->tree[part], &out->arena, m, &counts, r->wanted[part], err) ||
+	    tree_doubt_zeros(&out->tree[part], &out->arena, &counts, r->wanted[part], err))
 		return -1;
 	out->has_tree[part] = true;
 	return 0;
@@ -312,6 +333,29 @@ void values_free(struct region_values *v)
 
 /* ---- values ----------------------------------------------------------------------------- */
 
+/* The half width for a share that was seen in a part `c` of the time, turn by turn. The other turns
+ * may have had anything from 0 to 1. A quantity that is always 0 or 1 varies most for its mean, so
+ * the bar is that of a proportion (Agresti and Coull, 1998) for the part not seen, and at most what
+ * that part allows. It does not hold if the program's phases last as long as all turns together. */
+static double share_error(double v, double c, double turns)
+{
+	double n = turns + 4, p = (v * turns + 2) / n;
+	double half = (1 - c) * fabs(p - v) + Z95 * sqrt((1 - c) * p * (1 - p) / n);
+
+	return fmin(half, (1 - c) * fmax(v, 1 - v));
+}
+
+static double extrapolated_error(const struct region_values *v, size_t part, uint32_t metric)
+{
+	const struct tree_node *n = &v->tree[part].node[metric];
+
+	if (n->no_error != extrapolated[0] || v->tree[part].model->metric[metric].scale != 100 ||
+	    !(n->counted > 0) || n->shown < 0 || n->shown > 1)
+		return n->error;
+	return share_error(n->shown, fmin(1, n->counted / v->part_share[part]),
+			   n->counted * v->cpu_ns / v->turn_ns[part]);
+}
+
 struct cyclade_value metric_value(const struct region_values *v, size_t part, uint32_t metric)
 {
 	struct cyclade_value out = { sizeof(out), NAN, NAN, NAN, CYCLADE_NOT_MEASURED };
@@ -325,13 +369,14 @@ struct cyclade_value metric_value(const struct region_values *v, size_t part, ui
 		return out;
 	}
 	out.why = v->too_short ? CYCLADE_TOO_SHORT : CYCLADE_OK;
+	out.error = extrapolated_error(v, part, metric);
 	/* a share that could as well be another is none */
-	if (v->tree[part].model->metric[metric].scale == 100 && n->error > HOPELESS) {
+	if (v->tree[part].model->metric[metric].scale == 100 && out.error > HOPELESS) {
+		out.error = NAN;
 		out.why = CYCLADE_TOO_SHORT;
 		return out;
 	}
 	out.value = n->shown;
-	out.error = n->error;
 	return out;
 }
 
@@ -343,7 +388,7 @@ struct cyclade_value event_value(const struct report *r, const struct region_val
 
 	if (e->kind == TABLE_FIELD)
 		out.error = half_step(r, s, v->count, event, 1.959964 / sqrt(3));
-	if (s->off_ns[e->group] > 0)
+	if (took_turns(r, s, event))
 		out.error = NAN;
 	if (isnan(out.value)) {
 		out.error = NAN;

@@ -59,6 +59,9 @@ struct region_values {
 	double count[TABLE_EVENTS]; /* extrapolated; NAN: not measured */
 	double share[TABLE_EVENTS];
 	double wall;
+	double cpu_ns;			/* on a CPU, with counters or without */
+	double turn_ns[TABLE_PARTS];	/* how long a group of counters keeps them */
+	double part_share[TABLE_PARTS]; /* of cpu_ns, on this kind of core */
 	bool too_short;
 };
 

@@ -64,6 +64,7 @@ struct table_head {
 	char comm[32], status[256], metrics[1024];
 	struct table_part part[TABLE_PARTS];
 	struct table_event event[TABLE_EVENTS];
+	double turn_ns[TABLE_PARTS]; /* how long a group keeps its counters; 0: not known */
 };
 
 enum table_state { TABLE_LIVE = 1, TABLE_ENDED };

@@ -112,6 +112,10 @@ static size_t open_events(struct thread *t, bool refusals)
 	for (size_t e = 0; e < s->n_events; e++) {
 		uint32_t g = s->event[e].group;
 
+		if (s->event[e].same != e) {
+			s->event[e].refused = s->event[s->event[e].same].refused;
+			continue;
+		}
 		if (!refusals && s->event[e].refused)
 			continue;
 		t->fd[e] = open_kindly(s, e, leader[g]);
@@ -354,7 +358,8 @@ static size_t n_metric_events(const struct cyclade_set *s)
 	size_t n = 0;
 
 	for (size_t e = 0; e < s->n_events; e++)
-		n += s->event[e].kind == TABLE_FIELD && !s->event[e].refused;
+		n += s->event[e].kind == TABLE_FIELD && !s->event[e].refused &&
+		     s->event[e].same == e;
 	return n;
 }
 
@@ -372,7 +377,7 @@ static void list_reads(struct cyclade_set *s)
 					  : metrics && ev->kind == TABLE_FIELD ? 1u
 									       : 2u;
 
-			if (ev->refused || wanted != pass)
+			if (ev->refused || wanted != pass || ev->same != e)
 				continue;
 			if (ev->kind == TABLE_FIELD && metrics && ev->field >= s->fields)
 				s->fields = ev->field < 4 ? 4 : 8;
@@ -384,9 +389,12 @@ static void list_reads(struct cyclade_set *s)
 								   .metrics = pass == 1 };
 		}
 	at = s->n_reads;
-	for (uint32_t e = 0; e < s->n_events; e++)
-		if (s->event[e].refused || (s->fields && s->event[e].kind == TABLE_FIELD))
+	for (uint32_t e = 0; e < s->n_events; e++) {
+		if (s->event[e].same != e)
+			s->head->event[e].at = s->head->event[s->event[e].same].at;
+		else if (s->event[e].refused || (s->fields && s->event[e].kind == TABLE_FIELD))
 			s->head->event[e].at = at++;
+	}
 }
 
 static uint32_t used_groups(const struct cyclade_set *s)
@@ -420,31 +428,65 @@ static const char *no_rdpmc(struct cyclade_set *s, unsigned flags)
 	return NULL;
 }
 
-/* Events asked for by name go into the first group where the kernel takes them there. */
+/* The first group that takes turns; n_groups: none. */
+static uint32_t first_turn(const struct cyclade_set *s)
+{
+	for (uint32_t e = 0; e < s->n_events; e++)
+		if (!s->event[e].pinned)
+			return s->event[e].group;
+	return s->n_groups;
+}
+
+/* Events asked for by name go into the first group that takes turns, where the kernel takes them
+ * there. */
 static void try_one_group(struct thread *t)
 {
 	struct cyclade_set *s = t->set;
-	uint32_t own = s->n_groups - 1;
-	bool refused = false, extra = false;
+	uint32_t own = s->n_groups - 1, first = first_turn(s);
+	bool refused = false, moved[TABLE_EVENTS] = { false };
 
-	for (size_t e = 0; e < s->n_events; e++)
-		extra |= s->event[e].extra;
-	if (!extra || s->n_groups < 2 || s->hybrid)
+	if (s->n_groups < 2 || s->hybrid || first >= own)
 		return;
-	for (size_t e = 0; e < s->n_events; e++)
-		if (s->event[e].extra)
-			s->event[e].group = 0;
+	for (size_t e = 0; e < s->n_events; e++) {
+		moved[e] = s->event[e].extra && s->event[e].group == own;
+		s->event[e].group = moved[e] ? first : s->event[e].group;
+		refused |= !moved[e] && s->event[e].group == own; /* the plan's */
+	}
 	(void)open_events(t, true);
 	for (size_t e = 0; e < s->n_events; e++)
 		refused |= s->event[e].extra && s->event[e].refused;
 	close_events(t);
-	if (!refused) {
+	if (!refused)
 		s->n_groups--;
-		return;
-	}
+	for (size_t e = 0; e < s->n_events && refused; e++)
+		s->event[e].group = moved[e] ? own : s->event[e].group;
+}
+
+/* Somebody else keeps a counter that a pinned group needs: then it takes turns, too. Reads of it
+ * are empty. */
+static bool lost_pin(const struct thread *t)
+{
+	const struct cyclade_set *s = t->set;
+	bool any = false;
+	uint64_t word[TABLE_EVENTS + 3];
+
 	for (size_t e = 0; e < s->n_events; e++)
-		if (s->event[e].extra)
-			s->event[e].group = own;
+		if (s->event[e].attr.pinned && t->fd[e] >= 0)
+			any |= read(t->fd[e], word, sizeof(word)) == 0;
+	return any;
+}
+
+static size_t open_first(struct thread *t)
+{
+	struct cyclade_set *s = t->set;
+	size_t n = open_events(t, true);
+
+	if (!n || !lost_pin(t))
+		return n;
+	close_events(t);
+	for (size_t e = 0; e < s->n_events; e++)
+		s->event[e].attr.pinned = s->event[e].pinned = false;
+	return open_events(t, true);
 }
 
 static void say(struct cyclade_set *s, const char *how, const char *why)
@@ -463,6 +505,8 @@ static const char *choose_rdpmc(struct thread *t, unsigned flags)
 	if (why)
 		return why;
 	s->mode = used_groups(s) > 1 || s->n_reads > FAST_READS ? MODE_SLOW : MODE_FAST;
+	if (used_groups(s) > 1 && !page_of(t, 0)->cap_user_time)
+		return "the kernel does not give the time that groups take turns by";
 	return NULL;
 }
 
@@ -500,7 +544,7 @@ int thread_probe(struct cyclade_set *s, unsigned flags, struct err *err)
 	if (!t)
 		return err_nomem(err);
 	try_one_group(t);
-	if (!open_events(t, true)) {
+	if (!open_first(t)) {
 		for (size_t e = 0; e < s->n_events; e++)
 			number = s->event[e].refused;
 		say(s, "not measured",

@@ -67,8 +67,8 @@ static void clocks(struct list *l, const struct account_view *v, struct buf *b)
 		buf_printf(b, "%.3f core cycles in a cycle of the reference clock",
 			   bd->clock_ratio);
 	if (ns && !isnan(bd->ghz))
-		buf_printf(b, "%s%.2f GHz, of which costs in ns are made", b->len ? "; " : "",
-			   bd->ghz);
+		buf_printf(b, "%s%.2f GHz%s, of which costs in ns are made", b->len ? "; " : "",
+			   bd->ghz, bd->nominal ? " (nominal, not measured)" : "");
 	else if (ns)
 		buf_printf(b,
 			   "%snothing tells their frequency: costs in ns cannot be told, and "

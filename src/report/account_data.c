@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "report/account_int.h"
 #include "report/column.h"
+#include "report/json_int.h"
 #include "report/losses.h"
 
 static const struct account *acc_of(const struct account_view *v)
@@ -116,6 +117,23 @@ static void names_find(struct names *names, const struct account_view *v)
 		names->node[i] = node_named(v, names->v[i]);
 }
 
+/* Columns of recordings with branch records alone. */
+static void csv_ran(struct buf *b, const struct account_view *v, const struct account_row *r,
+		    char sep)
+{
+	const struct account_ran *x = r ? account_view_ran(v, r) : NULL;
+
+	if (!v->source.rans)
+		return;
+	put_real(b, sep, x ? x->insns.v : NAN);
+	put_real(b, sep, x ? x->insns.half : NAN);
+	put_real(b, sep, x ? x->called.v : NAN);
+	put_real(b, sep, x ? x->called.half : NAN);
+	put_real(b, sep, x && x->has_calls ? (double)x->callers : NAN);
+	put_real(b, sep, x && x->has_calls ? (double)x->callees : NAN);
+	put_text(b, sep, x && v->source.rans->late ? flow_late : NULL);
+}
+
 static void csv_cells(struct buf *b, const struct account_cell *c, const struct names *names,
 		      char sep)
 {
@@ -125,6 +143,10 @@ static void csv_cells(struct buf *b, const struct account_cell *c, const struct 
 		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].v);
 		put_real(b, sep, node == MODEL_NONE ? NAN : c[node].half);
 	}
+}
+
+static void csv_end(struct buf *b)
+{
 	buf_puts(b, "\r\n");
 	buf_spill(b);
 }
@@ -146,6 +168,9 @@ static void csv_pmu_head(struct buf *b, const struct account_view *v, char sep)
 static int csv_rows(struct buf *b, struct account_view *const *v, size_t n, char sep,
 		    struct err *err)
 {
+	static const char *const ran_head[] = { "insns",	"insns_error", "called",
+						"called_error", "callers",     "callees",
+						"branches_why" };
 	const struct profile_opts *o = profile_options(v[0]->source.profile);
 	struct names names;
 
@@ -158,16 +183,22 @@ static int csv_rows(struct buf *b, struct account_view *const *v, size_t n, char
 		put_text(b, sep, names.v[i]);
 		buf_printf(b, "%c%s_error", sep, names.v[i]);
 	}
+	for (size_t i = 0; v[0]->source.rans && i < sizeof(ran_head) / sizeof(*ran_head); i++)
+		put_head(b, sep, ran_head[i]);
 	buf_puts(b, "\r\n");
 	for (size_t k = 0; k < n; k++) {
 		names_find(&names, v[k]);
 		csv_pmu(b, v[k], sep);
 		csv_keys(b, v[k], NULL, sep);
 		csv_cells(b, v[k]->source.bound->whole, &names, sep);
+		csv_ran(b, v[k], NULL, sep);
+		csv_end(b);
 		for (size_t i = 0; i < v[k]->n_rows && !b->failed; i++) {
 			csv_pmu(b, v[k], sep);
 			csv_keys(b, v[k], &v[k]->row[i], sep);
 			csv_cells(b, account_view_cells(v[k], &v[k]->row[i]), &names, sep);
+			csv_ran(b, v[k], &v[k]->row[i], sep);
+			csv_end(b);
 		}
 	}
 	names_free(&names);
@@ -283,7 +314,7 @@ int account_csv(struct buf *b, struct account_view *const *v, size_t n, struct e
 		(void)err_set(err, ERR_USAGE, "an account has no table '%.40s'", table);
 		return err_hint(err, "--fields rows, tree or events");
 	}
-	return b->failed ? err_nomem(err) : 0;
+	return buf_error(b, err);
 }
 
 /* ---- json ---- */
@@ -349,6 +380,21 @@ static bool nowhere(const struct account_cell *c, const struct account_cell *who
 	return isnan(c->v) && isnan(whole->v) && c->why == whole->why && c->which == whole->which;
 }
 
+/* By branch records; nothing where nothing is known. */
+static void put_ran(struct json *j, const struct account_ran *x)
+{
+	if (!x)
+		return;
+	json_object(j, "branches");
+	json_flow(j, "insns", x->insns);
+	json_flow(j, "called", x->called);
+	if (x->has_calls) {
+		json_u64(j, "callers", x->callers);
+		json_u64(j, "callees", x->callees);
+	}
+	json_end_object(j);
+}
+
 static void put_row(struct json *j, struct account_view *v, const struct account_row *r)
 {
 	const struct profile_opts *o = profile_options(v->source.profile);
@@ -375,6 +421,7 @@ static void put_row(struct json *j, struct account_view *v, const struct account
 		json_u64(j, "folded", r->folded);
 		json_bool(j, "left_out", r->left_out);
 	}
+	put_ran(j, account_view_ran(v, r));
 	json_object(j, "cells");
 	for (size_t i = 0; i < acc->n; i++)
 		if (!nowhere(&c[i], &v->source.bound->whole[i]))
@@ -445,6 +492,10 @@ static void put_account(struct json *j, struct account_view *v)
 	json_str(j, "pmu", v->source.pmu);
 	json_real(j, "clock_ratio", bd->clock_ratio);
 	json_real(j, "ghz", bd->ghz);
+	if (bd->nominal)
+		json_str(j, "ghz_why",
+			 "nominal, not measured: the recording has neither reference "
+			 "cycles nor the time of CPUs");
 	json_real(j, "halted", bd->halted);
 	json_array(j, "nodes");
 	for (uint32_t i = 0; i < bd->acc->n; i++)

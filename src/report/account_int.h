@@ -20,6 +20,12 @@ bool account_shows(const struct account_view *v, uint32_t node);
 /* The value of a row's key, as the recording has it; nothing of a fold. */
 void account_put_key(struct buf *b, const struct account_view *v, const struct account_row *r,
 		     size_t key);
+/* What branch records tell of a row; NULL: it is no function, or nothing is known. */
+const struct account_ran *account_view_ran(const struct account_view *v,
+					   const struct account_row *r);
+/* Its columns, ACCOUNT_RAN_COLUMNS of them: as people read them, "-" where it is not known. */
+enum { ACCOUNT_RAN_INSNS, ACCOUNT_RAN_CALLERS, ACCOUNT_RAN_CALLEES, ACCOUNT_RAN_COLUMNS };
+void account_put_ran(struct buf *b, const struct account_ran *x, unsigned column);
 /* One more row. */
 int account_view_push(struct account_view *v, const struct account_row *r,
 		      struct err *err) MUST_USE;

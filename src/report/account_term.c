@@ -15,6 +15,7 @@
 #define WORD_MAX    13
 #define NAMES_LEAST 26 /* columns that names keep, whatever is to be shown */
 #define FACTS	    64
+#define RAN_WIDTH   8 /* of each column of branch records */
 #define LABEL	    16
 
 struct account_page {
@@ -27,6 +28,7 @@ struct account_page {
 		char head[HEADS][WORD_MAX + 4];
 	} col[COLUMNS_MAX];
 	size_t n_cols, left_out;
+	bool ran;	/* columns of branch records follow */
 	unsigned names; /* where names begin */
 	bool mark[128]; /* marks that were used, for the legend */
 	struct buf cell;
@@ -111,7 +113,41 @@ static void choose_columns(struct account_page *p)
 		width += 2 + p->col[c].width;
 		p->n_cols++;
 	}
+	if (v->source.rans && v->source.rans->n) {
+		unsigned more = ACCOUNT_RAN_COLUMNS * (2 + RAN_WIDTH);
+
+		p->ran = !p->st->width || width + more + NAMES_LEAST <= p->st->width;
+		if (p->ran)
+			width += more;
+		else
+			p->left_out += ACCOUNT_RAN_COLUMNS;
+	}
 	p->names = width + 2;
+}
+
+static void put_ran_heads(struct account_page *p, unsigned line)
+{
+	static const char *const head[HEADS][ACCOUNT_RAN_COLUMNS] = {
+		[HEADS - 1] = { "insns", "callers", "callees" }
+	};
+
+	for (unsigned k = 0; p->ran && k < ACCOUNT_RAN_COLUMNS; k++) {
+		buf_fill(p->out, ' ', 2);
+		text_put_fit(p->out, head[line][k] ? head[line][k] : "", RAN_WIDTH, TEXT_RIGHT,
+			     false, true);
+	}
+}
+
+static void put_ran(struct account_page *p, const struct account_row *r)
+{
+	const struct account_ran *x = account_view_ran(p->v, r);
+
+	for (unsigned k = 0; p->ran && k < ACCOUNT_RAN_COLUMNS; k++) {
+		buf_reset(&p->cell);
+		account_put_ran(&p->cell, x, k);
+		buf_fill(p->out, ' ', 2);
+		text_put_fit(p->out, buf_str(&p->cell), RAN_WIDTH, TEXT_RIGHT, false, p->st->ascii);
+	}
 }
 
 static void put_heads(struct account_page *p)
@@ -131,6 +167,7 @@ static void put_heads(struct account_page *p)
 			text_put_fit(p->out, p->col[c].head[line], p->col[c].width, TEXT_RIGHT,
 				     false, p->st->ascii);
 		}
+		put_ran_heads(p, line);
 		if (line + 1 == HEADS)
 			buf_puts(p->out, "  where");
 		buf_end_line(p->out);
@@ -194,6 +231,7 @@ static void put_row(struct account_page *p, const struct account_row *r)
 		if (dim)
 			style_ink(p->out, p->st, INK_PLAIN);
 	}
+	put_ran(p, r);
 	buf_puts(p->out, "  ");
 	put_names(p, r);
 	buf_end_line(p->out);
@@ -236,6 +274,9 @@ static void put_legend(struct account_page *p)
 	}
 	if (width)
 		buf_putc(p->out, '\n');
+	if (p->ran && p->v->source.rans->late)
+		buf_puts(p->out, " insns~ no error bar: samples of the branch records' event come "
+				 "late by an unknown number of cycles\n");
 }
 
 static void put_rows(struct account_page *p)

@@ -397,7 +397,7 @@ int account_view_write(struct buf *out, struct account_view *const *v, size_t n,
 		(void)err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
 		return err_hint(err, "--format term, csv, json or markdown");
 	}
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 /* ---- cells ---- */
@@ -506,4 +506,33 @@ const char *account_part_text(enum account_part part)
 const char *account_event_name(const struct account_view *v, uint32_t event)
 {
 	return event == MODEL_NONE ? "" : acc_of(v)->model->event[event].name;
+}
+
+/* ---- branch records ---- */
+
+const struct account_ran *account_view_ran(const struct account_view *v,
+					   const struct account_row *r)
+{
+	const struct profile_opts *o = profile_options(v->source.profile);
+	bool function = false;
+
+	for (size_t k = 0; k < o->n_keys; k++) {
+		if (o->key[k] == KEY_SRCLINE || o->key[k] == KEY_INLINE || o->key[k] == KEY_ADDR)
+			return NULL;
+		function |= o->key[k] == KEY_SYM;
+	}
+	return function && r->row && !r->sum ? account_ran_of(v->source.rans, r->row) : NULL;
+}
+
+void account_put_ran(struct buf *b, const struct account_ran *x, unsigned column)
+{
+	char num[NUM_MAX];
+	bool known = x && (column == ACCOUNT_RAN_INSNS ? !isnan(x->insns.v) : x->has_calls);
+
+	if (!known)
+		buf_puts(b, CELL_DASH);
+	else if (column == ACCOUNT_RAN_INSNS)
+		buf_printf(b, "%s%s", num_count(num, x->insns.v), x->insns.leans ? "~" : "");
+	else
+		buf_printf(b, "%u", column == ACCOUNT_RAN_CALLERS ? x->callers : x->callees);
 }

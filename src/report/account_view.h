@@ -21,18 +21,21 @@
 
 #include "analyse/account.h"
 #include "analyse/mux.h"
-#include "report/next.h"
-#include "report/style.h"
+#include "report/account_ran.h"
+#include "show/next.h"
+#include "show/style.h"
 #include "report/view.h"
 
 enum account_unit { ACCOUNT_PCT, ACCOUNT_CYCLES, ACCOUNT_SAMPLES };
 
+/* Everything that it points to must live as long as the view. */
 struct account_source {
 	const struct profile *profile;
 	const struct account_bound *bound;
 	const struct account_bound *const *all; /* of each kind of cores, this one among them */
 	size_t n_all;
-	const struct mux *mux; /* NULL: not asked */
+	const struct mux *mux;		 /* NULL: not asked */
+	const struct account_rans *rans; /* of branch records; NULL: none */
 	const struct view_source *view;
 	const char *pmu; /* of a hybrid's kind of cores; else NULL */
 	const char *const *notes;

@@ -23,9 +23,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "report/style.h"
+#include "show/style.h"
 #include "symbol/disasm.h"
 #include "symbol/source.h"
+#include "symbol/source_find.h"
 
 enum { ANNOTATE_KEYS = 3 };
 extern const enum profile_key annotate_keys[ANNOTATE_KEYS];
@@ -71,10 +72,9 @@ struct annotate_inline {
 
 struct annotate_opts {
 	bool no_source, no_asm, no_arrows, bytes;
-	bool all_rows;			/* addresses that only other events fell on, too */
-	double min;			/* a fraction: fold source lines below */
-	const char *const *source_dirs; /* NULL-ended, or NULL */
-	const char *sysroot;
+	bool all_rows;		     /* addresses that only other events fell on, too */
+	double min;		     /* a fraction: fold source lines below */
+	struct source_places places; /* the build-id is filled in by annotate_build */
 };
 
 struct source_file; /* annotate_source.c */
@@ -91,7 +91,8 @@ struct annotate {
 	struct tally elsewhere;		/* in the function, but in no instruction that is shown */
 	VEC(struct annotate_line) line; /* each once, most samples first */
 	VEC(struct annotate_inline) inl;
-	VEC(const char *) notes; /* sentences, in the arena */
+	VEC(const char *) notes;     /* sentences, in the arena */
+	const struct source *source; /* NULL: no debug information */
 	VEC(struct source_file *) files;
 	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
 	const struct blocks *blocks;

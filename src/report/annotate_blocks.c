@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "report/annotate_int.h"
 #include "report/blocks_view.h"
+#include "report/page.h"
 
 /* The taken branches of a block, together. */
 static void sum_taken(const struct block_function *f, struct annotate *a)
@@ -46,6 +47,9 @@ int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err)
 	sum_taken(f, a);
 	a->blocks = b;
 	a->ran = f;
+	if (flow_sums(b->flow)->leaning &&
+	    annotate_note(a, "~ behind runs: %s", page_leaning(flow_sums(b->flow))))
+		return err_nomem(err);
 	vec_each (&a->insn, struct annotate_insn *, i)
 		i->block = i->in.vaddr < f->code->vaddr
 				   ? CODE_NONE
@@ -103,10 +107,16 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a, const stru
 		double share = 100 * k->runs.half / k->runs.v;
 
 		if (share < 99.5)
-			(void)snprintf(e, sizeof(e), share < 9.95 ? "+-%.1f%%" : "+-%.0f%%", share);
+			(void)snprintf(e, sizeof(e),
+				       k->runs.leans  ? "+-%.0f%%~"
+				       : share < 9.95 ? "+-%.1f%%"
+						      : "+-%.0f%%",
+				       share);
 		buf_printf(out, "  %9s %-6s",
 			   num_count(n, k->runs.v < 1e6 ? round(k->runs.v) : k->runs.v),
-			   isfinite(share) && *e ? e : "+-?");
+			   *e		   ? e
+			   : k->runs.leans ? "+-?~"
+					   : "+-?");
 	} else {
 		buf_printf(out, "  %9s %-6s", first ? "-" : "", "");
 	}
@@ -121,8 +131,8 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a, const stru
 void annotate_blocks_csv_head(struct buf *out, const struct annotate *a, char sep)
 {
 	if (a->ran)
-		buf_printf(out, "%cblock%cruns%cruns_error%cmispredicted%cpredicted", sep, sep, sep,
-			   sep, sep);
+		buf_printf(out, "%cblock%cruns%cruns_error%cruns_why%cmispredicted%cpredicted", sep,
+			   sep, sep, sep, sep, sep);
 }
 
 void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct annotate_insn *i,
@@ -134,7 +144,7 @@ void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct
 	if (!a->ran)
 		return;
 	if (!c) {
-		for (unsigned k = 0; k < 5; k++)
+		for (unsigned k = 0; k < 6; k++)
 			buf_putc(out, sep);
 		return;
 	}
@@ -142,6 +152,8 @@ void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct
 	text_put_csv_real(out, a->ran->block[i->block].runs.v);
 	buf_putc(out, sep);
 	text_put_csv_real(out, a->ran->block[i->block].runs.half);
+	buf_putc(out, sep);
+	text_put_csv_safe(out, a->ran->block[i->block].runs.why, sep);
 	if (last && !isnan(mispredicted(a, i)))
 		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64, sep, a->taken[i->block].mispredicted,
 			   sep, a->taken[i->block].predicted);
@@ -158,7 +170,8 @@ void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
 	if (!a->ran)
 		return;
 	if (block_of(a, i, &first, &last) && first && a->ran->block[i->block].hits)
-		buf_printf(out, " %s", num_count(n, round(a->ran->block[i->block].runs.v)));
+		buf_printf(out, " %s%s", num_count(n, round(a->ran->block[i->block].runs.v)),
+			   a->ran->block[i->block].runs.leans ? " ~" : "");
 	buf_puts(out, " |");
 }
 
@@ -183,6 +196,8 @@ void annotate_blocks_json(struct json *j, const struct annotate *a, const struct
 	json_u64(j, "block", i->block);
 	json_real(j, "runs", a->ran->block[i->block].runs.v);
 	json_real(j, "runs_error", a->ran->block[i->block].runs.half);
+	if (a->ran->block[i->block].runs.why)
+		json_str(j, "runs_why", a->ran->block[i->block].runs.why);
 	if (!last || isnan(mispredicted(a, i)))
 		return;
 	json_u64(j, "mispredicted", a->taken[i->block].mispredicted);

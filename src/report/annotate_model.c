@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "base/fs.h"
 #include "report/annotate_int.h"
 
 enum { CODE_MAX = 1 << 20 }; /* bytes of one function that are shown */
@@ -172,7 +174,8 @@ static bool same_chain(const struct annotate_inline *a, const struct annotate_in
 	if (a->n != b->n)
 		return false;
 	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->level[i].name, b->level[i].name) != 0 ||
+		if (a->level[i].function != b->level[i].function ||
+		    strcmp(a->level[i].name, b->level[i].name) != 0 ||
 		    !same_line(&a->level[i].at, &b->level[i].at))
 			return false;
 	return true;
@@ -201,6 +204,7 @@ static int read_lines(struct annotate *a, struct images *images, struct err *err
 
 	if (why.code == ERR_NOMEM)
 		return err_nomem(err);
+	a->source = s;
 	if (!s)
 		return annotate_note(a,
 				     "%s has no debug information: no source lines; build with -g, "
@@ -215,6 +219,9 @@ static int read_lines(struct annotate *a, struct images *images, struct err *err
 		if (find_chain(a, &chain, &i->inl))
 			return err_nomem(err);
 	}
+	vec_each (&a->inl, struct annotate_inline *, c)
+		for (size_t k = 0; k < c->n; k++)
+			c->level[k].name = source_inline_name(s, &c->level[k]);
 	return a->has_lines ? 0
 			    : annotate_note(a,
 					    "%s has debug information, but no lines for this "
@@ -263,6 +270,17 @@ static int sum_lines(struct annotate *a)
 	return 0;
 }
 
+/* Whoever owns the program may bring its sources; root where it is not here. */
+static uid_t owner_of(const char *program, const char *sysroot)
+{
+	char path[4096];
+	struct stat st;
+
+	if (path_join(path, sizeof(path), sysroot ? sysroot : "", program) || stat(path, &st))
+		return 0;
+	return S_ISREG(st.st_mode) ? st.st_uid : 0;
+}
+
 int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
 		   size_t event, const char *event_name, const struct annotate_target *target,
 		   const struct annotate_opts *opts, struct err *err)
@@ -276,6 +294,9 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		return err_nomem(err);
 	a->target = *target;
 	a->opts = *opts;
+	a->opts.places.build_id_len =
+		image_build_id(images, target->image, &a->opts.places.build_id);
+	a->opts.places.owner = owner_of(image_path(images, target->image), opts->places.sysroot);
 	a->event = event_name;
 	sum = &profile_sums(p, &n_events)[event];
 	a->of_all = sum->selected.period

@@ -2,8 +2,8 @@
 /*
  * annotate_rows - the instructions cut into runs of one source line, as rows to be shown: a row for
  * the inlined calls where they change, one for the source line, one for each instruction; runs
- * below
- * --min are folded, neighbours into one row.
+ * below --min are folded, neighbours into one row. Where no line is known, each instruction is a
+ * run to --min.
  */
 #include "report/annotate_int.h"
 
@@ -11,6 +11,8 @@ static bool same_run(const struct annotate *a, size_t x, size_t y)
 {
 	const struct annotate_insn *i = &a->insn.v[x], *j = &a->insn.v[y];
 
+	if (a->opts.min > 0 && (!i->line.file || a->opts.no_source))
+		return false;
 	return i->inl == j->inl && same_line(&i->line, &j->line);
 }
 

@@ -1,64 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * annotate_source - source files as lines.
- *
- * Looked for: under each --source directory by the whole path, then by fewer and fewer of its last
- * parts; then at the path itself, below the sysroot. Files beyond 64 MB are not believed.
+ * annotate_source - source files as lines. Where they are looked for: symbol/source_find.h.
  */
-#include <sys/stat.h>
-
 #include "report/annotate_int.h"
 
-enum { SOURCE_MAX = 64 << 20 };
-
 struct source_file {
-	const char *name; /* as DWARF says it */
-	char path[4096];  /* where it was found; "": nowhere */
-	struct buf text;
+	const char *name; /* as the debug information has it */
+	enum source_outcome outcome;
+	struct source_text found;
 	VEC(const char *) lines;
 };
 
 void source_file_free(struct source_file *f)
 {
-	buf_free(&f->text);
+	buf_free(&f->found.text);
 	vec_free(&f->lines);
 	free(f);
 }
 
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-static bool find_in(struct source_file *f, const char *dir)
-{
-	for (const char *tail = f->name; tail; tail = strchr(tail, '/')) {
-		while (*tail == '/')
-			tail++;
-		if (*tail && !path_join(f->path, sizeof(f->path), dir, tail) && is_file(f->path))
-			return true;
-	}
-	return false;
-}
-
-static bool find(const struct annotate *a, struct source_file *f)
-{
-	for (const char *const *d = a->opts.source_dirs; d && *d; d++)
-		if (find_in(f, *d))
-			return true;
-	if (path_join(f->path, sizeof(f->path), a->opts.sysroot ? a->opts.sysroot : "",
-		      f->name[0] == '/' && a->opts.sysroot ? f->name + 1 : f->name))
-		return false;
-	if (!a->opts.sysroot && strlen(f->name) < sizeof(f->path))
-		memcpy(f->path, f->name, strlen(f->name) + 1);
-	return is_file(f->path);
-}
-
 static int split(struct source_file *f)
 {
-	char *p = f->text.s;
+	char *p = f->found.text.s;
 
 	while (p && *p) {
 		char *end = strchr(p, '\n');
@@ -78,6 +40,8 @@ static int split(struct source_file *f)
 static struct source_file *file_of(struct annotate *a, const char *name)
 {
 	struct source_file *f;
+	struct source_sum sum;
+	bool known;
 
 	vec_each (&a->files, struct source_file **, it) {
 		if ((*it)->name == name || !strcmp((*it)->name, name))
@@ -89,8 +53,10 @@ static struct source_file *file_of(struct annotate *a, const char *name)
 		return NULL;
 	}
 	f->name = name;
-	if (!find(a, f) || file_slurp(&f->text, f->path, SOURCE_MAX, NULL) || split(f))
-		f->path[0] = '\0';
+	known = source_file_sum(a->source, name, &sum);
+	f->outcome = source_find(&a->opts.places, name, known ? &sum : NULL, &f->found);
+	if (f->outcome == SOURCE_FOUND && split(f))
+		f->outcome = SOURCE_ABSENT;
 	return f;
 }
 
@@ -98,7 +64,7 @@ const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
 {
 	struct source_file *f = file && line ? file_of(a, file) : NULL;
 
-	return f && f->path[0] && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
+	return f && f->outcome == SOURCE_FOUND && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
 }
 
 int annotate_note_missing(struct annotate *a)
@@ -107,15 +73,34 @@ int annotate_note_missing(struct annotate *a)
 	size_t n = 0;
 
 	vec_each (&a->files, struct source_file **, it) {
-		if (!(*it)->path[0]) {
-			first = first ? first : (*it)->name;
+		const struct source_file *f = *it;
+
+		if (f->outcome == SOURCE_DIFFERS &&
+		    annotate_note(
+			    a,
+			    "%s is not the file that was compiled (its %s differs): not shown; "
+			    "--source DIR or OLD=NEW names another place",
+			    f->found.path, f->found.by_md5 ? "MD5" : "size"))
+			return -1;
+		if (f->outcome == SOURCE_ANOTHERS &&
+		    annotate_note(a,
+				  "%s may be written by another user, and nothing proves that "
+				  "it was compiled: not shown; --source DIR names one to use",
+				  f->found.path))
+			return -1;
+		if (f->outcome == SOURCE_ABSENT) {
+			first = first ? first : f->name;
 			n++;
 		}
 	}
 	if (!n)
 		return 0;
-	return n == 1 ? annotate_note(a, "source %s is not here: --source DIR says where", first)
-		      : annotate_note(
-				a, "source %s and %zu more are not here: --source DIR says where",
-				first, n - 1);
+	return n == 1 ? annotate_note(a,
+				      "source %s not found; --source DIR or --source OLD=NEW says "
+				      "where it is",
+				      first)
+		      : annotate_note(a,
+				      "source %s and %zu more not found; --source DIR or --source "
+				      "OLD=NEW says where they are",
+				      first, n - 1);
 }

@@ -160,6 +160,48 @@ static void put_head(struct face *f)
 		put_note(f, a->notes.v[i]);
 }
 
+/* The one with most samples of those that come after `last` in that order; equal ones as they
+ * lie. */
+static const struct annotate_insn *next_hottest(const struct annotate *a,
+						const struct annotate_insn *last)
+{
+	const struct annotate_insn *best = NULL;
+
+	vec_each (&a->insn, const struct annotate_insn *, i) {
+		if (last && (i->t.samples > last->t.samples ||
+			     (i->t.samples == last->t.samples && i <= last)))
+			continue;
+		if (i->t.samples && (!best || i->t.samples > best->t.samples))
+			best = i;
+	}
+	return best;
+}
+
+/* Where there are no lines to sum by. */
+static void put_hottest_instructions(struct face *f)
+{
+	const struct annotate_insn *i = NULL;
+	size_t shown = 0, sampled = 0;
+
+	vec_each (&f->a->insn, const struct annotate_insn *, k)
+		sampled += k->t.samples != 0;
+	if (sampled < 2)
+		return;
+	buf_puts(f->out, "\n  share    samples  hottest instructions\n");
+	for (; shown < HOTTEST && (i = next_hottest(f->a, i)); shown++) {
+		char address[24];
+		int n = snprintf(address, sizeof(address), "%" PRIx64 "  ", i->in.vaddr);
+
+		put_numbers(f, &i->t);
+		buf_printf(f->out, "  %s", address);
+		put_cut(f, i->in.text, 20 + (size_t)n);
+		buf_putc(f->out, '\n');
+	}
+	if (shown < sampled)
+		buf_printf(f->out, "                    (%zu more instructions)\n",
+			   sampled - shown);
+}
+
 static void put_hottest(struct face *f)
 {
 	struct annotate *a = f->a;
@@ -167,7 +209,11 @@ static void put_hottest(struct face *f)
 
 	for (size_t i = 0; i < a->line.n; i++)
 		places += a->line.v[i].t.samples != 0;
-	if (!a->has_lines || a->opts.no_source || places < 2)
+	if (!a->has_lines || a->opts.no_source) {
+		put_hottest_instructions(f);
+		return;
+	}
+	if (places < 2)
 		return;
 	buf_puts(f->out, "\n  share    samples  hottest lines\n");
 	for (size_t i = 0; i < a->line.n && shown < HOTTEST && a->line.v[i].t.samples; i++) {

@@ -34,7 +34,10 @@ static void json_balance(struct json *j, const char *key, const struct flow_bala
 	json_object(j, key);
 	json_real(j, "apart", b->apart);
 	json_u64(j, "places", b->places);
-	json_u64(j, "within", b->within);
+	if (b->places && !b->judged)
+		json_null(j, "within");
+	else
+		json_u64(j, "within", b->within);
 	json_end_object(j);
 }
 
@@ -83,11 +86,36 @@ static void json_times(struct json *j, const struct blocks_view *v, const struct
 	json_end_array(j);
 }
 
+static void json_quantile(struct json *j, const char *key, const struct flow_quantile *q)
+{
+	json_object(j, key);
+	json_real(j, "value", q->v);
+	json_real(j, "low", q->low);
+	json_real(j, "high", q->high);
+	json_end_object(j);
+}
+
+static void json_shape(struct json *j, const struct flow_shape *s)
+{
+	json_quantile(j, "p50", &s->p50);
+	json_quantile(j, "p95", &s->p95);
+	json_real(j, "tail", s->tail);
+	json_array(j, "modes"); /* [cycles, share of times] */
+	for (unsigned i = 0; i < s->modes; i++) {
+		json_array(j, NULL);
+		json_real(j, NULL, s->mode[i].at);
+		json_real(j, NULL, s->mode[i].share);
+		json_end_array(j);
+	}
+	json_end_array(j);
+}
+
 static void json_block(struct json *j, const struct blocks_view *v, const struct block_function *f,
 		       uint32_t i)
 {
 	const struct code_block *c = &f->code->block[i];
 	const struct block *k = &f->block[i];
+	struct flow_shape shape;
 
 	json_object(j, NULL);
 	json_hex(j, "start", f->code->vaddr + c->start);
@@ -95,6 +123,10 @@ static void json_block(struct json *j, const struct blocks_view *v, const struct
 	json_u64(j, "insns", c->n);
 	json_real(j, "runs", k->runs.v);
 	json_real(j, "error", k->runs.half);
+	if (k->runs.leans)
+		json_bool(j, "leans", true);
+	if (k->runs.why)
+		json_str(j, "why", k->runs.why);
 	json_u64(j, "hits", k->hits);
 	json_real(j, "in", k->flow_in);
 	json_real(j, "out", k->flow_out);
@@ -102,6 +134,8 @@ static void json_block(struct json *j, const struct blocks_view *v, const struct
 	json_real(j, "cycles_sd", k->timed ? k->cycles_sd : NAN);
 	json_u64(j, "timed", k->timed);
 	json_times(j, v, k);
+	if (blocks_block_shape(v, k, &shape))
+		json_shape(j, &shape);
 	json_end_object(j);
 }
 
@@ -125,13 +159,40 @@ static void json_edge(struct json *j, const struct blocks_view *v, const struct 
 	json_bool(j, "fallthrough", e->fallthrough);
 	json_real(j, "runs", e->runs.v);
 	json_real(j, "error", e->runs.half);
+	if (e->runs.leans)
+		json_bool(j, "leans", true);
+	if (e->runs.why)
+		json_str(j, "why", e->runs.why);
 	json_u64(j, "hits", e->hits);
 	json_u64(j, "mispredicted", e->tally.mispredicted);
 	json_u64(j, "predicted", e->tally.predicted);
 	json_end_object(j);
 }
 
-static void json_loop(struct json *j, const struct block_loop *l)
+static void json_iteration(struct json *j, const struct blocks *b, const struct block_loop *l)
+{
+	const struct blocks_iteration it = blocks_iteration(b, l);
+	struct flow_shape shape;
+
+	if (!blocks_loop_shape(l, &shape)) {
+		json_null(j, "iteration");
+		return;
+	}
+	json_object(j, "iteration");
+	json_u64(j, "timed", l->iteration->n);
+	json_u64(j, "stacks", l->iteration->stacks);
+	json_real(j, "cycles", it.mean);
+	json_real(j, "error", it.half);
+	if (it.why) {
+		json_bool(j, "leans", true);
+		json_str(j, "why", it.why);
+	}
+	json_real(j, "cycles_sd", it.sd);
+	json_shape(j, &shape);
+	json_end_object(j);
+}
+
+static void json_loop(struct json *j, const struct blocks *b, const struct block_loop *l)
 {
 	json_object(j, NULL);
 	json_u64(j, "head", l->head);
@@ -146,6 +207,7 @@ static void json_loop(struct json *j, const struct block_loop *l)
 	for (size_t i = 0; i < sizeof(l->trip) / sizeof(*l->trip); i++)
 		json_u64(j, NULL, l->trip[i]);
 	json_end_array(j);
+	json_iteration(j, b, l);
 	json_end_object(j);
 }
 
@@ -171,7 +233,7 @@ static void json_function(struct json *j, const struct blocks_view *v,
 	json_end_array(j);
 	json_array(j, "loops");
 	for (size_t i = 0; i < f->n_loops; i++)
-		json_loop(j, &f->loop[i]);
+		json_loop(j, v->b, &f->loop[i]);
 	json_end_array(j);
 	json_index(j, "irreducible", f->irreducible);
 	json_end_object(j);
@@ -191,7 +253,7 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_str(&j, "filter", blocks_filter_name[s->filter]);
 	json_bool(&j, "scaled", v->b->scaled);
 	json_str(&j, "by", v->b->by);
-	json_real(&j, "scale", v->b->scale);
+	json_real(&j, "scale", v->b->scale * s->scale);
 	json_balance(&j, "balance", &v->balance);
 	json_balance(&j, "in_out", &v->places);
 	json_flow(&j, "insns", v->b->insns);
@@ -206,10 +268,26 @@ int blocks_json(struct buf *out, const struct blocks_view *v, const struct sink_
 	json_end_array(&j);
 	json_end_object(&j);
 	buf_putc(out, '\n');
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 /* ---- csv ------------------------------------------------------------------------------------ */
+
+static void csv_times(struct buf *out, const struct blocks_view *v, const struct block *k, char sep)
+{
+	struct flow_shape s;
+	bool timed = blocks_block_shape(v, k, &s);
+	const double real[] = { timed ? s.p50.v : NAN, timed ? s.p95.v : NAN,
+				timed ? s.tail : NAN };
+
+	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++) {
+		buf_putc(out, sep);
+		text_put_csv_real(out, real[i]);
+	}
+	buf_putc(out, sep);
+	if (timed)
+		buf_printf(out, "%u", s.modes);
+}
 
 static void csv_row(struct buf *out, const struct blocks_view *v, const struct blocks_row *r,
 		    char sep)
@@ -243,6 +321,9 @@ static void csv_row(struct buf *out, const struct blocks_view *v, const struct b
 	buf_putc(out, sep);
 	if (line.line)
 		buf_printf(out, "%u", line.line);
+	csv_times(out, v, k, sep);
+	buf_printf(out, "%c%d%c", sep, k->runs.leans, sep);
+	text_put_csv_safe(out, k->runs.why, sep);
 	buf_puts(out, "\r\n");
 	buf_spill(out);
 }
@@ -251,7 +332,7 @@ int blocks_csv(struct buf *out, const struct blocks_view *v, const struct sink_o
 	       struct err *err)
 {
 	char head[] = "dso,function,block,start,end,insns,runs,error,hits,in,out,cycles,cycles_sd,"
-		      "timed,file,line\r\n";
+		      "timed,file,line,p50,p95,tail,modes,leans,why\r\n";
 
 	for (char *p = head; *p; p++)
 		*p = *p == ',' ? o->separator : *p;
@@ -259,5 +340,5 @@ int blocks_csv(struct buf *out, const struct blocks_view *v, const struct sink_o
 	for (size_t i = 0; i < v->n_rows && !out->failed; i++)
 		if (!v->opts.limit || i < v->opts.limit)
 			csv_row(out, v, &v->row[i], o->separator);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/blocks_view.h"
+#include "report/page.h"
 
 enum { ROWS = 20, LOOPS = 10 };
 
@@ -41,7 +42,23 @@ static void put_error(struct buf *out, struct flow_value v)
 	double share = v.half / v.v;
 
 	if (isfinite(share))
-		buf_printf(out, " ±%.1f %%", 100 * share);
+		buf_printf(out, " ±%.1f %%%s", 100 * share, v.leans ? " ~" : "");
+	else if (v.why)
+		buf_puts(out, " ±? ~");
+}
+
+static void put_quantiles(struct buf *out, const struct blocks_view *v, const struct block *k)
+{
+	struct flow_shape s;
+	char a[NUM_MAX];
+
+	if (!blocks_block_shape(v, k, &s)) {
+		buf_puts(out, "| | ");
+		return;
+	}
+	buf_printf(out, "%s | ", blocks_quantile(a, &s.p50));
+	buf_printf(out, "%s%s%s | ", blocks_quantile(a, &s.p95), s.several ? " several modes" : "",
+		   s.heavy ? " heavy tail" : "");
 }
 
 static void put_rows(struct buf *out, const struct blocks_view *v)
@@ -50,8 +67,8 @@ static void put_rows(struct buf *out, const struct blocks_view *v)
 	char a[NUM_MAX], b[NUM_MAX];
 
 	buf_printf(out,
-		   "| share | %s | instructions | cycles | block | line |\n"
-		   "|---:|---:|---:|---:|---|---|\n",
+		   "| share | %s | instructions | cycles | p50 | p95 | block | line |\n"
+		   "|---:|---:|---:|---:|---:|---:|---|---|\n",
 		   v->b->scaled ? "runs" : "weight");
 	for (size_t i = 0; i < v->n_rows && i < limit; i++) {
 		const struct blocks_row *r = &v->row[i];
@@ -64,6 +81,7 @@ static void put_rows(struct buf *out, const struct blocks_view *v)
 		if (k->timed)
 			buf_printf(out, "%.1f", k->cycles);
 		buf_puts(out, " | ");
+		put_quantiles(out, v, k);
 		put_place(out, v, r->f, r->block);
 	}
 	if (v->n_rows > limit)
@@ -103,11 +121,13 @@ int blocks_markdown(struct buf *out, const struct blocks_view *v, const struct s
 	buf_printf(out, "%s\n\n", v->b->scaled ? "" : "; weights are no executions");
 	put_rows(out, v);
 	put_loops(out, v);
+	if (s->leaning)
+		buf_printf(out, "\n~: %s.\n", page_leaning(s));
 	for (unsigned d = 0; d < BLOCK_DROPS; d++)
 		gone += v->b->dropped[d];
 	buf_printf(out,
 		   "\n%" PRIu64 " stretches between two branches were used, %" PRIu64
 		   " did not fit the code.\n",
 		   v->b->used, gone);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "report/blocks_view.h"
-#include "report/next.h"
+#include "show/next.h"
 #include "report/page.h"
 
 enum {
@@ -24,6 +24,8 @@ enum {
 	LINE_COLUMNS = 18,
 	LOOP_LINE = 14, /* beside more figures */
 };
+
+#define ALONE 0.25 /* of a block's runs, to show their times */
 
 struct sheet { /* a page about blocks */
 	struct page page;
@@ -82,6 +84,12 @@ static bool any_timed(const struct sheet *p)
 	return false;
 }
 
+/* Where it mostly runs together with others, the few times alone are not its times. */
+static bool is_alone(const struct block *k)
+{
+	return k->timed && (double)k->timed >= ALONE * (double)k->hits;
+}
+
 static void put_row_numbers(struct sheet *p, const struct blocks_row *r, bool timed)
 {
 	const struct block *k = &r->f->block[r->block];
@@ -95,10 +103,27 @@ static void put_row_numbers(struct sheet *p, const struct blocks_row *r, bool ti
 	buf_printf(p->page.out, " %5" PRIu32, r->f->code->block[r->block].n);
 	if (!timed)
 		return;
-	if (k->timed)
-		buf_printf(p->page.out, " %7.1f", k->cycles);
+	if (is_alone(k))
+		buf_printf(p->page.out, k->cycles < 99999 ? " %7.1f" : " %7.0f", k->cycles);
 	else
 		buf_printf(p->page.out, " %7s", "-");
+}
+
+/* Quantiles of a block's cycles, and what is odd about them. */
+static void put_quantiles(struct sheet *p, const struct block *k, bool timed)
+{
+	struct flow_shape s;
+	char a[NUM_MAX], b[NUM_MAX], mark[3];
+
+	if (!timed)
+		return;
+	if (!is_alone(k) || !blocks_block_shape(p->v, k, &s)) {
+		buf_printf(p->page.out, " %5s %5s   ", "-", "-");
+		return;
+	}
+	blocks_mark(mark, &s);
+	buf_printf(p->page.out, " %5s %5s %s", blocks_quantile(a, &s.p50),
+		   blocks_quantile(b, &s.p95), mark);
 }
 
 static void put_rows(struct sheet *p)
@@ -106,16 +131,17 @@ static void put_rows(struct sheet *p)
 	const struct blocks_view *v = p->v;
 	size_t limit = v->opts.limit ? v->opts.limit : ROWS, shown = 0;
 	bool timed = any_timed(p);
-	size_t used = timed ? 44 : 36, width;
+	size_t used = timed ? 59 : 36, line = timed ? LOOP_LINE : LINE_COLUMNS, width;
 	double rest = 0;
 
 	if (!v->n_rows)
 		return;
-	width = page_room(&p->page, used + LINE_COLUMNS + 1);
+	width = page_room(&p->page, used + line + 1);
 	page_end(&p->page);
 	page_ink(&p->page, INK_BOLD);
-	buf_printf(p->page.out, "   share %9s %-9s insns%s  ", v->b->scaled ? "runs" : "weight",
-		   "error", timed ? "  cycles" : "");
+	buf_printf(p->page.out, "   share %9s %-9s insns", v->b->scaled ? "runs" : "weight",
+		   "error");
+	buf_printf(p->page.out, "%s  ", timed ? "  cycles   p50   p95   " : "");
 	page_text(&p->page, "block", width, false);
 	buf_puts(p->page.out, " line");
 	page_ink(&p->page, INK_PLAIN);
@@ -124,10 +150,11 @@ static void put_rows(struct sheet *p)
 		const struct blocks_row *r = &v->row[shown];
 
 		put_row_numbers(p, r, timed);
+		put_quantiles(p, &r->f->block[r->block], timed);
 		buf_puts(p->page.out, "  ");
 		put_name(p, r->f, r->block, width);
 		buf_putc(p->page.out, ' ');
-		put_line_of(p, blocks_line(v, r->f, r->block), LINE_COLUMNS);
+		put_line_of(p, blocks_line(v, r->f, r->block), line);
 		page_end(&p->page);
 	}
 	for (size_t i = shown; i < v->n_rows; i++)
@@ -137,7 +164,8 @@ static void put_rows(struct sheet *p)
 
 		page_ink(&p->page, INK_DIM);
 		buf_printf(p->page.out, " %7s %*s(%zu more blocks that ran)",
-			   num_percent(a, share_of(p, rest)), (int)used - 9, "", v->n_rows - shown);
+			   num_percent(a, share_of(p, rest)), (int)(used > 40 ? 40 : used) - 9, "",
+			   v->n_rows - shown);
 		page_ink(&p->page, INK_PLAIN);
 		page_end(&p->page);
 	}
@@ -198,6 +226,24 @@ static void put_visits(struct sheet *p, const struct block_loop *l)
 	page_end(&p->page);
 }
 
+static void put_below(struct sheet *p, size_t columns)
+{
+	buf_printf(p->page.out, "%*s", (int)columns, "");
+	text_put_wrapped(p->page.out, buf_str(&p->page.text), columns, p->page.st->width);
+	page_end(&p->page);
+}
+
+static void put_iteration(struct sheet *p, const struct block_loop *l)
+{
+	buf_reset(&p->page.text);
+	blocks_put_iteration(&p->page.text, p->v->b, l);
+	if (!p->page.text.len && p->v->opts.function && any_timed(p))
+		buf_puts(&p->page.text, "cycles a round: ? (in no stack two branches to one place, "
+					"a round apart)");
+	if (p->page.text.len)
+		put_below(p, 11);
+}
+
 static void put_loops(struct sheet *p)
 {
 	const struct blocks_view *v = p->v;
@@ -218,6 +264,7 @@ static void put_loops(struct sheet *p)
 		put_loop(p, &v->loop[shown], width);
 		if (v->opts.function)
 			put_visits(p, &v->loop[shown].f->loop[v->loop[shown].block]);
+		put_iteration(p, &v->loop[shown].f->loop[v->loop[shown].block]);
 	}
 	if (shown < v->n_loops) {
 		page_ink(&p->page, INK_DIM);
@@ -338,6 +385,18 @@ static void put_edges_out(struct sheet *p, const struct block_function *f, uint3
 		put_edge(p, f, &f->edge[lo], false);
 }
 
+static void put_times(struct sheet *p, const struct block *k)
+{
+	struct flow_shape s;
+
+	if (!is_alone(k) || !blocks_block_shape(p->v, k, &s))
+		return;
+	buf_reset(&p->page.text);
+	buf_puts(&p->page.text, "cycles: ");
+	blocks_put_shape(&p->page.text, &s);
+	put_below(p, 31);
+}
+
 static void put_block(struct sheet *p, const struct block_function *f, uint32_t i, bool timed)
 {
 	const struct block *k = &f->block[i];
@@ -353,6 +412,7 @@ static void put_block(struct sheet *p, const struct block_function *f, uint32_t 
 		buf_printf(p->page.out, "loop %" PRIu32 " ", f->loop[k->loop].depth);
 	put_line_of(p, blocks_line(p->v, f, i), LINE_COLUMNS);
 	page_end(&p->page);
+	put_times(p, k);
 	put_edges_out(p, f, i);
 }
 
@@ -381,9 +441,9 @@ static void put_function(struct sheet *p, const struct block_function *f)
 	page_end(&p->page);
 	page_end(&p->page);
 	page_ink(&p->page, INK_BOLD);
-	buf_printf(p->page.out, "   share %9s %-9s insns%s  %9s %9s  address",
-		   p->v->b->scaled ? "runs" : "weight", "error", timed ? "  cycles" : "", "in",
-		   "out");
+	buf_printf(p->page.out, "   share %9s %-9s insns", p->v->b->scaled ? "runs" : "weight",
+		   "error");
+	buf_printf(p->page.out, "%s  %9s %9s  address", timed ? "  cycles" : "", "in", "out");
 	page_ink(&p->page, INK_PLAIN);
 	page_end(&p->page);
 	for (uint32_t i = 0; i < f->code->n_blocks; i++) {
@@ -410,7 +470,7 @@ static bool has_no_code(const struct sheet *p)
 
 /* The heaviest spans as they are: where from, where to. */
 static size_t heaviest(const struct flow_span *s, size_t n, const struct flow_span *best[SPANS],
-		       double all[FLOW_GROUPS])
+		       double all[FLOW_SLOTS])
 {
 	double weight[SPANS];
 	size_t found = 0;
@@ -419,7 +479,7 @@ static size_t heaviest(const struct flow_span *s, size_t n, const struct flow_sp
 		double w = flow_sum(&s[i].w);
 		size_t k;
 
-		for (unsigned g = 0; g < FLOW_GROUPS; g++)
+		for (unsigned g = 0; g < FLOW_SLOTS; g++)
 			all[g] += s[i].w.group[g];
 		if (found == SPANS && weight[SPANS - 1] >= w)
 			continue;
@@ -438,7 +498,7 @@ static void put_spans(struct sheet *p)
 {
 	size_t n;
 	const struct flow_span *s = flow_spans(p->v->b->flow, &n), *best[SPANS];
-	double all[FLOW_GROUPS] = { 0 };
+	double all[FLOW_SLOTS] = { 0 };
 	size_t rows = heaviest(s, n, best, all);
 
 	if (!n)
@@ -515,17 +575,28 @@ static void put_balance(struct sheet *p)
 {
 	bool blocks = p->v->balance.places;
 	const struct flow_balance *b = blocks ? &p->v->balance : &p->v->places;
-	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX];
+	char x[NUM_MAX], y[NUM_MAX], z[NUM_MAX], within[2 * NUM_MAX] = "";
 
+	if (b->judged)
+		(void)snprintf(within, sizeof(within),
+			       "; %s of them by no more than the error of their count",
+			       num_exact(z, b->within));
 	if (b->places)
 		page_fact(&p->page, "in and out", b->apart > 0.05,
-			  "%s by %s over %s %s seen %u times or more; %s of them by no more "
-			  "than the error of their count",
+			  "%s by %s over %s %s seen %u times or more%s",
 			  blocks ? "differ"
 				 : "branches to and from places and the stretches between differ",
 			  num_percent(x, b->apart), num_exact(y, b->places),
-			  blocks ? "blocks" : "places", BLOCKS_BALANCE_HITS,
-			  num_exact(z, b->within));
+			  blocks ? "blocks" : "places", BLOCKS_BALANCE_HITS, within);
+}
+
+static void put_times_facts(struct sheet *p)
+{
+	if (any_timed(p))
+		page_fact(&p->page, "times", false,
+			  "of branch records, cycles; m: several modes, t: the slowest 5 %% have a "
+			  "quarter of the cycles or more; ?: too few stacks to bound it; -: mostly "
+			  "runs on into other blocks, or was not timed");
 }
 
 static void put_facts(struct sheet *p)
@@ -562,11 +633,7 @@ static void put_facts(struct sheet *p)
 			  "stacks are more often of code near what the event counts; an event of "
 			  "taken "
 			  "branches has no such favour");
-	if (s->late)
-		page_fact(&p->page, "late", false,
-			  "the event is not precise: samples come some time after what it counts, "
-			  "and more often where the processor waits, which no error bar tells; :pp "
-			  "asks for a precise one");
+	put_times_facts(p);
 	put_balance(p);
 	page_recording(&p->page, &p->v->source);
 }
@@ -608,10 +675,12 @@ int blocks_term(struct buf *out, const struct blocks_view *v, const struct sink_
 		put_rows(&p);
 		put_loops(&p);
 	}
+	if (!has_no_code(&p) && blocks_put_stretches(&p.page, v))
+		out->failed = true;
 	put_facts(&p);
 	if (!o->quiet)
 		put_next(&p);
 	out->failed |= p.page.text.failed;
 	buf_free(&p.page.text);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

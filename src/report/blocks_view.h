@@ -14,6 +14,8 @@
 #define CYCLADE_REPORT_BLOCKS_VIEW_H
 
 #include "analyse/blocks.h"
+#include "base/num.h"
+#include "report/page.h"
 #include "report/sink.h"
 #include "report/view.h"
 #include "symbol/source.h"
@@ -47,7 +49,9 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 		      struct err *err) MUST_USE;
 void blocks_view_free(struct blocks_view *v); /* NULL is fine */
 
-enum blocks_visits { VISITS_NO, VISITS_OF_FUNCTION, VISITS_OF_ALL }; /* blocks_loops() */
+/* Whether a format needs blocks_loops(): never; for one function, and for all where stacks are
+ * timed; always. */
+enum blocks_visits { VISITS_NO, VISITS_OF_FUNCTION, VISITS_OF_ALL };
 
 struct blocks_format {
 	const char *name;
@@ -79,6 +83,24 @@ const struct symbol *blocks_symbol(const struct blocks_view *v, const struct flo
 				   const char **dso);
 /* mispredicted / (mispredicted + predicted); NAN: the processor did not tell. */
 double blocks_mispredicted(const struct branch_tally *t);
+/* What times of a block, of a loop's iterations, look like; false: none were taken. */
+bool blocks_block_shape(const struct blocks_view *v, const struct block *k, struct flow_shape *out);
+bool blocks_loop_shape(const struct block_loop *l, struct flow_shape *out);
+struct blocks_iteration { /* cycles; NAN: not known */
+	double mean, half, sd;
+	const char *why; /* there is no error; NULL: too few stacks */
+};
+struct blocks_iteration blocks_iteration(const struct blocks *b, const struct block_loop *l);
+/* "28", or "?" where too few stacks bound it. */
+const char *blocks_quantile(char out[NUM_MAX], const struct flow_quantile *q);
+void blocks_put_shape(struct buf *b, const struct flow_shape *s);
+/* Nothing if there is none. */
+void blocks_put_iteration(struct buf *out, const struct blocks *b, const struct block_loop *l);
+/* "m" where there are several modes, "t" where the tail has the cycles; else blanks. */
+void blocks_mark(char out[3], const struct flow_shape *s);
+/* For people: the stretches between two branches with most cycles, of a function if one was asked
+ * for. Nothing where none was timed. -1: memory. */
+int blocks_put_stretches(struct page *p, const struct blocks_view *v) MUST_USE;
 /* Why a figure is not one of executions, or how it became one: a sentence, never NULL. */
 const char *blocks_scale_says(const struct blocks *b);
 extern const char *const block_drop_key[BLOCK_DROPS];

@@ -230,7 +230,7 @@ static int put_notes(struct drawing *d)
 	return rc ? err_nomem(d->err) : 0;
 }
 
-static struct graph *draw(const struct calls_view *v, struct err *err)
+struct graph *calls_graph(const struct calls_view *v, struct err *err)
 {
 	struct drawing d = { .v = v, .err = err };
 	struct buf title = BUF_INIT;
@@ -273,18 +273,4 @@ out:
 		return NULL;
 	}
 	return d.g;
-}
-
-int calls_dot(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
-	      struct err *err)
-{
-	(void)o;
-	return graph_write_dot(out, draw(v, err), err);
-}
-
-int calls_svg(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
-	      struct err *err)
-{
-	(void)o;
-	return graph_write_svg(out, draw(v, err), err);
 }

@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct calls_format formats[] = {
-#define CALLS_FORMAT(name, write, machine) { name, write, machine },
-#include "report/calls.def"
-#undef CALLS_FORMAT
-};
-
-const struct calls_format *calls_format_find(const char *name, struct err *err)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	(void)err_set(err, ERR_USAGE, "calls has no format '%.40s'", name);
-	(void)err_hint(err, "--format term, csv, json, markdown, dot or svg");
-	return NULL;
-}
-
 const char *calls_dso(const struct calls_view *v, uint32_t f)
 {
 	uint32_t image = v->c->f[f].image;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls_view - counted calls in every format.
+ * calls_view - counted calls, as a document.
  *
  *	calls_build(&c, flow, images, &err)		(analyse/calls.h)
- *	calls_format_find("term", &err)->write(&buf, &view, &sink_opts, &err)
+ *	calls_put(&document, &view)
  *
  * Without a function: functions, most called first, and the edges between them, most taken first.
  * With one: its callers, itself, its callees.
@@ -14,8 +14,9 @@
 #define CYCLADE_REPORT_CALLS_VIEW_H
 
 #include "analyse/calls.h"
-#include "report/sink.h"
+#include "report/graph.h"
 #include "report/view.h"
+#include "show/document.h"
 
 #define CALLS_ALL UINT32_MAX
 
@@ -24,25 +25,19 @@ struct calls_view {
 	const struct flow_sums *sums;
 	struct images *images;
 	struct view_source source;
-	uint32_t function; /* CALLS_ALL */
-	size_t limit;	   /* rows, or nodes of a graph; 0: as fits */
+	const uint32_t *order; /* calls_by_runs() */
+	uint32_t function;     /* CALLS_ALL */
+	size_t limit;	       /* rows, or nodes of a graph; 0: as fits */
 };
 
-struct calls_format {
-	const char *name;
-	int (*write)(struct buf *out, const struct calls_view *v, const struct sink_opts *o,
-		     struct err *err);
-	bool machine;
-};
-const struct calls_format *calls_format_find(const char *name, struct err *err);
+/* Tables, lines and graphs; what they are made of must outlive the document, which has the view as
+ * its ctx. */
+extern const struct document_form calls_document;
+void calls_put(struct document *d, const struct calls_view *v);
+/* Boxes and arrows. NULL: there are no calls to be drawn. */
+struct graph *calls_graph(const struct calls_view *v, struct err *err);
 
-#define CALLS_FORMAT(name, write, machine)                                                \
-	int write(struct buf *out, const struct calls_view *v, const struct sink_opts *o, \
-		  struct err *err);
-#include "report/calls.def"
-#undef CALLS_FORMAT
-
-/* ---- what the faces share ------------------------------------------------------------------ */
+/* ---- what tables and graph share ------------------------------------------------------------- */
 
 /* Names safe for nothing; never NULL. */
 const char *calls_dso(const struct calls_view *v, uint32_t f);

@@ -123,26 +123,34 @@ static void put_command(struct buf *b, const struct counts *c, const struct styl
 void counts_put_head(struct buf *b, const struct counts *c, const struct style *st)
 {
 	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
+	struct buf line = BUF_INIT;
 
 	put_command(b, c, st);
 	if (isnan(c->seconds))
-		buf_puts(b, " time not known");
+		buf_puts(&line, "time not known");
 	else
-		buf_printf(b, " %s wall", num_seconds(wall, c->seconds));
+		buf_printf(&line, "%s wall", num_seconds(wall, c->seconds));
 	if (!isnan(c->seconds_error) && c->seconds > 0)
-		buf_printf(b, " +-%.1f %%", 100 * c->seconds_error / c->seconds);
+		buf_printf(&line, " +-%.1f %%", 100 * c->seconds_error / c->seconds);
 	if (!isnan(c->user_s))
-		buf_printf(b, ", %s cpu", num_seconds(cpu, c->user_s + c->sys_s));
+		buf_printf(&line, ", %s cpu", num_seconds(cpu, c->user_s + c->sys_s));
 	if (c->runs > 1)
-		buf_printf(b, ", mean of %zu runs", c->runs);
+		buf_printf(&line, ", mean of %zu runs", c->runs);
 	if (c->tasks)
-		buf_printf(b, ", %s %s", num_exact(tasks, c->tasks),
+		buf_printf(&line, ", %s %s", num_exact(tasks, c->tasks),
 			   c->tasks == 1 ? "thread" : "threads and processes");
 	if (c->killed_by)
-		buf_printf(b, ", killed by signal %d (%s)", c->killed_by, strsignal(c->killed_by));
+		buf_printf(&line, ", killed by signal %d (%s)", c->killed_by,
+			   strsignal(c->killed_by));
 	else if (c->status >= 0)
-		buf_printf(b, ", exit %d", c->status);
-	buf_puts(b, c->interrupted ? ", interrupted\n" : "\n");
+		buf_printf(&line, ", exit %d", c->status);
+	if (c->interrupted)
+		buf_puts(&line, ", interrupted");
+	buf_putc(b, ' ');
+	text_put_wrapped(b, buf_str(&line), 1, st->width);
+	buf_putc(b, '\n');
+	b->failed |= line.failed;
+	buf_free(&line);
 }
 
 void counts_put_notes(struct buf *b, const struct counts *c, const struct style *st)

@@ -2,8 +2,6 @@
 /*
  * counts - a table of counted events as text: for people, csv, json (and a line of it for each
  * interval), markdown.
- *
- * What was not counted is never 0: `value` is NAN and `why` says why.
  */
 #ifndef CYCLADE_REPORT_COUNTS_H
 #define CYCLADE_REPORT_COUNTS_H
@@ -14,23 +12,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "report/style.h"
-
-struct counts_row {
-	const char *where; /* "S0-C1", "CPU3", a thread; NULL: all that was counted */
-	size_t n_cpus;	   /* that are in it; 0: not told */
-	const char *event; /* as it was asked for */
-	const char *unit;  /* "ns", "Joules", "" */
-	double value;	   /* NAN: see why */
-	bool whole;	   /* it is a whole number, not extrapolated and not a mean */
-	double counted;	   /* share of the time it was on a counter; NAN: never or not known */
-	double error;	   /* half width of the mean's 95 % (-r); NAN: none */
-	double stddev;	   /* of the runs; NAN */
-	size_t runs;	   /* that gave it a value */
-	bool supported;	   /* false: it could not be opened */
-	const char *why;   /* why there is no value, or NULL */
-	const char *note;  /* what it means: "0.98 CPUs", "1.32 per cycle"; NULL */
-};
+#include "measure/counts_row.h"
+#include "show/style.h"
 
 struct counts {
 	const struct counts_row *row;
@@ -56,6 +39,7 @@ struct counts_style {
 	char separator;
 	bool quiet, verbose;
 	bool first; /* of several: headings are due */
+	bool rows;  /* of trees: a row for each interval, where that fits */
 };
 
 /* `format` is one of term, csv, json, markdown. */

@@ -37,14 +37,18 @@ static void csv_row(struct buf *b, const struct counts *c, const struct counts_r
 	text_put_csv_real(b, r->counted);
 	buf_putc(b, sep);
 	text_put_csv_safe(b, isnan(r->value) ? r->why : "", sep);
+	buf_putc(b, sep);
+	text_put_csv_real(b, r->derived_unit ? r->derived : (double)NAN);
+	buf_putc(b, sep);
+	text_put_csv_safe(b, r->derived_unit, sep);
 	buf_puts(b, "\r\n");
 }
 
 int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st)
 {
-	static const char *const columns[] = { "time",	"where",   "cpus",  "event",
-					       "value", "unit",	   "error", "stddev",
-					       "runs",	"counted", "why" };
+	static const char *const columns[] = { "time", "where",	  "cpus",	 "event", "value",
+					       "unit", "error",	  "stddev",	 "runs",  "counted",
+					       "why",  "derived", "derived_unit" };
 	char sep = st->separator ? st->separator : ',';
 
 	for (size_t i = 0; st->first && i < sizeof(columns) / sizeof(*columns); i++) {
@@ -78,6 +82,12 @@ static void json_row(struct json *j, const struct counts_row *r)
 	}
 	json_str(j, "unit", r->unit);
 	json_real(j, "counted", r->counted);
+	if (!isnan(r->value) && r->note)
+		json_str(j, "note", r->note);
+	if (r->derived_unit) {
+		json_real(j, "derived", r->derived);
+		json_str(j, "derived_unit", r->derived_unit);
+	}
 	if (r->runs > 1) {
 		json_u64(j, "runs", r->runs);
 		json_real(j, "stddev", r->stddev);

@@ -65,7 +65,7 @@ int export_bolt(struct buf *out, const struct flow *f, struct images *images, ui
 				   count);
 		buf_spill(out);
 	}
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 int export_bolt_samples(struct buf *out, const struct profile *p, const char *event,
@@ -85,5 +85,5 @@ int export_bolt_samples(struct buf *out, const struct profile *p, const char *ev
 			buf_printf(out, "S %" PRIx64 " %" PRIu64 "\n", vaddr, r[i].all.samples);
 		buf_spill(out);
 	}
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -58,7 +58,7 @@ int export_fdo_text(struct buf *out, const struct fdo *p, struct err *err)
 {
 	for (size_t i = 0; i < p->n_top; i++)
 		put_text(out, p, &p->f[i], 1);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 /* ---- binary ---------------------------------------------------------------------------------- */
@@ -213,5 +213,5 @@ int export_fdo_binary(struct buf *out, const struct fdo *p, struct err *err)
 out:
 	for (size_t i = 0; i < n; i++)
 		buf_free(&s[i].b);
-	return ret || out->failed ? err_nomem(err) : 0;
+	return ret ? err_nomem(err) : buf_error(out, err);
 }

@@ -630,7 +630,7 @@ int export_firefox(struct buf *out, const struct export_in *in, struct err *err)
 	put_threads(&x);
 	json_end_object(&x.j);
 	buf_putc(out, '\n');
-	ret = out->failed ? err_nomem(err) : 0;
+	ret = buf_error(out, err);
 out:
 	fox_free(&x);
 	return ret;

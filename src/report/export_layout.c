@@ -13,12 +13,12 @@ int export_blocks(struct buf *out, const struct layout *l, struct err *err)
 			buf_printf(out, "%s%u", k ? " " : "", l->f[i].id[k]);
 		buf_putc(out, '\n');
 	}
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 int export_order(struct buf *out, const struct layout *l, struct err *err)
 {
 	for (size_t i = 0; i < l->n; i++)
 		buf_printf(out, "%s\n", l->f[i].name);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -192,7 +192,7 @@ int graph_write_dot(struct buf *out, struct graph *g, struct err *err)
 		return -1;
 	graph_dot(out, g);
 	graph_free(g);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 int graph_write_svg(struct buf *out, struct graph *g, struct err *err)

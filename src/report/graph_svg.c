@@ -150,7 +150,7 @@ static int put_svg(struct buf *out, const char *s, size_t len, struct err *err)
 	buf_put(out, svg, (size_t)(inside + 1 - svg));
 	buf_puts(out, style);
 	buf_put(out, inside + 1, len - (size_t)(inside + 1 - s));
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }
 
 static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, struct err *err)

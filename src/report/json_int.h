@@ -19,7 +19,14 @@ static inline void json_value(struct json *j, const char *key, double v, double 
 
 static inline void json_flow(struct json *j, const char *key, struct flow_value v)
 {
-	json_value(j, key, v.v, v.half);
+	json_object(j, key);
+	json_real(j, "value", v.v);
+	json_real(j, "error", v.half);
+	if (v.leans)
+		json_bool(j, "leans", true);
+	if (v.why)
+		json_str(j, "why", v.why);
+	json_end_object(j);
 }
 
 static inline void json_tally(struct json *j, const char *key, const struct tally *t)

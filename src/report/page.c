@@ -2,85 +2,10 @@
 #include "report/page.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "report/facts.h"
-
-#define LABEL 17 /* columns in front of a fact's text */
-
-void page_ink(struct page *p, enum ink i)
-{
-	style_ink(p->out, p->st, i);
-}
-
-void page_end(struct page *p)
-{
-	buf_end_line(p->out);
-}
-
-void page_text(struct page *p, const char *s, size_t width, bool last)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, s, p->st->ascii);
-	if (!width || (last && text_width(buf_str(&safe)) <= width))
-		buf_puts(p->out, buf_str(&safe));
-	else
-		text_put_fit(p->out, buf_str(&safe), width, TEXT_LEFT, false, p->st->ascii);
-	p->out->failed |= safe.failed;
-	buf_free(&safe);
-}
-
-void page_named(struct page *p, const char *name, const char *tail, size_t width)
-{
-	struct buf safe = BUF_INIT;
-	size_t behind = strlen(tail), before;
-
-	text_put_safe(&safe, name, p->st->ascii);
-	before = text_width(buf_str(&safe));
-	if (before + behind > width && behind + 3 <= width) {
-		text_put_fit(p->out, buf_str(&safe), width - behind, TEXT_LEFT, false,
-			     p->st->ascii);
-		buf_puts(p->out, tail);
-	} else {
-		buf_puts(&safe, tail);
-		text_put_fit(p->out, buf_str(&safe), width, TEXT_LEFT, false, p->st->ascii);
-	}
-	p->out->failed |= safe.failed;
-	buf_free(&safe);
-}
-
-size_t page_room(const struct page *p, size_t used)
-{
-	size_t width = p->st->width ? p->st->width : 100;
-
-	return width > used + 8 ? width - used : 8;
-}
-
-static void put_wrapped(struct page *p, const char *label, const char *text, bool bad)
-{
-	buf_printf(p->out, " %-15s ", label);
-	if (bad)
-		page_ink(p, INK_WARM);
-	text_put_wrapped(p->out, text, LABEL, p->st->width);
-	if (bad)
-		page_ink(p, INK_PLAIN);
-	page_end(p);
-}
-
-void page_fact(struct page *p, const char *label, bool bad, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	put_wrapped(p, label, text, bad);
-}
 
 void page_head(struct page *p, const struct view_source *source)
 {
@@ -111,11 +36,11 @@ void page_recording(struct page *p, const struct view_source *source)
 	size_t n = facts_of_recording(&v, f);
 
 	for (size_t i = 0; i < n; i++)
-		put_wrapped(p, f[i].label, f[i].text, f[i].bad);
+		page_labelled(p, f[i].label, f[i].text, f[i].bad);
 	for (size_t i = 0; i < source->n_notes; i++) {
 		buf_reset(&p->text);
 		text_put_safe(&p->text, source->notes[i], p->st->ascii);
-		put_wrapped(p, "note", buf_str(&p->text), true);
+		page_labelled(p, "note", buf_str(&p->text), true);
 	}
 }
 
@@ -127,6 +52,16 @@ uint64_t page_other_samples(const struct view_source *source)
 		if (!(source->event[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
 			n += source->event[i].samples;
 	return n;
+}
+
+const char *page_leaning(const struct flow_sums *s)
+{
+	return s->late ? "counts have no error bar: the event is not precise, so samples come "
+			 "late, by a number of cycles that is not recorded, and more often where "
+			 "the processor waits. Record with :pp, if the CPU has it for the event"
+		       : "the event counts no branches, so stacks are more often of code where "
+			 "the processor waits. Errors with ~ contain the difference of the halves "
+			 "of stacks, not what no stack shows";
 }
 
 void page_stacks(struct page *p, const struct view_source *source, const struct flow_sums *s)
@@ -148,18 +83,21 @@ void page_stacks(struct page *p, const struct view_source *source, const struct 
 			  num_exact(a, s->left_out - others));
 	if (s->bad)
 		page_fact(p, "unreadable", true, "%s samples", num_exact(a, s->bad));
+	if (s->leaning)
+		page_fact(p, "~", true, "%s", page_leaning(s));
 }
 
 const char *page_error(char out[NUM_MAX], struct flow_value v)
 {
+	const char *mark = v.leans ? "~" : "";
 	double share = v.half / v.v;
 
 	if (!isfinite(share))
-		(void)snprintf(out, NUM_MAX, "+-?");
+		(void)snprintf(out, NUM_MAX, "+-?%s", mark);
 	else if (share >= 0.9995)
-		(void)snprintf(out, NUM_MAX, "+-100 %%+");
+		(void)snprintf(out, NUM_MAX, "+-100 %%+%s", mark);
 	else
-		(void)snprintf(out, NUM_MAX, "+-%.1f %%", 100 * share);
+		(void)snprintf(out, NUM_MAX, "+-%.1f %%%s", 100 * share, mark);
 	return out;
 }
 

@@ -10,22 +10,6 @@
 #include "base/text.h"
 #include "symbol/named.h"
 
-const struct registers_format *registers_format_find(const char *name, struct err *err)
-{
-	static const struct registers_format formats[] = {
-#define REGISTERS_FORMAT(name, write, machine) { name, write, machine },
-#include "report/registers.def"
-#undef REGISTERS_FORMAT
-	};
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	(void)err_set(err, ERR_USAGE, "registers has no %.40s form", name);
-	(void)err_hint(err, "--format term, csv, json or markdown");
-	return NULL;
-}
-
 const char *registers_dso(const struct registers_view *v, const struct registers_place *p)
 {
 	return p->image == IMAGE_NONE ? "[unknown]" : image_name(v->images, p->image);

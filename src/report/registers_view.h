@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * registers_view - what registers held, in every format.
+ * registers_view - what registers held, as a document.
  *
  *	registers_find, registers_view_choose, registers_read	(analyse/registers.h)
- *	registers_format_find("term", &err)->write(&buf, &view, &sink_opts, &err)
+ *	registers_put(&document, &view)
  *
  * Of functions' entries those registers are shown that hold arguments, unless `all` asks for the
  * others, too; of other instructions all.
@@ -12,8 +12,8 @@
 #define CYCLADE_REPORT_REGISTERS_VIEW_H
 
 #include "analyse/registers.h"
-#include "report/sink.h"
 #include "report/view.h"
+#include "show/document.h"
 
 struct registers_view {
 	const struct registers *r;
@@ -31,21 +31,11 @@ struct registers_view {
 int registers_view_choose(struct registers_view *v, struct registers *r, const char *function,
 			  const char *const *at, size_t n, size_t limit, struct err *err) MUST_USE;
 
-struct registers_format {
-	const char *name;
-	int (*write)(struct buf *out, const struct registers_view *v, const struct sink_opts *o,
-		     struct err *err);
-	bool machine;
-};
-const struct registers_format *registers_format_find(const char *name, struct err *err);
+/* Tables and lines; what they are made of must outlive the document. */
+extern const struct document_form registers_document;
+void registers_put(struct document *d, const struct registers_view *v);
 
-#define REGISTERS_FORMAT(name, write, machine)                                                \
-	int write(struct buf *out, const struct registers_view *v, const struct sink_opts *o, \
-		  struct err *err);
-#include "report/registers.def"
-#undef REGISTERS_FORMAT
-
-/* ---- what the faces share ------------------------------------------------------------------ */
+/* ---- what tables share ------------------------------------------------------------------ */
 
 const char *registers_dso(const struct registers_view *v, const struct registers_place *p);
 /* The ELF's own address; false: it has none. */

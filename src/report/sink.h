@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "report/style.h"
+#include "show/style.h"
 #include "report/view.h"
 
 struct sink_opts {

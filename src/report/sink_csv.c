@@ -70,5 +70,5 @@ int sink_csv(struct buf *out, const struct view *v, const struct sink_opts *o, s
 	for (size_t k = 0; k < v->n_tables; k++)
 		for (size_t i = 0; i < v->table[k].n_rows && !out->failed; i++)
 			put_row(out, v, &v->table[k], &v->table[k].row[i], 0, sep);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -133,5 +133,5 @@ int sink_folded(struct buf *out, const struct view *v, const struct sink_opts *o
 		}
 	}
 	vec_free(&path);
-	return ret || out->failed ? err_nomem(err) : 0;
+	return ret ? err_nomem(err) : buf_error(out, err);
 }

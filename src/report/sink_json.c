@@ -164,5 +164,5 @@ int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	json_strings(&j, "notes", v->source.notes, v->source.n_notes);
 	json_end_object(&j);
 	buf_putc(out, '\n');
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -94,5 +94,5 @@ int sink_markdown(struct buf *out, const struct view *v, const struct sink_opts 
 		buf_putc(out, '\n');
 	}
 	buf_free(&line);
-	return out->failed ? err_nomem(err) : 0;
+	return buf_error(out, err);
 }

@@ -12,8 +12,9 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/text_short.h"
 #include "report/facts.h"
-#include "report/next.h"
+#include "report/steps.h"
 #include "report/sink.h"
 #include "report/tree_saved.h"
 
@@ -28,7 +29,8 @@ struct slot {
 	enum column_id id;
 	size_t event;
 	unsigned width;
-	bool flex, text;
+	bool flex, text, names; /* names: shortened so that no two look alike */
+	struct text_names name;
 };
 
 struct table_page {
@@ -39,6 +41,7 @@ struct table_page {
 	size_t n_slots;
 	bool more[INDENT_MAX + 1]; /* siblings follow at this level */
 	struct buf cell;	   /* scratch */
+	size_t indent;		   /* bytes of it in front of the name */
 };
 
 static bool is_tree(const struct table_page *p)
@@ -98,6 +101,7 @@ static void fill_cell(struct table_page *p, const struct view_table *t, const st
 	buf_reset(&p->cell);
 	if (slot->id == COL_FRAME)
 		put_indent(p, t, r);
+	p->indent = p->cell.len;
 	if (says_fold(p, r, s) && c.kind == CELL_NONE)
 		sink_fold_name(&p->cell, r);
 	else if (r->id && r->folded && (slot->id == COL_SELF || slot->id == COL_ERROR))
@@ -126,6 +130,7 @@ static int add_slot(struct table_page *p, enum column_id id, size_t event)
 		return -1;
 	*s = (struct slot){ .id = id, .event = event, .flex = c->flags & COLUMN_FLEX };
 	s->text = c->align == TEXT_LEFT && !(c->flags & COLUMN_WEIGHT);
+	s->names = s->flex && s->text && !(c->flags & COLUMN_KEEP_END);
 	s->width = c->width;
 	if (s->width < strlen(c->header))
 		s->width = (unsigned)strlen(c->header);
@@ -189,6 +194,53 @@ static void shrink(struct table_page *p, bool flex, unsigned least)
 	}
 }
 
+/* Code without a name is called by its address, which is told from others by its end. */
+static bool is_address(const char *s)
+{
+	return !strncmp(s, "0x", 2) && s[2] && s[2 + strspn(s + 2, "0123456789abcdef")] == '\0';
+}
+
+/* Columns that the indent of the cell takes. */
+static size_t indent_width(const struct table_page *p)
+{
+	return text_width(buf_str(&p->cell)) - text_width(buf_str(&p->cell) + p->indent);
+}
+
+static void add_name(struct table_page *p, const struct view_row *r, size_t s)
+{
+	if (p->slot[s].names && p->st->width && !r->folded)
+		text_names_add(&p->slot[s].name, buf_str(&p->cell) + p->indent, indent_width(p));
+}
+
+static void settle_names(struct table_page *p)
+{
+	for (size_t s = 0; s < p->n_slots; s++)
+		if (p->slot[s].names)
+			text_names_settle(&p->slot[s].name, p->slot[s].width, p->st->ascii);
+}
+
+/* The name in the cell as its column shows it. */
+static void shorten_name(struct table_page *p, const struct view_row *r, size_t s)
+{
+	struct buf name = BUF_INIT;
+
+	if (!p->slot[s].names || r->folded || text_width(buf_str(&p->cell)) <= p->slot[s].width ||
+	    is_address(buf_str(&p->cell) + p->indent))
+		return;
+	buf_puts(&name,
+		 text_names_get(&p->slot[s].name, buf_str(&p->cell) + p->indent, indent_width(p)));
+	p->cell.len = p->indent;
+	buf_puts(&p->cell, buf_str(&name));
+	p->cell.failed |= name.failed;
+	buf_free(&name);
+}
+
+static void free_names(struct table_page *p)
+{
+	for (size_t s = 0; s < p->n_slots; s++)
+		text_names_free(&p->slot[s].name);
+}
+
 static void measure(struct table_page *p, const struct view_table *t)
 {
 	for (size_t i = 0; i < t->n_rows; i++)
@@ -196,6 +248,7 @@ static void measure(struct table_page *p, const struct view_table *t)
 			size_t width;
 
 			fill_cell(p, t, &t->row[i], s);
+			add_name(p, &t->row[i], s);
 			width = text_width(buf_str(&p->cell));
 			/* what a fold is called may run over, if it is the last column */
 			if (width > p->slot[s].width &&
@@ -211,6 +264,7 @@ static void measure(struct table_page *p, const struct view_table *t)
 	shrink(p, true, NARROWEST + 2);
 	shrink(p, false, 6);
 	shrink(p, true, 4);
+	settle_names(p);
 }
 
 /* ---- lines -------------------------------------------------------------------------------------
@@ -229,12 +283,6 @@ static void put_line(struct table_page *p, const char *text, enum ink ink)
 	if (ink != INK_PLAIN)
 		style_ink(p->out, p->st, INK_PLAIN);
 	buf_putc(p->out, '\n');
-}
-
-/* Code without a name is called by its address, which is told from others by its end. */
-static bool is_address(const char *s)
-{
-	return !strncmp(s, "0x", 2) && s[2] && s[2 + strspn(s + 2, "0123456789abcdef")] == '\0';
 }
 
 static void put_slot(struct table_page *p, const char *text, size_t s)
@@ -262,6 +310,12 @@ static void put_slot(struct table_page *p, const char *text, size_t s)
 		}
 	}
 	text_put_fit(p->out, text, width, c->align, end, p->st->ascii);
+}
+
+static void put_name(struct table_page *p, const struct view_row *r, size_t s)
+{
+	shorten_name(p, r, s);
+	put_slot(p, buf_str(&p->cell), s);
 }
 
 /* What a fold is called begins further left, over cells that are empty, where its column is
@@ -334,7 +388,7 @@ static void put_row(struct table_page *p, const struct view_table *t, const stru
 		    text_width(buf_str(&p->cell)) > p->slot[s].width)
 			put_fold(p, s);
 		else
-			put_slot(p, buf_str(&p->cell), s);
+			put_name(p, r, s);
 	}
 	buf_trim(p->out);
 	if (ink != INK_PLAIN)
@@ -390,6 +444,7 @@ static int put_table(struct table_page *p, const struct view_table *t, struct er
 	put_header(p, t);
 	for (size_t i = 0; i < t->n_rows; i++)
 		put_row(p, t, &t->row[i]);
+	free_names(p);
 	buf_putc(p->out, '\n');
 	put_table_facts(p, t);
 	return 0;
@@ -476,5 +531,5 @@ int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	buf_free(&p->cell);
 	buf_free(&line);
 	free(p);
-	return ret ? -1 : out->failed ? err_nomem(err) : 0;
+	return ret ? -1 : buf_error(out, err);
 }

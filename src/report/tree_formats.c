@@ -76,6 +76,24 @@ static void csv_row(struct buf *b, double time, const struct tree_item *it, char
 	buf_free(&why);
 }
 
+/* IPC and clock frequency: rows of their own, of level 0 as metrics are. */
+static void csv_rate(struct buf *b, double time, const struct tree_source *s, const char *name,
+		     const struct tree_rate *r, const char *unit, char sep)
+{
+	text_put_csv_real(b, time);
+	buf_putc(b, sep);
+	text_put_csv_safe(b, s->label, sep);
+	buf_printf(b, "%c%s%c0%c", sep, name, sep, sep);
+	text_put_csv_real(b, r->value);
+	buf_printf(b, "%c%s%c", sep, unit, sep);
+	text_put_csv_real(b, r->error);
+	buf_putc(b, sep);
+	text_put_csv_real(b, r->counted);
+	buf_printf(b, "%c0%c0%c", sep, sep, sep);
+	text_put_csv_safe(b, r->why, sep);
+	buf_printf(b, "%c%c%c%c\r\n", sep, sep, sep, sep);
+}
+
 int tree_write_csv(struct buf *b, const struct tree_report *r, const struct counts_style *st)
 {
 	static const char *const columns[] = { "time", "where",	  "node",    "level", "value",
@@ -97,6 +115,12 @@ int tree_write_csv(struct buf *b, const struct tree_report *r, const struct coun
 		for (size_t i = 0; i < n; i++)
 			csv_row(b, r->head.time, &it[i], sep);
 		free(it);
+		if (r->view[v].source.rates) {
+			const struct tree_source *s = &r->view[v].source;
+
+			csv_rate(b, r->head.time, s, "ipc", &s->rates->ipc, "per cycle", sep);
+			csv_rate(b, r->head.time, s, "frequency", &s->rates->frequency, "Hz", sep);
+		}
 	}
 	for (size_t i = 0; i < r->n_latency; i++)
 		tree_csv_latency(b, r->head.time, &r->latency[i], sep);
@@ -120,6 +144,10 @@ static void json_item(struct json *j, const struct tree_item *it)
 	if (it->n->no_error && isfinite(it->value))
 		json_str(j, "no_error", it->n->no_error);
 	json_real(j, "counted", it->n->counted);
+	if (it->m->level && isfinite(it->n->open) && isfinite(it->value)) {
+		json_real(j, "while_open", it->n->open);
+		json_real(j, "while_open_error", it->n->open_error);
+	}
 	if (it->m->level) {
 		json_bool(j, "over", it->n->over);
 		json_bool(j, "path", it->n->path);
@@ -157,6 +185,20 @@ static void json_counts(struct json *j, const struct tree_source *s)
 	json_end_array(j);
 }
 
+static void json_rate(struct json *j, const char *name, const struct tree_rate *r, const char *unit)
+{
+	json_object(j, name);
+	json_real(j, "value", r->value);
+	if (r->why)
+		json_str(j, "why", r->why);
+	json_str(j, "unit", unit);
+	json_real(j, "error", r->error);
+	if (r->no_error)
+		json_str(j, "no_error", r->no_error);
+	json_real(j, "counted", r->counted);
+	json_end_object(j);
+}
+
 static int json_view(struct json *j, const struct tree_view *v)
 {
 	const struct model *m = v->source.tree->model;
@@ -172,9 +214,14 @@ static int json_view(struct json *j, const struct tree_view *v)
 	json_str(j, "id", m->id);
 	json_str(j, "title", m->title);
 	json_str(j, "from", m->from);
+	json_str(j, "tma", *m->tma ? m->tma : NULL);
 	json_u64(j, "revision", m->revision);
 	json_end_object(j);
 	json_real(j, "slots", v->source.whole);
+	if (v->source.rates) {
+		json_rate(j, "ipc", &v->source.rates->ipc, "per cycle");
+		json_rate(j, "frequency", &v->source.rates->frequency, "Hz");
+	}
 	json_items(j, it, n, true);
 	json_items(j, it, n, false);
 	json_counts(j, &v->source);

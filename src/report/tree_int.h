@@ -47,6 +47,10 @@ void tree_put_metric(struct buf *b, const struct model_metric *m, const struct t
 /* "+-1.3", "+-<0.1", "+-?"; nothing where there is no value. */
 void tree_put_error(struct buf *b, double share, double error);
 
+/* tree_interval.c: whether rows fit: no metrics, no formulas, and room for a name. */
+bool tree_interval_fits(const struct tree_report *r, const struct style *st);
+void tree_put_interval(struct buf *b, const struct tree_report *r, const struct counts_style *st);
+
 /* tree_latency.c */
 void tree_term_latencies(struct buf *b, const struct tree_report *r, const struct style *st);
 void tree_csv_latency(struct buf *b, double time, const struct tree_latency *l, char sep);

@@ -169,6 +169,7 @@ static void on_row(struct reading *k, const struct line *l)
 		.share = number_of(l->field[3]),
 		.error = amount_of(l->field[4]),
 		.counted = amount_of(l->field[5]),
+		.open = NAN,
 		.name = l->field[6],
 		.unit = l->field[7],
 		.no_error = *l->field[8] ? l->field[8] : NULL,

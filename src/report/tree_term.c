@@ -7,13 +7,18 @@
  *	 ├ retiring                   18.6 % +-0.3  ███                       24 %
  *	 └ backend                    67.4 % +-1.2  ██████████▊       <==     24 %
  *	   └ l1_bound                 61.0 % +-2.0  of stalls         <==     12 %
+ *
+ * With -v or -l, if a node had another share while it was counted, a column "open" follows: then
+ * there are 80 columns.
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/text.h"
+#include "model/groups.h"
 #include "report/counts_int.h"
 #include "report/tree_int.h"
 
@@ -28,6 +33,7 @@ struct face {
 	const struct style *st;
 	bool more[DEPTH]; /* at this depth siblings follow */
 	bool in_turns;	  /* a row was counted for a part of the time */
+	bool open;	  /* and had another share in it than in the run */
 	bool untold;	  /* an error bar was not known */
 	const char *no_error;
 };
@@ -145,16 +151,32 @@ static void put_bar_or_unit(struct face *f, const struct tree_view_row *r)
 	buf_put_left(f->b, r->path ? " <==" : "", MARK_WIDTH);
 }
 
+/* For which part of the time, and the share in it (in per cent; 80 columns leave no room to say
+ * so). */
+static void put_counted(struct face *f, const struct tree_view_row *r)
+{
+	if (!in_turns(r))
+		return;
+	buf_put_fixed(f->b, r->counted * 100, 0, f->open ? 4 : 5);
+	buf_puts(f->b, " %");
+	if (f->open && !isnan(r->open))
+		buf_put_fixed(f->b, r->open * 100, r->open < 0.9995 ? 1 : 0, 5);
+}
+
+static void put_counted_head(struct face *f, size_t before)
+{
+	buf_put_right(f->b, "counted", before + BAR_WIDTH + MARK_WIDTH + (f->open ? 6 : 7));
+	if (f->open)
+		buf_puts(f->b, " open");
+}
+
 static void put_row(struct face *f, const struct tree_view_row *r)
 {
 	put_branch(f, r);
 	put_name(f, r);
 	put_numbers(f, r);
 	put_bar_or_unit(f, r);
-	if (in_turns(r)) {
-		buf_put_fixed(f->b, r->counted * 100, 0, 5);
-		buf_puts(f->b, " %");
-	}
+	put_counted(f, r);
 	buf_end_line(f->b);
 }
 
@@ -179,7 +201,7 @@ static void put_why_rows(struct face *f)
 		text_put_wrapped(f->b, buf_str(&line), 3, f->st->width);
 		buf_putc(f->b, '\n');
 		f->b->failed |= line.failed;
-		more |= r->doubtful;
+		more |= r->doubtful && f->v->source.tree->node[r->metric].doubt != DOUBT_DEAD;
 	}
 	if (more)
 		buf_puts(f->b, "   (a longer run, or --no-mux, tells more)\n");
@@ -201,18 +223,107 @@ void tree_put_metric(struct buf *b, const struct model_metric *m, const struct t
 	buf_trim(b);
 }
 
+/* ---- bottlenecks: shares of all slots by cause, which add up --------------------------------- */
+
+struct bottleneck {
+	struct tree_view_row row;
+	double value; /* as it was worked out: what is shown stays within 0 and 1 */
+};
+
+/* The largest first; those without value last, as they stand in the model. */
+static int by_value(const void *a, const void *b)
+{
+	double x = ((const struct bottleneck *)a)->value, y = ((const struct bottleneck *)b)->value;
+
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return (x < y) - (x > y);
+}
+
+static struct bottleneck bottleneck_of(const struct face *f, uint32_t metric)
+{
+	const struct model_metric *m = &f->v->source.tree->model->metric[metric];
+	const struct tree_node *n = &f->v->source.tree->node[metric];
+	bool known = n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
+	double unit = m->scale / 100;
+
+	return (struct bottleneck){
+		.row = { .metric = metric,
+			 .name = model_bottleneck_name(m),
+			 .unit = "",
+			 .share = known ? n->shown * unit : NAN,
+			 .error = n->error * unit,
+			 .counted = n->counted,
+			 .open = NAN,
+			 .no_error = n->no_error,
+			 .path = known && n->over && model_bottleneck_is_loss(m),
+			 .doubtful = n->doubt != DOUBT_NONE },
+		.value = n->value.why == VALUE_OK ? n->value.v * unit : NAN,
+	};
+}
+
+static void put_bottleneck(struct face *f, const struct tree_view_row *r)
+{
+	buf_putc(f->b, ' ');
+	put_name(f, r);
+	buf_fill(f->b, ' ', 1);
+	put_numbers(f, r);
+	put_bar_or_unit(f, r);
+	put_counted(f, r);
+	if (isnan(r->share)) {
+		buf_puts(f->b, "  ");
+		tree_view_why(f->b, &f->v->source, r->metric);
+	}
+	buf_end_line(f->b);
+}
+
+static void put_bottlenecks(struct face *f)
+{
+	const struct model *m = f->v->source.tree->model;
+	struct bottleneck *v = calloc(f->v->n_metrics + 1, sizeof(*v));
+	size_t n = 0, of_model = 0;
+	bool turns = false;
+	double sum = 0;
+	char text[NUM_MAX];
+
+	for (size_t i = 0; v && i < f->v->n_metrics; i++)
+		if (model_bottleneck_name(&m->metric[f->v->metric[i]]))
+			v[n++] = bottleneck_of(f, f->v->metric[i]);
+	for (size_t i = 0; i < m->n_metrics; i++)
+		of_model += model_bottleneck_name(&m->metric[i]) != NULL;
+	f->b->failed |= !v;
+	if (n) {
+		qsort(v, n, sizeof(*v), by_value);
+		for (size_t i = 0; i < n; i++) {
+			sum += v[i].value;
+			turns |= in_turns(&v[i].row);
+		}
+		buf_put_left(f->b, " bottlenecks, of slots", NAME_WIDTH + 1);
+		buf_put_right(f->b, n < of_model || isnan(sum) ? "" : num_percent(text, sum), 8);
+		if (turns)
+			put_counted_head(f, 8);
+		buf_end_line(f->b);
+	}
+	for (size_t i = 0; i < n; i++)
+		put_bottleneck(f, &v[i].row);
+	free(v);
+}
+
 static void put_metrics(struct face *f)
 {
 	const struct tree *t = f->v->source.tree;
 
 	if (f->v->n_metrics && f->v->n)
 		buf_putc(f->b, '\n');
+	put_bottlenecks(f);
 	for (size_t i = 0; i < f->v->n_metrics; i++) {
 		const struct model_metric *m = &t->model->metric[f->v->metric[i]];
 		const struct tree_node *n = &t->node[f->v->metric[i]];
 		bool told = n->value.why == VALUE_OK && !n->doubt;
 		struct buf text = BUF_INIT;
 
+		if (model_bottleneck_name(m))
+			continue;
 		if (told)
 			tree_put_metric(&text, m, n);
 		buf_printf(f->b, " %-32.32s %12s", m->name,
@@ -264,18 +375,36 @@ static void put_whole(struct buf *b, double slots)
 	buf_puts(b, "  100.0 %");
 }
 
+/* Behind the label: with one tree, which has none, they are in the head. */
+static void put_label_rates(struct face *f)
+{
+	struct buf rates = BUF_INIT;
+
+	if (f->v && f->v->source.rates)
+		tree_view_rates(&rates, f->v->source.rates);
+	if (rates.len)
+		buf_printf(f->b, "   %s", buf_str(&rates));
+	f->b->failed |= rates.failed;
+	buf_free(&rates);
+}
+
 static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 {
-	if (r->label)
-		buf_printf(f->b, "%s %s\n", first ? "" : "\n", r->label);
-	for (size_t i = 0; i < r->n && !f->in_turns; i++)
-		f->in_turns = in_turns(&r->row[i]);
+	if (r->label) {
+		buf_printf(f->b, "%s %s", first ? "" : "\n", r->label);
+		put_label_rates(f);
+		buf_putc(f->b, '\n');
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		f->in_turns |= in_turns(&r->row[i]);
+		f->open |= in_turns(&r->row[i]) && !isnan(r->row[i].open);
+	}
 	if (r->n && r->whole > 0)
 		put_whole(f->b, r->whole);
 	else if (f->in_turns)
 		buf_fill(f->b, ' ', NAME_WIDTH + 9);
 	if (f->in_turns)
-		buf_put_right(f->b, "counted", 7 + 1 + BAR_WIDTH + MARK_WIDTH + 7);
+		put_counted_head(f, 7 + 1);
 	if (f->in_turns || (r->n && r->whole > 0))
 		buf_putc(f->b, '\n');
 	for (size_t i = 0; i < r->n; i++)
@@ -309,6 +438,8 @@ static void put_view(struct buf *b, const struct tree_view *v, const struct styl
 	put_rows(&f, &rows, first);
 	put_metrics(&f);
 	put_why_rows(&f);
+	if (f.open)
+		buf_puts(b, " open: the share (%) while it was counted; first that of the run\n");
 	put_untold(&f);
 	put_formulas(&f);
 }
@@ -323,13 +454,20 @@ int tree_write_term(struct buf *b, const struct tree_report *r, const struct cou
 {
 	bool interval = !isnan(r->head.time);
 
+	if (interval && st->rows && tree_interval_fits(r, &st->style)) {
+		tree_put_interval(b, r, st);
+		return 0;
+	}
 	if (interval)
 		buf_put_fixed(b, r->head.time, 3, 10);
 	buf_puts(b, interval ? " s\n" : "\n");
 	if (!interval) {
 		counts_put_head(b, &r->head, &st->style);
-		if (r->cpu && *r->cpu)
-			buf_printf(b, " %s\n", r->cpu);
+		if (r->cpu && *r->cpu) {
+			buf_putc(b, ' ');
+			text_put_wrapped(b, r->cpu, 1, st->style.width);
+			buf_putc(b, '\n');
+		}
 		buf_putc(b, '\n');
 	}
 	tree_put_views(b, r, &st->style);

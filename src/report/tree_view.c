@@ -65,6 +65,7 @@ static void add_row(struct maker *k, uint32_t metric, uint32_t parent, unsigned 
 		.unit = unit_of(k, metric),
 		.error = n->error,
 		.counted = n->counted,
+		.open = k->s->all && tree_open_differs(n) ? n->open : (double)NAN,
 		.no_error = n->no_error,
 		.path = n->path,
 		.over = n->over,
@@ -83,6 +84,7 @@ static void add_other(struct maker *k, const uint32_t *child, size_t n, uint32_t
 				   .unit = "",
 				   .error = NAN,
 				   .counted = NAN,
+				   .open = NAN,
 				   .folded = n };
 	bool slots = true;
 
@@ -238,6 +240,15 @@ static int asked_metrics(struct tree_view *out, struct arena *a, const struct tr
 		if (!m->metric[i].level && s->named[i])
 			list[out->n_metrics++] = i;
 	}
+	/* as the model lists them: they stand in an order for working out */
+	for (size_t i = 1; i < out->n_metrics; i++)
+		for (size_t j = i; j && m->metric[list[j]].order < m->metric[list[j - 1]].order;
+		     j--) {
+			uint32_t t = list[j];
+
+			list[j] = list[j - 1];
+			list[j - 1] = t;
+		}
 	out->metric = list;
 	return 0;
 }
@@ -352,6 +363,7 @@ static const char *const doubts[] = {
 	[DOUBT_OVER] = "it comes out larger than the whole by more than its error",
 	[DOUBT_CHILDREN] = "with its siblings it is more than the parent, by more than the errors",
 	[DOUBT_PARENT] = "its parent is doubtful",
+	[DOUBT_DEAD] = "",
 };
 
 void tree_view_why(struct buf *b, const struct tree_source *s, uint32_t metric)
@@ -365,6 +377,10 @@ void tree_view_why(struct buf *b, const struct tree_source *s, uint32_t metric)
 	}
 	if (n->doubt == DOUBT_NONE)
 		return;
+	if (n->doubt == DOUBT_DEAD) {
+		buf_printf(b, "%s %s", event_name(m, n->against[0]), s->tree->dead[n->against[0]]);
+		return;
+	}
 	buf_puts(b, doubts[n->doubt]);
 	if (n->doubt != DOUBT_PARENT && n->against[0] != MODEL_NONE) {
 		buf_printf(b, ": %s", event_name(m, n->against[0]));
@@ -374,5 +390,29 @@ void tree_view_why(struct buf *b, const struct tree_source *s, uint32_t metric)
 			buf_puts(b, " does not fit the rest");
 		if (n->against[0] < m->n_events && *m->event[n->against[0]].errata)
 			buf_printf(b, " (erratum %s)", m->event[n->against[0]].errata);
+	}
+}
+
+static void put_rate_error(struct buf *out, const struct tree_rate *r, double unit)
+{
+	double error = r->error / unit;
+
+	if (isnan(error))
+		buf_puts(out, " +-?");
+	else if (error >= 0.005)
+		buf_printf(out, " +-%.2f", error);
+	else if (error > 0)
+		buf_puts(out, " +-<0.01");
+}
+
+void tree_view_rates(struct buf *out, const struct tree_rates *r)
+{
+	if (!isnan(r->frequency.value)) {
+		buf_printf(out, "%.2f GHz", r->frequency.value / 1e9);
+		put_rate_error(out, &r->frequency, 1e9);
+	}
+	if (!isnan(r->ipc.value)) {
+		buf_printf(out, "%sIPC %.2f", out->len ? ", " : "", r->ipc.value);
+		put_rate_error(out, &r->ipc, 1);
 	}
 }

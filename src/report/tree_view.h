@@ -20,9 +20,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "measure/tree_latency.h"
 #include "model/tree.h"
+#include "model/tree_rates.h"
 #include "report/counts.h"
-#include "report/next.h"
+#include "show/next.h"
 
 struct tree_source {
 	const struct tree *tree;
@@ -40,6 +42,7 @@ struct tree_source {
 	bool all;			/* nothing is folded or left closed */
 	double fold;			/* a share below that is small; 0: 0.05 */
 	double whole;			/* slots that all of it is of; NAN: not known */
+	const struct tree_rates *rates; /* NULL: not known */
 };
 
 #define TREE_NO_ROW UINT32_MAX
@@ -53,6 +56,7 @@ struct tree_view_row {
 	double share;
 	const char *unit; /* of what it is a share; "" of slots */
 	double error, counted;
+	double open; /* share while it was counted, if that is another one; NAN */
 	const char *no_error;
 	bool path, over, doubtful;
 	size_t folded; /* of other_NAME: how many */
@@ -68,22 +72,15 @@ struct tree_view {
 
 int tree_view_make(struct tree_view *out, struct arena *a, const struct tree_source *source,
 		   struct err *err) MUST_USE;
+/* For tree_source.formula: by metric, each formula with its values; arena memory. */
+int tree_formulas(const char *const **out, struct arena *a, const struct tree *t,
+		  const struct tree_counts *c, struct err *err) MUST_USE;
 /* Why a metric has no value, or is not believed: one line. "" where it is fine. */
 void tree_view_why(struct buf *out, const struct tree_source *s, uint32_t metric);
+/* "2.98 GHz +-0.01, IPC 0.71": those that have a value. */
+void tree_view_rates(struct buf *out, const struct tree_rates *r);
 /* The deepest node of the path to follow, MODEL_NONE: there is none. */
 uint32_t tree_view_deepest(const struct tree *t);
-
-enum tree_latency_source { TREE_LATENCY_UNKNOWN, TREE_LATENCY_SAMPLED, TREE_LATENCY_STATIC };
-
-struct tree_latency {		   /* a retire latency that formulas asked for; core cycles */
-	const char *event, *where; /* where: "cpu_core"; NULL: there is one kind of core */
-	uint64_t samples;
-	unsigned least, most; /* of the samples */
-	double mean, error;   /* of the samples, half width at 95 %; NAN: not known */
-	double used;	      /* what formulas took; NAN: they have no value */
-	enum tree_latency_source source;
-	const char *why; /* it is not sampled, or NULL */
-};
 
 struct tree_report {
 	struct counts head; /* command, times, status, notes; its rows are not used */

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/text_short.h"
 
 /* A function: the rows that share its name and file, whatever lines they tell apart. */
 struct spot {
@@ -171,11 +172,31 @@ static void put_share(struct buf *b, const struct error_bar *e)
 	buf_printf(b, "  %7s  %s\n", num_percent(share, e->share), half);
 }
 
+/* The name as the table shows it: safe. Valid until the next call. */
+static const char *safe_name(struct buf *safe, const struct where_row *r, const struct style *st)
+{
+	buf_reset(safe);
+	text_put_safe(safe, r->sym, st->ascii);
+	return buf_str(safe);
+}
+
+static void settle_names(struct text_names *names, struct buf *safe, const struct where *w,
+			 size_t width, const struct style *st)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (!w->row[i].folded)
+			text_names_add(names, safe_name(safe, &w->row[i], st), 0);
+	text_names_settle(names, width, st->ascii);
+}
+
 void where_put(struct buf *out, const struct where *w, const struct style *st)
 {
+	struct text_names names = { .v = NULL };
+	struct buf safe = BUF_INIT;
 	size_t width = st->width && st->width < 100 ? st->width : 80;
 	size_t place = width >= 70 ? 22 : 14, name = width > place + 30 ? width - place - 25 : 10;
 
+	settle_names(&names, &safe, w, name, st);
 	style_ink(out, st, INK_BOLD);
 	buf_printf(out, " %-*s%*s", (int)(name + place + 1), "where", 9, "share");
 	style_ink(out, st, INK_PLAIN);
@@ -190,11 +211,15 @@ void where_put(struct buf *out, const struct where *w, const struct style *st)
 				       num_exact(n, r->folded));
 			put_fitted(out, line, name + 1 + place, false, st->ascii);
 		} else { /* "join.c:214", else the file that holds the code */
-			put_fitted(out, r->sym, name, false, st->ascii);
+			text_put_fit(out, text_names_get(&names, safe_name(&safe, r, st), 0), name,
+				     TEXT_LEFT, false, st->ascii);
 			buf_putc(out, ' ');
 			put_fitted(out, r->srcline ? path_base(r->srcline) : r->dso, place, true,
 				   st->ascii);
 		}
 		put_share(out, &r->share);
 	}
+	out->failed |= safe.failed;
+	buf_free(&safe);
+	text_names_free(&names);
 }

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "report/style.h"
+#include "show/style.h"
 
 struct where_row { /* a function: what shares its name and file */
 	const char *sym, *dso;

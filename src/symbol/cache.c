@@ -12,7 +12,7 @@
 
 /* Raised whenever the same key may give another table: a new layout here, a new rule of choosing
  * among symbols, another set of symbols taken. */
-#define CACHE_VERSION 1u
+#define CACHE_VERSION 2u
 
 /* All numbers are of the writer's byte order, which the magic number tells. */
 struct head {
@@ -26,8 +26,9 @@ struct head {
 
 struct row {
 	uint64_t start, size;
-	uint64_t name;
+	uint64_t name; /* where it begins; the uppermost bit: others have the same */
 };
+#define ROW_TWIN (1ULL << 63)
 
 static const uint64_t magic = 0x316d7953637943ULL; /* "CycSym1" */
 
@@ -94,8 +95,11 @@ bool cache_parse(const void *p, size_t len, const struct cache_key *k, struct sy
 	for (size_t i = 0; i < t->n; i++) {
 		struct symbol *s = &t->sym[i];
 		struct row r;
+		bool twin;
 
 		memcpy(&r, body + i * sizeof(r), sizeof(r));
+		twin = r.name & ROW_TWIN;
+		r.name &= ~ROW_TWIN;
 		if (r.name >= h.names || r.size > UINT64_MAX - r.start ||
 		    (i && r.start <= s[-1].start)) {
 			sym_table_free(t);
@@ -104,7 +108,8 @@ bool cache_parse(const void *p, size_t len, const struct cache_key *k, struct sy
 		*s = (struct symbol){ .linkage = names + r.name,
 				      .start = r.start,
 				      .size = r.size,
-				      .index = (uint32_t)i };
+				      .index = (uint32_t)i,
+				      .twin = twin };
 	}
 	return true;
 }
@@ -140,7 +145,7 @@ int cache_store(const struct cache_key *k, const struct sym_table *t, uint64_t b
 	(void)snprintf(dir, sizeof(dir), "%.*s", (int)dir_len, path);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct symbol *s = &t->sym[i];
-		struct row r = { s->start, s->size, names.len };
+		struct row r = { s->start, s->size, names.len | (s->twin ? ROW_TWIN : 0) };
 
 		buf_put(&body, &r, sizeof(r));
 		buf_put(&names, s->linkage, strlen(s->linkage) + 1);

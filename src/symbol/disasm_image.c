@@ -65,7 +65,7 @@ static int jit_range(struct jit_range *r, const uint8_t *p, uint64_t at, uint64_
 		       (unsigned long long)at);
 }
 
-static int disasm_dump(const struct images *set, const struct image *im, uint64_t at, uint64_t len,
+static int disasm_dump(const struct images *set, struct image *im, uint64_t at, uint64_t len,
 		       bool text, disasm_each each, void *ctx, struct err *err)
 {
 	struct file_map map = { NULL, 0 };
@@ -74,7 +74,7 @@ static int disasm_dump(const struct images *set, const struct image *im, uint64_
 	char path[4096];
 	int rc = -1;
 
-	if (!image_jit_path(set, im->key.path, path, sizeof(path)))
+	if (!image_jit_path(set, im, path, sizeof(path)))
 		return err_set(err, ERR_NOT_FOUND, "%s: is not there, or somebody else's",
 			       im->key.path);
 	if (file_map_open(&map, path, false, err))
@@ -90,9 +90,9 @@ static int disasm_dump(const struct images *set, const struct image *im, uint64_
 static int range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len, bool text,
 		 disasm_each each, void *ctx, struct err *err)
 {
-	const struct image *im = set->image.v[image];
+	struct image *im = set->image.v[image];
 
-	if (image_locate(set, set->image.v[image], err))
+	if (image_locate(set, im, err))
 		return -1;
 	if (im->key.kind == IMAGE_JIT)
 		return disasm_dump(set, im, vaddr, len, text, each, ctx, err);

@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-
-#if HAVE_LZMA
-#include <lzma.h>
-#endif
-
 #define FIELD(f, type, member) \
 	((f)->is64 ? offsetof(Elf64_##type, member) : offsetof(Elf32_##type, member))
 /* Every symbol is looked up in the program headers: thousands of them would be an attack. */
@@ -241,26 +235,6 @@ const char *elf_debuglink(const struct elf_file *f, uint32_t *crc)
 		return NULL;
 	*crc = elf_u32(f, s->data + at);
 	return name;
-}
-
-uint32_t elf_crc32(const uint8_t *p, size_t len)
-{
-#if HAVE_LZMA
-	return lzma_crc32(p, len, 0);
-#else
-	uint32_t table[256], crc = ~0u;
-
-	for (uint32_t i = 0; i < 256; i++) {
-		uint32_t v = i;
-
-		for (int bit = 0; bit < 8; bit++)
-			v = v & 1 ? v >> 1 ^ 0xedb88320u : v >> 1;
-		table[i] = v;
-	}
-	for (size_t i = 0; i < len; i++)
-		crc = table[(crc ^ p[i]) & 0xff] ^ crc >> 8;
-	return ~crc;
-#endif
 }
 
 static bool holds(uint64_t start, uint64_t size, uint64_t x, bool end_too)

@@ -57,8 +57,6 @@ size_t elf_build_id(const struct elf_file *f, const uint8_t **id);
 size_t elf_note_build_id(const uint8_t *p, size_t len, bool swap, const uint8_t **id);
 /* .gnu_debuglink: the file's name (never with a slash) and the CRC it must have; or NULL. */
 const char *elf_debuglink(const struct elf_file *f, uint32_t *crc);
-/* The CRC-32 that .gnu_debuglink means. */
-uint32_t elf_crc32(const uint8_t *p, size_t len);
 
 /* Program headers as a translation. Executable segments win where two claim an address. */
 bool elf_vaddr_to_offset(const struct elf_seg *seg, size_t n, uint64_t vaddr, uint64_t *offset);

@@ -4,6 +4,7 @@
  *
  *	elf_symbols_read(list, file, map)	.symtab or .dynsym
  *	elf_plt_read(list, file, map)		func@plt, from the stubs and the relocations
+ *	elf_go_read(list, file, map)		functions of a Go program, from .gopclntab
  *	elf_minidebug(file, &mem)		.gnu_debugdata unpacked: another ELF file
  *	elf_bounds_read(list, file, map)	functions of the unwind table, which has no names
  *	sym_table_make(&table, list)		sorted, one per address, sizes filled in
@@ -73,6 +74,9 @@ int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr);
 int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
 		 struct err *err) MUST_USE;
+/* Adds the functions of a Go program, which .gopclntab has though it is stripped. */
+int elf_go_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
+		struct err *err) MUST_USE;
 /* Adds the bounds of the functions that .eh_frame describes. */
 int elf_bounds_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,
 		    struct err *err) MUST_USE;

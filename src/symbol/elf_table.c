@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/big.h"
+#include "base/hash.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 
@@ -159,7 +160,7 @@ static void put(struct sym_table *t, const char *linkage, uint64_t start, uint64
 /* Symbols and, between them, bounds that begin in none of them: both are sorted. */
 static void merge(struct sym_table *t, const struct sym_list *l)
 {
-	const struct raw_sym *s = l->raw.v, *end = s + l->raw.n;
+	const struct raw_sym *s = l->raw.v, *end = l->raw.n ? s + l->raw.n : s;
 	uint64_t covered = 0;
 
 	vec_each (&l->bounds, const struct raw_bounds *, b) {
@@ -173,6 +174,45 @@ static void merge(struct sym_table *t, const struct sym_list *l)
 	}
 	for (; s < end; s++)
 		put(t, s->name, s->start, s->size);
+}
+
+static bool is_stub(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, "@plt");
+}
+
+/* Marks the symbols that share their linkage names. Trampolines do by their nature. */
+static int mark_twins(struct sym_table *t, struct err *err)
+{
+	size_t cap = 64;
+	uint32_t *slot;
+
+	while (cap < t->n * 2)
+		cap *= 2;
+	slot = calloc(cap, sizeof(*slot)); /* of the first of each name: its index + 1 */
+	if (!slot)
+		return err_nomem(err);
+	for (size_t i = 0; i < t->n; i++) {
+		struct symbol *s = &t->sym[i], *first = NULL;
+		size_t at;
+
+		if (s->nameless || is_stub(s->linkage))
+			continue;
+		at = (size_t)hash_bytes(s->linkage, strlen(s->linkage)) & (cap - 1);
+		for (; slot[at] && !first; at = (at + 1) & (cap - 1)) {
+			first = &t->sym[slot[at] - 1];
+			if (strcmp(first->linkage, s->linkage) != 0)
+				first = NULL;
+		}
+		if (first)
+			first->twin = s->twin = true;
+		else
+			slot[at] = (uint32_t)i + 1;
+	}
+	free(slot);
+	return 0;
 }
 
 int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err *err)
@@ -194,7 +234,7 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err
 	if (!t->sym)
 		return err_nomem(err);
 	merge(t, l);
-	return 0;
+	return mark_twins(t, err);
 }
 
 void sym_table_free(struct sym_table *t)

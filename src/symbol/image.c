@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbol/image.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
 #include "symbol/image_int.h"
 #include "symbol/source.h"
 #include "symbol/unwind_int.h"
@@ -47,8 +47,9 @@ struct images *images_new(const struct images_opts *opts, struct err *err)
 	if (copy_str(&set->arena, &set->opts.sysroot, err) ||
 	    copy_str(&set->arena, &set->opts.cache_dir, err) ||
 	    copy_str(&set->arena, &set->opts.home, err) ||
+	    copy_str(&set->arena, &set->opts.debuginfod, err) ||
 	    copy_str(&set->arena, &set->opts.kallsyms, err) ||
-	    copy_str(&set->arena, &set->opts.kernel_release, err) ||
+	    copy_str(&set->arena, &set->opts.other_kernel, err) ||
 	    copy_str(&set->arena, &set->opts.perf_map_dir, err))
 		goto bad;
 	return set;
@@ -68,9 +69,13 @@ static void image_free(struct image *im)
 	free(im->seg);
 	buf_free(&im->origin);
 	buf_free(&im->refusal);
+	buf_free(&im->doubt);
+	buf_free(&im->trouble);
 	sym_table_free(&im->table);
 	file_map_close(&im->cached);
 	sym_list_free(&im->list);
+	u64map_free(&im->by_name);
+	vec_free(&im->twins);
 	arena_free(&im->arena);
 	free(im);
 }
@@ -84,6 +89,8 @@ void images_free(struct images *set)
 	}
 	vec_free(&set->image);
 	vec_free(&set->dirs);
+	vec_free(&set->places);
+	image_index_free(set);
 	u64map_free(&set->by_hash);
 	kernel_symbols_free(set->kernel);
 	arena_free(&set->arena);
@@ -122,7 +129,7 @@ static const char *anon_name(struct arena *a, const struct image_key *key)
 	return arena_strdup(a, path_base(p));
 }
 
-static const char *name_of(struct arena *a, const struct image_key *key)
+static const char *plain_name(struct arena *a, const struct image_key *key)
 {
 	const char *end;
 
@@ -146,15 +153,27 @@ static const char *name_of(struct arena *a, const struct image_key *key)
 	return arena_strdup(a, key->path[0] ? key->path : "[unknown]");
 }
 
+static const char *name_of(struct arena *a, const struct image_key *key)
+{
+	const char *name = plain_name(a, key);
+
+	/* "[guest.kernel.kallsyms]" says so itself */
+	return name && key->guest && strncmp(name, "[guest", 6) != 0
+		       ? arena_printf(a, "%s [guest]", name)
+		       : name;
+}
+
 /* ---- the set ---------------------------------------------------------------------------- */
 
 static uint64_t key_hash(const struct image_key *k)
 {
 	uint64_t h = hash_bytes(k->path, strlen(k->path));
 
-	h = hash_pair(h, (uint64_t)k->kind << 32 | k->pid);
+	h = hash_pair(h, (uint64_t)k->guest << 63 | (uint64_t)k->kind << 32 | k->pid);
 	if (k->build_id_len)
 		h = hash_pair(h, hash_bytes(k->build_id, k->build_id_len));
+	/* not the generation, which may be unknown */
+	h = hash_pair(hash_pair(h, k->file.ino), (uint64_t)k->file.maj << 32 | k->file.min);
 	return hash_pair(hash_pair(h, k->start), hash_pair(k->len, k->reloc));
 }
 
@@ -163,8 +182,9 @@ static bool key_same(const struct image *im, const struct image_key *b)
 	const struct image_key *a = &im->key;
 	size_t id_len = im->id_later ? 0 : a->build_id_len;
 
-	return a->kind == b->kind && a->pid == b->pid && a->start == b->start && a->len == b->len &&
-	       a->reloc == b->reloc && id_len == b->build_id_len &&
+	return a->kind == b->kind && a->guest == b->guest && a->pid == b->pid &&
+	       a->start == b->start && a->len == b->len && a->reloc == b->reloc &&
+	       id_len == b->build_id_len && identity_same(&a->file, &b->file) &&
 	       (!id_len || !memcmp(a->build_id, b->build_id, id_len)) && !strcmp(a->path, b->path);
 }
 
@@ -185,6 +205,8 @@ static struct image_key key_clean(const struct image_key *key)
 		k.start = k.len = 0;
 	if (k.kind != IMAGE_KERNEL)
 		k.reloc = 0;
+	if (k.kind != IMAGE_FILE || k.build_id_len || !k.file.ino)
+		k.file = (struct file_identity){ 0 };
 	return k;
 }
 
@@ -223,8 +245,11 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
 	if (fresh)
 		*at = IMAGE_NONE;
 	for (uint64_t i = *at; i != IMAGE_NONE; i = set->image.v[i]->next) {
-		if (key_same(set->image.v[i], &k))
+		im = set->image.v[i];
+		if (key_same(im, &k)) {
+			im->key.file.gen = im->key.file.gen ? im->key.file.gen : k.file.gen;
 			return (uint32_t)i;
+		}
 	}
 	if (set->image.n >= IMAGE_NONE) {
 		(void)err_set(err, ERR_LIMIT, "more than %u images", IMAGE_NONE - 1);
@@ -235,41 +260,11 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
 		return IMAGE_NONE;
 	im->next = (uint32_t)*at;
 	*at = set->image.n - 1;
-	return (uint32_t)*at;
-}
-
-/* A recording's table of build-ids knows "[kernel.kallsyms]" where its mapping is called
- * "[kernel.kallsyms]_text". */
-static bool path_means(const struct image *im, const char *path)
-{
-	if (im->key.kind == IMAGE_KERNEL && !strcmp(im->name, path))
-		return true;
-	return !strcmp(im->key.path, path);
-}
-
-int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
-		    struct err *err)
-{
-	const uint8_t *copy = NULL;
-
-	if (len > BUILD_ID_MAX)
-		len = BUILD_ID_MAX;
-	if (!len)
-		return 0;
-	vec_each (&set->image, struct image **, it) {
-		struct image *im = *it;
-
-		if (im->key.build_id_len || im->located || !path_means(im, path))
-			continue;
-		if (!copy)
-			copy = arena_memdup(&set->arena, id, len);
-		if (!copy)
-			return err_nomem(err);
-		im->key.build_id = copy;
-		im->key.build_id_len = len;
-		im->id_later = true;
+	if (image_index_add(set, (uint32_t)*at)) {
+		(void)err_nomem(err);
+		return IMAGE_NONE;
 	}
-	return 0;
+	return (uint32_t)*at;
 }
 
 size_t images_count(const struct images *set)
@@ -292,59 +287,6 @@ const char *image_name(const struct images *set, uint32_t id)
 	return set->image.v[id]->name;
 }
 
-/* ---- symbols ---------------------------------------------------------------------------- */
-
-static int name_symbol(const struct images *set, struct image *im, struct symbol *s,
-		       struct err *err)
-{
-	uint64_t vaddr = s->start;
-
-	if (s->name)
-		return 0;
-	if (s->nameless) {
-		if (!im->absolute)
-			(void)elf_offset_to_vaddr(im->seg, im->n_seg, s->start, &vaddr);
-		s->name = s->linkage = arena_printf(&im->arena, "%s+0x%" PRIx64, im->name, vaddr);
-		return s->name ? 0 : err_nomem(err);
-	}
-	s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
-	return s->name ? 0 : err_nomem(err);
-}
-
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err)
-{
-	struct image *im = set->image.v[id];
-	size_t hint = 0;
-
-	if (image_load(set, im, err))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		struct symbol *s = sym_table_find(&im->table, addr[i], &hint);
-
-		if (s && name_symbol(set, im, s, err))
-			return -1;
-		out[i] = s;
-	}
-	return 0;
-}
-
-int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
-		  struct err *err)
-{
-	struct image *im = set->image.v[id];
-
-	if (image_load(set, im, err))
-		return -1;
-	for (; im->demangled < im->table.n; im->demangled++) {
-		if (name_symbol(set, im, &im->table.sym[im->demangled], err))
-			return -1;
-	}
-	*out = im->table.sym;
-	*n = im->table.n;
-	return 0;
-}
-
 /* ---- where it came from ----------------------------------------------------------------- */
 
 const char *image_origin(const struct images *set, uint32_t id)
@@ -364,7 +306,39 @@ bool image_mismatch(const struct images *set, uint32_t id)
 {
 	const struct image *im = set->image.v[id];
 
-	return im->refused && !im->code.path;
+	return (im->refused && !im->code.path) || im->doubt.len;
+}
+
+void image_failed(struct image *im, const struct err *why)
+{
+	switch (why->sys_errno) {
+	case 0:
+	case ENOENT:
+	case ENOTDIR:
+	case ELOOP:
+	case ENAMETOOLONG:
+	case EACCES:
+	case EPERM:
+	case ESRCH:
+	case ENOSYS:
+		return;
+	default:
+		if (!im->trouble.len)
+			buf_puts(&im->trouble, why->what);
+	}
+}
+
+const char *image_trouble(const struct images *set, uint32_t id)
+{
+	return buf_str(&set->image.v[id]->trouble);
+}
+
+bool image_absent(const struct images *set, uint32_t id)
+{
+	const struct image *im = set->image.v[id];
+
+	return im->key.kind == IMAGE_FILE && im->loaded && !im->table.n && !im->refused &&
+	       !im->code.path && !im->syms.path && im->key.path[0] == '/';
 }
 
 const char *image_code_file(struct images *set, uint32_t id)

@@ -10,11 +10,12 @@
  * An image is one (path, build-id) pair, or the kernel, a module, the vdso, one process' JIT code
  * or anonymous memory. Where its symbols come from is tried in this order, and image_origin() says
  * which it was: --symbols directories; the file itself; .gnu_debuglink and build-id paths under
- * /usr/lib/debug; perf's build-id cache (~/.debug); .gnu_debugdata; for the kernel vmlinux by
- * build-id, then /proc/kallsyms where the running kernel's build-id is the recorded one; for JIT
- * code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not the
- * recorded one is not used, and image_origin() says so. A missing file is no error: addresses then
- * have no symbol.
+ * /usr/lib/debug; perf's build-id cache (~/.debug); debuginfod's cache; .gnu_debugdata, for Go
+ * programs .gopclntab; for the kernel vmlinux by build-id, then /proc/kallsyms where the running
+ * kernel's build-id is the recorded one (without a build-id: where release, machine and boot are);
+ * for JIT code jitdump and /tmp/perf-PID.map (by time: space_jit.c). A file whose build-id is not
+ * the recorded one is not used, and image_origin() says so. A missing file is no error: addresses
+ * then have no symbol.
  *
  * Addresses are those of map_to_image(): file offsets for files, absolute addresses else.
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
@@ -29,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -42,12 +44,16 @@ struct images_opts {
 	const char *sysroot;		/* put before every path of the recording; NULL: "" */
 	const char *cache_dir;		/* NULL: no cache on disk */
 	const char *home;		/* for ~/.debug; NULL: not searched */
+	const char *debuginfod;		/* the cache of debuginfod's client; NULL: not searched */
 	const char *kallsyms;		/* NULL: /proc/kallsyms */
 	const char *perf_map_dir;	/* NULL: /tmp */
 	bool raw_names;			/* do not demangle */
-	const char *kernel_release; /* what uname -r said where it was recorded; NULL: not known */
-	bool trust_paths;	    /* use files even where no build-id was recorded (default on
+	/* Why the kernel that runs here is not the recorded one: a sentence without a full stop.
+	 * Its symbols are used then only if a build-id vouches for them. NULL: it may be. */
+	const char *other_kernel;
+	bool trust_paths; /* use files even where no build-id was recorded (default on
 				     * in cli: perf does; image_origin says "unverified") */
+	bool inodes_here; /* recorded on this machine: inodes can be compared with its files' */
 };
 
 enum image_kind {
@@ -61,6 +67,13 @@ enum image_kind {
 	IMAGE_OTHER, /* [vsyscall], [hypervisor], /SYSV..., no code we could name */
 };
 
+/* The file of a mapping, as the kernel records it. Numbers of the device and inode that the kernel
+ * has for it; ino 0: not known. gen: the inode's generation, 0: not known. */
+struct file_identity {
+	uint32_t maj, min;
+	uint64_t ino, gen;
+};
+
 struct image_key {
 	enum image_kind kind;
 	const char *path;
@@ -70,6 +83,10 @@ struct image_key {
 	uint64_t start, len; /* IMAGE_KERNEL, _MODULE, _BPF: where it was; for the kernel `reloc` is
 			      * the recorded address of its reference symbol (_text) */
 	uint64_t reloc;
+	bool guest; /* of a virtual machine: this one's files and kernel are not its */
+	/* IMAGE_FILE without a build-id: mappings of one path that have different files are
+	 * different images */
+	struct file_identity file;
 };
 
 struct images *images_new(const struct images_opts *opts, struct err *err) MUST_USE;
@@ -80,20 +97,47 @@ uint32_t images_add(struct images *set, const struct image_key *key, struct err 
  * that path that have none. Before the first resolve. */
 int images_build_id(struct images *set, const char *path, const uint8_t *id, size_t len,
 		    struct err *err) MUST_USE;
+/* The same for all kernel images whose path begins with `prefix`. */
+int images_kernel_build_id(struct images *set, const char *prefix, const uint8_t *id, size_t len,
+			   struct err *err) MUST_USE;
+/* A file that processes of the recording see as `inside` lies at `rest` below the directory `root`
+ * here. Before the first resolve. */
+int images_place(struct images *set, const char *inside, const char *root, const char *rest,
+		 struct err *err) MUST_USE;
+/* A process that mapped the image: while it lives, the file may be below its root directory. */
+void images_mapped_by(struct images *set, uint32_t id, uint32_t pid);
+/* When all images are added and have their build-ids, before the first name is asked for. */
+int images_tell_apart(struct images *set, struct err *err) MUST_USE;
 size_t images_count(const struct images *set);
 const struct image_key *image_key(const struct images *set, uint32_t id);
 const char *image_path(const struct images *set, uint32_t id);
-/* What perf calls its short name: the base name of a file, "[kernel.kallsyms]", "[vdso]", ... */
+/* What perf calls its short name: the base name of a file, "[kernel.kallsyms]", "[vdso]", ... Once
+ * images_tell_apart() was called, files of one base name whose code differs have different names
+ * (image_apart.c). */
 const char *image_name(const struct images *set, uint32_t id);
 
 struct symbol {
-	const char *name; /* demangled; owned by the images; the same pointer for the same symbol */
+	/* Demangled, owned by the images. Of several functions of one image that have the same name
+	 * each has NAME@FILE:LINE, or NAME@0xVADDR if lines do not tell them apart (`apart`): names
+	 * stand for code. */
+	const char *name;
 	const char *linkage;  /* as in the file, or the same pointer */
 	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */
 	uint32_t index;	      /* dense within the image: sorted by start */
 	bool nameless; /* no table of symbols has it: its bounds are those of the unwind table,
 			       * its name is made of the file's and its vaddr, "sort+0x5a20" */
+	bool twin;     /* another symbol of the table has the same linkage name */
+	bool apart;    /* `name` is the plain name, '@' and a place without '@' */
+	bool settled;  /* it is known whether it needs one */
 };
+
+/* The length of a symbol's name without what tells it from others of that name. */
+static inline size_t symbol_plain_len(const struct symbol *s)
+{
+	const char *at = s->apart ? strrchr(s->name, '@') : NULL;
+
+	return at ? (size_t)(at - s->name) : strlen(s->name);
+}
 
 /* Whether linkers and compilers would know it. */
 static inline bool symbol_has_name(const struct symbol *s)
@@ -114,11 +158,21 @@ int image_symbols(struct images *set, uint32_t id, const struct symbol **out, si
 const char *image_origin(const struct images *set, uint32_t id);
 /* Symbols were taken for which no build-id vouches. */
 bool image_unverified(const struct images *set, uint32_t id);
+/* A file was there and was not used because it is not the recorded one, or it was used and may have
+ * been replaced during the recording (image_identity.c). image_origin() has the reason. */
 bool image_mismatch(const struct images *set, uint32_t id);
+/* A file that is there, and that the system failed to open or read (too many open files, an input
+ * error): what failed. Names or lines are missing for it. Empty where all went well. */
+const char *image_trouble(const struct images *set, uint32_t id);
+/* A file whose symbols were wanted and of which there is nothing here. */
+bool image_absent(const struct images *set, uint32_t id);
 /* The file that holds the code (for disassembly) and the one that holds debug information (for
  * lines); NULL where not found or not to be trusted. */
 const char *image_code_file(struct images *set, uint32_t id);
 const char *image_debug_file(struct images *set, uint32_t id);
+/* The build-id that an image is known by, the recorded one or else its file's: its length, 0 if
+ * there is none. *build_id is the images'. */
+size_t image_build_id(struct images *set, uint32_t id, const uint8_t **build_id);
 /* File offset <-> the ELF's own virtual address, by its program headers. False: in no segment. */
 bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *vaddr);
 bool image_from_vaddr(struct images *set, uint32_t id, uint64_t vaddr, uint64_t *addr);

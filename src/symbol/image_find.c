@@ -9,8 +9,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "symbol/file_crc.h"
 #include "symbol/image_int.h"
+
+#define INSIDE_MAX ((size_t)2 << 30) /* bytes of a file that is read whole */
 
 void elf_on_disk_close(struct elf_on_disk *f)
 {
@@ -106,6 +110,13 @@ static size_t wanted_id(const struct image *im, const uint8_t **id)
 	return im->code.path ? elf_build_id(&im->code.elf, id) : 0;
 }
 
+size_t image_build_id(struct images *set, uint32_t id, const uint8_t **build_id)
+{
+	struct image *im = set->image.v[id];
+
+	return image_locate(set, im, NULL) ? 0 : wanted_id(im, build_id);
+}
+
 enum verdict { REFUSED, VERIFIED, UNVERIFIED };
 
 static enum verdict judge(const struct images *set, struct image *im, const struct elf_on_disk *f,
@@ -142,6 +153,21 @@ static enum verdict judge(const struct images *set, struct image *im, const stru
 	return REFUSED;
 }
 
+/* Takes what the image still lacks from an open file, if its build-id is right; closes it. */
+static void try_open(struct images *set, struct image *im, struct elf_on_disk *f, bool named)
+{
+	enum verdict v = judge(set, im, f, named);
+
+	if (v != REFUSED) {
+		if (v == VERIFIED)
+			im->verified = im->key.build_id_len > 0;
+		take(&im->code, f, has_code(&f->elf));
+		take(&im->syms, f, elf_has_symtab(&f->elf));
+		take(&im->dwarf, f, has_dwarf(&f->elf));
+	}
+	elf_on_disk_close(f);
+}
+
 int image_try_file(struct images *set, struct image *im, const char *path, bool named,
 		   struct err *err)
 {
@@ -151,25 +177,39 @@ int image_try_file(struct images *set, struct image *im, const char *path, bool 
 	if (elf_on_disk_open(&f, path, &mine)) {
 		if (mine.code == ERR_NOMEM)
 			return err_nomem(err);
+		image_failed(im, &mine);
 		/* that it is not there is the common case and worth no word */
 		if (mine.code != ERR_NOT_FOUND && mine.sys_errno != ENOTDIR && !im->refusal.len)
 			buf_puts(&im->refusal, mine.what);
 		return 0;
 	}
-	switch (judge(set, im, &f, named)) {
-	case REFUSED:
+	try_open(set, im, &f, named);
+	return 0;
+}
+
+/* Read rather than mapped: its owner may cut it short meanwhile, which a mapping would not survive.
+ */
+int image_try_fd(struct images *set, struct image *im, int fd, const char *name, struct err *err)
+{
+	struct elf_on_disk f = { 0 };
+	struct buf text = BUF_INIT;
+	struct err mine = ERR_INIT;
+	int rc = fd_slurp(&text, fd, INSIDE_MAX, name, &mine);
+
+	(void)close(fd);
+	f.path = strdup(name);
+	f.mem = (uint8_t *)text.s;
+	if (!f.path || (rc && mine.code == ERR_NOMEM)) {
+		rc = err_nomem(err);
 		elf_on_disk_close(&f);
-		return 0;
-	case VERIFIED:
-		im->verified = im->key.build_id_len > 0;
-		break;
-	case UNVERIFIED:
-		break;
+		return rc;
 	}
-	take(&im->code, &f, has_code(&f.elf));
-	take(&im->syms, &f, elf_has_symtab(&f.elf));
-	take(&im->dwarf, &f, has_dwarf(&f.elf));
-	elf_on_disk_close(&f);
+	if (rc || elf_file_read(&f.elf, f.mem, text.len, name, &mine)) {
+		elf_on_disk_close(&f);
+		image_failed(im, &mine);
+		return mine.code == ERR_NOMEM ? err_nomem(err) : 0;
+	}
+	try_open(set, im, &f, false);
 	return 0;
 }
 
@@ -263,7 +303,16 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 
 		if (!strcmp(leaf[i], "/vdso") && im->key.kind != IMAGE_VDSO)
 			continue;
-		if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) || !S_ISREG(st.st_mode))
+		if (n < 0 || (size_t)n >= sizeof(path))
+			continue;
+		if (stat(path, &st)) {
+			struct err why = ERR_INIT;
+
+			(void)err_sys(&why, "%s", path);
+			image_failed(im, &why);
+			continue;
+		}
+		if (!S_ISREG(st.st_mode))
 			continue;
 		/* perf's copy of, or link to, the code that is there already */
 		if (im->code.path && (uint64_t)st.st_size == im->code.map.len)
@@ -274,24 +323,37 @@ static int try_perf_cache(struct images *set, struct image *im, struct err *err)
 	return 0;
 }
 
+/* What debuginfod's client has fetched before; nothing is fetched now. */
+static int try_debuginfod(struct images *set, struct image *im, struct err *err)
+{
+	struct id_text id;
+
+	if (!set->opts.debuginfod || !id_text(im, &id))
+		return 0;
+	if (!im->code.path && try_printf(set, im, false, err, "%s/%s%s/executable",
+					 set->opts.debuginfod, id.first, id.rest))
+		return -1;
+	return try_printf(set, im, false, err, "%s/%s%s/debuginfo", set->opts.debuginfod, id.first,
+			  id.rest);
+}
+
 /* One place a .gnu_debuglink may mean. Where the build-ids cannot speak, the checksum must. */
 static int try_link(struct images *set, struct image *im, uint32_t crc, const char *path,
 		    struct err *err)
 {
 	const uint8_t *id = NULL;
 	struct err mine = ERR_INIT;
-	struct file_map map;
-	bool same;
+	uint32_t found;
 
 	if (image_complete(im))
 		return 0;
 	if (elf_build_id(&im->code.elf, &id))
 		return image_try_file(set, im, path, false, err);
-	if (file_map_open(&map, path, false, &mine))
+	if (file_crc32(path, &found, &mine)) {
+		image_failed(im, &mine);
 		return 0;
-	same = elf_crc32(map.p, map.len) == crc;
-	file_map_close(&map);
-	if (same)
+	}
+	if (found == crc)
 		return image_try_file(set, im, path, true, err);
 	if (!im->refusal.len)
 		buf_printf(&im->refusal, "%s is not what .gnu_debuglink means (checksum): not used",
@@ -325,22 +387,66 @@ static int try_debuglink(struct images *set, struct image *im, struct err *err)
 	return 0;
 }
 
-static int try_own_path(struct images *set, struct image *im, struct err *err)
+/* The length of the path without the " (deleted)" that the kernel puts behind it. */
+static size_t live_len(const char *path)
 {
 	static const char gone[] = " (deleted)";
-	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
-	const char *path = im->key.path;
 	size_t len = strlen(path), tail = sizeof(gone) - 1;
 
-	if (path[0] != '/')
+	return len > tail && !strcmp(path + len - tail, gone) ? len - tail : len;
+}
+
+/* The file that is at the recorded path now, for comparing its inode; -1: not to be compared. */
+static int open_own_path(const struct images *set, struct image *im)
+{
+	const char *path = im->key.path;
+	struct err why = ERR_INIT;
+	int fd;
+
+	if (path[0] != '/' || path[live_len(path)] || !im->key.file.ino || !set->opts.inodes_here)
+		return -1;
+	fd = fd_open_regular(path, &why);
+	image_failed(im, &why);
+	return fd;
+}
+
+static bool is_replaced(const struct images *set, struct image *im)
+{
+	int fd = open_own_path(set, im);
+	bool replaced = image_is_replaced(set, im, fd, im->key.path);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return replaced;
+}
+
+static void doubt_own_path(const struct images *set, struct image *im)
+{
+	int fd;
+
+	if (!im->code.path || strcmp(im->code.path, im->key.path) != 0)
+		return;
+	fd = open_own_path(set, im);
+	image_doubt(set, im, fd, im->key.path);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+static int try_own_path(struct images *set, struct image *im, struct err *err)
+{
+	const char *root = set->opts.sysroot ? set->opts.sysroot : "";
+	const char *path = im->key.path;
+	size_t len = live_len(path);
+
+	if (path[0] != '/' || (im->key.guest && !set->opts.sysroot))
 		return 0;
 	/* deleted, and perhaps put back by a new build, which its build-id tells */
-	if (len > tail && !strcmp(path + len - tail, gone)) {
-		if (!im->key.build_id_len)
-			return 0;
-		len -= tail;
-	}
-	return try_printf(set, im, false, err, "%s%.*s", root, (int)len, path);
+	if (path[len] && !im->key.build_id_len)
+		return 0;
+	if (try_printf(set, im, false, err, "%s%.*s", root, (int)len, path))
+		return -1;
+	doubt_own_path(set, im);
+	return 0;
 }
 
 /* The vdso is in the memory of every process, and so in ours; whether it is the recorded one, its
@@ -420,18 +526,20 @@ int image_try_by_id(struct images *set, struct image *im, struct err *err)
 	}
 	if (try_symbol_dirs(set, im, err) || try_build_id(set, im, err))
 		return -1;
-	return try_perf_cache(set, im, err);
+	return try_perf_cache(set, im, err) || try_debuginfod(set, im, err) ? -1 : 0;
 }
 
 static int locate_file(struct images *set, struct image *im, struct err *err)
 {
-	bool linked;
+	/* before all places that are searched by build-id: it drops one that is another file's */
+	bool replaced = is_replaced(set, im), linked;
 
-	if (try_symbol_dirs(set, im, err) || try_own_path(set, im, err))
+	if (try_symbol_dirs(set, im, err) || image_try_places(set, im, err) ||
+	    (!replaced && try_own_path(set, im, err)) || image_try_processes(set, im, err))
 		return -1;
 	linked = im->code.path != NULL;
 	if (try_debuglink(set, im, err) || try_build_id(set, im, err) ||
-	    try_perf_cache(set, im, err))
+	    try_perf_cache(set, im, err) || try_debuginfod(set, im, err))
 		return -1;
 	if (im->key.kind == IMAGE_VDSO && take_own_vdso(set, im, err))
 		return -1;

@@ -17,15 +17,33 @@
 
 #define PERF_MAP_MAX (1u << 30)
 
-/* Anybody can leave a file under that name in /tmp: only the user's own, root's, or what root reads
- * on another's behalf is believed. */
-static bool may_be_believed(const char *path)
+/* Anybody can leave a file under that name in /tmp, or under another process' number: only the
+ * user's own and root's are believed; by root, who reads on behalf of all, those of the owner of
+ * the process while it lives, too. */
+static uid_t may_bring(const struct images *set, uint32_t pid)
 {
+	char path[32];
 	struct stat st;
 
-	if (lstat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	return st.st_uid == 0 || st.st_uid == geteuid() || geteuid() == 0;
+	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
+	return geteuid() || set->opts.sysroot || !pid || stat(path, &st) ? 0 : st.st_uid;
+}
+
+static bool believed(const struct images *set, const struct stat *st, uint32_t pid)
+{
+	return file_written_by(st, may_bring(set, pid));
+}
+
+static void put_doubt(struct buf *b, const char *path, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		buf_printf(b, "%s: not a regular file: not used", path);
+	else if (st->st_mode & (S_IWGRP | S_IWOTH))
+		buf_printf(b, "%s: others may write it (mode %03o): not used; chmod go-w", path,
+			   (unsigned)st->st_mode & 0777);
+	else
+		buf_printf(b, "%s: of user %u, who is neither root nor %s: not used", path,
+			   (unsigned)st->st_uid, geteuid() ? "you" : "known to own the process");
 }
 
 static int fill(struct image *im, const struct perfmap *m, struct err *err)
@@ -61,30 +79,45 @@ static int fill_from_dump(struct image *im, const struct jitdump *j, struct err 
 	return 0;
 }
 
-bool image_jit_path(const struct images *set, const char *path, char *out, size_t size)
+/* lstat(), whose failure is trouble unless there is no such file. */
+static bool look(struct image *im, const char *path, struct stat *st)
 {
-	int n = snprintf(out, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "", path);
+	struct err why = ERR_INIT;
 
-	return n > 0 && (size_t)n < size && may_be_believed(out);
+	if (!lstat(path, st))
+		return true;
+	(void)err_sys(&why, "%s", path);
+	image_failed(im, &why);
+	return false;
+}
+
+bool image_jit_path(const struct images *set, struct image *im, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "",
+			 im->key.path);
+	uint32_t pid = 0;
+	struct stat st;
+
+	(void)jitdump_path_pid(im->key.path, &pid);
+	return n > 0 && (size_t)n < size && look(im, out, &st) && believed(set, &st, pid);
 }
 
 /* The dump of process `pid` lies where the runtime mapped it: that is how it says where. */
-static bool find_dump(const struct images *set, uint32_t pid, char *path, size_t size)
+static bool find_dump(const struct images *set, struct image *im, char *path, size_t size)
 {
-	const char *found = NULL;
-	uint32_t whose;
+	const char *found = image_dump_path(set, im->key.pid);
+	struct stat st;
+	int n = found ? snprintf(path, size, "%s%s", set->opts.sysroot ? set->opts.sysroot : "",
+				 found)
+		      : -1;
 
-	vec_each (&set->image, struct image **, it) {
-		const struct image_key *k = &(*it)->key;
-
-		if ((k->kind != IMAGE_FILE && k->kind != IMAGE_JIT) ||
-		    !jitdump_path_pid(k->path, &whose) || whose != pid)
-			continue;
-		if (k->kind == IMAGE_JIT)
-			return false;
-		found = found ? found : k->path;
-	}
-	return found && image_jit_path(set, found, path, size);
+	if (n <= 0 || (size_t)n >= size || !look(im, path, &st))
+		return false;
+	if (believed(set, &st, im->key.pid))
+		return true;
+	buf_puts(&im->refusal, "; ");
+	put_doubt(&im->refusal, path, &st);
+	return false;
 }
 
 /* Every code ever loaded, at the place of its bytes. */
@@ -112,9 +145,12 @@ int image_load_jit_dump(const struct images *set, struct image *im, struct err *
 	char path[4096];
 	int rc = 0;
 
-	if (!image_jit_path(set, im->key.path, path, sizeof(path)) ||
-	    file_map_open(&map, path, false, &why))
+	if (!image_jit_path(set, im, path, sizeof(path)))
 		return 0;
+	if (file_map_open(&map, path, false, &why)) {
+		image_failed(im, &why);
+		return 0;
+	}
 	if (!jitdump_parse(&j, map.p, map.len, &why)) {
 		rc = fill_by_place(im, &j, err);
 		buf_printf(&im->origin,
@@ -136,9 +172,12 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 	char path[4096];
 	int rc = 0;
 
-	if (!find_dump(set, im->key.pid, path, sizeof(path)) ||
-	    file_map_open(&map, path, false, &why))
+	if (!find_dump(set, im, path, sizeof(path)))
 		return 0;
+	if (file_map_open(&map, path, false, &why)) {
+		image_failed(im, &why);
+		return 0;
+	}
 	if (jitdump_parse(&j, map.p, map.len, &why)) {
 		if (why.code == ERR_NOMEM)
 			rc = err_nomem(err);
@@ -156,6 +195,23 @@ static int load_dump(const struct images *set, struct image *im, struct err *err
 	return rc;
 }
 
+/* The list of a process that sees another /tmp, perhaps under another number. -1: there is none. */
+static int open_inside(const struct images *set, uint32_t pid, const char *path, char *shown,
+		       size_t size)
+{
+	const struct place_of *p = set->opts.sysroot ? NULL : image_place_of(set, path);
+	int fd = p ? fd_open_below(p->root, p->rest, NULL) : -1;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	(void)snprintf(shown, size, "%s%s", p->root, p->rest);
+	if (!fstat(fd, &st) && believed(set, &st, pid))
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
 static int load_perf_map(const struct images *set, struct image *im, struct err *err)
 {
 	const char *dir = set->opts.perf_map_dir ? set->opts.perf_map_dir : "/tmp";
@@ -163,24 +219,28 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 	struct buf text = BUF_INIT;
 	struct err why = ERR_INIT;
 	char path[4096];
-	int n, rc = 0;
+	struct stat st;
+	int n, fd, rc = 0;
 
 	n = snprintf(path, sizeof(path), "%s%s/perf-%u.map",
 		     set->opts.sysroot ? set->opts.sysroot : "", dir, im->key.pid);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return 0;
-	if (access(path, F_OK)) {
+	fd = open_inside(set, im->key.pid, path, path, sizeof(path));
+	if (fd < 0 && !look(im, path, &st)) {
 		buf_printf(&im->origin,
 			   "%s: not there, so code that process %u made itself has no names", path,
 			   im->key.pid);
 		return 0;
 	}
-	if (!may_be_believed(path)) {
-		buf_printf(&im->origin, "%s: belongs to somebody else: not used", path);
+	if (fd < 0 && !believed(set, &st, im->key.pid)) {
+		put_doubt(&im->origin, path, &st);
 		return 0;
 	}
-	if (file_slurp(&text, path, PERF_MAP_MAX, &why)) {
+	if (fd >= 0 ? fd_slurp(&text, fd, PERF_MAP_MAX, path, &why)
+		    : file_slurp(&text, path, PERF_MAP_MAX, &why)) {
 		buf_puts(&im->origin, why.what);
+		image_failed(im, &why);
 		if (why.code == ERR_NOMEM)
 			rc = err_nomem(err);
 	} else if (perfmap_parse(&m, text.s, text.len, err) || fill(im, &m, err)) {
@@ -192,11 +252,17 @@ static int load_perf_map(const struct images *set, struct image *im, struct err 
 	}
 	perfmap_free(&m);
 	buf_free(&text);
+	if (fd >= 0)
+		(void)close(fd);
 	return rc;
 }
 
 int image_load_jit(struct images *set, struct image *im, struct err *err)
 {
+	if (im->key.guest) {
+		buf_printf(&im->origin, "%s: code that a guest's process made itself", im->name);
+		return 0;
+	}
 	if (load_dump(set, im, err))
 		return -1;
 	/* both may be there: the dump knows more */

@@ -72,12 +72,13 @@ static struct kernel_symbols *list_of(struct images *set, const char *path, stru
 
 static bool is_guest(const struct image *im)
 {
-	return !strncmp(im->key.path, "[guest", 6);
+	return im->key.guest || !strncmp(im->key.path, "[guest", 6);
 }
 
 /* The build-id of what runs here: the kernel's, or a module's. */
-static size_t running_id(const char *module, uint8_t id[BUILD_ID_MAX])
+static size_t running_id(struct image *im, const char *module, uint8_t id[BUILD_ID_MAX])
 {
+	struct err why = ERR_INIT;
 	struct buf text = BUF_INIT;
 	const uint8_t *found = NULL;
 	char path[512] = "/sys/kernel/notes";
@@ -86,8 +87,9 @@ static size_t running_id(const char *module, uint8_t id[BUILD_ID_MAX])
 	if (module)
 		(void)snprintf(path, sizeof(path), "/sys/module/%.200s/notes/.note.gnu.build-id",
 			       module);
-	if (!file_slurp(&text, path, 65536, NULL) && text.s)
+	if (!file_slurp(&text, path, 65536, &why) && text.s)
 		n = elf_note_build_id((const uint8_t *)text.s, text.len, false, &found);
+	image_failed(im, &why);
 	if (n > BUILD_ID_MAX)
 		n = BUILD_ID_MAX;
 	if (n)
@@ -115,18 +117,15 @@ static bool cached_kallsyms(const struct images *set, const struct image *im, ch
 	return false;
 }
 
-/* Where no build-id tells, the release does: false where the recorded one is not what runs here. */
-static bool release_fits(const struct images *set, struct image *im)
+/* Where no build-id tells, what else is known of the recorded kernel does. */
+static bool may_run_here(const struct images *set, struct image *im)
 {
-	struct utsname u;
-
-	if (!set->opts.kernel_release || uname(&u) || !strcmp(u.release, set->opts.kernel_release))
+	if (!set->opts.other_kernel)
 		return true;
 	/* said once, not for each module */
 	im->refused = im->key.kind == IMAGE_KERNEL;
-	buf_printf(&im->origin,
-		   "the running kernel is %s, the recording's was %s: /proc/kallsyms not used",
-		   u.release, set->opts.kernel_release);
+	buf_printf(&im->origin, "%s, and it has no build-id of its kernel: /proc/kallsyms not used",
+		   set->opts.other_kernel);
 	return false;
 }
 
@@ -146,7 +145,7 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 			   im->key.path);
 		return;
 	}
-	n = running_id(NULL, id);
+	n = running_id(im, NULL, id);
 	if (im->key.kind == IMAGE_KERNEL && im->key.build_id_len) {
 		im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
 		if (!im->verified && cached_kallsyms(set, im, path, size)) {
@@ -162,12 +161,7 @@ static void choose_list(const struct images *set, struct image *im, char *path, 
 			buf_puts(&im->origin, ": /proc/kallsyms not used");
 			return;
 		}
-	} else if (!im->key.build_id_len && !release_fits(set, im)) {
-		return;
-	} else if (im->key.kind == IMAGE_KERNEL && !set->opts.trust_paths) {
-		im->refused = true;
-		buf_puts(&im->origin, "the recording has no build-id of its kernel: /proc/kallsyms "
-				      "not used");
+	} else if (!im->key.build_id_len && !may_run_here(set, im)) {
 		return;
 	}
 	(void)snprintf(path, size, "/proc/kallsyms");
@@ -202,12 +196,23 @@ static uint64_t reference_in(const struct image *im, const struct kernel_symbols
 	return 0;
 }
 
-static int fill_kernel(struct image *im, const struct kernel_symbols *k, struct err *err)
+static int fill_kernel(const struct images *set, struct image *im, const struct kernel_symbols *k,
+		       struct err *err)
 {
 	uint64_t last = 0, ref = reference_in(im, k);
 
 	/* by how far the recorded kernel was moved against the list */
 	im->delta = im->key.reloc && ref ? im->key.reloc - ref : 0;
+	if (im->delta && !im->verified && !set->opts.kallsyms) {
+		im->refused = true;
+		buf_printf(
+			&im->origin,
+			"the recorded kernel lay at another address than the running one: it is of "
+			"another boot, and the recording has no build-id of its kernel: %s not "
+			"used",
+			k->path);
+		return 0;
+	}
 	for (size_t i = 0; i < k->list.n; i++) {
 		if (!k->list.sym[i].module && k->list.sym[i].addr > last)
 			last = k->list.sym[i].addr;
@@ -285,7 +290,7 @@ static bool module_fits(struct image *im)
 	if (!im->key.build_id_len || len < 3)
 		return true;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)len - 2, im->name + 1);
-	n = strchr(name, '/') ? 0 : running_id(name, id);
+	n = strchr(name, '/') ? 0 : running_id(im, name, id);
 	if (!n)
 		return true; /* not loaded, or it has none: where it lies must tell */
 	im->verified = same_build_id(id, n, im->key.build_id, im->key.build_id_len);
@@ -327,9 +332,10 @@ static int load_list(struct images *set, struct image *im, const char *path, str
 	(void)pthread_mutex_unlock(&set->lock);
 	if (!k)
 		return -1;
+	image_failed(im, &k->err);
 	if (k->err.code == ERR_NONE && k->list.n && !k->list.hidden)
 		return im->key.kind == IMAGE_MODULE ? fill_module(im, k, err)
-						    : fill_kernel(im, k, err);
+						    : fill_kernel(set, im, k, err);
 	if (k->list.hidden)
 		buf_printf(&im->origin,
 			   "%s shows no addresses; try as root, or: sysctl "

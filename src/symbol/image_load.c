@@ -32,6 +32,8 @@ void image_say_verified(struct image *im)
 				      "its file is laid out as its memory");
 	if (im->refusal.len)
 		buf_printf(&im->origin, "; %s", buf_str(&im->refusal));
+	if (im->doubt.len)
+		buf_printf(&im->origin, "; %s", buf_str(&im->doubt));
 }
 
 /* ---- the cache -------------------------------------------------------------------------- */
@@ -115,10 +117,13 @@ static int load_stripped(const struct images *set, struct image *im, const struc
 		buf_printf(&im->origin, "%s (.dynsym and .gnu_debugdata)", im->code.path);
 		return 0;
 	}
-	if (elf_bounds_read(&im->list, &im->code.elf, map, err))
+	if (elf_go_read(&im->list, &im->code.elf, map, err) ||
+	    elf_bounds_read(&im->list, &im->code.elf, map, err))
 		return -1;
 	buf_printf(&im->origin, "%s (stripped: %s", im->code.path,
-		   before ? "only .dynsym" : "no symbols");
+		   im->list.raw.n > before ? ".gopclntab"
+		   : before		   ? "only .dynsym"
+					   : "no symbols");
 	if (im->list.bounds.n)
 		buf_printf(&im->origin, ", bounds of %zu functions from its unwind table",
 			   im->list.bounds.n);
@@ -126,12 +131,36 @@ static int load_stripped(const struct images *set, struct image *im, const struc
 	return 0;
 }
 
+static bool is_deleted(const char *path)
+{
+	static const char gone[] = " (deleted)";
+	size_t len = strlen(path), tail = sizeof(gone) - 1;
+
+	return len > tail && !strcmp(path + len - tail, gone);
+}
+
 static void say_nothing_found(struct image *im)
 {
-	if (im->refusal.len)
+	if (im->refusal.len) {
 		buf_puts(&im->origin, buf_str(&im->refusal));
+		return;
+	}
+	if (is_deleted(im->key.path))
+		buf_printf(&im->origin, "%s: it was deleted or replaced, and no copy is here",
+			   im->key.path);
 	else
-		buf_printf(&im->origin, "%s: not found", im->key.path);
+		buf_printf(&im->origin, "%s: not found here", im->key.path);
+	if (im->key.build_id_len) {
+		buf_puts(&im->origin, " (build-id ");
+		put_build_id(&im->origin, im->key.build_id, im->key.build_id_len);
+		buf_putc(&im->origin, ')');
+	}
+	if (im->key.guest)
+		buf_puts(&im->origin,
+			 "; it is a guest's: --symbols DIR names a directory that has it");
+	else
+		buf_puts(&im->origin, "; install its package, or name a directory that has it with "
+				      "--symbols DIR");
 }
 
 static int load_elf(const struct images *set, struct image *im, struct err *err)

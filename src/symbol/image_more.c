@@ -16,8 +16,14 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 	if (image_locate(set, im, err))
 		return NULL;
 	im->source_tried = true;
-	if (im->dwarf.path)
-		im->source = source_open(im->dwarf.path, err);
+	if (im->dwarf.path) {
+		struct err why = ERR_INIT;
+
+		im->source = source_open(im->dwarf.path, &why);
+		image_failed(im, &why);
+		if (err && err->code == ERR_NONE)
+			*err = why;
+	}
 	if (im->source)
 		im->source->raw_names = set->opts.raw_names;
 	return im->source;

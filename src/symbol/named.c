@@ -3,28 +3,53 @@
 
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/num.h"
 #include "base/text.h"
 
 static bool exact(const struct symbol *s, const char *said)
 {
-	return !strcmp(said, s->name) || !strcmp(said, s->linkage);
+	size_t n = symbol_plain_len(s);
+
+	return !strcmp(said, s->name) || !strcmp(said, s->linkage) ||
+	       (s->apart && strlen(said) == n && !memcmp(said, s->name, n));
 }
 
+static bool begins(const char *said, const char *dso, size_t n)
+{
+	return !strncmp(said, dso, n) && said[n] == ':';
+}
+
+/* The file as it is shown, or by its base name alone. */
 static bool of_dso(const struct symbol *s, const char *dso, const char *said)
 {
-	size_t n = strlen(dso);
+	const char *base = path_base(dso);
+	size_t n = strlen(dso), n_base = strcspn(base, "@");
 
-	return !strncmp(said, dso, n) && said[n] == ':' && exact(s, said + n + 1);
+	if (begins(said, dso, n))
+		return exact(s, said + n + 1);
+	return begins(said, base, n_base) && exact(s, said + n_base + 1);
 }
 
 static bool at(const struct symbol *s, const char *said)
 {
-	size_t n = strlen(s->name);
+	size_t n = symbol_plain_len(s);
 	uint64_t addr;
 
 	return !strncmp(said, s->name, n) && said[n] == '@' &&
 	       !num_parse_u64(&addr, said + n + 1, NULL) && addr == s->start;
+}
+
+static bool glob(const struct symbol *s, const char *said)
+{
+	char plain[1024];
+	size_t n = symbol_plain_len(s);
+
+	if (text_glob(said, s->name) || !s->apart || n >= sizeof(plain))
+		return text_glob(said, s->name);
+	memcpy(plain, s->name, n);
+	plain[n] = '\0';
+	return text_glob(said, plain);
 }
 
 bool symbol_means(const struct symbol *s, const char *dso, const char *said, enum symbol_way way)
@@ -37,7 +62,7 @@ bool symbol_means(const struct symbol *s, const char *dso, const char *said, enu
 	case SYMBOL_AT:
 		return at(s, said);
 	case SYMBOL_GLOB:
-		return text_glob(said, s->name);
+		return glob(s, said);
 	case SYMBOL_PART:
 		return strstr(s->name, said) != NULL;
 	case SYMBOL_WAYS:

@@ -8,13 +8,52 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <dwarf.h>
 #include <gelf.h>
 
+#include "base/nomem.h"
 #include "symbol/source_int.h"
+
+/* ---- libdw without memory ----
+ *
+ * libdw calls a handler where it has no memory, and that handler must not return; its own ends the
+ * process. Ours jumps out of libdw, past frames of libdw and of the reader that it was called for,
+ * so that what both had allocated is lost. The file is not read again after that: libdw may still
+ * hold a lock of it. The handler has no argument, hence the variable. */
+
+static _Thread_local jmp_buf *way_out;
+
+static __attribute__((noreturn)) void no_memory(void)
+{
+	nomem_note();
+	if (way_out)
+		longjmp(*way_out, 1);
+	abort(); /* all that allocates in libdw is called through src_read_dwarf */
+}
+
+bool src_read_dwarf(struct source *s, void (*fn)(void *ctx), void *ctx)
+{
+	jmp_buf *outer = way_out; /* the rows of a unit are read while all units are */
+	jmp_buf here;
+
+	if (s->spoiled)
+		return false;
+	nomem_begin();
+	if (setjmp(here)) {
+		way_out = outer;
+		s->spoiled = true;
+		return false;
+	}
+	way_out = &here;
+	fn(ctx);
+	way_out = outer;
+	nomem_end();
+	return true;
+}
 
 bool src_is_code(const struct source *s, uint64_t addr)
 {
@@ -30,8 +69,10 @@ static int read_segments(struct source *s)
 {
 	size_t n = 0;
 
+	nomem_begin();
 	if (elf_getphdrnum(s->elf, &n))
-		return 0;
+		n = 0;
+	nomem_end();
 	for (size_t i = 0; i < n && i < 256; i++) {
 		GElf_Phdr ph;
 		struct src_exec e;
@@ -48,29 +89,42 @@ static int read_segments(struct source *s)
 	return 0;
 }
 
+struct unit_read {
+	struct source *s;
+	Dwarf_Die *die;
+	void *table; /* NULL: out of memory */
+};
+
 /* A unit's table of one kind, read now if it was not; NULL only when out of memory. */
 #define UNIT_TABLE(kind, type, read)                                                   \
+	static void read_##kind(void *ctx)                                             \
+	{                                                                              \
+		struct unit_read *r = ctx;                                             \
+                                                                                       \
+		r->table = read;                                                       \
+	}                                                                              \
 	static const struct type *unit_##kind(const struct source *cs, uint32_t id)    \
 	{                                                                              \
 		struct src_unit *u = &cs->units.v[id];                                 \
 		struct type *t = atomic_load_explicit(&u->kind, memory_order_acquire); \
 		/* the lazy part is not const */                                       \
 		struct source *s = (struct source *)(uintptr_t)cs;                     \
+		struct unit_read r = { s, &u->die, NULL };                             \
                                                                                        \
 		if (t)                                                                 \
 			return t;                                                      \
 		(void)pthread_mutex_lock(&s->lock);                                    \
 		t = atomic_load_explicit(&u->kind, memory_order_relaxed);              \
-		if (!t) {                                                              \
-			t = read;                                                      \
+		if (!t && src_read_dwarf(s, read_##kind, &r)) {                        \
+			t = r.table;                                                   \
 			atomic_store_explicit(&u->kind, t, memory_order_release);      \
 		}                                                                      \
 		(void)pthread_mutex_unlock(&s->lock);                                  \
 		return t;                                                              \
 	}
-UNIT_TABLE(lines, src_line_tab, src_read_lines(s, &u->die))
-UNIT_TABLE(calls, src_call_tab, src_read_inlines(s, &u->die))
-UNIT_TABLE(files, src_file_tab, src_read_files(&u->die))
+UNIT_TABLE(lines, src_line_tab, src_read_lines(r->s, r->die))
+UNIT_TABLE(calls, src_call_tab, src_read_inlines(r->s, r->die))
+UNIT_TABLE(files, src_file_tab, src_read_files(r->s, r->die))
 
 /* The addresses of a unit that does not say them itself: those of its line rows. */
 static int ranges_of_rows(struct source *s, uint32_t id, src_intervals *iv)
@@ -111,26 +165,61 @@ static int add_unit(struct source *s, Dwarf_Die *die, src_intervals *iv, size_t 
 	return 0;
 }
 
-static int read_units(struct source *s, struct err *err)
+struct units_read {
+	struct source *s;
+	src_intervals iv;
+	int rc;
+};
+
+static void read_units(void *ctx)
 {
-	src_intervals iv = VEC_INIT;
+	struct units_read *r = ctx;
+	struct source *s = r->s;
 	size_t budget = s->file_size + 4096;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
-	int rc = 0;
 
 	memset(&die, 0, sizeof(die));
-	while (!rc && s->units.n < SRC_NONE - 1 &&
+	while (!r->rc && s->units.n < SRC_NONE - 1 &&
 	       !dwarf_get_units(s->dw, cu, &cu, NULL, NULL, &die, NULL)) {
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			rc = add_unit(s, &die, &iv, &budget);
+			r->rc = add_unit(s, &die, &r->iv, &budget);
 	}
-	if (!rc)
-		rc = src_flatten(&iv, &s->where);
-	vec_free(&iv);
-	return rc ? err_nomem(err) : 0;
+	if (!r->rc)
+		r->rc = src_flatten(&r->iv, &s->where);
+}
+
+static int open_units(struct source *s, struct err *err)
+{
+	struct units_read r = { .s = s, .iv = VEC_INIT };
+	bool done = src_read_dwarf(s, read_units, &r);
+
+	vec_free(&r.iv);
+	return !done || r.rc ? err_nomem(err) : 0;
+}
+
+/* libdw would unpack the sections, but pass over those that it has no memory for. */
+static void unpack_sections(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr mem;
+		const GElf_Shdr *sh = gelf_getshdr(scn, &mem);
+		const char *name = sh ? elf_strptr(elf, names, sh->sh_name) : NULL;
+
+		nomem_begin();
+		if (name && !strncmp(name, ".debug_", 7) && (sh->sh_flags & SHF_COMPRESSED))
+			(void)elf_compress(scn, 0, 0);
+		else if (name && !strncmp(name, ".zdebug_", 8))
+			(void)elf_compress_gnu(scn, 0, 0);
+		nomem_end();
+	}
 }
 
 /* Takes over `fd` (-1: none) and `elf`. */
@@ -149,14 +238,21 @@ static struct source *open_elf(int fd, Elf *elf, size_t size, struct err *err)
 	s->elf = elf;
 	s->file_size = size;
 	(void)pthread_mutex_init(&s->lock, NULL);
+	unpack_sections(elf);
+	nomem_begin();
 	s->dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	nomem_end();
 	if (!s->dw)
 		goto none;
+	(void)dwarf_new_oom_handler(s->dw, no_memory);
+	nomem_begin();
+	src_find_line_section(s);
+	nomem_end();
 	if (read_segments(s)) {
 		(void)err_nomem(err);
 		goto none;
 	}
-	if (read_units(s, err) || !s->units.n)
+	if (open_units(s, err) || !s->units.n)
 		goto none;
 	return s;
 none:
@@ -179,7 +275,9 @@ struct source *source_open(const char *path, struct err *err)
 		goto close;
 	}
 	(void)elf_version(EV_CURRENT);
+	nomem_begin();
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	nomem_end();
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		(void)err_set(err, ERR_FORMAT, "%s: not an ELF file", path);
 		(void)elf_end(elf);
@@ -219,6 +317,8 @@ void source_free(struct source *s)
 	vec_free(&s->where);
 	vec_free(&s->exec);
 	u64map_free(&s->names);
+	u64map_free(&s->decls);
+	u64map_free(&s->sums);
 	arena_free(&s->arena);
 	(void)dwarf_end(s->dw);
 	(void)elf_end(s->elf);
@@ -246,9 +346,70 @@ struct source_line source_line(const struct source *s, uint64_t vaddr)
 	row = t->rows.v;
 	for (n = t->rows.n; n > 1; n -= n / 2)
 		row += row[n / 2].addr <= vaddr ? n / 2 : 0;
-	if (row->file == SRC_NONE)
+	if (row->file >= t->files.n)
 		return none;
 	return (struct source_line){ t->files.v[row->file], row->line, row->discriminator };
+}
+
+struct meeting {
+	struct source *s;
+	struct src_name *name;
+	struct src_decl *decl;
+	int rc;
+};
+
+static void meet(void *ctx)
+{
+	struct meeting *m = ctx;
+
+	m->rc = src_meet(m->s, m->name);
+}
+
+static void set_apart(void *ctx)
+{
+	struct meeting *m = ctx;
+
+	m->rc = src_set_apart(m->s, m->decl);
+}
+
+/* If memory runs out, the function keeps its plain name. One without a line always does. */
+static void meet_function(const struct source *cs, struct src_name *name)
+{
+	/* the lazy part is not const */
+	struct source *s = (struct source *)(uintptr_t)cs;
+	struct meeting m = { .s = s, .name = name };
+
+	if (!name->first_line || atomic_load_explicit(&name->decl, memory_order_acquire))
+		return;
+	(void)pthread_mutex_lock(&s->lock);
+	(void)!src_read_dwarf(s, meet, &m);
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+const char *source_inline_name(const struct source *cs, const struct source_inline *i)
+{
+	struct source *s = (struct source *)(uintptr_t)cs;
+	struct meeting m = { .s = s };
+	const char *name = i->name;
+
+	if (i->function)
+		m.decl = atomic_load_explicit(&i->function->decl, memory_order_acquire);
+	if (!m.decl)
+		return name;
+	(void)pthread_mutex_lock(&s->lock);
+	if (src_read_dwarf(s, set_apart, &m) && !m.rc && m.decl->apart)
+		name = m.decl->apart;
+	(void)pthread_mutex_unlock(&s->lock);
+	return name;
+}
+
+/* The function that others are inlined into shares its name with none of them, either. */
+static void meet_outer(const struct source *s, const struct src_call_tab *t, uint64_t vaddr)
+{
+	uint32_t id = t ? src_segment_at(t->code.v, t->code.n, vaddr) : SRC_NONE;
+
+	if (id != SRC_NONE)
+		meet_function(s, t->functions.v[id]);
 }
 
 static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
@@ -260,6 +421,7 @@ static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
 	const struct src_file_tab *f = places && id != SRC_NONE ? unit_files(s, unit) : NULL;
 	size_t depth = 0, i;
 
+	meet_outer(s, t, vaddr);
 	for (uint32_t c = id; c != SRC_NONE; c = t->calls.v[c].parent)
 		depth++;
 	i = depth;
@@ -267,6 +429,7 @@ static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
 		const struct src_call *call = &t->calls.v[c];
 		bool known = f && call->file < f->files.n;
 
+		meet_function(s, call->name);
 		if (--i < max)
 			out[i] = (struct source_inline){
 				.name = call->name->shown,
@@ -274,6 +437,7 @@ static size_t inlines(const struct source *s, uint64_t vaddr, bool places,
 					call->discriminator },
 				.linkage = call->name->linkage,
 				.first_line = call->name->first_line,
+				.function = call->name,
 			};
 	}
 	return depth < max ? depth : max;

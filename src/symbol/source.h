@@ -19,11 +19,13 @@
 
 #include "base/err.h"
 #include "symbol/image.h"
+#include "symbol/line_sums.h"
 
 struct source;
+struct src_name;
 
 struct source_line {
-	const char *file;	/* as DWARF joins it with its directory; NULL: unknown */
+	const char *file;	/* joined with its directory and DW_AT_comp_dir; NULL: unknown */
 	uint32_t line;		/* 0: unknown */
 	uint32_t discriminator; /* tells apart the blocks of a line; 0: none */
 };
@@ -31,10 +33,11 @@ struct source_line {
 /* One level of inlining at an address, outermost first; the innermost's code is at source_line().
  */
 struct source_inline {
-	const char *name;      /* the inlined function, demangled */
-	struct source_line at; /* where it was called */
-	const char *linkage;   /* the name that linkers know, or the same pointer */
-	uint32_t first_line;   /* of the inlined function, as declared; 0: unknown */
+	const char *name;		 /* the inlined function, demangled */
+	struct source_line at;		 /* where it was called */
+	const char *linkage;		 /* the name that linkers know, or the same pointer */
+	uint32_t first_line;		 /* of the inlined function, as declared; 0: unknown */
+	const struct src_name *function; /* for source_inline_name() */
 };
 
 /* A function that code was made for, by itself. */
@@ -61,6 +64,13 @@ size_t source_inlines(const struct source *s, uint64_t vaddr, struct source_inli
  * faster where lines are not asked for. */
 size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source_inline *out,
 			   size_t max);
+/* The name that separates the inlined function from others of its name: NAME@FILE:LINE of its
+ * declaration if look-ups in `s` met another function called NAME, inlined or not, else NAME. Call
+ * it after the last look-up. The name belongs to the source. */
+const char *source_inline_name(const struct source *s, const struct source_inline *i);
+/* What is known of the contents of a file that source_line() named (by that very pointer); false:
+ * nothing. */
+bool source_file_sum(const struct source *s, const char *file, struct source_sum *sum);
 /* The function whose code is there, that which others are inlined into; false: not known. */
 bool source_function(const struct source *s, uint64_t vaddr, struct source_function *out);
 

@@ -78,6 +78,11 @@ static int find_name(struct source *s, const Dwarf_Die *from, struct src_name *o
 			plain = dwarf_formstring(&attr);
 		if (!out->first_line)
 			out->first_line = attr_u32(&die, DW_AT_decl_line);
+		if (!out->file_die.addr && dwarf_hasattr(&die, DW_AT_decl_file)) {
+			out->file = attr_u32(&die, DW_AT_decl_file);
+			out->file_die = die;
+		}
+		out->external |= dwarf_hasattr(&die, DW_AT_external);
 		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
 		    !dwarf_attr(&die, DW_AT_specification, &attr))
 			break;
@@ -93,7 +98,7 @@ static int find_name(struct source *s, const Dwarf_Die *from, struct src_name *o
 	return out->shown ? 0 : -1;
 }
 
-static const struct src_name *name_of(struct source *s, const Dwarf_Die *die)
+static struct src_name *name_of(struct source *s, const Dwarf_Die *die)
 {
 	struct src_name *name;
 	uint64_t *at;
@@ -104,16 +109,19 @@ static const struct src_name *name_of(struct source *s, const Dwarf_Die *die)
 		return NULL;
 	if (fresh || !*at) {
 		name = arena_alloc(&s->arena, sizeof(*name));
-		if (!name || find_name(s, die, name))
+		if (!name)
+			return NULL;
+		memset(name, 0, sizeof(*name));
+		if (find_name(s, die, name))
 			return NULL;
 		*at = (uint64_t)(uintptr_t)name;
 	}
-	return (const struct src_name *)(uintptr_t)*at;
+	return (struct src_name *)(uintptr_t)*at;
 }
 
-static const struct src_name *call_name(struct source *s, Dwarf_Die *die)
+static struct src_name *call_name(struct source *s, Dwarf_Die *die)
 {
-	static const struct src_name unknown = { "[unknown]", "[unknown]", 0 };
+	static struct src_name unknown = { .shown = "[unknown]", .linkage = "[unknown]" };
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
 
@@ -168,7 +176,7 @@ static int add_call(struct walk *w, Dwarf_Die *die, uint32_t depth, uint32_t par
 static int add_function(struct walk *w, Dwarf_Die *die, unsigned level)
 {
 	size_t before = w->functions.n;
-	const struct src_name *name;
+	struct src_name *name;
 
 	if (add_ranges(w, die, &w->functions, level, (uint32_t)w->t->functions.n))
 		return -1;
@@ -254,7 +262,7 @@ void src_files_free(struct src_file_tab *t)
 }
 
 /* libdw runs the unit's line program for this. */
-struct src_file_tab *src_read_files(Dwarf_Die *unit)
+struct src_file_tab *src_read_files(struct source *s, Dwarf_Die *unit)
 {
 	struct src_file_tab *t = calloc(1, sizeof(*t));
 	Dwarf_Die top = contents_of(unit);
@@ -263,11 +271,8 @@ struct src_file_tab *src_read_files(Dwarf_Die *unit)
 
 	if (!t || (dwarf_getsrcfiles(&top, &files, &n) && dwarf_getsrcfiles(unit, &files, &n)))
 		return t;
-	if (vec_reserve(&t->files, n + 1)) {
-		src_files_free(t);
-		return NULL;
-	}
-	for (size_t i = 0; i < n; i++)
-		t->files.v[t->files.n++] = dwarf_filesrc(files, i, NULL, NULL);
-	return t;
+	if (!src_name_files(s, unit, files, n, &t->files))
+		return t;
+	src_files_free(t);
+	return NULL;
 }

@@ -7,41 +7,25 @@
  */
 #include "symbol/source_int.h"
 
-static int file_id(struct src_line_tab *t, struct u64map *ids, const char *file, uint32_t *id)
-{
-	bool fresh;
-	uint64_t *at = u64map_at(ids, (uint64_t)(uintptr_t)file, &fresh);
-
-	if (!at)
-		return -1;
-	if (fresh) {
-		*at = t->files.n;
-		if (vec_push(&t->files, file))
-			return -1;
-	}
-	*id = (uint32_t)*at;
-	return 0;
-}
-
-static int add_row(struct src_line_tab *t, struct u64map *ids, Dwarf_Line *line)
+static int add_row(struct src_line_tab *t, Dwarf_Line *line)
 {
 	struct src_row row = { 0, SRC_NONE, 0, 0 };
 	unsigned discriminator = 0;
-	const char *file = NULL;
+	Dwarf_Files *files;
 	bool end = false;
+	size_t file;
 	int no = 0;
 
 	if (dwarf_lineaddr(line, &row.addr) || dwarf_lineendsequence(line, &end))
 		return 0;
 	if (!end) {
-		file = dwarf_linesrc(line, NULL, NULL);
-		if (!file || dwarf_lineno(line, &no))
+		if (dwarf_line_file(line, &files, &file) || file >= SRC_NONE ||
+		    dwarf_lineno(line, &no))
 			return 0;
+		row.file = (uint32_t)file;
 		row.line = no > 0 ? (uint32_t)no : 0;
 		if (!dwarf_linediscriminator(line, &discriminator))
 			row.discriminator = discriminator;
-		if (file_id(t, ids, file, &row.file))
-			return -1;
 	}
 	if (t->rows.n) {
 		struct src_row *last = vec_last(&t->rows);
@@ -69,13 +53,16 @@ void src_lines_free(struct src_line_tab *t)
 struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
 {
 	struct src_line_tab *t = calloc(1, sizeof(*t));
-	struct u64map ids = U64MAP_INIT;
 	Dwarf_Lines *lines = NULL;
-	size_t n = 0;
+	Dwarf_Files *files;
+	size_t n = 0, n_files;
 	int rc = 0;
 
 	if (!t || dwarf_getsrclines(unit, &lines, &n))
 		return t;
+	if (!dwarf_getsrcfiles(unit, &files, &n_files))
+		rc = src_name_files(s, unit, files, n_files, &t->files) ||
+		     src_sum_files(s, unit, &t->files);
 	for (size_t i = 0; i < n && !rc; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
 		Dwarf_Addr addr;
@@ -84,9 +71,8 @@ struct src_line_tab *src_read_lines(struct source *s, Dwarf_Die *unit)
 		if (!line || dwarf_lineaddr(line, &addr) || dwarf_lineendsequence(line, &end))
 			continue;
 		if (end || src_is_code(s, addr))
-			rc = add_row(t, &ids, line);
+			rc = add_row(t, line);
 	}
-	u64map_free(&ids);
 	if (!rc)
 		return t;
 	src_lines_free(t);

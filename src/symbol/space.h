@@ -74,8 +74,8 @@ struct space_map_fact {
 	uint64_t time;
 	uint32_t pid, tid;
 	uint64_t start, len, pgoff;
-	uint32_t prot, maj, min;
-	uint64_t ino;
+	uint32_t prot;
+	struct file_identity file;
 	const uint8_t *build_id; /* NULL: not known */
 	size_t build_id_len;
 	uint16_t misc; /* of the record: cpumode, build-id and data flags */

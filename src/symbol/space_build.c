@@ -282,5 +282,5 @@ int spaces_finish(struct spaces *sp, struct err *err)
 	sp->guest_kernel = index_of(sp, place_key(SPACE_GUEST_KERNEL, 0));
 	vec_free(&sp->fact);
 	sp->finished = true;
-	return 0;
+	return images_tell_apart(sp->images, err);
 }

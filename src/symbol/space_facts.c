@@ -69,6 +69,8 @@ static int add_map(struct spaces *sp, struct map *m, const struct image_key *key
 	m->image = images_add(sp->images, key, err);
 	if (m->image == IMAGE_NONE)
 		return -1;
+	if (key->kind == IMAGE_FILE && !key->guest)
+		images_mapped_by(sp->images, m->image, f.pid);
 	if (sp->map.n >= PIECE_HOLE || vec_push(&sp->map, *m))
 		return err_nomem(err);
 	f.a = (uint32_t)sp->map.n - 1;
@@ -78,7 +80,11 @@ static int add_map(struct spaces *sp, struct map *m, const struct image_key *key
 int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *err)
 {
 	enum space_kind space = kind_of_map(f->misc);
-	struct image_key key = { .path = f->path, .build_id = f->build_id };
+	struct image_key key = { .path = f->path,
+				 .build_id = f->build_id,
+				 .file = f->file,
+				 .guest =
+					 space == SPACE_GUEST_USER || space == SPACE_GUEST_KERNEL };
 	struct map m = { .start = f->start, .pgoff = f->pgoff, .since = f->time };
 
 	if (!f->len)

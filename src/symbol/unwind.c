@@ -367,3 +367,28 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 		}
 	}
 }
+
+/* No rule for the return address: it stands where it stood when the function was entered. */
+static bool untouched(const struct cfi_row *row)
+{
+	for (uint32_t i = 0; i < row->n_rules; i++)
+		if (row->rule[i].reg == row->ra)
+			return false;
+	return !row->signal;
+}
+
+uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc)
+{
+	struct walk w = { .u = u, .in = in, .arch = arch_of(in->machine, in->abi) };
+	const struct place *p;
+	uint64_t ra, ignored;
+
+	if (w.arch != &aarch64 || !in->regs)
+		return 0;
+	(void)take_regs(&w, &ignored);
+	p = place_of(&w, pc);
+	if (!p->map || !p->row || !untouched(p->row) || !known(&w.st, p->row->ra))
+		return 0;
+	ra = w.st.reg[p->row->ra] & w.arch->pc_mask;
+	return ra && place_of(&w, ra - 1)->map ? ra : 0;
+}

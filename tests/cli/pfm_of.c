@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/pfm.h"
+#include "measure/pfm.h"
 
 int main(int argc, char **argv)
 {

@@ -33,7 +33,7 @@ RARE = 2  # the first two events always have a counter, the others half of the t
 
 def run(*argv, columns="80", ok=True):
     env = dict(os.environ, COLUMNS=columns)
-    p = subprocess.run([CYCLADE, "report", "--account", *argv], capture_output=True, text=True, timeout=120, env=env)
+    p = subprocess.run([CYCLADE, "report", "--account", *argv], capture_output=True, text=True, timeout=600, env=env)
     if ok and p.returncode:
         t.ok(False, "report --account " + " ".join(argv), p.stderr)
     return p
@@ -122,6 +122,15 @@ def halted(d, where):
          (d["halted"], share, first, last))
     path = made(where, "task.data", cmdline=("perf", "record", "--", "x", "-a"))
     t.equal(loads("-i", path)["halted"], None, "not known of a program alone")
+    t.ok(d["ghz"] and "ghz_why" not in d, "the frequency is measured, by reference cycles", d["ghz"])
+    m = Made(where, tree=[("ls_not_halted_cyc", 0x76, 2000003)], cpuid="AuthenticAMD,23,49,0", desc="EPYC @ 2.00GHz")
+    m.put("hot", "ls_not_halted_cyc", 50)
+    m.write(os.path.join(where, "zen.data"))
+    z = json.loads(run("-i", os.path.join(where, "zen.data"), "-j").stdout)["accounts"][0]
+    t.ok(z["ghz"] == 2 and "nominal, not measured" in z.get("ghz_why", ""), "Zen 2 has no reference cycles: nominal, and marked",
+         {k: z.get(k) for k in ("ghz", "ghz_why")})
+    said = " ".join(run("-i", os.path.join(where, "zen.data")).stdout.split())
+    t.ok("2.00 GHz (nominal, not measured)" in said, "on the screen, too", said)
 
 
 def weighed(where):
@@ -132,6 +141,46 @@ def weighed(where):
     d, _ = values(path, "times told", lambda e: 2 if e in rare else 1)
     f = {e["name"]: e for e in d["events"]}
     t.ok(abs(f[DRAM]["factor"] - 2) < 1e-4 and f[CYCLES]["factor"] == 1, "the factors", (f[DRAM], f[CYCLES]))
+
+
+def threads(where):
+    """Two threads of a core collide; where cores run one, they do not."""
+    tree = SKX + [("UOPS_RETIRED.RETIRE_SLOTS:c1", 0x10002c2, 2000003)]
+    for siblings, one in ((None, True), (["0-1"], False), (["0,1"], False)):
+        m = Made(where, tree, siblings=siblings)
+        m.put("hot", CYCLES, 600)
+        m.put("hot", REF, 600)
+        m.put("hot", "UOPS_RETIRED.RETIRE_SLOTS:c1", 300)
+        path = os.path.join(where, "threads.data")
+        m.write(path)
+        n = {x["name"]: x["all"] for x in loads("-i", path)["nodes"]}
+        got = n["Retirement_Collisions"]["value"]
+        if one:
+            t.ok(got is None and all("one thread" in n[x]["why"] for x in ("Thread_Collisions", "Retirement_Collisions")),
+                 "no SMT: no collisions of threads", (n["Thread_Collisions"], n["Retirement_Collisions"]))
+        else:
+            t.ok(got and abs(got - 150 * PERIOD[CYCLES]) < 1, "SMT, %s: collisions by chance" % siblings[0], n["Retirement_Collisions"])
+
+
+def throttled(where):
+    """What an event missed while it was throttled is made up for, and may be off by as much."""
+    n, each = 3000, 5
+    values = []
+    for pauses in ({}, {DRAM: each}):
+        m = Made(where, times=True)
+        m.put("hot", CYCLES, 600)
+        m.put("hot", REF, 600)
+        m.put("hot", DRAM, n)
+        path = os.path.join(where, "throttled.data")
+        m.write(path, pauses=pauses)
+        d = loads("-i", path)
+        values.append({x["name"]: x["all"] for x in d["nodes"]}["Local_DRAM"])
+    calm, stopped = values
+    t.ok(abs(stopped["value"] / calm["value"] - 1 / (1 - 1 / each)) < .01, "throttled a fifth of its time: made up for", values)
+    bar = math.hypot(1 / each * stopped["value"], calm["error"] * stopped["value"] / calm["value"])
+    t.ok(abs(stopped["error"] / bar - 1) < .02 and stopped["error"] > 1.8 * calm["error"], "and the bar is as much wider", values)
+    said = " ".join(run("-i", path).stdout.split())
+    t.ok("LOCAL_DRAM stood still for 20" in said, "and the table says so", said)
 
 
 def nested(path):
@@ -155,7 +204,7 @@ def shown(path):
     lines = p.stdout.splitlines()
     t.ok(all(len(x) <= 200 for x in lines), "lines have an end")
     p = subprocess.run(["script", "-qec", "stty cols 80; %s report --account --no-pager -i %s" % (CYCLADE, path), "/dev/null"],
-                       capture_output=True, text=True, timeout=60, env=dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb"))
+                       capture_output=True, text=True, timeout=600, env=dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb"))
     rows = [x.rstrip("\r\n") for x in p.stdout.splitlines()]
     table = [x for x in rows if x.startswith(("  60.0 %", "  30.0 %", "  10.0 %"))]
     t.equal(len(table), 3, "a row for each function")
@@ -245,7 +294,7 @@ def annotated(where):
     m.write(path)
 
     def annotate(*argv, columns="120"):
-        p = subprocess.run([CYCLADE, "annotate", "-i", path, *argv, "hot"], capture_output=True, text=True, timeout=60,
+        p = subprocess.run([CYCLADE, "annotate", "-i", path, *argv, "hot"], capture_output=True, text=True, timeout=600,
                            env=dict(os.environ, COLUMNS=columns))
         return p
     p = annotate("-j")
@@ -286,6 +335,28 @@ def sockets(where):
     t.equal(rows, {5: 40 * PERIOD[CYCLES], 6: 60 * PERIOD[CYCLES]}, "by socket, of CPUs that the header places")
 
 
+def same_names(where):
+    """Two functions of one name: a row each, and annotate --account has the columns of the one that is asked for."""
+    m = Made(where, names=("hot", "cold", "hot"))
+    counts = {0: {CYCLES: 90, REF: 90, DRAM: 400}, 2: {CYCLES: 30, REF: 30, DRAM: 100}}
+    for function, events in counts.items():
+        for event, n in events.items():
+            m.put(function, event, n)
+    path = os.path.join(where, "names.data")
+    m.write(path)
+    for keys in ("sym", "dso,sym", "sym,tid"):
+        rows = {r["sym"]: r["cells"] for r in loads("-i", path, "-s", keys)["rows"]}
+        t.equal({k: (v["Cycles"]["value"], v["Local_DRAM"]["value"]) for k, v in rows.items()},
+                {"hot@0x%x" % (0x401000 + k * 0x40): (e[CYCLES] * PERIOD[CYCLES], e[DRAM] * PERIOD[DRAM] * 167) for k, e in counts.items()},
+                "two functions of one name: -s " + keys)
+    for k, e in counts.items():
+        p = subprocess.run([CYCLADE, "annotate", "-i", path, "--account", "--format", "csv", "hot@0x%x" % (0x401000 + k * 0x40)],
+                           capture_output=True, text=True, timeout=600)
+        rows = list(csv.DictReader(io.StringIO(p.stdout)))
+        t.equal(sum(int(r["samples"]) for r in rows), e[CYCLES], "annotate --account: samples of the one of that address")
+        t.equal(round(sum(float(r["Local_DRAM"] or 0) for r in rows)), e[DRAM] * PERIOD[DRAM] * 167, "annotate --account: its costs")
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         path = made(where, "plain.data")
@@ -295,12 +366,15 @@ def main():
         told(d, rows)
         halted(d, where)
         weighed(where)
+        threads(where)
+        throttled(where)
         shown(path)
         formats(path, d)
         penalties(where, path)
         refusals(where, path)
         annotated(where)
         sockets(where)
+        same_names(where)
     t.done()
     return 1 if t.bad else 0
 

@@ -140,6 +140,16 @@ def faces(data, prog, where):
            f"{md.count(chr(10) + '|')} {len(rows)}")
     fold = annotate(data, "probe", "--min", "5").stdout
     tap.ok("below --min" in fold and len(fold.split("\n")) < len(full.stdout.split("\n")), "--min folds")
+    # without lines each instruction is judged by itself; --no-source shows as if there were none
+    least = sorted(float(r["share"]) for r in rows)[len(rows) // 2] * 100
+    fold = annotate(data, "probe", "--min", "%.3f" % (least + 0.001), "--no-source").stdout
+    shown = re.findall(r"^ +([\d.]+) % +\d+  +([0-9a-f]{3,}) .* [a-z]", fold[fold.rindex("share    samples"):], re.M)
+    small = [x for x in shown if float(x[0]) < least - 0.1]
+    tap.ok("below --min" in fold and shown and not small, "--min folds instructions where no lines are shown", fold)
+    top = fold[fold.index("hottest instructions"):].split("\n\n")[0].splitlines()[1:]
+    want = sorted((int(r["samples"]) for r in rows), reverse=True)[:5]
+    tap.equal([int(x.split()[2].replace(",", "")) for x in top if "more" not in x], [n for n in want if n],
+              "the hottest instructions come first where no lines are shown")
 
 
 def names(data):
@@ -163,10 +173,10 @@ def missing(data, prog, where):
     os.makedirs(moved)
     shutil.move(src, os.path.join(moved, "p.c"))
     r = annotate(data, "probe")
-    tap.ok("p.c is not here" in r.stdout and "--source DIR" in r.stdout and "imul" in r.stdout,
+    tap.ok("p.c not found" in r.stdout and "--source DIR" in r.stdout and "imul" in r.stdout,
            "a missing source is named, with what to do", r.stdout[:600])
     r = annotate(data, "probe", "--source", moved)
-    tap.ok("while (table" in r.stdout and "is not here" not in r.stdout, "--source finds it")
+    tap.ok("while (table" in r.stdout and "not found" not in r.stdout, "--source finds it")
     run("objcopy", "--only-keep-debug", prog, os.path.join(where, "elsewhere", "prog"))
     os.rename(prog, prog + ".away")
     r = annotate(data, "probe", "-j", "--symbols", os.path.join(where, "elsewhere"))

@@ -84,7 +84,7 @@ p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "--warmup", "1000", "
                      stderr=subprocess.PIPE, text=True)
 wait_for(lambda: os.path.getsize("log"))
 p.send_signal(signal.SIGINT)
-err = p.communicate(timeout=60)[1]
+err = p.communicate(timeout=600)[1]
 t.ok(p.returncode == 125 and "interrupted" in err and 1 <= len(lines()) < 20, "an interrupt ends the warming up", err)
 
 # ---- -u

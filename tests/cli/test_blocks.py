@@ -109,7 +109,7 @@ class Program:
 
 def recording(path, prog, stacks, br=ANY, period=DEPTH - 1, kernel=False):
     w = gen.Writer("<")
-    a = dict(type=4, config=0x20c4, period=period, sample=SAMPLE, br=br, sample_id_all=1)
+    a = dict(type=4, config=0x20c4, period=period, sample=SAMPLE, br=br, sample_id_all=1, precise_ip=2)
     if not kernel:
         a["exclude_kernel"] = 1
     if not br:
@@ -282,4 +282,5 @@ def main():
     t.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

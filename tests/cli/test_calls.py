@@ -15,6 +15,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tables  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap, run  # noqa: E402
 
 BASE = 0xffffffffc0000000
@@ -33,7 +34,7 @@ def record(kind, misc, body):
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
 
-def make(name, functions, stacks, filter_=RETURNS, config=NEAR_RETURN, period=400, branches=True):
+def make(name, functions, stacks, filter_=RETURNS, config=NEAR_RETURN, period=400, branches=True, precise=2, arch=None):
     """functions: names, 4 KiB each from BASE. stacks: lists of (from, to, type, mispredicted), newest first; a place
     is (function, offset)."""
     data = b""
@@ -48,16 +49,20 @@ def make(name, functions, stacks, filter_=RETURNS, config=NEAR_RETURN, period=40
                 body += struct.pack("<QQQ", BASE + f * SIZE + at, BASE + g * SIZE + to, (1 if wrong else 2) | kind << 20)
         data += record(9, 1, body)
     attr = struct.pack("<IIQQQQQ", 4, 128, config, period, IP | TID | TIME | PERIOD | (BRANCHES if branches else 0), 0,
-                       1 << 18).ljust(72, b"\0") + struct.pack("<Q", filter_ if branches else 0)
+                       1 << 18 | precise << 15).ljust(72, b"\0") + struct.pack("<Q", filter_ if branches else 0)
     at = 104 + 144
     cpu = b"GenuineIntel,6,85,4\0".ljust(64, b"\0")
     cpuid = struct.pack("<I", len(cpu)) + cpu
     end = at + len(data)
-    # bit 9 of the features: the CPU, by which the event is known
-    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 144, 104, 144, at, len(data), 0, 0) + struct.pack("<Q", 1 << 9)
+    # bit 9 of the features: the CPU, by which the event is known; bit 6: the architecture
+    said = {9: cpuid, **({6: struct.pack("<I", 64) + arch.ljust(64, b"\0")} if arch else {})}
+    table, texts = b"", b""
+    for bit in sorted(said):
+        table += struct.pack("<QQ", end + 16 * len(said) + len(texts), len(said[bit]))
+        texts += said[bit]
+    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 144, 104, 144, at, len(data), 0, 0) + struct.pack("<Q", sum(1 << b for b in said))
     with open(name, "wb") as out:
-        out.write(head.ljust(104, b"\0") + attr.ljust(128, b"\0") + bytes(16) + data +
-                  struct.pack("<QQ", end + 16, len(cpuid)) + cpuid)
+        out.write(head.ljust(104, b"\0") + attr.ljust(128, b"\0") + bytes(16) + data + table + texts)
     return name
 
 
@@ -71,31 +76,37 @@ plain = make("plain.data", NAMES, [[((2, 9), (1, 5), RET, 0), ((1, 90), (0, 20),
 r = run("calls", plain, "-j")
 j = json.loads(r.stdout)
 names = [f["function"] for f in j["functions"]]
-edges = {(names[e["caller"]], names[e["callee"]]): e for e in j["edges"]}
-t.equal((j["schema"], j["by"], j["scaled"]), ("cyclade.calls/1", "returns", True), "json: what it is")
-t.equal({k: round(e["runs"]) for k, e in edges.items() if k[1] in ("hot", "leaf")},
+edges = {(e["caller"], e["callee"]): e for e in j["edges"]}
+t.equal((j["schema"], j["by"], j["scaled"]), ("cyclade.calls/2", "returns", True), "json: what it is")
+t.equal({k: round(e["calls"]) for k, e in edges.items() if k[1] in ("hot", "leaf")},
         {("main", "hot"): 48000, ("hot", "leaf"): 96000}, "edges are as many as were made up")
 t.equal(edges["main", "hot"]["mispredicted"], 480, "their mispredicts")
 t.equal(edges["hot", "leaf"]["sites"], 1, "their sites")
-t.equal(round(j["runs"]["value"]), 192000, "all calls")
-t.equal([round(f["called"]["value"]) for f in j["functions"] if f["function"] == "leaf"], [96000], "how often leaf was called")
+t.equal(round(j["calls"]), 192000, "all calls")
+t.equal([round(f["called"]) for f in j["functions"] if f["function"] == "leaf"], [96000], "how often leaf was called")
 t.equal(names[0], "leaf", "most called first")
-t.ok(all(e["error"] < 1e-6 for k, e in edges.items() if k[1] in ("hot", "leaf")), "groups that agree have no error",
-     [e["error"] for e in j["edges"]])
-t.equal(j["lost"]["no_code"], 4 * 480, "calls that could not be looked at are told")
+t.ok(all(e["calls_error"] < 1e-6 for k, e in edges.items() if k[1] in ("hot", "leaf")), "groups that agree have no error",
+     [e["calls_error"] for e in j["edges"]])
+t.equal(j["unattributed"]["no_code"], 4 * 480, "calls that could not be looked at are told")
 
 r = run("calls", plain, "--format", "csv")
 rows = list(csv.DictReader(io.StringIO(r.stdout, newline="")))
 t.equal((len(rows), rows[0]["caller"], rows[0]["callee"], float(rows[0]["calls"])), (5, "hot", "leaf", 96000.0), "csv")
 t.ok("\xff" not in r.stdout and "\\xff" in r.stdout, "csv: names are fit to be shown")
+t.ok("no_code: 1920 (" in r.stderr, "csv: what it has no place for is said", r.stderr)
+r = run("calls", plain, "--format", "csv", "--table", "unattributed")
+t.equal(list(csv.DictReader(io.StringIO(r.stdout)))[0], {k: str(v) for k, v in j["unattributed"].items()}, "csv: the same table as in json")
+rows = list(csv.DictReader(io.StringIO(run("calls", plain, "--format", "csv", "--table", "functions").stdout)))
+t.equal([(x["function"], x["address"], float(x["called"])) for x in rows if x["address"]],
+        [(f["function"].replace("\ufffd", "\\xff"), f["address"], f["called"]) for f in j["functions"] if f["address"]], "csv: functions as in json")
 
 # ---- for people --------------------------------------------------------------------------------------------
 
 env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE")}
 r = run("calls", plain, env=dict(env, COLUMNS="80", LC_ALL="C.UTF-8"))
 t.equal(r.returncode, 0, "the screen")
-t.ok(re.search(r"^  50\.0 %    96,000 \+-0\.0 % +1  leaf ", r.stdout, re.M), "leaf with share, count, error, callers", r.stdout)
-t.ok(re.search(r"^  25\.0 %    48,000 \+-0\.0 % +100\.0 % +1 +main -> hot$", r.stdout, re.M), "an edge with mispredicts", r.stdout)
+t.ok(re.search(r"^ +50\.0 % +96,000 \+-0\.0 % +1  leaf ", r.stdout, re.M), "leaf with share, count, error, callers", r.stdout)
+t.ok(re.search(r"^ +25\.0 % +48,000 \+-0\.0 % +100\.0 % +1 +main +hot$", r.stdout, re.M), "an edge with mispredicts", r.stdout)
 t.ok(all(len(x) <= 80 for x in r.stdout.splitlines() if "next:" not in x and "cyclade" not in x), "80 columns",
      [x for x in r.stdout.splitlines() if len(x) > 80])
 for words in ("told by", "samples", "not looked at", "lost", "next: cyclade calls -i plain.data leaf"):
@@ -107,6 +118,30 @@ r = run("calls", plain, "--format", "markdown")
 t.ok("<script" not in r.stdout and "| 50.0 % | 96,000" in r.stdout, "markdown", r.stdout)
 r = run("calls", plain, "main", "-q")
 t.ok("next:" not in r.stdout and "none in the recording" in r.stdout, "a function nobody calls; -q", r.stdout)
+
+late = make("late.data", NAMES, [[((2, 9), (1, 5), RET, 0), ((1, 90), (0, 20), RET, 1)]] * 40, precise=0)
+r = run("calls", late, env=dict(env, COLUMNS="80", LC_ALL="C.UTF-8"))
+t.ok("+-?~" in r.stdout and not re.search(r"\+-[\d.]", r.stdout), "late samples: no figure has an error bar", r.stdout)
+t.ok("no error bar: the event is not precise" in " ".join(r.stdout.split()), "late samples: why", r.stdout)
+for how in ("markdown", "svg", "dot"):
+    r = run("calls", late, "--format", how)
+    t.ok(r.returncode == 0 and "nan" not in r.stdout and not re.search(r"(\+-|±)[\d.]", r.stdout), "late samples, no error bars: " + how, r.stdout)
+for arch, marked in ((b"aarch64", True), (b"armv7l", True), (b"x86_64", False)):
+    said = run("calls", make("arch.data", NAMES, [[((2, 9), (1, 5), RET, 0), ((1, 90), (0, 20), RET, 1)]] * 40, arch=arch),
+               env=dict(env, COLUMNS="80", LC_ALL="C.UTF-8")).stdout
+    t.equal("the event is not precise" in " ".join(said.split()), marked, "precise_ip 2 of %s: %s" % (
+        arch.decode(), "late samples all the same" if marked else "believed"))
+j = json.loads(run("calls", late, "-j").stdout)
+WHY = "late by an unknown number of cycles"
+t.ok(j["edges"] and all(e["leans"] and e["calls"] > 0 and e["calls_error"] is None and WHY in e["why"] for e in j["edges"]),
+     "late samples: edges of json have no error, and the reason", j["edges"])
+t.ok(j["calls_error"] is None and WHY in j["calls_why"], "late samples: nor has the sum", j)
+called = [f for f in j["functions"] if f["called"]]
+t.ok(called and all(f["called_error"] is None and WHY in f["why"] for f in called), "late samples: nor have functions", called)
+rows = list(csv.DictReader(io.StringIO(run("calls", late, "--format", "csv").stdout)))
+t.ok(rows and all(x["calls_error"] == "" and WHY in x["why"] for x in rows), "late samples: nor have rows of csv", rows)
+t.ok(all(e["why"] is None and e["calls_error"] is not None for e in json.loads(run("calls", plain, "-j").stdout)["edges"]),
+     "precise samples: errors as ever")
 
 # ---- which function ------------------------------------------------------------------------------------------
 
@@ -154,7 +189,7 @@ tails = make("tails.data", NAMES, [[((1, 9), (2, 0), JUMP, 0), ((0, 9), (1, 0), 
 j = json.loads(run("calls", tails, "-j").stdout)
 per = 480 * 400 / 3  # the event counts what is recorded: each entry stands for a third of a sample's period
 by_name = {f["function"]: f for f in j["functions"]}
-t.equal([(round(by_name[f]["called"]["value"]), round(by_name[f]["tailed"]["value"])) for f in ("leaf", "hot")],
+t.equal([(round(by_name[f]["called"]), round(by_name[f]["tailed"])) for f in ("leaf", "hot")],
         [(0, round(2 * per)), (round(per), 0)], "tail calls are counted apart")
 lines = run("calls", tails, env=dict(os.environ, COLUMNS="80")).stdout.splitlines()
 head = [x for x in lines if x.endswith(" of") and "function" in x][0]
@@ -164,7 +199,13 @@ t.equal(row[:end].split()[-1], "128,000", "what puts a function first is in its 
 t.ok("tailed" not in run("calls", plain).stdout, "no tail calls, no column of them")
 t.ok("tail-called 128,000" in run("calls", tails, "--format", "dot").stdout, "and in its box")
 md = [x.split("|") for x in run("calls", tails, "--format", "markdown").stdout.splitlines() if "leaf" in x]
-t.equal(md[0][3].strip(), "128.0 k", "and in its line of markdown")
+t.equal(md[0][3].strip(), "128,000", "and in its line of markdown")
+
+evil = make("evil.data", [b"main", b"=x|\x1b[31m\n\",<b>`*\xff"], [[((1, 9), (0, 5), RET, 0)]] * 40)
+tables.walk(t, "calls", "-i", evil)
+tables.walk(t, "calls", "-i", plain)
+tables.walk(t, "calls", "-i", plain, "hot")
+tables.walk(t, "calls", "-i", cycles)
 
 # ---- graphs --------------------------------------------------------------------------------------------------------
 
@@ -175,7 +216,7 @@ graphs = "no graphs" not in run("--version").stdout
 
 def plain_of(dot):
     """(nodes, edges) as Graphviz' own program reads them"""
-    p = subprocess.run([DOT, "-Tplain"], input=dot, capture_output=True, text=True, timeout=60)
+    p = subprocess.run([DOT, "-Tplain"], input=dot, capture_output=True, text=True, timeout=600)
     lines = p.stdout.splitlines()
     return (sum(x.startswith("node ") for x in lines), sum(x.startswith("edge ") for x in lines), p.stderr)
 
@@ -223,7 +264,7 @@ if not strace or SANITIZED or not graphs:
     t.skip("no program is started", "no strace" if not strace else "the sanitizer starts some" if SANITIZED else "no Graphviz")
 else:
     p = subprocess.run([strace, "-f", "-e", "trace=execve,fork,vfork,connect", "-o", "log", CYCLADE, "calls", plain, "--format", "svg"],
-                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600)
     log = open("log", encoding="utf-8").read() if os.path.exists("log") else ""
     if "execve" not in log:
         t.skip("no program is started", "strace cannot trace here")

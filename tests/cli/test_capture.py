@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -78,10 +79,11 @@ for words in (("list", "events", "-j"), ("list", "metrics", "-j"), ("explain", "
     t.ok(a == b and a, "%s: the same on the capture as here" % " ".join(words), a[:400] + "\n---\n" + b[:400])
 a, b = (json.loads(said("doctor", "-j", root=r)) for r in (None, here))
 for doc in (a, b):
-    doc["machine"]["hostname"] = None
-    for n in doc["machine"]["nodes"]:
+    doc["machine"]["host"] = None
+    for n in doc["nodes"]:
         n.pop("memory_free_kb", None)
-t.equal(b["machine"], a["machine"], "doctor: the machine's facts, but its name")
+FACTS = ("machine", "caches", "nodes", "pmus")
+t.equal([b[x] for x in FACTS], [a[x] for x in FACTS], "doctor: the machine's facts, but its name")
 STATIC = ["cpu", "guest", "container", "pmu", "metrics", "watchdog", "smt", "paranoid", "lockdown", "clock"] + \
     ([] if closed else ["tracefs"])
 a, b = ({c["name"]: (c["verdict"], c["state"].split("; opening")[0]) for c in d["checks"] if c["name"] in STATIC} for d in (a, b))
@@ -153,7 +155,7 @@ t.equal([k for k, v in got.items() if any(x in v for x in (b"my-", b"my box", b"
 p = run("doctor", "--sysroot", bad)
 t.ok("TopSecret" not in p.stdout + p.stderr, "--sysroot itself does not look outside of the tree", p.stdout)
 p = run("doctor", "-j", "--sysroot", bad)
-t.equal([x["name"] for x in json.loads(p.stdout)["machine"]["pmus"]], ["cpu", "x"], "nor for its PMUs")
+t.equal([x["name"] for x in json.loads(p.stdout)["pmus"]], ["cpu", "x"], "nor for its PMUs")
 p = run("doctor", "--capture", new("none"), "--sysroot", outside)
 t.ok(p.returncode == 2 and not os.path.exists(os.path.join(tmp.name, "none" + str(next(NUMBER) - 1))), "what is no machine is not captured", p.stderr)
 p = run("doctor", "--capture", os.path.join(tmp.name, "no/where"))
@@ -201,4 +203,26 @@ else:
                 if not os.path.exists(copied + path):
                     missing.add((root and os.path.basename(root), path))
     t.equal(sorted(missing, key=str), [], "every file that list, explain and plans read is in a capture")
+# ---- a signal while it copies leaves nothing behind
+many = new("many")
+for cpu in range(1500):
+    at = os.path.join(many, "sys/devices/system/cpu/cpu%d/topology" % cpu)
+    os.makedirs(at)
+    for n in ("core_id", "physical_package_id", "die_id", "thread_siblings_list"):
+        with open(os.path.join(at, n), "w", encoding="ascii") as f:
+            f.write("%d\n" % cpu)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for attempt in range(20):  # it may be done before it is told to end
+        place = new("ended")
+        os.mkdir(place)
+        p = subprocess.Popen([CYCLADE, "doctor", "--capture", os.path.join(place, "copy"), "--sysroot", many],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        while p.poll() is None and not os.listdir(place):
+            pass
+        p.send_signal(number)
+        code = p.wait()
+        if code:
+            break
+    t.ok(code == -number and not os.listdir(place), "%s ends it, and nothing stays behind" % number.name,
+         "%s %s" % (code, os.listdir(place)))
 t.done()

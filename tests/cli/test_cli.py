@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import ROOT, Tap, run  # noqa: E402
+from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
 
 t = Tap()
 commands = re.findall(r"^COMMAND\(\w+, (\w+),", open(os.path.join(ROOT, "src/cli/commands.def")).read(), re.M)
@@ -40,6 +40,11 @@ for words, code, text in [
     (["report", "--limit", "many"], 2, "not a count"),
     (["report", "--color", "pink"], 2, "not one of auto|always|never"),
     (["report", "--children=yes"], 2, "takes no argument"),
+    (["info", "--format", "csv"], 2, "not one of term|json"),
+    (["explain", "--format", "markdown", "IPC"], 2, "not one of term|json"),
+    (["annotate", "--format", "folded"], 2, "not one of term|csv|json|markdown"),
+    (["doctor", "--format", "folded"], 2, "not one of term|csv|json|markdown|html"),
+    (["stat", "--format", "folded", "-e", "cs", "--", "true"], 125, "not one of term|csv|json|markdown"),
     (["record", "--frequency", "1"], 125, "did you mean --freq?"),
     (["record", "--for", "5"], 125, "a time with a unit"),
     (["record", "-g=magic", "--", "true"], 125, "fp|dwarf|lbr"),
@@ -88,4 +93,29 @@ for shell in ["bash", "zsh", "fish"]:
             asked = subprocess.run(["bash", "-c", "source %s; COMP_WORDS=(cyclade report --ch); COMP_CWORD=2; _cyclade; "
                                     "echo ${COMPREPLY[*]}" % f.name], capture_output=True, text=True)
             t.equal(asked.stdout.strip(), "--children", "bash completes an option")
+            path = {**os.environ, "PATH": os.path.dirname(CYCLADE) + ":" + os.environ["PATH"], "CYCLADE_OPTS": "--model=spr"}
+            for words, at, want in (("list ''", 2, "groups"), ("completion ''", 2, "zsh"), ("stat -M Bottl", 3, "Bottlenecks"), ("stat --node Branch_M", 3, "Branch_Mispredicts")):
+                asked = subprocess.run(["bash", "-c", "source %s; COMP_WORDS=(cyclade %s); COMP_CWORD=%d; _cyclade; "
+                                        "echo ${COMPREPLY[*]}" % (f.name, words, at)], capture_output=True, text=True, env=path)
+                t.ok(want in asked.stdout.split(), "bash completes cyclade %s: %s" % (words, want), asked.stdout)
+            for verb, word in (("report", "folded"), ("blocks", "dot"), ("calls", "svg"), ("run", "markdown")):
+                asked = subprocess.run(["bash", "-c", "source %s; COMP_WORDS=(cyclade %s --format ''); COMP_CWORD=3; _cyclade; "
+                                        "echo ${COMPREPLY[*]}" % (f.name, verb)], capture_output=True, text=True)
+                said = run(verb, "--help").stdout
+                want = re.search(r"--format ([a-z|]+)", said).group(1).split("|")
+                t.ok(asked.stdout.split() == want and word in want, "bash completes the formats of %s" % verb, asked.stdout + str(want))
+for page in commands:
+    for width in (60, 80):
+        said = run("help", page, env=dict(os.environ, COLUMNS=str(width))).stdout.splitlines()
+        wide = [x for x in said if len(x) > width and not x.startswith("     ") and not re.match(r"    [a-z]+ .*(-- |-[a-z]|FILE|[A-Z]{3})", x)]
+        t.ok(len(said) > 10 and not wide, "help %s: %d columns, but for commands and tables" % (page, width), "\n".join(wide[:5]))
+r = run("report", "/nonexistent/" + "a-directory/" * 8 + "file", env=dict(os.environ, COLUMNS="60"))
+lines = r.stderr.splitlines()
+t.ok(len(lines) > 1 and lines[1].startswith("         ") and all(len(x) <= 60 or " " not in x.strip() for x in lines[1:]),
+     "messages are wrapped to the terminal", r.stderr)
+r = run("report", "/nonexistent/" + "a-directory/" * 8 + "file")
+t.equal(len(r.stderr.splitlines()), 1, "messages that no terminal shows are a line each")
+for verb in ("explain", ):
+    r = run(verb, "DRAM_Bound", "--model", "skl")
+    t.ok(r.returncode == 0 and "L3_Miss_Bound" in r.stdout, "%s finds a node by its name in other tools" % verb, r.stdout[:300] + r.stderr)
 t.done()

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import ROOT, Tap, run  # noqa: E402
+from tap import ROOT, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 
@@ -20,7 +20,7 @@ models = [m["id"] for m in json.loads(r.stdout)["models"]]
 t.equal(models, sorted(models), "models are sorted")
 t.ok({"snb", "ivb", "spr", "ptl-cgc", "adl-grt", "zen1", "zen5", "neoverse-v2", "sysfs"} <= set(models), "the models are there")
 r = run("list", "models", "zen")
-t.equal([line.split()[0] for line in r.stdout.splitlines()], ["zen%d" % i for i in range(1, 6)], "list models takes a pattern")
+t.equal([line.split()[0] for line in r.stdout.splitlines()], ["zen%d" % i for i in range(1, 7)], "list models takes a pattern")
 r = run("list", "nodes", "--model", "ivb", "-j")
 nodes = json.loads(r.stdout)["nodes"]
 t.equal([n["name"] for n in nodes if n["level"] == 1], ["Frontend_Bound", "Bad_Speculation", "Backend_Bound", "Retiring"], "level 1, in order")
@@ -57,9 +57,59 @@ t.ok("Mispredicts_Resteers" not in r.stdout, "related nodes are the model's own"
 r = run("explain", "--model", "skl", "Branch_Mispredicts")
 t.ok("related" in r.stdout and "Mispredicts_Resteers" in r.stdout, "related nodes are named", r.stdout)
 r = run("explain", "--model", "gnr", "L2_Hit_Latency")
-t.ok("MEM_LOAD_RETIRED.L2_HIT: sampled, else the vendor's 5.71 cycles" in r.stdout, "retire latencies, and the table's", r.stdout)
-r = run("explain", "--model", "lnl-lnc", "L3_Hit_Latency")
-t.ok("MEM_LOAD_RETIRED.L3_HIT: sampled, or not known" in r.stdout, "and where there is no table", r.stdout)
+t.ok("MEM_LOAD_RETIRED.L2_HIT: sampled, else 5.71 cycles, measured by Intel on Granite Rapids" in " ".join(r.stdout.split()), "retire latencies, and the table's", r.stdout)
+r = run("explain", "--model", "mtl-rwc", "L2_Hit_Latency")
+t.ok("MEM_LOAD_RETIRED.L2_HIT: sampled, or not known" in r.stdout, "and where the table has a guess only", r.stdout)
+for model, event, cycles, where in (("lnl-lnc", "MEM_LOAD_RETIRED.L3_HIT", "7.77", "Lunar Lake"), ("mtl-rwc", "MEM_LOAD_RETIRED.L3_HIT", "30.22", "Meteor Lake"),
+                                    ("arl-lnc", "BR_MISP_RETIRED.RET_COST", "33.59", "Arrow Lake"), ("ptl-cgc", "BR_MISP_RETIRED.RET_COST", "33.59", "Arrow Lake")):
+    said = " ".join(run("explain", "--model", model, event).stdout.split())
+    t.ok("latency %s cycles to retire on average, measured by the authors of pmu-tools on %s" % (cycles, where) in said,
+         "%s: where its latencies were measured" % model, said)
+said = run("explain", "--model", "lnl-lnc", "FRONTEND_RETIRED.L1I_MISS").stdout
+t.ok("latency " not in said, "a mean of 0 cycles was not measured", said)
+
+
+# ---- what events count
+
+def words(model, *events):
+    doc = json.loads(run("explain", "-j", "--model", model, *events).stdout)
+    return {n["name"]: (n["description"], n["description_by_vendor"], n["description_wrong"]) for n in doc["names"]}
+
+
+w = words("ivb", "IDQ.MS_UOPS")["IDQ.MS_UOPS"]
+t.ok(w[0].startswith("Increment each cycle") and w[1] and "is wrong" in w[2], "a text that is known to be wrong is marked", w)
+w = words("skl", "IDQ.MS_UOPS")["IDQ.MS_UOPS"]
+t.ok("delivered by the Microcode Sequencer" in w[0] and w[1] and w[2] is None, "another CPU's is not", w)
+said = run("explain", "--model", "ivb", "IDQ.MS_UOPS").stdout
+t.ok("  Intel " in said and "  but " in said, "people see both", said)
+w = words("zen4", "ex_ret_ops", "de_no_dispatch_per_slot.backend_stalls", "ls_mab_alloc.all_allocations")
+t.ok(w["ex_ret_ops"][0] and not w["ex_ret_ops"][1] and w["ls_mab_alloc.all_allocations"][0] is None, "AMD's in our words, or none", w)
+t.ok("no description" in run("explain", "--model", "zen4", "ls_mab_alloc.all_allocations").stdout, "none is said")
+for model in ("zen1", "zen2", "zen3", "zen4", "zen5", "zen6", "neoverse-n1", "neoverse-n2", "neoverse-v2", "ampereone", "arm-generic"):
+    d = json.loads(run("list", "nodes", "--model", model, "-j").stdout)
+    nodes = [n["name"] for n in d["nodes"]]
+    asked = sorted({e["name"] for x in json.loads(run("explain", "-j", "--model", model, *nodes).stdout)["names"] for e in x["events"]})
+    w = words(model, *[e for e in asked if not e.startswith("software")])
+    t.ok(w and all(v[0] for v in w.values()), "%s: all %d events of the tree have a description" % (model, len(w)), [k for k, v in w.items() if not v[0]])
+PERFMON = os.path.join(SHARED, "reference", "perfmon", "SPR", "events", "sapphirerapids_core.json")
+if os.path.exists(PERFMON):
+    with open(PERFMON, encoding="utf-8-sig") as f:
+        want = {e["EventName"]: " ".join(e["PublicDescription"].split()) for e in json.load(f)["Events"]}
+    known = [e["name"] for e in json.loads(run("list", "events", "--model", "spr", "-j").stdout)["events"] if e["name"] in want]
+    got = words("spr", *known)
+    wrong = [n for n in known if got[n][0] != want[n]]
+    t.ok(len(known) > 300 and not wrong, "%d events of Sapphire Rapids: Intel's own texts" % len(known), wrong[:5])
+else:
+    t.skip("Intel's own texts", "no event lists of perfmon here")
+
+# ---- which version
+for words_of, text in ((["explain", "--model", "spr", "Retiring"], "Intel Sapphire Rapids, TMA 5.2"), (["list", "models", "spr"], "TMA 5.2"),
+                       (["list", "nodes", "--model", "spr"], "Intel Sapphire Rapids, TMA 5.2")):
+    said = run(*words_of).stdout
+    t.ok(text in said, "%s: the version of the TMA" % " ".join(words_of[:2]), said[:300])
+t.ok("TMA" not in run("explain", "--model", "zen4", "Retiring").stdout, "AMD's tree has none")
+said = " ".join(run("explain", "--model", "zen6", "Retiring").stdout.split())
+t.ok("caution" in said and "never tried on a machine" in said, "what is not known of Zen 6 is said", said)
 doc = json.loads(run("explain", "--model", "gnr", "Code_L2_Hit", "-j").stdout)["names"][0]
 t.equal((doc["retire_latency"], set(doc["retire_latencies"])), (True, {"FRONTEND_RETIRED.L1I_MISS", "FRONTEND_RETIRED.L2_MISS"}),
         "as json, with those of the nodes it refers to")
@@ -91,7 +141,7 @@ t.equal((doc["kind"], doc["cover"], doc["events"], bool(doc["note"])), ("account
 r = run("list", "account", "--model", "ivt", "-j")
 nodes = {n["name"]: n for n in json.loads(r.stdout)["account"]}
 t.equal([nodes["Local_DRAM"][k] for k in ("parent", "event", "penalty", "adds", "period", "part", "reference")],
-        ["Load_Latency", "MEM_LOAD_UOPS_LLC_MISS_RETIRED.LOCAL_DRAM", 225, True, 10007, "stalled", False], "list account, as json")
+        ["Load_Latency", "MEM_LOAD_UOPS_LLC_MISS_RETIRED.LOCAL_DRAM", 225, True, 10007, "stalled", True], "list account, as json")
 t.equal(nodes["Wrong_Path"]["formula"], "max(0, UOPS_ISSUED.ANY - UOPS_RETIRED.RETIRE_SLOTS) / Uop_Issue_Rate", "with formulas")
 r = run("list", "account", "--model", "ivt", "DTLB")
 t.ok("  DTLB_Walks" not in r.stdout.splitlines()[0] and "DTLB_STLB_Hit + DTLB_Walks + DTLB_Walk_Cycles" in r.stdout and "RS_Empty" not in r.stdout,

@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import account_made  # noqa: E402
 import gen  # noqa: E402
 from exported import Firefox, Pprof  # noqa: E402
 from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
@@ -252,6 +253,22 @@ def synthetic():
     t.ok(not bad and n > 20, "%d synthetic recordings, every reference checked" % n, "\n".join(bad))
 
 
+def not_moved():
+    """A program that is loaded where its headers say: Firefox counts addresses from its first byte, as of any other."""
+    m, path = account_made.Made(tmp, tree=[("cycles", 0x3c, 1000)]), os.path.join(tmp, "made.data")
+    want = {}
+    for i, name in enumerate(m.names):
+        for insn in (0, 3):
+            m.put(name, "cycles", 2, insn=insn)
+            want.setdefault(name, set()).add(0x1000 + i * account_made.SIZE + account_made.INSNS[insn])
+    m.write(path)
+    f = Firefox(export(path, "--firefox"))
+    table, got = f.p["shared"]["frameTable"], collections.defaultdict(set)
+    for func, at in zip(table["func"], table["address"]):
+        got[f.strings[f.p["shared"]["funcTable"]["name"][func]]].add(at)
+    t.equal(dict(got), want, "firefox: addresses of a program that is not position-independent")
+
+
 def corpus():
     files = sorted(glob.glob(os.path.join(SHARED, "corpus", "*.data*")) + glob.glob(os.path.join(SHARED, "corpus", "*", "*.data*")))
     if not files:
@@ -268,6 +285,7 @@ def corpus():
 
 live()
 synthetic()
+not_moved()
 corpus()
 shutil.rmtree(tmp)
 t.done()

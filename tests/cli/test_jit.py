@@ -45,7 +45,7 @@ def perfs(path):
 
 def record(t, who, path):
     p = subprocess.run([who, "record", "-q", "-k", "mono", "-e", "cpu-clock:u", "-F", "4000", "-o", path, "--", JIT, MS],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=600)
     if p.returncode:
         t.skip("recorded by " + os.path.basename(who), "cannot record: %s" % (p.stderr.strip().splitlines() or ["?"])[0])
     return p.returncode == 0
@@ -84,7 +84,7 @@ def main():
                     t.equal(n, want, name + ": perf inject --jit agrees")
         # without a common clock, the code that lay there last gives the name: all of it is the moved one, or nameless
         p = subprocess.run([CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", "plain.data", "--", JIT, MS],
-                           capture_output=True, text=True, timeout=120)
+                           capture_output=True, text=True, timeout=600)
         if not p.returncode:
             n, dso, r = ours("plain.data", "-v")
             t.ok("first_code" not in n, "without -k mono, nothing is made up of times that cannot be compared", n)

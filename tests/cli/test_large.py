@@ -59,25 +59,25 @@ def test_form(path, where, least, *words):
         t.ok(peak < few + n // 2, name + ": memory does not grow with what is written",
              "%d bytes, %d with two rows, for %d of output" % (peak, few, n))
     out = os.path.join(where, "out")
-    p = subprocess.run([CYCLADE, *words, "-i", path, "-o", out], capture_output=True, text=True, timeout=120)
+    p = subprocess.run([CYCLADE, *words, "-i", path, "-o", out], capture_output=True, text=True, timeout=600)
     got = open(out, "rb").read()
     t.equal((p.returncode, hashlib.sha1(got).hexdigest(), os.listdir(where)), (0, digest, ["out"]),
             name + ": -o writes the same, and leaves no other file")
     for how, target, more in (("a full device", "/dev/full", {}), ("a full disk", out, {"preexec_fn": small_files})):
-        p = subprocess.run([CYCLADE, *words, "-i", path, "-o", target], capture_output=True, text=True, timeout=120, **more)
+        p = subprocess.run([CYCLADE, *words, "-i", path, "-o", target], capture_output=True, text=True, timeout=600, **more)
         t.ok(p.returncode == 2 and target in p.stderr, "%s: -o to %s is told, exit 2" % (name, how),
              (p.returncode, p.stderr))
     t.ok(open(out, "rb").read() == got and os.listdir(where) == ["out"],
          name + ": what was there before is there still, and no rest of the new", os.listdir(where))
     os.unlink(out)
     p = subprocess.run([CYCLADE, *words, "-i", path], stdout=open("/dev/full", "wb"), stderr=subprocess.PIPE, text=True,
-                       timeout=120)
+                       timeout=600)
     t.ok(p.returncode == 2 and "standard output" in p.stderr, name + ": a full standard output is told, exit 2", p.stderr)
     p = subprocess.Popen([CYCLADE, *words, "-i", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     p.stdout.read(10)
     p.stdout.close()
     said = p.stderr.read()
-    t.equal((p.wait(timeout=120), said), (0, b""), name + ": a reader that went away is no error")
+    t.equal((p.wait(timeout=600), said), (0, b""), name + ": a reader that went away is no error")
     return got
 
 
@@ -99,7 +99,7 @@ def main():
         text = test_form(path, where, 3, "report", "-s", "addr,tid,cpu", "-x,").decode()
         t.equal(sum(int(r["samples"]) for r in csv.DictReader(text.splitlines())), 60000,
                 "report, csv: each sample is in a row")
-        p = subprocess.run([CYCLADE, "export", "--pprof", "-i", path], capture_output=True, timeout=120)
+        p = subprocess.run([CYCLADE, "export", "--pprof", "-i", path], capture_output=True, timeout=600)
         t.ok(p.returncode == 0 and len(gzip.decompress(p.stdout)) > MB // 2, "pprof: packed in parts, and whole", p.stderr)
 
 

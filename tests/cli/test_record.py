@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from tap import CYCLADE, PERF, SANITIZED, Tap, run, taken, wait_for  # noqa: E402
+from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, taken, wait_for  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE, CROWD, RELAY = (os.path.join(PROGS, "prog_" + p) for p in ("recurse", "crowd", "relay"))
@@ -155,6 +155,33 @@ if PERF:
     if own:
         t.ok(own.group(1) in ids and "prog_relay" in ids, "the program's build-id is readelf's", ids)
 
+# ---- a program that is replaced while it is recorded: each mapping has the build-id of the file that was mapped
+def mapped_ids(path, name):
+    """The build-ids that MMAP2 records of files of that name have."""
+    with open(path, "rb") as f:
+        b = f.read()
+    at, size = struct.unpack_from("<QQ", b, 40)
+    end, ids = at + size, set()
+    while at + 8 <= end:
+        kind, misc, length = struct.unpack_from("<IHH", b, at)
+        if kind == 10 and b[at + 72:at + length].split(b"\0")[0].endswith(name):
+            ids.add(b[at + 44:at + 44 + b[at + 40]].hex() if misc & 1 << 14 else "none")
+        at += length
+    return ids
+
+
+ids = [re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", p], capture_output=True, text=True).stdout) for p in (RECURSE, RELAY)] \
+    if shutil.which("readelf") else [None]
+if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (5, 12) or not all(ids):
+    t.skip("a replaced program", "no readelf, or this kernel does not tell build-ids with mappings (Linux 5.12 does)")
+else:
+    shutil.copy(RECURSE, "prog")
+    r = run("record", "-e", "cpu-clock", "-o", "replaced.data", "--", "sh", "-c",
+            "./prog 10 200; cp '%s' other; mv other prog; ./prog 60" % RELAY)
+    t.equal(mapped_ids("replaced.data", b"/prog"), {i.group(1) for i in ids}, "mappings of a replaced program have the build-ids of both")
+    rows = json.loads(run("report", "-j", "-s", "dso,sym", "-i", "replaced.data").stdout)["tables"][0]["rows"]
+    t.ok({"first_leg", "second_leg"} <= {x["sym"] for x in rows if x["dso"] == "prog@" + ids[1].group(1)[:8]}, "and the one that is there has its names", rows[:5])
+
 # ---- exit codes and streams
 for code in (0, 7):
     r = run("record", "-q", "-o", "x.data", "--", "sh", "-c", "echo out; echo err >&2; exit %d" % code)
@@ -191,7 +218,8 @@ for options, says in [
     (["-m", "0"], "power of two"), (["--user", "--kernel"], "exclude"), (["--for", "0s"], "--for 0"),
     (["-g=dwarf", "--stack-size", "100000"], "65528"), (["-z=99"], "level"), (["-C", "4095"], "CPU 4095 is not online"),
     (["-C", "4294967290"], "CPU 4294967290 is not online"),
-    (["--control", "plain.file"], "not a FIFO"), (["--control", "absent"], "mkfifo"), (["-o", "-"], "stream"),
+    (["--control", "plain.file"], "not a FIFO"), (["--control", "absent"], "mkfifo"),
+    (["--control", "fifo.data,plain.file"], "plain.file is not a FIFO"), (["-o", "-"], "stream"),
     (["-o", "/dev/stdout"], "stream"), (["-o", ""], "empty"), (["-o", "fifo.data"], "not a file"), (["-o", "."], "directory"),
     (["-e", ""], "missing"), (["-G", "x"], "whole CPUs"), (["-p", "1"], "program"),
 ]:
@@ -222,9 +250,46 @@ if PERF:
     t.ok(p.stdout.strip() and len(wrong) * 50 < len(p.stdout.splitlines()), "and perf finds them", str(wrong[:5]) + p.stderr)
 else:
     t.skip("perf finds what was mapped before", "no perf here")
-begun = time.time()
-r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & exit 4")
-t.ok(r.returncode == 4 and time.time() - begun < 50, "a program that leaves a daemon behind does not hold us", r.stderr)
+# a program that begins on another CPU than the sampled one, and goes there when everything is mapped
+MOVES = """import os, sys, time
+if len(sys.argv) < 2:
+    os.sched_setaffinity(0, {1})
+    os.execv(sys.executable, [sys.executable, "-S", "-c", os.environ["MOVES"], "again"])
+import zlib
+os.sched_setaffinity(0, {0})
+while time.process_time() < 0.4:
+    zlib.crc32(b"x" * 100000)
+"""
+moves = dict(os.environ, MOVES=MOVES)
+if {0, 1} <= os.sched_getaffinity(0):
+    for name, options in [("-C 0 -- program", []), ("-C 0", ["--for", "5m"])]:
+        if options and not WHOLE_CPUS:
+            t.skip("%s: what began on another CPU has names" % name, "whole CPUs may not be watched")
+            continue
+        what = [sys.executable, "-S", "-c", MOVES]
+        if os.path.exists("moved.data"):
+            os.unlink("moved.data")
+        p = subprocess.Popen([CYCLADE, "record", "-q", "-C", "0", "-e", "cpu-clock", "-F", "1000", "-o", "moved.data", *options,
+                              *([] if options else ["--", *what])], env=moves, stderr=subprocess.PIPE, text=True)
+        pid = None
+        if options:
+            wait_for(lambda: os.path.exists("moved.data"))  # the first sample
+            with subprocess.Popen(what, env=moves) as q:
+                pid = q.pid
+            p.send_signal(signal.SIGINT)
+        said = p.communicate()[1]
+        rows = json.loads(run("report", "-j", "-s", "pid,comm,dso", "-i", "moved.data").stdout or "{}").get("tables", [{}])[0].get("rows", [])
+        mine = [x for x in rows if pid in (None, x.get("pid"))]
+        n = sum(x["samples"] for x in mine)
+        lost = sum(x["samples"] for x in mine if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]")
+        t.ok(n > 20 and lost < n / 20, "%s: what began on another CPU has names" % name, "%d of %d\n%s%s" % (lost, n, said, mine[:5]))
+else:
+    t.skip("-C 0: what began on another CPU has names", "it takes CPUs 0 and 1")
+r = run("record", "-o", "daemon.data", "--", "sh", "-c", "sleep 3600 >/dev/null 2>&1 & echo $! >daemon; exit 4")
+with open("daemon", encoding="ascii") as f:
+    daemon = int(f.read())
+t.ok(r.returncode == 4 and os.path.exists("/proc/%d" % daemon), "a program that leaves a daemon behind does not hold us", r.stderr)
+os.kill(daemon, signal.SIGKILL)
 r = subprocess.run([CYCLADE, "record", "-q", "-o", "in.data", "--", "cat"], input="through\n", capture_output=True, text=True)
 t.equal(r.stdout, "through\n", "standard input reaches the program")
 p = subprocess.Popen([CYCLADE, "record", "-o", "deaf.data", "--", "sh", "-c", "trap '' INT TERM; echo up; while :; do sleep 0.1; done"],
@@ -236,7 +301,7 @@ time.sleep(0.2)
 waits = p.poll() is None
 p.send_signal(signal.SIGINT)
 try:
-    p.wait(60)
+    p.wait(600)
 except subprocess.TimeoutExpired:
     p.kill()
 said = next((line for line in p.stderr if "pid" in line), "")  # a user without rights is told so first
@@ -249,7 +314,7 @@ run("record", "-q", "-o", "old.data", "--", "true")
 run("record", "-q", "-o", "old.data", "--", "true")
 t.ok(os.path.exists("old.data.old"), "an older recording is kept as .old")
 if shutil.which("sh"):
-    r = run("record", "-o", "pipe.data", "--", "sh", "-c", "yes | head -1", timeout=30)
+    r = run("record", "-o", "pipe.data", "--", "sh", "-c", "yes | head -1", timeout=600)
     t.ok(r.returncode == 0 and r.stdout == "y\n", "SIGPIPE is the program's own again", r.stderr)
 
 # ---- watching what runs already
@@ -268,11 +333,11 @@ ctl, ack = os.open("ctl", os.O_RDWR), os.open("ack", os.O_RDWR)
 p = subprocess.Popen([CYCLADE, "record", "-p", str(sleeper.pid), "--control", "ctl,ack", "-o", "c.data"],
                      stderr=subprocess.PIPE, text=True)
 os.write(ctl, b"enable\n")
-select.select([ack], [], [], 60)
+select.select([ack], [], [], 600)
 time.sleep(0.5)
 os.write(ctl, b"stop\n")
 try:
-    p.wait(60)
+    p.wait(600)
 except subprocess.TimeoutExpired:
     p.kill()
 t.ok(p.returncode == 0 and info("c.data")["records"].get("SAMPLE", 0) > 10, "--control enables and stops", p.stderr.read())
@@ -281,7 +346,7 @@ wait_for(lambda: os.path.getsize("int.data"))
 time.sleep(0.3)
 p.send_signal(signal.SIGINT)
 try:
-    p.wait(60)
+    p.wait(600)
 except subprocess.TimeoutExpired:
     p.kill()
 t.ok(p.returncode == 0 and info("int.data").get("notes") == [], "Ctrl-C ends it and the file is whole", p.stderr.read())
@@ -312,7 +377,7 @@ def killed(i, packed):
     wait_for(lambda: os.path.getsize("kill.data") > 8192)
     time.sleep(random.random() * 0.6)
     p.send_signal(signal.SIGUSR1)
-    said = p.stderr.readline().decode() if select.select([p.stderr], [], [], 60)[0] else ""
+    said = p.stderr.readline().decode() if select.select([p.stderr], [], [], 600)[0] else ""
     time.sleep(random.random() * 0.3)
     p.kill()
     p.wait()

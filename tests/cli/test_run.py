@@ -66,12 +66,12 @@ for options in [[], ["--limit", "2"], ["-g"], ["-z"], ["-F", "997"]]:
     for c in commands:
         typed = c.replace("...", RECURSE + " 10 50")
         p = subprocess.run(["sh", "-c", typed.replace("cyclade", "'%s'" % CYCLADE, 1)], capture_output=True, text=True,
-                           stdin=subprocess.DEVNULL, timeout=120)
+                           stdin=subprocess.DEVNULL, timeout=600)
         t.ok(p.returncode == 0 and p.stdout + p.stderr, "run %s: '%s' works" % (" ".join(options), c), p.stderr)
 r = run("run", "--data", "odd 'name.data", "--", RECURSE, "10", "300")
 advice = re.search(r"^ next: (.*?)  +", r.stderr, re.M)
 p = subprocess.run(["sh", "-c", advice.group(1).replace("cyclade", "'%s'" % CYCLADE, 1) if advice else "false"], capture_output=True,
-                   text=True, stdin=subprocess.DEVNULL, timeout=120)
+                   text=True, stdin=subprocess.DEVNULL, timeout=600)
 t.ok(p.returncode == 0, "a recording's name with a blank: the next command works when typed", r.stderr + p.stderr)
 r = run("run", "-q", "--", "sh", "-c", "exit 0")
 t.ok("no cycle counter here" not in r.stderr, "-q: no advice", r.stderr)
@@ -82,6 +82,11 @@ if "no cycle counter here" in r.stderr:
     t.ok(r.stderr.index("no cycle counter here") < r.stderr.index("begun"), "no cycle counter: said before the program speaks",
          r.stderr)
     t.ok("time only: no tree without cycle counters" in r.stderr, "no cycle counter: no tree is shown", r.stderr)
+    r = run("run", "--data", "chains.data", "--", RECURSE, "10", "300")
+    t.ok("cyclade report -g chains.data" in r.stderr and "run -g" not in r.stderr, "no cycle counter: chains are recorded all the same",
+         r.stderr)
+    said = run("report", "-g", "-i", "chains.data")
+    t.ok(said.returncode == 0 and "down" in said.stdout, "and report -g shows them", said.stdout[:1500] + said.stderr)
     r = run("run", "--require", "pmu", "--", "sh", "-c", "echo ran >ran")
     t.ok(r.returncode == 125 and not os.path.exists("ran"), "--require pmu: 125, the program is not started", r.stderr)
 else:

@@ -15,11 +15,11 @@ import unicodedata
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from sim import SPIN, command as words, environment, planted, run_on  # noqa: E402
-from tap import CYCLADE, PERF, SANITIZED, Tap, child_of, taken, wait_for  # noqa: E402
+from tap import CYCLADE, PERF, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
 
 t = Tap()
-if SANITIZED or not os.path.exists(SPIN):
-    t.skip("the tree", "a sanitized program does not run on the simulated machine")
+if not SIMULATED or not os.path.exists(SPIN):
+    t.skip("the tree", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
     t.done()
 tmp = tempfile.mkdtemp(prefix="cyclade-tree-")
 os.chdir(tmp)
@@ -121,9 +121,11 @@ t.ok(got["memory_bound"]["value"] is not None and got["branch_mispredicts"]["val
 p = stat("ivb", "dram_bound", "-I", "100", "-j", "-o", "-", "-l", "1", ms="350")
 lines = [json.loads(line) for line in p.stdout.splitlines()]
 t.ok(len(lines) >= 4 and lines[-1].get("end") and all(x["schema"] == "cyclade.tree/1" for x in lines), "-I -j: JSON lines", p.stdout[:300] + p.stderr)
-# of those in which a busy machine let the program run for 20 ms at least: 4 slots a cycle at 3 GHz
-values = [n["value"] for x in lines[:-1] if (x["trees"][0]["slots"] or 0) > 2.4e8 for n in x["trees"][0]["nodes"] if n["node"] == "backend_bound"]
-t.ok(len(values) >= 3 and all(v is not None and abs(v - 0.58) < 0.03 for v in values), "-I: each interval's share", values)
+values = [(x["trees"][0]["slots"] or 0, n["value"], n["error"] or 0) for x in lines[:-1] for n in x["trees"][0]["nodes"] if n["node"] == "backend_bound"]
+# if the machine is busy, the program runs for a few ms of an interval: some groups then have no turn in it. 20 ms are
+# enough for all of them: 4 slots a cycle at 3 GHz
+t.ok(sum(v is not None for _, v, _ in values) >= 3 and all(v is not None for slots, v, _ in values if slots > 2.4e8) and
+     all(abs(v - 0.58) < max(0.03, error) for _, v, error in values if v is not None), "-I: each interval's share", values)
 p = sim("spr", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-a", "--per", "core", "-j", "-l", "1", "--for", "200ms")
 if p.returncode == 0:
     doc = json.loads(p.stdout)
@@ -141,14 +143,14 @@ top = [float(m.group(1)) for m in (re.match(r" [├└] \S+\s+([\d.]+) %", line)
 t.ok(len(top) == 4 and abs(sum(top) - 100) < 0.25, "level 1 closes on the screen", top)
 t.ok(re.search(r"backend_bound .*<==", p.stderr) and "next:" in p.stderr and "took turns" in p.stderr, "path, next commands, what to believe", p.stderr)
 args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-l", "2", "--why", "--", SPIN, "100")
-p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=200)
+p = subprocess.run(args, env=dict(env, LC_ALL="C"), text=True, capture_output=True, timeout=600)
 t.ok(p.stderr.isascii() and "|- " not in p.stderr.replace("|-", "|-", 1) and "`-" in p.stderr and "##" in p.stderr, "ASCII where the locale is not UTF-8", p.stderr)
 t.ok(re.search(r"backend_bound = .*\[.*\].*\n\s+by models/", p.stderr), "--why: formula, values, where it is written", p.stderr)
 args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "--color", "always", "-l", "1", "--", SPIN, "50")
-p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=200)
+p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=600)
 t.ok("\x1b[" in p.stderr, "--color always", p.stderr)
 p = stat("ivb", "even", "-x", ",", "-o", "-", "-l", "2", ms="50")
-t.ok(p.stdout.startswith("time,where,node,level,value,unit,error,counted,over,path,why") and p.stdout.count("\n") == 13, "csv: twelve nodes", p.stdout)
+t.ok(p.stdout.startswith("time,where,node,level,value,unit,error,counted,over,path,why") and p.stdout.count("\n") == 15, "csv: twelve nodes, IPC and frequency", p.stdout)
 p = stat("ivb", "even", "--format", "markdown", "-o", "-", "-l", "1", ms="50")
 t.ok("| backend\\_bound | 40.0 %" in p.stdout, "markdown", p.stdout)
 p = stat("ivb", "even", "--dry-run", "-l", "1", ms="50")
@@ -169,7 +171,7 @@ if wait_for(goes_on) and child_of(int(pid[0]), os.path.basename(SPIN)):
     os.kill(int(pid[0]), signal.SIGUSR1)
     taken(int(pid[0]), signal.SIGUSR1)
     os.kill(int(pid[0]), signal.SIGINT)
-err = p.communicate(timeout=200)[1]
+err = p.communicate(timeout=600)[1]
 t.ok(pid and err.count("backend_bound ") >= 2 and "interrupted" in err, "SIGUSR1 prints the tree so far, an interrupt ends it", err)
 
 # ---- asked for wrongly

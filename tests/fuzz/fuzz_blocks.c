@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyse/blocks_int.h"
-#include "analyse/flow_int.h"
+#include "analyse/flow/blocks_int.h"
+#include "analyse/flow/flow_int.h"
 
 #define BASE	  0x400000u
 #define SPANS_MAX 512u
@@ -84,7 +84,7 @@ static void check(struct code *code, const struct flow *f, const struct symbol *
 			hits[b] += s->w.hits;
 	}
 	hold(!block_part_close(p, f, NULL) && !block_find_loops(&p->f, NULL));
-	block_scale(&p->f, 1, 1, 1);
+	block_scale(&p->f, 1, 1, (struct flow_value){ .half = 1 });
 	for (size_t b = 0; b < n; b++) {
 		hold(p->f.block[b].hits == hits[b]);
 		hold(p->f.block[b].runs.v >= 0 && (hits[b] > 0) == (p->f.block[b].runs.v > 0));

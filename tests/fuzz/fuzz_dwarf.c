@@ -18,7 +18,7 @@ static void look(const struct source *s, uint64_t addr)
 	if (source_function(s, addr, &f))
 		sum += strlen(f.name) + strlen(f.linkage);
 	while (n--)
-		sum += strlen(in[n].name) + strlen(in[n].linkage) +
+		sum += strlen(source_inline_name(s, &in[n])) + strlen(in[n].linkage) +
 		       (in[n].at.file ? strlen(in[n].at.file) : 0);
 	if (sum == SIZE_MAX)
 		abort();

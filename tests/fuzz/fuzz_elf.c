@@ -31,7 +31,8 @@ static void read_all(const uint8_t *data, size_t size, int depth)
 	(void)elf_offset_to_vaddr(f.seg, f.n_seg, f.entry, &x);
 	if (!elf_symbols_read(&l, &f, false, &map, &err) &&
 	    !elf_symbols_read(&l, &f, true, &map, &err) && !elf_plt_read(&l, &f, &map, &err) &&
-	    !elf_bounds_read(&l, &f, &map, &err) && !sym_table_make(&t, &l, false, &err)) {
+	    !elf_go_read(&l, &f, &map, &err) && !elf_bounds_read(&l, &f, &map, &err) &&
+	    !sym_table_make(&t, &l, false, &err)) {
 		size_t hint = 0;
 
 		for (size_t i = 0; i < t.n; i++) {

@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const paths[] = { "x/y/model",  "x/y/tree", "x/y/metrics",
 					     "x/y/events", "words",    "cpus.tab" };
-	struct model_text text[6];
-	struct model_sources s = { .text = text, .n_texts = 6 };
+	struct model_text text[7];
+	struct model_sources s = { .text = text, .n_texts = 7 };
 	struct model_cpu cpu = { "GenuineIntel", 6, 0x3a, 9, "cpu" };
 	const char *at = (const char *)data, *end = at + size;
 	struct arena a = ARENA_INIT;
@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text[i] = (struct model_text){ paths[i], at, (size_t)((cut ? cut + 1 : end) - at) };
 		at = cut ? cut + 5 : end;
 	}
+	text[6] = (struct model_text){ "names.tab", text[5].s, text[5].len };
 	if (!model_load(&m, &s, "y", NULL, &err)) {
 		check(m);
 		model_free(m);
@@ -80,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	err_clear(&err);
 	if (!model_select(&id, &a, &s, &cpu, &err) && !id)
+		abort();
+	if (!model_named(&id, &a, &s, "x-86", "cpu_core", NULL) && !id)
 		abort();
 	arena_free(&a);
 	return 0;

@@ -66,7 +66,8 @@ def elf(names, path):
 
 class Made:
     def __init__(self, where, tree=None, cpuid="GenuineIntel,6,85,4", desc="Xeon @ 2.00GHz", names=("hot", "cold", "warm"),
-                 cmdline=("cyclade", "record", "--account", "-a"), times=False, cpus=2):
+                 cmdline=("cyclade", "record", "--account", "-a"), times=False, cpus=2,
+                 siblings=None):
         self.w = gen.Writer("<")
         self.tree = list(tree or SKX)
         self.names, self.program = list(names), os.path.join(where, "prog")
@@ -80,8 +81,8 @@ class Made:
         self.f = gen.File(self.w, self.events, attr_size=120)
         w = self.w
         self.f.features = {7: w.pack("II", cpus, cpus), 6: w.text("x86_64"), 9: w.text(cpuid), 8: w.text(desc),
-                           13: w.pack("I", cpus) + b"".join(w.text(str(c)) for c in range(cpus)) + w.pack("I", cpus) +
-                           b"".join(w.text(str(c)) for c in range(cpus)) +
+                           13: w.pack("I", cpus) + b"".join(w.text(str(c)) for c in range(cpus)) + w.pack("I", len(siblings or range(cpus))) +
+                           b"".join(w.text(str(c)) for c in siblings or range(cpus)) +
                            b"".join(w.pack("II", c, 5 + c % 2) for c in range(cpus)),  # sockets 5 and 6
                            11: w.pack("I", len(cmdline)) + b"".join(w.text(s) for s in cmdline)}
         elf(self.names, self.program)
@@ -92,14 +93,16 @@ class Made:
         self.counter = {}
 
     def put(self, function, event, n, insn=0, cpu=0, tid=20, time=None):
-        """n samples at an instruction of a function, spread over a second."""
+        """n samples at an instruction of a function (its name, or its number among names), spread over a second."""
         e = self.at[event]
-        ip = BASE + 0x1000 + self.names.index(function) * SIZE + INSNS[insn]
+        ip = BASE + 0x1000 + (function if isinstance(function, int) else self.names.index(function)) * SIZE + INSNS[insn]
         for i in range(n):
             self.samples.append((time if time is not None else (i + 1) * 1000 * MS // (n + 1), e, ip, cpu, tid))
 
-    def write(self, path, share=lambda e, t: 1.0):
-        """`share`: of the time an event has a counter, up to t."""
+    def write(self, path, share=lambda e, t: 1.0, pauses=None):
+        """`share`: of the time an event has a counter, up to t. `pauses`: {event: n}, throttled from each n-th sample
+        on each CPU to the next."""
+        stops, met = {self.at[e]: n for e, n in (pauses or {}).items()}, {}
         a = [ev[1] for ev in self.events]
         stands = {}
         for t, e, ip, cpu, tid in sorted(self.samples, key=lambda s: s[:2]):
@@ -110,6 +113,14 @@ class Made:
             s.v.update(TID=(20, tid), TIME=t + 10, CPU=cpu, IP=ip, PERIOD=period,
                        READ=(t, int(t * share(e, t)), [(self.ids[e, cpu], stands[key], 0)]))
             body = b"".join(s.field(self.w, a[e], n) for n in gen.FIXED + gen.VARYING if a[e]["sample"] & gen.BIT[n])
+            if e in stops:
+                met[key] = met.get(key, -1) + 1
+                halt = lambda kind: self.w.record(kind, self.w.u64(t + 9, self.ids[e, cpu], self.ids[e, cpu]) +  # noqa: E731
+                                                  self.w.pack("IIQIIQ", 20, tid, t + 9, cpu, 0, self.ids[e, cpu]))
+                if met[key] % stops[e] == 1:
+                    self.data.append(halt(gen.UNTHROTTLE))
+                if met[key] % stops[e] == 0:
+                    self.data.append(halt(gen.THROTTLE))
             self.data.append(self.w.record(gen.SAMPLE, body, 2))
         self.f.data = b"".join(self.data)
         with open(path, "wb") as f:

@@ -37,7 +37,7 @@ def environment(machine, settings="", **more):
     return dict(os.environ, SIM_TREE=tree(machine, settings), SIM_OPTIONS=settings, **more)
 
 
-def run_on(machine, program, *words, settings="", timeout=120, **env):
+def run_on(machine, program, *words, settings="", timeout=600, **env):
     return subprocess.run(command(machine, program, *words), env=environment(machine, settings, **env), text=True,
                           capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
 

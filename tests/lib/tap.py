@@ -8,6 +8,7 @@
     wait_for(lambda: os.path.exists("began"))
     t.done()
 """
+import math
 import os
 import shutil
 import subprocess
@@ -22,6 +23,17 @@ os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 os.environ.pop("CYCLADE_OPTS", None)
 SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")
+
+
+def _simulated():
+    """Whether the simulated PMU can be preloaded: if a sanitizer's runtime is a library, that library must be first.
+    A runtime that is linked into the program contains the library's name too: only what the loader is asked for counts."""
+    p = subprocess.run(["readelf", "-d", CYCLADE], capture_output=True, text=True)
+    needed = [line for line in p.stdout.splitlines() if "(NEEDED)" in line]
+    return not any("libasan.so" in line or "libtsan.so" in line for line in needed)
+
+
+SIMULATED = _simulated()
 
 
 def allowed(least):
@@ -63,7 +75,39 @@ class Tap:
         sys.exit(1 if self.bad else 0)
 
 
-def wait_for(condition, seconds=60):
+class Bars:
+    """Counts how many error bars of 95 % hold the truth: one bar of each run, as bars of one run depend on each other.
+    A few runs are enough if all is well; if not, more runs decide, so that chance fails a test once in 10,000 times.
+
+        bars = Bars(20, 80)
+        while bars.more():
+            bars.add(abs(value - truth) <= error)
+        t.ok(bars.good(), "...: %s" % bars)
+    """
+    PROMISED, RISK = 0.95, 1e-4
+
+    def __init__(self, few, most):
+        self.few, self.most, self.held, self.of = few, most, 0, 0
+
+    def more(self):
+        """Whether it takes another run: the first ones are not done, or fewer bars held than 9 of 10."""
+        return self.of < (self.few if self.held >= 0.9 * self.of else self.most)
+
+    def add(self, held):
+        self.of += 1
+        self.held += bool(held)
+
+    def good(self):
+        if not self.of:
+            return False
+        chance = sum(math.comb(self.of, k) * self.PROMISED ** k * (1 - self.PROMISED) ** (self.of - k) for k in range(self.held + 1))
+        return chance > self.RISK
+
+    def __str__(self):
+        return "in %d of %d runs" % (self.held, self.of)
+
+
+def wait_for(condition, seconds=600):
     """Until it holds, however slow the machine is: whether it came to hold. Errors of /proc count as not yet."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -96,7 +140,7 @@ def child_of(pid, name):
     return found[0] if wait_for(look) else None
 
 
-def run(*args, timeout=120, **kw):
+def run(*args, timeout=600, **kw):
     """cyclade with these arguments: a CompletedProcess with text output."""
     kw.setdefault("capture_output", True)
     kw.setdefault("text", True)

@@ -11,7 +11,7 @@ import formulas  # noqa: E402
 from tap import PERF, SHARED, Tap  # noqa: E402
 
 PROGRAM = sys.argv[1]
-VECTORS = 2 if os.environ.get("CYCLADE_SANITIZED") else 6  # each formula and operator is met with one already
+VECTORS = 2 if os.environ.get("CYCLADE_SANITIZED") else 3  # each formula and operator is met with one already
 NOT_KNOWN = 0.03  # share of names that were not counted
 # Texts with a slip of their authors in them.
 BROKEN = {"perfmon metrics": 3, "TMA sheet": 1}

@@ -96,7 +96,7 @@ class Ours:
     @staticmethod
     def run(lines):
         p = subprocess.run([ROWS_OF, "wsm-dp"], input="\n".join(lines) + "\n", capture_output=True, text=True,
-                           timeout=200)
+                           timeout=600)
         assert p.returncode == 0, p.stderr
         return p.stdout.splitlines()
 

@@ -105,8 +105,8 @@ int main(int argc, char **argv)
 						    .perf_map_dir = "/nonexistent",
 						    .sysroot = "/nonexistent" };
 	struct flow_opts opts = { .threads = argc > 2 ? (unsigned)atoi(argv[2]) : 0,
-				  .event = argc > 3 && *argv[3] ? argv[3] : NULL,
-				  .comm = argc > 4 ? argv[4] : NULL };
+				  .select.event = argc > 3 && *argv[3] ? argv[3] : NULL,
+				  .select.comm = argc > 4 ? argv[4] : NULL };
 	struct err err = ERR_INIT;
 	struct images *images = NULL;
 	struct spaces *sp = NULL;

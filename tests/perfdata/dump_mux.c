@@ -28,6 +28,9 @@ static void dump(const struct mux *m, const struct pd *rec)
 	for (size_t i = 0; i < n; i++)
 		printf("event\t%s\t%d\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n", ev[i].name, me[i].told,
 		       me[i].mean, me[i].least, me[i].most, me[i].windows);
+	for (size_t i = 0; i < n; i++)
+		if (me[i].paused > 0)
+			printf("paused\t%s\t%.9g\n", ev[i].name, me[i].paused);
 	for (size_t i = 0; i < n_chunks; i++) {
 		struct pd_record r = { NULL, 0, 0, 0, 0 };
 		struct pd_sample s;

@@ -31,12 +31,14 @@ def ours(path, keys=KEYS, *more, cpus=None):
     argv = (["taskset", "-c", "0"] if cpus == 1 else []) + [
         CYCLADE, "report", "-b", "-i", path, "--format", "csv", "--min", "0", "-s", keys, "--no-cache",
         "--fields", ",".join(COUNTS + ["mispredicted"] + keys.split(",")), "--sysroot", "/nonexistent", *more]
-    p = subprocess.run(argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120)
+    p = subprocess.run(argv, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=600)
     if p.returncode:
         return p.stderr
     rows = {}
     for r in csv.DictReader(io.StringIO(p.stdout)):
-        rows[tuple(r[k] for k in keys.split(","))] = [r[c] for c in COUNTS] + [r["mispredicted"]]
+        # files of one base name have more of their paths with us, perf has the base names
+        rows[tuple(re.sub(r"^\w[\w./-]*/", "", r[k]) if k.startswith("dso") else r[k] for k in keys.split(","))] = \
+            [r[c] for c in COUNTS] + [r["mispredicted"]]
     return rows
 
 
@@ -200,7 +202,7 @@ def perfs_rows(path):
     keys = "comm,dso_from,symbol_from,dso_to,symbol_to"
     p = subprocess.run([PERF, "report", "-b", "--stdio", "-i", path, "--percent-limit", "0", "-t", "|", "-F", "sample," + keys,
  "--symfs", "/nonexistent", "--kallsyms", "/dev/null", "--no-demangle"],
-                       capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=300)
+                       capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=600)
     if p.returncode:
         return None
     rows = collections.Counter()
@@ -214,7 +216,7 @@ def perfs_rows(path):
 
 def perfs_flags(path):
     p = subprocess.run([PERF, "script", "-F", "brstack", "-i", path], capture_output=True, text=True,
-                       errors="replace", stdin=subprocess.DEVNULL, timeout=300)
+                       errors="replace", stdin=subprocess.DEVNULL, timeout=600)
     n = collections.Counter()
     for word in p.stdout.split():
         f = word.split("/")

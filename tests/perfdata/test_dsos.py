@@ -28,7 +28,7 @@ def perf_samples(path, with_time):
     p = subprocess.run([PERF, "script", "-i", path, "-F", fields, "--ns", "-G", "--show-kernel-path",
                         "--symfs", "/nonexistent", "--kallsyms", "/dev/null"],
                        capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                       timeout=300)
+                       timeout=600)
     rows = []
     for line in p.stdout.splitlines():
         m = LINE.match(line)
@@ -51,15 +51,16 @@ def short(dso):
         return "[kernel.kallsyms]"
     if re.search(r"\.ko(\.\w+)?$", dso):
         return "[" + re.sub(r"\.ko(\.\w+)?$", "", dso.rsplit("/", 1)[-1]).replace("-", "_") + "]"
-    return dso.rsplit("/", 1)[-1] if dso.startswith("/") else dso
+    # files of one base name have more of their paths with us, perf has the base names
+    return dso.rsplit("/", 1)[-1] if re.match(r"/(?!/)|\w[\w.-]*/", dso) else dso
 
 
 def our_samples(path):
-    p = subprocess.run([DUMP, path], capture_output=True, text=True, errors="replace", timeout=300)
+    p = subprocess.run([DUMP, path], capture_output=True, text=True, errors="replace", timeout=600)
     rows = []
     for line in p.stdout.splitlines():
         f = line.split("\t")
-        rows.append((int(f[0]), int(f[1]), int(f[2]), int(f[3], 16), f[4]))
+        rows.append((int(f[0]), int(f[1]), int(f[2]), int(f[3], 16), re.sub(r"^\w[\w./-]*/", "", f[4])))
     return rows
 
 

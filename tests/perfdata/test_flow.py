@@ -37,7 +37,7 @@ MAPS[30, False] = MAPS[30, True]
 
 
 def dump(path, *more):
-    p = subprocess.run([DUMP, path, *map(str, more)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    p = subprocess.run([DUMP, path, *map(str, more)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600)
     if p.returncode:
         return p.stderr
     edges, spans, sums = {}, {}, {}
@@ -388,7 +388,7 @@ def real(t):
         if isinstance(got, str) or os.path.getsize(path) > 10**7:
             continue
         p = subprocess.run([PERF, "script", "-F", "brstack", "-i", path], capture_output=True, text=True, errors="replace",
-                           stdin=subprocess.DEVNULL, timeout=120)
+                           stdin=subprocess.DEVNULL, timeout=600)
         stacks = [[[int(x, 16) for x in word.split("/")[:2]] for word in line.split()] for line in p.stdout.splitlines()]
         s, done = got[2], done + 1
         if s["filter"] == "0":

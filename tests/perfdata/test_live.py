@@ -40,7 +40,7 @@ def say(good, name, why=""):
 
 def by_perf(path):
     p = subprocess.run([PERF, "script", "--force", "-i", path, "-G", "-F", "event,period"], stdout=subprocess.PIPE,
-                       stderr=subprocess.DEVNULL, timeout=300)
+                       stderr=subprocess.DEVNULL, timeout=600)
     out = {}
     for line in p.stdout.decode("utf-8", "replace").split("\n"):
         m = re.match(r"^\s*(\d+)\s+(\S.*?):\s*$", line)
@@ -62,7 +62,7 @@ def main():
             to = ["-o", "-" if form == "pipe" else path]
             with open(path if form == "pipe" else os.devnull, "wb") as out:
                 p = subprocess.run([PERF, "record", "-q", *how, *to, *WORK], stdout=out, stderr=subprocess.PIPE,
-                                   timeout=300)
+                                   timeout=600)
             if p.returncode or not os.path.exists(path):
                 count += 1
                 print("ok %d - %s # SKIP perf cannot record so here" % (count, name))

@@ -24,7 +24,7 @@ PERIOD = 10007
 
 
 def mux(path, threads="0"):
-    p = subprocess.run([DUMP, path, threads], capture_output=True, text=True, timeout=120)
+    p = subprocess.run([DUMP, path, threads], capture_output=True, text=True, timeout=600)
     out = collections.defaultdict(list)
     for line in p.stdout.splitlines():
         f = line.split("\t")
@@ -59,6 +59,11 @@ class Made:
                    PERIOD=PERIOD)
         body = b"".join(s.field(self.w, a, n) for n in gen.FIXED + gen.VARYING if TYPE & gen.BIT[n])
         self.data.append((time, self.w.record(gen.SAMPLE, body, 2)))
+
+    def throttle(self, event, cpu, tid, time, stops):
+        i = self.ids[event, cpu]
+        return self.w.record(gen.THROTTLE if stops else gen.UNTHROTTLE,
+                             self.w.u64(time, i, i) + self.w.pack("IIQIIQ", 20, tid, time, cpu, 0, i))
 
     def write(self, path):
         self.f.data = b"".join(r for _, r in self.data)
@@ -178,6 +183,79 @@ def silent(t, path):
     t.equal([s[1:] for s in out["sum"]], [["25", str(25 * PERIOD)]] * 2, "and periods are what they were")
 
 
+def throttled(t, path):
+    """Events that the kernel stops until the next tick when they interrupt too often: their times go on. THROTTLE stands in
+    front of the sample that was one too many. Half of them take turns, and are not there for a part of the pause. What
+    samples stand for is what really happened, within the part that is made up."""
+    for turns, unlucky in ((False, False), (True, False), (False, True)):
+        m = Made(2, 1)
+        rnd = random.Random(11)
+        true, value = 0, 0
+        enabled = running = paused = 0
+        stopped = None  # the tick at which it counts again
+        for i in range(40000):  # 0.1 ms each
+            on = not turns or (i // 40) % 2 == 0
+            rate = PERIOD / 3 if not unlucky or i % 400 < 200 else PERIOD / 6
+            time = (i + 1) * MS // 10
+            enabled += MS // 10
+            running += MS // 10 if on else 0
+            true += rate
+            if stopped is not None and i >= stopped and on:
+                m.data.append((time - 10, m.throttle(0, 0, 20, time - 10, False)))
+                stopped = None
+            if not on or stopped is not None:
+                paused += MS // 10 if on else 0
+                continue
+            value += rate
+            if value < PERIOD:
+                continue
+            value -= PERIOD
+            if rnd.randrange(60) == 0:  # until the next tick but one, of 4 ms
+                stopped = (i // 40 + 1) * 40
+                m.data.append((time, m.throttle(0, 0, 20, time, True)))
+            m.sample(0, 0, 20, time, enabled, running)
+        m.write(path)
+        out, err = mux(path)
+        name = "throttled" + ", in turns" * turns + ", at another rate by and by" * unlucky
+        got = float(out["paused"][0][1]) if out["paused"] else 0
+        t.ok(near(got, paused, 0.06) and got > 0.05 * running, "%s: %.1f %% of its time on a counter it stood still, found %.1f %%" % (
+            name, 100 * paused / running, 100 * got / running), err)
+        total = next(int(s[2]) for s in out["sum"] if s[0] == "ev0")
+        naive = next(int(s[1]) for s in out["sum"] if s[0] == "ev0") * PERIOD * enabled / running
+        t.ok(abs(total / true - 1) < max(.02, got / running if unlucky else 0), "%s: %+.1f %% of the truth, %+.1f %% without the pauses" % (
+            name, 100 * (total / true - 1), 100 * (naive / true - 1)))
+        t.ok(naive / true < .96, "%s: which are not within chance" % name)
+    # an odd order does no harm: never ended, ended twice, of no event
+    m = Made(1, 1)
+    for i, on in enumerate((True, True, False, False, True, False)):
+        m.data.append((i * MS, m.throttle(0, 0, 20, i * MS, on)))
+        m.sample(0, 0, 20, i * MS + 1, i * MS + 1, i * MS + 1)
+    m.data.append((7 * MS, m.w.record(gen.THROTTLE, m.w.u64(7 * MS, 999, 999) + m.w.pack("IIQIIQ", 20, 20, 7 * MS, 0, 0, 999))))
+    m.write(path)
+    t.ok(mux(path)[0]["event"], "records out of order")
+
+
+def ends(t, path):
+    """What is left behind the last whole window: a window of its own from half of one on, else a part of the one before."""
+    step, window = 125 * MS // 10, 100 * MS
+    for left, want in ((7, 4), (4, 4), (3, (8 + 3) / (4 + 3 / 4)), (1, (8 + 1) / (4 + 1 / 4))):
+        m = Made(1, 1)
+        enabled = running = 0
+        for i in range(4 * 8 + left + 1):
+            if i:
+                enabled += step
+                running += step // (4 if i > 4 * 8 else 2)
+            m.sample(0, 0, 20, 1 + i * step, enabled, running)
+        m.write(path)
+        out, err = mux(path)
+        got = [float(f[4]) for f in out["factor"]]
+        before = 4 * 8 if left >= 4 else 3 * 8
+        t.ok(len(got) == 33 + left and all(near(x, 2, 1e-6) for x in got[:before + 1]) and
+             all(near(x, want, 1e-6) for x in got[before + 1:]),
+             "the end, %d ms of a window of %d: another share there, a factor of %.3f" % (left * step // MS, window // MS, want),
+             "%s %s" % (got, err))
+
+
 def odd(t, path):
     """Times that no kernel would write."""
     m = Made(1, 1)
@@ -191,7 +269,7 @@ def odd(t, path):
 def main():
     t = Tap()
     with tempfile.TemporaryDirectory() as d:
-        for case in (phases, moved, threads, whole_cpus, group, silent, odd):
+        for case in (phases, moved, threads, whole_cpus, group, silent, throttled, ends, odd):
             case(t, os.path.join(d, "made"))
     t.done()
     return 1 if t.bad else 0

@@ -38,7 +38,7 @@ def perf_rows(path, bare, perf=PERF):
     if bare:
         argv += ["--symfs", "/nonexistent", "--kallsyms", "/dev/null"]
     p = subprocess.run(argv, capture_output=True, text=True, errors="replace",
-                       stdin=subprocess.DEVNULL, timeout=300)
+                       stdin=subprocess.DEVNULL, timeout=600)
     rows = collections.defaultdict(lambda: [0, 0])
     event = "?"
     for line in p.stdout.splitlines():
@@ -58,7 +58,7 @@ def perf_rows(path, bare, perf=PERF):
 
 def our_rows(path, bare, threads="0"):
     p = subprocess.run([DUMP, path, "comm,dso,sym", "bare" if bare else "flat", threads],
-                       capture_output=True, text=True, errors="replace", timeout=300)
+                       capture_output=True, text=True, errors="replace", timeout=600)
     if p.returncode:
         return None, p.stderr
     rows = {}
@@ -72,7 +72,9 @@ def our_rows(path, bare, threads="0"):
 
 # Names of one address: which of them is shown is a matter of taste.
 ALIASES = [(r"^__pi_", ""), (r"^__(ia32|x64)_sys_", "sys_"), (r"^__GI_", ""),
-           (r"^.*@plt$", "@plt")]
+           (r"^.*@plt$", "@plt"),
+           # what tells functions of one name apart; perf shows the name alone
+           (r"@(0x[0-9a-f]+|[^@!;]+:[0-9]+)$", "")]
 
 
 def alias(sym):
@@ -91,6 +93,7 @@ def cut(rows):
             sym = "*"
         dso = dso.replace("[kernel.vmlinux]", "[kernel.kallsyms]")  # perf's name where its table of build-ids has a vmlinux
         dso = re.sub(r"^perf-([0-9]+)\.map$", r"[JIT] tid \1", dso)
+        dso = re.sub(r"^\w[\w./-]*/", "", dso)  # files of one base name have more of their paths with us
         row = out[(re.sub(":HG$", "", event), comm.strip(), dso.strip(), alias(sym.strip()))]
         row[0] += n
         row[1] += period
@@ -167,7 +170,7 @@ def perf_chains(path):
     p = subprocess.run([PERF, "script", "-i", path, "--no-inline", "--no-demangle",
                         "-F", "event,period,ip,sym,dso"],
                        capture_output=True, text=True, errors="replace",
-                       stdin=subprocess.DEVNULL, timeout=300)
+                       stdin=subprocess.DEVNULL, timeout=600)
     out = collections.defaultdict(lambda: [0, 0])
     frames, period = [], None
 
@@ -193,7 +196,7 @@ def perf_chains(path):
 
 def our_chains(path):
     p = subprocess.run([DUMP, path, "sym", "chains"], capture_output=True, text=True,
-                       errors="replace", timeout=300)
+                       errors="replace", timeout=600)
     out = collections.defaultdict(lambda: [0, 0])
     for line in p.stdout.splitlines():
         samples, period, chain = line.split("\t", 2)
@@ -299,7 +302,7 @@ wait
 def record(path, where, options):
     argv = [PERF, "record", "-q", "-o", path, "-e", "cpu-clock", "-F", "4000", *options,
             "--", "sh", "-c", BUSY]
-    return subprocess.run(argv, cwd=where, capture_output=True, text=True, timeout=120)
+    return subprocess.run(argv, cwd=where, capture_output=True, text=True, timeout=600)
 
 
 def fresh(t):

@@ -9,16 +9,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import planted  # noqa: E402
-from tap import ROOT, SANITIZED, Tap  # noqa: E402
+from tap import ROOT, SANITIZED, Bars, Tap  # noqa: E402
 
 SIM = os.path.join(ROOT, "tests", "sim")
 PROBE = os.environ["PROBE"]
 EXAMPLES = os.environ["EXAMPLES"]
 LIBRARY = os.environ["LIBCYCLADE"]
+SEEDS = 60 if os.environ.get("CYCLADE_LONG") else 10
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -36,7 +38,7 @@ def sim(machine, scenario, *cmd, rdpmc="0", **env):
     if rdpmc is not None:
         e["SIM_RDPMC"] = rdpmc
     return subprocess.run([os.path.join(SIM, "run.sh"), machine, scenario, "--", *cmd], env=e, text=True,
-                          capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+                          capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
 
 
 def read_report(text):
@@ -123,6 +125,19 @@ def test_static():
     t.ok(not run.returncode and "200 runs" in run.stdout, "a program with the archive in it runs", run.stdout + run.stderr)
 
 
+def test_make():
+    """Plain `make` builds what the links of the shared library point to."""
+    if not shutil.which("ninja"):
+        t.skip("make builds the library", "no ninja")
+        return
+    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as f:
+        wanted = next(line for line in f if "ninja -C" in line).split("--quiet")[1].split()
+    build = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(LIBRARY))))
+    out = subprocess.run(["ninja", "-C", build, "-t", "query", *wanted], capture_output=True, text=True)
+    name = os.path.join("src", "region", os.path.basename(os.path.realpath(LIBRARY)))
+    t.ok(name in out.stdout.replace("|", " ").split(), "make builds the library", "%s\n%s" % (wanted, out.stderr))
+
+
 # ---- examples ----------------------------------------------------------------------------------
 
 def test_examples():
@@ -178,11 +193,13 @@ def check_shares(name, region, want, slack):
 
 
 def test_metrics():
+    began = time.monotonic()
     own, report = probe("spr", "metrics", 5)
     if report:
         r = regions(report)
         want = planted("spr", "even")
-        t.ok(report["resets"] in (1, 2), "PERF_METRICS is begun anew once in two seconds", str(report["resets"]))
+        took = time.monotonic() - began  # 5 s of CPU time
+        t.ok(1 <= report["resets"] <= took / 2, "PERF_METRICS is begun anew once in two seconds", "%d in %.1f s" % (report["resets"], took))
         for name in ("work", "whole"):
             check_shares("spr: levels 1 and 2 of region %s" % name, r[name], want, 0.1)
             t.equal(r[name]["lost"], 0, "no run of %s is lost" % name)
@@ -200,13 +217,73 @@ def test_metrics():
             check_shares("%s: level 1" % machine, regions(report)["whole"], want, 0.3)
 
 
+def true_values(path, machine):
+    """{event: what it came to} while the program's counters were open."""
+    with open(path, encoding="utf-8") as f:
+        return {w[1]: float(w[9]) for w in (line.split() for line in f) if float(w[6]) > 1e7}
+
+
+def test_phases():
+    """Phases of 20 to 90 ms, a region of 0.3 s whose groups take turns: what fixed counters count is exact, shares hold
+    the truth within their bars, and counts say that they have none."""
+    held = {n: Bars(SEEDS, 60) for n in ("frontend_bound", "retiring", "fetch_latency")}
+    exact, full, bars, unmarked, seed = [], [], [], [], -1
+    while seed < 60 and any(b.more() for b in held.values()):
+        seed += 1
+        path = os.path.join(tmp.name, "phases.scn")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("phase icache_misses 20-90\nphase fp_vector 20-90\nphase even 20-90\nrepeat\nset seed=%d\n" % seed)
+        truth = os.path.join(tmp.name, "truth")
+        if os.path.exists(truth):
+            os.remove(truth)
+        own, report = probe("skl", "metrics", 0.3, scenario=path, SIM_TRUTH=truth,
+                            PROBE_METRICS="ipc,topdown.l2,instructions,cycles,branches")
+        if not report:
+            return
+        v, n = values(regions(report)["whole"]), true_values(truth, "skl")
+        slots = 4 * n["CPU_CLK_UNHALTED.THREAD"]
+        ipc = n["INST_RETIRED.ANY"] / n["CPU_CLK_UNHALTED.THREAD"]
+        # the truth is that of a time a little longer than the region; instructions per cycle differ threefold in it
+        more = max(0, 1 - v["cycles"]["value"] / n["CPU_CLK_UNHALTED.THREAD"])
+        exact += [abs(v["ipc"]["value"] / ipc - 1) - 3 * more,
+                  abs(v["instructions"]["value"] / v["cycles"]["value"] / ipc - 1) - 3 * more]
+        want = {"frontend_bound": n["IDQ_UOPS_NOT_DELIVERED.CORE"] / slots, "retiring": n["UOPS_RETIRED.RETIRE_SLOTS"] / slots,
+                "fetch_latency": 4 * n["IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"] / slots}
+        for node, share in want.items():
+            got = v[node]
+            if got["error"] is not None:  # on a busy machine a group may have too few turns for a figure
+                held[node].add(abs(got["value"] - 100 * share) <= got["error"] + 100 * more)
+            bars.append("%s %s +- %s, true %.1f" % (node, got["value"], got["error"], 100 * share))
+        full += [v[x]["counted"] for x in ("ipc", "instructions", "cycles")]
+        b = v["branches"]
+        if b["counted"] < 0.9 and not ("no_error" in b and b["error"] is None):
+            unmarked.append(b)
+    t.ok(exact and max(exact) < 0.005 and min(full) > 0.999, "ipc, instructions and cycles are counted all the time", "%s\n%s" % (exact, full))
+    t.ok(all(b.good() for b in held.values()), "shares hold the truth: %s" % ", ".join("%s %s" % x for x in held.items()), "\n".join(bars))
+    t.ok(not unmarked, "a count without a bar says so", unmarked)
+    run = sim("skl", path, PROBE, "metrics", "0.5", PROBE_METRICS="ipc,topdown.l2,branches", SIM_CLOCK="0")
+    t.ok("read(2): the kernel does not give the time" in run.stdout, "no time from the kernel's pages: read(2)", run.stdout[:300])
+    run = sim("skl", path, PROBE, "metrics", "0.5", PROBE_METRICS="ipc,topdown.l2,branches", PROBE_TEXT="1")
+    t.ok("+- ?" in run.stdout and "took turns" in run.stdout and " +- " in run.stdout, "so does the text", run.stdout + run.stderr)
+
+
+def test_names_twice():
+    """What is asked for by another name shares a counter: one group, and rdpmc."""
+    own, report = probe("spr", "metrics", 0.4, PROBE_METRICS="ipc,topdown,instructions,cycles,INST_RETIRED.ANY")
+    if report:
+        v = values(regions(report)["whole"])
+        t.equal(report["counted_by"], "rdpmc", "names of events that are there take no further group")
+        t.ok(v["instructions"]["value"] == v["INST_RETIRED.ANY"]["value"] > 1e6 and
+             abs(v["instructions"]["value"] / v["cycles"]["value"] / v["ipc"]["value"] - 1) < 1e-9, "and count the same", v)
+
+
 def test_turns():
     own, report = probe("zen4", "metrics", 0.5, PROBE_METRICS="ipc,topdown.l2")
     if report:
         r = regions(report)["whole"]
         v = values(r)["retiring"]
-        t.ok(v["counted"] < 0.97 and v["error"] is None and abs(v["value"] - 30) < 1,
-             "groups that take turns: extrapolated, and it is said", v)
+        t.ok(v["counted"] < 0.97 and v["error"] and abs(v["value"] - 30) < 1,
+             "groups that take turns: extrapolated, with a bar", v)
     own, report = probe("adl", "metrics", 0.3, PROBE_METRICS="ipc,topdown")
     if report:
         t.ok(report["counted_by"].startswith("read(2): cores differ"), "no rdpmc where cores differ", report)
@@ -246,7 +323,7 @@ def test_signals():
     r = regions(report)
     work, handler = r["work"], r["handler"]
     t.ok(handler["runs"] > 50 and work["runs"] > 100, "signals come while regions run", r)
-    t.ok(not work["foreign"] and work["lost"] + handler["lost"] < 5, "runs in between are counted", r)
+    t.ok(not work["foreign"] and work["lost"] + handler["lost"] < 5 + 0.02 * handler["runs"], "runs in between are counted", r)
     ipc = values(work)["instructions"]["value"] / values(work)["cycles"]["value"]
     own, plain = probe("spr", "against", 0.1)
     w = values(regions(plain)["work"])
@@ -272,11 +349,14 @@ SIMULATED = not SANITIZED and platform.machine() == "x86_64"
 test_abi()
 test_header()
 test_static()
+test_make()
 test_examples()
 if SIMULATED:
     test_against_read()
     test_metrics()
     test_turns()
+    test_phases()
+    test_names_twice()
     test_hybrid()
     test_signals()
     test_fork_and_threads()

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ os.chdir(tmp.name)
 
 
 def run(*cmd, **kw):
-    return subprocess.run(cmd, capture_output=True, text=True, errors="replace", timeout=120, **kw)
+    return subprocess.run(cmd, capture_output=True, text=True, errors="replace", timeout=600, **kw)
 
 
 def report(path, *args):
@@ -130,11 +131,48 @@ def test_simulated():
     t.ok(abs(retiring["value"] - 30) < retiring["error"] + 0.1, "and that is what was planted", retiring)
 
 
+def test_dead_counter():
+    """A counter that stays 0 for as long as a region lasts is not believed."""
+    with open(os.path.join(SIM, "machines", "ivb.tab"), encoding="utf-8") as f:
+        text = re.sub(r"( IDQ_UOPS_NOT_DELIVERED\.CORE)( [0-9.]+)+", lambda m: m[1] + " 0" * len(m[0].split()[1:]), f.read())
+    with open("dead.tab", "w", encoding="utf-8") as f:
+        f.write(text)
+    os.mkdir("dead")
+    r = run(os.path.join(SIM, "run.sh"), "./dead.tab", "even", "--", CYCLADE, "run", "--regions", "--sysroot", "@SYSROOT@", "--",
+            PROBE, "metrics", "0.5", env=dict(os.environ, SIM_TREE=os.path.abspath("dead"), SIM_RDPMC="0"))
+    got = {m["name"]: m.get("value") for m in report("cyclade.regions")["regions"][1]["metrics"]} if not r.returncode else {}
+    t.ok("frontend_bound" in got and got["frontend_bound"] is None, "a node of a counter that stays 0 has no value", str(got) + r.stderr)
+    t.ok(got.get("retiring") is not None, "others have", str(got))
+
+
+def test_modes():
+    """Threads that could do less than the best one: made of a file in which each thread counted in another way."""
+    none, read, slow, fast = range(4)
+    run(CYCLADE, "run", "--regions", "--", WORKERS)
+    with open("cyclade.regions", "rb") as f:
+        good = f.read()
+    size, (block,), n = 8192, struct.unpack("=I", good[12:16]), struct.unpack("=I", good[48:52])[0]
+    if not t.ok(n >= 4, "a table of %d threads" % n):
+        return
+    for modes, slower, blind in (([fast, fast, read, none], 1, 1), ([read] * 4, 0, 0), ([fast, slow, read, read], 3, 0),
+                                 ([none] * 4, 0, 0), ([read, none, none, none], 0, 3)):
+        data = bytearray(good)
+        for b in range(n):
+            struct.pack_into("=I", data, size + b * block + 12, modes[b] if b < 4 else modes[0])
+        with open("modes.regions", "wb") as f:
+            f.write(data)
+        text = run(CYCLADE, "report", "modes.regions").stdout
+        got = [int(m[1]) if m else 0 for m in (re.search(r"(\d+) threads had to read", text), re.search(r"(\d+) threads have no", text))]
+        t.equal((got, report("modes.regions")["threads_by_read"]), ([slower, blind], slower), "threads that count in modes %s" % modes)
+
+
 test_anywhere()
+test_modes()
 test_file_by_name()
 test_hostile()
 if SANITIZED or platform.machine() != "x86_64":
     t.skip("run --regions on the simulated machine", "sanitizers take the signal and the place that its library needs")
 else:
     test_simulated()
+    test_dead_counter()
 t.done()

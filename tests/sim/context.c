@@ -16,6 +16,8 @@ static bool leads(const struct sim_counter *k)
 static const struct sim_pmu *group_pmu(const struct sim_context *c,
 				       const struct sim_counter *leader)
 {
+	if (leader->pmu)
+		return leader->pmu;
 	for (const struct sim_counter *k = c->first; k; k = k->next)
 		if (k->leader == leader && k->pmu)
 			return k->pmu;
@@ -119,29 +121,51 @@ static bool fill(const struct sim *sim, struct sim_context *c, const struct sim_
 	for (uint64_t turn = 0; (k = next_in_row(c, pmu, turn, true)); turn = k->turn)
 		if (!group_on(&p, c, k))
 			k->state = SIM_ERROR; /* read() gives 0 bytes from now on */
-	for (uint64_t turn = 0; (k = next_in_row(c, pmu, turn, false)); turn = k->turn)
+	for (uint64_t turn = 0; !p.full && (k = next_in_row(c, pmu, turn, false)); turn = k->turn)
 		if (!group_on(&p, c, k))
-			p.full = true;
+			p.full = true; /* for all groups behind it, too */
 	return p.full;
+}
+
+/* A bit for each PMU that has a group here: of a server's dozens most have none, at every tick. */
+static uint64_t pmus_of(const struct sim *sim, const struct sim_context *c)
+{
+	uint64_t here = 0;
+
+	for (struct sim_counter *k = c->first; k; k = k->next) {
+		const struct sim_pmu *pmu = leads(k) ? group_pmu(c, k) : NULL;
+
+		if (pmu)
+			here |= 1ULL << (pmu - sim->machine.pmu);
+	}
+	return here;
 }
 
 static void place_all(const struct sim *sim, struct sim_context *c)
 {
+	uint64_t here = pmus_of(sim, c);
+
 	for (struct sim_counter *k = c->first; k; k = k->next)
 		k->running = false;
 	for (uint32_t i = 0; i < sim->machine.n_pmus; i++)
-		fill(sim, c, &sim->machine.pmu[i]);
+		if (here >> i & 1)
+			fill(sim, c, &sim->machine.pmu[i]);
 	c->stale = false;
 }
 
 /* The first group of each row goes to its end, where the row is too long for the counters. */
 static void rotate(const struct sim *sim, struct sim_context *c)
 {
+	uint64_t here = pmus_of(sim, c);
+
 	for (uint32_t i = 0; i < sim->machine.n_pmus; i++) {
 		const struct sim_pmu *pmu = &sim->machine.pmu[i];
-		struct sim_counter *first = next_in_row(c, pmu, 0, false);
+		struct sim_counter *first;
 		bool waiting = false;
 
+		if (!(here >> i & 1))
+			continue;
+		first = next_in_row(c, pmu, 0, false);
 		for (struct sim_counter *k = c->first; k; k = k->next)
 			if (counts(k) && leads(k) && !k->running && group_pmu(c, k) == pmu)
 				waiting = true;

@@ -49,6 +49,21 @@ static unsigned values_wanted(const struct sim_event *const *event, size_t n, un
 	return count;
 }
 
+/* Each field of PERF_METRICS is there once: METRIC_EVENT_CONSTRAINT(). */
+static bool field_twice(const struct sim_event *const *event, size_t n)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned bit = event[i]->flags & SIM_METRIC ? 1u << event[i]->field : 0;
+
+		if (seen & bit)
+			return true;
+		seen |= bit;
+	}
+	return false;
+}
+
 static uint64_t counters_of(const struct sim_pmu *pmu, const struct sim_event *e, uint64_t held)
 {
 	return ((e->gp & pmu->gp) | (uint64_t)(e->fixed & pmu->fixed) << 32) & ~held;
@@ -62,7 +77,8 @@ bool sim_fit(const struct sim_pmu *pmu, const struct sim_event *const *event, si
 	size_t needing = 0;
 
 	if (values_wanted(event, n, SIM_OFFCORE) > pmu->offcore ||
-	    values_wanted(event, n, SIM_FRONTEND) > 1 || values_wanted(event, n, SIM_LDLAT) > 1)
+	    values_wanted(event, n, SIM_FRONTEND) > 1 || values_wanted(event, n, SIM_LDLAT) > 1 ||
+	    field_twice(event, n))
 		return false;
 	/* the watchdog counts cycles, and came first */
 	if (watchdog && pmu->watchdog)

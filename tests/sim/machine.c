@@ -81,6 +81,21 @@ static int pmu_index(const struct sim_machine *m, const char *name)
 	return -1;
 }
 
+static int read_driver(struct sim_pmu *p, const char *name)
+{
+	static const char *const names[] = {
+		[SIM_UNCORE] = "uncore", [SIM_MSR] = "msr", [SIM_INTEL] = "intel",
+		[SIM_AMD] = "amd",	 [SIM_IBS] = "ibs", [SIM_ARM] = "arm"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i])) {
+			p->driver = (enum sim_driver)i;
+			return 0;
+		}
+	return -1;
+}
+
 /* pmu NAME key=value... */
 static int read_pmu(struct sim_machine *m, const struct words *w)
 {
@@ -114,6 +129,18 @@ static int read_pmu(struct sim_machine *m, const struct words *w)
 			p->precise = (unsigned)number(v);
 		else if (KEY("cpus"))
 			p->cpus = sim_cpulist(v);
+		else if (KEY("driver") && !read_driver(p, v))
+			continue;
+		else if (KEY("lbr"))
+			p->lbr = (unsigned)number(v);
+		else if (KEY("callstack"))
+			p->callstack = number(v);
+		else if (KEY("pebs"))
+			p->pebs_plain = !strcmp(v, "plain");
+		else if (KEY("pdist"))
+			p->pdist = (uint32_t)number(v);
+		else if (KEY("aux"))
+			p->aux = number(v);
 		else
 			return -1;
 #undef KEY

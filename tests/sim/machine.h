@@ -15,6 +15,9 @@
 #define SIM_PROGRAMS 64
 #define SIM_NAME     64
 
+/* Whose rules a PMU has (rules.c). */
+enum sim_driver { SIM_UNCORE, SIM_MSR, SIM_INTEL, SIM_AMD, SIM_IBS, SIM_ARM };
+
 struct sim_pmu {
 	char name[SIM_NAME];
 	uint32_t type;	  /* attr.type */
@@ -26,7 +29,13 @@ struct sim_pmu {
 	bool core;	  /* counts programs: tasks may be attached */
 	bool watchdog;	  /* the NMI watchdog counts cycles here where it is on */
 	unsigned precise; /* highest precise_ip */
-	uint64_t cpus;	  /* where it counts; of an uncore PMU, where it is opened */
+	enum sim_driver driver;
+	unsigned lbr;	 /* branch records; 0: none */
+	bool callstack;	 /* branch records can follow calls (since Haswell) */
+	bool pebs_plain; /* precise: general counters, without edge, inv, cmask (before Ice Lake) */
+	uint32_t pdist;	 /* general counters that can :ppp; 0: all */
+	bool aux;	 /* load latency needs its auxiliary event */
+	uint64_t cpus;	 /* where it counts; of an uncore PMU, where it is opened */
 };
 
 enum sim_flag {

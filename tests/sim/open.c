@@ -2,11 +2,12 @@
 /*
  * open - perf_event_open on the simulated machine. Each event is a real software event (task-clock
  * of a task, cpu-clock of a CPU) with the same flags, so that inheritance, enable_on_exec, ids and
- * errors of targets are the kernel's own; what the PMU's driver would refuse is refused here.
+ * errors of targets are the kernel's own; rules.c has what the PMU's driver refuses.
  */
 #include "preload.h"
 #include "rdpmc.h"
 #include "ring.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,53 +121,6 @@ void sim_catch_up(struct sim_context *c)
 	sim_context_advance(&sim_state, c, now);
 }
 
-/* What the driver of the PMU says to the event itself. */
-static int event_errno(const struct sim_counter *k, pid_t pid, int cpu, bool cgroup)
-{
-	const struct perf_event_attr *a = &k->attr;
-	const struct sim_event *e = &k->event, *one[] = { e };
-	bool sampling = a->sample_period > 0 || a->freq;
-	unsigned precise = sim_state.scenario.set.precise < 0
-				   ? k->pmu->precise
-				   : (unsigned)sim_state.scenario.set.precise;
-	bool filtered = a->exclude_user || a->exclude_kernel || a->exclude_hv || a->exclude_idle;
-
-	if (cpu >= 0 && k->pmu->core && !(k->pmu->cpus >> (cpu & 63) & 1))
-		return ENOENT;
-	/* what lies outside the cores counts for whole CPUs only */
-	if (!k->pmu->core && (cpu < 0 || pid >= 0 || cgroup))
-		return EINVAL;
-	if (!k->pmu->core && sampling && !k->pmu->precise)
-		return EINVAL;
-	if (a->precise_ip > precise)
-		return EOPNOTSUPP;
-	if (e->flags & (SIM_METRIC | SIM_SLOTS) && filtered &&
-	    sim_state.scenario.set.metrics_filter)
-		return EINVAL;
-	if (e->flags & SIM_METRIC && (sampling || !(k->leader->event.flags & SIM_SLOTS) ||
-				      k->leader == k || k->leader->attr.sample_period))
-		return EINVAL;
-	return sim_fit(k->pmu, one, 1, false, 0) ? 0 : EINVAL;
-}
-
-/* The kernel tries a whole group on an empty PMU before it accepts another member. */
-static int group_errno(const struct sim_counter *k)
-{
-	const struct sim_event *event[256] = { &k->event };
-	size_t n = 1;
-
-	if (k->leader == k)
-		return 0;
-	for (const struct sim_counter *other = k->context->first; other; other = other->next) {
-		if (other->leader != k->leader || !other->pmu)
-			continue;
-		if (other->pmu != k->pmu || n == 256)
-			return EINVAL;
-		event[n++] = &other->event;
-	}
-	return sim_fit(k->pmu, event, n, false, 0) ? 0 : EINVAL;
-}
-
 /* The real event behind this one. */
 static void backing_attr(struct perf_event_attr *to, const struct sim_counter *k, bool cpu_wide)
 {
@@ -197,9 +151,9 @@ static int open_in(struct sim_counter *k, pid_t pid, int cpu, int group_fd, unsi
 	int bad = 0;
 
 	if (k->pmu) {
-		bad = event_errno(k, pid, cpu, flags & PERF_FLAG_PID_CGROUP);
+		bad = sim_rules_precise(&sim_state, k);
 		if (!bad)
-			bad = group_errno(k);
+			bad = sim_rules(&sim_state, k, pid, cpu, flags & PERF_FLAG_PID_CGROUP);
 		backing_attr(&real, k, pid < 0 || flags & PERF_FLAG_PID_CGROUP);
 	}
 	if (bad) {

@@ -16,6 +16,15 @@ static uint64_t scramble(uint64_t x)
 	return x ^ x >> 31;
 }
 
+/* "6.11": 611 */
+static int linux_version(const char *text)
+{
+	char *dot;
+	int major = (int)strtol(text, &dot, 10);
+
+	return major * 100 + (*dot == '.' ? (int)strtol(dot + 1, NULL, 10) : 0);
+}
+
 static int setting(struct sim_scenario *s, const char *word)
 {
 	const char *eq = strchr(word, '=');
@@ -51,6 +60,8 @@ static int setting(struct sim_scenario *s, const char *word)
 		s->set.no_latency = !(v > 0);
 	else if (KEY("precise"))
 		s->set.precise = (int)v;
+	else if (KEY("linux"))
+		s->set.linux_version = linux_version(eq ? eq + 1 : "");
 	else if (KEY("seed"))
 		s->seed = (uint64_t)v;
 	else

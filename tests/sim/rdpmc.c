@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "preload.h"
 
-#define WIDTH	    48
-#define MASK	    (((uint64_t)1 << WIDTH) - 1)
-#define SLOTS	    (1u << 30 | 3)
-#define METRICS	    (1u << 29)
-#define SETTLE_USEC 1000
+#define WIDTH	     48
+#define MASK	     (((uint64_t)1 << WIDTH) - 1)
+#define SLOTS	     (1u << 30 | 3)
+#define METRICS	     (1u << 29)
+#define SETTLE_USEC  1000
+#define MEASURE_USEC 10000
+#define CLOCK_SHIFT  20	     /* a time stamp is 0.3 to 1 ns: so the factor has 20 bits */
+#define OFF_CPU_NS   100000u /* less is how late this machine may be */
 
 static struct perf_event_mmap_page *page[SIM_FDS]; /* where we write it */
 static uint64_t start;
@@ -75,13 +79,24 @@ static void write_page(struct sim_counter *k, struct perf_event_mmap_page *p)
 	__atomic_fetch_add(&p->lock, 1, __ATOMIC_RELEASE);
 }
 
+/* The thread was off its CPU: time went on, its counters did not. The kernel writes their pages
+ * when the thread comes back. */
+static bool was_off_cpu(const struct sim_counter *k, const struct perf_event_mmap_page *p)
+{
+	uint64_t told = p->time_enabled + p->time_offset + stamp_ns(p, stamp());
+
+	return p->cap_user_time && k->state == SIM_ON && told > k->enabled + OFF_CPU_NS;
+}
+
 /* Only what is on or off otherwise than before. */
 static void refresh(const struct sim_context *c)
 {
-	for (struct sim_counter *k = c->first; k; k = k->next)
-		if (k->fd >= 0 && k->fd < SIM_FDS && page[k->fd] &&
-		    page[k->fd]->index != index_of(k))
-			write_page(k, page[k->fd]);
+	for (struct sim_counter *k = c->first; k; k = k->next) {
+		struct perf_event_mmap_page *p = k->fd >= 0 && k->fd < SIM_FDS ? page[k->fd] : NULL;
+
+		if (p && (p->index != index_of(k) || was_off_cpu(k, p)))
+			write_page(k, p);
+	}
 }
 
 /* A step of no length has the row of groups worked out anew. */
@@ -132,15 +147,35 @@ bool sim_rdpmc_wants(int fd, size_t len)
 	       len == (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The kernel's own page has the clock's numbers. */
-static void copy_clock(struct perf_event_mmap_page *p, size_t len, int fd)
+static uint64_t now_ns(void)
 {
-	struct perf_event_mmap_page *real = sim_real.mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+	struct timespec t;
 
-	if (real == MAP_FAILED)
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The clock's numbers, which a kernel gives only where it trusts its time stamps: a guest's often
+ * does not. SIM_CLOCK=0: this one does not either. */
+static void give_clock(struct perf_event_mmap_page *p)
+{
+	static uint32_t mult;
+	const char *wish = getenv("SIM_CLOCK");
+	uint64_t ns, cycles;
+
+	if (wish && !strcmp(wish, "0"))
 		return;
-	memcpy(p, real, sizeof(*p));
-	sim_real.munmap(real, len);
+	if (!mult) {
+		ns = now_ns();
+		cycles = stamp();
+		usleep(MEASURE_USEC);
+		ns = now_ns() - ns;
+		cycles = stamp() - cycles;
+		mult = cycles ? (uint32_t)((ns << CLOCK_SHIFT) / cycles) : 0;
+	}
+	p->cap_user_time = mult > 0;
+	p->time_shift = CLOCK_SHIFT;
+	p->time_mult = mult;
 }
 
 void *sim_rdpmc_map(void *at, size_t len, int prot, int flags, int fd)
@@ -157,7 +192,7 @@ void *sim_rdpmc_map(void *at, size_t len, int prot, int flags, int fd)
 		sim_real.close(memory);
 	if (shown == MAP_FAILED)
 		return MAP_FAILED;
-	copy_clock(p, len, fd);
+	give_clock(p);
 	p->lock = 0;
 	p->cap_user_rdpmc = 1;
 	p->pmc_width = WIDTH;

@@ -352,7 +352,7 @@ static void keep_read(const struct sim *sim, struct sim_counter *k, struct walk 
 static void put_branches(const struct sim *sim, const struct sim_counter *k, uint64_t ip,
 			 struct walk *w)
 {
-	uint64_t n = 32, top = ip & ~UINT64_C(15);
+	uint64_t n = k->pmu->lbr, top = ip & ~UINT64_C(15);
 
 	*w->out++ = n;
 	if (k->attr.branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)

@@ -13,11 +13,11 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED, SIMULATED, Tap  # noqa: E402
 
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 MACHINES = sorted(x[:-4] for x in os.listdir(os.path.join(HERE, "machines")))
-RUN = MACHINES if LONG else ["ivb", "skl", "spr"]
+RUN = MACHINES if LONG else ["ivb"] if SANITIZED else ["ivb", "skl", "spr"]
 # Branch_Resteers may hold its siblings' cycles (~overlap), so the path ends above it; fp_arith comes out larger
 # than all uops here and there
 END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branch_resteers": "fetch_latency",
@@ -92,8 +92,8 @@ def plans(machine, settings):
          "%s: groups that the way down to a node takes: %s" % (what, told), p.stdout + p.stderr)
 
 
-if SANITIZED:
-    t.skip("all of it", "a sanitized library cannot be preloaded")
+if not SIMULATED:
+    t.skip("all of it", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
     t.done()
 if run_on("ivb", "even", CYCLADE, "stat", "-e", "task-clock", "true").returncode:
     t.skip("all of it", "no counting here")
@@ -101,6 +101,6 @@ if run_on("ivb", "even", CYCLADE, "stat", "-e", "task-clock", "true").returncode
 for m in MACHINES:
     for smt in ("", "smt=1"):
         plans(m, smt)
-        if m in RUN and (smt == "" or LONG or m != "spr"):
+        if m in RUN and (LONG or m == "ivb" or (m == "skl") == bool(smt)):
             runs(m, smt)
 t.done()

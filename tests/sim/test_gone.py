@@ -11,11 +11,11 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
 
 t = Tap()
-if SANITIZED:
-    t.skip("counters that go away", "a sanitized program does not run on the simulated machine")
+if not SIMULATED:
+    t.skip("counters that go away", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
     t.done()
 
 

@@ -4,6 +4,7 @@
 run of perf printed, and the one that was planted."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -47,7 +48,7 @@ def differ(a, b, slack):
 
 PLANTED = {"frontend_bound": 0.2, "bad_speculation": 0.1, "retiring": 0.3, "backend_bound": 0.4}
 if SANITIZED:
-    t.skip("perf stat record on simulated machines", "a sanitized library cannot be preloaded")
+    t.skip("perf stat record on simulated machines", "under a sanitizer a share of the simulated machines has to do: tree, drill, run, record")
     t.done()
 if not PERF:
     t.skip("perf stat record on simulated machines", "no perf")
@@ -58,6 +59,49 @@ for machine, groups in (("ivb", "TopdownL1"), ("ivb", "TopdownL1,TopdownL2"), ("
     t.ok(len(b) >= 4 and not differ(a, b, 1e-6), "%s -M %s: the tree of the recording is the one of the table" % (machine, groups),
          "%s\n%s\n%s" % (differ(a, b, 1e-6), p.stderr, tree(DATA, "--model", machine)[0].get("said")))
     t.ok(all(abs(a.get(n, -1) - v) < 0.01 for n, v in PLANTED.items()), "%s -M %s: what was planted" % (machine, groups), a)
+
+# ---- what perf prints, in each of its forms: the tree that was planted, and sums made of the text here
+
+def events(text, form):
+    """{event: sum} of the text, read by the rules of one form alone."""
+    out = {}
+    for line in text.splitlines():
+        name, value = None, None
+        if form == "json" and line.startswith("{"):
+            row = json.loads(line)
+            name, value = row.get("event"), row.get("counter-value")
+        elif form == "csv":
+            m = re.match(r"(?:.*,)?(\d+),,([^,]+),(?:[\d.]+%,)?\d+,[\d.]+,", line)
+            value, name = m.groups() if m else (None, None)
+        elif form == "table":
+            m = re.search(r"(?:^|\s)([\d,]+)\s{2,}([A-Za-z][\w./]*(?: \[\w+\])?)\s", line)
+            value, name = m.groups() if m and "seconds" not in line else (None, None)
+        if name and value and value[0].isdigit():
+            out.setdefault(re.sub(r" \[cpu\]$", "", name), []).append(float(value.replace(",", "")))
+    return out
+
+
+FORMS = [(("-x,",), "csv"), (("-j",), "json"), ((), "table"), (("-r", "2"), "table"), (("-r", "2", "-x,"), "csv")]
+WHOLE = [(("-a", *place, *every, *form), kind) for place in (("-A",), ("--per-socket",), ("--per-core",), ("--per-die",), ("--per-node",))
+         for every in ((), ("-I", "60")) for form, kind in (((), "table"), (("-x,",), "csv"), (("-j",), "json"))]
+LONG = os.environ.get("CYCLADE_LONG")
+for perf in (PERF, os.environ.get("CYCLADE_PERF612"), os.environ.get("CYCLADE_PERF7")):
+    if not perf:
+        t.skip("outputs of another perf", "CYCLADE_PERF612 and CYCLADE_PERF7 name some")
+        continue
+    for n, (words, form) in enumerate(FORMS + (WHOLE if WHOLE_CPUS else [])):
+        if not LONG and n >= len(FORMS) and (n + len(perf)) % 3:
+            continue
+        run_on("ivb", "even", perf, "stat", "-o", TEXT, "-M", "TopdownL1", *words, SPIN, "100", settings="seed=1", LC_ALL="C")
+        with open(TEXT, encoding="utf-8") as f:
+            text = f.read()
+        x = tree(TEXT, "--model", "ivybridge")[0]
+        got = {c["event"]: c["value"] for c in x.get("counts", [])}
+        want = events(text, form)
+        t.ok(all(abs(nodes(x).get(k, -1) - v) < 0.01 for k, v in PLANTED.items()), "%s stat %s: what was planted" % (os.path.basename(perf), " ".join(words)),
+             "%s\n%s\n%s" % (nodes(x), x.get("said"), text[:600]))
+        t.ok(len(want) >= 4 and all(k in got and abs(got[k] - sum(v)) < 1 for k, v in want.items()),
+             "%s stat %s: the sums" % (os.path.basename(perf), " ".join(words)), "%s\n%s" % (got, want))
 if not WHOLE_CPUS:
     t.skip("perf stat record -a", "whole CPUs may not be counted here")
     t.done()

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
-from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Bars, Tap  # noqa: E402
 
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 t = Tap()
@@ -89,8 +89,10 @@ def cpus():
         return
     doc, _, truth = stat("spr", "dram_bound", "-a", "--for", "300ms", target=[])
     got = nodes(doc)
-    t.ok(all(got.get(n, {}).get("counted", 0) > 0.999 for n in LEVEL_1), "spr -a: level 1 was counted all of the time",
-         (doc["notes"], [got.get(n) for n in LEVEL_1]))
+    # groups of CPUs are enabled one after the other, which takes a busy machine some ms: each has been counted since its own
+    slots = [x for x in truth if x[0].startswith("TOPDOWN.SLOTS")]
+    t.ok(slots and all(x[1] == x[2] for x in slots) and all(got.get(n, {}).get("counted", 0) > 0.5 for n in LEVEL_1),
+         "spr -a: level 1 was counted all of the time", (slots, doc["notes"], [got.get(n) for n in LEVEL_1]))
     t.equal(wrong("spr", "dram_bound", got, LEVEL_1), {}, "spr -a: what was planted")
 
 
@@ -117,25 +119,23 @@ def true_counts(truth):
 
 def ratios():
     """A node of an event that takes turns over slots that do not: within its bar."""
-    scenario, inside, width, seen = os.path.join(tmp.name, "phases"), 0, [], 0
+    scenario, width = os.path.join(tmp.name, "phases"), []
+    inside = Bars(100, 100) if os.environ.get("CYCLADE_LONG") else Bars(10, 80)
     with open(scenario, "w", encoding="utf-8") as f:
         f.write("phase microcode 40-120\nphase dram_bound 30-160\nrepeat\n")
-    runs = 100 if os.environ.get("CYCLADE_LONG") else 15
-    for seed in range(runs):
-        doc, _, truth = stat("spr", scenario, "-l", "3", ms=500, sim="seed=%d" % (seed + 1))
+    while inside.more():
+        doc, _, truth = stat("spr", scenario, "-l", "3", ms=500, sim="seed=%d" % (inside.of + 1))
         true, n = true_counts(truth), nodes(doc).get("microcode_sequencer", {})
-        if n.get("value") is None or n.get("error") is None:
-            continue
-        seen += 1
-        width.append(n["error"])
-        inside += abs(n["value"] - true["UOPS_RETIRED.MS"] / true["TOPDOWN.SLOTS"]) <= n["error"]
+        known = n.get("value") is not None and n.get("error") is not None
+        inside.add(known and abs(n["value"] - true["UOPS_RETIRED.MS"] / true["TOPDOWN.SLOTS"]) <= n["error"])
+        width += [n["error"]] if known else []
     print("# half widths %s" % ", ".join("%.3f" % w for w in sorted(width)))
-    t.ok(seen == runs and inside >= 0.8 * runs, "spr, two phases: microcode_sequencer lies within its bar in %d of %d runs" % (inside, runs))
+    t.ok(inside.good(), "spr, two phases: microcode_sequencer lies within its bar %s" % inside)
     t.ok(width and sorted(width)[len(width) // 2] < 0.1, "and the bar is no barn door")
 
 
 if SANITIZED:
-    t.skip("simulated machines", "a sanitizer's own preloaded library comes first")
+    t.skip("simulated machines", "under a sanitizer a share of the simulated machines has to do: tree, drill, run, record")
     t.done()
 for m in ("gnr", "icl", "adl"):
     always(m)

@@ -119,7 +119,7 @@ def side_by_side(title, perf, machine, program, groups, most, fault, within=WITH
 
 
 if SANITIZED:
-    t.skip("all of it", "a sanitized library cannot be preloaded")
+    t.skip("all of it", "under a sanitizer a share of the simulated machines has to do: tree, drill, run, record")
 elif not PERF:
     t.skip("all of it", "no perf")
 elif subprocess.run([PERF, "stat", "-e", "task-clock", "true"], capture_output=True).returncode:

@@ -16,11 +16,11 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SIMULATED, Tap  # noqa: E402
 
 t = Tap()
-if SANITIZED:
-    t.skip("uncore", "a sanitized program does not run on the simulated machine")
+if not SIMULATED:
+    t.skip("uncore", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
     t.done()
 tmp = tempfile.TemporaryDirectory()
 MACHINE = os.path.join(tmp.name, "spr2.tab")

@@ -28,11 +28,10 @@ def functions(path):
     """{start: length} of functions, none over another"""
     out, end = {}, 0
     rows = set()
-    for flag in ("-S", "-DS"):
-        for line in run("nm", flag, "--defined-only", path).stdout.splitlines():
-            f = line.split()
-            if len(f) > 3 and f[2] in "tTwWiu":
-                rows.add((int(f[0], 16), int(f[1], 16)))
+    for line in run("readelf", "-sW", path).stdout.splitlines():  # nm shows weak variables of threads as functions
+        f = line.split()
+        if len(f) > 6 and f[3] in ("FUNC", "IFUNC") and f[6] != "UND":
+            rows.add((int(f[1], 16), int(f[2], 0)))
     for start, size in sorted(rows, key=lambda r: (r[0], -r[1])):
         if start >= end and size:
             out[start], end = size, start + size

@@ -22,6 +22,46 @@ __attribute__((noinline)) int rec(int n, char *p) { char b[64]; memset(b, n, siz
 __attribute__((noinline)) int var(int n) { char *p = alloca(n); memset(p, 1, n); return p[n / 2]; }
 int main(int c, char **v) { signal(SIGUSR1, handler); puts(v[0]); return rec(c, v[0]) + var(c + 100); }
 """
+# every instruction that compilers use rarely or not any more
+RARE = r"""
+    .text
+    .globl _start
+    .type _start,@function
+_start:
+    .cfi_startproc
+    nop
+    .cfi_escape 0x2f, 3, 2 # negative_offset_extended: rbx at c+16
+    nop
+    .cfi_escape 0x05, 12, 4 # offset_extended: r12 at c-32
+    nop
+    .cfi_escape 0x11, 13, 0x7d        # offset_extended_sf: r13, -3 * -8
+    nop
+    .cfi_escape 0x14, 14, 5 # val_offset
+    nop
+    .cfi_escape 0x15, 15, 0x7e        # val_offset_sf
+    nop
+    .cfi_escape 0x12, 6, 0x7c        # def_cfa_sf: rbp+32
+    nop
+    .cfi_escape 0x13, 0x7b # def_cfa_offset_sf: 40
+    nop
+    .cfi_remember_state
+    .cfi_register 8, 9
+    nop
+    .cfi_escape 0x06, 12 # restore_extended
+    nop
+    .cfi_restore_state
+    nop
+    .cfi_undefined 10
+    nop
+    .cfi_same_value 12
+    nop
+    .cfi_escape 0x2e, 16 # args_size: no row changes
+    nop
+    .cfi_def_cfa 7, 8
+    nop
+    .cfi_endproc
+    .size _start, .-_start
+"""
 X86 = dict(rax=0, rdx=1, rcx=2, rbx=3, rsi=4, rdi=5, rbp=6, rsp=7, ra=16,
            **{f"r{i}": i for i in range(8, 16)})
 ARM = dict(sp=31, ra=30, **{f"x{i}": i for i in range(31)})
@@ -109,6 +149,13 @@ def main():
                 tap.skip(name, "does not build here")
             else:
                 compare(name, frames_of, out, readelf, regs)
+        src, out = os.path.join(where, "rare.s"), os.path.join(where, "rare")
+        with open(src, "w") as f:
+            f.write(RARE)
+        if os.uname().machine != "x86_64" or not shutil.which("readelf") or run("gcc", "-nostdlib", src, "-o", out).returncode:
+            tap.skip("rare instructions", "no gcc or readelf for x86")
+        else:
+            compare("rare instructions", frames_of, out, "readelf", X86)
     for lib in ("libc.so.6", "libstdc++.so.6"):
         path = f"/lib/x86_64-linux-gnu/{lib}"
         if not os.path.exists(path):

@@ -230,8 +230,48 @@ def compare(name, lines_of, path, twin):
         print("#  ", b)
 
 
+def whole(line):
+    """The file that a line of addr2line's or of ours names, whole."""
+    return re.sub(r" \(.*\)$", "", line).split("\t")[0].rpartition(":")[0]
+
+
+def full_names(lines_of, name, cc, flags):
+    """Names that are relative to where the compiler ran, which DW_AT_comp_dir tells."""
+    tool = "llvm-addr2line" if shutil.which("llvm-addr2line") else "addr2line"
+    if not shutil.which(cc) or not shutil.which(tool):
+        tap.skip(f"{name}: full names", f"no {cc} or {tool}")
+        return
+    with tempfile.TemporaryDirectory() as where:
+        for d in ("inc", "src", "build"):
+            os.mkdir(os.path.join(where, d))
+        for n, t in C_CODE.items():
+            with open(os.path.join(where, "inc" if n.endswith(".h") else "src", n), "w") as f:
+                f.write(t)
+        at = os.path.join(where, "build")
+        r = run(cc, *flags.split(), "-I../inc", "../src/a.c", "../src/b.c", "-o", "prog", cwd=at)
+        if r.returncode:
+            tap.skip(f"{name}: full names", r.stderr.strip().split("\n")[0])
+            return
+        path = os.path.join(at, "prog")
+        addrs = text_addresses(path)
+        # asked from elsewhere: an answer that leans on the current directory would show
+        mine = [whole(l) for l in run(lines_of, path, input="".join(f"{a:x}\n" for a in addrs),
+                                      cwd="/").stdout.split("\n")[:-1]]
+        ref = [whole(b[0]) if b else "" for b in blocks(tool, path, addrs)]
+        both = [(os.path.normpath(m), os.path.normpath(r)) for m, r in zip(mine, ref)
+                if "??" not in (m, r)]
+        bad = [b for b in both if b[0] != b[1]]
+        tap.ok(len(both) > 20 and len(bad) <= len(both) // 20 and
+               {"a.c", "b.c", "util.h"} == {os.path.basename(m) for m, _ in both if m.startswith(where)},
+               f"{name}: full names as {tool} ({len(both)}, {len(bad)} differ)", bad[:6])
+
+
 def main():
     lines_of = os.path.abspath(sys.argv[1])
+    for name, cc, flags in (("gcc-4", "gcc", "-O2 -g -gdwarf-4"), ("gcc-5", "gcc", "-O2 -g -gdwarf-5"),
+                            ("clang-4", "clang", "-O2 -g -gdwarf-4"), ("clang-5", "clang", "-O2 -g -gdwarf-5"),
+                            ("gcc-split", "gcc", "-O2 -g -gsplit-dwarf")):
+        full_names(lines_of, name, cc, flags)
     for name, cc, flags, code, after in BUILDS:
         if not shutil.which(cc) or not shutil.which("addr2line"):
             tap.skip(name, f"no {cc} or addr2line")

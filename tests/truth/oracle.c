@@ -53,13 +53,14 @@ static const uint8_t br_type[] = {
 	[KIND_SYSCALL] = PERF_BR_SYSRET,
 };
 
-#define DEPTH_MOST  1024
-#define KERNEL_EXIT 0xffffffff81000010u /* where the kernel comes from: an address, no more */
+#define DEPTH_MOST   1024
+#define KERNEL_ENTRY 0xffffffff81000000u /* where interrupts lead, and where the kernel comes */
+#define KERNEL_EXIT  0xffffffff81000010u /* from: addresses, no more */
 
 static struct {
 	const char *data, *truth;
 	uint64_t depth, event, filter, period, fixed, spread, often, seed, cycles, types, far, irq,
-		skid;
+		both, skid;
 } opt = {
 	.depth = 32, .period = 100, .spread = 50, .often = 100, .seed = 1, .cycles = 1, .far = 1
 };
@@ -77,6 +78,7 @@ static struct option {
 	{ "cycles", &opt.cycles }, /* 0: entries have no cycles */
 	{ "types", &opt.types },   /* 1: entries have types */
 	{ "irq", &opt.irq },	   /* instructions between interrupts, in the mean; 0: none */
+	{ "both", &opt.both },	   /* 1: stacks hold the way into the kernel, too */
 	{ "skid", &opt.skid },	   /* cycles from the overflow to the sample */
 	{ "far", &opt.far },	   /* 0: returns of system calls are no entries */
 };
@@ -323,12 +325,23 @@ static uint64_t insn_at(const struct block *b, uint64_t back)
 	return b->start + b->at[back < b->n ? b->n - 1 - back : 0];
 }
 
+/* The branch that no event here counts: from the instruction that was to run next. */
+static void to_kernel(uint64_t from)
+{
+	if (opt.both && opt.filter == FILTER_ANY)
+		push(KIND_NONE, from, KERNEL_ENTRY, false);
+}
+
 /* Interrupts that were due in this TB: the kernel returns to an instruction anywhere in it. */
 static void interrupt(const struct block *b)
 {
 	while (opt.irq && truth.insns >= next_irq) {
-		if (next_irq)
-			from_kernel(insn_at(b, truth.insns - next_irq));
+		if (next_irq) {
+			uint64_t at = insn_at(b, truth.insns - next_irq);
+
+			to_kernel(at);
+			from_kernel(at);
+		}
 		next_irq = truth.insns + 1 + opt.irq / 2 + random_number() % opt.irq;
 	}
 }
@@ -466,6 +479,7 @@ int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv
 		.config = events[opt.event].config,
 		.period = opt.period,
 		.branch_filter = filters[opt.filter].bits | PERF_SAMPLE_BRANCH_USER |
+				 (opt.both ? PERF_SAMPLE_BRANCH_KERNEL : 0) |
 				 (opt.cycles ? 0 : PERF_SAMPLE_BRANCH_NO_CYCLES) |
 				 (opt.types ? PERF_SAMPLE_BRANCH_TYPE_SAVE : 0),
 		.pid = (uint32_t)getpid(),

@@ -49,7 +49,7 @@ static struct perf_event_attr attribute(const struct recording *r)
 		.branch_sample_type = r->branch_filter,
 		.disabled = 1,
 		.precise_ip = r->precise ? 2 : 0,
-		.exclude_kernel = 1,
+		.exclude_kernel = !(r->branch_filter & PERF_SAMPLE_BRANCH_KERNEL),
 		.exclude_hv = 1,
 		.mmap = 1,
 		.mmap2 = 1,

@@ -23,7 +23,7 @@ def theirs(name, rec):
     """{function: (total, calls)}, or what it said instead"""
     out = rec.path + ".prof"
     p = subprocess.run([TOOL, "--binary=" + program(name), "--profile=" + rec.path, "--out=" + out, "--format=text"],
-                       capture_output=True, text=True, errors="replace", timeout=60)
+                       capture_output=True, text=True, errors="replace", timeout=600)
     if p.returncode or not os.path.exists(out):
         return p.stdout + p.stderr
     with open(out, encoding="utf-8", errors="replace") as f:

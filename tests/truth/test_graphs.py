@@ -56,11 +56,11 @@ def calls(t, path, name):
     dot = run("calls", "-i", path, "--format", "dot", "--no-cache").stdout
     nodes = re.findall(r'^\t(n\d+) \[label="([^\\"]+)', dot, re.M)
     label = dict((int(n[1:]), x) for n, x in nodes)
-    have = {(j["functions"][e["caller"]]["function"], j["functions"][e["callee"]]["function"], e["tail"]) for e in j["edges"]}
+    have = {(e["caller"], e["callee"], e["tail"]) for e in j["edges"]}
     got = {(label[a], label[b], s == "dotted") for a, b, s in arrows(dot)}
     t.ok(got and got <= have, name + ": arrows are calls", sorted(got - have)[:5])
-    heavy = {(j["functions"][e["caller"]]["function"], j["functions"][e["callee"]]["function"], e["tail"])
-             for e in j["edges"] if e["runs"] > .1 * j["runs"]["value"]}
+    heavy = {(e["caller"], e["callee"], e["tail"])
+             for e in j["edges"] if e["calls"] > .1 * j["calls"]}
     t.ok(heavy <= got, name + ": all that matter", sorted(heavy - got)[:5])
     picture(t, ["calls", "-i", path], name, len(nodes))
 

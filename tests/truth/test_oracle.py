@@ -112,7 +112,7 @@ def by_perf(t, name, r):
     if not PERF:
         return t.skip(name + ": as perf reads it", "no perf")
     p = subprocess.run([PERF, "script", "-i", r.path, "-F", "comm,pid,time,period,ip,brstack", "--full-source-path"],
-                       capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120)
+                       capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=600)
     lines = [x for x in p.stdout.splitlines() if x.strip()]
     want = list(r.samples())
     if not t.equal(len(lines), len(want), name + ": perf reads as many samples"):

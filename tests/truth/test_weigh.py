@@ -3,13 +3,14 @@
 """cyclade blocks where weights are not simply periods, against what really ran: stacks of an event of instructions, which
 is met the more often the longer a stretch is; and stacks among whose branches stand returns of system calls, which
 the event does not count."""
+import collections
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Spread, cyclade, own  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, run  # noqa: E402
 
 
 def compare(t, r, name, most):
@@ -27,15 +28,53 @@ def compare(t, r, name, most):
                 s.add(b["hits"], b["runs"], want, b["error"])
     s.show(name)
     t.ok(s.rows and s.worst(5000) < most, "%s: counts with many hits within %g %%" % (name, 100 * most), s.worst(5000))
-    t.ok(s.covered() > .85, "%s: %.1f %% of counts lie within their error bars" % (name, 100 * s.covered()))
+    t.ok(s.covers(.85), "%s: %.1f %% of counts lie within their error bars" % (name, 100 * s.covered()))
     want = r.truth.total["insns"]
     t.ok(abs(j["insns"]["value"] / want - 1) < .03, "%s: instructions in all" % name, (j["insns"], want))
     return j
 
 
+def agree(t, r, name):
+    """Calls are edges between blocks: both commands count the same ones."""
+    b, c = cyclade("blocks", "-j", "-i", r.path), cyclade("calls", "-j", "-i", r.path)
+    into = collections.Counter()
+    for f in b["functions"]:
+        for e in f["edges"]:
+            if e["from"] is None and e["to"] == 0 and not e["fallthrough"]:
+                into[e["other"]["function"], f["function"]] += e["runs"]
+    calls = [(e["caller"], e["callee"], e["calls"]) for e in c["edges"]
+             if not e["tail"] and not e["plt"] and None not in (e["caller"], e["callee"])]
+    both = [(x, y, n, into[x, y]) for x, y, n in calls if into[x, y] > 1000]
+    bad = [x for x in both if abs(x[2] / x[3] - 1) > 1e-6]
+    t.ok(both and not bad, "%s: %d calls, as often by blocks as by calls" % (name, len(both)), bad[:5])
+
+
+def account(t, o):
+    """An account has what branch records tell of its functions: as blocks and calls have it, and near the truth."""
+    r = o.run("nested", depth=32, period=400, event="cycles")
+    d = cyclade("report", "--account", "-j", "-i", r.path, "--model", "skx")
+    rows = {x["sym"]: x.get("branches") for x in d["accounts"][0]["rows"] if "sym" in x} if not isinstance(d, str) else {}
+    insns = {f["function"]: f["insns"] for f in cyclade("blocks", "-j", "-i", r.path)["functions"]}
+    c = cyclade("calls", "-j", "-i", r.path)
+    calls = {f["function"]: f for f in c["functions"]}
+    names = ("of_three", "triangle", "while_loop", "main")
+    bad = [n for n in names if not rows.get(n) or rows[n]["insns"] != insns[n] or rows[n]["called"]["value"] != calls[n]["called"] or
+           (rows[n]["callers"], rows[n]["callees"]) != (calls[n]["callers"], calls[n]["callees"])]
+    t.ok(not bad, "account: instructions, callers and callees of functions", (bad, d if isinstance(d, str) else rows))
+    said = run("report", "--account", "-i", r.path, "--model", "skx", "--no-cache").stdout
+    t.ok(" insns " in said and " callers " in said and " callees " in said, "and as columns", said[:600])
+    by_line = cyclade("report", "--account", "-j", "-i", r.path, "--model", "skx", "-s", "srcline")
+    t.ok(not isinstance(by_line, str) and not any("branches" in x for x in by_line["accounts"][0]["rows"]), "rows that are no functions have none")
+
+
 def main():
     t = Tap()
     with Oracle(t) as o:
+        account(t, o)
+        for event in ("taken", "insns", "cycles"):
+            for skid in (0, 40):
+                agree(t, o.run("nested", depth=32, period=62 if event == "taken" else 400, event=event, skid=skid),
+                      "%s, %d cycles late" % (event, skid))
         for program in ("nested", "pack", "oddeven"):
             j = compare(t, o.run(program, event="insns", period=400, depth=32), program + ", by instructions", .06)
             t.ok(j and j["scaled"] and j["by"] == "instructions" and j["sums"]["weighed"], program + ": executions by instructions")

@@ -12,6 +12,7 @@ or the truth.
 import collections
 import math
 import os
+import random
 import shutil
 import struct
 import subprocess
@@ -20,15 +21,15 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import ROOT, SANITIZED, run  # noqa: E402
+from tap import ROOT, SANITIZED, Bars, run  # noqa: E402
 
 BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
 QEMU = shutil.which("qemu-x86_64")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 # Each program and how much it does: some hundred thousand to a million taken branches.
-AMOUNT = {"oddeven": 400, "nested": 500, "recursion": 160, "indirect": 1000, "shapes": 700, "pack": 12}
+AMOUNT = {"oddeven": 400, "nested": 500, "recursion": 160, "indirect": 1000, "shapes": 700, "pack": 12, "twins": 4000}
 # Sanitized, two show what there is to see.
-PROGRAMS = ("nested", "shapes") if SANITIZED else tuple(AMOUNT)
+PROGRAMS = ("nested", "shapes") if SANITIZED else tuple(p for p in AMOUNT if p != "twins")  # test_names.py has that
 SIZE = 10 if LONG else 1
 
 Edge = collections.namedtuple("Edge", "kind source target n mispredicted")
@@ -131,6 +132,28 @@ class Recording:
                                 known[addr] = (path, at - o + vaddr)
             return known[addr]
         return place
+
+
+def lose_entries(rec, path, one_in, seed=1):
+    """A copy of a recording whose stacks have lost entries here and there, so that neighbours bound code that did
+    not run from one to the other."""
+    rnd, out = random.Random(seed), bytearray()
+    for kind, misc, at, end in rec.records():
+        body = rec.bytes[at:end]
+        if kind == 9:
+            n, = struct.unpack_from("<Q", body, 32)
+            kept = [body[40 + 24 * i:64 + 24 * i] for i in range(n) if i < 2 or rnd.randrange(one_in)]
+            body = body[:32] + struct.pack("<Q", len(kept)) + b"".join(kept)
+        out += struct.pack("<IHH", kind, misc, len(body) + 8) + body
+    head, less = bytearray(rec.bytes[:rec.data]), rec.size - len(out)
+    struct.pack_into("<Q", head, 48, len(out))
+    rest = bytearray(rec.bytes[rec.data + rec.size:])
+    for i in range(sum(bin(b).count("1") for b in head[72:104])):  # features lie behind the data
+        offset, = struct.unpack_from("<Q", rest, 16 * i)
+        struct.pack_into("<Q", rest, 16 * i, offset - less)
+    with open(path, "wb") as f:
+        f.write(head + out + rest)
+    return Recording(path, rec.truth)
 
 
 def segments(path):
@@ -265,6 +288,14 @@ class Spread:
         v = [c for _, _, c in self.rows if c is not None]
         return sum(v) / len(v) if v else math.nan
 
+    def covers(self, least):
+        """More than `least` of the error bars hold, or that they do not is chance: once in 10,000 times where 95 % do."""
+        bars = Bars(0, 0)
+        for _, _, c in self.rows:
+            if c is not None:
+                bars.add(c)
+        return self.covered() > least or bars.good()
+
     def worst(self, least_hits=1000):
         return max((abs(e) for h, e, _ in self.rows if h > least_hits), default=math.nan)
 
@@ -305,7 +336,7 @@ class Oracle:
         argv = [QEMU, "-plugin", os.path.join(BUILT, "oracle.so") + "," + words,
                 os.path.join(BUILT, "truth_" + program), str(size or AMOUNT[program] * SIZE)]
         # the same environment always: the loader's work depends on it, and so do places of samples
-        p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300, env={})
+        p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600, env={})
         if p.returncode:
             raise RuntimeError("%s: %d %s" % (" ".join(argv), p.returncode, p.stderr))
         r = Recording(base + ".data", Truth(base + ".truth"))

@@ -8,7 +8,7 @@ has not is left out (account.h and doc/model-format.md tell what the keywords me
 import os
 import re
 
-ORDER = ('parent', 'part', 'cover', 'event', 'penalty', 'expr', 'adds', 'unit', 'whole', 'within',
+ORDER = ('parent', 'part', 'cover', 'event', 'penalty', 'expr', 'adds', 'unit', 'whole', 'smt', 'within',
          'same', 'tolerance', 'period', 'precise', 'note')
 
 

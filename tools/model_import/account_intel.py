@@ -122,6 +122,7 @@ class Core:
         self.a = Account(model)
         self.tree, self.penalties = tree or {}, penalties or {}
         self.server, self.carried, self.width = server, carried, width
+        self.paper = bool(tree) and 'L3_Snoop' in tree      # Westmere's
 
     def leaf(self, node, parent, names, penalty=0, period=CYCLES, precise=0, adds=False, **facts):
         """Penalty and period as the CPU's tree has them, else these."""
@@ -143,6 +144,11 @@ class Core:
                              (AFTER_SHEET[self.a.model.id], SHEET_FROM))
         if self.carried and adds and str(penalty) != '1' and 'note' not in facts:
             facts['note'], facts['cover'] = self.carried, 'partial'
+        if self.paper and node in WSM_PAPER:
+            facts['note'] = ' '.join(x for x in (WSM_PAPER[node], facts.get('note')) if x)
+        # what memory takes does not change with the frequency of the core
+        if node in MEMORY and self.a.reference and re.fullmatch(r'[\d.]+', str(penalty)) and float(penalty) > 1:
+            penalty = '%s ref' % penalty
         if not self.a.event(node, parent, names, penalty, period, precise, adds, **facts):
             if row and row['event_code']:
                 self.a.notes.append('%s: %s: left out: perfmon has no such event' %
@@ -247,6 +253,9 @@ class Core:
             a.nodes[b]['cover'] = 'partial'
         self.leaf('L3_Snoop', b, 'MEM_LOAD_RETIRED.OTHER_CORE_L2_HIT_HITM', 85, 49999, 2, True)
         self.leaf('L3_Snoop_HitM', b, hit('XSNP_FWD', 'XSNP_HITM'), 85, L3, 2, True)
+        if a.has('L3_Snoop_HitM') and a.nodes['L3_Snoop_HitM']['event'].endswith('XSNP_FWD'):
+            n = a.nodes['L3_Snoop_HitM']
+            n.update(cover='partial', note=' '.join(x for x in (CLEAN_TOO, n.get('note')) if x))
         self.leaf('L3_Snoop_Hit', b, hit('XSNP_NO_FWD', 'XSNP_HIT'), 65, L3, 2, True)
         self.leaf('L3_Snoop_Miss', b, hit('XSNP_MISS'), 75, L3, 2, True)
         self.leaf('L2_Hit', b, 'MEM_LOAD_RETIRED.L2_HIT MEM_LOAD_UOPS_RETIRED.L2_HIT '
@@ -296,9 +305,10 @@ class Core:
 
     def bandwidth(self):
         oro = 'OFFCORE_REQUESTS_OUTSTANDING.'
-        self.a.put('Bandwidth_Saturated', None, part='stalled')
+        facts = {} if self.tree or self.a.model.id in SIX_READS else {'cover': 'partial', 'note': MORE_READS}
+        self.a.put('Bandwidth_Saturated', None, part='stalled', **facts)
         self.leaf('Reads_Saturated', 'Bandwidth_Saturated', oro + 'ANY.READ:c6 ' + oro +
-                  'ALL_DATA_RD:c6 ' + oro + 'DATA_RD:c6', 1, CYCLES, 0, True)
+                  'ALL_DATA_RD:c6 ' + oro + 'DATA_RD:c6', 1, CYCLES, 0, True, **facts)
         self.leaf('RFO_Saturated', 'Bandwidth_Saturated', oro + 'DEMAND.RFO:c4 ' + oro +
                   'DEMAND_RFO:c4', 1)
 
@@ -470,7 +480,7 @@ class Core:
     def threads(self):
         """How often both threads of a core want the same, if the other is as busy as this one."""
         a, b, terms_ = self.a, 'Thread_Collisions', []
-        facts = {'part': 'stalled', 'cover': 'partial', 'note': 'Of CPUs whose threads are both '
+        facts = {'part': 'stalled', 'cover': 'partial', 'smt': '', 'note': 'Of CPUs whose threads are both '
                  'busy, by chance: as often as both would want the same at a time if the other did '
                  'what this one does. The three overlap; the largest counts.'}
         a.put(b, None, **facts)
@@ -581,6 +591,22 @@ def of_sheet(sheet, ident, server):
 # A client's ring: memory of Ivy Bridge's tree, the rest of Haswell's.
 SKL = {'Local_DRAM': 250, 'L3_Snoop_HitM': 85, 'L3_Snoop_Hit': 65, 'L3_Snoop_Miss': 75, 'L3_Hit': 30,
        'L2_Hit': 6, 'DTLB_STLB_Hit': 0, 'DTLB_Walks': 3.5}
+
+# What leaves the socket's caches: of the reference clock, whose cycles are always as long.
+MEMORY = ('Local_DRAM', 'Remote_DRAM', 'Remote_HitM', 'Remote_Forward', 'L3_Miss_Other')
+# How many reads on their way fill what a core has for them was found by Levinthal up to Skylake: later
+# cores have more (Ice Lake 12 line fill buffers of the L1 and 32 or 48 entries of the L2, Golden Cove 16 and 48).
+SIX_READS = ('skl', 'cfl', 'skx', 'clx', 'cpx')
+MORE_READS = ('Six reads at a time saturate cores up to Skylake; this one has room for more, so that this is an upper bound.')
+CLEAN_TOO = ('Its event counts lines that another core forwarded, changed or not: where they were not changed, they are no '
+             'HitM.')
+# Where the report file of Westmere and the paper differ.
+WSM_PAPER = {
+    'L3_Miss_Other': 'The paper has 250 cycles, the report file 350.',
+    'DTLB_STLB_Hit': 'The paper has 7 cycles, the report file 4.',
+    'L3_Snoop': 'The paper takes those of Local_HitM off, which this event counts, too; the report file does not.',
+    'Store_Overlaps': 'The paper has 8 cycles each; the report file only counts them.',
+}
 
 # model, tree of Gooda, penalties, base, where the penalties are carried over from
 TABLE = [

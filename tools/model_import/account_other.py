@@ -2,7 +2,7 @@
 """Cycle accounting of AMD's and Arm's cores, out of the events that Linux knows. Nobody has measured
 penalties for them as Levinthal did for Intel's: most here are guesses, and marked `partial`. Those
 with a source (SOURCED) are published latencies: `partial`, too, since they say what one costs by
-itself, not what it adds beside others.
+itself, not what it adds beside others. What leaves the core's clock is in nanoseconds.
 """
 
 from .account import Account
@@ -17,7 +17,7 @@ SOURCED = {
     ('zen2', 'Mispredicted'): (16, MANUAL % ('Zen 2', '12 to 18')),
     ('zen4', 'Mispredicted'): (13, MANUAL % ('Zen 4', '11 to 18; publication 57647, 2.8')),
     ('zen2', 'CCX_Hit'): (34, ROME % '34 cycles'),
-    ('zen2', 'Local_DRAM'): (384, ROME % '113 ns at 3.4 GHz'),
+    ('zen2', 'Local_DRAM'): ('113 ns', ROME % '113 ns'),
     ('neoverse-n1', 'Mispredicted'): (11, LLVM % 'N1'),
     ('neoverse-n2', 'Mispredicted'): (10, LLVM % 'N2'),
     ('neoverse-n2-r0p0', 'Mispredicted'): (10, LLVM % 'N2'),
@@ -73,11 +73,11 @@ def amd_loads(a, l3):
     fill = lambda *names: ' '.join(p + n for n in names for p in
                                    ('ls_dmnd_fills_from_sys.', 'ls_refills_from_sys.ls_mabresp_'))
     for name, events, penalty, period in (
-            ('Local_DRAM', fill('dram_io_near', 'mem_io_local', 'lcl_dram'), 300, FAR),
-            ('Remote_DRAM', fill('dram_io_far', 'mem_io_remote', 'rmt_dram'), 500, FAR),
-            ('Far_Memory', fill('alternate_memories'), 800, FAR),
-            ('Remote_Cache_Hit', fill('far_cache', 'ext_cache_remote', 'rmt_cache'), 450, FAR),
-            ('Other_CCX_Cache', fill('near_cache', 'ext_cache_local'), 250, FAR),
+            ('Local_DRAM', fill('dram_io_near', 'mem_io_local', 'lcl_dram'), '90 ns', FAR),
+            ('Remote_DRAM', fill('dram_io_far', 'mem_io_remote', 'rmt_dram'), '150 ns', FAR),
+            ('Far_Memory', fill('alternate_memories'), '240 ns', FAR),
+            ('Remote_Cache_Hit', fill('far_cache', 'ext_cache_remote', 'rmt_cache'), '135 ns', FAR),
+            ('Other_CCX_Cache', fill('near_cache', 'ext_cache_local'), '75 ns', FAR),
             ('CCX_Hit', fill('local_ccx', 'int_cache', 'lcl_cache'), l3, L3),
             ('L2_Hit', fill('local_l2', 'lcl_l2'), 6, NEAR)):
         guessed(a, name, b, events, penalty, period)
@@ -124,7 +124,7 @@ def amd_rest(a, width, ops):
     a.event('Store_Queue_Full', 'Store_Resources', [t[1] + 'store_queue_token_stall',
                                                     t[1] + 'store_queue_rsrc_stall'], 1, CYCLES, 0,
             True)
-    a.put('Thread_Collisions', None, part='stalled')
+    a.put('Thread_Collisions', None, part='stalled', smt='')
     a.event('Dispatch_Contention', 'Thread_Collisions', 'de_no_dispatch_per_slot.smt_contention',
             '%.9g' % (1 / width), CYCLES, 0, True)
     b = 'Branch_Misprediction'
@@ -208,7 +208,7 @@ def arm_one(m, width):
     a.put(b, None, part='stalled', cover='partial', within='Memory_Stalls',
           note='Refills times a guess of what each adds to those before it. SPE samples tell the '
                'latency of each load.')
-    guessed(a, 'Beyond_L3', b, 'LL_CACHE_MISS_RD', 200, FAR)
+    guessed(a, 'Beyond_L3', b, 'LL_CACHE_MISS_RD', '70 ns', FAR)
     guessed(a, 'Beyond_L2', b, 'L2D_CACHE_REFILL_RD L2D_CACHE_REFILL', 30, L3)
     guessed(a, 'Beyond_L1', b, 'L1D_CACHE_REFILL_RD L1D_CACHE_REFILL', 6, NEAR)
     a.put('DTLB', b, cover='partial', adds='', note=GUESS)

@@ -136,7 +136,7 @@ def goldmont(m):
             unit='branches')
     b = 'Load_Latency'
     a.put(b, None, part='stalled', cover='partial', note='Loads by a guess of what each costs.')
-    a.event('Local_DRAM', b, 'MEM_LOAD_UOPS_RETIRED.DRAM_HIT', 200, 10007, 2, True, **guess)
+    a.event('Local_DRAM', b, 'MEM_LOAD_UOPS_RETIRED.DRAM_HIT', '200 ref' if a.reference else '90 ns', 10007, 2, True, **guess)
     a.event('Local_HitM', b, 'MEM_LOAD_UOPS_RETIRED.HITM', 60, 10007, 2, True, **guess)
     a.event('L2_Hit', b, 'MEM_LOAD_UOPS_RETIRED.L2_HIT', 10, NEAR, 2, True, **guess)
     a.event('DTLB_Walk_Cycles', b, 'DTLB_LOAD_MISSES.WALK_PENDING PAGE_WALKS.D_SIDE_CYCLES', 1,

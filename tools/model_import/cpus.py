@@ -61,6 +61,7 @@ AMD = [('AuthenticAMD', '23', '0x00-0x2f', '*', '*', 'zen1'),
        ('AuthenticAMD', '23', '*', '*', '*', 'zen2'),
        ('AuthenticAMD', '25', '0x00-0x0f,0x20-0x2f,0x40-0x5f', '*', '*', 'zen3'),
        ('AuthenticAMD', '25', '*', '*', '*', 'zen4'),
+       ('AuthenticAMD', '26', '0x50-0x57', '*', '*', 'zen6'),
        ('AuthenticAMD', '26', '*', '*', '*', 'zen5'),
        ('HygonGenuine', '24', '*', '*', '*', 'zen1')]
 ARM = [('ARM', '0x41', '0xd0c', '*', '*', 'neoverse-n1'),

@@ -470,11 +470,28 @@ def extras(model, perfmon):
         model.notes.append('uncore metrics left out (filters, or counts of boxes): ' + ', '.join(left))
 
 
+# Model: rows of retire-latency.tsv, and where they were measured: the authors of pmu-tools have Arrow Lake's for
+# Panther Lake, too.
+MEASURED = {'mtl-rwc': ('mtl', 'on Meteor Lake'), 'arl-lnc': ('arl', 'on Arrow Lake'), 'lnl-lnc': ('lnl', 'on Lunar Lake'),
+            'ptl-cgc': ('ptl', 'on Arrow Lake')}
+
+
 def latencies_of(perfmon, ident):
-    if ident != 'gnr':
-        return {}
-    with open(os.path.join(perfmon, 'GNR/metrics/graniterapids_retire_latency.json')) as f:
-        return {k: v['MEAN'] for k, v in json.load(f)['Data'].items()}
+    """({event: mean retire latency in core cycles}, by whom and where)"""
+    if ident == 'gnr':
+        with open(os.path.join(perfmon, 'GNR/metrics/graniterapids_retire_latency.json')) as f:
+            return {k: v['MEAN'] for k, v in json.load(f)['Data'].items()}, 'by Intel on Granite Rapids'
+    if ident not in MEASURED:
+        return {}, ''
+    key, where = MEASURED[ident]
+    out = {}
+    with open(os.path.join(os.path.dirname(perfmon), 'retire-latency.tsv')) as f:
+        for line in f:
+            w = line.rstrip('\n').split('\t')
+            # without a count it is a guess, and nothing retires in no time: the CPU did not tell
+            if w[0] == key and len(w) > 4 and w[4] and float(w[2]) > 0:
+                out[w[1]] = float(w[2])
+    return out, 'by the authors of pmu-tools ' + where
 
 
 def find_file(perfmon, name):
@@ -497,8 +514,8 @@ def models(perfmon):
         m.tree_base, m.event_base = tree_base, event_base
         facts = {'counters': count, 'fixed': fixed, 'perf_metrics': metrics}
         files = [f for f in (find_file(perfmon, n) for n in files) if f]
-        m.events, m.sources = intel_events.load(perfmon, files, facts, ident,
-                                                latencies_of(perfmon, ident))
+        latencies, measured = latencies_of(perfmon, ident)
+        m.events, m.sources = intel_events.load(perfmon, files, facts, ident, latencies)
         if ident in BESIDE:
             source, more = BESIDE[ident]
             m.events.update(more)
@@ -513,6 +530,9 @@ def models(perfmon):
         if sheet:
             s = sheets[sheet]
             versions.insert(0, 'TMA ' + s.version.replace('-full', ''))
+            m.facts['tma'] = s.version.replace('-full', '')
+        if measured:
+            m.facts['latency_from'] = measured
         m.facts['from'] = 'intel/perfmon: ' + ', '.join(versions)
         if sheet:
             m.sources.insert(0, 'intel/perfmon %s %s, column %s%s' % (

@@ -35,11 +35,13 @@ def metric(area, e, expr=None):
 
 
 def node(parent, expr, flag, count='Slots', locate=None, overlap=False, approximate=False,
-         area=None):
+         area=None, zero=False):
     out = {'kind': 'node', 'area': area, 'expr': expr, 'flag': flag, 'count': count, 'unit': '%',
            'scale': '100', 'locate': locate, 'parent': parent}
     if overlap:
         out['overlap'] = ''
     if approximate:
         out['approximate'] = ''
+    if zero:
+        out['zero'] = ''
     return {k: v for k, v in out.items() if v is not None}

@@ -9,7 +9,7 @@ format.
 import os
 
 ORDER = ('parent', 'after', 'level', 'area', 'expr', 'flag', 'count', 'unit', 'scale', 'max', 'overlap',
-         'approximate', 'groups', 'issue', 'locate')
+         'approximate', 'zero', 'groups', 'issue', 'locate')
 
 
 class Model:

@@ -37,10 +37,10 @@ METRICS2 = ["sysevent {0} topdown-heavy-ops event=0x00,umask=0x84",
 AUX = ["sysevent {0} mem-loads-aux event=0x03,umask=0x82"]
 TOPDOWN_ATOM = ["sysevent {0} topdown-retiring event=0xc2,umask=0x0", "sysevent {0} topdown-bad-spec event=0x73,umask=0x0",
                 "sysevent {0} topdown-fe-bound event=0x71,umask=0x0", "sysevent {0} topdown-be-bound event=0x74,umask=0x0"]
-IBS = ["pmu ibs_fetch type=105 core=1 precise=0 cpus=0-63", "format ibs_fetch rand_en config:57",
-       "pmu ibs_op type=106 core=1 precise=0 cpus=0-63", "format ibs_op cnt_ctl config:19",
+IBS = ["pmu ibs_fetch type=105 core=1 precise=0 cpus=0-63 driver=ibs", "format ibs_fetch rand_en config:57",
+       "pmu ibs_op type=106 core=1 precise=0 cpus=0-63 driver=ibs", "format ibs_op cnt_ctl config:19",
        "event ibs_fetch 0 0 0 0 N 0 ibs_fetch 0.4", "event ibs_op 0 0 0 0 N 0 ibs_op 3"]
-MSR = ["pmu msr type=90 core=1 precise=0 cpus=0-63", "format msr event config:0-63", "sysevent msr tsc event=0x00",
+MSR = ["pmu msr type=90 core=1 precise=0 cpus=0-63 driver=msr", "format msr event config:0-63", "sysevent msr tsc event=0x00",
        "event msr 0 0 0 0 NW 0 tsc 2.4"]
 
 
@@ -67,8 +67,8 @@ def identity(title, cpuid, topology=("core 0", "core 1")):
             *topology]
 
 
-def intel_pmu(name, line, rules, lists, caps, cpus="0-63", kind=4):
-    return (["pmu %s type=%d %s core=1 watchdog=1 cpus=%s precise=3" % (name, kind, line, cpus)] +
+def intel_pmu(name, line, rules, lists, caps, driver, cpus="0-63", kind=4):
+    return (["pmu %s type=%d %s core=1 watchdog=1 cpus=%s precise=3 driver=intel %s" % (name, kind, line, cpus, driver)] +
             aliases(name, INTEL_HW) + named(name, *lists) + ["cap %s %s %s" % (name, k, v) for k, v in caps.items()] +
             ["rule %s %#x %#x %#x" % (name, *r) for r in rules])
 
@@ -85,7 +85,7 @@ def imc(boxes):
     out = []
     for box in range(boxes):
         pmu = "uncore_imc_%d" % box
-        out += ["pmu %s type=%d counters=4 cpus=0" % (pmu, 100 + box), "format %s event config:0-7" % pmu,
+        out += ["pmu %s type=%d counters=4 cpus=0 driver=uncore" % (pmu, 100 + box), "format %s event config:0-7" % pmu,
                 "format %s umask config:8-15" % pmu, "sysevent %s clockticks event=0x01,umask=0x01" % pmu,
                 "sysevent %s cas_count_read event=0x05,umask=0xcf" % pmu,
                 "sysevent %s cas_count_read.scale 6.103515625e-5" % pmu, "sysevent %s cas_count_read.unit MiB" % pmu,
@@ -101,16 +101,16 @@ AMD_HW = {"cycles": 0x76, "instructions": 0xC0, "cache-references": 0xFF60, "cac
           "branch-misses": 0xC3}
 
 
-def amd_machine(title, cpuid, events, rates, pmus, *extra):
+def amd_machine(title, cpuid, events, rates, pmus, lbr, *extra):
     head = identity(title, cpuid)
-    head += ["pmu cpu type=4 counters=6 core=1 watchdog=1 cpus=0-63",
+    head += ["pmu cpu type=4 counters=6 core=1 watchdog=1 cpus=0-63 driver=amd" + lbr,
              *aliases("cpu", AMD_HW),
              "format cpu event config:0-7,32-35", "format cpu umask config:8-15", "format cpu edge config:18",
              "format cpu inv config:23", "format cpu cmask config:24-31", "cap cpu max_precise 0",
              "sysevent cpu cpu-cycles event=0x76", "sysevent cpu instructions event=0xc0",
              "sysevent cpu branch-instructions event=0xc2", "sysevent cpu branch-misses event=0xc3",
-             "pmu amd_l3 type=100 counters=6 cpus=0", "format amd_l3 event config:0-7", "format amd_l3 umask config:8-15",
-             "pmu amd_df type=101 counters=4 cpus=0", *extra, *MSR]
+             "pmu amd_l3 type=100 counters=6 cpus=0 driver=uncore", "format amd_l3 event config:0-7", "format amd_l3 umask config:8-15",
+             "pmu amd_df type=101 counters=4 cpus=0 driver=uncore", *extra, *MSR]
     return {"head": head, "write": amd.write, "events": events, "rates": rates, "pmus": pmus,
             "generic": sorted(AMD_HW.items())}
 
@@ -118,7 +118,7 @@ def amd_machine(title, cpuid, events, rates, pmus, *extra):
 def arm_machine(title, midr, events, slots, *extra):
     pmu = "armv8_pmuv3_0"
     head = ["title " + title, "cpuid 0x%016x" % midr, "cpu midr=%#x" % midr, "core 0", "core 1",
-            "pmu %s type=102 raw=1 counters=6 fixed=2 core=1 cpus=0-63" % pmu,
+            "pmu %s type=102 raw=1 counters=6 fixed=2 core=1 cpus=0-63 driver=arm" % pmu,
             *aliases(pmu, {"cycles": 0x11, "instructions": 0x08, "cache-references": 0x04, "cache-misses": 0x03,
                            "branches": 0x21, "branch-misses": 0x10, "stalled-frontend": 0x23, "stalled-backend": 0x24}),
             "format %s event config:0-15" % pmu, "format %s long config1:0" % pmu, "format %s rdpmc config1:1" % pmu, *extra]
@@ -128,6 +128,11 @@ def arm_machine(title, midr, events, slots, *extra):
 GLC_RULES = [(0x2E, 0x2E, 0xFF), (0x3C, 0x3C, 0xFF), (0x01, 0x8F, 0x0F), (0xD0, 0xDF, 0x0F)]
 ICL_RULES = [(0x03, 0x0A, 0xF), (0x1F, 0x28, 0xF), (0x48, 0x56, 0xF), (0x60, 0x8B, 0xF), (0xA8, 0xB0, 0xF),
              (0xB7, 0xBD, 0xF), (0xD0, 0xE6, 0xF), (0xF0, 0xF4, 0xF)]
+# What the driver refuses (README.md). Before Ice Lake precise events are general counters' and carry no flags.
+IVB_DRIVER, SKL_DRIVER = "pebs=plain lbr=16", "pebs=plain lbr=32 callstack=1"
+ICL_DRIVER = "pebs=all lbr=32 callstack=1"
+GLC_DRIVER, CMT_DRIVER = ICL_DRIVER + " pdist=0x1", ICL_DRIVER + " pdist=0x3"
+AUX_DRIVER = GLC_DRIVER + " aux=1"
 GLC_LISTS = [X86_FORMAT, OLD, FRONTEND, INTEL_NAMES, AUX, METRICS1, METRICS2]
 ATOM_LISTS = [X86_FORMAT, ["format {0} offcore_rsp config1:0-63", "format {0} ldlat config1:0-15"], INTEL_NAMES, TOPDOWN_ATOM]
 
@@ -137,54 +142,54 @@ MACHINES = {
         [("cpu", intel.Core, ("IVB", "ivybridge_core.json", "IVB", 4, {}))],
         intel_pmu("cpu", "counters=4 alone=8 fixed=7 offcore=2", [(0xA3, 0xA3, 0xF), (0x9C, 0x9C, 0xF), (0xCD, 0xCD, 0x8)],
                   [X86_FORMAT, OLD, INTEL_NAMES, TOPDOWN_OLD],
-                  {"pmu_name": "ivybridge", "max_precise": 3, "branches": 16})),
+                  {"pmu_name": "ivybridge", "max_precise": 3, "branches": 16}, IVB_DRIVER)),
     "skl": intel_machine(
         "Intel Skylake", "GenuineIntel-6-5E-3",
         [("cpu", intel.Core, ("SKL", "skylake_core.json", "SKL/KBL", 4, {}))],
         intel_pmu("cpu", "counters=4 alone=8 fixed=7 offcore=2", [(0xC6, 0xC6, 0xF), (0xCD, 0xD2, 0xF)],
                   [X86_FORMAT, OLD, FRONTEND, INTEL_NAMES, TOPDOWN_OLD],
-                  {"pmu_name": "skylake", "max_precise": 3, "branches": 32})),
+                  {"pmu_name": "skylake", "max_precise": 3, "branches": 32}, SKL_DRIVER)),
     "icl": intel_machine(
         "Intel Ice Lake", "GenuineIntel-6-7E-5",
         [("cpu", intel.Core, ("ICL", "icelake_core.json", "ICL", 5, {}))],
         intel_pmu("cpu", "counters=8 fixed=15 offcore=2", ICL_RULES,
                   [X86_FORMAT, OLD, FRONTEND, INTEL_NAMES, METRICS1],
-                  {"pmu_name": "icelake", "max_precise": 3, "branches": 32})),
+                  {"pmu_name": "icelake", "max_precise": 3, "branches": 32}, ICL_DRIVER)),
     "spr": intel_machine(
         "Intel Sapphire Rapids", "GenuineIntel-6-8F-4",
         [("cpu", intel.Core, ("SPR", "sapphirerapids_core.json", "SPR", 6, {"#FP16": 1}))],
         intel_pmu("cpu", "counters=8 fixed=15 offcore=2", GLC_RULES, GLC_LISTS,
-                  {"pmu_name": "sapphire_rapids", "max_precise": 3, "branches": 32}), uncore=imc(2)),
+                  {"pmu_name": "sapphire_rapids", "max_precise": 3, "branches": 32}, AUX_DRIVER), uncore=imc(2)),
     "gnr": intel_machine(
         "Intel Granite Rapids", "GenuineIntel-6-AD-1",
         [("cpu", intel.Core, ("GNR", "graniterapids_core.json", "GNR", 6, {"#FP16": 1}))],
         intel_pmu("cpu", "counters=8 fixed=15 offcore=2", GLC_RULES, GLC_LISTS,
-                  {"pmu_name": "granite_rapids", "max_precise": 3, "branches": 32}), uncore=imc(2)),
+                  {"pmu_name": "granite_rapids", "max_precise": 3, "branches": 32}, GLC_DRIVER), uncore=imc(2)),
     "adl": intel_machine(
         "Intel Alder Lake", "GenuineIntel-6-97-2",
         [("cpu_core", intel.Core, ("ADL", "alderlake_goldencove_core.json", "ADL/RPL", 6, {})),
          ("cpu_atom", intel.Atom, ("ADL", "alderlake_gracemont_core.json", "GRT", 5, {}))],
         intel_pmu("cpu_core", "counters=8 fixed=15 offcore=2", GLC_RULES, GLC_LISTS,
-                  {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, cpus="0"),
+                  {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, AUX_DRIVER, cpus="0"),
         intel_pmu("cpu_atom", "counters=6 fixed=7 offcore=2", [], ATOM_LISTS,
-                  {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, cpus="1", kind=70)),
+                  {"pmu_name": "alderlake_hybrid", "max_precise": 3, "branches": 32}, GLC_DRIVER, cpus="1", kind=70)),
     "mtl": intel_machine(
         "Intel Meteor Lake", "GenuineIntel-6-AA-4",
         [("cpu_core", intel.Core, ("MTL", "meteorlake_redwoodcove_core.json", "MTL", 6, {})),
          ("cpu_atom", intel.Atom, ("MTL", "meteorlake_crestmont_core.json", "CMT", 6, {}))],
         intel_pmu("cpu_core", "counters=8 fixed=15 offcore=2", GLC_RULES, GLC_LISTS,
-                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, cpus="0"),
+                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, GLC_DRIVER, cpus="0"),
         intel_pmu("cpu_atom", "counters=8 fixed=7 offcore=2", [], ATOM_LISTS,
-                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, cpus="1", kind=70)),
+                  {"pmu_name": "meteorlake_hybrid", "max_precise": 3, "branches": 32}, CMT_DRIVER, cpus="1", kind=70)),
     "zen4": amd_machine(
-        "AMD Zen 4", "AuthenticAMD-25-11-1", "amdzen4", "zen4", ("cpu", "amd_l3", "amd_df", "amd_umc_0"),
+        "AMD Zen 4", "AuthenticAMD-25-11-1", "amdzen4", "zen4", ("cpu", "amd_l3", "amd_df", "amd_umc_0"), " lbr=16",
         "format amd_df event config:0-7,32-37", "format amd_df umask config:8-15,24-27",
         "format amd_l3 sliceid config:48-50", "format amd_l3 enallcores config:47", "format amd_l3 enallslices config:46",
         "format amd_l3 threadmask config:56-57", "format amd_l3 coreid config:42-44",
-        "pmu amd_umc_0 type=104 counters=4 cpus=0", "format amd_umc_0 event config:0-7",
+        "pmu amd_umc_0 type=104 counters=4 cpus=0 driver=uncore", "format amd_umc_0 event config:0-7",
         "format amd_umc_0 rdwrmask config:8-9", *IBS),
     "zen2": amd_machine(
-        "AMD Zen 2", "AuthenticAMD-23-31-0", "amdzen2", "zen2", ("cpu", "amd_l3", "amd_df"),
+        "AMD Zen 2", "AuthenticAMD-23-31-0", "amdzen2", "zen2", ("cpu", "amd_l3", "amd_df"), "",
         "format amd_df event config:0-7,32-35,59-60", "format amd_df umask config:8-15",
         "format amd_l3 slicemask config:48-51", "format amd_l3 threadmask config:56-63", *IBS),
     "n1": arm_machine("Arm Neoverse N1", 0x413FD0C1, "neoverse-n1", False),

@@ -146,9 +146,10 @@ def proc(m, top):
     write(top + "/proc/cpuinfo", "\n".join(text))
     write(top + "/proc/meminfo", "MemTotal:        8000000 kB\nMemFree:         4000000 kB")
     watchdog = re.search(r"\bwatchdog=1", os.environ.get("SIM_OPTIONS", ""))
+    release = (re.findall(r"\blinux=(\S+)", os.environ.get("SIM_OPTIONS", "")) or ["6.12"])[-1]
     for name, value in (("perf_event_paranoid", "-1"), ("kptr_restrict", "0"), ("nmi_watchdog", "1" if watchdog else "0"),
                         ("perf_event_max_sample_rate", "100000"), ("perf_event_mlock_kb", "516"),
-                        ("hostname", "simulated"), ("osrelease", "6.12.0")):
+                        ("hostname", "simulated"), ("osrelease", release + ".0")):
         write("%s/proc/sys/kernel/%s" % (top, name), value)
 
 

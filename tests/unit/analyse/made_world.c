@@ -65,6 +65,14 @@ const struct pd_info *pd_info(const struct pd *rec)
 	return &none;
 }
 
+const struct pd_losses *pd_losses(const struct pd *rec)
+{
+	static const struct pd_losses none = { .throttles = 0 };
+
+	(void)rec;
+	return &none;
+}
+
 const struct pd_event *pd_events(const struct pd *rec, size_t *n)
 {
 	(void)rec;
@@ -77,6 +85,19 @@ const struct pd_chunk *pd_chunks(const struct pd *rec, size_t *n)
 	(void)rec;
 	*n = N_CHUNKS;
 	return made_chunks;
+}
+
+const struct pd_type_count *pd_type_counts(const struct pd *rec, size_t *n)
+{
+	static struct pd_type_count samples = { .type = PERF_RECORD_SAMPLE };
+
+	(void)rec;
+	samples.count = 0;
+	for (size_t i = 0; i < N_CHUNKS; i++)
+		for (struct pd_record r = { .p = NULL }; pd_next(&made_chunks[i], &r);)
+			samples.count += r.type == PERF_RECORD_SAMPLE;
+	*n = 1;
+	return &samples;
 }
 
 bool pd_has_time(const struct pd *rec)
@@ -341,6 +362,12 @@ size_t source_inline_names(const struct source *s, uint64_t vaddr, struct source
 	return source_inlines(s, vaddr, out, max);
 }
 
+const char *source_inline_name(const struct source *s, const struct source_inline *i)
+{
+	(void)s;
+	return i->name;
+}
+
 struct unwinder *unwinder_new(const struct spaces *sp, struct err *err)
 {
 	(void)sp;
@@ -361,6 +388,14 @@ size_t unwind_user(struct unwinder *u, const struct unwind_in *in, uint64_t *ips
 	(void)ips;
 	(void)max;
 	(void)end;
+	return 0;
+}
+
+uint64_t unwind_leaf(struct unwinder *u, const struct unwind_in *in, uint64_t pc)
+{
+	(void)u;
+	(void)in;
+	(void)pc;
 	return 0;
 }
 

@@ -281,6 +281,30 @@ static void values(void **state)
 	assert_true(isnan(b.halted));
 }
 
+/* More than what it is within, by less and by more than the error of the difference. */
+static void more_than_its_bound(void **state)
+{
+	struct pd_event ev[N_RECORDED];
+	struct account_bound b = bind(ev);
+	struct tally t[N_RECORDED];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (uint64_t n = 90; n < 140; n++) {
+		double more = (double)n * 1.2e6 - 50 * 2e6;
+		double half =
+			1.959963984540054 * sqrt((double)n * pow(1.2e6, 2) + 50 * pow(2e6, 2));
+
+		fill(t);
+		t[R_DRAM] = of(0, 10000);
+		t[R_L2] = of(n, 200000);
+		t[R_PENDING] = of(50, 2000000);
+		assert_int_equal(account_whole(&b, &arena, t, NULL, &err), 0);
+		near(b.whole[LOADS].v - b.whole[WAITING].v, more, "more");
+		assert_int_equal(b.whole[LOADS].overlap, more > half);
+	}
+}
+
 static void rows(void **state)
 {
 	struct pd_event ev[N_RECORDED];
@@ -602,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(binds),
 		cmocka_unit_test(values),
+		cmocka_unit_test(more_than_its_bound),
 		cmocka_unit_test(rows),
 		cmocka_unit_test(no_clock),
 		cmocka_unit_test(nanoseconds),

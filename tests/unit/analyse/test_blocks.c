@@ -14,8 +14,8 @@
 
 #include "../skip.h"
 #include "config.h"
-#include "analyse/blocks_int.h"
-#include "analyse/flow_int.h"
+#include "analyse/flow/blocks_int.h"
+#include "analyse/flow/flow_int.h"
 
 #define BASE 0x1000u
 
@@ -50,7 +50,9 @@ static const uint8_t code[] = {
 static const uint32_t starts[] = { 0, 2, 5, 9, 14, 18, 20, 22 };
 enum { N_BLOCKS = sizeof(starts) / sizeof(*starts) };
 
-static const struct symbol symbol = { "f", "f", BASE, sizeof(code), 0, false };
+static const struct symbol symbol = {
+	.name = "f", .linkage = "f", .start = BASE, .size = sizeof(code)
+};
 
 static struct code *taken_apart(void)
 {
@@ -70,6 +72,9 @@ struct made {
 	struct flow f;
 	size_t cap_edges, cap_spans;
 };
+
+/* Bound of blocks that no stack has. */
+static const struct flow_value unseen_60 = { .v = 0, .half = 60 };
 
 static struct flow_weight weight(unsigned group, double w)
 {
@@ -246,7 +251,7 @@ static void test_counts(void **state)
 	/* the edge and the return block are there, whole */
 	assert_int_equal(p->f.block[0].hits, 200);
 	assert_int_equal(p->f.block[N_BLOCKS - 1].hits, 200);
-	block_scale(&p->f, 2, 0, 60);
+	block_scale(&p->f, 2, 0, unseen_60);
 	assert_true(near(p->f.insns.v, 2 * insns));
 	assert_true(near(p->f.block[2].runs.v, 2 * r.insn[5]));
 	assert_true(near(p->f.calls.v, total(p->f.group_calls)));
@@ -280,7 +285,7 @@ static void test_in_is_out(void **state)
 			r.m.f.span[i].w.group[g] = (double)r.m.f.span[i].w.hits / FLOW_GROUPS;
 	assert_int_equal(flow_sort(&r.m.f, &err), 0);
 	count(&r.m.f, &p);
-	block_scale(&p->f, 1, 0, 60);
+	block_scale(&p->f, 1, 0, unseen_60);
 	for (size_t b = 0; b < N_BLOCKS; b++) {
 		assert_true(near(p->f.block[b].runs.v, (double)p->f.block[b].hits));
 		assert_true(near(p->f.block[b].flow_in, p->f.block[b].runs.v));
@@ -315,7 +320,7 @@ static void test_loops(void **state)
 		for (unsigned g = 0; g < FLOW_GROUPS; g++)
 			r.m.f.span[i].w.group[g] = (double)r.m.f.span[i].w.hits / FLOW_GROUPS;
 	count(&r.m.f, &p);
-	block_scale(&p->f, 1, 0, 60);
+	block_scale(&p->f, 1, 0, unseen_60);
 	assert_int_equal(p->f.n_loops, 2);
 	assert_int_equal(p->f.irreducible, 0);
 	assert_int_equal(p->f.loop[0].head, 1);
@@ -392,7 +397,7 @@ static void test_run_on(void **state)
 	block_part_count(p, &r, true, &w); /* and one that came from the function in front */
 	p->in_from = BASE - 1;
 	assert_int_equal(block_part_close(p, &m.f, &err), 0);
-	block_scale(&p->f, 1, 0, 60);
+	block_scale(&p->f, 1, 0, unseen_60);
 	assert_true(near(p->f.block[0].runs.v, 20));
 	assert_true(near(p->f.block[0].flow_in, 20));
 	assert_true(near(p->f.block[0].flow_out, 20));

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analyse/calls.h"
-#include "analyse/flow_int.h"
+#include "analyse/flow/flow_int.h"
 #include "symbol/code.h"
 
 /* ---- the world ------------------------------------------------------------------------------ */
@@ -21,21 +21,25 @@ enum { PROG, LIBC, BARE, OTHER, IMAGES }; /* of BARE there is no code */
 static const char *const image_names[IMAGES] = { "prog", "libc.so", "bare.so", "other.so" };
 
 /* By image; `begins` says where an image's do. */
+#define SYMBOL(shown, linked, from, length)                                             \
+	{                                                                               \
+		.name = (shown), .linkage = (linked), .start = (from), .size = (length) \
+	}
 static struct symbol symbols[] = {
-	{ "main", "main", 0x100, 0x40, 0, false },
-	{ "f", "f", 0x140, 0x20, 0, false },
-	{ "g", "g", 0x160, 0x20, 0, false },
-	{ "rec", "rec", 0x180, 0x20, 0, false },
-	{ ".plt", ".plt", 0x1f0, 0x10, 0, false },
-	{ "puts@plt", "puts@plt", 0x200, 0x10, 0, false },
-	{ "memcpy@plt", "memcpy@plt", 0x210, 0x10, 0, false },
-	{ "f.cold", "f.cold", 0x400, 0x10, 0, false },
-	{ "puts", "puts", 0x1000, 0x40, 0, false },
-	{ "memcpy", "memcpy@@GLIBC_2.14", 0x1040, 0x40, 0, false },
-	{ "_dl_runtime_resolve", "_dl_runtime_resolve", 0x1100, 0x40, 0, false },
-	{ "a", "a", 0x10, 0x10, 0, false },
-	{ "b", "b", 0x20, 0x10, 0, false },
-	{ "memcpy", "memcpy", 0x40, 0x40, 0, false },
+	SYMBOL("main", "main", 0x100, 0x40),
+	SYMBOL("f", "f", 0x140, 0x20),
+	SYMBOL("g", "g", 0x160, 0x20),
+	SYMBOL("rec", "rec", 0x180, 0x20),
+	SYMBOL(".plt", ".plt", 0x1f0, 0x10),
+	SYMBOL("puts@plt", "puts@plt", 0x200, 0x10),
+	SYMBOL("memcpy@plt", "memcpy@plt", 0x210, 0x10),
+	SYMBOL("f.cold", "f.cold", 0x400, 0x10),
+	SYMBOL("puts", "puts", 0x1000, 0x40),
+	SYMBOL("memcpy", "memcpy@@GLIBC_2.14", 0x1040, 0x40),
+	SYMBOL("_dl_runtime_resolve", "_dl_runtime_resolve", 0x1100, 0x40),
+	SYMBOL("a", "a", 0x10, 0x10),
+	SYMBOL("b", "b", 0x20, 0x10),
+	SYMBOL("memcpy", "memcpy", 0x40, 0x40),
 };
 static const size_t begins[IMAGES + 1] = { 0, 8, 11, 13, 14 };
 

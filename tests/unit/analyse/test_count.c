@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/profile_count.h"
+#include "analyse/profile/profile_count.h"
 #include "base/hash.h"
 
 #define ADDRS  3001u

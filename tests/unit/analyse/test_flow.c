@@ -14,8 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/flow_int.h"
-#include "analyse/flow_window.h"
+#include "analyse/flow/flow_int.h"
+#include "analyse/flow/flow_window.h"
 
 static void same(double got, double want, double most)
 {
@@ -27,7 +27,7 @@ static void same(double got, double want, double most)
 
 static void totals(void **state)
 {
-	double g[FLOW_GROUPS], w = 0;
+	double g[FLOW_SLOTS] = { 0 }, w = 0;
 	struct flow_weight weight = { .hits = 3 };
 	struct flow_value v;
 
@@ -49,7 +49,7 @@ static void totals(void **state)
 
 static void ratios(void **state)
 {
-	double n[FLOW_GROUPS] = { 0 }, d[FLOW_GROUPS] = { 0 };
+	double n[FLOW_SLOTS] = { 0 }, d[FLOW_SLOTS] = { 0 };
 	struct flow_value v = flow_ratio(n, d);
 
 	(void)state;
@@ -78,7 +78,7 @@ static void ratios(void **state)
 
 static void few(void **state)
 {
-	double g[FLOW_GROUPS] = { 0 };
+	double g[FLOW_SLOTS] = { 0 };
 	struct flow_value v;
 
 	(void)state;
@@ -92,6 +92,154 @@ static void few(void **state)
 	v = flow_total_of(g, 64, 4); /* enough to spread */
 	same(v.half, flow_total(g).half, 0);
 	same(flow_total_of(g, 0, 4).half, flow_total(g).half, 0);
+}
+
+/* A ratio of one thing seen is none; of few its error is not less than chance makes it. */
+static void ratio_of_few(void **state)
+{
+	double n[FLOW_SLOTS] = { 0 }, d[FLOW_SLOTS] = { 0 };
+	struct flow_value v;
+
+	(void)state;
+	for (unsigned i = 0; i < FLOW_GROUPS; i++)
+		n[i] = 2317.0 / FLOW_GROUPS;
+	d[4] = 1;
+	v = flow_ratio_of(n, d, 1);
+	assert_true(isnan(v.v) && isnan(v.half));
+	d[5] = 1; /* the groups agree, by chance */
+	v = flow_ratio_of(n, d, 2);
+	same(v.v, 2317.0 / 2, 1e-9);
+	assert_true(v.half >= 2.13144 * v.v / sqrt(2));
+	for (unsigned i = 0; i < FLOW_GROUPS; i++)
+		d[i] = 10 + i % 2;
+	same(flow_ratio_of(n, d, 100).half, flow_ratio(n, d).half, 0);
+}
+
+/* Samples that come late by nobody knows how much: values as ever, no error, and the reason. */
+static void late(void **state)
+{
+	double n[FLOW_SLOTS], d[FLOW_SLOTS];
+	struct flow_value v;
+	struct flow_balance b = { .apart = NAN };
+
+	(void)state;
+	for (unsigned i = 0; i < FLOW_SLOTS; i++) {
+		n[i] = i < FLOW_GROUPS ? 30 + i % 3 : (double)NAN;
+		d[i] = i < FLOW_GROUPS ? 10 : (double)NAN;
+	}
+	for (unsigned hits = 2; hits <= 200; hits += 198) {
+		v = flow_total_of(d, hits, 4);
+		same(v.v, 160, 0);
+		assert_true(isnan(v.half) && v.leans);
+		assert_ptr_equal(v.why, flow_late);
+		flow_balance_add(&b, 0, v);
+		v = flow_ratio_of(n, d, hits);
+		same(v.v, flow_ratio(n, d).v, 0);
+		assert_true(v.v > 3 && isnan(v.half) && v.leans);
+		assert_ptr_equal(v.why, flow_late);
+	}
+	v = flow_ratio_of(n, d, 1); /* one is no ratio, late or not */
+	assert_true(isnan(v.v) && !v.why);
+	assert_int_equal(b.places, 2);
+	assert_int_equal(b.judged, 0);
+	flow_balance_add(&b, 3, (struct flow_value){ .v = 100, .half = 4 });
+	flow_balance_add(&b, 5, (struct flow_value){ .v = 100, .half = 4 });
+	assert_int_equal(b.judged, 2);
+	assert_int_equal(b.within, 1);
+}
+
+/* ---- what times look like ---- */
+
+static uint64_t put(struct flow_times *t, uint32_t cycles, uint32_t n)
+{
+	t->n[flow_time_bucket(cycles)] += n;
+	return (uint64_t)cycles * n;
+}
+
+static struct flow_shape shape_of(const struct flow_times *t, uint64_t cycles, uint64_t stacks)
+{
+	struct flow_shape s;
+
+	flow_shape(&s, t, cycles, stacks);
+	return s;
+}
+
+static void shapes(void **state)
+{
+	struct flow_times one = { { 0 } }, two = { { 0 } }, tail = { { 0 } }, falls = { { 0 } },
+			  none = { { 0 } };
+	struct flow_shape s;
+	uint64_t c;
+
+	(void)state;
+	s = shape_of(&none, 0, 0);
+	assert_true(isnan(s.p50.v) && isnan(s.tail) && !s.modes && !s.several && !s.heavy);
+
+	/* 4 to 8, most of them 6 */
+	c = put(&one, 4, 50) + put(&one, 5, 200) + put(&one, 6, 500) + put(&one, 7, 200) +
+	    put(&one, 8, 50);
+	s = shape_of(&one, c, 1000);
+	same(s.p50.v, 6, 0);
+	same(s.p95.v, 7, 0);
+	assert_true(s.p95.low <= 7 && s.p95.high >= 7 && s.p95.high <= 8);
+	assert_true(s.modes == 1 && !s.several && !s.heavy && s.tail < 0.08);
+	s = shape_of(&one, c, 40); /* too few for the slowest */
+	assert_true(isnan(s.p95.high) && isnan(s.tail) && !isnan(s.p50.high));
+
+	/* 5 of the cache, 60 of the next one */
+	c = put(&two, 5, 700) + put(&two, 6, 100) + put(&two, 56, 50) + put(&two, 60, 150);
+	s = shape_of(&two, c, 1000);
+	assert_true(s.several && s.modes == 2);
+	same(s.mode[0].at, 5, 0);
+	same(s.mode[0].share, 0.8, 1e-9);
+	same(s.mode[1].share, 0.2, 1e-9);
+	assert_true(s.mode[1].at >= 56 && s.mode[1].at < 64);
+	s = shape_of(&two, c, 20); /* so few stacks may look like that by chance */
+	assert_false(s.several);
+
+	/* one in fifty takes a thousand: a mode it is not, but it has most of the cycles */
+	c = put(&tail, 10, 980) + put(&tail, 1000, 20);
+	s = shape_of(&tail, c, 1000);
+	assert_true(!s.several && s.heavy);
+	same(s.tail, (20 * 1000.0 + 30 * 10) / (double)c, 0.02);
+
+	/* falls evenly through where buckets begin to be wider */
+	c = 0;
+	for (uint32_t i = 8; i < 64; i++)
+		c += put(&falls, i, 640 / i);
+	s = shape_of(&falls, c, 1000);
+	assert_true(s.modes == 1 && !s.several);
+}
+
+/* Bounds of quantiles hold those of what is drawn from, and one mode rarely looks like two. */
+static void shapes_by_trial(void **state)
+{
+	uint32_t seed = 7, held = 0, several = 0;
+	const uint32_t trials = 400;
+
+	(void)state;
+	for (uint32_t i = 0; i < trials; i++) {
+		struct flow_times t = { { 0 } };
+		struct flow_shape s;
+		uint64_t c = 0;
+
+		for (uint32_t k = 0; k < 300; k++) { /* a sum of three dice of 20: 3 to 60 */
+			uint32_t v = 3;
+
+			for (unsigned d = 0; d < 3; d++) {
+				seed = seed * 1664525 + 1013904223;
+				v += (seed >> 16) % 20;
+			}
+			c += put(&t, v, 1);
+		}
+		flow_shape(&s, &t, c, 300);
+		held += s.p50.low <= 32 && s.p50.high >= 31;
+		held += s.p95.low <= 48 && s.p95.high >= 48;
+		several += s.several;
+	}
+	print_message("# %u of %u hold, %u of several modes\n", held, 2 * trials, several);
+	assert_true(held >= 0.95 * 2 * trials);
+	assert_true(several <= 0.05 * trials);
 }
 
 /* ---- windows ---- */
@@ -215,7 +363,7 @@ struct trial {
 
 static struct trial try_once(void)
 {
-	double a[FLOW_GROUPS] = { 0 }, b[FLOW_GROUPS] = { 0 };
+	double a[FLOW_SLOTS] = { 0 }, b[FLOW_SLOTS] = { 0 };
 	struct flow_value t, r;
 
 	for (unsigned i = 0; i < STACKS; i++) {
@@ -360,9 +508,19 @@ static void order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals),  cmocka_unit_test(ratios), cmocka_unit_test(coverage),
-		cmocka_unit_test(buckets), cmocka_unit_test(order),  cmocka_unit_test(few),
-		cmocka_unit_test(windows), cmocka_unit_test(leaks),  cmocka_unit_test(balance),
+		cmocka_unit_test(totals),
+		cmocka_unit_test(ratios),
+		cmocka_unit_test(coverage),
+		cmocka_unit_test(buckets),
+		cmocka_unit_test(order),
+		cmocka_unit_test(few),
+		cmocka_unit_test(ratio_of_few),
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(shapes_by_trial),
+		cmocka_unit_test(windows),
+		cmocka_unit_test(leaks),
+		cmocka_unit_test(balance),
+		cmocka_unit_test(late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,31 +115,47 @@ static void numbers_as_keys(void **state)
 	profile_free(p);
 }
 
+static bool of_make(const struct fact *f)
+{
+	const char *comm = made_comm_at(f->tid, f->time);
+
+	return f->event == 0 && (f->pid == 7 || f->pid == 55) && comm && !strcmp(comm, "make");
+}
+
+/* Times from and to are those of samples: both are in, as with perf. */
 static void selection(void **state)
 {
 	static const uint32_t pids[] = { 7, 55 };
 	struct profile_opts o = { .key = { KEY_SYM },
 				  .n_keys = 1,
-				  .event = "cyc*",
-				  .pids = pids,
-				  .n_pids = 2,
-				  .time_from = 500,
-				  .time_to = 6000,
-				  .comm = "make" };
-	struct profile *p = made_profile(&o);
-	const struct profile_sum *s;
+				  .select = { .event = "cyc*",
+					      .pids = pids,
+					      .n_pids = 2,
+					      .time_from = UINT64_MAX,
+					      .comm = "make" } };
 	uint64_t in[2] = { 0, 0 }, out[2] = { 0, 0 };
+	const struct profile_sum *s;
+	struct profile *p;
 	size_t n;
 
 	(void)state;
 	for (size_t i = 0; i < N_SAMPLES; i++) {
 		const struct fact *f = &made_facts[i];
-		const char *comm = made_comm_at(f->tid, f->time);
-		bool is = f->event == 0 && (f->pid == 7 || f->pid == 55) && f->time >= 500 &&
-			  f->time < 6000 && comm && !strcmp(comm, "make");
+
+		if (!of_make(f) || f->time < 500 || f->time > 6000)
+			continue;
+		o.select.time_from = f->time < o.select.time_from ? f->time : o.select.time_from;
+		o.select.time_to = f->time > o.select.time_to ? f->time : o.select.time_to;
+	}
+	assert_true(o.select.time_from < o.select.time_to);
+	for (size_t i = 0; i < N_SAMPLES; i++) {
+		const struct fact *f = &made_facts[i];
+		bool is =
+			of_make(f) && f->time >= o.select.time_from && f->time <= o.select.time_to;
 
 		*(is ? &in[f->event] : &out[f->event]) += f->period;
 	}
+	p = made_profile(&o);
 	s = profile_sums(p, &n);
 	for (size_t e = 0; e < 2; e++) {
 		assert_int_equal(s[e].selected.period, in[e]);

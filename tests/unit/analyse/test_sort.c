@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyse/profile_int.h"
+#include "analyse/profile/profile_int.h"
 
 struct made {
 	struct walk_chain *chain;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,10 +19,12 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/md5.h"
 #include "base/num.h"
 #include "base/task.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "skip.h"
 
 static void first_cause_wins(void **state)
 {
@@ -423,6 +426,43 @@ static void json_is_well_formed(void **state)
 	buf_free(&b);
 }
 
+/* Quotation marks alone do not keep a spreadsheet from running a cell. */
+static void no_cell_is_a_formula(void **state)
+{
+	static const struct {
+		const char *text, *cell;
+	} rows[] = {
+		{ "=1+1", "\"'=1+1\"" },
+		{ "@SUM(A1)", "\"'@SUM(A1)\"" },
+		{ "-[View draw:]", "\"'-[View draw:]\"" },
+		{ "+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\"" },
+		{ "-12.5", "-12.5" },
+		{ "+3", "+3" },
+		{ "-", "-" },
+		{ "operator=", "operator=" },
+		{ "a-b", "a-b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct buf b = BUF_INIT;
+
+		text_put_csv_safe(&b, rows[i].text, ',');
+		assert_string_equal(buf_str(&b), rows[i].cell);
+		buf_free(&b);
+	}
+}
+
+static void too_many_files_are_told(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	errno = EMFILE;
+	assert_int_equal(err_sys(&err, "x"), -1);
+	assert_non_null(strstr(err.hint, "ulimit -n"));
+}
+
 static void new_files_appear_whole(void **state)
 {
 	char dir[] = "/tmp/cyclade-test-XXXXXX", path[64], sub[96];
@@ -480,8 +520,13 @@ static void new_files_heed_the_umask(void **state)
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 0777, rows[i].got);
 		assert_int_equal(st.st_size, i);
+		/* a file that is replaced keeps its own */
+		assert_int_equal(chmod(path, 0640), 0);
+		assert_int_equal(file_put(path, rows[i].asked, "", 0, NULL), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0640);
+		assert_int_equal(unlink(path), 0);
 	}
-	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(dir), 0); /* nothing else was left there */
 }
 
@@ -537,6 +582,103 @@ static void fixed_numbers(void **state)
 	}
 }
 
+static int drop(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+/* RFC 1321, A.5, and lengths around a block's end by md5sum. */
+static void digests(void **state)
+{
+	static const struct {
+		const char *text, *digest;
+	} known[] = {
+		{ "", "d41d8cd98f00b204e9800998ecf8427e" },
+		{ "abc", "900150983cd24fb0d6963f7d28e17f72" },
+		{ "1234567890123456789012345678901234567890123456789012345678901234567890123456789"
+		  "0",
+		  "57edf4a22be3c955ac49da2e2107b67a" },
+		{ "1234567890123456789012345678901234567890123456789012345",
+		  "c9ccf168914a1bcfc3229f1948e67da0" },
+		{ "12345678901234567890123456789012345678901234567890123456",
+		  "49f193adce178490e34d1b3a4ec0064c" },
+		{ "1234567890123456789012345678901234567890123456789012345678901234",
+		  "eb6c4179c0a7c82cc2828c1e6338e165" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		uint8_t d[MD5_SIZE];
+		char hex[2 * MD5_SIZE + 1];
+
+		md5(known[i].text, strlen(known[i].text), d);
+		for (size_t k = 0; k < MD5_SIZE; k++)
+			(void)snprintf(hex + 2 * k, 3, "%02x", d[k]);
+		assert_string_equal(hex, known[i].digest);
+	}
+}
+
+static void paths_are_shortened(void **state)
+{
+	static const char *const pair[][2] = {
+		{ "/a/b/../c", "/a/c" },   { "/a//b/./c/", "/a/b/c" }, { "/../..//x", "/x" },
+		{ "../x", "../x" },	   { "a/../../x", "../x" },    { "./x/..", "" },
+		{ "..a/../b", "b" },	   { "a/..b/../c", "a/c" },    { "/", "/" },
+		{ "../../x/..", "../.." },
+	};
+	char out[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pair) / sizeof(*pair); i++) {
+		assert_int_equal(path_lexical(out, sizeof(out), pair[i][0]), 0);
+		assert_string_equal(out, pair[i][1]);
+	}
+	for (size_t size = 0; size < 5; size++)
+		assert_int_equal(path_lexical(out, size, "/a/b"), -1);
+	assert_int_equal(path_lexical(out, 5, "/a/b"), 0);
+}
+
+/* Whoever owns the files below a root directory may put links there. */
+static void files_below_a_root(void **state)
+{
+	static const char *const out[] = { "/link", "/up",  "/dir/../../secret",
+					   "/fifo", "/dir", "/none" };
+	char dir[] = "/tmp/test_base_XXXXXX", root[64], path[128];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(root, sizeof(root), "%s/root", dir);
+	(void)snprintf(path, sizeof(path), "%s/dir", root);
+	assert_int_equal(dir_make_all(path, 0755, NULL), 0);
+	(void)snprintf(path, sizeof(path), "%s/secret", dir);
+	assert_int_equal(file_put(path, 0600, "s", 1, NULL), 0);
+	(void)snprintf(path, sizeof(path), "%s/dir/file", root);
+	assert_int_equal(file_put(path, 0600, "f", 1, NULL), 0);
+	(void)snprintf(path, sizeof(path), "%s/link", root);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	(void)snprintf(path, sizeof(path), "%s/up", root);
+	assert_int_equal(symlink("../secret", path), 0);
+	(void)snprintf(path, sizeof(path), "%s/inner", root);
+	assert_int_equal(symlink("/dir/file", path), 0);
+	(void)snprintf(path, sizeof(path), "%s/fifo", root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = fd_open_below(root, "/dir/file", NULL);
+	if (fd < 0 && errno == ENOSYS) { /* Linux before 5.6 */
+		assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+		SKIP_BECAUSE("no openat2 in this kernel");
+	}
+	assert_true(fd >= 0);
+	(void)close(fd);
+	fd = fd_open_below(root, "/inner", NULL); /* a link that stays inside */
+	assert_true(fd >= 0);
+	(void)close(fd);
+	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
+		assert_int_equal(fd_open_below(root, out[i], NULL), -1);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -554,9 +696,14 @@ int main(void)
 		cmocka_unit_test(text_leaves_through_a_drain),
 		cmocka_unit_test(reals_read_back),
 		cmocka_unit_test(json_is_well_formed),
+		cmocka_unit_test(no_cell_is_a_formula),
+		cmocka_unit_test(too_many_files_are_told),
 		cmocka_unit_test(new_files_appear_whole),
 		cmocka_unit_test(new_files_heed_the_umask),
 		cmocka_unit_test(tasks_run_once_each),
+		cmocka_unit_test(digests),
+		cmocka_unit_test(paths_are_shortened),
+		cmocka_unit_test(files_below_a_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,15 @@ static const struct {
 	  "cs=0@- cpu_core/cycles/=0@0-15 cpu_atom/cycles/=2@16-23 "
 	  "cpu_core/instructions/=0@0-15 cpu_atom/instructions/=2@16-23" },
 	{ __LINE__, HYBRID, "slots", "slots=0@0-15" },
+	/* slots lead metrics: of their group, and of what nobody grouped */
+	{ __LINE__, PLAIN, "slots,r8000", "slots=0@- r8000=0@-" },
+	{ __LINE__, PLAIN, "cs,r8100,cycles,slots:u,r8000",
+	  "cs=0@- slots:u=1@- r8100=1@- r8000=1@- cycles=4@-" },
+	{ __LINE__, PLAIN, "{cycles,slots,r8000},cs", "slots=0@- cycles=0@- r8000=0@- cs=3@-" },
+	{ __LINE__, PLAIN, "{cycles,r8000},slots", "cycles=0@- r8000=0@- slots=2@-" },
+	{ __LINE__, PLAIN, "{cycles,slots},r8000", "cycles=0@- slots=0@- r8000=2@-" },
+	{ __LINE__, HYBRID, "cpu_core/r8000/,cpu_atom/r8000/,cpu_core/r400/",
+	  "cpu_core/r400/=0@0-15 cpu_core/r8000/=0@0-15 cpu_atom/r8000/=2@16-23" },
 };
 
 static void names_and_groups(void **state)

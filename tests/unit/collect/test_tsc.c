@@ -10,6 +10,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "../skip.h"
+#include "base/perf_abi.h"
 #include "collect/tsc.h"
 
 /* Against the counter itself, over a tenth of a second of the kernel's clock. */
@@ -19,7 +21,7 @@ static void test_speed(void **state)
 
 	(void)state;
 	if (isnan(hz))
-		skip();
+		SKIP_BECAUSE("neither the kernel nor the CPU says how fast its counter is");
 #if defined(__x86_64__)
 	struct timespec a, b;
 	double seconds;
@@ -38,6 +40,32 @@ static void test_speed(void **state)
 #endif
 }
 
+/* A tick is mult / 2^shift nanoseconds. */
+static void test_page(void **state)
+{
+	static const struct {
+		uint32_t mult;
+		uint16_t shift;
+		double hz;
+	} row[] = { { 1u << 31, 31, 1e9 },
+		    { 858993459, 31, 2.5e9 },
+		    { 4000000000u, 32, 1073741824 },
+		    { 5, 0, 2e8 } };
+	struct perf_event_mmap_page page = { .cap_user_time = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		page.time_mult = row[i].mult;
+		page.time_shift = row[i].shift;
+		assert_true(fabs(tsc_hz_of_page(&page) / row[i].hz - 1) < 1e-8);
+	}
+	page.cap_user_time = 0;
+	assert_true(isnan(tsc_hz_of_page(&page)));
+	page.cap_user_time = 1;
+	page.time_mult = 0;
+	assert_true(isnan(tsc_hz_of_page(&page)));
+}
+
 static void test_name(void **state)
 {
 	(void)state;
@@ -52,6 +80,7 @@ static void test_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_speed),
+					    cmocka_unit_test(test_page),
 					    cmocka_unit_test(test_name) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

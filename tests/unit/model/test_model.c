@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "minute.h"
-#include "model/model_int.h"
+#include "model/load/model_int.h"
 
 static void count(void *ctx, const char *text)
 {
@@ -320,6 +320,10 @@ static void chosen(void **state)
 		{ { "AuthenticAMD", 25, 0x11, 1, "cpu" }, "zen4" },
 		{ { "AuthenticAMD", 25, 0x61, 2, "cpu" }, "zen4" },
 		{ { "AuthenticAMD", 26, 0x02, 1, "cpu" }, "zen5" },
+		{ { "AuthenticAMD", 26, 0x4f, 0, "cpu" }, "zen5" },
+		{ { "AuthenticAMD", 26, 0x50, 0, "cpu" }, "zen6" },
+		{ { "AuthenticAMD", 26, 0x57, 0, "cpu" }, "zen6" },
+		{ { "AuthenticAMD", 26, 0x58, 0, "cpu" }, "zen5" },
 		{ { "ARM", 0x41, 0xd0c, 0x31, "armv8_pmuv3_0" }, "neoverse-n1" },
 		{ { "ARM", 0x41, 0xd49, 0, "armv8_pmuv3_0" }, "neoverse-n2-r0p0" },
 		{ { "ARM", 0x41, 0xd49, 3, "armv8_pmuv3_0" }, "neoverse-n2" },

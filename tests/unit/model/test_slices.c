@@ -367,6 +367,100 @@ static void steps_and_targets(void **state)
 	arena_free(&arena);
 }
 
+/* A target where the group never had its turn is taken for the mean of the others, and for as far
+ * off as these are from each other: a variance of two, which has one degree of freedom. */
+static void an_unseen_target_is_as_the_others(void **state)
+{
+	static const uint32_t event[] = { 2 };
+	struct slices *s = one_group(event, 1, 3, NULL, 0);
+	struct arena arena = ARENA_INIT;
+	struct tree_counts c;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 8; i++) {
+		struct slices_reading r[3] = { { 2 * i * MS, i * MS, i * MS / 2, false },
+					       { i * MS, i * MS, i * MS / 2, false },
+					       { 0, i * MS, 0, false } };
+
+		assert_int_equal(slices_add(s, 0, 1000 + i * MS, r, &err), 0);
+	}
+	counts_of(s, &arena, &c);
+	near(c.count[2 * 3], 32e6, 1);
+	near(c.count[2 * 3 + 1], 16e6, 1);
+	near(c.count[2 * 3 + 2], 24e6, 1); /* rates 4 and 2 */
+	near(sqrt(variance(&c, 2)) / 8e6, sqrt(2), 1e-6);
+	slices_free(s);
+	arena_free(&arena);
+}
+
+/* A group was on in the second half only. What always counted went up by a half and down by a half
+ * from the first to the second: what was not seen is off by the spread of these two. */
+static void what_was_off_is_as_what_always_counted(void **state)
+{
+	static const uint32_t always[] = { 0, 1 }, late[] = { 2 };
+	struct slices_group group[2] = { { always, 2, NULL }, { late, 1, NULL } };
+	struct slices_setup setup = { group, 2, 8, 1, 1000, 0 };
+	struct slices_reading r[2] = { { 0, 0, 0, false }, { 0, 0, 0, false } };
+	struct arena arena = ARENA_INIT;
+	struct tree_counts c;
+	struct err err = ERR_INIT;
+	struct slices *s = NULL;
+
+	(void)state;
+	assert_int_equal(slices_new(&s, &setup, &err), 0);
+	for (uint64_t i = 1; i <= 40; i++) {
+		uint64_t on = i > 20 ? i - 20 : 0;
+		struct slices_reading l = { 8 * on * MS, on * MS, on * MS, false };
+
+		r[0].value += (i > 20 ? 10 : 15) * MS;
+		r[1].value += (i > 20 ? 10 : 5) * MS;
+		r[0].enabled = r[0].running = r[1].enabled = r[1].running = i * MS;
+		assert_int_equal(slices_add(s, 0, 1000 + i * MS, r, &err), 0);
+		assert_int_equal(slices_add(s, 1, 1000 + i * MS, &l, &err), 0);
+	}
+	counts_of(s, &arena, &c);
+	near(c.count[2] / 320e6, 1, 1e-6);
+	/* changes of +0.5 and -0.5 have a variance of 0.5; half of the time was not seen */
+	near(sqrt(variance(&c, 2)) / 160e6, sqrt(0.5), 1e-3);
+	slices_free(s);
+	arena_free(&arena);
+}
+
+/* An event of two groups, one on a counter for most of the time, the other for the rest: all of it
+ * is counted, by both together. */
+static void a_shared_event_is_counted_by_both(void **state)
+{
+	static const uint32_t always[] = { 3 }, most[] = { 0, 1 }, rest[] = { 0, 2 };
+	struct slices_group group[3] = { { always, 1, NULL },
+					 { most, 2, NULL },
+					 { rest, 2, NULL } };
+	struct slices_setup setup = { group, 3, 8, 1, 1000, 0 };
+	struct arena arena = ARENA_INIT;
+	struct tree_counts c;
+	struct err err = ERR_INIT;
+	struct slices *s = NULL;
+
+	(void)state;
+	assert_int_equal(slices_new(&s, &setup, &err), 0);
+	for (uint64_t i = 1; i <= 10; i++) {
+		uint64_t at = 1000 + i * MS, a = i * MS * 95 / 100, b = i * MS * 5 / 100;
+		struct slices_reading r[3][2] = {
+			{ { i * MS, i * MS, i * MS, false } },
+			{ { 10 * a, i * MS, a, false }, { a, i * MS, a, false } },
+			{ { 100 * b, i * MS, b, false }, { b, i * MS, b, false } }
+		};
+
+		for (size_t g = 0; g < 3; g++)
+			assert_int_equal(slices_add(s, g, at, r[g], &err), 0);
+	}
+	counts_of(s, &arena, &c);
+	near(c.count[0], 10 * MS * (9.5 + 5), 1);
+	near(c.counted[0], 1, 1e-9);
+	slices_free(s);
+	arena_free(&arena);
+}
+
 static void memory_stays_within_bounds(void **state)
 {
 	static const uint32_t event[] = { 0 };
@@ -398,6 +492,9 @@ int main(void)
 		cmocka_unit_test(groups_read_one_after_the_other),
 		cmocka_unit_test(resets_are_added_up),
 		cmocka_unit_test(steps_and_targets),
+		cmocka_unit_test(an_unseen_target_is_as_the_others),
+		cmocka_unit_test(what_was_off_is_as_what_always_counted),
+		cmocka_unit_test(a_shared_event_is_counted_by_both),
 		cmocka_unit_test(memory_stays_within_bounds),
 	};
 

@@ -166,6 +166,50 @@ static void ivy_bridge_as_printed(void **state)
 	shot_free(&s);
 }
 
+/* A counter of level 1 that stays 0 is a suspect, one of level 2 is not. Nodes that depend on a
+ * dead counter are doubtful, no others. */
+static void zeros_need_a_reason(void **state)
+{
+	const char *dead[TINY_EVENTS] = { NULL };
+	bool suspect[TINY_EVENTS];
+	struct shot s;
+	uint32_t e;
+
+	(void)state;
+	shot_init(&s, ivb, IVB);
+	s.system[SYSTEM_SMT_ON] = 1;
+	s.system[SYSTEM_CORE_WIDE] = 1;
+	for (size_t i = 0; i < MINUTE; i++)
+		count(&s, minute[i].event, minute[i].count);
+	count(&s, "MACHINE_CLEARS.COUNT", 0);
+	eval(&s, NULL);
+	assert_int_equal(tree_suspects(&s.tree, &s.c, suspect), 0);
+	e = tiny_event(&s.t, "IDQ_UOPS_NOT_DELIVERED.CORE");
+	s.count[e] = 0;
+	eval(&s, NULL);
+	assert_int_equal(tree_suspects(&s.tree, &s.c, suspect), 1);
+	assert_true(suspect[e]);
+	/* a 0 that was tested is believed */
+	assert_int_equal(node(&s, "Frontend_Bound")->doubt, DOUBT_NONE);
+	assert_true(node(&s, "Frontend_Bound")->shown == 0);
+
+	dead[e] = "does not count";
+	s.c.dead = dead;
+	eval(&s, NULL);
+	assert_int_equal(node(&s, "Frontend_Bound")->doubt, DOUBT_DEAD);
+	assert_int_equal(node(&s, "Frontend_Bound")->against[0], e);
+	assert_true(isnan(node(&s, "Frontend_Bound")->shown));
+	assert_int_equal(node(&s, "Backend_Bound")->doubt, DOUBT_DEAD);
+	assert_false(node(&s, "Backend_Bound")->over || node(&s, "Backend_Bound")->path);
+	assert_int_equal(node(&s, "Fetch_Latency")->doubt, DOUBT_PARENT);
+	assert_int_equal(node(&s, "Retiring")->doubt, DOUBT_NONE);
+	/* one that counts after all is not dead */
+	s.count[e] = 1e9;
+	eval(&s, NULL);
+	assert_int_equal(node(&s, "Frontend_Bound")->doubt, DOUBT_NONE);
+	shot_free(&s);
+}
+
 static void core_clocks_by_how_it_is_counted(void **state)
 {
 	struct shot s;
@@ -461,6 +505,36 @@ static void random_counts_show_no_nonsense(void **state)
 }
 
 /* A latency with a known error gives an error bar, one that nobody measured here gives none. */
+/* The last run went into One; on average Two has more. */
+static void means_have_a_path_of_their_own(void **state)
+{
+	struct tree_node n[sizeof(parts) / sizeof(parts[0])];
+	struct shot s;
+
+	(void)state;
+	parts_make(&s, 700, 400, 200, 0, 0, 300);
+	memcpy(n, s.tree.node, sizeof(n));
+	s.tree.node = n;
+	assert_true(node(&s, "One")->path && node(&s, "Deep")->path);
+	n[tiny_metric(&s.t, "One")].value.v = n[tiny_metric(&s.t, "One")].shown = 0.2;
+	n[tiny_metric(&s.t, "Two")].value.v = n[tiny_metric(&s.t, "Two")].shown = 0.4;
+	n[tiny_metric(&s.t, "Deep")].value.v = n[tiny_metric(&s.t, "Deep")].shown = 0.1;
+	n[tiny_metric(&s.t, "One")].error = n[tiny_metric(&s.t, "Two")].error = 0.05;
+	tree_judge_means(&s.t.m, n);
+	assert_true(node(&s, "Whole")->path && node(&s, "Two")->path);
+	assert_false(node(&s, "One")->path || node(&s, "Deep")->path);
+	/* alike within their errors */
+	n[tiny_metric(&s.t, "One")].error = n[tiny_metric(&s.t, "Two")].error = 0.3;
+	tree_judge_means(&s.t.m, n);
+	assert_true(node(&s, "Whole")->path);
+	assert_false(node(&s, "One")->path || node(&s, "Two")->path);
+	/* not over in most runs */
+	n[tiny_metric(&s.t, "Whole")].over = false;
+	tree_judge_means(&s.t.m, n);
+	assert_false(node(&s, "Whole")->path);
+	shot_free(&s);
+}
+
 static void latencies_of_unknown_error(void **state)
 {
 	static const struct tiny_row rows[] = {
@@ -496,12 +570,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ivy_bridge_as_printed),
+		cmocka_unit_test(zeros_need_a_reason),
 		cmocka_unit_test(core_clocks_by_how_it_is_counted),
 		cmocka_unit_test(errors_know_the_groups),
 		cmocka_unit_test(steps_of_the_metrics_register),
 		cmocka_unit_test(doubts_name_the_counters),
 		cmocka_unit_test(within_the_error_is_no_doubt),
 		cmocka_unit_test(the_path_stops_where_two_are_alike),
+		cmocka_unit_test(means_have_a_path_of_their_own),
 		cmocka_unit_test(wanted_alone_is_evaluated),
 		cmocka_unit_test(latencies_of_unknown_error),
 		cmocka_unit_test(random_counts_show_no_nonsense),

@@ -362,6 +362,35 @@ static void a_large_file_is_mapped(void **state)
 	buf_free(&b);
 }
 
+/* Device 254:0 and an inode under the flag of a build-id, as Linux writes them for an event that
+ * asks for none while another program's does; and an id of 20 bytes. */
+static void a_flag_makes_no_build_id(void **state)
+{
+	uint8_t p[80] = { PERF_RECORD_MMAP2 };
+	struct pd_record r = { .p = p,
+			       .size = sizeof(p),
+			       .type = PERF_RECORD_MMAP2,
+			       .misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID };
+	struct pd_mmap m;
+
+	(void)state;
+	memcpy(p + 72, "/bin/x", 7);
+	p[40] = 254;
+	p[49] = 0x12; /* inode 0x1200 */
+	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(m.build_id_len, 0);
+	assert_int_equal(m.maj, 254);
+	assert_int_equal(m.ino, 0x1200);
+	p[40] = 20;
+	memset(p + 44, 0xab, 20);
+	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(m.build_id_len, 20);
+	assert_int_equal(m.build_id[19], 0xab);
+	p[40] = 8; /* device 8:..., and more than 8 bytes that are not 0 */
+	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(m.build_id_len, 0);
+}
+
 static void features_have_names(void **state)
 {
 	(void)state;
@@ -534,6 +563,63 @@ static void told_again_after_a_feature(void **state)
 	feed_large(true, 0, 2);
 }
 
+static void swap_bytes(struct buf *b, size_t at, size_t width, size_t n)
+{
+	for (; n--; at += width)
+		for (size_t i = 0; i < width / 2; i++) {
+			char low = b->s[at + i];
+
+			b->s[at + i] = b->s[at + width - 1 - i];
+			b->s[at + width - 1 - i] = low;
+		}
+}
+
+/* What put_large wrote, as a machine of the other byte order writes it. */
+static void put_large_foreign(struct buf *b)
+{
+	size_t at = 104;
+
+	put_large(b, false);
+	swap_bytes(b, 0, 8, 13);
+	swap_bytes(b, at, 8, 2); /* ids */
+	for (at += 16; at < 280; at += 80) {
+		swap_bytes(b, at, 4, 2); /* type, size; the flags and what follows are 0 */
+		swap_bytes(b, at + 8, 8, 9);
+	}
+	while (at < b->len) {
+		unsigned size = ld16((const uint8_t *)b->s + at + 6);
+		bool sample = ld32((const uint8_t *)b->s + at) == PERF_RECORD_SAMPLE;
+
+		swap_bytes(b, at, 4, 1);
+		swap_bytes(b, at + 4, 2, 2);
+		swap_bytes(b, at + 8, sample ? 8 : 4, sample ? 4 : 2);
+		at += size;
+	}
+}
+
+/* The walk swaps bytes in place. The thread ahead of it must not read them meanwhile: the thread
+ * sanitizer checks that. */
+static void a_large_foreign_file_is_swapped(void **state)
+{
+	char path[] = "/tmp/cyclade-test-XXXXXX";
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct pd *rec;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	put_large_foreign(&b);
+	assert_int_equal(write(fd, b.s, b.len), (ssize_t)b.len);
+	(void)close(fd);
+	assert_int_equal(pd_open(&rec, path, &err), 0);
+	assert_true(pd_info(rec)->foreign_order);
+	check_counts(rec, 0);
+	pd_close(rec);
+	(void)unlink(path);
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,9 +631,11 @@ int main(void)
 		cmocka_unit_test(a_wrong_claim_of_payload_is_told),
 		cmocka_unit_test(what_is_no_recording_is_refused),
 		cmocka_unit_test(a_large_file_is_mapped),
+		cmocka_unit_test(a_flag_makes_no_build_id),
 		cmocka_unit_test(features_have_names),
 		cmocka_unit_test(told_while_walking),
 		cmocka_unit_test(told_again_after_a_feature),
+		cmocka_unit_test(a_large_foreign_file_is_swapped),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

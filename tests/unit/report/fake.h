@@ -72,7 +72,7 @@ static inline void fake_weigh(struct tally *t, uint64_t samples, uint64_t period
 	t->period_sq += samples ? (double)period * (double)period / (double)samples : 0;
 }
 
-static const struct symbol fake_symbol = { "", "", 0, 0, 0, false };
+static const struct symbol fake_symbol = { .name = "", .linkage = "" };
 
 /* keys: comm, dso, sym */
 static inline void fake_row(struct profile *p, const char *comm, const char *dso, const char *sym,

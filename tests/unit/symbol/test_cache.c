@@ -15,9 +15,9 @@
 static const uint8_t id[20] = { 0xab, 0xcd, 1, 2, 3 };
 
 static struct symbol rows[] = {
-	{ NULL, "one", 0x10, 0x10, 0, false },
-	{ NULL, "two", 0x20, 0, 1, false },
-	{ NULL, "three", 0xfffffffffffffff0, 0xf, 2, false },
+	{ .linkage = "one", .start = 0x10, .size = 0x10, .index = 0 },
+	{ .linkage = "two", .start = 0x20, .size = 0, .index = 1 },
+	{ .linkage = "three", .start = 0xfffffffffffffff0, .size = 0xf, .index = 2 },
 };
 static const struct sym_table table = { rows, 3 };
 
@@ -160,8 +160,8 @@ static void test_minidebug(void **state)
 static void test_old_kernel(void **state)
 {
 	static struct symbol old[] = {
-		{ NULL, "_text", 0xffffffff81000000, 0x100, 0, false },
-		{ NULL, "schedule", 0xffffffff81000100, 0x40, 1, false },
+		{ .linkage = "_text", .start = 0xffffffff81000000, .size = 0x100, .index = 0 },
+		{ .linkage = "schedule", .start = 0xffffffff81000100, .size = 0x40, .index = 1 },
 	};
 	const struct sym_table t = { old, 2 };
 	const struct images_opts opts = { .cache_dir = tool_dir };

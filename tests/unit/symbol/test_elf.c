@@ -158,6 +158,27 @@ static void test_minidebug(void **state)
 	unload(&whole);
 }
 
+/* Stripped and static: no symbol at all, but bounds of functions by the unwind table. */
+static void test_bare(void **state)
+{
+	const struct addr_map vaddr = { NULL, 0, 0 };
+	struct err err = ERR_INIT;
+	struct loaded x;
+
+	(void)state;
+	assert_true(tool_run(
+		NULL, "echo 'void _start(void){for(;;);}' > s.c && gcc -O1 -static -nostdlib "
+		      "-fasynchronous-unwind-tables s.c -o bare && strip -s bare"));
+	load(&x, "bare", false);
+	assert_int_equal(x.list.raw.n, 0);
+	sym_table_free(&x.table);
+	assert_int_equal(elf_bounds_read(&x.list, &x.elf, &vaddr, &err), 0);
+	assert_int_equal(sym_table_make(&x.table, &x.list, false, &err), 0);
+	assert_int_equal(x.table.n, 1);
+	assert_true(x.table.sym[0].nameless);
+	unload(&x);
+}
+
 /* Cut at every length, and with every byte of the head and the section table turned over: an answer
  * or a refusal, never more (the sanitizers watch). */
 static void test_broken(void **state)
@@ -207,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_broken),
 	};
 

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -209,7 +211,7 @@ static void test_which_file(void **state)
 	expect(NULL, "full", other, 20, "none",
 	       "the recording's is 0102030400000000000000000000000000000000: not used", true);
 	expect(NULL, "prog", id, n, "none", "stripped: no symbols", false);
-	expect(NULL, "nowhere", id, n, "none", "nowhere: not found", false);
+	expect(NULL, "nowhere", id, n, "none", "nowhere: not found here", false);
 
 	/* --symbols: by name, and by build-id; a file of another build there is not taken */
 	assert_true(tool_run(NULL, "objcopy --only-keep-debug full syms/prog.debug"));
@@ -258,6 +260,15 @@ static void test_debuglink(void **state)
 	images_free(set);
 	/* one byte more: the checksum is wrong */
 	assert_true(tool_run(NULL, "echo >> .debug/linked.dbg"));
+	expect(NULL, "linked", NULL, 0, "none", "checksum", false);
+	/* holes belong to the file, but are not read */
+	assert_true(tool_run(NULL, "truncate -s +3M .debug/linked.dbg && "
+				   "echo end >> .debug/linked.dbg && "
+				   "truncate -s +70001 .debug/linked.dbg && "
+				   "cp full linked && strip -s linked && cd .debug && "
+				   "objcopy --add-gnu-debuglink=linked.dbg ../linked"));
+	expect(NULL, "linked", NULL, 0, "inner", ".debug/linked.dbg", false);
+	assert_true(tool_run(NULL, "truncate -s 1T .debug/linked.dbg"));
 	expect(NULL, "linked", NULL, 0, "none", "checksum", false);
 }
 
@@ -416,7 +427,9 @@ static void test_against_addr2line(void **state)
 		do {
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 			s = &all[(seed >> 33) % n];
+			/* C++ is a sanitizer's runtime, with several names for one place */
 		} while (s->size < 4 || s->size > 100000 || strchr(s->linkage, '@') ||
+			 !strncmp(s->linkage, "_Z", 2) ||
 			 !image_to_vaddr(set, im, s->start, &vaddr) || vaddr < code->addr ||
 			 vaddr - code->addr >= code->size);
 		vaddr += (seed >> 20) % s->size;
@@ -490,6 +503,87 @@ static void test_names(void **state)
 	images_free(set);
 }
 
+/* Files of one base name. */
+static void test_apart(void **state)
+{
+#define LONG "/0123456789abcdef0123456789abcdef0123456789abcdef"
+	static const struct {
+		const char *path;
+		uint8_t id; /* 0: none */
+		const char *name;
+	} row[] = {
+		{ "/lib/alone.so", 0, "alone.so" },
+		/* by as much of the path as tells them apart, and no more */
+		{ "/a/v1/x.so", 1, "v1/x.so" },
+		{ "/b/v1/w/x.so", 2, "w/x.so" },
+		{ "/b/v2/x.so", 0, "v2/x.so" },
+		{ "/x.so", 0, "/x.so" },
+		{ "/q/ab/y", 3, "ab/y" },
+		{ "/q/zab/y", 4, "zab/y" },
+		/* by the build-id, where the path does not */
+		{ "/usr/bin/new", 5, "new@05aabbcc" },
+		{ "/usr/bin/new", 6, "new@06aabbcc" },
+		{ "/usr/bin/new", 0, "new" },
+		{ LONG "/1/long", 7, "long@07aabbcc" },
+		{ LONG "/2/1/long", 8, "2/1/long" },
+		/* one and the same */
+		{ "/one/same", 9, "same" },
+		{ "/two/same", 9, "same" },
+		{ "/one/same", 0, "same" },
+	};
+	struct images *set = fresh(NULL);
+	struct image_key guest = { .kind = IMAGE_FILE, .path = "/a/v1/x.so", .guest = true };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const uint8_t id[20] = { row[i].id, 0xaa, 0xbb, 0xcc };
+		struct image_key key = { .kind = IMAGE_FILE,
+					 .path = row[i].path,
+					 .build_id = row[i].id ? id : NULL,
+					 .build_id_len = row[i].id ? sizeof(id) : 0 };
+
+		assert_int_equal(images_add(set, &key, &err), i);
+	}
+	assert_int_not_equal(images_add(set, &guest, &err), IMAGE_NONE);
+	assert_int_equal(images_tell_apart(set, &err), 0);
+	for (uint32_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		assert_string_equal(image_name(set, i), row[i].name);
+	assert_string_equal(image_name(set, sizeof(row) / sizeof(row[0])), "x.so [guest]");
+	images_free(set);
+}
+
+/* Files of one path without a build-id: by inode, and by generation where both are known. */
+static void test_apart_by_inode(void **state)
+{
+	static const struct {
+		struct file_identity file;
+		uint32_t image;
+		const char *name;
+	} row[] = {
+		{ { 8, 1, 12, 0 }, 0, "x@inode12.5" }, /* as /proc/PID/maps has it: no generation */
+		{ { 8, 1, 12, 5 }, 0, "x@inode12.5" },
+		{ { 8, 1, 12, 6 }, 1, "x@inode12.6" },
+		{ { 8, 1, 13, 5 }, 2, "x@inode13.5" },
+		/* devices of btrfs and overlayfs are called differently in different places */
+		{ { 0, 40, 99, 0 }, 3, "x@inode12.5" },
+		{ { 8, 1, 12, 6 }, 1, "x@inode12.6" },
+	};
+	struct images *set = fresh(NULL);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct image_key key = { .kind = IMAGE_FILE, .path = "/x", .file = row[i].file };
+
+		assert_int_equal(images_add(set, &key, &err), row[i].image);
+	}
+	assert_int_equal(images_tell_apart(set, &err), 0);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		assert_string_equal(image_name(set, row[i].image), row[i].name);
+	images_free(set);
+}
+
 static void test_late_build_id(void **state)
 {
 	struct images *set = fresh(NULL);
@@ -511,6 +605,23 @@ static void test_late_build_id(void **state)
 	key.build_id_len = 20;
 	assert_int_not_equal(images_add(set, &key, &err), im);
 	images_free(set);
+}
+
+/* Linkers make ids of 8 bytes, too (--build-id=fast); recordings fill them up to 20. */
+static void test_short_build_id(void **state)
+{
+	uint8_t id[20] = { 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
+
+	(void)state;
+	assert_true(tool_run(NULL, program));
+	assert_true(tool_run(NULL, "gcc -O2 -Wl,--build-id=0x1122334455667788 a.c -o short"));
+	expect(NULL, "short", id, 8, "inner", "build-id verified", false);
+	expect(NULL, "short", id, 20, "inner", "build-id verified", false);
+	id[7]++;
+	expect(NULL, "short", id, 8, "none", "has build-id 1122334455667788", true);
+	id[7]--;
+	id[8]++;
+	expect(NULL, "short", id, 20, "none", "has build-id 1122334455667788", true);
 }
 
 static void test_bpf_and_vdso(void **state)
@@ -556,6 +667,8 @@ static void test_kallsyms(void **state)
 	};
 	const uint64_t addr[] = { 0xffffffff90ffffff, 0xffffffff91000008, 0xffffffff91000010,
 				  0xffffffff9100002f, 0xffffffff91003000 };
+	/* the last symbol of the kernel: a page, what lies behind it is not its */
+	const uint64_t end[] = { 0xffffffff9100101f, 0xffffffff91001020 };
 	const uint64_t in_mod[] = { 0xffffffffc0400000, 0xffffffffc0400fff };
 	const struct symbol *s[5];
 	uint32_t im;
@@ -579,6 +692,9 @@ static void test_kallsyms(void **state)
 	assert_int_equal(s[2]->size, 0x10);
 	assert_string_equal(s[3]->name, "strong_one");
 	assert_non_null(strstr(image_origin(set, im), "moved by 0x10000000"));
+	assert_int_equal(image_resolve(set, im, end, 2, s, &err), 0);
+	assert_string_equal(s[0]->name, "strong_one");
+	assert_null(s[1]);
 	im = images_add(set, &mod, &err);
 	assert_int_equal(image_resolve(set, im, in_mod, 2, s, &err), 0);
 	assert_string_equal(s[0]->name, "nfs_init");
@@ -653,15 +769,57 @@ static void test_jit(void **state)
 	buf_free(&b);
 }
 
+/* Lists of code that another user may have written. */
+static void test_whose_map(void **state)
+{
+	static const struct {
+		unsigned uid, gid, mode;
+		const char *name, *says;
+	} row[] = {
+		{ 0, 0, 0644, "one", "unverified" },
+		{ 0, 0, 0664, "one", "unverified" },
+		{ 0, 1234, 0664, "none", "others may write it (mode 664)" },
+		{ 0, 0, 0666, "none", "others may write it (mode 666)" },
+		{ 1234, 1234, 0644, "none", "of user 1234" },
+	};
+	const struct images_opts opts = { .perf_map_dir = tool_dir };
+	/* a process that there is not: above the largest number */
+	struct image_key anon = { .kind = IMAGE_ANON, .path = "//anon", .pid = 4194305 };
+	const uint64_t addr = 0x7000000;
+	struct err err = ERR_INIT;
+	char path[256];
+
+	(void)state;
+	if (geteuid())
+		SKIP_BECAUSE("only root can give files away");
+	assert_true(tool_feed(NULL, "7000000 10 one\n", "cat > perf-4194305.map"));
+	(void)snprintf(path, sizeof(path), "%s/perf-4194305.map", tool_dir);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct images *set = fresh(&opts);
+		const struct symbol *s;
+
+		assert_int_equal(chown(path, row[i].uid, row[i].gid), 0);
+		assert_int_equal(chmod(path, row[i].mode), 0);
+		assert_int_equal(images_add(set, &anon, &err), 0);
+		assert_int_equal(image_resolve(set, 0, &addr, 1, &s, &err), 0);
+		assert_string_equal(s ? s->name : "none", row[i].name);
+		if (!strstr(image_origin(set, 0), row[i].says))
+			fail_msg("%zu: %s", i, image_origin(set, 0));
+		images_free(set);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),	     cmocka_unit_test(test_which_file),
-		cmocka_unit_test(test_debuglink),    cmocka_unit_test(test_minidebug),
-		cmocka_unit_test(test_bounds),	     cmocka_unit_test(test_against_addr2line),
-		cmocka_unit_test(test_names),	     cmocka_unit_test(test_late_build_id),
-		cmocka_unit_test(test_bpf_and_vdso), cmocka_unit_test(test_kallsyms),
-		cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_layouts),	       cmocka_unit_test(test_which_file),
+		cmocka_unit_test(test_debuglink),      cmocka_unit_test(test_minidebug),
+		cmocka_unit_test(test_bounds),	       cmocka_unit_test(test_against_addr2line),
+		cmocka_unit_test(test_names),	       cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_apart_by_inode), cmocka_unit_test(test_late_build_id),
+		cmocka_unit_test(test_short_build_id), cmocka_unit_test(test_bpf_and_vdso),
+		cmocka_unit_test(test_kallsyms),       cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_whose_map),
 	};
 
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);

@@ -9,16 +9,30 @@
 
 #include "symbol/named.h"
 
+struct row {
+	const char *said;
+	enum symbol_way way;
+};
+
+static void check(const struct symbol *s, const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum symbol_way way = 0;
+
+		while (way < SYMBOL_WAYS && !symbol_means(s, "prog", rows[i].said, way))
+			way++;
+		if (way != rows[i].way)
+			fail_msg("%s: %d", rows[i].said, (int)way);
+	}
+}
+
 /* By which way a name first means a symbol; SYMBOL_WAYS: by none. */
 static void test_ways(void **state)
 {
 	static const struct symbol work = {
-		"ns::work(int)", "_ZN2ns4workEi", 0x1a40, 0x10, 0, false
+		.name = "ns::work(int)", .linkage = "_ZN2ns4workEi", .start = 0x1a40, .size = 0x10
 	};
-	static const struct {
-		const char *said;
-		enum symbol_way way;
-	} rows[] = {
+	static const struct row rows[] = {
 		{ "ns::work(int)", SYMBOL_EXACT },
 		{ "_ZN2ns4workEi", SYMBOL_EXACT },
 		{ "prog:ns::work(int)", SYMBOL_OF_DSO },
@@ -39,19 +53,38 @@ static void test_ways(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		enum symbol_way way = 0;
+	check(&work, rows, sizeof(rows) / sizeof(*rows));
+}
 
-		while (way < SYMBOL_WAYS && !symbol_means(&work, "prog", rows[i].said, way))
-			way++;
-		if (way != rows[i].way)
-			fail_msg("%s: %d", rows[i].said, (int)way);
-	}
+/* One of several functions of that name: with and without what tells it apart. */
+static void test_apart(void **state)
+{
+	static const struct symbol work = { .name = "ns::work(int)@a.c:12",
+					    .linkage = "_ZN2ns4workEi",
+					    .start = 0x1a40,
+					    .size = 0x10,
+					    .apart = true };
+	static const struct row rows[] = {
+		{ "ns::work(int)@a.c:12", SYMBOL_EXACT },
+		{ "ns::work(int)", SYMBOL_EXACT },
+		{ "_ZN2ns4workEi", SYMBOL_EXACT },
+		{ "prog:ns::work(int)@a.c:12", SYMBOL_OF_DSO },
+		{ "prog:ns::work(int)", SYMBOL_OF_DSO },
+		{ "ns::work(int)@a.c:13", SYMBOL_WAYS },
+		{ "ns::work(int)@0x1a40", SYMBOL_AT },
+		{ "*k(int)", SYMBOL_GLOB },
+		{ "*k(int)@a.c:*", SYMBOL_GLOB },
+		{ "work(int)@a", SYMBOL_PART },
+	};
+
+	(void)state;
+	check(&work, rows, sizeof(rows) / sizeof(*rows));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ways),
+					    cmocka_unit_test(test_apart) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

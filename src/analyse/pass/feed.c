@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/feed.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/fs.h"
+
+struct feeder {
+	const struct pd *rec;
+	struct spaces *sp;
+	struct err *err;
+};
+
+static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
+{
+	struct space_map_fact fact = { .time = time, .misc = r->misc };
+	struct pd_mmap m;
+
+	if (pd_mmap_get(r, &m))
+		return 0; /* too short: pd_open has noted it */
+	fact.pid = m.pid;
+	fact.tid = m.tid;
+	fact.start = m.addr;
+	fact.len = m.len;
+	fact.pgoff = m.pgoff;
+	fact.prot = m.is_mmap2 ? m.prot : 0;
+	fact.file = (struct file_identity){ m.maj, m.min, m.ino, m.ino_generation };
+	fact.build_id = m.build_id_len ? m.build_id : NULL;
+	fact.build_id_len = m.build_id_len;
+	fact.path = m.path;
+	return spaces_map(f->sp, &fact, f->err);
+}
+
+/* perf marks the forks that it wrote for processes that were there before. */
+static int feed_fork(struct feeder *f, const struct pd_record *r, const struct pd_task *t,
+		     uint64_t time)
+{
+	if (spaces_fork(f->sp, time, t->pid, t->tid, t->ppid, t->ptid, f->err))
+		return -1;
+	if (t->pid == t->ppid || !(r->misc & PERF_RECORD_MISC_FORK_EXEC))
+		return 0;
+	return spaces_clear(f->sp, time, t->pid, f->err);
+}
+
+static int feed_one(void *ctx, const struct pd_record *r)
+{
+	struct feeder *f = ctx;
+	struct pd_sample_id id;
+	union {
+		struct pd_comm comm;
+		struct pd_task task;
+		struct pd_ksymbol ksym;
+		struct pd_cgroup cgroup;
+	} u;
+	uint64_t time;
+
+	pd_sample_id_get(f->rec, r, &id);
+	/* What perf wrote for processes that were there before has time 0: as early as can be. */
+	time = pd_has_time(f->rec) ? id.time : r->seq;
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return feed_map(f, r, time);
+	case PERF_RECORD_COMM:
+		if (pd_comm_get(r, &u.comm))
+			return 0;
+		return spaces_comm(f->sp, time, u.comm.pid, u.comm.tid, u.comm.exec, u.comm.comm,
+				   f->err);
+	case PERF_RECORD_FORK:
+		if (pd_task_get(r, &u.task))
+			return 0;
+		return feed_fork(f, r, &u.task, time);
+	case PERF_RECORD_EXIT:
+		if (pd_task_get(r, &u.task))
+			return 0;
+		return spaces_exit(f->sp, time, u.task.pid, u.task.tid, f->err);
+	case PERF_RECORD_KSYMBOL:
+		if (pd_ksymbol_get(r, &u.ksym))
+			return 0;
+		return spaces_ksym(f->sp, time, u.ksym.addr, u.ksym.len, u.ksym.name,
+				   u.ksym.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, f->err);
+	case PERF_RECORD_CGROUP:
+		if (pd_cgroup_get(r, &u.cgroup))
+			return 0;
+		return spaces_cgroup(f->sp, u.cgroup.id, u.cgroup.path, f->err);
+	default:
+		return 0;
+	}
+}
+
+static const struct {
+	const char *name; /* of mappings, in the beginning */
+	uint16_t mode;
+} kernels[] = {
+	{ "[kernel.kallsyms]", PERF_RECORD_MISC_KERNEL },
+	{ "[guest.kernel.kallsyms", PERF_RECORD_MISC_GUEST_KERNEL },
+};
+#define N_KERNELS (sizeof(kernels) / sizeof(*kernels))
+
+/* Whether a header's build-id is that of a kernel: the header names it "[kernel.kallsyms]", or by
+ * its vmlinux where perf had one, the mapping "[kernel.kallsyms]_text". */
+static bool is_kernels(const struct pd_buildid *b, size_t kernel)
+{
+	if (!strncmp(b->path, kernels[kernel].name, strlen(kernels[kernel].name)))
+		return true;
+	return (b->misc & PERF_RECORD_MISC_CPUMODE_MASK) == kernels[kernel].mode &&
+	       !strncmp(path_base(b->path), "vmlinux", 7);
+}
+
+/* `served`: kernels that have theirs. */
+static int feed_build_id(struct images *images, const struct pd_buildid *b, bool *served,
+			 struct err *err)
+{
+	for (size_t k = 0; k < N_KERNELS; k++) {
+		if (served[k] || !b->id_len || !is_kernels(b, k))
+			continue;
+		served[k] = true;
+		if (images_kernel_build_id(images, kernels[k].name, b->id, b->id_len, err))
+			return -1;
+	}
+	return images_build_id(images, b->path, b->id, b->id_len, err);
+}
+
+/* Whether the recording's times can be compared with those that programs write down themselves. */
+static bool is_monotonic(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!ev[i].attr.use_clockid || ev[i].attr.clockid != CLOCK_MONOTONIC)
+			return false;
+	return n && pd_has_time(rec);
+}
+
+struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err)
+{
+	struct spaces *sp = spaces_new(images, err);
+
+	if (sp && is_monotonic(rec))
+		spaces_monotonic(sp);
+	return sp;
+}
+
+int feed_record(struct spaces *sp, const struct pd *rec, const struct pd_record *r, struct err *err)
+{
+	struct feeder f = { rec, sp, err };
+
+	return feed_one(&f, r);
+}
+
+int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err)
+{
+	const struct pd_info *info = pd_info(rec);
+	bool served[N_KERNELS] = { false };
+
+	for (size_t i = 0; i < info->n_buildids; i++)
+		if (feed_build_id(spaces_images(sp), &info->buildids[i], served, err))
+			return -1;
+	return spaces_finish(sp, err);
+}
+
+struct spaces *feed_spaces(const struct pd *rec, struct images *images, struct err *err)
+{
+	struct feeder f = { rec, feed_begin(rec, images, err), err };
+
+	if (!f.sp)
+		return NULL;
+	if (!pd_walk(rec, feed_one, &f) && !feed_finish(f.sp, rec, err))
+		return f.sp;
+	spaces_free(f.sp);
+	return NULL;
+}

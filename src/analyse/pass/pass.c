@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/pass/pass.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "analyse/pass/pass_int.h"
+#include "base/task.h"
+#include "base/text.h"
+
+#define WORKERS_MAX 64u
+#define AHEAD	    2048u /* bytes */
+
+static bool listed(const uint32_t *v, size_t n, uint32_t x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == x)
+			return true;
+	return n == 0;
+}
+
+bool pass_wants_thread(const struct pass *p, const struct pass_thread *t)
+{
+	char buf[COMM_TEXT];
+
+	if (!listed(p->sel.pids, p->sel.n_pids, task_pid(t->task)) ||
+	    !listed(p->sel.tids, p->sel.n_tids, task_tid(t->task)))
+		return false;
+	return !p->sel.comm || !strcmp(pass_comm_text(p->sp, t->comm, buf), p->sel.comm);
+}
+
+static bool on_cpu(const struct pass *p, uint32_t cpu)
+{
+	return !p->cpus || (cpu < p->n_cpus && p->cpus[cpu]);
+}
+
+/* By everything but the event. */
+static bool selected(const struct pass *p, const struct pass_sample *s)
+{
+	if ((p->sel.time_from && s->time < p->sel.time_from) ||
+	    (p->sel.time_to && s->time > p->sel.time_to))
+		return false;
+	return (!s->who || s->who->wanted) && on_cpu(p, s->cpu);
+}
+
+/* Runs of one event are the rule. */
+static inline int event_of(const struct pass *p, struct pass_worker *w, const struct pd_record *r)
+{
+	uint64_t id;
+
+	if (!p->id_at || r->size < p->id_at + 8u)
+		return p->n_events == 1 ? 0 : pd_sample_event(p->rec, r);
+	id = ld64(r->p + p->id_at);
+	if (id != w->last_id || w->last_event < 0) {
+		w->last_id = id;
+		w->last_event = pd_sample_event(p->rec, r);
+	}
+	return w->last_event;
+}
+
+static inline uint64_t time_of(const struct pass *p, const struct pd_event *ev,
+			       const struct pd_record *r)
+{
+	if (!p->has_time)
+		return r->seq;
+	return ev->at.time ? ld64(r->p + ev->at.time) : 0;
+}
+
+static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, size_t chunk,
+		      const struct pd_record *r, struct err *err)
+{
+	const struct pass_visitor *v = p->visitor;
+	struct pass_sample s = { .r = r, .worker = worker, .chunk = chunk };
+	int e = event_of(p, w, r);
+
+	if (e < 0 || (size_t)e >= p->n_events || r->size < p->ev[e].at.fixed_end) {
+		w->seen[e < 0 || (size_t)e >= p->n_events ? 0 : e].bad++;
+		return 0;
+	}
+	s.ev = &p->ev[e];
+	s.event = (uint32_t)e;
+	s.id = p->id_at ? w->last_id : 0;
+	s.task = s.ev->at.tid ? task_of(ld32(r->p + s.ev->at.tid), ld32(r->p + s.ev->at.tid + 4))
+			      : UINT64_MAX;
+	s.cpu = s.ev->at.cpu ? ld32(r->p + s.ev->at.cpu) : UINT32_MAX;
+	s.time = time_of(p, s.ev, r);
+	if (p->threads && p->events[e]) {
+		s.who = pass_thread(p, worker, s.task, s.time);
+		if (!s.who)
+			return err_nomem(err);
+	}
+	if (!p->events[e] || (!p->all && !selected(p, &s))) {
+		w->seen[e].left_out++;
+		return v->left_out ? v->left_out(p->ctx, &s, err) : 0;
+	}
+	w->seen[e].selected++;
+	return v->sample(p->ctx, &s, err);
+}
+
+static int records(struct pass *p, struct pass_worker *w, unsigned worker, size_t chunk,
+		   struct err *err)
+{
+	const struct pass_visitor *v = p->visitor;
+	const struct pd_chunk *c = &p->chunks[chunk];
+
+	for (const uint8_t *at = c->p;;) {
+		struct pd_record r;
+
+		if (v->bulk && v->bulk(p->ctx, worker, c, &at, err))
+			return -1;
+		if (at >= c->end)
+			return 0;
+		__builtin_prefetch((const void *)((uintptr_t)at + AHEAD));
+		r = (struct pd_record){ at, ld32(at), ld16(at + 4), ld16(at + 6),
+					c->seq + (uint64_t)(at - c->p) };
+		if (r.type == PERF_RECORD_SAMPLE) {
+			if (one_sample(p, w, worker, chunk, &r, err))
+				return -1;
+		} else if (v->other && v->other(p->ctx, worker, &r, err)) {
+			return -1;
+		}
+		at += r.size;
+	}
+}
+
+static int one_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+{
+	struct pass *p = ctx;
+	const struct pass_visitor *v = p->visitor;
+	struct pass_worker *w = p->worker[worker];
+
+	if (p->threads && !w->thread && pass_threads_init(p, w))
+		return err_nomem(err);
+	if ((v->begin && v->begin(p->ctx, worker, chunk, err)) ||
+	    records(p, w, worker, chunk, err) || (v->end && v->end(p->ctx, worker, chunk, err)))
+		return -1;
+	/* the first worker is the caller's own thread */
+	if (!worker && p->opts.progress)
+		p->opts.progress(p->opts.progress_ctx, (double)(chunk + 1) / (double)p->n_chunks);
+	return 0;
+}
+
+/* What the workers saw goes to the sums; how many samples that are. */
+static uint64_t add_seen(struct pass *p)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < p->n_workers; i++)
+		for (size_t e = 0; e < p->n_events || !e; e++) {
+			struct pass_seen *x = &p->worker[i]->seen[e];
+
+			p->seen[e].selected += x->selected;
+			p->seen[e].left_out += x->left_out;
+			p->seen[e].bad += x->bad;
+			n += x->selected + x->left_out + x->bad;
+			*x = (struct pass_seen){ 0 };
+		}
+	return n;
+}
+
+int pass_each(struct pass *p, const struct pass_visitor *v, void *ctx, struct err *err)
+{
+	uint64_t n;
+	int ret;
+
+	p->visitor = v;
+	p->ctx = ctx;
+	p->threads = v->wants || p->sel.comm || p->sel.n_pids || p->sel.n_tids;
+	p->comms = v->wants & PASS_COMM || p->sel.comm;
+	for (unsigned i = 0; i < p->n_workers; i++)
+		pass_threads_forget(p->worker[i]);
+	ret = task_for(p->n_chunks, p->n_workers, one_chunk, p, err);
+	n = add_seen(p);
+	assert(ret || v->bulk || n == p->n_samples);
+	(void)n; /* without asserts */
+	return ret;
+}
+
+/* ---- making one ---------------------------------------------------------------------------- */
+
+static uint64_t count_samples(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_type_count *t = pd_type_counts(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (t[i].type == PERF_RECORD_SAMPLE)
+			return t[i].count;
+	return 0;
+}
+
+static int init_cpus(struct pass *p)
+{
+	for (size_t i = 0; i < p->sel.n_cpus; i++)
+		if (p->sel.cpus[i] >= p->n_cpus)
+			p->n_cpus = (size_t)p->sel.cpus[i] + 1;
+	if (!p->n_cpus)
+		return 0;
+	p->cpus = calloc(p->n_cpus, sizeof(*p->cpus));
+	for (size_t i = 0; p->cpus && i < p->sel.n_cpus; i++)
+		p->cpus[p->sel.cpus[i]] = true;
+	return p->cpus ? 0 : -1;
+}
+
+static int init_events(struct pass *p)
+{
+	p->events = calloc(p->n_events + 1, sizeof(*p->events));
+	for (size_t e = 0; p->events && e < p->n_events; e++)
+		p->events[e] = p->opts.events ? p->opts.events[e]
+					      : text_means(p->sel.event, p->ev[e].name);
+	return p->events ? 0 : -1;
+}
+
+static int init_workers(struct pass *p)
+{
+	p->n_workers = p->opts.threads ? p->opts.threads : task_threads();
+	if (p->n_workers > WORKERS_MAX)
+		p->n_workers = WORKERS_MAX;
+	if (p->n_workers > p->n_chunks)
+		p->n_workers = p->n_chunks ? (unsigned)p->n_chunks : 1;
+	p->worker = calloc(p->n_workers, sizeof(struct pass_worker *));
+	for (unsigned i = 0; p->worker && i < p->n_workers; i++) {
+		/* each in lines of its own: another core writes the next one */
+		p->worker[i] = calloc(1, sizeof(struct pass_worker) +
+						 (p->n_events + 1) * sizeof(struct pass_seen) + 64);
+		if (!p->worker[i])
+			return -1;
+		p->worker[i]->last_event = -1;
+	}
+	return p->worker ? 0 : -1;
+}
+
+int pass_new(struct pass **out, const struct pd *rec, const struct spaces *spaces,
+	     const struct selection *sel, const struct pass_opts *opts, struct err *err)
+{
+	struct pass *p = calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (!p)
+		return err_nomem(err);
+	p->rec = rec;
+	p->sp = spaces;
+	if (sel)
+		p->sel = *sel;
+	p->opts = *opts;
+	p->all = selection_all(&p->sel);
+	p->has_time = pd_has_time(rec);
+	p->n_samples = count_samples(rec);
+	p->chunks = pd_chunks(rec, &p->n_chunks);
+	p->ev = pd_events(rec, &p->n_events);
+	/* all samples have their id where the first event says; see pd_sample_event */
+	if (p->n_events > 1)
+		p->id_at = p->ev[0].at.identifier ? p->ev[0].at.identifier : p->ev[0].at.id;
+	p->seen = calloc(p->n_events + 1, sizeof(*p->seen));
+	if (!p->seen || init_cpus(p) || init_events(p) || init_workers(p)) {
+		pass_free(p);
+		return err_nomem(err);
+	}
+	*out = p;
+	return 0;
+}
+
+void pass_free(struct pass *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; p->worker && i < p->n_workers; i++) {
+		if (p->worker[i])
+			free(p->worker[i]->thread);
+		free(p->worker[i]);
+	}
+	free(p->worker);
+	free(p->events);
+	free(p->cpus);
+	free(p->seen);
+	free(p);
+}
+
+unsigned pass_workers(const struct pass *p)
+{
+	return p->n_workers;
+}
+
+size_t pass_chunks(const struct pass *p)
+{
+	return p->n_chunks;
+}
+
+uint64_t pass_bytes(const struct pass *p)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->n_chunks; i++)
+		n += (uint64_t)(p->chunks[i].end - p->chunks[i].p);
+	return n;
+}
+
+uint64_t pass_samples(const struct pass *p)
+{
+	return p->n_samples;
+}
+
+size_t pass_entries(const struct pass *p, size_t most)
+{
+	size_t n = 16;
+
+	while (n < most && n < p->n_samples)
+		n *= 2;
+	return n;
+}
+
+const struct pass_seen *pass_seen(const struct pass *p)
+{
+	return p->seen;
+}

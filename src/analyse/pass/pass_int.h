@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pass_int - what pass.c (the walk) and pass_thread.c (who a sample is of) share.
+ */
+#ifndef CYCLADE_ANALYSE_PASS_PASS_INT_H
+#define CYCLADE_ANALYSE_PASS_PASS_INT_H
+
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+
+struct pass_worker {
+	struct pass_thread *thread; /* direct-mapped; NULL: no chunk came yet, or not needed */
+	struct pass_thread *last;
+	unsigned mask; /* entries of the table - 1 */
+	uint64_t turn, last_id;
+	int last_event;		 /* of last_id; -1: not known */
+	struct pass_seen seen[]; /* by event */
+};
+
+struct pass {
+	const struct pd *rec;
+	const struct spaces *sp;
+	struct selection sel;
+	struct pass_opts opts;
+	const struct pd_chunk *chunks;
+	size_t n_chunks;
+	const struct pd_event *ev;
+	size_t n_events;
+	uint64_t n_samples;
+	bool *events; /* by event: wanted */
+	bool *cpus;   /* by CPU: wanted; NULL: all are */
+	size_t n_cpus;
+	struct pass_worker **worker;
+	unsigned n_workers;
+	struct pass_seen *seen;
+	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
+	bool has_time, all;
+	/* of the pass at hand */
+	const struct pass_visitor *visitor;
+	void *ctx;
+	bool threads, comms;
+};
+
+/* The worker's table, made in its own thread: clearing it takes a while. */
+int pass_threads_init(const struct pass *p, struct pass_worker *w) MUST_USE;
+/* Threads were looked up for another visitor. */
+void pass_threads_forget(struct pass_worker *w);
+/* By pid, tid and comm. */
+bool pass_wants_thread(const struct pass *p, const struct pass_thread *t);
+
+#endif

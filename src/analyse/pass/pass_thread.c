@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pass_thread - who a sample is of: the process with its address spaces at the time, the thread's
+ * name, and whether the selection wants them. Each answer holds for a span of time, so that a small
+ * table of the last ones answers nearly always.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyse/pass/pass_int.h"
+#include "base/big.h"
+
+#define SLOTS 1024u
+
+const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT])
+{
+	if (!(comm & COMM_TID))
+		return strtab_get(spaces_strings(sp), (uint32_t)comm);
+	/* the idle thread, which no record announces */
+	if (!(uint32_t)comm)
+		return "swapper";
+	(void)snprintf(buf, COMM_TEXT, ":%" PRId32, (int32_t)(uint32_t)comm);
+	return buf;
+}
+
+int pass_threads_init(const struct pass *p, struct pass_worker *w)
+{
+	size_t n = pass_entries(p, SLOTS);
+
+	w->mask = (unsigned)n - 1;
+	w->thread = big_zeros(n, sizeof(*w->thread));
+	return w->thread ? 0 : -1;
+}
+
+void pass_threads_forget(struct pass_worker *w)
+{
+	free(w->thread);
+	w->thread = NULL;
+	w->last = NULL;
+}
+
+static int look_up(struct pass *p, unsigned worker, struct pass_thread *t, uint64_t task,
+		   uint64_t time)
+{
+	uint32_t pid = task_pid(task), tid = task_tid(task);
+
+	*t = (struct pass_thread){ .until = UINT64_MAX,
+				   .task = task,
+				   .used = true,
+				   .proc = spaces_process(p->sp, pid, time),
+				   .proc_index = UINT32_MAX,
+				   .turn = ++p->worker[worker]->turn };
+	if (t->proc) {
+		process_life(t->proc, &t->from, &t->until);
+		t->proc_index = process_index(t->proc);
+	} else {
+		/* how long nobody has this pid is not known */
+		t->from = time;
+		t->until = time + 1;
+	}
+	if (p->comms) {
+		uint64_t from = 0, until = UINT64_MAX;
+		uint32_t comm = spaces_comm_at(p->sp, pid, tid, time, &from, &until);
+
+		t->comm = comm == STR_NONE ? COMM_TID | tid : comm;
+		if (from > t->from)
+			t->from = from;
+		if (until < t->until)
+			t->until = until;
+	}
+	t->wanted = pass_wants_thread(p, t);
+	return p->visitor->thread ? p->visitor->thread(p->ctx, worker, t) : 0;
+}
+
+static inline bool is_thread(const struct pass_thread *t, uint64_t task, uint64_t time)
+{
+	return t->task == task && time >= t->from && time < t->until;
+}
+
+static __attribute__((noinline)) const struct pass_thread *
+other_thread(struct pass *p, unsigned worker, uint64_t task, uint64_t time)
+{
+	struct pass_worker *w = p->worker[worker];
+	uint32_t tid = task_tid(task), h = (tid * 0x9e3779b1u ^ task_pid(task)) >> 16;
+	struct pass_thread *t = &w->thread[(h ^ tid) & w->mask];
+
+	w->last = NULL;
+	if ((!t->used || !is_thread(t, task, time)) && look_up(p, worker, t, task, time))
+		return NULL;
+	w->last = t;
+	return t;
+}
+
+const struct pass_thread *pass_thread(struct pass *p, unsigned worker, uint64_t task, uint64_t time)
+{
+	const struct pass_thread *t = p->worker[worker]->last;
+
+	/* runs of one thread are the rule */
+	return t && is_thread(t, task, time) ? t : other_thread(p, worker, task, time);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * profile_int - what the parts of the profile share. The way of a sample:
+ *
+ *	profile_scan.c	  sample of the pass -> site (image and address), hit (site and the keys
+ *			  asked for), counted per worker
+ *	profile_plain.c	  the same for samples that are only counted, which are many
+ *	profile_reads.c	  record of a group that is read with its leader -> a sample per member
+ *	profile_walk.c	  record -> chain of sites, counted per worker
+ *	profile_branches.c  branch stacks -> pairs of sites, counted per worker -> rows
+ *	profile_merge.c	  the workers' tables -> one table of sites and one of hits
+ *	profile_name.c	  sites -> symbols, lines, strings; images in parallel
+ *	profile_rows.c	  hits -> rows, sums per event; profile_order.c their order; profile_cells.c
+ *			  what rows of many events have
+ *	profile_frames.c  the workers' chains -> one tree of resolved frames
+ *	profile_sort.c	  ... which are put in order for it
+ *	profile_stacks.c  samples with their chains of sites, one by one
+ *
+ * Everything that is added up is added in integers, so that the result does not depend on which
+ * worker read which chunk.
+ */
+#ifndef CYCLADE_ANALYSE_PROFILE_PROFILE_INT_H
+#define CYCLADE_ANALYSE_PROFILE_PROFILE_INT_H
+
+#include <pthread.h>
+
+#include "analyse/mux.h"
+#include "analyse/profile.h"
+#include "analyse/pass/pass.h"
+#include "analyse/profile/profile_count.h"
+#include "analyse/profile_stacks.h"
+#include "base/vec.h"
+#include "symbol/source.h"
+#include "symbol/unwind.h"
+
+void weight_to_tally(struct tally *t, const struct weight *w); /* adds */
+
+/* A place in the code. */
+struct site {
+	uint64_t addr;	/* image address; the ip itself where nothing was mapped */
+	uint32_t image; /* IMAGE_NONE: nothing was mapped */
+	uint8_t kind;	/* enum space_kind */
+	bool caller;	/* a return address: its line and inlined calls are those just before it */
+};
+
+struct site_table {
+	struct site *v;
+	size_t n, cap;
+	struct itab at;
+};
+
+/* All callers that lie in no mapping. */
+extern const struct site site_stray;
+
+uint64_t site_hash(const struct site *s);
+/* The index of a site, put in where new; ITAB_NONE when out of memory. */
+uint32_t site_add(struct site_table *t, const struct site *s, uint64_t hash) MUST_USE;
+/* Asks for what that will look at, the second one after a while. */
+static inline void site_ahead(const struct site_table *t, uint64_t hash)
+{
+	itab_ahead(&t->at, hash);
+}
+static inline void site_ahead_more(const struct site_table *t, uint64_t hash)
+{
+	size_t i = itab_first(&t->at, hash);
+	uint32_t idx;
+
+	if (itab_at(&t->at, &i, hash, &idx))
+		__builtin_prefetch(&t->v[idx]);
+}
+/* The index of sites that were put into `v` without site_add, all different. */
+int site_table_index(struct site_table *t) MUST_USE;
+void site_table_free(struct site_table *t);
+
+/* Samples that no key tells apart. */
+struct hit {
+	uint32_t site, group; /* index into profile.sites, profile.group */
+	struct weight w;
+};
+
+/* What an event's samples have in common, prepared once. */
+struct scan_event {
+	struct pd_layout at;
+	uint64_t period; /* where the record has none */
+	uint64_t type;	 /* PERF_SAMPLE_* */
+	uint32_t index;
+	bool selected;
+	bool plain;	     /* it is only counted */
+	bool full;	     /* the sample must be parsed as a whole */
+	bool plain_chain;    /* the chain stands at at.fixed_end */
+	bool lbr_chain;	     /* the branch stack is the chain of user space */
+	bool dwarf;	     /* registers and stack to unwind */
+	bool leaf;	     /* the link register, which may hold the caller that a chain misses */
+	bool split;	     /* a record is a sample for each value read with it */
+	bool read_by_thread; /* which are each thread's own */
+	bool weighed;	     /* periods are corrected for the time it had no counter */
+};
+
+/* The sample at hand. */
+struct scan_sample {
+	const struct pd_record *r;
+	const struct pd_sample *full; /* NULL: not parsed as a whole */
+	const struct scan_event *ev;  /* the record's, which tells how it lies */
+	const struct pass_thread *who;
+	uint64_t ip, time, period, task;
+	uint32_t event, cpu;
+	uint8_t kind;
+	double factor; /* of the period; NAN: 1 */
+	bool selected; /* but for the event */
+};
+
+struct walk;	      /* profile_walk.c: a worker's chains */
+struct branch_counts; /* profile_branches.c: a worker's branches */
+
+/* What is asked for of threads; the rest is 0. */
+struct scan_party {
+	uint64_t comm;
+	uint32_t pid, tid;
+};
+
+/* Where addresses lie, good for all of a span; and the group of the last sample that was counted
+ * there. A cache line. */
+struct scan_spot {
+	uint64_t start, size; /* for addresses in [start, start + size) */
+	uint64_t from, life;  /* and times in [from, from + life) */
+	uint64_t whose;	      /* scan_whose() */
+	uint64_t what;	      /* SPOT_WHAT */
+	uint64_t less;	      /* from ip to image address */
+	uint32_t image, group;
+};
+_Static_assert(sizeof(struct scan_spot) == 64, "a spot is a cache line");
+
+/* From below: of the samples counted there what spot_low() says, the kind that was asked for, the
+ * event; of the place the kind that was found. */
+#define SPOT_ASKED	  32
+#define SPOT_EVENT	  40
+#define SPOT_KIND	  56
+#define SPOT_NO_EVENT	  ((uint64_t)UINT16_MAX << SPOT_EVENT) /* no group yet */
+#define SPOT_DIFFER(a, b) (((a) ^ (b)) << 8)
+
+/* What stays the same from a sample to the next, as a rule. */
+struct scan_run {
+	uint64_t task, from, life; /* a thread, in [from, from + life) */
+	struct scan_run_kind {
+		uint64_t whose, hash, what;
+		uint64_t coarse;
+	} of[8];		     /* its spots, by cpumode */
+	uint64_t id, period;	     /* of an event that is only counted */
+	uint64_t mask;		     /* of the period's part of `what`: 0 where periods vary */
+	const struct scan_event *ev; /* NULL: none yet */
+};
+
+/* Ids of events that are only counted. */
+struct scan_known {
+	uint64_t id;
+	const struct scan_event *ev; /* NULL: none */
+};
+#define SCAN_KNOWN 16u
+
+struct worker {
+	struct scan *scan;
+	struct site_table sites;
+	struct counts counts;
+	struct scan_run run;
+	struct scan_known known[SCAN_KNOWN]; /* direct-mapped */
+	VEC(struct scan_party) party;
+	struct itab party_at;
+	struct scan_spot *spot;		/* direct-mapped */
+	unsigned spot_shift, number;	/* number: of the worker */
+	struct weight *left_out;	/* by event */
+	uint64_t *bad;			/* by event; beside those that the pass counts */
+	struct walk *walk;		/* NULL: no chains */
+	struct branch_counts *branches; /* NULL: not asked for */
+};
+
+struct scan {
+	const struct pd *rec;
+	const struct spaces *sp;
+	const struct profile_opts *opts;
+	struct pass *pass;
+	struct scan_event *ev;
+	size_t n_events;
+	struct worker *worker;
+	unsigned n_workers;
+	pthread_mutex_t *image_lock; /* by image; only with chains */
+	size_t n_images;
+	struct pd_layout plain_at; /* of all events that are only counted */
+	struct reads *reads; /* by chunk: what counters stood at before it; NULL: not needed */
+	size_t n_reads;
+	unsigned least; /* bytes of a sample in which all fixed fields and the id fit */
+	uint16_t id_at; /* where samples have the event's id; 0: not needed or not there */
+	bool has_time;
+	bool by_comm, by_pid, by_tid, by_cpu, by_cgroup; /* keys asked for */
+	bool caller_sites;
+	uint8_t kind_of[8]; /* by cpumode: enum space_kind */
+	bool all;	    /* nothing is left out but by event */
+};
+
+int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
+	      const struct profile_opts *opts, struct err *err) MUST_USE;
+int scan_run(struct scan *sc, struct err *err) MUST_USE;
+/* A sample that is taken apart goes to its row, and its chain to the tree; or is left out. */
+int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err) MUST_USE;
+void scan_free(struct scan *sc);
+/* Whose spots are those of a thread: the kernel is the same for all, but what is counted there is
+ * not. And where they are. */
+static inline uint64_t scan_whose(const struct pass_thread *who, uint8_t kind)
+{
+	return (uint64_t)(kind == SPACE_KERNEL ? who->tag : who->proc_index) << 32 | who->tag;
+}
+static inline uint64_t spot_hash(uint64_t whose, uint8_t kind)
+{
+	return hash_u64(whose ^ (uint64_t)kind << 24);
+}
+/* Mappings of processes are small, those of the kernel large. */
+static inline unsigned spot_coarse(uint8_t kind)
+{
+	return kind == SPACE_KERNEL ? 24 : 18;
+}
+static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint64_t coarse,
+					uint64_t ip)
+{
+	return &w->spot[((ip >> coarse ^ hash) * 0x9e3779b97f4a7c15ULL) >> w->spot_shift];
+}
+static inline uint64_t spot_what(uint32_t event, uint8_t kind, uint32_t low)
+{
+	return (uint64_t)event << SPOT_EVENT | (uint64_t)kind << SPOT_ASKED | low;
+}
+/* The CPU where it is asked for; else the period where it does not vary, a little shifted. */
+static inline uint32_t spot_low(const struct worker *w, const struct scan_sample *s)
+{
+	if (w->scan->by_cpu)
+		return s->cpu;
+	if (counts_vary(&w->counts, s->event))
+		return 0;
+	return s->period < UINT32_MAX - 1 ? (uint32_t)s->period + 1 : UINT32_MAX;
+}
+/* Does it tell where that is? */
+static inline bool spot_tells(const struct scan_spot *o, uint64_t ip, uint64_t time)
+{
+	return ip - o->start < o->size && time - o->from < o->life;
+}
+/* Brings a spot and its group to what a sample is. */
+int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s) MUST_USE;
+
+/* Counts the samples from *p on that are of events which are only counted, most samples of most
+ * recordings, and passes other records; *p is where a sample stands that needs more, or the end. */
+int scan_plain(struct worker *w, const struct pd_chunk *c, const uint8_t **p) MUST_USE;
+/* Samples with that id, or all of them, are of an event that is only counted. */
+void scan_plain_known(struct worker *w, uint64_t id, const struct scan_event *ev);
+
+bool reads_wanted(const struct pd_event *e);
+bool reads_by_thread(const struct pd_event *e);
+int reads_prepare(struct scan *sc, struct err *err) MUST_USE;
+/* `s` is all of the record; its event and period are written for each member. */
+int reads_split(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err) MUST_USE;
+void reads_free(struct scan *sc);
+
+#define KIND_UNSAID 0xff /* a chain that does not say in which space it runs */
+
+/* Where an address of a thread lies; *from and *until are narrowed to where the answer holds. */
+struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
+		       bool caller, uint64_t time, uint64_t *from, uint64_t *until);
+
+struct walk *walk_new(struct worker *w, struct err *err) MUST_USE;
+void walk_free(struct walk *k);
+int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err) MUST_USE;
+
+/* The branches of a selected sample, and then the rows of all workers' ones. */
+struct branch_counts *branches_new(struct worker *w, struct err *err) MUST_USE;
+void branches_free(struct branch_counts *b);
+int branches_sample(struct branch_counts *b, const struct scan_sample *s, struct err *err) MUST_USE;
+int make_branch_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+
+/* After the last sample. Frees what only finding needed. */
+int walk_done(struct walk *k, struct err *err) MUST_USE;
+
+/* A different chain of a worker, with its samples. A cache line. */
+struct walk_chain {
+	uint64_t lo, hi;      /* its key; then the worker, in `lo` */
+	uint64_t from, until; /* when the key leads to it */
+	uint32_t *at;	      /* the worker's sites, then ids of frames; outermost first */
+	uint64_t period;
+	uint32_t n_at, event;
+	uint32_t n;    /* samples, of `period` each */
+	uint32_t more; /* 1 + place of the weight of samples of other periods; 0: none */
+};
+void walk_drop_sites(struct walk *k); /* when every chain's `at` leads elsewhere */
+size_t walk_n_chains(const struct walk *k);
+struct walk_chain *walk_chain_at(const struct walk *k, size_t i);
+struct weight walk_weight(const struct walk *k, const struct walk_chain *c);
+const uint64_t *walk_broken(const struct walk *k); /* [8] */
+
+/* Samples that are kept with their chains, as a worker saw them. */
+struct stack_kept {
+	uint64_t time, period;
+	struct walk_chain *chain;
+	uint32_t party, n;
+};
+struct stack_keep {
+	VEC(struct stack_kept) v;
+	struct itab at; /* STACKS_MERGED: by chain and party */
+	bool wanted, merge;
+};
+int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
+	       uint64_t period) MUST_USE;
+struct stack_keep *walk_kept(struct walk *k);
+int make_stacks(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+void stacks_free(struct profile *p);
+
+/* A chain in the making of the tree. */
+struct chain_ref {
+	uint64_t key;
+	struct walk_chain *c;
+};
+/* profile_sort.c: by frames, outermost first, then by event. Then `key` is how many frames a chain
+ * shares with the one before it. */
+int chains_sort(struct chain_ref *v, size_t n, unsigned threads, struct err *err) MUST_USE;
+
+/* A site with its names. */
+struct place {
+	const struct symbol *symbol;
+	struct source_line line;
+	struct source_inline *inl; /* outermost first */
+	uint32_t n_inl;
+	uint32_t name, dso, srcline;	/* strings */
+	uint32_t sym, innermost;	/* of rows: DSO:NAME if names of several files clash */
+	uint32_t frame_first, n_frames; /* into profile.frame_ids; with chains */
+};
+
+struct profile {
+	struct profile_opts opts;
+	struct spaces *sp;
+	struct strtab strings;
+	struct site_table sites;
+	struct hit *hits;
+	size_t n_hits;
+	struct count_group *group; /* what hits have in common; not by period */
+	size_t n_groups;
+	uint32_t **site_map; /* [worker][its site]: index into sites */
+	size_t *n_site_map;  /* by worker */
+	struct place *place; /* by site */
+	uint32_t *order;     /* sites by (image, address, ...) */
+	struct arena arena;
+	struct tally *tallies;
+	uint32_t *cell_events; /* beside them; rows of many events */
+	struct branch_tally *branch_tallies;
+	struct profile_row *rows;
+	uint64_t *row_keys; /* [row * n_keys + key] */
+	size_t n_rows;
+	struct profile_sum *sums;
+	size_t n_events;
+	struct profile_chains chains;
+	struct profile_stacks stacks;
+	struct profile_frame *frames;
+	size_t cap_frames;
+	struct itab frame_at;
+	uint32_t *frame_ids;
+	size_t n_frame_ids, cap_frame_ids;
+	struct tally *zeros; /* of events without samples */
+};
+
+/* Asks for what stands a little further on in the order of places. */
+static inline void place_ahead(const struct profile *p, size_t i)
+{
+	if (i + 8 >= p->sites.n)
+		return;
+	__builtin_prefetch(&p->sites.v[p->order[i + 8]]);
+	__builtin_prefetch(&p->place[p->order[i + 8]], 1);
+}
+
+/* Events times rows (or chain nodes): a recording of many events must not cost its square. */
+#define PROFILE_CELLS_MAX (1ULL << 28)
+int profile_too_big(struct err *err);
+
+int merge_tables(struct profile *p, struct scan *sc, struct err *err) MUST_USE;
+void profile_drop_names(struct profile *p); /* of sites; rows and frames have them */
+/* What a second thread does when all samples are counted: it loads the symbols of their images,
+ * beside whoever calls `load`, which returns when all are there; then it gives the recording's
+ * pages back (`drop`, or NULL), which only costs time while the caller has none to spare. NULL
+ * where that is not worth a thread. `end` waits for it. */
+struct beside *beside_start(const struct profile *p, const struct scan *sc, struct pd_drop *drop);
+void beside_load(struct beside *b);
+void beside_end(struct beside *b);
+int name_sites(struct profile *p, struct err *err) MUST_USE;
+/* What holds the code at a place: a file's name, else whose space it is in. */
+const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t kind);
+uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
+/* Frame ids of every site, outermost first: while the inlined calls are at hand. */
+int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
+static inline bool key_is_text(enum profile_key key)
+{
+	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_SOCKET &&
+	       key != KEY_ADDR && key != KEY_ADDR_FROM && key != KEY_ADDR_TO;
+}
+
+/* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */
+int order_rows(struct profile *p, const uint64_t *value, size_t n, uint32_t *order,
+	       struct err *err) MUST_USE;
+int make_rows(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+/* profile_cells.c: of rows of many events what they have; `row_of`: by hit, the row as it was met,
+ * order[i] the one that comes i-th. */
+#define PROFILE_DENSE 4u /* events; rows of more are kept by what they have */
+int make_cells(struct profile *p, const uint32_t *row_of, const uint32_t *order, size_t n_rows,
+	       size_t n_events, struct err *err) MUST_USE;
+int make_frames(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The second pass. Per sample a few fields at fixed places are read, and two small direct-mapped
+ * tables are asked: for the thread, for the mapping that its address lies in (both with the span in
+ * which that holds). The place in an image, which is the same in all processes, then is counted
+ * (profile_count.h).
+ */
+#include "analyse/profile/profile_int.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/feed.h"
+#include "base/big.h"
+#include "base/perf_abi.h"
+#include "base/task.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define LINK_REGISTER (1ULL << 30) /* of AArch64, by the number that perf gives it */
+#define WHO_SLOTS     1024u
+#define SPOT_SLOTS    2048u
+
+const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
+
+uint64_t site_hash(const struct site *s)
+{
+	return hash_u64(s->addr ^ (uint64_t)s->image << 40 ^ (uint64_t)s->kind << 56 ^
+			(uint64_t)s->caller << 62);
+}
+
+uint32_t site_add(struct site_table *t, const struct site *s, uint64_t h)
+{
+	uint32_t idx;
+
+	for (size_t i = itab_first(&t->at, h); itab_at(&t->at, &i, h, &idx);) {
+		const struct site *o = &t->v[idx];
+
+		if (o->addr == s->addr && o->image == s->image && o->kind == s->kind &&
+		    o->caller == s->caller)
+			return idx;
+	}
+	if (vec_reserve(t, t->n + 1) || itab_put(&t->at, h, t->n))
+		return ITAB_NONE;
+	t->v[t->n] = *s;
+	return (uint32_t)t->n++;
+}
+
+int site_table_index(struct site_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (itab_put(&t->at, site_hash(&t->v[i]), i))
+			return -1;
+	return 0;
+}
+
+void site_table_free(struct site_table *t)
+{
+	vec_free(t);
+	itab_free(&t->at);
+}
+
+static void narrow(uint64_t *from, uint64_t *until, uint64_t f, uint64_t u)
+{
+	if (f > *from)
+		*from = f;
+	if (u < *until)
+		*until = u;
+}
+
+static uint64_t length(uint64_t from, uint64_t until)
+{
+	return from < until ? until - from : 0;
+}
+
+/* What lies there, whoever's samples are to be counted. */
+static void ask_spot(struct worker *w, struct scan_spot *o, const struct pass_thread *who,
+		     uint8_t kind, uint64_t ip, uint64_t time)
+{
+	struct space_span span;
+	const struct map *m =
+		space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &span);
+
+	/* nobody's process may become somebody's */
+	if (kind != SPACE_KERNEL)
+		narrow(&span.from, &span.until, who->from, who->until);
+	o->start = span.start;
+	o->size = length(span.start, span.end);
+	o->from = span.from;
+	o->life = length(span.from, span.until);
+	o->whose = scan_whose(who, kind);
+	o->what = (uint64_t)(m ? m->kind : kind) << SPOT_KIND | SPOT_NO_EVENT |
+		  (uint64_t)kind << SPOT_ASKED;
+	o->less = m ? ip - map_to_image(m, ip) : 0;
+	o->image = m ? m->image : IMAGE_NONE;
+}
+
+static inline bool is_spot(const struct scan_spot *o, uint64_t whose, uint8_t kind, uint64_t ip,
+			   uint64_t time)
+{
+	return o->whose == whose && (uint8_t)(o->what >> SPOT_ASKED) == kind &&
+	       spot_tells(o, ip, time);
+}
+
+static struct scan_spot *find_spot(struct worker *w, const struct pass_thread *who, uint8_t kind,
+				   uint64_t ip, uint64_t time)
+{
+	uint64_t whose = scan_whose(who, kind);
+	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), spot_coarse(kind), ip);
+
+	if (!is_spot(o, whose, kind, ip, time))
+		ask_spot(w, o, who, kind, ip, time);
+	return o;
+}
+
+struct site scan_place(struct worker *w, const struct pass_thread *who, uint8_t kind, uint64_t ip,
+		       bool caller, uint64_t time, uint64_t *from, uint64_t *until)
+{
+	/* a chain that does not say where it runs is tried as kernel, then as user space */
+	static const uint8_t guess[] = { SPACE_KERNEL, SPACE_USER };
+	bool unsaid = kind == KIND_UNSAID;
+	struct site s = { ip, IMAGE_NONE, unsaid ? SPACE_UNKNOWN : kind,
+			  caller && w->scan->caller_sites };
+
+	for (unsigned i = 0; i < (unsaid ? 2 : 1); i++) {
+		uint8_t k = unsaid ? guess[i] : kind;
+		const struct scan_spot *o = find_spot(w, who, k, ip, time);
+
+		narrow(from, until, o->from, o->from + o->life);
+		if (o->image != IMAGE_NONE) {
+			s.addr = ip - o->less;
+			s.image = o->image;
+			s.kind = (uint8_t)(o->what >> SPOT_KIND);
+			break;
+		}
+	}
+	if (caller && s.image == IMAGE_NONE)
+		s = site_stray;
+	return s;
+}
+
+/* The number of what is asked for of a thread. */
+static uint32_t find_party(struct worker *w, const struct pass_thread *o)
+{
+	const struct scan *sc = w->scan;
+	struct scan_party key = {
+		.comm = sc->by_comm ? o->comm : 0,
+		.pid = sc->by_pid ? task_pid(o->task) : 0,
+		.tid = sc->by_tid ? task_tid(o->task) : 0,
+	};
+	uint64_t h = hash_pair(key.comm, (uint64_t)key.pid << 32 | key.tid);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->party_at, h); itab_at(&w->party_at, &i, h, &idx);) {
+		const struct scan_party *p = &w->party.v[idx];
+
+		if (p->comm == key.comm && p->pid == key.pid && p->tid == key.tid)
+			return idx;
+	}
+	if (itab_put(&w->party_at, h, w->party.n) || vec_push(&w->party, key))
+		return ITAB_NONE;
+	return (uint32_t)w->party.n - 1;
+}
+
+/* Of samples at that spot that have what this one has in common with others. */
+static int find_group(struct worker *w, struct scan_spot *o, const struct scan_sample *s,
+		      uint64_t cgroup)
+{
+	const struct scan_party *party = &w->party.v[s->who->tag];
+	const struct count_group key = {
+		.comm = party->comm,
+		.cgroup = cgroup,
+		.image = o->image,
+		.event = s->event,
+		.pid = party->pid,
+		.tid = party->tid,
+		.cpu = w->scan->by_cpu ? s->cpu : 0,
+		.kind = (uint8_t)(o->what >> SPOT_KIND),
+		.period = s->period,
+	};
+
+	o->group = counts_group(&w->counts, &key);
+	/* whether periods vary may have been found just now */
+	o->what = o->what >> SPOT_KIND << SPOT_KIND | spot_what(key.event, s->kind, spot_low(w, s));
+	if (o->group != ITAB_NONE)
+		return 0;
+	o->life = 0; /* it tells of nothing */
+	return -1;
+}
+
+int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
+{
+	uint64_t cgroup = w->scan->by_cgroup && s->full ? s->full->cgroup : 0;
+	uint64_t what = spot_what(s->event, s->kind, spot_low(w, s));
+
+	if (!is_spot(o, scan_whose(s->who, s->kind), s->kind, s->ip, s->time))
+		ask_spot(w, o, s->who, s->kind, s->ip, s->time);
+	if (!w->scan->by_cgroup && !SPOT_DIFFER(o->what, what) &&
+	    counts_fits(&w->counts, o->group, s->period))
+		return 0;
+	return find_group(w, o, s, cgroup);
+}
+
+static int count_sample(struct worker *w, const struct scan_sample *s)
+{
+	uint64_t hash = spot_hash(scan_whose(s->who, s->kind), s->kind);
+	struct scan_spot *o = spot_at(w, hash, spot_coarse(s->kind), s->ip);
+
+	return scan_ask(w, o, s) ? -1
+				 : counts_add(&w->counts, s->ip - o->less, o->group, s->period);
+}
+
+static inline uint64_t field(const struct pd_record *r, uint16_t at, uint64_t absent)
+{
+	return at ? ld64(r->p + at) : absent;
+}
+
+int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
+{
+	s->period = mux_weigh(s->period, s->factor);
+	if (!s->selected || !w->scan->ev[s->event].selected) {
+		weight_add(&w->left_out[s->event], s->period);
+		return 0;
+	}
+	if (w->branches)
+		return branches_sample(w->branches, s, err);
+	if (count_sample(w, s))
+		return err_nomem(err);
+	return w->walk ? walk_sample(w->walk, s, err) : 0;
+}
+
+/* The sample with all its fields; dear, so not for those that are left out. */
+static int full_sample(struct worker *w, size_t chunk, struct scan_sample *s, struct err *err)
+{
+	const struct scan *sc = w->scan;
+	struct pd_sample full;
+
+	if (!s->ev->split && (!s->ev->selected || !s->selected))
+		return scan_sample_take(w, s, err);
+	if (pd_sample_parse(sc->rec, s->r, &full) ||
+	    (s->ev->split && !(full.has & PERF_SAMPLE_READ))) {
+		w->bad[s->event]++;
+		return 0;
+	}
+	s->full = &full;
+	return s->ev->split ? reads_split(w, chunk, s, err) : scan_sample_take(w, s, err);
+}
+
+static int one_sample(struct scan *sc, const struct pass_sample *x, bool selected, struct err *err)
+{
+	struct worker *w = &sc->worker[x->worker];
+	const struct scan_event *ev = &sc->ev[x->event];
+	struct scan_sample s = { .r = x->r,
+				 .ev = ev,
+				 .who = x->who,
+				 .ip = field(x->r, ev->at.ip, 0),
+				 .time = x->time,
+				 .period = field(x->r, ev->at.period, ev->period),
+				 .task = x->task,
+				 .event = x->event,
+				 .cpu = x->cpu,
+				 .kind = sc->kind_of[x->r->misc & PERF_RECORD_MISC_CPUMODE_MASK],
+				 .selected = selected };
+
+	if (ev->plain) /* faster from now on */
+		scan_plain_known(w, x->id, ev);
+	s.factor = ev->weighed ? mux_factor(sc->opts->mux, s.event, s.cpu, task_tid(s.task), s.time)
+			       : NAN;
+	return ev->full ? full_sample(w, x->chunk, &s, err) : scan_sample_take(w, &s, err);
+}
+
+static int take_sample(void *ctx, const struct pass_sample *x, struct err *err)
+{
+	return one_sample(ctx, x, true, err);
+}
+
+static int leave_sample(void *ctx, const struct pass_sample *x, struct err *err)
+{
+	return one_sample(ctx, x, false, err);
+}
+
+/* The number of what is asked for of a thread. */
+static int tag_thread(void *ctx, unsigned worker, struct pass_thread *t)
+{
+	struct scan *sc = ctx;
+
+	t->tag = find_party(&sc->worker[worker], t);
+	return t->tag == ITAB_NONE ? -1 : 0;
+}
+
+/* Its tables, by the worker itself before its first chunk: clearing them takes a while. One that
+ * comes too late for any chunk has none. */
+static int init_tables(struct worker *w, struct err *err)
+{
+	const struct scan *sc = w->scan;
+	size_t spots = pass_entries(sc->pass, SPOT_SLOTS);
+
+	w->spot_shift = 64 - (unsigned)__builtin_ctzll(spots);
+	w->spot = big_zeros(spots, sizeof(*w->spot));
+	if (counts_init(&w->counts, sc->n_events ? sc->n_events : 1,
+			pass_samples(sc->pass) / sc->n_workers) ||
+	    !w->spot)
+		return err_nomem(err);
+	return 0;
+}
+
+static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+{
+	struct worker *w = &((struct scan *)ctx)->worker[worker];
+
+	(void)chunk;
+	return w->spot ? 0 : init_tables(w, err);
+}
+
+static int end_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+{
+	(void)chunk;
+	return counts_settle(&((struct scan *)ctx)->worker[worker].counts) ? err_nomem(err) : 0;
+}
+
+static int bulk(void *ctx, unsigned worker, const struct pd_chunk *c, const uint8_t **at,
+		struct err *err)
+{
+	return scan_plain(&((struct scan *)ctx)->worker[worker], c, at) ? err_nomem(err) : 0;
+}
+
+static bool has_key(const struct profile_opts *opts, enum profile_key key)
+{
+	for (size_t i = 0; i < opts->n_keys; i++)
+		if (opts->key[i] == key)
+			return true;
+	return false;
+}
+
+/* Events that are counted in one loop have what is read there at the same places, as all events of
+ * a recording have that perf opened. */
+static bool same_places(const struct scan *sc, const struct pd_layout *at)
+{
+	const struct pd_layout *as = &sc->plain_at;
+
+	return at->ip == as->ip && at->tid == as->tid && at->time == as->time &&
+	       at->period == as->period && (at->cpu == as->cpu || !sc->by_cpu);
+}
+
+static bool is_weighed(const struct scan *sc, size_t event)
+{
+	size_t n;
+	const struct mux_event *m = sc->opts->mux ? mux_events(sc->opts->mux, &n) : NULL;
+
+	return m && event < n && m[event].told;
+}
+
+static void init_event(struct scan *sc, struct scan_event *ev, const struct pd_event *e)
+{
+	const uint64_t stack = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+	ev->at = e->at;
+	ev->type = e->attr.sample_type;
+	/* in frequency mode the number beside it is the frequency; perf counts it as the period */
+	ev->period = e->attr.sample_period ? e->attr.sample_period : 1;
+	ev->selected = text_means(sc->opts->select.event, e->name);
+	ev->plain_chain = ev->type & PERF_SAMPLE_CALLCHAIN && !(ev->type & PERF_SAMPLE_READ);
+	ev->lbr_chain = ev->type & PERF_SAMPLE_BRANCH_STACK &&
+			e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+	ev->dwarf = (ev->type & stack) == stack;
+	ev->leaf = sc->opts->machine == EM_AARCH64 && ev->type & PERF_SAMPLE_CALLCHAIN &&
+		   (ev->type & stack) == PERF_SAMPLE_REGS_USER &&
+		   e->attr.sample_regs_user & LINK_REGISTER;
+	ev->split = reads_wanted(e);
+	ev->weighed = is_weighed(sc, (size_t)(ev - sc->ev));
+	ev->read_by_thread = reads_by_thread(e);
+	if (ev->split || (sc->by_cgroup && ev->type & PERF_SAMPLE_CGROUP))
+		ev->full = true;
+	if (sc->opts->chains && (ev->lbr_chain || ev->dwarf || ev->leaf ||
+				 (ev->type & PERF_SAMPLE_CALLCHAIN && !ev->plain_chain)))
+		ev->full = true;
+	ev->plain = sc->all && ev->selected && !ev->full && !ev->weighed && !sc->opts->chains &&
+		    !sc->opts->branches && !sc->by_cgroup && ev->at.ip && ev->at.tid &&
+		    (ev->at.time || !sc->has_time) && (ev->at.cpu || !sc->by_cpu);
+	if (!ev->plain)
+		return;
+	if (!sc->plain_at.ip)
+		sc->plain_at = ev->at;
+	ev->plain = same_places(sc, &ev->at);
+}
+
+static int init_worker(struct scan *sc, struct worker *w, struct err *err)
+{
+	size_t n = sc->n_events ? sc->n_events : 1;
+
+	w->scan = sc;
+	w->number = (unsigned)(w - sc->worker);
+	w->left_out = calloc(n, sizeof(*w->left_out));
+	w->bad = calloc(n, sizeof(*w->bad));
+	if (!w->left_out || !w->bad)
+		return err_nomem(err);
+	if (sc->opts->branches)
+		w->branches = branches_new(w, err);
+	else if (sc->opts->chains)
+		w->walk = walk_new(w, err);
+	else
+		return 0;
+	return w->branches || w->walk ? 0 : -1;
+}
+
+static int init_locks(struct scan *sc, struct err *err)
+{
+	size_t n = images_count(spaces_images(sc->sp));
+
+	sc->image_lock = calloc(n + 1, sizeof(*sc->image_lock));
+	if (!sc->image_lock)
+		return err_nomem(err);
+	for (; sc->n_images < n; sc->n_images++)
+		(void)pthread_mutex_init(&sc->image_lock[sc->n_images], NULL);
+	return 0;
+}
+
+int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
+	      const struct profile_opts *opts, struct err *err)
+{
+	const struct pass_opts po = { .threads = opts->threads,
+				      .progress = opts->progress,
+				      .progress_ctx = opts->progress_ctx };
+	struct selection select = opts->select;
+	const struct pd_event *ev;
+
+	memset(sc, 0, sizeof(*sc));
+	select.event = NULL; /* members of a group are selected each for itself */
+	sc->rec = rec;
+	sc->sp = sp;
+	sc->opts = opts;
+	sc->has_time = pd_has_time(rec);
+	sc->by_comm = has_key(opts, KEY_COMM);
+	sc->by_pid = has_key(opts, KEY_PID);
+	sc->by_tid = has_key(opts, KEY_TID);
+	sc->by_cpu = has_key(opts, KEY_CPU) || has_key(opts, KEY_SOCKET);
+	sc->by_cgroup = has_key(opts, KEY_CGROUP);
+	sc->all = selection_all(&opts->select);
+	sc->caller_sites = opts->chain_lines || opts->chain_inline;
+	ev = pd_events(rec, &sc->n_events);
+	sc->ev = calloc(sc->n_events ? sc->n_events : 1, sizeof(*sc->ev));
+	if (!sc->ev)
+		return err_nomem(err);
+	/* all samples have their id where the first event says; see pd_sample_event */
+	if (sc->n_events > 1)
+		sc->id_at = ev[0].at.identifier ? ev[0].at.identifier : ev[0].at.id;
+	for (unsigned i = 0; i < sizeof(sc->kind_of); i++)
+		sc->kind_of[i] = (uint8_t)space_kind_of_misc((uint16_t)i);
+	sc->least = sc->id_at ? sc->id_at + 8u : 0;
+	for (size_t i = 0; i < sc->n_events; i++) {
+		init_event(sc, &sc->ev[i], &ev[i]);
+		sc->ev[i].index = (uint32_t)i;
+		if (ev[i].at.fixed_end > sc->least)
+			sc->least = ev[i].at.fixed_end;
+	}
+	if (pass_new(&sc->pass, rec, sp, &select, &po, err))
+		return -1;
+	sc->n_workers = pass_workers(sc->pass);
+	sc->worker = calloc(sc->n_workers, sizeof(*sc->worker));
+	if (!sc->worker)
+		return err_nomem(err);
+	if (opts->chains && init_locks(sc, err))
+		return -1;
+	for (unsigned i = 0; i < sc->n_workers; i++)
+		if (init_worker(sc, &sc->worker[i], err))
+			return -1;
+	return 0;
+}
+
+int scan_run(struct scan *sc, struct err *err)
+{
+	struct pass_visitor v = { .wants = PASS_THREAD | (sc->by_comm ? PASS_COMM : 0),
+				  .sample = take_sample,
+				  .left_out = leave_sample,
+				  .begin = begin_chunk,
+				  .end = end_chunk,
+				  .thread = tag_thread };
+
+	for (size_t e = 0; e < sc->n_events; e++)
+		if (sc->ev[e].plain)
+			v.bulk = bulk;
+	return reads_prepare(sc, err) || pass_each(sc->pass, &v, sc, err) ? -1 : 0;
+}
+
+void scan_free(struct scan *sc)
+{
+	for (unsigned i = 0; sc->worker && i < sc->n_workers; i++) {
+		struct worker *w = &sc->worker[i];
+
+		site_table_free(&w->sites);
+		counts_free(&w->counts);
+		vec_free(&w->party);
+		itab_free(&w->party_at);
+		free(w->spot);
+		free(w->left_out);
+		free(w->bad);
+		walk_free(w->walk);
+		branches_free(w->branches);
+	}
+	for (size_t i = 0; i < sc->n_images; i++)
+		(void)pthread_mutex_destroy(&sc->image_lock[i]);
+	free(sc->image_lock);
+	reads_free(sc);
+	pass_free(sc->pass);
+	free(sc->worker);
+	free(sc->ev);
+	memset(sc, 0, sizeof(*sc));
+}

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chains of samples, each different one once.
+ *
+ * Most chains were seen before: the 128-bit hash of a chain's bytes (and its process and event)
+ * leads to what was counted for it, without a look at a frame. A new one's frames are looked up,
+ * one by one, in a table of addresses, and kept as a row of sites; no tree is made of them here.
+ * What was found holds for a span of time; a chain met outside of it is looked up anew, and is a
+ * new one only where that gives something else.
+ *
+ * The tables are larger than the processor's caches: samples wait in a small batch, so that what
+ * they need is asked for ahead.
+ */
+#include "analyse/profile/profile_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+#include "base/vec.h"
+
+#define SEEN_FRAMES  4096u
+#define BLOCK_CHAINS 32768u
+#define BLOCK_SITES  262144u /* no chain is as long */
+#define WAIT	     32u
+#define MAX_STACK    127u
+#define MAX_FRAMES   65536u /* more than fit in the largest record */
+
+/* Newer than the headers of Linux 6.1 or not in them. */
+#define CONTEXT_GUEST	     ((uint64_t)-2048)
+#define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
+#define CONTEXT_GUEST_USER   ((uint64_t)-2560)
+#define CONTEXT_MAX	     ((uint64_t)-4095)
+
+struct seen_frame {
+	uint64_t ip, from, until;
+	uint32_t proc_index, site;
+	uint8_t kind, caller; /* kind 0xfe: an empty slot */
+};
+
+/* A frame of the chain at hand whose site is being looked up. */
+struct seeking {
+	struct seen_frame as, *to;
+	struct site site;
+	uint64_t hash;
+	size_t i;
+};
+
+struct frame { /* of a chain being walked */
+	uint64_t ip;
+	uint8_t kind, caller;
+};
+
+/* A sample whose chain stands in its record, before it is counted. */
+struct waiting {
+	struct pass_thread who; /* a copy: the worker's may be another's by then */
+	const uint8_t *p;
+	uint64_t n, lo, hi, ip, time, period;
+	uint32_t event;
+	uint8_t kind;
+};
+
+struct walk {
+	struct worker *w;
+	VEC(struct walk_chain *) chains; /* blocks of BLOCK_CHAINS */
+	size_t n_chains;
+	struct itab at;		 /* by chain.lo */
+	VEC(uint32_t *) sites;	 /* blocks of BLOCK_SITES */
+	size_t n_sites;		 /* used in the last of them */
+	VEC(struct weight) more; /* of chains with samples of different periods */
+	struct seen_frame *frames;
+	size_t n_seen;	     /* of them; a power of two */
+	struct frame *frame; /* the chain at hand, innermost first */
+	uint32_t *site;	     /* and its sites, outermost first */
+	struct seeking *seeking;
+	size_t n_seeking;
+	size_t n_frame, max_frame;
+	uint32_t stray; /* the site of callers in no mapping; ITAB_NONE until there are some */
+	struct waiting wait[WAIT];
+	unsigned n_wait;
+	struct unwinder *unwinder; /* made at the first use */
+	uint64_t *ips;		   /* what it found */
+	uint64_t broken[8];
+	struct stack_keep keep; /* with opts.stacks */
+};
+
+struct walk *walk_new(struct worker *w, struct err *err)
+{
+	struct walk *k = calloc(1, sizeof(*k));
+
+	if (!k) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	k->w = w;
+	k->stray = ITAB_NONE;
+	k->keep.wanted = w->scan->opts->stacks != STACKS_NONE;
+	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
+	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
+	if (k->max_frame > MAX_FRAMES)
+		k->max_frame = MAX_FRAMES;
+	k->n_seen = pass_entries(w->scan->pass, SEEN_FRAMES);
+	k->frames = malloc(k->n_seen * sizeof(*k->frames));
+	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
+	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
+	k->seeking = malloc((k->max_frame + 1) * sizeof(*k->seeking));
+	k->ips = malloc((k->max_frame + 1) * sizeof(*k->ips));
+	if (!k->frames || !k->frame || !k->site || !k->seeking || !k->ips) {
+		(void)err_nomem(err);
+		walk_free(k);
+		return NULL;
+	}
+	memset(k->frames, 0xfe, k->n_seen * sizeof(*k->frames));
+	return k;
+}
+
+/* What only finding needed. */
+static void drop_lookups(struct walk *k)
+{
+	itab_free(&k->at);
+	free(k->frames);
+	free(k->frame);
+	free(k->site);
+	free(k->seeking);
+	free(k->ips);
+	unwinder_free(k->unwinder);
+	k->frames = NULL;
+	k->frame = NULL;
+	k->site = NULL;
+	k->seeking = NULL;
+	k->ips = NULL;
+	k->unwinder = NULL;
+}
+
+void walk_free(struct walk *k)
+{
+	if (!k)
+		return;
+	drop_lookups(k);
+	vec_each (&k->chains, struct walk_chain **, block)
+		free(*block);
+	vec_free(&k->chains);
+	walk_drop_sites(k);
+	vec_free(&k->more);
+	vec_free(&k->keep.v);
+	itab_free(&k->keep.at);
+	free(k);
+}
+
+void walk_drop_sites(struct walk *k)
+{
+	vec_each (&k->sites, uint32_t **, block)
+		free(*block);
+	vec_free(&k->sites);
+}
+
+size_t walk_n_chains(const struct walk *k)
+{
+	return k->n_chains;
+}
+
+struct walk_chain *walk_chain_at(const struct walk *k, size_t i)
+{
+	return &k->chains.v[i / BLOCK_CHAINS][i % BLOCK_CHAINS];
+}
+
+struct weight walk_weight(const struct walk *k, const struct walk_chain *c)
+{
+	struct weight w = c->more ? k->more.v[c->more - 1] : (struct weight){ 0 };
+
+	weight_add_n(&w, c->n, c->period);
+	return w;
+}
+
+struct stack_keep *walk_kept(struct walk *k)
+{
+	return &k->keep;
+}
+
+const uint64_t *walk_broken(const struct walk *k)
+{
+	return k->broken;
+}
+
+/* ---- a sample's frames, innermost first --------------------------------------------------------
+ */
+
+static bool push_frame(struct walk *k, uint64_t ip, uint8_t kind, bool caller)
+{
+	if (k->n_frame >= k->max_frame)
+		return false;
+	k->frame[k->n_frame++] = (struct frame){ ip, kind, caller };
+	return true;
+}
+
+/* The space a context marker switches to; -1 where it is none that means something. */
+static int context_kind(uint64_t ip)
+{
+	switch (ip) {
+	case (uint64_t)PERF_CONTEXT_HV:
+		return SPACE_HYPERVISOR;
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+		return SPACE_KERNEL;
+	case (uint64_t)PERF_CONTEXT_USER:
+		return SPACE_USER;
+	case CONTEXT_GUEST:
+	case CONTEXT_GUEST_USER:
+		return SPACE_GUEST_USER;
+	case CONTEXT_GUEST_KERNEL:
+		return SPACE_GUEST_KERNEL;
+	default:
+		return -1;
+	}
+}
+
+/* The frames that the kernel wrote. A marker that nobody knows makes all of it doubtful: dropped,
+ * as perf does. `until_user` ends at the mark of user space; true where that mark was met. */
+static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool until_user)
+{
+	uint8_t kind = KIND_UNSAID;
+	bool caller = false;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t ip = ld64(p + i * 8);
+
+		if (ip >= CONTEXT_MAX) {
+			int c = context_kind(ip);
+
+			if (c < 0) {
+				k->n_frame = 0;
+				return false;
+			}
+			if (until_user && c == SPACE_USER)
+				return true;
+			kind = (uint8_t)c;
+			/* the first of a context is where it was interrupted */
+			caller = false;
+			continue;
+		}
+		if (!push_frame(k, ip, kind, caller))
+			break;
+		caller = true;
+	}
+	return false;
+}
+
+/* A branch stack in call-stack mode: the newest entry's target is in the running function, each
+ * source is a call that has not returned. */
+static bool lbr_frames(struct walk *k, const struct pd_sample *s)
+{
+	if (!(s->has & PERF_SAMPLE_BRANCH_STACK) || !s->n_branch)
+		return false;
+	if (!recorded_frames(k, s->chain, s->n_chain, true)) {
+		k->n_frame = 0;
+		return false;
+	}
+	for (uint64_t i = 0; i < s->n_branch; i++) {
+		struct pd_branch b = pd_branch_get(s, i);
+
+		if (i == 0 && !push_frame(k, b.to, SPACE_USER, false))
+			break;
+		/* not a return address: the call itself */
+		if (!push_frame(k, b.from, SPACE_USER, false))
+			break;
+	}
+	return true;
+}
+
+static struct unwind_in unwind_of(const struct walk *k, const struct scan_sample *s)
+{
+	const struct pd_sample *f = s->full;
+
+	return (struct unwind_in){
+		.proc = s->who->proc,
+		.time = s->time,
+		.machine = k->w->scan->opts->machine,
+		.abi = f->regs_user.abi,
+		.reg_mask = f->regs_user.mask,
+		.regs = f->regs_user.v,
+		.stack = f->stack,
+		.stack_size = f->stack_size,
+	};
+}
+
+static bool has_unwinder(struct walk *k, struct err *err)
+{
+	if (!k->unwinder)
+		k->unwinder = unwinder_new(k->w->scan->sp, err);
+	return k->unwinder != NULL;
+}
+
+/* A function of AArch64 without a frame record is followed by its caller's caller: the caller
+ * itself is in the link register, if the tables say so. */
+static int leaf_frame(struct walk *k, const struct scan_sample *s, struct err *err)
+{
+	struct unwind_in in;
+	size_t at = 0;
+	uint64_t ra;
+
+	while (at < k->n_frame && (k->frame[at].kind != SPACE_USER || k->frame[at].caller))
+		at++;
+	if (at == k->n_frame || !s->full || !s->full->regs_user.abi)
+		return 0;
+	if (!has_unwinder(k, err))
+		return -1;
+	in = unwind_of(k, s);
+	ra = unwind_leaf(k->unwinder, &in, k->frame[at].ip);
+	if (!ra || (at + 1 < k->n_frame && k->frame[at + 1].ip == ra))
+		return 0;
+	if (k->n_frame == k->max_frame) /* the outermost goes */
+		k->n_frame--;
+	if (at == k->n_frame)
+		return 0;
+	memmove(&k->frame[at + 2], &k->frame[at + 1], (k->n_frame - at - 1) * sizeof(*k->frame));
+	k->frame[at + 1] = (struct frame){ ra, SPACE_USER, true };
+	k->n_frame++;
+	return 0;
+}
+
+static int dwarf_frames(struct walk *k, const struct scan_sample *s, struct err *err)
+{
+	const struct pd_sample *f = s->full;
+	enum unwind_end end = UNWIND_DONE;
+	struct unwind_in in;
+	size_t n;
+
+	if (!(f->has & PERF_SAMPLE_STACK_USER) || !f->stack_size || !f->regs_user.abi)
+		return 0;
+	if (!has_unwinder(k, err))
+		return -1;
+	in = unwind_of(k, s);
+	n = unwind_user(k->unwinder, &in, k->ips, k->max_frame - k->n_frame, &end);
+	if ((unsigned)end < 8)
+		k->broken[end]++;
+	for (size_t i = 0; i < n; i++)
+		if (!push_frame(k, k->ips[i], SPACE_USER, i > 0))
+			break;
+	return 0;
+}
+
+/* ---- frames to sites ---------------------------------------------------------------------------
+ */
+
+/* What is known of the frame that is i-th from outside; else it is put in line to be found. */
+static void seek_site(struct walk *k, const struct pass_thread *who, const struct frame *f,
+		      size_t i, uint64_t time, uint64_t *from, uint64_t *until)
+{
+	uint32_t proc = f->kind == SPACE_KERNEL ? 0 : who->proc_index;
+	uint64_t h = (f->ip ^ (uint64_t)proc << 40 ^ f->caller) * 0x9e3779b97f4a7c15ULL;
+	struct seen_frame *o = &k->frames[h >> 40 & (k->n_seen - 1)];
+	struct seeking *m = &k->seeking[k->n_seeking];
+	const struct seen_frame *said = &m->as;
+
+	if (o->ip == f->ip && o->proc_index == proc && o->kind == f->kind &&
+	    o->caller == f->caller && time >= o->from && time < o->until) {
+		k->site[i] = o->site;
+		said = o;
+	} else {
+		k->n_seeking++;
+		m->as = (struct seen_frame){ .ip = f->ip,
+					     .proc_index = proc,
+					     .kind = f->kind,
+					     .caller = f->caller,
+					     .until = UINT64_MAX };
+		if (f->kind != SPACE_KERNEL) {
+			m->as.from = who->from;
+			m->as.until = who->until;
+		}
+		m->site = scan_place(k->w, who, f->kind, f->ip, f->caller, time, &m->as.from,
+				     &m->as.until);
+		m->hash = site_hash(&m->site);
+		m->to = o;
+		m->i = i;
+		site_ahead(&k->w->sites, m->hash);
+	}
+	if (said->from > *from)
+		*from = said->from;
+	if (said->until < *until)
+		*until = said->until;
+}
+
+/* Of stray callers behind one another the first is enough: nobody knows how many there were. */
+static void join_strays(struct walk *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->n_frame; i++)
+		if (k->site[i] != k->stray || !n || k->site[n - 1] != k->stray)
+			k->site[n++] = k->site[i];
+	k->n_frame = n;
+}
+
+/* The sites of the chain at hand, and when they hold. */
+static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t time, uint64_t *from,
+		      uint64_t *until)
+{
+	*from = who->from;
+	*until = who->until;
+	k->n_seeking = 0;
+	for (size_t i = 0; i < k->n_frame; i++)
+		seek_site(k, who, &k->frame[k->n_frame - 1 - i], i, time, from, until);
+	for (size_t i = 0; i < k->n_seeking; i++)
+		site_ahead_more(&k->w->sites, k->seeking[i].hash);
+	for (size_t i = 0; i < k->n_seeking; i++) {
+		struct seeking *m = &k->seeking[i];
+
+		m->as.site = site_add(&k->w->sites, &m->site, m->hash);
+		if (m->as.site == ITAB_NONE)
+			return -1;
+		if (addr_is_stray(m->site.image, m->site.addr))
+			k->stray = m->as.site;
+		k->site[m->i] = m->as.site;
+		*m->to = m->as;
+	}
+	if (k->stray != ITAB_NONE)
+		join_strays(k);
+	return 0;
+}
+
+/* ---- chains ------------------------------------------------------------------------------------
+ */
+
+static struct walk_chain *chain_slot(struct walk *k)
+{
+	const size_t size = BLOCK_CHAINS * sizeof(struct walk_chain);
+
+	if (k->n_chains == k->chains.n * BLOCK_CHAINS) {
+		struct walk_chain *block;
+
+		if (k->n_chains >= ITAB_NONE - 1 || vec_reserve(&k->chains, k->chains.n + 1))
+			return NULL;
+		block = aligned_alloc(size, size);
+		if (!block)
+			return NULL;
+		/* a wish; the first may well be all there is */
+		if (k->chains.n)
+			(void)madvise(block, size, MADV_HUGEPAGE);
+		k->chains.v[k->chains.n++] = block;
+	}
+	return walk_chain_at(k, k->n_chains);
+}
+
+static uint32_t *keep_sites(struct walk *k)
+{
+	uint32_t *at;
+
+	if (!k->sites.n || k->n_sites + k->n_frame > BLOCK_SITES) {
+		uint32_t *block = malloc(BLOCK_SITES * sizeof(*block));
+
+		if (!block || vec_push(&k->sites, block)) {
+			free(block);
+			return NULL;
+		}
+		k->n_sites = 0;
+	}
+	at = k->sites.v[k->sites.n - 1] + k->n_sites;
+	memcpy(at, k->site, k->n_frame * sizeof(*at));
+	k->n_sites += k->n_frame;
+	return at;
+}
+
+/* A chain of the sites at hand, not yet to be found by its key. */
+static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, uint32_t event)
+{
+	struct walk_chain *c = chain_slot(k);
+	uint32_t *at = c ? keep_sites(k) : NULL;
+
+	if (!at)
+		return NULL;
+	*c = (struct walk_chain){ .lo = lo,
+				  .hi = hi,
+				  .until = UINT64_MAX,
+				  .at = at,
+				  .n_at = (uint32_t)k->n_frame,
+				  .event = event };
+	k->n_chains++;
+	return c;
+}
+
+/* The chain under a key; *i is what itab_replace wants. */
+static struct walk_chain *find_chain(const struct walk *k, uint64_t lo, uint64_t hi, size_t *i)
+{
+	uint32_t idx;
+
+	for (*i = itab_first(&k->at, lo); itab_at(&k->at, i, lo, &idx);) {
+		struct walk_chain *c = walk_chain_at(k, idx);
+
+		if (c->lo == lo && c->hi == hi)
+			return c;
+	}
+	return NULL;
+}
+
+static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
+{
+	if (c->n && (c->period != period || c->n == UINT32_MAX)) {
+		if (!c->more) {
+			if (k->more.n == UINT32_MAX || vec_reserve(&k->more, k->more.n + 1))
+				return -1;
+			k->more.v[k->more.n++] = (struct weight){ 0 };
+			c->more = (uint32_t)k->more.n;
+		}
+		weight_add_n(&k->more.v[c->more - 1], c->n, c->period);
+		c->n = 0;
+	}
+	c->period = period;
+	c->n++;
+	return 0;
+}
+
+/* The sample is of that chain. */
+static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_thread *who,
+		       uint64_t time, uint64_t period)
+{
+	if (k->keep.wanted && stack_keep(&k->keep, c, who->tag, time, period))
+		return -1;
+	return chain_count(k, c, period);
+}
+
+/* ---- samples -----------------------------------------------------------------------------------
+ */
+
+/* The sample whose frames are at hand, by their sites. */
+static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_t time,
+			  uint64_t period, uint32_t event)
+{
+	uint64_t from, until;
+	struct walk_chain *c;
+	XXH128_hash_t h;
+	size_t i;
+
+	if (find_sites(k, who, time, &from, &until))
+		return -1;
+	h = XXH3_128bits_withSeed(k->site, k->n_frame * sizeof(*k->site), event + 1ULL);
+	c = find_chain(k, h.low64, h.high64, &i);
+	if (!c) {
+		c = new_chain(k, h.low64, h.high64, event);
+		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
+			return -1;
+	}
+	return take_sample(k, c, who, time, period);
+}
+
+/* A chain that its key does not lead to, or does so no more. */
+static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, size_t i)
+{
+	uint64_t from, until;
+
+	k->n_frame = 0;
+	(void)recorded_frames(k, s->p, s->n, false);
+	if (!k->n_frame) {
+		/* the chain's bytes do not tell where the sample was */
+		(void)push_frame(k, s->ip, s->kind, false);
+		return count_by_sites(k, &s->who, s->time, s->period, s->event);
+	}
+	if (find_sites(k, &s->who, s->time, &from, &until))
+		return -1;
+	if (!c) {
+		c = new_chain(k, s->lo, s->hi, s->event);
+		if (!c || itab_put(&k->at, s->lo, k->n_chains - 1))
+			return -1;
+	} else if (c->n_at != k->n_frame ||
+		   memcmp(c->at, k->site, k->n_frame * sizeof(*k->site)) != 0) {
+		c = new_chain(k, s->lo, s->hi, s->event);
+		if (!c)
+			return -1;
+		itab_replace(&k->at, i, k->n_chains - 1);
+	}
+	c->from = from;
+	c->until = until;
+	return take_sample(k, c, &s->who, s->time, s->period);
+}
+
+static int count_waiting(struct walk *k, struct err *err)
+{
+	unsigned n = k->n_wait;
+	uint32_t idx;
+
+	for (unsigned j = 0; j < n; j++) {
+		size_t i = itab_first(&k->at, k->wait[j].lo);
+
+		if (itab_at(&k->at, &i, k->wait[j].lo, &idx))
+			__builtin_prefetch(walk_chain_at(k, idx), 1);
+	}
+	k->n_wait = 0;
+	for (unsigned j = 0; j < n; j++) {
+		const struct waiting *s = &k->wait[j];
+		size_t i;
+		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i);
+		bool known = c && s->time >= c->from && s->time < c->until;
+
+		if (known ? take_sample(k, c, &s->who, s->time, s->period) : count_anew(k, s, c, i))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+/* The chain as it stands in the record, without parsing the rest of it. */
+static const uint8_t *plain_chain(const struct scan_sample *s, const struct scan_event *ev,
+				  uint64_t *n)
+{
+	uint64_t room;
+
+	*n = 0;
+	if (s->full) {
+		if (s->full->has & PERF_SAMPLE_CALLCHAIN)
+			*n = s->full->n_chain;
+		return s->full->chain;
+	}
+	if (!ev->plain_chain || s->r->size < ev->at.fixed_end + 8)
+		return NULL;
+	room = (uint64_t)(s->r->size - ev->at.fixed_end - 8) / 8;
+	*n = ld64(s->r->p + ev->at.fixed_end);
+	if (*n > room)
+		*n = 0;
+	return s->r->p + ev->at.fixed_end + 8;
+}
+
+/* Frames that are more than what stands in the record. */
+static int count_made(struct walk *k, const struct scan_sample *s, const uint8_t *p, uint64_t n,
+		      struct err *err)
+{
+	const struct scan_event *ev = s->ev;
+
+	k->n_frame = 0;
+	if (!ev->lbr_chain || !s->full || !lbr_frames(k, s->full))
+		(void)recorded_frames(k, p, n, false);
+	if (ev->dwarf && s->full && dwarf_frames(k, s, err))
+		return -1;
+	if (ev->leaf && leaf_frame(k, s, err))
+		return -1;
+	if (!k->n_frame)
+		(void)push_frame(k, s->ip, s->kind, false);
+	return count_by_sites(k, s->who, s->time, s->period, s->event) ? err_nomem(err) : 0;
+}
+
+int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
+{
+	const struct scan_event *ev = s->ev;
+	struct waiting *o;
+	XXH128_hash_t h;
+	uint64_t n;
+	const uint8_t *p = plain_chain(s, ev, &n);
+
+	if (ev->lbr_chain || ev->dwarf || ev->leaf || !n)
+		return count_made(k, s, p, n, err);
+	h = XXH3_128bits(p, n * 8);
+	o = &k->wait[k->n_wait++];
+	*o = (struct waiting){ .who = *s->who,
+			       .p = p,
+			       .n = n,
+			       .lo = h.low64 ^ (uint64_t)s->event << 32,
+			       .hi = h.high64 ^ s->who->proc_index,
+			       .ip = s->ip,
+			       .time = s->time,
+			       .period = s->period,
+			       .event = s->event,
+			       .kind = s->kind };
+	itab_ahead(&k->at, o->lo);
+	return k->n_wait == WAIT ? count_waiting(k, err) : 0;
+}
+
+int walk_done(struct walk *k, struct err *err)
+{
+	int ret = count_waiting(k, err);
+
+	drop_lookups(k);
+	return ret;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * selection - which samples of a recording are meant. The same for all that reads samples.
+ *
+ * A sample is selected if all parts of the selection that are set allow it. What is not set (NULL
+ * or 0) allows every sample; a selection of zeros is the whole recording. Names and lists are the
+ * caller's, and must outlive whatever uses the selection.
+ *
+ * Times are those of the recording's own clock, in ns; both ends belong to the selection, as with
+ * perf's --time. In recordings without times a sample's place in the file stands in for its time,
+ * so callers refuse to select by time there (pd_has_time). A sample without a CPU is on no CPU:
+ * callers refuse to select by CPU where events do not record it.
+ */
+#ifndef CYCLADE_ANALYSE_SELECTION_H
+#define CYCLADE_ANALYSE_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct selection {
+	const char *event; /* name or glob (text_means) */
+	const char *comm;  /* of the thread when the sample was taken: exact */
+	const uint32_t *pids, *tids, *cpus;
+	size_t n_pids, n_tids, n_cpus;
+	uint64_t time_from, time_to;
+};
+
+/* Whether every sample is selected, but for those of other events. */
+static inline bool selection_all(const struct selection *s)
+{
+	return !s->comm && !s->n_pids && !s->n_tids && !s->n_cpus && !s->time_from && !s->time_to;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * estimate - a figure with the error bar that is shown with it.
+ *
+ * `half` is half the width of the 95 % interval, in the figure's own unit. An estimate without a
+ * value, or with a value but without an error bar, has the reason in `why`. What was not measured
+ * is NAN, never 0.
+ */
+#ifndef CYCLADE_BASE_ESTIMATE_H
+#define CYCLADE_BASE_ESTIMATE_H
+
+#include <math.h>
+#include <stddef.h>
+
+struct estimate {
+	double v;    /* NAN: not known */
+	double half; /* 0: exact; NAN: not known */
+	const char *why;
+};
+
+#define ESTIMATE_NONE(why) ((struct estimate){ NAN, NAN, (why) })
+
+/* 97.5 % point of the normal distribution. */
+#define Z95 1.959963984540054
+/* 97.5 % point of Student's distribution, to five digits; `freedom` is 1 or more. */
+double t95(size_t freedom);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/text_short.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct text_name {
+	const char *name, *text;
+	size_t taken, width;
+	struct text_keep keep;
+	size_t first; /* the first name with this text, if another name has it */
+	/* of the first name that has a text: how much all with that text begin and end alike */
+	size_t head, tail;
+	bool alike;
+};
+
+static uint64_t key_of(const char *name, size_t taken)
+{
+	return hash_pair(hash_bytes(name, strlen(name)), taken);
+}
+
+void text_names_add(struct text_names *n, const char *name, size_t taken)
+{
+	bool fresh;
+	uint64_t *at = u64map_at(&n->at, key_of(name, taken), &fresh);
+	struct text_name *grown;
+
+	if (!at) {
+		n->failed = true;
+		return;
+	}
+	if (!fresh)
+		return;
+	*at = SIZE_MAX;
+	if (n->n == n->cap) {
+		grown = reallocarray(n->v, n->cap ? 2 * n->cap : 32, sizeof(*n->v));
+		if (!grown) {
+			n->failed = true;
+			return;
+		}
+		n->v = grown;
+		n->cap = n->cap ? 2 * n->cap : 32;
+	}
+	n->v[n->n] = (struct text_name){ .name = arena_strdup(&n->arena, name), .taken = taken };
+	if (n->v[n->n].name)
+		*at = n->n++;
+	else
+		n->failed = true;
+}
+
+/* ---- which look alike ------------------------------------------------------------------------ */
+
+static void shorten(struct text_names *n, struct text_name *x, bool ascii)
+{
+	buf_reset(&n->scratch);
+	text_short(&n->scratch, x->name, x->width, x->keep, ascii);
+	x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
+	n->failed |= !x->text || n->scratch.failed;
+	x->text = x->text ? x->text : "";
+}
+
+/* The first name with this text; x itself if there was none. NULL: memory. */
+static struct text_name *first_of(struct text_names *n, struct u64map *m, struct text_name *x)
+{
+	bool fresh;
+	uint64_t *at = u64map_at(m, hash_bytes(x->text, strlen(x->text)), &fresh);
+
+	if (!at) {
+		n->failed = true;
+		return NULL;
+	}
+	if (fresh)
+		*at = (uint64_t)(x - n->v);
+	return &n->v[*at];
+}
+
+static void compare(struct text_name *first, const struct text_name *x)
+{
+	size_t a = strlen(first->name), b = strlen(x->name), least = a < b ? a : b, k = 0;
+
+	if (!strcmp(first->name, x->name))
+		return;
+	while (k < least && first->name[k] == x->name[k])
+		k++;
+	first->head = k < first->head ? k : first->head;
+	for (k = 0; k < least && first->name[a - 1 - k] == x->name[b - 1 - k];)
+		k++;
+	first->tail = k < first->tail ? k : first->tail;
+	first->alike = true;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* What differs, and if `room` bytes suffice the words that it begins and ends in, and the commas
+ * around. */
+static struct text_keep differing(const char *s, size_t head, size_t tail, size_t room)
+{
+	size_t len = strlen(s), from = head < len ? head : len;
+	size_t to = len - from > tail ? len - tail : from;
+
+	while (from && to - from < room && is_word(s[from - 1]))
+		from--;
+	while (to < len && to - from < room && is_word(s[to]))
+		to++;
+	while (from && ((unsigned char)s[from] & 0xc0) == 0x80)
+		from--;
+	while (to < len && ((unsigned char)s[to] & 0xc0) == 0x80)
+		to++;
+	if (to - from + 4 <= room && from > 2 && !strncmp(s + from - 2, ", ", 2))
+		from -= 2;
+	if (to - from + 4 <= room && to + 2 < len && !strncmp(s + to, ", ", 2))
+		to += 2;
+	return (struct text_keep){ from, to };
+}
+
+/* Cuts the names with equal texts anew, so that they keep what differs. */
+static void tell_apart(struct text_names *n, bool ascii)
+{
+	struct u64map m = U64MAP_INIT;
+	size_t dots = ascii ? 3 : 1;
+
+	for (size_t i = 0; i < n->n; i++) {
+		struct text_name *x = &n->v[i], *first;
+
+		x->head = x->tail = SIZE_MAX;
+		x->alike = false;
+		first = first_of(n, &m, x);
+		if (first && first != x)
+			compare(first, x);
+	}
+	for (size_t i = 0; i < n->n; i++) { /* texts stay until all have found their first */
+		struct text_name *x = &n->v[i], *first = first_of(n, &m, x);
+
+		x->first = first && first->alike ? (size_t)(first - n->v) : SIZE_MAX;
+	}
+	for (size_t i = 0; i < n->n; i++) {
+		struct text_name *x = &n->v[i];
+
+		if (x->first == SIZE_MAX || x->text == x->name)
+			continue;
+		x->keep = differing(x->name, n->v[x->first].head, n->v[x->first].tail,
+				    x->width > 2 * dots ? x->width - 2 * dots : 0);
+		shorten(n, x, ascii);
+	}
+	u64map_free(&m);
+}
+
+/* True if no other name has the text, which now is x's. */
+static bool claim(struct text_names *n, struct u64map *m, struct text_name *x)
+{
+	const struct text_name *first = first_of(n, m, x);
+
+	return !first || first == x || !strcmp(first->name, x->name);
+}
+
+/* Names that a number tells apart. */
+struct numbers {
+	struct u64map of; /* hash of a name -> its number: in all rows the same, if it can be */
+	uint64_t last;
+};
+
+static void number(struct text_names *n, struct u64map *m, struct numbers *numbers,
+		   struct text_name *x, bool ascii)
+{
+	bool fresh;
+	uint64_t *k = u64map_at(&numbers->of, hash_bytes(x->name, strlen(x->name)), &fresh);
+	char behind[32];
+
+	n->failed |= !k;
+	for (bool next = k && fresh; !n->failed; next = true) {
+		size_t w;
+
+		*k = next ? ++numbers->last : *k;
+		(void)snprintf(behind, sizeof(behind), " #%" PRIu64, *k);
+		w = strlen(behind);
+		if (w > x->width) /* no room even for that */
+			return;
+		buf_reset(&n->scratch);
+		text_short(&n->scratch, x->name, x->width - w, x->keep, ascii);
+		buf_trim(&n->scratch);
+		buf_puts(&n->scratch, behind);
+		x->text = arena_strdup(&n->arena, buf_str(&n->scratch));
+		if (!x->text || n->scratch.failed) {
+			n->failed = true;
+			x->text = "";
+		}
+		if (claim(n, m, x))
+			return;
+	}
+}
+
+static void number_rest(struct text_names *n, bool ascii)
+{
+	struct u64map m = U64MAP_INIT;
+	struct numbers numbers = { .of = U64MAP_INIT, .last = 1 };
+
+	for (size_t i = 0; i < n->n; i++)
+		if (n->v[i].text == n->v[i].name)
+			(void)claim(n, &m, &n->v[i]);
+	for (size_t i = 0; i < n->n; i++)
+		if (n->v[i].text != n->v[i].name && !claim(n, &m, &n->v[i]))
+			number(n, &m, &numbers, &n->v[i], ascii);
+	u64map_free(&m);
+	u64map_free(&numbers.of);
+}
+
+void text_names_settle(struct text_names *n, size_t width, bool ascii)
+{
+	bool cut = false;
+
+	n->width = width;
+	for (size_t i = 0; i < n->n; i++) {
+		struct text_name *x = &n->v[i];
+
+		x->width = width > x->taken ? width - x->taken : 0;
+		x->text = x->name;
+		if (text_width(x->name) <= x->width)
+			continue;
+		shorten(n, x, ascii);
+		cut = true;
+	}
+	if (!cut)
+		return;
+	tell_apart(n, ascii);
+	tell_apart(n, ascii); /* now only those that differ elsewhere, too */
+	number_rest(n, ascii);
+}
+
+const char *text_names_get(const struct text_names *n, const char *name, size_t taken)
+{
+	const uint64_t *at = u64map_find(&n->at, key_of(name, taken));
+
+	if (!at || *at >= n->n || strcmp(n->v[*at].name, name) != 0 || n->v[*at].taken != taken ||
+	    !n->v[*at].text)
+		return name;
+	return n->v[*at].text;
+}
+
+void text_names_free(struct text_names *n)
+{
+	arena_free(&n->arena);
+	free(n->v);
+	u64map_free(&n->at);
+	buf_free(&n->scratch);
+	*n = (struct text_names){ .v = NULL };
+}

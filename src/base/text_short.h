@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text_short - C++ and Rust names made to fit a column, so that different names look different.
+ *
+ *	text_short(&b, "std::vector<int, A<int>>::push_back(int)", 26, ...)
+ *						-> "std::vector<...>::push_back(...)"
+ *
+ * A column's names, in two walks over the rows that are shown:
+ *
+ *	text_names_add(&n, name, taken)		each row, before the width is known
+ *	text_names_settle(&n, width, ascii)	once
+ *	text_names_get(&n, name, taken)		each row again
+ *
+ * Every text must be safe (text_put_safe) before.
+ */
+#ifndef CYCLADE_BASE_TEXT_SHORT_H
+#define CYCLADE_BASE_TEXT_SHORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+
+/* Bytes [from, to) of a name that stay if they fit; from == to: none. */
+struct text_keep {
+	size_t from, to;
+};
+
+/* Puts `s` in at most `width` columns, without padding. Dropped first: the innermost argument
+ * lists, of template arguments and parameters, the longest first, each from its last argument on;
+ * then the result type and namespaces from the left; then what is behind the function's name. Time
+ * is n log n in the bytes of `s`, whatever its brackets. */
+void text_short(struct buf *b, const char *s, size_t width, struct text_keep keep, bool ascii);
+
+struct text_name;
+struct text_names {
+	struct arena arena;
+	struct text_name *v;
+	size_t n, cap, width;
+	struct u64map at; /* hash of name and columns taken -> place in v */
+	struct buf scratch;
+	bool failed; /* memory ran out: names are cut, but may look alike */
+};
+
+/* `taken`: columns of the cell that other text needs (an indent, a suffix). `name` is copied. */
+void text_names_add(struct text_names *n, const char *name, size_t taken);
+/* Names that would look alike in `width` columns keep the part that differs; those that still do
+ * end in a number. */
+void text_names_settle(struct text_names *n, size_t width, bool ascii);
+/* The text for the cell, of at most width - taken columns; `name` itself if it fits or was not
+ * added. Valid until text_names_free(). */
+const char *text_names_get(const struct text_names *n, const char *name, size_t taken);
+/* Empty again, ready for another column. */
+void text_names_free(struct text_names *n);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/asking.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/model_choice.h"
+
+#define STACK_MAX    65528u /* the kernel's own limit: a record's size has 16 bits */
+#define DEFAULT_ZSTD 1
+
+static int check_times(const struct cli *cli, struct err *err)
+{
+	const struct options *o = &cli->opt;
+
+	if (OPTION_GIVEN(o, for_time) && !o->for_time)
+		return err_set(err, ERR_USAGE, "--for 0 would measure nothing");
+	if (OPTION_GIVEN(o, interval) && o->interval < 1000000) {
+		(void)err_set(err, ERR_USAGE, "-I takes 1 ms at least");
+		return err_hint(err, "-I 100 is ten times a second, -I 1s once");
+	}
+	return 0;
+}
+
+static int check_program(const struct cli *cli, struct err *err)
+{
+	const struct options *o = &cli->opt;
+
+	if ((o->pre || o->post || o->warmup) && !cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "--warmup, --pre and --post go with a program");
+		return err_hint(err, "cyclade %s --warmup 1 -- ./prog",
+				command_names[cli->command]);
+	}
+	if (cli->args.n && !*cli->args.v[0])
+		return err_set(err, ERR_USAGE, "the program's name is empty");
+	return 0;
+}
+
+static int check_modes(const struct options *o, struct err *err)
+{
+	if (!o->user_only || !o->kernel_only)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--user and --kernel exclude each other");
+	return err_hint(err, "without either, both are measured");
+}
+
+static int ring_size(struct ask *ask, const struct options *o, struct err *err)
+{
+	uint64_t pages = o->mmap_pages;
+
+	ask->mmap_pages = pages;
+	if (!OPTION_GIVEN(o, mmap_pages) || (pages && !(pages & (pages - 1)) && pages <= 1u << 20))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--mmap-pages must be a power of two, at most 1048576");
+	return err_hint(err, "the default is 128: -m 512 makes each CPU's ring 2 MB");
+}
+
+static int zstd_level(struct ask *ask, const char *level, struct err *err)
+{
+	uint64_t n = DEFAULT_ZSTD;
+
+	if (!level)
+		return 0;
+	if (*level && num_parse_u64(&n, level, err))
+		return err_prefix(err, "--compress");
+	if (n < 1 || n > 22)
+		return err_set(err, ERR_USAGE, "--compress takes a level from 1 to 22");
+	ask->zstd_level = (int)n;
+	return 0;
+}
+
+#define JITTER_MOST 50.0 /* per cent: no period is three times another */
+
+static int jitter(struct ask *ask, const struct options *o, struct err *err)
+{
+	const char *text = !o->jitter && o->account ? "" : o->jitter;
+	double v = ASK_JITTER * 100;
+
+	if (!text)
+		return 0;
+	if (*text && num_parse_double(&v, text, err))
+		return err_prefix(err, "--jitter");
+	if (!(v >= 0 && v <= JITTER_MOST)) {
+		(void)err_set(err, ERR_USAGE, "--jitter goes from 0 to %.0f per cent", JITTER_MOST);
+		return err_hint(err, "--jitter alone is 10: periods of 0.9 to 1.1 times what was "
+				     "asked for");
+	}
+	ask->jitter = v / 100;
+	return 0;
+}
+
+/* An accounting brings its own events and periods. */
+static int account(const struct options *o, struct err *err)
+{
+	if (!o->account)
+		return 0;
+	if (o->event.n || OPTION_GIVEN(o, freq) || OPTION_GIVEN(o, count)) {
+		(void)err_set(err, ERR_USAGE,
+			      "--account has events and periods of its own: no -e, -F "
+			      "or -c beside it");
+		return err_hint(err, "cyclade record --account --dry-run shows them");
+	}
+	if (!o->call_graph || strcmp(o->call_graph, "lbr") != 0)
+		return 0;
+	(void)err_set(err, ERR_USAGE,
+		      "-g=lbr and the branch records of --account exclude each "
+		      "other");
+	return err_hint(err, "-g or -g=dwarf");
+}
+
+static int rate(const struct options *o, struct err *err)
+{
+	bool freq = OPTION_GIVEN(o, freq), count = OPTION_GIVEN(o, count);
+
+	if ((freq && !o->freq) || (count && !o->count)) {
+		(void)err_set(err, ERR_USAGE, "%s 0 would take no samples", freq ? "-F" : "-c");
+		return err_hint(err, "-F 4000 takes 4000 a second, -c 1000 one every 1000 events");
+	}
+	if (freq && count) {
+		(void)err_set(err, ERR_USAGE, "-F and -c exclude each other");
+		return err_hint(err, "-F: so many samples a second; -c: one every so many events");
+	}
+	return 0;
+}
+
+static int stack_size(struct ask *ask, const struct options *o, struct err *err)
+{
+	ask->stack_size = (uint32_t)o->stack_size;
+	if (!OPTION_GIVEN(o, stack_size) || (o->stack_size >= 8 && o->stack_size <= STACK_MAX))
+		return 0;
+	return err_set(err, ERR_USAGE, "--stack-size goes from 8 to %u bytes", STACK_MAX);
+}
+
+static void tell(void *ctx, const char *line)
+{
+	cli_note(ctx, "%s", line);
+}
+
+/* What is only carried over. */
+static struct ask plain(struct cli *cli)
+{
+	const struct options *o = &cli->opt;
+
+	return (struct ask){ .a = &cli->arena,
+			     .program = cli->args,
+			     .root = o->sysroot ? o->sysroot : "",
+			     .model = cli_model_choice(cli),
+			     .news = tell,
+			     .news_ctx = cli,
+			     .dry_run = o->dry_run,
+			     .pid = o->pid,
+			     .tid = o->tid,
+			     .cgroup = o->cgroup,
+			     .uid = o->uid,
+			     .cpu = o->cpu,
+			     .all = o->all,
+			     .no_inherit = o->no_inherit,
+			     .user_only = o->user_only,
+			     .kernel_only = o->kernel_only,
+			     .per = o->per,
+			     .delay = o->delay,
+			     .for_time = o->for_time,
+			     .interval = o->interval,
+			     .repeat = o->repeat,
+			     .warmup = o->warmup,
+			     .control = o->control,
+			     .pre = o->pre,
+			     .post = o->post,
+			     .event = o->event,
+			     .node = o->node,
+			     .metric = o->metric,
+			     .level = (unsigned)o->level,
+			     .level_said = OPTION_GIVEN(o, level),
+			     .drilldown = o->drilldown,
+			     .latency = o->latency,
+			     .no_mux = o->no_mux,
+			     .no_merge = o->no_merge,
+			     .freq = o->freq,
+			     .period = o->count,
+			     .account = o->account,
+			     .clockid = o->clockid,
+			     .call_graph = o->call_graph,
+			     .chains_of_time = cli->command == CMD_RUN,
+			     .branch_filter = o->branch_filter,
+			     .branch = o->branch,
+			     .data = o->data,
+			     .phys_data = o->phys_data,
+			     .weight = o->weight,
+			     .intr_regs = o->intr_regs,
+			     .user_regs = o->user_regs };
+}
+
+int cli_ask(struct cli *cli, struct ask *out, struct err *err)
+{
+	const struct options *o = &cli->opt;
+
+	*out = plain(cli);
+	if (check_modes(o, err) || check_times(cli, err) || check_program(cli, err) ||
+	    rate(o, err) || ring_size(out, o, err) || zstd_level(out, o->compress, err) ||
+	    jitter(out, o, err) || stack_size(out, o, err))
+		return -1;
+	return cli->command == CMD_RECORD ? account(o, err) : 0;
+}
+
+int cli_measuring_code(const struct cli *cli, const struct err *err)
+{
+	if (err->code == ERR_EXEC)
+		return err->sys_errno == ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
+	return cli->args.n ? EXIT_TOOL : EXIT_ERROR;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * asking - the options of stat, record and run as the room measure wants them: checked, numbers
+ * parsed; and what becomes of its errors.
+ */
+#ifndef CYCLADE_CLI_ASKING_H
+#define CYCLADE_CLI_ASKING_H
+
+#include "cli/cli.h"
+#include "measure/ask.h"
+
+/* News become notes. What it points to is the cli's. */
+int cli_ask(struct cli *cli, struct ask *out, struct err *err) MUST_USE;
+
+/* 126 or 127 where the program could not be executed, else 125 with a program and 2 without. */
+int cli_measuring_code(const struct cli *cli, const struct err *err);
+
+#endif

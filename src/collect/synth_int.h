@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * synth_int - the texts of /proc that synth.c makes records of, read without a file (synth_text.c).
+ *
+ * Each function reads one line, or one file's text, that ends with NUL; nothing is kept. Sizes and
+ * addresses are in bytes, and as the kernel writes them: nothing is checked against the machine.
+ */
+#ifndef CYCLADE_COLLECT_SYNTH_INT_H
+#define CYCLADE_COLLECT_SYNTH_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct synth_module {
+	uint64_t start, size;
+	char name[64];
+};
+
+/* A line of /proc/modules. False: no module, or its address is hidden. */
+bool synth_module_line(struct synth_module *m, const char *line);
+
+struct synth_symbol {
+	uint64_t addr;
+	char type, name[256];
+};
+
+/* A line of /proc/kallsyms. */
+bool synth_symbol_line(struct synth_symbol *s, const char *line);
+
+struct synth_status {
+	char name[64];
+	uint32_t tgid, ppid, uid; /* uid: the real one */
+};
+
+/* /proc/PID/status, which is cut into lines. False: it does not tell the process. */
+bool synth_status_text(struct synth_status *st, char *text);
+
+struct synth_mapping {
+	uint64_t start, end, offset, inode;
+	uint32_t major, minor, prot;
+	bool shared;
+	const char *path; /* within the line; "" where nothing is mapped */
+};
+
+/* A line of /proc/PID/maps. False: no mapping of at least a byte. */
+bool synth_mapping_line(struct synth_mapping *m, const char *line);
+
+/* The numbers of a list of tasks, as far as they are process numbers; returns how many of at most
+ * `max`. */
+size_t synth_tasks_text(const char *text, pid_t *out, size_t max);
+
+#endif

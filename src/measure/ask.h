@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ask - what is to be measured, as one structure: whom, what, when. Whoever measures fills it in:
+ * a command from its options, a service from its configuration.
+ *
+ * A field's zero means "not asked for". Texts are as a user types them and are checked where they
+ * are used; numbers and contradictions are to be checked before (cli/asking.c does). It and what it
+ * points to stay until the measuring is closed.
+ */
+#ifndef CYCLADE_MEASURE_ASK_H
+#define CYCLADE_MEASURE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/words.h"
+#include "measure/model_choice.h"
+
+#define ASK_JITTER 0.1 /* the usual one */
+
+struct ask {
+	struct arena *a;	  /* for what lives as long as the measuring */
+	struct text_list program; /* with its arguments; empty: none */
+	const char *root;	  /* before /sys and /proc; "" */
+	struct model_choice model;
+	/* A line worth telling at once, without an end of line; NULL: nobody listens. */
+	void (*news)(void *ctx, const char *line);
+	void *news_ctx;
+	bool dry_run; /* nothing is opened: what would be asked for is described */
+
+	/* whom */
+	struct text_list pid, tid, cgroup;
+	const char *uid, *cpu;
+	bool all, no_inherit, user_only, kernel_only;
+	const char *per; /* of counts: thread, cpu, core, cluster, die, socket, node */
+
+	/* when */
+	uint64_t delay, for_time, interval; /* ns */
+	uint64_t repeat, warmup;
+	const char *control, *pre, *post;
+
+	/* what is counted */
+	struct text_list event, node, metric;
+	unsigned level;
+	bool level_said; /* 0 is a level, too */
+	const char *drilldown, *latency;
+	bool no_mux, no_merge;
+
+	/* what is sampled */
+	uint64_t freq, period;	/* one of them, or neither: 4000 a second */
+	uint64_t mmap_pages;	/* of a ring; 0: 128 */
+	int zstd_level;		/* 0: not compressed */
+	double jitter;		/* a part of the period; 0: none */
+	const char *account;	/* nodes of it; "": all */
+	const char *clockid;	/* as clock_gettime's, without CLOCK_ */
+	const char *call_graph; /* fp, dwarf, lbr; "": the default kind */
+	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
+	const char *branch_filter; /* kinds of branches */
+	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	uint32_t stack_size; /* bytes copied by dwarf; 0: 8192 */
+};
+
+/* Tells a line, as printf makes it. */
+void ask_news(const struct ask *ask, const char *fmt, ...) PRINTF_(2, 3);
+
+#endif

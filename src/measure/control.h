@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * control - a FIFO through which somebody else says when to measure: enable, disable, stop and
+ * ping, one a line, each answered on a second FIFO if there is one.
+ */
+#ifndef CYCLADE_MEASURE_CONTROL_H
+#define CYCLADE_MEASURE_CONTROL_H
+
+#include "measure/ask.h"
+
+struct control {
+	int fd, ack; /* -1: none */
+	char text[512];
+	size_t have; /* bytes of text */
+};
+
+#define CONTROL_INIT          \
+	{                     \
+		-1, -1, "", 0 \
+	}
+
+enum control_word { CONTROL_NOTHING, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_STOP, CONTROL_PING };
+
+/* By --control: "FIFO" or "FIFO,ACK"; perf's spelling "fifo:FIFO,ACK" is understood too. */
+int control_open(struct control *c, const struct ask *ask, struct err *err) MUST_USE;
+/* The next line that has come, without waiting; CONTROL_NOTHING: none (more). */
+enum control_word control_next(struct control *c, const struct ask *ask);
+void control_answer(const struct control *c);
+void control_close(struct control *c);
+
+#endif

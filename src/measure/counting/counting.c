@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/counting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measure/counting/counting_int.h"
+#include "measure/counting_per.h"
+
+uint64_t counting_clock(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int open_signals(struct counting *k, struct err *err)
+{
+	sigset_t set;
+
+	/* a limit on file sizes shall be an error of write(), as a full disk is */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	/* ignored by whoever started us, the end of the program would not be told, nor its
+	 * status */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGUSR1);
+	if (sigprocmask(SIG_BLOCK, &set, &k->old_mask))
+		return err_sys(err, "sigprocmask");
+	k->mask_set = true;
+	k->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return k->signals < 0 ? err_sys(err, "signalfd") : 0;
+}
+
+int counting_open(struct counting *k, const struct ask *ask, const char *what, unsigned parts,
+		  struct err *err)
+{
+	memset(k, 0, sizeof(*k));
+	k->ask = ask;
+	k->signals = k->wake = k->who.cgroup_fd = -1;
+	k->control = (struct control)CONTROL_INIT;
+	k->work.pid = k->work.go = k->work.told = -1;
+	k->has_program = ask->program.n;
+	k->root = ask->root;
+	if (ask->per)
+		parts |= counting_per_parts(ask->per);
+	if (machine_read_parts(&k->machine, ask->a, k->root, parts, err) ||
+	    targets_find(&k->who, ask, &k->machine, what, err) ||
+	    control_open(&k->control, ask, err))
+		return -1;
+	if (ask->dry_run)
+		return 0;
+	return open_signals(k, err);
+}
+
+static int prepare_program(struct counting *k, struct err *err)
+{
+	const struct ask *ask = k->ask;
+	char **argv;
+
+	if (!k->has_program)
+		return 0;
+	argv = calloc(ask->program.n + 1, sizeof(*argv));
+	if (!argv)
+		return err_nomem(err);
+	memcpy(argv, ask->program.v, ask->program.n * sizeof(*argv));
+	if (workload_prepare(&k->work, argv, &k->old_mask, err)) {
+		free(argv);
+		return -1;
+	}
+	free(argv);
+	if (k->who.whole_cpus) /* it only tells how long */
+		return 0;
+	k->who.tasks.n = 0;
+	return vec_push(&k->who.tasks, k->work.pid) ? err_nomem(err) : 0;
+}
+
+static int open_counters(struct counting *k, struct counter_setup *s, struct err *err)
+{
+	const struct ask *o = k->ask;
+
+	if (!s)
+		s = &k->nothing;
+	s->cpus = k->who.whole_cpus || o->cpu ? k->who.cpus.v : NULL;
+	s->n_cpus = k->who.cpus.n;
+	s->tasks = k->who.whole_cpus ? NULL : k->who.tasks.v;
+	s->n_tasks = k->who.tasks.n;
+	s->cgroup_fd = k->who.cgroup_fd;
+	s->cgroups = k->who.cgroups.v;
+	s->n_cgroups = k->who.cgroups.n;
+	s->inherit = !o->no_inherit;
+	s->enable_on_exec = k->has_program && !k->who.whole_cpus && !o->delay && !o->control;
+	s->user_only = o->user_only;
+	s->kernel_only = o->kernel_only;
+	s->may_drop_kernel = !k->who.whole_cpus;
+	k->setup = s;
+	if (!s->n_groups)
+		return 0;
+	k->on = calloc(s->n_groups ? s->n_groups : 1, sizeof(*k->on));
+	if (!k->on)
+		return err_nomem(err);
+	for (size_t g = 0; g < s->n_groups; g++)
+		k->on[g] = !s->group[g].idle;
+	return counters_open(&k->c, s, err);
+}
+
+static void take_results(struct counting *k)
+{
+	const struct rusage *u = &k->work.usage;
+
+	k->result.wall_s = counting_seconds(k);
+	k->result.user_s = (double)u->ru_utime.tv_sec + (double)u->ru_utime.tv_usec / 1e6;
+	k->result.sys_s = (double)u->ru_stime.tv_sec + (double)u->ru_stime.tv_usec / 1e6;
+	k->result.status = k->work.status;
+	k->result.killed_by = k->work.killed_by;
+}
+
+void counting_end(struct counting *k)
+{
+	counters_close(k->c);
+	k->c = NULL;
+	workload_cancel(&k->work);
+	free(k->on);
+	k->on = NULL;
+	k->work = (struct workload){ .pid = -1, .go = -1, .told = -1 };
+}
+
+int counting_prepare(struct counting *k, struct counter_setup *setup, struct err *err)
+{
+	k->stopped = k->counting = k->began = false;
+	k->result = (struct counting_result){ 0 };
+	if (counting_before(k, err))
+		return -1;
+	return prepare_program(k, err) || open_counters(k, setup, err) ? -1 : 0;
+}
+
+int counting_watch(struct counting *k, const struct counting_hooks *hooks, struct err *err)
+{
+	int rc = counting_loop(k, hooks, err);
+
+	take_results(k);
+	return rc;
+}
+
+int counting_run(struct counting *k, struct counter_setup *setup,
+		 const struct counting_hooks *hooks, struct err *err)
+{
+	int rc = -1;
+
+	if (counting_prepare(k, setup, err) ||
+	    (hooks->opened && hooks->opened(hooks->ctx, k, err)) || counting_watch(k, hooks, err))
+		goto out;
+	rc = hooks->ended ? hooks->ended(hooks->ctx, k, err) : 0;
+	if (!rc)
+		rc = counting_after(k, err);
+out:
+	counting_end(k);
+	return rc;
+}
+
+int counting_switch(struct counting *k, size_t group, bool on, struct err *err)
+{
+	if (k->on[group] == on)
+		return 0;
+	k->on[group] = on;
+	return k->counting ? counters_enable(k->c, group, on, err) : 0;
+}
+
+void counting_close(struct counting *k)
+{
+	control_close(&k->control);
+	if (k->signals >= 0)
+		(void)close(k->signals);
+	if (k->mask_set)
+		(void)sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
+	targets_close(&k->who);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counting_int - the pieces of counting.h: opening and closing (counting.c), the loop
+ * (counting_loop.c), what is run around the program (counting_around.c).
+ */
+#ifndef CYCLADE_MEASURE_COUNTING_INT_H
+#define CYCLADE_MEASURE_COUNTING_INT_H
+
+#include "measure/counting.h"
+
+/* Starts what is to be counted and stays until it is over. */
+int counting_loop(struct counting *k, const struct counting_hooks *h, struct err *err) MUST_USE;
+/* --pre; a failure names the option. */
+int counting_before(struct counting *k, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counting_repeat - the same numbers of several runs: mean, deviation, error bar.
+ */
+#ifndef CYCLADE_MEASURE_COUNTING_REPEAT_H
+#define CYCLADE_MEASURE_COUNTING_REPEAT_H
+
+#include <stddef.h>
+
+struct repeat { /* Welford's running sums; begins as all zero */
+	size_t n;
+	double mean, m2;
+};
+
+void repeat_add(struct repeat *r, double v);  /* NAN: passed over */
+double repeat_mean(const struct repeat *r);   /* NAN without values */
+double repeat_stddev(const struct repeat *r); /* of the sample; NAN below two values */
+/* Half width of the mean's 95 % by Student's t. */
+double repeat_error(const struct repeat *r);
+
+#endif

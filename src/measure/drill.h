@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * drill - counting the tree: which groups count now, and what their readings come to.
+ *
+ *	drill_open(&d, k, root, &err)	the CPU's model, the plan, the groups of counters: d.setup
+ *	drill_begin(&d, k, &err)	counters are open: a run begins
+ *	drill_read(&d, k, &err)		a reading of what counts; opens and closes stages by it
+ *	drill_trees(&d, k, arena, from, to, &err)   the trees of any piece of the run
+ *	drill_free(&d)
+ *
+ * Where the plan has level 1 pinned it is on the counters all the time. Something else may hold one
+ * of them: then the kernel turns the group off for good (its readings are empty), and the same
+ * events are counted by a group that takes turns, from then on; drill_turn_notes() tells.
+ *
+ * The groups of every stage are open before the program executes, so that what it starts inherits
+ * them; those of stages that are not open do not count. A hybrid machine has a core for each kind
+ * of its cores; with --per there is a part, and a tree, for each place.
+ */
+#ifndef CYCLADE_MEASURE_DRILL_H
+#define CYCLADE_MEASURE_DRILL_H
+
+#include "measure/counting.h"
+#include "measure/counting_per.h"
+#include "collect/event.h"
+#include "model/model.h"
+#include "model/plan.h"
+#include "model/slices.h"
+#include "model/stages.h"
+#include "model/tree.h"
+#include "model/tree_rates.h"
+#include "model/tree_whole.h"
+
+/* What a tree has to know of the machine: enum machine_part. */
+#define DRILL_MACHINE (MACHINE_KNOBS | MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS)
+
+struct drill_cell { /* a counter: where it stands in the setup */
+	uint32_t group, index;
+};
+
+struct drill_group { /* of the plan */
+	const struct drill_cell *cell;
+	const uint32_t *first;	       /* event i has the cells first[i] .. first[i + 1] */
+	const uint32_t *counter_group; /* groups of the setup */
+	size_t n_counter_groups;
+	bool pinned; /* counter_group[0] keeps its counters; [1] has the same events and takes
+		      * turns, should the kernel not have kept them for [0] */
+	bool lost;   /* it has not: [1] counts */
+	bool on;     /* it counts: a stage that is open or visited has it */
+	enum slices_state state; /* of DRILL_LIVE */
+	bool fresh;		 /* switched since the last reading */
+	bool core;		 /* it takes the core's counters */
+};
+
+#define DRILL_CORES 4u /* kinds of them */
+
+struct drill_core {
+	const char *pmu;
+	struct model *m;
+	struct schedule_limits limits;
+	struct plan plan;
+	double system[SYSTEM_COUNT];
+	struct drill_group *group; /* as plan.group */
+	struct stages stages;
+	bool *named;		      /* by metric: asked for by --node, -M */
+	double *latency, *latency_se; /* by event: retire latency, where it is known */
+	const char **latency_why;     /* by event: why it was not sampled, or NULL */
+	const char **dead;	      /* by event: why its 0 is not believed, or NULL */
+	bool *tested;		      /* by event: whether to believe its 0 was found out */
+	uint64_t missing;	      /* of alive_missing() */
+};
+
+struct drill_part {
+	size_t core;
+	const char *label;
+	const uint32_t *target; /* of counters_read */
+	size_t n;
+	struct slices *slices;
+	struct slices_reading *r; /* room for one group */
+	struct tree_maker *maker; /* of decisions */
+	struct tree_whole *whole; /* of what is shown */
+	struct tree tree;	  /* of drill_trees */
+	struct tree_rates rates;  /* likewise */
+	struct tree_counts counts;
+	double *sum;	     /* by event */
+	const double *share; /* likewise */
+	bool *counted;	     /* by metric */
+	bool idle;	     /* nothing ran there while it was counted */
+};
+
+enum drill_mode {
+	DRILL_LIVE,  /* stages open and close while the program runs */
+	DRILL_ALL,   /* there is but one stage */
+	DRILL_RERUN, /* the program is run again with the stages that the last run asked for */
+	DRILL_EACH,  /* --no-mux: the program is run again for each group */
+};
+
+struct drill_latency;
+struct drill_held {	 /* an event that is on a counter all the time */
+	const char *pmu; /* as event.pmu */
+	const struct perf_event_attr *attr;
+};
+
+struct drill {
+	struct arena *a; /* the asker's */
+	struct event_list list;
+	struct drill_core core[DRILL_CORES];
+	size_t n_cores;
+	struct drill_part *part;
+	size_t n_parts;
+	struct counter_setup setup;
+	struct counter_group *counter_group; /* setup's, to change */
+	struct counter_value **value;	     /* by group of the setup */
+	size_t targets;
+	const char *root;
+	struct drill_latency *latency; /* drill_latency.h */
+	const struct drill_held *held;
+	size_t n_held;
+	enum drill_mode mode;
+	size_t each_core, each_group; /* DRILL_EACH: the one that counts now */
+	bool **each_done;
+	uint64_t tick_ns, last_decision, decision_ns; /* decision_ns: what one takes */
+	unsigned readings;
+	uint64_t interval_ns; /* of -I; 0: none */
+	bool shared;	      /* a group that counts was not always on its counters */
+	uint64_t switched;    /* when a group was last switched on or off, and how many readings */
+	unsigned switched_at; /* there had been then */
+};
+
+/* What --node and -M name: `named` of each core whose model is set, and in list[core] these with
+ * the nodes above them, n[core] many. */
+int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n,
+		struct err *err) MUST_USE;
+/* `held`: what samples all the while, n of them; their counters are left to them. */
+int drill_open(struct drill *d, const struct counting *k, const struct drill_held *held, size_t n,
+	       struct err *err) MUST_USE;
+/* Before each run's counters are opened: which groups begin with the program. */
+void drill_prepare(struct drill *d);
+/* Fails where not one event counts. */
+int drill_begin(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+int drill_read(struct drill *d, struct counting *k, struct err *err) MUST_USE;
+uint64_t drill_tick(const struct drill *d); /* ns until the next reading is worth its while */
+/* Fills each part's tree, counts, sum and share; `from`, `to` in ns since the run began. */
+int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
+		uint64_t to, struct err *err) MUST_USE;
+/* drill_trees(), for a report: events whose count of 0 is hard to believe are tested, once each;
+ * nodes that depend on a dead one are doubtful (drill_dead.c). */
+int drill_results(struct drill *d, const struct counting *k, struct arena *a, uint64_t from,
+		  uint64_t to, struct err *err) MUST_USE;
+/* After a run: true where another one is wanted (DRILL_RERUN, DRILL_EACH). */
+int drill_again(struct drill *d, const struct counting *k, bool *again, struct err *err) MUST_USE;
+void drill_free(struct drill *d);
+/* Groups of the core's counters that take turns while a stage that has them is open. */
+bool drill_takes_turns(const struct drill_group *g);
+/* Which of a group's groups of counters count while it is on. */
+static inline bool drill_in_use(const struct drill_group *g, size_t counter_group)
+{
+	return !g->pinned || counter_group == (g->lost ? 1 : 0);
+}
+/* After a reading of a pinned group: should the kernel have turned it off, its events take turns
+ * from now on. */
+int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g,
+		  struct err *err) MUST_USE;
+#define DRILL_TURN_NOTES 3
+/* What is to be said of who was on the counters and who was not; how many lines. After
+ * drill_trees. */
+size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES]);
+/* This group of a core's plan is to count now: an open stage has it, or the run is its own
+ * (DRILL_EACH). */
+bool drill_wants(const struct drill *d, size_t core, size_t group);
+/* DRILL_EACH: chooses the first group. */
+int drill_first(struct drill *d, struct err *err) MUST_USE;
+
+/* drill_open's pieces: facts of the machine (NAN: not known), counters for the plan's groups. */
+void drill_facts(double system[SYSTEM_COUNT], const struct drill *d, const struct counting *k);
+int drill_events(struct drill *d, const struct counting *k, struct err *err) MUST_USE;
+/* An event of the model as event_parse takes it. */
+const char *drill_event_text(struct arena *a, const struct drill_core *c,
+			     const struct model_event *e);
+/* While counting: duration, time-stamp counter. */
+void drill_times(double system[SYSTEM_COUNT], const struct drill *d, double seconds, size_t lps);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is on the counters: the group that keeps them, those that take turns, those that never came
+ * to theirs.
+ */
+#include <math.h>
+
+#include "measure/drill.h"
+
+#define LONG 20000000ull /* ns for each group that takes turns: long enough to come to one */
+
+bool drill_takes_turns(const struct drill_group *g)
+{
+	return g->core && (!g->pinned || g->lost);
+}
+
+/* The kernel turned the pinned group off where its readings end, though its CPU is there. */
+static bool pin_lost(const struct drill *d, const struct drill_group *g)
+{
+	const struct counter_value *pinned = d->value[g->counter_group[0]];
+	const struct counter_value *spare = d->value[g->counter_group[1]];
+
+	for (size_t t = 0; t < d->targets; t++)
+		if (pinned[t].gone && !spare[t].gone)
+			return true;
+	return false;
+}
+
+/* On all targets, though one may have lost it: a group is switched as a whole. */
+int drill_see_pin(struct drill *d, struct counting *k, struct drill_group *g, struct err *err)
+{
+	if (!g->pinned || g->lost || !g->n_counter_groups || !pin_lost(d, g))
+		return 0;
+	g->lost = true;
+	return counting_switch(k, g->counter_group[0], false, err) ||
+			       counting_switch(k, g->counter_group[1], g->on, err)
+		       ? -1
+		       : 0;
+}
+
+/* ---- what is said of it ----------------------------------------------------------------- */
+
+static bool was_seen(const struct drill_core *c, size_t group)
+{
+	for (size_t s = 0; s < c->plan.n_stages; s++)
+		for (size_t j = 0; stages_was_open(&c->stages, s) && j < c->plan.stage[s].n_groups;
+		     j++)
+			if (c->plan.stage[s].group[j] == group)
+				return true;
+	return false;
+}
+
+static size_t in_turns(const struct drill_core *c)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < c->plan.n_groups; g++)
+		n += was_seen(c, g) && drill_takes_turns(&c->group[g]);
+	return n;
+}
+
+static const struct drill_group *pinned_group(const struct drill_core *c)
+{
+	return c->plan.n_groups && c->group[0].pinned ? &c->group[0] : NULL;
+}
+
+static const char *span_text(struct arena *a, double low, double high)
+{
+	const char *s = high - low < 1 ? arena_printf(a, "%.0f", low)
+				       : arena_printf(a, "%.0f-%.0f", low, high);
+
+	return s ? s : "?";
+}
+
+/* "8 groups of counters took turns: ...", of the first part where that is so: of many the others
+ * are alike. */
+static const char *turns(const struct drill *d, struct arena *a)
+{
+	for (size_t i = 0; i < d->n_parts; i++) {
+		const struct drill_part *p = &d->part[i];
+		const struct drill_core *c = &d->core[p->core];
+		const struct drill_group *pinned = pinned_group(c);
+		bool kept = pinned && !pinned->lost;
+		double low = 1, high = 0;
+
+		for (size_t e = 0; e < c->m->n_used && p->share; e++) {
+			bool skip = c->m->event[e].flags & (EVENT_SOFTWARE | EVENT_UNCORE) ||
+				    c->plan.home[e] == MODEL_NONE ||
+				    (kept && c->plan.home[e] == 0) || !was_seen(c, c->plan.home[e]);
+
+			if (skip || !isfinite(p->sum[e]) || !(p->share[e] > 0.005))
+				continue;
+			low = fmin(low, p->share[e]);
+			high = fmax(high, p->share[e]);
+		}
+		if (in_turns(c) < 2 || low >= 0.9995)
+			continue;
+		return arena_printf(a,
+				    "%zu groups of counters took turns%s%s: events were counted "
+				    "%s %% of the time%s",
+				    in_turns(c), p->label ? " on " : "", p->label ? p->label : "",
+				    span_text(a, 100 * low, 100 * high),
+				    kept ? ", those of level 1 all of it" : "");
+	}
+	return NULL;
+}
+
+static const char *lost_pin(const struct drill *d)
+{
+	bool lost = false, counted = false;
+
+	for (size_t i = 0; i < d->n_parts; i++) {
+		const struct drill_part *p = &d->part[i];
+		const struct drill_core *c = &d->core[p->core];
+		const struct drill_group *g = pinned_group(c);
+
+		if (!g || !g->lost || !p->share)
+			continue;
+		lost = true;
+		counted |= p->share[c->plan.group[0].event[0]] > 0;
+	}
+	if (!lost)
+		return NULL;
+	return counted ? "level 1 took turns with the rest: somebody else holds a counter that it "
+			 "was to keep"
+		       : "level 1 was never counted: somebody else holds a counter that it needs, "
+			 "all "
+			 "of the time";
+}
+
+static bool starved(const struct drill *d, const struct drill_core *c, size_t group)
+{
+	const struct drill_group *g = &c->group[group];
+	uint64_t enabled = 0, running = 0;
+
+	if (!drill_takes_turns(g) || !g->n_counter_groups || g->pinned)
+		return false;
+	for (size_t t = 0; t < d->targets; t++) {
+		const struct counter_value *v = &d->value[g->counter_group[0]][t];
+
+		enabled = v->enabled > enabled ? v->enabled : enabled;
+		running += v->running;
+	}
+	return !running && enabled > LONG * in_turns(c);
+}
+
+/* Something ran on cores of this kind: nobody else keeps groups off those that were never used. Of
+ * one kind there is no other core where it could have run. */
+static bool was_used(const struct drill *d, size_t core)
+{
+	if (d->n_cores == 1)
+		return true;
+	for (size_t i = 0; i < d->n_parts; i++)
+		if (d->part[i].core == core && !d->part[i].idle)
+			return true;
+	return false;
+}
+
+static const char *never_on(const struct drill *d, struct arena *a)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < d->n_cores; c++)
+		for (size_t g = 0; d->value && g < d->core[c].plan.n_groups; g++)
+			n += was_used(d, c) && starved(d, &d->core[c], g);
+	return n ? arena_printf(a,
+				"%zu group%s of counters never came to a turn: somebody else holds "
+				"counters (`cyclade doctor` tells how many are free)",
+				n, n == 1 ? "" : "s")
+		 : NULL;
+}
+
+size_t drill_turn_notes(const struct drill *d, struct arena *a, const char *note[DRILL_TURN_NOTES])
+{
+	const char *all[DRILL_TURN_NOTES] = { turns(d, a), lost_pin(d), never_on(d, a) };
+	size_t n = 0;
+
+	for (size_t i = 0; i < DRILL_TURN_NOTES; i++)
+		if (all[i])
+			note[n++] = all[i];
+	return n;
+}

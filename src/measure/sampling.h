@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sampling - what `record` and `run` share: counters and workload on one side, a file on the
+ * other.
+ *
+ *	sampling_open(&r, ask, path, &err)	everything that can fail before the program starts
+ *	sampling_run(r, &err)			until the program, the time or the user ends it
+ *	sampling_result(r)			what came of it
+ *	sampling_close(r)
+ *
+ * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
+ * without sampling_run cancels it. What was counted beside can be looked at until then.
+ */
+#ifndef CYCLADE_MEASURE_SAMPLING_H
+#define CYCLADE_MEASURE_SAMPLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "measure/ask.h"
+#include "measure/counting.h"
+#include "collect/event.h"
+
+struct sampling;
+
+struct sampling_result {
+	uint64_t samples, bytes;
+	bool kept;		 /* in the file; else what had its name before still has it */
+	uint64_t lost;		 /* events the kernel dropped because a ring was full */
+	uint64_t throttled;	 /* times the kernel held a counter back */
+	size_t ousted, counters; /* of all counters those that lost their place to others */
+	double wall_s, cpu_s;	 /* cpu_s: user and system of the program; 0 without one */
+	double user_s;		 /* of it */
+	uint64_t tasks;		 /* threads and processes of the program, itself included */
+	bool has_program;
+	int status;		/* of the program, as exit codes go */
+	int killed_by;		/* the signal that ended it; 0: none */
+	bool user_only;		/* the kernel was left out because we may not look at it */
+	const char *no_cycles;	/* why time is sampled instead of cycles; "" where it is not */
+	const char *hypervisor; /* "KVM guest"; NULL: none known */
+	const char *event;	/* their names */
+	bool chains;		/* call chains are with the samples */
+};
+
+/* Counters beside the samples, of the same program for the same time (NULL: none). What samples
+ * then is pinned to its counters, which plan() has to leave to it. */
+struct sampling_beside {
+	/* Before there is a program: *setup, or NULL for nothing to count. */
+	int (*plan)(void *ctx, struct counting *k, const struct sampling *r,
+		    struct counter_setup **setup, struct err *err);
+	/* Text of CYCLADE_TREE for the file's head, once all has been counted; nothing: none. */
+	int (*keep)(void *ctx, struct buf *out, struct err *err);
+	struct counting_hooks
+		hooks; /* opened, read, tick, switched and so_far; ctx is plan's, too */
+};
+
+/* `beside` and what it points to stay until sampling_close. */
+int sampling_open(struct sampling **out, const struct ask *ask, const char *path,
+		  const struct sampling_beside *beside, struct err *err) MUST_USE;
+/* The i-th event that samples and what the kernel is asked with; NULL beyond the last. */
+const struct event *sampling_event(const struct sampling *r, size_t i,
+				   const struct perf_event_attr **attr);
+int sampling_run(struct sampling *r, struct err *err) MUST_USE;
+const struct sampling_result *sampling_result(const struct sampling *r);
+/* --dry-run: the attributes in words, and the perf line like it. */
+void sampling_describe(const struct sampling *r, bool verbose, struct buf *out);
+/* --post. */
+int sampling_after(struct sampling *r, struct err *err) MUST_USE;
+void sampling_close(struct sampling *r); /* NULL is fine */
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/sampling/sampling_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "collect/synth.h"
+#include "collect/tsc.h"
+
+/* ---- counters --------------------------------------------------------------------------- */
+
+static int parse_events(struct sampling *r, struct err *err)
+{
+	const struct text_list *l = &r->ask.event;
+
+	r->events.more = event_more(&r->more, &r->ask.model);
+	if (r->ask.account) {
+		if (sampling_account_events(r, err))
+			return -1;
+		if (!r->events.ev.n)
+			return 0; /* of another machine: its plan is shown */
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (event_parse(&r->events, r->k.root, l->v[i], err))
+			return -1;
+	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
+		return -1;
+	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to
+	 * look at: `report -g` is the next thing that run names. */
+	if (*r->why && r->ask.chains_of_time && !r->ask.call_graph)
+		r->ask.call_graph = "fp";
+	r->result.no_cycles = r->why;
+	r->result.chains = r->ask.call_graph;
+	r->result.hypervisor = r->k.machine.hypervisor;
+	r->result.event = r->events.ev.v[0].name;
+	for (size_t i = 1; i < r->events.ev.n && r->result.event; i++)
+		r->result.event =
+			arena_printf(r->arena, "%s, %s", r->result.event, r->events.ev.v[i].name);
+	return r->result.event ? 0 : err_nomem(err);
+}
+
+static uint64_t any_number(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int open_counters(struct sampling *r, struct err *err)
+{
+	struct recorder_setup s = { .event = r->ev,
+				    .n_events = r->events.ev.n,
+				    .cpus = r->per_task ? NULL : r->k.who.cpus.v,
+				    .n_cpus = r->k.who.cpus.n,
+				    .tasks = r->k.who.whole_cpus ? NULL : r->k.who.tasks.v,
+				    .n_tasks = r->k.who.tasks.n,
+				    .cgroup_fd = r->k.who.cgroup_fd,
+				    .ring_bytes = r->ring_bytes,
+				    .jitter = r->ask.jitter,
+				    .seed = r->ask.jitter > 0 ? any_number() : 0 };
+
+	if (recorder_open(&r->recorder, &s, err))
+		return -1;
+	r->sink.recorder = r->ask.jitter > 0 ? r->recorder : NULL;
+	return 0;
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+/* How fast the time-stamp counter runs, for costs in nanoseconds; not where it was: no sample has
+ * its time by this clock. */
+static int put_tsc(struct sampling *r, struct err *err)
+{
+	struct time_conv {
+		struct perf_event_header header;
+		uint64_t shift, mult, zero, cycles, mask;
+		uint8_t cap_zero, cap_short, reserved[6];
+	} tc = { .header = { .type = PD_RECORD_TIME_CONV, .size = sizeof(tc) }, .shift = 31 };
+	double hz = *r->k.root ? NAN : tsc_hz();
+
+	if (!(hz >= 1e8 && hz < 1e11))
+		return 0;
+	tc.mult = (uint64_t)(1e9 * ldexp(1, 31) / hz + 0.5);
+	return pdw_data(r->sink.writer, &tc, sizeof(tc), err);
+}
+
+static int open_file(struct sampling *r, struct err *err)
+{
+	size_t n = r->events.ev.n;
+	struct pdw_event *ev = arena_alloc(r->arena, n * sizeof(*ev));
+	struct pdw_setup setup = { .event = ev, .n_events = n, .zstd_level = r->ask.zstd_level };
+
+	if (!ev)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		ev[i].attr = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+		ev[i].name = r->ev[i].name;
+		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
+	}
+	return pdw_open(&r->sink.writer, r->path, &setup, err) || put_tsc(r, err) ? -1 : 0;
+}
+
+static int put_synthesised(void *ctx, const void *record, size_t len, struct err *err)
+{
+	return sink_data(ctx, record, len, err);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The processes of the watched tasks, each once. */
+static int tell_processes(struct sampling *r, const struct synth *s, struct err *err)
+{
+	VEC(pid_t) pids = VEC_INIT;
+	int rc = 0;
+
+	vec_each (&r->k.who.tasks, const pid_t *, task) {
+		pid_t pid = synth_tgid(*task);
+
+		if (pid >= 0 && vec_push(&pids, pid)) {
+			rc = err_nomem(err);
+			goto out;
+		}
+	}
+	vec_sort(&pids, by_pid);
+	for (size_t i = 0; i < pids.n && !rc; i++)
+		if (!i || pids.v[i] != pids.v[i - 1])
+			rc = synth_process(s, pids.v[i], err);
+out:
+	vec_free(&pids);
+	return rc;
+}
+
+static int tell_what_was_there(struct sampling *r, struct err *err)
+{
+	struct synth s = { .put = put_synthesised,
+			   .ctx = &r->sink,
+			   .trailer = attr_trailer(&r->ev[0].attr),
+			   .data_maps = sampling_tracker(r)->mmap_data };
+
+	if (sampling_features_early(r, err))
+		return -1;
+	if (!r->ev[0].attr.exclude_kernel && synth_kernel(&s, err))
+		return -1;
+	if (r->k.who.whole_cpus && synth_all(&s, err))
+		return -1;
+	if (!r->ask.program.n && tell_processes(r, &s, err))
+		return -1;
+	r->sink.forks = 0;
+	return pdw_flush(r->sink.writer, err);
+}
+
+const struct event *sampling_event(const struct sampling *r, size_t i,
+				   const struct perf_event_attr **attr)
+{
+	if (i >= r->events.ev.n)
+		return NULL;
+	*attr = &r->ev[i].attr;
+	return &r->events.ev.v[i];
+}
+
+static bool on_pmu(const struct perf_event_attr *a)
+{
+	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_TRACEPOINT &&
+	       a->type != PERF_TYPE_BREAKPOINT;
+}
+
+/* Beside others that take turns, a counter that does too would sample some of the time only. */
+static int plan_beside(struct sampling *r, struct counter_setup **setup, struct err *err)
+{
+	const struct sampling_beside *b = r->beside;
+
+	if (!b || b->plan(b->hooks.ctx, &r->k, r, setup, err))
+		return b ? -1 : 0;
+	for (size_t i = 0; *setup && i < r->events.ev.n; i++)
+		if (on_pmu(&r->ev[i].attr) && r->ev[i].group == (int)i)
+			r->ev[i].attr.pinned = 1;
+	return 0;
+}
+
+static int open_program(struct sampling *r, struct counter_setup *setup, struct err *err)
+{
+	const struct counting_hooks *h = r->beside ? &r->beside->hooks : NULL;
+
+	if (counting_warmup(&r->k, err) || counting_prepare(&r->k, setup, err))
+		return -1;
+	return setup && h->opened ? h->opened(h->ctx, &r->k, err) : 0;
+}
+
+static int open_wake(struct sampling *r, struct err *err)
+{
+	r->sink.wake = r->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
+}
+
+int sampling_open(struct sampling **out, const struct ask *ask, const char *path,
+		  const struct sampling_beside *beside, struct err *err)
+{
+	struct sampling *r = calloc(1, sizeof(*r));
+	struct counter_setup *setup = NULL;
+
+	*out = NULL;
+	if (!r)
+		return err_nomem(err);
+	r->ask = *ask;
+	r->arena = ask->a;
+	r->ring_bytes = ask->mmap_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	r->path = path;
+	r->beside = beside;
+	r->sink.wake = -1;
+	r->result.no_cycles = r->result.event = "";
+	r->result.has_program = ask->program.n;
+	if (counting_open(&r->k, &r->ask, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
+	    parse_events(r, err) || sampling_track(r, err) || sampling_attrs(r, err) ||
+	    plan_beside(r, &setup, err))
+		goto fail;
+	/* an inherited counter may only share a ring on its CPU */
+	r->per_task = ask->no_inherit && !r->k.who.whole_cpus && !ask->cpu;
+	if (ask->dry_run) {
+		*out = r;
+		return 0;
+	}
+	if (open_wake(r, err) || sink_open(&r->sink, &r->ev[0].attr, err) ||
+	    open_program(r, setup, err) || open_counters(r, err) || open_file(r, err) ||
+	    sampling_track_begin(r, err) || tell_what_was_there(r, err))
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	sampling_close(r);
+	return -1;
+}
+
+/* ---- the run ---------------------------------------------------------------------------- */
+
+/* What has reached the file, as of the last round. */
+static int tell_state(void *ctx, struct counting *k, struct err *err)
+{
+	const struct sampling *r = ctx;
+	const struct sink_state *s = &r->sink.state;
+	uint64_t samples = atomic_load(&s->samples), lost = atomic_load(&s->lost);
+	char n[NUM_MAX], b[NUM_MAX], l[NUM_MAX], t[NUM_MAX];
+	struct buf out = BUF_INIT;
+
+	buf_printf(&out, "cyclade: after %s: %s sample%s in ", num_seconds(t, counting_seconds(k)),
+		   num_exact(n, samples), samples == 1 ? "" : "s");
+	text_put_safe(&out, r->path, false);
+	buf_printf(&out, " (%s), %s lost\n", num_bytes(b, atomic_load(&s->bytes)),
+		   num_exact(l, lost));
+	/* asked for by hand: --quiet does not mean it */
+	if (fd_write_all(STDERR_FILENO, buf_str(&out), out.len, "", NULL))
+		out.failed = true; /* nobody is there to be told */
+	buf_free(&out);
+	if (k->c && r->beside->hooks.so_far)
+		return r->beside->hooks.so_far(r->beside->hooks.ctx, k, err);
+	return 0;
+}
+
+static int read_beside(void *ctx, struct counting *k, struct err *err)
+{
+	const struct sampling *r = ctx;
+
+	return r->beside->hooks.read(r->beside->hooks.ctx, k, err);
+}
+
+static uint64_t tick_beside(void *ctx)
+{
+	const struct sampling *r = ctx;
+
+	return r->beside->hooks.tick(r->beside->hooks.ctx);
+}
+
+static int switched(void *ctx, struct counting *k, bool on, struct err *err)
+{
+	struct sampling *r = ctx;
+
+	if (k->c && r->beside->hooks.switched &&
+	    r->beside->hooks.switched(r->beside->hooks.ctx, k, on, err))
+		return -1;
+	if (on)
+		return sampling_switch(r, true, err);
+	/* a task that has ended cannot be told; what matters is in the file */
+	(void)!sampling_switch(r, false, NULL);
+	return 0;
+}
+
+/* The disk is full: nothing more to gain; the program goes on. */
+static int writing_failed(void *ctx, struct counting *k, struct err *err)
+{
+	const struct counting_hooks none = { .switched = switched, .ctx = ctx };
+	uint64_t n;
+
+	if (read(k->wake, &n, sizeof(n)) < 0)
+		n = 0;
+	return counting_stop(k, &none, err);
+}
+
+static void take_results(struct sampling *r)
+{
+	const struct counting_result *c = &r->k.result;
+	uint64_t kernel_says;
+
+	r->result.wall_s = c->wall_s;
+	r->result.cpu_s = c->user_s + c->sys_s;
+	r->result.user_s = c->user_s;
+	r->result.samples = r->sink.samples;
+	r->result.lost = r->sink.lost;
+	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
+		r->result.lost = kernel_says;
+	r->result.throttled = r->sink.throttled;
+	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
+	r->result.tasks = r->sink.forks + 1;
+	r->result.status = c->status;
+	r->result.killed_by = c->killed_by;
+}
+
+/* Interrupted before the first sample: nothing that is worth an older recording. */
+static bool nothing_to_keep(const struct sampling *r)
+{
+	return r->k.result.interrupted && !r->result.samples && !r->result.lost;
+}
+
+int sampling_run(struct sampling *r, struct err *err)
+{
+	struct recorder_sink sink = { sink_data, sink_round, sink_failed, &r->sink };
+	struct counting_hooks hooks = {
+		.switched = switched, .woken = writing_failed, .so_far = tell_state, .ctx = r
+	};
+	int rc;
+
+	if (r->k.c) {
+		hooks.read = read_beside;
+		hooks.tick = tick_beside;
+	}
+	if (recorder_start(r->recorder, &sink, err))
+		return -1;
+	sampling_watch_begin(r);
+	rc = counting_watch(&r->k, &hooks, err);
+	sampling_watch_end(r);
+	if (recorder_stop(r->recorder, err))
+		rc = -1;
+	take_results(r);
+	if (!rc && !nothing_to_keep(r) &&
+	    (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
+		rc = -1;
+	r->result.bytes = pdw_bytes(r->sink.writer);
+	r->result.kept = pdw_shown(r->sink.writer);
+	if (rc && err->code != ERR_EXEC) {
+		if (r->k.work.ended)
+			ask_news(&r->ask, "the program was not disturbed, it ended with %d",
+				 r->k.work.status);
+		if (r->result.kept && r->sink.samples)
+			return err_hint(
+				err,
+				"what was written until then can be read: cyclade report %.180s",
+				r->path);
+	}
+	return rc;
+}
+
+const struct sampling_result *sampling_result(const struct sampling *r)
+{
+	return &r->result;
+}
+
+int sampling_after(struct sampling *r, struct err *err)
+{
+	return counting_after(&r->k, err);
+}
+
+void sampling_close(struct sampling *r)
+{
+	if (!r)
+		return;
+	recorder_close(r->recorder);
+	counters_close(r->watch);
+	pdw_close(r->sink.writer);
+	sink_close(&r->sink);
+	counting_end(&r->k);
+	if (r->sink.wake >= 0)
+		(void)close(r->sink.wake);
+	counting_close(&r->k);
+	for (size_t i = 0; i < r->n_accounts; i++)
+		account_plan_free(&r->account[i]);
+	event_list_free(&r->events);
+	event_more_free(&r->more);
+	free(r);
+}

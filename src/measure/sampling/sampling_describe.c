@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --dry-run: what would be asked of the kernel, event by event, and the perf command most like it.
+ */
+#include <stddef.h>
+
+#include "base/text.h"
+#include "measure/sampling/sampling_int.h"
+
+struct word {
+	uint64_t bit;
+	const char *name;
+};
+
+static const struct word sample_words[] = {
+	{ PERF_SAMPLE_IDENTIFIER, "identifier" },
+	{ PERF_SAMPLE_IP, "ip" },
+	{ PERF_SAMPLE_TID, "tid" },
+	{ PERF_SAMPLE_TIME, "time" },
+	{ PERF_SAMPLE_ADDR, "addr" },
+	{ PERF_SAMPLE_ID, "id" },
+	{ PERF_SAMPLE_CPU, "cpu" },
+	{ PERF_SAMPLE_PERIOD, "period" },
+	{ PERF_SAMPLE_READ, "read" },
+	{ PERF_SAMPLE_CALLCHAIN, "callchain" },
+	{ PERF_SAMPLE_RAW, "raw" },
+	{ PERF_SAMPLE_BRANCH_STACK, "branch_stack" },
+	{ PERF_SAMPLE_REGS_USER, "regs_user" },
+	{ PERF_SAMPLE_STACK_USER, "stack_user" },
+	{ PERF_SAMPLE_WEIGHT, "weight" },
+	{ PERF_SAMPLE_WEIGHT_STRUCT, "weight_struct" },
+	{ PERF_SAMPLE_DATA_SRC, "data_src" },
+	{ PERF_SAMPLE_REGS_INTR, "regs_intr" },
+	{ PERF_SAMPLE_PHYS_ADDR, "phys_addr" },
+};
+
+static void put_words(struct buf *b, uint64_t v, const struct word *words, size_t n)
+{
+	const char *sep = "";
+
+	for (size_t i = 0; i < n; i++)
+		if (v & words[i].bit) {
+			buf_printf(b, "%s%s", sep, words[i].name);
+			sep = "|";
+		}
+}
+
+static void put_flags(struct buf *b, const struct perf_event_attr *a)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} flags[] = { { a->inherit, "inherit" },
+		      { a->enable_on_exec, "enable_on_exec" },
+		      { a->exclude_user, "exclude_user" },
+		      { a->exclude_kernel, "exclude_kernel" },
+		      { a->exclude_hv, "exclude_hv" },
+		      { a->exclude_guest, "exclude_guest" },
+		      { a->exclude_callchain_user, "exclude_callchain_user" },
+		      { a->mmap, "mmap" },
+		      { a->mmap_data, "mmap_data" },
+		      { a->comm, "comm" },
+		      { a->task, "task" },
+		      { a->ksymbol, "ksymbol" },
+		      { a->pinned, "pinned" } };
+
+	buf_puts(b, "  flags       ");
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (flags[i].on)
+			buf_printf(b, "%s ", flags[i].name);
+	buf_putc(b, '\n');
+}
+
+static void put_event(struct buf *b, const struct sampling *r, size_t i)
+{
+	const struct perf_event_attr stored = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+	const struct perf_event_attr *a = &stored;
+
+	text_put_safe(b, r->ev[i].name, false);
+	buf_printf(b, "\n  type        %u, config 0x%llx", a->type, (unsigned long long)a->config);
+	if (a->config1 || a->config2)
+		buf_printf(b, ", config1 0x%llx, config2 0x%llx", (unsigned long long)a->config1,
+			   (unsigned long long)a->config2);
+	buf_printf(b, "\n  %s %llu\n", a->freq ? "frequency  " : "period     ",
+		   (unsigned long long)a->sample_period);
+	if (a->precise_ip)
+		buf_printf(b, "  precise     %u\n", (unsigned)a->precise_ip);
+	buf_puts(b, "  sample      ");
+	put_words(b, a->sample_type, sample_words, sizeof(sample_words) / sizeof(*sample_words));
+	buf_putc(b, '\n');
+	if (a->branch_sample_type)
+		buf_printf(b, "  branches    0x%llx\n", (unsigned long long)a->branch_sample_type);
+	if (a->sample_stack_user)
+		buf_printf(b, "  stack       %u bytes\n", a->sample_stack_user);
+	put_flags(b, a);
+	if (r->ev[i].group != (int)i)
+		buf_printf(b, "  group       led by %s\n", r->ev[r->ev[i].group].name);
+}
+
+static void put_perf_line(struct buf *b, const struct sampling *r)
+{
+	const struct ask *o = &r->ask;
+
+	buf_puts(b, "like: perf record");
+	for (size_t i = 0; i < r->events.ev.n; i++) {
+		if (r->tells_alone && sampling_tracks(r, i))
+			continue; /* perf adds its own */
+		buf_puts(b, " -e ");
+		text_put_safe(b, r->ev[i].name, false);
+	}
+	if (o->period)
+		buf_printf(b, " -c %llu", (unsigned long long)o->period);
+	else
+		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
+	if (o->call_graph)
+		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
+	if (r->k.who.whole_cpus && !o->cpu)
+		buf_puts(b, " -a");
+	if (o->cpu)
+		buf_printf(b, " -C %s", o->cpu);
+	if (o->branch_filter)
+		buf_printf(b, " -j %s", o->branch_filter);
+	buf_printf(b, "%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "", o->data ? " -d" : "",
+		   o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "");
+	for (size_t i = 0; i < o->pid.n; i++)
+		buf_printf(b, " -p %s", o->pid.v[i]);
+	for (size_t i = 0; i < o->tid.n; i++)
+		buf_printf(b, " -t %s", o->tid.v[i]);
+	if (o->uid)
+		buf_printf(b, " -u %s", o->uid);
+	if (o->delay) /* in ms, which perf knows alone */
+		buf_printf(b, " -D %llu", (unsigned long long)(o->delay + 999999) / 1000000);
+	if (r->ask.program.n)
+		buf_puts(b, " --");
+	for (size_t i = 0; i < r->ask.program.n; i++) {
+		buf_putc(b, ' ');
+		text_put_safe(b, r->ask.program.v[i], false);
+	}
+	buf_putc(b, '\n');
+}
+
+void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
+{
+	for (size_t i = 0; i < r->n_accounts; i++)
+		account_plan_print(out, &r->account[i], verbose);
+	if (r->n_accounts && !verbose)
+		return;
+	for (size_t i = 0; i < r->events.ev.n; i++)
+		put_event(out, r, i);
+	if (r->k.who.whole_cpus)
+		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->k.who.cpus.n);
+	else
+		buf_printf(out, "a ring on each of %zu CPUs\n",
+			   r->per_task ? (size_t)1 : r->k.who.cpus.n);
+	put_perf_line(out, r);
+}

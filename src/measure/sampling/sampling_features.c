@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The features of a recording's header. Layouts: tools/perf/Documentation/perf.data-file-format.txt
+ * and, for alignment of strings (64 bytes), tools/perf/util/header.c of Linux.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "measure/sampling/sampling_int.h"
+#include "collect/tracing.h"
+#include "config.h"
+#include "perfdata/perfdata.h"
+#include "symbol/elf_file.h"
+
+enum { /* feature bits */
+       FEAT_TRACING_DATA = 1,
+       FEAT_BUILD_ID,
+       FEAT_HOSTNAME,
+       FEAT_OSRELEASE,
+       FEAT_VERSION,
+       FEAT_ARCH,
+       FEAT_NRCPUS,
+       FEAT_CPUDESC,
+       FEAT_CPUID,
+       FEAT_TOTAL_MEM,
+       FEAT_CMDLINE,
+       FEAT_EVENT_DESC,
+       FEAT_CPU_TOPOLOGY,
+       FEAT_NUMA_TOPOLOGY,
+       FEAT_BRANCH_STACK,
+       FEAT_PMU_MAPPINGS,
+       FEAT_GROUP_DESC,
+       FEAT_CACHE = 20,
+       FEAT_SAMPLE_TIME,
+       FEAT_CLOCKID = 23,
+       FEAT_COMPRESSED = 27,
+       FEAT_CPU_PMU_CAPS = 28,
+       FEAT_CLOCK_DATA = 29,
+       FEAT_HYBRID_TOPOLOGY = 30,
+       FEAT_PMU_CAPS = 31,
+       FEAT_CYCLADE_TREE = 192,
+       FEAT_CYCLADE_PLACES = 193,
+};
+
+/* misc of an entry of BUILD_ID: the number of bytes stands behind them */
+#define BUILD_ID_SIZED (1u << 15)
+
+static void put_string(struct buf *b, const char *s)
+{
+	size_t len = strlen(s) + 1, room = (len + 63) & ~(size_t)63;
+
+	buf_put_u32(b, (uint32_t)room);
+	buf_put(b, s, len);
+	buf_fill(b, '\0', room - len);
+}
+
+static void put_strings(struct buf *b, const char *const *s, size_t n)
+{
+	buf_put_u32(b, (uint32_t)n);
+	for (size_t i = 0; i < n; i++)
+		put_string(b, s[i]);
+}
+
+/* ---- each feature: fills b and returns true, or false where there is nothing to say -------------
+ */
+
+static bool put_if(struct buf *b, const char *s)
+{
+	if (s)
+		put_string(b, s);
+	return s;
+}
+
+static bool hostname(struct sampling *r, struct buf *b)
+{
+	return put_if(b, r->k.machine.hostname);
+}
+
+static bool osrelease(struct sampling *r, struct buf *b)
+{
+	return put_if(b, r->k.machine.release);
+}
+
+static bool version(struct sampling *r, struct buf *b)
+{
+	(void)r;
+	return put_if(b, "cyclade " CYCLADE_VERSION);
+}
+
+static bool arch(struct sampling *r, struct buf *b)
+{
+	return put_if(b, r->k.machine.arch);
+}
+
+static bool cpu_desc(struct sampling *r, struct buf *b)
+{
+	return put_if(b, r->k.machine.cpu_desc);
+}
+
+static bool cpuid(struct sampling *r, struct buf *b)
+{
+	return put_if(b, r->k.machine.cpuid);
+}
+
+static bool nrcpus(struct sampling *r, struct buf *b)
+{
+	buf_put_u32(b, r->k.machine.cpus_available);
+	buf_put_u32(b, r->k.machine.cpus_online);
+	return r->k.machine.cpus_available;
+}
+
+static bool total_mem(struct sampling *r, struct buf *b)
+{
+	buf_put_u64(b, r->k.machine.mem_total_kb);
+	return r->k.machine.mem_total_kb;
+}
+
+static bool cmdline(struct sampling *r, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+	uint32_t n = 0;
+	bool ok = !file_slurp(&text, "/proc/self/cmdline", 16u << 20, NULL);
+
+	for (size_t i = 0; ok && i < text.len; i++)
+		n += text.s[i] == '\0';
+	buf_put_u32(b, n);
+	for (size_t at = 0; ok && n && at < text.len; n--) {
+		put_string(b, text.s + at);
+		at += strlen(text.s + at) + 1;
+	}
+	(void)r;
+	buf_free(&text);
+	return ok;
+}
+
+static bool event_desc(struct sampling *r, struct buf *b)
+{
+	size_t n = r->events.ev.n;
+
+	buf_put_u32(b, (uint32_t)n);
+	buf_put_u32(b, (uint32_t)sizeof(struct perf_event_attr));
+	for (size_t i = 0; i < n; i++) {
+		size_t n_ids;
+		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
+		const struct perf_event_attr a = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
+
+		buf_put(b, &a, sizeof(a));
+		buf_put_u32(b, (uint32_t)n_ids);
+		put_string(b, r->events.ev.v[i].name);
+		buf_put(b, ids, n_ids * sizeof(*ids));
+	}
+	return true;
+}
+
+static bool cpu_topology(struct sampling *r, struct buf *b)
+{
+	const struct machine *m = &r->k.machine;
+
+	if (!m->cpu)
+		return false;
+	put_strings(b, m->core_siblings, m->n_core_siblings);
+	put_strings(b, m->thread_siblings, m->n_thread_siblings);
+	for (uint32_t i = 0; i < m->cpus_available; i++) {
+		buf_put_u32(b, (uint32_t)m->cpu[i].core);
+		buf_put_u32(b, (uint32_t)m->cpu[i].socket);
+	}
+	if (!m->n_die_siblings)
+		return true;
+	put_strings(b, m->die_siblings, m->n_die_siblings);
+	for (uint32_t i = 0; i < m->cpus_available; i++)
+		buf_put_u32(b, (uint32_t)m->cpu[i].die);
+	return true;
+}
+
+static bool numa_topology(struct sampling *r, struct buf *b)
+{
+	const struct machine *m = &r->k.machine;
+
+	buf_put_u32(b, (uint32_t)m->n_nodes);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		buf_put_u32(b, m->node[i].id);
+		buf_put_u64(b, m->node[i].mem_total_kb);
+		buf_put_u64(b, m->node[i].mem_free_kb);
+		put_string(b, m->node[i].cpus ? m->node[i].cpus : "");
+	}
+	return m->n_nodes;
+}
+
+static bool branch_stack(struct sampling *r, struct buf *b)
+{
+	(void)b;
+	return r->ask.branch || r->ask.branch_filter;
+}
+
+static bool pmu_mappings(struct sampling *r, struct buf *b)
+{
+	const struct machine *m = &r->k.machine;
+
+	buf_put_u32(b, (uint32_t)m->n_pmus);
+	for (size_t i = 0; i < m->n_pmus; i++) {
+		buf_put_u32(b, m->pmu[i].type);
+		put_string(b, m->pmu[i].name);
+	}
+	return m->n_pmus;
+}
+
+static bool group_desc(struct sampling *r, struct buf *b)
+{
+	uint32_t groups = 0, members[2];
+	size_t n = r->events.ev.n;
+
+	buf_put_u32(b, 0); /* how many, known below */
+	for (size_t i = 0; i < n; i++) {
+		if (r->events.ev.v[i].group != (int)i)
+			continue;
+		members[0] = (uint32_t)i;
+		members[1] = 0;
+		for (size_t k = 0; k < n; k++)
+			members[1] += r->events.ev.v[k].group == (int)i;
+		if (members[1] < 2)
+			continue;
+		put_string(b, "{anon_group}");
+		buf_put(b, members, sizeof(members));
+		groups++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &groups, sizeof(groups));
+	return groups;
+}
+
+static bool cache(struct sampling *r, struct buf *b)
+{
+	const struct machine *m = &r->k.machine;
+
+	buf_put_u32(b, 1);
+	buf_put_u32(b, (uint32_t)m->n_caches);
+	for (size_t i = 0; i < m->n_caches; i++) {
+		const struct machine_cache *c = &m->cache[i];
+
+		buf_put_u32(b, c->level);
+		buf_put_u32(b, c->line_size);
+		buf_put_u32(b, c->sets);
+		buf_put_u32(b, c->ways);
+		put_string(b, c->type ? c->type : "");
+		put_string(b, c->size ? c->size : "");
+		put_string(b, c->cpus ? c->cpus : "");
+	}
+	return m->n_caches;
+}
+
+static bool sample_time(struct sampling *r, struct buf *b)
+{
+	buf_put_u64(b, r->sink.first_time);
+	buf_put_u64(b, r->sink.last_time);
+	return r->sink.samples;
+}
+
+static bool compressed(struct sampling *r, struct buf *b)
+{
+	buf_put_u32(b, 0); /* version: the one there is, as perf writes it */
+	buf_put_u32(b, 1); /* zstd */
+	buf_put_u32(b, (uint32_t)r->ask.zstd_level);
+	buf_put_u32(b, 1); /* ratio, rounded down: not measured while packing in a stream */
+	buf_put_u32(b, (uint32_t)(r->ring_bytes ? r->ring_bytes : 512u << 10));
+	return r->ask.zstd_level;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	return clock_gettime(clock, &t) ? 0
+					: (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool clockid(struct sampling *r, struct buf *b)
+{
+	const struct perf_event_attr *a = &r->ev[0].attr;
+	struct timespec t = { 0 };
+
+	if (!a->use_clockid || clock_getres(a->clockid, &t))
+		return false;
+	buf_put_u64(b, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+	return true;
+}
+
+/* The same instant on the samples' clock and on the wall. */
+static bool clock_data(struct sampling *r, struct buf *b)
+{
+	const struct perf_event_attr *a = &r->ev[0].attr;
+
+	buf_put_u32(b, 1); /* version: the one that perf reads */
+	buf_put_u32(b, (uint32_t)a->clockid);
+	buf_put_u64(b, clock_ns(CLOCK_REALTIME));
+	buf_put_u64(b, clock_ns(a->clockid));
+	return a->use_clockid;
+}
+
+static void put_caps(struct buf *b, const struct machine_pmu *p)
+{
+	buf_put_u32(b, (uint32_t)p->n_caps);
+	for (size_t i = 0; i < p->n_caps; i++) {
+		put_string(b, p->cap_name[i]);
+		put_string(b, p->cap_value[i]);
+	}
+}
+
+static bool is_hybrid_core(const struct machine_pmu *p)
+{
+	return !strcmp(p->name, "cpu_core") || !strcmp(p->name, "cpu_atom") ||
+	       !strcmp(p->name, "cpu_lowpower");
+}
+
+static bool cpu_pmu_caps(struct sampling *r, struct buf *b)
+{
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++)
+		if (!strcmp(r->k.machine.pmu[i].name, "cpu") && r->k.machine.pmu[i].n_caps) {
+			put_caps(b, &r->k.machine.pmu[i]);
+			return true;
+		}
+	return false;
+}
+
+static bool hybrid_topology(struct sampling *r, struct buf *b)
+{
+	uint32_t n = 0;
+
+	buf_put_u32(b, 0);
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->k.machine.pmu[i];
+
+		if (!is_hybrid_core(p))
+			continue;
+		put_string(b, p->name);
+		put_string(b, p->cpus ? p->cpus : "");
+		n++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &n, sizeof(n));
+	return n;
+}
+
+static bool pmu_caps(struct sampling *r, struct buf *b)
+{
+	uint32_t n = 0;
+
+	buf_put_u32(b, 0);
+	for (size_t i = 0; i < r->k.machine.n_pmus; i++) {
+		const struct machine_pmu *p = &r->k.machine.pmu[i];
+
+		if (!p->n_caps || !strcmp(p->name, "cpu"))
+			continue;
+		put_caps(b, p);
+		put_string(b, p->name);
+		n++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &n, sizeof(n));
+	return n;
+}
+
+/* ---- build-ids -------------------------------------------------------------------------- */
+
+/* One entry: a record head, pid, 20 bytes of id with their number behind, the path. */
+static void put_build_id(struct buf *b, const uint8_t *id, size_t len, const char *path,
+			 bool kernel)
+{
+	struct perf_event_header h = { 0 };
+	uint8_t padded[24] = { 0 };
+	size_t room = (strlen(path) + 1 + 63) & ~(size_t)63;
+
+	if (!len || len > 20)
+		return;
+	memcpy(padded, id, len);
+	padded[20] = (uint8_t)len;
+	h.misc = (uint16_t)((kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
+			    BUILD_ID_SIZED);
+	h.size = (uint16_t)(sizeof(h) + 4 + sizeof(padded) + room);
+	buf_put(b, &h, sizeof(h));
+	buf_put_u32(b, UINT32_MAX); /* pid -1: the host */
+	buf_put(b, padded, sizeof(padded));
+	buf_put(b, path, strlen(path));
+	buf_fill(b, '\0', room - strlen(path));
+}
+
+static void file_build_id(struct buf *b, const char *path)
+{
+	struct file_map map;
+	struct elf_file elf;
+	const uint8_t *id;
+	size_t len;
+
+	if (strlen(path) > 4000 || file_map_open(&map, path, false, NULL))
+		return;
+	if (map.len && !elf_file_read(&elf, map.p, map.len, path, NULL)) {
+		len = elf_build_id(&elf, &id);
+		put_build_id(b, id, len, path, false);
+		elf_file_free(&elf);
+	}
+	file_map_close(&map);
+}
+
+static bool build_ids(struct sampling *r, struct buf *b)
+{
+	struct buf notes = BUF_INIT;
+	const uint8_t *id;
+	size_t len;
+
+	if (!file_slurp(&notes, "/sys/kernel/notes", 1u << 20, NULL)) {
+		len = elf_note_build_id((const uint8_t *)buf_str(&notes), notes.len, false, &id);
+		put_build_id(b, id, len, "[kernel.kallsyms]", true);
+	}
+	buf_free(&notes);
+	for (uint32_t i = 1; i < r->sink.files.n; i++) {
+		const char *path = strtab_get(&r->sink.files, i);
+		const struct inside_file *f = inside_find(&r->sink.inside, path);
+
+		/* a table by path cannot tell several files of one path apart */
+		if (!f && !inside_replaced(&r->sink.inside, path))
+			file_build_id(b, path);
+		else if (f && !inside_differs(&r->sink.inside, f))
+			put_build_id(b, f->id, f->id_len, path, false);
+	}
+	return b->len;
+}
+
+/* Where files of processes with another root directory are. */
+static bool places(struct sampling *r, struct buf *b)
+{
+	uint32_t n = 0;
+
+	buf_put_u32(b, 0); /* how many, known below */
+	vec_each (&r->sink.inside.v, const struct inside_file *, f) {
+		if (!f->root)
+			continue;
+		put_string(b, f->path);
+		put_string(b, f->root);
+		put_string(b, f->rest);
+		n++;
+	}
+	if (!b->failed)
+		memcpy(b->s, &n, sizeof(n));
+	return n;
+}
+
+/* perf opens no recording of tracepoints without their formats. */
+static bool tracepoints(struct sampling *r, struct buf *b)
+{
+	size_t n = 0, all = r->events.ev.n;
+	uint64_t *ids = arena_alloc(r->arena, all * sizeof(*ids));
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; ids && i < all; i++)
+		if (r->events.ev.v[i].attr.type == PERF_TYPE_TRACEPOINT)
+			ids[n++] = r->events.ev.v[i].attr.config;
+	if (!n)
+		return false;
+	if (!tracing_data(b, "", ids, n, &err))
+		return true;
+	ask_news(&r->ask,
+		 "the tracepoints' formats are not stored, perf will not open the recording: %s",
+		 err.what);
+	return false;
+}
+
+static const struct feature_row {
+	unsigned bit;
+	bool (*fill)(struct sampling *r, struct buf *b);
+	bool early; /* known before the first record, and small */
+} features[] = {
+	{ FEAT_TRACING_DATA, tracepoints, false },
+	{ FEAT_BUILD_ID, build_ids, false },
+	{ FEAT_HOSTNAME, hostname, true },
+	{ FEAT_OSRELEASE, osrelease, true },
+	{ FEAT_VERSION, version, true },
+	{ FEAT_ARCH, arch, true },
+	{ FEAT_NRCPUS, nrcpus, true },
+	{ FEAT_CPUDESC, cpu_desc, true },
+	{ FEAT_CPUID, cpuid, true },
+	{ FEAT_TOTAL_MEM, total_mem, false },
+	{ FEAT_CMDLINE, cmdline, true },
+	{ FEAT_EVENT_DESC, event_desc, true },
+	{ FEAT_CPU_TOPOLOGY, cpu_topology, false },
+	{ FEAT_NUMA_TOPOLOGY, numa_topology, false },
+	{ FEAT_BRANCH_STACK, branch_stack, false },
+	{ FEAT_PMU_MAPPINGS, pmu_mappings, true },
+	{ FEAT_GROUP_DESC, group_desc, true },
+	{ FEAT_CACHE, cache, false },
+	{ FEAT_SAMPLE_TIME, sample_time, false },
+	{ FEAT_CLOCKID, clockid, true },
+	{ FEAT_COMPRESSED, compressed, true },
+	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps, false },
+	{ FEAT_CLOCK_DATA, clock_data, false },
+	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology, false },
+	{ FEAT_PMU_CAPS, pmu_caps, false },
+	{ FEAT_CYCLADE_PLACES, places, false },
+};
+
+static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)
+{
+	int (*put)(struct pdw *, unsigned, const void *, size_t, struct err *) =
+		early ? pdw_feature_early : pdw_feature;
+	struct buf b = BUF_INIT;
+	int rc = 0;
+
+	if (f->fill(r, &b))
+		rc = b.failed ? err_nomem(err)
+			      : put(r->sink.writer, f->bit, buf_str(&b), b.len, err);
+	buf_free(&b);
+	return rc;
+}
+
+int sampling_features_early(struct sampling *r, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+		if (features[i].early && put_feature(r, &features[i], true, err))
+			return -1;
+	return 0;
+}
+
+static int put_tree(struct sampling *r, struct err *err)
+{
+	const struct sampling_beside *b = r->beside;
+	struct buf text = BUF_INIT;
+	int rc = 0;
+
+	if (r->k.c && b->keep)
+		rc = b->keep(b->hooks.ctx, &text, err);
+	if (!rc && text.len && text.len <= PD_TREE_MAX)
+		rc = text.failed ? err_nomem(err)
+				 : pdw_feature(r->sink.writer, FEAT_CYCLADE_TREE, text.s, text.len,
+					       err);
+	buf_free(&text);
+	return rc;
+}
+
+int sampling_features(struct sampling *r, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+		if (put_feature(r, &features[i], false, err))
+			return -1;
+	return put_tree(r, err);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
+ * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
+ * (sampling_track.c), what is done with the records on their way to the file (sampling_sink.c), the
+ * header's features (sampling_features.c), --dry-run (sampling_describe.c).
+ */
+#ifndef CYCLADE_MEASURE_SAMPLING_INT_H
+#define CYCLADE_MEASURE_SAMPLING_INT_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "measure/sampling/account_plan.h"
+#include "measure/event_more.h"
+#include "measure/counting.h"
+#include "measure/sampling.h"
+#include "collect/attr.h"
+#include "collect/event.h"
+#include "collect/recorder.h"
+#include "perfdata/writer.h"
+#include "symbol/image.h"
+
+/* What the file holds, for other threads to look at; written at the end of each round. */
+struct sink_state {
+	_Atomic uint64_t samples, lost, bytes;
+};
+
+/* A file that lies elsewhere than its path says: the process sees another root directory. */
+struct inside_file {
+	const char *path; /* as the process sees it */
+	uint8_t id[BUILD_ID_MAX];
+	size_t id_len;		 /* 0: it has none */
+	const char *root, *rest; /* where it is for us; NULL: not found out */
+	bool differ;		 /* processes have different files of that path */
+};
+
+struct inside {
+	struct arena arena;
+	struct u64map seen; /* what was looked at -> 1 + place in v; 0: nothing to remember */
+	VEC(struct inside_file) v;
+};
+
+/* What an MMAP2 record says of a mapping with code. */
+struct inside_map {
+	uint32_t pid;
+	uint64_t addr, len, ino;
+	const uint8_t *id; /* the file's build-id where the kernel tells it, or NULL */
+	size_t id_len;
+	const char *path;
+};
+
+/* Looks, while its process lives, where a mapped file is. Files of which nothing can be found out
+ * are passed over. */
+int inside_note(struct inside *in, const struct inside_map *m, struct err *err) MUST_USE;
+/* Whether the file at the path now is not the one, or not the only one, that processes mapped. */
+bool inside_replaced(const struct inside *in, const char *path);
+/* Whether processes have different files of the path of `f`, which a table by path cannot tell. */
+bool inside_differs(const struct inside *in, const struct inside_file *f);
+const struct inside_file *inside_find(const struct inside *in, const char *path);
+void inside_free(struct inside *in);
+
+struct sink {
+	struct pdw *writer;
+	struct strtab files; /* mapped with code: their build-ids are stored */
+	struct inside inside;
+	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
+	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
+	uint64_t samples, lost, throttled, forks;
+	uint64_t first_time, last_time;
+	uint8_t *cut; /* a record that is not whole yet */
+	size_t cut_have, cut_size;
+	struct sink_state state;
+	bool fresh; /* something came since the last round */
+	atomic_bool failed;
+	int wake; /* eventfd: tells the loop that writing failed */
+};
+
+#define SAMPLING_CORES 4
+
+struct sampling_of { /* --account: what an event is of */
+	const struct account_event *event;
+	uint32_t plan;
+	bool left_out; /* the kernel refuses it */
+};
+
+struct sampling {
+	struct ask ask; /* ours: what is not asked for may be decided */
+	const char *path;
+	struct arena *arena;
+	struct counting k; /* whom, when, the program; counters of the tree beside the samples */
+	struct event_list events;
+	struct event_more more;
+	struct recorder_event *ev; /* as events.ev */
+	const struct sampling_beside *beside;
+	bool per_task;				     /* one ring per task */
+	uint64_t ring_bytes;			     /* 0: the default */
+	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
+	size_t n_accounts, account_split;
+	struct sampling_of *of; /* as events.ev, with --account */
+	bool tells_alone; /* the last event is none that was asked for: it tells of mappings */
+	struct err passed;
+	uint64_t branch_type; /* of --branch-filter; 0: not said */
+	char why[256];
+	struct recorder *recorder;
+	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
+	struct sink sink;
+	struct sampling_result result;
+};
+
+int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err) MUST_USE;
+int sink_data(void *ctx, const void *p, size_t len, struct err *err);
+int sink_round(void *ctx, struct err *err);
+void sink_failed(void *ctx);
+void sink_close(struct sink *s);
+
+/* Contradictions and impossible values, before anything is opened. */
+int sampling_check(struct sampling *r, struct err *err) MUST_USE;
+
+/* The attributes of all events, as the kernel takes them. */
+int sampling_attrs(struct sampling *r, struct err *err) MUST_USE;
+
+/* Where event i is tried out: of whole CPUs on the first that it counts on, else -1. */
+int sampling_try_cpu(const struct sampling *r, size_t i);
+
+/* --account: the events; what each asks for beside the options; an event that the kernel refused is
+ * done without (false: it cannot be); who leads whom, of those that are left. */
+int sampling_account_events(struct sampling *r, struct err *err) MUST_USE;
+void sampling_account_wish(const struct sampling *r, size_t i, struct attr_opts *w);
+bool sampling_account_without(struct sampling *r, size_t i, const struct err *why);
+int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
+/* An event more, of no account. */
+int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
+
+/* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th
+ * does; the attribute of the first that does; what one that does nothing else asks for. */
+int sampling_track(struct sampling *r, struct err *err) MUST_USE;
+bool sampling_tracks(const struct sampling *r, size_t i);
+const struct perf_event_attr *sampling_tracker(const struct sampling *r);
+void sampling_track_wish(const struct sampling *r, struct attr_opts *w);
+/* Where it is opened: on every CPU of the machine, whichever are sampled. */
+void sampling_track_cpus(const struct sampling *r, struct recorder_event *e);
+int sampling_track_begin(struct sampling *r, struct err *err) MUST_USE;
+/* What samples, on or off; what tells of mappings stays on. */
+int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
+
+/* While it records whole CPUs; at the end it is noted which of them went offline. */
+void sampling_watch_begin(struct sampling *r);
+void sampling_watch_end(struct sampling *r);
+
+/* Features that a recording has even if it is cut short; then every feature of the header. */
+int sampling_features_early(struct sampling *r, struct err *err) MUST_USE;
+int sampling_features(struct sampling *r, struct err *err) MUST_USE;
+
+#endif

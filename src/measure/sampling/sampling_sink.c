@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way of the records: from the rings (on the draining thread) past a look at each record's head
+ * into the file.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/perf_abi.h"
+#include "measure/sampling/sampling_int.h"
+
+#define HEAD sizeof(struct perf_event_header)
+
+int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err)
+{
+	size_t at = HEAD;
+
+	/* the order of a sample's fields: identifier, ip, tid, time */
+	at += attr->sample_type & PERF_SAMPLE_IDENTIFIER ? 8 : 0;
+	at += attr->sample_type & PERF_SAMPLE_IP ? 8 : 0;
+	s->tid_at = at + 4;
+	at += attr->sample_type & PERF_SAMPLE_TID ? 8 : 0;
+	s->time_at = at;
+	s->first_time = UINT64_MAX;
+	s->cut = malloc(UINT16_MAX + 1);
+	return s->cut ? 0 : err_nomem(err);
+}
+
+void sink_close(struct sink *s)
+{
+	free(s->cut);
+	strtab_free(&s->files);
+	inside_free(&s->inside);
+}
+
+/* An MMAP2 record of code: pid, tid, address, length, offset, then either device, inode and
+ * generation or the file's build-id (its length, three bytes, 20 bytes); rights, flags, path. */
+static int note_file(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+{
+	const size_t path_at = HEAD + 64;
+	const char *path = (const char *)p + path_at;
+	struct inside_map m = { .pid = ld32(p + HEAD) };
+	uint16_t misc = ld16(p + 4);
+	uint32_t file;
+
+	if (size <= path_at || misc & PERF_RECORD_MISC_MMAP_DATA ||
+	    (misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		return 0;
+	if (path[0] != '/')
+		return 0;
+	file = strtab_add(&s->files, path[1] == '/' ? "" : path, size - path_at);
+	if (file == STR_NONE)
+		return err_nomem(err);
+	m.path = path[1] == '/' ? "//anon" : strtab_get(&s->files, file);
+	m.addr = ld64(p + HEAD + 8);
+	m.len = ld64(p + HEAD + 16);
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		m.id_len = p[HEAD + 32] <= BUILD_ID_MAX ? p[HEAD + 32] : 0;
+		m.id = m.id_len ? p + HEAD + 36 : NULL;
+	} else {
+		m.ino = ld64(p + HEAD + 40);
+	}
+	return inside_note(&s->inside, &m, err);
+}
+
+static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+{
+	uint64_t time;
+
+	switch (ld32(p)) {
+	case PERF_RECORD_SAMPLE:
+		s->samples++;
+		if (s->recorder && size >= s->tid_at + 4)
+			recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
+		if (size >= s->time_at + 8) {
+			time = ld64(p + s->time_at);
+			if (time < s->first_time)
+				s->first_time = time;
+			if (time > s->last_time)
+				s->last_time = time;
+		}
+		return 0;
+	case PERF_RECORD_MMAP2:
+		return note_file(s, p, size, err);
+	case PERF_RECORD_FORK:
+		s->forks++;
+		return 0;
+	case PERF_RECORD_LOST:
+		s->lost += size >= HEAD + 16 ? ld64(p + HEAD + 8) : 0;
+		return 0;
+	case PERF_RECORD_LOST_SAMPLES:
+		s->lost += size >= HEAD + 8 ? ld64(p + HEAD) : 0;
+		return 0;
+	case PERF_RECORD_THROTTLE:
+		s->throttled++;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Puts the rest of a record that a ring's end cut in two to its beginning. The bytes taken. */
+static size_t mend(struct sink *s, const uint8_t *p, size_t len)
+{
+	size_t n = s->cut_size - s->cut_have;
+
+	if (n > len)
+		n = len;
+	memcpy(s->cut + s->cut_have, p, n);
+	s->cut_have += n;
+	return n;
+}
+
+/* Looks at each record of a run. Records are multiples of 8 bytes and so are rings: a head is never
+ * cut. */
+static int look(struct sink *s, const uint8_t *p, size_t len, struct err *err)
+{
+	while (len) {
+		size_t size, n;
+
+		if (s->cut_size) {
+			n = mend(s, p, len);
+			p += n;
+			len -= n;
+			if (s->cut_have < s->cut_size)
+				return 0;
+			if (on_record(s, s->cut, s->cut_size, err))
+				return -1;
+			s->cut_size = 0;
+			continue;
+		}
+		size = len >= HEAD ? ld16(p + 6) : 0;
+		if (size < HEAD)
+			return err_set(err, ERR_FORMAT,
+				       "the kernel's ring holds a record of %zu bytes", size);
+		if (size > len) {
+			s->cut_size = size;
+			s->cut_have = 0;
+			continue;
+		}
+		if (on_record(s, p, size, err))
+			return -1;
+		p += size;
+		len -= size;
+	}
+	return 0;
+}
+
+int sink_data(void *ctx, const void *p, size_t len, struct err *err)
+{
+	struct sink *s = ctx;
+
+	s->fresh = true;
+	return look(s, p, len, err) || pdw_data(s->writer, p, len, err) ? -1 : 0;
+}
+
+int sink_round(void *ctx, struct err *err)
+{
+	static const struct perf_event_header finished = { .type = PD_RECORD_FINISHED_ROUND,
+							   .size = HEAD };
+	struct sink *s = ctx;
+
+	if (!s->fresh)
+		return 0;
+	s->fresh = false;
+	if (pdw_data(s->writer, &finished, sizeof(finished), err))
+		return -1;
+	if (pdw_flush(s->writer, err) || (s->samples && pdw_show(s->writer, err)))
+		return -1;
+	atomic_store(&s->state.samples, s->samples);
+	atomic_store(&s->state.lost, s->lost);
+	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
+	return 0;
+}
+
+void sink_failed(void *ctx)
+{
+	struct sink *s = ctx;
+	uint64_t one = 1;
+
+	atomic_store(&s->failed, true);
+	if (s->wake >= 0 && write(s->wake, &one, sizeof(one)) < 0)
+		return;
+}

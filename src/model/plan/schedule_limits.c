@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "model/schedule.h"
+
+const char *const schedule_cycle_names[] = {
+	"CPU_CLK_UNHALTED.THREAD",
+	"CPU_CLK_UNHALTED.THREAD_P",
+	"CPU_CLK_UNHALTED.CORE",
+	"CPU_CLK_UNHALTED.CORE_P",
+	"ls_not_halted_cyc",
+	"CPU_CYCLES",
+	"cpu-cycles",
+	"cycles",
+	NULL,
+};
+
+uint32_t schedule_cycles(const struct model *m)
+{
+	for (const char *const *name = schedule_cycle_names; *name; name++) {
+		uint32_t e = model_event_find(m, *name, strlen(*name));
+
+		if (e != MODEL_NONE)
+			return e;
+	}
+	return MODEL_NONE;
+}
+
+static uint32_t fixed_of_cycles(const struct model *m)
+{
+	uint32_t e = schedule_cycles(m);
+
+	return e == MODEL_NONE ? 0 : m->event[e].fixed;
+}
+
+static unsigned least(unsigned model, unsigned machine)
+{
+	return machine && machine < model ? machine : model;
+}
+
+void schedule_limits_of(struct schedule_limits *l, const struct model *m,
+			const struct schedule_machine *at)
+{
+	uint32_t fixed;
+
+	memset(l, 0, sizeof(*l));
+	l->smt = at->smt;
+	l->counters = least(at->smt ? m->counters : m->counters_alone, at->general);
+	l->fixed = least(m->fixed, at->fixed);
+	l->offcore = 2;
+	if (at->no_tsx_abort)
+		l->taken = 1U << 3;
+	if (!at->watchdog)
+		return;
+	fixed = fixed_of_cycles(m);
+	fixed &= l->fixed < 32 ? (1U << l->fixed) - 1 : UINT32_MAX;
+	if (fixed)
+		l->fixed_taken = fixed;
+	else
+		l->reserved = 1;
+}
+
+void schedule_limits_event(struct schedule_limits *l)
+{
+	l->reserved++;
+}
+
+/* The counters that sampled cycles can be on; where more is possible than is known, less. */
+static uint64_t counters_of_cycles(const struct model *m, unsigned precise)
+{
+	bool large = m->counters != m->counters_alone; /* threads share a core: no small one */
+
+	if (!precise || (precise < 3 && m->metrics_register))
+		return UINT32_MAX | (uint64_t)fixed_of_cycles(m) << 32;
+	/* before Ice Lake PEBS has four counters; its most precise cycles are another event, with a
+	 * counter of its own; that of later cores, and PEBS of the first small ones, is counter
+	 * 0 */
+	if (!large || m->metrics_register)
+		return 1;
+	return precise < 3 ? 0xf : 2;
+}
+
+void schedule_limits_cycles(struct schedule_limits *l, const struct model *m, unsigned precise)
+{
+	if (l->n_held < SCHEDULE_HELD)
+		l->held[l->n_held++] = counters_of_cycles(m, precise);
+	else
+		schedule_limits_event(l);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/account_ran.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_place(const void *x, const void *y)
+{
+	const struct account_ran *a = x, *b = y;
+
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void add(struct account_rans *r, uint32_t image, const struct symbol *s,
+		const struct account_ran *what)
+{
+	struct account_ran *o = &r->v[r->n++];
+
+	*o = *what;
+	o->image = image;
+	o->start = s->start;
+}
+
+/* One of each function: of those with the same place the first has what the others have. */
+static void join(struct account_rans *r)
+{
+	size_t kept = 0;
+
+	if (r->n > 1)
+		qsort(r->v, r->n, sizeof(*r->v), by_place);
+	for (size_t i = 0; i < r->n; i++) {
+		struct account_ran *o = kept ? &r->v[kept - 1] : NULL, *x = &r->v[i];
+
+		if (!o || by_place(o, x)) {
+			r->v[kept++] = *x;
+			continue;
+		}
+		if (isnan(o->insns.v))
+			o->insns = x->insns;
+		if (isnan(o->called.v))
+			o->called = x->called;
+		o->callers += x->callers;
+		o->callees += x->callees;
+		o->has_calls |= x->has_calls;
+	}
+	r->n = kept;
+}
+
+static struct account_ran *find(const struct account_rans *r, const struct profile_row *row)
+{
+	const struct account_ran key = { .image = row->image,
+					 .start = row->symbol ? row->symbol->start : 0 };
+
+	return row->symbol && r->n ? bsearch(&key, r->v, r->n, sizeof(*r->v), by_place) : NULL;
+}
+
+int account_rans_make(struct account_rans *out, struct arena *a, const struct blocks *blocks,
+		      const struct calls *calls, const struct profile *p, struct err *err)
+{
+	const struct profile_row *row;
+	size_t n;
+
+	*out = (struct account_rans){ NULL, 0, false };
+	out->v = arena_alloc(a, ((blocks ? blocks->n : 0) + calls->n + 1) * sizeof(*out->v));
+	if (!out->v)
+		return err_nomem(err);
+	for (size_t i = 0; blocks && i < blocks->n; i++) {
+		const struct block_function *f = &blocks->f[i];
+		const struct account_ran x = { .insns = f->insns, .called = FLOW_UNKNOWN };
+
+		if (blocks->scaled && f->symbol && f->code)
+			add(out, f->image, f->symbol, &x);
+	}
+	for (size_t i = 0; i < calls->n; i++) {
+		const struct call_function *f = &calls->f[i];
+		const struct account_ran x = { .insns = FLOW_UNKNOWN,
+					       .called = calls->scaled ? f->called : FLOW_UNKNOWN,
+					       .callers = f->n_callers,
+					       .callees = f->n_callees,
+					       .has_calls = true };
+
+		if (f->symbol)
+			add(out, f->image, f->symbol, &x);
+	}
+	join(out);
+	row = profile_rows(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct account_ran *x = find(out, &row[i]);
+
+		if (x)
+			x->rows++;
+	}
+	return 0;
+}
+
+const struct account_ran *account_ran_of(const struct account_rans *r,
+					 const struct profile_row *row)
+{
+	const struct account_ran *x = r ? find(r, row) : NULL;
+
+	return x && x->rows == 1 ? x : NULL;
+}

@@ -1,0 +1,675 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls as tables: functions, most called first, and the edges between them, most taken first; for
+ * people of one function its callers and its callees.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/calls_view.h"
+#include "report/page.h"
+#include "report/recorded.h"
+
+enum {
+	FUNCTIONS = 20, /* that people are shown unless --limit says */
+	EDGES = 15,
+	NEIGHBOURS = 15,
+	LEAST = 5, /* however small */
+};
+
+#define SMALL 0.0005 /* a share that people are not shown unless asked for */
+
+#define GET(name)                                                             \
+	static void name(const struct table *t, const struct table_column *c, \
+			 const struct table_row *r, struct table_cell *out)
+
+static const struct calls_view *view_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* Where the event does not count the recorded branches, amounts mean nothing. */
+static void put_flow(const struct calls_view *v, struct flow_value x, struct table_cell *out)
+{
+	if (v->c->scaled)
+		cell_flow(out, x);
+	else
+		cell_none(out, "the event does not count the recorded branches");
+}
+
+/* For people: the error that would stand behind the amount. */
+static void put_error(const struct calls_view *v, struct flow_value x, struct table_cell *out)
+{
+	char text[NUM_MAX];
+
+	if (!v->c->scaled)
+		cell_printf(out, "%s", page_error(text, x));
+}
+
+static void put_share(const struct calls_view *v, struct flow_value x, struct table_cell *out)
+{
+	cell_flow(out, (struct flow_value){ calls_share(v, x.v), calls_share(v, x.half), x.leans,
+					    x.why });
+}
+
+/* ---- functions: rows of calls.f -------------------------------------------------------------- */
+
+static uint32_t number_of(const struct table *t, const struct table_row *r)
+{
+	return (uint32_t)((const struct call_function *)r->p - view_of(t)->c->f);
+}
+
+GET(called_share)
+{
+	(void)c;
+	put_share(view_of(t), ((const struct call_function *)r->p)->called, out);
+}
+
+GET(called_error)
+{
+	(void)c;
+	put_error(view_of(t), ((const struct call_function *)r->p)->called, out);
+}
+
+GET(flow) /* the member at c->which */
+{
+	struct flow_value x;
+
+	memcpy(&x, (const char *)r->p + c->which, sizeof(x));
+	put_flow(view_of(t), x, out);
+}
+
+/* Jumps to its start, which stand beside the calls and are no part of their share. */
+GET(tailed_text)
+{
+	struct flow_value x = ((const struct call_function *)r->p)->tailed;
+	char text[NUM_MAX];
+
+	(void)c;
+	if (x.v > 0)
+		cell_printf(out, "%s",
+			    view_of(t)->c->scaled ? page_estimate(text, x.v)
+						  : page_share(text, calls_share(view_of(t), x.v)));
+	out->kind = T_TEXT;
+}
+
+GET(leans)
+{
+	(void)t;
+	(void)c;
+	out->n = ((const struct call_function *)r->p)->called.leans;
+}
+
+GET(why)
+{
+	(void)t;
+	(void)c;
+	out->text = ((const struct call_function *)r->p)->called.why;
+}
+
+static void put_address(const struct table *t, uint32_t function, struct table_cell *out)
+{
+	out->none = !calls_vaddr(view_of(t), function, &out->n);
+}
+
+static void put_name(const struct table *t, uint32_t function, struct table_cell *out)
+{
+	if (view_of(t)->c->f[function].symbol)
+		out->text = calls_name(view_of(t), function);
+}
+
+static void put_dso(const struct table *t, uint32_t function, struct table_cell *out)
+{
+	if (view_of(t)->c->f[function].image != IMAGE_NONE)
+		out->text = calls_dso(view_of(t), function);
+}
+
+GET(address)
+{
+	(void)c;
+	put_address(t, number_of(t, r), out);
+}
+
+GET(name)
+{
+	(void)c;
+	put_name(t, number_of(t, r), out);
+	out->says = "[no symbol]";
+}
+
+GET(dso)
+{
+	(void)c;
+	put_dso(t, number_of(t, r), out);
+	out->says = "[in no mapping]";
+}
+
+#define OF(member)   TABLE_FIELD(struct call_function, member)
+#define FLOW(member) .get = flow, .which = offsetof(struct call_function, member)
+static const struct table_column function_columns[] = {
+	{ "share", "share", T_SHARE, C_HEAT, NULL, "of all calls", .get = called_share },
+	{ "error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, NULL, "", .get = called_error },
+	{ "called", "called", T_AMOUNT, C_ERROR | C_SPARSE, NULL, "how often it was called",
+	  FLOW(called) },
+	{ "tailed", "tailed", T_AMOUNT, C_ERROR | C_DATA, NULL, "jumps to its start",
+	  FLOW(tailed) },
+	{ "jumps", "tailed", T_REAL, C_PEOPLE | C_SPARSE, NULL, "", .get = tailed_text },
+	{ "recursive", "by itself", T_AMOUNT, C_ERROR | C_DATA, NULL, "of these by itself",
+	  FLOW(recursive) },
+	{ "calls", "calls", T_AMOUNT, C_ERROR | C_DATA, NULL, "how often it called others",
+	  FLOW(calls) },
+	{ "leans", "~", T_FLAG, C_DATA, NULL, "errors lack what no stack shows", .get = leans },
+	{ "why", "why", T_TEXT, C_DATA, NULL, "why there are no errors", .get = why },
+	{ "callers", "callers", T_COUNT, 0, NULL, "functions that call it", OF(n_callers) },
+	{ "callees", "callees", T_COUNT, C_DATA, NULL, "functions that it calls", OF(n_callees) },
+	{ "address", "address", T_ADDRESS, C_DATA | C_KEY, NULL, "of its start, in the file",
+	  .get = address },
+	{ "function", "function", T_TEXT, C_KEY | C_FLEX, NULL, "its name", .get = name },
+	{ "dso", "of", T_TEXT, C_KEY | C_FLEX, NULL, "its file", .get = dso },
+};
+#undef OF
+#undef FLOW
+static const struct table_form functions_form = { "functions", NULL, 0,
+						  TABLE_COLUMNS(function_columns),
+						  .rest = "function" };
+
+/* ---- edges: at[0] counts in view.order, by_callee or edge ------------------------------------ */
+
+static const struct call_edge *edge_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static bool wanted(const struct calls_view *v, const struct call_edge *e)
+{
+	return v->function == CALLS_ALL || e->caller == v->function || e->callee == v->function;
+}
+
+static bool edge_next(const struct table *t, struct table_row *r)
+{
+	const struct calls_view *v = t->ctx;
+
+	r->at[0] += r->p != NULL;
+	while (r->at[0] < v->c->n_edges && !wanted(v, &v->c->edge[v->order[r->at[0]]]))
+		r->at[0]++;
+	if (r->at[0] >= v->c->n_edges)
+		return false;
+	r->p = &v->c->edge[v->order[r->at[0]]];
+	return true;
+}
+
+static bool caller_next(const struct table *t, struct table_row *r)
+{
+	const struct calls_view *v = t->ctx;
+	const struct call_function *f = &v->c->f[v->function];
+
+	r->at[0] += r->p != NULL;
+	if (r->at[0] >= f->n_callers)
+		return false;
+	r->p = &v->c->edge[v->c->by_callee[f->first_caller + r->at[0]]];
+	return true;
+}
+
+static bool callee_next(const struct table *t, struct table_row *r)
+{
+	const struct calls_view *v = t->ctx;
+	const struct call_function *f = &v->c->f[v->function];
+
+	r->at[0] += r->p != NULL;
+	if (r->at[0] >= f->n_callees)
+		return false;
+	r->p = &v->c->edge[f->first_callee + r->at[0]];
+	return true;
+}
+
+GET(edge_share)
+{
+	(void)c;
+	put_share(view_of(t), edge_of(r)->runs, out);
+}
+
+/* Of all that call the function, or that it calls: c->which. */
+enum { OF_CALLERS, OF_CALLEES };
+
+GET(part)
+{
+	const struct call_function *f = &view_of(t)->c->f[view_of(t)->function];
+	double all = c->which == OF_CALLERS ? f->called.v + f->tailed.v : f->calls.v;
+
+	out->e.v = all > 0 ? edge_of(r)->runs.v / all : NAN;
+}
+
+GET(edge_error)
+{
+	(void)c;
+	put_error(view_of(t), edge_of(r)->runs, out);
+}
+
+GET(edge_calls)
+{
+	(void)c;
+	put_flow(view_of(t), edge_of(r)->runs, out);
+}
+
+GET(edge_leans)
+{
+	(void)t;
+	(void)c;
+	out->n = edge_of(r)->runs.leans;
+}
+
+GET(edge_why)
+{
+	(void)t;
+	(void)c;
+	out->text = edge_of(r)->runs.why;
+}
+
+GET(mispredicted_share)
+{
+	(void)t;
+	(void)c;
+	out->e.v = calls_mispredicted(&edge_of(r)->tally);
+}
+
+GET(how)
+{
+	(void)c;
+	out->text = calls_how(view_of(t), edge_of(r));
+}
+
+enum { CALLER, CALLEE };
+
+static uint32_t end_of(const struct table_column *c, const struct table_row *r)
+{
+	return c->which == CALLER ? edge_of(r)->caller : edge_of(r)->callee;
+}
+
+GET(end_address)
+{
+	put_address(t, end_of(c, r), out);
+}
+
+GET(end_name)
+{
+	put_name(t, end_of(c, r), out);
+}
+
+GET(end_dso)
+{
+	put_dso(t, end_of(c, r), out);
+	out->says = "[in no mapping]";
+}
+
+/* With the file where there is no name. */
+GET(end_label)
+{
+	calls_put_name(out->scratch, view_of(t), end_of(c, r));
+	out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct call_edge, member)
+#define EDGE_FIGURES                                                                            \
+	{ "error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, NULL, "", .get = edge_error },            \
+		{ "calls", "calls",	T_AMOUNT,	  C_ERROR | C_SPARSE,                   \
+		  NULL,	   "how often", .get = edge_calls },                                    \
+		{ "mispredicted_share",                                                         \
+		  "mispred",                                                                    \
+		  T_SHARE,                                                                      \
+		  0,                                                                            \
+		  NULL,                                                                         \
+		  "of those that the CPU told of",                                              \
+		  .get = mispredicted_share },                                                  \
+		{ "sites", "sites", T_COUNT, 0, NULL, "places that call", OF(sites) },          \
+	{                                                                                       \
+		"how", "how", T_TEXT, 0, NULL,                                                  \
+			"tail, PLT, indir(ect), part (some indirect), self; else a plain call", \
+			.get = how                                                              \
+	}
+static const struct table_column edge_columns[] = {
+	{ "share", "share", T_SHARE, C_HEAT, NULL, "of all calls", .get = edge_share },
+	EDGE_FIGURES,
+	{ "leans", "~", T_FLAG, C_DATA, NULL, "the error lacks what no stack shows",
+	  .get = edge_leans },
+	{ "why", "why", T_TEXT, C_DATA, NULL, "why there is no error", .get = edge_why },
+	{ "hits", "hits", T_COUNT, C_DATA, NULL, "as seen in stacks", OF(hits) },
+	{ "tail", "tail", T_FLAG, C_DATA, NULL, "jumps to its start", OF(tail) },
+	{ "plt", "plt", T_FLAG, C_DATA, NULL, "by way of a PLT", OF(plt) },
+	{ "indirect", "indirect", T_COUNT, C_DATA, NULL, "hits of indirect calls", OF(indirect) },
+	{ "mispredicted", "mispredicted", T_COUNT, C_DATA, NULL, "hits that were mispredicted",
+	  OF(tally.mispredicted) },
+	{ "predicted", "predicted", T_COUNT, C_DATA, NULL, "hits that were predicted",
+	  OF(tally.predicted) },
+	{ "from", "from", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = end_label, .which = CALLER },
+	{ "to", "to", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = end_label, .which = CALLEE },
+	{ "caller_dso", "of", T_TEXT, C_KEY | C_DATA, NULL, "the caller's file", .get = end_dso,
+	  .which = CALLER },
+	{ "caller_address", "address", T_ADDRESS, C_KEY | C_DATA, NULL, "of the caller's start",
+	  .get = end_address, .which = CALLER },
+	{ "caller", "caller", T_TEXT, C_KEY | C_DATA, NULL, "a function", .get = end_name,
+	  .which = CALLER },
+	{ "callee_dso", "of", T_TEXT, C_KEY | C_DATA, NULL, "the callee's file", .get = end_dso,
+	  .which = CALLEE },
+	{ "callee_address", "address", T_ADDRESS, C_KEY | C_DATA, NULL, "of the callee's start",
+	  .get = end_address, .which = CALLEE },
+	{ "callee", "callee", T_TEXT, C_KEY | C_DATA, NULL, "a function", .get = end_name,
+	  .which = CALLEE },
+};
+static const struct table_column caller_columns[] = {
+	{ "share", "share", T_SHARE, C_HEAT, NULL, "of its calls", .get = part,
+	  .which = OF_CALLERS },
+	EDGE_FIGURES,
+	{ "caller", "called by", T_TEXT, C_FLEX, NULL, "", .get = end_label, .which = CALLER },
+	{ "dso", "of", T_TEXT, C_FLEX, NULL, "", .get = end_dso, .which = CALLER },
+};
+static const struct table_column callee_columns[] = {
+	{ "share", "share", T_SHARE, C_HEAT, NULL, "of what it calls", .get = part,
+	  .which = OF_CALLEES },
+	EDGE_FIGURES,
+	{ "callee", "calls", T_TEXT, C_FLEX, NULL, "", .get = end_label, .which = CALLEE },
+	{ "dso", "of", T_TEXT, C_FLEX, NULL, "", .get = end_dso, .which = CALLEE },
+};
+#undef OF
+static const struct table_form edges_form = { "edges",		 NULL,
+					      TABLE_MAIN,	 TABLE_COLUMNS(edge_columns),
+					      .next = edge_next, .rest = "edge" };
+static const struct table_form callers_form = { "callers",	     NULL,
+						TABLE_PEOPLE,	     TABLE_COLUMNS(caller_columns),
+						.next = caller_next, .rest = "caller" };
+static const struct table_form callees_form = { "callees",	     NULL,
+						TABLE_PEOPLE,	     TABLE_COLUMNS(callee_columns),
+						.next = callee_next, .rest = "callee" };
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+GET(event)
+{
+	(void)c;
+	(void)r;
+	out->text = view_of(t)->sums->event;
+}
+
+GET(by)
+{
+	(void)t;
+	(void)c;
+	out->text = calls_by(r->p);
+}
+
+GET(all_calls)
+{
+	(void)c;
+	put_flow(view_of(t), ((const struct calls *)r->p)->runs, out);
+}
+
+GET(chosen)
+{
+	(void)c;
+	(void)r;
+	if (view_of(t)->function != CALLS_ALL)
+		put_name(t, view_of(t)->function, out);
+}
+
+#define OF(member) TABLE_FIELD(struct calls, member)
+static const struct table_column head_columns[] = {
+	{ "event", "event", T_TEXT, 0, NULL, "whose samples have the stacks; null: several",
+	  .get = event },
+	{ "by", "by", T_TEXT, 0, NULL, "calls, or returns: what tells of calls", .get = by },
+	{ "scaled", "scaled", T_FLAG, 0, NULL, "the event counts the recorded branches",
+	  OF(scaled) },
+	{ "calls", "calls", T_AMOUNT, C_ERROR | C_WHY, NULL, "in all, without tail calls",
+	  .get = all_calls },
+	{ "hits", "hits", T_COUNT, 0, NULL, "calls seen in stacks", OF(hits) },
+	{ "hits_calls", "by calls", T_COUNT, 0, NULL, "of any branch: call instructions seen",
+	  OF(hits_calls) },
+	{ "hits_returns", "by returns", T_COUNT, 0, NULL, "of any branch: returns seen",
+	  OF(hits_returns) },
+	{ "hits_kernel", "kernel", T_COUNT, 0, NULL, "ways into the kernel or out of it",
+	  OF(kernel) },
+	{ "hits_other", "other", T_COUNT, 0, NULL, "other branches seen", OF(other) },
+	{ "function", "function", T_TEXT, 0, NULL, "the only one asked for", .get = chosen },
+};
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+/* What counts for nobody, or not for whom one would like: also facts for people. */
+static const struct table_column lost_columns[] = {
+	{ "no_symbol", "no symbol", T_COUNT, C_LOSS, NULL,
+	  "calls without a symbol at one end: they count for the file as a whole", OF(no_symbol) },
+	{ "plt", "PLT", T_COUNT, C_LOSS, NULL,
+	  "calls of a PLT whose target was not seen: they count for the trampoline", OF(lost_plt) },
+	{ "strange", "strange", T_COUNT, C_LOSS, NULL,
+	  "returns to no place behind a call (signals, longjmp, task switches), or calls into the "
+	  "caller's own middle: left out",
+	  OF(strange) },
+	{ "guessed", "guessed", T_COUNT, 0, NULL,
+	  "branches taken for calls only by their target; the code is not there", OF(guessed) },
+	{ "no_code", "not looked at", T_COUNT, C_LOSS, NULL,
+	  "returns whose call could not be looked at; the code is not there", OF(no_code) },
+	{ "unknown", "not known", T_COUNT, C_LOSS, NULL,
+	  "branches without code and without a kind; --symbols DIR says where programs are",
+	  OF(unknown) },
+};
+#undef OF
+static const struct table_form lost_form = { "unattributed", NULL, TABLE_ONE | TABLE_DATA,
+					     TABLE_COLUMNS(lost_columns) };
+
+static const struct table_form *const forms[] = {
+	&head_form,	 &recorded_form, &recorded_stacks_form,
+	&functions_form, &edges_form,	 &callers_form,
+	&callees_form,	 &lost_form,	 &recorded_losses_form
+};
+
+static int write_dot(struct buf *out, const struct document *d, const struct show *s,
+		     struct err *err)
+{
+	(void)s;
+	return graph_write_dot(out, calls_graph(d->ctx, err), err);
+}
+
+static int write_svg(struct buf *out, const struct document *d, const struct show *s,
+		     struct err *err)
+{
+	(void)s;
+	return graph_write_svg(out, calls_graph(d->ctx, err), err);
+}
+
+static const struct format graphs[] = { { "dot", write_dot, true, false },
+					{ "svg", write_svg, true, false } };
+const struct document_form calls_document = { "calls", 2,
+					      forms,   sizeof(forms) / sizeof(*forms),
+					      graphs,  sizeof(graphs) / sizeof(*graphs) };
+
+/* ---- lines for people ------------------------------------------------------------------------ */
+
+static void add_titles(struct document *d, const struct calls_view *v)
+{
+	const struct flow_sums *s = v->sums;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	document_title(d, INK_PLAIN, "%s branch stacks of %s, up to %u entries",
+		       num_exact(a, s->stacks), s->event ? s->event : "several events", s->depth);
+	if (v->c->scaled && v->c->hits)
+		document_title(d, INK_PLAIN, "%s calls %s", page_estimate(a, v->c->runs.v),
+			       page_error(b, v->c->runs));
+}
+
+static void add_value(struct document *d, const struct calls_view *v, const char *label,
+		      struct flow_value x, const char *text)
+{
+	char a[NUM_MAX], b[NUM_MAX];
+
+	document_title(d, INK_PLAIN, "%s %s %s %s%s", label,
+		       v->c->scaled ? page_estimate(a, x.v) : page_share(a, calls_share(v, x.v)),
+		       v->c->scaled ? "times" : "of all calls", page_error(b, x), text);
+}
+
+static void add_function(struct document *d, const struct calls_view *v)
+{
+	const struct call_function *f = &v->c->f[v->function];
+
+	document_title(d, INK_PLAIN, "%s", "");
+	document_title(d, INK_BOLD, "%s  %s", calls_name(v, v->function),
+		       calls_dso(v, v->function));
+	add_value(d, v, "called", f->called, "");
+	if (f->recursive.v > 0)
+		add_value(d, v, "of these by itself", f->recursive, "");
+	if (f->tailed.v > 0)
+		add_value(d, v, "tail-called", f->tailed, ": jumps to its start");
+	add_value(d, v, "calls others", f->calls, "");
+	if (!f->n_callers)
+		document_fact(d, "callers", false, "none in the recording");
+	if (!f->n_callees)
+		document_fact(d, "callees", false, "none in the recording");
+}
+
+static const char *why_no_stacks(const struct calls_view *v)
+{
+	const struct flow_sums *s = v->sums;
+	uint64_t with = s->samples - page_other_samples(&v->source);
+
+	if (!s->samples)
+		return "the recording has no samples";
+	if (!with)
+		return "the event with branch stacks has no sample: it was rarer than its period, "
+		       "or had no counter";
+	return s->empty ? "the samples' branch stacks are empty: no branch was recorded"
+			: "options left out all samples with branch stacks";
+}
+
+static const char *why_no_calls(const struct calls_view *v)
+{
+	if (!v->sums->stacks)
+		return why_no_stacks(v);
+	if (v->c->unknown)
+		return "nothing tells which of the recorded branches are calls: neither the "
+		       "programs' files nor kinds of branches are there";
+	return v->c->by_returns ? "none of the recorded branches is a return to behind a call"
+				: "none of the recorded branches is a call";
+}
+
+/* A count of lost_columns, of all of its kind. */
+static void add_lost(struct document *d, const struct calls *k, size_t column)
+{
+	const struct table_column *c = &lost_columns[column];
+	uint64_t n, all = k->hits + k->strange;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	memcpy(&n, (const char *)k + c->field.at, sizeof(n));
+	if (!strcmp(c->key, "unknown"))
+		all = k->unknown + k->other + k->kernel + k->hits_calls + k->hits_returns;
+	if (n)
+		document_fact(d, c->head, n > all / 20, "%s of %s %s: %s", num_exact(a, n),
+			      num_exact(b, all), !strcmp(c->key, "unknown") ? "branches" : "seen",
+			      c->means);
+}
+
+static void add_facts(struct document *d, const struct calls_view *v)
+{
+	const struct calls *k = v->c;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	if (!k->n_edges)
+		document_fact(d, "no calls", true, "%s", why_no_calls(v));
+	else if (k->scaled)
+		document_fact(d, "told by", false,
+			      "%s; the event counts the branches that are recorded", calls_by(k));
+	else
+		document_fact(d, "told by", true,
+			      "%s, shares only: the event does not count the branches that are "
+			      "recorded, so that how often is not known, and stacks favour code "
+			      "near what it counts",
+			      calls_by(k));
+	recorded_stacks(d, &v->source, v->sums);
+	if (!k->by_returns && k->hits_returns)
+		document_fact(d, "calls, returns", false,
+			      "%s and %s seen; they differ by what begins or ends outside of "
+			      "stacks, and by exceptions",
+			      num_exact(a, k->hits_calls), num_exact(b, k->hits_returns));
+	for (size_t i = 0; i < sizeof(lost_columns) / sizeof(*lost_columns); i++)
+		add_lost(d, k, i);
+	if (k->kernel)
+		document_fact(d, "kernel", false,
+			      "%s ways into the kernel or out of it, which are no calls",
+			      num_exact(a, k->kernel));
+}
+
+static void add_next(struct document *d, const struct calls_view *v)
+{
+	uint32_t f = v->function == CALLS_ALL ? 0 : v->function;
+	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
+	const char *name = v->c->n && v->c->f[f].symbol ? calls_name(v, f) : NULL;
+
+	if (v->function == CALLS_ALL && name)
+		next_add(&l, "calls", "", name, "who calls it, and whom it calls");
+	else if (name)
+		next_add(&l, "annotate", "", name, "its source lines and instructions");
+	if (v->c->n_edges)
+		next_add(&l, "calls", "--format svg -o calls.svg",
+			 v->function == CALLS_ALL ? NULL : name, "as a picture");
+	if (v->sums->filter == FLOW_ANY && v->sums->stacks)
+		next_add(&l, "blocks", "", NULL, "how often each block ran");
+	d->n_next = l.n;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Functions that were called or jumped to; down to what is shown as 0.1 %. */
+static size_t functions_enough(const struct calls_view *v)
+{
+	const struct calls *k = v->c;
+	size_t most = v->limit ? v->limit : FUNCTIONS, n = 0;
+
+	while (n < k->n && n < most) {
+		double called = k->f[n].called.v + k->f[n].tailed.v;
+
+		if (!(called > 0) || (!v->limit && n >= LEAST && calls_share(v, called) < SMALL))
+			break;
+		n++;
+	}
+	return n;
+}
+
+static void add_tables(struct document *d, const struct calls_view *v)
+{
+	struct table functions = { .form = &functions_form,
+				   .ctx = v,
+				   .array = v->c->f,
+				   .stride = sizeof(*v->c->f),
+				   .n = v->c->n,
+				   .people = functions_enough(v) };
+	struct table edges = { .form = &edges_form, .ctx = v, .people = v->limit };
+	struct table callers = { .form = &callers_form,
+				 .ctx = v,
+				 .people = v->limit ? v->limit : NEIGHBOURS };
+	struct table callees = callers;
+
+	callees.form = &callees_form;
+	if (!v->limit)
+		edges.people = table_enough(&edges, 0, LEAST, EDGES, SMALL);
+	functions.data_only = edges.data_only = v->function != CALLS_ALL;
+	document_table(d, &functions);
+	document_table(d, &edges);
+	if (v->function == CALLS_ALL)
+		return;
+	document_table(d, &callers);
+	document_table(d, &callees);
+}
+
+void calls_put(struct document *d, const struct calls_view *v)
+{
+	const struct table head = { .form = &head_form, .ctx = v, .array = v->c, .n = 1 };
+	const struct table lost = { .form = &lost_form, .array = v->c, .n = 1 };
+
+	document_table(d, &head);
+	recorded_head(d, &v->source);
+	add_titles(d, v);
+	if (v->function != CALLS_ALL)
+		add_function(d, v);
+	add_tables(d, v);
+	document_table(d, &lost);
+	add_facts(d, v);
+	recorded_tail(d, &v->source);
+	add_next(d, v);
+}

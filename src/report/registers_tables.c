@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What registers held, as tables: places, registers of each, values of each register.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "report/recorded.h"
+#include "report/registers_view.h"
+
+/* ---- walks: at[0] is the place, at[1] its register, at[2] the register's value --------------- */
+
+static bool place_next(const struct table *t, struct table_row *r)
+{
+	const struct registers *k = ((const struct registers_view *)t->ctx)->r;
+
+	r->at[0] += r->p != NULL;
+	while (r->at[0] < k->n && !k->place[r->at[0]].wanted)
+		r->at[0]++;
+	if (r->at[0] == k->n)
+		return false;
+	r->p = &k->place[r->at[0]];
+	return true;
+}
+
+/* The register at at[1], or the next that is shown. */
+static const struct registers_cell *cell_at(const struct registers_view *v, struct table_row *r)
+{
+	for (; r->at[0] < v->r->n; r->at[0]++, r->at[1] = 0) {
+		const struct registers_place *p = &v->r->place[r->at[0]];
+
+		for (; p->wanted && r->at[1] < p->n_cells; r->at[1]++)
+			if (registers_shown(v, p, &p->cell[r->at[1]]))
+				return &p->cell[r->at[1]];
+	}
+	return NULL;
+}
+
+static bool cell_next(const struct table *t, struct table_row *r)
+{
+	r->at[1] += r->p != NULL;
+	return (r->p = cell_at(t->ctx, r));
+}
+
+static bool value_next(const struct table *t, struct table_row *r)
+{
+	const struct registers_cell *c;
+
+	r->at[2] += r->p != NULL;
+	for (; (c = cell_at(t->ctx, r)); r->at[1]++, r->at[2] = 0)
+		if (r->at[2] < c->n_values)
+			return (r->p = &c->value[r->at[2]]);
+	return false;
+}
+
+static const struct registers_place *place_of(const struct table *t, const struct table_row *r)
+{
+	return &((const struct registers_view *)t->ctx)->r->place[r->at[0]];
+}
+
+static const struct registers_cell *cell_of(const struct table *t, const struct table_row *r)
+{
+	return &place_of(t, r)->cell[r->at[1]];
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+#define GET(name)                                                             \
+	static void name(const struct table *t, const struct table_column *c, \
+			 const struct table_row *r, struct table_cell *out)
+
+GET(dso)
+{
+	const struct registers_place *p = place_of(t, r);
+
+	(void)c;
+	if (p->image != IMAGE_NONE)
+		out->text = registers_dso(t->ctx, p);
+}
+
+GET(function)
+{
+	const struct symbol *s = place_of(t, r)->symbol;
+
+	(void)c;
+	out->text = s ? s->name : NULL;
+}
+
+GET(offset)
+{
+	const struct registers_place *p = place_of(t, r);
+
+	(void)c;
+	out->none = !p->symbol;
+	if (p->symbol)
+		out->n = p->addr - p->symbol->start;
+}
+
+GET(address)
+{
+	(void)c;
+	(void)registers_vaddr(t->ctx, place_of(t, r), &out->n);
+}
+
+/* "a.out:work+0x1c  12 samples; registers are those behind the instruction" */
+GET(heading)
+{
+	const struct registers_view *v = t->ctx;
+	const struct registers_place *p = place_of(t, r);
+	char n[NUM_MAX];
+
+	(void)c;
+	buf_printf(out->scratch, "%s:", registers_dso(v, p));
+	registers_put_place(out->scratch, p);
+	buf_printf(out->scratch, "  %s %s%s%s%s", num_exact(n, p->samples),
+		   v->r->every ? "time" : "sample", p->samples == 1 ? "" : "s",
+		   p->entry ? ", at its first instruction" : "",
+		   p->after ? "; registers are those behind the instruction" : "");
+	out->text = buf_str(out->scratch);
+}
+
+#define PLACE(flags)                                                                          \
+	{ "dso", "of", T_TEXT, flags, NULL, "the file", .get = dso },                         \
+		{ "function", "function", T_TEXT, flags, NULL, "its name", .get = function }, \
+		{ "offset",	"offset", T_ID, flags, "bytes", "from the function's start",  \
+		  .get = offset },                                                            \
+	{                                                                                     \
+		"address", "address", T_ADDRESS, flags, NULL, "in the file", .get = address   \
+	}
+
+#define OF(member) TABLE_FIELD(struct registers_place, member)
+static const struct table_column place_columns[] = {
+	PLACE(C_KEY),
+	{ "entry", "entry", T_FLAG, 0, NULL, "the first instruction of its function", OF(entry) },
+	{ "after_instruction", "behind", T_FLAG, 0, NULL,
+	  "some registers are those behind the instruction", OF(after) },
+	{ "samples", "samples", T_COUNT, 0, NULL, "with registers", OF(samples) },
+};
+#undef OF
+static const struct table_form places_form = { "places", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(place_columns), .next = place_next };
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+GET(name)
+{
+	const struct registers_cell *k = cell_of(t, r);
+
+	(void)c;
+	out->text = registers_name(((const struct registers_view *)t->ctx)->r->arch, k->bit, NULL);
+	if (!out->text)
+		cell_printf(out, "bit %u", k->bit);
+}
+
+GET(argument)
+{
+	unsigned argument;
+
+	(void)c;
+	(void)registers_name(((const struct registers_view *)t->ctx)->r->arch, cell_of(t, r)->bit,
+			     &argument);
+	out->n = argument;
+	out->none = !argument;
+}
+
+GET(guess)
+{
+	(void)c;
+	out->text = registers_guess_name(cell_of(t, r)->guess);
+}
+
+/* Numbers that a double holds are numbers; others, and addresses, are text. */
+static void put_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
+{
+	const uint64_t exact = (uint64_t)1 << 53;
+	char text[24];
+
+	out->kind = T_SIGNED;
+	if (g == GUESS_SIGNED32) {
+		out->i = (int32_t)(uint32_t)v;
+	} else if ((g == GUESS_SIGNED && v + exact <= 2 * exact) ||
+		   (g == GUESS_UNSIGNED && v <= exact)) {
+		out->i = (int64_t)v;
+	} else {
+		out->kind = T_TEXT;
+		cell_printf(out, "%s", registers_put_value(text, g, v));
+	}
+}
+
+GET(least)
+{
+	(void)c;
+	put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->least);
+}
+
+GET(most)
+{
+	(void)c;
+	put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->most);
+}
+
+GET(mean)
+{
+	const struct registers_cell *k = cell_of(t, r);
+
+	(void)c;
+	out->e = (struct estimate){ k->mean, k->half, NULL };
+}
+
+/* "0 50.0 %, 1 50.0 %", or why not. */
+GET(values_text)
+{
+	const struct registers_cell *k = cell_of(t, r);
+	char value[24], share[NUM_MAX];
+
+	(void)c;
+	if (k->more)
+		buf_puts(out->scratch, "more than 16 different");
+	if (k->more && k->zeros >= 2 && k->zeros < 64)
+		buf_printf(out->scratch, ", multiples of %" PRIu64, (uint64_t)1 << k->zeros);
+	for (size_t i = 0; i < k->n_values && !k->more; i++)
+		buf_printf(out->scratch, "%s%s %s", i ? ", " : "",
+			   registers_put_value(value, k->guess, k->value[i].v),
+			   num_percent(share, k->value[i].share));
+	out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct registers_cell, member)
+static const struct table_column cell_columns[] = {
+	PLACE(C_KEY | C_DATA),
+	{ "place", "place", T_TEXT, C_PEOPLE | C_GROUP, NULL, "", .get = heading },
+	{ "register", "", T_TEXT, C_KEY, NULL, "its name", .get = name },
+	{ "bit", "bit", T_ID, C_DATA, NULL, "its bit in perf's mask", OF(bit) },
+	{ "argument", "arg", T_ID, 0, NULL, "which argument it holds at an entry",
+	  .get = argument },
+	{ "guess", "looks like", T_TEXT, 0, NULL, "what its values look like", .get = guess },
+	{ "count", "count", T_COUNT, C_DATA, NULL, "samples that have it", OF(n) },
+	{ "least", "least", T_SIGNED, 0, NULL, "the least value", .get = least },
+	{ "most", "most", T_SIGNED, 0, NULL, "the greatest value", .get = most },
+	{ "mean", "mean", T_REAL, C_ERROR, NULL, "of all values", .get = mean },
+	{ "rms", "rms", T_REAL, 0, NULL, "root of the mean square", OF(rms) },
+	{ "zero_bits", "zeros", T_ID, C_DATA, NULL, "low bits that are 0 in all values",
+	  OF(zeros) },
+	{ "more", "more", T_FLAG, C_DATA, NULL, "too many different values to list", OF(more) },
+	{ "values_text", "values", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = values_text },
+};
+#undef OF
+static const struct table_form registers_form = { "registers", NULL, TABLE_MAIN,
+						  TABLE_COLUMNS(cell_columns), .next = cell_next };
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+GET(value)
+{
+	(void)c;
+	put_raw(out, cell_of(t, r)->guess, ((const struct registers_value *)r->p)->v);
+}
+
+GET(share)
+{
+	const struct registers_value *v = r->p;
+
+	(void)t;
+	(void)c;
+	out->e = (struct estimate){ v->share, v->half, NULL };
+}
+
+static const struct table_column value_columns[] = {
+	PLACE(C_KEY),
+	{ "register", "register", T_TEXT, C_KEY, NULL, "its name", .get = name },
+	{ "value", "value", T_SIGNED, C_KEY, NULL, "as the guess reads it", .get = value },
+	{ "count", "count", T_COUNT, 0, NULL, "samples that have it",
+	  TABLE_FIELD(struct registers_value, n) },
+	{ "share", "share", T_SHARE, C_ERROR, NULL, "of the samples", .get = share },
+};
+static const struct table_form values_form = { "values", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(value_columns), .next = value_next };
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+GET(event)
+{
+	(void)c;
+	(void)r;
+	out->text = ((const struct registers_view *)t->ctx)->event->name;
+}
+
+GET(with_registers)
+{
+	const struct registers *k = r->p;
+
+	(void)t;
+	(void)c;
+	out->n = k->samples - k->without;
+}
+
+GET(not_shown)
+{
+	(void)c;
+	(void)r;
+	out->n = ((const struct registers_view *)t->ctx)->more;
+}
+
+#define OF(member) TABLE_FIELD(struct registers, member)
+static const struct table_column head_columns[] = {
+	{ "event", "event", T_TEXT, 0, NULL, "that was sampled", .get = event },
+	{ "every", "every", T_FLAG, 0, NULL, "all occurrences were recorded, not a part",
+	  OF(every) },
+	{ "samples", "samples", T_COUNT, 0, NULL, "of the event", OF(samples) },
+	{ "samples_with_registers", "with", T_COUNT, 0, NULL, "samples that have registers",
+	  .get = with_registers },
+	{ "samples_at_entry", "at entry", T_COUNT, 0, NULL,
+	  "samples with registers, at a function's first instruction", OF(at_entry) },
+	{ "entries_not_shown", "not shown", T_COUNT, 0, NULL, "functions left out by --limit",
+	  .get = not_shown },
+};
+#undef OF
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+static const struct table_form *const forms[] = { &head_form,	&recorded_form,
+						  &places_form, &registers_form,
+						  &values_form, &recorded_losses_form };
+const struct document_form registers_document = { .name = "registers",
+						  .version = 2,
+						  .table = forms,
+						  .n_tables = sizeof(forms) / sizeof(*forms) };
+
+/* ---- lines for people ------------------------------------------------------------------------ */
+
+static void add_advice(struct document *d, const struct registers *k)
+{
+	if (k->samples == k->without) {
+		document_fact(d, "no registers", true,
+			      "not one sample has any: record with --intr-regs or --user-regs");
+	} else if (!k->at_entry) {
+		document_fact(d, "no entry", true,
+			      "no sample is at the first instruction of a function; other "
+			      "instructions: --at FUNCTION+0xOFFSET");
+		document_next(d, "cyclade record -e uprobe:PROGRAM:FUNCTION --user-regs -- PROGRAM",
+			      "every call");
+		document_next(d,
+			      "cyclade record -e br_inst_retired.near_call:p --intr-regs -- "
+			      "PROGRAM",
+			      "calls of all functions, if there is a PMU");
+	}
+}
+
+static void add_facts(struct document *d, const struct registers_view *v)
+{
+	const struct registers *k = v->r;
+	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX];
+
+	document_fact(d, "samples", false, "%s of %s: %s with registers, %s of these at an entry",
+		      num_exact(a, k->samples), v->event->name,
+		      num_exact(b, k->samples - k->without), num_exact(c, k->at_entry));
+	if (v->more)
+		document_fact(d, "not shown", false, "%s more functions' entries (--limit)",
+			      num_exact(a, v->more));
+	if (!k->every && k->at_entry)
+		document_fact(d, "error", false,
+			      "only a part of all calls was sampled: means and shares are "
+			      "estimates, least and most are those of the samples");
+	if (k->arch == REGISTERS_OTHER)
+		document_fact(d, "names", false,
+			      "registers of this architecture have only numbers, as in perf's "
+			      "mask");
+	add_advice(d, k);
+}
+
+void registers_put(struct document *d, const struct registers_view *v)
+{
+	const struct table head = { .form = &head_form, .ctx = v, .array = v->r, .n = 1 };
+	const struct table places = { .form = &places_form, .ctx = v };
+	const struct table registers = { .form = &registers_form, .ctx = v };
+	const struct table values = { .form = &values_form, .ctx = v };
+
+	document_table(d, &head);
+	recorded_head(d, &v->source);
+	document_table(d, &places);
+	document_table(d, &registers);
+	document_table(d, &values);
+	add_facts(d, v);
+	recorded_tail(d, &v->source);
+}

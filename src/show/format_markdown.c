@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * markdown - for a comment on a pull request: titles as paragraphs, tables, facts as a list. Names
+ * are escaped so that none of their characters means anything.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "show/document.h"
+
+enum { INDENT_MAX = 24, COLUMNS_MAX = 256 };
+
+struct writer {
+	struct buf *out;
+	bool shown[COLUMNS_MAX];
+	struct buf scratch, word, group;
+};
+
+static void put_cell(struct writer *w, const struct table *t, size_t i, const struct table_row *r)
+{
+	size_t n;
+	const struct table_column *c = &table_columns(t, &n)[i];
+	struct table_cell x;
+
+	table_cell(&x, t, c, r, &w->scratch);
+	buf_reset(&w->word);
+	cell_put(&w->word, &x);
+	/* leading blanks do not survive in a cell */
+	for (unsigned k = 0; k < x.indent && k < INDENT_MAX; k++)
+		buf_puts(w->out, "&nbsp;&nbsp;");
+	if (c->kind == T_TEXT || c->kind == T_LIST)
+		text_put_markdown(w->out, buf_str(&w->word));
+	else
+		buf_puts(w->out, buf_str(&w->word));
+	if (!(c->flags & C_ERROR))
+		return;
+	buf_reset(&w->word);
+	cell_put_error(&w->word, &x);
+	if (w->word.len)
+		buf_printf(w->out, " %s", buf_str(&w->word));
+}
+
+static void put_heads(struct writer *w, const struct table *t)
+{
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (w->shown[i])
+			buf_printf(w->out, "| %s ", c[i].head);
+	buf_puts(w->out, "|\n");
+	for (size_t i = 0; i < n; i++)
+		if (w->shown[i])
+			buf_puts(w->out,
+				 c[i].kind == T_TEXT || c[i].kind == T_LIST ? "|---" : "|---:");
+	buf_puts(w->out, "|\n");
+}
+
+/* A heading above rows that share a text, and a table for each run of them. True: it began one. */
+static bool put_group(struct writer *w, const struct table *t, const struct table_row *r)
+{
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+	struct table_cell x;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(c[i].flags & C_GROUP))
+			continue;
+		table_cell(&x, t, &c[i], r, &w->scratch);
+		buf_reset(&w->word);
+		cell_put(&w->word, &x);
+		if (r->i && !strcmp(buf_str(&w->word), buf_str(&w->group)))
+			return false;
+		buf_reset(&w->group);
+		buf_puts(&w->group, buf_str(&w->word));
+		buf_puts(w->out, r->i ? "\n### " : "### ");
+		text_put_markdown(w->out, buf_str(&w->group));
+		buf_puts(w->out, "\n\n");
+		return true;
+	}
+	return !r->i;
+}
+
+static void put_table(struct writer *w, const struct table *t)
+{
+	struct table_row r = { 0 };
+	size_t n, shown = 0;
+
+	(void)table_columns(t, &n);
+	assert(n <= COLUMNS_MAX);
+	for (size_t i = 0; i < n; i++)
+		w->shown[i] = table_has(t, i, C_DATA | C_GROUP) && !table_empty(t, i);
+	while ((!t->people || shown < t->people) && table_next(t, &r)) {
+		if (!shown && t->form->title)
+			buf_printf(w->out, "%s\n\n", t->form->title);
+		if (put_group(w, t, &r))
+			put_heads(w, t);
+		for (size_t i = 0; i < n; i++) {
+			if (!w->shown[i])
+				continue;
+			buf_puts(w->out, "| ");
+			put_cell(w, t, i, &r);
+			buf_putc(w->out, ' ');
+		}
+		buf_puts(w->out, "|\n");
+		shown++;
+	}
+	buf_reset(&w->word);
+	table_put_rest(&w->word, t, shown);
+	if (w->word.len)
+		buf_printf(w->out, "\n%s\n", buf_str(&w->word));
+	if (shown)
+		buf_putc(w->out, '\n');
+}
+
+static void put_line(struct buf *out, const char *label, const char *text)
+{
+	buf_printf(out, "- %s: ", label);
+	text_put_markdown(out, text);
+	buf_putc(out, '\n');
+}
+
+int format_markdown(struct buf *out, const struct document *d, const struct show *s,
+		    struct err *err)
+{
+	struct writer w = { .out = out };
+	const struct table *t;
+	size_t at = 0;
+
+	(void)err;
+	for (size_t i = 0; i < d->title.n && !s->later && !s->table; i++) {
+		const char *mark = d->title.v[i].ink == INK_BOLD ? "**" : "";
+
+		buf_puts(out, mark);
+		text_put_markdown(out, d->title.v[i].text);
+		buf_printf(out, "%s\n\n", mark);
+	}
+	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
+		put_table(&w, t);
+	for (size_t i = 0; i < d->fact.n && !s->table; i++)
+		put_line(out, d->fact.v[i].label, d->fact.v[i].text);
+	for (size_t i = 0; i < d->note.n && !s->table; i++)
+		put_line(out, "note", d->note.v[i]);
+	out->failed |= w.scratch.failed | w.word.failed | w.group.failed;
+	buf_free(&w.scratch);
+	buf_free(&w.word);
+	buf_free(&w.group);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * next - the commands worth typing after a report, filled in with this recording's names.
+ */
+#ifndef CYCLADE_SHOW_NEXT_H
+#define CYCLADE_SHOW_NEXT_H
+
+#include "base/arena.h"
+#include "show/style.h"
+
+#define NEXT_MAX 3
+
+struct next {
+	const char *command, *why;
+};
+
+/* Adds "cyclade HEAD [-i INPUT] [TAIL] [WORD]", where there is room and it can be typed.
+ * record and explain, which read no recording, have no -i. */
+struct next_list {
+	struct next *v; /* NEXT_MAX of them */
+	size_t n;
+	struct arena *a;   /* where the commands live */
+	const char *input; /* the recording as the user named it; NULL: the usual one */
+};
+void next_add(struct next_list *l, const char *head, const char *tail, const char *word,
+	      const char *why);
+/* A word for a POSIX shell. False where it cannot be typed: it holds what a terminal should not
+ * show, or has no end that anybody would find. */
+bool next_word(struct buf *b, const char *s);
+/* " next: cyclade ...  why", a line each, the reasons below each other. */
+void next_put(struct buf *out, const struct next *n, size_t count, const struct style *st);
+
+#endif

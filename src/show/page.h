@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * page - lines for people, as wide as what they are read on.
+ *
+ * Texts from outside are made safe and cut where the width ends; numbers never are.
+ */
+#ifndef CYCLADE_SHOW_PAGE_H
+#define CYCLADE_SHOW_PAGE_H
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "show/style.h"
+
+struct page {
+	struct buf *out;
+	const struct style *st;
+	struct buf text; /* scratch, to be freed */
+};
+
+void page_ink(struct page *p, enum ink i);
+void page_end(struct page *p); /* of a line; without blanks at its end */
+/* In so many columns, padded to them unless `last`; 0: as many as it needs. */
+void page_text(struct page *p, const char *s, size_t width, bool last);
+/* The same, cut at its beginning. */
+void page_text_end(struct page *p, const char *s, size_t width, bool last);
+/* In so many columns a name and what stands behind it ("+0x1a"), of which the name is cut. */
+void page_named(struct page *p, const char *name, const char *tail, size_t width);
+/* What is left of the width behind so many columns. */
+size_t page_room(const struct page *p, size_t used);
+/* " label   text that goes on in the next line" */
+void page_fact(struct page *p, const char *label, bool bad, const char *fmt, ...) PRINTF_(4, 5);
+/* The same of a text that is safe. */
+void page_labelled(struct page *p, const char *label, const char *text, bool bad);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "show/table.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+const struct table_column *table_columns(const struct table *t, size_t *n)
+{
+	*n = t->column ? t->n_columns : t->form->n_columns;
+	return t->column ? t->column : t->form->column;
+}
+
+bool table_has(const struct table *t, size_t column, unsigned not_flags)
+{
+	size_t n;
+	const struct table_column *c = &table_columns(t, &n)[column];
+
+	return !(c->flags & not_flags) && (column >= 64 || !(t->hidden >> column & 1));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The cursor counts the rows that it moved to, so that it stands before row r->i + 1. */
+bool table_next(const struct table *t, struct table_row *r)
+{
+	size_t next = r->p ? r->i + 1 : 0;
+
+	if (t->form->next) {
+		if (!t->form->next(t, r))
+			return false;
+		assert(r->p);
+	} else {
+		if (next >= t->n)
+			return false;
+		r->p = (const char *)t->array + next * t->stride;
+	}
+	r->i = next;
+	return true;
+}
+
+size_t table_rows(const struct table *t)
+{
+	struct table_row r = { 0 };
+	size_t n = 0;
+
+	if (!t->form->next)
+		return t->n;
+	while (table_next(t, &r))
+		n++;
+	return n;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static uint64_t integer_at(const void *at, size_t size)
+{
+	uint8_t n8;
+	uint16_t n16;
+	uint32_t n32;
+	uint64_t n64;
+
+	switch (size) {
+	case 1:
+		memcpy(&n8, at, 1);
+		return n8;
+	case 2:
+		memcpy(&n16, at, 2);
+		return n16;
+	case 4:
+		memcpy(&n32, at, 4);
+		return n32;
+	default:
+		assert(size == 8);
+		memcpy(&n64, at, 8);
+		return n64;
+	}
+}
+
+static bool is_estimate(enum table_kind kind)
+{
+	return kind == T_AMOUNT || kind == T_REAL || kind == T_SHARE || kind == T_SECONDS;
+}
+
+static void read_field(struct table_cell *x, const struct table_field *f, const void *row)
+{
+	const void *at = (const char *)row + f->at;
+
+	if (x->kind == T_TEXT) {
+		assert(f->size == sizeof(x->text));
+		memcpy(&x->text, at, sizeof(x->text));
+	} else if (is_estimate(x->kind)) {
+		assert(f->size == sizeof(double) || f->size == sizeof(x->e));
+		memcpy(&x->e, at, f->size);
+	} else if (x->kind == T_SIGNED) {
+		assert(f->size == 4 || f->size == 8);
+		x->i = f->size == 4 ? (int32_t)integer_at(at, 4) : (int64_t)integer_at(at, 8);
+	} else {
+		x->n = integer_at(at, f->size);
+	}
+}
+
+void table_cell(struct table_cell *out, const struct table *t, const struct table_column *c,
+		const struct table_row *r, struct buf *scratch)
+{
+	buf_reset(scratch);
+	*out = (struct table_cell){ .kind = c->kind, .e = ESTIMATE_NONE(NULL), .scratch = scratch };
+	if (c->field.size)
+		read_field(out, &c->field, r->p);
+	if (c->get)
+		c->get(t, c, r, out);
+	if (out->kind == T_TEXT && !out->text)
+		out->none = true;
+	if (is_estimate(out->kind) && !isfinite(out->e.v))
+		out->none = true;
+}
+
+bool cell_has(const struct table_cell *x)
+{
+	return !x->none;
+}
+
+void cell_printf(struct table_cell *out, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	buf_reset(out->scratch);
+	buf_puts(out->scratch, text);
+	out->text = buf_str(out->scratch);
+}
+
+void cell_estimate(struct table_cell *out, struct estimate e)
+{
+	out->e = e;
+}
+
+void cell_none(struct table_cell *out, const char *why)
+{
+	out->none = true;
+	out->e.why = why;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static void put_amount(struct buf *b, double v)
+{
+	char n[NUM_MAX];
+
+	if (fabs(v) < 99.5)
+		buf_printf(b, "%.3g", v);
+	else
+		buf_puts(b, num_count(n, fabs(v) < 1e6 ? round(v) : v));
+}
+
+static void put_share(struct buf *b, double v)
+{
+	char n[NUM_MAX];
+
+	buf_puts(b, v > 0 && v < 0.0005 ? "<0.1 %" : num_percent(n, v));
+}
+
+static void put_list(struct buf *b, const struct table_cell *x)
+{
+	for (size_t i = 0; i < x->n_list; i++)
+		buf_printf(b, "%s%s", i ? ", " : "", x->list[i]);
+}
+
+void cell_put(struct buf *b, const struct table_cell *x)
+{
+	char n[NUM_MAX];
+
+	if (x->none) {
+		buf_puts(b, x->says ? x->says : x->kind == T_TEXT || x->kind == T_FLAG ? "" : "-");
+		return;
+	}
+	switch (x->kind) {
+	case T_TEXT:
+		buf_puts(b, x->text);
+		buf_puts(b, x->tail ? x->tail : "");
+		break;
+	case T_LIST:
+		put_list(b, x);
+		break;
+	case T_ID:
+		buf_printf(b, "%" PRIu64, x->n);
+		break;
+	case T_COUNT:
+		buf_puts(b, num_exact(n, x->n));
+		break;
+	case T_SIGNED:
+		buf_printf(b, "%" PRId64, x->i);
+		break;
+	case T_ADDRESS:
+		buf_printf(b, "0x%" PRIx64, x->n);
+		break;
+	case T_BYTES:
+		buf_puts(b, num_bytes(n, x->n));
+		break;
+	case T_FLAG:
+		buf_puts(b, x->n ? "yes" : "");
+		break;
+	case T_AMOUNT:
+		put_amount(b, x->e.v);
+		break;
+	case T_REAL:
+		buf_printf(b, fabs(x->e.v) < 1e6 ? "%.4g" : "%.3e", x->e.v);
+		break;
+	case T_SHARE:
+		put_share(b, x->e.v);
+		break;
+	case T_SECONDS:
+		buf_puts(b, num_seconds(n, x->e.v));
+		break;
+	}
+}
+
+/* In % of the value. */
+static void put_relative(struct buf *b, const struct estimate *e)
+{
+	double share = e->half / fabs(e->v);
+
+	if (!isfinite(share))
+		buf_puts(b, "+-?");
+	else if (share >= 0.9995)
+		buf_puts(b, "+-100 %+");
+	else
+		buf_printf(b, "+-%.1f %%", 100 * share);
+}
+
+static void put_points(struct buf *b, double half)
+{
+	if (half < 0.0005)
+		buf_puts(b, "+-<0.1");
+	else
+		buf_printf(b, "+-%.1f", 100 * half);
+}
+
+void cell_put_error(struct buf *b, const struct table_cell *x)
+{
+	size_t at = b->len;
+
+	if (x->none || !is_estimate(x->kind))
+		return;
+	if (isnan(x->e.half))
+		buf_puts(b, "+-?");
+	else if (x->kind == T_AMOUNT || x->kind == T_SECONDS)
+		put_relative(b, &x->e);
+	else if (x->kind == T_SHARE)
+		put_points(b, x->e.half);
+	else if (x->e.half > 0)
+		buf_printf(b, "+-%.2g", x->e.half);
+	if (x->mark && b->len > at)
+		buf_putc(b, x->mark);
+}
+
+void table_put_rest(struct buf *b, const struct table *t, size_t shown)
+{
+	size_t n = t->people && shown >= t->people ? table_rows(t) : shown;
+	char text[NUM_MAX];
+
+	if (n > shown)
+		buf_printf(b, "(%s more %s%s)", num_exact(text, n - shown),
+			   t->form->rest ? t->form->rest : "row", n - shown == 1 ? "" : "s");
+}
+
+size_t table_enough(const struct table *t, size_t column, size_t least, size_t most, double small)
+{
+	struct table_row r = { 0 };
+	struct table_cell x;
+	struct buf scratch = BUF_INIT;
+	size_t n_columns, n = 0;
+	const struct table_column *c = &table_columns(t, &n_columns)[column];
+
+	while (n < most && table_next(t, &r)) {
+		table_cell(&x, t, c, &r, &scratch);
+		if (n >= least && !(x.e.v >= small))
+			break;
+		n++;
+	}
+	buf_free(&scratch);
+	return n;
+}
+
+bool table_empty(const struct table *t, size_t column)
+{
+	struct table_row r = { 0 };
+	struct table_cell x;
+	struct buf scratch = BUF_INIT;
+	size_t n;
+	const struct table_column *c = &table_columns(t, &n)[column];
+	bool empty = c->flags & C_SPARSE;
+
+	while (empty && (!t->people || !r.p || r.i + 1 < t->people) && table_next(t, &r)) {
+		table_cell(&x, t, c, &r, &scratch);
+		empty = x.none && (!x.says || !*x.says);
+	}
+	buf_free(&scratch);
+	return empty;
+}
+
+/* ---- invariants ------------------------------------------------------------------------------ */
+
+static bool is_name(const char *s)
+{
+	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(s) &&
+	       !(*s >= '0' && *s <= '9');
+}
+
+/* Names of columns that data bring (a model's nodes) are what they are. */
+void table_check(const struct table *t)
+{
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	assert(is_name(t->form->name));
+	for (size_t i = 0; i < n; i++) {
+		assert(c[i].key && c[i].head && (c[i].field.size || c[i].get));
+		assert(t->column || is_name(c[i].key));
+		assert(!(c[i].flags & C_DATA && c[i].flags & C_PEOPLE));
+		for (size_t k = 0; k < i; k++)
+			assert(strcmp(c[i].key, c[k].key) != 0);
+	}
+	assert(!(t->form->flags & TABLE_LINES) || (n == 1 && c->kind == T_TEXT));
+	assert(!(t->form->flags & TABLE_ONE) || table_rows(t) == 1);
+	(void)c;
+	(void)is_name;
+}

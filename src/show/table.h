@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * table - what a result shows, before it has a format.
+ *
+ * A table has columns and rows. Its form (name, columns, keys) is static: formats, a database's
+ * schema and the manual read it without any rows. Rows are walked with a cursor and cells are asked
+ * for one by one, so that memory does not grow with rows. A table is walked more than once: next()
+ * and get() must answer the same each time.
+ *
+ * Name and keys are for programs and stay: csv's header, json's members, a database's tables and
+ * columns. Title and heads are for people. One thing has one key in all results: host, function,
+ * dso, address, file, line, event, samples, period, share.
+ *
+ * Rows are flat. A row that belongs to a row of another table repeats that row's C_KEY columns
+ * (a block has its function's dso and function), and a row of a tree has its id and its parent's:
+ * csv, json, SQL and a comparison of two results then have the same rows.
+ *
+ * A cell's value has an error bar (half its 95 % interval), or the reason why it has none.
+ */
+#ifndef CYCLADE_SHOW_TABLE_H
+#define CYCLADE_SHOW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/estimate.h"
+
+enum table_kind {
+	T_TEXT,	   /* .text, from outside: formats escape it; then .tail, which is never cut off */
+	T_LIST,	   /* .list: several texts */
+	T_ID,	   /* .n: names something (a pid, a CPU, a line) */
+	T_COUNT,   /* .n: how many, exactly */
+	T_SIGNED,  /* .i */
+	T_ADDRESS, /* .n: text "0x1f" for programs */
+	T_BYTES,   /* .n */
+	T_FLAG,	   /* .n: yes or no */
+	T_AMOUNT,  /* .e: how many, measured or estimated; people see its error in % of it */
+	T_REAL,	   /* .e: a figure of a few digits; people see its error in its own unit */
+	T_SHARE,   /* .e: a fraction; people see % and an error in points */
+	T_SECONDS, /* .e */
+};
+
+enum {
+	C_KEY = 1,	 /* these together name a row: by them two results are joined */
+	C_ERROR = 2,	 /* has an error: for programs one more column KEY_error */
+	C_WHY = 4,	 /* for programs one more column KEY_why: why no value, else why no error */
+	C_FLEX = 8,	 /* takes the width that is left, and is cut first */
+	C_KEEP_END = 16, /* is cut at its beginning: a path */
+	C_HEAT = 32,	 /* coloured by its share */
+	C_DATA = 64,	 /* for programs only */
+	C_PEOPLE = 128,	 /* for people only: made of other columns */
+	C_SPARSE = 256,	 /* people are not shown it where none of their rows has a value */
+	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` says what was lost */
+	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
+};
+
+struct table_cell {
+	enum table_kind kind; /* the column's; get() may change it for a row */
+	bool none;	      /* no value: empty, null; .e.why has the reason */
+	const char *text, *tail;
+	const char *const *list;
+	size_t n_list;
+	uint64_t n;
+	int64_t i;
+	struct estimate e;
+	const char *says;    /* what people see where there is no value; NULL: "-" */
+	char mark;	     /* people see it behind the error; 0: none */
+	unsigned indent;     /* levels that people see a text indented by */
+	struct buf *scratch; /* empty; where get() may put the text together */
+};
+
+struct table;
+struct table_column;
+
+/* Where a walk stands. All 0: before the first row. */
+struct table_row {
+	const void *p; /* what the cells are made of */
+	size_t i;      /* of the row, from 0; kept by table_next() */
+	size_t at[3];  /* next()'s own */
+};
+
+/* Fills *out, in which numbers are 0, texts NULL and estimates NAN before. A NULL text and a NAN
+ * estimate are no value. */
+typedef void table_get(const struct table *t, const struct table_column *c,
+		       const struct table_row *r, struct table_cell *out);
+
+struct table_column {
+	const char *key;  /* for programs */
+	const char *head; /* for people */
+	enum table_kind kind;
+	unsigned flags;
+	const char *unit;  /* "cycles", "Hz"; NULL: a plain number, or another column has it */
+	const char *means; /* a line */
+	struct table_field {
+		size_t at, size; /* in a row: size 0: get() makes the value */
+	} field;
+	table_get *get;
+	size_t which; /* get()'s own */
+};
+/* A member of a row: an integer, a double, a struct estimate or a text; others do not compile. */
+/* clang-format off */
+#define TABLE_FIELD(type, member) \
+	.field = { offsetof(type, member), \
+		   sizeof(((type *)0)->member) * \
+		   _Generic(((type *)0)->member, bool: 1, uint8_t: 1, uint16_t: 1, uint32_t: 1, \
+			    uint64_t: 1, int32_t: 1, int64_t: 1, double: 1, char *: 1, \
+			    const char *: 1, struct estimate: 1) }
+#define TABLE_COLUMNS(a) .column = (a), .n_columns = sizeof(a) / sizeof(*(a))
+/* clang-format on */
+
+enum {
+	TABLE_MAIN = 1,	   /* the one that csv has where --table does not name another */
+	TABLE_ONE = 2,	   /* has one row: json has an object */
+	TABLE_HEAD = 4,	   /* the same, and its members are the document's own */
+	TABLE_LINES = 8,   /* has one column of texts: json has an array of them */
+	TABLE_DATA = 16,   /* for programs only: people read its facts */
+	TABLE_PEOPLE = 32, /* for people only: rows of another table in another order */
+};
+
+struct table_form {
+	const char *name, *title; /* title: NULL: none is needed */
+	unsigned flags;
+	const struct table_column *column;
+	size_t n_columns;
+	/* Moves to the next row, which it puts in r->p; false: there is none. NULL: rows are an
+	 * array. */
+	bool (*next)(const struct table *t, struct table_row *r);
+	const char *rest; /* "edge": people read "(3 more edges)" */
+};
+
+struct table {
+	const struct table_form *form;
+	const void *ctx;
+	const void *array; /* rows, where the form has no next() */
+	size_t stride, n;
+	size_t people;			   /* so many rows for people, then how many more; 0: all */
+	bool data_only;			   /* this time it is for programs only */
+	uint64_t hidden;		   /* bit by column: the result has nothing for it */
+	const struct table_column *column; /* columns known only now; NULL: the form's */
+	size_t n_columns;
+};
+
+/* The next row. Ends where out of rows. */
+bool table_next(const struct table *t, struct table_row *r);
+/* A cell of it; `scratch` is emptied, and holds its text until the next cell. */
+void table_cell(struct table_cell *out, const struct table *t, const struct table_column *c,
+		const struct table_row *r, struct buf *scratch);
+const struct table_column *table_columns(const struct table *t, size_t *n);
+/* The column is one of `t` for those whom `not` does not exclude: C_DATA or C_PEOPLE. */
+bool table_has(const struct table *t, size_t column, unsigned not_flags);
+size_t table_rows(const struct table *t);
+/* C_SPARSE, and no row that people are shown has a value. */
+bool table_empty(const struct table *t, size_t column);
+/* For table.people: rows while the column is `small` or more, but `least`, and `most` at most. */
+size_t table_enough(const struct table *t, size_t column, size_t least, size_t most, double small);
+/* Fails in a build with asserts: keys are unique, names are fit for SQL, TABLE_ONE is one row. */
+void table_check(const struct table *t);
+
+/* A text made by get(). */
+void cell_printf(struct table_cell *out, const char *fmt, ...) PRINTF_(2, 3);
+void cell_estimate(struct table_cell *out, struct estimate e);
+/* No value, and why. */
+void cell_none(struct table_cell *out, const char *why);
+
+/* ---- for the formats ------------------------------------------------------------------------- */
+
+/* The cell has a value. */
+bool cell_has(const struct table_cell *x);
+/* As people read it, not escaped: "62.3 %", "12,712", "-". */
+void cell_put(struct buf *b, const struct table_cell *x);
+/* "+-1.3", "+-0.4 %~"; nothing where there is no value, or it is exact and no estimate. */
+void cell_put_error(struct buf *b, const struct table_cell *x);
+/* "(3 more edges)"; nothing where people are shown all. */
+void table_put_rest(struct buf *b, const struct table *t, size_t shown);
+
+#endif

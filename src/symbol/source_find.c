@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbol/source_find.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+enum { SOURCE_MAX = 64 << 20, NAME_MAX_LEN = 4096 };
+
+struct search {
+	const struct source_places *w;
+	const char *name;
+	char clean[NAME_MAX_LEN]; /* the name without "." and ".." */
+	const struct source_sum *sum;
+	struct source_text *out;
+	bool differs, anothers;
+	bool own; /* names are the recording's, not the user's */
+};
+
+static bool may_be_believed(const struct search *s, const struct stat *st)
+{
+	return !s->own || (s->sum && s->sum->has_md5) || file_written_by(st, s->w->owner);
+}
+
+/* True if that is the file; its text is read then. */
+static bool try_path(struct search *s, const char *path)
+{
+	struct buf text = BUF_INIT;
+	uint8_t digest[MD5_SIZE];
+	bool by_md5 = false;
+	struct stat st;
+
+	if (strlen(path) >= sizeof(s->out->path) || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    file_slurp(&text, path, SOURCE_MAX, NULL)) {
+		buf_free(&text);
+		return false;
+	}
+	if (!may_be_believed(s, &st)) {
+		if (!s->anothers && !s->differs)
+			(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+		s->anothers = true;
+		buf_free(&text);
+		return false;
+	}
+	if (s->sum && s->sum->has_md5) {
+		md5(buf_str(&text), text.len, digest);
+		by_md5 = memcmp(digest, s->sum->md5, MD5_SIZE) != 0;
+	}
+	if (!by_md5 && (!s->sum || !s->sum->size || s->sum->size == text.len)) {
+		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+		s->out->text = text;
+		return true;
+	}
+	if (!s->differs) {
+		(void)snprintf(s->out->path, sizeof(s->out->path), "%s", path);
+		s->out->by_md5 = by_md5;
+		s->differs = true;
+	}
+	buf_free(&text);
+	return false;
+}
+
+static bool try_below(struct search *s, const char *dir, const char *name)
+{
+	char path[NAME_MAX_LEN];
+
+	return !path_join(path, sizeof(path), dir, name) && try_path(s, path);
+}
+
+static const char *past_parents(const char *name)
+{
+	while (*name == '/' || !strncmp(name, "../", 3))
+		name += *name == '/' ? 1 : 3;
+	return name;
+}
+
+static bool try_dir(struct search *s, const char *dir)
+{
+	for (const char *tail = past_parents(s->clean); tail; tail = strchr(tail, '/')) {
+		tail += *tail == '/';
+		if (*tail && try_below(s, dir, tail))
+			return true;
+	}
+	return false;
+}
+
+/* What stands behind `old`, a whole number of its parts; NULL: `name` does not begin so. */
+static const char *rest_after(const char *name, const char *old)
+{
+	size_t n = strlen(old);
+
+	if (!n)
+		return name[0] == '/' ? NULL : name;
+	if (strncmp(name, old, n) != 0)
+		return NULL;
+	return old[n - 1] == '/' || !name[n] || name[n] == '/' ? name + n : NULL;
+}
+
+static bool try_map(struct search *s, const char *map, const char *equals)
+{
+	char old[NAME_MAX_LEN], clean[NAME_MAX_LEN];
+	const char *rest;
+	int n = snprintf(old, sizeof(old), "%.*s", (int)(equals - map), map);
+
+	if (n < 0 || (size_t)n >= sizeof(old) || path_lexical(clean, sizeof(clean), old))
+		return false;
+	/* as it is written, for who sees no other name; then by what it means */
+	rest = rest_after(s->name, old);
+	if (!rest)
+		rest = rest_after(s->clean, clean);
+	return rest && try_below(s, equals + 1, rest);
+}
+
+static bool try_said(struct search *s)
+{
+	for (const char *const *d = s->w->said; d && *d; d++) {
+		const char *equals = strchr(*d, '=');
+		struct stat st;
+
+		/* a directory may have "=" in its name */
+		if (equals && stat(*d, &st) ? try_map(s, *d, equals) : try_dir(s, *d))
+			return true;
+	}
+	return false;
+}
+
+static bool try_own(struct search *s)
+{
+	if (s->name[0] != '/')
+		return false;
+	if (s->w->sysroot)
+		return try_below(s, s->w->sysroot, s->clean);
+	/* with symbolic links on its way, "dir/.." may be elsewhere than the letters say */
+	return try_path(s, s->name) || try_path(s, s->clean);
+}
+
+/* ---- debuginfod's cache ------------------------------------------------------------------ */
+
+/* elfutils up to 0.191: "source" and the name, "/" as "##" and "#" as "#_". */
+static int old_leaf(char *out, size_t size, const char *name)
+{
+	size_t n = (size_t)snprintf(out, size, "source");
+
+	for (; *name; name++) {
+		if (n + 3 > size)
+			return -1;
+		out[n++] = *name == '/' ? '#' : *name;
+		if (*name == '/' || *name == '#')
+			out[n++] = *name == '/' ? '#' : '_';
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+/* Since 0.192: "source-", a hash, "-", the name's last 117 letters with "#" for all but a few. */
+static int new_leaf(char *out, size_t size, const char *name)
+{
+	enum { KEPT = 117 };
+	size_t len = strlen(name), n;
+	uint32_t hash = 5381;
+
+	for (const char *p = name; *p; p++) {
+		int letter = (signed char)*p; /* as they are there */
+
+		hash = hash * 33 + (uint32_t)letter;
+	}
+	n = (size_t)snprintf(out, size, "source-%08x-", hash);
+	if (n + KEPT >= size)
+		return -1;
+	for (const char *p = name + (len > KEPT ? len - KEPT : 0); *p; p++) {
+		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+			     (*p >= '0' && *p <= '9') || strchr("._-", *p);
+
+		out[n++] = plain ? *p : '#';
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+static bool try_cache(struct search *s)
+{
+	static int (*const leaf[])(char *, size_t, const char *) = { new_leaf, old_leaf };
+	const char *const names[] = { s->name, s->clean };
+	char hex[2 * 64 + 1], dir[NAME_MAX_LEN], file[NAME_MAX_LEN];
+
+	if (!s->w->debuginfod || !s->w->build_id_len || s->w->build_id_len > 64 ||
+	    s->name[0] != '/')
+		return false;
+	for (size_t i = 0; i < s->w->build_id_len; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", s->w->build_id[i]);
+	if (path_join(dir, sizeof(dir), s->w->debuginfod, hex))
+		return false;
+	for (size_t i = 0; i < 4; i++)
+		if (!leaf[i / 2](file, sizeof(file), names[i % 2]) && try_below(s, dir, file))
+			return true;
+	return false;
+}
+
+enum source_outcome source_find(const struct source_places *w, const char *name,
+				const struct source_sum *sum, struct source_text *out)
+{
+	struct search s = { .w = w, .name = name, .sum = sum, .out = out };
+
+	memset(out, 0, sizeof(*out));
+	if (path_lexical(s.clean, sizeof(s.clean), name))
+		return SOURCE_ABSENT;
+	if (try_said(&s))
+		return SOURCE_FOUND;
+	s.own = true;
+	if (try_own(&s))
+		return SOURCE_FOUND;
+	s.own = false;
+	if (try_cache(&s))
+		return SOURCE_FOUND;
+	return s.differs ? SOURCE_DIFFERS : s.anothers ? SOURCE_ANOTHERS : SOURCE_ABSENT;
+}

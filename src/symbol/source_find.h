@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source_find - the source file that debug information names, on this machine.
+ *
+ * Tried in this order; the first file whose size and MD5 are those in the debug information (where
+ * it has them: DWARF 5) is the one:
+ *	1. what `said` lists, in its order: OLD=NEW replaces the beginning OLD of the name by NEW;
+ *	   DIR is searched for the whole name, then for fewer and fewer of its last parts
+ *	2. the name itself, below the sysroot
+ *	3. debuginfod's cache, by the program's build-id
+ * A name that is still relative is looked for by `said` alone: the current directory has nothing to
+ * do with where the program was compiled. `..` in a name never leads out of DIR or the sysroot.
+ * Anybody can put a file where a foreign program's source once lay: by 2, only files that root, the
+ * user or the program's owner alone can write are read, and those whose MD5 is right.
+ */
+#ifndef CYCLADE_SYMBOL_SOURCE_FIND_H
+#define CYCLADE_SYMBOL_SOURCE_FIND_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "symbol/line_sums.h"
+
+struct source_places {
+	const char *const *said; /* --source; NULL-ended or NULL */
+	const char *sysroot;	 /* NULL: "" */
+	const char *debuginfod;	 /* its cache directory, or NULL */
+	const uint8_t *build_id; /* of the program */
+	size_t build_id_len;	 /* 0: not known */
+	uid_t owner;		 /* of the program, or root */
+};
+
+enum source_outcome {
+	SOURCE_ABSENT,
+	SOURCE_FOUND,
+	SOURCE_ANOTHERS, /* there is one that some other user wrote, and no MD5 to vouch for it */
+	SOURCE_DIFFERS,	 /* there are files of that name, none of which was compiled */
+};
+
+struct source_text {
+	struct buf text;
+	char path[4096]; /* FOUND: where it is; ANOTHERS, DIFFERS: the first of these */
+	bool by_md5;	 /* DIFFERS: in its MD5, not in its size */
+};
+
+/* `sum` is what the debug information has of the file's contents, or NULL. The caller frees
+ * out->text with buf_free(). Files over 64 MB are passed over. */
+enum source_outcome source_find(const struct source_places *w, const char *name,
+				const struct source_sum *sum, struct source_text *out);
+
+#endif

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""When the running kernel's names are given to a recording: made recordings with samples in a function of this
+kernel, of which release, machine, architecture, boot or build-id are another's. And one of perf's own."""
+import csv
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+import account_made  # noqa: E402
+import gen  # noqa: E402
+from account_made import Made  # noqa: E402
+from tap import CYCLADE, KERNEL, PERF, SHARED, Tap  # noqa: E402
+
+HOSTNAME, OSRELEASE, ARCH, BUILD_ID = 3, 4, 6, 2
+tap = Tap()
+w = gen.Writer("<")
+
+
+def run(*argv):
+    return subprocess.run(argv, capture_output=True, text=True,
+                          env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "LC_ALL": "C.UTF-8",
+                               "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent"})
+
+
+def kallsyms():
+    """(_text, address of a function, its name), or None where addresses are hidden."""
+    at, found = 0, None
+    with open("/proc/kallsyms", encoding="ascii", errors="replace") as f:
+        for line in f:
+            addr, kind, name = line.split()[:3]
+            if name == "_text":
+                at = int(addr, 16)
+            elif name == "schedule" and kind == "T":
+                found = int(addr, 16)
+    return (at, found) if at and found else None
+
+
+def note_id():
+    with open("/sys/kernel/notes", "rb") as f:
+        data = f.read()
+    i = data.find(b"\x14\0\0\0\x03\0\0\0GNU\0")
+    return data[i + 12:i + 32] if i >= 0 else b""
+
+
+def make(path, text, at, moved=0, ident=b"", **header):
+    a = dict(type=1, config=0, period=1000, sample=gen.BASE, sample_id_all=1)
+    f = gen.File(w, [("cpu-clock", a, [100])], attr_size=112)
+    for bit, value in (("host", HOSTNAME), ("release", OSRELEASE), ("arch", ARCH)):
+        if header.get(bit):
+            f.features[value] = w.text(header[bit])
+    if ident:
+        path_ = gen.text8("[kernel.kallsyms]")
+        body = w.pack("i", -1) + ident + bytes(24 - len(ident)) + path_
+        f.features[BUILD_ID] = w.pack("IHH", 0, 1, 8 + len(body)) + body
+    tail = w.pack("IIQIIQ", 0, 0, 1, 0, 0, 100)
+    data = [w.record(gen.MMAP, w.pack("IIQQQ", 2**32 - 1, 0, text + moved, 0x2000000, text + moved) +
+                     gen.text8("[kernel.kallsyms]_text") + tail, 1)]
+    for i in range(10):
+        s = gen.Sample(i + 1, 100)
+        s.v.update(TID=(1, 1), TIME=100 + i, IP=at + moved + 1, CPU=0, PERIOD=1000)
+        data.append(s.write(w, a, 0, 1)[0])
+    f.data = b"".join(data)
+    with open(path, "wb") as out:
+        out.write(f.build())
+
+
+def names(path):
+    r = run(CYCLADE, "report", "--no-cache", "-s", "sym", "--format", "csv", path)
+    rows = list(csv.DictReader(io.StringIO(r.stdout)))
+    return [row["sym"] for row in rows]
+
+
+def made(where):
+    found = kallsyms()
+    if not found:
+        tap.skip("names of this kernel", "/proc/kallsyms hides its addresses")
+        return
+    text, at = found
+    u = os.uname()
+    here = dict(host=u.nodename, release=u.release, arch=u.machine)
+    other = "aarch64" if u.machine == "x86_64" else "x86_64"
+    cases = [("recorded here", {}, True, ""),
+             ("host not recorded", dict(host=None), True, ""),
+             ("another release", dict(release="3.8.0"), False, "is of kernel 3.8.0"),
+             ("release not recorded", dict(release=None), False, "does not say which kernel"),
+             ("nothing recorded", dict(release=None, host=None, arch=None), False, "does not say which kernel"),
+             ("another machine", dict(host=u.nodename + "-not"), False, "is of machine " + u.nodename + "-not"),
+             ("another architecture", dict(arch=other), False, "is of " + other),
+             ("another boot", dict(moved=0x1200000), False, "another boot")]
+    ident = note_id()
+    if ident:
+        cases += [("another machine, but the same build-id", dict(host="other", release="3.8.0", moved=0x1200000, ident=ident),
+                   True, ""),
+                  ("recorded here, another build-id", dict(ident=bytes(range(20))), False, "has build-id")]
+    for what, change, want, why in cases:
+        path = os.path.join(where, "k.data")
+        make(path, text, at, **{**here, **change})
+        got = names(path)
+        tap.ok(got == (["schedule"] if want else ["0x%016x" % (at + change.get("moved", 0) + 1)]), what, got)
+        if why:
+            out = run(CYCLADE, "report", "--no-cache", path).stdout
+            tap.ok(why in " ".join(out.split()), f"{what}: says why", out)
+
+
+def programs(where):
+    """Without a build-id a file of the recorded path is taken for the recorded one, but not where both the machine's name
+    and its kernel differ, nor on another architecture."""
+    u = os.uname()
+    if u.machine != "x86_64":
+        tap.skip("programs of other machines", "the made one is of x86_64")
+        return
+    rows = [("recorded here", u.nodename, u.release, "x86_64", True), ("another kernel since", u.nodename, "3.8.0", "x86_64", True),
+            ("a container's name", "other", u.release, "x86_64", True), ("another machine", "other", "3.8.0", "x86_64", False),
+            ("another architecture", u.nodename, u.release, "aarch64", False),
+            ("32 bits on the same machine", u.nodename, u.release, "i686", True),
+            ("host not recorded", None, "3.8.0", "x86_64", True), ("kernel not recorded", "other", None, "x86_64", True)]
+    for what, host, release, arch, want in rows:
+        m = Made(where, tree=[("cycles", 0x3c, 1000)])
+        m.put("hot", "cycles", 3)
+        m.f.features[ARCH] = w.text(arch)
+        m.f.features.update({k: w.text(v) for k, v in ((HOSTNAME, host), (OSRELEASE, release)) if v})
+        path = os.path.join(where, "program.data")
+        m.write(path)
+        got = names(path)
+        tap.equal(got, ["hot"] if want else ["0x%016x" % 0x1000], "a program, %s" % what)
+
+
+def recorded(where):
+    """perf's own, without build-ids: here nothing is another's."""
+    if not PERF or not KERNEL or not kallsyms():
+        tap.skip("perf's own recording", "no perf, or the kernel may not be sampled")
+        return
+    for what, words in (("a file", ["-o", os.path.join(where, "p.data")]), ("a pipe", ["-o", "-"])):
+        path = os.path.join(where, "p.data")
+        with open(os.path.join(where, "p.data" if what == "a pipe" else "out"), "wb") as f:
+            r = subprocess.run([PERF, "record", "-q", "-N", "-e", "cpu-clock", "-F", "5000", *words, "--",
+                                "dd", "if=/dev/zero", "of=/dev/null", "bs=64", "count=200000"], stdout=f,
+                               stderr=subprocess.PIPE, check=False)
+        kernel = [n for n in names(path) if n.startswith("0xffff")]
+        all_ = names(path)
+        by_perf = run(PERF, "script", "-i", path, "-F", "ip,sym").stdout.split("\n")
+        nameless = [x for x in by_perf if x.strip().startswith("ffff") and "[unknown]" in x]
+        if len(nameless) * 4 > len(by_perf):
+            tap.skip(f"perf's own recording, {what}", "perf has no names of the kernel for it, either")
+            continue
+        tap.ok(r.returncode == 0 and len(all_) > 3 and len(kernel) * 4 < len(all_), f"perf's own recording, {what}",
+               "%s\n%s" % (run(CYCLADE, "report", "--no-cache", path).stdout[-1500:], all_))
+
+
+def corpus():
+    """Recordings of other kernels that do not say so: no symbol that only newer ones have."""
+    path = os.path.join(SHARED, "corpus", "recordings", "perf_data_converter-perf.data.piped.target-3.8")
+    if not os.path.exists(path):
+        tap.skip("a recording of Linux 3.8", "no corpus")
+        return
+    r = run(CYCLADE, "report", "--no-cache", "--format", "csv", path)
+    got = [row["sym"] for row in csv.DictReader(io.StringIO(r.stdout)) if row["dso"] == "[kernel.kallsyms]"]
+    tap.ok(got and all(re.fullmatch("0x[0-9a-f]{16}", g) for g in got), "a recording of Linux 3.8: no names of this kernel", got[:9])
+
+
+def main():
+    if not shutil.which("uname"):
+        print("1..0 # SKIP no uname")
+        return
+    with tempfile.TemporaryDirectory() as where:
+        made(where)
+        programs(where)
+        recorded(where)
+    corpus()
+    tap.done()
+
+
+main()

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings that make much work of few bytes: thousands of processes, mappings, build-ids, names. What report does of
+them grows as they do. Instructions are counted (by valgrind), so that no other load matters: of a recording twice as
+large at most 2.4 times as many, beyond what an empty one takes."""
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+t = Tap()
+N, MOST = 1500, 2.4
+KERNEL, USER = 1, 2
+MODULES = 0xffffffffc0000000
+
+
+def pad8(b):
+    return b + b"\0" * (-len(b) % 8)
+
+
+def record(kind, misc, body):
+    body = pad8(body)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def end(tid, time):
+    return struct.pack("<IIQQ", tid, tid, time, 1)
+
+
+def comm(pid, name, time=1000, execs=False):
+    return record(3, execs << 13, struct.pack("<II", pid, pid) + name[:15].ljust(16, b"\0") + end(pid, time))
+
+
+def mmap2(pid, start, path, time=1000):
+    return record(10, USER, struct.pack("<IIQQQIIQQII", pid, pid, start, 0x1000, 0, 8, 1, 5, 0, 5, 2) + pad8(path + b"\0") +
+                  end(pid, time))
+
+
+def fork(pid, parent, time):
+    return record(7, 0, struct.pack("<IIIIQ", pid, parent, pid, parent, time) + end(pid, time))
+
+
+def ksymbol(at, name):
+    return record(17, KERNEL, struct.pack("<QIHH", at, 4096, 1, 0) + pad8(name + b"\0") + end(7, 1000))
+
+
+def sample(ip, pid=7, time=10**7):
+    return record(9, KERNEL if ip >> 63 else USER, struct.pack("<QQIIQQ", 1, ip, pid, pid, time, 1000))
+
+
+def build_id(name):
+    return record(0, USER, struct.pack("<i", -1) + b"\1" * 20 + pad8(name + b"\0"))
+
+
+def each(n, *makers):
+    """All records of the first maker, then all of the second, ..."""
+    return b"".join(make(i) for make in makers for i in range(n))
+
+
+ANON = 0x10000000
+KINDS = {  # name: of n, (records, header's build-ids)
+    "mappings of a process": lambda n: (each(n, lambda i: mmap2(7, ANON + 0x2000 * i, b"/nowhere/lib%d.so" % i, 1000 + i),
+                                             lambda i: sample(ANON + 0x2000 * (i * 37 % n) + 16)), b""),
+    "one place mapped again": lambda n: (each(n, lambda i: mmap2(7, ANON, b"/nowhere/lib%d.so" % (i % 100), 1000 + i),
+                                              lambda i: sample(ANON + 16, time=1000 + i)), b""),
+    "names of a thread": lambda n: (each(n, lambda i: comm(7, b"c%d" % i, 1000 + i), lambda i: sample(ANON, time=1000 + i)), b""),
+    "threads": lambda n: (each(n, lambda i: comm(8 + i, b"c%d" % i), lambda i: sample(ANON, 8 + i)), b""),
+    "generations": lambda n: (mmap2(7, ANON, b"/nowhere/prog") +
+                              each(n, lambda i: fork(8 + i, 7 + i, 1000 + i), lambda i: sample(ANON + 16, 8 + i)), b""),
+    "programs of a process": lambda n: (each(n, lambda i: comm(7, b"x%d" % i, 1000 + 10 * i, True) +
+                                             mmap2(7, ANON, b"/nowhere/p%d" % (i % 10), 1001 + 10 * i) +
+                                             sample(ANON + 16, time=1005 + 10 * i)), b""),
+    "processes with anonymous code": lambda n: (each(n, lambda i: mmap2(8 + i, ANON, b"//anon"),
+                                                     lambda i: sample(ANON + 16, 8 + i)), b""),
+    "processes with jitted code": lambda n: (each(n, lambda i: mmap2(8 + i, ANON, b"//anon") +
+                                                  mmap2(8 + i, 2 * ANON, b"/nowhere/jit-%d.dump" % (8 + i)),
+                                                  lambda i: sample(ANON + 16, 8 + i)), b""),
+    "build-ids": lambda n: (each(n, lambda i: mmap2(7, ANON + 0x2000 * i, b"/nowhere/lib%d.so" % i)) + sample(ANON + 16),
+                            each(n, lambda i: build_id(b"/other/x%d" % i))),
+    "build-ids of kernels": lambda n: (each(n, lambda i: record(1, 4, struct.pack(
+        "<IIQQQ", 0xffffffff, 0, MODULES + 0x2000 * i, 0x1000, 0) + pad8(b"[guest.kernel.kallsyms.%d]\0" % i) + end(7, 1000))) +
+        sample(ANON), each(n, lambda i: build_id(b"[kernel.kallsyms]"))),
+    "kernel symbols": lambda n: (each(n, lambda i: ksymbol(MODULES + 0x2000 * i, b"bpf_prog_%d" % i),
+                                      lambda i: sample(MODULES + 0x2000 * i + 16)), b""),
+}
+
+
+def write(path, data, ids):
+    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, 1 << 16 | 1 | 2 | 4 | 256, 0, 1 << 18).ljust(128, b"\0")
+    head = b"PERFILE2" + struct.pack("<8Q", 104, 144, 104, 144, 256, len(data), 0, 0) + struct.pack("<4Q", 4 if ids else 0, 0, 0, 0)
+    table = struct.pack("<QQ", 256 + len(data) + 16, len(ids)) if ids else b""
+    with open(path, "wb") as f:
+        f.write(head[:104].ljust(104, b"\0") + attr + struct.pack("<QQQ", 248, 8, 1) + data + table + ids)
+
+
+def instructions(path):
+    p = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", CYCLADE, "report", "--no-cache", "-i",
+                        path], capture_output=True, text=True, errors="replace", timeout=600)
+    m = re.search(r"I +refs: +([\d,]+)", p.stderr)
+    return int(m[1].replace(",", "")) if m and p.returncode == 0 else p.stderr[-500:]
+
+
+if SANITIZED or not shutil.which("valgrind"):
+    t.skip("all of it", "a sanitizer's instructions are not ours" if SANITIZED else "no valgrind")
+    t.done()
+with tempfile.TemporaryDirectory() as tmp:
+    os.chdir(tmp)
+    write("none", sample(ANON), b"")
+    none = instructions("none")
+    for name, make in KINDS.items():
+        took = []
+        for n in (N, 2 * N):
+            write("some", *make(n))
+            took.append(instructions("some"))
+        if not all(isinstance(x, int) for x in took + [none]):
+            t.ok(False, name, took)
+            continue
+        ratio = (took[1] - none) / max(took[0] - none, 1)
+        t.ok(ratio <= MOST, "%s: twice as many, %.2f times the instructions" % (name, ratio), (none, took))
+t.done()

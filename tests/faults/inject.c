@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inject - a library to preload under which one call of a kind fails, or all from one on.
+ *
+ *	FAULT=KIND:N		the Nth call of that kind fails; 0: none, they are only counted
+ *	FAULT=KIND:N+		that call and all after it
+ *	FAULT_COUNT=FILE	8 bytes: how many calls there were, in this machine's byte order
+ *	FAULT_TRACE=1		the failing call's callers on stderr
+ *
+ * Kinds are rows of `kinds` below. Only the process that was started counts and fails, not its
+ * children; calls from inside libc count where they go through its table of symbols (strdup's
+ * malloc does, fopen's open does not: fopen is a call of its own). What is written to stderr never
+ * fails: messages are what is tested.
+ */
+/* both names of each function are needed here, not one for the other */
+#undef _FILE_OFFSET_BITS
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum kind {
+	MEMORY,
+	OPEN,
+	READ,
+	WRITE,
+	MAP,
+	STAT,
+	LENGTH,
+	RENAME,
+	CLOSE,
+	FORK,
+	THREAD,
+	IOCTL,
+	POLL,
+	DIR_,
+	PIPE,
+	KINDS
+};
+
+static const struct {
+	const char *name;
+	int error; /* what errno then is */
+} kinds[KINDS] = {
+	[MEMORY] = { "memory", ENOMEM },			   /* malloc and its kin */
+	[OPEN] = { "open", EMFILE },				   /* open, openat, fopen */
+	[READ] = { "read", EIO },				   /* read, pread */
+	[WRITE] = { "write", ENOSPC },				   /* write, pwrite */
+	[MAP] = { "mmap", ENOMEM },	 [STAT] = { "stat", EIO }, /* stat, fstat, lstat */
+	[LENGTH] = { "ftruncate", EIO }, [RENAME] = { "rename", EACCES },
+	[CLOSE] = { "close", EIO }, /* the descriptor is gone all the same */
+	[FORK] = { "fork", EAGAIN },	 [THREAD] = { "thread", EAGAIN }, /* pthread_create */
+	[IOCTL] = { "ioctl", EIO },	 [POLL] = { "poll", EINTR },
+	[DIR_] = { "opendir", EACCES },	 [PIPE] = { "pipe", EMFILE },
+};
+
+static atomic_long own_count;
+static atomic_long *count = &own_count;
+static enum kind wanted = KINDS;
+static long at;
+static bool onwards, trace;
+static pid_t self;
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+
+static void share_count(const char *path)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+			      0644);
+	void *p;
+
+	if (fd < 0 || syscall(SYS_ftruncate, fd, 8L))
+		_exit(99);
+	p = (void *)syscall(SYS_mmap, NULL, 8L, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+	if (p == MAP_FAILED)
+		_exit(99);
+	(void)syscall(SYS_close, fd);
+	count = p;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *what = getenv("FAULT"), *file = getenv("FAULT_COUNT");
+	const char *colon = what ? strchr(what, ':') : NULL;
+	enum kind k = 0;
+	char *end;
+
+	if (!colon)
+		return;
+	while (k < KINDS && (strlen(kinds[k].name) != (size_t)(colon - what) ||
+			     memcmp(kinds[k].name, what, (size_t)(colon - what))))
+		k++;
+	at = strtol(colon + 1, &end, 10);
+	if (k == KINDS || end == colon + 1)
+		_exit(99); /* a test that means nothing */
+	onwards = *end == '+';
+	trace = getenv("FAULT_TRACE") != NULL;
+	if (file)
+		share_count(file);
+	(void)unsetenv("FAULT"); /* a child would empty the file of the count under us */
+	self = getpid();
+	if (trace) { /* loads what it needs; not in the middle of a malloc */
+		void *warm[2];
+
+		(void)backtrace(warm, 2);
+	}
+	wanted = k;
+}
+
+static void tell(void)
+{
+	void *frame[24];
+	int n;
+
+	trace = false;
+	n = backtrace(frame, 24);
+	backtrace_symbols_fd(frame, n, STDERR_FILENO);
+}
+
+/* Whether this call is to fail; errno is set then. */
+static bool fails(enum kind k)
+{
+	long n;
+
+	if (k != wanted || getpid() != self)
+		return false;
+	n = atomic_fetch_add(count, 1) + 1;
+	if (!at || (onwards ? n < at : n != at))
+		return false;
+	if (trace)
+		tell();
+	errno = kinds[k].error;
+	return true;
+}
+
+#define REAL(name)                     \
+	static __typeof__(name) *real; \
+	if (!real)                     \
+	real = (__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name)
+
+void *malloc(size_t n)
+{
+	return fails(MEMORY) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails(MEMORY) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	return fails(MEMORY) ? NULL : __libc_realloc(p, n);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+	return fails(MEMORY) ? NULL : __libc_memalign(align, n);
+}
+
+int posix_memalign(void **p, size_t align, size_t n)
+{
+	if (fails(MEMORY))
+		return ENOMEM;
+	*p = __libc_memalign(align, n);
+	return *p ? 0 : ENOMEM;
+}
+
+static mode_t mode_of(int flags, va_list ap)
+{
+	return flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+}
+
+#define OPEN_AT(name, ...)                                                                     \
+	{                                                                                      \
+		mode_t mode;                                                                   \
+		va_list ap;                                                                    \
+		va_start(ap, flags);                                                           \
+		mode = mode_of(flags, ap);                                                     \
+		va_end(ap);                                                                    \
+		return fails(OPEN) ? -1                                                        \
+				   : (int)syscall(SYS_openat, __VA_ARGS__, path, flags, mode); \
+	}
+int open(const char *path, int flags, ...)
+	OPEN_AT(open, AT_FDCWD) int open64(const char *path, int flags, ...)
+		OPEN_AT(open64, AT_FDCWD) int openat(int dir, const char *path, int flags, ...)
+			OPEN_AT(openat, dir) int openat64(int dir, const char *path, int flags, ...)
+				OPEN_AT(openat64, dir)
+
+					FILE *fopen(const char *path, const char *mode)
+{
+	REAL(fopen);
+	return fails(OPEN) ? NULL : real(path, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+	REAL(fopen64);
+	return fails(OPEN) ? NULL : real(path, mode);
+}
+
+DIR *opendir(const char *path)
+{
+	REAL(opendir);
+	return fails(DIR_) ? NULL : real(path);
+}
+
+DIR *fdopendir(int fd)
+{
+	REAL(fdopendir);
+	return fails(DIR_) ? NULL : real(fd);
+}
+
+ssize_t read(int fd, void *p, size_t n)
+{
+	return fails(READ) ? -1 : syscall(SYS_read, fd, p, n);
+}
+
+ssize_t pread(int fd, void *p, size_t n, off_t from)
+{
+	return fails(READ) ? -1 : syscall(SYS_pread64, fd, p, n, from);
+}
+
+ssize_t pread64(int fd, void *p, size_t n, off64_t from)
+{
+	return fails(READ) ? -1 : syscall(SYS_pread64, fd, p, n, from);
+}
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+	return fd != STDERR_FILENO && fails(WRITE) ? -1 : syscall(SYS_write, fd, p, n);
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t to)
+{
+	return fails(WRITE) ? -1 : syscall(SYS_pwrite64, fd, p, n, to);
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t to)
+{
+	return fails(WRITE) ? -1 : syscall(SYS_pwrite64, fd, p, n, to);
+}
+
+void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t from)
+{
+	return fails(MAP) ? MAP_FAILED : (void *)syscall(SYS_mmap, p, n, prot, flags, fd, from);
+}
+
+void *mmap64(void *p, size_t n, int prot, int flags, int fd, off64_t from)
+{
+	return fails(MAP) ? MAP_FAILED : (void *)syscall(SYS_mmap, p, n, prot, flags, fd, from);
+}
+
+int stat(const char *path, struct stat *st)
+{
+	REAL(stat);
+	return fails(STAT) ? -1 : real(path, st);
+}
+
+int stat64(const char *path, struct stat64 *st)
+{
+	REAL(stat64);
+	return fails(STAT) ? -1 : real(path, st);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+	REAL(lstat);
+	return fails(STAT) ? -1 : real(path, st);
+}
+
+int lstat64(const char *path, struct stat64 *st)
+{
+	REAL(lstat64);
+	return fails(STAT) ? -1 : real(path, st);
+}
+
+int fstat(int fd, struct stat *st)
+{
+	REAL(fstat);
+	return fails(STAT) ? -1 : real(fd, st);
+}
+
+int fstat64(int fd, struct stat64 *st)
+{
+	REAL(fstat64);
+	return fails(STAT) ? -1 : real(fd, st);
+}
+
+int ftruncate(int fd, off_t n)
+{
+	return fails(LENGTH) ? -1 : (int)syscall(SYS_ftruncate, fd, n);
+}
+
+int ftruncate64(int fd, off64_t n)
+{
+	return fails(LENGTH) ? -1 : (int)syscall(SYS_ftruncate, fd, n);
+}
+
+int rename(const char *from, const char *to)
+{
+	return fails(RENAME) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return fails(RENAME) ? -1 : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+int close(int fd)
+{
+	int rc = (int)syscall(SYS_close, fd);
+
+	return fails(CLOSE) ? -1 : rc;
+}
+
+pid_t fork(void)
+{
+	REAL(fork);
+	return fails(FORK) ? -1 : real();
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	REAL(pthread_create);
+	return fails(THREAD) ? EAGAIN : real(t, attr, run, arg);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	return fails(IOCTL) ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+int poll(struct pollfd *v, nfds_t n, int ms)
+{
+	REAL(poll);
+	return fails(POLL) ? -1 : real(v, n, ms);
+}
+
+int pipe2(int fd[2], int flags)
+{
+	return fails(PIPE) ? -1 : (int)syscall(SYS_pipe2, fd, flags);
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every allocation and every system call of a command fails once, under a library that is preloaded (inject.c).
+
+Whatever fails, a command ends by itself, and in one of three ways: with exit 2 (125 where it measures) and a message; with
+exit 0, a message and what could be had; or with exit 0 and what it writes without a fault. Nothing that it does not
+finish stays behind. Where memory fails, the second way is not allowed.
+
+A sample of the calls of each command is taken, the first ones and others all over; CYCLADE_LONG=1 takes them all.
+FAULT_ONLY=COMMAND[/KIND] takes one; with FAULT_TRACE=1 the callers of what failed are shown."""
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import recordings  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+t = Tap()
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+LIB = os.environ.get("FAULT_LIB", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "faults", "libinject.so"))
+ONLY = os.environ.get("FAULT_ONLY", "").split("/")
+COUNTS = "".join("%d,,%s,1000000,100.00,,\n" % c for c in [  # of perf stat -x, on an Ivy Bridge
+    (1000000, "cycles"), (2000000, "instructions"), (800000, "idq_uops_not_delivered.core"),
+    (2500000, "uops_issued.any"), (2200000, "uops_retired.retire_slots"), (10000, "int_misc.recovery_cycles")])
+KINDS = {"memory": 40, "memory+": 12, "open": 12, "read": 10, "write": 8, "mmap": 10, "stat": 8, "ftruncate": 4, "rename": 2,
+         "close": 8, "fork": 2, "thread": 4, "ioctl": 4, "poll": 4, "opendir": 4, "pipe": 3}
+# name: words; F..: recordings by name, O: a file to write
+READS = {
+    "info": "info -i unwound",
+    "info -j": "info -j -i group",
+    "report": "report --no-cache -i plain",
+    "report -g": "report --no-cache -g -i unwound",
+    "report -j": "report --no-cache -g -j -i packed",
+    "report, lines": "report --no-cache -s srcline,inline,sym --format csv -i chains",
+    "report -b": "report --no-cache -b -i branches",
+    "report --account": "report --no-cache --account -i account_shared",
+    "report, cache": "report -i plain",
+    "report, jit": "report --no-cache -i jit",
+    "report -o": "report --no-cache -j -o O -i plain",
+    "annotate": "annotate --no-cache -i plain bottom",
+    "annotate -j": "annotate --no-cache -j -i account hot",
+    "blocks": "blocks --no-cache -i branches",
+    "calls": "calls --no-cache -i branches",
+    "calls -j": "calls --no-cache -j -i branches",
+    "registers": "registers --no-cache -i registers",
+    "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
+    "pprof": "export --no-cache --pprof -o O -i unwound",
+    "firefox": "export --no-cache --firefox -o O -i chains",
+    "bolt": "export --no-cache --bolt -o O -i branches",
+    "import": "stat --import counts.csv --model ivb",
+    "import -j": "stat -j --import counts.csv --model ivb",
+    "explain": "explain --model spr Memory_Bound",
+    "list": "list nodes --model spr",
+    "config": "config",
+}
+MEASURES = {
+    "stat": "stat -e task-clock,page-faults -- true",
+    "record": "record -q -e cpu-clock:u -o O -- true",
+    "run": "run -q -e cpu-clock:u --data O -- true",
+}
+
+def start(words, where, fault, tag):
+    """(exit code, output, what is on stderr, calls there were); -1: it had no end."""
+    os.makedirs(where, exist_ok=True)
+    out = os.path.join(where, "out" + tag)
+    count = os.path.join(where, "count" + tag)
+    env = dict(os.environ, LC_ALL="C", LD_PRELOAD=LIB, FAULT=fault, FAULT_COUNT=count, XDG_CACHE_HOME=where + "/cache" + tag,
+               COLUMNS="100")
+    argv = [CYCLADE] + [out if w == "O" else w for w in words.split()]
+    try:
+        p = subprocess.run(argv, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=600,
+                           cwd=os.path.dirname(where))
+        code, text, err = p.returncode, p.stdout, p.stderr.decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        code, text, err = None, b"", ""
+    with open(count, "rb") as f:
+        calls = struct.unpack("=q", f.read(8))[0]
+    os.remove(count)
+    if os.path.exists(out):
+        with open(out, "rb") as f:
+            text += f.read()
+        os.remove(out)
+    return code, text, err, calls, [n for n in os.listdir(where) if n.startswith("out%s." % tag)]
+
+
+def wrong(words, kind, base, got):
+    """What is wrong with an ending, or None."""
+    code, text, err, _, left = got
+    measures = words in MEASURES.values()
+    if code is None:
+        return "no end"
+    if code < 0:
+        return "signal %d" % -code
+    if left:
+        return "%s stays behind" % left[0]
+    said = [line for line in err.splitlines() if line not in base[2].splitlines()]
+    memory = kind.startswith("memory")
+    if code == base[0]:
+        if measures or text == base[1] or (not memory and said):
+            return None
+        return "exit %d, other output, %s" % (code, "a message" if said else "no message")
+    if code not in ((2, 125) if measures else (2,)):
+        return "exit %d" % code
+    return None if any(line.startswith("cyclade: ") for line in said) else "exit %d without a message" % code
+
+
+def sweep(name, words, kind, most, where):
+    plain, rest = kind.rstrip("+"), kind.endswith("+")
+    base = start(words, where, plain + ":0", "base")
+    if base[3] == 0:
+        return None
+    total = base[3] + (0 if base[3] < 50 else base[3] // 50)
+    at = list(range(1, total + 1))
+    if not LONG and total > most:
+        rnd = random.Random(name + kind)
+        at = at[:most // 4] + sorted(rnd.sample(at[most // 4:], most - most // 4))
+    bad = []
+    for n in at:
+        got = start(words, where, "%s:%d%s" % (plain, n, "+" if rest else ""), "%d" % n)
+        why = wrong(words, kind, base, got)
+        if why:
+            bad.append("call %d of %d: %s: %s" % (n, total, why, got[2][-1500:]))
+    return base, len(at), bad
+
+
+def main():
+    if SANITIZED or not os.path.exists(LIB):
+        t.skip("all of it", "the sanitizer has malloc to itself" if SANITIZED else "no library to preload: " + LIB)
+        t.done()
+    with tempfile.TemporaryDirectory() as tmp:
+        found = recordings.made(tmp) + recordings.taken(tmp)
+        here = {r.name for r in found} | {"counts.csv"}
+        with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
+            f.write(COUNTS)
+        jobs = []
+        for name, words in {**READS, **MEASURES}.items():
+            needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]
+            if not set(needs) <= here:
+                t.skip(name, dict(recordings.missing)[needs[0]])
+                continue
+            for kind, most in KINDS.items():
+                if ONLY[0] in ("", name) and (len(ONLY) < 2 or ONLY[1] == kind):
+                    jobs.append((name, words, kind, most, os.path.join(tmp, "%d" % len(jobs))))
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for job, said in zip(jobs, pool.map(lambda j: sweep(*j), jobs)):
+                if not said:
+                    continue
+                base, n, bad = said
+                t.ok(base[0] == 0 and not bad, "%s: %s, %d of %d calls" % (job[0], job[2], n, base[3]),
+                     "\n".join(bad) if base[0] == 0 else "without a fault: exit %s: %s" % (base[0], base[2][:500]))
+    t.done()
+
+
+main()

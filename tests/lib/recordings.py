@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""recordings - small recordings of every kind, made here, for suites that run every command over them.
+
+    for r in recordings.made(where):    # those whose bytes are put together, the same everywhere
+    for r in recordings.taken(where):   # those that cyclade records here, of real programs; some on simulated machines
+        r.name, r.path, r.function      # a function with samples, for annotate and the like
+
+What cannot be recorded on this machine is left out and stands in recordings.missing as (name, reason).
+"""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "cli")]
+import gen  # noqa: E402
+import test_blocks  # noqa: E402
+from account_made import SKX, Made  # noqa: E402
+from tap import CYCLADE  # noqa: E402
+from tap import SIMULATED as SIMULATED_HERE  # noqa: E402
+
+PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
+RECURSE, JIT = (os.path.join(os.path.abspath(PROGS), "prog_" + n) for n in ("recurse", "jit"))
+missing = []
+
+
+class Recording:
+    def __init__(self, name, path, function):
+        self.name, self.path, self.function = name, path, function
+
+
+def _account(where, name, **more):
+    m = Made(where, tree=[*SKX, ("of.no.tree", 0x77, 100003)], **more)
+    for event, _, _ in m.tree:
+        for i, function in enumerate(m.names):
+            m.put(function, event, 12 + 5 * i)
+    m.write(os.path.join(where, name), **({"share": lambda e, t: 0.5} if more.get("times") else {}))
+
+
+def made(where):
+    os.makedirs(where, exist_ok=True)
+    out = []
+    for name, content, _ in gen.every():
+        path = os.path.join(where, name)
+        gen.write(path, content)
+        out.append(Recording(name, path, "main"))
+    for name, more in (("account", {}), ("account_shared", dict(times=True))):
+        _account(where, name, **more)
+        out.append(Recording(name, os.path.join(where, name), "hot"))
+    program = os.path.join(where, "blocks.elf")
+    with open(program, "wb") as f:
+        f.write(test_blocks.elf())
+    path = os.path.join(where, "branches")
+    test_blocks.recording(path, program, list(test_blocks.stacks_of(test_blocks.Program(300).branches)))
+    out.append(Recording("branches", path, "f"))
+    return out
+
+
+CLOCK = ["-e", "cpu-clock:u", "-F", "2000"]
+WORK = ["--", RECURSE, "40", "60"]
+# name: (words of record, function, environment)
+TAKEN = {
+    "plain": ([*CLOCK, *WORK], "bottom"),
+    "chains": ([*CLOCK, "-g", *WORK], "bottom"),
+    "unwound": ([*CLOCK, "-g=dwarf", *WORK], "bottom"),
+    "packed": ([*CLOCK, "-g", "-z", *WORK], "bottom"),
+    "registers": ([*CLOCK, "--intr-regs", "--user-regs", *WORK], "bottom"),
+    "addresses": (["-e", "page-faults:u", "-c", "1", "-d", *WORK], "bottom"),
+    "several": (["-e", "cpu-clock:u,task-clock:u,page-faults,context-switches", *WORK], "bottom"),
+    "group": (["-e", "{cpu-clock:u,task-clock:u}:S", *WORK], "bottom"),
+    "jit": ([*CLOCK, "-k", "mono", "--", JIT, "40"], "first_code"),
+    "whole": (["-a", "-e", "cpu-clock", "--for", "50ms"], "bottom"),
+}
+# name: (machine, its program, words)
+SIMULATED = {
+    "sim_branches": ("spr", "even", ["-b", "-e", "cycles:u"]),
+    "sim_chains": ("spr", "even", ["-g=lbr", "-e", "cycles:u"]),
+    "sim_weights": ("spr", "dram_bound", ["-d", "-W", "-e", "mem_load_retired.l3_miss:pp"]),
+    "sim_account": ("skl", "even", ["--account"]),
+    "sim_hybrid": ("adl", "even", ["-e", "cycles:u"]),
+}
+
+
+def _keep(out, name, path, function, p):
+    if p.returncode or not os.path.exists(path):
+        missing.append((name, (p.stderr.strip().splitlines() or ["exit %d" % p.returncode])[0]))
+    else:
+        out.append(Recording(name, path, function))
+
+
+def taken(where):
+    os.makedirs(where, exist_ok=True)
+    out = []
+    for name, (words, function) in TAKEN.items():
+        path = os.path.join(where, name)
+        _keep(out, name, path, function, subprocess.run([CYCLADE, "record", "-q", "-o", path, *words], cwd=where,
+                                                        capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                                        timeout=600))
+    if "SIM_LIB" not in os.environ or not SIMULATED_HERE:
+        missing.append(("simulated", "a sanitizer's library wants to be preloaded first" if "SIM_LIB" in os.environ
+                        else "there is no simulated PMU on this machine"))
+        return out
+    from sim import SPIN, SYSROOT, run_on
+    for name, (machine, program, words) in SIMULATED.items():
+        path = os.path.join(where, name)
+        _keep(out, name, path, "main", run_on(machine, program, CYCLADE, "record", "-q", *SYSROOT, "-o", path, *words,
+                                              "--", SPIN, "60"))
+    path = os.path.join(where, "sim_run")
+    _keep(out, "sim_run", path, "main", run_on("ivb", "even", CYCLADE, "run", "-q", *SYSROOT, "--data", path, "--", SPIN, "60"))
+    return out

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What holds of every result that is made of tables, whatever it shows: walk() asks a command for all its tables in all
+formats. The names of the tables come from the program's own refusal of one that there is not."""
+import csv
+import html.parser
+import io
+import json
+import math
+import re
+
+from tap import run
+
+
+def flat(value):
+    """A json value as csv has it; of text that is not UTF-8 json has U+FFFD, csv \\xNN."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return flat("; ".join(value))
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, str):
+        text = "".join("\\x%02x" % ord(c) if ord(c) < 32 or ord(c) == 127 else c for c in value)
+        return "'" + text if re.match(r"[=+@\t-].", text) and not number(text) else text
+    return value
+
+
+def number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def same(value, field):
+    value = flat(value)
+    if isinstance(value, (int, float)):
+        return number(field) and math.isclose(float(field), value, rel_tol=1e-8, abs_tol=1e-300)
+    return re.sub(r"(\\x[89a-f][0-9a-f])", "\ufffd", field) == value
+
+
+def rows_of(doc, table):
+    """The rows of a document that has this table alone, as lists of (column, value)."""
+    doc = {k: v for k, v in doc.items() if k != "schema"}
+    if list(doc) != [table]:
+        return [list(doc.items())]  # the document's own members
+    if isinstance(doc[table], dict):
+        return [list(doc[table].items())]
+    return [list(x.items()) if isinstance(x, dict) else [("note", x)] for x in doc[table]]
+
+
+class Tags(html.parser.HTMLParser):
+    """The elements of a page, and those that are not closed in their order."""
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open, self.wrong = set(), [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def walk(t, *words, code=(0,)):
+    """cyclade `words`: each table has the same columns and cells in csv and json, a row is a line, a document of all
+    tables has what each has alone, and no format writes a character that a terminal would obey."""
+    name = " ".join(words[:1])
+    p = run(*words, "--table", "?")
+    found = re.search(r"--table (.*)", p.stderr)
+    if not t.ok(p.returncode == 2 and found and "has no table '?'" in p.stderr, name + ": a table that there is not", p.stderr):
+        return
+    tables = re.split(r", | or ", " ".join(p.stderr[found.start(1):].split()))
+    whole = json.loads(run(*words, "-j").stdout)
+    bad, first = [], None
+    for table in tables:
+        p, j = run(*words, "--format", "csv", "--table", table), run(*words, "-j", "--table", table)
+        if p.returncode not in code or j.returncode not in code:
+            bad.append((table, p.stderr, j.stderr))
+            continue
+        doc = json.loads(j.stdout)
+        if len(doc) == 1:  # this time there is none
+            continue
+        rows, fields = rows_of(doc, table), list(csv.reader(io.StringIO(p.stdout, newline="")))
+        if "\r" in p.stdout or len(p.stdout.splitlines()) != len(fields):
+            bad.append((table, "a row is a line that ends in \\n", p.stdout[:200]))
+        if len(fields) != len(rows) + 1:
+            bad.append((table, "rows", len(fields) - 1, len(rows)))
+        for row, line in zip(rows, fields[1:]):
+            if [x for x, _ in row] != fields[0] or not all(map(same, (v for _, v in row), line)):
+                bad.append((table, row, line))
+        if any(doc[k] != whole[k] for k in doc):
+            bad.append((table, "another in the document of all"))
+        first = first or (run(*words, "--format", "csv").stdout == p.stdout)
+    t.ok(not bad, "%s: %d tables, the same in csv and json" % (name, len(tables)), bad[:3])
+    t.ok(first, name + ": csv without --table is one of them")
+    t.ok({"notes", *([] if name == "doctor" else ["losses", "recording"])} <= set(tables), name + ": losses and notes", tables)
+    for form in ("term", "csv", "json", "markdown", "html"):
+        out = run(*words, "--format", form).stdout
+        if form == "html":
+            tags = Tags()
+            tags.feed(out)
+            t.ok(not tags.open and not tags.wrong and "table" in tags.seen and
+                 tags.seen <= {"section", "h2", "p", "table", "caption", "tr", "th", "td", "dl", "dt", "dd"},
+                 name + ": html has no elements but its own", (tags.seen, tags.open, tags.wrong))
+        t.ok(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", out), "%s: %s has no control characters" % (name, form), out[:300])

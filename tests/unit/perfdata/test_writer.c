@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recording whose end cannot be written: what was recorded before stays readable. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfdata/perfdata.h"
+#include "perfdata/writer.h"
+
+enum { RECORDS = 20, FEATURE = 4096 };
+
+struct sample {
+	struct perf_event_header h;
+	uint64_t ip, time;
+};
+
+static struct pdw *recorded(const char *path)
+{
+	static const uint64_t id = 100;
+	struct pdw_event event = { .attr = { .type = PERF_TYPE_SOFTWARE,
+					     .size = sizeof(event.attr),
+					     .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME },
+				   .name = "cpu-clock",
+				   .ids = &id,
+				   .n_ids = 1 };
+	const struct pdw_setup setup = { .event = &event, .n_events = 1 };
+	struct err err = ERR_INIT;
+	struct pdw *w;
+
+	assert_int_equal(pdw_open(&w, path, &setup, &err), 0);
+	for (uint64_t i = 0; i < RECORDS; i++) {
+		struct sample s = { { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(s) },
+				    0x1000 + i,
+				    1 + i };
+
+		assert_int_equal(pdw_data(w, &s, sizeof(s), &err), 0);
+	}
+	assert_int_equal(pdw_flush(w, &err), 0);
+	assert_int_equal(pdw_show(w, &err), 0);
+	return w;
+}
+
+/* The disk is full after `more` bytes of the feature table. */
+static void a_failed_commit_leaves_the_records(void **state)
+{
+	static const uint64_t room[] = { 0, 8, 16, 100, FEATURE };
+	struct rlimit old, full;
+	uint8_t payload[FEATURE];
+	char path[64];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "/tmp/cyclade-writer-%d", (int)getpid());
+	/* a feature that looks like records would be counted as such */
+	for (size_t i = 0; i + sizeof(struct sample) <= sizeof(payload);
+	     i += sizeof(struct sample)) {
+		struct sample s = { { PERF_RECORD_SAMPLE, 2, sizeof(s) }, 1, 1 };
+
+		memcpy(payload + i, &s, sizeof(s));
+	}
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	for (size_t i = 0; i < sizeof(room) / sizeof(*room); i++) {
+		struct pdw *w = recorded(path);
+		uint64_t end = pdw_bytes(w);
+		struct err err = ERR_INIT;
+		struct stat st;
+		struct pd *rec;
+		size_t n;
+
+		assert_int_equal(pdw_feature(w, 3, payload, sizeof(payload), &err), 0);
+		full = (struct rlimit){ end + room[i], old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+		assert_int_equal(pdw_commit(w, &err), -1);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+		pdw_close(w);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, end);
+		err_clear(&err);
+		assert_int_equal(pd_open(&rec, path, &err), 0);
+		assert_int_equal(pd_events(rec, &n)->samples, RECORDS);
+		pd_close(rec);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_failed_commit_leaves_the_records),
+	};
+
+	return cmocka_run_group_tests_name("writer", tests, NULL, NULL);
+}

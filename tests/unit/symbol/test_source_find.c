@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The header of line programs against hand-made bytes; which file is taken for a source file. Names
+ * in debuginfod's cache are held against its own client in tests/cli/test_source.py; that of 0.192
+ * was worked out by its rule in Python.
+ */
+#include <sys/stat.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fs.h"
+#include "symbol/source_find.h"
+
+/* DWARF 4, two files: "a.c" in directory 1, 300 bytes; "b.c", size unknown. */
+static const uint8_t v4[] = { 31, 0,  0,  0,  4, 0, 25, 0,   0, 0,  1,	1,  1, 251, 14, 1, 100, 0,
+			      0,  97, 46, 99, 0, 1, 0,	172, 2, 98, 46, 99, 0, 0,   0,	0, 0 };
+/* DWARF 5, one directory, two files of columns path, directory, MD5, size. */
+static const uint8_t v5[] = { 78, 0,  0,  0,  5,  0,  8,  0, 70, 0, 0, 0,  1, 1,  1,  251, 14,
+			      1,  1,  1,  31, 1,  0,  0,  0, 0,	 4, 1, 31, 2, 11, 5,  30,  4,
+			      5,  2,  7,  0,  0,  0,  0,  1, 2,	 3, 4, 5,  6, 7,  8,  9,   10,
+			      11, 12, 13, 14, 15, 16, 44, 1, 9,	 0, 0, 0,  0, 16, 15, 14,  13,
+			      12, 11, 10, 9,  8,  7,  6,  5, 4,	 3, 2, 1,  0, 0 };
+
+static void headers_are_read(void **state)
+{
+	struct line_sums s;
+
+	(void)state;
+	assert_int_equal(line_sums_read(&s, v4, sizeof(v4), 0, false), 0);
+	assert_int_equal(s.first, 1);
+	assert_int_equal(s.v.n, 2);
+	assert_int_equal(s.v.v[0].size, 300);
+	assert_false(s.v.v[0].has_md5);
+	assert_int_equal(s.v.v[1].size, 0);
+	vec_free(&s.v);
+	assert_int_equal(line_sums_read(&s, v5, sizeof(v5), 0, false), 0);
+	assert_int_equal(s.first, 0);
+	assert_int_equal(s.v.n, 2);
+	assert_int_equal(s.v.v[0].size, 300);
+	assert_true(s.v.v[0].has_md5);
+	assert_int_equal(s.v.v[0].md5[15], 16);
+	assert_int_equal(s.v.v[1].size, 0);
+	assert_int_equal(s.v.v[1].md5[0], 16);
+	vec_free(&s.v);
+	/* cut anywhere, or read from the middle: what there is, and no more */
+	for (size_t n = 0; n < sizeof(v5); n++) {
+		assert_int_equal(line_sums_read(&s, v5, n, 0, false), 0);
+		assert_true(s.v.n <= 2);
+		vec_free(&s.v);
+		assert_int_equal(line_sums_read(&s, v5, sizeof(v5), n, true), 0);
+		vec_free(&s.v);
+	}
+}
+
+static void make(const char *dir, const char *name, const char *text)
+{
+	char path[600], *slash;
+
+	assert_int_equal(path_join(path, sizeof(path), dir, name), 0);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(dir_make_all(path, 0755, NULL), 0);
+	*slash = '/';
+	assert_int_equal(file_put(path, 0644, text, strlen(text), NULL), 0);
+}
+
+static int drop(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+static enum source_outcome look(const struct source_places *w, const char *name,
+				const struct source_sum *sum, const char *text)
+{
+	struct source_text found;
+	enum source_outcome o = source_find(w, name, sum, &found);
+
+	if (o == SOURCE_FOUND && text)
+		assert_string_equal(buf_str(&found.text), text);
+	buf_free(&found.text);
+	return o;
+}
+
+static void the_right_file_is_taken(void **state)
+{
+	char dir[] = "/tmp/test_source_find_XXXXXX", sub[64], map[128], cache[64];
+	const char *said[3] = { NULL, NULL, NULL };
+	const uint8_t id[] = { 0xab, 0xcd };
+	struct source_places w = { .said = said };
+	struct source_sum sum = { .has_md5 = true };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	make(dir, "secret", "S");
+	make(dir, "src/lib/x.c", "X");
+	make(dir, "src/x.c", "Y");
+	(void)snprintf(sub, sizeof(sub), "%s/src", dir);
+	said[0] = sub;
+	/* the longest tail wins, and no ".." leads out */
+	assert_int_equal(look(&w, "/build/o/../lib/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "../lib/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "../secret", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&w, "/a/../../secret", NULL, NULL), SOURCE_ABSENT);
+	said[0] = NULL;
+	assert_int_equal(look(&w, "lib/x.c", NULL, NULL), SOURCE_ABSENT);
+	w.sysroot = sub;
+	assert_int_equal(look(&w, "/../secret", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&w, "/lib/x.c", NULL, "X"), SOURCE_FOUND);
+	w.sysroot = NULL;
+	/* maps: of whole parts; "." and "" mean names that are still relative */
+	said[0] = map;
+	(void)snprintf(map, sizeof(map), "/build=%s/src", dir);
+	assert_int_equal(look(&w, "/build/lib/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "/build2/lib/x.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(look(&w, "/o/../build/lib/x.c", NULL, "X"), SOURCE_FOUND);
+	(void)snprintf(map, sizeof(map), ".=%s/src", dir);
+	assert_int_equal(look(&w, "./lib/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "lib/x.c", NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "/lib/x.c", NULL, NULL), SOURCE_ABSENT);
+	/* by what is in it */
+	said[0] = sub;
+	md5("Y", 1, sum.md5);
+	assert_int_equal(look(&w, "/q/lib/x.c", &sum, "Y"), SOURCE_FOUND);
+	md5("Z", 1, sum.md5);
+	assert_int_equal(look(&w, "/q/lib/x.c", &sum, NULL), SOURCE_DIFFERS);
+	sum = (struct source_sum){ .size = 2 };
+	assert_int_equal(look(&w, "/q/lib/x.c", &sum, NULL), SOURCE_DIFFERS);
+	said[0] = NULL;
+	/* debuginfod's cache, as before and since 0.192 */
+	(void)snprintf(cache, sizeof(cache), "%s/cache", dir);
+	make(cache, "abcd/source##usr##src##a#_b.c", "old");
+	make(cache, "abcd/source-acc7dfd6-#usr#src#a#b.cc", "new");
+	w = (struct source_places){
+		.said = said, .debuginfod = cache, .build_id = id, .build_id_len = sizeof(id)
+	};
+	assert_int_equal(look(&w, "/usr/src/a#b.c", NULL, "old"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "/usr/src/a+b.cc", NULL, "new"), SOURCE_FOUND);
+	assert_int_equal(look(&w, "/usr/src/c.c", NULL, NULL), SOURCE_ABSENT);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* A file that some other user left where the source once lay. */
+static void other_users_files_are_not_sources(void **state)
+{
+	char dir[] = "/tmp/test_source_find_XXXXXX", name[64];
+	const char *said[2] = { NULL, NULL };
+	struct source_places w = { .said = said };
+	struct source_sum sum = { .has_md5 = true };
+
+	(void)state;
+	if (geteuid())
+		skip(); /* only root can give files away */
+	assert_non_null(mkdtemp(dir));
+	make(dir, "x.c", "X");
+	(void)snprintf(name, sizeof(name), "%s/x.c", dir);
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(chown(name, 1234, 1234), 0);
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_ANOTHERS);
+	w.owner = 1234; /* as the program */
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(chmod(name, 0664), 0); /* by his own group */
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(chown(name, 1234, 1235), 0);
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_ANOTHERS);
+	assert_int_equal(chown(name, 0, 0), 0); /* root's, but all may write it */
+	assert_int_equal(chmod(name, 0646), 0);
+	assert_int_equal(look(&w, name, NULL, NULL), SOURCE_ANOTHERS);
+	w.owner = 0;
+	md5("X", 1, sum.md5);
+	assert_int_equal(look(&w, name, &sum, "X"), SOURCE_FOUND);
+	said[0] = dir; /* named by the user */
+	assert_int_equal(look(&w, name, NULL, "X"), SOURCE_FOUND);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(headers_are_read),
+		cmocka_unit_test(the_right_file_is_taken),
+		cmocka_unit_test(other_users_files_are_not_sources),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
