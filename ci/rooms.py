@@ -28,33 +28,33 @@ NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters. These files still write some by hand: a file that no longer
 # does loses its row, and no file gets one.
 WRITERS = """
-cli/cmd_explain.c
-cli/cmd_info.c
-cli/cmd_list.c
-cli/explain_group.c
-cli/facts_out.c
-cli/info_attr.c
-cli/list_model.c
+cli/models/cmd_explain.c
+cli/recordings/cmd_info.c
+cli/models/cmd_list.c
+cli/models/explain_group.c
+cli/models/facts_out.c
+cli/recordings/info_attr.c
+cli/models/list_model.c
 region/show.c
-report/account_data.c
-report/account_markdown.c
-report/annotate_account.c
-report/annotate_blocks.c
-report/annotate_data.c
-report/blocks_data.c
-report/blocks_markdown.c
+report/account/account_data.c
+report/account/account_markdown.c
+report/annotate/annotate_account.c
+report/annotate/annotate_blocks.c
+report/annotate/annotate_data.c
+report/flow/blocks_data.c
+report/flow/blocks_markdown.c
 report/counts_formats.c
-report/json_int.h
+report/json_more.h
 report/losses.c
-report/run_report.c
-report/sink_csv.c
-report/sink_json.c
-report/sink_markdown.c
-report/tree_formats.c
-report/tree_latency.c
-report/tree_saved.c
+report/tree/run_report.c
+report/profile/sink_csv.c
+report/profile/sink_json.c
+report/profile/sink_markdown.c
+report/tree/tree_formats.c
+report/tree/tree_latency.c
+report/tree/tree_saved.c
 """.split()
-EXPORTERS = ["report/export_firefox.c"]
+EXPORTERS = ["report/export/export_firefox.c"]
 WRITES = re.compile(r"\b(json_(init|object|array|end_object|end_array|str|strings|u64|i64|hex|real|bool|null)|"
                     r"text_put_(csv|csv_safe|csv_real|markdown))\(")
 # Samples are walked by one file of analyse.

@@ -25,12 +25,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "measure/ask.h"
-#include "measure/control.h"
-#include "measure/targets.h"
 #include "collect/counter.h"
 #include "collect/machine.h"
 #include "collect/workload.h"
+#include "measure/ask.h"
+#include "measure/control.h"
+#include "measure/targets.h"
 
 struct counting_result {
 	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */

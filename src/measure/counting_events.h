@@ -10,11 +10,11 @@
 #ifndef CYCLADE_MEASURE_COUNTING_EVENTS_H
 #define CYCLADE_MEASURE_COUNTING_EVENTS_H
 
+#include "collect/event.h"
 #include "measure/counting.h"
 #include "measure/counting_per.h"
-#include "measure/event_more.h"
-#include "collect/event.h"
 #include "measure/counts_row.h"
+#include "measure/event_more.h"
 
 struct event_place { /* where an event of the list stands among the groups */
 	size_t group, index;

@@ -19,9 +19,9 @@
 #ifndef CYCLADE_MEASURE_DRILL_H
 #define CYCLADE_MEASURE_DRILL_H
 
+#include "collect/event.h"
 #include "measure/counting.h"
 #include "measure/counting_per.h"
-#include "collect/event.h"
 #include "model/model.h"
 #include "model/plan.h"
 #include "model/slices.h"

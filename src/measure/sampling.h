@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "collect/event.h"
 #include "measure/ask.h"
 #include "measure/counting.h"
-#include "collect/event.h"
 
 struct sampling;
 

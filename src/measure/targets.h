@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
-#include "measure/ask.h"
 #include "collect/machine.h"
+#include "measure/ask.h"
 
 struct targets {
 	VEC(pid_t) tasks;   /* -p, -u (all threads), -t; the program, once it is prepared */

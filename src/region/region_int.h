@@ -38,8 +38,8 @@
 
 #include "base/arena.h"
 #include "base/perf_abi.h"
-#include "cyclade.h"
 #include "collect/event.h"
+#include "cyclade.h"
 #include "model/model.h"
 #include "model/plan.h"
 #include "region/table.h"

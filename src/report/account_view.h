@@ -22,9 +22,9 @@
 #include "analyse/account.h"
 #include "analyse/mux.h"
 #include "report/account_ran.h"
+#include "report/view.h"
 #include "show/next.h"
 #include "show/style.h"
-#include "report/view.h"
 
 enum account_unit { ACCOUNT_PCT, ACCOUNT_CYCLES, ACCOUNT_SAMPLES };
 

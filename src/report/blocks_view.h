@@ -65,7 +65,7 @@ const struct blocks_format *blocks_format_find(const char *name, struct err *err
 #define BLOCKS_FORMAT(name, write, machine, visits)                                        \
 	int write(struct buf *out, const struct blocks_view *v, const struct sink_opts *o, \
 		  struct err *err);
-#include "report/blocks.def"
+#include "report/flow/blocks.def"
 #undef BLOCKS_FORMAT
 
 /* ---- what the faces share ------------------------------------------------------------------ */

@@ -14,9 +14,9 @@
 #define CYCLADE_REPORT_CALLS_VIEW_H
 
 #include "analyse/calls.h"
-#include "report/graph.h"
 #include "report/view.h"
 #include "show/document.h"
+#include "show/graph.h"
 
 #define CALLS_ALL UINT32_MAX
 

@@ -21,7 +21,7 @@
 
 enum column_id {
 #define COLUMN(id, name, alias, header, align, width, flags, get) COL_##id,
-#include "report/column.def"
+#include "report/profile/column.def"
 #undef COLUMN
 	COL_COUNT
 };

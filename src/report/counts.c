@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "report/counts_int.h"
+#include "report/counts_rows.h"
 
 #define VALUE_WIDTH 18
 #define NAME_WIDTH  24

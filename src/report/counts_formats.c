@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "report/counts_int.h"
+#include "report/counts_rows.h"
 
 static void csv_row(struct buf *b, const struct counts *c, const struct counts_row *r, char sep)
 {

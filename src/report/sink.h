@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "show/style.h"
 #include "report/view.h"
+#include "show/style.h"
 
 struct sink_opts {
 	struct style style;
@@ -31,7 +31,7 @@ const struct sink *sink_find(const char *name, struct err *err);
 #define SINK(name, write, machine)                                                  \
 	int write(struct buf *out, const struct view *v, const struct sink_opts *o, \
 		  struct err *err);
-#include "report/sink.def"
+#include "report/profile/sink.def"
 #undef SINK
 
 /* What a fold's row is called: "(41 more)", "(left out by --focus or --hide)". */

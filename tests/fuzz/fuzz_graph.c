@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/graph.h"
+#include "show/graph.h"
 
 #define NODES_MAX 12
 #define must(x)                  \

@@ -25,8 +25,8 @@
 #include <pthread.h>
 
 #include "analyse/mux.h"
-#include "analyse/profile.h"
 #include "analyse/pass/pass.h"
+#include "analyse/profile.h"
 #include "analyse/profile/profile_count.h"
 #include "analyse/profile_stacks.h"
 #include "base/vec.h"

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/counting_events.h"
 #include "collect/sysfs.h"
+#include "measure/counting_events.h"
 
 /* Groups are read one after another, not at the same moment. */
 #define ALL    0.999

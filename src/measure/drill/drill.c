@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "measure/drill_latency.h"
 #include "collect/holders.h"
 #include "collect/sysfs.h"
+#include "measure/drill_latency.h"
 #include "model/groups.h"
 
 /* ---- the model and the plan ------------------------------------------------------------- */

@@ -10,9 +10,9 @@
 #include <math.h>
 
 #include "base/num.h"
-#include "measure/drill.h"
 #include "collect/alive.h"
 #include "collect/sysfs.h"
+#include "measure/drill.h"
 
 /* The first counter of an event; NULL: it has none. */
 static const struct counter_event *counter_of(const struct drill *d, const struct drill_core *c,

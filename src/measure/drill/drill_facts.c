@@ -4,10 +4,10 @@
  */
 #include <math.h>
 
-#include "measure/drill.h"
 #include "collect/sysfs.h"
 #include "collect/topology.h"
 #include "collect/tsc.h"
+#include "measure/drill.h"
 
 /* Every thread of every core that is counted is counted. */
 static double core_wide(const struct counting *k, double smt)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/drill/drill_latency_int.h"
 #include "collect/event.h"
+#include "measure/drill/drill_latency_int.h"
 
 #define WEIGHT	    200000.0 /* latency * period: cycles that a sample stands for */
 #define GUESS	    40.0     /* cycles, where no table has any */

@@ -5,9 +5,9 @@
 #ifndef CYCLADE_MEASURE_DRILL_LATENCY_INT_H
 #define CYCLADE_MEASURE_DRILL_LATENCY_INT_H
 
+#include "collect/latency.h"
 #include "measure/counting_events.h"
 #include "measure/drill_latency.h"
-#include "collect/latency.h"
 
 #define BATCHES_MAX 16u
 #define TASKS_MAX   64u

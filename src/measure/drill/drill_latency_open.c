@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "measure/drill/drill_latency_int.h"
 #include "collect/family.h"
+#include "measure/drill/drill_latency_int.h"
 
 #define INHERITED_MAX 128u		/* CPUs times events */
 #define FIRST_LOOK    (20ull * 1000000) /* then in steps that grow by a half */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "collect/sysfs.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
-#include "collect/sysfs.h"
 
 #define MS	       1000000ull
 #define TICK_ALONE     (500 * MS) /* groups that need not share: there is nothing to extrapolate */

@@ -17,9 +17,9 @@
 #define CYCLADE_MEASURE_ACCOUNT_PLAN_H
 
 #include "base/buf.h"
-#include "measure/ask.h"
 #include "collect/event.h"
 #include "collect/machine.h"
+#include "measure/ask.h"
 #include "model/account.h"
 #include "model/schedule.h"
 

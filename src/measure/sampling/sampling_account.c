@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "measure/sampling/sampling_int.h"
 #include "collect/sysfs.h"
+#include "measure/sampling/sampling_int.h"
 
 /* ---- which events ----------------------------------------------------------------------- */
 

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "measure/sampling/sampling_int.h"
 #include "collect/tracing.h"
 #include "config.h"
+#include "measure/sampling/sampling_int.h"
 #include "perfdata/perfdata.h"
 #include "symbol/elf_file.h"
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measure/sampling/sampling_int.h"
 #include "collect/jitter.h"
 #include "collect/sysfs.h"
+#include "measure/sampling/sampling_int.h"
 
 #define DEFAULT_FREQ 4000u
 

@@ -11,8 +11,8 @@
  */
 #include <string.h>
 
-#include "measure/sampling/sampling_int.h"
 #include "collect/sysfs.h"
+#include "measure/sampling/sampling_int.h"
 
 /* `i` is the first of its kind of core. */
 static bool first_of_kind(const struct event_list *l, size_t i)

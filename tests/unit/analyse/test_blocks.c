@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "../skip.h"
-#include "config.h"
 #include "analyse/flow/blocks_int.h"
 #include "analyse/flow/flow_int.h"
+#include "config.h"
 
 #define BASE 0x1000u
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "cli/stat_int.h"
+#include "cli/stat.h"
 
 static void test_head_of_intervals(void **state)
 {

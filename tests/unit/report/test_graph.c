@@ -12,7 +12,7 @@
 
 #include "../skip.h"
 #include "config.h"
-#include "report/graph.h"
+#include "show/graph.h"
 
 static struct graph *new_graph(const char *title)
 {

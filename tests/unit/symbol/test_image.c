@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "dump.h"
 #include "symbol/elf_file.h"
 #include "symbol/image.h"
-#include "dump.h"
 #include "tool.h"
 
 static const char program[] =

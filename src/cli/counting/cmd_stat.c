@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat - counts: of events asked for with -e, else of the top-down tree.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/counting/no_pmu.h"
+#include "cli/model_choice.h"
+#include "cli/stat.h"
+#include "collect/event.h"
+
+const char *stat_target(const struct counting *k, struct arena *a)
+{
+	const struct ask *o = k->ask;
+
+	if (k->has_program)
+		return "";
+	if (k->who.cgroups.n > 1)
+		return arena_printf(a, "%zu cgroups", k->who.cgroups.n);
+	if (o->cgroup.n)
+		return arena_printf(a, "cgroup %s", o->cgroup.v[0]);
+	if (k->who.whole_cpus && o->cpu)
+		return arena_printf(a, "CPUs %s", o->cpu);
+	if (k->who.whole_cpus)
+		return arena_printf(a, "all %zu CPUs", k->who.cpus.n);
+	if (o->uid && !o->pid.n && !o->tid.n)
+		return arena_printf(a, "user %s, %zu threads", o->uid, k->who.tasks.n);
+	if (k->who.tasks.n == 1)
+		return arena_printf(a, "%s %d", o->tid.n ? "thread" : "process",
+				    (int)k->who.tasks.v[0]);
+	return arena_printf(a, "%zu threads", k->who.tasks.n);
+}
+
+int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
+	     struct err *err)
+{
+	bool gone = false;
+
+	if (fd >= 0)
+		return fd_write_all(fd, buf_str(b), b->len, "standard error", err);
+	if (counting_out_put(out, b, &gone, err))
+		return -1;
+	k->enough |= gone;
+	return 0;
+}
+
+struct counts stat_head(const struct counting *k, struct arena *a)
+{
+	return (struct counts){ .command = k->ask->program.v,
+				.n_command = k->ask->program.n,
+				.target = stat_target(k, a),
+				.time = NAN,
+				.seconds = counting_seconds(k),
+				.user_s = NAN,
+				.sys_s = NAN,
+				.status = -1,
+				.runs = 1,
+				.seconds_error = NAN,
+				.interrupted = k->result.interrupted };
+}
+
+static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)
+{
+	(void)err_set(err, ERR_USAGE, "%s", what);
+	(void)err_hint(err, "%s", hint);
+	return cli_fail_as(err, cli_measuring_code(cli, err));
+}
+
+/* perf's metric groups TopdownL1 (on AMD PipelineL1) are levels of the tree: the digit, or NULL. */
+static const char *level_of(const char *s, size_t n)
+{
+	static const char *const groups[] = { "TopdownL", "PipelineL" };
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (n == strlen(groups[i]) + 1 && !strncasecmp(s, groups[i], n - 1) &&
+		    s[n - 1] >= '1' && s[n - 1] <= '6')
+			return s + n - 1;
+	return NULL;
+}
+
+static int topdown_groups(struct cli *cli, struct err *err)
+{
+	struct text_list *l = &cli->opt.metric;
+	const char *deepest = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct buf rest = BUF_INIT;
+
+		for (const char *s = l->v[i]; *s;) {
+			size_t n = strcspn(s, ",");
+			const char *level = level_of(s, n);
+
+			if (level)
+				deepest = !deepest || *level > *deepest ? level : deepest;
+			else
+				buf_printf(&rest, "%s%.*s", rest.len ? "," : "", (int)n, s);
+			s += n + (s[n] == ',');
+		}
+		if (rest.len)
+			l->v[kept++] = arena_strdup(&cli->arena, buf_str(&rest));
+		buf_free(&rest);
+		if (kept && !l->v[kept - 1])
+			return err_nomem(err);
+	}
+	l->n = kept;
+	if (!deepest || OPTION_GIVEN(&cli->opt, level))
+		return 0;
+	deepest = arena_strndup(&cli->arena, deepest, 1);
+	if (!deepest)
+		return err_nomem(err);
+	return option_set(&cli->opt, &cli->arena, option_find(CMD_STAT, "level"), deepest,
+			  FROM_WORDS, NULL, err);
+}
+
+/* What counts without a PMU: time and software events, after the five lines. */
+static int count_software(struct cli *cli, const char *why)
+{
+	const char **events = arena_alloc(&cli->arena, sizeof(*events));
+	struct err err = ERR_INIT;
+	struct machine m;
+
+	if (!events) {
+		(void)err_nomem(&err);
+		return cli_fail_as(&err, cli_measuring_code(cli, &err));
+	}
+	events[0] =
+		"task-clock,context-switches,cpu-migrations,page-faults,minor-faults,major-faults";
+
+	if (machine_read_parts(&m, &cli->arena, cli->opt.sysroot ? cli->opt.sysroot : "",
+			       MACHINE_MODEL | MACHINE_HYPERVISOR, NULL))
+		m.hypervisor = NULL;
+	no_pmu_say(why, m.hypervisor, "counting time and software events instead", NULL);
+	cli->opt.event = (struct text_list){ .v = events, .n = 1 };
+	return stat_events(cli);
+}
+
+/* Nothing is asked for that takes counters. */
+static bool asks_nothing(const struct options *o)
+{
+	return !o->event.n && !OPTION_GIVEN(o, level) && !o->node.n && !o->metric.n &&
+	       !o->drilldown && !o->no_mux && !o->latency && !o->why && !o->dry_run;
+}
+
+/* `perf stat record` and `report`: not taken for programs unless there are such. */
+static bool is_perf_word(const struct cli *cli)
+{
+	const char *word = cli->args.n ? cli->args.v[0] : "", *path = getenv("PATH");
+	bool found = false;
+
+	if (strcmp(word, "record") != 0 && strcmp(word, "report") != 0)
+		return false;
+	while (path && *path && !found) {
+		size_t n = strcspn(path, ":");
+		struct buf file = BUF_INIT;
+
+		buf_printf(&file, "%.*s/%s", (int)n, path, word);
+		found = !access(buf_str(&file), X_OK);
+		buf_free(&file);
+		path += n + (path[n] == ':');
+	}
+	return !found;
+}
+
+int cmd_stat(struct cli *cli)
+{
+	const struct options *o = &cli->opt;
+	struct err err = ERR_INIT;
+	char why[256];
+
+	if (cli_cpu_or_model(cli, &err) || topdown_groups(cli, &err))
+		return cli_fail_as(&err, cli_measuring_code(cli, &err));
+	if (o->import)
+		return stat_import(cli);
+	if (is_perf_word(cli))
+		return usage(cli, &err, "stat has no record and report, as perf's has",
+			     "cyclade stat -j -o FILE -- ./prog keeps the counts; --import FILE "
+			     "reads them");
+	if (OPTION_GIVEN(o, repeat) && (!o->repeat || !cli->args.n))
+		return usage(cli, &err,
+			     o->repeat ? "-r repeats a program" : "-r 0 would measure nothing",
+			     "cyclade stat -r 5 -- ./prog");
+	if (o->repeat > 1 && o->interval)
+		return usage(cli, &err, "-r and -I exclude each other",
+			     "-r: totals of several runs; -I: one run, piece by piece");
+	if (o->event.n && (OPTION_GIVEN(o, level) || o->node.n || o->metric.n))
+		return usage(cli, &err, "-e counts events, -l, --node and -M make a tree",
+			     "leave out one or the other");
+	if (asks_nothing(o)) {
+		no_pmu_find(cli, why);
+		if (*why)
+			return count_software(cli, why);
+	}
+	return o->event.n ? stat_events(cli) : stat_tree(cli);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat -e: events counted, told as they are.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "cli/counting/no_pmu.h"
+#include "cli/counting_out.h"
+#include "cli/stat.h"
+#include "measure/counting_events.h"
+#include "measure/counting_repeat.h"
+
+struct stat_run {
+	struct cli *cli;
+	struct ask ask;
+	struct counting k;
+	struct counting_events ev;
+	struct counting_out out;
+	struct arena a;				/* of one printing */
+	struct repeat *row, seconds, user, sys; /* row: by row */
+	size_t n_rows;
+	uint64_t run;
+	double interval_from;
+	bool printed;
+	char no_pmu[256];
+};
+
+/* ---- before the program starts ---------------------------------------------------------- */
+
+static bool wants_pmu(const struct event *ev)
+{
+	return ev->attr.type == PERF_TYPE_HARDWARE || ev->attr.type == PERF_TYPE_HW_CACHE ||
+	       ev->attr.type == PERF_TYPE_RAW;
+}
+
+static int nothing_counts(struct stat_run *s, struct counting *k, struct err *err)
+{
+	const struct event_place at = s->ev.at[0];
+	const char *name = s->ev.list.ev.v[0].name;
+	const char *why;
+	bool hardware = true;
+	int number = 0;
+
+	for (size_t i = 0; i < s->ev.n_asked; i++)
+		hardware &= wants_pmu(&s->ev.list.ev.v[i]);
+	why = counters_refused(k->c, at.group, at.index, &number);
+	if (number == EACCES || number == EPERM) {
+		(void)err_set(err, ERR_PERM, "%s: %s", name, why);
+		if (k->who.whole_cpus)
+			return err_hint(err, "whole CPUs need root or sysctl "
+					     "kernel.perf_event_paranoid=0; your own programs "
+					     "need neither: -- ./prog");
+		return err_hint(err, "another user's tasks need root; `cyclade doctor` tells what "
+				     "this machine allows");
+	}
+	if (hardware)
+		no_pmu_find(s->cli, s->no_pmu);
+	(void)err_set(err, ERR_UNSUPPORTED, "%s: %s", name, why);
+	return err_hint(err, "`cyclade list events` has what can be counted here");
+}
+
+static int opened(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_run *s = ctx;
+	size_t refused = 0;
+
+	for (size_t i = 0; i < s->ev.n_asked; i++)
+		refused += !!counters_refused(k->c, s->ev.at[i].group, s->ev.at[i].index, NULL);
+	if (refused == s->ev.n_asked)
+		return nothing_counts(s, k, err);
+	if (!s->ev.now && counting_events_room(&s->ev, counters_targets(k->c), err))
+		return -1;
+	counting_events_mark(&s->ev, true);
+	s->interval_from = 0;
+	return 0;
+}
+
+/* ---- results ---------------------------------------------------------------------------- */
+
+static int take(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_run *s = ctx;
+
+	return counting_events_take(&s->ev, k, err);
+}
+
+static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
+		 struct err *err)
+{
+	struct counts_style st = { .style = fd < 0 ? *counting_out_style(&s->out)
+						   : cli_style(s->cli, fd),
+				   .separator = s->out.separator,
+				   .quiet = s->cli->opt.quiet,
+				   .verbose = s->cli->opt.verbose,
+				   .first = !s->printed };
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	if (counting_events_notes(&s->ev, k, &s->a, &c->notes, &c->n_notes, err) ||
+	    counts_write(&b, c, fd < 0 ? s->out.format : "term", &st, err))
+		goto out;
+	if (fd < 0)
+		s->printed = true;
+	rc = stat_put(&s->k, &s->out, &b, fd, err);
+out:
+	buf_free(&b);
+	return rc;
+}
+
+static int interval(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_run *s = ctx;
+	struct counts c = stat_head(k, &s->a);
+	struct counts_row *row;
+	int rc = -1;
+
+	c.time = counting_seconds(k);
+	c.seconds = c.time - s->interval_from;
+	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err))
+		goto out;
+	counting_events_mean(&s->ev, &s->a, row, c.seconds);
+	c.row = row;
+	rc = print(s, &c, k, -1, err);
+	counting_events_mark(&s->ev, false);
+	s->interval_from = c.time;
+out:
+	arena_free(&s->a);
+	return rc;
+}
+
+static int so_far(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_run *s = ctx;
+	struct counts c = stat_head(k, &s->a);
+	struct counts_row *row;
+	int rc = -1;
+
+	if (counting_events_take(&s->ev, k, err) ||
+	    counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err))
+		goto out;
+	counting_events_mean(&s->ev, &s->a, row, c.seconds);
+	c.row = row;
+	rc = print(s, &c, k, STDERR_FILENO, err);
+out:
+	arena_free(&s->a);
+	return rc;
+}
+
+static int add_run(struct stat_run *s, const struct counts_row *row, size_t n,
+		   const struct counting *k, struct err *err)
+{
+	if (!s->row) {
+		s->row = calloc(n + 1, sizeof(*s->row));
+		s->n_rows = n;
+		if (!s->row)
+			return err_nomem(err);
+	}
+	for (size_t i = 0; i < n && i < s->n_rows; i++)
+		repeat_add(&s->row[i], row[i].value);
+	repeat_add(&s->seconds, k->result.wall_s);
+	repeat_add(&s->user, k->result.user_s);
+	repeat_add(&s->sys, k->result.sys_s);
+	return 0;
+}
+
+static void mean_of_runs(const struct stat_run *s, struct counts *c, struct counts_row *row)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct repeat *r = &s->row[i];
+
+		row[i].value = repeat_mean(r);
+		row[i].stddev = repeat_stddev(r);
+		row[i].error = repeat_error(r);
+		row[i].runs = r->n;
+		row[i].whole &= r->n < 2;
+	}
+	c->seconds = repeat_mean(&s->seconds);
+	c->seconds_error = repeat_error(&s->seconds);
+	c->user_s = repeat_mean(&s->user);
+	c->sys_s = repeat_mean(&s->sys);
+	c->runs = s->seconds.n;
+}
+
+static int ended(void *ctx, struct counting *k, struct err *err)
+{
+	struct stat_run *s = ctx;
+	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
+	struct counts c = stat_head(k, &s->a);
+	struct counts_row *row;
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	c.status = k->has_program ? k->result.status : -1;
+	c.killed_by = k->result.killed_by;
+	if (s->cli->opt.interval) {
+		counts_write_end(&b, &c, s->out.format);
+		rc = stat_put(&s->k, &s->out, &b, -1, err);
+		goto out;
+	}
+	/* of a run that was cut short, the counts are not those of a run */
+	s->ev.cut_short = k->result.interrupted && s->seconds.n;
+	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err) ||
+	    (!s->ev.cut_short && add_run(s, row, c.n, k, err)))
+		goto out;
+	if (last) {
+		mean_of_runs(s, &c, row);
+		if (!k->has_program)
+			c.user_s = c.sys_s = NAN;
+		counting_events_mean(&s->ev, &s->a, row, c.seconds);
+		c.row = row;
+		rc = print(s, &c, k, -1, err);
+	} else {
+		rc = 0;
+	}
+out:
+	buf_free(&b);
+	arena_free(&s->a);
+	return rc;
+}
+
+/* ---- the whole of it -------------------------------------------------------------------- */
+
+static int describe(struct stat_run *s, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int rc;
+
+	counting_describe(&b, &s->k, &s->ev.setup);
+	rc = stat_put(&s->k, &s->out, &b, -1, err);
+	buf_free(&b);
+	return rc ? -1 : counting_out_commit(&s->out, err);
+}
+
+static int count(struct stat_run *s, struct err *err)
+{
+	const struct counting_hooks hooks = { .opened = opened,
+					      .read = take,
+					      .interval = interval,
+					      .so_far = so_far,
+					      .ended = ended,
+					      .ctx = s };
+
+	if (cli_ask(s->cli, &s->ask, err) || counting_open(&s->k, &s->ask, "count", 0, err) ||
+	    counting_events_parse(&s->ev, &s->k, err) || counting_out_open(&s->out, s->cli, err))
+		return -1;
+	if (s->cli->opt.dry_run)
+		return describe(s, err);
+	if (counting_warmup(&s->k, err))
+		return -1;
+	for (s->run = 0; s->run < stat_runs(s->cli) && !s->k.result.interrupted; s->run++)
+		if (counting_run(&s->k, &s->ev.setup, &hooks, err))
+			return -1;
+	return counting_out_commit(&s->out, err);
+}
+
+int stat_events(struct cli *cli)
+{
+	struct stat_run s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
+	struct err err = ERR_INIT;
+	int code;
+
+	if (!count(&s, &err))
+		code = stat_exit_code(cli, &s.k);
+	else if (s.no_pmu[0])
+		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
+	else
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
+	counting_out_close(&s.out);
+	counting_events_free(&s.ev);
+	counting_close(&s.k);
+	free(s.row);
+	arena_free(&s.a);
+	return code;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat --import: the tree from counts that were taken before, by perf stat or by cyclade, on any
+ * machine. Nothing is counted here.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "cli/counting/stat_import.h"
+#include "measure/drill.h"
+#include "model/schedule.h"
+
+#define NO_ERRORS    "totals alone do not tell"
+#define MAGIC	     "PERFILE2"
+#define MAGIC_TURNED "2ELIFREP"
+
+/* ---- counts of one set ------------------------------------------------------------------ */
+
+struct tree_of {
+	const struct import_set *set;
+	const struct model *m;
+	double *count, *share;
+	double system[SYSTEM_COUNT];
+	struct tree tree;
+	struct tree_counts counts;
+	size_t strange; /* events that the model does not know */
+	const char *first_strange;
+	size_t other_levels; /* events of other privilege levels than the tree */
+	const char *first_other;
+	const char *smt; /* how it was found out whether SMT was on; NULL: it was known, or not */
+	bool asks_smt;	 /* a node has no value for want of it */
+	bool latencies;	 /* the model has a table of them */
+};
+
+void import_add_note(struct import_notes *l, const char *text)
+{
+	if (text && l->n < IMPORT_NOTES)
+		l->v[l->n++] = text;
+}
+
+/* Formulas and perf have several names for one counter. */
+static void share_counts(struct tree_of *t)
+{
+	for (uint32_t e = 0; e < t->m->n_used; e++)
+		for (uint32_t o = 0; isnan(t->count[e]) && o < t->m->n_events; o++)
+			if (!isnan(t->count[o]) && schedule_same(t->m, e, o)) {
+				t->count[e] = t->count[o];
+				t->share[e] = t->share[o];
+			}
+}
+
+/* Of an event under two names that one which was counted longer. */
+static void put_count(struct tree_of *t, uint32_t event, const struct counted_event *c)
+{
+	if (!isnan(t->share[event]) && !(c->counted > t->share[event]))
+		return;
+	t->count[event] = c->value;
+	t->share[event] = isnan(c->counted) ? 1 : c->counted;
+}
+
+static void take_count(struct import *im, struct tree_of *t, size_t i)
+{
+	const struct counted_event *c = &t->set->file.event[i];
+	struct import_known k = t->set->known[i];
+	uint32_t e = k.event;
+
+	if (c->blank)
+		return;
+	if (k.own != MODEL_NONE)
+		put_count(t, k.own, c);
+	if (e == MODEL_NONE) {
+		if (!strcmp(c->name, "duration_time"))
+			t->system[SYSTEM_DURATION] = c->value / 1e9;
+		else if (!t->strange++)
+			t->first_strange = c->name;
+		return;
+	}
+	if (k.levels != im->levels && !(t->m->event[e].flags & EVENT_SOFTWARE)) {
+		if (k.own == MODEL_NONE && !t->other_levels++)
+			t->first_other = c->name;
+		return;
+	}
+	put_count(t, e, c);
+}
+
+static int take_counts(struct import *im, struct tree_of *t, struct err *err)
+{
+	size_t n = t->m->n_events;
+
+	t->count = arena_alloc(&im->once, (n + 1) * sizeof(*t->count));
+	t->share = arena_alloc(&im->once, (n + 1) * sizeof(*t->share));
+	if (!t->count || !t->share)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		t->count[i] = t->share[i] = NAN;
+	for (size_t i = 0; i < t->set->file.n; i++)
+		take_count(im, t, i);
+	share_counts(t);
+	return 0;
+}
+
+static int evaluate(struct import *im, struct tree_of *t, struct err *err)
+{
+	static const char *const no_error[] = { NO_ERRORS };
+	static const double *const no_cov[] = { NULL };
+	size_t n = t->m->n_used;
+	uint32_t *member = arena_alloc(&im->once, (n + 1) * sizeof(*member));
+	uint32_t *first = arena_alloc(&im->once, 2 * sizeof(*first));
+	double *latency = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*latency));
+	double *unknown = arena_alloc(&im->once, (t->m->n_events + 1) * sizeof(*unknown));
+
+	if (!member || !first || !latency || !unknown)
+		return err_nomem(err);
+	t->asks_smt = false;
+	/* counts have none of their own: what the model's table says */
+	for (size_t e = 0; e < t->m->n_events; e++) {
+		latency[e] = t->m->event[e].latency;
+		t->latencies |= !isnan(latency[e]);
+		unknown[e] = NAN;
+	}
+	for (uint32_t e = 0; e < n; e++)
+		if (!isnan(t->count[e]))
+			member[first[1]++] = e;
+	t->counts = (struct tree_counts){ .count = t->count,
+					  .n_lps = 1,
+					  .counted = t->share,
+					  .member = member,
+					  .first = first,
+					  .cov = no_cov,
+					  .no_error = no_error,
+					  .n_groups = 1,
+					  .latency = latency,
+					  .latency_se = unknown,
+					  .system = t->system };
+	if (tree_eval(&t->tree, &im->once, t->m, &t->counts, NULL, err) ||
+	    tree_doubt_zeros(&t->tree, &im->once, &t->counts, NULL, err))
+		return -1;
+	for (size_t i = 0; i < t->m->n_metrics; i++)
+		t->asks_smt |= t->tree.node[i].value.why == VALUE_NO_SYSTEM &&
+			       t->tree.node[i].value.which == SYSTEM_SMT_ON;
+	return 0;
+}
+
+/* ---- printing --------------------------------------------------------------------------- */
+
+int import_put(struct import *im, const struct buf *b, struct err *err)
+{
+	bool gone;
+
+	im->printed = true;
+	return counting_out_put(&im->out, b, &gone, err);
+}
+
+static const char *set_label(struct import *im, const struct import_set *s)
+{
+	const char *pmu = im->n_cores > 1 ? im->core[s->core].pmu : NULL;
+
+	if (!s->label || !pmu)
+		return s->label ? s->label : pmu;
+	return arena_printf(&im->once, "%s %s", s->label, pmu);
+}
+
+/* --node and -M: what is named, and without -l nothing else but what it is part of. */
+static int find_names(struct import *im, struct err *err)
+{
+	const struct options *o = &im->cli->opt;
+	struct drill d = { .a = im->a, .n_cores = im->n_cores };
+	uint32_t *list[DRILL_CORES];
+	size_t n[DRILL_CORES];
+
+	if (im->core[0].named || (!o->node.n && !o->metric.n))
+		return 0;
+	for (size_t c = 0; c < im->n_cores; c++)
+		d.core[c].m = im->core[c].m;
+	if (drill_names(&d, &im->ask, list, n, err))
+		return -1;
+	for (size_t c = 0; c < im->n_cores; c++) {
+		struct import_core *x = &im->core[c];
+
+		x->named = d.core[c].named;
+		if (OPTION_GIVEN(o, level))
+			continue;
+		x->wanted = arena_alloc(im->a, x->m->n_metrics + 1);
+		if (!x->wanted)
+			return err_nomem(err);
+		for (size_t i = 0; i < n[c]; i++)
+			x->wanted[list[c][i]] = true;
+	}
+	return 0;
+}
+
+static int view_of(struct import *im, struct tree_of *t, struct tree_view *out, struct err *err)
+{
+	const struct options *o = &im->cli->opt;
+	uint32_t slots = model_metric_find(t->m, "SLOTS", 5);
+	struct tree_source src = { .tree = &t->tree,
+				   .label = set_label(im, t->set),
+				   .count = t->count,
+				   .share = t->share,
+				   .named = im->core[t->set->core].named,
+				   .wanted = im->core[t->set->core].wanted,
+				   .level = (unsigned)o->level,
+				   .all = o->verbose || OPTION_GIVEN(o, level),
+				   .whole = NAN };
+
+	if (slots != MODEL_NONE && t->tree.node[slots].value.why == VALUE_OK)
+		src.whole = t->tree.node[slots].value.v;
+	if (o->why && tree_formulas(&src.formula, &im->once, &t->tree, &t->counts, err))
+		return -1;
+	return tree_view_make(out, &im->once, &src, err);
+}
+
+static void set_smt(struct import *im, struct tree_of *t, double on)
+{
+	t->system[SYSTEM_SMT_ON] = on;
+	if (on == 0)
+		t->system[SYSTEM_THREADS_PER_CORE] = t->system[SYSTEM_CORE_WIDE] = 1;
+	if (on == 1) {
+		t->system[SYSTEM_THREADS_PER_CORE] = 2;
+		t->system[SYSTEM_CORE_WIDE] = im->system[SYSTEM_CORE_WIDE];
+	}
+}
+
+static int tree_of_set(struct import *im, struct tree_of *t, const struct import_set *set,
+		       struct tree_view *view, struct err *err)
+{
+	struct drill none = { 0 };
+
+	if (find_names(im, err))
+		return -1;
+	*t = (struct tree_of){ .set = set, .m = im->core[set->core].m };
+	memcpy(t->system, im->system, sizeof(t->system));
+	if (set->lps)
+		drill_times(t->system, &none, set->file.seconds, set->lps);
+	else
+		t->system[SYSTEM_DURATION] = set->file.seconds;
+	if (take_counts(im, t, err))
+		return -1;
+	if (isnan(t->system[SYSTEM_SMT_ON])) {
+		struct import_smt found;
+
+		if (import_smt(&found, &im->once, t->m, t->count, t->share, err))
+			return -1;
+		t->smt = found.why;
+		set_smt(im, t, found.on);
+	}
+	return evaluate(im, t, err) || view_of(im, t, view, err) ? -1 : 0;
+}
+
+static const char *model_line(struct import *im)
+{
+	const struct model *m = im->core[0].m, *other = im->n_cores > 1 ? im->core[1].m : NULL;
+
+	return arena_printf(&im->once, "counted before; model %s (%s%s%s)%s%s", m->id, m->title,
+			    *m->tma ? ", TMA " : "", m->tma, other ? ", " : "",
+			    other ? other->id : "");
+}
+
+static int write_report(struct import *im, struct tree_report *r, struct err *err)
+{
+	struct counts_style st = { .style = *counting_out_style(&im->out),
+				   .separator = im->out.separator,
+				   .quiet = im->cli->opt.quiet,
+				   .first = !im->printed };
+	struct buf b = BUF_INIT;
+	int rc = -1;
+
+	if (!tree_report_write(&b, r, im->out.format, &st, err))
+		rc = import_put(im, &b, err);
+	buf_free(&b);
+	return rc;
+}
+
+/* Of several trees, what the first shows. */
+static void notes_of_trees(struct import *im, const struct tree_of *t, size_t n,
+			   struct import_notes *l)
+{
+	bool pmem = false, latencies = false, asks_smt = false;
+
+	for (size_t i = 0; i < n; i++) {
+		pmem |= import_asks_pmem(t[i].m);
+		latencies |= t[i].latencies;
+		asks_smt |= t[i].asks_smt;
+	}
+	if (t->strange)
+		import_add_note(l,
+				arena_printf(l->a, "%zu of %zu events are not the model's: %s, ...",
+					     t->strange, t->set->file.n, t->first_strange));
+	if (im->levels)
+		import_add_note(l, arena_printf(l->a, "the counts are of %s",
+						import_levels_text(im->levels)));
+	if (t->other_levels)
+		import_add_note(l,
+				arena_printf(l->a,
+					     "left out, of other privilege levels: %zu, %s first; "
+					     "--user or --kernel takes them",
+					     t->other_levels, t->first_other));
+	if (t->smt)
+		import_add_note(l, t->smt);
+	else if (asks_smt)
+		import_add_note(l, "whether SMT was on is not known: --smt on or off");
+	if (pmem && im->no_pmem)
+		import_add_note(
+			l, "persistent memory is assumed to be absent: --pmem on says otherwise");
+	if (latencies)
+		import_add_note(l, "retire latencies are those of the model's table");
+}
+
+/* A tree of nothing but "not counted" says less than this. */
+static int check_known(const struct import *im, const struct tree_of *t, size_t n, struct err *err)
+{
+	size_t strange = 0, events = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		strange += t[i].strange;
+		events += t[i].set->file.n;
+	}
+	if (!n || !events || strange < events)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "%s: model %s has none of the events in it (%.100s%s)",
+		      im->cli->opt.import, t->m->id, t->first_strange, events > 1 ? ", ..." : "");
+	return err_hint(err, "--model ID names the CPU that counted (cyclade list models); "
+			     "cyclade stat -l 1 -- PROGRAM counts what a tree needs");
+}
+
+int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
+		 const char *const *notes, size_t n_notes, struct err *err)
+{
+	struct tree_view *view = arena_alloc(&im->once, (n + 1) * sizeof(*view));
+	struct tree_of *t = arena_alloc(&im->once, (n + 1) * sizeof(*t));
+	struct import_notes l = { .a = &im->once };
+	struct tree_report r = { .head = { .target = im->cli->opt.import,
+					   .time = time,
+					   .seconds = n ? set[0].file.seconds : NAN,
+					   .user_s = NAN,
+					   .sys_s = NAN,
+					   .status = -1,
+					   .runs = 1,
+					   .seconds_error = NAN,
+					   .notes = l.v },
+				 .view = view,
+				 .n_views = n };
+
+	if (!view || !t)
+		return err_nomem(err);
+	if (import_levels(im, set, n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (tree_of_set(im, &t[i], &set[i], &view[i], err))
+			return -1;
+	if (check_known(im, t, n, err))
+		return -1;
+	for (size_t i = 0; i < n_notes; i++)
+		import_add_note(&l, notes[i]);
+	if (n && isnan(time))
+		notes_of_trees(im, t, n, &l);
+	r.head.n_notes = l.n;
+	r.cpu = model_line(im);
+	return r.cpu ? write_report(im, &r, err) : err_nomem(err);
+}
+
+/* ---- the whole of it -------------------------------------------------------------------- */
+
+/* A recording, and not text. */
+static int is_recording(const char *path, bool *yes, struct err *err)
+{
+	struct file_map m;
+
+	if (file_map_open(&m, path, false, err))
+		return -1;
+	*yes = m.len >= 8 && (!memcmp(m.p, MAGIC, 8) || !memcmp(m.p, MAGIC_TURNED, 8));
+	file_map_close(&m);
+	return 0;
+}
+
+/* What is known of the machine that counted: of --sysroot all of it, else what was said. */
+static int captured_machine(struct import *im, struct err *err)
+{
+	const char *root = im->cli->opt.sysroot;
+
+	if (cli_ask(im->cli, &im->ask, err))
+		return -1;
+	im->k.ask = &im->ask;
+	im->k.who.cgroup_fd = -1;
+	im->k.root = root;
+	im->has_machine = root;
+	return root ? machine_read(&im->k.machine, im->a, root, err) : 0;
+}
+
+static int check(struct cli *cli, struct err *err)
+{
+	const struct options *o = &cli->opt;
+
+	if (cli->args.n || o->pid.n || o->tid.n || o->uid || o->event.n) {
+		(void)err_set(err, ERR_USAGE,
+			      "--import counts nothing: it takes no program, no task, no event");
+		return err_hint(err, "cyclade stat --import FILE --model ID");
+	}
+	return 0;
+}
+
+/* What only a recording can answer. */
+static int check_text(const struct options *o, struct err *err)
+{
+	const char *what = o->per ? "--per" : o->interval ? "-I" : NULL;
+
+	if (!what)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "%s: %s is for recordings, text has its sums alone",
+		      o->import, what);
+	return err_hint(err, "perf stat record -o FILE ..., then --import FILE");
+}
+
+int stat_import(struct cli *cli)
+{
+	struct import im = {
+		.cli = cli, .a = &cli->arena, .once = ARENA_INIT, .out = COUNTING_OUT_INIT
+	};
+	struct err err = ERR_INIT;
+	bool recording = false;
+	int code = EXIT_ERROR;
+
+	if (check(cli, &err)) {
+		code = cli_measuring_code(cli, &err);
+		goto out;
+	}
+	if (is_recording(cli->opt.import, &recording, &err))
+		goto out;
+	if (recording ? captured_machine(&im, &err) || import_recording(&im, &err)
+		      : check_text(&cli->opt, &err) || captured_machine(&im, &err) ||
+				import_printed(&im, &err))
+		goto out;
+	if (!counting_out_commit(&im.out, &err))
+		code = EXIT_OK;
+out:
+	if (code != EXIT_OK)
+		code = cli_fail_as(&err, code);
+	counting_out_close(&im.out);
+	for (size_t i = 0; i < im.n_cores; i++)
+		model_free(im.core[i].m);
+	arena_free(&im.once);
+	return code;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which event of a model is meant by a name that somebody else's tool printed: the model's own
+ * name, perf's for it, or its terms.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/counting/stat_import.h"
+
+#define TERMS_MAX 12u
+
+struct term {
+	char key[24];
+	uint64_t value;
+};
+
+struct terms {
+	struct term v[TERMS_MAX];
+	size_t n;
+};
+
+static void set_term(struct terms *t, const char *key, size_t len, uint64_t value)
+{
+	size_t i = 0;
+
+	if (len >= sizeof(t->v[0].key))
+		return;
+	while (i < t->n && (strlen(t->v[i].key) != len || memcmp(t->v[i].key, key, len) != 0))
+		i++;
+	if (i == TERMS_MAX)
+		return;
+	memcpy(t->v[i].key, key, len);
+	t->v[i].key[len] = '\0';
+	t->v[i].value = value;
+	t->n += i == t->n;
+}
+
+/* "event=0x9c,umask=1,edge"; a term that is an event of the model stands for its code. */
+static void read_terms(struct terms *t, const struct model *m, const char *s, size_t len)
+{
+	while (len) {
+		const char *comma = memchr(s, ',', len);
+		size_t n = comma ? (size_t)(comma - s) : len;
+		const char *eq = memchr(s, '=', n);
+
+		if (eq) {
+			set_term(t, s, (size_t)(eq - s), strtoull(eq + 1, NULL, 0));
+		} else if (n) {
+			uint32_t e = m ? model_event_find(m, s, n) : MODEL_NONE;
+
+			if (e == MODEL_NONE)
+				set_term(t, s, n, 1);
+			else
+				read_terms(t, NULL, m->event[e].code, strlen(m->event[e].code));
+		}
+		s += n + !!comma;
+		len -= n + !!comma;
+	}
+}
+
+static uint64_t term_value(const struct terms *t, const char *key)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->v[i].key, key))
+			return t->v[i].value;
+	return 0; /* as good as 0 */
+}
+
+static bool same_terms(const struct terms *a, const struct terms *b)
+{
+	static const char *const names[] = { "name", "period", "freq" };
+
+	for (size_t i = 0; i < a->n; i++) {
+		bool passes = false;
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			passes |= !strcmp(a->v[i].key, names[k]);
+		if (!passes && a->v[i].value != term_value(b, a->v[i].key))
+			return false;
+	}
+	return true;
+}
+
+/* perf's own names for codes, by the vendors' encodings. */
+static const struct {
+	const char *vendor, *name, *terms;
+} aliases[] = {
+	{ "intel", "cycles", "event=0x3c" },
+	{ "intel", "cpu-cycles", "event=0x3c" },
+	{ "intel", "instructions", "event=0xc0" },
+	{ "intel", "branches", "event=0xc4" },
+	{ "intel", "branch-instructions", "event=0xc4" },
+	{ "intel", "branch-misses", "event=0xc5" },
+	{ "intel", "ref-cycles", "event=0x00,umask=0x03" },
+	{ "intel", "slots", "event=0x00,umask=0x04" },
+	{ "intel", "topdown-retiring", "event=0x00,umask=0x80" },
+	{ "intel", "topdown-bad-spec", "event=0x00,umask=0x81" },
+	{ "intel", "topdown-fe-bound", "event=0x00,umask=0x82" },
+	{ "intel", "topdown-be-bound", "event=0x00,umask=0x83" },
+	{ "intel", "topdown-heavy-ops", "event=0x00,umask=0x84" },
+	{ "intel", "topdown-br-mispredict", "event=0x00,umask=0x85" },
+	{ "intel", "topdown-fetch-lat", "event=0x00,umask=0x86" },
+	{ "intel", "topdown-mem-bound", "event=0x00,umask=0x87" },
+	{ "amd", "cycles", "event=0x76" },
+	{ "amd", "cpu-cycles", "event=0x76" },
+	{ "amd", "instructions", "event=0xc0" },
+	{ "amd", "branches", "event=0xc2" },
+	{ "amd", "branch-instructions", "event=0xc2" },
+	{ "amd", "branch-misses", "event=0xc3" },
+	{ "arm", "cycles", "event=0x11" },
+	{ "arm", "cpu-cycles", "event=0x11" },
+	{ "arm", "instructions", "event=0x08" },
+	{ "arm", "branch-misses", "event=0x10" },
+};
+
+static uint32_t find_by_terms(const struct model *m, const char *s, size_t len)
+{
+	struct terms want = { .n = 0 };
+
+	read_terms(&want, m, s, len);
+	for (uint32_t e = 0; want.n && e < m->n_used; e++) {
+		struct terms have = { .n = 0 };
+
+		if (*m->event[e].pmu || *m->event[e].modifiers || !*m->event[e].code)
+			continue;
+		read_terms(&have, NULL, m->event[e].code, strlen(m->event[e].code));
+		if (same_terms(&want, &have) && same_terms(&have, &want))
+			return e;
+	}
+	return MODEL_NONE;
+}
+
+static uint32_t find_alias(const struct model *m, const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+		if (strlen(aliases[i].name) == len && !memcmp(aliases[i].name, name, len) &&
+		    !strcmp(aliases[i].vendor, m->vendor))
+			return find_by_terms(m, aliases[i].terms, strlen(aliases[i].terms));
+	return MODEL_NONE;
+}
+
+/* The letters behind the last colon, or behind the last slash; "" where there are none such. */
+static const char *modifiers_of(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *colon = strrchr(name, ':');
+	const char *at = slash ? slash : colon;
+
+	if (slash && colon > slash) /* "cpu/.../:u" */
+		at = colon;
+	return at && at[1] && !at[1 + strspn(at + 1, "ukhGHIpPSDWebR")] ? at + 1 : "";
+}
+
+static unsigned levels_of(const char *modifiers)
+{
+	unsigned levels = 0;
+
+	for (const char *c = modifiers; *c; c++)
+		levels |= *c == 'u'   ? IMPORT_USER
+			  : *c == 'k' ? IMPORT_KERNEL
+			  : *c == 'h' ? IMPORT_HYPERVISOR
+			  : *c == 'G' ? IMPORT_GUEST
+				      : 0u;
+	/* both are all there is, but for what is above the kernel */
+	return (levels & ~(unsigned)IMPORT_HYPERVISOR) == (IMPORT_USER | IMPORT_KERNEL) ? 0
+											: levels;
+}
+
+/* What formulas ask for at one level ("CPU_CLK_UNHALTED.THREAD:SUP") is an event of its own. */
+static uint32_t of_level(const struct model *m, uint32_t event, unsigned levels)
+{
+	const char *letters = levels == IMPORT_USER ? "u" : levels == IMPORT_KERNEL ? "k" : NULL;
+
+	for (uint32_t e = 0; letters && e < m->n_used; e++)
+		if (!strcmp(m->event[e].modifiers, letters) &&
+		    !strcmp(m->event[e].pmu, m->event[event].pmu) &&
+		    !strcmp(m->event[e].code, m->event[event].code))
+			return e;
+	return MODEL_NONE;
+}
+
+/* The event without its modifiers: by name, by perf's alias, by terms. */
+static uint32_t find_bare(const struct model *m, const char *name, size_t len)
+{
+	uint32_t e = model_event_find(m, name, len);
+	const char *slash, *end;
+	size_t inside;
+
+	if (e == MODEL_NONE)
+		e = find_alias(m, name, len);
+	slash = len ? memchr(name, '/', len) : NULL;
+	end = slash ? memrchr(name, '/', len) : NULL;
+	if (e != MODEL_NONE || !slash || end == slash)
+		return e;
+	inside = (size_t)(end - slash) - 1;
+	if (counts_core_pmu(name, (size_t)(slash - name)))
+		return memchr(slash, '=', inside + 1) || memchr(slash, ',', inside + 1)
+			       ? find_by_terms(m, slash + 1, inside)
+			       : find_bare(m, slash + 1, inside);
+	/* "uncore_imc/UNC_M_CAS_COUNT.RD/" */
+	e = model_event_find(m, slash + 1, inside);
+	return e != MODEL_NONE && !strncmp(m->event[e].pmu, name, (size_t)(slash - name)) &&
+			       !m->event[e].pmu[slash - name]
+		       ? e
+		       : MODEL_NONE;
+}
+
+struct import_known import_event(const struct model *m, const char *name)
+{
+	struct import_known k = { .event = model_event_find(m, name, strlen(name)),
+				  .own = MODEL_NONE };
+	const char *modifiers = modifiers_of(name);
+	size_t len = strlen(name) - strlen(modifiers);
+
+	if (k.event != MODEL_NONE)
+		return k;
+	if (*modifiers && len && name[len - 1] == ':')
+		len--;
+	k.event = find_bare(m, name, len);
+	if (k.event == MODEL_NONE)
+		return k;
+	k.levels = levels_of(modifiers);
+	k.own = of_level(m, k.event, k.levels);
+	return k;
+}

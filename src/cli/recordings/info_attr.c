@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recordings/info_attr.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/num.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* By bit, as the kernel numbers them. */
+static const char *const sample_bits[] = {
+	"ip",
+	"tid",
+	"time",
+	"addr",
+	"read",
+	"callchain",
+	"id",
+	"cpu",
+	"period",
+	"stream_id",
+	"raw",
+	"branch_stack",
+	"regs_user",
+	"stack_user",
+	"weight",
+	"data_src",
+	"identifier",
+	"transaction",
+	"regs_intr",
+	"phys_addr",
+	"aux",
+	"cgroup",
+	"data_page_size",
+	"code_page_size",
+	"weight_struct",
+};
+static const char *const read_bits[] = { "time_enabled", "time_running", "id", "group", "lost" };
+static const char *const branch_bits[] = {
+	"user",	    "kernel",	 "hypervisor", "any",	   "any_call",	 "any_return", "ind_call",
+	"abort_tx", "in_tx",	 "no_tx",      "cond",	   "call_stack", "ind_jump",   "call",
+	"no_flags", "no_cycles", "save_type",  "hw_index", "priv",	 "counters",
+};
+
+static const struct {
+	const char *const *name;
+	size_t n;
+} kinds[] = {
+	[ATTR_SAMPLE] = { sample_bits, COUNT(sample_bits) },
+	[ATTR_READ] = { read_bits, COUNT(read_bits) },
+	[ATTR_BRANCH] = { branch_bits, COUNT(branch_bits) },
+};
+
+static void bit_name(struct buf *b, enum attr_bits kind, unsigned bit)
+{
+	if (bit < kinds[kind].n)
+		buf_puts(b, kinds[kind].name[bit]);
+	else
+		buf_printf(b, "bit %u", bit);
+}
+
+void attr_put_bits(struct buf *b, enum attr_bits kind, uint64_t bits)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		buf_puts(b, comma);
+		bit_name(b, kind, i);
+		comma = ", ";
+	}
+}
+
+void attr_json_bits(struct json *j, const char *key, enum attr_bits kind, uint64_t bits)
+{
+	struct buf one = BUF_INIT;
+
+	json_array(j, key);
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		buf_reset(&one);
+		bit_name(&one, kind, i);
+		json_str(j, NULL, buf_str(&one));
+	}
+	json_end_array(j);
+	buf_free(&one);
+}
+
+static void put_rate(struct buf *b, const struct perf_event_attr *a)
+{
+	char n[NUM_MAX];
+
+	if (a->freq)
+		buf_printf(b, "%s samples a second", num_exact(n, a->sample_freq));
+	else if (a->sample_period)
+		buf_printf(b, "one sample every %s", num_exact(n, a->sample_period));
+	else if (a->sample_type & PERF_SAMPLE_READ && a->read_format & PERF_FORMAT_GROUP)
+		buf_puts(b, "read in the samples of its group");
+	else
+		buf_puts(b, "not sampled");
+}
+
+static void put_clock(struct buf *b, int id)
+{
+	static const char *const names[] = { [CLOCK_REALTIME] = "realtime",
+					     [CLOCK_MONOTONIC] = "monotonic",
+					     [CLOCK_MONOTONIC_RAW] = "monotonic_raw",
+					     [CLOCK_BOOTTIME] = "boottime",
+					     [CLOCK_TAI] = "tai" };
+
+	if (id >= 0 && (size_t)id < COUNT(names) && names[id])
+		buf_printf(b, "; clock %s", names[id]);
+	else
+		buf_printf(b, "; clock %d", id);
+}
+
+void attr_put_how(struct buf *b, const struct perf_event_attr *a)
+{
+	const struct {
+		bool is;
+		const char *says;
+	} flags[] = {
+		{ a->exclude_kernel && !a->exclude_user, "user only" },
+		{ a->exclude_user && !a->exclude_kernel, "kernel only" },
+		{ a->exclude_user && a->exclude_kernel, "neither user nor kernel" },
+		{ a->exclude_hv && !a->exclude_kernel && !a->exclude_user, "no hypervisor" },
+		{ a->exclude_idle, "not while idle" },
+		{ a->exclude_host, "guests only" },
+		{ a->exclude_guest, "no guests" },
+		{ a->pinned, "pinned" },
+		{ a->exclusive, "exclusive" },
+		{ a->inherit, "children too" },
+		{ a->exclude_callchain_kernel, "no kernel call chains" },
+		{ a->exclude_callchain_user, "no user call chains" },
+	};
+
+	put_rate(b, a);
+	for (size_t i = 0; i < COUNT(flags); i++)
+		if (flags[i].is)
+			buf_printf(b, "; %s", flags[i].says);
+	if (a->precise_ip)
+		buf_printf(b, "; precise %u", (unsigned)a->precise_ip);
+	if (a->use_clockid)
+		put_clock(b, a->clockid);
+	if (a->sample_max_stack)
+		buf_printf(b, "; chains of at most %u", (unsigned)a->sample_max_stack);
+	if (a->sample_stack_user)
+		buf_printf(b, "; %" PRIu32 " bytes of stack", (uint32_t)a->sample_stack_user);
+}
+
+void attr_put_kind(struct buf *b, const struct pd_info *info, uint32_t type)
+{
+	static const char *const fixed[] = { "hardware", "software", "tracepoint",
+					     "cache",	 "raw",	     "breakpoint" };
+
+	if (type < COUNT(fixed)) {
+		buf_puts(b, fixed[type]);
+		return;
+	}
+	for (size_t i = 0; i < info->n_pmus; i++)
+		if (info->pmu_type[i] == type) {
+			buf_puts(b, info->pmu_name[i]);
+			return;
+		}
+	buf_printf(b, "type %" PRIu32, type);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recordings/report_account.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/recording.h"
+#include "cli/recordings/accounting.h"
+#include "config.h"
+#include "report/account_view.h"
+#include "report/column.h"
+
+#define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
+
+struct account_report {
+	struct cli *cli;
+	struct recording r;
+	struct accounting x;
+	struct profile_opts po;
+	struct profile *profile;
+	struct view_source source;
+	struct flow *flow; /* of branch records; NULL: none, or they do not add up */
+	struct blocks blocks;
+	struct calls calls;
+	struct account_rans rans;
+	struct account_opts ao;
+	const struct account_bound *bound[ACCOUNTING_CORES]; /* the views point to it */
+	struct account_view *view[ACCOUNTING_CORES];
+	struct text_list expand;
+	const char *format;
+};
+
+static bool for_people(const struct account_report *rp)
+{
+	return !strcmp(rp->format, "term") || !strcmp(rp->format, "markdown");
+}
+
+static int refuse_others(const struct options *o, struct err *err)
+{
+	const char *other = o->branch	    ? "-b"
+			    : o->call_graph ? "-g"
+			    : o->callers    ? "--callers"
+			    : o->children   ? "--children"
+			    : o->event.n    ? "-e"
+					    : NULL;
+
+	if (!other)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--account is of all events and of where samples fell: no %s",
+		      other);
+	return err_hint(err, o->event.n ? "--expand NODE opens a branch into its events"
+					: "tell rows apart with -s");
+}
+
+static int choose(struct account_report *rp, struct err *err)
+{
+	static const char *const units[] = { "pct", "cycles", "samples" };
+	const struct options *o = &rp->cli->opt;
+	struct text_list open = o->expand;
+	const char *both[2] = { o->account };
+	bool by_event;
+
+	if (!open.n && *o->account) /* --account=NODE */
+		open = (struct text_list){ both, 1 };
+	if (refuse_others(o, err) || cli_separator(rp->cli, &rp->ao.separator, err) ||
+	    split_events(rp->cli, &open, &rp->expand, err))
+		return -1;
+	if (keys_parse(&rp->po, &by_event, o->sort, err))
+		return -1;
+	if (by_event) {
+		(void)err_set(
+			err, ERR_USAGE,
+			"events are what the branches are made of: no row is of one (-s event)");
+		return err_hint(err,
+				"-v lists the events; --expand NODE opens a branch into its own");
+	}
+	for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
+		if (o->unit && !strcmp(o->unit, units[k]))
+			rp->ao.unit = (enum account_unit)k;
+	rp->ao.focus = o->focus;
+	rp->ao.hide = o->hide;
+	rp->ao.expand = rp->expand.v;
+	rp->ao.n_expand = rp->expand.n;
+	rp->ao.table = o->fields;
+	rp->ao.limit = (size_t)o->limit;
+	rp->ao.min = OPTION_GIVEN(o, min) ? o->min / 100 : for_people(rp) ? MIN_SHOWN : 0;
+	rp->ao.errors = o->errors;
+	rp->ao.nested = !strcmp(rp->format, "term") && !o->sort;
+	rp->ao.all = o->verbose;
+	rp->ao.quiet = o->quiet;
+	return 0;
+}
+
+static int read_branches(struct account_report *rp, struct err *err)
+{
+	const struct blocks_opts all = { .function = NULL };
+	bool any;
+	struct flow_opts fo;
+
+	if (recording_flow(&rp->r, rp->cli, &fo, err) ||
+	    flow_build(&rp->flow, rp->r.rec, rp->r.spaces, &fo, err))
+		return -1;
+	any = flow_sums(rp->flow)->filter == FLOW_ANY;
+	if (blocks_weigh(&rp->flow, rp->r.images, rp->r.rec, rp->r.spaces, &fo, err) ||
+	    (any && blocks_build(&rp->blocks, rp->flow, rp->r.images, &all, err)) ||
+	    calls_build(&rp->calls, rp->flow, rp->r.images, err))
+		return -1;
+	if (account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
+			      rp->profile, err))
+		return -1;
+	rp->rans.late = flow_sums(rp->flow)->late;
+	return 0;
+}
+
+/* Instructions and calls of functions, where branches were recorded. An account needs none. */
+static int add_branches(struct account_report *rp, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (!recording_has(&rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, &why))
+		return 0;
+	rp->rans.n = 0;
+	if (why.code != ERR_NOMEM)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+static int build(struct account_report *rp, const char *path, bool named, struct err *err)
+{
+	struct account_source s;
+
+	rp->po.once = true;
+	if (accounting_open(&rp->x, rp->cli, rp->r.rec, err) ||
+	    recording_select(&rp->r, rp->cli, &rp->po, err))
+		return -1;
+	rp->po.mux = rp->x.mux;
+	if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
+	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err) || add_branches(rp, err))
+		return -1;
+	rp->source = view_source_of(rp->r.rec);
+	rp->source.version = CYCLADE_VERSION;
+	rp->source.input = named ? path : NULL;
+	for (size_t k = 0; k < rp->x.n_cores; k++)
+		rp->bound[k] = &rp->x.core[k].bound;
+	for (size_t k = 0; k < rp->x.n_cores; k++) {
+		s = (struct account_source){ .profile = rp->profile,
+					     .bound = rp->bound[k],
+					     .all = rp->bound,
+					     .n_all = rp->x.n_cores,
+					     .mux = rp->x.mux,
+					     .rans = rp->rans.n ? &rp->rans : NULL,
+					     .view = &rp->source,
+					     .pmu = rp->x.core[k].pmu,
+					     .notes = rp->x.notes,
+					     .n_notes = rp->x.n_notes };
+		if (account_view_make(&rp->view[k], &s, &rp->ao, err))
+			return -1;
+	}
+	return 0;
+}
+
+int report_account(struct cli *cli, const char *path, bool named)
+{
+	struct account_report rp = { .cli = cli };
+	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
+	struct cli_out out;
+	struct err err = ERR_INIT;
+	struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
+	int code;
+
+	rp.format = cli_format(cli);
+	cli_out_open(&out, cli, !for_people(&rp));
+	if (choose(&rp, &err) || recording_open(&rp.r, cli, path, &err) ||
+	    build(&rp, path, named, &err) ||
+	    account_view_write(&out.text, rp.view, rp.x.n_cores, rp.format, &st, &err))
+		code = cli_out_fail(&out, &err);
+	else
+		code = cli_out_put(&out);
+	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
+		account_view_free(rp.view[k]);
+	calls_free(&rp.calls);
+	blocks_free(&rp.blocks);
+	flow_free(rp.flow);
+	accounting_close(&rp.x);
+	profile_free(rp.profile);
+	recording_close(&rp.r);
+	return code;
+}

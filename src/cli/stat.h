@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stat - the ways of `stat`: events that were asked for (stat_events.c) and the tree
+ * (stat_tree.c). Each returns the exit code.
+ */
+#ifndef CYCLADE_CLI_STAT_H
+#define CYCLADE_CLI_STAT_H
+
+#include <signal.h>
+
+#include "cli/asking.h"
+#include "cli/counting_out.h"
+#include "measure/counting.h"
+#include "report/counts.h"
+
+int stat_events(struct cli *cli);
+int stat_tree(struct cli *cli);
+int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.c) */
+
+/* What counts where there is no PMU. */
+#define STAT_MEANWHILE "cyclade stat -e task-clock,page-faults,cs -- ./prog"
+
+/* Runs to make: -r, 1. */
+static inline uint64_t stat_runs(const struct cli *cli)
+{
+	return cli->opt.repeat ? cli->opt.repeat : 1;
+}
+
+/* What a stat that told its counts ends with: the program's own end. Where an interrupt found no
+ * program to pass it on to, not all runs were made although each ended well. */
+static inline int stat_exit_code(const struct cli *cli, const struct counting *k)
+{
+	if (!cli->args.n || cli->opt.dry_run)
+		return EXIT_OK;
+	if (!k->result.status && k->result.interrupted && stat_runs(cli) > 1)
+		return 128 + SIGINT;
+	return k->result.status;
+}
+
+/* Who was counted, in words, in the arena `a`. */
+const char *stat_target(const struct counting *k, struct arena *a);
+/* A finished text to `out`, or to `fd` where that is none of -1. Where nobody reads any more,
+ * counting is told that it is enough. */
+int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
+	     struct err *err) MUST_USE;
+/* What is said of every measurement; the rest is not known yet. Texts are in the arena `a`, which
+ * ends with the interval: what an interval took from the cli's arena would never be given back. */
+struct counts stat_head(const struct counting *k, struct arena *a);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * account_nest - rows as a tree: each process with its sum, its modules with theirs, their
+ * functions.
+ *
+ * A level is a key. The profile's rows are in the order of their keys, so that what belongs
+ * together stands together. What is smaller than is shown is summed where it belongs, under its
+ * parent.
+ */
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "report/account/account_int.h"
+
+struct piece { /* rows that share their keys up to a level */
+	size_t from, to;
+	uint64_t cycles;
+};
+
+struct nesting {
+	struct account_view *v;
+	const struct profile_row *rows;
+	const bool *kept;
+	size_t cycles, levels;
+	double least;
+	struct err *err;
+};
+
+static size_t piece_end(const struct nesting *k, size_t level, size_t from, size_t to)
+{
+	size_t end = from + 1;
+
+	while (level + 1 < k->levels && end < to &&
+	       k->rows[end].key[level] == k->rows[from].key[level])
+		end++;
+	return end;
+}
+
+/* Cycles of those that are kept; false where none is. */
+static bool weigh(const struct nesting *k, struct piece *p)
+{
+	bool any = false;
+
+	p->cycles = 0;
+	for (size_t i = p->from; i < p->to; i++) {
+		if (!k->kept[i])
+			continue;
+		p->cycles += profile_tally(&k->rows[i], k->cycles)->period;
+		any = true;
+	}
+	return any;
+}
+
+static void add_piece(const struct nesting *k, struct account_row *to, const struct piece *p)
+{
+	for (size_t i = p->from; i < p->to; i++) {
+		if (!k->kept[i])
+			continue;
+		profile_tallies(&k->rows[i], k->v->n_events, to->tally);
+		to->folded++;
+	}
+	to->cycles += p->cycles;
+}
+
+static int by_cycles(const void *va, const void *vb)
+{
+	const struct piece *a = va, *b = vb;
+
+	if (a->cycles != b->cycles)
+		return a->cycles > b->cycles ? -1 : 1;
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static int put_level(const struct nesting *k, size_t level, size_t from, size_t to);
+
+static int put_piece(const struct nesting *k, size_t level, const struct piece *p)
+{
+	struct account_row r = { .row = &k->rows[p->from], .depth = (unsigned)level };
+
+	if (level + 1 == k->levels) {
+		r.cycles = p->cycles;
+		return account_view_push(k->v, &r, k->err);
+	}
+	r.sum = true;
+	r.tally = arena_alloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*r.tally));
+	if (!r.tally)
+		return err_nomem(k->err);
+	add_piece(k, &r, p);
+	if (account_view_push(k->v, &r, k->err))
+		return -1;
+	return put_level(k, level + 1, p->from, p->to);
+}
+
+static int put_level(const struct nesting *k, size_t level, size_t from, size_t to)
+{
+	size_t limit = level + 1 == k->levels ? k->v->opts.limit : 0;
+	struct account_row rest = { .depth = (unsigned)level };
+	VEC(struct piece) large = VEC_INIT;
+	int ret = -1;
+
+	rest.tally = arena_alloc(&k->v->arena, (k->v->n_events + 1) * sizeof(*rest.tally));
+	if (!rest.tally)
+		return err_nomem(k->err);
+	for (struct piece p = { from, from, 0 }; p.from < to; p.from = p.to) {
+		p.to = piece_end(k, level, p.from, to);
+		if (!weigh(k, &p))
+			continue;
+		if ((double)p.cycles < k->least) {
+			add_piece(k, &rest, &p);
+		} else if (vec_push(&large, p)) {
+			(void)err_nomem(k->err);
+			goto out;
+		}
+	}
+	if (large.n > 1)
+		qsort(large.v, large.n, sizeof(*large.v), by_cycles);
+	for (size_t i = 0; i < large.n; i++) {
+		if (limit && i >= limit)
+			add_piece(k, &rest, &large.v[i]);
+		else if (put_piece(k, level, &large.v[i]))
+			goto out;
+	}
+	ret = rest.folded ? account_view_push(k->v, &rest, k->err) : 0;
+out:
+	vec_free(&large);
+	return ret;
+}
+
+int account_view_nest(struct account_view *v, size_t cycles, double least, const bool *kept,
+		      struct err *err)
+{
+	struct nesting k = { .v = v,
+			     .kept = kept,
+			     .cycles = cycles,
+			     .levels = profile_options(v->source.profile)->n_keys,
+			     .least = least,
+			     .err = err };
+	size_t n;
+
+	k.rows = profile_rows(v->source.profile, &n);
+	return n && k.levels ? put_level(&k, 0, 0, n) : 0;
+}

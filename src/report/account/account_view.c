@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/account_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "report/account/account_int.h"
+#include "report/view_parts.h"
+
+#define SMALL 0.005 /* of all cycles: branches below are not columns */
+
+static const struct account *acc_of(const struct account_view *v)
+{
+	return v->source.bound->acc;
+}
+
+static size_t cycles_event(const struct account_view *v)
+{
+	const struct account *acc = acc_of(v);
+
+	return (size_t)v->source.bound->event[acc->node[0].event];
+}
+
+/* ---- columns ---- */
+
+static double share_of(const struct account_view *v, uint32_t node)
+{
+	const struct account_cell *c = &v->source.bound->whole[node];
+	double all = v->source.bound->whole[0].v;
+
+	return acc_of(v)->node[node].cycles && all > 0 ? c->v / all : NAN;
+}
+
+bool account_shows(const struct account_view *v, uint32_t node)
+{
+	const struct account_cell *c = &v->source.bound->whole[node];
+	const struct account_node *t = &acc_of(v)->node[node];
+
+	if (v->opts.all || t->parent == MODEL_NONE)
+		return true;
+	if (isnan(c->v))
+		return false;
+	return t->cycles ? fabs(share_of(v, node)) >= SMALL : c->significant;
+}
+
+static bool is_branch(const struct account *acc, uint32_t node)
+{
+	const struct account_node *t = &acc->node[node];
+
+	/* what is not stalled is the rest of what is: no column of its own */
+	return node && t->parent == MODEL_NONE && t->cycles && strcmp(t->name, "Unstalled") != 0 &&
+	       (t->part == PART_STALLED || t->part == PART_UNSTALLED);
+}
+
+static bool is_opened(const struct account_view *v, uint32_t node)
+{
+	const char *name = acc_of(v)->node[node].name;
+
+	for (size_t i = 0; i < v->opts.n_expand; i++)
+		if (!strcasecmp(v->opts.expand[i], name) || !strcasecmp(v->opts.expand[i], "all"))
+			return true;
+	return false;
+}
+
+/* An opened branch, or one above an opened one. */
+static bool leads_to_opened(const struct account_view *v, uint32_t node)
+{
+	const struct account *acc = acc_of(v);
+
+	for (uint32_t i = node; i < acc->n; i++) {
+		uint32_t up = i;
+
+		if (!is_opened(v, i))
+			continue;
+		while (up != MODEL_NONE && up != node)
+			up = acc->node[up].parent;
+		if (up == node)
+			return true;
+	}
+	return false;
+}
+
+static void add_column(struct account_view *v, uint32_t node, unsigned indent)
+{
+	v->indent[v->n_columns] = (uint8_t)indent;
+	v->column[v->n_columns++] = node;
+}
+
+static void add_open(struct account_view *v, uint32_t node, unsigned indent)
+{
+	const struct account *acc = acc_of(v);
+
+	add_column(v, node, indent);
+	if (!leads_to_opened(v, node))
+		return;
+	for (uint32_t i = node + 1; i < acc->n; i++) {
+		bool told = v->opts.all || !isnan(v->source.bound->whole[i].v);
+
+		if (acc->node[i].parent == node &&
+		    ((is_opened(v, node) && told) || leads_to_opened(v, i)))
+			add_open(v, i, indent + 1);
+	}
+}
+
+static int by_share(const void *va, const void *vb, void *ctx)
+{
+	const struct account_view *v = ctx;
+	const uint32_t *a = va, *b = vb;
+	bool open_a = leads_to_opened(v, *a), open_b = leads_to_opened(v, *b);
+	double x = share_of(v, *a), y = share_of(v, *b);
+
+	if (open_a != open_b)
+		return open_a ? -1 : 1;
+	if (x != y)
+		return x > y ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* In one of the trees. */
+static bool is_node(const struct account_view *v, const char *s)
+{
+	for (size_t i = 0; i < v->source.n_all; i++)
+		if (account_find(v->source.all[i]->acc, s, strlen(s)) != MODEL_NONE)
+			return true;
+	return account_find(acc_of(v), s, strlen(s)) != MODEL_NONE;
+}
+
+static int check_expand(const struct account_view *v, struct err *err)
+{
+	const struct account *acc = acc_of(v);
+	const char **names, *near;
+
+	for (size_t i = 0; i < v->opts.n_expand; i++) {
+		const char *s = v->opts.expand[i];
+
+		if (!strcasecmp(s, "all") || is_node(v, s))
+			continue;
+		(void)err_set(err, ERR_USAGE, "the account of %s has no node '%.60s'",
+			      acc->model->title, s);
+		names = calloc(acc->n + 1, sizeof(*names));
+		for (size_t k = 0; names && k < acc->n; k++)
+			names[k] = acc->node[k].name;
+		near = names ? text_nearest(s, names) : NULL;
+		if (near)
+			(void)err_hint(err, "did you mean %s?", near);
+		else
+			(void)err_hint(err, "cyclade report --account -v lists them");
+		free(names);
+		return -1;
+	}
+	return 0;
+}
+
+/* The branches that are large enough somewhere to be told, largest first; opened ones before. */
+static int choose_columns(struct account_view *v, struct err *err)
+{
+	const struct account *acc = acc_of(v);
+	uint32_t *branch = arena_alloc(&v->arena, (acc->n + 1) * sizeof(*branch));
+	size_t n = 0;
+
+	v->column = arena_alloc(&v->arena, (acc->n + 1) * sizeof(*v->column));
+	v->indent = arena_alloc(&v->arena, acc->n + 1);
+	if (!branch || !v->column || !v->indent)
+		return err_nomem(err);
+	if (check_expand(v, err))
+		return -1;
+	for (uint32_t i = 0; i < acc->n; i++) {
+		bool large = share_of(v, i) >= SMALL;
+
+		if (leads_to_opened(v, i) ? acc->node[i].parent == MODEL_NONE
+					  : is_branch(acc, i) && large)
+			branch[n++] = i;
+	}
+	qsort_r(branch, n, sizeof(*branch), by_share, v);
+	for (size_t i = 0; i < n; i++)
+		add_open(v, branch[i], 0);
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static void add_tallies(struct account_view *v, struct account_row *to,
+			const struct account_row *from)
+{
+	profile_tallies(from->row, v->n_events, to->tally);
+	to->cycles += from->cycles;
+	to->folded++;
+}
+
+static int new_fold(struct account_view *v, struct account_row *r, bool left_out, struct err *err)
+{
+	*r = (struct account_row){ .left_out = left_out };
+	r->tally = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*r->tally));
+	return r->tally ? 0 : err_nomem(err);
+}
+
+static int by_cycles(const void *va, const void *vb)
+{
+	const struct account_row *a = va, *b = vb;
+
+	if (a->cycles != b->cycles)
+		return a->cycles > b->cycles ? -1 : 1;
+	if (a->row->all.samples != b->row->all.samples)
+		return a->row->all.samples > b->row->all.samples ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* For one more behind `n`. Of a million rows a few are kept, as a rule. */
+static int room(struct account_view *v, size_t n)
+{
+	size_t cap = v->cap_rows ? v->cap_rows * 2 : 256;
+	struct account_row *more;
+
+	if (n < v->cap_rows)
+		return 0;
+	more = realloc(v->row, cap * sizeof(*more));
+	if (!more)
+		return -1;
+	v->row = more;
+	v->cap_rows = cap;
+	return 0;
+}
+
+int account_view_push(struct account_view *v, const struct account_row *r, struct err *err)
+{
+	if (room(v, v->n_rows))
+		return err_nomem(err);
+	v->row[v->n_rows++] = *r;
+	return 0;
+}
+
+/* Of a hybrid each kind of cores has but some of the rows. */
+static bool has_samples(const struct account_view *v, const struct profile_row *r)
+{
+	if (v->source.n_all < 2)
+		return true;
+	for (size_t e = 0; e < v->n_events; e++)
+		if (account_uses(v->source.bound, e) && profile_tally(r, e)->samples)
+			return true;
+	return false;
+}
+
+static int nest_rows(struct account_view *v, struct filter *f, const struct view *fake,
+		     struct err *err)
+{
+	const struct profile_row *rows;
+	struct account_row hidden;
+	size_t n, cycles = cycles_event(v);
+	bool *kept;
+	int ret = -1;
+
+	rows = profile_rows(v->source.profile, &n);
+	kept = calloc(n + 1, sizeof(*kept));
+	if (!kept)
+		return err_nomem(err);
+	if (new_fold(v, &hidden, true, err))
+		goto out;
+	for (size_t i = 0; i < n; i++) {
+		const struct account_row r = { .row = &rows[i],
+					       .cycles = profile_tally(&rows[i], cycles)->period };
+
+		if (!has_samples(v, &rows[i]))
+			continue;
+		kept[i] = filter_keeps(f, view_row_bits(fake, &rows[i], f));
+		if (!kept[i])
+			add_tallies(v, &hidden, &r);
+	}
+	ret = account_view_nest(v, cycles, v->opts.min * (double)v->whole[cycles].period, kept,
+				err);
+	if (!ret && hidden.folded)
+		ret = account_view_push(v, &hidden, err);
+out:
+	free(kept);
+	return ret;
+}
+
+static int fill_rows(struct account_view *v, struct filter *f, const struct view *fake,
+		     struct err *err)
+{
+	const struct profile_row *rows;
+	struct account_row rest, out;
+	size_t n, cycles = cycles_event(v), keep = 0;
+	double least = v->opts.min * (double)v->whole[cycles].period;
+
+	rows = profile_rows(v->source.profile, &n);
+	if (new_fold(v, &rest, false, err) || new_fold(v, &out, true, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct account_row r = { .row = &rows[i],
+					 .cycles = profile_tally(&rows[i], cycles)->period };
+
+		if (!has_samples(v, &rows[i]))
+			continue;
+		if (!filter_keeps(f, view_row_bits(fake, &rows[i], f)))
+			add_tallies(v, &out, &r);
+		else if (v->opts.min > 0 && (double)r.cycles < least)
+			add_tallies(v, &rest, &r);
+		else if (room(v, keep))
+			return err_nomem(err);
+		else
+			v->row[keep++] = r;
+	}
+	if (keep > 1)
+		qsort(v->row, keep, sizeof(*v->row), by_cycles);
+	while (v->opts.limit && keep > v->opts.limit)
+		add_tallies(v, &rest, &v->row[--keep]);
+	if (room(v, keep + 1))
+		return err_nomem(err);
+	v->n_rows = keep;
+	if (rest.folded)
+		v->row[v->n_rows++] = rest;
+	if (out.folded)
+		v->row[v->n_rows++] = out;
+	return 0;
+}
+
+static int make_rows(struct account_view *v, struct err *err)
+{
+	const struct view fake = { .profile = v->source.profile,
+				   .opts = { .focus = v->opts.focus, .hide = v->opts.hide } };
+	struct filter f;
+	int ret = filter_init(&f, &fake, err);
+
+	if (!ret)
+		ret = v->opts.nested ? nest_rows(v, &f, &fake, err) : fill_rows(v, &f, &fake, err);
+	filter_free(&f);
+	return ret;
+}
+
+int account_view_make(struct account_view **out, const struct account_source *source,
+		      const struct account_opts *opts, struct err *err)
+{
+	struct account_view *v = calloc(1, sizeof(*v));
+	const struct profile_sum *sum;
+	struct tally *whole;
+
+	*out = NULL;
+	if (!v)
+		return err_nomem(err);
+	v->source = *source;
+	v->opts = *opts;
+	sum = profile_sums(source->profile, &v->n_events);
+	whole = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*whole));
+	v->tally = arena_alloc(&v->arena, (v->n_events + 1) * sizeof(*v->tally));
+	v->cell = arena_alloc(&v->arena, (acc_of(v)->n + 1) * sizeof(*v->cell));
+	if (!whole || !v->tally || !v->cell) {
+		(void)err_nomem(err);
+		goto fail;
+	}
+	for (size_t e = 0; e < v->n_events; e++)
+		whole[e] = sum[e].selected;
+	v->whole = whole;
+	if (choose_columns(v, err) || make_rows(v, err))
+		goto fail;
+	*out = v;
+	return 0;
+fail:
+	account_view_free(v);
+	return -1;
+}
+
+void account_view_free(struct account_view *v)
+{
+	if (!v)
+		return;
+	free(v->row);
+	arena_free(&v->arena);
+	free(v);
+}
+
+const struct account_view *account_view_most(struct account_view *const *v, size_t n)
+{
+	const struct account_view *most = v[0];
+
+	for (size_t i = 1; i < n; i++)
+		if (v[i]->source.bound->whole[0].v > most->source.bound->whole[0].v)
+			most = v[i];
+	return most;
+}
+
+int account_view_write(struct buf *out, struct account_view *const *v, size_t n, const char *format,
+		       const struct style *st, struct err *err)
+{
+	if (!strcmp(format, "json"))
+		account_json(out, v, n);
+	else if (!strcmp(format, "csv"))
+		return account_csv(out, v, n, err);
+	else if (!strcmp(format, "markdown"))
+		account_markdown(out, v, n);
+	else if (!strcmp(format, "term"))
+		account_term(out, v, n, st);
+	else {
+		(void)err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
+		return err_hint(err, "--format term, csv, json or markdown");
+	}
+	return buf_error(out, err);
+}
+
+/* ---- cells ---- */
+
+const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r)
+{
+	if (!r->tally) {
+		memset(v->tally, 0, v->n_events * sizeof(*v->tally));
+		profile_tallies(r->row, v->n_events, v->tally);
+	}
+	account_row(v->source.bound, r->tally ? r->tally : v->tally, v->cell);
+	return v->cell;
+}
+
+static void put_value(struct buf *b, const struct account_view *v, double x, double half,
+		      const char *(*write)(char out[NUM_MAX], double), double scale)
+{
+	char num[NUM_MAX];
+
+	if (write) {
+		buf_puts(b, write(num, x));
+		if (v->opts.errors)
+			buf_printf(b, "+-%s", isnan(half) ? "?" : write(num, half));
+		return;
+	}
+	buf_printf(b, "%.1f", x * scale);
+	if (v->opts.errors && isnan(half))
+		buf_puts(b, "+-?");
+	else if (v->opts.errors)
+		buf_printf(b, "+-%.1f", half * scale);
+}
+
+void account_put_cell(struct buf *b, const struct account_view *v, uint32_t node,
+		      const struct account_cell *c, double cycles)
+{
+	const struct account_node *t = &acc_of(v)->node[node];
+	double by = 1;
+
+	if (isnan(c->v)) {
+		buf_puts(b, CELL_DASH);
+		return;
+	}
+	if (c->v == 0 && !c->samples) {
+		buf_puts(b, c->why == ACCOUNT_PARTS ? ">0" : "0");
+		return;
+	}
+	if (!c->significant)
+		buf_putc(b, '~');
+	if (c->why == ACCOUNT_PARTS)
+		buf_putc(b, '>');
+	if (!t->cycles || v->opts.unit == ACCOUNT_CYCLES) {
+		put_value(b, v, c->v, c->half, num_count, 1);
+	} else if (v->opts.unit == ACCOUNT_SAMPLES) {
+		buf_printf(b, "%llu", (unsigned long long)c->samples);
+	} else if (cycles > 0) {
+		by = 100 / cycles;
+		put_value(b, v, c->v, c->half, NULL, by);
+	} else {
+		buf_putc(b, '?'); /* no cycles of its own to be a share of */
+	}
+	if (c->disagrees)
+		buf_putc(b, '?');
+	if (c->overlap)
+		buf_putc(b, '^');
+}
+
+void account_put_key(struct buf *b, const struct account_view *v, const struct account_row *r,
+		     size_t key)
+{
+	const struct profile_opts *o = profile_options(v->source.profile);
+	uint64_t x;
+
+	if (!r->row)
+		return;
+	x = r->row->key[key];
+	switch (o->key[key]) {
+	case KEY_PID:
+	case KEY_TID:
+	case KEY_CPU:
+	case KEY_SOCKET:
+		if (x != UINT64_MAX)
+			buf_printf(b, "%llu", (unsigned long long)x);
+		break;
+	case KEY_ADDR:
+		buf_printf(b, "0x%llx", (unsigned long long)x);
+		break;
+	default:
+		buf_puts(b, strtab_get(profile_strings(v->source.profile), (uint32_t)x));
+	}
+}
+
+const char *account_cover_text(enum account_cover cover)
+{
+	static const char *const texts[] = { "full", "profile", "partial", "none" };
+
+	return texts[cover];
+}
+
+const char *account_part_text(enum account_part part)
+{
+	static const char *const texts[] = { "cycles", "halted", "stalled", "unstalled", "info" };
+
+	return texts[part];
+}
+
+const char *account_event_name(const struct account_view *v, uint32_t event)
+{
+	return event == MODEL_NONE ? "" : acc_of(v)->model->event[event].name;
+}
+
+/* ---- branch records ---- */
+
+const struct account_ran *account_view_ran(const struct account_view *v,
+					   const struct account_row *r)
+{
+	const struct profile_opts *o = profile_options(v->source.profile);
+	bool function = false;
+
+	for (size_t k = 0; k < o->n_keys; k++) {
+		if (o->key[k] == KEY_SRCLINE || o->key[k] == KEY_INLINE || o->key[k] == KEY_ADDR)
+			return NULL;
+		function |= o->key[k] == KEY_SYM;
+	}
+	return function && r->row && !r->sum ? account_ran_of(v->source.rans, r->row) : NULL;
+}
+
+void account_put_ran(struct buf *b, const struct account_ran *x, unsigned column)
+{
+	char num[NUM_MAX];
+	bool known = x && (column == ACCOUNT_RAN_INSNS ? !isnan(x->insns.v) : x->has_calls);
+
+	if (!known)
+		buf_puts(b, CELL_DASH);
+	else if (column == ACCOUNT_RAN_INSNS)
+		buf_printf(b, "%s%s", num_count(num, x->insns.v), x->insns.leans ? "~" : "");
+	else
+		buf_printf(b, "%u", column == ACCOUNT_RAN_CALLERS ? x->callers : x->callees);
+}

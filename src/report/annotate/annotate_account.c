@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_account - what a function's cycles went into, by line and instruction: the leaves of the
+ * account that matter most for the function, in shares of the function's own cycles. (Of an
+ * instruction's own cycles they would mean little: a load is sampled where it is, the cycles that
+ * it cost some instructions behind.)
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "report/annotate/annotate_int.h"
+
+#define WORDS 3
+#define LARGE 0.01 /* of the function's cycles: a leaf that is worth a column */
+#define CELL  (ANNOTATE_ACCOUNT_WIDTH - 1)
+
+struct annotate_account {
+	const struct account_bound *bound;
+	const struct profile_row **row; /* of the function */
+	size_t n_rows, n_events;
+	uint32_t *next;	 /* by row: 1 + the next at the same instruction */
+	uint32_t *first; /* by instruction: 1 + row */
+	uint32_t column[ANNOTATE_ACCOUNT_MAX];
+	size_t n_columns;
+	struct account_cell *all; /* of the function */
+	struct tally *tally;	  /* of the rows at hand */
+	struct account_cell *cell;
+};
+
+static const struct account *acc_of(const struct annotate *a)
+{
+	return a->account->bound->acc;
+}
+
+/* ---- which rows are where ---- */
+
+/* The instruction that holds an address; SIZE_MAX: none. */
+static size_t insn_at(const struct annotate *a, uint64_t vaddr)
+{
+	size_t lo = 0, hi = a->insn.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (a->insn.v[mid].in.vaddr <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return SIZE_MAX;
+	lo--;
+	if (vaddr - a->insn.v[lo].in.vaddr < a->insn.v[lo].in.len ||
+	    vaddr == a->insn.v[lo].in.vaddr)
+		return lo;
+	return SIZE_MAX;
+}
+
+static void add_row(struct annotate_account *x, const struct profile_row *r)
+{
+	profile_tallies(r, x->n_events, x->tally);
+}
+
+static void evaluate(struct annotate_account *x, struct account_cell *out)
+{
+	account_row(x->bound, x->tally, out);
+	memset(x->tally, 0, x->n_events * sizeof(*x->tally));
+}
+
+static int find_rows(struct annotate *a, const struct profile *p, struct images *images)
+{
+	struct annotate_account *x = a->account;
+	const struct profile_row *row;
+	size_t n, k = 0;
+
+	row = profile_rows(p, &n);
+	for (size_t i = 0; i < n; i++)
+		x->n_rows += row[i].symbol == a->target.symbol && row[i].image == a->target.image;
+	x->row = arena_alloc(&a->arena, (x->n_rows + 1) * sizeof(struct profile_row *));
+	x->next = arena_alloc(&a->arena, (x->n_rows + 1) * sizeof(*x->next));
+	x->first = arena_alloc(&a->arena, (a->insn.n + 1) * sizeof(*x->first));
+	if (!x->row || !x->next || !x->first)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t vaddr;
+		size_t at;
+
+		if (row[i].symbol != a->target.symbol || row[i].image != a->target.image)
+			continue;
+		if (!image_to_vaddr(images, a->target.image, row[i].key[2], &vaddr))
+			vaddr = row[i].key[2];
+		at = insn_at(a, vaddr);
+		x->row[k] = &row[i];
+		add_row(x, &row[i]);
+		if (at != SIZE_MAX) {
+			x->next[k] = x->first[at];
+			x->first[at] = (uint32_t)k + 1;
+		}
+		k++;
+	}
+	evaluate(x, x->all);
+	return 0;
+}
+
+/* ---- which columns ---- */
+
+static bool has_parts(const struct account *acc, uint32_t node)
+{
+	for (size_t i = node + 1; i < acc->n; i++)
+		if (acc->node[i].parent == node && acc->node[i].adds)
+			return true;
+	return false;
+}
+
+/* What adds to a branch, or is one that has no parts; not the halves of the whole. */
+static bool is_leaf(const struct account *acc, uint32_t node)
+{
+	const struct account_node *t = &acc->node[node];
+
+	if (!node || !t->cycles || t->whole || has_parts(acc, node))
+		return false;
+	if (t->parent != MODEL_NONE) {
+		for (; t->parent != MODEL_NONE; t = &acc->node[t->parent])
+			if (!t->adds)
+				return false;
+		return true;
+	}
+	return (t->part == PART_STALLED || t->part == PART_UNSTALLED) &&
+	       strcmp(t->name, "Stalled") != 0 && strcmp(t->name, "Unstalled") != 0;
+}
+
+static void choose_columns(struct annotate *a)
+{
+	struct annotate_account *x = a->account;
+	const struct account *acc = acc_of(a);
+	double all = x->all[0].v;
+
+	for (size_t k = 0; k < ANNOTATE_ACCOUNT_MAX; k++) {
+		uint32_t best = MODEL_NONE;
+
+		for (uint32_t i = 0; i < acc->n; i++) {
+			bool taken = false;
+
+			for (size_t c = 0; c < x->n_columns; c++)
+				taken |= x->column[c] == i;
+			if (taken || !is_leaf(acc, i) || !x->all[i].significant ||
+			    !(x->all[i].v >= LARGE * all))
+				continue;
+			if (best == MODEL_NONE || x->all[i].v > x->all[best].v)
+				best = i;
+		}
+		if (best == MODEL_NONE)
+			return;
+		x->column[x->n_columns++] = best;
+	}
+}
+
+static int take_columns(struct annotate *a, const char *const *node, size_t n, struct err *err)
+{
+	struct annotate_account *x = a->account;
+	const struct account *acc = acc_of(a);
+
+	for (size_t i = 0; i < n && x->n_columns < ANNOTATE_ACCOUNT_MAX; i++) {
+		uint32_t at = account_find(acc, node[i], strlen(node[i]));
+
+		if (at == MODEL_NONE) {
+			(void)err_set(err, ERR_USAGE, "the account of %s has no node '%.60s'",
+				      acc->model->title, node[i]);
+			return err_hint(err, "cyclade report --account -v lists them");
+		}
+		x->column[x->n_columns++] = at;
+	}
+	return 0;
+}
+
+int annotate_account(struct annotate *a, const struct profile *p, struct images *images,
+		     const struct account_bound *bound, const char *const *node, size_t n,
+		     struct err *err)
+{
+	struct annotate_account *x = arena_alloc(&a->arena, sizeof(*x));
+
+	if (!x)
+		return err_nomem(err);
+	x->bound = bound;
+	(void)profile_sums(p, &x->n_events);
+	x->all = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->all));
+	x->cell = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->cell));
+	x->tally = arena_alloc(&a->arena, (x->n_events + 1) * sizeof(*x->tally));
+	if (!x->all || !x->cell || !x->tally)
+		return err_nomem(err);
+	a->account = x;
+	if (find_rows(a, p, images))
+		return err_nomem(err);
+	if (n)
+		return take_columns(a, node, n, err);
+	choose_columns(a);
+	return 0;
+}
+
+/* ---- cells ---- */
+
+static void add_insns(const struct annotate *a, size_t first, size_t last)
+{
+	struct annotate_account *x = a->account;
+
+	for (size_t i = first; i < last; i++)
+		for (uint32_t k = x->first[i]; k; k = x->next[k - 1])
+			add_row(x, x->row[k - 1]);
+}
+
+static const struct account_cell *cells_of(const struct annotate *a, size_t first, size_t last)
+{
+	add_insns(a, first, last);
+	evaluate(a->account, a->account->cell);
+	return a->account->cell;
+}
+
+/* In per cent of the function's cycles; nothing where no sample fell. */
+static void put_cell(struct buf *b, const struct annotate *a, uint32_t node,
+		     const struct account_cell *c)
+{
+	double all = a->account->all[0].v;
+	char num[NUM_MAX];
+
+	if (isnan(c->v)) {
+		buf_putc(b, '-');
+		return;
+	}
+	if (!c->samples)
+		return;
+	if (!c->significant)
+		buf_putc(b, '~');
+	if (!acc_of(a)->node[node].cycles || !(all > 0))
+		buf_puts(b, num_count(num, c->v));
+	else
+		buf_printf(b, "%.1f", 100 * c->v / all);
+	if (c->disagrees)
+		buf_putc(b, '?');
+}
+
+/* ---- the terminal ---- */
+
+/* As many as leave room for the instructions. */
+static size_t n_columns(const struct annotate *a, const struct style *st)
+{
+	size_t n = a->account ? a->account->n_columns : 0;
+
+	size_t most = !st->width || st->width >= 110 ? 4 : st->width >= 96 ? 3 : 2;
+
+	return n < most ? n : most;
+}
+
+size_t annotate_account_width(const struct annotate *a, const struct style *st)
+{
+	return n_columns(a, st) * ANNOTATE_ACCOUNT_WIDTH;
+}
+
+/* Word `line` of a name, words standing at the bottom of WORDS lines. */
+static void put_word(struct buf *b, const char *name, unsigned line)
+{
+	unsigned words = 1, skip;
+	char word[CELL + 1] = "";
+	size_t len;
+
+	for (const char *s = name; *s; s++)
+		words += *s == '_';
+	if (words > WORDS)
+		words = WORDS;
+	if (line + words >= WORDS) {
+		for (skip = line + words - WORDS; skip; skip--)
+			name += strcspn(name, "_") + 1;
+		len = strcspn(name, "_");
+		memcpy(word, name, len < CELL ? len : CELL);
+	}
+	text_put_fit(b, word, ANNOTATE_ACCOUNT_WIDTH, TEXT_RIGHT, false, true);
+}
+
+void annotate_account_head(struct buf *out, const struct annotate *a, const struct style *st,
+			   unsigned line)
+{
+	for (size_t i = 0; i < n_columns(a, st); i++)
+		put_word(out, acc_of(a)->node[a->account->column[i]].name, line);
+}
+
+static void put_cells(struct buf *out, const struct annotate *a, const struct style *st,
+		      const struct account_cell *c)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < n_columns(a, st); i++) {
+		uint32_t node = a->account->column[i];
+
+		buf_reset(&b);
+		put_cell(&b, a, node, &c[node]);
+		if (!c[node].significant)
+			style_ink(out, st, INK_DIM);
+		text_put_fit(out, buf_str(&b), ANNOTATE_ACCOUNT_WIDTH, TEXT_RIGHT, false, true);
+		if (!c[node].significant)
+			style_ink(out, st, INK_PLAIN);
+	}
+	out->failed |= b.failed;
+	buf_free(&b);
+}
+
+void annotate_account_cells(struct buf *out, const struct annotate *a, const struct style *st,
+			    size_t first, size_t last)
+{
+	if (n_columns(a, st))
+		put_cells(out, a, st, cells_of(a, first, last));
+}
+
+void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
+			   const struct source_line *l)
+{
+	if (!n_columns(a, st))
+		return;
+	for (size_t i = 0; i < a->insn.n; i++)
+		if (same_line(&a->insn.v[i].line, l))
+			add_insns(a, i, i + 1);
+	evaluate(a->account, a->account->cell);
+	put_cells(out, a, st, a->account->cell);
+}
+
+/* " cycles: Load_Latency 41.2 %, Branch_Misprediction 8.1 %" */
+void annotate_account_sum(struct buf *out, const struct annotate *a)
+{
+	const struct account *acc;
+	size_t shown = 0;
+	double all;
+
+	if (!a->account)
+		return;
+	acc = acc_of(a);
+	all = a->account->all[0].v;
+	for (uint32_t i = 1; i < acc->n && all > 0; i++) {
+		const struct account_cell *c = &a->account->all[i];
+		const struct account_node *t = &acc->node[i];
+
+		if (t->parent != MODEL_NONE || !t->cycles || t->whole || !c->significant ||
+		    !strcmp(t->name, "Unstalled") || c->v < LARGE * all ||
+		    (t->part != PART_STALLED && t->part != PART_UNSTALLED))
+			continue;
+		buf_printf(out, "%s%s %s%.1f %%%s", shown++ ? ", " : " cycles: ", t->name,
+			   c->why == ACCOUNT_PARTS ? ">" : "", 100 * c->v / all,
+			   c->overlap ? "^" : "");
+	}
+	if (shown)
+		buf_puts(out, "\n");
+}
+
+/* ---- other formats: every node that the function has a value of ---- */
+
+void annotate_account_csv_head(struct buf *out, const struct annotate *a, char sep)
+{
+	for (size_t i = 0; a->account && i < acc_of(a)->n; i++)
+		if (!isnan(a->account->all[i].v) && !acc_of(a)->node[i].whole)
+			buf_printf(out, "%c%s", sep, acc_of(a)->node[i].name);
+}
+
+void annotate_account_csv(struct buf *out, const struct annotate *a,
+			  const struct annotate_insn *insn, char sep)
+{
+	const struct account_cell *c = NULL;
+
+	if (a->account && insn)
+		c = cells_of(a, (size_t)(insn - a->insn.v), (size_t)(insn - a->insn.v) + 1);
+	for (size_t i = 0; a->account && i < acc_of(a)->n; i++) {
+		if (isnan(a->account->all[i].v) || acc_of(a)->node[i].whole)
+			continue;
+		buf_putc(out, sep);
+		if (c)
+			text_put_csv_real(out, c[i].v);
+	}
+}
+
+static void json_cell(struct json *j, const char *name, const struct account_cell *c)
+{
+	json_object(j, name);
+	json_real(j, "value", c->v);
+	json_real(j, "error", c->half);
+	json_u64(j, "samples", c->samples);
+	json_bool(j, "significant", c->significant);
+	if (c->why)
+		json_str(j, "why", account_why_text(c->why));
+	json_end_object(j);
+}
+
+void annotate_account_json_head(struct json *j, const struct annotate *a)
+{
+	if (!a->account)
+		return;
+	json_object(j, "account");
+	for (size_t i = 0; i < acc_of(a)->n; i++)
+		json_cell(j, acc_of(a)->node[i].name, &a->account->all[i]);
+	json_end_object(j);
+	json_array(j, "account_columns");
+	for (size_t i = 0; i < a->account->n_columns; i++)
+		json_str(j, NULL, acc_of(a)->node[a->account->column[i]].name);
+	json_end_array(j);
+}
+
+/* Of an instruction those that samples fell on. */
+void annotate_account_json(struct json *j, const struct annotate *a,
+			   const struct annotate_insn *insn)
+{
+	const struct account_cell *c;
+	size_t at = (size_t)(insn - a->insn.v);
+
+	if (!a->account || !a->account->first[at])
+		return;
+	c = cells_of(a, at, at + 1);
+	json_object(j, "account");
+	for (size_t i = 0; i < acc_of(a)->n; i++)
+		if (c[i].samples && !acc_of(a)->node[i].whole)
+			json_cell(j, acc_of(a)->node[i].name, &c[i]);
+	json_end_object(j);
+}
+
+void annotate_account_markdown_head(struct buf *out, const struct annotate *a, bool rule)
+{
+	for (size_t i = 0; a->account && i < a->account->n_columns; i++) {
+		if (!rule)
+			text_put_markdown(out, acc_of(a)->node[a->account->column[i]].name);
+		buf_puts(out, rule ? "---:|" : " |");
+	}
+}
+
+void annotate_account_markdown(struct buf *out, const struct annotate *a,
+			       const struct annotate_insn *insn)
+{
+	const struct account_cell *c;
+	struct buf b = BUF_INIT;
+	size_t at = (size_t)(insn - a->insn.v);
+
+	if (!a->account || !a->account->n_columns)
+		return;
+	c = cells_of(a, at, at + 1);
+	for (size_t i = 0; i < a->account->n_columns; i++) {
+		uint32_t node = a->account->column[i];
+
+		buf_reset(&b);
+		put_cell(&b, a, node, &c[node]);
+		buf_putc(out, ' ');
+		text_put_markdown(out, buf_str(&b));
+		buf_puts(out, " |");
+	}
+	out->failed |= b.failed;
+	buf_free(&b);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_blocks - how often instructions ran, from branch stacks, beside the samples: a figure at
+ * the first instruction of each block, and at its branch how often taken ones were mispredicted.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/num.h"
+#include "report/annotate/annotate_int.h"
+#include "report/blocks_view.h"
+#include "report/page.h"
+
+/* The taken branches of a block, together. */
+static void sum_taken(const struct block_function *f, struct annotate *a)
+{
+	for (size_t i = 0; i < f->n_edges; i++) {
+		const struct block_edge *e = &f->edge[i];
+
+		if (e->from == CODE_NONE || e->fallthrough)
+			continue;
+		a->taken[e->from].mispredicted += e->tally.mispredicted;
+		a->taken[e->from].predicted += e->tally.predicted;
+	}
+}
+
+int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err)
+{
+	const struct block_function *f = NULL;
+
+	for (size_t i = 0; i < b->n && !f; i++)
+		if (b->f[i].image == a->target.image && b->f[i].symbol == a->target.symbol &&
+		    b->f[i].code)
+			f = &b->f[i];
+	if (!a->has_code)
+		return 0;
+	if (!f)
+		return annotate_note(a, "no branch stack shows this function running")
+			       ? err_nomem(err)
+			       : 0;
+	a->taken = arena_alloc(&a->arena, f->code->n_blocks * sizeof(*a->taken));
+	if (!a->taken)
+		return err_nomem(err);
+	memset(a->taken, 0, f->code->n_blocks * sizeof(*a->taken));
+	sum_taken(f, a);
+	a->blocks = b;
+	a->ran = f;
+	if (flow_sums(b->flow)->leaning &&
+	    annotate_note(a, "~ behind runs: %s", page_leaning(flow_sums(b->flow))))
+		return err_nomem(err);
+	vec_each (&a->insn, struct annotate_insn *, i)
+		i->block = i->in.vaddr < f->code->vaddr
+				   ? CODE_NONE
+				   : code_block_of(f->code,
+						   i->in.vaddr - f->code->vaddr + f->code->start);
+	return 0;
+}
+
+/* Whether the instruction is the first, or the last, of its block. */
+static const struct code_block *block_of(const struct annotate *a, const struct annotate_insn *i,
+					 bool *first, bool *last)
+{
+	const struct code_block *c;
+	uint64_t at;
+
+	*first = *last = false;
+	if (!a->ran || i->block == CODE_NONE)
+		return NULL;
+	c = &a->ran->code->block[i->block];
+	at = i->in.vaddr - a->ran->code->vaddr;
+	*first = at == c->start;
+	*last = at + i->in.len == c->end;
+	return c;
+}
+
+static double mispredicted(const struct annotate *a, const struct annotate_insn *i)
+{
+	return blocks_mispredicted(&a->taken[i->block]);
+}
+
+/* ---- term ------------------------------------------------------------------------------------ */
+
+void annotate_blocks_head(struct buf *out, const struct annotate *a)
+{
+	if (a->ran)
+		buf_printf(out, "  %9s %-6s misp", a->blocks->scaled ? "runs" : "weight", "");
+}
+
+void annotate_blocks_blank(struct buf *out, const struct annotate *a)
+{
+	if (a->ran)
+		buf_fill(out, ' ', ANNOTATE_BLOCKS_WIDTH);
+}
+
+void annotate_blocks_cells(struct buf *out, const struct annotate *a, const struct annotate_insn *i)
+{
+	bool first, last;
+	const struct code_block *c = block_of(a, i, &first, &last);
+	const struct block *k = c ? &a->ran->block[i->block] : NULL;
+	char n[NUM_MAX], e[NUM_MAX] = "";
+
+	if (!a->ran)
+		return;
+	if (first && k->hits) {
+		double share = 100 * k->runs.half / k->runs.v;
+
+		if (share < 99.5)
+			(void)snprintf(e, sizeof(e),
+				       k->runs.leans  ? "+-%.0f%%~"
+				       : share < 9.95 ? "+-%.1f%%"
+						      : "+-%.0f%%",
+				       share);
+		buf_printf(out, "  %9s %-6s",
+			   num_count(n, k->runs.v < 1e6 ? round(k->runs.v) : k->runs.v),
+			   *e		   ? e
+			   : k->runs.leans ? "+-?~"
+					   : "+-?");
+	} else {
+		buf_printf(out, "  %9s %-6s", first ? "-" : "", "");
+	}
+	if (last && !isnan(mispredicted(a, i)))
+		buf_printf(out, " %3.0f%%", 100 * mispredicted(a, i));
+	else
+		buf_fill(out, ' ', 5);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+void annotate_blocks_csv_head(struct buf *out, const struct annotate *a, char sep)
+{
+	if (a->ran)
+		buf_printf(out, "%cblock%cruns%cruns_error%cruns_why%cmispredicted%cpredicted", sep,
+			   sep, sep, sep, sep, sep);
+}
+
+void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct annotate_insn *i,
+			 char sep)
+{
+	bool first, last;
+	const struct code_block *c = i ? block_of(a, i, &first, &last) : NULL;
+
+	if (!a->ran)
+		return;
+	if (!c) {
+		for (unsigned k = 0; k < 6; k++)
+			buf_putc(out, sep);
+		return;
+	}
+	buf_printf(out, "%c%" PRIu32 "%c", sep, i->block, sep);
+	text_put_csv_real(out, a->ran->block[i->block].runs.v);
+	buf_putc(out, sep);
+	text_put_csv_real(out, a->ran->block[i->block].runs.half);
+	buf_putc(out, sep);
+	text_put_csv_safe(out, a->ran->block[i->block].runs.why, sep);
+	if (last && !isnan(mispredicted(a, i)))
+		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64, sep, a->taken[i->block].mispredicted,
+			   sep, a->taken[i->block].predicted);
+	else
+		buf_printf(out, "%c%c", sep, sep);
+}
+
+void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
+			      const struct annotate_insn *i)
+{
+	bool first, last;
+	char n[NUM_MAX];
+
+	if (!a->ran)
+		return;
+	if (block_of(a, i, &first, &last) && first && a->ran->block[i->block].hits)
+		buf_printf(out, " %s%s", num_count(n, round(a->ran->block[i->block].runs.v)),
+			   a->ran->block[i->block].runs.leans ? " ~" : "");
+	buf_puts(out, " |");
+}
+
+void annotate_blocks_json_head(struct json *j, const struct annotate *a)
+{
+	if (!a->ran)
+		return;
+	json_object(j, "runs_from");
+	json_str(j, "event", flow_sums(a->blocks->flow)->event);
+	json_bool(j, "scaled", a->blocks->scaled);
+	json_str(j, "by", a->blocks->by);
+	json_u64(j, "stacks", flow_sums(a->blocks->flow)->stacks);
+	json_end_object(j);
+}
+
+void annotate_blocks_json(struct json *j, const struct annotate *a, const struct annotate_insn *i)
+{
+	bool first, last;
+
+	if (!block_of(a, i, &first, &last))
+		return;
+	json_u64(j, "block", i->block);
+	json_real(j, "runs", a->ran->block[i->block].runs.v);
+	json_real(j, "runs_error", a->ran->block[i->block].runs.half);
+	if (a->ran->block[i->block].runs.why)
+		json_str(j, "runs_why", a->ran->block[i->block].runs.why);
+	if (!last || isnan(mispredicted(a, i)))
+		return;
+	json_u64(j, "mispredicted", a->taken[i->block].mispredicted);
+	json_u64(j, "predicted", a->taken[i->block].predicted);
+}

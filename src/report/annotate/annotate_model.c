@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_model - the function's instructions, lines and inlined calls, and the samples on them.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "report/annotate/annotate_int.h"
+
+enum { CODE_MAX = 1 << 20 }; /* bytes of one function that are shown */
+
+int annotate_note(struct annotate *a, const char *fmt, ...)
+{
+	char text[1024];
+	const char *kept;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	kept = arena_strdup(&a->arena, text);
+	return !kept || vec_push(&a->notes, kept) ? -1 : 0;
+}
+
+static int each_insn(void *ctx, const struct insn *in)
+{
+	struct annotate *a = ctx;
+	struct annotate_insn *i = vec_add(&a->insn);
+
+	if (!i)
+		return -1;
+	memset(i, 0, sizeof(*i));
+	i->block = CODE_NONE;
+	i->in = *in;
+	i->in.bytes = NULL;
+	memcpy(i->bytes, in->bytes, in->len < sizeof(i->bytes) ? in->len : sizeof(i->bytes));
+	return 0;
+}
+
+/* Where the function begins and ends, in the ELF's own addresses where there is an ELF. */
+static int find_range(struct annotate *a, struct images *images, struct err *err)
+{
+	const struct annotate_target *t = &a->target;
+	const struct symbol *all;
+	size_t n;
+
+	a->len = t->symbol->size;
+	if (image_symbols(images, t->image, &all, &n, err))
+		return -1;
+	for (size_t i = (size_t)t->symbol->index + 1; !a->len && i < n; i++)
+		if (all[i].start > t->symbol->start)
+			a->len = all[i].start - t->symbol->start;
+	if (!image_to_vaddr(images, t->image, t->symbol->start, &a->vaddr))
+		a->vaddr = t->symbol->start;
+	return 0;
+}
+
+/* Behind a call or jump out of the function: whose code is there. */
+static int name_targets(struct annotate *a, struct images *images, struct err *err)
+{
+	vec_each (&a->insn, struct annotate_insn *, i) {
+		const struct symbol *s = NULL;
+		size_t at = strlen(i->in.text);
+		uint64_t addr;
+
+		if (!i->in.has_target || i->in.target - a->vaddr < a->len ||
+		    !image_from_vaddr(images, a->target.image, i->in.target, &addr))
+			continue;
+		if (image_resolve(images, a->target.image, &addr, 1, &s, err))
+			return -1;
+		if (s && addr == s->start)
+			(void)snprintf(i->in.text + at, sizeof(i->in.text) - at, " <%s>", s->name);
+		else if (s)
+			(void)snprintf(i->in.text + at, sizeof(i->in.text) - at,
+				       " <%s+0x%" PRIx64 ">", s->name, addr - s->start);
+	}
+	return 0;
+}
+
+static int read_code(struct annotate *a, struct images *images, struct err *err)
+{
+	struct err why = ERR_INIT;
+	uint64_t len = a->len < CODE_MAX ? a->len : CODE_MAX;
+
+	if (len && !disasm_range(images, a->target.image, a->vaddr, len, each_insn, a, &why) &&
+	    a->insn.n) {
+		a->has_code = true;
+		if (name_targets(a, images, err))
+			return -1;
+		if (len < a->len)
+			return annotate_note(a, "only the first %d bytes of %" PRIu64 " are shown",
+					     CODE_MAX, a->len);
+		return 0;
+	}
+	a->insn.n = 0;
+	if (why.code == ERR_NOMEM)
+		return err_nomem(err);
+	if (!len)
+		(void)err_set(&why, ERR_NOT_FOUND, "%s: the length of %s is not known",
+			      a->target.dso, a->target.name);
+	return annotate_note(a, "no instructions, only addresses: %s%s%s", why.what,
+			     why.hint[0] ? "; " : "", why.hint);
+}
+
+static int by_vaddr(const void *x, const void *y)
+{
+	const struct annotate_insn *a = x, *b = y;
+
+	return a->in.vaddr < b->in.vaddr ? -1 : a->in.vaddr > b->in.vaddr;
+}
+
+/* Puts samples on the instruction that holds `vaddr`; without code each address is its own. */
+static int add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
+{
+	struct annotate_insn *i = a->insn.v;
+
+	if (!a->has_code) {
+		i = vec_add(&a->insn);
+		if (!i)
+			return -1;
+		memset(i, 0, sizeof(*i));
+		i->block = CODE_NONE;
+		i->in.vaddr = vaddr;
+		i->t = *t;
+		return 0;
+	}
+	if (vaddr >= i->in.vaddr)
+		for (size_t n = a->insn.n; n > 1; n -= n / 2)
+			i += i[n / 2].in.vaddr <= vaddr ? n / 2 : 0;
+	if (vaddr < i->in.vaddr || vaddr - i->in.vaddr >= i->in.len)
+		tally_add(&a->elsewhere, t);
+	else
+		tally_add(&i->t, t);
+	return 0;
+}
+
+static int read_samples(struct annotate *a, const struct profile *p, struct images *images,
+			size_t event)
+{
+	size_t n;
+	const struct profile_row *row = profile_rows(p, &n);
+
+	for (size_t k = 0; k < n; k++) {
+		uint64_t vaddr;
+
+		if (row[k].symbol != a->target.symbol || row[k].image != a->target.image ||
+		    (!profile_tally(&row[k], event)->samples && !a->opts.all_rows))
+			continue;
+		if (!image_to_vaddr(images, a->target.image, row[k].key[2], &vaddr))
+			vaddr = row[k].key[2];
+		if (add_samples(a, vaddr, profile_tally(&row[k], event)))
+			return -1;
+	}
+	if (!a->has_code) { /* two rows may have one address: two symbols' names, two spaces */
+		size_t kept = 0;
+
+		vec_sort(&a->insn, by_vaddr);
+		for (size_t k = 0; k < a->insn.n; k++) {
+			if (kept && a->insn.v[kept - 1].in.vaddr == a->insn.v[k].in.vaddr)
+				tally_add(&a->insn.v[kept - 1].t, &a->insn.v[k].t);
+			else
+				a->insn.v[kept++] = a->insn.v[k];
+		}
+		a->insn.n = kept;
+	}
+	return 0;
+}
+
+static bool same_chain(const struct annotate_inline *a, const struct annotate_inline *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->level[i].function != b->level[i].function ||
+		    strcmp(a->level[i].name, b->level[i].name) != 0 ||
+		    !same_line(&a->level[i].at, &b->level[i].at))
+			return false;
+	return true;
+}
+
+/* The chain's place, among the latest few: an older one that comes again is kept again. */
+static int find_chain(struct annotate *a, const struct annotate_inline *chain, uint32_t *at)
+{
+	*at = 0;
+	if (!chain->n)
+		return 0;
+	for (size_t i = a->inl.n; i > 1 && a->inl.n - i < 16; i--) {
+		if (same_chain(&a->inl.v[i - 1], chain)) {
+			*at = (uint32_t)(i - 1);
+			return 0;
+		}
+	}
+	*at = (uint32_t)a->inl.n;
+	return vec_push(&a->inl, *chain);
+}
+
+static int read_lines(struct annotate *a, struct images *images, struct err *err)
+{
+	struct err why = ERR_INIT;
+	const struct source *s = source_of(images, a->target.image, &why);
+
+	if (why.code == ERR_NOMEM)
+		return err_nomem(err);
+	a->source = s;
+	if (!s)
+		return annotate_note(a,
+				     "%s has no debug information: no source lines; build with -g, "
+				     "or --symbols DIR",
+				     a->target.dso);
+	vec_each (&a->insn, struct annotate_insn *, i) {
+		struct annotate_inline chain;
+
+		i->line = source_line(s, i->in.vaddr);
+		a->has_lines |= i->line.file != NULL;
+		chain.n = source_inlines(s, i->in.vaddr, chain.level, 8);
+		if (find_chain(a, &chain, &i->inl))
+			return err_nomem(err);
+	}
+	vec_each (&a->inl, struct annotate_inline *, c)
+		for (size_t k = 0; k < c->n; k++)
+			c->level[k].name = source_inline_name(s, &c->level[k]);
+	return a->has_lines ? 0
+			    : annotate_note(a,
+					    "%s has debug information, but no lines for this "
+					    "function",
+					    a->target.dso);
+}
+
+static int by_place(const void *x, const void *y)
+{
+	const struct annotate_line *a = x, *b = y;
+	int c = strcmp(a->line.file ? a->line.file : "", b->line.file ? b->line.file : "");
+
+	return c ? c : a->line.line < b->line.line ? -1 : a->line.line > b->line.line;
+}
+
+static int line_weight(const void *x, const void *y)
+{
+	const struct annotate_line *a = x, *b = y;
+
+	if (a->t.period != b->t.period)
+		return a->t.period > b->t.period ? -1 : 1;
+	if (a->t.samples != b->t.samples)
+		return a->t.samples > b->t.samples ? -1 : 1;
+	return by_place(x, y);
+}
+
+static int sum_lines(struct annotate *a)
+{
+	size_t kept = 0;
+
+	vec_each (&a->insn, struct annotate_insn *, i) {
+		struct annotate_line l = { i->line, i->t };
+
+		if (vec_push(&a->line, l))
+			return -1;
+	}
+	vec_sort(&a->line, by_place);
+	for (size_t k = 0; k < a->line.n; k++) {
+		if (kept && same_line(&a->line.v[kept - 1].line, &a->line.v[k].line))
+			tally_add(&a->line.v[kept - 1].t, &a->line.v[k].t);
+		else
+			a->line.v[kept++] = a->line.v[k];
+	}
+	a->line.n = kept;
+	vec_sort(&a->line, line_weight);
+	return 0;
+}
+
+/* Whoever owns the program may bring its sources; root where it is not here. */
+static uid_t owner_of(const char *program, const char *sysroot)
+{
+	char path[4096];
+	struct stat st;
+
+	if (path_join(path, sizeof(path), sysroot ? sysroot : "", program) || stat(path, &st))
+		return 0;
+	return S_ISREG(st.st_mode) ? st.st_uid : 0;
+}
+
+int annotate_build(struct annotate **out, const struct profile *p, struct images *images,
+		   size_t event, const char *event_name, const struct annotate_target *target,
+		   const struct annotate_opts *opts, struct err *err)
+{
+	static const struct annotate_inline none = { .n = 0 };
+	struct annotate *a = calloc(1, sizeof(*a));
+	const struct profile_sum *sum;
+	size_t n_events;
+
+	if (!a)
+		return err_nomem(err);
+	a->target = *target;
+	a->opts = *opts;
+	a->opts.places.build_id_len =
+		image_build_id(images, target->image, &a->opts.places.build_id);
+	a->opts.places.owner = owner_of(image_path(images, target->image), opts->places.sysroot);
+	a->event = event_name;
+	sum = &profile_sums(p, &n_events)[event];
+	a->of_all = sum->selected.period
+			    ? (double)target->total.period / (double)sum->selected.period
+		    : sum->selected.samples
+			    ? (double)target->total.samples / (double)sum->selected.samples
+			    : 0;
+	if (vec_push(&a->inl, none) || find_range(a, images, err) || read_code(a, images, err) ||
+	    read_samples(a, p, images, event) || read_lines(a, images, err) || sum_lines(a)) {
+		annotate_free(a);
+		return err_nomem(err);
+	}
+	a->origin = image_origin(images, target->image);
+	if (!opts->no_source)
+		vec_each (&a->line, struct annotate_line *, l)
+			(void)annotate_source(a, l->line.file, l->line.line);
+	if (annotate_note_missing(a)) {
+		annotate_free(a);
+		return err_nomem(err);
+	}
+	*out = a;
+	return 0;
+}
+
+void annotate_free(struct annotate *a)
+{
+	if (!a)
+		return;
+	vec_each (&a->files, struct source_file **, f)
+		source_file_free(*f);
+	vec_free(&a->files);
+	vec_free(&a->insn);
+	vec_free(&a->line);
+	vec_free(&a->inl);
+	vec_free(&a->notes);
+	arena_free(&a->arena);
+	free(a);
+}

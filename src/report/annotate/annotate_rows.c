@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_rows - the instructions cut into runs of one source line, as rows to be shown: a row for
+ * the inlined calls where they change, one for the source line, one for each instruction; runs
+ * below --min are folded, neighbours into one row. Where no line is known, each instruction is a
+ * run to --min.
+ */
+#include "report/annotate/annotate_int.h"
+
+static bool same_run(const struct annotate *a, size_t x, size_t y)
+{
+	const struct annotate_insn *i = &a->insn.v[x], *j = &a->insn.v[y];
+
+	if (a->opts.min > 0 && (!i->line.file || a->opts.no_source))
+		return false;
+	return i->inl == j->inl && same_line(&i->line, &j->line);
+}
+
+static int put(struct annotate_rows *out, enum annotate_row_kind kind, size_t first, size_t last,
+	       const struct tally *t)
+{
+	struct annotate_row row = { kind, first, last, *t };
+
+	return vec_push(&out->v, row);
+}
+
+static int put_run(struct annotate_rows *out, const struct annotate *a, size_t first, size_t last,
+		   const struct tally *t, uint32_t *inl)
+{
+	if (a->has_lines && !a->opts.no_source) {
+		if (*inl != a->insn.v[first].inl && put(out, ROW_INLINE, first, last, t))
+			return -1;
+		*inl = a->insn.v[first].inl;
+		if (put(out, ROW_LINE, first, last, t))
+			return -1;
+	}
+	for (size_t i = first; i < last; i++)
+		if (put(out, ROW_INSN, i, i + 1, &a->insn.v[i].t))
+			return -1;
+	return 0;
+}
+
+int annotate_rows(struct annotate_rows *out, const struct annotate *a)
+{
+	uint32_t inl = 0;
+
+	for (size_t first = 0, last; first < a->insn.n; first = last) {
+		struct tally t = a->insn.v[first].t;
+		struct annotate_row *prev;
+
+		for (last = first + 1; last < a->insn.n && same_run(a, first, last); last++)
+			tally_add(&t, &a->insn.v[last].t);
+		if (annotate_share(a, &t) >= a->opts.min) {
+			if (put_run(out, a, first, last, &t, &inl))
+				return -1;
+			continue;
+		}
+		prev = out->v.n ? vec_last(&out->v) : NULL;
+		if (prev && prev->kind == ROW_FOLD) {
+			prev->last = last;
+			tally_add(&prev->t, &t);
+		} else if (put(out, ROW_FOLD, first, last, &t)) {
+			return -1;
+		}
+	}
+	return 0;
+}

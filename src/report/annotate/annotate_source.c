@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * annotate_source - source files as lines. Where they are looked for: symbol/source_find.h.
+ */
+#include "report/annotate/annotate_int.h"
+
+struct source_file {
+	const char *name; /* as the debug information has it */
+	enum source_outcome outcome;
+	struct source_text found;
+	VEC(const char *) lines;
+};
+
+void source_file_free(struct source_file *f)
+{
+	buf_free(&f->found.text);
+	vec_free(&f->lines);
+	free(f);
+}
+
+static int split(struct source_file *f)
+{
+	char *p = f->found.text.s;
+
+	while (p && *p) {
+		char *end = strchr(p, '\n');
+
+		if (vec_push(&f->lines, p))
+			return -1;
+		if (!end)
+			break;
+		*end = '\0';
+		if (end > p && end[-1] == '\r')
+			end[-1] = '\0';
+		p = end + 1;
+	}
+	return 0;
+}
+
+static struct source_file *file_of(struct annotate *a, const char *name)
+{
+	struct source_file *f;
+	struct source_sum sum;
+	bool known;
+
+	vec_each (&a->files, struct source_file **, it) {
+		if ((*it)->name == name || !strcmp((*it)->name, name))
+			return *it;
+	}
+	f = calloc(1, sizeof(*f));
+	if (!f || vec_push(&a->files, f)) {
+		free(f);
+		return NULL;
+	}
+	f->name = name;
+	known = source_file_sum(a->source, name, &sum);
+	f->outcome = source_find(&a->opts.places, name, known ? &sum : NULL, &f->found);
+	if (f->outcome == SOURCE_FOUND && split(f))
+		f->outcome = SOURCE_ABSENT;
+	return f;
+}
+
+const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
+{
+	struct source_file *f = file && line ? file_of(a, file) : NULL;
+
+	return f && f->outcome == SOURCE_FOUND && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
+}
+
+int annotate_note_missing(struct annotate *a)
+{
+	const char *first = NULL;
+	size_t n = 0;
+
+	vec_each (&a->files, struct source_file **, it) {
+		const struct source_file *f = *it;
+
+		if (f->outcome == SOURCE_DIFFERS &&
+		    annotate_note(
+			    a,
+			    "%s is not the file that was compiled (its %s differs): not shown; "
+			    "--source DIR or OLD=NEW names another place",
+			    f->found.path, f->found.by_md5 ? "MD5" : "size"))
+			return -1;
+		if (f->outcome == SOURCE_ANOTHERS &&
+		    annotate_note(a,
+				  "%s may be written by another user, and nothing proves that "
+				  "it was compiled: not shown; --source DIR names one to use",
+				  f->found.path))
+			return -1;
+		if (f->outcome == SOURCE_ABSENT) {
+			first = first ? first : f->name;
+			n++;
+		}
+	}
+	if (!n)
+		return 0;
+	return n == 1 ? annotate_note(a,
+				      "source %s not found; --source DIR or --source OLD=NEW says "
+				      "where it is",
+				      first)
+		      : annotate_note(a,
+				      "source %s and %zu more not found; --source DIR or --source "
+				      "OLD=NEW says where they are",
+				      first, n - 1);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/profile/steps.h"
+
+static bool has_chains(const struct view *v)
+{
+	for (size_t e = 0; e < v->source.n_events; e++)
+		if (v->source.event[e].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
+/* Stacks of call-stack mode have unfinished calls, of which nothing is counted. */
+static bool has_calls(const struct view *v)
+{
+	for (size_t e = 0; e < v->source.n_events; e++)
+		if (v->source.event[e].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
+		    !(v->source.event[e].attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK))
+			return true;
+	return false;
+}
+
+static bool folds(const struct view *v)
+{
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t k = 0; k < v->table[i].n_rows; k++)
+			if (v->table[i].row[k].folded && !v->table[i].row[k].left_out)
+				return true;
+	return false;
+}
+
+#define MANY_COMMS 16
+
+/* Whether more than MANY_COMMS values of a key are in the profile. */
+static bool has_many(const struct view *v, size_t key)
+{
+	size_t n_rows, n = 0;
+	const struct profile_row *r = profile_rows(v->profile, &n_rows);
+	uint64_t seen[MANY_COMMS];
+
+	for (size_t i = 0; i < n_rows; i++) {
+		size_t k = 0;
+
+		while (k < n && seen[k] != r[i].key[key])
+			k++;
+		if (k == MANY_COMMS)
+			return true;
+		if (k == n)
+			seen[n++] = r[i].key[key];
+	}
+	return false;
+}
+
+/* Whether most of what was sampled hides in folds because each thread has a name of its own. */
+static bool threads_hide_it(const struct view *v)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	const struct view_table *t = v->table;
+	uint64_t hidden = 0;
+	bool by_comm = false;
+
+	if (v->opts.shape != VIEW_TABLE || o->n_keys < 2)
+		return false;
+	for (size_t k = 0; k < t->n_rows; k++)
+		if (t->row[k].folded && !t->row[k].left_out)
+			hidden += t->row[k].self->period;
+	if (hidden <= t->sum[0]->selected.period / 2)
+		return false;
+	for (size_t i = 0; i < o->n_keys; i++)
+		by_comm |= o->key[i] == KEY_COMM && has_many(v, i);
+	return by_comm;
+}
+
+#define ACCOUNT_EVENTS 8
+
+/* Many events that tell how long they had a counter: what record --account makes. */
+static bool of_account(const struct view *v)
+{
+	size_t n = 0;
+
+	for (size_t e = 0; e < v->source.n_events; e++)
+		n += v->source.event[e].attr.sample_type & PERF_SAMPLE_READ &&
+		     v->source.event[e].attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return n >= ACCOUNT_EVENTS;
+}
+
+size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena *a)
+{
+	const struct view_row *hot = view_hottest(v);
+	struct next_list s = { .v = out, .a = a, .input = v->source.input };
+
+	if (!v->n_tables || !v->table->n_rows) {
+		next_add(&s, "info", "", NULL, "what is in the recording");
+		next_add(&s, "record", "-F 10000 -- PROGRAM", NULL, "sample more often");
+		return s.n;
+	}
+	if (of_account(v))
+		next_add(&s, "report", "--account", NULL, "what the cycles went into");
+	if (threads_hide_it(v))
+		next_add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
+	if (profile_options(v->profile)->branches) {
+		if (folds(v))
+			next_add(&s, "report", "-b --min 0", NULL, "every row");
+		if (has_calls(v))
+			next_add(&s, "calls", "", NULL, "who calls whom, how often");
+		next_add(&s, "report", "", NULL, "where the samples fell, not the branches");
+		return s.n;
+	}
+	if (hot)
+		next_add(&s, "annotate", "", view_function(v, hot),
+			 "its source lines and instructions");
+	if (v->opts.shape == VIEW_TABLE)
+		next_add(&s, has_chains(v) ? "report" : "record",
+			 has_chains(v) ? "-g" : "-g -- PROGRAM", NULL,
+			 has_chains(v) ? "who calls it" : "call chains too: who calls it");
+	else if (v->opts.shape != VIEW_CALLERS)
+		next_add(&s, "report", "--callers", NULL, "from the sampled functions outwards");
+	else
+		next_add(&s, "report", "--children", NULL, "functions with all that they call");
+	if (folds(v))
+		next_add(&s, "report", v->opts.shape == VIEW_TABLE ? "--min 0" : "-g --min 0", NULL,
+			 "every row");
+	return s.n;
+}

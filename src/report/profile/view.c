@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/view.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/view_parts.h"
+
+struct view_source view_source_of(const struct pd *rec)
+{
+	struct view_source s = { .info = pd_info(rec),
+				 .losses = pd_losses(rec),
+				 .has_time = pd_has_time(rec) };
+
+	if (!pd_time_span(rec, &s.time_first, &s.time_last))
+		s.time_first = s.time_last = 0;
+	s.event = pd_events(rec, &s.n_events);
+	s.notes = pd_notes(rec, &s.n_notes);
+	return s;
+}
+
+/* ---- which events, which columns ---------------------------------------------------------------
+ */
+
+static bool event_wanted(const struct view *v, size_t e)
+{
+	const char *name = v->source.event[e].name;
+
+	for (size_t i = 0; i < v->opts.n_events; i++)
+		if (text_means(v->opts.events[i], name))
+			return true;
+	return !v->opts.n_events;
+}
+
+static int no_such_event(const struct view *v, struct err *err)
+{
+	const char **names = calloc(v->source.n_events + 1, sizeof(*names)), *near;
+
+	if (!names)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->source.n_events; i++)
+		names[i] = v->source.event[i].name;
+	near = text_nearest(v->opts.events[0], names);
+	(void)err_set(err, ERR_USAGE, "no event of the recording is called '%.60s'",
+		      v->opts.events[0]);
+	if (near)
+		(void)err_hint(err, "did you mean %.100s?", near);
+	else
+		(void)err_hint(err, "cyclade info lists its %zu events", v->source.n_events);
+	free(names);
+	return -1;
+}
+
+/* For people, slots and the fields of PERF_METRICS are columns, unless they are asked for. */
+static bool is_column(const struct view *v, size_t e)
+{
+	return !v->opts.machine && !v->opts.n_events && v->opts.shape == VIEW_TABLE &&
+	       topdown_is_part(&v->topdown, e);
+}
+
+/* What tells of mappings and nothing else is no event that anybody wants to see without samples. */
+static bool only_tells(const struct view *v, size_t e)
+{
+	const struct perf_event_attr *a = &v->source.event[e].attr;
+
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY &&
+	       v->source.n_events > 1 && !v->opts.n_events;
+}
+
+/* A table per event with samples; all of them where none has any. */
+static int make_tables(struct view *v, struct err *err)
+{
+	size_t n_sums, n = 0, n_seen = 0;
+	const struct profile_sum *sum = profile_sums(v->profile, &n_sums);
+	size_t n_events = v->source.n_events < n_sums ? v->source.n_events : n_sums;
+	uint32_t *index = arena_alloc(&v->arena, (n_events + 1) * sizeof(*index));
+	const struct profile_sum **sums = arena_alloc(&v->arena, (n_events + 1) * sizeof(*sums));
+
+	if (!index || !sums)
+		return err_nomem(err);
+	for (size_t e = 0; e < n_events; e++)
+		n_seen += event_wanted(v, e) && !is_column(v, e) && sum[e].selected.samples;
+	for (size_t e = 0; e < n_events; e++) {
+		if (!event_wanted(v, e) ||
+		    (n_seen && (is_column(v, e) || !sum[e].selected.samples)) ||
+		    (!n_seen && only_tells(v, e)))
+			continue;
+		sums[n] = &sum[e];
+		index[n++] = (uint32_t)e;
+	}
+	if (!n && v->opts.n_events)
+		return no_such_event(v, err);
+	v->opts.side_by_side &= v->opts.shape == VIEW_TABLE && n > 1;
+	v->n_tables = v->opts.side_by_side ? 1 : n;
+	v->table = arena_alloc(&v->arena, (n + 1) * sizeof(*v->table));
+	if (!v->table)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->n_tables; i++) {
+		struct view_table *t = &v->table[i];
+
+		t->event = index + i;
+		t->sum = sums + i;
+		t->n_events = v->opts.side_by_side ? n : 1;
+		t->unlisted = arena_alloc(&v->arena, t->n_events * sizeof(*t->unlisted));
+		if (!t->unlisted)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static void list_put(struct column_list *l, enum column_id id)
+{
+	l->id[l->n++] = id;
+}
+
+static bool is_topdown_column(enum column_id id)
+{
+	return id >= COL_MOSTLY && id <= COL_CORE_BOUND_ERROR;
+}
+
+static void topdown_columns(struct view *v)
+{
+	list_put(&v->columns, COL_MOSTLY);
+	list_put(&v->columns, COL_MOSTLY_SHARE);
+	list_put(&v->columns, COL_MOSTLY_ERROR);
+	if (!v->opts.machine)
+		return;
+	for (int id = COL_RETIRING; id <= COL_CORE_BOUND_ERROR; id++)
+		if (id <= COL_BACKEND_BOUND_ERROR || v->topdown.levels == 2)
+			list_put(&v->columns, (enum column_id)id);
+}
+
+/* No error bars: the branches of a stack follow one another, and are no samples by themselves. */
+static void branch_columns(struct view *v)
+{
+	static const enum column_id machine[] = { COL_EVENT,	    COL_BRANCHES,    COL_SHARE,
+						  COL_MISPREDICTED, COL_MISPREDICTS, COL_PREDICTS,
+						  COL_IN_TX,	    COL_ABORTS,	     COL_CYCLES },
+				    people[] = { COL_SHARE, COL_BRANCHES, COL_MISPREDICTED,
+						 COL_CYCLES };
+	const enum column_id *id = v->opts.machine ? machine : people;
+	size_t n = v->opts.machine ? sizeof(machine) / sizeof(*machine)
+				   : sizeof(people) / sizeof(*people);
+
+	for (size_t i = 0; i < n; i++)
+		list_put(&v->columns, id[i]);
+}
+
+static void default_columns(struct view *v)
+{
+	static const enum column_id machine[] = { COL_EVENT, COL_SAMPLES, COL_PERIOD, COL_SHARE,
+						  COL_ERROR },
+				    totals[] = { COL_TOTAL_SAMPLES, COL_TOTAL_PERIOD, COL_TOTAL,
+						 COL_TOTAL_ERROR },
+				    tree[] = { COL_ID, COL_PARENT, COL_DEPTH };
+	const struct profile_opts *o = profile_options(v->profile);
+	struct column_list *l = &v->columns;
+	bool tab = v->opts.shape == VIEW_TABLE, is_tree = v->opts.shape >= VIEW_CALLEES;
+
+	if (o->branches) {
+		branch_columns(v);
+	} else if (v->opts.machine) {
+		for (size_t i = 0; i < sizeof(machine) / sizeof(*machine); i++)
+			list_put(l, machine[i]);
+		for (size_t i = 0; !tab && i < sizeof(totals) / sizeof(*totals); i++)
+			list_put(l, totals[i]);
+		for (size_t i = 0; is_tree && i < sizeof(tree) / sizeof(*tree); i++)
+			list_put(l, tree[i]);
+	} else {
+		list_put(l, tab ? COL_SHARE : COL_TOTAL);
+		list_put(l, tab ? COL_ERROR : COL_TOTAL_ERROR);
+		if (!tab && v->opts.shape != VIEW_CALLERS)
+			list_put(l, COL_SELF);
+	}
+	if (!tab) {
+		if (!is_tree || v->opts.machine)
+			list_put(l, COL_DSO);
+		list_put(l, is_tree && !v->opts.machine ? COL_FRAME : COL_SYM);
+		if (is_tree && v->opts.machine)
+			list_put(l, COL_INLINE);
+		if (o->chain_lines)
+			list_put(l, COL_SRCLINE);
+	}
+	for (size_t i = 0; tab && i < o->n_keys; i++)
+		list_put(l, column_of_key(o->key[i]));
+	if (tab && v->topdown.levels)
+		topdown_columns(v);
+}
+
+static bool column_allowed(void *ctx, enum column_id id)
+{
+	const struct view *v = ctx;
+	const struct profile_opts *o = profile_options(v->profile);
+	bool tab = v->opts.shape == VIEW_TABLE;
+
+	if (id == COL_EVENT || id == COL_SHARE)
+		return true;
+	if (id >= COL_BRANCHES && id <= COL_CYCLES)
+		return o->branches;
+	if (id == COL_SAMPLES || id == COL_PERIOD || id == COL_ERROR)
+		return !o->branches;
+	if (is_topdown_column(id))
+		return tab && v->topdown.levels;
+	if (!tab)
+		return id != COL_COMM && id != COL_PID && id != COL_TID && id != COL_CPU &&
+		       id != COL_SOCKET && id != COL_CGROUP && id != COL_ADDR &&
+		       (id != COL_SRCLINE || o->chain_lines) &&
+		       (v->opts.shape >= VIEW_CALLEES ||
+			(id != COL_ID && id != COL_PARENT && id != COL_DEPTH && id != COL_FRAME));
+	for (size_t i = 0; i < o->n_keys; i++)
+		if (column_of_key(o->key[i]) == id)
+			return true;
+	return false;
+}
+
+/* ---- rows of a table ---------------------------------------------------------------------------
+ */
+
+unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct filter *f)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < o->n_keys; i++) {
+		char text[32];
+
+		switch (o->key[i]) {
+		case KEY_PID:
+		case KEY_TID:
+		case KEY_CPU:
+		case KEY_SOCKET:
+			(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)r->key[i]);
+			bits |= filter_text(f, text);
+			break;
+		case KEY_ADDR:
+		case KEY_ADDR_FROM:
+		case KEY_ADDR_TO:
+			(void)snprintf(text, sizeof(text), "0x%llx", (unsigned long long)r->key[i]);
+			bits |= filter_text(f, text);
+			break;
+		default:
+			bits |= filter_string(f, (uint32_t)r->key[i]);
+		}
+	}
+	return bits;
+}
+
+int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struct err *err)
+{
+	size_t n, n_out = 0;
+	const struct profile_row *rows = profile_rows(v->profile, &n);
+	struct tally *out = arena_alloc(&v->arena, t->n_events * sizeof(*out));
+	row_vec vec = VEC_INIT;
+
+	if (!out)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		bool keep = filter_keeps(f, view_row_bits(v, &rows[i], f)), any = false;
+		struct tally *w;
+
+		for (size_t e = 0; e < t->n_events; e++)
+			any |= profile_tally(&rows[i], t->event[e])->samples != 0;
+		if (!any)
+			continue;
+		if (!keep) {
+			n_out++;
+			for (size_t e = 0; e < t->n_events; e++)
+				tally_add(&out[e], profile_tally(&rows[i], t->event[e]));
+			continue;
+		}
+		w = arena_alloc(&v->arena, t->n_events * sizeof(*w));
+		if (!w || vec_push(&vec, ((struct view_row){ .row = &rows[i],
+							     .frame = UINT32_MAX,
+							     .levels = 1,
+							     .self = w,
+							     .total = w }))) {
+			vec_free(&vec);
+			return err_nomem(err);
+		}
+		for (size_t e = 0; e < t->n_events; e++)
+			w[e] = *profile_tally(&rows[i], t->event[e]);
+	}
+	return view_fold(v, t, &vec, out, n_out, err);
+}
+
+static int by_weight(const void *va, const void *vb, void *ctx)
+{
+	const struct view_row *a = va, *b = vb;
+	const struct view_table *t = ctx;
+
+	for (size_t e = 0; e < t->n_events; e++) {
+		if (a->total[e].period != b->total[e].period)
+			return a->total[e].period < b->total[e].period ? 1 : -1;
+		if (a->self[e].period != b->self[e].period)
+			return a->self[e].period < b->self[e].period ? 1 : -1;
+		if (a->total[e].samples != b->total[e].samples)
+			return a->total[e].samples < b->total[e].samples ? 1 : -1;
+	}
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1; /* by the profile's own order, which is fixed */
+	return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* Below --min in every event of the table? */
+static bool too_small(const struct view *v, const struct view_table *t, const struct view_row *r)
+{
+	for (size_t e = 0; e < t->n_events; e++)
+		if ((double)r->total[e].period >= v->opts.min * (double)t->sum[e]->selected.period)
+			return false;
+	return true;
+}
+
+static int push_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *w,
+		     uint64_t n, bool left_out)
+{
+	struct tally *copy = arena_memdup(&v->arena, w, t->n_events * sizeof(*w));
+	struct view_row r = { .frame = UINT32_MAX, .levels = 1, .folded = n, .left_out = left_out };
+
+	if (!copy)
+		return -1;
+	r.self = r.total = copy;
+	return vec_push(rows, r);
+}
+
+int view_keep(struct view *v, struct view_table *t, const row_vec *rows)
+{
+	t->n_rows = rows->n;
+	t->row = rows->n ? arena_memdup(&v->arena, rows->v, rows->n * sizeof(*rows->v)) : NULL;
+	return t->row || !rows->n ? 0 : -1;
+}
+
+/* Takes `rows` over. With --min and --limit the tail of the sorted rows becomes one. Functions'
+ * totals overlap, so only their self weights are summed. */
+int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
+	      uint64_t n_left_out, struct err *err)
+{
+	struct tally *rest = arena_alloc(&v->arena, t->n_events * sizeof(*rest));
+	struct view_row only = { 0 };
+	size_t keep = 0;
+	uint64_t n_rest;
+	int ret = -1;
+
+	if (!rest)
+		goto out;
+	/* of tens of thousands of rows a few are shown: the others need no order */
+	for (size_t i = 0; i < rows->n; i++) {
+		struct view_row r = rows->v[i];
+
+		if (v->opts.min > 0 && too_small(v, t, &r)) {
+			for (size_t e = 0; e < t->n_events; e++)
+				tally_add(&rest[e], &r.self[e]);
+			only = r;
+			continue;
+		}
+		rows->v[keep++] = r;
+	}
+	n_rest = rows->n - keep;
+	if (keep > 1)
+		qsort_r(rows->v, keep, sizeof(*rows->v), by_weight, t);
+	for (; v->opts.limit && keep > v->opts.limit; n_rest++) {
+		only = rows->v[--keep];
+		for (size_t e = 0; e < t->n_events; e++)
+			tally_add(&rest[e], &only.self[e]);
+	}
+	if (n_rest == 1 && (!v->opts.limit || keep < v->opts.limit)) {
+		rows->v[keep++] = only; /* a fold of one would only hide its name */
+		n_rest = 0;
+	}
+	rows->n = keep;
+	if ((n_rest && push_fold(v, t, rows, rest, n_rest, false)) ||
+	    (n_left_out && push_fold(v, t, rows, left_out, n_left_out, true)))
+		goto out;
+	ret = view_keep(v, t, rows);
+out:
+	vec_free(rows);
+	return ret ? err_nomem(err) : 0;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------
+ */
+
+#ifndef NDEBUG
+static bool closes(const struct view *v, const struct view_table *t)
+{
+	if (v->opts.shape >= VIEW_CALLEES)
+		return true; /* asserted where the tree is made */
+	for (size_t e = 0; e < t->n_events; e++) {
+		struct tally all = { 0 };
+
+		for (size_t i = 0; i < t->n_rows; i++)
+			tally_add(&all, &t->row[i].self[e]);
+		if (all.samples != t->sum[e]->selected.samples ||
+		    all.period != t->sum[e]->selected.period)
+			return false;
+	}
+	return true;
+}
+#endif
+
+static int fill(struct view *v, struct filter *f, struct err *err)
+{
+	for (size_t i = 0; i < v->n_tables; i++) {
+		struct view_table *t = &v->table[i];
+		int rc = v->opts.shape == VIEW_TABLE	   ? view_rows_fill(v, t, f, err)
+			 : v->opts.shape == VIEW_FUNCTIONS ? view_functions_fill(v, t, f, err)
+							   : view_tree_fill(v, t, f, err);
+
+		if (rc)
+			return -1;
+		assert(closes(v, t));
+	}
+	return 0;
+}
+
+int view_build(struct view **out, const struct profile *p, const struct view_source *source,
+	       const struct view_opts *opts, struct err *err)
+{
+	struct view *v = calloc(1, sizeof(*v));
+	struct filter f = { 0 };
+	int ret = -1;
+
+	*out = NULL;
+	if (!v)
+		return err_nomem(err);
+	v->profile = p;
+	v->source = *source;
+	v->opts = *opts;
+	if (opts->shape != VIEW_TABLE && !profile_chains(p)) {
+		(void)err_set(err, ERR_USAGE, "a call tree needs chains, and none were built");
+		goto out;
+	}
+	if (!profile_options(p)->branches)
+		topdown_find(&v->topdown, v->source.event, v->source.n_events);
+	default_columns(v);
+	if (columns_parse(&v->columns, opts->fields, column_allowed, v, err) ||
+	    filter_init(&f, v, err) || make_tables(v, err) || fill(v, &f, err))
+		goto out;
+	*out = v;
+	v = NULL;
+	ret = 0;
+out:
+	filter_free(&f);
+	view_free(v);
+	return ret;
+}
+
+void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	arena_free(&v->arena);
+	free(v);
+}
+
+unsigned view_width_side_by_side(size_t n)
+{
+	/* share and error of each event, and what names need at least */
+	return n > 20 ? 1000 : (unsigned)(15 * n + 44);
+}
+
+const char *view_function(const struct view *v, const struct view_row *r)
+{
+	const struct profile_opts *o = profile_options(v->profile);
+
+	if (r->frame != UINT32_MAX) {
+		const struct profile_frame *f = &profile_chains(v->profile)->frame[r->frame];
+
+		return f->symbol ? strtab_get(profile_strings(v->profile), f->name) : NULL;
+	}
+	for (size_t i = 0; r->row && r->row->symbol && i < o->n_keys; i++)
+		if (o->key[i] == KEY_SYM)
+			return strtab_get(profile_strings(v->profile), (uint32_t)r->row->key[i]);
+	return NULL;
+}
+
+static uint64_t weight(const struct view_row *r, bool callers)
+{
+	return callers ? r->total->period : r->self->period;
+}
+
+const struct view_row *view_hottest(const struct view *v)
+{
+	bool callers = v->opts.shape == VIEW_CALLERS; /* whose first level are the functions */
+	const struct view_row *best = NULL;
+
+	for (size_t i = 0; v->n_tables && i < v->table->n_rows; i++) {
+		const struct view_row *r = &v->table->row[i];
+
+		if (callers && r->depth > 1)
+			continue;
+		/* not by itself: its code stands in the function it was inlined into */
+		if (r->frame != UINT32_MAX && profile_chains(v->profile)->frame[r->frame].inlined)
+			continue;
+		if (view_function(v, r) && (!best || weight(r, callers) > weight(best, callers)))
+			best = r;
+	}
+	return best;
+}

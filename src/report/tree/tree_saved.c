@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/tree_saved.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "report/tree/tree_int.h"
+
+#define MAGIC	 "cyclade.tree.rows 1"
+#define ROWS_MAX 4096u
+#define FIELDS	 9u
+#define TEXT_MAX (64u << 10) /* of reasons, of notes */
+#define DEPTH	 100u
+#define SLACK	 1e-6 /* of a share of 1, in nine digits */
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static void put_text(struct buf *b, const char *s)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, s ? s : "", false); /* a tab or a line's end is none any more */
+	buf_puts(b, buf_str(&safe));
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+/* All digits: what is rounded again when it is shown may be another figure. */
+static void put_number(struct buf *b, double v)
+{
+	if (isfinite(v))
+		buf_printf(b, "%.17g\t", v);
+	else
+		buf_puts(b, "-\t");
+}
+
+static void put_row(struct buf *b, const struct tree_view_row *r)
+{
+	buf_printf(b, "row\t%u\t%s%s%s%s%s%s\t", r->depth, r->last ? "l" : "", r->path ? "p" : "",
+		   r->over ? "o" : "", r->doubtful ? "d" : "", r->metric == MODEL_NONE ? "s" : "",
+		   r->last || r->path || r->over || r->doubtful || r->metric == MODEL_NONE ? ""
+											   : "-");
+	put_number(b, r->share);
+	put_number(b, r->error);
+	put_number(b, r->counted);
+	put_text(b, r->name);
+	buf_putc(b, '\t');
+	put_text(b, r->unit);
+	buf_putc(b, '\t');
+	put_text(b, r->no_error);
+	buf_putc(b, '\n');
+}
+
+static void put_why(struct buf *b, const struct tree_view *v, const struct tree_view_row *r)
+{
+	struct buf why = BUF_INIT;
+
+	if (r->metric != MODEL_NONE)
+		tree_view_why(&why, &v->source, r->metric);
+	if (why.len) {
+		buf_puts(b, "why\t");
+		put_text(b, r->name);
+		buf_putc(b, '\t');
+		put_text(b, buf_str(&why));
+		buf_putc(b, '\n');
+	}
+	b->failed |= why.failed;
+	buf_free(&why);
+}
+
+void tree_saved_write(struct buf *out, const struct tree_report *r)
+{
+	buf_puts(out, MAGIC "\ncpu\t");
+	put_text(out, r->cpu);
+	buf_putc(out, '\n');
+	for (size_t i = 0; i < r->n_views; i++) {
+		const struct tree_view *v = &r->view[i];
+
+		buf_puts(out, "view\t");
+		put_number(out, v->source.whole);
+		put_text(out, v->source.label);
+		buf_putc(out, '\n');
+		for (size_t k = 0; k < v->n; k++)
+			put_row(out, &v->row[k]);
+		for (size_t k = 0; k < v->n; k++)
+			put_why(out, v, &v->row[k]);
+	}
+	for (size_t i = 0; i < r->head.n_notes; i++) {
+		buf_puts(out, "note\t");
+		put_text(out, r->head.notes[i]);
+		buf_putc(out, '\n');
+	}
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+struct reading {
+	struct arena *a;
+	VEC(struct tree_saved_view) view;
+	VEC(struct tree_view_row) row; /* of the view that is being read */
+	VEC(struct tree_saved_why) why;
+	VEC(const char *) note;
+	const char *cpu;
+	bool failed;
+};
+
+struct line {
+	char *field[FIELDS];
+	size_t n;
+};
+
+static double number_of(const char *s)
+{
+	char *end;
+	double v;
+
+	if (!strcmp(s, "-"))
+		return NAN;
+	v = strtod(s, &end);
+	return end == s || *end || !isfinite(v) ? NAN : v;
+}
+
+/* Nothing that was written is below 0. */
+static double amount_of(const char *s)
+{
+	double v = number_of(s);
+
+	return v < 0 ? NAN : v;
+}
+
+static void end_view(struct reading *k)
+{
+	struct tree_saved_view *v = k->view.n ? &k->view.v[k->view.n - 1] : NULL;
+
+	if (!v)
+		return;
+	v->n = k->row.n;
+	v->n_why = k->why.n;
+	v->row = arena_memdup(k->a, k->row.v, k->row.n * sizeof(*k->row.v));
+	v->why = arena_memdup(k->a, k->why.v, k->why.n * sizeof(*k->why.v));
+	k->failed |= (v->n && !v->row) || (v->n_why && !v->why);
+	k->row.n = k->why.n = 0;
+}
+
+static void on_view(struct reading *k, const struct line *l)
+{
+	const struct tree_saved_view v = { .label = *l->field[2] ? l->field[2] : NULL,
+					   .whole = amount_of(l->field[1]) };
+
+	end_view(k);
+	k->failed |= vec_push(&k->view, v);
+}
+
+static void on_row(struct reading *k, const struct line *l)
+{
+	double depth = number_of(l->field[1]);
+	const char *flags = l->field[2];
+	struct tree_view_row r = {
+		.metric = strchr(flags, 's') ? MODEL_NONE : 0,
+		.parent = TREE_NO_ROW,
+		.depth = depth > 0 && depth < 100 ? (unsigned)depth : 0,
+		.last = strchr(flags, 'l'),
+		.path = strchr(flags, 'p'),
+		.over = strchr(flags, 'o'),
+		.doubtful = strchr(flags, 'd'),
+		.share = number_of(l->field[3]),
+		.error = amount_of(l->field[4]),
+		.counted = amount_of(l->field[5]),
+		.open = NAN,
+		.name = l->field[6],
+		.unit = l->field[7],
+		.no_error = *l->field[8] ? l->field[8] : NULL,
+	};
+
+	if (!k->view.n || k->row.n == ROWS_MAX)
+		return;
+	if (r.share < 0 || r.share > 1 + SLACK) {
+		r.share = r.error = NAN;
+		r.doubtful = true;
+	}
+	if (r.counted > 1)
+		r.counted = r.counted > 1 + SLACK ? (double)NAN : 1;
+	k->failed |= vec_push(&k->row, r);
+}
+
+static void on_line(struct reading *k, const struct line *l)
+{
+	const char *word = l->field[0];
+
+	if (!strcmp(word, "cpu") && l->n == 2) {
+		k->cpu = l->field[1];
+	} else if (!strcmp(word, "view") && l->n == 3) {
+		on_view(k, l);
+	} else if (!strcmp(word, "row") && l->n == FIELDS) {
+		on_row(k, l);
+	} else if (!strcmp(word, "why") && l->n == 3 && k->view.n && k->why.n < ROWS_MAX) {
+		const struct tree_saved_why w = { l->field[1], l->field[2] };
+
+		k->failed |= vec_push(&k->why, w);
+	} else if (!strcmp(word, "note") && l->n == 2 && k->note.n < ROWS_MAX) {
+		k->failed |= vec_push(&k->note, l->field[1]);
+	}
+}
+
+/* Parts a line, in place, at its tabs; one with more of them than fit is nobody's. */
+static void split(struct line *l, char *text)
+{
+	l->n = 0;
+	for (char *next = text; next; l->n++) {
+		char *tab = strchr(next, '\t');
+
+		if (l->n < FIELDS)
+			l->field[l->n] = next;
+		if (tab)
+			*tab = '\0';
+		next = tab ? tab + 1 : NULL;
+	}
+}
+
+/* What was read, moved into the arena. */
+static void give(struct tree_saved *out, struct reading *k)
+{
+	end_view(k);
+	*out = (struct tree_saved){ .cpu = k->cpu, .n_views = k->view.n, .n_notes = k->note.n };
+	out->view = arena_memdup(k->a, k->view.v, k->view.n * sizeof(*k->view.v));
+	out->note = arena_memdup(k->a, k->note.v, k->note.n * sizeof(*k->note.v));
+	k->failed |= (out->n_views && !out->view) || (out->n_notes && !out->note);
+}
+
+int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, size_t len,
+		    struct err *err)
+{
+	struct reading k = {
+		.a = a, .view = VEC_INIT, .row = VEC_INIT, .why = VEC_INIT, .note = VEC_INIT
+	};
+	const size_t magic = strlen(MAGIC);
+	char *copy;
+	struct line l;
+
+	if (len <= magic || memcmp(text, MAGIC "\n", magic + 1) != 0)
+		return err_set(err, ERR_FORMAT, "no tree as this version of cyclade writes it");
+	copy = arena_strndup(a, text + magic + 1, len - magic - 1);
+	k.failed = !copy;
+	for (char *line = copy; line && *line;) {
+		char *end = strchr(line, '\n');
+
+		if (end)
+			*end = '\0';
+		split(&l, line);
+		on_line(&k, &l);
+		line = end ? end + 1 : NULL;
+	}
+	give(out, &k);
+	vec_free(&k.view);
+	vec_free(&k.row);
+	vec_free(&k.why);
+	vec_free(&k.note);
+	return k.failed ? err_nomem(err) : 0;
+}
+
+/* ---- for people ------------------------------------------------------------------------- */
+
+/* A line, in as many as the terminal needs for it. */
+static void put_line(struct buf *b, const char *mark, const char *name, const char *s,
+		     const struct style *st)
+{
+	struct buf line = BUF_INIT;
+
+	if (name) {
+		text_put_safe(&line, name, st->ascii);
+		buf_puts(&line, ": ");
+	}
+	text_put_safe(&line, s, st->ascii);
+	buf_puts(b, mark);
+	text_put_wrapped(b, buf_str(&line), strlen(mark), st->width);
+	buf_putc(b, '\n');
+	b->failed |= line.failed;
+	buf_free(&line);
+}
+
+static void put_view(struct buf *out, const struct tree_saved_view *v, const struct style *st,
+		     bool first)
+{
+	struct buf why = BUF_INIT, label = BUF_INIT;
+	struct tree_rows rows = { .whole = v->whole, .row = v->row, .n = v->n };
+
+	if (v->label) {
+		text_put_safe(&label, v->label, st->ascii);
+		rows.label = buf_str(&label);
+	}
+	for (size_t i = 0; i < v->n_why && why.len < TEXT_MAX; i++)
+		put_line(&why, " - ", v->why[i].name, v->why[i].reason, st);
+	tree_put_rows(out, &rows, buf_str(&why), st, first);
+	out->failed |= why.failed | label.failed;
+	buf_free(&why);
+	buf_free(&label);
+}
+
+void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st)
+{
+	size_t from;
+
+	if (t->cpu)
+		put_line(out, " ", NULL, t->cpu, st);
+	for (size_t i = 0; i < t->n_views; i++)
+		put_view(out, &t->view[i], st, !i);
+	from = out->len;
+	for (size_t i = 0; i < t->n_notes && out->len - from < TEXT_MAX; i++)
+		put_line(out, " ", NULL, t->note[i], st);
+}
+
+/* ---- for programs ----------------------------------------------------------------------- */
+
+/* Reasons stand in the order of the rows that they are of. */
+static const char *reason_of(const struct tree_saved_view *v, const struct tree_view_row *r,
+			     size_t *next)
+{
+	if (r->metric == MODEL_NONE || *next == v->n_why ||
+	    strcmp(v->why[*next].name, r->name) != 0)
+		return NULL;
+	return v->why[(*next)++].reason;
+}
+
+static void json_row(struct json *j, const struct tree_view_row *r, size_t id, size_t parent,
+		     const char *why)
+{
+	bool no_sum = r->metric == MODEL_NONE && isnan(r->share);
+
+	if (no_sum && !why)
+		why = "stalls that overlap have no sum";
+	if ((isnan(r->share) || r->doubtful) && !why)
+		why = r->doubtful ? "what was counted contradicts it" : "not measured";
+	json_object(j, NULL);
+	json_u64(j, "id", id);
+	json_u64(j, "parent", parent);
+	json_str(j, "node", r->name);
+	json_real(j, "value", r->doubtful ? (double)NAN : r->share);
+	if (why)
+		json_str(j, "why", why);
+	json_str(j, "unit", no_sum ? NULL : *r->unit ? r->unit : "slots");
+	json_real(j, "error", r->doubtful ? (double)NAN : r->error);
+	if (r->no_error)
+		json_str(j, "no_error", r->no_error);
+	json_real(j, "counted", r->counted);
+	json_bool(j, "sum", r->metric == MODEL_NONE);
+	json_bool(j, "over", r->over);
+	json_bool(j, "path", r->path);
+	json_end_object(j);
+}
+
+static void json_view(struct json *j, const struct tree_saved_view *v)
+{
+	size_t above[DEPTH] = { 0 }, next = 0; /* the last row of each depth */
+
+	json_object(j, NULL);
+	json_str(j, "where", v->label);
+	json_real(j, "slots", v->whole);
+	json_array(j, "rows");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct tree_view_row *r = &v->row[i];
+		unsigned depth = r->depth < DEPTH ? r->depth : DEPTH - 1;
+
+		json_row(j, r, i + 1, depth ? above[depth - 1] : 0, reason_of(v, r, &next));
+		for (unsigned d = depth; d < DEPTH; d++)
+			above[d] = i + 1;
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t)
+{
+	json_object(j, key);
+	json_str(j, "cpu", t->cpu);
+	json_array(j, "trees");
+	for (size_t i = 0; i < t->n_views; i++)
+		json_view(j, &t->view[i]);
+	json_end_array(j);
+	json_strings(j, "notes", t->note, t->n_notes);
+	json_end_object(j);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * view_parts - the parts of the view.
+ */
+#ifndef CYCLADE_REPORT_VIEW_PARTS_H
+#define CYCLADE_REPORT_VIEW_PARTS_H
+
+#include <regex.h>
+
+#include "base/vec.h"
+#include "report/view.h"
+
+/* --focus and --hide. Answers per string are remembered: a name is matched once. */
+struct filter {
+	regex_t focus, hide;
+	bool has_focus, has_hide;
+	uint8_t *seen; /* by string: 1 asked, 2 focus matches, 4 hide matches */
+	size_t n_strings;
+	const struct strtab *strings;
+};
+
+enum { FILTER_FOCUS = 2, FILTER_HIDE = 4 };
+
+int filter_init(struct filter *f, const struct view *v, struct err *err) MUST_USE;
+void filter_free(struct filter *f);
+/* FILTER_* bits that match. */
+unsigned filter_string(struct filter *f, uint32_t id);
+unsigned filter_text(const struct filter *f, const char *s);
+/* From the bits of all names of a row or chain: is it shown? */
+static inline bool filter_keeps(const struct filter *f, unsigned bits)
+{
+	return (!f->has_focus || (bits & FILTER_FOCUS)) && !(f->has_hide && (bits & FILTER_HIDE));
+}
+
+/* FILTER_* bits of a row's keys. */
+unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct filter *f);
+
+typedef VEC(struct view_row) row_vec;
+
+static inline uint64_t tally_order(const struct tally *t)
+{
+	return t->period;
+}
+
+/* Fill t->row from the profile's rows, its functions or its chains. */
+int view_rows_fill(struct view *v, struct view_table *t, struct filter *f,
+		   struct err *err) MUST_USE;
+int view_functions_fill(struct view *v, struct view_table *t, struct filter *f,
+			struct err *err) MUST_USE;
+int view_tree_fill(struct view *v, struct view_table *t, struct filter *f,
+		   struct err *err) MUST_USE;
+/* Sorts `rows` by weight, folds by --min and --limit, appends what was left out, moves all to *t.
+ */
+int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct tally *left_out,
+	      uint64_t n_left_out, struct err *err) MUST_USE;
+/* Copies finished rows into the table; -1 when out of memory. */
+int view_keep(struct view *v, struct view_table *t, const row_vec *rows) MUST_USE;
+/* The tree as shown before folding: filtered weights by node; the profile's own where nothing is
+ * filtered. Used for functions and trees. */
+struct weights {
+	const struct tally *self, *total;
+	struct tally *own[2]; /* the same two, to be freed, or NULL */
+	struct tally left_out;
+	uint64_t n_left_out;
+};
+int view_weights(const struct view *v, size_t event, struct filter *f, struct weights *w,
+		 struct err *err) MUST_USE;
+void view_weights_free(struct weights *w);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * graph_svg - dot text as SVG, through Graphviz in this process: no program is started.
+ *
+ * libgvc and two of its plugins, the dot layout and the SVG writer, are loaded at the first need,
+ * and stay. Others are not: no list of plugins is read, and text is measured by the table that is
+ * built in and not by this machine's fonts, whose library would take most of the time.
+ * What Graphviz prints of errors goes into the error handed back. Its SVG is given colours for dark
+ * screens, and loses the address of a document type that some readers would fetch.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "show/graph_int.h"
+
+int graph_svg(struct buf *out, struct graph *g, struct err *err)
+{
+	struct buf dot = BUF_INIT;
+	int rc;
+
+	if (graph_cut(g, GRAPH_NODES_MAX, GRAPH_EDGES_MAX))
+		return err_nomem(err);
+	graph_dot(&dot, g);
+	rc = dot.failed ? err_nomem(err) : graph_svg_of_dot(out, buf_str(&dot), err);
+	buf_free(&dot);
+	return rc;
+}
+
+#if HAVE_GRAPHVIZ
+#include <gvc.h>
+
+/* Graphviz forgets some edges of cycles that it turned around (2.43, acyclic()): not our leak. */
+#ifdef __has_feature
+#define SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+#if SANITIZED
+#include <sanitizer/lsan_interface.h>
+#define LEAKS_BEGIN() __lsan_disable()
+#define LEAKS_END()   __lsan_enable()
+#else
+#define LEAKS_BEGIN() ((void)0)
+#define LEAKS_END()   ((void)0)
+#endif
+
+struct graphviz {
+	__typeof__(&gvContextPlugins) context;
+	__typeof__(&gvLayout) layout;
+	__typeof__(&gvRenderData) render;
+	__typeof__(&gvFreeRenderData) free_data;
+	__typeof__(&gvFreeLayout) free_layout;
+	__typeof__(&gvFreeContext) free_context;
+	__typeof__(&agmemread) read;
+	__typeof__(&agclose) close;
+	__typeof__(&agseterrf) on_error;
+	void *core, *dot;
+};
+
+/* Graphviz has one of everything, and so has what stands around it. */
+static pthread_mutex_t only_one = PTHREAD_MUTEX_INITIALIZER;
+static struct err *said;
+
+static bool find(void *lib, const char *name, void *call, size_t size)
+{
+	void *p = dlsym(lib, name);
+
+	/* ISO C has no way from an object's pointer to a function's, POSIX has this one */
+	memcpy(call, &p, size);
+	return p != NULL;
+}
+
+#define FIND(field, name) find(lib, name, &gv->field, sizeof(gv->field))
+
+/* A plugin lies in a folder beside the library. */
+static void *plugin(const char *library, const char *file, const char *symbol)
+{
+	const char *slash = strrchr(library, '/');
+	char at[4096];
+	void *lib;
+	int n = snprintf(at, sizeof(at), "%.*s/graphviz/%s", slash ? (int)(slash - library) : 1,
+			 slash ? library : ".", file);
+
+	if (n < 0 || (size_t)n >= sizeof(at))
+		return NULL;
+	lib = dlopen(at, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	return lib ? dlsym(lib, symbol) : NULL;
+}
+
+static int load(struct graphviz *gv, struct err *err)
+{
+	void *lib = dlopen("libgvc.so." GRAPHVIZ_SO, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	Dl_info where = { 0 };
+
+	if (lib && FIND(context, "gvContextPlugins") && FIND(layout, "gvLayout") &&
+	    FIND(render, "gvRenderData") && FIND(free_data, "gvFreeRenderData") &&
+	    FIND(free_layout, "gvFreeLayout") && FIND(free_context, "gvFreeContext") &&
+	    FIND(read, "agmemread") && FIND(close, "agclose") && FIND(on_error, "agseterrf") &&
+	    dladdr(dlsym(lib, "gvContextPlugins"), &where) && where.dli_fname) {
+		gv->core = plugin(where.dli_fname, "libgvplugin_core.so." GRAPHVIZ_SO,
+				  "gvplugin_core_LTX_library");
+		gv->dot = plugin(where.dli_fname, "libgvplugin_dot_layout.so." GRAPHVIZ_SO,
+				 "gvplugin_dot_layout_LTX_library");
+		if (gv->core && gv->dot)
+			return 0;
+	}
+	(void)err_set(err, ERR_UNSUPPORTED, "Graphviz cannot be loaded, which lays graphs out");
+	return err_hint(err,
+			"install it (libgvc%s), or write --format dot and lay it out elsewhere",
+			GRAPHVIZ_SO);
+}
+
+/* Called for each piece of a message; the first message stays. */
+static int hear(char *text)
+{
+	size_t n = strlen(said->what);
+
+	if (said->code == ERR_NONE) {
+		said->code = ERR_FORMAT;
+		n = (size_t)snprintf(said->what, sizeof(said->what), "Graphviz says: ");
+	}
+	for (; *text && *text != '\n' && n + 1 < sizeof(said->what); text++)
+		said->what[n++] = (unsigned char)*text < 0x20 ? ' ' : *text;
+	said->what[n] = '\0';
+	return 0;
+}
+
+/* The SVG from its own element on, with a look for dark screens. */
+static int put_svg(struct buf *out, const char *s, size_t len, struct err *err)
+{
+	static const char head[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+	static const char style[] =
+		"\n<style>\nsvg{background:#fff}\n"
+		"@media (prefers-color-scheme:dark){svg{background:#15181d}\n"
+		".graph>text,.edge text,.outside text{fill:#c9cfd8}\n"
+		".edge path,.edge polygon,.outside path,.outside polygon{stroke:#98a2b3}\n"
+		".taken polygon,.falls polygon,.back polygon{fill:#98a2b3}}\n</style>";
+	const char *svg = memmem(s, len, "<svg", 4);
+	const char *inside = svg ? memchr(svg, '>', len - (size_t)(svg - s)) : NULL;
+
+	if (!inside)
+		return err_set(err, ERR_FORMAT, "Graphviz wrote no SVG");
+	buf_puts(out, head);
+	buf_put(out, svg, (size_t)(inside + 1 - svg));
+	buf_puts(out, style);
+	buf_put(out, inside + 1, len - (size_t)(inside + 1 - s));
+	return buf_error(out, err);
+}
+
+static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, struct err *err)
+{
+	const lt_symlist_t plugins[] = { { "gvplugin_core_LTX_library", gv->core },
+					 { "gvplugin_dot_layout_LTX_library", gv->dot },
+					 { NULL, NULL } };
+	GVC_t *gvc = gv->context(plugins, 0);
+	GRAPHVIZ_LEN len = 0;
+	char *svg = NULL;
+	Agraph_t *g;
+	bool laid;
+	int rc = -1;
+
+	if (!gvc)
+		return err_nomem(err);
+	g = gv->read(dot);
+	if (!g)
+		(void)err_set(err, ERR_FORMAT, "Graphviz does not read this graph");
+	LEAKS_BEGIN();
+	laid = g && !gv->layout(gvc, g, "dot");
+	LEAKS_END();
+	if (!laid)
+		(void)err_set(err, ERR_FORMAT, "Graphviz has no layout for this graph");
+	else if (gv->render(gvc, g, "svg", &svg, &len) == 0 && svg)
+		rc = put_svg(out, svg, len, err);
+	else
+		(void)err_set(err, ERR_FORMAT, "Graphviz wrote nothing");
+	if (svg)
+		gv->free_data(svg);
+	if (g) {
+		(void)gv->free_layout(gvc, g);
+		(void)gv->close(g);
+	}
+	(void)gv->free_context(gvc);
+	return rc;
+}
+
+int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
+{
+	struct graphviz gv = { 0 };
+	struct err heard = ERR_INIT;
+	int rc;
+
+	if (pthread_mutex_lock(&only_one))
+		return err_set(err, ERR_UNSUPPORTED, "no lock for Graphviz");
+	rc = load(&gv, err);
+	if (!rc) {
+		agusererrf before;
+
+		said = &heard;
+		before = gv.on_error(hear);
+		rc = lay_out(out, &gv, dot, &heard);
+		(void)gv.on_error(before);
+		said = NULL;
+		if (rc)
+			rc = err_set(err, heard.code, "%s", heard.what);
+		if (rc)
+			(void)err_hint(err, "--format dot has the text that it was given");
+	}
+	(void)pthread_mutex_unlock(&only_one);
+	return rc;
+}
+
+#else
+
+int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
+{
+	(void)out, (void)dot;
+	(void)err_set(err, ERR_UNSUPPORTED, "this build has no Graphviz, which lays graphs out");
+	return err_hint(err, "write --format dot and lay it out elsewhere, or build with "
+			     "libgraphviz-dev");
+}
+#endif
