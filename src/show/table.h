@@ -107,6 +107,15 @@ struct table_column {
 		   _Generic(((type *)0)->member, bool: 1, uint8_t: 1, uint16_t: 1, uint32_t: 1, \
 			    uint64_t: 1, int32_t: 1, int64_t: 1, double: 1, char *: 1, \
 			    const char *: 1, struct estimate: 1) }
+/* A column: key, head, kind, flags, means, then what else it has (TABLE_FIELD, .get, .unit). */
+#define COLUMN(key_, head_, kind_, flags_, means_, ...) \
+	{ .key = key_, .head = head_, .kind = kind_, .flags = flags_, .means = means_, __VA_ARGS__ }
+/* The head of a get(), and a get() of one statement. */
+#define TABLE_GET(name) \
+	static void name(const struct table *t, const struct table_column *c, \
+			 const struct table_row *r, struct table_cell *out)
+#define TABLE_CELL(name, ...) \
+	TABLE_GET(name) { (void)t; (void)c; (void)r; __VA_ARGS__; }
 #define TABLE_COLUMNS(a) .column = (a), .n_columns = sizeof(a) / sizeof(*(a))
 /* clang-format on */
 

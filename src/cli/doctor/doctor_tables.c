@@ -14,27 +14,12 @@
 static const char *const verdict_names[] = { "ok", "none", "cost", "limit", "blocker" };
 static const enum ink verdict_inks[] = { INK_GOOD, INK_DIM, INK_WARM, INK_WARM, INK_BAD };
 
-#define GET(name)                                                             \
-	static void name(const struct table *t, const struct table_column *c, \
-			 const struct table_row *r, struct table_cell *out)
-
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-GET(check_name)
-{
-	(void)t;
-	(void)c;
-	out->text = doctor_checks[r->i].name;
-}
+TABLE_CELL(check_name, out->text = doctor_checks[r->i].name)
+TABLE_CELL(verdict, out->text = verdict_names[((const struct finding *)r->p)->verdict])
 
-GET(verdict)
-{
-	(void)t;
-	(void)c;
-	out->text = verdict_names[((const struct finding *)r->p)->verdict];
-}
-
-GET(fixes)
+TABLE_GET(fixes)
 {
 	const struct finding *f = r->p;
 
@@ -47,12 +32,13 @@ GET(fixes)
 
 #define OF(member) TABLE_FIELD(struct finding, member)
 static const struct table_column check_columns[] = {
-	{ "name", "check", T_TEXT, C_KEY, NULL, "what was looked at", .get = check_name },
-	{ "verdict", "verdict", T_TEXT, 0, NULL,
-	  "ok, none (it depends on what is not there), cost, limit or blocker", .get = verdict },
-	{ "state", "state", T_TEXT, 0, NULL, "what was found", OF(state) },
-	{ "effect", "effect", T_TEXT, 0, NULL, "what follows from it", OF(effect) },
-	{ "fix", "fix", T_LIST, 0, NULL, "what to type, or to do", .get = fixes },
+	COLUMN("name", "check", T_TEXT, C_KEY, "what was looked at", .get = check_name),
+	COLUMN("verdict", "verdict", T_TEXT, 0,
+	       "ok, none (it depends on what is not there), cost, limit or blocker",
+	       .get = verdict),
+	COLUMN("state", "state", T_TEXT, 0, "what was found", OF(state)),
+	COLUMN("effect", "effect", T_TEXT, 0, "what follows from it", OF(effect)),
+	COLUMN("fix", "fix", T_LIST, 0, "what to type, or to do", .get = fixes),
 };
 #undef OF
 static const struct table_form checks_form = { "checks", NULL, TABLE_MAIN,
@@ -61,14 +47,9 @@ static const struct table_form checks_form = { "checks", NULL, TABLE_MAIN,
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* An int at c->field, known unless it is the value that stands for "not readable". */
-GET(knob)
-{
-	(void)t;
-	(void)r;
-	out->none = out->i == (!strcmp(c->key, "paranoid") ? -100 : -1);
-}
+TABLE_CELL(knob, out->none = out->i == (!strcmp(c->key, "paranoid") ? -100 : -1))
 
-GET(core_siblings)
+TABLE_GET(core_siblings)
 {
 	const struct machine *m = r->p;
 
@@ -78,7 +59,7 @@ GET(core_siblings)
 	out->n_list = m->n_core_siblings;
 }
 
-GET(thread_siblings)
+TABLE_GET(thread_siblings)
 {
 	const struct machine *m = r->p;
 
@@ -90,27 +71,27 @@ GET(thread_siblings)
 
 #define OF(member) TABLE_FIELD(struct machine, member)
 static const struct table_column machine_columns[] = {
-	{ "host", "host", T_TEXT, 0, NULL, "its name", OF(hostname) },
-	{ "os_release", "kernel", T_TEXT, 0, NULL, "its kernel", OF(release) },
-	{ "arch", "arch", T_TEXT, 0, NULL, "its architecture", OF(arch) },
-	{ "cpu", "cpu", T_TEXT, 0, NULL, "its CPU, in the kernel's words", OF(cpu_desc) },
-	{ "cpuid", "cpuid", T_TEXT, 0, NULL, "its CPU, by number", OF(cpuid) },
-	{ "cpus_online", "online", T_COUNT, 0, NULL, "CPUs that are on", OF(cpus_online) },
-	{ "cpus_available", "available", T_COUNT, 0, NULL, "the highest CPU's number + 1",
-	  OF(cpus_available) },
+	COLUMN("host", "host", T_TEXT, 0, "its name", OF(hostname)),
+	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", OF(release)),
+	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", OF(arch)),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU, in the kernel's words", OF(cpu_desc)),
+	COLUMN("cpuid", "cpuid", T_TEXT, 0, "its CPU, by number", OF(cpuid)),
+	COLUMN("cpus_online", "online", T_COUNT, 0, "CPUs that are on", OF(cpus_online)),
+	COLUMN("cpus_available", "available", T_COUNT, 0, "the highest CPU's number + 1",
+	       OF(cpus_available)),
 	{ "memory_kb", "memory", T_COUNT, 0, "kB", "in all", OF(mem_total_kb) },
-	{ "hypervisor", "hypervisor", T_TEXT, 0, NULL, "what it runs in", OF(hypervisor) },
-	{ "paranoid", "paranoid", T_SIGNED, 0, NULL, "perf_event_paranoid", OF(paranoid),
-	  .get = knob },
-	{ "kptr_restrict", "kptr", T_SIGNED, 0, NULL, "kptr_restrict", OF(kptr_restrict),
-	  .get = knob },
-	{ "nmi_watchdog", "watchdog", T_SIGNED, 0, NULL, "nmi_watchdog", OF(nmi_watchdog),
-	  .get = knob },
-	{ "privileged", "privileged", T_FLAG, 0, NULL, "CAP_PERFMON or CAP_SYS_ADMIN",
-	  OF(privileged) },
-	{ "core_siblings", "cores", T_LIST, 0, NULL, "CPUs of each socket", .get = core_siblings },
-	{ "thread_siblings", "threads", T_LIST, 0, NULL, "CPUs of each core",
-	  .get = thread_siblings },
+	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "what it runs in", OF(hypervisor)),
+	COLUMN("paranoid", "paranoid", T_SIGNED, 0, "perf_event_paranoid", OF(paranoid),
+	       .get = knob),
+	COLUMN("kptr_restrict", "kptr", T_SIGNED, 0, "kptr_restrict", OF(kptr_restrict),
+	       .get = knob),
+	COLUMN("nmi_watchdog", "watchdog", T_SIGNED, 0, "nmi_watchdog", OF(nmi_watchdog),
+	       .get = knob),
+	COLUMN("privileged", "privileged", T_FLAG, 0, "CAP_PERFMON or CAP_SYS_ADMIN",
+	       OF(privileged)),
+	COLUMN("core_siblings", "cores", T_LIST, 0, "CPUs of each socket", .get = core_siblings),
+	COLUMN("thread_siblings", "threads", T_LIST, 0, "CPUs of each core",
+	       .get = thread_siblings),
 };
 #undef OF
 static const struct table_form machine_form = { "machine", NULL, TABLE_ONE | TABLE_DATA,
@@ -118,10 +99,10 @@ static const struct table_form machine_form = { "machine", NULL, TABLE_ONE | TAB
 
 #define OF(member) TABLE_FIELD(struct machine_cache, member)
 static const struct table_column cache_columns[] = {
-	{ "level", "level", T_ID, C_KEY, NULL, "1 is nearest", OF(level) },
-	{ "type", "type", T_TEXT, C_KEY, NULL, "Data, Instruction or Unified", OF(type) },
-	{ "size", "size", T_TEXT, 0, NULL, "in the kernel's words", OF(size) },
-	{ "cpus", "cpus", T_TEXT, C_KEY, NULL, "that share it", OF(cpus) },
+	COLUMN("level", "level", T_ID, C_KEY, "1 is nearest", OF(level)),
+	COLUMN("type", "type", T_TEXT, C_KEY, "Data, Instruction or Unified", OF(type)),
+	COLUMN("size", "size", T_TEXT, 0, "in the kernel's words", OF(size)),
+	COLUMN("cpus", "cpus", T_TEXT, C_KEY, "that share it", OF(cpus)),
 };
 #undef OF
 static const struct table_form caches_form = { "caches", NULL, TABLE_DATA,
@@ -129,9 +110,9 @@ static const struct table_form caches_form = { "caches", NULL, TABLE_DATA,
 
 #define OF(member) TABLE_FIELD(struct machine_node, member)
 static const struct table_column node_columns[] = {
-	{ "id", "node", T_ID, C_KEY, NULL, "NUMA node", OF(id) },
+	COLUMN("id", "node", T_ID, C_KEY, "NUMA node", OF(id)),
 	{ "memory_kb", "memory", T_COUNT, 0, "kB", "of the node", OF(mem_total_kb) },
-	{ "cpus", "cpus", T_TEXT, 0, NULL, "of the node", OF(cpus) },
+	COLUMN("cpus", "cpus", T_TEXT, 0, "of the node", OF(cpus)),
 };
 #undef OF
 static const struct table_form nodes_form = { "nodes", NULL, TABLE_DATA,
@@ -139,16 +120,16 @@ static const struct table_form nodes_form = { "nodes", NULL, TABLE_DATA,
 
 #define OF(member) TABLE_FIELD(struct machine_pmu, member)
 static const struct table_column pmu_columns[] = {
-	{ "name", "pmu", T_TEXT, C_KEY, NULL, "as sysfs has it", OF(name) },
-	{ "type", "type", T_ID, 0, NULL, "number for perf_event_open", OF(type) },
-	{ "cpus", "cpus", T_TEXT, 0, NULL, "to open it on", OF(cpus) },
+	COLUMN("name", "pmu", T_TEXT, C_KEY, "as sysfs has it", OF(name)),
+	COLUMN("type", "type", T_ID, 0, "number for perf_event_open", OF(type)),
+	COLUMN("cpus", "cpus", T_TEXT, 0, "to open it on", OF(cpus)),
 };
 #undef OF
 static const struct table_form pmus_form = { "pmus", NULL, TABLE_DATA, TABLE_COLUMNS(pmu_columns) };
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-GET(sysroot)
+TABLE_GET(sysroot)
 {
 	const struct doctor *d = ((const struct doctor_result *)r->p)->d;
 
@@ -159,10 +140,10 @@ GET(sysroot)
 
 #define OF(member) TABLE_FIELD(struct doctor_result, member)
 static const struct table_column head_columns[] = {
-	{ "sysroot", "sysroot", T_TEXT, 0, NULL, "of a captured machine", .get = sysroot },
-	{ "blockers", "blockers", T_COUNT, 0, NULL, "checks with this verdict", OF(blockers) },
-	{ "limits", "limits", T_COUNT, 0, NULL, "checks with this verdict", OF(limits) },
-	{ "costs", "costs", T_COUNT, 0, NULL, "checks with this verdict", OF(costs) },
+	COLUMN("sysroot", "sysroot", T_TEXT, 0, "of a captured machine", .get = sysroot),
+	COLUMN("blockers", "blockers", T_COUNT, 0, "checks with this verdict", OF(blockers)),
+	COLUMN("limits", "limits", T_COUNT, 0, "checks with this verdict", OF(limits)),
+	COLUMN("costs", "costs", T_COUNT, 0, "checks with this verdict", OF(costs)),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,

@@ -20,10 +20,6 @@ enum {
 
 #define SMALL 0.0005 /* a share that people are not shown unless asked for */
 
-#define GET(name)                                                             \
-	static void name(const struct table *t, const struct table_column *c, \
-			 const struct table_row *r, struct table_cell *out)
-
 static const struct calls_view *view_of(const struct table *t)
 {
 	return t->ctx;
@@ -60,19 +56,10 @@ static uint32_t number_of(const struct table *t, const struct table_row *r)
 	return (uint32_t)((const struct call_function *)r->p - view_of(t)->c->f);
 }
 
-GET(called_share)
-{
-	(void)c;
-	put_share(view_of(t), ((const struct call_function *)r->p)->called, out);
-}
+TABLE_CELL(called_share, put_share(view_of(t), ((const struct call_function *)r->p)->called, out))
+TABLE_CELL(called_error, put_error(view_of(t), ((const struct call_function *)r->p)->called, out))
 
-GET(called_error)
-{
-	(void)c;
-	put_error(view_of(t), ((const struct call_function *)r->p)->called, out);
-}
-
-GET(flow) /* the member at c->which */
+TABLE_GET(flow)
 {
 	struct flow_value x;
 
@@ -81,7 +68,7 @@ GET(flow) /* the member at c->which */
 }
 
 /* Jumps to its start, which stand beside the calls and are no part of their share. */
-GET(tailed_text)
+TABLE_GET(tailed_text)
 {
 	struct flow_value x = ((const struct call_function *)r->p)->tailed;
 	char text[NUM_MAX];
@@ -94,19 +81,8 @@ GET(tailed_text)
 	out->kind = T_TEXT;
 }
 
-GET(leans)
-{
-	(void)t;
-	(void)c;
-	out->n = ((const struct call_function *)r->p)->called.leans;
-}
-
-GET(why)
-{
-	(void)t;
-	(void)c;
-	out->text = ((const struct call_function *)r->p)->called.why;
-}
+TABLE_CELL(leans, out->n = ((const struct call_function *)r->p)->called.leans)
+TABLE_CELL(why, out->text = ((const struct call_function *)r->p)->called.why)
 
 static void put_address(const struct table *t, uint32_t function, struct table_cell *out)
 {
@@ -125,20 +101,16 @@ static void put_dso(const struct table *t, uint32_t function, struct table_cell 
 		out->text = calls_dso(view_of(t), function);
 }
 
-GET(address)
-{
-	(void)c;
-	put_address(t, number_of(t, r), out);
-}
+TABLE_CELL(address, put_address(t, number_of(t, r), out))
 
-GET(name)
+TABLE_GET(name)
 {
 	(void)c;
 	put_name(t, number_of(t, r), out);
 	out->says = "[no symbol]";
 }
 
-GET(dso)
+TABLE_GET(dso)
 {
 	(void)c;
 	put_dso(t, number_of(t, r), out);
@@ -148,25 +120,24 @@ GET(dso)
 #define OF(member)   TABLE_FIELD(struct call_function, member)
 #define FLOW(member) .get = flow, .which = offsetof(struct call_function, member)
 static const struct table_column function_columns[] = {
-	{ "share", "share", T_SHARE, C_HEAT, NULL, "of all calls", .get = called_share },
-	{ "error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, NULL, "", .get = called_error },
-	{ "called", "called", T_AMOUNT, C_ERROR | C_SPARSE, NULL, "how often it was called",
-	  FLOW(called) },
-	{ "tailed", "tailed", T_AMOUNT, C_ERROR | C_DATA, NULL, "jumps to its start",
-	  FLOW(tailed) },
-	{ "jumps", "tailed", T_REAL, C_PEOPLE | C_SPARSE, NULL, "", .get = tailed_text },
-	{ "recursive", "by itself", T_AMOUNT, C_ERROR | C_DATA, NULL, "of these by itself",
-	  FLOW(recursive) },
-	{ "calls", "calls", T_AMOUNT, C_ERROR | C_DATA, NULL, "how often it called others",
-	  FLOW(calls) },
-	{ "leans", "~", T_FLAG, C_DATA, NULL, "errors lack what no stack shows", .get = leans },
-	{ "why", "why", T_TEXT, C_DATA, NULL, "why there are no errors", .get = why },
-	{ "callers", "callers", T_COUNT, 0, NULL, "functions that call it", OF(n_callers) },
-	{ "callees", "callees", T_COUNT, C_DATA, NULL, "functions that it calls", OF(n_callees) },
-	{ "address", "address", T_ADDRESS, C_DATA | C_KEY, NULL, "of its start, in the file",
-	  .get = address },
-	{ "function", "function", T_TEXT, C_KEY | C_FLEX, NULL, "its name", .get = name },
-	{ "dso", "of", T_TEXT, C_KEY | C_FLEX, NULL, "its file", .get = dso },
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = called_share),
+	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = called_error),
+	COLUMN("called", "called", T_AMOUNT, C_ERROR | C_SPARSE, "how often it was called",
+	       FLOW(called)),
+	COLUMN("tailed", "tailed", T_AMOUNT, C_ERROR | C_DATA, "jumps to its start", FLOW(tailed)),
+	COLUMN("jumps", "tailed", T_REAL, C_PEOPLE | C_SPARSE, "", .get = tailed_text),
+	COLUMN("recursive", "by itself", T_AMOUNT, C_ERROR | C_DATA, "of these by itself",
+	       FLOW(recursive)),
+	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_DATA, "how often it called others",
+	       FLOW(calls)),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", .get = leans),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there are no errors", .get = why),
+	COLUMN("callers", "callers", T_COUNT, 0, "functions that call it", OF(n_callers)),
+	COLUMN("callees", "callees", T_COUNT, C_DATA, "functions that it calls", OF(n_callees)),
+	COLUMN("address", "address", T_ADDRESS, C_DATA | C_KEY, "of its start, in the file",
+	       .get = address),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = name),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso),
 };
 #undef OF
 #undef FLOW
@@ -223,16 +194,12 @@ static bool callee_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-GET(edge_share)
-{
-	(void)c;
-	put_share(view_of(t), edge_of(r)->runs, out);
-}
+TABLE_CELL(edge_share, put_share(view_of(t), edge_of(r)->runs, out))
 
 /* Of all that call the function, or that it calls: c->which. */
 enum { OF_CALLERS, OF_CALLEES };
 
-GET(part)
+TABLE_GET(part)
 {
 	const struct call_function *f = &view_of(t)->c->f[view_of(t)->function];
 	double all = c->which == OF_CALLERS ? f->called.v + f->tailed.v : f->calls.v;
@@ -240,44 +207,12 @@ GET(part)
 	out->e.v = all > 0 ? edge_of(r)->runs.v / all : NAN;
 }
 
-GET(edge_error)
-{
-	(void)c;
-	put_error(view_of(t), edge_of(r)->runs, out);
-}
-
-GET(edge_calls)
-{
-	(void)c;
-	put_flow(view_of(t), edge_of(r)->runs, out);
-}
-
-GET(edge_leans)
-{
-	(void)t;
-	(void)c;
-	out->n = edge_of(r)->runs.leans;
-}
-
-GET(edge_why)
-{
-	(void)t;
-	(void)c;
-	out->text = edge_of(r)->runs.why;
-}
-
-GET(mispredicted_share)
-{
-	(void)t;
-	(void)c;
-	out->e.v = calls_mispredicted(&edge_of(r)->tally);
-}
-
-GET(how)
-{
-	(void)c;
-	out->text = calls_how(view_of(t), edge_of(r));
-}
+TABLE_CELL(edge_error, put_error(view_of(t), edge_of(r)->runs, out))
+TABLE_CELL(edge_calls, put_flow(view_of(t), edge_of(r)->runs, out))
+TABLE_CELL(edge_leans, out->n = edge_of(r)->runs.leans)
+TABLE_CELL(edge_why, out->text = edge_of(r)->runs.why)
+TABLE_CELL(mispredicted_share, out->e.v = calls_mispredicted(&edge_of(r)->tally))
+TABLE_CELL(how, out->text = calls_how(view_of(t), edge_of(r)))
 
 enum { CALLER, CALLEE };
 
@@ -286,89 +221,74 @@ static uint32_t end_of(const struct table_column *c, const struct table_row *r)
 	return c->which == CALLER ? edge_of(r)->caller : edge_of(r)->callee;
 }
 
-GET(end_address)
-{
-	put_address(t, end_of(c, r), out);
-}
+TABLE_CELL(end_address, put_address(t, end_of(c, r), out))
+TABLE_CELL(end_name, put_name(t, end_of(c, r), out))
 
-GET(end_name)
-{
-	put_name(t, end_of(c, r), out);
-}
-
-GET(end_dso)
+TABLE_GET(end_dso)
 {
 	put_dso(t, end_of(c, r), out);
 	out->says = "[in no mapping]";
 }
 
 /* With the file where there is no name. */
-GET(end_label)
+TABLE_GET(end_label)
 {
 	calls_put_name(out->scratch, view_of(t), end_of(c, r));
 	out->text = buf_str(out->scratch);
 }
 
 #define OF(member) TABLE_FIELD(struct call_edge, member)
-#define EDGE_FIGURES                                                                            \
-	{ "error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, NULL, "", .get = edge_error },            \
-		{ "calls", "calls",	T_AMOUNT,	  C_ERROR | C_SPARSE,                   \
-		  NULL,	   "how often", .get = edge_calls },                                    \
-		{ "mispredicted_share",                                                         \
-		  "mispred",                                                                    \
-		  T_SHARE,                                                                      \
-		  0,                                                                            \
-		  NULL,                                                                         \
-		  "of those that the CPU told of",                                              \
-		  .get = mispredicted_share },                                                  \
-		{ "sites", "sites", T_COUNT, 0, NULL, "places that call", OF(sites) },          \
-	{                                                                                       \
-		"how", "how", T_TEXT, 0, NULL,                                                  \
-			"tail, PLT, indir(ect), part (some indirect), self; else a plain call", \
-			.get = how                                                              \
-	}
+/* clang-format off */
+#define EDGE_FIGURES \
+	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = edge_error), \
+	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_SPARSE, "how often", .get = edge_calls), \
+	COLUMN("mispredicted_share", "mispred", T_SHARE, 0, "of those that the CPU told of", \
+	       .get = mispredicted_share), \
+	COLUMN("sites", "sites", T_COUNT, 0, "places that call", OF(sites)), \
+	COLUMN("how", "how", T_TEXT, 0, \
+	       "tail, PLT, indir(ect), part (some indirect), self; else a plain call", .get = how)
+/* clang-format on */
 static const struct table_column edge_columns[] = {
-	{ "share", "share", T_SHARE, C_HEAT, NULL, "of all calls", .get = edge_share },
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of all calls", .get = edge_share),
 	EDGE_FIGURES,
-	{ "leans", "~", T_FLAG, C_DATA, NULL, "the error lacks what no stack shows",
-	  .get = edge_leans },
-	{ "why", "why", T_TEXT, C_DATA, NULL, "why there is no error", .get = edge_why },
-	{ "hits", "hits", T_COUNT, C_DATA, NULL, "as seen in stacks", OF(hits) },
-	{ "tail", "tail", T_FLAG, C_DATA, NULL, "jumps to its start", OF(tail) },
-	{ "plt", "plt", T_FLAG, C_DATA, NULL, "by way of a PLT", OF(plt) },
-	{ "indirect", "indirect", T_COUNT, C_DATA, NULL, "hits of indirect calls", OF(indirect) },
-	{ "mispredicted", "mispredicted", T_COUNT, C_DATA, NULL, "hits that were mispredicted",
-	  OF(tally.mispredicted) },
-	{ "predicted", "predicted", T_COUNT, C_DATA, NULL, "hits that were predicted",
-	  OF(tally.predicted) },
-	{ "from", "from", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = end_label, .which = CALLER },
-	{ "to", "to", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = end_label, .which = CALLEE },
-	{ "caller_dso", "of", T_TEXT, C_KEY | C_DATA, NULL, "the caller's file", .get = end_dso,
-	  .which = CALLER },
-	{ "caller_address", "address", T_ADDRESS, C_KEY | C_DATA, NULL, "of the caller's start",
-	  .get = end_address, .which = CALLER },
-	{ "caller", "caller", T_TEXT, C_KEY | C_DATA, NULL, "a function", .get = end_name,
-	  .which = CALLER },
-	{ "callee_dso", "of", T_TEXT, C_KEY | C_DATA, NULL, "the callee's file", .get = end_dso,
-	  .which = CALLEE },
-	{ "callee_address", "address", T_ADDRESS, C_KEY | C_DATA, NULL, "of the callee's start",
-	  .get = end_address, .which = CALLEE },
-	{ "callee", "callee", T_TEXT, C_KEY | C_DATA, NULL, "a function", .get = end_name,
-	  .which = CALLEE },
+	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows",
+	       .get = edge_leans),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no error", .get = edge_why),
+	COLUMN("hits", "hits", T_COUNT, C_DATA, "as seen in stacks", OF(hits)),
+	COLUMN("tail", "tail", T_FLAG, C_DATA, "jumps to its start", OF(tail)),
+	COLUMN("plt", "plt", T_FLAG, C_DATA, "by way of a PLT", OF(plt)),
+	COLUMN("indirect", "indirect", T_COUNT, C_DATA, "hits of indirect calls", OF(indirect)),
+	COLUMN("mispredicted", "mispredicted", T_COUNT, C_DATA, "hits that were mispredicted",
+	       OF(tally.mispredicted)),
+	COLUMN("predicted", "predicted", T_COUNT, C_DATA, "hits that were predicted",
+	       OF(tally.predicted)),
+	COLUMN("from", "from", T_TEXT, C_PEOPLE | C_FLEX, "", .get = end_label, .which = CALLER),
+	COLUMN("to", "to", T_TEXT, C_PEOPLE | C_FLEX, "", .get = end_label, .which = CALLEE),
+	COLUMN("caller_dso", "of", T_TEXT, C_KEY | C_DATA, "the caller's file", .get = end_dso,
+	       .which = CALLER),
+	COLUMN("caller_address", "address", T_ADDRESS, C_KEY | C_DATA, "of the caller's start",
+	       .get = end_address, .which = CALLER),
+	COLUMN("caller", "caller", T_TEXT, C_KEY | C_DATA, "a function", .get = end_name,
+	       .which = CALLER),
+	COLUMN("callee_dso", "of", T_TEXT, C_KEY | C_DATA, "the callee's file", .get = end_dso,
+	       .which = CALLEE),
+	COLUMN("callee_address", "address", T_ADDRESS, C_KEY | C_DATA, "of the callee's start",
+	       .get = end_address, .which = CALLEE),
+	COLUMN("callee", "callee", T_TEXT, C_KEY | C_DATA, "a function", .get = end_name,
+	       .which = CALLEE),
 };
 static const struct table_column caller_columns[] = {
-	{ "share", "share", T_SHARE, C_HEAT, NULL, "of its calls", .get = part,
-	  .which = OF_CALLERS },
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of its calls", .get = part, .which = OF_CALLERS),
 	EDGE_FIGURES,
-	{ "caller", "called by", T_TEXT, C_FLEX, NULL, "", .get = end_label, .which = CALLER },
-	{ "dso", "of", T_TEXT, C_FLEX, NULL, "", .get = end_dso, .which = CALLER },
+	COLUMN("caller", "called by", T_TEXT, C_FLEX, "", .get = end_label, .which = CALLER),
+	COLUMN("dso", "of", T_TEXT, C_FLEX, "", .get = end_dso, .which = CALLER),
 };
 static const struct table_column callee_columns[] = {
-	{ "share", "share", T_SHARE, C_HEAT, NULL, "of what it calls", .get = part,
-	  .which = OF_CALLEES },
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of what it calls", .get = part,
+	       .which = OF_CALLEES),
 	EDGE_FIGURES,
-	{ "callee", "calls", T_TEXT, C_FLEX, NULL, "", .get = end_label, .which = CALLEE },
-	{ "dso", "of", T_TEXT, C_FLEX, NULL, "", .get = end_dso, .which = CALLEE },
+	COLUMN("callee", "calls", T_TEXT, C_FLEX, "", .get = end_label, .which = CALLEE),
+	COLUMN("dso", "of", T_TEXT, C_FLEX, "", .get = end_dso, .which = CALLEE),
 };
 #undef OF
 static const struct table_form edges_form = { "edges",		 NULL,
@@ -383,27 +303,11 @@ static const struct table_form callees_form = { "callees",	     NULL,
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-GET(event)
-{
-	(void)c;
-	(void)r;
-	out->text = view_of(t)->sums->event;
-}
+TABLE_CELL(event, out->text = view_of(t)->sums->event)
+TABLE_CELL(by, out->text = calls_by(r->p))
+TABLE_CELL(all_calls, put_flow(view_of(t), ((const struct calls *)r->p)->runs, out))
 
-GET(by)
-{
-	(void)t;
-	(void)c;
-	out->text = calls_by(r->p);
-}
-
-GET(all_calls)
-{
-	(void)c;
-	put_flow(view_of(t), ((const struct calls *)r->p)->runs, out);
-}
-
-GET(chosen)
+TABLE_GET(chosen)
 {
 	(void)c;
 	(void)r;
@@ -413,43 +317,45 @@ GET(chosen)
 
 #define OF(member) TABLE_FIELD(struct calls, member)
 static const struct table_column head_columns[] = {
-	{ "event", "event", T_TEXT, 0, NULL, "whose samples have the stacks; null: several",
-	  .get = event },
-	{ "by", "by", T_TEXT, 0, NULL, "calls, or returns: what tells of calls", .get = by },
-	{ "scaled", "scaled", T_FLAG, 0, NULL, "the event counts the recorded branches",
-	  OF(scaled) },
-	{ "calls", "calls", T_AMOUNT, C_ERROR | C_WHY, NULL, "in all, without tail calls",
-	  .get = all_calls },
-	{ "hits", "hits", T_COUNT, 0, NULL, "calls seen in stacks", OF(hits) },
-	{ "hits_calls", "by calls", T_COUNT, 0, NULL, "of any branch: call instructions seen",
-	  OF(hits_calls) },
-	{ "hits_returns", "by returns", T_COUNT, 0, NULL, "of any branch: returns seen",
-	  OF(hits_returns) },
-	{ "hits_kernel", "kernel", T_COUNT, 0, NULL, "ways into the kernel or out of it",
-	  OF(kernel) },
-	{ "hits_other", "other", T_COUNT, 0, NULL, "other branches seen", OF(other) },
-	{ "function", "function", T_TEXT, 0, NULL, "the only one asked for", .get = chosen },
+	COLUMN("event", "event", T_TEXT, 0, "whose samples have the stacks; null: several",
+	       .get = event),
+	COLUMN("by", "by", T_TEXT, 0, "calls, or returns: what tells of calls", .get = by),
+	COLUMN("scaled", "scaled", T_FLAG, 0, "the event counts the recorded branches", OF(scaled)),
+	COLUMN("calls", "calls", T_AMOUNT, C_ERROR | C_WHY, "in all, without tail calls",
+	       .get = all_calls),
+	COLUMN("hits", "hits", T_COUNT, 0, "calls seen in stacks", OF(hits)),
+	COLUMN("hits_calls", "by calls", T_COUNT, 0, "of any branch: call instructions seen",
+	       OF(hits_calls)),
+	COLUMN("hits_returns", "by returns", T_COUNT, 0, "of any branch: returns seen",
+	       OF(hits_returns)),
+	COLUMN("hits_kernel", "kernel", T_COUNT, 0, "ways into the kernel or out of it",
+	       OF(kernel)),
+	COLUMN("hits_other", "other", T_COUNT, 0, "other branches seen", OF(other)),
+	COLUMN("function", "function", T_TEXT, 0, "the only one asked for", .get = chosen),
 };
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
 /* What counts for nobody, or not for whom one would like: also facts for people. */
 static const struct table_column lost_columns[] = {
-	{ "no_symbol", "no symbol", T_COUNT, C_LOSS, NULL,
-	  "calls without a symbol at one end: they count for the file as a whole", OF(no_symbol) },
-	{ "plt", "PLT", T_COUNT, C_LOSS, NULL,
-	  "calls of a PLT whose target was not seen: they count for the trampoline", OF(lost_plt) },
-	{ "strange", "strange", T_COUNT, C_LOSS, NULL,
-	  "returns to no place behind a call (signals, longjmp, task switches), or calls into the "
-	  "caller's own middle: left out",
-	  OF(strange) },
-	{ "guessed", "guessed", T_COUNT, 0, NULL,
-	  "branches taken for calls only by their target; the code is not there", OF(guessed) },
-	{ "no_code", "not looked at", T_COUNT, C_LOSS, NULL,
-	  "returns whose call could not be looked at; the code is not there", OF(no_code) },
-	{ "unknown", "not known", T_COUNT, C_LOSS, NULL,
-	  "branches without code and without a kind; --symbols DIR says where programs are",
-	  OF(unknown) },
+	COLUMN("no_symbol", "no symbol", T_COUNT, C_LOSS,
+	       "calls without a symbol at one end: they count for the file as a whole",
+	       OF(no_symbol)),
+	COLUMN("plt", "PLT", T_COUNT, C_LOSS,
+	       "calls of a PLT whose target was not seen: they count for the trampoline",
+	       OF(lost_plt)),
+	COLUMN("strange", "strange", T_COUNT, C_LOSS,
+	       "returns to no place behind a call (signals, longjmp, task switches), or calls into "
+	       "the "
+	       "caller's own middle: left out",
+	       OF(strange)),
+	COLUMN("guessed", "guessed", T_COUNT, 0,
+	       "branches taken for calls only by their target; the code is not there", OF(guessed)),
+	COLUMN("no_code", "not looked at", T_COUNT, C_LOSS,
+	       "returns whose call could not be looked at; the code is not there", OF(no_code)),
+	COLUMN("unknown", "not known", T_COUNT, C_LOSS,
+	       "branches without code and without a kind; --symbols DIR says where programs are",
+	       OF(unknown)),
 };
 #undef OF
 static const struct table_form lost_form = { "unattributed", NULL, TABLE_ONE | TABLE_DATA,

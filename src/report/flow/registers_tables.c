@@ -66,11 +66,7 @@ static const struct registers_cell *cell_of(const struct table *t, const struct 
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-#define GET(name)                                                             \
-	static void name(const struct table *t, const struct table_column *c, \
-			 const struct table_row *r, struct table_cell *out)
-
-GET(dso)
+TABLE_GET(dso)
 {
 	const struct registers_place *p = place_of(t, r);
 
@@ -79,7 +75,7 @@ GET(dso)
 		out->text = registers_dso(t->ctx, p);
 }
 
-GET(function)
+TABLE_GET(function)
 {
 	const struct symbol *s = place_of(t, r)->symbol;
 
@@ -87,7 +83,7 @@ GET(function)
 	out->text = s ? s->name : NULL;
 }
 
-GET(offset)
+TABLE_GET(offset)
 {
 	const struct registers_place *p = place_of(t, r);
 
@@ -97,14 +93,10 @@ GET(offset)
 		out->n = p->addr - p->symbol->start;
 }
 
-GET(address)
-{
-	(void)c;
-	(void)registers_vaddr(t->ctx, place_of(t, r), &out->n);
-}
+TABLE_CELL(address, (void)registers_vaddr(t->ctx, place_of(t, r), &out->n))
 
 /* "a.out:work+0x1c  12 samples; registers are those behind the instruction" */
-GET(heading)
+TABLE_GET(heading)
 {
 	const struct registers_view *v = t->ctx;
 	const struct registers_place *p = place_of(t, r);
@@ -132,10 +124,10 @@ GET(heading)
 #define OF(member) TABLE_FIELD(struct registers_place, member)
 static const struct table_column place_columns[] = {
 	PLACE(C_KEY),
-	{ "entry", "entry", T_FLAG, 0, NULL, "the first instruction of its function", OF(entry) },
-	{ "after_instruction", "behind", T_FLAG, 0, NULL,
-	  "some registers are those behind the instruction", OF(after) },
-	{ "samples", "samples", T_COUNT, 0, NULL, "with registers", OF(samples) },
+	COLUMN("entry", "entry", T_FLAG, 0, "the first instruction of its function", OF(entry)),
+	COLUMN("after_instruction", "behind", T_FLAG, 0,
+	       "some registers are those behind the instruction", OF(after)),
+	COLUMN("samples", "samples", T_COUNT, 0, "with registers", OF(samples)),
 };
 #undef OF
 static const struct table_form places_form = { "places", NULL, TABLE_DATA,
@@ -143,7 +135,7 @@ static const struct table_form places_form = { "places", NULL, TABLE_DATA,
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-GET(name)
+TABLE_GET(name)
 {
 	const struct registers_cell *k = cell_of(t, r);
 
@@ -153,7 +145,7 @@ GET(name)
 		cell_printf(out, "bit %u", k->bit);
 }
 
-GET(argument)
+TABLE_GET(argument)
 {
 	unsigned argument;
 
@@ -164,11 +156,7 @@ GET(argument)
 	out->none = !argument;
 }
 
-GET(guess)
-{
-	(void)c;
-	out->text = registers_guess_name(cell_of(t, r)->guess);
-}
+TABLE_CELL(guess, out->text = registers_guess_name(cell_of(t, r)->guess))
 
 /* Numbers that a double holds are numbers; others, and addresses, are text. */
 static void put_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
@@ -188,19 +176,10 @@ static void put_raw(struct table_cell *out, enum registers_guess g, uint64_t v)
 	}
 }
 
-GET(least)
-{
-	(void)c;
-	put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->least);
-}
+TABLE_CELL(least, put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->least))
+TABLE_CELL(most, put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->most))
 
-GET(most)
-{
-	(void)c;
-	put_raw(out, cell_of(t, r)->guess, cell_of(t, r)->most);
-}
-
-GET(mean)
+TABLE_GET(mean)
 {
 	const struct registers_cell *k = cell_of(t, r);
 
@@ -209,7 +188,7 @@ GET(mean)
 }
 
 /* "0 50.0 %, 1 50.0 %", or why not. */
-GET(values_text)
+TABLE_GET(values_text)
 {
 	const struct registers_cell *k = cell_of(t, r);
 	char value[24], share[NUM_MAX];
@@ -229,21 +208,19 @@ GET(values_text)
 #define OF(member) TABLE_FIELD(struct registers_cell, member)
 static const struct table_column cell_columns[] = {
 	PLACE(C_KEY | C_DATA),
-	{ "place", "place", T_TEXT, C_PEOPLE | C_GROUP, NULL, "", .get = heading },
-	{ "register", "", T_TEXT, C_KEY, NULL, "its name", .get = name },
-	{ "bit", "bit", T_ID, C_DATA, NULL, "its bit in perf's mask", OF(bit) },
-	{ "argument", "arg", T_ID, 0, NULL, "which argument it holds at an entry",
-	  .get = argument },
-	{ "guess", "looks like", T_TEXT, 0, NULL, "what its values look like", .get = guess },
-	{ "count", "count", T_COUNT, C_DATA, NULL, "samples that have it", OF(n) },
-	{ "least", "least", T_SIGNED, 0, NULL, "the least value", .get = least },
-	{ "most", "most", T_SIGNED, 0, NULL, "the greatest value", .get = most },
-	{ "mean", "mean", T_REAL, C_ERROR, NULL, "of all values", .get = mean },
-	{ "rms", "rms", T_REAL, 0, NULL, "root of the mean square", OF(rms) },
-	{ "zero_bits", "zeros", T_ID, C_DATA, NULL, "low bits that are 0 in all values",
-	  OF(zeros) },
-	{ "more", "more", T_FLAG, C_DATA, NULL, "too many different values to list", OF(more) },
-	{ "values_text", "values", T_TEXT, C_PEOPLE | C_FLEX, NULL, "", .get = values_text },
+	COLUMN("place", "place", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
+	COLUMN("register", "", T_TEXT, C_KEY, "its name", .get = name),
+	COLUMN("bit", "bit", T_ID, C_DATA, "its bit in perf's mask", OF(bit)),
+	COLUMN("argument", "arg", T_ID, 0, "which argument it holds at an entry", .get = argument),
+	COLUMN("guess", "looks like", T_TEXT, 0, "what its values look like", .get = guess),
+	COLUMN("count", "count", T_COUNT, C_DATA, "samples that have it", OF(n)),
+	COLUMN("least", "least", T_SIGNED, 0, "the least value", .get = least),
+	COLUMN("most", "most", T_SIGNED, 0, "the greatest value", .get = most),
+	COLUMN("mean", "mean", T_REAL, C_ERROR, "of all values", .get = mean),
+	COLUMN("rms", "rms", T_REAL, 0, "root of the mean square", OF(rms)),
+	COLUMN("zero_bits", "zeros", T_ID, C_DATA, "low bits that are 0 in all values", OF(zeros)),
+	COLUMN("more", "more", T_FLAG, C_DATA, "too many different values to list", OF(more)),
+	COLUMN("values_text", "values", T_TEXT, C_PEOPLE | C_FLEX, "", .get = values_text),
 };
 #undef OF
 static const struct table_form registers_form = { "registers", NULL, TABLE_MAIN,
@@ -251,13 +228,9 @@ static const struct table_form registers_form = { "registers", NULL, TABLE_MAIN,
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-GET(value)
-{
-	(void)c;
-	put_raw(out, cell_of(t, r)->guess, ((const struct registers_value *)r->p)->v);
-}
+TABLE_CELL(value, put_raw(out, cell_of(t, r)->guess, ((const struct registers_value *)r->p)->v))
 
-GET(share)
+TABLE_GET(share)
 {
 	const struct registers_value *v = r->p;
 
@@ -268,25 +241,20 @@ GET(share)
 
 static const struct table_column value_columns[] = {
 	PLACE(C_KEY),
-	{ "register", "register", T_TEXT, C_KEY, NULL, "its name", .get = name },
-	{ "value", "value", T_SIGNED, C_KEY, NULL, "as the guess reads it", .get = value },
-	{ "count", "count", T_COUNT, 0, NULL, "samples that have it",
-	  TABLE_FIELD(struct registers_value, n) },
-	{ "share", "share", T_SHARE, C_ERROR, NULL, "of the samples", .get = share },
+	COLUMN("register", "register", T_TEXT, C_KEY, "its name", .get = name),
+	COLUMN("value", "value", T_SIGNED, C_KEY, "as the guess reads it", .get = value),
+	COLUMN("count", "count", T_COUNT, 0, "samples that have it",
+	       TABLE_FIELD(struct registers_value, n)),
+	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples", .get = share),
 };
 static const struct table_form values_form = { "values", NULL, TABLE_DATA,
 					       TABLE_COLUMNS(value_columns), .next = value_next };
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
-GET(event)
-{
-	(void)c;
-	(void)r;
-	out->text = ((const struct registers_view *)t->ctx)->event->name;
-}
+TABLE_CELL(event, out->text = ((const struct registers_view *)t->ctx)->event->name)
 
-GET(with_registers)
+TABLE_GET(with_registers)
 {
 	const struct registers *k = r->p;
 
@@ -295,25 +263,19 @@ GET(with_registers)
 	out->n = k->samples - k->without;
 }
 
-GET(not_shown)
-{
-	(void)c;
-	(void)r;
-	out->n = ((const struct registers_view *)t->ctx)->more;
-}
+TABLE_CELL(not_shown, out->n = ((const struct registers_view *)t->ctx)->more)
 
 #define OF(member) TABLE_FIELD(struct registers, member)
 static const struct table_column head_columns[] = {
-	{ "event", "event", T_TEXT, 0, NULL, "that was sampled", .get = event },
-	{ "every", "every", T_FLAG, 0, NULL, "all occurrences were recorded, not a part",
-	  OF(every) },
-	{ "samples", "samples", T_COUNT, 0, NULL, "of the event", OF(samples) },
-	{ "samples_with_registers", "with", T_COUNT, 0, NULL, "samples that have registers",
-	  .get = with_registers },
-	{ "samples_at_entry", "at entry", T_COUNT, 0, NULL,
-	  "samples with registers, at a function's first instruction", OF(at_entry) },
-	{ "entries_not_shown", "not shown", T_COUNT, 0, NULL, "functions left out by --limit",
-	  .get = not_shown },
+	COLUMN("event", "event", T_TEXT, 0, "that was sampled", .get = event),
+	COLUMN("every", "every", T_FLAG, 0, "all occurrences were recorded, not a part", OF(every)),
+	COLUMN("samples", "samples", T_COUNT, 0, "of the event", OF(samples)),
+	COLUMN("samples_with_registers", "with", T_COUNT, 0, "samples that have registers",
+	       .get = with_registers),
+	COLUMN("samples_at_entry", "at entry", T_COUNT, 0,
+	       "samples with registers, at a function's first instruction", OF(at_entry)),
+	COLUMN("entries_not_shown", "not shown", T_COUNT, 0, "functions left out by --limit",
+	       .get = not_shown),
 };
 #undef OF
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
