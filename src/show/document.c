@@ -160,19 +160,37 @@ static const char *text_of(struct document *d, const char *fmt, va_list ap) PRIN
 
 static const char *text_of(struct document *d, const char *fmt, va_list ap)
 {
-	char text[1024];
-	const char *s;
+	va_list again;
+	char *s;
+	int n;
 
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	s = arena_strdup(&d->a, text);
-	if (!s)
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	s = n < 0 ? NULL : arena_alloc(&d->a, (size_t)n + 1);
+	if (!s) {
 		d->failed = true;
-	return s ? s : "";
+		return "";
+	}
+	(void)vsnprintf(s, (size_t)n + 1, fmt, ap);
+	return s;
 }
 
 void document_title(struct document *d, enum ink ink, const char *fmt, ...)
 {
 	struct document_line l = { .ink = ink };
+	va_list ap;
+
+	va_start(ap, fmt);
+	l.text = text_of(d, fmt, ap);
+	va_end(ap);
+	if (vec_push(&d->title, l))
+		d->failed = true;
+}
+
+void document_head(struct document *d, const char *label, const char *fmt, ...)
+{
+	struct document_line l = { .label = label, .ink = INK_PLAIN };
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -71,7 +71,7 @@ int show_choose(struct show *s, const struct document_form *f, const char *forma
 		const char *table, struct err *err) MUST_USE;
 
 struct document_line {
-	const char *label; /* NULL: a title */
+	const char *label; /* NULL: a title without one */
 	const char *text;  /* not escaped */
 	enum ink ink;
 };
@@ -91,6 +91,9 @@ struct document {
 void document_open(struct document *d, const struct document_form *f, const void *ctx);
 void document_table(struct document *d, const struct table *t);
 void document_title(struct document *d, enum ink ink, const char *fmt, ...) PRINTF_(3, 4);
+/* A fact above the tables: its text is not cut, as a title is, but goes on in the next line. The
+ * label is not copied. */
+void document_head(struct document *d, const char *label, const char *fmt, ...) PRINTF_(3, 4);
 /* `bad`: worth a colour. Label and text are copied. */
 void document_fact(struct document *d, const char *label, bool bad, const char *fmt, ...)
 	PRINTF_(4, 5);

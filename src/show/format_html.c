@@ -173,6 +173,25 @@ static void put_fact(struct buf *out, const char *label, const char *text)
 	put_element(out, "dd", text);
 }
 
+static void put_titles(struct buf *out, const struct document *d)
+{
+	bool list = false;
+
+	for (size_t i = 0; i < d->title.n; i++) {
+		const struct document_line *l = &d->title.v[i];
+
+		if (list != !!l->label)
+			buf_puts(out, list ? "</dl>\n" : "<dl>\n");
+		list = l->label;
+		if (list)
+			put_fact(out, l->label, l->text);
+		else
+			put_element(out, l->ink == INK_BOLD ? "h2" : "p", l->text);
+	}
+	if (list)
+		buf_puts(out, "</dl>\n");
+}
+
 int format_html(struct buf *out, const struct document *d, const struct show *s, struct err *err)
 {
 	struct writer w = { .out = out };
@@ -181,8 +200,8 @@ int format_html(struct buf *out, const struct document *d, const struct show *s,
 
 	(void)err;
 	buf_printf(out, "<section class=\"%s\">\n", d->form->name);
-	for (size_t i = 0; i < d->title.n && !s->later && !s->table; i++)
-		put_element(out, d->title.v[i].ink == INK_BOLD ? "h2" : "p", d->title.v[i].text);
+	if (!s->later && !s->table)
+		put_titles(out, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
 		put_table(&w, t);
 	buf_puts(out, "<dl>\n");

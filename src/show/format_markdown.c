@@ -121,6 +121,25 @@ static void put_line(struct buf *out, const char *label, const char *text)
 	buf_putc(out, '\n');
 }
 
+/* Lines with a label are a list, which ends with an empty line. */
+static void put_titles(struct buf *out, const struct document *d)
+{
+	for (size_t i = 0; i < d->title.n; i++) {
+		const struct document_line *l = &d->title.v[i];
+		const char *mark = l->ink == INK_BOLD ? "**" : "";
+
+		if (l->label) {
+			put_line(out, l->label, l->text);
+			if (i + 1 == d->title.n || !d->title.v[i + 1].label)
+				buf_putc(out, '\n');
+			continue;
+		}
+		buf_puts(out, mark);
+		text_put_markdown(out, l->text);
+		buf_printf(out, "%s\n\n", mark);
+	}
+}
+
 int format_markdown(struct buf *out, const struct document *d, const struct show *s,
 		    struct err *err)
 {
@@ -129,13 +148,8 @@ int format_markdown(struct buf *out, const struct document *d, const struct show
 	size_t at = 0;
 
 	(void)err;
-	for (size_t i = 0; i < d->title.n && !s->later && !s->table; i++) {
-		const char *mark = d->title.v[i].ink == INK_BOLD ? "**" : "";
-
-		buf_puts(out, mark);
-		text_put_markdown(out, d->title.v[i].text);
-		buf_printf(out, "%s\n\n", mark);
-	}
+	if (!s->later && !s->table)
+		put_titles(out, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
 		put_table(&w, t);
 	for (size_t i = 0; i < d->fact.n && !s->table; i++)

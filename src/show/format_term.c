@@ -328,9 +328,20 @@ static void put_table(struct sheet *s, const struct table *t)
 	page_end(&s->p);
 }
 
+static void put_fact(struct page *p, const char *label, const char *text, bool bad)
+{
+	buf_reset(&p->text);
+	text_put_safe(&p->text, text, p->st->ascii);
+	page_labelled(p, label, buf_str(&p->text), bad);
+}
+
 static void put_titles(struct page *p, const struct document *d)
 {
 	for (size_t i = 0; i < d->title.n; i++) {
+		if (d->title.v[i].label) {
+			put_fact(p, d->title.v[i].label, d->title.v[i].text, false);
+			continue;
+		}
 		buf_putc(p->out, ' ');
 		if (d->title.v[i].ink != INK_PLAIN)
 			page_ink(p, d->title.v[i].ink);
@@ -339,13 +350,6 @@ static void put_titles(struct page *p, const struct document *d)
 			page_ink(p, INK_PLAIN);
 		page_end(p);
 	}
-}
-
-static void put_fact(struct page *p, const char *label, const char *text, bool bad)
-{
-	buf_reset(&p->text);
-	text_put_safe(&p->text, text, p->st->ascii);
-	page_labelled(p, label, buf_str(&p->text), bad);
 }
 
 static void put_facts(struct page *p, const struct document *d)

@@ -174,6 +174,7 @@ static char *write_as(struct buf *b, const char *format, const char *table, unsi
 	assert_int_equal(show_choose(&s, &form, format, table, &err), 0);
 	document_open(&d, &form, NULL);
 	document_title(&d, INK_BOLD, "./prog %s", "<x>");
+	document_head(&d, "file", "%s", "a<b>, which has a line of more than sixty columns here");
 	for (size_t i = 0; i < 4; i++)
 		document_table(&d, &tables[i]);
 	document_fact(&d, "lost", true, "%d records", 12);
@@ -290,7 +291,9 @@ static void markdown(void **state)
 	(void)state;
 	assert_string_equal(
 		write_as(&b, "markdown", NULL, 0),
-		"**./prog &lt;x\\>**\n\nhottest first\n\n"
+		"**./prog &lt;x\\>**\n\n"
+		"- file: a&lt;b\\>, which has a line of more than sixty columns here\n\n"
+		"hottest first\n\n"
 		"| share | runs | line | hot | function | of |\n"
 		"|---:|---:|---:|---:|---|---|\n"
 		"| 50.0 % +-1.3 | 1.23 M +-0.2 % | 7 | yes | main+0x1a | a.out |\n"
@@ -324,6 +327,10 @@ static void html(void **state)
 		"<td>=cmd()</td></tr>\n"
 		"</table>\n<p>(1 more place)</p>\n<dl>\n</dl>\n</section>\n"
 		"lost: 12 (records lost)\nnote: a \x1b note\n");
+	assert_non_null(strstr(write_as(&b, "html", NULL, 0),
+			       "<h2>./prog &lt;x&gt;</h2>\n<dl>\n<dt>file</dt>\n<dd>a&lt;b&gt;, "
+			       "which has a line of more than sixty columns here</dd>\n</dl>\n"
+			       "<table"));
 	buf_free(&b);
 }
 
@@ -335,6 +342,8 @@ static void term(void **state)
 	assert_string_equal(
 		write_as(&b, "term", NULL, 62),
 		" ./prog <x>\n"
+		" file            a<b>, which has a line of more than sixty\n"
+		"                 columns here\n"
 		"\n"
 		" hottest first\n"
 		"  share +-       runs +-       line  hot  function      of\n"
