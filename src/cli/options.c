@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "base/text.h"
 
@@ -159,6 +160,24 @@ static bool is_choice(const struct option_row *row, const char *v)
 	return false;
 }
 
+/* In the words of show_choose(), which refuses what a result in particular does not have. */
+static int no_format(const struct parse *p, const struct option_row *row, const char *v)
+{
+	struct buf b = BUF_INIT;
+	int rc;
+
+	for (const char *c = row->arg; *c; c++) {
+		if (*c != '|')
+			buf_putc(&b, *c);
+		else
+			buf_puts(&b, strchr(c + 1, '|') ? ", " : " or ");
+	}
+	(void)err_set(p->err, ERR_USAGE, "%s has no format '%.40s'", command_names[p->cmd], v);
+	rc = err_hint(p->err, "--%s %s", row->name, buf_str(&b));
+	buf_free(&b);
+	return rc;
+}
+
 static bool has_choices(const struct option_row *row)
 {
 	return strchr(row->arg, '|') || !strcmp(row->arg, "pmu");
@@ -239,6 +258,8 @@ static int store(const struct parse *p, const struct option_row *row, const char
 		return 0;
 	begin(p->o, row, p->from);
 	if (v && *v && has_choices(row) && !is_choice(row, v)) {
+		if (!strcmp(row->name, "format") && p->from >= FROM_ENVIRONMENT)
+			return no_format(p, row, v);
 		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v, row->arg);
 		goto out;
 	}

@@ -89,7 +89,7 @@ for words, code, text in [
     (["list", "evnts"], 2, "did you mean events?"),
     (["list", "xyzzyxyzzy"], 2, "there is no list"),
     (["list", "events", "a", "b"], 2, "one too many"),
-    (["list", "events", "--format", "folded"], 2, "not one of term|csv|json"),
+    (["list", "events", "--format", "folded"], 2, "has no format 'folded'"),
     (["list", "events", "-x", "ab"], 2, "one character"),
     (["list", "events", "no-such-event-at-all"], 1, "no event here matches"),
 ]:
