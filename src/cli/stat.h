@@ -45,6 +45,6 @@ int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, 
 	     struct err *err) MUST_USE;
 /* What is said of every measurement; the rest is not known yet. Texts are in the arena `a`, which
  * ends with the interval: what an interval took from the cli's arena would never be given back. */
-struct counts stat_head(const struct counting *k, struct arena *a);
+struct count_head stat_head(const struct counting *k, struct arena *a);
 
 #endif

@@ -20,9 +20,9 @@
 #include "base/text.h"
 
 enum column_id {
-#define COLUMN(id, name, alias, header, align, width, flags, get) COL_##id,
+#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) COL_##id,
 #include "report/profile/column.def"
-#undef COLUMN
+#undef PROFILE_COLUMN
 	COL_COUNT
 };
 

@@ -69,8 +69,8 @@ static void put_row(struct buf *b, const struct counts *c, const struct counts_r
 	char value[NUM_MAX * 2];
 	size_t width;
 
-	if (!isnan(c->time))
-		buf_put_fixed(b, c->time, 3, 10);
+	if (!isnan(c->head.time))
+		buf_put_fixed(b, c->head.time, 3, 10);
 	if (where)
 		buf_putc(b, ' ');
 	put_where(b, r, where, st->style.ascii);
@@ -99,14 +99,11 @@ static void put_row(struct buf *b, const struct counts *c, const struct counts_r
 	buf_putc(b, '\n');
 }
 
-static void put_command(struct buf *b, const struct counts *c, const struct style *st)
+void counts_put_head(struct buf *b, const struct count_head *c, const struct style *st)
 {
 	struct buf line = BUF_INIT, safe = BUF_INIT;
 
-	for (size_t i = 0; i < c->n_command; i++)
-		buf_printf(&line, "%s%s", i ? " " : "", c->command[i]);
-	if (!c->n_command)
-		buf_puts(&line, c->target ? c->target : "");
+	count_head_command(&line, c);
 	text_put_safe(&safe, buf_str(&line), st->ascii);
 	buf_putc(b, ' ');
 	style_ink(b, st, INK_BOLD);
@@ -116,44 +113,17 @@ static void put_command(struct buf *b, const struct counts *c, const struct styl
 		buf_puts(b, buf_str(&safe));
 	style_ink(b, st, INK_PLAIN);
 	buf_putc(b, '\n');
+	buf_reset(&line);
+	count_head_times(&line, c);
+	buf_putc(b, ' ');
+	text_put_wrapped(b, buf_str(&line), 1, st->width);
+	buf_putc(b, '\n');
+	b->failed |= line.failed | safe.failed;
 	buf_free(&line);
 	buf_free(&safe);
 }
 
-void counts_put_head(struct buf *b, const struct counts *c, const struct style *st)
-{
-	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
-	struct buf line = BUF_INIT;
-
-	put_command(b, c, st);
-	if (isnan(c->seconds))
-		buf_puts(&line, "time not known");
-	else
-		buf_printf(&line, "%s wall", num_seconds(wall, c->seconds));
-	if (!isnan(c->seconds_error) && c->seconds > 0)
-		buf_printf(&line, " +-%.1f %%", 100 * c->seconds_error / c->seconds);
-	if (!isnan(c->user_s))
-		buf_printf(&line, ", %s cpu", num_seconds(cpu, c->user_s + c->sys_s));
-	if (c->runs > 1)
-		buf_printf(&line, ", mean of %zu runs", c->runs);
-	if (c->tasks)
-		buf_printf(&line, ", %s %s", num_exact(tasks, c->tasks),
-			   c->tasks == 1 ? "thread" : "threads and processes");
-	if (c->killed_by)
-		buf_printf(&line, ", killed by signal %d (%s)", c->killed_by,
-			   strsignal(c->killed_by));
-	else if (c->status >= 0)
-		buf_printf(&line, ", exit %d", c->status);
-	if (c->interrupted)
-		buf_puts(&line, ", interrupted");
-	buf_putc(b, ' ');
-	text_put_wrapped(b, buf_str(&line), 1, st->width);
-	buf_putc(b, '\n');
-	b->failed |= line.failed;
-	buf_free(&line);
-}
-
-void counts_put_notes(struct buf *b, const struct counts *c, const struct style *st)
+void counts_put_notes(struct buf *b, const struct count_head *c, const struct style *st)
 {
 	for (size_t i = 0; i < c->n_notes; i++) {
 		buf_putc(b, ' ');
@@ -171,20 +141,20 @@ static int write_term(struct buf *b, const struct counts *c, const struct counts
 			where = strlen(c->row[i].where);
 	if (where > 24)
 		where = 24;
-	if (isnan(c->time)) {
+	if (isnan(c->head.time)) {
 		buf_putc(b, '\n');
-		counts_put_head(b, c, &st->style);
+		counts_put_head(b, &c->head, &st->style);
 		buf_putc(b, '\n');
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		if (i && c->row[i].where && c->row[i - 1].where &&
-		    strcmp(c->row[i].where, c->row[i - 1].where) != 0 && isnan(c->time))
+		    strcmp(c->row[i].where, c->row[i - 1].where) != 0 && isnan(c->head.time))
 			buf_putc(b, '\n');
 		put_row(b, c, &c->row[i], where, st);
 	}
-	if (c->n_notes && isnan(c->time))
+	if (c->head.n_notes && isnan(c->head.time))
 		buf_putc(b, '\n');
-	counts_put_notes(b, c, &st->style);
+	counts_put_notes(b, &c->head, &st->style);
 	return 0;
 }
 

@@ -13,25 +13,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "measure/counts_row.h"
+#include "report/count_head.h"
 #include "show/style.h"
 
 struct counts {
+	struct count_head head;
 	const struct counts_row *row;
 	size_t n;
-	const char *const *command; /* NULL: no program */
-	size_t n_command;
-	const char *target;   /* in words, where there is no program: "process 12", "4 CPUs" */
-	double time;	      /* -I: seconds since the start, at its end; NAN: no interval */
-	double seconds;	      /* of the measurement or the interval */
-	double user_s, sys_s; /* NAN: not known */
-	uint64_t tasks;	      /* threads and processes of the program; 0: not told */
-	int status;	      /* of the program; -1: none, or not ended */
-	int killed_by;	      /* the signal that ended it; 0: none */
-	size_t runs;	      /* 1 */
-	double seconds_error; /* over runs; NAN */
-	bool interrupted;
-	const char *const *notes; /* said below: one line each */
-	size_t n_notes;
 };
 
 struct counts_style {
@@ -46,10 +34,10 @@ struct counts_style {
 int counts_write(struct buf *out, const struct counts *c, const char *format,
 		 const struct counts_style *st, struct err *err) MUST_USE;
 /* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines for people. */
-void counts_put_head(struct buf *b, const struct counts *c, const struct style *st);
+void counts_put_head(struct buf *b, const struct count_head *c, const struct style *st);
 /* What to believe of it, in lines as wide as the terminal. */
-void counts_put_notes(struct buf *b, const struct counts *c, const struct style *st);
+void counts_put_notes(struct buf *b, const struct count_head *c, const struct style *st);
 /* The last line of JSON lines: how the program ended. Nothing in other formats. */
-void counts_write_end(struct buf *out, const struct counts *c, const char *format);
+void counts_write_end(struct buf *out, const struct count_head *c, const char *format);
 
 #endif

@@ -14,7 +14,7 @@
 
 static void csv_row(struct buf *b, const struct counts *c, const struct counts_row *r, char sep)
 {
-	text_put_csv_real(b, c->time);
+	text_put_csv_real(b, c->head.time);
 	buf_putc(b, sep);
 	text_put_csv_safe(b, r->where, sep);
 	buf_putc(b, sep);
@@ -96,7 +96,7 @@ static void json_row(struct json *j, const struct counts_row *r)
 	json_end_object(j);
 }
 
-void counts_json_status(struct json *j, const struct counts *c)
+void counts_json_status(struct json *j, const struct count_head *c)
 {
 	json_u64(j, "tool_status", 0);
 	if (c->status >= 0)
@@ -105,7 +105,7 @@ void counts_json_status(struct json *j, const struct counts *c)
 		json_null(j, "workload_status");
 }
 
-void counts_json_end(struct json *j, const struct counts *c)
+void counts_json_end(struct json *j, const struct count_head *c)
 {
 	counts_json_status(j, c);
 	json_bool(j, "interrupted", c->interrupted);
@@ -113,7 +113,7 @@ void counts_json_end(struct json *j, const struct counts *c)
 
 int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st)
 {
-	bool interval = !isnan(c->time);
+	bool interval = !isnan(c->head.time);
 	struct json j;
 
 	(void)st;
@@ -121,27 +121,27 @@ int counts_write_json(struct buf *b, const struct counts *c, const struct counts
 	json_object(&j, NULL);
 	json_str(&j, "schema", "cyclade.counts/1");
 	if (interval) {
-		json_real(&j, "time", c->time);
+		json_real(&j, "time", c->head.time);
 	} else {
-		json_strings(&j, "command", c->command, c->n_command);
-		json_str(&j, "target", c->n_command ? NULL : c->target);
-		counts_json_end(&j, c);
-		json_u64(&j, "runs", c->runs);
-		json_real(&j, "user_seconds", c->user_s);
-		json_real(&j, "system_seconds", c->sys_s);
-		json_real(&j, "seconds_error", c->seconds_error);
+		json_strings(&j, "command", c->head.command, c->head.n_command);
+		json_str(&j, "target", c->head.n_command ? NULL : c->head.target);
+		counts_json_end(&j, &c->head);
+		json_u64(&j, "runs", c->head.runs);
+		json_real(&j, "user_seconds", c->head.user_s);
+		json_real(&j, "system_seconds", c->head.sys_s);
+		json_real(&j, "seconds_error", c->head.seconds_error);
 	}
-	json_real(&j, "seconds", c->seconds);
+	json_real(&j, "seconds", c->head.seconds);
 	json_array(&j, "counts");
 	for (size_t i = 0; i < c->n; i++)
 		json_row(&j, &c->row[i]);
 	json_end_array(&j);
-	json_strings(&j, "notes", c->notes, c->n_notes);
+	json_strings(&j, "notes", c->head.notes, c->head.n_notes);
 	json_end_object(&j);
 	return 0;
 }
 
-void counts_write_end(struct buf *out, const struct counts *c, const char *format)
+void counts_write_end(struct buf *out, const struct count_head *c, const char *format)
 {
 	struct json j;
 
@@ -156,7 +156,7 @@ void counts_write_end(struct buf *out, const struct counts *c, const char *forma
 	json_end_object(&j);
 }
 
-void counts_markdown_head(struct buf *b, const struct counts *c)
+void counts_markdown_head(struct buf *b, const struct count_head *c)
 {
 	const struct style plain = { .ascii = true };
 	struct buf head = BUF_INIT;
@@ -171,7 +171,7 @@ void counts_markdown_head(struct buf *b, const struct counts *c)
 	buf_free(&head);
 }
 
-void counts_markdown_notes(struct buf *b, const struct counts *c)
+void counts_markdown_notes(struct buf *b, const struct count_head *c)
 {
 	for (size_t i = 0; i < c->n_notes; i++) {
 		buf_puts(b, "- ");
@@ -185,7 +185,7 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 	char n[NUM_MAX];
 
 	(void)st;
-	counts_markdown_head(b, c);
+	counts_markdown_head(b, &c->head);
 	buf_puts(b, "| where | event | value | unit | +- | counted | |\n"
 		    "|---|---|---:|---|---:|---:|---|\n");
 	for (size_t i = 0; i < c->n; i++) {
@@ -210,8 +210,8 @@ int counts_write_markdown(struct buf *b, const struct counts *c, const struct co
 		text_put_markdown(b, isnan(r->value) ? r->why : r->note);
 		buf_puts(b, " |\n");
 	}
-	if (c->n_notes)
+	if (c->head.n_notes)
 		buf_putc(b, '\n');
-	counts_markdown_notes(b, c);
+	counts_markdown_notes(b, &c->head);
 	return 0;
 }

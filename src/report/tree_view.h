@@ -83,7 +83,7 @@ void tree_view_rates(struct buf *out, const struct tree_rates *r);
 uint32_t tree_view_deepest(const struct tree *t);
 
 struct tree_report {
-	struct counts head; /* command, times, status, notes; its rows are not used */
+	struct count_head head;
 	const struct tree_view *view;
 	size_t n_views;
 	const char *cpu;

@@ -301,7 +301,7 @@ static int put_for_programs(struct buf *b, const struct told *o, struct err *err
 static void fill_head(struct told *o)
 {
 	const struct sampling_result *res = o->res;
-	struct counts *h = &o->tree.head;
+	struct count_head *h = &o->tree.head;
 
 	h->command = o->cli->args.v;
 	h->n_command = o->cli->args.n;

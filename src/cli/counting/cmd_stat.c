@@ -48,19 +48,19 @@ int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, 
 	return 0;
 }
 
-struct counts stat_head(const struct counting *k, struct arena *a)
+struct count_head stat_head(const struct counting *k, struct arena *a)
 {
-	return (struct counts){ .command = k->ask->program.v,
-				.n_command = k->ask->program.n,
-				.target = stat_target(k, a),
-				.time = NAN,
-				.seconds = counting_seconds(k),
-				.user_s = NAN,
-				.sys_s = NAN,
-				.status = -1,
-				.runs = 1,
-				.seconds_error = NAN,
-				.interrupted = k->result.interrupted };
+	return (struct count_head){ .command = k->ask->program.v,
+				    .n_command = k->ask->program.n,
+				    .target = stat_target(k, a),
+				    .time = NAN,
+				    .seconds = counting_seconds(k),
+				    .user_s = NAN,
+				    .sys_s = NAN,
+				    .status = -1,
+				    .runs = 1,
+				    .seconds_error = NAN,
+				    .interrupted = k->result.interrupted };
 }
 
 static int usage(const struct cli *cli, struct err *err, const char *what, const char *hint)

@@ -101,7 +101,7 @@ static int print(struct stat_run *s, struct counts *c, const struct counting *k,
 	struct buf b = BUF_INIT;
 	int rc = -1;
 
-	if (counting_events_notes(&s->ev, k, &s->a, &c->notes, &c->n_notes, err) ||
+	if (counting_events_notes(&s->ev, k, &s->a, &c->head.notes, &c->head.n_notes, err) ||
 	    counts_write(&b, c, fd < 0 ? s->out.format : "term", &st, err))
 		goto out;
 	if (fd < 0)
@@ -115,19 +115,19 @@ out:
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = stat_head(k, &s->a);
+	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
 	int rc = -1;
 
-	c.time = counting_seconds(k);
-	c.seconds = c.time - s->interval_from;
-	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err))
+	c.head.time = counting_seconds(k);
+	c.head.seconds = c.head.time - s->interval_from;
+	if (counting_events_rows(&s->ev, k, &s->a, c.head.seconds, &row, &c.n, err))
 		goto out;
-	counting_events_mean(&s->ev, &s->a, row, c.seconds);
+	counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 	c.row = row;
 	rc = print(s, &c, k, -1, err);
 	counting_events_mark(&s->ev, false);
-	s->interval_from = c.time;
+	s->interval_from = c.head.time;
 out:
 	arena_free(&s->a);
 	return rc;
@@ -136,14 +136,14 @@ out:
 static int so_far(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
-	struct counts c = stat_head(k, &s->a);
+	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
 	int rc = -1;
 
 	if (counting_events_take(&s->ev, k, err) ||
-	    counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err))
+	    counting_events_rows(&s->ev, k, &s->a, c.head.seconds, &row, &c.n, err))
 		goto out;
-	counting_events_mean(&s->ev, &s->a, row, c.seconds);
+	counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 	c.row = row;
 	rc = print(s, &c, k, STDERR_FILENO, err);
 out:
@@ -179,39 +179,39 @@ static void mean_of_runs(const struct stat_run *s, struct counts *c, struct coun
 		row[i].runs = r->n;
 		row[i].whole &= r->n < 2;
 	}
-	c->seconds = repeat_mean(&s->seconds);
-	c->seconds_error = repeat_error(&s->seconds);
-	c->user_s = repeat_mean(&s->user);
-	c->sys_s = repeat_mean(&s->sys);
-	c->runs = s->seconds.n;
+	c->head.seconds = repeat_mean(&s->seconds);
+	c->head.seconds_error = repeat_error(&s->seconds);
+	c->head.user_s = repeat_mean(&s->user);
+	c->head.sys_s = repeat_mean(&s->sys);
+	c->head.runs = s->seconds.n;
 }
 
 static int ended(void *ctx, struct counting *k, struct err *err)
 {
 	struct stat_run *s = ctx;
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
-	struct counts c = stat_head(k, &s->a);
+	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
 	struct buf b = BUF_INIT;
 	int rc = -1;
 
-	c.status = k->has_program ? k->result.status : -1;
-	c.killed_by = k->result.killed_by;
+	c.head.status = k->has_program ? k->result.status : -1;
+	c.head.killed_by = k->result.killed_by;
 	if (s->cli->opt.interval) {
-		counts_write_end(&b, &c, s->out.format);
+		counts_write_end(&b, &c.head, s->out.format);
 		rc = stat_put(&s->k, &s->out, &b, -1, err);
 		goto out;
 	}
 	/* of a run that was cut short, the counts are not those of a run */
 	s->ev.cut_short = k->result.interrupted && s->seconds.n;
-	if (counting_events_rows(&s->ev, k, &s->a, c.seconds, &row, &c.n, err) ||
+	if (counting_events_rows(&s->ev, k, &s->a, c.head.seconds, &row, &c.n, err) ||
 	    (!s->ev.cut_short && add_run(s, row, c.n, k, err)))
 		goto out;
 	if (last) {
 		mean_of_runs(s, &c, row);
 		if (!k->has_program)
-			c.user_s = c.sys_s = NAN;
-		counting_events_mean(&s->ev, &s->a, row, c.seconds);
+			c.head.user_s = c.head.sys_s = NAN;
+		counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
 		c.row = row;
 		rc = print(s, &c, k, -1, err);
 	} else {

@@ -537,23 +537,23 @@ static struct counts_row row_of(const struct data *d, size_t place, size_t event
 	return r;
 }
 
-static struct counts head_of(const struct data *d, double time, double seconds)
+static struct count_head head_of(const struct data *d, double time, double seconds)
 {
-	return (struct counts){ .target = d->im->cli->opt.import,
-				.time = time,
-				.seconds = seconds,
-				.user_s = NAN,
-				.sys_s = NAN,
-				.status = -1,
-				.runs = 1,
-				.seconds_error = NAN };
+	return (struct count_head){ .target = d->im->cli->opt.import,
+				    .time = time,
+				    .seconds = seconds,
+				    .user_s = NAN,
+				    .sys_s = NAN,
+				    .status = -1,
+				    .runs = 1,
+				    .seconds_error = NAN };
 }
 
 static int print_events(struct data *d, double time, double seconds, const char *const *notes,
 			size_t n_notes, struct err *err)
 {
 	struct import *im = d->im;
-	struct counts c = head_of(d, time, seconds);
+	struct counts c = { .head = head_of(d, time, seconds) };
 	struct counts_style st = { .style = *counting_out_style(&im->out),
 				   .separator = im->out.separator,
 				   .quiet = im->cli->opt.quiet,
@@ -571,8 +571,8 @@ static int print_events(struct data *d, double time, double seconds, const char 
 			if (d->first[e] == e)
 				row[c.n++] = row_of(d, p, e);
 	c.row = row;
-	c.notes = notes;
-	c.n_notes = n_notes;
+	c.head.notes = notes;
+	c.head.n_notes = n_notes;
 	if (!counts_write(&b, &c, im->out.format, &st, err))
 		rc = import_put(im, &b, err);
 	buf_free(&b);
@@ -623,7 +623,7 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 			   struct err *err)
 {
 	double least = (double)d->im->cli->opt.interval / 1e9 * 0.98, began = 0;
-	struct counts end = head_of(d, NAN, 0);
+	struct count_head end = head_of(d, NAN, 0);
 	struct tree_report r = { .head = end };
 	struct buf b = BUF_INIT;
 	size_t from = 0;

@@ -360,16 +360,16 @@ static struct cell get_mostly_error(const struct at *a)
 #define LEFT  TEXT_LEFT
 #define RIGHT TEXT_RIGHT
 const struct column column_table[COL_COUNT] = {
-#define COLUMN(id, name, alias, header, align, width, flags, get) \
+#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) \
 	[COL_##id] = { name, alias, header, align, width, flags },
 #include "report/profile/column.def"
-#undef COLUMN
+#undef PROFILE_COLUMN
 };
 
 static struct cell (*const getters[COL_COUNT])(const struct at *) = {
-#define COLUMN(id, name, alias, header, align, width, flags, get) [COL_##id] = get,
+#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) [COL_##id] = get,
 #include "report/profile/column.def"
-#undef COLUMN
+#undef PROFILE_COLUMN
 };
 #undef LEFT
 #undef RIGHT

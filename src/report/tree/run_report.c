@@ -46,7 +46,7 @@ static void json_table(struct json *j, const struct run_table *t)
 
 static void json_head(struct json *j, const struct run_report *r)
 {
-	const struct counts *h = &r->tree->head;
+	const struct count_head *h = &r->tree->head;
 
 	json_strings(j, "command", h->command, h->n_command);
 	json_str(j, "cpu", r->tree->n_views ? r->tree->cpu : NULL);

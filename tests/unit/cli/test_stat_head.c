@@ -22,7 +22,7 @@ static void test_head_of_intervals(void **state)
 	k.who.cpus.n = sizeof(cpu) / sizeof(*cpu);
 	before = long_lived.total;
 	for (int i = 0; i < 1000; i++) {
-		struct counts c = stat_head(&k, &a);
+		struct count_head c = stat_head(&k, &a);
 
 		assert_string_equal(c.target, "all 2 CPUs");
 		arena_reset(&a);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/count_head.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const struct count_head *head_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(command)
+{
+	(void)t;
+	(void)c;
+	out->list = head_of(r)->command;
+	out->n_list = head_of(r)->n_command;
+}
+
+TABLE_CELL(target, out->text = head_of(r)->n_command ? NULL : head_of(r)->target)
+TABLE_CELL(tool_status, out->i = 0)
+TABLE_CELL(status, out->none = out->i < 0)
+TABLE_CELL(signal_, out->none = !out->i)
+TABLE_CELL(tasks, out->none = !out->n)
+TABLE_CELL(seconds,
+	   out->e = (struct estimate){ head_of(r)->seconds, head_of(r)->seconds_error, NULL })
+
+#define OF(member) TABLE_FIELD(struct count_head, member)
+static const struct table_column head_columns[] = {
+	COLUMN("command", "command", T_LIST, 0, "the program that was counted", .get = command),
+	COLUMN("target", "target", T_TEXT, 0, "what was counted, where no program was started",
+	       .get = target),
+	COLUMN("tool_status", "status", T_SIGNED, 0, "0: counting succeeded", .get = tool_status),
+	COLUMN("workload_status", "exit", T_SIGNED, 0, "exit code of the program", OF(status),
+	       .get = status),
+	COLUMN("killed_by", "signal", T_SIGNED, 0, "the signal that ended the program",
+	       OF(killed_by), .get = signal_),
+	COLUMN("interrupted", "interrupted", T_FLAG, 0, "counting ended before the program",
+	       OF(interrupted)),
+	COLUMN("end", "end", T_FLAG, 0, "all intervals (-I) stand before", OF(end)),
+	COLUMN("runs", "runs", T_COUNT, 0, "of which figures are the means (-r)", OF(runs)),
+	COLUMN("tasks", "tasks", T_COUNT, 0, "threads and processes of the program", OF(tasks),
+	       .get = tasks),
+	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR, "that were counted", .get = seconds),
+	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", OF(user_s)),
+	COLUMN("system_seconds", "system", T_SECONDS, 0, "CPU time in the kernel", OF(sys_s)),
+};
+const struct table_form count_head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					    TABLE_COLUMNS(head_columns) };
+
+static const struct table_column interval_columns[] = {
+	COLUMN("time", "time", T_SECONDS, C_KEY, "its end, since the start", OF(time)),
+	COLUMN("seconds", "seconds", T_SECONDS, 0, "its length", OF(seconds)),
+};
+#undef OF
+const struct table_form count_interval_form = { "interval", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(interval_columns) };
+
+#define OF(member) TABLE_FIELD(struct count_losses, member)
+static const struct table_column losses_columns[] = {
+	COLUMN("counts", "counts", T_COUNT, 0, "asked for: events, each in so many places",
+	       OF(counts)),
+	COLUMN("refused", "refused", T_COUNT, C_LOSS, "counts that could not be opened",
+	       OF(refused)),
+	COLUMN("not_counted", "not counted", T_COUNT, C_LOSS, "counts never on a counter",
+	       OF(not_counted)),
+	COLUMN("multiplexed", "multiplexed", T_COUNT, 0,
+	       "counts extrapolated from part of the time", OF(multiplexed)),
+};
+#undef OF
+const struct table_form count_losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					      TABLE_COLUMNS(losses_columns) };
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+void count_head_command(struct buf *b, const struct count_head *h)
+{
+	for (size_t i = 0; i < h->n_command; i++)
+		buf_printf(b, "%s%s", i ? " " : "", h->command[i]);
+	if (!h->n_command)
+		buf_puts(b, h->target ? h->target : "");
+}
+
+void count_head_times(struct buf *b, const struct count_head *h)
+{
+	char wall[NUM_MAX], cpu[NUM_MAX], tasks[NUM_MAX];
+
+	if (isnan(h->seconds))
+		buf_puts(b, "time not known");
+	else
+		buf_printf(b, "%s wall", num_seconds(wall, h->seconds));
+	if (!isnan(h->seconds_error) && h->seconds > 0)
+		buf_printf(b, " +-%.1f %%", 100 * h->seconds_error / h->seconds);
+	if (!isnan(h->user_s))
+		buf_printf(b, ", %s cpu", num_seconds(cpu, h->user_s + h->sys_s));
+	if (h->runs > 1)
+		buf_printf(b, ", mean of %zu runs", h->runs);
+	if (h->tasks)
+		buf_printf(b, ", %s %s", num_exact(tasks, h->tasks),
+			   h->tasks == 1 ? "thread" : "threads and processes");
+	if (h->killed_by)
+		buf_printf(b, ", killed by signal %d (%s)", h->killed_by, strsignal(h->killed_by));
+	else if (h->status >= 0)
+		buf_printf(b, ", exit %d", h->status);
+	if (h->interrupted)
+		buf_puts(b, ", interrupted");
+}
+
+static void add_titles(struct document *d, const struct count_head *h)
+{
+	struct buf line = BUF_INIT;
+
+	count_head_command(&line, h);
+	document_title(d, INK_BOLD, "%s", buf_str(&line));
+	buf_reset(&line);
+	count_head_times(&line, h);
+	document_title(d, INK_PLAIN, "%s", buf_str(&line));
+	d->failed |= line.failed;
+	buf_free(&line);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void count_head_put(struct document *d, const struct count_head *h)
+{
+	struct table t = { .form = &count_interval_form, .array = h, .n = 1 };
+
+	if (isnan(h->time)) {
+		t.form = &count_head_form;
+		if (!h->end)
+			add_titles(d, h);
+	}
+	document_table(d, &t);
+}
+
+void count_tail_put(struct document *d, const struct count_head *h)
+{
+	const struct table t = { .form = &count_losses_form, .array = &h->lost, .n = 1 };
+
+	for (size_t i = 0; i < h->n_notes; i++)
+		document_note(d, h->notes[i]);
+	document_table(d, &t);
+}
