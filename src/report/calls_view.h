@@ -34,8 +34,8 @@ struct calls_view {
  * its ctx. */
 extern const struct document_form calls_document;
 void calls_put(struct document *d, const struct calls_view *v);
-/* Boxes and arrows. NULL: there are no calls to be drawn. */
-struct graph *calls_graph(const struct calls_view *v, struct err *err);
+/* Boxes and arrows of a struct calls_view. NULL: there are no calls to be drawn. */
+struct graph *calls_graph(const void *view, struct err *err);
 
 /* ---- what tables and graph share ------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ struct format {
 	const char *name;
 	document_write_fn *write;
 	bool machine;	/* for programs: no pager, rows leave while they are made */
-	bool one_table; /* has room for one table only */
+	bool one_table; /* has room for one table only, or for none */
 };
 
 struct document_form {

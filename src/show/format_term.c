@@ -228,21 +228,22 @@ static enum ink heat(double share)
 
 static void put_cell(struct sheet *s, size_t i, const struct table_cell *x, bool last)
 {
-	enum ink ink = s->column[i].flags & C_HEAT ? heat(x->e.v) : INK_PLAIN;
+	enum ink ink = x->dim ? INK_DIM : s->column[i].flags & C_HEAT ? heat(x->e.v) : INK_PLAIN;
 
-	if (is_text(&s->column[i])) {
-		put_text(s, i, x, last);
-		return;
-	}
 	if (ink != INK_PLAIN)
 		page_ink(&s->p, ink);
-	buf_put_right(s->p.out, word_of(s, x), s->of[i].width);
-	if (ink != INK_PLAIN)
+	if (is_text(&s->column[i]))
+		put_text(s, i, x, last);
+	else
+		buf_put_right(s->p.out, word_of(s, x), s->of[i].width);
+	if (ink != INK_PLAIN && !x->dim)
 		page_ink(&s->p, INK_PLAIN);
-	if (s->of[i].error) {
+	if (s->of[i].error && !is_text(&s->column[i])) {
 		buf_putc(s->p.out, ' ');
 		buf_put_left(s->p.out, error_of(s, x), s->of[i].error);
 	}
+	if (x->dim)
+		page_ink(&s->p, INK_PLAIN);
 }
 
 /* A line above rows that share a text. */

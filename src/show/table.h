@@ -68,6 +68,7 @@ struct table_cell {
 	const char *says;    /* what people see where there is no value; NULL: "-" */
 	char mark;	     /* people see it behind the error; 0: none */
 	unsigned indent;     /* levels that people see a text indented by */
+	bool dim;	     /* of less weight than what stands in other rows */
 	struct buf *scratch; /* empty; where get() may put the text together */
 };
 

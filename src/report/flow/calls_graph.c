@@ -230,8 +230,9 @@ static int put_notes(struct drawing *d)
 	return rc ? err_nomem(d->err) : 0;
 }
 
-struct graph *calls_graph(const struct calls_view *v, struct err *err)
+struct graph *calls_graph(const void *view, struct err *err)
 {
+	const struct calls_view *v = view;
 	struct drawing d = { .v = v, .err = err };
 	struct buf title = BUF_INIT;
 	int rc = -1;

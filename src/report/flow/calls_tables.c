@@ -10,6 +10,7 @@
 #include "report/calls_view.h"
 #include "report/page.h"
 #include "report/recorded.h"
+#include "show/graph_faces.h"
 
 enum {
 	FUNCTIONS = 20, /* that people are shown unless --limit says */
@@ -170,27 +171,19 @@ static bool edge_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-static bool caller_next(const struct table *t, struct table_row *r)
+static const struct table_form callers_form;
+
+/* Edges into the function, which by_callee has as a group, or out of it. */
+static bool neighbour_next(const struct table *t, struct table_row *r)
 {
-	const struct calls_view *v = t->ctx;
-	const struct call_function *f = &v->c->f[v->function];
+	const struct calls *k = view_of(t)->c;
+	const struct call_function *f = &k->f[view_of(t)->function];
+	bool callers = t->form == &callers_form;
+	size_t i = r->at[0] += r->p != NULL;
 
-	r->at[0] += r->p != NULL;
-	if (r->at[0] >= f->n_callers)
+	if (i >= (callers ? f->n_callers : f->n_callees))
 		return false;
-	r->p = &v->c->edge[v->c->by_callee[f->first_caller + r->at[0]]];
-	return true;
-}
-
-static bool callee_next(const struct table *t, struct table_row *r)
-{
-	const struct calls_view *v = t->ctx;
-	const struct call_function *f = &v->c->f[v->function];
-
-	r->at[0] += r->p != NULL;
-	if (r->at[0] >= f->n_callees)
-		return false;
-	r->p = &v->c->edge[f->first_callee + r->at[0]];
+	r->p = &k->edge[callers ? k->by_callee[f->first_caller + i] : f->first_callee + i];
 	return true;
 }
 
@@ -294,12 +287,14 @@ static const struct table_column callee_columns[] = {
 static const struct table_form edges_form = { "edges",		 NULL,
 					      TABLE_MAIN,	 TABLE_COLUMNS(edge_columns),
 					      .next = edge_next, .rest = "edge" };
-static const struct table_form callers_form = { "callers",	     NULL,
-						TABLE_PEOPLE,	     TABLE_COLUMNS(caller_columns),
-						.next = caller_next, .rest = "caller" };
-static const struct table_form callees_form = { "callees",	     NULL,
-						TABLE_PEOPLE,	     TABLE_COLUMNS(callee_columns),
-						.next = callee_next, .rest = "callee" };
+static const struct table_form callers_form = {
+	"callers",	 NULL, TABLE_PEOPLE, TABLE_COLUMNS(caller_columns), .next = neighbour_next,
+	.rest = "caller"
+};
+static const struct table_form callees_form = {
+	"callees",	 NULL, TABLE_PEOPLE, TABLE_COLUMNS(callee_columns), .next = neighbour_next,
+	.rest = "callee"
+};
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -367,25 +362,9 @@ static const struct table_form *const forms[] = {
 	&callees_form,	 &lost_form,	 &recorded_losses_form
 };
 
-static int write_dot(struct buf *out, const struct document *d, const struct show *s,
-		     struct err *err)
-{
-	(void)s;
-	return graph_write_dot(out, calls_graph(d->ctx, err), err);
-}
-
-static int write_svg(struct buf *out, const struct document *d, const struct show *s,
-		     struct err *err)
-{
-	(void)s;
-	return graph_write_svg(out, calls_graph(d->ctx, err), err);
-}
-
-static const struct format graphs[] = { { "dot", write_dot, true, false },
-					{ "svg", write_svg, true, false } };
-const struct document_form calls_document = { "calls", 2,
-					      forms,   sizeof(forms) / sizeof(*forms),
-					      graphs,  sizeof(graphs) / sizeof(*graphs) };
+GRAPH_FACES(faces, calls_graph)
+const struct document_form calls_document = { "calls", 2, forms, sizeof(forms) / sizeof(*forms),
+					      GRAPH_FACES_OF(faces) };
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 
