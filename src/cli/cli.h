@@ -94,6 +94,8 @@ int cli_show(const struct cli *cli, struct show *out, const struct document_form
 /* Writes a finished document as cli_put does, and to standard error what its format had no place
  * for. Returns an exit code. */
 int cli_document(struct cli *cli, struct document *d, const struct show *s);
+/* That last part alone, whatever -q says; `notes`: notes as well as losses. */
+void cli_say_unsaid(const struct document *d, const struct show *s, bool notes);
 
 /* What -x says: one character, or \t; a comma where it says nothing. */
 int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;

@@ -11,32 +11,39 @@
 
 #include "base/fs.h"
 #include "cli/cli.h"
+#include "show/document.h"
 
 struct counting_out {
 	const struct cli *cli;
+	const struct document_form *form;
+	struct show show;   /* later: a document of several was put */
 	const char *format; /* term, csv, json, markdown */
 	char separator;
 	struct style style;
+	struct buf text; /* of a document, kept from one to the next */
 	int fd;
 	bool own, staged, styled; /* own: to close; staged: `file` is to be committed */
 	struct file_new file;
 };
 
-#define COUNTING_OUT_INIT                                        \
-	{                                                        \
-		NULL, NULL, ',', { 0 }, -1, false, false, false, \
-		{                                                \
-			.fd = -1                                 \
-		}                                                \
+#define COUNTING_OUT_INIT                                                         \
+	{                                                                         \
+		.separator = ',', .text = BUF_INIT, .fd = -1, .file = {.fd = -1 } \
 	}
 
-int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err) MUST_USE;
+/* A format or table (--table) that `form` does not have is refused; NULL: it has no document. */
+int counting_out_open(struct counting_out *o, const struct cli *cli,
+		      const struct document_form *form, struct err *err) MUST_USE;
 /* Found out when it is first asked for: the locale's files need not be read before the program
  * runs. */
 const struct style *counting_out_style(struct counting_out *o);
 /* *gone: nobody reads any more; that is no failure. */
 int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone,
 		     struct err *err) MUST_USE;
+/* Writes a finished document, with -I one of several; `last`: and to standard error what its format
+ * had no place for. `fd` that is none of -1: there, for people. */
+int counting_out_document(struct counting_out *o, struct document *d, int fd, bool last, bool *gone,
+			  struct err *err) MUST_USE;
 int counting_out_commit(struct counting_out *o, struct err *err) MUST_USE;
 void counting_out_close(struct counting_out *o); /* without commit: nothing appears */
 

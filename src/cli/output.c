@@ -498,8 +498,7 @@ int cli_show(const struct cli *cli, struct show *out, const struct document_form
 	return show_choose(out, f, cli_format(cli), cli->opt.table, err);
 }
 
-/* Losses are seen whatever -q says. */
-static void say_unsaid(const struct document *d, const struct show *s)
+void cli_say_unsaid(const struct document *d, const struct show *s, bool notes)
 {
 	struct buf lines = BUF_INIT;
 	char *save = NULL, *line;
@@ -507,7 +506,8 @@ static void say_unsaid(const struct document *d, const struct show *s)
 	document_unsaid(&lines, d, s);
 	line = lines.len ? strtok_r(lines.s, "\n", &save) : NULL;
 	for (; line; line = strtok_r(NULL, "\n", &save))
-		say("cyclade: ", line, false);
+		if (notes || strncmp(line, "note: ", 6) != 0)
+			say("cyclade: ", line, false);
 	buf_free(&lines);
 }
 
@@ -522,7 +522,7 @@ int cli_document(struct cli *cli, struct document *d, const struct show *s)
 		return cli_out_fail(&out, &err);
 	code = cli_out_put(&out);
 	if (code == EXIT_OK)
-		say_unsaid(d, s);
+		cli_say_unsaid(d, s, true);
 	return code;
 }
 

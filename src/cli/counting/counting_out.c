@@ -13,14 +13,21 @@ static int choose_format(struct counting_out *o, struct err *err)
 	o->format = opt->json ? "json" : opt->separator ? "csv" : opt->format;
 	if (!o->format)
 		o->format = "term";
-	return cli_separator(o->cli, &o->separator, err);
+	if (cli_separator(o->cli, &o->separator, err))
+		return -1;
+	o->show = (struct show){ .separator = o->separator,
+				 .quiet = opt->quiet,
+				 .line = opt->interval };
+	return o->form ? show_choose(&o->show, o->form, o->format, opt->table, err) : 0;
 }
 
-int counting_out_open(struct counting_out *o, const struct cli *cli, struct err *err)
+int counting_out_open(struct counting_out *o, const struct cli *cli,
+		      const struct document_form *form, struct err *err)
 {
 	const struct options *opt = &cli->opt;
 
 	o->cli = cli;
+	o->form = form;
 	if (choose_format(o, err))
 		return -1;
 	if (!opt->output || !strcmp(opt->output, "-")) {
@@ -69,6 +76,33 @@ int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, st
 	return 0;
 }
 
+/* Not through counting_out_put(): the file is none of `o`. */
+static int put_for_people(struct counting_out *o, struct document *d, int fd, struct err *err)
+{
+	struct show s = { .style = cli_style(o->cli, fd), .quiet = o->show.quiet };
+
+	if (show_choose(&s, o->form, "term", NULL, err) || document_write(&o->text, d, &s, err))
+		return -1;
+	return fd_write_all(fd, buf_str(&o->text), o->text.len, "standard error", err);
+}
+
+int counting_out_document(struct counting_out *o, struct document *d, int fd, bool last, bool *gone,
+			  struct err *err)
+{
+	*gone = false;
+	buf_reset(&o->text);
+	if (fd >= 0)
+		return put_for_people(o, d, fd, err);
+	o->show.style = *counting_out_style(o);
+	if (document_write(&o->text, d, &o->show, err) || counting_out_put(o, &o->text, gone, err))
+		return -1;
+	o->show.later = true;
+	/* csv beside the program's own words stays csv, but for losses */
+	if (last)
+		cli_say_unsaid(d, &o->show, o->fd != STDERR_FILENO);
+	return 0;
+}
+
 int counting_out_commit(struct counting_out *o, struct err *err)
 {
 	bool staged = o->staged, own = o->own;
@@ -86,4 +120,5 @@ void counting_out_close(struct counting_out *o)
 	else if (o->own)
 		(void)close(o->fd);
 	o->staged = o->own = false;
+	buf_free(&o->text);
 }

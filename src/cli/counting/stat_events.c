@@ -246,7 +246,8 @@ static int count(struct stat_run *s, struct err *err)
 					      .ctx = s };
 
 	if (cli_ask(s->cli, &s->ask, err) || counting_open(&s->k, &s->ask, "count", 0, err) ||
-	    counting_events_parse(&s->ev, &s->k, err) || counting_out_open(&s->out, s->cli, err))
+	    counting_events_parse(&s->ev, &s->k, err) ||
+	    counting_out_open(&s->out, s->cli, NULL, err))
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);

@@ -694,7 +694,7 @@ static int print_all(struct data *d, struct err *err)
 	const char *note[8];
 	size_t n = 0;
 
-	if (notes_of(d, note, &n, err) || counting_out_open(&d->im->out, d->im->cli, err))
+	if (notes_of(d, note, &n, err) || counting_out_open(&d->im->out, d->im->cli, NULL, err))
 		return -1;
 	if (d->im->cli->opt.interval)
 		return print_intervals(d, note, n, err);

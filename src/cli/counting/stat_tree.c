@@ -326,7 +326,7 @@ static int count(struct stat_tree *s, struct err *err)
 	if (s->no_pmu[0])
 		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
 	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
-	    counting_out_open(&s->out, s->cli, err))
+	    counting_out_open(&s->out, s->cli, NULL, err))
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);
