@@ -113,6 +113,14 @@ void document_close(struct document *d);
 const struct table *document_next_table(const struct document *d, const struct show *s,
 					unsigned not_flags, size_t *at);
 
+/* ---- for a face of the term format: what others show, too ------------------------------------ */
+
+void term_titles(struct buf *out, const struct document *d, const struct style *st);
+void term_notes(struct buf *out, const struct document *d, const struct style *st);
+/* With a blank line above; nothing if it has no rows. */
+void term_table(struct buf *out, const struct table *t, const struct style *st);
+void term_facts(struct buf *out, const struct document *d, const struct style *st);
+
 #define FORMAT(name, write, machine, one_table) document_write_fn write;
 #include "show/format.def"
 #undef FORMAT

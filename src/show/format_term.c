@@ -70,8 +70,8 @@ static bool is_text(const struct table_column *c)
 
 static bool has_names(const struct sheet *s, size_t i)
 {
-	return (s->column[i].flags & (C_FLEX | C_KEEP_END)) == C_FLEX && is_text(&s->column[i]) &&
-	       s->p.st->width;
+	return (s->column[i].flags & (C_FLEX | C_KEEP_END | C_CUT)) == C_FLEX &&
+	       is_text(&s->column[i]) && s->p.st->width;
 }
 
 /* Columns of a cell that are not its name's. A tail is kept if it leaves room for a name. */
@@ -355,12 +355,58 @@ static void put_titles(struct page *p, const struct document *d)
 
 static void put_facts(struct page *p, const struct document *d)
 {
-	if (d->fact.n + d->note.n)
-		page_end(p);
 	for (size_t i = 0; i < d->fact.n; i++)
 		put_fact(p, d->fact.v[i].label, d->fact.v[i].text, d->fact.v[i].ink != INK_PLAIN);
+}
+
+static void put_notes(struct page *p, const struct document *d)
+{
 	for (size_t i = 0; i < d->note.n; i++)
 		put_fact(p, "note", d->note.v[i], true);
+}
+
+static void put_lines(struct buf *out, const struct document *d, const struct style *st,
+		      void (*put)(struct page *p, const struct document *d))
+{
+	struct page p = { .out = out, .st = st };
+
+	put(&p, d);
+	out->failed |= p.text.failed;
+	buf_free(&p.text);
+}
+
+void term_titles(struct buf *out, const struct document *d, const struct style *st)
+{
+	put_lines(out, d, st, put_titles);
+}
+
+void term_facts(struct buf *out, const struct document *d, const struct style *st)
+{
+	put_lines(out, d, st, put_facts);
+}
+
+void term_notes(struct buf *out, const struct document *d, const struct style *st)
+{
+	put_lines(out, d, st, put_notes);
+}
+
+static void close_sheet(struct sheet *s)
+{
+	s->p.out->failed |= s->scratch.failed | s->word.failed | s->group.failed | s->name.failed |
+			    s->p.text.failed;
+	buf_free(&s->p.text);
+	buf_free(&s->scratch);
+	buf_free(&s->word);
+	buf_free(&s->name);
+	buf_free(&s->group);
+}
+
+void term_table(struct buf *out, const struct table *t, const struct style *st)
+{
+	struct sheet sheet = { .p = { .out = out, .st = st } };
+
+	put_table(&sheet, t);
+	close_sheet(&sheet);
 }
 
 int format_term(struct buf *out, const struct document *d, const struct show *s, struct err *err)
@@ -374,18 +420,16 @@ int format_term(struct buf *out, const struct document *d, const struct show *s,
 		put_titles(&sheet.p, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
 		put_table(&sheet, t);
-	if (!s->table)
+	if (!s->table) {
+		if (d->fact.n + d->note.n)
+			page_end(&sheet.p);
 		put_facts(&sheet.p, d);
+		put_notes(&sheet.p, d);
+	}
 	if (d->n_next && !s->quiet && !s->table) {
 		page_end(&sheet.p);
 		next_put(out, d->next, d->n_next, &s->style);
 	}
-	out->failed |= sheet.scratch.failed | sheet.word.failed | sheet.group.failed |
-		       sheet.name.failed | sheet.p.text.failed;
-	buf_free(&sheet.p.text);
-	buf_free(&sheet.scratch);
-	buf_free(&sheet.word);
-	buf_free(&sheet.name);
-	buf_free(&sheet.group);
+	close_sheet(&sheet);
 	return 0;
 }

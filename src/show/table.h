@@ -53,6 +53,7 @@ enum {
 	C_PEOPLE = 128,	 /* for people only: made of other columns */
 	C_SPARSE = 256,	 /* people are not shown it where none of their rows has a value */
 	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` says what was lost */
+	C_CUT = 2048,	 /* with C_FLEX: is cut at its end: a line of text, no name */
 	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
 };
 

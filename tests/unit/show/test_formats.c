@@ -370,6 +370,55 @@ static void term(void **state)
 	buf_free(&b);
 }
 
+static int write_pieces(struct buf *out, const struct document *d, const struct show *s,
+			struct err *err)
+{
+	(void)err;
+	term_titles(out, d, &s->style);
+	term_notes(out, d, &s->style);
+	term_table(out, &d->table.v[0], &s->style);
+	term_facts(out, d, &s->style);
+	return 0;
+}
+
+/* A face that puts the pieces of a page elsewhere; a line of text is cut where it ends. */
+static void pieces(void **state)
+{
+	static const struct place lines[] = { { .name = "while (first(a, b) && second(c, d)) {" } };
+	static const struct table_column columns[] = {
+		{ "text", "text", T_TEXT, C_FLEX | C_CUT, NULL, "",
+		  TABLE_FIELD(struct place, name) },
+	};
+	static const struct table_form lines_form = { "lines", NULL, TABLE_MAIN,
+						      TABLE_COLUMNS(columns) };
+	static const struct table_form *const one[] = { &lines_form };
+	static const struct format face[] = { { "term", write_pieces, false, false } };
+	static const struct document_form own = { "lines", 1, one, 1, face, 1 };
+	const struct table t = {
+		.form = &lines_form, .array = lines, .stride = sizeof(*lines), .n = 1
+	};
+	struct show s = { .style = { .width = 30, .ascii = true } };
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct document d;
+
+	(void)state;
+	assert_int_equal(show_choose(&s, &own, "term", NULL, &err), 0);
+	document_open(&d, &own, NULL);
+	document_title(&d, INK_PLAIN, "a title");
+	document_table(&d, &t);
+	document_fact(&d, "lost", true, "%d records", 12);
+	document_note(&d, "a note");
+	assert_int_equal(document_write(&b, &d, &s, &err), 0);
+	document_close(&d);
+	assert_string_equal(buf_str(&b), " a title\n"
+					 " note            a note\n"
+					 "\n text\n"
+					 " while (first(a, b) && seco...\n"
+					 " lost            12 records\n");
+	buf_free(&b);
+}
+
 static void refusals(void **state)
 {
 	struct show s = { 0 };
@@ -393,7 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(csv),	    cmocka_unit_test(names_differ), cmocka_unit_test(json),
 		cmocka_unit_test(markdown), cmocka_unit_test(html),	    cmocka_unit_test(term),
-		cmocka_unit_test(refusals),
+		cmocka_unit_test(refusals), cmocka_unit_test(pieces),
 	};
 
 	return cmocka_run_group_tests_name("show/formats", tests, NULL, NULL);
