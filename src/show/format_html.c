@@ -101,7 +101,9 @@ static void put_heads(struct writer *w, const struct table *t)
 		buf_puts(w->out, "<th title=\"");
 		put_text(w->out, c[i].means);
 		buf_puts(w->out, "\">");
-		put_text(w->out, c[i].head);
+		buf_reset(&w->word);
+		table_put_head(&w->word, &c[i]);
+		put_text(w->out, buf_str(&w->word));
 		buf_puts(w->out, "</th>");
 	}
 	buf_puts(w->out, "</tr>\n");
@@ -152,9 +154,12 @@ static void put_table(struct writer *w, const struct table *t)
 		w->shown[i] = table_has(t, i, C_DATA | C_GROUP) && !table_empty(t, i);
 		w->n_shown += w->shown[i];
 	}
-	buf_printf(w->out, "<table id=\"%s\">\n", t->form->name);
-	if (t->form->title)
-		put_element(w->out, "caption", t->form->title);
+	if (t->form->flags & TABLE_PEOPLE) /* there may be several of its name */
+		buf_puts(w->out, "<table>\n");
+	else
+		buf_printf(w->out, "<table id=\"%s\">\n", t->form->name);
+	if (table_title(t))
+		put_element(w->out, "caption", table_title(t));
 	put_heads(w, t);
 	while ((!t->people || shown < t->people) && table_next(t, &r)) {
 		put_row(w, t, &r);

@@ -41,6 +41,13 @@ static void put_cell(struct writer *w, const struct table *t, size_t i, const st
 		buf_printf(w->out, " %s", buf_str(&w->word));
 }
 
+static void put_head(struct buf *out, const struct table_column *c)
+{
+	buf_puts(out, "| ");
+	table_put_head(out, c);
+	buf_putc(out, ' ');
+}
+
 static void put_heads(struct writer *w, const struct table *t)
 {
 	size_t n;
@@ -48,7 +55,7 @@ static void put_heads(struct writer *w, const struct table *t)
 
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
-			buf_printf(w->out, "| %s ", c[i].head);
+			put_head(w->out, &c[i]);
 	buf_puts(w->out, "|\n");
 	for (size_t i = 0; i < n; i++)
 		if (w->shown[i])
@@ -92,8 +99,8 @@ static void put_table(struct writer *w, const struct table *t)
 	for (size_t i = 0; i < n; i++)
 		w->shown[i] = table_has(t, i, C_DATA | C_GROUP) && !table_empty(t, i);
 	while ((!t->people || shown < t->people) && table_next(t, &r)) {
-		if (!shown && t->form->title)
-			buf_printf(w->out, "%s\n\n", t->form->title);
+		if (!shown && table_title(t))
+			buf_printf(w->out, "%s\n\n", table_title(t));
 		if (put_group(w, t, &r))
 			put_heads(w, t);
 		for (size_t i = 0; i < n; i++) {

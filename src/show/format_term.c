@@ -3,7 +3,7 @@
  * term - for people on a terminal: titles, tables, facts, the commands worth typing now.
  *
  * Columns are as wide as what is in them; those that may be cut (C_FLEX) share what is left of the
- * line.
+ * line. Where that is little, columns that may be left out (C_DROP) are.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "show/document.h"
 #include "show/page.h"
 
-enum { COLUMNS_MAX = 64, GAP = 2, INDENT = 2, LEAST_FLEX = 8 };
+enum { COLUMNS_MAX = 160, GAP = 2, INDENT = 2, LEAST_FLEX = 8, GOOD_FLEX = 24 };
 #define HOT  0.10
 #define WARM 0.02
 
@@ -22,7 +22,7 @@ struct sheet {
 	const struct table *t;
 	const struct table_column *column;
 	size_t n; /* columns, COLUMNS_MAX at most */
-	size_t rows;
+	size_t rows, heads, dropped;
 	struct {
 		size_t width, error;
 		bool shown;
@@ -122,15 +122,41 @@ static bool people_see(const struct sheet *s, size_t i)
 	return table_has(s->t, i, C_DATA | C_GROUP);
 }
 
+/* The width of a line whose texts that may be cut have `flex` columns at most; 0: all of theirs. */
+static size_t line_width(const struct sheet *s, size_t flex)
+{
+	size_t used = 1;
+
+	for (size_t i = 0; i < s->n; i++) {
+		size_t width = s->of[i].width;
+
+		if (!s->of[i].shown)
+			continue;
+		if (flex && s->column[i].flags & C_FLEX && width > flex)
+			width = flex;
+		used += width + (s->of[i].error ? 1 + s->of[i].error : 0) + GAP;
+	}
+	return used > 1 ? used - GAP : used;
+}
+
+static void drop(struct sheet *s)
+{
+	size_t width = s->p.st->width;
+
+	s->dropped = 0;
+	for (size_t i = s->n; width && i-- > 0 && line_width(s, GOOD_FLEX) > width;) {
+		if (!s->of[i].shown || !(s->column[i].flags & C_DROP))
+			continue;
+		s->of[i].shown = false;
+		s->dropped++;
+	}
+}
+
 /* Those that may be cut get less where the line would be too long, the widest first. */
 static void narrow(struct sheet *s)
 {
-	size_t used = 1, width = s->p.st->width;
+	size_t used = line_width(s, 0), width = s->p.st->width;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->of[i].shown)
-			used += s->of[i].width + (s->of[i].error ? 1 + s->of[i].error : 0) + GAP;
-	used -= used > 1 ? GAP : 0;
 	while (width && used > width) {
 		size_t widest = s->n;
 
@@ -145,6 +171,43 @@ static void narrow(struct sheet *s)
 	}
 }
 
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+static size_t lines_of(const char *head)
+{
+	size_t n = 1;
+
+	for (; *head; head++)
+		n += *head == '\n';
+	return n;
+}
+
+static size_t width_of_head(const char *head)
+{
+	size_t width = 0;
+
+	for (; *head; head += strcspn(head, "\n"), head += *head == '\n')
+		widen(&width, strcspn(head, "\n"));
+	return width;
+}
+
+/* A line of a head, of which the last lines stand beside each other. */
+static void put_head(struct sheet *s, size_t i, size_t line)
+{
+	const char *head = s->column[i].head;
+	size_t above = s->heads - lines_of(head), len;
+
+	for (; line > above; above++)
+		head += strcspn(head, "\n") + 1;
+	buf_reset(&s->word);
+	len = line < above ? 0 : strcspn(head, "\n");
+	buf_printf(&s->word, "%.*s", (int)len, head);
+	if (is_text(&s->column[i]))
+		buf_put_left(s->p.out, buf_str(&s->word), s->of[i].width);
+	else
+		buf_put_right(s->p.out, buf_str(&s->word), s->of[i].width);
+}
+
 static void measure(struct sheet *s)
 {
 	struct table_row r = { 0 };
@@ -157,9 +220,14 @@ static void measure(struct sheet *s)
 				measure_cell(s, i, &r);
 	for (size_t i = 0; i < s->n; i++) {
 		s->of[i].shown = people_see(s, i) && !table_empty(s->t, i);
-		widen(&s->of[i].width, strlen(s->column[i].head));
+		widen(&s->of[i].width, width_of_head(s->column[i].head));
 	}
+	drop(s);
 	narrow(s);
+	s->heads = 1;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->of[i].shown)
+			widen(&s->heads, lines_of(s->column[i].head));
 	settle_names(s);
 }
 
@@ -177,26 +245,25 @@ static size_t last_shown(const struct sheet *s)
 
 static void put_heads(struct sheet *s)
 {
-	const char *gap = " ";
+	for (size_t line = 0; line < s->heads; line++) {
+		const char *gap = " ";
 
-	page_ink(&s->p, INK_BOLD);
-	for (size_t i = 0; i < s->n; i++) {
-		if (!s->of[i].shown)
-			continue;
-		buf_puts(s->p.out, gap);
-		gap = "  ";
-		if (is_text(&s->column[i]))
-			buf_put_left(s->p.out, s->column[i].head, s->of[i].width);
-		else
-			buf_put_right(s->p.out, s->column[i].head, s->of[i].width);
-		if (s->of[i].error) {
+		page_ink(&s->p, INK_BOLD);
+		for (size_t i = 0; i < s->n; i++) {
+			if (!s->of[i].shown)
+				continue;
+			buf_puts(s->p.out, gap);
+			gap = "  ";
+			put_head(s, i, line);
+			if (!s->of[i].error)
+				continue;
 			buf_putc(s->p.out, ' ');
-			buf_put_left(s->p.out, "+-", s->of[i].error);
+			buf_put_left(s->p.out, line + 1 == s->heads ? "+-" : "", s->of[i].error);
 		}
+		buf_trim(s->p.out);
+		page_ink(&s->p, INK_PLAIN);
+		page_end(&s->p);
 	}
-	buf_trim(s->p.out);
-	page_ink(&s->p, INK_PLAIN);
-	page_end(&s->p);
 }
 
 static void put_text(struct sheet *s, size_t i, const struct table_cell *x, bool last)
@@ -311,8 +378,8 @@ static void put_table(struct sheet *s, const struct table *t)
 		return;
 	}
 	page_end(&s->p);
-	if (t->form->title) {
-		buf_printf(s->p.out, " %s", t->form->title);
+	if (table_title(t)) {
+		buf_printf(s->p.out, " %s", table_title(t));
 		page_end(&s->p);
 	}
 	if (!has_groups(s))
@@ -321,6 +388,9 @@ static void put_table(struct sheet *s, const struct table *t)
 	free_names(s);
 	buf_reset(&s->word);
 	table_put_rest(&s->word, t, s->rows);
+	if (s->dropped)
+		buf_printf(&s->word, "%s(%zu more column%s: a wider terminal or --format csv)",
+			   s->word.len ? "  " : "", s->dropped, s->dropped == 1 ? "" : "s");
 	if (!s->word.len)
 		return;
 	page_ink(&s->p, INK_DIM);

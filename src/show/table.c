@@ -119,6 +119,17 @@ void table_cell(struct table_cell *out, const struct table *t, const struct tabl
 		out->none = true;
 }
 
+const char *table_title(const struct table *t)
+{
+	return t->title ? t->title : t->form->title;
+}
+
+void table_put_head(struct buf *b, const struct table_column *c)
+{
+	for (const char *s = c->head; *s; s++)
+		buf_putc(b, *s == '\n' ? ' ' : *s);
+}
+
 bool cell_has(const struct table_cell *x)
 {
 	return !x->none;

@@ -55,6 +55,7 @@ enum {
 	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` says what was lost */
 	C_CUT = 2048,	 /* with C_FLEX: is cut at its end: a line of text, no name */
 	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
+	C_DROP = 2048,	 /* on a narrow terminal left out, the last one first */
 };
 
 struct table_cell {
@@ -90,7 +91,7 @@ typedef void table_get(const struct table *t, const struct table_column *c,
 
 struct table_column {
 	const char *key;  /* for programs */
-	const char *head; /* for people */
+	const char *head; /* for people; lines end in \n */
 	enum table_kind kind;
 	unsigned flags;
 	const char *unit;  /* "cycles", "Hz"; NULL: a plain number, or another column has it */
@@ -146,6 +147,7 @@ struct table {
 	const void *ctx;
 	const void *array; /* rows, where the form has no next() */
 	size_t stride, n;
+	const char *title;		   /* NULL: the form's */
 	size_t people;			   /* so many rows for people, then how many more; 0: all */
 	bool data_only;			   /* this time it is for programs only */
 	uint64_t hidden;		   /* bit by column: the result has nothing for it */
@@ -169,6 +171,9 @@ size_t table_enough(const struct table *t, size_t column, size_t least, size_t m
 /* Fails in a build with asserts: keys are unique, names are fit for SQL, TABLE_ONE is one row. */
 void table_check(const struct table *t);
 
+/* Above a table, or NULL. */
+const char *table_title(const struct table *t);
+
 /* A text made by get(). */
 void cell_printf(struct table_cell *out, const char *fmt, ...) PRINTF_(2, 3);
 void cell_estimate(struct table_cell *out, struct estimate e);
@@ -183,6 +188,8 @@ bool cell_has(const struct table_cell *x);
 void cell_put(struct buf *b, const struct table_cell *x);
 /* "+-1.3", "+-0.4 %~"; nothing where there is no value, or it is exact and no estimate. */
 void cell_put_error(struct buf *b, const struct table_cell *x);
+/* A head in one line. */
+void table_put_head(struct buf *b, const struct table_column *c);
 /* "(3 more edges)"; nothing where people are shown all. */
 void table_put_rest(struct buf *b, const struct table *t, size_t shown);
 

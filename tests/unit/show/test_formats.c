@@ -419,6 +419,59 @@ static void pieces(void **state)
 	buf_free(&b);
 }
 
+/* Heads of several lines, a title of this table alone, and columns that a narrow terminal lacks. */
+static void narrow(void **state)
+{
+	static const struct table_column columns[] = {
+		COLUMN("runs", "runs", T_COUNT, C_KEY, "", .get = number_get),
+		COLUMN("long", "Load\nLatency", T_COUNT, C_DROP, "", .get = number_get),
+		COLUMN("wide", "Branch\nMisprediction", T_COUNT, C_DROP, "", .get = number_get),
+		COLUMN("half", "half", T_TEXT, C_FLEX, "", .get = half_get),
+	};
+	static const struct table_form dropping = { "dropping", "not shown", 0,
+						    TABLE_COLUMNS(columns), .next = number_next };
+	static const struct table_form *const one[] = { &dropping };
+	static const struct document_form of = { "narrow", 1, one, 1, NULL, 0 };
+	static const size_t numbers = 1;
+	const struct table t = { .form = &dropping, .ctx = &numbers, .title = "of this one" };
+	static const char *const want[] = {
+		"\n of this one\n"
+		"          Load         Branch\n"
+		" runs  Latency  Misprediction  half\n"
+		"    0        0              0  half 0\n",
+		"\n of this one\n"
+		"          Load\n"
+		" runs  Latency  half\n"
+		"    0        0  half 0\n"
+		" (1 more column: a wider terminal or --format csv)\n",
+		"\n of this one\n"
+		" runs  half\n"
+		"    0  half 0\n"
+		" (2 more columns: a wider terminal or --format csv)\n",
+		"of this one\n\n"
+		"| runs | Load Latency | Branch Misprediction | half |\n|---:|---:|---:|---|\n"
+		"| 0 | 0 | 0 | half 0 |\n\n",
+	};
+	static const unsigned width[] = { 37, 36, 21, 0 };
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct show s = { .style = { .width = width[i] } };
+		struct document d;
+
+		buf_reset(&b);
+		assert_int_equal(show_choose(&s, &of, i < 3 ? "term" : "markdown", NULL, &err), 0);
+		document_open(&d, &of, NULL);
+		document_table(&d, &t);
+		assert_int_equal(document_write(&b, &d, &s, &err), 0);
+		document_close(&d);
+		assert_string_equal(b.s, want[i]);
+	}
+	buf_free(&b);
+}
+
 static void refusals(void **state)
 {
 	struct show s = { 0 };
@@ -440,9 +493,11 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(csv),	    cmocka_unit_test(names_differ), cmocka_unit_test(json),
-		cmocka_unit_test(markdown), cmocka_unit_test(html),	    cmocka_unit_test(term),
-		cmocka_unit_test(refusals), cmocka_unit_test(pieces),
+		cmocka_unit_test(csv),	  cmocka_unit_test(names_differ),
+		cmocka_unit_test(json),	  cmocka_unit_test(markdown),
+		cmocka_unit_test(html),	  cmocka_unit_test(term),
+		cmocka_unit_test(narrow), cmocka_unit_test(refusals),
+		cmocka_unit_test(pieces),
 	};
 
 	return cmocka_run_group_tests_name("show/formats", tests, NULL, NULL);
