@@ -18,7 +18,7 @@ echo "and what the program's own clock says (demo/phases.c divides its CPU time 
 awk -F, '
 { sub(/\r$/, "") } # RFC 4180 ends lines with CR LF
 NR != FNR && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-NR != FNR { share[$column["sym"]] = 100 * $column["share"]; error[$column["sym"]] = 100 * $column["error"]; next }
+NR != FNR { share[$column["function"]] = 100 * $column["share"]; error[$column["function"]] = 100 * $column["share_error"]; next }
 { split($0, w, " "); order[++n] = w[1]; known[w[1]] = w[2] }
 END {
 	printf " %-14s %10s %18s\n", "", "known", "measured"

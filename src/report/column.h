@@ -2,7 +2,7 @@
 /*
  * column - what can stand in a report's row: names, headers, widths, and how to get the value.
  *
- *	keys_parse(&opts, &by_event, "comm,dso,sym", &err)	-s: what rows are told apart by
+ *	keys_parse(&opts, &by_event, "comm,dso,function", &err)	-s: what rows are told apart by
  *	columns_parse(&list, default, "+period,-error", &err)	--fields
  *	column_get(id, ...)					a cell; sinks write it by its kind
  *
@@ -29,7 +29,9 @@ enum column_id {
 enum { COLUMN_WEIGHT = 1, COLUMN_FLEX = 2, COLUMN_KEY = 4, COLUMN_KEEP_END = 8 };
 
 struct column {
-	const char *name, *alias, *header;
+	const char *name;
+	const char *words; /* taken for it, the name first; each ends in \0, all in one more */
+	const char *header;
 	enum text_fit align;
 	unsigned width, flags;
 };
@@ -66,8 +68,8 @@ struct view_row;
 struct cell column_get(enum column_id id, const struct view *v, const struct view_table *t,
 		       const struct view_row *r, size_t event);
 
-/* The keys of -s into opts->key; NULL is "comm,dso,sym". `event` is no key of the profile: it only
- * asks for a table per event, and *by_event says so. */
+/* The keys of -s into opts->key; NULL is "comm,dso,function". `event` is no key of the profile: it
+ * only asks for a table per event, and *by_event says so. */
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list,
 	       struct err *err) MUST_USE;
 enum column_id column_of_key(enum profile_key key);

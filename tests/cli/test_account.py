@@ -78,8 +78,8 @@ def want(counts, weigh):
 
 def values(path, name, weigh):
     d = loads("-i", path)
-    rows = {r["sym"]: r["cells"] for r in d["rows"]}
-    t.equal([r["sym"] for r in d["rows"]], ["hot", "cold", "warm"], name + ": rows, most cycles first")
+    rows = {r["function"]: r["cells"] for r in d["rows"]}
+    t.equal([r["function"] for r in d["rows"]], ["hot", "cold", "warm"], name + ": rows, most cycles first")
     bad = []
     for f, counts in COUNTS.items():
         cells, half = want(counts, weigh)
@@ -190,7 +190,7 @@ def nested(path):
     column = lines[at].rindex("where")
     names = [x[column:].rstrip() for x in lines[at + 1:lines.index("", at)]]
     rows = loads("-i", path)["rows"]
-    want = ["%s" % rows[0]["comm"], "  %s" % rows[0]["dso"]] + ["    " + r["sym"] for r in rows]
+    want = ["%s" % rows[0]["comm"], "  %s" % rows[0]["dso"]] + ["    " + r["function"] for r in rows]
     t.equal(names, want, "process, module, functions")
     for keys, level in (("comm", 0), ("comm,dso", 1)):
         flat = run("-i", path, "-s", keys, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
@@ -345,7 +345,7 @@ def same_names(where):
     path = os.path.join(where, "names.data")
     m.write(path)
     for keys in ("sym", "dso,sym", "sym,tid"):
-        rows = {r["sym"]: r["cells"] for r in loads("-i", path, "-s", keys)["rows"]}
+        rows = {r["function"]: r["cells"] for r in loads("-i", path, "-s", keys)["rows"]}
         t.equal({k: (v["Cycles"]["value"], v["Local_DRAM"]["value"]) for k, v in rows.items()},
                 {"hot@0x%x" % (0x401000 + k * 0x40): (e[CYCLES] * PERIOD[CYCLES], e[DRAM] * PERIOD[DRAM] * 167) for k, e in counts.items()},
                 "two functions of one name: -s " + keys)

@@ -73,7 +73,7 @@ def run(*argv, **env):
 def shares(data, *words, **env):
     """dso, sym -> samples"""
     r = run(CYCLADE, "report", "--no-cache", "-s", "dso,sym", "--format", "csv", *words, data, **env)
-    return {(x["dso"], x["sym"]): int(x["samples"]) for x in csv.DictReader(io.StringIO(r.stdout))}
+    return {(x["dso"], x["function"]): int(x["samples"]) for x in csv.DictReader(io.StringIO(r.stdout))}
 
 
 def record(data, *argv):

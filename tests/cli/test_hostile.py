@@ -213,7 +213,7 @@ rows = list(csv.DictReader(io.StringIO(bounded("report", names, "--format", "csv
 t.equal(len(rows), len(evil), "csv: a row for each")
 t.ok(abs(sum(float(x["share"]) for x in rows) - 1) < 1e-6 * len(rows), "csv: shares close")
 j = json.loads(bounded("report", names, "-j").stdout)
-t.ok(j["schema"] == "cyclade.report/1", "json is read back")
+t.ok(j["schema"] == "cyclade.report/2", "json is read back")
 folded = bounded("report", names, "--format", "folded").stdout.splitlines()
 t.equal(len(folded), len(evil), "folded: a line for each")
 t.equal({x.count(";") for x in folded}, {1}, "folded: comm;function, whatever they contain")
@@ -242,11 +242,11 @@ t.ok(not os.path.exists("owned"), "no shell was asked")
 crowd = make("crowd.data", symbols=[b"hot", b"cold"], samples=[0xffffffffc0000010] * 2900 + [0xffffffffc0001010] * 100,
              threads=1000)
 r = bounded("report", crowd)
-t.ok("(1,100 more)" in r.stdout and "next: cyclade report -i crowd.data -s dso,sym" in r.stdout,
+t.ok("(1,100 more)" in r.stdout and "next: cyclade report -i crowd.data -s dso,function" in r.stdout,
      "a thousand names of threads: the next step is to leave them out", r.stdout)
 r = bounded("report", crowd, "-s", "dso,sym")
 t.ok(" 96.7 % " in r.stdout, "which shows the hot function", r.stdout)
-t.ok("-s dso,sym" not in bounded("report", good, "--limit", "1").stdout, "one name: nothing to leave out")
+t.ok("-s dso,function" not in bounded("report", good, "--limit", "1").stdout, "one name: nothing to leave out")
 
 r = bounded("report", "-g", make("astray.data", [(0x400000, 0x10000, 0, b"/nowhere/prog")], [0x90000000] * 9, chains=True))
 t.ok("callers lost    100.0 %" in r.stdout, "chains that lead nowhere are said", r.stdout)

@@ -27,8 +27,8 @@ def ours(path, *options):
     n, dso = {}, {}
     for row in csv.DictReader(io.StringIO(r.stdout)):
         if row["dso"].endswith((".dump", ".map")):
-            n[row["sym"]] = n.get(row["sym"], 0) + int(row["samples"])
-            dso[row["sym"]] = row["dso"]
+            n[row["function"]] = n.get(row["function"], 0) + int(row["samples"])
+            dso[row["function"]] = row["dso"]
     return n, dso, r
 
 

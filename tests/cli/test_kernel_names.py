@@ -74,7 +74,7 @@ def make(path, text, at, moved=0, ident=b"", **header):
 def names(path):
     r = run(CYCLADE, "report", "--no-cache", "-s", "sym", "--format", "csv", path)
     rows = list(csv.DictReader(io.StringIO(r.stdout)))
-    return [row["sym"] for row in rows]
+    return [row["function"] for row in rows]
 
 
 def made(where):
@@ -170,7 +170,7 @@ def corpus():
         tap.skip("a recording of Linux 3.8", "no corpus")
         return
     r = run(CYCLADE, "report", "--no-cache", "--format", "csv", path)
-    got = [row["sym"] for row in csv.DictReader(io.StringIO(r.stdout)) if row["dso"] == "[kernel.kallsyms]"]
+    got = [row["function"] for row in csv.DictReader(io.StringIO(r.stdout)) if row["dso"] == "[kernel.kallsyms]"]
     tap.ok(got and all(re.fullmatch("0x[0-9a-f]{16}", g) for g in got), "a recording of Linux 3.8: no names of this kernel", got[:9])
 
 

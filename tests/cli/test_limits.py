@@ -23,6 +23,6 @@ with tempfile.TemporaryDirectory() as tmp:
     # a row that would be folded alone is shown: always two are below
     for least, want in (("25", {"hot", "cold"}), ("25.01", {"hot"}), ("50", {"hot"}), ("24.99", {"hot", "cold"})):
         r = run("report", "--no-cache", "-i", path, "-s", "sym", "--min", least, "--format", "csv")
-        got = {row["sym"] for row in csv.DictReader(io.StringIO(r.stdout))} & set(shares)
+        got = {row["function"] for row in csv.DictReader(io.StringIO(r.stdout))} & set(shares)
         t.equal(got, want, "--min %s of rows with 50, 25, 15 and 10 %%" % least)
 t.done()

@@ -71,16 +71,16 @@ def programs(where):
     os.makedirs(os.path.join(cache, ident))
     shutil.copy(debug, os.path.join(cache, ident, "debuginfo"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
-    tap.equal([r["sym"] for r in got][:1], ["spin"], "debuginfod's cache: debug information")
+    tap.equal([r["function"] for r in got][:1], ["spin"], "debuginfod's cache: debug information")
     shutil.copy(os.path.join(kept, "other-name"), os.path.join(cache, ident, "executable"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
-    tap.equal([r["sym"] for r in got][:1], ["spin"], "debuginfod's cache: the program")
+    tap.equal([r["function"] for r in got][:1], ["spin"], "debuginfod's cache: the program")
     out = run(CYCLADE, "annotate", "--no-cache", data, "spin", "-j", DEBUGINFOD_CACHE_PATH=cache).stdout
     tap.ok('"text": "' in out, "... whose code annotate shows", out[:300])
     shutil.copy("/bin/true", os.path.join(cache, ident, "executable"))
     os.unlink(os.path.join(cache, ident, "debuginfo"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
-    tap.ok("spin" not in [r["sym"] for r in got], "another file in its place is refused")
+    tap.ok("spin" not in [r["function"] for r in got], "another file in its place is refused")
 
 
 def deleted(where):
@@ -106,7 +106,7 @@ def deleted(where):
             tap.skip("a deleted program's build-id", "only root may open what a process has mapped")
             return
         got = rows(data)
-        tap.equal([x["sym"] for x in got][:1], ["spin"], "a deleted program that still runs has names")
+        tap.equal([x["function"] for x in got][:1], ["spin"], "a deleted program that still runs has names")
     finally:
         p.kill()
         p.wait()
@@ -117,7 +117,7 @@ def deleted(where):
     os.makedirs(os.path.join(cache, ident))
     shutil.copy(kept, os.path.join(cache, ident, "executable"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
-    tap.equal([x["sym"] for x in got][:1], ["spin"], "... a copy is found by its build-id")
+    tap.equal([x["function"] for x in got][:1], ["spin"], "... a copy is found by its build-id")
 
 
 def guests(where):
@@ -150,7 +150,7 @@ def guests(where):
         out.write(f.build())
     got = rows(path)
     tap.equal(sorted(r["dso"] for r in got), sorted(d for *_, d in said), "guests and the hypervisor are labelled")
-    named = [r["dso"] for r in got if not r["sym"].startswith("0x") and "guest" in r["dso"]]
+    named = [r["dso"] for r in got if not r["function"].startswith("0x") and "guest" in r["dso"]]
     tap.equal(named, [], "no sample of a guest has a name of this machine's files")
     out = report(path, "-v")
     tap.ok("it is a guest's" in out, "... which -v explains", out)

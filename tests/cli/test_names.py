@@ -114,7 +114,7 @@ def look(prog, data, chains, what, lines):
     want = expected(prog, lines)
     tap.ok(len(want) == 6, f"{what}: nm knows six", want)
     rows = list(csv.DictReader(io.StringIO(cyclade("report", data, "--format", "csv").stdout)))
-    mine = {r["sym"]: float(r["share"]) for r in rows if r["sym"].split("@")[0] in ("work", "shared", "g::generic")}
+    mine = {r["function"]: float(r["share"]) for r in rows if r["function"].split("@")[0] in ("work", "shared", "g::generic")}
     tap.equal(set(mine), want, f"{what}: a row each, named as addr2line and nm have it")
     shares = sorted(round(100 * s, 2) for s in mine.values())
     theirs = perf_shares(data)
@@ -140,7 +140,7 @@ def look(prog, data, chains, what, lines):
         r = cyclade("annotate", data, name, "-j")
         j = json.loads(r.stdout) if r.returncode == 0 else {}
         tap.ok(j.get("function") == name and j["samples"] ==
-               next(int(x["samples"]) for x in rows if x["sym"] == name),
+               next(int(x["samples"]) for x in rows if x["function"] == name),
                f"{what}: annotate {name}", r.stderr)
     r = cyclade("annotate", data, sorted(want)[0].replace("@", "?")[:-1] + "*")
     tap.ok(r.returncode == 0, f"{what}: a pattern", r.stderr)
@@ -149,7 +149,7 @@ def look(prog, data, chains, what, lines):
 def rows_of(data, *words):
     """{(dso, sym): samples} of what is called shared"""
     rows = csv.DictReader(io.StringIO(cyclade("report", data, "-s", "dso,sym", "--format", "csv", *words).stdout))
-    return {(r["dso"], r["sym"]): int(r["samples"]) for r in rows if r["sym"] == "shared"}
+    return {(r["dso"], r["function"]): int(r["samples"]) for r in rows if r["function"] == "shared"}
 
 
 def same_files(where):
@@ -182,7 +182,7 @@ def same_files(where):
     # without -v perf compares base names
     perf_sym = run(PERF, "report", "-i", data, "--stdio", "-v", "-n", "--no-children", "-g", "none", "--sort", "sym").stdout
     want = sorted(int(m) for m in re.findall(r"^ +[\d.]+% +(\d+) .*\[\.\] shared", perf_sym, re.M))
-    for keys in ("sym", "inline", "comm,sym"):
+    for keys in ("function", "inline", "comm,function"):
         rows = csv.DictReader(io.StringIO(cyclade("report", data, "-s", keys, "--format", "csv").stdout))
         got = {r[keys.split(",")[-1]]: int(r["samples"]) for r in rows if "shared" in r[keys.split(",")[-1]]}
         tap.equal(got, {"%s:%s" % k: n for k, n in theirs.items()}, "two libraries of one name: -s " + keys)

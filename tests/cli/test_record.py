@@ -180,7 +180,7 @@ else:
             "./prog 10 200; cp '%s' other; mv other prog; ./prog 60" % RELAY)
     t.equal(mapped_ids("replaced.data", b"/prog"), {i.group(1) for i in ids}, "mappings of a replaced program have the build-ids of both")
     rows = json.loads(run("report", "-j", "-s", "dso,sym", "-i", "replaced.data").stdout)["tables"][0]["rows"]
-    t.ok({"first_leg", "second_leg"} <= {x["sym"] for x in rows if x["dso"] == "prog@" + ids[1].group(1)[:8]}, "and the one that is there has its names", rows[:5])
+    t.ok({"first_leg", "second_leg"} <= {x["function"] for x in rows if x["dso"] == "prog@" + ids[1].group(1)[:8]}, "and the one that is there has its names", rows[:5])
 
 # ---- exit codes and streams
 for code in (0, 7):

@@ -44,7 +44,7 @@ def run(*argv, cwd=None):
 
 def rows(data, *words):
     out = run(CYCLADE, "report", "--no-cache", "-s", "dso,sym", "--format", "csv", *words, data).stdout
-    return [(r["dso"], r["sym"]) for r in csv.DictReader(io.StringIO(out))]
+    return [(r["dso"], r["function"]) for r in csv.DictReader(io.StringIO(out))]
 
 
 def names(data, *words):

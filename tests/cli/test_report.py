@@ -88,13 +88,13 @@ t.ok(abs(sum(shares) - 100) < 0.3 and len(shares) == 5, "the table closes at 100
 t.ok("cyclade annotate -i" in r.stdout, "the screen names the next command", r.stdout)
 
 rows = rows_of(simple)
-t.equal([(x["sym"], int(x["samples"]), int(x["period"])) for x in rows],
+t.equal([(x["function"], int(x["samples"]), int(x["period"])) for x in rows],
         [(n.decode(), w, w * 1000) for n, w in zip(names, weights)], "csv: every row, hottest first")
 info = json.loads(run("info", "-j", simple).stdout)
 doc = json.loads(run("report", "-j", simple).stdout)
-t.equal(doc["schema"], "cyclade.report/1", "json has a schema")
+t.equal(doc["schema"], "cyclade.report/2", "json has a schema")
 table = doc["tables"][0]
-t.equal([(x["sym"], x["samples"]) for x in table["rows"]], [(x["sym"], int(x["samples"])) for x in rows], "json says the same")
+t.equal([(x["function"], x["samples"]) for x in table["rows"]], [(x["function"], int(x["samples"])) for x in rows], "json says the same")
 told = [(e["samples"], e["period"]) for e in info["events"]] if "period" in info["events"][0] else None
 if told:
     t.equal([(table["total"]["samples"], table["total"]["period"])], told, "the sums are those of info -j")
@@ -102,18 +102,18 @@ else:
     t.equal(table["total"]["samples"], info["events"][0]["samples"], "the samples are those of info -j")
 t.equal(sum(x["period"] for x in table["rows"]), table["total"]["period"], "json: rows sum to the total")
 r = run("report", simple, "-x", ";")
-t.ok(r.stdout.startswith("event;samples;period;share;error;comm;dso;sym\n"), "-x is csv with that separator", r.stdout[:80])
+t.ok(r.stdout.startswith("event;samples;period;share;share_error;comm;dso;function\n"), "-x is csv with that separator", r.stdout[:80])
 r = run("report", simple, "--format", "folded")
 t.equal(r.stdout.splitlines()[0], "join;hash_probe 623000", "folded without chains: the keys are the stack")
 t.equal(sum(int(x.rsplit(" ", 1)[1]) for x in r.stdout.splitlines()), 1000000, "folded: the lines sum to the total")
 
-t.equal([x["sym"] for x in rows_of(simple, "--limit", "1")], ["hash_probe", "(4 more)"], "--limit sums the rest")
+t.equal([x["function"] for x in rows_of(simple, "--limit", "1")], ["hash_probe", "(4 more)"], "--limit sums the rest")
 rows = rows_of(simple, "--focus", "^tiny")
-t.equal([(x["sym"], x["samples"]) for x in rows],
+t.equal([(x["function"], x["samples"]) for x in rows],
         [("tiny1", "6"), ("tiny2", "4"), ("(left out by --focus or --hide)", "990")], "--focus tells what it left out")
 t.equal(rows_of(simple, "--hide", "^tiny")[-1]["samples"], "10", "--hide tells what it left out")
 t.equal(rows_of(simple, "-s", "tid,comm")[0]["tid"], "7", "-s takes several keys")
-t.equal(list(rows_of(simple, "--fields", "sym,share")[0]), ["sym", "share"], "--fields chooses and orders")
+t.equal(list(rows_of(simple, "--fields", "sym,share")[0]), ["function", "share"], "--fields chooses and orders")
 doc = json.loads(run("report", "-j", simple, "--comm", "nobody").stdout)
 t.equal([(x["total"]["samples"], x["not_selected"]["samples"]) for x in doc["tables"]], [(0, 1000)], "--comm: what is not selected is told")
 
@@ -147,7 +147,7 @@ doc = json.loads(run("report", "-j", "-g", tree).stdout)
 nodes = {x["id"]: x for x in doc["tables"][0]["rows"]}
 t.ok(all(x["period"] + sum(y["total_period"] for y in nodes.values() if y["parent"] == i) == x["total_period"]
          for i, x in nodes.items()), "json: total = self + the children's totals", nodes)
-rows = {x["sym"]: x for x in rows_of(tree, "--children")}
+rows = {x["function"]: x for x in rows_of(tree, "--children")}
 t.equal((rows["fib"]["total_samples"], rows["main"]["total_samples"]), ("50", "100"), "--children: recursion counts once")
 r = run("report", simple, "-g")
 t.ok(r.returncode == 2 and "record -g" in r.stderr, "-g without chains says how to get them", r.stderr)
@@ -165,8 +165,8 @@ for form in ("term", "csv", "json", "folded", "markdown"):
         good = False
     t.ok(good, "%s: hostile names are tame" % form, r.stdout)
 rows = rows_of(hostile)
-t.equal((len(rows), rows[0]["sym"]), (6, 'a,"b"'), "csv: quotes and commas come back whole")
-t.equal(json.loads(run("report", "-j", hostile).stdout)["tables"][0]["rows"][3]["sym"], "semi;colon\nline", "json: newlines come back whole")
+t.equal((len(rows), rows[0]["function"]), (6, 'a,"b"'), "csv: quotes and commas come back whole")
+t.equal(json.loads(run("report", "-j", hostile).stdout)["tables"][0]["rows"][3]["function"], "semi;colon\nline", "json: newlines come back whole")
 lines = run("report", hostile, "--format", "folded").stdout.splitlines()
 t.ok(len(lines) == 6 and all(x.count(";") == 1 for x in lines), "folded: a line each, two frames each", lines)
 lines = [x for x in run("report", hostile, "--format", "markdown").stdout.splitlines() if x.startswith("|")]

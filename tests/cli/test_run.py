@@ -121,7 +121,7 @@ later = json.loads(run("report", "-j", "-s", "sym,dso").stdout)["tables"]
 t.equal([x["event"] for x in d["tables"]], [x["event"] for x in later], "-j: a table for each event")
 for mine, its in zip(d["tables"], later):
     t.equal({(f["sym"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["error"], 9)) for f in mine["functions"]},
-            {(f["sym"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["error"], 9)) for f in its["rows"]},
+            {(f["function"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["share_error"], 9)) for f in its["rows"]},
             "-j: the functions are report's, with shares and errors")
     t.equal(mine["total"], its["total"], "-j: of the same total")
     t.equal(sum(f["samples"] for f in mine["functions"]), mine["total"]["samples"], "-j: and the table closes")

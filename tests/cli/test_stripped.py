@@ -47,7 +47,7 @@ for line in subprocess.run(["nm", "-S", whole], capture_output=True, text=True, 
 
 def rows(*args):
     r = run("report", "-i", data, "-s", "dso,sym", "--format", "csv", "--min", "0", *args)
-    return {x["sym"]: int(x["samples"]) for x in csv.DictReader(io.StringIO(r.stdout)) if x["dso"] == "prog"}
+    return {x["function"]: int(x["samples"]) for x in csv.DictReader(io.StringIO(r.stdout)) if x["dso"] == "prog"}
 
 
 p = run("record", "-e", "cpu-clock:u", "-F", "5000", "-o", data, "--", prog)

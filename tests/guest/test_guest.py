@@ -58,7 +58,7 @@ def shares(scene):
     out = {}
     for r in rows:
         # names that clash have addresses behind them
-        name = "[unknown]" if re.match(r"0x|.*\+0x", r["sym"]) else r["sym"].split("@0x")[0]
+        name = "[unknown]" if re.match(r"0x|.*\+0x", r["function"]) else r["function"].split("@0x")[0]
         name = "_init" if name == ".plt" else name  # perf gives what has no symbol to the symbol before it
         old = out.get(name, (0, 0))
         out[name] = (old[0] + int(r["samples"]), old[1] + int(r["period"]))

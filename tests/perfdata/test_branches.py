@@ -22,7 +22,7 @@ import gen  # noqa: E402
 from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
 
 TYPE = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD BRANCH_STACK".split())
-KEYS = "comm,dso_from,addr_from,dso_to,addr_to"
+KEYS = "comm,dso_from,address_from,dso_to,address_to"
 COUNTS = ["branches", "mispredicts", "predicts", "in_tx", "aborts", "cycles"]
 
 
@@ -176,7 +176,7 @@ def narrow(t, d):
     bad = []
     for line, row in zip(table[:-1], rows):
         cell = line.split()
-        for text, key in ((cell[-3], "sym_from"), (cell[-1], "sym_to")):
+        for text, key in ((cell[-3], "function_from"), (cell[-1], "function_to")):
             shown = text.lstrip("\u2026")
             shown = shown[2:] if shown.startswith("0x") else shown
             if not row[key].endswith(shown) or len(shown) < min(6, len(row[key][2:].lstrip("0"))):
@@ -244,7 +244,7 @@ def corpus(t):
             t.skip(name, "not read by one of the two")
             continue
         seen += 1
-        rows = ours(path, "comm,dso_from,sym_from,dso_to,sym_to")
+        rows = ours(path, "comm,dso_from,function_from,dso_to,function_to")
         got = [sum(int(r[i]) for r in rows.values()) for i in range(5)]
         t.equal(got, flags, name + ": entries and flags as perf script prints them")
         want = perfs_rows(path)

@@ -234,7 +234,7 @@ else:
             if not true_count or name not in have or abs(have[name]["value"] / true_count - 1) > 0.04 + 3 * have[name]["samples"] ** -0.5:
                 bad[pmu, name] = have.get(name), true_count
     t.ok(set(docs) == set(want) and not bad, "each tree's occurrences are those that were planted on its cores", bad)
-    rows = {pmu: {r.get("sym") for r in d["rows"]} for pmu, d in docs.items()}
+    rows = {pmu: {r.get("function") for r in d["rows"]} for pmu, d in docs.items()}
     t.ok(docs and all("main" in x for x in rows.values()), "rows of both", rows)
     lines = [x.split(",") for x in run("report", "--account", "--format", "csv", "--fields", "tree", tmp + "/data").stdout.splitlines()]
     t.ok(lines[0][:2] == ["pmu", "node"] and {x[0] for x in lines[1:]} == set(want) and len({tuple(x[:2]) for x in lines}) == len(lines), "csv: the tree of each, by pmu")

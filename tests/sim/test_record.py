@@ -53,7 +53,7 @@ def test_hybrid():
         x = report("-s", "comm,dso,sym").get(event)
         t.ok(r.returncode == 0 and x and x["total"]["samples"] > 100, "%s: samples" % event, r.stderr)
         top = max(x["rows"], key=lambda row: row["period"])
-        t.equal((top["comm"], top["dso"], top["sym"]), ("sim_spin", "sim_spin", "main"), "%s: and what they fell into" % event)
+        t.equal((top["comm"], top["dso"], top["function"]), ("sim_spin", "sim_spin", "main"), "%s: and what they fell into" % event)
         t.ok(x["no_mapping"]["samples"] < x["total"]["samples"] / 50, "%s: next to none is in no mapping" % event, x["no_mapping"])
         people = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True).stdout
         t.ok("dummy" not in people, "%s: people are not shown what only tells" % event, people)

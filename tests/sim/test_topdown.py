@@ -46,7 +46,7 @@ def rows(event):
     """{function: row} of the event"""
     p = subprocess.run([CYCLADE, "report", "-j", "-s", "sym", "-i", DATA], text=True, capture_output=True)
     tables = {x["event"]: x for x in json.loads(p.stdout)["tables"]} if not p.returncode else {}
-    return {r["sym"]: r for r in tables.get(event, {"rows": []})["rows"]}
+    return {r["function"]: r for r in tables.get(event, {"rows": []})["rows"]}
 
 
 def names():

@@ -53,7 +53,7 @@ def account(t, o):
     """An account has what branch records tell of its functions: as blocks and calls have it, and near the truth."""
     r = o.run("nested", depth=32, period=400, event="cycles")
     d = cyclade("report", "--account", "-j", "-i", r.path, "--model", "skx")
-    rows = {x["sym"]: x.get("branches") for x in d["accounts"][0]["rows"] if "sym" in x} if not isinstance(d, str) else {}
+    rows = {x["function"]: x.get("branches") for x in d["accounts"][0]["rows"] if "function" in x} if not isinstance(d, str) else {}
     insns = {f["function"]: f["insns"] for f in cyclade("blocks", "-j", "-i", r.path)["functions"]}
     c = cyclade("calls", "-j", "-i", r.path)
     calls = {f["function"]: f for f in c["functions"]}

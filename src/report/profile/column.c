@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/column.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -361,7 +362,7 @@ static struct cell get_mostly_error(const struct at *a)
 #define RIGHT TEXT_RIGHT
 const struct column column_table[COL_COUNT] = {
 #define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) \
-	[COL_##id] = { name, alias, header, align, width, flags },
+	[COL_##id] = { name, name "\0" alias "\0", header, align, width, flags },
 #include "report/profile/column.def"
 #undef PROFILE_COLUMN
 };
@@ -429,7 +430,7 @@ static enum profile_key key_of_column(enum column_id id)
 static int find_column(enum column_id *out, const char *word, size_t len, unsigned flags,
 		       const char *what, struct err *err)
 {
-	const char *names[COL_COUNT + 1], *near;
+	const char *names[2 * COL_COUNT + 1], *near;
 	char text[64];
 	size_t n = 0;
 
@@ -443,9 +444,12 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 		if ((c->flags & flags) != flags)
 			continue;
 		*out = (enum column_id)i;
-		if (!strcmp(text, c->name) || (c->alias && !strcmp(text, c->alias)))
-			return 0;
-		names[n++] = c->name;
+		for (const char *w = c->words; *w; w += strlen(w) + 1) {
+			if (!strcmp(text, w))
+				return 0;
+			assert(n < 2 * COL_COUNT);
+			names[n++] = w;
+		}
 	}
 	names[n] = NULL;
 	near = text_nearest(text, names);
@@ -455,7 +459,8 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 	return err_hint(
 		err, "there are: %s",
 		flags & COLUMN_KEY
-			? "comm, pid, tid, cpu, socket, dso, sym, srcline, inline, event, cgroup"
+			? "comm, pid, tid, cpu, socket, dso, function, srcline, inline, event, "
+			  "cgroup, address"
 			: "share, error, samples, period, total, self and the keys of -s");
 }
 
@@ -471,16 +476,16 @@ static int fits(const struct profile_opts *o, enum column_id id, struct err *err
 	(void)err_set(err, ERR_USAGE, "%s rows have no '%s'",
 		      o->branches ? "branches'" : "samples'", column_table[id].name);
 	return err_hint(err, o->branches
-				     ? "there are: comm, pid, tid, cpu, event and dso, sym, addr, "
-				       "each with _from or _to"
+				     ? "there are: comm, pid, tid, cpu, event and dso, function, "
+				       "address, each with _from or _to"
 				     : "it is one of branches: add -b");
 }
 
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, struct err *err)
 {
 	const char *s = list		 ? list
-			: opts->branches ? "comm,dso_from,sym_from,dso_to,sym_to"
-					 : "comm,dso,sym";
+			: opts->branches ? "comm,dso_from,function_from,dso_to,function_to"
+					 : "comm,dso,function";
 
 	opts->n_keys = 0;
 	*by_event = false;

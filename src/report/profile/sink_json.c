@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json - "schema": "cyclade.report/1". Numbers are numbers, shares and errors are fractions of the
+ * json - "schema": "cyclade.report/2". Numbers are numbers, shares and errors are fractions of the
  * event's selected period. What is not known is null, with a "why" beside it where that helps.
  * Trees are lists of rows that name their parent by id: they may be deeper than parsers nest.
  */
@@ -114,7 +114,7 @@ static void put_recording(struct json *j, const struct view *v)
 
 	json_object(j, "recording");
 	json_strings(j, "command", i->cmdline, i->n_cmdline);
-	json_str(j, "hostname", i->hostname);
+	json_str(j, "host", i->hostname);
 	json_str(j, "arch", i->arch);
 	json_str(j, "os_release", i->os_release);
 	json_str(j, "cpu", i->cpu_desc);
@@ -151,7 +151,7 @@ int sink_json(struct buf *out, const struct view *v, const struct sink_opts *o, 
 	(void)o;
 	json_init(&j, out, true);
 	json_object(&j, NULL);
-	json_str(&j, "schema", "cyclade.report/1");
+	json_str(&j, "schema", "cyclade.report/2");
 	json_str(&j, "version", v->source.version);
 	json_str(&j, "shape", shapes[v->opts.shape]);
 	put_recording(&j, v);

@@ -96,7 +96,7 @@ size_t next_steps(const struct view *v, struct next out[NEXT_MAX], struct arena 
 	if (of_account(v))
 		next_add(&s, "report", "--account", NULL, "what the cycles went into");
 	if (threads_hide_it(v))
-		next_add(&s, "report", "-s dso,sym", NULL, "without the threads' names");
+		next_add(&s, "report", "-s dso,function", NULL, "without the threads' names");
 	if (profile_options(v->profile)->branches) {
 		if (folds(v))
 			next_add(&s, "report", "-b --min 0", NULL, "every row");
