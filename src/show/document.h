@@ -62,7 +62,7 @@ struct show {
 	struct style style;
 	char separator; /* csv */
 	bool quiet;	/* no advice */
-	bool later;	/* not the first of several: no headings; json: a line for each */
+	bool later;	/* not the first of several: no titles, in csv and term no heads */
 	bool line;	/* json in one line */
 };
 

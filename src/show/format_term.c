@@ -221,6 +221,7 @@ static void measure(struct sheet *s)
 	for (size_t i = 0; i < s->n; i++) {
 		s->of[i].shown = people_see(s, i) && !table_empty(s->t, i);
 		widen(&s->of[i].width, width_of_head(s->column[i].head));
+		widen(&s->of[i].width, s->column[i].least);
 	}
 	drop(s);
 	narrow(s);
@@ -367,7 +368,8 @@ static void put_rows(struct sheet *s)
 	}
 }
 
-static void put_table(struct sheet *s, const struct table *t)
+/* Where rows go on below those of another document, `later`, they have no heads. */
+static void put_table(struct sheet *s, const struct table *t, bool later)
 {
 	s->t = t;
 	s->column = table_columns(t, &s->n);
@@ -377,12 +379,13 @@ static void put_table(struct sheet *s, const struct table *t)
 		free_names(s);
 		return;
 	}
-	page_end(&s->p);
-	if (table_title(t)) {
+	if (!later)
+		page_end(&s->p);
+	if (!later && table_title(t)) {
 		buf_printf(s->p.out, " %s", table_title(t));
 		page_end(&s->p);
 	}
-	if (!has_groups(s))
+	if (!later && !has_groups(s))
 		put_heads(s);
 	put_rows(s);
 	free_names(s);
@@ -406,6 +409,22 @@ static void put_fact(struct page *p, const char *label, const char *text, bool b
 	page_labelled(p, label, buf_str(&p->text), bad);
 }
 
+/* Those in an ink (a command, a machine) are cut, others go on in the next line. */
+static void put_title(struct page *p, const struct document_line *l)
+{
+	buf_putc(p->out, ' ');
+	if (l->ink == INK_PLAIN) {
+		buf_reset(&p->text);
+		text_put_safe(&p->text, l->text, p->st->ascii);
+		text_put_wrapped(p->out, buf_str(&p->text), 1, p->st->width);
+	} else {
+		page_ink(p, l->ink);
+		page_text(p, l->text, page_room(p, 1), true);
+		page_ink(p, INK_PLAIN);
+	}
+	page_end(p);
+}
+
 static void put_titles(struct page *p, const struct document *d)
 {
 	for (size_t i = 0; i < d->title.n; i++) {
@@ -413,13 +432,7 @@ static void put_titles(struct page *p, const struct document *d)
 			put_fact(p, d->title.v[i].label, d->title.v[i].text, false);
 			continue;
 		}
-		buf_putc(p->out, ' ');
-		if (d->title.v[i].ink != INK_PLAIN)
-			page_ink(p, d->title.v[i].ink);
-		page_text(p, d->title.v[i].text, page_room(p, 1), true);
-		if (d->title.v[i].ink != INK_PLAIN)
-			page_ink(p, INK_PLAIN);
-		page_end(p);
+		put_title(p, &d->title.v[i]);
 	}
 }
 
@@ -475,7 +488,7 @@ void term_table(struct buf *out, const struct table *t, const struct style *st)
 {
 	struct sheet sheet = { .p = { .out = out, .st = st } };
 
-	put_table(&sheet, t);
+	put_table(&sheet, t, false);
 	close_sheet(&sheet);
 }
 
@@ -489,9 +502,9 @@ int format_term(struct buf *out, const struct document *d, const struct show *s,
 	if (!s->later && !s->table)
 		put_titles(&sheet.p, d);
 	while ((t = document_next_table(d, s, TABLE_DATA, &at)))
-		put_table(&sheet, t);
+		put_table(&sheet, t, s->later);
 	if (!s->table) {
-		if (d->fact.n + d->note.n)
+		if (!s->later && d->fact.n + d->note.n)
 			page_end(&sheet.p);
 		put_facts(&sheet.p, d);
 		put_notes(&sheet.p, d);

@@ -96,6 +96,7 @@ struct table_column {
 	unsigned flags;
 	const char *unit;  /* "cycles", "Hz"; NULL: a plain number, or another column has it */
 	const char *means; /* a line */
+	unsigned least;	   /* width for people: alike in intervals, whose figures differ */
 	struct table_field {
 		size_t at, size; /* in a row: size 0: get() makes the value */
 	} field;

@@ -76,12 +76,22 @@ int counting_out_put(struct counting_out *o, const struct buf *b, bool *gone, st
 	return 0;
 }
 
+/* An empty line between the program's own words and a result for people. */
+static void put_gap(struct counting_out *o, const struct document *d, const struct show *s)
+{
+	if (d->title.n && !s->later && !s->table && !strcmp(s->format->name, "term"))
+		buf_putc(&o->text, '\n');
+}
+
 /* Not through counting_out_put(): the file is none of `o`. */
 static int put_for_people(struct counting_out *o, struct document *d, int fd, struct err *err)
 {
 	struct show s = { .style = cli_style(o->cli, fd), .quiet = o->show.quiet };
 
-	if (show_choose(&s, o->form, "term", NULL, err) || document_write(&o->text, d, &s, err))
+	if (show_choose(&s, o->form, "term", NULL, err))
+		return -1;
+	put_gap(o, d, &s);
+	if (document_write(&o->text, d, &s, err))
 		return -1;
 	return fd_write_all(fd, buf_str(&o->text), o->text.len, "standard error", err);
 }
@@ -94,9 +104,10 @@ int counting_out_document(struct counting_out *o, struct document *d, int fd, bo
 	if (fd >= 0)
 		return put_for_people(o, d, fd, err);
 	o->show.style = *counting_out_style(o);
+	put_gap(o, d, &o->show);
 	if (document_write(&o->text, d, &o->show, err) || counting_out_put(o, &o->text, gone, err))
 		return -1;
-	o->show.later = true;
+	o->show.later |= o->text.len > 0;
 	/* csv beside the program's own words stays csv, but for losses */
 	if (last)
 		cli_say_unsaid(d, &o->show, o->fd != STDERR_FILENO);
