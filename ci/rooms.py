@@ -29,11 +29,9 @@ NO_THREADS = ["model"]
 # does loses its row, and no file gets one.
 WRITERS = """
 cli/models/cmd_explain.c
-cli/recordings/cmd_info.c
 cli/models/cmd_list.c
 cli/models/explain_group.c
 cli/models/facts_out.c
-cli/recordings/info_attr.c
 cli/models/list_model.c
 region/show.c
 report/account/account_data.c

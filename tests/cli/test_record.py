@@ -34,7 +34,8 @@ BUSY = [RECURSE, "10", "100"]
 def info(path):
     r = run("info", "-j", path)
     try:
-        return json.loads(r.stdout)
+        doc = json.loads(r.stdout)
+        return dict(doc, records={x["record"]: x["count"] for x in doc["records"]})
     except ValueError:
         return {"records": {}, "events": [], "error": r.stderr}
 
@@ -393,7 +394,7 @@ def killed(i, packed):
         return "the header does not end at a record's end"
     if got < told or (counted is not None and not told <= counted <= got):
         return "told %d, the header covers %s, cyclade reads %d" % (told, counted, got)
-    if [e["name"] for e in j["events"]] != ["cpu-clock", "page-faults"] or not j.get("cmdline", j.get("command")):
+    if [e["event"] for e in j["events"]] != ["cpu-clock", "page-faults"] or not j["recording"]["command"]:
         return "names: %s" % j
     if not PERF:
         return ""

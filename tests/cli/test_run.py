@@ -31,7 +31,7 @@ t.equal((r.returncode, r.stdout == subprocess.run([RECURSE, "10", "600"], captur
 t.ok(re.search(r"wall, .* cpu, 1 thread, exit 0", r.stderr), "the head: wall, cpu, threads, exit", r.stderr)
 said = re.search(r"([\d,]+) samples in cyclade\.data \(", r.stderr)
 said = int(said.group(1).replace(",", "")) if said else -1
-records = json.loads(run("info", "-j", "cyclade.data").stdout)["records"]
+records = {x["record"]: x["count"] for x in json.loads(run("info", "-j", "cyclade.data").stdout)["records"]}
 t.equal(said, records.get("SAMPLE", 0), "the samples told are those of the file")
 t.ok(said > 0, "there are samples", said)
 top = re.search(r"next: cyclade annotate (\S+)", r.stderr)

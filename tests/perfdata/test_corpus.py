@@ -41,8 +41,9 @@ def skip(name, why):
     print("ok %d - %s # SKIP %s" % (count, name, why))
 
 
-def info(path, *more):
-    p = subprocess.run([CYCLADE, "info", *more, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+def info(path, *more, **env):
+    p = subprocess.run([CYCLADE, "info", *more, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600,
+                       env=dict(os.environ, **env))
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
 
 
@@ -71,7 +72,7 @@ def check_recording(row, path):
     j = json.loads(out)
     want = dict(p.split("=") for p in row["records"].split())
     want = {k: int(v) for k, v in want.items()}
-    had = j["records"]
+    had = {r["record"]: r["count"] for r in j["records"]}
     if any(k.startswith("COMPRESSED") for k in want):  # the list counts what stands in the file
         wrong = {k: v for k, v in want.items() if had.get(k, 0) < v or (k.startswith("COMPR") and had[k] != v)}
         ok(not wrong and had.get("SAMPLE", 0) > 0, name + " record counts, packed ones included",
@@ -85,13 +86,13 @@ def check_recording(row, path):
            name + " samples", counted)
     ok(int(row["events"]) == len(j["events"]), name + " number of events", len(j["events"]))
     if row["event_names"]:
-        names = ",".join(e["name"] for e in j["events"])
+        names = ",".join(e["event"] for e in j["events"])
         ok(names == row["event_names"], name + " names of events", names)
     types = set(t for e in j["events"] for t in e["sample_type"])
     want = set(t.lower() for t in row["sample_type"].split("|") if t)
     ok(want == types, name + " sample fields", "wanted %s had %s" % (sorted(want), sorted(types)))
     ok(j["notes"] == [], name + " has nothing unusual", j["notes"])
-    rc, text, err = info(path)
+    rc, text, err = info(path, COLUMNS="80")
     wide = [x for x in text.split("\n") if len(x) > 80 and max(map(len, x.split())) < 60]
     ok(rc == 0 and not wide, name + " as text stays within 80 columns", wide[:1])
     check_perf(name, path, j)
@@ -106,7 +107,7 @@ def check_perf(name, path, j):
     if theirs is None:
         skip(what, "this perf cannot read it")
         return
-    ours = {e["name"]: [e["samples"], e["period"]] for e in j["events"] if e["samples"]}
+    ours = {e["event"]: [e["samples"], e["period"]] for e in j["events"] if e["samples"]}
     if sorted(ours) != sorted(theirs) and len(ours) == len(theirs) == 1:  # perf adds its own modifiers
         theirs = dict(zip(ours, theirs.values()))
     ok(ours == theirs, what, "perf %s\nhere %s" % (theirs, ours))
@@ -154,7 +155,7 @@ def check_hostile_names():
         ok(rc == 0 and not err and not odd and "[31mred" in text, "names with escapes, as text", odd)
         rc, text, err = info(path, "-j")
         j = json.loads(text)
-        ok(j["machine"]["host"] == nasty and j["command"][1] == nasty and j["events"][0]["name"] == "ev" + nasty and
+        ok(j["recording"]["host"] == nasty and j["recording"]["command"][1] == nasty and j["events"][0]["event"] == "ev" + nasty and
            j["build_ids"][0]["path"] == "/p" + nasty, "names with escapes, as JSON", text)
         with open(path, "rb") as data:
             p = subprocess.run([CYCLADE, "info", "-j", "-"], stdin=data, stdout=subprocess.PIPE)

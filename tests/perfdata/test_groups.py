@@ -60,7 +60,7 @@ def perfs(perf, path):
 def infos(path):
     """{event: (samples, periods)} of cyclade info"""
     events = json.loads(run("info", "-j", path).stdout)["events"]
-    return {e["name"]: (e["samples"], e["period"]) for e in events if e["samples"]}
+    return {e["event"]: (e["samples"], e["period"]) for e in events if e["samples"]}
 
 
 def by_event(rows):

@@ -72,7 +72,7 @@ def main():
                 say(False, name, p.stderr.decode())
                 continue
             j = json.loads(p.stdout)
-            ours = {e["name"]: [e["samples"], e["period"]] for e in j["events"] if e["samples"]}
+            ours = {e["event"]: [e["samples"], e["period"]] for e in j["events"] if e["samples"]}
             theirs = by_perf(path)
             say(ours == theirs and j["form"] == form and not j["notes"] and sum(v[0] for v in ours.values()) > 0,
                 name + ": as perf counts", "perf %s\nhere %s, %s form, %s" % (theirs, ours, j["form"], j["notes"]))

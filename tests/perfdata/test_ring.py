@@ -41,5 +41,5 @@ with tempfile.TemporaryDirectory() as d:
         t.ok(len(at) == len(rows) and at == sorted(set(at)) and PAGES - lost <= len(at) <= PAGES and len(at) > PAGES // 10,
              "a small ring, names of %d letters: %d records are whole, %d were lost" % (letters, len(at), lost),
              (len(rows), at[:10], info["losses"]))
-        t.equal([k for k in info["records"] if not re.fullmatch("[A-Z_0-9]+", k)], [], "and there are no others")
+        t.equal([x for x in info["records"] if not re.fullmatch("[A-Z_0-9]+", x["record"])], [], "and there are no others")
 t.done()

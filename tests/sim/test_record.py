@@ -67,7 +67,7 @@ def test_hybrid():
             t.skip("%s: perf" % event, "no perf here")
     for events in ["cycles", "cpu_core/cycles/,cpu_atom/instructions/", "cpu_core/cycles/,page-faults"]:
         record("adl", "-e", events)
-        names = [e["name"] for e in json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], text=True,
+        names = [e["event"] for e in json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], text=True,
                                                                capture_output=True).stdout)["events"]]
         t.equal("dummy:u" in names, "page-faults" in names, "%s: an event more where it takes one" % events)
     if WHOLE_CPUS:

@@ -50,7 +50,7 @@ def rows(event):
 
 
 def names():
-    return [e["name"] for e in json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], text=True,
+    return [e["event"] for e in json.loads(subprocess.run([CYCLADE, "info", "-j", DATA], text=True,
                                                          capture_output=True).stdout)["events"]]
 
 

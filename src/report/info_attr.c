@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/recordings/info_attr.h"
+#include "report/info_attr.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -52,41 +52,19 @@ static const struct {
 	[ATTR_BRANCH] = { branch_bits, COUNT(branch_bits) },
 };
 
-static void bit_name(struct buf *b, enum attr_bits kind, unsigned bit)
+const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits, size_t *n)
 {
-	if (bit < kinds[kind].n)
-		buf_puts(b, kinds[kind].name[bit]);
-	else
-		buf_printf(b, "bit %u", bit);
-}
+	const char **name = arena_alloc(a, 64 * sizeof(*name));
 
-void attr_put_bits(struct buf *b, enum attr_bits kind, uint64_t bits)
-{
-	const char *comma = "";
-
-	for (unsigned i = 0; i < 64; i++) {
+	*n = 0;
+	for (unsigned i = 0; name && i < 64; i++) {
 		if (!(bits >> i & 1))
 			continue;
-		buf_puts(b, comma);
-		bit_name(b, kind, i);
-		comma = ", ";
+		name[*n] = i < kinds[kind].n ? kinds[kind].name[i] : arena_printf(a, "bit %u", i);
+		if (!name[(*n)++])
+			return NULL;
 	}
-}
-
-void attr_json_bits(struct json *j, const char *key, enum attr_bits kind, uint64_t bits)
-{
-	struct buf one = BUF_INIT;
-
-	json_array(j, key);
-	for (unsigned i = 0; i < 64; i++) {
-		if (!(bits >> i & 1))
-			continue;
-		buf_reset(&one);
-		bit_name(&one, kind, i);
-		json_str(j, NULL, buf_str(&one));
-	}
-	json_end_array(j);
-	buf_free(&one);
+	return name;
 }
 
 static void put_rate(struct buf *b, const struct perf_event_attr *a)

@@ -3,18 +3,17 @@
  * info_attr - an event's attribute in words, for `cyclade info`. Bits that no table knows are told
  * by number, never left out.
  */
-#ifndef CYCLADE_CLI_INFO_ATTR_H
-#define CYCLADE_CLI_INFO_ATTR_H
+#ifndef CYCLADE_REPORT_INFO_ATTR_H
+#define CYCLADE_REPORT_INFO_ATTR_H
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "perfdata/perfdata.h"
 
 enum attr_bits { ATTR_SAMPLE, ATTR_READ, ATTR_BRANCH };
 
-/* "ip, tid, time" */
-void attr_put_bits(struct buf *b, enum attr_bits kind, uint64_t bits);
-void attr_json_bits(struct json *j, const char *key, enum attr_bits kind, uint64_t bits);
+/* The names of the bits, one after another, in the arena; NULL: no memory. */
+const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits, size_t *n);
 /* "4000 samples a second; user only; precise 2" */
 void attr_put_how(struct buf *b, const struct perf_event_attr *a);
 /* The PMU's kind: "hardware", "tracepoint", a name of `info`, or "type 9". */
