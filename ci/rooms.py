@@ -17,7 +17,7 @@ ALLOWED = {
     "perfdata": ["base"],
     "symbol": ["base"],
     "model": ["base"],
-    "region": ["base", "collect", "model"],
+    "region": ["base", "show", "collect", "model"],
     "measure": ["base", "collect", "perfdata", "symbol", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "show", "perfdata", "symbol", "model", "measure", "analyse"],
@@ -33,7 +33,6 @@ cli/models/cmd_list.c
 cli/models/explain_group.c
 cli/models/facts_out.c
 cli/models/list_model.c
-region/show.c
 report/account/account_data.c
 report/account/account_markdown.c
 report/annotate/annotate_account.c

@@ -143,7 +143,7 @@ CYCLADE_API void cyclade_reset(struct cyclade_set *set);
 
 struct cyclade_report_opts {
 	size_t size;	    /* sizeof(struct cyclade_report_opts), by the caller */
-	const char *format; /* "term" (NULL), "json" */
+	const char *format; /* "term" (NULL), "json", "csv", "markdown", "html" */
 	int per_thread;	    /* a line for each thread, too */
 	int fd;		    /* where it is written; 0: standard error */
 };

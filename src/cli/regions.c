@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "cli/asking.h"
+#include "cli/counting_out.h"
 #include "collect/sysfs.h"
 #include "collect/workload.h"
 #include "region/sums.h"
@@ -25,22 +26,34 @@
 
 /* ---- one table -------------------------------------------------------------------------- */
 
-static int put_table(struct buf *out, const char *path, const char *format, bool per_thread,
-		     struct err *err)
-{
-	struct table_view v;
+struct shown_table {
 	struct file_map m;
+	struct table_view v;
 	struct report r;
-	int rc = -1;
+	struct document d;
+	bool mapped, open;
+};
 
-	if (file_map_open(&m, path, false, err))
+static void table_close(struct shown_table *t)
+{
+	document_close(&t->d);
+	if (t->open)
+		report_close(&t->r);
+	if (t->mapped)
+		file_map_close(&t->m);
+}
+
+/* To be closed whether it could be opened or not. */
+static int table_show(struct shown_table *t, const struct cli *cli, const char *path,
+		      struct err *err)
+{
+	t->mapped = t->open = false;
+	document_open(&t->d, &regions_document, NULL);
+	t->mapped = !file_map_open(&t->m, path, false, err);
+	if (!t->mapped || table_parse(&t->v, t->m.p, t->m.len, path, err))
 		return -1;
-	if (!table_parse(&v, m.p, m.len, path, err) && !report_open(&r, &v, NULL, err)) {
-		rc = report_text(out, &r, format, per_thread, err);
-		report_close(&r);
-	}
-	file_map_close(&m);
-	return rc;
+	t->open = !report_open(&t->r, &t->v, NULL, err);
+	return t->open ? report_document(&t->d, &t->r, cli->opt.verbose, err) : -1;
 }
 
 bool regions_file(const char *path)
@@ -64,16 +77,15 @@ bool regions_file(const char *path)
 
 int regions_report(struct cli *cli, const char *path)
 {
-	const char *format = cli_format(cli);
+	struct shown_table t;
+	struct show show;
 	struct err err = ERR_INIT;
-	struct buf b = BUF_INIT;
 	int code;
 
-	if (put_table(&b, path, format, cli->opt.verbose, &err))
-		code = cli_fail(&err);
-	else
-		code = cli_put(cli, &b, !strcmp(format, "term"));
-	buf_free(&b);
+	if (cli_show(cli, &show, &regions_document, &err))
+		return cli_fail(&err);
+	code = table_show(&t, cli, path, &err) ? cli_fail(&err) : cli_document(cli, &t.d, &show);
+	table_close(&t);
 	return code;
 }
 
@@ -157,14 +169,29 @@ static int keep(const char *from, const char *to, struct err *err)
 	return rc;
 }
 
-/* A table that was never finished (its process ended while it opened the set) is passed over. */
-static int put_all(struct collecting *c, const char *format, struct buf *b, struct err *err)
+static int put_one(struct counting_out *out, const struct cli *cli, const char *path,
+		   const char *kept, struct err *err)
 {
-	bool people = !strcmp(format, "term");
+	struct shown_table t;
+	struct next_list next = { .v = t.d.next, .a = &t.d.a, .input = kept };
+	bool gone;
+	int rc = table_show(&t, cli, path, err);
+
+	if (!rc) {
+		next_add(&next, "report", "-j", NULL, "all of it");
+		t.d.n_next = next.n;
+		/* each process has its titles; csv is one table */
+		out->show.later = out->show.later && out->show.format->one_table;
+		rc = counting_out_document(out, &t.d, -1, true, &gone, err);
+	}
+	table_close(&t);
+	return rc;
+}
+
+/* A table that was never finished (its process ended while it opened the set) is passed over. */
+static int put_all(struct collecting *c, struct counting_out *out, struct err *err)
+{
 	const char *keep_as = c->cli->opt.data_file ? c->cli->opt.data_file : FILE_USUAL;
-	static const char none[] =
-		"no regions: the program did not call cyclade_open() (libcyclade), "
-		"or not in a process that we started";
 	char from[512], to[4096];
 	size_t kept = 0;
 
@@ -176,42 +203,36 @@ static int put_all(struct collecting *c, const char *format, struct buf *b, stru
 			(void)snprintf(to, sizeof(to), "%s.%s", keep_as, c->name[i]);
 		else
 			(void)snprintf(to, sizeof(to), "%s", keep_as);
-		if (put_table(b, from, format, c->cli->opt.verbose, err) || keep(from, to, err))
+		if (put_one(out, c->cli, from, to, err) || keep(from, to, err))
 			return -1;
-		if (people && !c->cli->opt.quiet)
-			buf_printf(b, " next: cyclade report --json %s\n", to);
 		kept++;
 	}
-	if (!kept && people)
-		buf_printf(b, "%s\n", none);
-	else if (!kept)
-		cli_note(c->cli, "%s", none);
-	return buf_error(b, err);
+	if (!kept)
+		cli_note(c->cli,
+			 "no regions: the program did not call cyclade_open() (libcyclade), or not "
+			 "in a process that we started");
+	return counting_out_commit(out, err);
 }
 
-int regions_run(struct cli *cli, const char *format,
-		int (*put)(struct cli *cli, const struct buf *text, struct err *err))
+int regions_run(struct cli *cli)
 {
 	struct collecting c = { .cli = cli };
+	struct counting_out out = COUNTING_OUT_INIT;
 	struct err err = ERR_INIT;
-	struct buf b = BUF_INIT;
 	int status = EXIT_TOOL;
 
-	if (strcmp(format, "term") != 0 && strcmp(format, "json") != 0) {
-		(void)err_set(&err, ERR_USAGE, "regions are written as term and json, not %.40s",
-			      format);
+	if (counting_out_open(&out, cli, &regions_document, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
-	}
 	if (make_dir(&c, &err) || wait_for_program(&c, &status, &err)) {
 		status = cli_fail_as(&err, cli_measuring_code(cli, &err));
 		goto out;
 	}
 	if (!sys_names(&cli->arena, &c.name, &c.n, "", "%s", c.dir + 1))
 		c.n = 0;
-	if (put_all(&c, format, &b, &err) || put(cli, &b, &err))
+	if (put_all(&c, &out, &err))
 		status = cli_fail_as(&err, EXIT_TOOL);
 out:
 	remove_dir(&c);
-	buf_free(&b);
+	counting_out_close(&out);
 	return status;
 }

@@ -8,10 +8,8 @@
 
 #include "cli/cli.h"
 
-/* Runs the program with a place for its table; `put` writes the report (`format`: term or json).
- * Returns the exit code. */
-int regions_run(struct cli *cli, const char *format,
-		int (*put)(struct cli *cli, const struct buf *text, struct err *err));
+/* Runs the program with a place for its table, and shows the table. Returns the exit code. */
+int regions_run(struct cli *cli);
 
 /* Does the file begin as a table of regions does? */
 bool regions_file(const char *path);

@@ -233,6 +233,8 @@ int cyclade_report(struct cyclade_set *set, const struct cyclade_report_opts *op
 	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
 	struct open_report o;
+	struct document d;
+	struct show show = { .separator = ',' };
 	int rc;
 
 	if (!set) {
@@ -245,7 +247,13 @@ int cyclade_report(struct cyclade_set *set, const struct cyclade_report_opts *op
 		errno = ENOMEM;
 		return -1;
 	}
-	rc = report_text(&b, &o.r, how.format, how.per_thread, &err);
+	document_open(&d, &regions_document, NULL);
+	rc = show_choose(&show, &regions_document, how.format ? how.format : "term", NULL, &err);
+	if (!rc)
+		rc = report_document(&d, &o.r, how.per_thread, &err);
+	if (!rc)
+		rc = document_write(&b, &d, &show, &err);
+	document_close(&d);
 	end_report(&o);
 	if (rc)
 		errno = err.code == ERR_USAGE ? EINVAL : ENOMEM;

@@ -132,7 +132,7 @@ static void add_run(struct region *r, const uint64_t *enabled, const uint64_t *o
 		if (r->thread->fd[e] < 0)
 			continue;
 		add_u64(&s->total[set->head->event[e].at], counted);
-		if (set->event[e].kind == TABLE_SLOTS) /* each read begins PERF_METRICS anew */
+		if (set->event[e].kind == COUNTS_SLOTS) /* each read begins PERF_METRICS anew */
 			add_error(s, counted, 0);
 	}
 	for (size_t g = 0; g < set->n_groups; g++)

@@ -142,9 +142,9 @@ static int add_event(struct namer *k, const struct event *ev, const char *name, 
 				 .extra = extra,
 				 .core = core };
 	if (core && code == 0x0400)
-		e->kind = TABLE_SLOTS;
+		e->kind = COUNTS_SLOTS;
 	if (core && code >= 0x8000 && code <= 0x8700 && !(code & 0xff)) {
-		e->kind = TABLE_FIELD;
+		e->kind = COUNTS_FIELD;
 		e->field = (uint32_t)(code >> 8) - 0x80;
 	}
 	s->n_events++;

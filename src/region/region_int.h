@@ -77,7 +77,7 @@ struct set_event {
 	 * else. */
 	uint32_t same;
 	int refused; /* errno, 0: it counts */
-	enum table_kind kind;
+	enum counts_kind kind;
 	uint32_t field;
 };
 

@@ -1,41 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Regions and what they counted as text: for people, and as JSON.
+ * Regions and what they counted, as tables: their values, their runs, what was lost.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/num.h"
-#include "base/text.h"
 #include "region/sums.h"
 
-#define NAME_WIDTH 34
-#define NO_ERROR   "extrapolated from the part of the time that it was counted"
+#define NO_ERROR "extrapolated from the part of the time that it was counted"
 
 static const char *const whys[] = {
-	[CYCLADE_OK] = "",
+	[CYCLADE_OK] = NULL,
 	[CYCLADE_NOT_MEASURED] = "not measured",
 	[CYCLADE_NOT_RUN] = "not run",
 	[CYCLADE_TOO_SHORT] = "too short",
 	[CYCLADE_DOUBTFUL] = "counters disagree",
 };
 
-typedef void each_value(void *ctx, const char *name, unsigned depth, const char *unit, double scale,
-			const struct cyclade_value *v);
+/* A region, of all threads or of one. */
+struct shown_region {
+	struct region_sums sums;
+	uint32_t pid;
+	bool thread, too_short;
+	double wall;
+};
+
+struct shown_value {
+	size_t region; /* in `region` */
+	const char *cores, *name, *unit;
+	unsigned depth;
+	double scale;
+	struct cyclade_value v;
+};
+
+struct shown {
+	const struct report *r;
+	struct document *d; /* its arena keeps names */
+	VEC(struct shown_region) region;
+	VEC(struct shown_value) value;
+	const char *cores; /* of the values that come; NULL: there is one kind */
+	bool failed;
+};
+
+/* ---- values, in the order of the words that asked for them ----------------------------------- */
+
+static void add_value(struct shown *s, const char *name, unsigned depth, const char *unit,
+		      double scale, const struct cyclade_value *v)
+{
+	const struct shown_value x = { .region = s->region.n - 1,
+				       .cores = s->cores,
+				       .name = name,
+				       .unit = unit,
+				       .depth = depth,
+				       .scale = scale,
+				       .v = *v };
+
+	s->failed |= !name || vec_push(&s->value, x);
+}
+
+static void add_metric(struct shown *s, const struct region_values *v, size_t part, uint32_t i,
+		       const char *name, unsigned depth)
+{
+	const struct model_metric *m = &s->r->model[part]->metric[i];
+	struct cyclade_value value = metric_value(v, part, i);
+
+	add_value(s, name, depth, m->unit, m->scale, &value);
+}
 
 /* Children behind their parent, in the model's order. */
-static void walk_tree(const struct report *r, const struct region_values *v, size_t part,
-		      uint32_t parent, unsigned level, unsigned deepest, each_value *each,
-		      void *ctx)
+static void add_tree(struct shown *s, const struct region_values *v, size_t part, uint32_t parent,
+		     unsigned level, unsigned deepest)
 {
-	const struct model *m = r->model[part];
+	const struct model *m = s->r->model[part];
 	int64_t last = -1;
 
 	for (;;) {
 		uint32_t next = MODEL_NONE;
-		struct cyclade_value value;
 
 		for (uint32_t i = 0; i < m->n_metrics; i++)
 			if (m->metric[i].level == level && m->metric[i].parent == parent &&
@@ -45,128 +87,92 @@ static void walk_tree(const struct report *r, const struct region_values *v, siz
 		if (next == MODEL_NONE)
 			return;
 		last = m->metric[next].order;
-		value = metric_value(v, part, next);
-		each(ctx, model_last_part(m->metric[next].path), level - 1, m->metric[next].unit,
-		     m->metric[next].scale, &value);
+		add_metric(s, v, part, next,
+			   arena_strdup(&s->d->a, model_last_part(m->metric[next].path)),
+			   level - 1);
 		if (level < deepest)
-			walk_tree(r, v, part, next, level + 1, deepest, each, ctx);
+			add_tree(s, v, part, next, level + 1, deepest);
 	}
 }
 
-static void one_part(const struct report *r, const struct region_values *v, const struct wish *w,
-		     size_t part, each_value *each, void *ctx)
-{
-	struct cyclade_value none = { sizeof(none), NAN, NAN, NAN, CYCLADE_NOT_MEASURED };
-	const struct model *m = r->model[part];
+static const struct cyclade_value not_measured = { sizeof(not_measured), NAN, NAN, NAN,
+						   CYCLADE_NOT_MEASURED };
 
+static void add_wish(struct shown *s, const struct region_values *v, const struct wish *w,
+		     size_t part)
+{
 	if (w->kind == WISH_TREE && v->has_tree[part])
-		walk_tree(r, v, part, MODEL_NONE, 1, w->level, each, ctx);
-	else if (w->kind == WISH_METRIC && v->has_tree[part] && w->metric[part] != MODEL_NONE) {
-		none = metric_value(v, part, w->metric[part]);
-		each(ctx, w->name, 0, m->metric[w->metric[part]].unit,
-		     m->metric[w->metric[part]].scale, &none);
-	} else if (w->kind == WISH_METRIC || w->kind == WISH_TREE) {
-		each(ctx, w->name, 0, "", 1, &none);
-	}
+		add_tree(s, v, part, MODEL_NONE, 1, w->level);
+	else if (w->kind == WISH_METRIC && v->has_tree[part] && w->metric[part] != MODEL_NONE)
+		add_metric(s, v, part, w->metric[part], w->name, 0);
+	else
+		add_value(s, w->name, 0, "", 1, &not_measured);
 }
 
-static void event_wish(const struct report *r, const struct region_values *v,
-		       const struct table_sums *s, const struct wish *w, each_value *each,
-		       void *ctx)
+static void add_event(struct shown *s, const struct region_values *v, const struct table_sums *sums,
+		      const struct wish *w)
 {
-	struct cyclade_value value = { sizeof(value), NAN, NAN, NAN, CYCLADE_NOT_MEASURED };
-	char name[256];
+	const struct table_head *h = &s->r->v->head;
 	bool any = false;
 
-	for (size_t e = 0; e < r->v->head.n_events; e++) {
-		if (!r->v->head.event[e].asked || strcmp(r->v->head.event[e].name, w->name))
+	for (size_t e = 0; e < h->n_events; e++) {
+		struct cyclade_value value;
+
+		if (!h->event[e].asked || strcmp(h->event[e].name, w->name) != 0)
 			continue;
-		value = event_value(r, v, s, e);
-		(void)snprintf(
-			name, sizeof(name), "%s%s%s", w->name, r->v->head.n_parts > 1 ? " on " : "",
-			r->v->head.n_parts > 1 ? r->v->head.part[r->v->head.event[e].part].pmu
-					       : "");
-		each(ctx, name, 0, "", 1, &value);
+		value = event_value(s->r, v, sums, e);
+		s->cores = h->n_parts > 1 ? h->part[h->event[e].part].pmu : NULL;
+		add_value(s, w->name, 0, "", 1, &value);
 		any = true;
 	}
+	s->cores = NULL;
 	if (!any)
-		each(ctx, w->name, 0, "", 1, &value);
+		add_value(s, w->name, 0, "", 1, &not_measured);
 }
 
-static void all_values(const struct report *r, const struct region_values *v,
-		       const struct table_sums *s, each_value *each, void *ctx,
-		       void (*part_name)(void *ctx, const char *pmu))
+static int add_region(struct shown *s, const struct region_sums *one, bool thread, struct err *err)
 {
+	const struct report *r = s->r;
 	size_t parts = r->v->head.n_parts ? r->v->head.n_parts : 1;
+	struct shown_region x = { .sums = *one, .thread = thread, .pid = r->v->head.pid };
+	struct region_values v;
 
-	for (size_t part = 0; part < parts; part++) {
-		if (parts > 1)
-			part_name(ctx, r->v->head.part[part].pmu);
+	if (values_make(&v, r, &one->s, err))
+		return -1;
+	x.wall = v.wall;
+	x.too_short = v.too_short;
+	s->failed |= vec_push(&s->region, x);
+	for (size_t part = 0; part < parts && !s->failed; part++) {
+		s->cores = parts > 1 ? r->v->head.part[part].pmu : NULL;
 		for (size_t i = 0; i < r->n_wishes; i++)
 			if (r->wish[i].kind != WISH_EVENT)
-				one_part(r, v, &r->wish[i], part, each, ctx);
+				add_wish(s, &v, &r->wish[i], part);
 	}
-	for (size_t i = 0; i < r->n_wishes; i++)
+	for (size_t i = 0; i < r->n_wishes && !s->failed; i++)
 		if (r->wish[i].kind == WISH_EVENT)
-			event_wish(r, v, s, &r->wish[i], each, ctx);
+			add_event(s, &v, &one->s, &r->wish[i]);
+	values_free(&v);
+	return s->failed ? err_nomem(err) : 0;
 }
 
-/* ---- for people ------------------------------------------------------------------------- */
+/* ---- the table "values" ---------------------------------------------------------------------- */
 
-static void put_value(struct buf *b, const char *unit, double scale, const struct cyclade_value *v)
+static const struct shown_region *region_of(const struct table *t, const struct table_row *r)
 {
-	char text[NUM_MAX];
+	const struct shown_region *all = t->ctx;
 
-	if (isnan(v->value)) {
-		buf_puts(b, whys[v->why]);
-		return;
-	}
-	if (!strcmp(unit, "%")) {
-		buf_printf(b, "%6.1f %%", v->value * scale);
-		if (v->error > 0)
-			buf_printf(b, "  +- %.1f", v->error * scale);
-	} else if (fabs(v->value * scale) >= 1000) {
-		buf_puts(b, num_count(text, v->value * scale));
-		if (v->error > 0)
-			buf_printf(b, "  +- %s", num_count(text, v->error * scale));
-	} else {
-		buf_printf(b, "%7.2f", v->value * scale);
-		if (v->error > 0)
-			buf_printf(b, "  +- %.2f", v->error * scale);
-	}
-	if (*unit && strcmp(unit, "%"))
-		buf_printf(b, " %s", unit);
-	if (isnan(v->error))
-		buf_puts(b, "  +- ?");
-	if (v->counted < 0.995)
-		buf_printf(b, "  counted %.0f %%", v->counted * 100);
-	if (v->why == CYCLADE_TOO_SHORT)
-		buf_puts(b, "  (too short)");
+	return t->form->flags & TABLE_MAIN ? &all[((const struct shown_value *)r->p)->region]
+					   : r->p;
 }
 
-static void term_value(void *ctx, const char *name, unsigned depth, const char *unit, double scale,
-		       const struct cyclade_value *v)
+TABLE_CELL(region, out->text = region_of(t, r)->sums.s.name)
+TABLE_CELL(pid, out->n = region_of(t, r)->pid)
+
+TABLE_GET(tid)
 {
-	struct buf *b = ctx;
-	size_t from;
-
-	buf_fill(b, ' ', 4 + 2 * (size_t)depth);
-	from = b->len;
-	text_put_safe(b, name, false);
-	if (b->len - from < NAME_WIDTH - 2 * (size_t)depth)
-		buf_fill(b, ' ', NAME_WIDTH - 2 * (size_t)depth - (b->len - from));
-	buf_putc(b, ' ');
-	put_value(b, unit, scale, v);
-	buf_putc(b, '\n');
-}
-
-static void term_part(void *ctx, const char *pmu)
-{
-	struct buf *b = ctx;
-
-	buf_puts(b, "   on ");
-	text_put_safe(b, pmu, false);
-	buf_putc(b, '\n');
+	(void)c;
+	out->n = region_of(t, r)->sums.tid;
+	out->none = !region_of(t, r)->thread;
 }
 
 /* num_seconds, and what is below it. */
@@ -178,64 +184,257 @@ static const char *duration(char out[NUM_MAX], double s)
 	return out;
 }
 
-static void put_trouble(struct buf *b, const struct table_sums *s, const struct report *r,
-			bool too_short)
+/* "work in worker (123)  200 runs  1.2 s in 4 threads" */
+TABLE_GET(heading)
 {
+	const struct shown_region *x = region_of(t, r);
+	const struct table_sums *s = &x->sums.s;
 	char text[NUM_MAX];
 
-	if (s->lost)
-		buf_printf(b,
-			   "    %s runs could not be counted (interrupted in the middle of a "
-			   "change)\n",
-			   num_exact(text, s->lost));
-	if (s->nested)
-		buf_printf(b, "    begun %s times before it had ended: the outer run counts\n",
-			   num_exact(text, s->nested));
-	if (s->unmatched)
-		buf_printf(b, "    ended %s times without a begin\n",
-			   num_exact(text, s->unmatched));
-	if (s->foreign)
-		buf_printf(b,
-			   "    %s begins and ends by another thread than the handle's: do not "
-			   "believe these counts\n",
-			   num_exact(text, s->foreign));
-	if (s->torn)
-		buf_puts(b, "    its last run was being added when the process ended\n");
-	if (too_short) {
-		buf_printf(b, "    too short: a run takes %s, ",
-			   duration(text, s->tsc / (double)s->runs / r->v->head.tsc_hz));
-		buf_printf(b, "begin and end themselves %s\n",
-			   duration(text, (double)r->v->head.pair_tsc / r->v->head.tsc_hz));
+	(void)c;
+	buf_puts(out->scratch, s->name);
+	if (x->thread)
+		buf_printf(out->scratch, " in %s (%u)", x->sums.comm, x->sums.tid);
+	buf_printf(out->scratch, "  %s runs", num_exact(text, s->runs));
+	buf_printf(out->scratch, "  %s", duration(text, x->wall));
+	if (!x->thread && s->threads > 1)
+		buf_printf(out->scratch, " in %s threads", num_exact(text, s->threads));
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_GET(unit)
+{
+	const struct shown_value *x = r->p;
+	bool percent = !strcmp(x->unit, "%");
+
+	(void)t;
+	/* people see it behind a value, and % in the value */
+	if (*x->unit && (!(c->flags & C_PEOPLE) || (!percent && !isnan(x->v.value))))
+		out->text = x->unit;
+}
+
+TABLE_GET(name)
+{
+	const struct shown_value *v = r->p;
+
+	(void)t;
+	(void)c;
+	out->text = v->name;
+	out->indent = v->depth;
+}
+
+static struct estimate scaled(const struct shown_value *x, double by)
+{
+	const struct cyclade_value *v = &x->v;
+
+	return (struct estimate){ v->value * by, v->error * by,
+				  !isnan(v->value) && isnan(v->error) ? NO_ERROR : whys[v->why] };
+}
+
+TABLE_CELL(value, out->e = scaled(r->p, ((const struct shown_value *)r->p)->scale))
+
+/* For people: shares as such, large numbers with a unit. */
+TABLE_GET(shown_value)
+{
+	const struct shown_value *x = r->p;
+	bool share = !strcmp(x->unit, "%");
+
+	(void)t;
+	(void)c;
+	out->kind = share ? T_SHARE : fabs(x->v.value * x->scale) >= 1000 ? T_AMOUNT : T_REAL;
+	out->e = scaled(x, share ? x->scale / 100 : x->scale);
+	out->says = whys[x->v.why];
+}
+
+/* For people, what else there is to a value that they see. */
+TABLE_GET(remark)
+{
+	const struct cyclade_value *v = &((const struct shown_value *)r->p)->v;
+	char text[NUM_MAX];
+
+	(void)t;
+	(void)c;
+	if (isnan(v->value))
+		return;
+	if (v->counted < 0.995)
+		buf_printf(out->scratch, "counted %s", num_percent(text, v->counted));
+	if (v->why == CYCLADE_TOO_SHORT)
+		buf_printf(out->scratch, "%s%s", out->scratch->len ? ", " : "", whys[v->why]);
+	if (out->scratch->len)
+		out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct shown_value, member)
+static const struct table_column value_columns[] = {
+	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "the process", .get = pid),
+	COLUMN("region", "region", T_TEXT, C_KEY | C_DATA, "its name", .get = region),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA, "the thread; null: all of them", .get = tid),
+	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
+	COLUMN("cores", "cores", T_TEXT, C_KEY | C_SPARSE,
+	       "PMU of the kind of core, if there are several", OF(cores)),
+	COLUMN("metric", "", T_TEXT, C_KEY | C_FLEX, "metric, node or event", .get = name),
+	COLUMN("depth", "depth", T_ID, C_DATA, "of a node in the tree", OF(depth)),
+	COLUMN("value", "value", T_REAL, C_ERROR | C_WHY | C_DATA, "in `unit`", .get = value),
+	COLUMN("value_shown", "value", T_REAL, C_PEOPLE | C_ERROR, "", .get = shown_value),
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of the value and its error", .get = unit),
+	COLUMN("unit_shown", "", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = unit),
+	COLUMN("counted", "counted", T_SHARE, C_DATA,
+	       "of the time: the value is extrapolated from it", OF(v.counted)),
+	COLUMN("remark", "", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = remark),
+};
+#undef OF
+static const struct table_form values_form = { "values", NULL, TABLE_MAIN,
+					       TABLE_COLUMNS(value_columns), .rest = "value" };
+
+/* ---- the table "regions" --------------------------------------------------------------------- */
+
+TABLE_GET(comm)
+{
+	(void)c;
+	if (region_of(t, r)->thread)
+		out->text = region_of(t, r)->sums.comm;
+}
+
+TABLE_CELL(threads, out->n = region_of(t, r)->thread ? 1 : region_of(t, r)->sums.s.threads)
+
+#define OF(member) TABLE_FIELD(struct shown_region, member)
+static const struct table_column region_columns[] = {
+	COLUMN("pid", "pid", T_ID, C_KEY, "the process", .get = pid),
+	COLUMN("region", "region", T_TEXT, C_KEY, "its name", .get = region),
+	COLUMN("tid", "tid", T_ID, C_KEY, "the thread; null: all of them", .get = tid),
+	COLUMN("comm", "comm", T_TEXT, 0, "the thread's name", .get = comm),
+	COLUMN("threads", "threads", T_COUNT, 0, "that ran it", .get = threads),
+	COLUMN("runs", "runs", T_COUNT, 0, "from a begin to its end", OF(sums.s.runs)),
+	COLUMN("wall_s", "wall", T_SECONDS, 0, "in it, of all threads", OF(wall)),
+	COLUMN("tsc", "tsc", T_REAL, 0, "the same in ticks of the time-stamp counter",
+	       OF(sums.s.tsc)),
+	COLUMN("lost", "lost", T_COUNT, 0, "runs that could not be counted", OF(sums.s.lost)),
+	COLUMN("nested", "nested", T_COUNT, 0, "begins before it had ended", OF(sums.s.nested)),
+	COLUMN("unmatched", "unmatched", T_COUNT, 0, "ends without a begin", OF(sums.s.unmatched)),
+	COLUMN("foreign", "foreign", T_COUNT, 0, "begins and ends by another thread",
+	       OF(sums.s.foreign)),
+	COLUMN("slow", "slow", T_COUNT, 0, "begins and ends that entered the kernel",
+	       OF(sums.s.slow)),
+	COLUMN("too_short", "short", T_FLAG, 0, "begin and end take too large a part of a run",
+	       OF(too_short)),
+	COLUMN("torn", "torn", T_FLAG, 0, "the process ended while a run was added",
+	       OF(sums.s.torn)),
+};
+#undef OF
+static const struct table_form regions_form = { "regions", NULL, TABLE_DATA,
+						TABLE_COLUMNS(region_columns) };
+
+/* ---- the head, losses ------------------------------------------------------------------------ */
+
+TABLE_CELL(program, out->text = ((const struct report *)r->p)->v->head.comm)
+TABLE_CELL(head_pid, out->n = ((const struct report *)r->p)->v->head.pid)
+TABLE_CELL(counted_by, out->text = ((const struct report *)r->p)->v->head.status)
+TABLE_CELL(tsc_hz, out->e.v = ((const struct report *)r->p)->v->head.tsc_hz)
+TABLE_CELL(lost_regions, out->n = ((const struct report *)r->p)->v->head.lost_regions)
+
+TABLE_GET(cpu)
+{
+	const struct report *k = r->p;
+
+	(void)t;
+	(void)c;
+	if (k->model[0])
+		out->text = k->model[0]->title;
+}
+
+#define OF(member) TABLE_FIELD(struct report, member)
+static const struct table_column head_columns[] = {
+	COLUMN("program", "program", T_TEXT, 0, "its name", .get = program),
+	COLUMN("pid", "pid", T_ID, 0, "its process", .get = head_pid),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "title of the model", .get = cpu),
+	COLUMN("counted_by", "counted by", T_TEXT, 0, "how counters were read, and why not better",
+	       .get = counted_by),
+	{ "tsc_hz", "tsc", T_REAL, 0, "Hz", "of the time-stamp counter", .get = tsc_hz },
+	COLUMN("resets", "resets", T_COUNT, 0, "of the metrics register", OF(resets)),
+	COLUMN("threads_by_read", "by read", T_COUNT, 0,
+	       "threads that had to read(2): no locked memory was left for pages", OF(slower)),
+};
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+/* A sum over all regions, of a uint64_t at c->which. */
+TABLE_GET(sum)
+{
+	const struct report *k = r->p;
+
+	(void)t;
+	for (size_t i = 0; i < k->region.n; i++) {
+		uint64_t n;
+
+		memcpy(&n, (const char *)&k->region.v[i].s + c->which, sizeof(n));
+		out->n += n;
 	}
 }
 
-static int term_region(struct buf *b, const struct report *r, const struct region_sums *one,
-		       bool thread, struct err *err)
-{
-	struct region_values v;
-	char text[NUM_MAX];
-	size_t from = b->len;
+/* clang-format off */
+#define SUM(member, means) \
+	COLUMN(#member, #member, T_COUNT, C_LOSS, means, .get = sum, \
+	       .which = offsetof(struct table_sums, member))
+/* clang-format on */
+static const struct table_column loss_columns[] = {
+	COLUMN("lost_regions", "regions", T_COUNT, C_LOSS,
+	       "regions that found no room (cyclade_open_opts.max_regions)", .get = lost_regions),
+	COLUMN("threads_without_counters", "threads", T_COUNT, C_LOSS,
+	       "threads without counters: no descriptors were left", OF(blind)),
+	SUM(lost, "runs that could not be counted"),
+	SUM(unmatched, "ends without a begin"),
+	SUM(foreign, "begins and ends by another thread than the handle's"),
+};
+#undef OF
+static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					       TABLE_COLUMNS(loss_columns) };
 
-	if (values_make(&v, r, &one->s, err))
-		return -1;
-	buf_puts(b, "  ");
-	text_put_safe(b, one->s.name, false);
-	if (thread) {
-		buf_puts(b, " in ");
-		text_put_safe(b, one->comm, false);
-		buf_printf(b, " (%u)", one->tid);
-	}
-	buf_fill(b, ' ', b->len - from < NAME_WIDTH + 3 ? NAME_WIDTH + 3 - (b->len - from) : 0);
-	buf_printf(b, "  %s runs  ", num_exact(text, one->s.runs));
-	buf_puts(b, duration(text, v.wall));
-	if (!thread && one->s.threads > 1)
-		buf_printf(b, "  in %s threads", num_exact(text, one->s.threads));
-	buf_putc(b, '\n');
-	if (one->s.runs)
-		all_values(r, &v, &one->s, term_value, b, term_part);
-	put_trouble(b, &one->s, r, v.too_short);
-	values_free(&v);
-	return 0;
+/* ---- lines for people ------------------------------------------------------------------------ */
+
+static void add_titles(struct document *d, const struct report *r)
+{
+	const struct table_head *h = &r->v->head;
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < h->n_parts; i++)
+		if (r->model[i])
+			buf_printf(&b, "%s%s", i ? "; " : ", ", r->model[i]->title);
+	document_title(d, INK_BOLD, "regions of %s (%u)%s", h->comm, h->pid, buf_str(&b));
+	document_title(d, INK_DIM, "%s%s", strncmp(h->status, "not ", 4) ? "counted by " : "",
+		       h->status);
+	d->failed |= b.failed;
+	buf_free(&b);
+}
+
+static void add_trouble(struct document *d, const struct report *r, const struct shown_region *x)
+{
+	const struct table_sums *s = &x->sums.s;
+	const struct table_head *h = &r->v->head;
+	const struct {
+		uint64_t n;
+		const char *label, *says;
+	} of[] = {
+		{ s->lost, "not counted", "runs (interrupted in the middle of a change)" },
+		{ s->nested, "nested", "begins before it had ended: the outer run counts" },
+		{ s->unmatched, "unmatched", "ends without a begin" },
+		{ s->foreign, "other thread",
+		  "begins and ends by another thread than the handle's: do not believe these "
+		  "counts" },
+	};
+	char text[NUM_MAX], pair[NUM_MAX];
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (of[i].n)
+			document_fact(d, of[i].label, true, "%s: %s %s", s->name,
+				      num_exact(text, of[i].n), of[i].says);
+	if (s->torn)
+		document_fact(d, "torn", true,
+			      "%s: its last run was being added when the process ended", s->name);
+	if (x->too_short)
+		document_fact(d, "too short", true,
+			      "%s: a run takes %s, begin and end themselves %s", s->name,
+			      duration(text, s->tsc / (double)s->runs / h->tsc_hz),
+			      duration(pair, (double)h->pair_tsc / h->tsc_hz));
 }
 
 static bool any_turns(const struct report *r)
@@ -247,155 +446,93 @@ static bool any_turns(const struct report *r)
 	return false;
 }
 
-static int term(struct buf *b, const struct report *r, bool per_thread, struct err *err)
+static void add_facts(struct document *d, const struct shown *s)
 {
-	const struct table_head *h = &r->v->head;
+	const struct report *r = s->r;
 
-	buf_puts(b, "regions of ");
-	text_put_safe(b, h->comm, false);
-	buf_printf(b, " (%u)", h->pid);
-	for (size_t i = 0; i < h->n_parts; i++)
-		if (r->model[i])
-			buf_printf(b, "%s%s", i ? "; " : ", ", r->model[i]->title);
-	buf_puts(b, strncmp(h->status, "not ", 4) ? "\n  counted by " : "\n  ");
-	text_put_safe(b, h->status, false);
-	buf_puts(b, "\n");
+	for (size_t i = 0; i < s->region.n; i++)
+		if (!s->region.v[i].thread)
+			add_trouble(d, r, &s->region.v[i]);
+	if (!r->region.n)
+		document_fact(d, "regions", true, "no region was begun");
+	if (r->slower)
+		document_fact(d, "by read(2)", false,
+			      "%zu threads had to read(2): no locked memory was left for pages",
+			      r->slower);
+	if (r->blind)
+		document_fact(d, "no counters", true,
+			      "%zu threads have no counters: no descriptors were left", r->blind);
+	if (any_turns(r))
+		document_fact(
+			d, "counted", false,
+			"groups of counters took turns: the share of the time that a value is "
+			"extrapolated from; \"+-?\" has no error bar");
+	if (r->v->head.lost_regions)
+		document_fact(d, "no room", true, "%u regions (cyclade_open_opts.max_regions)",
+			      r->v->head.lost_regions);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static const struct table_form *const forms[] = { &head_form, &regions_form, &values_form,
+						  &losses_form };
+const struct document_form regions_document = {
+	.name = "regions", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+};
+
+static const void *moved(struct document *d, const void *rows, size_t size)
+{
+	const void *p = size ? arena_memdup(&d->a, rows, size) : NULL;
+
+	d->failed |= size && !p;
+	return p;
+}
+
+/* Rows move to the document's arena. */
+static void add_tables(struct document *d, const struct shown *s)
+{
+	const void *regions = moved(d, s->region.v, s->region.n * sizeof(*s->region.v));
+	const void *values = moved(d, s->value.v, s->value.n * sizeof(*s->value.v));
+	const struct table tables[] = {
+		{ .form = &head_form, .array = s->r, .n = 1 },
+		{ .form = &regions_form,
+		  .ctx = regions,
+		  .array = regions,
+		  .stride = sizeof(*s->region.v),
+		  .n = s->region.n },
+		{ .form = &values_form,
+		  .ctx = regions,
+		  .array = values,
+		  .stride = sizeof(*s->value.v),
+		  .n = s->value.n },
+		{ .form = &losses_form, .array = s->r, .n = 1 },
+	};
+
+	for (size_t i = 0; !d->failed && i < sizeof(tables) / sizeof(*tables); i++)
+		document_table(d, &tables[i]);
+}
+
+int report_document(struct document *d, const struct report *r, bool per_thread, struct err *err)
+{
+	struct shown s = { .r = r, .d = d };
+	int rc = -1;
+
 	for (size_t i = 0; i < r->region.n; i++) {
 		const struct region_sums *all = &r->region.v[i];
 
-		if (term_region(b, r, all, false, err))
-			return -1;
+		if (add_region(&s, all, false, err))
+			goto out;
 		for (size_t t = 0; per_thread && t < r->thread.n; t++)
 			if (!strcmp(r->thread.v[t].s.name, all->s.name) &&
-			    term_region(b, r, &r->thread.v[t], true, err))
-				return -1;
+			    add_region(&s, &r->thread.v[t], true, err))
+				goto out;
 	}
-	if (!r->region.n)
-		buf_puts(b, "  no region was begun\n");
-	if (r->slower)
-		buf_printf(b, "  %zu threads had to read(2): no locked memory was left for pages\n",
-			   r->slower);
-	if (r->blind)
-		buf_printf(b, "  %zu threads have no counters: no descriptors were left\n",
-			   r->blind);
-	if (any_turns(r))
-		buf_puts(b, "  groups of counters took turns: \"counted\" is the share of the time "
-			    "that "
-			    "a value\n  is extrapolated from; \"+- ?\" has no error bar\n");
-	if (h->lost_regions)
-		buf_printf(b, "  %u regions found no room (cyclade_open_opts.max_regions)\n",
-			   h->lost_regions);
-	return buf_error(b, err);
-}
-
-/* ---- json ------------------------------------------------------------------------------- */
-
-static void json_value(void *ctx, const char *name, unsigned depth, const char *unit, double scale,
-		       const struct cyclade_value *v)
-{
-	struct json *j = ctx;
-
-	json_object(j, NULL);
-	json_str(j, "name", name);
-	json_u64(j, "depth", depth);
-	json_real(j, "value", isnan(v->value) ? v->value : v->value * scale);
-	json_real(j, "error", isnan(v->error) ? v->error : v->error * scale);
-	json_str(j, "unit", unit);
-	json_real(j, "counted", v->counted);
-	if (!isnan(v->value) && isnan(v->error))
-		json_str(j, "no_error", NO_ERROR);
-	if (v->why != CYCLADE_OK)
-		json_str(j, "why", whys[v->why]);
-	json_end_object(j);
-}
-
-static void json_part(void *ctx, const char *pmu)
-{
-	struct json *j = ctx;
-
-	json_object(j, NULL);
-	json_str(j, "cores", pmu);
-	json_end_object(j);
-}
-
-static int json_region(struct json *j, const struct report *r, const struct region_sums *one,
-		       bool thread, struct err *err)
-{
-	struct region_values v;
-
-	if (values_make(&v, r, &one->s, err))
-		return -1;
-	if (thread) {
-		json_u64(j, "tid", one->tid);
-		json_str(j, "comm", one->comm);
-	} else {
-		json_str(j, "name", one->s.name);
-		json_u64(j, "threads", one->s.threads);
-	}
-	json_u64(j, "runs", one->s.runs);
-	json_real(j, "wall_s", v.wall);
-	json_real(j, "tsc", one->s.tsc);
-	json_u64(j, "lost", one->s.lost);
-	json_u64(j, "nested", one->s.nested);
-	json_u64(j, "unmatched", one->s.unmatched);
-	json_u64(j, "foreign", one->s.foreign);
-	json_u64(j, "slow", one->s.slow);
-	json_bool(j, "too_short", v.too_short);
-	json_bool(j, "torn", one->s.torn);
-	json_array(j, "metrics");
-	all_values(r, &v, &one->s, json_value, j, json_part);
-	json_end_array(j);
-	values_free(&v);
-	return 0;
-}
-
-static int json(struct buf *b, const struct report *r, bool per_thread, struct err *err)
-{
-	const struct table_head *h = &r->v->head;
-	struct json j;
-
-	json_init(&j, b, true);
-	json_object(&j, NULL);
-	json_str(&j, "program", h->comm);
-	json_u64(&j, "pid", h->pid);
-	json_str(&j, "cpu", r->model[0] ? r->model[0]->title : NULL);
-	json_str(&j, "counted_by", h->status);
-	json_real(&j, "tsc_hz", h->tsc_hz);
-	json_u64(&j, "lost_regions", h->lost_regions);
-	json_u64(&j, "resets", r->resets);
-	json_u64(&j, "threads_by_read", r->slower);
-	json_u64(&j, "threads_without_counters", r->blind);
-	json_array(&j, "regions");
-	for (size_t i = 0; i < r->region.n; i++) {
-		json_object(&j, NULL);
-		if (json_region(&j, r, &r->region.v[i], false, err))
-			return -1;
-		if (per_thread)
-			json_array(&j, "by_thread");
-		for (size_t t = 0; per_thread && t < r->thread.n; t++) {
-			if (strcmp(r->thread.v[t].s.name, r->region.v[i].s.name))
-				continue;
-			json_object(&j, NULL);
-			if (json_region(&j, r, &r->thread.v[t], true, err))
-				return -1;
-			json_end_object(&j);
-		}
-		if (per_thread)
-			json_end_array(&j);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_end_object(&j);
-	buf_putc(b, '\n');
-	return buf_error(b, err);
-}
-
-int report_text(struct buf *out, const struct report *r, const char *format, bool per_thread,
-		struct err *err)
-{
-	if (!format || !strcmp(format, "term"))
-		return term(out, r, per_thread, err);
-	if (!strcmp(format, "json"))
-		return json(out, r, per_thread, err);
-	return err_set(err, ERR_USAGE, "no format '%.40s' for regions: term, json", format);
+	add_titles(d, r);
+	add_tables(d, &s);
+	add_facts(d, &s);
+	rc = 0;
+out:
+	vec_free(&s.region);
+	vec_free(&s.value);
+	return rc;
 }

@@ -66,7 +66,7 @@ static void look_at(struct thread *t, size_t i, struct look *k)
 	volatile struct perf_event_mmap_page *p = page_of(t, i);
 	const struct set_read *read = &t->set->read[i];
 	uint32_t index = p->index;
-	bool bare = read->metrics || t->set->event[read->event].kind == TABLE_SLOTS;
+	bool bare = read->metrics || t->set->event[read->event].kind == COUNTS_SLOTS;
 
 	t->offset[i] = bare ? 0 : p->offset;
 	k->raw[i] = 0;
@@ -146,7 +146,7 @@ static int make_whole(struct region *r)
 	for (size_t i = 0; i < t->n_reads; i++) {
 		const struct set_read *read = &t->set->read[i];
 
-		if (read->metrics || t->set->event[read->event].kind == TABLE_SLOTS)
+		if (read->metrics || t->set->event[read->event].kind == COUNTS_SLOTS)
 			continue;
 		r->st[i] = (uint64_t)t->offset[i] + (uint64_t)with_sign(r->st[i], t->width);
 	}

@@ -242,7 +242,7 @@ static double slots_of(const struct report *r, const double *count, size_t field
 	const struct table_event *e = r->v->head.event;
 
 	for (size_t i = 0; i < r->v->head.n_events; i++)
-		if (e[i].kind == TABLE_SLOTS && e[i].group == e[field].group && count[i] > 0)
+		if (e[i].kind == COUNTS_SLOTS && e[i].group == e[field].group && count[i] > 0)
 			return count[i];
 	return 0;
 }
@@ -271,7 +271,7 @@ static void part_events(struct part_counts *c, const struct region_values *out,
 			continue;
 		c->count[at] = out->count[e];
 		c->counted[at] = out->share[e];
-		if (h->event[e].kind == TABLE_FIELD)
+		if (h->event[e].kind == COUNTS_FIELD)
 			c->quantum[at] = half_step(r, s, out->count, e, 1);
 		if (took_turns(r, s, e))
 			c->member[c->first[1]++] = at;
@@ -386,7 +386,7 @@ struct cyclade_value event_value(const struct report *r, const struct region_val
 	struct cyclade_value out = { sizeof(out), v->count[event], 0, v->share[event], CYCLADE_OK };
 	const struct table_event *e = &r->v->head.event[event];
 
-	if (e->kind == TABLE_FIELD)
+	if (e->kind == COUNTS_FIELD)
 		out.error = half_step(r, s, v->count, event, 1.959964 / sqrt(3));
 	if (took_turns(r, s, event))
 		out.error = NAN;

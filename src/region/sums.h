@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sums - from a table of what regions counted to values, and to text.
+ * sums - from a table of what regions counted to values, and to a document.
  *
  *	report_open(&r, &view, models, &err)	what was asked for; models NULL: loaded here
  *	report_value(r, &sums, wish, ...)	one value of one region
- *	report_text(r, buf, format, per_thread, &err)
+ *	report_document(&d, &r, per_thread, &err)	all of them
  *	report_close(r)
  *
  * The same for a set of this process and for a file that another one wrote.
@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "model/tree.h"
 #include "region/table.h"
+#include "show/document.h"
 
 enum wish_kind { WISH_TREE, WISH_METRIC, WISH_EVENT };
 
@@ -75,7 +76,9 @@ struct cyclade_value metric_value(const struct region_values *v, size_t part, ui
 struct cyclade_value event_value(const struct report *r, const struct region_values *v,
 				 const struct table_sums *s, size_t event);
 
-int report_text(struct buf *out, const struct report *r, const char *format, bool per_thread,
-		struct err *err) MUST_USE;
+extern const struct document_form regions_document;
+/* Fills an open document, which the report must outlive; `per_thread`: rows of each thread, too. */
+int report_document(struct document *d, const struct report *r, bool per_thread,
+		    struct err *err) MUST_USE;
 
 #endif

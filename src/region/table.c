@@ -43,7 +43,7 @@ static const char *head_trouble(struct table_head *h)
 
 		end_string(e->name, sizeof(e->name));
 		if (e->part >= h->n_parts || e->group >= h->n_groups || e->width > 64 ||
-		    e->kind > TABLE_FIELD || e->field >= TABLE_FIELDS || e->at >= TABLE_EVENTS)
+		    e->kind > COUNTS_FIELD || e->field >= TABLE_FIELDS || e->at >= TABLE_EVENTS)
 			return "an event that cannot be";
 	}
 	return NULL;
@@ -206,5 +206,5 @@ double table_count(const struct table_view *v, const struct table_sums *s, size_
 {
 	const struct table_event *ev = &v->head.event[e];
 
-	return s->total[ev->at] + (ev->kind == TABLE_FIELD ? s->field[ev->field] : 0);
+	return s->total[ev->at] + (ev->kind == COUNTS_FIELD ? s->field[ev->field] : 0);
 }

@@ -32,12 +32,12 @@
 #define TABLE_THREADS 65536 /* blocks, at most */
 #define TABLE_FACTS   16    /* of the machine: enum expr_system */
 
-enum table_kind { TABLE_PLAIN, TABLE_SLOTS, TABLE_FIELD };
+enum counts_kind { COUNTS_PLAIN, COUNTS_SLOTS, COUNTS_FIELD };
 
 struct table_event {
 	char name[128]; /* the model's, or as it was asked for */
 	uint32_t part, group;
-	uint32_t kind;	/* enum table_kind */
+	uint32_t kind;	/* enum counts_kind */
 	uint32_t field; /* of PERF_METRICS: which */
 	uint32_t at;	/* its place in acc, base, total */
 	/* Bits of the counter: sums in `acc` are modulo that; 0: acc is not its own. */

@@ -125,7 +125,7 @@ static size_t open_events(struct thread *t, bool refusals)
 			continue;
 		if (leader[g] < 0)
 			leader[g] = t->fd[e];
-		if (s->event[e].kind == TABLE_SLOTS)
+		if (s->event[e].kind == COUNTS_SLOTS)
 			t->reset_fd = t->fd[e];
 		n++;
 	}
@@ -358,7 +358,7 @@ static size_t n_metric_events(const struct cyclade_set *s)
 	size_t n = 0;
 
 	for (size_t e = 0; e < s->n_events; e++)
-		n += s->event[e].kind == TABLE_FIELD && !s->event[e].refused &&
+		n += s->event[e].kind == COUNTS_FIELD && !s->event[e].refused &&
 		     s->event[e].same == e;
 	return n;
 }
@@ -373,13 +373,13 @@ static void list_reads(struct cyclade_set *s)
 		for (uint32_t e = 0; e < s->n_events; e++) {
 			const struct set_event *ev = &s->event[e];
 			bool metrics = n_metric_events(s) > 0;
-			uint32_t wanted = metrics && ev->kind == TABLE_SLOTS   ? 0u
-					  : metrics && ev->kind == TABLE_FIELD ? 1u
-									       : 2u;
+			uint32_t wanted = metrics && ev->kind == COUNTS_SLOTS	? 0u
+					  : metrics && ev->kind == COUNTS_FIELD ? 1u
+										: 2u;
 
 			if (ev->refused || wanted != pass || ev->same != e)
 				continue;
-			if (ev->kind == TABLE_FIELD && metrics && ev->field >= s->fields)
+			if (ev->kind == COUNTS_FIELD && metrics && ev->field >= s->fields)
 				s->fields = ev->field < 4 ? 4 : 8;
 			if (pass == 1 && s->n_reads && s->read[s->n_reads - 1].metrics)
 				continue;
@@ -392,7 +392,7 @@ static void list_reads(struct cyclade_set *s)
 	for (uint32_t e = 0; e < s->n_events; e++) {
 		if (s->event[e].same != e)
 			s->head->event[e].at = s->head->event[s->event[e].same].at;
-		else if (s->event[e].refused || (s->fields && s->event[e].kind == TABLE_FIELD))
+		else if (s->event[e].refused || (s->fields && s->event[e].kind == COUNTS_FIELD))
 			s->head->event[e].at = at++;
 	}
 }
@@ -529,7 +529,7 @@ static void fill_head(struct cyclade_set *s, const struct thread *t)
 		to->refused = (uint32_t)ev->refused;
 		to->width = 0;
 		if (s->mode == MODE_FAST && !ev->refused && to->at < s->n_reads)
-			to->width = ev->kind == TABLE_SLOTS ? 48 : t->width ? t->width : 48;
+			to->width = ev->kind == COUNTS_SLOTS ? 48 : t->width ? t->width : 48;
 	}
 }
 

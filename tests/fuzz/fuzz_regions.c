@@ -12,6 +12,20 @@
 #include "region/sums.h"
 #include "region/table.h"
 
+static void write_it(const struct report *r, const char *format)
+{
+	struct show show = { .separator = ',' };
+	struct document d;
+	struct buf b = BUF_INIT;
+
+	document_open(&d, &regions_document, NULL);
+	if (show_choose(&show, &regions_document, format, NULL, NULL) ||
+	    report_document(&d, r, true, NULL) || document_write(&b, &d, &show, NULL))
+		abort();
+	document_close(&d);
+	buf_free(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KEPT	     16
@@ -66,12 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(p, data, size);
 	if (!table_parse(&v, p, size, "it", NULL) && !open_it(&r, &v, data, size)) {
-		struct buf b = BUF_INIT;
-
-		if (report_text(&b, &r, "term", true, NULL) ||
-		    report_text(&b, &r, "json", true, NULL))
-			abort();
-		buf_free(&b);
+		write_it(&r, "term");
+		write_it(&r, "csv");
+		write_it(&r, "json");
 		report_close(&r);
 	}
 	free(p);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """cyclade run --regions and cyclade report: what libcyclade wrote, whatever became of the process."""
+import csv
+import io
 import json
 import os
 import platform
@@ -12,6 +14,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from regions import nested  # noqa: E402
 from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
 
 SIM = os.path.join(ROOT, "tests", "sim")
@@ -39,32 +42,35 @@ def test_anywhere():
     before = leftovers()
     r = run(CYCLADE, "run", "--regions", "--", WORKERS)
     t.equal(r.returncode, 0, "the exit code is the program's")
-    t.ok(re.search(r"^  work +200 runs", r.stderr, re.M), "the report has the regions", r.stderr)
+    t.ok(re.search(r"^ work +200 runs", r.stderr, re.M), "the report has the regions", r.stderr)
     j = report("cyclade.regions")
-    t.equal([(x["name"], x["runs"], x["threads"]) for x in j["regions"]], [("work", 200, 4)],
+    t.equal([(x["region"], x["runs"], x["threads"]) for x in j["regions"]], [("work", 200, 4)],
             "report of the file says the same")
     text = run(CYCLADE, "report", "cyclade.regions").stdout
     t.ok(text and text in r.stderr, "in the same words", text)
-    for words in [("-x", ";"), ("--format", "csv")]:
-        r = run(CYCLADE, "report", *words, "cyclade.regions")
-        t.ok(r.returncode == 2 and not r.stdout and "'csv' for regions" in r.stderr, "%s: there is no csv of regions" % words[0],
-             r.stdout + r.stderr)
+    r = run(CYCLADE, "report", "-x", ";", "cyclade.regions")
+    rows = list(csv.DictReader(io.StringIO(r.stdout), delimiter=";"))
+    t.equal([(x["region"], x["metric"], x["value"]) for x in rows],
+            [(x["region"], x["metric"], "" if x["value"] is None else str(x["value"])) for x in j["values"]], "csv: the values")
+    r = run(CYCLADE, "report", "--format", "folded", "cyclade.regions")
+    t.ok(r.returncode == 2 and not r.stdout and "regions has no format 'folded'" in r.stderr, "no folded stacks of regions",
+         r.stdout + r.stderr)
     each = run(CYCLADE, "report", "-v", "cyclade.regions").stdout
-    t.equal(len(re.findall(r"^  work in ", each, re.M)), 4, "-v tells the threads apart")
+    t.equal(len(re.findall(r"^ work in ", each, re.M)), 4, "-v tells the threads apart")
     # a copy of the file while the program runs is as good
     t.equal(leftovers(), before, "nothing is left behind")
 
     r = run(CYCLADE, "run", "--regions", "-o", "-", "--", PROBE, "aborts", "0.05")
     t.equal(r.returncode, 134, "an abort is told as a shell would")
     j = report("cyclade.regions")
-    t.equal([(x["name"], x["runs"], x["torn"]) for x in j["regions"]], [("work", 10, False)],
+    t.equal([(x["region"], x["runs"], x["torn"]) for x in j["regions"]], [("work", 10, False)],
             "and all runs before it are there")
     t.ok("10 runs" in r.stdout, "-o - is standard output", r.stdout)
 
     r = run(CYCLADE, "run", "--regions", "--data", "two.regions", "--", "sh", "-c",
             "%s threads 0.01 >/dev/null & %s signals 0.1 >/dev/null; wait" % (PROBE, PROBE))
     names = sorted(x for x in os.listdir(".") if x.startswith("two.regions"))
-    found = sorted(x["name"] for n in names for x in report(n)["regions"])
+    found = sorted(x["region"] for n in names for x in report(n)["regions"])
     t.equal((r.returncode, len(names), found), (0, 2, ["handler", "thread", "work"]), "each process has its table")
 
     run(CYCLADE, "run", "--regions", "-j", "-o", "regions.json", "--", PROBE, "threads", "0.01")
@@ -125,10 +131,11 @@ def test_simulated():
          r.stdout + r.stderr)
     j = report("cyclade.regions")
     live = json.loads(r.stdout[r.stdout.index("{"):])
-    t.equal(j["regions"], [{k: v for k, v in x.items() if k != "by_thread"} for x in live["regions"]],
+    t.equal([{k: v for k, v in x.items() if k != "by_thread"} for x in nested(j)],
+            [{k: v for k, v in x.items() if k != "by_thread"} for x in nested(live)],
             "the file holds what the process itself reported")
-    retiring = [m for m in j["regions"][1]["metrics"] if m["name"] == "retiring"][0]
-    t.ok(abs(retiring["value"] - 30) < retiring["error"] + 0.1, "and that is what was planted", retiring)
+    retiring = [m for m in nested(j)[1]["metrics"] if m["metric"] == "retiring"][0]
+    t.ok(abs(retiring["value"] - 30) < retiring["value_error"] + 0.1, "and that is what was planted", retiring)
 
 
 def test_dead_counter():
@@ -140,7 +147,7 @@ def test_dead_counter():
     os.mkdir("dead")
     r = run(os.path.join(SIM, "run.sh"), "./dead.tab", "even", "--", CYCLADE, "run", "--regions", "--sysroot", "@SYSROOT@", "--",
             PROBE, "metrics", "0.5", env=dict(os.environ, SIM_TREE=os.path.abspath("dead"), SIM_RDPMC="0"))
-    got = {m["name"]: m.get("value") for m in report("cyclade.regions")["regions"][1]["metrics"]} if not r.returncode else {}
+    got = {m["metric"]: m["value"] for m in nested(report("cyclade.regions"))[1]["metrics"]} if not r.returncode else {}
     t.ok("frontend_bound" in got and got["frontend_bound"] is None, "a node of a counter that stays 0 has no value", str(got) + r.stderr)
     t.ok(got.get("retiring") is not None, "others have", str(got))
 

@@ -374,7 +374,7 @@ int cmd_run(struct cli *cli)
 	if (choose_format(&told, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
 	if (cli->opt.regions)
-		return regions_run(cli, cli_format(cli), put_report);
+		return regions_run(cli);
 	if (cli_ask(cli, &ask, &err) || sampling_open(&s, &ask, path, run_tree_beside(&tree), &err))
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	else if (cli->opt.dry_run) {

@@ -131,8 +131,8 @@ void fake_open(struct fake *f, size_t reads, size_t fields)
 		f->head.event[i] = (struct table_event){ .at = i, .width = 48 };
 	}
 	if (fields) {
-		s->event[0].kind = f->head.event[0].kind = TABLE_SLOTS;
-		s->event[1].kind = f->head.event[1].kind = TABLE_FIELD;
+		s->event[0].kind = f->head.event[0].kind = COUNTS_SLOTS;
+		s->event[1].kind = f->head.event[1].kind = COUNTS_FIELD;
 		f->head.event[1].width = 0;
 	}
 	t->set = s;
