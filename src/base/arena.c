@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/nomem.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -73,6 +74,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		return NULL;
 	p = a->at;
 	a->at += room;
+	assert(a->at <= a->end && !((uintptr_t)p % ALIGN));
 	ASAN_UNPOISON_MEMORY_REGION(p, size);
 	return memset(p, 0, size);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/nomem.h"
 #include "base/num.h"
 
@@ -45,6 +46,7 @@ void buf_put(struct buf *b, const void *p, size_t len)
 	if (len)
 		memcpy(b->s + b->len, p, len);
 	b->len += len;
+	assert(b->len < b->cap);
 	b->s[b->len] = '\0';
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/invariant.h"
 #include "base/nomem.h"
 
 uint64_t hash_bytes(const void *p, size_t len)
@@ -20,6 +21,8 @@ struct u64map_slot {
 static struct u64map_slot *probe(const struct u64map *m, uint64_t key)
 {
 	size_t i = (size_t)hash_u64(key) & (m->cap - 1);
+
+	assert(m->n < m->cap && !(m->cap & (m->cap - 1))); /* a free slot ends the search */
 
 	while (m->slot[i].used && m->slot[i].key != key)
 		i = (i + 1) & (m->cap - 1);
@@ -89,6 +92,7 @@ static int strtab_rehash(struct strtab *t, size_t nslot)
 {
 	struct strtab bigger = *t;
 
+	assert(nslot > t->n && !(nslot & (nslot - 1)));
 	bigger.slot = calloc(nslot, sizeof(*bigger.slot));
 	bigger.nslot = nslot;
 	if (!bigger.slot) {
@@ -140,6 +144,7 @@ static uint32_t add_raw(struct strtab *t, const char *s, size_t len)
 	copy = arena_strndup(&t->arena, s, len);
 	if (!copy)
 		return STR_NONE;
+	assert(!t->slot[i] && t->n < t->cap);
 	t->str[t->n] = copy;
 	t->slot[i] = hash | (uint32_t)(t->n + 1);
 	return (uint32_t)t->n++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/sort.h"
+#include "base/invariant.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -54,4 +55,5 @@ void keyed_sort(struct keyed *v, struct keyed *scratch, size_t n)
 	}
 	if (from != v)
 		memcpy(v, from, n * sizeof(*v));
+	assert(pairs_hold(n, i, v[i].key <= v[i + 1].key));
 }

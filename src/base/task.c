@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/task.h"
+#include "base/invariant.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -128,5 +129,6 @@ int task_for(size_t n, unsigned threads,
 	for (unsigned i = 1; i <= started; i++)
 		(void)pthread_join(w[i].thread, NULL);
 	(void)pthread_mutex_destroy(&s.lock);
+	assert(atomic_load(&s.stop) || atomic_load(&s.next) >= n); /* each was taken */
 	return atomic_load(&s.stop) ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "symbol/kallsyms.h"
 
 #include <stdlib.h>
@@ -88,6 +89,7 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t len, struct err *err)
 		vec_sort(&l.sym, by_addr);
 	k->sym = l.sym.v;
 	k->n = l.sym.n;
+	assert(pairs_hold(k->n, i, k->sym[i].addr <= k->sym[i + 1].addr));
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * is then read out once: O(n log n) however they overlap.
  */
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "symbol/perfmap.h"
 
 #include <stdbool.h>
@@ -108,6 +109,7 @@ int perfmap_parse(struct perfmap *m, char *text, size_t len, struct err *err)
 		goto nomem;
 	m->sym = l.sym.v;
 	m->n = l.sym.n;
+	assert(pairs_hold(m->n, i, m->sym[i].end <= m->sym[i + 1].start));
 	return 0;
 nomem:
 	vec_free(&l.sym);

@@ -5,6 +5,7 @@
  * One sweep over the sorted starts with a heap of what is open, deepest on top: n log n for any
  * input, however it nests.
  */
+#include "base/invariant.h"
 #include "symbol/source_int.h"
 
 static int by_lo(const void *a, const void *b)
@@ -108,6 +109,8 @@ int src_flatten(src_intervals *in, src_segments *out)
 			goto out;
 	}
 	rc = close_until(&open, in->v, 0, true, out);
+	assert(rc || !open.n);
+	assert(pairs_hold(out->n, i, out->v[i].lo < out->v[i + 1].lo));
 out:
 	vec_free(&open);
 	return rc;

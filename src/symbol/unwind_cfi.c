@@ -6,6 +6,7 @@
 #include <dwarf.h>
 #include <elf.h>
 
+#include "base/invariant.h"
 #include "symbol/unwind_int.h"
 
 enum { PE_OMIT = 0xff, PE_INDIRECT = 0x80, PE_PCREL = 0x10, STATES_MAX = 16 };
@@ -272,6 +273,7 @@ static int read_section(struct cfi_section *s, const struct elf_file *elf, const
 			return -1;
 	}
 	vec_sort(&s->fde, by_lo);
+	assert(pairs_hold(s->fde.n, i, s->fde.v[i].lo <= s->fde.v[i + 1].lo));
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyse/flow/blocks_int.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 
 static uint64_t last_insn(const struct code *c, const struct code_block *b)
@@ -360,6 +361,7 @@ int block_part_close(struct block_part *p, const struct flow *flow, struct err *
 			put_taken(f, &e[into[i]], user_only);
 	if (f->n_edges > 1)
 		qsort(f->edge, f->n_edges, sizeof(*f->edge), by_blocks);
+	assert(f->n_edges <= n_from + n_to + c->n_blocks + 2);
 	sum_up(f);
 	add_times(f, flow);
 	return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/flow/calls_int.h"
+#include "base/invariant.h"
 
 uint32_t calls_number(struct calls_sum *s, const struct calls_place *p)
 {
@@ -166,6 +167,7 @@ static int fill_functions(struct calls *out, const struct calls_sum *s)
 	for (size_t i = 0; i < out->n_edges; i++) {
 		out->edge[i].caller = now[out->edge[i].caller];
 		out->edge[i].callee = now[out->edge[i].callee];
+		assert(out->edge[i].caller < n && out->edge[i].callee < n);
 	}
 	ret = 0;
 out:
@@ -220,6 +222,10 @@ static int fill_orders(struct calls *out)
 		to->first_caller = (uint32_t)i;
 		to->n_callers++;
 	}
+	assert(pairs_hold(out->n_edges, i, out->edge[i].caller <= out->edge[i + 1].caller));
+	assert(all_hold(out->n, i,
+			out->f[i].first_callee + out->f[i].n_callees <= out->n_edges &&
+				out->f[i].first_caller + out->f[i].n_callers <= out->n_edges));
 	return 0;
 }
 

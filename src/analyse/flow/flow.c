@@ -9,6 +9,7 @@
 
 #include "analyse/flow/flow_scan_int.h"
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "base/sort.h"
 
 /* ---- order: by the last thing that matters first, since equal ones stay as they are -------- */
@@ -90,6 +91,13 @@ static void *in_order(const void *v, size_t n, size_t size, const struct keyed *
 	return sorted;
 }
 
+/* For asserts. */
+__attribute__((unused)) static bool flow_behind(const struct flow_place *a,
+						const struct flow_place *b)
+{
+	return a->image != b->image ? a->image > b->image : a->addr > b->addr;
+}
+
 static int sort_edges(struct flow *f)
 {
 	struct keyed *order = order_of(f, f->n_edges, by_from);
@@ -100,6 +108,7 @@ static int sort_edges(struct flow *f)
 		return -1;
 	free(f->edge);
 	f->edge = sorted;
+	assert(pairs_hold(f->n_edges, i, !flow_behind(&f->edge[i].from, &f->edge[i + 1].from)));
 	return 0;
 }
 

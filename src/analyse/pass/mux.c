@@ -16,6 +16,7 @@
 #include "analyse/itab.h"
 #include "base/bisect.h"
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/perf_abi.h"
 #include "base/sort.h"
 #include "base/vec.h"
@@ -431,6 +432,7 @@ static int sort_points(struct build *b)
 					(struct keyed){ b->piece[i].point.v[k].time, (uint32_t)i,
 							(uint32_t)k };
 		keyed_sort(b->order, scratch, n);
+		assert(b->n_order == n);
 	}
 	free(scratch);
 	return b->order && n == b->n_order ? 0 : -1;

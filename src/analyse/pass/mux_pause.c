@@ -13,6 +13,7 @@
 #include "analyse/itab.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/invariant.h"
 
 struct stopped {		   /* an id */
 	uint64_t id, since, until; /* until: 0: it still stands */
@@ -133,6 +134,7 @@ int mux_find_pauses(struct mux_pauses *out, const struct pd *rec, struct err *er
 		return -1;
 	ret = pass_each(p, &v, &f, err);
 	vec_sort(out, by_time);
+	assert(pairs_hold(out->n, i, out->v[i].time <= out->v[i + 1].time));
 	vec_free(&f.t.v);
 	itab_free(&f.t.at);
 	pass_free(p);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/plan/plan_int.h"
 
 /* A group of the plan with these events, or MODEL_NONE. */
@@ -346,6 +347,7 @@ static int find_deepest(struct plan *p, struct planning *k, struct err *err)
 		if (n > p->groups_at_once)
 			p->groups_at_once = (unsigned)n;
 	}
+	assert(p->groups_at_once <= p->n_groups);
 	return 0;
 }
 
@@ -362,6 +364,8 @@ static int finish(struct planning *k, struct plan *out, struct err *err)
 		for (size_t e = 0; e < k->group[g].n; e++)
 			home[k->group[g].event[e]] = (uint32_t)g;
 	find_metric_groups(k, metric_group);
+	assert(all_hold(n_metrics, i,
+			metric_group[i] == MODEL_NONE || metric_group[i] < k->n_groups));
 	out->home = home;
 	out->metric_group = metric_group;
 	out->group = k->group;

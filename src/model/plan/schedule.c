@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/plan/schedule_int.h"
 
 struct making {
@@ -377,6 +378,12 @@ static int put_core(struct making *k, const struct sched_plan *x, struct arena *
 		if (put_group(k, x->bits + g * s->words, a, &group[rank[g]], err))
 			return -1;
 	out->n_groups = out->n_core = x->n_groups;
+	assert(all_hold(x->n_groups, g, rank[g] < x->n_groups));
+	assert(all_hold(x->n_groups, g,
+			rank[g] < s->n_have || !sched_broken(s, x->bits + g * s->words)));
+	assert(all_hold(
+		s->n_sets, i,
+		subset(s->need + i * s->words, x->bits + x->group[i] * s->words, s->words)));
 	for (size_t i = 0; i < k->n; i++) {
 		const uint64_t *bits = k->bits + i * s->words;
 		size_t lead = k->packed[i] == SCHED_NONE ? k->packed[k->inside[i]] : k->packed[i];
@@ -440,6 +447,8 @@ static int put_lists(struct making *k, struct arena *a, struct schedule *out, st
 	for (size_t g = out->n_groups; g-- > 0;)
 		for (size_t i = 0; i < out->group[g].n; i++)
 			home[out->group[g].event[i]] = (uint32_t)g;
+	assert(all_hold(k->n, i, k->packed[i] == SCHED_NONE || k->packed[i] < k->s.n_sets));
+	assert(all_hold(n, i, home[i] == MODEL_NONE || !k->impossible[i]));
 	out->home = home;
 	out->impossible = impossible;
 	return 0;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/slices/slices_int.h"
 
 struct job {
@@ -143,6 +144,7 @@ static void pool_event(const struct job *j, struct slices_kept *all, size_t at, 
 		}
 		if (!i) /* what was before the first is no slice */
 			continue;
+		assert(sum.value >= 0 && sum.enabled >= 0 && sum.running >= 0);
 		*to = *(to - all->stride);
 		to->value += sum.value;
 		to->enabled += sum.enabled;
@@ -291,6 +293,7 @@ static void give(const struct span *p, const struct span *q, struct job *j)
 		j->counted[event] = q->time[m] > 0 ? q->running[m] / q->time[m] : 0;
 		if (j->counted[event] > 1)
 			j->counted[event] = 1;
+		assert(is_share_or_unknown(j->counted[event]));
 	}
 	if (!q->sampled)
 		return;

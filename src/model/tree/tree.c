@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/tree/tree_int.h"
 
 struct tree_maker {
@@ -242,6 +243,7 @@ static void make_order(struct tree_work *w)
 		tree_each (w, i)
 			if (w->m->metric[i].level == level)
 				w->by_level[at++] = i;
+	assert(at == w->n_list && w->kids[n + 1] == w->n_list); /* each is somebody's child */
 }
 
 /* Facts that are the same in each interval: by them branches of formulas are ruled out. */
@@ -319,6 +321,19 @@ int tree_make(struct tree *out, struct tree_maker *k, const struct tree_counts *
 	return tree_make_parts(out, k, c, NULL, 0, err);
 }
 
+/* For asserts: shares are shares, errors are not negative, and no value is no value in all ways. */
+__attribute__((unused)) static bool tree_node_holds(const struct model *m,
+						    const struct tree_node *node, size_t i)
+{
+	const struct tree_node *n = &node[i];
+
+	if (n->error < 0 || n->unseen < 0 || !is_share_or_unknown(n->counted))
+		return false;
+	if (tree_is_node(&m->metric[i]) && !is_share_or_unknown(n->shown))
+		return false;
+	return isnan(n->shown) || !n->value.why;
+}
+
 int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_counts *c,
 		    const struct tree_part *part, size_t n, struct err *err)
 {
@@ -339,6 +354,7 @@ int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_co
 		w->failed = k->ready = false;
 		return err_nomem(err);
 	}
+	assert(all_hold(w->m->n_metrics, i, tree_node_holds(w->m, w->node, i)));
 	out->model = w->m;
 	out->node = w->node;
 	out->n = w->m->n_metrics;
