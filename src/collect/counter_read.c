@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/invariant.h"
 #include "collect/counter_int.h"
 
 static size_t target_of(const struct counters *c, size_t place)
@@ -131,6 +132,7 @@ static void add_up(const struct counters *c, size_t g, size_t e, struct counter_
 
 		if (*counter_fd(c, g, e, p) < 0)
 			continue;
+		assert(target_of(c, p) < targets);
 		v->absent = false;
 		v->gone |= l->gone;
 		v->value += l->value;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 #include "collect/cgroup.h"
 #include "collect/jitter.h"
@@ -276,6 +277,7 @@ static int cpus_to_open(struct cpu_set *set, const struct recorder_setup *s, str
 		if (!i || set->v.v[i] != set->v.v[i - 1])
 			set->v.v[kept++] = set->v.v[i];
 	set->v.n = kept;
+	assert(pairs_hold(kept, i, set->v.v[i] < set->v.v[i + 1]));
 	return 0;
 }
 

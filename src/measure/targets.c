@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/invariant.h"
 #include "base/num.h"
 #include "collect/synth.h"
 #include "collect/sysfs.h"
@@ -133,6 +134,7 @@ static void tasks_once(struct targets *w)
 		if (!kept || w->tasks.v[i] != w->tasks.v[kept - 1])
 			w->tasks.v[kept++] = w->tasks.v[i];
 	w->tasks.n = kept;
+	assert(pairs_hold(kept, i, w->tasks.v[i] < w->tasks.v[i + 1]));
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------- */
@@ -160,6 +162,7 @@ static void cpus_once(struct targets *w)
 		if (!kept || w->cpus.v[i] != w->cpus.v[kept - 1])
 			w->cpus.v[kept++] = w->cpus.v[i];
 	w->cpus.n = kept;
+	assert(pairs_hold(kept, i, w->cpus.v[i] < w->cpus.v[i + 1]));
 }
 
 static bool online(const struct machine *m, uint32_t cpu)

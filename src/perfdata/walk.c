@@ -11,6 +11,7 @@
  * Cost: one dependent load a record, and the sample's period and time, which lie next to it; a
  * second thread (ahead.c) makes the kernel map a large file, and passes the side-band records on.
  */
+#include "base/invariant.h"
 #include "perfdata/perfdata_int.h"
 
 #include <inttypes.h>
@@ -37,8 +38,10 @@ static int run_close(struct walk *w, struct err *err)
 	struct pd *rec = w->rec;
 	struct pd_chunk c = { w->run, w->run_end, w->seq };
 
+	assert(w->run <= w->run_end);
 	if (w->run == w->run_end)
 		return 0;
+	assert(!rec->chunks.n || w->seq >= vec_last(&rec->chunks)->seq);
 	if (vec_push(&rec->chunks, c) || vec_push(&rec->chunk_side, w->run_side))
 		return err_nomem(err);
 	if (rec->ahead && pd_ahead_chunk(rec->ahead, &c, rec->sides.v + w->run_side,
@@ -555,6 +558,8 @@ int pd_walk_done(struct pd *rec, struct err *err)
 		if (add_type(rec, u->type, u->count, u->bytes))
 			return err_nomem(err);
 	vec_sort(&rec->type_counts, by_type);
+	assert(pairs_hold(rec->type_counts.n, i,
+			  rec->type_counts.v[i].type <= rec->type_counts.v[i + 1].type));
 	vec_each (&rec->type_counts, const struct pd_type_count *, t)
 		if (!pd_record_name(t->type))
 			pd_note(rec,

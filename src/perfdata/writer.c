@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/fs.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 
 #define DATA_SIZE_AT 48 /* in the header */
@@ -219,6 +220,7 @@ int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err)
 		return -1;
 	if (len >= BUFFER_SIZE / 4) /* large pieces go straight from the ring to the kernel */
 		return flush_buffer(w, err) ? -1 : put(w, p, len, err);
+	assert(w->filled + len <= BUFFER_SIZE);
 	memcpy(w->buffer + w->filled, p, len);
 	w->filled += len;
 	return 0;
@@ -233,6 +235,7 @@ int pdw_flush(struct pdw *w, struct err *err)
 	if (!w->regular || w->at == w->told)
 		return 0;
 	/* so that a reader that believes the header finds all of it, should we die now */
+	assert(w->at >= w->data_offset && w->at >= w->told);
 	size = w->at - w->data_offset;
 	if (pwrite(w->file.fd, &size, sizeof(size), DATA_SIZE_AT) != (ssize_t)sizeof(size))
 		return err_sys(err, "%s: keeping the header true", w->path);
@@ -280,6 +283,8 @@ static int write_features(struct pdw *w, uint64_t features[4], struct err *err)
 	uint64_t at = w->at + w->feature.n * 16;
 
 	vec_sort(&w->feature, by_bit);
+	assert(pairs_hold(w->feature.n, i,
+			  w->feature.v[i].bit < w->feature.v[i + 1].bit)); /* each once */
 	vec_each (&w->feature, struct feature *, f) {
 		uint64_t section[2] = { at, f->payload.len };
 

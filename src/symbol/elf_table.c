@@ -4,6 +4,7 @@
 
 #include "base/big.h"
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 
@@ -234,6 +235,7 @@ int sym_table_make(struct sym_table *t, struct sym_list *l, bool raw, struct err
 	if (!t->sym)
 		return err_nomem(err);
 	merge(t, l);
+	assert(pairs_hold(t->n, i, t->sym[i].start <= t->sym[i + 1].start));
 	return mark_twins(t, err);
 }
 
@@ -267,6 +269,7 @@ struct symbol *sym_table_find(const struct sym_table *t, uint64_t addr, size_t *
 		else
 			hi = mid;
 	}
+	assert(t->sym[lo].start <= addr && (lo + 1 == t->n || t->sym[lo + 1].start > addr));
 	*hint = lo;
 	for (size_t back = 0; back <= NEST_MAX && back <= lo; back++) {
 		struct symbol *s = &t->sym[lo - back];

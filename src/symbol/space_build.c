@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/invariant.h"
 #include "symbol/space_int.h"
 
 static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid, uint64_t born)
@@ -234,6 +235,7 @@ static int apply_sorted(struct spaces *sp)
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct keyed){ sp->fact.v[i].time, (uint32_t)i, 0 };
 	keyed_sort(order, scratch, n);
+	assert(pairs_hold(n, i, order[i].key < order[i + 1].key || order[i].a < order[i + 1].a));
 	ret = 0;
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = apply(sp, &sp->fact.v[order[i].a]);
@@ -261,6 +263,7 @@ static int line_up(struct spaces *sp)
 		for (uint32_t k = p->index; k != PROC_NONE; k = sp->process.v[k]->next)
 			sp->by_pid[p->group + sp->process.v[k]->nth] = k;
 	}
+	assert(at == sp->process.n);
 	return 0;
 }
 

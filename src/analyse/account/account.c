@@ -6,6 +6,7 @@
 
 #include "analyse/account/account_int.h"
 #include "base/estimate.h"
+#include "base/invariant.h"
 
 #define OF_NODE	 1000u /* `which` of a value that is missing because that node's is */
 #define NO_COUNT 3.0   /* samples that none may stand for, at 95 % */
@@ -381,6 +382,7 @@ static void take_tallies(struct account_work *w, const struct tally *by_event)
 		w->tally[i] = there ? by_event[u->recorded] : (struct tally){ 0 };
 		w->variance[i] = w->tally[i].period_sq +
 				 square(u->made_up / Z95 * (double)w->tally[i].period);
+		assert(w->variance[i] >= 0);
 		w->count[u->event] = there ? (double)w->tally[i].period : NAN;
 	}
 }
@@ -481,6 +483,7 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 		b->work->system[i] = NAN;
 	b->work->system[SYSTEM_TSC] = reference_cycles(b->acc, time);
 	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
+	assert(is_share_or_unknown(b->halted) && !(b->clock_ratio < 0));
 	x.cell = b->whole;
 	for (size_t i = b->work->n_use; i < b->work->n_sources; i++)
 		b->work->variance[i] = 0;

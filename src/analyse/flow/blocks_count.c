@@ -254,6 +254,7 @@ static void walk(struct block_part *p)
 		memcpy(k->group, on.group, sizeof(k->group));
 		k->hits = on.hits;
 		f->hits += p->start[b].hits;
+		assert(on.hits >= p->end[b].hits); /* what ends here ran here */
 		on.hits -= p->end[b].hits;
 		for (unsigned g = 0; g < FLOW_SLOTS; g++) {
 			on.group[g] -= p->end[b].group[g];
@@ -324,6 +325,8 @@ static void sum_up(struct block_function *f)
 		const struct block_edge *e = &f->edge[i];
 		double w = total(e->group);
 
+		assert(w >= 0 && (e->from == CODE_NONE || e->from < c->n_blocks) &&
+		       (e->to == CODE_NONE || e->to < c->n_blocks));
 		if (e->from != CODE_NONE)
 			f->block[e->from].flow_out += w;
 		if (e->to != CODE_NONE)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "collect/alive.h"
 
 /* ---- from -e to groups ------------------------------------------------------------------ */
@@ -348,6 +349,8 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 				      sum.boxes);
 	else if (sum.gone && !isnan(r.value))
 		r.note = k->setup->cpus ? "until its CPU went offline" : NULL;
+	assert(is_share_or_unknown(r.counted));
+	assert(!isnan(r.value) || r.why || !r.supported); /* no value without a reason */
 	r.runs = isnan(r.value) ? 0u : 1u;
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "collect/sysfs.h"
+#include "base/invariant.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
 
@@ -57,6 +58,7 @@ static int add_part(struct drill *d, const struct counting *k, size_t core,
 			target[p->n++] = place->target[i];
 	if (!p->n)
 		return 0;
+	assert(p->n <= place->n);
 	p->core = core;
 	p->target = target;
 	p->label = place->label;
@@ -290,6 +292,8 @@ static struct slices_reading add_cells(const struct drill *d, const struct drill
 
 		for (size_t t = from; t < to; t++) {
 			const struct counter_value *one = &v[p->target[t]];
+
+			assert(p->target[t] < d->targets);
 
 			if (one->refused || one->absent)
 				continue;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/expr/expr_int.h"
 
 #define ALL_LPS SIZE_MAX
@@ -116,6 +117,7 @@ static void run(struct expr_steps *s, const struct expr_step *p, const struct ex
 
 void expr_steps_run(struct expr_steps *s, struct expr_range range)
 {
+	assert(range.to <= s->steps.n);
 	if (range.from < range.to)
 		run(s, s->steps.v + range.from, s->steps.v + range.to);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "model/slices/slices_int.h"
 
 #define DEFAULT_BYTES ((size_t)64 << 20)
@@ -88,6 +89,8 @@ static int find_homes(struct slices *s, struct err *err)
 		if (homes[e] > 1)
 			s->shared[s->n_shared++] = s->out[n++] = e;
 	s->first[s->n_groups + 1] = (uint32_t)n;
+	assert(n <= s->n_events && s->n_shared <= n); /* each event once */
+	assert(pairs_hold(s->n_groups + 2, i, s->first[i] <= s->first[i + 1]));
 	s->member = arena_alloc(&s->arena, (s->n_shared + 1) * sizeof(*s->member));
 	s->same = arena_alloc(&s->arena, (s->n_shared * s->n_targets + 1) * sizeof(*s->same));
 	for (uint32_t e = 0; s->member && s->same && e < s->n_shared; e++) {
