@@ -186,6 +186,7 @@ static struct ask plain(struct cli *cli)
 			     .branch = o->branch,
 			     .data = o->data,
 			     .phys_data = o->phys_data,
+			     .build_ids = o->build_ids,
 			     .weight = o->weight,
 			     .intr_regs = o->intr_regs,
 			     .user_regs = o->user_regs };

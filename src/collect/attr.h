@@ -22,6 +22,9 @@ struct attr_opts {
 	/* Mappings without code are reported, too: perf finds unwind tables only in what it has
 	 * seen mapped, and linkers put them beside the code. */
 	bool data_maps;
+	/* Mappings with the build-ids of their files (Linux 5.12). Where one listener asks, the
+	 * kernel marks the mappings of all others too, and perf 6.1 crashes on its recordings. */
+	bool build_ids;
 	uint64_t branch_type; /* with `branch`: PERF_SAMPLE_BRANCH_*; 0: any */
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */

@@ -27,7 +27,15 @@ static bool holds_build_id(const uint8_t *p)
 	return n && n <= 20 && !p[41] && !p[42] && !p[43] && !memcmp(p + 44 + n, none, 20 - n);
 }
 
-int pd_mmap_get(const struct pd_record *r, struct pd_mmap *out)
+bool pd_has_mapped_ids(const struct pd *rec)
+{
+	for (size_t i = 0; i < rec->events.n; i++)
+		if (rec->events.v[i].attr.build_id)
+			return true;
+	return false;
+}
+
+int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap *out)
 {
 	const uint8_t *p = r->p;
 
@@ -46,7 +54,8 @@ int pd_mmap_get(const struct pd_record *r, struct pd_mmap *out)
 		return -1;
 	if (!out->is_mmap2)
 		return 0;
-	if ((r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && holds_build_id(p)) {
+	if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && pd_has_mapped_ids(rec) &&
+	    holds_build_id(p)) {
 		out->build_id_len = p[40];
 		memcpy(out->build_id, p + 44, out->build_id_len);
 	} else {

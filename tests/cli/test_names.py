@@ -290,7 +290,7 @@ def build_id(path):
 def rebuilt(where):
     data, copy = os.path.join(where, "copies.data"), os.path.join(where, "x.so")
     shutil.copy(os.path.join(where, "v1", "libx.so"), copy)
-    r = run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-F", "4000", "-o", data, "--", "sh", "-c",
+    r = run(CYCLADE, "record", "-q", "--buildid-mmap", "-e", "cpu-clock:u", "-F", "4000", "-o", data, "--", "sh", "-c",
             "./load ./x.so 12000000; cp v2/libx.so new; mv new x.so; ./load ./x.so 4000000", cwd=where)
     ids = {d: build_id(os.path.join(where, d, "libx.so")) for d in ("v1", "v2")}
     known = run(PERF, "buildid-list", "-i", data).stdout + run(PERF, "script", "-i", data, "--show-mmap-events", "-F", "ip").stdout

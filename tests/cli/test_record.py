@@ -177,11 +177,22 @@ if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (5, 12) or not 
     t.skip("a replaced program", "no readelf, or this kernel does not tell build-ids with mappings (Linux 5.12 does)")
 else:
     shutil.copy(RECURSE, "prog")
-    r = run("record", "-e", "cpu-clock", "-o", "replaced.data", "--", "sh", "-c",
+    r = run("record", "--buildid-mmap", "-e", "cpu-clock", "-o", "replaced.data", "--", "sh", "-c",
             "./prog 10 200; cp '%s' other; mv other prog; ./prog 60" % RELAY)
     t.equal(mapped_ids("replaced.data", b"/prog"), {i.group(1) for i in ids}, "mappings of a replaced program have the build-ids of both")
     rows = json.loads(run("report", "-j", "-s", "dso,sym", "-i", "replaced.data").stdout)["tables"][0]["rows"]
     t.ok({"first_leg", "second_leg"} <= {x["function"] for x in rows if x["dso"] == "prog@" + ids[1].group(1)[:8]}, "and the one that is there has its names", rows[:5])
+
+# ---- a recording of the whole machine leaves perf's own recordings whole (Linux marks mappings of all who listen)
+if WHOLE_CPUS and PERF:
+    ours = subprocess.Popen([CYCLADE, "record", "-q", "-a", "-e", "cpu-clock", "-F", "50", "-o", "all.data"], stderr=subprocess.PIPE)
+    t.ok(wait_for(lambda: os.path.exists("all.data")), "record -a has begun")
+    r = subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "-o", "meanwhile.data", "--", "ls", "/"], capture_output=True, text=True)
+    ours.terminate()
+    ours.wait()
+    t.equal((r.returncode, r.stderr), (0, ""), "perf record meanwhile")
+else:
+    t.skip("perf record beside record -a", "no perf, or the CPUs may not be watched")
 
 # ---- exit codes and streams
 for code in (0, 7):

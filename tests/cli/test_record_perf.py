@@ -203,6 +203,7 @@ compare("--branch-filter", [*E, "--branch-filter", "any,u"], [*E, "-j", "any,u"]
 compare("-d", [*G, "-d"], [*S, "-d"], more=fields("addr"))
 compare("-W", [*G, "-W"], [*S, "-W"], more=fields("weight"))
 compare("--phys-data", [*G, "--phys-data"], [*S, "--phys-data"], more=fields("phys_addr"))
+compare("--buildid-mmap", [*G, "--buildid-mmap"], [*S, "--buildid-mmap"])
 compare("--intr-regs", [*G, "--intr-regs"], [*S, "-I"], more=fields("iregs"))
 compare("--user-regs", [*E, "--user-regs"], [*E, "--user-regs=ax,bx,cx,dx,si,di,bp,sp,ip,flags,cs,ss,r8,r9,r10,r11,r12,r13,r14,r15"]
         if os.uname().machine == "x86_64" else [*E, "--user-regs"], more=fields("uregs"))

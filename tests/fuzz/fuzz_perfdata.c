@@ -38,7 +38,7 @@ static void look_sample(const struct pd_sample *s)
 	look(s->regs_intr.v, 8 * (uint64_t)__builtin_popcountll(s->regs_intr.mask));
 }
 
-static void look_side(const struct pd_record *r)
+static void look_side(const struct pd *rec, const struct pd_record *r)
 {
 	struct pd_mmap m;
 	struct pd_comm c;
@@ -49,7 +49,7 @@ static void look_side(const struct pd_record *r)
 	struct pd_cgroup g;
 	struct pd_namespaces n;
 
-	if (!pd_mmap_get(r, &m)) {
+	if (!pd_mmap_get(rec, r, &m)) {
 		look_text(m.path);
 		look(m.build_id, m.build_id_len);
 	}
@@ -90,7 +90,7 @@ static int one(void *ctx, const struct pd_record *r)
 	sink += id.time + (uint64_t)pd_sample_event(seen->rec, r);
 	if (!pd_sample_parse(seen->rec, r, &s))
 		look_sample(&s);
-	look_side(r);
+	look_side(seen->rec, r);
 	return 0;
 }
 

@@ -116,7 +116,7 @@ static void put_sample(const struct pd *rec, const struct pd_record *r)
 	printf("\n");
 }
 
-static void put_maps(const struct pd_record *r)
+static void put_maps(const struct pd *rec, const struct pd_record *r)
 {
 	struct pd_mmap m;
 	struct pd_comm c;
@@ -124,7 +124,7 @@ static void put_maps(const struct pd_record *r)
 	struct pd_cgroup g;
 	struct pd_namespaces ns;
 
-	if (!pd_mmap_get(r, &m)) {
+	if (!pd_mmap_get(rec, r, &m)) {
 		printf(" pid=%x tid=%x addr=%" PRIx64 " len=%" PRIx64 " pgoff=%" PRIx64, m.pid,
 		       m.tid, m.addr, m.len, m.pgoff);
 		printf(" dev=%x:%x ino=%" PRIx64 ":%" PRIx64 " prot=%x flags=%x", m.maj, m.min,
@@ -152,7 +152,7 @@ static void put_side(const struct pd *rec, const struct pd_record *r)
 	struct pd_bpf b;
 	struct pd_sample_id id;
 
-	put_maps(r);
+	put_maps(rec, r);
 	if (!pd_ksymbol_get(r, &k))
 		printf(" addr=%" PRIx64 " len=%x kind=%x flags=%x name=%s", k.addr, k.len,
 		       k.ksym_type, k.flags, k.name);

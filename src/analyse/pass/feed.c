@@ -17,7 +17,7 @@ static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
 	struct space_map_fact fact = { .time = time, .misc = r->misc };
 	struct pd_mmap m;
 
-	if (pd_mmap_get(r, &m))
+	if (pd_mmap_get(f->rec, r, &m))
 		return 0; /* too short: pd_open has noted it */
 	fact.pid = m.pid;
 	fact.tid = m.tid;

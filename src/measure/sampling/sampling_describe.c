@@ -120,8 +120,9 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -C %s", o->cpu);
 	if (o->branch_filter)
 		buf_printf(b, " -j %s", o->branch_filter);
-	buf_printf(b, "%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "", o->data ? " -d" : "",
-		   o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "");
+	buf_printf(b, "%s%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "",
+		   o->data ? " -d" : "", o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "",
+		   o->build_ids ? " --buildid-mmap" : "");
 	for (size_t i = 0; i < o->pid.n; i++)
 		buf_printf(b, " -p %s", o->pid.v[i]);
 	for (size_t i = 0; i < o->tid.n; i++)

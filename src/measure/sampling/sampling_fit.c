@@ -53,6 +53,7 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .branch_type = r->branch_type,
 			       .data = o->data,
 			       .phys_data = o->phys_data,
+			       .build_ids = o->build_ids,
 			       .weight = o->weight,
 			       .intr_regs = o->intr_regs,
 			       .user_regs = o->user_regs,

@@ -117,6 +117,7 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 				 .data = all.data,
 				 .phys_data = all.phys_data,
 				 .data_maps = all.data_maps,
+				 .build_ids = all.build_ids,
 				 .inherit = all.inherit,
 				 .cpu = all.cpu,
 				 .several = true,

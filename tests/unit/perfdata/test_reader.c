@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "perfdata/perfdata.h"
+#include "perfdata/perfdata_int.h"
 
 /* ---- a small writer ---- */
 
@@ -371,23 +372,27 @@ static void a_flag_makes_no_build_id(void **state)
 			       .size = sizeof(p),
 			       .type = PERF_RECORD_MMAP2,
 			       .misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID };
+	struct pd_event asks = { .attr.build_id = 1 }, asks_not = { .attr.mmap2 = 1 };
+	struct pd rec = { .events = { &asks, 1, 1 } }, other = { .events = { &asks_not, 1, 1 } };
 	struct pd_mmap m;
 
 	(void)state;
 	memcpy(p + 72, "/bin/x", 7);
 	p[40] = 254;
 	p[49] = 0x12; /* inode 0x1200 */
-	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(pd_mmap_get(&rec, &r, &m), 0);
 	assert_int_equal(m.build_id_len, 0);
 	assert_int_equal(m.maj, 254);
 	assert_int_equal(m.ino, 0x1200);
 	p[40] = 20;
 	memset(p + 44, 0xab, 20);
-	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(pd_mmap_get(&rec, &r, &m), 0);
 	assert_int_equal(m.build_id_len, 20);
 	assert_int_equal(m.build_id[19], 0xab);
+	assert_int_equal(pd_mmap_get(&other, &r, &m), 0);
+	assert_int_equal(m.build_id_len, 0);
 	p[40] = 8; /* device 8:..., and more than 8 bytes that are not 0 */
-	assert_int_equal(pd_mmap_get(&r, &m), 0);
+	assert_int_equal(pd_mmap_get(&rec, &r, &m), 0);
 	assert_int_equal(m.build_id_len, 0);
 }
 
