@@ -54,7 +54,7 @@ same(("--bottlenecks",), ("-M", "Bottlenecks"), *IMPORT)
 same(("-M", "tma_bottleneck_big_code"), ("-M", "Big_Code"), *IMPORT)
 same(("-M", "tma_info_bottleneck_big_code"), ("-M", "Bottleneck_Big_Code"), *IMPORT)
 same(("--record-tpebs",), ("--latency", "auto"), *IMPORT)
-listed = {g["name"]: g["members"].split() for g in json.loads(run("list", "groups", "--model", "skl", "-j").stdout)["groups"]}
+listed = {g["name"]: g["members"] for g in json.loads(run("list", "groups", "--model", "skl", "-j").stdout)["groups"]}
 nodes = {n["name"]: n for n in json.loads(run("list", "nodes", "--model", "skl", "-j").stdout)["nodes"]}
 listed["tma_fetch_latency_group"] = [n for n, x in nodes.items() if x["parent"] == "Fetch_Latency"]
 t.ok(len(listed) > 50 and len(listed["Bottlenecks"]) == 12 and "MemoryBW" in listed, "list groups has the model's groups", sorted(listed))
@@ -73,7 +73,7 @@ t.ok("no node, metric or group 'MemoryBV'" in p.stderr and "did you mean MemoryB
 p = run("stat", "--import", "counts", "--model", "ivb", "--smt", "off", "--bottlenecks")
 t.ok(p.returncode == 2 and "from Skylake on" in p.stderr, "bottlenecks of a CPU that has none: which have", p.stderr)
 p = run("explain", "--model", "skl", "MemoryBW", "-j")
-t.equal(json.loads(p.stdout)["names"][0].get("members"), listed["MemoryBW"], "explain of a group: its members")
+t.equal(json.loads(p.stdout)["groups"][0]["members"], listed["MemoryBW"], "explain of a group: its members")
 p = run("explain", "--model", "skl", "big_code", "Bottlenecks")
 t.ok("Bottleneck_Big_Code  metric of skl" in p.stdout and "Together they are" in p.stdout, "of a bottleneck and of all", p.stdout)
 p = run("stat", "-n", "--", "true")
