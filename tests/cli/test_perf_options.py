@@ -80,7 +80,7 @@ p = run("stat", "-n", "--", "true")
 t.ok(p.returncode == 0 and "duration_time" in p.stderr and "page-faults" not in p.stderr, "-n: times alone", p.stderr)
 for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-loads"), (("--metric-only",), "-M METRIC"), (("-D", "-1"), "--control FIFO"),
                     (("--per-cache",), "--per core"), (("-i",), "--no-inherit"), (("-T",), "list events tx"), (("--smi-cost",), "msr/smi/"),
-                    (("--iostat",), "list groups"), (("--table",), "-r N"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
+                    (("--iostat",), "list groups"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
                     (("--metric-no-group",), "--no-mux"), (("--hybrid-merge",), "kind of core"), (("-b", "3"), "bpftool"), (("--summary",), "-I"),
                     (("--percore-show-thread",), "--per core"), (("--run-sample",), "cyclade run"), (("--single-thread",), "-t TID"), (("--core", "C0"), "-C CPUS"),
                     (("--list-nodes",), "list nodes"), (("--long-desc",), "explain NODE"), (("--xlsx", "x"), "-x,"), (("--control", "fd:3", "-e", "task-clock"), "mkfifo"),
