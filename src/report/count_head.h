@@ -9,8 +9,7 @@
  *	count_tail_put(&d, &head)	notes, and the table "losses"
  *
  * An interval (-I; head.time is not NAN) has the table "interval" in place of "summary", and no
- * titles. The document behind the last interval (head.end) has "summary", and neither titles nor
- * losses.
+ * titles. The document behind the last interval (head.end) has "summary" and no titles.
  * Members of both tables are the document's own in json; a document may have another TABLE_HEAD
  * for what else belongs there (a CPU, a model).
  */
