@@ -397,14 +397,24 @@ static void add_facts(struct document *d, const struct info_view *v)
 		document_note(d, no_features);
 }
 
+/* A recording of counts, or one with samples; else there is nothing more to see. */
 static void add_next(struct document *d, const struct info_view *v)
 {
 	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
+	struct buf import = BUF_INIT;
 
+	buf_puts(&import, "--import ");
+	if (v->source.info->has_stat && next_word(&import, v->file)) {
+		l.input = NULL;
+		next_add(&l, "stat", buf_str(&import), NULL,
+			 "the counts, and the tree if they allow it");
+	}
 	for (size_t i = 0; i < v->source.n_events && !l.n; i++)
 		if (v->of[i].samples)
 			next_add(&l, "report", "", NULL, "where the time went");
 	d->n_next = l.n;
+	d->failed |= import.failed;
+	buf_free(&import);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

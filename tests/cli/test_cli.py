@@ -49,6 +49,7 @@ for words, code, text in [
     (["record", "--for", "5"], 125, "a time with a unit"),
     (["record", "-g=magic", "--", "true"], 125, "fp|dwarf|lbr"),
     (["run", "--for", "1e9s", "--", "true"], 125, "a time"),
+    (["--version", "--format", "json"], 2, "--version takes nothing more"),
     (["completion"], 2, "bash, zsh or fish"),
     (["completion", "tcsh"], 2, "bash, zsh or fish"),
     (["help", "recrod"], 2, "did you mean record?"),

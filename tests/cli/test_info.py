@@ -80,4 +80,13 @@ p = run("info", "-j", "evil.data")
 t.equal((json.loads(p.stdout)["losses"]["lost"], p.stderr), (11, ""), "json has them itself")
 t.ok("no header features" in run("info", "plain.data").stdout and
      "no header features" in json.loads(run("info", "-j", "plain.data").stdout)["notes"][-1], "no features: a note")
+
+# ---- what perf stat record writes
+f = gen.File(w, [("cycles", dict(type=0, config=0, sample=gen.BIT["IDENTIFIER"], read=3), [100])])
+f.features = {24: b""}
+f.data += w.record(gen.STAT_CONFIG, w.u64(1, 0, 1))
+gen.write("a stat.data", f.build())
+p = run("info", "a stat.data")
+t.ok("STAT_CONFIG" in p.stdout and "cyclade stat --import 'a stat.data'" in p.stdout and "cyclade report" not in p.stdout,
+     "counts: what reads them", p.stdout)
 t.done()
