@@ -222,7 +222,11 @@ void cell_put(struct buf *b, const struct table_cell *x)
 		put_amount(b, x->e.v);
 		break;
 	case T_REAL:
-		buf_printf(b, fabs(x->e.v) < 1e6 ? "%.4g" : "%.3e", x->e.v);
+		buf_printf(b,
+			   fabs(x->e.v) < 9999.5 ? "%.4g"
+			   : fabs(x->e.v) < 1e6	 ? "%.0f"
+						 : "%.3e",
+			   x->e.v);
 		break;
 	case T_SHARE:
 		put_share(b, x->e.v);
