@@ -38,8 +38,6 @@ report/account/account_markdown.c
 report/annotate/annotate_account.c
 report/annotate/annotate_blocks.c
 report/annotate/annotate_data.c
-report/flow/blocks_data.c
-report/flow/blocks_markdown.c
 report/counts_formats.c
 report/json_more.h
 report/losses.c

@@ -39,7 +39,6 @@ enum block_drop {
 	BLOCK_OUTSIDE,	    /* leaves the function where its code does not fall through */
 	BLOCK_DROPS
 };
-extern const char *const block_drop_text[BLOCK_DROPS];
 
 struct block {
 	/* Executions (see blocks.scaled). Without hits 0, and as error the weight of a stack: what

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * page - lines that several results have: the recording, its branch stacks; figures with errors.
+ * page - what several results of branch stacks have: figures with errors, words about them.
  */
 #ifndef CYCLADE_REPORT_PAGE_H
 #define CYCLADE_REPORT_PAGE_H
@@ -9,20 +9,11 @@
 #include "report/view.h"
 #include "show/page.h"
 
-/* Two lines: what was recorded, and where. */
-void page_head(struct page *p, const struct view_source *source);
-/* What is said of every recording: losses, notes. */
-void page_recording(struct page *p, const struct view_source *source);
-
 /* Samples of events that come without branch stacks: of no concern to what is made of stacks. */
 uint64_t page_other_samples(const struct view_source *source);
-/* How many samples there are, with stacks, without, of other events, left out, not readable; and
- * what ~ behind an error means, where figures lean. */
-void page_stacks(struct page *p, const struct view_source *source, const struct flow_sums *s);
-
 /* What ~ means, of flow_sums.leaning. */
 const char *page_leaning(const struct flow_sums *s);
-/* "+-1.2 %" of its value; with ~ behind it where the figure leans, which page_stacks() explains. */
+/* "+-1.2 %" of its value; with ~ behind it where the figure leans. */
 const char *page_error(char out[NUM_MAX], struct flow_value v);
 /* Three digits or more of what is an estimate: whole numbers from a hundred on. */
 const char *page_estimate(char out[NUM_MAX], double v);

@@ -123,6 +123,17 @@ void recorded_stacks(struct document *d, const struct view_source *source,
 		document_fact(d, "~", true, "%s", page_leaning(s));
 }
 
+const char *recorded_no_stacks(const struct view_source *source, const struct flow_sums *s)
+{
+	if (!s->samples)
+		return "the recording has no samples";
+	if (s->samples <= page_other_samples(source))
+		return "the event with branch stacks has no sample: it was rarer than its period, "
+		       "or had no counter";
+	return s->empty ? "the samples' branch stacks are empty: no branch was recorded"
+			: "options left out all samples with branch stacks";
+}
+
 void cell_flow(struct table_cell *out, struct flow_value v)
 {
 	out->e = (struct estimate){ v.v, v.half, v.why };

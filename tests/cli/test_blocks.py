@@ -16,13 +16,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 from tap import Tap, run  # noqa: E402
 import gen  # noqa: E402
+import nest  # noqa: E402
+import tables  # noqa: E402
 
 BASE, LOADED = 0x401000, 0x7f0000000000  # as linked, and where it ran: not at the same place
 DEPTH, ANY, CALL_STACK = 17, 8 | 1, 1 << 11 | 1
 SAMPLE = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD BRANCH_STACK".split())
 
 call = lambda at, to: b"\xe8" + struct.pack("<i", to - at - 5)
-NAME = "h\x1b[31m"  # a symbol that would be red
+NAME = "h\x1b[31m|\"a,<b>\n\ufffd"  # a symbol that would be red; its last byte is no UTF-8, for which json has U+FFFD
 FUNCTIONS = {
     # xor; a: inc; nop; b: inc; jne d; call g; d: dec; jne b; je f; jmp a; f: ret
     "f": (0x00, bytes.fromhex("31c0 ffc0 90 ffc1 7505") + call(9, 0x40) + bytes.fromhex("ffc9 75f3 7402 ebec c3")),
@@ -43,7 +45,7 @@ def elf():
     for name, (at, b) in FUNCTIONS.items():
         code[at:at + len(b)] = b
         syms += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, BASE + at, len(b))
-        names += name.encode() + b"\0"
+        names += name.encode().replace(b"\xef\xbf\xbd", b"\xff") + b"\0"
     heads = b"\0.text\0.symtab\0.strtab\0"
     parts, at = [], 0x1000
     for b in (bytes(code), syms, names, heads):
@@ -144,40 +146,42 @@ def near(a, b, most):
 
 
 def exact(t, j, p):
-    by = {f["function"]: f for f in j["functions"]}
+    by = {f["function"]: f for f in nest.functions(j)}
     t.equal(set(by), set(FUNCTIONS), "every function that ran is there, and no other")
-    t.equal((j["schema"], j["event"], j["filter"], j["scaled"], j["by"], j["dropped"]),
-            ("cyclade.blocks/1", "br_inst_retired.near_taken", "any", True, "taken branches", {}), "what it is of")
+    t.equal((j["schema"], j["event"], j["filter"], j["scaled"], j["by"], set(j["dropped"].values())),
+            ("cyclade.blocks/2", "br_inst_retired.near_taken", "any", True, "taken branches", {0}), "what it is of")
+    n = {**j["counted"], **j["stacks"]}
+    t.equal((n["intervals"], n["branches"], n["samples"]), (j["used"], j["used"] + n["stacks"], n["stacks"]), "each interval is used")
     bad, insns = [], 0
     for name, f in by.items():
         at, code = FUNCTIONS[name]
-        t.equal([int(b["start"], 16) - BASE for b in f["blocks"]], STARTS[name], "%r: where blocks begin" % name)
-        insns += f["insns"]["value"]
+        t.equal([int(b["address"], 16) - BASE for b in f["blocks"]], STARTS[name], "%r: where blocks begin" % name)
+        insns += f["insns"]
         for b, start in zip(f["blocks"], STARTS[name]):
             if not near(b["runs"], p.ran[start], 1e-9) or b["hits"] != p.ran[start]:
                 bad.append((name, hex(start), b["runs"], p.ran[start]))
             if not (near(b["in"], p.ran[start], .08) and near(b["out"], p.ran[start], .08)):
                 bad.append((name, hex(start), b["in"], b["out"], p.ran[start]))
-        if not near(f["calls"]["value"], p.called[name], .07):
-            bad.append((name, f["calls"], p.called[name]))
+        if not near(f["entered"], p.called[name], .07):
+            bad.append((name, f["entered"], p.called[name]))
     t.ok(not bad, "blocks ran as often as they did, to the last one; in and out and calls are near", bad)
-    t.ok(near(insns, j["insns"]["value"], 1e-9), "functions' instructions are the whole's", (insns, j["insns"]))
+    t.ok(near(insns, j["insns"], 1e-9), "functions' instructions are the whole's", (insns, j["insns"]))
     loops = [(l["head"], l["depth"], l["parent"], l["blocks"]) for l in by["f"]["loops"]]
     t.equal(loops, [(1, 1, None, 6), (2, 2, 0, 3)], "the loops of f")
     outer, inner = by["f"]["loops"]
-    t.ok(near(outer["trips"]["value"], p.ran[2] / p.called["f"], .05) and near(inner["trips"]["value"], p.ran[5] / p.ran[2], .05),
+    t.ok(near(outer["trips"], p.ran[2] / p.called["f"], .05) and near(inner["trips"], p.ran[5] / p.ran[2], .05),
          "with their trips", (outer["trips"], inner["trips"]))
-    whole = sum(n * k for k, n in enumerate(inner["histogram"]))
-    t.ok(inner["visits"] == sum(inner["histogram"]) > 100 and inner["cut"] > 0 and not any(inner["histogram"][8:]) and
+    whole = sum(n * k for k, n in inner["histogram"].items())
+    t.ok(inner["visits"] == sum(inner["histogram"].values()) > 100 and inner["cut"] > 0 and max(inner["histogram"]) < 8 and
          1 < whole / inner["visits"] < p.ran[5] / p.ran[2], "visits seen whole are of 1 to 7 trips, the shorter ones", inner)
     edges = {(e["from"], e["to"]): e for e in by["f"]["edges"]}
     back = edges[4, 2]
     t.equal((back["mispredicted"] > 100, back["predicted"], edges[4, 5]["fallthrough"], edges[4, 5]["runs"]),
             (True, 0, True, float(p.ran[18])), "the inner loop's jump back is mispredicted, what falls through is exact")
     called = [e for e in by["f"]["edges"] if e["from"] == 3]
-    t.equal([(e["to"], e["other"]["function"]) for e in called], [(None, "g")], "a call leads to g")
+    t.equal([(e["to"], e["other_function"]) for e in called], [(None, "g")], "a call leads to g")
     k = [e for e in by["k"]["edges"] if e["from"] is None]
-    t.equal([(e["to"], e["fallthrough"], e["other"]["function"]) for e in k], [(0, True, NAME)], "k is run into, not called")
+    t.equal([(e["to"], e["fallthrough"], e["other_function"]) for e in k], [(0, True, NAME)], "k is run into, not called")
     main = by["the_program_itself"]["blocks"][1]
     t.equal((main["cycles"], main["cycles_sd"], main["timed"] > 100), (1.0, 0.0, True), "a block by itself has its cycles")
 
@@ -185,8 +189,8 @@ def exact(t, j, p):
 def faces(t, path, j):
     r = run("blocks", path, "--format", "csv", "--no-cache")
     rows = list(csv.DictReader(io.StringIO(r.stdout)))
-    ran = sum(b["hits"] > 0 for f in j["functions"] for b in f["blocks"])
-    t.ok(len(rows) == ran and rows[0]["dso"] == "prog" and "\r" not in rows[-1]["line"], "csv: a row for each block that ran", r.stdout[:500])
+    t.ok(len(rows) == len(j["blocks"]) and rows[0]["dso"] == "prog" and "\r" not in r.stdout, "csv: a row for each block", r.stdout[:500])
+    t.equal([x["runs"] == "0" for x in rows], sorted(x["runs"] == "0" for x in rows), "those that did not run last")
     t.ok(all(float(a["runs"]) * int(a["insns"]) >= float(b["runs"]) * int(b["insns"]) for a, b in zip(rows, rows[1:])),
          "most instructions first")
     r = run("blocks", "-i", path, "f", "-x", ";", "--no-cache")
@@ -197,20 +201,20 @@ def faces(t, path, j):
         long = [x for x in r.stdout.splitlines() if len(x) > 80 and "cyclade " not in x]
         t.ok(r.returncode == 0 and not long and "\x1b" not in r.stdout,
              "term%s fits 80 columns" % (", a function" if how else ""), long or r.stdout)
-    t.ok("in and out" in r.stdout and "jumps to " in r.stdout and "mispredicted 100 %" in r.stdout, "it has edges and facts", r.stdout)
-    starts = {int(b["start"], 16) for f in j["functions"] if f["function"] == "f" for b in f["blocks"]}
-    to = [int(x, 16) for x in re.findall(r"(?:jumps|runs on) to ([0-9a-f]+)(?:  mis.*)?$", r.stdout, re.M)]
+    t.ok("in and out" in r.stdout and "jumps to " in r.stdout and re.search(r"100\.0 % +jumps to", r.stdout), "it has edges and facts", r.stdout)
+    starts = {int(b["address"], 16) for b in j["blocks"] if b["function"] == "f"}
+    to = [int(x, 16) for x in re.findall(r"(?:jumps|runs on) to ([0-9a-f]+)$", r.stdout, re.M)]
     t.ok(len(to) > 5 and set(to) <= starts, "edges lead to rows by their address", r.stdout)
     r = run("blocks", path, "--no-cache", "--limit", "1000", env=dict(os.environ, COLUMNS="64", LC_ALL="C.UTF-8"))
-    want = {"+0x%x" % (int(b["start"], 16) - int(f["start"], 16)) for f in j["functions"] for b in f["blocks"]
-            if b["hits"] and b["start"] != f["start"]}
+    want = {"+0x%x" % (int(b["address"], 16) - int(f["address"], 16)) for f in nest.functions(j) for b in f["blocks"]
+            if b["hits"] and b["address"] != f["address"]}
     got = set(re.findall(r"\+0x[0-9a-f]+\b", r.stdout))
     t.equal(want - got, set(), "where a block begins in its function is not cut off")
     r = run("blocks", path, "--format", "markdown", "--no-cache")
     t.ok(r.returncode == 0 and r.stdout.count("\n|") > 10 and "\x1b" not in r.stdout, "markdown", r.stdout)
     r = run("annotate", path, "f", "--format", "csv", "--no-cache")
     rows = list(csv.DictReader(io.StringIO(r.stdout)))
-    want = {b["start"]: b["runs"] for f in j["functions"] if f["function"] == "f" for b in f["blocks"]}
+    want = {b["address"]: b["runs"] for b in j["blocks"] if b["function"] == "f"}
     t.ok({x["address"]: float(x["runs"]) for x in rows if x["address"] in want} == want, "annotate has the same runs", r.stdout)
     r = run("annotate", path, "f", "--no-cache", env=dict(os.environ, COLUMNS="80", LC_ALL="C.UTF-8"))
     head = r.stdout.split("\n\n")[0].splitlines()
@@ -241,11 +245,17 @@ def refusals(t, tmp, path, prog, stacks):
     recording(other, prog, odd, period=1)
     r = run("blocks", other, "-j", "--no-cache")
     j = json.loads(r.stdout)
-    t.equal(j["dropped"], {"not_an_insn": 1, "not_a_branch": 1, "always_taken": 2}, "what the code does not allow is dropped, by cause")
+    t.equal({k: n for k, n in j["dropped"].items() if n}, {"not_an_insn": 1, "not_a_branch": 1, "always_taken": 2}, "what the code does not allow is dropped, by cause")
     os.rename(prog, prog + "x")
     r = run("blocks", path, "--no-cache", env=dict(os.environ, COLUMNS="80"))
     t.ok(r.returncode == 0 and "1005-1007" not in r.stderr and re.search(r"code that ran", r.stdout) and "file with the code is not there" in r.stdout,
          "without the program: the stretches that ran", r.stdout + r.stderr)
+    r = run("blocks", path, "--no-cache", "--format", "csv")
+    t.ok(len(r.stdout.splitlines()) == 1 and "no_code: " in r.stderr and "note: no block is known" in r.stderr and "--symbols" in r.stderr,
+         "csv of no block: the reason is said", r.stdout + r.stderr)
+    j = json.loads(run("blocks", path, "--no-cache", "-j").stdout)
+    t.ok(j["blocks"] == [] and any("no block is known" in x for x in j["notes"]) and j["dropped"]["no_code"] == sum(x["hits"] for x in j["intervals"]),
+         "json of no block: the reason, and the intervals", j["notes"])
     os.rename(prog + "x", prog)
 
 
@@ -271,7 +281,7 @@ def main():
             p.to(*b)
         recording(path, prog, stacks)
         r = run("blocks", path, "-j", "--no-cache")
-        if "no disassembler" in r.stderr + r.stdout or '"blocks": []' in r.stdout and "functions" in r.stdout and not json.loads(r.stdout)["used"]:
+        if "no disassembler" in r.stderr + r.stdout or r.returncode == 0 and not json.loads(r.stdout)["used"]:
             t.skip("all", "nothing here decodes instructions")
             t.done()
         if t.ok(r.returncode == 0, "a recording of any branch", r.stderr):
@@ -279,6 +289,8 @@ def main():
             exact(t, j, p)
             faces(t, path, j)
             refusals(t, tmp, path, prog, stacks)
+            tables.walk(t, "blocks", "-i", path, "--no-cache")
+            tables.walk(t, "blocks", "-i", path, "--no-cache", "h*")
     t.done()
 
 

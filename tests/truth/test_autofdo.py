@@ -14,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Symbols, cyclade, program, spans_of  # noqa: E402
+import nest  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TOOL = shutil.which("create_llvm_prof")
@@ -51,16 +52,16 @@ def by_blocks(name, rec, depth):
     if isinstance(j, str):
         return j
     image, total = program(name), {}
-    for f in j["functions"]:
+    for f in nest.functions(j):
         if os.path.basename(f["dso"]) != os.path.basename(image):
             continue
         n = 0
         for b in f["blocks"]:
-            n += b["hits"] * (int(b["end"], 16) - int(b["start"], 16))
+            n += b["hits"] * (int(b["end"], 16) - int(b["address"], 16))
         for e in f["edges"]:
             if not e["fallthrough"] and e["from"] is not None:
                 b = f["blocks"][e["from"]]
-                ran = [a for a in range(int(b["start"], 16), int(b["end"], 16)) if (image, a) in rec.truth.length]
+                ran = [a for a in range(int(b["address"], 16), int(b["end"], 16)) if (image, a) in rec.truth.length]
                 if ran:
                     n -= (rec.truth.length[image, ran[-1]] - 1) * (e["mispredicted"] + e["predicted"]) * \
                         (depth - 1) / depth

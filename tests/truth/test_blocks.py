@@ -13,6 +13,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import LONG, PROGRAMS, Oracle, Spread, Symbols, cover, cyclade, own, spans_of  # noqa: E402
+import nest  # noqa: E402
 from tap import SANITIZED, Tap, run  # noqa: E402
 
 ENOUGH = 1000  # hits: fewer are not expected to be near
@@ -25,7 +26,7 @@ class Function:
         self.f, self.name = f, f["function"]
         self.image = images.get(f["dso"]) or images.get(os.path.basename(f["dso"]))
         self.blocks = f["blocks"]
-        self.start = [int(b["start"], 16) for b in self.blocks]
+        self.start = [int(b["address"], 16) for b in self.blocks]
         self.end = [int(b["end"], 16) for b in self.blocks]
 
     def insns(self, truth, i):
@@ -43,7 +44,7 @@ def functions(j, truth):
     images = {}
     for path in truth.images:
         images[path] = images[os.path.basename(path)] = path
-    return [f for f in (Function(f, images) for f in j["functions"]) if own(f.image)]
+    return [f for f in (Function(f, images) for f in nest.functions(j)) if own(f.image)]
 
 
 def layout(t, name, truth, fs):
@@ -60,7 +61,7 @@ def layout(t, name, truth, fs):
                 gaps.append((f.name, hex(f.start[i]), len(ran), f.blocks[i]["insns"]))
     t.ok(not split, name + ": all of a block ran equally often", split[:5])
     t.ok(not gaps, name + ": blocks lie without gaps, with as many instructions as ran", gaps[:5])
-    have = {(f.image, f.f["start"]) for f in fs}
+    have = {(f.image, f.f["address"]) for f in fs}
     for image in {f.image for f in fs}:
         s = Symbols(image)
         for (start, end), names in s.funcs.items():
@@ -84,14 +85,14 @@ def counts(t, name, truth, fs, mine, spread):
                 continue
             # of a block that was not seen only that it is rare is known
             for v in [s, spread] + ([ends] if i == 0 or (f.image, last) in returns else []):
-                v.add(hits, b["runs"] or 0.0, want, b["error"] if hits else None)
+                v.add(hits, b["runs"] or 0.0, want, b["runs_error"] if hits else None)
     t.ok(not other, name + ": as counted from the same stacks here", other[:5])
     t.ok(s.share(.05, 10 * ENOUGH) in (1.0,) or math.isnan(s.share(.05, 10 * ENOUGH)),
          name + ": counts with many hits within 5 %", s.worst(10 * ENOUGH))
     ends = [(h, e) for h, e, _ in ends.rows if h > 50]
     t.ok(len(ends) > 1 and all(abs(e) < 5 / math.sqrt(h) for h, e in ends),
          "%s: %d entry and return blocks" % (name, len(ends)), ends)
-    total = sum(f.f["insns"]["value"] or 0 for f in fs)
+    total = sum(f.f["insns"] or 0 for f in fs)
     want = sum(n for (image, a), n in truth.insns.items() if own(image))
     t.ok(abs(total / want - 1) < .005, "%s: instructions retired within 0.5 %% (%+.2f %%)" % (
         name, 100 * (total / want - 1)), (total, want))
@@ -116,7 +117,7 @@ def edges(t, name, truth, fs):
                 wrong.append((f.name, e))
                 continue
             told = e["mispredicted"] + e["predicted"]
-            s.add(told, e["runs"], want.n, e["error"])
+            s.add(told, e["runs"], want.n, e["runs_error"])
             if told > ENOUGH:
                 rate, real = e["mispredicted"] / told, want.mispredicted / want.n
                 if abs(rate - real) > .01 + 6 * math.sqrt(real * (1 - real) / told):
@@ -189,12 +190,12 @@ def trips(t, name, truth, fs, spread):
             runs = truth.insns.get((f.image, head), 0)
             entries, runs = want.get(head, (runs, runs))
             hits = f.blocks[loop["head"]]["hits"]
-            if head not in want and runs > 1000 and not close(loop["trips"]["value"], 1):
+            if head not in want and runs > 1000 and not close(loop["trips"], 1):
                 strange.append((f.name, hex(head), loop))
-            if entries > 50 and loop["trips"]["value"] is not None:
+            if entries > 50 and loop["trips"] is not None:
                 # a trip count rests on how often it was entered
                 for v in (s, spread):
-                    v.add(int(hits * entries / runs), loop["trips"]["value"], runs / entries, loop["trips"]["error"])
+                    v.add(int(hits * entries / runs), loop["trips"], runs / entries, loop["trips_error"])
         missing += [(f.name, hex(h), want[h]) for h in want if h not in have and want[h][1] > 5000]
     t.ok(not strange and not missing, name + ": loops are the loops", (strange, missing))
     t.ok((s.rows or name.startswith("recursion")) and all(abs(e) < .1 for h, e, _ in s.rows if h > ENOUGH),
@@ -241,23 +242,23 @@ def other_events(t, o):
         r = o.run("nested", depth=32, period=400, event=event)
         j = cyclade("blocks", "-j", "-i", r.path)
         if t.ok(not isinstance(j, str), "by %s: blocks" % event, j):
-            got, want = j["insns"]["value"], r.truth.total["insns"]
+            got, want = j["insns"], r.truth.total["insns"]
             t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .1}[event],
                  "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
-            t.ok(j["sums"]["biased"], "by %s: says that it favours some code" % event)
+            t.ok(j["stacks"]["biased"], "by %s: says that it favours some code" % event)
     r = o.run("indirect", depth=32, period=600, event="insns", skid=40)
     j2 = cyclade("blocks", "-j", "-i", r.path)
-    got, want = j2["insns"]["value"], r.truth.total["insns"]
+    got, want = j2["insns"], r.truth.total["insns"]
     t.ok(abs(got / want - 1) < .03, "by insns that come late: %+.1f %% of instructions" % (100 * (got / want - 1)))
     r = o.run("nested", 50, depth=32, period=62, skid=40)
     late = cyclade("blocks", "-j", "-i", r.path)
-    t.equal((late["sums"]["late"], late["sums"]["biased"], j["sums"]["late"]), (True, False, False),
+    t.equal((late["stacks"]["late"], late["stacks"]["biased"], j["stacks"]["late"]), (True, False, False),
             "an event that is not precise: told")
     # 32 branches before each return are no picture of a loop of 1,400 trips: no figure is an execution
     r = o.run("nested", depth=32, period=5, event="returns")
     j = cyclade("blocks", "-j", "-i", r.path)
-    t.ok(not isinstance(j, str) and not j["scaled"] and j["sums"]["biased"],
-         "any branch at returns: not executions, and biased", j if isinstance(j, str) else j["sums"])
+    t.ok(not isinstance(j, str) and not j["scaled"] and j["stacks"]["biased"],
+         "any branch at returns: not executions, and biased", j if isinstance(j, str) else j["stacks"])
 
 
 def disturbed(t, o):
@@ -274,7 +275,7 @@ def disturbed(t, o):
         s.show(name)
         t.ok(s.by_chance(3) > .95 and s.share(.05, 10 * ENOUGH) == 1, name + ": counts near the truth", s.worst(10 * ENOUGH))
         calm = cyclade("blocks", "-j", "-i", o.run(program, depth=32, period=62).path)
-        more = {f["function"]: len(f["blocks"]) for f in calm["functions"]}
+        more = {f["function"]: f["blocks"] for f in calm["functions"]}
         bad = [(f.name, len(f.blocks), more[f.name]) for f in fs if f.name in more and len(f.blocks) > more[f.name]]
         t.ok(not bad, name + ": no more blocks than without", bad)
 
@@ -297,9 +298,9 @@ def holds(shape, times, name):
     """Whether the bounds of both quantiles hold those of all times, [(bound held, ...)]."""
     out = []
     for key, q in (("p50", .5), ("p95", .95)):
-        v = shape[key]
-        if v["high"] is not None:
-            out.append((v["low"] <= at_rank(times, q) <= v["high"], name, key, v, at_rank(times, q)))
+        low, high = shape[key + "_low"], shape[key + "_high"]
+        if high is not None:
+            out.append((low <= at_rank(times, q) <= high, name, key, (low, high), at_rank(times, q)))
     return out
 
 
@@ -352,11 +353,11 @@ def interrupted_visits(t, o):
         name = "nested, " + (", ".join("%s %d" % x for x in how.items()) or "calm")
         if not t.ok(not isinstance(j, str), name + ": blocks", j):
             continue
-        loops = {(f["function"], x["depth"]): x for f in j["functions"] for x in f["loops"]}
+        loops = {(f["function"], x["depth"]): x for f in nest.functions(j) for x in f["loops"]}
         bad, few = [], []
         calm = calm or loops
         for key, want in rounds.items():
-            have = {i for i, n in enumerate(loops[key]["histogram"]) if n}
+            have = set(loops[key]["histogram"])
             bad += [(key, loops[key])] if not have <= want or not have else []
             seen = calm[key]["visits"]  # of some loops a few dozen: three deviations are chance
             few += [(key, loops[key])] if loops[key]["visits"] < .8 * seen - 3 * math.sqrt(seen) else []
@@ -370,7 +371,7 @@ def frequencies(truth, fs):
         for i, b in enumerate(f.blocks):
             want = truth.insns.get((f.image, f.start[i]))
             if want:
-                s.add(b["hits"], b["runs"] or 0.0, want, b["error"] if b["hits"] else None)
+                s.add(b["hits"], b["runs"] or 0.0, want, b["runs_error"] if b["hits"] else None)
     return s
 
 
@@ -408,14 +409,14 @@ def skidding(t, o):
                 return
             fs = functions(j, r.truth)
             every.rows += [x for x in frequencies(r.truth, fs).rows if x[0] > 100]
-            figures = [x for f in fs for x in f.blocks + f.f["edges"] + [f.f["calls"], f.f["insns"]] +
-                       [loop[k] for loop in f.f["loops"] for k in ("entries", "trips")] +
-                       [loop["iteration"] for loop in f.f["loops"] if loop["iteration"] and loop["iteration"]["stacks"] > 1]
-                       if x.get("runs", x.get("value", x.get("cycles")))]
-            figures += [b for f in fs for b in f.blocks if not b["hits"]] + [j["insns"]]
-            bars |= {x["error"] is not None for x in figures}
-            marks |= {x.get("leans", False) for x in figures}
-            whys |= {"unknown number of cycles" in x.get("why", "") for x in figures}
+            loops = [x for f in fs for x in f.f["loops"]]
+            figures = [(x, "runs") for f in fs for x in f.blocks + f.f["edges"]] + [(j, "insns")]
+            figures += [(f.f, k) for f in fs for k in ("entered", "insns")] + [(x, k) for x in loops for k in ("entries", "trips")]
+            figures = [(x, k) for x, k in figures if x[k] or x.get("hits") == 0]
+            marks |= {x["leans"] for x, _ in figures}
+            figures += [(x["iteration"], "cycles") for x in loops if x["iteration"] and x["iteration"]["stacks"] > 1]
+            bars |= {x[k + "_error"] is not None for x, k in figures}
+            whys |= {"unknown number of cycles" in (x[k + "_why"] or "") for x, k in figures}
             t.ok((j["balance"]["within"] is None) == (skid > 0), "%s, %d cycles late: no bar, no balance within it" % (program, skid))
         t.ok(every.covered() > .95 or not any(bars), "%d cycles late: %d counts lie within their error bars, or have none" % (
             skid, len(every.rows)), every.covered())

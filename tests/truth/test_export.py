@@ -389,7 +389,7 @@ def contradicted(o):
     t.ok(bad and not any(wrong(*s) for s in got) and got == seen - bad,
          "bolt: %d stretches across calls, jumps and returns are left out, %d stay" % (len(bad), len(got)), sorted(got - (seen - bad))[:5])
     j = json.loads(run("blocks", "-j", "-i", lost.path, "--no-cache").stdout)
-    t.ok(j["dropped"].get("always_taken"), "as blocks does", j["dropped"])
+    t.ok(j["dropped"]["always_taken"], "as blocks does", j["dropped"])
     said = run("export", lost.path, "--no-cache", "--bolt", "--dso", "truth_nested").stderr
     t.ok("contradicts" in said, "and that is said", said)
 

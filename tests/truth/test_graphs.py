@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import PROGRAMS, Oracle, cyclade  # noqa: E402
+import nest  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
 MAIN = {"oddeven": "main", "nested": "main", "recursion": "walk", "indirect": "by_switch", "shapes": "shape_area", "pack": "pack"}
@@ -33,7 +34,7 @@ def picture(t, words, name, boxes):
 def blocks(t, path, name, function):
     j = cyclade("blocks", "-j", "-i", path, function)
     dot = run("blocks", "-i", path, function, "--format", "dot", "--no-cache").stdout
-    f = j["functions"][0]
+    f = nest.functions(j)[0]
     ran = [b for b in f["blocks"] if b["hits"]]
     nodes = re.findall(r'^\tn\d+ \[label="(.*?)"', dot, re.M)
     t.equal(len(nodes), len(ran), name + ": a box for each block that ran")

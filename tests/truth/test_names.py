@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Symbols, cyclade, own, program  # noqa: E402
+import nest  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 
 NAMES = ("work", "shared")
@@ -35,12 +36,12 @@ def called(truth, path, at):
 
 def check_blocks(t, r, path, want):
     j = cyclade("blocks", "-j", "-i", r.path)
-    got = {f["function"]: f for f in j["functions"] if f["function"].split("@")[0] in NAMES}
+    got = {f["function"]: f for f in nest.functions(j) if f["function"].split("@")[0] in NAMES}
     t.equal(set(got), set(want), "blocks: four functions")
     for name, at in sorted(want.items()):
         b = got[name]["blocks"] if name in got else []
-        t.ok(b and int(b[0]["start"], 16) == at[0], "blocks: %s is the code at %x" % (name, at[0]), b[:1])
-        wrong = [(x["start"], x["runs"], r.truth.insns.get((path, int(x["start"], 16)), 0)) for x in b]
+        t.ok(b and int(b[0]["address"], 16) == at[0], "blocks: %s is the code at %x" % (name, at[0]), b[:1])
+        wrong = [(x["address"], x["runs"], r.truth.insns.get((path, int(x["address"], 16)), 0)) for x in b]
         t.ok(wrong and all(abs(v - n) <= .1 * n for _, v, n in wrong if n > 1000), "blocks: %s: runs" % name, wrong)
         one = cyclade("blocks", name, "-j", "-i", r.path)
         t.ok(not isinstance(one, str) and [f["function"] for f in one["functions"]] == [name],

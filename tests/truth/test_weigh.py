@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 from truth import Oracle, Spread, cyclade, own  # noqa: E402
+import nest  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
 
@@ -20,17 +21,17 @@ def compare(t, r, name, most):
         return None
     images = {os.path.basename(p): p for p in r.truth.images}
     s = Spread()
-    for f in j["functions"]:
+    for f in nest.functions(j):
         image = images.get(f["dso"])
         for b in f["blocks"]:
-            want = r.truth.insns.get((image, int(b["start"], 16)), 0)
+            want = r.truth.insns.get((image, int(b["address"], 16)), 0)
             if own(image) and want:
-                s.add(b["hits"], b["runs"], want, b["error"])
+                s.add(b["hits"], b["runs"], want, b["runs_error"])
     s.show(name)
     t.ok(s.rows and s.worst(5000) < most, "%s: counts with many hits within %g %%" % (name, 100 * most), s.worst(5000))
     t.ok(s.covers(.85), "%s: %.1f %% of counts lie within their error bars" % (name, 100 * s.covered()))
     want = r.truth.total["insns"]
-    t.ok(abs(j["insns"]["value"] / want - 1) < .03, "%s: instructions in all" % name, (j["insns"], want))
+    t.ok(abs(j["insns"] / want - 1) < .03, "%s: instructions in all" % name, (j["insns"], want))
     return j
 
 
@@ -38,10 +39,10 @@ def agree(t, r, name):
     """Calls are edges between blocks: both commands count the same ones."""
     b, c = cyclade("blocks", "-j", "-i", r.path), cyclade("calls", "-j", "-i", r.path)
     into = collections.Counter()
-    for f in b["functions"]:
+    for f in nest.functions(b):
         for e in f["edges"]:
             if e["from"] is None and e["to"] == 0 and not e["fallthrough"]:
-                into[e["other"]["function"], f["function"]] += e["runs"]
+                into[e["other_function"], f["function"]] += e["runs"]
     calls = [(e["caller"], e["callee"], e["calls"]) for e in c["edges"]
              if not e["tail"] and not e["plt"] and None not in (e["caller"], e["callee"])]
     both = [(x, y, n, into[x, y]) for x, y, n in calls if into[x, y] > 1000]
@@ -54,11 +55,11 @@ def account(t, o):
     r = o.run("nested", depth=32, period=400, event="cycles")
     d = cyclade("report", "--account", "-j", "-i", r.path, "--model", "skx")
     rows = {x["function"]: x.get("branches") for x in d["accounts"][0]["rows"] if "function" in x} if not isinstance(d, str) else {}
-    insns = {f["function"]: f["insns"] for f in cyclade("blocks", "-j", "-i", r.path)["functions"]}
+    insns = {f["function"]: (f["insns"], f["insns_error"]) for f in cyclade("blocks", "-j", "-i", r.path)["functions"]}
     c = cyclade("calls", "-j", "-i", r.path)
     calls = {f["function"]: f for f in c["functions"]}
     names = ("of_three", "triangle", "while_loop", "main")
-    bad = [n for n in names if not rows.get(n) or rows[n]["insns"] != insns[n] or rows[n]["called"]["value"] != calls[n]["called"] or
+    bad = [n for n in names if not rows.get(n) or (rows[n]["insns"]["value"], rows[n]["insns"]["error"]) != insns[n] or rows[n]["called"]["value"] != calls[n]["called"] or
            (rows[n]["callers"], rows[n]["callees"]) != (calls[n]["callers"], calls[n]["callees"])]
     t.ok(not bad, "account: instructions, callers and callees of functions", (bad, d if isinstance(d, str) else rows))
     said = run("report", "--account", "-i", r.path, "--model", "skx", "--no-cache").stdout
@@ -77,10 +78,10 @@ def main():
                       "%s, %d cycles late" % (event, skid))
         for program in ("nested", "pack", "oddeven"):
             j = compare(t, o.run(program, event="insns", period=400, depth=32), program + ", by instructions", .06)
-            t.ok(j and j["scaled"] and j["by"] == "instructions" and j["sums"]["weighed"], program + ": executions by instructions")
+            t.ok(j and j["scaled"] and j["by"] == "instructions" and j["stacks"]["weighed"], program + ": executions by instructions")
         j = compare(t, o.run("system", 20000, period=40, depth=32), "system calls", .04)
         t.ok(j and j["system"] > 1000, "what ran up to a system call is counted", j and j["system"])
-        ask = [f for f in j["functions"] if f["function"] == "ask"] if j else []
+        ask = [f for f in nest.functions(j) if f["function"] == "ask"] if j else []
         t.ok(ask and all(abs(b["in"] - b["out"]) < .1 * b["runs"] for b in ask[0]["blocks"] if b["hits"] > 1000), "in is out around it",
              ask and ask[0]["blocks"])
     t.done()

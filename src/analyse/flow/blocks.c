@@ -14,15 +14,6 @@
 #include "base/vec.h"
 #include "symbol/named.h"
 
-const char *const block_drop_text[BLOCK_DROPS] = {
-	[BLOCK_NO_CODE] = "the file with the code is not there",
-	[BLOCK_NO_FUNCTION] = "in no function that has a symbol",
-	[BLOCK_NOT_AN_INSN] = "begin or end inside an instruction: other code ran there",
-	[BLOCK_NOT_A_BRANCH] = "do not end with a branch: interrupts, faults",
-	[BLOCK_ALWAYS_TAKEN] = "run through a jump, call or return",
-	[BLOCK_OUTSIDE] = "leave a function where its code does not fall through",
-};
-
 enum { CROSS_MAX = 64 }; /* functions that one span may run through */
 
 /* Sums over spans that are believed, for the scale. */

@@ -48,7 +48,7 @@ static int make_source(const struct counting_blocks *c, struct view_source *out,
 	return recording_source(out, &c->r, c->cli, c->said.input, missing, err);
 }
 
-static int count(struct counting_blocks *c, enum blocks_visits visits, struct err *err)
+static int count(struct counting_blocks *c, const struct show *show, struct err *err)
 {
 	const struct blocks_opts bo = { .function = c->said.function };
 	struct flow_opts fo;
@@ -65,46 +65,45 @@ static int count(struct counting_blocks *c, enum blocks_visits visits, struct er
 		return -1;
 	/* all stacks once more: not for what is not shown */
 	(void)flow_times(c->flow, &timed);
-	if (visits == VISITS_NO || (visits == VISITS_OF_FUNCTION && !c->said.function && !timed))
+	if (!blocks_shows_visits(show, c->said.function, timed))
 		return 0;
 	return blocks_loops(&c->blocks, c->r.rec, c->r.spaces, &fo, err);
 }
 
-static int write_out(struct counting_blocks *c, const struct blocks_format *f,
-		     const struct sink_opts *so, struct buf *out, struct err *err)
+static int make(struct counting_blocks *c, const struct show *show, struct blocks_view **v,
+		struct err *err)
 {
 	const struct blocks_view_opts vo = { .function = c->said.function,
 					     .limit = (size_t)c->cli->opt.limit };
 	struct view_source source;
-	struct blocks_view *v;
-	int rc;
 
-	if (make_source(c, &source, err) ||
-	    blocks_view_build(&v, &c->blocks, c->r.images, &source, &vo, err))
-		return -1;
-	rc = f->write(out, v, so, err);
-	blocks_view_free(v);
-	return rc;
+	return count(c, show, err) || make_source(c, &source, err) ||
+			       blocks_view_build(v, &c->blocks, c->r.images, &source, &vo, err)
+		       ? -1
+		       : 0;
 }
 
 int cmd_blocks(struct cli *cli)
 {
 	struct counting_blocks c = { .cli = cli };
-	const struct blocks_format *f;
-	struct sink_opts so;
-	struct cli_out out;
+	struct blocks_view *v = NULL;
+	struct document d = { 0 };
+	struct show show;
 	struct err err = ERR_INIT;
 	int code;
 
-	f = blocks_format_find(cli_format(cli), &err);
-	if (!f)
-		return cli_fail(&err);
-	cli_out_open(&out, cli, f->machine);
-	if (cli_sink(cli, &so, &err) || cli_file_function(cli, &c.said, &err) ||
-	    count(&c, f->visits, &err) || write_out(&c, f, &so, &out.text, &err))
-		code = cli_out_fail(&out, &err);
-	else
-		code = cli_out_put(&out);
+	if (cli_show(cli, &show, &blocks_document, &err) || cli_file_function(cli, &c.said, &err) ||
+	    make(&c, &show, &v, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		cli_progress_end(cli);
+		document_open(&d, &blocks_document, v);
+		blocks_put(&d, v);
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
+	blocks_view_free(v);
 	blocks_free(&c.blocks);
 	flow_free(c.flow);
 	recording_close(&c.r);

@@ -263,8 +263,9 @@ static int fill(struct drawing *d, size_t functions)
 	return 0;
 }
 
-static struct graph *draw(const struct blocks_view *v, struct err *err)
+struct graph *blocks_graph(const void *view, struct err *err)
 {
+	const struct blocks_view *v = view;
 	struct drawing d = { .v = v, .err = err };
 	struct buf title = BUF_INIT;
 	size_t functions = 0;
@@ -293,18 +294,4 @@ static struct graph *draw(const struct blocks_view *v, struct err *err)
 		return d.g;
 	graph_free(d.g);
 	return NULL;
-}
-
-int blocks_dot(struct buf *out, const struct blocks_view *v, const struct sink_opts *o,
-	       struct err *err)
-{
-	(void)o;
-	return graph_write_dot(out, draw(v, err), err);
-}
-
-int blocks_svg(struct buf *out, const struct blocks_view *v, const struct sink_opts *o,
-	       struct err *err)
-{
-	(void)o;
-	return graph_write_svg(out, draw(v, err), err);
 }

@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* blocks_times - distributions of timed branch records in words: blocks_view.h. */
+/*
+ * What was timed, as tables: blocks that ran alone, iterations of loops, intervals between two
+ * branches; their distributions and modes; visits of loops by trips.
+ */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/estimate.h"
-#include "base/text.h"
-#include "base/vec.h"
-#include "report/blocks_view.h"
+#include "report/flow/blocks_int.h"
 
-enum { STRETCHES = 8 }; /* that are shown */
+enum { INTERVALS = 8, LOOPS = 10 }; /* that people are shown unless --limit says */
 
-bool blocks_block_shape(const struct blocks_view *v, const struct block *k, struct flow_shape *out)
+#define ALONE 0.25 /* of a block's runs, to show their times */
+
+bool blocks_is_alone(const struct block *k)
+{
+	return k->timed && (double)k->timed >= ALONE * (double)k->hits;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static bool shape_of_times(const struct blocks_view *v, uint32_t times, uint64_t cycles,
+			   uint64_t stacks, struct flow_shape *out)
 {
 	size_t n;
 	const struct flow_times *t = flow_times(v->b->flow, &n);
 
-	if (!k->timed || k->times >= n)
+	if (times >= n)
 		return false;
-	flow_shape(out, &t[k->times], (uint64_t)llround(k->cycles * (double)k->timed),
-		   k->time_stacks);
+	flow_shape(out, &t[times], cycles, stacks);
 	return true;
 }
 
-bool blocks_loop_shape(const struct block_loop *l, struct flow_shape *out)
+static bool shape_of_block(const struct blocks_view *v, const struct block *k,
+			   struct flow_shape *out)
+{
+	return k->timed &&
+	       shape_of_times(v, k->times, (uint64_t)llround(k->cycles * (double)k->timed),
+			      k->time_stacks, out);
+}
+
+static bool shape_of_loop(const struct block_loop *l, struct flow_shape *out)
 {
 	if (!l->iteration)
 		return false;
@@ -31,182 +49,502 @@ bool blocks_loop_shape(const struct block_loop *l, struct flow_shape *out)
 	return true;
 }
 
-struct blocks_iteration blocks_iteration(const struct blocks *b, const struct block_loop *l)
+static const struct flow_span *span_of(const struct table_row *r)
 {
-	const struct block_times *t = l->iteration;
-	struct blocks_iteration out = { NAN, NAN, NAN, NULL };
-	double n, var;
-
-	if (!t)
-		return out;
-	n = (double)t->n;
-	out.mean = (double)t->cycles / n;
-	if (t->n < 2)
-		return out;
-	var = (t->cycles_sq - (double)t->cycles * out.mean) / (n - 1);
-	out.sd = sqrt(var > 0 ? var : 0);
-	if (flow_sums(b->flow)->late) /* rounds that wait are seen more often */
-		out.why = flow_late;
-	else if (t->stacks > 1) /* times of one stack are not independent */
-		out.half = Z95 * out.sd / sqrt((double)t->stacks);
-	return out;
+	return ((const struct blocks_interval *)r->p)->span;
 }
 
-const char *blocks_quantile(char out[NUM_MAX], const struct flow_quantile *q)
+static bool shape_of(const struct table *t, const struct table_row *r, struct flow_shape *out)
 {
-	if (isnan(q->v) || isnan(q->high))
-		(void)snprintf(out, NUM_MAX, "?");
-	else
-		(void)snprintf(out, NUM_MAX, "%.0f", q->v);
-	return out;
+	const struct flow_span *s;
+
+	if (t->form == &blocks_iterations_form)
+		return shape_of_loop(loop_of(r), out);
+	if (t->form != &blocks_intervals_form)
+		return shape_of_block(view_of(t), block_of(r), out);
+	s = span_of(r);
+	return s->timed && shape_of_times(view_of(t), s->times, s->cycles, s->time_stacks, out);
 }
 
-/* "p50 4 (4 to 5)". */
-static void put_quantile(struct buf *b, const char *name, const struct flow_quantile *q)
+/* What people are shown of it: not of blocks that mostly run together with others. */
+static bool seen_shape(const struct table *t, const struct table_row *r, struct flow_shape *out)
 {
-	char a[NUM_MAX];
-
-	buf_printf(b, "%s %s", name, blocks_quantile(a, q));
-	if (!isnan(q->high) && q->high > q->low)
-		buf_printf(b, " (%.0f to %.0f)", q->low, q->high);
-	else if (isnan(q->high) && !isnan(q->low))
-		buf_printf(b, " (%.0f or more)", q->low);
+	return (t->form != &blocks_blocks_form || blocks_is_alone(block_of(r))) &&
+	       shape_of(t, r, out);
 }
 
-void blocks_put_shape(struct buf *b, const struct flow_shape *s)
+BLOCKS_GET(blocks_get_figure)
 {
-	put_quantile(b, "p50", &s->p50);
-	buf_puts(b, ", ");
-	put_quantile(b, "p95", &s->p95);
-	if (s->several) {
-		buf_puts(b, "; modes at ");
-		for (unsigned i = 0; i < s->modes; i++)
-			buf_printf(b, "%s%.0f (%.0f %%)", i ? ", " : "", s->mode[i].at,
-				   100 * s->mode[i].share);
-	}
-	if (s->heavy)
-		buf_printf(b, "; the slowest 5 %% have %.0f %% of the cycles", 100 * s->tail);
-}
-
-void blocks_put_iteration(struct buf *out, const struct blocks *b, const struct block_loop *l)
-{
-	const struct blocks_iteration it = blocks_iteration(b, l);
 	struct flow_shape s;
 
-	if (!blocks_loop_shape(l, &s))
-		return;
-	buf_printf(out, "cycles a round: %.1f", it.mean);
-	if (!isnan(it.half))
-		buf_printf(out, " +-%.1f %%", it.mean > 0 ? 100 * it.half / it.mean : 0);
+	if (shape_of(t, r, &s))
+		memcpy(&out->e.v, (const char *)&s + c->which, sizeof(out->e.v));
+}
+
+BLOCKS_GET(blocks_get_modes)
+{
+	struct flow_shape s;
+
+	(void)c;
+	out->none = !shape_of(t, r, &s);
+	out->n = out->none ? 0 : s.modes;
+}
+
+/* "14", or "?" where too few stacks bound it. */
+static bool put_quantile(const struct table *t, const struct table_column *c,
+			 const struct table_row *r, struct table_cell *out, struct flow_quantile *q)
+{
+	struct flow_shape s;
+
+	if (!seen_shape(t, r, &s))
+		return false;
+	memcpy(q, (const char *)&s + c->which, sizeof(*q));
+	out->kind = T_TEXT;
+	if (isnan(q->v) || isnan(q->high))
+		cell_printf(out, "?");
 	else
-		buf_puts(out, it.why ? " +-?~" : " +-?");
-	if (!isnan(it.sd) && it.mean > 0)
-		buf_printf(out, ", varies by %.0f %% (sd %.1f)", 100 * it.sd / it.mean, it.sd);
-	buf_puts(out, ", ");
-	blocks_put_shape(out, &s);
+		cell_printf(out, "%.0f", q->v);
+	return true;
 }
 
-void blocks_mark(char out[3], const struct flow_shape *s)
+BLOCKS_GET(blocks_get_quantile)
 {
-	(void)snprintf(out, 3, "%c%c", s->several ? 'm' : ' ', s->heavy ? 't' : ' ');
+	struct flow_quantile q;
+
+	(void)put_quantile(t, c, r, out, &q);
 }
 
-/* ---- stretches ------------------------------------------------------------------------------ */
-
-struct stretch {
-	const struct flow_span *span;
-	double cycles; /* of all its runs */
-};
-
-static int by_cycles(const void *x, const void *y)
+BLOCKS_GET(blocks_get_bounds)
 {
-	const struct stretch *a = x, *b = y;
+	struct flow_quantile q;
 
-	if (a->cycles != b->cycles)
-		return a->cycles > b->cycles ? -1 : 1;
-	return a->span < b->span ? -1 : a->span > b->span;
+	if (!put_quantile(t, c, r, out, &q))
+		return;
+	if (!isnan(q.high) && q.high > q.low)
+		buf_printf(out->scratch, " (%.0f-%.0f)", q.low, q.high);
+	else if (isnan(q.high) && !isnan(q.low))
+		buf_printf(out->scratch, " (%.0f+)", q.low);
+	out->text = buf_str(out->scratch);
 }
 
-/* Whether a span begins in a function that is shown. */
-static bool is_shown(const struct blocks_view *v, const struct flow_span *s)
+BLOCKS_GET(blocks_get_mark)
 {
-	for (size_t i = 0; i < v->b->n; i++) {
-		const struct block_function *f = &v->b->f[i];
+	struct flow_shape s;
 
-		if (f->code && f->image == s->image && s->start - f->code->start < f->code->len)
+	(void)c;
+	if (seen_shape(t, r, &s) && (s.several || s.heavy))
+		cell_printf(out, "%s%s", s.several ? "m" : " ", s.heavy ? "t" : "");
+}
+
+BLOCKS_GET(blocks_get_shape)
+{
+	struct flow_shape s;
+	struct buf *b = out->scratch;
+
+	(void)c;
+	if (!seen_shape(t, r, &s) || (!s.several && !s.heavy))
+		return;
+	for (unsigned i = 0; s.several && i < s.modes; i++)
+		buf_printf(b, "%s%.0f (%.0f %%)", i ? ", " : "", s.mode[i].at,
+			   100 * s.mode[i].share);
+	if (s.heavy)
+		buf_printf(b, "%stail %.0f %%", s.several ? "; " : "", 100 * s.tail);
+	out->text = buf_str(b);
+}
+
+/* ---- loops: iterations, trips, visits -------------------------------------------------------- */
+
+TABLE_GET(iteration)
+{
+	const struct block_times *x = loop_of(r)->iteration;
+	double n;
+
+	(void)c;
+	out->e = ESTIMATE_NONE("in no stack two branches to one place, an iteration apart");
+	out->says = "?";
+	if (!x)
+		return;
+	n = (double)x->n;
+	out->e = (struct estimate){ (double)x->cycles / n, NAN, "fewer than two stacks have any" };
+	if (flow_sums(view_of(t)->b->flow)->late) { /* those that wait are seen more often */
+		out->e.why = flow_late;
+		out->mark = '~';
+	} else if (x->stacks > 1) { /* times of one stack are not independent */
+		out->e.half = Z95 * sqrt(fmax(x->cycles_sq - (double)x->cycles * out->e.v, 0) /
+					 (n - 1) / (double)x->stacks);
+		out->e.why = NULL;
+	}
+}
+
+TABLE_GET(iteration_sd)
+{
+	const struct block_times *x = loop_of(r)->iteration;
+
+	(void)t;
+	(void)c;
+	if (x && x->n > 1)
+		out->e.v = sqrt(
+			fmax(x->cycles_sq - (double)x->cycles * ((double)x->cycles / (double)x->n),
+			     0) /
+			(double)(x->n - 1));
+}
+
+TABLE_CELL(iteration_timed, out->n = loop_of(r)->iteration ? loop_of(r)->iteration->n : 0)
+TABLE_CELL(iteration_stacks, out->n = loop_of(r)->iteration ? loop_of(r)->iteration->stacks : 0)
+
+/* Of all functions those that were timed; of the one asked for all, with the reason. */
+static bool iterations_next(const struct table *t, struct table_row *r)
+{
+	const struct blocks_view *v = t->ctx;
+
+	for (r->at[0] += r->p != NULL; v->timed && r->at[0] < v->loop.n; r->at[0]++) {
+		r->p = &v->loop.v[r->at[0]];
+		if (loop_of(r)->iteration || v->opts.function)
 			return true;
 	}
 	return false;
 }
 
-static void put_stretch(struct page *p, const struct blocks_view *v, const struct stretch *x,
-			double all)
-{
-	const struct flow_span *s = x->span;
-	const struct flow_place at = { s->image, s->start, s->kind };
-	size_t n;
-	const struct flow_times *t = flow_times(v->b->flow, &n);
-	const char *dso;
-	const struct symbol *sym = blocks_symbol(v, &at, &dso);
-	struct flow_shape shape;
-	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX], d[NUM_MAX], tail[48], mark[3];
+static const struct table_column iteration_columns[] = {
+	BLOCKS_FUNCTION,
+	COLUMN("loop", "loop", T_ID, C_KEY | C_DATA, "its number in the function",
+	       .get = blocks_get_number),
+	COLUMN("timed", "times", T_COUNT, 0, "iterations that were timed", .get = iteration_timed),
+	COLUMN("stacks", "stacks", T_COUNT, C_DATA, "that have any", .get = iteration_stacks),
+	COLUMN("cycles", "cycles", T_REAL, C_ERROR | C_WHY, "of an iteration, in the mean",
+	       .get = iteration),
+	COLUMN("cycles_sd", "sd", T_REAL, 0, "their standard deviation", .get = iteration_sd),
+	BLOCKS_SHAPE,
+	BLOCKS_QUANTILES(blocks_get_bounds),
+	COLUMN("shape", "modes", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_CUT, "",
+	       .get = blocks_get_shape),
+	BLOCKS_NAME("iteration of"),
+};
+const struct table_form blocks_iterations_form = {
+	"iterations",  NULL, 0, TABLE_COLUMNS(iteration_columns), .next = iterations_next,
+	.rest = "loop"
+};
 
-	flow_shape(&shape, &t[s->times], s->cycles, s->time_stacks);
-	blocks_mark(mark, &shape);
-	buf_printf(p->out, " %7s %9s %7.1f %5s %5s %s  ", num_percent(a, x->cycles / all),
-		   num_exact(b, s->timed), (double)s->cycles / (double)s->timed,
-		   blocks_quantile(c, &shape.p50), blocks_quantile(d, &shape.p95), mark);
-	(void)snprintf(tail, sizeof(tail), "+0x%" PRIx64 "..+0x%" PRIx64,
-		       s->start - (sym ? sym->start : 0), s->end - (sym ? sym->start : 0));
-	page_named(p, sym ? sym->name : dso ? dso : "?", tail, page_room(p, 42));
-	page_end(p);
-	if (!shape.several && !shape.heavy)
-		return;
-	buf_reset(&p->text);
-	blocks_put_shape(&p->text, &shape);
-	buf_printf(p->out, "%19s", "");
-	text_put_wrapped(p->out, buf_str(&p->text), 19, p->st->width);
-	page_end(p);
+/* Of a loop after the other, the trips that whole visits made. */
+static bool trips_next(const struct table *t, struct table_row *r)
+{
+	const struct blocks_view *v = t->ctx;
+
+	for (r->at[1] += r->p != NULL; r->at[0] < v->loop.n; r->at[0]++, r->at[1] = 0) {
+		r->p = &v->loop.v[r->at[0]];
+		for (; r->at[1] < BLOCK_TRIPS; r->at[1]++)
+			if (loop_of(r)->trip[r->at[1]])
+				return true;
+	}
+	return false;
 }
 
-int blocks_put_stretches(struct page *p, const struct blocks_view *v)
+TABLE_CELL(trips, out->n = r->at[1])
+TABLE_CELL(or_more, out->n = r->at[1] + 1 == BLOCK_TRIPS)
+TABLE_CELL(trips_visits, out->n = loop_of(r)->trip[r->at[1]])
+
+static const struct table_column trips_columns[] = {
+	BLOCKS_FUNCTION,
+	COLUMN("loop", "loop", T_ID, C_KEY, "its number in the function", .get = blocks_get_number),
+	COLUMN("trips", "trips", T_ID, C_KEY, "how often its head ran", .get = trips),
+	COLUMN("or_more", "or more", T_FLAG, 0, "or more often", .get = or_more),
+	COLUMN("visits", "visits", T_COUNT, 0, "seen whole, with so many trips",
+	       .get = trips_visits),
+};
+const struct table_form blocks_trips_form = { "trips",
+					      "visits of loops that stacks show whole, by trips",
+					      TABLE_DATA, TABLE_COLUMNS(trips_columns),
+					      .next = trips_next };
+
+static bool visits_next(const struct table *t, struct table_row *r)
 {
-	VEC(struct stretch) list = VEC_INIT;
-	size_t n;
-	const struct flow_span *s = flow_spans(v->b->flow, &n);
-	double all = 0;
+	const struct blocks_view *v = t->ctx;
 
-	for (size_t i = 0; i < n; i++) {
-		double cycles;
+	for (r->at[0] += r->p != NULL; r->at[0] < v->loop.n; r->at[0]++) {
+		r->p = &v->loop.v[r->at[0]];
+		if (loop_of(r)->visits)
+			return true;
+	}
+	return false;
+}
 
-		if (!s[i].timed || s[i].times == FLOW_NO_TIMES)
-			continue;
-		cycles = flow_sum(&s[i].w) * (double)s[i].cycles / (double)s[i].timed;
-		all += cycles;
-		if (v->opts.function && !is_shown(v, &s[i]))
-			continue;
-		if (vec_push(&list, ((struct stretch){ &s[i], cycles }))) {
-			vec_free(&list);
-			return -1;
+/* "1 (40 %), 2 (31 %), 32 or more (9 %)": the three most frequent. */
+TABLE_GET(frequent_trips)
+{
+	const struct block_loop *l = loop_of(r);
+	uint64_t all = 0;
+
+	(void)t;
+	(void)c;
+	for (size_t i = 0; i < BLOCK_TRIPS; i++)
+		all += l->trip[i];
+	for (unsigned shown = 0; shown < 3; shown++)
+		for (size_t i = 0; i < BLOCK_TRIPS; i++) {
+			unsigned before = 0; /* in order of how often, then of trips */
+
+			for (size_t k = 0; k < BLOCK_TRIPS; k++)
+				before += l->trip[k] > l->trip[i] ||
+					  (l->trip[k] == l->trip[i] && k < i);
+			if (before == shown && l->trip[i])
+				buf_printf(out->scratch, "%s%zu%s (%.0f %%)", shown ? ", " : "", i,
+					   i + 1 == BLOCK_TRIPS ? " or more" : "",
+					   100.0 * l->trip[i] / (double)all);
 		}
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_CELL(visits_whole, out->n = loop_of(r)->visits)
+TABLE_CELL(visits_cut, out->n = loop_of(r)->cut)
+
+static const struct table_column visits_columns[] = {
+	COLUMN("whole", "whole visits", T_COUNT, 0, "", .get = visits_whole),
+	COLUMN("cut", "cut off", T_COUNT, 0, "", .get = visits_cut),
+	COLUMN("trips", "trips", T_TEXT, C_FLEX, "", .get = frequent_trips),
+	BLOCKS_NAME("of loop"),
+};
+const struct table_form blocks_visits_form = {
+	"visits",      NULL, TABLE_PEOPLE, TABLE_COLUMNS(visits_columns), .next = visits_next,
+	.rest = "loop"
+};
+
+void blocks_put_loops(struct document *d, const struct blocks_view *v)
+{
+	struct table t = { .ctx = v,
+			   .array = v->loop.v,
+			   .stride = sizeof(*v->loop.v),
+			   .n = v->loop.n,
+			   .people = v->opts.limit ? v->opts.limit : LOOPS };
+
+	t.form = &blocks_loops_form;
+	blocks_table(d, v, t);
+	t.form = &blocks_visits_form;
+	if (v->opts.function)
+		document_table(d, &t);
+	t.form = &blocks_trips_form;
+	document_table(d, &t);
+	t.form = &blocks_iterations_form;
+	document_table(d, &t);
+}
+
+/* ---- blocks: times, modes -------------------------------------------------------------------- */
+
+static bool alone_next(const struct table *t, struct table_row *r)
+{
+	const struct blocks_view *v = t->ctx;
+	struct flow_shape s;
+
+	for (r->at[0] += r->p != NULL; r->at[0] < v->row.n; r->at[0]++) {
+		r->p = &v->row.v[r->at[0]];
+		if (blocks_is_alone(block_of(r)) && shape_of(t, r, &s))
+			return true;
 	}
-	vec_sort(&list, by_cycles);
-	if (list.n) {
-		page_end(p);
-		page_ink(p, INK_BOLD);
-		buf_printf(p->out, " %7s %9s %7s %5s %5s     from one branch to the next",
-			   "of time", "times", "cycles", "p50", "p95");
-		page_ink(p, INK_PLAIN);
-		page_end(p);
+	return false;
+}
+
+TABLE_CELL(block_timed, out->n = block_of(r)->timed)
+TABLE_CELL(block_cycles, out->e.v = block_of(r)->cycles)
+TABLE_CELL(block_sd, out->e.v = block_of(r)->cycles_sd)
+
+/* Of a function, its blocks by address. */
+static const struct table_column alone_columns[] = {
+	COLUMN("timed", "times", T_COUNT, 0, "", .get = block_timed),
+	COLUMN("cycles", "cycles", T_REAL, 0, "", .get = block_cycles),
+	COLUMN("cycles_sd", "sd", T_REAL, 0, "", .get = block_sd),
+	BLOCKS_QUANTILES(blocks_get_bounds),
+	COLUMN("shape", "modes", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "", .get = blocks_get_shape),
+	BLOCKS_NAME("of block"),
+};
+const struct table_form blocks_alone_form = { "alone", NULL, TABLE_PEOPLE,
+					      TABLE_COLUMNS(alone_columns), .next = alone_next };
+
+static const struct flow_times *times_of(const struct table *t, const struct table_row *r)
+{
+	size_t n;
+	const struct flow_times *x = flow_times(view_of(t)->b->flow, &n);
+
+	return block_of(r)->timed && block_of(r)->times < n ? &x[block_of(r)->times] : NULL;
+}
+
+static bool times_next(const struct table *t, struct table_row *r)
+{
+	const struct blocks_view *v = t->ctx;
+
+	for (r->at[1] += r->p != NULL; r->at[0] < v->row.n; r->at[0]++, r->at[1] = 0) {
+		const struct flow_times *x;
+
+		r->p = &v->row.v[r->at[0]];
+		x = times_of(t, r);
+		for (; x && r->at[1] < FLOW_TIME_BUCKETS; r->at[1]++)
+			if (x->n[r->at[1]])
+				return true;
 	}
-	for (size_t i = 0; i < list.n && i < STRETCHES; i++)
-		put_stretch(p, v, &list.v[i], all);
-	if (list.n > STRETCHES) {
-		page_ink(p, INK_DIM);
-		buf_printf(p->out, "%42s(%zu more)", "", list.n - STRETCHES);
-		page_ink(p, INK_PLAIN);
-		page_end(p);
+	return false;
+}
+
+TABLE_CELL(times_from, out->n = flow_time_from((unsigned)r->at[1]))
+TABLE_CELL(times_count, out->n = times_of(t, r)->n[r->at[1]])
+
+static const struct table_column times_columns[] = {
+	BLOCKS_FUNCTION,
+	COLUMN("block", "block", T_ID, C_KEY, "its number in the function",
+	       .get = blocks_get_number),
+	COLUMN("cycles", "cycles", T_ID, C_KEY, "at least; up to those of the next row",
+	       .get = times_from),
+	COLUMN("times", "times", T_COUNT, 0, "how many took so many", .get = times_count),
+};
+const struct table_form blocks_times_form = { "times", "times of blocks that ran alone", TABLE_DATA,
+					      TABLE_COLUMNS(times_columns), .next = times_next };
+
+/* Of blocks, then of loops' iterations. */
+static bool is_iteration(const struct table *t, const struct table_row *r)
+{
+	return r->at[0] >= view_of(t)->row.n;
+}
+
+static bool modes_of(const struct table *t, const struct table_row *r, struct flow_shape *s)
+{
+	return is_iteration(t, r) ? shape_of_loop(loop_of(r), s)
+				  : shape_of_block(view_of(t), block_of(r), s);
+}
+
+static bool modes_next(const struct table *t, struct table_row *r)
+{
+	const struct blocks_view *v = t->ctx;
+	struct flow_shape s;
+
+	for (r->at[1] += r->p != NULL; r->at[0] < v->row.n + v->loop.n; r->at[0]++, r->at[1] = 0) {
+		r->p = is_iteration(t, r) ? &v->loop.v[r->at[0] - v->row.n] : &v->row.v[r->at[0]];
+		if (modes_of(t, r, &s) && r->at[1] < s.modes)
+			return true;
 	}
-	vec_free(&list);
-	return 0;
+	return false;
+}
+
+TABLE_CELL(mode_of, out->text = is_iteration(t, r) ? "iteration" : "block")
+TABLE_CELL(mode_cycles, struct flow_shape s; if (modes_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
+TABLE_CELL(mode_share, struct flow_shape s;
+	   if (modes_of(t, r, &s)) out->e.v = s.mode[r->at[1]].share)
+
+static const struct table_column modes_columns[] = {
+	BLOCKS_FUNCTION,
+	COLUMN("of", "of", T_TEXT, C_KEY, "block, or iteration of a loop", .get = mode_of),
+	COLUMN("number", "number", T_ID, C_KEY, "the block's, or the loop's, in the function",
+	       .get = blocks_get_number),
+	COLUMN("cycles", "cycles", T_REAL, C_KEY, "at the peak", .get = mode_cycles),
+	COLUMN("share", "share", T_SHARE, 0, "of the times", .get = mode_share),
+};
+const struct table_form blocks_modes_form = { "modes", "peaks of the distributions of cycles",
+					      TABLE_DATA, TABLE_COLUMNS(modes_columns),
+					      .next = modes_next };
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+#define INTERVAL ((const struct blocks_interval *)r->p)
+
+TABLE_CELL(of_time, if (INTERVAL->cycles > 0) out->e.v = INTERVAL->cycles / view_of(t)->cycles)
+TABLE_CELL(weight, cell_flow(out, flow_ratio(span_of(r)->w.group, view_of(t)->group)))
+
+TABLE_CELL(seen, out->n = span_of(r)->w.hits)
+
+/* For people where times do not say more. */
+static bool is_counted(const struct table *t, struct table_cell *out)
+{
+	out->says = "";
+	out->none = view_of(t)->cycles > 0 && view_of(t)->b->used;
+	return !out->none;
+}
+
+TABLE_CELL(counted_weight, if (is_counted(t, out)) weight(t, c, r, out))
+TABLE_CELL(counted_seen, if (is_counted(t, out)) seen(t, c, r, out))
+
+TABLE_CELL(timed, out->n = span_of(r)->timed; out->none = !out->n)
+TABLE_CELL(cycles,
+	   if (span_of(r)->timed) out->e.v = (double)span_of(r)->cycles / (double)span_of(r)->timed)
+
+static const struct symbol *symbol_of(const struct table *t, const struct table_row *r,
+				      const char **dso)
+{
+	const struct flow_place at = { span_of(r)->image, span_of(r)->start, span_of(r)->kind };
+
+	return blocks_symbol(view_of(t), &at, dso);
+}
+
+TABLE_GET(interval_function)
+{
+	const char *dso;
+	const struct symbol *s = symbol_of(t, r, &dso);
+
+	(void)c;
+	out->text = s ? s->name : NULL;
+}
+
+TABLE_CELL(interval_dso, (void)symbol_of(t, r, &out->text); out->says = "[in no mapping]")
+TABLE_CELL(interval_start, out->n = blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->start))
+TABLE_CELL(interval_end, out->n = blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->end))
+
+TABLE_CELL(counted_dso, if (is_counted(t, out)) interval_dso(t, c, r, out))
+
+/* "f+0x5..+0x9"; where there is no symbol its addresses. */
+TABLE_GET(interval_name)
+{
+	const char *dso;
+	const struct symbol *s = symbol_of(t, r, &dso);
+
+	(void)c;
+	if (s) {
+		out->text = s->name;
+		buf_printf(out->scratch, "+0x%" PRIx64 "..+0x%" PRIx64,
+			   span_of(r)->start - s->start, span_of(r)->end - s->start);
+		out->tail = buf_str(out->scratch);
+		return;
+	}
+	cell_printf(out, "%" PRIx64 "..%" PRIx64,
+		    blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->start),
+		    blocks_vaddr(view_of(t), span_of(r)->image, span_of(r)->end));
+}
+
+static const struct table_column interval_columns[] = {
+	COLUMN("of_time", "of time", T_SHARE, C_HEAT | C_SPARSE, "of the cycles of all intervals",
+	       .get = of_time),
+	COLUMN("part", "share", T_SHARE, C_PEOPLE | C_ERROR | C_HEAT | C_SPARSE, "",
+	       .get = counted_weight),
+	COLUMN("count", "seen", T_COUNT, C_PEOPLE | C_SPARSE, "", .get = counted_seen),
+	COLUMN("share", "share", T_SHARE, C_DATA | C_ERROR | C_WHY, "of the runs of all intervals",
+	       .get = weight),
+	COLUMN("hits", "seen", T_COUNT, C_DATA, "as seen in stacks", .get = seen),
+	COLUMN("timed", "times", T_COUNT, C_SPARSE, "times that were measured", .get = timed),
+	COLUMN("cycles", "cycles", T_REAL, C_SPARSE, "of one run, in the mean", .get = cycles),
+	BLOCKS_SHAPE,
+	BLOCKS_QUANTILES(blocks_get_quantile),
+	COLUMN("shape", "modes", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX | C_CUT, "",
+	       .get = blocks_get_shape),
+	COLUMN("name", "function", T_TEXT, C_PEOPLE | C_FLEX, "", .get = interval_name),
+	COLUMN("of", "of", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = counted_dso),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file", .get = interval_dso),
+	COLUMN("function", "function", T_TEXT, C_DATA, "that it begins in",
+	       .get = interval_function),
+	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, "where a branch led",
+	       .get = interval_start),
+	COLUMN("end", "end", T_ADDRESS, C_KEY | C_DATA, "of the next branch", .get = interval_end),
+};
+const struct table_form blocks_intervals_form = { "intervals",
+						  "code that ran from one branch to the next", 0,
+						  TABLE_COLUMNS(interval_columns),
+						  .rest = "interval" };
+
+void blocks_put_times(struct document *d, const struct blocks_view *v)
+{
+	struct table t = { .ctx = v,
+			   .array = v->interval.v,
+			   .stride = sizeof(*v->interval.v),
+			   .n = v->interval.n,
+			   .people = v->opts.limit ? v->opts.limit : INTERVALS };
+
+	t.form = &blocks_intervals_form;
+	t.data_only = v->b->used && !v->timed;
+	document_table(d, &t);
+	t = (struct table){ .form = &blocks_times_form, .ctx = v };
+	document_table(d, &t);
+	t.form = &blocks_modes_form;
+	document_table(d, &t);
 }

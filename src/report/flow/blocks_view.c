@@ -6,45 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const block_drop_key[BLOCK_DROPS] = {
-	[BLOCK_NO_CODE] = "no_code",	       [BLOCK_NO_FUNCTION] = "no_function",
-	[BLOCK_NOT_AN_INSN] = "not_an_insn",   [BLOCK_NOT_A_BRANCH] = "not_a_branch",
-	[BLOCK_ALWAYS_TAKEN] = "always_taken", [BLOCK_OUTSIDE] = "outside",
-};
-
-const char *const blocks_filter_name[] = {
-	[FLOW_ANY] = "any",	    [FLOW_CALLS] = "calls", [FLOW_RETURNS] = "returns",
-	[FLOW_STACK] = "callstack", [FLOW_SOME] = "some",
-};
-
-static const struct blocks_format formats[] = {
-#define BLOCKS_FORMAT(name, write, machine, visits) { name, write, machine, visits },
-#include "report/flow/blocks.def"
-#undef BLOCKS_FORMAT
-};
-
-const struct blocks_format *blocks_format_find(const char *name, struct err *err)
-{
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	(void)err_set(err, ERR_USAGE, "blocks has no format '%.40s'", name);
-	(void)err_hint(err, "--format term, csv, json, markdown, dot or svg");
-	return NULL;
-}
-
 const char *blocks_dso(const struct blocks_view *v, const struct block_function *f)
 {
 	return image_name(v->images, f->image);
-}
-
-void blocks_put_name(struct buf *b, const struct block_function *f, uint32_t block)
-{
-	uint32_t at = f->code ? f->code->block[block].start : 0;
-
-	buf_puts(b, f->symbol->name);
-	if (at)
-		buf_printf(b, "+0x%x", at);
 }
 
 uint64_t blocks_vaddr(const struct blocks_view *v, uint32_t image, uint64_t addr)
@@ -106,46 +70,178 @@ const char *blocks_scale_says(const struct blocks *b)
 	}
 }
 
-static int by_insns(const void *x, const void *y)
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_weight(const void *x, const void *y)
 {
 	const struct blocks_row *a = x, *b = y;
 
-	if (a->insns != b->insns)
-		return a->insns > b->insns ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
 	if (a->f != b->f)
 		return a->f < b->f ? -1 : 1;
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static int list_rows(struct blocks_view *v)
+static int list_rows(struct blocks_view *v, const struct block_function *f)
 {
-	const struct blocks *b = v->b;
-	size_t n = 0, n_loops = 0;
+	for (uint32_t k = 0; f->code && k < f->code->n_blocks; k++) {
+		const struct block *b = &f->block[k];
+		double insns = b->hits ? b->runs.v * f->code->block[k].n : 0;
 
-	for (size_t i = 0; i < b->n; i++) {
-		n += b->f[i].code ? b->f[i].code->n_blocks : 0;
-		n_loops += b->f[i].n_loops;
+		if (vec_push(&v->row, ((struct blocks_row){ f, k, insns })))
+			return -1;
+		v->ran += b->hits != 0;
+		v->timed |= b->timed != 0;
 	}
-	v->row = calloc(n + 1, sizeof(*v->row));
-	v->loop = calloc(n_loops + 1, sizeof(*v->loop));
-	if (!v->row || !v->loop)
-		return -1;
-	for (size_t i = 0; i < b->n; i++) {
-		const struct block_function *f = &b->f[i];
-
-		for (uint32_t k = 0; f->code && k < f->code->n_blocks; k++)
-			if (f->block[k].hits)
-				v->row[v->n_rows++] = (struct blocks_row){
-					f, k, f->block[k].runs.v * f->code->block[k].n
-				};
-		for (uint32_t k = 0; k < f->n_loops; k++)
-			v->loop[v->n_loops++] =
-				(struct blocks_row){ f, k, f->block[f->loop[k].head].runs.v };
-	}
-	if (!v->opts.function)
-		qsort(v->row, v->n_rows, sizeof(*v->row), by_insns);
-	qsort(v->loop, v->n_loops, sizeof(*v->loop), by_insns);
+	for (uint32_t k = 0; k < f->n_edges; k++)
+		if (vec_push(&v->edge, ((struct blocks_row){ f, k, f->edge[k].runs.v })))
+			return -1;
+	for (uint32_t k = 0; k < f->n_loops; k++)
+		if (vec_push(&v->loop,
+			     ((struct blocks_row){ f, k, f->block[f->loop[k].head].runs.v })))
+			return -1;
 	return 0;
+}
+
+/* ---- a function ------------------------------------------------------------------------------ */
+
+enum { EDGES = 8 }; /* from outside into a block */
+
+static int list(struct blocks_view *v, struct blocks_listing l)
+{
+	return vec_push(&v->listing, l);
+}
+
+/* Edges into a block that come from other functions, hottest first; not returns, which are many and
+ * say only that the call came back. */
+static int list_edges_in(struct blocks_view *v, const struct block_function *f, uint32_t block)
+{
+	const struct block_edge *best[EDGES] = { NULL };
+	size_t left = 0;
+
+	if (block && f->code->block[block - 1].flow == INSN_CALL)
+		return 0;
+	for (size_t i = 0; i < f->n_edges; i++) {
+		const struct block_edge *e = &f->edge[i];
+
+		if (e->to != block || e->from != CODE_NONE)
+			continue;
+		for (size_t k = 0; k < EDGES && e; k++) {
+			if (best[k] && best[k]->runs.v >= e->runs.v)
+				continue;
+			const struct block_edge *t = best[k];
+
+			best[k] = e;
+			e = t;
+		}
+		left += e != NULL;
+	}
+	for (size_t k = 0; k < EDGES && best[k]; k++)
+		if (list(v, (struct blocks_listing){ f, best[k], block, 0, LIST_IN }))
+			return -1;
+	return left ? list(v, (struct blocks_listing){ f, NULL, block, left, LIST_MORE }) : 0;
+}
+
+static int list_edges_out(struct blocks_view *v, const struct block_function *f, uint32_t block)
+{
+	size_t lo = 0, hi = f->n_edges;
+
+	while (lo < hi) { /* sorted by where they leave from */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->edge[mid].from < block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < f->n_edges && f->edge[lo].from == block; lo++)
+		if (list(v, (struct blocks_listing){ f, &f->edge[lo], block, 0, LIST_OUT }))
+			return -1;
+	return 0;
+}
+
+/* Its blocks with their edges; how many in a row did not run. */
+static int list_function(struct blocks_view *v, const struct block_function *f)
+{
+	for (uint32_t i = 0; f->code && i < f->code->n_blocks; i++) {
+		struct blocks_listing l = { f, NULL, i, 1, LIST_BLOCK };
+
+		if (f->block[i].hits) {
+			if (list_edges_in(v, f, i) || list(v, l) || list_edges_out(v, f, i))
+				return -1;
+			continue;
+		}
+		l.kind = LIST_COLD;
+		for (; i + 1 < f->code->n_blocks && !f->block[i + 1].hits; i++)
+			l.n++;
+		if (list(v, l))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+static int by_time(const void *x, const void *y)
+{
+	const struct blocks_interval *a = x, *b = y;
+
+	if (a->cycles != b->cycles)
+		return a->cycles > b->cycles ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->span < b->span ? -1 : a->span > b->span;
+}
+
+/* Whether a span begins in a function that is shown. */
+static bool is_shown(const struct blocks_view *v, const struct flow_span *s)
+{
+	for (size_t i = 0; v->opts.function && i < v->b->n; i++) {
+		const struct block_function *f = &v->b->f[i];
+		uint64_t start = f->code ? f->code->start : f->symbol->start;
+
+		if (f->image == s->image && s->start >= start &&
+		    s->start - start < (f->code ? f->code->len : f->symbol->size))
+			return true;
+	}
+	return !v->opts.function;
+}
+
+static int list_intervals(struct blocks_view *v)
+{
+	size_t n;
+	const struct flow_span *s = flow_spans(v->b->flow, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct blocks_interval x = { &s[i], flow_sum(&s[i].w), 0 };
+
+		if (s[i].timed && s[i].times != FLOW_NO_TIMES)
+			x.cycles = x.weight * (double)s[i].cycles / (double)s[i].timed;
+		v->cycles += x.cycles;
+		for (unsigned g = 0; g < FLOW_SLOTS; g++)
+			v->group[g] += s[i].w.group[g];
+		if (is_shown(v, &s[i]) && vec_push(&v->interval, x))
+			return -1;
+	}
+	vec_sort(&v->interval, by_time);
+	return 0;
+}
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+static int fill(struct blocks_view *v)
+{
+	for (size_t i = 0; i < v->b->n; i++)
+		if (list_rows(v, &v->b->f[i]) ||
+		    (v->opts.function && list_function(v, &v->b->f[i])))
+			return -1;
+	if (!v->opts.function) {
+		vec_sort(&v->row, by_weight);
+		vec_sort(&v->edge, by_weight);
+	}
+	vec_sort(&v->loop, by_weight);
+	return list_intervals(v);
 }
 
 int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct images *images,
@@ -163,7 +259,7 @@ int blocks_view_build(struct blocks_view **out, const struct blocks *b, struct i
 	v->balance = blocks_balance(b);
 	if (!v->balance.places && flow_balance(&v->places, b->flow, BLOCKS_BALANCE_HITS, err))
 		goto failed;
-	if (list_rows(v)) {
+	if (fill(v)) {
 		(void)err_nomem(err);
 		goto failed;
 	}
@@ -178,7 +274,10 @@ void blocks_view_free(struct blocks_view *v)
 {
 	if (!v)
 		return;
-	free(v->row);
-	free(v->loop);
+	vec_free(&v->row);
+	vec_free(&v->edge);
+	vec_free(&v->loop);
+	vec_free(&v->listing);
+	vec_free(&v->interval);
 	free(v);
 }

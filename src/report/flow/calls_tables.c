@@ -409,24 +409,10 @@ static void add_function(struct document *d, const struct calls_view *v)
 		document_fact(d, "callees", false, "none in the recording");
 }
 
-static const char *why_no_stacks(const struct calls_view *v)
-{
-	const struct flow_sums *s = v->sums;
-	uint64_t with = s->samples - page_other_samples(&v->source);
-
-	if (!s->samples)
-		return "the recording has no samples";
-	if (!with)
-		return "the event with branch stacks has no sample: it was rarer than its period, "
-		       "or had no counter";
-	return s->empty ? "the samples' branch stacks are empty: no branch was recorded"
-			: "options left out all samples with branch stacks";
-}
-
 static const char *why_no_calls(const struct calls_view *v)
 {
 	if (!v->sums->stacks)
-		return why_no_stacks(v);
+		return recorded_no_stacks(&v->source, v->sums);
 	if (v->c->unknown)
 		return "nothing tells which of the recorded branches are calls: neither the "
 		       "programs' files nor kinds of branches are there";
