@@ -28,11 +28,6 @@ NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters. These files still write some by hand: a file that no longer
 # does loses its row, and no file gets one.
 WRITERS = """
-cli/models/cmd_explain.c
-cli/models/cmd_list.c
-cli/models/explain_group.c
-cli/models/facts_out.c
-cli/models/list_model.c
 report/account/account_data.c
 report/account/account_markdown.c
 report/annotate/annotate_account.c

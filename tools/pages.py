@@ -38,12 +38,18 @@ def roff(text):
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
+def formats(options):
+    """The names in show/format.def, which the word FORMATS stands for in an option's argument."""
+    path = os.path.join(os.path.dirname(options), "..", "show", "format.def")
+    return "|".join(re.findall(r'^FORMAT\("(\w+)"', open(path, encoding="utf-8").read(), re.M))
+
+
 def option_rows(path, command):
     row = re.compile(r'^OPTION\("([^"]*)", "([^"]*)", (\'.\'|0), (\w+), \w+, "([^"]*)",\s+([^,"]*),\s+"(.*?)"\)$',
                      re.M | re.S)
     for group, name, letter, kind, arg, commands, text in row.findall(open(path, encoding="utf-8").read()):
         if commands.strip() == "ALL" or command.upper() in commands.split(" | "):
-            yield name, letter.strip("'") if letter != "0" else "", kind, arg, text
+            yield name, letter.strip("'") if letter != "0" else "", kind, arg.replace("FORMATS", formats(path)), text
 
 
 def man(page, options):

@@ -27,9 +27,19 @@ static void put_quoted(struct buf *b, const char *text, const char *quote)
 	}
 }
 
-static void put_choices(struct buf *b, const char *arg)
+/* The argument is one of several words. */
+static bool is_choice(const struct option_row *row)
 {
-	for (; *arg; arg++)
+	char text[OPTION_ARG_MAX];
+
+	return strchr(option_arg(row, text), '|');
+}
+
+static void put_choices(struct buf *b, const struct option_row *row)
+{
+	char text[OPTION_ARG_MAX];
+
+	for (const char *arg = option_arg(row, text); *arg; arg++)
 		buf_putc(b, *arg == '|' ? ' ' : *arg);
 }
 
@@ -91,7 +101,7 @@ static void bash(struct buf *b)
 	for (size_t i = 0; i < n_option_rows; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (!takes_argument(row) || !strchr(row->arg, '|'))
+		if (!takes_argument(row) || !is_choice(row))
 			continue;
 		/* an option may have a row for each of several kinds of commands */
 		buf_puts(b, "\t");
@@ -100,7 +110,7 @@ static void bash(struct buf *b)
 				buf_printf(b, "%s%s:--%s", n++ ? "|" : "", command_names[c],
 					   row->name);
 		buf_puts(b, ") COMPREPLY=($(compgen -W '");
-		put_choices(b, row->arg);
+		put_choices(b, row);
 		buf_puts(b, "' -- \"$cur\")); return ;;\n");
 	}
 	bash_names(b);
@@ -140,9 +150,9 @@ static void zsh_option(struct buf *b, const struct option_row *row)
 			buf_puts(b, ":argument:");
 			if (takes_file(row)) {
 				buf_puts(b, "_files");
-			} else if (strchr(row->arg, '|')) {
+			} else if (is_choice(row)) {
 				buf_putc(b, '(');
-				put_choices(b, row->arg);
+				put_choices(b, row);
 				buf_putc(b, ')');
 			}
 		}
@@ -194,9 +204,9 @@ static void fish(struct buf *b)
 				buf_printf(b, " -s %c", row->letter);
 			if (takes_argument(row))
 				buf_puts(b, takes_file(row) ? " -r -F" : " -x");
-			if (takes_argument(row) && strchr(row->arg, '|')) {
+			if (takes_argument(row) && is_choice(row)) {
 				buf_puts(b, " -a '");
-				put_choices(b, row->arg);
+				put_choices(b, row);
 				buf_putc(b, '\'');
 			} else if (names_for(row)) {
 				buf_printf(b,

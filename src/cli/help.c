@@ -116,15 +116,17 @@ int help_version(void)
 /* "-g, --call-graph[=fp|dwarf|lbr]" */
 static void put_spelling(struct buf *b, const struct option_row *row)
 {
+	char arg[OPTION_ARG_MAX];
+
 	if (row->letter)
 		buf_printf(b, "-%c, ", row->letter);
 	else
 		buf_puts(b, "    ");
 	buf_printf(b, "--%s", row->name);
 	if (row->kind == OPT_MAYBE)
-		buf_printf(b, "[=%s]", row->arg);
+		buf_printf(b, "[=%s]", option_arg(row, arg));
 	else if (row->kind != OPT_FLAG)
-		buf_printf(b, " %s", row->arg);
+		buf_printf(b, " %s", option_arg(row, arg));
 }
 
 void help_options(struct buf *b, enum command cmd, unsigned width)

@@ -145,12 +145,30 @@ static const struct perf_option *perf_option_find(const struct parse *p, const c
 	return NULL;
 }
 
-/* Where `arg` of the row reads "a|b|c": is `v` one of them? */
+static const char formats[] =
+#define FORMAT(name, write, machine, one_table) name "|"
+#include "show/format.def"
+#undef FORMAT
+	"";
+
+const char *option_arg(const struct option_row *row, char out[static OPTION_ARG_MAX])
+{
+	const char *rest = row->arg + strlen("FORMATS");
+	size_t n = sizeof(formats) - 2; /* without the last | */
+
+	if (strncmp(row->arg, "FORMATS", strlen("FORMATS")) != 0)
+		return row->arg;
+	(void)snprintf(out, OPTION_ARG_MAX, "%.*s%s", (int)n, formats, rest);
+	return out;
+}
+
+/* Where the row's argument reads "a|b|c": is `v` one of them? */
 static bool is_choice(const struct option_row *row, const char *v)
 {
+	char arg[OPTION_ARG_MAX];
 	size_t len = strlen(v);
 
-	for (const char *c = row->arg; *c;) {
+	for (const char *c = option_arg(row, arg); *c;) {
 		size_t n = strcspn(c, "|");
 
 		if (n == len && !memcmp(c, v, n))
@@ -163,10 +181,11 @@ static bool is_choice(const struct option_row *row, const char *v)
 /* In the words of show_choose(), which refuses what a result in particular does not have. */
 static int no_format(const struct parse *p, const struct option_row *row, const char *v)
 {
+	char arg[OPTION_ARG_MAX];
 	struct buf b = BUF_INIT;
 	int rc;
 
-	for (const char *c = row->arg; *c; c++) {
+	for (const char *c = option_arg(row, arg); *c; c++) {
 		if (*c != '|')
 			buf_putc(&b, *c);
 		else
@@ -180,7 +199,9 @@ static int no_format(const struct parse *p, const struct option_row *row, const 
 
 static bool has_choices(const struct option_row *row)
 {
-	return strchr(row->arg, '|') || !strcmp(row->arg, "pmu");
+	char arg[OPTION_ARG_MAX];
+
+	return strchr(option_arg(row, arg), '|') || !strcmp(row->arg, "pmu");
 }
 
 static int list_add(struct arena *a, struct text_list *l, const char *v, struct err *err)
@@ -248,7 +269,7 @@ static int parse_number(const struct option_row *row, const char *v, uint64_t *n
 
 static int store(const struct parse *p, const struct option_row *row, const char *v)
 {
-	char *field = (char *)p->o + row->offset;
+	char *field = (char *)p->o + row->offset, arg[OPTION_ARG_MAX];
 	struct option_said *said = &p->o->said[row - option_rows];
 	double percent;
 	uint64_t n;
@@ -260,7 +281,8 @@ static int store(const struct parse *p, const struct option_row *row, const char
 	if (v && *v && has_choices(row) && !is_choice(row, v)) {
 		if (!strcmp(row->name, "format") && p->from >= FROM_ENVIRONMENT)
 			return no_format(p, row, v);
-		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v, row->arg);
+		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v,
+			     option_arg(row, arg));
 		goto out;
 	}
 	switch (row->kind) {
@@ -322,6 +344,7 @@ int option_set(struct options *o, struct arena *a, const struct option_row *row,
 	struct parse p = {
 		.o = o, .arena = a, .cmd = CMD_COUNT, .from = from, .where = where, .err = err
 	};
+	char arg[OPTION_ARG_MAX];
 	bool on;
 
 	while (!(row->commands & (1u << p.cmd)) && p.cmd)
@@ -336,7 +359,7 @@ int option_set(struct options *o, struct arena *a, const struct option_row *row,
 		return 0;
 	}
 	if (!value && row->kind != OPT_MAYBE)
-		return err_set(err, ERR_USAGE, "%s needs %s", row->name, row->arg);
+		return err_set(err, ERR_USAGE, "%s needs %s", row->name, option_arg(row, arg));
 	return store(&p, row, value ? value : "");
 }
 
@@ -344,6 +367,7 @@ int option_set(struct options *o, struct arena *a, const struct option_row *row,
 static int take(struct parse *p, const struct option_row *row, const char *attached, bool is_long)
 {
 	const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
+	char arg[OPTION_ARG_MAX];
 
 	if (row->kind == OPT_FLAG) {
 		if (attached)
@@ -359,7 +383,8 @@ static int take(struct parse *p, const struct option_row *row, const char *attac
 	}
 	if (!attached) {
 		if (!next) {
-			(void)err_set(p->err, ERR_USAGE, "--%s needs %s", row->name, row->arg);
+			(void)err_set(p->err, ERR_USAGE, "--%s needs %s", row->name,
+				      option_arg(row, arg));
 			return err_hint(p->err, "--%s: %s", row->name, row->help);
 		}
 		attached = next;

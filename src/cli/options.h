@@ -109,6 +109,11 @@ struct option_row {
 
 extern const struct option_row option_rows[];
 extern const size_t n_option_rows;
+
+enum { OPTION_ARG_MAX = 128 };
+/* What help says the argument is: "FILE", "a|b|c". The word FORMATS in a row stands for the formats
+ * that all results have (src/show/format.def); `out` holds the text then. */
+const char *option_arg(const struct option_row *row, char out[static OPTION_ARG_MAX]);
 extern const char *const command_names[CMD_COUNT + 1]; /* NULL-ended */
 extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];

@@ -43,6 +43,9 @@ const char *stat_target(const struct counting *k, struct arena *a);
  * counting is told that it is enough. */
 int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, int fd,
 	     struct err *err) MUST_USE;
+/* The same of a document; `last`: and what its format had no place for. */
+int stat_document(struct counting *k, struct counting_out *out, struct document *d, int fd,
+		  bool last, struct err *err) MUST_USE;
 /* What is said of every measurement; the rest is not known yet. Texts are in the arena `a`, which
  * ends with the interval: what an interval took from the cli's arena would never be given back. */
 struct count_head stat_head(const struct counting *k, struct arena *a);

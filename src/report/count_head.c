@@ -61,13 +61,13 @@ const struct table_form count_interval_form = { "interval", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 						TABLE_COLUMNS(interval_columns) };
 
+/* Without C_LOSS: the rows themselves say why they have no value. */
 #define OF(member) TABLE_FIELD(struct count_losses, member)
 static const struct table_column losses_columns[] = {
 	COLUMN("counts", "counts", T_COUNT, 0, "asked for: events, each in so many places",
 	       OF(counts)),
-	COLUMN("refused", "refused", T_COUNT, C_LOSS, "counts that could not be opened",
-	       OF(refused)),
-	COLUMN("not_counted", "not counted", T_COUNT, C_LOSS, "counts never on a counter",
+	COLUMN("refused", "refused", T_COUNT, 0, "counts that could not be opened", OF(refused)),
+	COLUMN("not_counted", "not counted", T_COUNT, 0, "counts never on a counter",
 	       OF(not_counted)),
 	COLUMN("multiplexed", "multiplexed", T_COUNT, 0,
 	       "counts extrapolated from part of the time", OF(multiplexed)),
@@ -144,5 +144,6 @@ void count_tail_put(struct document *d, const struct count_head *h)
 
 	for (size_t i = 0; i < h->n_notes; i++)
 		document_note(d, h->notes[i]);
-	document_table(d, &t);
+	if (!h->end)
+		document_table(d, &t);
 }

@@ -9,7 +9,8 @@
  *	count_tail_put(&d, &head)	notes, and the table "losses"
  *
  * An interval (-I; head.time is not NAN) has the table "interval" in place of "summary", and no
- * titles. The document behind the last interval (head.end) has "summary" and no titles.
+ * titles. The document behind the last interval (head.end) has "summary", and neither titles nor
+ * losses.
  * Members of both tables are the document's own in json; a document may have another TABLE_HEAD
  * for what else belongs there (a CPU, a model).
  */

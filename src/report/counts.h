@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counts - a table of counted events as text: for people, csv, json (and a line of it for each
- * interval), markdown.
+ * counts - counted events as a document; with -I one for each interval and one for the end.
  */
 #ifndef CYCLADE_REPORT_COUNTS_H
 #define CYCLADE_REPORT_COUNTS_H
@@ -30,14 +29,16 @@ struct counts_style {
 	bool rows;  /* of trees: a row for each interval, where that fits */
 };
 
-/* `format` is one of term, csv, json, markdown. */
-int counts_write(struct buf *out, const struct counts *c, const char *format,
-		 const struct counts_style *st, struct err *err) MUST_USE;
+extern const struct document_form counts_document;
+
+/* Sets head.lost. The counts must outlive the document. */
+void counts_put(struct document *d, struct counts *c);
+
+/* ---- for results without a document ---------------------------------------------------------- */
+
 /* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines for people. */
 void counts_put_head(struct buf *b, const struct count_head *c, const struct style *st);
 /* What to believe of it, in lines as wide as the terminal. */
 void counts_put_notes(struct buf *b, const struct count_head *c, const struct style *st);
-/* The last line of JSON lines: how the program ended. Nothing in other formats. */
-void counts_write_end(struct buf *out, const struct count_head *c, const char *format);
 
 #endif

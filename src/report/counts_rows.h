@@ -12,9 +12,6 @@
 void counts_json_status(struct json *j, const struct count_head *c);
 void counts_json_end(struct json *j,
 		     const struct count_head *c); /* and whether it was interrupted */
-int counts_write_csv(struct buf *b, const struct counts *c, const struct counts_style *st);
-int counts_write_json(struct buf *b, const struct counts *c, const struct counts_style *st);
-int counts_write_markdown(struct buf *b, const struct counts *c, const struct counts_style *st);
 /* The head in paragraphs; the notes as a list. */
 void counts_markdown_head(struct buf *b, const struct count_head *c);
 void counts_markdown_notes(struct buf *b, const struct count_head *c);

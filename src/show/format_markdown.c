@@ -29,7 +29,7 @@ static void put_cell(struct writer *w, const struct table *t, size_t i, const st
 	/* leading blanks do not survive in a cell */
 	for (unsigned k = 0; k < x.indent && k < INDENT_MAX; k++)
 		buf_puts(w->out, "&nbsp;&nbsp;");
-	if (c->kind == T_TEXT || c->kind == T_LIST)
+	if (x.kind == T_TEXT || x.kind == T_LIST)
 		text_put_markdown(w->out, buf_str(&w->word));
 	else
 		buf_puts(w->out, buf_str(&w->word));

@@ -118,7 +118,7 @@ total, differences = 0, []
 for model in ("snb", "jkt", "ivb", "ivt", "hsw", "hsx", "bdw", "skl", "skx", "clx", "icl", "icx", "spr", "glm", "slm", "zen1", "zen2", "zen3",
               "zen4"):
     r = run("list", "events", "--model", model, "-j")
-    events = {e["name"]: e["code"] for e in json.loads(r.stdout)["events"] if not e["pmu"] and e["code"] and ":" not in e["name"]}
+    events = {e["event"]: e["code"] for e in json.loads(r.stdout)["events"] if not e["pmu"] and e["code"] and ":" not in e["event"]}
     names = {n.replace(".", ":", 1): n for n in events}
     p = subprocess.run([PFM_OF, model], input="\n".join(names) + "\n", capture_output=True, text=True, check=False)
     for line in p.stdout.splitlines():

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tables  # noqa: E402
 from tap import PERF, Tap, run  # noqa: E402
 
 t = Tap()
@@ -18,20 +19,22 @@ t = Tap()
 r = run("list", "events", "-j")
 t.equal(r.returncode, 0, "list events -j")
 doc = json.loads(r.stdout)
-names = {e["name"]: e["kind"] for e in doc["events"]}
-t.equal(doc["schema"], "cyclade.list/1", "the schema is named")
+names = {e["event"]: e["kind"] for e in doc["events"]}
+t.equal(doc["schema"], "cyclade.list/2", "the schema is named")
 t.equal(names.get("cpu-clock"), "software", "cpu-clock is a software event")
 t.equal(doc["left_out"], 0, "nothing is left out")
 
 r = run("list", "events", "--format", "csv")
 rows = list(csv.DictReader(io.StringIO(r.stdout)))
-t.equal({x["name"]: x["kind"] for x in rows}, names, "csv holds what json holds")
+t.equal({x["event"]: x["kind"] for x in rows}, names, "csv holds what json holds")
 r = run("list", "events", "-x", ";")
-t.equal(r.stdout.splitlines()[0], "name;kind;text", "-x is csv with that separator")
+t.equal(r.stdout.splitlines()[0], "event;kind;text", "-x is csv with that separator")
 r = run("list", "events", "--color", "never", "--no-pager")
-shown = [line[2:].split("  ")[0] for line in r.stdout.splitlines() if line.startswith("  ")]
-t.equal(shown, [e["name"] for e in doc["events"]], "the terminal shows the same names in the same order")
-t.ok(r.stdout.splitlines()[-1].startswith("next: cyclade record -e "), "and the next step")
+kinds = {e["kind"] for e in doc["events"]}
+shown = [line[1:].split("  ")[0] for line in r.stdout.splitlines()[1:-1]]
+shown = [x for x in shown if x and x not in kinds | {"event"}]
+t.equal(shown, [e["event"] for e in doc["events"]], "the terminal shows the same names in the same order")
+t.ok(r.stdout.splitlines()[-1].startswith(" next: cyclade record -e "), "and the next step")
 
 if not PERF:
     t.skip("the same names as perf", "no perf here")
@@ -65,19 +68,27 @@ with tempfile.TemporaryDirectory() as d:
     put(pmu + "cpu/events/e\x1b[31mvil", "event=1\n")
     put("sys/kernel/tracing/events/sched/sched_switch/id", "3\n")
     r = run("list", "events", "--sysroot", d, "-j")
-    fake = {e["name"]: e for e in json.loads(r.stdout)["events"]}
+    fake = {e["event"]: e for e in json.loads(r.stdout)["events"]}
     t.equal(fake["cycles"]["kind"], "hardware", "a captured machine with a PMU has cycles")
     t.equal(fake["cpu/mem-loads/"]["text"], "event=0xcd", "its PMU's events, with their codes")
     t.equal(fake["sched:sched_switch"]["kind"], "tracepoint", "its tracepoints")
     t.ok("L1-dcache-load-misses" in fake and "L1-icache-stores" not in fake, "caches, only those there can be")
     r = run("list", "events", "vil", "--sysroot", d)
     t.ok("\x1b" not in r.stdout and "vil" in r.stdout, "a name from outside cannot reach the terminal raw", r.stdout)
+    for name in (b"a\nb", b"a|b,\"c\"<d>", b"\xff\xfe", b"=1+1"):
+        with open(os.path.join(d.encode(), pmu.encode(), b"cpu/events", name), "wb") as f:
+            f.write(b"event=2\n")
+    tables.walk(t, "list", "events", "cpu/", "--sysroot", d)
+    tables.walk(t, "list", "events", "--sysroot", d, "--limit", "5")
+    put("sys/kernel/tracing/events/sched/sched_switch/id", "3\n")
+    r = run("list", "events", "--sysroot", d, "-j")
+    fake = {e["event"]: e for e in json.loads(r.stdout)["events"]}
     r = run("list", "events", "mem-lods", "--sysroot", d)
     t.equal((r.returncode, r.stdout.strip()), (1, ""), "no match: exit 1")
     r = run("list", "events", "cpu/mem-lods/", "--sysroot", d)
     t.ok("did you mean cpu/mem-loads/?" in r.stderr, "and the nearest name", r.stderr)
     r = run("list", "events", "*_switch", "--sysroot", d, "--format", "csv")
-    t.equal([x["name"] for x in csv.DictReader(io.StringIO(r.stdout))],
+    t.equal([x["event"] for x in csv.DictReader(io.StringIO(r.stdout))],
             ["sched:sched_switch"], "a glob must match the whole name")
     r = run("list", "events", "--limit", "2", "--sysroot", d, "-j")
     doc = json.loads(r.stdout)

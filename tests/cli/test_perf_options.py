@@ -54,7 +54,7 @@ same(("--bottlenecks",), ("-M", "Bottlenecks"), *IMPORT)
 same(("-M", "tma_bottleneck_big_code"), ("-M", "Big_Code"), *IMPORT)
 same(("-M", "tma_info_bottleneck_big_code"), ("-M", "Bottleneck_Big_Code"), *IMPORT)
 same(("--record-tpebs",), ("--latency", "auto"), *IMPORT)
-listed = {g["name"]: g["members"].split() for g in json.loads(run("list", "groups", "--model", "skl", "-j").stdout)["groups"]}
+listed = {g["name"]: g["members"] for g in json.loads(run("list", "groups", "--model", "skl", "-j").stdout)["groups"]}
 nodes = {n["name"]: n for n in json.loads(run("list", "nodes", "--model", "skl", "-j").stdout)["nodes"]}
 listed["tma_fetch_latency_group"] = [n for n, x in nodes.items() if x["parent"] == "Fetch_Latency"]
 t.ok(len(listed) > 50 and len(listed["Bottlenecks"]) == 12 and "MemoryBW" in listed, "list groups has the model's groups", sorted(listed))
@@ -73,14 +73,14 @@ t.ok("no node, metric or group 'MemoryBV'" in p.stderr and "did you mean MemoryB
 p = run("stat", "--import", "counts", "--model", "ivb", "--smt", "off", "--bottlenecks")
 t.ok(p.returncode == 2 and "from Skylake on" in p.stderr, "bottlenecks of a CPU that has none: which have", p.stderr)
 p = run("explain", "--model", "skl", "MemoryBW", "-j")
-t.equal(json.loads(p.stdout)["names"][0].get("members"), listed["MemoryBW"], "explain of a group: its members")
+t.equal(json.loads(p.stdout)["groups"][0]["members"], listed["MemoryBW"], "explain of a group: its members")
 p = run("explain", "--model", "skl", "big_code", "Bottlenecks")
 t.ok("Bottleneck_Big_Code  metric of skl" in p.stdout and "Together they are" in p.stdout, "of a bottleneck and of all", p.stdout)
 p = run("stat", "-n", "--", "true")
 t.ok(p.returncode == 0 and "duration_time" in p.stderr and "page-faults" not in p.stderr, "-n: times alone", p.stderr)
 for words, want in ((("-d",), "-e L1-dcache-loads"), (("-ddd",), "-e L1-dcache-loads"), (("--metric-only",), "-M METRIC"), (("-D", "-1"), "--control FIFO"),
                     (("--per-cache",), "--per core"), (("-i",), "--no-inherit"), (("-T",), "list events tx"), (("--smi-cost",), "msr/smi/"),
-                    (("--iostat",), "list groups"), (("--table",), "-r N"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
+                    (("--iostat",), "list groups"), (("--cputype", "core"), "cpu_core/cycles/"), (("--interval-clear",), "watch"),
                     (("--metric-no-group",), "--no-mux"), (("--hybrid-merge",), "kind of core"), (("-b", "3"), "bpftool"), (("--summary",), "-I"),
                     (("--percore-show-thread",), "--per core"), (("--run-sample",), "cyclade run"), (("--single-thread",), "-t TID"), (("--core", "C0"), "-C CPUS"),
                     (("--list-nodes",), "list nodes"), (("--long-desc",), "explain NODE"), (("--xlsx", "x"), "-x,"), (("--control", "fd:3", "-e", "task-clock"), "mkfifo"),

@@ -66,10 +66,10 @@ doc, row, p = counts("-e", "page-faults:u,page-faults:k,page-faults", "--", *PY)
 v = {k: r["value"] for k, r in row.items()}
 t.ok((v["page-faults:u"] + v["page-faults:k"] == v["page-faults"] if KERNEL else v["page-faults:k"] is None) and v["page-faults:u"] > 4000, "user and kernel add up", v)
 doc, row, p = counts("-e", "cs:u,cs", "--", "sleep", "0.05")
-t.ok(row["cs:u"]["value"] is None and "kernel" in row["cs:u"]["why"] and
-     (row["cs"]["value"] >= 1 if KERNEL else row["cs"]["value"] is None and "kernel" in row["cs"]["why"]), "switches without the kernel: not counted, not 0", row)
+t.ok(row["cs:u"]["value"] is None and "kernel" in row["cs:u"]["value_why"] and
+     (row["cs"]["value"] >= 1 if KERNEL else row["cs"]["value"] is None and "kernel" in row["cs"]["value_why"]), "switches without the kernel: not counted, not 0", row)
 doc, row, p = counts("-e", "page-faults:k,page-faults:u", "--user", "--", "true")
-t.ok(row["page-faults:k"]["value"] is None and "left out" in row["page-faults:k"]["why"] and row["page-faults:u"]["value"] > 0,
+t.ok(row["page-faults:k"]["value"] is None and "left out" in row["page-faults:k"]["value_why"] and row["page-faults:u"]["value"] > 0,
      "the kernel's alone, with the kernel left out: not counted, not 0", row)
 # started by one who ignores SIGCHLD, which is inherited: the end is told all the same
 p = subprocess.run([CYCLADE, "stat", "-e", "task-clock", "--", "sh", "-c", "sleep 0.05; exit 7"], timeout=600, capture_output=True,
@@ -101,7 +101,7 @@ t.ok(row["page-faults"]["value"] >= row["minor-faults"]["value"] > 4000 and row[
 doc, row, p = counts("-e", "page-faults,r1ff", "--", "true")
 r = row.get("r1ff") or {}
 if r.get("value") is None:
-    t.ok(r["value"] is None and r["why"] and r["supported"] is False and row["page-faults"]["value"] > 0 and p.returncode == 0,
+    t.ok(r["value"] is None and r["value_why"] and r["supported"] is False and row["page-faults"]["value"] > 0 and p.returncode == 0,
          "one that is not there: null and why; the other counts", row)
     p = run("stat", "-e", "page-faults,r1ff", "--", "true")
     t.ok(re.search(r"<not supported>\s+r1ff\s+\w+", p.stderr), "not supported, with the reason", p.stderr)
@@ -171,10 +171,10 @@ doc, row, p = counts("-D", "500", "-e", "task-clock", "--", sys.executable, "-S"
 # of half a second even a crowded machine gives it some 10 ms; before exec, which is never counted, it needs fewer
 t.ok(row["task-clock"]["value"] < 1e9 * float(p.stdout.split()[0]) - 1e7, "-D begins later: its time until then is not counted", (row, p.stdout[:40]))
 doc, row, p = counts("-D", "5s", "-e", "task-clock,page-faults", "--", "true")
-t.ok(doc and all(r["value"] is None and "not begun" in r["why"] for r in doc["counts"]), "-D longer than the program: not counted, not 0", doc)
+t.ok(doc and all(r["value"] is None and "not begun" in r["value_why"] for r in doc["counts"]), "-D longer than the program: not counted, not 0", doc)
 p = run("stat", "-I", "50", "-j", "-o", "-", "-e", "task-clock,page-faults", "--", "sh", "-c", "sleep 0.18; exit 6")
 lines = [json.loads(line) for line in p.stdout.splitlines()]
-t.ok(p.returncode == 6 and len(lines) >= 4 and all(x["schema"] == "cyclade.counts/1" for x in lines), "-I -j: JSON lines", p.stdout + p.stderr)
+t.ok(p.returncode == 6 and len(lines) >= 4 and all(x["schema"] == "cyclade.counts/2" for x in lines), "-I -j: JSON lines", p.stdout + p.stderr)
 t.ok(lines[-1].get("end") and lines[-1]["workload_status"] == 6, "-I -j: the last line tells the end", lines[-1:])
 times = [x["time"] for x in lines[:-1]]
 t.ok(times == sorted(times) and abs(sum(x["seconds"] for x in lines[:-1]) - times[-1]) < 1e-6, "-I: intervals add up", times)
@@ -195,8 +195,8 @@ t.ok(len(re.findall(r"^ +0\.\d{3} .* task-clock", p.stderr, re.M)) >= 2, "-I for
 doc, row, p = counts("-r", "5", "-e", "page-faults,task-clock", "--", "true")
 r = row["page-faults"]
 k = row["task-clock"]
-t.ok(doc["runs"] == 5 and r["runs"] == 5 and k["runs"] == 5 and k["error"] > 0, "-r 5: deviation and error", doc)
-t.ok(all(abs(x["error"] - 2.776 * x["stddev"] / 5 ** 0.5) <= 1e-3 * x["error"] for x in (r, k)),
+t.ok(doc["runs"] == 5 and r["runs"] == 5 and k["runs"] == 5 and k["value_error"] > 0, "-r 5: deviation and error", doc)
+t.ok(all(abs(x["value_error"] - 2.776 * x["stddev"] / 5 ** 0.5) <= 1e-3 * x["value_error"] for x in (r, k)),
      "-r 5: the error is Student's with 4 degrees of freedom", (r, k))
 # five by hand give the same mean within the errors of both
 hand = [counts("-e", "page-faults", "--", "true")[1]["page-faults"]["value"] for _ in range(5)]
@@ -282,7 +282,7 @@ t.ok(p.returncode == 0 and "cs" in open("fd.txt").read() and not p.stderr, "--lo
 p = run("stat", "--format", "markdown", "-o", "-", "-e", "cs,page-faults", "--", "true")
 t.ok(p.stdout.count("\n|") >= 3 and "| page-faults |" in p.stdout.replace("\\", ""), "markdown", p.stdout)
 p = run("stat", "-x", ",", "-o", "-", "-e", "page-faults", "--", "sh", "-c", ":", text=False, errors=None)
-t.ok(p.stdout.startswith(b"time,where,cpus,event,value,unit,error") and p.stdout.count(b"\r\n") == 2, "csv: RFC 4180", p.stdout)
+t.ok(p.stdout.startswith(b"where,cpus,event,value,value_error,value_why,unit") and p.stdout.count(b"\n") == 2 and b"\r" not in p.stdout, "csv: a header, a line each", p.stdout)
 p = run("stat", "--dry-run", "-e", "{cs,page-faults}:u", "--", "sh", "-c", "echo ran >ran4")
 t.ok(p.returncode == 0 and not os.path.exists("ran4") and "perf stat" in p.stdout + p.stderr and "exclude_kernel" in p.stdout + p.stderr,
      "--dry-run", p.stderr)

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "perfdata"))
 from tap import PERF, Tap, run  # noqa: E402
 import gen  # noqa: E402
+import tables  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -41,7 +42,7 @@ class Counts(gen.File):
                          w.pack("I", 11) + w.text("power")}
         who = threads or [(-1, "")]
         self.data += w.record(gen.THREAD_MAP, w.u64(len(who)) + b"".join(
-            w.pack("q", pid) + comm.encode().ljust(16, b"\0") for pid, comm in who))
+            w.pack("q", pid) + comm.encode(errors="surrogateescape").ljust(16, b"\0") for pid, comm in who))
         self.data += w.record(gen.STAT_CONFIG, w.u64(3, 0, 1, 1, interval, 2, scale))
 
     def stat(self, name, cpu, value, enabled, running=None, thread=0):
@@ -136,6 +137,17 @@ t.equal(values(imported(path))[(None, "cs")], (11, 1), "threads: all of them")
 got = values(imported(path, "--per", "thread"))
 t.equal([got[(w, e)] for w in ("left-12", "right-13") for e in ("cs", "page-faults")],
         [(5, 1), (None, None), (6, 1), (18, 0.5)], "--per thread, by name and number")
+EVIL = 'c"s,<|\n\x1b[1m'
+f = Counts("<", [(EVIL, 1, 3), ("=b\udcff", 1, 2)], threads=[(12, 'l|\n\x1b"<,'), (13, "+b\udcffd")])
+f.stat(EVIL, NONE, 5, 1000)
+f.stat("=b\udcff", NONE, 9, 1000, 500, thread=1)
+f.round(5_000_000, 1)
+evil = f.save()
+tables.walk(t, "stat", "--import", evil, "--per", "thread")
+got = imported(evil, "--per", "thread")
+t.equal([(r["where"], r["event"], r["value"], r["value_why"]) for r in got["counts"]][0], ('l|\n\x1b"<,-12', EVIL, 5, None), "names as they are, in json")
+t.ok(all(r["value"] is None and "no count of it" in r["value_why"] or r["value"] and r["value_why"] is None for r in got["counts"]) and
+     got["losses"] == {"counts": 4, "refused": 0, "not_counted": 2, "multiplexed": 1}, "what was not counted is told of each, and in all", got)
 p = run("stat", "--import", path, "--per", "cpu")
 t.ok(p.returncode == 2 and "not recorded by CPU" in p.stderr, "--per cpu of threads: refused", p.stderr)
 

@@ -128,7 +128,7 @@ t.ok(len(theirs) == 12 and abs(sum(theirs) / 100 - share) < 0.5, "as perf shares
 # ---- events that this CPU lacks
 
 t.equal(value("missing", "r10:u"), None, "an event that the CPU does not implement is not counted")
-t.ok("does not implement" in counts("missing").get("r10:u", {}).get("why", ""), "with the reason", counts("missing"))
+t.ok("does not implement" in counts("missing").get("r10:u", {}).get("value_why", ""), "with the reason", counts("missing"))
 near("beside it others are counted", value("missing", "instructions:u"), TURNS)
 
 # ---- the tree: STALL_* never count in QEMU
@@ -226,7 +226,7 @@ t.ok(times and times == sorted(times) and 0.02 < times[-1] - times[0] < 0.03, "-
 near("one counter left: extrapolated", value("held", "r08:u"), 96000098, 0.03 * 96e6, 0.03 * 96e6)
 t.ok("groups took turns" in notes("held"), "and noted", notes("held"))
 t.equal(value("held_all", "r08:u"), None, "no counter left: not counted")
-t.ok("never on a counter" in counts("held_all").get("r08:u", {}).get("why", ""), "with the reason", counts("held_all"))
+t.ok("never on a counter" in counts("held_all").get("r08:u", {}).get("value_why", ""), "with the reason", counts("held_all"))
 t.ok("extrapolated" not in notes("held_all"), "nothing was extrapolated, then", notes("held_all"))
 t.ok(all(n["value"] is None for n in nodes("held_all_tree").values()) and "somebody else holds counters" in notes("held_all_tree"),
      "nor is a tree", (nodes("held_all_tree"), notes("held_all_tree")))

@@ -51,7 +51,7 @@ def text(top, name):
 
 def listed(what, model, *more):
     r = run("list", what, "--model", model, "-j", *more)
-    return {x["name"]: x for x in json.loads(r.stdout)[what]} if r.returncode == 0 else {"": r.stderr}
+    return {x["event" if what == "events" else "name"]: x for x in json.loads(r.stdout)[what]} if r.returncode == 0 else {"": r.stderr}
 
 
 # ---- small files ----
@@ -100,7 +100,7 @@ rows = [x.split("\n") for x in text(d, "metrics").strip().split("\n\n")]
 t.equal(rows, [["metric Odd", "area   Info", "expr   NO.SUCH <= 20", "unit   ns"], ["metric Own", "area   Info", "expr   OCR.X:ocr_msr_val=0x20002 / IMC.RD:opc=0x1c8"], ["metric Broken", "absent"],
                ["metric NO.SUCH", "absent"]], "metrics; what cannot be compiled, and what no file has, is absent")
 t.ok("counters     4 8\n" in text(d, "model") and "fixed        4\n" in text(d, "model"), "facts, by the events", text(d, "model"))
-made = {e["name"]: (e["pmu"], e["code"]) for e in json.loads(run("list", "events", "--models", d, "--model", "mine", "-j").stdout)["events"]}
+made = {e["event"]: (e["pmu"], e["code"]) for e in json.loads(run("list", "events", "--models", d, "--model", "mine", "-j").stdout)["events"]}
 t.equal([made.get("OCR.X:ocr_msr_val=0x20002"), made.get("IMC.RD:opc=0x1c8")],
         [(None, "event=0xb7,umask=0x01,offcore_rsp=0x20002"), ("uncore_imc", "event=0x04,umask=0x03,filter_opc=0x1c8")],
         "values of registers that formulas give their events")

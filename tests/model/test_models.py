@@ -39,7 +39,7 @@ if not os.path.isdir(PERFMON):
     t.done()
 
 nodes = {m: {n["name"]: n for n in listed("nodes", m)} for m in models}
-events = {m: {e["name"]: e for e in listed("events", m)} for m in models}
+events = {m: {e["event"]: e for e in listed("events", m)} for m in models}
 
 # ---- nodes by level, out of the sheets ----
 

@@ -87,7 +87,7 @@ class Writer:
         return b[:size] + bytes(max(0, size - len(b)))
 
     def text(self, s):
-        b = s.encode() + b"\0"
+        b = s.encode(errors="surrogateescape") + b"\0"
         b += bytes(-len(b) % 64)
         return self.pack("I", len(b)) + b
 

@@ -45,7 +45,7 @@ t.ok(len(pieces) >= 5 and all(v for v in value["CPU0"]), "the other CPU counts o
 told = [v is not None for v in value["CPU1"]]
 t.ok(value["CPU1"][0] and told == sorted(told, reverse=True) and told.count(False) >= 2, "the one that went counted first, then it is not counted", value)
 late = [r for x in pieces for r in x["counts"] if r["where"] == "CPU1" and r["value"] is None]
-t.ok(late and all(r["why"] == "its CPU went offline" for r in late), "and why", late)
+t.ok(late and all(r["value_why"] == "its CPU went offline" for r in late), "and why", late)
 doc, p = doc_of("gone=60 gone_cpu=1", "-a", "-e", "cycles", "--", "sleep", "0.2")
 t.ok(p.returncode == 0 and doc["notes"] == ["a CPU went offline meanwhile: it is counted until then"], "the whole says so", doc)
 t.ok(doc["counts"][0]["value"] and doc["counts"][0]["value"] < 0.9 * 2 * 3e9 * doc["seconds"], "and is not made up from the other", doc)
@@ -57,7 +57,7 @@ t.ok(len(share) == 4 and all(share.values()) and abs(sum(share.values()) - 1) < 
 # ---- a program's counters go away
 doc, p = doc_of("gone=30", "-e", "cycles", "--", SPIN, "90")
 row = doc["counts"][0] if doc["counts"] else {}
-t.ok(p.returncode == 0 and row.get("value", 0) is None and row["why"] == "its counter went away", "gone before the first reading: not counted, not 0", doc)
+t.ok(p.returncode == 0 and row.get("value", 0) is None and row["value_why"] == "its counter went away", "gone before the first reading: not counted, not 0", doc)
 p = stat("gone=60", "-I", "20", "-e", "cycles", "--", SPIN, "150")
 rows = re.findall(r"^ +\d+\.\d+ +(\S+|<not counted>) +cycles", p.stderr, re.M)
 t.ok(rows and rows[0][0].isdigit() and rows[-1] == "<not counted>", "gone half way: counted until then", p.stderr)

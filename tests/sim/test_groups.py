@@ -23,7 +23,7 @@ PREFIX = "Bottleneck_"
 
 def members(model, group):
     rows = json.loads(run("list", "groups", group, "--model", model, "-j").stdout)["groups"]
-    return next(x["members"].split() for x in rows if x["name"] == group)
+    return next(x["members"] for x in rows if x["name"] == group)
 
 
 for machine, program, cause in [("spr", "branch_mispredicts", "Mispredictions"), ("icl", "dram_bound", "Data_Cache_Memory_Latency")]:

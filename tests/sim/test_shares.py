@@ -64,7 +64,7 @@ def told(text, how):
 
 
 def imported(model, rnd):
-    events = [e["name"] for e in json.loads(run("list", "events", "--model", model, "-j").stdout)["events"] if e["used"]]
+    events = [e["event"] for e in json.loads(run("list", "events", "--model", model, "-j").stdout)["events"] if e["used"]]
     with open("counts.csv", "w", encoding="utf-8") as f:
         for e in events:
             v = rnd.choice([0, 1, rnd.randrange(10 ** 9), 10 ** 9 + rnd.randrange(10 ** 6), 10 ** rnd.randrange(3, 13)])

@@ -99,7 +99,7 @@ ticks = [r["value"] for r in got if r["event"] == TICKS]
 t.ok([r.get("cpus") for r in got] == [1, 2, 1, 2] and len(ticks) == 2 and near(ticks[0], ticks[1], APART),
      "each socket has its boxes, which one of its CPUs reads", got)
 got, p = rows("-a", "--per", "cpu", "-e", TICKS)
-t.ok([r["value"] is not None for r in got] == [True, False, True, False] and "other CPUs" in (got[1]["why"] or ""),
+t.ok([r["value"] is not None for r in got] == [True, False, True, False] and "other CPUs" in (got[1]["value_why"] or ""),
      "a CPU that reads none: not counted, and why", got)
 p = stat("-a", "--per", "die", "-x", ",", "-o", "-", "-e", READ)
 table = list(csv.DictReader(io.StringIO(p.stdout)))
@@ -118,7 +118,7 @@ for args in (["-e", READ], ["-C", "0", "-e", READ], ["-M", "DRAM_BW_Use"]):
     t.ok(p.returncode == 125 and "whole CPUs" in p.stderr and "-a" in p.stderr and len(p.stderr.splitlines()) <= 3 and
          not os.path.exists(mark), "%s of a program: refused before it starts, and what to type" % " ".join(args), p.stderr)
 got, p = rows("-e", "cycles,%s" % READ)
-t.ok(p.returncode == 0 and got[0]["value"] and got[1]["value"] is None and "-a" in got[1]["why"], "beside what counts: told in its row", got)
+t.ok(p.returncode == 0 and got[0]["value"] and got[1]["value"] is None and "-a" in got[1]["value_why"], "beside what counts: told in its row", got)
 
 # ---- metrics over both kinds of counters
 p = stat("-a", "-M", "DRAM_BW_Use,IPC", "-j", "-o", "-")

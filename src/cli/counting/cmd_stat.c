@@ -48,6 +48,17 @@ int stat_put(struct counting *k, struct counting_out *out, const struct buf *b, 
 	return 0;
 }
 
+int stat_document(struct counting *k, struct counting_out *out, struct document *d, int fd,
+		  bool last, struct err *err)
+{
+	bool gone = false;
+
+	if (counting_out_document(out, d, fd, last, &gone, err))
+		return -1;
+	k->enough |= gone;
+	return 0;
+}
+
 struct count_head stat_head(const struct counting *k, struct arena *a)
 {
 	return (struct count_head){ .command = k->ask->program.v,

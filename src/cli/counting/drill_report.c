@@ -8,7 +8,7 @@
 
 #include "base/num.h"
 #include "cli/counting/drill_report.h"
-#include "cli/model_facts.h"
+#include "report/models.h"
 #include "measure/drill_latency.h"
 #include "model/groups.h"
 

@@ -26,7 +26,6 @@ struct stat_run {
 	size_t n_rows;
 	uint64_t run;
 	double interval_from;
-	bool printed;
 	char no_pmu[256];
 };
 
@@ -89,26 +88,19 @@ static int take(void *ctx, struct counting *k, struct err *err)
 	return counting_events_take(&s->ev, k, err);
 }
 
+/* `fd`: of standard error, for what came so far; -1: where results go. */
 static int print(struct stat_run *s, struct counts *c, const struct counting *k, int fd,
 		 struct err *err)
 {
-	struct counts_style st = { .style = fd < 0 ? *counting_out_style(&s->out)
-						   : cli_style(s->cli, fd),
-				   .separator = s->out.separator,
-				   .quiet = s->cli->opt.quiet,
-				   .verbose = s->cli->opt.verbose,
-				   .first = !s->printed };
-	struct buf b = BUF_INIT;
+	struct document d;
 	int rc = -1;
 
-	if (counting_events_notes(&s->ev, k, &s->a, &c->head.notes, &c->head.n_notes, err) ||
-	    counts_write(&b, c, fd < 0 ? s->out.format : "term", &st, err))
-		goto out;
-	if (fd < 0)
-		s->printed = true;
-	rc = stat_put(&s->k, &s->out, &b, fd, err);
-out:
-	buf_free(&b);
+	document_open(&d, &counts_document, c);
+	if (!counting_events_notes(&s->ev, k, &s->a, &c->head.notes, &c->head.n_notes, err)) {
+		counts_put(&d, c);
+		rc = stat_document(&s->k, &s->out, &d, fd, isnan(c->head.time), err);
+	}
+	document_close(&d);
 	return rc;
 }
 
@@ -192,14 +184,13 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	bool last = s->run + 1 >= stat_runs(s->cli) || k->result.interrupted;
 	struct counts c = { .head = stat_head(k, &s->a) };
 	struct counts_row *row;
-	struct buf b = BUF_INIT;
 	int rc = -1;
 
 	c.head.status = k->has_program ? k->result.status : -1;
 	c.head.killed_by = k->result.killed_by;
 	if (s->cli->opt.interval) {
-		counts_write_end(&b, &c.head, s->out.format);
-		rc = stat_put(&s->k, &s->out, &b, -1, err);
+		c.head.end = true;
+		rc = print(s, &c, k, -1, err);
 		goto out;
 	}
 	/* of a run that was cut short, the counts are not those of a run */
@@ -218,7 +209,6 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		rc = 0;
 	}
 out:
-	buf_free(&b);
 	arena_free(&s->a);
 	return rc;
 }
@@ -247,7 +237,7 @@ static int count(struct stat_run *s, struct err *err)
 
 	if (cli_ask(s->cli, &s->ask, err) || counting_open(&s->k, &s->ask, "count", 0, err) ||
 	    counting_events_parse(&s->ev, &s->k, err) ||
-	    counting_out_open(&s->out, s->cli, NULL, err))
+	    counting_out_open(&s->out, s->cli, &counts_document, err))
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);

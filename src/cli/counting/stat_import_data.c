@@ -549,20 +549,26 @@ static struct count_head head_of(const struct data *d, double time, double secon
 				    .seconds_error = NAN };
 }
 
+static int put_counts(struct data *d, struct counts *c, bool last, struct err *err)
+{
+	struct document doc;
+	bool gone;
+	int rc;
+
+	document_open(&doc, &counts_document, c);
+	counts_put(&doc, c);
+	rc = counting_out_document(&d->im->out, &doc, -1, last, &gone, err);
+	document_close(&doc);
+	return rc;
+}
+
 static int print_events(struct data *d, double time, double seconds, const char *const *notes,
 			size_t n_notes, struct err *err)
 {
 	struct import *im = d->im;
 	struct counts c = { .head = head_of(d, time, seconds) };
-	struct counts_style st = { .style = *counting_out_style(&im->out),
-				   .separator = im->out.separator,
-				   .quiet = im->cli->opt.quiet,
-				   .verbose = im->cli->opt.verbose,
-				   .first = !im->printed };
 	struct counts_row *row =
 		arena_alloc(&im->once, (d->n_places * d->n_events + 1) * sizeof(*row));
-	struct buf b = BUF_INIT;
-	int rc = -1;
 
 	if (!row)
 		return err_nomem(err);
@@ -573,10 +579,7 @@ static int print_events(struct data *d, double time, double seconds, const char 
 	c.row = row;
 	c.head.notes = notes;
 	c.head.n_notes = n_notes;
-	if (!counts_write(&b, &c, im->out.format, &st, err))
-		rc = import_put(im, &b, err);
-	buf_free(&b);
-	return rc;
+	return put_counts(d, &c, isnan(time), err);
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -623,8 +626,8 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 			   struct err *err)
 {
 	double least = (double)d->im->cli->opt.interval / 1e9 * 0.98, began = 0;
-	struct count_head end = head_of(d, NAN, 0);
-	struct tree_report r = { .head = end };
+	struct counts c = { .head = head_of(d, NAN, 0) };
+	struct tree_report r;
 	struct buf b = BUF_INIT;
 	size_t from = 0;
 	int rc = -1;
@@ -639,14 +642,14 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 		from = i + 1;
 		began = now;
 	}
-	end.seconds = began;
-	end.notes = notes;
-	end.n_notes = n_notes;
-	r.head = end;
+	c.head.seconds = began;
+	c.head.notes = notes;
+	c.head.n_notes = n_notes;
+	c.head.end = true;
 	if (d->no_model)
-		counts_write_end(&b, &end, d->im->out.format);
-	else
-		tree_report_end(&b, &r, d->im->out.format);
+		return put_counts(d, &c, true, err);
+	r = (struct tree_report){ .head = c.head };
+	tree_report_end(&b, &r, d->im->out.format);
 	rc = import_put(d->im, &b, err);
 	buf_free(&b);
 	return rc;
@@ -694,7 +697,8 @@ static int print_all(struct data *d, struct err *err)
 	const char *note[8];
 	size_t n = 0;
 
-	if (notes_of(d, note, &n, err) || counting_out_open(&d->im->out, d->im->cli, NULL, err))
+	if (notes_of(d, note, &n, err) ||
+	    counting_out_open(&d->im->out, d->im->cli, d->no_model ? &counts_document : NULL, err))
 		return -1;
 	if (d->im->cli->opt.interval)
 		return print_intervals(d, note, n, err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/model_facts.h"
+#include "report/models/models_int.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +63,16 @@ void put_counters(struct buf *b, const struct model_event *e)
 		buf_printf(b, "%sfixed %s", e->counters ? ", " : "", counter_spans(e->fixed, text));
 }
 
+void put_event_code(struct buf *b, const struct model_event *e)
+{
+	if (*e->pmu)
+		buf_printf(b, "%s/%s/", e->pmu, e->code);
+	else
+		buf_puts(b, e->code);
+	if (*e->modifiers)
+		buf_printf(b, ":%s", e->modifiers);
+}
+
 void put_event_option(struct buf *b, const struct model_event *e, const char *pmu)
 {
 	bool precise = e->flags & EVENT_PRECISE;
@@ -113,65 +122,57 @@ bool metric_asks_latency(const struct model *m, uint32_t metric)
 	return asks;
 }
 
-size_t metric_facts(const struct model *m, uint32_t metric, struct fact *out)
+const char *account_part_word(enum account_part part)
 {
-	const struct model_metric *t = &m->metric[metric];
-	const char *parent = t->parent == MODEL_NONE ? "" : m->metric[t->parent].name;
-	const struct fact facts[] = {
-		{ "name", FACT_TEXT, t->name, 0 },
-		{ "path", FACT_TEXT, t->path, 0 },
-		{ "level", FACT_NUMBER, NULL, t->level },
-		{ "parent", FACT_TEXT, parent, 0 },
-		{ "area", FACT_TEXT, t->area, 0 },
-		{ "formula", FACT_TEXT, t->text, 0 },
-		{ "threshold", FACT_TEXT, t->threshold_text, 0 },
-		{ "count", FACT_TEXT, t->domain_text, 0 },
-		{ "unit", FACT_TEXT, t->unit, 0 },
-		{ "scale", FACT_NUMBER, NULL, t->scale },
-		{ "max", FACT_NUMBER, NULL, t->max },
-		{ "overlap", FACT_BOOL, NULL, t->overlap },
-		{ "approximate", FACT_BOOL, NULL, t->approximate },
-		{ "retire_latency", FACT_BOOL, NULL, metric_asks_latency(m, metric) },
-		{ "groups", FACT_TEXT, t->groups, 0 },
-		{ "issues", FACT_TEXT, t->issues, 0 },
-		{ "locate", FACT_TEXT, t->locate_all, 0 },
-		{ "says", FACT_TEXT, t->says, 0 },
-		{ "try", FACT_TEXT, t->try_, 0 },
-		{ "file", FACT_TEXT, t->file, 0 },
-		{ "line", FACT_NUMBER, NULL, t->line },
+	static const char *const words[] = {
+		[PART_CYCLES] = "cycles",   [PART_HALTED] = "halted",
+		[PART_STALLED] = "stalled", [PART_UNSTALLED] = "unstalled",
+		[PART_INFO] = "info",
 	};
 
-	memcpy(out, facts, sizeof(facts));
-	return sizeof(facts) / sizeof(facts[0]);
+	return words[part];
 }
 
-size_t event_facts(const struct model *m, uint32_t event, struct fact *out)
+const char *account_cover_word(enum account_cover cover)
 {
-	static char spans[3][64], flags[160]; /* until the next call */
-	const struct model_event *e = &m->event[event];
-	struct buf b = BUF_INIT;
+	static const char *const words[] = {
+		[COVER_FULL] = "full",
+		[COVER_PROFILE] = "profile",
+		[COVER_PARTIAL] = "partial",
+		[COVER_NONE] = "none",
+	};
 
-	put_flags(&b, e->flags);
-	(void)snprintf(flags, sizeof(flags), "%s", buf_str(&b));
-	buf_free(&b);
-	{
-		const struct fact facts[] = {
-			{ "name", FACT_TEXT, e->name, 0 },
-			{ "pmu", FACT_TEXT, e->pmu, 0 },
-			{ "code", FACT_TEXT, e->code, 0 },
-			{ "modifiers", FACT_TEXT, e->modifiers, 0 },
-			{ "counters", FACT_TEXT, counter_spans(e->counters, spans[0]), 0 },
-			{ "counters_alone", FACT_TEXT, counter_spans(e->counters_alone, spans[1]),
-			  0 },
-			{ "fixed", FACT_TEXT, counter_spans(e->fixed, spans[2]), 0 },
-			{ "period", FACT_NUMBER, NULL, (double)e->period },
-			{ "flags", FACT_TEXT, flags, 0 },
-			{ "errata", FACT_TEXT, e->errata, 0 },
-			{ "latency", FACT_NUMBER, NULL, e->latency },
-			{ "used", FACT_BOOL, NULL, event < m->n_used },
-		};
+	return words[cover];
+}
 
-		memcpy(out, facts, sizeof(facts));
-		return sizeof(facts) / sizeof(facts[0]);
+static void put_sum(struct buf *b, const struct account *acc, uint32_t node)
+{
+	const char *sep = "";
+
+	for (uint32_t i = 0; i < acc->n; i++) {
+		if (acc->node[i].parent != node || !acc->node[i].adds)
+			continue;
+		buf_printf(b, "%s%s", sep, acc->node[i].name);
+		sep = " + ";
+	}
+}
+
+void put_account_cost(struct buf *b, const struct account *acc, uint32_t node)
+{
+	const struct account_node *t = &acc->node[node];
+
+	if (t->expr) {
+		buf_puts(b, t->text);
+	} else if (t->event != MODEL_NONE) {
+		buf_puts(b, acc->model->event[t->event].name);
+		if (t->penalty != 1.0 && t->cycles)
+			buf_printf(b, " x %g%s", t->penalty,
+				   t->reference ? " of the reference clock"
+				   : t->ns	? " ns"
+						: "");
+	} else if (t->cover == COVER_NONE) {
+		buf_puts(b, "not measured");
+	} else {
+		put_sum(b, acc, node);
 	}
 }

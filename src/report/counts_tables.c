@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counted events as a table: a row for each event in each place. People see "12,712,001" and
+ * "1,204.31 ms", with what they mean beside them; programs see numbers in the event's unit.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "report/counts.h"
+
+static const struct counts_row *row_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static double time_of(const struct table *t)
+{
+	return ((const struct counts *)t->ctx)->head.time;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+TABLE_GET(shown_time)
+{
+	(void)c;
+	(void)r;
+	cell_printf(out, "%.3f", time_of(t));
+	out->kind = T_TEXT;
+}
+
+/* 1,204.31 ms, cut off behind the last digit */
+static void put_ms(struct table_cell *out, double ns)
+{
+	char n[NUM_MAX];
+
+	cell_printf(out, "%s.%02u ms", num_exact(n, (uint64_t)(ns / 1e6)),
+		    (unsigned)((uint64_t)(ns / 1e4) % 100));
+}
+
+TABLE_GET(shown_value)
+{
+	const struct counts_row *x = row_of(r);
+	char n[NUM_MAX];
+
+	(void)t;
+	(void)c;
+	out->kind = T_TEXT;
+	if (isnan(x->value))
+		cell_printf(out, "%s", x->supported ? "<not counted>" : "<not supported>");
+	else if (!strcmp(x->unit, "ns"))
+		put_ms(out, x->value);
+	else if (*x->unit || (x->value < 100 && x->value > floor(x->value)))
+		cell_printf(out, "%.3f%s%s", x->value, *x->unit ? " " : "", x->unit);
+	else
+		cell_printf(out, "%s", num_exact(n, (uint64_t)(x->value + 0.5)));
+}
+
+TABLE_GET(shown_error)
+{
+	const struct counts_row *x = row_of(r);
+
+	(void)t;
+	(void)c;
+	if (isnan(x->error) || isnan(x->value) || x->value <= 0)
+		return;
+	if (x->error / x->value < 0.0005)
+		out->text = "+-<0.1 %";
+	else
+		cell_printf(out, "+-%.1f %%", 100 * x->error / x->value);
+}
+
+TABLE_GET(shown_counted)
+{
+	const struct counts_row *x = row_of(r);
+
+	(void)t;
+	(void)c;
+	if (!isnan(x->value) && !isnan(x->counted) && x->counted < 0.9995)
+		cell_printf(out, "(counted %.1f %% of the time)", 100 * x->counted);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+TABLE_CELL(interval_end, out->e.v = time_of(t))
+TABLE_CELL(cpus, out->none = !out->n)
+
+TABLE_GET(value)
+{
+	const struct counts_row *x = row_of(r);
+
+	(void)t;
+	(void)c;
+	out->e = (struct estimate){ x->value, x->error, isnan(x->value) ? x->why : NULL };
+	if (!x->whole || !(x->value < 18e18))
+		return;
+	out->kind = T_COUNT; /* with all its digits */
+	out->n = (uint64_t)x->value;
+}
+
+/* People see in its place why there is no value. */
+TABLE_GET(note)
+{
+	const struct counts_row *x = row_of(r);
+
+	(void)t;
+	(void)c;
+	out->text = isnan(x->value) ? NULL : x->note;
+	out->says = isnan(x->value) ? x->why : NULL;
+}
+
+TABLE_CELL(derived, if (row_of(r)->derived_unit) out->e.v = row_of(r)->derived)
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define SAYS	   C_PEOPLE | C_SPARSE
+#define OF(member) TABLE_FIELD(struct counts_row, member)
+static const struct table_column columns[] = {
+	COLUMN("time", "time", T_SECONDS, C_DATA | C_KEY, "end of the interval, since the start",
+	       .get = interval_end),
+	COLUMN("shown_time", "time", T_REAL, C_PEOPLE, "", .get = shown_time, .least = 10),
+	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE,
+	       "a CPU, core, thread, ...; null: all that was counted", OF(where)),
+	COLUMN("cpus", "CPUs", T_COUNT, C_SPARSE, "in this place", OF(n_cpus), .get = cpus),
+	COLUMN("shown_value", "value", T_REAL, C_PEOPLE, "", .get = shown_value, .least = 18),
+	COLUMN("shown_error", "+-", T_TEXT, SAYS, "", .get = shown_error),
+	COLUMN("event", "event", T_TEXT, C_KEY, "as it was asked for", OF(event)),
+	COLUMN("value", "value", T_AMOUNT, C_DATA | C_ERROR | C_WHY,
+	       "the count, extrapolated where the event was counted part of the time",
+	       .get = value),
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of the value; empty: a number", OF(unit)),
+	COLUMN("counted", "counted", T_SHARE, C_DATA, "share of the time on a counter",
+	       OF(counted)),
+	COLUMN("note", "", T_TEXT, C_SPARSE, "the value beside time or another event", .get = note),
+	COLUMN("shown_counted", "", T_TEXT, SAYS, "", .get = shown_counted),
+	COLUMN("derived", "derived", T_REAL, C_DATA, "the same as a number", .get = derived),
+	COLUMN("derived_unit", "unit", T_TEXT, C_DATA, "of `derived`", OF(derived_unit)),
+	COLUMN("runs", "runs", T_COUNT, C_DATA, "that have a value (-r)", OF(runs)),
+	COLUMN("stddev", "stddev", T_REAL, C_DATA, "of the runs", OF(stddev)),
+	COLUMN("supported", "supported", T_FLAG, C_DATA, "the event could be opened",
+	       OF(supported)),
+};
+#undef OF
+static const struct table_form counts_form = { "counts", NULL, TABLE_MAIN, TABLE_COLUMNS(columns),
+					       .rest = "count" };
+#define TIMES 3 /* table.hidden: the first two columns are those of intervals */
+
+static const struct table_form *const forms[] = { &count_head_form, &count_interval_form,
+						  &counts_form, &count_losses_form };
+const struct document_form counts_document = {
+	.name = "counts", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+};
+
+static struct count_losses losses(const struct counts *c)
+{
+	struct count_losses l = { .counts = c->n };
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct counts_row *r = &c->row[i];
+
+		l.refused += !r->supported;
+		l.not_counted += r->supported && isnan(r->value);
+		l.multiplexed += !isnan(r->value) && r->counted < 1;
+	}
+	return l;
+}
+
+void counts_put(struct document *d, struct counts *c)
+{
+	const struct table t = { .form = &counts_form,
+				 .ctx = c,
+				 .array = c->row,
+				 .stride = sizeof(*c->row),
+				 .n = c->n,
+				 .hidden = isnan(c->head.time) ? TIMES : 0 };
+
+	c->head.lost = losses(c);
+	count_head_put(d, &c->head);
+	if (!c->head.end)
+		document_table(d, &t);
+	count_tail_put(d, &c->head);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known of names: what each is made of, which events that takes, what uses it, where it
+ * stands.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/models/models_int.h"
+
+/* Of one name at a time. */
+struct search {
+	struct explain *x;
+	struct explained *e;
+	double system[SYSTEM_COUNT]; /* not known: only what no machine takes is left out */
+	bool *seen;		     /* by metric, or node of the account */
+	bool *needed, *latency;	     /* by event */
+	struct group_row *group;     /* rows of LIST_GROUPS */
+	struct err *err;
+};
+
+/* ---- the events that a name needs ------------------------------------------------------------ */
+
+static int need(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	struct search *s = ctx;
+
+	if (kind == EXPR_LATENCY)
+		s->latency[index] = true;
+	if (kind != EXPR_METRIC) {
+		s->needed[index] = true;
+	} else if (!s->seen[index]) {
+		s->seen[index] = true;
+		return expr_needs(s->x->m->metric[index].expr, s->system, need, s);
+	}
+	return 0;
+}
+
+static int need_of_account(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	struct search *s = ctx;
+	const struct account *acc = s->x->account;
+	const struct account_node *t;
+
+	if (kind != EXPR_METRIC) {
+		s->needed[index] = true;
+		return 0;
+	}
+	t = &acc->node[index];
+	if (t->event != MODEL_NONE)
+		s->needed[t->event] = true;
+	if (t->expr)
+		return expr_needs(t->expr, s->system, need_of_account, s);
+	for (uint32_t i = 0; i < acc->n; i++)
+		if (acc->node[i].parent == index && acc->node[i].adds)
+			(void)need_of_account(s, EXPR_METRIC, i);
+	return 0;
+}
+
+static int reserve(struct list *l, struct arena *a, size_t more, bool needs)
+{
+	size_t cap = 2 * l->cap + more;
+	uint32_t *index;
+	struct list_need *need_of;
+
+	if (l->n + more <= l->cap)
+		return 0;
+	index = arena_alloc(a, cap * sizeof(*index));
+	need_of = arena_alloc(a, needs ? cap * sizeof(*need_of) : 1);
+	if (!index || !need_of)
+		return -1;
+	if (l->n)
+		memcpy(index, l->index, l->n * sizeof(*index));
+	if (l->n && needs)
+		memcpy(need_of, l->need, l->n * sizeof(*need_of));
+	l->index = index;
+	l->need = needs ? need_of : NULL;
+	l->cap = cap;
+	return 0;
+}
+
+/* Of the search's name: rows of the table of events. */
+static int keep_needs(struct search *s)
+{
+	struct list *l = &s->x->part[LIST_EVENTS];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->x->m->n_events; i++)
+		n += s->needed[i];
+	if (reserve(l, s->x->a, n + 1, true))
+		return err_nomem(s->err);
+	s->e->need = l->n;
+	s->e->n_needs = n;
+	for (uint32_t i = 0; i < s->x->m->n_events; i++) {
+		if (!s->needed[i])
+			continue;
+		l->need[l->n] = (struct list_need){ s->e->name, s->latency[i] };
+		l->index[l->n++] = i;
+	}
+	return 0;
+}
+
+/* ---- other names ----------------------------------------------------------------------------- */
+
+/* Is `word` one of the words of `list`? */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+	while (*list) {
+		size_t n = strcspn(list, " ");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		list += n;
+		list += strspn(list, " ");
+	}
+	return false;
+}
+
+static bool one_issue_shared(const char *a, const char *b)
+{
+	while (*a) {
+		size_t n = strcspn(a, " ");
+
+		if (n && has_word(b, a, n))
+			return true;
+		a += n;
+		a += strspn(a, " ");
+	}
+	return false;
+}
+
+static int uses(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	const uint32_t *event = ctx;
+
+	return kind != EXPR_METRIC && index == *event;
+}
+
+static bool is_child(const struct search *s, uint32_t i)
+{
+	return i != s->e->index && s->x->m->metric[i].parent == s->e->index;
+}
+
+static bool is_related(const struct search *s, uint32_t i)
+{
+	const struct model_metric *v = s->x->m->metric;
+
+	return i != s->e->index && one_issue_shared(v[s->e->index].issues, v[i].issues);
+}
+
+static bool metric_uses(const struct search *s, uint32_t i)
+{
+	uint32_t event = s->e->index;
+
+	return expr_needs(s->x->m->metric[i].expr, s->system, uses, &event);
+}
+
+static bool is_account_child(const struct search *s, uint32_t i)
+{
+	return s->x->account->node[i].parent == s->e->index;
+}
+
+static bool account_uses(const struct search *s, uint32_t i)
+{
+	const struct account_node *t = &s->x->account->node[i];
+	uint32_t event = s->e->index;
+
+	return t->event == event || (t->expr && expr_needs(t->expr, s->system, uses, &event));
+}
+
+struct named {
+	uint32_t order;
+	const char *name;
+};
+
+static int by_order(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Adds the metrics for which `fits` holds, as they are read, or the nodes of the account. */
+static int add_names(struct search *s, struct explain_names *out, bool of_account,
+		     bool (*fits)(const struct search *s, uint32_t i))
+{
+	const struct account *acc = s->x->account;
+	const struct model *m = s->x->m;
+	size_t all = !of_account ? m->n_metrics : acc ? acc->n : 0, n = 0;
+	struct named *v = arena_alloc(s->x->a, (all + 1) * sizeof(*v));
+	const char **name = arena_alloc(s->x->a, (all + out->n + 1) * sizeof(*name));
+
+	if (!v || !name)
+		return err_nomem(s->err);
+	for (uint32_t i = 0; i < all; i++)
+		if (fits(s, i))
+			v[n++] = of_account
+					 ? (struct named){ i, acc->node[i].name }
+					 : (struct named){ m->metric[i].order, m->metric[i].name };
+	if (n)
+		qsort(v, n, sizeof(*v), by_order);
+	if (out->n)
+		memcpy(name, out->v, out->n * sizeof(*name));
+	for (size_t i = 0; i < n; i++)
+		name[out->n++] = v[i].name;
+	out->v = name;
+	return 0;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+static int find_metric(struct search *s)
+{
+	const struct model_metric *t = &s->x->m->metric[s->e->index];
+
+	s->e->name = t->name;
+	s->e->says = or_null(t->says);
+	s->e->advice = or_null(t->try_);
+	s->e->formula = t->text;
+	(void)need(s, EXPR_METRIC, s->e->index);
+	if (add_names(s, &s->e->children, false, is_child))
+		return -1;
+	return add_names(s, &s->e->related, false, is_related);
+}
+
+/* A text made by put_account_cost() and its like, in the arena. */
+static int keep_text(struct search *s, struct buf *b, const char **out)
+{
+	*out = arena_strdup(s->x->a, buf_str(b));
+	buf_free(b);
+	return *out ? 0 : err_nomem(s->err);
+}
+
+static int find_account(struct search *s)
+{
+	const struct account_node *t = &s->x->account->node[s->e->index];
+	struct buf b = BUF_INIT;
+
+	s->e->name = t->name;
+	s->e->says = or_null(t->says);
+	s->e->advice = or_null(t->try_);
+	put_account_cost(&b, s->x->account, s->e->index);
+	if (keep_text(s, &b, &s->e->formula))
+		return -1;
+	(void)need_of_account(s, EXPR_METRIC, s->e->index);
+	return add_names(s, &s->e->children, true, is_account_child);
+}
+
+static int find_event(struct search *s)
+{
+	const struct model_event *e = &s->x->m->event[s->e->index];
+	struct model_words w;
+	struct buf b = BUF_INIT;
+
+	s->e->name = e->name;
+	if (!model_describe(&w, s->x->a, s->x->m, e->name, NULL)) {
+		s->e->says = w.text;
+		s->e->wrong = w.wrong;
+		s->e->vendors = w.vendors;
+	}
+	buf_printf(&b, "%s/%s/%s", *e->pmu ? e->pmu : "cpu", e->code, e->modifiers);
+	if (keep_text(s, &b, &s->e->formula))
+		return -1;
+	s->needed[s->e->index] = true;
+	if (add_names(s, &s->e->users, false, metric_uses))
+		return -1;
+	return add_names(s, &s->e->users, true, account_uses);
+}
+
+static int find_group(struct search *s, const char *name)
+{
+	struct list *l = &s->x->part[LIST_GROUPS];
+	struct group_row row;
+
+	s->e->name = name;
+	if (!strcasecmp(name, MODEL_BOTTLENECKS))
+		s->e->says = "The slots by cause: each bottleneck gathers what one cause costs in "
+			     "all branches of the tree, useful work included. Together they are "
+			     "100 %.";
+	if (group_row_fill(&row, s->x->a, s->x->m, name, s->err))
+		return -1;
+	s->e->index = (uint32_t)l->n;
+	s->group[l->n] = row;
+	s->e->children = (struct explain_names){ row.member, row.n };
+	return 0;
+}
+
+static bool meant_by(struct explained *out, const struct model *m, const struct account *acc,
+		     const char *name)
+{
+	size_t n = strlen(name);
+
+	out->index = model_metric_named(m, name, n);
+	out->kind = EXPLAIN_METRIC;
+	if (out->index != MODEL_NONE) {
+		if (m->metric[out->index].level)
+			out->kind = EXPLAIN_NODE;
+		return true;
+	}
+	out->index = acc ? account_find(acc, name, n) : MODEL_NONE;
+	out->kind = EXPLAIN_ACCOUNT;
+	if (out->index != MODEL_NONE)
+		return true;
+	out->index = model_event_find(m, name, n);
+	out->kind = EXPLAIN_EVENT;
+	if (out->index != MODEL_NONE)
+		return true;
+	out->kind = EXPLAIN_GROUP;
+	return model_group_count(m, name, n) > 0;
+}
+
+bool explain_knows(const struct model *m, const struct account *account, const char *name)
+{
+	struct explained e;
+
+	return meant_by(&e, m, account, name);
+}
+
+static int unknown(const struct explain *x, const char *name, struct err *err)
+{
+	const struct model *m = x->m;
+	size_t n = m->n_metrics + m->n_events + (x->account ? x->account->n : 0), k = 0;
+	const char **words = arena_alloc(x->a, (n + 1) * sizeof(*words));
+	const char *near;
+
+	if (!words)
+		return err_nomem(err);
+	for (size_t i = 0; i < m->n_metrics; i++)
+		words[k++] = m->metric[i].name;
+	for (size_t i = 0; x->account && i < x->account->n; i++)
+		words[k++] = x->account->node[i].name;
+	for (size_t i = 0; i < m->n_events; i++)
+		words[k++] = m->event[i].name;
+	words[k] = NULL;
+	near = strlen(name) < 100 ? text_nearest(name, words) : NULL;
+	(void)err_set(err, ERR_NOT_FOUND, "%s has no node, metric, group or event '%.100s'", m->id,
+		      name);
+	if (near)
+		return err_hint(err, "did you mean %s?", near);
+	return err_hint(err,
+			"cyclade list nodes, account, metrics, groups or events show the names");
+}
+
+static const enum list_kind part_of[] = {
+	[EXPLAIN_NODE] = LIST_NODES,	  [EXPLAIN_METRIC] = LIST_METRICS,
+	[EXPLAIN_ACCOUNT] = LIST_ACCOUNT, [EXPLAIN_EVENT] = LIST_EVENTS,
+	[EXPLAIN_GROUP] = LIST_GROUPS,
+};
+
+static int find(struct search *s, const char *name)
+{
+	const struct model *m = s->x->m;
+	struct list *part;
+	int rc;
+
+	if (!meant_by(s->e, m, s->x->account, name))
+		return unknown(s->x, name, s->err);
+	memset(s->seen, 0, m->n_metrics * sizeof(*s->seen));
+	memset(s->needed, 0, m->n_events * sizeof(*s->needed));
+	memset(s->latency, 0, m->n_events * sizeof(*s->latency));
+	rc = s->e->kind == EXPLAIN_ACCOUNT ? find_account(s)
+	     : s->e->kind == EXPLAIN_EVENT ? find_event(s)
+	     : s->e->kind == EXPLAIN_GROUP ? find_group(s, name)
+					   : find_metric(s);
+	if (rc || keep_needs(s))
+		return -1;
+	part = &s->x->part[part_of[s->e->kind]];
+	if (s->e->kind == EXPLAIN_EVENT)
+		return 0;
+	if (reserve(part, s->x->a, 1, false))
+		return err_nomem(s->err);
+	part->index[part->n++] = s->e->index;
+	return 0;
+}
+
+int explain_make(struct explain *out, struct arena *a, const struct model *m,
+		 const struct account *account, const char *const *name, size_t n, struct err *err)
+{
+	struct search s = { .x = out, .err = err };
+
+	*out = (struct explain){ .m = m, .account = account, .a = a };
+	s.group = arena_alloc(a, (n + 1) * sizeof(*s.group));
+	out->name = arena_alloc(a, (n + 1) * sizeof(*out->name));
+	s.seen = arena_alloc(a, m->n_metrics + 1);
+	s.needed = arena_alloc(a, m->n_events + 1);
+	s.latency = arena_alloc(a, m->n_events + 1);
+	if (!s.group || !out->name || !s.seen || !s.needed || !s.latency)
+		return err_nomem(err);
+	for (size_t i = 0; i < SYSTEM_COUNT; i++)
+		s.system[i] = NAN;
+	for (size_t i = 0; i < sizeof(part_of) / sizeof(*part_of); i++)
+		out->part[part_of[i]] = list_of(part_of[i], m, account);
+	out->part[LIST_GROUPS].base = s.group;
+	for (; out->n < n; out->n++) {
+		s.e = &out->name[out->n];
+		*s.e = (struct explained){ .name = NULL };
+		if (find(&s, name[out->n]))
+			return -1;
+	}
+	return 0;
+}
