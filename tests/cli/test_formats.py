@@ -25,7 +25,8 @@ from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
 
 # Commands whose results are not made of tables yet, so that they have no --table: a command that gets it loses its row, and no
 # command gets one.
-NOT_YET = {"annotate", "blocks", "explain", "list", "report", "run", "stat"}
+NOT_YET = {"annotate", "report", "run", "stat"}
+HALF = {"stat"}  # counts are tables, the tree is not
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-formats-")
@@ -54,11 +55,11 @@ def option(command, name):
 
 def offered(command):
     o = option(command, "format")
-    return o["arg"].split("|") if o else []
+    return o["arg"].replace("FORMATS", "|".join(SHOWN)).split("|") if o else []
 
 
 UNIVERSE = sorted({f for c in COMMANDS.values() for f in offered(c)} | set(SHOWN) | {"folded", "openmetrics", "xyzzy"})
-TABLED = {c for c in COMMANDS.values() if option(c, "table")}
+TABLED = {c for c in COMMANDS.values() if option(c, "table")} - HALF
 t.ok({"term", "csv", "json", "markdown"} <= set(UNIVERSE) and len(COMMANDS) > 15, "the tables were read", (UNIVERSE, COMMANDS))
 t.equal({c for c in COMMANDS.values() if offered(c)} - TABLED, NOT_YET, "commands whose results are not made of tables: those of NOT_YET")
 t.equal(sorted(c for c in TABLED if not set(SHOWN) <= set(offered(c))), [], "what is made of tables has all formats of format.def")
@@ -146,7 +147,7 @@ for command, results in sorted(RESULTS.items()):
         for form in UNIVERSE:
             p = run(command, "--format", form, *words)
             hint = refused(p)
-            if command in NOT_YET and p.returncode == status(command) and hint is None:
+            if command in NOT_YET and p.returncode in (2, status(command)) and hint is None:
                 continue  # in its own words
             if hint is None:
                 here.add(form)
