@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blocks_int - what the tables of blocks share. Their ctx is the view. Rows are a struct blocks_row
- * of its row, edge or loop, but for intervals and for the listing of a function.
+ * blocks_int - what the tables of blocks share. Their ctx is the view. Those of blocks, edges and
+ * loops have an array of struct blocks_row that blocks_next() walks: a row's p is the block, edge
+ * or loop itself, at[0] its place in the array, at[1] the class of its distribution.
  */
 #ifndef CYCLADE_REPORT_FLOW_BLOCKS_INT_H
 #define CYCLADE_REPORT_FLOW_BLOCKS_INT_H
@@ -14,21 +15,22 @@ static inline const struct blocks_view *view_of(const struct table *t)
 	return t->ctx;
 }
 
-static inline const struct blocks_row *row_of(const struct table_row *r)
+static inline const struct blocks_row *row_of(const struct table *t, const struct table_row *r)
 {
-	return r->p;
+	return (const struct blocks_row *)t->array + r->at[0];
 }
 
 static inline const struct block *block_of(const struct table_row *r)
 {
-	return &row_of(r)->f->block[row_of(r)->block];
+	return r->p;
 }
 
 static inline const struct block_loop *loop_of(const struct table_row *r)
 {
-	return &row_of(r)->f->loop[row_of(r)->block];
+	return r->p;
 }
 
+bool blocks_next(const struct table *t, struct table_row *r);
 /* Where a block mostly runs together with others, the few times alone are not its times. */
 bool blocks_is_alone(const struct block *k);
 
@@ -38,7 +40,7 @@ bool blocks_is_alone(const struct block *k);
 	void name(const struct table *t, const struct table_column *c, const struct table_row *r, \
 		  struct table_cell *out)
 
-table_get blocks_get_dso, blocks_get_function, blocks_get_number, blocks_get_leans;
+table_get blocks_get_dso, blocks_get_function, blocks_get_number;
 /* For people: "function+0x1a" of a block, or of a loop's head. */
 table_get blocks_get_name;
 /* Of what was timed: a block alone (.which: a member of struct flow_shape); the same for people. */
@@ -51,6 +53,9 @@ table_get blocks_get_bounds, blocks_get_shape;
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = blocks_get_dso), \
 	COLUMN("function", "function", T_TEXT, C_KEY | C_DATA, "its name", \
 	       .get = blocks_get_function)
+#define BLOCKS_NUMBER(key) \
+	COLUMN(key, key, T_ID, C_KEY | C_DATA, "its number in the function", \
+	       .get = blocks_get_number)
 #define BLOCKS_NAME(head) \
 	COLUMN("name", head, T_TEXT, C_PEOPLE | C_FLEX, "", .get = blocks_get_name)
 #define BLOCKS_FIGURE(key, kind, means, member) \
@@ -75,14 +80,11 @@ table_get blocks_get_bounds, blocks_get_shape;
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-extern const struct table_form blocks_blocks_form, blocks_loops_form, blocks_listing_form,
-	blocks_alone_form, blocks_iterations_form, blocks_trips_form, blocks_times_form,
-	blocks_modes_form, blocks_intervals_form, blocks_visits_form;
+extern const struct table_form blocks_blocks_form, blocks_edges_form, blocks_loops_form,
+	blocks_listing_form, blocks_alone_form, blocks_iterations_form, blocks_trips_form,
+	blocks_times_form, blocks_modes_form, blocks_rounds_form, blocks_intervals_form,
+	blocks_visits_form;
 
-/* Where figures are weights and no executions, people read so above the columns. */
-void blocks_table(struct document *d, const struct blocks_view *v, struct table t);
-/* Loops' iterations and visits; then of what was timed. */
-void blocks_put_loops(struct document *d, const struct blocks_view *v);
-void blocks_put_times(struct document *d, const struct blocks_view *v);
+void blocks_put_intervals(struct document *d, const struct blocks_view *v);
 
 #endif

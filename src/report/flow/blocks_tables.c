@@ -12,28 +12,26 @@
 #include "report/flow/blocks_int.h"
 #include "show/graph_faces.h"
 
-enum { ROWS = 20 }; /* that people are shown unless --limit says */
+enum { ROWS = 20, LOOPS = 10 }; /* that people are shown unless --limit says */
 
 /* ---- what several tables have ---------------------------------------------------------------- */
 
 BLOCKS_GET(blocks_get_dso)
 {
 	(void)c;
-	out->text = blocks_dso(view_of(t), row_of(r)->f);
+	out->text = blocks_dso(view_of(t), row_of(t, r)->f);
 }
 
 BLOCKS_GET(blocks_get_function)
 {
-	(void)t;
 	(void)c;
-	out->text = row_of(r)->f->symbol->name;
+	out->text = row_of(t, r)->f->symbol->name;
 }
 
 BLOCKS_GET(blocks_get_number)
 {
-	(void)t;
 	(void)c;
-	out->n = row_of(r)->block;
+	out->n = row_of(t, r)->block;
 }
 
 /* A block, or the head of a loop. */
@@ -42,15 +40,15 @@ static uint32_t block_at(const struct table *t, const struct table_row *r)
 	return t->form == &blocks_loops_form || t->form == &blocks_iterations_form ||
 			       t->form == &blocks_visits_form
 		       ? loop_of(r)->head
-		       : row_of(r)->block;
+		       : row_of(t, r)->block;
 }
 
 BLOCKS_GET(blocks_get_name)
 {
-	uint32_t start = row_of(r)->f->code->block[block_at(t, r)].start;
+	uint32_t start = row_of(t, r)->f->code->block[block_at(t, r)].start;
 
 	(void)c;
-	out->text = row_of(r)->f->symbol->name;
+	out->text = row_of(t, r)->f->symbol->name;
 	if (!start)
 		return;
 	buf_printf(out->scratch, "+0x%" PRIx32, start);
@@ -59,7 +57,7 @@ BLOCKS_GET(blocks_get_name)
 
 TABLE_GET(place)
 {
-	struct source_line at = blocks_line(view_of(t), row_of(r)->f, block_at(t, r));
+	struct source_line at = blocks_line(view_of(t), row_of(t, r)->f, block_at(t, r));
 
 	(void)c;
 	if (at.file)
@@ -68,11 +66,30 @@ TABLE_GET(place)
 
 #define PLACE COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = place)
 
-static void put_index(uint32_t i, struct table_cell *out)
+/* A block or a loop by its number; none: CODE_NONE. */
+TABLE_GET(index_of)
 {
+	uint32_t i;
+
+	(void)t;
+	memcpy(&i, (const char *)r->p + c->which, sizeof(i));
 	out->n = i;
 	out->none = i == CODE_NONE;
 }
+
+/* A figure with its error. */
+TABLE_GET(flow)
+{
+	struct flow_value x;
+
+	(void)t;
+	memcpy(&x, (const char *)r->p + c->which, sizeof(x));
+	cell_flow(out, x);
+	out->says = "?";
+}
+
+#define FLOW(type, member)  .get = flow, .which = offsetof(type, member)
+#define INDEX(type, member) .get = index_of, .which = offsetof(type, member)
 
 /* ---- functions: rows of blocks.f ------------------------------------------------------------- */
 
@@ -93,17 +110,6 @@ TABLE_CELL(function_address,
 	   out->n = blocks_vaddr(view_of(t), function_at(r)->image, function_at(r)->symbol->start))
 TABLE_CELL(function_size,
 	   out->n = function_at(r)->code ? function_at(r)->code->len : function_at(r)->symbol->size)
-TABLE_CELL(function_leans, out->n = function_at(r)->insns.leans || function_at(r)->calls.leans)
-TABLE_CELL(irreducible, put_index(function_at(r)->irreducible, out))
-
-TABLE_GET(function_flow)
-{
-	struct flow_value x;
-
-	(void)t;
-	memcpy(&x, (const char *)r->p + c->which, sizeof(x));
-	cell_flow(out, x);
-}
 
 TABLE_GET(function_blocks)
 {
@@ -135,20 +141,20 @@ TABLE_GET(function_blocks)
 	     "leave a function where its code does not fall through")
 /* clang-format on */
 
-#define OF(member)   TABLE_FIELD(struct block_function, member)
-#define FLOW(member) .get = function_flow, .which = offsetof(struct block_function, member)
+#define OF(member) TABLE_FIELD(struct block_function, member)
 static const struct table_column function_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all instructions", .get = function_share),
-	COLUMN("insns", "instructions", T_AMOUNT, C_ERROR | C_WHY, "retired in it", FLOW(insns)),
+	COLUMN("insns", "instructions", T_AMOUNT, C_ERROR | C_WHY, "retired in it",
+	       FLOW(struct block_function, insns)),
 	COLUMN("entered", "entered", T_AMOUNT, C_ERROR | C_WHY,
-	       "by calls, jumps, or from the function in front", FLOW(calls)),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows",
-	       .get = function_leans),
+	       "by calls, jumps, or from the function in front",
+	       FLOW(struct block_function, calls)),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", OF(insns.leans)),
 	COLUMN("blocks", "blocks", T_COUNT, C_WHY, "of its code; none: that is not there",
 	       .get = function_blocks),
 	COLUMN("irreducible", "irreducible", T_COUNT, C_DATA,
 	       "jumps into the middle of loops, which are not listed; none: not looked for",
-	       .get = irreducible),
+	       INDEX(struct block_function, irreducible)),
 	COLUMN("hits", "hits", T_COUNT, C_DATA, "intervals seen that begin in it", OF(hits)),
 	DROPS(struct block_function, C_DATA),
 	COLUMN("address", "address", T_ADDRESS, C_DATA | C_KEY, "of its start, in the file",
@@ -158,54 +164,45 @@ static const struct table_column function_columns[] = {
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = function_dso),
 };
 #undef OF
-#undef FLOW
 static const struct table_form functions_form = { "functions", NULL, 0,
 						  TABLE_COLUMNS(function_columns),
 						  .rest = "function" };
 
 /* ---- blocks: rows of view.row ---------------------------------------------------------------- */
 
-static const struct code_block *code_of(const struct table_row *r)
+static const struct code_block *code_of(const struct table *t, const struct table_row *r)
 {
-	return &row_of(r)->f->code->block[row_of(r)->block];
+	return &row_of(t, r)->f->code->block[row_of(t, r)->block];
 }
 
-TABLE_CELL(block_share, out->e.v = share_of(view_of(t), row_of(r)->weight))
-TABLE_CELL(block_runs, cell_flow(out, block_of(r)->runs))
-TABLE_CELL(block_leans, out->n = block_of(r)->runs.leans)
-TABLE_CELL(block_insns, out->n = code_of(r)->n)
-TABLE_CELL(block_hits, out->n = block_of(r)->hits)
-TABLE_CELL(block_in, out->e.v = block_of(r)->flow_in)
-TABLE_CELL(block_out, out->e.v = block_of(r)->flow_out)
-TABLE_CELL(block_timed, out->n = block_of(r)->timed)
-TABLE_CELL(block_cycles, if (block_of(r)->timed) out->e.v = block_of(r)->cycles)
-TABLE_CELL(block_sd, if (block_of(r)->timed) out->e.v = block_of(r)->cycles_sd)
+TABLE_CELL(block_share, out->e.v = share_of(view_of(t), row_of(t, r)->weight))
+TABLE_CELL(block_insns, out->n = code_of(t, r)->n)
 TABLE_CELL(block_alone, if (blocks_is_alone(block_of(r))) out->e.v = block_of(r)->cycles)
-TABLE_CELL(block_start, out->n = row_of(r)->f->code->vaddr + code_of(r)->start)
-TABLE_CELL(block_end, out->n = row_of(r)->f->code->vaddr + code_of(r)->end)
-TABLE_CELL(block_file, out->text = blocks_line(view_of(t), row_of(r)->f, row_of(r)->block).file)
+TABLE_CELL(block_start, out->n = row_of(t, r)->f->code->vaddr + code_of(t, r)->start)
+TABLE_CELL(block_end, out->n = row_of(t, r)->f->code->vaddr + code_of(t, r)->end)
+TABLE_CELL(block_file,
+	   out->text = blocks_line(view_of(t), row_of(t, r)->f, row_of(t, r)->block).file)
 
 TABLE_GET(block_line)
 {
 	(void)c;
-	out->n = blocks_line(view_of(t), row_of(r)->f, row_of(r)->block).line;
+	out->n = blocks_line(view_of(t), row_of(t, r)->f, row_of(t, r)->block).line;
 	out->none = !out->n;
 }
 
+#define OF(member) TABLE_FIELD(struct block, member)
 static const struct table_column block_columns[] = {
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all instructions", .get = block_share),
-	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "executions", .get = block_runs),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows",
-	       .get = block_leans),
+	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "executions", FLOW(struct block, runs)),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows", OF(runs.leans)),
 	COLUMN("insns", "insns", T_COUNT, 0, "instructions in it", .get = block_insns),
-	COLUMN("hits", "hits", T_COUNT, C_DATA, "intervals seen that cover it", .get = block_hits),
-	COLUMN("in", "in", T_AMOUNT, C_DATA, "executions of the edges into it", .get = block_in),
-	COLUMN("out", "out", T_AMOUNT, C_DATA, "and out of it", .get = block_out),
-	COLUMN("timed", "times", T_COUNT, C_DATA, "times that it was measured alone",
-	       .get = block_timed),
+	COLUMN("hits", "hits", T_COUNT, C_DATA, "intervals seen that cover it", OF(hits)),
+	COLUMN("in", "in", T_AMOUNT, C_DATA, "executions of the edges into it", OF(flow_in)),
+	COLUMN("out", "out", T_AMOUNT, C_DATA, "and out of it", OF(flow_out)),
+	COLUMN("timed", "times", T_COUNT, C_DATA, "times that it was measured alone", OF(timed)),
 	COLUMN("cycles", "cycles", T_REAL, C_DATA, "of one execution alone, in the mean",
-	       .get = block_cycles),
-	COLUMN("cycles_sd", "sd", T_REAL, C_DATA, "their standard deviation", .get = block_sd),
+	       OF(cycles)),
+	COLUMN("cycles_sd", "sd", T_REAL, C_DATA, "their standard deviation", OF(cycles_sd)),
 	BLOCKS_SHAPE,
 	COLUMN("alone", "cycles", T_REAL, C_PEOPLE | C_SPARSE, "", .get = block_alone),
 	BLOCKS_QUANTILES(blocks_get_quantile),
@@ -213,22 +210,24 @@ static const struct table_column block_columns[] = {
 	BLOCKS_NAME("block"),
 	PLACE,
 	BLOCKS_FUNCTION,
-	COLUMN("block", "block", T_ID, C_DATA | C_KEY, "its number in the function",
-	       .get = blocks_get_number),
+	BLOCKS_NUMBER("block"),
 	COLUMN("address", "address", T_ADDRESS, C_DATA, "where it begins, in the file",
 	       .get = block_start),
 	COLUMN("end", "end", T_ADDRESS, C_DATA, "behind its last instruction", .get = block_end),
 	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = block_file),
 	COLUMN("line", "line", T_ID, C_DATA, "of its first instruction", .get = block_line),
 };
-const struct table_form blocks_blocks_form = { "blocks", NULL, TABLE_MAIN,
-					       TABLE_COLUMNS(block_columns), .rest = "block" };
+#undef OF
+const struct table_form blocks_blocks_form = {
+	"blocks",	NULL, TABLE_MAIN, TABLE_COLUMNS(block_columns), .next = blocks_next,
+	.rest = "block"
+};
 
 /* ---- edges: rows of view.edge ---------------------------------------------------------------- */
 
 static const struct block_edge *edge_of(const struct table_row *r)
 {
-	return &row_of(r)->f->edge[row_of(r)->block];
+	return r->p;
 }
 
 /* Who is at its other end, where that is outside. */
@@ -243,15 +242,7 @@ static const struct symbol *other_of(const struct table *t, const struct table_r
 	return blocks_symbol(view_of(t), &e->other, dso);
 }
 
-TABLE_CELL(edge_runs, cell_flow(out, edge_of(r)->runs))
-TABLE_CELL(edge_leans, out->n = edge_of(r)->runs.leans)
-TABLE_CELL(edge_hits, out->n = edge_of(r)->hits)
-TABLE_CELL(edge_falls, out->n = edge_of(r)->fallthrough)
-TABLE_CELL(edge_mispredicted, out->n = edge_of(r)->tally.mispredicted)
-TABLE_CELL(edge_predicted, out->n = edge_of(r)->tally.predicted)
 TABLE_CELL(edge_wrong, out->e.v = blocks_mispredicted(&edge_of(r)->tally))
-TABLE_CELL(edge_from, put_index(edge_of(r)->from, out))
-TABLE_CELL(edge_to, put_index(edge_of(r)->to, out))
 TABLE_CELL(other_dso, (void)other_of(t, r, &out->text))
 
 TABLE_GET(other_function)
@@ -272,24 +263,26 @@ TABLE_GET(other_address)
 	out->n = out->none ? 0 : blocks_vaddr(view_of(t), e->other.image, e->other.addr);
 }
 
+#define OF(member) TABLE_FIELD(struct block_edge, member)
 static const struct table_column edge_columns[] = {
-	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "how often", .get = edge_runs),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows",
-	       .get = edge_leans),
-	COLUMN("hits", "hits", T_COUNT, C_DATA, "as seen in stacks", .get = edge_hits),
+	COLUMN("runs", "runs", T_AMOUNT, C_ERROR | C_WHY, "how often",
+	       FLOW(struct block_edge, runs)),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "the error lacks what no stack shows", OF(runs.leans)),
+	COLUMN("hits", "hits", T_COUNT, C_DATA, "as seen in stacks", OF(hits)),
 	COLUMN("fallthrough", "runs on", T_FLAG, C_KEY, "no branch that was taken",
-	       .get = edge_falls),
+	       OF(fallthrough)),
 	COLUMN("mispredicted", "mispredicted", T_COUNT, C_DATA, "hits that were mispredicted",
-	       .get = edge_mispredicted),
+	       OF(tally.mispredicted)),
 	COLUMN("predicted", "predicted", T_COUNT, C_DATA, "hits that were predicted",
-	       .get = edge_predicted),
+	       OF(tally.predicted)),
 	COLUMN("mispredicted_share", "mispred", T_SHARE, 0, "of those that the CPU told of",
 	       .get = edge_wrong),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = blocks_get_dso),
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name",
 	       .get = blocks_get_function),
-	COLUMN("from", "from", T_ID, C_KEY, "block; none: from outside", .get = edge_from),
-	COLUMN("to", "to", T_ID, C_KEY, "block; none: to outside", .get = edge_to),
+	COLUMN("from", "from", T_ID, C_KEY, "block; none: from outside",
+	       INDEX(struct block_edge, from)),
+	COLUMN("to", "to", T_ID, C_KEY, "block; none: to outside", INDEX(struct block_edge, to)),
 	COLUMN("other_dso", "of", T_TEXT, C_KEY | C_DATA, "file at the end that is outside",
 	       .get = other_dso),
 	COLUMN("other_function", "outside", T_TEXT, C_KEY | C_FLEX, "function there",
@@ -297,12 +290,12 @@ static const struct table_column edge_columns[] = {
 	COLUMN("other_address", "address", T_ADDRESS, C_KEY | C_DATA, "of that end",
 	       .get = other_address),
 };
-static const struct table_form edges_form = { "edges", NULL, TABLE_DATA,
-					      TABLE_COLUMNS(edge_columns), .rest = "edge" };
+#undef OF
+const struct table_form blocks_edges_form = {
+	"edges", NULL, TABLE_DATA, TABLE_COLUMNS(edge_columns), .next = blocks_next, .rest = "edge"
+};
 
 /* ---- loops: rows of view.loop ---------------------------------------------------------------- */
-
-TABLE_CELL(loop_trips, cell_flow(out, loop_of(r)->trips); out->says = "?")
 
 TABLE_GET(loop_entries)
 {
@@ -314,37 +307,34 @@ TABLE_GET(loop_entries)
 		cell_none(out, "no stack shows one");
 }
 
-TABLE_CELL(loop_runs, out->e.v = row_of(r)->weight)
-TABLE_CELL(loop_leans, out->n = loop_of(r)->trips.leans || loop_of(r)->entries.leans)
-TABLE_CELL(loop_blocks, out->n = loop_of(r)->blocks)
-TABLE_CELL(loop_depth, out->n = loop_of(r)->depth)
-TABLE_CELL(loop_parent, put_index(loop_of(r)->parent, out))
-TABLE_CELL(loop_head, out->n = loop_of(r)->head)
-TABLE_CELL(loop_visits, out->n = loop_of(r)->visits)
-TABLE_CELL(loop_cut, out->n = loop_of(r)->cut)
+TABLE_CELL(loop_runs, out->e.v = row_of(t, r)->weight)
 
+#define OF(member) TABLE_FIELD(struct block_loop, member)
 static const struct table_column loop_columns[] = {
 	COLUMN("runs", "runs", T_AMOUNT, 0, "executions of its head", .get = loop_runs),
 	COLUMN("trips", "trips", T_AMOUNT, C_ERROR | C_WHY,
-	       "runs by entry; none: fewer than two entries were seen", .get = loop_trips),
+	       "runs by entry; none: fewer than two entries were seen",
+	       FLOW(struct block_loop, trips)),
 	COLUMN("entries", "entries", T_AMOUNT, C_ERROR | C_WHY | C_DATA,
 	       "times that it was entered", .get = loop_entries),
 	COLUMN("entered", "entries", T_AMOUNT, C_PEOPLE, "", .get = loop_entries),
-	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", .get = loop_leans),
-	COLUMN("blocks", "blocks", T_COUNT, 0, "that it has", .get = loop_blocks),
-	COLUMN("depth", "depth", T_COUNT, 0, "1: in no other", .get = loop_depth),
-	COLUMN("visits", "visits", T_COUNT, C_DATA, "that stacks show whole", .get = loop_visits),
-	COLUMN("cut", "cut", T_COUNT, C_DATA, "that stacks cut off", .get = loop_cut),
+	COLUMN("leans", "~", T_FLAG, C_DATA, "errors lack what no stack shows", OF(entries.leans)),
+	COLUMN("blocks", "blocks", T_COUNT, 0, "that it has", OF(blocks)),
+	COLUMN("depth", "depth", T_COUNT, 0, "1: in no other", OF(depth)),
+	COLUMN("visits", "visits", T_COUNT, C_DATA, "that stacks show whole", OF(visits)),
+	COLUMN("cut", "cut", T_COUNT, C_DATA, "that stacks cut off", OF(cut)),
 	BLOCKS_NAME("loop"),
 	PLACE,
 	BLOCKS_FUNCTION,
-	COLUMN("loop", "loop", T_ID, C_KEY | C_DATA, "its number in the function",
-	       .get = blocks_get_number),
-	COLUMN("parent", "parent", T_ID, C_DATA, "the loop that it is in", .get = loop_parent),
-	COLUMN("head", "head", T_ID, C_DATA, "its block that is entered", .get = loop_head),
+	BLOCKS_NUMBER("loop"),
+	COLUMN("parent", "parent", T_ID, C_DATA, "the loop that it is in",
+	       INDEX(struct block_loop, parent)),
+	COLUMN("head", "head", T_ID, C_DATA, "its block that is entered", OF(head)),
 };
-const struct table_form blocks_loops_form = { "loops", NULL, 0, TABLE_COLUMNS(loop_columns),
-					      .rest = "loop" };
+#undef OF
+const struct table_form blocks_loops_form = {
+	"loops", NULL, 0, TABLE_COLUMNS(loop_columns), .next = blocks_next, .rest = "loop"
+};
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -460,7 +450,7 @@ static const struct table_form *const forms[] = {
 	&blocks_blocks_form,
 	&blocks_listing_form,
 	&blocks_alone_form,
-	&edges_form,
+	&blocks_edges_form,
 	&blocks_loops_form,
 	&blocks_visits_form,
 	&blocks_trips_form,
@@ -468,6 +458,7 @@ static const struct table_form *const forms[] = {
 	&blocks_intervals_form,
 	&blocks_times_form,
 	&blocks_modes_form,
+	&blocks_rounds_form,
 	&balance_form,
 	&places_form,
 	&dropped_form,
@@ -483,7 +474,7 @@ bool blocks_shows_visits(const struct show *s, bool of_function, bool timed)
 		return !strcmp(s->table, blocks_loops_form.name) ||
 		       !strcmp(s->table, blocks_trips_form.name) ||
 		       !strcmp(s->table, blocks_iterations_form.name) ||
-		       !strcmp(s->table, blocks_modes_form.name);
+		       !strcmp(s->table, blocks_rounds_form.name);
 	return !s->format->one_table && (s->format->machine || of_function || timed);
 }
 
@@ -608,18 +599,14 @@ static void add_next(struct document *d, const struct blocks_view *v)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-void blocks_table(struct document *d, const struct blocks_view *v, struct table t)
+/* Where figures are weights and no executions, people read so above the columns. */
+static void add_table(struct document *d, const struct blocks_view *v, struct table t)
 {
 	size_t n;
 	const struct table_column *from = table_columns(&t, &n);
-	struct table_column *to;
+	struct table_column *to = v->b->scaled ? NULL : arena_alloc(&d->a, n * sizeof(*to));
 
-	if (!v->b->scaled) {
-		to = arena_alloc(&d->a, n * sizeof(*to));
-		if (!to) {
-			d->failed = true;
-			return;
-		}
+	if (to) {
 		memcpy(to, from, n * sizeof(*to));
 		for (size_t i = 0; i < n; i++)
 			if (!strcmp(to[i].head, "runs"))
@@ -627,46 +614,43 @@ void blocks_table(struct document *d, const struct blocks_view *v, struct table 
 		t.column = to;
 		t.n_columns = n;
 	}
+	d->failed |= !to && !v->b->scaled;
 	document_table(d, &t);
 }
 
-static void add_tables(struct document *d, const struct blocks_view *v)
+/* `all`: of all functions; people read one as a listing. */
+static void add_tables(struct document *d, const struct blocks_view *v, bool all)
 {
-	bool all = !v->opts.function;
-	struct table t = { .form = &functions_form,
-			   .ctx = v,
-			   .array = v->b->f,
-			   .stride = sizeof(*v->b->f),
-			   .n = v->b->n,
-			   .data_only = all };
+	size_t rows = v->opts.limit ? v->opts.limit : ROWS;
+	size_t loops = v->opts.limit ? v->opts.limit : LOOPS;
+#define ROWS_OF(member) \
+	.ctx = v, .array = v->member.v, .n = v->member.n, .stride = sizeof(*v->member.v)
+	const struct table tables[] = {
+		{ .form = &functions_form,
+		  .ctx = v,
+		  .array = v->b->f,
+		  .n = v->b->n,
+		  .stride = sizeof(*v->b->f),
+		  .data_only = all },
+		{ .form = &blocks_blocks_form,
+		  ROWS_OF(row),
+		  .people = v->ran < rows ? v->ran : rows,
+		  .data_only = !all || !v->ran },
+		{ .form = &blocks_edges_form, ROWS_OF(edge), .people = rows },
+		{ .form = &blocks_listing_form, ROWS_OF(listing) },
+		{ .form = &blocks_alone_form, ROWS_OF(row), .data_only = all },
+		{ .form = &blocks_loops_form, ROWS_OF(loop), .people = loops },
+		{ .form = &blocks_visits_form, ROWS_OF(loop), .people = loops, .data_only = all },
+		{ .form = &blocks_trips_form, ROWS_OF(loop) },
+		{ .form = &blocks_iterations_form, ROWS_OF(loop), .people = loops },
+		{ .form = &blocks_rounds_form, ROWS_OF(loop) },
+		{ .form = &blocks_times_form, ROWS_OF(row) },
+		{ .form = &blocks_modes_form, ROWS_OF(row) },
+	};
 
-	document_table(d, &t);
-	t = (struct table){ .form = &blocks_blocks_form,
-			    .ctx = v,
-			    .array = v->row.v,
-			    .stride = sizeof(*v->row.v),
-			    .n = v->row.n,
-			    .people = v->opts.limit ? v->opts.limit : ROWS,
-			    .data_only = !all };
-	if (t.people > v->ran)
-		t.people = v->ran;
-	blocks_table(d, v, t);
-	t.form = &edges_form;
-	t.array = v->edge.v;
-	t.n = v->edge.n;
-	blocks_table(d, v, t);
-	t = (struct table){ .form = &blocks_listing_form,
-			    .ctx = v,
-			    .array = v->listing.v,
-			    .stride = sizeof(*v->listing.v),
-			    .n = v->listing.n };
-	if (!all)
-		blocks_table(d, v, t);
-	t = (struct table){ .form = &blocks_alone_form, .ctx = v };
-	if (!all)
-		document_table(d, &t);
-	blocks_put_loops(d, v);
-	blocks_put_times(d, v);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		add_table(d, v, tables[i]);
+	blocks_put_intervals(d, v);
 }
 
 void blocks_put(struct document *d, const struct blocks_view *v)
@@ -683,7 +667,7 @@ void blocks_put(struct document *d, const struct blocks_view *v)
 		document_note(d, why_none(v));
 	head = (struct table){ .form = &counted_form, .array = s, .n = 1 };
 	document_table(d, &head);
-	add_tables(d, v);
+	add_tables(d, v, !v->opts.function);
 	head = (struct table){ .form = &balance_form, .array = &v->balance, .n = 1 };
 	document_table(d, &head);
 	head = (struct table){ .form = &places_form, .array = &v->places, .n = 1 };

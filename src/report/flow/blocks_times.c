@@ -10,7 +10,7 @@
 #include "base/estimate.h"
 #include "report/flow/blocks_int.h"
 
-enum { INTERVALS = 8, LOOPS = 10 }; /* that people are shown unless --limit says */
+enum { INTERVALS = 8 }; /* that people are shown unless --limit says */
 
 #define ALONE 0.25 /* of a block's runs, to show their times */
 
@@ -58,7 +58,7 @@ static bool shape_of(const struct table *t, const struct table_row *r, struct fl
 {
 	const struct flow_span *s;
 
-	if (t->form == &blocks_iterations_form)
+	if (t->form == &blocks_iterations_form || t->form == &blocks_rounds_form)
 		return shape_of_loop(loop_of(r), out);
 	if (t->form != &blocks_intervals_form)
 		return shape_of_block(view_of(t), block_of(r), out);
@@ -192,23 +192,9 @@ TABLE_GET(iteration_sd)
 TABLE_CELL(iteration_timed, out->n = loop_of(r)->iteration ? loop_of(r)->iteration->n : 0)
 TABLE_CELL(iteration_stacks, out->n = loop_of(r)->iteration ? loop_of(r)->iteration->stacks : 0)
 
-/* Of all functions those that were timed; of the one asked for all, with the reason. */
-static bool iterations_next(const struct table *t, struct table_row *r)
-{
-	const struct blocks_view *v = t->ctx;
-
-	for (r->at[0] += r->p != NULL; v->timed && r->at[0] < v->loop.n; r->at[0]++) {
-		r->p = &v->loop.v[r->at[0]];
-		if (loop_of(r)->iteration || v->opts.function)
-			return true;
-	}
-	return false;
-}
-
 static const struct table_column iteration_columns[] = {
 	BLOCKS_FUNCTION,
-	COLUMN("loop", "loop", T_ID, C_KEY | C_DATA, "its number in the function",
-	       .get = blocks_get_number),
+	BLOCKS_NUMBER("loop"),
 	COLUMN("timed", "times", T_COUNT, 0, "iterations that were timed", .get = iteration_timed),
 	COLUMN("stacks", "stacks", T_COUNT, C_DATA, "that have any", .get = iteration_stacks),
 	COLUMN("cycles", "cycles", T_REAL, C_ERROR | C_WHY, "of an iteration, in the mean",
@@ -221,23 +207,8 @@ static const struct table_column iteration_columns[] = {
 	BLOCKS_NAME("iteration of"),
 };
 const struct table_form blocks_iterations_form = {
-	"iterations",  NULL, 0, TABLE_COLUMNS(iteration_columns), .next = iterations_next,
-	.rest = "loop"
+	"iterations", NULL, 0, TABLE_COLUMNS(iteration_columns), .next = blocks_next, .rest = "loop"
 };
-
-/* Of a loop after the other, the trips that whole visits made. */
-static bool trips_next(const struct table *t, struct table_row *r)
-{
-	const struct blocks_view *v = t->ctx;
-
-	for (r->at[1] += r->p != NULL; r->at[0] < v->loop.n; r->at[0]++, r->at[1] = 0) {
-		r->p = &v->loop.v[r->at[0]];
-		for (; r->at[1] < BLOCK_TRIPS; r->at[1]++)
-			if (loop_of(r)->trip[r->at[1]])
-				return true;
-	}
-	return false;
-}
 
 TABLE_CELL(trips, out->n = r->at[1])
 TABLE_CELL(or_more, out->n = r->at[1] + 1 == BLOCK_TRIPS)
@@ -245,7 +216,7 @@ TABLE_CELL(trips_visits, out->n = loop_of(r)->trip[r->at[1]])
 
 static const struct table_column trips_columns[] = {
 	BLOCKS_FUNCTION,
-	COLUMN("loop", "loop", T_ID, C_KEY, "its number in the function", .get = blocks_get_number),
+	BLOCKS_NUMBER("loop"),
 	COLUMN("trips", "trips", T_ID, C_KEY, "how often its head ran", .get = trips),
 	COLUMN("or_more", "or more", T_FLAG, 0, "or more often", .get = or_more),
 	COLUMN("visits", "visits", T_COUNT, 0, "seen whole, with so many trips",
@@ -254,19 +225,7 @@ static const struct table_column trips_columns[] = {
 const struct table_form blocks_trips_form = { "trips",
 					      "visits of loops that stacks show whole, by trips",
 					      TABLE_DATA, TABLE_COLUMNS(trips_columns),
-					      .next = trips_next };
-
-static bool visits_next(const struct table *t, struct table_row *r)
-{
-	const struct blocks_view *v = t->ctx;
-
-	for (r->at[0] += r->p != NULL; r->at[0] < v->loop.n; r->at[0]++) {
-		r->p = &v->loop.v[r->at[0]];
-		if (loop_of(r)->visits)
-			return true;
-	}
-	return false;
-}
+					      .next = blocks_next };
 
 /* "1 (40 %), 2 (31 %), 32 or more (9 %)": the three most frequent. */
 TABLE_GET(frequent_trips)
@@ -293,69 +252,30 @@ TABLE_GET(frequent_trips)
 	out->text = buf_str(out->scratch);
 }
 
-TABLE_CELL(visits_whole, out->n = loop_of(r)->visits)
-TABLE_CELL(visits_cut, out->n = loop_of(r)->cut)
-
 static const struct table_column visits_columns[] = {
-	COLUMN("whole", "whole visits", T_COUNT, 0, "", .get = visits_whole),
-	COLUMN("cut", "cut off", T_COUNT, 0, "", .get = visits_cut),
+	COLUMN("whole", "whole visits", T_COUNT, 0, "", TABLE_FIELD(struct block_loop, visits)),
+	COLUMN("cut", "cut off", T_COUNT, 0, "", TABLE_FIELD(struct block_loop, cut)),
 	COLUMN("trips", "trips", T_TEXT, C_FLEX, "", .get = frequent_trips),
 	BLOCKS_NAME("of loop"),
 };
 const struct table_form blocks_visits_form = {
-	"visits",      NULL, TABLE_PEOPLE, TABLE_COLUMNS(visits_columns), .next = visits_next,
+	"visits",      NULL, TABLE_PEOPLE, TABLE_COLUMNS(visits_columns), .next = blocks_next,
 	.rest = "loop"
 };
 
-void blocks_put_loops(struct document *d, const struct blocks_view *v)
-{
-	struct table t = { .ctx = v,
-			   .array = v->loop.v,
-			   .stride = sizeof(*v->loop.v),
-			   .n = v->loop.n,
-			   .people = v->opts.limit ? v->opts.limit : LOOPS };
-
-	t.form = &blocks_loops_form;
-	blocks_table(d, v, t);
-	t.form = &blocks_visits_form;
-	if (v->opts.function)
-		document_table(d, &t);
-	t.form = &blocks_trips_form;
-	document_table(d, &t);
-	t.form = &blocks_iterations_form;
-	document_table(d, &t);
-}
-
 /* ---- blocks: times, modes -------------------------------------------------------------------- */
-
-static bool alone_next(const struct table *t, struct table_row *r)
-{
-	const struct blocks_view *v = t->ctx;
-	struct flow_shape s;
-
-	for (r->at[0] += r->p != NULL; r->at[0] < v->row.n; r->at[0]++) {
-		r->p = &v->row.v[r->at[0]];
-		if (blocks_is_alone(block_of(r)) && shape_of(t, r, &s))
-			return true;
-	}
-	return false;
-}
-
-TABLE_CELL(block_timed, out->n = block_of(r)->timed)
-TABLE_CELL(block_cycles, out->e.v = block_of(r)->cycles)
-TABLE_CELL(block_sd, out->e.v = block_of(r)->cycles_sd)
 
 /* Of a function, its blocks by address. */
 static const struct table_column alone_columns[] = {
-	COLUMN("timed", "times", T_COUNT, 0, "", .get = block_timed),
-	COLUMN("cycles", "cycles", T_REAL, 0, "", .get = block_cycles),
-	COLUMN("cycles_sd", "sd", T_REAL, 0, "", .get = block_sd),
+	COLUMN("timed", "times", T_COUNT, 0, "", TABLE_FIELD(struct block, timed)),
+	COLUMN("cycles", "cycles", T_REAL, 0, "", TABLE_FIELD(struct block, cycles)),
+	COLUMN("cycles_sd", "sd", T_REAL, 0, "", TABLE_FIELD(struct block, cycles_sd)),
 	BLOCKS_QUANTILES(blocks_get_bounds),
 	COLUMN("shape", "modes", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "", .get = blocks_get_shape),
 	BLOCKS_NAME("of block"),
 };
 const struct table_form blocks_alone_form = { "alone", NULL, TABLE_PEOPLE,
-					      TABLE_COLUMNS(alone_columns), .next = alone_next };
+					      TABLE_COLUMNS(alone_columns), .next = blocks_next };
 
 static const struct flow_times *times_of(const struct table *t, const struct table_row *r)
 {
@@ -365,77 +285,95 @@ static const struct flow_times *times_of(const struct table *t, const struct tab
 	return block_of(r)->timed && block_of(r)->times < n ? &x[block_of(r)->times] : NULL;
 }
 
-static bool times_next(const struct table *t, struct table_row *r)
-{
-	const struct blocks_view *v = t->ctx;
-
-	for (r->at[1] += r->p != NULL; r->at[0] < v->row.n; r->at[0]++, r->at[1] = 0) {
-		const struct flow_times *x;
-
-		r->p = &v->row.v[r->at[0]];
-		x = times_of(t, r);
-		for (; x && r->at[1] < FLOW_TIME_BUCKETS; r->at[1]++)
-			if (x->n[r->at[1]])
-				return true;
-	}
-	return false;
-}
-
 TABLE_CELL(times_from, out->n = flow_time_from((unsigned)r->at[1]))
 TABLE_CELL(times_count, out->n = times_of(t, r)->n[r->at[1]])
 
 static const struct table_column times_columns[] = {
 	BLOCKS_FUNCTION,
-	COLUMN("block", "block", T_ID, C_KEY, "its number in the function",
-	       .get = blocks_get_number),
+	BLOCKS_NUMBER("block"),
 	COLUMN("cycles", "cycles", T_ID, C_KEY, "at least; up to those of the next row",
 	       .get = times_from),
 	COLUMN("times", "times", T_COUNT, 0, "how many took so many", .get = times_count),
 };
 const struct table_form blocks_times_form = { "times", "times of blocks that ran alone", TABLE_DATA,
-					      TABLE_COLUMNS(times_columns), .next = times_next };
+					      TABLE_COLUMNS(times_columns), .next = blocks_next };
 
-/* Of blocks, then of loops' iterations. */
-static bool is_iteration(const struct table *t, const struct table_row *r)
+TABLE_CELL(mode_cycles, struct flow_shape s; if (shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
+TABLE_CELL(mode_share, struct flow_shape s;
+	   if (shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].share)
+
+#define MODE                                                                          \
+	COLUMN("cycles", "cycles", T_REAL, C_KEY, "at the peak", .get = mode_cycles), \
+		COLUMN("share", "share", T_SHARE, 0, "of the times", .get = mode_share)
+static const struct table_column modes_columns[] = { BLOCKS_FUNCTION, BLOCKS_NUMBER("block"),
+						     MODE };
+static const struct table_column rounds_columns[] = { BLOCKS_FUNCTION, BLOCKS_NUMBER("loop"),
+						      MODE };
+const struct table_form blocks_modes_form = { "modes", "peaks of the times of blocks", TABLE_DATA,
+					      TABLE_COLUMNS(modes_columns), .next = blocks_next };
+const struct table_form blocks_rounds_form = { "iteration_modes",
+					       "peaks of the times of iterations", TABLE_DATA,
+					       TABLE_COLUMNS(rounds_columns), .next = blocks_next };
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool is_of_block(const struct table_form *f)
 {
-	return r->at[0] >= view_of(t)->row.n;
+	return f == &blocks_blocks_form || f == &blocks_alone_form || f == &blocks_times_form ||
+	       f == &blocks_modes_form;
 }
 
-static bool modes_of(const struct table *t, const struct table_row *r, struct flow_shape *s)
+/* Distributions have a row for each class that is not empty. */
+static size_t classes(const struct table_form *f)
 {
-	return is_iteration(t, r) ? shape_of_loop(loop_of(r), s)
-				  : shape_of_block(view_of(t), block_of(r), s);
+	return f == &blocks_trips_form				     ? BLOCK_TRIPS
+	       : f == &blocks_times_form			     ? FLOW_TIME_BUCKETS
+	       : f == &blocks_modes_form || f == &blocks_rounds_form ? FLOW_MODES
+								     : 1;
 }
 
-static bool modes_next(const struct table *t, struct table_row *r)
+static bool is_row(const struct table *t, const struct table_row *r)
 {
-	const struct blocks_view *v = t->ctx;
+	const struct table_form *f = t->form;
 	struct flow_shape s;
 
-	for (r->at[1] += r->p != NULL; r->at[0] < v->row.n + v->loop.n; r->at[0]++, r->at[1] = 0) {
-		r->p = is_iteration(t, r) ? &v->loop.v[r->at[0] - v->row.n] : &v->row.v[r->at[0]];
-		if (modes_of(t, r, &s) && r->at[1] < s.modes)
-			return true;
-	}
-	return false;
+	if (f == &blocks_trips_form)
+		return loop_of(r)->trip[r->at[1]];
+	if (f == &blocks_times_form)
+		return times_of(t, r) && times_of(t, r)->n[r->at[1]];
+	if (f == &blocks_modes_form || f == &blocks_rounds_form)
+		return shape_of(t, r, &s) && r->at[1] < s.modes;
+	if (f == &blocks_alone_form)
+		return blocks_is_alone(block_of(r)) && shape_of(t, r, &s);
+	if (f == &blocks_visits_form)
+		return loop_of(r)->visits;
+	if (f == &blocks_iterations_form) /* of a function those without a time, too: why */
+		return loop_of(r)->iteration || (view_of(t)->timed && view_of(t)->opts.function);
+	return true;
 }
 
-TABLE_CELL(mode_of, out->text = is_iteration(t, r) ? "iteration" : "block")
-TABLE_CELL(mode_cycles, struct flow_shape s; if (modes_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
-TABLE_CELL(mode_share, struct flow_shape s;
-	   if (modes_of(t, r, &s)) out->e.v = s.mode[r->at[1]].share)
+bool blocks_next(const struct table *t, struct table_row *r)
+{
+	for (r->at[1] += r->p != NULL;; r->at[1]++) {
+		const struct blocks_row *x;
 
-static const struct table_column modes_columns[] = {
-	BLOCKS_FUNCTION,
-	COLUMN("of", "of", T_TEXT, C_KEY, "block, or iteration of a loop", .get = mode_of),
-	COLUMN("number", "number", T_ID, C_KEY, "the block's, or the loop's, in the function",
-	       .get = blocks_get_number),
-	COLUMN("cycles", "cycles", T_REAL, C_KEY, "at the peak", .get = mode_cycles),
-	COLUMN("share", "share", T_SHARE, 0, "of the times", .get = mode_share),
-};
-const struct table_form blocks_modes_form = { "modes", "peaks of the distributions of cycles",
-					      TABLE_DATA, TABLE_COLUMNS(modes_columns),
-					      .next = modes_next };
+		if (r->at[1] >= classes(t->form)) {
+			r->at[0]++;
+			r->at[1] = 0;
+		}
+		if (r->at[0] >= t->n)
+			return false;
+		x = row_of(t, r);
+		if (t->form == &blocks_edges_form)
+			r->p = &x->f->edge[x->block];
+		else if (is_of_block(t->form))
+			r->p = &x->f->block[x->block];
+		else
+			r->p = &x->f->loop[x->block];
+		if (is_row(t, r))
+			return true;
+	}
+}
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
@@ -532,19 +470,15 @@ const struct table_form blocks_intervals_form = { "intervals",
 						  TABLE_COLUMNS(interval_columns),
 						  .rest = "interval" };
 
-void blocks_put_times(struct document *d, const struct blocks_view *v)
+void blocks_put_intervals(struct document *d, const struct blocks_view *v)
 {
-	struct table t = { .ctx = v,
-			   .array = v->interval.v,
-			   .stride = sizeof(*v->interval.v),
-			   .n = v->interval.n,
-			   .people = v->opts.limit ? v->opts.limit : INTERVALS };
+	const struct table t = { .form = &blocks_intervals_form,
+				 .ctx = v,
+				 .array = v->interval.v,
+				 .stride = sizeof(*v->interval.v),
+				 .n = v->interval.n,
+				 .people = v->opts.limit ? v->opts.limit : INTERVALS,
+				 .data_only = v->b->used && !v->timed };
 
-	t.form = &blocks_intervals_form;
-	t.data_only = v->b->used && !v->timed;
-	document_table(d, &t);
-	t = (struct table){ .form = &blocks_times_form, .ctx = v };
-	document_table(d, &t);
-	t.form = &blocks_modes_form;
 	document_table(d, &t);
 }
