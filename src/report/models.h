@@ -117,6 +117,30 @@ int explain_make(struct explain *out, struct arena *a, const struct model *m,
 extern const struct document_form explain_document;
 void explain_put(struct document *d, const struct explain *x);
 
+/* ---- texts of models: checked, exported, imported -------------------------------------------- */
+
+struct models_finding {
+	const char *model, *text, *hint; /* hint: NULL: none */
+	bool refused;			 /* the model cannot be used; else it is a doubt */
+};
+
+struct models_checked {
+	VEC(struct models_finding) finding;
+	uint64_t loaded, refused, doubts; /* models, models, findings */
+};
+
+extern const struct document_form models_checked_document;
+void models_checked_put(struct document *d, const struct models_checked *c);
+
+struct models_written {
+	const char *dir, *id; /* id: of an imported model; NULL: all were exported */
+	VEC(const char *) file, note;
+	uint64_t events, nodes, metrics, sources, doubts; /* of an imported one */
+};
+
+extern const struct document_form models_written_document;
+void models_written_put(struct document *d, const struct models_written *w);
+
 /* ---- words ----------------------------------------------------------------------------------- */
 
 /* What a person gives -e for it: its name, "MEM_LOAD_RETIRED.L3_MISS:pp"; the code on `pmu` where

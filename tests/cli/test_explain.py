@@ -228,6 +228,24 @@ with tempfile.TemporaryDirectory() as d:
         f.write("base ivb\nnode New\nparent Fetch_Latency\nexpr 1\n")
     r = run("models", "check", "--models", d, "ivb")
     t.ok(r.returncode == 1 and "New says nowhere what it means" in r.stdout, "a node without words", r.stdout)
+    doubts = json.loads(run("models", "check", "--models", d, "ivb", "-j").stdout)
+    t.equal([doubts[k] for k in ("schema", "loaded", "refused", "doubts")], ["cyclade.models/1", 1, 0, len(r.stdout.splitlines()) - 1],
+            "models check, as json")
+    t.equal([(x["verdict"], x["text"]) for x in doubts["findings"]], [("doubt", x) for x in r.stdout.splitlines()[:-1]], "each finding is a row")
+with tempfile.TemporaryDirectory() as d:
+    top = os.path.join(d.encode(), HOSTILE.replace(b"/", b""))
+    os.makedirs(os.path.join(top, b"intel", b"ivb"))
+    with open(os.path.join(top, b"intel", b"ivb", b"tree"), "w") as f:
+        f.write("base ivb\nnode Fetch_Latency\nexpr IDQ_UOPS / SLOTZ\n")
+    p = run("models", "check", "--models", os.fsdecode(top), "ivb", "-j")
+    t.ok(p.returncode == 1 and [x["verdict"] for x in json.loads(p.stdout)["findings"]] == ["refused"], "a model that cannot be used", p.stdout + p.stderr)
+    tables.walk(t, "models", "check", "--models", os.fsdecode(top), "ivb", code=(1,))
+    p = run("models", "export", os.path.join(d, "x"), "-j")
+    doc = json.loads(p.stdout)
+    t.equal(sorted(x["file"] for x in doc["files"]),
+            sorted(os.path.relpath(os.path.join(at, f), os.path.join(d, "x")) for at, _, fs in os.walk(os.path.join(d, "x")) for f in fs),
+            "models export, as json: the files that are there then")
+    t.equal((doc["dir"], "model" in doc), (os.path.join(d, "x"), False), "and where")
 t.equal(run("models").returncode, 2, "models needs to know what")
 t.equal(run("models", "export").returncode, 2, "export needs a directory")
 

@@ -83,6 +83,9 @@ with open("counts.csv", "w", encoding="ascii") as out:
 os.makedirs("machine/proc")
 with open("machine/proc/cpuinfo", "w", encoding="ascii") as out:
     out.write("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 58\nstepping\t: 9\nmodel name\t: A CPU\n\n")
+os.makedirs("doubtful/intel/ivb")
+with open("doubtful/intel/ivb/tree", "w", encoding="ascii") as out:
+    out.write("base ivb\nnode New\nparent Fetch_Latency\nexpr 1\n")
 RESULTS = {
     "run": [(["-o", "-", "--user", "--", "true"], (0,), False)],
     "stat": [(["-e", "cs", "-o", "-", "--", "true"], (0,), False), (["--import", "counts.csv", "--model", "ivb"], (0,), True)],
@@ -96,6 +99,7 @@ RESULTS = {
     "list": [([x, "--model", "ivb"], (0,), True) for x in ("events", "groups", "metrics", "nodes")] + [(["models"], (0,), True)],
     "explain": [(["retiring", "--model", "ivb"], (0,), True), (["ipc", "--model", "ivb"], (0,), True)],
     "doctor": [(["--sysroot", "machine"], (0, 1), True)],
+    "models": [(["check", "ivb"], (0,), True), (["check", "--models", "doubtful", "ivb"], (1,), True)],
 }
 REGIONS = os.environ.get("REGIONS_EXAMPLE")
 if REGIONS and not subprocess.run([REGIONS], env=dict(os.environ, CYCLADE_REGIONS="work.regions"), stdout=subprocess.DEVNULL,

@@ -104,6 +104,10 @@ made = {e["event"]: (e["pmu"], e["code"]) for e in json.loads(run("list", "event
 t.equal([made.get("OCR.X:ocr_msr_val=0x20002"), made.get("IMC.RD:opc=0x1c8")],
         [(None, "event=0xb7,umask=0x01,offcore_rsp=0x20002"), ("uncore_imc", "event=0x04,umask=0x03,filter_opc=0x1c8")],
         "values of registers that formulas give their events")
+p2 = run("models", "import", new(), put("a/events.json", EVENTS), put("a/metrics.json", METRICS), "--model", "mine", "-j")
+doc = json.loads(p2.stdout)
+t.equal([doc[k] for k in ("model", "events", "sources")] + [len(doc["files"])], ["mine", 7, 2, 4], "the same as json" + p2.stderr)
+t.ok(doc["notes"] and all(x in " ".join(p.stdout.split()) for x in doc["notes"]), "with what was left out", doc["notes"])
 t.ok("bad name" in p.stdout and "Broken" in p.stdout and "NO.SUCH" in p.stdout, "what was left out is told", p.stdout)
 r = run("stat", "--import", put("counts", "1000,,UOPS.ANY,100,100.00,,\n4000,,SLOTS.ANY,100,100.00,,\n"), "--models", d, "--model", "mine",
         "--smt", "off", "-j")

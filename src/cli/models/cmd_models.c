@@ -10,87 +10,120 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/num.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "cli/model_choice.h"
 #include "model/account.h"
 #include "model/import.h"
+#include "report/models.h"
 
-struct findings {
-	struct buf text;
-	size_t doubts, refused, loaded;
+struct checking {
+	struct cli *cli;
+	const char *id; /* of the model that is looked at */
+	struct models_checked found;
+	bool failed; /* out of memory */
 };
+
+static void add_finding(struct checking *c, const char *text, const char *hint, bool refused)
+{
+	struct models_finding f = { .model = arena_strdup(&c->cli->arena, c->id),
+				    .text = arena_strdup(&c->cli->arena, text),
+				    .refused = refused };
+
+	if (hint)
+		f.hint = arena_strdup(&c->cli->arena, hint);
+	c->failed |= !f.model || !f.text || (hint && !f.hint) || vec_push(&c->found.finding, f);
+	if (refused)
+		c->found.refused++;
+	else
+		c->found.doubts++;
+}
 
 static void doubt(void *ctx, const char *text)
 {
-	struct findings *f = ctx;
-
-	buf_printf(&f->text, "%s\n", text);
-	f->doubts++;
+	add_finding(ctx, text, NULL, false);
 }
 
-static void check_account(struct findings *f, const struct model_sources *s, struct model *m)
+/* What kept a model, or its account, from being loaded. */
+static void add_failure(struct checking *c, const struct err *err, bool refused)
+{
+	struct buf b = BUF_INIT;
+
+	buf_printf(&b, "%s: %s", c->id, err->what);
+	add_finding(c, buf_str(&b), err->hint[0] ? err->hint : NULL, refused);
+	buf_free(&b);
+}
+
+static void check_account(struct checking *c, const struct model_sources *s, struct model *m)
 {
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct account *acc;
 
-	if (!account_load(&acc, &a, m, s, &err)) {
-		(void)account_check(acc, doubt, f);
-	} else if (err.code != ERR_NOT_FOUND) {
-		buf_printf(&f->text, "%s: %s\n", m->id, err.what);
-		if (err.hint[0])
-			buf_printf(&f->text, "%s\n", err.hint);
-		f->doubts++;
-	}
+	if (!account_load(&acc, &a, m, s, &err))
+		(void)account_check(acc, doubt, c);
+	else if (err.code != ERR_NOT_FOUND)
+		add_failure(c, &err, false);
 	arena_free(&a);
 }
 
-static void check_one(struct findings *f, const struct model_sources *s, const char *id)
+static void check_one(struct checking *c, const struct model_sources *s, const char *id)
 {
 	struct err err = ERR_INIT;
 	struct model *m;
 
+	c->id = id;
 	if (model_load(&m, s, id, NULL, &err)) {
-		buf_printf(&f->text, "%s: %s\n", id, err.what);
-		if (err.hint[0])
-			buf_printf(&f->text, "%s\n", err.hint);
-		f->refused++;
+		add_failure(c, &err, true);
 		return;
 	}
-	f->loaded++;
-	(void)model_check(m, doubt, f);
-	check_account(f, s, m);
+	c->found.loaded++;
+	(void)model_check(m, doubt, c);
+	check_account(c, s, m);
 	model_free(m);
+}
+
+static int check_all(struct checking *c, struct err *err)
+{
+	struct cli *cli = c->cli;
+	struct model_sources s = cli_model_sources(cli);
+	const struct model_row *row;
+	const char *id;
+	size_t n;
+
+	for (size_t i = 1; i < cli->args.n; i++) {
+		if (model_named(&id, &cli->arena, &s, cli->args.v[i], NULL, err))
+			return -1;
+		check_one(c, &s, id);
+	}
+	if (cli->args.n > 1)
+		return c->failed ? err_nomem(err) : 0;
+	if (model_list(&cli->arena, &s, &row, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		check_one(c, &s, row[i].id);
+	return c->failed ? err_nomem(err) : 0;
 }
 
 static int check(struct cli *cli)
 {
-	struct model_sources s = cli_model_sources(cli);
-	struct findings f = { .text = BUF_INIT };
-	const struct model_row *row;
+	struct checking c = { .cli = cli };
 	struct err err = ERR_INIT;
-	const char *id;
-	size_t n;
+	struct document d;
+	struct show show;
 	int code;
 
-	if (cli->args.n > 1) {
-		for (size_t i = 1; i < cli->args.n; i++) {
-			if (model_named(&id, &cli->arena, &s, cli->args.v[i], NULL, &err))
-				return cli_fail(&err);
-			check_one(&f, &s, id);
-		}
+	if (cli_show(cli, &show, &models_checked_document, &err) || check_all(&c, &err)) {
+		code = cli_fail(&err);
 	} else {
-		if (model_list(&cli->arena, &s, &row, &n, &err))
-			return cli_fail(&err);
-		for (size_t i = 0; i < n; i++)
-			check_one(&f, &s, row[i].id);
+		document_open(&d, &models_checked_document, &c.found);
+		models_checked_put(&d, &c.found);
+		code = cli_document(cli, &d, &show);
+		document_close(&d);
+		if (code == EXIT_OK && c.found.finding.n)
+			code = EXIT_NO;
 	}
-	buf_printf(&f.text, "%zu loaded, %zu refused, %zu doubts\n", f.loaded, f.refused, f.doubts);
-	code = cli_put(cli, &f.text, false);
-	buf_free(&f.text);
-	return code != EXIT_OK ? code : f.refused || f.doubts ? EXIT_NO : EXIT_OK;
+	vec_free(&c.found.finding);
+	return code;
 }
 
 /* ---- export ---- */
@@ -98,19 +131,19 @@ static int check(struct cli *cli)
 struct export
 {
 	struct cli *cli;
-	const char *dir;
+	struct models_written *w;
 	struct err *err;
-	size_t n;
 };
 
 static int export_one(void *ctx, const char *path, const char *text, size_t len)
 {
 	struct export *x = ctx;
+	const char *kept = arena_strdup(&x->cli->arena, path);
 	char full[4096];
 	char *slash;
 
-	if (path_join(full, sizeof(full), x->dir, path))
-		return err_set(x->err, ERR_LIMIT, "%.80s: the path is too long", x->dir);
+	if (path_join(full, sizeof(full), x->w->dir, path))
+		return err_set(x->err, ERR_LIMIT, "%.80s: the path is too long", x->w->dir);
 	if (!access(full, F_OK)) {
 		(void)err_set(x->err, ERR_USAGE, "%.300s is there already", full);
 		return err_hint(x->err, "export into an empty directory");
@@ -120,29 +153,42 @@ static int export_one(void *ctx, const char *path, const char *text, size_t len)
 	if (dir_make_all(full, 0777, x->err))
 		return -1;
 	*slash = '/';
-	x->n++;
+	if (!kept || vec_push(&x->w->file, kept))
+		return err_nomem(x->err);
 	return file_put(full, 0666, text, len, x->err);
+}
+
+static int show_written(struct cli *cli, const struct models_written *w, const struct show *show)
+{
+	struct document d;
+	int code;
+
+	document_open(&d, &models_written_document, w);
+	models_written_put(&d, w);
+	code = cli_document(cli, &d, show);
+	document_close(&d);
+	return code;
 }
 
 static int export(struct cli *cli)
 {
+	struct models_written w = { .dir = cli->args.n == 2 ? cli->args.v[1] : NULL };
 	struct err err = ERR_INIT;
-	struct export x = { cli, cli->args.n == 2 ? cli->args.v[1] : NULL, &err, 0 };
-	struct buf b = BUF_INIT;
+	struct export x = { cli, &w, &err };
+	struct show show;
 	int code;
 
-	if (!x.dir) {
+	if (!w.dir) {
 		(void)err_set(&err, ERR_USAGE, "models export needs one directory");
 		(void)err_hint(&err, "cyclade models export models");
 		return cli_fail(&err);
 	}
-	if (model_texts(&cli->arena, export_one, &x, &err))
-		return cli_fail(&err);
-	buf_printf(&b, "%zu files in %s\n", x.n, x.dir);
-	if (!cli->opt.quiet)
-		buf_printf(&b, "next: change them, then cyclade models check --models %s\n", x.dir);
-	code = cli_put(cli, &b, false);
-	buf_free(&b);
+	if (cli_show(cli, &show, &models_written_document, &err) ||
+	    model_texts(&cli->arena, export_one, &x, &err))
+		code = cli_fail(&err);
+	else
+		code = show_written(cli, &w, &show);
+	vec_free(&w.file);
 	return code;
 }
 
@@ -154,6 +200,7 @@ static int export(struct cli *cli)
 
 struct import_job {
 	struct cli *cli;
+	struct models_written w;
 	VEC(struct import_file) files;
 	struct err *err;
 };
@@ -212,9 +259,9 @@ static int import_find(struct import_job *j, const char *path, unsigned depth)
 }
 
 /* Loads what was made before anything of it is written: what cannot be used is not left behind. */
-static int import_try(const struct model_imported *made, const char *id, struct findings *f,
-		      struct err *err)
+static int import_try(struct import_job *j, const struct model_imported *made, struct err *err)
 {
+	struct checking c = { .cli = j->cli, .id = j->w.id };
 	struct model_text text[4];
 	struct model_sources s = { .text = text, .n_texts = 4 };
 	struct model *m;
@@ -222,21 +269,20 @@ static int import_try(const struct model_imported *made, const char *id, struct 
 	for (int i = 0; i < 4; i++)
 		text[i] =
 			(struct model_text){ made->path[i], made->text[i], strlen(made->text[i]) };
-	if (model_load(&m, &s, id, NULL, err))
+	if (model_load(&m, &s, j->w.id, NULL, err))
 		return err_prefix(err, "what was imported cannot be used");
-	f->loaded++;
-	(void)model_check(m, doubt, f);
+	j->w.doubts = model_check(m, doubt, &c);
 	model_free(m);
+	vec_free(&c.found.finding);
 	return 0;
 }
 
-static int import_into(struct import_job *j, struct buf *b)
+static int import_into(struct import_job *j)
 {
 	struct cli *cli = j->cli;
-	const char *dir = cli->args.v[1], *id = cli->opt.model;
-	struct import_facts facts = { .id = id };
+	struct import_facts facts = { .id = j->w.id };
+	struct export x = { cli, &j->w, j->err };
 	struct model_sources none = { .dir = NULL };
-	struct findings f = { .text = BUF_INIT };
 	struct model_imported made;
 	struct model *known = NULL;
 	int rc = -1;
@@ -245,33 +291,25 @@ static int import_into(struct import_job *j, struct buf *b)
 		if (import_find(j, cli->args.v[i], 0))
 			return -1;
 	vec_sort(&j->files, by_name);
-	if (!model_load(&known, &none, id, NULL, NULL))
+	if (!model_load(&known, &none, j->w.id, NULL, NULL))
 		facts.known = known;
 	if (model_import(&made, &cli->arena, j->files.v, j->files.n, &facts, j->err) ||
-	    import_try(&made, id, &f, j->err))
+	    import_try(j, &made, j->err))
 		goto out;
-	for (int i = 0; i < 4; i++) {
-		struct export x = { cli, dir, j->err, 0 };
-
+	for (int i = 0; i < 4; i++)
 		if (export_one(&x, made.path[i], made.text[i], strlen(made.text[i])))
 			goto out;
-	}
-	buf_printf(b, "%s: %zu events, %zu nodes, %zu metrics from %zu file%s in %s\n", id,
-		   made.events, made.nodes, made.metrics, j->files.n, j->files.n == 1 ? "" : "s",
-		   dir);
-	for (size_t i = 0; i < made.n_notes; i++) {
-		buf_puts(b, "  ");
-		text_put_safe(b, made.note[i], false);
-		buf_putc(b, '\n');
-	}
-	if (f.doubts)
-		buf_printf(b, "  %zu doubts: cyclade models check --models %s %s\n", f.doubts, dir,
-			   id);
-	if (!cli->opt.quiet)
-		buf_printf(b, "next: cyclade list nodes --models %s --model %s\n", dir, id);
+	j->w.events = made.events;
+	j->w.nodes = made.nodes;
+	j->w.metrics = made.metrics;
+	j->w.sources = j->files.n;
+	for (size_t i = 0; i < made.n_notes; i++)
+		if (vec_push(&j->w.note, made.note[i])) {
+			(void)err_nomem(j->err);
+			goto out;
+		}
 	rc = 0;
 out:
-	buf_free(&f.text);
 	model_free(known);
 	return rc;
 }
@@ -288,8 +326,8 @@ static bool id_fits(const char *s)
 static int import(struct cli *cli)
 {
 	struct err err = ERR_INIT;
-	struct import_job j = { .cli = cli, .err = &err };
-	struct buf b = BUF_INIT;
+	struct import_job j = { .cli = cli, .w.id = cli->opt.model, .err = &err };
+	struct show show;
 	int code;
 
 	if (cli->args.n < 3 || !cli->opt.model || !id_fits(cli->opt.model)) {
@@ -302,9 +340,14 @@ static int import(struct cli *cli)
 			       "cyclade models import mymodels perfmon/SPR/events --model spr");
 		return cli_fail(&err);
 	}
-	code = import_into(&j, &b) ? cli_fail(&err) : cli_put(cli, &b, false);
+	j.w.dir = cli->args.v[1];
+	if (cli_show(cli, &show, &models_written_document, &err) || import_into(&j))
+		code = cli_fail(&err);
+	else
+		code = show_written(cli, &j.w, &show);
 	vec_free(&j.files);
-	buf_free(&b);
+	vec_free(&j.w.file);
+	vec_free(&j.w.note);
 	return code;
 }
 
