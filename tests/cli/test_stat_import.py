@@ -139,13 +139,14 @@ t.equal([got[(w, e)] for w in ("left-12", "right-13") for e in ("cs", "page-faul
         [(5, 1), (None, None), (6, 1), (18, 0.5)], "--per thread, by name and number")
 EVIL = 'c"s,<|\n\x1b[1m'
 f = Counts("<", [(EVIL, 1, 3), ("=b\udcff", 1, 2)], threads=[(12, 'l|\n\x1b"<,'), (13, "+b\udcffd")])
-f.stat(EVIL, NONE, 5, 1000)
+f.stat(EVIL, NONE, 2 ** 53 - 1, 1000)
 f.stat("=b\udcff", NONE, 9, 1000, 500, thread=1)
 f.round(5_000_000, 1)
 evil = f.save()
 tables.walk(t, "stat", "--import", evil, "--per", "thread")
 got = imported(evil, "--per", "thread")
-t.equal([(r["where"], r["event"], r["value"], r["value_why"]) for r in got["counts"]][0], ('l|\n\x1b"<,-12', EVIL, 5, None), "names as they are, in json")
+t.equal([(r["where"], r["event"], r["value"], r["value_why"]) for r in got["counts"]][0], ('l|\n\x1b"<,-12', EVIL, 2 ** 53 - 1, None), "names as they are, in json")
+t.ok(",%d," % (2 ** 53 - 1) in run("stat", "--import", evil, "--per", "thread", "-x,").stdout, "csv: counts with all their digits")
 t.ok(all(r["value"] is None and "no count of it" in r["value_why"] or r["value"] and r["value_why"] is None for r in got["counts"]) and
      got["losses"] == {"counts": 4, "refused": 0, "not_counted": 2, "multiplexed": 1}, "what was not counted is told of each, and in all", got)
 p = run("stat", "--import", path, "--per", "cpu")
