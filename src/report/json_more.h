@@ -9,14 +9,6 @@
 #include "analyse/profile.h"
 #include "base/json.h"
 
-static inline void json_value(struct json *j, const char *key, double v, double half)
-{
-	json_object(j, key);
-	json_real(j, "value", v);
-	json_real(j, "error", half);
-	json_end_object(j);
-}
-
 static inline void json_flow(struct json *j, const char *key, struct flow_value v)
 {
 	json_object(j, key);

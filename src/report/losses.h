@@ -8,14 +8,6 @@
 #include "base/json.h"
 #include "perfdata/perfdata.h"
 
-enum { LOSSES = 8 };
-
-struct loss {
-	const char *name, *says;
-	uint64_t n;
-};
-
-void losses_of(const struct pd_losses *l, struct loss out[LOSSES]);
 void losses_json(struct json *j, const struct pd_losses *l); /* "losses": {...} */
 
 #endif
