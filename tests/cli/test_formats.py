@@ -20,7 +20,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfd
 import gen  # noqa: E402
 import recordings  # noqa: E402
 import tables  # noqa: E402
-from calls_made import RET, make  # noqa: E402
+from calls_made import ANY, CALL, RET, make  # noqa: E402
 from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
 
 # Commands whose results are not made of tables yet, so that they have no --table: a command that gets it loses its row, and no
@@ -72,6 +72,7 @@ branches, account = made["branches"].path, made["account"].path
 fields = next(r.path for n, r in made.items() if n.startswith("all_fields"))  # call chains, registers
 NAMES = [b"main", b"hot_one", b"=x|\x1b[31m\n\",<b>`*\xff"]
 calls = make("calls.data", NAMES, [[((1, 9), (0, 5), RET, 0), ((2, 9), (1, 5), RET, i % 9 == 0)] for i in range(90)])
+near = make("near.data", NAMES, [[((1, 9), (2, 0), CALL, 0), ((0, 9), (1, 0), CALL, 0)]] * 90, filter_=ANY, config=0x20c4)
 w = gen.Writer("<")
 f = gen.File(w, [("cpu-clock", dict(type=1, config=0, sample=gen.BASE, period=1000), [40])])
 f.features, _ = gen.features(w)
@@ -89,10 +90,10 @@ with open("doubtful/intel/ivb/tree", "w", encoding="ascii") as out:
 RESULTS = {
     "run": [(["-o", "-", "--user", "--", "true"], (0,), False)],
     "stat": [(["-e", "cs", "-o", "-", "--", "true"], (0,), False), (["--import", "counts.csv", "--model", "ivb"], (0,), True)],
-    "report": [(["-i", branches], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
+    "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
                (["--account", "-i", account], (0,), True)],
     "annotate": [(["-i", branches, made["branches"].function], (0,), True), (["--account", "-i", account, "hot"], (0,), True)],
-    "blocks": [(["-i", branches], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
+    "blocks": [(["-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],
     "registers": [(["-i", fields], (0,), True), (["-i", fields, "--at", "0xffffffff81000001"], (0,), True)],
     "info": [(["-i", branches], (0,), True), (["-v", "-i", "lossy.data"], (0,), True)],
@@ -116,9 +117,9 @@ def refused(p):
     return re.split(r", | or ", m[3]) if m and not p.stdout else None
 
 
-def status(command):
+def status(command, words=()):
     """Of a refusal: 125 where a program would have been started."""
-    return 125 if command in ("run", "stat", "record") else 2
+    return 125 if command in ("run", "stat", "record") and "--import" not in words else 2
 
 
 # ---- each command, each format
@@ -149,19 +150,20 @@ for command, results in sorted(RESULTS.items()):
     for words, codes, _ in results:
         here, hints = set(), []
         for form in UNIVERSE:
-            p = run(command, "--format", form, *words)
+            p = run(command, *words, "--format", form) if "--import" in words else run(command, "--format", form, *words)
             hint = refused(p)
-            if command in NOT_YET and p.returncode in (2, status(command)) and hint is None:
+            if command in NOT_YET and p.returncode == status(command, words) and hint is None:
                 continue  # in its own words
             if hint is None:
                 here.add(form)
-                wrong = None if p.returncode in codes else "exit %d: %s" % (p.returncode, p.stderr)
+                nothing = form not in SHOWN and p.returncode == 2 and " to be drawn\n" in p.stderr  # a graph
+                wrong = None if p.returncode in codes or nothing else "exit %d: %s" % (p.returncode, p.stderr)
                 if not wrong and not p.returncode and (form != "csv" or command in TABLED):
                     wrong = well_formed(form, p.stdout)
                 if wrong:
                     bad.append((words, form, wrong))
             else:
-                if p.returncode != status(command):
+                if p.returncode != status(command, words):
                     bad.append((words, form, "exit", p.returncode))
                 hints.append((form, hint))
         accepted |= here
@@ -208,7 +210,7 @@ for command in sorted(TABLED & set(RESULTS)):
         m = re.search(r"--table (.*)", refusal.stderr, re.S)
         if not m:
             continue
-        tables.walk(t, command, *words, code=codes)
+        tables.walk(t, command, *words, code=codes, also=["losses"] if "work.regions" in words else None)
         walked += 1
         bad = []
         for table in re.split(r", | or ", " ".join(m[1].split())):
@@ -225,7 +227,9 @@ t.ok(walked > 5 and compared > 50, "tables were walked: %d results, %d names in 
 
 # ---- losses
 lossy = make("lossy_calls.data", NAMES, [[((1, 9), (0, 5), RET, 0)]] * 40, lost=11)
-for command, words in (("report", ["-i", lossy]), ("annotate", ["-i", lossy, "hot_one"]), ("blocks", ["-i", lossy]),
+lossy_near = make("lossy_near.data", NAMES, [[((1, 9), (2, 0), CALL, 0), ((0, 9), (1, 0), CALL, 0)]] * 90, filter_=ANY, config=0x20c4,
+                  lost=11)
+for command, words in (("report", ["-i", lossy]), ("annotate", ["-i", lossy, "hot_one"]), ("blocks", ["-i", lossy_near]),
                        ("calls", ["-i", lossy]), ("registers", ["-i", fields]), ("info", ["-i", "lossy.data"])):
     if command in NOT_YET:
         continue

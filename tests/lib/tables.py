@@ -64,9 +64,10 @@ class Tags(html.parser.HTMLParser):
             self.wrong.append(tag)
 
 
-def walk(t, *words, code=(0,)):
+def walk(t, *words, code=(0,), also=None):
     """cyclade `words`: each table has the same columns and cells in csv and json, a row is a line, a document of all
-    tables has what each has alone, and no format writes a character that a terminal would obey."""
+    tables has what each has alone, and no format writes a character that a terminal would obey. also: tables that
+    there are, where they are not those of a recording."""
     name = " ".join(words[:1])
     p = run(*words, "--table", "?")
     found = re.search(r"--table (.*)", p.stderr)
@@ -96,7 +97,7 @@ def walk(t, *words, code=(0,)):
         first = first or (run(*words, "--format", "csv").stdout == p.stdout)
     t.ok(not bad, "%s: %d tables, the same in csv and json" % (name, len(tables)), bad[:3])
     t.ok(first, name + ": csv without --table is one of them")
-    more = {"stat": ["losses", "summary"], **dict.fromkeys(("doctor", "list", "explain", "models"), [])}.get(name, ["losses", "recording"])
+    more = {"stat": ["losses", "summary"], **dict.fromkeys(("doctor", "list", "explain", "models"), [])}.get(name, ["losses", "recording"] if also is None else also)
     t.ok({"notes", *more} <= set(tables), name + ": losses and notes", tables)
     for form in ("term", "csv", "json", "markdown", "html"):
         out = run(*words, "--format", form).stdout
