@@ -254,6 +254,9 @@ size_t facts_of_recording(const struct view *v, struct fact *out)
 		(void)add(out, &n, "throttled", false, "never");
 	if (v->profile && profile_chains(v->profile))
 		chains_cut(out, &n, profile_chains(v->profile));
+	if (l->unattributed)
+		(void)add(out, &n, "unattributed", true, "%s samples belong to no event",
+			  num_exact(a, l->unattributed));
 	if (l->aux_lost)
 		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",
 			  num_exact(a, l->aux_lost));

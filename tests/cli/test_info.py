@@ -81,6 +81,19 @@ t.equal((json.loads(p.stdout)["losses"]["lost"], p.stderr), (11, ""), "json has 
 t.ok("no header features" in run("info", "plain.data").stdout and
      "no header features" in json.loads(run("info", "-j", "plain.data").stdout)["notes"][-1], "no features: a note")
 
+# ---- a sample of an id that nobody has
+kind = dict(sample=gen.BIT["IDENTIFIER"] | gen.BIT["IP"] | gen.BIT["TID"] | gen.BIT["TIME"], sample_id_all=1)
+f = gen.File(w, [("cycles", dict(kind, config=0), [40]), ("instructions", dict(kind, config=1), [41])])
+gen.fill(f, 2)
+s = gen.Sample(9, 999)
+s.v.update(TID=(20, 20), TIME=100, IP=0x400000)
+f.data += s.write(w, kind)[0]
+gen.write("stray.data", f.build())
+t.equal(json.loads(run("info", "-j", "stray.data").stdout)["losses"]["unattributed"], 1, "a sample of no event is counted")
+for form in ("term", "markdown"):
+    out = run("report", "--no-cache", "--format", form, "stray.data").stdout
+    t.ok(re.search(r"unattributed\W+1 samples belong to no event", out), "report --format %s says so, too" % form, out)
+
 # ---- what perf stat record writes
 f = gen.File(w, [("cycles", dict(type=0, config=0, sample=gen.BIT["IDENTIFIER"], read=3), [100])])
 f.features = {24: b""}
