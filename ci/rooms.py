@@ -33,15 +33,11 @@ report/account/account_markdown.c
 report/annotate/annotate_account.c
 report/annotate/annotate_blocks.c
 report/annotate/annotate_data.c
-report/counts_formats.c
 report/json_more.h
 report/losses.c
-report/tree/run_report.c
 report/profile/sink_csv.c
 report/profile/sink_json.c
 report/profile/sink_markdown.c
-report/tree/tree_formats.c
-report/tree/tree_latency.c
 report/tree/tree_saved.c
 """.split()
 EXPORTERS = ["report/export/export_firefox.c"]

@@ -16,9 +16,7 @@
 struct counting_out {
 	const struct cli *cli;
 	const struct document_form *form;
-	struct show show;   /* later: a document of several was put */
-	const char *format; /* term, csv, json, markdown */
-	char separator;
+	struct show show; /* later: a document of several was put */
 	struct style style;
 	struct buf text; /* of a document, kept from one to the next */
 	int fd;
@@ -26,12 +24,12 @@ struct counting_out {
 	struct file_new file;
 };
 
-#define COUNTING_OUT_INIT                                                         \
-	{                                                                         \
-		.separator = ',', .text = BUF_INIT, .fd = -1, .file = {.fd = -1 } \
+#define COUNTING_OUT_INIT                                       \
+	{                                                       \
+		.text = BUF_INIT, .fd = -1, .file = {.fd = -1 } \
 	}
 
-/* A format or table (--table) that `form` does not have is refused; NULL: it has no document. */
+/* A format or table (--table) that `form` does not have is refused. */
 int counting_out_open(struct counting_out *o, const struct cli *cli,
 		      const struct document_form *form, struct err *err) MUST_USE;
 /* Found out when it is first asked for: the locale's files need not be read before the program

@@ -14,8 +14,8 @@
 
 struct object {
 	struct counts_row row;
-	struct piece id;
-	bool has_value, is_model, is_end;
+	struct piece id; /* of a model */
+	bool has_value, is_end;
 };
 
 /* Keys whose values tell pieces of one run apart. */
@@ -100,7 +100,7 @@ static void take(struct parser *p, struct piece v, bool is_string)
 		o->row.counted = counts_share(n);
 	} else if (piece_is(key, "cgroup") && is_string) {
 		o->row.cgroup = v;
-	} else if (piece_is(key, "id") && o->is_model) {
+	} else if (piece_is(key, "model") && is_string) {
 		o->id = v;
 	} else if (piece_is(key, "seconds")) {
 		take_seconds(p, o, n);
@@ -125,7 +125,6 @@ static void begin_object(struct parser *p)
 		o->row.place = o[-1].row.place;
 		o->row.pmu = o[-1].row.pmu;
 		o->row.cgroup = o[-1].row.cgroup;
-		o->is_model = p->after_colon && piece_is(p->key, "model");
 	}
 }
 
@@ -138,7 +137,7 @@ static void end_object(struct parser *p)
 	if (p->depth-- > DEPTH)
 		return;
 	o = &p->at[p->depth];
-	if (o->is_model && p->depth)
+	if (o->id.len)
 		counts_add_model(p->r, o->row.pmu, o->id);
 	if (!o->has_value || !o->row.event.len)
 		return;

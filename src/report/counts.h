@@ -21,24 +21,9 @@ struct counts {
 	size_t n;
 };
 
-struct counts_style {
-	struct style style;
-	char separator;
-	bool quiet, verbose;
-	bool first; /* of several: headings are due */
-	bool rows;  /* of trees: a row for each interval, where that fits */
-};
-
 extern const struct document_form counts_document;
 
 /* Sets head.lost. The counts must outlive the document. */
 void counts_put(struct document *d, struct counts *c);
-
-/* ---- for results without a document ---------------------------------------------------------- */
-
-/* The command, and "3.21 s wall, 3.18 s cpu, exit 0": two lines for people. */
-void counts_put_head(struct buf *b, const struct count_head *c, const struct style *st);
-/* What to believe of it, in lines as wide as the terminal. */
-void counts_put_notes(struct buf *b, const struct count_head *c, const struct style *st);
 
 #endif

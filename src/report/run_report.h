@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_report - what `run` found, for programs: the tree and the hot functions in one document.
+ * run_report - what `run` found as a document: the tree, and the functions that took most.
  *
- * json: "cyclade.run/1", the trees as cyclade.tree/1 has them and a table of functions for each
- * event. csv: a row for each node, metric, retire latency and function; `kind` says which it is.
- * markdown: for a comment. Nothing that was not measured has a number.
+ *	document_open(&d, &run_document, &report)
+ *	run_report_put(&d, &report)
+ *
+ * Nothing that was not measured has a number. People read it in lines of its own (run_term.c).
  */
 #ifndef CYCLADE_REPORT_RUN_REPORT_H
 #define CYCLADE_REPORT_RUN_REPORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "report/tree_view.h"
 #include "report/where.h"
 
@@ -28,20 +23,22 @@ struct run_report {
 	const char *no_tree;		/* why there are none; NULL: there are */
 	const struct run_table *table;
 	size_t n_tables;
+	bool several;	       /* events sample: each table has a heading */
+	bool unwanted;	       /* the tree, by option: people know why there is none */
 	const char *sampled;   /* the events */
 	const char *no_cycles; /* why time is sampled in place of cycles; NULL: it is not */
 	bool user_only;	       /* the kernel was not looked at */
 	const char *file;      /* the recording */
+	bool kept;	       /* it was written */
 	uint64_t samples, bytes, lost, throttled;
 	size_t ousted, counters; /* of all counters those that lost their place to others */
+	const struct next *next; /* commands worth typing */
+	size_t n_next;
 };
 
-struct run_format {
-	const char *name;
-	/* -1: out of memory; out->failed says so, too. */
-	int (*write)(struct buf *out, const struct run_report *r, char separator);
-};
-/* json, csv or markdown. */
-const struct run_format *run_format_find(const char *name, struct err *err);
+extern const struct document_form run_document;
+
+/* The report must outlive the document. */
+void run_report_put(struct document *d, const struct run_report *r);
 
 #endif

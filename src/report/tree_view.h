@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree_view - the top-down tree as text: which rows, in which order, what is folded; then for
- * people, csv, json (a line of it for each interval), markdown.
+ * tree_view - the top-down tree as a document: which rows, in which order, what is folded.
  *
  *	tree_view_make(&v, arena, &source, &err)
- *	tree_report_write(&buf, &report, format, &style, &err)
+ *	document_open(&d, &tree_document, &report)
+ *	tree_report_put(&d, &report)
  *
- * The rows of people's formats close: siblings that divide slots and are small are summed in a row
+ * The rows that people see close: siblings that divide slots and are small are summed in a row
  * other_NAME. A node that is not over its threshold is not opened unless everything is asked for. A
- * level-1 node is never hidden. Formats for programs have every node that was asked for, null with
- * a "why" where it has no value.
+ * level-1 node is never hidden. Programs read every node that was asked for, with the reason where
+ * it has no value. An interval (head.time) has trees alone, the end of several (head.end) latencies
+ * and notes.
  */
 #ifndef CYCLADE_REPORT_TREE_VIEW_H
 #define CYCLADE_REPORT_TREE_VIEW_H
@@ -23,8 +24,7 @@
 #include "measure/tree_latency.h"
 #include "model/tree.h"
 #include "model/tree_rates.h"
-#include "report/counts.h"
-#include "show/next.h"
+#include "report/count_head.h"
 
 struct tree_source {
 	const struct tree *tree;
@@ -91,14 +91,16 @@ struct tree_report {
 	size_t n_next;
 	const struct tree_latency *latency;
 	size_t n_latency;
+	/* for people: */
+	bool verbose; /* latencies as well */
+	bool rows;    /* a row for each interval, where that fits */
 };
 
-/* `format` is one of term, csv, json, markdown. */
-int tree_report_write(struct buf *out, const struct tree_report *r, const char *format,
-		      const struct counts_style *st, struct err *err) MUST_USE;
+extern const struct document_form tree_document;
+
+/* The report must outlive the document. */
+void tree_report_put(struct document *d, const struct tree_report *r);
 /* The trees alone, for people; the formulas of --why behind them. */
 void tree_put_views(struct buf *out, const struct tree_report *r, const struct style *st);
-/* The last line of JSON lines. */
-void tree_report_end(struct buf *out, const struct tree_report *r, const char *format);
 
 #endif

@@ -237,7 +237,7 @@ static bool wanted(const struct table *t, const struct show *s, unsigned not_fla
 		return !strcmp(f->name, s->table);
 	if (f->flags & not_flags || (t->data_only && not_flags & TABLE_DATA))
 		return false;
-	return !s->format->one_table || f->flags & TABLE_MAIN;
+	return !s->format->one_table || (f->flags & TABLE_MAIN && !t->aside);
 }
 
 const struct table *document_next_table(const struct document *d, const struct show *s,

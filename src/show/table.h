@@ -151,6 +151,7 @@ struct table {
 	const char *title;		   /* NULL: the form's */
 	size_t people;			   /* so many rows for people, then how many more; 0: all */
 	bool data_only;			   /* this time it is for programs only */
+	bool aside;			   /* this time it is not the main one */
 	uint64_t hidden;		   /* bit by column: the result has nothing for it */
 	const struct table_column *column; /* columns known only now; NULL: the form's */
 	size_t n_columns;

@@ -9,6 +9,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 os.chdir(tempfile.mkdtemp())
@@ -62,7 +63,7 @@ for group, members in sorted(listed.items()):
     if group not in ("MemoryBW", "tma_fetch_latency_group", "Summary", "FetchBW", "Bottlenecks"):
         continue  # TopdownL2 is -l 2
     p = run("stat", *IMPORT, "-M", group)
-    tree = json.loads(p.stdout)["trees"][0]
+    tree = trees(json.loads(p.stdout))[0]
     got = {x.get("metric") or x["node"].split(".")[-1] for x in tree["metrics"] + tree["nodes"]}
     want = {x if not nodes.get(x) else nodes[x]["path"].split(".")[-1] for x in members}
     above = {part for x in members if x in nodes for part in nodes[x]["path"].split(".")[:-1]}

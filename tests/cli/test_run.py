@@ -12,6 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, PERF, Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 RECURSE = os.path.join(PROGS, "prog_recurse")
@@ -115,32 +116,32 @@ t.ok(p.returncode == 0 and "exit 0" in open("fd.txt").read() and not p.stderr, "
 # ---- for programs: one document, that agrees with what report makes of the recording
 r = run("run", "-q", "-j", "-o", "-", "--", "sh", "-c", "'%s' 10 600 >&2; exit 3" % RECURSE)
 d = json.loads(r.stdout)
-t.equal((r.returncode, d["schema"], d["tool_status"], d["workload_status"], d["command"][0]), (3, "cyclade.run/1", 0, 3, "sh"),
+t.equal((r.returncode, d["schema"], d["tool_status"], d["workload_status"], d["command"][0]), (3, "cyclade.run/2", 0, 3, "sh"),
         "-j: its schema, what ran, how it ended")
 later = json.loads(run("report", "-j", "-s", "sym,dso").stdout)["tables"]
-t.equal([x["event"] for x in d["tables"]], [x["event"] for x in later], "-j: a table for each event")
-for mine, its in zip(d["tables"], later):
-    t.equal({(f["sym"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["error"], 9)) for f in mine["functions"]},
+t.equal([x["event"] for x in d["events"]], [x["event"] for x in later], "-j: functions of each event")
+for mine, its in zip(d["events"], later):
+    functions = [f for f in d["functions"] if f["event"] == mine["event"]]
+    t.equal({(f["function"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["share_error"], 9)) for f in functions},
             {(f["function"], f["dso"]): (f["samples"], f["period"], round(f["share"], 9), round(f["share_error"], 9)) for f in its["rows"]},
             "-j: the functions are report's, with shares and errors")
-    t.equal(mine["total"], its["total"], "-j: of the same total")
-    t.equal(sum(f["samples"] for f in mine["functions"]), mine["total"]["samples"], "-j: and the table closes")
-t.equal(d["recording"]["samples"], sum(x["total"]["samples"] for x in d["tables"]), "-j: so many samples are in the recording")
-t.ok((d["trees"] or d["no_tree"]) and not (d["trees"] and "no_tree" in d), "-j: a tree, or why there is none", d.get("no_tree"))
+    t.equal({k: mine[k] for k in its["total"]}, its["total"], "-j: of the same total")
+    t.equal(sum(f["samples"] for f in functions), mine["samples"], "-j: and the table closes")
+t.equal(d["recording"]["samples"], sum(x["samples"] for x in d["events"]), "-j: so many samples are in the recording")
+t.ok((trees(d) != []) == (d["no_tree"] is None), "-j: a tree, or why there is none", d.get("no_tree"))
 r = run("run", "-q", "-j", "-o", "-", "--limit", "1", "--", RECURSE, "10", "600")
-f = json.loads(r.stdout[r.stdout.index('{\n  "schema"'):])["tables"][0]["functions"]
-t.ok(len(f) == 2 and f[1]["sym"] is None and f[1]["folded"] > 1 and abs(f[0]["share"] + f[1]["share"] - 1) < 1e-9,
+f = json.loads(r.stdout[r.stdout.index('{\n  "schema"'):])["functions"]
+t.ok(len(f) == 2 and f[1]["function"] is None and f[1]["folded"] > 1 and abs(f[0]["share"] + f[1]["share"] - 1) < 1e-9,
      "--limit: the rest is one row", f)
 for options, sep in [(["--format", "csv"], ","), (["-x", ";"], ";")]:
     r = run("run", "-q", *options, "-o", "t.csv", "--", RECURSE, "10", "600")
     with open("t.csv", newline="", encoding="utf-8") as text:
         rows = list(csv.DictReader(text, delimiter=sep))
-    f = [x for x in rows if x["kind"] == "function"]
-    t.ok(f and abs(sum(float(x["value"]) for x in f) - 1) < 1e-6 and all(None not in x and None not in x.values() for x in rows),
+    t.ok(rows and abs(sum(float(x["share"]) for x in rows) - 1) < 1e-6 and all(None not in x and None not in x.values() for x in rows),
          "%s: a header row, all columns in each row, functions that close" % " ".join(options), rows[:3])
 r = run("run", "-q", "--format", "markdown", "-o", "-", "--", "true")
-t.ok(re.search(r"^- [\d,]+ samples, \d+ lost", r.stdout, re.M), "markdown: ends with what was lost", r.stdout)
-for options in [["--format", "folded"], ["-x", "ab"], ["--regions", "--format", "csv"]]:
+t.ok(re.search(r"^- samples: [\d,]+ of .*\n- lost: \d+$", r.stdout, re.M), "markdown: ends with what was lost", r.stdout)
+for options in [["--format", "folded"], ["-x", "ab"], ["--regions", "--format", "folded"], ["--table", "x"]]:
     r = run("run", *options, "--", "sh", "-c", "echo ran >ran")
     t.ok(r.returncode == 125 and not os.path.exists("ran"), "run %s: 125, nothing is started" % " ".join(options), r.stderr)
 

@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, KERNEL, PERF, SANITIZED, WHOLE_CPUS, Tap, run, taken, wait_for  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-stat-")
@@ -319,12 +320,12 @@ for name, text in [("table", COUNTS), ("csv", as_csv), ("json", as_json)]:
     open("counts", "w").write(text)
     p = run("stat", "--import", "counts", "--model", "ivb", "--smt", "on", "-a", "-l", "2", "-j")
     doc = json.loads(p.stdout) if p.returncode == 0 else {"trees": [{"nodes": []}]}
-    got = {n["node"].split(".")[-1]: n["value"] for n in doc["trees"][0]["nodes"] if n["level"] == 2}
+    got = {n["node"].split(".")[-1]: n["value"] for n in trees(doc)[0]["nodes"] if n["level"] == 2}
     t.ok(set(got) == set(SHARES) and all(got[n] is not None and abs(got[n] * 100 - SHARES[n]) < 0.051 for n in SHARES),
          "--import %s: the shares that perf printed" % name, (got, p.stderr))
 open("again.json", "w").write(p.stdout)
 p = run("stat", "--import", "again.json", "--model", "ivb", "--smt", "on", "-a", "-l", "2", "-j")
-again = {n["node"].split(".")[-1]: n["value"] for n in json.loads(p.stdout)["trees"][0]["nodes"] if n["level"] == 2} if p.returncode == 0 else {}
+again = {n["node"].split(".")[-1]: n["value"] for n in trees(json.loads(p.stdout))[0]["nodes"] if n["level"] == 2} if p.returncode == 0 else {}
 t.ok(again and all(abs(again[n] - got[n]) < 1e-9 for n in got), "--import of our own JSON gives it again", (again, p.stderr))
 p = run("stat", "--import", "counts", "--model", "ivb", "-l", "1")
 t.ok("SMT was on" in p.stdout, "that SMT was on is derived from counts that show it", p.stdout)

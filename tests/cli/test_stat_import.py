@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "perfdata"))
 from tap import PERF, Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 import gen  # noqa: E402
 import tables  # noqa: E402
 
@@ -74,7 +75,7 @@ def imported(path, *options):
 def values(doc):
     """{(place, event): (value, counted)}"""
     if "trees" in doc:
-        return {(x["where"], c["event"]): (c["value"], c.get("counted")) for x in doc["trees"] for c in x["counts"]}
+        return {(x["where"], c["event"]): (c["value"], c.get("counted")) for x in trees(doc) for c in x["counts"]}
     return {(c.get("where"), c["event"].replace(" [software]", "")): (c["value"], c.get("counted")) for c in doc["counts"]}
 
 
@@ -207,15 +208,15 @@ def ivb(order, **kw):
 for order in "<>":
     path = ivb(order, smt=False)
     doc = imported(path)
-    s = shares(doc["trees"][0])
-    t.equal(doc["trees"][0]["model"]["id"], "ivb", "the model is the one of the header's CPU")
+    s = shares(trees(doc)[0])
+    t.equal(trees(doc)[0]["model"], "ivb", "the model is the one of the header's CPU")
     t.ok(near(s["frontend_bound"], 0.2) and near(s["bad_speculation"], 0.1) and near(s["retiring"], 0.4) and
          near(s["backend_bound"], 0.3), "the tree of all CPUs", s)
-    per = imported(path, "--per", "cpu")["trees"]
+    per = trees(imported(path, "--per", "cpu"))
     t.ok([x["where"] for x in per] == ["CPU0", "CPU1", "CPU2", "CPU3"] and
          all(near(shares(x)["retiring"], 0.3 + i / 20) for i, x in enumerate(per)), "--per cpu: a tree for each", per)
 doc = imported(ivb("<", smt=False), "--model", "skl")
-t.equal(doc["trees"][0]["model"]["id"], "skl", "--model goes before the header's CPU")
+t.equal(trees(doc)[0]["model"], "skl", "--model goes before the header's CPU")
 text = "\n".join("%d,,%s,1000,%s,," % (sum(c), n, p) for n, c, p in (
     ("CPU_CLK_UNHALTED.THREAD", [1000, 2000, 3000, 4000], 100), ("IDQ_UOPS_NOT_DELIVERED.CORE", [800, 1600, 2400, 3200], 100),
     ("UOPS_RETIRED.RETIRE_SLOTS", [1200, 2800, 4800, 7200], 100), ("INT_MISC.RECOVERY_CYCLES", [0], 100),
@@ -225,18 +226,18 @@ with open(csv, "w", encoding="utf-8") as out:
     out.write(text + "\n")
 a, b = imported(csv, "--model", "ivb", "--smt", "off", "-a"), imported(ivb("<", smt=False))
 t.ok(all(near(n["value"], m["value"]) if n["value"] is not None else m["value"] is None
-         for n, m in zip(a["trees"][0]["nodes"], b["trees"][0]["nodes"])), "the same tree as of perf stat -x of such a run")
+         for n, m in zip(trees(a)[0]["nodes"], trees(b)[0]["nodes"])), "the same tree as of perf stat -x of such a run")
 for times, believed in ((1, True), (100000, False)):
     with open(csv, "w", encoding="utf-8") as out:
         for n, c in (("CPU_CLK_UNHALTED.THREAD", 10000), ("IDQ_UOPS_NOT_DELIVERED.CORE", 0), ("UOPS_RETIRED.RETIRE_SLOTS", 16000),
                      ("UOPS_ISSUED.ANY", 20000), ("INT_MISC.RECOVERY_CYCLES", 0)):
             out.write("%d,,%s,1000,100,,\n" % (c * times, n))
     doc = imported(csv, "--model", "ivb", "--smt", "off", "-a")
-    n = {x["node"]: x for x in doc["trees"][0]["nodes"]}
+    n = {x["node"]: x for x in trees(doc)[0]["nodes"]}
     if believed:
         t.equal(n["frontend_bound"]["value"], 0, "a count of 0 in few cycles may be true")
     else:
-        t.ok(n["frontend_bound"]["value"] is None and "counted 0" in n["frontend_bound"]["why"] and n["backend_bound"]["value"] is None and
+        t.ok(n["frontend_bound"]["value"] is None and "counted 0" in n["frontend_bound"]["value_why"] and n["backend_bound"]["value"] is None and
              near(n["retiring"]["value"], 0.4), "in 1e9 cycles it is a counter that did not work", n)
 with open(csv, "w", encoding="utf-8") as out:
     out.write(text + "\n")
@@ -254,10 +255,10 @@ for name, cpu, v in (("i-core", 0, 1000), ("i-atom", 2, 300), ("c-core", 0, 500)
 f.round(1, 1)
 path = f.save()
 doc = imported(path)
-got = {(x["where"], c["event"].upper()): c["value"] for x in doc["trees"] for c in x["counts"]}
+got = {(x["where"], c["event"].upper()): c["value"] for x in trees(doc) for c in x["counts"]}
 t.equal((got.get(("cpu_core", "INST_RETIRED.ANY")), got.get(("cpu_atom", "INST_RETIRED.ANY"))), (1000, 300),
         "a hybrid's kinds of cores have a tree each, by the PMU of the events")
-t.equal([x["model"]["id"] for x in imported(path, "--model", "adl-grt")["trees"]], ["adl-grt"], "or the one of --model alone")
+t.equal([x["model"] for x in trees(imported(path, "--model", "adl-grt"))], ["adl-grt"], "or the one of --model alone")
 p = run("stat", "--import", path, "--model", "skx")
 t.ok(p.returncode == 2 and "no cores" in p.stderr, "a model of other cores: refused", p.stderr)
 

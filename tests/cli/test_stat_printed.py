@@ -10,6 +10,8 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import Tap, run  # noqa: E402
+from tables import walk  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -29,11 +31,11 @@ def imported(text, *options, model="ivb"):
 
 
 def counts(doc, tree=0):
-    return {c["event"]: c["value"] for c in doc["trees"][tree]["counts"]} if len(doc["trees"]) > tree else doc
+    return {c["event"]: c["value"] for c in trees(doc)[tree]["counts"]} if len(trees(doc)) > tree else doc
 
 
 def shares(doc, tree=0):
-    return {c["event"]: c.get("counted") for c in doc["trees"][tree]["counts"]} if len(doc["trees"]) > tree else doc
+    return {c["event"]: c.get("counted") for c in trees(doc)[tree]["counts"]} if len(trees(doc)) > tree else doc
 
 
 def has(name, text, want, *options, seconds=None, model="ivb"):
@@ -45,7 +47,7 @@ def has(name, text, want, *options, seconds=None, model="ivb"):
 
 def refused(name, text, word, *options, model="ivb"):
     doc = imported(text, *options, model=model)
-    t.ok(not doc["trees"] and doc["code"] == 2 and word in doc["said"] and 2 <= len(doc["said"].splitlines()) <= 3, name, doc)
+    t.ok(not trees(doc) and doc["code"] == 2 and word in doc["said"] and 2 <= len(doc["said"].splitlines()) <= 3, name, doc)
 
 
 PLAIN = {THREAD: 748838250, ANY: 835703487, MISP: 416719}
@@ -153,7 +155,7 @@ refused("nothing at all", STARTED, "no counts")
 
 K = "100,,cycles:k,9,100.00,,\n20000,,cycles,9,100.00,,\n10000,,instructions,9,100.00,,\n"
 doc = imported(K, "-M", "IPC")
-t.ok(counts(doc).get(THREAD) == 20000 and doc["trees"][0]["metrics"][0]["value"] == 0.5, "EVENT:k does not replace EVENT: the IPC is that of EVENT", doc)
+t.ok(counts(doc).get(THREAD) == 20000 and trees(doc)[0]["metrics"][0]["value"] == 0.5, "EVENT:k does not replace EVENT: the IPC is that of EVENT", doc)
 doc = imported(K.replace("cycles:k", "branch-misses:k"))
 t.ok("branch-misses:k" in str(doc["notes"]) and counts(doc).get(ANY) == 10000, "what is of another level is left out, and that is said", doc)
 U = "400,,cycles:u,9,100.00,,\n300,,instructions:u,9,100.00,,\n100,,cycles:k,9,100.00,,\n50,,instructions:k,9,100.00,,\n"
@@ -177,13 +179,13 @@ HYBRID = """6779025252,,cpu_core/slots/,376612514,100.00,,
 1129876599,,cpu_core/cycles/,376625533,100.00,,
 """
 doc = imported(HYBRID, model="alderlake")
-t.equal([(x["where"], x["model"]["id"]) for x in doc["trees"]], [("cpu_core", "adl-glc"), ("cpu_atom", "adl-grt")], "a tree of each kind of cores")
+t.equal([(x["where"], x["model"]) for x in trees(doc)], [("cpu_core", "adl-glc"), ("cpu_atom", "adl-grt")], "a tree of each kind of cores")
 t.equal([counts(doc, i).get("CPU_CLK_UNHALTED.THREAD" if not i else "CPU_CLK_UNHALTED.CORE") for i in (0, 1)], [1129876599, 1130868462],
         "each kind has its own counts")
-nodes = {n["node"]: n["value"] for n in doc["trees"][0]["nodes"]} if doc["trees"] else {}
+nodes = {n["node"]: n["value"] for n in trees(doc)[0]["nodes"]} if trees(doc) else {}
 t.ok(abs((nodes.get("retiring") or 0) - 0.3008) < 1e-3, "csv of a hybrid: cpu_core/topdown-retiring/ is known", doc)
 doc = imported(HYBRID, model="adl-grt")
-t.ok([x["model"]["id"] for x in doc["trees"]] == ["adl-grt"] and "cpu_core" in str(doc["notes"]), "--model of one kind: its tree, and what is left out", doc)
+t.ok([x["model"] for x in trees(doc)] == ["adl-grt"] and "cpu_core" in str(doc["notes"]), "--model of one kind: its tree, and what is left out", doc)
 refused("a model of neither kind", HYBRID, "alderlake", model="skl")
 refused("the name of a hybrid, for plain counts", CSV, "adl-glc", model="alderlake")
 
@@ -209,7 +211,7 @@ t.ok("PMM_App_Direct [1]" in on and "PMM_App_Direct [0]" in off, "--pmem reaches
 # ---- two names of one counter
 
 doc = imported("5,,CPU_CLK_UNHALTED.THREAD_P,9,100.00,,\n7,,INST_RETIRED.ANY_P,9,100.00,,\n", "-M", "IPC")
-t.equal(doc["trees"][0]["metrics"][0]["value"], 1.4, "two names of one encoding: formulas that say the other have it")
+t.equal(trees(doc)[0]["metrics"][0]["value"], 1.4, "two names of one encoding: formulas that say the other have it")
 doc = imported("5,,cpu/ls_not_halted_cyc/,9,100.00,,\n6,,ibs_op/cycles/,9,100.00,,\n7,,instructions,9,100.00,,\n", model="zen4")
 t.equal((counts(doc).get("ls_not_halted_cyc"), counts(doc).get("ex_ret_instr")), (5, 7), "AMD: events of other units are not the core's")
 refused("software events alone are no tree", "1.5,msec,task-clock,9,100.00,,\n64,,page-faults,9,100.00,,\n", "none of the events in it (task-clock")
@@ -236,7 +238,16 @@ t.ok(p.returncode == 0 and "1 loaded" in p.stdout, "models check skylake-avx512"
 p = run("list", "models", "sapphirerapids")
 t.ok([x.split()[0] for x in p.stdout.splitlines() if x] == ["id", "spr"], "list models sapphirerapids", p.stdout + p.stderr)
 p = run("stat", "--import", "counts", "--cpu", "neoverse_n1", "-j")
-t.ok(p.returncode == 0 and json.loads(p.stdout)["trees"][0]["model"]["id"] == "neoverse-n1", "--cpu NAME", p.stderr)
+t.ok(p.returncode == 0 and trees(json.loads(p.stdout))[0]["model"] == "neoverse-n1", "--cpu NAME", p.stderr)
 p = run("list", "nodes", "--model", "alderlake")
 t.ok(p.returncode == 2 and "adl-glc (cpu_core) or adl-grt (cpu_atom)" in p.stderr, "a hybrid's name: which kind of cores", p.stderr)
+
+# ---- every table in every format; a name that nothing may obey
+with open("hostile", "wb") as f:
+    f.write(b"5,,evil\x1b[31m|<b>`\xff\xfe,999,100.00,,\n" + CSV.encode())
+walk(t, "stat", "--import", "hostile", "--model", "ivb", "--smt", "off", "-l", "2", "-M", "IPC", "--why")
+doc = json.loads(run("stat", "--import", "hostile", "--model", "ivb", "-j").stdout)
+t.ok(any("evil\x1b[31m|<b>`" in n for n in doc["notes"]), "json has the name as it is", doc["notes"])
+p = run("stat", "--import", "hostile", "--model", "ivb", "-M", "IPC", "-x", ",")
+t.ok(p.stdout.startswith("where,metric,value,") and "evil" in p.stderr and "\x1b" not in p.stderr, "csv: metrics; notes on standard error", p.stdout + p.stderr)
 t.done()

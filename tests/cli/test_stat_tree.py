@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from sim import SPIN, command as words, environment, planted, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 if not SIMULATED or not os.path.exists(SPIN):
@@ -44,8 +45,8 @@ def nodes(machine, scenario, *args, ms="300"):
         doc = json.loads(p.stdout)
     except ValueError:
         return {}, {}, p
-    trees = [x for x in doc["trees"] if any(n["value"] is not None for n in x["nodes"])]
-    return {n["node"].split(".")[-1]: n for n in trees[0]["nodes"]} if trees else {}, doc, p
+    found = [x for x in trees(doc) if any(n["value"] is not None for n in x["nodes"])]
+    return {n["node"].split(".")[-1]: n for n in found[0]["nodes"]} if found else {}, doc, p
 
 
 probe = stat("ivb", "even", "-l", "1", ms="20")
@@ -62,8 +63,8 @@ for machine, program, pmu in [("ivb", "even", "cpu"), ("ivb", "dram_bound", "cpu
     level1 = [n for n in got.values() if n["level"] == 1]
     total = sum(n["value"] or 0 for n in level1)
     t.ok(len(level1) >= 4 and abs(total - 1) < 0.01, "%s %s: level 1 adds up" % (machine, program), "%s\n%s" % (total, p.stderr))
-    worst = [(name, want[name], n["value"], n["error"]) for name, n in got.items() if name in want and n["value"] is not None and
-             n["unit"].lower().startswith("slots") and abs(n["value"] - want[name]) > max(0.015, 2 * (n["error"] or 0))]
+    worst = [(name, want[name], n["value"], n["value_error"]) for name, n in got.items() if name in want and n["value"] is not None and
+             n["unit"].lower().startswith("slots") and abs(n["value"] - want[name]) > max(0.015, 2 * (n["value_error"] or 0))]
     known = [name for name, n in got.items() if name in want and n["value"] is not None]
     t.ok(not worst and len(known) >= 4, "%s %s: the shares are the planted ones" % (machine, program), (worst, known))
 got, doc, p = nodes("ivb", "dram_bound", ms="500")
@@ -71,7 +72,7 @@ path = [n["node"] for n in got.values() if n["path"]]
 t.equal(path[:3], ["backend_bound", "backend_bound.memory_bound", "backend_bound.memory_bound.l3_miss_bound"], "the path leads to what was planted")
 t.ok(abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "and its share is right", got["l3_miss_bound"])
 closed = [n for n in got.values() if n["value"] is None]
-t.ok(closed and all(n["why"] for n in closed), "what was not opened: null, and why", closed[:2])
+t.ok(closed and all(n["value_why"] for n in closed), "what was not opened: null, and why", closed[:2])
 t.ok(all(n["counted"] is None or 0 <= n["counted"] <= 1 for n in got.values()), "the share of time is one")
 
 # ---- perf says the same on the same machine
@@ -108,20 +109,20 @@ for args, deep in [(["--drilldown=rerun"], True), (["--no-mux"], True), (["-l", 
              sorted((n["counted"], n["node"]) for n in got.values() if n["value"] is not None)[:3])
 got, doc, p = nodes("ivb", "dram_bound", "--node", "l3_miss_bound", "-M", "IPC")
 t.ok(set(got) == {"backend_bound", "memory_bound", "l3_miss_bound"} and abs(got["l3_miss_bound"]["value"] - 0.39) < 0.03, "--node: it and what it hangs under", list(got))
-m = {x["metric"]: x["value"] for x in doc["trees"][0]["metrics"]}
+m = {x["metric"]: x["value"] for x in trees(doc)[0]["metrics"]}
 t.ok("IPC" in m and 0.1 < m["IPC"] < 4, "-M: a metric", m)
 # the program changes its ways: the stage is opened when it does, and what was seen counts for that time only
 open("phases", "w").write("phase branch_mispredicts 300\nphase dram_bound -\n")
 got, doc, p = nodes("ivb", os.path.join(tmp, "phases"), ms="900")
 want = {n: (planted("ivb", "branch_mispredicts")[n] * 300 + planted("ivb", "dram_bound")[n] * 600) / 900 for n in ["backend_bound", "bad_speculation", "retiring"]}
-t.ok(all(abs(got[n]["value"] - want[n]) < max(0.04, got[n]["error"] or 0) for n in want), "a program of two phases: the whole is their mean",
+t.ok(all(abs(got[n]["value"] - want[n]) < max(0.04, got[n]["value_error"] or 0) for n in want), "a program of two phases: the whole is their mean",
      (want, {n: got[n]["value"] for n in want}))
 t.ok(got["memory_bound"]["value"] is not None and got["branch_mispredicts"]["value"] is not None, "both phases were looked into", list(got))
 
 p = stat("ivb", "dram_bound", "-I", "100", "-j", "-o", "-", "-l", "1", ms="350")
 lines = [json.loads(line) for line in p.stdout.splitlines()]
-t.ok(len(lines) >= 4 and lines[-1].get("end") and all(x["schema"] == "cyclade.tree/1" for x in lines), "-I -j: JSON lines", p.stdout[:300] + p.stderr)
-values = [(x["trees"][0]["slots"] or 0, n["value"], n["error"] or 0) for x in lines[:-1] for n in x["trees"][0]["nodes"] if n["node"] == "backend_bound"]
+t.ok(len(lines) >= 4 and lines[-1].get("end") and all(x["schema"] == "cyclade.tree/2" for x in lines), "-I -j: JSON lines", p.stdout[:300] + p.stderr)
+values = [(trees(x)[0]["slots"] or 0, n["value"], n["value_error"] or 0) for x in lines[:-1] for n in trees(x)[0]["nodes"] if n["node"] == "backend_bound"]
 # if the machine is busy, the program runs for a few ms of an interval: some groups then have no turn in it. 20 ms are
 # enough for all of them: 4 slots a cycle at 3 GHz
 t.ok(sum(v is not None for _, v, _ in values) >= 3 and all(v is not None for slots, v, _ in values if slots > 2.4e8) and
@@ -129,7 +130,7 @@ t.ok(sum(v is not None for _, v, _ in values) >= 3 and all(v is not None for slo
 p = sim("spr", "even", CYCLADE, "stat", "--sysroot", "@SYSROOT@", "-a", "--per", "core", "-j", "-l", "1", "--for", "200ms")
 if p.returncode == 0:
     doc = json.loads(p.stdout)
-    shares = [n["value"] for x in doc["trees"] for n in x["nodes"] if n["node"] == "backend_bound"]
+    shares = [n["value"] for x in trees(doc) for n in x["nodes"] if n["node"] == "backend_bound"]
     t.ok(len(shares) >= 1 and all(abs(v - 0.4) < 0.02 for v in shares), "-a --per core: a tree for each", shares)
 else:
     t.skip("-a --per core", p.stderr.strip().splitlines()[0])
@@ -150,7 +151,7 @@ args, env = command("ivb", "dram_bound", CYCLADE, "stat", "--sysroot", "@SYSROOT
 p = subprocess.run(args, env=env, text=True, capture_output=True, timeout=600)
 t.ok("\x1b[" in p.stderr, "--color always", p.stderr)
 p = stat("ivb", "even", "-x", ",", "-o", "-", "-l", "2", ms="50")
-t.ok(p.stdout.startswith("time,where,node,level,value,unit,error,counted,over,path,why") and p.stdout.count("\n") == 15, "csv: twelve nodes, IPC and frequency", p.stdout)
+t.ok(p.stdout.startswith("where,node,parent,level,value,value_error,value_why,unit,while_open,") and p.stdout.count("\n") == 13, "csv: twelve nodes", p.stdout)
 p = stat("ivb", "even", "--format", "markdown", "-o", "-", "-l", "1", ms="50")
 t.ok("| backend\\_bound | 40.0 %" in p.stdout, "markdown", p.stdout)
 p = stat("ivb", "even", "--dry-run", "-l", "1", ms="50")

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from guest import Guest, GuestFailed, missing  # noqa: E402
 from tap import Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 why = missing()
@@ -91,7 +92,7 @@ def nodes(scene, which=0):
         doc = json.loads(g.read(scene + ".json").splitlines()[which]) if which else g.json(scene)
     except (ValueError, IndexError):
         return {}
-    return {n["node"]: n for x in doc.get("trees", [])[:1] for n in x["nodes"]}
+    return {n["node"]: n for x in trees(doc)[:1] for n in x["nodes"]}
 
 
 # ---- counting one program: exact
@@ -137,16 +138,16 @@ for scene in ("tree", "tree1", "tree_repeat"):
     got = nodes(scene)
     t.equal([got.get(n, {"value": 0})["value"] for n in ("frontend_bound", "backend_bound", "not_stalled")], [None] * 3,
             "%s: dead counters make no shares" % scene)
-    t.ok("STALL_FRONTEND" in got.get("not_stalled", {}).get("why", ""), "%s: with the cause" % scene, got)
+    t.ok("STALL_FRONTEND" in got.get("not_stalled", {}).get("value_why", ""), "%s: with the cause" % scene, got)
     t.ok(not any(n.get("path") for n in got.values()), "%s: no path leads there" % scene, got)
-trees = [json.loads(x) for x in g.read("tree_interval.json").splitlines()]
-values = [n["value"] for x in trees for y in x.get("trees", []) for n in y["nodes"]]
+lines = [json.loads(x) for x in g.read("tree_interval.json").splitlines()]
+values = [n["value"] for x in lines for y in trees(x) for n in y["nodes"]]
 t.ok(values and not any(v is not None for v in values), "nor in any interval", values)
 for scene in ("tree_term", "tree_csv", "tree_markdown"):
     text = g.out(scene) + g.err(scene)
     t.ok("100.0 % +-" not in text and re.search(r"STALL\\?_FRONTEND counted 0", text), "%s: the same in this format" % scene, text)
 t.ok("longer run" not in g.err("tree_term"), "no advice that does not help", g.err("tree_term"))
-metric = {m["metric"]: m for x in g.json("metrics").get("trees", []) for m in x.get("metrics", [])}
+metric = {m["metric"]: m for x in trees(g.json("metrics")) for m in x.get("metrics", [])}
 t.equal(metric.get("ipc", {}).get("value"), 1, "a metric of live counters is told: one instruction a cycle")
 t.equal(metric.get("l1d_cache_mpki", {"value": 0})["value"], None, "a metric of an event that this CPU lacks is not")
 

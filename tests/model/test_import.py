@@ -14,6 +14,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import SHARED, Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 
 EVAL = sys.argv[1]
 PERFMON = os.path.join(SHARED, "reference", "perfmon")
@@ -111,7 +112,7 @@ t.ok(doc["notes"] and all(x in " ".join(p.stdout.split()) for x in doc["notes"])
 t.ok("bad name" in p.stdout and "Broken" in p.stdout and "NO.SUCH" in p.stdout, "what was left out is told", p.stdout)
 r = run("stat", "--import", put("counts", "1000,,UOPS.ANY,100,100.00,,\n4000,,SLOTS.ANY,100,100.00,,\n"), "--models", d, "--model", "mine",
         "--smt", "off", "-j")
-t.ok(any(n["node"] == "back.mem" and abs(n["value"] - 0.26) < 1e-9 for n in json.loads(r.stdout)["trees"][0]["nodes"]
+t.ok(any(n["node"] == "back.mem" and abs(n["value"] - 0.26) < 1e-9 for n in trees(json.loads(r.stdout))[0]["nodes"]
          if n["value"] is not None), "stat --models uses it", r.stdout[:500] + r.stderr)
 d, p = imported("perfs", put("b/metrics.json", [
     {"MetricName": "tma_fe", "MetricExpr": "cpu@E.A\\,cmask\\=1@ / tma_info_clks", "MetricGroup": "TopdownL1;tma_L1_group",

@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, SIMULATED, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 MACHINES = sorted(x[:-4] for x in os.listdir(os.path.join(HERE, "machines")))
@@ -48,7 +49,7 @@ def most(everything):
 
 def found(program, doc):
     """Whether the path leads where it should; where the tree has no such node, where it leads at all."""
-    nodes = [n for x in doc["trees"] for n in x["nodes"]]
+    nodes = [n for x in trees(doc) for n in x["nodes"]]
     path = [n["node"] for n in nodes if n["path"]]
     node = END.get(program, program)
     if node not in {y for n in nodes for y in n["node"].split(".")}:
@@ -71,7 +72,7 @@ def runs(machine, settings):
                 break
         told.append("%s %d" % (program, n))
         if not found(program, doc):
-            lost[program] = ([n["node"] for x in doc["trees"] for n in x["nodes"] if n["path"]] or [doc["notes"]])[-1]
+            lost[program] = ([n["node"] for x in trees(doc) for n in x["nodes"] if n["path"]] or [doc["notes"]])[-1]
         if n > most(everything):
             many[program] = n
     print("# %s: groups, of %d: %s" % (what, everything, ", ".join(told)))

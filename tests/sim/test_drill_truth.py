@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on, stat_on, tree  # noqa: E402
 from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 REPLAY = os.environ.get("SIM_REPLAY", os.path.join(ROOT, "build", "tests", "sim", "replay"))
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -46,8 +47,8 @@ def held(machine, phases, program):
         f.writelines("phase %s %s\n" % x for x in zip(words[::2], words[1::2]))
     truth = true_shares(machine, words)
     said = stat_on(machine, program, "--drilldown", "-l", str(DEEPEST), SPIN, str(MS))
-    got = {n["node"]: n for x in said["trees"] for n in x["nodes"] if n["value"] is not None}
-    both = [(got[n]["value"], got[n]["error"], truth[n], n) for n in got if n in truth]
+    got = {n["node"]: n for x in trees(said) for n in x["nodes"] if n["value"] is not None}
+    both = [(got[n]["value"], got[n]["value_error"], truth[n], n) for n in got if n in truth]
     t.ok(len(both) > 5, "%s %s: a tree" % (machine, phases), str(said)[:2000])
     bars = [x for x in both if x[1] is not None]
     missed = [x for x in bars if abs(x[0] - x[2]) > x[1] + BESIDE]
@@ -57,7 +58,7 @@ def held(machine, phases, program):
 def lists_what_was_counted(*words):
     """An event that was never on a counter has no count, least of all 0, however many CPUs it could have counted on."""
     said = stat_on("ivb", "dram_bound", *words, "--drilldown", "-l", str(DEEPEST), SPIN, "300")
-    counts = [c for x in said["trees"] for c in x.get("counts", ())]
+    counts = [c for x in trees(said) for c in x.get("counts", ())]
     t.ok(len(counts) > 5, "%s: counts" % " ".join(words), str(said)[:2000])
     t.equal([c for c in counts if not c["counted"]], [], "%s: of those that were on a counter" % " ".join(words))
 
@@ -68,7 +69,7 @@ def tells_what_it_had_while_open(program):
     with open(program, "w", encoding="utf-8") as f:
         f.write("phase dram_bound 1200\nphase icache_misses 400\n")
     said = stat_on("ivb", program, *words)
-    node = ([n for x in said["trees"] for n in x["nodes"] if n["node"] == ICACHE] or [{}])[0]
+    node = ([n for x in trees(said) for n in x["nodes"] if n["node"] == ICACHE] or [{}])[0]
     t.ok(node.get("value", 1) < 0.2 and node.get("while_open", 0) > 0.25, "while_open: what a node had while it was counted", str(node))
     # without a terminal a row is as wide as with one
     p = run_on("ivb", program, CYCLADE, "stat", *SYSROOT, "-v", *words)

@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 if not SIMULATED:
@@ -50,7 +51,7 @@ doc, p = doc_of("gone=60 gone_cpu=1", "-a", "-e", "cycles", "--", "sleep", "0.2"
 t.ok(p.returncode == 0 and doc["notes"] == ["a CPU went offline meanwhile: it is counted until then"], "the whole says so", doc)
 t.ok(doc["counts"][0]["value"] and doc["counts"][0]["value"] < 0.9 * 2 * 3e9 * doc["seconds"], "and is not made up from the other", doc)
 doc, p = doc_of("gone=60 gone_cpu=1", "-a", "-l", "1", "--", "sleep", "0.2")
-share = {n["node"]: n["value"] for x in doc["trees"] for n in x["nodes"] if n["level"] == 1}
+share = {n["node"]: n["value"] for x in trees(doc) for n in x["nodes"] if n["level"] == 1}
 t.ok(len(share) == 4 and all(share.values()) and abs(sum(share.values()) - 1) < 0.02 and any("offline" in n for n in doc["notes"]),
      "the tree is that of what was counted, and says so", doc)
 

@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, run_on  # noqa: E402
 from tap import PERF, SANITIZED, WHOLE_CPUS, Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -32,7 +33,7 @@ def record(machine, program, *words, ms=200):
 def tree(path, *options):
     p = run("stat", "--import", path, "-j", "--smt", "off", *options)
     try:
-        return json.loads(p.stdout)["trees"]
+        return trees(json.loads(p.stdout))
     except ValueError:
         return [{"nodes": [], "said": p.stderr}]
 
@@ -110,7 +111,7 @@ per = tree(DATA, "--model", "ivb", "--per", "cpu")
 t.ok(len(per) == os.cpu_count() and all(abs(nodes(x).get(n, -1) - v) < 0.01 for x in per for n, v in PLANTED.items()),
      "--per cpu of all CPUs: what was planted, on each", [nodes(x) for x in per])
 p = run("stat", "--import", DATA, "-j", "-I", "100", "--model", "ivb", "--smt", "off")
-docs = [d for d in map(json.loads, p.stdout.splitlines()) if d.get("trees")]
-t.ok(len(docs) >= 2 and all(abs(nodes(d["trees"][0]).get(n, -1) - v) < 0.02 for d in docs for n, v in PLANTED.items()),
+docs = [d for d in map(json.loads, p.stdout.splitlines()) if trees(d)]
+t.ok(len(docs) >= 2 and all(abs(nodes(trees(d)[0]).get(n, -1) - v) < 0.02 for d in docs for n, v in PLANTED.items()),
      "-I: what was planted, in each interval", p.stdout[:300] + p.stderr)
 t.done()

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment  # noqa: E402
 from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -78,7 +79,7 @@ def latencies(doc):
 
 def nodes(doc):
     found = {}
-    for tree in doc.get("trees", []):
+    for tree in trees(doc):
         for n in tree["nodes"]:
             if n["value"] is not None or n["node"].split(".")[-1] not in found:
                 found[n["node"].split(".")[-1]] = n
@@ -86,13 +87,13 @@ def nodes(doc):
 
 
 def counts(doc):
-    return {c["event"]: c["value"] for tree in doc.get("trees", []) for c in tree["counts"]}
+    return {c["event"]: c["value"] for tree in trees(doc) for c in tree["counts"]}
 
 
 def near(x, planted_at):
     """Within twice the half width that holds 95 of 100, and not by a barn door."""
-    return (x and x["source"] == "sampled" and abs(x["mean"] - planted_at) <= 2 * x["error"] and
-            x["error"] < 0.3 * planted_at and x["min"] < planted_at < x["max"] and x["used"] == x["mean"])
+    return (x and x["source"] == "sampled" and abs(x["mean"] - planted_at) <= 2 * x["mean_error"] and
+            x["mean_error"] < 0.3 * planted_at and x["min"] < planted_at < x["max"] and x["used"] == x["mean"])
 
 
 def all_near(doc, what):
@@ -107,14 +108,14 @@ def sampled():
     doc = stat("gnr", planted(), NODES)
     all_near(doc, "four planted latencies come out of the samples")
     got, node, count = latencies(doc), nodes(doc), counts(doc)
-    t.ok(not any("why" in x for x in got.values()), "nothing is to be explained about them", got)
+    t.ok(not any(x["why"] for x in got.values()), "nothing is to be explained about them", got)
     miss = node.get("code_l2_miss", {"value": None})
     x = got.get("FRONTEND_RETIRED.L2_MISS", {"mean": 0, "error": 0})
     share = count.get("FRONTEND_RETIRED.L2_MISS", 0) / count.get("CPU_CLK_UNHALTED.THREAD", 1)
     t.ok(miss["value"] and abs(miss["value"] - share * x["mean"]) < 0.02 * share * x["mean"],
          "a node is its count times the sampled mean", (miss, x, share))
-    t.ok(miss.get("error") and share * x["error"] * 0.9 < miss["error"] < share * x["error"] * 3,
-         "and its error bar holds the latency's", (miss, share * x["error"]))
+    t.ok(miss.get("value_error") and share * x["mean_error"] * 0.9 < miss["value_error"] < share * x["mean_error"] * 3,
+         "and its error bar holds the latency's", (miss, share * x["mean_error"]))
     t.ok(node.get("l2_hit_latency", {}).get("value"), "min(latency, cost) has a value, too", node.get("l2_hit_latency"))
 
 
@@ -168,7 +169,7 @@ def intervals():
     docs = stat("gnr", slow, "-I", "150", NODES, ms=700)
     # on a busy machine it did not run in some of them, and shortly in others: what they tell is true all the same
     told = [x for d in docs if "time" in d for x in [latencies(d).get("MEM_LOAD_RETIRED.L2_HIT")] if x and x["source"] == "sampled"]
-    wrong = [x for x in told if abs(x["mean"] - 36.5) > 2 * (x["error"] or 36.5)]
+    wrong = [x for x in told if abs(x["mean"] - 36.5) > 2 * (x["mean_error"] or 36.5)]
     good = [x for x in told if near(x, 36.5)]
     t.ok(len(docs) > 3 and len(good) >= 3 and not wrong, "-I: intervals have means",
          "%d intervals, %d with a mean, %d near\nwrong: %s" % (len(docs), len(told), len(good), wrong))
@@ -188,7 +189,7 @@ def fallback(settings, options, what, reason):
                                                abs(got[e]["used"] - TABLE[e]) < 0.01 and reason in got[e]["why"])}
     t.ok(got and not bad, "%s: the model's table, and why" % what, bad or doc.get("notes"))
     miss = node.get("code_l2_miss", {})
-    t.ok(miss.get("value") and miss["error"] is None and "not measured here" in miss.get("no_error", ""),
+    t.ok(miss.get("value") and miss["value_error"] is None and "not measured here" in miss.get("value_why", ""),
          "%s: the node has a value without an error bar" % what, miss)
     count = counts(doc)
     share = count.get("FRONTEND_RETIRED.L2_MISS", 0) / count.get("CPU_CLK_UNHALTED.THREAD", 1)
@@ -204,14 +205,14 @@ def refused():
                                       ("", ("--latency=off",), "--latency=off")):
         doc = stat("gnr", planted(), NODES, *options, settings=settings)
         miss = nodes(doc).get("code_l2_miss", {})
-        t.ok(miss.get("value", 0) is None and "FRONTEND_RETIRED.L2_MISS is not known" in miss["why"] and reason in miss["why"],
+        t.ok(miss.get("value", 0) is None and "FRONTEND_RETIRED.L2_MISS is not known" in miss["value_why"] and reason in miss["value_why"],
              "%s %s: not measured, because" % (settings, options[0]), miss or doc)
         t.ok(all(x["source"] == "unknown" and x["used"] is None for x in latencies(doc).values()), "and unknown", doc.get("latencies"))
     few = write("few", "phase even -\nrate FRONTEND_RETIRED.L2_MISS 0.00002\n")
     x = latencies(stat("gnr", few, NODES)).get("FRONTEND_RETIRED.L2_MISS", {})
     t.ok(x.get("source") == "static" and x["samples"] < 30 and "samples" in x["why"], "too few samples are none", x)
     doc = stat("spr", "even", "-l", "4")
-    t.ok(doc.get("trees") and "latencies" not in doc and not any("latenc" in n for n in doc["notes"]),
+    t.ok(trees(doc) and not doc["latencies"] and not any("latenc" in n for n in doc["notes"]),
          "where no formula asks nothing is said", doc.get("notes"))
 
 
@@ -221,9 +222,9 @@ def meteor_lake():
     doc = stat("mtl", planted(), NODES, before=here)
     all_near(doc, "Meteor Lake: sampled on the large core")
     t.ok(all(x["where"] == "cpu_core" for x in doc.get("latencies", [{"where": ""}])), "which they name", doc.get("latencies"))
-    t.ok(nodes(doc).get("code_l2_miss", {}).get("error"), "its node has a value and a bar", nodes(doc).get("code_l2_miss"))
+    t.ok(nodes(doc).get("code_l2_miss", {}).get("value_error"), "its node has a value and a bar", nodes(doc).get("code_l2_miss"))
     miss = nodes(stat("mtl", planted(), NODES, settings="precise=0", before=here)).get("code_l2_miss", {})
-    t.ok(miss.get("value", 0) > 0 and miss.get("error", 0) is None and "model's mean" in miss["no_error"],
+    t.ok(miss.get("value", 0) > 0 and miss.get("value_error", 0) is None and "model's mean" in miss["value_why"],
          "without samples by the table, without a bar", miss)
 
 
@@ -238,18 +239,18 @@ def unaffected():
         a, b = (nodes(stat("gnr", planted(), "-l", "4", o, *who)) for o in ("--latency=auto", "--latency=static"))
         off = {n: (a[n]["value"], b.get(n, {}).get("value")) for n in a if a[n]["level"] <= deep and a[n]["value"] is not None and
                not (b.get(n, {}).get("value") is not None and
-                    abs(a[n]["value"] - b[n]["value"]) <= slack + (a[n]["error"] or 0) + (b[n]["error"] or 0))}
+                    abs(a[n]["value"] - b[n]["value"]) <= slack + (a[n]["value_error"] or 0) + (b[n]["value_error"] or 0))}
         t.ok(len(a) > 20 and not off, "samplers change no count %s" % " ".join(who), off)
 
 
 def formats():
-    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv"))))
-    x = {r["node"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT:retire_latency", {})
-    t.ok(x.get("source") == "sampled" and x["unit"] == "cycles" and int(x["samples"]) > 100 and
-         int(x["min"]) < float(x["value"]) < int(x["max"]) and float(x["error"]) > 0, "csv has a row for each", x)
-    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv", settings="precise=0"))))
-    x = {r["node"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT:retire_latency", {})
-    t.ok(x.get("source") == "static" and x["value"] == "5.71" and not x["min"] and "PEBS" in x["why"], "and why it is not sampled", x)
+    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv", "--table", "latencies"))))
+    x = {r["event"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT", {})
+    t.ok(x.get("source") == "sampled" and int(x["samples"]) > 100 and
+         int(x["min"]) < float(x["mean"]) < int(x["max"]) and float(x["mean_error"]) > 0 and x["mean"] == x["used"], "csv has a row for each", x)
+    rows = list(csv.DictReader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv", "--table", "latencies", settings="precise=0"))))
+    x = {r["event"]: r for r in rows}.get("MEM_LOAD_RETIRED.L2_HIT", {})
+    t.ok(x.get("source") == "static" and x["used"] == "5.71" and not x["min"] and "PEBS" in x["why"], "and why it is not sampled", x)
     for settings in ("", "precise=0", "retire_latency=0"):
         text = run("gnr", planted(), "-l", "4", "-v", settings=settings)
         table = text[max(text.find(" retire latency,"), 0):].split("\n\n")[0]

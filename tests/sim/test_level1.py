@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
 from tap import CYCLADE, SANITIZED, WHOLE_CPUS, Bars, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 LEVEL_1 = ("frontend_bound", "bad_speculation", "backend_bound", "retiring")
 t = Tap()
@@ -36,14 +37,14 @@ def stat(machine, scenario, *options, ms=300, sim="", target=None):
 
 
 def nodes(doc):
-    best = max(doc["trees"], key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
+    best = max(trees(doc), key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
     return {n["node"].split(".")[-1]: n for n in best["nodes"]}
 
 
 def wrong(machine, program, got, names):
     want = planted(machine, program)
     return {n: (got[n]["value"], want[n]) for n in names if n in want and
-            (got.get(n, {}).get("value") is None or abs(got[n]["value"] - want[n]) > (got[n]["error"] or 0) + 0.003)}
+            (got.get(n, {}).get("value") is None or abs(got[n]["value"] - want[n]) > (got[n]["value_error"] or 0) + 0.003)}
 
 
 def always(machine):
@@ -126,9 +127,9 @@ def ratios():
     while inside.more():
         doc, _, truth = stat("spr", scenario, "-l", "3", ms=500, sim="seed=%d" % (inside.of + 1))
         true, n = true_counts(truth), nodes(doc).get("microcode_sequencer", {})
-        known = n.get("value") is not None and n.get("error") is not None
-        inside.add(known and abs(n["value"] - true["UOPS_RETIRED.MS"] / true["TOPDOWN.SLOTS"]) <= n["error"])
-        width += [n["error"]] if known else []
+        known = n.get("value") is not None and n.get("value_error") is not None
+        inside.add(known and abs(n["value"] - true["UOPS_RETIRED.MS"] / true["TOPDOWN.SLOTS"]) <= n["value_error"])
+        width += [n["value_error"]] if known else []
     print("# half widths %s" % ", ".join("%.3f" % w for w in sorted(width)))
     t.ok(inside.good(), "spr, two phases: microcode_sequencer lies within its bar %s" % inside)
     t.ok(width and sorted(width)[len(width) // 2] < 0.1, "and the bar is no barn door")

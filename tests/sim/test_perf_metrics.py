@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 PERF612 = os.environ.get("CYCLADE_PERF612")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -56,7 +57,7 @@ def ours(machine, program, options):
             options=options)
     try:
         with open(out, encoding="utf-8") as f:
-            tree = json.load(f)["trees"][0]
+            tree = trees(json.load(f))[0]
         os.remove(out)
     except (OSError, ValueError, LookupError):
         return {}, {}, r.stdout + r.stderr

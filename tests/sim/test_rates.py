@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, SIMULATED, Bars, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 if not SIMULATED:
@@ -32,7 +33,8 @@ def rates_of(machine, name, program):
 
 def tree(machine, program, *options, ms=200, **more):
     doc = stat_on(machine, program, *options, SPIN, str(ms), **more)
-    return next((x for x in doc["trees"] if x.get("ipc")), {"ipc": {}, "frequency": {}}), doc
+    x = next(iter(trees(doc)), {})
+    return {k: {"value": x.get(k), "error": x.get(k + "_error"), "why": x.get(k + "_why")} for k in ("ipc", "frequency")}, doc
 
 
 def near(rate, want, slack):

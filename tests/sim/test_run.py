@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment, planted, tree  # noqa: E402
 from tap import CYCLADE, PERF, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
+from trees import trees  # noqa: E402
 
 # machine, settings, program, where the path has to lead
 CASES = [("ivb", "", "icache_misses", "icache_misses"), ("ivb", "smt=1 watchdog=1", "dram_bound", "memory_bound"),
@@ -130,26 +131,28 @@ for machine, program in [("spr", "dram_bound"), ("adl", "even"), ("mtl", "even")
     d = json.loads(r.stderr)
     shown = subprocess.run([CYCLADE, "report", "-i", DATA, "--limit", "1"], text=True, capture_output=True,
                                             env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
-    nodes = {n["node"].split(".")[-1]: n["value"] for v in d["trees"] for n in v["nodes"] if n["value"] is not None}
+    nodes = {n["node"].split(".")[-1]: n["value"] for v in trees(d) for n in v["nodes"] if n["value"] is not None}
     people = nodes_of(shown)
     t.ok(len(people) >= 4 and all(abs(nodes.get(n, -1) - v[0]) < 0.0006 for n, v in people.items()),
          "%s: json has the shares that report shows" % machine, "%s %s" % (nodes, people))
-    t.ok(all(0 <= n["value"] <= 1 if n["value"] is not None else n["why"] for v in d["trees"] for n in v["nodes"]),
-         "%s: json: a fraction, or why there is none" % machine, d["trees"])
-    tables = [x["functions"] for x in d["tables"] if x["functions"]]
+    t.ok(all(0 <= n["value"] <= 1 if n["value"] is not None else n["value_why"] for v in trees(d) for n in v["nodes"]),
+         "%s: json: a fraction, or why there is none" % machine, trees(d))
+    tables = [[x for x in d["functions"] if x["event"] == e["event"]] for e in d["events"] if e["samples"]]
     f = max(tables, key=lambda x: sum(y["samples"] for y in x))  # on which kind of core the program ran is the scheduler's
-    t.ok(f[0]["sym"] in ("main", "burn") and all(abs(sum(x["share"] for x in y) - 1) < 1e-9 for y in tables),
+    t.ok(f[0]["function"] in ("main", "burn") and all(abs(sum(x["share"] for x in y) - 1) < 1e-9 for y in tables),
          "%s: json has the functions" % machine, [y[:3] for y in tables])
-    r = run(machine, program, "--format", "csv", "-l", "2")
+    r = run(machine, program, "--format", "csv", "--table", "nodes", "-l", "2")
     rows = list(csv.DictReader(io.StringIO(r.stderr)))
     want = planted(machine, program)
-    got = {x["name"].split(".")[-1]: x for x in rows if x["kind"] == "node" and x["value"]}
-    wrong = [(n, got[n]["value"], v) for n, v in want.items() if n in got and abs(float(got[n]["value"]) - v) > max(2 * float(got[n]["error"] or 0), 0.006)]
+    got = {x["node"].split(".")[-1]: x for x in rows if x["value"]}
+    wrong = [(n, got[n]["value"], v) for n, v in want.items() if n in got and abs(float(got[n]["value"]) - v) > max(2 * float(got[n]["value_error"] or 0), 0.006)]
     t.ok(len([n for n in want if n in got]) >= 4 and not wrong, "%s: csv has the shares planted" % machine, "%s\n%s" % (wrong, r.stderr[:2000]))
-    t.ok({x["kind"] for x in rows} >= {"node", "function"} and all(None not in x and None not in x.values() for x in rows),
-         "%s: csv: nodes and functions, all columns" % machine, r.stderr[:2000])
+    r = run(machine, program, "--format", "csv", "-l", "2")
+    rows += csv.DictReader(io.StringIO(r.stderr))
+    t.ok(any(x.get("function") in ("main", "burn") for x in rows) and all(None not in x and None not in x.values() for x in rows),
+         "%s: csv: nodes or functions, all columns" % machine, r.stderr[:2000])
 r = run("spr", "dram_bound", "--format", "markdown")
-t.ok(re.search(r"^\| backend\\_bound \| 58\.\d %", r.stderr, re.M) and re.search(r"^\| main \| ", r.stderr, re.M), "markdown has both", r.stderr)
+t.ok(re.search(r"^\| backend\\_bound \| 58\.\d %", r.stderr, re.M) and re.search(r"^\| .*\| main \| ", r.stderr, re.M), "markdown has both", r.stderr)
 r = run("spr", "dram_bound", "--no-tree", "-j")
 t.equal(json.loads(r.stderr)["no_tree"], "--no-tree", "json says why there is no tree")
 

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from tap import CYCLADE, SANITIZED, Tap, run  # noqa: E402
+from trees import trees  # noqa: E402
 
 SPIN = os.environ.get("SIM_SPIN", os.path.join(HERE, "../../build/tests/sim/sim_spin"))
 MODELS = ["ivb", "skl", "spr", "gnr", "srf", "zen2", "zen5", "neoverse-n2", "neoverse-v3"]
@@ -42,12 +43,13 @@ def bad_values(rows):
 
 def of_json(d):
     return [(x.get("node") or x["metric"], x["unit"], x.get("level", 0), x["value"])
-            for v in d["trees"] for k in ("nodes", "metrics") for x in v[k] if x["value"] is not None]
+            for v in trees(d) for k in ("nodes", "metrics") for x in v[k] if x["value"] is not None]
 
 
-def of_csv(text, name):
-    return [(x[name], x["unit"], int(x["level"] or 0), float(x["value"])) for x in csv.DictReader(io.StringIO(text))
-            if x["value"] and x.get("kind") != "function" and not x[name].endswith(":retire_latency")]
+def of_csv(text):
+    """Of the table of nodes, of metrics or of functions."""
+    return [(x.get("node") or x.get("metric") or x["function"], x.get("unit"), "metric" not in x, float(x.get("value") or x.get("share")))
+            for x in csv.DictReader(io.StringIO(text)) if x.get("value") or x.get("share")]
 
 
 def told(text, how):
@@ -58,7 +60,7 @@ def told(text, how):
         rows = of_json(json.loads(text))
         return bad_values(rows), len(rows)
     if how == "csv":
-        rows = of_csv(text, "node" if text.startswith("time") else "name")
+        rows = of_csv(text)
         return bad_values(rows), len(rows)
     return no_shares(text), text.count(" %")
 
@@ -72,9 +74,9 @@ def imported(model, rnd):
     d = json.loads(run("list", "metrics", "--model", model, "-j").stdout)
     percents = [x["name"] for x in d["metrics"] if x["unit"] == "%"]
     bad, seen = [], 0
-    for how in ("term", "csv", "json", "markdown"):
+    for how, *table in (("term",), ("csv",), ("csv", "metrics"), ("json",), ("markdown",)):
         r = run("stat", "--import", "counts.csv", "--model", model, "--smt", "on", "-l", "9", *(["-M", ",".join(percents)] if percents else []),
-                "--format", how, "-o", "-")
+                "--format", how, *(["--table", *table] if table else []), "-o", "-")
         wrong, n = told(r.stdout, how) if r.stdout else (r.stderr, 0)
         bad += [(how, wrong)] if wrong or r.returncode else []
         seen += n
@@ -115,7 +117,7 @@ def test_machines():
             wrong, n = told(r.stdout, how)
             bad += [(options, wrong, r.stderr[:300])] if wrong or r.returncode else []
             seen += n
-        for options, how in [([], "term"), (["-j"], "json"), (["--format", "csv"], "csv")]:
+        for options, how in [([], "term"), (["-j"], "json"), (["--format", "csv"], "csv"), (["--format", "csv", "--table", "nodes"], "csv")]:
             r = sim(machine, "run", "--sysroot", "@SYSROOT@", "-o", "-", *options, "--", SPIN, "60")
             wrong, n = told(r.stdout, how)
             bad += [(["run"] + options, wrong, r.stderr[:300])] if wrong or r.returncode else []

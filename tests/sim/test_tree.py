@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, stat_on  # noqa: E402
 from tap import SANITIZED, SIMULATED, Bars, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 t = Tap()
@@ -27,7 +28,7 @@ def stat(machine, scenario, *options, ms=300, env=None):
 
 def nodes(doc):
     """{last part of a node's name, without _ and case: the node}, of the tree that ran"""
-    best = max(doc["trees"], key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
+    best = max(trees(doc), key=lambda x: sum(n["value"] is not None for n in x["nodes"]))
     return {n["node"].split(".")[-1]: n for n in best["nodes"]}
 
 
@@ -58,9 +59,9 @@ def planted(machine, sim="", more="", phase="", level=2):
             if not n or n["level"] > level:
                 continue
             seen += 1
-            error = n["error"] if n["error"] is not None else 0
+            error = n["value_error"] if n["value_error"] is not None else 0
             if n["value"] is None or abs(n["value"] - share) > error + 0.002:
-                off[program, name] = (n["value"], share, n["error"], n.get("why"))
+                off[program, name] = (n["value"], share, n["value_error"], n.get("value_why"))
     what = " ".join((machine, sim)).strip() + (", both threads busy" if phase else "")
     t.ok(seen >= 12, "%s: %d planted shares were looked for" % (what, seen))
     t.equal(off, {}, "%s: each comes out within its error" % what)
@@ -100,10 +101,10 @@ def bars():
         true, scaled = truth(log)
         for name, share in TRUTH.items():
             n = got.get(name, {"value": None, "error": None})
-            known = n["value"] is not None and n["error"] is not None
-            inside[name].add(known and abs(n["value"] - share(true)) <= n["error"])
+            known = n["value"] is not None and n["value_error"] is not None
+            inside[name].add(known and abs(n["value"] - share(true)) <= n["value_error"])
             if known:
-                width[name].append(n["error"])
+                width[name].append(n["value_error"])
                 far[name].append(abs(share(scaled) - share(true)))
     for name in TRUTH:
         w, o = sorted(width[name]), sorted(far[name])

@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, PERF, SIMULATED, Tap  # noqa: E402
+from trees import trees  # noqa: E402
 
 t = Tap()
 if not SIMULATED:
@@ -123,11 +124,11 @@ t.ok(p.returncode == 0 and got[0]["value"] and got[1]["value"] is None and "-a" 
 # ---- metrics over both kinds of counters
 p = stat("-a", "-M", "DRAM_BW_Use,IPC", "-j", "-o", "-")
 doc = json.loads(p.stdout) if p.stdout else {"trees": []}
-found = {m["metric"]: m["value"] for x in doc["trees"] for m in x.get("metrics", [])}
+found = {m["metric"]: m["value"] for x in trees(doc) for m in x.get("metrics", [])}
 t.ok(near(found.get("DRAM_BW_Use"), 4 * 0.11 * 64, APART) and near(found.get("IPC"), 1.674, 0.02),
      "GB/s of four controllers, and instructions per cycle beside them", (found, p.stdout[:400], p.stderr))
 p = stat("-a", "--per", "socket", "-M", "DRAM_BW_Use", "-j", "-o", "-")
 doc = json.loads(p.stdout) if p.stdout else {"trees": []}
-found = [m["value"] for x in doc["trees"] for m in x.get("metrics", [])]
+found = [m["value"] for x in trees(doc) for m in x.get("metrics", [])]
 t.ok(len(found) == 2 and all(near(v, 2 * 0.11 * 64, APART) for v in found), "of each socket", (found, p.stderr))
 t.done()

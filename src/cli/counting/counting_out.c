@@ -10,15 +10,10 @@ static int choose_format(struct counting_out *o, struct err *err)
 {
 	const struct options *opt = &o->cli->opt;
 
-	o->format = opt->json ? "json" : opt->separator ? "csv" : opt->format;
-	if (!o->format)
-		o->format = "term";
-	if (cli_separator(o->cli, &o->separator, err))
+	o->show = (struct show){ .quiet = opt->quiet, .line = opt->interval };
+	if (cli_separator(o->cli, &o->show.separator, err))
 		return -1;
-	o->show = (struct show){ .separator = o->separator,
-				 .quiet = opt->quiet,
-				 .line = opt->interval };
-	return o->form ? show_choose(&o->show, o->form, o->format, opt->table, err) : 0;
+	return show_choose(&o->show, o->form, cli_format(o->cli), opt->table, err);
 }
 
 int counting_out_open(struct counting_out *o, const struct cli *cli,

@@ -147,6 +147,28 @@ static void note_splits(struct drill_report *s, struct notes *l)
 			 arena_printf(l->a, "%zu events fit no counter that is free here", idle));
 }
 
+/* What was not counted, or not all of the time; each event in each part. */
+static struct count_losses losses_of(const struct drill_report *s)
+{
+	struct count_losses l = { 0 };
+
+	for (size_t g = 0; s->k->c && g < s->d->setup.n_groups; g++)
+		for (size_t e = 0; e < s->d->setup.group[g].n; e++)
+			l.refused += counters_refused(s->k->c, g, e, NULL) != NULL;
+	for (size_t c = 0; c < s->d->n_cores; c++)
+		l.not_counted += s->d->core[c].plan.n_impossible;
+	l.counts = l.refused + l.not_counted;
+	for (size_t i = 0; i < s->d->n_parts; i++) {
+		const struct drill_part *p = &s->d->part[i];
+
+		for (size_t e = 0; p->sum && e < s->d->core[p->core].m->n_used; e++) {
+			l.counts += isfinite(p->sum[e]) != 0;
+			l.multiplexed += isfinite(p->sum[e]) && p->share[e] < 0.9995;
+		}
+	}
+	return l;
+}
+
 /* Reads of a counter that nobody turned off were empty at last. */
 static bool any_gone(const struct drill *d)
 {
@@ -225,6 +247,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 		add_note(&l, drill_latency_why(s->d, s->a));
 	if (drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err))
 		return -1;
+	r->head.lost = losses_of(s);
 	r->head.notes = arena_memdup(s->a, l.v, sizeof(l.v));
 	r->head.n_notes = l.n;
 	return r->head.notes ? 0 : err_nomem(err);
@@ -292,6 +315,7 @@ static int next_commands(struct drill_report *s, struct tree_report *r, struct e
 
 int drill_report_interval(struct drill_report *s, struct tree_report *r, struct err *err)
 {
+	r->head.lost = losses_of(s);
 	return make_views(s, r, err) ||
 			       drill_latency_rows(s->d, s->a, &r->latency, &r->n_latency, err)
 		       ? -1

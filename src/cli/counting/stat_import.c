@@ -144,14 +144,6 @@ static int evaluate(struct import *im, struct tree_of *t, struct err *err)
 
 /* ---- printing --------------------------------------------------------------------------- */
 
-int import_put(struct import *im, const struct buf *b, struct err *err)
-{
-	bool gone;
-
-	im->printed = true;
-	return counting_out_put(&im->out, b, &gone, err);
-}
-
 static const char *set_label(struct import *im, const struct import_set *s)
 {
 	const char *pmu = im->n_cores > 1 ? im->core[s->core].pmu : NULL;
@@ -257,18 +249,16 @@ static const char *model_line(struct import *im)
 			    other ? other->id : "");
 }
 
-static int write_report(struct import *im, struct tree_report *r, struct err *err)
+int import_report(struct import *im, const struct tree_report *r, struct err *err)
 {
-	struct counts_style st = { .style = *counting_out_style(&im->out),
-				   .separator = im->out.separator,
-				   .quiet = im->cli->opt.quiet,
-				   .first = !im->printed };
-	struct buf b = BUF_INIT;
-	int rc = -1;
+	struct document d;
+	bool gone;
+	int rc;
 
-	if (!tree_report_write(&b, r, im->out.format, &st, err))
-		rc = import_put(im, &b, err);
-	buf_free(&b);
+	document_open(&d, &tree_document, r);
+	tree_report_put(&d, r);
+	rc = counting_out_document(&im->out, &d, -1, isnan(r->head.time), &gone, err);
+	document_close(&d);
 	return rc;
 }
 
@@ -357,7 +347,7 @@ int import_trees(struct import *im, const struct import_set *set, size_t n, doub
 		notes_of_trees(im, t, n, &l);
 	r.head.n_notes = l.n;
 	r.cpu = model_line(im);
-	return r.cpu ? write_report(im, &r, err) : err_nomem(err);
+	return r.cpu ? import_report(im, &r, err) : err_nomem(err);
 }
 
 /* ---- the whole of it -------------------------------------------------------------------- */

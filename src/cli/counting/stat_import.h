@@ -50,7 +50,6 @@ struct import {
 	bool levels_known;
 	unsigned levels; /* of which counts make the tree */
 	struct counting_out out;
-	bool printed;
 };
 
 /* The counts of one place, of one kind of cores, in one span of time. */
@@ -95,7 +94,8 @@ bool import_asks_pmem(const struct model *m);
 /* Prints the trees of all sets. `time`: of an interval's end, else NAN. `notes` may be NULL. */
 int import_trees(struct import *im, const struct import_set *set, size_t n, double time,
 		 const char *const *notes, size_t n_notes, struct err *err) MUST_USE;
-int import_put(struct import *im, const struct buf *b, struct err *err) MUST_USE;
+/* What was not counted has none of these: the end of intervals. */
+int import_report(struct import *im, const struct tree_report *r, struct err *err) MUST_USE;
 /* The file is text: all of it, but for committing what was printed. */
 int import_printed(struct import *im, struct err *err) MUST_USE;
 /* The same of a recording. */

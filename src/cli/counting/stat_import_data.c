@@ -627,10 +627,8 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 {
 	double least = (double)d->im->cli->opt.interval / 1e9 * 0.98, began = 0;
 	struct counts c = { .head = head_of(d, NAN, 0) };
-	struct tree_report r;
-	struct buf b = BUF_INIT;
+	struct tree_report r = { 0 };
 	size_t from = 0;
-	int rc = -1;
 
 	for (size_t i = 0; i < d->s.n_rounds; i++) {
 		double now = span_end(d, i);
@@ -648,11 +646,8 @@ static int print_intervals(struct data *d, const char *const *notes, size_t n_no
 	c.head.end = true;
 	if (d->no_model)
 		return put_counts(d, &c, true, err);
-	r = (struct tree_report){ .head = c.head };
-	tree_report_end(&b, &r, d->im->out.format);
-	rc = import_put(d->im, &b, err);
-	buf_free(&b);
-	return rc;
+	r.head = c.head;
+	return import_report(d->im, &r, err);
 }
 
 static int room(struct data *d, struct err *err)
@@ -698,7 +693,8 @@ static int print_all(struct data *d, struct err *err)
 	size_t n = 0;
 
 	if (notes_of(d, note, &n, err) ||
-	    counting_out_open(&d->im->out, d->im->cli, d->no_model ? &counts_document : NULL, err))
+	    counting_out_open(&d->im->out, d->im->cli,
+			      d->no_model ? &counts_document : &tree_document, err))
 		return -1;
 	if (d->im->cli->opt.interval)
 		return print_intervals(d, note, n, err);

@@ -222,7 +222,7 @@ int import_printed(struct import *im, struct err *err)
 		if (fill_set(&t, &set[n++], c, err))
 			return -1;
 	notes_of(&t, &l);
-	return counting_out_open(&im->out, im->cli, NULL, err) ||
+	return counting_out_open(&im->out, im->cli, &tree_document, err) ||
 			       import_trees(im, set, n, NAN, l.v, l.n, err)
 		       ? -1
 		       : 0;

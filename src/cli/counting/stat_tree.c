@@ -38,21 +38,19 @@ static int make_report(struct stat_tree *s, struct tree_report *r, struct err *e
 
 static int print(struct stat_tree *s, struct tree_report *r, int fd, struct err *err)
 {
-	struct counts_style st = { .style = fd < 0 ? *counting_out_style(&s->out)
-						   : cli_style(s->cli, fd),
-				   .separator = s->out.separator,
-				   .quiet = s->cli->opt.quiet,
-				   .verbose = s->cli->opt.verbose,
-				   .first = !s->printed };
+	const struct options *o = &s->cli->opt;
+	struct document d;
+	int rc;
 
+	r->verbose = o->verbose;
 	/* on a terminal alone: files and pipes have no width; a kind of cores may be idle */
-	st.rows = st.style.width && !st.verbose && !s->cli->opt.output && s->d.n_cores == 1;
-	buf_reset(&s->text);
-	if (tree_report_write(&s->text, r, fd < 0 ? s->out.format : "term", &st, err))
-		return -1;
-	if (fd < 0)
-		s->printed = true;
-	return stat_put(&s->k, &s->out, &s->text, fd, err);
+	r->rows = counting_out_style(&s->out)->width && !o->verbose && !o->output &&
+		  s->d.n_cores == 1;
+	document_open(&d, &tree_document, r);
+	tree_report_put(&d, r);
+	rc = stat_document(&s->k, &s->out, &d, fd, isnan(r->head.time), err);
+	document_close(&d);
+	return rc;
 }
 
 static int read_counters(void *ctx, struct counting *k, struct err *err)
@@ -212,8 +210,6 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 {
 	struct drill_report said = { &s->cli->opt, &s->d, k, &s->a, s->passes };
 	struct tree_report r = { .head = stat_head(k, &s->a) };
-	struct buf b = BUF_INIT;
-	int rc = -1;
 
 	r.head.status = k->has_program ? k->result.status : -1;
 	r.head.killed_by = k->result.killed_by;
@@ -221,10 +217,8 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		drill_latency_of_all_runs(&s->d);
 		if (drill_report_notes(&said, &r, err))
 			return -1;
-		tree_report_end(&b, &r, s->out.format);
-		rc = stat_put(&s->k, &s->out, &b, -1, err);
-		buf_free(&b);
-		return rc;
+		r.head.end = true;
+		return print(s, &r, -1, err);
 	}
 	if (s->seconds.n > 1 || s->cut_short) {
 		if (mean_of_runs(s, err))
@@ -326,7 +320,7 @@ static int count(struct stat_tree *s, struct err *err)
 	if (s->no_pmu[0])
 		return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
 	if (drill_open(&s->d, &s->k, NULL, 0, err) || check(s, err) ||
-	    counting_out_open(&s->out, s->cli, NULL, err))
+	    counting_out_open(&s->out, s->cli, &tree_document, err))
 		return -1;
 	if (s->cli->opt.dry_run)
 		return describe(s, err);
@@ -359,7 +353,6 @@ int stat_tree(struct cli *cli)
 	free(s.rates);
 	drill_free(&s.d);
 	counting_close(&s.k);
-	buf_free(&s.text);
 	arena_free(&s.a);
 	return code;
 }

@@ -26,12 +26,11 @@ struct stat_tree {
 	struct drill d;
 	struct counting_out out;
 	struct arena a;		       /* of one printing */
-	struct buf text;	       /* its text */
 	struct stat_tree_runs **runs;  /* by part and metric */
 	struct stat_tree_rates *rates; /* by part */
 	struct repeat seconds, user, sys;
 	uint64_t run, passes, interval_from;
-	bool again, printed, cut_short;
+	bool again, cut_short;
 	char no_pmu[256];
 };
 

@@ -140,10 +140,10 @@ static void put_place(struct buf *b, const struct tree_report *r, const struct t
 	buf_end_line(b);
 }
 
-void tree_put_interval(struct buf *b, const struct tree_report *r, const struct counts_style *st)
+void tree_put_interval(struct buf *b, const struct tree_report *r, const struct show *s)
 {
-	if (st->first)
+	if (!s->later)
 		put_titles(b, r);
 	for (size_t i = 0; i < r->n_views; i++)
-		put_place(b, r, &r->view[i], &st->style);
+		put_place(b, r, &r->view[i], &s->style);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The retire latencies that a tree rests on, in the formats of tree_view.h: what was sampled, and
- * where the number that formulas took is from.
+ * The retire latencies that a tree rests on: what was sampled, and where the number that formulas
+ * took is from.
  */
 #include <math.h>
 
 #include "base/num.h"
 #include "base/text.h"
-#include "report/counts_rows.h"
 #include "report/tree/tree_int.h"
 
 #define NAME_WIDTH 38u
@@ -60,83 +59,42 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 	}
 }
 
-/* A row like a metric's, named EVENT:retire_latency; its samples stand in columns of their own. */
-void tree_csv_latency(struct buf *b, double time, const struct tree_latency *l, char sep)
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct tree_latency *latency_of(const struct table_row *r)
 {
-	text_put_csv_real(b, time);
-	buf_putc(b, sep);
-	text_put_csv_safe(b, l->where, sep);
-	buf_putc(b, sep);
-	buf_printf(b, "%s:retire_latency%c0%c", l->event, sep, sep);
-	text_put_csv_real(b, l->used);
-	buf_printf(b, "%ccycles%c", sep, sep);
-	text_put_csv_real(b, l->error);
-	buf_printf(b, "%c%c0%c0%c", sep, sep, sep, sep);
-	text_put_csv_safe(b, l->why, sep);
-	buf_printf(b, "%c%llu%c", sep, (unsigned long long)l->samples, sep);
-	if (l->samples)
-		buf_printf(b, "%u%c%u", l->least, sep, l->most);
-	else
-		buf_putc(b, sep);
-	buf_printf(b, "%c%s\r\n", sep, sources[l->source]);
+	return r->p;
 }
 
-void tree_json_latencies(struct json *j, const struct tree_report *r)
+TABLE_CELL(mean,
+	   cell_estimate(out, (struct estimate){ latency_of(r)->mean, latency_of(r)->error, NULL }))
+TABLE_CELL(sampled, out->none = !latency_of(r)->samples)
+TABLE_CELL(source, out->text = sources[latency_of(r)->source])
+
+#define OF(member) TABLE_FIELD(struct tree_latency, member)
+static const struct table_column columns[] = {
+	TREE_PLACE(OF(where)),
+	COLUMN("event", "retire latency", T_TEXT, C_KEY, "whose instructions wait to retire",
+	       OF(event)),
+	COLUMN("samples", "samples", T_COUNT, 0, "of the latency", OF(samples)),
+	COLUMN("min", "min", T_COUNT, 0, "of the samples", OF(least), .get = sampled,
+	       .unit = "cycles"),
+	COLUMN("mean", "mean", T_REAL, C_ERROR, "of the samples", .get = mean, .unit = "cycles"),
+	COLUMN("max", "max", T_COUNT, 0, "of the samples", OF(most), .get = sampled,
+	       .unit = "cycles"),
+	COLUMN("used", "used", T_REAL, 0, "what formulas took", OF(used), .unit = "cycles"),
+	COLUMN("source", "from", T_TEXT, 0, "sampled, static (the model's table) or unknown",
+	       .get = source),
+	COLUMN("why", "", T_TEXT, C_SPARSE, "why it was not sampled", OF(why)),
+};
+#undef OF
+const struct table_form tree_latencies_form = { "latencies", NULL, 0, TABLE_COLUMNS(columns),
+						.rest = "latency" };
+
+void tree_put_latencies(struct document *d, const struct tree_report *r)
 {
-	if (!r->n_latency)
-		return;
-	json_array(j, "latencies");
-	for (size_t i = 0; i < r->n_latency; i++) {
-		const struct tree_latency *l = &r->latency[i];
-
-		json_object(j, NULL);
-		json_str(j, "where", l->where);
-		json_str(j, "event", l->event);
-		json_u64(j, "samples", l->samples);
-		json_real(j, "min", l->samples ? (double)l->least : (double)NAN);
-		json_real(j, "mean", l->mean);
-		json_real(j, "max", l->samples ? (double)l->most : (double)NAN);
-		json_real(j, "error", l->error);
-		json_real(j, "used", l->used);
-		json_str(j, "source", sources[l->source]);
-		if (l->why)
-			json_str(j, "why", l->why);
-		json_end_object(j);
-	}
-	json_end_array(j);
-}
-
-void tree_markdown_latencies(struct buf *b, const struct tree_report *r)
-{
-	char n[NUM_MAX];
-
-	if (!r->n_latency)
-		return;
-	buf_puts(b, "| retire latency | samples | min | mean | max | used | from |\n"
-		    "|---|---:|---:|---:|---:|---:|---|\n");
-	for (size_t i = 0; i < r->n_latency; i++) {
-		const struct tree_latency *l = &r->latency[i];
-
-		buf_puts(b, "| ");
-		text_put_markdown(b, l->event);
-		buf_printf(b, " | %s | ", num_exact(n, l->samples));
-		if (l->samples)
-			buf_printf(b, "%u", l->least);
-		buf_puts(b, " | ");
-		if (!isnan(l->mean))
-			buf_printf(b, "%.1f +-%.1f", l->mean, l->error);
-		buf_puts(b, " | ");
-		if (l->samples)
-			buf_printf(b, "%u", l->most);
-		buf_puts(b, " | ");
-		if (!isnan(l->used))
-			buf_printf(b, "%.1f", l->used);
-		buf_printf(b, " | %s", sources[l->source]);
-		if (l->why) {
-			buf_puts(b, ": ");
-			text_put_markdown(b, l->why);
-		}
-		buf_puts(b, " |\n");
-	}
-	buf_putc(b, '\n');
+	tree_put_table(d, r, &tree_latencies_form,
+		       (struct table){ .array = r->latency,
+				       .stride = sizeof(*r->latency),
+				       .n = r->n_latency });
 }

@@ -19,13 +19,13 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "model/groups.h"
-#include "report/counts_rows.h"
 #include "report/tree/tree_int.h"
 
-#define NAME_WIDTH 32u
-#define BAR_WIDTH  16u
-#define MARK_WIDTH 4u /* of the path */
-#define DEPTH	   16u
+#define COMMAND_WIDTH 76u
+#define NAME_WIDTH    32u
+#define BAR_WIDTH     16u
+#define MARK_WIDTH    4u /* of the path */
+#define DEPTH	      16u
 
 struct face {
 	struct buf *b;
@@ -450,37 +450,84 @@ void tree_put_views(struct buf *out, const struct tree_report *r, const struct s
 		put_view(out, &r->view[i], st, !i);
 }
 
-int tree_write_term(struct buf *b, const struct tree_report *r, const struct counts_style *st)
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+void tree_put_line(struct buf *b, const char *text, const struct style *st)
 {
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, text, st->ascii);
+	buf_putc(b, ' ');
+	text_put_wrapped(b, buf_str(&safe), 1, st->width);
+	buf_putc(b, '\n');
+	b->failed |= safe.failed;
+	buf_free(&safe);
+}
+
+void tree_put_head(struct buf *b, const struct count_head *h, const struct style *st)
+{
+	struct buf line = BUF_INIT, safe = BUF_INIT;
+
+	count_head_command(&line, h);
+	text_put_safe(&safe, buf_str(&line), st->ascii);
+	buf_putc(b, ' ');
+	style_ink(b, st, INK_BOLD);
+	if (text_width(buf_str(&safe)) > COMMAND_WIDTH)
+		text_put_fit(b, buf_str(&safe), COMMAND_WIDTH, TEXT_LEFT, false, st->ascii);
+	else
+		buf_puts(b, buf_str(&safe));
+	style_ink(b, st, INK_PLAIN);
+	buf_putc(b, '\n');
+	buf_reset(&line);
+	count_head_times(&line, h);
+	tree_put_line(b, buf_str(&line), st);
+	b->failed |= line.failed | safe.failed;
+	buf_free(&line);
+	buf_free(&safe);
+}
+
+void tree_put_notes(struct buf *b, const struct count_head *h, const struct style *st)
+{
+	for (size_t i = 0; i < h->n_notes; i++)
+		tree_put_line(b, h->notes[i], st);
+}
+
+/* The document is the report's, or of a table that people asked for by name. */
+int tree_write_term(struct buf *b, const struct document *d, const struct show *s, struct err *err)
+{
+	const struct tree_report *r = d->ctx;
 	bool interval = !isnan(r->head.time);
 
-	if (interval && st->rows && tree_interval_fits(r, &st->style)) {
-		tree_put_interval(b, r, st);
+	if (s->table)
+		return format_term(b, d, s, err);
+	if (r->head.end) {
+		tree_put_notes(b, &r->head, &s->style);
 		return 0;
 	}
-	if (interval)
+	if (interval && r->rows && tree_interval_fits(r, &s->style)) {
+		tree_put_interval(b, r, s);
+		return 0;
+	}
+	if (interval) {
 		buf_put_fixed(b, r->head.time, 3, 10);
-	buf_puts(b, interval ? " s\n" : "\n");
-	if (!interval) {
-		counts_put_head(b, &r->head, &st->style);
-		if (r->cpu && *r->cpu) {
-			buf_putc(b, ' ');
-			text_put_wrapped(b, r->cpu, 1, st->style.width);
-			buf_putc(b, '\n');
-		}
+		buf_puts(b, " s\n");
+	} else {
+		tree_put_head(b, &r->head, &s->style);
+		if (r->cpu && *r->cpu)
+			tree_put_line(b, r->cpu, &s->style);
 		buf_putc(b, '\n');
 	}
-	tree_put_views(b, r, &st->style);
+	tree_put_views(b, r, &s->style);
 	if (interval)
 		return 0;
-	if (st->verbose || (r->n_views && r->view[0].source.formula))
-		tree_term_latencies(b, r, &st->style);
-	if (r->n_next && !st->quiet) {
+	if (r->verbose || (r->n_views && r->view[0].source.formula))
+		tree_term_latencies(b, r, &s->style);
+	if (r->n_next && !s->quiet) {
 		buf_putc(b, '\n');
-		next_put(b, r->next, r->n_next, &st->style);
+		next_put(b, r->next, r->n_next, &s->style);
 	} else if (r->head.n_notes) {
 		buf_putc(b, '\n');
 	}
-	counts_put_notes(b, &r->head, &st->style);
+	tree_put_notes(b, &r->head, &s->style);
 	return 0;
 }

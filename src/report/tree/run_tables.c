@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "base/num.h"
+#include "report/run_report.h"
+#include "report/tree/tree_int.h"
+
+static const struct run_report *report_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* ---- the head, the recording, losses: of the report ------------------------------------------ */
+
+/* Without a model, what cycles and instructions said is no CPU's name. */
+TABLE_CELL(cpu, out->text = report_of(t)->tree->n_views ? report_of(t)->tree->cpu : NULL)
+TABLE_CELL(beside, out->text = report_of(t)->tree->n_views ? NULL : report_of(t)->tree->cpu)
+TABLE_CELL(file, out->text = report_of(t)->kept ? report_of(t)->file : NULL)
+
+#define OF(member) TABLE_FIELD(struct run_report, member)
+static const struct table_column machine_columns[] = {
+	COLUMN("cpu", "cpu", T_TEXT, 0, "the CPU, its clock and its model", .get = cpu),
+	COLUMN("counted_beside", "counted", T_TEXT, 0, "in place of a tree", .get = beside),
+	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", OF(no_tree)),
+};
+static const struct table_form machine_form = { "machine", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(machine_columns) };
+
+static const struct table_column recording_columns[] = {
+	COLUMN("file", "file", T_TEXT, 0, "null: not written", .get = file),
+	COLUMN("bytes", "bytes", T_BYTES, 0, "of the file", OF(bytes)),
+	COLUMN("sampled", "sampled", T_TEXT, 0, "the events", OF(sampled)),
+	COLUMN("no_cycles", "no cycles", T_TEXT, 0, "why time was sampled", OF(no_cycles)),
+	COLUMN("user_only", "user only", T_FLAG, 0, "the kernel was not looked at", OF(user_only)),
+	COLUMN("samples", "samples", T_COUNT, 0, "in the file", OF(samples)),
+	COLUMN("counters", "counters", T_COUNT, 0, "that were opened", OF(counters)),
+};
+static const struct table_form recording_form = { "recording", NULL, TABLE_ONE | TABLE_DATA,
+						  TABLE_COLUMNS(recording_columns) };
+
+static const struct table_column losses_columns[] = {
+	COLUMN("lost", "lost", T_COUNT, C_LOSS, "events lost because the ring was full", OF(lost)),
+	COLUMN("throttles", "throttled", T_COUNT, C_LOSS, "times that the kernel paused sampling",
+	       OF(throttled)),
+	COLUMN("counters_ousted", "ousted", T_COUNT, C_LOSS,
+	       "counters that lost their place to others: samples are missing", OF(ousted)),
+};
+#undef OF
+static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					       TABLE_COLUMNS(losses_columns) };
+
+/* ---- events that sampled: rows of report.table ----------------------------------------------- */
+
+static const struct profile_sum *sum_of(const struct table_row *r)
+{
+	return ((const struct run_table *)r->p)->where.sum;
+}
+
+static const struct tally *tally_of(const struct table_column *c, const struct table_row *r)
+{
+	return (const struct tally *)((const char *)sum_of(r) + c->which);
+}
+
+TABLE_CELL(samples_of, out->n = tally_of(c, r)->samples)
+TABLE_CELL(period_of, out->n = tally_of(c, r)->period)
+TABLE_CELL(unreadable, out->n = sum_of(r)->bad)
+
+/* clang-format off */
+#define TALLY(key, member, what) \
+	COLUMN(key "samples", "samples", T_COUNT, 0, what, .get = samples_of, \
+	       .which = offsetof(struct profile_sum, member)), \
+	COLUMN(key "period", "period", T_COUNT, 0, what, .get = period_of, \
+	       .which = offsetof(struct profile_sum, member))
+/* clang-format on */
+static const struct table_column event_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY, "that sampled",
+	       TABLE_FIELD(struct run_table, event)),
+	TALLY("", selected, "in all"),
+	TALLY("no_mapping_", no_map, "in no mapping"),
+	TALLY("no_symbol_", no_symbol, "without a symbol"),
+	TALLY("no_name_", nameless, "in a file without a name"),
+	COLUMN("not_readable", "unreadable", T_COUNT, 0, "samples that could not be read",
+	       .get = unreadable),
+};
+static const struct table_form events_form = { "events", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(event_columns) };
+
+/* ---- functions: at[0] is the event's table, at[1] its row ------------------------------------ */
+
+static bool function_next(const struct table *t, struct table_row *r)
+{
+	const struct run_report *x = t->ctx;
+
+	for (r->at[1] += r->p != NULL; r->at[0] < x->n_tables; r->at[0]++, r->at[1] = 0)
+		if (r->at[1] < x->table[r->at[0]].where.n) {
+			r->p = &x->table[r->at[0]].where.row[r->at[1]];
+			return true;
+		}
+	return false;
+}
+
+static const struct where_row *row_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(function)
+{
+	char n[NUM_MAX];
+
+	(void)t;
+	(void)c;
+	if (!row_of(r)->folded) {
+		out->text = row_of(r)->sym;
+		return;
+	}
+	buf_printf(out->scratch, "(%s more functions)", num_exact(n, row_of(r)->folded));
+	out->says = buf_str(out->scratch);
+}
+
+TABLE_CELL(event, out->text = report_of(t)->table[r->at[0]].event)
+TABLE_CELL(dso, out->text = row_of(r)->folded ? NULL : row_of(r)->dso)
+TABLE_CELL(share, cell_estimate(out, (struct estimate){ row_of(r)->share.share,
+							row_of(r)->share.half, NULL }))
+TABLE_CELL(folded, out->none = !out->n)
+
+#define OF(member) TABLE_FIELD(struct where_row, member)
+static const struct table_column function_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples they are", .get = event),
+	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of the event's period", .get = share),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "null: several, folded",
+	       .get = function),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso),
+	COLUMN("srcline", "line", T_TEXT, C_FLEX | C_KEEP_END, "that most of it fell on",
+	       OF(srcline)),
+	COLUMN("samples", "samples", T_COUNT, 0, "of it", OF(w.samples)),
+	COLUMN("period", "period", T_COUNT, C_DATA, "of its samples", OF(w.period)),
+	COLUMN("folded", "folded", T_COUNT, C_DATA, "so many functions (--limit)", OF(folded),
+	       .get = folded),
+};
+#undef OF
+static const struct table_form functions_form = { "functions", NULL, TABLE_MAIN,
+						  TABLE_COLUMNS(function_columns),
+						  .next = function_next };
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static const struct table_form *const forms[] = { &count_head_form, &machine_form, TREE_FORMS,
+						  &functions_form,  &events_form,  &recording_form,
+						  &losses_form };
+static const struct format faces[] = { { "term", run_write_term, false, false } };
+const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
+					    faces, 1 };
+
+static void add(struct document *d, const struct run_report *r, const struct table_form *f,
+		struct table t)
+{
+	t.form = f;
+	t.ctx = r;
+	document_table(d, &t);
+}
+
+static void add_facts(struct document *d, const struct run_report *r)
+{
+	char n[NUM_MAX], lost[NUM_MAX];
+
+	if (r->no_tree)
+		document_fact(d, "no tree", false, "%s", r->no_tree);
+	if (r->no_cycles)
+		document_fact(d, "time was sampled, not cycles", false, "%s", r->no_cycles);
+	document_fact(d, "samples", false, "%s of %s%s", num_exact(n, r->samples), r->sampled,
+		      r->user_only ? "; the kernel was not looked at" : "");
+	document_fact(d, "lost", r->lost, "%s", num_exact(lost, r->lost));
+	if (r->throttled)
+		document_fact(d, "throttled", true, "%s times", num_exact(n, r->throttled));
+	if (r->ousted)
+		document_fact(d, "counters", true, "%zu of %zu lost their place to others",
+			      r->ousted, r->counters);
+}
+
+void run_report_put(struct document *d, const struct run_report *r)
+{
+	const struct table one = { .array = r, .n = 1 };
+
+	count_head_put(d, &r->tree->head);
+	if (r->tree->cpu)
+		document_title(d, INK_DIM, "%s", r->tree->cpu);
+	add(d, r, &machine_form, one);
+	tree_put_tables(d, r->tree, true);
+	add(d, r, &functions_form, (struct table){ 0 });
+	add(d, r, &events_form,
+	    (struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
+	add(d, r, &recording_form, one);
+	add_facts(d, r);
+	for (size_t i = 0; i < r->tree->head.n_notes; i++)
+		document_note(d, r->tree->head.notes[i]);
+	add(d, r, &losses_form, one);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `run` tells people: how the program ended, the tree, where the time went, the next commands,
+ * what to believe.
+ */
+#include <stdio.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "report/run_report.h"
+#include "report/tree/tree_int.h"
+
+static void put_head(struct buf *b, const struct run_report *r, const struct style *st)
+{
+	struct buf line = BUF_INIT;
+
+	tree_put_head(b, &r->tree->head, st);
+	if (r->tree->cpu)
+		tree_put_line(b, r->tree->cpu, st);
+	if (r->no_cycles)
+		buf_puts(&line, "time only: no tree without cycle counters");
+	else
+		buf_printf(&line, "sampled: %s%s", r->sampled,
+			   r->tree->n_views ? "; the tree was counted beside" : "");
+	tree_put_line(b, buf_str(&line), st);
+	b->failed |= line.failed;
+	buf_free(&line);
+	if (r->no_tree && !r->no_cycles && !r->unwanted) {
+		buf_puts(b, " no tree: ");
+		text_put_wrapped(b, r->no_tree, 10, st->width);
+		buf_putc(b, '\n');
+	}
+	if (!r->tree->n_views)
+		return;
+	buf_putc(b, '\n');
+	tree_put_views(b, r->tree, st);
+	buf_putc(b, '\n');
+}
+
+static void put_samples(struct buf *b, const struct run_report *r, const struct style *st)
+{
+	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
+	struct buf line = BUF_INIT;
+
+	if (!r->kept)
+		buf_printf(&line, "interrupted before the first sample: %s was not written",
+			   r->file);
+	else
+		buf_printf(&line, "%s samples in %s (%s)", num_exact(n, r->samples), r->file,
+			   num_bytes(size, r->bytes));
+	if (r->lost)
+		buf_printf(&line, "; %s lost: larger rings (-m 512) or fewer samples (-F 1000)",
+			   num_exact(lost, r->lost));
+	else if (r->kept)
+		buf_puts(&line, "; none lost");
+	if (r->throttled)
+		buf_printf(&line, "; throttled %s times", num_exact(lost, r->throttled));
+	if (r->user_only)
+		buf_puts(&line, "; the kernel was not looked at");
+	tree_put_line(b, buf_str(&line), st);
+	b->failed |= line.failed;
+	buf_free(&line);
+}
+
+static void put_tail(struct buf *b, const struct run_report *r, const struct style *st)
+{
+	char line[160];
+
+	tree_put_notes(b, &r->tree->head, st);
+	if (r->ousted) {
+		(void)snprintf(line, sizeof(line),
+			       "%zu of %zu counters lost their place to others: samples are "
+			       "missing; --no-tree",
+			       r->ousted, r->counters);
+		tree_put_line(b, line, st);
+	}
+	put_samples(b, r, st);
+}
+
+static void put_tables(struct buf *b, const struct run_report *r, const struct style *st)
+{
+	for (size_t i = 0; i < r->n_tables; i++) {
+		if (r->several && r->table[i].event) {
+			buf_puts(b, i ? "\n " : " ");
+			text_put_safe(b, r->table[i].event, st->ascii);
+			buf_putc(b, '\n');
+		}
+		where_put(b, &r->table[i].where, st);
+	}
+}
+
+int run_write_term(struct buf *b, const struct document *d, const struct show *s, struct err *err)
+{
+	const struct run_report *r = d->ctx;
+	const struct style *st = &s->style;
+
+	if (s->table)
+		return format_term(b, d, s, err);
+	put_head(b, r, st);
+	if (!r->samples)
+		buf_puts(b,
+			 " not one sample: it ended too soon for the frequency (-F), or slept\n");
+	else
+		put_tables(b, r, st);
+	buf_putc(b, '\n');
+	next_put(b, r->next, r->n_next, st);
+	put_tail(b, r, st);
+	return 0;
+}
