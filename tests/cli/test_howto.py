@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
+
+NEEDED = ["doc", "examples", "include", "models", "src", "tools", "bench", "ci", "meson.build", "meson_options.txt", "demo", "tests"]
+t = Tap()
+
+
+def run(*argv, cwd=None):
+    return subprocess.run(argv, capture_output=True, text=True, cwd=cwd, stdin=subprocess.DEVNULL)
+
+
+def build(tree):
+    """The program made of the patched copy, or None."""
+    with open(os.path.join(ROOT, "doc", "HOWTO_ADD.md"), encoding="utf-8") as f:
+        patches = re.findall(r"^```diff\n(.*?)^```$", f.read(), re.M | re.S)
+    for name in NEEDED:
+        at = os.path.join(ROOT, name)
+        if os.path.isdir(at):
+            shutil.copytree(at, os.path.join(tree, name), symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(at, tree)
+    with open(os.path.join(tree, "all.patch"), "w", encoding="utf-8") as f:
+        f.write("".join(patches))
+    r = run("patch", "-p1", "-i", "all.patch", cwd=tree)
+    if not t.ok(len(patches) >= 4 and not r.returncode, "%d patches can be applied" % len(patches), r.stdout + r.stderr):
+        return None
+    r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", cwd=tree)
+    if not r.returncode:
+        r = run("ninja", "-C", "build", "src/cli/cyclade", cwd=tree)
+    program = os.path.join(tree, "build", "src", "cli", "cyclade")
+    return program if t.ok(not r.returncode, "what they make of it builds", r.stdout[-1500:] + r.stderr) else None
+
+
+def main():
+    if SANITIZED or not shutil.which("patch") or not shutil.which("meson"):
+        t.skip("the patches", "built with sanitizers, where one build is enough" if SANITIZED else "no patch, or no meson")
+        t.done()
+        return
+    with tempfile.TemporaryDirectory(prefix="cyclade-howto-") as tree:
+        new = build(tree)
+        if new:
+            data = os.path.join(tree, "x.data")
+            sampled = run(CYCLADE, "record", "-q", "-e", "cpu-clock", "-o", data, "--", "sh", "-c", "i=0; while [ $i -lt 99999 ]; do i=$((i+1)); done")
+            t.ok(not sampled.returncode, "a recording", sampled.stderr)
+            csv = run(new, "events", data, "--format", "csv").stdout
+            t.ok(re.fullmatch(r"event,samples,period\ncpu-clock,\d+,\d+\n", csv), "the command and its result", csv)
+            tsv = run(new, "info", data, "--format", "tsv", "--table", "events").stdout
+            t.ok("\t" in tsv and "cpu-clock" in tsv, "the format, of another result too", tsv)
+            t.ok("tsv" in run(new, "events", "--help").stdout and "events" in run(new, "completion", "bash").stdout,
+                 "help and completions offer both")
+            words = ["record", "--dry-run", "-e", "cpu-clock/exclude-idle/", "--", "true"]
+            t.equal([run(x, *words).returncode != 0 for x in (new, CYCLADE)], [False, True], "the term, which is new")
+    t.done()
+
+
+main()
