@@ -71,7 +71,7 @@ TABLE_GET(mispredicted)
 	(void)t;
 	(void)c;
 	out->says = "";
-	out->dim = true;
+	out->dim = e;
 	if (e && !e->fallthrough)
 		out->e.v = blocks_mispredicted(&e->tally);
 }
