@@ -210,7 +210,8 @@ TABLE_CELL(file, out->text = formula_of(item_of(r)) ? item_of(r)->m->file : NULL
 enum { FORMULA_COLUMNS = 3 }; /* the last ones */
 static const struct table_column node_columns[] = {
 	TREE_PLACE(.get = where),
-	COLUMN("node", "node", T_TEXT, C_KEY, "its path in the tree", .get = node),
+	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX | C_KEEP_END, "its path in the tree",
+	       .get = node),
 	COLUMN("parent", "parent", T_TEXT, C_DATA, "the path of the node above", .get = parent),
 	COLUMN("level", "level", T_ID, 0, "1 divides the slots", .get = level),
 	COLUMN("value", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit", .get = value),
