@@ -105,6 +105,7 @@ REGIONS = os.environ.get("REGIONS_EXAMPLE")
 if REGIONS and not subprocess.run([REGIONS], env=dict(os.environ, CYCLADE_REGIONS="work.regions"), stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL).returncode:
     RESULTS["report"].append((["-i", "work.regions"], (0,), True))
+    RESULTS["run"].append((["--regions", "-o", "-", "--", "sh", "-c", REGIONS + " >/dev/null"], (0,), False))
 else:
     t.skip("report of a file of libcyclade", "REGIONS_EXAMPLE is not set, or fails")
 t.equal(set(RESULTS), {c for c in COMMANDS.values() if offered(c)}, "each command that has formats is called")
