@@ -369,8 +369,6 @@ static int captured_machine(struct import *im, struct err *err)
 {
 	const char *root = im->cli->opt.sysroot;
 
-	if (cli_ask(im->cli, &im->ask, err))
-		return -1;
 	im->k.ask = &im->ask;
 	im->k.who.cgroup_fd = -1;
 	im->k.root = root;
@@ -415,11 +413,11 @@ int stat_import(struct cli *cli)
 		code = cli_measuring_code(cli, &err);
 		goto out;
 	}
-	if (is_recording(cli->opt.import, &recording, &err))
+	if (is_recording(cli->opt.import, &recording, &err) ||
+	    (!recording && check_text(&cli->opt, &err)) || cli_ask(cli, &im.ask, &err) ||
+	    captured_machine(&im, &err))
 		goto out;
-	if (recording ? captured_machine(&im, &err) || import_recording(&im, &err)
-		      : check_text(&cli->opt, &err) || captured_machine(&im, &err) ||
-				import_printed(&im, &err))
+	if (recording ? import_recording(&im, &err) : import_printed(&im, &err))
 		goto out;
 	if (!counting_out_commit(&im.out, &err))
 		code = EXIT_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "measure/counting.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -105,7 +104,7 @@ static int open_counters(struct counting *k, struct counter_setup *s, struct err
 	k->setup = s;
 	if (!s->n_groups)
 		return 0;
-	k->on = calloc(s->n_groups ? s->n_groups : 1, sizeof(*k->on));
+	k->on = calloc(s->n_groups, sizeof(*k->on));
 	if (!k->on)
 		return err_nomem(err);
 	for (size_t g = 0; g < s->n_groups; g++)
