@@ -28,8 +28,6 @@ NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters. These files still write some by hand: a file that no longer
 # does loses its row, and no file gets one.
 WRITERS = """
-report/account/account_data.c
-report/account/account_markdown.c
 report/annotate/annotate_account.c
 report/annotate/annotate_blocks.c
 report/annotate/annotate_data.c

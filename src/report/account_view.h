@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account_view - an account of cycles as tables: rows of a profile by branches of the tree; all of
- * the recording as the tree itself; the events with the share of time they had a counter.
+ * account_view - an account of cycles as a document: rows of a profile by branches of the tree; all
+ * of the recording as the tree itself; the events with the share of time they had a counter.
  *
  *	profile_build(&p, ...)				with opts.mux
  *	account_bind, account_whole			of the sums of all that is selected
  *	account_view_make(&v, &source, &opts, &err)
- *	account_view_write(&out, &v, 1, format, &style, &err)
- *	account_view_free(v)
+ *	account_put(&d, &v, 1)				a document of account_document
+ *	account_view_free(v)				after the document is closed
  *
  * Of a hybrid there is a view for each kind of cores, with the rows that have samples of it.
  *
  * Cells are made when a row is written, so that memory does not grow with rows times nodes. What
- * was not measured is never 0: it is "-" for people, null with a "why" for programs. A value that
- * its error bar does not tell from nothing is marked ~ (and dim), a lower bound >, one that
+ * was not measured is never 0: it is "-" for people, null with a reason for programs. A value that
+ * its error bar does not distinguish from zero is marked ~ (and dim), a lower bound >, one that
  * disagrees with its twin ?, one larger than what holds it ^.
  */
 #ifndef CYCLADE_REPORT_ACCOUNT_VIEW_H
@@ -23,8 +23,7 @@
 #include "analyse/mux.h"
 #include "report/account_ran.h"
 #include "report/view.h"
-#include "show/next.h"
-#include "show/style.h"
+#include "show/document.h"
 
 enum account_unit { ACCOUNT_PCT, ACCOUNT_CYCLES, ACCOUNT_SAMPLES };
 
@@ -46,15 +45,12 @@ struct account_opts {
 	const char *focus, *hide;
 	const char *const *expand; /* nodes whose children are columns, too; "all": of all */
 	size_t n_expand;
-	const char *table; /* csv: "rows", "tree", "events"; NULL: rows */
-	double min;	   /* a share of all cycles: rows below are summed */
+	double min; /* a share of all cycles: rows below are summed */
 	size_t limit;
 	enum account_unit unit;
 	bool errors; /* +- in the cells */
 	bool nested; /* for people: rows stand under the sums of what they are part of */
-	bool all;    /* of the tree, the small and the missing too */
-	bool quiet;  /* no advice */
-	char separator;
+	bool all;    /* of the tree and the events, the small and the missing too */
 };
 
 struct account_row {
@@ -79,14 +75,15 @@ struct account_view {
 	/* scratch of the row at hand */
 	struct tally *tally;
 	struct account_cell *cell;
+	const struct account_row *at; /* cell is of this row */
 	struct arena arena;
 };
 
 int account_view_make(struct account_view **out, const struct account_source *source,
 		      const struct account_opts *opts, struct err *err) MUST_USE;
-/* All `n` of a recording; `format` is one of term, csv, json, markdown. */
-int account_view_write(struct buf *out, struct account_view *const *v, size_t n, const char *format,
-		       const struct style *st, struct err *err) MUST_USE;
+/* All `n` of a recording, which must live as long as the document. */
+extern const struct document_form account_document;
+void account_put(struct document *d, struct account_view *const *v, size_t n);
 void account_view_free(struct account_view *v); /* NULL is fine */
 
 #endif

@@ -6,13 +6,15 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from account_made import SKX, Made  # noqa: E402
+from account_made import SKX, Made, account_of, gen  # noqa: E402
+from tables import walk  # noqa: E402
 from tap import CYCLADE, Tap  # noqa: E402
 
 t = Tap()
@@ -41,7 +43,7 @@ def run(*argv, columns="80", ok=True):
 
 def loads(*argv):
     d = json.loads(run(*argv, "-j").stdout)
-    return {**d, **d["accounts"][0]} if "accounts" in d else d
+    return {**d, **account_of(d)}
 
 
 def made(where, name, times=False, share=None, **more):
@@ -91,7 +93,7 @@ def values(path, name, weigh):
         if half and abs(e - half) > 1e-5 * half:
             bad.append((f, "error", e, half))
     t.equal(bad, [], name + ": every branch of every function")
-    total = {n["name"]: n["all"]["value"] for n in d["nodes"]}
+    total = {n: x["value"] for n, x in d["nodes"].items()}
     bad = [n for n in ("Cycles", "Load_Latency", "Mispredicted", "Store_Resources")
            if abs(total[n] - sum(c[n]["value"] for c in rows.values())) > 1e-5 * total[n]]
     t.equal(bad, [], name + ": what adds up does")
@@ -99,13 +101,15 @@ def values(path, name, weigh):
 
 
 def told(d, rows):
-    nodes = {n["name"]: n for n in d["nodes"]}
-    t.equal(d["schema"], "cyclade.account/2", "the schema says which it is")
-    t.equal(nodes["Remote_DRAM"]["all"]["value"], None, "what was not recorded is null")
-    t.ok("not recorded" in nodes["Remote_DRAM"]["all"]["why"] and
-         nodes["Remote_DRAM"]["all"]["which"].endswith("REMOTE_DRAM"), "with a reason", nodes["Remote_DRAM"])
+    nodes = d["nodes"]
+    t.equal(d["schema"], "cyclade.account/3", "the schema says which it is")
+    t.equal(nodes["Remote_DRAM"]["value"], None, "what was not recorded is null")
+    t.ok("not recorded" in nodes["Remote_DRAM"]["value_why"] and
+         nodes["Remote_DRAM"]["lacks"].endswith("REMOTE_DRAM"), "with a reason", nodes["Remote_DRAM"])
+    missing = [m["event"] for m in d["not_recorded"]]
+    t.ok(nodes["Remote_DRAM"]["lacks"] in missing and DRAM not in missing, "and in the list of events that were not recorded", missing)
     t.ok("lower bound" in rows["hot"]["Load_Latency"]["why"], "a sum that lacks a part is a lower bound")
-    t.ok("cannot" in nodes["Lock_Acquisition"]["all"]["why"], "what this CPU cannot measure says so")
+    t.ok("cannot" in nodes["Lock_Acquisition"]["value_why"], "what this CPU cannot measure says so")
     t.equal(rows["cold"]["Local_DRAM"]["significant"], False, "two samples are not significant")
     t.equal(rows["hot"]["Local_DRAM"]["significant"], True, "3000 are")
     t.ok(rows["warm"]["Local_DRAM"]["value"] == 0 and rows["warm"]["Local_DRAM"]["error"] > 0,
@@ -122,12 +126,12 @@ def halted(d, where):
          (d["halted"], share, first, last))
     path = made(where, "task.data", cmdline=("perf", "record", "--", "x", "-a"))
     t.equal(loads("-i", path)["halted"], None, "not known of a program alone")
-    t.ok(d["ghz"] and "ghz_why" not in d, "the frequency is measured, by reference cycles", d["ghz"])
+    t.ok(d["ghz"] and d["ghz_why"] is None, "the frequency is measured, by reference cycles", d["ghz"])
     m = Made(where, tree=[("ls_not_halted_cyc", 0x76, 2000003)], cpuid="AuthenticAMD,23,49,0", desc="EPYC @ 2.00GHz")
     m.put("hot", "ls_not_halted_cyc", 50)
     m.write(os.path.join(where, "zen.data"))
     z = json.loads(run("-i", os.path.join(where, "zen.data"), "-j").stdout)["accounts"][0]
-    t.ok(z["ghz"] == 2 and "nominal, not measured" in z.get("ghz_why", ""), "Zen 2 has no reference cycles: nominal, and marked",
+    t.ok(z["ghz"] == 2 and "nominal, not measured" in (z["ghz_why"] or ""), "Zen 2 has no reference cycles: nominal, and marked",
          {k: z.get(k) for k in ("ghz", "ghz_why")})
     said = " ".join(run("-i", os.path.join(where, "zen.data")).stdout.split())
     t.ok("2.00 GHz (nominal, not measured)" in said, "on the screen, too", said)
@@ -139,7 +143,7 @@ def weighed(where):
     path = made(where, "times.data", times=True, share=share)
     rare = {n for n, _, _ in SKX[RARE:]}
     d, _ = values(path, "times told", lambda e: 2 if e in rare else 1)
-    f = {e["name"]: e for e in d["events"]}
+    f = {e["event"]: e for e in d["events"]}
     t.ok(abs(f[DRAM]["factor"] - 2) < 1e-4 and f[CYCLES]["factor"] == 1, "the factors", (f[DRAM], f[CYCLES]))
 
 
@@ -153,10 +157,10 @@ def threads(where):
         m.put("hot", "UOPS_RETIRED.RETIRE_SLOTS:c1", 300)
         path = os.path.join(where, "threads.data")
         m.write(path)
-        n = {x["name"]: x["all"] for x in loads("-i", path)["nodes"]}
+        n = loads("-i", path)["nodes"]
         got = n["Retirement_Collisions"]["value"]
         if one:
-            t.ok(got is None and all("one thread" in n[x]["why"] for x in ("Thread_Collisions", "Retirement_Collisions")),
+            t.ok(got is None and all("one thread" in n[x]["value_why"] for x in ("Thread_Collisions", "Retirement_Collisions")),
                  "no SMT: no collisions of threads", (n["Thread_Collisions"], n["Retirement_Collisions"]))
         else:
             t.ok(got and abs(got - 150 * PERIOD[CYCLES]) < 1, "SMT, %s: collisions by chance" % siblings[0], n["Retirement_Collisions"])
@@ -173,12 +177,11 @@ def throttled(where):
         m.put("hot", DRAM, n)
         path = os.path.join(where, "throttled.data")
         m.write(path, pauses=pauses)
-        d = loads("-i", path)
-        values.append({x["name"]: x["all"] for x in d["nodes"]}["Local_DRAM"])
+        values.append(loads("-i", path)["nodes"]["Local_DRAM"])
     calm, stopped = values
     t.ok(abs(stopped["value"] / calm["value"] - 1 / (1 - 1 / each)) < .01, "throttled a fifth of its time: made up for", values)
-    bar = math.hypot(1 / each * stopped["value"], calm["error"] * stopped["value"] / calm["value"])
-    t.ok(abs(stopped["error"] / bar - 1) < .02 and stopped["error"] > 1.8 * calm["error"], "and the bar is as much wider", values)
+    bar = math.hypot(1 / each * stopped["value"], calm["value_error"] * stopped["value"] / calm["value"])
+    t.ok(abs(stopped["value_error"] / bar - 1) < .02 and stopped["value_error"] > 1.8 * calm["value_error"], "and the bar is as much wider", values)
     said = " ".join(run("-i", path).stdout.split())
     t.ok("LOCAL_DRAM stood still for 20" in said, "and the table says so", said)
 
@@ -194,8 +197,9 @@ def nested(path):
     t.equal(names, want, "process, module, functions")
     for keys, level in (("comm", 0), ("comm,dso", 1)):
         flat = run("-i", path, "-s", keys, "--unit", "cycles", "--min", "0", columns="200").stdout.splitlines()
-        i = next(i for i, x in enumerate(flat) if x.rstrip().endswith("where"))
-        t.equal(lines[at + 1 + level][:column].split(), flat[i + 1][:flat[i].rindex("where")].split(),
+        first = keys.split(",")[-1]  # the last key is the first column
+        i = next(i for i, x in enumerate(flat) if x.rstrip().endswith(" comm"))
+        t.equal(lines[at + 1 + level][:column].split(), flat[i + 1][:flat[i].rindex(" " + first)].split(),
                 "the sum of level %d is the row of -s %s" % (level, keys))
 
 
@@ -211,7 +215,8 @@ def shown(path):
     t.ok(all(len(x) <= 80 for x in rows if "note" not in x and not x.startswith(("       cyclade", " next:"))),
          "on a screen of 80 columns", "\n".join(x for x in rows if len(x) > 80))
     t.ok("^" in table[0] and "~" in table[1] and ">" in table[1], "overlap, doubt and lower bounds are marked", table)
-    t.ok("not measured" in p.stdout and "^ overlaps" in p.stdout, "and explained")
+    t.ok(re.search(r"^ - +not measured", p.stdout, re.M) and re.search(r"^ \^ +more than what holds it", p.stdout, re.M) and
+         "contradicted" not in p.stdout, "and explained, those that stand there", p.stdout[-2000:])
     t.ok("next: cyclade annotate" in p.stdout and "--expand Load_Latency" in p.stdout, "next commands", p.stdout[-400:])
     p = run("-i", path, "--expand", "load_latency,BRANCH_MISPREDICTION", columns="200")
     head = [x for x in p.stdout.splitlines() if x.rstrip().endswith("where")]
@@ -220,32 +225,42 @@ def shown(path):
     p = run("-i", path, "--unit", "samples")
     t.ok(any(x.startswith("  60.0 %") and "3070" in x for x in p.stdout.splitlines()), "--unit samples", p.stdout[:800])
     p = run("-i", path, "--unit", "cycles", "--errors")
-    t.ok("+-" in p.stdout.splitlines()[5] and "G" in p.stdout.splitlines()[5], "--unit cycles --errors", p.stdout[:800])
+    row = next(x for x in p.stdout.splitlines() if x.startswith("  60.0 %"))
+    t.ok("+-" in row and "G" in row, "--unit cycles --errors", p.stdout[:800])
     p = run("-i", path, "--focus", "^cold$")
     t.ok("(left out by --focus or --hide)" in p.stdout, "what is left out is told")
     p = run("-i", path, "--limit", "1", "--min", "0")
     t.ok("(2 more)" in p.stdout, "--limit sums the rest")
     p = run("-i", path, "-v")
-    t.ok("weighed by" in p.stdout and "not told" in p.stdout, "-v lists the events")
+    t.ok(all(re.search(r"^ +[\d,]+ +- +- +- +yes +%s$" % re.escape(n), p.stdout, re.M) for n, _, _ in SKX), "-v lists the events",
+         p.stdout[-3000:])
 
 
 def formats(path, d):
     rows = list(csv.reader(io.StringIO(run("-i", path, "--format", "csv").stdout)))
     at = rows[0].index("Load_Latency")
-    got = {r[2]: float(r[at]) for r in rows[1:]}
-    t.ok(abs(got["hot"] + got["cold"] + got["warm"] - got["(all)"]) < 1e-6 * got["(all)"], "csv: rows, and all of it", got)
-    t.equal({len(r) for r in rows}, {3 + 2 * len(d["nodes"])}, "csv: all rows of one length")
-    tree = list(csv.DictReader(io.StringIO(run("-i", path, "--format", "csv", "--fields", "tree").stdout)))
+    got = {r[rows[0].index("function")]: float(r[at]) for r in rows[1:]}
+    tree = list(csv.DictReader(io.StringIO(run("-i", path, "--format", "csv", "--table", "nodes").stdout)))
+    row = [r for r in tree if r["path"] == "Load_Latency"][0]
+    t.ok(set(got) == set(COUNTS) and abs(sum(got.values()) / float(row["value"]) - 1) < 1e-6, "csv: rows, and all of it", (got, row))
+    t.equal({len(r) for r in rows}, {6 + 2 * len(d["nodes"])}, "csv: all rows of one length")
     t.equal(len(tree), len(d["nodes"]), "csv: the tree has every node")
-    row = [r for r in tree if r["node"] == "Load_Latency.Local_DRAM"][0]
+    row = [r for r in tree if r["path"] == "Load_Latency.Local_DRAM"][0]
     t.ok(row["penalty"] == "167" and row["reference"] == "1" and float(row["value"]) > 0, "csv: a node", row)
-    row = [r for r in tree if r["node"] == "Load_Latency.Remote_DRAM"][0]
-    t.ok(row["value"] == "" and row["why"], "csv: empty, and why", row)
-    events = list(csv.DictReader(io.StringIO(run("-i", path, "-x", ";", "--fields", "events").stdout), delimiter=";"))
+    row = [r for r in tree if r["path"] == "Load_Latency.Remote_DRAM"][0]
+    t.ok(row["value"] == "" and row["value_why"], "csv: empty, and why", row)
+    events = list(csv.DictReader(io.StringIO(run("-i", path, "-x", ";", "--table", "events").stdout), delimiter=";"))
     t.equal([e["event"] for e in events], [n for n, _, _ in SKX], "csv: the events")
     md = run("-i", path, "--format", "markdown").stdout
     t.ok("| 60.0 % |" in md and "Load\\_Latency" in md, "markdown", md[:400])
-    t.ok(run("-i", path, "-s", "cpu,tid").stdout.count("20  0") == 1, "by CPU and thread")
+    p = run("-i", path, "-s", "cpu,tid").stdout
+    t.ok(re.search(r" cycles .*  tid  cpu$", p, re.M) and len(re.findall(r"   20    0$", p, re.M)) == 1, "by CPU and thread", p[:900])
+    p = run("-i", path, "--format", "csv", "--limit", "1", "--min", "0").stdout
+    rows = list(csv.DictReader(io.StringIO(p)))
+    t.ok([(r["function"], r["folded"], r["left_out"]) for r in rows] == [("hot", "", "0"), ("", "2", "0")], "csv: rows that --limit sums", p[:300])
+    p = run("-i", path, "--format", "csv", "--focus", "^cold$").stdout
+    rows = list(csv.DictReader(io.StringIO(p)))
+    t.ok([(r["function"], r["folded"], r["left_out"]) for r in rows] == [("cold", "", "0"), ("", "2", "1")], "csv: rows that --focus leaves out", p[:300])
 
 
 def penalties(where, path):
@@ -258,6 +273,7 @@ def penalties(where, path):
         f.write("Local_DRAM 100\nMEM_LOAD_L3_HIT_RETIRED.XSNP_NONE 50 ref\n")
     d = loads("-i", path, "--penalties", own)
     hot = d["rows"][0]["cells"]
+    assert d["rows"][0]["function"] == "hot"
     ratio = 1000 / 800
     t.ok(abs(hot["Local_DRAM"]["value"] - 3000 * 10007 * 100) < 1 and
          abs(hot["L3_Hit"]["value"] / (50 * 100003 * 50 * ratio) - 1) < 1e-9, "--penalties go over the model's", hot["L3_Hit"])
@@ -267,7 +283,7 @@ def penalties(where, path):
 def refusals(where, path):
     for argv, word in ((("-g",), "-g"), (("-e", "cycles"), "-e"), (("--expand", "nothing"), "no node"),
                        (("--format", "folded"), "folded"), (("-s", "event"), "event"),
-                       (("--format", "csv", "--fields", "x"), "no table")):
+                       (("--format", "csv", "--table", "x"), "no table"), (("--fields", "share"), "--fields")):
         p = run("-i", path, *argv, ok=False)
         t.ok(p.returncode == 2 and word in p.stderr, "refused: " + " ".join(argv), p.stderr)
     m = Made(where, tree=[SKX[3]])
@@ -357,6 +373,28 @@ def same_names(where):
         t.equal(round(sum(float(r["Local_DRAM"] or 0) for r in rows)), e[DRAM] * PERIOD[DRAM] * 167, "annotate --account: its costs")
 
 
+def hostile(where):
+    """Names that a terminal, a spreadsheet or a page would obey, in all tables of all formats; and losses."""
+    m = Made(where, names=("=cmd|\x1b[31m,\"a\"", "<b>\n|`x`", "\udcff\udcfe"))
+    for i, n in enumerate((600, 300, 100)):
+        m.put(i, CYCLES, n)
+        m.put(i, REF, n)
+        m.put(i, DRAM, 10 * n)
+    path = os.path.join(where, "hostile.data")
+    m.write(path)
+    walk(t, "report", "--account", "-i", path)
+    walk(t, "report", "--account", "-s", "dso,function,tid,address", "-i", path)
+    names = [r["function"] for r in loads("-i", path)["rows"]]
+    t.equal(names, ["=cmd|\x1b[31m,\"a\"", "<b>\n|`x`", "\ufffd\ufffd"], "hostile names are what they are in json")
+    m.data.append(m.w.record(gen.LOST, m.w.u64(1000, 77) + m.w.pack("IIQIIQ", 20, 20, 1, 0, 0, 1000)))
+    m.write(path)
+    t.equal(json.loads(run("-i", path, "-j").stdout)["losses"]["lost"], 77, "losses, in json")
+    p = run("-i", path, "--format", "csv")
+    t.ok("77" in p.stderr and "lost" in p.stderr, "of csv on standard error", p.stderr)
+    for form in ("term", "markdown", "html"):
+        t.ok(re.search(r"lost\W.*77", run("-i", path, "--format", form).stdout, re.S), "losses in " + form)
+
+
 def main():
     with tempfile.TemporaryDirectory() as where:
         path = made(where, "plain.data")
@@ -375,6 +413,7 @@ def main():
         annotated(where)
         sockets(where)
         same_names(where)
+        hostile(where)
     t.done()
     return 1 if t.bad else 0
 

@@ -88,10 +88,10 @@ def main():
         subprocess.run([sys.executable, os.path.join(HERE, "..", "..", "bench", "account_big.py"), path, "60000", "24", "4",
                         str(ADDRESSES)], check=True)
         d = json.loads(test_form(path, where, 10, "report", "--account", "-s", "addr", "-j"))
-        rows = d["accounts"][0]["rows"]
+        rows = d["rows"]
         t.equal(len({r["address"] for r in rows}), ADDRESSES, "account, json: each address is a row")
         text = test_form(path, where, 3, "report", "--account", "-s", "addr", "-x,").decode()
-        body = list(csv.DictReader(text.splitlines()))[1:]
+        body = list(csv.DictReader(text.splitlines()))
         t.equal([r["address"] for r in body], [r["address"] for r in rows], "account, csv: the same rows in the same order")
         d = json.loads(test_form(path, where, 10, "report", "-s", "addr,tid,cpu", "-j"))
         n = sum(x["samples"] for table in d["tables"] for x in table["rows"])

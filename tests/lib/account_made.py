@@ -4,6 +4,7 @@
     m = Made(directory, tree)           # tree: (name, raw config, period, precise) of each event
     m.put("hot", "MEM.DRAM", 40)        # 40 samples of an event in a function, each worth its period
     m.write(path)
+    account_of(json of report --account)
 """
 import os
 import struct
@@ -42,7 +43,7 @@ def elf(names, path):
     strings, symbols = b"\0", bytes(24)
     for i, name in enumerate(names):
         symbols += struct.pack("<IBBHQQ", len(strings), 0x12, 0, 1, BASE + 0x1000 + i * SIZE, len(CODE))
-        strings += name.encode() + b"\0"
+        strings += name.encode("utf-8", "surrogateescape") + b"\0"
     shstr = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
     at = 0x1000 + len(text)
     at += -at % 8
@@ -62,6 +63,30 @@ def elf(names, path):
         sections += struct.pack("<IIQQQQIIQQ", *row)
     with open(path, "wb") as f:
         f.write(body.ljust(sh_at, b"\0") + sections)
+
+
+def account_of(doc, k=0):
+    """The k-th account of a json document as a tree of its own: its members, `nodes` by name, and `rows`, each with its
+    `cells`: of every node value, error and why; of those that rest on samples the rest too."""
+    out = dict(doc["accounts"][k])
+    pmu = out["pmu"]
+    out["nodes"] = {n["node"]: n for n in doc["nodes"] if n["pmu"] == pmu}
+    out["rows"] = [dict(r) for r in doc["rows"] if r["pmu"] == pmu]
+    names = list(doc["rows"][0])[:list(doc["rows"][0]).index("left_out") + 1] if doc["rows"] else []
+    more = {}
+    for c in doc["cells"]:
+        if c["pmu"] == pmu:
+            key = tuple(c[n] for n in names), c["node"]
+            assert key not in more, key
+            more[key] = {"value": c["value"], "error": c["value_error"], "why": c["value_why"],
+                         **{n: c[n] for n in ("lacks", "samples", "significant", "overlap", "disagrees")}}
+    for r in out["rows"]:
+        key = tuple(r[n] for n in names)
+        r["cells"] = {n: more.get((key, n), {"value": r[n], "error": r[n + "_error"], "why": w["value_why"], "samples": 0,
+                                             "significant": False, "overlap": False, "disagrees": False})
+                      for n, w in out["nodes"].items()}
+        assert all(c["value"] == r[n] and c["error"] == r[n + "_error"] for n, c in r["cells"].items())
+    return out
 
 
 class Made:

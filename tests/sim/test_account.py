@@ -14,6 +14,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from account_made import account_of  # noqa: E402
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
 from tap import CYCLADE, KERNEL, PERF, SANITIZED, Tap, run  # noqa: E402
 
@@ -52,6 +53,12 @@ if SANITIZED or not PERF:
     t.skip("recordings", "under a sanitizer a share of the simulated machines has to do: tree, drill, run, record" if SANITIZED else "no perf here")
     t.done()
 tmp = tempfile.mkdtemp(prefix="cyclade-account-")
+
+
+def accounts_of(p):
+    """The accounts of a report, by kind of cores."""
+    doc = json.loads(p.stdout) if p.returncode == 0 else {"accounts": []}
+    return {a["pmu"]: account_of(doc, k) for k, a in enumerate(doc["accounts"])}
 
 
 class Truth(collections.Counter):
@@ -174,21 +181,21 @@ for machine, program in [("spr", "dram_bound"), ("ivb", "even"), ("skl", "l3_bou
          tell + "so are the values that samples read", (theirs and theirs[1], true.until[code[cycles]]))
     # and so the account: occurrences times penalties, those of the reference clock by the two clocks' ratio
     r = run("report", "--account", "-j", tmp + "/data")
-    doc = json.loads(r.stdout)["accounts"][0] if r.returncode == 0 else {"nodes": [], "clock_ratio": 0}
+    doc = account_of(json.loads(r.stdout)) if r.returncode == 0 else {"nodes": {}, "clock_ratio": 0}
     ratio = true[code[cycles]] / true[code["CPU_CLK_UNHALTED.REF_TSC"]]
     t.ok(abs(doc["clock_ratio"] / ratio - 1) < 0.02, tell + "report --account: the clocks' ratio", (doc["clock_ratio"], ratio, r.stderr))
     ran = sum(float(w[7]) for w in (x.split() for x in open(tmp + "/truth")) if (int(w[2], 16), int(w[3], 16)) == code[cycles])
     ghz = true[code[cycles]] / ran
     t.ok(doc.get("ghz") and abs(doc["ghz"] / ghz - 1) < (0.03 if KERNEL else 0.2), tell + "report --account: the core's frequency", (doc.get("ghz"), ghz))
     bad, n = {}, 0
-    for node in doc["nodes"]:
-        x = node["all"]
-        if "event" not in node or node["event"] not in code or code[node["event"]] not in true or x["samples"] < 30:
+    for node in doc["nodes"].values():
+        x = node
+        if node["event"] not in code or code[node["event"]] not in true or x["samples"] < 30:
             continue
         want = true[code[node["event"]]] * (node["penalty"] or 1) * (ratio if node["reference"] else ghz if node["ns"] else 1)
         n += 1
-        if abs(x["value"] - want) > 2 * x["error"] + 0.04 * want:
-            bad[node["name"]] = (x["value"], x["error"], want)
+        if abs(x["value"] - want) > 2 * x["value_error"] + 0.04 * want:
+            bad[node["node"]] = (x["value"], x["value_error"], want)
     t.ok(n >= 10 and not bad, tell + "report --account: %d nodes as they were planted" % n, bad)
     nominal = planned[cycles][0]
     t.ok(len(s.periods[cycles]) > 5 and all(0.9 * nominal <= x <= 1.1 * nominal for x in s.periods[cycles]), tell + "periods vary by 10 %",
@@ -203,12 +210,12 @@ t.ok(p and p.returncode == 0 and "has no sample" in p.stdout and "by options" no
 for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls_not_halted_cyc")]:
     p, true = sim(machine, "even", "--account", ms=300)
     r = run("report", "--account", "-j", tmp + "/data")
-    node = json.loads(r.stdout)["accounts"][0]["nodes"][0] if r.returncode == 0 else {}
+    node = json.loads(r.stdout)["nodes"][0] if r.returncode == 0 else {}
     s = Samples(tmp + "/data")  # whose share is that of all CPUs together
-    t.ok(node.get("event") == cycles and abs(node["all"]["value"] * s.share(cycles) / s.sum[cycles] - 1) < 0.1,
+    t.ok(node.get("event") == cycles and abs(node["value"] * s.share(cycles) / s.sum[cycles] - 1) < 0.1,
          "%s: its cycles, and an account of them" % machine, (node, s.sum[cycles], s.share(cycles), r.stderr, p.stderr))
     # 300 ms at 3 cycles a ns, but what comes after the last turn: 10 groups of 4 ms at most, and a sample of each CPU
-    t.ok(0.8 - 2 / s.n[cycles] < node["all"]["value"] / 0.9e9 < 1.05 + 2 / s.n[cycles], "%s: all of them" % machine, (node, s.n[cycles]))
+    t.ok(0.8 - 2 / s.n[cycles] < node["value"] / 0.9e9 < 1.05 + 2 / s.n[cycles], "%s: all of them" % machine, (node, s.n[cycles]))
 # ---- two kinds of cores: a tree for each, of what ran there. Counters of tasks are wanted on both, and each counts on its own.
 p, true = sim("adl", "even", "--account", command=["--", SPIN, "1200", "150", "90"])
 if p.returncode == 2 or "Resource" in p.stderr or (os.cpu_count() or 1) < 2 or len(os.sched_getaffinity(0)) < 2:
@@ -219,7 +226,7 @@ else:
     t.ok(text.returncode == 0 and kinds == ["cpu_core", "cpu_atom"] and "nan" not in text.stdout and "not in a tree" not in text.stdout and
          text.stdout.count(" lost ") == 1, "a hybrid has a tree for each kind of cores, and every event is of one", text.stdout + text.stderr)
     r = run("report", "--account", "-j", tmp + "/data")
-    docs = {d["pmu"]: d for d in json.loads(r.stdout)["accounts"]} if r.returncode == 0 else {}
+    docs = accounts_of(r)
     want = {"cpu_core": {"Cycles": 0x3c, "Reference_Cycles": 0x300, "Instructions": 0xc0, "Branches": 0xc4, "Locked_Loads": 0x21d0},
             "cpu_atom": {"Cycles": 0x3c, "Reference_Cycles": 0x300, "Instructions": 0xc0, "Branches": 0xc4, "Locked_Loads": 0x21d0}}
     by_pmu = collections.Counter()
@@ -228,7 +235,7 @@ else:
         by_pmu[w[0], int(w[2], 16)] += float(w[9])
     bad = {}
     for pmu, nodes in want.items():
-        have = {n["name"]: n["all"] for n in docs.get(pmu, {"nodes": []})["nodes"]}
+        have = docs.get(pmu, {"nodes": {}})["nodes"]
         for name, config in nodes.items():
             true_count = by_pmu[pmu, config]
             if not true_count or name not in have or abs(have[name]["value"] / true_count - 1) > 0.04 + 3 * have[name]["samples"] ** -0.5:
@@ -236,20 +243,20 @@ else:
     t.ok(set(docs) == set(want) and not bad, "each tree's occurrences are those that were planted on its cores", bad)
     rows = {pmu: {r.get("function") for r in d["rows"]} for pmu, d in docs.items()}
     t.ok(docs and all("main" in x for x in rows.values()), "rows of both", rows)
-    lines = [x.split(",") for x in run("report", "--account", "--format", "csv", "--fields", "tree", tmp + "/data").stdout.splitlines()]
+    lines = [x.split(",") for x in run("report", "--account", "--format", "csv", "--table", "nodes", tmp + "/data").stdout.splitlines()]
     t.ok(lines[0][:2] == ["pmu", "node"] and {x[0] for x in lines[1:]} == set(want) and len({tuple(x[:2]) for x in lines}) == len(lines), "csv: the tree of each, by pmu")
     lines = [x.split(",") for x in run("report", "--account", "--format", "csv", tmp + "/data").stdout.splitlines()]
     t.ok(lines[0][0] == "pmu" and {x[0] for x in lines[1:]} == set(want) and len({len(x) for x in lines}) == 1 and
          len(set(lines[0])) == len(lines[0]) and {"Port_Saturation", "Retired_Width"} < set(lines[0]), "csv: rows of both, with the nodes of both trees", lines[0])
     for model, pmu in [("adl-glc", "cpu_core"), ("adl-grt", "cpu_atom")]:
         one = run("report", "--account", "-j", "--model", model, tmp + "/data")
-        got = json.loads(one.stdout)["accounts"] if one.returncode == 0 else []
-        t.ok(len(got) == 1 and got[0]["pmu"] == pmu and got[0]["nodes"][0]["all"] == docs[pmu]["nodes"][0]["all"], "--model %s: the tree of %s alone" % (model, pmu),
+        got = accounts_of(one)
+        t.ok(list(got) == [pmu] and got[pmu]["nodes"]["Cycles"] == docs[pmu]["nodes"]["Cycles"], "--model %s: the tree of %s alone" % (model, pmu),
              one.stderr)
     with open(tmp + "/mine", "w") as f:  # a node of one tree alone, and one of the other
         f.write("Local_DRAM 1 ns\nCalls 5\n")
     r = run("report", "--account", "-j", "--penalties", tmp + "/mine", tmp + "/data")
-    got = {d["pmu"]: {n["name"]: n.get("penalty") for n in d["nodes"]} for d in json.loads(r.stdout)["accounts"]} if r.returncode == 0 else {}
+    got = {pmu: {name: n["penalty"] for name, n in d["nodes"].items()} for pmu, d in accounts_of(r).items()}
     t.ok(set(got) == set(want) and got["cpu_core"]["Local_DRAM"] == 1 and all(d["Calls"] == 5 for d in got.values()),
          "--penalties: each line for the trees that have it", r.stderr)
     p = run("annotate", "--account", "main", "-i", tmp + "/data")

@@ -436,9 +436,9 @@ def faces_of_late(t, o, r):
     said = run("blocks", "-i", r.path, "--no-cache").stdout
     t.ok("no more than the error" not in said and "in and out" in said, "late samples: nothing is said to be within no error", said[-1500:])
     cycles = o.run("nested", depth=32, period=400, event="cycles", skid=40)
-    for extra, word in (([], "insns~ no error bar"), (["-j"], "unknown number of cycles"), (["--format", "csv"], "unknown number of cycles")):
+    for extra, word in (([], r"insns~ +no error bar"), (["-j"], "unknown number of cycles"), (["--format", "csv"], "unknown number of cycles")):
         said = run("report", "--account", "-i", cycles.path, "--model", "skx", "--no-cache", *extra).stdout
-        t.ok(word in said, "late samples: account %s" % " ".join(extra), said[:3000])
+        t.ok(re.search(word, said), "late samples: account %s" % " ".join(extra), said[:3000])
 
 
 def main():

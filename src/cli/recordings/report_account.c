@@ -6,7 +6,6 @@
 
 #include "cli/recording.h"
 #include "cli/recordings/accounting.h"
-#include "config.h"
 #include "report/account_view.h"
 #include "report/column.h"
 
@@ -27,13 +26,7 @@ struct account_report {
 	const struct account_bound *bound[ACCOUNTING_CORES]; /* the views point to it */
 	struct account_view *view[ACCOUNTING_CORES];
 	struct text_list expand;
-	const char *format;
 };
-
-static bool for_people(const struct account_report *rp)
-{
-	return !strcmp(rp->format, "term") || !strcmp(rp->format, "markdown");
-}
 
 static int refuse_others(const struct options *o, struct err *err)
 {
@@ -42,18 +35,21 @@ static int refuse_others(const struct options *o, struct err *err)
 			    : o->callers    ? "--callers"
 			    : o->children   ? "--children"
 			    : o->event.n    ? "-e"
+			    : o->fields	    ? "--fields"
 					    : NULL;
 
 	if (!other)
 		return 0;
-	(void)err_set(err, ERR_USAGE, "--account is of all events and of where samples fell: no %s",
-		      other);
-	return err_hint(err, o->event.n ? "--expand NODE opens a branch into its events"
-					: "tell rows apart with -s");
+	(void)err_set(err, ERR_USAGE, "report --account does not take %s", other);
+	return err_hint(err, o->event.n	 ? "--expand NODE shows the parts of a branch"
+			     : o->fields ? "--expand NODE chooses columns, --table a table"
+					 : "-s chooses the rows");
 }
 
-static int choose(struct account_report *rp, struct err *err)
+static int choose(struct account_report *rp, const struct show *show, struct err *err)
 {
+	bool programs = !strcmp(show->format->name, "csv") || !strcmp(show->format->name, "json");
+
 	static const char *const units[] = { "pct", "cycles", "samples" };
 	const struct options *o = &rp->cli->opt;
 	struct text_list open = o->expand;
@@ -62,17 +58,15 @@ static int choose(struct account_report *rp, struct err *err)
 
 	if (!open.n && *o->account) /* --account=NODE */
 		open = (struct text_list){ both, 1 };
-	if (refuse_others(o, err) || cli_separator(rp->cli, &rp->ao.separator, err) ||
-	    split_events(rp->cli, &open, &rp->expand, err))
+	if (refuse_others(o, err) || split_events(rp->cli, &open, &rp->expand, err))
 		return -1;
 	if (keys_parse(&rp->po, &by_event, o->sort, err))
 		return -1;
 	if (by_event) {
-		(void)err_set(
-			err, ERR_USAGE,
-			"events are what the branches are made of: no row is of one (-s event)");
-		return err_hint(err,
-				"-v lists the events; --expand NODE opens a branch into its own");
+		(void)err_set(err, ERR_USAGE,
+			      "report --account does not take -s event: a row has all events");
+		return err_hint(err, "-v lists the events; --expand NODE shows the parts of a "
+				     "branch");
 	}
 	for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++)
 		if (o->unit && !strcmp(o->unit, units[k]))
@@ -81,13 +75,11 @@ static int choose(struct account_report *rp, struct err *err)
 	rp->ao.hide = o->hide;
 	rp->ao.expand = rp->expand.v;
 	rp->ao.n_expand = rp->expand.n;
-	rp->ao.table = o->fields;
 	rp->ao.limit = (size_t)o->limit;
-	rp->ao.min = OPTION_GIVEN(o, min) ? o->min / 100 : for_people(rp) ? MIN_SHOWN : 0;
+	rp->ao.min = OPTION_GIVEN(o, min) ? o->min / 100 : programs ? 0 : MIN_SHOWN;
 	rp->ao.errors = o->errors;
-	rp->ao.nested = !strcmp(rp->format, "term") && !o->sort;
+	rp->ao.nested = !programs && !o->sort;
 	rp->ao.all = o->verbose;
-	rp->ao.quiet = o->quiet;
 	return 0;
 }
 
@@ -138,9 +130,8 @@ static int build(struct account_report *rp, const char *path, bool named, struct
 	if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
 	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err) || add_branches(rp, err))
 		return -1;
-	rp->source = view_source_of(rp->r.rec);
-	rp->source.version = CYCLADE_VERSION;
-	rp->source.input = named ? path : NULL;
+	if (recording_source(&rp->source, &rp->r, rp->cli, named ? path : NULL, NULL, err))
+		return -1;
 	for (size_t k = 0; k < rp->x.n_cores; k++)
 		rp->bound[k] = &rp->x.core[k].bound;
 	for (size_t k = 0; k < rp->x.n_cores; k++) {
@@ -163,20 +154,22 @@ static int build(struct account_report *rp, const char *path, bool named, struct
 int report_account(struct cli *cli, const char *path, bool named)
 {
 	struct account_report rp = { .cli = cli };
-	bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
-	struct cli_out out;
+	struct document d;
+	struct show show;
 	struct err err = ERR_INIT;
-	struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
 	int code;
 
-	rp.format = cli_format(cli);
-	cli_out_open(&out, cli, !for_people(&rp));
-	if (choose(&rp, &err) || recording_open(&rp.r, cli, path, &err) ||
-	    build(&rp, path, named, &err) ||
-	    account_view_write(&out.text, rp.view, rp.x.n_cores, rp.format, &st, &err))
-		code = cli_out_fail(&out, &err);
-	else
-		code = cli_out_put(&out);
+	document_open(&d, &account_document, &rp);
+	if (cli_show(cli, &show, &account_document, &err) || choose(&rp, &show, &err) ||
+	    recording_open(&rp.r, cli, path, &err) || build(&rp, path, named, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		cli_progress_end(cli);
+		account_put(&d, rp.view, rp.x.n_cores);
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
 	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
 		account_view_free(rp.view[k]);
 	calls_free(&rp.calls);

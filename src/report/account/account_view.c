@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "report/account/account_int.h"
@@ -372,38 +371,13 @@ void account_view_free(struct account_view *v)
 	free(v);
 }
 
-const struct account_view *account_view_most(struct account_view *const *v, size_t n)
-{
-	const struct account_view *most = v[0];
-
-	for (size_t i = 1; i < n; i++)
-		if (v[i]->source.bound->whole[0].v > most->source.bound->whole[0].v)
-			most = v[i];
-	return most;
-}
-
-int account_view_write(struct buf *out, struct account_view *const *v, size_t n, const char *format,
-		       const struct style *st, struct err *err)
-{
-	if (!strcmp(format, "json"))
-		account_json(out, v, n);
-	else if (!strcmp(format, "csv"))
-		return account_csv(out, v, n, err);
-	else if (!strcmp(format, "markdown"))
-		account_markdown(out, v, n);
-	else if (!strcmp(format, "term"))
-		account_term(out, v, n, st);
-	else {
-		(void)err_set(err, ERR_USAGE, "an account of cycles has no form '%.20s'", format);
-		return err_hint(err, "--format term, csv, json or markdown");
-	}
-	return buf_error(out, err);
-}
-
 /* ---- cells ---- */
 
 const struct account_cell *account_view_cells(struct account_view *v, const struct account_row *r)
 {
+	if (v->at == r)
+		return v->cell;
+	v->at = r;
 	if (!r->tally) {
 		memset(v->tally, 0, v->n_events * sizeof(*v->tally));
 		profile_tallies(r->row, v->n_events, v->tally);
@@ -412,100 +386,19 @@ const struct account_cell *account_view_cells(struct account_view *v, const stru
 	return v->cell;
 }
 
-static void put_value(struct buf *b, const struct account_view *v, double x, double half,
-		      const char *(*write)(char out[NUM_MAX], double), double scale)
-{
-	char num[NUM_MAX];
-
-	if (write) {
-		buf_puts(b, write(num, x));
-		if (v->opts.errors)
-			buf_printf(b, "+-%s", isnan(half) ? "?" : write(num, half));
-		return;
-	}
-	buf_printf(b, "%.1f", x * scale);
-	if (v->opts.errors && isnan(half))
-		buf_puts(b, "+-?");
-	else if (v->opts.errors)
-		buf_printf(b, "+-%.1f", half * scale);
-}
-
-void account_put_cell(struct buf *b, const struct account_view *v, uint32_t node,
-		      const struct account_cell *c, double cycles)
-{
-	const struct account_node *t = &acc_of(v)->node[node];
-	double by = 1;
-
-	if (isnan(c->v)) {
-		buf_puts(b, CELL_DASH);
-		return;
-	}
-	if (c->v == 0 && !c->samples) {
-		buf_puts(b, c->why == ACCOUNT_PARTS ? ">0" : "0");
-		return;
-	}
-	if (!c->significant)
-		buf_putc(b, '~');
-	if (c->why == ACCOUNT_PARTS)
-		buf_putc(b, '>');
-	if (!t->cycles || v->opts.unit == ACCOUNT_CYCLES) {
-		put_value(b, v, c->v, c->half, num_count, 1);
-	} else if (v->opts.unit == ACCOUNT_SAMPLES) {
-		buf_printf(b, "%llu", (unsigned long long)c->samples);
-	} else if (cycles > 0) {
-		by = 100 / cycles;
-		put_value(b, v, c->v, c->half, NULL, by);
-	} else {
-		buf_putc(b, '?'); /* no cycles of its own to be a share of */
-	}
-	if (c->disagrees)
-		buf_putc(b, '?');
-	if (c->overlap)
-		buf_putc(b, '^');
-}
-
-void account_put_key(struct buf *b, const struct account_view *v, const struct account_row *r,
-		     size_t key)
-{
-	const struct profile_opts *o = profile_options(v->source.profile);
-	uint64_t x;
-
-	if (!r->row)
-		return;
-	x = r->row->key[key];
-	switch (o->key[key]) {
-	case KEY_PID:
-	case KEY_TID:
-	case KEY_CPU:
-	case KEY_SOCKET:
-		if (x != UINT64_MAX)
-			buf_printf(b, "%llu", (unsigned long long)x);
-		break;
-	case KEY_ADDR:
-		buf_printf(b, "0x%llx", (unsigned long long)x);
-		break;
-	default:
-		buf_puts(b, strtab_get(profile_strings(v->source.profile), (uint32_t)x));
-	}
-}
-
-const char *account_cover_text(enum account_cover cover)
-{
-	static const char *const texts[] = { "full", "profile", "partial", "none" };
-
-	return texts[cover];
-}
-
-const char *account_part_text(enum account_part part)
-{
-	static const char *const texts[] = { "cycles", "halted", "stalled", "unstalled", "info" };
-
-	return texts[part];
-}
-
 const char *account_event_name(const struct account_view *v, uint32_t event)
 {
-	return event == MODEL_NONE ? "" : acc_of(v)->model->event[event].name;
+	return event == MODEL_NONE ? NULL : acc_of(v)->model->event[event].name;
+}
+
+bool account_wants(const struct account_view *v, uint32_t event)
+{
+	const struct account *acc = acc_of(v);
+
+	for (size_t i = 0; i < acc->n; i++)
+		if (acc->node[i].event == event && acc->node[i].cover != COVER_NONE)
+			return true;
+	return event == acc->reference;
 }
 
 /* ---- branch records ---- */
@@ -522,17 +415,4 @@ const struct account_ran *account_view_ran(const struct account_view *v,
 		function |= o->key[k] == KEY_SYM;
 	}
 	return function && r->row && !r->sum ? account_ran_of(v->source.rans, r->row) : NULL;
-}
-
-void account_put_ran(struct buf *b, const struct account_ran *x, unsigned column)
-{
-	char num[NUM_MAX];
-	bool known = x && (column == ACCOUNT_RAN_INSNS ? !isnan(x->insns.v) : x->has_calls);
-
-	if (!known)
-		buf_puts(b, CELL_DASH);
-	else if (column == ACCOUNT_RAN_INSNS)
-		buf_printf(b, "%s%s", num_count(num, x->insns.v), x->insns.leans ? "~" : "");
-	else
-		buf_printf(b, "%u", column == ACCOUNT_RAN_CALLERS ? x->callers : x->callees);
 }
