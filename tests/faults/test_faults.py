@@ -56,7 +56,10 @@ READS = {
     "import": "stat --import counts.csv --model ivb",
     "import -j": "stat -j --import counts.csv --model ivb",
     "explain": "explain --model spr Memory_Bound",
+    "explain -j": "explain -j --model spr Memory_Bound Load_Latency IDQ.MS_UOPS Mem",
     "list": "list nodes --model spr",
+    "list -j": "list groups -j --model spr",
+    "models check -j": "models check -j spr",
     "config": "config",
 }
 MEASURES = {
