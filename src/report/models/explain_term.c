@@ -132,8 +132,6 @@ static const char *code_of(struct paper *p, const struct model_event *e)
 {
 	buf_reset(&p->text);
 	put_event_code(&p->text, e);
-	buf_puts(&p->text, "  ");
-	put_counters(&p->text, e);
 	return buf_str(&p->text);
 }
 

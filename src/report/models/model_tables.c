@@ -206,14 +206,6 @@ TABLE_GET(encoding)
 	out->text = scratch(out);
 }
 
-TABLE_GET(counted_on)
-{
-	(void)t;
-	(void)c;
-	put_counters(out->scratch, event(r));
-	out->text = scratch(out);
-}
-
 /* Counters, by the bits that stand at c->which. */
 TABLE_GET(spans)
 {
@@ -243,10 +235,8 @@ static const struct table_column event_columns[] = {
 	COLUMN("by_latency", "by latency", T_FLAG, C_SPARSE, "its retire latency is needed",
 	       .get = by_latency),
 	COLUMN("event", "event", T_TEXT, C_KEY, "as -e takes it", OF(name), .get = filled),
-	COLUMN("encoding", "encoding", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "of its PMU",
+	COLUMN("encoding", "encoding, counters", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "",
 	       .get = encoding),
-	COLUMN("counted", "counted on", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "counters",
-	       .get = counted_on),
 	TEXT("pmu", "pmu", pmu, "where it is not the core's"),
 	TEXT("code", "code", code, "terms of the PMU"),
 	TEXT("modifiers", "modifiers", modifiers, "u, k: counted there only"),

@@ -32,7 +32,7 @@ bool metric_asks_latency(const struct model *m, uint32_t metric);
 const char *counter_spans(uint32_t bits, char out[64]);
 /* "counters 0-3 (0-7 with SMT off), fixed 1", "no counter" */
 void put_counters(struct buf *b, const struct model_event *e);
-/* "msr/tsc/", "event=0x79,umask=0x30:u" */
+/* "msr/tsc/  not of the core's counters", "event=0x79,umask=0x30:u  counters 0-3" */
 void put_event_code(struct buf *b, const struct model_event *e);
 /* "slots,precise" */
 void put_flags(struct buf *b, unsigned flags);

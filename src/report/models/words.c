@@ -71,6 +71,8 @@ void put_event_code(struct buf *b, const struct model_event *e)
 		buf_puts(b, e->code);
 	if (*e->modifiers)
 		buf_printf(b, ":%s", e->modifiers);
+	buf_puts(b, "  ");
+	put_counters(b, e);
 }
 
 void put_event_option(struct buf *b, const struct model_event *e, const char *pmu)
