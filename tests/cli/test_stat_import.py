@@ -205,6 +205,18 @@ def ivb(order, **kw):
     return f.save()
 
 
+f = Counts("<", IVB, threads=[(12, 'l|\n\x1b[1m<,'), (13, "+b\udcffd")])
+for i in range(2):
+    for name, value in (("CPU_CLK_UNHALTED.THREAD", 1000), ("IDQ_UOPS_NOT_DELIVERED.CORE", 800), ("UOPS_RETIRED.RETIRE_SLOTS", 1200 + 400 * i),
+                        ("UOPS_ISSUED.ANY", 1600), ("INT_MISC.RECOVERY_CYCLES", 0)):
+        f.stat(name, NONE, value, 1000, thread=i)
+f.round(1_000_000, 1)
+evil = f.save()
+tables.walk(t, "stat", "--import", evil, "--per", "thread", "--smt", "off", "-l", "2", "-M", "IPC")
+got = trees(imported(evil, "--per", "thread", "--smt", "off"))
+t.ok([x["where"] for x in got] == ['l|\n\x1b[1m<,-12', "+b\ufffdd-13"] and [round(shares(x)["retiring"], 3) for x in got] == [0.3, 0.4],
+     "a tree for each thread, by its name as it is", got)
+
 for order in "<>":
     path = ivb(order, smt=False)
     doc = imported(path)

@@ -14,8 +14,7 @@ struct tree_rows {
 	size_t n;
 };
 
-/* Rows for people; `why`, finished lines, stands behind them. All but it and the label is made safe
- * here. */
+/* Rows for people; `why`, finished lines, stands behind them. All but it is made safe here. */
 void tree_put_rows(struct buf *b, const struct tree_rows *r, const char *why,
 		   const struct style *st, bool first);
 

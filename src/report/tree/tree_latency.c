@@ -20,7 +20,7 @@ static void term_row(struct buf *b, const struct tree_latency *l, const struct s
 	char n[NUM_MAX];
 
 	buf_putc(b, ' ');
-	text_put_fit(b, l->event, NAME_WIDTH, TEXT_LEFT, false, st->ascii);
+	text_put_safe_fit(b, l->event, NAME_WIDTH, st->ascii);
 	buf_printf(b, "%9s ", num_exact(n, l->samples));
 	if (isnan(l->used))
 		buf_printf(b, "%7s", "-");
@@ -34,6 +34,13 @@ static void term_row(struct buf *b, const struct tree_latency *l, const struct s
 	buf_putc(b, '\n');
 }
 
+static void put_safe(struct buf *b, const char *lead, const char *text, const struct style *st)
+{
+	buf_puts(b, lead);
+	text_put_safe(b, text, st->ascii);
+	buf_putc(b, '\n');
+}
+
 void tree_term_latencies(struct buf *b, const struct tree_report *r, const struct style *st)
 {
 	const char *where = NULL;
@@ -44,7 +51,7 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 		   "mean", "", "min", "max");
 	for (size_t i = 0; i < r->n_latency; i++) {
 		if (r->latency[i].where && r->latency[i].where != where)
-			buf_printf(b, " on %s\n", r->latency[i].where);
+			put_safe(b, " on ", r->latency[i].where, st);
 		where = r->latency[i].where;
 		term_row(b, &r->latency[i], st);
 	}
@@ -55,7 +62,7 @@ void tree_term_latencies(struct buf *b, const struct tree_report *r, const struc
 		for (size_t k = 0; k < i && !told; k++)
 			told = r->latency[k].why == l->why;
 		if (!told)
-			buf_printf(b, " not sampled: %s\n", l->why);
+			put_safe(b, " not sampled: ", l->why, st);
 	}
 }
 

@@ -195,7 +195,8 @@ static void put_why_rows(struct face *f)
 		if (!why.len)
 			continue;
 		buf_reset(&line);
-		buf_printf(&line, "%s: ", r->name);
+		text_put_safe(&line, r->name, f->st->ascii);
+		buf_puts(&line, ": ");
 		text_put_safe(&line, buf_str(&why), f->st->ascii);
 		buf_puts(f->b, r->doubtful ? " ? " : " - ");
 		text_put_wrapped(f->b, buf_str(&line), 3, f->st->width);
@@ -262,6 +263,17 @@ static struct bottleneck bottleneck_of(const struct face *f, uint32_t metric)
 	};
 }
 
+static void put_why(struct face *f, uint32_t metric)
+{
+	struct buf why = BUF_INIT;
+
+	tree_view_why(&why, &f->v->source, metric);
+	buf_puts(f->b, "  ");
+	text_put_safe(f->b, buf_str(&why), f->st->ascii);
+	f->b->failed |= why.failed;
+	buf_free(&why);
+}
+
 static void put_bottleneck(struct face *f, const struct tree_view_row *r)
 {
 	buf_putc(f->b, ' ');
@@ -270,10 +282,8 @@ static void put_bottleneck(struct face *f, const struct tree_view_row *r)
 	put_numbers(f, r);
 	put_bar_or_unit(f, r);
 	put_counted(f, r);
-	if (isnan(r->share)) {
-		buf_puts(f->b, "  ");
-		tree_view_why(f->b, &f->v->source, r->metric);
-	}
+	if (isnan(r->share))
+		put_why(f, r->metric);
 	buf_end_line(f->b);
 }
 
@@ -326,16 +336,14 @@ static void put_metrics(struct face *f)
 			continue;
 		if (told)
 			tree_put_metric(&text, m, n);
-		buf_printf(f->b, " %-32.32s %12s", m->name,
-			   told	      ? buf_str(&text)
-			   : n->doubt ? "?"
-				      : "-");
+		buf_putc(f->b, ' ');
+		text_put_safe_fit(f->b, m->name, NAME_WIDTH, f->st->ascii);
+		buf_putc(f->b, ' ');
+		buf_put_right(f->b, told ? buf_str(&text) : n->doubt ? "?" : "-", 12);
 		if (told && n->error > 0 && fabs(n->value.v) > 0)
 			buf_printf(f->b, " +-%.1f %%", 100 * n->error / fabs(n->value.v));
-		if (!told) {
-			buf_puts(f->b, "  ");
-			tree_view_why(f->b, &f->v->source, f->v->metric[i]);
-		}
+		if (!told)
+			put_why(f, f->v->metric[i]);
 		buf_putc(f->b, '\n');
 		buf_free(&text);
 	}
@@ -348,9 +356,13 @@ static void put_formula(struct face *f, uint32_t metric, const char *name)
 
 	if (!formula)
 		return;
-	buf_printf(f->b, " %s = ", name);
+	buf_putc(f->b, ' ');
+	text_put_safe(f->b, name, f->st->ascii);
+	buf_puts(f->b, " = ");
 	text_put_safe(f->b, formula, f->st->ascii);
-	buf_printf(f->b, "\n   by %s:%u\n", m->file ? m->file : "the model", m->line);
+	buf_puts(f->b, "\n   by ");
+	text_put_safe(f->b, m->file ? m->file : "the model", f->st->ascii);
+	buf_printf(f->b, ":%u\n", m->line);
 }
 
 static void put_formulas(struct face *f)
@@ -391,7 +403,8 @@ static void put_label_rates(struct face *f)
 static void put_rows(struct face *f, const struct tree_rows *r, bool first)
 {
 	if (r->label) {
-		buf_printf(f->b, "%s %s", first ? "" : "\n", r->label);
+		buf_puts(f->b, first ? " " : "\n ");
+		text_put_safe(f->b, r->label, f->st->ascii);
 		put_label_rates(f);
 		buf_putc(f->b, '\n');
 	}
