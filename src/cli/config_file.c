@@ -67,7 +67,7 @@ static int check(struct reader *r, const struct config_line *l)
 		if (!row)
 			continue;
 		any = true;
-		if (option_set(&scratch, r->a, row, l->value, FROM_FILE, l->where, r->err))
+		if (option_set(&scratch, r->a, cmd, row, l->value, FROM_FILE, l->where, r->err))
 			return -1;
 	}
 	return any ? 0 : option_unknown(l->cmd, l->key, r->err);
@@ -173,8 +173,8 @@ int config_apply(const struct config *c, struct options *o, struct arena *a, enu
 
 			if (!row || l->cmd != (own ? cmd : CMD_COUNT))
 				continue;
-			if (option_set(o, a, row, l->value, own ? FROM_FILE_COMMAND : FROM_FILE,
-				       l->where, err))
+			if (option_set(o, a, cmd, row, l->value,
+				       own ? FROM_FILE_COMMAND : FROM_FILE, l->where, err))
 				return err_prefix(err, "%s", l->where);
 		}
 	return 0;

@@ -279,7 +279,7 @@ static int store(const struct parse *p, const struct option_row *row, const char
 		return 0;
 	begin(p->o, row, p->from);
 	if (v && *v && has_choices(row) && !is_choice(row, v)) {
-		if (!strcmp(row->name, "format") && p->from >= FROM_ENVIRONMENT)
+		if (!strcmp(row->name, "format"))
 			return no_format(p, row, v);
 		rc = err_set(p->err, ERR_USAGE, "'%.40s' is not one of %s", v,
 			     option_arg(row, arg));
@@ -338,17 +338,15 @@ static int flag_value(const char *v, bool *on, struct err *err)
 	return err_set(err, ERR_USAGE, "'%.40s' is neither true nor false", v);
 }
 
-int option_set(struct options *o, struct arena *a, const struct option_row *row, const char *value,
-	       enum option_from from, const char *where, struct err *err)
+int option_set(struct options *o, struct arena *a, enum command cmd, const struct option_row *row,
+	       const char *value, enum option_from from, const char *where, struct err *err)
 {
 	struct parse p = {
-		.o = o, .arena = a, .cmd = CMD_COUNT, .from = from, .where = where, .err = err
+		.o = o, .arena = a, .cmd = cmd, .from = from, .where = where, .err = err
 	};
 	char arg[OPTION_ARG_MAX];
 	bool on;
 
-	while (!(row->commands & (1u << p.cmd)) && p.cmd)
-		p.cmd--;
 	if (row->kind == OPT_FLAG) {
 		if (flag_value(value, &on, err))
 			return err_prefix(err, "%s", row->name);

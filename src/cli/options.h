@@ -131,9 +131,10 @@ int options_parse_text(struct options *o, struct arena *a, enum command cmd, con
 const struct option_row *option_find(enum command cmd, const char *name);
 /* "no option --foo", with what was perhaps meant. */
 int option_unknown(enum command cmd, const char *word, struct err *err);
-/* One option with its argument, or of a flag "true" or "false". NULL: no argument was said. */
-int option_set(struct options *o, struct arena *a, const struct option_row *row, const char *value,
-	       enum option_from from, const char *where, struct err *err) MUST_USE;
+/* One option of `cmd` with its argument, or of a flag "true" or "false". NULL: no argument. */
+int option_set(struct options *o, struct arena *a, enum command cmd, const struct option_row *row,
+	       const char *value, enum option_from from, const char *where,
+	       struct err *err) MUST_USE;
 /* True where the option whose field lies at `offset` in struct options was given. */
 bool options_given(const struct options *o, size_t offset);
 #define OPTION_GIVEN(o, field) options_given((o), offsetof(struct options, field))

@@ -124,7 +124,7 @@ static int topdown_groups(struct cli *cli, struct err *err)
 	deepest = arena_strndup(&cli->arena, deepest, 1);
 	if (!deepest)
 		return err_nomem(err);
-	return option_set(&cli->opt, &cli->arena, option_find(CMD_STAT, "level"), deepest,
+	return option_set(&cli->opt, &cli->arena, CMD_STAT, option_find(CMD_STAT, "level"), deepest,
 			  FROM_WORDS, NULL, err);
 }
 
