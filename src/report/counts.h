@@ -5,15 +5,8 @@
 #ifndef CYCLADE_REPORT_COUNTS_H
 #define CYCLADE_REPORT_COUNTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "measure/counts_row.h"
 #include "report/count_head.h"
-#include "show/style.h"
 
 struct counts {
 	struct count_head head;

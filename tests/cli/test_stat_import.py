@@ -148,6 +148,8 @@ tables.walk(t, "stat", "--import", evil, "--per", "thread")
 got = imported(evil, "--per", "thread")
 t.equal([(r["where"], r["event"], r["value"], r["value_why"]) for r in got["counts"]][0], ('l|\n\x1b"<,-12', EVIL, 2 ** 53 - 1, None), "names as they are, in json")
 t.ok(",%d," % (2 ** 53 - 1) in run("stat", "--import", evil, "--per", "thread", "-x,").stdout, "csv: counts with all their digits")
+p = run("stat", "--import", evil, "-x,")
+t.ok("no tree" in p.stderr and "no tree" not in p.stdout, "csv: notes go to standard error", p.stderr)
 t.ok(all(r["value"] is None and "no count of it" in r["value_why"] or r["value"] and r["value_why"] is None for r in got["counts"]) and
      got["losses"] == {"counts": 4, "refused": 0, "not_counted": 2, "multiplexed": 1}, "what was not counted is told of each, and in all", got)
 p = run("stat", "--import", path, "--per", "cpu")
