@@ -256,6 +256,9 @@ def formats():
         table = text[max(text.find(" retire latency,"), 0):].split("\n\n")[0]
         wide = [line for line in table.splitlines() + text.splitlines() if len(line) > 80 and (line in table or "retire latenc" in line)]
         t.ok(" MEM_LOAD_RETIRED.L2_HIT " in text and not wide, "-v lists them in 80 columns %s" % settings, wide or text)
+    rows = list(csv.reader(io.StringIO(run("gnr", planted(), NODES, "--format", "csv", "--table", "latencies", "-I", "60"))))
+    t.ok(len(rows) > 2 and {len(r) for r in rows} == {len(rows[0])} and rows[0][0] == "time" and not rows[-1][0] and rows[1][0],
+         "csv: rows of intervals, then those of all of them", rows)
     text = run("gnr", planted(), "-l", "4")
     t.ok("retire latencies:" in text and " MEM_LOAD_RETIRED.L2_HIT " not in text, "without -v it is a line", text)
     text = run("gnr", planted(), "--why", NODES)

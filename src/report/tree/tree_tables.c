@@ -411,7 +411,8 @@ void tree_put_table(struct document *d, const struct tree_report *r, const struc
 
 	t.form = f;
 	t.ctx = r;
-	t.hidden = isnan(r->head.time) ? 1u : 0u; /* the first column */
+	/* the first column; what stands behind intervals has those of intervals */
+	t.hidden = isnan(r->head.time) && !r->head.end ? 1u : 0u;
 	if (!formulas && (f == &tree_nodes_form || f == &tree_metrics_form))
 		for (size_t i = f->n_columns - FORMULA_COLUMNS; i < f->n_columns; i++)
 			t.hidden |= UINT64_C(1) << i;
