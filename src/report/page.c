@@ -4,16 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-uint64_t page_other_samples(const struct view_source *source)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < source->n_events; i++)
-		if (!(source->event[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
-			n += source->event[i].samples;
-	return n;
-}
-
 const char *page_leaning(const struct flow_sums *s)
 {
 	return s->late ? "counts have no error bar: the event is not precise, so samples come "

@@ -9,8 +9,6 @@
 #include "report/view.h"
 #include "show/page.h"
 
-/* Samples of events that come without branch stacks: of no concern to what is made of stacks. */
-uint64_t page_other_samples(const struct view_source *source);
 /* What ~ means, of flow_sums.leaning. */
 const char *page_leaning(const struct flow_sums *s);
 /* "+-1.2 %" of its value; with ~ behind it where the figure leans. */

@@ -63,12 +63,23 @@ const struct table_form recorded_losses_form = { "losses", NULL, TABLE_ONE | TAB
 
 /* ---- branch stacks --------------------------------------------------------------------------- */
 
+/* Those of events that come without branch stacks: of no concern to what is made of stacks. */
+static uint64_t other_samples_of(const struct view_source *source)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < source->n_events; i++)
+		if (!(source->event[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
+			n += source->event[i].samples;
+	return n;
+}
+
 static void other_samples(const struct table *t, const struct table_column *c,
 			  const struct table_row *r, struct table_cell *out)
 {
 	(void)c;
 	(void)r;
-	out->n = page_other_samples(t->ctx);
+	out->n = other_samples_of(t->ctx);
 }
 
 #define OF(member) TABLE_FIELD(struct flow_sums, member)
@@ -102,7 +113,7 @@ void recorded_stacks(struct document *d, const struct view_source *source,
 {
 	const struct table t = { .form = &recorded_stacks_form, .ctx = source, .array = s, .n = 1 };
 	/* those of a type that is not known are counted as bad, and are of no event */
-	uint64_t others = page_other_samples(source);
+	uint64_t others = other_samples_of(source);
 	char a[NUM_MAX], b[NUM_MAX], c[NUM_MAX];
 
 	if (others > s->left_out)
@@ -127,7 +138,7 @@ const char *recorded_no_stacks(const struct view_source *source, const struct fl
 {
 	if (!s->samples)
 		return "the recording has no samples";
-	if (s->samples <= page_other_samples(source))
+	if (s->samples <= other_samples_of(source))
 		return "the event with branch stacks has no sample: it was rarer than its period, "
 		       "or had no counter";
 	return s->empty ? "the samples' branch stacks are empty: no branch was recorded"
