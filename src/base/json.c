@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/utf8.h"
 
 #define DEPTH_MAX 60
@@ -89,6 +90,7 @@ static void close_level(struct json *j, char c)
 {
 	bool filled = j->filled & (1ULL << j->depth);
 
+	assert(j->depth || j->out->failed); /* as many are closed as were opened */
 	if (j->depth)
 		j->depth--;
 	if (filled && j->pretty) {

@@ -9,6 +9,7 @@
  * Bound: a recording may unpack to 16 MB plus 1024 times its packed size. Real ones stay below 100
  * times; without a bound a few bytes could claim any memory.
  */
+#include "base/invariant.h"
 #include "perfdata/perfdata_int.h"
 
 #include <inttypes.h>
@@ -83,6 +84,7 @@ static int walk_new(struct walk *w, uint64_t at, struct err *err)
 	w->base = base;
 	if (!p)
 		return -1;
+	assert(p >= z->block + z->done && p <= z->block + z->fill);
 	z->done = (size_t)(p - z->block);
 	return 0;
 }
@@ -110,6 +112,7 @@ int inflate_record(struct walk *w, const uint8_t *rec_p, const uint8_t *p, size_
 		before = w->z->fill;
 		out = (ZSTD_outBuffer){ w->z->block, BLOCK_SIZE, before };
 		rc = ZSTD_decompressStream(w->z->z, &out, &in);
+		assert(out.pos >= before && out.pos <= BLOCK_SIZE);
 		w->z->fill = out.pos;
 		rec->info.inflated_size += out.pos - before;
 		if (out.pos > before && walk_new(w, at, err))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 #include "symbol/disasm_int.h"
 
@@ -102,6 +103,10 @@ static int make_blocks(struct code *c, const uint8_t *leader, struct err *err)
 			;
 		fill_block(c, &block[c->n_blocks++], (uint32_t)i, (uint32_t)to);
 	}
+	assert(pairs_hold(c->n_insns, i, c->insn[i].at < c->insn[i + 1].at));
+	assert(pairs_hold(c->n_blocks, i,
+			  block[i].insn + block[i].n == block[i + 1].insn &&
+				  block[i].end <= block[i + 1].start));
 	link_blocks(c);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * are gathered first, moves finding their code by its number, then applied in order of time.
  */
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "symbol/jitdump.h"
 
 #include <stdlib.h>
@@ -174,6 +175,7 @@ static int sort_code(struct jitdump *j)
 		for (i = 0; i < j->code.n; i++)
 			sorted[i] = j->code.v[order[i].i];
 		memcpy(j->code.v, sorted, j->code.n * sizeof(*sorted));
+		assert(pairs_hold(j->code.n, k, j->code.v[k].time <= j->code.v[k + 1].time));
 	}
 	i = !order || !sorted;
 	free(order);
@@ -315,6 +317,7 @@ const struct jit_code *jitdump_span(const struct jitdump *j, uint64_t addr, uint
 	i = pieces_span(&j->pieces, j->version.v[low - 1].root, addr, start, end);
 	if (i == PIECE_HOLE)
 		return NULL;
+	assert(i < j->code.n);
 	c = &j->code.v[i];
 	/* what filled a gap later is in this version, but was not there yet */
 	if (c->time > time) {

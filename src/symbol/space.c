@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "base/perf_abi.h"
 #include "symbol/space_int.h"
 
@@ -154,6 +155,8 @@ static const struct map *find_in(const struct spaces *sp, const struct process *
 	if (p->version.v[low - 1].time > s->from)
 		s->from = p->version.v[low - 1].time;
 	found = pieces_span(&sp->pieces, p->version.v[low - 1].root, ip, &s->start, &s->end);
+	assert(found == PIECE_HOLE || (ip >= s->start && ip <= s->end));
+	assert(found == PIECE_HOLE || found < sp->map.n);
 	return found == PIECE_HOLE ? NULL : &sp->map.v[found];
 }
 

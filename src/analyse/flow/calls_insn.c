@@ -5,6 +5,7 @@
 
 #include "analyse/flow/calls_int.h"
 #include "base/bisect.h"
+#include "base/invariant.h"
 #include "base/sort.h"
 #include "symbol/code.h"
 
@@ -41,6 +42,9 @@ static int resolve(struct images *images, const struct flow_place *at, size_t n,
 	for (size_t i = 0; i < n; i++)
 		order[i].key = order[i].b;
 	keyed_sort(order, order + n, n);
+	assert(pairs_hold(n, i,
+			  order[i].b != order[i + 1].b ||
+				  at[order[i].a].addr <= at[order[i + 1].a].addr));
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i; end < n && order[end].b == order[i].b; end++)
 			addr[end] = at[order[end].a].addr;

@@ -8,6 +8,7 @@
 
 #include "analyse/flow/flow_scan_int.h"
 #include "base/big.h"
+#include "base/invariant.h"
 
 /* As vec_reserve for one more, but aligned to cache lines, and in large pages. */
 static int more_of(void **v, size_t n, size_t *cap, size_t size)
@@ -99,6 +100,7 @@ void flow_counts_free(struct flow_counts_of_worker *c)
 }
 static void add_sums(struct flow_sums *s, const struct flow_sums *more)
 {
+	assert(more->stacks + more->empty <= more->samples);
 	s->samples += more->samples;
 	s->stacks += more->stacks;
 	s->empty += more->empty;

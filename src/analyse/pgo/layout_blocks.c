@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/vec.h"
 
 #define NONE UINT32_MAX
@@ -237,6 +238,7 @@ static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 		for (uint32_t i = r->first; i != NONE && !failed; i = x->next[i])
 			id[(*n)++] = x->block[i].id;
 	vec_free(&v);
+	assert(*n <= x->n);
 	return failed ? NULL : id;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/vec.h"
 
 #define NONE	 UINT32_MAX
@@ -222,6 +223,7 @@ static int list_clusters(struct ordering *x, struct layout_whole *w, struct err 
 				(struct layout_function){ .name = x->v.v[i].symbol->linkage,
 							  .weight = x->v.v[i].weight };
 	vec_free(&r);
+	assert(ret || w->l.n == x->v.n); /* each is in one cluster */
 	return ret ? err_nomem(err) : 0;
 }
 

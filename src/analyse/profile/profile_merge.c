@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/sort.h"
 #include "base/task.h"
 
@@ -241,6 +242,7 @@ static int fill_run(void *ctx, unsigned worker, size_t i, struct err *err)
 		else
 			weight_add_n(&h[-1].w, v[k].b, g->period);
 	}
+	assert(site == r->first_site + r->n_sites && h == m->p->hits + r->first_hit + r->n_hits);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/estimate.h"
+#include "base/invariant.h"
 
 void repeat_add(struct repeat *r, double v)
 {
@@ -14,6 +15,7 @@ void repeat_add(struct repeat *r, double v)
 	r->n++;
 	r->mean += d / (double)r->n;
 	r->m2 += d * (v - r->mean);
+	assert(r->m2 >= 0);
 }
 
 double repeat_mean(const struct repeat *r)

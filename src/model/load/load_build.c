@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/invariant.h"
 #include "model/load/build_int.h"
 #include "model/schedule.h"
 
@@ -399,6 +400,9 @@ static int finish(struct build *b)
 			return -1;
 	m->n_events = b->events.n;
 	m->n_metrics = b->metrics.n;
+	assert(all_hold(b->metrics.n, i,
+			b->metrics.v[i].parent == MODEL_NONE ||
+				b->metrics.v[i].parent < b->metrics.n));
 	m->event = arena_memdup(&m->arena, b->events.v, m->n_events * sizeof(*m->event));
 	m->metric = arena_memdup(&m->arena, b->metrics.v, m->n_metrics * sizeof(*m->metric));
 	return (m->event || !m->n_events) && (m->metric || !m->n_metrics) ? 0 : err_nomem(b->err);

@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "base/estimate.h"
+#include "base/invariant.h"
 #include "model/tree/tree_int.h"
 
 #define ALL_OF_IT  0.999 /* of the time */
@@ -100,6 +101,7 @@ static void combine_one(struct tree_work *w, const struct rest *r, size_t i)
 	n->unseen = few * far;
 	n->error = sqrt(seen_error * seen_error + pow(1 - few, 2) * var + n->unseen * n->unseen);
 	n->no_error = NULL;
+	assert(!(n->error < 0) && !(n->unseen < 0) && !(var < 0));
 	w->value[x].v = seen + (m > 0 ? (1 - few) * rest + few * centre : centre);
 }
 
@@ -163,6 +165,7 @@ static void fit_sum(struct tree_work *w, const struct tree_part *p)
 		if (!is_child(w, p, i) || !divides(w, p->metric[i]) || !(*v > 0))
 			continue;
 		less = *v * (1 - whole / sum);
+		assert(less >= 0 && less <= *v);
 		*v -= less;
 		w->node[p->metric[i]].error += less;
 	}

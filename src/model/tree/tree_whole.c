@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/tree_whole.h"
+#include "base/invariant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,6 +93,7 @@ static void weigh(struct tree_part *part, const struct slices_seen *seen, double
 	if (!(share >= 0))
 		share = seen->time / seen->all;
 	part->weight = fmin(share, 1);
+	assert(is_share_or_unknown(part->weight));
 	if (isnan(part->under_seen))
 		part->under_seen = 0;
 }
