@@ -73,6 +73,27 @@ void buf_putc(struct buf *b, char c)
 	b->s[b->len] = '\0';
 }
 
+static void put_digits(struct buf *b, uint64_t v, unsigned base)
+{
+	char text[20];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = "0123456789abcdef"[v % base];
+	while (v /= base);
+	buf_put(b, text + at, sizeof(text) - at);
+}
+
+void buf_put_decimal(struct buf *b, uint64_t v)
+{
+	put_digits(b, v, 10);
+}
+
+void buf_put_hex(struct buf *b, uint64_t v)
+{
+	put_digits(b, v, 16);
+}
+
 void buf_fill(struct buf *b, char c, size_t n)
 {
 	if (!reserve(b, n))

@@ -43,6 +43,9 @@ void buf_putc(struct buf *b, char c);
 /* The number's bytes in host order, as records and file headers have them. */
 void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
+/* %llu and %llx, several times as fast. */
+void buf_put_decimal(struct buf *b, uint64_t v);
+void buf_put_hex(struct buf *b, uint64_t v);
 void buf_fill(struct buf *b, char c, size_t n);
 /* As printf's %*s: blanks before it until it is `width` bytes. And with %-*s behind it. */
 void buf_put_right(struct buf *b, const char *s, size_t width);

@@ -134,7 +134,7 @@ void json_str(struct json *j, const char *key, const char *v)
 void json_u64(struct json *j, const char *key, uint64_t v)
 {
 	begin_value(j, key);
-	buf_printf(j->out, "%llu", (unsigned long long)v);
+	buf_put_decimal(j->out, v);
 }
 
 void json_i64(struct json *j, const char *key, int64_t v)
@@ -146,7 +146,9 @@ void json_i64(struct json *j, const char *key, int64_t v)
 void json_hex(struct json *j, const char *key, uint64_t v)
 {
 	begin_value(j, key);
-	buf_printf(j->out, "\"0x%llx\"", (unsigned long long)v);
+	buf_puts(j->out, "\"0x");
+	buf_put_hex(j->out, v);
+	buf_putc(j->out, '"');
 }
 
 void json_real(struct json *j, const char *key, double v)
@@ -156,6 +158,10 @@ void json_real(struct json *j, const char *key, double v)
 	begin_value(j, key);
 	if (!isfinite(v)) {
 		buf_puts(j->out, "null");
+		return;
+	}
+	if (!signbit(v) && v < 1e15 && v == (double)(uint64_t)v) {
+		buf_put_decimal(j->out, (uint64_t)v);
 		return;
 	}
 	/* what 15 digits tell exactly %g writes without the zeros behind it */

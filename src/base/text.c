@@ -272,7 +272,9 @@ void text_put_csv_safe(struct buf *b, const char *s, char separator)
 
 void text_put_csv_real(struct buf *b, double v)
 {
-	if (isfinite(v))
+	if (!signbit(v) && v < 1e9 && v == (double)(uint32_t)v)
+		buf_put_decimal(b, (uint32_t)v);
+	else if (isfinite(v))
 		buf_printf(b, "%.9g", v);
 }
 

@@ -65,13 +65,14 @@ static void put_value(struct csv *c, const struct table_cell *x)
 	case T_COUNT:
 	case T_BYTES:
 	case T_FLAG:
-		buf_printf(c->out, "%" PRIu64, x->n);
+		buf_put_decimal(c->out, x->n);
 		break;
 	case T_SIGNED:
 		buf_printf(c->out, "%" PRId64, x->i);
 		break;
 	case T_ADDRESS:
-		buf_printf(c->out, "0x%" PRIx64, x->n);
+		buf_puts(c->out, "0x");
+		buf_put_hex(c->out, x->n);
 		break;
 	case T_AMOUNT:
 	case T_REAL:

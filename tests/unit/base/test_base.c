@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -304,6 +305,35 @@ static void lines_are_broken_at_blanks(void **state)
 	buf_fill(&b, ' ', 3);
 	buf_trim(&b);
 	assert_int_equal(b.len, 0);
+	buf_free(&b);
+}
+
+/* Whole numbers, with and without printf. */
+static void whole_numbers(void **state)
+{
+	static const double reals[] = { 0,    -0.0,	  1,  7.5,  999999999,
+					1e9,  4294967296, -3, 1e15, 123456789012345,
+					1e-7, 0.1 };
+	struct buf b = BUF_INIT;
+	char want[40];
+
+	(void)state;
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t v = UINT64_MAX >> i;
+
+		buf_reset(&b);
+		buf_put_decimal(&b, v);
+		buf_putc(&b, ' ');
+		buf_put_hex(&b, v - 1);
+		(void)snprintf(want, sizeof(want), "%" PRIu64 " %" PRIx64, v, v - 1);
+		assert_string_equal(buf_str(&b), want);
+	}
+	for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++) {
+		buf_reset(&b);
+		text_put_csv_real(&b, reals[i]);
+		(void)snprintf(want, sizeof(want), "%.9g", reals[i]);
+		assert_string_equal(buf_str(&b), want);
+	}
 	buf_free(&b);
 }
 
@@ -683,6 +713,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fixed_numbers),
+		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(first_cause_wins),
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory),
 		cmocka_unit_test(cursor_never_runs_past_its_end),
