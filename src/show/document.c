@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const struct format formats[] = {
 #define FORMAT(name, write, machine, one_table) { name, write, machine, one_table },
 #include "show/format.def"
@@ -287,6 +289,14 @@ static void unsaid_losses(struct buf *lines, const struct table *t)
 	buf_free(&scratch);
 }
 
+/* A line, whatever is in it. */
+static void unsaid_note(struct buf *lines, const char *note)
+{
+	buf_puts(lines, "note: ");
+	text_put_safe(lines, note, false);
+	buf_putc(lines, '\n');
+}
+
 void document_unsaid(struct buf *lines, const struct document *d, const struct show *s)
 {
 	if (!s->format->one_table && !s->table)
@@ -299,5 +309,5 @@ void document_unsaid(struct buf *lines, const struct document *d, const struct s
 	}
 	if (!s->table || strcmp(s->table, notes_form.name) != 0)
 		for (size_t i = 0; i < d->note.n; i++)
-			buf_printf(lines, "note: %s\n", d->note.v[i]);
+			unsaid_note(lines, d->note.v[i]);
 }

@@ -233,14 +233,14 @@ static void csv(void **state)
 		"0.25,,,,not counted: no counter,,0xffffffffffffffff,0,a,"
 		"\"e\\x1b[31m,\"\"q\"\"|<b>\\x0a\\xff\",\"'=cmd()\"\n"
 		"0.0001,0.0002,0,0,,1,0x0,0,a; b;c,,lib.so\n"
-		"lost: 12 (records lost)\nnote: a \x1b note\n");
+		"lost: 12 (records lost)\nnote: a \\x1b note\n");
 	assert_string_equal(write_as(&b, "csv", "losses", 0),
-			    "lost,throttles\n12,0\nnote: a \x1b note\n");
+			    "lost,throttles\n12,0\nnote: a \\x1b note\n");
 	assert_string_equal(write_as(&b, "csv", "notes", 0),
 			    "note\na \\x1b note\nlost: 12 (records lost)\n");
 	assert_string_equal(write_as(&b, "csv", "numbers", 0),
 			    "number,half\n0,half 0\n1,half 0\n2,half 1\n3,half 1\n4,half 2\n"
-			    "lost: 12 (records lost)\nnote: a \x1b note\n");
+			    "lost: 12 (records lost)\nnote: a \\x1b note\n");
 	buf_free(&b);
 }
 
@@ -326,7 +326,7 @@ static void html(void **state)
 		"<td>e\\x1b[31m,&quot;q&quot;|&lt;b&gt;\\x0a\\xff+0x1a</td>"
 		"<td>=cmd()</td></tr>\n"
 		"</table>\n<p>(1 more place)</p>\n<dl>\n</dl>\n</section>\n"
-		"lost: 12 (records lost)\nnote: a \x1b note\n");
+		"lost: 12 (records lost)\nnote: a \\x1b note\n");
 	assert_non_null(strstr(write_as(&b, "html", NULL, 0),
 			       "<h2>./prog &lt;x&gt;</h2>\n<dl>\n<dt>file</dt>\n<dd>a&lt;b&gt;, "
 			       "which has a line of more than sixty columns here</dd>\n</dl>\n"
