@@ -28,9 +28,6 @@ NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters. These files still write some by hand: a file that no longer
 # does loses its row, and no file gets one.
 WRITERS = """
-report/annotate/annotate_account.c
-report/annotate/annotate_blocks.c
-report/annotate/annotate_data.c
 report/json_more.h
 report/losses.c
 report/profile/sink_csv.c

@@ -7,7 +7,7 @@
  *	annotate_find(&list, p, event, "name", &err)
  *	annotate_build(&a, p, images, event, &list.v[0], &opts, &err)
  *	annotate_blocks(a, &blocks, &err)	where the recording has branch stacks
- *	annotate_term / _csv / _json / _markdown
+ *	annotate_put(&document, &view)
  *	annotate_free(a), annotate_targets_free(&list)
  *
  * Invariant: the samples of all instructions, and those in `elsewhere`, sum to the function's.
@@ -23,7 +23,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "show/style.h"
+#include "report/view.h"
+#include "show/document.h"
 #include "symbol/disasm.h"
 #include "symbol/source.h"
 #include "symbol/source_find.h"
@@ -70,6 +71,10 @@ struct annotate_inline {
 	size_t n;
 };
 
+struct annotate_file {
+	const char *name, *shown; /* its last parts, so many that no other file has them */
+};
+
 struct annotate_opts {
 	bool no_source, no_asm, no_arrows, bytes;
 	bool all_rows;		     /* addresses that only other events fell on, too */
@@ -88,12 +93,14 @@ struct annotate {
 	VEC(struct annotate_insn)
 	insn; /* by address; where there is no code, the sampled addresses */
 	bool has_code, has_lines;
-	struct tally elsewhere;		/* in the function, but in no instruction that is shown */
-	VEC(struct annotate_line) line; /* each once, most samples first */
+	struct annotate_insn elsewhere; /* in the function, but in no instruction that is shown */
+	VEC(const struct annotate_insn *) hottest; /* most samples first; of annotate_put() */
+	VEC(struct annotate_line) line;		   /* each once, most samples first */
 	VEC(struct annotate_inline) inl;
 	VEC(const char *) notes;     /* sentences, in the arena */
 	const struct source *source; /* NULL: no debug information */
 	VEC(struct source_file *) files;
+	VEC(struct annotate_file) names;
 	/* How often it ran, by branch stacks; NULL: not known. Borrowed. */
 	const struct blocks *blocks;
 	const struct block_function *ran;
@@ -118,11 +125,13 @@ int annotate_note(struct annotate *a, const char *fmt, ...) PRINTF_(2, 3) MUST_U
 /* A line of a source file as text (not safe for terminals), NULL where the file is not found. */
 const char *annotate_source(struct annotate *a, const char *file, uint32_t line);
 
-/* ---- faces ----------------------------------------------------------------------------------- */
+/* ---- as it is shown -------------------------------------------------------------------------- */
 
-void annotate_term(struct buf *out, struct annotate *a, const struct style *st);
-void annotate_csv(struct buf *out, struct annotate *a, char separator);
-void annotate_json(struct buf *out, struct annotate *a);
-void annotate_markdown(struct buf *out, struct annotate *a);
+struct annotate_view {
+	struct annotate *a;
+	struct view_source source;
+};
+extern const struct document_form annotate_document;
+void annotate_put(struct document *d, const struct annotate_view *v);
 
 #endif

@@ -322,10 +322,18 @@ def annotated(where):
     want = {0: ("Local_DRAM", 40 * 10007 * 167 * ratio), 5: ("Mispredicted", 30 * 200003 * 6),
             3: ("RS_Empty", 50 * 2000003), 1: ("Wrong_Path", 200 * 2000003 / rate)}
     for at, (node, v) in want.items():
-        got = insns[at].get("account", {}).get(node, {}).get("value", 0)
+        got = {c["node"]: c["value"] for c in d["costs"] if c["address"] == insns[at]["address"]}.get(node, 0)
         t.ok(abs(got - v) < 1e-6 * v, "instruction %d: %s" % (at, node), "%s, want %s" % (got, v))
-    t.ok("account" not in insns[7] and "Local_DRAM" not in insns[5]["account"], "and nothing where no sample fell")
-    t.equal(set(d["account_columns"]), {"Local_DRAM", "RS_Empty", "Mispredicted", "Wrong_Path"}, "the leaves that matter")
+        t.equal(insns[at][node], got, "the same in the row of the instruction")
+    costs = {(c["address"], c["node"]) for c in d["costs"]}
+    t.ok(insns[7]["address"] not in {a for a, _ in costs} and (insns[5]["address"], "Local_DRAM") not in costs,
+         "and nothing where no sample fell")
+    t.equal({c["node"] for c in d["account"] if c["shown"]}, {"Local_DRAM", "RS_Empty", "Mispredicted", "Wrong_Path"},
+            "the leaves that matter")
+    whole = {c["node"]: c for c in d["account"]}
+    t.ok(abs(whole["Local_DRAM"]["value"] - want[0][1]) < 1 and whole["Local_DRAM"]["samples"] == 40 and
+         whole["Remote_DRAM"]["value"] is None and whole["Remote_DRAM"]["value_why"], "of the function", whole["Remote_DRAM"])
+    walk(t, "annotate", "-i", path, "hot")
     p = annotate("--account=RS_Empty,Store_Buffer_Full")
     head = [x for x in p.stdout.splitlines() if x.endswith("address")]
     t.ok("Empty" in head[0] and "Full" in head[0] and "DRAM" not in head[0], "--account=NODE chooses them", head)

@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tables  # noqa: E402
 from tap import CYCLADE, Tap  # noqa: E402
 
 CODE = r"""
@@ -89,21 +90,24 @@ def numbers(data, prog, name):
         tap.ok(False, f"{name}: JSON", r.stdout[:200] + r.stderr)
         return None
     ins = j["instructions"]
-    mine = Counter({i["address"] & 0xfff: i["samples"] for i in ins if i["samples"]})
+    mine = Counter({int(i["address"], 16) & 0xfff: i["samples"] for i in ins if i["samples"]})
     want = addresses(data, name)
     tap.ok(mine == want and sum(want.values()) > 3,
            f"{name}: every instruction has perf script's samples ({sum(want.values())})",
            f"{mine} is {want}")
-    tap.ok(sum(i["samples"] for i in ins) + j.get("elsewhere", {}).get("samples", 0) == j["samples"],
+    tap.ok(sum(i["samples"] for i in ins) == j["samples"],
            f"{name}: the instructions' samples sum to the function's")
     tap.ok(abs(sum(i["share"] for i in ins) - 1) < 1e-9, f"{name}: the shares sum to 1")
     tap.ok(sum(x["samples"] for x in j["lines"]) == j["samples"], f"{name}: so do the lines' samples")
     dis = run("objdump", "-d", "--no-show-raw-insn", prog).stdout
     body = re.search(rf"<{name}>:\n(.*?)\n\n", dis + "\n\n", re.S)
     want = [int(l.split(":")[0], 16) for l in body[1].split("\n") if ":\t" in l] if body else []
-    got = [i["address"] for i in ins]
+    got = [int(i["address"], 16) for i in ins]
     tap.ok(got == want[:len(got)] and len(got) > 5 and len(want) - len(got) < 4,
            f"{name}: the addresses are objdump's", f"{got} {want}")
+    want = {(int(a, 16), int(b, 16)) for a, b in re.findall(r"^ +([0-9a-f]+):\tj\w+ +([0-9a-f]+)", body[1], re.M)}
+    tap.ok({(int(e["address"], 16), int(e["target"], 16)) for e in j["edges"]} == {(a, b) for a, b in want if b in got} and want,
+           f"{name}: edges are objdump's jumps within it", f"{j['edges']} {want}")
     return j
 
 
@@ -136,8 +140,9 @@ def faces(data, prog, where):
     tap.ok(rows and abs(sum(float(r["share"]) for r in rows) - 1) < 1e-3 and
            sum(int(r["samples"]) for r in rows) == told, "csv: shares sum to 1, samples to all")
     md = annotate(data, "probe", "--format", "markdown").stdout
-    tap.ok(md.count("\n|") == len(rows) + 2 - (0 if md.startswith("|") else 0), "markdown: a row each",
-           f"{md.count(chr(10) + '|')} {len(rows)}")
+    tap.equal([l.split("|")[3].strip() for l in md.split("\n") if re.match(r"\|.*\| 0x", l)], [r["address"] for r in rows],
+              "markdown: a row for each instruction")
+    tap.ok("- lost: " in md and "precise\\_ip 0" in md and "lost  " in full.stdout, "losses and doubts", md[-600:])
     fold = annotate(data, "probe", "--min", "5").stdout
     tap.ok("below --min" in fold and len(fold.split("\n")) < len(full.stdout.split("\n")), "--min folds")
     # without lines each instruction is judged by itself; --no-source shows as if there were none
@@ -146,10 +151,100 @@ def faces(data, prog, where):
     shown = re.findall(r"^ +([\d.]+) % +\d+  +([0-9a-f]{3,}) .* [a-z]", fold[fold.rindex("share    samples"):], re.M)
     small = [x for x in shown if float(x[0]) < least - 0.1]
     tap.ok("below --min" in fold and shown and not small, "--min folds instructions where no lines are shown", fold)
-    top = fold[fold.index("hottest instructions"):].split("\n\n")[0].splitlines()[1:]
+    top = fold[fold.index("hottest instructions"):].split("\n\n")[0].splitlines()[2:]
     want = sorted((int(r["samples"]) for r in rows), reverse=True)[:5]
     tap.equal([int(x.split()[2].replace(",", "")) for x in top if "more" not in x], [n for n in want if n],
               "the hottest instructions come first where no lines are shown")
+
+
+EVIL = r"""
+static int table[1 << 16];
+# 7 "@/=x\033[31m\nb|,\"<b>`*\377.c"
+__attribute__((noinline)) long work(long n)
+{
+	long s = 0;
+	for (long i = 0; i < n; i++)
+		s += table[(i * 7) & 0xffff] ^ i;
+	return s;
+}
+int main(void)
+{
+	long s = 0;
+	for (int i = 0; i < 200; i++)
+		s += work(1000000 + i);
+	return s == 3;
+}
+"""
+# functions and files whose names differ behind what fits
+ALIKE = """
+template <int N> struct a_long_name_of_a_class_that_has_no_room_on_the_screen {
+# 1 "@/one/part.h"
+	static inline __attribute__((always_inline)) long first_of_many(long s) { for (int i = 0; i < 40; i++) s = s * 31 + (s >> N); return s; }
+# 1 "@/two/part.h"
+	static inline __attribute__((always_inline)) long second_of_many(long s) { for (int i = 0; i < 40; i++) s = s * 37 + (s >> N); return s; }
+};
+# 5 "@/alike.cc"
+extern "C" __attribute__((noinline)) long work(long s)
+{
+	s = a_long_name_of_a_class_that_has_no_room_on_the_screen<3>::first_of_many(s);
+	s = a_long_name_of_a_class_that_has_no_room_on_the_screen<5>::first_of_many(s);
+	return a_long_name_of_a_class_that_has_no_room_on_the_screen<3>::second_of_many(s);
+}
+int main()
+{
+	long s = 7;
+	for (int i = 0; i < 3000000; i++)
+		s += work(s + i);
+	return s == 3;
+}
+"""
+
+
+def made(where, name, text):
+    """A recording of a program, or None."""
+    prog = os.path.join(where, name.split(".")[0])
+    with open(os.path.join(where, name), "w") as f:
+        f.write(text.replace("@", where))
+    r = run("g++" if name.endswith("cc") else "gcc", "-O1", "-g", os.path.join(where, name), "-o", prog)
+    if not tap.ok(r.returncode == 0, name + ": compiles", r.stderr):
+        return None
+    run(PERF, "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "3000", "-o", prog + ".data", prog)
+    return prog + ".data"
+
+
+def hostile(where):
+    data = made(where, "evil.c", EVIL)
+    if not data:
+        return
+    tables.walk(tap, "annotate", "--no-cache", "-i", data, "work")
+    tables.walk(tap, "annotate", "--no-cache", "-i", data, "--no-asm", "work")
+    r = annotate("-i", data, "work", "--format", "csv")
+    lines = r.stderr.splitlines()
+    tap.ok(len(lines) and all(l.startswith(("cyclade: note: ", "  ")) for l in lines) and "\x1b" not in r.stderr,
+           "a line feed in a file's name begins no message of its own", r.stderr)
+    for how in ((), ("--no-asm",), ("--no-source",), ("--min", "5")):
+        out = annotate("-i", data, "work", *how).stdout
+        tap.ok(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out) and "lost" in out, "a hostile file name: " + " ".join(how), out)
+
+
+def alike(where):
+    if not shutil.which("g++"):
+        tap.skip("names that are cut", "no g++")
+        return
+    data = made(where, "alike.cc", ALIKE)
+    if not data:
+        return
+    j = json.loads(annotate("-i", data, "work", "-j").stdout)
+    names = {i["function"] for i in j["inlined"]}
+    tap.ok(len(names) == 3, "three inlined functions", names)
+    for columns in ("80", "100", "400"):
+        out = annotate("-i", data, "work", COLUMNS=columns).stdout
+        shown = set(re.findall(r"inlined: (.*?) from ", out))
+        tap.ok(len(shown) == 3 and (columns != "400" or shown == names), columns + " columns: three names of them", shown)
+        wide = [l for l in out.splitlines() if len(l) > int(columns)]
+        tap.ok(not wide, columns + " columns: no line is wider", wide)
+        tap.ok({"one/part.h", "two/part.h"} <= set(re.findall(r"\w+/part\.h", out)) and not re.search(r"[ ]part\.h", out),
+               columns + " columns: files of one name have their folders", out)
 
 
 def names(data):
@@ -215,6 +310,8 @@ def main():
         faces(data, prog, where)
         names(data)
         missing(data, prog, where)
+        hostile(where)
+        alike(where)
     tap.done()
 
 

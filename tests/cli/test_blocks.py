@@ -221,7 +221,8 @@ def faces(t, path, j):
     t.ok(re.search(r"entered [0-9,]+ times \+-[0-9.]+ %", " ".join(head)) and max(map(len, head)) <= 80,
          "annotate says how sure it is of how often, on 80 columns", r.stdout[:900])
     r = run("annotate", path, "f", "--no-blocks", "--format", "csv", "--no-cache")
-    t.equal(r.stdout.splitlines()[0], "address,samples,period,share,file,line,inlined,instruction", "--no-blocks: as ever")
+    t.equal(r.stdout.splitlines()[0], "share,samples,period,address,file,line,inlined,instruction,length,flow,target",
+            "--no-blocks: no runs")
 
 
 def refusals(t, tmp, path, prog, stacks):

@@ -76,7 +76,7 @@ def programs(where):
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)
     tap.equal([r["function"] for r in got][:1], ["spin"], "debuginfod's cache: the program")
     out = run(CYCLADE, "annotate", "--no-cache", data, "spin", "-j", DEBUGINFOD_CACHE_PATH=cache).stdout
-    tap.ok('"text": "' in out, "... whose code annotate shows", out[:300])
+    tap.ok('"instruction":"' in out, "... whose code annotate shows", out[:300])
     shutil.copy("/bin/true", os.path.join(cache, ident, "executable"))
     os.unlink(os.path.join(cache, ident, "debuginfo"))
     got = rows(data, DEBUGINFOD_CACHE_PATH=cache)

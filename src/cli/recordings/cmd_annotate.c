@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/num.h"
 #include "cli/recording.h"
@@ -90,32 +89,6 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 			  ev[event].attr.precise_ip ? "no event does on Arm" : "precise_ip 0"))
 		return -1;
 	return 0;
-}
-
-static int write_out(struct cli *cli, struct annotate *a)
-{
-	const char *format = cli_format(cli);
-	bool machine = !strcmp(format, "json") || !strcmp(format, "csv");
-	struct cli_out out;
-	struct err wrong = ERR_INIT;
-	char separator;
-
-	if (cli_separator(cli, &separator, &wrong))
-		return cli_fail(&wrong);
-	cli_out_open(&out, cli, machine);
-	if (!strcmp(format, "json")) {
-		annotate_json(&out.text, a);
-	} else if (!strcmp(format, "csv")) {
-		annotate_csv(&out.text, a, separator);
-	} else if (!strcmp(format, "markdown")) {
-		annotate_markdown(&out.text, a);
-	} else {
-		bool to_file = cli->opt.output && strcmp(cli->opt.output, "-");
-		const struct style st = cli_style(cli, to_file ? -1 : STDOUT_FILENO);
-
-		annotate_term(&out.text, a, &st);
-	}
-	return cli_out_put(&out);
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
@@ -210,7 +183,9 @@ static int add_account(struct cli *cli, struct recording *r, const struct accoun
 	return 0;
 }
 
-static int annotate(struct cli *cli, struct recording *r, const char *function, struct err *err)
+/* -1: *err says why; else an exit code. */
+static int annotate(struct cli *cli, struct recording *r, const char *function,
+		    const struct show *show, struct err *err)
 {
 	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
 	struct annotate_opts ao = {
@@ -225,7 +200,9 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	};
 	struct annotate_targets found = { VEC_INIT };
 	struct profile *p = NULL;
+	struct annotate_view v = { .source = view_source_of(r->rec) };
 	struct annotate *a = NULL;
+	struct document d;
 	struct flow *flow = NULL;
 	struct blocks blocks = { .n = 0 };
 	struct accounting x = { 0 };
@@ -233,6 +210,7 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	size_t event, n;
 	int rc = -1;
 
+	document_open(&d, &annotate_document, &v);
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
 	if (choose_event(cli, r, &event, err) || recording_select(r, cli, &po, err) ||
 	    open_account(cli, r, &x, &account, err))
@@ -264,8 +242,11 @@ static int annotate(struct cli *cli, struct recording *r, const char *function, 
 	}
 	if (count_blocks(cli, r, a, &flow, &blocks, err))
 		goto out;
-	rc = write_out(cli, a);
+	v.a = a;
+	annotate_put(&d, &v);
+	rc = cli_document(cli, &d, show);
 out:
+	document_close(&d);
 	annotate_free(a);
 	blocks_free(&blocks);
 	flow_free(flow);
@@ -279,12 +260,14 @@ int cmd_annotate(struct cli *cli)
 {
 	struct err err = ERR_INIT;
 	struct recording r = { 0 };
+	struct show show;
 	const char *path = NULL;
 	const char *function = take_operands(cli, &path, &err);
 	int rc = -1;
 
-	if (function && !recording_open(&r, cli, path, &err)) {
-		rc = annotate(cli, &r, function, &err);
+	if (function && !cli_show(cli, &show, &annotate_document, &err) &&
+	    !recording_open(&r, cli, path, &err)) {
+		rc = annotate(cli, &r, function, &show, &err);
 		recording_close(&r);
 	}
 	return rc < 0 ? cli_fail(&err) : rc;

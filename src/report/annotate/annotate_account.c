@@ -15,47 +15,12 @@
 #define LARGE 0.01 /* of the function's cycles: a leaf that is worth a column */
 #define CELL  (ANNOTATE_ACCOUNT_WIDTH - 1)
 
-struct annotate_account {
-	const struct account_bound *bound;
-	const struct profile_row **row; /* of the function */
-	size_t n_rows, n_events;
-	uint32_t *next;	 /* by row: 1 + the next at the same instruction */
-	uint32_t *first; /* by instruction: 1 + row */
-	uint32_t column[ANNOTATE_ACCOUNT_MAX];
-	size_t n_columns;
-	struct account_cell *all; /* of the function */
-	struct tally *tally;	  /* of the rows at hand */
-	struct account_cell *cell;
-};
-
 static const struct account *acc_of(const struct annotate *a)
 {
 	return a->account->bound->acc;
 }
 
 /* ---- which rows are where ---- */
-
-/* The instruction that holds an address; SIZE_MAX: none. */
-static size_t insn_at(const struct annotate *a, uint64_t vaddr)
-{
-	size_t lo = 0, hi = a->insn.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (a->insn.v[mid].in.vaddr <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
-		return SIZE_MAX;
-	lo--;
-	if (vaddr - a->insn.v[lo].in.vaddr < a->insn.v[lo].in.len ||
-	    vaddr == a->insn.v[lo].in.vaddr)
-		return lo;
-	return SIZE_MAX;
-}
 
 static void add_row(struct annotate_account *x, const struct profile_row *r)
 {
@@ -64,6 +29,7 @@ static void add_row(struct annotate_account *x, const struct profile_row *r)
 
 static void evaluate(struct annotate_account *x, struct account_cell *out)
 {
+	x->at = SIZE_MAX;
 	account_row(x->bound, x->tally, out);
 	memset(x->tally, 0, x->n_events * sizeof(*x->tally));
 }
@@ -90,7 +56,7 @@ static int find_rows(struct annotate *a, const struct profile *p, struct images 
 			continue;
 		if (!image_to_vaddr(images, a->target.image, row[i].key[2], &vaddr))
 			vaddr = row[i].key[2];
-		at = insn_at(a, vaddr);
+		at = annotate_insn_at(a, vaddr);
 		x->row[k] = &row[i];
 		add_row(x, &row[i]);
 		if (at != SIZE_MAX) {
@@ -100,6 +66,7 @@ static int find_rows(struct annotate *a, const struct profile *p, struct images 
 		k++;
 	}
 	evaluate(x, x->all);
+	evaluate(x, x->none);
 	return 0;
 }
 
@@ -185,9 +152,10 @@ int annotate_account(struct annotate *a, const struct profile *p, struct images 
 	x->bound = bound;
 	(void)profile_sums(p, &x->n_events);
 	x->all = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->all));
+	x->none = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->none));
 	x->cell = arena_alloc(&a->arena, (bound->acc->n + 1) * sizeof(*x->cell));
 	x->tally = arena_alloc(&a->arena, (x->n_events + 1) * sizeof(*x->tally));
-	if (!x->all || !x->cell || !x->tally)
+	if (!x->all || !x->none || !x->cell || !x->tally)
 		return err_nomem(err);
 	a->account = x;
 	if (find_rows(a, p, images))
@@ -209,16 +177,25 @@ static void add_insns(const struct annotate *a, size_t first, size_t last)
 			add_row(x, x->row[k - 1]);
 }
 
-static const struct account_cell *cells_of(const struct annotate *a, size_t first, size_t last)
+const struct account_cell *annotate_account_of(const struct annotate *a, size_t first, size_t last)
 {
-	add_insns(a, first, last);
-	evaluate(a->account, a->account->cell);
-	return a->account->cell;
+	struct annotate_account *x = a->account;
+	bool any = false;
+
+	for (size_t i = first; i < last && !any; i++)
+		any = x->first[i];
+	if (!any)
+		return x->none;
+	if (x->at != first || last != first + 1) {
+		add_insns(a, first, last);
+		evaluate(x, x->cell);
+		x->at = last == first + 1 ? first : SIZE_MAX;
+	}
+	return x->cell;
 }
 
-/* In per cent of the function's cycles; nothing where no sample fell. */
-static void put_cell(struct buf *b, const struct annotate *a, uint32_t node,
-		     const struct account_cell *c)
+void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node,
+			  const struct account_cell *c)
 {
 	double all = a->account->all[0].v;
 	char num[NUM_MAX];
@@ -292,7 +269,7 @@ static void put_cells(struct buf *out, const struct annotate *a, const struct st
 		uint32_t node = a->account->column[i];
 
 		buf_reset(&b);
-		put_cell(&b, a, node, &c[node]);
+		annotate_account_put(&b, a, node, &c[node]);
 		if (!c[node].significant)
 			style_ink(out, st, INK_DIM);
 		text_put_fit(out, buf_str(&b), ANNOTATE_ACCOUNT_WIDTH, TEXT_RIGHT, false, true);
@@ -307,7 +284,7 @@ void annotate_account_cells(struct buf *out, const struct annotate *a, const str
 			    size_t first, size_t last)
 {
 	if (n_columns(a, st))
-		put_cells(out, a, st, cells_of(a, first, last));
+		put_cells(out, a, st, annotate_account_of(a, first, last));
 }
 
 void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
@@ -322,7 +299,7 @@ void annotate_account_line(struct buf *out, const struct annotate *a, const stru
 	put_cells(out, a, st, a->account->cell);
 }
 
-/* " cycles: Load_Latency 41.2 %, Branch_Misprediction 8.1 %" */
+/* "Load_Latency 41.2 %, Branch_Misprediction 8.1 %" */
 void annotate_account_sum(struct buf *out, const struct annotate *a)
 {
 	const struct account *acc;
@@ -341,110 +318,8 @@ void annotate_account_sum(struct buf *out, const struct annotate *a)
 		    !strcmp(t->name, "Unstalled") || c->v < LARGE * all ||
 		    (t->part != PART_STALLED && t->part != PART_UNSTALLED))
 			continue;
-		buf_printf(out, "%s%s %s%.1f %%%s", shown++ ? ", " : " cycles: ", t->name,
+		buf_printf(out, "%s%s %s%.1f %%%s", shown++ ? ", " : "", t->name,
 			   c->why == ACCOUNT_PARTS ? ">" : "", 100 * c->v / all,
 			   c->overlap ? "^" : "");
 	}
-	if (shown)
-		buf_puts(out, "\n");
-}
-
-/* ---- other formats: every node that the function has a value of ---- */
-
-void annotate_account_csv_head(struct buf *out, const struct annotate *a, char sep)
-{
-	for (size_t i = 0; a->account && i < acc_of(a)->n; i++)
-		if (!isnan(a->account->all[i].v) && !acc_of(a)->node[i].whole)
-			buf_printf(out, "%c%s", sep, acc_of(a)->node[i].name);
-}
-
-void annotate_account_csv(struct buf *out, const struct annotate *a,
-			  const struct annotate_insn *insn, char sep)
-{
-	const struct account_cell *c = NULL;
-
-	if (a->account && insn)
-		c = cells_of(a, (size_t)(insn - a->insn.v), (size_t)(insn - a->insn.v) + 1);
-	for (size_t i = 0; a->account && i < acc_of(a)->n; i++) {
-		if (isnan(a->account->all[i].v) || acc_of(a)->node[i].whole)
-			continue;
-		buf_putc(out, sep);
-		if (c)
-			text_put_csv_real(out, c[i].v);
-	}
-}
-
-static void json_cell(struct json *j, const char *name, const struct account_cell *c)
-{
-	json_object(j, name);
-	json_real(j, "value", c->v);
-	json_real(j, "error", c->half);
-	json_u64(j, "samples", c->samples);
-	json_bool(j, "significant", c->significant);
-	if (c->why)
-		json_str(j, "why", account_why_text(c->why));
-	json_end_object(j);
-}
-
-void annotate_account_json_head(struct json *j, const struct annotate *a)
-{
-	if (!a->account)
-		return;
-	json_object(j, "account");
-	for (size_t i = 0; i < acc_of(a)->n; i++)
-		json_cell(j, acc_of(a)->node[i].name, &a->account->all[i]);
-	json_end_object(j);
-	json_array(j, "account_columns");
-	for (size_t i = 0; i < a->account->n_columns; i++)
-		json_str(j, NULL, acc_of(a)->node[a->account->column[i]].name);
-	json_end_array(j);
-}
-
-/* Of an instruction those that samples fell on. */
-void annotate_account_json(struct json *j, const struct annotate *a,
-			   const struct annotate_insn *insn)
-{
-	const struct account_cell *c;
-	size_t at = (size_t)(insn - a->insn.v);
-
-	if (!a->account || !a->account->first[at])
-		return;
-	c = cells_of(a, at, at + 1);
-	json_object(j, "account");
-	for (size_t i = 0; i < acc_of(a)->n; i++)
-		if (c[i].samples && !acc_of(a)->node[i].whole)
-			json_cell(j, acc_of(a)->node[i].name, &c[i]);
-	json_end_object(j);
-}
-
-void annotate_account_markdown_head(struct buf *out, const struct annotate *a, bool rule)
-{
-	for (size_t i = 0; a->account && i < a->account->n_columns; i++) {
-		if (!rule)
-			text_put_markdown(out, acc_of(a)->node[a->account->column[i]].name);
-		buf_puts(out, rule ? "---:|" : " |");
-	}
-}
-
-void annotate_account_markdown(struct buf *out, const struct annotate *a,
-			       const struct annotate_insn *insn)
-{
-	const struct account_cell *c;
-	struct buf b = BUF_INIT;
-	size_t at = (size_t)(insn - a->insn.v);
-
-	if (!a->account || !a->account->n_columns)
-		return;
-	c = cells_of(a, at, at + 1);
-	for (size_t i = 0; i < a->account->n_columns; i++) {
-		uint32_t node = a->account->column[i];
-
-		buf_reset(&b);
-		put_cell(&b, a, node, &c[node]);
-		buf_putc(out, ' ');
-		text_put_markdown(out, buf_str(&b));
-		buf_puts(out, " |");
-	}
-	out->failed |= b.failed;
-	buf_free(&b);
 }

@@ -5,7 +5,6 @@
  * All jumps to one place share a lane. Short ones lie inside, next to the instructions; what finds
  * no lane among the six is not drawn (its target still stands in the instruction's text).
  */
-#include "base/bisect.h"
 #include "report/annotate/annotate_int.h"
 
 struct jump {
@@ -42,15 +41,6 @@ static int by_length(const void *x, const void *y)
 	return a->low < b->low ? -1 : a->low > b->low;
 }
 
-/* The row that stands for the instruction at `vaddr`; SIZE_MAX where it is none of ours. */
-static size_t row_of(const struct annotate *a, const size_t *insn_row, uint64_t vaddr)
-{
-	size_t lo;
-
-	bisect(lo, a->insn.n, i, a->insn.v[i].in.vaddr >= vaddr);
-	return lo < a->insn.n && a->insn.v[lo].in.vaddr == vaddr ? insn_row[lo] : SIZE_MAX;
-}
-
 static int find_jumps(jumps *out, const struct annotate *a, const struct annotate_rows *rows)
 {
 	size_t *insn_row = calloc(a->insn.n + 1, sizeof(*insn_row));
@@ -61,12 +51,10 @@ static int find_jumps(jumps *out, const struct annotate *a, const struct annotat
 			for (size_t i = rows->v.v[r].first; i < rows->v.v[r].last; i++)
 				insn_row[i] = r;
 	for (size_t i = 0; !rc && i < a->insn.n; i++) {
-		const struct insn *in = &a->insn.v[i].in;
-		struct jump j = { insn_row[i], SIZE_MAX };
+		size_t to = annotate_jump(a, &a->insn.v[i]);
+		struct jump j = { insn_row[i], to == SIZE_MAX ? SIZE_MAX : insn_row[to] };
 
-		if (in->has_target && (in->flow == INSN_JUMP || in->flow == INSN_COND))
-			j.to = row_of(a, insn_row, in->target);
-		if (j.to != SIZE_MAX && j.to != j.from)
+		if (to != SIZE_MAX && j.to != j.from)
 			rc = vec_push(out, j);
 	}
 	free(insn_row);

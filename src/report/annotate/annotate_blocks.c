@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/num.h"
 #include "report/annotate/annotate_int.h"
 #include "report/blocks_view.h"
@@ -58,9 +57,8 @@ int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err)
 	return 0;
 }
 
-/* Whether the instruction is the first, or the last, of its block. */
-static const struct code_block *block_of(const struct annotate *a, const struct annotate_insn *i,
-					 bool *first, bool *last)
+const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,
+				      bool *first, bool *last)
 {
 	const struct code_block *c;
 	uint64_t at;
@@ -72,15 +70,13 @@ static const struct code_block *block_of(const struct annotate *a, const struct 
 	at = i->in.vaddr - a->ran->code->vaddr;
 	*first = at == c->start;
 	*last = at + i->in.len == c->end;
-	return c;
+	return &a->ran->block[i->block];
 }
 
 static double mispredicted(const struct annotate *a, const struct annotate_insn *i)
 {
 	return blocks_mispredicted(&a->taken[i->block]);
 }
-
-/* ---- term ------------------------------------------------------------------------------------ */
 
 void annotate_blocks_head(struct buf *out, const struct annotate *a)
 {
@@ -97,8 +93,7 @@ void annotate_blocks_blank(struct buf *out, const struct annotate *a)
 void annotate_blocks_cells(struct buf *out, const struct annotate *a, const struct annotate_insn *i)
 {
 	bool first, last;
-	const struct code_block *c = block_of(a, i, &first, &last);
-	const struct block *k = c ? &a->ran->block[i->block] : NULL;
+	const struct block *k = annotate_block_of(a, i, &first, &last);
 	char n[NUM_MAX], e[NUM_MAX] = "";
 
 	if (!a->ran)
@@ -124,82 +119,4 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a, const stru
 		buf_printf(out, " %3.0f%%", 100 * mispredicted(a, i));
 	else
 		buf_fill(out, ' ', 5);
-}
-
-/* ---- data ------------------------------------------------------------------------------------ */
-
-void annotate_blocks_csv_head(struct buf *out, const struct annotate *a, char sep)
-{
-	if (a->ran)
-		buf_printf(out, "%cblock%cruns%cruns_error%cruns_why%cmispredicted%cpredicted", sep,
-			   sep, sep, sep, sep, sep);
-}
-
-void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct annotate_insn *i,
-			 char sep)
-{
-	bool first, last;
-	const struct code_block *c = i ? block_of(a, i, &first, &last) : NULL;
-
-	if (!a->ran)
-		return;
-	if (!c) {
-		for (unsigned k = 0; k < 6; k++)
-			buf_putc(out, sep);
-		return;
-	}
-	buf_printf(out, "%c%" PRIu32 "%c", sep, i->block, sep);
-	text_put_csv_real(out, a->ran->block[i->block].runs.v);
-	buf_putc(out, sep);
-	text_put_csv_real(out, a->ran->block[i->block].runs.half);
-	buf_putc(out, sep);
-	text_put_csv_safe(out, a->ran->block[i->block].runs.why, sep);
-	if (last && !isnan(mispredicted(a, i)))
-		buf_printf(out, "%c%" PRIu64 "%c%" PRIu64, sep, a->taken[i->block].mispredicted,
-			   sep, a->taken[i->block].predicted);
-	else
-		buf_printf(out, "%c%c", sep, sep);
-}
-
-void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
-			      const struct annotate_insn *i)
-{
-	bool first, last;
-	char n[NUM_MAX];
-
-	if (!a->ran)
-		return;
-	if (block_of(a, i, &first, &last) && first && a->ran->block[i->block].hits)
-		buf_printf(out, " %s%s", num_count(n, round(a->ran->block[i->block].runs.v)),
-			   a->ran->block[i->block].runs.leans ? " ~" : "");
-	buf_puts(out, " |");
-}
-
-void annotate_blocks_json_head(struct json *j, const struct annotate *a)
-{
-	if (!a->ran)
-		return;
-	json_object(j, "runs_from");
-	json_str(j, "event", flow_sums(a->blocks->flow)->event);
-	json_bool(j, "scaled", a->blocks->scaled);
-	json_str(j, "by", a->blocks->by);
-	json_u64(j, "stacks", flow_sums(a->blocks->flow)->stacks);
-	json_end_object(j);
-}
-
-void annotate_blocks_json(struct json *j, const struct annotate *a, const struct annotate_insn *i)
-{
-	bool first, last;
-
-	if (!block_of(a, i, &first, &last))
-		return;
-	json_u64(j, "block", i->block);
-	json_real(j, "runs", a->ran->block[i->block].runs.v);
-	json_real(j, "runs_error", a->ran->block[i->block].runs.half);
-	if (a->ran->block[i->block].runs.why)
-		json_str(j, "runs_why", a->ran->block[i->block].runs.why);
-	if (!last || isnan(mispredicted(a, i)))
-		return;
-	json_u64(j, "mispredicted", a->taken[i->block].mispredicted);
-	json_u64(j, "predicted", a->taken[i->block].predicted);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "report/annotate.h"
 
@@ -16,6 +15,14 @@
 void source_file_free(struct source_file *f);
 /* Says in a note which files were not found; after the lines were asked for. */
 int annotate_note_missing(struct annotate *a) MUST_USE;
+
+int annotate_name_files(struct annotate *a) MUST_USE;
+const char *annotate_file(const struct annotate *a, const char *name);
+
+/* annotate_model.c: the instruction that holds an address; SIZE_MAX: none. */
+size_t annotate_insn_at(const struct annotate *a, uint64_t vaddr);
+/* The one that a jump leads to, within the function; SIZE_MAX: it is no such jump. */
+size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i);
 
 /* annotate_rows.c: what the terminal shows, row by row. */
 enum annotate_row_kind { ROW_LINE, ROW_INLINE, ROW_INSN, ROW_FOLD };
@@ -46,16 +53,27 @@ void annotate_blocks_head(struct buf *out, const struct annotate *a);
 void annotate_blocks_blank(struct buf *out, const struct annotate *a);
 void annotate_blocks_cells(struct buf *out, const struct annotate *a,
 			   const struct annotate_insn *i);
-void annotate_blocks_csv_head(struct buf *out, const struct annotate *a, char sep);
-void annotate_blocks_csv(struct buf *out, const struct annotate *a, const struct annotate_insn *i,
-			 char sep); /* i NULL: of no instruction */
-void annotate_blocks_markdown(struct buf *out, const struct annotate *a,
-			      const struct annotate_insn *i);
-void annotate_blocks_json_head(struct json *j, const struct annotate *a);
-void annotate_blocks_json(struct json *j, const struct annotate *a, const struct annotate_insn *i);
+/* The block that an instruction is in, and whether it is the first, or the last, of it; NULL: none,
+ * or not known. */
+const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,
+				      bool *first, bool *last);
 
 /* annotate_account.c: nothing where there is no account. */
 enum { ANNOTATE_ACCOUNT_MAX = 4, ANNOTATE_ACCOUNT_WIDTH = 13 };
+struct annotate_account {
+	const struct account_bound *bound;
+	const struct profile_row **row; /* of the function */
+	size_t n_rows, n_events;
+	uint32_t *next;	 /* by row: 1 + the next at the same instruction */
+	uint32_t *first; /* by instruction: 1 + row */
+	uint32_t column[ANNOTATE_ACCOUNT_MAX];
+	size_t n_columns;
+	struct account_cell *all;  /* of the function */
+	struct account_cell *none; /* of no sample */
+	struct tally *tally;	   /* of the rows at hand */
+	struct account_cell *cell; /* of the instruction `at`; SIZE_MAX: of something else */
+	size_t at;
+};
 size_t annotate_account_width(const struct annotate *a, const struct style *st);
 void annotate_account_sum(struct buf *out, const struct annotate *a);
 /* `line` 0 to 2: of the heading. */
@@ -66,15 +84,55 @@ void annotate_account_cells(struct buf *out, const struct annotate *a, const str
 /* The same of all instructions of a source line. */
 void annotate_account_line(struct buf *out, const struct annotate *a, const struct style *st,
 			   const struct source_line *l);
-void annotate_account_csv_head(struct buf *out, const struct annotate *a, char sep);
-void annotate_account_csv(struct buf *out, const struct annotate *a,
-			  const struct annotate_insn *insn, char sep); /* NULL: of none */
-void annotate_account_json_head(struct json *j, const struct annotate *a);
-void annotate_account_json(struct json *j, const struct annotate *a,
-			   const struct annotate_insn *insn);
-void annotate_account_markdown_head(struct buf *out, const struct annotate *a, bool rule);
-void annotate_account_markdown(struct buf *out, const struct annotate *a,
-			       const struct annotate_insn *insn);
+/* Of instructions [first, last), by node; valid until the next call. There is an account. */
+const struct account_cell *annotate_account_of(const struct annotate *a, size_t first, size_t last);
+/* "31.2", "~0.4": in per cent of the function's cycles; nothing where no sample fell. */
+void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node,
+			  const struct account_cell *c);
+
+/* What rows and columns of tables are made of. */
+static inline struct annotate *of(const struct table *t)
+{
+	return ((const struct annotate_view *)t->ctx)->a;
+}
+
+static inline const struct annotate_insn *insn_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+/* A row of samples that are at no instruction has no address. */
+static inline bool is_insn(const struct table *t, const struct table_row *r)
+{
+	return r->p != &of(t)->elsewhere;
+}
+
+struct annotate_columns {
+	struct table_column *v;
+	size_t n;
+};
+
+/* annotate_code.c: instructions; for people those of --min, and those with most samples. */
+extern const struct table_form annotate_instructions_form, annotate_shown_form,
+	annotate_hottest_form;
+void annotate_code(struct document *d, const struct annotate_view *v);
+/* "file.c:12" */
+void annotate_put_place(struct table_cell *out, const struct annotate *a,
+			const struct source_line *l);
+/* Of taken branches what the column is `which` of; NULL: no value. */
+enum { MISPREDICTED, PREDICTED };
+void annotate_put_predicted(const struct table_column *c, const struct branch_tally *b,
+			    struct table_cell *out);
+
+/* annotate_costs.c: an account's tables, and columns of instructions: for people, for programs. */
+extern const struct table_form annotate_account_form, annotate_costs_form;
+void annotate_put_account(struct document *d, const struct annotate_view *v);
+void annotate_cost_shares(struct document *d, struct annotate_columns *to,
+			  const struct annotate_account *x);
+void annotate_costs(struct annotate_columns *to, const struct annotate_account *x);
+
+/* annotate_term.c */
+document_write_fn annotate_term;
 
 /* The share of the function, by period, as `report` counts. */
 static inline double annotate_share(const struct annotate *a, const struct tally *t)

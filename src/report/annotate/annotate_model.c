@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/bisect.h"
 #include "base/fs.h"
 #include "report/annotate/annotate_int.h"
 
@@ -112,10 +113,33 @@ static int by_vaddr(const void *x, const void *y)
 	return a->in.vaddr < b->in.vaddr ? -1 : a->in.vaddr > b->in.vaddr;
 }
 
+size_t annotate_insn_at(const struct annotate *a, uint64_t vaddr)
+{
+	size_t at;
+
+	bisect(at, a->insn.n, i, a->insn.v[i].in.vaddr > vaddr);
+	if (!at--)
+		return SIZE_MAX;
+	return vaddr == a->insn.v[at].in.vaddr ||
+			       vaddr - a->insn.v[at].in.vaddr < a->insn.v[at].in.len
+		       ? at
+		       : SIZE_MAX;
+}
+
+size_t annotate_jump(const struct annotate *a, const struct annotate_insn *i)
+{
+	size_t to = SIZE_MAX;
+
+	if (i->in.has_target && (i->in.flow == INSN_JUMP || i->in.flow == INSN_COND))
+		to = annotate_insn_at(a, i->in.target);
+	return to != SIZE_MAX && a->insn.v[to].in.vaddr == i->in.target ? to : SIZE_MAX;
+}
+
 /* Puts samples on the instruction that holds `vaddr`; without code each address is its own. */
 static int add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t)
 {
-	struct annotate_insn *i = a->insn.v;
+	struct annotate_insn *i;
+	size_t at;
 
 	if (!a->has_code) {
 		i = vec_add(&a->insn);
@@ -127,13 +151,8 @@ static int add_samples(struct annotate *a, uint64_t vaddr, const struct tally *t
 		i->t = *t;
 		return 0;
 	}
-	if (vaddr >= i->in.vaddr)
-		for (size_t n = a->insn.n; n > 1; n -= n / 2)
-			i += i[n / 2].in.vaddr <= vaddr ? n / 2 : 0;
-	if (vaddr < i->in.vaddr || vaddr - i->in.vaddr >= i->in.len)
-		tally_add(&a->elsewhere, t);
-	else
-		tally_add(&i->t, t);
+	at = annotate_insn_at(a, vaddr);
+	tally_add(at == SIZE_MAX ? &a->elsewhere.t : &a->insn.v[at].t, t);
 	return 0;
 }
 
@@ -298,6 +317,7 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 		image_build_id(images, target->image, &a->opts.places.build_id);
 	a->opts.places.owner = owner_of(image_path(images, target->image), opts->places.sysroot);
 	a->event = event_name;
+	a->elsewhere.block = CODE_NONE;
 	sum = &profile_sums(p, &n_events)[event];
 	a->of_all = sum->selected.period
 			    ? (double)target->total.period / (double)sum->selected.period
@@ -305,7 +325,8 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 			    ? (double)target->total.samples / (double)sum->selected.samples
 			    : 0;
 	if (vec_push(&a->inl, none) || find_range(a, images, err) || read_code(a, images, err) ||
-	    read_samples(a, p, images, event) || read_lines(a, images, err) || sum_lines(a)) {
+	    read_samples(a, p, images, event) || read_lines(a, images, err) || sum_lines(a) ||
+	    annotate_name_files(a)) {
 		annotate_free(a);
 		return err_nomem(err);
 	}
@@ -328,6 +349,8 @@ void annotate_free(struct annotate *a)
 	vec_each (&a->files, struct source_file **, f)
 		source_file_free(*f);
 	vec_free(&a->files);
+	vec_free(&a->names);
+	vec_free(&a->hottest);
 	vec_free(&a->insn);
 	vec_free(&a->line);
 	vec_free(&a->inl);

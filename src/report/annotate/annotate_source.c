@@ -67,6 +67,65 @@ const char *annotate_source(struct annotate *a, const char *file, uint32_t line)
 	return f && f->outcome == SOURCE_FOUND && line <= f->lines.n ? f->lines.v[line - 1] : NULL;
 }
 
+/* ---- names for people ------------------------------------------------------------------------ */
+
+static int add_name(struct annotate *a, const char *name)
+{
+	const struct annotate_file f = { name, name ? path_base(name) : NULL };
+
+	vec_each (&a->names, struct annotate_file *, it)
+		if (!name || it->name == name || !strcmp(it->name, name))
+			return 0;
+	return name ? vec_push(&a->names, f) : 0;
+}
+
+/* One part more, where there is one. */
+static bool widen(struct annotate_file *f)
+{
+	const char *s = f->shown;
+
+	if (s == f->name)
+		return false;
+	for (s--; s > f->name && s[-1] != '/';)
+		s--;
+	f->shown = s;
+	return true;
+}
+
+int annotate_name_files(struct annotate *a)
+{
+	bool more = true;
+
+	vec_each (&a->line, struct annotate_line *, l)
+		if (add_name(a, l->line.file))
+			return -1;
+	vec_each (&a->inl, struct annotate_inline *, c)
+		for (size_t k = 0; k < c->n; k++)
+			if (add_name(a, c->level[k].at.file))
+				return -1;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < a->names.n; i++)
+			for (size_t k = 0; k < i; k++) {
+				struct annotate_file *x = &a->names.v[i], *y = &a->names.v[k];
+
+				if (strcmp(x->shown, y->shown) != 0)
+					continue;
+				more |= widen(x);
+				more |= widen(y);
+			}
+	}
+	return 0;
+}
+
+const char *annotate_file(const struct annotate *a, const char *name)
+{
+	vec_each (&a->names, const struct annotate_file *, f)
+		if (f->name == name || !strcmp(f->name, name))
+			return f->shown;
+	return path_base(name);
+}
+
 int annotate_note_missing(struct annotate *a)
 {
 	const char *first = NULL;

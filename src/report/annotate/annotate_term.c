@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * annotate_term - one function on a terminal: its head, the hottest lines, then source lines with
- * their instructions beneath (or, without assembly, the source in its own order). Only source text
- * is cut to the width. Everything from outside is made safe.
+ * their instructions beneath (or, without assembly, the source in its own order). Source text and
+ * instructions are cut to the width, names of inlined functions so that they differ. Everything
+ * from outside is made safe.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/text_short.h"
 #include "report/annotate/annotate_int.h"
 #include "report/page.h"
 
-enum { HOTTEST = 5 };
+enum { HOTTEST = 5, LEAST_NAME = 8 };
 
 struct face {
 	struct buf *out;
@@ -21,6 +23,7 @@ struct face {
 	unsigned addr_width;
 	struct annotate_rows rows;
 	struct annotate_arrows arrows;
+	struct text_names names; /* of inlined functions */
 	struct buf text;
 };
 
@@ -75,166 +78,27 @@ static void put_safe(struct face *f, const char *s)
 	text_put_safe(f->out, s, f->st->ascii);
 }
 
-/* "file.c:12", the base name only; "??" where not known. The columns it took. */
+/* "file.c:12"; "??" where not known. */
+static void place_of(struct face *f, const struct source_line *l, struct buf *b)
+{
+	text_put_safe(b, l->file ? annotate_file(f->a, l->file) : "??", f->st->ascii);
+	if (l->line)
+		buf_printf(b, ":%u", l->line);
+	else
+		buf_puts(b, ":?");
+}
+
+/* The columns it took. */
 static size_t put_place(struct face *f, const struct source_line *l)
 {
 	struct buf b = BUF_INIT;
 	size_t width;
 
-	text_put_safe(&b, l->file ? path_base(l->file) : "??", f->st->ascii);
-	if (l->line)
-		buf_printf(&b, ":%u", l->line);
-	else
-		buf_puts(&b, ":?");
+	place_of(f, l, &b);
 	buf_puts(f->out, buf_str(&b));
 	width = text_width(buf_str(&b));
 	buf_free(&b);
 	return width;
-}
-
-/* ---- head ------------------------------------------------------------------------------------ */
-
-/* Broken between words where the width ends. */
-static void put_text(struct face *f, const char *text, size_t indent)
-{
-	struct buf safe = BUF_INIT;
-
-	text_put_safe(&safe, text, f->st->ascii);
-	text_put_wrapped(f->out, buf_str(&safe), indent, f->st->width);
-	buf_putc(f->out, '\n');
-	f->out->failed |= safe.failed;
-	buf_free(&safe);
-}
-
-static void put_note(struct face *f, const char *note)
-{
-	ink(f, INK_WARM);
-	buf_puts(f->out, " note: ");
-	ink(f, INK_PLAIN);
-	put_text(f, note, 7);
-}
-
-static void put_ran(struct face *f)
-{
-	const struct block_function *r = f->a->ran;
-	const struct flow_sums *s = flow_sums(f->a->blocks->flow);
-	char i[NUM_MAX], n[NUM_MAX], e[NUM_MAX], k[NUM_MAX];
-	struct buf line = BUF_INIT;
-
-	if (f->a->blocks->scaled)
-		buf_printf(&line, "%s instructions, entered %s times %s, by ",
-			   num_count(i, r->insns.v), page_estimate(n, r->calls.v),
-			   page_error(e, r->calls));
-	else
-		buf_puts(&line, "weights of blocks, no runs, by ");
-	buf_printf(&line, "%s branch stacks of ", num_exact(k, s->stacks));
-	buf_puts(&line, s->event ? s->event : "several events");
-	buf_putc(f->out, ' ');
-	put_text(f, buf_str(&line), 1);
-	f->out->failed |= line.failed;
-	buf_free(&line);
-}
-
-static void put_head(struct face *f)
-{
-	const struct annotate *a = f->a;
-	char n[NUM_MAX], p[NUM_MAX];
-
-	ink(f, INK_BOLD);
-	buf_putc(f->out, ' ');
-	put_safe(f, a->target.name);
-	ink(f, INK_PLAIN);
-	buf_puts(f->out, "  ");
-	put_safe(f, a->target.dso);
-	buf_printf(f->out, "\n %s samples of ", num_exact(n, a->target.total.samples));
-	put_safe(f, a->event);
-	buf_printf(f->out, ", %s of all\n", num_percent(p, a->of_all));
-	if (a->origin && *a->origin) {
-		buf_putc(f->out, ' ');
-		put_text(f, a->origin, 1);
-	}
-	annotate_account_sum(f->out, a);
-	if (a->ran)
-		put_ran(f);
-	for (size_t i = 0; i < a->notes.n; i++)
-		put_note(f, a->notes.v[i]);
-}
-
-/* The one with most samples of those that come after `last` in that order; equal ones as they
- * lie. */
-static const struct annotate_insn *next_hottest(const struct annotate *a,
-						const struct annotate_insn *last)
-{
-	const struct annotate_insn *best = NULL;
-
-	vec_each (&a->insn, const struct annotate_insn *, i) {
-		if (last && (i->t.samples > last->t.samples ||
-			     (i->t.samples == last->t.samples && i <= last)))
-			continue;
-		if (i->t.samples && (!best || i->t.samples > best->t.samples))
-			best = i;
-	}
-	return best;
-}
-
-/* Where there are no lines to sum by. */
-static void put_hottest_instructions(struct face *f)
-{
-	const struct annotate_insn *i = NULL;
-	size_t shown = 0, sampled = 0;
-
-	vec_each (&f->a->insn, const struct annotate_insn *, k)
-		sampled += k->t.samples != 0;
-	if (sampled < 2)
-		return;
-	buf_puts(f->out, "\n  share    samples  hottest instructions\n");
-	for (; shown < HOTTEST && (i = next_hottest(f->a, i)); shown++) {
-		char address[24];
-		int n = snprintf(address, sizeof(address), "%" PRIx64 "  ", i->in.vaddr);
-
-		put_numbers(f, &i->t);
-		buf_printf(f->out, "  %s", address);
-		put_cut(f, i->in.text, 20 + (size_t)n);
-		buf_putc(f->out, '\n');
-	}
-	if (shown < sampled)
-		buf_printf(f->out, "                    (%zu more instructions)\n",
-			   sampled - shown);
-}
-
-static void put_hottest(struct face *f)
-{
-	struct annotate *a = f->a;
-	size_t shown = 0, places = 0;
-
-	for (size_t i = 0; i < a->line.n; i++)
-		places += a->line.v[i].t.samples != 0;
-	if (!a->has_lines || a->opts.no_source) {
-		put_hottest_instructions(f);
-		return;
-	}
-	if (places < 2)
-		return;
-	buf_puts(f->out, "\n  share    samples  hottest lines\n");
-	for (size_t i = 0; i < a->line.n && shown < HOTTEST && a->line.v[i].t.samples; i++) {
-		const struct annotate_line *l = &a->line.v[i];
-		const char *text = annotate_source(a, l->line.file, l->line.line);
-		size_t used = 20;
-
-		put_numbers(f, &l->t);
-		buf_puts(f->out, "  ");
-		used += put_place(f, &l->line);
-		while (text && (*text == ' ' || *text == '\t'))
-			text++;
-		if (text && *text) {
-			buf_puts(f->out, "  ");
-			put_cut(f, text, used + 2);
-		}
-		buf_putc(f->out, '\n');
-		shown++;
-	}
-	if (shown < places)
-		buf_printf(f->out, "                    (%zu more lines)\n", places - shown);
 }
 
 /* ---- instructions ------------------------------------------------------------------------------
@@ -243,6 +107,11 @@ static void put_hottest(struct face *f)
 static size_t blocks_width(const struct face *f)
 {
 	return (f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0) + annotate_account_width(f->a, f->st);
+}
+
+static size_t columns_before(const struct face *f)
+{
+	return 20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
 }
 
 static void put_arrow(struct face *f, size_t row)
@@ -260,8 +129,7 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 {
 	const struct source_line *l = &f->a->insn.v[r->first].line;
 	const char *text = annotate_source(f->a, l->file, l->line);
-	size_t used = 18 + 2 + blocks_width(f) + f->addr_width +
-		      (f->arrows.width ? f->arrows.width + 2 : 1);
+	size_t used = columns_before(f);
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
@@ -278,29 +146,80 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 	buf_putc(f->out, '\n');
 }
 
+/* "inlined: mix from p.c:12, in outer from p.c:20", safe. Each name has at most `room` columns (0:
+ * any); SIZE_MAX: the line is made without names. */
+static void chain_of(struct face *f, const struct annotate_inline *c, size_t room, struct buf *line)
+{
+	struct buf name = BUF_INIT;
+
+	for (size_t i = c->n; i-- > 0;) {
+		buf_reset(&name);
+		text_put_safe(&name, room == SIZE_MAX ? "" : c->level[i].name, f->st->ascii);
+		buf_puts(line, i + 1 == c->n ? "inlined: " : ", in ");
+		buf_puts(line, room && room != SIZE_MAX ? text_names_get(&f->names, buf_str(&name),
+									 f->st->width - room)
+							: buf_str(&name));
+		buf_puts(line, " from ");
+		place_of(f, &c->level[i].at, line);
+	}
+	line->failed |= name.failed;
+	buf_free(&name);
+}
+
+/* Columns for each name of a chain of inlined calls; 0: all have as many as they need. */
+static size_t name_room(struct face *f, const struct annotate_inline *c)
+{
+	size_t width = f->st->width, used = columns_before(f), rest;
+	struct buf line = BUF_INIT;
+
+	if (!width)
+		return 0;
+	chain_of(f, c, 0, &line);
+	if (used + text_width(buf_str(&line)) <= width) {
+		buf_free(&line);
+		return 0;
+	}
+	buf_reset(&line);
+	chain_of(f, c, SIZE_MAX, &line);
+	rest = used + text_width(buf_str(&line));
+	f->out->failed |= line.failed;
+	buf_free(&line);
+	if (width < rest + LEAST_NAME * c->n)
+		return LEAST_NAME;
+	return (width - rest) / c->n;
+}
+
+/* All names that are cut, so that each gets a text of its own. */
+static void settle_names(struct face *f)
+{
+	vec_each (&f->rows.v, const struct annotate_row *, r) {
+		const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
+		size_t room = r->kind == ROW_INLINE && c->n ? name_room(f, c) : 0;
+
+		for (size_t i = 0; room && i < c->n; i++) {
+			buf_reset(&f->text);
+			text_put_safe(&f->text, c->level[i].name, f->st->ascii);
+			text_names_add(&f->names, buf_str(&f->text), f->st->width - room);
+		}
+	}
+	text_names_settle(&f->names, f->st->width, f->st->ascii);
+}
+
 static void put_inline_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_inline *c = &f->a->inl.v[f->a->insn.v[r->first].inl];
-	size_t used =
-		20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
 	struct buf line = BUF_INIT;
 
 	buf_fill(f->out, ' ', 20 + blocks_width(f) + f->addr_width);
 	put_arrow(f, row);
-	if (!c->n)
-		buf_printf(&line, "in %s", f->a->target.name);
-	for (size_t i = c->n; i-- > 0;) {
-		const struct source_line *at = &c->level[i].at;
-
-		buf_printf(&line, "%s%s from %s:", i + 1 == c->n ? "inlined: " : ", in ",
-			   c->level[i].name, at->file ? path_base(at->file) : "??");
-		if (at->line)
-			buf_printf(&line, "%u", at->line);
-		else
-			buf_putc(&line, '?');
-	}
 	ink(f, INK_DIM);
-	put_cut(f, buf_str(&line), used); /* templates nest names of thousands of letters */
+	if (c->n) {
+		chain_of(f, c, name_room(f, c), &line);
+		buf_puts(f->out, buf_str(&line));
+	} else {
+		buf_printf(&line, "in %s", f->a->target.name);
+		put_cut(f, buf_str(&line), columns_before(f));
+	}
 	ink(f, INK_PLAIN);
 	buf_putc(f->out, '\n');
 	f->out->failed |= line.failed;
@@ -310,8 +229,7 @@ static void put_inline_row(struct face *f, const struct annotate_row *r, size_t 
 static void put_insn_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
-	size_t used =
-		20 + blocks_width(f) + f->addr_width + (f->arrows.width ? f->arrows.width + 2 : 1);
+	size_t used = columns_before(f);
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
@@ -350,9 +268,9 @@ static void put_fold_row(struct face *f, const struct annotate_row *r, size_t ro
 
 static void put_elsewhere(struct face *f)
 {
-	if (!f->a->elsewhere.samples)
+	if (!f->a->elsewhere.t.samples)
 		return;
-	put_numbers(f, &f->a->elsewhere);
+	put_numbers(f, &f->a->elsewhere.t);
 	buf_puts(f->out, "  at addresses that are no instruction of this function's code here\n");
 }
 
@@ -388,6 +306,7 @@ static void put_instructions(struct face *f)
 		f->out->failed = true;
 		return;
 	}
+	settle_names(f);
 	put_account_heads(f);
 	buf_puts(f->out, "  share    samples");
 	annotate_account_head(f->out, a, f->st, 2);
@@ -443,11 +362,12 @@ static void put_source(struct face *f)
 {
 	struct annotate *a = f->a;
 	const struct annotate_line *prev = NULL;
+	VEC(struct annotate_line) lines = VEC_INIT;
 
-	vec_sort(&a->line, by_place);
-	for (size_t i = 0; i < a->line.n; i++) {
-		const struct annotate_line *l = &a->line.v[i];
-
+	vec_each (&a->line, const struct annotate_line *, l)
+		f->out->failed |= vec_push(&lines, *l) != 0;
+	vec_sort(&lines, by_place);
+	vec_each (&lines, const struct annotate_line *, l) {
 		if (a->opts.min > 0 && annotate_share(a, &l->t) < a->opts.min)
 			continue;
 		if (!prev || !same_line(&(struct source_line){ .file = prev->line.file },
@@ -465,17 +385,42 @@ static void put_source(struct face *f)
 		prev = l;
 	}
 	put_elsewhere(f);
+	vec_free(&lines);
 }
 
-void annotate_term(struct buf *out, struct annotate *a, const struct style *st)
+/* The tables above the code. */
+static void put_hottest(struct face *f, const struct document *d, const struct show *s)
 {
-	struct face f = { .out = out, .a = a, .st = st };
+	const struct table *t;
+	size_t at = 0;
 
-	put_head(&f);
-	put_hottest(&f);
-	if (a->opts.no_asm && a->has_lines)
+	while ((t = document_next_table(d, s, TABLE_DATA, &at)) && t->form->title) {
+		struct table hottest = *t;
+
+		if (!hottest.people)
+			hottest.people = HOTTEST;
+		term_table(f->out, &hottest, f->st);
+	}
+}
+
+int annotate_term(struct buf *out, const struct document *d, const struct show *s, struct err *err)
+{
+	const struct annotate_view *v = d->ctx;
+	struct face f = { .out = out, .a = v->a, .st = &s->style };
+
+	if (s->table)
+		return format_term(out, d, s, err);
+	term_titles(out, d, &s->style);
+	term_notes(out, d, &s->style);
+	put_hottest(&f, d, s);
+	if (f.a->opts.no_asm && f.a->has_lines)
 		put_source(&f);
 	else
 		put_instructions(&f);
+	buf_putc(out, '\n');
+	term_facts(out, d, &s->style);
+	out->failed |= f.text.failed;
+	text_names_free(&f.names);
 	buf_free(&f.text);
+	return 0;
 }
