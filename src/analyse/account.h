@@ -30,7 +30,8 @@
 #include "base/arena.h"
 #include "model/account.h"
 
-#define ACCOUNT_FEW 4
+#define ACCOUNT_FEW  4
+#define ACCOUNT_SURE 10 /* samples that were due of an event that has none: it is dead */
 
 enum account_why { /* a cell has no value */
 		   ACCOUNT_OK,
@@ -42,6 +43,7 @@ enum account_why { /* a cell has no value */
 		   ACCOUNT_NO_TIME,	 /* nanoseconds, and nothing tells how fast the core was */
 		   ACCOUNT_DIVIDED_BY_0,
 		   ACCOUNT_NO_RUNNING, /* its event never had a counter */
+		   ACCOUNT_DEAD,       /* its event had no sample, though any program has it */
 		   ACCOUNT_ONE_THREAD, /* it is of two threads on a core, and there was one */
 		   ACCOUNT_UNKNOWN,    /* its formula asks for what a recording does not tell */
 };
@@ -72,6 +74,7 @@ struct account_bound {
 	bool nominal;		    /* that is the nominal frequency: no other is known */
 	bool one_thread;	    /* cores ran one thread at a time */
 	double halted;		    /* share of the time between first and last sample; NAN */
+	bool *dead; /* by recorded event: see account_time.turns; what needs it has no value */
 	struct account_work *work;
 };
 
@@ -98,6 +101,11 @@ struct account_time {
 	double ghz;	  /* of the core while it ran, where the reference clock does not tell; 0 */
 	double nominal;	  /* Hz, of any core while nothing else is known; 0: not known either */
 	bool one_thread;  /* no two threads share a core */
+	/* Of all events, the greatest factor by which one was corrected for the time without a
+	 * counter; 0: not known. An event that has no sample in the whole recording is dead if its
+	 * node says that any program has it (`always`), and so many cycles have it
+	 * ACCOUNT_SURE times. */
+	double turns;
 	const bool *never; /* by recorded event: it never had a counter; NULL: none is known */
 	/* By recorded event, the share of its sum that makes up for when it was throttled: it may
 	 * be twice as much or none, which is in the errors. NULL: none is known. */

@@ -32,7 +32,8 @@
  * occurrences. What has neither event nor formula is the sum of what `adds` to it, or `cover none`:
  * no node has both. Facts of the machine (TSC, #num_cpus, ...) are names, too. A node with `whole`
  * has one value, of all that was recorded, wherever it is used. A node with `smt`, and all below
- * it, has none where cores run one thread.
+ * it, has none where cores run one thread. A node with `always` happens in any program: without a
+ * sample its event is suspected not to work.
  */
 #ifndef CYCLADE_MODEL_ACCOUNT_H
 #define CYCLADE_MODEL_ACCOUNT_H
@@ -69,6 +70,7 @@ struct account_node {
 	bool adds;	  /* to its parent */
 	bool whole;	  /* of the whole recording, not of a row */
 	bool smt;	  /* of two threads on a core: there is none where a core runs one */
+	double always;	  /* occurrences in a cycle that any program has at least; 0: not known */
 	bool cycles;	  /* its value is cycles; else `unit` */
 	const char *unit; /* "" of cycles */
 	const struct expr *expr; /* NULL: none. EXPR_EVENT: model event; EXPR_METRIC: node */

@@ -232,7 +232,7 @@ def shown(path):
     p = run("-i", path, "--limit", "1", "--min", "0")
     t.ok("(2 more)" in p.stdout, "--limit sums the rest")
     p = run("-i", path, "-v")
-    t.ok(all(re.search(r"^ +[\d,]+ +- +- +- +yes +%s$" % re.escape(n), p.stdout, re.M) for n, _, _ in SKX), "-v lists the events",
+    t.ok(all(re.search(r"^ +[\d,]+ +- +- +- +(yes +)?yes +%s$" % re.escape(n), p.stdout, re.M) for n, _, _ in SKX), "-v lists the events",
          p.stdout[-3000:])
 
 
@@ -381,6 +381,40 @@ def same_names(where):
         t.equal(round(sum(float(r["Local_DRAM"] or 0) for r in rows)), e[DRAM] * PERIOD[DRAM] * 167, "annotate --account: its costs")
 
 
+def dead(where):
+    """An event without a sample that any program has is suspected, in all formats, and annotate too; if it had time enough."""
+    stalls = "UOPS_RETIRED.STALL_CYCLES"
+    path = os.path.join(where, "dead.data")
+
+    def look(cycles, *argv, stalled=0, tid=20, **more):
+        m = Made(where, times="share" in more)
+        m.put("hot", CYCLES, cycles)
+        m.put("hot", REF, cycles)
+        m.put("hot", "INST_RETIRED.ANY", cycles)
+        m.put("hot", stalls, stalled, tid=tid)
+        if "share" in more:
+            m.put("hot", DRAM, 100)
+        m.write(path, **more)
+        d = loads("-i", path, *argv)
+        flags = [e["suspect"] for e in d["events"] if e["event"] == stalls]
+        return d["nodes"]["Stalled"], d["nodes"]["Unstalled"], flags == [True], [n for n in d["notes"] if "counter may not work" in n]
+
+    s, u, suspect, notes = look(1000)
+    t.ok(s["value"] is None is u["value"] and "counter may not work" in s["value_why"] and s["lacks"] == stalls == u["lacks"] and
+         suspect and len(notes) == 1 and stalls in notes[0] and "INST_RETIRED" not in notes[0], "a dead event is suspected", (s, u, notes))
+    for form in ("term", "markdown", "html"):
+        said = run("-i", path, "--format", form).stdout.replace("\\", "")
+        t.ok(re.search(r"Stalled\W.*\?.*dead counter", said) and stalls in said and " ".join(said.split()).count("counter may not work") >= 2,
+             "a dead event, in " + form, said[-1500:])
+    for command in (["report", "--account", "--format", "csv"], ["annotate", "--account", "hot"]):
+        p = subprocess.run([CYCLADE, *command, "-i", path], capture_output=True, text=True, timeout=600)
+        t.ok("counter may not work" in " ".join((p.stdout + p.stderr).split()), "a dead event: " + " ".join(command[:2]), p.stdout[-600:] + p.stderr)
+    for name, argv, more in (("too few cycles", (1 / 2,), {}), ("it has samples of another thread", (1, "--only-tid", "20"), dict(stalled=3, tid=21)),
+                             ("it shared its counter", (1,), dict(share=lambda e, now: 1.0 if e < RARE else 0.5))):
+        s, u, suspect, notes = look(int(1000 * argv[0]), *argv[1:], **more)
+        t.ok(s["value"] == 0 and u["value"] and not suspect and stalls not in str(notes), "no sample, but " + name + ": it is 0", (s, u, suspect, notes))
+
+
 def hostile(where):
     """Names that a terminal, a spreadsheet or a page would obey, in all tables of all formats; and losses."""
     m = Made(where, names=("=cmd|\x1b[31m,\"a\"", "<b>\n|`x`", "\udcff\udcfe"))
@@ -421,6 +455,7 @@ def main():
         annotated(where)
         sockets(where)
         same_names(where)
+        dead(where)
         hostile(where)
     t.done()
     return 1 if t.bad else 0

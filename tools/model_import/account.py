@@ -8,8 +8,12 @@ has not is left out (account.h and doc/model-format.md tell what the keywords me
 import os
 import re
 
-ORDER = ('parent', 'part', 'cover', 'event', 'penalty', 'expr', 'adds', 'unit', 'whole', 'smt', 'within',
-         'same', 'tolerance', 'period', 'precise', 'note')
+ORDER = ('parent', 'part', 'cover', 'event', 'penalty', 'expr', 'adds', 'unit', 'whole', 'smt', 'always',
+         'within', 'same', 'tolerance', 'period', 'precise', 'note')
+# What any program has, and so often in a cycle at least: without a sample its event is suspected.
+ALWAYS = {'Reference_Cycles': '0.1', 'Stalled': '0.01', 'Retiring_Cycles': '0.02', 'Instructions': '0.02',
+          'Instructions_Precise': '0.02', 'Branches': '0.002', 'Taken_Branches': '0.001', 'Uops_Retired': '0.02',
+          'Uops_Issued': '0.02', 'Issue_Cycles': '0.02', 'Retire_Slots': '0.02'}
 
 
 class Account:
@@ -69,8 +73,10 @@ class Account:
                 row.pop('adds', None)
                 row.pop('within', None)
                 row['note'] = row.get('lacks', 'This CPU has no event for it.')
-        for row in self.nodes.values():
+        for name, row in self.nodes.items():
             row.pop('lacks', None)
+            if name in ALWAYS and ('event' in row or 'expr' in row):
+                row['always'] = ALWAYS[name]
         gone = True
         while gone:              # a sum that is nothing adds nothing
             gone = False

@@ -21,6 +21,8 @@ static const char *const why_texts[] = {
 	[ACCOUNT_NO_TIME] = "it costs nanoseconds, and nothing tells the clock's frequency",
 	[ACCOUNT_DIVIDED_BY_0] = "its formula divides by 0",
 	[ACCOUNT_NO_RUNNING] = "its event never had a counter",
+	[ACCOUNT_DEAD] = "its event has no sample, though any program has it: its counter may not "
+			 "work here",
 	[ACCOUNT_ONE_THREAD] = "cores ran one thread (no SMT)",
 	[ACCOUNT_UNKNOWN] = "its formula asks for what a recording does not tell",
 };
@@ -62,14 +64,22 @@ static void none(struct account_cell *c, enum account_why why, uint32_t which)
 	c->which = which;
 }
 
+static enum account_why why_no_event(const struct account_use *u)
+{
+	return u->never		 ? ACCOUNT_NO_RUNNING
+	       : u->dead	 ? ACCOUNT_DEAD
+	       : u->recorded < 0 ? ACCOUNT_NOT_RECORDED
+				 : ACCOUNT_OK;
+}
+
 /* The event's occurrences, or why they are not known. */
 static bool has_event(const struct eval *x, uint32_t use, struct account_cell *c)
 {
 	const struct account_use *u = &x->w->use[use];
 
-	if (u->recorded >= 0 && !u->never)
+	if (!why_no_event(u))
 		return true;
-	none(c, u->never ? ACCOUNT_NO_RUNNING : ACCOUNT_NOT_RECORDED, u->event);
+	none(c, why_no_event(u), u->event);
 	return false;
 }
 
@@ -225,8 +235,8 @@ static void why_of(const struct eval *x, const struct value *v, struct account_c
 	case VALUE_NOT_COUNTED:
 		none(c, ACCOUNT_NOT_RECORDED, v->which);
 		for (size_t i = 0; i < x->w->n_use; i++)
-			if (x->w->use[i].event == v->which && x->w->use[i].never)
-				c->why = ACCOUNT_NO_RUNNING;
+			if (x->w->use[i].event == v->which && why_no_event(&x->w->use[i]))
+				c->why = why_no_event(&x->w->use[i]);
 		break;
 	case VALUE_DIVIDED_BY_0:
 	case VALUE_NOT_FINITE:
@@ -377,7 +387,7 @@ static void take_tallies(struct account_work *w, const struct tally *by_event)
 {
 	for (size_t i = 0; i < w->n_use; i++) {
 		const struct account_use *u = &w->use[i];
-		bool there = u->recorded >= 0 && !u->never;
+		bool there = !why_no_event(u);
 
 		w->tally[i] = there ? by_event[u->recorded] : (struct tally){ 0 };
 		w->variance[i] = w->tally[i].period_sq +
@@ -454,9 +464,59 @@ static double halted(const struct account_bound *b, const struct tally *by_event
 {
 	const struct account *acc = b->acc;
 	int32_t ref = acc->reference == MODEL_NONE ? -1 : b->event[acc->reference];
-	double share = ref < 0 ? NAN : 1 - (double)by_event[ref].period / all;
+	double share = ref < 0 || b->dead[ref] ? NAN : 1 - (double)by_event[ref].period / all;
 
 	return share < 0 ? 0 : share;
+}
+
+/* ---- events that do not work ---- */
+
+/* So many samples were due of an event that has none: it is dead. */
+static bool suspect(struct account_bound *b, uint32_t use, double rate, double turns)
+{
+	struct account_use *u = &b->work->use[use];
+	double due = b->whole[0].v * rate / (u->weight * (turns > 1 ? turns : 1));
+
+	if (u->recorded < 0 || u->never || !u->empty || !(due >= ACCOUNT_SURE))
+		return false;
+	u->dead = b->dead[u->recorded] = true;
+	return true;
+}
+
+/* Of the nodes that any program has: their event, or all those of a formula that is 0. */
+static bool find_dead(struct account_bound *b, const struct account_time *time)
+{
+	const struct account_work *w = b->work;
+	double turns = time ? time->turns : 0;
+	bool found = false;
+
+	for (size_t i = 0; i < b->acc->n; i++) {
+		const struct account_node *t = &b->acc->node[i];
+
+		if (!(t->always > 0))
+			continue;
+		if (t->event != MODEL_NONE)
+			found |= suspect(b, w->use_of[i], t->always, turns);
+		for (uint32_t k = w->need_from[i]; b->whole[i].v == 0 && k < w->need_from[i + 1];
+		     k++)
+			if (w->need[k].kind == EXPR_EVENT)
+				found |= suspect(b, w->need[k].index, t->always, turns);
+	}
+	return found;
+}
+
+static void weigh_uses(struct account_bound *b, const struct tally *by_event,
+		       const struct account_time *time)
+{
+	for (size_t i = 0; i < b->work->n_use; i++) {
+		struct account_use *u = &b->work->use[i];
+		const struct tally *t = u->recorded < 0 ? NULL : &by_event[u->recorded];
+
+		u->never = t && time && time->never && time->never[u->recorded];
+		u->made_up = t && time && time->made_up ? time->made_up[u->recorded] : 0;
+		if (t && t->samples)
+			u->weight = (double)t->period / (double)t->samples;
+	}
 }
 
 int account_whole(struct account_bound *b, struct arena *a, const struct tally *by_event,
@@ -467,27 +527,22 @@ int account_whole(struct account_bound *b, struct arena *a, const struct tally *
 	b->whole = arena_alloc(a, (b->acc->n + 1) * sizeof(*b->whole));
 	if (!b->whole)
 		return err_nomem(err);
-	for (size_t i = 0; i < b->work->n_use; i++) {
-		struct account_use *u = &b->work->use[i];
-		const struct tally *t = u->recorded < 0 ? NULL : &by_event[u->recorded];
-
-		u->never = t && time && time->never && time->never[u->recorded];
-		u->made_up = t && time && time->made_up ? time->made_up[u->recorded] : 0;
-		if (t && t->samples)
-			u->weight = (double)t->period / (double)t->samples;
-	}
+	weigh_uses(b, by_event, time);
 	b->clock_ratio = clock_ratio(b, by_event);
 	b->ghz = ghz_of(b, time);
 	b->one_thread = time && time->one_thread;
 	for (size_t i = 0; i < SYSTEM_COUNT; i++)
 		b->work->system[i] = NAN;
 	b->work->system[SYSTEM_TSC] = reference_cycles(b->acc, time);
-	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
-	assert(is_share_or_unknown(b->halted) && !(b->clock_ratio < 0));
+	assert(!(b->clock_ratio < 0));
 	x.cell = b->whole;
 	for (size_t i = b->work->n_use; i < b->work->n_sources; i++)
 		b->work->variance[i] = 0;
 	evaluate(&x, by_event);
+	if (find_dead(b, time))
+		evaluate(&x, by_event);
+	b->halted = halted(b, by_event, b->work->system[SYSTEM_TSC]);
+	assert(is_share_or_unknown(b->halted));
 	keep_errors(b, by_event);
 	return 0;
 }

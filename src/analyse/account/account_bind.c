@@ -126,12 +126,13 @@ static int alloc_work(struct binding *x, size_t n_recorded, struct err *err)
 	w->child = arena_alloc(x->a, n * sizeof(*w->child));
 	w->sibling = arena_alloc(x->a, n * sizeof(*w->sibling));
 	w->used = arena_alloc(x->a, n_recorded + 1);
+	x->b->dead = arena_alloc(x->a, n_recorded + 1);
 	w->count = arena_alloc(x->a, n_events * sizeof(*w->count));
 	w->vague = arena_alloc(x->a, n * sizeof(*w->vague));
 	w->value = arena_alloc(x->a, n * sizeof(*w->value));
 	x->use_of_event = arena_alloc(x->a, n_events * sizeof(*x->use_of_event));
 	if (!w->use || !w->use_of || !w->source_of || !w->need_from || !w->child || !w->sibling ||
-	    !w->used || !w->count || !w->vague || !w->value || !x->use_of_event)
+	    !w->used || !x->b->dead || !w->count || !w->vague || !w->value || !x->use_of_event)
 		return err_nomem(err);
 	for (size_t i = 0; i < n_events; i++) {
 		w->count[i] = NAN;
@@ -178,6 +179,7 @@ static int bind_events(struct binding *x, const struct pd_event *ev, size_t n,
 		if (u->recorded < 0)
 			continue;
 		x->w->used[u->recorded] = true;
+		u->empty = !ev[u->recorded].samples;
 		if (!ev[u->recorded].attr.freq && ev[u->recorded].attr.sample_period)
 			u->weight = (double)ev[u->recorded].attr.sample_period;
 	}

@@ -23,6 +23,8 @@ struct account_use { /* an event of the model that the tree uses */
 	uint32_t event;
 	int32_t recorded; /* -1: it was not */
 	bool never;	  /* it had no counter */
+	bool empty;	  /* nothing in the whole recording, selected or not, is a sample of it */
+	bool dead;	  /* though it must have happened */
 	double weight;	  /* of a sample, about; NAN: not known */
 	double made_up;	  /* share of it that is a guess as large as itself */
 };

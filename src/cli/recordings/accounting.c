@@ -283,6 +283,45 @@ static const double *made_up(struct accounting *x, struct cli *cli, const struct
 	return share;
 }
 
+/* The greatest correction of an event for the time without a counter. */
+static double turns_of(const struct accounting *x)
+{
+	size_t n;
+	const struct mux_event *m = mux_events(x->mux, &n);
+	double most = 0;
+
+	for (size_t e = 0; e < n; e++)
+		if (m[e].told && m[e].mean > most)
+			most = m[e].mean;
+	return most;
+}
+
+/* Events whose counters seem to be dead, in all formats. */
+static int note_dead(struct accounting *x, struct cli *cli, const struct accounting_core *c,
+		     const struct pd_event *ev, size_t n, struct err *err)
+{
+	char cycles[NUM_MAX];
+	struct buf b = BUF_INIT;
+	int ret = 0;
+
+	for (size_t e = 0; e < n; e++)
+		if (c->bound.dead[e])
+			buf_printf(&b, "%s%s", b.len ? ", " : "", ev[e].name);
+	if (b.len)
+		ret = note(
+			x,
+			arena_printf(&cli->arena,
+				     "no sample of %s in %s cycles, though any program has some: "
+				     "the counter may not work here, and what needs it is "
+				     "doubtful (?)",
+				     buf_str(&b), num_count(cycles, c->bound.whole[0].v)),
+			err);
+	if (b.failed)
+		ret = err_nomem(err);
+	buf_free(&b);
+	return ret;
+}
+
 static int note_nominal(struct accounting *x, struct cli *cli, double hz, struct err *err)
 {
 	bool any = false;
@@ -326,6 +365,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 	if (i->arch && !strncmp(i->arch, "x86", 3))
 		time.nominal = time.reference;
 	time.one_thread = one_thread_a_core(i);
+	time.turns = turns_of(x);
 	time.made_up = made_up(x, cli, pd_events(rec, &n), err);
 	if (!time.made_up)
 		return -1;
@@ -334,7 +374,8 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 
 		time.cpus = c->cpus ? c->cpus : i->cpus_online;
 		time.ghz = ghz_of_tasks(x, c, rec, sum);
-		if (account_whole(&c->bound, &cli->arena, all, &time, err))
+		if (account_whole(&c->bound, &cli->arena, all, &time, err) ||
+		    note_dead(x, cli, c, pd_events(rec, &n), n, err))
 			return -1;
 	}
 	return note_nominal(x, cli, hz, err) ? -1 : drop_idle(x, cli, err);

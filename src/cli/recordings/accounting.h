@@ -17,7 +17,7 @@
 #include "cli/cli.h"
 
 #define ACCOUNTING_CORES 4
-#define ACCOUNTING_NOTES (4 + 2 * ACCOUNTING_CORES)
+#define ACCOUNTING_NOTES (4 + 3 * ACCOUNTING_CORES)
 
 struct accounting_core { /* a kind of cores */
 	struct model *model;

@@ -228,12 +228,22 @@ static void words_of(struct account_build *b, uint32_t row, struct account_node 
 	t->try_ = t->try_ ? t->try_ : "";
 }
 
+static int always_of(struct account_build *b, uint32_t row, struct account_node *t)
+{
+	const struct raw_value *v = value_of(b, row, ACCOUNT_ALWAYS);
+
+	if (v->s && (num_parse_double(&t->always, v->s, NULL) || !(t->always > 0)))
+		return account_fail(b, v, ACCOUNT_ALWAYS, "expected occurrences in a cycle: 0.02");
+	return 0;
+}
+
 static int facts(struct account_build *b, uint32_t row, struct account_node *t)
 {
 	int part = -1, cover = COVER_FULL;
 
 	if (word_of(b, row, ACCOUNT_PART, parts, &part) ||
-	    word_of(b, row, ACCOUNT_COVER, covers, &cover) || event_of(b, row, t))
+	    word_of(b, row, ACCOUNT_COVER, covers, &cover) || event_of(b, row, t) ||
+	    always_of(b, row, t))
 		return -1;
 	if (part < 0 && t->parent == MODEL_NONE)
 		return row_fail(b, row, "says not which part of the whole it is of (part)");

@@ -130,7 +130,7 @@ static void missing(struct document *d, const struct account_view *v, struct buf
 	add(d, v, "not recorded", b);
 	x = (struct names){ .b = b, .all = v->opts.all };
 	for (uint32_t e = 0; e < acc->model->n_events; e++)
-		if (bd->event[e] >= 0 && !v->whole[bd->event[e]].samples)
+		if (bd->event[e] >= 0 && !v->whole[bd->event[e]].samples && !bd->dead[bd->event[e]])
 			put_name(&x, v->source.view->event[bd->event[e]].name);
 	end_names(&x);
 	if (b->len)

@@ -20,7 +20,7 @@ static const struct {
 } legend[] = {
 	{ '~', "too few samples to distinguish it from zero" },
 	{ '>', "a lower bound: parts of it were not recorded" },
-	{ '?', "contradicted by another event" },
+	{ '?', "doubtful: another event contradicts it, or its counter may not work" },
 	{ '^', "more than what holds it: penalties overlapped in time" },
 	{ '-', "not measured; why: --format csv --table nodes" },
 };
@@ -41,12 +41,17 @@ static void put_marks(struct buf *b, const struct account_cell *x, bool before)
 	}
 }
 
+static unsigned char no_value(const struct account_cell *x)
+{
+	return x->why == ACCOUNT_DEAD ? '?' : '-';
+}
+
 static void note_marks(bool used[128], const struct account_cell *x)
 {
 	struct buf b = BUF_INIT;
 
 	if (isnan(x->v)) {
-		used['-'] = true;
+		used[no_value(x)] = true;
 		return;
 	}
 	put_marks(&b, x, true);
@@ -109,7 +114,7 @@ TABLE_GET(branch)
 	out->kind = T_TEXT;
 	out->dim = !x->significant;
 	if (isnan(x->v)) {
-		buf_putc(b, '-');
+		buf_putc(b, (char)no_value(x));
 	} else if (x->v == 0 && !x->samples) {
 		buf_puts(b, x->why == ACCOUNT_PARTS ? ">0" : "0");
 	} else {
@@ -320,7 +325,7 @@ TABLE_GET(node_share)
 		return;
 	out->dim = !x->significant;
 	if (isnan(x->v)) {
-		out->text = "-";
+		cell_printf(out, "%c", no_value(x));
 		return;
 	}
 	if (!acc_of(v)->node[((const struct line *)r->p)->node].cycles)
@@ -376,6 +381,7 @@ TABLE_GET(remark)
 		[ACCOUNT_NO_TIME] = "unknown frequency",
 		[ACCOUNT_DIVIDED_BY_0] = "divided by 0",
 		[ACCOUNT_NO_RUNNING] = "had no counter",
+		[ACCOUNT_DEAD] = "dead counter?",
 		[ACCOUNT_ONE_THREAD] = "one thread a core",
 		[ACCOUNT_UNKNOWN] = "not in a recording",
 	};

@@ -454,6 +454,7 @@ TABLE_GET(event_pmu)
 }
 
 TABLE_CELL(event_name, out->text = view_of(t, r)->source.view->event[r->i].name)
+TABLE_CELL(suspect, out->n = user_of(t, r->i) && user_of(t, r->i)->source.bound->dead[r->i])
 TABLE_CELL(used, out->n = user_of(t, r->i) != NULL)
 
 TABLE_GET(factor)
@@ -486,9 +487,11 @@ static const struct table_column event_columns[] = {
 	COLUMN("least", "least", T_REAL, 0, "the least of them", FACTOR(least)),
 	COLUMN("most", "most", T_REAL, 0, "the greatest of them", FACTOR(most)),
 	COLUMN("windows", "windows", T_COUNT, C_DATA, "how many there are", .get = windows),
+	COLUMN("suspect", "suspect", T_FLAG, 0, "has no sample, though any program has it",
+	       .get = suspect),
 	COLUMN("used", "used", T_FLAG, 0, "an account uses it", .get = used),
 	COLUMN("pmu", "cores", T_TEXT, C_SPARSE, "kind of cores of a hybrid", .get = event_pmu),
-	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "that was recorded", .get = event_name),
+	COLUMN("event", "event", T_TEXT, C_KEY, "that was recorded", .get = event_name),
 };
 #undef OF
 #undef FACTOR

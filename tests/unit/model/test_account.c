@@ -273,6 +273,8 @@ static void refusals(void **state)
 		{ WHOLE "node A\npart info\nevent UOPS\nwithin A\n", ":10: ", "another node" },
 		{ WHOLE "node A\npart info\nevent UOPS\nsame Cycles\n", ":10: ", "is in cycles" },
 		{ WHOLE "node A\npart info\nevent UOPS\ntolerance 2\n", ":10: ", "a share" },
+		{ WHOLE "node A\npart info\nevent UOPS\nalways x\n",
+		  ":10: ", "occurrences in a cycle" },
 		{ WHOLE "node A\npart info\nevent UOPS\npenalty 2\nunit x\n",
 		  ":11: ", "in cycles" },
 		{ WHOLE "node A\npart info\nflag > 1\n", ":9:1: ", "no keyword flag" },
