@@ -38,18 +38,29 @@ static bool is_prose(const char *line, size_t len)
 	return len && *line != ' ' && *line != '#' && *line != '|' && *line != '@';
 }
 
+static bool is_item(const char *line)
+{
+	return !strncmp(line, "* ", 2);
+}
+
+/* An item of a list is a paragraph, whose further lines begin with two blanks. */
 static const char *put_paragraph(struct buf *b, const char *line, size_t width)
 {
+	const bool item = is_item(line);
 	struct buf text = BUF_INIT;
 
-	for (size_t len; (len = strcspn(line, "\n")) && is_prose(line, len);
-	     line += len + (line[len] == '\n')) {
+	for (size_t len; (len = strcspn(line, "\n")); line += len + (line[len] == '\n')) {
+		size_t blanks = item ? strspn(line, " ") : 0;
+
+		if (blanks > 2 || !is_prose(line + blanks, len - blanks) ||
+		    (text.len && is_item(line)))
+			break;
 		if (text.len)
 			buf_putc(&text, ' ');
-		put_plain(&text, line, len);
+		put_plain(&text, line + blanks, len - blanks);
 	}
 	buf_puts(b, "    ");
-	text_put_wrapped(b, buf_str(&text), 4, width);
+	text_put_wrapped(b, buf_str(&text), item ? 6 : 4, width);
 	buf_putc(b, '\n');
 	b->failed |= text.failed;
 	buf_free(&text);
