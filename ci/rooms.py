@@ -28,12 +28,6 @@ NO_THREADS = ["model"]
 # Formats are written by `show`, and foreign ones by exporters. These files still write some by hand: a file that no longer
 # does loses its row, and no file gets one.
 WRITERS = """
-report/json_more.h
-report/losses.c
-report/profile/sink_csv.c
-report/profile/sink_json.c
-report/profile/sink_markdown.c
-report/tree/tree_saved.c
 """.split()
 EXPORTERS = ["report/export/export_firefox.c"]
 WRITES = re.compile(r"\b(json_(init|object|array|end_object|end_array|str|strings|u64|i64|hex|real|bool|null)|"

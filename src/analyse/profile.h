@@ -69,6 +69,7 @@ struct profile_opts {
 	bool chains;	   /* build the prefix tree; not with branches */
 	bool chain_lines;  /* its frames are told apart by source line, not only by symbol */
 	bool chain_inline; /* inlined calls are frames of their own */
+	bool chain_comm; /* the outermost frame is the thread's name; with KEY_COMM, for the tree */
 	/* Instead of the tree; with chains: */
 	enum profile_stacks_how stacks;
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
@@ -132,6 +133,7 @@ struct profile_frame {
 	const struct symbol *symbol;
 	uint8_t space;
 	bool inlined;
+	bool thread; /* no function, but a thread's name */
 };
 
 struct profile_chains {

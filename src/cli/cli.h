@@ -29,8 +29,7 @@ enum { /* exit codes, as documented */
        EXIT_ABSENT = 127, /* the workload was not found */
 };
 
-struct sink_opts; /* report/sink.h */
-struct document;  /* show/document.h */
+struct document; /* show/document.h */
 struct document_form;
 struct show;
 
@@ -85,8 +84,6 @@ struct style cli_style(const struct cli *cli, int fd);
 
 /* What the options ask for: "json", "csv", ...; "term" where they do not say. */
 const char *cli_format(const struct cli *cli);
-/* How a sink is to write to where cli_put will. */
-int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err) MUST_USE;
 
 /* How a result is to be shown where cli_put will: format and table, refused if it has none such. */
 int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,
@@ -106,7 +103,7 @@ int cli_separator(const struct cli *cli, char *out, struct err *err) MUST_USE;
 int cli_put(const struct cli *cli, const struct buf *text, bool may_page);
 
 /* A text that may be large: to where cli_put writes and by the same rules, but of one for programs
- * (`machine`) parts leave while it is made, wherever a sink calls buf_spill. Open it first, have it
+ * (`machine`) parts leave while it is made, wherever buf_spill is called. Open it first, have it
  * written to `text`, then end it once, by either way:
  *	cli_out_put	all of it was put; returns as cli_put does
  *	cli_out_fail	it was not: `why`, unless writing failed before; there is no file of -o's

@@ -20,7 +20,6 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/sink.h"
 #include "show/document.h"
 
 /* To a terminal or a pager: where it cannot be written there is nobody to tell. */
@@ -479,13 +478,6 @@ const char *cli_format(const struct cli *cli)
 	const struct options *o = &cli->opt;
 
 	return o->json ? "json" : o->format ? o->format : o->separator ? "csv" : "term";
-}
-
-int cli_sink(const struct cli *cli, struct sink_opts *out, struct err *err)
-{
-	out->style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO);
-	out->quiet = cli->opt.quiet;
-	return cli_separator(cli, &out->separator, err);
 }
 
 int cli_show(const struct cli *cli, struct show *out, const struct document_form *f,

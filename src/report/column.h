@@ -4,7 +4,7 @@
  *
  *	keys_parse(&opts, &by_event, "comm,dso,function", &err)	-s: what rows are told apart by
  *	columns_parse(&list, default, "+period,-error", &err)	--fields
- *	column_get(id, ...)					a cell; sinks write it by its kind
+ *	column_table[id].show			a column of a table, its getter included
  *
  * column.def is the table behind all of it.
  */
@@ -18,22 +18,39 @@
 #include "analyse/profile.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "show/table.h"
 
 enum column_id {
-#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) COL_##id,
+#define PROFILE_COLUMN(id, ...) COL_##id,
 #include "report/profile/column.def"
 #undef PROFILE_COLUMN
 	COL_COUNT
 };
 
-enum { COLUMN_WEIGHT = 1, COLUMN_FLEX = 2, COLUMN_KEY = 4, COLUMN_KEEP_END = 8 };
+/* Beside the flags of a table's columns. */
+enum {
+	COLUMN_WEIGHT = 1 << 16, /* has a value for each event */
+	COLUMN_BAR = 1 << 17,	 /* the error of the column before it */
+	COLUMN_FRAME = 1 << 18,	 /* a key that frames of call chains have */
+};
+
+enum column_of { /* the reports that have it; of a key: where -s takes it */
+		 COLUMN_OF_ALL,
+		 COLUMN_OF_SAMPLES,
+		 COLUMN_OF_BRANCHES,
+		 COLUMN_OF_TOPDOWN,   /* of a sampled group of slots */
+		 COLUMN_OF_TOPDOWN_2, /* of one with level 2 */
+		 COLUMN_OF_CALLS,
+		 COLUMN_OF_TREE,
+};
 
 struct column {
-	const char *name;
+	const char *name;	  /* show.key */
+	struct table_column show; /* without what only a certain report has; .which is a key's */
 	const char *words; /* taken for it, the name first; each ends in \0, all in one more */
-	const char *header;
 	enum text_fit align;
 	unsigned width, flags;
+	enum column_of of;
 };
 
 extern const struct column column_table[COL_COUNT];
@@ -43,30 +60,14 @@ struct column_list {
 	size_t n;
 };
 
-enum cell_kind {
-	CELL_NONE,   /* has no value here: empty, or null */
-	CELL_TEXT,   /* from outside: to be escaped */
-	CELL_NUMBER, /* an identity: pid, cpu */
-	CELL_COUNT,  /* a quantity */
-	CELL_HEX,
-	CELL_SHARE, /* a fraction; NaN: cannot be told */
-	CELL_ERROR, /* half the width of the 95 % interval, a fraction */
-};
-
-struct cell {
-	enum cell_kind kind;
-	const char *text;
-	uint64_t number;
-	double real;
-};
-
 struct view;
-struct view_table;
 struct view_row;
 
-/* `event` counts within the table's events. */
-struct cell column_get(enum column_id id, const struct view *v, const struct view_table *t,
-		       const struct view_row *r, size_t event);
+/* Columns of a table of view_row, whose context is the view: in table_row.at[0] is the number of
+ * the view's table, in at[2] that of the event within it. This is a cell for those who have no such
+ * table. */
+struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
+			      const struct view_row *r, size_t event, struct buf *scratch);
 
 /* The keys of -s into opts->key; NULL is "comm,dso,function". `event` is no key of the profile: it
  * only asks for a table per event, and *by_event says so. */

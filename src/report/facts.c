@@ -252,13 +252,20 @@ size_t facts_of_recording(const struct view *v, struct fact *out)
 			  num_exact(a, l->throttles));
 	else
 		(void)add(out, &n, "throttled", false, "never");
-	if (v->profile && profile_chains(v->profile))
-		chains_cut(out, &n, profile_chains(v->profile));
 	if (l->unattributed)
 		(void)add(out, &n, "unattributed", true, "%s samples belong to no event",
 			  num_exact(a, l->unattributed));
 	if (l->aux_lost)
 		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",
 			  num_exact(a, l->aux_lost));
+	return n;
+}
+
+size_t facts_of_chains(const struct view *v, struct fact *out)
+{
+	size_t n = 0;
+
+	if (profile_chains(v->profile))
+		chains_cut(out, &n, profile_chains(v->profile));
 	return n;
 }

@@ -27,6 +27,8 @@ void fact_machine(struct buf *b, const struct view *v, bool ascii);
 size_t facts_of_event(const struct view *v, const struct view_table *t, size_t event,
 		      struct fact *out);
 size_t facts_of_recording(const struct view *v, struct fact *out);
+/* Chains that end too early; 0 or 1. */
+size_t facts_of_chains(const struct view *v, struct fact *out);
 /* Rows whose fields of PERF_METRICS say what cannot be, and so have no tree; of *trees with one. */
 size_t facts_doubtful_trees(const struct view *v, const struct view_table *t, size_t *trees);
 

@@ -18,8 +18,8 @@
 #ifndef CYCLADE_REPORT_TREE_SAVED_H
 #define CYCLADE_REPORT_TREE_SAVED_H
 
-#include "base/json.h"
 #include "report/tree_view.h"
+#include "show/table.h"
 
 struct tree_saved_why {
 	const char *name, *reason;
@@ -40,6 +40,7 @@ struct tree_saved {
 	size_t n_views;
 	const char *const *note;
 	size_t n_notes;
+	const char *missing; /* why there is no tree; NULL: there is one */
 };
 
 void tree_saved_write(struct buf *out, const struct tree_report *r);
@@ -49,8 +50,7 @@ int tree_saved_read(struct tree_saved *out, struct arena *a, const char *text, s
 		    struct err *err) MUST_USE;
 /* For people; names are made safe here. */
 void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct style *st);
-/* An object of "cpu", "trees" and "notes"; rows name their parent by id, as those of call trees
- * do. */
-void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t);
+/* Tables of what was read: rows, whose parents are told by id, and notes. */
+extern const struct table_form tree_saved_form, tree_saved_notes_form;
 
 #endif

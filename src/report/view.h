@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * view - one model of a report for every sink: which rows, in which order, what is folded.
+ * view - one model of a report for every format: which rows, in which order, what is folded.
  *
  *	keys_parse(...), profile_build(...)
  *	view_build(&v, profile, &source, &opts, &err)
- *	sink_find("term")->write(&buf, v, &style, &err)		(sink.h)
+ *	rows_put(&document, v)						(rows.h)
  *	view_free(v)
  *
  * A view has a table per event, or one for all events side by side. Every table closes: its rows

@@ -79,7 +79,7 @@ def folded(path, *words):
 
 def totals(path):
     r = json.loads(run("report", "-j", path).stdout)
-    return {e["event"]: (e["total"]["samples"], e["total"]["period"]) for e in r["tables"] if e["total"]["samples"]}
+    return {e["event"]: (e["samples"], e["period"]) for e in r["events"] if e["samples"]}
 
 
 def check_sums(name, path):

@@ -180,7 +180,7 @@ else:
     r = run("record", "--buildid-mmap", "-e", "cpu-clock", "-o", "replaced.data", "--", "sh", "-c",
             "./prog 10 200; cp '%s' other; mv other prog; ./prog 60" % RELAY)
     t.equal(mapped_ids("replaced.data", b"/prog"), {i.group(1) for i in ids}, "mappings of a replaced program have the build-ids of both")
-    rows = json.loads(run("report", "-j", "-s", "dso,sym", "-i", "replaced.data").stdout)["tables"][0]["rows"]
+    rows = json.loads(run("report", "-j", "-s", "dso,sym", "-i", "replaced.data").stdout)["rows"]
     t.ok({"first_leg", "second_leg"} <= {x["function"] for x in rows if x["dso"] == "prog@" + ids[1].group(1)[:8]}, "and the one that is there has its names", rows[:5])
 
 # ---- a recording of the whole machine leaves perf's own recordings whole (Linux marks mappings of all who listen)
@@ -253,7 +253,7 @@ t.ok(r.returncode == 143 and 0 < n < 600, "--for begins with -D's end and ends t
 # what was mapped, and what the program is called, is known from before its samples begin
 r = run("record", "-D", "200", "-e", "cpu-clock", "-F", "1000", "-o", "late.data", "--", sys.executable, "-c",
         "import time; time.sleep(.1); import ctypes; end = time.time() + .7\nwhile time.time() < end: ctypes.c_int(1)")
-rows = json.loads(run("report", "-j", "-s", "comm,dso", "-i", "late.data").stdout or "{}").get("tables", [{}])[0].get("rows", [])
+rows = json.loads(run("report", "-j", "-s", "comm,dso", "-i", "late.data").stdout or "{}").get("rows", [])
 lost = [x for x in rows if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]"]
 t.ok(rows and not lost, "-D: mappings and names of the time before are in the file", r.stderr + str(rows)[:1500])
 if PERF:
@@ -290,7 +290,7 @@ if {0, 1} <= os.sched_getaffinity(0):
                 pid = q.pid
             p.send_signal(signal.SIGINT)
         said = p.communicate()[1]
-        rows = json.loads(run("report", "-j", "-s", "pid,comm,dso", "-i", "moved.data").stdout or "{}").get("tables", [{}])[0].get("rows", [])
+        rows = json.loads(run("report", "-j", "-s", "pid,comm,dso", "-i", "moved.data").stdout or "{}").get("rows", [])
         mine = [x for x in rows if pid in (None, x.get("pid"))]
         n = sum(x["samples"] for x in mine)
         lost = sum(x["samples"] for x in mine if x.get("comm", ":").startswith(":") or x.get("dso", "[unknown]") == "[unknown]")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tables import by_event, walk  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 
 GOLDENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "goldens")
@@ -93,29 +94,30 @@ t.equal([(x["function"], int(x["samples"]), int(x["period"])) for x in rows],
 info = json.loads(run("info", "-j", simple).stdout)
 doc = json.loads(run("report", "-j", simple).stdout)
 t.equal(doc["schema"], "cyclade.report/2", "json has a schema")
-table = doc["tables"][0]
+table = by_event(doc)[0]
 t.equal([(x["function"], x["samples"]) for x in table["rows"]], [(x["function"], int(x["samples"])) for x in rows], "json says the same")
 told = [(e["samples"], e["period"]) for e in info["events"]] if "period" in info["events"][0] else None
 if told:
-    t.equal([(table["total"]["samples"], table["total"]["period"])], told, "the sums are those of info -j")
+    t.equal([(table["samples"], table["period"])], told, "the sums are those of info -j")
 else:
-    t.equal(table["total"]["samples"], info["events"][0]["samples"], "the samples are those of info -j")
-t.equal(sum(x["period"] for x in table["rows"]), table["total"]["period"], "json: rows sum to the total")
+    t.equal(table["samples"], info["events"][0]["samples"], "the samples are those of info -j")
+t.equal(sum(x["period"] for x in table["rows"]), table["period"], "json: rows sum to the total")
 r = run("report", simple, "-x", ";")
 t.ok(r.stdout.startswith("event;samples;period;share;share_error;comm;dso;function\n"), "-x is csv with that separator", r.stdout[:80])
 r = run("report", simple, "--format", "folded")
 t.equal(r.stdout.splitlines()[0], "join;hash_probe 623000", "folded without chains: the keys are the stack")
 t.equal(sum(int(x.rsplit(" ", 1)[1]) for x in r.stdout.splitlines()), 1000000, "folded: the lines sum to the total")
 
-t.equal([x["function"] for x in rows_of(simple, "--limit", "1")], ["hash_probe", "(4 more)"], "--limit sums the rest")
+t.equal([(x["function"], x["folded"]) for x in rows_of(simple, "--limit", "1")], [("hash_probe", ""), ("", "4")], "--limit sums the rest")
 rows = rows_of(simple, "--focus", "^tiny")
-t.equal([(x["function"], x["samples"]) for x in rows],
-        [("tiny1", "6"), ("tiny2", "4"), ("(left out by --focus or --hide)", "990")], "--focus tells what it left out")
+t.equal([(x["function"], x["samples"], x["folded"], x["left_out"]) for x in rows],
+        [("tiny1", "6", "", "0"), ("tiny2", "4", "", "0"), ("", "990", "3", "1")], "--focus tells what it left out")
+t.ok("(left out by --focus or --hide)" in run("report", simple, "--focus", "^tiny", "--format", "markdown").stdout, "... to people, too")
 t.equal(rows_of(simple, "--hide", "^tiny")[-1]["samples"], "10", "--hide tells what it left out")
 t.equal(rows_of(simple, "-s", "tid,comm")[0]["tid"], "7", "-s takes several keys")
 t.equal(list(rows_of(simple, "--fields", "sym,share")[0]), ["function", "share"], "--fields chooses and orders")
 doc = json.loads(run("report", "-j", simple, "--comm", "nobody").stdout)
-t.equal([(x["total"]["samples"], x["not_selected"]["samples"]) for x in doc["tables"]], [(0, 1000)], "--comm: what is not selected is told")
+t.equal([(x["samples"], x["not_selected_samples"]) for x in doc["events"]], [(0, 1000)], "--comm: what is not selected is told")
 
 # two events
 both = make("both.data", names, [(e, 7, f, 10) for e in (0, 1) for f in range(3) for _ in range(5 + f * e)],
@@ -123,8 +125,11 @@ both = make("both.data", names, [(e, 7, f, 10) for e in (0, 1) for f in range(3)
 r = run("report", both, env=env(COLUMNS="80", LC_ALL="C"))
 golden(r.stdout, "report-two-events")
 doc = json.loads(run("report", "-j", both).stdout)
-t.equal([x["total"]["samples"] for x in doc["tables"]], [15, 18], "json: a table per event")
-t.equal(len(json.loads(run("report", "-j", both, "-e", "page*").stdout)["tables"]), 1, "-e takes a glob")
+t.equal([x["samples"] for x in doc["events"]], [15, 18], "json: sums for each event")
+t.equal([sum(r["samples"] for r in e["rows"]) for e in by_event(doc)], [15, 18], "json: and rows")
+t.equal(set(run("report", both, "--format", "csv", "--fields", "share").stdout.splitlines()[0].split(",")), {"event", "share"},
+        "rows of several events name theirs")
+t.equal(len(json.loads(run("report", "-j", both, "-e", "page*").stdout)["events"]), 1, "-e takes a glob")
 r = run("report", both, "-s", "event,sym", env=env(COLUMNS="80"))
 t.equal(r.stdout.count(" samples of "), 2, "-s event: a table each")
 
@@ -143,8 +148,16 @@ t.equal(sorted(r.stdout.splitlines()),
 two = make("two.data", calls, [(0, 7, 1, 10, [0, 1]), (0, 8, 1, 10, [0, 1])], chains=True, comms=[(7, b"prog"), (8, b"other")])
 r = run("report", two, "--format", "folded")
 t.equal(sorted(r.stdout.splitlines()), ["other;start;main 10", "prog;start;main 10"], "folded: a thread's name is the first frame")
+crowd = make("crowd.data", calls, [(0, 100 + i, 1, 10, [0, 1]) for i in range(40)], chains=True,
+             comms=[(100 + i, b"thread%d" % i) for i in range(40)])
+want = {"thread%d;start;main 10" % i for i in range(40)}
+for words in (["-g"], ["-g", "--focus", "main"], ["-g", "--hide", "thread"]):
+    t.equal(set(run("report", crowd, "--format", "folded", *words).stdout.splitlines()), want, "folded: of many threads: " + " ".join(words))
+t.equal(run("report", crowd, "--callers", "--format", "folded", "--comm", "thread7").stdout, "thread7;main;start 10\n",
+        "folded: from the sampled function outwards")
+t.equal(run("report", crowd, "-g", "-s", "sym", "--format", "folded").stdout, "start;main 400\n", "folded: without threads")
 doc = json.loads(run("report", "-j", "-g", tree).stdout)
-nodes = {x["id"]: x for x in doc["tables"][0]["rows"]}
+nodes = {x["id"]: x for x in doc["rows"]}
 t.ok(all(x["period"] + sum(y["total_period"] for y in nodes.values() if y["parent"] == i) == x["total_period"]
          for i, x in nodes.items()), "json: total = self + the children's totals", nodes)
 rows = {x["function"]: x for x in rows_of(tree, "--children")}
@@ -166,11 +179,16 @@ for form in ("term", "csv", "json", "folded", "markdown"):
     t.ok(good, "%s: hostile names are tame" % form, r.stdout)
 rows = rows_of(hostile)
 t.equal((len(rows), rows[0]["function"]), (6, 'a,"b"'), "csv: quotes and commas come back whole")
-t.equal(json.loads(run("report", "-j", hostile).stdout)["tables"][0]["rows"][3]["function"], "semi;colon\nline", "json: newlines come back whole")
+t.equal(json.loads(run("report", "-j", hostile).stdout)["rows"][3]["function"], "semi;colon\nline", "json: newlines come back whole")
 lines = run("report", hostile, "--format", "folded").stdout.splitlines()
 t.ok(len(lines) == 6 and all(x.count(";") == 1 for x in lines), "folded: a line each, two frames each", lines)
+walk(t, "report", hostile)
+walk(t, "report", hostile, "-s", "comm,sym", "--fields", "sym,share,period", "--limit", "2")
+walk(t, "report", both)
+for option in ("-g", "--callers", "--children"):
+    walk(t, "report", tree, option)
 lines = [x for x in run("report", hostile, "--format", "markdown").stdout.splitlines() if x.startswith("|")]
-t.ok(all(len(re.findall(r"(?<!\\)\|", x)) == 6 for x in lines), "markdown: cells stay cells", lines)
+t.ok(len(lines) == 8 and all(len(re.findall(r"(?<!\\)\|", x)) == 5 for x in lines), "markdown: cells stay cells", lines)
 
 # colour
 t.ok("\x1b" not in run("report", simple, env=env()).stdout, "no colour in a pipe")

@@ -67,10 +67,10 @@ if PERF:
     t.equal(dict(by), bare, "and those that perf has between its first and its last byte")
 else:
     t.skip("perf's addresses", "perf is not installed")
-doc = json.loads(run("report", "-i", data, "--format", "json").stdout)["tables"][0] if bare else {}
+doc = json.loads(run("report", "-i", data, "--format", "json").stdout)["events"][0] if bare else {}
 total = sum(bare.values())
-t.equal(doc.get("no_name", {}).get("samples"), total, "json: how many samples are of functions without a name")
-t.ok(doc.get("no_symbol", {}).get("samples", -1) <= doc["total"]["samples"] - total, "json: those are not without a symbol", doc.get("no_symbol"))
+t.equal(doc.get("no_name_samples"), total, "json: how many samples are of functions without a name")
+t.ok(doc.get("no_symbol_samples", -1) <= doc["samples"] - total, "json: those are not without a symbol", doc)
 r = run("report", "-i", data)
 t.ok("without a name" in r.stdout and "0.0 % without a symbol" in r.stdout, "on screen it is told of them", r.stdout)
 r = run("report", "-i", data, "--symbols", tmp + "/whole")

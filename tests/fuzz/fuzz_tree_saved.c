@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes as the tree in a recording: nothing a terminal should not have comes out, in lines that
- * are no longer than what made them; no share below 0 or above 1; json no longer than it may be.
+ * are no longer than what made them; no share below 0 or above 1; rows stand behind their parents.
  */
 #include <math.h>
 #include <stdint.h>
@@ -16,7 +16,11 @@ static void check(const struct tree_saved *t, size_t size)
 {
 	const struct style st = { .ascii = true };
 	struct buf out = BUF_INIT;
-	struct json j;
+	const struct table rows = { .form = &tree_saved_form, .ctx = t };
+	struct table_row r = { 0 };
+	struct table_cell x;
+	size_t n, id = 0;
+	const struct table_column *c = table_columns(&rows, &n);
 
 	for (size_t v = 0; v < t->n_views; v++)
 		for (size_t i = 0; i < t->view[v].n; i++)
@@ -28,11 +32,16 @@ static void check(const struct tree_saved *t, size_t size)
 			abort();
 	if (out.len > 64 * size + 4096)
 		abort();
-	buf_reset(&out);
-	json_init(&j, &out, false);
-	tree_saved_json(&j, NULL, t);
-	if (out.len > 64 * size + 4096)
-		abort();
+	while (table_next(&rows, &r)) {
+		id = r.at[1] ? id + 1 : 1;
+		for (size_t i = 0; i < n; i++) {
+			table_cell(&x, &rows, &c[i], &r, &out);
+			if (!strcmp(c[i].key, "parent") && x.n >= id)
+				abort();
+			if (cell_has(&x) && x.kind == T_TEXT && !x.text)
+				abort();
+		}
+	}
 	buf_free(&out);
 }
 

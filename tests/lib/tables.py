@@ -49,6 +49,11 @@ def rows_of(doc, table):
     return [list(x.items()) if isinstance(x, dict) else [("note", x)] for x in doc[table]]
 
 
+def by_event(doc):
+    """Of report's document: for each event its sums and, as "rows", its rows."""
+    return [dict(e, rows=[r for r in doc["rows"] if r.get("event", e["event"]) == e["event"]]) for e in doc["events"]]
+
+
 class Tags(html.parser.HTMLParser):
     """The elements of a page, and those that are not closed in their order."""
     def __init__(self):

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
+from tables import walk  # noqa: E402
 from tap import CYCLADE, PERF, SHARED, Tap, run  # noqa: E402
 
 TYPE = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD BRANCH_STACK".split())
@@ -151,7 +152,7 @@ def made(t, d):
         for k, v in want.items():
             merged[k[1:]] += int(v[0])
         t.equal({k: int(v[0]) for k, v in ours(path, KEYS[5:]).items()}, dict(merged), name + ": before and after exec")
-        j = json.loads(run("report", "-b", "-j", "-i", path, "--no-cache").stdout)["tables"][0]
+        j = json.loads(run("report", "-b", "-j", "-i", path, "--no-cache").stdout)["events"][0]
         t.equal([j["samples_with_branches"], j["samples_without_branches"], j["not_readable"]], [stacks, how[1] - stacks, 1],
                 name + ": what is missing is told")
         term = run("report", "-b", "--min", "0", "-i", path, "--no-cache").stdout
@@ -168,7 +169,8 @@ def narrow(t, d):
     with open(path, "wb") as f:
         f.write(make("<", 3000, 1 << 3)[0])
     words = ["report", "-b", "-i", path, "--no-cache", "--min", "0", "--limit", "30", "--sysroot", "/nonexistent"]
-    rows = json.loads(run(*words, "-j").stdout)["tables"][0]["rows"]
+    rows = json.loads(run(*words, "-j").stdout)["rows"]
+    walk(t, *words)
     p = run(*words, env=env)
     lines = p.stdout.splitlines()
     table = lines[5:lines.index("", 5)]

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
 import gen  # noqa: E402
+from tables import by_event  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
 FIELDS = ["retiring", "bad_speculation", "frontend_bound", "backend_bound", "heavy_operations",
@@ -103,11 +104,11 @@ def main():
                 t.ok(any(comm in line and part in line and share in line for line in said.splitlines()),
                      "level %d: on the screen %s is mostly %s, %s" % (levels, comm, part, share), said)
             t.ok("topdown-" not in said and "slots" not in said, "level %d: fields are columns, not tables" % levels, said)
-            table = json.loads(run("report", "-i", path, "-s", "comm", "-j").stdout)["tables"]
+            table = by_event(json.loads(run("report", "-i", path, "-s", "comm", "-j").stdout))
             table = [x for x in table if x["event"] == "cycles"][0]
             off = [(r["comm"], k) for r in table["rows"] for k, v in want[r["comm"]].items() if abs(r[k] - v) > 1e-6]
             t.equal((off, {r["comm"]: r["mostly"] for r in table["rows"]}), ([], most), "level %d: json has the same trees" % levels)
-            t.equal(table["topdown"], {"rows": 3, "rows_in_doubt": 0}, "level %d: json: none is in doubt" % levels)
+            t.equal((table["topdown_rows"], table["topdown_rows_in_doubt"]), (3, 0), "level %d: json: none is in doubt" % levels)
             asked = run("report", "-i", path, "-s", "comm", "-e", "slots").stdout
             t.ok("slots" in asked, "level %d: -e slots still gives its table" % levels, asked)
         data, want = recording(2, n=1)
@@ -123,8 +124,8 @@ def main():
         t.ok(all(r["core_bound"] == "" or r["core_bound"] == "nan" for r in got),
              "a child larger than its parent: the rest is not measured, and never negative",
              [r["core_bound"] for r in got])
-        table = [x for x in json.loads(run("report", "-i", path, "-s", "comm", "-j").stdout)["tables"] if x["event"] == "cycles"][0]
-        t.ok(table["topdown"] == {"rows": 3, "rows_in_doubt": 3} and all(r["core_bound"] is None for r in table["rows"]),
+        table = [x for x in by_event(json.loads(run("report", "-i", path, "-s", "comm", "-j").stdout)) if x["event"] == "cycles"][0]
+        t.ok((table["topdown_rows"], table["topdown_rows_in_doubt"]) == (3, 3) and all(r["core_bound"] is None for r in table["rows"]),
              "json: null, and how many are in doubt", table)
         fields = run("report", "-i", path, "-s", "comm", "--fields", "comm,retiring,core_bound")
         t.ok("?" in fields.stdout and "3 of 3 rows: a part of the slots is larger than its whole" in fields.stdout,

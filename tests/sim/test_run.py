@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, command, environment, planted, tree  # noqa: E402
+from tables import walk  # noqa: E402
 from tap import CYCLADE, PERF, SIMULATED, Tap, child_of, taken, wait_for  # noqa: E402
 from trees import trees  # noqa: E402
 
@@ -169,18 +170,20 @@ for machine, program in [("spr", "dram_bound"), ("adl", "branch_mispredicts"), (
     mine, later = tree_lines(r.stderr.split(" where ")[0]), tree_lines(p.stdout.split(" share ")[0])
     t.ok(len(mine) > 5 and [x for x in later if x in mine] == mine, "%s: report shows the tree as run did" % machine,
          "missing: %s\nof: %s\n%s" % ([x for x in mine if x not in later], later, r.stderr + p.stdout))
-    d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)["tree"]
-    flat = {x["node"]: (x["value"], x["error"] or 0, x["path"]) for v in d["trees"] for x in v["rows"] if not x["sum"]}
+    d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)
+    flat = {x["node"]: (x["value"], x["value_error"] or 0, x["path"]) for x in d["tree"] if not x["sum"]}
     shown = nodes_of(r.stderr)
     t.ok(len(shown) > 4 and all(abs(flat[n.split("…")[0]][0] - v[0]) < 0.0006 and flat[n][2] == v[2] for n, v in shown.items()
                                 if n in flat) and set(shown) <= set(flat) | {x for x in shown if x.startswith("other")},
          "%s: report -j has its shares and its path" % machine, "%s %s" % (flat, shown))
-    above = [(x, v["rows"][x["parent"] - 1]) for v in d["trees"] for x in v["rows"] if x["parent"]]
+    at = {(x["where"], x["id"]): x for x in d["tree"]}
+    walk(t, "report", DATA)
+    above = [(x, at[x["where"], x["parent"]]) for x in d["tree"] if x["parent"]]
     t.ok(above and all(up["id"] == x["parent"] < x["id"] for x, up in above) and
          {(x["node"], up["node"]) for x, up in above} & {("memory_bound", "backend_bound"), ("branch_mispredicts", "bad_speculation"),
-                                                         ("icache_misses", "fetch_latency")} and d["cpu"] in r.stderr,
+                                                         ("icache_misses", "fetch_latency")} and d["tree_cpu"] in r.stderr,
          "%s: report -j: rows name their parents, who stand before them" % machine, d)
-    t.ok(all(x["value"] is not None or x["why"] for v in d["trees"] for x in v["rows"]), "%s: report -j: a value, or why not" % machine, d)
+    t.ok(all(x["value"] is not None or x["value_why"] for x in d["tree"]), "%s: report -j: a value, or why not" % machine, d)
     notes = [x for x in ("took turns", "nothing ran on") if x in r.stderr]
     t.ok(notes and all(x in p.stdout for x in notes), "%s: and what to believe of it" % machine, p.stdout)
 p = subprocess.run([CYCLADE, "info", "-v", "-i", DATA], text=True, capture_output=True)
@@ -189,7 +192,7 @@ run("spr", "even", "--no-tree")
 p = subprocess.run([CYCLADE, "report", "-i", DATA], text=True, capture_output=True)
 t.ok("counted beside" not in p.stdout, "without a tree there is none", p.stdout)
 d = json.loads(subprocess.run([CYCLADE, "report", "-i", DATA, "-j"], text=True, capture_output=True).stdout)
-t.equal((d["tree"], d["no_tree"]), (None, "the recording has none"), "nor in json")
+t.equal((d["tree"], d["no_tree"]), ([], "the recording has none"), "nor in json")
 
 # ---- options
 r = run("spr", "dram_bound", "--no-tree", SIM_TRUTH=os.path.join(tmp.name, "truth"))

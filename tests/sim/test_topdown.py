@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, planted, run_on  # noqa: E402
+from tables import by_event  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap  # noqa: E402
 
 PERF612 = os.environ.get("CYCLADE_PERF612")
@@ -45,7 +46,7 @@ def record(machine, events, *options, program="even", settings="", ms="200"):
 def rows(event):
     """{function: row} of the event"""
     p = subprocess.run([CYCLADE, "report", "-j", "-s", "sym", "-i", DATA], text=True, capture_output=True)
-    tables = {x["event"]: x for x in json.loads(p.stdout)["tables"]} if not p.returncode else {}
+    tables = {x["event"]: x for x in by_event(json.loads(p.stdout))} if not p.returncode else {}
     return {r["function"]: r for r in tables.get(event, {"rows": []})["rows"]}
 
 

@@ -145,6 +145,7 @@ struct framing {
 	uint32_t **slice; /* the frames of SLICE chains */
 	size_t n_slices;
 	struct chain_ref *ref;
+	uint32_t **party; /* by worker: the frames of its parties; opts.chain_comm */
 };
 
 /* The worker's map from its sites becomes one to frames. */
@@ -168,18 +169,22 @@ static size_t count_frames(const struct profile *p, const uint32_t *map, const s
 {
 	size_t n = c->n_at;
 
-	for (uint32_t i = 0; i < c->n_at; i++)
+	for (uint32_t i = p->opts.chain_comm; i < c->n_at; i++)
 		if (map[c->at[i]] & MANY)
 			n += p->place[map[c->at[i]] & ~MANY].n_frames - 1;
 	return n;
 }
 
-static uint32_t *put_frames(const struct profile *p, const uint32_t *map, struct walk_chain *c,
+static uint32_t *put_frames(const struct framing *f, unsigned worker, struct walk_chain *c,
 			    uint32_t *to)
 {
+	const struct profile *p = f->p;
+	const uint32_t *map = p->site_map[worker];
 	uint32_t *begin = to;
 
-	for (uint32_t i = 0; i < c->n_at; i++) {
+	if (p->opts.chain_comm)
+		*to++ = f->party[worker][c->at[0]];
+	for (uint32_t i = p->opts.chain_comm; i < c->n_at; i++) {
 		uint32_t m = map[c->at[i]];
 		const struct place *pl = &p->place[m & ~MANY];
 
@@ -222,8 +227,37 @@ static int frame_slice(void *ctx, unsigned worker, size_t slice, struct err *err
 	if (!to)
 		return err_nomem(err);
 	for (size_t i = first; i < end; i++)
-		to = put_frames(f->p, f->p->site_map[worker_of(f, i)], f->ref[i].c, to);
+		to = put_frames(f, worker_of(f, i), f->ref[i].c, to);
 	return 0;
+}
+
+/* A frame for each thread's name. */
+static int frame_parties(struct framing *f, struct err *err)
+{
+	struct profile *p = f->p;
+	char text[COMM_TEXT];
+
+	f->party = arena_alloc(&p->arena, f->sc->n_workers * sizeof(*f->party));
+	for (unsigned w = 0; f->party && w < f->sc->n_workers; w++) {
+		const struct worker *from = &f->sc->worker[w];
+
+		f->party[w] = arena_alloc(&p->arena, (from->party.n + 1) * sizeof(**f->party));
+		for (size_t i = 0; f->party[w] && i < from->party.n; i++) {
+			struct profile_frame frame = { .image = IMAGE_NONE, .thread = true };
+
+			frame.name = strtab_adds(
+				&p->strings, pass_comm_text(p->sp, from->party.v[i].comm, text));
+			frame.dso = strtab_adds(&p->strings, "");
+			if (frame.name == STR_NONE || frame.dso == STR_NONE)
+				return err_nomem(err);
+			f->party[w][i] = frame_add(p, &frame);
+			if (f->party[w][i] == ITAB_NONE)
+				return err_nomem(err);
+		}
+		if (!f->party[w])
+			return err_nomem(err);
+	}
+	return f->party ? 0 : err_nomem(err);
 }
 
 static int frame_chains(struct framing *f, struct err *err)
@@ -384,6 +418,8 @@ int make_frames(struct profile *p, const struct scan *sc, struct err *err)
 	struct framing f = { .p = p, .sc = sc };
 	int ret = -1;
 
+	if (p->opts.chain_comm && frame_parties(&f, err))
+		goto out;
 	c->frame = p->frames;
 	c->self = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->self));
 	c->total = arena_alloc(&p->arena, (p->n_events + 1) * sizeof(*c->total));

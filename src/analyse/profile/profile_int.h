@@ -279,7 +279,8 @@ int walk_done(struct walk *k, struct err *err) MUST_USE;
 struct walk_chain {
 	uint64_t lo, hi;      /* its key; then the worker, in `lo` */
 	uint64_t from, until; /* when the key leads to it */
-	uint32_t *at;	      /* the worker's sites, then ids of frames; outermost first */
+	uint32_t *at;	      /* the worker's sites, then ids of frames; outermost first. With
+			       * opts.chain_comm a party comes before them, then its frame */
 	uint64_t period;
 	uint32_t n_at, event;
 	uint32_t n;    /* samples, of `period` each */

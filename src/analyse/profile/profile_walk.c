@@ -76,6 +76,7 @@ struct walk {
 	struct seeking *seeking;
 	size_t n_seeking;
 	size_t n_frame, max_frame;
+	bool by_comm;	/* the first of a chain's sites is its party */
 	uint32_t stray; /* the site of callers in no mapping; ITAB_NONE until there are some */
 	struct waiting wait[WAIT];
 	unsigned n_wait;
@@ -97,6 +98,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->stray = ITAB_NONE;
 	k->keep.wanted = w->scan->opts->stacks != STACKS_NONE;
 	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
+	k->by_comm = w->scan->opts->chain_comm;
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
 		k->max_frame = MAX_FRAMES;
@@ -415,6 +417,10 @@ static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t ti
 	}
 	if (k->stray != ITAB_NONE)
 		join_strays(k);
+	if (k->by_comm) {
+		memmove(k->site + 1, k->site, k->n_frame++ * sizeof(*k->site));
+		k->site[0] = who->tag;
+	}
 	return 0;
 }
 
@@ -651,7 +657,8 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 			       .p = p,
 			       .n = n,
 			       .lo = h.low64 ^ (uint64_t)s->event << 32,
-			       .hi = h.high64 ^ s->who->proc_index,
+			       .hi = h.high64 ^ s->who->proc_index ^
+				     (k->by_comm ? hash_u64(s->who->tag + 1ULL) : 0),
 			       .ip = s->ip,
 			       .time = s->time,
 			       .period = s->period,

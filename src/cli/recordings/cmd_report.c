@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report - where a recording's samples fell: recording -> profile -> view -> sink.
+ * report - where a recording's samples fell: recording -> profile -> view -> document.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,8 @@
 #include "cli/recordings/report_account.h"
 #include "cli/regions.h"
 #include "config.h"
-#include "report/sink.h"
+#include "report/rows.h"
 
-#define COMMS_MAX 32	/* threads' names that folded chains are read for one by one */
 #define MIN_SHOWN 0.005 /* for people: rows below half a percent are summed, unless --min says */
 
 struct report {
@@ -22,8 +21,8 @@ struct report {
 	struct recording r;
 	struct profile_opts po;
 	struct profile *profile;
-	const struct sink *sink;
-	struct sink_opts so;
+	struct show show;
+	bool programs, folded; /* what is shown is for programs; is folded stacks */
 	struct view_opts vo;
 	struct view_source source;
 	struct text_list events;
@@ -31,10 +30,13 @@ struct report {
 	bool by_event, named;
 };
 
-static int choose_sink(struct report *rp, struct err *err)
+static int choose_format(struct report *rp, struct err *err)
 {
-	rp->sink = sink_find(cli_format(rp->cli), err);
-	return rp->sink ? cli_sink(rp->cli, &rp->so, err) : -1;
+	const char *name = cli_format(rp->cli);
+
+	rp->folded = !strcmp(name, "folded");
+	rp->programs = rp->folded || !strcmp(name, "csv") || !strcmp(name, "json");
+	return cli_show(rp->cli, &rp->show, &rows_document, err);
 }
 
 static int choose_branches(struct report *rp, struct err *err)
@@ -64,8 +66,7 @@ static int choose_shape(struct report *rp, struct err *err)
 		       : o->children ? VIEW_FUNCTIONS
 		       : asked	     ? VIEW_CALLEES
 				     : VIEW_TABLE;
-	if (!strcmp(rp->sink->name, "folded") && recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN) &&
-	    !o->sort)
+	if (rp->folded && recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN) && !o->sort)
 		rp->vo.shape = o->callers ? VIEW_CALLERS : VIEW_CALLEES;
 	if (asked && !recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN)) {
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no call chains");
@@ -77,28 +78,28 @@ static int choose_shape(struct report *rp, struct err *err)
 static int choose_rows(struct report *rp, struct err *err)
 {
 	const struct options *o = &rp->cli->opt;
-	bool folded = !strcmp(rp->sink->name, "folded");
 	const char *sort = o->sort;
 
-	if (!sort && folded && !rp->po.branches)
-		sort = "comm,sym";
+	if (!sort && rp->folded && !rp->po.branches)
+		sort = "comm,function";
 	if (keys_parse(&rp->po, &rp->by_event, sort, err))
 		return -1;
 	rp->po.chains = rp->vo.shape != VIEW_TABLE;
-	/* folded chains are read once more for each thread's name */
-	rp->po.once = !folded || rp->vo.shape == VIEW_TABLE;
+	rp->po.once = true;
 	rp->po.chain_inline = rp->vo.shape != VIEW_TABLE;
-	for (size_t i = 0; i < rp->po.n_keys; i++)
-		rp->po.chain_lines |= rp->po.chains && rp->po.key[i] == KEY_SRCLINE;
+	for (size_t i = 0; rp->po.chains && i < rp->po.n_keys; i++) {
+		rp->po.chain_lines |= rp->po.key[i] == KEY_SRCLINE;
+		rp->po.chain_comm |= rp->folded && rp->po.key[i] == KEY_COMM;
+	}
 	if (o->max_stack > UINT32_MAX)
 		return err_set(err, ERR_USAGE, "--max-stack is too large");
 	rp->po.max_stack = (uint32_t)o->max_stack;
 	rp->vo.fields = o->fields;
 	rp->vo.focus = o->focus;
 	rp->vo.hide = o->hide;
-	rp->vo.machine = rp->sink->machine;
+	rp->vo.machine = rp->programs;
 	rp->vo.limit = (size_t)o->limit;
-	rp->vo.min = OPTION_GIVEN(o, min) ? o->min / 100 : rp->sink->machine ? 0 : MIN_SHOWN;
+	rp->vo.min = OPTION_GIVEN(o, min) ? o->min / 100 : rp->programs ? 0 : MIN_SHOWN;
 	if (split_events(rp->cli, &o->event, &rp->events, err))
 		return -1;
 	rp->vo.events = rp->events.v;
@@ -111,11 +112,11 @@ static bool fits_side_by_side(const struct report *rp)
 {
 	size_t n_events, n = 0;
 	const struct profile_sum *s = profile_sums(rp->profile, &n_events);
-	unsigned width = rp->so.style.width ? rp->so.style.width : 80;
+	unsigned width = rp->show.style.width ? rp->show.style.width : 80;
 
 	for (size_t e = 0; e < n_events; e++)
 		n += s[e].selected.samples != 0;
-	return !rp->by_event && !strcmp(rp->sink->name, "term") &&
+	return !rp->by_event && rp->show.format->write == rows_term && !rp->show.table &&
 	       view_width_side_by_side(n) <= width;
 }
 
@@ -187,80 +188,32 @@ static int build(struct report *rp, struct err *err)
 	return gather_notes(rp, err);
 }
 
-static int write_one(struct report *rp, struct buf *out, struct err *err)
+/* -1: *err says why; else an exit code. */
+static int show_report(struct report *rp, const char *path, struct err *err)
 {
+	struct document d;
 	struct view *v;
-	int rc;
+	int code;
 
-	if (view_build(&v, rp->profile, &rp->source, &rp->vo, err))
-		return -1;
-	rc = rp->sink->write(out, v, &rp->so, err);
-	view_free(v);
-	return rc;
-}
-
-/* The names of the threads in the profile, by its first key; in the cli's arena. 0: too many to
- * read the recording again for each, or memory is short. */
-static size_t list_comms(struct report *rp, const char *comms[COMMS_MAX])
-{
-	size_t n_rows, n = 0;
-	const struct profile_row *r = profile_rows(rp->profile, &n_rows);
-	uint64_t id[COMMS_MAX];
-
-	for (size_t i = 0; i < n_rows; i++) {
-		size_t k = 0;
-
-		while (k < n && id[k] != r[i].key[0])
-			k++;
-		if (k < n)
-			continue;
-		if (n == COMMS_MAX)
-			return 0;
-		id[n] = r[i].key[0];
-		comms[n] = arena_strdup(&rp->cli->arena, strtab_get(profile_strings(rp->profile),
-								    (uint32_t)r[i].key[0]));
-		if (!comms[n++])
-			return 0;
-	}
-	return n;
-}
-
-/* Chains are told apart by function only: for a first frame that is the thread's name, each name's
- * chains are read on their own. */
-static int write_folded_chains(struct report *rp, struct buf *out, struct err *err)
-{
-	const char *comms[COMMS_MAX];
-	size_t n = rp->cli->opt.comm || rp->po.key[0] != KEY_COMM ? 0 : list_comms(rp, comms);
-
-	if (n < 2)
-		return write_one(rp, out, err);
-	for (size_t i = 0; i < n; i++) {
-		profile_free(rp->profile);
-		rp->profile = NULL;
-		rp->po.select.comm = comms[i];
-		if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
-		    write_one(rp, out, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int write_out(struct report *rp, const char *path, struct buf *out, struct err *err)
-{
 	if (rp->named)
 		rp->source.input = path;
-	if (!strcmp(rp->sink->name, "folded") && rp->vo.shape != VIEW_TABLE)
-		return write_folded_chains(rp, out, err);
-	return write_one(rp, out, err);
+	if (view_build(&v, rp->profile, &rp->source, &rp->vo, err))
+		return -1;
+	document_open(&d, &rows_document, v);
+	rows_put(&d, v);
+	cli_progress_end(rp->cli);
+	code = cli_document(rp->cli, &d, &rp->show);
+	document_close(&d);
+	view_free(v);
+	return code;
 }
 
 int cmd_report(struct cli *cli)
 {
 	struct report rp = { .cli = cli, .named = cli->opt.input || cli->args.n };
-	struct cli_out out;
 	struct err err = ERR_INIT;
 	const char *path = cli_input(cli, &err);
-	int code;
+	int code = -1;
 
 	if (!path)
 		return cli_fail(&err);
@@ -272,14 +225,14 @@ int cmd_report(struct cli *cli)
 		return regions_report(cli, path);
 	if (cli->opt.account)
 		return report_account(cli, path, rp.named);
-	if (choose_sink(&rp, &err))
+	if (choose_format(&rp, &err))
 		return cli_fail(&err);
-	cli_out_open(&out, cli, rp.sink->machine);
-	if (recording_open(&rp.r, cli, path, &err) || build(&rp, &err) ||
-	    write_out(&rp, path, &out.text, &err))
-		code = cli_out_fail(&out, &err);
-	else
-		code = cli_out_put(&out);
+	if (!recording_open(&rp.r, cli, path, &err) && !build(&rp, &err))
+		code = show_report(&rp, path, &err);
+	if (code < 0) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	}
 	if (heap_ends()) {
 		recording_troubles(&rp.r);
 		return code;

@@ -317,15 +317,12 @@ struct table_column account_key_column(const struct account_view *v, size_t key,
 				       table_get *get)
 {
 	enum profile_key k = profile_options(v->source.profile)->key[key];
-	const struct column *of = &column_table[column_of_key(k)];
-	bool id = k == KEY_PID || k == KEY_TID || k == KEY_CPU || k == KEY_SOCKET;
+	struct table_column c = column_table[column_of_key(k)].show;
 
-	return (struct table_column)COLUMN(of->name, of->header,
-					   id		   ? T_ID
-					   : k == KEY_ADDR ? T_ADDRESS
-							   : T_TEXT,
-					   C_KEY | flags, "what the row is of", .get = get,
-					   .which = key);
+	c.flags = C_KEY | flags;
+	c.get = get;
+	c.which = key;
+	return c;
 }
 
 TABLE_CELL(key, account_key(view_of(t, r), r->p, c->which, out))

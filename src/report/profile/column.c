@@ -17,41 +17,111 @@ struct at { /* where a cell is */
 	size_t event;
 };
 
-static struct cell none(void)
+static struct at at_of(const struct table *t, const struct table_row *r)
 {
-	return (struct cell){ .kind = CELL_NONE };
+	const struct view *v = t->ctx;
+
+	return (struct at){ v, &v->table[r->at[0]], r->p, r->at[2] };
 }
 
-static struct cell text_cell(const char *s)
+enum { OF_SELF, OF_TOTAL };
+
+static const struct tally *weight_of(const struct at *a, const struct table_column *c)
 {
-	return (struct cell){ .kind = CELL_TEXT, .text = s };
+	return c->which == OF_TOTAL ? &a->r->total[a->event] : &a->r->self[a->event];
 }
 
-static struct cell number_cell(enum cell_kind kind, uint64_t n)
+/* Functions' totals hold each other: summed in a fold they would mean nothing. */
+static bool overlaps(const struct at *a, const struct table_column *c)
 {
-	return (struct cell){ .kind = kind, .number = n };
+	return c->which == OF_TOTAL && a->v->opts.shape == VIEW_FUNCTIONS && a->r->folded;
 }
 
-static struct cell share_cell(const struct at *a, const struct tally *w)
+/* People read "11.9 G". */
+static void put_count(const struct at *a, uint64_t n, struct table_cell *out)
 {
-	const struct tally *all = &a->t->sum[a->event]->selected;
-	double share = all->period ? (double)w->period / (double)all->period : NAN;
-
-	return (struct cell){ .kind = CELL_SHARE, .real = share };
+	out->n = n;
+	if (a->v->opts.machine)
+		return;
+	out->kind = T_AMOUNT;
+	out->e.v = (double)n;
 }
 
-static struct cell error_cell(const struct at *a, const struct tally *w)
+static void put_share(double share, double half, struct table_cell *out)
 {
-	const struct tally *all = &a->t->sum[a->event]->selected;
+	out->e = (struct estimate){ share, half, NULL };
+	out->says = "?";
+}
+
+static void put_string(const struct at *a, uint64_t id, struct table_cell *out)
+{
+	out->text = strtab_get(profile_strings(a->v->profile), (uint32_t)id);
+}
+
+TABLE_GET(get_event)
+{
+	const struct at a = at_of(t, r);
+
+	(void)c;
+	out->text = a.v->source.event[a.t->event[a.event]].name;
+}
+
+TABLE_GET(get_samples)
+{
+	const struct at a = at_of(t, r);
+
+	out->none = overlaps(&a, c);
+	put_count(&a, weight_of(&a, c)->samples, out);
+}
+
+TABLE_GET(get_period)
+{
+	const struct at a = at_of(t, r);
+
+	out->none = overlaps(&a, c);
+	put_count(&a, weight_of(&a, c)->period, out);
+}
+
+TABLE_GET(get_share)
+{
+	const struct at a = at_of(t, r);
+	const struct tally *w = weight_of(&a, c), *all = &a.t->sum[a.event]->selected;
 	struct error_bar e =
 		error_bar_share((double)w->period, (double)all->period, all->period_sq);
 
-	return (struct cell){ .kind = CELL_ERROR, .real = isnan(e.share) ? NAN : e.half };
+	if (overlaps(&a, c))
+		out->says = "";
+	else
+		put_share(all->period ? (double)w->period / (double)all->period : NAN,
+			  isnan(e.share) ? NAN : e.half, out);
 }
 
-static const char *strings_get(const struct at *a, uint64_t id)
+/* The error of another column, where that stands elsewhere or not at all. */
+TABLE_GET(get_bar)
 {
-	return strtab_get(profile_strings(a->v->profile), (uint32_t)id);
+	const struct table_column *of = &column_table[c->which].show;
+
+	of->get(t, of, r, out);
+	out->e.v = out->e.half;
+}
+
+/* A key of a table's row. */
+TABLE_GET(get_key)
+{
+	const struct at a = at_of(t, r);
+	const struct profile_opts *o = profile_options(a.v->profile);
+	size_t i = 0;
+
+	while (i < o->n_keys && (size_t)o->key[i] != c->which)
+		i++;
+	out->none = !a.r->row || i == o->n_keys;
+	if (out->none)
+		return;
+	out->n = a.r->row->key[i];
+	if (c->kind == T_TEXT)
+		put_string(&a, out->n, out);
+	else
+		out->none = out->n == UINT64_MAX;
 }
 
 static const struct profile_frame *frame_of(const struct at *a)
@@ -60,170 +130,51 @@ static const struct profile_frame *frame_of(const struct at *a)
 					 : &profile_chains(a->v->profile)->frame[a->r->frame];
 }
 
-/* A key of a table's row. */
-static struct cell key_cell(const struct at *a, enum profile_key key, enum cell_kind kind)
-{
-	const struct profile_opts *o = profile_options(a->v->profile);
-
-	for (size_t i = 0; a->r->row && i < o->n_keys; i++) {
-		uint64_t v = a->r->row->key[i];
-
-		if (o->key[i] != key)
-			continue;
-		if (kind == CELL_TEXT)
-			return text_cell(strings_get(a, v));
-		return v == UINT64_MAX ? none() : number_cell(kind, v);
+/* Keys that frames have as well. */
+#define FRAME_GETTER(name, ...)                               \
+	TABLE_GET(name)                                       \
+	{                                                     \
+		const struct at a = at_of(t, r);              \
+		const struct profile_frame *f = frame_of(&a); \
+                                                              \
+		if (!f)                                       \
+			get_key(t, c, r, out);                \
+		else                                          \
+			__VA_ARGS__;                          \
 	}
-	return none();
-}
+FRAME_GETTER(get_dso, put_string(&a, f->dso, out))
+FRAME_GETTER(get_function, put_string(&a, f->name, out))
+FRAME_GETTER(get_srcline, if (f->srcline) put_string(&a, f->srcline, out))
+FRAME_GETTER(get_inline, out->text = f->inlined ? "inlined" : NULL)
+#undef FRAME_GETTER
 
-static struct cell get_event(const struct at *a)
+/* For people: a frame, as deep as it is shown. */
+TABLE_GET(get_frame)
 {
-	return text_cell(a->v->source.event[a->t->event[a->event]].name);
+	const struct at a = at_of(t, r);
+	const struct profile_frame *f = frame_of(&a);
+
+	get_function(t, c, r, out);
+	out->indent = a.r->indent;
+	if (f && f->inlined)
+		buf_puts(out->scratch, " (inlined)");
+	if (a.r->levels > 1)
+		buf_printf(out->scratch, " (%u levels)", (unsigned)a.r->levels);
+	out->tail = buf_str(out->scratch);
 }
 
-static struct cell get_samples(const struct at *a)
+/* A number of a tree's row. */
+TABLE_GET(get_node)
 {
-	return number_cell(CELL_COUNT, a->r->self[a->event].samples);
+	const struct view_row *row = r->p;
+	uint32_t n;
+
+	(void)t;
+	memcpy(&n, (const char *)row + c->which, sizeof(n));
+	out->n = n;
+	out->none = !row->id;
 }
-
-static struct cell get_period(const struct at *a)
-{
-	return number_cell(CELL_COUNT, a->r->self[a->event].period);
-}
-
-static struct cell get_share(const struct at *a)
-{
-	return share_cell(a, &a->r->self[a->event]);
-}
-
-static struct cell get_error(const struct at *a)
-{
-	return error_cell(a, &a->r->self[a->event]);
-}
-
-/* Functions' totals hold each other: summed in a fold they would mean nothing. */
-static bool overlaps(const struct at *a)
-{
-	return a->v->opts.shape == VIEW_FUNCTIONS && a->r->folded;
-}
-
-static struct cell get_total_samples(const struct at *a)
-{
-	return overlaps(a) ? none() : number_cell(CELL_COUNT, a->r->total[a->event].samples);
-}
-
-static struct cell get_total_period(const struct at *a)
-{
-	return overlaps(a) ? none() : number_cell(CELL_COUNT, a->r->total[a->event].period);
-}
-
-static struct cell get_total(const struct at *a)
-{
-	return overlaps(a) ? none() : share_cell(a, &a->r->total[a->event]);
-}
-
-static struct cell get_total_error(const struct at *a)
-{
-	return overlaps(a) ? none() : error_cell(a, &a->r->total[a->event]);
-}
-
-static struct cell get_comm(const struct at *a)
-{
-	return key_cell(a, KEY_COMM, CELL_TEXT);
-}
-
-static struct cell get_pid(const struct at *a)
-{
-	return key_cell(a, KEY_PID, CELL_NUMBER);
-}
-
-static struct cell get_tid(const struct at *a)
-{
-	return key_cell(a, KEY_TID, CELL_NUMBER);
-}
-
-static struct cell get_cpu(const struct at *a)
-{
-	return key_cell(a, KEY_CPU, CELL_NUMBER);
-}
-
-static struct cell get_socket(const struct at *a)
-{
-	return key_cell(a, KEY_SOCKET, CELL_NUMBER);
-}
-
-static struct cell get_dso(const struct at *a)
-{
-	const struct profile_frame *f = frame_of(a);
-
-	return f ? text_cell(strings_get(a, f->dso)) : key_cell(a, KEY_DSO, CELL_TEXT);
-}
-
-static struct cell get_sym(const struct at *a)
-{
-	const struct profile_frame *f = frame_of(a);
-
-	return f ? text_cell(strings_get(a, f->name)) : key_cell(a, KEY_SYM, CELL_TEXT);
-}
-
-static struct cell get_srcline(const struct at *a)
-{
-	const struct profile_frame *f = frame_of(a);
-
-	if (f)
-		return f->srcline ? text_cell(strings_get(a, f->srcline)) : none();
-	return key_cell(a, KEY_SRCLINE, CELL_TEXT);
-}
-
-static struct cell get_inline(const struct at *a)
-{
-	const struct profile_frame *f = frame_of(a);
-
-	if (f)
-		return f->inlined ? text_cell("inlined") : none();
-	return key_cell(a, KEY_INLINE, CELL_TEXT);
-}
-
-static struct cell get_cgroup(const struct at *a)
-{
-	return key_cell(a, KEY_CGROUP, CELL_TEXT);
-}
-
-static struct cell get_addr(const struct at *a)
-{
-	return key_cell(a, KEY_ADDR, CELL_HEX);
-}
-
-static struct cell get_dso_from(const struct at *a)
-{
-	return key_cell(a, KEY_DSO_FROM, CELL_TEXT);
-}
-
-static struct cell get_sym_from(const struct at *a)
-{
-	return key_cell(a, KEY_SYM_FROM, CELL_TEXT);
-}
-
-static struct cell get_addr_from(const struct at *a)
-{
-	return key_cell(a, KEY_ADDR_FROM, CELL_HEX);
-}
-
-static struct cell get_dso_to(const struct at *a)
-{
-	return key_cell(a, KEY_DSO_TO, CELL_TEXT);
-}
-
-static struct cell get_sym_to(const struct at *a)
-{
-	return key_cell(a, KEY_SYM_TO, CELL_TEXT);
-}
-
-static struct cell get_addr_to(const struct at *a)
-{
-	return key_cell(a, KEY_ADDR_TO, CELL_HEX);
-}
+#define NODE(member) offsetof(struct view_row, member)
 
 /* What the processor said of a row's branches; NULL where it is a fold. */
 static const struct branch_tally *branch_of(const struct at *a)
@@ -232,196 +183,137 @@ static const struct branch_tally *branch_of(const struct at *a)
 }
 
 /* Of those that the processor told of. */
-static struct cell get_mispredicted(const struct at *a)
+TABLE_GET(get_mispredicted)
 {
-	const struct branch_tally *b = branch_of(a);
+	const struct at a = at_of(t, r);
+	const struct branch_tally *b = branch_of(&a);
 	uint64_t told = b ? b->mispredicted + b->predicted : 0;
 
-	if (!b)
-		return none();
-	return (struct cell){ .kind = CELL_SHARE,
-			      .real = told ? (double)b->mispredicted / (double)told : NAN };
+	(void)c;
+	out->says = "";
+	if (b)
+		put_share(told ? (double)b->mispredicted / (double)told : NAN, NAN, out);
 }
 
 /* The mean over those whose cycles were counted. */
-static struct cell get_cycles(const struct at *a)
+TABLE_GET(get_cycles)
 {
-	const struct branch_tally *b = branch_of(a);
+	const struct at a = at_of(t, r);
+	const struct branch_tally *b = branch_of(&a);
 
-	if (!b || !b->timed)
-		return none();
-	return number_cell(CELL_COUNT, (b->cycles + b->timed / 2) / b->timed);
+	(void)c;
+	out->none = !b || !b->timed;
+	if (!out->none)
+		put_count(&a, (b->cycles + b->timed / 2) / b->timed, out);
 }
 
-#define BRANCH_GETTER(name, field)                                     \
-	static struct cell get_##name(const struct at *a)              \
-	{                                                              \
-		const struct branch_tally *b = branch_of(a);           \
-                                                                       \
-		return b ? number_cell(CELL_COUNT, b->field) : none(); \
-	}
-BRANCH_GETTER(mispredicts, mispredicted)
-BRANCH_GETTER(predicts, predicted)
-BRANCH_GETTER(in_tx, in_tx)
-BRANCH_GETTER(aborts, aborts)
-#undef BRANCH_GETTER
-
-static struct cell get_id(const struct at *a)
+TABLE_GET(get_branches)
 {
-	return a->r->id ? number_cell(CELL_NUMBER, a->r->id) : none();
+	const struct at a = at_of(t, r);
+	const struct branch_tally *b = branch_of(&a);
+	uint64_t n = 0;
+
+	out->none = !b;
+	if (b)
+		memcpy(&n, (const char *)b + c->which, sizeof(n));
+	put_count(&a, n, out);
+}
+#define BRANCH(member) offsetof(struct branch_tally, member)
+
+/* ---- parts of the slots ---- */
+
+static void put_part(const struct at *a, enum topdown_part part, struct table_cell *out)
+{
+	struct topdown_value v = topdown_share(&a->v->topdown, a->r->row, part);
+
+	put_share(v.share, v.half, out);
 }
 
-static struct cell get_parent(const struct at *a)
+TABLE_GET(get_part)
 {
-	return a->r->id ? number_cell(CELL_NUMBER, a->r->parent) : none();
-}
+	const struct at a = at_of(t, r);
 
-static struct cell get_depth(const struct at *a)
-{
-	return a->r->id ? number_cell(CELL_NUMBER, a->r->depth) : none();
+	out->says = "";
+	if (a.r->row)
+		put_part(&a, (enum topdown_part)c->which, out);
 }
-
-static struct cell get_frame(const struct at *a)
-{
-	return get_sym(a);
-}
-
-static struct topdown_value part_of(const struct at *a, enum topdown_part part)
-{
-	return topdown_share(&a->v->topdown, a->r->row, part);
-}
-
-static struct cell part_share(const struct at *a, enum topdown_part part)
-{
-	return a->r->row ? (struct cell){ .kind = CELL_SHARE, .real = part_of(a, part).share }
-			 : none();
-}
-
-static struct cell part_error(const struct at *a, enum topdown_part part)
-{
-	return a->r->row ? (struct cell){ .kind = CELL_ERROR, .real = part_of(a, part).half }
-			 : none();
-}
-
-#define TOPDOWN_GETTER(name, part)                                \
-	static struct cell get_##name(const struct at *a)         \
-	{                                                         \
-		return part_share(a, TOPDOWN_##part);             \
-	}                                                         \
-	static struct cell get_##name##_error(const struct at *a) \
-	{                                                         \
-		return part_error(a, TOPDOWN_##part);             \
-	}
-TOPDOWN_GETTER(retiring, RETIRING)
-TOPDOWN_GETTER(bad_speculation, BAD_SPECULATION)
-TOPDOWN_GETTER(frontend_bound, FRONTEND_BOUND)
-TOPDOWN_GETTER(backend_bound, BACKEND_BOUND)
-TOPDOWN_GETTER(heavy_operations, HEAVY_OPERATIONS)
-TOPDOWN_GETTER(light_operations, LIGHT_OPERATIONS)
-TOPDOWN_GETTER(branch_mispredicts, BRANCH_MISPREDICTS)
-TOPDOWN_GETTER(machine_clears, MACHINE_CLEARS)
-TOPDOWN_GETTER(fetch_latency, FETCH_LATENCY)
-TOPDOWN_GETTER(fetch_bandwidth, FETCH_BANDWIDTH)
-TOPDOWN_GETTER(memory_bound, MEMORY_BOUND)
-TOPDOWN_GETTER(core_bound, CORE_BOUND)
-#undef TOPDOWN_GETTER
 
 static enum topdown_part mostly(const struct at *a, struct topdown_value *v)
 {
 	return a->r->row ? topdown_mostly(&a->v->topdown, a->r->row, v) : TOPDOWN_PARTS;
 }
 
-static struct cell get_mostly(const struct at *a)
+TABLE_GET(get_mostly)
 {
+	const struct at a = at_of(t, r);
 	struct topdown_value v;
-	enum topdown_part part = mostly(a, &v);
+	enum topdown_part part = mostly(&a, &v);
 
-	return part == TOPDOWN_PARTS ? none() : text_cell(topdown_names[part]);
+	(void)c;
+	out->text = part == TOPDOWN_PARTS ? NULL : topdown_names[part];
 }
 
-static struct cell get_mostly_share(const struct at *a)
+TABLE_GET(get_mostly_share)
 {
+	const struct at a = at_of(t, r);
 	struct topdown_value v;
 
-	return mostly(a, &v) == TOPDOWN_PARTS
-		       ? none()
-		       : (struct cell){ .kind = CELL_SHARE, .real = v.share };
-}
-
-static struct cell get_mostly_error(const struct at *a)
-{
-	struct topdown_value v;
-
-	return mostly(a, &v) == TOPDOWN_PARTS ? none()
-					      : (struct cell){ .kind = CELL_ERROR, .real = v.half };
+	(void)c;
+	out->says = "";
+	if (mostly(&a, &v) != TOPDOWN_PARTS)
+		put_share(v.share, v.half, out);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define LEFT  TEXT_LEFT
-#define RIGHT TEXT_RIGHT
+#define LEFT   TEXT_LEFT
+#define RIGHT  TEXT_RIGHT
+#define WEIGHT COLUMN_WEIGHT
+#define BAR    COLUMN_BAR
+#define FRAME  COLUMN_FRAME
 const struct column column_table[COL_COUNT] = {
-#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) \
-	[COL_##id] = { name, name "\0" alias "\0", header, align, width, flags },
-#include "report/profile/column.def"
-#undef PROFILE_COLUMN
-};
-
-static struct cell (*const getters[COL_COUNT])(const struct at *) = {
-#define PROFILE_COLUMN(id, name, alias, header, align, width, flags, get) [COL_##id] = get,
+#define PROFILE_COLUMN(id, key_, words_, head_, align_, width_, kind_, flags_, of_, get_, which_, \
+		       means_)                                                                    \
+	[COL_##id] = { .show = { .key = key_,                                                     \
+				 .head = head_,                                                   \
+				 .kind = kind_,                                                   \
+				 .flags = (flags_)&0xffff,                                        \
+				 .means = means_,                                                 \
+				 .get = get_,                                                     \
+				 .which = which_ },                                               \
+		       .words = key_ "\0" words_ "\0",                                            \
+		       .align = align_,                                                           \
+		       .width = width_,                                                           \
+		       .flags = flags_,                                                           \
+		       .of = COLUMN_OF_##of_ },
 #include "report/profile/column.def"
 #undef PROFILE_COLUMN
 };
 #undef LEFT
 #undef RIGHT
+#undef WEIGHT
+#undef BAR
+#undef FRAME
 
-struct cell column_get(enum column_id id, const struct view *v, const struct view_table *t,
-		       const struct view_row *r, size_t event)
+struct table_cell column_cell(enum column_id id, const struct view *v, size_t table,
+			      const struct view_row *r, size_t event, struct buf *scratch)
 {
-	const struct at a = { v, t, r, event };
+	const struct table t = { .ctx = v };
+	const struct table_row row = { .p = r, .at = { table, 0, event } };
+	struct table_cell x;
 
-	return getters[id](&a);
+	table_cell(&x, &t, &column_table[id].show, &row, scratch);
+	return x;
 }
-
-/* The key behind each column that is one. */
-static const struct {
-	enum column_id column;
-	enum profile_key key;
-} key_columns[] = {
-	{ COL_COMM, KEY_COMM },
-	{ COL_PID, KEY_PID },
-	{ COL_TID, KEY_TID },
-	{ COL_CPU, KEY_CPU },
-	{ COL_SOCKET, KEY_SOCKET },
-	{ COL_DSO, KEY_DSO },
-	{ COL_SYM, KEY_SYM },
-	{ COL_SRCLINE, KEY_SRCLINE },
-	{ COL_INLINE, KEY_INLINE },
-	{ COL_EVENT, KEY_EVENT },
-	{ COL_CGROUP, KEY_CGROUP },
-	{ COL_ADDR, KEY_ADDR },
-	{ COL_DSO_FROM, KEY_DSO_FROM },
-	{ COL_SYM_FROM, KEY_SYM_FROM },
-	{ COL_ADDR_FROM, KEY_ADDR_FROM },
-	{ COL_DSO_TO, KEY_DSO_TO },
-	{ COL_SYM_TO, KEY_SYM_TO },
-	{ COL_ADDR_TO, KEY_ADDR_TO },
-};
 
 enum column_id column_of_key(enum profile_key key)
 {
-	for (size_t i = 0; i < sizeof(key_columns) / sizeof(*key_columns); i++)
-		if (key_columns[i].key == key)
-			return key_columns[i].column;
-	return COL_COUNT;
-}
+	int id = 0;
 
-static enum profile_key key_of_column(enum column_id id)
-{
-	for (size_t i = 0; i < sizeof(key_columns) / sizeof(*key_columns); i++)
-		if (key_columns[i].column == id)
-			return key_columns[i].key;
-	return KEY_COUNT;
+	while (id < COL_COUNT &&
+	       !(column_table[id].flags & C_KEY && column_table[id].show.which == (size_t)key))
+		id++;
+	return (enum column_id)id;
 }
 
 /* ---- what the user typed --------------------------------------------------------------------- */
@@ -458,7 +350,7 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 		return err_hint(err, "did you mean %s?", near);
 	return err_hint(
 		err, "there are: %s",
-		flags & COLUMN_KEY
+		flags & C_KEY
 			? "comm, pid, tid, cpu, socket, dso, function, srcline, inline, event, "
 			  "cgroup, address"
 			: "share, error, samples, period, total, self and the keys of -s");
@@ -467,14 +359,12 @@ static int find_column(enum column_id *out, const char *word, size_t len, unsign
 /* Branches have two ends, samples one place. */
 static int fits(const struct profile_opts *o, enum column_id id, struct err *err)
 {
-	bool of_branch = id >= COL_DSO_FROM && id <= COL_ADDR_TO;
-	bool of_any = id == COL_COMM || id == COL_PID || id == COL_TID || id == COL_CPU ||
-		      id == COL_EVENT;
+	enum column_of of = column_table[id].of;
 
-	if (of_any || of_branch == o->branches)
+	if (of == COLUMN_OF_ALL || (of == COLUMN_OF_BRANCHES) == o->branches)
 		return 0;
 	(void)err_set(err, ERR_USAGE, "%s rows have no '%s'",
-		      o->branches ? "branches'" : "samples'", column_table[id].name);
+		      o->branches ? "branches'" : "samples'", column_table[id].show.key);
 	return err_hint(err, o->branches
 				     ? "there are: comm, pid, tid, cpu, event and dso, function, "
 				       "address, each with _from or _to"
@@ -494,15 +384,14 @@ int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, stru
 		enum column_id id;
 		bool twice = false;
 
-		if (find_column(&id, s, len, COLUMN_KEY, "key to sort by", err) ||
-		    fits(opts, id, err))
+		if (find_column(&id, s, len, C_KEY, "key to sort by", err) || fits(opts, id, err))
 			return -1;
 		for (size_t i = 0; i < opts->n_keys; i++)
-			twice |= opts->key[i] == key_of_column(id);
+			twice |= opts->key[i] == (enum profile_key)column_table[id].show.which;
 		if (id == COL_EVENT)
 			*by_event = true;
 		else if (!twice)
-			opts->key[opts->n_keys++] = key_of_column(id);
+			opts->key[opts->n_keys++] = (enum profile_key)column_table[id].show.which;
 		if (!s[len])
 			return 0;
 		s += len + 1;
@@ -529,14 +418,15 @@ static int edit(struct column_list *l, const char *word, size_t len,
 		return -1;
 	if (!less && !allowed(ctx, id)) {
 		(void)err_set(err, ERR_USAGE, "there is no column '%s' in this report",
-			      column_table[id].name);
-		if (id >= COL_MOSTLY && id <= COL_CORE_BOUND_ERROR)
+			      column_table[id].show.key);
+		if (column_table[id].of == COLUMN_OF_TOPDOWN ||
+		    column_table[id].of == COLUMN_OF_TOPDOWN_2)
 			return err_hint(err,
 					"it needs a sampled group of slots and metrics: record "
 					"-e '{slots,cycles,topdown-retiring,...}:S'");
-		if (id >= COL_BRANCHES && id <= COL_CYCLES)
+		if (column_table[id].of == COLUMN_OF_BRANCHES && !(column_table[id].flags & C_KEY))
 			return err_hint(err, "it is one of branches: add -b");
-		return column_table[id].flags & COLUMN_KEY
+		return column_table[id].flags & C_KEY
 			       ? err_hint(err, "rows are told apart by -s: add it there")
 			       : err_hint(err, "it is one of call trees: add -g or --children");
 	}

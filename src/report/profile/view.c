@@ -116,21 +116,15 @@ static void list_put(struct column_list *l, enum column_id id)
 	l->id[l->n++] = id;
 }
 
-static bool is_topdown_column(enum column_id id)
-{
-	return id >= COL_MOSTLY && id <= COL_CORE_BOUND_ERROR;
-}
-
 static void topdown_columns(struct view *v)
 {
-	list_put(&v->columns, COL_MOSTLY);
-	list_put(&v->columns, COL_MOSTLY_SHARE);
-	list_put(&v->columns, COL_MOSTLY_ERROR);
-	if (!v->opts.machine)
-		return;
-	for (int id = COL_RETIRING; id <= COL_CORE_BOUND_ERROR; id++)
-		if (id <= COL_BACKEND_BOUND_ERROR || v->topdown.levels == 2)
+	for (int id = 0; id < COL_COUNT; id++) {
+		enum column_of of = column_table[id].of;
+
+		if ((of == COLUMN_OF_TOPDOWN && (v->opts.machine || id <= COL_MOSTLY_ERROR)) ||
+		    (of == COLUMN_OF_TOPDOWN_2 && v->opts.machine && v->topdown.levels == 2))
 			list_put(&v->columns, (enum column_id)id);
+	}
 }
 
 /* No error bars: the branches of a stack follow one another, and are no samples by themselves. */
@@ -190,29 +184,40 @@ static void default_columns(struct view *v)
 		topdown_columns(v);
 }
 
+static bool is_key(const struct profile_opts *o, enum column_id id)
+{
+	for (size_t i = 0; i < o->n_keys; i++)
+		if (column_of_key(o->key[i]) == id)
+			return true;
+	return id == COL_EVENT;
+}
+
 static bool column_allowed(void *ctx, enum column_id id)
 {
 	const struct view *v = ctx;
 	const struct profile_opts *o = profile_options(v->profile);
 	bool tab = v->opts.shape == VIEW_TABLE;
 
-	if (id == COL_EVENT || id == COL_SHARE)
+	if (column_table[id].flags & C_KEY && (tab || id == COL_EVENT))
+		return is_key(o, id);
+	if (column_table[id].flags & C_KEY)
+		return column_table[id].flags & COLUMN_FRAME &&
+		       (id != COL_SRCLINE || o->chain_lines);
+	switch (column_table[id].of) {
+	case COLUMN_OF_ALL:
 		return true;
-	if (id >= COL_BRANCHES && id <= COL_CYCLES)
-		return o->branches;
-	if (id == COL_SAMPLES || id == COL_PERIOD || id == COL_ERROR)
+	case COLUMN_OF_SAMPLES:
 		return !o->branches;
-	if (is_topdown_column(id))
+	case COLUMN_OF_BRANCHES:
+		return o->branches;
+	case COLUMN_OF_TOPDOWN:
+	case COLUMN_OF_TOPDOWN_2:
 		return tab && v->topdown.levels;
-	if (!tab)
-		return id != COL_COMM && id != COL_PID && id != COL_TID && id != COL_CPU &&
-		       id != COL_SOCKET && id != COL_CGROUP && id != COL_ADDR &&
-		       (id != COL_SRCLINE || o->chain_lines) &&
-		       (v->opts.shape >= VIEW_CALLEES ||
-			(id != COL_ID && id != COL_PARENT && id != COL_DEPTH && id != COL_FRAME));
-	for (size_t i = 0; i < o->n_keys; i++)
-		if (column_of_key(o->key[i]) == id)
-			return true;
+	case COLUMN_OF_CALLS:
+		return !tab;
+	case COLUMN_OF_TREE:
+		return v->opts.shape >= VIEW_CALLEES;
+	}
 	return false;
 }
 

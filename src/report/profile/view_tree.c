@@ -44,8 +44,10 @@ static int filter_weights(const struct profile_chains *c, size_t event, struct f
 		if (i) {
 			const struct profile_frame *fr = &c->frame[c->tree.node[i].frame];
 
-			bits[i] = (uint8_t)(bits[c->tree.node[i].parent] |
-					    filter_string(f, fr->name) | filter_string(f, fr->dso));
+			bits[i] = bits[c->tree.node[i].parent];
+			if (!fr->thread)
+				bits[i] |= (uint8_t)(filter_string(f, fr->name) |
+						     filter_string(f, fr->dso));
 		}
 		if (filter_keeps(f, bits[i])) {
 			self[i] = total[i] = c->self[event][i];

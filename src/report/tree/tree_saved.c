@@ -312,73 +312,112 @@ void tree_saved_put(struct buf *out, const struct tree_saved *t, const struct st
 		put_line(out, " ", NULL, t->note[i], st);
 }
 
-/* ---- for programs ----------------------------------------------------------------------- */
+/* ---- for programs: at[0] counts trees, at[1] rows, at[2] the reasons of rows passed ---------- */
+
+static const struct tree_saved_view *tree_of(const struct table *t, const struct table_row *r)
+{
+	return &((const struct tree_saved *)t->ctx)->view[r->at[0]];
+}
 
 /* Reasons stand in the order of the rows that they are of. */
-static const char *reason_of(const struct tree_saved_view *v, const struct tree_view_row *r,
-			     size_t *next)
+static const char *reason_of(const struct table *t, const struct table_row *r)
 {
-	if (r->metric == MODEL_NONE || *next == v->n_why ||
-	    strcmp(v->why[*next].name, r->name) != 0)
+	const struct tree_saved_view *v = tree_of(t, r);
+	const struct tree_view_row *row = r->p;
+
+	if (row->metric == MODEL_NONE || r->at[2] >= v->n_why ||
+	    strcmp(v->why[r->at[2]].name, row->name) != 0)
 		return NULL;
-	return v->why[(*next)++].reason;
+	return v->why[r->at[2]].reason;
 }
 
-static void json_row(struct json *j, const struct tree_view_row *r, size_t id, size_t parent,
-		     const char *why)
+static bool row_next(const struct table *t, struct table_row *r)
 {
-	bool no_sum = r->metric == MODEL_NONE && isnan(r->share);
+	const struct tree_saved *s = t->ctx;
 
-	if (no_sum && !why)
-		why = "stalls that overlap have no sum";
-	if ((isnan(r->share) || r->doubtful) && !why)
-		why = r->doubtful ? "what was counted contradicts it" : "not measured";
-	json_object(j, NULL);
-	json_u64(j, "id", id);
-	json_u64(j, "parent", parent);
-	json_str(j, "node", r->name);
-	json_real(j, "value", r->doubtful ? (double)NAN : r->share);
-	if (why)
-		json_str(j, "why", why);
-	json_str(j, "unit", no_sum ? NULL : *r->unit ? r->unit : "slots");
-	json_real(j, "error", r->doubtful ? (double)NAN : r->error);
-	if (r->no_error)
-		json_str(j, "no_error", r->no_error);
-	json_real(j, "counted", r->counted);
-	json_bool(j, "sum", r->metric == MODEL_NONE);
-	json_bool(j, "over", r->over);
-	json_bool(j, "path", r->path);
-	json_end_object(j);
-}
-
-static void json_view(struct json *j, const struct tree_saved_view *v)
-{
-	size_t above[DEPTH] = { 0 }, next = 0; /* the last row of each depth */
-
-	json_object(j, NULL);
-	json_str(j, "where", v->label);
-	json_real(j, "slots", v->whole);
-	json_array(j, "rows");
-	for (size_t i = 0; i < v->n; i++) {
-		const struct tree_view_row *r = &v->row[i];
-		unsigned depth = r->depth < DEPTH ? r->depth : DEPTH - 1;
-
-		json_row(j, r, i + 1, depth ? above[depth - 1] : 0, reason_of(v, r, &next));
-		for (unsigned d = depth; d < DEPTH; d++)
-			above[d] = i + 1;
+	if (r->p) {
+		r->at[2] += reason_of(t, r) != NULL;
+		r->at[1]++;
 	}
-	json_end_array(j);
-	json_end_object(j);
+	while (r->at[0] < s->n_views && r->at[1] >= s->view[r->at[0]].n) {
+		r->at[0]++;
+		r->at[1] = r->at[2] = 0;
+	}
+	if (r->at[0] >= s->n_views)
+		return false;
+	r->p = &s->view[r->at[0]].row[r->at[1]];
+	return true;
 }
 
-void tree_saved_json(struct json *j, const char *key, const struct tree_saved *t)
+static bool has_no_sum(const struct tree_view_row *r)
 {
-	json_object(j, key);
-	json_str(j, "cpu", t->cpu);
-	json_array(j, "trees");
-	for (size_t i = 0; i < t->n_views; i++)
-		json_view(j, &t->view[i]);
-	json_end_array(j);
-	json_strings(j, "notes", t->note, t->n_notes);
-	json_end_object(j);
+	return r->metric == MODEL_NONE && isnan(r->share);
 }
+
+TABLE_CELL(where, out->text = tree_of(t, r)->label)
+TABLE_CELL(slots, out->e.v = tree_of(t, r)->whole)
+TABLE_CELL(id, out->n = r->at[1] + 1)
+TABLE_CELL(is_sum, out->n = ((const struct tree_view_row *)r->p)->metric == MODEL_NONE)
+
+TABLE_GET(parent)
+{
+	const struct tree_view_row *row = r->p;
+	size_t i = r->at[1];
+
+	(void)c;
+	while (row->depth && i && tree_of(t, r)->row[i].depth >= row->depth)
+		i--;
+	out->n = row->depth ? i + 1 : 0;
+}
+
+TABLE_GET(value)
+{
+	const struct tree_view_row *row = r->p;
+	const char *why = reason_of(t, r);
+
+	(void)c;
+	if (has_no_sum(row) && !why)
+		why = "stalls that overlap have no sum";
+	if ((isnan(row->share) || row->doubtful) && !why)
+		why = row->doubtful ? "what was counted contradicts it" : "not measured";
+	if (!row->doubtful)
+		out->e = (struct estimate){ row->share, row->error, NULL };
+	out->e.why = why ? why : row->no_error;
+}
+
+TABLE_GET(unit)
+{
+	const struct tree_view_row *row = r->p;
+
+	(void)t;
+	(void)c;
+	out->text = has_no_sum(row) ? NULL : *row->unit ? row->unit : "slots";
+}
+
+#define OF(member) TABLE_FIELD(struct tree_view_row, member)
+static const struct table_column tree_columns[] = {
+	COLUMN("where", "where", T_TEXT, C_KEY, "the kind of core, where there are several",
+	       .get = where),
+	COLUMN("slots", "slots", T_AMOUNT, 0, "that all of its tree is of", .get = slots),
+	COLUMN("id", "id", T_ID, 0, "of the row in its tree, from 1", .get = id),
+	COLUMN("parent", "parent", T_ID, 0, "the row above; 0: none", .get = parent),
+	COLUMN("node", "node", T_TEXT, C_KEY, "its name", OF(name)),
+	COLUMN("value", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit", .get = value),
+	COLUMN("unit", "of", T_TEXT, 0, "what it is a share of", .get = unit),
+	COLUMN("counted", "counted", T_SHARE, 0, "share of the time that its events were",
+	       OF(counted)),
+	COLUMN("sum", "sum", T_FLAG, 0, "small nodes added up", .get = is_sum),
+	COLUMN("over", "over", T_FLAG, 0, "over its threshold", OF(over)),
+	COLUMN("path", "<==", T_FLAG, 0, "on the path to follow", OF(path)),
+};
+#undef OF
+const struct table_form tree_saved_form = { "tree", NULL, TABLE_DATA, TABLE_COLUMNS(tree_columns),
+					    .next = row_next };
+
+TABLE_CELL(note_text, out->text = *(const char *const *)r->p)
+
+static const struct table_column note_columns[] = {
+	COLUMN("note", "note", T_TEXT, C_KEY, "what to know of the tree", .get = note_text),
+};
+const struct table_form tree_saved_notes_form = { "tree_notes", NULL, TABLE_LINES | TABLE_DATA,
+						  TABLE_COLUMNS(note_columns) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The view over a profile of known numbers: order, folds, filters, trees, and what each sink makes
- * of them.
+ * The view over a profile of known numbers: order, folds, filters, trees, and what each format
+ * makes of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "fake.h"
-#include "report/sink.h"
+#include "report/rows.h"
 #include "report/where.h"
 
 static void make_join(struct profile *p)
@@ -38,15 +38,20 @@ static struct view *view_of(struct profile *p, const struct view_opts *o)
 	return v;
 }
 
-static char *text_of(struct profile *p, const struct view_opts *o, const char *sink, unsigned width,
-		     bool ascii)
+static char *text_of(struct profile *p, const struct view_opts *o, const char *format,
+		     unsigned width, bool ascii)
 {
-	struct sink_opts so = { .style = { .ascii = ascii, .width = width } };
+	struct show show = { .style = { .ascii = ascii, .width = width } };
 	struct view *v = view_of(p, o);
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
+	struct document d;
 
-	assert_int_equal(sink_find(sink, &err)->write(&b, v, &so, &err), 0);
+	assert_int_equal(show_choose(&show, &rows_document, format, NULL, &err), 0);
+	document_open(&d, &rows_document, v);
+	rows_put(&d, v);
+	assert_int_equal(document_write(&b, &d, &show, &err), 0);
+	document_close(&d);
 	view_free(v);
 	buf_putc(&b, '\0');
 	return b.s;
@@ -339,7 +344,9 @@ static void test_deep(void **state)
 
 static void test_hostile_names(void **state)
 {
-	static const char *const sinks[] = { "term", "csv", "json", "folded", "markdown" };
+	static const char *const formats[] = {
+		"term", "csv", "json", "folded", "markdown", "html"
+	};
 	struct view_opts o = { .min = 0.005 };
 	struct profile p;
 
@@ -347,8 +354,8 @@ static void test_hostile_names(void **state)
 	fake_init(&p);
 	fake_row(&p, "a|b`c", "x\"y,z", "f<int>(\x1b[31mred\x07, char)\n;\xff", 10, 10);
 	fake_row(&p, "a|b`c", "x\"y,z", "g", 10, 10);
-	for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++) {
-		char *s = text_of(&p, &o, sinks[i], 0, false);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		char *s = text_of(&p, &o, formats[i], 0, false);
 
 		assert_null(strchr(s, 0x1b));
 		assert_null(strchr(s, 0x07));
@@ -366,8 +373,8 @@ static void test_hostile_names(void **state)
 		free(s);
 		o.machine = true;
 		s = text_of(&p, &o, "csv", 0, false);
-		assert_non_null(strstr(s, "\r\ncycles,10,10,0.500000,0.200702,a|b`c,\"x\"\"y,z\","
-					  "\"f<int>(\\x1b[31mred\\x07, char)"));
+		assert_non_null(strstr(s, "\ncycles,10,10,0.5,0.20070"));
+		assert_non_null(strstr(s, ",a|b`c,\"x\"\"y,z\",\"f<int>(\\x1b[31mred\\x07, char)"));
 		free(s);
 	}
 	fake_free(&p);
@@ -436,19 +443,21 @@ static void test_where(void **state)
 
 static void test_nothing(void **state)
 {
-	static const char *const sinks[] = { "term", "csv", "json", "folded", "markdown" };
+	static const char *const formats[] = {
+		"term", "csv", "json", "folded", "markdown", "html"
+	};
 	struct view_opts o = { 0 };
 	struct profile p;
 
 	(void)state;
 	fake_init(&p);
-	for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
-		free(text_of(&p, &o, sinks[i], 80, true));
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		free(text_of(&p, &o, formats[i], 80, true));
 	p.opts.chains = true;
 	for (int shape = VIEW_FUNCTIONS; shape <= VIEW_CALLERS; shape++) {
 		o.shape = (enum view_shape)shape;
-		for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
-			free(text_of(&p, &o, sinks[i], 80, true));
+		for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+			free(text_of(&p, &o, formats[i], 80, true));
 	}
 	fake_free(&p);
 }

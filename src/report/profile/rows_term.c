@@ -14,8 +14,7 @@
 #include "base/text.h"
 #include "base/text_short.h"
 #include "report/facts.h"
-#include "report/profile/steps.h"
-#include "report/sink.h"
+#include "report/rows.h"
 #include "report/tree_saved.h"
 
 #define MAX_SLOTS  96 /* columns as shown: weights once per event */
@@ -40,8 +39,8 @@ struct table_page {
 	struct slot slot[MAX_SLOTS];
 	size_t n_slots;
 	bool more[INDENT_MAX + 1]; /* siblings follow at this level */
-	struct buf cell;	   /* scratch */
-	size_t indent;		   /* bytes of it in front of the name */
+	struct buf cell, scratch;
+	size_t indent; /* bytes of it in front of the name */
 };
 
 static bool is_tree(const struct table_page *p)
@@ -92,30 +91,44 @@ static bool says_fold(const struct table_page *p, const struct view_row *r, size
 	return r->folded && s + 1 == p->n_slots;
 }
 
+/* The value, or of a column of errors the error of another column's. */
+static void put_value(struct table_page *p, const struct view_table *t, const struct view_row *r,
+		      const struct slot *slot)
+{
+	const struct column *c = &column_table[slot->id];
+	bool bar = c->flags & COLUMN_BAR;
+	enum column_id id = bar ? (enum column_id)c->show.which : slot->id;
+	struct table_cell x =
+		column_cell(id, p->v, (size_t)(t - p->v->table), r, slot->event, &p->scratch);
+
+	if (bar && cell_has(&x))
+		cell_put_error(&p->cell, &x);
+	else if (bar)
+		buf_puts(&p->cell, x.says && *x.says ? "+-?" : "");
+	else if (!cell_has(&x))
+		buf_puts(&p->cell, x.says ? x.says : "");
+	else if (x.kind != T_TEXT)
+		cell_put(&p->cell, &x);
+	else
+		text_put_safe(&p->cell, x.text, p->st->ascii);
+	if (x.tail && cell_has(&x))
+		buf_puts(&p->cell, x.tail);
+}
+
 static void fill_cell(struct table_page *p, const struct view_table *t, const struct view_row *r,
 		      size_t s)
 {
 	const struct slot *slot = &p->slot[s];
-	struct cell c = column_get(slot->id, p->v, t, r, slot->event);
 
 	buf_reset(&p->cell);
 	if (slot->id == COL_FRAME)
 		put_indent(p, t, r);
 	p->indent = p->cell.len;
-	if (says_fold(p, r, s) && c.kind == CELL_NONE)
-		sink_fold_name(&p->cell, r);
-	else if (r->id && r->folded && (slot->id == COL_SELF || slot->id == COL_ERROR))
+	if (r->id && r->folded && (slot->id == COL_SELF || slot->id == COL_ERROR))
 		return; /* a fold of a tree stands for whole subtrees */
-	else
-		sink_put_cell(&p->cell, &c, p->st->ascii);
-	if (slot->id == COL_FRAME && r->frame != UINT32_MAX) {
-		const struct profile_frame *f = &profile_chains(p->v->profile)->frame[r->frame];
-
-		if (f->inlined)
-			buf_puts(&p->cell, " (inlined)");
-		if (r->levels > 1)
-			buf_printf(&p->cell, " (%u levels)", (unsigned)r->levels);
-	}
+	put_value(p, t, r, slot);
+	if (says_fold(p, r, s) && p->cell.len == p->indent)
+		rows_fold_name(&p->cell, r);
 }
 
 /* ---- widths ------------------------------------------------------------------------------------
@@ -128,12 +141,12 @@ static int add_slot(struct table_page *p, enum column_id id, size_t event)
 
 	if (p->n_slots == MAX_SLOTS)
 		return -1;
-	*s = (struct slot){ .id = id, .event = event, .flex = c->flags & COLUMN_FLEX };
+	*s = (struct slot){ .id = id, .event = event, .flex = c->flags & C_FLEX };
 	s->text = c->align == TEXT_LEFT && !(c->flags & COLUMN_WEIGHT);
-	s->names = s->flex && s->text && !(c->flags & COLUMN_KEEP_END);
+	s->names = s->flex && s->text && !(c->flags & C_KEEP_END);
 	s->width = c->width;
-	if (s->width < strlen(c->header))
-		s->width = (unsigned)strlen(c->header);
+	if (s->width < strlen(c->show.head))
+		s->width = (unsigned)strlen(c->show.head);
 	p->n_slots++;
 	return 0;
 }
@@ -290,7 +303,7 @@ static void put_slot(struct table_page *p, const char *text, size_t s)
 	const struct slot *slot = &p->slot[s];
 	const struct column *c = &column_table[slot->id];
 	bool last = s + 1 == p->n_slots, fits = text_width(text) <= slot->width;
-	bool end = c->flags & COLUMN_KEEP_END;
+	bool end = c->flags & C_KEEP_END;
 	size_t width = slot->width, digits;
 
 	if (s)
@@ -357,7 +370,7 @@ static void put_header(struct table_page *p, const struct view_table *t)
 	style_ink(p->out, p->st, INK_BOLD);
 	buf_putc(p->out, ' ');
 	for (size_t s = 0; s < p->n_slots; s++)
-		put_slot(p, column_table[p->slot[s].id].header, s);
+		put_slot(p, column_table[p->slot[s].id].show.head, s);
 	buf_trim(p->out);
 	style_ink(p->out, p->st, INK_PLAIN);
 	buf_putc(p->out, '\n');
@@ -456,6 +469,7 @@ static void put_notes(struct table_page *p)
 	struct buf line = BUF_INIT;
 
 	put_facts(p, f, facts_of_recording(p->v, f), NULL);
+	put_facts(p, f, facts_of_chains(p->v, f), NULL);
 	for (size_t i = 0; i < p->v->source.n_notes; i++) {
 		buf_reset(&line);
 		text_put_safe(&line, p->v->source.notes[i], p->st->ascii);
@@ -468,15 +482,6 @@ static void put_notes(struct table_page *p)
 	}
 	p->out->failed |= line.failed;
 	buf_free(&line);
-}
-
-static void put_next(struct table_page *p)
-{
-	struct next n[NEXT_MAX];
-	struct arena a = ARENA_INIT;
-
-	next_put(p->out, n, next_steps(p->v, n, &a), p->st);
-	arena_free(&a);
 }
 
 /* What `run` counted beside the samples; always of the whole run. */
@@ -498,12 +503,15 @@ static void put_tree(struct table_page *p)
 	arena_free(&a);
 }
 
-int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, struct err *err)
+int rows_term(struct buf *out, const struct document *d, const struct show *o, struct err *err)
 {
-	struct table_page *p = calloc(1, sizeof(*p));
+	const struct view *v = d->ctx;
+	struct table_page *p = o->table ? NULL : calloc(1, sizeof(*p));
 	struct buf line = BUF_INIT;
 	int ret = 0;
 
+	if (o->table)
+		return format_term(out, d, o, err);
 	if (!p)
 		return err_nomem(err);
 	p->out = out;
@@ -525,10 +533,11 @@ int sink_term(struct buf *out, const struct view *v, const struct sink_opts *o, 
 			put_line(p, "no events, so no samples", INK_WARM);
 		put_notes(p);
 		if (!o->quiet)
-			put_next(p);
+			next_put(out, d->next, d->n_next, &o->style);
 	}
-	out->failed |= p->cell.failed | line.failed;
+	out->failed |= p->cell.failed | p->scratch.failed | line.failed;
 	buf_free(&p->cell);
+	buf_free(&p->scratch);
 	buf_free(&line);
 	free(p);
 	return ret ? -1 : buf_error(out, err);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of a report: events with what could not be attributed, and rows, whose columns are
+ * those of column.def that the view has.
+ */
+#include "report/rows.h"
+
+#include "base/num.h"
+#include "report/facts.h"
+#include "report/profile/steps.h"
+#include "report/recorded.h"
+#include "report/tree_saved.h"
+
+static const struct view *view_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* ---- rows: at[0] counts tables of the view, at[1] their rows --------------------------------- */
+
+static bool row_next(const struct table *t, struct table_row *r)
+{
+	const struct view *v = t->ctx;
+
+	r->at[1] += r->p != NULL;
+	while (r->at[0] < v->n_tables && r->at[1] >= v->table[r->at[0]].n_rows) {
+		r->at[0]++;
+		r->at[1] = 0;
+	}
+	if (r->at[0] >= v->n_tables)
+		return false;
+	r->p = &v->table[r->at[0]].row[r->at[1]];
+	return true;
+}
+
+void rows_fold_name(struct buf *b, const struct view_row *r)
+{
+	char n[NUM_MAX];
+
+	if (r->left_out)
+		buf_puts(b, "(left out by --focus or --hide)");
+	else
+		buf_printf(b, "(%s more)", num_exact(n, r->folded));
+}
+
+/* For people the last column of a fold says what it is. */
+TABLE_GET(last)
+{
+	const struct view *v = view_of(t);
+	const struct view_row *row = r->p;
+
+	column_table[v->columns.id[v->columns.n - 1]].show.get(t, c, r, out);
+	if (!row->folded || (out->kind == T_TEXT && out->text))
+		return;
+	buf_reset(out->scratch);
+	rows_fold_name(out->scratch, row);
+	out->text = buf_str(out->scratch);
+	out->kind = T_TEXT;
+	out->none = false;
+	out->dim = true;
+}
+
+/* "1,000 samples of cycles, 1.00 M, over 3.21 s" */
+TABLE_GET(title)
+{
+	const struct view *v = view_of(t);
+
+	(void)c;
+	fact_title(out->scratch, v, &v->table[r->at[0]], 0);
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_CELL(folded, out->n = ((const struct view_row *)r->p)->folded; out->none = !out->n)
+TABLE_CELL(left_out, out->n = ((const struct view_row *)r->p)->left_out)
+
+static const struct table_column more_columns[] = {
+	COLUMN("table", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = title),
+	COLUMN("folded", "folded", T_COUNT, C_DATA, "the row stands for so many", .get = folded),
+	COLUMN("left_out", "left out", T_FLAG, C_DATA, "by --focus or --hide", .get = left_out),
+};
+enum { TITLE, FOLDED, LEFT_OUT };
+
+static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(more_columns),
+					     .next = row_next };
+
+static bool has_column(const struct view *v, enum column_id id)
+{
+	for (size_t i = 0; i < v->columns.n; i++)
+		if (v->columns.id[i] == id)
+			return true;
+	return false;
+}
+
+static bool has_folds(const struct view *v)
+{
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t k = 0; k < v->table[i].n_rows; k++)
+			if (v->table[i].row[k].folded)
+				return true;
+	return false;
+}
+
+/* The view's columns; an error that stands behind its value is the value's. */
+static size_t make_columns(struct table_column *to, const struct view *v)
+{
+	const struct column_list *l = &v->columns;
+	size_t n = 0;
+
+	if (v->n_tables > 1 && !v->opts.machine)
+		to[n++] = more_columns[TITLE];
+	else if (v->n_tables > 1 && !has_column(v, COL_EVENT))
+		to[n++] = column_table[COL_EVENT].show;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct column *c = &column_table[l->id[i]];
+
+		if (c->flags & COLUMN_BAR && i && l->id[i - 1] == c->show.which)
+			to[n - 1].flags |= C_ERROR;
+		else
+			to[n++] = c->show;
+	}
+	if (!has_folds(v))
+		return n;
+	if (!v->opts.machine)
+		to[n - 1].get = last;
+	to[n++] = more_columns[FOLDED];
+	to[n++] = more_columns[LEFT_OUT];
+	return n;
+}
+
+static void add_rows(struct document *d, const struct view *v)
+{
+	struct table rows = { .form = &rows_form, .ctx = v };
+	struct table_column *c = arena_alloc(&d->a, (COL_COUNT + 4) * sizeof(*c));
+
+	d->failed |= !c;
+	if (!c)
+		return;
+	rows.column = c;
+	rows.n_columns = make_columns(c, v);
+	document_table(d, &rows);
+}
+
+/* ---- events: at[0] counts tables of the view, at[1] their events ----------------------------- */
+
+static bool event_next(const struct table *t, struct table_row *r)
+{
+	const struct view *v = t->ctx;
+
+	r->at[1] += r->p != NULL;
+	while (r->at[0] < v->n_tables && r->at[1] >= v->table[r->at[0]].n_events) {
+		r->at[0]++;
+		r->at[1] = 0;
+	}
+	if (r->at[0] >= v->n_tables)
+		return false;
+	r->p = v->table[r->at[0]].sum[r->at[1]];
+	return true;
+}
+
+static const struct view_table *table_of(const struct table *t, const struct table_row *r)
+{
+	return &view_of(t)->table[r->at[0]];
+}
+
+TABLE_CELL(event, out->text = view_of(t)->source.event[table_of(t, r)->event[r->at[1]]].name)
+TABLE_CELL(unlisted_samples, out->n = table_of(t, r)->unlisted[r->at[1]].samples)
+TABLE_CELL(unlisted_period, out->n = table_of(t, r)->unlisted[r->at[1]].period)
+
+TABLE_GET(trees)
+{
+	(void)c;
+	(void)facts_doubtful_trees(view_of(t), table_of(t, r), &out->n);
+}
+
+TABLE_GET(doubtful)
+{
+	size_t n;
+
+	(void)c;
+	out->n = facts_doubtful_trees(view_of(t), table_of(t, r), &n);
+}
+
+/* Reports that have a sum. */
+enum { OF_ALL, OF_SAMPLES, OF_BRANCHES, OF_TREES };
+
+#define OF(member) TABLE_FIELD(struct profile_sum, member)
+/* clang-format off */
+#define SUM(key, head, means, ...) \
+	COLUMN(key, head, T_COUNT, 0, means, .which = OF_SAMPLES, __VA_ARGS__)
+#define SUMS(key, head, member, means) \
+	SUM(key "samples", head, means, OF(member.samples)), \
+	SUM(key "period", head, means, OF(member.period))
+#define BRANCHES(key, head, member, means) \
+	COLUMN(key, head, T_COUNT, 0, means, .which = OF_BRANCHES, OF(member))
+/* clang-format on */
+static const struct table_column event_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY, "that sampled", .get = event),
+	SUMS("", "samples", selected, "of it that were selected"),
+	SUMS("not_selected_", "not selected", left_out, "left out by options"),
+	SUMS("no_mapping_", "no mapping", no_map, "whose address lies in no mapping"),
+	SUMS("no_symbol_", "no symbol", no_symbol, "whose mapping is known, but no symbol"),
+	SUMS("no_name_", "no name", nameless, "in functions of stripped files"),
+	SUM("not_listed_samples", "not listed", "in calls below --min each",
+	    .get = unlisted_samples),
+	SUM("not_listed_period", "not listed", "in calls below --min each", .get = unlisted_period),
+	BRANCHES("branches", "branches", selected.samples, "of selected samples"),
+	BRANCHES("branches_no_mapping", "no mapping", no_map.samples, "from or to no mapping"),
+	BRANCHES("branches_no_symbol", "no symbol", no_symbol.samples, "from or to no symbol"),
+	BRANCHES("branches_no_name", "no name", nameless.samples, "from or to stripped functions"),
+	BRANCHES("samples_with_branches", "with", stacks, "selected samples"),
+	BRANCHES("samples_without_branches", "without", no_stack, "selected samples"),
+	BRANCHES("samples_not_selected", "not selected", left_out.samples, "left out by options"),
+	COLUMN("not_readable", "unreadable", T_COUNT, 0, "samples that could not be read", OF(bad)),
+	COLUMN("topdown_rows", "trees", T_COUNT, 0, "rows with a tree of their own", .get = trees,
+	       .which = OF_TREES),
+	COLUMN("topdown_rows_in_doubt", "in doubt", T_COUNT, 0,
+	       "of them, with a part larger than its whole", .get = doubtful, .which = OF_TREES),
+};
+#undef OF
+static const struct table_form events_form = { "events", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(event_columns), .next = event_next };
+
+static uint64_t hidden_sums(const struct view *v)
+{
+	size_t not = profile_options(v->profile)->branches ? OF_SAMPLES : OF_BRANCHES;
+	uint64_t hidden = 0;
+
+	for (size_t i = 0; i < sizeof(event_columns) / sizeof(*event_columns); i++)
+		if (event_columns[i].which == not ||
+		    (event_columns[i].which == OF_TREES && !v->topdown.levels))
+			hidden |= (uint64_t)1 << i;
+	return hidden;
+}
+
+/* ---- the head, and the tree that `run` saved ------------------------------------------------- */
+
+TABLE_CELL(version, out->text = ((const struct view *)r->p)->source.version)
+
+TABLE_GET(shape)
+{
+	static const char *const shapes[] = { "table", "functions", "callees", "callers" };
+
+	(void)t;
+	(void)c;
+	out->text = shapes[((const struct view *)r->p)->opts.shape];
+}
+
+TABLE_CELL(tree_cpu, out->text = ((const struct tree_saved *)t->ctx)->cpu)
+TABLE_CELL(no_tree, out->text = ((const struct tree_saved *)t->ctx)->missing)
+
+static const struct table_column head_columns[] = {
+	COLUMN("version", "version", T_TEXT, 0, "of cyclade", .get = version),
+	COLUMN("shape", "shape", T_TEXT, 0, "table, functions, callees or callers", .get = shape),
+	COLUMN("tree_cpu", "cpu", T_TEXT, 0, "of the tree that run saved", .get = tree_cpu),
+	COLUMN("no_tree", "no tree", T_TEXT, 0, "why there is none", .get = no_tree),
+};
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+static const struct table_form *const forms[] = { &head_form,		&recorded_form,
+						  &tree_saved_form,	&tree_saved_notes_form,
+						  &events_form,		&rows_form,
+						  &recorded_losses_form };
+static const struct format faces[] = { { "term", rows_term, false, false },
+				       { "folded", rows_folded, true, true } };
+const struct document_form rows_document = { .name = "report",
+					     .version = 2,
+					     .table = forms,
+					     .n_tables = sizeof(forms) / sizeof(*forms),
+					     .face = faces,
+					     .n_faces = sizeof(faces) / sizeof(*faces) };
+
+static const struct tree_saved *read_tree(struct document *d, const struct view *v)
+{
+	const struct pd_info *i = v->source.info;
+	struct tree_saved *t = arena_alloc(&d->a, sizeof(*t));
+	struct err err = ERR_INIT;
+
+	d->failed |= !t;
+	if (!t)
+		return NULL;
+	*t = (struct tree_saved){ .missing = "the recording has none" };
+	if (i->tree && tree_saved_read(t, &d->a, i->tree, i->tree_len, &err))
+		*t = (struct tree_saved){ .missing = arena_strdup(&d->a, err.what) };
+	return t;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void add_facts(struct document *d, const struct view *v)
+{
+	struct fact f[FACTS_MAX];
+	size_t n;
+
+	for (size_t i = 0; i < v->n_tables; i++)
+		for (size_t e = 0; e < v->table[i].n_events; e++) {
+			const char *of = v->source.event[v->table[i].event[e]].name;
+
+			n = facts_of_event(v, &v->table[i], e, f);
+			for (size_t k = 0; k < n; k++)
+				document_fact(d, f[k].label, f[k].bad, "%s%s%s%s", f[k].text,
+					      v->n_tables > 1 ? " (" : "",
+					      v->n_tables > 1 ? of : "",
+					      v->n_tables > 1 ? ")" : "");
+		}
+	if (!v->n_tables)
+		document_fact(d, "events", true, "none, so no samples");
+	n = facts_of_chains(v, f);
+	for (size_t k = 0; k < n; k++)
+		document_fact(d, f[k].label, f[k].bad, "%s", f[k].text);
+}
+
+void rows_put(struct document *d, const struct view *v)
+{
+	const struct tree_saved *tree = read_tree(d, v);
+	const struct table head = { .form = &head_form, .ctx = tree, .array = v, .n = 1 };
+	const struct table saved = { .form = &tree_saved_form, .ctx = tree };
+	const struct table notes = { .form = &tree_saved_notes_form,
+				     .ctx = tree,
+				     .array = tree ? tree->note : NULL,
+				     .stride = sizeof(*tree->note),
+				     .n = tree ? tree->n_notes : 0 };
+	const struct table events = { .form = &events_form, .ctx = v, .hidden = hidden_sums(v) };
+	struct buf line = BUF_INIT;
+
+	if (!tree)
+		return;
+	document_table(d, &head);
+	recorded_head(d, &v->source);
+	if (v->n_tables == 1) {
+		fact_title(&line, v, v->table, 0);
+		document_title(d, INK_PLAIN, "%s", buf_str(&line));
+	}
+	document_table(d, &saved);
+	document_table(d, &notes);
+	document_table(d, &events);
+	add_rows(d, v);
+	add_facts(d, v);
+	recorded_tail(d, &v->source);
+	d->n_next = next_steps(v, d->next, &d->a);
+	buf_free(&line);
+}

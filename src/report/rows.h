@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rows - the rows of a profile as a document:
+ *
+ *	view_build(&v, ...)
+ *	document_open(&d, &rows_document, v)
+ *	rows_put(&d, v)
+ *
+ * Table "rows" has the view's columns; rows of call trees have an id and their parent's. Faces of
+ * its own are term and folded.
+ */
+#ifndef CYCLADE_REPORT_ROWS_H
+#define CYCLADE_REPORT_ROWS_H
+
+#include "report/view.h"
+#include "show/document.h"
+
+extern const struct document_form rows_document;
+
+/* The view must outlive the document, which has only one. */
+void rows_put(struct document *d, const struct view *v);
+
+/* What a fold's row is called: "(41 more)", "(left out by --focus or --hide)". */
+void rows_fold_name(struct buf *b, const struct view_row *r);
+
+document_write_fn rows_term, rows_folded;
+
+#endif
