@@ -31,6 +31,7 @@ HALF = set()  # those of which some results are
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-formats-")
 os.chdir(tmp.name)
+os.environ["XDG_CONFIG_HOME"] = tmp.name  # fish makes a directory there
 
 
 def rows_of(name, macro):
