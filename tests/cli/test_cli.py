@@ -110,6 +110,10 @@ for page in commands:
         said = run("help", page, env=dict(os.environ, COLUMNS=str(width))).stdout.splitlines()
         wide = [x for x in said if len(x) > width and not x.startswith("     ") and not re.match(r"    [a-z]+ .*(-- |-[a-z]|FILE|[A-Z]{3})", x)]
         t.ok(len(said) > 10 and not wide, "help %s: %d columns, but for commands and tables" % (page, width), "\n".join(wide[:5]))
+for page in ("info", "list"):
+    said = run("help", page).stdout
+    mark = [x for x in said.splitlines() if "* " in x]
+    t.ok(len(mark) > 3 and all(x.startswith("    * ") for x in mark), "help %s: items of lists begin lines" % page, said)
 r = run("report", "/nonexistent/" + "a-directory/" * 8 + "file", env=dict(os.environ, COLUMNS="60"))
 lines = r.stderr.splitlines()
 t.ok(len(lines) > 1 and lines[1].startswith("         ") and all(len(x) <= 60 or " " not in x.strip() for x in lines[1:]),
