@@ -88,7 +88,9 @@ for shell in ["bash", "zsh", "fish"]:
     with tempfile.NamedTemporaryFile("w", suffix="." + shell) as f:
         f.write(script)
         f.flush()
-        check = subprocess.run([shell, "-n", f.name], capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as home:  # fish makes its folders where they are missing
+            check = subprocess.run([shell, "-n", f.name], capture_output=True, text=True,
+                                   env={**os.environ, "HOME": home, "XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home})
         t.equal((check.returncode, check.stderr), (0, ""), "%s reads its completion" % shell)
         if shell == "bash":
             asked = subprocess.run(["bash", "-c", "source %s; COMP_WORDS=(cyclade report --ch); COMP_CWORD=2; _cyclade; "

@@ -262,11 +262,16 @@ for shell in ("bash", "zsh", "fish"):
         out.write(run("completion", shell).stdout)
 
 
+# fish makes its folders where they are missing
+ELSEWHERE = {**os.environ, **{name: os.getcwd() for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}}
+
+
 def complete(shell, *words):
     if shell == "bash":
         return subprocess.run(["bash", "-c", BASH, "bash", *words], capture_output=True, text=True).stdout.split()
     line = " ".join(("cyclade",) + words) + " "
-    p = subprocess.run(["fish", "--no-config", "-c", "source fish.completion; complete -C '%s'" % line], capture_output=True, text=True)
+    p = subprocess.run(["fish", "--no-config", "-c", "source fish.completion; complete -C '%s'" % line], capture_output=True, text=True,
+                       env=ELSEWHERE)
     return [x.split("\t")[0] for x in p.stdout.splitlines()]
 
 
@@ -289,7 +294,7 @@ for command in sorted(COMMANDS.values()):
     t.ok(all(v == longs for v in got.values()), "%s: completions offer its options" % command, (longs, got))
 for shell in ("bash", "zsh", "fish"):
     if shutil.which(shell):
-        p = subprocess.run([shell, "-n", shell + ".completion"], capture_output=True, text=True)
+        p = subprocess.run([shell, "-n", shell + ".completion"], capture_output=True, text=True, env=ELSEWHERE)
         t.ok(not p.returncode and not p.stderr, shell + " reads its completions", p.stderr)
     else:
         t.skip(shell + " reads its completions", "it is not here")

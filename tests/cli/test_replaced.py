@@ -131,7 +131,7 @@ class Lab:
         os.rename(self.prog + ".tmp", self.prog)
 
     def record(self, *argv):
-        return run(CYCLADE, "record", "-q", "-e", "cpu-clock:u", "-o", self.data, "--", *argv, cwd=self.where)
+        return run(CYCLADE, "record", "-q", "--buildid-mmap", "-e", "cpu-clock:u", "-o", self.data, "--", *argv, cwd=self.where)
 
     def edited(self, name, of_id, **more):
         return edit(self.data, os.path.join(self.where, name + ".data"), of_id, **more)
