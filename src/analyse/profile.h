@@ -29,29 +29,17 @@
 #include "symbol/source.h"
 #include "symbol/space.h"
 
-enum profile_key { /* what rows can be told apart by; a row of report/keys.def each */
-		   KEY_COMM,
-		   KEY_PID,
-		   KEY_TID,
-		   KEY_CPU,
-		   KEY_SOCKET, /* of the CPU, as the recording's header has it */
-		   KEY_DSO,
-		   KEY_SYM,
-		   KEY_SRCLINE,
-		   KEY_INLINE, /* innermost inlined function at the address; the symbol where none
-				*/
-		   KEY_EVENT,
-		   KEY_CGROUP,
-		   KEY_ADDR, /* the image address itself (annotate) */
-		   /* of branches, whose rows have these instead of those of a place */
-		   KEY_DSO_FROM,
-		   KEY_SYM_FROM,
-		   KEY_ADDR_FROM, /* image addresses */
-		   KEY_DSO_TO,
-		   KEY_SYM_TO,
-		   KEY_ADDR_TO,
-		   KEY_COUNT,
+/* What rows can be told apart by. */
+enum profile_key {
+#define PROFILE_KEY(id, kind, apart) KEY_##id,
+#include "analyse/profile_key.def"
+#undef PROFILE_KEY
+	KEY_COUNT,
 };
+enum profile_key_kind { KEY_IS_TEXT, KEY_IS_NUMBER, KEY_IS_ADDRESS };
+
+/* Of its values: texts are strings of the profile; UINT64_MAX is a number that is not known. */
+enum profile_key_kind profile_key_kind(enum profile_key key);
 
 struct mux; /* mux.h */
 

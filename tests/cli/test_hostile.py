@@ -275,7 +275,7 @@ for words in (["report", "--min", "0"], ["report", "-j"], ["info"], ["help", "re
     p.stdout.close()  # as head does, sooner
     err = p.stderr.read()
     t.equal((p.wait(), err), (0, b""), "%s: a reader that left is no error" % words[0])
-r = bounded("report", good, "-o", "/nonexistent/x")
+r = bounded("report", good, "-o", os.path.join(tmp.name, "missing", "x"))
 t.ok(fine(r, (2,)), "-o into nowhere: exit 2", shown(r))
 r = bounded("report", good, "-o", "dir.data")
 t.ok(fine(r, (2,)), "-o onto a directory: exit 2", shown(r))

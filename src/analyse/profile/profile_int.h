@@ -389,10 +389,12 @@ const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t ki
 uint32_t profile_line_string(struct profile *p, const struct source_line *l) MUST_USE;
 /* Frame ids of every site, outermost first: while the inlined calls are at hand. */
 int make_frame_ids(struct profile *p, struct err *err) MUST_USE;
+/* What samples are counted apart for, if a key is made of it. */
+enum key_apart { BY_NOTHING, BY_COMM, BY_PID, BY_TID, BY_CPU, BY_CGROUP };
+bool keys_need(const struct profile_opts *o, enum key_apart apart);
 static inline bool key_is_text(enum profile_key key)
 {
-	return key != KEY_PID && key != KEY_TID && key != KEY_CPU && key != KEY_SOCKET &&
-	       key != KEY_ADDR && key != KEY_ADDR_FROM && key != KEY_ADDR_TO;
+	return profile_key_kind(key) == KEY_IS_TEXT;
 }
 
 /* Of n rows, whose keys' values are value[key * n + row]: order[i] is the one that comes i-th. */

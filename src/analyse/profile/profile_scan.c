@@ -328,14 +328,6 @@ static int bulk(void *ctx, unsigned worker, const struct pd_chunk *c, const uint
 	return scan_plain(&((struct scan *)ctx)->worker[worker], c, at) ? err_nomem(err) : 0;
 }
 
-static bool has_key(const struct profile_opts *opts, enum profile_key key)
-{
-	for (size_t i = 0; i < opts->n_keys; i++)
-		if (opts->key[i] == key)
-			return true;
-	return false;
-}
-
 /* Events that are counted in one loop have what is read there at the same places, as all events of
  * a recording have that perf opened. */
 static bool same_places(const struct scan *sc, const struct pd_layout *at)
@@ -434,11 +426,11 @@ int scan_init(struct scan *sc, const struct pd *rec, const struct spaces *sp,
 	sc->sp = sp;
 	sc->opts = opts;
 	sc->has_time = pd_has_time(rec);
-	sc->by_comm = has_key(opts, KEY_COMM);
-	sc->by_pid = has_key(opts, KEY_PID);
-	sc->by_tid = has_key(opts, KEY_TID);
-	sc->by_cpu = has_key(opts, KEY_CPU) || has_key(opts, KEY_SOCKET);
-	sc->by_cgroup = has_key(opts, KEY_CGROUP);
+	sc->by_comm = keys_need(opts, BY_COMM);
+	sc->by_pid = keys_need(opts, BY_PID);
+	sc->by_tid = keys_need(opts, BY_TID);
+	sc->by_cpu = keys_need(opts, BY_CPU);
+	sc->by_cgroup = keys_need(opts, BY_CGROUP);
 	sc->all = selection_all(&opts->select);
 	sc->caller_sites = opts->chain_lines || opts->chain_inline;
 	ev = pd_events(rec, &sc->n_events);

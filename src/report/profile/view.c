@@ -232,21 +232,16 @@ unsigned view_row_bits(const struct view *v, const struct profile_row *r, struct
 	for (size_t i = 0; i < o->n_keys; i++) {
 		char text[32];
 
-		switch (o->key[i]) {
-		case KEY_PID:
-		case KEY_TID:
-		case KEY_CPU:
-		case KEY_SOCKET:
+		switch (profile_key_kind(o->key[i])) {
+		case KEY_IS_NUMBER:
 			(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)r->key[i]);
 			bits |= filter_text(f, text);
 			break;
-		case KEY_ADDR:
-		case KEY_ADDR_FROM:
-		case KEY_ADDR_TO:
+		case KEY_IS_ADDRESS:
 			(void)snprintf(text, sizeof(text), "0x%llx", (unsigned long long)r->key[i]);
 			bits |= filter_text(f, text);
 			break;
-		default:
+		case KEY_IS_TEXT:
 			bits |= filter_string(f, (uint32_t)r->key[i]);
 		}
 	}
