@@ -32,7 +32,7 @@ def build(tree):
     with open(os.path.join(tree, "all.patch"), "w", encoding="utf-8") as f:
         f.write("".join(patches))
     r = run("patch", "-p1", "-i", "all.patch", cwd=tree)
-    if not t.ok(len(patches) >= 4 and not r.returncode, "%d patches can be applied" % len(patches), r.stdout + r.stderr):
+    if not t.ok(len(patches) >= 5 and not r.returncode, "%d patches can be applied" % len(patches), r.stdout + r.stderr):
         return None
     r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", cwd=tree)
     if not r.returncode:
@@ -58,6 +58,8 @@ def main():
             t.ok("\t" in tsv and "cpu-clock" in tsv, "the format, of another result too", tsv)
             t.ok("tsv" in run(new, "events", "--help").stdout and "events" in run(new, "completion", "bash").stdout,
                  "help and completions offer both")
+            key = run(new, "report", data, "-s", "die", "--format", "csv").stdout
+            t.ok(re.match(r"event,samples,period,share,share_error,die(,.*)?\ncpu-clock,\d+,\d+,1,", key), "the sort key", key)
             words = ["record", "--dry-run", "-e", "cpu-clock/exclude-idle/", "--", "true"]
             t.equal([run(x, *words).returncode != 0 for x in (new, CYCLADE)], [False, True], "the term, which is new")
     t.done()
