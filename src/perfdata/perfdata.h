@@ -363,9 +363,7 @@ struct pd_mmap {
 	bool is_mmap2, is_data;
 	const char *path;
 };
-/* MMAP and MMAP2. Linux (seen: 6.18) leaves the bit for a build-id set on the records of listeners
- * that did not ask for one, if another did: it counts only where an event of the recording asked
- * (attr.build_id). */
+/* MMAP and MMAP2. */
 int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap *out) MUST_USE;
 
 struct pd_comm {

@@ -131,8 +131,8 @@ struct record_row {
 const struct record_row *pd_record_row(uint32_t type);
 /* Turns a whole record (header too) to host order, in place. `size` is already known. */
 void pd_record_swap(const struct pd *rec, uint8_t *p, size_t size);
-/* Mappings may have build-ids in them: an event asked for them. */
-bool pd_has_mapped_ids(const struct pd *rec);
+/* Whether the 24 bytes at p of an MMAP2 under PERF_RECORD_MISC_MMAP_BUILD_ID are a build-id. */
+bool pd_mmap_has_id(const struct pd *rec, const uint8_t *p);
 /* sample.c: the same for a SAMPLE's fields, the header being turned already. */
 void pd_sample_swap(const struct pd *rec, uint8_t *p, size_t size);
 void pd_swap_run(uint8_t *p, size_t len, unsigned width); /* numbers of `width` bytes */

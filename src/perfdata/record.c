@@ -154,7 +154,8 @@ static void swap_thread_map(uint8_t *p, const uint8_t *end)
 }
 
 /* Turns the part [p, end) as `layout` says. */
-static void swap_layout(const char *layout, bool with_id, uint8_t *p, uint8_t *end)
+static void swap_layout(const struct pd *rec, const char *layout, uint16_t misc, uint8_t *p,
+			uint8_t *end)
 {
 	for (; *layout; layout++) {
 		size_t left = (size_t)(end - p);
@@ -177,7 +178,8 @@ static void swap_layout(const char *layout, bool with_id, uint8_t *p, uint8_t *e
 			return;
 		case 'M':
 			width = 24;
-			if (left >= 24 && !with_id) {
+			if (left >= 24 &&
+			    !(misc & PERF_RECORD_MISC_MMAP_BUILD_ID && pd_mmap_has_id(rec, p))) {
 				pd_swap_run(p, 8, 4);
 				pd_swap_run(p + 8, 16, 8);
 			}
@@ -224,8 +226,6 @@ void pd_record_swap(const struct pd *rec, uint8_t *p, size_t size)
 			tail = 0, bits = 0;
 	}
 	if (row)
-		swap_layout(row->layout,
-			    ld16(p + 4) & PERF_RECORD_MISC_MMAP_BUILD_ID && pd_has_mapped_ids(rec),
-			    p + 8, p + size - tail);
+		swap_layout(rec, row->layout, ld16(p + 4), p + 8, p + size - tail);
 	swap_trailer(bits, p + size - tail);
 }

@@ -14,25 +14,23 @@ static const char *text_at(const struct pd_record *r, size_t off)
 	return (const char *)r->p + off;
 }
 
-/* Whether an MMAP2 record with the flag holds a build-id: its size, 3 bytes of 0, 20 bytes with 0
- * behind the id. Since Linux 5.12 perf_event_mmap_output() (kernel/events/core.c) sets the flag in
- * the one header that all events of a mapping share, and restores its size and type behind each
- * event, but not the flag: an event that asks for no build-ids gets device and inode under the flag
- * if another program's event before it asked for them. */
-static bool holds_build_id(const uint8_t *p)
+/* The bytes of an MMAP2 where it may have a build-id: its size, 3 bytes of 0, 20 bytes with 0 behind
+ * the id. The flag alone does not tell: since Linux 5.12 perf_event_mmap_output()
+ * (kernel/events/core.c) sets it in the one header that all listeners of a mapping share, and
+ * restores size and type behind each of them, but not the flag: one that asks for no build-ids gets
+ * device and inode under the flag if another asked before it. Tools that put build-ids into a
+ * recording may not set attr.build_id: ids of the usual lengths are believed without it. */
+bool pd_mmap_has_id(const struct pd *rec, const uint8_t *p)
 {
 	static const uint8_t none[20];
-	unsigned n = p[40];
+	unsigned n = p[0];
+	bool usual = n == 16 || n == 20;
 
-	return n && n <= 20 && !p[41] && !p[42] && !p[43] && !memcmp(p + 44 + n, none, 20 - n);
-}
-
-bool pd_has_mapped_ids(const struct pd *rec)
-{
-	for (size_t i = 0; i < rec->events.n; i++)
-		if (rec->events.v[i].attr.build_id)
-			return true;
-	return false;
+	if (!n || n > 20 || p[1] || p[2] || p[3] || memcmp(p + 4 + n, none, 20 - n) != 0)
+		return false;
+	for (size_t i = 0; !usual && i < rec->events.n; i++)
+		usual = rec->events.v[i].attr.build_id;
+	return usual;
 }
 
 int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap *out)
@@ -54,8 +52,7 @@ int pd_mmap_get(const struct pd *rec, const struct pd_record *r, struct pd_mmap 
 		return -1;
 	if (!out->is_mmap2)
 		return 0;
-	if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && pd_has_mapped_ids(rec) &&
-	    holds_build_id(p)) {
+	if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && pd_mmap_has_id(rec, p + 40)) {
 		out->build_id_len = p[40];
 		memcpy(out->build_id, p + 44, out->build_id_len);
 	} else {

@@ -123,7 +123,7 @@ def test_machines():
             bad += [(["run"] + options, wrong, r.stderr[:300])] if wrong or r.returncode else []
             seen += n
         d = json.loads(run("report", "-j").stdout)["tree"]
-        off = [x for v in d["trees"] for x in v["rows"] if x["value"] is not None and not 0 <= x["value"] <= 1]
+        off = [x for x in d if x["value"] is not None and not 0 <= x["value"] <= 1]
         text = run("report").stdout
         t.ok(seen > 10 and not bad and not off and not no_shares(text), "%s: events that count at random (%d shares)" % (machine, seen),
              "%s %s %s" % (bad[:3], off[:3], no_shares(text)))

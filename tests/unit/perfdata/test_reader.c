@@ -390,10 +390,16 @@ static void a_flag_makes_no_build_id(void **state)
 	assert_int_equal(m.build_id_len, 20);
 	assert_int_equal(m.build_id[19], 0xab);
 	assert_int_equal(pd_mmap_get(&other, &r, &m), 0);
-	assert_int_equal(m.build_id_len, 0);
+	assert_int_equal(m.build_id_len, 20);
 	p[40] = 8; /* device 8:..., and more than 8 bytes that are not 0 */
 	assert_int_equal(pd_mmap_get(&rec, &r, &m), 0);
 	assert_int_equal(m.build_id_len, 0);
+	memset(p + 52, 0, 12); /* or minor and inode of device 8 */
+	assert_int_equal(pd_mmap_get(&rec, &r, &m), 0);
+	assert_int_equal(m.build_id_len, 8);
+	assert_int_equal(pd_mmap_get(&other, &r, &m), 0);
+	assert_int_equal(m.build_id_len, 0);
+	assert_int_equal(m.maj, 8);
 }
 
 static void features_have_names(void **state)
