@@ -21,8 +21,8 @@ static const char *const why_texts[] = {
 	[ACCOUNT_NO_TIME] = "it costs nanoseconds, and nothing tells the clock's frequency",
 	[ACCOUNT_DIVIDED_BY_0] = "its formula divides by 0",
 	[ACCOUNT_NO_RUNNING] = "its event never had a counter",
-	[ACCOUNT_DEAD] = "its event has no sample, though any program has it: its counter may not "
-			 "work here",
+	[ACCOUNT_DEAD] = ("its event has no sample, though any program has it: its counter may not "
+			  "work here"),
 	[ACCOUNT_ONE_THREAD] = "cores ran one thread (no SMT)",
 	[ACCOUNT_UNKNOWN] = "its formula asks for what a recording does not tell",
 };

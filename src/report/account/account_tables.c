@@ -70,8 +70,8 @@ TABLE_CELL(all_samples, out->n = view_of(t, r)->source.bound->whole[0].samples)
 TABLE_GET(bound_real)
 {
 	static const char *const why[] = { "no event that counts reference cycles was recorded",
-					   "the recording has neither reference cycles nor the "
-					   "time of CPUs",
+					   ("the recording has neither reference cycles nor the "
+					    "time of CPUs"),
 					   "only recordings of whole CPUs show it (record -a)" };
 	const struct account_bound *b = r->p;
 
