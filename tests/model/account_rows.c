@@ -94,6 +94,8 @@ static int line(char *s, const struct account_pmu *pmu, struct err *err)
 		put_cells(cells);
 		return 0;
 	}
+	for (size_t i = 0; i < n_events; i++)
+		events[i].samples = tallies[i].samples;
 	if (account_bind(&bound, &arena, acc, events, n_events, pmu, err) ||
 	    account_whole(&bound, &arena, tallies, NULL, err))
 		return -1;
