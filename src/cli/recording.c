@@ -10,7 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/heap.h"
-#include "cli/recordings/selecting.h"
+#include "cli/selecting.h"
 #include "config.h"
 #include "perfdata/stat_data.h"
 

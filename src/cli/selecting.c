@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/recordings/selecting.h"
+#include "cli/selecting.h"
 
 #include <math.h>
 #include <string.h>

@@ -57,7 +57,7 @@ struct model_event {
 	uint64_t period;	 /* to sample it by; 0: not said */
 	const char *errata;	 /* "" where none is known */
 	double latency;		 /* static mean retire latency, core cycles; NAN: none */
-	/* The same for events that are one counter (schedule_same); 0: not made yet. */
+	/* The same for events that are one counter (event_same); 0: not made yet. */
 	uint64_t encoding;
 };
 

@@ -119,16 +119,6 @@ int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 #define SCHEDULE_FIXED	    32 /* counter numbers from here: fixed counter n - 32 */
 #define SCHEDULE_NO_COUNTER 64 /* takes none: a field of PERF_METRICS, software, another PMU */
 
-/* Names that models have for cycles, the likeliest to have a counter of their own first;
- * NULL-ended. Only whole names count: an event with options (":k", ":c1") is another one. */
-extern const char *const schedule_cycle_names[];
-/* The model's cycles, by the first of these names that it has; MODEL_NONE. */
-uint32_t schedule_cycles(const struct model *m);
-/* A number of an event's encoding, 0 where it is not to be compared. */
-uint64_t schedule_encoding(const struct model_event *e);
-/* Two names for one counter: the same encoding, terms in any order. */
-bool schedule_same(const struct model *m, uint32_t a, uint32_t b);
-
 /* One way to put the events of a group on counters, for people to see (the kernel may choose
  * another, and does when others count, too). False where they do not fit. */
 bool schedule_place(const struct model *m, const struct schedule_limits *l, const uint32_t *event,

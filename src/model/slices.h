@@ -53,7 +53,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/tree.h"
+#include "model/counts.h"
 
 #define SLICES_FEWEST 4 /* fewer slices on the counters than that give no error bar */
 

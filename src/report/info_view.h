@@ -7,7 +7,7 @@
 #define CYCLADE_REPORT_INFO_VIEW_H
 
 #include "perfdata/perfdata.h"
-#include "report/view.h"
+#include "report/source.h"
 #include "show/document.h"
 
 struct info_view {

@@ -6,7 +6,6 @@
 #define CYCLADE_REPORT_PAGE_H
 
 #include "analyse/flow.h"
-#include "report/view.h"
 #include "show/page.h"
 
 /* What ~ means, of flow_sums.leaning. */

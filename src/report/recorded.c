@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/recorded.h"
 
-#include "report/facts.h"
 #include "report/page.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -155,16 +154,15 @@ void cell_flow(struct table_cell *out, struct flow_value v)
 
 void recorded_head(struct document *d, const struct view_source *source)
 {
-	const struct view v = { .source = *source };
 	const struct table t = {
 		.form = &recorded_form, .ctx = source, .array = source->info, .n = 1
 	};
 	struct buf line = BUF_INIT;
 
-	fact_command(&line, &v, false);
+	source_command(&line, source, false);
 	document_title(d, INK_BOLD, "%s", buf_str(&line));
 	buf_reset(&line);
-	fact_machine(&line, &v, false);
+	source_machine(&line, source, false);
 	document_title(d, INK_DIM, "%s", buf_str(&line));
 	document_table(d, &t);
 	d->failed |= line.failed;
@@ -173,10 +171,9 @@ void recorded_head(struct document *d, const struct view_source *source)
 
 void recorded_tail(struct document *d, const struct view_source *source)
 {
-	const struct view v = { .source = *source };
 	const struct table t = { .form = &recorded_losses_form, .array = source->losses, .n = 1 };
 	struct fact f[FACTS_MAX];
-	size_t n = facts_of_recording(&v, f);
+	size_t n = source_facts(source, f);
 
 	for (size_t i = 0; i < n; i++)
 		document_fact(d, f[i].label, f[i].bad, "%s", f[i].text);

@@ -11,7 +11,7 @@
 #define CYCLADE_REPORT_RECORDED_H
 
 #include "analyse/flow.h"
-#include "report/view.h"
+#include "report/source.h"
 #include "show/document.h"
 
 extern const struct table_form recorded_form, recorded_stacks_form, recorded_losses_form;

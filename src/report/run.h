@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * run_report - what `run` found as a document: the tree, and the functions that took most.
+ * run - what `run` found as a document: the tree, and the functions that took most.
  *
  *	document_open(&d, &run_document, &report)
  *	run_report_put(&d, &report)
  *
  * Nothing that was not measured has a number. People read it in lines of its own (run_term.c).
  */
-#ifndef CYCLADE_REPORT_RUN_REPORT_H
-#define CYCLADE_REPORT_RUN_REPORT_H
+#ifndef CYCLADE_REPORT_RUN_H
+#define CYCLADE_REPORT_RUN_H
 
 #include "report/tree_view.h"
 #include "report/where.h"

@@ -28,6 +28,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "report/column.h"
+#include "report/source.h"
 
 enum view_shape {
 	VIEW_TABLE,	/* rows by sort keys */
@@ -35,21 +36,6 @@ enum view_shape {
 	VIEW_CALLEES,	/* tree, outermost frame first */
 	VIEW_CALLERS,	/* tree, sampled function first; self: of chains that end there */
 };
-
-/* What of the recording is told beside the samples. */
-struct view_source {
-	const struct pd_info *info;
-	const struct pd_event *event;
-	size_t n_events;
-	const struct pd_losses *losses;
-	const char *const *notes;
-	size_t n_notes;
-	bool has_time;
-	uint64_t time_first, time_last; /* of the samples, ns; the same: not recorded */
-	const char *input;		/* as the user named it; NULL: the default */
-	const char *version;
-};
-struct view_source view_source_of(const struct pd *rec);
 
 struct view_opts {
 	enum view_shape shape;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sort.h"
 #include "base/invariant.h"
+#include "base/sort.h"
 #include "symbol/space_int.h"
 
 static struct process *new_process(struct spaces *sp, uint64_t key, uint32_t pid, uint64_t born)

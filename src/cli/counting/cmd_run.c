@@ -9,11 +9,11 @@
 
 #include "base/fs.h"
 #include "cli/asking.h"
-#include "cli/counting_out.h"
 #include "cli/counting/run_tree.h"
+#include "cli/counting_out.h"
 #include "cli/recording.h"
 #include "cli/regions.h"
-#include "report/run_report.h"
+#include "report/run.h"
 
 #define ROWS 12
 

@@ -8,9 +8,9 @@
 
 #include "base/num.h"
 #include "cli/counting/drill_report.h"
-#include "report/models.h"
 #include "measure/drill_latency.h"
 #include "model/groups.h"
+#include "report/models.h"
 
 #define NOTES	    12
 #define UNSEEN_TOLD 0.001 /* of the whole */

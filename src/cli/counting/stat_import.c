@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "cli/counting/stat_import.h"
 #include "measure/drill.h"
+#include "model/event_same.h"
 #include "model/schedule.h"
 
 #define NO_ERRORS    "totals alone do not tell"
@@ -44,7 +45,7 @@ static void share_counts(struct tree_of *t)
 {
 	for (uint32_t e = 0; e < t->m->n_used; e++)
 		for (uint32_t o = 0; isnan(t->count[e]) && o < t->m->n_events; o++)
-			if (!isnan(t->count[o]) && schedule_same(t->m, e, o)) {
+			if (!isnan(t->count[o]) && event_same(t->m, e, o)) {
 				t->count[e] = t->count[o];
 				t->share[e] = t->share[o];
 			}

@@ -5,7 +5,7 @@
 #include "analyse/profile.h"
 #include "cli/cli.h"
 #include "cli/recording.h"
-#include "cli/recordings/selecting.h"
+#include "cli/selecting.h"
 #include "perfdata/perfdata.h"
 #include "report/info_view.h"
 

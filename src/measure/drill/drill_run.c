@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "collect/sysfs.h"
 #include "base/invariant.h"
+#include "collect/sysfs.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
 

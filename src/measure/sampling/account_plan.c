@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "collect/holders.h"
 #include "collect/sysfs.h"
+#include "model/event_same.h"
 
 #define PERIOD_UNSAID 2000003u
 #define PIN_GENERAL   3u /* general counters: one to pin, and two for groups */
@@ -161,7 +162,7 @@ static void rate_of(const struct account *acc, struct account_event *x)
 static bool have_same(const struct account_plan *p, uint32_t event)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (schedule_same(p->m, p->ev[i].event, event))
+		if (event_same(p->m, p->ev[i].event, event))
 			return true;
 	return false;
 }
@@ -228,7 +229,7 @@ static size_t pin_general(struct account_plan *p, uint32_t event, uint32_t *besi
 	struct account_event *x = NULL;
 
 	for (size_t i = 0; i < p->n && !x; i++)
-		if (schedule_same(p->m, p->ev[i].event, event))
+		if (event_same(p->m, p->ev[i].event, event))
 			x = &p->ev[i];
 	if (!x || x->group == ACCOUNT_PINNED || l->counters < l->reserved + PIN_GENERAL)
 		return 0;
@@ -270,7 +271,7 @@ struct set {
 static struct account_event *find(const struct account_plan *p, uint32_t event)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (schedule_same(p->m, p->ev[i].event, event))
+		if (event_same(p->m, p->ev[i].event, event))
 			return &p->ev[i];
 	return NULL;
 }

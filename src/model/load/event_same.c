@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * schedule_same - two names for what is one counter.
+ * event_same - two names for what is one counter.
  *
  * Formulas and event lists name the same encoding in different ways (a counter mask as an option of
  * the formula, or as an event of its own). Terms are compared as numbers, in any order; a term of 0
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/plan/schedule_int.h"
+#include "model/event_same.h"
 
 struct term {
 	const char *name, *text; /* of the value; text NULL: none */
@@ -51,7 +51,7 @@ static uint64_t text_hash(const char *s)
 	return s ? hash_bytes(s, strlen(s)) : 0;
 }
 
-uint64_t schedule_encoding(const struct model_event *e)
+uint64_t event_encoding(const struct model_event *e)
 {
 	uint64_t h = hash_pair(text_hash(e->pmu), text_hash(e->modifiers));
 	const char *s = e->code;
@@ -85,16 +85,39 @@ static bool terms_in(const char *a, const char *b)
 	return true;
 }
 
-bool sched_same(const struct model_event *a, const struct model_event *b)
+bool events_same(const struct model_event *a, const struct model_event *b)
 {
 	return !strcmp(a->pmu, b->pmu) && !strcmp(a->modifiers, b->modifiers) &&
 	       terms_in(a->code, b->code) && terms_in(b->code, a->code);
 }
 
-bool schedule_same(const struct model *m, uint32_t a, uint32_t b)
+bool event_same(const struct model *m, uint32_t a, uint32_t b)
 {
-	uint64_t one = schedule_encoding(&m->event[a]);
+	uint64_t one = event_encoding(&m->event[a]);
 
-	return a == b || (one && one == schedule_encoding(&m->event[b]) &&
-			  sched_same(&m->event[a], &m->event[b]));
+	return a == b || (one && one == event_encoding(&m->event[b]) &&
+			  events_same(&m->event[a], &m->event[b]));
+}
+
+const char *const event_cycle_names[] = {
+	"CPU_CLK_UNHALTED.THREAD",
+	"CPU_CLK_UNHALTED.THREAD_P",
+	"CPU_CLK_UNHALTED.CORE",
+	"CPU_CLK_UNHALTED.CORE_P",
+	"ls_not_halted_cyc",
+	"CPU_CYCLES",
+	"cpu-cycles",
+	"cycles",
+	NULL,
+};
+
+uint32_t event_cycles(const struct model *m)
+{
+	for (const char *const *name = event_cycle_names; *name; name++) {
+		uint32_t e = model_event_find(m, *name, strlen(*name));
+
+		if (e != MODEL_NONE)
+			return e;
+	}
+	return MODEL_NONE;
 }

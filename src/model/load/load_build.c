@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/invariant.h"
+#include "base/num.h"
+#include "model/event_same.h"
+#include "model/event_same.h"
 #include "model/load/build_int.h"
-#include "model/schedule.h"
 
 #define LEVELS_MAX 9
 
@@ -394,7 +395,7 @@ static int finish(struct build *b)
 	m->n_used = b->events.n;
 	/* planning compares each with each */
 	for (size_t i = 0; i < m->n_used; i++)
-		b->events.v[i].encoding = schedule_encoding(&b->events.v[i]);
+		b->events.v[i].encoding = event_encoding(&b->events.v[i]);
 	for (uint32_t i = 0; i < b->r->events.n; i++)
 		if (!b->r->events.v[i].absent && build_event(b, i, &event))
 			return -1;

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "model/event_same.h"
 #include "model/plan/plan_int.h"
 
 #define FEW 4 /* no more than a FEWth of the general counters may go */
@@ -66,7 +67,7 @@ static void more_events(const struct planning *k, uint64_t *bits)
 		if (slots && e[i].flags & (EVENT_SLOTS | EVENT_METRIC) && asked_for(k, i))
 			bit_set(bits, i);
 		for (size_t j = 0; j < k->m->n_used && !bit_test(bits, i); j++)
-			if (bit_test(bits, j) && schedule_same(k->m, (uint32_t)i, (uint32_t)j))
+			if (bit_test(bits, j) && event_same(k->m, (uint32_t)i, (uint32_t)j))
 				bit_set(bits, i);
 	}
 }
@@ -119,7 +120,7 @@ static int list_events(struct planning *k, const uint64_t *bits, struct schedule
 
 uint32_t plan_free_cycles(const struct planning *k)
 {
-	uint32_t e = schedule_cycles(k->m), fixed;
+	uint32_t e = event_cycles(k->m), fixed;
 
 	if (e == MODEL_NONE || e >= k->m->n_used)
 		return MODEL_NONE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "model/event_same.h"
 #include "model/plan/schedule_int.h"
 
 struct making {
@@ -46,7 +47,7 @@ static uint16_t find_same(const struct making *k, const struct sched_event *x)
 
 	for (size_t i = 0; i < s->n_ev && x->encoding; i++)
 		if (s->ev[i].encoding == x->encoding && s->ev[i].mask & x->mask &&
-		    sched_same(&e[s->ev[i].event], &e[x->event]))
+		    events_same(&e[s->ev[i].event], &e[x->event]))
 			return (uint16_t)i;
 	return SCHED_NONE;
 }

@@ -71,11 +71,6 @@ static inline void bit_set(uint64_t *b, size_t i)
 	b[i / 64] |= 1ULL << (i % 64);
 }
 
-/* schedule_same.c */
-
-/* Whether two events are one. */
-bool sched_same(const struct model_event *a, const struct model_event *b);
-
 /* schedule_match.c */
 
 /* What the limits leave, and the ways reserved counters can lie. */

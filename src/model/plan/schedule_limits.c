@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "model/event_same.h"
 #include "model/schedule.h"
-
-const char *const schedule_cycle_names[] = {
-	"CPU_CLK_UNHALTED.THREAD",
-	"CPU_CLK_UNHALTED.THREAD_P",
-	"CPU_CLK_UNHALTED.CORE",
-	"CPU_CLK_UNHALTED.CORE_P",
-	"ls_not_halted_cyc",
-	"CPU_CYCLES",
-	"cpu-cycles",
-	"cycles",
-	NULL,
-};
-
-uint32_t schedule_cycles(const struct model *m)
-{
-	for (const char *const *name = schedule_cycle_names; *name; name++) {
-		uint32_t e = model_event_find(m, *name, strlen(*name));
-
-		if (e != MODEL_NONE)
-			return e;
-	}
-	return MODEL_NONE;
-}
 
 static uint32_t fixed_of_cycles(const struct model *m)
 {
-	uint32_t e = schedule_cycles(m);
+	uint32_t e = event_cycles(m);
 
 	return e == MODEL_NONE ? 0 : m->event[e].fixed;
 }

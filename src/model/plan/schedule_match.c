@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/event_same.h"
 #include "model/plan/schedule_int.h"
 
 #define HELD_MAX   924 /* ways to lose 6 of 12 counters: far beyond any machine */
@@ -118,7 +119,7 @@ bool sched_event_of(const struct sched *s, uint32_t event, struct sched_event *o
 	memset(out, 0, sizeof(*out));
 	out->event = event;
 	out->flags = e->flags;
-	out->encoding = schedule_encoding(e);
+	out->encoding = event_encoding(e);
 	for (size_t r = 0; r < REG_COUNT; r++)
 		if (e->flags & register_flag[r])
 			out->value[r] = term_value(e->code, register_term[r], event);

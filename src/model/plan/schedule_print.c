@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/event_same.h"
 #include "model/plan/schedule_int.h"
 
 /* One group as a problem of its own. */
@@ -29,7 +30,7 @@ static uint16_t see_lone(struct lone *k, uint32_t event)
 	for (size_t i = 0; i < s->n_ev; i++)
 		if (s->ev[i].event == event ||
 		    (x->encoding && s->ev[i].encoding == x->encoding && s->ev[i].mask & x->mask &&
-		     sched_same(&s->m->event[s->ev[i].event], &s->m->event[event])))
+		     events_same(&s->m->event[s->ev[i].event], &s->m->event[event])))
 			return (uint16_t)i;
 	return (uint16_t)s->n_ev++;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/event_same.h"
 #include "model/schedule.h"
 #include "model/tree/tree_int.h"
 
@@ -70,7 +71,7 @@ size_t tree_suspects(const struct tree *t, const struct tree_counts *c, bool *su
 
 double tree_cycles(const struct model *m, const struct tree_counts *c)
 {
-	for (const char *const *name = schedule_cycle_names; *name; name++) {
+	for (const char *const *name = event_cycle_names; *name; name++) {
 		uint32_t e = model_event_find(m, *name, strlen(*name));
 
 		if (e != MODEL_NONE && e < m->n_used && !isnan(tree_sum(c, e)))

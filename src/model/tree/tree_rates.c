@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/event_same.h"
 #include "model/tree_rates.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "model/schedule.h"
 #include "model/tree/tree_int.h"
 
-/* As schedule_cycle_names[]. */
+/* As event_cycle_names[]. */
 static const char *const instruction_names[] = { "INST_RETIRED.ANY", "INST_RETIRED.ANY_P",
 						 "ex_ret_instr",     "INST_RETIRED",
 						 "instructions",     NULL };
@@ -153,7 +154,7 @@ static struct tree_rate frequency(const struct tree_counts *c, const struct tree
 void tree_rates(struct tree_rates *out, const struct model *m, const struct tree_counts *c,
 		const struct tree_rates_ask *ask)
 {
-	const struct operand cycles = find(m, c, ask, schedule_cycle_names);
+	const struct operand cycles = find(m, c, ask, event_cycle_names);
 	const struct operand instructions = find(m, c, ask, instruction_names);
 	const struct operand reference = find(m, c, ask, reference_names);
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "report/account/account_int.h"
-#include "report/view_parts.h"
+#include "report/profile/view_parts.h"
 
 #define SMALL 0.005 /* of all cycles: branches below are not columns */
 

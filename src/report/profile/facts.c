@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/facts.h"
+#include "report/profile/facts.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/text.h"
 #include "symbol/unwind.h"
-
-static struct fact *add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
-			...) PRINTF_(5, 6);
-
-static struct fact *add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
-			...)
-{
-	struct fact *f = &out[(*n)++];
-	va_list ap;
-
-	(void)snprintf(f->label, sizeof(f->label), "%s", label);
-	va_start(ap, fmt);
-	(void)vsnprintf(f->text, sizeof(f->text), fmt, ap);
-	va_end(ap);
-	f->bad = bad;
-	return f;
-}
 
 static double ratio(uint64_t part, uint64_t all)
 {
@@ -65,36 +46,6 @@ void fact_title(struct buf *b, const struct view *v, const struct view_table *t,
 		buf_puts(b, ", time span not recorded");
 }
 
-void fact_command(struct buf *b, const struct view *v, bool ascii)
-{
-	const struct pd_info *i = v->source.info;
-
-	if (!i->n_cmdline)
-		buf_puts(b, "(command not recorded)");
-	for (size_t k = 0; k < i->n_cmdline; k++) {
-		if (k)
-			buf_putc(b, ' ');
-		text_put_safe(b, i->cmdline[k], ascii);
-	}
-}
-
-void fact_machine(struct buf *b, const struct view *v, bool ascii)
-{
-	const struct pd_info *i = v->source.info;
-	const char *parts[] = { i->hostname, i->arch, i->os_release, i->cpu_desc };
-	bool any = false;
-
-	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
-		if (!parts[k] || !*parts[k])
-			continue;
-		buf_puts(b, any ? ", " : "on ");
-		text_put_safe(b, parts[k], ascii);
-		any = true;
-	}
-	if (!any)
-		buf_puts(b, "(machine not recorded)");
-}
-
 /* Period of the samples whose outermost caller lies in no mapping: what a chain by frame pointers
  * meets in code that has none. */
 static uint64_t lost_callers(const struct profile_chains *c, uint32_t event)
@@ -120,10 +71,11 @@ static void chains_cut(struct fact *out, size_t *n, const struct profile_chains 
 	for (size_t i = 0; i < sizeof(c->broken) / sizeof(*c->broken); i++)
 		all += k[i];
 	if (all > k[UNWIND_DONE])
-		(void)add(out, n, "chains cut", k[UNWIND_DONE] < all / 2,
-			  "%s of %s; %s by stack size, %s by --max-stack",
-			  num_exact(cut, all - k[UNWIND_DONE]), num_exact(all_of, all),
-			  num_exact(stack, k[UNWIND_STACK]), num_exact(limit, k[UNWIND_LIMIT]));
+		(void)fact_add(out, n, "chains cut", k[UNWIND_DONE] < all / 2,
+			       "%s of %s; %s by stack size, %s by --max-stack",
+			       num_exact(cut, all - k[UNWIND_DONE]), num_exact(all_of, all),
+			       num_exact(stack, k[UNWIND_STACK]),
+			       num_exact(limit, k[UNWIND_LIMIT]));
 }
 
 size_t facts_doubtful_trees(const struct view *v, const struct view_table *t, size_t *trees)
@@ -148,10 +100,11 @@ static void trees_in_doubt(struct fact *out, size_t *n, const struct view *v,
 	char a[NUM_MAX], b[NUM_MAX];
 
 	if (doubtful)
-		(void)add(out, n, "in doubt (?)", true,
-			  "%s of %s rows: a part of the slots is larger than its whole, beyond "
-			  "the error",
-			  num_exact(a, doubtful), num_exact(b, trees));
+		(void)fact_add(
+			out, n, "in doubt (?)", true,
+			"%s of %s rows: a part of the slots is larger than its whole, beyond "
+			"the error",
+			num_exact(a, doubtful), num_exact(b, trees));
 }
 
 static void no_name(struct fact *out, size_t *n, double share, const char *where)
@@ -159,9 +112,9 @@ static void no_name(struct fact *out, size_t *n, double share, const char *where
 	char a[NUM_MAX];
 
 	if (share > 0)
-		(void)add(out, n, "without a name", false,
-			  "%s %s of stripped files; debug packages name them",
-			  num_percent(a, share), where);
+		(void)fact_add(out, n, "without a name", false,
+			       "%s %s of stripped files; debug packages name them",
+			       num_percent(a, share), where);
 }
 
 /* Of branches: what their rows do not have, or cannot say. */
@@ -172,22 +125,22 @@ static size_t branch_facts(struct fact *out, const struct profile_sum *s)
 	size_t n = 0;
 
 	if (all)
-		(void)add(out, &n, "not attributed",
-			  s->no_map.samples + s->no_symbol.samples > all / 5,
-			  "%s from or to no mapping, %s without a symbol",
-			  num_percent(a, ratio(s->no_map.samples, all)),
-			  num_percent(b, ratio(s->no_symbol.samples, all)));
+		(void)fact_add(out, &n, "not attributed",
+			       s->no_map.samples + s->no_symbol.samples > all / 5,
+			       "%s from or to no mapping, %s without a symbol",
+			       num_percent(a, ratio(s->no_map.samples, all)),
+			       num_percent(b, ratio(s->no_symbol.samples, all)));
 	no_name(out, &n, ratio(s->nameless.samples, all), "from or to functions");
 	if (s->no_stack)
-		(void)add(out, &n, "no branches", s->no_stack > samples / 5,
-			  "%s of the samples, %s", num_percent(a, ratio(s->no_stack, samples)),
-			  num_exact(b, s->no_stack));
+		(void)fact_add(out, &n, "no branches", s->no_stack > samples / 5,
+			       "%s of the samples, %s", num_percent(a, ratio(s->no_stack, samples)),
+			       num_exact(b, s->no_stack));
 	if (s->left_out.samples)
-		(void)add(out, &n, "not selected", false,
-			  "%s samples of the event, by -e, --comm, --only-pid or --only-tid",
-			  num_exact(a, s->left_out.samples));
+		(void)fact_add(out, &n, "not selected", false,
+			       "%s samples of the event, by -e, --comm, --only-pid or --only-tid",
+			       num_exact(a, s->left_out.samples));
 	if (s->bad)
-		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
+		(void)fact_add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;
 }
 
@@ -203,61 +156,29 @@ size_t facts_of_event(const struct view *v, const struct view_table *t, size_t e
 	if (profile_options(v->profile)->branches)
 		return branch_facts(out, s);
 	if (s->selected.samples)
-		(void)add(out, &n, "not attributed",
-			  s->no_map.period + s->no_symbol.period > all / 5,
-			  "%s in no mapping, %s without a symbol",
-			  num_percent(a, ratio(s->no_map.period, all)),
-			  num_percent(b, ratio(s->no_symbol.period, all)));
+		(void)fact_add(out, &n, "not attributed",
+			       s->no_map.period + s->no_symbol.period > all / 5,
+			       "%s in no mapping, %s without a symbol",
+			       num_percent(a, ratio(s->no_map.period, all)),
+			       num_percent(b, ratio(s->no_symbol.period, all)));
 	no_name(out, &n, ratio(s->nameless.period, all), "in functions");
 	if (s->left_out.samples)
-		(void)add(out, &n, "not selected", false,
-			  "%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",
-			  num_percent(a, ratio(s->left_out.period, s->left_out.period + all)),
-			  num_exact(b, s->left_out.samples));
+		(void)fact_add(
+			out, &n, "not selected", false,
+			"%s of the event, %s samples, by -e, --comm, --only-pid or --only-tid",
+			num_percent(a, ratio(s->left_out.period, s->left_out.period + all)),
+			num_exact(b, s->left_out.samples));
 	if (t->unlisted[event].samples)
-		(void)add(out, &n, "not listed", false, "%s in calls that are below %s each",
-			  num_percent(a, ratio(t->unlisted[event].period, all)),
-			  num_percent(b, v->opts.min));
+		(void)fact_add(out, &n, "not listed", false, "%s in calls that are below %s each",
+			       num_percent(a, ratio(t->unlisted[event].period, all)),
+			       num_percent(b, v->opts.min));
 	if (chains && lost_callers(chains, t->event[event]) > all / 20)
-		(void)add(out, &n, "callers lost", true,
-			  "%s begin in no mapping; try cyclade record -g=dwarf",
-			  num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
+		(void)fact_add(out, &n, "callers lost", true,
+			       "%s begin in no mapping; try cyclade record -g=dwarf",
+			       num_percent(a, ratio(lost_callers(chains, t->event[event]), all)));
 	trees_in_doubt(out, &n, v, t);
 	if (s->bad)
-		(void)add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
-	return n;
-}
-
-size_t facts_of_recording(const struct view *v, struct fact *out)
-{
-	const struct pd_losses *l = v->source.losses;
-	uint64_t lost = l->lost + l->lost_samples, seen = 0;
-	char a[NUM_MAX], b[NUM_MAX];
-	size_t n = 0;
-
-	/* both tell of the same losses, the kernel's own counters also of those no record followed
-	 */
-	if (l->read_lost > lost)
-		lost = l->read_lost;
-	for (size_t e = 0; e < v->source.n_events; e++)
-		seen += v->source.event[e].samples;
-	if (lost)
-		(void)add(out, &n, "lost", true, "%s records, %s of what happened",
-			  num_exact(a, lost), num_percent(b, ratio(lost, lost + seen)));
-	else
-		(void)add(out, &n, "lost", false, "no records");
-	if (l->throttles)
-		(void)add(out, &n, "throttled", true,
-			  "%s times; what happened in those pauses was not measured",
-			  num_exact(a, l->throttles));
-	else
-		(void)add(out, &n, "throttled", false, "never");
-	if (l->unattributed)
-		(void)add(out, &n, "unattributed", true, "%s samples belong to no event",
-			  num_exact(a, l->unattributed));
-	if (l->aux_lost)
-		(void)add(out, &n, "trace data", true, "%s pieces cut or colliding",
-			  num_exact(a, l->aux_lost));
+		(void)fact_add(out, &n, "not readable", true, "%s samples", num_exact(a, s->bad));
 	return n;
 }
 

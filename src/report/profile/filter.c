@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "report/view_parts.h"
+#include "report/profile/view_parts.h"
 
 static int compile(regex_t *re, const char *pattern, const char *option, struct err *err)
 {

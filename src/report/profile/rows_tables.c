@@ -6,7 +6,7 @@
 #include "report/rows.h"
 
 #include "base/num.h"
-#include "report/facts.h"
+#include "report/profile/facts.h"
 #include "report/profile/steps.h"
 #include "report/recorded.h"
 #include "report/tree_saved.h"

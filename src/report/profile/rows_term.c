@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/text_short.h"
-#include "report/facts.h"
+#include "report/profile/facts.h"
 #include "report/rows.h"
 #include "report/tree_saved.h"
 
@@ -468,7 +468,7 @@ static void put_notes(struct table_page *p)
 	struct fact f[FACTS_MAX];
 	struct buf line = BUF_INIT;
 
-	put_facts(p, f, facts_of_recording(p->v, f), NULL);
+	put_facts(p, f, source_facts(&p->v->source, f), NULL);
 	put_facts(p, f, facts_of_chains(p->v, f), NULL);
 	for (size_t i = 0; i < p->v->source.n_notes; i++) {
 		buf_reset(&line);
@@ -517,10 +517,10 @@ int rows_term(struct buf *out, const struct document *d, const struct show *o, s
 	p->out = out;
 	p->v = v;
 	p->st = &o->style;
-	fact_command(&line, v, o->style.ascii);
+	source_command(&line, &v->source, o->style.ascii);
 	put_line(p, buf_str(&line), INK_BOLD);
 	buf_reset(&line);
-	fact_machine(&line, v, o->style.ascii);
+	source_machine(&line, &v->source, o->style.ascii);
 	put_line(p, buf_str(&line), INK_DIM);
 	put_tree(p);
 	for (size_t i = 0; !ret && i < v->n_tables; i++) {

@@ -7,20 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/view_parts.h"
-
-struct view_source view_source_of(const struct pd *rec)
-{
-	struct view_source s = { .info = pd_info(rec),
-				 .losses = pd_losses(rec),
-				 .has_time = pd_has_time(rec) };
-
-	if (!pd_time_span(rec, &s.time_first, &s.time_last))
-		s.time_first = s.time_last = 0;
-	s.event = pd_events(rec, &s.n_events);
-	s.notes = pd_notes(rec, &s.n_notes);
-	return s;
-}
+#include "report/profile/view_parts.h"
 
 /* ---- which events, which columns ---------------------------------------------------------------
  */

@@ -2,8 +2,8 @@
 /*
  * view_parts - the parts of the view.
  */
-#ifndef CYCLADE_REPORT_VIEW_PARTS_H
-#define CYCLADE_REPORT_VIEW_PARTS_H
+#ifndef CYCLADE_REPORT_PROFILE_VIEW_PARTS_H
+#define CYCLADE_REPORT_PROFILE_VIEW_PARTS_H
 
 #include <regex.h>
 

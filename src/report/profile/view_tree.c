@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bisect.h"
-#include "report/view_parts.h"
+#include "report/profile/view_parts.h"
 
 /* ---- weights under --focus and --hide ----------------------------------------------------------
  */

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "base/num.h"
-#include "report/run_report.h"
-#include "report/tree/tree_int.h"
+#include "report/run.h"
+#include "report/tree/tree_parts.h"
 
 static const struct run_report *report_of(const struct table *t)
 {

@@ -7,8 +7,8 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "report/run_report.h"
-#include "report/tree/tree_int.h"
+#include "report/run.h"
+#include "report/tree/tree_parts.h"
 
 static void put_head(struct buf *b, const struct run_report *r, const struct style *st)
 {

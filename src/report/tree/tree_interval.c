@@ -10,7 +10,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "report/tree/tree_int.h"
+#include "report/tree/tree_parts.h"
 
 #define TIME_WIDTH   10u
 #define COLUMN_WIDTH 9u

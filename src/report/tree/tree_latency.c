@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "report/tree/tree_int.h"
+#include "report/tree/tree_parts.h"
 
 #define NAME_WIDTH 38u
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree_int - the tables and the lines of tree_view.h.
+ * tree_parts - the tables and the lines of tree_view.h.
  */
-#ifndef CYCLADE_REPORT_TREE_INT_H
-#define CYCLADE_REPORT_TREE_INT_H
+#ifndef CYCLADE_REPORT_TREE_PARTS_H
+#define CYCLADE_REPORT_TREE_PARTS_H
 
 #include "report/tree_view.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/vec.h"
-#include "report/tree/tree_int.h"
+#include "report/tree/tree_parts.h"
 
 #define MAGIC	 "cyclade.tree.rows 1"
 #define ROWS_MAX 4096u

@@ -11,7 +11,7 @@
 
 #include "base/num.h"
 #include "model/groups.h"
-#include "report/tree/tree_int.h"
+#include "report/tree/tree_parts.h"
 
 struct item { /* a node or a metric of a tree */
 	const struct tree_source *s;

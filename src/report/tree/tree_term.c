@@ -19,7 +19,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "model/groups.h"
-#include "report/tree/tree_int.h"
+#include "report/tree/tree_parts.h"
 
 #define COMMAND_WIDTH 76u
 #define NAME_WIDTH    32u

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "model/event_same.h"
 #include "model/plan.h"
 
 enum {
@@ -551,7 +552,7 @@ static void check_pinned(const struct model *m, const struct schedule_limits *l,
 		assert_false(x->pinned);
 		for (size_t i = 0; i < x->n; i++)
 			assert_false(in_group(pinned, x->event[i]));
-		assert_true(!x->core || in_group(x, schedule_cycles(m)));
+		assert_true(!x->core || in_group(x, event_cycles(m)));
 		assert_true(schedule_fits(m, &with, x->event, x->n, &why));
 	}
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source - what a recording says of itself, for every result that is made of it, and the lines that
+ * people read about that: the command, the machine, what was lost.
+ */
+#ifndef CYCLADE_REPORT_SOURCE_H
+#define CYCLADE_REPORT_SOURCE_H
+
+#include "base/buf.h"
+#include "perfdata/perfdata.h"
+
+/* What of the recording is told beside the samples. */
+struct view_source {
+	const struct pd_info *info;
+	const struct pd_event *event;
+	size_t n_events;
+	const struct pd_losses *losses;
+	const char *const *notes;
+	size_t n_notes;
+	bool has_time;
+	uint64_t time_first, time_last; /* of the samples, ns; the same: not recorded */
+	const char *input;		/* as the user named it; NULL: the default */
+	const char *version;
+};
+struct view_source view_source_of(const struct pd *rec);
+
+/* A line below the rows. */
+struct fact {
+	char label[24];
+	char text[256];
+	bool bad; /* worth a colour */
+};
+
+enum { FACTS_MAX = 8 };
+
+/* The next of at most FACTS_MAX. */
+struct fact *fact_add(struct fact *out, size_t *n, const char *label, bool bad, const char *fmt,
+		      ...) PRINTF_(5, 6);
+/* The recorded command, safe for terminals; and where it ran. */
+void source_command(struct buf *b, const struct view_source *s, bool ascii);
+void source_machine(struct buf *b, const struct view_source *s, bool ascii);
+/* What was lost and throttled; how many facts. */
+size_t source_facts(const struct view_source *s, struct fact *out);
+
+#endif
