@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The include graph is a DAG of rooms, and every header compiles alone.
+"""The include graph is a DAG of rooms and of their folders, and every header compiles alone.
 
 A room may include its own headers and those of the rooms that ALLOWED lists for it. A room may have folders:
 other rooms include only what is not in one, and a header that ends in _int.h only its own folder."""
@@ -75,6 +75,37 @@ bad += ["src/%s walks the chunks of a recording: only src/%s does" % (name, WALK
 if set(os.listdir("src")) - set(ALLOWED):
     bad.append("src: a room without a row in ci/rooms.py: %s" % (set(os.listdir("src")) - set(ALLOWED)))
 
+
+
+def folder_of(name, homes):
+    """The folder of a file; of a header at the top of a room that of the code whose name begins as its own."""
+    at, base = os.path.split(name)
+    if not name.endswith(".h") or "/" in at:
+        return at
+    return next((d for d, c in homes if d.split("/")[0] == at and c == base[:-2]),
+                next((d for d, c in homes if d.split("/")[0] == at and c.startswith(base[:-2])), at))
+
+
+def circles():
+    """Folders that include one another, directly or not, as texts."""
+    names = [name for room in ALLOWED for name in files(room) if name.endswith((".c", ".h"))]
+    homes = [(os.path.dirname(n), os.path.basename(n)[:-2]) for n in names if n.endswith(".c")]
+    uses = {}
+    for name in names:
+        for line in open(os.path.join("src", name), encoding="utf-8"):
+            m = include.match(line)
+            if m and "/" in m.group(1) and m.group(1).endswith(".h"):
+                uses.setdefault(folder_of(name, homes), set()).add(folder_of(m.group(1), homes))
+    reach = {f: set(to) - {f} for f, to in uses.items()}
+    for by in reach:
+        for f in reach:
+            if by in reach[f]:
+                reach[f] |= reach[by]
+    return sorted("src/%s and src/%s include one another, directly or not" % (a, b)
+                  for a in reach for b in reach[a] if a < b and a in reach.get(b, ()))
+
+
+bad += circles()
 headers = [name for room in ALLOWED for name in files(room) if name.endswith(".h")]
 capstone = subprocess.run(["pkg-config", "--cflags", "capstone"], capture_output=True, text=True).stdout.split()
 
