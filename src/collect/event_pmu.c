@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/text.h"
 #include "collect/sysfs.h"
 
@@ -50,6 +51,7 @@ int pmu_set_read(struct pmu_set *set, struct arena *a, const char *root)
 	}
 	if (set->n)
 		qsort(set->v, set->n, sizeof(*set->v), by_type);
+	assert(pairs_hold(set->n, i, by_type(&set->v[i], &set->v[i + 1]) <= 0));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 #include "collect/sysfs.h"
 
@@ -289,6 +290,7 @@ int machine_caches(struct machine *m, struct arena *a, const char *root)
 				goto out;
 		}
 	vec_sort(&caches, by_level);
+	assert(pairs_hold(caches.n, i, by_level(&caches.v[i], &caches.v[i + 1]) <= 0));
 	if (caches.n) {
 		m->cache = arena_memdup(a, caches.v, caches.n * sizeof(*caches.v));
 		if (!m->cache)

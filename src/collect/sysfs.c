@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/invariant.h"
 #include "base/vec.h"
 
 static bool blank(char c)
@@ -261,6 +262,7 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 			goto out;
 	}
 	vec_sort(&names, by_text);
+	assert(pairs_hold(names.n, i, by_text(&names.v[i], &names.v[i + 1]) < 0));
 	*n = names.n;
 	if (names.n)
 		*out = arena_memdup(a, names.v, names.n * sizeof(*names.v));

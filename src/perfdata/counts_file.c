@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "perfdata/counts_file_int.h"
 
 #define NAME_LONG    512u
@@ -414,6 +415,7 @@ static int finish(struct counts_reader *r, struct counts_file *out, struct arena
 				strtab_get(&r->names, r->cgroup));
 	}
 	vec_sort(&r->cells, by_event);
+	assert(pairs_hold(r->cells.n, i, by_event(&r->cells.v[i], &r->cells.v[i + 1]) <= 0));
 	if (check_runs(r, name, err) || sum_up(r, out, a, err))
 		return -1;
 	return out->n ? 0 : no_counts(r, name, err);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/invariant.h"
 
 #define READ_LIMIT  ((size_t)32 << 20)
 #define SPILL_LIMIT ((uint64_t)1 << 30)
@@ -217,6 +218,7 @@ static int load_dir(struct pd *rec, const char *dir, struct err *err)
 		}
 	}
 	vec_sort(&numbers, by_number);
+	assert(pairs_hold(numbers.n, i, numbers.v[i] <= numbers.v[i + 1]));
 	for (size_t i = 0; i < numbers.n; i++) {
 		const char *name = arena_printf(&rec->arena, "data.%ld", numbers.v[i]);
 		struct err why = ERR_INIT;

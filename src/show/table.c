@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/num.h"
 
 const struct table_column *table_columns(const struct table *t, size_t *n)
@@ -117,6 +118,7 @@ void table_cell(struct table_cell *out, const struct table *t, const struct tabl
 		out->none = true;
 	if (is_estimate(out->kind) && !isfinite(out->e.v))
 		out->none = true;
+	assert(!(out->e.half < 0));
 }
 
 const char *table_title(const struct table *t)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "symbol/image_int.h"
 
 #define LONG_NAME 40 /* columns: longer paths give way to the build-id */
@@ -249,6 +250,7 @@ int images_tell_apart(struct images *set, struct err *err)
 		if (set->image.v[i]->key.kind == IMAGE_FILE)
 			v[n++] = (struct same_name){ set->image.v[i], i, 0 };
 	qsort(v, n, sizeof(*v), by_name);
+	assert(pairs_hold(n, i, by_name(&v[i], &v[i + 1]) <= 0));
 	for (size_t i = 0, end; !rc && i < n; i = end) {
 		for (end = i + 1; end < n && !strcmp(v[i].im->name, v[end].im->name);)
 			end++;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyse/flow/blocks_int.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 #include "symbol/named.h"
 
@@ -414,6 +415,7 @@ static int gather(struct build *b, struct err *err)
 	}
 	out->insns = out->used ? flow_total(group) : FLOW_UNKNOWN;
 	qsort(out->f, out->n, sizeof(*out->f), by_weight);
+	assert(pairs_hold(out->n, i, by_weight(&out->f[i], &out->f[i + 1]) <= 0));
 	for (size_t i = 0; i < out->n; i++) {
 		if ((b->opts->most && kept == b->opts->most) ||
 		    !is_wanted(b->opts->function, out->f[i].symbol))

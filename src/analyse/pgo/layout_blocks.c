@@ -234,6 +234,7 @@ static uint32_t *list_blocks(struct chaining *x, struct arena *arena, size_t *n)
 		if (x->prev[i] == NONE && (!i || x->hits[i]))
 			failed = vec_push(&v, ((struct ranked){ x->heat[chain_of(x, i)], i })) != 0;
 	vec_sort(&v, by_heat);
+	assert(pairs_hold(v.n, i, by_heat(&v.v[i], &v.v[i + 1]) <= 0));
 	vec_each (&v, const struct ranked *, r)
 		for (uint32_t i = r->first; i != NONE && !failed; i = x->next[i])
 			id[(*n)++] = x->block[i].id;

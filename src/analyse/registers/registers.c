@@ -10,6 +10,7 @@
 #include "analyse/pass/pass.h"
 #include "base/arena.h"
 #include "base/estimate.h"
+#include "base/invariant.h"
 #include "base/vec.h"
 
 /* As if all values were of one kind. */
@@ -249,6 +250,7 @@ static int name_places(struct registers *r, struct err *err)
 			return -1;
 	}
 	vec_sort(&r->work->place, by_samples);
+	assert(pairs_hold(n, i, by_samples(&p[i], &p[i + 1]) <= 0));
 	return 0;
 }
 

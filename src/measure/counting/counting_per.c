@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "collect/sysfs.h"
 
 /* The number of a CPU's unit, in the order in which they shall stand. -1: not known. */
@@ -257,6 +258,7 @@ int counting_places(const struct counting *k, const struct counting_place **out,
 	}
 	if (targets > 1)
 		qsort(m, targets, sizeof(*m), by_unit);
+	assert(pairs_hold(targets, i, by_unit(&m[i], &m[i + 1]) <= 0));
 	*n = 0;
 	for (size_t i = 0; i < targets; i++) {
 		struct counting_place *last = *n ? &p[*n - 1] : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/groups.h"
+#include "base/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static size_t join(struct model_group *v, size_t n, const struct model *m)
 
 	if (n)
 		qsort(v, n, sizeof(*v), by_name);
+	assert(pairs_hold(n, i, by_name(&v[i], &v[i + 1]) <= 0));
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcasecmp(v[kept - 1].name, v[i].name) != 0)
 			v[kept++] = v[i];

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/invariant.h"
 #include "model/load/model_int.h"
 
 #define VENDORS_MAX 256
@@ -298,6 +299,7 @@ int source_list(struct arena *a, const struct model_sources *s, const char *cons
 	}
 	if (*n)
 		qsort(out, *n, sizeof(*out), by_name);
+	assert(pairs_hold(*n, i, by_name(&out[i], &out[i + 1]) < 0)); /* each once */
 	*ids = out;
 	ret = 0;
 out:

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/invariant.h"
 #include "base/vec.h"
 #include "report/account/account_int.h"
 
@@ -114,6 +115,7 @@ static int put_level(const struct nesting *k, size_t level, size_t from, size_t 
 	}
 	if (large.n > 1)
 		qsort(large.v, large.n, sizeof(*large.v), by_cycles);
+	assert(pairs_hold(large.n, i, by_cycles(&large.v[i], &large.v[i + 1]) <= 0));
 	for (size_t i = 0; i < large.n; i++) {
 		if (limit && i >= limit)
 			add_piece(k, &rest, &large.v[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/text.h"
 #include "report/annotate/annotate_int.h"
 #include "symbol/named.h"
@@ -63,6 +64,7 @@ static int all_targets(struct annotate_targets *out, const struct profile *p, si
 	}
 	out->v.n = kept;
 	vec_sort(&out->v, by_weight);
+	assert(pairs_hold(out->v.n, i, by_weight(&out->v.v[i], &out->v.v[i + 1]) <= 0));
 	return 0;
 }
 
