@@ -339,8 +339,10 @@ static struct counts_row row_of(const struct counting_events *s, const struct co
 		r.supported = false;
 	} else {
 		r.value = sum.scaled * ev->scale;
-		r.counted = fmin(sum.running / sum.enabled, 1); /* sums of shares round */
-		r.whole = sum.running >= sum.enabled && ev->scale == 1;
+		r.counted = sum.running / sum.enabled;
+		if (r.counted > 1 - 1e-12) /* sums of shares round */
+			r.counted = 1;
+		r.whole = r.counted >= 1 && ev->scale == 1;
 		if (r.whole)
 			r.value = sum.value;
 	}
