@@ -6,8 +6,6 @@
 #ifndef CYCLADE_CLI_STAT_H
 #define CYCLADE_CLI_STAT_H
 
-#include <signal.h>
-
 #include "cli/asking.h"
 #include "cli/counting_out.h"
 #include "measure/counting.h"
@@ -17,25 +15,15 @@ int stat_events(struct cli *cli);
 int stat_tree(struct cli *cli);
 int stat_import(struct cli *cli); /* --import: counts taken before (stat_import.c) */
 
-/* What counts where there is no PMU. */
-#define STAT_MEANWHILE "cyclade stat -e task-clock,page-faults,cs -- ./prog"
-
 /* Runs to make: -r, 1. */
 static inline uint64_t stat_runs(const struct cli *cli)
 {
 	return cli->opt.repeat ? cli->opt.repeat : 1;
 }
 
-/* What a stat that told its counts ends with: the program's own end. Where an interrupt found no
- * program to pass it on to, not all runs were made although each ended well. */
-static inline int stat_exit_code(const struct cli *cli, const struct counting *k)
-{
-	if (!cli->args.n || cli->opt.dry_run)
-		return EXIT_OK;
-	if (!k->result.status && k->result.interrupted && stat_runs(cli) > 1)
-		return 128 + SIGINT;
-	return k->result.status;
-}
+/* What a stat ends with that counted, or `failed`: for want of a PMU, where `no_pmu` has a text. */
+int stat_end(struct cli *cli, const struct counting *k, bool failed, const char *no_pmu,
+	     const struct err *err);
 
 /* Who was counted, in words, in the arena `a`. */
 const char *stat_target(const struct counting *k, struct arena *a);

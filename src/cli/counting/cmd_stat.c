@@ -3,6 +3,7 @@
  * stat - counts: of events asked for with -e, else of the top-down tree.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,28 @@
 #include "cli/model_choice.h"
 #include "cli/stat.h"
 #include "collect/event.h"
+
+/* Of one that told its counts: the program's own end. Where an interrupt found no program to pass
+ * it on to, not all runs were made although each ended well. */
+static int exit_code(const struct cli *cli, const struct counting *k)
+{
+	if (!cli->args.n || cli->opt.dry_run)
+		return EXIT_OK;
+	if (!k->result.status && k->result.interrupted && stat_runs(cli) > 1)
+		return 128 + SIGINT;
+	return k->result.status;
+}
+
+int stat_end(struct cli *cli, const struct counting *k, bool failed, const char *no_pmu,
+	     const struct err *err)
+{
+	if (!failed)
+		return exit_code(cli, k);
+	if (no_pmu[0])
+		return no_pmu_end(cli, no_pmu,
+				  "cyclade stat -e task-clock,page-faults,cs -- ./prog");
+	return cli_fail_as(err, cli_measuring_code(cli, err));
+}
 
 const char *stat_target(const struct counting *k, struct arena *a)
 {

@@ -253,14 +253,8 @@ int stat_events(struct cli *cli)
 {
 	struct stat_run s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
 	struct err err = ERR_INIT;
-	int code;
+	int rc = count(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
 
-	if (!count(&s, &err))
-		code = stat_exit_code(cli, &s.k);
-	else if (s.no_pmu[0])
-		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
-	else
-		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	counting_out_close(&s.out);
 	counting_events_free(&s.ev);
 	counting_close(&s.k);

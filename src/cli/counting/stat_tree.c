@@ -338,14 +338,8 @@ int stat_tree(struct cli *cli)
 {
 	struct stat_tree s = { .cli = cli, .out = COUNTING_OUT_INIT, .a = ARENA_INIT };
 	struct err err = ERR_INIT;
-	int code;
+	int rc = count(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
 
-	if (!count(&s, &err))
-		code = stat_exit_code(cli, &s.k);
-	else if (s.no_pmu[0])
-		code = no_pmu_end(cli, s.no_pmu, STAT_MEANWHILE);
-	else
-		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
 	counting_out_close(&s.out);
 	for (size_t i = 0; s.runs && i < s.d.n_parts; i++)
 		free(s.runs[i]);
