@@ -245,8 +245,9 @@ const char *text_names_get(const struct text_names *n, const char *name, size_t 
 	return n->v[*at].text;
 }
 
-void text_names_free(struct text_names *n)
+void text_names_free(struct text_names *n, struct buf *out)
 {
+	out->failed |= n->failed;
 	arena_free(&n->arena);
 	free(n->v);
 	u64map_free(&n->at);

@@ -370,7 +370,7 @@ void text_short(struct buf *b, const char *s, size_t width, struct text_keep kee
 		return;
 	}
 	if (shape_of(&p, s, ascii)) {
-		text_put_fit(b, s, width, TEXT_LEFT, false, ascii);
+		b->failed = true;
 	} else {
 		p.keep[0] = keep;
 		put_shape(&p, width, b);

@@ -41,7 +41,7 @@ struct text_names {
 	size_t n, cap, width;
 	struct u64map at; /* hash of name and columns taken -> place in v */
 	struct buf scratch;
-	bool failed; /* memory ran out: names are cut, but may look alike */
+	bool failed; /* memory ran out: names may look alike */
 };
 
 /* `taken`: columns of the cell that other text needs (an indent, a suffix). `name` is copied. */
@@ -52,7 +52,7 @@ void text_names_settle(struct text_names *n, size_t width, bool ascii);
 /* The text for the cell, of at most width - taken columns; `name` itself if it fits or was not
  * added. Valid until text_names_free(). */
 const char *text_names_get(const struct text_names *n, const char *name, size_t taken);
-/* Empty again, ready for another column. */
-void text_names_free(struct text_names *n);
+/* Empty again, ready for another column. `out`, which has the texts, fails if memory ran out. */
+void text_names_free(struct text_names *n, struct buf *out);
 
 #endif

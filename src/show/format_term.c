@@ -100,7 +100,7 @@ static void settle_names(struct sheet *s)
 static void free_names(struct sheet *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		text_names_free(&s->of[i].name);
+		text_names_free(&s->of[i].name, s->p.out);
 }
 
 /* ---- widths ---------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ READS = {
     "report, lines": "report --no-cache -s srcline,inline,sym --format csv -i chains",
     "report -b": "report --no-cache -b -i branches",
     "report --account": "report --no-cache --account -i account_shared",
+    "report, names": "report --no-cache -i names/long_names",
     "report, cache": "report -i plain",
     "report, jit": "report --no-cache -i jit",
     "report -o": "report --no-cache -j -o O -i plain",

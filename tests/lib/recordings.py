@@ -29,6 +29,10 @@ class Recording:
         self.name, self.path, self.function = name, path, function
 
 
+# Too long for a column, and alike in what a column shows of them.
+NAMES = ["%sbox<%d, other>::method(char const*, int)" % (12 * "namespace::", i) for i in range(3)]
+
+
 def _account(where, name, **more):
     m = Made(where, tree=[*SKX, ("of.no.tree", 0x77, 100003)], **more)
     for event, _, _ in m.tree:
@@ -47,6 +51,9 @@ def made(where):
     for name, more in (("account", {}), ("account_shared", dict(times=True))):
         _account(where, name, **more)
         out.append(Recording(name, os.path.join(where, name), "hot"))
+    os.makedirs(os.path.join(where, "names"), exist_ok=True)
+    _account(os.path.join(where, "names"), "long_names", names=NAMES)
+    out.append(Recording("long_names", os.path.join(where, "names", "long_names"), NAMES[0]))
     program = os.path.join(where, "blocks.elf")
     with open(program, "wb") as f:
         f.write(test_blocks.elf())

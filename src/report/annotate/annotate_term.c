@@ -420,7 +420,7 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 	buf_putc(out, '\n');
 	term_facts(out, d, &s->style);
 	out->failed |= f.text.failed;
-	text_names_free(&f.names);
+	text_names_free(&f.names, out);
 	buf_free(&f.text);
 	return 0;
 }

@@ -251,7 +251,7 @@ static void shorten_name(struct table_page *p, const struct view_row *r, size_t 
 static void free_names(struct table_page *p)
 {
 	for (size_t s = 0; s < p->n_slots; s++)
-		text_names_free(&p->slot[s].name);
+		text_names_free(&p->slot[s].name, p->out);
 }
 
 static void measure(struct table_page *p, const struct view_table *t)

@@ -221,5 +221,5 @@ void where_put(struct buf *out, const struct where *w, const struct style *st)
 	}
 	out->failed |= safe.failed;
 	buf_free(&safe);
-	text_names_free(&names);
+	text_names_free(&names, out);
 }

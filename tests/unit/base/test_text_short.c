@@ -68,6 +68,7 @@ static void column_shows(const char *const *name, size_t n, size_t width, bool a
 			 const char *const *want)
 {
 	struct text_names names = { .v = NULL };
+	struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < n; i++)
 		text_names_add(&names, name[i], 0);
@@ -83,7 +84,8 @@ static void column_shows(const char *const *name, size_t n, size_t width, bool a
 			if (strcmp(name[i], name[k]) != 0)
 				assert_string_not_equal(x, text_names_get(&names, name[k], 0));
 	}
-	text_names_free(&names);
+	text_names_free(&names, &b);
+	assert_false(b.failed);
 }
 
 static void what_differs_stays(void **state)
@@ -123,6 +125,7 @@ static const char *six_places(char name[200], unsigned i)
 static void numbers_stay(void **state)
 {
 	struct text_names names = { .v = NULL };
+	struct buf b = BUF_INIT;
 	size_t numbered = 0;
 	char name[200];
 
@@ -142,7 +145,8 @@ static void numbers_stay(void **state)
 		numbered += outer && inner;
 	}
 	assert_true(numbered > 0);
-	text_names_free(&names);
+	text_names_free(&names, &b);
+	assert_false(b.failed);
 }
 
 /* Random names of few words, so that many begin, end and nest alike. */
@@ -231,6 +235,7 @@ static void hostile(void **state)
 static void alike_by_thousands(void **state)
 {
 	struct text_names names = { .v = NULL };
+	struct buf b = BUF_INIT;
 	struct u64map seen = U64MAP_INIT;
 	char name[200];
 
@@ -255,7 +260,8 @@ static void alike_by_thousands(void **state)
 			text_names_settle(&names, 12, true);
 	}
 	u64map_free(&seen);
-	text_names_free(&names);
+	text_names_free(&names, &b);
+	assert_false(b.failed);
 }
 
 int main(void)
