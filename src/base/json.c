@@ -26,8 +26,9 @@ bool json_pretty(struct json *j, bool pretty)
 	return was;
 }
 
-static void put_string(struct buf *b, const char *s)
+static void put_string(const struct json *j, const char *s)
 {
+	struct buf *b = j->out;
 	const char *end = s + strlen(s);
 
 	buf_putc(b, '"');
@@ -46,7 +47,8 @@ static void put_string(struct buf *b, const char *s)
 			buf_puts(b, "\\n");
 		else if (cp == '\t')
 			buf_puts(b, "\\t");
-		else if (cp < 0x20 || cp == 0x7f || cp == 0x2028 || cp == 0x2029)
+		else if (cp < 0x20 || cp == 0x7f || cp == 0x2028 || cp == 0x2029 ||
+			 (cp == '<' && j->in_page))
 			buf_printf(b, "\\u%04x", (unsigned)cp);
 		else
 			buf_put(b, s, n);
@@ -70,7 +72,7 @@ static void begin_value(struct json *j, const char *key)
 	}
 	j->filled |= bit;
 	if (key) {
-		put_string(j->out, key);
+		put_string(j, key);
 		buf_puts(j->out, j->pretty ? ": " : ":");
 	}
 }
@@ -126,7 +128,7 @@ void json_str(struct json *j, const char *key, const char *v)
 {
 	begin_value(j, key);
 	if (v)
-		put_string(j->out, v);
+		put_string(j, v);
 	else
 		buf_puts(j->out, "null");
 }

@@ -18,7 +18,7 @@
 struct json {
 	struct buf *out;
 	bool pretty;
-	bool after_key;
+	bool in_page; /* in an element of an HTML page: '<' is written as \u003c */
 	unsigned depth;
 	uint64_t filled; /* bit d: something stands at depth d already */
 };

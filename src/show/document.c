@@ -260,14 +260,15 @@ int document_write(struct buf *out, struct document *d, const struct show *s, st
 				     .array = d->note.v,
 				     .stride = sizeof(*d->note.v),
 				     .n = d->note.n };
+	int ret;
 
 	if (vec_push(&d->table, notes))
 		d->failed = true;
 	if (d->failed)
 		return err_nomem(err);
-	if (s->format->write(out, d, s, err))
-		return -1;
-	return buf_error(out, err);
+	ret = s->format->write(out, d, s, err);
+	d->table.n--; /* the notes: it may be written again */
+	return ret ? -1 : buf_error(out, err);
 }
 
 static void unsaid_losses(struct buf *lines, const struct table *t)

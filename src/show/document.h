@@ -64,6 +64,7 @@ struct show {
 	bool quiet;	/* no advice */
 	bool later;	/* not the first of several: no titles, in csv and term no heads */
 	bool line;	/* json in one line */
+	size_t rows;	/* html in a page of several results: rows of a table at most, no ids */
 };
 
 /* Sets format and table. ERR_USAGE names what the result has. */
@@ -120,6 +121,11 @@ void term_notes(struct buf *out, const struct document *d, const struct style *s
 /* With a blank line above; nothing if it has no rows. */
 void term_table(struct buf *out, const struct table *t, const struct style *st);
 void term_facts(struct buf *out, const struct document *d, const struct style *st);
+
+/* ---- for a page of html ---------------------------------------------------------------------- */
+
+/* A text that may hold anything, as HTML: in an element or in quotes. */
+void html_text(struct buf *out, const char *s);
 
 #define FORMAT(name, write, machine, one_table) document_write_fn write;
 #include "show/format.def"

@@ -16,12 +16,13 @@ enum { COLUMNS_MAX = 256 };
 
 struct writer {
 	struct buf *out;
+	size_t rows; /* show.rows */
 	struct buf scratch, word, group;
 	bool shown[COLUMNS_MAX];
 	size_t n_shown;
 };
 
-static void put_text(struct buf *out, const char *s)
+void html_text(struct buf *out, const char *s)
 {
 	struct buf safe = BUF_INIT;
 
@@ -51,7 +52,7 @@ static void put_text(struct buf *out, const char *s)
 static void put_element(struct buf *out, const char *tag, const char *text)
 {
 	buf_printf(out, "<%s>", tag);
-	put_text(out, text);
+	html_text(out, text);
 	buf_printf(out, "</%s>\n", tag);
 }
 
@@ -85,7 +86,7 @@ static void put_cell(struct writer *w, const struct table *t, const struct table
 	buf_printf(w->out, "<td%s>", class_of(c, &x));
 	for (unsigned i = 0; i < x.indent; i++)
 		buf_puts(w->out, "&nbsp;&nbsp;");
-	put_text(w->out, buf_str(&w->word));
+	html_text(w->out, buf_str(&w->word));
 	buf_puts(w->out, "</td>");
 }
 
@@ -99,11 +100,11 @@ static void put_heads(struct writer *w, const struct table *t)
 		if (!w->shown[i])
 			continue;
 		buf_puts(w->out, "<th title=\"");
-		put_text(w->out, c[i].means);
+		html_text(w->out, c[i].means);
 		buf_puts(w->out, "\">");
 		buf_reset(&w->word);
 		table_put_head(&w->word, &c[i]);
-		put_text(w->out, buf_str(&w->word));
+		html_text(w->out, buf_str(&w->word));
 		buf_puts(w->out, "</th>");
 	}
 	buf_puts(w->out, "</tr>\n");
@@ -122,7 +123,7 @@ static void put_group(struct writer *w, const struct table *t, const struct tabl
 	buf_reset(&w->group);
 	buf_puts(&w->group, buf_str(&w->word));
 	buf_printf(w->out, "<tr class=\"group\"><th colspan=\"%zu\">", w->n_shown);
-	put_text(w->out, buf_str(&w->group));
+	html_text(w->out, buf_str(&w->group));
 	buf_puts(w->out, "</th></tr>\n");
 }
 
@@ -142,10 +143,30 @@ static void put_row(struct writer *w, const struct table *t, const struct table_
 	buf_spill(w->out);
 }
 
+/* Rows of a table that people are shown. */
+static size_t most_rows(const struct writer *w, const struct table *t)
+{
+	size_t most = t->people ? t->people : SIZE_MAX;
+
+	return w->rows && w->rows < most ? w->rows : most;
+}
+
+static void put_rest(struct writer *w, const struct table *t, size_t shown)
+{
+	struct table cut = *t;
+
+	if (w->rows && shown == w->rows)
+		cut.people = shown;
+	buf_reset(&w->word);
+	table_put_rest(&w->word, &cut, shown);
+	if (w->word.len)
+		put_element(w->out, "p", buf_str(&w->word));
+}
+
 static void put_table(struct writer *w, const struct table *t)
 {
 	struct table_row r = { 0 };
-	size_t n, shown = 0;
+	size_t n, shown = 0, most = most_rows(w, t);
 
 	(void)table_columns(t, &n);
 	assert(n <= COLUMNS_MAX);
@@ -154,22 +175,19 @@ static void put_table(struct writer *w, const struct table *t)
 		w->shown[i] = table_has(t, i, C_DATA | C_GROUP) && !table_empty(t, i);
 		w->n_shown += w->shown[i];
 	}
-	if (t->form->flags & TABLE_PEOPLE) /* there may be several of its name */
+	if (t->form->flags & TABLE_PEOPLE || w->rows) /* there may be several of its name */
 		buf_puts(w->out, "<table>\n");
 	else
 		buf_printf(w->out, "<table id=\"%s\">\n", t->form->name);
 	if (table_title(t))
 		put_element(w->out, "caption", table_title(t));
 	put_heads(w, t);
-	while ((!t->people || shown < t->people) && table_next(t, &r)) {
+	while (shown < most && table_next(t, &r)) {
 		put_row(w, t, &r);
 		shown++;
 	}
 	buf_puts(w->out, "</table>\n");
-	buf_reset(&w->word);
-	table_put_rest(&w->word, t, shown);
-	if (w->word.len)
-		put_element(w->out, "p", buf_str(&w->word));
+	put_rest(w, t, shown);
 }
 
 static void put_fact(struct buf *out, const char *label, const char *text)
@@ -199,7 +217,7 @@ static void put_titles(struct buf *out, const struct document *d)
 
 int format_html(struct buf *out, const struct document *d, const struct show *s, struct err *err)
 {
-	struct writer w = { .out = out };
+	struct writer w = { .out = out, .rows = s->rows };
 	const struct table *t;
 	size_t at = 0;
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * html_page - results as one HTML file that needs nothing else: no server and no request.
+ *
+ *	html_page_write(&buf, &page, &err)
+ *
+ * The file has the results twice: as HTML that is read without scripts (the first rows of `still`
+ * documents), and as data for the page's script (page/FORMAT.md), with all rows. Script and style
+ * are those of web/dist, compiled in; the page's security policy allows these two by their hashes
+ * and nothing else, so that no name in a recording can run or load anything. The same documents
+ * give the same bytes.
+ */
+#ifndef CYCLADE_REPORT_HTML_PAGE_H
+#define CYCLADE_REPORT_HTML_PAGE_H
+
+#include "show/document.h"
+
+struct html_page_part {
+	const char *view; /* page/FORMAT.md has the list */
+	struct document *document;
+	bool still; /* shown without scripts, too */
+};
+
+struct html_page {
+	const char *title;
+	const struct html_page_part *part;
+	size_t n_parts;
+};
+
+/* `out` may drain. */
+int html_page_write(struct buf *out, const struct html_page *page, struct err *err) MUST_USE;
+
+#endif

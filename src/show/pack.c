@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "show/pack.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+void pack_open(struct pack *p, struct buf *out)
+{
+	*p = (struct pack){ .scratch = BUF_INIT };
+	json_init(&p->j, out, false);
+	p->j.in_page = true;
+	pack_object(p, NULL);
+}
+
+void pack_close(struct pack *p)
+{
+	pack_array(p, "strings");
+	for (uint32_t i = 0; i < p->texts.n; i++)
+		json_str(&p->j, NULL, strtab_get(&p->texts, i));
+	pack_end(p);
+	pack_end(p);
+	assert(!p->depth);
+	p->j.out->failed |= p->failed | p->scratch.failed | p->text.failed;
+	buf_free(&p->scratch);
+	buf_free(&p->text);
+	strtab_free(&p->texts);
+}
+
+static void down(struct pack *p, bool array)
+{
+	assert(p->depth < sizeof(p->array) / sizeof(*p->array));
+	p->array[p->depth++] = array;
+}
+
+void pack_object(struct pack *p, const char *key)
+{
+	down(p, false);
+	json_object(&p->j, key);
+}
+
+void pack_array(struct pack *p, const char *key)
+{
+	down(p, true);
+	json_array(&p->j, key);
+}
+
+void pack_end(struct pack *p)
+{
+	assert(p->depth);
+	if (p->array[--p->depth])
+		json_end_array(&p->j);
+	else
+		json_end_object(&p->j);
+}
+
+void pack_word(struct pack *p, const char *key, const char *text)
+{
+	json_str(&p->j, key, text);
+}
+
+void pack_text(struct pack *p, const char *key, const char *text)
+{
+	uint32_t id = text ? strtab_adds(&p->texts, text) : STR_NONE;
+
+	if (id != STR_NONE) {
+		json_u64(&p->j, key, id);
+		return;
+	}
+	p->failed |= text != NULL;
+	json_null(&p->j, key);
+}
+
+void pack_count(struct pack *p, const char *key, uint64_t n)
+{
+	json_u64(&p->j, key, n);
+}
+
+void pack_flag(struct pack *p, const char *key, bool yes)
+{
+	json_bool(&p->j, key, yes);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static const char *const kinds[] = {
+	[T_TEXT] = "text",   [T_LIST] = "list",	    [T_ID] = "id",
+	[T_COUNT] = "count", [T_SIGNED] = "signed", [T_ADDRESS] = "address",
+	[T_BYTES] = "bytes", [T_FLAG] = "flag",	    [T_AMOUNT] = "amount",
+	[T_REAL] = "real",   [T_SHARE] = "share",   [T_SECONDS] = "seconds",
+};
+
+static void put_flags(struct pack *p, unsigned flags)
+{
+	static const struct {
+		unsigned flag;
+		const char *word;
+	} words[] = {
+		{ C_KEY, "key" },   { C_ERROR, "error" },	{ C_WHY, "why" },
+		{ C_FLEX, "flex" }, { C_KEEP_END, "keep_end" }, { C_HEAT, "heat" },
+		{ C_DATA, "data" }, { C_SPARSE, "sparse" },	{ C_GROUP, "group" },
+		{ C_LOSS, "loss" }, { C_DROP, "drop" },
+	};
+
+	pack_array(p, "flags");
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (flags & words[i].flag)
+			pack_word(p, NULL, words[i].word);
+	pack_end(p);
+}
+
+/* KEY_error and KEY_why, which follow KEY. */
+static void put_beside(struct pack *p, const struct table_column *c, const char *what)
+{
+	char key[200];
+
+	(void)snprintf(key, sizeof(key), "%s_%s", c->key, what);
+	pack_object(p, NULL);
+	pack_word(p, "key", key);
+	pack_word(p, "kind", what);
+	pack_word(p, "of", c->key);
+	pack_end(p);
+}
+
+static void put_column(struct pack *p, const struct table_column *c)
+{
+	buf_reset(&p->text);
+	table_put_head(&p->text, c);
+	pack_object(p, NULL);
+	pack_word(p, "key", c->key);
+	pack_word(p, "head", buf_str(&p->text));
+	pack_word(p, "kind", kinds[c->kind]);
+	pack_word(p, "unit", c->unit);
+	pack_word(p, "means", c->means);
+	put_flags(p, c->flags);
+	pack_end(p);
+	if (c->flags & C_ERROR)
+		put_beside(p, c, "error");
+	if (c->flags & C_WHY)
+		put_beside(p, c, "why");
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void put_text(struct pack *p, const char *key, const struct table_cell *x)
+{
+	buf_reset(&p->text);
+	buf_puts(&p->text, x->text);
+	buf_puts(&p->text, x->tail ? x->tail : "");
+	pack_text(p, key, buf_str(&p->text));
+}
+
+static void put_value(struct pack *p, const char *key, const struct table_cell *x)
+{
+	struct json *j = &p->j;
+
+	switch (x->kind) {
+	case T_TEXT:
+		put_text(p, key, x);
+		break;
+	case T_LIST:
+		pack_array(p, key);
+		for (size_t i = 0; i < x->n_list; i++)
+			pack_text(p, NULL, x->list[i]);
+		pack_end(p);
+		break;
+	case T_ID:
+	case T_COUNT:
+	case T_BYTES:
+		json_u64(j, key, x->n);
+		break;
+	case T_SIGNED:
+		json_i64(j, key, x->i);
+		break;
+	case T_ADDRESS:
+		json_hex(j, key, x->n);
+		break;
+	case T_FLAG:
+		json_bool(j, key, x->n);
+		break;
+	case T_AMOUNT:
+	case T_REAL:
+	case T_SHARE:
+	case T_SECONDS:
+		json_real(j, key, x->e.v);
+		break;
+	}
+}
+
+/* With `keyed` as a member of the object at hand. */
+static void put_cell(struct pack *p, const struct table_column *c, const struct table_cell *x,
+		     bool keyed)
+{
+	const char *key = keyed ? c->key : NULL;
+
+	if (!cell_has(x)) {
+		json_null(&p->j, key);
+	} else if (x->kind == c->kind) {
+		put_value(p, key, x);
+	} else {
+		pack_object(p, key);
+		put_value(p, kinds[x->kind], x);
+		pack_end(p);
+	}
+	if (c->flags & C_ERROR)
+		json_real(&p->j, NULL, cell_has(x) ? x->e.half : NAN);
+	if (c->flags & C_WHY)
+		pack_text(p, NULL, x->e.why);
+}
+
+static void put_row(struct pack *p, const struct table *t, const struct table_row *r, bool keyed)
+{
+	struct table_cell x;
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!table_has(t, i, C_PEOPLE))
+			continue;
+		table_cell(&x, t, &c[i], r, &p->scratch);
+		put_cell(p, &c[i], &x, keyed);
+	}
+}
+
+static void put_rows(struct pack *p, const char *key, const struct table *t)
+{
+	struct table_row r = { 0 };
+
+	pack_array(p, key);
+	while (!p->j.out->failed && table_next(t, &r)) {
+		pack_array(p, NULL);
+		put_row(p, t, &r, false);
+		pack_end(p);
+	}
+	pack_end(p);
+}
+
+void pack_rows(struct pack *p, const char *key, const struct table *t)
+{
+	struct table_row r = { 0 };
+
+	if (!(t->form->flags & TABLE_HEAD))
+		put_rows(p, key, t);
+	else if (table_next(t, &r))
+		put_row(p, t, &r, true);
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+static void put_table(struct pack *p, const struct table *t)
+{
+	const struct table_form *f = t->form;
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	pack_object(p, NULL);
+	pack_word(p, "name", f->name);
+	pack_text(p, "title", table_title(t));
+	pack_flag(p, "main", f->flags & TABLE_MAIN && !t->aside);
+	pack_flag(p, "one", f->flags & TABLE_ONE);
+	pack_flag(p, "data", f->flags & TABLE_DATA || t->data_only);
+	pack_count(p, "people", t->people);
+	pack_word(p, "rest", f->rest);
+	pack_array(p, "columns");
+	for (size_t i = 0; i < n; i++)
+		if (table_has(t, i, C_PEOPLE))
+			put_column(p, &c[i]);
+	pack_end(p);
+	put_rows(p, "rows", t);
+	pack_end(p);
+}
+
+static void put_lines(struct pack *p, const char *key, const struct document_line *v, size_t n,
+		      enum ink marked)
+{
+	pack_array(p, key);
+	for (size_t i = 0; i < n; i++) {
+		pack_array(p, NULL);
+		pack_text(p, NULL, v[i].label);
+		pack_text(p, NULL, v[i].text);
+		pack_flag(p, NULL, v[i].ink == marked);
+		pack_end(p);
+	}
+	pack_end(p);
+}
+
+void pack_document(struct pack *p, const char *key, const char *view, const struct document *d)
+{
+	char schema[64];
+
+	p->failed |= d->failed;
+	(void)snprintf(schema, sizeof(schema), "cyclade.%s/%u", d->form->name, d->form->version);
+	pack_object(p, key);
+	pack_word(p, "view", view);
+	pack_word(p, "schema", schema);
+	put_lines(p, "titles", d->title.v, d->title.n, INK_BOLD);
+	put_lines(p, "facts", d->fact.v, d->fact.n, INK_WARM);
+	pack_array(p, "notes");
+	for (size_t i = 0; i < d->note.n; i++)
+		pack_text(p, NULL, d->note.v[i]);
+	pack_end(p);
+	pack_array(p, "next");
+	for (size_t i = 0; i < d->n_next; i++) {
+		pack_array(p, NULL);
+		pack_text(p, NULL, d->next[i].command);
+		pack_text(p, NULL, d->next[i].why);
+		pack_end(p);
+	}
+	pack_end(p);
+	pack_array(p, "tables");
+	for (size_t i = 0; i < d->table.n; i++)
+		if (!(d->table.v[i].form->flags & TABLE_PEOPLE))
+			put_table(p, &d->table.v[i]);
+	pack_end(p);
+	pack_end(p);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pack - documents as data for a script in a page: JSON whose texts stand once each in a list.
+ *
+ *	pack_open(&p, &out)
+ *	pack_array(&p, "documents"), pack_document(&p, NULL, "calls", &d), ..., pack_end(&p)
+ *	pack_rows(&p, "cells", &table)		a table without its columns' names
+ *	pack_close(&p)				the list of texts
+ *
+ * What a document looks like is in report/page/FORMAT.md. Members and values are those of the json
+ * format. The text may stand in an HTML element: it has no '<'. `out` may drain.
+ */
+#ifndef CYCLADE_SHOW_PACK_H
+#define CYCLADE_SHOW_PACK_H
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "show/document.h"
+
+struct pack {
+	struct json j;
+	struct strtab texts;
+	struct buf scratch, text;
+	bool failed; /* out of memory; pack_close() tells `out` */
+	unsigned depth;
+	bool array[8]; /* by depth */
+};
+
+void pack_open(struct pack *p, struct buf *out);
+void pack_close(struct pack *p);
+/* `key` is NULL in an array. */
+void pack_object(struct pack *p, const char *key);
+void pack_array(struct pack *p, const char *key);
+void pack_end(struct pack *p); /* of the object or array at hand */
+void pack_word(struct pack *p, const char *key, const char *text); /* as it is; NULL: null */
+void pack_text(struct pack *p, const char *key, const char *text); /* its place in the list */
+void pack_count(struct pack *p, const char *key, uint64_t n);
+void pack_flag(struct pack *p, const char *key, bool yes);
+void pack_document(struct pack *p, const char *key, const char *view, const struct document *d);
+/* An array of rows; a table with TABLE_HEAD is members of the object at hand instead. */
+void pack_rows(struct pack *p, const char *key, const struct table *t);
+
+#endif
