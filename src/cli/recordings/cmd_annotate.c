@@ -6,32 +6,56 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "cli/recording.h"
 #include "cli/recordings/accounting.h"
+#include "cli/recordings/result.h"
 #include "report/annotate.h"
 
-/* The function is the last operand; a recording may stand before it. */
-static const char *take_operands(struct cli *cli, const char **path, struct err *err)
-{
-	const char *function;
+/* What functions of a recording have in common: where its samples fell, and the account. */
+struct annotating {
+	struct profile *profile;
+	struct accounting x;
+	bool account;
+	size_t event;
+	struct flow *flow; /* NULL: no branch records, or not asked for */
+	struct blocks blocks;
+	const char *no_blocks; /* why there are none; NULL: nothing to say */
+};
 
+static void end_shared(void *own)
+{
+	struct annotating *s = own;
+
+	blocks_free(&s->blocks);
+	flow_free(s->flow);
+	accounting_close(&s->x);
+	profile_free(s->profile);
+	free(s);
+}
+
+static void end(void *own)
+{
+	struct annotate_view *v = own;
+
+	annotate_free(v->a);
+	free(v);
+}
+
+/* The function is the last operand; a recording may stand before it. */
+static int take_operands(struct cli *cli, struct cli_operands *out, struct err *err)
+{
 	if (!cli->args.n) {
 		(void)err_set(err, ERR_USAGE, "annotate needs a function's name");
-		(void)err_hint(err, "cyclade report lists them; then: cyclade annotate NAME");
-		return NULL;
+		return err_hint(err, "cyclade report lists them; then: cyclade annotate NAME");
 	}
-	function = cli->args.v[--cli->args.n];
-	*path = cli_input(cli, err);
-	if (!*path)
-		return NULL;
-	if (cli->args.n) {
-		(void)err_set(err, ERR_USAGE,
-			      "annotate shows one function, but '%.100s' is left over",
-			      cli->args.v[0]);
-		(void)err_hint(err, "cyclade annotate [FILE] FUNCTION; quote a name with blanks");
-		return NULL;
-	}
-	return function;
+	out->function = cli->args.v[--cli->args.n];
+	out->path = cli_input(cli, err);
+	if (!out->path)
+		return -1;
+	if (!cli->args.n)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "annotate shows one function, but '%.100s' is left over",
+		      cli->args.v[0]);
+	return err_hint(err, "cyclade annotate [FILE] FUNCTION; quote a name with blanks");
 }
 
 /* The event to show: -e's, else the one with most samples. */
@@ -52,7 +76,7 @@ static int choose_event(const struct cli *cli, const struct recording *r, size_t
 			n > 1 ? " and more" : "");
 }
 
-static int list_choices(struct cli *cli, const struct annotate_targets *t, const char *said)
+static int list_choices(struct result *out, struct cli *cli, const struct annotate_targets *t)
 {
 	struct cli_choice *c = arena_alloc(&cli->arena, t->v.n * sizeof(*c));
 	char num[NUM_MAX];
@@ -64,7 +88,9 @@ static int list_choices(struct cli *cli, const struct annotate_targets *t, const
 		(void)snprintf(c[i].weight, sizeof(c[i].weight), "%10s samples",
 			       num_exact(num, x->total.samples));
 	}
-	return cli_choices(cli, said, c, t->v.n);
+	out->choice = c;
+	out->n_choices = t->v.n;
+	return 0;
 }
 
 /* Notes on what was recorded rather than on what was found. */
@@ -92,9 +118,9 @@ static int add_notes(struct annotate *a, const struct cli *cli, const struct pd 
 }
 
 /* How often blocks ran, where stacks of any branch tell. That it cannot be told is no failure. */
-static int count_blocks(struct cli *cli, struct recording *r, struct annotate *a,
-			struct flow **flow, struct blocks *blocks, struct err *err)
+static int count_blocks(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
+	const struct recording *r = ask->r;
 	struct flow_opts fo;
 	const struct blocks_opts all = { .function = NULL };
 	struct err why = ERR_INIT;
@@ -104,19 +130,26 @@ static int count_blocks(struct cli *cli, struct recording *r, struct annotate *a
 	for (size_t i = 0; i < n; i++)
 		with += ev[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
 			ev[i].attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
-	if (cli->opt.no_blocks || !with || !a->has_code)
+	if (ask->cli->opt.no_blocks || !with)
 		return 0;
-	if (recording_flow(r, cli, &fo, err))
+	if (recording_flow(r, ask->cli, &fo, err))
 		return -1;
 	fo.progress = NULL; /* it has ended */
-	if (flow_build(flow, r->rec, r->spaces, &fo, &why) ||
-	    blocks_weigh(flow, r->images, r->rec, r->spaces, &fo, &why) ||
-	    blocks_build(blocks, *flow, r->images, &all, &why)) {
-		if (why.code == ERR_NOMEM || annotate_note(a, "no runs of blocks: %s", why.what))
-			return err_nomem(err);
+	if (!flow_build(&s->flow, r->rec, r->spaces, &fo, &why) &&
+	    !blocks_weigh(&s->flow, r->images, r->rec, r->spaces, &fo, &why) &&
+	    !blocks_build(&s->blocks, s->flow, r->images, &all, &why))
 		return 0;
-	}
-	return annotate_blocks(a, blocks, err);
+	s->no_blocks = arena_printf(&ask->cli->arena, "no runs of blocks: %s", why.what);
+	return why.code == ERR_NOMEM || !s->no_blocks ? err_nomem(err) : 0;
+}
+
+static int add_blocks(struct annotate *a, const struct annotating *s, struct err *err)
+{
+	if (!a->has_code)
+		return 0;
+	if (s->no_blocks)
+		return annotate_note(a, "%s", s->no_blocks) ? err_nomem(err) : 0;
+	return s->flow ? annotate_blocks(a, &s->blocks, err) : 0;
 }
 
 #define ACCOUNT_EVENTS \
@@ -133,7 +166,7 @@ static size_t n_used(const struct accounting *x, size_t n_events)
 }
 
 /* The account, where it is asked for or the recording was made for one; *on says so. */
-static int open_account(struct cli *cli, struct recording *r, struct accounting *x, bool *on,
+static int open_account(struct cli *cli, const struct recording *r, struct accounting *x, bool *on,
 			struct err *err)
 {
 	struct err why = ERR_INIT;
@@ -160,9 +193,10 @@ static size_t cycles_event(const struct accounting_core *c)
 }
 
 /* Columns of the account, and what was said of how it was opened. */
-static int add_account(struct cli *cli, struct recording *r, const struct accounting *x,
-		       const struct profile *p, struct annotate *a, struct err *err)
+static int add_account(struct annotate *a, struct cli *cli, const struct recording *r,
+		       const struct annotating *s, struct err *err)
 {
+	const struct accounting *x = &s->x;
 	const struct accounting_core *core = accounting_most(x);
 	struct text_list said = { 0 }, nodes;
 	const char *one[2] = { cli->opt.account };
@@ -170,7 +204,7 @@ static int add_account(struct cli *cli, struct recording *r, const struct accoun
 	if (cli->opt.account && *cli->opt.account)
 		said = (struct text_list){ one, 1 };
 	if (split_events(cli, &said, &nodes, err) ||
-	    annotate_account(a, p, r->images, &core->bound, nodes.v, nodes.n, err))
+	    annotate_account(a, s->profile, r->images, &core->bound, nodes.v, nodes.n, err))
 		return -1;
 	if (x->n_cores > 1 && annotate_note(a,
 					    "of %s, where most cycles were: of other cores with "
@@ -183,92 +217,106 @@ static int add_account(struct cli *cli, struct recording *r, const struct accoun
 	return 0;
 }
 
-/* -1: *err says why; else an exit code. */
-static int annotate(struct cli *cli, struct recording *r, const char *function,
-		    const struct show *show, struct err *err)
+static int read_samples(struct annotating *s, const struct result_ask *ask, struct err *err)
 {
 	struct profile_opts po = { .n_keys = ANNOTATE_KEYS };
-	struct annotate_opts ao = {
-		.no_source = cli->opt.no_source,
-		.no_asm = cli->opt.no_asm,
-		.no_arrows = cli->opt.no_arrows,
-		.bytes = cli->opt.bytes,
-		.min = cli->opt.min / 100,
-		.places = { .said = cli->opt.source.n ? cli->opt.source.v : NULL,
-			    .sysroot = cli->opt.sysroot,
-			    .debuginfod = cli_debuginfod_dir(cli) },
-	};
-	struct annotate_targets found = { VEC_INIT };
-	struct profile *p = NULL;
-	struct annotate_view v = { .source = view_source_of(r->rec) };
-	struct annotate *a = NULL;
-	struct document d;
-	struct flow *flow = NULL;
-	struct blocks blocks = { .n = 0 };
-	struct accounting x = { 0 };
-	bool account;
-	size_t event, n;
-	int rc = -1;
+	const struct recording *r = ask->r;
 
-	document_open(&d, &annotate_document, &v);
 	memcpy(po.key, annotate_keys, sizeof(annotate_keys));
-	if (choose_event(cli, r, &event, err) || recording_select(r, cli, &po, err) ||
-	    open_account(cli, r, &x, &account, err))
-		goto out;
-	if (account) {
-		po.mux = x.mux;
-		ao.all_rows = true;
+	if (choose_event(ask->cli, r, &s->event, err) || recording_select(r, ask->cli, &po, err) ||
+	    open_account(ask->cli, r, &s->x, &s->account, err))
+		return -1;
+	po.mux = s->account ? s->x.mux : NULL;
+	if (profile_build(&s->profile, r->rec, r->spaces, &po, err) ||
+	    (s->account && accounting_whole(&s->x, ask->cli, r->rec, s->profile, err)))
+		return -1;
+	if (s->account && !ask->cli->opt.event.n)
+		s->event = cycles_event(accounting_most(&s->x));
+	cli_progress_end(ask->cli);
+	return 0;
+}
+
+static int share(struct annotating **out, const struct result_ask *ask, struct err *err)
+{
+	struct annotating *s = ask->shared->own;
+
+	*out = s;
+	if (s)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_nomem(err);
+	if (read_samples(s, ask, err)) {
+		end_shared(s);
+		return -1;
 	}
-	if (profile_build(&p, r->rec, r->spaces, &po, err) ||
-	    (account && accounting_whole(&x, cli, r->rec, p, err)))
-		goto out;
-	if (account && !cli->opt.event.n)
-		event = cycles_event(accounting_most(&x));
-	cli_progress_end(cli);
-	if (annotate_find(&found, p, event, function, err))
+	*ask->shared = (struct result_shared){ .own = s, .end = end_shared };
+	*out = s;
+	return 0;
+}
+
+static int annotate(struct annotate **out, const struct result_ask *ask, struct annotating *s,
+		    const struct annotate_target *target, struct err *err)
+{
+	const struct options *o = &ask->cli->opt;
+	const struct recording *r = ask->r;
+	const struct annotate_opts ao = {
+		.no_source = o->no_source,
+		.no_asm = o->no_asm,
+		.no_arrows = o->no_arrows,
+		.bytes = o->bytes,
+		.min = o->min / 100,
+		.all_rows = s->account,
+		.places = { .said = o->source.n ? o->source.v : NULL,
+			    .sysroot = o->sysroot,
+			    .debuginfod = cli_debuginfod_dir(ask->cli) },
+	};
+	size_t n;
+	struct annotate *a;
+
+	if (annotate_build(out, s->profile, r->images, s->event,
+			   pd_events(r->rec, &n)[s->event].name, target, &ao, err))
+		return -1;
+	a = *out;
+	if (s->account && add_account(a, ask->cli, r, s, err))
+		return -1;
+	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account))
+		return err_nomem(err);
+	if (a->has_code && !s->flow && !s->no_blocks && count_blocks(s, ask, err))
+		return -1;
+	return add_blocks(a, s, err);
+}
+
+int annotate_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct annotate_view *v = calloc(1, sizeof(*v));
+	struct annotate_targets found = { VEC_INIT };
+	struct annotating *s;
+	int ret = -1;
+
+	if (!v)
+		return err_nomem(err);
+	out->own = v;
+	out->end = end;
+	v->source = view_source_of(ask->r->rec);
+	if (share(&s, ask, err) ||
+	    annotate_find(&found, s->profile, s->event, ask->said.function, err))
 		goto out;
 	if (found.v.n > 1) {
-		rc = list_choices(cli, &found, function);
+		ret = list_choices(out, ask->cli, &found);
 		goto out;
 	}
-	if (annotate_build(&a, p, r->images, event, pd_events(r->rec, &n)[event].name,
-			   &found.v.v[0], &ao, err))
+	if (annotate(&v->a, ask, s, &found.v.v[0], err))
 		goto out;
-	if (account && add_account(cli, r, &x, p, a, err))
-		goto out;
-	if (add_notes(a, cli, r->rec, p, event, account)) {
-		(void)err_nomem(err);
-		goto out;
-	}
-	if (count_blocks(cli, r, a, &flow, &blocks, err))
-		goto out;
-	v.a = a;
-	annotate_put(&d, &v);
-	rc = cli_document(cli, &d, show);
+	document_open(&out->d, &annotate_document, v);
+	annotate_put(&out->d, v);
+	ret = 0;
 out:
-	document_close(&d);
-	annotate_free(a);
-	blocks_free(&blocks);
-	flow_free(flow);
 	annotate_targets_free(&found);
-	accounting_close(&x);
-	profile_free(p);
-	return rc;
+	return ret;
 }
 
 int cmd_annotate(struct cli *cli)
 {
-	struct err err = ERR_INIT;
-	struct recording r = { 0 };
-	struct show show;
-	const char *path = NULL;
-	const char *function = take_operands(cli, &path, &err);
-	int rc = -1;
-
-	if (function && !cli_show(cli, &show, &annotate_document, &err) &&
-	    !recording_open(&r, cli, path, &err)) {
-		rc = annotate(cli, &r, function, &show, &err);
-		recording_close(&r);
-	}
-	return rc < 0 ? cli_fail(&err) : rc;
+	return result_command(cli, RESULT_ANNOTATE, take_operands);
 }

@@ -2,18 +2,26 @@
 /*
  * cyclade blocks [FILE] [FUNCTION] - see doc/cyclade-blocks.1.md.
  */
-#include <string.h>
+#include <stdlib.h>
 
-#include "cli/recording.h"
+#include "cli/recordings/result.h"
 #include "report/blocks_view.h"
 
 struct counting_blocks {
-	struct cli *cli;
-	struct recording r;
-	struct cli_operands said;
 	struct flow *flow;
 	struct blocks blocks;
+	struct blocks_view *view;
 };
+
+static void end(void *own)
+{
+	struct counting_blocks *c = own;
+
+	blocks_view_free(c->view);
+	blocks_free(&c->blocks);
+	flow_free(c->flow);
+	free(c);
+}
 
 static int check_branches(const struct recording *r, struct err *err)
 {
@@ -25,87 +33,72 @@ static int check_branches(const struct recording *r, struct err *err)
 			     "PROGRAM");
 }
 
-static int no_function(const struct counting_blocks *c, struct err *err)
+static int no_function(const struct blocks *b, const char *function, struct err *err)
 {
-	if (!c->said.function || c->blocks.n)
+	if (!function || b->n)
 		return 0;
-	(void)err_set(err, ERR_NOT_FOUND, "no branch stack shows '%.200s' running",
-		      c->said.function);
+	(void)err_set(err, ERR_NOT_FOUND, "no branch stack shows '%.200s' running", function);
 	return err_hint(err, "cyclade blocks lists what ran; patterns are understood: '*NAME*'");
 }
 
 /* What the recording says of itself, and why code is missing. */
-static int make_source(const struct counting_blocks *c, struct view_source *out, struct err *err)
+static int make_source(const struct blocks *b, const struct result_ask *ask,
+		       struct view_source *out, struct err *err)
 {
-	size_t n_images = images_count(c->r.images);
-	bool *missing = arena_alloc(&c->cli->arena, n_images + 1);
+	size_t n_images = images_count(ask->r->images);
+	bool *missing = arena_alloc(&ask->cli->arena, n_images + 1);
 
 	if (!missing)
 		return err_nomem(err);
-	for (size_t i = 0; i < c->blocks.n; i++)
-		if (c->blocks.f[i].image < n_images)
-			missing[c->blocks.f[i].image] |= !c->blocks.f[i].code;
-	return recording_source(out, &c->r, c->cli, c->said.input, missing, err);
+	for (size_t i = 0; i < b->n; i++)
+		if (b->f[i].image < n_images)
+			missing[b->f[i].image] |= !b->f[i].code;
+	return recording_source(out, ask->r, ask->cli, ask->said.input, missing, err);
 }
 
-static int count(struct counting_blocks *c, const struct show *show, struct err *err)
+static int count(struct counting_blocks *c, const struct result_ask *ask, struct err *err)
 {
-	const struct blocks_opts bo = { .function = c->said.function };
+	const struct blocks_opts bo = { .function = ask->said.function };
+	const struct recording *r = ask->r;
 	struct flow_opts fo;
 	size_t timed;
 
-	if (c->cli->opt.event.n > 1)
+	if (ask->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "blocks counts by one event: one -e");
-	if (recording_open(&c->r, c->cli, c->said.path, err) || check_branches(&c->r, err) ||
-	    recording_flow(&c->r, c->cli, &fo, err))
+	if (check_branches(r, err) || recording_flow(r, ask->cli, &fo, err))
 		return -1;
-	if (flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
-	    blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo, err) ||
-	    blocks_build(&c->blocks, c->flow, c->r.images, &bo, err) || no_function(c, err))
+	if (flow_build(&c->flow, r->rec, r->spaces, &fo, err) ||
+	    blocks_weigh(&c->flow, r->images, r->rec, r->spaces, &fo, err) ||
+	    blocks_build(&c->blocks, c->flow, r->images, &bo, err) ||
+	    no_function(&c->blocks, bo.function, err))
 		return -1;
 	/* all stacks once more: not for what is not shown */
 	(void)flow_times(c->flow, &timed);
-	if (!blocks_shows_visits(show, c->said.function, timed))
+	if (!blocks_shows_visits(ask->show, bo.function, timed))
 		return 0;
-	return blocks_loops(&c->blocks, c->r.rec, c->r.spaces, &fo, err);
+	return blocks_loops(&c->blocks, r->rec, r->spaces, &fo, err);
 }
 
-static int make(struct counting_blocks *c, const struct show *show, struct blocks_view **v,
-		struct err *err)
+int blocks_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	const struct blocks_view_opts vo = { .function = c->said.function,
-					     .limit = (size_t)c->cli->opt.limit };
+	const struct blocks_view_opts vo = { .function = ask->said.function,
+					     .limit = (size_t)ask->cli->opt.limit };
+	struct counting_blocks *c = calloc(1, sizeof(*c));
 	struct view_source source;
 
-	return count(c, show, err) || make_source(c, &source, err) ||
-			       blocks_view_build(v, &c->blocks, c->r.images, &source, &vo, err)
-		       ? -1
-		       : 0;
+	if (!c)
+		return err_nomem(err);
+	out->own = c;
+	out->end = end;
+	if (count(c, ask, err) || make_source(&c->blocks, ask, &source, err) ||
+	    blocks_view_build(&c->view, &c->blocks, ask->r->images, &source, &vo, err))
+		return -1;
+	document_open(&out->d, &blocks_document, c->view);
+	blocks_put(&out->d, c->view);
+	return 0;
 }
 
 int cmd_blocks(struct cli *cli)
 {
-	struct counting_blocks c = { .cli = cli };
-	struct blocks_view *v = NULL;
-	struct document d = { 0 };
-	struct show show;
-	struct err err = ERR_INIT;
-	int code;
-
-	if (cli_show(cli, &show, &blocks_document, &err) || cli_file_function(cli, &c.said, &err) ||
-	    make(&c, &show, &v, &err)) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(cli);
-		document_open(&d, &blocks_document, v);
-		blocks_put(&d, v);
-		code = cli_document(cli, &d, &show);
-	}
-	document_close(&d);
-	blocks_view_free(v);
-	blocks_free(&c.blocks);
-	flow_free(c.flow);
-	recording_close(&c.r);
-	return code;
+	return result_command(cli, RESULT_BLOCKS, cli_file_function);
 }

@@ -7,18 +7,25 @@
 
 #include "analyse/blocks.h"
 #include "base/num.h"
-#include "cli/recording.h"
+#include "cli/recordings/result.h"
 #include "report/calls_view.h"
 
 struct counting_calls {
-	struct cli *cli;
-	struct recording r;
-	struct cli_operands said;
 	struct flow *flow;
 	struct calls calls;
-	struct calls_found found;
+	struct calls_view v;
 	uint32_t *order;
 };
+
+static void end(void *own)
+{
+	struct counting_calls *c = own;
+
+	free(c->order);
+	calls_free(&c->calls);
+	flow_free(c->flow);
+	free(c);
+}
 
 static int check_branches(const struct recording *r, struct err *err)
 {
@@ -30,88 +37,82 @@ static int check_branches(const struct recording *r, struct err *err)
 			     "br_inst_retired.near_return -- PROGRAM; any branch: -b");
 }
 
-static int count(struct counting_calls *c, struct err *err)
+static int count(struct counting_calls *c, const struct result_ask *ask, struct err *err)
 {
+	const struct recording *r = ask->r;
 	struct flow_opts fo;
 
-	if (c->cli->opt.event.n > 1)
+	if (ask->cli->opt.event.n > 1)
 		return err_set(err, ERR_USAGE, "calls counts by one event: one -e");
-	if (recording_open(&c->r, c->cli, c->said.path, err) || check_branches(&c->r, err) ||
-	    recording_flow(&c->r, c->cli, &fo, err))
+	if (check_branches(r, err) || recording_flow(r, ask->cli, &fo, err))
 		return -1;
-	return flow_build(&c->flow, c->r.rec, c->r.spaces, &fo, err) ||
-			       blocks_weigh(&c->flow, c->r.images, c->r.rec, c->r.spaces, &fo,
-					    err) ||
-			       calls_build(&c->calls, c->flow, c->r.images, err)
+	return flow_build(&c->flow, r->rec, r->spaces, &fo, err) ||
+			       blocks_weigh(&c->flow, r->images, r->rec, r->spaces, &fo, err) ||
+			       calls_build(&c->calls, c->flow, r->images, err)
 		       ? -1
 		       : 0;
 }
 
-static int list_choices(const struct counting_calls *c, const struct calls_view *v)
+static int list_choices(struct result *out, const struct result_ask *ask,
+			const struct counting_calls *c, const struct calls_found *found)
 {
-	size_t n = c->found.v.n;
-	struct cli_choice *choice = arena_alloc(&c->cli->arena, n * sizeof(*choice));
+	struct cli_choice *choice = arena_alloc(&ask->cli->arena, found->v.n * sizeof(*choice));
 	char share[NUM_MAX];
 
-	for (size_t i = 0; choice && i < n; i++) {
-		uint32_t f = c->found.v.v[i];
+	for (size_t i = 0; choice && i < found->v.n; i++) {
+		uint32_t f = found->v.v[i];
 
-		choice[i] = (struct cli_choice){ calls_dso(v, f), calls_name(v, f),
+		choice[i] = (struct cli_choice){ calls_dso(&c->v, f), calls_name(&c->v, f),
 						 c->calls.f[f].symbol->start, "" };
 		(void)snprintf(choice[i].weight, sizeof(choice[i].weight), "%8s of calls",
-			       num_percent(share, calls_share(v, c->calls.f[f].called.v)));
+			       num_percent(share, calls_share(&c->v, c->calls.f[f].called.v)));
 	}
-	return cli_choices(c->cli, c->said.function, choice, n);
+	out->choice = choice;
+	out->n_choices = found->v.n;
+	return 0;
 }
 
-/* -1: *err says why; else an exit code. */
-static int make(struct counting_calls *c, struct calls_view *v, struct err *err)
+static int put(struct result *out, const struct result_ask *ask, struct counting_calls *c,
+	       const struct calls_found *found, struct err *err)
 {
-	v->c = &c->calls;
-	if (count(c, err))
-		return -1;
-	cli_progress_end(c->cli);
-	v->sums = flow_sums(c->flow);
-	v->images = c->r.images;
-	v->limit = (size_t)c->cli->opt.limit;
-	if (recording_source(&v->source, &c->r, c->cli, c->said.input, NULL, err))
-		return -1;
-	if (c->said.function &&
-	    calls_find(&c->calls, c->r.images, c->said.function, &c->found, err))
-		return -1;
-	if (c->found.v.n > 1)
-		return list_choices(c, v);
-	if (c->found.v.n)
-		v->function = c->found.v.v[0];
+	if (found->v.n > 1)
+		return list_choices(out, ask, c, found);
+	if (found->v.n)
+		c->v.function = found->v.v[0];
 	c->order = calls_by_runs(&c->calls);
-	v->order = c->order;
-	return c->order ? EXIT_OK : err_nomem(err);
+	if (!c->order)
+		return err_nomem(err);
+	c->v.order = c->order;
+	document_open(&out->d, &calls_document, &c->v);
+	calls_put(&out->d, &c->v);
+	return 0;
+}
+
+int calls_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct counting_calls *c = calloc(1, sizeof(*c));
+	struct calls_found found = { .v = VEC_INIT };
+	int ret = -1;
+
+	if (!c)
+		return err_nomem(err);
+	out->own = c;
+	out->end = end;
+	c->v = (struct calls_view){ .function = CALLS_ALL, .c = &c->calls };
+	if (count(c, ask, err))
+		return -1;
+	c->v.sums = flow_sums(c->flow);
+	c->v.images = ask->r->images;
+	c->v.limit = (size_t)ask->cli->opt.limit;
+	if (!recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err) &&
+	    (!ask->said.function ||
+	     !calls_find(&c->calls, c->v.images, ask->said.function, &found, err)))
+		ret = put(out, ask, c, &found, err);
+	vec_free(&found.v);
+	return ret;
 }
 
 int cmd_calls(struct cli *cli)
 {
-	struct counting_calls c = { .cli = cli };
-	struct calls_view v = { .function = CALLS_ALL };
-	struct document d;
-	struct show show;
-	struct err err = ERR_INIT;
-	int code = -1;
-
-	document_open(&d, &calls_document, &v);
-	if (!cli_show(cli, &show, &calls_document, &err) && !cli_file_function(cli, &c.said, &err))
-		code = make(&c, &v, &err);
-	cli_progress_end(cli);
-	if (code < 0)
-		code = cli_fail(&err);
-	else if (code == EXIT_OK) {
-		calls_put(&d, &v);
-		code = cli_document(cli, &d, &show);
-	}
-	document_close(&d);
-	free(c.order);
-	vec_free(&c.found.v);
-	calls_free(&c.calls);
-	flow_free(c.flow);
-	recording_close(&c.r);
-	return code;
+	return result_command(cli, RESULT_CALLS, cli_file_function);
 }

@@ -4,7 +4,7 @@
  */
 #include "analyse/profile.h"
 #include "cli/cli.h"
-#include "cli/recording.h"
+#include "cli/recordings/result.h"
 #include "cli/selecting.h"
 #include "perfdata/perfdata.h"
 #include "report/info_view.h"
@@ -21,50 +21,53 @@ static int open_input(struct recording *r, struct cli *cli, const char *file, st
 	return selects(&cli->opt) ? recording_open(r, cli, file, err) : pd_open(&r->rec, file, err);
 }
 
-static int count_samples(struct info_view *v, struct cli *cli, const struct recording *r,
-			 struct err *err)
+static int count_samples(struct info_view *v, const struct result_ask *ask, struct err *err)
 {
 	struct selection select = { .event = NULL };
-	struct tally *of = arena_alloc(&cli->arena, (v->source.n_events + 1) * sizeof(*of));
+	struct tally *of = arena_alloc(&ask->cli->arena, (v->source.n_events + 1) * sizeof(*of));
 
 	v->of = of;
-	v->selects = selects(&cli->opt);
+	v->selects = selects(&ask->cli->opt);
 	if (!of)
 		return err_nomem(err);
-	return selecting(&select, v->rec, cli, err) ||
-			       profile_samples(v->rec, r->spaces, &select, of, err)
+	return selecting(&select, v->rec, ask->cli, err) ||
+			       profile_samples(v->rec, ask->r->spaces, &select, of, err)
 		       ? -1
 		       : 0;
 }
 
-static int make(struct info_view *v, struct cli *cli, struct recording *r, struct err *err)
+int info_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	v->file = cli_input(cli, err);
-	if (!v->file || open_input(r, cli, v->file, err))
-		return -1;
-	v->rec = r->rec;
-	v->source = view_source_of(r->rec);
+	struct info_view *v = arena_alloc(&ask->cli->arena, sizeof(*v));
+
+	if (!v)
+		return err_nomem(err);
+	*v = (struct info_view){ .source = view_source_of(ask->r->rec),
+				 .rec = ask->r->rec,
+				 .file = ask->said.path,
+				 .verbose = ask->cli->opt.verbose };
 	v->source.input = v->file;
-	v->verbose = cli->opt.verbose;
-	return count_samples(v, cli, r, err);
+	if (count_samples(v, ask, err))
+		return -1;
+	document_open(&out->d, &info_document, NULL);
+	return info_put(&out->d, v, err);
 }
 
 int cmd_info(struct cli *cli)
 {
 	struct err err = ERR_INIT;
-	struct info_view v = { 0 };
 	struct recording r = { 0 };
-	struct document d;
 	struct show show;
+	struct result x = { .own = NULL };
+	struct result_ask ask = { .cli = cli, .r = &r, .show = &show };
 	int code;
 
-	document_open(&d, &info_document, NULL);
-	if (cli_show(cli, &show, &info_document, &err) || make(&v, cli, &r, &err) ||
-	    info_put(&d, &v, &err))
+	if (cli_show(cli, &show, &info_document, &err) || !(ask.said.path = cli_input(cli, &err)) ||
+	    open_input(&r, cli, ask.said.path, &err) || info_make(&x, &ask, &err))
 		code = cli_fail(&err);
 	else
-		code = cli_document(cli, &d, &show);
-	document_close(&d);
+		code = cli_document(cli, &x.d, &show);
+	result_free(&x);
 	recording_close(&r);
 	return code;
 }

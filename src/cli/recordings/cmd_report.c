@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "cli/heap.h"
-#include "cli/recording.h"
-#include "cli/recordings/report_account.h"
+#include "cli/recordings/result.h"
 #include "cli/regions.h"
 #include "config.h"
 #include "report/rows.h"
@@ -18,25 +16,27 @@
 
 struct report {
 	struct cli *cli;
-	struct recording r;
+	const struct recording *r;
+	const struct show *show;
 	struct profile_opts po;
 	struct profile *profile;
-	struct show show;
 	bool programs, folded; /* what is shown is for programs; is folded stacks */
 	struct view_opts vo;
+	struct view *view;
 	struct view_source source;
 	struct text_list events;
 	VEC(const char *) notes;
-	bool by_event, named;
+	bool by_event;
 };
 
-static int choose_format(struct report *rp, struct err *err)
+static void end(void *own)
 {
-	const char *name = cli_format(rp->cli);
+	struct report *rp = own;
 
-	rp->folded = !strcmp(name, "folded");
-	rp->programs = rp->folded || !strcmp(name, "csv") || !strcmp(name, "json");
-	return cli_show(rp->cli, &rp->show, &rows_document, err);
+	view_free(rp->view);
+	vec_free(&rp->notes);
+	profile_free(rp->profile);
+	free(rp);
 }
 
 static int choose_branches(struct report *rp, struct err *err)
@@ -49,7 +49,7 @@ static int choose_branches(struct report *rp, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "-b is of branches, -g, --callers and --children of "
 			       "calls: one at a time");
-	if (recording_has(&rp->r, PERF_SAMPLE_BRANCH_STACK))
+	if (recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK))
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no branch stacks");
 	return err_hint(err, "record them: cyclade record -b -- PROGRAM");
@@ -66,9 +66,9 @@ static int choose_shape(struct report *rp, struct err *err)
 		       : o->children ? VIEW_FUNCTIONS
 		       : asked	     ? VIEW_CALLEES
 				     : VIEW_TABLE;
-	if (rp->folded && recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN) && !o->sort)
+	if (rp->folded && recording_has(rp->r, PERF_SAMPLE_CALLCHAIN) && !o->sort)
 		rp->vo.shape = o->callers ? VIEW_CALLERS : VIEW_CALLEES;
-	if (asked && !recording_has(&rp->r, PERF_SAMPLE_CALLCHAIN)) {
+	if (asked && !recording_has(rp->r, PERF_SAMPLE_CALLCHAIN)) {
 		(void)err_set(err, ERR_NOT_FOUND, "the recording has no call chains");
 		return err_hint(err, "record them: cyclade record -g -- PROGRAM");
 	}
@@ -112,11 +112,11 @@ static bool fits_side_by_side(const struct report *rp)
 {
 	size_t n_events, n = 0;
 	const struct profile_sum *s = profile_sums(rp->profile, &n_events);
-	unsigned width = rp->show.style.width ? rp->show.style.width : 80;
+	unsigned width = rp->show->style.width ? rp->show->style.width : 80;
 
 	for (size_t e = 0; e < n_events; e++)
 		n += s[e].selected.samples != 0;
-	return !rp->by_event && rp->show.format->write == rows_term && !rp->show.table &&
+	return !rp->by_event && rp->show->format->write == rows_term && !rp->show->table &&
 	       view_width_side_by_side(n) <= width;
 }
 
@@ -124,14 +124,14 @@ static bool fits_side_by_side(const struct report *rp)
  * it. */
 static bool lacks_names(const struct report *rp, uint32_t image, const uint64_t *samples)
 {
-	return image_absent(rp->r.images, image) &&
-	       samples[image] * 100 >= samples[images_count(rp->r.images)];
+	return image_absent(rp->r->images, image) &&
+	       samples[image] * 100 >= samples[images_count(rp->r->images)];
 }
 
 /* How many samples lie in each image, and last in all. */
 static void count_samples(const struct report *rp, uint64_t *samples)
 {
-	size_t n, n_images = images_count(rp->r.images);
+	size_t n, n_images = images_count(rp->r->images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
 
 	for (size_t i = 0; i < n; i++) {
@@ -144,11 +144,11 @@ static void count_samples(const struct report *rp, uint64_t *samples)
 /* The recording's notes, and what is to be said of the files that symbols should have come from. */
 static int gather_notes(struct report *rp, struct err *err)
 {
-	size_t n, n_images = images_count(rp->r.images);
+	size_t n, n_images = images_count(rp->r->images);
 	const struct profile_row *rows = profile_rows(rp->profile, &n);
 	bool *seen = calloc(n_images + 1, sizeof(*seen));
 	uint64_t *samples = calloc(n_images + 1, sizeof(*samples));
-	bool elsewhere = !pd_info(rp->r.rec)->hostname; /* as far as anybody knows */
+	bool elsewhere = !pd_info(rp->r->rec)->hostname; /* as far as anybody knows */
 	int ret = seen && samples ? 0 : -1;
 
 	if (!ret)
@@ -163,10 +163,10 @@ static int gather_notes(struct report *rp, struct err *err)
 		if (id >= n_images || seen[id])
 			continue;
 		seen[id] = true;
-		origin = image_origin(rp->r.images, id);
-		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r.images, id) ||
+		origin = image_origin(rp->r->images, id);
+		if (*origin && (rp->cli->opt.verbose || image_mismatch(rp->r->images, id) ||
 				lacks_names(rp, id, samples) ||
-				(elsewhere && image_unverified(rp->r.images, id))))
+				(elsewhere && image_unverified(rp->r->images, id))))
 			ret = vec_push(&rp->notes, origin);
 	}
 	free(seen);
@@ -179,66 +179,61 @@ static int gather_notes(struct report *rp, struct err *err)
 static int build(struct report *rp, struct err *err)
 {
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
-	    recording_select(&rp->r, rp->cli, &rp->po, err) ||
-	    profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err))
+	    recording_select(rp->r, rp->cli, &rp->po, err) ||
+	    profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err))
 		return -1;
-	rp->source = view_source_of(rp->r.rec);
-	rp->source.version = CYCLADE_VERSION;
 	rp->vo.side_by_side = fits_side_by_side(rp);
 	return gather_notes(rp, err);
 }
 
-/* -1: *err says why; else an exit code. */
-static int show_report(struct report *rp, const char *path, struct err *err)
+int report_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct document d;
-	struct view *v;
-	int code;
+	struct report *rp = calloc(1, sizeof(*rp));
 
-	if (rp->named)
-		rp->source.input = path;
-	if (view_build(&v, rp->profile, &rp->source, &rp->vo, err))
+	if (!rp)
+		return err_nomem(err);
+	out->own = rp;
+	out->end = end;
+	rp->cli = ask->cli;
+	rp->r = ask->r;
+	rp->show = ask->show;
+	rp->folded = ask->show->format->write == rows_folded;
+	rp->programs = rp->folded || !strcmp(ask->show->format->name, "csv") ||
+		       !strcmp(ask->show->format->name, "json");
+	rp->source = view_source_of(ask->r->rec);
+	rp->source.version = CYCLADE_VERSION;
+	rp->source.input = ask->said.input;
+	if (build(rp, err) || view_build(&rp->view, rp->profile, &rp->source, &rp->vo, err))
 		return -1;
-	document_open(&d, &rows_document, v);
-	rows_put(&d, v);
-	cli_progress_end(rp->cli);
-	code = cli_document(rp->cli, &d, &rp->show);
-	document_close(&d);
-	view_free(v);
-	return code;
+	document_open(&out->d, &rows_document, rp->view);
+	rows_put(&out->d, rp->view);
+	return 0;
+}
+
+static int one_recording(struct cli *cli, struct cli_operands *out, struct err *err)
+{
+	bool named = cli->opt.input || cli->args.n;
+
+	out->path = cli_input(cli, err);
+	out->input = named ? out->path : NULL;
+	if (!out->path)
+		return -1;
+	return cli->args.n
+		       ? err_set(err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0])
+		       : 0;
 }
 
 int cmd_report(struct cli *cli)
 {
-	struct report rp = { .cli = cli, .named = cli->opt.input || cli->args.n };
+	const struct text_list args = cli->args;
+	struct cli_operands said = { 0 };
 	struct err err = ERR_INIT;
-	const char *path = cli_input(cli, &err);
-	int code = -1;
 
-	if (!path)
+	if (one_recording(cli, &said, &err))
 		return cli_fail(&err);
-	if (cli->args.n) {
-		(void)err_set(&err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0]);
-		return cli_fail(&err);
-	}
-	if (regions_file(path))
-		return regions_report(cli, path);
-	if (cli->opt.account)
-		return report_account(cli, path, rp.named);
-	if (choose_format(&rp, &err))
-		return cli_fail(&err);
-	if (!recording_open(&rp.r, cli, path, &err) && !build(&rp, &err))
-		code = show_report(&rp, path, &err);
-	if (code < 0) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	}
-	if (heap_ends()) {
-		recording_troubles(&rp.r);
-		return code;
-	}
-	vec_free(&rp.notes);
-	profile_free(rp.profile);
-	recording_close(&rp.r);
-	return code;
+	if (regions_file(said.path))
+		return regions_report(cli, said.path);
+	cli->args = args;
+	return result_command(cli, cli->opt.account ? RESULT_ACCOUNT : RESULT_FUNCTIONS,
+			      one_recording);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/recordings/report_account.h"
-
+/* report --account: rows by branches of the account of cycles. */
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/recording.h"
 #include "cli/recordings/accounting.h"
+#include "cli/recordings/result.h"
 #include "report/account_view.h"
 #include "report/column.h"
 
@@ -13,7 +12,7 @@
 
 struct account_report {
 	struct cli *cli;
-	struct recording r;
+	const struct recording *r;
 	struct accounting x;
 	struct profile_opts po;
 	struct profile *profile;
@@ -27,6 +26,20 @@ struct account_report {
 	struct account_view *view[ACCOUNTING_CORES];
 	struct text_list expand;
 };
+
+static void end(void *own)
+{
+	struct account_report *rp = own;
+
+	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
+		account_view_free(rp->view[k]);
+	calls_free(&rp->calls);
+	blocks_free(&rp->blocks);
+	flow_free(rp->flow);
+	accounting_close(&rp->x);
+	profile_free(rp->profile);
+	free(rp);
+}
 
 static int refuse_others(const struct options *o, struct err *err)
 {
@@ -89,13 +102,13 @@ static int read_branches(struct account_report *rp, struct err *err)
 	bool any;
 	struct flow_opts fo;
 
-	if (recording_flow(&rp->r, rp->cli, &fo, err) ||
-	    flow_build(&rp->flow, rp->r.rec, rp->r.spaces, &fo, err))
+	if (recording_flow(rp->r, rp->cli, &fo, err) ||
+	    flow_build(&rp->flow, rp->r->rec, rp->r->spaces, &fo, err))
 		return -1;
 	any = flow_sums(rp->flow)->filter == FLOW_ANY;
-	if (blocks_weigh(&rp->flow, rp->r.images, rp->r.rec, rp->r.spaces, &fo, err) ||
-	    (any && blocks_build(&rp->blocks, rp->flow, rp->r.images, &all, err)) ||
-	    calls_build(&rp->calls, rp->flow, rp->r.images, err))
+	if (blocks_weigh(&rp->flow, rp->r->images, rp->r->rec, rp->r->spaces, &fo, err) ||
+	    (any && blocks_build(&rp->blocks, rp->flow, rp->r->images, &all, err)) ||
+	    calls_build(&rp->calls, rp->flow, rp->r->images, err))
 		return -1;
 	if (account_rans_make(&rp->rans, &rp->cli->arena, any ? &rp->blocks : NULL, &rp->calls,
 			      rp->profile, err))
@@ -109,7 +122,7 @@ static int add_branches(struct account_report *rp, struct err *err)
 {
 	struct err why = ERR_INIT;
 
-	if (!recording_has(&rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, &why))
+	if (!recording_has(rp->r, PERF_SAMPLE_BRANCH_STACK) || !read_branches(rp, &why))
 		return 0;
 	rp->rans.n = 0;
 	if (why.code != ERR_NOMEM)
@@ -118,19 +131,20 @@ static int add_branches(struct account_report *rp, struct err *err)
 	return -1;
 }
 
-static int build(struct account_report *rp, const char *path, bool named, struct err *err)
+static int build(struct account_report *rp, const struct cli_operands *said, struct err *err)
 {
 	struct account_source s;
 
 	rp->po.once = true;
-	if (accounting_open(&rp->x, rp->cli, rp->r.rec, err) ||
-	    recording_select(&rp->r, rp->cli, &rp->po, err))
+	if (accounting_open(&rp->x, rp->cli, rp->r->rec, err) ||
+	    recording_select(rp->r, rp->cli, &rp->po, err))
 		return -1;
 	rp->po.mux = rp->x.mux;
-	if (profile_build(&rp->profile, rp->r.rec, rp->r.spaces, &rp->po, err) ||
-	    accounting_whole(&rp->x, rp->cli, rp->r.rec, rp->profile, err) || add_branches(rp, err))
+	if (profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err) ||
+	    accounting_whole(&rp->x, rp->cli, rp->r->rec, rp->profile, err) ||
+	    add_branches(rp, err))
 		return -1;
-	if (recording_source(&rp->source, &rp->r, rp->cli, named ? path : NULL, NULL, err))
+	if (recording_source(&rp->source, rp->r, rp->cli, said->input, NULL, err))
 		return -1;
 	for (size_t k = 0; k < rp->x.n_cores; k++)
 		rp->bound[k] = &rp->x.core[k].bound;
@@ -151,32 +165,19 @@ static int build(struct account_report *rp, const char *path, bool named, struct
 	return 0;
 }
 
-int report_account(struct cli *cli, const char *path, bool named)
+int account_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct account_report rp = { .cli = cli };
-	struct document d;
-	struct show show;
-	struct err err = ERR_INIT;
-	int code;
+	struct account_report *rp = calloc(1, sizeof(*rp));
 
-	document_open(&d, &account_document, &rp);
-	if (cli_show(cli, &show, &account_document, &err) || choose(&rp, &show, &err) ||
-	    recording_open(&rp.r, cli, path, &err) || build(&rp, path, named, &err)) {
-		cli_progress_end(cli);
-		code = cli_fail(&err);
-	} else {
-		cli_progress_end(cli);
-		account_put(&d, rp.view, rp.x.n_cores);
-		code = cli_document(cli, &d, &show);
-	}
-	document_close(&d);
-	for (size_t k = 0; k < ACCOUNTING_CORES; k++)
-		account_view_free(rp.view[k]);
-	calls_free(&rp.calls);
-	blocks_free(&rp.blocks);
-	flow_free(rp.flow);
-	accounting_close(&rp.x);
-	profile_free(rp.profile);
-	recording_close(&rp.r);
-	return code;
+	if (!rp)
+		return err_nomem(err);
+	out->own = rp;
+	out->end = end;
+	rp->cli = ask->cli;
+	rp->r = ask->r;
+	if (choose(rp, ask->show, err) || build(rp, &ask->said, err))
+		return -1;
+	document_open(&out->d, &account_document, rp);
+	account_put(&out->d, rp->view, rp->x.n_cores);
+	return 0;
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * result - one thing that can be made of a recording: a document, and what it rests on.
+ *
+ * Its rows are in results.def. A command shows one:
+ *
+ *	int cmd_calls(struct cli *cli)
+ *	{
+ *		return result_command(cli, RESULT_CALLS, cli_file_function);
+ *	}
+ *
+ * and has its maker beside it: calls_make() is given the open recording and fills a struct result.
+ * Whoever needs several asks results.h.
+ */
+#ifndef CYCLADE_CLI_RESULT_H
+#define CYCLADE_CLI_RESULT_H
+
+#include "cli/cli.h"
+#include "cli/recording.h"
+#include "show/document.h"
+
+/* What results of one kind rest on alike, each of another function: made by the first of them. */
+struct result_shared {
+	void *own;
+	void (*end)(void *own);
+};
+
+struct result_ask {
+	struct cli *cli; /* the options; what documents point to may be in its arena */
+	const struct recording *r;
+	struct cli_operands said;
+	const struct show *show;      /* what it leaves out need not be made */
+	struct result_shared *shared; /* of this kind */
+};
+
+struct result {
+	struct document d; /* opened by the maker once nothing can fail any more but memory */
+	/* The functions that a name may mean, in the cli's arena: then there is no document. NULL
+	 * with a number: there was no memory. */
+	struct cli_choice *choice;
+	size_t n_choices;
+	void *own; /* what the document rests on */
+	void (*end)(void *own);
+};
+
+/* Fills *out, which is empty; what it has by then is freed by the caller, failed or not. */
+typedef int result_make(struct result *out, const struct result_ask *ask, struct err *err);
+
+enum result_id {
+#define RESULT(id, ...) RESULT_##id,
+#include "cli/recordings/results.def"
+#undef RESULT
+	RESULT_COUNT
+};
+
+struct result_kind {
+	const char *name;
+	enum command command;
+	const char *options; /* of the command, that make it this result */
+	const struct document_form *form;
+	result_make *make;
+};
+extern const struct result_kind result_kinds[RESULT_COUNT];
+
+#define RESULT(id, name, command, options, form, make) result_make make;
+#include "cli/recordings/results.def"
+#undef RESULT
+
+/* Safe on what is empty or failed. */
+void result_free(struct result *x);
+void result_shared_free(struct result_shared *s);
+
+/* The whole command: format, operands, recording, result, output. Returns the exit code. */
+int result_command(struct cli *cli, enum result_id id,
+		   int (*operands)(struct cli *cli, struct cli_operands *out, struct err *err));
+
+#endif
