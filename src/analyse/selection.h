@@ -9,7 +9,7 @@
  * Times are those of the recording's own clock, in ns; both ends belong to the selection, as with
  * perf's --time. In recordings without times a sample's place in the file stands in for its time,
  * so callers refuse to select by time there (pd_has_time). A sample without a CPU is on no CPU:
- * callers refuse to select by CPU where events do not record it.
+ * callers refuse to select by CPU where events do not record it, and by cgroup likewise.
  */
 #ifndef CYCLADE_ANALYSE_SELECTION_H
 #define CYCLADE_ANALYSE_SELECTION_H
@@ -21,15 +21,18 @@
 struct selection {
 	const char *event; /* name or glob (text_means) */
 	const char *comm;  /* of the thread when the sample was taken: exact */
+	/* patterns of paths, or of "[unknown]" and "cgroup ID" where no record names the cgroup */
+	const char *const *cgroups;
 	const uint32_t *pids, *tids, *cpus;
-	size_t n_pids, n_tids, n_cpus;
+	size_t n_cgroups, n_pids, n_tids, n_cpus;
 	uint64_t time_from, time_to;
 };
 
 /* Whether every sample is selected, but for those of other events. */
 static inline bool selection_all(const struct selection *s)
 {
-	return !s->comm && !s->n_pids && !s->n_tids && !s->n_cpus && !s->time_from && !s->time_to;
+	return !s->comm && !s->n_cgroups && !s->n_pids && !s->n_tids && !s->n_cpus &&
+	       !s->time_from && !s->time_to;
 }
 
 #endif

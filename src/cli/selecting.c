@@ -49,27 +49,33 @@ static int read_ids(struct cli *cli, const struct text_list *said, const char *o
 	return 0;
 }
 
-/* ---- CPUs ---------------------------------------------------------------------------------- */
+/* ---- CPUs and cgroups ---------------------------------------------------------------------- */
 
-static int check_cpus(const struct selection *s, const struct pd *rec, struct err *err)
+/* An event with samples that lack this field; NULL: none. */
+static const struct pd_event *lacking(const struct pd *rec, uint64_t field)
 {
 	size_t n;
 	const struct pd_event *ev = pd_events(rec, &n);
+
+	for (size_t e = 0; e < n; e++)
+		if (ev[e].samples && !(ev[e].attr.sample_type & field))
+			return &ev[e];
+	return NULL;
+}
+
+static int check_cpus(const struct selection *s, const struct pd *rec, struct err *err)
+{
+	const struct pd_event *e = lacking(rec, PERF_SAMPLE_CPU);
 
 	for (size_t i = 0; i < s->n_cpus; i++)
 		if (s->cpus[i] >= CPUS_MAX)
 			return err_set(err, ERR_USAGE, "--cpu %u: CPUs are numbered 0 to %u",
 				       (unsigned)s->cpus[i], CPUS_MAX - 1);
-	for (size_t e = 0; e < n; e++)
-		if (ev[e].samples && !ev[e].at.cpu) {
-			(void)err_set(
-				err, ERR_NOT_FOUND,
-				"--cpu: samples of %.100s do not say on which CPU they were taken",
-				ev[e].name);
-			return err_hint(err, "record them: cyclade record -a, or perf record "
-					     "--sample-cpu");
-		}
-	return 0;
+	if (!e)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "--cpu: samples of %.100s do not say on which CPU they were taken", e->name);
+	return err_hint(err, "record them: cyclade record -a, or perf record --sample-cpu");
 }
 
 static int select_cpus(struct selection *s, const struct pd *rec, struct cli *cli, struct err *err)
@@ -81,6 +87,21 @@ static int select_cpus(struct selection *s, const struct pd *rec, struct cli *cl
 	return read_ids(cli, &said, "--cpu", &s->cpus, &s->n_cpus, err) || check_cpus(s, rec, err)
 		       ? -1
 		       : 0;
+}
+
+static int select_cgroups(struct selection *s, const struct pd *rec, const struct cli *cli,
+			  struct err *err)
+{
+	const struct pd_event *e = lacking(rec, PERF_SAMPLE_CGROUP);
+
+	s->cgroups = cli->opt.cgroup.v;
+	s->n_cgroups = cli->opt.cgroup.n;
+	if (!s->n_cgroups || !e)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "--cgroup: samples of %.100s do not say in which cgroup they were taken",
+		      e->name);
+	return err_hint(err, "record them: perf record --all-cgroups");
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */
@@ -193,7 +214,8 @@ int selecting(struct selection *s, const struct pd *rec, struct cli *cli, struct
 	return read_ids(cli, &cli->opt.only_pid, "--only-pid", &s->pids, &s->n_pids, err) ||
 			       read_ids(cli, &cli->opt.only_tid, "--only-tid", &s->tids, &s->n_tids,
 					err) ||
-			       select_cpus(s, rec, cli, err) || select_time(s, rec, cli, err)
+			       select_cpus(s, rec, cli, err) || select_cgroups(s, rec, cli, err) ||
+			       select_time(s, rec, cli, err)
 		       ? -1
 		       : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * selecting - what --comm, --only-pid, --only-tid, --cpu and --time say, as a selection.
+ * selecting - what --comm, --cgroup, --only-pid, --only-tid, --cpu and --time say, as a selection.
  *
  * A time is one of: seconds of the recording's clock, as perf and `info` show them (12.345678901);
  * a time with a unit, after the first sample (500ms); a part of the time between the first and the
@@ -13,8 +13,8 @@
 #include "cli/cli.h"
 #include "perfdata/perfdata.h"
 
-/* Fills all but the event; lists are in the cli's arena. ERR_NOT_FOUND where the recording has no
- * times, or no CPUs, and one is asked for. */
+/* Fills all but the event; lists are in the cli's arena. ERR_NOT_FOUND if the option needs times,
+ * CPUs or cgroups and the samples have none. */
 int selecting(struct selection *s, const struct pd *rec, struct cli *cli, struct err *err) MUST_USE;
 
 #endif

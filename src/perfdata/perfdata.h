@@ -347,6 +347,8 @@ int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
  * the record lies. False where there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,
 		      struct pd_branches *out);
+/* The id of the cgroup alone, in the same way; 0 if the sample has none. */
+uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r);
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i);
 struct pd_read pd_read_get(const struct pd_sample *s, uint64_t i);
 

@@ -269,25 +269,40 @@ static const struct {
 
 #define N_VARYING (sizeof(varying) / sizeof(varying[0]))
 
-bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
+/* Reads the fields of varying size up to `bit`; `s` has only what their getters fill. */
+static bool read_up_to(uint64_t bit, const struct pd_event *ev, const struct pd_record *r,
+		       struct pd_sample *s)
 {
 	uint64_t type = ev->attr.sample_type;
-	struct pd_sample s; /* only what a getter fills is looked at */
 	struct at c = { r->p + ev->at.fixed_end, r->p + r->size };
 
-	*out = (struct pd_branches){ .hw_idx = UINT64_MAX };
-	if (!(type & PERF_SAMPLE_BRANCH_STACK) || r->size < ev->at.fixed_end)
+	if (!(type & bit) || r->size < ev->at.fixed_end)
 		return false;
-	s.event = ev;
-	s.branch_counters = NULL;
+	s->event = ev;
 	for (size_t i = 0; i < N_VARYING; i++) {
-		if (!(type & varying[i].bit))
-			continue;
-		if (!varying[i].get(&c, &s))
+		if (type & varying[i].bit && !varying[i].get(&c, s))
 			return false;
-		if (varying[i].bit == PERF_SAMPLE_BRANCH_STACK)
+		if (varying[i].bit == bit)
 			break;
 	}
+	return true;
+}
+
+uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r)
+{
+	struct pd_sample s;
+
+	return read_up_to(PERF_SAMPLE_CGROUP, ev, r, &s) ? s.cgroup : 0;
+}
+
+bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
+{
+	struct pd_sample s;
+
+	*out = (struct pd_branches){ .hw_idx = UINT64_MAX };
+	s.branch_counters = NULL;
+	if (!read_up_to(PERF_SAMPLE_BRANCH_STACK, ev, r, &s))
+		return false;
 	out->entry = s.branch;
 	out->n = s.n_branch;
 	out->counters = s.branch_counters;

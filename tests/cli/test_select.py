@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """--time, --cpu, --comm, --only-pid and --only-tid select what perf's --time, --cpu, --comm, --pid and --tid select: counts of
-samples, by report and info, against lines of perf script on the same recordings."""
+samples, by report and info, against lines of perf script on the same recordings. --cgroup selects the samples that perf report
+-s cgroup counts."""
 import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
 from tap import Tap, run  # noqa: E402
 
 t = Tap()
@@ -93,6 +97,74 @@ if perf and os.path.isdir(CORPUS):
     for command in ("blocks", "calls", "registers", "annotate", "export"):
         p = run(command, *(["--folded", "-o", "-"] if command == "export" else []), "-i", lbr, "--cpu", "0")
         t.ok(p.returncode == 2 and ("--cpu" in p.stderr or command in ("registers", "annotate")), command + ": --cpu of a recording without CPUs is refused", p.stderr)
+
+
+# ---- cgroups
+
+def cgroups_of_perf(data):
+    """Samples by cgroup."""
+    p = subprocess.run([perf, "report", "-i", data, "-s", "cgroup", "--stdio", "-q", "-F", "sample,cgroup", "-t", "|"],
+                       capture_output=True, text=True, errors="replace")
+    rows = [[x.strip() for x in line.split("|")] for line in p.stdout.splitlines() if line.strip()]
+    return {name: int(n) for n, name in rows} if p.returncode == 0 and rows else None
+
+
+def select_cgroups(data, name, samples):
+    """samples: path -> number, what the recording has."""
+    for path, n in samples.items():
+        t.equal((of_info(data, "--cgroup", path), of_report(data, "--cgroup", path)), (n, n), "%s: --cgroup %s" % (name, path))
+    t.equal(of_info(data, "--cgroup", "*"), sum(samples.values()), name + ": --cgroup '*' is all")
+    t.equal(of_info(data, "--cgroup", "no such"), 0, name + ": --cgroup of another is none")
+    theirs = cgroups_of_perf(data) if perf else None
+    if theirs is None:
+        t.skip(name + ": perf report -s cgroup", "perf reads no cgroups of it")
+    else:
+        t.equal({k: v for k, v in theirs.items() if k != "N/A" and k in samples}, {k: v for k, v in samples.items() if k in theirs},
+                name + ": perf report -s cgroup counts the same")
+
+
+CGROUPS = {1: ("/", 5), 2: ("/system.slice/web.service", 11), 3: ("/system.slice/a b,c.service", 7), 9: (None, 3), 0: (None, 2)}
+for order, name in (("<", "little"), (">", "big")):
+    w = gen.Writer(order)
+    attr = dict(type=1, config=0, period=9, read=0, sample_id_all=0, br=gen.HW_INDEX | 9, ru=0b1011,
+                sample=gen.BASE | gen.BIT["CALLCHAIN"] | gen.BIT["BRANCH_STACK"] | gen.BIT["REGS_USER"] | gen.BIT["CGROUP"])
+    f = gen.File(w, [("cpu-clock", attr, [40])])
+    for number, (path, _) in CGROUPS.items():
+        if path:
+            f.data += w.record(gen.CGROUP, w.u64(number) + gen.text8(path))
+    left = {k: n for k, (_, n) in CGROUPS.items()}
+    while any(left.values()):  # by turns: each sample is of another cgroup than the one before
+        for number in left:
+            if left[number]:
+                left[number] -= 1
+                s = gen.Sample(number + 1, 40)
+                s.v["CGROUP"] = number
+                f.data += s.write(w, attr)[0]
+    path = "cgroups." + name
+    gen.write(path, f.build())
+    select_cgroups(path, name, {p or ("cgroup 9" if k else "[[]unknown]"): n for k, (p, n) in CGROUPS.items()})
+    t.equal(of_report(path, "--cgroup", "/system.slice/*"), 18, name + ": a pattern reaches below")
+    t.equal(of_report(path, "--cgroup", "/", "--cgroup", "cgroup 9"), 8, name + ": two are either")
+    t.equal(of_report(path, "--cgroup", "/", "--only-pid", "102"), 5, name + ": with --only-pid")
+    t.equal(of_report(path, "--cgroup", "/", "--only-pid", "103"), 0, name + ": with another --only-pid")
+    for command, what in (("report -b -j", r'"branches":(\d+)'), ("blocks -j", r'"stacks": *(\d+)'), ("calls -j", r'"stacks": *(\d+)'),
+                          ("registers -j", r'"samples": *(\d+)'), ("export --folded -o -", r" (\d+)$")):
+        whole, part, none = (sum(map(int, re.findall(what, run(*command.split(), "-i", path, "--cgroup", c).stdout, re.M)))
+                             for c in ("*", "/", "no such"))
+        t.ok(whole > part > none == 0, "%s: %s --cgroup selects" % (name, command), (whole, part, none))
+if perf and os.path.exists(made):
+    for command in ("report", "info", "export"):
+        p = run(command, *(["--folded", "-o", "-"] if command == "export" else []), "-i", made, "--cgroup", "/")
+        t.ok(p.returncode == 2 and "--cgroup: samples of" in p.stderr and "--all-cgroups" in p.stderr, command + ": a recording without cgroups is refused", p.stderr)
+    fresh = "cgroups.data"
+    if subprocess.run([perf, "record", "-q", "-o", fresh, "--all-cgroups", "-e", "cpu-clock", "-F", "997", "-a", "--", "sh", "-c", work],
+                      capture_output=True).returncode:
+        t.skip("a fresh recording with cgroups", "perf cannot record them here")
+    else:
+        ours = {r["cgroup"]: int(r["samples"]) for r in csv.DictReader(io.StringIO(
+            run("report", "--format", "csv", "-s", "cgroup", "-i", fresh).stdout))}
+        select_cgroups(fresh, "fresh", {k.replace("[", "[[]"): v for k, v in ours.items()})
+
 for args, word in ((["--time", "1"], "no comma"), (["--time", "x,"], "x"), (["--time", "2,1"], "ends before"), (["--time", "101%,"], "100"),
                    (["--cpu", "x"], "--cpu"), (["--cpu", "70000"], "65535")):
     if os.path.exists(made):

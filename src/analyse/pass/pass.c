@@ -35,12 +35,12 @@ static bool on_cpu(const struct pass *p, uint32_t cpu)
 }
 
 /* By everything but the event. */
-static bool selected(const struct pass *p, const struct pass_sample *s)
+static bool selected(const struct pass *p, struct pass_worker *w, const struct pass_sample *s)
 {
 	if ((p->sel.time_from && s->time < p->sel.time_from) ||
 	    (p->sel.time_to && s->time > p->sel.time_to))
 		return false;
-	return (!s->who || s->who->wanted) && on_cpu(p, s->cpu);
+	return (!s->who || s->who->wanted) && on_cpu(p, s->cpu) && pass_wants_cgroup(p, w, s);
 }
 
 /* Runs of one event are the rule. */
@@ -89,7 +89,7 @@ static int one_sample(struct pass *p, struct pass_worker *w, unsigned worker, si
 		if (!s.who)
 			return err_nomem(err);
 	}
-	if (!p->events[e] || (!p->all && !selected(p, &s))) {
+	if (!p->events[e] || (!p->all && !selected(p, w, &s))) {
 		w->seen[e].left_out++;
 		return v->left_out ? v->left_out(p->ctx, &s, err) : 0;
 	}

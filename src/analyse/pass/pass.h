@@ -64,6 +64,9 @@ static inline uint32_t task_tid(uint64_t task)
 #define COMM_TID  (1ULL << 32)
 #define COMM_TEXT 16
 const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM_TEXT]);
+#define CGROUP_TEXT 32
+/* The path of a cgroup, or what stands for it. */
+const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGROUP_TEXT]);
 
 /* A thread as a sample met it; the same for all samples of it with times in [from, until). */
 struct pass_thread {
@@ -124,8 +127,8 @@ struct pass_seen {			  /* samples, by event; in all passes since pass_new */
 
 struct pass;
 
-/* `spaces` may be NULL where no visitor wants threads and `sel` has no comm, pid or tid. `sel`
- * NULL: everything. What `sel` and `opts` point to must outlive the pass. */
+/* `spaces` may be NULL if no visitor wants threads and `sel` has no comm, cgroup, pid or tid.
+ * `sel` NULL: everything. What `sel` and `opts` point to must outlive the pass. */
 int pass_new(struct pass **out, const struct pd *rec, const struct spaces *spaces,
 	     const struct selection *sel, const struct pass_opts *opts, struct err *err) MUST_USE;
 unsigned pass_workers(const struct pass *p); /* at least 1 */

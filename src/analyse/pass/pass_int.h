@@ -14,7 +14,9 @@ struct pass_worker {
 	struct pass_thread *last;
 	unsigned mask; /* entries of the table - 1 */
 	uint64_t turn, last_id;
-	int last_event;		 /* of last_id; -1: not known */
+	int last_event;	 /* of last_id; -1: not known */
+	uint64_t cgroup; /* the last that was looked up, */
+	bool cgroup_known, cgroup_wanted;
 	struct pass_seen seen[]; /* by event */
 };
 
@@ -46,6 +48,8 @@ struct pass {
 int pass_threads_init(const struct pass *p, struct pass_worker *w) MUST_USE;
 /* Threads were looked up for another visitor. */
 void pass_threads_forget(struct pass_worker *w);
+/* By its cgroup. */
+bool pass_wants_cgroup(const struct pass *p, struct pass_worker *w, const struct pass_sample *s);
 /* By pid, tid and comm. */
 bool pass_wants_thread(const struct pass *p, const struct pass_thread *t);
 

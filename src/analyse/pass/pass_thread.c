@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pass_thread - who a sample is of: the process with its address spaces at the time, the thread's
- * name, and whether the selection wants them. Each answer holds for a span of time, so that a small
- * table of the last ones answers nearly always.
+ * name, the cgroup, and whether the selection wants them. Each answer about a thread holds for a
+ * span of time, so that a small table of the last ones answers nearly always.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "analyse/pass/pass_int.h"
 #include "base/big.h"
+#include "base/text.h"
 
 #define SLOTS 1024u
 
@@ -22,6 +23,44 @@ const char *pass_comm_text(const struct spaces *sp, uint64_t comm, char buf[COMM
 		return "swapper";
 	(void)snprintf(buf, COMM_TEXT, ":%" PRId32, (int32_t)(uint32_t)comm);
 	return buf;
+}
+
+const char *pass_cgroup_text(const struct spaces *sp, uint64_t id, char buf[CGROUP_TEXT])
+{
+	const char *path = spaces_cgroup_path(sp, id);
+
+	if (path)
+		return path;
+	if (!id)
+		return "[unknown]";
+	(void)snprintf(buf, CGROUP_TEXT, "cgroup %" PRIu64, id);
+	return buf;
+}
+
+static bool named(const struct pass *p, uint64_t id)
+{
+	char buf[CGROUP_TEXT];
+	const char *path = pass_cgroup_text(p->sp, id, buf);
+
+	for (size_t i = 0; i < p->sel.n_cgroups; i++)
+		if (text_means(p->sel.cgroups[i], path))
+			return true;
+	return false;
+}
+
+bool pass_wants_cgroup(const struct pass *p, struct pass_worker *w, const struct pass_sample *s)
+{
+	uint64_t id;
+
+	if (!p->sel.n_cgroups)
+		return true;
+	id = pd_sample_cgroup(s->ev, s->r);
+	if (!w->cgroup_known || id != w->cgroup) {
+		w->cgroup = id;
+		w->cgroup_known = true;
+		w->cgroup_wanted = named(p, id);
+	}
+	return w->cgroup_wanted;
 }
 
 int pass_threads_init(const struct pass *p, struct pass_worker *w)

@@ -75,16 +75,9 @@ static uint32_t comm_string(struct grouping *g, uint64_t comm)
 
 static uint32_t cgroup_string(struct grouping *g, uint64_t id)
 {
-	const char *path = spaces_cgroup_path(g->p->sp, id);
-	char buf[32];
+	char buf[CGROUP_TEXT];
 
-	if (!path) {
-		if (!id)
-			return strtab_adds(&g->p->strings, "[unknown]");
-		(void)snprintf(buf, sizeof(buf), "cgroup %" PRIu64, id);
-		path = buf;
-	}
-	return strtab_adds(&g->p->strings, path);
+	return strtab_adds(&g->p->strings, pass_cgroup_text(g->p->sp, id, buf));
 }
 
 static uint64_t number(uint32_t v)

@@ -11,7 +11,7 @@
 
 static bool selects(const struct options *o)
 {
-	return o->comm || o->only_pid.n || o->only_tid.n || o->cpu || o->time;
+	return o->comm || o->only_pid.n || o->only_tid.n || o->cgroup.n || o->cpu || o->time;
 }
 
 /* Whose a thread is, and its name, come from side-band records: only a selection needs them. */

@@ -162,6 +162,13 @@ bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, stru
 	return false;
 }
 
+uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r)
+{
+	(void)ev;
+	(void)r;
+	return 0;
+}
+
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
 {
 	struct pd_branch b = { 0 };
