@@ -36,10 +36,22 @@ struct stack_thread {
 };
 
 struct stack_sample {
-	uint64_t time; /* as feed_time(); 0 with STACKS_MERGED */
+	/* As feed_time(); 0 with STACKS_MERGED; with STACKS_BINNED what stack_cpu() and
+	 * stack_bin() read. */
+	uint64_t time;
 	uint64_t n, period;
 	uint32_t event, node, thread;
 };
+
+static inline uint32_t stack_cpu(const struct stack_sample *s) /* UINT32_MAX: not recorded */
+{
+	return (uint32_t)(s->time >> 32);
+}
+
+static inline uint32_t stack_bin(const struct stack_sample *s)
+{
+	return (uint32_t)s->time;
+}
 
 struct profile_stacks {
 	struct stack_site *site; /* by image and address */
@@ -51,7 +63,7 @@ struct profile_stacks {
 	size_t n_nodes;
 	struct stack_thread *thread; /* by pid, tid, name */
 	size_t n_threads;
-	/* EACH: by thread, then time; MERGED: by node, then thread, then event */
+	/* EACH: by thread, then time; else by node, then thread, then event, then CPU and bin */
 	struct stack_sample *sample;
 	size_t n_samples;
 };

@@ -21,10 +21,21 @@ struct html_page_part {
 	bool still; /* shown without scripts, too */
 };
 
+/* A function of its own page. */
+struct html_page_function {
+	const char *dso, *function;
+	struct document *document;
+	struct document *graph; /* NULL: none */
+};
+
 struct html_page {
 	const char *title;
+	bool source; /* lines of source files may be in it */
 	const struct html_page_part *part;
 	size_t n_parts;
+	const struct document *cube; /* NULL: none */
+	const struct html_page_function *function;
+	size_t n_functions;
 };
 
 /* `out` may drain. */

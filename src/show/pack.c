@@ -221,27 +221,34 @@ static void put_row(struct pack *p, const struct table *t, const struct table_ro
 	}
 }
 
-static void put_rows(struct pack *p, const char *key, const struct table *t)
+/* `bare`: cells, not rows of them. */
+static void put_rows(struct pack *p, const char *key, const struct table *t, bool bare)
 {
 	struct table_row r = { 0 };
 
 	pack_array(p, key);
 	while (!p->j.out->failed && table_next(t, &r)) {
-		pack_array(p, NULL);
+		if (!bare)
+			pack_array(p, NULL);
 		put_row(p, t, &r, false);
-		pack_end(p);
+		if (!bare)
+			pack_end(p);
 	}
 	pack_end(p);
 }
 
-void pack_rows(struct pack *p, const char *key, const struct table *t)
+void pack_members(struct pack *p, const struct document *d)
 {
-	struct table_row r = { 0 };
+	p->failed |= d->failed;
+	for (size_t i = 0; i < d->table.n; i++) {
+		const struct table *t = &d->table.v[i];
+		struct table_row r = { 0 };
 
-	if (!(t->form->flags & TABLE_HEAD))
-		put_rows(p, key, t);
-	else if (table_next(t, &r))
-		put_row(p, t, &r, true);
+		if (!(t->form->flags & TABLE_HEAD))
+			put_rows(p, t->form->name, t, t->form->n_columns == 1);
+		else if (table_next(t, &r))
+			put_row(p, t, &r, true);
+	}
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */
@@ -265,7 +272,7 @@ static void put_table(struct pack *p, const struct table *t)
 		if (table_has(t, i, C_PEOPLE))
 			put_column(p, &c[i]);
 	pack_end(p);
-	put_rows(p, "rows", t);
+	put_rows(p, "rows", t, false);
 	pack_end(p);
 }
 

@@ -4,7 +4,7 @@
  *
  *	pack_open(&p, &out)
  *	pack_array(&p, "documents"), pack_document(&p, NULL, "calls", &d), ..., pack_end(&p)
- *	pack_rows(&p, "cells", &table)		a table without its columns' names
+ * *	pack_object(&p, "cube"), pack_members(&p, &d), pack_end(&p)	the same without columns' names
  *	pack_close(&p)				the list of texts
  *
  * What a document looks like is in report/page/FORMAT.md. Members and values are those of the json
@@ -37,7 +37,8 @@ void pack_text(struct pack *p, const char *key, const char *text); /* its place 
 void pack_count(struct pack *p, const char *key, uint64_t n);
 void pack_flag(struct pack *p, const char *key, bool yes);
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d);
-/* An array of rows; a table with TABLE_HEAD is members of the object at hand instead. */
-void pack_rows(struct pack *p, const char *key, const struct table *t);
+/* Its tables as members of the object at hand, without names of columns: each an array of rows (of
+ * cells, where it has one column only), but the cells of one with TABLE_HEAD are members. */
+void pack_members(struct pack *p, const struct document *d);
 
 #endif

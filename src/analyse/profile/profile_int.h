@@ -300,8 +300,8 @@ struct stack_kept {
 };
 struct stack_keep {
 	VEC(struct stack_kept) v;
-	struct itab at; /* STACKS_MERGED: by chain and party */
-	bool wanted, merge;
+	struct itab at; /* with `merge`: by chain, party and time */
+	bool merge;
 };
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
 	       uint64_t period) MUST_USE;

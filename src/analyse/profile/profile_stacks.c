@@ -13,13 +13,13 @@
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
 	       uint64_t period)
 {
-	uint64_t h = hash_pair((uint64_t)(uintptr_t)c, party);
+	uint64_t h = hash_pair((uint64_t)(uintptr_t)c ^ hash_u64(time), party);
 	uint32_t idx;
 
 	for (size_t i = itab_first(&k->at, h); k->merge && itab_at(&k->at, &i, h, &idx);) {
 		struct stack_kept *o = &k->v.v[idx];
 
-		if (o->chain == c && o->party == party && o->n < UINT32_MAX) {
+		if (o->chain == c && o->party == party && o->time == time && o->n < UINT32_MAX) {
 			o->n++;
 			o->period += period;
 			return 0;
@@ -28,7 +28,7 @@ int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint6
 	if (k->v.n >= ITAB_NONE - 1 || vec_reserve(&k->v, k->v.n + 1) ||
 	    (k->merge && itab_put(&k->at, h, k->v.n)))
 		return -1;
-	k->v.v[k->v.n++] = (struct stack_kept){ k->merge ? 0 : time, period, c, party, 1 };
+	k->v.v[k->v.n++] = (struct stack_kept){ time, period, c, party, 1 };
 	return 0;
 }
 
@@ -235,6 +235,7 @@ static int by_node(const void *va, const void *vb)
 	ORDER(a->node, b->node);
 	ORDER(a->thread, b->thread);
 	ORDER(a->event, b->event);
+	ORDER(a->time, b->time);
 	return 0;
 }
 
@@ -256,7 +257,7 @@ static void merge_equal(struct profile_stacks *s)
 static int order_samples(struct stacking *st, struct err *err)
 {
 	struct profile_stacks *s = &st->p->stacks;
-	bool merge = st->p->opts.stacks == STACKS_MERGED;
+	bool merge = st->p->opts.stacks != STACKS_EACH;
 	size_t n = 0;
 
 	for (unsigned w = 0; w < st->sc->n_workers; w++)

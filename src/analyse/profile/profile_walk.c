@@ -57,7 +57,7 @@ struct waiting {
 	struct pass_thread who; /* a copy: the worker's may be another's by then */
 	const uint8_t *p;
 	uint64_t n, lo, hi, ip, time, period;
-	uint32_t event;
+	uint32_t event, cpu;
 	uint8_t kind;
 };
 
@@ -83,6 +83,7 @@ struct walk {
 	struct unwinder *unwinder; /* made at the first use */
 	uint64_t *ips;		   /* what it found */
 	uint64_t broken[8];
+	enum profile_stacks_how how;
 	struct stack_keep keep; /* with opts.stacks */
 };
 
@@ -96,8 +97,8 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	}
 	k->w = w;
 	k->stray = ITAB_NONE;
-	k->keep.wanted = w->scan->opts->stacks != STACKS_NONE;
-	k->keep.merge = w->scan->opts->stacks == STACKS_MERGED;
+	k->how = w->scan->opts->stacks;
+	k->keep.merge = k->how != STACKS_EACH;
 	k->by_comm = w->scan->opts->chain_comm;
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
@@ -515,11 +516,25 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 	return 0;
 }
 
+/* What samples that are kept are told apart by, beside chain and thread. */
+static uint64_t keep_time(const struct walk *k, uint64_t time, uint32_t cpu)
+{
+	const struct profile_bin *bin = &k->w->scan->opts->bin;
+
+	if (k->how == STACKS_EACH)
+		return time;
+	if (k->how == STACKS_MERGED)
+		return 0;
+	return (uint64_t)cpu << 32 |
+	       (bin->width && time > bin->from ? (uint32_t)((time - bin->from) / bin->width) : 0);
+}
+
 /* The sample is of that chain. */
 static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_thread *who,
-		       uint64_t time, uint64_t period)
+		       uint64_t time, uint32_t cpu, uint64_t period)
 {
-	if (k->keep.wanted && stack_keep(&k->keep, c, who->tag, time, period))
+	if (k->how != STACKS_NONE &&
+	    stack_keep(&k->keep, c, who->tag, keep_time(k, time, cpu), period))
 		return -1;
 	return chain_count(k, c, period);
 }
@@ -529,7 +544,7 @@ static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_t
 
 /* The sample whose frames are at hand, by their sites. */
 static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_t time,
-			  uint64_t period, uint32_t event)
+			  uint32_t cpu, uint64_t period, uint32_t event)
 {
 	uint64_t from, until;
 	struct walk_chain *c;
@@ -545,7 +560,7 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
 			return -1;
 	}
-	return take_sample(k, c, who, time, period);
+	return take_sample(k, c, who, time, cpu, period);
 }
 
 /* A chain that its key does not lead to, or does so no more. */
@@ -558,7 +573,7 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	if (!k->n_frame) {
 		/* the chain's bytes do not tell where the sample was */
 		(void)push_frame(k, s->ip, s->kind, false);
-		return count_by_sites(k, &s->who, s->time, s->period, s->event);
+		return count_by_sites(k, &s->who, s->time, s->cpu, s->period, s->event);
 	}
 	if (find_sites(k, &s->who, s->time, &from, &until))
 		return -1;
@@ -575,7 +590,7 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	}
 	c->from = from;
 	c->until = until;
-	return take_sample(k, c, &s->who, s->time, s->period);
+	return take_sample(k, c, &s->who, s->time, s->cpu, s->period);
 }
 
 static int count_waiting(struct walk *k, struct err *err)
@@ -596,7 +611,8 @@ static int count_waiting(struct walk *k, struct err *err)
 		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i);
 		bool known = c && s->time >= c->from && s->time < c->until;
 
-		if (known ? take_sample(k, c, &s->who, s->time, s->period) : count_anew(k, s, c, i))
+		if (known ? take_sample(k, c, &s->who, s->time, s->cpu, s->period)
+			  : count_anew(k, s, c, i))
 			return err_nomem(err);
 	}
 	return 0;
@@ -638,7 +654,7 @@ static int count_made(struct walk *k, const struct scan_sample *s, const uint8_t
 		return -1;
 	if (!k->n_frame)
 		(void)push_frame(k, s->ip, s->kind, false);
-	return count_by_sites(k, s->who, s->time, s->period, s->event) ? err_nomem(err) : 0;
+	return count_by_sites(k, s->who, s->time, s->cpu, s->period, s->event) ? err_nomem(err) : 0;
 }
 
 int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
@@ -663,6 +679,7 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 			       .time = s->time,
 			       .period = s->period,
 			       .event = s->event,
+			       .cpu = s->cpu,
 			       .kind = s->kind };
 	itab_ahead(&k->at, o->lo);
 	return k->n_wait == WAIT ? count_waiting(k, err) : 0;

@@ -42,6 +42,28 @@ static int put_still(struct buf *out, const struct html_page *page, struct err *
 	return buf_error(out, err);
 }
 
+static void put_functions(struct pack *p, const struct html_page *page)
+{
+	pack_array(p, "functions");
+	for (size_t i = 0; i < page->n_functions; i++) {
+		const struct html_page_function *f = &page->function[i];
+
+		pack_object(p, NULL);
+		pack_text(p, "function", f->function);
+		pack_text(p, "dso", f->dso);
+		pack_document(p, "document", "function", f->document);
+		if (f->graph) {
+			pack_object(p, "graph");
+			pack_members(p, f->graph);
+			pack_end(p);
+		} else {
+			pack_word(p, "graph", NULL);
+		}
+		pack_end(p);
+	}
+	pack_end(p);
+}
+
 static int put_data(struct buf *out, const struct html_page *page, struct err *err)
 {
 	struct pack p;
@@ -51,10 +73,19 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	pack_count(&p, "format", 1);
 	pack_word(&p, "title", page->title);
 	pack_word(&p, "program", "cyclade " CYCLADE_VERSION);
+	pack_flag(&p, "source", page->source);
 	pack_array(&p, "documents");
 	for (size_t i = 0; i < page->n_parts; i++)
 		pack_document(&p, NULL, page->part[i].view, page->part[i].document);
 	pack_end(&p);
+	if (page->cube) {
+		pack_object(&p, "cube");
+		pack_members(&p, page->cube);
+		pack_end(&p);
+	} else {
+		pack_word(&p, "cube", NULL);
+	}
+	put_functions(&p, page);
 	pack_close(&p);
 	buf_puts(out, "</script>\n");
 	return buf_error(out, err);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cube - samples of one event by call chain, thread, CPU and time: what a viewer filters without
+ * the recording.
+ *
+ *	cube_build(&c, rec, spaces, &opts, event, &err)		two passes, one only for the times
+ *	cube_free(c)
+ *
+ * A cell counts the samples of a chain in a thread, on a CPU, in a bin of time. So that a cube is
+ * small whatever the recording, there are CUBE_BINS bins at most, fewer where the cells would be
+ * more than CUBE_CELLS; then functions with few samples are folded into one node below their
+ * caller; last, CPUs are no longer told apart. Sums are exact in any case.
+ *
+ * The same recording gives the same cube, on however many cores.
+ */
+#ifndef CYCLADE_ANALYSE_CUBE_H
+#define CYCLADE_ANALYSE_CUBE_H
+
+#include "analyse/profile_stacks.h"
+
+enum { CUBE_BINS = 500, CUBE_CELLS = 80000, CUBE_NODES = 20000 };
+#define CUBE_NONE UINT32_MAX
+
+struct cube_frame {
+	const char *function, *dso;
+};
+struct cube_node {
+	uint32_t parent; /* smaller than its own number; CUBE_NONE: an outermost one */
+	uint32_t frame;	 /* CUBE_NONE: functions that are folded */
+};
+struct cube_cell {
+	uint32_t node, thread, cpu, bin; /* cpu: into cube.cpu; CUBE_NONE: not recorded */
+	uint64_t samples, period;
+};
+
+struct cube {
+	uint32_t event;
+	uint64_t from, width; /* ns; width 0: no times, all are in bin 0 */
+	uint32_t n_bins;
+	uint64_t samples, period; /* of all cells */
+	uint64_t folded;	  /* samples in nodes without a frame */
+	const struct cube_frame *frame;
+	const struct stack_thread *thread;
+	const uint32_t *cpu; /* numbers, ascending */
+	const struct cube_node *node;
+	const struct cube_cell *cell; /* by node, thread, cpu, bin */
+	size_t n_frames, n_threads, n_cpus, n_nodes, n_cells;
+};
+
+/* `opts`: selection, mux, machine, max_stack and progress are used. `event`: of pd_events. */
+int cube_build(struct cube **out, const struct pd *rec, struct spaces *sp,
+	       const struct profile_opts *opts, size_t event, struct err *err) MUST_USE;
+void cube_free(struct cube *c); /* NULL is fine */
+
+#endif
