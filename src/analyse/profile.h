@@ -61,7 +61,7 @@ struct profile_opts {
 	bool chain_comm; /* the outermost frame is the thread's name; with KEY_COMM, for the tree */
 	/* Instead of the tree; with chains: */
 	enum profile_stacks_how stacks;
-	struct profile_bin { /* with STACKS_BINNED: bin 0 begins at `from`; width 0: all are in it */
+	struct profile_bin { /* with STACKS_BINNED: bin 0 begins at `from`; width 0: no bins */
 		uint64_t from, width;
 	} bin;
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */

@@ -75,8 +75,9 @@ struct options {
 	const char *penalties, *unit;
 	struct text_list expand;
 	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
+	const char *html;
 	struct text_list only_pid, only_tid, at;
-	uint64_t max_stack, limit;
+	uint64_t max_stack, limit, functions;
 	double min;
 	bool children, callers, all_registers, json, raw_names, no_source, no_asm, no_arrows,
 		no_blocks, bytes;

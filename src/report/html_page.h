@@ -21,7 +21,12 @@ struct html_page_part {
 	bool still; /* shown without scripts, too */
 };
 
-/* A function of its own page. */
+/* A view that the recording has no data for. */
+struct html_page_absent {
+	const char *view, *why;
+};
+
+/* A function with a page of its own. */
 struct html_page_function {
 	const char *dso, *function;
 	struct document *document;
@@ -33,6 +38,8 @@ struct html_page {
 	bool source; /* lines of source files may be in it */
 	const struct html_page_part *part;
 	size_t n_parts;
+	const struct html_page_absent *absent;
+	size_t n_absent;
 	const struct document *cube; /* NULL: none */
 	const struct html_page_function *function;
 	size_t n_functions;

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#define WIDE 40
+
 void pack_open(struct pack *p, struct buf *out)
 {
 	*p = (struct pack){ .scratch = BUF_INIT };
@@ -186,6 +188,31 @@ static void put_value(struct pack *p, const char *key, const struct table_cell *
 	}
 }
 
+/* A table of many columns, as one of a model's nodes has, has only those with a value. */
+static void find_empty(struct pack *p, const struct table *t)
+{
+	struct table_row r = { 0 };
+	struct table_cell x;
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < PACK_COLUMNS; i++)
+		p->empty[i] = n > WIDE && i < n && !(c[i].flags & C_KEY);
+	while (n > WIDE && table_next(t, &r))
+		for (size_t i = 0; i < n && i < PACK_COLUMNS; i++) {
+			if (!p->empty[i])
+				continue;
+			table_cell(&x, t, &c[i], &r, &p->scratch);
+			p->empty[i] = !cell_has(&x);
+		}
+}
+
+/* The column is written. */
+static bool has(const struct pack *p, const struct table *t, size_t column)
+{
+	return table_has(t, column, C_PEOPLE) && (column >= PACK_COLUMNS || !p->empty[column]);
+}
+
 /* With `keyed` as a member of the object at hand. */
 static void put_cell(struct pack *p, const struct table_column *c, const struct table_cell *x,
 		     bool keyed)
@@ -214,7 +241,7 @@ static void put_row(struct pack *p, const struct table *t, const struct table_ro
 	const struct table_column *c = table_columns(t, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!table_has(t, i, C_PEOPLE))
+		if (!has(p, t, i))
 			continue;
 		table_cell(&x, t, &c[i], r, &p->scratch);
 		put_cell(p, &c[i], &x, keyed);
@@ -244,6 +271,7 @@ void pack_members(struct pack *p, const struct document *d)
 		const struct table *t = &d->table.v[i];
 		struct table_row r = { 0 };
 
+		find_empty(p, t);
 		if (!(t->form->flags & TABLE_HEAD))
 			put_rows(p, t->form->name, t, t->form->n_columns == 1);
 		else if (table_next(t, &r))
@@ -259,6 +287,7 @@ static void put_table(struct pack *p, const struct table *t)
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
+	find_empty(p, t);
 	pack_object(p, NULL);
 	pack_word(p, "name", f->name);
 	pack_text(p, "title", table_title(t));
@@ -269,7 +298,7 @@ static void put_table(struct pack *p, const struct table *t)
 	pack_word(p, "rest", f->rest);
 	pack_array(p, "columns");
 	for (size_t i = 0; i < n; i++)
-		if (table_has(t, i, C_PEOPLE))
+		if (has(p, t, i))
 			put_column(p, &c[i]);
 	pack_end(p);
 	put_rows(p, "rows", t, false);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "cli/recordings/report_html.h"
 #include "cli/recordings/result.h"
 #include "cli/regions.h"
 #include "config.h"
@@ -233,6 +234,8 @@ int cmd_report(struct cli *cli)
 		return cli_fail(&err);
 	if (regions_file(said.path))
 		return regions_report(cli, said.path);
+	if (cli->opt.html)
+		return report_html(cli, said.path, cli->opt.html);
 	cli->args = args;
 	return result_command(cli, cli->opt.account ? RESULT_ACCOUNT : RESULT_FUNCTIONS,
 			      one_recording);

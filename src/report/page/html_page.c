@@ -78,6 +78,14 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 	for (size_t i = 0; i < page->n_parts; i++)
 		pack_document(&p, NULL, page->part[i].view, page->part[i].document);
 	pack_end(&p);
+	pack_array(&p, "absent");
+	for (size_t i = 0; i < page->n_absent; i++) {
+		pack_array(&p, NULL);
+		pack_word(&p, NULL, page->absent[i].view);
+		pack_text(&p, NULL, page->absent[i].why);
+		pack_end(&p);
+	}
+	pack_end(&p);
 	if (page->cube) {
 		pack_object(&p, "cube");
 		pack_members(&p, page->cube);

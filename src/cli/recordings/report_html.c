@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recordings/report_html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "cli/heap.h"
+#include "cli/recordings/results.h"
+#include "report/cube_view.h"
+#include "report/html_page.h"
+
+#define FUNCTION_PAGES 200  /* at most, unless --functions says */
+#define OF_ALL	       0.95 /* of the samples: functions that hold them have pages */
+
+static const struct {
+	enum result_id id;
+	const char *view;
+	bool still;
+} views[] = {
+	{ RESULT_INFO, "summary", true },	  { RESULT_FUNCTIONS, "functions", true },
+	{ RESULT_CALLEES, "callees", false },	  { RESULT_CALLERS, "callers", false },
+	{ RESULT_BRANCHES, "branches", false },	  { RESULT_ACCOUNT, "account", true },
+	{ RESULT_BLOCKS, "blocks", false },	  { RESULT_CALLS, "calls", false },
+	{ RESULT_REGISTERS, "registers", false },
+};
+enum { N_VIEWS = sizeof(views) / sizeof(*views) };
+
+struct writing {
+	struct cli *cli;
+	struct results *all;
+	struct cube *cube;
+	struct document cube_document;
+	const char *event; /* the cube's; function pages are of it */
+	struct html_page_part part[N_VIEWS];
+	struct html_page_absent absent[N_VIEWS];
+	struct html_page page;
+	VEC(struct html_page_function) function;
+};
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+/* What the recording has nothing for is left out, with the reason. */
+static int get_views(struct writing *w, struct err *err)
+{
+	for (size_t i = 0; i < N_VIEWS; i++) {
+		struct html_page_part *p = &w->part[w->page.n_parts];
+		struct err why = ERR_INIT;
+
+		if (!results_get(&p->document, w->all, views[i].id, NULL, &why)) {
+			p->view = views[i].view;
+			p->still = views[i].still;
+			w->page.n_parts++;
+			continue;
+		}
+		if (why.code == ERR_NOMEM || views[i].id == RESULT_FUNCTIONS) {
+			*err = why;
+			return -1;
+		}
+		w->absent[w->page.n_absent].view = views[i].view;
+		w->absent[w->page.n_absent].why = arena_strdup(&w->cli->arena, why.what);
+		if (!w->absent[w->page.n_absent++].why)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int get_cube(struct writing *w, struct err *err)
+{
+	const struct recording *r = results_recording(w->all);
+	const char *said = w->cli->opt.event.n ? w->cli->opt.event.v[0] : NULL;
+	struct profile_opts po = { .max_stack = (uint32_t)w->cli->opt.max_stack };
+	size_t n, event = recording_event(r, said, NULL);
+
+	if (event == SIZE_MAX)
+		return 0;
+	w->event = pd_events(r->rec, &n)[event].name;
+	if (recording_select(r, w->cli, &po, err) ||
+	    cube_build(&w->cube, r->rec, r->spaces, &po, event, err))
+		return -1;
+	document_open(&w->cube_document, &cube_document, NULL);
+	cube_put(&w->cube_document, w->cube, w->event);
+	w->page.cube = &w->cube_document;
+	return 0;
+}
+
+/* ---- functions with pages of their own ------------------------------------------------------- */
+
+struct weighed {
+	const char *dso, *function;
+	uint64_t period;
+};
+
+static int by_name(const void *va, const void *vb)
+{
+	const struct weighed *a = va, *b = vb;
+	int order = strcmp(a->function, b->function);
+
+	return order ? order : strcmp(a->dso, b->dso);
+}
+
+static int by_weight(const void *va, const void *vb)
+{
+	const struct weighed *a = va, *b = vb;
+
+	if (a->period != b->period)
+		return a->period > b->period ? -1 : 1;
+	return by_name(va, vb);
+}
+
+/* The functions of the cube with the periods of samples in themselves. NULL: out of memory. */
+static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
+{
+	struct weighed *v = calloc(c->n_frames + 1, sizeof(*v));
+
+	*n = 0;
+	*all = 0;
+	if (!v)
+		return NULL;
+	for (size_t i = 0; i < c->n_frames; i++)
+		v[i] = (struct weighed){ c->frame[i].dso, c->frame[i].function, 0 };
+	for (size_t i = 0; i < c->n_cells; i++) {
+		uint32_t frame = c->node[c->cell[i].node].frame;
+
+		*all += c->cell[i].period;
+		if (frame != CUBE_NONE)
+			v[frame].period += c->cell[i].period;
+	}
+	*n = c->n_frames;
+	if (*n)
+		qsort(v, *n, sizeof(*v), by_weight);
+	return v;
+}
+
+/* One that cannot be annotated (an address without a symbol) has no page. */
+static int add_function(struct writing *w, const struct weighed *f, struct err *err)
+{
+	struct html_page_function page = { f->dso, f->function, NULL, NULL };
+	struct buf name = BUF_INIT;
+	struct err why = ERR_INIT;
+	int ret = 0;
+
+	buf_printf(&name, "%s:%s", f->dso, f->function);
+	if (name.failed)
+		ret = err_nomem(err);
+	else if (!results_get(&page.document, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
+		ret = vec_push(&w->function, page) ? err_nomem(err) : 0;
+	else if (why.code == ERR_NOMEM)
+		ret = err_nomem(err);
+	buf_free(&name);
+	return ret;
+}
+
+static int get_functions(struct writing *w, struct err *err)
+{
+	uint64_t most =
+		OPTION_GIVEN(&w->cli->opt, functions) ? w->cli->opt.functions : FUNCTION_PAGES;
+	uint64_t all, had = 0;
+	size_t n;
+	struct weighed *v;
+	int ret = 0;
+
+	if (!w->cube || !most)
+		return 0;
+	v = weigh(w->cube, &n, &all);
+	if (!v)
+		return err_nomem(err);
+	for (size_t i = 0; i < n && i < most && !ret; i++) {
+		if (!v[i].period || (double)had >= OF_ALL * (double)all)
+			break;
+		had += v[i].period;
+		cli_progress(w->cli, (double)had / (double)all);
+		ret = add_function(w, &v[i], err);
+	}
+	free(v);
+	return ret;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static const char *title_of(const struct writing *w, const char *input)
+{
+	const struct view_source s = view_source_of(results_recording(w->all)->rec);
+	struct buf b = BUF_INIT;
+	const char *title;
+
+	source_command(&b, &s, false);
+	title = arena_strdup(&w->cli->arena, b.len ? buf_str(&b) : path_base(input));
+	buf_free(&b);
+	return title;
+}
+
+static int write_page(struct writing *w, const char *file)
+{
+	struct cli to = *w->cli;
+	struct cli_out out;
+	struct err err = ERR_INIT;
+
+	to.opt.output = file;
+	cli_out_open(&out, &to, true);
+	if (html_page_write(&out.text, &w->page, &err))
+		return cli_out_fail(&out, &err);
+	return cli_out_put(&out);
+}
+
+static int gather(struct writing *w, const char *input, struct err *err)
+{
+	if (results_open(&w->all, w->cli, input, err) || get_views(w, err) || get_cube(w, err) ||
+	    get_functions(w, err))
+		return -1;
+	w->page.title = title_of(w, input);
+	w->page.source = !w->cli->opt.no_source;
+	w->page.part = w->part;
+	w->page.absent = w->absent;
+	w->page.function = w->function.v;
+	w->page.n_functions = w->function.n;
+	return w->page.title ? 0 : err_nomem(err);
+}
+
+int report_html(struct cli *cli, const char *input, const char *file)
+{
+	struct writing w = { .cli = cli };
+	struct err err = ERR_INIT;
+	int code = gather(&w, input, &err);
+
+	cli_progress_end(cli);
+	code = code ? cli_fail(&err) : write_page(&w, file);
+	document_close(&w.cube_document);
+	vec_free(&w.function);
+	cube_free(w.cube);
+	results_close(w.all);
+	return code;
+}

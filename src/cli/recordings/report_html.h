@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * report_html - all results of a recording in one HTML file: report --html, view.
+ */
+#ifndef CYCLADE_CLI_REPORT_HTML_H
+#define CYCLADE_CLI_REPORT_HTML_H
+
+#include "cli/cli.h"
+
+/* Writes `file` ("-": standard output), which appears whole or not at all. `input`: the recording.
+ * Returns an exit code, having reported what failed. */
+int report_html(struct cli *cli, const char *input, const char *file);
+
+#endif

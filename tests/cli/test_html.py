@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""report --html: one file whose policy allows its own script and style alone, with the figures that the commands print."""
+import base64
+import collections
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import recordings  # noqa: E402
+from calls_made import RET, make  # noqa: E402
+from page import Page, differences  # noqa: E402
+from tap import ROOT, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+
+# ---- the file ----------------------------------------------------------------------------------------------
+
+EVIL = [b"</script><script>alert(1)</script>", b"<!--<script>", b"\"'><img src=http://evil/ onerror=alert(1)>", b"a\x1b[31m\nb|,\xff\xc3\xa9", b"]]>&lt;"]
+NAMES = [b"main", b"leaf", *EVIL]
+evil = make("evil.data", NAMES, [[((2 + i % 5, 8), (0, 30), RET, 0), ((1, 90), (0, 20), RET, 1)] for i in range(200)])
+# samples in all of them, by moving the address of some
+with open(evil, "rb") as f:
+    bytes_ = bytearray(f.read())
+for n, m in enumerate(re.finditer(re.escape((0xffffffffc0000000 + 16).to_bytes(8, "little") + (7).to_bytes(4, "little") * 2), bytes_)):
+    bytes_[m.start():m.start() + 8] = (0xffffffffc0000000 + n % len(NAMES) * 4096 + 16).to_bytes(8, "little")
+with open(evil, "wb") as f:
+    f.write(bytes_)
+
+r = run("report", "--html", "evil.html", evil)
+t.equal((r.returncode, r.stdout, r.stderr), (0, "", ""), "a page is written, and nothing else")
+p = Page("evil.html")
+sha = [["sha256-" + base64.b64encode(hashlib.sha256(x.encode()).digest()).decode() for x in v] for v in (p.scripts, p.styles)]
+t.equal(p.csp, "default-src 'none'; script-src '%s'; style-src '%s'; img-src data:" % (sha[0][0], sha[1][0]),
+        "the policy has the hashes of script and style")
+t.equal((len(p.scripts), len(p.styles)), (1, 1), "one script, one style, whatever names contain")
+for name, have in (("js", p.scripts[0]), ("css", p.styles[0])):
+    with open(os.path.join(ROOT, "web", "dist", "page." + name), encoding="utf-8") as f:
+        t.ok(f.read() == have, "page.%s is that of web/dist" % name)
+t.ok(p.bytes.startswith(b"<!doctype html>\n"), "it is HTML")
+t.equal((p.unbalanced, p.open), ([], []), "each element is closed")
+t.equal([(tag, a) for tag, attrs in p.tags for a in attrs if a.startswith("on") or a in ("style", "src", "href")], [],
+        "no handlers, styles or resources in attributes")
+t.ok(b"<" not in p.json.encode(), "no < in the data")
+ids = [a["id"] for _, a in p.tags if "id" in a]
+t.equal(len(ids), len(set(ids)), "each id once")
+shown = "\n".join(p.texts)
+t.ok("</script><script>alert(1)</script>" in shown and "\\x1b[31m" in shown, "names are text without scripts", shown[:2000])
+functions = {x["function"] for d in p.data["documents"] if d["view"] == "functions" for x in p.result(d)["rows"]}
+t.equal(functions, {n.decode("utf-8", "replace") for n in NAMES}, "and in the data as they are")
+
+first = p.bytes
+run("report", "--html", "evil.html", evil)
+t.ok(Page("evil.html").bytes == first, "the same recording gives the same bytes")
+t.ok(run("report", "--html", "-", evil).stdout.encode() == first, "also on standard output")
+r = run("report", "--html", "no/such/dir.html", evil)
+t.equal((r.returncode, "no/such" in r.stderr), (2, True), "a file that cannot be written is an error")
+r = run("report", "--html", "x.html", "/dev/null")
+t.equal((r.returncode, os.path.exists("x.html")), (2, False), "no file where there is no recording")
+
+# ---- every figure ------------------------------------------------------------------------------------------
+
+COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", "-g"], "callers": ["report", "--callers"],
+            "branches": ["report", "-b"], "account": ["report", "--account"], "blocks": ["blocks"], "calls": ["calls"],
+            "registers": ["registers"]}
+seen = collections.Counter()
+for rec in recordings.made(os.path.abspath("made")):
+    if re.match("attr_sizes-[1-9]", rec.name):
+        continue
+    r = run("report", "--html", "page.html", rec.path)
+    if run("report", "-j", rec.path).returncode:
+        t.equal(r.returncode, 2, "%s: no page of what has no report" % rec.name)
+        continue
+    p = Page("page.html")
+    bad = []
+    for d in p.data["documents"]:
+        seen[d["view"]] += 1
+        j = json.loads(run(*COMMANDS[d["view"]], "-j", rec.path).stdout)
+        bad += [(d["view"], x) for x in differences(p, p.result(d), j)]
+    for f in p.data["functions"]:
+        seen["function"] += 1
+        words = "%s:%s" % (p.text(f["dso"]), p.text(f["function"]))
+        j = json.loads(run("annotate", "-j", rec.path, words).stdout)
+        bad += [(words, x) for x in differences(p, p.result(f["document"]), j)]
+    absent = {view for view, _ in p.data["absent"]}
+    t.ok(not bad, "%s: figures are those that the commands print" % rec.name, "\n".join(map(str, bad)))
+    t.equal(sorted(absent | {d["view"] for d in p.data["documents"]}), sorted(COMMANDS), "%s: each view is there, or why not" % rec.name)
+
+    c = p.data["cube"]
+    event = p.text(c["event"])
+    total = next(e for e in json.loads(run("report", "-j", rec.path).stdout)["events"] if e["event"] == event)
+    t.equal((sum(x[4] for x in c["cells"]), sum(x[5] for x in c["cells"])), (total["samples"], total["period"]),
+            "%s: the cube has all samples" % rec.name)
+    t.ok(all(parent < i for i, (parent, _) in enumerate(c["nodes"])), "%s: callers come before those they call" % rec.name)
+    keys = [tuple(x[:4]) for x in c["cells"]]
+    t.ok(keys == sorted(set(keys)) and all(b < c["bins"] <= 500 for _, _, _, b in keys), "%s: cells are in order" % rec.name)
+    for key, name in (("dso,function", lambda x: tuple(map(p.text, reversed(c["frames"][c["nodes"][x[0]][1]])))),
+                      ("tid", lambda x: (c["threads"][x[1]][1],)), ("cpu", lambda x: (c["cpus"][x[2]] if x[2] >= 0 else None,))):
+        have = collections.Counter()
+        for x in c["cells"]:
+            have[name(x)] += x[5]
+        rows = [x for x in json.loads(run("report", "-j", "-s", key, "-e", event, rec.path).stdout)["rows"] if x["event"] == event]
+        want = collections.Counter()
+        for x in rows:
+            want[tuple(-1 if x[k] is None and k == "tid" else x[k] for k in key.split(","))] += x["period"]
+        t.equal(have, want, "%s: the cube by %s is the report's" % (rec.name, key))
+t.equal([v for v in [*COMMANDS, "function"] if not seen[v]], [], "all views were compared")
+
+t.done()
