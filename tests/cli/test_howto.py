@@ -11,7 +11,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
 
-NEEDED = ["doc", "examples", "include", "models", "src", "tools", "bench", "ci", "meson.build", "meson_options.txt", "demo", "tests"]
+UNNEEDED = ("build", ".", "node_modules", "__pycache__")
 t = Tap()
 
 
@@ -23,10 +23,10 @@ def build(tree):
     """The program made of the patched copy, or None."""
     with open(os.path.join(ROOT, "doc", "HOWTO_ADD.md"), encoding="utf-8") as f:
         patches = re.findall(r"^```diff\n(.*?)^```$", f.read(), re.M | re.S)
-    for name in NEEDED:
+    for name in (n for n in os.listdir(ROOT) if not n.startswith(UNNEEDED)):
         at = os.path.join(ROOT, name)
         if os.path.isdir(at):
-            shutil.copytree(at, os.path.join(tree, name), symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(at, os.path.join(tree, name), symlinks=True, ignore=shutil.ignore_patterns(*UNNEEDED[2:]))
         else:
             shutil.copy(at, tree)
     with open(os.path.join(tree, "all.patch"), "w", encoding="utf-8") as f:
