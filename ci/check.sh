@@ -112,7 +112,22 @@ stage_guest() {
 	build_in=
 }
 
-for stage in ${*:-format rooms docs gcc bare plain asan tsan arm64 guest}; do
+# web/dist is what a fresh build of web/src gives
+stage_web() {
+	command -v npm >/dev/null || { say web "skipped: there is no npm"; return; }
+	if ! (cd web && npm ci --ignore-scripts) >$logs/web.log 2>&1; then
+		if grep -qE 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH' $logs/web.log; then
+			say web "skipped: npm's registry cannot be reached"
+		else
+			fail web $logs/web.log
+		fi
+		return
+	fi
+	sh web/build.sh --check >$logs/web.log 2>&1 || { fail web $logs/web.log; return; }
+	say web "$(tail -1 $logs/web.log)"
+}
+
+for stage in ${*:-format rooms docs web gcc bare plain asan tsan arm64 guest}; do
 	began=$(date +%s)
 	"stage_$stage"
 done

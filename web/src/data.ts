@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// data - the data of the page (src/report/page/FORMAT.md) with names: tables whose cells are read
+// by key, texts already looked up.
+
+export type Kind =
+  | "text" | "list" | "id" | "count" | "signed" | "address" | "bytes" | "flag"
+  | "amount" | "real" | "share" | "seconds" | "error" | "why";
+export type Value = string | number | boolean | string[] | null;
+
+interface RawColumn {
+  key: string; head?: string; kind: Kind; unit?: string | null; means?: string | null;
+  flags?: string[]; of?: string;
+}
+interface RawTable {
+  name: string; title: number | null; main?: boolean; one?: boolean; data?: boolean;
+  people?: number; rest?: string | null; columns: RawColumn[]; rows: unknown[][];
+}
+interface RawDocument {
+  view: string; schema: string; titles?: unknown[][]; facts?: unknown[][]; notes?: unknown[];
+  next?: unknown[][]; tables: RawTable[];
+}
+export interface RawCube {
+  event: number | null; from: number; width: number; bins: number; samples: number; period: number;
+  folded: number; frames: unknown[][]; threads: unknown[][]; cpus: number[]; nodes: number[][];
+  cells: number[][];
+}
+export interface RawGraph {
+  width: number; height: number; nodes: unknown[][]; edges: unknown[][]; notes?: unknown[];
+}
+interface RawPage {
+  format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
+  cube?: RawCube | null; strings: string[];
+  functions?: { function: number; dso: number; document: RawDocument; graph?: RawGraph | null }[];
+}
+
+export interface Column {
+  key: string; head: string; kind: Kind; unit: string; means: string; flags: Set<string>;
+  at: number; error: number; why: number;
+}
+
+export class Table {
+  columns: Column[] = [];
+  byKey = new Map<string, Column>();
+  constructor(
+    public name: string, public title: string, public rest: string, public people: number,
+    public one: boolean, public data: boolean, columns: RawColumn[],
+    public rows: unknown[][], public strings: string[],
+  ) {
+    const beside = new Map<string, number>();
+    columns.forEach((c, i) => {
+      if (c.kind === "error" || c.kind === "why") {
+        beside.set(`${c.of ?? c.key.replace(/_(error|why)$/, "")} ${c.kind}`, i);
+        return;
+      }
+      const column: Column = {
+        key: c.key, head: c.head || c.key, kind: c.kind, unit: c.unit ?? "", means: c.means ?? "",
+        flags: new Set(c.flags ?? []), at: i, error: -1, why: -1,
+      };
+      this.columns.push(column);
+      this.byKey.set(c.key, column);
+    });
+    for (const c of this.columns) {
+      c.error = beside.get(`${c.key} error`) ?? -1;
+      c.why = beside.get(`${c.key} why`) ?? -1;
+    }
+  }
+  get length(): number { return this.rows.length; }
+  column(...keys: string[]): Column | undefined {
+    for (const k of keys) if (this.byKey.has(k)) return this.byKey.get(k);
+    return undefined;
+  }
+  kindOf(row: number, c: Column): Kind {
+    const v = this.rows[row][c.at];
+    if (v !== null && typeof v === "object" && !Array.isArray(v)) return Object.keys(v)[0] as Kind;
+    return c.kind;
+  }
+  value(row: number, c: Column | undefined): Value {
+    if (!c) return null;
+    let v = this.rows[row][c.at];
+    let kind = c.kind;
+    if (v !== null && typeof v === "object" && !Array.isArray(v)) {
+      kind = Object.keys(v as object)[0] as Kind;
+      v = (v as Record<string, unknown>)[kind];
+    }
+    if (v === null || v === undefined) return null;
+    if (kind === "text") return this.strings[v as number] ?? null;
+    if (kind === "list") return (v as number[]).map((x) => this.strings[x]);
+    return v as Value;
+  }
+  number(row: number, c: Column | undefined): number {
+    const v = this.value(row, c);
+    return typeof v === "number" ? v : NaN;
+  }
+  text(row: number, c: Column | undefined): string {
+    const v = this.value(row, c);
+    return v === null ? "" : Array.isArray(v) ? v.join(" ") : String(v);
+  }
+  error(row: number, c: Column): number {
+    const v = c.error < 0 ? null : this.rows[row][c.error];
+    return typeof v === "number" ? v : NaN;
+  }
+  why(row: number, c: Column): string {
+    const v = c.why < 0 ? null : this.rows[row][c.why];
+    return typeof v === "number" ? this.strings[v] : "";
+  }
+}
+
+export interface Line { label: string; text: string; marked: boolean }
+export interface Doc {
+  view: string; schema: string; titles: Line[]; facts: Line[]; notes: string[];
+  next: { command: string; why: string }[]; tables: Table[];
+}
+export interface FunctionPage { name: string; dso: string; doc: Doc; graph: RawGraph | null }
+export interface Page {
+  title: string; program: string; docs: Doc[]; cube: RawCube | null; functions: FunctionPage[];
+  strings: string[]; source: boolean;
+}
+
+function readDocument(d: RawDocument, strings: string[]): Doc {
+  const text = (i: unknown): string => (typeof i === "number" ? strings[i] : "") ?? "";
+  const lines = (v: unknown[][] | undefined): Line[] =>
+    (v ?? []).map((l) => ({ label: text(l[0]), text: text(l[1]), marked: !!l[2] }));
+  return {
+    view: d.view, schema: d.schema, titles: lines(d.titles), facts: lines(d.facts),
+    notes: (d.notes ?? []).map(text),
+    next: (d.next ?? []).map((n) => ({ command: text(n[0]), why: text(n[1]) })),
+    tables: d.tables.map((t) => new Table(t.name, text(t.title), t.rest || "row", t.people ?? 0,
+      !!t.one, !!t.data, t.columns, t.rows, strings)),
+  };
+}
+
+export function readPage(text: string): Page {
+  const raw = JSON.parse(text) as RawPage;
+  if (raw.format !== 1) throw new Error(`the data has format ${raw.format}; this script reads 1`);
+  const s = raw.strings;
+  return {
+    title: raw.title, program: raw.program, source: raw.source !== false, strings: s,
+    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null,
+    functions: (raw.functions ?? []).map((f) => ({
+      name: s[f.function] ?? "", dso: s[f.dso] ?? "", doc: readDocument(f.document, s),
+      graph: f.graph ?? null,
+    })),
+  };
+}
+
+export function findTable(doc: Doc | undefined, ...names: string[]): Table | undefined {
+  for (const n of names) {
+    const t = doc?.tables.find((x) => x.name === n);
+    if (t) return t;
+  }
+  return undefined;
+}

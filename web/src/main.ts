@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main - reads the page's data, chooses the views that it has data for, draws the one of the hash.
+import { dark } from "./colour";
+import { Cube } from "./cube";
+import { readPage } from "./data";
+import { clear, h, safe, tip } from "./dom";
+import { makeFilterBar } from "./filter";
+import { forget } from "./grid";
+import { help, openKeys } from "./keys";
+import { go, listen, openState, state } from "./state";
+import { compareView } from "./views/compare";
+import { hashOf, treeTables, type Context, type View } from "./views/context";
+import { flameView } from "./views/flame";
+import { functionView } from "./views/function";
+import { functionsView } from "./views/functions";
+import { genericView, rawView } from "./views/generic";
+import { overviewView } from "./views/overview";
+import { timeView } from "./views/time";
+import { treeView } from "./views/tree";
+
+// Views of documents that are tables and nothing else; a document that is not named here has a view
+// by its own name.
+const TABLES: Record<string, [string, string[]]> = {
+  account: ["account", ["rows", "nodes"]], calls: ["calls", ["edges"]], callees: ["callees", ["rows"]], callers: ["callers", ["rows"]],
+  branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], memory: ["memory", []],
+};
+const OWN = new Set(["summary", "tree", "functions", "diff", "compare", "function"]);
+
+function chooseViews(c: Context): View[] {
+  const has = (v: string): boolean => c.page.docs.some((d) => d.view === v);
+  const views: View[] = [];
+  if (has("diff") || has("compare")) views.push(compareView);
+  if (has("functions") || has("summary") || c.cube) views.push(overviewView);
+  if (treeTables(c).length) views.push(treeView);
+  if (has("functions") || c.cube) views.push(functionsView);
+  if (c.page.functions.length) views.push(functionView);
+  if (c.cube) views.push(flameView);
+  if (has("calls")) views.push(genericView("calls", "calls", TABLES.calls[1]));
+  if (has("memory")) views.push(genericView("memory", "memory", []));
+  if (c.cube?.hasTime) views.push(timeView);
+  for (const d of c.page.docs) {
+    if (OWN.has(d.view) || views.some((v) => v.id === d.view) || d.view === "raw") continue;
+    const [title, main] = TABLES[d.view] ?? [d.view, []];
+    views.push(genericView(d.view, title, main));
+  }
+  views.push(rawView);
+  return views;
+}
+
+function start(text: string): void {
+  const page = readPage(text);
+  const cube = page.cube && page.cube.cells.length ? new Cube(page.cube, page.strings) : null;
+  const functionAt = new Map<string, number>();
+  page.functions.forEach((f, i) => {
+    functionAt.set(`${f.name}\n${f.dso}`, i);
+    if (!functionAt.has(`${f.name}\n`)) functionAt.set(`${f.name}\n`, i);
+    const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
+    if (!functionAt.has(base)) functionAt.set(base, i);
+  });
+  const context: Context = { page, cube, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
+  const views = chooseViews(context);
+  openState();
+
+  const bar = makeFilterBar(context);
+  const nav = h("nav", { "aria-label": "views" });
+  const main = h("main", { tabindex: -1 });
+  const app = h("div", { id: "app" },
+    h("header", null, h("h1", null, safe(page.title)), h("span", { class: "dim" }, safe(page.program)),
+      h("button", { type: "button", class: "help", click: help }, "keys (?)")),
+    nav, bar.el, main);
+  for (const e of [...document.body.children]) if (e.tagName !== "SCRIPT") e.remove();
+  document.body.prepend(app);
+
+  const draw = (): void => {
+    const view = views.find((v) => v.id === state.view) ?? views[0];
+    tip(null);
+    nav.replaceChildren(...views.map((v, i) => h("a", { href: hashOf({ view: v.id, sort: "", search: "" }), "aria-current": v === view ? "page" : null },
+      i < 10 ? h("kbd", null, String((i + 1) % 10)) : null, v.title)));
+    bar.update();
+    forget();
+    const top = scrollY;
+    const same = main.dataset.view === view.id;
+    const keep = same ? [...main.querySelectorAll(".box")].map((b) => b.scrollTop) : [];
+    clear(main);
+    main.dataset.view = view.id;
+    document.title = `${view.title} · ${page.title}`;
+    const began = performance.now();
+    view.draw(main, context);
+    main.dataset.ms = (performance.now() - began).toFixed(1);
+    [...main.querySelectorAll(".box")].forEach((b, i) => { if (keep[i]) b.scrollTop = keep[i]; });
+    if (same) scrollTo(0, top);
+    else scrollTo(0, 0);
+  };
+  listen(draw);
+  dark.addEventListener("change", draw);
+  openKeys(views, bar.search);
+  if (!views.some((v) => v.id === state.view)) go({ view: views[0].id }, true);
+  draw();
+}
+
+const data = document.getElementById("cyclade-data");
+if (data?.textContent) {
+  try {
+    start(data.textContent);
+  } catch (e) {
+    // what can be read without the script stays
+    document.body.prepend(h("p", { role: "alert", class: "bad" }, `The page's script failed: ${String(e)}. What follows is the part that needs no script.`));
+    throw e;
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// state - where the reader is and what is filtered, kept in the URL's hash: Back works and a link
+// can be sent. Views read `state` and change it with go(); whoever listens draws again.
+
+export interface State {
+  view: string;
+  fn: string;      // function page: "name@dso"
+  focus: string;   // regex: only chains (rows) with a match
+  hide: string;    // regex: no chains (rows) with a match
+  thread: string;  // "pid/tid", several with commas
+  cpu: string;     // CPUs, several with commas
+  time: string;    // "from,to": seconds after the beginning
+  node: string;    // of the accounting tree
+  sort: string;    // "key" or "-key" (descending), of the view's table
+  zoom: string;    // flame: names of frames, outermost first
+  invert: string;  // "1": callers below
+  search: string;
+  side: string;    // compare: "", base, new, change
+}
+const EMPTY: State = { view: "", fn: "", focus: "", hide: "", thread: "", cpu: "", time: "", node: "", sort: "", zoom: "", invert: "", search: "", side: "" };
+export const FILTERS = ["focus", "hide", "thread", "cpu", "time", "node"] as const;
+
+export let state: State = { ...EMPTY };
+const listeners: (() => void)[] = [];
+
+function read(): State {
+  const s = { ...EMPTY };
+  for (const [k, v] of new URLSearchParams(location.hash.slice(1))) if (k in s) s[k as keyof State] = v;
+  return s;
+}
+function write(s: State): string {
+  const p = new URLSearchParams();
+  for (const [k, v] of Object.entries(s)) if (v) p.set(k, v);
+  return "#" + p.toString();
+}
+// `replace`: no step of its own for Back (typing, dragging).
+export function go(change: Partial<State>, replace = false): void {
+  const next = { ...state, ...change };
+  const hash = write(next);
+  if (hash === write(state)) return;
+  state = next;
+  if (replace) history.replaceState(null, "", hash);
+  else history.pushState(null, "", hash);
+  listeners.forEach((f) => f());
+}
+export function listen(f: () => void): void { listeners.push(f); }
+export function openState(): void {
+  state = read();
+  const changed = (): void => { state = read(); listeners.forEach((f) => f()); };
+  addEventListener("popstate", changed);
+  addEventListener("hashchange", () => { if (write(read()) !== write(state)) changed(); });
+}
+export function filtered(): boolean { return FILTERS.some((f) => state[f]); }
+export function resetFilters(): void {
+  go({ focus: "", hide: "", thread: "", cpu: "", time: "", node: "", zoom: "", search: "" });
+}
+// A regex of the reader's; a broken one matches as plain text.
+export function regex(text: string): RegExp {
+  try { return new RegExp(text, "i"); } catch { return new RegExp(quote(text), "i"); }
+}
+export function quote(text: string): string { return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"); }

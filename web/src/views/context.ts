@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// context - what views share: the page's data, the cube, links into the page.
+import type { Cube } from "../cube";
+import { findTable, type Doc, type FunctionPage, type Page, type Table } from "../data";
+import { h, safe } from "../dom";
+import { state, type State } from "../state";
+
+export interface Context {
+  page: Page;
+  cube: Cube | null;
+  doc: (view: string) => Doc | undefined;
+  functionAt: Map<string, number>; // "name\ndso" -> its page
+}
+export interface View {
+  id: string; title: string; // of the navigation
+  draw: (root: HTMLElement, c: Context) => void;
+  keys?: (key: string) => boolean; // true: taken
+  redraw?: (c: Context) => boolean; // drawn again in place
+}
+
+export function hashOf(change: Partial<State>): string {
+  const p = new URLSearchParams();
+  for (const [k, v] of Object.entries({ ...state, ...change })) if (v) p.set(k, v);
+  return "#" + p.toString();
+}
+export function functionLink(c: Context, name: string, dso: string): string | null {
+  const at = findFunction(c, name, dso);
+  return at === undefined ? null : hashOf({ view: "function", fn: `${c.page.functions[at].name}@${c.page.functions[at].dso}`, sort: "", search: "" });
+}
+export function findFunction(c: Context, name: string, dso: string): number | undefined {
+  return c.functionAt.get(`${name}\n${dso}`) ?? (dso ? c.functionAt.get(`${name}\n${dso.replace(/.*\//, "")}`) : undefined) ?? c.functionAt.get(`${name}\n`);
+}
+export function currentFunction(c: Context): FunctionPage | undefined {
+  return c.page.functions.find((f) => `${f.name}@${f.dso}` === state.fn) ?? c.page.functions[0];
+}
+// The table of the cycle accounting tree, with its node and value.
+export function treeTables(c: Context): { doc: Doc; table: Table }[] {
+  const out: { doc: Doc; table: Table }[] = [];
+  for (const doc of c.page.docs) for (const t of doc.tables) if (t.length && t.byKey.has("node") && (t.byKey.has("parent") || t.name === "tree") && t.column("value", "share")) out.push({ doc, table: t });
+  return out;
+}
+// Column of a table -> the column that it is a part of, by the account's nodes.
+export function nodeParents(c: Context, doc?: Doc): Map<string, string> {
+  const m = new Map<string, string>();
+  for (const d of doc ? [doc, ...c.page.docs] : c.page.docs) {
+    const t = findTable(d, "nodes");
+    const node = t?.column("node");
+    const parent = t?.column("parent");
+    if (!t || !node || !parent) continue;
+    for (let i = 0; i < t.length; i++) if (t.text(i, parent) && !m.has(t.text(i, node))) m.set(t.text(i, node), t.text(i, parent));
+  }
+  return m;
+}
+export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
+  return h("h2", null, safe(text), ...more);
+}
+export function lines(d: Doc): HTMLElement {
+  const dl = h("dl", { class: "facts" });
+  const put = (label: string, text: string, bad: boolean): void => {
+    dl.append(h("dt", null, safe(label)), h("dd", { class: bad ? "bad" : null }, bad ? "! " : null, safe(text)));
+  };
+  for (const l of d.titles) if (l.label) put(l.label, l.text, false);
+  for (const l of d.facts) put(l.label, l.text, l.marked);
+  for (const n of d.notes) put("note", n, false);
+  for (const t of d.tables) for (const c of t.columns) if (c.flags.has("loss"))
+    for (let r = 0; r < t.length; r++) if (t.number(r, c) > 0 && !d.facts.some((f) => f.label.includes(c.head))) put(c.head, `${t.number(r, c)}: ${c.means}`, true);
+  const titles = d.titles.filter((l) => !l.label);
+  return h("div", null, ...titles.map((l) => h("p", { class: l.marked ? "strong" : null }, safe(l.text))), dl.firstChild ? dl : null);
+}
+export function nextCommands(d: Doc): HTMLElement | null {
+  if (!d.next.length) return null;
+  return h("section", { class: "next" }, h("h3", null, "next"), h("ul", null, ...d.next.map((n) => h("li", null, h("code", null, safe(n.command)), ` ${safe(n.why)}`))));
+}
+// What the filter cannot do in a table that was summed when the page was written.
+export function wholeNote(): HTMLElement | null {
+  const said = [state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean);
+  return said.length ? h("p", { class: "binned" }, `These figures are of the whole recording: the filter on ${said.join(", ")} does not reach this table.`) : null;
+}
+export function cubeNote(c: Context): HTMLElement | null {
+  if (!c.cube) return null;
+  const parts: string[] = [];
+  if (state.time && c.cube.hasTime) {
+    const [a, b] = c.cube.binsOf(state.time);
+    parts.push(`time is in ${c.cube.raw.bins} bins of ${(c.cube.width * 1000).toPrecision(3)} ms: shown are bins ${a} to ${b}`);
+  }
+  if (c.cube.raw.folded) parts.push(`${c.cube.raw.folded} samples are in rare chains that were folded into one`);
+  return parts.length ? h("p", { class: "binned" }, parts.join("; ") + ".") : null;
+}

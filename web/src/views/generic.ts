@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// generic - any document as its tables: results that this script has no view of its own for.
+import { Grid } from "../grid";
+import { findTable, type Doc, type Table } from "../data";
+import { h, safe } from "../dom";
+import { cell } from "../format";
+import { functionLink, hashOf, heading, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
+
+export function oneRow(t: Table): HTMLElement {
+  const dl = h("dl", { class: "facts" });
+  for (const c of t.columns) {
+    const v = t.value(0, c);
+    if (v === null && !t.why(0, c)) continue;
+    dl.append(h("dt", { title: c.means }, safe(c.head || c.key)), h("dd", null, safe(v === null ? t.why(0, c) : cell(t, 0, c))));
+  }
+  return dl;
+}
+export function linker(c: Context, t: Table): (row: number) => string | null {
+  const name = t.column("function", "callee", "caller");
+  const dso = t.column("dso", "callee_dso", "caller_dso");
+  return (r) => (name ? functionLink(c, t.text(r, name), t.text(r, dso)) : null);
+}
+export function drawTable(root: HTMLElement, c: Context, d: Doc, t: Table, tall = false): void {
+  const title = t.title || t.name.replace(/_/g, " ");
+  root.append(h("h3", null, safe(title)));
+  if (t.one && t.length) root.append(oneRow(t));
+  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: nodeParents(c, d), link: linker(c, t), tall }).el);
+}
+export function genericView(view: string, title: string, main: string[]): View {
+  return {
+    id: view, title,
+    draw(root, c) {
+      const note = wholeNote();
+      for (const d of c.page.docs.filter((x) => x.view === view)) {
+        root.append(heading(d.titles.find((l) => !l.label)?.text || title));
+        if (note) root.append(note);
+        const first = findTable(d, ...main);
+        const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
+        if (first?.length) drawTable(root, c, d, first, rest.length === 0);
+        root.append(lines(d));
+        for (const t of rest) drawTable(root, c, d, t);
+        const next = nextCommands(d);
+        if (next) root.append(next);
+      }
+    },
+  };
+}
+export const rawView: View = {
+  id: "raw", title: "raw",
+  draw(root, c) {
+    root.append(heading("All tables of this page"), h("p", { class: "dim" }, "Each table as the commands have it for programs (--format json). Copy takes the rows that are shown."));
+    const pick = h("details", { class: "toc" }, h("summary", null, "tables"));
+    const list = h("ul");
+    pick.append(list);
+    root.append(pick);
+    const wanted = new URLSearchParams(location.hash.slice(1)).get("node");
+    for (const d of c.page.docs) {
+      root.append(h("h2", null, `${d.view} `, h("small", null, d.schema)));
+      for (const t of d.tables) {
+        list.append(h("li", null, `${d.view}: ${t.name}, ${t.length} rows`));
+        const box = h("details", { open: t.length > 0 && t.length <= 20 && !wanted }, h("summary", null, safe(`${t.name} · ${t.length} rows`)));
+        const fill = (): void => {
+          if (box.childElementCount < 2) box.append(new Grid({ table: t, label: `${d.view}: ${t.name}`, columns: t.columns, sortable: true, link: linker(c, t) }).el);
+        };
+        if (box.open) fill();
+        box.addEventListener("toggle", fill);
+        root.append(box);
+      }
+    }
+    root.append(h("p", null, h("a", { href: hashOf({ view: "overview" }) }, "back to the overview")));
+  },
+};

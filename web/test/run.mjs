@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run - the page's script in a real browser, by invented data or by pages given as arguments: views,
+// keys, hash and Back, filters, security policy, accessibility, speed. TAP.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { launch } from "./browser.mjs";
+import { HOSTILE, html, samplePage } from "./sample.mjs";
+
+const browser = await launch();
+const dir = mkdtempSync(join(tmpdir(), "cyclade-web-"));
+let n = 0, failed = 0;
+function ok(fine, what, more = "") {
+  n++;
+  if (!fine) failed++;
+  console.log(`${fine ? "ok" : "not ok"} ${n} - ${what}${fine || !more ? "" : `\n# ${String(more).slice(0, 1500).replace(/\n/g, "\n# ")}`}`);
+}
+const axe = (() => {
+  try { return readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8"); } catch { return null; }
+})();
+
+async function open(file, options = {}) {
+  const { bypass, ...more } = options;
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, bypassCSP: !!bypass, ...more });
+  const page = await context.newPage();
+  page.faults = [];
+  page.on("pageerror", (e) => page.faults.push(`error ${e.stack ?? e}`));
+  page.on("console", (m) => ["error", "warning"].includes(m.type()) && page.faults.push(`${m.type()} ${m.text()}`));
+  page.on("request", (r) => r.url() !== page.at && page.faults.push(`request ${r.url().slice(0, 200)}`));
+  page.at = file;
+  await page.goto(file);
+  return page;
+}
+function put(name, data) {
+  writeFileSync(join(dir, name), html(data));
+  return pathToFileURL(join(dir, name)).href;
+}
+const hash = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+const views = (page) => page.$$eval("nav a", (a) => a.map((x) => x.textContent.replace(/^\d/, "")));
+const show = async (page, view) => {
+  await page.evaluate((v) => { const p = new URLSearchParams(location.hash.slice(1)); p.set("view", v); p.delete("sort"); p.delete("search"); location.hash = p.toString(); }, view);
+  await page.waitForFunction((v) => document.querySelector("main").dataset.view === v, view);
+};
+const reset = async (page) => { await page.evaluate(() => { location.hash = "view=overview"; }); await page.waitForFunction(() => location.hash === "#view=overview" && document.querySelector("main").dataset.view === "overview"); };
+
+async function everyView(name, file) {
+  const page = await open(file);
+  const all = await views(page);
+  const empty = [];
+  for (let i = 0; i < all.length; i++) {
+    await page.$$eval("nav a", (a, k) => a[k].click(), i);
+    await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
+    if (!(await page.evaluate(() => document.querySelector("main h2, main h3, main table")))) empty.push(all[i]);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (wide > 1) empty.push(`${all[i]} is ${wide} px too wide`);
+  }
+  ok(all.length > 1 && !empty.length, `${name}: ${all.length} views are drawn: ${all.join(" ")}`, empty);
+  ok(!page.faults.length, `${name}: no console error, no request`, page.faults.join("\n"));
+  ok(!(await page.evaluate(() => window.broken)), `${name}: no name ran as a script`);
+  await page.setViewportSize({ width: 400, height: 800 });
+  const wide = [];
+  for (let i = 0; i < all.length; i++) {
+    await page.$$eval("nav a", (a, k) => a[k].click(), i);
+    await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (over > 1) wide.push(`${all[i]} ${over}`);
+  }
+  ok(!wide.length, `${name}: 400 px are wide enough`, wide);
+  await page.context().close();
+  return all;
+}
+
+async function accessible(name, file) {
+  if (!axe) return ok(true, `${name}: accessibility # SKIP no axe-core`);
+  const found = [];
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(file, { bypass: true, colorScheme });
+    await page.evaluate(axe);
+    const all = await views(page);
+    for (let i = 0; i < all.length; i++) {
+      await page.$$eval("nav a", (a, k) => a[k].click(), i);
+      await page.waitForTimeout(30);
+      const r = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      for (const v of r.violations) if (["serious", "critical"].includes(v.impact)) found.push(`${colorScheme} ${all[i]}: ${v.id} ${v.nodes.slice(0, 2).map((x) => x.html.slice(0, 150) + " " + (x.any[0]?.message ?? "")).join(" | ")}`);
+    }
+    await page.context().close();
+  }
+  ok(!found.length, `${name}: axe-core has no serious issue, light and dark`, found.join("\n"));
+}
+
+async function keys(file) {
+  const page = await open(file, { permissions: ["clipboard-read", "clipboard-write"] });
+  const at = () => page.$eval("tr.at", (r) => Number(r.dataset.i));
+  const press = (k) => page.keyboard.press(k);
+  await show(page, "functions");
+  await press("j"); await press("j");
+  ok((await at()) === 2, "j goes down");
+  await press("k");
+  ok((await at()) === 1, "k goes up");
+  await press("G");
+  ok((await at()) > 10, "G goes to the last row");
+  await press("g");
+  ok((await at()) === 0, "g goes to the first");
+  await press("s");
+  const sorted = (await hash(page)).sort;
+  ok(!!sorted, "s sorts");
+  await press("s");
+  ok((await hash(page)).sort !== sorted, "s again sorts by another column");
+  await press("S");
+  ok((await hash(page)).sort === sorted, "S goes back");
+  await press("i");
+  ok((await hash(page)).sort !== sorted, "i turns the order around");
+  await show(page, "functions");
+  await press("Enter");
+  ok((await hash(page)).view === "function", "Enter opens the function");
+  await press("u");
+  ok((await hash(page)).view === "functions", "u goes up");
+  await press("?");
+  ok(await page.isVisible("dialog"), "? shows help");
+  const told = await page.$$eval("dialog kbd", (k) => k.map((x) => x.textContent).join(" "));
+  ok(["?", "/", "j k", "h l", "Enter", "u", "1 … 9", "s", "i", "f", "x", "r", "d", "y", "w a s d"].every((k) => told.includes(k)), "help has all keys", told);
+  await press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  ok(true, "Escape closes it");
+  await press("e");
+  ok((await page.textContent("dialog")).includes("what share means") && (await page.textContent("dialog")).includes("±"), "e explains the row");
+  await press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await press("/");
+  ok(await page.evaluate(() => document.activeElement.name === "search"), "/ goes to the search");
+  await page.keyboard.type("parse");
+  await press("Enter");
+  ok((await hash(page)).search === "parse" && (await page.$$("main section.gridbox:first-of-type tbody tr")).length >= 1 && (await page.textContent("tbody")).includes("parse_row") && !(await page.textContent("tbody")).includes("hash_probe"), "search leaves the rows that match");
+  await press("r");
+  ok(!(await hash(page)).search, "r resets");
+  await press("f");
+  ok((await hash(page)).focus === "^hash_probe$" && (await page.textContent("main")).includes("pass the filter"), "f focuses");
+  await press("r");
+  await press("x");
+  ok((await hash(page)).hide === "^hash_probe$" && !(await page.textContent("tbody")).includes("hash_probe"), "x hides");
+  await page.goBack();
+  ok(!(await hash(page)).hide && (await page.textContent("tbody")).includes("hash_probe"), "Back takes the filter away");
+  await page.goForward();
+  ok((await hash(page)).hide === "^hash_probe$", "Forward brings it back");
+  await press("r");
+  const all = await views(page);
+  let hit = 0;
+  for (let i = 1; i <= Math.min(9, all.length); i++) {
+    await press(String(i));
+    hit += (await page.$eval("nav a[aria-current]", (a) => a.textContent)) === `${i}${all[i - 1]}`;
+  }
+  ok(hit === Math.min(9, all.length), "1 to 9 choose views", hit);
+  await press("y");
+  await page.waitForFunction(() => document.getElementById("say")?.textContent.includes("copied"));
+  ok((await page.evaluate(() => navigator.clipboard.readText())) === page.url(), "y copies the link");
+  await show(page, "tree");
+  const rows = () => page.$$eval("main tbody tr", (r) => r.length);
+  const before = await rows();
+  await page.$$eval("tbody tr", (r) => [...r].find((x) => x.textContent.includes("memory")).click());
+  await press("h");
+  const after = await rows();
+  ok(after < before, "h folds", `${before} ${after}`);
+  await press("l");
+  ok((await rows()) === before, "l unfolds");
+  await show(page, "account");
+  const heads = () => page.$$eval("main thead", (t) => t[0].querySelectorAll("th").length);
+  await page.focus(".box");
+  const narrow = await heads();
+  await press("l");
+  ok((await heads()) > narrow, "l opens the parts of a column", narrow);
+  await press("h");
+  ok((await heads()) === narrow, "h closes them");
+  await show(page, "flame");
+  await press("i");
+  ok((await hash(page)).invert === "1", "i inverts the flame graph");
+  await press("i");
+  await press("j");
+  await press("Enter");
+  ok(!!(await hash(page)).zoom, "Enter zooms into a frame");
+  await press("u");
+  ok(!(await hash(page)).zoom, "u zooms out");
+  await show(page, "time");
+  for (const [k, what] of [["w", "zooms in"], ["d", "moves right"], ["a", "moves left"], ["s", "zooms out"]]) {
+    const old = (await hash(page)).time;
+    await press(k);
+    ok((await hash(page)).time !== old, `${k} ${what} on the time axis`);
+  }
+  await press("r");
+  const box = await (await page.$("main canvas")).boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 });
+  await page.mouse.up();
+  const time = (await hash(page)).time?.split(",").map(Number) ?? [];
+  ok(Math.abs(time[0] - 0.8) < 0.06 && Math.abs(time[1] - 1.6) < 0.06, "dragging selects a time", time);
+  await show(page, "functions");
+  ok((await page.textContent("main")).includes("bins"), "the page says that time is in bins");
+  await press("r");
+  if (all.includes("compare")) {
+    await show(page, "diff");
+    await press("d");
+    ok((await hash(page)).side === "base", "d shows the base");
+  }
+  ok(!page.faults.length, "keys: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
+}
+
+// Sums under filters against sums made here, from the same cells.
+async function filters(file, data) {
+  const page = await open(file);
+  const { cells, nodes, frames, threads, cpus } = data.cube;
+  const name = (f) => data.strings[frames[f][0]];
+  const has = (node, want) => { for (let i = node; i >= 0; i = nodes[i][0]) if (name(nodes[i][1]) === want) return true; return false; };
+  const width = data.cube.width / 1e9;
+  const cases = [
+    ["thread", { thread: `${threads[2][0]}/${threads[2][1]}` }, (c) => c[1] === 2],
+    ["CPU", { cpu: String(cpus[1]) }, (c) => c[2] === 1],
+    ["time", { time: `${width * 10},${width * 20}` }, (c) => c[3] >= 10 && c[3] < 20],
+    ["focus", { focus: "^parse_row$" }, (c) => has(c[0], "parse_row")],
+    ["hide", { hide: "^parse_row$" }, (c) => !has(c[0], "parse_row")],
+    ["all of them", { thread: `${threads[2][0]}/${threads[2][1]}`, time: `0,${width * 60}`, hide: "^qsort_r$" }, (c) => c[1] === 2 && c[3] < 60 && !has(c[0], "qsort_r")],
+  ];
+  for (const [what, filter, test] of cases) {
+    const mine = new Map();
+    let all = 0;
+    for (const c of cells) if (test(c)) { mine.set(name(nodes[c[0]][1]), (mine.get(name(nodes[c[0]][1])) ?? 0) + c[4]); all += c[4]; }
+    await page.evaluate((f) => { location.hash = new URLSearchParams({ view: "functions", ...f }).toString(); }, filter);
+    await page.waitForFunction(() => document.querySelector("main").dataset.view === "functions" && document.querySelector("main .binned"));
+    const shown = await page.$$eval("main .gridbox", (g) => {
+      const heads = [...g[0].querySelectorAll("thead th")].map((x) => x.textContent.replace(/[ ▲▼]+$/, ""));
+      const s = heads.indexOf("samples"), f = heads.indexOf("function");
+      return [...g[0].querySelectorAll("tbody tr")].map((r) => [r.children[f].textContent, Number(r.children[s].textContent.replace(/,/g, ""))]);
+    });
+    const wrong = shown.filter(([f, s]) => (mine.get(f) ?? 0) !== s);
+    const sum = shown.reduce((a, x) => a + x[1], 0);
+    ok(all > 0 && !wrong.length && sum === all, `filter by ${what}: ${all} samples, as counted here`, JSON.stringify([sum, all, wrong.slice(0, 5)]));
+  }
+  await page.context().close();
+}
+
+async function hostile(file) {
+  const page = await open(file);
+  await show(page, "functions");
+  const text = await page.textContent("main tbody");
+  ok(text.includes(HOSTILE), "a name with markup is shown as it is");
+  await page.evaluate(() => { const s = document.createElement("script"); s.textContent = "window.broken=2"; document.body.append(s); const d = document.createElement("div"); d.setAttribute("onclick", "window.broken=3"); document.body.append(d); d.click(); });
+  ok(!(await page.evaluate(() => window.broken)) && page.faults.some((f) => f.includes("Content Security Policy")), "the policy stops scripts that are added");
+  await page.evaluate(() => { location.hash = "view=functions&focus=%5B&time=x,y&thread=%3Cb%3E&cpu=-9&sort=__proto__&zoom=%00&node=constructor&fn=nothing"; });
+  await page.waitForTimeout(50);
+  await show(page, "function");
+  ok(!page.faults.some((f) => f.startsWith("error ") && !f.includes("Content Security")), "a broken hash breaks nothing", page.faults.join("\n"));
+  await page.context().close();
+}
+
+async function fast(data) {
+  const file = put("large.html", data);
+  const page = await open(file);
+  await page.waitForSelector("nav a");
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? performance.now());
+  console.log(`# ${data.cube.cells.length} cells, first paint after ${paint.toFixed(0)} ms`);
+  for (const [what, h] of [["functions", "view=functions&cpu=1"], ["functions", "view=functions&time=0.5,2"], ["functions", "view=functions&focus=function_1"], ["flame", "view=flame&hide=function_2"], ["time", "view=time&thread=100/101"]]) {
+    const ms = [];
+    for (let i = 0; i < 3; i++) {
+      await page.evaluate((x) => { location.hash = x; }, `${h}&search=${i || ""}`);
+      await page.waitForTimeout(250);
+      ms.push(Number(await page.$eval("main", (m) => m.dataset.ms)));
+    }
+    console.log(`# ${h}: ${ms.join(" ")} ms`);
+    ok(Math.min(...ms) < 400, `${what}: answers a filter soon`, ms);
+  }
+  ok(!page.faults.length, "large: no console error", page.faults.join("\n"));
+  await page.context().close();
+}
+
+async function manyRows() {
+  const data = samplePage({ functions: 100000, chains: 2000, cells: 10 });
+  const page = await open(put("rows.html", data));
+  await show(page, "functions");
+  const began = Date.now();
+  await page.keyboard.press("G");
+  await page.waitForSelector("tr.at[data-i='99999']");
+  ok((await page.$$("main .gridbox:first-of-type tbody tr")).length < 200, `100,000 rows: only those in sight are in the page; the last one after ${Date.now() - began} ms`);
+  ok(!page.faults.length, "100,000 rows: no console error", page.faults.join("\n"));
+  const code = await open(put("code.html", samplePage({ instructions: 100000 })));
+  await show(code, "function");
+  await code.keyboard.press("G");
+  await code.waitForSelector("tr.at[data-i='99999']");
+  console.log(`# 100,000 instructions are drawn in ${await code.$eval("main", (m) => m.dataset.ms)} ms`);
+  ok(!code.faults.length, "100,000 instructions: no console error", code.faults.join("\n"));
+  await page.context().close();
+  await code.context().close();
+}
+
+async function withoutScripts(file) {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(file);
+  ok((await page.textContent("body")).trim().length > 20, "without scripts there is a text");
+  await context.close();
+}
+
+try {
+  if (process.argv.length > 2) {
+    for (const f of process.argv.slice(2)) {
+      await everyView(f, pathToFileURL(f).href);
+      await accessible(f, pathToFileURL(f).href);
+      await withoutScripts(pathToFileURL(f).href);
+    }
+  } else {
+    const data = samplePage({ diff: true });
+    const file = put("all.html", data);
+    await everyView("all", file);
+    await everyView("time only", put("time.html", samplePage({ lbr: false, account: false, tree: false })));
+    await everyView("no cube", put("plain.html", samplePage({ cube: false })));
+    await everyView("no time", put("notime.html", samplePage({ time: false })));
+    await everyView("many threads", put("threads.html", samplePage({ threads: 300, cpus: 128 })));
+    await everyView("one function", put("one.html", samplePage({ functions: 1, chains: 1, cells: 3 })));
+    await keys(file);
+    await filters(file, samplePage({ diff: true }));
+    await hostile(file);
+    await accessible("all", file);
+    await fast(samplePage({ functions: 5000, chains: 30000, cells: 300000, threads: 64, cpus: 16, bins: 480 }));
+    await manyRows();
+    await withoutScripts(file);
+  }
+} catch (e) {
+  ok(false, "the test itself", e.stack);
+}
+console.log(`1..${n}`);
+await browser.close();
+rmSync(dir, { recursive: true });
+process.exit(failed ? 1 : 0);
