@@ -62,6 +62,11 @@ static const char *const libraries[] = {
 #else
 	"no graphs as SVG (Graphviz)",
 #endif
+#if HAVE_NCURSES
+	"browse",
+#else
+	"no browse (ncurses)",
+#endif
 };
 
 static int finish(FILE *to, int code)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/browse/browse.h"
+
+#include <unistd.h>
+
+#include "cli/browse/screen.h"
+
+enum { INDEX_ROWS = 50000 }; /* indexed before a key is looked for */
+
+enum result_id browse_result(size_t number)
+{
+	/* those that people look at first have the lower numbers */
+	static const enum result_id first[] = {
+		RESULT_FUNCTIONS, RESULT_CALLEES, RESULT_CALLERS,   RESULT_BRANCHES, RESULT_ACCOUNT,
+		RESULT_BLOCKS,	  RESULT_CALLS,	  RESULT_REGISTERS, RESULT_INFO,
+	};
+
+	return number < sizeof(first) / sizeof(*first) ? first[number] : RESULT_COUNT;
+}
+
+struct browse_view *browse_top(const struct browse *b)
+{
+	return b->stack.v[b->stack.n - 1];
+}
+
+struct browse_tab *browse_tab(struct browse *b)
+{
+	struct err err = ERR_INIT;
+	struct browse_tab *x = browse_view_tab(browse_top(b), b->columns, b->style.ascii, &err);
+
+	if (!x)
+		browse_say(b, &err);
+	return x;
+}
+
+void browse_say(struct browse *b, const struct err *why)
+{
+	(void)snprintf(b->message, sizeof(b->message), "%.300s%s%.200s", why->what,
+		       *why->hint ? ": " : "", why->hint);
+}
+
+int browse_open(struct browse *b, struct cli *cli, const char *path, struct err *err)
+{
+	struct browse_view *v;
+
+	*b = (struct browse){ .cli = cli, .path = path, .style = cli_style(cli, STDOUT_FILENO) };
+	if (sources_open(&b->sources, cli, path, err) ||
+	    browse_view_open(&v, b->sources.v.v[0], RESULT_FUNCTIONS, NULL, err))
+		return -1;
+	if (!vec_push(&b->stack, v))
+		return 0;
+	browse_view_close(v);
+	return err_nomem(err);
+}
+
+/* A table that does not know its length is counted while nobody types. */
+static bool counts(struct browse *b)
+{
+	struct browse_tab *x = browse_tab(b);
+	struct err err = ERR_INIT;
+	bool all = true;
+
+	if (x && pager_index(x->pager, INDEX_ROWS, &all, &err))
+		browse_say(b, &err);
+	return !all && err.code == ERR_NONE;
+}
+
+int browse_run(struct browse *b, struct err *err)
+{
+	if (screen_open(b->style.colour, err))
+		return -1;
+	while (!b->ended) {
+		bool more = counts(b);
+		int key;
+
+		browse_draw(b);
+		key = screen_key(more ? 0 : -1);
+		if (key == SCREEN_NONE && !more)
+			break; /* the terminal is gone */
+		if (key != SCREEN_NONE)
+			browse_key(b, key);
+	}
+	screen_close();
+	return 0;
+}
+
+void browse_close(struct browse *b)
+{
+	while (b->stack.n)
+		browse_view_close(b->stack.v[--b->stack.n]);
+	vec_free(&b->stack);
+	sources_close(&b->sources);
+}

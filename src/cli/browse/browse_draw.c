@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The picture: the results; the tables of this one; heads; rows; what a row has no room for, or a
+ * message; the state.
+ */
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/browse/browse.h"
+#include "cli/browse/browse_pages.h"
+#include "cli/browse/screen.h"
+
+enum { ABOVE = 2, BELOW = 2 }; /* lines, heads apart */
+
+static unsigned put(unsigned line, unsigned at, const char *text, enum ink ink, bool reversed,
+		    bool ascii)
+{
+	struct buf safe = BUF_INIT;
+	unsigned lines, columns;
+	size_t width;
+
+	screen_size(&lines, &columns);
+	text_put_safe(&safe, text, ascii);
+	width = text_width(buf_str(&safe));
+	if (at < columns && at + width > columns) {
+		struct buf cut = BUF_INIT;
+
+		text_put_fit(&cut, buf_str(&safe), columns - at, TEXT_LEFT, false, ascii);
+		screen_put(line, at, buf_str(&cut), ink, reversed);
+		buf_free(&cut);
+	} else {
+		screen_put(line, at, buf_str(&safe), ink, reversed);
+	}
+	buf_free(&safe);
+	return at + (unsigned)width;
+}
+
+/* ---- above the rows -------------------------------------------------------------------------- */
+
+static void draw_results(struct browse *b)
+{
+	const struct browse_view *v = browse_top(b);
+	const struct source *s = b->sources.v.v[0];
+	unsigned at = 1;
+	bool among = false;
+
+	for (size_t i = 0; i < BROWSE_RESULTS; i++) {
+		enum result_id id = browse_result(i);
+		bool here = v->source && v->id == id && !v->source->by_thread;
+		char text[64];
+
+		if (id == RESULT_COUNT || !results_able(s->all, id))
+			continue;
+		among |= here;
+		(void)snprintf(text, sizeof(text), "%zu %s", i + 1, result_kinds[id].name);
+		at = put(0, at, text, here ? INK_BOLD : INK_DIM, here, b->style.ascii) + 2;
+	}
+	if (!among)
+		(void)put(0, at, v->title, INK_BOLD, true, b->style.ascii);
+}
+
+/* Those at the left go where the one at hand has no room. */
+static void draw_tables(struct browse *b)
+{
+	const struct browse_view *v = browse_top(b);
+	unsigned at = 1;
+	size_t from = 0, used = 1;
+
+	for (size_t i = 0; i <= v->at; i++)
+		for (used += strlen(v->tab.v[i]->name) + 2; used > b->columns && from < i; from++)
+			used -= strlen(v->tab.v[from]->name) + 2;
+	for (size_t i = from; i < v->tab.n && at < b->columns; i++)
+		at = put(1, at, v->tab.v[i]->name, i == v->at ? INK_BOLD : INK_DIM, i == v->at,
+			 b->style.ascii) +
+		     2;
+}
+
+static void draw_heads(struct browse *b, struct browse_tab *x)
+{
+	struct buf word = BUF_INIT;
+
+	for (unsigned line = 0; line < x->sheet.heads; line++) {
+		for (size_t i = 0; i < x->sheet.n; i++) {
+			const struct sheet_column *c = &x->sheet.on[i];
+
+			buf_reset(&word);
+			sheet_head(&x->sheet, &word, &x->table, i, line);
+			screen_put(ABOVE + line, c->at, buf_str(&word), INK_BOLD, false);
+			if (c->column == x->sort && line + 1 == x->sheet.heads)
+				screen_put(ABOVE + line, c->at - 1,
+					   b->style.ascii ? (x->reverse ? "^" : "v")
+					   : x->reverse	  ? "\xe2\x96\xb4"
+							  : "\xe2\x96\xbe",
+					   INK_BOLD, false);
+		}
+	}
+	buf_free(&word);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void draw_row(struct browse *b, struct browse_tab *x, size_t line, const struct table_row *r)
+{
+	unsigned at = b->rows_at + (unsigned)(line - x->top);
+	struct buf word = BUF_INIT;
+
+	for (size_t i = 0; i < x->sheet.n; i++) {
+		enum ink ink;
+
+		buf_reset(&word);
+		ink = sheet_cell(&x->sheet, &word, x->pager, i, line, r);
+		screen_put(at, x->sheet.on[i].at, buf_str(&word), ink, false);
+	}
+	if (line == x->line)
+		screen_bar(at);
+	buf_free(&word);
+}
+
+static void keep_in_sight(struct browse *b, struct browse_tab *x)
+{
+	bool all;
+	size_t lines = pager_lines(x->pager, &all);
+
+	if (x->line >= lines && all)
+		x->line = lines ? lines - 1 : 0;
+	if (x->line < x->top)
+		x->top = x->line;
+	if (b->rows && x->line >= x->top + b->rows)
+		x->top = x->line - b->rows + 1;
+	if (all && x->top + b->rows > lines)
+		x->top = lines > b->rows ? lines - b->rows : 0;
+}
+
+static int draw_rows(struct browse *b, struct browse_tab *x, struct err *err)
+{
+	struct table_row r = { 0 };
+	int rc = 1;
+
+	for (unsigned i = 0; i < b->rows && rc > 0; i++) {
+		rc = pager_row(x->pager, x->top + i, &r, err);
+		if (rc > 0)
+			draw_row(b, x, x->top + i, &r);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int draw_table(struct browse *b, struct browse_tab *x, struct err *err)
+{
+	enum { FIRST = 100 }; /* rows are measured beside those in sight */
+
+	keep_in_sight(b, x);
+	if (sheet_measure(&x->sheet, x->pager, 0, FIRST, err) ||
+	    sheet_measure(&x->sheet, x->pager, x->top, b->lines, err))
+		return -1;
+	sheet_arrange(&x->sheet, x->pager, b->columns);
+	b->rows_at = ABOVE + x->sheet.heads;
+	b->rows = b->lines > b->rows_at + BELOW ? b->lines - b->rows_at - BELOW : 0;
+	keep_in_sight(b, x);
+	draw_heads(b, x);
+	return draw_rows(b, x, err);
+}
+
+/* ---- below them ------------------------------------------------------------------------------ */
+
+static void put_place(struct buf *out, const struct browse_tab *x)
+{
+	bool all;
+	size_t lines = pager_lines(x->pager, &all);
+	char a[NUM_MAX], n[NUM_MAX];
+
+	buf_printf(out, "%s of %s%s", num_exact(a, lines ? x->line + 1 : 0), num_exact(n, lines),
+		   all ? "" : "+");
+	if (x->sheet.out)
+		buf_printf(out, "  %s%zu more column%s", x->sheet.left ? "<" : "", x->sheet.out,
+			   x->sheet.out == 1 ? " >" : "s >");
+}
+
+/* The file is cut before what was lost is. */
+static void draw_state(struct browse *b, const struct browse_view *v, const struct browse_tab *x)
+{
+	struct buf right = BUF_INIT, left = BUF_INIT, line = BUF_INIT;
+	size_t room;
+
+	if (x)
+		put_place(&right, x);
+	if (v->d) {
+		buf_puts(&right, "  ");
+		page_put_losses(&right, v->d);
+		if (v->d->note.n)
+			buf_printf(&right, "  %zu note%s", v->d->note.n,
+				   v->d->note.n == 1 ? "" : "s");
+	}
+	buf_puts(&right, "  ? keys ");
+	if (v->source && v->source->tid != SOURCE_ALL)
+		buf_printf(&right, " thread %s ", v->source->text);
+	room = text_width(buf_str(&right)) + 2 < b->columns
+		       ? b->columns - text_width(buf_str(&right)) - 2
+		       : 0;
+	buf_puts(&left, b->path);
+	buf_putc(&line, ' ');
+	if (text_width(buf_str(&left)) > room) {
+		struct buf safe = BUF_INIT;
+
+		text_put_safe(&safe, b->path, b->style.ascii);
+		text_put_fit(&line, buf_str(&safe), room, TEXT_LEFT, true, b->style.ascii);
+		buf_free(&safe);
+	} else {
+		text_put_safe_fit(&line, buf_str(&left), room, b->style.ascii);
+	}
+	buf_putc(&line, ' ');
+	buf_puts(&line, buf_str(&right));
+	(void)put(b->lines - 1, 0, buf_str(&line), INK_PLAIN, false, b->style.ascii);
+	screen_bar(b->lines - 1);
+	buf_free(&left);
+	buf_free(&right);
+	buf_free(&line);
+}
+
+/* In as many lines as it takes, over the last rows. */
+static void draw_message(struct browse *b)
+{
+	struct buf safe = BUF_INIT, lines = BUF_INIT;
+	char *save = NULL, *line;
+	unsigned n = 1, at;
+
+	text_put_safe(&safe, b->message, b->style.ascii);
+	text_put_wrapped(&lines, buf_str(&safe), 0, b->columns > 2 ? b->columns - 2 : 0);
+	for (size_t i = 0; i < lines.len; i++)
+		n += lines.s[i] == '\n';
+	at = b->lines > n + 1 ? b->lines - 1 - n : 0;
+	line = lines.failed || !lines.len ? NULL : strtok_r(lines.s, "\n", &save);
+	for (; line && at + 1 < b->lines; line = strtok_r(NULL, "\n", &save), at++) {
+		screen_clear(at);
+		(void)put(at, 1, line, INK_BOLD, false, b->style.ascii);
+	}
+	buf_free(&safe);
+	buf_free(&lines);
+}
+
+static void draw_detail(struct browse *b, struct browse_view *v)
+{
+	struct buf text = BUF_INIT;
+
+	if (b->lines < 2)
+		return;
+	if (*b->message) {
+		draw_message(b);
+		return;
+	}
+	browse_view_detail(v, &text);
+	for (size_t i = 0; i < text.len; i++)
+		text.s[i] = text.s[i] == '\t' ? ' ' : text.s[i];
+	(void)put(b->lines - 2, 1, buf_str(&text) + strspn(buf_str(&text), " "), INK_DIM, false,
+		  b->style.ascii);
+	buf_free(&text);
+}
+
+void browse_draw(struct browse *b)
+{
+	struct browse_view *v = browse_top(b);
+	struct browse_tab *x;
+	struct err err = ERR_INIT;
+
+	screen_size(&b->lines, &b->columns);
+	screen_begin();
+	x = browse_tab(b);
+	draw_results(b);
+	draw_tables(b);
+	if (x && draw_table(b, x, &err))
+		browse_say(b, &err);
+	draw_detail(b, v);
+	draw_state(b, v, x);
+	screen_end();
+}
+
+bool browse_prompt(struct browse *b, const char *lead, char *text, size_t size)
+{
+	size_t len = 0;
+
+	*text = 0;
+	for (;;) {
+		unsigned at, line = b->lines > 1 ? b->lines - 2 : 0;
+		int key;
+
+		browse_draw(b);
+		screen_clear(line);
+		at = put(line, 1, lead, INK_BOLD, false, b->style.ascii);
+		at = put(line, at, text, INK_PLAIN, false, b->style.ascii);
+		screen_cursor(line, at < b->columns ? at : b->columns - 1);
+		screen_end();
+		key = screen_key(-1);
+		if (key == SCREEN_ENTER)
+			return true;
+		if (key == SCREEN_ESCAPE || key == SCREEN_NONE || (key == SCREEN_BACK && !len))
+			return false;
+		if (key == SCREEN_BACK)
+			while (len && ((unsigned char)text[--len] & 0xc0) == 0x80)
+				;
+		else if (key == 21) /* Ctrl-U */
+			len = 0;
+		else if (key >= ' ' && key < 256 && len + 1 < size)
+			text[len++] = (char)key;
+		text[len] = 0;
+	}
+}

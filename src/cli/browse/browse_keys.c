@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the keys of keys.def do.
+ */
+#include <string.h>
+
+#include "cli/browse/browse.h"
+#include "cli/browse/screen.h"
+
+enum { FIND_ROWS = 20000 }; /* searched before a key is looked for */
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+static void move_by(struct browse_tab *x, long by)
+{
+	struct table_row r;
+	size_t to = by < 0 && x->line < (size_t)-by ? 0 : x->line + (size_t)by;
+	bool all;
+
+	if (pager_row(x->pager, to, &r, NULL) > 0) {
+		x->line = to;
+	} else {
+		to = pager_lines(x->pager, &all);
+		x->line = to ? to - 1 : 0;
+	}
+}
+
+static void down(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	move_by(x, 1);
+}
+
+static void up(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	move_by(x, -1);
+}
+
+static void page_down(struct browse *b, struct browse_tab *x)
+{
+	x->top += b->rows;
+	move_by(x, b->rows);
+}
+
+static void page_up(struct browse *b, struct browse_tab *x)
+{
+	x->top -= x->top < b->rows ? x->top : b->rows;
+	move_by(x, -(long)b->rows);
+}
+
+static void first(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	x->line = 0;
+}
+
+static void last(struct browse *b, struct browse_tab *x)
+{
+	struct err err = ERR_INIT;
+	bool all;
+	size_t n;
+
+	if (pager_index(x->pager, SIZE_MAX, &all, &err))
+		browse_say(b, &err);
+	n = pager_lines(x->pager, &all);
+	x->line = n ? n - 1 : 0;
+}
+
+static void wheel_down(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	move_by(x, 3);
+}
+
+static void wheel_up(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	move_by(x, -3);
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+/* `under`: on what is seen; else in its place. */
+static void show_view(struct browse *b, struct source *s, enum result_id id, const char *function,
+		      bool under)
+{
+	struct browse_view *v;
+	struct err err = ERR_INIT;
+
+	(void)snprintf(b->message, sizeof(b->message), "reading ...");
+	browse_draw(b);
+	b->message[0] = 0;
+	if (browse_view_open(&v, s, id, function, &err)) {
+		browse_say(b, &err);
+		return;
+	}
+	while (!under && b->stack.n)
+		browse_view_close(b->stack.v[--b->stack.n]);
+	if (!vec_push(&b->stack, v))
+		return;
+	browse_view_close(v);
+	(void)err_nomem(&err);
+	browse_say(b, &err);
+}
+
+static void back(struct browse *b, struct browse_tab *x)
+{
+	(void)x;
+	if (b->stack.n > 1)
+		browse_view_close(b->stack.v[--b->stack.n]);
+}
+
+static void quit(struct browse *b, struct browse_tab *x)
+{
+	(void)x;
+	b->ended = true;
+}
+
+static void back_or_quit(struct browse *b, struct browse_tab *x)
+{
+	if (b->stack.n > 1)
+		back(b, x);
+	else
+		quit(b, x);
+}
+
+static void help(struct browse *b, struct browse_tab *x)
+{
+	struct browse_view *v;
+	struct err err = ERR_INIT;
+
+	(void)x;
+	if (!browse_top(b)->d)
+		return;
+	if (browse_view_keys(&v, &err) || vec_push(&b->stack, v)) {
+		(void)err_nomem(&err);
+		browse_say(b, &err);
+	}
+}
+
+static struct source *source_here(const struct browse *b)
+{
+	for (size_t i = b->stack.n; i-- > 0;)
+		if (b->stack.v[i]->source && !b->stack.v[i]->source->by_thread)
+			return b->stack.v[i]->source;
+	return b->sources.v.v[0];
+}
+
+static void show_result(struct browse *b, size_t number)
+{
+	enum result_id id = browse_result(number);
+
+	if (id != RESULT_COUNT)
+		show_view(b, source_here(b), id, NULL, false);
+}
+
+/* The next one up or down that the recording has. */
+static void step_result(struct browse *b, int by)
+{
+	const struct source *s = source_here(b);
+	size_t at = 0, n = 0;
+
+	while (browse_result(n) != RESULT_COUNT)
+		n++;
+	while (at < n && browse_result(at) != b->stack.v[0]->id)
+		at++;
+	for (size_t i = 0; i < n; i++) {
+		at = by > 0 ? (at + 1) % n : (at + n - 1) % n;
+		if (results_able(s->all, browse_result(at)))
+			break;
+	}
+	show_result(b, at);
+}
+
+static void next_result(struct browse *b, struct browse_tab *x)
+{
+	(void)x;
+	step_result(b, 1);
+}
+
+static void previous_result(struct browse *b, struct browse_tab *x)
+{
+	(void)x;
+	step_result(b, -1);
+}
+
+static void next_table(struct browse *b, struct browse_tab *x)
+{
+	struct browse_view *v = browse_top(b);
+
+	(void)x;
+	v->at = (v->at + 1) % v->tab.n;
+}
+
+static void previous_table(struct browse *b, struct browse_tab *x)
+{
+	struct browse_view *v = browse_top(b);
+
+	(void)x;
+	v->at = (v->at + v->tab.n - 1) % v->tab.n;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void no_function(struct browse *b)
+{
+	(void)snprintf(b->message, sizeof(b->message), "this row is of no function");
+}
+
+static void annotate(struct browse *b, struct browse_tab *x)
+{
+	struct buf name = BUF_INIT;
+
+	if (!browse_top(b)->d || !browse_tab_function(x, &name))
+		no_function(b);
+	else
+		show_view(b, source_here(b), RESULT_ANNOTATE, buf_str(&name), true);
+	buf_free(&name);
+}
+
+/* Goes to the row of a name: with callers first, functions are the roots. */
+static void find_name(struct browse_tab *x, const char *name)
+{
+	struct buf here = BUF_INIT;
+	size_t was = x->line;
+	bool all, found = false;
+
+	for (x->line = 0; !found && x->line < pager_lines(x->pager, &all);) {
+		buf_reset(&here);
+		found = browse_tab_name(x, &here) && !strcmp(buf_str(&here), name);
+		x->line += !found;
+	}
+	x->line = found ? x->line : was;
+	buf_free(&here);
+}
+
+static void callers(struct browse *b, struct browse_tab *x)
+{
+	struct buf name = BUF_INIT;
+	size_t n = b->stack.n;
+
+	if (!browse_top(b)->d || !browse_tab_name(x, &name)) {
+		no_function(b);
+	} else {
+		show_view(b, source_here(b), RESULT_CALLERS, NULL, true);
+		x = b->stack.n > n ? browse_tab(b) : NULL;
+		if (x) {
+			pager_fold_all(x->pager, false);
+			find_name(x, buf_str(&name));
+			pager_unfold_first(x->pager, x->line);
+			x->top = x->line;
+		}
+	}
+	buf_free(&name);
+}
+
+static void thread(struct browse *b, struct browse_tab *x)
+{
+	struct err err = ERR_INIT;
+	struct browse_view *v = browse_top(b);
+	struct source *s;
+	enum result_id id = v->source && !v->source->by_thread && v->id != RESULT_ANNOTATE
+				    ? v->id
+				    : RESULT_FUNCTIONS;
+	uint64_t tid;
+	bool one = v->d && browse_tab_number(x, "tid", &tid);
+
+	(void)snprintf(b->message, sizeof(b->message), "reading ...");
+	browse_draw(b);
+	b->message[0] = 0;
+	s = sources_get(&b->sources, one ? tid : SOURCE_ALL, !one, &err);
+	if (!s)
+		browse_say(b, &err);
+	else
+		show_view(b, s, one ? id : RESULT_FUNCTIONS, NULL, true);
+}
+
+/* ---- trees ----------------------------------------------------------------------------------- */
+
+static void unfold(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	if (pager_place(x->pager, x->line).opens && !pager_place(x->pager, x->line).open)
+		pager_fold(x->pager, x->line, true);
+	else if (pager_is_tree(x->pager))
+		move_by(x, 1);
+}
+
+static void fold(struct browse *b, struct browse_tab *x)
+{
+	struct pager_place at = pager_place(x->pager, x->line);
+	size_t above;
+
+	(void)b;
+	if (at.opens && at.open) {
+		pager_fold(x->pager, x->line, false);
+		return;
+	}
+	above = pager_parent(x->pager, x->line);
+	if (above != PAGER_NO_LINE)
+		x->line = above;
+}
+
+static void unfold_all(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	pager_fold_all(x->pager, true);
+}
+
+static void fold_all(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	pager_fold_all(x->pager, false);
+	x->line = 0;
+}
+
+static void enter(struct browse *b, struct browse_tab *x)
+{
+	struct pager_place at = pager_place(x->pager, x->line);
+	struct browse_view *v = browse_top(b);
+
+	if (at.opens)
+		pager_fold(x->pager, x->line, !at.open);
+	else if (v->source && v->source->by_thread)
+		thread(b, x);
+	else if (v->d && v->id != RESULT_ANNOTATE)
+		annotate(b, x);
+}
+
+/* ---- searching ------------------------------------------------------------------------------- */
+
+static void find(struct browse *b, struct browse_tab *x, bool backwards)
+{
+	struct err err = ERR_INIT;
+	enum pager_found found;
+	size_t line;
+
+	if (!*b->found) {
+		(void)snprintf(b->message, sizeof(b->message), "nothing was searched for yet: /");
+		return;
+	}
+	if (pager_find(x->pager, b->found, x->line, backwards, sheet_not_flags(&x->sheet), &err)) {
+		browse_say(b, &err);
+		return;
+	}
+	while ((found = pager_find_step(x->pager, FIND_ROWS, &line)) == PAGER_MORE) {
+		if (screen_waiting()) {
+			(void)snprintf(b->message, sizeof(b->message), "search given up at %.0f %%",
+				       100 * pager_find_done(x->pager));
+			return;
+		}
+		(void)snprintf(b->message, sizeof(b->message), "searching ... %.0f %%",
+			       100 * pager_find_done(x->pager));
+		browse_draw(b);
+	}
+	b->message[0] = 0;
+	if (found == PAGER_FOUND)
+		x->line = line;
+	else
+		(void)snprintf(b->message, sizeof(b->message), "not found: %s", b->found);
+}
+
+static void search(struct browse *b, struct browse_tab *x)
+{
+	char text[sizeof(b->found)];
+
+	if (!browse_prompt(b, "/", text, sizeof(text)))
+		return;
+	if (*text)
+		(void)snprintf(b->found, sizeof(b->found), "%s", text);
+	find(b, x, false);
+}
+
+static void search_next(struct browse *b, struct browse_tab *x)
+{
+	find(b, x, false);
+}
+
+static void search_previous(struct browse *b, struct browse_tab *x)
+{
+	find(b, x, true);
+}
+
+/* ---- order and columns ----------------------------------------------------------------------- */
+
+static void sort_by(struct browse *b, struct browse_tab *x, size_t column, bool reverse)
+{
+	struct err err = ERR_INIT;
+
+	if (pager_sort(x->pager, column, reverse, &err)) {
+		browse_say(b, &err);
+		return;
+	}
+	x->sort = column;
+	x->reverse = reverse;
+	x->line = x->top = 0;
+}
+
+/* From the one that it is sorted by to the next on the screen; behind the last to the table's own
+ * order. */
+static void sort(struct browse *b, struct browse_tab *x)
+{
+	size_t at = 0;
+
+	while (x->sort != PAGER_UNSORTED && at < x->sheet.n && x->sheet.on[at].column != x->sort)
+		at++;
+	if (x->sort != PAGER_UNSORTED)
+		at++;
+	sort_by(b, x, at < x->sheet.n ? x->sheet.on[at].column : PAGER_UNSORTED, false);
+}
+
+static void sort_reverse(struct browse *b, struct browse_tab *x)
+{
+	if (x->sort == PAGER_UNSORTED)
+		sort(b, x);
+	sort_by(b, x, x->sort, !x->reverse);
+}
+
+static void scroll_right(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	if (x->sheet.out > x->sheet.left && x->sheet.n)
+		x->sheet.left++;
+}
+
+static void scroll_left(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	x->sheet.left -= x->sheet.left > 0;
+}
+
+static void columns(struct browse *b, struct browse_tab *x)
+{
+	(void)b;
+	x->sheet = (struct sheet){ .ascii = x->sheet.ascii, .all = !x->sheet.all };
+}
+
+static void reset(struct browse *b, struct browse_tab *x)
+{
+	struct err err = ERR_INIT;
+
+	if (browse_tab_reset(x, &err)) {
+		browse_say(b, &err);
+		return;
+	}
+	if (source_here(b)->tid != SOURCE_ALL)
+		show_view(b, b->sources.v.v[0], browse_top(b)->source ? b->stack.v[0]->id : 0, NULL,
+			  false);
+}
+
+/* ---- the mouse ------------------------------------------------------------------------------- */
+
+static void click_head(struct browse *b, struct browse_tab *x, unsigned column)
+{
+	for (size_t i = x->sheet.n; i-- > 0;)
+		if (column + 1 >= x->sheet.on[i].at) {
+			bool again = x->sort == x->sheet.on[i].column;
+
+			sort_by(b, x, x->sheet.on[i].column, again && !x->reverse);
+			return;
+		}
+}
+
+static void click(struct browse *b, struct browse_tab *x)
+{
+	unsigned line, column;
+	size_t was = x->line, to;
+
+	screen_clicked(&line, &column);
+	if (line >= 2 && line < b->rows_at) {
+		click_head(b, x, column);
+	} else if (line >= b->rows_at && line < b->rows_at + b->rows) {
+		to = x->top + line - b->rows_at;
+		move_by(x, (long)to - (long)x->line);
+		if (to == was)
+			enter(b, x);
+	}
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static const struct {
+	int key;
+	void (*press)(struct browse *b, struct browse_tab *x);
+} keys[] = {
+#define KEY(key, called, does, function) { key, function },
+#include "cli/browse/keys.def"
+#undef KEY
+};
+
+void browse_key(struct browse *b, int key)
+{
+	struct browse_tab *x = browse_tab(b);
+
+	b->message[0] = 0;
+	if (key == SCREEN_RESIZED) {
+		for (size_t i = 0; i < b->stack.n; i++)
+			browse_view_resized(b->stack.v[i]);
+		return;
+	}
+	if (key >= '1' && key <= '9') {
+		show_result(b, (size_t)(key - '1'));
+		return;
+	}
+	if (!x) {
+		back_or_quit(b, NULL);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].key == key) {
+			keys[i].press(b, x);
+			return;
+		}
+}

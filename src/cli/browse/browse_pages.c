@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/browse/browse_pages.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+
+/* ---- a table on its side --------------------------------------------------------------------- */
+
+static const struct table *of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* Rows are columns of the other table: at[0]. */
+static bool record_next(const struct table *t, struct table_row *r)
+{
+	size_t n;
+	const struct table_column *c = table_columns(of(t), &n);
+
+	for (r->at[0] += r->p != NULL; r->at[0] < n; r->at[0]++)
+		if (table_has(of(t), r->at[0], C_PEOPLE)) {
+			r->p = &c[r->at[0]];
+			return true;
+		}
+	return false;
+}
+
+TABLE_GET(record_head)
+{
+	(void)t;
+	(void)c;
+	table_put_head(out->scratch, r->p);
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_GET(record_value)
+{
+	struct table_row one = { 0 };
+	struct table_cell x;
+	struct buf scratch = BUF_INIT;
+
+	(void)c;
+	if (!table_next(of(t), &one))
+		return;
+	table_cell(&x, of(t), r->p, &one, &scratch);
+	cell_put(out->scratch, &x);
+	if (cell_has(&x) && ((const struct table_column *)r->p)->flags & C_ERROR) {
+		buf_putc(out->scratch, ' ');
+		cell_put_error(out->scratch, &x);
+	}
+	if (!cell_has(&x) && x.e.why)
+		buf_printf(out->scratch, " (%s)", x.e.why);
+	out->scratch->failed |= scratch.failed;
+	out->text = buf_str(out->scratch);
+	buf_free(&scratch);
+}
+
+TABLE_CELL(record_means, out->text = ((const struct table_column *)r->p)->means)
+TABLE_CELL(record_key, out->text = ((const struct table_column *)r->p)->key)
+
+static const struct table_column record_columns[] = {
+	COLUMN("head", "", T_TEXT, 0, "", .get = record_head),
+	COLUMN("key", "key", T_TEXT, C_DATA, "for programs", .get = record_key),
+	COLUMN("value", "value", T_TEXT, C_FLEX | C_CUT, "of this result", .get = record_value),
+	COLUMN("means", "means", T_TEXT, C_FLEX | C_CUT, "what it is", .get = record_means),
+};
+static const struct table_form record_form = { "record", NULL, 0, TABLE_COLUMNS(record_columns),
+					       .next = record_next };
+
+struct table page_record(const struct table *one)
+{
+	return (struct table){ .form = &record_form, .ctx = one };
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static const struct table_column line_columns[] = {
+	COLUMN("label", "", T_TEXT, 0, "", TABLE_FIELD(struct page_line, label)),
+	COLUMN("text", "", T_TEXT, C_FLEX | C_CUT, "", TABLE_FIELD(struct page_line, text)),
+};
+static const struct table_form lines_form = { "lines", NULL, 0, TABLE_COLUMNS(line_columns) };
+
+struct table page_nothing(void)
+{
+	return (struct table){ .form = &lines_form };
+}
+
+struct lines {
+	VEC(struct page_line) v;
+	struct arena *a;
+	unsigned width;
+	bool failed;
+};
+
+enum { LABEL = 14 }; /* about as wide as labels are, with what parts them */
+
+static void add_line(struct lines *l, const char *label, const char *text)
+{
+	const struct page_line x = { label, text };
+
+	l->failed |= !text || vec_push(&l->v, x);
+}
+
+/* In lines as wide as the screen. */
+static void add(struct lines *l, const char *label, const char *text)
+{
+	struct buf safe = BUF_INIT, wrapped = BUF_INIT;
+	char *save = NULL, *line;
+
+	text_put_safe(&safe, text, false);
+	text_put_wrapped(&wrapped, buf_str(&safe), 0,
+			 l->width > LABEL + 20 ? l->width - LABEL : 20);
+	buf_putc(&wrapped, '\n');
+	l->failed |= safe.failed | wrapped.failed;
+	line = wrapped.failed ? NULL : strtok_r(wrapped.s, "\n", &save);
+	for (; line; line = strtok_r(NULL, "\n", &save)) {
+		add_line(l, label, arena_strdup(l->a, line));
+		label = NULL;
+	}
+	buf_free(&safe);
+	buf_free(&wrapped);
+}
+
+static void each_loss(const struct document *d,
+		      void (*take)(void *ctx, const struct table_column *c, uint64_t n), void *ctx)
+{
+	struct buf scratch = BUF_INIT;
+	struct table_cell x;
+
+	for (size_t i = 0; i < d->table.n; i++) {
+		const struct table *t = &d->table.v[i];
+		struct table_row r = { 0 };
+		size_t n;
+		const struct table_column *c = table_columns(t, &n);
+
+		if (!(t->form->flags & TABLE_ONE) || !table_next(t, &r))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			if (!(c[k].flags & C_LOSS))
+				continue;
+			table_cell(&x, t, &c[k], &r, &scratch);
+			take(ctx, &c[k], x.none ? 0 : x.n);
+		}
+	}
+	buf_free(&scratch);
+}
+
+static void add_loss(void *ctx, const struct table_column *c, uint64_t n)
+{
+	struct lines *l = ctx;
+	char num[NUM_MAX];
+	const char *text;
+
+	if (!n)
+		return;
+	text = arena_printf(l->a, "%s: %s %s", c->key, num_exact(num, n), c->means);
+	l->failed |= !text;
+	if (text)
+		add(l, "lost", text);
+}
+
+int page_about(struct table *out, const struct document *d, unsigned width, struct arena *a,
+	       struct err *err)
+{
+	struct lines l = { .v = VEC_INIT, .a = a, .width = width };
+	struct page_line *v;
+
+	for (size_t i = 0; i < d->title.n; i++)
+		add(&l,
+		    d->title.v[i].label ? d->title.v[i].label
+		    : i			? ""
+					: "of",
+		    d->title.v[i].text);
+	for (size_t i = 0; i < d->fact.n; i++)
+		add(&l, d->fact.v[i].label, d->fact.v[i].text);
+	each_loss(d, add_loss, &l);
+	for (size_t i = 0; i < d->note.n; i++)
+		add(&l, "note", d->note.v[i]);
+	for (size_t i = 0; i < d->n_next; i++) {
+		const char *s = arena_printf(a, "%s  (%s)", d->next[i].command, d->next[i].why);
+
+		l.failed |= !s;
+		if (s)
+			add(&l, "next", s);
+	}
+	v = l.v.n ? arena_memdup(a, l.v.v, l.v.n * sizeof(*v)) : NULL;
+	*out = (struct table){ .form = &lines_form, .array = v, .stride = sizeof(*v), .n = l.v.n };
+	l.failed |= l.v.n && !v;
+	vec_free(&l.v);
+	return l.failed ? err_nomem(err) : 0;
+}
+
+struct losses {
+	struct buf *out;
+	size_t known, some;
+};
+
+static void put_loss(void *ctx, const struct table_column *c, uint64_t n)
+{
+	struct losses *l = ctx;
+	char num[NUM_MAX];
+
+	l->known++;
+	if (n)
+		buf_printf(l->out, "%s%s %s", l->some++ ? ", " : "", c->head, num_exact(num, n));
+}
+
+void page_put_losses(struct buf *out, const struct document *d)
+{
+	struct losses l = { .out = out };
+
+	each_loss(d, put_loss, &l);
+	if (l.known && !l.some)
+		buf_puts(out, "no losses");
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static const struct page_line keys[] = {
+	{ "1 ... 9", "results, as the first line numbers them" },
+#define KEY(key, called, does, function) { called, does },
+#include "cli/browse/keys.def"
+#undef KEY
+};
+
+static bool key_next(const struct table *t, struct table_row *r)
+{
+	(void)t;
+	for (; r->at[0] < sizeof(keys) / sizeof(*keys); r->at[0]++)
+		if (keys[r->at[0]].label) {
+			r->p = &keys[r->at[0]++];
+			return true;
+		}
+	return false;
+}
+
+static const struct table_column key_columns[] = {
+	COLUMN("key", "key", T_TEXT, 0, "", TABLE_FIELD(struct page_line, label)),
+	COLUMN("does", "does", T_TEXT, C_FLEX | C_CUT, "", TABLE_FIELD(struct page_line, text)),
+};
+static const struct table_form keys_form = { "keys", NULL, 0, TABLE_COLUMNS(key_columns),
+					     .next = key_next };
+
+struct table page_keys(void)
+{
+	return (struct table){ .form = &keys_form };
+}

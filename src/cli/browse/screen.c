@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/browse/screen.h"
+
+#include <curses.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+/* ---- as it was ------------------------------------------------------------------------------- */
+
+/* What a signal's handler needs, made beforehand: it may call almost nothing. */
+static struct {
+	struct termios modes;
+	char codes[256]; /* that end what initscr() and the mouse began */
+	size_t n_codes;
+	volatile sig_atomic_t open;
+	int saved_stderr, kept; /* -1: none */
+	SCREEN *screen;
+	bool colour;
+	unsigned click_line, click_column;
+} now = { .saved_stderr = -1, .kept = -1 };
+
+static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE };
+enum { N_ENDS = sizeof(ends) / sizeof(*ends) };
+static struct sigaction before[N_ENDS];
+
+static void restore_terminal(void)
+{
+	if (!now.open)
+		return;
+	now.open = 0;
+	if (write(STDOUT_FILENO, now.codes, now.n_codes) < 0)
+		errno = 0; /* it is gone */
+	(void)tcsetattr(STDOUT_FILENO, TCSANOW, &now.modes);
+	if (now.saved_stderr >= 0)
+		(void)dup2(now.saved_stderr, STDERR_FILENO);
+}
+
+static void put_back(int number)
+{
+	for (size_t i = 0; i < N_ENDS; i++)
+		if (ends[i] == number)
+			(void)sigaction(number, &before[i], NULL);
+}
+
+static void end_by_signal(int number)
+{
+	restore_terminal();
+	put_back(number);
+	(void)raise(number); /* is met once this handler has returned */
+}
+
+static void catch_signals(void)
+{
+	struct sigaction to = { .sa_handler = end_by_signal };
+
+	for (size_t i = 0; i < N_ENDS; i++) {
+		(void)sigaction(ends[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			(void)sigaction(ends[i], &to, NULL);
+	}
+}
+
+static void add_code(const char *name)
+{
+	const char *s = tigetstr(name);
+	size_t room = sizeof(now.codes) - now.n_codes, len;
+
+	if (!s || s == (const char *)-1) /* NOLINT: terminfo's "no such string" */
+		return;
+	len = strlen(s);
+	if (len >= room)
+		return;
+	memcpy(now.codes + now.n_codes, s, len);
+	now.n_codes += len;
+}
+
+static void make_codes(void)
+{
+	static const char mouse_off[] = "\033[?1000l\033[?1002l\033[?1006l";
+
+	now.n_codes = 0;
+	add_code("sgr0");
+	add_code("cnorm");
+	add_code("rmkx");
+	if (has_mouse()) {
+		memcpy(now.codes + now.n_codes, mouse_off, sizeof(mouse_off) - 1);
+		now.n_codes += sizeof(mouse_off) - 1;
+	}
+	add_code("rmcup");
+}
+
+/* ---- standard error -------------------------------------------------------------------------- */
+
+static void keep_stderr(void)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	now.kept = memfd_create("stderr", MFD_CLOEXEC);
+	now.saved_stderr = now.kept < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (now.saved_stderr >= 0)
+		(void)dup2(now.kept, STDERR_FILENO);
+}
+
+static void give_stderr(void)
+{
+	char text[4096];
+	ssize_t n;
+
+	if (now.saved_stderr >= 0) {
+		(void)dup2(now.saved_stderr, STDERR_FILENO);
+		(void)close(now.saved_stderr);
+		(void)lseek(now.kept, 0, SEEK_SET);
+		while ((n = read(now.kept, text, sizeof(text))) > 0)
+			if (fd_write_all(STDERR_FILENO, text, (size_t)n, "", NULL))
+				break;
+	}
+	if (now.kept >= 0)
+		(void)close(now.kept);
+	now.saved_stderr = now.kept = -1;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+int screen_able(struct err *err)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		(void)err_set(err, ERR_USAGE, "browse needs a terminal for input and output");
+	else if (!term || !*term || !strcmp(term, "dumb"))
+		(void)err_set(err, ERR_USAGE, "this terminal (TERM=%.40s) has no cursor to move",
+			      term ? term : "");
+	else
+		return 0;
+	return err_hint(err, "cyclade report shows the same, page by page");
+}
+
+static void begin_colours(void)
+{
+	now.colour = now.colour && has_colors();
+	if (!now.colour)
+		return;
+	(void)start_color();
+	(void)use_default_colors();
+	(void)init_pair(INK_HOT, COLOR_RED, -1);
+	(void)init_pair(INK_WARM, COLOR_YELLOW, -1);
+	(void)init_pair(INK_GOOD, COLOR_GREEN, -1);
+	(void)init_pair(INK_BAD, COLOR_RED, -1);
+}
+
+int screen_open(bool colour, struct err *err)
+{
+	if (tcgetattr(STDOUT_FILENO, &now.modes))
+		return err_sys(err, "terminal");
+	now.screen = newterm(NULL, stdout, stdin);
+	if (!now.screen) {
+		(void)err_set(err, ERR_UNSUPPORTED, "no description of the terminal TERM=%.40s",
+			      getenv("TERM"));
+		return err_hint(err, "install it (ncurses-term), or: cyclade report");
+	}
+	now.open = 1;
+	now.colour = colour;
+	(void)cbreak();
+	(void)noecho();
+	(void)nonl();
+	(void)keypad(stdscr, true);
+	(void)set_escdelay(25);
+	(void)mousemask(BUTTON1_CLICKED | BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED,
+			NULL);
+	(void)mouseinterval(0);
+	(void)curs_set(0);
+	begin_colours();
+	make_codes();
+	keep_stderr();
+	catch_signals();
+	return 0;
+}
+
+void screen_close(void)
+{
+	if (!now.screen)
+		return;
+	if (now.open) {
+		(void)endwin();
+		now.open = 0;
+		(void)tcsetattr(STDOUT_FILENO, TCSANOW, &now.modes);
+	}
+	for (size_t i = 0; i < N_ENDS; i++)
+		put_back(ends[i]);
+	delscreen(now.screen);
+	now.screen = NULL;
+	give_stderr();
+}
+
+/* ---- a picture ------------------------------------------------------------------------------- */
+
+void screen_size(unsigned *lines, unsigned *columns)
+{
+	*lines = LINES > 0 ? (unsigned)LINES : 1;
+	*columns = COLS > 0 ? (unsigned)COLS : 1;
+}
+
+void screen_begin(void)
+{
+	(void)erase();
+	(void)curs_set(0);
+}
+
+static attr_t attribute(enum ink ink)
+{
+	switch (ink) {
+	case INK_BOLD:
+		return A_BOLD;
+	case INK_DIM:
+		return A_DIM;
+	case INK_HOT:
+	case INK_WARM:
+	case INK_GOOD:
+	case INK_BAD:
+		return now.colour ? (attr_t)COLOR_PAIR(ink) : ink == INK_WARM ? A_NORMAL : A_BOLD;
+	case INK_PLAIN:
+		break;
+	}
+	return A_NORMAL;
+}
+
+void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed)
+{
+	attr_t a = attribute(ink) | (reversed ? A_REVERSE : 0);
+
+	if (line >= (unsigned)LINES || column >= (unsigned)COLS)
+		return;
+	(void)attrset((int)a);
+	/* the lower right corner cannot be written without an error, which means nothing */
+	(void)mvaddnstr((int)line, (int)column, text, -1);
+	(void)attrset(A_NORMAL);
+}
+
+void screen_bar(unsigned line)
+{
+	(void)mvchgat((int)line, 0, -1, A_REVERSE, 0, NULL);
+}
+
+void screen_clear(unsigned line)
+{
+	(void)move((int)line, 0);
+	(void)clrtoeol();
+}
+
+void screen_end(void)
+{
+	(void)refresh();
+}
+
+void screen_cursor(unsigned line, unsigned column)
+{
+	(void)curs_set(1);
+	(void)move((int)line, (int)column);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static int clicked(void)
+{
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return SCREEN_NONE;
+	if (e.bstate & BUTTON4_PRESSED)
+		return SCREEN_WHEEL_UP;
+	if (e.bstate & BUTTON5_PRESSED)
+		return SCREEN_WHEEL_DOWN;
+	if (e.y < 0 || e.x < 0)
+		return SCREEN_NONE;
+	now.click_line = (unsigned)e.y;
+	now.click_column = (unsigned)e.x;
+	return SCREEN_CLICK;
+}
+
+static const struct {
+	int curses, key;
+} keys[] = {
+	{ KEY_UP, SCREEN_UP },		{ KEY_DOWN, SCREEN_DOWN },
+	{ KEY_LEFT, SCREEN_LEFT },	{ KEY_RIGHT, SCREEN_RIGHT },
+	{ KEY_PPAGE, SCREEN_PAGE_UP },	{ KEY_NPAGE, SCREEN_PAGE_DOWN },
+	{ KEY_HOME, SCREEN_HOME },	{ KEY_END, SCREEN_END },
+	{ KEY_ENTER, SCREEN_ENTER },	{ '\r', SCREEN_ENTER },
+	{ '\n', SCREEN_ENTER },		{ KEY_BACKSPACE, SCREEN_BACK },
+	{ 127, SCREEN_BACK },		{ '\b', SCREEN_BACK },
+	{ KEY_BTAB, SCREEN_BACKTAB },	{ 27, SCREEN_ESCAPE },
+	{ KEY_RESIZE, SCREEN_RESIZED },
+};
+
+/* getch() has none where a signal came, too. */
+static bool is_gone(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+int screen_key(int ms)
+{
+	int c;
+
+	timeout(ms);
+	do {
+		c = getch();
+	} while (c == ERR && ms < 0 && !is_gone());
+	if (c == KEY_MOUSE)
+		return clicked();
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].curses == c)
+			return keys[i].key;
+	return c == ERR || c > 255 ? SCREEN_NONE : c;
+}
+
+void screen_clicked(unsigned *line, unsigned *column)
+{
+	*line = now.click_line;
+	*column = now.click_column;
+}
+
+bool screen_waiting(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;
+}

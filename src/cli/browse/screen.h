@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * screen - the terminal, as a grid of cells and a row of keys. The only file that knows ncurses.
+ *
+ *	screen_able(&err)	before anything is read: there is a terminal, and it can do this
+ *	screen_open(&err)
+ *	screen_begin(), screen_put() ..., screen_end()		a picture
+ *	screen_key(...)
+ *	screen_close()		the terminal is as it was
+ *
+ * However the program ends while the screen is open, the terminal is as it was: on SIGHUP, SIGINT,
+ * SIGQUIT, SIGTERM, and where it crashes. What is written to standard error meanwhile is kept and
+ * comes out after screen_close(), if standard error is the terminal. There is one screen.
+ */
+#ifndef CYCLADE_CLI_SCREEN_H
+#define CYCLADE_CLI_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "show/style.h"
+
+enum { /* keys that are no character */
+       SCREEN_NONE = 256,
+       SCREEN_UP,
+       SCREEN_DOWN,
+       SCREEN_LEFT,
+       SCREEN_RIGHT,
+       SCREEN_PAGE_UP,
+       SCREEN_PAGE_DOWN,
+       SCREEN_HOME,
+       SCREEN_END,
+       SCREEN_ENTER,
+       SCREEN_BACK,
+       SCREEN_BACKTAB,
+       SCREEN_ESCAPE,
+       SCREEN_RESIZED,
+       SCREEN_CLICK, /* screen_clicked() */
+       SCREEN_WHEEL_UP,
+       SCREEN_WHEEL_DOWN,
+};
+
+int screen_able(struct err *err) MUST_USE;
+int screen_open(bool colour, struct err *err) MUST_USE;
+void screen_close(void); /* also where it is not open */
+
+void screen_size(unsigned *lines, unsigned *columns);
+void screen_begin(void);
+/* A safe text; what does not fit into the line is left out. */
+void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed);
+/* The rest of the line behind what was put, in reverse. */
+void screen_bar(unsigned line);
+void screen_clear(unsigned line);
+void screen_end(void);
+void screen_cursor(unsigned line, unsigned column); /* shown there; hidden by screen_begin() */
+
+/* The next key, within so many ms; SCREEN_NONE: none was pressed. -1: for ever; the terminal is
+ * gone if that returns SCREEN_NONE. */
+int screen_key(int ms);
+void screen_clicked(unsigned *line, unsigned *column);
+bool screen_waiting(void); /* a key was pressed and not taken */
+
+#endif

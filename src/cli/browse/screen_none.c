@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * screen_none - of a build without ncurses: screen_able() says so, and nothing else is called.
+ */
+#include "cli/browse/screen.h"
+
+int screen_able(struct err *err)
+{
+	(void)err_set(err, ERR_UNSUPPORTED, "this cyclade was built without ncurses");
+	return err_hint(err, "cyclade report shows the same, page by page; to browse, build with "
+			     "libncurses-dev");
+}
+
+int screen_open(bool colour, struct err *err)
+{
+	(void)colour;
+	return screen_able(err);
+}
+
+void screen_close(void)
+{
+}
+
+void screen_size(unsigned *lines, unsigned *columns)
+{
+	*lines = *columns = 1;
+}
+
+void screen_begin(void)
+{
+}
+
+void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed)
+{
+	(void)line;
+	(void)column;
+	(void)text;
+	(void)ink;
+	(void)reversed;
+}
+
+void screen_bar(unsigned line)
+{
+	(void)line;
+}
+
+void screen_clear(unsigned line)
+{
+	(void)line;
+}
+
+void screen_end(void)
+{
+}
+
+void screen_cursor(unsigned line, unsigned column)
+{
+	(void)line;
+	(void)column;
+}
+
+int screen_key(int ms)
+{
+	(void)ms;
+	return SCREEN_NONE;
+}
+
+void screen_clicked(unsigned *line, unsigned *column)
+{
+	*line = *column = 0;
+}
+
+bool screen_waiting(void)
+{
+	return false;
+}

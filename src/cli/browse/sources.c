@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/browse/sources.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int begin(struct source *x, const struct sources *s, struct err *err)
+{
+	x->cli = *s->cli;
+	x->cli.arena = (struct arena)ARENA_INIT;
+	if (x->by_thread)
+		x->cli.opt.sort = "comm,pid,tid";
+	if (x->tid != SOURCE_ALL) {
+		x->text = arena_printf(&x->cli.arena, "%" PRIu64, x->tid);
+		if (!x->text)
+			return err_nomem(err);
+		x->cli.opt.only_tid = (struct text_list){ &x->text, 1 };
+	}
+	return results_open(&x->all, &x->cli, s->path, err);
+}
+
+static void end(struct source *x)
+{
+	results_close(x->all);
+	arena_free(&x->cli.arena);
+	free(x);
+}
+
+struct source *sources_get(struct sources *s, uint64_t tid, bool by_thread, struct err *err)
+{
+	struct source *x;
+
+	for (size_t i = 0; i < s->v.n; i++)
+		if (s->v.v[i]->tid == tid && s->v.v[i]->by_thread == by_thread)
+			return s->v.v[i];
+	x = calloc(1, sizeof(*x));
+	if (!x) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	x->tid = tid;
+	x->by_thread = by_thread;
+	if (!begin(x, s, err) && !vec_push(&s->v, x))
+		return x;
+	(void)err_nomem(err);
+	end(x);
+	return NULL;
+}
+
+int sources_open(struct sources *s, struct cli *cli, const char *path, struct err *err)
+{
+	*s = (struct sources){ .cli = cli, .path = path };
+	return sources_get(s, SOURCE_ALL, false, err) ? 0 : -1;
+}
+
+void sources_close(struct sources *s)
+{
+	for (size_t i = 0; i < s->v.n; i++)
+		end(s->v.v[i]);
+	vec_free(&s->v);
+}

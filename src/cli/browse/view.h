@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * view - a document that is looked at: its tables, and in each of them a place.
+ *
+ *	view_open(&v, title, source, id, function, &err)
+ *	tab = view_tab(v, &err)		the table at hand, with its pager
+ *	view_close(v)
+ *
+ * The tables are those of the document that have rows, its main one first, tables of one row on
+ * their side; then what it says beside them. A page of another kind (keys) has no document.
+ */
+#ifndef CYCLADE_CLI_BROWSE_VIEW_H
+#define CYCLADE_CLI_BROWSE_VIEW_H
+
+#include "cli/browse/sheet.h"
+#include "cli/browse/sources.h"
+
+struct browse_tab {
+	const char *name;
+	struct table table;
+	struct pager *pager; /* NULL: not looked at yet */
+	struct sheet sheet;
+	size_t top, line; /* of the screen, selected */
+	size_t sort;	  /* column; PAGER_UNSORTED */
+	bool reverse, about;
+};
+
+struct browse_view {
+	char *title;	       /* "functions", "annotate main" */
+	struct source *source; /* NULL: of none */
+	enum result_id id;
+	const struct document *d;
+	VEC(struct browse_tab *) tab;
+	size_t at; /* of tab */
+	struct arena a;
+};
+
+int browse_view_open(struct browse_view **out, struct source *source, enum result_id id,
+		     const char *function, struct err *err) MUST_USE;
+/* The keys. */
+int browse_view_keys(struct browse_view **out, struct err *err) MUST_USE;
+void browse_view_close(struct browse_view *v);
+/* The table at hand, ready to be shown in so many columns. NULL: *err says why not. */
+struct browse_tab *browse_view_tab(struct browse_view *v, unsigned width, bool ascii,
+				   struct err *err);
+/* The window has another width: texts are broken anew. */
+void browse_view_resized(struct browse_view *v);
+/* The table's own order, columns and first row again. */
+int browse_tab_reset(struct browse_tab *x, struct err *err) MUST_USE;
+
+/* The text of a row's column by its key, put to `out`, empty where it has none. */
+bool browse_tab_text(struct browse_tab *x, const char *key, struct buf *out);
+/* "DSO:FUNCTION" of the row at hand; false: it is of none. */
+bool browse_tab_function(struct browse_tab *x, struct buf *out);
+/* The function's name alone. */
+bool browse_tab_name(struct browse_tab *x, struct buf *out);
+bool browse_tab_number(struct browse_tab *x, const char *key, uint64_t *out);
+/* What there is no room for in the row: a name that is cut, an instruction's source line. */
+void browse_view_detail(struct browse_view *v, struct buf *out);
+
+#endif
