@@ -7,7 +7,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void child(int go, int told, char *const *argv, const sigset_t *mask)
+static int silence(unsigned flags)
+{
+	int fd = flags ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+	if (flags && fd < 0)
+		return -1;
+	if (flags & WORKLOAD_NO_INPUT && dup2(fd, STDIN_FILENO) < 0)
+		return -1;
+	if (flags & WORKLOAD_NO_OUTPUT &&
+	    (dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0))
+		return -1;
+	return 0;
+}
+
+static void child(int go, int told, char *const *argv, const sigset_t *mask, unsigned flags)
 {
 	char byte;
 	ssize_t n;
@@ -21,13 +35,15 @@ static void child(int go, int told, char *const *argv, const sigset_t *mask)
 	while (n < 0 && errno == EINTR);
 	if (n != 1) /* cancelled, or whoever prepared us is gone */
 		_exit(0);
-	execvp(argv[0], argv);
+	if (!silence(flags))
+		execvp(argv[0], argv);
 	e = errno;
 	n = write(told, &e, sizeof(e));
 	_exit(e == ENOENT ? 127 : 126);
 }
 
-int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask, struct err *err)
+int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask, unsigned flags,
+		     struct err *err)
 {
 	int go[2], told[2];
 
@@ -50,7 +66,7 @@ int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask
 	if (!w->pid) {
 		(void)close(go[1]);
 		(void)close(told[0]);
-		child(go[0], told[1], argv, mask);
+		child(go[0], told[1], argv, mask, flags);
 	}
 	(void)close(go[0]);
 	(void)close(told[1]);

@@ -29,8 +29,10 @@ struct workload {
 	struct rusage usage; /* of it and the children it waited for */
 };
 
+/* What of the program's is /dev/null: */
+enum { WORKLOAD_NO_INPUT = 1, WORKLOAD_NO_OUTPUT = 2 /* nor messages */ };
 /* `mask`: the signals the child shall have blocked. */
-int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask,
+int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask, unsigned flags,
 		     struct err *err) MUST_USE;
 /* ERR_EXEC where it cannot be executed; sys_errno is ENOENT where it was not found. */
 int workload_start(struct workload *w, const char *name, struct err *err) MUST_USE;

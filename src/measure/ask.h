@@ -40,6 +40,7 @@ struct ask {
 	uint64_t delay, for_time, interval; /* ns */
 	uint64_t repeat, warmup;
 	const char *control, *pre, *post;
+	unsigned silent; /* what of the program's is /dev/null: WORKLOAD_NO_INPUT, ... */
 
 	/* what is counted */
 	struct text_list event, node, metric;

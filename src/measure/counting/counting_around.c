@@ -38,13 +38,13 @@ static int wait_for(struct counting *k, struct workload *w, const char *what, st
 	return err_set(err, ERR_USAGE, "interrupted during %s", what);
 }
 
-static int run_words(struct counting *k, char **argv, const char *what, int *status,
-		     struct err *err)
+static int run_words(struct counting *k, char **argv, unsigned silent, const char *what,
+		     int *status, struct err *err)
 {
 	struct workload w;
 	int rc = -1;
 
-	if (workload_prepare(&w, argv, &k->old_mask, err))
+	if (workload_prepare(&w, argv, &k->old_mask, silent, err))
 		return -1;
 	if (!workload_start(&w, argv[0], err) && !wait_for(k, &w, what, err))
 		rc = 0;
@@ -63,7 +63,7 @@ static int run_command(struct counting *k, const char *option, const char *text,
 		return err_prefix(err, "%s", option);
 	if (!n)
 		return err_set(err, ERR_USAGE, "%s: there is no command", option);
-	if (run_words(k, argv, option, &status, err)) {
+	if (run_words(k, argv, 0, option, &status, err)) {
 		/* it is not the program that could not be executed */
 		if (err->code == ERR_EXEC)
 			err->code = ERR_NOT_FOUND;
@@ -103,7 +103,8 @@ int counting_warmup(struct counting *k, struct err *err)
 		return err_nomem(err);
 	memcpy(argv, args->v, args->n * sizeof(*argv));
 	for (uint64_t i = 0; i < runs; i++)
-		if (counting_before(k, err) || run_words(k, argv, "--warmup", &status, err) ||
+		if (counting_before(k, err) ||
+		    run_words(k, argv, k->ask->silent, "--warmup", &status, err) ||
 		    counting_after(k, err))
 			return -1;
 	return 0;
