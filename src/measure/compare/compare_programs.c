@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs of two programs, with events counted beside them, on a machine that stays as it is.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "collect/sysfs.h"
+#include "measure/compare.h"
+#include "measure/counting.h"
+#include "measure/counting_events.h"
+
+struct programs {
+	const struct compare_ask *ask;
+	struct compare_found *found;
+	struct counting k;
+	struct counting_events ev;
+	struct counting_hooks hooks;
+	struct arena now; /* of one run */
+	struct compare *c;
+	struct compare_one *one;
+};
+
+/* ---- the machine's setting ------------------------------------------------------------------- */
+
+/* "performance", or "performance (CPUs 0-3), ..." shortened to the different ones. */
+static void put_governors(struct buf *b, const struct machine *m, const char *root)
+{
+	char seen[8][32];
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->cpus_online && n < 8; i++) {
+		char text[32];
+		size_t k = 0;
+
+		if (sys_read(text, sizeof(text), root,
+			     "/sys/devices/system/cpu/cpu%u/cpufreq/scaling_governor",
+			     m->online[i]) <= 0)
+			continue;
+		while (k < n && strcmp(seen[k], text) != 0)
+			k++;
+		if (k == n)
+			memcpy(seen[n++], text, sizeof(text));
+	}
+	buf_puts(b, n ? "governor " : "no frequency governor");
+	for (size_t k = 0; k < n; k++)
+		buf_printf(b, "%s%s", k ? " and " : "", seen[k]);
+}
+
+/* What times depend on: CPU model, kernel, governor, boost, as one line. */
+static char *read_setting(struct arena *a, const char *root, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	struct machine m;
+	char text[32], *out = NULL;
+
+	if (machine_read_parts(&m, a, root, MACHINE_NAMES | MACHINE_MODEL, err))
+		return NULL;
+	buf_printf(&b, "%s, Linux %s, ", m.cpu_desc ? m.cpu_desc : "unknown CPU",
+		   m.release ? m.release : "?");
+	put_governors(&b, &m, root);
+	if (sys_read(text, sizeof(text), root, "/sys/devices/system/cpu/cpufreq/boost") > 0)
+		buf_printf(&b, ", boost %s", *text == '0' ? "off" : "on");
+	if (sys_read(text, sizeof(text), root, "/sys/devices/system/cpu/intel_pstate/no_turbo") > 0)
+		buf_printf(&b, ", turbo %s", *text == '0' ? "on" : "off");
+	if (!b.failed)
+		out = arena_strdup(a, buf_str(&b));
+	buf_free(&b);
+	if (!out)
+		(void)err_nomem(err);
+	return out;
+}
+
+/* After each run; the one of the other side before it was made under the setting that was. */
+static int check_setting(struct programs *p, struct err *err)
+{
+	char *now = read_setting(&p->now, p->ask->side[0]->root, err);
+
+	if (!now)
+		return -1;
+	if (!strcmp(now, p->found->setting) || p->found->changed)
+		return 0;
+	p->found->changed = arena_printf(p->c->a, "'%s' became '%s' in run %zu", p->found->setting,
+					 now, p->c->run.n + 1);
+	if (!p->found->changed)
+		return err_nomem(err);
+	if (p->ask->anyway)
+		return 0;
+	(void)err_set(err, ERR_UNSUPPORTED, "the machine changed: %s", p->found->changed);
+	return err_hint(err, "runs before and after cannot be compared; fix the setting, or use "
+			     "--anyway");
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+static int opened(void *ctx, struct counting *k, struct err *err)
+{
+	struct programs *p = ctx;
+
+	p->found->user_only |= k->c && counters_without_kernel(k->c);
+	if (!p->ev.now && counting_events_room(&p->ev, k->c ? counters_targets(k->c) : 1, err))
+		return -1;
+	counting_events_mark(&p->ev, true);
+	return 0;
+}
+
+static int take(void *ctx, struct counting *k, struct err *err)
+{
+	struct programs *p = ctx;
+
+	return counting_events_take(&p->ev, k, err);
+}
+
+/* The names of rows end with the run. */
+static int name_metrics(struct programs *p, const struct counts_row *row, size_t n, struct err *err)
+{
+	struct compare *c = p->c;
+
+	if (compare_metrics(c, COMPARE_TIMES + n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct compare_metric *m = &c->metric[COMPARE_TIMES + i];
+
+		m->name = arena_strdup(c->a, row[i].event);
+		m->unit = arena_strdup(c->a, row[i].unit);
+		if (!m->name || !m->unit)
+			return err_nomem(err);
+	}
+	for (size_t i = 0; i < c->n_metrics; i++)
+		for (size_t k = 0; k < p->ask->n_decide; k++)
+			c->metric[i].decides |= !strcmp(c->metric[i].name, p->ask->decide[k]);
+	return 0;
+}
+
+/* --fail-if of something that is not counted would never fail. */
+static int check_decide(const struct programs *p, struct err *err)
+{
+	for (size_t k = 0; k < p->ask->n_decide; k++) {
+		const char *name = p->ask->decide[k];
+		bool found = false;
+
+		for (size_t i = 0; i < p->c->n_metrics; i++)
+			found |= !strcmp(p->c->metric[i].name, name);
+		if (found)
+			continue;
+		(void)err_set(err, ERR_USAGE, "--fail-if: '%.60s' is not measured", name);
+		return err_hint(err, "there are time, user, system and the events of -e");
+	}
+	return 0;
+}
+
+static int take_figures(struct programs *p, const struct counting *k, struct err *err)
+{
+	struct compare_one *one = p->one;
+	struct counts_row *row;
+	size_t n;
+
+	if (counting_events_rows(&p->ev, k, &p->now, k->result.wall_s, &row, &n, err))
+		return -1;
+	if (!p->c->n_metrics && (name_metrics(p, row, n, err) || check_decide(p, err)))
+		return -1;
+	one->value = arena_alloc(p->c->a, p->c->n_metrics * sizeof(*one->value));
+	if (!one->value)
+		return err_nomem(err);
+	one->value[COMPARE_TIME] = k->result.wall_s;
+	one->value[COMPARE_USER] = k->result.user_s;
+	one->value[COMPARE_SYSTEM] = k->result.sys_s;
+	for (size_t i = 0; i < n; i++) {
+		struct compare_metric *m = &p->c->metric[COMPARE_TIMES + i];
+
+		one->value[COMPARE_TIMES + i] = row[i].value;
+		if (isnan(row[i].value) && !m->why) {
+			m->why = arena_strdup(p->c->a, row[i].why ? row[i].why : "not supported");
+			if (!m->why)
+				return err_nomem(err);
+		}
+	}
+	return 0;
+}
+
+static int stopped(struct programs *p, const struct counting *k, struct err *err)
+{
+	const char *name = k->ask->program.v[0];
+
+	if (k->result.interrupted) {
+		p->found->interrupted = true;
+		return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
+	}
+	if (!k->result.status || p->ask->may_fail)
+		return 0;
+	p->found->status = k->result.status;
+	if (k->result.killed_by)
+		(void)err_set(err, ERR_USAGE, "run %zu: %s was killed by signal %d (%s)",
+			      p->c->run.n + 1, name, k->result.killed_by,
+			      strsignal(k->result.killed_by));
+	else
+		(void)err_set(err, ERR_USAGE, "run %zu: %s ended with %d", p->c->run.n + 1, name,
+			      k->result.status);
+	return err_hint(err,
+			"--show-output shows what it prints; --ignore-failure compares anyway");
+}
+
+static int ended(void *ctx, struct counting *k, struct err *err)
+{
+	struct programs *p = ctx;
+
+	p->one->status = k->result.status;
+	return stopped(p, k, err) || take_figures(p, k, err) || check_setting(p, err) ? -1 : 0;
+}
+
+static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+{
+	struct programs *p = ctx;
+	int rc;
+
+	p->c = c;
+	p->one = one;
+	p->k.ask = p->ask->side[one->side];
+	rc = counting_run(&p->k, &p->ev.setup, &p->hooks, err);
+	arena_free(&p->now);
+	return rc;
+}
+
+/* ---- the whole of it ------------------------------------------------------------------------- */
+
+int compare_programs(struct compare *c, const struct compare_ask *ask, struct compare_found *found,
+		     struct err *err)
+{
+	struct programs p = { .ask = ask, .found = found, .c = c, .now = ARENA_INIT };
+	const struct compare_runner runner = { run_one, &p };
+	int rc = -1;
+
+	p.hooks = (struct counting_hooks){
+		.opened = opened, .read = take, .ended = ended, .ctx = &p
+	};
+	*found = (struct compare_found){ 0 };
+	if (counting_open(&p.k, ask->side[0], "count", 0, err) ||
+	    counting_events_parse(&p.ev, &p.k, err))
+		goto out;
+	found->setting = read_setting(c->a, ask->side[0]->root, err);
+	if (!found->setting)
+		goto out;
+	for (size_t i = 0; i < COMPARE_SIDES; i++) {
+		p.k.ask = ask->side[i];
+		if (counting_warmup(&p.k, err))
+			goto out;
+	}
+	rc = compare_run(c, &runner, err);
+out:
+	counting_events_free(&p.ev);
+	counting_close(&p.k);
+	arena_free(&p.now);
+	return rc;
+}

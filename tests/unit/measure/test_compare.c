@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine of compare with planted times: how often a change is found that is none, and that is
+ * one, on machines that drift, step and are disturbed in bursts. All seeds are fixed.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "measure/compare.h"
+
+#define TRIALS 200u
+
+struct machine {
+	uint64_t state;
+	double sd, drift, wave, memory, start, size; /* of noise; of bursts */
+	double step[3];
+	size_t step_at[3], length;
+	/* of a series: */
+	size_t run, runs, left;
+	double last, factor;
+};
+
+static double uniform(struct machine *m)
+{
+	m->state ^= m->state << 13;
+	m->state ^= m->state >> 7;
+	m->state ^= m->state << 17;
+	return (double)(m->state >> 11) / 9007199254740992.0;
+}
+
+static double normal(struct machine *m)
+{
+	return sqrt(-2 * log(1 - uniform(m))) * cos(6.283185307179586 * uniform(m));
+}
+
+/* A machine by number: spread of 0.4 to 1.5 %, drift up to 5 %, up to three steps of some 3 %, bursts
+ * of one to five runs that lose some 2 to 15 %, noise that remembers. */
+static struct machine make(uint64_t number)
+{
+	struct machine m = { .state = number * 0x9e3779b97f4a7c15u + 1, .factor = 1 };
+
+	for (int i = 0; i < 10; i++)
+		(void)uniform(&m);
+	m.sd = 0.004 + 0.011 * uniform(&m);
+	m.drift = 0.1 * uniform(&m) - 0.05;
+	m.wave = 0.02 * uniform(&m);
+	m.memory = 0.8 * uniform(&m);
+	m.start = 0.05 * uniform(&m);
+	m.size = 0.02 + 0.13 * uniform(&m);
+	m.length = 1 + (size_t)(5 * uniform(&m));
+	return m;
+}
+
+static double draw_time(struct machine *m)
+{
+	double at, log_time;
+
+	if (m->run % m->runs == 0)
+		for (int i = 0; i < 3; i++) {
+			m->step[i] = 0.03 * normal(m);
+			m->step_at[i] = (size_t)(uniform(m) * 2 * (double)m->runs);
+		}
+	at = (double)(m->run % m->runs) / (double)m->runs;
+	m->left = m->left ? m->left - 1 : uniform(m) < m->start ? m->length : 0;
+	m->last = m->memory * m->last + 0.5 * m->sd * normal(m);
+	log_time = m->drift * at + m->wave * sin(9 * at) + m->last + m->sd * normal(m);
+	for (int i = 0; i < 3; i++)
+		log_time += m->run % m->runs >= m->step_at[i] ? m->step[i] : 0;
+	if (m->left)
+		log_time -= m->size * log(1 - uniform(m));
+	m->run++;
+	return exp(log_time);
+}
+
+static int planted(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+{
+	struct machine *m = ctx;
+
+	if (!c->n_metrics && compare_metrics(c, COMPARE_TIMES, err))
+		return -1;
+	one->value = arena_alloc(c->a, COMPARE_TIMES * sizeof(*one->value));
+	if (!one->value)
+		return -1;
+	one->value[COMPARE_TIME] = draw_time(m) * (one->side ? m->factor : 1);
+	one->value[COMPARE_USER] = NAN;
+	one->value[COMPARE_SYSTEM] = 0;
+	return 0;
+}
+
+static struct compare_effect compare_on(struct machine *m, uint32_t pairs, uint64_t seed)
+{
+	const struct compare_runner r = { planted, m };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct compare_effect e;
+	struct compare c;
+
+	m->runs = 2 * pairs;
+	m->run = 0;
+	compare_begin(&c, &a, pairs, seed);
+	assert_int_equal(compare_run(&c, &r, &err), 0);
+	e = c.metric[COMPARE_TIME].effect;
+	assert_int_equal(c.metric[COMPARE_USER].effect.verdict, COMPARE_UNKNOWN);
+	assert_int_equal(c.metric[COMPARE_SYSTEM].effect.verdict, COMPARE_NOISE);
+	assert_int_equal(c.run.n, 2 * pairs * c.n_series);
+	compare_free(&c);
+	arena_free(&a);
+	return e;
+}
+
+static bool is_verdict(const struct compare_effect *e)
+{
+	return e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS;
+}
+
+static void without_a_change_there_is_no_verdict(void **state)
+{
+	unsigned verdicts = 0, first = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < TRIALS; i++) {
+		struct machine m = make(i);
+		struct compare_effect e = compare_on(&m, 20, i);
+
+		verdicts += is_verdict(&e);
+		first += e.found[0];
+	}
+	print_message("of %u without a change: %u verdicts, %u in the first series alone\n", TRIALS,
+		      verdicts, first);
+	assert_true(verdicts <= 2);
+	assert_true(first >= 1 && first <= 20); /* 5 %: this can fail */
+}
+
+static void a_change_is_found_with_the_pairs_recommended(void **state)
+{
+	unsigned found = 0, within = 0, of = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < TRIALS; i++) {
+		struct machine m = make(1000 + i);
+		struct compare_effect e;
+
+		m.factor = 1.02;
+		e = compare_on(&m, 20, i);
+		if (e.wanted > 500) /* nobody would */
+			continue;
+		e = compare_on(&m, (uint32_t)e.wanted, i);
+		found += e.verdict == COMPARE_MORE;
+		within += e.low <= 0.02 && 0.02 <= e.high;
+		of++;
+	}
+	print_message("of %u with 2 %%: %u found, %u intervals hold it\n", of, found, within);
+	assert_true(of >= 180);
+	assert_true(found >= of * 9 / 10);
+	assert_true(within >= of * 9 / 10);
+}
+
+/* Its runs: half of the pairs each way, each pair one of each. */
+static void order_is_balanced(void **state)
+{
+	struct machine m = make(1);
+	const struct compare_runner r = { planted, &m };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	size_t b_first = 0, changes = 0;
+	struct compare c;
+
+	(void)state;
+	m.runs = 40;
+	compare_begin(&c, &a, 20, 7);
+	assert_int_equal(compare_series(&c, &r, &err), 0);
+	for (size_t i = 0; i < c.run.n; i += 2) {
+		assert_true(c.run.v[i].side != c.run.v[i + 1].side);
+		assert_int_equal(c.run.v[i].pair, c.run.v[i + 1].pair);
+		b_first += c.run.v[i].side;
+		changes += i && c.run.v[i].side != c.run.v[i - 2].side;
+	}
+	assert_int_equal(b_first, 10);
+	assert_true(changes > 3);
+	compare_free(&c);
+	arena_free(&a);
+}
+
+/* By hand: of 1..6 the means of two are 1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 3, ...; the interval of six
+ * pairs is that of all of them. */
+static void small_series(void **state)
+{
+	const double up[] = { 3, 1, 6, 2, 5, 4 }, same[] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+	const double both[] = { -3, 1, 6, -2, 5, -4, 2, 1 };
+	struct err err = ERR_INIT;
+	struct paired p;
+
+	(void)state;
+	assert_int_equal(paired_effect(&p, up, 6, &err), 0);
+	assert_float_equal(p.effect, 3.5, 1e-12);
+	assert_float_equal(p.low, 1, 1e-12);
+	assert_float_equal(p.high, 6, 1e-12);
+	assert_true(p.differs && !p.differs_99);
+	assert_int_equal(paired_effect(&p, up, 5, &err), 0);
+	assert_true(isnan(p.low) && !p.differs && p.effect == 3.5);
+	assert_int_equal(paired_effect(&p, same, 8, &err), 0);
+	assert_true(p.effect == 0 && p.low == 0 && p.high == 0 && !p.differs);
+	assert_int_equal(paired_wanted(&p, 0.02), PAIRED_GOOD);
+	assert_int_equal(paired_effect(&p, both, 8, &err), 0);
+	assert_true(p.low < 0 && p.high > 0 && !p.differs);
+	assert_int_equal(paired_effect(&p, both, 0, &err), 0);
+	assert_true(isnan(p.effect) && !paired_wanted(&p, 0.02));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_series),
+		cmocka_unit_test(order_is_balanced),
+		cmocka_unit_test(without_a_change_there_is_no_verdict),
+		cmocka_unit_test(a_change_is_found_with_the_pairs_recommended),
+	};
+
+	return cmocka_run_group_tests_name("measure/compare", tests, NULL, NULL);
+}
