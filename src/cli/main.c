@@ -121,7 +121,8 @@ static int dispatch(struct cli *cli, int argc, char **argv)
 		if (cli->command == CMD_COUNT)
 			return no_such_command(argv[1]);
 	}
-	failed = cli->command == CMD_RUN || cli->command == CMD_RECORD || cli->command == CMD_STAT
+	failed = cli->command == CMD_RUN || cli->command == CMD_RECORD ||
+				 cli->command == CMD_STAT || cli->command == CMD_COMPARE
 			 ? EXIT_TOOL
 			 : EXIT_ERROR;
 	rc = read_options(cli, argc - skip, argv + skip, &err);

@@ -473,7 +473,8 @@ static int short_options(struct parse *p, const char *word)
 
 static int parse_words(struct parse *p, struct text_list *rest)
 {
-	bool workload = p->cmd == CMD_RUN || p->cmd == CMD_RECORD || p->cmd == CMD_STAT,
+	bool workload = p->cmd == CMD_RUN || p->cmd == CMD_RECORD || p->cmd == CMD_STAT ||
+			p->cmd == CMD_COMPARE,
 	     only_operands = false;
 
 	while (p->at < p->argc) {

@@ -32,7 +32,7 @@ enum option_from {
 	FROM_WORDS,	   /* the command line */
 };
 
-#define OPTION_ROWS_MAX 128
+#define OPTION_ROWS_MAX 192
 
 struct option_said {
 	enum option_from from;
@@ -64,7 +64,7 @@ struct options {
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time, interval; /* ns */
-	uint64_t repeat, warmup;
+	uint64_t repeat, warmup, seed;
 	const char *control, *pre, *post;
 	/* files */
 	const char *input, *output, *data_file, *sysroot, *capture;
@@ -81,6 +81,10 @@ struct options {
 	double min;
 	bool children, callers, all_registers, json, raw_names, no_source, no_asm, no_arrows,
 		no_blocks, bytes;
+	/* judge */
+	struct text_list fail_if;
+	double effect;
+	bool anyway, ignore_failure, show_output;
 	/* talk */
 	bool verbose, quiet, no_pager, dry_run, why, help, origin;
 	const char *color, *require;
@@ -120,8 +124,8 @@ extern const char *const command_operands[CMD_COUNT];
 extern const char *const command_texts[CMD_COUNT];
 
 /* Parses argv[0..argc) (the command's own words, without program and command) for `cmd` into *o.
- * Operands are left in *rest (arena memory): for run, record and stat parsing stops at the first
- * operand or "--", else operands may stand anywhere. */
+ * Operands are left in *rest (arena memory): for run, record, stat and compare parsing stops at the
+ * first operand or "--", else operands may stand anywhere. */
 int options_parse(struct options *o, struct arena *a, enum command cmd, int argc, char **argv,
 		  struct text_list *rest, struct err *err) MUST_USE;
 /* The same with the words of CYCLADE_OPTS, parted by blanks; quotes and backslashes are a shell's.

@@ -91,6 +91,7 @@ with open("doubtful/intel/ivb/tree", "w", encoding="ascii") as out:
 RESULTS = {
     "run": [(["-o", "-", "--user", "--", "true"], (0,), False)],
     "stat": [(["-e", "cs", "-o", "-", "--", "true"], (0,), False), (["--import", "counts.csv", "--model", "ivb"], (0,), True)],
+    "compare": [(["-r", "6", "-e", "cs", "-o", "-", "--", "true", "--", "true"], (0,), False)],
     "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
                (["--account", "-i", account], (0,), True)],
     "annotate": [(["-i", branches, made["branches"].function], (0,), True), (["--account", "-i", account, "hot"], (0,), True)],
@@ -121,7 +122,7 @@ def refused(p):
 
 def status(command, words=()):
     """Of a refusal: 125 where a program would have been started."""
-    return 125 if command in ("run", "stat", "record") and "--import" not in words else 2
+    return 125 if command in ("run", "stat", "record", "compare") and "--import" not in words else 2
 
 
 # ---- each command, each format

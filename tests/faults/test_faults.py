@@ -65,6 +65,7 @@ READS = {
 }
 MEASURES = {
     "stat": "stat -e task-clock,page-faults -- true",
+    "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade compare -- A -- B: see doc/cyclade-compare.1.md.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cli/asking.h"
+#include "cli/counting/no_pmu.h"
+#include "cli/counting_out.h"
+#include "measure/counting.h"
+#include "report/compare.h"
+
+#define PAIRS	   PAIRED_GOOD
+#define PAIRS_MOST (PAIRED_MOST / COMPARE_SERIES)
+#define SEEDS	   1000000u /* short enough to type */
+
+struct comparing {
+	struct cli *cli;
+	struct ask side[COMPARE_SIDES];
+	struct compare c;
+	struct compare_ask ask;
+	struct compare_found found;
+	struct compare_report report;
+	struct counting_out out;
+	struct compare_limit *limit;
+};
+
+static int usage(struct err *err, const char *what)
+{
+	(void)err_set(err, ERR_USAGE, "%s", what);
+	return err_hint(err, "cyclade compare -- ./old args -- ./new args");
+}
+
+static int find_programs(struct comparing *x, struct err *err)
+{
+	const struct text_list *l = &x->cli->args;
+	size_t at = 0, found = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i], "--") && !found++)
+			at = i;
+	if (found > 1)
+		return usage(err, "there are more than two programs; one with -- among its "
+				  "arguments goes into a script");
+	if (!found || !at || at + 1 == l->n)
+		return usage(err, "compare needs two programs, with -- between them");
+	x->report.command[0] = (struct text_list){ .v = l->v, .n = at };
+	x->report.command[1] = (struct text_list){ .v = l->v + at + 1, .n = l->n - at - 1 };
+	return 0;
+}
+
+static int check(const struct options *o, struct err *err)
+{
+	if (OPTION_GIVEN(o, repeat) && (!o->repeat || o->repeat > PAIRS_MOST)) {
+		(void)err_set(err, ERR_USAGE, "-r goes from 1 to %u pairs", PAIRS_MOST);
+		return err_hint(err, "20 is the default");
+	}
+	if (OPTION_GIVEN(o, effect) && !(o->effect > 0))
+		return err_set(err, ERR_USAGE, "--effect takes a change above 0");
+	return 0;
+}
+
+static int parse_limits(struct comparing *x, struct err *err)
+{
+	const struct text_list *l = &x->cli->opt.fail_if;
+	struct arena *a = &x->cli->arena;
+	const char **name = arena_alloc(a, (l->n + 1) * sizeof(*name));
+
+	x->limit = arena_alloc(a, (l->n + 1) * sizeof(*x->limit));
+	if (!name || !x->limit)
+		return err_nomem(err);
+	for (size_t i = 0; i < l->n; i++) {
+		if (limit_parse(&x->limit[i].limit, a, l->v[i], err))
+			return err_prefix(err, "--fail-if");
+		name[i] = x->limit[i].limit.name;
+	}
+	x->ask.decide = name;
+	x->ask.n_decide = l->n;
+	return 0;
+}
+
+/* What counts here. */
+static void choose_events(struct comparing *x, struct text_list *out)
+{
+	static const char *counters[] = {
+		"cycles,instructions,branches,branch-misses,cache-misses,page-faults,"
+		"context-switches",
+		NULL
+	};
+	static const char *software[] = { "task-clock,page-faults,context-switches,cpu-migrations",
+					  NULL };
+	char why[256];
+
+	no_pmu_find(x->cli, why);
+	*out = (struct text_list){ .v = *why ? software : counters, .n = 1 };
+}
+
+static int fill_sides(struct comparing *x, struct err *err)
+{
+	struct cli *cli = x->cli;
+	const struct options *o = &cli->opt;
+
+	for (size_t i = 0; i < COMPARE_SIDES; i++) {
+		struct ask *s = &x->side[i];
+
+		cli->args = x->report.command[i];
+		if (cli_ask(cli, s, err))
+			return -1;
+		s->warmup = OPTION_GIVEN(o, warmup) ? o->warmup : 1;
+		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
+		if (!s->event.n)
+			choose_events(x, &s->event);
+		x->ask.side[i] = s;
+	}
+	/* nobody else prints: the result goes to standard output */
+	if (!o->show_output)
+		cli->args = (struct text_list){ 0 };
+	return 0;
+}
+
+static uint64_t any_seed(void)
+{
+	uint64_t seed = 1;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = counting_clock();
+	return seed % SEEDS;
+}
+
+static int prepare(struct comparing *x, struct err *err)
+{
+	const struct options *o = &x->cli->opt;
+
+	if (find_programs(x, err) || check(o, err) || parse_limits(x, err) || fill_sides(x, err) ||
+	    counting_out_open(&x->out, x->cli, &compare_document, err))
+		return -1;
+	x->ask.anyway = o->anyway;
+	x->ask.may_fail = o->ignore_failure;
+	compare_begin(&x->c, &x->cli->arena, o->repeat ? (uint32_t)o->repeat : PAIRS,
+		      OPTION_GIVEN(o, seed) ? o->seed : any_seed());
+	if (OPTION_GIVEN(o, effect))
+		x->c.aim = o->effect / 100;
+	x->c.news = cli_progress;
+	x->c.news_ctx = x->cli;
+	return 0;
+}
+
+/* Whether a limit is broken. */
+static bool judge(struct comparing *x)
+{
+	bool broken = false;
+
+	for (size_t i = 0; i < x->ask.n_decide; i++) {
+		struct compare_limit *l = &x->limit[i];
+
+		for (size_t m = 0; m < x->c.n_metrics; m++)
+			if (!strcmp(x->c.metric[m].name, l->limit.name)) {
+				l->metric = &x->c.metric[m];
+				l->broken = compare_breaks(&l->limit, l->metric);
+			}
+		broken |= l->broken;
+	}
+	return broken;
+}
+
+static int put(struct comparing *x, struct err *err)
+{
+	struct document d;
+	bool gone;
+	int rc;
+
+	x->report.c = &x->c;
+	x->report.found = &x->found;
+	x->report.limit = x->limit;
+	x->report.n_limits = x->ask.n_decide;
+	x->report.warmup = x->side[0].warmup;
+	document_open(&d, &compare_document, &x->report);
+	compare_put(&d, &x->report);
+	rc = counting_out_document(&x->out, &d, -1, true, &gone, err);
+	document_close(&d);
+	return rc ? -1 : counting_out_commit(&x->out, err);
+}
+
+int cmd_compare(struct cli *cli)
+{
+	struct comparing x = { .cli = cli, .out = COUNTING_OUT_INIT };
+	struct err err = ERR_INIT;
+	int code = EXIT_TOOL;
+
+	if (!prepare(&x, &err) && !compare_programs(&x.c, &x.ask, &x.found, &err)) {
+		cli_progress_end(cli);
+		code = judge(&x) ? EXIT_NO : EXIT_OK;
+		if (put(&x, &err))
+			code = cli_fail_as(&err, EXIT_TOOL);
+	} else {
+		cli_progress_end(cli);
+		if (err.code == ERR_EXEC)
+			code = cli_measuring_code(cli, &err);
+		else if (x.found.interrupted)
+			code = 128 + SIGINT;
+		code = cli_fail_as(&err, code);
+	}
+	counting_out_close(&x.out);
+	compare_free(&x.c);
+	return code;
+}

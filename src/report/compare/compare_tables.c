@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two programs compared: the verdict, a row for each figure, and for programs each run.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "report/compare.h"
+
+static const char *const side_names[] = { "base", "new" };
+static const char *const verdict_names[] = {
+	[COMPARE_UNKNOWN] = "unknown",	 [COMPARE_FEW] = "too few pairs",
+	[COMPARE_NOISE] = "noise",	 [COMPARE_UNCONFIRMED] = "not confirmed",
+	[COMPARE_DOUBTFUL] = "doubtful", [COMPARE_LESS] = "less",
+	[COMPARE_MORE] = "more",
+};
+
+static const struct compare_report *report_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+static const struct compare_metric *metric_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static bool is_time(const struct compare_metric *m)
+{
+	return !strcmp(m->name, "time") || !strcmp(m->name, "user") || !strcmp(m->name, "system");
+}
+
+bool compare_breaks(const struct limit *l, const struct compare_metric *m)
+{
+	const struct compare_effect *e = &m->effect;
+
+	return (e->verdict == COMPARE_MORE || e->verdict == COMPARE_LESS) &&
+	       limit_broken(l, e->change, true) && limit_broken(l, e->series[0], e->found[0]) &&
+	       limit_broken(l, e->series[1], e->found[1]);
+}
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+TABLE_GET(command)
+{
+	const struct text_list *l = &report_of(t)->command[c->which];
+
+	(void)r;
+	out->list = l->v;
+	out->n_list = l->n;
+}
+
+TABLE_CELL(verdict, out->text = verdict_names[report_of(t)->c->metric[0].effect.verdict])
+TABLE_CELL(pairs, out->n = report_of(t)->c->pairs)
+TABLE_CELL(n_series, out->n = report_of(t)->c->n_series)
+TABLE_CELL(warmup, out->n = report_of(t)->warmup)
+TABLE_CELL(seed, out->n = report_of(t)->c->seed)
+TABLE_CELL(setting, out->text = report_of(t)->found->setting)
+TABLE_CELL(changed, out->text = report_of(t)->found->changed)
+TABLE_CELL(tool_status, out->n = 0)
+
+static const struct table_column summary_columns[] = {
+	COLUMN("base", "base", T_LIST, 0, "the first program", .get = command, .which = 0),
+	COLUMN("new", "new", T_LIST, 0, "the second program", .get = command, .which = 1),
+	COLUMN("verdict", "verdict", T_TEXT, 0, "on the time, as in `effects`", .get = verdict),
+	COLUMN("pairs", "pairs", T_COUNT, 0, "runs of each program in a series (-r)", .get = pairs),
+	COLUMN("series", "series", T_COUNT, 0, "2: the first found a change", .get = n_series),
+	COLUMN("warmup", "warmup", T_COUNT, 0, "runs of each program before, not measured",
+	       .get = warmup),
+	COLUMN("seed", "seed", T_ID, 0, "of the order of the runs (--seed)", .get = seed),
+	COLUMN("setting", "setting", T_TEXT, 0, "of the machine: CPU, kernel, governor",
+	       .get = setting),
+	COLUMN("changed", "changed", T_TEXT, 0, "how the setting changed meanwhile (--anyway)",
+	       .get = changed),
+	COLUMN("tool_status", "status", T_COUNT, 0, "0: measuring succeeded", .get = tool_status),
+};
+static const struct table_form summary_form = { "summary", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(summary_columns) };
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void put_figure(struct table_cell *out, double v, const char *unit)
+{
+	char n[NUM_MAX];
+
+	if (isnan(v))
+		return;
+	if (!strcmp(unit, "s"))
+		cell_printf(out, "%s", num_seconds(n, v));
+	else if (!strcmp(unit, "ns"))
+		cell_printf(out, "%s", num_seconds(n, v / 1e9));
+	else
+		cell_printf(out, "%s%s%s", num_count(n, v), *unit ? " " : "", unit);
+}
+
+TABLE_GET(shown_base)
+{
+	(void)t;
+	(void)c;
+	out->kind = T_TEXT;
+	put_figure(out, metric_of(r)->effect.base, metric_of(r)->unit);
+}
+
+TABLE_GET(shown_new)
+{
+	(void)t;
+	(void)c;
+	out->kind = T_TEXT;
+	put_figure(out, metric_of(r)->effect.fresh, metric_of(r)->unit);
+}
+
+/* Decimals that the error leaves of use. */
+static int decimals(double half)
+{
+	return half >= 0.1 ? 0 : half >= 0.0005 || isnan(half) ? 1 : 2;
+}
+
+static double half_of(const struct compare_effect *e)
+{
+	return (e->high - e->low) / 2;
+}
+
+TABLE_GET(shown_change)
+{
+	const struct compare_effect *e = &metric_of(r)->effect;
+
+	(void)t;
+	(void)c;
+	out->kind = T_TEXT;
+	if (e->change == 0 && half_of(e) == 0)
+		out->text = "0 %";
+	else if (!isnan(e->change))
+		cell_printf(out, "%+.*f %%", decimals(half_of(e)), 100 * e->change);
+}
+
+TABLE_GET(shown_error)
+{
+	const struct compare_effect *e = &metric_of(r)->effect;
+
+	(void)t;
+	(void)c;
+	if (!isnan(half_of(e)) && half_of(e) > 0)
+		cell_printf(out, "+-%.*f", decimals(half_of(e)), 100 * half_of(e));
+}
+
+TABLE_GET(shown_verdict)
+{
+	const struct compare_metric *m = metric_of(r);
+	enum compare_verdict v = m->effect.verdict;
+
+	(void)t;
+	(void)c;
+	out->text = v == COMPARE_MORE && is_time(m)	    ? "slower"
+		    : v == COMPARE_LESS && is_time(m)	    ? "faster"
+		    : v == COMPARE_UNKNOWN && m->effect.why ? m->effect.why
+							    : verdict_names[v];
+	if (v == COMPARE_MORE || v == COMPARE_LESS)
+		cell_printf(out, "%s  <==", out->text);
+}
+
+TABLE_GET(change)
+{
+	const struct compare_effect *e = &metric_of(r)->effect;
+
+	(void)t;
+	(void)c;
+	out->e.v = e->change;
+	out->e.half = half_of(e);
+	if (isnan(e->change))
+		out->e.why = e->why ? e->why : "not measured";
+	else if (isnan(e->low))
+		out->e.why = "an interval takes 6 pairs";
+}
+
+TABLE_CELL(effect_verdict, out->text = verdict_names[metric_of(r)->effect.verdict])
+TABLE_CELL(series_change, out->e.v = metric_of(r)->effect.series[c->which])
+TABLE_CELL(wanted, out->none = !out->n)
+
+#define OF(member) TABLE_FIELD(struct compare_metric, member)
+static const struct table_column effect_columns[] = {
+	COLUMN("metric", "", T_TEXT, C_KEY, "time, user, system or an event", OF(name)),
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base and new; empty: a number", OF(unit)),
+	COLUMN("shown_base", "base", T_REAL, C_PEOPLE, "", .get = shown_base),
+	COLUMN("shown_new", "new", T_REAL, C_PEOPLE, "", .get = shown_new),
+	COLUMN("shown_change", "change", T_REAL, C_PEOPLE, "", .get = shown_change),
+	COLUMN("shown_error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = shown_error),
+	COLUMN("shown_verdict", "", T_TEXT, C_PEOPLE | C_FLEX | C_CUT, "", .get = shown_verdict),
+	COLUMN("base", "base", T_REAL, C_DATA, "median of the first program's runs",
+	       OF(effect.base)),
+	COLUMN("new", "new", T_REAL, C_DATA, "median of the second program's runs",
+	       OF(effect.fresh)),
+	COLUMN("change", "change", T_REAL, C_DATA | C_ERROR | C_WHY,
+	       "of the new one against the base, as a fraction; estimated from pairs of runs",
+	       .get = change),
+	COLUMN("change_low", "low", T_REAL, C_DATA, "lower end of its 95 % interval",
+	       OF(effect.low)),
+	COLUMN("change_high", "high", T_REAL, C_DATA, "upper end of its 95 % interval",
+	       OF(effect.high)),
+	COLUMN("verdict", "verdict", T_TEXT, C_DATA,
+	       "more, less, noise, not confirmed, doubtful, too few pairs or unknown",
+	       .get = effect_verdict),
+	COLUMN("pairs", "pairs", T_COUNT, C_DATA, "in which both have a figure", OF(effect.pairs)),
+	COLUMN("change_first", "first", T_REAL, C_DATA, "change in the first series",
+	       .get = series_change, .which = 0),
+	COLUMN("change_second", "second", T_REAL, C_DATA, "change in the second series",
+	       .get = series_change, .which = 1),
+	COLUMN("control", "control", T_REAL, C_DATA,
+	       "null control: change of each program against itself", OF(effect.control)),
+	COLUMN("control_low", "low", T_REAL, C_DATA, "lower end of its 95 % interval",
+	       OF(effect.control_low)),
+	COLUMN("control_high", "high", T_REAL, C_DATA, "upper end of its 95 % interval",
+	       OF(effect.control_high)),
+	COLUMN("found", "found", T_REAL, C_DATA, "the change that 9 of 10 such comparisons find",
+	       OF(effect.least)),
+	COLUMN("pairs_wanted", "wanted", T_COUNT, C_DATA,
+	       "pairs with which 9 of 10 comparisons find the change of --effect",
+	       OF(effect.wanted), .get = wanted),
+};
+#undef OF
+static const struct table_form effects_form = { "effects", NULL, TABLE_MAIN,
+						TABLE_COLUMNS(effect_columns), .rest = "figure" };
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct compare_limit, member)
+static const struct table_column limit_columns[] = {
+	COLUMN("limit", "limit", T_TEXT, C_KEY, "as --fail-if has it", OF(limit.text)),
+	COLUMN("metric", "metric", T_TEXT, 0, "that it is for", OF(limit.name)),
+	COLUMN("broken", "broken", T_FLAG, 0, "the change is beyond it, in both series",
+	       OF(broken)),
+};
+#undef OF
+static const struct table_form limits_form = { "limits", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(limit_columns), .rest = "limit" };
+
+/* ---- runs and their figures ------------------------------------------------------------------ */
+
+static const struct compare_one *one_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_CELL(run_number, out->n = r->i + 1)
+TABLE_CELL(run_series, out->n = one_of(r)->series + 1u)
+TABLE_CELL(run_pair, out->n = one_of(r)->pair + 1u)
+TABLE_CELL(run_side, out->text = side_names[one_of(r)->side])
+TABLE_CELL(run_time, out->e.v = one_of(r)->value[c->which])
+TABLE_CELL(run_status, out->i = one_of(r)->status)
+
+static const struct table_column run_columns[] = {
+	COLUMN("run", "run", T_ID, C_KEY, "in the order in which they ran", .get = run_number),
+	COLUMN("series", "series", T_ID, 0, "1 or 2", .get = run_series),
+	COLUMN("pair", "pair", T_ID, 0, "of the series", .get = run_pair),
+	COLUMN("side", "side", T_TEXT, 0, "base or new", .get = run_side),
+	COLUMN("seconds", "time", T_SECONDS, 0, "wall time", .get = run_time,
+	       .which = COMPARE_TIME),
+	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", .get = run_time,
+	       .which = COMPARE_USER),
+	COLUMN("system_seconds", "system", T_SECONDS, 0, "CPU time in the kernel", .get = run_time,
+	       .which = COMPARE_SYSTEM),
+	COLUMN("workload_status", "exit", T_SIGNED, 0, "exit code of the program",
+	       .get = run_status),
+};
+static const struct table_form runs_form = { "runs", NULL, TABLE_DATA, TABLE_COLUMNS(run_columns),
+					     .rest = "run" };
+
+/* at[0]: the run, at[1]: the metric; events alone, `runs` has the times. */
+static bool next_repeat(const struct table *t, struct table_row *r)
+{
+	const struct compare *c = report_of(t)->c;
+	bool first = !r->p;
+
+	r->at[1] = first ? COMPARE_TIMES : r->at[1] + 1;
+	if (!first && r->at[1] >= c->n_metrics) {
+		r->at[0]++;
+		r->at[1] = COMPARE_TIMES;
+	}
+	if (r->at[0] >= c->run.n || r->at[1] >= c->n_metrics)
+		return false;
+	r->p = &c->run.v[r->at[0]];
+	return true;
+}
+
+TABLE_CELL(repeat_run, out->n = r->at[0] + 1)
+TABLE_CELL(repeat_metric, out->text = report_of(t)->c->metric[r->at[1]].name)
+TABLE_CELL(repeat_unit, out->text = report_of(t)->c->metric[r->at[1]].unit)
+TABLE_CELL(repeat_value, out->e.v = one_of(r)->value[r->at[1]])
+
+static const struct table_column repeat_columns[] = {
+	COLUMN("run", "run", T_ID, C_KEY, "as in `runs`", .get = repeat_run),
+	COLUMN("metric", "metric", T_TEXT, C_KEY, "an event", .get = repeat_metric),
+	COLUMN("value", "value", T_REAL, 0, "its count in this run", .get = repeat_value),
+	COLUMN("unit", "unit", T_TEXT, 0, "of the value; empty: a number", .get = repeat_unit),
+};
+static const struct table_form repeats_form = { "repeats",   NULL,
+						TABLE_DATA,  TABLE_COLUMNS(repeat_columns),
+						next_repeat, "count" };
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+TABLE_CELL(n_runs, out->n = report_of(t)->c->run.n)
+TABLE_CELL(n_failed, out->n = report_of(t)->c->failed)
+TABLE_CELL(n_not_counted, out->n = report_of(t)->not_counted)
+
+static const struct table_column losses_columns[] = {
+	COLUMN("runs", "runs", T_COUNT, 0, "that were measured", .get = n_runs),
+	COLUMN("failed", "failed", T_COUNT, C_LOSS, "runs did not end with 0", .get = n_failed),
+	COLUMN("not_counted", "not counted", T_COUNT, 0, "figures that no run has",
+	       .get = n_not_counted),
+};
+static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					       TABLE_COLUMNS(losses_columns) };
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static const struct table_form *const forms[] = { &summary_form, &effects_form, &limits_form,
+						  &runs_form,	 &repeats_form, &losses_form };
+const struct document_form compare_document = {
+	.name = "compare", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+};
+
+/* "./prog -x"; the two may differ in their arguments only. */
+static const char *put_command(struct arena *a, const struct text_list *l)
+{
+	struct buf b = BUF_INIT;
+	const char *out;
+
+	for (size_t i = 0; i < l->n; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", l->v[i]);
+	out = b.failed ? NULL : arena_strdup(a, buf_str(&b));
+	buf_free(&b);
+	return out ? out : "";
+}
+
+static void put_verdict(struct document *d, const struct compare_report *r)
+{
+	const struct compare_effect *e = &r->c->metric[COMPARE_TIME].effect;
+	double half = half_of(e), least = 100 * e->least;
+	int n = decimals(half);
+
+	switch (e->verdict) {
+	case COMPARE_MORE:
+	case COMPARE_LESS:
+		document_title(d, e->verdict == COMPARE_MORE ? INK_BAD : INK_GOOD,
+			       "new is %.*f %% %s than base (+-%.*f), in both series", n,
+			       100 * fabs(e->change), e->change > 0 ? "slower" : "faster", n,
+			       100 * half);
+		break;
+	case COMPARE_NOISE:
+		document_title(d, INK_BOLD,
+			       "no change of time found: %+.*f %% (+-%.*f); %.1f %% would have "
+			       "been found in 9 of 10 cases",
+			       n, 100 * e->change, n, 100 * half, least);
+		break;
+	case COMPARE_UNCONFIRMED:
+		document_title(d, INK_BOLD,
+			       "no verdict on time: the first series found %+.1f %%, the second "
+			       "%+.1f %%",
+			       100 * e->series[0], 100 * e->series[1]);
+		break;
+	case COMPARE_DOUBTFUL:
+		document_title(d, INK_BOLD,
+			       "no verdict on time: programs differ from themselves by %+.1f %%",
+			       100 * e->control);
+		break;
+	case COMPARE_FEW:
+	case COMPARE_UNKNOWN:
+		document_title(d, INK_BOLD,
+			       "no verdict on time: %u pairs are too few, an interval takes %u",
+			       r->c->pairs, PAIRED_LEAST);
+		break;
+	}
+}
+
+static void put_facts(struct document *d, const struct compare_report *r)
+{
+	const struct compare_effect *e = &r->c->metric[COMPARE_TIME].effect;
+
+	if (!isnan(e->control_low))
+		document_fact(d, "null control", e->verdict == COMPARE_DOUBTFUL,
+			      "each program against itself: time %+.1f %% (%+.1f to %+.1f), "
+			      "%zu pairs",
+			      100 * e->control, 100 * e->control_low, 100 * e->control_high,
+			      e->control_pairs);
+	document_fact(d, "runs", false,
+		      "%s%u pairs in random order (--seed %llu), after %llu of each to warm up",
+		      r->c->n_series > 1 ? "two series of " : "", r->c->pairs,
+		      (unsigned long long)r->c->seed, (unsigned long long)r->warmup);
+	if (e->wanted)
+		document_fact(d, "power", e->wanted > r->c->pairs,
+			      "-r %zu finds a change of %g %% in 9 of 10 cases", e->wanted,
+			      100 * r->c->aim);
+	document_fact(d, "machine", r->found->changed != NULL, "%s", r->found->setting);
+	if (r->found->changed)
+		document_fact(d, "changed", true, "%s", r->found->changed);
+	document_fact(d, "assumed", false,
+		      "the two runs of a pair are disturbed alike (drifts, steps and bursts widen "
+		      "the error); only the programs differ, not input or environment");
+	for (size_t i = 0; i < r->n_limits; i++)
+		document_fact(d, "limit", r->limit[i].broken, "%s: %s", r->limit[i].limit.text,
+			      r->limit[i].broken ? "broken, in both series" : "kept");
+}
+
+void compare_put(struct document *d, struct compare_report *r)
+{
+	const struct compare *c = r->c;
+	struct table t = { .form = &summary_form, .ctx = r, .array = r, .n = 1 };
+
+	for (size_t i = 0; i < c->n_metrics; i++)
+		r->not_counted += c->metric[i].effect.verdict == COMPARE_UNKNOWN;
+	put_verdict(d, r);
+	document_head(d, "base", "%s", put_command(&d->a, &r->command[0]));
+	document_head(d, "new", "%s", put_command(&d->a, &r->command[1]));
+	document_table(d, &t);
+	t = (struct table){ .form = &effects_form,
+			    .ctx = r,
+			    .array = c->metric,
+			    .stride = sizeof(*c->metric),
+			    .n = c->n_metrics };
+	document_table(d, &t);
+	t = (struct table){ .form = &limits_form,
+			    .ctx = r,
+			    .array = r->limit,
+			    .stride = sizeof(*r->limit),
+			    .n = r->n_limits };
+	document_table(d, &t);
+	t = (struct table){ .form = &runs_form,
+			    .ctx = r,
+			    .array = c->run.v,
+			    .stride = sizeof(*c->run.v),
+			    .n = c->run.n };
+	document_table(d, &t);
+	t = (struct table){ .form = &repeats_form, .ctx = r };
+	document_table(d, &t);
+	t = (struct table){ .form = &losses_form, .ctx = r, .array = r, .n = 1 };
+	document_table(d, &t);
+	put_facts(d, r);
+	if (r->found->user_only)
+		document_note(d, "user space only: the kernel may not be counted here "
+				 "(perf_event_paranoid; `cyclade doctor`)");
+}

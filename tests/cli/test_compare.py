@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""compare: the whole command. Its figures are computed again from the runs that it writes, by tests/lib/paired.py; how often
+it finds what is there, tests/unit/measure/test_compare.c says. Nothing here depends on how long something takes: what differs
+is the number of page faults."""
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import paired  # noqa: E402
+from tap import Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory(prefix="cyclade-compare-")
+os.chdir(tmp.name)
+
+FEW = ["dd", "if=/dev/zero", "of=/dev/null", "bs=16k", "count=1"]
+MANY = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1500k", "count=1"]
+
+
+def compare(*words, a=("true",), b=("true",)):
+    return run("compare", *words, "--", *a, "--", *b)
+
+
+def close(x, y):
+    return (x is None and y is None) or (x is not None and y is not None and math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-9))
+
+
+# ---- what is refused ----
+for words, said in [([], "two programs"), (["--", "true"], "two programs"), (["--", "true", "--"], "two programs"),
+                    (["true", "--", "true", "--", "true"], "more than two"), (["-r", "0", "true", "--", "true"], "-r goes from 1"),
+                    (["-r", "1001", "true", "--", "true"], "-r goes from 1"), (["--effect", "0", "true", "--", "true"], "above 0"),
+                    (["--fail-if", "time", "true", "--", "true"], "no > or <"), (["--fail-if", "> 2%", "true", "--", "true"], "no name"),
+                    (["--fail-if", "time > 2", "true", "--", "true"], "no percentage"),
+                    (["--fail-if", "time > x%", "true", "--", "true"], "no number"),
+                    (["--fail-if", "time > -2%", "true", "--", "true"], "other side of 0"),
+                    (["--fail-if", "cycles-of-the-moon > 2%", "true", "--", "true"], "is not measured")]:
+    p = run("compare", *words)
+    t.ok(p.returncode == 125 and said in p.stderr and not p.stdout, "refused: " + " ".join(words), p.stdout + p.stderr)
+
+p = compare("-r", "1", a=["./there-is-no-such"])
+t.ok(p.returncode == 127 and "there-is-no-such" in p.stderr, "a program that is not there: 127", p.stderr)
+p = compare("-r", "1", b=["/dev/null"])
+t.ok(p.returncode == 126, "one that cannot be executed: 126", p.stderr)
+p = compare("-r", "1", b=["sh", "-c", "exit 3"])
+t.ok(p.returncode == 125 and "sh ended with 3" in p.stderr and not p.stdout, "one that fails stops it, with its code", p.stderr)
+p = compare("-r", "1", b=["sh", "-c", "kill -9 $$"])
+t.ok(p.returncode == 125 and "killed by signal 9" in p.stderr, "one that is killed stops it", p.stderr)
+p = compare("-r", "2", "--ignore-failure", "-j", b=["sh", "-c", "exit 3"])
+doc = json.loads(p.stdout)
+t.ok(p.returncode == 0 and doc["losses"]["failed"] == 2 and sorted(r["workload_status"] for r in doc["runs"]) == [0, 0, 3, 3],
+     "--ignore-failure goes on, and says how many failed", p.stdout[:500] + p.stderr)
+
+# ---- the programs' own ----
+talk = ["sh", "-c", "echo out; echo err >&2; cat"]
+p = compare("-r", "1", "--warmup", "0", a=talk, b=talk)
+t.ok(p.returncode == 0 and "out" not in p.stdout.split() and "err" not in p.stderr.split() and "null" not in p.stderr,
+     "what programs print goes to /dev/null, the result to standard output", p.stdout + p.stderr)
+p = compare("-r", "1", "--warmup", "0", "--show-output", a=talk, b=talk)
+t.ok(p.stdout == "out\nout\n" and p.stderr.splitlines()[:1] == ["err"] and "no verdict on time" in p.stderr,
+     "--show-output lets them print, and the result goes to standard error", p.stdout + p.stderr)
+with open("count", "w", encoding="ascii") as f:
+    f.write("")
+say = ["sh", "-c", "echo x >>count"]
+compare("-r", "3", "--warmup", "2", "-q", a=say)
+with open("count", encoding="ascii") as f:
+    t.equal(len(f.read().split()), 5, "--warmup runs each program first")
+
+# ---- order ----
+orders = [[r["side"] for r in json.loads(compare("-r", "6", "--seed", s, "-j", "--table", "runs").stdout)["runs"]][:12]
+          for s in ("5", "5", "6")]
+t.ok(orders[0] == orders[1] != orders[2], "--seed repeats the order", orders)
+t.ok(all(sorted(o[i:i + 2]) == ["base", "new"] for o in orders for i in range(0, 12, 2)) and
+     all(o[::2].count("base") == 3 for o in orders), "half of the pairs begin with each", orders)
+
+
+# ---- the figures, computed again ----
+def check(doc, name):
+    """Each effect against paired.py, from the runs."""
+    bad = []
+    runs, events = doc["runs"], {(r["run"], r["metric"]): r["value"] for r in doc["repeats"]}
+    for e in doc["effects"]:
+        key = {"time": "seconds", "user": "user_seconds", "system": "system_seconds"}.get(e["metric"])
+        value = [r[key] if key else events[r["run"], e["metric"]] for r in runs]
+        if None in value:
+            continue
+        a = [v for v, r in zip(value, runs) if r["side"] == "base"]
+        b = [v for v, r in zip(value, runs) if r["side"] == "new"]
+        whole = statistics.mean(a)
+        if whole == 0 and sum(b) > 0:
+            bad.append((e, "a change of nothing") if e["change"] is not None else None)
+            continue
+        factor = all(v > 0 for v in value)
+        d = [math.log(y / x) if factor else (y - x) / (whole or 1) for x, y in zip(a, b)]
+        back = math.expm1 if factor else (lambda x: x)
+        mid, low, high = (x if x is None else back(x) for x in paired.effect(d))
+        n = doc["pairs"]
+        series = [back(paired.effect(d[k:k + n])[0]) if d[k:k + n] else None for k in (0, n)]
+        want = [statistics.median(a), statistics.median(b), mid, low, high] + series
+        got = [e[k] for k in ("base", "new", "change", "change_low", "change_high", "change_first", "change_second")]
+        if not all(map(close, got, want)):
+            bad.append((e["metric"], got, want))
+        sure = [paired.effect(d[k:k + n]) for k in (0, n) if d[k:k + n]]
+        sure = [0 if x[1] is None or x[1] <= 0 <= x[2] else math.copysign(1, x[0]) for x in sure]
+        if e["verdict"] in ("more", "less") and sure != [1 if e["verdict"] == "more" else -1] * 2:
+            bad.append((e["metric"], e["verdict"], sure))
+        if e["verdict"] == "noise" and (sure[0] or not low <= 0 <= high):
+            bad.append((e["metric"], e["verdict"], sure))
+    t.ok(not [b for b in bad if b], name + ": figures are those of a second implementation", bad)
+
+
+events = ["-e", "page-faults,context-switches"]
+for pairs in ("4", "7", "20"):
+    p = compare("-r", pairs, "--seed", "1", "-j", *events, a=FEW, b=MANY)
+    doc = json.loads(p.stdout)
+    check(doc, "%s pairs" % pairs)
+    t.ok(len(doc["runs"]) == 2 * int(pairs) * doc["series"], "%s pairs: as many runs" % pairs, doc["runs"])
+t.ok(doc["schema"] == "cyclade.compare/1" and doc["base"] == FEW and doc["new"] == MANY and doc["setting"], "summary", doc)
+doc = json.loads(compare("-r", "5", "-j").stdout)
+t.ok(doc["verdict"] == "too few pairs" and doc["effects"][0]["change_error"] is None and doc["effects"][0]["change_why"] and
+     doc["series"] == 1, "five pairs are too few for an interval", doc["effects"][0])
+
+# ---- limits ----
+counted = {r["metric"]: r["value"] for r in json.loads(compare("-r", "1", "-j", *events, a=MANY).stdout)["repeats"]}
+if counted["page-faults"] is None:
+    t.skip("--fail-if", "page faults cannot be counted here")
+else:
+    limits = ["--fail-if", "page-faults > +20%", "--fail-if", "page-faults < -20%"]
+    p = compare("-r", "8", "--seed", "2", *events, *limits, "-j", a=FEW, b=MANY)
+    doc = json.loads(p.stdout)
+    effect = {e["metric"]: e for e in doc["effects"]}["page-faults"]
+    t.ok(p.returncode == 1 and [x["broken"] for x in doc["limits"]] == [True, False] and doc["series"] == 2,
+         "--fail-if: more page faults, 1", doc["limits"])
+    t.ok(effect["verdict"] == "more" and effect["change"] > 0.5, "a change that is there is found", effect)
+    p = compare("-r", "8", "--seed", "2", *events, *limits, "-j", a=MANY, b=FEW)
+    doc = json.loads(p.stdout)
+    t.ok(p.returncode == 1 and [x["broken"] for x in doc["limits"]] == [False, True], "--fail-if: fewer, 1", doc["limits"])
+    p = compare("-r", "8", "--seed", "2", *events, "--fail-if", "page-faults > +900%", a=FEW, b=MANY)
+    t.ok(p.returncode == 0 and "kept" in p.stdout, "a change below the limit: 0", p.stdout)
+    p = compare("-r", "8", "--seed", "2", *events, *limits, a=FEW, b=FEW)
+    t.ok(p.returncode == 0, "no change: 0", p.stdout)
+
+# ---- the machine must stay as it is ----
+os.makedirs("root/sys/devices/system/cpu/cpu0/cpufreq")
+os.makedirs("root/proc")
+with open("root/sys/devices/system/cpu/online", "w", encoding="ascii") as f:
+    f.write("0\n")
+GOVERNOR = os.path.abspath("root/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+def govern(*words):
+    with open(GOVERNOR, "w", encoding="ascii") as f:
+        f.write("powersave\n")
+    return compare("-r", "2", "--warmup", "0", "--seed", "1", "--sysroot", "root", *events, *words,
+                   b=["sh", "-c", "echo performance >" + GOVERNOR])
+
+
+p = govern()
+t.ok(p.returncode == 125 and "governor powersave" in p.stderr and "governor performance" in p.stderr and "--anyway" in p.stderr and
+     not p.stdout, "a governor that changes: 125", p.stderr)
+p = govern("--anyway", "-j")
+t.ok(p.returncode == 0 and "governor performance" in (json.loads(p.stdout)["changed"] or ""), "--anyway goes on, and says so",
+     p.stdout[:300] + p.stderr)
+
+# ---- formats ----
+HOSTILE = "a\x1b[31m|\"b,<c>\n"
+p = compare("-r", "6", a=["true", HOSTILE], b=["true", HOSTILE])
+t.ok("\x1b" not in p.stdout and p.returncode == 0, "a hostile argument is not obeyed by a terminal", repr(p.stdout))
+p = compare("-r", "6", "-o", "out.json", "-j")
+with open("out.json", encoding="utf-8") as f:
+    t.ok(not p.stdout and json.load(f)["schema"] == "cyclade.compare/1", "-o", p.stdout)
+p = compare("-r", "6", "--format", "csv")
+t.ok(p.stdout.splitlines()[0].startswith("metric,unit,base,new,change,change_error,change_why"), "csv is the effects", p.stdout[:200])
+t.done()
