@@ -39,8 +39,8 @@ static double normal(struct machine *m)
 	return sqrt(-2 * log(1 - uniform(m))) * cos(6.283185307179586 * uniform(m));
 }
 
-/* A machine by number: spread of 0.4 to 1.5 %, drift up to 5 %, up to three steps of some 3 %, bursts
- * of one to five runs that lose some 2 to 15 %, noise that remembers. */
+/* A machine by number: spread of 0.4 to 1.5 %, drift up to 5 %, three steps of some 3 %, bursts of
+ * one to five runs that lose some 2 to 15 %, noise that remembers. */
 static struct machine make(uint64_t number)
 {
 	struct machine m = { .state = number * 0x9e3779b97f4a7c15u + 1, .factor = 1 };
