@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ibs_dump CPUID - reads lines "op|fetch HEXBYTES" and prints of each its fields, "key=BITS",
+ * behind which "!REASON" says why there is no value; then the source. For test_ibs.py.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "perfdata/ibs.h"
+
+static size_t bytes_of(const char *hex, uint8_t *out, size_t cap)
+{
+	unsigned v;
+	size_t n = 0;
+
+	for (; n < cap && sscanf(hex + 2 * n, "%2x", &v) == 1; n++)
+		out[n] = (uint8_t)v;
+	return n;
+}
+
+static void print_fields(const struct ibs *x)
+{
+	const char *why;
+
+	for (unsigned f = 0; f < IBS_FIELDS; f++) {
+		uint64_t v = 0;
+
+		if (ibs_kind_of(f) != x->kind)
+			continue;
+		why = ibs_get(x, f, &v);
+		printf("%s=%" PRIu64 "%s%s\t", ibs_key(f), ibs_bits(x, f), why ? "!" : "",
+		       why ? why : "");
+	}
+	if (x->kind == IBS_OP)
+		printf("source=%s", ibs_source_name(ibs_source(x, &why)));
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	char line[512], kind[8], hex[480];
+	uint8_t raw[240];
+
+	if (argc != 2)
+		return 2;
+	while (fgets(line, sizeof(line), stdin)) {
+		struct ibs x;
+		const char *why;
+		size_t n;
+
+		if (sscanf(line, "%7s %479s", kind, hex) != 2)
+			return 2;
+		n = bytes_of(hex, raw, sizeof(raw));
+		why = ibs_read(&x, strcmp(kind, "op") ? IBS_FETCH : IBS_OP, ibs_part_of(argv[1]),
+			       raw, n);
+		if (why)
+			printf("?%s\n", why);
+		else
+			print_fields(&x);
+	}
+	return 0;
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""IBS registers taken apart: synthetic samples of six parts as perf report -D prints them, and published values."""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gen  # noqa: E402
+from tap import Tap  # noqa: E402
+
+DUMP = os.environ["IBS_DUMP"]
+t = Tap()
+w = gen.Writer("<")
+
+# perf's word for a field, and ours
+OP = {"CompToRetCtr": "complete_to_retire", "TagToRetCtr": "tag_to_retire", "BrnRet": "branch", "OpReturn": "return",
+      "OpBrnTaken": "taken", "OpBrnMisp": "mispredicted", "RipInvalid": "rip_invalid", "BrnFuse": "fused", "Microcode": "microcode",
+      "RmtNode": "remote_node", "CurCnt": "op_count", "CntCtl": "op_dispatched", "L3MissOnly": None,
+      "LdOp": "load", "StOp": "store", "DcL1TlbMiss": "dtlb_l1_miss", "DcL2TlbMiss": "dtlb_l2_miss", "DcMiss": "dc_miss",
+      "DcMisAcc": "misaligned", "DcWcMemAcc": "write_combining", "DcUcMemAcc": "uncacheable", "DcLockedOp": "locked",
+      "DcMissNoMabAlloc": "no_mab", "DcLinAddrValid": "linear_valid", "DcPhyAddrValid": "physical_valid", "L2Miss": "l2_miss",
+      "SwPf": "prefetch", "OpDcMissOpenMemReqs": "open_requests", "DcMissLat": "miss_latency", "TlbRefillLat": "dtlb_refill"}
+FETCH = {"Cnt": None, "Lat": "fetch_latency", "Comp": "fetch_completed", "IcMiss": "ic_miss", "PhyAddrValid": "fetch_phys_valid",
+         "L1TlbMiss": "itlb_l1_miss", "L2TlbMiss": "itlb_l2_miss", "RandEn": "fetch_random", "L2Miss": "fetch_l2_miss",
+         "L3MissOnly": "fetch_l3_only", "FetchOcMiss": "fetch_oc_miss", "FetchL3Miss": "fetch_l3_miss"}
+ZEN2, ZEN3, ZEN4 = "AuthenticAMD,23,49,0", "AuthenticAMD,25,33,0", "AuthenticAMD,25,17,1"
+CAPS = {ZEN2: 0x3ff, ZEN3: 0x3ff, ZEN4: 0xbff}
+
+
+def ours(cpuid, packets):
+    text = "".join("%s %s\n" % (k, raw.hex()) for k, raw in packets)
+    r = subprocess.run([DUMP, cpuid], input=text, capture_output=True, text=True, check=True)
+    out = []
+    for line in r.stdout.splitlines():
+        out.append(dict(f.split("=", 1) for f in line.strip().split("\t")) if line[0] != "?" else line)
+    return out
+
+
+def bits(x, key):
+    return int(x[key].split("!")[0])
+
+
+def packet(kind, caps, regs):
+    return kind, w.pack("I", caps) + w.u64(*regs)
+
+
+def draw(rnd, caps):
+    """An op and a fetch of random bits, whose control registers say that they are samples."""
+    word = lambda: rnd.getrandbits(64)
+    op = [word() & ~(1 << 16 if not caps & 0x800 else 0) & ~(31 << 59) | 3 << 17, word(), word() & ((1 << 41) - 1),
+          rnd.choice([0, 1, 2, 3, 4, 5, 6, 7, 64, 65, 66, 67]) | rnd.getrandbits(2) << 4, word(), word(), word() & (1 << 48) - 1, word()]
+    fetch = [word() | 3 << 48, word() | 1, word() & (1 << 48) - 1, rnd.getrandbits(16)]
+    return [packet("op", caps, op), packet("fetch", caps, fetch)]
+
+
+def recording(path, cpuid, packets):
+    sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW".split())
+    kinds = {"op": (9, 1), "fetch": (8, 2)}
+    events = [("ibs_%s//" % k, dict(type=n, config=0, period=1000, sample=sample, sample_id_all=1), [i])
+              for k, (n, i) in kinds.items()]
+    f = gen.File(w, events, attr_size=120)
+    pmus = w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")
+    f.features = {6: w.text("x86_64"), 9: w.text(cpuid), 16: pmus}
+    if cpuid == ZEN4:  # PMU_CAPS: what perf decodes sources of 5 bits by
+        f.features[31] = w.pack("I", 1) + w.pack("I", 1) + w.text("zen4_ibs_extensions") + w.text("1") + w.text("ibs_op")
+    for kind, raw in packets:
+        f.data += w.record(9, w.u64(kinds[kind][1], 0x1000) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) +
+                           w.u64(1000) + w.pack("I", len(raw)) + raw, 2)
+    with open(path, "wb") as out:
+        out.write(f.build())
+
+
+def of_perf(perf, path):
+    """The decoded lines of each sample, as one text."""
+    r = subprocess.run([perf, "report", "-D", "-i", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return re.findall(r"^(ibs_(?:op|fetch)_ctl:.*?)^\d", r.stdout, re.M | re.S)
+
+
+def differences(kind, text, x):
+    """Fields that perf prints otherwise."""
+    bad, seen = [], 0
+    for word, key in (OP if kind == "op" else FETCH).items():
+        m = re.search(r"\b%s +(\d+)" % word, text)
+        if not m or key is None:
+            continue
+        seen += 1
+        if int(m.group(1)) != bits(x, key):
+            bad.append("%s: perf %s, %s=%s" % (word, m.group(1), key, x[key]))
+    m = re.search(r"OpMemWidth +(\d+) bytes", text)
+    if m and 1 << (bits(x, "width") - 1) != int(m.group(1)):
+        bad.append("width: perf %s, %s" % (m.group(1), x["width"]))
+    return bad, seen
+
+
+def against(perf, label, cpuid, tmp):
+    rnd, caps = random.Random(7), CAPS[cpuid]
+    packets = [p for _ in range(300) for p in draw(rnd, caps)]
+    path = os.path.join(tmp, "ibs.data")
+    recording(path, cpuid, packets)
+    theirs = of_perf(perf, path)
+    mine = ours(cpuid, packets)
+    if len(theirs) != len(mine):
+        t.ok(False, "%s, %s: as many samples" % (label, cpuid), "%d of %d" % (len(theirs), len(mine)))
+        return
+    bad, seen = [], 0
+    for (kind, _), text, x in zip(packets, theirs, mine):
+        b, s = differences(kind, text, x)
+        bad += b
+        seen += s
+    t.ok(not bad and seen > 300 * 20, "%s, %s: %d fields of 600 synthetic samples" % (label, cpuid, seen), "\n".join(bad[:10]))
+
+
+def published():
+    """Values that AMD published with their meaning: the perf-amd-ibs manual, the commit of perf's Zen 4 support."""
+    manual = [0x000002c30006186a, 0xffffffff8204aea7, 0x0000010002550001, 0x13, 0x31960092, 0xff110008a5398920, 0x8a5398920]
+    commit = [0x0000004500070008, 0x1000, 0x710002, 2, 0x000000681d1700a1, 0, 0]
+    fetch = [0x3c1f00c700080008, 0x1000, 0x2000]
+    a, b, f = ours(ZEN4, [packet("op", 0xb9f, manual), packet("op", 0xb9f, commit), packet("fetch", 0xb9f, fetch)])
+    t.equal([a[k] for k in ("complete_to_retire", "tag_to_retire", "microcode", "store", "load", "dc_miss", "l2_miss")],
+            ["1", "597", "1", "1", "0", "1", "1"], "the manual's op")
+    t.equal((a["miss_latency"], a["remote_node"], a["source"]), ("0!told of loads only", "1!told of loads only", "not known"),
+            "it is a store: no latency and no source")
+    t.equal([b[k] for k in ("load", "miss_latency", "open_requests", "width", "tag_to_retire", "source")],
+            ["1", "104", "7", "4", "113", "other cache of the node"], "the commit's op")
+    t.equal([f[k] for k in ("fetch_latency", "fetch_l2_miss", "fetch_l3_miss", "fetch_oc_miss")], ["199", "1", "1", "1"],
+            "the commit's fetch")
+
+
+def rules():
+    """What has no value says why."""
+    loads = 1 | 1 << 17 | 1 << 18
+    op = lambda d3, d2=0, caps=0xbff, d=0, cpu=ZEN4: ours(cpu, [packet("op", caps, [3 << 17, 1, d, d2, d3, 0, 0, 0])])[0]
+    t.equal(op(loads)["source"], "L1", "a hit of L1")
+    t.equal(op(loads | 1 << 7)["source"], "L2", "a hit of L2")
+    far = loads | 1 << 7 | 1 << 20
+    t.equal([op(far, s)["source"] for s in (1, 2, 3, 5, 6, 7, 64, 68, 3 | 16)],
+            ["L3", "other cache of the node", "DRAM", "cache of another node", "persistent memory", "I/O", "memory behind a link",
+             "memory of another processor", "DRAM of another node"], "sources of 5 bits")
+    t.equal([op(far, s, 0x3ff, cpu=ZEN2)["source"] for s in (2, 2 | 16, 3, 3 | 16)],
+            ["other cache of the node", "cache of another node", "DRAM", "DRAM of another node"], "sources of 3 bits")
+    t.equal(op(far | 1 << 14, 3)["source"], "uncached", "uncacheable memory has no source")
+    early = op(far | 1 << 21, 3, 0x3ff, cpu="AuthenticAMD,25,1,0")
+    t.equal((early["source"], early["open_requests"]), ("not known", "0!erratum 1293"), "erratum 1293")
+    t.equal(op(loads, d=1 << 36)["mispredicted"], "1!no branch", "a misprediction of no branch")
+    t.equal(op(far, 3, 0x3ff, cpu="AuthenticAMD,16,2,0")["l2_miss"], "1!this processor has no such field", "family 10h has no L2 bit")
+    no = ours(ZEN4, [packet("op", 0xbff, [0] * 8), ("op", b"\0\0"), packet("op", 0xbff, [3 << 17, 1])])
+    t.ok(all(isinstance(x, str) and x[0] == "?" for x in no), "bytes that are no sample are refused", str(no))
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    published()
+    rules()
+    for label, perf in (("perf", "perf"), ("perf 6.12", os.environ.get("CYCLADE_PERF612"))):
+        if not perf or subprocess.run([perf, "version"], capture_output=True, check=False).returncode:
+            t.skip("as %s prints them" % label, "no such perf here")
+            continue
+        for cpuid in CAPS:
+            against(perf, label, cpuid, tmp)
+t.done()
