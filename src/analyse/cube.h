@@ -45,6 +45,7 @@ struct cube {
 	const struct cube_node *node;
 	const struct cube_cell *cell; /* by node, thread, cpu, bin */
 	size_t n_frames, n_threads, n_cpus, n_nodes, n_cells;
+	size_t n_chains; /* nodes before any were folded */
 };
 
 /* `opts`: selection, mux, machine, max_stack and progress are used. `event`: of pd_events. */

@@ -64,6 +64,31 @@ t.equal((r.returncode, "no/such" in r.stderr), (2, True), "a file that cannot be
 r = run("report", "--html", "x.html", "/dev/null")
 t.equal((r.returncode, os.path.exists("x.html")), (2, False), "no file where there is no recording")
 
+# ---- view --------------------------------------------------------------------------------------------------
+
+os.makedirs("bin")
+with open("bin/xdg-open", "w", encoding="ascii") as f:
+    f.write("#!/bin/sh\necho \"$1\" > opened\nexit ${FAILS:-0}\n")
+os.chmod("bin/xdg-open", 0o755)
+os.mkdir("runtime", 0o700)
+where = dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"], XDG_RUNTIME_DIR=os.path.abspath("runtime"), TMPDIR=tmp.name)
+page = os.path.abspath("runtime/cyclade/evil.data.html")
+r = run("view", evil, env=where)
+t.equal((r.returncode, r.stderr, open("opened", encoding="utf-8").read()), (0, "cyclade: %s\n" % page, page + "\n"), "view opens a page")
+t.equal(len(p.data["documents"]), len(Page(page).data["documents"]), "with the same views")
+t.equal(oct(os.stat("runtime/cyclade").st_mode & 0o777), "0o700", "in a directory that only its user can enter")
+r = run("view", evil, env=dict(where, FAILS="3"))
+t.ok(r.returncode == 0 and "no browser" in r.stderr and page in r.stderr, "it says where the page is if no browser can be started", r.stderr)
+os.chmod("runtime", 0o755)
+r = run("view", evil, env=where)
+made = open("opened", encoding="utf-8").read().strip()
+t.ok(r.returncode == 0 and made.startswith(tmp.name + "/cyclade-") and os.stat(os.path.dirname(made)).st_mode & 0o777 == 0o700,
+     "a directory that others may enter is not used", made)
+os.remove("opened")
+r = run("view", "nothing.data", env=where)
+t.equal((r.returncode, os.path.exists("opened"), [x for x in os.listdir(".") if x.startswith("cyclade-") and not os.listdir(x)]),
+        (2, False, []), "nothing is opened where there is no recording")
+
 # ---- every figure ------------------------------------------------------------------------------------------
 
 COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", "-g"], "callers": ["report", "--callers"],

@@ -44,6 +44,8 @@ READS = {
     "report, cache": "report -i plain",
     "report, jit": "report --no-cache -i jit",
     "report -o": "report --no-cache -j -o O -i plain",
+    "report --html": "report --no-cache --html O -i chains",
+    "report --html, account": "report --no-cache --html O -i account",
     "annotate": "annotate --no-cache -i plain bottom",
     "annotate -j": "annotate --no-cache -j -i account hot",
     "blocks": "blocks --no-cache -i branches",

@@ -393,6 +393,7 @@ static void hand_out(struct making *m)
 	c->frame = m->frame;
 	c->cpu = m->cpu;
 	c->node = m->node;
+	c->n_chains = m->tree.n ? m->tree.n - 1 : 0;
 	c->cell = m->cell;
 	for (size_t i = 0; i < c->n_cells; i++)
 		if (c->cell[i].bin >= c->n_bins)

@@ -10,8 +10,9 @@
 #include "report/cube_view.h"
 #include "report/html_page.h"
 
-#define FUNCTION_PAGES 200  /* at most, unless --functions says */
-#define OF_ALL	       0.95 /* of the samples: functions that hold them have pages */
+#define FUNCTION_PAGES 200   /* at most, unless --functions says */
+#define CHAIN_ROWS     10000 /* more call chains are in the cube only */
+#define OF_ALL	       0.95  /* of the samples: functions that hold them have pages */
 
 static const struct {
 	enum result_id id;
@@ -40,6 +41,24 @@ struct writing {
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
+/* Trees of so many rows that a page would become slow. */
+static bool is_large(const struct writing *w, enum result_id id)
+{
+	return (id == RESULT_CALLEES || id == RESULT_CALLERS) && w->cube &&
+	       w->cube->n_chains > CHAIN_ROWS;
+}
+
+static int get_view(struct document **d, struct writing *w, enum result_id id, struct err *err)
+{
+	if (!is_large(w, id))
+		return results_get(d, w->all, id, NULL, err);
+	return err_set(
+		err, ERR_LIMIT,
+		"%zu different call chains: their tree is in the flame graph; cyclade report "
+		"-g --min PCT prints the rows",
+		w->cube->n_chains);
+}
+
 /* What the recording has nothing for is left out, with the reason. */
 static int get_views(struct writing *w, struct err *err)
 {
@@ -47,7 +66,7 @@ static int get_views(struct writing *w, struct err *err)
 		struct html_page_part *p = &w->part[w->page.n_parts];
 		struct err why = ERR_INIT;
 
-		if (!results_get(&p->document, w->all, views[i].id, NULL, &why)) {
+		if (!get_view(&p->document, w, views[i].id, &why)) {
 			p->view = views[i].view;
 			p->still = views[i].still;
 			w->page.n_parts++;
@@ -205,7 +224,7 @@ static int write_page(struct writing *w, const char *file)
 
 static int gather(struct writing *w, const char *input, struct err *err)
 {
-	if (results_open(&w->all, w->cli, input, err) || get_views(w, err) || get_cube(w, err) ||
+	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_views(w, err) ||
 	    get_functions(w, err))
 		return -1;
 	w->page.title = title_of(w, input);
