@@ -24,5 +24,10 @@ export function frameColour(name: string, dso: string): string {
   const light = hash(name) % 12;
   return dark.matches ? `hsl(${hue} 36% ${20 + light}%)` : `hsl(${hue} 58% ${74 + light}%)`;
 }
+// The nth of some that stand beside one another.
+export function nth(i: number): string {
+  const hue = [215, 28, 140, 350, 275, 50, 185, 320, 95][i % 9];
+  return dark.matches ? `hsl(${hue} 55% ${i % 2 ? 58 : 48}%)` : `hsl(${hue} 65% ${i % 2 ? 58 : 66}%)`;
+}
 export function ink(): string { return dark.matches ? "#eee" : "#111"; }
 export function css(name: string): string { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }

@@ -7,7 +7,7 @@ import { cell, group, isText, percent, showError, toCsv, toJson, toMarkdown } fr
 import { go, regex, state } from "./state";
 import { explainRow } from "./why";
 
-export interface Extra { head: string; means: string; first?: boolean; draw: (row: number, td: HTMLElement) => void }
+export interface Extra { head: string; means: string; first?: boolean; after?: string; draw: (row: number, td: HTMLElement) => void }
 export interface GridOptions {
   table: Table;
   label: string;
@@ -51,6 +51,8 @@ export class Grid {
   private head: HTMLElement; private body: HTMLElement; private box: HTMLElement; private info: HTMLElement;
   private first = -1; private last = -1;
   private nameColumn: Column | undefined;
+  private byDepth: Column | undefined;
+  private heads = new Map<Column, string>();
 
   constructor(private o: GridOptions) {
     this.t = o.table;
@@ -85,8 +87,9 @@ export class Grid {
     const t = this.t;
     const id = t.column("id", "node");
     const parent = t.column("parent");
-    if (!id || !parent || id.kind !== parent.kind) return;
-    const keys = t.columns.filter((c) => c.flags.has("key") && c !== id);
+    if (!id || !parent || id.kind !== parent.kind) return this.findDepths();
+    // ids are numbered within an event or kind of cores, nodes are named within all other keys
+    const keys = t.columns.filter((c) => c.flags.has("key") && c !== id && (id.key === "node" || ["event", "pmu", "host", "cgroup"].includes(c.key)));
     const name = (row: number, c: Column): string => JSON.stringify([t.value(row, c), ...keys.map((k) => t.value(row, k))]);
     const rowOf = new Map<string, number>();
     for (let i = 0; i < t.length; i++) rowOf.set(name(i, id), i);
@@ -105,6 +108,29 @@ export class Grid {
       for (let d = 0; p >= 0 && d < 200; d++) { this.depth[i]++; p = this.parentRow[p]; }
     }
   }
+  // Rows in the order of a tree, with their depth: a row belongs to the last one above that is higher.
+  private findDepths(): void {
+    const t = this.t;
+    const depth = t.column("depth");
+    if (!depth || depth.kind === "text" || !t.column("function", "name") || t.length < 2) return;
+    const n = t.length;
+    const above: number[] = [];
+    const up = new Int32Array(n).fill(-1);
+    const has = new Uint8Array(n);
+    const level = new Int32Array(n);
+    for (let r = 0; r < n; r++) {
+      const d = t.number(r, depth);
+      if (isNaN(d)) { above.length = 0; continue; }
+      while (above.length && t.number(above[above.length - 1], depth) >= d) above.pop();
+      level[r] = above.length;
+      if (above.length) { up[r] = above[above.length - 1]; has[up[r]] = 1; }
+      above.push(r);
+    }
+    this.parentRow = up;
+    this.hasChild = has;
+    this.depth = level;
+    this.byDepth = depth;
+  }
   private people(): Column[] {
     const t = this.t;
     if (this.o.columns) return this.all ? [...this.o.columns, ...t.columns.filter((c) => !this.o.columns!.includes(c))] : this.o.columns;
@@ -112,7 +138,7 @@ export class Grid {
     const seen = Math.min(t.length, 2000);
     return t.columns.filter((c) => {
       if (c.flags.has("data") && !c.flags.has("key") && !t.data) return false;
-      if (this.depth && (c.key === "id" || c.key === "parent")) return false;
+      if (this.depth && (c.key === "id" || c.key === "parent" || c === this.byDepth)) return false;
       for (let i = 0; i < seen; i++) if (t.rows[i][c.at] !== null && t.rows[i][c.at] !== undefined) return true;
       return c.why >= 0 && c.flags.has("key");
     });
@@ -131,8 +157,15 @@ export class Grid {
     this.columns = this.columns.filter((c) => !this.constant.includes(c));
     this.nameColumn = t.column("function", "node", "instruction", "metric", "event", "name", "caller", "file") ?? this.columns.find((c) => c.kind === "text");
     if (this.nameColumn && !this.columns.includes(this.nameColumn)) this.nameColumn = this.columns.find((c) => isText(c.kind));
+    const count = new Map<string, number>();
+    for (const c of this.columns) count.set(c.head, (count.get(c.head) ?? 0) + 1);
+    this.heads = new Map(this.columns.map((c) => [c, (count.get(c.head) ?? 0) > 1 && !this.o.parents?.has(c.key) ? c.key.replace(/_/g, " ") : c.head || c.key]));
     // What people read first, the name, stands at the left on narrow windows too.
     if (this.depth && this.nameColumn) this.columns = [this.nameColumn, ...this.columns.filter((c) => c !== this.nameColumn)];
+  }
+  // Where two columns have the same head, their keys are shown: "samples", "total samples".
+  private headOf(c: Column): string {
+    return this.heads.get(c) ?? c.head ?? c.key;
   }
   private shown(): Column[] {
     const up = this.o.parents;
@@ -256,21 +289,26 @@ export class Grid {
     for (const c of this.shown()) {
       const sorted = key === c.key ? "ascending" : key === `-${c.key}` ? "descending" : null;
       const name = h("button", { type: "button", class: "sort", click: () => this.sortBy(c) },
-        c.head || c.key, sorted ? (sorted === "ascending" ? " ▲" : " ▼") : "");
+        this.headOf(c), sorted ? (sorted === "ascending" ? " ▲" : " ▼") : "");
       const th = h("th", { scope: "col", class: isText(c.kind) ? "t" : "n", "aria-sort": sorted },
         this.hasParts(c) ? h("button", { type: "button", class: "parts", "aria-expanded": String(this.open.has(c.key)), "aria-label": `parts of ${c.head}`, click: () => this.togglePart(c) }, this.open.has(c.key) ? "−" : "+") : null,
-        this.o.sortable === false ? h("span", null, c.head || c.key) : name);
-      const means = `${c.head || c.key}${c.means ? `: ${c.means}` : ""}${c.unit ? ` (${c.unit})` : ""}`;
+        this.o.sortable === false ? h("span", null, this.headOf(c)) : name);
+      const means = `${this.headOf(c)}${c.means ? `: ${c.means}` : ""}${c.unit ? ` (${c.unit})` : ""}`;
       th.addEventListener("mousemove", (e) => tip(means, e.clientX, e.clientY));
       th.addEventListener("mouseleave", () => tip(null));
       tr.append(th);
     }
     for (const x of this.o.extra ?? []) {
       const th = h("th", { scope: "col", title: x.means }, x.head);
-      if (x.first) tr.prepend(th);
-      else tr.append(th);
+      this.place(tr, th, x);
     }
     return tr;
+  }
+  private place(tr: HTMLElement, e: HTMLElement, x: Extra): void {
+    const at = x.after ? this.shown().findIndex((c) => c.key === x.after) : -1;
+    if (x.first) tr.prepend(e);
+    else if (at >= 0) tr.insertBefore(e, tr.children[at + 1] ?? null);
+    else tr.append(e);
   }
   sortBy(c: Column): void {
     const key = this.sortKey();
@@ -328,8 +366,7 @@ export class Grid {
     for (const x of this.o.extra ?? []) {
       const td = h("td");
       x.draw(r, td);
-      if (x.first) tr.prepend(td);
-      else tr.append(td);
+      this.place(tr, td, x);
     }
     return tr;
   }
@@ -358,7 +395,7 @@ export class Grid {
         return td;
       }
     }
-    if (v === null) td.classList.add("none");
+    if (v === null || v === 0) td.classList.add("none");
     const path = c.key === "path" && kind === "flag";
     td.append(path ? (v ? "<==" : "") : text);
     if (typeof v === "number" && kind === "share" && (c.flags.has("heat") || c.key === "share")) {
@@ -428,6 +465,11 @@ export class Grid {
       if (scroll) tr?.scrollIntoView({ block: "nearest" });
     }
     if (scroll) this.o.select?.(this.order[this.at]);
+  }
+  // Scrolls the selected row into the middle of the table, without moving the page.
+  center(): void {
+    this.box.scrollTop = Math.max(0, this.at * ROW - this.box.clientHeight / 2 + ROW);
+    this.draw(true);
   }
   moveToRow(row: number, scroll = true): void {
     const i = this.order.indexOf(row);

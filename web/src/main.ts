@@ -9,7 +9,7 @@ import { forget } from "./grid";
 import { help, openKeys } from "./keys";
 import { go, listen, openState, state } from "./state";
 import { compareView } from "./views/compare";
-import { hashOf, treeTables, type Context, type View } from "./views/context";
+import { hashOf, setTitle, treeTables, type Context, type View } from "./views/context";
 import { flameView } from "./views/flame";
 import { functionView } from "./views/function";
 import { functionsView } from "./views/functions";
@@ -59,6 +59,7 @@ function start(text: string): void {
   });
   const context: Context = { page, cube, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
   const views = chooseViews(context);
+  setTitle(page.title);
   openState();
 
   const bar = makeFilterBar(context);

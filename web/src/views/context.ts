@@ -36,7 +36,14 @@ export function currentFunction(c: Context): FunctionPage | undefined {
 // The table of the cycle accounting tree, with its node and value.
 export function treeTables(c: Context): { doc: Doc; table: Table }[] {
   const out: { doc: Doc; table: Table }[] = [];
-  for (const doc of c.page.docs) for (const t of doc.tables) if (t.length && t.byKey.has("node") && (t.byKey.has("parent") || t.name === "tree") && t.column("value", "share")) out.push({ doc, table: t });
+  for (const doc of c.page.docs) for (const t of doc.tables) {
+    const share = t.column("share", "value");
+    if (!share || !t.byKey.has("node") || !(t.byKey.has("parent") || t.name === "tree")) continue;
+    // an account whose events were not recorded has no more than its root
+    let known = 0;
+    for (let r = 0; r < t.length && known < 2; r++) known += t.value(r, share) !== null ? 1 : 0;
+    if (known > 1) out.push({ doc, table: t });
+  }
   return out;
 }
 // Column of a table -> the column that it is a part of, by the account's nodes.
@@ -54,6 +61,9 @@ export function nodeParents(c: Context, doc?: Doc): Map<string, string> {
 export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
   return h("h2", null, safe(text), ...more);
 }
+// What the page has as its title is not said again.
+let pageTitle = "";
+export function setTitle(title: string): void { pageTitle = title; }
 export function lines(d: Doc): HTMLElement {
   const dl = h("dl", { class: "facts" });
   const put = (label: string, text: string, bad: boolean): void => {
@@ -64,7 +74,7 @@ export function lines(d: Doc): HTMLElement {
   for (const n of d.notes) put("note", n, false);
   for (const t of d.tables) for (const c of t.columns) if (c.flags.has("loss"))
     for (let r = 0; r < t.length; r++) if (t.number(r, c) > 0 && !d.facts.some((f) => f.label.includes(c.head))) put(c.head, `${t.number(r, c)}: ${c.means}`, true);
-  const titles = d.titles.filter((l) => !l.label);
+  const titles = d.titles.filter((l) => !l.label && l.text !== pageTitle);
   return h("div", null, ...titles.map((l) => h("p", { class: l.marked ? "strong" : null }, safe(l.text))), dl.firstChild ? dl : null);
 }
 export function nextCommands(d: Doc): HTMLElement | null {

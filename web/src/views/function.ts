@@ -219,6 +219,13 @@ export const functionView: View = {
     }
     panes.classList.add(`n${panes.childElementCount}`);
     asm?.activate();
+    if (asm && code?.column("share")) {
+      const share = code.column("share")!;
+      let hottest = 0;
+      for (let r = 1; r < code.length; r++) if (code.number(r, share) > (code.number(hottest, share) || 0)) hottest = r;
+      const grid = asm;
+      requestAnimationFrame(() => { grid.moveToRow(hottest, false); grid.center(); lightFromAsm(hottest); });
+    }
     root.append(lines(f.doc));
     for (const t of f.doc.tables) if (t.length && !t.one && !["instructions", "lines", "source"].includes(t.name)) {
       const box = h("details", null, h("summary", null, safe(`${t.title || t.name} · ${t.length} rows`)));

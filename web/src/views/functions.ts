@@ -107,7 +107,7 @@ export const functionsView: View = {
   id: "functions", title: "functions",
   draw(root, c) {
     const doc = c.doc("functions");
-    root.append(heading(doc?.titles.find((l) => !l.label)?.text || "Functions"));
+    root.append(heading("Functions"));
     const note = filtered() ? cubeNote(c) : null;
     if (filtered() && c.cube) {
       const s = c.cube.sums(state);

@@ -32,13 +32,19 @@ export function genericView(view: string, title: string, main: string[]): View {
     draw(root, c) {
       const note = wholeNote();
       for (const d of c.page.docs.filter((x) => x.view === view)) {
-        root.append(heading(d.titles.find((l) => !l.label)?.text || title));
+        root.append(heading(title));
         if (note) root.append(note);
         const first = findTable(d, ...main);
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
         if (first?.length) drawTable(root, c, d, first, rest.length === 0);
         root.append(lines(d));
-        for (const t of rest) drawTable(root, c, d, t);
+        for (const t of rest) if (!t.one) drawTable(root, c, d, t);
+        const about = rest.filter((t) => t.one);
+        if (about.length) {
+          const box = h("details", null, h("summary", null, `about: ${about.map((t) => t.name.replace(/_/g, " ")).join(", ")}`));
+          for (const t of about) drawTable(box, c, d, t);
+          root.append(box);
+        }
         const next = nextCommands(d);
         if (next) root.append(next);
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // time - hot functions over time, then threads and CPUs as rows. Dragging selects a range, which
 // filters all views.
-import { css, frameColour } from "../colour";
+import { css, nth } from "../colour";
 import { h, safe, tip } from "../dom";
 import { percent, seconds } from "../format";
 import { go, state } from "../state";
@@ -32,10 +32,17 @@ export const timeView: View = {
       stack[s][cube.bin[i]] += cube.period[i];
       all[cube.bin[i]] += cube.period[i];
     });
+    // columns of several bins where these hold but a few samples each
+    const step = Math.max(1, Math.min(20, Math.ceil((bins * 8) / Math.max(1, cube.raw.samples))));
+    const joined = (v: Float64Array): Float64Array => {
+      const out = new Float64Array(Math.ceil(bins / step));
+      for (let b = 0; b < bins; b++) out[Math.floor(b / step)] += v[b];
+      return out;
+    };
     root.append(heading("Over time"));
     const note = cubeNote(c);
     if (note) root.append(note);
-    root.append(h("p", { class: "dim" }, `Drag over the axis to select; w and s zoom, a and d move, r resets. One bin is ${seconds(cube.width)}.`));
+    root.append(h("p", { class: "dim" }, `Drag over the axis to select; w and s zoom, a and d move, r resets. One bin is ${seconds(cube.width)}${step > 1 ? `, a column ${step} bins` : ""}.`));
     const range = (): [number, number] => {
       if (!state.time) return [0, cube.seconds];
       const [a, b] = cube.binsOf(state.time);
@@ -46,7 +53,9 @@ export const timeView: View = {
       const b = Math.min(cube.seconds, Math.max(from, to));
       go({ time: b - a >= cube.seconds - cube.width / 2 ? "" : `${+a.toFixed(6)},${+b.toFixed(6)}` }, replace);
     };
-    const max = Math.max(1e-9, ...all);
+    const columns = stack.map(joined);
+    const sums = joined(all);
+    const max = Math.max(1e-9, ...sums);
     const chart = (height: number, label: string, draw: (g: CanvasRenderingContext2D, w: number, hh: number) => void, said: (bin: number) => string): HTMLCanvasElement => {
       const canvas = h("canvas", { role: "img", "aria-label": label });
       canvas.style.height = `${height}px`;
@@ -99,21 +108,24 @@ export const timeView: View = {
       new ResizeObserver(() => canvas.isConnected && paint()).observe(canvas);
       return canvas;
     };
-    const colours = [...functions.map((f) => frameColour(cube.name(f.frame), cube.frames[f.frame].name + cube.frames[f.frame].dso)), css("--line")];
+    const colours = [...functions.map((_, i) => nth(i)), css("--line")];
     const label = (i: number): string => (i < functions.length ? cube.name(functions[i].frame) : "others");
     root.append(h("h3", null, "hot functions"), chart(150, "periods of samples over time, by function", (g, w, hh) => {
-      for (let b = 0; b < bins; b++) {
+      for (let b = 0; b < sums.length; b++) {
         let y = hh;
-        const x = (b / bins) * w;
-        for (let i = 0; i < stack.length; i++) {
-          const d = (stack[i][b] / max) * (hh - 4);
+        const x = ((b * step) / bins) * w;
+        for (let i = 0; i < columns.length; i++) {
+          const d = (columns[i][b] / max) * (hh - 4);
           if (!d) continue;
           g.fillStyle = colours[i];
-          g.fillRect(x, y - d, w / bins + 0.4, d);
+          g.fillRect(x, y - d, (step / bins) * w + 0.4, d);
           y -= d;
         }
       }
-    }, (b) => stack.map((s, i) => [label(i), s[b]] as [string, number]).filter((x) => x[1] > 0).map((x) => `${x[0]} ${percent(x[1] / (all[b] || 1))}`).join("\n")));
+    }, (bin) => {
+      const b = Math.floor(bin / step);
+      return columns.map((s, i) => [label(i), s[b]] as [string, number]).filter((x) => x[1] > 0).map((x) => `${x[0]} ${percent(x[1] / (sums[b] || 1))}`).join("\n");
+    }));
     const axis = h("div", { class: "axis", "aria-hidden": "true" });
     for (let i = 0; i <= 4; i++) axis.append(h("span", null, seconds((cube.seconds * i) / 4)));
     root.append(axis, h("p", { class: "legend" }, ...stack.map((_, i) => {
@@ -124,8 +136,11 @@ export const timeView: View = {
     const strips = (title: string, rows: { name: string; on: boolean; pick: () => void; v: Float64Array }[]): void => {
       if (!rows.length) return;
       const shown = rows.map((r) => ({ ...r, sum: r.v.reduce((a, x) => a + x, 0) })).sort((a, b) => b.sum - a.sum).slice(0, 64);
-      const most = Math.max(1e-9, ...shown.map((r) => Math.max(...r.v)));
+      const whole = new Float64Array(sums.length);
+      for (const r of rows) joined(r.v).forEach((x, b) => { whole[b] += x; });
       const sum = rows.reduce((a, r) => a + r.v.reduce((x, y) => x + y, 0), 0) || 1;
+      for (const r of shown) r.v = joined(r.v);
+      const most = Math.max(1e-9, ...shown.map((r) => Math.max(...r.v)));
       root.append(h("h3", null, title, shown.length < rows.length ? ` (the ${shown.length} busiest of ${rows.length})` : ""));
       const box = h("div", { class: "strips" });
       for (const r of shown) {
@@ -135,11 +150,11 @@ export const timeView: View = {
             g.fillStyle = css("--soft");
             g.fillRect(0, 0, w, hh);
             g.fillStyle = css("--hot");
-            for (let b = 0; b < bins; b++) {
+            for (let b = 0; b < r.v.length; b++) {
               const d = (r.v[b] / most) * hh;
-              if (d) g.fillRect((b / bins) * w, hh - Math.max(1, d), w / bins + 0.4, Math.max(1, d));
+              if (d) g.fillRect(((b * step) / bins) * w, hh - Math.max(1, d), (step / bins) * w + 0.4, Math.max(1, d));
             }
-          }, (b) => `${r.name}: ${percent(r.v[b] / (all[b] || r.v[b] || 1))} of the bin`)));
+          }, (bin) => `${r.name}: ${percent(r.v[Math.floor(bin / step)] / (whole[Math.floor(bin / step)] || 1))} of all then`)));
       }
       root.append(box);
     };

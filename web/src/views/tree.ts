@@ -100,6 +100,15 @@ export function errorBar(t: Table, c: Column): (row: number, td: HTMLElement) =>
   };
 }
 
+// The figure and what says how far it can be trusted first; the rest is in "all columns" and in e.
+function columns(t: Table): Column[] {
+  const any = (c: Column): boolean => t.rows.some((r) => r[c.at] !== null && r[c.at] !== undefined && r[c.at] !== false);
+  const keys = t.columns.filter((c) => c.flags.has("key") && c.key !== "node");
+  const wanted = ["node", "share", "value", "unit", "counted", "while_open", "path", "mark", "overlap", "disagrees", "cover", "samples", "formula"].map((k) => t.column(k));
+  const shown = [wanted[0], ...keys, ...wanted.slice(1)].filter((c): c is Column => !!c && (any(c) || c.key === "value"));
+  return shown;
+}
+
 let which = 0;
 export const treeView: View = {
   id: "tree", title: "tree",
@@ -112,8 +121,8 @@ export const treeView: View = {
     root.append(heading("Where the cycles went"), pick);
     const share = table.column("share") ?? table.column("value")!;
     const grid = new Grid({
-      table, label: "tree", grey: (r) => table.value(r, share) === null || DOUBTS.some((d) => table.value(r, table.column(d)) === true),
-      extra: [{ head: "error bar", means: "the value and its 95 % interval", draw: errorBar(table, share) }],
+      table, label: "tree", columns: columns(table), grey: (r) => table.value(r, share) === null || DOUBTS.some((d) => table.value(r, table.column(d)) === true),
+      extra: [{ head: "error bar", after: share.key, means: "the value and its 95 % interval", draw: errorBar(table, share) }],
       select: (r) => { ice.mark(r); },
     });
     const node = table.column("node")!;
