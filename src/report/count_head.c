@@ -76,6 +76,40 @@ static const struct table_column losses_columns[] = {
 const struct table_form count_losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					      TABLE_COLUMNS(losses_columns) };
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+TABLE_CELL(run_number, out->n = r->i + 1)
+
+#define OF(member) TABLE_FIELD(struct count_run, member)
+static const struct table_column runs_columns[] = {
+	COLUMN("run", "run", T_ID, C_KEY, "in the order in which they ran", .get = run_number),
+	COLUMN("seconds", "seconds", T_SECONDS, 0, "wall time", OF(seconds)),
+	COLUMN("user_seconds", "user", T_SECONDS, 0, "CPU time in user space", OF(user_s)),
+	COLUMN("system_seconds", "system", T_SECONDS, 0, "CPU time in the kernel", OF(sys_s)),
+	COLUMN("workload_status", "exit", T_SIGNED, 0, "exit code of the program", OF(status)),
+};
+#undef OF
+const struct table_form count_runs_form = { "times", NULL, TABLE_DATA, TABLE_COLUMNS(runs_columns),
+					    .rest = "run" };
+
+#define OF(member) TABLE_FIELD(struct count_repeat, member)
+#define REPEATS(key, means)                                                                 \
+	COLUMN("run", "run", T_ID, C_KEY, "as in `times`", OF(run)),                        \
+		COLUMN("where", "where", T_TEXT, C_KEY,                                     \
+		       "a CPU, core, thread, ...; null: all that was counted", OF(where)),  \
+		COLUMN(key, key, T_TEXT, C_KEY, means, OF(name)),                           \
+		COLUMN("value", "value", T_REAL, 0, "in this run; null: not counted in it", \
+		       OF(value)),                                                          \
+		COLUMN("unit", "unit", T_TEXT, 0, "of the value; empty: a number", OF(unit))
+static const struct table_column events_columns[] = { REPEATS("event", "as it was asked for") };
+static const struct table_column nodes_columns[] = { REPEATS("node", "its path, or a metric") };
+#undef REPEATS
+#undef OF
+const struct table_form count_events_form = { "repeats", NULL, TABLE_DATA,
+					      TABLE_COLUMNS(events_columns), .rest = "count" };
+const struct table_form count_nodes_form = { "repeats", NULL, TABLE_DATA,
+					     TABLE_COLUMNS(nodes_columns), .rest = "value" };
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 void count_head_command(struct buf *b, const struct count_head *h)
@@ -138,10 +172,26 @@ void count_head_put(struct document *d, const struct count_head *h)
 	document_table(d, &t);
 }
 
+static void put_runs(struct document *d, const struct count_head *h)
+{
+	struct table t = {
+		.form = &count_runs_form, .array = h->run, .stride = sizeof(*h->run), .n = h->n_run
+	};
+
+	document_table(d, &t);
+	t = (struct table){ .form = h->nodes ? &count_nodes_form : &count_events_form,
+			    .array = h->repeat,
+			    .stride = sizeof(*h->repeat),
+			    .n = h->n_repeat };
+	document_table(d, &t);
+}
+
 void count_tail_put(struct document *d, const struct count_head *h)
 {
 	const struct table t = { .form = &count_losses_form, .array = &h->lost, .n = 1 };
 
+	if (h->run)
+		put_runs(d, h);
 	for (size_t i = 0; i < h->n_notes; i++)
 		document_note(d, h->notes[i]);
 	if (!h->end)

@@ -3,7 +3,8 @@
  * count_head - what every result of counting has: what was counted and how it ended, what was not
  * counted, notes.
  *
- *	document_form.table: &count_head_form, &count_interval_form first, &count_losses_form last
+ *	document_form.table: &count_head_form, &count_interval_form first, &count_losses_form last,
+ *		before it &count_runs_form and &count_events_form or &count_nodes_form
  *	count_head_put(&d, &head)	titles, and the table "summary"
  *	... the document's own tables and facts ...
  *	count_tail_put(&d, &head)	notes, and the table "losses"
@@ -11,6 +12,8 @@
  * An interval (-I; head.time is not NAN) has the table "interval" in place of "summary", and no
  * titles. The document behind the last interval (head.end) has "summary", and neither titles nor
  * losses.
+ * Several runs (-r) have the tables "times" and "repeats", for programs: what each came to.
+ *
  * Members of both tables are the document's own in json; a document may have another TABLE_HEAD
  * for what else belongs there (a CPU, a model).
  */
@@ -18,6 +21,17 @@
 #define CYCLADE_REPORT_COUNT_HEAD_H
 
 #include "show/document.h"
+
+struct count_run { /* of several (-r) */
+	double seconds, user_s, sys_s;
+	int64_t status;
+};
+
+struct count_repeat {			 /* what was counted in one of them */
+	uint32_t run;			 /* from 1 */
+	const char *where, *name, *unit; /* an event, or a node by its path */
+	double value;			 /* NAN: not counted in this run */
+};
 
 struct count_head {
 	const char *const *command; /* NULL: no program */
@@ -32,7 +46,11 @@ struct count_head {
 	size_t runs;	      /* 1 */
 	double seconds_error; /* over runs; NAN */
 	bool interrupted;
-	bool end;		  /* all intervals were before */
+	bool end;		     /* all intervals were before */
+	const struct count_run *run; /* NULL: they are not kept */
+	const struct count_repeat *repeat;
+	size_t n_run, n_repeat;
+	bool nodes;		  /* the names are those of nodes */
 	const char *const *notes; /* said below: one line each */
 	size_t n_notes;
 	struct count_losses {
@@ -44,6 +62,7 @@ struct count_head {
 };
 
 extern const struct table_form count_head_form, count_interval_form, count_losses_form;
+extern const struct table_form count_runs_form, count_events_form, count_nodes_form;
 
 /* The head, with its texts, must outlive the document. */
 void count_head_put(struct document *d, const struct count_head *h);

@@ -146,8 +146,9 @@ static const struct table_form counts_form = { "counts", NULL, TABLE_MAIN, TABLE
 					       .rest = "count" };
 #define TIMES 3 /* table.hidden: the first two columns are those of intervals */
 
-static const struct table_form *const forms[] = { &count_head_form, &count_interval_form,
-						  &counts_form, &count_losses_form };
+static const struct table_form *const forms[] = { &count_head_form,   &count_interval_form,
+						  &counts_form,	      &count_runs_form,
+						  &count_events_form, &count_losses_form };
 const struct document_form counts_document = {
 	.name = "counts", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
 };

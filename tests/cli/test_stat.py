@@ -4,6 +4,8 @@
 import csv
 import io
 import json
+import math
+import statistics
 import os
 import re
 import select
@@ -199,6 +201,13 @@ k = row["task-clock"]
 t.ok(doc["runs"] == 5 and r["runs"] == 5 and k["runs"] == 5 and k["value_error"] > 0, "-r 5: deviation and error", doc)
 t.ok(all(abs(x["value_error"] - 2.776 * x["stddev"] / 5 ** 0.5) <= 1e-3 * x["value_error"] for x in (r, k)),
      "-r 5: the error is Student's with 4 degrees of freedom", (r, k))
+repeat = [x["value"] for x in doc["repeats"] if x["event"] == "page-faults"]
+t.ok(abs(sum(repeat) / 5 - r["value"]) < 1e-6 and math.isclose(statistics.stdev(repeat), r["stddev"], abs_tol=1e-6) and
+     [(x["run"], x["event"]) for x in doc["repeats"]] == [(i, e) for i in range(1, 6) for e in ("page-faults", "task-clock")],
+     "-r: each run is in the table repeats", doc["repeats"])
+t.ok(math.isclose(sum(x["seconds"] for x in doc["times"]) / 5, doc["seconds"]) and [x["run"] for x in doc["times"]] == [1, 2, 3, 4, 5],
+     "-r: and its times in the table times", doc["times"])
+t.ok("repeats" not in counts("-e", "page-faults", "--", "true")[0], "one run has no repeats")
 # five by hand give the same mean within the errors of both
 hand = [counts("-e", "page-faults", "--", "true")[1]["page-faults"]["value"] for _ in range(5)]
 t.ok(abs(sum(hand) / 5 - r["value"]) < 10, "-r: the mean of runs by hand", (hand, r))

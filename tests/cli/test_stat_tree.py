@@ -103,6 +103,13 @@ for args, deep in [(["--drilldown=rerun"], True), (["--no-mux"], True), (["-l", 
          "%s\n%s" % ({n: got[n]["value"] for n in got if got[n]["value"]}, p.stderr))
     levels = {n["level"] for n in got.values()}
     t.ok(deep or max(levels) == int(args[-1]), "%s: as deep as asked" % name, levels)
+    if "-r" in args:
+        each = {}
+        for x in doc["repeats"]:
+            each.setdefault(x["node"].split(".")[-1], []).append(x["value"])
+        t.ok(set(each) == set(got) and len(doc["times"]) == 2 and
+             all(len(v) == 2 and (None in v or abs(sum(v) / 2 - got[n]["value"]) < 1e-9) for n, v in each.items()),
+             "-r: the table repeats has each run", doc["repeats"][:3])
     if args == ["--no-mux"]:
         # runs are not equally long: what one has more, the others were not there for
         t.ok(all(n["counted"] > 0.9 for n in got.values() if n["value"] is not None), "--no-mux: nothing shares its counters",

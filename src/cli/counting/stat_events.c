@@ -24,6 +24,7 @@ struct stat_run {
 	struct arena a;				/* of one printing */
 	struct repeat *row, seconds, user, sys; /* row: by row */
 	size_t n_rows;
+	struct stat_repeats repeats;
 	uint64_t run;
 	double interval_from;
 	char no_pmu[256];
@@ -143,6 +144,24 @@ out:
 	return rc;
 }
 
+/* Each run for itself, if there are to be several. */
+static int keep_run(struct stat_run *s, const struct counts_row *row, size_t n,
+		    const struct counting *k, struct err *err)
+{
+	if (stat_runs(s->cli) < 2)
+		return 0;
+	if (stat_repeats_run(&s->repeats, k, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct count_repeat x = { 0, row[i].where, row[i].event, row[i].unit,
+						row[i].value };
+
+		if (stat_repeats_add(&s->repeats, &x, err))
+			return -1;
+	}
+	return 0;
+}
+
 static int add_run(struct stat_run *s, const struct counts_row *row, size_t n,
 		   const struct counting *k, struct err *err)
 {
@@ -157,7 +176,7 @@ static int add_run(struct stat_run *s, const struct counts_row *row, size_t n,
 	repeat_add(&s->seconds, k->result.wall_s);
 	repeat_add(&s->user, k->result.user_s);
 	repeat_add(&s->sys, k->result.sys_s);
-	return 0;
+	return keep_run(s, row, n, k, err);
 }
 
 static void mean_of_runs(const struct stat_run *s, struct counts *c, struct counts_row *row)
@@ -200,6 +219,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		goto out;
 	if (last) {
 		mean_of_runs(s, &c, row);
+		stat_repeats_put(&s->repeats, &c.head);
 		if (!k->has_program)
 			c.head.user_s = c.head.sys_s = NAN;
 		counting_events_mean(&s->ev, &s->a, row, c.head.seconds);
@@ -259,6 +279,7 @@ int stat_events(struct cli *cli)
 	counting_events_free(&s.ev);
 	counting_close(&s.k);
 	free(s.row);
+	stat_repeats_free(&s.repeats);
 	arena_free(&s.a);
 	return code;
 }

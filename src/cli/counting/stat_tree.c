@@ -117,6 +117,37 @@ static void add_rate(struct stat_tree_runs *r, const struct tree_rate *x)
 	repeat_add(&r->unseen, isnan(x->value) ? (double)NAN : x->unseen);
 }
 
+/* Each run for itself, if there are to be several: what was asked for of each tree. */
+static int keep_run(struct stat_tree *s, const struct counting *k, struct err *err)
+{
+	if (stat_runs(s->cli) < 2)
+		return 0;
+	if (stat_repeats_run(&s->repeats, k, err))
+		return -1;
+	for (size_t i = 0; i < s->d.n_parts; i++) {
+		const struct drill_part *p = &s->d.part[i];
+		const struct plan *plan = &s->d.core[p->core].plan;
+
+		for (size_t m = 0; m < p->tree.n; m++) {
+			const struct tree_node *n = &p->tree.node[m];
+			const struct model_metric *x = &p->tree.model->metric[m];
+			bool known = n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
+			struct count_repeat r = { .where = p->label,
+						  .name = x->path,
+						  .value = NAN };
+
+			if (plan->wanted && !plan->wanted[m])
+				continue;
+			r.unit = x->level ? "" : x->unit;
+			if (known)
+				r.value = n->shown * (x->level ? 1 : x->scale);
+			if (stat_repeats_add(&s->repeats, &r, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
 static int add_run(struct stat_tree *s, const struct counting *k, struct err *err)
 {
 	for (size_t i = 0; i < s->d.n_parts; i++) {
@@ -140,7 +171,7 @@ static int add_run(struct stat_tree *s, const struct counting *k, struct err *er
 	repeat_add(&s->seconds, k->result.wall_s);
 	repeat_add(&s->user, k->result.user_s);
 	repeat_add(&s->sys, k->result.sys_s);
-	return 0;
+	return keep_run(s, k, err);
 }
 
 /* What no run looked at does not become less with their number: in time that was not seen, and in
@@ -232,6 +263,8 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		r.head.user_s = repeat_mean(&s->user);
 		r.head.sys_s = repeat_mean(&s->sys);
 	}
+	stat_repeats_put(&s->repeats, &r.head);
+	r.head.nodes = true;
 	if (make_report(s, &r, err))
 		return -1;
 	return print(s, &r, -1, err);
@@ -345,6 +378,7 @@ int stat_tree(struct cli *cli)
 		free(s.runs[i]);
 	free(s.runs);
 	free(s.rates);
+	stat_repeats_free(&s.repeats);
 	drill_free(&s.d);
 	counting_close(&s.k);
 	arena_free(&s.a);

@@ -6,6 +6,7 @@
 #define CYCLADE_CLI_STAT_TREE_H
 
 #include "cli/counting_out.h"
+#include "cli/stat.h"
 #include "measure/counting_repeat.h"
 #include "measure/drill.h"
 #include "report/tree_view.h"
@@ -29,6 +30,7 @@ struct stat_tree {
 	struct stat_tree_runs **runs;  /* by part and metric */
 	struct stat_tree_rates *rates; /* by part */
 	struct repeat seconds, user, sys;
+	struct stat_repeats repeats;
 	uint64_t run, passes, interval_from;
 	bool again, cut_short;
 	char no_pmu[256];

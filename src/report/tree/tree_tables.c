@@ -448,8 +448,10 @@ static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 						TABLE_COLUMNS(machine_columns) };
 
-static const struct table_form *const forms[] = { &count_head_form, &count_interval_form,
-						  &machine_form, TREE_FORMS, &count_losses_form };
+static const struct table_form *const forms[] = { &count_head_form,  &count_interval_form,
+						  &machine_form,     TREE_FORMS,
+						  &count_runs_form,  &count_nodes_form,
+						  &count_losses_form };
 static const struct format faces[] = { { "term", tree_write_term, false, false } };
 const struct document_form tree_document = { "tree", 2, forms, sizeof(forms) / sizeof(*forms),
 					     faces,  1 };
