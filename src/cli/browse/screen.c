@@ -45,29 +45,44 @@ static void restore_terminal(void)
 		(void)dup2(now.saved_stderr, STDERR_FILENO);
 }
 
-static void put_back(int number)
+static size_t index_of(int number)
 {
-	for (size_t i = 0; i < N_ENDS; i++)
-		if (ends[i] == number)
-			(void)sigaction(number, &before[i], NULL);
+	size_t i = 0;
+
+	while (i + 1 < N_ENDS && ends[i] != number)
+		i++;
+	return i;
 }
 
+/* Then it ends as it would have without a screen: by the handler that was there before, and if that
+ * returns by the signal. */
 static void end_by_signal(int number)
 {
+	const struct sigaction *was = &before[index_of(number)];
+
 	restore_terminal();
-	put_back(number);
+	(void)sigaction(number, was, NULL);
+	if (!(was->sa_flags & SA_SIGINFO) && was->sa_handler != SIG_DFL) {
+		was->sa_handler(number);
+		(void)signal(number, SIG_DFL);
+	}
 	(void)raise(number); /* is met once this handler has returned */
+}
+
+/* Before ncurses has handlers of its own, which end with another code. */
+static void note_signals(void)
+{
+	for (size_t i = 0; i < N_ENDS; i++)
+		(void)sigaction(ends[i], NULL, &before[i]);
 }
 
 static void catch_signals(void)
 {
 	struct sigaction to = { .sa_handler = end_by_signal };
 
-	for (size_t i = 0; i < N_ENDS; i++) {
-		(void)sigaction(ends[i], NULL, &before[i]);
+	for (size_t i = 0; i < N_ENDS; i++)
 		if (before[i].sa_handler != SIG_IGN)
 			(void)sigaction(ends[i], &to, NULL);
-	}
 }
 
 static void add_code(const char *name)
@@ -162,6 +177,7 @@ int screen_open(bool colour, struct err *err)
 {
 	if (tcgetattr(STDOUT_FILENO, &now.modes))
 		return err_sys(err, "terminal");
+	note_signals();
 	now.screen = newterm(NULL, stdout, stdin);
 	if (!now.screen) {
 		(void)err_set(err, ERR_UNSUPPORTED, "no description of the terminal TERM=%.40s",
@@ -196,7 +212,7 @@ void screen_close(void)
 		(void)tcsetattr(STDOUT_FILENO, TCSANOW, &now.modes);
 	}
 	for (size_t i = 0; i < N_ENDS; i++)
-		put_back(ends[i]);
+		(void)sigaction(ends[i], &before[i], NULL);
 	delscreen(now.screen);
 	now.screen = NULL;
 	give_stderr();

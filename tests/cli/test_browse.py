@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""browse on terminals of tmux: what keys do, what is shown compared with what report and annotate write, terminals
+that it refuses, and that it leaves the terminal as it was, whatever ends it."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+import recordings  # noqa: E402
+import gen  # noqa: E402
+from account_made import SKX, Made  # noqa: E402
+from tap import CYCLADE, SANITIZED, Tap, run, wait_for  # noqa: E402
+
+t = Tap()
+top = tempfile.TemporaryDirectory()
+os.environ["XDG_CACHE_HOME"] = os.path.join(top.name, "cache")
+WAIT = 120  # seconds, for a slow machine
+
+
+class Screen:
+    """cyclade browse in a terminal of so many columns and lines."""
+    count = 0
+
+    def __init__(self, *words, size=(80, 24), env=()):
+        Screen.count += 1
+        self.dir = os.path.join(top.name, "screen%d" % Screen.count)
+        os.mkdir(self.dir)
+        self.socket = os.path.join(self.dir, "socket")
+        script = os.path.join(self.dir, "script")
+        with open(script, "w", encoding="ascii") as f:
+            f.write('trap : INT; cd "$1"; shift; stty -a >before; "$@"; echo "ended with $?"; stty -a >after; : >done; exec cat\n')
+        self.tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "env", "LC_ALL=C.UTF-8", "COLUMNS=",
+                  *env, "sh", script, self.dir, CYCLADE, "browse", *words)
+
+    def tmux(self, *words):
+        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], capture_output=True, text=True,
+                              errors="replace", env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+
+    def lines(self):
+        return self.tmux("capture-pane", "-p").rstrip("\n").split("\n")
+
+    def shows(self, what, name, seconds=WAIT):
+        """Whether what (a text, or a function of the lines) comes to be seen."""
+        seen = what if callable(what) else lambda lines: any(what in line for line in lines)
+        return t.ok(wait_for(lambda: seen(self.lines()), seconds), name, "\n".join(self.lines()))
+
+    def press(self, *keys):
+        for k in keys:
+            self.tmux("send-keys", *(["-l", k] if len(k) == 1 else [k]))
+
+    def at(self):
+        """The selected row's number in the last line."""
+        words = self.lines()[-1].split()
+        return int(words[words.index("of") - 1].replace(",", "")) if "of" in words else None
+
+    def is_at(self, row, name):
+        t.ok(wait_for(lambda: self.at() == row, WAIT), name, "\n".join(self.lines()))
+
+    def pid(self):
+        shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
+        return int(subprocess.run(["pgrep", "-P", str(shell), "-x", "cyclade"], capture_output=True, text=True).stdout.split()[0])
+
+    def ended(self, code, name):
+        ok = wait_for(lambda: os.path.exists(os.path.join(self.dir, "done")), WAIT)
+        t.ok(ok and any(line.startswith("ended with %d" % code) for line in self.lines()), name, "\n".join(self.lines()))
+        before, after = (open(os.path.join(self.dir, n), encoding="utf-8").read().split(";", 3)[3] for n in ("before", "after")) if ok else (0, 1)
+        t.equal(after, before, name + ": the terminal is as it was")
+        flags = self.tmux("list-panes", "-F", "#{alternate_on} #{cursor_flag} #{mouse_any_flag} #{keypad_cursor_flag}").split()
+        t.equal(flags, ["0", "1", "0", "0"], name + ": no other screen, a cursor, no mouse, ordinary keys")
+
+    def close(self):
+        self.tmux("kill-server")
+
+
+def heads(line):
+    return line.split()
+
+
+def test_keys(made, size):
+    r = made["chains"]
+    rows = json.loads(run("report", "-j", "--min", "0", "-i", r.path).stdout)["rows"]
+    tag = "%dx%d: " % size
+    s = Screen(r.path, size=size)
+    s.shows(rows[0]["function"], tag + "the hottest function is shown")
+    s.shows("1 of %d " % len(rows), tag + "all rows of the report are there")
+    s.shows("no losses", tag + "losses are named, even if there are none")
+    listed = [line for line in s.lines()[3:3 + min(len(rows), size[1] - 5)]]
+    t.ok(all(row["function"][:6] in line for row, line in zip(rows, listed)), tag + "in the report's order", "\n".join(listed))
+    s.press("j")
+    s.is_at(2, tag + "j goes down")
+    s.press("k")
+    s.is_at(1, tag + "k goes up")
+    s.press("Down", "Down")
+    s.is_at(3, tag + "so does the arrow")
+    s.press("G")
+    s.is_at(len(rows), tag + "G goes to the last row")
+    s.press("g")
+    s.is_at(1, tag + "g to the first")
+    s.press("/")
+    s.shows(lambda lines: lines[-2].strip() == "/", tag + "/ asks")
+    s.press("m", "a", "i", "n", "Enter")
+    want = next((i + 1 for i, row in enumerate(rows) if i and any("main" in str(row[k]) for k in ("function", "comm", "dso"))), None)
+    if want:
+        s.is_at(want, tag + "and finds")
+    else:
+        s.shows("not found: main", tag + "and says what is not there")
+    s.press("g", "/", "(", "Enter")
+    s.shows("'('", tag + "a pattern that is none is refused")
+    s.press("g")
+    s.is_at(1, tag + "and goes with the next key")
+    s.press("a")
+    s.shows("annotate " + rows[0]["function"], tag + "a opens the function's code")
+    code = json.loads(run("annotate", "-j", "-i", r.path, rows[0]["function"]).stdout)["instructions"]
+    hot = max(range(len(code)), key=lambda i: code[i]["period"])
+    s.is_at(hot + 1, tag + "at its heaviest instruction")
+    s.shows(code[hot]["address"], tag + "which is shown")
+    s.press("Tab")
+    s.shows(lambda lines: any(h in lines[2] for h in ("source",)) or "lines" in lines[1], tag + "Tab shows its lines")
+    s.press("q")
+    s.is_at(1, tag + "q goes back")
+    s.press("2")
+    s.shows(lambda lines: "total" in lines[2] and "▾" in "".join(lines), tag + "2 shows callees, the hottest unfolded")
+    n = int(s.lines()[-1].split(" of ")[1].split()[0].replace(",", ""))
+    s.press("h")
+    s.shows(lambda lines: "▸" in lines[3], tag + "h folds")
+    s.press("l")
+    s.shows(lambda lines: "▾" in lines[3] and " of %d " % n in lines[-1].replace(",", ""), tag + "l unfolds")
+    s.press("Enter")
+    s.shows(lambda lines: "▸" in lines[3], tag + "Enter folds, too")
+    s.press("E")
+    tree = json.loads(run("report", "-g", "-j", "--min", "0", "-i", r.path).stdout)["rows"]
+    s.shows("of %d " % len(tree), tag + "E unfolds all rows of the tree")
+    s.press("1", "i")
+    s.shows(lambda lines: "total" in lines[2] and rows[0]["function"] in "".join(lines[3:5]), tag + "i shows callers of the function")
+    s.press("q", "Tab")
+    s.shows("no records", tag + "Tab shows what the report says beside its rows")
+    s.press("BTab")
+    s.is_at(1, tag + "Shift-Tab goes back")
+    s.press("t")
+    s.shows(lambda lines: "tid" in "".join(lines[2:4]), tag + "t lists threads")
+    s.press("Enter")
+    s.shows(lambda lines: " thread " in lines[-1], tag + "Enter shows one alone")
+    s.press("r")
+    s.shows(lambda lines: " thread " not in lines[-1] and "function" in "".join(lines[2:4]), tag + "r shows all again")
+    s.press("?")
+    s.shows("annotate: the code of", tag + "? shows the keys")
+    s.press("q")
+    s.is_at(1, tag + "q goes back from them")
+    s.press("5")
+    s.shows("account", tag + "a result that the recording lacks says why")
+    s.press("9")
+    s.shows("9 info", tag + "9 shows what is in the file")
+    s.press("q")
+    s.ended(0, tag + "q ends")
+    s.close()
+
+
+def test_sorting(made):
+    r = made["chains"]
+    s = Screen(r.path, size=(120, 30))
+    s.shows("function", "sorting: begins")
+    column = heads(s.lines()[2]).index("function")
+    rows = json.loads(run("report", "-j", "--min", "0", "-i", r.path).stdout)["rows"]
+    names = sorted(row["function"].encode() for row in rows)
+    for _ in range(20):
+        if "▾function" in s.lines()[2]:
+            break
+        was = s.lines()[2]
+        s.press("s")
+        wait_for(lambda: s.lines()[2] != was, WAIT)
+    t.ok("▾function" in s.lines()[2], "s goes to the next column", (column, s.lines()[2]))
+    n = min(len(names), 24)
+    s.shows(lambda lines: [line.split("  ")[-1].strip()[:8].encode() for line in lines[3:3 + n]] == [x[:8] for x in names[:n]],
+            "rows are in the order of their names")
+    s.press("S")
+    s.shows(lambda lines: [line.split("  ")[-1].strip()[:8].encode() for line in lines[3:3 + n]] == [x[:8] for x in names[::-1][:n]],
+            "S turns it round")
+    s.press("r")
+    s.shows(lambda lines: rows[0]["function"] in lines[3] and "▾" not in lines[2], "r restores the table's own")
+    s.press("c")
+    s.shows(lambda lines: "event" in lines[2], "c shows columns for programs")
+    s.press("Q")
+    s.ended(0, "Q")
+    s.close()
+
+
+def test_resizing(made):
+    s = Screen(made["chains"].path, size=(80, 24))
+    s.shows("function", "resizing: begins")
+    s.press("j", "j")
+    s.is_at(3, "resizing: a row is selected")
+    for size in ((200, 50), (40, 8), (20, 3), (10, 2), (1, 1), (120, 30)):
+        s.tmux("resize-window", "-x", str(size[0]), "-y", str(size[1]))
+        if size[1] >= 8 and size[0] >= 40:
+            s.shows(lambda lines: len(lines) == size[1] and " of " in lines[-1] and "losses" in lines[-1],
+                    "resized to %dx%d: the last line is the state" % size)
+            s.is_at(3, "resized to %dx%d: the row is still selected" % size)
+        else:
+            t.ok(wait_for(lambda: s.pid() > 0, 5), "resized to %dx%d: lives" % size)
+    s.press("Tab", "j")
+    s.is_at(2, "keys work after it")
+    s.tmux("resize-window", "-x", "60", "-y", "20")
+    s.shows(lambda lines: len(lines) == 20 and "no losses" in lines[-1], "texts are broken anew")
+    s.press("Q")
+    s.ended(0, "after resizing")
+    s.close()
+
+
+def test_signals(made):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGSEGV):
+        if number == signal.SIGSEGV and SANITIZED:
+            continue
+        name = signal.Signals(number).name
+        s = Screen(made["chains"].path)
+        s.shows("function", name + ": begins")
+        os.kill(s.pid(), number)
+        s.ended(128 + number, name)
+        s.close()
+    s = Screen(made["chains"].path)
+    s.shows("function", "Ctrl-C: begins")
+    s.press("C-c")
+    s.ended(130, "Ctrl-C")
+    s.close()
+
+
+def test_every_table(made):
+    """Each table of each result is reached by Tab, with as many rows as the result's json has."""
+    for name, key, words in (("branches", "6", ["blocks"]), ("branches", "7", ["calls"]), ("chains", "9", ["info"]),
+                             ("account", "5", ["report", "--account"])):
+        r = made[name]
+        d = json.loads(run(*words, "-j", "-i", r.path).stdout)
+        s = Screen(r.path, size=(200, 50))
+        s.shows("function", " ".join(words) + ": begins")
+        s.press(key)
+        s.shows(lambda lines: "about" in lines[1] and "%s %s" % (key, words[-1].strip("-")) in lines[0], " ".join(words) + ": opens")
+        tables = s.lines()[1].split()
+        want = [k for k, v in d.items() if isinstance(v, list) and v and isinstance(v[0], dict)]
+        t.ok(set(want) <= set(tables), " ".join(words) + ": has all tables of the json", (want, tables))
+        for table in tables:
+            if table in want:
+                s.shows(" of %d " % len(d[table]), "%s: %s has all rows" % (" ".join(words), table), 20)
+            s.press("Tab")
+            last = s.lines()[-1]
+            wait_for(lambda: s.lines()[-1] != last, 1)
+        s.press("Q")
+        s.ended(0, " ".join(words))
+        s.close()
+
+
+HOSTILE = ["\033[31mred\033]0;title\a", "two\nlines", "pipe|\"quote\",comma<b>", "bad\xff\xfeutf", "wide\u4e2d\u6587", "\u202eleft"]
+
+
+def test_hostile_names():
+    where = os.path.join(top.name, "hostile")
+    os.mkdir(where)
+    m = Made(where, tree=SKX, names=HOSTILE)
+    for i, name in enumerate(HOSTILE):
+        m.put(name, SKX[0][0], 50 + i)
+    path = os.path.join(where, "file\033[5m")
+    m.write(path)
+    s = Screen(path, size=(100, 24))
+    s.shows("\\x1b[31mred", "hostile: an escape is written out")
+    s.shows("pipe|", "hostile: other characters are as they are")
+    raw = s.tmux("capture-pane", "-p", "-e")
+    t.ok("\033[31mred" not in raw and "title" in raw, "hostile: no name commands the terminal", raw)
+    t.ok(len(s.lines()) == 24, "hostile: a row is a line", "\n".join(s.lines()))
+    s.press("G", "g", "Enter")
+    s.shows("annotate", "hostile: Enter opens or says why not", 30)
+    s.press("Q")
+    s.ended(0, "hostile")
+    s.close()
+
+
+def test_many_rows():
+    n = 100000 if SANITIZED else 1000000
+    path = os.path.join(top.name, "many.data")
+    subprocess.run([sys.executable, os.path.join(HERE, "..", "..", "bench", "account_big.py"), path, str(n), "1", "1", str(n)],
+                   check=True)
+    s = Screen("-s", "addr", path, size=(120, 40))
+    rows = "{:,}".format(n)
+    s.shows(" of " + rows, "%s rows: are shown" % rows, 600)
+    took = {}
+
+    def timed(what, seen, *keys):
+        began = time.monotonic()
+        s.press(*keys)
+        s.shows(seen, "%s rows: %s" % (rows, what), 60)
+        took[what] = time.monotonic() - began
+    timed("the last one", lambda lines: "%s of %s" % (rows, rows) in lines[-1], "G")
+    timed("a screen up", lambda lines: "%s of %s" % (rows, rows) not in lines[-1], "PageUp")
+    timed("the first one", lambda lines: " 1 of " in lines[-1], "g")
+    timed("sorted", lambda lines: "▾" in lines[2], "s")
+    s.press("r")
+    timed("searched to the end", "not found", "/", "z", "z", "q", "Enter")
+    for what, seconds in took.items():
+        print("# %s rows: %s: %.0f ms" % (rows, what, seconds * 1000))
+    t.ok(max(took["the last one"], took["the first one"], took["a screen up"]) < 10, "%s rows: moving has no delay" % rows, took)
+    s.press("Q")
+    s.ended(0, "many rows")
+    s.close()
+
+
+def test_refusals(made):
+    path = made["chains"].path
+    p = run("browse", path)
+    t.ok(p.returncode == 2 and "terminal" in p.stderr and "cyclade report" in p.stderr and not p.stdout,
+         "without a terminal it refuses, and says what to use", (p.returncode, p.stderr))
+    for term in ("dumb", "", "no-such-terminal"):
+        s = Screen(path, env=["TERM=" + term])
+        s.shows("cyclade report", "TERM=%s: what to use instead" % term)
+        s.ended(2, "TERM=%s" % term)
+        s.close()
+    s = Screen("/nonexistent")
+    s.ended(2, "no such file")
+    s.close()
+
+
+def main():
+    if not shutil.which("tmux"):
+        t.skip("browse", "no tmux")
+        t.done()
+    if "no browse" in run("--version").stdout:
+        p = run("browse", "/dev/null")
+        t.ok(p.returncode == 2 and "cyclade report" in p.stderr, "without ncurses it says what to use", p.stderr)
+        t.done()
+    where = os.path.join(top.name, "made")
+    made = {r.name: r for r in recordings.made(where)}
+    recordings.TAKEN = {"chains": recordings.TAKEN["chains"]}
+    recordings.SIMULATED = {}
+    taken = {r.name: r for r in recordings.taken(os.path.join(top.name, "taken"))}
+    test_refusals({**made, **taken} if "chains" in taken else made)
+    if "chains" in taken:
+        made.update(taken)
+        for size in ((80, 24), (200, 50)):
+            test_keys(made, size)
+        test_sorting(made)
+        test_resizing(made)
+        test_signals(made)
+        test_every_table(made)
+    else:
+        t.skip("keys", recordings.missing[0][1])
+    test_hostile_names()
+    test_many_rows()
+    t.done()
+
+
+main()
