@@ -82,6 +82,9 @@ int cli_choices(const struct cli *cli, const char *said, const struct cli_choice
 /* How to write to `fd`: by --color, NO_COLOR, CLICOLOR_FORCE, TERM, COLUMNS, the locale. */
 struct style cli_style(const struct cli *cli, int fd);
 
+/* Somebody sits at a terminal on which browse works. */
+bool cli_can_browse(void);
+
 /* What the options ask for: "json", "csv", ...; "term" where they do not say. */
 const char *cli_format(const struct cli *cli);
 

@@ -20,6 +20,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "config.h"
 #include "show/document.h"
 
 /* To a terminal or a pager: where it cannot be written there is nobody to tell. */
@@ -251,6 +252,14 @@ struct style cli_style(const struct cli *cli, int fd)
 	return (struct style){ .colour = wants_colour(cli, fd),
 			       .ascii = !locale_is_utf8(),
 			       .width = width_of(fd) };
+}
+
+bool cli_can_browse(void)
+{
+	const char *term = env_set("TERM");
+
+	return HAVE_NCURSES && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term &&
+	       strcmp(term, "dumb") != 0;
 }
 
 /* A pager's command line in words; no shell ever sees it. NULL: none is wanted. */

@@ -229,6 +229,12 @@ void document_next(struct document *d, const char *command, const char *why)
 		d->next[d->n_next++] = (struct next){ command, why };
 }
 
+void document_next_last(struct document *d, const char *command, const char *why)
+{
+	assert(d->n_next <= NEXT_MAX);
+	d->next[d->n_next++] = (struct next){ command, why };
+}
+
 /* ---- writing it ------------------------------------------------------------------------------ */
 
 static bool wanted(const struct table *t, const struct show *s, unsigned not_flags)

@@ -83,7 +83,7 @@ struct document {
 	VEC(struct table) table;
 	VEC(struct document_line) title, fact;
 	VEC(const char *) note;
-	struct next next[NEXT_MAX];
+	struct next next[NEXT_MAX + 1]; /* and one behind them */
 	size_t n_next;
 	struct arena a; /* the lines; a maker may keep things here */
 	bool failed;	/* out of memory: document_write says so */
@@ -101,6 +101,8 @@ void document_fact(struct document *d, const char *label, bool bad, const char *
 void document_note(struct document *d, const char *text); /* not copied */
 /* A command worth typing now; NEXT_MAX of them, more are left out. */
 void document_next(struct document *d, const char *command, const char *why);
+/* The last one, however many there are. */
+void document_next_last(struct document *d, const char *command, const char *why);
 int document_write(struct buf *out, struct document *d, const struct show *s,
 		   struct err *err) MUST_USE;
 /* What the format had no place for and must be seen, a line each: losses that are not 0, notes. */

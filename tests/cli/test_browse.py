@@ -29,7 +29,7 @@ class Screen:
     """cyclade browse in a terminal of so many columns and lines."""
     count = 0
 
-    def __init__(self, *words, size=(80, 24), env=()):
+    def __init__(self, *words, size=(80, 24), env=(), command="browse"):
         Screen.count += 1
         self.dir = os.path.join(top.name, "screen%d" % Screen.count)
         os.mkdir(self.dir)
@@ -38,7 +38,7 @@ class Screen:
         with open(script, "w", encoding="ascii") as f:
             f.write('trap : INT; cd "$1"; shift; stty -a >before; "$@"; echo "ended with $?"; stty -a >after; : >done; exec cat\n')
         self.tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "env", "LC_ALL=C.UTF-8", "COLUMNS=",
-                  *env, "sh", script, self.dir, CYCLADE, "browse", *words)
+                  *env, "sh", script, self.dir, CYCLADE, command, *words)
 
     def tmux(self, *words):
         return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], capture_output=True, text=True,
@@ -308,6 +308,18 @@ def test_many_rows():
     s.close()
 
 
+def test_offered(made):
+    """The last line of a report on a terminal, and nowhere else."""
+    r = made["chains"]
+    s = Screen(r.path, size=(100, 40), command="report", env=["CYCLADE_PAGER=cat"])
+    s.ended(0, "report on a terminal")
+    lines = [line for line in s.lines() if line.startswith(("       cyclade", " next: cyclade"))]
+    t.ok(lines and "cyclade browse" in lines[-1], "its last line offers browse", "\n".join(s.lines()))
+    s.close()
+    for words in ((), ("-j",), ("--format", "markdown")):
+        t.ok("cyclade browse" not in run("report", *words, "-i", r.path).stdout, "report %s elsewhere does not" % " ".join(words))
+
+
 def test_refusals(made):
     path = made["chains"].path
     p = run("browse", path)
@@ -341,6 +353,7 @@ def main():
         made.update(taken)
         for size in ((80, 24), (200, 50)):
             test_keys(made, size)
+        test_offered(made)
         test_sorting(made)
         test_resizing(made)
         test_signals(made)

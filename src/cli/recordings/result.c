@@ -32,6 +32,18 @@ void result_shared_free(struct result_shared *s)
 	*s = (struct result_shared){ .own = NULL };
 }
 
+static void offer_browse(struct result *x, const struct result_ask *ask)
+{
+	struct next here[NEXT_MAX];
+	struct next_list l = { .v = here, .a = &x->d.a, .input = ask->said.input };
+
+	if (ask->cli->command != CMD_REPORT || ask->cli->opt.output || !cli_can_browse())
+		return;
+	next_add(&l, "browse", "", NULL, "all of it, by keys");
+	if (l.n)
+		document_next_last(&x->d, here[0].command, here[0].why);
+}
+
 /* -1: *err says why; else an exit code. */
 static int show_result(struct result *x, const struct result_ask *ask, const struct result_kind *k,
 		       struct err *err)
@@ -43,6 +55,7 @@ static int show_result(struct result *x, const struct result_ask *ask, const str
 		return -1;
 	if (x->n_choices)
 		return cli_choices(ask->cli, ask->said.function, x->choice, x->n_choices);
+	offer_browse(x, ask);
 	return cli_document(ask->cli, &x->d, ask->show);
 }
 
