@@ -93,6 +93,8 @@ int graph_write_svg(struct buf *out, struct graph *g, struct err *err) MUST_USE;
 
 /* graph_svg.c: SVG of any dot text; what Graphviz says against it becomes the error. */
 int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err) MUST_USE;
+/* The same in Graphviz' plain format: where things are. */
+int graph_plain_of_dot(struct buf *out, const char *dot, struct err *err) MUST_USE;
 
 /* A name of at most `most` columns, its middle cut out; safe to show. */
 void graph_put_short(struct buf *b, const char *name, size_t most);

@@ -153,7 +153,17 @@ static int put_svg(struct buf *out, const char *s, size_t len, struct err *err)
 	return buf_error(out, err);
 }
 
-static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, struct err *err)
+static int put_rendered(struct buf *out, const char *s, size_t len, const char *format,
+			struct err *err)
+{
+	if (!strcmp(format, "svg"))
+		return put_svg(out, s, len, err);
+	buf_put(out, s, len);
+	return buf_error(out, err);
+}
+
+static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, const char *format,
+		   struct err *err)
 {
 	const lt_symlist_t plugins[] = { { "gvplugin_core_LTX_library", gv->core },
 					 { "gvplugin_dot_layout_LTX_library", gv->dot },
@@ -175,8 +185,8 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 	LEAKS_END();
 	if (!laid)
 		(void)err_set(err, ERR_FORMAT, "Graphviz has no layout for this graph");
-	else if (gv->render(gvc, g, "svg", &svg, &len) == 0 && svg)
-		rc = put_svg(out, svg, len, err);
+	else if (gv->render(gvc, g, format, &svg, &len) == 0 && svg)
+		rc = put_rendered(out, svg, len, format, err);
 	else
 		(void)err_set(err, ERR_FORMAT, "Graphviz wrote nothing");
 	if (svg)
@@ -189,7 +199,7 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 	return rc;
 }
 
-int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
+static int write_dot(struct buf *out, const char *dot, const char *format, struct err *err)
 {
 	struct graphviz gv = { 0 };
 	struct err heard = ERR_INIT;
@@ -203,7 +213,7 @@ int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
 
 		said = &heard;
 		before = gv.on_error(hear);
-		rc = lay_out(out, &gv, dot, &heard);
+		rc = lay_out(out, &gv, dot, format, &heard);
 		(void)gv.on_error(before);
 		said = NULL;
 		if (rc)
@@ -217,11 +227,21 @@ int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
 
 #else
 
-int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
+static int write_dot(struct buf *out, const char *dot, const char *format, struct err *err)
 {
-	(void)out, (void)dot;
+	(void)out, (void)dot, (void)format;
 	(void)err_set(err, ERR_UNSUPPORTED, "this build has no Graphviz, which lays graphs out");
 	return err_hint(err, "write --format dot and lay it out elsewhere, or build with "
 			     "libgraphviz-dev");
 }
 #endif
+
+int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err)
+{
+	return write_dot(out, dot, "svg", err);
+}
+
+int graph_plain_of_dot(struct buf *out, const char *dot, struct err *err)
+{
+	return write_dot(out, dot, "plain", err);
+}

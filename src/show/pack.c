@@ -221,6 +221,8 @@ static void put_cell(struct pack *p, const struct table_column *c, const struct 
 
 	if (!cell_has(x)) {
 		json_null(&p->j, key);
+	} else if (p->words && c->flags & C_DATA && x->kind == T_TEXT) {
+		pack_word(p, key, x->text);
 	} else if (x->kind == c->kind) {
 		put_value(p, key, x);
 	} else {
@@ -267,6 +269,7 @@ static void put_rows(struct pack *p, const char *key, const struct table *t, boo
 void pack_members(struct pack *p, const struct document *d)
 {
 	p->failed |= d->failed;
+	p->words = true;
 	for (size_t i = 0; i < d->table.n; i++) {
 		const struct table *t = &d->table.v[i];
 		struct table_row r = { 0 };
@@ -277,6 +280,7 @@ void pack_members(struct pack *p, const struct document *d)
 		else if (table_next(t, &r))
 			put_row(p, t, &r, true);
 	}
+	p->words = false;
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */

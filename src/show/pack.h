@@ -23,6 +23,7 @@ struct pack {
 	struct json j;
 	struct strtab texts;
 	struct buf scratch, text;
+	bool words;  /* texts of C_DATA stand as they are */
 	bool failed; /* out of memory; pack_close() tells `out` */
 	unsigned depth;
 	bool array[16];		  /* by depth */
@@ -41,7 +42,8 @@ void pack_count(struct pack *p, const char *key, uint64_t n);
 void pack_flag(struct pack *p, const char *key, bool yes);
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d);
 /* Its tables as members of the object at hand, without names of columns: each an array of rows (of
- * cells, where it has one column only), but the cells of one with TABLE_HEAD are members. */
+ * cells, where it has one column only), but the cells of one with TABLE_HEAD are members. Texts
+ * of columns with C_DATA stand there themselves: words and paths, of which a list saves nothing. */
 void pack_members(struct pack *p, const struct document *d);
 
 #endif

@@ -17,6 +17,7 @@ from page import Page, differences  # noqa: E402
 from tap import ROOT, Tap, run  # noqa: E402
 
 t = Tap()
+GRAPHVIZ = "graphs as SVG" in run("--version").stdout.split("without")[0]
 tmp = tempfile.TemporaryDirectory()
 os.chdir(tmp.name)
 
@@ -113,6 +114,17 @@ for rec in recordings.made(os.path.abspath("made")):
         words = "%s:%s" % (p.text(f["dso"]), p.text(f["function"]))
         j = json.loads(run("annotate", "-j", rec.path, words).stdout)
         bad += [(words, x) for x in differences(p, p.result(f["document"]), j)]
+        g = f["graph"]
+        if g:  # each jump inside of the function is an arrow between the blocks of its ends
+            seen["graph"] += 1
+            starts = sorted(int(p.text(n[5]), 16) for n in g["nodes"])
+            block = {int(p.text(n[5]), 16): n[0] for n in g["nodes"]}
+            arrows = {(e[0], e[1]) for e in g["edges"] if e[2] != "falls"}
+            want = {(block[max(s for s in starts if s <= int(e["address"], 16))], block.get(int(e["target"], 16))) for e in j["edges"]}
+            if arrows != want or not all(re.fullmatch(r"M[-0-9.,C ]+", e[5]) for e in g["edges"]):
+                bad.append((words, "graph", arrows ^ want))
+            if any(not 0 <= n[1] <= g["width"] or not 0 <= n[2] <= g["height"] for n in g["nodes"]):
+                bad.append((words, "a block outside"))
     absent = {view for view, _ in p.data["absent"]}
     t.ok(not bad, "%s: figures are those that the commands print" % rec.name, "\n".join(map(str, bad)))
     t.equal(sorted(absent | {d["view"] for d in p.data["documents"]}), sorted(COMMANDS), "%s: each view is there, or why not" % rec.name)
@@ -135,6 +147,6 @@ for rec in recordings.made(os.path.abspath("made")):
         for x in rows:
             want[tuple(-1 if x[k] is None and k == "tid" else x[k] for k in key.split(","))] += x["period"]
         t.equal(have, want, "%s: the cube by %s is the report's" % (rec.name, key))
-t.equal([v for v in [*COMMANDS, "function"] if not seen[v]], [], "all views were compared")
+t.equal([v for v in [*COMMANDS, "function", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
 
 t.done()

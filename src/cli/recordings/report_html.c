@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "cli/heap.h"
 #include "cli/recordings/results.h"
+#include "report/block_graph.h"
 #include "report/cube_view.h"
 #include "report/html_page.h"
 
@@ -151,6 +152,26 @@ static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
 	return v;
 }
 
+/* Without Graphviz, and for code that it fails on, the page has no graph. */
+static int add_graph(struct html_page_function *page, struct err *err)
+{
+	struct document *d = malloc(sizeof(*d));
+	struct err why = ERR_INIT;
+	int ret;
+
+	if (!d)
+		return err_nomem(err);
+	document_open(d, &block_graph_document, NULL);
+	ret = block_graph_put(d, page->document, &why);
+	if (!ret && !d->failed && d->table.n) {
+		page->graph = d;
+		return 0;
+	}
+	document_close(d);
+	free(d);
+	return ret && why.code == ERR_NOMEM ? err_nomem(err) : 0;
+}
+
 /* One that cannot be annotated (an address without a symbol) has no page. */
 static int add_function(struct writing *w, const struct weighed *f, struct err *err)
 {
@@ -163,7 +184,9 @@ static int add_function(struct writing *w, const struct weighed *f, struct err *
 	if (name.failed)
 		ret = err_nomem(err);
 	else if (!results_get(&page.document, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
-		ret = vec_push(&w->function, page) ? err_nomem(err) : 0;
+		ret = vec_push(&w->function, page)
+			      ? err_nomem(err)
+			      : add_graph(&w->function.v[w->function.n - 1], err);
 	else if (why.code == ERR_NOMEM)
 		ret = err_nomem(err);
 	buf_free(&name);
@@ -244,6 +267,11 @@ int report_html(struct cli *cli, const char *input, const char *file)
 
 	cli_progress_end(cli);
 	code = code ? cli_fail(&err) : write_page(&w, file);
+	vec_each (&w.function, const struct html_page_function *, f)
+		if (f->graph) {
+			document_close(f->graph);
+			free(f->graph);
+		}
 	document_close(&w.cube_document);
 	vec_free(&w.function);
 	cube_free(w.cube);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * block_graph - the control flow of a function, laid out: from the document of annotate.
+ *
+ *	document_open(&d, &block_graph_document, NULL)
+ *	block_graph_put(&d, annotate, &err)	no tables: there is no code to see
+ *
+ * At most 250 blocks, those with most samples; a note says how many are left out. ERR_UNSUPPORTED
+ * without Graphviz.
+ */
+#ifndef CYCLADE_REPORT_BLOCK_GRAPH_H
+#define CYCLADE_REPORT_BLOCK_GRAPH_H
+
+#include "show/document.h"
+
+extern const struct document_form block_graph_document;
+/* All that it needs is copied. */
+int block_graph_put(struct document *d, const struct document *function, struct err *err) MUST_USE;
+
+#endif
