@@ -21,7 +21,8 @@ ALLOWED = {
     "measure": ["base", "collect", "perfdata", "symbol", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "show", "perfdata", "symbol", "model", "measure", "analyse"],
-    "cli": ["base", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report"],
+    "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],
+    "cli": ["base", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store"],
 }
 # A room that gets threads loses its row, and its unit tests get into the suite `threads` (tests/unit/meson.build).
 NO_THREADS = ["model"]

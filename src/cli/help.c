@@ -62,6 +62,16 @@ static const char *const libraries[] = {
 #else
 	"no graphs as SVG (Graphviz)",
 #endif
+#if HAVE_SQLITE
+	"SQL",
+#else
+	"no SQL (SQLite)",
+#endif
+#if HAVE_EDIT
+	"editing in the SQL shell",
+#else
+	"no editing in the SQL shell (libedit)",
+#endif
 #if HAVE_NCURSES
 	"browse",
 #else

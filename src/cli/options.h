@@ -63,7 +63,8 @@ struct options {
 	const char *compress, *clockid, *jitter, *account;
 	bool user_only, kernel_only;
 	/* when */
-	uint64_t delay, for_time, interval; /* ns */
+	uint64_t delay, for_time, interval, timeout; /* ns */
+	uint64_t memory;
 	uint64_t repeat, warmup, seed;
 	const char *control, *pre, *post;
 	/* files */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade sql [FILE...] [QUERY] - see doc/cyclade-sql.1.md. Without a query it is read from standard
+ * input; on a terminal there is a shell.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/recording.h"
+#include "show/document.h"
+#include "store/sql.h"
+
+#define TIMEOUT	  ((uint64_t)600 * 1000000000)
+#define QUERY_MAX ((size_t)1 << 20)
+
+struct asked {
+	struct cli *cli;
+	const char *query; /* NULL: standard input */
+	struct recording *r;
+	struct raw_run *run;
+	size_t n_runs;
+	struct sql *db;
+	struct show show;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+static bool is_interrupted(void *ctx)
+{
+	(void)ctx;
+	return interrupted;
+}
+
+/* ---- what was asked -------------------------------------------------------------------------- */
+
+/* A word that is no file is a query: it has blanks, or it is all there is. */
+static bool is_query(const char *word)
+{
+	return access(word, F_OK) && strpbrk(word, " \t\n(;");
+}
+
+/* The last operand is the query, unless it names a file. */
+static void take_query(struct asked *a)
+{
+	struct text_list *args = &a->cli->args;
+
+	if (args->n && is_query(args->v[args->n - 1]))
+		a->query = args->v[--args->n];
+}
+
+static int open_runs(struct asked *a, struct err *err)
+{
+	struct cli *cli = a->cli;
+	size_t n = cli->args.n + 1;
+
+	a->r = calloc(n, sizeof(*a->r));
+	a->run = calloc(n, sizeof(*a->run));
+	if (!a->r || !a->run)
+		return err_nomem(err);
+	do {
+		const char *path = cli_input(cli, err);
+		struct recording *r = &a->r[a->n_runs];
+
+		if (!path || recording_open(r, cli, path, err))
+			return -1;
+		a->run[a->n_runs++] = (struct raw_run){ path, r->rec, r->spaces };
+	} while (cli->args.n);
+	return 0;
+}
+
+static int open_database(struct asked *a, struct err *err)
+{
+	const struct options *o = &a->cli->opt;
+	struct sql_opts opts = {
+		.timeout_ns = o->timeout ? o->timeout : TIMEOUT,
+		.memory = o->memory,
+		.stop = is_interrupted,
+	};
+
+	if (open_runs(a, err))
+		return -1;
+	opts.run = a->run;
+	opts.n_runs = a->n_runs;
+	return sql_open(&a->db, &opts, err);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+static int query(struct asked *a, const char *text)
+{
+	struct err err = ERR_INIT;
+	struct document d;
+	int code;
+
+	interrupted = 0;
+	document_open(&d, &sql_document, NULL);
+	if (sql_query(a->db, text, &d, &err))
+		code = cli_fail(&err);
+	else
+		code = cli_document(a->cli, &d, &a->show);
+	document_close(&d);
+	return code;
+}
+
+static int read_all(struct buf *b, struct err *err)
+{
+	char part[4096];
+	size_t n;
+
+	while ((n = fread(part, 1, sizeof(part), stdin)) > 0) {
+		buf_put(b, part, n);
+		if (b->len > QUERY_MAX)
+			return err_set(err, ERR_LIMIT, "the query is longer than 1 MB");
+	}
+	if (ferror(stdin))
+		return err_sys(err, "standard input");
+	return buf_error(b, err);
+}
+
+static int query_from_stdin(struct asked *a)
+{
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	int code = read_all(&b, &err) ? cli_fail(&err) : query(a, buf_str(&b));
+
+	buf_free(&b);
+	return code;
+}
+
+int cmd_sql(struct cli *cli)
+{
+	struct asked a = { .cli = cli };
+	const struct sigaction on = { .sa_handler = on_interrupt };
+	struct err err = ERR_INIT;
+	int code;
+
+	take_query(&a);
+	if (cli_show(cli, &a.show, &sql_document, &err) || open_database(&a, &err)) {
+		code = cli_fail(&err);
+	} else {
+		(void)sigaction(SIGINT, &on, NULL);
+		code = a.query ? query(&a, a.query) : query_from_stdin(&a);
+	}
+	sql_close(a.db);
+	for (size_t i = 0; a.r && i < a.n_runs; i++)
+		recording_close(&a.r[i]);
+	free(a.r);
+	free(a.run);
+	return code;
+}

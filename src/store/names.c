@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/names.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "symbol/source.h"
+
+#define SLOTS ((size_t)1 << 14)
+
+struct slot {
+	uint64_t ip, from, until;
+	uint32_t proc;
+	uint8_t kind;
+	bool used;
+	struct name name;
+};
+
+struct names {
+	const struct spaces *sp;
+	struct images *images;
+	struct slot slot[SLOTS];
+};
+
+int names_new(struct names **out, const struct spaces *sp, struct err *err)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return err_nomem(err);
+	(*out)->sp = sp;
+	(*out)->images = spaces_images(sp);
+	return 0;
+}
+
+void names_free(struct names *n)
+{
+	free(n);
+}
+
+static int resolve(struct names *n, const struct map *map, uint64_t ip, struct name *x,
+		   struct err *err)
+{
+	const struct symbol *s = NULL;
+
+	*x = (struct name){ .image = IMAGE_NONE };
+	if (!map)
+		return 0;
+	x->image = map->image;
+	x->image_address = x->address = map_to_image(map, ip);
+	x->dso = image_name(n->images, x->image);
+	if (image_resolve(n->images, x->image, &x->image_address, 1, &s, err))
+		return -1;
+	if (s) {
+		x->function = s->name;
+		x->offset = x->image_address - s->start;
+	}
+	if (!map->absolute && !image_to_vaddr(n->images, x->image, x->image_address, &x->address))
+		x->address = x->image_address;
+	return 0;
+}
+
+struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
+		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err)
+{
+	struct slot *s = &n->slot[hash_pair(ip, (uint64_t)kind << 32 | proc_index) % SLOTS];
+	const struct map *map;
+
+	if (s->used && s->ip == ip && s->proc == proc_index && s->kind == kind && time >= s->from &&
+	    time < s->until)
+		return &s->name;
+	s->used = false;
+	s->from = 0;
+	s->until = UINT64_MAX;
+	map = space_find(n->sp, proc, kind, ip, time, &s->from, &s->until);
+	if (resolve(n, map, ip, &s->name, err))
+		return NULL;
+	if (!proc && s->until > time + 1)
+		s->until = time + 1; /* when the process becomes known is not asked */
+	s->ip = ip;
+	s->proc = proc_index;
+	s->kind = (uint8_t)kind;
+	s->used = true;
+	return &s->name;
+}
+
+int names_line(struct names *n, struct name *x, struct err *err)
+{
+	const struct source *src;
+	struct source_line at;
+	uint64_t vaddr;
+
+	if (x->lined || x->image == IMAGE_NONE)
+		return 0;
+	src = source_of(n->images, x->image, err);
+	if (!src && err->code == ERR_NOMEM)
+		return -1;
+	x->lined = true;
+	err_clear(err); /* a file without lines is no failure */
+	if (!src || !image_to_vaddr(n->images, x->image, x->image_address, &vaddr))
+		return 0;
+	at = source_line(src, vaddr);
+	x->file = at.file;
+	x->line = at.line;
+	return 0;
+}

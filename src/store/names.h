@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * names - where addresses of one recording lie: file, function, line. Answers are remembered in a
+ * table of some 10,000 entries, as samples meet the same addresses again and again.
+ *
+ * Texts stay as long as the images. One thread.
+ */
+#ifndef CYCLADE_STORE_NAMES_H
+#define CYCLADE_STORE_NAMES_H
+
+#include "base/err.h"
+#include "symbol/space.h"
+
+struct name {
+	const char *function; /* NULL: no symbol */
+	const char *dso;      /* NULL: nothing was mapped there */
+	const char *file;     /* after names_line(); NULL: not known */
+	uint64_t offset;      /* from the function's start */
+	uint64_t address;     /* in the file, as tools for files show it */
+	uint64_t image_address;
+	uint32_t image, line;
+	bool lined; /* names_line() was here */
+};
+
+struct names;
+
+int names_new(struct names **out, const struct spaces *sp, struct err *err) MUST_USE;
+/* Good until the next call. NULL: *err says why. */
+struct name *names_at(struct names *n, const struct process *proc, uint32_t proc_index,
+		      enum space_kind kind, uint64_t ip, uint64_t time, struct err *err) MUST_USE;
+int names_line(struct names *n, struct name *x, struct err *err) MUST_USE;
+void names_free(struct names *n); /* NULL is fine */
+
+#endif

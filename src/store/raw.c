@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/raw_int.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+#define ANY                          \
+	{                            \
+		INT64_MIN, INT64_MAX \
+	}
+const struct raw_bounds raw_bounds_none = {
+	.run = ANY,
+	.place = ANY,
+	.time = ANY,
+	.cpu = ANY,
+	.pid = ANY,
+	.tid = ANY,
+	.ip = ANY,
+};
+
+static const struct raw_kind *const kinds[STORE_TABLES] = {
+	[STORE_runs] = &raw_runs_rows,	  [STORE_events] = &raw_events,
+	[STORE_samples] = &raw_samples,	  [STORE_frames] = &raw_frames,
+	[STORE_branches] = &raw_branches, [STORE_counts] = &raw_counts,
+	[STORE_mappings] = &raw_mappings, [STORE_threads] = &raw_threads,
+	[STORE_losses] = &raw_losses,	  [STORE_records] = &raw_records,
+};
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+int raw_runs_open(struct raw_runs **out, const struct raw_run *run, size_t n, struct err *err)
+{
+	struct raw_runs *r = calloc(1, sizeof(*r));
+
+	*out = NULL;
+	if (r)
+		r->of = calloc(n + 1, sizeof(*r->of));
+	if (!r || !r->of) {
+		free(r);
+		return err_nomem(err);
+	}
+	for (size_t i = 0; i < n; i++)
+		r->of[i].r = run[i];
+	r->n = n;
+	*out = r;
+	return 0;
+}
+
+void raw_runs_close(struct raw_runs *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		names_free(r->of[i].names);
+		vec_free(&r->of[i].thread);
+	}
+	free(r->of);
+	free(r);
+}
+
+static uint64_t count_of(const struct pd *rec, enum store_table t)
+{
+	const struct pd_type_count *type;
+	uint64_t samples = 0, maps = 0, all = 0;
+	size_t n;
+
+	type = pd_type_counts(rec, &n);
+	for (size_t i = 0; i < n; i++) {
+		all += type[i].count;
+		if (type[i].type == PERF_RECORD_SAMPLE)
+			samples = type[i].count;
+		if (type[i].type == PERF_RECORD_MMAP || type[i].type == PERF_RECORD_MMAP2)
+			maps += type[i].count;
+	}
+	switch (t) {
+	case STORE_samples:
+		return samples;
+	case STORE_frames:
+	case STORE_branches:
+	case STORE_counts:
+		return samples * 16;
+	case STORE_records:
+		return all;
+	case STORE_mappings:
+		return maps;
+	case STORE_threads:
+		return 100;
+	case STORE_events:
+		(void)pd_events(rec, &n);
+		return n;
+	default:
+		return 1;
+	}
+}
+
+uint64_t raw_rows(const struct raw_runs *r, enum store_table t)
+{
+	uint64_t n = 1;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += count_of(r->of[i].r.rec, t);
+	return n;
+}
+
+/* ---- the cursor ------------------------------------------------------------------------------ */
+
+int raw_open(struct raw **out, struct raw_runs *r, enum store_table t, struct err *err)
+{
+	struct raw *c = calloc(1, sizeof(*c));
+
+	*out = c;
+	if (!c)
+		return err_nomem(err);
+	c->runs = r;
+	c->table = t;
+	c->b = raw_bounds_none;
+	c->walk = calloc(r->n + 1, sizeof(struct cursor *));
+	if (c->walk)
+		return 0;
+	raw_close(c);
+	*out = NULL;
+	return err_nomem(err);
+}
+
+void raw_close(struct raw *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->runs->n; i++)
+		cursor_free(c->walk[i]);
+	free(c->walk);
+	free(c->events);
+	buf_free(&c->text);
+	free(c);
+}
+
+/* `b->event` is the caller's until the next raw_begin. */
+int raw_begin(struct raw *c, const struct raw_bounds *b, struct err *err)
+{
+	(void)err;
+	c->b = *b;
+	c->run = 0;
+	c->inside = false;
+	if (b->run.low > 1)
+		c->run =
+			(uint64_t)b->run.low - 1 < c->runs->n ? (size_t)b->run.low - 1 : c->runs->n;
+	return 0;
+}
+
+int raw_next(struct raw *c, struct err *err)
+{
+	const struct raw_kind *k = kinds[c->table];
+
+	for (; c->run < c->runs->n; c->run++, c->inside = false) {
+		int ret;
+
+		if ((int64_t)c->run + 1 > c->b.run.high)
+			break;
+		if (!c->inside && k->begin(c, err))
+			return -1;
+		c->inside = true;
+		ret = k->next(c, err);
+		if (ret)
+			return ret;
+	}
+	c->run = c->runs->n;
+	return 0;
+}
+
+int raw_value(struct raw *c, enum store_column_id column, struct value *out, struct err *err)
+{
+	*out = (struct value){ .kind = V_NULL };
+	return kinds[c->table]->value(c, column, out, err);
+}
+
+/* ---- what walks records ---------------------------------------------------------------------- */
+
+static int find_events(struct raw *c, struct err *err)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(raw_of(c)->r.rec, &n);
+
+	free(c->events);
+	c->events = NULL;
+	if (!c->b.event)
+		return 0;
+	c->events = calloc(n + 1, sizeof(*c->events));
+	for (size_t i = 0; c->events && i < n; i++)
+		c->events[i] = !strcmp(c->b.event, ev[i].name);
+	return c->events ? 0 : err_nomem(err);
+}
+
+int raw_walk_begin(struct raw *c, bool others, struct err *err)
+{
+	struct raw_of *r = raw_of(c);
+	struct cursor_bounds b = { .place = c->b.place,
+				   .time = c->b.time,
+				   .cpu = c->b.cpu,
+				   .pid = c->b.pid,
+				   .tid = c->b.tid,
+				   .ip = c->b.ip,
+				   .others = others,
+				   .stop = c->b.stop,
+				   .stop_ctx = c->b.stop_ctx };
+
+	if (!c->walk[c->run] && cursor_new(&c->walk[c->run], r->r.rec, r->r.spaces, err))
+		return -1;
+	if (!others && find_events(c, err))
+		return -1;
+	b.events = c->events;
+	c->i = c->n = 0;
+	return cursor_begin(c->walk[c->run], &b, err);
+}
+
+bool raw_walk_next(struct raw *c)
+{
+	c->parsed = c->met = false;
+	return cursor_next(c->walk[c->run]);
+}
+
+/* ---- addresses by themselves ----------------------------------------------------------------- */
+
+int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
+	     bool kernel, struct name **out, struct err *err)
+{
+	struct raw_of *of = run >= 1 && run <= r->n ? &r->of[run - 1] : NULL;
+	const struct process *p;
+
+	*out = NULL;
+	if (!of)
+		return 0;
+	if (!of->names && names_new(&of->names, of->r.spaces, err))
+		return -1;
+	p = spaces_process(of->r.spaces, pid, time);
+	*out = names_at(of->names, p, p ? process_index(p) : UINT32_MAX,
+			kernel ? SPACE_KERNEL : SPACE_USER, ip, time, err);
+	return *out ? 0 : -1;
+}
+
+int raw_line(struct raw_runs *r, uint64_t run, struct name *x, struct err *err)
+{
+	return names_line(r->of[run - 1].names, x, err);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * raw - the rows of the raw tables (schema.def) of one or several recordings, walked with a cursor.
+ * Knows nothing of SQL.
+ *
+ *	raw_runs_open(&runs, run, n, &err)
+ *	raw_open(&c, runs, STORE_samples, &err)
+ *	raw_begin(c, &bounds, &err)		before the first row; as often as needed
+ *	while (raw_next(c, &err) > 0)
+ *		raw_value(c, C_samples_time, &v, &err)
+ *	raw_close(c)
+ *	raw_runs_close(runs)			after all cursors
+ *
+ * Columns that are not asked for cost nothing: a symbol is looked up when its column is.
+ * One thread.
+ */
+#ifndef CYCLADE_STORE_RAW_H
+#define CYCLADE_STORE_RAW_H
+
+#include "analyse/cursor.h"
+#include "store/schema.h"
+
+/* A recording, opened and named; the caller's, for as long as the runs. */
+struct raw_run {
+	const char *input; /* as it was named */
+	const struct pd *rec;
+	const struct spaces *spaces;
+};
+
+/* Events by name: those of `event` alone. Ranges of numbers that a table does not have do not bound
+ * it. Rows outside of a bound may come all the same: bounds spare work, they do not select. */
+struct raw_bounds {
+	struct cursor_range run, place, time, cpu, pid, tid, ip;
+	const char *event; /* NULL: all */
+	bool (*stop)(void *ctx);
+	void *stop_ctx;
+};
+extern const struct raw_bounds raw_bounds_none;
+
+enum value_kind { V_NULL, V_INT, V_REAL, V_TEXT, V_BLOB };
+
+struct value {
+	enum value_kind kind;
+	bool stays; /* the bytes stay as long as the runs; else until the next value */
+	int64_t i;
+	double r;
+	const char *s; /* ended by 0 where it is a text */
+	size_t len;
+};
+
+struct raw_runs;
+struct raw;
+
+int raw_runs_open(struct raw_runs **out, const struct raw_run *run, size_t n,
+		  struct err *err) MUST_USE;
+void raw_runs_close(struct raw_runs *r); /* NULL is fine */
+/* Rows that all recordings have, for a planner of queries. */
+uint64_t raw_rows(const struct raw_runs *r, enum store_table t);
+
+int raw_open(struct raw **out, struct raw_runs *r, enum store_table t, struct err *err) MUST_USE;
+int raw_begin(struct raw *c, const struct raw_bounds *b, struct err *err) MUST_USE;
+int raw_next(struct raw *c, struct err *err) MUST_USE; /* 1: there is a row; 0: no more; -1 */
+int raw_value(struct raw *c, enum store_column_id column, struct value *out,
+	      struct err *err) MUST_USE;
+void raw_close(struct raw *c); /* NULL is fine */
+
+/* The name and line of an address of a recording (from 1) for a process at a time; NULL in *out:
+ * there is none. */
+struct name;
+int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint64_t ip,
+	     bool kernel, struct name **out, struct err *err) MUST_USE;
+int raw_line(struct raw_runs *r, uint64_t run, struct name *x, struct err *err) MUST_USE;
+
+#endif

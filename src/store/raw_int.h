@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * raw_int - what the files of raw share: the cursor, and the functions of each table.
+ */
+#ifndef CYCLADE_STORE_RAW_INT_H
+#define CYCLADE_STORE_RAW_INT_H
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "store/names.h"
+#include "store/raw.h"
+
+struct raw_thread {
+	uint32_t pid, tid, ppid, ptid, names;
+	const char *comm; /* in the recording; NULL: none */
+	uint64_t started, ended;
+	bool has_parent, has_start, has_end;
+};
+
+/* What is made once for a recording. */
+struct raw_of {
+	struct raw_run r;
+	struct names *names;
+	VEC(struct raw_thread) thread;
+	bool threads_made;
+};
+
+struct raw_runs {
+	struct raw_of *of;
+	size_t n;
+};
+
+struct raw {
+	struct raw_runs *runs;
+	enum store_table table;
+	struct raw_bounds b;
+	size_t run;	      /* from 0; runs->n: at the end */
+	bool inside;	      /* the run has begun */
+	size_t i;	      /* a row of an array; an entry of a sample; from 0 */
+	size_t n;	      /* of these */
+	struct cursor **walk; /* by run */
+	bool *events;	      /* of the run: bounds */
+	/* of the sample at hand, made when asked for */
+	struct pd_sample sample;
+	bool parsed, whole; /* whole: it could be parsed */
+	struct cursor_who who;
+	bool met; /* who is known */
+	struct {  /* frames: where the walk over the chain is */
+		uint64_t at;
+		uint64_t ip;
+		enum space_kind kind;
+		bool caller, begun; /* a return address; a frame of the context came before */
+	} frame;
+	struct pd_branch branch;
+	struct buf text;
+};
+
+struct raw_kind {
+	/* At the beginning of a run. */
+	int (*begin)(struct raw *c, struct err *err);
+	int (*next)(struct raw *c, struct err *err);
+	int (*value)(struct raw *c, enum store_column_id col, struct value *out, struct err *err);
+};
+extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
+	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses;
+
+static inline struct raw_of *raw_of(const struct raw *c)
+{
+	return &c->runs->of[c->run];
+}
+
+static inline void value_int(struct value *v, uint64_t x)
+{
+	v->kind = V_INT;
+	v->i = (int64_t)x;
+}
+
+static inline void value_text(struct value *v, const char *s, bool stays)
+{
+	if (!s)
+		return;
+	v->kind = V_TEXT;
+	v->s = s;
+	v->len = strlen(s);
+	v->stays = stays;
+}
+
+/* Walks samples, or with `others` all records, of the run at hand. */
+int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
+bool raw_walk_next(struct raw *c);
+int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
+
+#endif

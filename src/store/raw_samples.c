@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Samples and what is inside of them: frames of call chains, branches, values of counters.
+ */
+#include "store/data_source.h"
+#include "store/raw_int.h"
+
+/* ---- the sample at hand ---------------------------------------------------------------------- */
+
+static const struct cursor_row *row_of(const struct raw *c)
+{
+	return cursor_now(c->walk[c->run]);
+}
+
+/* NULL: it is damaged. */
+static const struct pd_sample *sample_of(struct raw *c)
+{
+	if (!c->parsed)
+		c->whole = !pd_sample_parse(raw_of(c)->r.rec, &row_of(c)->r, &c->sample);
+	c->parsed = true;
+	return c->whole ? &c->sample : NULL;
+}
+
+static int meet(struct raw *c, struct err *err)
+{
+	if (!c->met && cursor_who(c->walk[c->run], &c->who, err))
+		return -1;
+	c->met = true;
+	return 0;
+}
+
+static struct name *name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err)
+{
+	struct raw_of *r = raw_of(c);
+
+	if (meet(c, err) || (!r->names && names_new(&r->names, r->r.spaces, err)))
+		return NULL;
+	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time, err);
+}
+
+static const char *const mode_names[] = {
+	[SPACE_USER] = "user",
+	[SPACE_KERNEL] = "kernel",
+	[SPACE_HYPERVISOR] = "hypervisor",
+	[SPACE_GUEST_USER] = "guest user",
+	[SPACE_GUEST_KERNEL] = "guest kernel",
+	[SPACE_UNKNOWN] = "unknown",
+};
+
+/* What all tables of samples have: columns of that name, at fixed places of the record. */
+enum common { RUN, SAMPLE, TIME, CPU, PID, TID, COMM, EVENT, PERIOD };
+
+static void fixed64(struct value *out, const uint8_t *p, uint16_t at)
+{
+	if (at)
+		value_int(out, ld64(p + at));
+}
+
+static void fixed32(struct value *out, const uint8_t *p, int at)
+{
+	if (at)
+		value_int(out, ld32(p + at));
+}
+
+static int common(struct raw *c, enum common what, struct value *out, struct err *err)
+{
+	const struct cursor_row *r = row_of(c);
+	const struct pd_event *ev = r->ev;
+
+	switch (what) {
+	case RUN:
+		value_int(out, c->run + 1);
+		break;
+	case SAMPLE:
+		value_int(out, r->r.seq);
+		break;
+	case TIME:
+		fixed64(out, r->r.p, ev->at.time);
+		break;
+	case CPU:
+		fixed32(out, r->r.p, ev->at.cpu);
+		break;
+	case PID:
+		fixed32(out, r->r.p, ev->at.tid);
+		break;
+	case TID:
+		fixed32(out, r->r.p, ev->at.tid ? ev->at.tid + 4 : 0);
+		break;
+	case COMM:
+		if (!ev->at.tid)
+			break;
+		if (meet(c, err))
+			return -1;
+		value_text(out, c->who.comm, c->who.comm_stays);
+		break;
+	case EVENT:
+		value_text(out, ev->name, true);
+		break;
+	case PERIOD:
+		/* as the kernel counts it where the record has none */
+		value_int(out, ev->at.period		? ld64(r->r.p + ev->at.period)
+			       : ev->attr.freq		? 1
+			       : ev->attr.sample_period ? ev->attr.sample_period
+							: 1);
+		break;
+	}
+	return 0;
+}
+
+/* ---- where an address lies ------------------------------------------------------------------- */
+
+enum place { FUNCTION, OFFSET, DSO, ADDRESS, FILE_, LINE };
+
+static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, enum place what,
+		 struct value *out, struct err *err)
+{
+	struct name *x = name_at(c, kind, caller ? ip - 1 : ip, err);
+
+	if (!x || ((what == FILE_ || what == LINE) && names_line(raw_of(c)->names, x, err)))
+		return -1;
+	switch (what) {
+	case FUNCTION:
+		value_text(out, x->function, true);
+		break;
+	case OFFSET:
+		if (x->function)
+			value_int(out, x->offset + caller);
+		break;
+	case DSO:
+		value_text(out, x->dso, true);
+		break;
+	case ADDRESS:
+		if (x->dso)
+			value_int(out, x->address + caller);
+		break;
+	case FILE_:
+		value_text(out, x->file, true);
+		break;
+	case LINE:
+		if (x->line)
+			value_int(out, x->line);
+		break;
+	}
+	return 0;
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static bool is_marker(uint64_t ip)
+{
+	return ip >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+static enum space_kind kind_of_marker(uint64_t marker)
+{
+	switch (marker) {
+	case (uint64_t)PERF_CONTEXT_HV:
+		return SPACE_HYPERVISOR;
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+		return SPACE_KERNEL;
+	case (uint64_t)PERF_CONTEXT_USER:
+		return SPACE_USER;
+	case (uint64_t)PERF_CONTEXT_GUEST_KERNEL:
+		return SPACE_GUEST_KERNEL;
+	case (uint64_t)PERF_CONTEXT_GUEST_USER:
+		return SPACE_GUEST_USER;
+	default:
+		return SPACE_UNKNOWN;
+	}
+}
+
+/* Moves to the next frame of the sample. */
+static bool next_frame(struct raw *c, const struct pd_sample *s)
+{
+	while (c->frame.at < s->n_chain) {
+		uint64_t ip = ld64(s->chain + 8 * c->frame.at++);
+
+		if (!is_marker(ip)) {
+			c->frame.ip = ip;
+			c->frame.caller = c->frame.begun;
+			c->frame.begun = true;
+			return true;
+		}
+		/* the first of a context is where it was interrupted */
+		c->frame.kind = kind_of_marker(ip);
+		c->frame.begun = false;
+	}
+	return false;
+}
+
+static void first_frame(struct raw *c)
+{
+	c->frame.at = 0;
+	c->frame.begun = false;
+	c->frame.kind = space_kind_of_misc(row_of(c)->r.misc);
+}
+
+static uint64_t count_frames(const struct pd_sample *s)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < s->n_chain; i++)
+		n += !is_marker(ld64(s->chain + 8 * i));
+	return n;
+}
+
+static void put_frame(struct buf *b, const struct name *x, uint64_t ip)
+{
+	buf_put(b, ";", b->len ? 1 : 0);
+	if (x->function)
+		buf_puts(b, x->function);
+	else
+		buf_printf(b, "0x%llx", (unsigned long long)ip);
+}
+
+/* Names of frames, outermost first: they come the other way, so their places are kept. */
+static int chain_text(struct raw *c, const struct pd_sample *s, struct value *out, struct err *err)
+{
+	VEC(struct {
+		uint64_t ip;
+		enum space_kind kind;
+		bool caller;
+	})
+	v = VEC_INIT;
+	int ret = 0;
+
+	buf_reset(&c->text);
+	first_frame(c);
+	while (!ret && next_frame(c, s)) {
+		if (vec_reserve(&v, v.n + 1)) {
+			ret = err_nomem(err);
+			break;
+		}
+		v.v[v.n].ip = c->frame.ip;
+		v.v[v.n].caller = c->frame.caller;
+		v.v[v.n++].kind = c->frame.kind;
+	}
+	for (size_t i = v.n; !ret && i--;) {
+		const struct name *x = name_at(c, v.v[i].kind, v.v[i].ip - v.v[i].caller, err);
+
+		if (x)
+			put_frame(&c->text, x, v.v[i].ip);
+		else
+			ret = -1;
+	}
+	vec_free(&v);
+	if (ret)
+		return -1;
+	value_text(out, buf_str(&c->text), false);
+	return c->text.failed ? err_nomem(err) : 0;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static int begin_samples(struct raw *c, struct err *err)
+{
+	return raw_walk_begin(c, false, err);
+}
+
+static int next_sample(struct raw *c, struct err *err)
+{
+	(void)err;
+	return raw_walk_next(c);
+}
+
+static void value_flag(struct value *out, int x)
+{
+	if (x >= 0)
+		value_int(out, (uint64_t)x);
+}
+
+static void data_words(uint64_t src, enum store_column_id col, struct value *out)
+{
+	switch (col) {
+	case C_samples_data_src:
+		value_int(out, src);
+		break;
+	case C_samples_data_op:
+		value_text(out, data_op(src), true);
+		break;
+	case C_samples_data_level:
+		value_text(out, data_level(src), true);
+		break;
+	case C_samples_data_hit:
+		value_flag(out, data_hit(src));
+		break;
+	case C_samples_data_remote:
+		value_flag(out, data_remote(src));
+		break;
+	case C_samples_data_snoop:
+		value_text(out, data_snoop(src), true);
+		break;
+	case C_samples_data_tlb:
+		value_text(out, data_tlb(src), true);
+		break;
+	default:
+		value_flag(out, data_locked(src));
+		break;
+	}
+}
+
+/* By PERF_SAMPLE_*: the fields whose values are numbers. */
+static void number(const struct pd_sample *s, enum store_column_id col, struct value *out)
+{
+	const uint64_t weights = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
+	static const uint64_t page_sizes = PERF_SAMPLE_DATA_PAGE_SIZE;
+	const struct {
+		enum store_column_id col;
+		uint64_t bits, v;
+	} rows[] = {
+		{ C_samples_phys_addr, PERF_SAMPLE_PHYS_ADDR, s->phys_addr },
+		{ C_samples_weight, weights, s->weight },
+		{ C_samples_weight2, PERF_SAMPLE_WEIGHT_STRUCT, s->weight2 },
+		{ C_samples_weight3, PERF_SAMPLE_WEIGHT_STRUCT, s->weight3 },
+		{ C_samples_transaction, PERF_SAMPLE_TRANSACTION, s->transaction },
+		{ C_samples_cgroup_id, PERF_SAMPLE_CGROUP, s->cgroup },
+		{ C_samples_data_page_size, page_sizes, s->data_page_size },
+		{ C_samples_code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE, s->code_page_size },
+		{ C_samples_branches, PERF_SAMPLE_BRANCH_STACK, s->n_branch },
+		{ C_samples_stack_bytes, PERF_SAMPLE_STACK_USER, s->stack_size },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].col == col && s->has & rows[i].bits)
+			value_int(out, rows[i].v);
+}
+
+/* Columns that need the sample taken apart. */
+static int parsed(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	const struct pd_sample *s = sample_of(c);
+
+	if (!s)
+		return 0;
+	switch (col) {
+	case C_samples_frames:
+		if (s->has & PERF_SAMPLE_CALLCHAIN)
+			value_int(out, count_frames(s));
+		return 0;
+	case C_samples_chain:
+		return s->has & PERF_SAMPLE_CALLCHAIN ? chain_text(c, s, out, err) : 0;
+	case C_samples_cgroup:
+		if (s->has & PERF_SAMPLE_CGROUP)
+			value_text(out, spaces_cgroup_path(raw_of(c)->r.spaces, s->cgroup), true);
+		return 0;
+	case C_samples_raw:
+		if (s->has & PERF_SAMPLE_RAW)
+			*out = (struct value){ .kind = V_BLOB,
+					       .s = (const char *)s->raw,
+					       .len = s->raw_size,
+					       .stays = true };
+		return 0;
+	case C_samples_data_src:
+	case C_samples_data_op:
+	case C_samples_data_level:
+	case C_samples_data_hit:
+	case C_samples_data_remote:
+	case C_samples_data_snoop:
+	case C_samples_data_tlb:
+	case C_samples_data_locked:
+		if (s->has & PERF_SAMPLE_DATA_SRC)
+			data_words(s->data_src, col, out);
+		return 0;
+	default:
+		number(s, col, out);
+		return 0;
+	}
+}
+
+static int of_ip(struct raw *c, enum place what, struct value *out, struct err *err)
+{
+	const struct cursor_row *r = row_of(c);
+
+	if (!r->ev->at.ip)
+		return 0;
+	return place(c, space_kind_of_misc(r->r.misc), ld64(r->r.p + r->ev->at.ip), false, what,
+		     out, err);
+}
+
+static int sample_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	const struct cursor_row *r = row_of(c);
+	const struct pd_layout *at = &r->ev->at;
+
+	switch (col) {
+	case C_samples_run:
+		return common(c, RUN, out, err);
+	case C_samples_sample:
+		return common(c, SAMPLE, out, err);
+	case C_samples_time:
+		return common(c, TIME, out, err);
+	case C_samples_cpu:
+		return common(c, CPU, out, err);
+	case C_samples_pid:
+		return common(c, PID, out, err);
+	case C_samples_tid:
+		return common(c, TID, out, err);
+	case C_samples_comm:
+		return common(c, COMM, out, err);
+	case C_samples_event:
+		return common(c, EVENT, out, err);
+	case C_samples_period:
+		return common(c, PERIOD, out, err);
+	case C_samples_event_id:
+		value_int(out, r->event);
+		return 0;
+	case C_samples_id:
+		fixed64(out, r->r.p, at->id ? at->id : at->identifier);
+		return 0;
+	case C_samples_stream_id:
+		fixed64(out, r->r.p, at->stream_id);
+		return 0;
+	case C_samples_ip:
+		fixed64(out, r->r.p, at->ip);
+		return 0;
+	case C_samples_addr:
+		fixed64(out, r->r.p, at->addr);
+		return 0;
+	case C_samples_mode:
+		value_text(out, mode_names[space_kind_of_misc(r->r.misc)], true);
+		return 0;
+	case C_samples_in_kernel:
+		value_int(out, space_kind_of_misc(r->r.misc) == SPACE_KERNEL);
+		return 0;
+	case C_samples_function:
+		return of_ip(c, FUNCTION, out, err);
+	case C_samples_offset:
+		return of_ip(c, OFFSET, out, err);
+	case C_samples_dso:
+		return of_ip(c, DSO, out, err);
+	case C_samples_address:
+		return of_ip(c, ADDRESS, out, err);
+	case C_samples_file:
+		return of_ip(c, FILE_, out, err);
+	case C_samples_line:
+		return of_ip(c, LINE, out, err);
+	default:
+		return parsed(c, col, out, err);
+	}
+}
+
+const struct raw_kind raw_samples = { begin_samples, next_sample, sample_value };
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static int begin_frames(struct raw *c, struct err *err)
+{
+	/* frames have addresses of their own */
+	c->b.ip = CURSOR_ANY;
+	c->whole = c->parsed = false;
+	return raw_walk_begin(c, false, err);
+}
+
+static int next_frame_row(struct raw *c, struct err *err)
+{
+	(void)err;
+	if (c->parsed && c->whole && next_frame(c, &c->sample)) {
+		c->i++;
+		return 1;
+	}
+	while (raw_walk_next(c)) {
+		const struct pd_sample *s = sample_of(c);
+
+		if (!s || !(s->has & PERF_SAMPLE_CALLCHAIN))
+			continue;
+		first_frame(c);
+		c->i = 0;
+		if (next_frame(c, s))
+			return 1;
+	}
+	return 0;
+}
+
+static int frame_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	static const enum common same[] = {
+		[C_frames_run - C_frames_run] = RUN,
+		[C_frames_sample - C_frames_run] = SAMPLE,
+		[C_frames_time - C_frames_run] = TIME,
+		[C_frames_cpu - C_frames_run] = CPU,
+		[C_frames_pid - C_frames_run] = PID,
+		[C_frames_tid - C_frames_run] = TID,
+		[C_frames_comm - C_frames_run] = COMM,
+		[C_frames_event - C_frames_run] = EVENT,
+		[C_frames_period - C_frames_run] = PERIOD,
+	};
+
+	switch (col) {
+	case C_frames_depth:
+		value_int(out, c->i);
+		return 0;
+	case C_frames_ip:
+		value_int(out, c->frame.ip);
+		return 0;
+	case C_frames_mode:
+		value_text(out, mode_names[c->frame.kind], true);
+		return 0;
+	case C_frames_in_kernel:
+		value_int(out, c->frame.kind == SPACE_KERNEL);
+		return 0;
+	case C_frames_function:
+	case C_frames_offset:
+	case C_frames_dso:
+	case C_frames_address:
+	case C_frames_file:
+	case C_frames_line:
+		return place(c, c->frame.kind, c->frame.ip, c->frame.caller,
+			     (enum place)(FUNCTION + (col - C_frames_function)), out, err);
+	default:
+		return common(c, same[col - C_frames_run], out, err);
+	}
+}
+
+const struct raw_kind raw_frames = { begin_frames, next_frame_row, frame_value };
+
+/* ---- branches -------------------------------------------------------------------------------- */
+
+static int begin_inside(struct raw *c, struct err *err)
+{
+	c->b.ip = CURSOR_ANY;
+	return raw_walk_begin(c, false, err);
+}
+
+static int next_branch(struct raw *c, struct err *err)
+{
+	const struct pd_sample *s = &c->sample;
+
+	(void)err;
+	if (c->i + 1 < c->n) {
+		c->branch = pd_branch_get(s, ++c->i);
+		return 1;
+	}
+	while (raw_walk_next(c)) {
+		if (!sample_of(c) || !(s->has & PERF_SAMPLE_BRANCH_STACK) || !s->n_branch)
+			continue;
+		c->i = 0;
+		c->n = s->n_branch;
+		c->branch = pd_branch_get(s, 0);
+		return 1;
+	}
+	return 0;
+}
+
+static const char *branch_type(uint8_t type)
+{
+	static const char *const names[] = {
+		NULL,	     "cond",	      "jump",		"indirect jump",
+		"call",	     "indirect call", "return",		"syscall",
+		"sysret",    "cond call",     "cond return",	"exception return",
+		"interrupt", "system error",  "no transaction",
+	};
+
+	return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
+}
+
+/* An address of a branch has no mode: by its half of the address space, as perf does. */
+static int end_of_branch(struct raw *c, bool to, enum place what, struct value *out,
+			 struct err *err)
+{
+	uint64_t ip = to ? c->branch.to : c->branch.from;
+
+	if (!ip)
+		return 0;
+	return place(c, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, what, out, err);
+}
+
+static int branch_place(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	static const enum place what[] = { FUNCTION, DSO, ADDRESS, FILE_, LINE };
+	bool to = col >= C_branches_function_to;
+
+	return end_of_branch(c, to,
+			     what[col - (to ? C_branches_function_to : C_branches_function_from)],
+			     out, err);
+}
+
+static int branch_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	static const enum common same[] = {
+		[C_branches_run - C_branches_run] = RUN,
+		[C_branches_sample - C_branches_run] = SAMPLE,
+		[C_branches_time - C_branches_run] = TIME,
+		[C_branches_cpu - C_branches_run] = CPU,
+		[C_branches_pid - C_branches_run] = PID,
+		[C_branches_tid - C_branches_run] = TID,
+		[C_branches_comm - C_branches_run] = COMM,
+		[C_branches_event - C_branches_run] = EVENT,
+		[C_branches_period - C_branches_run] = PERIOD,
+	};
+
+	if (col >= C_branches_function_from)
+		return branch_place(c, col, out, err);
+	switch (col) {
+	case C_branches_depth:
+		value_int(out, c->i);
+		return 0;
+	case C_branches_ip_from:
+		value_int(out, c->branch.from);
+		return 0;
+	case C_branches_ip_to:
+		value_int(out, c->branch.to);
+		return 0;
+	case C_branches_mispredicted:
+		value_int(out, c->branch.mispred);
+		return 0;
+	case C_branches_predicted:
+		value_int(out, c->branch.predicted);
+		return 0;
+	case C_branches_in_tx:
+		value_int(out, c->branch.in_tx);
+		return 0;
+	case C_branches_abort:
+		value_int(out, c->branch.abort);
+		return 0;
+	case C_branches_cycles:
+		if (c->branch.cycles)
+			value_int(out, c->branch.cycles);
+		return 0;
+	case C_branches_type:
+		value_text(out, branch_type(c->branch.type), true);
+		return 0;
+	default:
+		return common(c, same[col - C_branches_run], out, err);
+	}
+}
+
+const struct raw_kind raw_branches = { begin_inside, next_branch, branch_value };
+
+/* ---- values of counters ---------------------------------------------------------------------- */
+
+static int next_count(struct raw *c, struct err *err)
+{
+	(void)err;
+	if (c->i + 1 < c->n) {
+		c->i++;
+		return 1;
+	}
+	while (raw_walk_next(c)) {
+		const struct pd_sample *s = sample_of(c);
+
+		if (!s || !(s->has & PERF_SAMPLE_READ) || !s->n_read)
+			continue;
+		c->i = 0;
+		c->n = s->n_read;
+		return 1;
+	}
+	return 0;
+}
+
+static int count_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+{
+	const struct pd_sample *s = &c->sample;
+	uint64_t format = s->event->attr.read_format;
+	struct pd_read r = pd_read_get(s, c->i);
+	const struct pd *rec = raw_of(c)->r.rec;
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+	int e = format & PERF_FORMAT_ID ? pd_id_event(rec, r.id) : -1;
+
+	switch (col) {
+	case C_counts_run:
+		return common(c, RUN, out, err);
+	case C_counts_sample:
+		return common(c, SAMPLE, out, err);
+	case C_counts_time:
+		return common(c, TIME, out, err);
+	case C_counts_cpu:
+		return common(c, CPU, out, err);
+	case C_counts_pid:
+		return common(c, PID, out, err);
+	case C_counts_tid:
+		return common(c, TID, out, err);
+	case C_counts_depth:
+		value_int(out, c->i);
+		return 0;
+	case C_counts_id:
+		if (format & PERF_FORMAT_ID)
+			value_int(out, r.id);
+		return 0;
+	case C_counts_event:
+		value_text(out, e >= 0 && (size_t)e < n ? ev[e].name : NULL, true);
+		return 0;
+	case C_counts_value:
+		value_int(out, r.value);
+		return 0;
+	case C_counts_enabled:
+		if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+			value_int(out, s->read_enabled);
+		return 0;
+	default:
+		if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+			value_int(out, s->read_running);
+		return 0;
+	}
+}
+
+const struct raw_kind raw_counts = { begin_inside, next_count, count_value };

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * schema - the raw tables that a recording has for SQL, from schema.def: names, kinds, units,
+ * meanings. All static; whoever stores or queries recordings uses the same tables and columns.
+ */
+#ifndef CYCLADE_STORE_SCHEMA_H
+#define CYCLADE_STORE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "show/table.h"
+
+enum store_table {
+#define STORE_TABLE(name, text) STORE_##name,
+#define STORE_COLUMN(table, name, kind, unit, means, from)
+#include "store/schema.def"
+#undef STORE_TABLE
+	STORE_TABLES
+};
+
+/* Columns of all tables, in their order. */
+enum store_column_id {
+#undef STORE_COLUMN
+#define STORE_TABLE(name, text)
+#define STORE_COLUMN(table, name, kind, unit, means, from) C_##table##_##name,
+#include "store/schema.def"
+#undef STORE_TABLE
+#undef STORE_COLUMN
+	STORE_COLUMNS
+};
+
+struct store_column {
+	enum store_table table;
+	const char *name;
+	enum table_kind kind;
+	const char *unit; /* NULL: none */
+	const char *means, *from;
+};
+
+struct store_table_row {
+	const char *name, *text;
+	int first, n; /* of store_columns */
+};
+
+extern const struct store_column store_columns[STORE_COLUMNS];
+
+/* All tables; *out has STORE_TABLES rows. */
+void store_tables(struct store_table_row *out);
+bool store_is_blob(const struct store_column *c);
+/* What SQL declares a column of the kind as: "ADDRESS INT", "TEXT", ... The first word is the kind,
+ * by which store_kind_of() finds it again; false: it is none of these. */
+const char *store_sql_type(enum table_kind k, bool blob);
+bool store_kind_of(const char *sql_type, enum table_kind *out);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/sql.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "report/recorded.h"
+#include "store/sql_int.h"
+#include "store/sql_rows.h"
+
+#define MEMORY	    ((uint64_t)1 << 30)
+#define CHECK_EVERY 5000 /* steps of SQLite's machine: some 0.1 ms */
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool sql_is_over(void *ctx)
+{
+	struct sql *db = ctx;
+
+	if (db->o.progress)
+		db->o.progress(db->o.stop_ctx);
+	if (!db->stopped && db->o.stop && db->o.stop(db->o.stop_ctx))
+		db->stopped = true;
+	if (db->deadline && now_ns() > db->deadline)
+		db->late = true;
+	if (!db->stopped && !db->late)
+		return false;
+	sqlite3_interrupt(db->db);
+	return true;
+}
+
+static int on_progress(void *ctx)
+{
+	return sql_is_over(ctx);
+}
+
+int sql_table_failed(struct sql *db, sqlite3_vtab *t, const struct err *err)
+{
+	if (db->err.code == ERR_NONE)
+		db->err = *err;
+	sqlite3_free(t->zErrMsg);
+	t->zErrMsg = sqlite3_mprintf("%s", err->what);
+	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+}
+
+static int no_memory(const struct sql *db, struct err *err)
+{
+	char n[NUM_MAX];
+
+	(void)err_set(err, ERR_LIMIT, "the query needs more than %s of memory",
+		      num_bytes(n, db->o.memory));
+	return err_hint(err, "select less, or allow more: --memory 4G");
+}
+
+/* A name that does not exist: what SQLite says, and a name nearby. */
+static int no_such(const struct sql *db, const char *what, struct err *err)
+{
+	const char *name = strrchr(what, ' ');
+	const char *words[256], *near;
+	size_t n = 0;
+	struct store_table_row row[STORE_TABLES];
+
+	store_tables(row);
+	if (strstr(what, "no such table"))
+		for (int i = 0; i < STORE_TABLES; i++)
+			words[n++] = row[i].name;
+	else
+		for (int i = 0; i < STORE_COLUMNS && n < 255; i++)
+			words[n++] = store_columns[i].name;
+	words[n] = NULL;
+	(void)db;
+	(void)err_set(err, ERR_USAGE, "%s", what);
+	near = name ? text_nearest(name + 1, words) : NULL;
+	if (near)
+		return err_hint(err, "did you mean %s? cyclade list tables shows all", near);
+	return err_hint(err, "cyclade list tables shows all tables and columns");
+}
+
+int sql_failed(struct sql *db, int rc, struct err *err)
+{
+	const char *what = db->db ? sqlite3_errmsg(db->db) : sqlite3_errstr(rc);
+
+	if (db->late) {
+		char n[NUM_MAX];
+
+		(void)err_set(err, ERR_LIMIT, "the query was ended after %s",
+			      num_seconds(n, (double)db->o.timeout_ns / 1e9));
+		return err_hint(err, "select less, or allow more time: --timeout");
+	}
+	if (db->stopped)
+		return err_set(err, ERR_LIMIT, "the query was ended by a signal");
+	if (db->err.code != ERR_NONE) {
+		*err = db->err;
+		return -1;
+	}
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return no_memory(db, err);
+	case SQLITE_TOOBIG:
+		return err_set(err, ERR_LIMIT, "a text or blob of the query is too large");
+	case SQLITE_READONLY:
+	case SQLITE_AUTH:
+		(void)err_set(err, ERR_USAGE, "recordings can only be read: %s", what);
+		return err_hint(err,
+				"a query is one SELECT over the tables of cyclade list tables");
+	default:
+		if (strstr(what, "no such table") || strstr(what, "no such column"))
+			return no_such(db, what, err);
+		return err_set(err, ERR_USAGE, "SQL: %s", what);
+	}
+}
+
+/* ---- closed ---------------------------------------------------------------------------------- */
+
+static bool is_harmless(const char *function)
+{
+	static const char *const not_these[] = { "load_extension", "fts3_tokenizer", "readfile",
+						 "writefile",	   "edit",	     "sqlite_log" };
+
+	for (size_t i = 0; i < sizeof(not_these) / sizeof(*not_these); i++)
+		if (!strcasecmp(function, not_these[i]))
+			return false;
+	return true;
+}
+
+int sql_declare(struct sql *db, const struct buf *create)
+{
+	int rc;
+
+	if (create->failed)
+		return SQLITE_NOMEM;
+	db->declaring = true;
+	rc = sqlite3_declare_vtab(db->db, buf_str(create));
+	db->declaring = false;
+	return rc;
+}
+
+static int authorize(void *ctx, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	const struct sql *db = ctx;
+
+	(void)a;
+	(void)c;
+	(void)d;
+	if (db->declaring)
+		return SQLITE_OK;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return b && is_harmless(b) ? SQLITE_OK : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static void set_limits(sqlite3 *db)
+{
+	static const struct {
+		int what, most;
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, 64 << 20 },
+		{ SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
+		{ SQLITE_LIMIT_COLUMN, 1000 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 200 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 100 },
+		{ SQLITE_LIMIT_VDBE_OP, 1000000 },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 100 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 0 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		(void)sqlite3_limit(db, limits[i].what, limits[i].most);
+}
+
+/* Sorting goes to an unlinked temporary file where it needs more than the cache. */
+static int close_doors(struct sql *db, struct err *err)
+{
+	int rc = sqlite3_exec(db->db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
+
+	set_limits(db->db);
+	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_set_authorizer(db->db, authorize, db);
+	sqlite3_progress_handler(db->db, CHECK_EVERY, on_progress, db);
+	return rc == SQLITE_OK ? 0 : sql_failed(db, rc, err);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err)
+{
+	struct sql *db = calloc(1, sizeof(*db));
+	int rc;
+
+	*out = db;
+	if (!db)
+		return err_nomem(err);
+	db->o = *opts;
+	if (!db->o.memory)
+		db->o.memory = MEMORY;
+	(void)sqlite3_hard_heap_limit64(
+		(sqlite3_int64)(db->o.memory < INT64_MAX ? db->o.memory : INT64_MAX));
+	rc = sqlite3_open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			     NULL);
+	if (rc == SQLITE_OK && !raw_runs_open(&db->runs, opts->run, opts->n_runs, err) &&
+	    !sql_raw_register(db, err) && !sql_results_register(db, err) &&
+	    !sql_functions_register(db, err) && !close_doors(db, err))
+		return 0;
+	if (err->code == ERR_NONE)
+		(void)sql_failed(db, rc, err);
+	sql_close(db);
+	*out = NULL;
+	return -1;
+}
+
+void sql_close(struct sql *db)
+{
+	if (!db)
+		return;
+	(void)sqlite3_close(db->db);
+	raw_runs_close(db->runs);
+	arena_free(&db->a);
+	free(db);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+/* What stands behind the statement is empty, or a comment: SQLite compiles it to nothing. */
+static int one_statement(struct sql *db, const char *tail, struct err *err)
+{
+	sqlite3_stmt *more = NULL;
+	int rc = sqlite3_prepare_v2(db->db, tail, -1, &more, NULL);
+	bool empty = rc == SQLITE_OK && !more;
+
+	(void)sqlite3_finalize(more);
+	return empty ? 0 : err_set(err, ERR_USAGE, "more than one statement: one at a time");
+}
+
+static int rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct err *err)
+{
+	struct sql_rows *rows = NULL;
+	int rc;
+
+	if (sql_rows_open(&rows, d, s, db->o.memory, err))
+		return -1;
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+		if (sql_rows_add(rows, s, err))
+			return -1;
+	/* a walk that was ended early looks like one without more rows */
+	if (rc != SQLITE_DONE || db->late || db->stopped)
+		return sql_failed(db, rc, err);
+	sql_rows_end(rows);
+	return 0;
+}
+
+static void add_losses(struct pd_losses *to, const struct pd_losses *l)
+{
+	to->lost_records += l->lost_records;
+	to->lost += l->lost;
+	to->lost_samples += l->lost_samples;
+	to->read_lost += l->read_lost;
+	to->throttles += l->throttles;
+	to->unthrottles += l->unthrottles;
+	to->aux_lost += l->aux_lost;
+	to->unattributed += l->unattributed;
+}
+
+/* What every result of recordings has: losses, notes. Of several recordings the sums. */
+static int put_tail(const struct sql *db, struct document *d, struct err *err)
+{
+	struct pd_losses *sum = arena_alloc(&d->a, sizeof(*sum));
+	struct table t = { .form = &recorded_losses_form, .array = sum, .n = 1 };
+	struct fact f[FACTS_MAX];
+
+	if (!sum)
+		return err_nomem(err);
+	for (size_t i = 0; i < db->o.n_runs; i++) {
+		const struct view_source s = view_source_of(db->o.run[i].rec);
+		size_t n = source_facts(&s, f);
+
+		add_losses(sum, s.losses);
+		for (size_t k = 0; k < n; k++)
+			if (f[k].bad)
+				document_fact(d, f[k].label, true, "%s", f[k].text);
+		for (size_t k = 0; k < s.n_notes; k++)
+			document_note(d, s.notes[k]);
+	}
+	document_table(d, &t);
+	return 0;
+}
+
+int sql_query(struct sql *db, const char *text, struct document *d, struct err *err)
+{
+	sqlite3_stmt *s = NULL;
+	const char *tail = "";
+	int rc, ret = -1;
+
+	db->late = db->stopped = false;
+	err_clear(&db->err);
+	db->deadline = db->o.timeout_ns ? now_ns() + db->o.timeout_ns : 0;
+	rc = sqlite3_prepare_v2(db->db, text, -1, &s, &tail);
+	if (rc != SQLITE_OK)
+		(void)sql_failed(db, rc, err);
+	else if (!s)
+		(void)err_set(err, ERR_USAGE, "the query is empty");
+	else if (!one_statement(db, tail, err))
+		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
+	(void)sqlite3_finalize(s);
+	return ret;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sql_int - what the files that use SQLite share.
+ */
+#ifndef CYCLADE_STORE_SQL_INT_H
+#define CYCLADE_STORE_SQL_INT_H
+
+#include <sqlite3.h>
+
+#include "store/sql.h"
+
+struct sql_table_of; /* a table of an analysis */
+
+struct sql {
+	sqlite3 *db;
+	struct sql_opts o;
+	struct raw_runs *runs;
+	struct arena a;
+	uint64_t deadline; /* ns, monotonic; 0: none */
+	bool stopped, late;
+	bool declaring; /* a table is: SQLite asks whether CREATE TABLE is allowed */
+	struct err err; /* why a table failed; the first cause of a query */
+};
+
+/* Whether the query at hand has to end; then it is interrupted. */
+bool sql_is_over(void *db);
+/* For a table's method that failed: keeps `err`, and says so to SQLite. */
+int sql_table_failed(struct sql *db, sqlite3_vtab *t, const struct err *err);
+/* The columns of a virtual table; returns SQLite's code. */
+int sql_declare(struct sql *db, const struct buf *create);
+/* SQLite's code as an error; always -1. */
+int sql_failed(struct sql *db, int rc, struct err *err);
+
+int sql_raw_register(struct sql *db, struct err *err) MUST_USE;
+int sql_results_register(struct sql *db, struct err *err) MUST_USE;
+int sql_functions_register(struct sql *db, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A build without SQLite.
+ */
+#include "report/recorded.h"
+#include "store/sql.h"
+
+static const struct table_column none[] = {
+	COLUMN("none", "", T_FLAG, 0, "columns are those of the query",
+	       .field = { .at = 0, .size = 1 }),
+};
+static const struct table_form rows_form = { "rows", NULL, TABLE_MAIN, TABLE_COLUMNS(none) };
+static const struct table_form *const forms[] = { &rows_form, &recorded_losses_form };
+const struct document_form sql_document = { "sql", 1, forms, 2, NULL, 0 };
+
+int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err)
+{
+	(void)opts;
+	*out = NULL;
+	(void)err_set(err, ERR_UNSUPPORTED, "this build has no SQLite");
+	return err_hint(err, "install libsqlite3-dev and build again (-Dsqlite=enabled)");
+}
+
+int sql_query(struct sql *db, const char *text, struct document *d, struct err *err)
+{
+	(void)db;
+	(void)text;
+	(void)d;
+	return err_set(err, ERR_UNSUPPORTED, "this build has no SQLite");
+}
+
+void sql_close(struct sql *db)
+{
+	(void)db;
+}

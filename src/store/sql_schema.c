@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tables and columns as a result: what `list tables` and `explain TABLE.COLUMN` show.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "store/sql.h"
+
+struct column_row {
+	const char *table, *column, *type, *unit, *means, *from;
+};
+
+/* ---- names of tables ------------------------------------------------------------------------- */
+
+static bool is_raw(const char *name)
+{
+	struct store_table_row row[STORE_TABLES];
+
+	store_tables(row);
+	for (int i = 0; i < STORE_TABLES; i++)
+		if (!strcmp(row[i].name, name))
+			return true;
+	return false;
+}
+
+static bool has_table(const struct document_form *f, const char *name)
+{
+	for (size_t i = 0; i < f->n_tables; i++)
+		if (!strcmp(f->table[i]->name, name))
+			return true;
+	return false;
+}
+
+/* The main table has the result's name, others their own where no other result has one of that. */
+const char *sql_table_name(struct arena *a, const struct sql_result *r, size_t n, size_t which,
+			   const struct table_form *t)
+{
+	bool alone = !is_raw(t->name);
+
+	if (t->flags & TABLE_PEOPLE || !strcmp(t->name, "recording") || !strcmp(t->name, "losses"))
+		return NULL;
+	if (t->flags & TABLE_MAIN && !is_raw(r[which].name))
+		return r[which].name;
+	for (size_t i = 0; i < n; i++)
+		alone &= (i == which || !has_table(r[i].form, t->name)) &&
+			 strcmp(r[i].name, t->name) != 0;
+	return alone ? t->name : arena_printf(a, "%s_%s", r[which].name, t->name);
+}
+
+/* ---- the table of columns -------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct column_row, member)
+static const struct table_column columns[] = {
+	COLUMN("table", "table", T_TEXT, C_KEY | C_GROUP, "name of the table", OF(table)),
+	COLUMN("column", "column", T_TEXT, C_KEY, "name of the column", OF(column)),
+	COLUMN("type", "type", T_TEXT, 0, "what its values are", OF(type)),
+	COLUMN("unit", "unit", T_TEXT, C_SPARSE, "of its values", OF(unit)),
+	COLUMN("means", "meaning", T_TEXT, C_FLEX | C_CUT, "what it is", OF(means)),
+	COLUMN("source", "from", T_TEXT, C_DROP, "the field of the recording, or the command",
+	       OF(from)),
+};
+#undef OF
+static const struct table_form form = { "columns", NULL, TABLE_MAIN, TABLE_COLUMNS(columns),
+					.rest = "column" };
+static const struct table_form *const forms[] = { &form };
+const struct document_form sql_tables_document = { "tables", 1, forms, 1, NULL, 0 };
+
+static bool matches(struct arena *a, const char *pattern, const char *table, const char *column)
+{
+	const char *both = arena_printf(a, "%s.%s", table, column);
+
+	return text_means(pattern, table) || (both && text_means(pattern, both));
+}
+
+struct adding {
+	struct document *d;
+	const char *pattern;
+	VEC(struct column_row) v;
+};
+
+static void add(struct adding *x, struct column_row row)
+{
+	if (matches(&x->d->a, x->pattern, row.table, row.column) && vec_push(&x->v, row))
+		x->d->failed = true;
+}
+
+static const char *type_word(enum table_kind k, bool blob)
+{
+	static const char *const words[] = {
+		[T_TEXT] = "text",   [T_LIST] = "text",	    [T_ID] = "id",
+		[T_COUNT] = "count", [T_SIGNED] = "number", [T_ADDRESS] = "address",
+		[T_BYTES] = "bytes", [T_FLAG] = "flag",	    [T_AMOUNT] = "amount",
+		[T_REAL] = "number", [T_SHARE] = "share",   [T_SECONDS] = "seconds",
+	};
+
+	return blob ? "blob" : words[k];
+}
+
+static void add_result(struct adding *x, const struct sql_result *r, size_t n, size_t which)
+{
+	const struct document_form *f = r[which].form;
+
+	for (size_t i = 0; i < f->n_tables; i++) {
+		const struct table_form *t = f->table[i];
+		const char *name = sql_table_name(&x->d->a, r, n, which, t);
+		struct arena *a = &x->d->a;
+
+		if (!name)
+			continue;
+		add(x, (struct column_row){ name, "run", "id", NULL, "the recording",
+					    "command line" });
+		for (size_t k = 0; k < t->n_columns; k++) {
+			const struct table_column *c = &t->column[k];
+
+			if (c->flags & C_PEOPLE)
+				continue;
+			add(x, (struct column_row){ name, c->key, type_word(c->kind, false),
+						    c->unit, c->means, f->name });
+			if (c->flags & C_ERROR)
+				add(x, (struct column_row){
+					       name, arena_printf(a, "%s_error", c->key), "number",
+					       c->unit, "half of the 95 % interval", f->name });
+			if (c->flags & C_WHY)
+				add(x, (struct column_row){ name, arena_printf(a, "%s_why", c->key),
+							    "text", NULL,
+							    "why there is no value or no error",
+							    f->name });
+		}
+	}
+}
+
+size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
+		      const char *pattern)
+{
+	struct adding x = { .d = d, .pattern = pattern };
+	struct store_table_row row[STORE_TABLES];
+	struct table t = { .form = &form, .stride = sizeof(struct column_row) };
+
+	store_tables(row);
+	for (int i = 0; i < STORE_COLUMNS; i++) {
+		const struct store_column *c = &store_columns[i];
+		bool blob = store_is_blob(c);
+
+		add(&x, (struct column_row){ row[c->table].name, c->name, type_word(c->kind, blob),
+					     blob ? NULL : c->unit, c->means, c->from });
+	}
+	for (size_t i = 0; i < n; i++)
+		add_result(&x, result, n, i);
+	t.n = x.v.n;
+	t.array = arena_memdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
+	vec_free(&x.v);
+	if (!t.array && t.n)
+		d->failed = true;
+	else
+		document_table(d, &t);
+	return t.n;
+}

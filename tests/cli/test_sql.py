@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade sql: raw tables hold what perf script prints of the same file; each column of the schema is documented and read; the
+queries of the manual run; queries can only read, and end."""
+import collections
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+import recordings  # noqa: E402
+import tables  # noqa: E402
+from tap import PERF, ROOT, SHARED, Tap, run  # noqa: E402
+
+t = Tap()
+if "no SQL" in run("--version").stdout:
+    t.skip("cyclade sql", "built without SQLite")
+    t.done()
+tmp = tempfile.TemporaryDirectory(prefix="cyclade-sql-")
+os.chdir(tmp.name)
+os.environ["HOME"] = tmp.name
+
+
+def ask(query, *files, words=()):
+    p = run("sql", "-j", *words, *files, query)
+    try:
+        return json.loads(p.stdout)["rows"]
+    except ValueError:
+        return p.stderr
+
+
+def refused(query, *files, words=(), says="", code=2):
+    p = run("sql", *words, *files, query)
+    return p.returncode == code and not p.stdout and re.search(says, p.stderr), p.stdout[:200] + p.stderr
+
+
+made = {r.name: r for r in recordings.made(os.path.join(tmp.name, "made"))}
+fields = next(r.path for n, r in made.items() if n.startswith("all_fields"))
+branches = made["branches"].path
+corpus = sorted(p for p in glob.glob(os.path.join(SHARED, "corpus", "recordings", "*")))
+
+# ---- the schema: each column is documented, typed, there, and read
+with open(os.path.join(ROOT, "src/store/schema.def"), encoding="utf-8") as f:
+    text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^"]+)", "([^"]+)"\)$', text, re.M)
+named = re.findall(r'^STORE_TABLE\((\w+), "[^"]+"\)$', text, re.M)
+t.equal(len(schema), text.count("STORE_COLUMN("), "each row of schema.def is whole")
+t.ok(len(named) == 10 and {c[0] for c in schema} == set(named), "each table has columns", named)
+for table in named:
+    own = [c for c in schema if c[0] == table]
+    seen = collections.Counter()
+    for path in [fields, branches, *corpus]:
+        rows = ask("SELECT * FROM %s LIMIT 200" % table, path)
+        if not isinstance(rows, list):
+            t.ok(False, "%s of %s" % (table, path), rows)
+            continue
+        for r in rows:
+            if list(r) != [c[1] for c in own]:
+                t.ok(False, "%s: columns" % table, list(r))
+            seen.update(k for k, v in r.items() if v is not None)
+    # what no recording here has, and what needs symbols
+    rare = {"weight3", "unit", "type", "cgroup", "transaction", "build_id", "function", "offset", "file", "line", "chain", "raw",
+            *(x + y for x in ("function_", "file_", "line_") for y in ("from", "to"))}
+    unread = [c[1] for c in own if not seen[c[1]] and c[1] not in rare]
+    t.ok(not unread, "%s: each column has a value in some recording" % table, unread)
+
+# ---- the same as perf script
+LINE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+)\.(\d+):)?\s*(\d+)?\s+(\S.*):\s+([0-9a-f]+)\s*$")
+
+
+def by_perf(path, order):
+    p = subprocess.run([PERF, "script", "-i", path, "--ns", "-F", order], capture_output=True, text=True, errors="replace")
+    return p.stdout.splitlines() if p.returncode == 0 else None
+
+
+checked = 0
+for path in corpus if PERF else []:
+    name = os.path.basename(path)
+    info = {e["event"]: e for e in json.loads(run("info", "-j", path).stdout)["events"]}
+    if any("READ" in e["sample_type"] for e in info.values()):
+        continue  # perf script repeats samples of groups
+    lines = by_perf(path, "pid,tid,event,ip,sym") if info else None
+    lines = by_perf(path, "pid,tid,ip") if lines is not None else None
+    if not lines or not re.fullmatch(r"\s*-?\d+/-?\d+\s+[0-9a-f]+\s*", lines[0]):
+        continue
+    theirs = collections.Counter()
+    for line in lines:
+        m = re.fullmatch(r"\s*(-?\d+)/(-?\d+)\s+([0-9a-f]+)\s*", line)
+        if m:
+            theirs[(int(m.group(1)), int(m.group(2)), int(m.group(3), 16))] += 1
+    ours = ask("SELECT pid, tid, ip, count(*) AS n FROM samples GROUP BY 1, 2, 3", path)
+    ours = {(r["pid"] - (1 << 32) * (r["pid"] >> 31), r["tid"] - (1 << 32) * (r["tid"] >> 31), int(r["ip"], 16)): r["n"] for r in ours}
+    t.equal(ours, dict(theirs), "%s: samples by pid, tid and ip are those of perf script" % name)
+    checked += 1
+    maps = subprocess.run([PERF, "script", "-i", path, "--show-mmap-events"], capture_output=True, text=True, errors="replace").stdout
+    theirs = collections.Counter((int(m[0], 16), int(m[1], 16)) for m in re.findall(r"PERF_RECORD_MMAP2? -?\d+/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\)", maps))
+    ours = ask("SELECT start, bytes, count(*) AS n FROM mappings GROUP BY 1, 2", path)
+    ours = {(int(r["start"], 16), r["bytes"] % (1 << 64)): r["n"] for r in ours}
+    ours, theirs = ({k: n for k, n in x.items() if k[0]} for x in (ours, theirs))  # perf leaves out some of address 0
+    t.equal(ours, theirs, "%s: mappings are those of perf script" % name)
+if PERF and corpus:
+    t.ok(checked >= 10, "ten recordings compared", checked)
+else:
+    t.skip("perf script", "no perf, or no recordings of others here")
+
+# ---- tables agree with each other, and bounds select nothing else
+for path in [fields, branches, *corpus]:
+    name = os.path.basename(path)
+    [r] = ask("SELECT (SELECT samples FROM runs) AS a, (SELECT count(*) FROM samples) AS b, (SELECT sum(samples) FROM events) AS c,"
+              " (SELECT coalesce(sum(frames), 0) FROM samples) AS d, (SELECT count(*) FROM frames) AS e,"
+              " (SELECT coalesce(sum(branches), 0) FROM samples) AS f, (SELECT count(*) FROM branches) AS g,"
+              " (SELECT count(*) FROM records WHERE name = 'SAMPLE') - (SELECT unattributed FROM losses) AS h,"
+              " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j", path)
+    t.ok(r["a"] == r["b"] == (r["c"] or 0) == r["h"] and r["d"] == r["e"] and r["f"] == r["g"] and r["i"] == r["j"],
+         "%s: rows of tables add up" % name, r)
+    for column in ("time", "cpu", "pid", "tid", "ip", "sample", "event"):
+        if not r["a"]:
+            break
+        [x] = ask("WITH m AS (SELECT {0} AS v FROM samples LIMIT 1 OFFSET {1}) SELECT "
+                  "(SELECT count(*) FROM samples WHERE {0} = (SELECT v FROM m)) AS a,"
+                  "(SELECT sum(+{0} = (SELECT v FROM m)) FROM samples) AS b,"
+                  "(SELECT count(*) FROM samples WHERE {0} > (SELECT v FROM m)) AS c,"
+                  "(SELECT coalesce(sum(+{0} > (SELECT v FROM m)), 0) FROM samples) AS d,"
+                  "(SELECT count(*) FROM samples WHERE {0} <= (SELECT v FROM m)) AS e,"
+                  "(SELECT coalesce(sum(+{0} <= (SELECT v FROM m)), 0) FROM samples) AS f".format(column, r["a"] // 2), path)
+        t.ok(x["a"] == (x["b"] or 0) and x["c"] == x["d"] and x["e"] == x["f"], "%s: bounds of %s" % (name, column), x)
+
+# ---- several recordings
+[r] = ask("SELECT count(DISTINCT run) AS runs, (SELECT group_concat(run) FROM runs) AS list, "
+          "(SELECT count(*) FROM samples WHERE run = 2) AS n FROM samples", fields, branches)
+[one] = ask("SELECT count(*) AS n FROM samples", branches)
+t.ok(r["runs"] == 2 and r["list"] == "1,2" and r["n"] == one["n"], "two recordings are two runs", (r, one))
+
+# ---- functions
+[r] = ask("SELECT hex(255) AS a, hex('AB') AS b, hist(100) AS c, hist(100, 30) AS d, bar(0.5, 4) AS e, "
+          "demangle('_ZN3foo3barEv') AS f, (WITH v(x) AS (VALUES (1), (2), (3), (4), (100)) SELECT p50(x) FROM v) AS g, "
+          "(WITH v(x) AS (VALUES (0), (10)) SELECT quantile(x, 0.25) FROM v) AS h, hist(0) AS i, hist(NULL) AS j, "
+          "(WITH v(x) AS (VALUES (0), (1)) SELECT share_error(x) FROM v) AS k", branches)
+t.ok(r["a"] == "0xff" and r["b"] == "4142" and r["c"] == 64 and r["d"] == 90 and r["e"] == "##" and r["g"] == 3 and r["h"] == 2.5
+     and r["i"] == 0 and r["j"] is None and 0.3 < r["k"] < 0.5, "functions", r)
+
+# ---- only reading
+for query, says in (("ATTACH '/tmp/x' AS x", "only be read"), ("CREATE TABLE x(y)", "only be read"), ("PRAGMA journal_mode = WAL", "only be read"),
+                    ("SELECT load_extension('x')", "load_extension"), ("DELETE FROM samples", "may not be|only be read"), ("INSERT INTO samples VALUES (1)", "may not be|only be read|cannot"),
+                    ("VACUUM INTO '/tmp/x'", "only be read"), ("BEGIN TRANSACTION", "only be read"), ("CREATE TEMP VIEW x AS SELECT 1", "only be read"),
+                    ("SELECT 1; SELECT 2", "one at a time"), ("SELECT * FROM sampels", "did you mean samples"), (" ", "empty"),
+                    ("SELECT tme FROM samples", "did you mean time"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
+    ok, seen = refused(query, branches, says=says)
+    t.ok(ok, "refused: " + query, seen)
+t.ok(not glob.glob("/tmp/x"), "no file was written")
+
+# ---- queries that do not end
+endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+growing = "WITH RECURSIVE c(x) AS (SELECT randomblob(1000000) UNION ALL SELECT randomblob(1000000) FROM c) SELECT * FROM c"
+for query, words, says in ((endless, ("--timeout", "300ms"), "ended after 300"), (growing, ("--memory", "50M"), "memory"),
+                           ("SELECT zeroblob(1000000000)", (), "too large"),
+                           ("SELECT count(*) FROM " + ", ".join("samples s%d" % i for i in range(100)), (), "at most 64 tables"),
+                           ("SELECT count(*) FROM " + ", ".join("frames s%d" % i for i in range(20)), ("--timeout", "300ms"), "ended after 300"),
+                           ("SELECT " + "(" * 500 + "1" + ")" * 500, (), "depth|overflow|maximum|too")):
+    ok, seen = refused(query, fields, words=words, says=says)
+    t.ok(ok, "ended: " + query[:60], seen)
+
+# ---- from standard input, in all formats
+with open("query.sql", "w", encoding="utf-8") as f:
+    f.write("SELECT count(*) AS n FROM samples -- a comment\n;\n")
+with open("query.sql", encoding="utf-8") as f:
+    p = run("sql", "--format", "csv", branches, stdin=f)
+t.ok(p.returncode == 0 and p.stdout == "n\n%d\n" % one["n"], "a query from standard input", p.stdout + p.stderr)
+tables.walk(t, "sql", branches, "SELECT *, 'a|\"<,' AS \"odd name\", char(27) AS run, 1.5 AS x, x'00ff' AS y FROM branches LIMIT 5", also=["losses"])
+
+# ---- the queries of the manual
+with open(os.path.join(ROOT, "doc/cyclade-sql.1.md"), encoding="utf-8") as f:
+    section = f.read().split("# QUERIES")[1].split("# OPTIONS")[0]
+queries = [q[1] for q in re.findall(r"""^    cyclade sql (?:old.data new.data )?(['"])(.*?)\1$""", section, re.M | re.S)]
+t.ok(len(queries) >= 15 and len(queries) == section.count("cyclade sql"), "fifteen queries in the manual", len(queries))
+for q in queries:
+    for files in ((fields,), (branches,), (fields, branches)):
+        rows = ask(q, *files)
+        t.ok(isinstance(rows, list), "manual: " + " ".join(q.split())[:70], rows)
+t.done()
