@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * data_source - the words of PERF_SAMPLE_DATA_SRC (union perf_mem_data_src of the kernel). NULL: not
- * recorded for this sample.
+ * data_source - the words of PERF_SAMPLE_DATA_SRC (union perf_mem_data_src of the kernel). NULL:
+ * not recorded for this sample.
  */
 #ifndef CYCLADE_STORE_DATA_SOURCE_H
 #define CYCLADE_STORE_DATA_SOURCE_H

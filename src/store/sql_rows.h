@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sql_rows - the rows of a query, kept in a document as one of its tables. Formats walk a table more
- * than once, so all rows are in memory: `most` bytes, then ERR_LIMIT.
+ * sql_rows - the rows of a query, kept in a document as one of its tables. Formats walk a table
+ * more than once, so all rows are in memory: `most` bytes, then ERR_LIMIT.
  */
 #ifndef CYCLADE_STORE_SQL_ROWS_H
 #define CYCLADE_STORE_SQL_ROWS_H

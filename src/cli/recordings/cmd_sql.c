@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cyclade sql [FILE...] [QUERY] - see doc/cyclade-sql.1.md. Without a query it is read from standard
- * input; on a terminal there is a shell.
+ * cyclade sql [FILE...] [QUERY] - see doc/cyclade-sql.1.md. Without a query, one is read from
+ * standard input.
  */
 #include <signal.h>
 #include <stdlib.h>
