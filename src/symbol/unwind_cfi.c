@@ -7,6 +7,7 @@
 #include <elf.h>
 
 #include "base/invariant.h"
+#include "base/nomem.h"
 #include "symbol/unwind_int.h"
 
 enum { PE_OMIT = 0xff, PE_INDIRECT = 0x80, PE_PCREL = 0x10, STATES_MAX = 16 };
@@ -281,8 +282,10 @@ struct cfi *cfi_new(const struct elf_file *code, const struct elf_file *dwarf)
 {
 	struct cfi *c = calloc(1, sizeof(*c));
 
-	if (!c)
+	if (!c) {
+		nomem_note(); /* the caller walks without tables */
 		return NULL;
+	}
 	if (read_section(&c->sec[0], code, ".eh_frame", true) ||
 	    read_section(&c->sec[1], dwarf ? dwarf : code, ".debug_frame", false)) {
 		cfi_free(c);
@@ -568,8 +571,10 @@ static int run_fde(const struct cfi_section *s, const struct cfi_fde *f, uint64_
 	if (c.bad)
 		return 0;
 	r = calloc(1, sizeof(*r)); /* 20 kB: too much for a thread's stack to be sure of */
-	if (!r)
+	if (!r) {
+		nomem_note();
 		return -1;
+	}
 	r->s = s;
 	r->cie = &cie;
 	r->until = UINT64_MAX; /* the common part runs to its end */

@@ -7,10 +7,11 @@
  *	FAULT_COUNT=FILE	8 bytes: how many calls there were, in this machine's byte order
  *	FAULT_TRACE=1		the failing call's callers on stderr
  *
- * Kinds are rows of `kinds` below. Only the process that was started counts and fails, not its
- * children; calls from inside libc count where they go through its table of symbols (strdup's
- * malloc does, fopen's open does not: fopen is a call of its own). What is written to stderr never
- * fails: messages are what is tested.
+ * Kinds are rows of `kinds` below. The calls of `place` are the first allocation of each caller:
+ * the Nth place of the code that allocates gets no memory. Only the process that was started counts
+ * and fails, not its children; calls from inside libc count where they go through its table of
+ * symbols (strdup's malloc does, fopen's open does not: fopen is a call of its own). What is
+ * written to stderr never fails: messages are what is tested.
  */
 /* both names of each function are needed here, not one for the other */
 #undef _FILE_OFFSET_BITS
@@ -36,6 +37,7 @@
 
 enum kind {
 	MEMORY,
+	PLACE,
 	OPEN,
 	READ,
 	WRITE,
@@ -57,10 +59,11 @@ static const struct {
 	const char *name;
 	int error; /* what errno then is */
 } kinds[KINDS] = {
-	[MEMORY] = { "memory", ENOMEM },			   /* malloc and its kin */
-	[OPEN] = { "open", EMFILE },				   /* open, openat, fopen */
-	[READ] = { "read", EIO },				   /* read, pread */
-	[WRITE] = { "write", ENOSPC },				   /* write, pwrite */
+	[MEMORY] = { "memory", ENOMEM }, /* malloc and its kin */
+	[PLACE] = { "place", ENOMEM },	 /* the same, of each caller the first */
+	[OPEN] = { "open", EMFILE },	 /* open, openat, fopen */
+	[READ] = { "read", EIO },	 /* read, pread */
+	[WRITE] = { "write", ENOSPC },	 /* write, pwrite */
 	[MAP] = { "mmap", ENOMEM },	 [STAT] = { "stat", EIO }, /* stat, fstat, lstat */
 	[LENGTH] = { "ftruncate", EIO }, [RENAME] = { "rename", EACCES },
 	[CLOSE] = { "close", EIO }, /* the descriptor is gone all the same */
@@ -151,6 +154,31 @@ static bool fails(enum kind k)
 	return true;
 }
 
+/* Whether nothing was allocated from here before. */
+static bool first_from(const void *caller)
+{
+	static _Atomic(uintptr_t) seen[8192];
+	uintptr_t from = (uintptr_t)caller;
+	size_t n = sizeof(seen) / sizeof(seen[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		uintptr_t empty = 0;
+		_Atomic(uintptr_t) *slot = &seen[(from * 2654435761U + i) % n];
+
+		if (atomic_compare_exchange_strong(slot, &empty, from))
+			return true;
+		if (empty == from)
+			return false;
+	}
+	return false;
+}
+
+static bool no_memory(const void *caller)
+{
+	return wanted == PLACE ? first_from(caller) && fails(PLACE) : fails(MEMORY);
+}
+#define NO_MEMORY no_memory(__builtin_return_address(0))
+
 #define REAL(name)                     \
 	static __typeof__(name) *real; \
 	if (!real)                     \
@@ -158,27 +186,27 @@ static bool fails(enum kind k)
 
 void *malloc(size_t n)
 {
-	return fails(MEMORY) ? NULL : __libc_malloc(n);
+	return NO_MEMORY ? NULL : __libc_malloc(n);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return fails(MEMORY) ? NULL : __libc_calloc(n, size);
+	return NO_MEMORY ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *p, size_t n)
 {
-	return fails(MEMORY) ? NULL : __libc_realloc(p, n);
+	return NO_MEMORY ? NULL : __libc_realloc(p, n);
 }
 
 void *aligned_alloc(size_t align, size_t n)
 {
-	return fails(MEMORY) ? NULL : __libc_memalign(align, n);
+	return NO_MEMORY ? NULL : __libc_memalign(align, n);
 }
 
 int posix_memalign(void **p, size_t align, size_t n)
 {
-	if (fails(MEMORY))
+	if (NO_MEMORY)
 		return ENOMEM;
 	*p = __libc_memalign(align, n);
 	return *p ? 0 : ENOMEM;
