@@ -88,10 +88,6 @@ int counters_enable(struct counters *c, size_t group, bool on, struct err *err) 
 /* out[event * targets + target]. `group` is one of the setup's. */
 int counters_read(struct counters *c, size_t group, struct counter_value *out,
 		  struct err *err) MUST_USE;
-/* PERF_EVENT_IOC_RESET of a group: its values begin again from 0 (the times do not), those of tasks
- * that have ended excepted. PERF_METRICS needs it only where it is not read: a read starts it anew.
- */
-int counters_reset(struct counters *c, size_t group, struct err *err) MUST_USE;
 void counters_close(struct counters *c); /* NULL is fine */
 
 #endif

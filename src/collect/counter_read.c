@@ -164,17 +164,19 @@ int counters_read(struct counters *c, size_t group, struct counter_value *out, s
 	return 0;
 }
 
-/* A request to all leaders of a group; members follow. */
-static int ask(struct counters *c, size_t g, unsigned long request, unsigned long arg,
-	       const char *what, struct err *err)
+/* All leaders of a group; members follow. */
+static int turn(struct counters *c, size_t g, bool on, struct err *err)
 {
+	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
 	for (size_t p = 0; p < c->n_places; p++)
 		for (uint32_t part = 0; part < c->group[g].n_parts; part++) {
 			size_t n;
 			int leader = leader_of(c, g, part, p, &n);
 
-			if (leader >= 0 && ioctl(leader, request, arg) && errno != ENODEV)
-				return err_sys(err, "%s %s", what, c->setup.group[g].event[0].name);
+			if (leader >= 0 && ioctl(leader, request, 0) && errno != ENODEV)
+				return err_sys(err, "%s %s", on ? "enabling" : "disabling",
+					       c->setup.group[g].event[0].name);
 		}
 	return 0;
 }
@@ -190,19 +192,13 @@ static int last_look(struct counters *c, struct err *err)
 
 int counters_enable(struct counters *c, size_t group, bool on, struct err *err)
 {
-	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	size_t from = group == ALL_GROUPS ? 0 : group;
 	size_t to = group == ALL_GROUPS ? c->setup.n_groups : group + 1;
 
 	if (group == ALL_GROUPS && !on && last_look(c, err))
 		return -1;
 	for (size_t g = from; g < to; g++)
-		if (ask(c, g, request, 0, on ? "enabling" : "disabling", err))
+		if (turn(c, g, on, err))
 			return -1;
 	return 0;
-}
-
-int counters_reset(struct counters *c, size_t group, struct err *err)
-{
-	return ask(c, group, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP, "resetting", err);
 }

@@ -55,7 +55,7 @@ struct recorder {
 	unsigned flush_ms;
 	bool reads_lost;
 	double jitter;
-	uint64_t seed, changes;
+	uint64_t seed;
 	struct u64map by_id; /* index of the counter, with jitter */
 	VEC(uint32_t) due;   /* counters that are to have a new period */
 	struct recorder_sink sink;
@@ -421,15 +421,9 @@ static void change_periods(struct recorder *r)
 
 		r->due.v[at] = r->due.v[--r->due.n];
 		/* its task may be gone */
-		if (!ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period))
-			r->changes++;
+		(void)ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period);
 		c->seen = 0;
 	}
-}
-
-uint64_t recorder_changes(const struct recorder *r)
-{
-	return r->changes;
 }
 
 static int drain_all(struct recorder *r, struct err *err)

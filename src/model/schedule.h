@@ -124,9 +124,7 @@ int schedule_more(struct schedule *out, struct arena *a, const struct model *m,
 bool schedule_place(const struct model *m, const struct schedule_limits *l, const uint32_t *event,
 		    size_t n, uint8_t *counter);
 
-/* One line a group: "3  cycles@f1 IDQ.MS_UOPS@0 ...": @ its counter, @f a fixed one. */
-void schedule_print(struct buf *out, const struct model *m, const struct schedule_limits *l,
-		    const struct schedule *s);
+/* "cycles@f1 IDQ.MS_UOPS@0 ...": @ its counter, @f a fixed one. */
 void schedule_print_group(struct buf *out, const struct model *m, const struct schedule_limits *l,
 			  const uint32_t *event, size_t n);
 

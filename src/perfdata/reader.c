@@ -20,7 +20,6 @@
 #define HEADER_BARE  72 /* before there were features */
 #define PIPE_SIZE    16
 #define BIT_HOSTNAME 3
-#define BIT_SIMPLE   128 /* simpleperf's features begin here */
 
 void pd_note(struct pd *rec, const char *fmt, ...)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "show/page.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -77,15 +75,4 @@ void page_labelled(struct page *p, const char *label, const char *text, bool bad
 	if (bad)
 		page_ink(p, INK_PLAIN);
 	page_end(p);
-}
-
-void page_fact(struct page *p, const char *label, bool bad, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	page_labelled(p, label, text, bad);
 }

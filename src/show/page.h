@@ -27,9 +27,7 @@ void page_text_end(struct page *p, const char *s, size_t width, bool last);
 void page_named(struct page *p, const char *name, const char *tail, size_t width);
 /* What is left of the width behind so many columns. */
 size_t page_room(const struct page *p, size_t used);
-/* " label   text that goes on in the next line" */
-void page_fact(struct page *p, const char *label, bool bad, const char *fmt, ...) PRINTF_(4, 5);
-/* The same of a text that is safe. */
+/* " label   text that goes on in the next line"; the text is safe. */
 void page_labelled(struct page *p, const char *label, const char *text, bool bad);
 
 #endif

@@ -111,11 +111,6 @@ uint32_t process_index(const struct process *p)
 	return p->index;
 }
 
-size_t spaces_n_processes(const struct spaces *sp)
-{
-	return sp->process.n;
-}
-
 /* The process whose mappings rule for this kind of code, or NULL. */
 static const struct process *space_of(const struct spaces *sp, const struct process *proc,
 				      enum space_kind kind, uint64_t time)

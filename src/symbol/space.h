@@ -106,7 +106,6 @@ uint32_t process_pid(const struct process *p);
 /* The times [*from, *until) in which spaces_process() answers `p` for its pid. */
 void process_life(const struct process *p, uint64_t *from, uint64_t *until);
 uint32_t process_index(const struct process *p); /* dense, 0-based, unique per incarnation */
-size_t spaces_n_processes(const struct spaces *sp);
 
 /* Whether code can run there: mappings of data are found, too, and cut code that was there. */
 static inline bool map_is_code(const struct map *m)

@@ -234,13 +234,3 @@ int counts_settle(struct counts *c)
 	c->n_wait = 0;
 	return 0;
 }
-
-struct weight counts_weight(const struct counts *c, const struct count_slot *o)
-{
-	struct weight w = { 0, 0, 0 };
-
-	if (o->n >= COUNT_MORE)
-		return c->more.v[o->n - COUNT_MORE];
-	weight_add_n(&w, o->n, c->group.v[o->group].period);
-	return w;
-}

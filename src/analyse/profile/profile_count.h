@@ -94,7 +94,6 @@ void counts_free(struct counts *c);
 /* The group of that key, whose hash and `varies` need not be set; ITAB_NONE when out of memory. */
 uint32_t counts_group(struct counts *c, const struct count_group *key) MUST_USE;
 int counts_settle(struct counts *c) MUST_USE;
-struct weight counts_weight(const struct counts *c, const struct count_slot *o);
 
 /* Is the group one for samples of that period, too? */
 static inline bool counts_fits(const struct counts *c, uint32_t group, uint64_t period)

@@ -22,7 +22,6 @@
 #include "base/vec.h"
 
 #define LINK_REGISTER (1ULL << 30) /* of AArch64, by the number that perf gives it */
-#define WHO_SLOTS     1024u
 #define SPOT_SLOTS    2048u
 
 const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };

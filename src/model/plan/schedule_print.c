@@ -129,17 +129,3 @@ void schedule_print_group(struct buf *out, const struct model *m, const struct s
 			put_counter(out, counter[i]);
 	}
 }
-
-void schedule_print(struct buf *out, const struct model *m, const struct schedule_limits *l,
-		    const struct schedule *s)
-{
-	for (size_t g = 0; g < s->n_groups; g++) {
-		buf_printf(out, "%zu\t", g);
-		schedule_print_group(out, m, l, s->group[g].event, s->group[g].n);
-		buf_putc(out, '\n');
-	}
-	for (size_t i = 0; i < s->n_impossible; i++)
-		buf_printf(out, "impossible\t%s\n", m->event[s->impossible[i]].name);
-	for (size_t i = 0; i < s->n_split; i++)
-		buf_printf(out, "split\t%u\n", s->split[i]);
-}

@@ -28,6 +28,16 @@ static struct count_group key_of(unsigned kind, uint64_t period)
 				     .period = period };
 }
 
+static struct weight weight_of(const struct counts *c, const struct count_slot *o)
+{
+	struct weight w = { 0, 0, 0 };
+
+	if (o->n >= COUNT_MORE)
+		return c->more.v[o->n - COUNT_MORE];
+	weight_add_n(&w, o->n, c->group.v[o->group].period);
+	return w;
+}
+
 static void check(const struct counts *c)
 {
 	static struct weight have[ADDRS][KINDS];
@@ -41,7 +51,7 @@ static void check(const struct counts *c)
 		if (!o->n)
 			continue;
 		n++;
-		w = counts_weight(c, o);
+		w = weight_of(c, o);
 		assert_true(o->addr < ADDRS);
 		weight_sum(&have[o->addr][c->group.v[o->group].tid], &w);
 	}
