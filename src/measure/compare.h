@@ -94,6 +94,8 @@ struct compare_runner {
 	void *ctx;
 };
 
+/* By its name; of a node the last part of its path is enough. */
+bool compare_named(const struct compare_metric *m, const char *name);
 /* Room for metrics, COMPARE_TIMES first. To be called by the first run. */
 int compare_metrics(struct compare *c, size_t n, struct err *err) MUST_USE;
 
@@ -108,6 +110,7 @@ void compare_free(struct compare *c);
 
 struct compare_ask {
 	struct ask *side[COMPARE_SIDES]; /* differ in their program only */
+	bool tree;			 /* nodes of the tree, not events */
 	bool anyway;			 /* go on where the machine's setting changes */
 	bool may_fail;			 /* a program's exit code does not matter */
 	const char *const *decide;	 /* names of metrics that decide beside time */

@@ -25,6 +25,7 @@ struct comparing {
 	struct compare_report report;
 	struct counting_out out;
 	struct compare_limit *limit;
+	char no_pmu[256]; /* a tree was asked for, and why there can be none */
 };
 
 static int usage(struct err *err, const char *what)
@@ -51,11 +52,20 @@ static int find_programs(struct comparing *x, struct err *err)
 	return 0;
 }
 
+static bool wants_tree(const struct options *o)
+{
+	return OPTION_GIVEN(o, level) || o->node.n || o->metric.n;
+}
+
 static int check(const struct options *o, struct err *err)
 {
 	if (OPTION_GIVEN(o, repeat) && (!o->repeat || o->repeat > PAIRS_MOST)) {
 		(void)err_set(err, ERR_USAGE, "-r goes from 1 to %u pairs", PAIRS_MOST);
 		return err_hint(err, "20 is the default");
+	}
+	if (o->event.n && wants_tree(o)) {
+		(void)err_set(err, ERR_USAGE, "-e counts events, -l, --node and -M make a tree");
+		return err_hint(err, "leave out one or the other");
 	}
 	if (OPTION_GIVEN(o, effect) && !(o->effect > 0))
 		return err_set(err, ERR_USAGE, "--effect takes a change above 0");
@@ -110,7 +120,7 @@ static int fill_sides(struct comparing *x, struct err *err)
 			return -1;
 		s->warmup = OPTION_GIVEN(o, warmup) ? o->warmup : 1;
 		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
-		if (!s->event.n)
+		if (!s->event.n && !x->ask.tree)
 			choose_events(x, &s->event);
 		x->ask.side[i] = s;
 	}
@@ -133,9 +143,15 @@ static int prepare(struct comparing *x, struct err *err)
 {
 	const struct options *o = &x->cli->opt;
 
+	x->ask.tree = wants_tree(o);
 	if (find_programs(x, err) || check(o, err) || parse_limits(x, err) || fill_sides(x, err) ||
 	    counting_out_open(&x->out, x->cli, &compare_document, err))
 		return -1;
+	if (x->ask.tree) {
+		no_pmu_find(x->cli, x->no_pmu);
+		if (*x->no_pmu)
+			return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
+	}
 	x->ask.anyway = o->anyway;
 	x->ask.may_fail = o->ignore_failure;
 	compare_begin(&x->c, &x->cli->arena, o->repeat ? (uint32_t)o->repeat : PAIRS,
@@ -156,7 +172,7 @@ static bool judge(struct comparing *x)
 		struct compare_limit *l = &x->limit[i];
 
 		for (size_t m = 0; m < x->c.n_metrics; m++)
-			if (!strcmp(x->c.metric[m].name, l->limit.name)) {
+			if (compare_named(&x->c.metric[m], l->limit.name)) {
 				l->metric = &x->c.metric[m];
 				l->broken = compare_breaks(&l->limit, l->metric);
 			}
@@ -200,7 +216,10 @@ int cmd_compare(struct cli *cli)
 			code = cli_measuring_code(cli, &err);
 		else if (x.found.interrupted)
 			code = 128 + SIGINT;
-		code = cli_fail_as(&err, code);
+		if (*x.no_pmu)
+			(void)no_pmu_end(cli, x.no_pmu, "cyclade compare -- ./old -- ./new");
+		else
+			code = cli_fail_as(&err, code);
 	}
 	counting_out_close(&x.out);
 	compare_free(&x.c);

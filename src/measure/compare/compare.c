@@ -42,6 +42,14 @@ int compare_metrics(struct compare *c, size_t n, struct err *err)
 	return 0;
 }
 
+bool compare_named(const struct compare_metric *m, const char *name)
+{
+	size_t n = strlen(m->name), k = strlen(name);
+
+	return !strcmp(m->name, name) ||
+	       (n > k && m->name[n - k - 1] == '.' && !strcmp(m->name + n - k, name));
+}
+
 /* In half of the pairs B comes first, rounded by lot. */
 static bool *draw_order(const struct compare *c, struct err *err)
 {

@@ -7,20 +7,7 @@
 
 #include "base/buf.h"
 #include "collect/sysfs.h"
-#include "measure/compare.h"
-#include "measure/counting.h"
-#include "measure/counting_events.h"
-
-struct programs {
-	const struct compare_ask *ask;
-	struct compare_found *found;
-	struct counting k;
-	struct counting_events ev;
-	struct counting_hooks hooks;
-	struct arena now; /* of one run */
-	struct compare *c;
-	struct compare_one *one;
-};
+#include "measure/compare/compare_int.h"
 
 /* ---- the machine's setting ------------------------------------------------------------------- */
 
@@ -112,8 +99,9 @@ static int take(void *ctx, struct counting *k, struct err *err)
 	return counting_events_take(&p->ev, k, err);
 }
 
-/* The names of rows end with the run. */
-static int name_metrics(struct programs *p, const struct counts_row *row, size_t n, struct err *err)
+/* The names of figures end with the run. */
+static int name_metrics(struct programs *p, const struct compare_figure *f, size_t n,
+			struct err *err)
 {
 	struct compare *c = p->c;
 
@@ -122,18 +110,18 @@ static int name_metrics(struct programs *p, const struct counts_row *row, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct compare_metric *m = &c->metric[COMPARE_TIMES + i];
 
-		m->name = arena_strdup(c->a, row[i].event);
-		m->unit = arena_strdup(c->a, row[i].unit);
+		m->name = arena_strdup(c->a, f[i].name);
+		m->unit = arena_strdup(c->a, f[i].unit);
 		if (!m->name || !m->unit)
 			return err_nomem(err);
 	}
 	for (size_t i = 0; i < c->n_metrics; i++)
 		for (size_t k = 0; k < p->ask->n_decide; k++)
-			c->metric[i].decides |= !strcmp(c->metric[i].name, p->ask->decide[k]);
+			c->metric[i].decides |= compare_named(&c->metric[i], p->ask->decide[k]);
 	return 0;
 }
 
-/* --fail-if of something that is not counted would never fail. */
+/* --fail-if of something that is not measured would never fail. */
 static int check_decide(const struct programs *p, struct err *err)
 {
 	for (size_t k = 0; k < p->ask->n_decide; k++) {
@@ -141,24 +129,41 @@ static int check_decide(const struct programs *p, struct err *err)
 		bool found = false;
 
 		for (size_t i = 0; i < p->c->n_metrics; i++)
-			found |= !strcmp(p->c->metric[i].name, name);
+			found |= compare_named(&p->c->metric[i], name);
 		if (found)
 			continue;
 		(void)err_set(err, ERR_USAGE, "--fail-if: '%.60s' is not measured", name);
-		return err_hint(err, "there are time, user, system and the events of -e");
+		return err_hint(err, "there are time, user, system and the events of -e, or the "
+				     "nodes of -l, --node and -M");
 	}
+	return 0;
+}
+
+static int event_figures(struct programs *p, struct compare_figure **out, size_t *n,
+			 struct err *err)
+{
+	struct counts_row *row;
+
+	if (counting_events_rows(&p->ev, &p->k, &p->now, p->k.result.wall_s, &row, n, err))
+		return -1;
+	*out = arena_alloc(&p->now, (*n + 1) * sizeof(**out));
+	if (!*out)
+		return err_nomem(err);
+	for (size_t i = 0; i < *n; i++)
+		(*out)[i] = (struct compare_figure){ row[i].event, row[i].unit, row[i].value,
+						     row[i].why ? row[i].why : "not supported" };
 	return 0;
 }
 
 static int take_figures(struct programs *p, const struct counting *k, struct err *err)
 {
 	struct compare_one *one = p->one;
-	struct counts_row *row;
+	struct compare_figure *f;
 	size_t n;
 
-	if (counting_events_rows(&p->ev, k, &p->now, k->result.wall_s, &row, &n, err))
+	if (p->tree ? compare_tree_figures(p, &f, &n, err) : event_figures(p, &f, &n, err))
 		return -1;
-	if (!p->c->n_metrics && (name_metrics(p, row, n, err) || check_decide(p, err)))
+	if (!p->c->n_metrics && (name_metrics(p, f, n, err) || check_decide(p, err)))
 		return -1;
 	one->value = arena_alloc(p->c->a, p->c->n_metrics * sizeof(*one->value));
 	if (!one->value)
@@ -166,12 +171,13 @@ static int take_figures(struct programs *p, const struct counting *k, struct err
 	one->value[COMPARE_TIME] = k->result.wall_s;
 	one->value[COMPARE_USER] = k->result.user_s;
 	one->value[COMPARE_SYSTEM] = k->result.sys_s;
-	for (size_t i = 0; i < n; i++) {
-		struct compare_metric *m = &p->c->metric[COMPARE_TIMES + i];
+	for (size_t i = COMPARE_TIMES; i < p->c->n_metrics; i++) {
+		struct compare_metric *m = &p->c->metric[i];
+		size_t at = i - COMPARE_TIMES;
 
-		one->value[COMPARE_TIMES + i] = row[i].value;
-		if (isnan(row[i].value) && !m->why) {
-			m->why = arena_strdup(p->c->a, row[i].why ? row[i].why : "not supported");
+		one->value[i] = at < n ? f[at].value : NAN;
+		if (at < n && isnan(f[at].value) && !m->why) {
+			m->why = arena_strdup(p->c->a, f[at].why);
 			if (!m->why)
 				return err_nomem(err);
 		}
@@ -217,7 +223,9 @@ static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct
 	p->c = c;
 	p->one = one;
 	p->k.ask = p->ask->side[one->side];
-	rc = counting_run(&p->k, &p->ev.setup, &p->hooks, err);
+	if (p->tree)
+		drill_prepare(&p->d);
+	rc = counting_run(&p->k, p->tree ? &p->d.setup : &p->ev.setup, &p->hooks, err);
 	arena_free(&p->now);
 	return rc;
 }
@@ -235,8 +243,9 @@ int compare_programs(struct compare *c, const struct compare_ask *ask, struct co
 		.opened = opened, .read = take, .ended = ended, .ctx = &p
 	};
 	*found = (struct compare_found){ 0 };
-	if (counting_open(&p.k, ask->side[0], "count", 0, err) ||
-	    counting_events_parse(&p.ev, &p.k, err))
+	p.tree = ask->tree;
+	if (counting_open(&p.k, ask->side[0], "count", p.tree ? DRILL_MACHINE : 0, err) ||
+	    (p.tree ? compare_tree_open(&p, err) : counting_events_parse(&p.ev, &p.k, err)))
 		goto out;
 	found->setting = read_setting(c->a, ask->side[0]->root, err);
 	if (!found->setting)
@@ -249,6 +258,8 @@ int compare_programs(struct compare *c, const struct compare_ask *ask, struct co
 	rc = compare_run(c, &runner, err);
 out:
 	counting_events_free(&p.ev);
+	if (p.tree)
+		drill_free(&p.d);
 	counting_close(&p.k);
 	arena_free(&p.now);
 	return rc;

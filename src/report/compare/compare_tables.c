@@ -90,6 +90,8 @@ static void put_figure(struct table_cell *out, double v, const char *unit)
 		return;
 	if (!strcmp(unit, "s"))
 		cell_printf(out, "%s", num_seconds(n, v));
+	else if (!strcmp(unit, "share"))
+		cell_printf(out, "%s", num_percent(n, v));
 	else if (!strcmp(unit, "ns"))
 		cell_printf(out, "%s", num_seconds(n, v / 1e9));
 	else
@@ -181,8 +183,9 @@ TABLE_CELL(wanted, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct compare_metric, member)
 static const struct table_column effect_columns[] = {
-	COLUMN("metric", "", T_TEXT, C_KEY, "time, user, system or an event", OF(name)),
-	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base and new; empty: a number", OF(unit)),
+	COLUMN("metric", "", T_TEXT, C_KEY, "time, user, system, an event or a node", OF(name)),
+	COLUMN("unit", "unit", T_TEXT, C_DATA,
+	       "of base and new: s, ns, share (of the slots), ...; empty: a number", OF(unit)),
 	COLUMN("shown_base", "base", T_REAL, C_PEOPLE, "", .get = shown_base),
 	COLUMN("shown_new", "new", T_REAL, C_PEOPLE, "", .get = shown_new),
 	COLUMN("shown_change", "change", T_REAL, C_PEOPLE, "", .get = shown_change),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compare_int - the pieces of compare_programs(): events beside the programs
+ * (compare_programs.c), or the tree (compare_tree.c).
+ */
+#ifndef CYCLADE_MEASURE_COMPARE_INT_H
+#define CYCLADE_MEASURE_COMPARE_INT_H
+
+#include "measure/compare.h"
+#include "measure/counting.h"
+#include "measure/counting_events.h"
+#include "measure/drill.h"
+
+struct compare_figure {
+	const char *name, *unit;
+	double value;
+	const char *why; /* there is none */
+};
+
+struct programs {
+	const struct compare_ask *ask;
+	struct compare_found *found;
+	struct counting k;
+	bool tree;
+	struct counting_events ev;
+	struct drill d;
+	struct counting_hooks hooks;
+	struct arena now; /* of one run */
+	struct compare *c;
+	struct compare_one *one;
+};
+
+/* What stands in p->hooks but ended(); the counters are p->d's. */
+int compare_tree_open(struct programs *p, struct err *err) MUST_USE;
+/* Of a run that has ended; in p->now. */
+int compare_tree_figures(struct programs *p, struct compare_figure **out, size_t *n,
+			 struct err *err) MUST_USE;
+
+#endif

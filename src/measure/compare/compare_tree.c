@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree's nodes as figures of a comparison: the same ones in each run.
+ */
+#include <math.h>
+
+#include "measure/compare/compare_int.h"
+#include "measure/drill_latency.h"
+
+static int opened(void *ctx, struct counting *k, struct err *err)
+{
+	struct programs *p = ctx;
+
+	p->found->user_only |= counters_without_kernel(k->c);
+	return drill_begin(&p->d, k, err);
+}
+
+static int take(void *ctx, struct counting *k, struct err *err)
+{
+	struct programs *p = ctx;
+
+	return drill_read(&p->d, k, err);
+}
+
+static uint64_t tick(void *ctx)
+{
+	struct programs *p = ctx;
+
+	return drill_tick(&p->d);
+}
+
+static int switched(void *ctx, struct counting *k, bool on, struct err *err)
+{
+	struct programs *p = ctx;
+
+	(void)k;
+	return drill_latency_switched(&p->d, on, err);
+}
+
+int compare_tree_open(struct programs *p, struct err *err)
+{
+	p->hooks.opened = opened;
+	p->hooks.read = take;
+	p->hooks.tick = tick;
+	p->hooks.switched = switched;
+	return drill_open(&p->d, &p->k, NULL, 0, err);
+}
+
+static struct compare_figure figure_of(struct programs *p, const struct drill_part *part, size_t m)
+{
+	const struct tree_node *n = &part->tree.node[m];
+	const struct model_metric *x = &part->tree.model->metric[m];
+	struct compare_figure f = { .name = x->path, .unit = x->level ? "share" : x->unit };
+
+	if (part->label)
+		f.name = arena_printf(&p->now, "%s/%s", part->label, x->path);
+	if (n->value.why == VALUE_OK && n->doubt == DOUBT_NONE) {
+		f.value = n->shown * (x->level ? 1 : x->scale);
+	} else {
+		f.value = NAN;
+		f.why = n->doubt ? "it contradicts another value" : "it could not be counted";
+	}
+	return f;
+}
+
+int compare_tree_figures(struct programs *p, struct compare_figure **out, size_t *n,
+			 struct err *err)
+{
+	size_t most = 0;
+
+	*n = 0;
+	if (drill_results(&p->d, &p->k, &p->now, 0, UINT64_MAX, err))
+		return -1;
+	for (size_t i = 0; i < p->d.n_parts; i++)
+		most += p->d.part[i].tree.n;
+	*out = arena_alloc(&p->now, (most + 1) * sizeof(**out));
+	if (!*out)
+		return err_nomem(err);
+	for (size_t i = 0; i < p->d.n_parts; i++) {
+		const struct drill_part *part = &p->d.part[i];
+		const bool *wanted = p->d.core[part->core].plan.wanted;
+
+		for (size_t m = 0; m < part->tree.n; m++) {
+			if (wanted && !wanted[m])
+				continue;
+			(*out)[*n] = figure_of(p, part, m);
+			if (!(*out)[(*n)++].name)
+				return err_nomem(err);
+		}
+	}
+	return 0;
+}
