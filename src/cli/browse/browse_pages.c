@@ -90,11 +90,23 @@ struct table page_nothing(void)
 struct lines {
 	VEC(struct page_line) v;
 	struct arena *a;
-	unsigned width;
+	unsigned width; /* of texts */
 	bool failed;
 };
 
-enum { LABEL = 14 }; /* about as wide as labels are, with what parts them */
+/* What labels leave of the screen. */
+static unsigned text_room(const struct document *d, unsigned width)
+{
+	size_t label = sizeof("throttled") - 1;
+
+	for (size_t i = 0; i < d->title.n; i++)
+		if (d->title.v[i].label && text_width(d->title.v[i].label) > label)
+			label = text_width(d->title.v[i].label);
+	for (size_t i = 0; i < d->fact.n; i++)
+		if (text_width(d->fact.v[i].label) > label)
+			label = text_width(d->fact.v[i].label);
+	return width > label + 23 ? width - (unsigned)label - 3 : 20;
+}
 
 static void add_line(struct lines *l, const char *label, const char *text)
 {
@@ -110,8 +122,7 @@ static void add(struct lines *l, const char *label, const char *text)
 	char *save = NULL, *line;
 
 	text_put_safe(&safe, text, false);
-	text_put_wrapped(&wrapped, buf_str(&safe), 0,
-			 l->width > LABEL + 20 ? l->width - LABEL : 20);
+	text_put_wrapped(&wrapped, buf_str(&safe), 0, l->width);
 	buf_putc(&wrapped, '\n');
 	l->failed |= safe.failed | wrapped.failed;
 	line = wrapped.failed ? NULL : strtok_r(wrapped.s, "\n", &save);
@@ -164,7 +175,7 @@ static void add_loss(void *ctx, const struct table_column *c, uint64_t n)
 int page_about(struct table *out, const struct document *d, unsigned width, struct arena *a,
 	       struct err *err)
 {
-	struct lines l = { .v = VEC_INIT, .a = a, .width = width };
+	struct lines l = { .v = VEC_INIT, .a = a, .width = text_room(d, width) };
 	struct page_line *v;
 
 	for (size_t i = 0; i < d->title.n; i++)
