@@ -7,9 +7,9 @@
  *	cube_free(c)
  *
  * A cell counts the samples of a chain in a thread, on a CPU, in a bin of time. So that a cube is
- * small whatever the recording, there are CUBE_BINS bins at most, fewer where the cells would be
- * more than CUBE_CELLS; then functions with few samples are folded into one node below their
- * caller; last, CPUs are no longer told apart. Sums are exact in any case.
+ * small whatever the recording, there are CUBE_BINS bins at most; fewer, and no CPUs, where the
+ * cells would be more than CUBE_CELLS. Then functions with few samples are folded into one node
+ * below their caller. Sums are exact in any case. Of very many threads there are more cells.
  *
  * The same recording gives the same cube, on however many cores.
  */

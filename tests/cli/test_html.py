@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import sys
 import tempfile
 
@@ -89,6 +90,36 @@ os.remove("opened")
 r = run("view", "nothing.data", env=where)
 t.equal((r.returncode, os.path.exists("opened"), [x for x in os.listdir(".") if x.startswith("cyclade-") and not os.listdir(x)]),
         (2, False, []), "nothing is opened where there is no recording")
+
+# ---- a cube that would be too large ------------------------------------------------------------------------
+
+FUNCTIONS, SAMPLES = 3000, 120000
+BASE = 0xffffffffc0000000
+data = bytearray()
+for i in range(FUNCTIONS):
+    name = b"f%d\0" % i
+    body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + name + b"\0" * (-len(name) % 8) + struct.pack("<IIQQ", 0, 0, 1000, 0)
+    data += struct.pack("<IHH", 17, 1, 8 + len(body)) + body
+for i in range(SAMPLES):  # f0 has most, each on all CPUs and all the time
+    f = i * 7919 % FUNCTIONS * (i * 31 % 97) // 97
+    data += struct.pack("<IHHQIIQIIQ", 9, 1, 48, BASE + f * 4096 + 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7)
+attr = struct.pack("<IIQQQQQ", 0, 128, 0, 400, 1 | 2 | 4 | 128 | 256, 0, 1 << 18).ljust(128, b"\0")
+with open("large.data", "wb") as f:
+    f.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, 144, 104, 144, 248, len(data), 0, 0, 0) + bytes(24) + attr + bytes(16) + data)
+t.equal(run("report", "--html", "large.html", "--functions", "0", "large.data").returncode, 0, "a large recording has a page")
+p = Page("large.html")
+c = p.data["cube"]
+rows = json.loads(run("report", "-j", "-s", "function", "large.data").stdout)["rows"]
+have = collections.Counter()
+for x in c["cells"]:
+    frame = c["nodes"][x[0]][1]
+    have[None if frame < 0 else p.text(c["frames"][frame][0])] += x[4]
+t.ok(1 < c["bins"] < 500 and 10000 < len(c["cells"]) <= 80000, "its cube is coarser", (c["bins"], len(c["cells"])))
+t.equal((sum(have.values()), sum(x[5] for x in c["cells"]), have[None]), (SAMPLES, sum(x["period"] for x in rows), c["folded"]),
+        "with all samples in it")
+t.equal([x["function"] for x in rows if x["samples"] != have[x["function"]] and x["samples"] >= SAMPLES / 10000], [],
+        "and functions that are not rare as they are")
+t.ok(len(p.bytes) < 3000000, "in a small page", len(p.bytes))
 
 # ---- every figure ------------------------------------------------------------------------------------------
 

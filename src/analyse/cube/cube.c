@@ -29,9 +29,7 @@ struct making {
 	struct cube_cell *cell; /* .node: of the tree, until number_nodes() */
 	uint32_t *cpu;
 };
-#define FOLDED	 0x80000000u /* of a cell's node: not there, but in small ones below */
-#define BINS_FEW 32
-#define RARE	 500 /* a node may be folded whose share is below 1 / RARE */
+#define FOLDED 0x80000000u /* of a cell's node: not there, but in small ones below */
 
 void cube_free(struct cube *c)
 {
@@ -313,10 +311,35 @@ static size_t count_nodes(const struct making *m, uint64_t least)
 	return n;
 }
 
-/* Time is given up first, but not all of it; then rare functions; then the rest of it. */
+/* What is given up, in this order, until the cube is small enough: bins down to so many, nodes
+ * below 1 / so many of all samples, CPUs. */
+static const struct {
+	enum { BINS, RARE, CPUS } what;
+	unsigned least;
+} steps[] = { { BINS, 32 },  { RARE, 20000 }, { CPUS, 0 }, { BINS, 8 },
+	      { RARE, 500 }, { BINS, 1 },     { RARE, 1 } };
+
+/* 1: nothing is left of the step. */
+static int give_up(struct making *m, size_t step, unsigned *bins, struct err *err)
+{
+	switch (steps[step].what) {
+	case BINS:
+		if (*bins <= steps[step].least)
+			return 1;
+		*bins = (*bins + 1) / 2;
+		halve_bins(m);
+		return 0;
+	case RARE:
+		if (m->least * 2 > m->c.samples / steps[step].least)
+			return 1;
+		return fold_nodes(m, m->least * 2, err);
+	default:
+		return m->c.n_cpus ? drop_cpus(m, err) : 1;
+	}
+}
+
 static int make_small(struct making *m, struct err *err)
 {
-	const uint64_t rare = m->c.samples / RARE;
 	unsigned bins = CUBE_BINS;
 	uint64_t least = 1;
 
@@ -324,21 +347,15 @@ static int make_small(struct making *m, struct err *err)
 		least *= 2;
 	if (least > 1 && fold_nodes(m, least, err))
 		return -1;
-	while (m->c.n_cells > CUBE_CELLS) {
-		bool fewer = m->least * 2 <= rare;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		while (m->c.n_cells > CUBE_CELLS) {
+			int ret = give_up(m, i, &bins, err);
 
-		if (bins > BINS_FEW || (bins > 1 && !fewer)) {
-			halve_bins(m);
-			bins = (bins + 1) / 2;
-		} else if (fewer || (!m->c.n_cpus && m->least < m->c.samples)) {
-			if (fold_nodes(m, m->least * 2, err))
+			if (ret < 0)
 				return -1;
-		} else if (!m->c.n_cpus) {
-			break; /* there are as many threads */
-		} else if (drop_cpus(m, err)) {
-			return -1;
+			if (ret)
+				break;
 		}
-	}
 	return 0;
 }
 
