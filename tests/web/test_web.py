@@ -1,22 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The script of the HTML report in a browser (web/test/run.mjs). Needs node, chromium and what
+"""The HTML report in a browser (web/test/run.mjs): the script with invented data, then pages that cyclade writes of recordings:
+cycle accounting, branch stacks, call chains, a recorder that was killed, long names. Needs node, chromium and what
 `npm ci --ignore-scripts` in web/ installs; without them it is skipped, with the reason."""
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 
-web = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'web')
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+WEB = os.path.join(HERE, "..", "..", "web")
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import recordings  # noqa: E402
+from tap import run  # noqa: E402
+
+WANTED = {"account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
 
 
 def skip(why):
-    print('1..0 # SKIP ' + why)
+    print("1..0 # SKIP " + why)
     sys.exit(0)
 
 
-node = shutil.which('node') or shutil.which('nodejs')
+node = shutil.which("node") or shutil.which("nodejs")
 if not node:
-    skip('there is no node')
-if not os.path.isdir(os.path.join(web, 'node_modules', 'playwright-core')):
-    skip('no packages in web/node_modules: npm ci --ignore-scripts in web/')
-os.execv(node, [node, os.path.join(web, 'test', 'run.mjs')])
+    skip("there is no node")
+if not os.path.isdir(os.path.join(WEB, "node_modules", "playwright-core")):
+    skip("no packages in web/node_modules: npm ci --ignore-scripts in web/")
+with tempfile.TemporaryDirectory() as tmp:
+    pages = []
+    for r in recordings.made(os.path.join(tmp, "made")):
+        if r.name not in WANTED:
+            continue
+        pages.append(os.path.join(tmp, r.name + ".html"))
+        p = run("report", "--html", pages[-1], r.path)
+        if p.returncode:
+            print("1..1\nnot ok 1 - report --html %s\n# %s" % (r.name, p.stderr))
+            sys.exit(1)
+    if len(pages) != len(WANTED):
+        print("1..1\nnot ok 1 - recordings: %s" % pages)
+        sys.exit(1)
+    sys.exit(subprocess.run([node, os.path.join(WEB, "test", "run.mjs"), "--own", *pages], check=False).returncode)

@@ -138,7 +138,7 @@ export class Grid {
     const seen = Math.min(t.length, 2000);
     return t.columns.filter((c) => {
       if (c.flags.has("data") && !c.flags.has("key") && !t.data) return false;
-      if (this.depth && (c.key === "id" || c.key === "parent" || c === this.byDepth)) return false;
+      if (this.depth && (c.key === "id" || c.key === "parent" || c.key === "depth" || c === this.byDepth)) return false;
       for (let i = 0; i < seen; i++) if (t.rows[i][c.at] !== null && t.rows[i][c.at] !== undefined) return true;
       return c.why >= 0 && c.flags.has("key");
     });
@@ -147,12 +147,12 @@ export class Grid {
     const t = this.t;
     this.columns = this.people();
     this.constant = [];
-    if (!this.all && !this.o.columns && t.length > 2)
+    const rows = this.o.rows ?? t.rows.map((_, i) => i);
+    if (!this.all && !this.o.columns && rows.length > 2)
       this.constant = this.columns.filter((c) => {
         if (!["text", "flag", "id", "list"].includes(c.kind) || c.key === "function" || c.key === "node") return false;
-        const first = JSON.stringify(t.rows[0][c.at]);
-        for (let i = 1; i < t.length; i++) if (JSON.stringify(t.rows[i][c.at]) !== first) return false;
-        return true;
+        const first = JSON.stringify(t.rows[rows[0]][c.at]);
+        return rows.every((r) => JSON.stringify(t.rows[r][c.at]) === first);
       });
     this.columns = this.columns.filter((c) => !this.constant.includes(c));
     this.nameColumn = t.column("function", "node", "instruction", "metric", "event", "name", "caller", "file") ?? this.columns.find((c) => c.kind === "text");
@@ -161,7 +161,10 @@ export class Grid {
     for (const c of this.columns) count.set(c.head, (count.get(c.head) ?? 0) + 1);
     this.heads = new Map(this.columns.map((c) => [c, (count.get(c.head) ?? 0) > 1 && !this.o.parents?.has(c.key) ? c.key.replace(/_/g, " ") : c.head || c.key]));
     // What people read first, the name, stands at the left on narrow windows too.
-    if (this.depth && this.nameColumn) this.columns = [this.nameColumn, ...this.columns.filter((c) => c !== this.nameColumn)];
+    if (this.depth && this.nameColumn && !this.o.columns) {
+      const first = [this.nameColumn, ...["total", "share", "value"].map((k) => t.column(k))].filter((c): c is Column => !!c && this.columns.includes(c));
+      this.columns = [...first, ...this.columns.filter((c) => !first.includes(c))];
+    }
   }
   // Where two columns have the same head, their keys are shown: "samples", "total samples".
   private headOf(c: Column): string {
@@ -274,7 +277,7 @@ export class Grid {
   private putInfo(before: number): void {
     const n = this.order.length;
     clear(this.info);
-    const same = this.constant.map((c) => `${c.head}: ${cell(this.t, 0, c)}`).join(", ");
+    const same = this.constant.map((c) => `${c.head}: ${cell(this.t, this.o.rows?.[0] ?? 0, c)}`).join(", ");
     if (same) this.info.append(h("span", null, `in all rows: ${safe(same)}`));
     if (n < before && !this.closed.size) this.info.append(h("span", null, `${group(n)} of ${group(before)} rows`));
     else if (n > WHOLE) this.info.append(h("span", null, `${group(n)} rows`));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run - the page's script in a real browser, by invented data or by pages given as arguments: views,
-// keys, hash and Back, filters, security policy, accessibility, speed. TAP.
+// run - the page's script in a real browser: views, keys, hash and Back, filters, security policy,
+// accessibility, speed. TAP. By invented data; of pages given as arguments views and accessibility
+// (with --own both).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
 import { HOSTILE, html, samplePage } from "./sample.mjs";
@@ -301,13 +302,15 @@ async function withoutScripts(file) {
 }
 
 try {
-  if (process.argv.length > 2) {
-    for (const f of process.argv.slice(2)) {
-      await everyView(f, pathToFileURL(f).href);
-      await accessible(f, pathToFileURL(f).href);
+  const given = process.argv.slice(2).filter((x) => x !== "--own");
+  if (given.length) {
+    for (const f of given) {
+      await everyView(basename(f), pathToFileURL(f).href);
+      await accessible(basename(f), pathToFileURL(f).href);
       await withoutScripts(pathToFileURL(f).href);
     }
-  } else {
+  }
+  if (!given.length || process.argv.includes("--own")) {
     const data = samplePage({ diff: true });
     const file = put("all.html", data);
     await everyView("all", file);

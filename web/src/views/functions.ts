@@ -57,7 +57,13 @@ function stack(c: Context, t: Table): Extra[] {
   const fn = t.column("function");
   if (!a || !fn) return [];
   const parents = nodeParents(c);
-  const top = a.nodes.filter((n) => n !== a.cycles && (!parents.has(n.key) || !a.table.byKey.has(parents.get(n.key)!) || parents.get(n.key) === a.cycles?.key));
+  const nodes = findTable(c.doc("account"), "nodes")!;
+  const rowOf = new Map(Array.from({ length: nodes.length }, (_, r) => [nodes.text(r, nodes.column("node")), r]));
+  const is = (n: Column, key: string): string => nodes.text(rowOf.get(n.key) ?? 0, nodes.column(key));
+  // the parts of a function's own cycles: neither their sums nor what is of the whole recording
+  const parts = new Set(a.nodes.filter((n) => is(n, "part") && n.key.toLowerCase() !== is(n, "part")).map((n) => is(n, "part")));
+  const top = a.nodes.filter((n) => n.key !== "Cycles" && n !== a.cycles && is(n, "whole") !== "true" && (!is(n, "unit") || is(n, "unit") === "cycles") && !["info", "halted"].includes(is(n, "part")) &&
+    !parts.has(n.key.toLowerCase()) && (!parents.has(n.key) || !a.table.byKey.has(parents.get(n.key)!) || parents.get(n.key) === a.cycles?.key));
   return [{
     head: "mostly", means: "what the function's cycles went into, by the tree's first level; the largest is named",
     draw(row, td) {
@@ -78,17 +84,38 @@ function stack(c: Context, t: Table): Extra[] {
     },
   }];
 }
+// Of several events the one that is shown; the others are a choice away.
+let event = "";
 export function functionsGrid(c: Context, tall: boolean, rows?: number): HTMLElement {
+  const box = h("div");
+  fill(box, c, tall, rows);
+  return box;
+}
+function fill(box: HTMLElement, c: Context, tall: boolean, most?: number): void {
   const doc = c.doc("functions");
   const recorded = findTable(doc, "rows", "functions");
   const cubeFilter = filtered() && c.cube && (state.focus || state.hide || state.thread || state.cpu || state.time);
   const t = (cubeFilter || !recorded ? filteredTable(c) : recorded) ?? recorded;
-  if (!t) return h("p", null, "This page has no table of functions.");
+  box.replaceChildren();
+  if (!t) {
+    box.append(h("p", null, "This page has no table of functions."));
+    return;
+  }
+  const of = t.column("event");
+  const events = of ? [...new Set(Array.from({ length: t.length }, (_, r) => t.text(r, of)))] : [];
+  if (events.length > 1) {
+    if (!events.includes(event)) event = events.find((e) => /^(cpu[_-]?)?cycles|cpu_clk_unhalted|cpu-clock|task-clock/i.test(e)) ?? events[0];
+    const pick = h("select", { change: () => { event = pick.value; fill(box, c, tall, most); } }, ...events.map((e) => h("option", { value: e, selected: e === event }, safe(e))));
+    box.append(h("p", { class: "tools" }, h("label", null, "event ", pick), h("span", null, ` ${events.length} events were sampled`)));
+  }
   const fn = t.column("function");
   const dso = t.column("dso");
   const folded = t.column("folded");
   const a = account(c);
   let nodeOnly: ((row: number) => boolean) | undefined;
+  let wanted = Array.from({ length: t.length }, (_, r) => r);
+  if (events.length > 1) wanted = wanted.filter((r) => t.text(r, of) === event);
+  if (most) wanted = wanted.slice(0, most);
   if (state.node && a && fn && a.table.byKey.has(state.node)) {
     const n = a.table.byKey.get(state.node)!;
     nodeOnly = (row) => {
@@ -96,12 +123,12 @@ export function functionsGrid(c: Context, tall: boolean, rows?: number): HTMLEle
       return r !== undefined && a.table.number(r, n) > 0;
     };
   }
-  return new Grid({
-    table: t, label: "functions", tall, rows: rows ? Array.from({ length: Math.min(rows, t.length) }, (_, i) => i) : undefined,
-    rowFilter: nodeOnly, summed: t !== recorded, extra: stack(c, t), parents: nodeParents(c), plain: !!rows,
+  box.append(new Grid({
+    table: t, label: "functions", tall, rows: most || events.length > 1 ? wanted : undefined,
+    rowFilter: nodeOnly, summed: t !== recorded, extra: stack(c, t), parents: nodeParents(c), plain: !!most,
     grey: (r) => !!folded && t.value(r, folded) !== null,
     link: (r) => (fn ? functionLink(c, t.text(r, fn), t.text(r, dso)) : null),
-  }).el;
+  }).el);
 }
 export const functionsView: View = {
   id: "functions", title: "functions",

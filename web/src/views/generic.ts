@@ -22,7 +22,7 @@ export function linker(c: Context, t: Table): (row: number) => string | null {
 }
 export function drawTable(root: HTMLElement, c: Context, d: Doc, t: Table, tall = false): void {
   const title = t.title || t.name.replace(/_/g, " ");
-  root.append(h("h3", null, safe(title)));
+  if (t.name !== "rows" || t.title) root.append(h("h3", null, safe(title)));
   if (t.one && t.length) root.append(oneRow(t));
   else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: nodeParents(c, d), link: linker(c, t), tall }).el);
 }

@@ -35,14 +35,23 @@ export function buildTree(t: Table): Node[] {
     const p = parent && t.text(n.row, parent) ? of.get(id(n.row, t.text(n.row, parent))) : undefined;
     if (p && p !== n) { n.parent = p; p.children.push(n); }
   }
+  // An account divides cycles into parts; its branches belong to the part that they name.
+  const part = t.column("part");
+  if (part) for (const n of nodes) {
+    const name = t.text(n.row, part);
+    const p = nodes.find((x) => !x.parent && x.name.toLowerCase() === name && x !== n);
+    if (!n.parent && p && n.name.toLowerCase() !== name) { n.parent = p; p.children.push(n); }
+  }
   const level = (n: Node, l: number): void => { n.level = l; if (l < 60) n.children.forEach((x) => level(x, l + 1)); };
-  const roots = nodes.filter((n) => !n.parent);
+  let roots = nodes.filter((n) => !n.parent);
+  if (part && roots.some((n) => n.share > 0 && n.name !== "Cycles")) roots = roots.filter((n) => n.name !== "Cycles"); // the whole of the others
   roots.forEach((n) => level(n, 0));
   return roots;
 }
 export function unreliable(n: Node): boolean { return isNaN(n.share) || !!n.doubt || (!isNaN(n.half) && n.half >= Math.abs(n.share)); }
 
-export function icicle(t: Table, onPick: (row: number) => void): { el: HTMLElement; mark: (row: number) => void } {
+export function icicle(t: Table, onPick: (row: number) => void): { el: HTMLElement; mark: (row: number) => void; fitted: boolean } {
+  let fitted = false;
   const box = h("div", { class: "icicle", role: "group", "aria-label": "icicle of the tree" });
   const of = new Map<number, HTMLElement>();
   const roots = buildTree(t);
@@ -64,6 +73,7 @@ export function icicle(t: Table, onPick: (row: number) => void): { el: HTMLEleme
   const place = (nodes: Node[], x: number, w: number, whole: number): void => {
     const shares = nodes.map((n) => (n.share > 0 ? n.share : 0));
     const sum = shares.reduce((a, b) => a + b, 0);
+    if (sum > (whole > 0 ? whole : 1e-9) * 1.05) fitted = true;
     const scale = w / Math.max(sum, whole > 0 ? whole : 1e-9); // parts that exceed their whole are made to fit
     let at = x;
     nodes.forEach((n, i) => {
@@ -71,10 +81,10 @@ export function icicle(t: Table, onPick: (row: number) => void): { el: HTMLEleme
       at += shares[i] * scale;
     });
   };
-  place(roots, 0, 1, Math.max(1, roots.reduce((a, n) => a + (n.share > 0 ? n.share : 0), 0)));
+  place(roots, 0, 1, 1);
   const deep = Math.max(0, ...[...of.values()].map((e) => parseFloat(e.style.top)));
   box.style.height = `${deep + 30}px`;
-  return { el: box, mark(row) { of.forEach((e, r) => e.classList.toggle("at", r === row)); } };
+  return { el: box, fitted, mark(row) { of.forEach((e, r) => e.classList.toggle("at", r === row)); } };
 }
 // The error bar and the value as a drawing in a cell.
 export function errorBar(t: Table, c: Column): (row: number, td: HTMLElement) => void {
@@ -82,7 +92,8 @@ export function errorBar(t: Table, c: Column): (row: number, td: HTMLElement) =>
     td.className = "bar";
     const v = t.number(row, c);
     if (isNaN(v)) {
-      td.append(h("span", { class: "reason" }, safe(t.why(row, c))));
+      const value = t.column("value");
+      td.append(h("span", { class: "reason" }, safe(t.why(row, c) || (value ? t.why(row, value) : ""))));
       return;
     }
     const half = t.error(row, c);
@@ -97,6 +108,8 @@ export function errorBar(t: Table, c: Column): (row: number, td: HTMLElement) =>
       whole.append(e);
     }
     td.append(whole);
+    const doubt = DOUBTS.filter((d) => t.value(row, t.column(d)) === true).map((d) => t.column(d)!.means).join("; ");
+    if (doubt) td.append(h("span", { class: "reason" }, ` ${safe(doubt)}`));
   };
 }
 
@@ -105,7 +118,7 @@ function columns(t: Table): Column[] {
   const any = (c: Column): boolean => t.rows.some((r) => r[c.at] !== null && r[c.at] !== undefined && r[c.at] !== false);
   const keys = t.columns.filter((c) => c.flags.has("key") && c.key !== "node");
   const wanted = ["node", "share", "value", "unit", "counted", "while_open", "path", "mark", "overlap", "disagrees", "cover", "samples", "formula"].map((k) => t.column(k));
-  const shown = [wanted[0], ...keys, ...wanted.slice(1)].filter((c): c is Column => !!c && (any(c) || c.key === "value"));
+  const shown = [wanted[0], ...keys, ...wanted.slice(1)].filter((c): c is Column => !!c && (any(c) || c.key === "value") && !(c.key === "path" && c.kind === "text"));
   return shown;
 }
 
@@ -132,7 +145,7 @@ export const treeView: View = {
       ice.mark(r);
       go({ node: state.node === table.text(r, node) ? "" : table.text(r, node) });
     });
-    root.append(ice.el, h("p", { class: "dim" }, "A box: click filters by the node. A row: e shows formula, counted share and reason. Hatched: not reliable; the reason stands in the row."), grid.el);
+    root.append(ice.el, h("p", { class: "dim" }, "A box: click filters by the node. A row: e shows formula, counted share and reason. Hatched: not reliable; the reason stands in the row." + (ice.fitted ? " Parts that exceed their whole (penalties that overlap in time) are drawn smaller, to fit into it." : "")), grid.el);
     if (state.node) for (let r = 0; r < table.length; r++) if (table.text(r, node) === state.node) { grid.moveToRow(r, false); ice.mark(r); }
     root.append(h("p", null, h("button", { type: "button", click: () => grid.row_ !== undefined && explainRow(table, grid.row_, "tree") }, "why?")));
     root.append(lines(doc));
