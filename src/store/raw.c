@@ -168,9 +168,9 @@ int raw_next(struct raw *c, struct err *err)
 	return 0;
 }
 
-int raw_value(struct raw *c, enum store_column_id column, struct value *out, struct err *err)
+int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out, struct err *err)
 {
-	*out = (struct value){ .kind = V_NULL };
+	*out = (struct raw_cell){ .kind = V_NULL };
 	return kinds[c->table]->value(c, column, out, err);
 }
 

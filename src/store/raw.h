@@ -39,7 +39,7 @@ extern const struct raw_bounds raw_bounds_none;
 
 enum value_kind { V_NULL, V_INT, V_REAL, V_TEXT, V_BLOB };
 
-struct value {
+struct raw_cell {
 	enum value_kind kind;
 	bool stays; /* the bytes stay as long as the runs; else until the next value */
 	int64_t i;
@@ -60,7 +60,7 @@ uint64_t raw_rows(const struct raw_runs *r, enum store_table t);
 int raw_open(struct raw **out, struct raw_runs *r, enum store_table t, struct err *err) MUST_USE;
 int raw_begin(struct raw *c, const struct raw_bounds *b, struct err *err) MUST_USE;
 int raw_next(struct raw *c, struct err *err) MUST_USE; /* 1: there is a row; 0: no more; -1 */
-int raw_value(struct raw *c, enum store_column_id column, struct value *out,
+int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out,
 	      struct err *err) MUST_USE;
 void raw_close(struct raw *c); /* NULL is fine */
 

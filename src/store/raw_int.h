@@ -61,7 +61,8 @@ struct raw_kind {
 	/* At the beginning of a run. */
 	int (*begin)(struct raw *c, struct err *err);
 	int (*next)(struct raw *c, struct err *err);
-	int (*value)(struct raw *c, enum store_column_id col, struct value *out, struct err *err);
+	int (*value)(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		     struct err *err);
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
 	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses;
@@ -71,13 +72,13 @@ static inline struct raw_of *raw_of(const struct raw *c)
 	return &c->runs->of[c->run];
 }
 
-static inline void value_int(struct value *v, uint64_t x)
+static inline void value_int(struct raw_cell *v, uint64_t x)
 {
 	v->kind = V_INT;
 	v->i = (int64_t)x;
 }
 
-static inline void value_text(struct value *v, const char *s, bool stays)
+static inline void value_text(struct raw_cell *v, const char *s, bool stays)
 {
 	if (!s)
 		return;

@@ -50,19 +50,19 @@ static const char *const mode_names[] = {
 /* What all tables of samples have: columns of that name, at fixed places of the record. */
 enum common { RUN, SAMPLE, TIME, CPU, PID, TID, COMM, EVENT, PERIOD };
 
-static void fixed64(struct value *out, const uint8_t *p, uint16_t at)
+static void fixed64(struct raw_cell *out, const uint8_t *p, uint16_t at)
 {
 	if (at)
 		value_int(out, ld64(p + at));
 }
 
-static void fixed32(struct value *out, const uint8_t *p, int at)
+static void fixed32(struct raw_cell *out, const uint8_t *p, int at)
 {
 	if (at)
 		value_int(out, ld32(p + at));
 }
 
-static int common(struct raw *c, enum common what, struct value *out, struct err *err)
+static int common(struct raw *c, enum common what, struct raw_cell *out, struct err *err)
 {
 	const struct cursor_row *r = row_of(c);
 	const struct pd_event *ev = r->ev;
@@ -112,7 +112,7 @@ static int common(struct raw *c, enum common what, struct value *out, struct err
 enum place { FUNCTION, OFFSET, DSO, ADDRESS, FILE_, LINE };
 
 static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, enum place what,
-		 struct value *out, struct err *err)
+		 struct raw_cell *out, struct err *err)
 {
 	struct name *x = name_at(c, kind, caller ? ip - 1 : ip, err);
 
@@ -214,7 +214,8 @@ static void put_frame(struct buf *b, const struct name *x, uint64_t ip)
 }
 
 /* Names of frames, outermost first: they come the other way, so their places are kept. */
-static int chain_text(struct raw *c, const struct pd_sample *s, struct value *out, struct err *err)
+static int chain_text(struct raw *c, const struct pd_sample *s, struct raw_cell *out,
+		      struct err *err)
 {
 	VEC(struct {
 		uint64_t ip;
@@ -263,13 +264,13 @@ static int next_sample(struct raw *c, struct err *err)
 	return raw_walk_next(c);
 }
 
-static void value_flag(struct value *out, int x)
+static void value_flag(struct raw_cell *out, int x)
 {
 	if (x >= 0)
 		value_int(out, (uint64_t)x);
 }
 
-static void data_words(uint64_t src, enum store_column_id col, struct value *out)
+static void data_words(uint64_t src, enum store_column_id col, struct raw_cell *out)
 {
 	switch (col) {
 	case C_samples_data_src:
@@ -300,7 +301,7 @@ static void data_words(uint64_t src, enum store_column_id col, struct value *out
 }
 
 /* By PERF_SAMPLE_*: the fields whose values are numbers. */
-static void number(const struct pd_sample *s, enum store_column_id col, struct value *out)
+static void number(const struct pd_sample *s, enum store_column_id col, struct raw_cell *out)
 {
 	const uint64_t weights = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
 	static const uint64_t page_sizes = PERF_SAMPLE_DATA_PAGE_SIZE;
@@ -326,7 +327,7 @@ static void number(const struct pd_sample *s, enum store_column_id col, struct v
 }
 
 /* Columns that need the sample taken apart. */
-static int parsed(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int parsed(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
 {
 	const struct pd_sample *s = sample_of(c);
 
@@ -345,10 +346,10 @@ static int parsed(struct raw *c, enum store_column_id col, struct value *out, st
 		return 0;
 	case C_samples_raw:
 		if (s->has & PERF_SAMPLE_RAW)
-			*out = (struct value){ .kind = V_BLOB,
-					       .s = (const char *)s->raw,
-					       .len = s->raw_size,
-					       .stays = true };
+			*out = (struct raw_cell){ .kind = V_BLOB,
+						  .s = (const char *)s->raw,
+						  .len = s->raw_size,
+						  .stays = true };
 		return 0;
 	case C_samples_data_src:
 	case C_samples_data_op:
@@ -367,7 +368,7 @@ static int parsed(struct raw *c, enum store_column_id col, struct value *out, st
 	}
 }
 
-static int of_ip(struct raw *c, enum place what, struct value *out, struct err *err)
+static int of_ip(struct raw *c, enum place what, struct raw_cell *out, struct err *err)
 {
 	const struct cursor_row *r = row_of(c);
 
@@ -377,7 +378,8 @@ static int of_ip(struct raw *c, enum place what, struct value *out, struct err *
 		     out, err);
 }
 
-static int sample_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int sample_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+			struct err *err)
 {
 	const struct cursor_row *r = row_of(c);
 	const struct pd_layout *at = &r->ev->at;
@@ -471,7 +473,8 @@ static int next_frame_row(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int frame_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		       struct err *err)
 {
 	static const enum common same[] = {
 		[C_frames_run - C_frames_run] = RUN,
@@ -554,7 +557,7 @@ static const char *branch_type(uint8_t type)
 }
 
 /* An address of a branch has no mode: by its half of the address space, as perf does. */
-static int end_of_branch(struct raw *c, bool to, enum place what, struct value *out,
+static int end_of_branch(struct raw *c, bool to, enum place what, struct raw_cell *out,
 			 struct err *err)
 {
 	uint64_t ip = to ? c->branch.to : c->branch.from;
@@ -564,7 +567,8 @@ static int end_of_branch(struct raw *c, bool to, enum place what, struct value *
 	return place(c, ip >> 63 ? SPACE_KERNEL : SPACE_USER, ip, false, what, out, err);
 }
 
-static int branch_place(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int branch_place(struct raw *c, enum store_column_id col, struct raw_cell *out,
+			struct err *err)
 {
 	static const enum place what[] = { FUNCTION, DSO, ADDRESS, FILE_, LINE };
 	bool to = col >= C_branches_function_to;
@@ -574,7 +578,8 @@ static int branch_place(struct raw *c, enum store_column_id col, struct value *o
 			     out, err);
 }
 
-static int branch_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int branch_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+			struct err *err)
 {
 	static const enum common same[] = {
 		[C_branches_run - C_branches_run] = RUN,
@@ -647,7 +652,8 @@ static int next_count(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int count_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int count_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		       struct err *err)
 {
 	const struct pd_sample *s = &c->sample;
 	uint64_t format = s->event->attr.read_format;

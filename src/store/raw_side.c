@@ -30,7 +30,7 @@ static int next_record(struct raw *c, struct err *err)
 }
 
 /* Time, CPU and thread, of samples by their layout, else by what stands behind the record. */
-static void record_id(struct raw *c, enum store_column_id col, struct value *out)
+static void record_id(struct raw *c, enum store_column_id col, struct raw_cell *out)
 {
 	const struct cursor_row *r = cursor_now(c->walk[c->run]);
 	struct pd_sample_id id = { 0 };
@@ -58,7 +58,8 @@ static void record_id(struct raw *c, enum store_column_id col, struct value *out
 		value_int(out, id.tid);
 }
 
-static int record_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int record_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+			struct err *err)
 {
 	const struct pd_record *r = record_of(c);
 
@@ -83,7 +84,7 @@ static int record_value(struct raw *c, enum store_column_id col, struct value *o
 		value_int(out, r->misc);
 		break;
 	case C_records_raw:
-		*out = (struct value){
+		*out = (struct raw_cell){
 			.kind = V_BLOB, .s = (const char *)r->p, .len = r->size, .stays = true
 		};
 		break;
@@ -113,7 +114,7 @@ static int next_mapping(struct raw *c, struct err *err)
 	return 0;
 }
 
-static void protection(struct raw *c, const struct pd_mmap *m, struct value *out)
+static void protection(struct raw *c, const struct pd_mmap *m, struct raw_cell *out)
 {
 	if (!m->is_mmap2)
 		return;
@@ -125,7 +126,7 @@ static void protection(struct raw *c, const struct pd_mmap *m, struct value *out
 	value_text(out, buf_str(&c->text), false);
 }
 
-static void build_id(struct raw *c, const struct pd_mmap *m, struct value *out)
+static void build_id(struct raw *c, const struct pd_mmap *m, struct raw_cell *out)
 {
 	if (!m->build_id_len)
 		return;
@@ -135,7 +136,7 @@ static void build_id(struct raw *c, const struct pd_mmap *m, struct value *out)
 	value_text(out, buf_str(&c->text), false);
 }
 
-static void device(struct raw *c, const struct pd_mmap *m, struct value *out)
+static void device(struct raw *c, const struct pd_mmap *m, struct raw_cell *out)
 {
 	if (!m->is_mmap2 || m->build_id_len)
 		return;
@@ -144,7 +145,7 @@ static void device(struct raw *c, const struct pd_mmap *m, struct value *out)
 	value_text(out, buf_str(&c->text), false);
 }
 
-static int mapping_value(struct raw *c, enum store_column_id col, struct value *out,
+static int mapping_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
 			 struct err *err)
 {
 	const struct pd_record *r = record_of(c);
@@ -325,13 +326,14 @@ static int next_of_array(struct raw *c, struct err *err)
 	return c->i++ < c->n;
 }
 
-static void known(struct value *out, bool is, uint64_t x)
+static void known(struct raw_cell *out, bool is, uint64_t x)
 {
 	if (is)
 		value_int(out, x);
 }
 
-static int thread_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int thread_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+			struct err *err)
 {
 	const struct raw_thread *x = &raw_of(c)->thread.v[c->i - 1];
 
@@ -380,7 +382,7 @@ static int begin_one(struct raw *c, struct err *err)
 	return 0;
 }
 
-static void command(struct raw *c, const struct pd_info *i, struct value *out)
+static void command(struct raw *c, const struct pd_info *i, struct raw_cell *out)
 {
 	if (!i->n_cmdline)
 		return;
@@ -390,7 +392,7 @@ static void command(struct raw *c, const struct pd_info *i, struct value *out)
 	value_text(out, buf_str(&c->text), false);
 }
 
-static void run_time(const struct pd *rec, enum store_column_id col, struct value *out)
+static void run_time(const struct pd *rec, enum store_column_id col, struct raw_cell *out)
 {
 	uint64_t first, last;
 
@@ -415,7 +417,7 @@ static uint64_t all_samples(const struct pd *rec)
 	return sum;
 }
 
-static int run_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int run_value(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
 {
 	const struct raw_run *r = &raw_of(c)->r;
 	const struct pd_info *i = pd_info(r->rec);
@@ -486,7 +488,8 @@ static int begin_events(struct raw *c, struct err *err)
 	return 0;
 }
 
-static int event_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int event_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		       struct err *err)
 {
 	size_t n;
 	const struct pd_event *e = &pd_events(raw_of(c)->r.rec, &n)[c->i - 1];
@@ -547,7 +550,8 @@ const struct raw_kind raw_events = { begin_events, next_of_array, event_value };
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-static int loss_value(struct raw *c, enum store_column_id col, struct value *out, struct err *err)
+static int loss_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		      struct err *err)
 {
 	const struct pd_losses *l = pd_losses(raw_of(c)->r.rec);
 	const uint64_t v[] = { c->run + 1,	l->lost,      l->lost_records,

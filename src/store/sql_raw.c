@@ -283,7 +283,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 	const struct module *m = module_of(base->pVtab);
 	sqlite3_destructor_type keep;
 	struct err err = ERR_INIT;
-	struct value v;
+	struct raw_cell v;
 
 	if (raw_value(c->raw, (enum store_column_id)(m->row.first + n), &v, &err))
 		return sql_table_failed(m->db, base->pVtab, &err);

@@ -184,4 +184,25 @@ for q in queries:
     for files in ((fields,), (branches,), (fields, branches)):
         rows = ask(q, *files)
         t.ok(isinstance(rows, list), "manual: " + " ".join(q.split())[:70], rows)
+
+# ---- tables of analyses are those of the commands, cell by cell
+for table, words, key in (("functions", ("report",), "rows"), ("callees", ("report", "-g"), "rows"), ("branches_rows", ("report", "-b"), "rows"),
+                          ("blocks", ("blocks",), "blocks"), ("calls", ("calls",), "edges"), ("registers", ("registers",), "registers")):
+    for path in [fields, branches, *corpus]:
+        p = run(*words, "-j", path)
+        if p.returncode != 0:
+            t.ok(p.returncode == 2 and refused("SELECT * FROM " + table, path)[0], "%s: no %s either" % (os.path.basename(path), table))
+            continue
+        theirs, ours = json.loads(p.stdout).get(key) or [], ask("SELECT * FROM " + table, path)
+        theirs = [{k: "; ".join(v) if isinstance(v, list) else v for k, v in r.items()} for r in theirs]
+        if isinstance(ours, list):  # no column `run`
+            ours = [{k: r.get(k) for k in theirs[0]} for r in ours] if theirs else ours
+        t.ok(isinstance(ours, list) and ours == theirs, "%s: %s is what %s shows" % (os.path.basename(path), table, " ".join(words)),
+             next(((a, b) for a, b in zip(ours, theirs) if a != b), (len(ours), len(theirs))) if isinstance(ours, list) else ours)
+
+# ---- the schema, shown
+rows = json.loads(run("list", "tables", "-j").stdout)["columns"]
+t.ok({(c[0], c[1]) for c in schema} <= {(r["table"], r["column"]) for r in rows} and all(r["means"] and r["type"] and r["source"] for r in rows),
+     "list tables has all columns, with meanings")
+t.ok("latency" in run("explain", "samples.weight").stdout and run("list", "tables", "nothing").returncode == 1, "explain of a column; a table that there is not")
 t.done()

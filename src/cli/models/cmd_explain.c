@@ -4,7 +4,10 @@
  * or an event: what it means, how it is made, which events that takes, when to look at it, where to
  * go next.
  */
+#include <string.h>
+
 #include "cli/model_choice.h"
+#include "cli/recordings/sql_tables.h"
 #include "report/models.h"
 
 /* The account, where there is one; what is wrong with it `models check` tells. */
@@ -54,6 +57,12 @@ int cmd_explain(struct cli *cli)
 		(void)err_set(&err, ERR_USAGE, "explain needs a name");
 		(void)err_hint(&err, "cyclade list nodes shows some");
 		return cli_fail(&err);
+	}
+	/* a column of an SQL table: no name of a model has such a dot in it that is one, too */
+	if (cli->args.n == 1 && strchr(cli->args.v[0], '.') && !strpbrk(cli->args.v[0], "*?[")) {
+		code = sql_tables_show(cli, cli->args.v[0]);
+		if (code >= 0)
+			return code;
 	}
 	if (cli_show(cli, &show, &explain_document, &err))
 		return cli_fail(&err);

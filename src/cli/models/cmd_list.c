@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/model_choice.h"
+#include "cli/recordings/sql_tables.h"
 #include "collect/event.h"
 #include "report/models.h"
 
@@ -161,6 +162,19 @@ static int no_such_list(const char *word)
 	return cli_fail(&err);
 }
 
+/* Those of SQL: of no machine. */
+static int list_tables(struct cli *cli, const char *pattern)
+{
+	struct err err = ERR_INIT;
+	int code = sql_tables_show(cli, pattern);
+
+	if (code >= 0)
+		return code;
+	(void)err_set(&err, ERR_NOT_FOUND, "no tables match '%.100s'", pattern);
+	(void)err_hint(&err, "cyclade list tables shows all");
+	return cli_fail_as(&err, EXIT_NO);
+}
+
 int cmd_list(struct cli *cli)
 {
 	const char *word = cli->args.n ? cli->args.v[0] : NULL;
@@ -178,5 +192,7 @@ int cmd_list(struct cli *cli)
 			return show_list(cli, of_model ? LIST_EVENTS : lists[i].kind,
 					 cli->args.n > 1 ? cli->args.v[1] : NULL);
 	}
+	if (word && !strcmp(word, "tables"))
+		return list_tables(cli, cli->args.n > 1 ? cli->args.v[1] : NULL);
 	return no_such_list(word);
 }

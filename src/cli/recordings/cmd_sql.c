@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/recording.h"
-#include "show/document.h"
-#include "store/sql.h"
+#include "cli/recordings/results.h"
+#include "cli/recordings/sql_tables.h"
 
 #define TIMEOUT	  ((uint64_t)600 * 1000000000)
 #define QUERY_MAX ((size_t)1 << 20)
@@ -19,7 +18,8 @@
 struct asked {
 	struct cli *cli;
 	const char *query; /* NULL: standard input */
-	struct recording *r;
+	struct results **r;
+	struct sql_kinds kinds;
 	struct raw_run *run;
 	size_t n_runs;
 	struct sql *db;
@@ -62,19 +62,30 @@ static int open_runs(struct asked *a, struct err *err)
 	struct cli *cli = a->cli;
 	size_t n = cli->args.n + 1;
 
-	a->r = calloc(n, sizeof(*a->r));
+	a->r = calloc(n, sizeof(struct results *));
 	a->run = calloc(n, sizeof(*a->run));
 	if (!a->r || !a->run)
 		return err_nomem(err);
 	do {
 		const char *path = cli_input(cli, err);
-		struct recording *r = &a->r[a->n_runs];
+		const struct recording *r;
 
-		if (!path || recording_open(r, cli, path, err))
+		if (!path || results_open(&a->r[a->n_runs], cli, path, err))
 			return -1;
+		r = results_recording(a->r[a->n_runs]);
 		a->run[a->n_runs++] = (struct raw_run){ path, r->rec, r->spaces };
 	} while (cli->args.n);
 	return 0;
+}
+
+static int get(void *ctx, size_t run, size_t result, const struct document **d, struct err *err)
+{
+	const struct asked *a = ctx;
+	struct document *made;
+	int ret = results_get(&made, a->r[run], a->kinds.id[result], NULL, err);
+
+	*d = made;
+	return ret;
 }
 
 static int open_database(struct asked *a, struct err *err)
@@ -84,12 +95,17 @@ static int open_database(struct asked *a, struct err *err)
 		.timeout_ns = o->timeout ? o->timeout : TIMEOUT,
 		.memory = o->memory,
 		.stop = is_interrupted,
+		.get = get,
+		.ctx = a,
 	};
 
 	if (open_runs(a, err))
 		return -1;
 	opts.run = a->run;
 	opts.n_runs = a->n_runs;
+	sql_kinds(&a->kinds);
+	opts.result = a->kinds.result;
+	opts.n_results = a->kinds.n;
 	return sql_open(&a->db, &opts, err);
 }
 
@@ -152,7 +168,7 @@ int cmd_sql(struct cli *cli)
 	}
 	sql_close(a.db);
 	for (size_t i = 0; a.r && i < a.n_runs; i++)
-		recording_close(&a.r[i]);
+		results_close(a.r[i]);
 	free(a.r);
 	free(a.run);
 	return code;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sql_tables - the results that SQL has as tables, and the list of all tables and columns.
+ */
+#ifndef CYCLADE_CLI_SQL_TABLES_H
+#define CYCLADE_CLI_SQL_TABLES_H
+
+#include "cli/recordings/result.h"
+#include "store/sql.h"
+
+/* Those of result_kinds that need no function; ids by place. */
+struct sql_kinds {
+	struct sql_result result[RESULT_COUNT];
+	enum result_id id[RESULT_COUNT];
+	size_t n;
+};
+void sql_kinds(struct sql_kinds *out);
+
+/* Shows the tables and columns that a pattern means (NULL: all). Returns the exit code; -1: there
+ * is none, and nothing was said. */
+int sql_tables_show(struct cli *cli, const char *pattern);
+
+#endif
