@@ -186,6 +186,12 @@ else:
     t.skip("dot: Graphviz reads it", "no dot")
 
 
+LONG = [b"a_namespace_of_many_things::box<%s>::push_back_the_value(int const&)" % x for x in (b"alpha", b"gamma")]
+alike = make("alike.data", [b"main", *LONG], [[((1 + i % 2, 9), (0, 5), RET, 0), ((2 - i % 2, 9), (0, 5), RET, 0)] for i in range(80)])
+boxes = re.findall(r'^\tn\d+ \[.*?label="([^"\\]*)', run("calls", alike, "--format", "dot").stdout, re.M)
+t.ok(len(boxes) >= 3 and len(set(boxes)) == len(boxes), "dot: names that are cut differ", boxes)
+
+
 def texts(svg):
     return ["".join(x.itertext()).replace("\xa0", " ") for x in ET.fromstring(svg).iter(SVG + "text")]
 

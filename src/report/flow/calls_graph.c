@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
+#include "base/text_short.h"
 #include "report/calls_view.h"
 #include "report/page.h"
 #include "show/graph.h"
@@ -29,6 +31,7 @@ struct drawing {
 	struct graph *g;
 	uint32_t *node; /* by function; GRAPH_NONE */
 	bool *drawn;	/* by edge */
+	struct text_names names;
 	struct err *err;
 };
 
@@ -139,6 +142,41 @@ static void put_called(struct buf *b, const struct calls_view *v, const struct c
 		buf_printf(b, "not seen called");
 }
 
+static void put_safe_name(struct buf *b, const struct calls_view *v, uint32_t f)
+{
+	struct buf name = BUF_INIT;
+
+	calls_put_name(&name, v, f);
+	text_put_safe(b, buf_str(&name), false);
+	b->failed |= name.failed;
+	buf_free(&name);
+}
+
+/* Names of all functions that are drawn: two of them never look alike. */
+static void settle_names(struct drawing *d)
+{
+	const struct calls *c = d->v->c;
+	struct buf name = BUF_INIT;
+
+	for (size_t i = 0; i < 2 * c->n_edges; i++) {
+		const struct call_edge *e = &c->edge[i / 2];
+
+		if (!d->drawn[i / 2])
+			continue;
+		buf_reset(&name);
+		put_safe_name(&name, d->v, i % 2 ? e->callee : e->caller);
+		text_names_add(&d->names, buf_str(&name), 0);
+	}
+	if (d->v->function != CALLS_ALL) { /* may have no edge */
+		buf_reset(&name);
+		put_safe_name(&name, d->v, d->v->function);
+		text_names_add(&d->names, buf_str(&name), 0);
+	}
+	text_names_settle(&d->names, NAME_COLUMNS, false);
+	d->names.failed |= name.failed;
+	buf_free(&name);
+}
+
 static int put_node(struct drawing *d, uint32_t f)
 {
 	const struct calls_view *v = d->v;
@@ -152,8 +190,8 @@ static int put_node(struct drawing *d, uint32_t f)
 
 	if (d->node[f] != GRAPH_NONE)
 		return 0;
-	calls_put_name(&tip, v, f);
-	graph_put_short(&line[k++], buf_str(&tip), NAME_COLUMNS);
+	put_safe_name(&tip, v, f);
+	buf_puts(&line[k++], text_names_get(&d->names, buf_str(&tip), 0));
 	buf_reset(&tip);
 	put_called(&line[k++], v, x);
 	if (v->c->scaled && x->called.v > 0)
@@ -255,6 +293,7 @@ struct graph *calls_graph(const void *view, struct err *err)
 	}
 	memset(d.node, 0xff, (v->c->n + 1) * sizeof(*d.node));
 	choose(&d);
+	settle_names(&d);
 	if (v->function != CALLS_ALL && put_node(&d, v->function))
 		goto out;
 	for (size_t i = 0; i < v->c->n_edges; i++) {
@@ -268,6 +307,8 @@ struct graph *calls_graph(const void *view, struct err *err)
 out:
 	free(d.node);
 	free(d.drawn);
+	rc |= d.names.failed ? err_nomem(err) : 0;
+	text_names_free(&d.names, &title);
 	buf_free(&title);
 	if (rc) {
 		graph_free(d.g);
