@@ -73,7 +73,7 @@ struct options {
 	bool no_cache, append;
 	/* show */
 	bool errors;
-	const char *penalties, *unit;
+	const char *penalties, *unit, *normalize;
 	struct text_list expand;
 	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
 	const char *html;

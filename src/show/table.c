@@ -231,6 +231,7 @@ void cell_put(struct buf *b, const struct table_cell *x)
 			   x->e.v);
 		break;
 	case T_SHARE:
+		buf_puts(b, x->sign && x->e.v >= 0 ? "+" : "");
 		put_share(b, x->e.v);
 		break;
 	case T_SECONDS:

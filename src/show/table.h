@@ -70,6 +70,7 @@ struct table_cell {
 	const char *says;    /* what people see where there is no value; NULL: "-" */
 	char mark;	     /* people see it behind the error; 0: none */
 	unsigned indent;     /* levels that people see a text indented by */
+	bool sign;	     /* a change: people see a + before what is not below 0 */
 	bool dim;	     /* of less weight than what stands in other rows */
 	struct buf *scratch; /* empty; where get() may put the text together */
 };

@@ -53,6 +53,7 @@ READS = {
     "blocks": "blocks --no-cache -i branches",
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",
+    "diff": "diff --no-cache plain chains",
     "registers": "registers --no-cache -i registers",
     "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
     "pprof": "export --no-cache --pprof -o O -i unwound",

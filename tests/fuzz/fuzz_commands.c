@@ -44,6 +44,7 @@ static const char *const rows[] = {
 	"blocks -i @ f",
 	"calls -i @",
 	"calls -i @ f",
+	"diff --fail-if cycles>5% @ @",
 	"registers -i @",
 	"registers --all-registers --limit 3 -i @",
 	"info -v -i @",

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade diff BASE NEW... - see doc/cyclade-diff.1.md.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "cli/recordings/results.h"
+#include "report/diff.h"
+
+struct comparing {
+	struct cli *cli;
+	VEC(struct diff_side) side;
+	VEC(struct results *) results;
+	struct diff *diff;
+	struct show show;
+	bool exceeded;
+};
+
+static int open_run(struct comparing *c, struct diff_run *run, const char *path, struct err *err)
+{
+	const struct document **doc = arena_alloc(&c->cli->arena, sizeof(*doc));
+	struct results *all;
+	struct document *d;
+
+	if (!doc)
+		return err_nomem(err);
+	if (results_open(&all, c->cli, path, err))
+		return -1;
+	if (vec_push(&c->results, all)) {
+		results_close(all);
+		return err_nomem(err);
+	}
+	if (results_get(&d, all, RESULT_FUNCTIONS, NULL, err))
+		return -1;
+	doc[0] = d;
+	*run = (struct diff_run){ path, doc, 1 };
+	return 0;
+}
+
+static void close_runs(struct comparing *c)
+{
+	vec_each (&c->results, struct results **, all)
+		results_close(*all);
+	vec_free(&c->results);
+}
+
+/* The recordings that an operand names: one file, or several between commas. */
+static int open_side(struct comparing *c, const char *operand, struct err *err)
+{
+	struct arena *a = &c->cli->arena;
+	struct diff_side s = { .name = operand };
+	struct diff_run *run;
+	size_t n = 1;
+
+	if (access(operand, F_OK))
+		for (const char *p = operand; (p = strchr(p, ',')); p++)
+			n++;
+	run = arena_alloc(a, n * sizeof(*run));
+	if (!run)
+		return err_nomem(err);
+	s.run = run;
+	for (const char *p = operand; s.n < n; s.n++) {
+		size_t len = n > 1 ? strcspn(p, ",") : strlen(p);
+		char *path = arena_strndup(a, p, len);
+
+		if (!path)
+			return err_nomem(err);
+		if (!len)
+			return err_set(err, ERR_USAGE, "'%.120s': a file is missing between commas",
+				       operand);
+		if (open_run(c, &run[s.n], path, err))
+			return -1;
+		p += len + 1;
+	}
+	return vec_push(&c->side, s) ? err_nomem(err) : 0;
+}
+
+static int compare(struct comparing *c, struct err *err)
+{
+	const struct options *o = &c->cli->opt;
+	const struct diff_opts opts = { .per = o->normalize, .limit = (size_t)o->limit };
+
+	for (size_t i = 0; i < c->cli->args.n; i++)
+		if (open_side(c, c->cli->args.v[i], err))
+			return -1;
+	if (diff_build(&c->diff, c->side.v, c->side.n, &opts, err))
+		return -1;
+	for (size_t i = 0; i < o->fail_if.n; i++)
+		if (diff_gate(&c->exceeded, c->diff, o->fail_if.v[i], err))
+			return -1;
+	return 0;
+}
+
+/* Limits that cannot be read are refused before anything is opened. */
+static int check(struct comparing *c, struct err *err)
+{
+	const struct options *o = &c->cli->opt;
+
+	if (cli_show(c->cli, &c->show, &diff_document, err))
+		return -1;
+	if (c->cli->args.n < 2) {
+		(void)err_set(err, ERR_USAGE,
+			      "diff compares recordings: a base, and one or more others");
+		return err_hint(
+			err,
+			"cyclade diff base.data new.data; repeats of a run: A1,A2,A3 B1,B2,B3");
+	}
+	for (size_t i = 0; i < o->fail_if.n; i++)
+		if (diff_gate(NULL, NULL, o->fail_if.v[i], err))
+			return -1;
+	return 0;
+}
+
+int cmd_diff(struct cli *cli)
+{
+	struct comparing c = { .cli = cli };
+	struct document d;
+	struct err err = ERR_INIT;
+	int code;
+
+	cli->opt.sort = "event,dso,function"; /* what the functions' rows are joined by */
+	document_open(&d, &diff_document, NULL);
+	if (check(&c, &err) || compare(&c, &err)) {
+		cli_progress_end(cli);
+		code = cli_fail(&err);
+	} else {
+		cli_progress_end(cli);
+		diff_put(&d, c.diff);
+		code = cli_document(cli, &d, &c.show);
+		if (code == EXIT_OK && c.exceeded)
+			code = EXIT_NO;
+	}
+	document_close(&d);
+	diff_free(c.diff);
+	close_runs(&c);
+	vec_free(&c.side);
+	return code;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of diff share: joined items, and the three steps of a diff - join, judge, put.
+ */
+#ifndef CYCLADE_REPORT_DIFF_INT_H
+#define CYCLADE_REPORT_DIFF_INT_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "perfdata/perfdata.h"
+#include "report/diff.h"
+
+enum diff_table { DIFF_TOTALS, DIFF_TREE, DIFF_ROWS, DIFF_TABLES };
+
+enum diff_verdict {
+	DIFF_NOISE,
+	DIFF_MOVED,
+	DIFF_NEW,
+	DIFF_GONE,
+	DIFF_NOT_COMPARABLE, /* item.why says why */
+	DIFF_SAME,	     /* every figure is the same: only totals and the tree have such rows */
+};
+
+/* A value of one recording. */
+struct diff_amount {
+	double v;	/* 0: it has none */
+	double var;	/* its variance by sampling; NAN: not known */
+	double samples; /* that it is worth: a count with Poisson's error; 0: not a count */
+};
+
+struct diff_item {
+	const char *key[3]; /* totals: name; tree: where, node; rows: event, dso, function */
+	const char *unit;
+	bool seconds; /* of the unit */
+	bool ratio;   /* is no amount of which parts may be added up */
+	unsigned depth;
+	size_t side;		 /* the new one, from 1 */
+	struct diff_amount *run; /* the base's recordings, then the new side's */
+	/* judged: */
+	struct estimate base, new, change;
+	double difference, chance;
+	double base_samples, new_samples;
+	enum diff_verdict verdict;
+	const char *why, *was;
+};
+
+struct diff_side_sum { /* what people and programs read of a side */
+	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu;
+	uint64_t recordings;
+	struct estimate seconds;
+};
+
+struct diff_limit {
+	const char *expr, *side, *what;
+	bool exceeded;
+	struct estimate change;
+};
+
+typedef VEC(struct diff_item) diff_items;
+
+struct diff {
+	struct arena a;
+	const struct diff_side *side;
+	size_t n_sides;
+	struct diff_opts opts;
+	diff_items table[DIFF_TABLES];
+	uint64_t same; /* functions all of whose figures are alike: they are no rows */
+	struct diff_side_sum *sum;
+	VEC(const char *) note;
+	VEC(struct diff_limit) limit;
+	struct pd_losses losses;
+	bool failed; /* no memory */
+};
+
+/* Fills the tables with the amounts of all recordings. */
+int diff_join(struct diff *x, struct err *err) MUST_USE;
+/* Sides as a whole, and notes of what cannot be compared. */
+int diff_sides(struct diff *x, struct err *err) MUST_USE;
+/* Error bars and verdicts; orders the rows. */
+void diff_judge(struct diff *x);
+
+/* A table of one of a recording's documents that has it; NULL: none does. */
+const struct table *diff_find(const struct diff_run *r, const char *table);
+/* SIZE_MAX: the table has no such column. */
+size_t diff_column(const struct table *t, const char *key);
+/* A number of any kind, NAN where there is none; and its error, half of 95 %. */
+struct estimate diff_number(const struct table *t, size_t column, const struct table_row *r);
+/* A text, copied; NULL: there is none, or (x->failed) no memory. */
+const char *diff_text(struct arena *a, const struct table *t, size_t column,
+		      const struct table_row *r);
+
+/* ---- chance: how likely a difference is where nothing changed -------------------------------- */
+
+/* Two counts, of which an equal value makes the first a share `p` of both. */
+double chance_counts(double a, double b, double p);
+/* Student's t, two-sided. */
+double chance_t(double t, double freedom);
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The join: tables of all recordings, read cell by cell, by the keys of their rows.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_int.h"
+
+/* ---- reading tables -------------------------------------------------------------------------- */
+
+const struct table *diff_find(const struct diff_run *r, const char *table)
+{
+	for (size_t i = 0; i < r->n_docs; i++)
+		for (size_t k = 0; k < r->doc[i]->table.n; k++)
+			if (!strcmp(r->doc[i]->table.v[k].form->name, table))
+				return &r->doc[i]->table.v[k];
+	return NULL;
+}
+
+size_t diff_column(const struct table *t, const char *key)
+{
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(c[i].key, key) && table_has(t, i, C_PEOPLE))
+			return i;
+	return SIZE_MAX;
+}
+
+struct estimate diff_number(const struct table *t, size_t column, const struct table_row *r)
+{
+	struct estimate e = ESTIMATE_NONE(NULL);
+	struct buf scratch = BUF_INIT;
+	struct table_cell x;
+	size_t n;
+
+	if (column == SIZE_MAX)
+		return e;
+	table_cell(&x, t, &table_columns(t, &n)[column], r, &scratch);
+	switch (x.kind) {
+	case T_AMOUNT:
+	case T_REAL:
+	case T_SHARE:
+	case T_SECONDS:
+		e = x.e;
+		break;
+	case T_SIGNED:
+		e.v = (double)x.i;
+		break;
+	default:
+		e.v = x.kind == T_TEXT || x.kind == T_LIST ? NAN : (double)x.n;
+	}
+	if (!cell_has(&x))
+		e.v = NAN;
+	buf_free(&scratch);
+	return e;
+}
+
+const char *diff_text(struct arena *a, const struct table *t, size_t column,
+		      const struct table_row *r)
+{
+	struct buf scratch = BUF_INIT;
+	struct table_cell x;
+	char *text = NULL;
+	size_t n;
+
+	if (column == SIZE_MAX)
+		return NULL;
+	table_cell(&x, t, &table_columns(t, &n)[column], r, &scratch);
+	if (cell_has(&x) && x.kind == T_TEXT && x.text)
+		text = arena_strdup(a, x.text);
+	else if (x.kind == T_LIST)
+		for (size_t i = 0; i < x.n_list; i++)
+			text = i ? arena_printf(a, "%s %s", text ? text : "", x.list[i])
+				 : arena_strdup(a, x.list[i]);
+	buf_free(&scratch);
+	return text;
+}
+
+/* ---- items by their keys --------------------------------------------------------------------- */
+
+struct joining {
+	struct diff *x;
+	diff_items *items;
+	struct strtab keys; /* id k: item k - 1 of those that began at `first` */
+	size_t first, side, n_runs;
+};
+
+/* The item of these keys (strings of the arena), new with no amounts; NULL: no memory. */
+static struct diff_item *item_at(struct joining *j, const char *const key[3])
+{
+	struct diff_item it = { .side = j->side };
+	struct buf b = BUF_INIT;
+	size_t known = j->keys.n ? j->keys.n : 1;
+	uint32_t id;
+
+	for (int k = 0; k < 3; k++) {
+		it.key[k] = key[k];
+		buf_printf(&b, "%zu:%s", key[k] ? strlen(key[k]) + 1 : 0, key[k] ? key[k] : "");
+	}
+	id = b.failed ? STR_NONE : strtab_adds(&j->keys, buf_str(&b));
+	buf_free(&b);
+	if (id == STR_NONE)
+		return NULL;
+	if (id < known)
+		return &j->items->v[j->first + id - 1];
+	it.run = arena_alloc(&j->x->a, j->n_runs * sizeof(*it.run));
+	if (!it.run || vec_push(j->items, it))
+		return NULL;
+	return vec_last(j->items);
+}
+
+/* ---- what values are divided by -------------------------------------------------------------- */
+
+struct total { /* of an event of a recording */
+	double period, samples;
+};
+
+static struct total total_of(const struct diff_run *r, const char *event)
+{
+	const struct table *t = diff_find(r, "events");
+	struct total sum = { 0, 0 };
+	struct table_row row = { 0 };
+	struct arena a = ARENA_INIT;
+
+	while (t && table_next(t, &row)) {
+		const char *name = diff_text(&a, t, diff_column(t, "event"), &row);
+
+		if (name && !strcmp(name, event)) {
+			sum.period += diff_number(t, diff_column(t, "period"), &row).v;
+			sum.samples += diff_number(t, diff_column(t, "samples"), &row).v;
+		}
+		arena_reset(&a);
+	}
+	arena_free(&a);
+	return sum;
+}
+
+static double seconds_of(const struct diff_run *r)
+{
+	const struct table *t = diff_find(r, "recording");
+	struct table_row row = { 0 };
+
+	return t && table_next(t, &row) ? diff_number(t, diff_column(t, "seconds"), &row).v : NAN;
+}
+
+static bool is_clock(const char *event)
+{
+	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
+}
+
+/* The divisor of an event's values, with the samples that it rests on (0: exact). */
+static struct total divisor(const struct diff *x, const struct diff_run *r, const char *event)
+{
+	const char *per = x->opts.per;
+	struct total one = { is_clock(event) ? 1e9 : 1, 0 }, by;
+
+	if (!per || !strcmp(per, "run"))
+		return one;
+	if (!strcmp(per, "time"))
+		return (struct total){ one.period * seconds_of(r), 0 };
+	if (!strcmp(per, "samples")) {
+		one.period = total_of(r, event).period;
+		return one;
+	}
+	by = total_of(r, per);
+	if (is_clock(per))
+		by.period /= 1e9;
+	by.period *= one.period;
+	if (!strcmp(per, event))
+		by.samples = 0;
+	return by;
+}
+
+static struct diff_amount amount(double period, double samples, struct total by)
+{
+	struct diff_amount m = { .v = period / by.period, .samples = samples };
+
+	if (by.samples > 0 && samples > 0)
+		m.samples = 1 / (1 / samples + 1 / by.samples);
+	m.var = m.samples > 0 ? m.v * m.v / m.samples : 0;
+	if (!isfinite(m.v))
+		m = (struct diff_amount){ 0, NAN, 0 };
+	return m;
+}
+
+/* ---- totals ---------------------------------------------------------------------------------- */
+
+static bool has_event(const struct diff_side *s, const char *event)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (total_of(&s->run[i], event).samples > 0)
+			return true;
+	return false;
+}
+
+static int join_totals_of(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	const struct table *t = diff_find(r, "events");
+	struct table_row row = { 0 };
+
+	while (t && table_next(t, &row)) {
+		const char *key[3] = { diff_text(&j->x->a, t, diff_column(t, "event"), &row) };
+		double period = diff_number(t, diff_column(t, "period"), &row).v;
+		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
+		struct diff_item *it;
+
+		if (!key[0])
+			return -1;
+		if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
+			continue;
+		it = item_at(j, key);
+		if (!it)
+			return -1;
+		it->seconds = is_clock(key[0]);
+		it->unit = it->seconds ? "s" : it->key[0];
+		it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
+	}
+	return 0;
+}
+
+static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	static const char *const key[3] = { "elapsed" };
+	double s = seconds_of(r);
+	struct diff_item *it = isnan(s) ? NULL : item_at(j, key);
+
+	if (isnan(s))
+		return 0;
+	if (!it)
+		return -1;
+	it->seconds = true;
+	it->ratio = true;
+	it->unit = "s";
+	it->run[slot] = (struct diff_amount){ s, NAN, 0 };
+	return 0;
+}
+
+static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	static const char *const key[3] = { "IPC" };
+	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
+	struct diff_item *it;
+
+	if (!(c.samples > 0) || !(i.samples > 0))
+		return 0;
+	it = item_at(j, key);
+	if (!it)
+		return -1;
+	it->ratio = true;
+	it->unit = "";
+	it->run[slot] = amount(i.period, 1 / (1 / c.samples + 1 / i.samples),
+			       (struct total){ c.period, 0 });
+	return 0;
+}
+
+static int join_totals(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	return join_elapsed(j, r, slot) || join_totals_of(j, r, slot) || join_ipc(j, r, slot) ? -1
+											      : 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* The samples that a share is worth: of its error, which knows of uneven periods. */
+static double worth(struct estimate share, double samples)
+{
+	double n;
+
+	if (!(share.half > 0) || !(share.v < 1))
+		return samples;
+	n = share.v * share.v * (1 - share.v) * Z95 * Z95 / (share.half * share.half);
+	return n < samples ? n : samples;
+}
+
+static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	const struct table *t = diff_find(r, "rows");
+	struct table_row row = { 0 };
+	size_t event = t ? diff_column(t, "event") : 0, dso = t ? diff_column(t, "dso") : 0;
+	size_t function = t ? diff_column(t, "function") : 0;
+
+	while (t && table_next(t, &row)) {
+		const char *key[3] = { diff_text(&j->x->a, t, event, &row),
+				       diff_text(&j->x->a, t, dso, &row),
+				       diff_text(&j->x->a, t, function, &row) };
+		double period = diff_number(t, diff_column(t, "period"), &row).v;
+		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
+		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
+		struct diff_item *it;
+
+		if (!key[0])
+			return -1;
+		if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
+			continue;
+		it = item_at(j, key);
+		if (!it)
+			return -1;
+		it->seconds = is_clock(key[0]);
+		it->unit = it->seconds ? "s" : it->key[0];
+		it->run[slot] = amount(period, worth(share, samples), divisor(j->x, r, key[0]));
+	}
+	return 0;
+}
+
+/* ---- the tree that run saved ----------------------------------------------------------------- */
+
+/* "backend.memory" of the names above it, outermost first. */
+static const char *path_of(struct arena *a, const char *const *name, unsigned depth)
+{
+	const char *path = name[0];
+
+	if (strchr(name[depth], '.'))
+		return name[depth];
+	for (unsigned i = 1; path && i <= depth; i++)
+		path = arena_printf(a, "%s.%s", path, name[i]);
+	return path;
+}
+
+enum { DEEPEST = 16 };
+
+static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
+{
+	const struct table *t = diff_find(r, "tree");
+	struct table_row row = { 0 };
+	const char *above[DEEPEST] = { 0 };
+	double id[DEEPEST] = { 0 };
+	unsigned depth = 0;
+
+	while (t && table_next(t, &row)) {
+		const char *name = diff_text(&j->x->a, t, diff_column(t, "node"), &row);
+		const char *key[3] = { diff_text(&j->x->a, t, diff_column(t, "where"), &row) };
+		const char *unit = diff_text(&j->x->a, t, diff_column(t, "unit"), &row);
+		double parent = diff_number(t, diff_column(t, "parent"), &row).v;
+		struct estimate e = diff_number(t, diff_column(t, "value"), &row);
+		double whole = diff_number(t, diff_column(t, "slots"), &row).v;
+		bool slots = (!unit || !strcmp(unit, "slots")) && whole > 0;
+		struct diff_item *it;
+
+		if (!name)
+			return -1;
+		while (depth && id[depth - 1] != parent)
+			depth--;
+		if (!(parent > 0))
+			depth = 0;
+		if (depth >= DEEPEST || diff_number(t, diff_column(t, "sum"), &row).v > 0)
+			continue;
+		above[depth] = name;
+		id[depth] = diff_number(t, diff_column(t, "id"), &row).v;
+		key[1] = path_of(&j->x->a, above, depth++);
+		it = key[1] ? item_at(j, key) : NULL;
+		if (!it)
+			return -1;
+		it->depth = depth - 1;
+		it->unit = slots ? "slots" : unit && *unit ? unit : "slots";
+		it->ratio = !slots;
+		if (isnan(e.v)) {
+			it->why = "it has no value in one of the recordings";
+			continue;
+		}
+		if (!slots)
+			whole = 1;
+		it->run[slot] =
+			(struct diff_amount){ e.v * whole,
+					      e.half * e.half * whole * whole / (Z95 * Z95), 0 };
+	}
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+typedef int join_fn(struct joining *j, const struct diff_run *r, size_t slot);
+
+static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
+{
+	const struct diff_side *base = &x->side[0], *new = &x->side[side];
+	struct joining j = { .x = x,
+			     .items = &x->table[table],
+			     .keys = STRTAB_INIT,
+			     .first = x->table[table].n,
+			     .side = side,
+			     .n_runs = base->n + new->n };
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < base->n; i++)
+		ret = fn(&j, &base->run[i], i);
+	for (size_t i = 0; !ret && i < new->n; i++)
+		ret = fn(&j, &new->run[i], base->n + i);
+	strtab_free(&j.keys);
+	return ret;
+}
+
+static int check_per(const struct diff *x, struct err *err)
+{
+	const char *per = x->opts.per;
+
+	if (!per || !strcmp(per, "run") || !strcmp(per, "samples"))
+		return 0;
+	for (size_t s = 0; s < x->n_sides; s++)
+		for (size_t i = 0; i < x->side[s].n; i++) {
+			const struct diff_run *r = &x->side[s].run[i];
+			bool time = !strcmp(per, "time");
+
+			if (time ? seconds_of(r) > 0 : total_of(r, per).period > 0)
+				continue;
+			return err_set(err, ERR_NOT_FOUND,
+				       time ? "%s: values per second need samples with times"
+					    : "%s: no event '%.60s' to divide by",
+				       r->input, per);
+		}
+	return 0;
+}
+
+int diff_join(struct diff *x, struct err *err)
+{
+	int ret = check_per(x, err);
+
+	for (size_t s = 1; !ret && s < x->n_sides; s++)
+		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
+		    join(x, s, DIFF_ROWS, join_rows))
+			ret = err_nomem(err);
+	return ret;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error bars and verdicts. Each item is tested alone; Holm's step-down procedure over all items of
+ * the diff then keeps the chance of any false report below DIFF_LEVEL_PER_MILLE.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_int.h"
+
+struct sample { /* the recordings of a side */
+	double mean, spread,
+		var; /* variance of one by their spread (NAN: there is one), by sampling */
+	double samples, worth; /* all of them, and of each sample */
+	size_t n;
+};
+
+static struct sample gather(const struct diff_amount *run, size_t n)
+{
+	struct sample s = { .spread = NAN, .n = n };
+	double squares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		s.mean += run[i].v / (double)n;
+		s.var += run[i].var / (double)n;
+		s.samples += run[i].samples;
+	}
+	for (size_t i = 0; i < n; i++)
+		squares += (run[i].v - s.mean) * (run[i].v - s.mean);
+	if (n > 1)
+		s.spread = squares / (double)(n - 1);
+	if (s.samples > 0)
+		s.worth = s.mean * (double)n / s.samples;
+	return s;
+}
+
+/* The variance of one recording: the spread's, or what sampling has, whichever is more; of a side
+ * with one recording the spread is as large in relation as the other side's. */
+static double variance(const struct sample *s, const struct sample *other)
+{
+	double spread = s->spread, var = s->var;
+
+	if (isnan(spread) && !isnan(other->spread) && other->mean != 0)
+		spread = other->spread * (s->mean / other->mean) * (s->mean / other->mean);
+	if (s->mean == 0 && isnan(var))
+		var = other->worth * other->worth;
+	return isnan(spread) ? var : isnan(var) || spread > var ? spread : var;
+}
+
+/* Welch and Satterthwaite's degrees of freedom. A side without repeats has those of the other. */
+static double freedom(const struct sample *a, double va, const struct sample *b, double vb)
+{
+	double ta = va / (double)a->n, tb = vb / (double)b->n, sum = 0;
+
+	if (a->n == 1 || b->n == 1)
+		return (double)((a->n > b->n ? a->n : b->n) - 1);
+	sum = ta * ta / (double)(a->n - 1) + tb * tb / (double)(b->n - 1);
+	return sum > 0 ? (ta + tb) * (ta + tb) / sum : (double)(a->n + b->n - 2);
+}
+
+static const char *why_not(const struct diff_item *it, const struct sample *a,
+			   const struct sample *b)
+{
+	if (it->why)
+		return it->why;
+	return a->n == 1 && b->n == 1
+		       ? "one recording a side has no error bar for it; record several"
+		       : "its error is not known";
+}
+
+/* The chance of a difference like this one; fills the error bars. NAN: nothing can be told. */
+static double test(struct diff_item *it, struct sample a, struct sample b)
+{
+	bool repeats = a.n > 1 || b.n > 1;
+	double va, vb, se, df = INFINITY, quantile = Z95;
+
+	/* a side without any sample: each would have been worth as much as the other's */
+	if (a.samples == 0 && b.samples > 0)
+		a.worth = b.worth, a.var = b.worth * b.worth;
+	if (b.samples == 0 && a.samples > 0)
+		b.worth = a.worth, b.var = a.worth * a.worth;
+	va = variance(&a, &b);
+	vb = variance(&b, &a);
+	if (repeats) {
+		df = freedom(&a, va, &b, vb);
+		quantile = t95(df < 1 ? 1 : (size_t)df);
+	}
+	it->base.half = quantile * sqrt(va / (double)a.n);
+	it->new.half = quantile *sqrt(vb / (double)b.n);
+	se = sqrt(va / (double)a.n + vb / (double)b.n);
+	if (a.mean > 0) {
+		double ratio = b.mean / a.mean, ra = it->base.half / a.mean;
+		double rb = b.mean > 0 ? it->new.half / b.mean : 0;
+
+		it->change.v = ratio - 1;
+		it->change.half =
+			b.mean > 0 ? ratio * sqrt(ra * ra + rb * rb) : it->new.half / a.mean;
+	}
+	if (isnan(se))
+		return NAN;
+	if (!repeats && a.worth > 0 && b.worth > 0)
+		return chance_counts(a.samples, b.samples, b.worth / (a.worth + b.worth));
+	if (se == 0)
+		return it->difference != 0 ? 0 : 1;
+	return repeats ? chance_t(it->difference / se, df < 1 ? 1 : df)
+		       : erfc(fabs(it->difference) / se / sqrt(2));
+}
+
+static bool all_same(const struct diff_item *it, size_t n_base, size_t n_new)
+{
+	if (n_base != n_new)
+		return false;
+	for (size_t i = 0; i < n_base; i++)
+		if (it->run[i].v != it->run[n_base + i].v) /* the same figures, not near ones */
+			return false;
+	return true;
+}
+
+static void judge(struct diff *x, struct diff_item *it)
+{
+	size_t n_base = x->side[0].n, n_new = x->side[it->side].n;
+	struct sample a = gather(it->run, n_base), b = gather(it->run + n_base, n_new);
+
+	it->base = (struct estimate){ a.mean, NAN, NULL };
+	it->new = (struct estimate){ b.mean, NAN, NULL };
+	it->change = ESTIMATE_NONE("the base has none");
+	it->difference = b.mean - a.mean;
+	it->base_samples = a.samples;
+	it->new_samples = b.samples;
+	it->chance = test(it, a, b);
+	it->base.why = it->new.why = it->change.why =
+		isnan(it->chance) ? why_not(it, &a, &b) : NULL;
+	if (isnan(it->change.v))
+		it->change.why = "the base has none";
+	if (all_same(it, n_base, n_new)) {
+		it->verdict = DIFF_SAME;
+		it->chance = NAN; /* not a comparison */
+	} else if (isnan(it->chance)) {
+		it->verdict = DIFF_NOT_COMPARABLE;
+		it->why = why_not(it, &a, &b);
+	}
+}
+
+static int by_chance(const void *a, const void *b)
+{
+	const struct diff_item *const *p = a, *const *q = b;
+
+	return ((*p)->chance > (*q)->chance) - ((*p)->chance < (*q)->chance);
+}
+
+static enum diff_verdict verdict_of(const struct diff_item *it)
+{
+	return it->base.v == 0 ? DIFF_NEW : it->new.v == 0 ? DIFF_GONE : DIFF_MOVED;
+}
+
+/* Holm: the k-th smallest chance of n must be below level / (n - k). */
+static void correct(struct diff_item **all, size_t n)
+{
+	if (n)
+		qsort(all, n, sizeof(struct diff_item *), by_chance);
+	for (size_t k = 0; k < n; k++) {
+		if (!(all[k]->chance < DIFF_LEVEL_PER_MILLE / 1000.0 / (double)(n - k)))
+			break;
+		all[k]->verdict = verdict_of(all[k]);
+	}
+}
+
+static bool reported(const struct diff_item *it)
+{
+	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
+}
+
+/* Side by side; of each those that are reported, the largest difference first. */
+static int by_weight(const void *a, const void *b)
+{
+	const struct diff_item *p = a, *q = b;
+	double pw = reported(p) ? fabs(p->difference) : p->base.v + p->new.v;
+	double qw = reported(q) ? fabs(q->difference) : q->base.v + q->new.v;
+
+	if (p->side != q->side)
+		return (p->side > q->side) - (p->side < q->side);
+	if (reported(p) != reported(q))
+		return reported(q) - reported(p);
+	if (pw != qw)
+		return (pw < qw) - (pw > qw);
+	for (int k = 0; k < 3; k++) {
+		int c = strcmp(p->key[k] ? p->key[k] : "", q->key[k] ? q->key[k] : "");
+
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+void diff_judge(struct diff *x)
+{
+	size_t n = 0, kept = 0, all_n = 0;
+	diff_items *rows = &x->table[DIFF_ROWS];
+	struct diff_item **all;
+
+	for (int t = 0; t < DIFF_TABLES; t++)
+		for (size_t i = 0; i < x->table[t].n; i++, all_n++)
+			judge(x, &x->table[t].v[i]);
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].verdict != DIFF_SAME)
+			rows->v[kept++] = rows->v[i];
+		else
+			x->same++;
+	}
+	rows->n = kept;
+	all = arena_alloc(&x->a, (all_n + 1) * sizeof(struct diff_item *));
+	for (int t = 0; all && t < DIFF_TABLES; t++)
+		for (size_t i = 0; i < x->table[t].n; i++)
+			if (!isnan(x->table[t].v[i].chance))
+				all[n++] = &x->table[t].v[i];
+	x->failed |= !all;
+	if (all)
+		correct(all, n);
+	vec_sort(rows, by_weight);
+}

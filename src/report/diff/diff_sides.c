@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sides of a diff as a whole: what was recorded, where, how long; and what cannot be compared.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "report/diff/diff_int.h"
+#include "report/recorded.h"
+
+static int note(struct diff *x, const char *text)
+{
+	return text ? vec_push(&x->note, text) : -1;
+}
+
+/* A text of the table "recording" that all recordings of a side share; else "several". */
+static const char *shared(struct diff *x, const struct diff_side *s, const char *key)
+{
+	const char *all = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct table *t = diff_find(&s->run[i], "recording");
+		struct table_row row = { 0 };
+		const char *one = t && table_next(t, &row)
+					  ? diff_text(&x->a, t, diff_column(t, key), &row)
+					  : NULL;
+
+		if (i && strcmp(one ? one : "", all ? all : ""))
+			return "several";
+		all = one;
+	}
+	return all;
+}
+
+static struct estimate seconds(const struct diff_side *s)
+{
+	double sum = 0, squares = 0, n = (double)s->n;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < s->n; i++) {
+			const struct table *t = diff_find(&s->run[i], "recording");
+			struct table_row row = { 0 };
+			double v = t && table_next(t, &row)
+					   ? diff_number(t, diff_column(t, "seconds"), &row).v
+					   : NAN;
+
+			if (pass)
+				squares += (v - sum / n) * (v - sum / n);
+			else
+				sum += v;
+		}
+	if (s->n < 2)
+		return (struct estimate){ sum, NAN, "one recording" };
+	return (struct estimate){ sum / n, t95(s->n - 1) * sqrt(squares / (n - 1) / n), NULL };
+}
+
+static int fill(struct diff *x, size_t k)
+{
+	const struct diff_side *s = &x->side[k];
+	struct diff_side_sum *sum = &x->sum[k];
+	const char *inputs = s->run[0].input;
+
+	for (size_t i = 1; inputs && i < s->n; i++)
+		inputs = arena_printf(&x->a, "%s, %s", inputs, s->run[i].input);
+	*sum = (struct diff_side_sum){ .name = s->name,
+				       .inputs = inputs,
+				       .command = shared(x, s, "command"),
+				       .host = shared(x, s, "host"),
+				       .arch = shared(x, s, "arch"),
+				       .os_release = shared(x, s, "os_release"),
+				       .cpu = shared(x, s, "cpu"),
+				       .recordings = s->n,
+				       .seconds = seconds(s) };
+	return inputs ? 0 : -1;
+}
+
+static bool differ(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+/* Machines that differ: what is left to compare. */
+static int note_machines(struct diff *x, const struct diff_side_sum *a,
+			 const struct diff_side_sum *b)
+{
+	const struct {
+		const char *a, *b, *what;
+	} of[] = {
+		{ a->arch, b->arch, "architectures differ: code and events are others" },
+		{ a->cpu, b->cpu,
+		  "CPUs differ: cycles, the tree and events are not the same thing on both" },
+		{ a->host, b->host, "hosts differ: clock, memory and load may, too" },
+		{ a->os_release, b->os_release, "kernels differ: so may the kernel's functions" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (differ(of[i].a, of[i].b) &&
+		    note(x, arena_printf(&x->a, "%s (%s; %s)", of[i].what,
+					 of[i].a ? of[i].a : "not recorded",
+					 of[i].b ? of[i].b : "not recorded")))
+			return -1;
+	return 0;
+}
+
+static bool side_has(struct diff *x, const struct diff_side *s, const char *event)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct table *t = diff_find(&s->run[i], "events");
+		struct table_row row = { 0 };
+
+		while (t && table_next(t, &row)) {
+			const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
+
+			if (name && !strcmp(name, event))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Events of `s` that `other` has not. */
+static int note_events(struct diff *x, const struct diff_side *s, const struct diff_side *other)
+{
+	const struct table *t = diff_find(&s->run[0], "events");
+	struct table_row row = { 0 };
+
+	while (t && table_next(t, &row)) {
+		const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
+
+		if (!name || side_has(x, other, name))
+			continue;
+		if (note(x,
+			 arena_printf(&x->a, "%s: only %s has samples of it, so it is not compared",
+				      name, s->name)))
+			return -1;
+	}
+	return 0;
+}
+
+static void add_losses(struct diff *x, const struct diff_run *r)
+{
+	const struct table *t = diff_find(r, recorded_losses_form.name);
+	const struct pd_losses *l = t && t->form == &recorded_losses_form ? t->array : NULL;
+
+	if (!l)
+		return;
+	x->losses.lost_records += l->lost_records;
+	x->losses.lost += l->lost;
+	x->losses.lost_samples += l->lost_samples;
+	x->losses.read_lost += l->read_lost;
+	x->losses.throttles += l->throttles;
+	x->losses.unthrottles += l->unthrottles;
+	x->losses.aux_lost += l->aux_lost;
+	x->losses.unattributed += l->unattributed;
+}
+
+int diff_sides(struct diff *x, struct err *err)
+{
+	bool single = true;
+	int ret = 0;
+
+	x->sum = arena_alloc(&x->a, x->n_sides * sizeof(*x->sum));
+	for (size_t k = 0; x->sum && !ret && k < x->n_sides; k++) {
+		ret = fill(x, k);
+		single &= x->side[k].n == 1;
+		for (size_t i = 0; i < x->side[k].n; i++)
+			add_losses(x, &x->side[k].run[i]);
+	}
+	for (size_t k = 1; x->sum && !ret && k < x->n_sides; k++)
+		ret = note_machines(x, &x->sum[0], &x->sum[k]) ||
+		      note_events(x, &x->side[0], &x->side[k]) ||
+		      note_events(x, &x->side[k], &x->side[0]);
+	if (x->sum && !ret && single)
+		ret = note(x, "error bars are those of sampling: runs of a program vary by more. "
+			      "Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
+	return x->sum && !ret ? 0 : err_nomem(err);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A diff as a document: its sides, totals, the tree, and functions, those that changed first.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "report/diff/diff_int.h"
+#include "report/recorded.h"
+
+enum { LEAST_ROWS = 5 }; /* that people are shown, noise as well */
+
+static const char *const verdicts[] = { "noise", "moved", "new", "gone", "not comparable", "same" };
+
+static const struct diff_item *item_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(side)
+{
+	const struct diff *x = t->ctx;
+
+	(void)c;
+	out->text = x->side[item_of(r)->side].name;
+}
+
+/* base or new, by c->which; a side without a sample has no value for people, 0 for programs. */
+TABLE_GET(value)
+{
+	const struct estimate *e = (const void *)((const char *)r->p + c->which);
+
+	(void)t;
+	cell_estimate(out, *e);
+	if (item_of(r)->seconds)
+		out->kind = T_SECONDS;
+	else if (item_of(r)->ratio)
+		out->kind = T_REAL;
+}
+
+TABLE_CELL(change, cell_estimate(out, item_of(r)->change); out->sign = true)
+TABLE_CELL(verdict, out->text = verdicts[item_of(r)->verdict])
+TABLE_CELL(node, out->text = item_of(r)->key[1])
+
+/* For people: the last part of its path. */
+TABLE_GET(node_name)
+{
+	const char *dot = strrchr(item_of(r)->key[1], '.');
+
+	(void)t;
+	(void)c;
+	out->text = dot ? dot + 1 : item_of(r)->key[1];
+	out->indent = item_of(r)->depth;
+}
+
+TABLE_GET(samples)
+{
+	(void)t;
+	out->e = (struct estimate){ *(const double *)(const void *)((const char *)r->p + c->which),
+				    0, NULL };
+	out->none = out->e.v == 0 && item_of(r)->ratio;
+}
+
+#define OF(member) TABLE_FIELD(struct diff_item, member)
+#define AT(member) .which = offsetof(struct diff_item, member)
+/* clang-format off */
+#define SIDE \
+	COLUMN("side", "", T_TEXT, C_KEY | C_DATA, "the new side", .get = side)
+#define AMOUNT(key, head, means, member) \
+	COLUMN(key, head, T_AMOUNT, C_ERROR | C_WHY, means, .get = value, AT(member))
+#define SAMPLES(key, means, member) \
+	COLUMN(key, "samples", T_REAL, C_DATA, means, .get = samples, AT(member))
+#define VALUES \
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base, new and difference", OF(unit)), \
+	AMOUNT("base", "base", "of the base, a recording's mean", base), \
+	AMOUNT("new", "new", "of the new side", new), \
+	COLUMN("difference", "difference", T_AMOUNT, C_DATA, "new less base", OF(difference)), \
+	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "difference, as a part of base", \
+	       .get = change), \
+	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
+	       .get = verdict), \
+	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "it is not comparable", OF(why)), \
+	COLUMN("chance", "chance", T_REAL, C_DATA, "of such a difference where nothing changed", \
+	       OF(chance)), \
+	SAMPLES("base_samples", "that base is worth; 0: not of samples", base_samples), \
+	SAMPLES("new_samples", "that new is worth", new_samples)
+/* clang-format on */
+
+static const struct table_column total_columns[] = {
+	SIDE,
+	COLUMN("name", "total", T_TEXT, C_KEY, "an event, elapsed time, IPC", OF(key[0])),
+	VALUES,
+};
+static const struct table_column tree_columns[] = {
+	SIDE,
+	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", OF(key[0])),
+	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = node),
+	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = node_name),
+	VALUES,
+};
+static const struct table_column row_columns[] = {
+	SIDE,
+	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", OF(key[0])),
+	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", OF(key[1])),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(key[2])),
+	VALUES,
+};
+#undef OF
+#undef AT
+
+static const struct table_form table_forms[DIFF_TABLES] = {
+	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
+	{ "tree", NULL, 0, TABLE_COLUMNS(tree_columns) },
+	{ "rows", "where", TABLE_MAIN, TABLE_COLUMNS(row_columns), .rest = "function" },
+};
+
+/* ---- sides, limits, what is alike ------------------------------------------------------------ */
+
+#define OF(member) TABLE_FIELD(struct diff_side_sum, member)
+static const struct table_column side_columns[] = {
+	COLUMN("side", "side", T_TEXT, C_KEY, "base, or what it is compared with", OF(name)),
+	COLUMN("input", "input", T_TEXT, 0, "its recordings", OF(inputs)),
+	COLUMN("recordings", "recordings", T_COUNT, 0, "how many", OF(recordings)),
+	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR | C_WHY, "first to last sample, on average",
+	       OF(seconds)),
+	COLUMN("command", "command", T_TEXT, 0, "what was recorded", OF(command)),
+	COLUMN("host", "host", T_TEXT, 0, "the machine's name", OF(host)),
+	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", OF(arch)),
+	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", OF(os_release)),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", OF(cpu)),
+};
+#undef OF
+static const struct table_form sides_form = { "sides", NULL, TABLE_DATA,
+					      TABLE_COLUMNS(side_columns) };
+
+TABLE_CELL(signed_share, out->sign = true)
+
+#define OF(member) TABLE_FIELD(struct diff_limit, member)
+static const struct table_column limit_columns[] = {
+	COLUMN("limit", "limit", T_TEXT, C_KEY, "as --fail-if says", OF(expr)),
+	COLUMN("side", "side", T_TEXT, C_KEY | C_DATA, "the new side", OF(side)),
+	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "what it is of", OF(change),
+	       .get = signed_share),
+	COLUMN("exceeded", "exceeded", T_FLAG, 0, "by more than the error", OF(exceeded)),
+	COLUMN("result", "", T_TEXT, 0, "in words", OF(what)),
+};
+#undef OF
+static const struct table_form limits_form = { "limits", NULL, 0, TABLE_COLUMNS(limit_columns) };
+
+TABLE_CELL(per, const struct diff *x = r->p; out->text = x->opts.per ? x->opts.per : "run")
+TABLE_CELL(unchanged, out->n = ((const struct diff *)r->p)->same)
+TABLE_CELL(level, out->e.v = DIFF_LEVEL_PER_MILLE / 1000.0)
+
+static const struct table_column head_columns[] = {
+	COLUMN("normalized_by", "by", T_TEXT, 0, "run, time, samples or an event", .get = per),
+	COLUMN("same", "same", T_COUNT, 0, "functions all of whose figures are alike: no rows",
+	       .get = unchanged),
+	COLUMN("level", "level", T_REAL, 0, "of diffs without a change, those that report one",
+	       .get = level),
+};
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+static const struct table_form *const forms[] = { &head_form,
+						  &sides_form,
+						  &table_forms[DIFF_TOTALS],
+						  &table_forms[DIFF_TREE],
+						  &table_forms[DIFF_ROWS],
+						  &limits_form,
+						  &recorded_losses_form };
+const struct document_form diff_document = {
+	.name = "diff", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+};
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static bool reported(const struct diff_item *it)
+{
+	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
+}
+
+static void put_heads(struct document *d, const struct diff *x)
+{
+	char s[NUM_MAX];
+
+	for (size_t k = 0; k < x->n_sides; k++) {
+		const struct diff_side_sum *sum = &x->sum[k];
+
+		document_head(d, k ? "new" : "base", "%s%s%s%s%s%s", sum->inputs,
+			      isnan(sum->seconds.v) ? "" : "  ",
+			      isnan(sum->seconds.v) ? "" : num_seconds(s, sum->seconds.v),
+			      sum->command ? "  " : "", sum->command ? sum->command : "",
+			      sum->recordings > 1 ? "  (means)" : "");
+	}
+}
+
+/* "hash_probe, parse_row: -2.94 G of the -2.84 G cycles" */
+static void put_moved(struct document *d, const struct diff *x)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS], *totals = &x->table[DIFF_TOTALS];
+	struct buf names = BUF_INIT;
+	double sum = 0, whole = NAN;
+	size_t named = 0;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	if (!rows->n || !reported(&rows->v[0]))
+		return;
+	for (size_t i = 0; i < totals->n; i++)
+		if (totals->v[i].side == rows->v[0].side &&
+		    !strcmp(totals->v[i].key[0], rows->v[0].key[0]))
+			whole = totals->v[i].difference;
+	for (size_t i = 0; i < rows->n && named < 3 && reported(&rows->v[i]); i++) {
+		if (rows->v[i].side != rows->v[0].side ||
+		    strcmp(rows->v[i].key[0], rows->v[0].key[0]))
+			continue;
+		buf_printf(&names, "%s%s", named++ ? ", " : "",
+			   rows->v[i].key[2] ? rows->v[i].key[2] : "?");
+		sum += rows->v[i].difference;
+	}
+	document_fact(d, "what moved", false, "%s: %s%s of %s%s %s", buf_str(&names),
+		      sum < 0 ? "-" : "+", num_count(a, fabs(sum)), whole < 0 ? "-" : "+",
+		      num_count(b, fabs(whole)), rows->v[0].unit);
+	d->failed |= names.failed;
+	buf_free(&names);
+}
+
+static void put_counts(struct document *d, const struct diff *x)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n = 0;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	for (size_t i = 0; i < rows->n; i++)
+		n += rows->v[i].verdict == DIFF_NOISE;
+	if (n || x->same)
+		document_fact(d, "no change", false,
+			      "%s functions within their error bars, %s exactly the same",
+			      num_exact(a, n), num_exact(b, x->same));
+}
+
+static void put_next(struct document *d, const struct diff *x)
+{
+	const struct diff_item *it = x->table[DIFF_ROWS].v;
+	struct next_list l = { .v = d->next, .a = &d->a };
+
+	if (!x->table[DIFF_ROWS].n || !reported(it) || !it->key[2] || it->verdict == DIFF_GONE)
+		return;
+	l.input = x->side[it->side].run[0].input;
+	next_add(&l, "annotate", "", it->key[2], "its lines now");
+	d->n_next = l.n;
+}
+
+static size_t rows_for_people(const struct diff *x)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		n += reported(&rows->v[i]);
+	if (x->opts.limit)
+		return x->opts.limit;
+	return n > LEAST_ROWS ? n : LEAST_ROWS;
+}
+
+void diff_put(struct document *d, const struct diff *x)
+{
+	const struct table head = { .form = &head_form, .array = x, .n = 1 };
+	const struct table sides = {
+		.form = &sides_form, .array = x->sum, .stride = sizeof(*x->sum), .n = x->n_sides
+	};
+	const struct table limits = { .form = &limits_form,
+				      .array = x->limit.v,
+				      .stride = sizeof(*x->limit.v),
+				      .n = x->limit.n };
+	const struct table losses = { .form = &recorded_losses_form, .array = &x->losses, .n = 1 };
+
+	document_table(d, &head);
+	document_table(d, &sides);
+	put_heads(d, x);
+	for (int k = 0; k < DIFF_TABLES; k++) {
+		const struct table t = { .form = &table_forms[k],
+					 .ctx = x,
+					 .array = x->table[k].v,
+					 .stride = sizeof(struct diff_item),
+					 .n = x->table[k].n,
+					 .people = k == DIFF_ROWS ? rows_for_people(x) : 0 };
+
+		document_table(d, &t);
+	}
+	document_table(d, &limits);
+	put_moved(d, x);
+	put_counts(d, x);
+	put_next(d, x);
+	for (size_t i = 0; i < x->note.n; i++)
+		document_note(d, x->note.v[i]);
+	document_table(d, &losses);
+	d->failed |= x->failed;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
+	       const struct diff_opts *opts, struct err *err)
+{
+	struct diff *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return err_nomem(err);
+	x->side = side;
+	x->n_sides = n_sides;
+	x->opts = *opts;
+	if (diff_sides(x, err) || diff_join(x, err)) {
+		diff_free(x);
+		return -1;
+	}
+	diff_judge(x);
+	*out = x;
+	return 0;
+}
+
+void diff_free(struct diff *x)
+{
+	if (!x)
+		return;
+	for (int t = 0; t < DIFF_TABLES; t++)
+		vec_free(&x->table[t]);
+	vec_free(&x->note);
+	vec_free(&x->limit);
+	arena_free(&x->a);
+	free(x);
+}

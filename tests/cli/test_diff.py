@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade diff: recordings whose counts are drawn from known distributions, with planted changes and without."""
+import json
+import math
+import os
+import random
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import account_made  # noqa: E402
+import gen  # noqa: E402
+from tables import walk  # noqa: E402
+from tap import Tap, run  # noqa: E402
+
+PERIOD = 100003
+NAMES = ["hot", "warm", "cool", "cold"] + ["f%d" % i for i in range(16)]
+MEANS = dict(zip(NAMES, [800, 500, 200, 80] + [30 - i for i in range(16)]))
+
+
+def poisson(rng, mean):
+    if mean > 500:  # close enough, and quick
+        return max(0, round(rng.gauss(mean, math.sqrt(mean))))
+    n, p, end = 0, rng.random(), math.exp(-mean)
+    while p > end:
+        n, p = n + 1, p * rng.random()
+    return n
+
+
+class Program:
+    """A program of these functions; record() writes a recording of so many samples in each. Other functions stand
+    between them, so that addresses are others."""
+    def __init__(self, where, names=NAMES, events=("cycles",)):
+        os.makedirs(where, exist_ok=True)
+        self.m = account_made.Made(where, [(e, 0x3c + i, PERIOD) for i, e in enumerate(events)], names=names)
+
+    def record(self, path, counts, cpu=None):
+        """counts: samples by function, or by (function, event)."""
+        m, data = self.m, list(self.m.data)
+        for key, n in counts.items():
+            name, e = key if isinstance(key, tuple) else (key, m.tree[0][0])
+            for time in (10, 1000 * account_made.MS) if n > 1 else (10,):  # half of them at the end
+                s = gen.Sample(1, m.ids[m.at[e], 0])
+                s.v.update(TID=(20, 20), TIME=time, CPU=0, PERIOD=PERIOD,
+                           IP=account_made.BASE + 0x1000 + m.names.index(name) * account_made.SIZE)
+                a = m.events[m.at[e]][1]
+                body = b"".join(s.field(m.w, a, f) for f in gen.FIXED + gen.VARYING if a["sample"] & gen.BIT[f])
+                data.append(m.w.record(gen.SAMPLE, body, 2) * (n // 2 if time == 10 and n > 1 else n - n // 2 if n > 1 else n))
+        m.f.data = b"".join(data)
+        if cpu:
+            m.f.features[8] = m.w.text(cpu)
+        with open(path, "wb") as f:
+            f.write(m.f.build())
+        return path
+
+
+def diff(*words):
+    p = run("diff", *words, "-j")
+    return json.loads(p.stdout) if p.returncode in (0, 1) else p
+
+
+def moved(doc):
+    return [r for t in ("totals", "tree", "rows") for r in doc[t] if r["verdict"] in ("moved", "new", "gone")]
+
+
+def draw(rng, means, **factor):
+    return {k: poisson(rng, v * factor.get(k, 1)) for k, v in means.items()}
+
+
+def test_nothing(t, d):
+    """200 pairs without a change."""
+    rng, p, wrong = random.Random(1), Program(d), 0
+    for _ in range(200):
+        a, b = (p.record("%s/%s.data" % (d, x), draw(rng, MEANS)) for x in "ab")
+        wrong += bool(moved(diff(a, b)))
+    t.ok(wrong <= 2, "200 pairs without a change: at most 2 report one", wrong)
+    wrong = 0
+    for _ in range(40):  # repeats that differ by more than sampling does
+        runs = []
+        for i in range(6):
+            k = rng.gauss(1, 0.03)
+            runs.append(p.record("%s/r%d.data" % (d, i), draw(rng, {n: v * k for n, v in MEANS.items()})))
+        wrong += bool(moved(diff(",".join(runs[:3]), ",".join(runs[3:]))))
+    t.ok(wrong <= 1, "40 series of 3 against 3 with 3 % of noise: at most 1", wrong)
+
+
+def test_planted(t, d):
+    rng, first, moved_code = random.Random(2), 0, 0
+    base = Program(d + "/p")
+    for k in range(20):
+        name = NAMES[k % 3]
+        other = NAMES + ["new%d" % i for i in range(7)]
+        rng.shuffle(other)
+        new = Program(d + "/p%d/p" % k, other) if k else base
+        b = new.record(d + "/b.data", draw(rng, MEANS, **{name: 1.8}))
+        # the file of both is called prog; names decide
+        doc = diff(base.record(d + "/a.data", draw(rng, MEANS)), b)
+        first += doc["rows"][0]["function"] == name and doc["rows"][0]["verdict"] == "moved"
+        moved_code += k > 0
+    t.ok(first == 20 and moved_code == 19, "a planted change is first, although addresses moved", first)
+
+
+def test_small(t, d):
+    rng, p, found = random.Random(3), Program(d), 0
+    means = {"hot": 12000, "warm": 6000, "cool": 2000, "cold": 100}
+    for _ in range(20):
+        sides = []
+        for k, side in ((1, "a"), (1.03, "b")):
+            sides.append([p.record("%s/%s%d.data" % (d, side, i), draw(rng, {n: v * rng.gauss(1, 0.005) for n, v in means.items()},
+                                                                      hot=k)) for i in range(10)])
+        doc = diff(*map(",".join, sides))
+        hot = [r for r in doc["rows"] if r["function"] == "hot"][0]
+        found += hot["verdict"] == "moved" and abs(hot["change"] - 0.03) < 2 * hot["change_error"]
+    t.ok(found >= 18, "+3 % with 10 repeats is found in 18 of 20", found)
+
+
+def test_figures(t, d):
+    """Errors from their formulas."""
+    p = Program(d)
+    a = p.record(d + "/a.data", {"hot": 400, "warm": 600, "cool": 7})
+    b = p.record(d + "/b.data", {"hot": 500, "warm": 600, "cold": 40})
+    doc = diff(a, b)
+    hot = [r for r in doc["rows"] if r["function"] == "hot"][0]
+    half = 1.25 * 1.959964 * math.sqrt(1 / 400 + 1 / 500)
+    t.ok(hot["base"] == 400 * PERIOD and abs(hot["change"] - 0.25) < 1e-9 and abs(hot["change_error"] - half) < 1e-4 * half,
+         "a change and its error from counts of samples", hot)
+    # P(X >= 500) of Binomial(900, 1/2), both ends
+    tail = sum(math.comb(900, k) for k in range(500, 901)) / 2 ** 900 * 2
+    t.ok(abs(hot["chance"] - tail) < 1e-6 * tail, "its chance is the binomial distribution's", (hot["chance"], tail))
+    verdict = {r["function"]: r["verdict"] for r in doc["rows"]}
+    t.ok(verdict["cold"] == "new" and verdict["cool"] in ("noise", "gone") and "warm" not in verdict and doc["same"] == 1,
+         "new functions, and those that are the same", verdict)
+    t.ok([r["verdict"] for r in diff(b, a)["rows"] if r["function"] == "cold"] == ["gone"], "functions that are gone")
+    runs = [p.record("%s/t%d.data" % (d, i), {"hot": n}) for i, n in enumerate((1000, 1100, 1200, 1300, 1500, 1700))]
+    hot = diff(",".join(runs[:3]), ",".join(runs[3:]))["rows"][0]
+    va, vb = 10000, 40000  # of 1000, 1100, 1200 and of 1300, 1500, 1700
+    se, df = math.sqrt(va / 3 + vb / 3), (va / 3 + vb / 3) ** 2 / ((va / 3) ** 2 / 2 + (vb / 3) ** 2 / 2)
+    t.ok(abs(hot["difference"] / PERIOD - 400) < 1e-6 and abs(df - 2.941) < 0.01, "a difference of means")
+    # Student's t, 400 / se = 3.098 with 2.94 degrees of freedom: two-sided 0.0547 (integrated here)
+    c = math.gamma((df + 1) / 2) / math.sqrt(df * math.pi) / math.gamma(df / 2)
+    x, step, inside = 0.0, 400 / se / 20000, 0.0
+    for i in range(20000):
+        x = (i + 0.5) * step
+        inside += 2 * step * c * (1 + x * x / df) ** (-(df + 1) / 2)
+    t.ok(abs(hot["chance"] - (1 - inside)) < 1e-5, "its chance is Student's", (hot["chance"], 1 - inside))
+
+
+def test_units(t, d):
+    p = Program(d, events=("cycles", "instructions", "only"))
+    a = p.record(d + "/a.data", {("hot", "cycles"): 2000, ("hot", "instructions"): 2000, ("hot", "only"): 20})
+    b = p.record(d + "/b.data", {("hot", "cycles"): 4000, ("hot", "instructions"): 4000})
+    row = lambda doc: [r for r in doc["rows"] if r["event"] == "cycles"][0]  # noqa: E731
+    t.ok(row(diff(a, b))["change"] == 1, "amounts of a run")
+    t.ok("only: only" in " ".join(diff(a, b)["notes"]), "an event of one side is not compared")
+    t.ok(not [r for r in diff(a, b, "--normalize", "instructions")["rows"] if r["event"] == "cycles"], "amounts per instruction")
+    t.ok(not moved(diff(a, b, "--normalize", "samples")), "shares of samples")
+    t.ok(abs(row(diff(a, b, "--normalize", "time"))["change"] - 1) < 1e-9, "amounts per second")
+    p = run("diff", a, b, "--normalize", "nosuch")
+    t.ok(p.returncode == 2 and "no event 'nosuch'" in p.stderr, "an event that there is not", p.stderr)
+    ipc = [r for r in diff(a, b)["totals"] if r["name"] == "IPC"]
+    t.ok(ipc and ipc[0]["base"] == 1 and ipc[0]["verdict"] == "same", "IPC", ipc)
+    q = Program(d + "/q")
+    x, y = q.record(d + "/x.data", {"hot": 10}), q.record(d + "/y.data", {"hot": 10}, cpu="another")
+    t.ok("CPUs differ" in " ".join(diff(x, y)["notes"]), "another CPU is noted")
+
+
+def test_limits(t, d):
+    p = Program(d)
+    a, b = p.record(d + "/a.data", MEANS), p.record(d + "/b.data", dict(MEANS, hot=1200))
+    c = p.record(d + "/c.data", dict(MEANS, hot=830))
+    for expr, x, y, code in (("function:hot > +10%", a, b, 1), ("function:hot > +60%", a, b, 0), ("function:hot>0%", a, c, 0),
+                             ("function:hot < -10%", b, a, 1), ("function:hot > +10%", b, a, 0), ("cycles > +2%", a, b, 1),
+                             ("cycles > +0%", a, c, 0), ("function:nosuch > +1%", a, b, 0), ("elapsed > 0%", a, b, 0)):
+        r = run("diff", "--fail-if", expr, x, y)
+        t.ok(r.returncode == code, "%s: exit %d" % (expr, code), r.stdout + r.stderr)
+    for expr, at in (("cycles", 6), ("cycles > x%", 9), ("cycles > 5", 10), ("> 5%", 0), ("cycles > 5% x", 12), ("cycles >> 5%", 8)):
+        r = run("diff", "--fail-if", expr, a, b)
+        lines = r.stderr.splitlines()
+        t.ok(r.returncode == 2 and len(lines) == 3 and lines[2].index("^") - 2 == at and lines[1][2:] == expr,
+             "%r is refused with a caret" % expr, r.stderr)
+    r = run("diff", "--fail-if", "cycle > 5%", a, b)
+    t.ok(r.returncode == 2 and "no 'cycle'" in r.stderr, "a name that there is not", r.stderr)
+    for words in ((), (a,), (a, a + ",,"), (a, d + "/nosuch")):
+        t.ok(run("diff", *words).returncode == 2, "refused: %d operands" % len(words))
+
+
+def test_self(t, d):
+    p = Program(d)
+    a = p.record(d + "/a.data", MEANS)
+    doc = diff(a, a)
+    t.ok(doc["rows"] == [] and not moved(doc) and doc["same"] == len(NAMES) and
+         all(r["verdict"] == "same" for r in doc["totals"]), "a recording against itself", doc["rows"])
+    doc = diff(a, a, a)
+    t.ok(len({r["side"] for r in doc["totals"]}) == 1 and len(doc["totals"]) == 4, "against two others", doc["totals"])
+
+
+def test_formats(t, d):
+    names = ["a\x1b[31m", "b|c", 'q"uote, comma', "<script>", "bad\udcff", "new\nline"]
+    p = Program(d, names)
+    a = p.record(d + "/a.data", {n: 100 + 10 * i for i, n in enumerate(names[1:])})
+    b = p.record(d + "/b,c.data", {n: 300 + 10 * i for i, n in enumerate(names[:-1])})
+    walk(t, "diff", a, b, "--fail-if", "cycles > +1%", code=(0, 1), also=["losses", "sides", "limits", "totals", "tree"])
+    md = run("diff", a, b, "--format", "markdown").stdout
+    t.ok(re.search(r"^\|.*\\\|", md, re.M) and "<script>" not in md, "markdown escapes names", md)
+    text = run("diff", a, b).stdout
+    t.ok("what moved" in text and "gone" in text and "next: " not in text, "a name that cannot be typed is in no command", text)
+    p = Program(d + "/q")
+    text = run("diff", p.record(a, MEANS), p.record(b, dict(MEANS, hot=1200))).stdout
+    t.ok(re.search(r"^ prog +hot .* \+50\.0 % \+-.* moved$", text, re.M) and "hot: +40.00 M of +40.00 M cycles" in text and
+         "next: cyclade annotate -i %s hot" % b in text and "19 exactly the same" in text, "the screen", text)
+
+
+t = Tap()
+for test in (test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_small, test_nothing):
+    with tempfile.TemporaryDirectory() as where:
+        test(t, where)
+t.done()
