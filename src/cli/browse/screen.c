@@ -291,13 +291,13 @@ static int clicked(void)
 	MEVENT e;
 
 	if (getmouse(&e) != OK)
-		return SCREEN_NONE;
+		return SCREEN_OTHER;
 	if (e.bstate & BUTTON4_PRESSED)
 		return SCREEN_WHEEL_UP;
 	if (e.bstate & BUTTON5_PRESSED)
 		return SCREEN_WHEEL_DOWN;
 	if (e.y < 0 || e.x < 0)
-		return SCREEN_NONE;
+		return SCREEN_OTHER;
 	now.click_line = (unsigned)e.y;
 	now.click_column = (unsigned)e.x;
 	return SCREEN_CLICK;
@@ -338,7 +338,7 @@ int screen_key(int ms)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i].curses == c)
 			return keys[i].key;
-	return c == ERR || c > 255 ? SCREEN_NONE : c;
+	return c == ERR ? SCREEN_NONE : c > 255 ? SCREEN_OTHER : c;
 }
 
 void screen_clicked(unsigned *line, unsigned *column)

@@ -39,6 +39,7 @@ enum { /* keys that are no character */
        SCREEN_CLICK, /* screen_clicked() */
        SCREEN_WHEEL_UP,
        SCREEN_WHEEL_DOWN,
+       SCREEN_OTHER, /* one that nothing here is about */
 };
 
 int screen_able(struct err *err) MUST_USE;
