@@ -67,11 +67,6 @@ static const char *const libraries[] = {
 #else
 	"no SQL (SQLite)",
 #endif
-#if HAVE_EDIT
-	"editing in the SQL shell",
-#else
-	"no editing in the SQL shell (libedit)",
-#endif
 #if HAVE_NCURSES
 	"browse",
 #else

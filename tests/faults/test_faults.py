@@ -54,6 +54,8 @@ READS = {
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",
     "diff": "diff --no-cache plain chains",
+    "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
+    "sql, results": "sql --no-cache -i plain SELECT(function)FROM(functions)",
     "registers": "registers --no-cache -i registers",
     "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
     "pprof": "export --no-cache --pprof -o O -i unwound",

@@ -47,12 +47,14 @@ const struct recording *results_recording(const struct results *all)
 	return &all->r;
 }
 
+#define ACCOUNT_EVENTS 4 /* fewer do not tell what cycles went into */
+
 static bool has_account(const struct recording *r)
 {
 	size_t n;
 
 	(void)pd_events(r->rec, &n);
-	return n > 1;
+	return n >= ACCOUNT_EVENTS;
 }
 
 bool results_able(const struct results *all, enum result_id id)
