@@ -38,10 +38,10 @@ def main():
                 data = source.read()
             check(kind, path, data)
             digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
-            f.write('\nstatic const char %s[] = {\n' % kind)
+            f.write('\nstatic const unsigned char %s[] = {\n' % kind)
             for i in range(0, len(data), 32):
-                f.write(','.join(str(b if b < 128 else b - 256) for b in data[i:i + 32]) + ',\n')
-            f.write('0 };\nconst struct page_file page_%s = { %s, %d, "sha256-%s" };\n'
+                f.write(','.join(str(b) for b in data[i:i + 32]) + ',\n')
+            f.write('0 };\nconst struct page_file page_%s = { (const char *)%s, %d, "sha256-%s" };\n'
                     % (kind, kind, len(data), digest))
 
 

@@ -97,6 +97,7 @@ static int load(struct graphviz *gv, struct err *err)
 {
 	void *lib = dlopen("libgvc.so." GRAPHVIZ_SO, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	Dl_info where = { 0 };
+	const char *why;
 
 	if (lib && FIND(context, "gvContextPlugins") && FIND(layout, "gvLayout") &&
 	    FIND(render, "gvRenderData") && FIND(free_data, "gvFreeRenderData") &&
@@ -105,11 +106,15 @@ static int load(struct graphviz *gv, struct err *err)
 	    dladdr(dlsym(lib, "gvContextPlugins"), &where) && where.dli_fname) {
 		gv->core = plugin(where.dli_fname, "libgvplugin_core.so." GRAPHVIZ_SO,
 				  "gvplugin_core_LTX_library");
-		gv->dot = plugin(where.dli_fname, "libgvplugin_dot_layout.so." GRAPHVIZ_SO,
-				 "gvplugin_dot_layout_LTX_library");
-		if (gv->core && gv->dot)
+		if (gv->core)
+			gv->dot = plugin(where.dli_fname, "libgvplugin_dot_layout.so." GRAPHVIZ_SO,
+					 "gvplugin_dot_layout_LTX_library");
+		if (gv->dot)
 			return 0;
 	}
+	why = dlerror();
+	if (why && (strstr(why, "memory") || strstr(why, "alloc")))
+		return err_nomem(err);
 	(void)err_set(err, ERR_UNSUPPORTED, "Graphviz cannot be loaded, which lays graphs out");
 	return err_hint(err,
 			"install it (libgvc%s), or write --format dot and lay it out elsewhere",

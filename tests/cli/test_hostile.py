@@ -103,7 +103,7 @@ open("text.data", "w").write("this is no recording, but long enough to be one\n"
 open("random.data", "wb").write(bytes((i * i * 31 + i) % 251 for i in range(9000)))
 os.symlink("loop.data", "loop.data")
 for f in ["/dev/zero", "/dev/full", "/dev/null", "/proc/self/mem", "dir.data", "empty.data", "text.data", "random.data",
-          "loop.data", "", CYCLADE, "/nonexistent/x", "x" * 5000]:
+          "loop.data", "", CYCLADE, "/proc/nonexistent/x", "x" * 5000]:
     for words in (["info", f], ["report", f], ["annotate", f, "main"]):
         r = bounded(*words)
         t.ok(fine(r, (2,)) and not r.stdout and r.stderr.startswith("cyclade: "),

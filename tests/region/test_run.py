@@ -78,7 +78,7 @@ def test_anywhere():
         t.equal(json.load(text), report("cyclade.regions"), "-j: what report -j makes of the file")
     r = run(CYCLADE, "run", "--regions", "--", "true")
     t.ok(r.returncode == 0 and "no regions" in r.stderr, "a program without regions is told", r.stderr)
-    r = run(CYCLADE, "run", "--regions", "--", "/nonexistent/program")
+    r = run(CYCLADE, "run", "--regions", "--", "/proc/nonexistent/program")
     t.equal(r.returncode, 127, "a program that is not there")
     t.equal(leftovers(), before, "nothing is left behind by these")
 
@@ -102,8 +102,8 @@ def test_file_by_name():
     r = run("sh", "-c", "CYCLADE_REGIONS=exec-%%p exec %s twice 0.01" % PROBE)
     names = sorted(x for x in os.listdir(".") if x.startswith("exec-"))
     t.equal([x["regions"][0]["runs"] for x in map(report, names)], [5, 5], "two programs in one process: two tables")
-    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="/nonexistent/x"))
-    t.ok(r.returncode == 2 and "/nonexistent/x" in r.stderr, "one that cannot be made is told", r.stderr)
+    r = run(PROBE, "threads", "0.01", env=dict(os.environ, CYCLADE_REGIONS="/proc/nonexistent/x"))
+    t.ok(r.returncode == 2 and "/proc/nonexistent/x" in r.stderr, "one that cannot be made is told", r.stderr)
 
 
 def test_hostile():

@@ -42,4 +42,6 @@ with tempfile.TemporaryDirectory() as tmp:
     if len(pages) != len(WANTED):
         print("1..1\nnot ok 1 - recordings: %s" % pages)
         sys.exit(1)
-    sys.exit(subprocess.run([node, os.path.join(WEB, "test", "run.mjs"), "--own", *pages], check=False).returncode)
+    # a browser leaves things where it is told that settings are
+    env = dict(os.environ, HOME=tmp, XDG_CONFIG_HOME=os.path.join(tmp, "config"), XDG_CACHE_HOME=os.path.join(tmp, "cache"))
+    sys.exit(subprocess.run([node, os.path.join(WEB, "test", "run.mjs"), "--own", *pages], check=False, env=env).returncode)

@@ -152,6 +152,17 @@ static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
 	return v;
 }
 
+/* Why there is no graph, among the notes of the function. */
+static int note_no_graph(struct document *of, const char *why, struct err *err)
+{
+	const char *note = arena_printf(&of->a, "no graph of blocks: %s", why);
+
+	if (!note)
+		return err_nomem(err);
+	document_note(of, note);
+	return 0;
+}
+
 /* Without Graphviz, and for code that it fails on, the page has no graph. */
 static int add_graph(struct html_page_function *page, struct err *err)
 {
@@ -167,9 +178,13 @@ static int add_graph(struct html_page_function *page, struct err *err)
 		page->graph = d;
 		return 0;
 	}
+	if (d->failed || (ret && why.code == ERR_NOMEM))
+		ret = err_nomem(err);
+	else
+		ret = ret ? note_no_graph(page->document, why.what, err) : 0;
 	document_close(d);
 	free(d);
-	return ret && why.code == ERR_NOMEM ? err_nomem(err) : 0;
+	return ret;
 }
 
 /* One that cannot be annotated (an address without a symbol) has no page. */

@@ -131,7 +131,7 @@ int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err)
 		return -1;
 	if (!x)
 		return 0;
-	for (int t = 0; t < DIFF_TABLES; t++)
+	for (unsigned t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++) {
 			if (!names(&l, &x->table[t].v[i], t))
 				continue;
