@@ -242,8 +242,9 @@ def test_every_table(made):
         s.shows("function", " ".join(words) + ": begins")
         s.press(key)
         s.shows(lambda lines: "about" in lines[1] and "%s %s" % (key, words[-1].strip("-")) in lines[0], " ".join(words) + ": opens")
-        tables = s.lines()[1].split()
         want = [k for k, v in d.items() if isinstance(v, list) and v and isinstance(v[0], dict)]
+        wait_for(lambda: set(want) <= set(s.lines()[1].split()), WAIT)
+        tables = s.lines()[1].split()
         t.ok(set(want) <= set(tables), " ".join(words) + ": has all tables of the json", (want, tables))
         for table in tables:
             if table in want:

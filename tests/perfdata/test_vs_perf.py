@@ -101,13 +101,13 @@ def cut(rows):
 
 
 def name_stubs(ours, perfs):
-    """perf before 6.3 has no names for the head of a PLT and for .plt.got, only addresses."""
+    """perf before 6.3 has no names for the head of a PLT and for .plt.got, only addresses, or _init, which lies before."""
     for (event, comm, dso, sym), got in ours.items():
         named = perfs.get((event, comm, dso, sym), [0, 0])
         if sym not in (".plt", "@plt") or named == got:
             continue
         for key in list(perfs):
-            if key[:3] == (event, comm, dso) and key[3].startswith("0x") and key not in ours and \
+            if key[:3] == (event, comm, dso) and re.match("0x|_init$", key[3]) and key not in ours and \
                     named[0] + perfs[key][0] <= got[0]:
                 row = perfs.pop(key)
                 named = [named[0] + row[0], named[1] + row[1]]
