@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/leaks.h"
 #include "config.h"
 #include "show/graph_int.h"
 
@@ -32,23 +33,6 @@ int graph_svg(struct buf *out, struct graph *g, struct err *err)
 
 #if HAVE_GRAPHVIZ
 #include <gvc.h>
-
-/* Graphviz forgets some edges of cycles that it turned around (2.43, acyclic()): not our leak. */
-#ifdef __has_feature
-#define SANITIZED __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-#if SANITIZED
-#include <sanitizer/lsan_interface.h>
-#define LEAKS_BEGIN() __lsan_disable()
-#define LEAKS_END()   __lsan_enable()
-#else
-#define LEAKS_BEGIN() ((void)0)
-#define LEAKS_END()   ((void)0)
-#endif
 
 struct graphviz {
 	__typeof__(&gvContextPlugins) context;
@@ -185,7 +169,7 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 	g = gv->read(dot);
 	if (!g)
 		(void)err_set(err, ERR_FORMAT, "Graphviz does not read this graph");
-	LEAKS_BEGIN();
+	LEAKS_BEGIN(); /* edges of cycles that it turned around (2.43, acyclic()) */
 	laid = g && !gv->layout(gvc, g, "dot");
 	LEAKS_END();
 	if (!laid)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/leaks.h"
 
 /* ---- as it was ------------------------------------------------------------------------------- */
 
@@ -178,7 +179,9 @@ int screen_open(bool colour, struct err *err)
 	if (tcgetattr(STDOUT_FILENO, &now.modes))
 		return err_sys(err, "terminal");
 	note_signals();
+	LEAKS_BEGIN(); /* where it knows no such terminal */
 	now.screen = newterm(NULL, stdout, stdin);
+	LEAKS_END();
 	if (!now.screen) {
 		(void)err_set(err, ERR_UNSUPPORTED, "no description of the terminal TERM=%.40s",
 			      getenv("TERM"));
