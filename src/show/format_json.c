@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "show/cell_json.h"
 #include "show/document.h"
 
 struct writer {
@@ -46,25 +47,8 @@ static void put_value(struct writer *w, const char *key, const struct table_cell
 	case T_LIST:
 		put_list(j, key, x);
 		break;
-	case T_ID:
-	case T_COUNT:
-	case T_BYTES:
-		json_u64(j, key, x->n);
-		break;
-	case T_SIGNED:
-		json_i64(j, key, x->i);
-		break;
-	case T_ADDRESS:
-		json_hex(j, key, x->n);
-		break;
-	case T_FLAG:
-		json_bool(j, key, x->n);
-		break;
-	case T_AMOUNT:
-	case T_REAL:
-	case T_SHARE:
-	case T_SECONDS:
-		json_real(j, key, x->e.v);
+	default:
+		cell_json(j, key, x);
 		break;
 	}
 }

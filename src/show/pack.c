@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "show/cell_json.h"
+
 #define WIDE 40
 
 void pack_open(struct pack *p, struct buf *out)
@@ -165,25 +167,8 @@ static void put_value(struct pack *p, const char *key, const struct table_cell *
 			pack_text(p, NULL, x->list[i]);
 		pack_end(p);
 		break;
-	case T_ID:
-	case T_COUNT:
-	case T_BYTES:
-		json_u64(j, key, x->n);
-		break;
-	case T_SIGNED:
-		json_i64(j, key, x->i);
-		break;
-	case T_ADDRESS:
-		json_hex(j, key, x->n);
-		break;
-	case T_FLAG:
-		json_bool(j, key, x->n);
-		break;
-	case T_AMOUNT:
-	case T_REAL:
-	case T_SHARE:
-	case T_SECONDS:
-		json_real(j, key, x->e.v);
+	default:
+		cell_json(j, key, x);
 		break;
 	}
 }
