@@ -197,6 +197,25 @@ static bool has_event(const struct diff_side *s, const char *event)
 	return false;
 }
 
+/* What a run has of an event that both sides have; of others there is no item. */
+static int join_amount(struct joining *j, const struct diff_run *r, size_t slot,
+		       const char *const key[3], double period, double samples)
+{
+	struct diff_item *it;
+
+	if (!key[0])
+		return -1;
+	if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
+		return 0;
+	it = item_at(j, key);
+	if (!it)
+		return -1;
+	it->seconds = is_clock(key[0]);
+	it->unit = it->seconds ? "s" : it->key[0];
+	it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
+	return 0;
+}
+
 static int join_totals_of(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "events");
@@ -206,18 +225,9 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 		const char *key[3] = { diff_text(&j->x->a, t, diff_column(t, "event"), &row) };
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
-		struct diff_item *it;
 
-		if (!key[0])
+		if (join_amount(j, r, slot, key, period, samples))
 			return -1;
-		if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
-			continue;
-		it = item_at(j, key);
-		if (!it)
-			return -1;
-		it->seconds = is_clock(key[0]);
-		it->unit = it->seconds ? "s" : it->key[0];
-		it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
 	}
 	return 0;
 }
@@ -290,18 +300,9 @@ static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
-		struct diff_item *it;
 
-		if (!key[0])
+		if (join_amount(j, r, slot, key, period, worth(share, samples)))
 			return -1;
-		if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
-			continue;
-		it = item_at(j, key);
-		if (!it)
-			return -1;
-		it->seconds = is_clock(key[0]);
-		it->unit = it->seconds ? "s" : it->key[0];
-		it->run[slot] = amount(period, worth(share, samples), divisor(j->x, r, key[0]));
 	}
 	return 0;
 }
