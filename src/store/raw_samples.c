@@ -146,43 +146,20 @@ static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, 
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-static bool is_marker(uint64_t ip)
-{
-	return ip >= (uint64_t)PERF_CONTEXT_MAX;
-}
-
-static enum space_kind kind_of_marker(uint64_t marker)
-{
-	switch (marker) {
-	case (uint64_t)PERF_CONTEXT_HV:
-		return SPACE_HYPERVISOR;
-	case (uint64_t)PERF_CONTEXT_KERNEL:
-		return SPACE_KERNEL;
-	case (uint64_t)PERF_CONTEXT_USER:
-		return SPACE_USER;
-	case (uint64_t)PERF_CONTEXT_GUEST_KERNEL:
-		return SPACE_GUEST_KERNEL;
-	case (uint64_t)PERF_CONTEXT_GUEST_USER:
-		return SPACE_GUEST_USER;
-	default:
-		return SPACE_UNKNOWN;
-	}
-}
-
 /* Moves to the next frame of the sample. */
 static bool next_frame(struct raw *c, const struct pd_sample *s)
 {
 	while (c->frame.at < s->n_chain) {
 		uint64_t ip = ld64(s->chain + 8 * c->frame.at++);
 
-		if (!is_marker(ip)) {
+		if (!chain_is_marker(ip)) {
 			c->frame.ip = ip;
 			c->frame.caller = c->frame.begun;
 			c->frame.begun = true;
 			return true;
 		}
 		/* the first of a context is where it was interrupted */
-		c->frame.kind = kind_of_marker(ip);
+		c->frame.kind = space_kind_of_marker(ip);
 		c->frame.begun = false;
 	}
 	return false;
@@ -200,7 +177,7 @@ static uint64_t count_frames(const struct pd_sample *s)
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < s->n_chain; i++)
-		n += !is_marker(ld64(s->chain + 8 * i));
+		n += !chain_is_marker(ld64(s->chain + 8 * i));
 	return n;
 }
 

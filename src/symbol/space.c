@@ -10,24 +10,6 @@
 #include "base/perf_abi.h"
 #include "symbol/space_int.h"
 
-enum space_kind space_kind_of_misc(uint16_t misc)
-{
-	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-	case PERF_RECORD_MISC_KERNEL:
-		return SPACE_KERNEL;
-	case PERF_RECORD_MISC_USER:
-		return SPACE_USER;
-	case PERF_RECORD_MISC_HYPERVISOR:
-		return SPACE_HYPERVISOR;
-	case PERF_RECORD_MISC_GUEST_KERNEL:
-		return SPACE_GUEST_KERNEL;
-	case PERF_RECORD_MISC_GUEST_USER:
-		return SPACE_GUEST_USER;
-	default:
-		return SPACE_UNKNOWN;
-	}
-}
-
 struct spaces *spaces_new(struct images *images, struct err *err)
 {
 	struct spaces *sp = calloc(1, sizeof(*sp));

@@ -49,6 +49,14 @@ enum space_kind { /* who executes: the cpumode of a sample, without its numberin
 };
 enum space_kind space_kind_of_misc(uint16_t misc); /* PERF_RECORD_MISC_CPUMODE_MASK bits */
 
+/* Call chains have markers among their addresses, PERF_CONTEXT_*: from there on frames are of
+ * another space. SPACE_UNKNOWN: a marker that means nothing. */
+static inline bool chain_is_marker(uint64_t ip)
+{
+	return ip >= (uint64_t)-4095; /* PERF_CONTEXT_MAX */
+}
+enum space_kind space_kind_of_marker(uint64_t ip);
+
 /* A mapping. `image` is an index into the images (image.h). */
 struct map {
 	uint64_t start, end, pgoff;

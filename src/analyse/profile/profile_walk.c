@@ -27,12 +27,6 @@
 #define MAX_STACK    127u
 #define MAX_FRAMES   65536u /* more than fit in the largest record */
 
-/* Newer than the headers of Linux 6.1 or not in them. */
-#define CONTEXT_GUEST	     ((uint64_t)-2048)
-#define CONTEXT_GUEST_KERNEL ((uint64_t)-2176)
-#define CONTEXT_GUEST_USER   ((uint64_t)-2560)
-#define CONTEXT_MAX	     ((uint64_t)-4095)
-
 struct seen_frame {
 	uint64_t ip, from, until;
 	uint32_t proc_index, site;
@@ -197,26 +191,6 @@ static bool push_frame(struct walk *k, uint64_t ip, uint8_t kind, bool caller)
 	return true;
 }
 
-/* The space a context marker switches to; -1 where it is none that means something. */
-static int context_kind(uint64_t ip)
-{
-	switch (ip) {
-	case (uint64_t)PERF_CONTEXT_HV:
-		return SPACE_HYPERVISOR;
-	case (uint64_t)PERF_CONTEXT_KERNEL:
-		return SPACE_KERNEL;
-	case (uint64_t)PERF_CONTEXT_USER:
-		return SPACE_USER;
-	case CONTEXT_GUEST:
-	case CONTEXT_GUEST_USER:
-		return SPACE_GUEST_USER;
-	case CONTEXT_GUEST_KERNEL:
-		return SPACE_GUEST_KERNEL;
-	default:
-		return -1;
-	}
-}
-
 /* The frames that the kernel wrote. A marker that nobody knows makes all of it doubtful: dropped,
  * as perf does. `until_user` ends at the mark of user space; true where that mark was met. */
 static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool until_user)
@@ -227,10 +201,10 @@ static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool u
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t ip = ld64(p + i * 8);
 
-		if (ip >= CONTEXT_MAX) {
-			int c = context_kind(ip);
+		if (chain_is_marker(ip)) {
+			enum space_kind c = space_kind_of_marker(ip);
 
-			if (c < 0) {
+			if (c == SPACE_UNKNOWN) {
 				k->n_frame = 0;
 				return false;
 			}

@@ -178,11 +178,6 @@ struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i)
 	return b;
 }
 
-enum space_kind space_kind_of_misc(uint16_t misc)
-{
-	return (misc & 7) == 1 ? SPACE_KERNEL : SPACE_USER;
-}
-
 const struct process *spaces_process(const struct spaces *sp, uint32_t pid, uint64_t time)
 {
 	(void)sp;
