@@ -9,13 +9,7 @@ enum { INDEX_ROWS = 50000 }; /* indexed before a key is looked for */
 
 enum result_id browse_result(size_t number)
 {
-	/* those that people look at first have the lower numbers */
-	static const enum result_id first[] = {
-		RESULT_FUNCTIONS, RESULT_CALLEES, RESULT_CALLERS,   RESULT_BRANCHES, RESULT_ACCOUNT,
-		RESULT_BLOCKS,	  RESULT_CALLS,	  RESULT_REGISTERS, RESULT_INFO,
-	};
-
-	return number < sizeof(first) / sizeof(*first) ? first[number] : RESULT_COUNT;
+	return number < RESULT_ANNOTATE ? (enum result_id)number : RESULT_COUNT;
 }
 
 struct browse_view *browse_top(const struct browse *b)
