@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/perf_abi.h"
+#include "perfdata/perfdata.h"
 
 #define P(part) (1u << IBS_PART_##part)
 
@@ -16,11 +18,12 @@ enum ibs_rule {
 	RULE_LINEAR,
 	RULE_PHYSICAL,
 	RULE_TLB,
-	RULE_CACHED,  /* not of uncacheable memory */
-	RULE_MISSED,  /* of what missed the data cache */
-	RULE_L2,      /* the same, and not by erratum 1293 */
-	RULE_LATENCY, /* of a load that missed the data cache */
-	RULE_SOURCE,  /* of a load that missed the caches before, with a source */
+	RULE_TLB_HITS, /* the same, before the processor told the page's size */
+	RULE_CACHED,   /* not of uncacheable memory */
+	RULE_MISSED,   /* of what missed the data cache */
+	RULE_L2,       /* the same, and not by erratum 1293 */
+	RULE_LATENCY,  /* of a load that missed the data cache */
+	RULE_SOURCE,   /* of a load that missed the caches before, with a source */
 };
 
 static const struct field {
@@ -30,10 +33,12 @@ static const struct field {
 	uint32_t caps, parts;
 	enum ibs_rule rule;
 } fields[IBS_FIELDS] = {
-#define FIELD(id, key, reg, low, high, caps, parts, rule, means) \
+#define OP_FIELD(id, key, type, reg, low, high, caps, parts, rule, means) \
 	[IBS_##id] = { #key, means, IBS_REG_##reg, low, high, caps, parts, RULE_##rule },
+#define FETCH_FIELD(...) OP_FIELD(__VA_ARGS__)
 #include "perfdata/ibs_field.def"
-#undef FIELD
+#undef OP_FIELD
+#undef FETCH_FIELD
 };
 
 /* ---- which part, which bytes ---------------------------------------------------------------- */
@@ -85,6 +90,31 @@ enum ibs_part ibs_part_of(const char *cpuid)
 	}
 }
 
+/* forward_event_to_ibs() of the kernel: cycles, and the raw codes of cycles and of micro-ops. */
+static bool is_forwarded(const struct pd_info *info, const struct perf_event_attr *a)
+{
+	if (!a->precise_ip || !info->cpuid || strncmp(info->cpuid, "AuthenticAMD,", 13))
+		return false;
+	return (a->type == PERF_TYPE_HARDWARE && a->config == PERF_COUNT_HW_CPU_CYCLES) ||
+	       (a->type == PERF_TYPE_RAW && (a->config == 0x76 || a->config == 0xc1));
+}
+
+bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind *kind)
+{
+	const struct pd_info *info = pd_info(rec);
+
+	*kind = IBS_OP;
+	if (is_forwarded(info, &ev->attr))
+		return true;
+	for (size_t i = 0; i < info->n_pmus; i++) {
+		if (info->pmu_type[i] != ev->attr.type)
+			continue;
+		*kind = strcmp(info->pmu_name[i], "ibs_fetch") ? IBS_OP : IBS_FETCH;
+		return *kind == IBS_FETCH || !strcmp(info->pmu_name[i], "ibs_op");
+	}
+	return false;
+}
+
 /* The registers in the order in which they are dumped; how many there are at least. */
 static size_t order_of(enum ibs_kind kind, uint32_t caps, enum ibs_register order[IBS_REGISTERS],
 		       size_t *least)
@@ -126,6 +156,10 @@ const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, co
 		out->reg[order[i]] = ld64(raw + sizeof(uint32_t) + i * sizeof(uint64_t));
 		out->has |= 1u << order[i];
 	}
+	if (n > there)
+		n = there;
+	out->more = raw + sizeof(uint32_t) + n * sizeof(uint64_t);
+	out->more_len = len - sizeof(uint32_t) - n * sizeof(uint64_t);
 	ctl = out->reg[order[0]];
 	if (kind == IBS_FETCH ? (ctl >> 48 & 3) != 3 : (ctl >> 17 & 3) != 3)
 		return "the control register says that it is no sample";
@@ -222,6 +256,8 @@ static const char *rule_fails(const struct ibs *x, enum ibs_rule rule)
 		return ibs_bits(x, IBS_PHYSICAL_VALID) ? NULL : "no physical address";
 	case RULE_TLB:
 		return no_tlb(x);
+	case RULE_TLB_HITS:
+		return x->caps & IBS_CAP_PAGE_SIZE ? "told by dtlb_page" : no_tlb(x);
 	case RULE_CACHED:
 		return ibs_bits(x, IBS_UNCACHEABLE) ? "uncacheable memory" : NULL;
 	case RULE_MISSED:
@@ -309,6 +345,14 @@ static enum ibs_source source_of(const struct ibs *x, uint64_t code, bool remote
 	}
 }
 
+const char *ibs_source_code(const struct ibs *x, uint64_t *code)
+{
+	*code = ibs_bits(x, IBS_SOURCE_LOW);
+	if (has_field(x, IBS_SOURCE_HIGH))
+		*code |= ibs_bits(x, IBS_SOURCE_HIGH) << 3;
+	return no_source(x);
+}
+
 enum ibs_source ibs_source(const struct ibs *x, const char **why)
 {
 	uint64_t code = ibs_bits(x, IBS_SOURCE_LOW), remote = 0;
@@ -325,10 +369,8 @@ enum ibs_source ibs_source(const struct ibs *x, const char **why)
 		return IBS_SOURCE_L1;
 	if (has_field(x, IBS_L2_MISS) && !is_1293(x) && !ibs_bits(x, IBS_L2_MISS))
 		return IBS_SOURCE_L2;
-	*why = no_source(x);
+	*why = ibs_source_code(x, &code);
 	if (!*why) {
-		if (has_field(x, IBS_SOURCE_HIGH))
-			code |= ibs_bits(x, IBS_SOURCE_HIGH) << 3;
 		(void)ibs_get(x, IBS_REMOTE_NODE, &remote);
 		s = source_of(x, code, remote);
 		if (s != IBS_SOURCE_UNKNOWN)

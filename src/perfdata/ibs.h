@@ -10,7 +10,7 @@
  * registers, 64 bits each (the kernel's perf_ibs_handle_irq()); how many there are is told by the
  * size, since kernels dump fewer than caps says. Fields are rows of ibs_field.def. A field that the
  * part does not have, or whose value means nothing in this sample (or by an erratum), has no value:
- * it is never 0 for that. Registers of later CPUs stay in `reg`.
+ * it is never 0 for that. Registers of later CPUs are what `more` points to.
  */
 #ifndef CYCLADE_PERFDATA_IBS_H
 #define CYCLADE_PERFDATA_IBS_H
@@ -18,6 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct pd;
+struct pd_event;
 
 enum { /* caps */
        IBS_CAP_OP_COUNT = 1 << 4,
@@ -71,9 +74,11 @@ enum ibs_register {
 };
 
 enum ibs_field {
-#define FIELD(id, ...) IBS_##id,
+#define OP_FIELD(id, ...)    IBS_##id,
+#define FETCH_FIELD(id, ...) IBS_##id,
 #include "perfdata/ibs_field.def"
-#undef FIELD
+#undef OP_FIELD
+#undef FETCH_FIELD
 	IBS_FIELDS
 };
 
@@ -83,8 +88,13 @@ struct ibs {
 	uint32_t caps;
 	uint32_t has; /* bit by register */
 	uint64_t reg[IBS_REGISTERS];
+	const uint8_t *more; /* in the raw bytes: what is behind the known registers */
+	size_t more_len;
 };
 
+/* Whether an event's samples are of IBS: its PMU is ibs_op or ibs_fetch, or it is one that AMD's
+ * driver gives to ibs_op (precise cycles and micro-ops). */
+bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind *kind);
 enum ibs_part ibs_part_of(const char *cpuid); /* as in header feature CPUID; NULL: not told */
 /* NULL, or why the bytes are no sample of this kind. */
 const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, const uint8_t *raw,
@@ -117,5 +127,7 @@ enum ibs_source {
 };
 const char *ibs_source_name(enum ibs_source s);
 enum ibs_source ibs_source(const struct ibs *x, const char **why);
+/* The same as the processor's number, of 3 or 5 bits. NULL, or why it has no meaning. */
+const char *ibs_source_code(const struct ibs *x, uint64_t *code);
 
 #endif

@@ -25,6 +25,7 @@ static const struct raw_kind *const kinds[STORE_TABLES] = {
 	[STORE_branches] = &raw_branches, [STORE_counts] = &raw_counts,
 	[STORE_mappings] = &raw_mappings, [STORE_threads] = &raw_threads,
 	[STORE_losses] = &raw_losses,	  [STORE_records] = &raw_records,
+	[STORE_ibs_op] = &raw_ibs,	  [STORE_ibs_fetch] = &raw_ibs,
 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
@@ -75,6 +76,8 @@ static uint64_t count_of(const struct pd *rec, enum store_table t)
 	}
 	switch (t) {
 	case STORE_samples:
+	case STORE_ibs_op:
+	case STORE_ibs_fetch:
 		return samples;
 	case STORE_frames:
 	case STORE_branches:
@@ -176,6 +179,22 @@ int raw_value(struct raw *c, enum store_column_id column, struct raw_cell *out, 
 
 /* ---- what walks records ---------------------------------------------------------------------- */
 
+static bool is_ibs(const struct raw *c)
+{
+	return c->table == STORE_ibs_op || c->table == STORE_ibs_fetch;
+}
+
+/* Whether the table has samples of the event. */
+static bool is_of_table(const struct raw *c, const struct pd_event *ev)
+{
+	enum ibs_kind kind;
+
+	if (!is_ibs(c))
+		return true;
+	return ibs_is_event(raw_of(c)->r.rec, ev, &kind) &&
+	       kind == (c->table == STORE_ibs_op ? IBS_OP : IBS_FETCH);
+}
+
 static int find_events(struct raw *c, struct err *err)
 {
 	size_t n;
@@ -183,11 +202,12 @@ static int find_events(struct raw *c, struct err *err)
 
 	free(c->events);
 	c->events = NULL;
-	if (!c->b.event)
+	if (!c->b.event && !is_ibs(c))
 		return 0;
 	c->events = calloc(n + 1, sizeof(*c->events));
 	for (size_t i = 0; c->events && i < n; i++)
-		c->events[i] = !strcmp(c->b.event, ev[i].name);
+		c->events[i] =
+			is_of_table(c, &ev[i]) && (!c->b.event || !strcmp(c->b.event, ev[i].name));
 	return c->events ? 0 : err_nomem(err);
 }
 

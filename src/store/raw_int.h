@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "perfdata/ibs.h"
 #include "store/names.h"
 #include "store/raw.h"
 
@@ -54,6 +55,10 @@ struct raw {
 		bool caller, begun; /* a return address; a frame of the context came before */
 	} frame;
 	struct pd_branch branch;
+	enum ibs_part part; /* of the run's CPU */
+	struct ibs ibs;	    /* where it was taken and is not refused */
+	bool ibs_taken;
+	const char *ibs_refused;
 	struct buf text;
 };
 
@@ -65,7 +70,7 @@ struct raw_kind {
 		     struct err *err);
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
-	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses;
+	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs;
 
 static inline struct raw_of *raw_of(const struct raw *c)
 {
@@ -91,6 +96,8 @@ static inline void value_text(struct raw_cell *v, const char *s, bool stays)
 /* Walks samples, or with `others` all records, of the run at hand. */
 int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
 bool raw_walk_next(struct raw *c);
+/* The sample at hand; NULL: it is damaged. */
+const struct pd_sample *raw_sample(struct raw *c);
 int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
 
 #endif

@@ -12,8 +12,7 @@ static const struct cursor_row *row_of(const struct raw *c)
 	return cursor_now(c->walk[c->run]);
 }
 
-/* NULL: it is damaged. */
-static const struct pd_sample *sample_of(struct raw *c)
+const struct pd_sample *raw_sample(struct raw *c)
 {
 	if (!c->parsed)
 		c->whole = !pd_sample_parse(raw_of(c)->r.rec, &row_of(c)->r, &c->sample);
@@ -306,7 +305,7 @@ static void number(const struct pd_sample *s, enum store_column_id col, struct r
 /* Columns that need the sample taken apart. */
 static int parsed(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
 {
-	const struct pd_sample *s = sample_of(c);
+	const struct pd_sample *s = raw_sample(c);
 
 	if (!s)
 		return 0;
@@ -438,7 +437,7 @@ static int next_frame_row(struct raw *c, struct err *err)
 		return 1;
 	}
 	while (raw_walk_next(c)) {
-		const struct pd_sample *s = sample_of(c);
+		const struct pd_sample *s = raw_sample(c);
 
 		if (!s || !(s->has & PERF_SAMPLE_CALLCHAIN))
 			continue;
@@ -511,7 +510,7 @@ static int next_branch(struct raw *c, struct err *err)
 		return 1;
 	}
 	while (raw_walk_next(c)) {
-		if (!sample_of(c) || !(s->has & PERF_SAMPLE_BRANCH_STACK) || !s->n_branch)
+		if (!raw_sample(c) || !(s->has & PERF_SAMPLE_BRANCH_STACK) || !s->n_branch)
 			continue;
 		c->i = 0;
 		c->n = s->n_branch;
@@ -618,7 +617,7 @@ static int next_count(struct raw *c, struct err *err)
 		return 1;
 	}
 	while (raw_walk_next(c)) {
-		const struct pd_sample *s = sample_of(c);
+		const struct pd_sample *s = raw_sample(c);
 
 		if (!s || !(s->has & PERF_SAMPLE_READ) || !s->n_read)
 			continue;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """IBS registers taken apart: synthetic samples of six parts as perf report -D prints them, and published values."""
+import json
 import os
 import random
 import re
@@ -15,6 +16,7 @@ import gen  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ["IBS_DUMP"]
+CYCLADE = os.environ["CYCLADE"]
 t = Tap()
 w = gen.Writer("<")
 
@@ -22,6 +24,7 @@ w = gen.Writer("<")
 OP = {"CompToRetCtr": "complete_to_retire", "TagToRetCtr": "tag_to_retire", "BrnRet": "branch", "OpReturn": "return",
       "OpBrnTaken": "taken", "OpBrnMisp": "mispredicted", "RipInvalid": "rip_invalid", "BrnFuse": "fused", "Microcode": "microcode",
       "RmtNode": "remote_node", "CurCnt": "op_count", "CntCtl": "op_dispatched", "L3MissOnly": None,
+      "DcL1TlbHit2M": "dtlb_l1_2m", "DcL1TlbHit1G": "dtlb_l1_1g", "DcL2TlbHit2M": "dtlb_l2_2m", "DcL2TlbHit1G": "dtlb_l2_1g",
       "LdOp": "load", "StOp": "store", "DcL1TlbMiss": "dtlb_l1_miss", "DcL2TlbMiss": "dtlb_l2_miss", "DcMiss": "dc_miss",
       "DcMisAcc": "misaligned", "DcWcMemAcc": "write_combining", "DcUcMemAcc": "uncacheable", "DcLockedOp": "locked",
       "DcMissNoMabAlloc": "no_mab", "DcLinAddrValid": "linear_valid", "DcPhyAddrValid": "physical_valid", "L2Miss": "l2_miss",
@@ -114,6 +117,56 @@ def against(perf, label, cpuid, tmp):
         bad += b
         seen += s
     t.ok(not bad and seen > 300 * 20, "%s, %s: %d fields of 600 synthetic samples" % (label, cpuid, seen), "\n".join(bad[:10]))
+    of_sql("%s, %s" % (label, cpuid), packets, theirs, mine, path)
+
+
+def tables(path):
+    """Rows of both tables, by kind, in the order of the file."""
+    out = {}
+    for kind in "op", "fetch":
+        r = subprocess.run([CYCLADE, "sql", path, "-j", "SELECT * FROM ibs_%s" % kind], capture_output=True, text=True, check=False)
+        out[kind] = json.loads(r.stdout)["rows"] if not r.returncode else r.stderr
+    return out
+
+
+def of_sql(label, packets, theirs, mine, path):
+    """The columns of SQL: what perf prints where there is a value, null where ibs_get() has a reason."""
+    rows, bad, seen = tables(path), [], 0
+    at = {kind: iter(r) for kind, r in rows.items()}
+    words = {"op": OP, "fetch": FETCH}
+    for (kind, raw), text, x in zip(packets, theirs or [""] * len(mine), mine):
+        row = next(at[kind], {})
+        if row.get("caps") not in (int.from_bytes(raw[:4], "little"), "0x%x" % int.from_bytes(raw[:4], "little")):
+            bad.append("caps %s" % row.get("caps"))
+        for key, said in x.items():
+            if key == "source":
+                value, want = row.get(key) or "not known", said
+            else:
+                value, want = row.get(key, "no column"), None if "!" in said else int(said)
+                value = int(value, 16) if isinstance(value, str) and value.startswith("0x") else value
+            if value != want and not (isinstance(value, int) and want is not None and value % 2**64 == want):
+                bad.append("%s: %s, not %s" % (key, value, want))
+            seen += value is not None
+        for word, key in words[kind].items():
+            m = re.search(r"\b%s +(\d+)" % word, text)
+            if m and key and row.get(key) is not None and int(row[key]) != int(m.group(1)):
+                bad.append("%s: perf %s, %s=%s" % (word, m.group(1), key, row[key]))
+    bad += ["too many rows of %s" % kind for kind, i in at.items() if next(i, None)]
+    t.ok(not bad and seen > 20 * len(packets), "%s: %d values of SQL" % (label, seen), "\n".join(bad[:10]))
+
+
+def odd(tmp):
+    """Bytes that are no sample keep their row; registers that are not known stay; a field without a value is null."""
+    path = os.path.join(tmp, "odd.data")
+    more = w.u64(0x1234)
+    recording(path, ZEN4, [packet("op", 0xbff, [0] * 8), ("op", b"\0\0"), packet("fetch", 1 << 30 | 0xbff, [3 << 48, 1, 2, 3, 0x1234])])
+    rows = tables(path)
+    t.equal([(r["refused"], r["caps"], r["load"]) for r in rows["op"]],
+            [("the control register says that it is no sample", None, None), ("no raw data were recorded", None, None)], "refused, and why")
+    t.equal([(r["refused"], r["fetch_l2_miss"], r["itlb_page"], r["fetch_linear"] in (1, "0x1")) for r in rows["fetch"]],
+            [(None, None, None, True)], "null where it has no value")
+    r = subprocess.run([CYCLADE, "sql", path, "--format", "csv", "SELECT hex(more), caps >> 30 FROM ibs_fetch"], capture_output=True, text=True, check=False)
+    t.ok(more.hex().upper() + ",1" in r.stdout, "registers and capabilities that nobody knows are kept", r.stdout + r.stderr)
 
 
 def published():
@@ -156,6 +209,7 @@ def rules():
 with tempfile.TemporaryDirectory() as tmp:
     published()
     rules()
+    odd(tmp)
     for label, perf in (("perf", "perf"), ("perf 6.12", os.environ.get("CYCLADE_PERF612"))):
         if not perf or subprocess.run([perf, "version"], capture_output=True, check=False).returncode:
             t.skip("as %s prints them" % label, "no such perf here")
