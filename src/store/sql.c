@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "report/recorded.h"
 #include "store/sql_int.h"
 #include "store/sql_rows.h"
@@ -64,25 +65,41 @@ static int no_memory(const struct sql *db, struct err *err)
 	return err_hint(err, "select less, or allow more: --memory 4G");
 }
 
-/* A name that does not exist: what SQLite says, and a name nearby. */
-static int no_such(const struct sql *db, const char *what, struct err *err)
+/* Names of tables, or of columns of the raw ones, ended by NULL. */
+static const char *const *all_names(struct sql *db, bool tables)
 {
-	const char *name = strrchr(what, ' ');
-	const char *words[256], *near;
-	size_t n = 0;
+	VEC(const char *) v = { 0 };
 	struct store_table_row row[STORE_TABLES];
+	const char *const *names;
+	int failed = 0;
 
 	store_tables(row);
-	if (strstr(what, "no such table"))
-		for (int i = 0; i < STORE_TABLES; i++)
-			words[n++] = row[i].name;
-	else
-		for (int i = 0; i < STORE_COLUMNS && n < 255; i++)
-			words[n++] = store_columns[i].name;
-	words[n] = NULL;
-	(void)db;
+	for (int i = 0; tables && i < STORE_TABLES; i++)
+		failed |= vec_push(&v, row[i].name);
+	for (size_t i = 0; tables && i < db->o.n_results; i++)
+		for (size_t k = 0; k < db->o.result[i].form->n_tables; k++) {
+			const char *name = sql_table_name(&db->a, &db->o.result[i],
+							  db->o.result[i].form->table[k]);
+
+			if (name)
+				failed |= vec_push(&v, name);
+		}
+	for (int i = 0; !tables && i < STORE_COLUMNS; i++)
+		failed |= vec_push(&v, store_columns[i].name);
+	failed |= vec_push(&v, NULL);
+	names = failed ? NULL : arena_memdup(&db->a, v.v, v.n * sizeof(*v.v));
+	vec_free(&v);
+	return names;
+}
+
+/* A name that does not exist: what SQLite says, and a name nearby. */
+static int no_such(struct sql *db, const char *what, struct err *err)
+{
+	const char *name = strrchr(what, ' ');
+	const char *const *names = all_names(db, strstr(what, "no such table"));
+	const char *near = name && names ? text_nearest(name + 1, names) : NULL;
+
 	(void)err_set(err, ERR_USAGE, "%s", what);
-	near = name ? text_nearest(name + 1, words) : NULL;
 	if (near)
 		return err_hint(err, "did you mean %s? cyclade list tables shows all", near);
 	return err_hint(err, "cyclade list tables shows all tables and columns");

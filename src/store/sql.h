@@ -22,7 +22,8 @@
 
 /* The results of analyses of a recording as documents. */
 struct sql_result {
-	const char *name; /* prefix of its tables that have the name of another: "blocks" */
+	const char
+		*name; /* of its main table, and prefix of the others: "blocks", "blocks_edges" */
 	const struct document_form *form;
 };
 
@@ -59,8 +60,7 @@ extern const struct document_form sql_tables_document;
  * table, TABLE.COLUMN, or a glob; NULL: all. The number of columns that match. */
 size_t sql_tables_put(struct document *d, const struct sql_result *result, size_t n,
 		      const char *pattern);
-/* The name that SQL has for table `t` of a result. */
-const char *sql_table_name(struct arena *a, const struct sql_result *r, size_t n, size_t which,
-			   const struct table_form *t);
+/* The name that SQL has for table `t` of a result; NULL: it has none. */
+const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
 
 #endif

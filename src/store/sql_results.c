@@ -336,8 +336,7 @@ int sql_results_register(struct sql *db, struct err *err)
 		const struct document_form *f = db->o.result[i].form;
 
 		for (size_t k = 0; k < f->n_tables; k++) {
-			const char *name = sql_table_name(&db->a, db->o.result, db->o.n_results, i,
-							  f->table[k]);
+			const char *name = sql_table_name(&db->a, &db->o.result[i], f->table[k]);
 			struct module *m = arena_alloc(&db->a, sizeof(*m));
 			int rc;
 

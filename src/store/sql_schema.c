@@ -24,28 +24,15 @@ static bool is_raw(const char *name)
 	return false;
 }
 
-static bool has_table(const struct document_form *f, const char *name)
+/* The main table has the result's name, others have it as a prefix: no name depends on which other
+ * results there are. A main table that would have the name of a raw one has a prefix too. */
+const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t)
 {
-	for (size_t i = 0; i < f->n_tables; i++)
-		if (!strcmp(f->table[i]->name, name))
-			return true;
-	return false;
-}
-
-/* The main table has the result's name, others their own where no other result has one of that. */
-const char *sql_table_name(struct arena *a, const struct sql_result *r, size_t n, size_t which,
-			   const struct table_form *t)
-{
-	bool alone = !is_raw(t->name);
-
 	if (t->flags & TABLE_PEOPLE || !strcmp(t->name, "recording") || !strcmp(t->name, "losses"))
 		return NULL;
-	if (t->flags & TABLE_MAIN && !is_raw(r[which].name))
-		return r[which].name;
-	for (size_t i = 0; i < n; i++)
-		alone &= (i == which || !has_table(r[i].form, t->name)) &&
-			 strcmp(r[i].name, t->name) != 0;
-	return alone ? t->name : arena_printf(a, "%s_%s", r[which].name, t->name);
+	if (t->flags & TABLE_MAIN && !is_raw(r->name))
+		return r->name;
+	return arena_printf(a, "%s_%s", r->name, t->name);
 }
 
 /* ---- the table of columns -------------------------------------------------------------------- */
@@ -97,13 +84,13 @@ static const char *type_word(enum table_kind k, bool blob)
 	return blob ? "blob" : words[k];
 }
 
-static void add_result(struct adding *x, const struct sql_result *r, size_t n, size_t which)
+static void add_result(struct adding *x, const struct sql_result *r)
 {
-	const struct document_form *f = r[which].form;
+	const struct document_form *f = r->form;
 
 	for (size_t i = 0; i < f->n_tables; i++) {
 		const struct table_form *t = f->table[i];
-		const char *name = sql_table_name(&x->d->a, r, n, which, t);
+		const char *name = sql_table_name(&x->d->a, r, t);
 		struct arena *a = &x->d->a;
 
 		if (!name)
@@ -146,7 +133,7 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 					     blob ? NULL : c->unit, c->means, c->from });
 	}
 	for (size_t i = 0; i < n; i++)
-		add_result(&x, result, n, i);
+		add_result(&x, &result[i]);
 	t.n = x.v.n;
 	t.array = arena_memdup(&d->a, x.v.v, x.v.n * sizeof(*x.v.v));
 	vec_free(&x.v);

@@ -150,7 +150,7 @@ t.ok(r["a"] == "0xff" and r["b"] == "4142" and r["c"] == 64 and r["d"] == 90 and
 for query, says in (("ATTACH '/tmp/x' AS x", "only be read"), ("CREATE TABLE x(y)", "only be read"), ("PRAGMA journal_mode = WAL", "only be read"),
                     ("SELECT load_extension('x')", "load_extension"), ("DELETE FROM samples", "may not be|only be read"), ("INSERT INTO samples VALUES (1)", "may not be|only be read|cannot"),
                     ("VACUUM INTO '/tmp/x'", "only be read"), ("BEGIN TRANSACTION", "only be read"), ("CREATE TEMP VIEW x AS SELECT 1", "only be read"),
-                    ("SELECT 1; SELECT 2", "one at a time"), ("SELECT * FROM sampels", "did you mean samples"), (" ", "empty"),
+                    ("SELECT 1; SELECT 2", "one at a time"), ("SELECT * FROM sampels", "did you mean samples"), ("SELECT * FROM blocks_lops", "did you mean blocks_loops"), (" ", "empty"),
                     ("SELECT tme FROM samples", "did you mean time"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
     ok, seen = refused(query, branches, says=says)
     t.ok(ok, "refused: " + query, seen)
@@ -204,5 +204,11 @@ for table, words, key in (("functions", ("report",), "rows"), ("callees", ("repo
 rows = json.loads(run("list", "tables", "-j").stdout)["columns"]
 t.ok({(c[0], c[1]) for c in schema} <= {(r["table"], r["column"]) for r in rows} and all(r["means"] and r["type"] and r["source"] for r in rows),
      "list tables has all columns, with meanings")
+with open(os.path.join(ROOT, "src/cli/recordings/results.def"), encoding="utf-8") as f:
+    results = re.findall(r'^RESULT\(\w+, "(\w+)"', f.read(), re.M)
+names = [name for name in dict.fromkeys(r["table"] for r in rows) if name not in named]
+t.ok(names and all(name in results or any(name.startswith(r + "_") for r in results) for name in names),
+     "a result's tables have its name, or have it as a prefix", names)
+t.equal(len({(r["table"], r["column"]) for r in rows}), len(rows), "no two tables or columns have the same name")
 t.ok("latency" in run("explain", "samples.weight").stdout and run("list", "tables", "nothing").returncode == 1, "explain of a column; a table that there is not")
 t.done()
