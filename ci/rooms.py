@@ -12,6 +12,7 @@ import sys
 
 ALLOWED = {
     "base": [],
+    "kernels": ["base"],
     "show": ["base"],
     "collect": ["base"],
     "perfdata": ["base"],
@@ -20,9 +21,9 @@ ALLOWED = {
     "region": ["base", "show", "collect", "model"],
     "measure": ["base", "collect", "perfdata", "symbol", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
-    "report": ["base", "show", "perfdata", "symbol", "model", "measure", "analyse"],
+    "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "measure", "analyse"],
     "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],
-    "cli": ["base", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store"],
+    "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store"],
 }
 # A room that gets threads loses its row, and its unit tests get into the suite `threads` (tests/unit/meson.build).
 NO_THREADS = ["model"]

@@ -36,6 +36,15 @@ shown = [x for x in shown if x and x not in kinds | {"event"}]
 t.equal(shown, [e["event"] for e in doc["events"]], "the terminal shows the same names in the same order")
 t.ok(r.stdout.splitlines()[-1].startswith(" next: cyclade record -e "), "and the next step")
 
+# kernels: the list is for people, each count a row for programs
+doc = json.loads(run("list", "kernels", "-j").stdout)
+walk = {c["quantity"]: c["iteration"] for c in doc["counts"] if c["kernel"] == "walk"}
+t.ok(walk["loads"] == 1 and walk["stores"] == 0 and walk["cond_taken"] == 1, "list kernels: counts, zeros too", walk)
+t.equal([k["kernel"] for k in json.loads(run("list", "kernels", "split-*", "-j").stdout)["kernels"]], ["split-load", "split-page"],
+        "list kernels PATTERN")
+t.equal(run("list", "kernels", "nothing").returncode, 1, "no kernel of that name")
+tables.walk(t, "list", "kernels", "branch")
+
 if not PERF:
     t.skip("the same names as perf", "no perf here")
 else:

@@ -450,7 +450,7 @@ static const char *program_name(void)
 	return i < n ? all + i : "program";
 }
 
-int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv)
+int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc, char **argv)
 {
 	(void)info;
 	for (int i = 0; i < argc; i++) {

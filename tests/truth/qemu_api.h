@@ -13,6 +13,7 @@
 #ifndef TRUTH_QEMU_API_H
 #define TRUTH_QEMU_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,14 +26,27 @@ typedef void qemu_tb_fn(uint64_t plugin, struct qemu_plugin_tb *tb);
 typedef void qemu_run_fn(unsigned cpu, void *ctx);
 typedef void qemu_end_fn(uint64_t plugin, void *ctx);
 
+typedef void qemu_memory_fn(unsigned cpu, uint32_t info, uint64_t vaddr, void *ctx);
+
+struct qemu_info {	    /* its beginning, of all versions */
+	const char *target; /* "x86_64" */
+};
+#define QEMU_MEM_BOTH 3 /* loads and stores */
+
 /* ours, called by QEMU */
 extern int qemu_plugin_version;
-int qemu_plugin_install(uint64_t plugin, const void *info, int argc, char **argv);
+int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc, char **argv);
 
 /* QEMU's: the last but one parameter of ..._exec_cb says which registers are read: none is 0 */
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin, qemu_tb_fn *fn);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_run_fn *fn, int registers,
 					  void *ctx);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_run_fn *fn,
+					    int registers, void *ctx);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_memory_fn *fn,
+				      int registers, int which, void *ctx);
+unsigned qemu_plugin_mem_size_shift(uint32_t info);
+bool qemu_plugin_mem_is_store(uint32_t info);
 void qemu_plugin_register_atexit_cb(uint64_t plugin, qemu_end_fn *fn, void *ctx);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);

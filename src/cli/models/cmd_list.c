@@ -9,6 +9,7 @@
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
 #include "collect/event.h"
+#include "report/kernels_tables.h"
 #include "report/models.h"
 
 /* By the word that is typed; `events` are a model's with --model. */
@@ -175,6 +176,27 @@ static int list_tables(struct cli *cli, const char *pattern)
 	return cli_fail_as(&err, EXIT_NO);
 }
 
+static int list_kernels(struct cli *cli, const char *pattern)
+{
+	struct err err = ERR_INIT;
+	struct document d;
+	struct show show;
+	int code;
+
+	document_open(&d, &kernels_document, NULL);
+	if (cli_show(cli, &show, &kernels_document, &err)) {
+		code = cli_fail(&err);
+	} else if (!kernels_put(&d, pattern)) {
+		(void)err_set(&err, ERR_NOT_FOUND, "no kernels match '%.100s'", pattern);
+		(void)err_hint(&err, "cyclade list kernels shows all");
+		code = cli_fail_as(&err, EXIT_NO);
+	} else {
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
+	return code;
+}
+
 int cmd_list(struct cli *cli)
 {
 	const char *word = cli->args.n ? cli->args.v[0] : NULL;
@@ -194,5 +216,7 @@ int cmd_list(struct cli *cli)
 	}
 	if (word && !strcmp(word, "tables"))
 		return list_tables(cli, cli->args.n > 1 ? cli->args.v[1] : NULL);
+	if (word && !strcmp(word, "kernels"))
+		return list_kernels(cli, cli->args.n > 1 ? cli->args.v[1] : NULL);
 	return no_such_list(word);
 }

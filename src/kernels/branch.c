@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels of branches, calls and returns. Those that are mispredicted at a rate that is certain
+ * read what to do from a table, one iteration ahead: the load is no part of the penalty.
+ */
+#include "kernels/asm.h"
+#include "kernels/run.h"
+
+RUN(jump)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w;
+
+	LOOP(n,
+	     TIMES_16(X86("jmp 2f\n.p2align 4\n2:\n") ARM("b 2f\n.p2align 4\n2:\n")), [a] "+r"(a));
+}
+
+RUN(always)
+{
+	uint64_t a = 0;
+
+	(void)w;
+	LOOP(n,
+	     X86("test %[a], %[a]\n") ARM("cmp %[a], #0\n")
+		     TIMES_16(X86("jz 2f\n.p2align 4\n2:\n") ARM("b.eq 2f\n.p2align 4\n2:\n")),
+	     [a] "+r"(a));
+}
+
+RUN(never)
+{
+	uint64_t a = 0;
+
+	(void)w;
+	LOOP(n,
+	     X86("test %[a], %[a]\n") ARM("cmp %[a], #0\n")
+		     TIMES_16(X86("jnz 3f\n") ARM("b.ne 3f\n")) "3:\n",
+	     [a] "+r"(a));
+}
+
+#define TABLE(n, body, w)                                                             \
+	do {                                                                          \
+		const char *a_ = (w)->a;                                              \
+		uint64_t i_ = 0, m_ = (w)->mask, v_ = 0, to_ = 0;                     \
+		LOOP(n, body, [a] "+r"(a_), [i] "+r"(i_), [m] "+r"(m_), [v] "+r"(v_), \
+		     [to] "+r"(to_));                                                 \
+	} while (0)
+#define NEXT_INDEX \
+	X86("inc %[i]\nand %[m], %[i]\n") ARM("add %[i], %[i], #1\nand %[i], %[i], %[m]\n")
+#define LOAD_NEXT X86("movzbl (%[a],%[i]), %k[v]\n") ARM("ldrb %w[v], [%[a], %[i]]\n")
+
+/* Taken if the byte is odd. */
+RUN(conditional)
+{
+	TABLE(n,
+	      NEXT_INDEX X86("test $1, %b[v]\n") ARM("tst %[v], #1\n")
+		      LOAD_NEXT X86("jnz 2f\nnop\n2:\n") ARM("b.ne 2f\nnop\n2:\n"),
+	      w);
+}
+
+/* To one of 16 places, by the byte. */
+RUN(indirect)
+{
+	TABLE(n,
+	      NEXT_INDEX X86("lea 2f(%%rip), %[to]\nshl $4, %[v]\nadd %[v], %[to]\n")
+		      ARM("adr %[to], 2f\nadd %[to], %[to], %[v], lsl #4\n") LOAD_NEXT X86(
+			      "jmp *%[to]\n.p2align 4\n")
+			      ARM("br %[to]\n.p2align 4\n") "2:\n" TIMES_16(
+				      X86("jmp 3f\n.p2align 4\n") ARM("b 3f\n.p2align 4\n")) "3:\n",
+	      w);
+}
+
+/* A chain of KERNEL_DEPTH functions, each of which calls the next; entered `units` before its end.
+ * The last one only returns. */
+#define KERNEL_DEPTH 64u
+#if defined(__x86_64__)
+#define LEVEL	   "call 2f\nret\n2:\n"
+#define LEVEL_SIZE 6u /* call with 32 bits of offset, ret */
+#else
+#define LEVEL	   "str x30, [sp, #-16]!\nbl 2f\nldr x30, [sp], #16\nret\n2:\n"
+#define LEVEL_SIZE 16u
+#endif
+
+RUN(call)
+{
+	unsigned units = w->units < KERNEL_DEPTH ? w->units : KERNEL_DEPTH;
+	uint64_t skip = (KERNEL_DEPTH - units) * LEVEL_SIZE;
+
+	LOOP(n,
+	     X86("lea 4f(%%rip), %%rax\nadd %[a], %%rax\ncall *%%rax\njmp 5f\n.p2align 6\n4:\n")
+		     ARM("adr x9, 4f\nadd x9, x9, %[a]\nblr x9\nb 5f\n.p2align 6\n4:\n")
+			     TIMES_16(TIMES_4(LEVEL)) "ret\n5:\n",
+	     [a] "+r"(skip));
+}
+
+/* A call whose return goes to where the call came from (2) or elsewhere (4), by the same code. */
+#define RETURN_TO(label)                                                                      \
+	X86("lea " label "(%%rip), %%rax\ncall 3f\n2:\njmp 5f\n3:\nmov %%rax, (%%rsp)\nret\n" \
+	    "4:\njmp 5f\n5:\n")                                                               \
+	ARM("adr x9, " label "\nbl 3f\n2:\nb 5f\n3:\nmov x30, x9\nret\n4:\nb 5f\n5:\n")
+
+RUN(return_right)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w;
+
+	LOOP(n, RETURN_TO("2f"), [a] "+r"(a));
+}
+
+RUN(return_wrong)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w;
+
+	LOOP(n, RETURN_TO("4f"), [a] "+r"(a));
+}
+
+/* Code that prepare_code() made. */
+RUN(straight)
+{
+	char *a = w->a;
+
+	LOOP(n, X86("call *%[a]\n") ARM("blr %[a]\n"), [a] "+r"(a));
+}

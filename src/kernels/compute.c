@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels without memory: the loop alone, chains in which each result needs the one before.
+ */
+#include "kernels/asm.h"
+#include "kernels/run.h"
+
+RUN(empty)
+{
+	uint64_t unused = (uint64_t)(uintptr_t)w;
+
+	LOOP(n, "", [a] "+r"(unused));
+}
+
+/* Of registers, not of constants: these some CPUs fold before they execute. */
+RUN(add)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w;
+
+	LOOP(n, TIMES_16(X86("add %[a], %[a]\n") ARM("add %[a], %[a], %[a]\n")), [a] "+r"(a));
+}
+
+/* The dividend is always large: the time of a division depends on it. */
+RUN(divide)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w, by = 0x10003, large = UINT64_C(0x7fff) << 48;
+
+	LOOP(n,
+	     X86("mov %[a], %%rax\nor %[c], %%rax\nxor %%edx, %%edx\ndiv %[by]\nmov %%rax, %[a]\n")
+		     ARM("orr %[a], %[a], %[c]\nudiv %[a], %[a], %[by]\n"),
+	     [a] "+r"(a), [by] "+r"(by), [c] "+r"(large));
+}

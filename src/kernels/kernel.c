@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of kernels.
+ */
+#include "kernels/kernel.h"
+
+#include <string.h>
+
+#include "kernels/asm.h"
+#include "kernels/run.h"
+
+#define QUANTITY(id, key, text) [Q_##id] = key,
+const char *const kernel_quantity_key[QUANTITIES] = {
+#include "kernels/quantity.def"
+};
+#undef QUANTITY
+#define QUANTITY(id, key, text) [Q_##id] = text,
+const char *const kernel_quantity_text[QUANTITIES] = {
+#include "kernels/quantity.def"
+};
+#undef QUANTITY
+
+/* Words of kernels.def: a quantity with its count, or with that of x86-64 and that of AArch64. */
+#if defined(__aarch64__)
+#define OF(x86, arm) (arm)
+#else
+#define OF(x86, arm) (x86)
+#endif
+#define IS(id, n)	  [Q_##id] = (n)
+#define ARE(id, x86, arm) [Q_##id] = OF(x86, arm)
+#define COUNTS(...)         \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define NONE      \
+	{         \
+		0 \
+	}
+
+const struct kernel kernels[] = {
+#define KERNEL(name, run, prepare, bytes, stride, unit, units, means, each, per_unit)         \
+	{ name, means,	 unit, run_##run, prepare_##prepare, { bytes, stride, units, false }, \
+	  each, per_unit },
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+const size_t n_kernels = sizeof(kernels) / sizeof(*kernels);
+
+const struct kernel *kernel_find(const char *name)
+{
+	for (size_t i = 0; i < n_kernels; i++)
+		if (!strcmp(kernels[i].name, name))
+			return &kernels[i];
+	return NULL;
+}
+
+double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned units)
+{
+	return k->each[q] + k->per_unit[q] * units;
+}
+
+int kernel_prepare(struct kernel_work *w, const struct kernel *k, const struct kernel_setup *s,
+		   struct err *err)
+{
+	struct kernel_setup full = *s;
+
+	if (!HAVE_KERNELS) {
+		*w = (struct kernel_work){ .map = NULL };
+		return err_set(err, ERR_UNSUPPORTED, "there are no kernels for this CPU");
+	}
+	if (!full.bytes)
+		full.bytes = k->usual.bytes;
+	if (!full.stride)
+		full.stride = k->usual.stride;
+	if (!full.units)
+		full.units = k->usual.units;
+	*w = (struct kernel_work){ .units = full.units, .round = 1 };
+	return k->prepare(w, &full, err);
+}

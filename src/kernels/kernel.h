@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kernel - small loops that do one thing, of which each count is known exactly.
+ *
+ *	k = kernel_find("walk")
+ *	kernel_prepare(&w, k, &setup, &err)	memory, its order, code
+ *	k->run(&w, n)				n iterations, a multiple of w.round
+ *	kernel_release(&w)
+ *
+ * A kernel is a function and a row of kernels.def. The row has what one iteration counts, the loop
+ * around the body included: `each`, and `per_unit` for each of w.units (lines, levels of calls).
+ * A quantity that a row does not name is zero: if an event counts it nevertheless, it leaks. So
+ * run(2 * n) minus run(n) is n times the row, exactly; tests/truth/test_kernels.py proves it by
+ * following each kernel instruction by instruction.
+ *
+ * run() allocates and prints nothing. A kernel has x86-64 and AArch64 code (asm.h); on other
+ * machines kernel_prepare() fails with ERR_UNSUPPORTED. A kernel_work belongs to one thread at a
+ * time.
+ */
+#ifndef CYCLADE_KERNELS_KERNEL_H
+#define CYCLADE_KERNELS_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum kernel_quantity {
+#define QUANTITY(id, key, text) Q_##id,
+#include "kernels/quantity.def"
+#undef QUANTITY
+	QUANTITIES
+};
+
+struct kernel_setup {
+	uint64_t bytes;	 /* of memory that it works on, for each stream; 0: the row's */
+	uint64_t stride; /* of a ring: bytes from slot to slot in memory; 0: the row's */
+	unsigned units;	 /* lines or levels; 0: the row's */
+	bool huge;	 /* ask for huge pages */
+};
+
+struct kernel_work {
+	void *map;
+	size_t mapped;
+	bool huge; /* the kernel has given huge pages for all of it */
+	char *a, *b, *c;
+	uint64_t mask; /* of offsets in a, b and c, or of indices */
+	uint64_t round;
+	unsigned units;
+};
+
+struct kernel {
+	const char *name;
+	const char *means; /* what it provokes */
+	const char *unit;  /* "line", "level"; NULL: its counts depend on nothing */
+	void (*run)(const struct kernel_work *w, uint64_t n);
+	int (*prepare)(struct kernel_work *w, const struct kernel_setup *s, struct err *err);
+	struct kernel_setup usual;
+	double each[QUANTITIES], per_unit[QUANTITIES];
+};
+
+extern const struct kernel kernels[];
+extern const size_t n_kernels;
+/* By quantity: the word of programs, and what is counted. */
+extern const char *const kernel_quantity_key[QUANTITIES], *const kernel_quantity_text[QUANTITIES];
+
+const struct kernel *kernel_find(const char *name); /* NULL */
+/* What an iteration counts with so many units. */
+double kernel_count(const struct kernel *k, enum kernel_quantity q, unsigned units);
+
+int kernel_prepare(struct kernel_work *w, const struct kernel *k, const struct kernel_setup *s,
+		   struct err *err) MUST_USE;
+void kernel_release(struct kernel_work *w); /* also of one that could not be prepared */
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels of memory: a list walker, streams, loads behind stores, an atomic addition. An iteration
+ * of a stream is a line of 64 bytes; offsets wrap around by a mask, without a branch.
+ */
+#include "kernels/asm.h"
+#include "kernels/run.h"
+
+RUN(walk)
+{
+	char *a = w->a;
+
+	LOOP(n, X86("mov (%[a]), %[a]\n") ARM("ldr %[a], [%[a]]\n"), [a] "+r"(a));
+}
+
+/* x86 addresses are a + i; AArch64 pairs of registers have no such mode. */
+#define NEXT_LINE \
+	X86("add $64, %[i]\nand %[m], %[i]\n") ARM("add %[i], %[i], #64\nand %[i], %[i], %[m]\n")
+#define STREAM(n, body, w)                                                                      \
+	do {                                                                                    \
+		const char *a_ = (w)->a, *b_ = (w)->b, *c_ = (w)->c;                            \
+		uint64_t i_ = 0, m_ = (w)->mask;                                                \
+		LOOP(n, body NEXT_LINE, [a] "+r"(a_), [b] "+r"(b_), [c] "+r"(c_), [i] "+r"(i_), \
+		     [m] "+r"(m_));                                                             \
+	} while (0)
+#define LOAD_LINE(from)                                                                   \
+	X86("movdqa (%[" from "],%[i]), %%xmm0\nmovdqa 16(%[" from "],%[i]), %%xmm1\n"    \
+	    "movdqa 32(%[" from "],%[i]), %%xmm2\nmovdqa 48(%[" from "],%[i]), %%xmm3\n") \
+	ARM("add x9, %[" from "], %[i]\nldp q0, q1, [x9]\nldp q2, q3, [x9, #32]\n")
+#define STORE_LINE(to, x86, arm)                                                      \
+	X86(x86 " %%xmm0, (%[" to "],%[i])\n" x86 " %%xmm1, 16(%[" to "],%[i])\n" x86 \
+		" %%xmm2, 32(%[" to "],%[i])\n" x86 " %%xmm3, 48(%[" to "],%[i])\n")  \
+	ARM("add x10, %[" to "], %[i]\n" arm " q0, q1, [x10]\n" arm " q2, q3, [x10, #32]\n")
+
+RUN(read)
+{
+	STREAM(n, LOAD_LINE("a"), w);
+}
+
+RUN(store)
+{
+	STREAM(n, STORE_LINE("a", "movdqa", "stp"), w);
+}
+
+RUN(store_nt)
+{
+	STREAM(n, STORE_LINE("a", "movntdq", "stnp"), w);
+}
+
+RUN(copy)
+{
+	STREAM(n, LOAD_LINE("b") STORE_LINE("a", "movdqa", "stp"), w);
+}
+
+/* a = b * c + b, in doubles */
+#define TRIAD(at)                                                                       \
+	X86("movapd " at "(%[b],%[i]), %%xmm0\nmulpd " at "(%[c],%[i]), %%xmm0\n"       \
+	    "movapd %%xmm0, " at "(%[a],%[i])\n")                                       \
+	ARM("ldr q0, [x9, #" at "]\nldr q1, [x10, #" at "]\nfmul v0.2d, v0.2d, v1.2d\n" \
+	    "str q0, [x11, #" at "]\n")
+
+RUN(triad)
+{
+	STREAM(n,
+	       ARM("add x9, %[b], %[i]\nadd x10, %[c], %[i]\nadd x11, %[a], %[i]\n") TRIAD("0")
+		       TRIAD("16") TRIAD("32") TRIAD("48"),
+	       w);
+}
+
+/* ---- a load behind a store ----------------------------------------------- */
+
+#define PAIR(n, body, w)                                                 \
+	do {                                                             \
+		char *a_ = (w)->a, *b_ = (w)->b;                         \
+		uint64_t v_ = 0;                                         \
+		LOOP(n, body, [a] "+r"(a_), [b] "+r"(b_), [v] "+r"(v_)); \
+	} while (0)
+
+/* What is stored is what was loaded before: a chain if the load has to wait for the store. */
+RUN(forward)
+{
+	PAIR(n,
+	     X86("mov %[v], (%[a])\nmov (%[b]), %[v]\n")
+		     ARM("str %[v], [%[a]]\nldr %[v], [%[b]]\n"),
+	     w);
+}
+
+RUN(blocked)
+{
+	PAIR(n,
+	     X86("mov %b[v], (%[a])\nmov (%[b]), %[v]\n")
+		     ARM("strb %w[v], [%[a]]\nldr %[v], [%[b]]\n"),
+	     w);
+}
+
+RUN(atomic)
+{
+	PAIR(n,
+	     X86("lock xadd %[v], (%[a])\n")
+		     ARM("2:\nldaxr x9, [%[a]]\nadd x9, x9, %[v]\nstlxr w10, x9, [%[a]]\n"
+			 "cbnz w10, 2b\n"),
+	     w);
+}
+
+/* Writes the lines of a back to memory and drops them from all caches. */
+RUN(flush)
+{
+	STREAM(n, X86("clflush (%[a],%[i])\n") ARM("add x9, %[a], %[i]\ndc civac, x9\n"), w);
+}

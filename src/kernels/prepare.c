@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory for kernels, and what stands in it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernels/run.h"
+
+#define LINE	    64u
+#define PAGE	    4096u
+#define HUGE_PAGE   (2u << 20)
+#define BYTES_MOST  (UINT64_C(1) << 40)
+#define TABLE_BYTES (1u << 18) /* more than a predictor remembers of a random order */
+
+/* One mapping of whole huge pages or pages, all of it touched. */
+static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *err)
+{
+	uint64_t unit = huge ? HUGE_PAGE : PAGE, need = (bytes + unit - 1) / unit * unit;
+	char *at;
+
+	if (bytes > BYTES_MOST)
+		return err_set(err, ERR_LIMIT, "a kernel cannot have %llu bytes",
+			       (unsigned long long)bytes);
+	w->mapped = need + (huge ? HUGE_PAGE : 0);
+	w->map = mmap(NULL, w->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (w->map == MAP_FAILED) {
+		w->map = NULL;
+		return err_sys(err, "memory for a kernel: %zu bytes", w->mapped);
+	}
+	at = w->map;
+	at += (unit - (uintptr_t)at % unit) % unit;
+	w->huge = huge && !madvise(at, need, MADV_HUGEPAGE);
+	if (!huge)
+		(void)madvise(at, need, MADV_NOHUGEPAGE);
+	memset(at, 0, need);
+	w->a = w->b = w->c = at;
+	return 0;
+}
+
+static uint64_t next_random(uint64_t *x) /* splitmix64 */
+{
+	uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+PREPARE(nothing)
+{
+	(void)w;
+	(void)s;
+	(void)err;
+	return 0;
+}
+
+/* ---- lists ----------------------------------------------- */
+
+/* Where slot i is. With a stride that is not a line, slots of neighbouring pages lie in different
+ * lines of them: they do not all fall into one set of the caches. */
+static char **slot(const struct kernel_work *w, uint64_t stride, uint64_t i)
+{
+	return (char **)(void *)(w->a + i * stride + (stride >= PAGE ? i * LINE % PAGE : 0));
+}
+
+/* One cycle through all slots (Sattolo), made where it stands: the first words hold each slot's
+ * successor, as an index until the end. */
+PREPARE(ring)
+{
+	uint64_t n = s->bytes / s->stride, seed = n;
+
+	if (n < 2)
+		return err_set(err, ERR_USAGE, "a list needs two slots");
+	if (take(w, s->bytes, s->huge, err))
+		return -1;
+	for (uint64_t i = 0; i < n; i++)
+		*slot(w, s->stride, i) = (char *)slot(w, s->stride, i);
+	for (uint64_t i = n - 1; i > 0; i--) {
+		char **x = slot(w, s->stride, i);
+		char **y = slot(w, s->stride, next_random(&seed) % i), *kept = *x;
+
+		*x = *y;
+		*y = kept;
+	}
+	return 0;
+}
+
+static int split(struct kernel_work *w, size_t at, struct err *err)
+{
+	char *self;
+
+	if (take(w, (uint64_t)2 * PAGE, false, err))
+		return -1;
+	self = w->a += at;
+	memcpy(w->a, &self, sizeof(self));
+	return 0;
+}
+
+PREPARE(split_line)
+{
+	(void)s;
+	return split(w, LINE - 4, err);
+}
+
+PREPARE(split_page)
+{
+	(void)s;
+	return split(w, PAGE - 4, err);
+}
+
+/* ---- streams, pairs ----------------------------------------------- */
+
+PREPARE(streams)
+{
+	uint64_t each = PAGE;
+
+	while (each < s->bytes && each < BYTES_MOST)
+		each *= 2;
+	if (take(w, each * 3, s->huge, err))
+		return -1;
+	w->b = w->a + each;
+	w->c = w->b + each;
+	w->mask = each - 1;
+	return 0;
+}
+
+static int pair(struct kernel_work *w, size_t apart, struct err *err)
+{
+	if (take(w, (uint64_t)4 * PAGE, false, err))
+		return -1;
+	w->b = w->a + apart;
+	return 0;
+}
+
+PREPARE(same)
+{
+	(void)s;
+	return pair(w, 0, err);
+}
+
+PREPARE(alias)
+{
+	(void)s;
+	return pair(w, PAGE, err);
+}
+
+PREPARE(apart)
+{
+	(void)s;
+	return pair(w, PAGE + LINE, err);
+}
+
+PREPARE(same_page)
+{
+	return prepare_same(w, s, err);
+}
+
+PREPARE(other_page)
+{
+	return prepare_alias(w, s, err);
+}
+
+/* ---- tables ----------------------------------------------- */
+
+static int table(struct kernel_work *w, unsigned values, bool shuffled, struct err *err)
+{
+	uint64_t seed = values;
+
+	if (take(w, TABLE_BYTES, false, err))
+		return -1;
+	w->mask = TABLE_BYTES - 1;
+	w->round = TABLE_BYTES;
+	for (uint64_t i = 0; i < TABLE_BYTES; i++)
+		w->a[i] = (char)(i % values);
+	for (uint64_t i = TABLE_BYTES - 1; shuffled && i > 0; i--) {
+		uint64_t j = next_random(&seed) % (i + 1);
+		char kept = w->a[i];
+
+		w->a[i] = w->a[j];
+		w->a[j] = kept;
+	}
+	return 0;
+}
+
+PREPARE(random)
+{
+	(void)s;
+	return table(w, 16, true, err);
+}
+
+PREPARE(alternating)
+{
+	(void)s;
+	return table(w, 2, false, err);
+}
+
+PREPARE(zeros)
+{
+	(void)s;
+	return table(w, 1, false, err);
+}
+
+/* ---- code ----------------------------------------------- */
+
+#if defined(__x86_64__)
+/* Six loads of a constant of 64 bits, one into each register that may change, and a nop. */
+static void put_line(unsigned char *at)
+{
+	static const unsigned char head[6][2] = { { 0x48, 0xb8 }, { 0x48, 0xb9 }, { 0x48, 0xba },
+						  { 0x48, 0xbe }, { 0x48, 0xbf }, { 0x49, 0xbb } };
+	static const unsigned char nop[4] = { 0x0f, 0x1f, 0x40, 0x00 };
+
+	for (unsigned i = 0; i < 6; i++) {
+		memcpy(at + (size_t)i * 10, head[i], 2);
+		memset(at + (size_t)i * 10 + 2, 0x11, 8);
+	}
+	memcpy(at + 60, nop, 4);
+}
+
+static void put_return(unsigned char *at)
+{
+	*at = 0xc3;
+}
+#else
+/* Sixteen moves of a constant, to x9, x10 and x11. */
+static void put_line(unsigned char *at)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		uint32_t insn = 0xd2800020u | (9 + i % 3);
+
+		memcpy(at + (size_t)i * 4, &insn, 4);
+	}
+}
+
+static void put_return(unsigned char *at)
+{
+	static const uint32_t insn = 0xd65f03c0u;
+
+	memcpy(at, &insn, 4);
+}
+#endif
+
+PREPARE(code)
+{
+	if (take(w, (uint64_t)w->units * LINE + LINE, false, err))
+		return -1;
+	(void)s;
+	for (unsigned i = 0; i < w->units; i++)
+		put_line((unsigned char *)w->a + (size_t)i * LINE);
+	put_return((unsigned char *)w->a + (size_t)w->units * LINE);
+	__builtin___clear_cache(w->a, w->a + (size_t)w->units * LINE + LINE);
+	if (mprotect(w->map, w->mapped, PROT_READ | PROT_EXEC))
+		return err_sys(err, "code that was made here must not be executed");
+	return 0;
+}
+
+/* ---- all of them ----------------------------------------------- */
+
+void kernel_release(struct kernel_work *w)
+{
+	if (w->map)
+		(void)munmap(w->map, w->mapped);
+	*w = (struct kernel_work){ .map = NULL };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run - the functions that rows of kernels.def name: RUN measures, PREPARE makes its memory.
+ */
+#ifndef CYCLADE_KERNELS_RUN_H
+#define CYCLADE_KERNELS_RUN_H
+
+#include "kernels/kernel.h"
+
+#define RUN(name) void run_##name(const struct kernel_work *w, uint64_t n)
+#define PREPARE(name) \
+	int prepare_##name(struct kernel_work *w, const struct kernel_setup *s, struct err *err)
+
+#define KERNEL(name, run, prepare, bytes, stride, unit, units, means, each, per_unit) RUN(run);
+#include "kernels/kernels.def"
+#undef KERNEL
+
+PREPARE(nothing);
+PREPARE(ring);	      /* a: slots of a list in random order, each with the address of the next */
+PREPARE(split_line);  /* a: a slot across two lines that holds its own address */
+PREPARE(split_page);  /* the same across two pages */
+PREPARE(streams);     /* a, b, c: each of s->bytes, rounded up to a power of two */
+PREPARE(same);	      /* a and b: the same 8 bytes */
+PREPARE(alias);	      /* b: 4096 bytes behind a */
+PREPARE(apart);	      /* b: 4160 bytes behind a */
+PREPARE(other_page);  /* a: a page; b: in another one */
+PREPARE(same_page);   /* a: a page; b: its first byte */
+PREPARE(random);      /* a: bytes 0 to 15 in random order, each equally often */
+PREPARE(alternating); /* a: bytes 0, 1, 0, 1, ... */
+PREPARE(zeros);	      /* a: bytes 0 */
+PREPARE(code);	      /* a: units lines of code, of 64 bytes, and a return */
+
+#endif

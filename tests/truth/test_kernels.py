@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each row of kernels.def against the emulator, which follows the kernel instruction by instruction: what twice as many iterations
+count more must be what the row has, to the last digit. What the row does not name must be zero.
+
+Mispredicts and page faults are not the emulator's to know."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib")]
+from tap import ROOT, Tap  # noqa: E402
+
+BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
+t = Tap()
+scratch = tempfile.TemporaryDirectory()
+OUT = os.path.join(scratch.name, "counts")
+
+
+def table(words):
+    """{name: (round, units, {key: (each, per unit)})}"""
+    rows = {}
+    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+        w = line.split()
+        rows[w[0]] = (int(w[1]), int(w[2]), {w[i]: (float(w[i + 1]), float(w[i + 2])) for i in range(3, len(w), 3)})
+    return rows
+
+
+def counted(qemu, program, *words):
+    subprocess.run([qemu, "-plugin", "%s/counts.so,out=%s" % (BUILT, OUT), program, *map(str, words)], check=True, timeout=120)
+    with open(OUT, encoding="ascii") as f:
+        return {k: int(v) for k, v in (line.split() for line in f)}
+
+
+def examine(machine, qemu, program, name, row):
+    step, units, counts = row
+    n = max(step, 20 if units else 100)
+    for u in sorted({units, max(units // 2, 1)}) if units else [0]:
+        few, many = (counted(qemu, program, name, k * n, u) for k in (1, 2))
+        wrong = ["%s: %g, the row has %g" % (key, (many[key] - few[key]) / n, each + per * u)
+                 for key, (each, per) in counts.items() if key in many and many[key] - few[key] != n * (each + per * u)]
+        t.ok(not wrong, "%s: %s%s" % (machine, name, " (%d)" % u if u else ""), "\n".join(wrong))
+
+
+for machine, qemu, program in (("x86-64", shutil.which("qemu-x86_64"), "kernel_run"), ("AArch64", shutil.which("qemu-aarch64"), "kernel_run_arm")):
+    path = os.path.join(BUILT, program)
+    if not qemu or not os.path.exists(path):
+        t.skip(machine, "no emulator, or no cross compiler")
+        continue
+    rows = table([path] if machine == "x86-64" else [qemu, path])
+    t.ok(len(rows) > 25, "%s: %d kernels" % (machine, len(rows)))
+    for name, row in rows.items():
+        examine(machine, qemu, path, name, row)
+t.done()
