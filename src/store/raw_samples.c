@@ -2,7 +2,7 @@
 /*
  * Samples and what is inside of them: frames of call chains, branches, values of counters.
  */
-#include "store/data_source.h"
+#include "perfdata/memop.h"
 #include "store/raw_int.h"
 
 /* ---- the sample at hand ---------------------------------------------------------------------- */
@@ -240,38 +240,48 @@ static int next_sample(struct raw *c, struct err *err)
 	return raw_walk_next(c);
 }
 
-static void value_flag(struct raw_cell *out, int x)
+static void value_set(struct raw *c, const char *text, struct raw_cell *out)
 {
-	if (x >= 0)
-		value_int(out, (uint64_t)x);
+	if (!text)
+		return;
+	buf_reset(&c->text);
+	buf_puts(&c->text, text);
+	value_text(out, buf_str(&c->text), false);
 }
 
-static void data_words(uint64_t src, enum store_column_id col, struct raw_cell *out)
+/* The words of PERF_SAMPLE_DATA_SRC. */
+static void data_words(struct raw *c, uint64_t src, enum store_column_id col, struct raw_cell *out)
 {
+	char text[MEMOP_TEXT];
+	struct memop op;
+
+	memop_of_data_src(&op, src);
 	switch (col) {
 	case C_samples_data_src:
 		value_int(out, src);
 		break;
 	case C_samples_data_op:
-		value_text(out, data_op(src), true);
+		value_set(c, memop_set_text(text, MEMOP_KIND, op.set[MEMOP_KIND]), out);
 		break;
 	case C_samples_data_level:
-		value_text(out, data_level(src), true);
+		value_text(out, memop_level_name(op.level), true);
 		break;
 	case C_samples_data_hit:
-		value_flag(out, data_hit(src));
+		if (op.has & MEMOP_HAS_HIT)
+			value_int(out, op.hit);
 		break;
 	case C_samples_data_remote:
-		value_flag(out, data_remote(src));
+		value_int(out, memop_remote(&op));
 		break;
 	case C_samples_data_snoop:
-		value_text(out, data_snoop(src), true);
+		value_set(c, memop_set_text(text, MEMOP_SNOOP, op.set[MEMOP_SNOOP]), out);
 		break;
 	case C_samples_data_tlb:
-		value_text(out, data_tlb(src), true);
+		value_set(c, memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]), out);
 		break;
 	default:
-		value_flag(out, data_locked(src));
+		if (op.has & MEMOP_HAS_LOCKED)
+			value_int(out, op.locked);
 		break;
 	}
 }
@@ -336,7 +346,7 @@ static int parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
 	case C_samples_data_tlb:
 	case C_samples_data_locked:
 		if (s->has & PERF_SAMPLE_DATA_SRC)
-			data_words(s->data_src, col, out);
+			data_words(c, s->data_src, col, out);
 		return 0;
 	default:
 		number(s, col, out);

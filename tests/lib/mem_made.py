@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""mem_made - recordings of memory operations, made here: PERF_SAMPLE_DATA_SRC with weights as Intel's kernels write them.
+
+    samples = drawn(random.Random(1), 1000)     # all combinations of data_src's fields
+    write(path, samples, INTEL)
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
+
+INTEL, AMD = "GenuineIntel,6,143,8", "AuthenticAMD,25,17,1"
+KINDS = {"load": 2, "store": 4, "prefetch": 8, "exec": 16, None: 1}
+# field of union perf_mem_data_src: lowest bit, values that the kernel writes
+FIELDS = {
+    "op": (0, [2, 2, 2, 4, 4, 8, 16, 1]),
+    "lvl": (5, [h | 1 << b for h in (0, 2, 4) for b in range(3, 14)] + [2 | 0x40 | 0x400, 1, 0]),
+    "snoop": (19, [1, 2, 4, 8, 16, 2 | 8, 0]),
+    "lock": (24, [1, 2, 0]),
+    "tlb": (26, [1, 2 | 8, 2 | 16, 4 | 8, 4 | 16, 2 | 8 | 16, 4 | 8 | 16, 4 | 32, 2 | 32, 4 | 64, 32, 2, 4, 0]),
+    "num": (33, [0, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15]),
+    "remote": (37, [0, 0, 1]),
+    "snoopx": (38, [0, 0, 0, 1, 2]),
+    "blk": (40, [1, 2, 4, 6, 0]),
+    "hops": (43, [0, 0, 0, 1, 2, 3, 4]),
+}
+TYPE = "IDENTIFIER IP TID TIME ADDR CPU PERIOD WEIGHT_STRUCT DATA_SRC"
+TEXT, SYMBOLS = 0x401000, 8  # functions of 256 bytes in the file that `write` names
+
+
+class Sample:
+    def __init__(self, src, weight=0, instruction=0, retire=0, ip=TEXT, addr=0x7f0000001000, tid=20, cpu=0, period=1000):
+        self.src, self.weight, self.instruction, self.retire = src, weight, instruction, retire
+        self.ip, self.addr, self.tid, self.cpu, self.period = ip, addr, tid, cpu, period
+
+
+def field(src, name):
+    at, values = FIELDS[name]
+    return src >> at & (1 << max(v.bit_length() for v in values)) - 1
+
+
+def data_src(**fields):
+    return sum(v << FIELDS[n][0] for n, v in fields.items())
+
+
+# mem_lvl with the newer fields that kernels write beside it: mem_lvl_num, mem_remote
+BESIDE = {3: (1, 0), 4: (12, 0), 5: (2, 0), 6: (3, 0), 7: (13, 0), 8: (13, 1), 9: (13, 1), 10: (11, 1), 11: (11, 1), 12: (10, 0), 13: (0, 0)}
+
+
+def plain(v):
+    """No two values of the newer fields with the same value of the older: what perf report sorts by the older alone."""
+    level = max(b for b in range(14) if v["lvl"] >> b & 1) if v["lvl"] else 0
+    v["num"], v["remote"] = BESIDE.get(level, (0, 0))
+    v["snoopx"] = v["hops"] = 0
+
+
+def drawn(rnd, n, as_kernels=False):
+    out = []
+    for _ in range(n):
+        v = {k: rnd.choice(v) for k, (_, v) in FIELDS.items()}
+        if as_kernels:
+            plain(v)
+        if v["hops"] and v["num"] in (0, 15):  # which go with the number only
+            v["num"] = 11
+        src = data_src(**v)
+        # long tails, as latencies have: some above what one table entry each holds
+        weight = min(int(30 * rnd.paretovariate(0.7)), (1 << 32) - 1) if rnd.random() < 0.9 else 0
+        out.append(Sample(src, weight, rnd.randrange(1 << 16), rnd.randrange(40), TEXT + 16 * rnd.randrange(16 * SYMBOLS),
+                          rnd.choice([0, 0x7f0000000000 + 8 * rnd.randrange(1 << 20)]), 20 + rnd.randrange(3), rnd.randrange(4)))
+    return out
+
+
+def write(path, samples, cpuid=INTEL, ldlat=30, program="/nonexistent/program"):
+    w = gen.Writer("<")
+    a = dict(type=4, config=0x1cd, c1=ldlat, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split()), sample_id_all=1, precise_ip=3)
+    f = gen.File(w, [("cpu/mem-loads,ldlat=%d/P" % ldlat, a, [1])], attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text(cpuid)}
+    trailer = w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1)
+    rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("made") + trailer),
+            w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, TEXT, 0x1000, 0x1000, 8, 1, 77, 0, 5, 2) + gen.text8(program) + trailer, 2)]
+    for i, s in enumerate(samples):
+        rows.append(w.record(gen.SAMPLE, w.u64(1, s.ip) + w.pack("II", 20, s.tid) + w.u64(1000 + i, s.addr) +
+                             w.pack("II", s.cpu, 0) + w.u64(s.period, s.weight | s.instruction << 32 | s.retire << 48, s.src), 2))
+    f.data = b"".join(rows)
+    with open(path, "wb") as out:
+        out.write(f.build())

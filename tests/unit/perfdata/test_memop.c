@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory operations out of IBS registers, which say more than data_src; data_src is compared with
+ * perf in tests/cli/test_mem.py.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* before cmocka */
+#include <cmocka.h>
+#include <string.h>
+
+#include "perfdata/memop.h"
+
+#define LOAD	(UINT64_C(1) | 1 << 17 | 1 << 18) /* with both addresses */
+#define MISSED	(UINT64_C(1) << 7 | 1 << 20)	  /* data cache and L2 */
+#define CYCLES	(UINT64_C(300) << 32)
+#define ZEN4	0xbffu
+#define STREAMS (ZEN4 | IBS_CAP_STREAMING)
+
+/* An op as the kernel dumps it. */
+static struct memop op_of(uint32_t caps, uint64_t data2, uint64_t data3)
+{
+	const uint64_t reg[8] = { 3 << 17, 0x401000,	   597ULL << 16 | 2, data2,
+				  data3,   0x7f0000001000, 0x1000,	     0 };
+	uint8_t raw[4 + sizeof(reg)];
+	struct memop op;
+	struct ibs x;
+
+	memcpy(raw, &caps, 4);
+	memcpy(raw + 4, reg, sizeof(reg));
+	assert_null(ibs_read(&x, IBS_OP, ibs_part_of("AuthenticAMD,25,17,1"), raw, sizeof(raw)));
+	memop_of_ibs(&op, &x);
+	return op;
+}
+
+static void assert_source(const char *want, struct memop op)
+{
+	char text[MEMOP_TEXT];
+
+	assert_string_equal(memop_source(text, &op), want);
+}
+
+static void test_sources(void **state)
+{
+	const uint64_t far = LOAD | MISSED | CYCLES;
+
+	(void)state;
+	assert_source("L1", op_of(ZEN4, 0, LOAD));
+	assert_source("L2", op_of(ZEN4, 0, LOAD | 1 << 7));
+	assert_source("L3", op_of(ZEN4, 1, far));
+	assert_source("any cache, other core", op_of(ZEN4, 2, far));
+	assert_source("RAM", op_of(ZEN4, 3, far));
+	assert_source("RAM, remote", op_of(ZEN4, 3 | 1 << 4, far));
+	assert_source("RAM, other node", op_of(STREAMS, 3 | 1 << 4, far));
+	assert_source("RAM, other socket", op_of(STREAMS, 3 | 1 << 4 | 1 << 9, far));
+	assert_source("any cache, remote", op_of(ZEN4, 5, far));
+	assert_source("PMEM", op_of(ZEN4, 6, far));
+	assert_source("CXL", op_of(ZEN4, 1 << 6, far));
+	assert_source("LFB", op_of(ZEN4, 0, far | 1 << 16));
+}
+
+static void test_latency(void **state)
+{
+	struct memop load = op_of(ZEN4, 3, LOAD | MISSED | CYCLES);
+	struct memop hit = op_of(ZEN4, 0, LOAD | CYCLES);
+	struct memop store = op_of(ZEN4, 0, (LOAD ^ 3) | MISSED | CYCLES);
+	struct memop none = op_of(ZEN4, 0, 0);
+
+	(void)state;
+	assert_int_equal(load.cycles[MEMOP_LATENCY_DATA], 300);
+	assert_int_equal(load.cycles[MEMOP_LATENCY_TAG], 597);
+	assert_int_equal(load.cycles[MEMOP_LATENCY_COMPLETE], 2);
+	assert_false(load.has >> MEMOP_LATENCY_REFILL & 1);
+	assert_false(hit.has >> MEMOP_LATENCY_DATA & 1);
+	assert_false(store.has >> MEMOP_LATENCY_DATA & 1);
+	assert_int_equal(store.set[MEMOP_KIND], MEMOP_KIND_STORE);
+	/* no access to memory: only how long the op took */
+	assert_int_equal(none.set[MEMOP_KIND], 0);
+	assert_int_equal(none.has, 1 << MEMOP_LATENCY_TAG | 1 << MEMOP_LATENCY_COMPLETE);
+}
+
+static void test_snoop(void **state)
+{
+	(void)state;
+	assert_int_equal(op_of(ZEN4, 5, LOAD | MISSED).set[MEMOP_SNOOP], MEMOP_SNOOP_HITM);
+	assert_int_equal(op_of(ZEN4, 5 | 1 << 5, LOAD | MISSED).set[MEMOP_SNOOP], MEMOP_SNOOP_HIT);
+	assert_int_equal(op_of(ZEN4, 3, LOAD | MISSED).set[MEMOP_SNOOP], 0);
+}
+
+static void test_tlb(void **state)
+{
+	struct memop op = op_of(ZEN4, 0, LOAD | 1 << 2 | 1 << 3 | 40ULL << 48);
+	char text[MEMOP_TEXT];
+
+	(void)state;
+	assert_string_equal(memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]), "L2 miss");
+	assert_int_equal(op.cycles[MEMOP_LATENCY_REFILL], 40);
+	op = op_of(ZEN4, 0, LOAD | 1 << 2);
+	assert_string_equal(memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]), "L2 hit");
+	op = op_of(ZEN4, 0, 1);
+	assert_null(memop_set_text(text, MEMOP_TLB, op.set[MEMOP_TLB]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_latency),
+		cmocka_unit_test(test_snoop),
+		cmocka_unit_test(test_tlb),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
