@@ -293,6 +293,19 @@ const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value)
 	return NULL;
 }
 
+const char *ibs_code_page(const struct ibs *x, uint64_t *bytes)
+{
+	static const uint8_t shifts[4] = { 12, 21, 30 }, erratum_1347[4] = { 12, 14, 21, 30 };
+	const char *why = ibs_get(x, IBS_ITLB_PAGE, bytes);
+	unsigned shift;
+
+	if (why)
+		return why;
+	shift = x->part == IBS_PART_ZEN3_EARLY ? erratum_1347[*bytes] : shifts[*bytes];
+	*bytes = 1ull << shift;
+	return shift ? NULL : "a size that is reserved";
+}
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 const char *ibs_source_name(enum ibs_source s)

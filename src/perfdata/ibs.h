@@ -107,6 +107,9 @@ uint64_t ibs_bits(const struct ibs *x, enum ibs_field f);
 /* NULL, or why the field has no value in this sample. */
 const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value);
 
+/* The size of the code's page, in bytes. NULL, or why it is not known. */
+const char *ibs_code_page(const struct ibs *x, uint64_t *bytes);
+
 /* Where the data of a load came from; of what missed no data cache, the data cache. */
 enum ibs_source {
 	IBS_SOURCE_UNKNOWN, /* *why of ibs_source() */

@@ -125,12 +125,18 @@ static void op_value(const struct ibs *x, enum store_column_id col, struct raw_c
 
 static void fetch_value(const struct ibs *x, enum store_column_id col, struct raw_cell *out)
 {
+	uint64_t v;
+
 	switch (col) {
 	case C_ibs_fetch_caps:
 		value_int(out, x->caps);
 		break;
 	case C_ibs_fetch_more:
 		put_more(x, out);
+		break;
+	case C_ibs_fetch_itlb_page_size:
+		if (!ibs_code_page(x, &v))
+			value_int(out, v);
 		break;
 	case C_ibs_fetch_fetch_ctl:
 		put_register(x, IBS_REG_FETCH_CTL, out);

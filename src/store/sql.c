@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "report/recorded.h"
+#include "store/ibs_event.h"
 #include "store/sql_int.h"
 #include "store/sql_rows.h"
 
@@ -76,6 +77,9 @@ static const char *const *all_names(struct sql *db, bool tables)
 	store_tables(row);
 	for (int i = 0; tables && i < STORE_TABLES; i++)
 		failed |= vec_push(&v, row[i].name);
+	for (size_t i = 0; tables && i < n_ibs_events; i++)
+		if (ibs_events[i].name)
+			failed |= vec_push(&v, ibs_events[i].name);
 	for (size_t i = 0; tables && i < db->o.n_results; i++)
 		for (size_t k = 0; k < db->o.result[i].form->n_tables; k++) {
 			const char *name = sql_table_name(&db->a, &db->o.result[i],
@@ -98,7 +102,12 @@ static int no_such(struct sql *db, const char *what, struct err *err)
 	const char *name = strrchr(what, ' ');
 	const char *const *names = all_names(db, strstr(what, "no such table"));
 	const char *near = name && names ? text_nearest(name + 1, names) : NULL;
+	const struct ibs_event *e = name ? ibs_event_find(name + 1) : NULL;
 
+	if (e && !e->name) {
+		(void)err_set(err, ERR_USAGE, "%s is no event of IBS: %s", e->code, e->means);
+		return err_hint(err, "cyclade list ibs shows all");
+	}
 	(void)err_set(err, ERR_USAGE, "%s", what);
 	if (near)
 		return err_hint(err, "did you mean %s? cyclade list tables shows all", near);
@@ -336,7 +345,9 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 	db->late = db->stopped = false;
 	err_clear(&db->err);
 	db->deadline = db->o.timeout_ns ? now_ns() + db->o.timeout_ns : 0;
-	rc = sqlite3_prepare_v2(db->db, text, -1, &s, &tail);
+	rc = sql_ibs_views(db, text);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db->db, text, -1, &s, &tail);
 	if (rc != SQLITE_OK)
 		(void)sql_failed(db, rc, err);
 	else if (!s)

@@ -89,6 +89,7 @@ with tempfile.TemporaryDirectory() as d:
             f.write(b"event=2\n")
     tables.walk(t, "list", "events", "cpu/", "--sysroot", d)
     tables.walk(t, "list", "events", "--sysroot", d, "--limit", "5")
+    tables.walk(t, "list", "ibs", "*_NB_*")
     put("sys/kernel/tracing/events/sched/sched_switch/id", "3\n")
     r = run("list", "events", "--sysroot", d, "-j")
     fake = {e["event"]: e for e in json.loads(r.stdout)["events"]}

@@ -12,13 +12,12 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import gen  # noqa: E402
+from ibs_file import ZEN2, ZEN3, ZEN4, packet, recording, w  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DUMP = os.environ["IBS_DUMP"]
 CYCLADE = os.environ["CYCLADE"]
 t = Tap()
-w = gen.Writer("<")
 
 # perf's word for a field, and ours
 OP = {"CompToRetCtr": "complete_to_retire", "TagToRetCtr": "tag_to_retire", "BrnRet": "branch", "OpReturn": "return",
@@ -32,7 +31,6 @@ OP = {"CompToRetCtr": "complete_to_retire", "TagToRetCtr": "tag_to_retire", "Brn
 FETCH = {"Cnt": None, "Lat": "fetch_latency", "Comp": "fetch_completed", "IcMiss": "ic_miss", "PhyAddrValid": "fetch_phys_valid",
          "L1TlbMiss": "itlb_l1_miss", "L2TlbMiss": "itlb_l2_miss", "RandEn": "fetch_random", "L2Miss": "fetch_l2_miss",
          "L3MissOnly": "fetch_l3_only", "FetchOcMiss": "fetch_oc_miss", "FetchL3Miss": "fetch_l3_miss"}
-ZEN2, ZEN3, ZEN4 = "AuthenticAMD,23,49,0", "AuthenticAMD,25,33,0", "AuthenticAMD,25,17,1"
 CAPS = {ZEN2: 0x3ff, ZEN3: 0x3ff, ZEN4: 0xbff}
 
 
@@ -49,10 +47,6 @@ def bits(x, key):
     return int(x[key].split("!")[0])
 
 
-def packet(kind, caps, regs):
-    return kind, w.pack("I", caps) + w.u64(*regs)
-
-
 def draw(rnd, caps):
     """An op and a fetch of random bits, whose control registers say that they are samples."""
     word = lambda: rnd.getrandbits(64)
@@ -60,23 +54,6 @@ def draw(rnd, caps):
           rnd.choice([0, 1, 2, 3, 4, 5, 6, 7, 64, 65, 66, 67]) | rnd.getrandbits(2) << 4, word(), word(), word() & (1 << 48) - 1, word()]
     fetch = [word() | 3 << 48, word() | 1, word() & (1 << 48) - 1, rnd.getrandbits(16)]
     return [packet("op", caps, op), packet("fetch", caps, fetch)]
-
-
-def recording(path, cpuid, packets):
-    sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW".split())
-    kinds = {"op": (9, 1), "fetch": (8, 2)}
-    events = [("ibs_%s//" % k, dict(type=n, config=0, period=1000, sample=sample, sample_id_all=1), [i])
-              for k, (n, i) in kinds.items()]
-    f = gen.File(w, events, attr_size=120)
-    pmus = w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")
-    f.features = {6: w.text("x86_64"), 9: w.text(cpuid), 16: pmus}
-    if cpuid == ZEN4:  # PMU_CAPS: what perf decodes sources of 5 bits by
-        f.features[31] = w.pack("I", 1) + w.pack("I", 1) + w.text("zen4_ibs_extensions") + w.text("1") + w.text("ibs_op")
-    for kind, raw in packets:
-        f.data += w.record(9, w.u64(kinds[kind][1], 0x1000) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) +
-                           w.u64(1000) + w.pack("I", len(raw)) + raw, 2)
-    with open(path, "wb") as out:
-        out.write(f.build())
 
 
 def of_perf(perf, path):

@@ -9,6 +9,7 @@
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
 #include "report/models.h"
+#include "store/ibs_event.h"
 
 /* The account, where there is one; what is wrong with it `models check` tells. */
 static const struct account *account_of(struct cli *cli, struct model *m)
@@ -51,6 +52,7 @@ int cmd_explain(struct cli *cli)
 	struct document d;
 	struct explain x;
 	struct show show;
+	const struct ibs_event *ibs;
 	int code;
 
 	if (!cli->args.n) {
@@ -63,6 +65,15 @@ int cmd_explain(struct cli *cli)
 		code = sql_tables_show(cli, cli->args.v[0]);
 		if (code >= 0)
 			return code;
+	}
+	ibs = cli->args.n == 1 ? ibs_event_find(cli->args.v[0]) : NULL;
+	if (ibs && ibs->name)
+		return sql_ibs_show(cli, ibs->name);
+	if (ibs) {
+		(void)err_set(&err, ERR_NOT_FOUND, "%s is no event of IBS: %s", ibs->code,
+			      ibs->means);
+		(void)err_hint(&err, "cyclade list ibs shows all");
+		return cli_fail_as(&err, EXIT_NO);
 	}
 	if (cli_show(cli, &show, &explain_document, &err))
 		return cli_fail(&err);

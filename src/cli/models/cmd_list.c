@@ -163,16 +163,18 @@ static int no_such_list(const char *word)
 	return cli_fail(&err);
 }
 
-/* Those of SQL: of no machine. */
-static int list_tables(struct cli *cli, const char *pattern)
+/* Tables of SQL, events of IBS: of no machine. */
+static int list_sql(struct cli *cli, const char *what, const char *pattern)
 {
 	struct err err = ERR_INIT;
-	int code = sql_tables_show(cli, pattern);
+	bool ibs = !strcmp(what, "ibs");
+	int code = ibs ? sql_ibs_show(cli, pattern) : sql_tables_show(cli, pattern);
 
 	if (code >= 0)
 		return code;
-	(void)err_set(&err, ERR_NOT_FOUND, "no tables match '%.100s'", pattern);
-	(void)err_hint(&err, "cyclade list tables shows all");
+	(void)err_set(&err, ERR_NOT_FOUND, "no %s match '%.100s'", ibs ? "events of IBS" : what,
+		      pattern);
+	(void)err_hint(&err, "cyclade list %s shows all", what);
 	return cli_fail_as(&err, EXIT_NO);
 }
 
@@ -214,8 +216,8 @@ int cmd_list(struct cli *cli)
 			return show_list(cli, of_model ? LIST_EVENTS : lists[i].kind,
 					 cli->args.n > 1 ? cli->args.v[1] : NULL);
 	}
-	if (word && !strcmp(word, "tables"))
-		return list_tables(cli, cli->args.n > 1 ? cli->args.v[1] : NULL);
+	if (word && (!strcmp(word, "tables") || !strcmp(word, "ibs")))
+		return list_sql(cli, word, cli->args.n > 1 ? cli->args.v[1] : NULL);
 	if (word && !strcmp(word, "kernels"))
 		return list_kernels(cli, cli->args.n > 1 ? cli->args.v[1] : NULL);
 	return no_such_list(word);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recordings/sql_tables.h"
 
+#include "store/ibs_event.h"
+
 void sql_kinds(struct sql_kinds *out)
 {
 	out->n = 0;
@@ -13,20 +15,33 @@ void sql_kinds(struct sql_kinds *out)
 	}
 }
 
-int sql_tables_show(struct cli *cli, const char *pattern)
+static int show_some(struct cli *cli, struct document *d, bool any)
 {
 	struct err err = ERR_INIT;
-	struct sql_kinds kinds;
-	struct document d;
 	struct show show;
 	int code = -1;
 
+	if (any)
+		code = cli_show(cli, &show, d->form, &err) ? cli_fail(&err)
+							   : cli_document(cli, d, &show);
+	document_close(d);
+	return code;
+}
+
+int sql_tables_show(struct cli *cli, const char *pattern)
+{
+	struct sql_kinds kinds;
+	struct document d;
+
 	sql_kinds(&kinds);
 	document_open(&d, &sql_tables_document, NULL);
-	if (sql_tables_put(&d, kinds.result, kinds.n, pattern))
-		code = cli_show(cli, &show, &sql_tables_document, &err)
-			       ? cli_fail(&err)
-			       : cli_document(cli, &d, &show);
-	document_close(&d);
-	return code;
+	return show_some(cli, &d, sql_tables_put(&d, kinds.result, kinds.n, pattern));
+}
+
+int sql_ibs_show(struct cli *cli, const char *pattern)
+{
+	struct document d;
+
+	document_open(&d, &ibs_events_document, NULL);
+	return show_some(cli, &d, ibs_events_put(&d, pattern));
 }
