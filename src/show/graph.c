@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/text.h"
 
 struct graph *graph_new(const char *title, enum graph_shape shape, struct err *err)
 {
@@ -164,26 +163,6 @@ int graph_cut(struct graph *g, size_t most, size_t most_edges)
 	if (most_edges && edges > most_edges && cut_edges(g, most_edges, edges))
 		return -1;
 	return 0;
-}
-
-void graph_put_short(struct buf *b, const char *name, size_t most)
-{
-	struct buf safe = BUF_INIT, end = BUF_INIT;
-	const char *s;
-
-	text_put_safe(&safe, name, false);
-	s = buf_str(&safe);
-	if (text_width(s) <= most || most < 8) {
-		buf_puts(b, s);
-	} else {
-		/* both ends tell overloads and namespaces apart; the dots are text_put_fit's */
-		text_put_fit(b, s, most - most / 3, TEXT_LEFT, false, false);
-		text_put_fit(&end, s, most / 3 + 1, TEXT_LEFT, true, false);
-		buf_puts(b, buf_str(&end) + strlen("\xe2\x80\xa6"));
-	}
-	b->failed |= safe.failed || end.failed;
-	buf_free(&safe);
-	buf_free(&end);
 }
 
 int graph_write_dot(struct buf *out, struct graph *g, struct err *err)

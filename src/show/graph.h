@@ -96,7 +96,4 @@ int graph_svg_of_dot(struct buf *out, const char *dot, struct err *err) MUST_USE
 /* The same in Graphviz' plain format: where things are. */
 int graph_plain_of_dot(struct buf *out, const char *dot, struct err *err) MUST_USE;
 
-/* A name of at most `most` columns, its middle cut out; safe to show. */
-void graph_put_short(struct buf *b, const char *name, size_t most);
-
 #endif

@@ -39,13 +39,14 @@ STARTS = {"f": [0, 2, 5, 9, 14, 18, 20, 22], "g": [0x40, 0x42, 0x44, 0x45], NAME
           "m": [0xa0, 0xa6], "m.cold": [0xc0], "the_program_itself": [0x100, 0x105, 0x10a, 0x10f, 0x111]}
 
 
-def elf():
+def elf(called={}):
+    """The program; called: other names for some functions."""
     code = bytearray(0x120)
     names, syms = b"\0", bytes(24)
     for name, (at, b) in FUNCTIONS.items():
         code[at:at + len(b)] = b
         syms += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, BASE + at, len(b))
-        names += name.encode().replace(b"\xef\xbf\xbd", b"\xff") + b"\0"
+        names += called.get(name, name).encode().replace(b"\xef\xbf\xbd", b"\xff") + b"\0"
     heads = b"\0.text\0.symtab\0.strtab\0"
     parts, at = [], 0x1000
     for b in (bytes(code), syms, names, heads):
@@ -260,6 +261,17 @@ def refusals(t, tmp, path, prog, stacks):
     os.rename(prog + "x", prog)
 
 
+def long_names(t, tmp, path, prog, stacks):
+    """Two functions whose names differ in the middle only: their boxes do not look alike."""
+    called = {n: "a_namespace_of_many_things::box<%s>::push_back_the_value(int const&)" % n for n in ("f", "m")}
+    with open(prog, "wb") as f:
+        f.write(elf(called))
+    recording(path, prog, stacks)
+    dot = run("blocks", "--no-cache", "-i", path, "--format", "dot", "the_program_itself").stdout
+    boxes = re.findall(r'calls ([^\\"]*)', dot)
+    t.ok(len(boxes) == 3 and len(set(boxes)) == 3 and all(len(b) <= 36 for b in boxes), "dot: names that are cut differ", dot)
+
+
 def main():
     t = Tap()
     with tempfile.TemporaryDirectory(prefix="blocks-") as tmp:
@@ -292,6 +304,7 @@ def main():
             refusals(t, tmp, path, prog, stacks)
             tables.walk(t, "blocks", "-i", path, "--no-cache")
             tables.walk(t, "blocks", "-i", path, "--no-cache", "h*")
+            long_names(t, tmp, path, prog, stacks)
     t.done()
 
 

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			name[len++] = (char)data[i];
 		i += i < size;
 		name[len] = '\0';
-		graph_put_short(&safe, name, 30);
+		text_put_safe(&safe, name, false);
 		must(graph_node(g, &(struct graph_node){ .line = { name, buf_str(&safe) },
 							 .cost = (double)len / 64,
 							 .tooltip = name }) == n);

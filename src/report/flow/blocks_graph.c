@@ -13,6 +13,8 @@
 
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/text.h"
+#include "base/text_short.h"
 #include "report/blocks_view.h"
 #include "report/page.h"
 #include "show/graph.h"
@@ -25,6 +27,8 @@ struct drawing {
 	const struct block_function *f;
 	struct graph *g;
 	uint32_t *node; /* by block; GRAPH_NONE: did not run */
+	struct text_names names;
+	bool settled; /* names are all known, and shortened */
 	struct err *err;
 };
 
@@ -40,23 +44,37 @@ static bool comes_back(uint8_t flow)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void put_place(struct buf *b, const struct drawing *d, uint32_t i)
+/* The first walk over the boxes collects names, the second has them short: no two look alike. */
+static void put_name(struct buf *b, struct drawing *d, const char *name, size_t taken)
+{
+	struct buf safe = BUF_INIT;
+
+	text_put_safe(&safe, name, false);
+	if (d->settled)
+		buf_puts(b, text_names_get(&d->names, buf_str(&safe), taken));
+	else
+		text_names_add(&d->names, buf_str(&safe), taken);
+	d->names.failed |= safe.failed;
+	buf_free(&safe);
+}
+
+static void put_place(struct buf *b, struct drawing *d, uint32_t i)
 {
 	struct source_line at = blocks_line(d->v, d->f, i);
 
 	if (i)
 		buf_printf(b, "+0x%x", d->f->code->block[i].start);
 	else
-		graph_put_short(b, d->f->symbol->name, NAME_COLUMNS);
+		put_name(b, d, d->f->symbol->name, 0);
 	if (at.file) {
 		buf_puts(b, "  ");
-		graph_put_short(b, path_base(at.file), NAME_COLUMNS - 12);
+		put_name(b, d, path_base(at.file), 12);
 		buf_printf(b, ":%u", at.line);
 	}
 }
 
 /* Where most of its ways out of the function lead: "calls strcmp", and to how many more. */
-static void put_leaves(struct buf *b, const struct drawing *d, uint32_t i)
+static void put_leaves(struct buf *b, struct drawing *d, uint32_t i)
 {
 	const struct block_edge *best = NULL;
 	const struct symbol *s;
@@ -82,7 +100,7 @@ static void put_leaves(struct buf *b, const struct drawing *d, uint32_t i)
 	buf_puts(b, flow_of(d, i) == INSN_CALL	   ? "calls "
 		    : flow_of(d, i) == INSN_SYSTEM ? "system call "
 						   : "leaves for ");
-	graph_put_short(b, s ? s->name : dso ? dso : "unmapped code", NAME_COLUMNS);
+	put_name(b, d, s ? s->name : dso ? dso : "unmapped code", 0);
 	if (n > 1)
 		buf_printf(b, " and %zu more", n - 1);
 }
@@ -105,6 +123,7 @@ static int put_node(struct drawing *d, uint32_t i)
 	struct buf line[6] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
 	struct graph_node n = { .cost = k->runs.v * c->n / d->f->insns.v };
 	size_t lines = 0;
+	bool failed = false;
 	char a[NUM_MAX], b[NUM_MAX];
 
 	put_place(&line[0], d, i);
@@ -126,9 +145,28 @@ static int put_node(struct drawing *d, uint32_t i)
 			n.line[lines++] = buf_str(&line[j]);
 	n.rank = n.cost;
 	d->node[i] = graph_node(d->g, &n);
-	for (size_t j = 0; j < sizeof(line) / sizeof(*line); j++)
+	for (size_t j = 0; j < sizeof(line) / sizeof(*line); j++) {
+		failed |= line[j].failed;
 		buf_free(&line[j]);
-	return d->node[i] == GRAPH_NONE ? err_nomem(d->err) : 0;
+	}
+	return failed || d->node[i] == GRAPH_NONE ? err_nomem(d->err) : 0;
+}
+
+static int settle_names(struct drawing *d)
+{
+	struct buf unused = BUF_INIT;
+
+	for (uint32_t i = 0; i < d->f->code->n_blocks; i++)
+		if (d->f->block[i].hits) {
+			put_place(&unused, d, i);
+			put_leaves(&unused, d, i);
+			buf_reset(&unused);
+		}
+	text_names_settle(&d->names, NAME_COLUMNS, false);
+	d->settled = true;
+	d->names.failed |= unused.failed;
+	buf_free(&unused);
+	return d->names.failed ? err_nomem(d->err) : 0;
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -247,6 +285,8 @@ static int fill(struct drawing *d, size_t functions)
 {
 	size_t unseen = 0;
 
+	if (settle_names(d))
+		return -1;
 	for (uint32_t i = 0; i < d->f->code->n_blocks; i++) {
 		d->node[i] = GRAPH_NONE;
 		unseen += !d->f->block[i].hits;
@@ -284,11 +324,13 @@ struct graph *blocks_graph(const void *view, struct err *err)
 	put_title(&title, &d);
 	d.g = graph_new(buf_str(&title), GRAPH_DOWN, err);
 	d.node = malloc((d.f->code->n_blocks + 1) * sizeof(*d.node));
-	if (!d.g || !d.node)
+	if (!d.g || !d.node || title.failed)
 		(void)err_nomem(err);
 	else
 		rc = fill(&d, functions);
 	free(d.node);
+	rc |= d.names.failed ? err_nomem(err) : 0;
+	text_names_free(&d.names, &title);
 	buf_free(&title);
 	if (!rc)
 		return d.g;

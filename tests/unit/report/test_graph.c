@@ -123,22 +123,6 @@ static void test_edges_of_nothing(void **state)
 	graph_free(g);
 }
 
-static void test_short_names(void **state)
-{
-	struct buf b = BUF_INIT;
-
-	(void)state;
-	graph_put_short(&b, "short", 20);
-	assert_string_equal(buf_str(&b), "short");
-	buf_reset(&b);
-	graph_put_short(&b, "abcdefghijklmnopqrstuvwxyz", 12);
-	assert_string_equal(buf_str(&b), "abcdefg\xe2\x80\xa6wxyz");
-	buf_reset(&b);
-	graph_put_short(&b, "\x1b[31mred", 40);
-	assert_string_equal(buf_str(&b), "\\x1b[31mred");
-	buf_free(&b);
-}
-
 static void test_svg(void **state)
 {
 	struct graph *g = new_graph("calls of \"x\" & more");
@@ -229,7 +213,6 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_edges_of_nothing),
-		cmocka_unit_test(test_short_names),
 		cmocka_unit_test(test_svg),
 		cmocka_unit_test(test_what_graphviz_says),
 		cmocka_unit_test(test_large),
