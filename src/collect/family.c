@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/nomem.h"
 #include "collect/synth.h"
 #include "collect/synth_int.h"
 
@@ -30,8 +31,10 @@ size_t family_tasks(pid_t pid, pid_t *out, size_t max)
 	pid_t *process = calloc(max + 1, sizeof(*process));
 	size_t n = 0, n_processes = 1;
 
-	if (!process)
+	if (!process) {
+		nomem_note();
 		return 0;
+	}
 	process[0] = pid;
 	for (size_t p = 0; p < n_processes && n < max; p++) {
 		size_t n_threads;

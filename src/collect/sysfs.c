@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/invariant.h"
+#include "base/nomem.h"
 #include "base/vec.h"
 
 static bool blank(char c)
@@ -169,8 +170,10 @@ char *sys_text(struct arena *a, const char *root, const char *fmt, ...)
 	if (len <= 0)
 		return NULL;
 	big = malloc(SYS_TEXT_MAX);
-	if (!big)
+	if (!big) {
+		nomem_note();
 		return NULL;
+	}
 	len = read_head(big, SYS_TEXT_MAX, &path, root);
 	if (len > 0)
 		out = arena_strndup(a, big, (size_t)len);

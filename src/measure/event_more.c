@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/nomem.h"
 #include "base/text.h"
 #include "measure/pfm.h"
 
@@ -84,14 +85,18 @@ static const char *nearest(void *ctx, const char *name)
 		return NULL;
 	if (!m->words) {
 		m->words = calloc(model->n_events + 1, sizeof(*m->words));
-		for (size_t k = 0; m->words && k < model->n_events; k++)
+		if (!m->words) {
+			nomem_note();
+			return NULL;
+		}
+		for (size_t k = 0; k < model->n_events; k++)
 			m->words[k] = model->event[k].name;
 	}
 	for (; name[i] && i + 1 < sizeof(capitals); i++)
 		capitals[i] = (char)toupper((unsigned char)name[i]);
 	capitals[i] = '\0';
-	near = m->words ? text_nearest(name, m->words) : NULL;
-	if (m->words && !near)
+	near = text_nearest(name, m->words);
+	if (!near)
 		near = text_nearest(capitals, m->words);
 	return near && strcasecmp(near, name) != 0 ? near : NULL;
 }

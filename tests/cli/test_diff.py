@@ -172,7 +172,7 @@ def test_limits(t, d):
     c = p.record(d + "/c.data", dict(MEANS, hot=830))
     for expr, x, y, code in (("function:hot > +10%", a, b, 1), ("function:hot > +60%", a, b, 0), ("function:hot>0%", a, c, 0),
                              ("function:hot < -10%", b, a, 1), ("function:hot > +10%", b, a, 0), ("cycles > +2%", a, b, 1),
-                             ("cycles > +0%", a, c, 0), ("function:nosuch > +1%", a, b, 0), ("elapsed > 0%", a, b, 0)):
+                             ("cycles > +0%", a, c, 0), ("function:nosuch > +1%", a, b, 2), ("function:hot > +1%", a, a, 0), ("elapsed > 0%", a, b, 0)):
         r = run("diff", "--fail-if", expr, x, y)
         t.ok(r.returncode == code, "%s: exit %d" % (expr, code), r.stdout + r.stderr)
     for expr, at in (("cycles", 6), ("cycles > x%", 9), ("cycles > 5", 10), ("> 5%", 0), ("cycles > 5% x", 12), ("cycles >> 5%", 8)):
@@ -180,8 +180,9 @@ def test_limits(t, d):
         lines = r.stderr.splitlines()
         t.ok(r.returncode == 2 and len(lines) == 3 and lines[2].index("^") - 2 == at and lines[1][2:] == expr,
              "%r is refused with a caret" % expr, r.stderr)
-    r = run("diff", "--fail-if", "cycle > 5%", a, b)
-    t.ok(r.returncode == 2 and "no 'cycle'" in r.stderr, "a name that there is not", r.stderr)
+    for name, said in (("cycle", "no 'cycle'"), ("function:nosuch", "no 'nosuch'")):
+        r = run("diff", "--fail-if", name + " > 5%", a, b)
+        t.ok(r.returncode == 2 and said in r.stderr, "%s: neither side has it" % name, r.stderr)
     for words in ((), (a,), (a, a + ",,"), (a, d + "/nosuch")):
         t.ok(run("diff", *words).returncode == 2, "refused: %d operands" % len(words))
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/nomem.h"
 #include "measure/sampling/sampling_int.h"
 
 static const struct counter_event nothing = { .attr = { .type = PERF_TYPE_SOFTWARE,
@@ -51,6 +52,8 @@ void sampling_watch_end(struct sampling *r)
 			 "CPU%s %s went offline: no samples of %s from then on, even if %s back",
 			 gone == 1 ? "" : "s", buf_str(&list), gone == 1 ? "it" : "them",
 			 gone == 1 ? "it came" : "they came");
+	if (!v)
+		nomem_note();
 	buf_free(&list);
 	free(v);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nomem.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "model/load/account_int.h"
@@ -338,8 +339,10 @@ static const char *nearest(void *ctx, const char *name, size_t len)
 
 	if (!b->words) {
 		b->words = calloc(b->acc->n + b->m->n_events + 1, sizeof(*b->words));
-		if (!b->words)
+		if (!b->words) {
+			nomem_note();
 			return NULL;
+		}
 		for (size_t i = 0; i < b->acc->n; i++)
 			b->words[n++] = b->acc->node[i].name;
 		for (size_t i = 0; i < b->m->n_events; i++)

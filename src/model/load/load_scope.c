@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/nomem.h"
 #include "base/text.h"
 #include "model/load/build_int.h"
 
@@ -241,8 +242,10 @@ static const char *nearest(void *ctx, const char *name, size_t len)
 
 	if (!b->words) {
 		b->words = calloc(b->r->rows.n + b->r->events.n + 1, sizeof(*b->words));
-		if (!b->words)
+		if (!b->words) {
+			nomem_note();
 			return NULL;
+		}
 		for (size_t i = 0; i < b->r->rows.n; i++)
 			if (!b->r->rows.v[i].absent)
 				b->words[n++] = b->r->rows.v[i].name;

@@ -2,6 +2,7 @@
 /*
  * annotate_source - source files as lines. Where they are looked for: symbol/source_find.h.
  */
+#include "base/nomem.h"
 #include "report/annotate/annotate_int.h"
 
 struct source_file {
@@ -49,6 +50,7 @@ static struct source_file *file_of(struct annotate *a, const char *name)
 	}
 	f = calloc(1, sizeof(*f));
 	if (!f || vec_push(&a->files, f)) {
+		nomem_note();
 		free(f);
 		return NULL;
 	}

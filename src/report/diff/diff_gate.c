@@ -122,24 +122,32 @@ static int add(struct diff *x, const struct limit *l, const char *expr, const st
 	return vec_push(&x->limit, row);
 }
 
+/* Adds those of the items that the limit names. */
+static int add_named(struct diff *x, const struct limit *l, const char *expr,
+		     const diff_items *items, enum diff_table t, bool *exceeded)
+{
+	for (size_t i = 0; i < items->n; i++)
+		if (names(l, &items->v[i], t) && add(x, l, expr, &items->v[i], exceeded))
+			return -1;
+	return 0;
+}
+
 int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err)
 {
 	struct limit l = { .above = true };
-	size_t found = 0;
+	size_t had;
 
 	if (parse(&l, expr, err))
 		return -1;
 	if (!x)
 		return 0;
+	had = x->limit.n;
 	for (unsigned t = 0; t < DIFF_TABLES; t++)
-		for (size_t i = 0; i < x->table[t].n; i++) {
-			if (!names(&l, &x->table[t].v[i], t))
-				continue;
-			found++;
-			if (add(x, &l, expr, &x->table[t].v[i], exceeded))
-				return err_nomem(err);
-		}
-	if (found || l.function) /* a function that is not there, or is alike, has not grown */
+		if (add_named(x, &l, expr, &x->table[t], t, exceeded))
+			return err_nomem(err);
+	if (add_named(x, &l, expr, &x->same, DIFF_ROWS, exceeded))
+		return err_nomem(err);
+	if (x->limit.n > had)
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "--fail-if: both sides together have no '%.80s'", l.name);
 	return err_hint(err, "names are those of the tables totals and tree; functions: "

@@ -65,7 +65,7 @@ struct diff {
 	size_t n_sides;
 	struct diff_opts opts;
 	diff_items table[DIFF_TABLES];
-	uint64_t same; /* functions all of whose figures are alike: they are no rows */
+	diff_items same; /* functions all of whose figures are alike: they are no rows */
 	struct diff_side_sum *sum;
 	VEC(const char *) note;
 	VEC(struct diff_limit) limit;

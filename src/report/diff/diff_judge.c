@@ -206,7 +206,7 @@ void diff_judge(struct diff *x)
 		if (rows->v[i].verdict != DIFF_SAME)
 			rows->v[kept++] = rows->v[i];
 		else
-			x->same++;
+			x->failed |= vec_push(&x->same, rows->v[i]) != 0;
 	}
 	rows->n = kept;
 	all = arena_alloc(&x->a, (all_n + 1) * sizeof(struct diff_item *));

@@ -150,7 +150,7 @@ static const struct table_column limit_columns[] = {
 static const struct table_form limits_form = { "limits", NULL, 0, TABLE_COLUMNS(limit_columns) };
 
 TABLE_CELL(per, const struct diff *x = r->p; out->text = x->opts.per ? x->opts.per : "run")
-TABLE_CELL(unchanged, out->n = ((const struct diff *)r->p)->same)
+TABLE_CELL(unchanged, out->n = ((const struct diff *)r->p)->same.n)
 TABLE_CELL(level, out->e.v = DIFF_LEVEL_PER_MILLE / 1000.0)
 
 static const struct table_column head_columns[] = {
@@ -234,10 +234,10 @@ static void put_counts(struct document *d, const struct diff *x)
 
 	for (size_t i = 0; i < rows->n; i++)
 		n += rows->v[i].verdict == DIFF_NOISE;
-	if (n || x->same)
+	if (n || x->same.n)
 		document_fact(d, "no change", false,
 			      "%s functions within their error bars, %s exactly the same",
-			      num_exact(a, n), num_exact(b, x->same));
+			      num_exact(a, n), num_exact(b, x->same.n));
 }
 
 static void put_next(struct document *d, const struct diff *x)
@@ -328,6 +328,7 @@ void diff_free(struct diff *x)
 		vec_free(&x->table[t]);
 	vec_free(&x->note);
 	vec_free(&x->limit);
+	vec_free(&x->same);
 	arena_free(&x->a);
 	free(x);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/nomem.h"
 #include "report/models/models_int.h"
 
 #include <stdio.h>
@@ -120,6 +121,8 @@ bool metric_asks_latency(const struct model *m, uint32_t metric)
 	bool asks = s.seen && m->metric[metric].expr &&
 		    expr_needs(m->metric[metric].expr, NULL, find_latency, &s);
 
+	if (!s.seen)
+		nomem_note();
 	free(s.seen);
 	return asks;
 }
