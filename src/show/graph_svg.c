@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/leaks.h"
+#include "base/nomem.h"
 #include "config.h"
 #include "show/graph_int.h"
 
@@ -202,7 +203,9 @@ static int write_dot(struct buf *out, const char *dot, const char *format, struc
 
 		said = &heard;
 		before = gv.on_error(hear);
+		nomem_begin(); /* it goes on without an arrow, or without the graph */
 		rc = lay_out(out, &gv, dot, format, &heard);
+		nomem_end();
 		(void)gv.on_error(before);
 		said = NULL;
 		if (rc)
