@@ -486,7 +486,7 @@ bool event_raw_code(struct word w, uint64_t *v)
 static int unknown_term(struct event_parser *p, const struct pmu *pmu, const struct term *t)
 {
 	VEC(const char *) words = VEC_INIT;
-	int rc;
+	bool told = false;
 
 	for (size_t i = 0; i < COUNT(term_rows); i++)
 		if (vec_push(&words, term_rows[i].name))
@@ -503,14 +503,13 @@ static int unknown_term(struct event_parser *p, const struct pmu *pmu, const str
 	else
 		(void)event_bad(p, t->whole, "this kind of event has no term '" WORD_FMT "'",
 				WORD_ARG(t->key));
-	rc = vec_push(&words, NULL);
-	if (!rc)
-		rc = pmu ? event_suggest_more(p, t->key, words.v)
-			 : event_suggest(p, t->key, words.v);
+	told = true; /* a failure from here on costs the hint, no more */
+	if (!vec_push(&words, NULL))
+		(void)(pmu ? event_suggest_more(p, t->key, words.v)
+			   : event_suggest(p, t->key, words.v));
 out:
 	vec_free(&words);
-	(void)err_nomem(p->err);
-	return -1;
+	return told ? -1 : err_nomem(p->err);
 }
 
 static int put_term(struct event_parser *p, struct event *ev, const struct pmu *pmu,
