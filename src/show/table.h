@@ -55,6 +55,8 @@ enum {
 	C_LOSS = 1024,	 /* of a table of one row: not 0 must be seen; `means` says what was lost */
 	C_CUT = 2048,	 /* with C_FLEX: is cut at its end: a line of text, no name */
 	C_GROUP = 512,	 /* for people: a line above each run of rows that have the same text */
+	C_TOTAL = 8192,	 /* only grows while it is watched: a counter of OpenMetrics */
+	C_RATE = 16384,	 /* a C_TOTAL column by time: OpenMetrics leaves it out */
 	C_DROP = 4096,	 /* on a narrow terminal left out, the last one first */
 };
 
