@@ -23,7 +23,8 @@ ALLOWED = {
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "measure", "analyse"],
     "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],
-    "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store"],
+    "monitor": ["base", "show", "collect", "model", "measure"],
+    "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store", "monitor"],
 }
 # A room that gets threads loses its row, and its unit tests get into the suite `threads` (tests/unit/meson.build).
 NO_THREADS = ["model"]

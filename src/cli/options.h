@@ -47,10 +47,10 @@ struct options {
 	bool all, no_inherit;
 	const char *cpu;
 	/* what */
-	struct text_list event, node, metric, models;
+	struct text_list event, node, metric, metrics, models;
 	uint64_t level;
 	const char *model, *drilldown, *latency, *import, *smt, *pmem;
-	bool no_mux, no_merge, no_tree, regions;
+	bool no_mux, no_merge, no_tree, regions, once;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;
 	bool branch, data, phys_data, weight, intr_regs, user_regs, build_ids;

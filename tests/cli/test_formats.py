@@ -91,6 +91,7 @@ with open("doubtful/intel/ivb/tree", "w", encoding="ascii") as out:
 RESULTS = {
     "run": [(["-o", "-", "--user", "--", "true"], (0,), False)],
     "stat": [(["-e", "cs", "-o", "-", "--", "true"], (0,), False), (["--import", "counts.csv", "--model", "ivb"], (0,), True)],
+    "monitor": [(["--once", "-I", "20"], (0,), False)],
     "compare": [(["-r", "6", "-e", "cs", "-o", "-", "--", "true", "--", "true"], (0,), False)],
     "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
                (["--account", "-i", account], (0,), True)],

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade monitor - see doc/cyclade-monitor.1.md.
+ */
+#include <string.h>
+
+#include "cli/asking.h"
+#include "cli/counting_out.h"
+#include "monitor/monitor.h"
+
+#define DEFAULT_INTERVAL 1000000000u /* ns */
+
+struct monitoring {
+	struct cli *cli;
+	struct counting_out out;
+};
+
+static int each(void *ctx, struct document *d, bool *enough, struct err *err)
+{
+	struct monitoring *s = ctx;
+
+	/* the tables are several, and people want to know which is which */
+	if (!strcmp(s->out.show.format->name, "term"))
+		s->out.show.later = false;
+	return counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
+}
+
+/* Names behind commas become words of their own. */
+static int split(struct arena *a, const struct text_list *said, struct text_list *out,
+		 struct err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < said->n; i++) {
+		n++;
+		for (const char *s = said->v[i]; *s; s++)
+			n += *s == ',';
+	}
+	*out = (struct text_list){ arena_alloc(a, (n + 1) * sizeof(*out->v)), 0 };
+	if (!out->v)
+		return err_nomem(err);
+	for (size_t i = 0; i < said->n; i++)
+		for (const char *s = said->v[i]; *s;) {
+			size_t len = strcspn(s, ",");
+
+			if (len && !(out->v[out->n++] = arena_strndup(a, s, len)))
+				return err_nomem(err);
+			s += len + (s[len] == ',');
+		}
+	out->v[out->n] = NULL;
+	return 0;
+}
+
+static int check(struct cli *cli, struct err *err)
+{
+	struct options *o = &cli->opt;
+
+	if (cli->args.n)
+		return err_set(err, ERR_USAGE, "monitor takes no operand, not '%.60s'",
+			       cli->args.v[0]);
+	if (o->once && o->for_time)
+		return err_set(err, ERR_USAGE, "--once and --for exclude each other");
+	return 0;
+}
+
+int cmd_monitor(struct cli *cli)
+{
+	struct monitoring s = { .cli = cli, .out = COUNTING_OUT_INIT };
+	struct ask ask;
+	struct monitor_ask m = { .ask = &ask, .each = each, .ctx = &s };
+	struct err err = ERR_INIT;
+	bool failed = true;
+
+	if (check(cli, &err) || cli_ask(cli, &ask, &err) ||
+	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err))
+		goto out;
+	ask.all = true;
+	ask.interval = ask.interval ? ask.interval : DEFAULT_INTERVAL;
+	if (cli->opt.once)
+		ask.for_time = ask.interval;
+	if (counting_out_open(&s.out, cli, &monitor_document, &err))
+		goto out;
+	s.out.show.line = !cli->opt.once;
+	failed = monitor_run(&m, &err) || counting_out_commit(&s.out, &err);
+out:
+	counting_out_close(&s.out);
+	return failed ? cli_fail(&err) : EXIT_OK;
+}

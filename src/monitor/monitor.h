@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * monitor - metrics of the whole machine, by CPU, L3 cache, memory channel and socket, interval
+ * after interval.
+ *
+ *	monitor_run(&ask, &err)		until --for is over, a signal comes, or each() has enough
+ *
+ * What is shown is data: rows of models/monitor and of the CPU's model (model/set.h). Their names
+ * are counters of perf_event (the room measure counts them) and values of /proc. What a machine
+ * cannot give is listed with its reason; the rest goes on.
+ *
+ * Where the events of a PMU are more than its counters, the monitor itself takes turns with them, in
+ * slices that are even within an interval; a figure is then extrapolated, with the error that the
+ * slices' spread gives it. Where others hold counters the kernel takes turns, too: the share of time
+ * is in the table `counters`.
+ *
+ * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow.
+ * Memory does not grow with time. One thread; each() is called in it.
+ */
+#ifndef CYCLADE_MONITOR_MONITOR_H
+#define CYCLADE_MONITOR_MONITOR_H
+
+#include "measure/ask.h"
+#include "show/document.h"
+
+extern const struct document_form monitor_document;
+
+struct monitor_ask {
+	const struct ask *ask;	  /* of it: interval (not 0), for_time, root, model; all is set */
+	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
+	/* What an interval found; valid in the call only. *enough: end. */
+	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
+	void *ctx;
+};
+
+int monitor_run(const struct monitor_ask *ask, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * monitor_int - the pieces of monitor.h.
+ *
+ *	monitor_places.c	what of the machine there is to have metrics of
+ *	monitor_set.c		rows into formulas, inputs and groups of counters
+ *	monitor_read.c		readings, turns, extrapolation
+ *	monitor_proc.c		the inputs that /proc has
+ *	monitor_tables.c	the document of an interval
+ */
+#ifndef CYCLADE_MONITOR_MONITOR_INT_H
+#define CYCLADE_MONITOR_MONITOR_INT_H
+
+#include "collect/event.h"
+#include "measure/counting.h"
+#include "model/model.h"
+#include "model/set.h"
+#include "monitor/monitor.h"
+
+enum place_kind {
+#define PLACE(id, name, title) PLACE_##id,
+#include "monitor/place.def"
+#undef PLACE
+	PLACES
+};
+
+enum proc_value {
+#define PROC(name, of, level, file) PROC_##name,
+#include "monitor/proc.def"
+#undef PROC
+	PROCS
+};
+
+#define NO_COUNTER SIZE_MAX
+
+/* A counter on a target, or a value of /proc there. */
+struct slot {
+	uint64_t count, enabled, running; /* as last read */
+	bool absent;			  /* this target has none */
+	double sum, wanted, ns; /* of this interval: counted; ns it was to count, and did */
+	size_t n;		/* slices of it; Welford's sums of their rates: */
+	double mean, m2;
+	double total, now, half; /* now: of the interval that ended, half: its error */
+	double share;		 /* of that interval, on a counter */
+};
+
+struct source { /* a counter, or a value of /proc */
+	const char *name, *pmu;
+	size_t event; /* of monitor.list; NO_COUNTER: /proc */
+	size_t group, index;
+	enum proc_value proc;
+	bool level;
+	const char *why; /* it has no value anywhere */
+	struct slot *at; /* by target; of the host: [0] */
+};
+
+struct input { /* a name of formulas: its sources (boxes) add up */
+	const char *name;
+	size_t source, n_sources;
+	const char *why;
+};
+
+struct place {
+	uint32_t *target; /* CPUs of it, as indices of targets */
+	size_t n_targets;
+	int32_t cpu, core, socket, die, l3; /* -1: not of it */
+	const char *instance;		    /* "" */
+	size_t box;			    /* of "*": only this source of inputs; SIZE_MAX: all */
+};
+
+struct cell {
+	struct estimate total, now;
+};
+
+struct metric {
+	const struct set_row *row;
+	enum place_kind kind;
+	size_t column;
+	const struct expr *expr;
+	const uint32_t *input; /* that it needs */
+	size_t n_inputs;
+	const char *why; /* nowhere has it a value */
+};
+
+struct places {
+	VEC(struct place) place;
+	VEC(const struct set_row *) column; /* each name once */
+	struct cell *cell;		    /* [place * columns + column] */
+	double seconds;			    /* of the interval that they are of */
+	struct table_column *shown;	    /* n_shown; made with the first document */
+	size_t n_shown;
+};
+
+struct turns { /* groups of a PMU that take turns */
+	size_t first, n, now;
+};
+
+struct monitor {
+	const struct monitor_ask *ask;
+	struct arena *a;
+	struct counting k;
+	struct model *model; /* NULL: none is for this CPU */
+	const char *model_why;
+	struct event_list list;
+	struct set set;
+	VEC(struct source) source;
+	VEC(struct input) input;
+	VEC(struct metric) metric;
+	struct places of[PLACES];
+	struct counter_setup setup;
+	VEC(struct counter_group) group;
+	VEC(struct turns) turns;
+	struct counter_value *value; /* room for a reading of a group */
+	size_t targets;
+	uint64_t began;	      /* of this interval */
+	double seconds;	      /* of the interval that ended */
+	double *now, *total;  /* by input: of a place */
+	uint64_t gone, never; /* of the interval: counters of CPUs that are gone, without a turn */
+	double *half;	      /* by input, likewise */
+};
+
+/* Instances are added by monitor_set. */
+int monitor_places(struct monitor *m, struct err *err) MUST_USE;
+int monitor_set(struct monitor *m, struct err *err) MUST_USE;
+/* The counters are open: what was refused gets its reason. */
+int monitor_opened(struct monitor *m, struct err *err) MUST_USE;
+/* All that counts now; with `turn` those that take turns give way to the next. */
+int monitor_read(struct monitor *m, bool turn, struct err *err) MUST_USE;
+/* Ends an interval: values of all cells. */
+int monitor_interval(struct monitor *m, struct err *err) MUST_USE;
+uint64_t monitor_tick(const struct monitor *m); /* ns until the next turn; 0: none takes turns */
+/* A value of /proc by its name in formulas. */
+bool monitor_proc(const char *name, size_t len, enum proc_value *out, bool *level,
+		  enum place_kind *of);
+void monitor_proc_read(struct monitor *m);
+void monitor_put(struct document *d, struct monitor *m);
+
+#endif

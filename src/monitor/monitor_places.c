@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine, its sockets (of several dies each: their dies), its L3 caches and CPUs. L3 caches are
+ * told apart by what the kernel calls them, never by a rule: a die may have two.
+ */
+#include "collect/sysfs.h"
+#include "monitor/monitor_int.h"
+
+static int32_t l3_of(const struct monitor *m, uint32_t cpu)
+{
+	int64_t level, id;
+
+	for (unsigned i = 0; i < 8; i++) {
+		if (!sys_number(&level, m->k.root,
+				"sys/devices/system/cpu/cpu%u/cache/index%u/level", (unsigned)cpu,
+				i) ||
+		    level != 3)
+			continue;
+		if (sys_number(&id, m->k.root, "sys/devices/system/cpu/cpu%u/cache/index%u/id",
+			       (unsigned)cpu, i) &&
+		    id >= 0 && id < INT32_MAX)
+			return (int32_t)id;
+	}
+	return -1;
+}
+
+static bool same_place(enum place_kind kind, const struct place *a, const struct place *b)
+{
+	switch (kind) {
+	case PLACE_HOST:
+		return true;
+	case PLACE_SOCKET:
+		return a->socket == b->socket && a->die == b->die;
+	case PLACE_L3:
+		return a->l3 == b->l3;
+	default:
+		return a->cpu == b->cpu;
+	}
+}
+
+/* The target joins the place that is like it, or begins one. */
+static int join(struct monitor *m, enum place_kind kind, const struct place *like, uint32_t target,
+		struct err *err)
+{
+	struct places *of = &m->of[kind];
+	struct place *p = of->place.v;
+
+	while (p && p < of->place.v + of->place.n && !same_place(kind, p, like))
+		p++;
+	if (p == of->place.v + of->place.n) {
+		if (vec_push(&of->place, *like))
+			return err_nomem(err);
+		p = vec_last(&of->place);
+		p->target = arena_alloc(m->a, m->targets * sizeof(*p->target));
+		if (!p->target)
+			return err_nomem(err);
+	}
+	p->target[p->n_targets++] = target;
+	return 0;
+}
+
+int monitor_places(struct monitor *m, struct err *err)
+{
+	const struct machine *mc = &m->k.machine;
+
+	m->targets = m->k.who.cpus.n;
+	for (uint32_t t = 0; t < m->targets; t++) {
+		uint32_t cpu = m->k.who.cpus.v[t];
+		struct place p = { .cpu = (int32_t)cpu,
+				   .core = -1,
+				   .socket = -1,
+				   .die = -1,
+				   .l3 = l3_of(m, cpu),
+				   .instance = "",
+				   .box = SIZE_MAX };
+
+		if (mc->cpu && cpu < mc->cpus_available) {
+			p.core = mc->cpu[cpu].core;
+			p.socket = mc->cpu[cpu].socket;
+			p.die = mc->cpu[cpu].die;
+		}
+		if (join(m, PLACE_HOST, &p, t, err) || join(m, PLACE_SOCKET, &p, t, err) ||
+		    (p.l3 >= 0 && join(m, PLACE_L3, &p, t, err)) || join(m, PLACE_CPU, &p, t, err))
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Readings, turns, and what they come to in an interval.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "monitor/monitor_int.h"
+
+#define TICK_LEAST 2000000u /* ns */
+#define ROUNDS	   4	    /* turns that each group has in an interval */
+#define WHOLE	   0.9999   /* share of the time from which nothing is extrapolated */
+
+/* ---- readings ---- */
+
+static void note_slice(struct slot *s, double counted, double ns)
+{
+	double rate = counted / ns, off = rate - s->mean;
+
+	s->n++;
+	s->mean += off / (double)s->n;
+	s->m2 += off * (rate - s->mean);
+	s->sum += counted;
+	s->ns += ns;
+}
+
+static void take_slot(struct monitor *m, struct slot *s, const struct counter_value *v)
+{
+	s->absent = v->absent || v->refused;
+	if (s->absent)
+		return;
+	m->gone += v->gone;
+	if (v->running > s->running)
+		note_slice(s, (double)(v->value - s->count), (double)(v->running - s->running));
+	s->wanted += (double)(v->enabled - s->enabled);
+	s->count = v->value;
+	s->enabled = v->enabled;
+	s->running = v->running;
+}
+
+static int read_group(struct monitor *m, size_t group, struct err *err)
+{
+	if (counters_read(m->k.c, group, m->value, err))
+		return -1;
+	for (size_t i = 0; i < m->source.n; i++) {
+		struct source *s = &m->source.v[i];
+
+		for (size_t t = 0; s->event != NO_COUNTER && s->group == group && t < m->targets;
+		     t++)
+			take_slot(m, &s->at[t], &m->value[s->index * m->targets + t]);
+	}
+	return 0;
+}
+
+int monitor_read(struct monitor *m, bool turn, struct err *err)
+{
+	for (size_t i = 0; m->k.c && i < m->turns.n; i++) {
+		struct turns *t = &m->turns.v[i];
+		size_t next = (t->now + 1) % t->n;
+
+		if (turn != (t->n > 1))
+			continue;
+		if (read_group(m, t->first + t->now, err))
+			return -1;
+		if (!turn)
+			continue;
+		if (counting_switch(&m->k, t->first + t->now, false, err) ||
+		    counting_switch(&m->k, t->first + next, true, err))
+			return -1;
+		t->now = next;
+	}
+	return 0;
+}
+
+uint64_t monitor_tick(const struct monitor *m)
+{
+	size_t most = 1;
+	uint64_t step;
+
+	for (size_t i = 0; i < m->turns.n; i++)
+		most = m->turns.v[i].n > most ? m->turns.v[i].n : most;
+	if (most == 1)
+		return 0;
+	step = m->ask->ask->interval / (ROUNDS * most);
+	return step > TICK_LEAST ? step : TICK_LEAST;
+}
+
+int monitor_opened(struct monitor *m, struct err *err)
+{
+	for (size_t i = 0; i < m->source.n; i++) {
+		struct source *s = &m->source.v[i];
+		const char *why;
+
+		if (s->event == NO_COUNTER)
+			continue;
+		why = counters_refused(m->k.c, s->group, s->index, NULL);
+		s->why = why ? arena_strdup(m->a, why) : NULL;
+		if (why && !s->why)
+			return err_nomem(err);
+	}
+	monitor_proc_read(m);
+	m->began = counting_clock();
+	return 0;
+}
+
+/* ---- an interval ---- */
+
+static bool takes_turns(const struct monitor *m, size_t group)
+{
+	for (size_t i = 0; i < m->turns.n; i++)
+		if (group >= m->turns.v[i].first && group < m->turns.v[i].first + m->turns.v[i].n)
+			return m->turns.v[i].n > 1;
+	return false;
+}
+
+/* The spread of the slices' rates is the error of what lies between them. */
+static double error_of(const struct slot *s, double wanted)
+{
+	if (s->share >= WHOLE)
+		return 0;
+	if (s->n < 2)
+		return NAN;
+	return t95(s->n - 1) * sqrt(s->m2 / (double)(s->n - 1) / (double)s->n * (1 - s->share)) *
+	       wanted;
+}
+
+static void end_slot(struct monitor *m, struct slot *s, bool turns)
+{
+	double wanted = turns ? m->seconds * 1e9 : s->wanted;
+
+	s->share = wanted > 0 ? fmin(s->ns / wanted, 1) : 0;
+	s->now = s->half = NAN;
+	if (s->ns > 0) {
+		/* readings of CPUs are not quite of the same moments: a rate is by its own time */
+		s->now = s->sum * (m->seconds * 1e9 / s->ns);
+		s->half = error_of(s, m->seconds * 1e9);
+		s->total += s->share >= WHOLE ? s->sum : s->sum * (wanted / s->ns);
+	} else {
+		m->never++;
+	}
+	assert(isnan(s->now) || s->now >= 0);
+	s->sum = s->wanted = s->ns = s->mean = s->m2 = 0;
+	s->n = 0;
+}
+
+static void end_slots(struct monitor *m)
+{
+	m->never = 0;
+	for (size_t i = 0; i < m->source.n; i++) {
+		struct source *s = &m->source.v[i];
+		bool turns = s->event != NO_COUNTER && takes_turns(m, s->group);
+
+		for (size_t t = 0; s->event != NO_COUNTER && !s->why && t < m->targets; t++)
+			if (!s->at[t].absent)
+				end_slot(m, &s->at[t], turns);
+	}
+}
+
+/* ---- cells ---- */
+
+/* Sums an input over the place's targets; NULL, or why it has no value there. */
+static const char *gather(struct monitor *m, uint32_t input, const struct place *p)
+{
+	const struct input *in = &m->input.v[input];
+	const char *why = in->why;
+	double now = 0, total = 0, half = 0;
+	size_t found = 0;
+
+	for (size_t b = 0; b < in->n_sources; b++) {
+		const struct source *s = &m->source.v[in->source + b];
+
+		if (p->box != SIZE_MAX && p->box != b)
+			continue;
+		why = s->why ? s->why : why;
+		for (size_t i = 0; !s->why && i < p->n_targets; i++) {
+			const struct slot *at = &s->at[p->target[i]];
+
+			if (at->absent)
+				continue;
+			found++;
+			now += at->now;
+			total += at->total;
+			half += at->half * at->half;
+		}
+	}
+	m->now[input] = found ? now : NAN;
+	m->total[input] = found ? total : NAN;
+	m->half[input] = sqrt(half);
+	if (!found)
+		return why ? why : "no CPU of this place counts it";
+	return isnan(now) ? "it had no counter in this interval" : NULL;
+}
+
+static const char *reason(const struct value *v, const char *why)
+{
+	switch (v->why) {
+	case VALUE_OK:
+		return NULL;
+	case VALUE_NOT_COUNTED:
+		return why ? why : "not counted";
+	case VALUE_DIVIDED_BY_0:
+		return "the divisor counted 0";
+	default:
+		return "its formula asks for what is not known here";
+	}
+}
+
+static void fill_cell(struct monitor *m, const struct metric *x, const struct place *p,
+		      struct cell *c)
+{
+	double system[SYSTEM_COUNT], square = 0;
+	struct expr_env env = { .count = m->now, .n_lps = 1, .system = system };
+	const char *why = NULL;
+	struct value v;
+
+	for (int i = 0; i < SYSTEM_COUNT; i++)
+		system[i] = NAN;
+	system[SYSTEM_DURATION] = m->seconds;
+	for (size_t i = 0; i < x->n_inputs; i++) {
+		const char *w = gather(m, x->input[i], p);
+
+		why = why ? why : w;
+	}
+	v = expr_eval(x->expr, &env);
+	c->now = (struct estimate){ v.v, 0, reason(&v, why) };
+	for (size_t i = 0; v.why == VALUE_OK && i < x->n_inputs; i++) {
+		double *at = &m->now[x->input[i]], was = *at;
+
+		*at += m->half[x->input[i]];
+		square += pow(expr_eval(x->expr, &env).v - v.v, 2);
+		*at = was;
+	}
+	c->now.half = v.why == VALUE_OK ? sqrt(square) : NAN;
+	if (v.why == VALUE_OK && isnan(c->now.half))
+		c->now.why = "one slice of time has no spread";
+	if (!x->row->counter)
+		return;
+	env.count = m->total;
+	v = expr_eval(x->expr, &env);
+	c->total = (struct estimate){ v.v, NAN, reason(&v, why) };
+}
+
+/* A channel's metric is of one instance, or of all that are boxes. */
+static bool is_at(const struct metric *x, const struct place *p)
+{
+	if (!strcmp(x->row->instance, "*"))
+		return p->box != SIZE_MAX;
+	return !strcmp(x->row->instance, p->instance);
+}
+
+int monitor_interval(struct monitor *m, struct err *err)
+{
+	m->gone = 0;
+	if (monitor_read(m, false, err))
+		return -1;
+	m->seconds = (double)(m->k.now - m->began) / 1e9;
+	m->began = m->k.now;
+	monitor_proc_read(m);
+	end_slots(m);
+	for (size_t i = 0; i < m->metric.n; i++) {
+		struct metric *x = &m->metric.v[i];
+		struct places *of = &m->of[x->kind];
+		const char *why = "this machine has no such place, or does not say so";
+		bool any = false;
+
+		for (size_t p = 0; p < of->place.n; p++) {
+			struct cell *c = &of->cell[p * of->column.n + x->column];
+
+			if (!is_at(x, &of->place.v[p]))
+				continue;
+			fill_cell(m, x, &of->place.v[p], c);
+			any |= !isnan(c->now.v);
+			why = c->now.why ? c->now.why : why;
+		}
+		x->why = any ? NULL : why;
+	}
+	return 0;
+}
