@@ -2,8 +2,8 @@
 /*
  * set - the metrics that a monitor shows, each a row of text (doc/model-format.md, `monitor`).
  *
- *	set_load(&s, arena, &sources, id, &err)		models/monitor, then models/VENDOR/ID/monitor
- *	set_means(row, "L3_Cache_Miss")			by name, PLACE.NAME, alias or pattern of these
+ *	set_load(&s, arena, &sources, id, &err)	models/monitor, models/VENDOR/ID/monitor
+ *	set_means(row, "L3_Cache_Miss")		by name, PLACE.NAME, alias or pattern of these
  *
  * A formula is text here: its names are events (as after -e, and the model's own) and values of
  * /proc. Whoever measures looks them up, so that a metric whose event a machine lacks has a reason

@@ -9,10 +9,10 @@
  * are counters of perf_event (the room measure counts them) and values of /proc. What a machine
  * cannot give is listed with its reason; the rest goes on.
  *
- * Where the events of a PMU are more than its counters, the monitor itself takes turns with them, in
- * slices that are even within an interval; a figure is then extrapolated, with the error that the
- * slices' spread gives it. Where others hold counters the kernel takes turns, too: the share of time
- * is in the table `counters`.
+ * Where the events of a PMU are more than its counters, the monitor itself takes turns with them,
+ * in slices that are even within an interval; a figure is then extrapolated, with the error that
+ * the slices' spread gives it. Where others hold counters the kernel takes turns, too: the share
+ * of time is in the table `counters`.
  *
  * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow.
  * Memory does not grow with time. One thread; each() is called in it.

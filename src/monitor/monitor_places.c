@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine, its sockets (of several dies each: their dies), its L3 caches and CPUs. L3 caches are
- * told apart by what the kernel calls them, never by a rule: a die may have two.
+ * The machine, its sockets (of several dies each: their dies), its L3 caches and CPUs. L3 caches
+ * have the kernel's numbers, never those of a rule: a die may have two.
  */
 #include "collect/sysfs.h"
 #include "monitor/monitor_int.h"

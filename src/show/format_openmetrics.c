@@ -3,11 +3,11 @@
  * openmetrics, prometheus - tables as families of metrics: OpenMetrics 1.0 and the text format
  * 0.0.4 of Prometheus.
  *
- * A column of figures is a family: cyclade_TABLE_KEY, with its unit at the end and the C_KEY columns
- * as labels; a table without figures is one family cyclade_TABLE_info whose labels are its texts.
- * C_TOTAL columns are counters, all others gauges. A rate is left out: whoever stores counters has
- * it. What has no value has no sample. An error is a family KEY_error, for
- * what is not exact.
+ * A column of figures is a family: cyclade_TABLE_KEY, with its unit at the end and the C_KEY
+ * columns as labels. A table without figures is one family cyclade_TABLE_info whose labels are its
+ * texts. C_TOTAL columns are counters, all others gauges. A rate is left out: whoever stores
+ * counters has it. What has no value has no sample. An error is a family KEY_error, for what is not
+ * exact.
  */
 #include <ctype.h>
 #include <stdio.h>
