@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whole commands over any file: the first line of the input chooses a row of `rows` and a format by
- * two letters, what follows is the file. Whatever it holds, a command ends with 0, or with 2 and
+ * two letters, what follows is the file. Where the row has a `?`, the second line is what stands
+ * there: a query in SQL. Whatever it holds, a command ends with 0, or with 2 and
  * nothing written; what it writes has no control characters, json is well-formed, and rows of csv
  * have as many cells as their header. No file that a recording names is opened.
  *
@@ -18,6 +19,8 @@ int cyclade_main(int argc, char **argv);
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "store/schema.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t len, size_t most, unsigned seed);
@@ -26,6 +29,7 @@ __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *p, size_t len, size_t mos
 
 #define WORDS_MOST 24
 #define HEAD	   3 /* bytes: a row, a format, a newline */
+#define QUERY_MOST 4096
 
 static const char *const rows[] = {
 	"report -i @",
@@ -60,6 +64,7 @@ static const char *const rows[] = {
 	"export --propeller -o /dev/null -i @",
 	"export --symbol-order -o /dev/null -i @",
 	"report @",
+	"sql --timeout 100ms --memory 64M -i @ ?",
 };
 #define N_ROWS (sizeof(rows) / sizeof(*rows))
 
@@ -213,7 +218,7 @@ static void check_text(const char *text, size_t len, const char *format)
 
 /* ---- one command ---------------------------------------------------------------------------- */
 
-static size_t words_of(char *text, const char *format, char *argv[WORDS_MOST])
+static size_t words_of(char *text, char *query, const char *format, char *argv[WORDS_MOST])
 {
 	static char first[] = "cyclade", option[] = "--format", no_cache[] = "--no-cache",
 		    sysroot[] = "--sysroot", nothing[] = "/nonexistent";
@@ -222,7 +227,7 @@ static size_t words_of(char *text, const char *format, char *argv[WORDS_MOST])
 
 	argv[n++] = first;
 	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-		argv[n++] = *w == '@' ? path : w;
+		argv[n++] = *w == '@' ? path : *w == '?' ? query : w;
 		if (n == 2 && strcmp(w, "stat") != 0 && strcmp(w, "info") != 0) {
 			argv[n++] = no_cache;
 			argv[n++] = sysroot;
@@ -237,14 +242,14 @@ static size_t words_of(char *text, const char *format, char *argv[WORDS_MOST])
 	return n;
 }
 
-static int run(const char *row, const char *format)
+static int run(const char *row, char *query, const char *format)
 {
 	char text[256], *argv[WORDS_MOST];
 	size_t n;
 	int code;
 
 	(void)snprintf(text, sizeof(text), "%s", row);
-	n = words_of(text, format, argv);
+	n = words_of(text, query, format, argv);
 	if (ftruncate(written, 0) || lseek(written, 0, SEEK_SET) ||
 	    dup2(written, STDOUT_FILENO) < 0)
 		abort();
@@ -255,6 +260,14 @@ static int run(const char *row, const char *format)
 	(void)signal(SIGSEGV, SIG_DFL);
 	(void)signal(SIGABRT, SIG_DFL);
 	return code;
+}
+
+/* Bytes of a query, its newline among them. */
+static size_t query_size(const uint8_t *p, size_t size)
+{
+	const uint8_t *end = memchr(p, '\n', size < QUERY_MOST ? size : QUERY_MOST - 1);
+
+	return end ? (size_t)(end - p) + 1 : 0;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -273,7 +286,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *row, *format;
-	char *text;
+	char *text, query[QUERY_MOST];
 	off_t len;
 	int code;
 
@@ -283,10 +296,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)LLVMFuzzerInitialize(NULL, NULL);
 	row = rows[(data[0] - 'A') % (int)N_ROWS];
 	format = formats[(data[1] - 'a') % (int)N_FORMATS];
-	if (ftruncate(file, 0) ||
-	    pwrite(file, data + HEAD, size - HEAD, 0) != (ssize_t)(size - HEAD))
+	data += HEAD;
+	size -= HEAD;
+	if (strchr(row, '?')) {
+		size_t n = query_size(data, size);
+
+		(void)snprintf(query, sizeof(query), "%.*s", (int)n, (const char *)data);
+		data += n;
+		size -= n;
+	}
+	if (ftruncate(file, 0) || pwrite(file, data, size, 0) != (ssize_t)size)
 		abort();
-	code = run(row, format);
+	code = run(row, query, format);
 	len = lseek(written, 0, SEEK_END);
 	text = calloc(1, (size_t)len + 1);
 	if (!text || pread(written, text, (size_t)len, 0) != len)
@@ -413,9 +434,101 @@ static size_t mutate_recording(const struct layout *l, uint8_t *p, size_t len, s
 	return len;
 }
 
+/* ---- queries --------------------------------------------------------------------------------- */
+
+static const char *word(void)
+{
+	static const char *const sql[] = {
+		"SELECT",
+		"FROM",
+		"WHERE",
+		"GROUP BY",
+		"ORDER BY",
+		"LIMIT",
+		"*",
+		"(",
+		")",
+		",",
+		"=",
+		">=",
+		"<",
+		"AND",
+		"OR",
+		"NOT",
+		"NULL",
+		"IS",
+		"JOIN",
+		"USING",
+		"run",
+		"DISTINCT",
+		"OVER ()",
+		"AS x",
+		"count(",
+		"hist(",
+		"p95(",
+		"share_error(",
+		"quantile(",
+		"symbol(",
+		"line(",
+		"hex(",
+		"bar(",
+		"demangle(",
+		"functions",
+		"callees",
+		"callees_tree",
+		"branches_rows",
+		"account",
+		"blocks",
+		"blocks_loops",
+		"calls",
+		"registers",
+		"info",
+		"-1",
+		"0.5",
+		"9223372036854775807",
+		"18446744073709551615",
+		"x'00'",
+		"'%'",
+		"LIKE",
+		"IN",
+		"BETWEEN",
+		"UNION ALL",
+		"WITH c AS",
+		"RECURSIVE",
+	};
+	uint64_t n = draw(sizeof(sql) / sizeof(*sql) + STORE_COLUMNS + STORE_TABLES);
+	struct store_table_row row[STORE_TABLES];
+
+	if (n < STORE_COLUMNS)
+		return store_columns[n].name;
+	n -= STORE_COLUMNS;
+	store_tables(row);
+	return n < STORE_TABLES ? row[n].name : sql[n - STORE_TABLES];
+}
+
+/* A word in the place of another, or before it. */
+static size_t mutate_query(uint8_t *p, size_t len, size_t n, size_t most)
+{
+	char new[64];
+	size_t from = draw(n), to, size;
+
+	while (from && p[from - 1] != ' ')
+		from--;
+	for (to = from; draw(3) && to + 1 < n && p[to] != ' ';)
+		to += strcspn((char *)p + to + 1, " \n") + 1;
+	to = to < n ? to : n - 1;
+	size = (size_t)snprintf(new, sizeof(new), "%s ", word());
+	if (len - (to - from) + size > most)
+		return len;
+	memmove(p + from + size, p + to, len - to);
+	memcpy(p + from, new, size);
+	return len - (to - from) + size;
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t len, size_t most, unsigned seed)
 {
 	static struct layout l;
+	size_t head = HEAD;
 
 	state = seed * 0x9e3779b97f4a7c15 | 1;
 	(void)draw(1);
@@ -426,7 +539,14 @@ size_t LLVMFuzzerCustomMutator(uint8_t *p, size_t len, size_t most, unsigned see
 		p[0] = (uint8_t)('A' + draw(N_ROWS));
 	if (!draw(6))
 		p[1] = (uint8_t)('a' + draw(N_FORMATS));
-	if (!draw(10) || !find_records(&l, p + HEAD, len - HEAD))
-		return HEAD + LLVMFuzzerMutate(p + HEAD, len - HEAD, most - HEAD);
-	return HEAD + mutate_recording(&l, p + HEAD, len - HEAD, most - HEAD);
+	if (p[0] >= 'A' && strchr(rows[(p[0] - 'A') % (int)N_ROWS], '?')) {
+		size_t n = query_size(p + HEAD, len - HEAD);
+
+		if (n && draw(2))
+			return HEAD + mutate_query(p + HEAD, len - HEAD, n, most - HEAD);
+		head += n;
+	}
+	if (!draw(10) || !find_records(&l, p + head, len - head))
+		return head + LLVMFuzzerMutate(p + head, len - head, most - head);
+	return head + mutate_recording(&l, p + head, len - head, most - head);
 }
