@@ -8,7 +8,6 @@
 
 #include "base/num.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "report/recorded.h"
 #include "store/ibs_event.h"
 #include "store/sql_int.h"
@@ -66,41 +65,13 @@ static int no_memory(const struct sql *db, struct err *err)
 	return err_hint(err, "select less, or allow more: --memory 4G");
 }
 
-/* Names of tables, or of columns of the raw ones, ended by NULL. */
-static const char *const *all_names(struct sql *db, bool tables)
-{
-	VEC(const char *) v = { 0 };
-	struct store_table_row row[STORE_TABLES];
-	const char *const *names;
-	int failed = 0;
-
-	store_tables(row);
-	for (int i = 0; tables && i < STORE_TABLES; i++)
-		failed |= vec_push(&v, row[i].name);
-	for (size_t i = 0; tables && i < n_ibs_events; i++)
-		if (ibs_events[i].name)
-			failed |= vec_push(&v, ibs_events[i].name);
-	for (size_t i = 0; tables && i < db->o.n_results; i++)
-		for (size_t k = 0; k < db->o.result[i].form->n_tables; k++) {
-			const char *name = sql_table_name(&db->a, &db->o.result[i],
-							  db->o.result[i].form->table[k]);
-
-			if (name)
-				failed |= vec_push(&v, name);
-		}
-	for (int i = 0; !tables && i < STORE_COLUMNS; i++)
-		failed |= vec_push(&v, store_columns[i].name);
-	failed |= vec_push(&v, NULL);
-	names = failed ? NULL : arena_memdup(&db->a, v.v, v.n * sizeof(*v.v));
-	vec_free(&v);
-	return names;
-}
-
 /* A name that does not exist: what SQLite says, and a name nearby. */
 static int no_such(struct sql *db, const char *what, struct err *err)
 {
 	const char *name = strrchr(what, ' ');
-	const char *const *names = all_names(db, strstr(what, "no such table"));
+	const char *const *names = strstr(what, "no such table")
+					   ? sql_table_names(&db->a, db->o.result, db->o.n_results)
+					   : sql_column_names(&db->a);
 	const char *near = name && names ? text_nearest(name + 1, names) : NULL;
 	const struct ibs_event *e = name ? ibs_event_find(name + 1) : NULL;
 
@@ -356,4 +327,9 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
 	(void)sqlite3_finalize(s);
 	return ret;
+}
+
+bool sql_complete(const char *text)
+{
+	return sqlite3_complete(text) != 0;
 }

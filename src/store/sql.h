@@ -51,6 +51,8 @@ int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err) MUS
 void sql_close(struct sql *db); /* NULL is fine */
 /* Runs one statement. `d` is open with sql_document as its form; the rows are in its arena. */
 int sql_query(struct sql *db, const char *text, struct document *d, struct err *err) MUST_USE;
+/* Whether a text that is being typed ends with a statement's semicolon. */
+bool sql_complete(const char *text);
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
@@ -62,5 +64,8 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 		      const char *pattern);
 /* The name that SQL has for table `t` of a result; NULL: it has none. */
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
+/* Names of all tables; of the raw tables' columns. Ended by NULL; NULL: no memory. */
+const char *const *sql_table_names(struct arena *a, const struct sql_result *r, size_t n);
+const char *const *sql_column_names(struct arena *a);
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec.h"
+#include "store/ibs_event.h"
 #include "store/sql.h"
 
 struct column_row {
@@ -33,6 +35,50 @@ const char *sql_table_name(struct arena *a, const struct sql_result *r, const st
 	if (t->flags & TABLE_MAIN && !is_raw(r->name))
 		return r->name;
 	return arena_printf(a, "%s_%s", r->name, t->name);
+}
+
+typedef VEC(const char *) names_vec;
+
+static const char *const *names_end(names_vec *v, struct arena *a, int failed)
+{
+	const char *const *names = NULL;
+
+	if (!failed && !vec_push(v, NULL))
+		names = arena_memdup(a, v->v, v->n * sizeof(*v->v));
+	vec_free(v);
+	return names;
+}
+
+const char *const *sql_table_names(struct arena *a, const struct sql_result *r, size_t n)
+{
+	struct store_table_row row[STORE_TABLES];
+	names_vec v = VEC_INIT;
+	int failed = 0;
+
+	store_tables(row);
+	for (int i = 0; i < STORE_TABLES; i++)
+		failed |= vec_push(&v, row[i].name);
+	for (size_t i = 0; i < n_ibs_events; i++)
+		if (ibs_events[i].name)
+			failed |= vec_push(&v, ibs_events[i].name);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < r[i].form->n_tables; k++) {
+			const char *name = sql_table_name(a, &r[i], r[i].form->table[k]);
+
+			if (name)
+				failed |= vec_push(&v, name);
+		}
+	return names_end(&v, a, failed);
+}
+
+const char *const *sql_column_names(struct arena *a)
+{
+	names_vec v = VEC_INIT;
+	int failed = 0;
+
+	for (int i = 0; i < STORE_COLUMNS; i++)
+		failed |= vec_push(&v, store_columns[i].name);
+	return names_end(&v, a, failed);
 }
 
 /* ---- the table of columns -------------------------------------------------------------------- */

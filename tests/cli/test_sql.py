@@ -6,7 +6,9 @@ import collections
 import glob
 import json
 import os
+import pty
 import re
+import select
 import shlex
 import subprocess
 import sys
@@ -17,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import recordings  # noqa: E402
 import tables  # noqa: E402
-from tap import PERF, ROOT, SHARED, Tap, run  # noqa: E402
+from tap import CYCLADE, PERF, ROOT, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 if "no SQL" in run("--version").stdout:
@@ -175,6 +177,37 @@ with open("query.sql", encoding="utf-8") as f:
 t.ok(p.returncode == 0 and p.stdout == "n\n%d\n" % one["n"], "a query from standard input", p.stdout + p.stderr)
 tables.walk(t, "sql", branches, "SELECT *, 'a|\"<,' AS \"odd name\", char(27) AS run, 1.5 AS x, x'00ff' AS y FROM branches LIMIT 5")
 
+# ---- at a terminal
+
+
+def typed(*lines):
+    """What is shown after each line until the next prompt, and the exit code."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="dumb", CYCLADE_PAGER="cat", NO_COLOR="1")
+        os.execv(CYCLADE, [CYCLADE, "sql", branches])
+    seen = []
+    for text in ("", *lines):
+        os.write(fd, text.encode())
+        got = b""
+        while not re.search(rb"(cyclade|\.\.\.)> ", got) and select.select([fd], [], [], 60)[0]:
+            try:
+                got += os.read(fd, 65536)
+            except OSError:  # the other side is closed
+                break
+        seen.append(got.decode(errors="replace"))
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(fd)
+    return seen[1:], code
+
+
+(many, schema_of, unknown, first, second, wrong, half, dropped, third, _), code = typed(
+    ".tables\n", ".schema samples.weight\n", ".schema nothing\n", "SELECT count(*) ||\n", "';' AS n FROM samples;\n", "SELECT missing;\n",
+    "SELECT 5,\n", "\x03", "SELECT 6 * 7;\n", ".quit\n")
+t.ok(code == 0 and "blocks_loops" in many and "latency" in schema_of and "nothing" in unknown and "...>" in first
+     and "%d;" % one["n"] in second and "no such column" in wrong and "...>" in half and "42" in third,
+     "queries at a terminal, over several lines, after an error and after Ctrl-C", (code, first, second, wrong, half, dropped, third))
+
 # ---- the queries of the manual
 with open(os.path.join(ROOT, "doc/cyclade-sql.1.md"), encoding="utf-8") as f:
     section = f.read().split("# QUERIES")[1].split("# OPTIONS")[0]
@@ -206,7 +239,7 @@ t.ok({(c[0], c[1]) for c in schema} <= {(r["table"], r["column"]) for r in rows}
      "list tables has all columns, with meanings")
 with open(os.path.join(ROOT, "src/cli/recordings/results.def"), encoding="utf-8") as f:
     results = re.findall(r'^RESULT\(\w+, "(\w+)"', f.read(), re.M)
-names = [name for name in dict.fromkeys(r["table"] for r in rows) if name not in named]
+names = [name for name in dict.fromkeys(r["table"] for r in rows) if name not in named and not name.startswith("ibs_")]
 t.ok(names and all(name in results or any(name.startswith(r + "_") for r in results) for name in names),
      "a result's tables have its name, or have it as a prefix", names)
 t.equal(len({(r["table"], r["column"]) for r in rows}), len(rows), "no two tables or columns have the same name")

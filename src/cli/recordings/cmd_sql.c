@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * cyclade sql [FILE...] [QUERY] - see doc/cyclade-sql.1.md. Without a query, one is read from
- * standard input.
+ * standard input; at a terminal, one after the other.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/recordings/results.h"
+#include "cli/recordings/sql_shell.h"
 #include "cli/recordings/sql_tables.h"
 
 #define TIMEOUT	  ((uint64_t)600 * 1000000000)
@@ -152,6 +153,47 @@ static int query_from_stdin(struct asked *a)
 	return code;
 }
 
+/* ---- at a terminal --------------------------------------------------------------------------- */
+
+static void shell_query(void *a, const char *text)
+{
+	(void)query(a, text);
+}
+
+static bool shell_schema(void *ctx, const char *pattern)
+{
+	const struct asked *a = ctx;
+
+	return sql_tables_show(a->cli, pattern) >= 0;
+}
+
+static bool was_interrupted(void *ctx)
+{
+	bool was = is_interrupted(ctx);
+
+	interrupted = 0;
+	return was;
+}
+
+static int shell(struct asked *a)
+{
+	struct err err = ERR_INIT;
+	const struct sql_shell s = {
+		.ctx = a,
+		.query = shell_query,
+		.schema = shell_schema,
+		.interrupted = was_interrupted,
+		.table = sql_table_names(&a->cli->arena, a->kinds.result, a->kinds.n),
+		.column = sql_column_names(&a->cli->arena),
+	};
+
+	if (!s.table || !s.column) {
+		(void)err_nomem(&err);
+		return cli_fail(&err);
+	}
+	return sql_shell(&s);
+}
+
 int cmd_sql(struct cli *cli)
 {
 	struct asked a = { .cli = cli };
@@ -164,7 +206,9 @@ int cmd_sql(struct cli *cli)
 		code = cli_fail(&err);
 	} else {
 		(void)sigaction(SIGINT, &on, NULL);
-		code = a.query ? query(&a, a.query) : query_from_stdin(&a);
+		code = a.query		      ? query(&a, a.query)
+		       : isatty(STDIN_FILENO) ? shell(&a)
+					      : query_from_stdin(&a);
 	}
 	sql_close(a.db);
 	for (size_t i = 0; a.r && i < a.n_runs; i++)

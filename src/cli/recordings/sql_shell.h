@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sql_shell - queries typed at a terminal: lines up to a semicolon, and .tables, .schema, .help,
+ * .quit. Ctrl-C drops what was typed, Ctrl-D ends.
+ */
+#ifndef CYCLADE_CLI_SQL_SHELL_H
+#define CYCLADE_CLI_SQL_SHELL_H
+
+#include <stdbool.h>
+
+struct sql_shell {
+	void *ctx;
+	void (*query)(void *ctx, const char *text);	/* answers it, or says why not */
+	bool (*schema)(void *ctx, const char *pattern); /* false: there is no such table */
+	bool (*interrupted)(void *ctx);			/* since the last line; asking forgets it */
+	const char *const *table, *const *column;	/* names, ended by NULL */
+};
+
+/* Until .quit or the end of input. Returns the exit code. */
+int sql_shell(const struct sql_shell *s);
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* The next line, without its newline; the caller frees it. NULL: the end, or a signal. With libedit
+ * it can be edited, lines before it come again, and Tab completes `words`. */
+char *prompt_line(const char *prompt, const char *const *const words[2]);
+
+#endif
