@@ -19,7 +19,7 @@ ALLOWED = {
     "symbol": ["base"],
     "model": ["base"],
     "region": ["base", "show", "collect", "model"],
-    "measure": ["base", "collect", "perfdata", "symbol", "model"],
+    "measure": ["base", "kernels", "collect", "perfdata", "symbol", "model"],
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "measure", "analyse"],
     "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],

@@ -39,9 +39,10 @@ RUN(never)
 #define TABLE(n, body, w)                                                             \
 	do {                                                                          \
 		const char *a_ = (w)->a;                                              \
-		uint64_t i_ = 0, m_ = (w)->mask, v_ = 0, to_ = 0;                     \
+		uint64_t i_ = (w)->at, m_ = (w)->mask, v_ = 0, to_ = 0;               \
 		LOOP(n, body, [a] "+r"(a_), [i] "+r"(i_), [m] "+r"(m_), [v] "+r"(v_), \
 		     [to] "+r"(to_));                                                 \
+		(w)->at = i_;                                                         \
 	} while (0)
 #define NEXT_INDEX \
 	X86("inc %[i]\nand %[m], %[i]\n") ARM("add %[i], %[i], #1\nand %[i], %[i], %[m]\n")

@@ -46,6 +46,8 @@ struct kernel_work {
 	bool huge; /* the kernel has given huge pages for all of it */
 	char *a, *b, *c;
 	uint64_t mask; /* of offsets in a, b and c, or of indices */
+	uint64_t at;   /* where the next run goes on: a small n does not see the same bytes again */
+	char *here;    /* the same of a list */
 	uint64_t round;
 	unsigned units;
 };
@@ -54,7 +56,7 @@ struct kernel {
 	const char *name;
 	const char *means; /* what it provokes */
 	const char *unit;  /* "line", "level"; NULL: its counts depend on nothing */
-	void (*run)(const struct kernel_work *w, uint64_t n);
+	void (*run)(struct kernel_work *w, uint64_t n);
 	int (*prepare)(struct kernel_work *w, const struct kernel_setup *s, struct err *err);
 	struct kernel_setup usual;
 	double each[QUANTITIES], per_unit[QUANTITIES];

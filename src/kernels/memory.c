@@ -8,9 +8,10 @@
 
 RUN(walk)
 {
-	char *a = w->a;
+	char *a = w->here;
 
 	LOOP(n, X86("mov (%[a]), %[a]\n") ARM("ldr %[a], [%[a]]\n"), [a] "+r"(a));
+	w->here = a;
 }
 
 /* x86 addresses are a + i; AArch64 pairs of registers have no such mode. */
@@ -19,9 +20,10 @@ RUN(walk)
 #define STREAM(n, body, w)                                                                      \
 	do {                                                                                    \
 		const char *a_ = (w)->a, *b_ = (w)->b, *c_ = (w)->c;                            \
-		uint64_t i_ = 0, m_ = (w)->mask;                                                \
+		uint64_t i_ = (w)->at, m_ = (w)->mask;                                          \
 		LOOP(n, body NEXT_LINE, [a] "+r"(a_), [b] "+r"(b_), [c] "+r"(c_), [i] "+r"(i_), \
 		     [m] "+r"(m_));                                                             \
+		(w)->at = i_;                                                                   \
 	} while (0)
 #define LOAD_LINE(from)                                                                   \
 	X86("movdqa (%[" from "],%[i]), %%xmm0\nmovdqa 16(%[" from "],%[i]), %%xmm1\n"    \
@@ -76,20 +78,21 @@ RUN(triad)
 		LOOP(n, body, [a] "+r"(a_), [b] "+r"(b_), [v] "+r"(v_)); \
 	} while (0)
 
-/* What is stored is what was loaded before: a chain if the load has to wait for the store. */
+/* What is loaded is stored next, and (being 0) is part of the next load's address: a load that has
+ * to wait makes the chain longer. */
 RUN(forward)
 {
 	PAIR(n,
-	     X86("mov %[v], (%[a])\nmov (%[b]), %[v]\n")
-		     ARM("str %[v], [%[a]]\nldr %[v], [%[b]]\n"),
+	     X86("mov %[v], (%[a])\nmov (%[b],%[v]), %[v]\n")
+		     ARM("str %[v], [%[a]]\nldr %[v], [%[b], %[v]]\n"),
 	     w);
 }
 
 RUN(blocked)
 {
 	PAIR(n,
-	     X86("mov %b[v], (%[a])\nmov (%[b]), %[v]\n")
-		     ARM("strb %w[v], [%[a]]\nldr %[v], [%[b]]\n"),
+	     X86("mov %b[v], (%[a])\nmov (%[b],%[v]), %[v]\n")
+		     ARM("strb %w[v], [%[a]]\nldr %[v], [%[b], %[v]]\n"),
 	     w);
 }
 

@@ -36,7 +36,7 @@ static int take(struct kernel_work *w, uint64_t bytes, bool huge, struct err *er
 	if (!huge)
 		(void)madvise(at, need, MADV_NOHUGEPAGE);
 	memset(at, 0, need);
-	w->a = w->b = w->c = at;
+	w->a = w->b = w->c = w->here = at;
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static int split(struct kernel_work *w, size_t at, struct err *err)
 
 	if (take(w, (uint64_t)2 * PAGE, false, err))
 		return -1;
-	self = w->a += at;
+	self = w->here = w->a += at;
 	memcpy(w->a, &self, sizeof(self));
 	return 0;
 }
@@ -113,18 +113,28 @@ PREPARE(split_page)
 
 /* ---- streams, pairs ----------------------------------------------- */
 
-PREPARE(streams)
+static int streams(struct kernel_work *w, const struct kernel_setup *s, unsigned n, struct err *err)
 {
 	uint64_t each = PAGE;
 
 	while (each < s->bytes && each < BYTES_MOST)
 		each *= 2;
-	if (take(w, each * 3, s->huge, err))
+	if (take(w, each * n, s->huge, err))
 		return -1;
-	w->b = w->a + each;
-	w->c = w->b + each;
+	w->b = w->a + (n > 1 ? each : 0);
+	w->c = w->b + (n > 1 ? each : 0);
 	w->mask = each - 1;
 	return 0;
+}
+
+PREPARE(stream)
+{
+	return streams(w, s, 1, err);
+}
+
+PREPARE(streams)
+{
+	return streams(w, s, 3, err);
 }
 
 static int pair(struct kernel_work *w, size_t apart, struct err *err)

@@ -7,7 +7,7 @@
 
 #include "kernels/kernel.h"
 
-#define RUN(name) void run_##name(const struct kernel_work *w, uint64_t n)
+#define RUN(name) void run_##name(struct kernel_work *w, uint64_t n)
 #define PREPARE(name) \
 	int prepare_##name(struct kernel_work *w, const struct kernel_setup *s, struct err *err)
 
@@ -19,7 +19,8 @@ PREPARE(nothing);
 PREPARE(ring);	      /* a: slots of a list in random order, each with the address of the next */
 PREPARE(split_line);  /* a: a slot across two lines that holds its own address */
 PREPARE(split_page);  /* the same across two pages */
-PREPARE(streams);     /* a, b, c: each of s->bytes, rounded up to a power of two */
+PREPARE(stream);      /* a: s->bytes, rounded up to a power of two */
+PREPARE(streams);     /* a, b, c: each of them so */
 PREPARE(same);	      /* a and b: the same 8 bytes */
 PREPARE(alias);	      /* b: 4096 bytes behind a */
 PREPARE(apart);	      /* b: 4160 bytes behind a */

@@ -71,6 +71,7 @@ READS = {
     "config": "config",
 }
 MEASURES = {
+    "calibrate": "calibrate --quick l1 transfers -o O",
     "stat": "stat -e task-clock,page-faults -- true",
     "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",

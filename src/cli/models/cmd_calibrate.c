@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade calibrate [MEASURE...] - see doc/cyclade-calibrate.1.md.
+ */
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "cli/model_choice.h"
+#include "collect/machine.h"
+#include "collect/sysfs.h"
+#include "collect/tsc.h"
+#include "report/calibrate_tables.h"
+
+static volatile sig_atomic_t stop;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static bool news(void *ctx, double done)
+{
+	cli_progress(ctx, done);
+	return !stop;
+}
+
+/* The CPUs that this process may use; -C chooses among them, the first one runs the kernels. */
+static int take_cpus(struct cli *cli, struct calibrate_opts *o, struct err *err)
+{
+	uint32_t *all = arena_alloc(&cli->arena, CPU_SETSIZE * sizeof(*all));
+	const uint32_t *asked = NULL;
+	size_t n_asked = 0;
+	cpu_set_t set;
+
+	if (!all)
+		return err_nomem(err);
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return err_sys(err, "the CPUs of this process");
+	if (cli->opt.cpu &&
+	    cpu_list_parse(&cli->arena, cli->opt.cpu, strlen(cli->opt.cpu), &asked, &n_asked))
+		return err_set(err, ERR_USAGE, "-C %.60s is no list of CPUs", cli->opt.cpu);
+	for (uint32_t i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set) && (!n_asked || cpu_list_has(asked, n_asked, i)))
+			all[o->n_cpus++] = i;
+	o->cpus = all;
+	if (!o->n_cpus)
+		return err_set(err, ERR_USAGE, "this process may use none of the CPUs %.60s",
+			       cli->opt.cpu);
+	o->cpu = *all;
+	return 0;
+}
+
+static int measure(struct cli *cli, struct calibrate *c, const struct calibrate_opts *o,
+		   struct err *err)
+{
+	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	struct calibrate_bench bench;
+	int rc;
+
+	if (calibrate_machine(&bench, o->cpu, err))
+		return -1;
+	(void)sigaction(SIGINT, &to, &was);
+	rc = calibrate_run(c, &cli->arena, o, &bench, err);
+	(void)sigaction(SIGINT, &was, NULL);
+	calibrate_close(&bench);
+	cli_progress_end(cli);
+	return rc;
+}
+
+/* Penalties by the model's account; without one by the names that most accounts have. */
+static int compare(struct cli *cli, struct calibrate_report *r, struct model **m,
+		   const struct machine *machine, struct err *err)
+{
+	struct calibrate_penalty *p;
+	struct model_sources texts = cli_model_sources(cli);
+	struct err why = ERR_INIT;
+	struct account *acc = NULL;
+
+	if (cli_model(cli, machine, NULL, m, &why) ||
+	    account_load(&acc, &cli->arena, *m, &texts, &why)) {
+		if (cli->opt.model)
+			return *err = why, -1;
+		r->no_model = arena_strdup(&cli->arena, why.what);
+	} else {
+		r->model = (*m)->id;
+	}
+	if (calibrate_penalties(&p, &r->n_penalties, &cli->arena, r->c, acc, tsc_hz(), err))
+		return -1;
+	r->penalty = p;
+	return 0;
+}
+
+static int write_penalties(const struct calibrate_report *r, const char *path, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int rc;
+
+	calibrate_put_penalties(&b, r->c, r->penalty, r->n_penalties);
+	rc = buf_error(&b, err);
+	if (!rc)
+		rc = file_put(path, 0666, buf_str(&b), b.len, err);
+	buf_free(&b);
+	return rc;
+}
+
+int cmd_calibrate(struct cli *cli)
+{
+	struct calibrate_opts o = { .quick = cli->opt.quick, .news = news, .news_ctx = cli };
+	struct calibrate c = { .n_rows = 0 };
+	struct calibrate_report r = { .c = &c, .file = cli->opt.output };
+	struct err err = ERR_INIT;
+	struct model *model = NULL;
+	struct machine machine;
+	struct document d;
+	struct show show;
+	int code = EXIT_ERROR;
+
+	o.only = (const char *const *)cli->args.v;
+	o.n_only = cli->args.n;
+	cli->opt.output = NULL; /* of the penalties */
+	document_open(&d, &calibrate_document, &r);
+	if (cli_show(cli, &show, &calibrate_document, &err) || take_cpus(cli, &o, &err) ||
+	    machine_read_parts(&machine, &cli->arena, "",
+			       MACHINE_MODEL | MACHINE_CACHES | MACHINE_HYPERVISOR | MACHINE_PMUS |
+				       MACHINE_NAMES,
+			       &err))
+		goto out;
+	calibrate_sizes_of(&o.sizes, &machine, o.cpu, "", o.quick);
+	r.cpu_desc = machine.cpu_desc;
+	r.hypervisor = machine.hypervisor;
+	if (measure(cli, &c, &o, &err) || compare(cli, &r, &model, &machine, &err) ||
+	    (r.file && write_penalties(&r, r.file, &err)))
+		goto out;
+	calibrate_put(&d, &r);
+	code = cli_document(cli, &d, &show);
+out:
+	if (err.code)
+		code = cli_fail(&err);
+	document_close(&d);
+	model_free(model);
+	return code;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is measured, in which order, with how much memory.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/machine.h"
+#include "collect/sysfs.h"
+#include "measure/calibrate/calibrate_int.h"
+
+#define LINE	   64u
+#define PAGE	   4096u
+#define PAGES	   4096u /* more than the TLBs of today hold */
+#define MOST	   (UINT64_C(4) << 30)
+#define MOST_QUICK (UINT64_C(64) << 20)
+
+const struct calibrate_measure calibrate_measures[] = {
+#define MEASURE(key, unit, kernel, at, minus, minus_at, per, means) \
+	{ key, CALIBRATE_##unit, kernel, at, minus, minus_at, per, means },
+#include "measure/calibrate/measures.def"
+#undef MEASURE
+};
+const size_t n_calibrate_measures = sizeof(calibrate_measures) / sizeof(*calibrate_measures);
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* "48K" */
+static uint64_t size_of(const char *s)
+{
+	uint64_t v = 0;
+
+	for (; *s >= '0' && *s <= '9' && v < UINT64_C(1) << 50; s++)
+		v = v * 10 + (uint64_t)(*s - '0');
+	return *s == 'K' ? v << 10 : *s == 'M' ? v << 20 : v;
+}
+
+/* Bytes that are free, by the kernel and by the cgroup's limit. */
+static uint64_t available(const char *root)
+{
+	char text[4096];
+	const char *v;
+	size_t len;
+	int64_t limit, used;
+	uint64_t free_bytes = 0;
+	ssize_t n = sys_read(text, sizeof(text), root, "proc/meminfo");
+
+	if (n > 0 && text_field(text, (size_t)n, "MemAvailable", ':', &v, &len))
+		free_bytes = size_of(v) << 10;
+	if (sys_number(&limit, root, "sys/fs/cgroup/memory.max") &&
+	    sys_number(&used, root, "sys/fs/cgroup/memory.current") && limit > used &&
+	    (uint64_t)(limit - used) < free_bytes)
+		free_bytes = (uint64_t)(limit - used);
+	return free_bytes;
+}
+
+void calibrate_sizes_of(struct calibrate_sizes *out, const struct machine *m, unsigned cpu,
+			const char *root, bool quick)
+{
+	uint64_t most = available(root) / 4;
+
+	*out = (struct calibrate_sizes){ .most = most < MOST ? most : MOST };
+	if (quick && out->most > MOST_QUICK)
+		out->most = MOST_QUICK;
+	for (size_t i = 0; i < m->n_caches; i++) {
+		const struct machine_cache *c = &m->cache[i];
+		struct arena a = ARENA_INIT;
+		const uint32_t *list;
+		size_t n;
+		bool ours = !cpu_list_parse(&a, c->cpus, strlen(c->cpus), &list, &n) &&
+			    cpu_list_has(list, n, cpu);
+
+		arena_free(&a);
+		if (!ours || !c->size)
+			continue;
+		if (c->level == 1 && !strcmp(c->type, "Instruction"))
+			out->l1i = size_of(c->size);
+		else if (c->level >= 1 && c->level <= 3)
+			*(c->level == 1	  ? &out->l1
+			  : c->level == 2 ? &out->l2
+					  : &out->l3) = size_of(c->size);
+	}
+}
+
+static uint64_t refuse(const char **why, const char *text)
+{
+	*why = text;
+	return 0;
+}
+
+uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, const char **why)
+{
+	uint64_t last = s->l3 ? s->l3 : s->l2, x;
+
+	switch (at) {
+	case AT_ANY:
+		return 0;
+	case AT_L1:
+		return s->l1 ? s->l1 / 2 : 16384;
+	case AT_L1I:
+		return s->l1i ? s->l1i / 2 : 16384;
+	case AT_L2:
+		x = s->l2 / 2;
+		return s->l2 >= 4 * s->l1 && s->l1 ? x : refuse(why, "sysfs has no L2 of this CPU");
+	case AT_L3:
+		x = s->l3 / 2 < 4 * s->l2 ? s->l3 / 2 : 4 * s->l2;
+		if (x > s->most)
+			return refuse(why, "not enough memory");
+		return x > s->l2 && s->l2 ? x
+					  : refuse(why, "sysfs has no L3 of this CPU, or it is "
+							"not larger than L2");
+	case AT_MEMORY:
+		if (!last)
+			return refuse(why, "sysfs has no caches of this CPU");
+		if (2 * last > s->most)
+			return refuse(why, "twice the last cache is more than a quarter of the "
+					   "memory (with --quick: than 64 MiB)");
+		return 4 * last < s->most ? 4 * last : 2 * last;
+	case AT_PAGES:
+		return (uint64_t)PAGES * PAGE;
+	default:
+		return (uint64_t)PAGES * LINE;
+	}
+}
+
+/* ---- one measure ----------------------------------------------------------------------------- */
+
+static bool set_up(struct kernel_setup *out, const struct kernel *k, enum calibrate_at at,
+		   const struct calibrate_sizes *s, const char **why)
+{
+	*out = (struct kernel_setup){ .huge = at == AT_L3 || at == AT_MEMORY };
+	*why = NULL;
+	out->bytes = calibrate_bytes(s, at, why);
+	if (k->unit && out->bytes) { /* code: its lines */
+		out->units = (unsigned)(out->bytes / LINE);
+		out->huge = false;
+	}
+	if (!strcmp(k->name, "copy") || !strcmp(k->name, "triad"))
+		out->bytes /= 4; /* each of up to three, and powers of two */
+	return !*why;
+}
+
+/* Things that an iteration does. */
+static double things(const struct kernel *k, const struct kernel_setup *s, unsigned per)
+{
+	unsigned units = s->units ? s->units : k->usual.units;
+
+	if (per == PER_ITERATION)
+		return 1;
+	if (per == PER_UNIT)
+		return units;
+	if (per == PER_BYTE)
+		return kernel_count(k, Q_LOAD_BYTES, units) + kernel_count(k, Q_STORE_BYTES, units);
+	return kernel_count(k, (enum kernel_quantity)per, units);
+}
+
+static bool job_of(struct job *j, const struct calibrate_measure *m,
+		   const struct calibrate_sizes *s, const char **why)
+{
+	*j = (struct job){ .kernel = { kernel_find(m->kernel),
+				       m->minus ? kernel_find(m->minus) : NULL },
+			   .unit = m->unit,
+			   .own = m->per == PER_UNIT };
+	for (unsigned i = 0; i < 2 && j->kernel[i]; i++) {
+		if (!set_up(&j->setup[i], j->kernel[i], i ? m->minus_at : m->at, s, why))
+			return false;
+		j->per[i] = things(j->kernel[i], &j->setup[i], m->per);
+	}
+	if (m->per == PER_BYTE)
+		j->bytes = j->per[0];
+	else if (m->minus && m->per < QUANTITIES)
+		j->per[0] -= j->per[1]; /* what the first does more */
+	return true;
+}
+
+static int measure(struct calibrating *g, const struct calibrate_measure *m, struct calibrated *out)
+{
+	const char *why = NULL;
+	struct figure f;
+	struct job j;
+
+	*out = (struct calibrated){ .m = m };
+	if (!job_of(&j, m, &g->o->sizes, &why)) {
+		out->e = ESTIMATE_NONE(why);
+		return 0;
+	}
+	if (calibrate_figure(g, &j, &f))
+		return -1;
+	out->e = f.e;
+	out->bytes = j.setup[0].bytes;
+	out->huge = f.huge;
+	out->repeats = f.repeats;
+	out->dropped = f.dropped;
+	g->c->repeats += f.repeats;
+	g->c->dropped += f.dropped;
+	return 0;
+}
+
+/* ---- the curve ------------------------------------------------------------------------------- */
+
+static int point(struct calibrating *g, uint64_t bytes, struct calibrate_point *out)
+{
+	struct job j = { .kernel = { kernel_find("walk") },
+			 .setup = { { .bytes = bytes, .huge = true } },
+			 .per = { 1 },
+			 .unit = CALIBRATE_NS };
+	struct figure f;
+
+	if (calibrate_figure(g, &j, &f))
+		return -1;
+	*out = (struct calibrate_point){ bytes, f.e, f.cycles, f.huge };
+	return 0;
+}
+
+/* From 4 KiB to twice the last cache, in steps of a half power of two; quick: of four. */
+static size_t curve_sizes(const struct calibrate_opts *o, uint64_t *out, size_t room)
+{
+	uint64_t last = o->sizes.l3 ? o->sizes.l3 : o->sizes.l2 ? o->sizes.l2 : 4u << 20;
+	uint64_t most = 2 * last < o->sizes.most ? 2 * last : o->sizes.most;
+	size_t n = 0;
+
+	if (o->quick && most > 16u << 20)
+		most = 16u << 20;
+	for (uint64_t x = 4096; x <= most && n + 2 <= room; x *= o->quick ? 4 : 2) {
+		out[n++] = x;
+		if (!o->quick && x / 2 * 3 <= most)
+			out[n++] = x / 2 * 3;
+	}
+	return n;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+bool calibrate_wanted(const struct calibrate_opts *o, const char *key)
+{
+	for (size_t i = 0; i < o->n_only; i++)
+		if (strpbrk(o->only[i], "*?[") ? text_glob(o->only[i], key)
+					       : !strcmp(o->only[i], key))
+			return true;
+	return !o->n_only;
+}
+
+bool calibrate_step(struct calibrating *g)
+{
+	g->done++;
+	if (g->o->news && !g->o->news(g->o->news_ctx, (double)g->done / (double)g->steps))
+		g->c->stopped = true;
+	return !g->c->stopped;
+}
+
+/* The frequency, and how long the chain has to be for the other repeats. */
+static int find_clock(struct calibrating *g)
+{
+	static const struct kernel_setup usual;
+	struct calibrate_opened o;
+	double v[32];
+	size_t n = 0;
+
+	if (g->b->open(g->b->ctx, 2, kernel_find("add"), &usual, &o, g->err))
+		return -1;
+	g->clock_n = 64;
+	while (g->clock_n < UINT64_C(1) << 40 && g->b->run(g->b->ctx, 2, g->clock_n).wall < 50e-6)
+		g->clock_n *= 2;
+	for (unsigned i = 0; i < 4 * 32 && n < 32; i++) {
+		struct calibrate_time t = g->b->run(g->b->ctx, 2, g->clock_n);
+
+		g->wall += t.wall;
+		if (!calibrate_interrupted(&t) && t.wall > 0)
+			v[n++] = 16.0 * (double)g->clock_n / t.wall;
+	}
+	if (calibrate_estimate(g, v, n, 0, &g->c->hz))
+		return -1;
+	g->c->hz.half += calibrate_stolen(g) * g->c->hz.v;
+	return 0;
+}
+
+static int run_all(struct calibrating *g, const uint64_t *size, size_t n_sizes)
+{
+	struct calibrate *c = g->c;
+
+	if (find_clock(g))
+		return -1;
+	for (size_t i = 0; i < n_calibrate_measures; i++)
+		if (calibrate_wanted(g->o, calibrate_measures[i].key)) {
+			if (measure(g, &calibrate_measures[i], &c->row[c->n_rows++]))
+				return -1;
+			if (!calibrate_step(g))
+				return 0;
+		}
+	for (size_t i = 0; i < n_sizes; i++) {
+		if (point(g, size[i], &c->point[c->n_points++]))
+			return -1;
+		if (!calibrate_step(g))
+			return 0;
+	}
+	return calibrate_wanted(g->o, "transfers") ? calibrate_pairs(g) : 0;
+}
+
+int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate_opts *o,
+		  const struct calibrate_bench *b, struct err *err)
+{
+	struct calibrating g = { .c = out, .a = a, .o = o, .b = b, .err = err, .random = 1 };
+	uint64_t size[128];
+	size_t n_sizes = calibrate_wanted(o, "latency") ? curve_sizes(o, size, 128) : 0;
+	int rc;
+
+	*out = (struct calibrate){ .cpu = o->cpu, .sizes = o->sizes, .stolen = NAN };
+	for (size_t i = 0; i < n_calibrate_measures; i++)
+		g.steps += calibrate_wanted(o, calibrate_measures[i].key);
+	g.steps += n_sizes;
+	if (!g.steps && !calibrate_wanted(o, "transfers"))
+		return err_set(err, ERR_NOT_FOUND, "there is no measure '%.60s'", o->only[0]);
+	g.steps++;
+	out->row = arena_alloc(a, n_calibrate_measures * sizeof(*out->row));
+	out->point = arena_alloc(a, (n_sizes + 1) * sizeof(*out->point));
+	if (!out->row || !out->point)
+		return err_nomem(err);
+	g.began = b->stolen(b->ctx);
+	rc = run_all(&g, size, n_sizes);
+	b->close(b->ctx, 2);
+	if (!isnan(b->stolen(b->ctx)))
+		out->stolen = calibrate_stolen(&g);
+	return rc;
+}

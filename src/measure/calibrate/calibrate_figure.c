@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One figure: kernels are opened, timed in turns beside the chain of additions, and closed.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/paired.h"
+#include "measure/calibrate/calibrate_int.h"
+
+#define SLOT_CLOCK    2u
+#define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
+#define REPEATS	      24u
+#define REPEATS_QUICK 15u
+#define TRIES	      4u		   /* times as many before it gives up */
+#define PLACINGS      3u		   /* times that memory is taken anew */
+#define PLACED_MOST   (UINT64_C(16) << 20) /* larger memory is taken once */
+#define TIME	      400e-6		   /* seconds of a repeat */
+#define TIME_QUICK    150e-6
+
+struct timing {
+	struct calibrating *g;
+	const struct job *j;
+	uint64_t n[2];
+	double value[REPEATS], cycles[REPEATS], least, least_cycles;
+	size_t got, dropped, wanted;
+	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
+};
+
+bool calibrate_interrupted(const struct calibrate_time *t)
+{
+	return t->wall - t->cpu > 0.02 * t->wall + 5e-6;
+}
+
+double calibrate_stolen(const struct calibrating *g)
+{
+	double stolen = g->b->stolen(g->b->ctx) - g->began;
+
+	return isnan(stolen) || g->wall <= 0 ? 0 : fmin(stolen / g->wall, 1);
+}
+
+static struct calibrate_time timed(struct calibrating *g, unsigned slot, uint64_t n)
+{
+	struct calibrate_time t = g->b->run(g->b->ctx, slot, n);
+
+	g->wall += t.wall;
+	return t;
+}
+
+/* So many iterations that a repeat is long against the clock and short against interruptions. */
+static uint64_t enough(struct calibrating *g, unsigned slot, uint64_t round)
+{
+	double want = g->o->quick ? TIME_QUICK : TIME;
+	uint64_t n = round ? round : 1;
+
+	while (n < UINT64_C(1) << 40 && timed(g, slot, n).wall < want)
+		n *= 2;
+	return n;
+}
+
+/* One repeat, the two kernels in an order drawn by lot. False: it does not count. */
+static bool repeat(struct timing *t)
+{
+	struct calibrating *g = t->g;
+	const struct job *j = t->j;
+	struct calibrate_time clock = timed(g, SLOT_CLOCK, g->clock_n), of[2] = { { 0, 0 } };
+	unsigned first =
+		j->kernel[1] ? (unsigned)(g->random = g->random * 6364136223846793005u + 1) >> 31
+			     : 0;
+	double hz, s;
+
+	of[first] = timed(g, first, t->n[first]);
+	if (j->kernel[1])
+		of[!first] = timed(g, !first, t->n[!first]);
+	if (clock.wall <= 0 || calibrate_interrupted(&clock) || calibrate_interrupted(&of[0]) ||
+	    calibrate_interrupted(&of[1]))
+		return false;
+	hz = CLOCK_CYCLES * (double)g->clock_n / clock.wall;
+	of[0].wall /= (double)t->n[0];
+	of[1].wall /= t->n[1] ? (double)t->n[1] : 1;
+	s = j->own ? of[0].wall / j->per[0] - of[1].wall / j->per[1]
+		   : (of[0].wall - of[1].wall) / j->per[0];
+	t->cycles[t->got] = s * hz;
+	t->value[t->got++] = j->unit == CALIBRATE_CYCLES ? s * hz
+			     : j->unit == CALIBRATE_NS	 ? s * 1e9
+							 : j->bytes / of[0].wall / 1e9;
+	s = of[0].wall / j->per[0];
+	t->longest = fmax(t->longest, j->unit == CALIBRATE_CYCLES ? s * hz
+				      : j->unit == CALIBRATE_NS	  ? s * 1e9
+								  : j->bytes / of[0].wall / 1e9);
+	return true;
+}
+
+static int open_both(struct timing *t, struct figure *out, struct err *err)
+{
+	struct calibrate_opened o;
+
+	for (unsigned i = 0; i < 2 && t->j->kernel[i]; i++) {
+		if (t->g->b->open(t->g->b->ctx, i, t->j->kernel[i], &t->j->setup[i], &o, err))
+			return -1;
+		if (!t->n[i])
+			t->n[i] = enough(t->g, i, o.round);
+		if (!i)
+			out->huge = o.huge;
+	}
+	return 0;
+}
+
+/* Repeats in memory that was just taken. */
+static int placing(struct timing *t, size_t until, struct figure *out, struct err *err)
+{
+	int rc = open_both(t, out, err);
+
+	for (size_t tries = 0; !rc && t->got < until && tries < TRIES * t->wanted; tries++)
+		t->dropped += !repeat(t);
+	t->g->b->close(t->g->b->ctx, 0);
+	t->g->b->close(t->g->b->ctx, 1);
+	return rc;
+}
+
+int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
+		       struct estimate *out)
+{
+	struct paired p;
+
+	*out = ESTIMATE_NONE("the thread was interrupted in too many repeats");
+	if (n < PAIRED_LEAST)
+		return 0;
+	if (paired_effect(&p, v, n, g->err))
+		return -1;
+	out->v = p.effect;
+	out->half = fmax(fmax(p.high - p.effect, p.effect - p.low), least);
+	out->why = NULL;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const double *v, size_t n)
+{
+	double s[REPEATS];
+
+	memcpy(s, v, n * sizeof(*s));
+	qsort(s, n, sizeof(*s), by_value);
+	return (s[(n - 1) / 2] + s[n / 2]) / 2;
+}
+
+/* Half of the distance between placings. */
+static double apart(const double *v, const size_t *end, size_t n)
+{
+	double low = INFINITY, high = -INFINITY;
+
+	for (size_t i = 0, at = 0; i < n; at = end[i++]) {
+		if (end[i] == at)
+			continue;
+		low = fmin(low, median(v + at, end[i] - at));
+		high = fmax(high, median(v + at, end[i] - at));
+	}
+	return high > low ? (high - low) / 2 : 0;
+}
+
+int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out)
+{
+	struct timing t = { .g = g, .j = j };
+	size_t placings = j->setup[0].bytes > PLACED_MOST ? 1 : PLACINGS, end[PLACINGS];
+	double stolen;
+
+	*out = (struct figure){ .e = ESTIMATE_NONE(NULL) };
+	t.wanted = g->o->quick ? REPEATS_QUICK : REPEATS;
+	for (size_t i = 0; i < placings; i++) {
+		struct err why = ERR_INIT;
+
+		if (placing(&t, t.wanted * (i + 1) / placings, out, &why)) {
+			out->e = ESTIMATE_NONE(arena_strdup(g->a, why.what));
+			out->cycles = out->e;
+			return out->e.why ? 0 : err_nomem(g->err);
+		}
+		end[i] = t.got;
+	}
+	out->repeats = t.got;
+	out->dropped = t.dropped;
+	stolen = calibrate_stolen(g) * t.longest;
+	if (calibrate_estimate(g, t.value, t.got, apart(t.value, end, placings), &out->e) ||
+	    calibrate_estimate(g, t.cycles, t.got, apart(t.cycles, end, placings), &out->cycles))
+		return -1;
+	out->e.half += stolen;
+	if (!isnan(out->e.v) && j->unit == CALIBRATE_NS)
+		out->cycles.half += stolen * out->cycles.v / out->e.v;
+	return 0;
+}

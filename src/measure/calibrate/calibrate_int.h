@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * calibrate_int - one figure from repeats; for calibrate*.c.
+ */
+#ifndef CYCLADE_MEASURE_CALIBRATE_INT_H
+#define CYCLADE_MEASURE_CALIBRATE_INT_H
+
+#include "base/vec.h"
+#include "measure/calibrate.h"
+
+struct calibrating {
+	struct calibrate *c;
+	struct arena *a;
+	const struct calibrate_opts *o;
+	const struct calibrate_bench *b;
+	struct err *err;
+	uint64_t clock_n;    /* iterations of the chain of additions */
+	double began, ended; /* stolen seconds */
+	double wall;	     /* seconds that were timed */
+	uint64_t random;
+	size_t steps, done; /* for progress */
+};
+
+/* A kernel, perhaps minus another, whose time is divided by `per` or, for lines, by units. */
+struct job {
+	const struct kernel *kernel[2]; /* [1] NULL: none */
+	struct kernel_setup setup[2];
+	double per[2]; /* things of an iteration; of differences per[0] alone counts */
+	bool own;      /* each kernel's time is divided by its own things */
+	enum calibrate_unit unit;
+	double bytes; /* of CALIBRATE_GBS: moved in an iteration */
+};
+
+struct figure {
+	struct estimate e;
+	struct estimate cycles; /* the same in cycles */
+	bool huge;
+	size_t repeats, dropped;
+};
+
+/* Repeats the job until there are enough. A kernel that cannot be prepared is no failure: the
+ * figure has the reason. -1: out of memory. */
+int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out) MUST_USE;
+/* The interval of values, widened to `least`; without enough of them the reason. */
+int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
+		       struct estimate *out) MUST_USE;
+/* True if the thread did not run for a part of the time that matters. */
+bool calibrate_interrupted(const struct calibrate_time *t);
+double calibrate_stolen(const struct calibrating *g); /* share of the time; 0: not known */
+/* False: it was asked to stop. */
+bool calibrate_step(struct calibrating *g);
+bool calibrate_wanted(const struct calibrate_opts *o, const char *key);
+int calibrate_pairs(struct calibrating *g) MUST_USE; /* calibrate_pairs.c */
+
+#endif

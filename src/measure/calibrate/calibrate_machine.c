@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bench of this machine: real kernels, the real clock, a second thread for transfers.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "collect/sysfs.h"
+#include "measure/calibrate.h"
+
+#define LINES	   256u /* of a transfer */
+#define STRIDE	   256u /* no prefetcher of neighbours helps */
+#define WARM_LINES (1u << 18)
+
+struct open_kernel {
+	const struct kernel *k;
+	struct kernel_work w;
+};
+
+struct machine_bench {
+	unsigned cpu;
+	cpu_set_t before;
+	struct open_kernel slot[CALIBRATE_SLOTS];
+	struct kernel_work ring; /* of transfers */
+	pthread_t other;
+	bool running, modified, quit;
+	unsigned other_cpu;
+	sem_t go, done;
+};
+
+static double now(clockid_t id)
+{
+	struct timespec t;
+
+	(void)clock_gettime(id, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int pin(unsigned cpu, struct err *err)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu >= CPU_SETSIZE)
+		return err_set(err, ERR_LIMIT, "CPU %u: only the first %d can be used", cpu,
+			       CPU_SETSIZE);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? err_sys(err, "CPU %u", cpu) : 0;
+}
+
+static struct calibrate_time timed(struct open_kernel *o, uint64_t n)
+{
+	double cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
+
+	o->k->run(&o->w, n);
+	wall = now(CLOCK_MONOTONIC) - wall;
+	return (struct calibrate_time){ wall, now(CLOCK_THREAD_CPUTIME_ID) - cpu };
+}
+
+static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
+{
+	return timed(&((struct machine_bench *)ctx)->slot[slot], n);
+}
+
+/* The mapping that holds `at` has at least so many bytes in huge pages, by /proc/self/smaps. */
+static bool in_huge_pages(const char *at, uint64_t bytes)
+{
+	struct buf b = BUF_INIT;
+	uintptr_t want = (uintptr_t)at;
+	bool ours = false, huge = false;
+
+	const char *line = file_slurp(&b, "/proc/self/smaps", 8u << 20, NULL) ? NULL : buf_str(&b);
+
+	while (line && *line) {
+		uint64_t from, to, kb;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
+			ours = want >= from && want < to;
+		else if (ours && sscanf(line, "AnonHugePages: %" SCNu64, &kb) == 1)
+			huge |= kb << 10 >= bytes;
+		line = strchr(line, '\n');
+		line += line != NULL;
+	}
+	buf_free(&b);
+	return huge;
+}
+
+static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const struct kernel_setup *s,
+		     struct calibrate_opened *out, struct err *err)
+{
+	struct open_kernel *o = &((struct machine_bench *)ctx)->slot[slot];
+	uint64_t lines = s->bytes / 64 < WARM_LINES ? s->bytes / 64 : WARM_LINES;
+
+	o->k = k;
+	if (kernel_prepare(&o->w, k, s, err))
+		return -1;
+	out->round = o->w.round;
+	out->huge = s->huge && s->bytes >= 2u << 20 && in_huge_pages(o->w.a, s->bytes);
+	k->run(&o->w, o->w.round > lines || o->w.units > 1 ? o->w.round : lines + 1);
+	return 0;
+}
+
+static void close_slot(void *ctx, unsigned slot)
+{
+	kernel_release(&((struct machine_bench *)ctx)->slot[slot].w);
+}
+
+/* Field 8 of the CPU's line in /proc/stat. */
+static double stolen(void *ctx)
+{
+	const struct machine_bench *m = ctx;
+	char *text = malloc(SYS_TEXT_MAX), head[32], *line = NULL;
+	uint64_t ticks = 0;
+	long hz = sysconf(_SC_CLK_TCK);
+
+	(void)snprintf(head, sizeof(head), "\ncpu%u ", m->cpu);
+	if (text && sys_read(text, SYS_TEXT_MAX, "", "proc/stat") > 0)
+		line = strstr(text, head);
+	if (!line || hz <= 0 ||
+	    sscanf(line + strlen(head), "%*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
+		hz = 0;
+	free(text);
+	return hz ? (double)ticks / (double)hz : NAN;
+}
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+/* Has all lines of the ring, modified or as they were in memory, each time that it is asked. */
+static void *have_lines(void *ctx)
+{
+	struct machine_bench *m = ctx;
+	const struct kernel *flush = kernel_find("flush"), *walk = kernel_find("walk");
+	struct kernel_work w = m->ring;
+
+	w.at = 0;
+	w.mask = LINES * STRIDE - 1;
+	while (!sem_wait(&m->go) || errno == EINTR) {
+		if (m->quit)
+			return NULL;
+		if (m->modified) {
+			for (size_t i = 0; i < LINES; i++)
+				m->ring.a[i * STRIDE + 32]++;
+		} else {
+			flush->run(&w, LINES * STRIDE / 64);
+			walk->run(&w, LINES);
+		}
+		(void)sem_post(&m->done);
+	}
+	return NULL;
+}
+
+static void end_thread(struct machine_bench *m)
+{
+	if (!m->running)
+		return;
+	m->quit = true;
+	(void)sem_post(&m->go);
+	(void)pthread_join(m->other, NULL);
+	m->running = m->quit = false;
+}
+
+static int begin_thread(struct machine_bench *m, unsigned cpu, struct err *err)
+{
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int rc;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu % CPU_SETSIZE, &set);
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return err_nomem(err);
+	rc = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (!rc)
+		rc = pthread_create(&m->other, &attr, have_lines, m);
+	(void)pthread_attr_destroy(&attr);
+	if (rc)
+		return err_set(err, ERR_UNSUPPORTED, "a thread on CPU %u: %s", cpu, strerror(rc));
+	m->running = true;
+	m->other_cpu = cpu;
+	return 0;
+}
+
+static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
+		    struct calibrate_time *out, unsigned *lines, struct err *err)
+{
+	static const struct kernel_setup setup = { .bytes = LINES * STRIDE, .stride = STRIDE };
+	struct machine_bench *m = ctx;
+	struct open_kernel walk = { .k = kernel_find("walk") };
+
+	if (!m->ring.map && kernel_prepare(&m->ring, walk.k, &setup, err))
+		return -1;
+	if (m->running && m->other_cpu != from)
+		end_thread(m);
+	if (pin(to, err) || (!m->running && begin_thread(m, from, err)))
+		return -1;
+	m->modified = modified;
+	(void)sem_post(&m->go);
+	while (sem_wait(&m->done) && errno == EINTR)
+		;
+	walk.w = m->ring;
+	*out = timed(&walk, LINES);
+	*lines = LINES;
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err)
+{
+	struct machine_bench *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return err_nomem(err);
+	m->cpu = cpu;
+	if (sched_getaffinity(0, sizeof(m->before), &m->before))
+		CPU_ZERO(&m->before);
+	if (pin(cpu, err)) {
+		free(m);
+		return -1;
+	}
+	(void)sem_init(&m->go, 0, 0);
+	(void)sem_init(&m->done, 0, 0);
+	*out = (struct calibrate_bench){ m, open_slot, run, close_slot, transfer, stolen };
+	return 0;
+}
+
+void calibrate_close(struct calibrate_bench *b)
+{
+	struct machine_bench *m = b->ctx;
+
+	if (!m)
+		return;
+	end_thread(m);
+	for (unsigned i = 0; i < CALIBRATE_SLOTS; i++)
+		kernel_release(&m->slot[i].w);
+	kernel_release(&m->ring);
+	(void)sem_destroy(&m->go);
+	(void)sem_destroy(&m->done);
+	(void)sched_setaffinity(0, sizeof(m->before), &m->before);
+	free(m);
+	b->ctx = NULL;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Costs of this machine as tables, each with its error and how it was measured.
+ */
+#include "report/calibrate_tables.h"
+
+#include <math.h>
+
+#include "base/num.h"
+#include "base/text.h"
+
+static const char *const units[] = { "cycles", "ns", "GB/s" };
+
+static const struct calibrate_report *report_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* clang-format off */
+TABLE_CELL(cpu, out->n = report_of(t)->c->cpu)
+TABLE_CELL(cpu_desc, out->text = report_of(t)->cpu_desc)
+TABLE_CELL(hypervisor, out->text = report_of(t)->hypervisor)
+TABLE_CELL(model, out->text = report_of(t)->model)
+TABLE_CELL(repeats, out->n = report_of(t)->c->repeats)
+TABLE_CELL(stopped, out->n = report_of(t)->c->stopped)
+/* clang-format on */
+
+TABLE_GET(stolen)
+{
+	double v = report_of(t)->c->stolen;
+
+	(void)c;
+	(void)r;
+	cell_estimate(out, (struct estimate){ v, 0, isnan(v) ? "the kernel does not say" : NULL });
+}
+
+TABLE_GET(ghz)
+{
+	struct estimate e = report_of(t)->c->hz;
+
+	(void)c;
+	(void)r;
+	cell_estimate(out, (struct estimate){ e.v / 1e9, e.half / 1e9, e.why });
+}
+
+static const struct table_column machine_columns[] = {
+	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", .get = cpu),
+	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", .get = cpu_desc),
+	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", .get = hypervisor),
+	COLUMN("model", "model", T_TEXT, 0, "whose penalties stand beside", .get = model),
+	COLUMN("ghz", "clock", T_REAL, C_ERROR | C_WHY, "cycles by a chain of additions",
+	       .get = ghz, .unit = "GHz"),
+	COLUMN("stolen", "stolen", T_SHARE, C_WHY, "of the time, by the hypervisor", .get = stolen),
+	COLUMN("repeats", "repeats", T_COUNT, 0, "that count", .get = repeats),
+	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was measured", .get = stopped),
+};
+static const struct table_form machine_form = { "machine", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(machine_columns) };
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+static const struct calibrated *row_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(how)
+{
+	const struct calibrated *x = row_of(r);
+	char n[NUM_MAX];
+
+	(void)t;
+	(void)c;
+	buf_printf(out->scratch, "%s", x->m->kernel);
+	if (x->bytes)
+		buf_printf(out->scratch, " of %s%s", num_bytes(n, x->bytes),
+			   x->huge ? " in huge pages" : "");
+	if (x->m->minus)
+		buf_printf(out->scratch, " minus %s", x->m->minus);
+	out->text = buf_str(out->scratch);
+}
+
+/* clang-format off */
+TABLE_CELL(key, out->text = row_of(r)->m->key)
+TABLE_CELL(means, out->text = row_of(r)->m->means)
+TABLE_CELL(unit, out->text = units[row_of(r)->m->unit])
+TABLE_CELL(bytes, out->n = row_of(r)->bytes; out->none = !out->n)
+#define OF(member) TABLE_FIELD(struct calibrated, member)
+/* clang-format on */
+static const struct table_column cost_columns[] = {
+	COLUMN("measure", "measure", T_TEXT, C_KEY, "its name", .get = key),
+	COLUMN("value", "cost", T_REAL, C_ERROR | C_WHY, "what one costs, or bytes a second",
+	       OF(e)),
+	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = unit),
+	COLUMN("text", "of what", T_TEXT, C_FLEX | C_CUT, "what was measured", .get = means),
+	COLUMN("how", "kernel", T_TEXT, C_DROP, "kernels (list kernels)", .get = how),
+	COLUMN("bytes", "bytes", T_BYTES, C_DATA, "of memory or code; none: the kernel's own",
+	       .get = bytes),
+	COLUMN("huge_pages", "huge pages", T_FLAG, C_DATA, "all memory was in huge pages",
+	       OF(huge)),
+	COLUMN("repeats", "repeats", T_COUNT, C_DATA, "that count", OF(repeats)),
+	COLUMN("interrupted", "interrupted", T_COUNT, C_DATA, "repeats that do not count",
+	       OF(dropped)),
+};
+#undef OF
+static const struct table_form costs_form = { "costs", NULL, TABLE_MAIN,
+					      TABLE_COLUMNS(cost_columns), .rest = "measure" };
+
+/* ---- latency over size ----------------------------------------------------------------------- */
+
+#define BAR 40
+
+/* As long as the logarithm of the latency: 1 ns to 1 us. */
+TABLE_GET(bar)
+{
+	const struct calibrate_point *p = r->p;
+	double x = isnan(p->ns.v) || p->ns.v < 1 ? 0 : log10(p->ns.v) / 3;
+
+	(void)t;
+	(void)c;
+	for (int i = 0; i < BAR && i < x * BAR; i++)
+		buf_putc(out->scratch, '#');
+	out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct calibrate_point, member)
+static const struct table_column point_columns[] = {
+	COLUMN("bytes", "bytes", T_BYTES, C_KEY, "of the list", OF(bytes)),
+	COLUMN("ns", "ns", T_REAL, C_ERROR | C_WHY, "a load that waits for the one before", OF(ns)),
+	COLUMN("cycles", "cycles", T_REAL, C_ERROR, "the same", OF(cycles)),
+	COLUMN("huge_pages", "huge pages", T_FLAG, 0, "all of it was in huge pages", OF(huge)),
+	COLUMN("bar", "1 ns to 1 us", T_TEXT, C_PEOPLE | C_DROP, "logarithm of ns", .get = bar),
+};
+#undef OF
+static const struct table_form latency_form = { "latency", "latency over size", 0,
+						TABLE_COLUMNS(point_columns), .rest = "size" };
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define PAIR(r) ((const struct calibrate_pair *)(r)->p)
+TABLE_CELL(state, out->text = PAIR(r)->modified ? "modified" : "clean")
+#define OF(member) TABLE_FIELD(struct calibrate_pair, member)
+static const struct table_column pair_columns[] = {
+	COLUMN("from", "from CPU", T_ID, C_KEY, "the CPU that has the line", OF(from)),
+	COLUMN("to", "to CPU", T_ID, C_KEY, "the CPU that loads it", OF(to)),
+	COLUMN("state", "line", T_TEXT, C_KEY, "clean: read before; modified: written",
+	       .get = state),
+	COLUMN("ns", "ns", T_REAL, C_ERROR | C_WHY, "a load of such a line", OF(ns)),
+};
+#undef OF
+/* clang-format on */
+static const struct table_form pairs_form = { "transfers", "lines of another CPU", 0,
+					      TABLE_COLUMNS(pair_columns), .rest = "pair" };
+
+/* ---- penalties ------------------------------------------------------------------------------- */
+
+static const struct calibrate_penalty *penalty_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(models)
+{
+	const struct account_node *m = penalty_of(r)->model;
+
+	(void)t;
+	(void)c;
+	if (!m)
+		return;
+	cell_printf(out, "%g%s", m->penalty, m->ns ? " ns" : m->reference ? " ref" : "");
+}
+
+/* clang-format off */
+TABLE_CELL(penalty_unit, out->text = penalty_of(r)->ns ? "ns" : "cycles")
+TABLE_CELL(here, cell_estimate(out, (struct estimate){ penalty_of(r)->model_here, 0, NULL }))
+#define OF(member) TABLE_FIELD(struct calibrate_penalty, member)
+static const struct table_column penalty_columns[] = {
+	COLUMN("node", "node", T_TEXT, C_KEY, "of the cycle account", OF(node)),
+	COLUMN("value", "here", T_REAL, C_ERROR | C_WHY, "its penalty on this machine", OF(e)),
+	COLUMN("unit", "unit", T_TEXT, 0, "of the value", .get = penalty_unit),
+	COLUMN("from", "from", T_TEXT, 0, "the measure, or the difference of two", OF(from)),
+	COLUMN("model", "model", T_TEXT, C_SPARSE, "the model's penalty", .get = models),
+	COLUMN("model_here", "model here", T_REAL, C_DATA, "the same in `unit`", .get = here),
+	COLUMN("differs", "differs", T_FLAG, 0, "by more than the error", OF(differs)),
+};
+#undef OF
+/* clang-format on */
+static const struct table_form penalties_form = { "penalties", "penalties", 0,
+						  TABLE_COLUMNS(penalty_columns), .rest = "node" };
+
+/* ---- losses, all of it ----------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct calibrate, member)
+static const struct table_column loss_columns[] = {
+	COLUMN("interrupted", "interrupted", T_COUNT, C_LOSS,
+	       "repeats during which the thread did not run: dropped", OF(dropped)),
+	COLUMN("pairs_left_out", "pairs left out", T_COUNT, C_LOSS,
+	       "pairs of CPUs that were not measured", OF(pairs_left_out)),
+};
+#undef OF
+static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					       TABLE_COLUMNS(loss_columns) };
+
+static const struct table_form *const forms[] = { &machine_form, &costs_form,	  &latency_form,
+						  &pairs_form,	 &penalties_form, &losses_form };
+const struct document_form calibrate_document = { "calibrate", 1, forms, 6, NULL, 0 };
+
+static void put_facts(struct document *d, const struct calibrate_report *r)
+{
+	const struct calibrate *c = r->c;
+	char n[NUM_MAX], s[NUM_MAX];
+
+	if (c->stopped)
+		document_fact(d, "stopped", true, "before all was measured");
+	if (c->stolen > 0)
+		document_fact(d, "stolen", true,
+			      "the hypervisor took %s of the time: bars are wider by that share",
+			      num_percent(n, c->stolen));
+	if (c->dropped)
+		document_fact(d, "interrupted", false, "%s of %s repeats do not count",
+			      num_exact(n, c->dropped), num_exact(s, c->dropped + c->repeats));
+	if (c->pairs_left_out)
+		document_fact(d, "left out", false, "%s pairs of CPUs",
+			      num_exact(n, c->pairs_left_out));
+	if (r->no_model)
+		document_fact(d, "model", false, "none to compare with: %s", r->no_model);
+	if (r->file) {
+		document_fact(d, "penalties", false, "are in %s", r->file);
+		document_next(d, "cyclade report --account --penalties FILE", "uses them");
+	} else {
+		document_next(d, "cyclade calibrate -o FILE", "penalties for report --account");
+	}
+}
+
+void calibrate_put(struct document *d, const struct calibrate_report *r)
+{
+	const struct calibrate *c = r->c;
+	const struct table machine = { .form = &machine_form, .ctx = r, .array = c, .n = 1 };
+	const struct table losses = { .form = &losses_form, .array = c, .n = 1 };
+#define ROWS(form_, array_, n_)                             \
+	&(const struct table){ .form = &(form_),            \
+			       .ctx = r,                    \
+			       .array = (array_),           \
+			       .stride = sizeof(*(array_)), \
+			       .n = (n_) }
+
+	document_title(d, INK_BOLD, "CPU %u%s%s at %.3f GHz%s%s", c->cpu, r->cpu_desc ? ", " : "",
+		       r->cpu_desc ? r->cpu_desc : "", c->hz.v / 1e9, r->hypervisor ? ", " : "",
+		       r->hypervisor ? r->hypervisor : "");
+	document_table(d, &machine);
+	document_table(d, ROWS(costs_form, c->row, c->n_rows));
+	document_table(d, ROWS(latency_form, c->point, c->n_points));
+	document_table(d, ROWS(pairs_form, c->pair, c->n_pairs));
+	document_table(d, ROWS(penalties_form, r->penalty, r->n_penalties));
+	document_table(d, &losses);
+	put_facts(d, r);
+}
