@@ -176,8 +176,8 @@ bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vadd
 	return false;
 }
 
-int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
-		     const struct addr_map *map, struct err *err)
+static int read_symbols(struct sym_list *l, const struct elf_file *f, bool dynamic,
+			const struct addr_map *map, bool objects, struct err *err)
 {
 	struct sym_span t;
 
@@ -194,8 +194,23 @@ int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
 				(const void *)((uintptr_t)t.names +
 					       elf_u32(f, t.p + (i + NAMES_AHEAD) * t.each)));
 		load_sym(f, t.p + i * t.each, &in);
+		if (objects && ELF64_ST_TYPE(in.info) != STT_OBJECT)
+			continue;
 		if (in.name < t.names_end && add_sym(l, f, &in, t.names + in.name, map, err))
 			return -1;
 	}
 	return 0;
+}
+
+int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
+		     const struct addr_map *map, struct err *err)
+{
+	return read_symbols(l, f, dynamic, map, false, err);
+}
+
+int elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic, struct err *err)
+{
+	const struct addr_map same = { .seg = NULL };
+
+	return read_symbols(l, f, dynamic, &same, true, err);
 }

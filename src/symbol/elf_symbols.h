@@ -70,6 +70,9 @@ bool elf_has_symtab(const struct elf_file *f);
 /* Adds the symbols of .symtab, or of .dynsym with `dynamic`. Having none is no error. */
 int elf_symbols_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
 		     const struct addr_map *map, struct err *err) MUST_USE;
+/* Adds the variables (STT_OBJECT) alone, by their ELF virtual addresses: .bss has no others. */
+int elf_objects_read(struct sym_list *l, const struct elf_file *f, bool dynamic,
+		     struct err *err) MUST_USE;
 /* The value of the symbol of that name in .symtab. */
 bool elf_symbol_value(const struct elf_file *f, const char *name, uint64_t *vaddr);
 int elf_plt_read(struct sym_list *l, const struct elf_file *f, const struct addr_map *map,

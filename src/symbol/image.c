@@ -74,6 +74,8 @@ static void image_free(struct image *im)
 	sym_table_free(&im->table);
 	file_map_close(&im->cached);
 	sym_list_free(&im->list);
+	sym_table_free(&im->variables);
+	sym_list_free(&im->objects);
 	u64map_free(&im->by_name);
 	vec_free(&im->twins);
 	arena_free(&im->arena);

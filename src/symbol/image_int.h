@@ -58,6 +58,10 @@ struct image {
 	struct arena arena; /* demangled names */
 	struct sym_list list;
 	struct sym_table table;
+	/* data.c: variables, by ELF virtual addresses, made at first need */
+	struct sym_list objects;
+	struct sym_table variables;
+	bool has_variables;
 	struct file_map cached; /* the table's names, where it came from the cache */
 	const char *keep_as;	/* the kind under which the cache shall have the table, or NULL */
 	uint64_t keep_base;

@@ -64,6 +64,7 @@ struct map {
 	uint32_t image;
 	uint32_t prot; /* PROT_*, as recorded; PROT_EXEC where the recording did not say */
 	uint8_t kind;  /* enum space_kind */
+	bool shared;   /* MAP_SHARED: other processes may have the same memory */
 	bool absolute; /* the image address is the ip itself (kernel, JIT, anonymous, BPF) */
 };
 
@@ -83,6 +84,7 @@ struct space_map_fact {
 	uint32_t pid, tid;
 	uint64_t start, len, pgoff;
 	uint32_t prot;
+	bool shared; /* MAP_SHARED */
 	struct file_identity file;
 	const uint8_t *build_id; /* NULL: not known */
 	size_t build_id_len;

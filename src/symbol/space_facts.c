@@ -100,6 +100,7 @@ int spaces_map(struct spaces *sp, const struct space_map_fact *f, struct err *er
 	m.end = f->len > UINT64_MAX - f->start ? UINT64_MAX : f->start + f->len;
 	m.prot = f->prot ? f->prot : f->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
 	m.kind = (uint8_t)space;
+	m.shared = f->shared;
 	/* kallsyms, the source of a kernel's and its modules' symbols, has absolute addresses */
 	m.absolute = key.kind == IMAGE_KERNEL || key.kind == IMAGE_MODULE || key.kind == IMAGE_ANON;
 	return add_map(sp, &m, &key,

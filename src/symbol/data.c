@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbol/data.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+#include "symbol/image_int.h"
+
+#define STEPS	 8	  /* mappings between a file's code and the end of its data */
+#define PAGE_MAX 0x10000u /* the largest page that a mapping's file offset is rounded down to */
+
+const char *data_kind_name(enum data_kind kind)
+{
+	static const char *const names[] = {
+		[DATA_UNKNOWN] = "unknown",
+		[DATA_VARIABLE] = "variable",
+		[DATA_FILE] = "file",
+		[DATA_HEAP] = "heap",
+		[DATA_STACK] = "stack",
+		[DATA_ANONYMOUS] = "anonymous",
+		[DATA_SHARED] = "shared memory",
+		[DATA_KERNEL] = "kernel",
+	};
+
+	return names[kind];
+}
+
+/* ---- variables of a file ----------------------------------------------------------------- */
+
+/* The distance from a file's virtual addresses to those of a mapping of its code. */
+static bool find_bias(const struct image *im, const struct map *m, uint64_t *bias)
+{
+	for (size_t i = 0; i < im->n_seg; i++) {
+		const struct elf_seg *s = &im->seg[i];
+
+		if (s->type != PT_LOAD || !(s->flags & PF_X) || m->pgoff >= s->offset + s->filesz ||
+		    m->pgoff + PAGE_MAX <= s->offset)
+			continue;
+		*bias = m->start - (s->vaddr + (m->pgoff - s->offset));
+		return true;
+	}
+	return false;
+}
+
+static bool in_segment(const struct image *im, uint64_t vaddr)
+{
+	for (size_t i = 0; i < im->n_seg; i++)
+		if (im->seg[i].type == PT_LOAD && vaddr - im->seg[i].vaddr < im->seg[i].memsz)
+			return true;
+	return false;
+}
+
+/* .symtab of the file or of its debug file, else .dynsym: kept with the image. */
+static int load_variables(const struct images *set, struct image *im, struct err *err)
+{
+	const struct elf_on_disk *f = im->syms.path ? &im->syms : &im->code;
+
+	if (im->has_variables || !f->path)
+		return 0;
+	if (elf_objects_read(&im->objects, &f->elf, !im->syms.path, err) ||
+	    sym_table_make(&im->variables, &im->objects, set->opts.raw_names, err))
+		return -1;
+	im->has_variables = true;
+	return 0;
+}
+
+static int find_variable(struct data_place *out, struct images *set, uint64_t vaddr, uint64_t bias,
+			 struct err *err)
+{
+	struct image *im = set->image.v[out->image];
+	struct symbol *s;
+	size_t hint = 0;
+
+	if (load_variables(set, im, err))
+		return -1;
+	s = sym_table_find(&im->variables, vaddr, &hint);
+	if (!s)
+		return 0;
+	if (!s->name)
+		s->name = set->opts.raw_names ? s->linkage : demangle(&im->arena, s->linkage);
+	if (!s->name)
+		return err_nomem(err);
+	out->kind = DATA_VARIABLE;
+	out->variable = s;
+	out->start = s->start + bias;
+	out->size = s->size;
+	return 0;
+}
+
+/* The code of a file below the address, with nothing of another file in between: the program or
+ * library whose data may lie there. */
+static const struct map *code_below(const struct spaces *sp, const struct process *proc,
+				    uint64_t address, uint64_t time)
+{
+	struct images *set = spaces_images(sp);
+	uint32_t file = IMAGE_NONE;
+	struct space_span span;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		const struct map *m = space_find_span(sp, proc, SPACE_USER, address, time, &span);
+
+		if (m && image_key(set, m->image)->kind == IMAGE_FILE) {
+			if (file != IMAGE_NONE && file != m->image)
+				return NULL;
+			if (map_is_code(m))
+				return m;
+			file = m->image;
+		}
+		if (!span.start)
+			return NULL;
+		address = span.start - 1;
+	}
+	return NULL;
+}
+
+static int find_in_file(struct data_place *out, const struct spaces *sp, const struct process *proc,
+			uint64_t address, uint64_t time, struct err *err)
+{
+	struct images *set = spaces_images(sp);
+	const struct map *code = code_below(sp, proc, address, time);
+	struct image *im = code ? set->image.v[code->image] : NULL;
+	uint64_t bias;
+
+	if (!im)
+		return 0;
+	if (image_locate(set, im, err))
+		return -1;
+	if (!find_bias(im, code, &bias) || !in_segment(im, address - bias))
+		return 0;
+	out->kind = DATA_FILE;
+	out->image = code->image;
+	return find_variable(out, set, address - bias, bias, err);
+}
+
+/* ---- everything ---------------------------------------------------------------------------- */
+
+static enum data_kind kind_of(const struct image_key *k)
+{
+	static const struct {
+		const char *prefix;
+		enum data_kind kind;
+	} rows[] = {
+		{ "[heap]", DATA_HEAP },    { "[stack", DATA_STACK },
+		{ "/memfd:", DATA_SHARED }, { "/dev/zero", DATA_SHARED },
+		{ "/SYSV", DATA_SHARED },   { "/dev/shm/", DATA_SHARED },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strncmp(k->path, rows[i].prefix, strlen(rows[i].prefix)))
+			return rows[i].kind;
+	return k->kind == IMAGE_ANON ? DATA_ANONYMOUS : DATA_FILE;
+}
+
+static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint64_t address,
+			  uint64_t time, struct err *err)
+{
+	const struct map *m = space_find(sp, NULL, SPACE_KERNEL, address, time, NULL, NULL);
+	uint64_t at;
+
+	out->kind = DATA_KERNEL;
+	if (!m)
+		return 0;
+	at = map_to_image(m, address);
+	out->image = m->image;
+	if (image_resolve(spaces_images(sp), m->image, &at, 1, &out->variable, err))
+		return -1;
+	if (out->variable) {
+		out->start = address - (at - out->variable->start);
+		out->size = out->variable->size;
+	}
+	return 0;
+}
+
+int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
+	      uint64_t address, uint64_t time, struct err *err)
+{
+	const struct map *m;
+
+	*out = (struct data_place){ .image = IMAGE_NONE };
+	if (address >> 63)
+		return find_in_kernel(out, sp, address, time, err);
+	m = space_find(sp, proc, SPACE_USER, address, time, NULL, NULL);
+	if (m) {
+		out->kind = kind_of(image_key(spaces_images(sp), m->image));
+		out->image = m->image;
+		out->start = m->start;
+		out->size = m->end - m->start;
+	}
+	if (m && out->kind != DATA_FILE && out->kind != DATA_ANONYMOUS && out->kind != DATA_HEAP)
+		return 0;
+	return find_in_file(out, sp, proc, address, time, err);
+}
