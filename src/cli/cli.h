@@ -69,6 +69,8 @@ struct cli_operands {
 	const char *input;	     /* the recording as it was named; NULL: it was not */
 };
 int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
+/* The same for [FILE] alone. */
+int cli_one_recording(struct cli *cli, struct cli_operands *out, struct err *err) MUST_USE;
 
 /* Says that a name may mean any of these functions, and what to type for one of them. Returns
  * EXIT_ERROR. `c` NULL: there was no memory. */

@@ -78,7 +78,7 @@ struct options {
 	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
 	const char *html;
 	struct text_list only_pid, only_tid, at;
-	uint64_t max_stack, limit, functions;
+	uint64_t max_stack, limit, functions, line_size;
 	double min;
 	bool children, callers, all_registers, json, raw_names, no_source, no_asm, no_arrows,
 		no_blocks, bytes;

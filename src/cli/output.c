@@ -176,6 +176,19 @@ const char *cli_input(struct cli *cli, struct err *err)
 	return NULL;
 }
 
+int cli_one_recording(struct cli *cli, struct cli_operands *out, struct err *err)
+{
+	bool named = cli->opt.input || cli->args.n;
+
+	out->path = cli_input(cli, err);
+	out->input = named ? out->path : NULL;
+	if (!out->path)
+		return -1;
+	return cli->args.n
+		       ? err_set(err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0])
+		       : 0;
+}
+
 int cli_file_function(struct cli *cli, struct cli_operands *out, struct err *err)
 {
 	struct text_list *args = &cli->args;

@@ -64,8 +64,8 @@ struct map {
 	uint32_t image;
 	uint32_t prot; /* PROT_*, as recorded; PROT_EXEC where the recording did not say */
 	uint8_t kind;  /* enum space_kind */
-	bool shared;   /* MAP_SHARED: other processes may have the same memory */
 	bool absolute; /* the image address is the ip itself (kernel, JIT, anonymous, BPF) */
+	bool shared;   /* MAP_SHARED: other processes may have the same memory */
 };
 
 /* The address inside the image: file offset for files, the ip itself where `absolute`. */

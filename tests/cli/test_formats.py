@@ -99,6 +99,7 @@ RESULTS = {
     "blocks": [(["-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],
     "diff": [([branches, calls], (0,), True)],
+    "sharing": [(["-i", fields], (0,), True)],
     "registers": [(["-i", fields], (0,), True), (["-i", fields, "--at", "0xffffffff81000001"], (0,), True)],
     "info": [(["-i", branches], (0,), True), (["-v", "-i", "lossy.data"], (0,), True)],
     "sql": [(["-i", branches, "SELECT * FROM branches LIMIT 9"], (0,), True), (["-i", "lossy.data", "SELECT * FROM samples"], (0,), True)],

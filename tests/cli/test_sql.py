@@ -220,7 +220,8 @@ for q in queries:
 
 # ---- tables of analyses are those of the commands, cell by cell
 for table, words, key in (("functions", ("report",), "rows"), ("callees", ("report", "-g"), "rows"), ("branches_rows", ("report", "-b"), "rows"),
-                          ("blocks", ("blocks",), "blocks"), ("calls", ("calls",), "edges"), ("registers", ("registers",), "registers")):
+                          ("blocks", ("blocks",), "blocks"), ("calls", ("calls",), "edges"), ("registers", ("registers",), "registers"),
+                          ("sharing", ("sharing",), "lines")):
     for path in [fields, branches, *corpus]:
         p = run(*words, "-j", path)
         if p.returncode != 0:

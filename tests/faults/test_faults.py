@@ -56,6 +56,7 @@ READS = {
     "diff": "diff --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, results": "sql --no-cache -i plain SELECT(function)FROM(functions)",
+    "sharing": "sharing --no-cache -i accesses",
     "registers": "registers --no-cache -i registers",
     "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
     "pprof": "export --no-cache --pprof -o O -i unwound",

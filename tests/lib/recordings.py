@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "cli")]
 import gen  # noqa: E402
 import test_blocks  # noqa: E402
+import sharing_made  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
 from tap import CYCLADE  # noqa: E402
 from tap import SIMULATED as SIMULATED_HERE  # noqa: E402
@@ -60,6 +61,10 @@ def made(where):
     path = os.path.join(where, "branches")
     test_blocks.recording(path, program, list(test_blocks.stacks_of(test_blocks.Program(300).branches)))
     out.append(Recording("branches", path, "f"))
+    path = os.path.join(where, "accesses")
+    sharing_made.write(path, [sharing_made.Access(101 + i % 2, 0x7f0000000000 + 64 * (i // 2 % 9) + 8 * (i % 2), ("load", "store")[i // 18 % 2])
+                              for i in range(400)], [sharing_made.Map(sharing_made.PID, 0x401000, 4096, program)])
+    out.append(Recording("accesses", path, "f"))
     return out
 
 

@@ -48,7 +48,7 @@ def pad8(b):
 
 
 def text8(s):
-    return pad8(s.encode() + b"\0")
+    return pad8(s.encode(errors="surrogateescape") + b"\0")
 
 
 class Writer:

@@ -2,6 +2,7 @@
 #include "analyse/feed.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/fs.h"
@@ -25,6 +26,7 @@ static int feed_map(struct feeder *f, const struct pd_record *r, uint64_t time)
 	fact.len = m.len;
 	fact.pgoff = m.pgoff;
 	fact.prot = m.is_mmap2 ? m.prot : 0;
+	fact.shared = m.is_mmap2 && m.flags & MAP_SHARED;
 	fact.file = (struct file_identity){ m.maj, m.min, m.ino, m.ino_generation };
 	fact.build_id = m.build_id_len ? m.build_id : NULL;
 	fact.build_id_len = m.build_id_len;

@@ -211,26 +211,13 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	return 0;
 }
 
-static int one_recording(struct cli *cli, struct cli_operands *out, struct err *err)
-{
-	bool named = cli->opt.input || cli->args.n;
-
-	out->path = cli_input(cli, err);
-	out->input = named ? out->path : NULL;
-	if (!out->path)
-		return -1;
-	return cli->args.n
-		       ? err_set(err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0])
-		       : 0;
-}
-
 int cmd_report(struct cli *cli)
 {
 	const struct text_list args = cli->args;
 	struct cli_operands said = { 0 };
 	struct err err = ERR_INIT;
 
-	if (one_recording(cli, &said, &err))
+	if (cli_one_recording(cli, &said, &err))
 		return cli_fail(&err);
 	if (regions_file(said.path))
 		return regions_report(cli, said.path);
@@ -238,5 +225,5 @@ int cmd_report(struct cli *cli)
 		return report_html(cli, said.path, cli->opt.html);
 	cli->args = args;
 	return result_command(cli, cli->opt.account ? RESULT_ACCOUNT : RESULT_FUNCTIONS,
-			      one_recording);
+			      cli_one_recording);
 }

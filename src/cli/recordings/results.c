@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/sharing.h"
 #include "base/vec.h"
 
 /* A document that was asked for; those of functions may be many. */
@@ -71,6 +72,8 @@ bool results_able(const struct results *all, enum result_id id)
 		return recording_has(r, PERF_SAMPLE_BRANCH_STACK);
 	case RESULT_REGISTERS:
 		return recording_has(r, PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER);
+	case RESULT_SHARING:
+		return sharing_able(r->rec);
 	case RESULT_ACCOUNT:
 		return has_account(r);
 	case RESULT_INFO:

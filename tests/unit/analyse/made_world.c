@@ -32,13 +32,13 @@ static const struct fake_map {
 	uint64_t from, until;
 	struct map m;
 } maps[] = {
-	{ 0, 0, 5000, { 0x1000, 0x5000, 0x200, 0, 0, 5, SPACE_USER, false } },
-	{ 1, 5000, 8000, { 0x1000, 0x5000, 0, 0, 1, 5, SPACE_USER, false } },
-	{ 1, 8000, UINT64_MAX, { 0x1000, 0x3000, 0, 0, 2, 5, SPACE_USER, false } },
-	{ 2, 2500, 2600, { 0x1000, 0x9000, 0, 0, 1, 5, SPACE_USER, false } },
-	{ 2, 2600, UINT64_MAX, { 0x2000, 0x9000, 0, 0, 0, 5, SPACE_USER, false } },
-	{ 3, 0, 3000, { 0x1000, 0x2000, 0x1000, 0, 0, 5, SPACE_USER, false } },
-	{ -1, 0, UINT64_MAX, { 0xffff0000, 0xffff8000, 0, 0, 3, 5, SPACE_KERNEL, true } },
+	{ 0, 0, 5000, { 0x1000, 0x5000, 0x200, 0, 0, 5, SPACE_USER, false, false } },
+	{ 1, 5000, 8000, { 0x1000, 0x5000, 0, 0, 1, 5, SPACE_USER, false, false } },
+	{ 1, 8000, UINT64_MAX, { 0x1000, 0x3000, 0, 0, 2, 5, SPACE_USER, false, false } },
+	{ 2, 2500, 2600, { 0x1000, 0x9000, 0, 0, 1, 5, SPACE_USER, false, false } },
+	{ 2, 2600, UINT64_MAX, { 0x2000, 0x9000, 0, 0, 0, 5, SPACE_USER, false, false } },
+	{ 3, 0, 3000, { 0x1000, 0x2000, 0x1000, 0, 0, 5, SPACE_USER, false, false } },
+	{ -1, 0, UINT64_MAX, { 0xffff0000, 0xffff8000, 0, 0, 3, 5, SPACE_KERNEL, true, false } },
 };
 
 static const struct fake_comm {
