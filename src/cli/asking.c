@@ -87,6 +87,7 @@ static int jitter(struct ask *ask, const struct options *o, struct err *err)
 				     "asked for");
 	}
 	ask->jitter = v / 100;
+	ask->jitter_said = true;
 	return 0;
 }
 
@@ -95,10 +96,10 @@ static int account(const struct options *o, struct err *err)
 {
 	if (!o->account)
 		return 0;
-	if (o->event.n || OPTION_GIVEN(o, freq) || OPTION_GIVEN(o, count)) {
+	if (o->event.n || o->ibs || o->mem || OPTION_GIVEN(o, freq) || OPTION_GIVEN(o, count)) {
 		(void)err_set(err, ERR_USAGE,
-			      "--account has events and periods of its own: no -e, -F "
-			      "or -c beside it");
+			      "--account has events and periods of its own: no -e, -F, "
+			      "-c, --ibs or --mem beside it");
 		return err_hint(err, "cyclade record --account --dry-run shows them");
 	}
 	if (!o->call_graph || strcmp(o->call_graph, "lbr") != 0)
@@ -179,6 +180,8 @@ static struct ask plain(struct cli *cli)
 			     .freq = o->freq,
 			     .period = o->count,
 			     .account = o->account,
+			     .ibs = o->ibs,
+			     .mem = o->mem,
 			     .clockid = o->clockid,
 			     .call_graph = o->call_graph,
 			     .chains_of_time = cli->command == CMD_RUN,

@@ -56,6 +56,20 @@ static bool is_probe(const struct event *e)
 	return e->pmu && (!strcmp(e->pmu, "uprobe") || !strcmp(e->pmu, "kprobe"));
 }
 
+bool attr_is_ibs(const struct event *e)
+{
+	return e->pmu && (!strcmp(e->pmu, "ibs_op") || !strcmp(e->pmu, "ibs_fetch"));
+}
+
+/* The kernel has the four low bits 0 and, of ops, a least period (Linux 6.15). */
+static uint64_t ibs_period(const struct event *e, uint64_t period)
+{
+	uint64_t least = strcmp(e->pmu, "ibs_op") ? 0x10 : 0x90,
+		 n = (period + ATTR_IBS_STEP / 2) / ATTR_IBS_STEP * ATTR_IBS_STEP;
+
+	return n < least ? least : n;
+}
+
 static uint64_t sample_type(const struct event *e, const struct attr_opts *o, enum attr_chain chain)
 {
 	uint64_t t = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
@@ -69,7 +83,7 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o, en
 	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
 	t |= o->user_regs || leaf_regs(chain) ? PERF_SAMPLE_REGS_USER : 0;
 	t |= o->branch || e->attr.branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
-	t |= e->attr.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0;
+	t |= e->attr.type == PERF_TYPE_TRACEPOINT || attr_is_ibs(e) ? PERF_SAMPLE_RAW : 0;
 	t |= e->sample_read || o->times ? PERF_SAMPLE_READ : 0;
 	if (chain != CHAIN_NONE)
 		t |= PERF_SAMPLE_CALLCHAIN;
@@ -124,6 +138,11 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 	a->sample_id_all = 1;
 	a->use_clockid = o->use_clockid;
 	a->clockid = o->use_clockid ? o->clockid : 0;
+	if (attr_is_ibs(e)) { /* it knows no guests, and its registers are the sample */
+		a->exclude_guest = 0;
+		if (!a->freq)
+			a->sample_period = ibs_period(e, a->sample_period);
+	}
 	if (o->user_only)
 		a->exclude_kernel = a->exclude_hv = 1;
 	if (o->kernel_only)
@@ -174,11 +193,16 @@ static int try(const struct perf_event_attr *attr, const struct attr_place *at)
 
 /* The next thing to do without after `refusal`, or 0. In order: the newest and least missed first.
  */
-static unsigned give_up(struct perf_event_attr *a, int refusal, bool may_drop_kernel)
+static unsigned give_up(struct perf_event_attr *a, int refusal, const struct attr_place *at)
 {
-	if ((refusal == EACCES || refusal == EPERM) && may_drop_kernel && !a->exclude_kernel) {
+	if ((refusal == EACCES || refusal == EPERM) && at->may_drop_kernel && !a->exclude_kernel) {
 		a->exclude_kernel = a->exclude_hv = 1;
 		return ATTR_WITHOUT_KERNEL;
+	}
+	if ((refusal == EACCES || refusal == EPERM) && at->may_drop_phys &&
+	    a->sample_type & PERF_SAMPLE_PHYS_ADDR) {
+		a->sample_type &= ~(uint64_t)PERF_SAMPLE_PHYS_ADDR;
+		return ATTR_WITHOUT_PHYS;
 	}
 	if ((refusal == EACCES || refusal == EPERM) && a->ksymbol) {
 		a->ksymbol = a->bpf_event = 0;
@@ -287,7 +311,7 @@ int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned
 	*given_up = 0;
 	for (;;) {
 		int refusal = try(attr, at);
-		unsigned step = refusal ? give_up(attr, refusal, at->may_drop_kernel) : 0;
+		unsigned step = refusal ? give_up(attr, refusal, at) : 0;
 
 		if (!refusal) {
 			/* one step was needed: the kernel has just said so */

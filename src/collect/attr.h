@@ -56,12 +56,13 @@ enum {
 	ATTR_WITHOUT_INHERIT = 64,   /* of samples that read their group: Linux 6.12 */
 	ATTR_WITHOUT_TIMES = 128,    /* of inherited counters: Linux 6.12 */
 	ATTR_WITHOUT_BUILD_ID = 256, /* of mapped files, by the kernel: Linux 5.12 */
+	ATTR_WITHOUT_PHYS = 512,     /* no permission for physical addresses */
 };
 struct attr_place {
 	pid_t task;
 	int cpu;
 	int group_fd; /* the open leader of its group; -1: it leads or is alone */
-	bool may_drop_kernel;
+	bool may_drop_kernel, may_drop_phys;
 };
 /* `fd` NULL: the counter is closed again; else it is the caller's, disabled. */
 int attr_fit(struct perf_event_attr *attr, const struct attr_place *at, unsigned *given_up, int *fd,
@@ -72,6 +73,10 @@ size_t attr_fit_group(const struct perf_event_attr *const *attr, size_t n, pid_t
 
 /* The attribute as a recording shall have it: pointers into our memory are none of its business. */
 struct perf_event_attr attr_to_store(const struct perf_event_attr *attr, const struct event *e);
+
+/* AMD's IBS: its periods are multiples of ATTR_IBS_STEP. */
+#define ATTR_IBS_STEP 16u
+bool attr_is_ibs(const struct event *e);
 
 /* Bytes of the sample_id_all trailer of side-band records. */
 size_t attr_trailer(const struct perf_event_attr *attr);

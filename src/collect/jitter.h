@@ -17,8 +17,9 @@
 
 #define JITTER_LEAST 128u /* periods below are left as they are: there is no room around them */
 
-/* A period of nominal * (1 - part) to nominal * (1 + part), without a factor below 50. `state` is
- * any number at first. */
+/* A period of nominal * (1 - part) to nominal * (1 + part), without a factor below 50: each of
+ * them as likely as any other. `state` is any number at first. Hardware that has multiples of 16
+ * only (AMD's IBS) is given 16 times a period of a 16th. */
 uint64_t jitter_period(uint64_t nominal, double part, uint64_t *state);
 
 /* A counter whose period may differ from that of its like: it has a period, and one that means

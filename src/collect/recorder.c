@@ -37,6 +37,7 @@ struct counter {
 	pid_t task;	  /* -1: whatever runs */
 	unsigned seen;	  /* samples since the period was set */
 	uint64_t nominal; /* period to vary; 0: it stays */
+	uint64_t step;	  /* of recorder_event */
 };
 
 struct event_ids {
@@ -125,14 +126,20 @@ static bool counts_on(const struct recorder_event *e, const struct recorder_setu
 	return !e->cpus || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
 }
 
+static uint64_t draw_period(struct recorder *r, uint64_t nominal, uint64_t step)
+{
+	return step ? step * jitter_period(nominal / step, r->jitter, &r->seed)
+		    : jitter_period(nominal, r->jitter, &r->seed);
+}
+
 /* A counter of its own period, where that can be. */
-static uint64_t vary_first(struct recorder *r, struct perf_event_attr *a)
+static uint64_t vary_first(struct recorder *r, struct perf_event_attr *a, uint64_t step)
 {
 	uint64_t nominal = jitter_can_change(a) ? a->sample_period : 0;
 
 	if (r->jitter <= 0 || !jitter_can(a))
 		return 0;
-	a->sample_period = jitter_period(a->sample_period, r->jitter, &r->seed);
+	a->sample_period = draw_period(r, a->sample_period, step);
 	return nominal;
 }
 
@@ -180,13 +187,13 @@ static int open_one(struct opening *o, uint32_t i, struct err *err)
 	int cgroup_fd = e->beyond ? -1 : o->s->cgroup_fd;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 	struct perf_event_attr attr = e->attr;
-	struct counter c = { .event = i, .task = o->task };
+	struct counter c = { .event = i, .task = o->task, .step = e->period_step };
 	uint64_t id, *at;
 
 	o->leaders[i] = -1;
 	if (!counts_on(e, o->s, o->cpu))
 		return 0;
-	c.nominal = vary_first(o->r, &attr);
+	c.nominal = vary_first(o->r, &attr, e->period_step);
 	if (cgroup_fd >= 0)
 		flags |= PERF_FLAG_PID_CGROUP;
 	fd = sys_open(&attr, cgroup_fd >= 0 ? cgroup_fd : o->task, o->cpu, group, flags);
@@ -417,7 +424,7 @@ static void change_periods(struct recorder *r)
 	for (unsigned n = 0; r->due.n && n < CHANGES_A_ROUND; n++) {
 		size_t at = hash_u64(++r->seed) % r->due.n;
 		struct counter *c = &r->counter.v[r->due.v[at]];
-		uint64_t period = jitter_period(c->nominal, r->jitter, &r->seed);
+		uint64_t period = draw_period(r, c->nominal, c->step);
 
 		r->due.v[at] = r->due.v[--r->due.n];
 		/* its task may be gone */

@@ -37,7 +37,8 @@ struct recorder_event {
 	/* Opened on all of `cpus`, setup's or not, and outside of the cgroup too: an event that
 	 * records mappings and names, which a task may have got elsewhere. Needs setup's cpus. */
 	bool beyond;
-	const char *name; /* for messages */
+	uint64_t period_step; /* with jitter: periods are multiples of it; 0: of nothing */
+	const char *name;     /* for messages */
 };
 
 struct recorder_setup {

@@ -50,11 +50,15 @@ struct ask {
 	bool no_mux, no_merge;
 
 	/* what is sampled */
-	uint64_t freq, period;	/* one of them, or neither: 4000 a second */
-	uint64_t mmap_pages;	/* of a ring; 0: 128 */
-	int zstd_level;		/* 0: not compressed */
-	double jitter;		/* a part of the period; 0: none */
-	const char *account;	/* nodes of it; "": all */
+	uint64_t freq, period; /* one of them, or neither: 4000 a second */
+	uint64_t mmap_pages;   /* of a ring; 0: 128 */
+	int zstd_level;	       /* 0: not compressed */
+	double jitter;	       /* a part of the period; 0: none */
+	bool jitter_said;      /* else events of IBS have the usual one */
+	const char *account;   /* nodes of it; "": all */
+	/* "op", "fetch", "both"; "latency", "stores", ...; with settings behind commas; "":
+	 * the usual */
+	const char *ibs, *mem;
 	const char *clockid;	/* as clock_gettime's, without CLOCK_ */
 	const char *call_graph; /* fp, dwarf, lbr; "": the default kind */
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */

@@ -139,6 +139,8 @@ static int read_pmu(struct sim_machine *m, const struct words *w)
 			p->pebs_plain = !strcmp(v, "plain");
 		else if (KEY("pdist"))
 			p->pdist = (uint32_t)number(v);
+		else if (KEY("ibs"))
+			p->ibs = (uint32_t)number(v);
 		else if (KEY("aux"))
 			p->aux = number(v);
 		else
@@ -375,10 +377,14 @@ bool sim_machine_event(const struct sim_machine *m, const struct sim_pmu *pmu, u
 	uint32_t index = (uint32_t)(pmu - m->pmu);
 	const struct sim_event *best = NULL;
 	unsigned best_likeness = 0;
+	/* how IBS samples is not what it counts */
+	uint64_t code = pmu->driver == SIM_IBS ? 0 : config;
 
 	for (size_t i = 0; i < m->n_events && best_likeness < 4; i++) {
 		const struct sim_event *e = &m->event[i];
-		unsigned l = e->pmu == index ? likeness(e, config, config1) : 0;
+		unsigned l = e->pmu == index
+				     ? likeness(e, code, pmu->driver == SIM_IBS ? 0 : config1)
+				     : 0;
 
 		if (l > best_likeness) {
 			best = e;

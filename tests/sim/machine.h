@@ -34,6 +34,7 @@ struct sim_pmu {
 	bool callstack;	 /* branch records can follow calls (since Haswell) */
 	bool pebs_plain; /* precise: general counters, without edge, inv, cmask (before Ice Lake) */
 	uint32_t pdist;	 /* general counters that can :ppp; 0: all */
+	uint32_t ibs;	 /* its capabilities: CPUID Fn8000_001B EAX */
 	bool aux;	 /* load latency needs its auxiliary event */
 	uint64_t cpus;	 /* where it counts; of an uncore PMU, where it is opened */
 };

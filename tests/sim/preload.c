@@ -13,6 +13,7 @@
 #undef _FILE_OFFSET_BITS
 
 #include "preload.h"
+#include "ibs.h"
 #include "rdpmc.h"
 #include "ring.h"
 
@@ -184,7 +185,13 @@ static void control(struct sim_counter *k, unsigned long request, bool group)
 /* What has been sampled by now has the old period. */
 static int set_period(struct sim_counter *k, const uint64_t *period)
 {
+	int bad = k->pmu->driver == SIM_IBS ? sim_ibs_period_errno(k, *period) : 0;
+
 	sim_ring_pump();
+	if (bad) {
+		errno = bad;
+		return -1;
+	}
 	return sim_sample_set_period(&sim_state, k, *period);
 }
 

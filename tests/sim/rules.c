@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rules.h"
 
+#include "ibs.h"
+
 #include <errno.h>
 
 /* tools/tree.py writes it to the machine's /proc. */
@@ -131,12 +133,6 @@ static int plain_errno(const struct sim_counter *k, pid_t pid, int cpu, bool cgr
 	return samples(&k->attr) || filters(&k->attr) ? EINVAL : 0;
 }
 
-/* perf_ibs_init() */
-static int ibs_errno(const struct sim_counter *k)
-{
-	return !samples(&k->attr) && !(k->event.config & 0xffff) ? EINVAL : 0;
-}
-
 static int driver_errno(const struct sim *sim, const struct sim_counter *k, pid_t pid, int cpu,
 			bool cgroup)
 {
@@ -148,7 +144,7 @@ static int driver_errno(const struct sim *sim, const struct sim_counter *k, pid_
 		/* armv8pmu_set_event_filter() */
 		return k->attr.exclude_idle ? EPERM : lbr_errno(k);
 	case SIM_IBS:
-		return ibs_errno(k);
+		return sim_ibs_errno(sim, k, pid);
 	case SIM_MSR:
 	case SIM_UNCORE:
 		break;

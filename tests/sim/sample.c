@@ -10,6 +10,7 @@
  * at the occasion, so that periods sum up to the count however busy the machine is.
  */
 #include "preload.h"
+#include "ibs.h"
 #include "ring.h"
 
 #include <math.h>
@@ -173,8 +174,9 @@ struct walk { /* words of the kernel's sample and of ours */
 	uint64_t *out;
 	struct sim_thread *thread;
 	struct sim_again *again;
-	bool first;	/* of those that the record stands for */
-	uint64_t clock; /* what the event's own says; 0: that cannot be told */
+	struct sim_ibs ibs; /* of a counter of IBS */
+	bool first;	    /* of those that the record stands for */
+	uint64_t clock;	    /* what the event's own says; 0: that cannot be told */
 };
 
 static void keep(struct walk *w, uint64_t n)
@@ -421,8 +423,12 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 	}
 	w->thread = thread_of(k, type & PERF_SAMPLE_TID ? (uint32_t)(peek(w) >> 32) : 0);
 	keep(w, bits(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)));
+	if (k->pmu->driver == SIM_IBS)
+		sim_ibs_sample(&w->ibs, k, w->thread->period, ip, draw(sim));
 	if (type & PERF_SAMPLE_ADDR)
-		say(w, UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
+		say(w, k->pmu->driver == SIM_IBS
+			       ? w->ibs.addr
+			       : UINT64_C(0x7f0000000000) + (draw(sim) & 0xffffc0));
 	keep(w, bits(type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU)));
 	if (type & PERF_SAMPLE_PERIOD)
 		say(w, k->attr.freq ? (uint64_t)((double)peek(w) * mean_rate(sim, k))
@@ -440,6 +446,25 @@ static uint64_t first_fields(const struct sim *sim, struct sim_counter *k, uint6
 	return ip;
 }
 
+/* Raw data of the clock, for which an IBS sample has its registers. */
+static void keep_raw(struct walk *w, uint64_t words)
+{
+	if (!w->ibs.n_words) {
+		keep(w, words);
+		return;
+	}
+	w->in += words < (uint64_t)(w->end - w->in) ? words : (uint64_t)(w->end - w->in);
+	memcpy(w->out, w->ibs.word, w->ibs.n_words * sizeof(*w->out));
+	w->out += w->ibs.n_words;
+}
+
+/* The latency, and with _STRUCT the cycles from tag to retirement. */
+static uint64_t ibs_weight(const struct sim_counter *k, const struct walk *w)
+{
+	return k->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT ? w->ibs.weight
+							       : w->ibs.weight & 0xffffffff;
+}
+
 static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 {
 	uint64_t type = k->attr.sample_type, ip = first_fields(sim, k, type, w);
@@ -447,7 +472,7 @@ static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		keep(w, 1 + peek(w));
 	if (type & PERF_SAMPLE_RAW) /* a size in 32 bits, then that many bytes */
-		keep(w, ((uint32_t)peek(w) + 4 + 7) / 8);
+		keep_raw(w, ((uint32_t)peek(w) + 4 + 7) / 8);
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		put_branches(sim, k, ip, w);
 	if (type & PERF_SAMPLE_REGS_USER)
@@ -455,9 +480,14 @@ static void fields(const struct sim *sim, struct sim_counter *k, struct walk *w)
 	if (type & PERF_SAMPLE_STACK_USER)
 		keep(w, 1 + peek(w) / 8 + !!peek(w));
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
-		say(w, weight(sim, k));
+		say(w, k->pmu->driver == SIM_IBS ? ibs_weight(k, w) : weight(sim, k));
 	if (type & PERF_SAMPLE_DATA_SRC)
-		say(w, data_source(sim));
+		say(w, k->pmu->driver == SIM_IBS ? w->ibs.data_src : data_source(sim));
+	keep(w, bits(type & PERF_SAMPLE_TRANSACTION));
+	if (type & PERF_SAMPLE_REGS_INTR)
+		keep(w, 1 + (peek(w) ? bits(k->attr.sample_regs_intr) : 0));
+	if (type & PERF_SAMPLE_PHYS_ADDR && k->pmu->driver == SIM_IBS)
+		say(w, w->ibs.phys);
 	keep(w, (uint64_t)(w->end - w->in));
 }
 

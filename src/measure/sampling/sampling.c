@@ -30,6 +30,8 @@ static int parse_events(struct sampling *r, struct err *err)
 	for (size_t i = 0; i < l->n; i++)
 		if (event_parse(&r->events, r->k.root, l->v[i], err))
 			return -1;
+	if ((r->ask.ibs || r->ask.mem) && sampling_memory_events(r, err))
+		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
 	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to

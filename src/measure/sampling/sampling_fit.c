@@ -84,6 +84,8 @@ static void note_given_up(struct sampling *r, unsigned bits)
 	} rows[] = {
 		{ ATTR_WITHOUT_KERNEL, "the kernel may not be looked at: user space only "
 				       "(perf_event_paranoid; `cyclade doctor`)" },
+		{ ATTR_WITHOUT_PHYS, "physical addresses may not be read: without them "
+				     "(perf_event_paranoid; `cyclade doctor`)" },
 		{ ATTR_WITHOUT_WEIGHT_STRUCT, "this kernel gives one weight, not its parts" },
 		{ ATTR_WITHOUT_INHERIT,
 		  "this kernel cannot sample a group (:S) in threads and children: "
@@ -103,10 +105,15 @@ static void note_given_up(struct sampling *r, unsigned bits)
 }
 
 /* What to do about an attribute that the kernel does not take. */
-static int fit_hint(const struct sampling *r, const struct perf_event_attr *a, struct err *err)
+static int fit_hint(const struct sampling *r, size_t i, struct err *err)
 {
+	const struct perf_event_attr *a = &r->ev[i].attr;
 	const struct ask *o = &r->ask;
 
+	if (attr_is_ibs(&r->events.ev.v[i]) && err->sys_errno != EACCES && !r->k.who.whole_cpus)
+		return err_hint(err, "before Linux 6.14 IBS cannot leave out the kernel: it needs "
+				     "root or sysctl kernel.perf_event_paranoid=1; before 6.2 it "
+				     "samples whole CPUs only: -a");
 	if (err->code == ERR_PERM && r->k.who.whole_cpus)
 		return err_hint(err, "whole CPUs need root or sysctl kernel.perf_event_paranoid=0; "
 				     "your own programs need neither: -- ./prog");
@@ -248,7 +255,8 @@ static int fit(struct sampling *r, size_t i, struct trial *t, unsigned *bits, st
 	struct attr_place at = { .task = whole ? -1 : 0,
 				 .cpu = sampling_try_cpu(r, i),
 				 .group_fd = leads ? -1 : t->fd[r->events.ev.v[i].group],
-				 .may_drop_kernel = !r->ask.kernel_only && !whole };
+				 .may_drop_kernel = !r->ask.kernel_only && !whole,
+				 .may_drop_phys = r->phys_if_may };
 	int *keep = !leads || has_members(r, i) ? &t->fd[i] : NULL;
 
 	if (!attr_fit(&r->ev[i].attr, &at, bits, keep, err))
@@ -290,6 +298,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 
 	r->ev[i].name = e->name;
 	r->ev[i].group = e->group;
+	r->ev[i].period_step = attr_is_ibs(e) ? ATTR_IBS_STEP : 0;
 	if (r->tells_alone && sampling_tracks(r, i)) {
 		struct attr_opts own = *wishes;
 
@@ -318,7 +327,7 @@ static int make_all(struct sampling *r, struct trial *t, unsigned *given_up, str
 		event_cpus(&r->ev[i].cpus, &r->ev[i].n_cpus, &r->events.ev.v[i], r->arena);
 		if (make_attr(r, i, &wishes, t, &bits, err)) {
 			(void)err_prefix(err, "%s", r->events.ev.v[i].name);
-			return fit_hint(r, &r->ev[i].attr, err);
+			return fit_hint(r, i, err);
 		}
 		*given_up |= bits;
 	}

@@ -103,6 +103,7 @@ struct sampling {
 	struct sampling_of *of; /* as events.ev, with --account */
 	bool tells_alone; /* the last event is none that was asked for: it tells of mappings */
 	struct err passed;
+	bool phys_if_may;     /* physical addresses: nobody asked, but they are of use */
 	uint64_t branch_type; /* of --branch-filter; 0: not said */
 	char why[256];
 	struct recorder *recorder;
@@ -134,6 +135,9 @@ bool sampling_account_without(struct sampling *r, size_t i, const struct err *wh
 int sampling_account_groups(struct sampling *r, struct err *err) MUST_USE;
 /* An event more, of no account. */
 int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
+
+/* --ibs, --mem: the events, and what they need beside the options. */
+int sampling_memory_events(struct sampling *r, struct err *err) MUST_USE;
 
 /* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th
  * does; the attribute of the first that does; what one that does nothing else asks for. */

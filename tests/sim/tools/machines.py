@@ -37,9 +37,15 @@ METRICS2 = ["sysevent {0} topdown-heavy-ops event=0x00,umask=0x84",
 AUX = ["sysevent {0} mem-loads-aux event=0x03,umask=0x82"]
 TOPDOWN_ATOM = ["sysevent {0} topdown-retiring event=0xc2,umask=0x0", "sysevent {0} topdown-bad-spec event=0x73,umask=0x0",
                 "sysevent {0} topdown-fe-bound event=0x71,umask=0x0", "sysevent {0} topdown-be-bound event=0x74,umask=0x0"]
-IBS = ["pmu ibs_fetch type=105 core=1 precise=0 cpus=0-63 driver=ibs", "format ibs_fetch rand_en config:57",
-       "pmu ibs_op type=106 core=1 precise=0 cpus=0-63 driver=ibs", "format ibs_op cnt_ctl config:19",
-       "event ibs_fetch 0 0 0 0 N 0 ibs_fetch 0.4", "event ibs_op 0 0 0 0 N 0 ibs_op 3"]
+def ibs(caps, *more):
+    pmu = "core=1 precise=0 cpus=0-63 driver=ibs ibs=" + caps
+    return ["pmu ibs_fetch type=105 " + pmu, "format ibs_fetch rand_en config:57", "pmu ibs_op type=106 " + pmu, "format ibs_op cnt_ctl config:19",
+            *more, "event ibs_fetch 0 0 0 0 N 0 ibs_fetch 0.4", "event ibs_op 0 0 0 0 N 0 ibs_op 3"]
+
+
+IBS_ZEN2 = ibs("0x3ff")
+IBS_ZEN4 = ibs("0xbff", "format ibs_op l3missonly config:16", "format ibs_op swfilt config2:0", "format ibs_fetch l3missonly config:59",
+               "format ibs_fetch swfilt config2:0", "cap ibs_op zen4_ibs_extensions 1", "cap ibs_fetch zen4_ibs_extensions 1")
 MSR = ["pmu msr type=90 core=1 precise=0 cpus=0-63 driver=msr", "format msr event config:0-63", "sysevent msr tsc event=0x00",
        "event msr 0 0 0 0 NW 0 tsc 2.4"]
 
@@ -187,11 +193,11 @@ MACHINES = {
         "format amd_l3 sliceid config:48-50", "format amd_l3 enallcores config:47", "format amd_l3 enallslices config:46",
         "format amd_l3 threadmask config:56-57", "format amd_l3 coreid config:42-44",
         "pmu amd_umc_0 type=104 counters=4 cpus=0 driver=uncore", "format amd_umc_0 event config:0-7",
-        "format amd_umc_0 rdwrmask config:8-9", *IBS),
+        "format amd_umc_0 rdwrmask config:8-9", *IBS_ZEN4),
     "zen2": amd_machine(
         "AMD Zen 2", "AuthenticAMD-23-31-0", "amdzen2", "zen2", ("cpu", "amd_l3", "amd_df"), "",
         "format amd_df event config:0-7,32-35,59-60", "format amd_df umask config:8-15",
-        "format amd_l3 slicemask config:48-51", "format amd_l3 threadmask config:56-63", *IBS),
+        "format amd_l3 slicemask config:48-51", "format amd_l3 threadmask config:56-63", *IBS_ZEN2),
     "n1": arm_machine("Arm Neoverse N1", 0x413FD0C1, "neoverse-n1", False),
     "n2": arm_machine("Arm Neoverse N2", 0x410FD493, "neoverse-n2-v2", True, "cap armv8_pmuv3_0 slots 0x00000005"),
 }

@@ -81,12 +81,12 @@ def devices(m, top):
         path = os.path.join(directory, name)
         write(path + "/type", keys["type"])
         write(path + "/perf_event_mux_interval_ms", "4")
-        if keys.get("core") == "1" and name != "msr":
+        if keys.get("core") == "1" and name != "msr" and not name.startswith("ibs_"):
             write(path + "/rdpmc", "1")
         here = [c for c in cpulist(keys["cpus"]) if c in m.cpus]
         if keys.get("core") != "1":
             write(path + "/cpumask", as_list(here))
-        elif name != "cpu" and name != "msr":
+        elif name != "cpu" and name != "msr" and not name.startswith("ibs_"):
             write(path + "/cpus", as_list(here))
         os.makedirs(top + "/sys/devices", exist_ok=True)
         link = top + "/sys/devices/" + name

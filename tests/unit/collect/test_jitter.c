@@ -46,6 +46,47 @@ static void no_room(void **state)
 	assert_in_range(jitter_period(INT64_MAX, 0.5, &seed), INT64_MAX / 2, UINT64_MAX - 1);
 }
 
+/* No part of the range is met more often than another: chi-square of 19 degrees of freedom, above
+ * 55 or below 3 once in 40,000 times. */
+static void evenly_spread(void **state)
+{
+	enum { BINS = 20, DRAWS = 100000 };
+	unsigned seen[BINS] = { 0 };
+	uint64_t seed = 5;
+	double sum = 0, want = (double)DRAWS / BINS;
+
+	(void)state;
+	for (int i = 0; i < DRAWS; i++)
+		seen[(jitter_period(6250000, 0.1, &seed) - 5625000) / 62501]++;
+	for (int i = 0; i < BINS; i++)
+		sum += ((double)seen[i] - want) * ((double)seen[i] - want) / want;
+	assert_true(sum < 55 && sum > 3);
+}
+
+/* A loop of 1,600 ops, 480 of them A's. A sample every million ops meets it at the same place each
+ * time: all of them are A's, or none. With periods that are drawn, 20,000 samples tell A's share
+ * within the error bar of so many (95 %). */
+static void no_loop_keeps_step(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		uint64_t s = seed, at = 0, period = 0;
+		unsigned fixed = 0, drawn = 0;
+		double off;
+
+		for (uint64_t i = 0; i < 20000; i++) {
+			if (i % 100 == 0)
+				period = 16 * jitter_period(1000000 / 16, 0.1, &s);
+			at += period;
+			drawn += at % 1600 < 480;
+			fixed += (i * 1000000 + 700) % 1600 < 480;
+		}
+		off = (double)drawn / 20000 - 0.3;
+		assert_int_equal(fixed, 0);
+		assert_true(off < 0.00635 && off > -0.00635); /* 1.96 * sqrt(0.3 * 0.7 / 20000) */
+	}
+}
+
 /* A loop of 1,000 events whose samples come every 100,000 or so: the parts of it, in tenths, that
  * 10,000 of them meet; a new period every 100, as recorder.h has it. */
 static unsigned tenths_met(double part, unsigned least_of_tenth)
@@ -106,10 +147,9 @@ static void which_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(near_the_nominal),
-		cmocka_unit_test(no_room),
-		cmocka_unit_test(loops_do_not_keep_step),
-		cmocka_unit_test(which_may),
+		cmocka_unit_test(near_the_nominal),	  cmocka_unit_test(no_room),
+		cmocka_unit_test(evenly_spread),	  cmocka_unit_test(no_loop_keeps_step),
+		cmocka_unit_test(loops_do_not_keep_step), cmocka_unit_test(which_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

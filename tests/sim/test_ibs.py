@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cyclade record --ibs` and `--mem` on simulated machines: what is asked of the kernel, what comes out of SQL, periods that are drawn
+evenly from the multiples of 16 around the one that was asked for."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on  # noqa: E402
+from tap import CYCLADE, PERF, SIMULATED, Tap  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+DATA = os.path.join(tmp.name, "sim.data")
+
+
+def record(machine, *options, ms=100, settings=""):
+    return run_on(machine, "even", CYCLADE, "record", *SYSROOT, "-o", DATA, *options, "--", SPIN, str(ms), settings=settings)
+
+
+def dry(machine, *options):
+    r = run_on(machine, "even", CYCLADE, "record", *SYSROOT, "--dry-run", *options, "--", "true")
+    return r.stdout + r.stderr
+
+
+def sql(query):
+    r = subprocess.run([CYCLADE, "sql", DATA, "-j", query], capture_output=True, text=True, check=False)
+    return json.loads(r.stdout)["rows"] if not r.returncode else r.stderr
+
+
+def one(query):
+    rows = sql(query)
+    return list(rows[0].values()) if isinstance(rows, list) and rows else rows
+
+
+def test_samples():
+    for machine, caps in ("zen4", 0xbff), ("zen2", 0x3ff):
+        r = record(machine, "--ibs=both", "-c", "100000", ms=200)
+        t.ok(r.returncode == 0, "%s: --ibs=both records" % machine, r.stderr)
+        x = one("SELECT count(*) > 200, count(refused), min(caps) = %d AND max(caps) = %d, sum(op_dispatched = 0), sum(load) > 20, "
+                "sum(o.ip != op_rip), sum(s.addr IS NOT data_linear AND data_linear IS NOT NULL), "
+                "sum(miss_latency IS NOT NULL AND s.weight != miss_latency), sum(s.function IS NOT o.function) "
+                "FROM ibs_op o JOIN samples s USING (run, sample)" % (caps, caps))
+        t.equal(x, [1, 0, 1, 0, 1, 0, 0, 0, 0], "%s: each op is whole, and what samples say" % machine)
+        x = one("SELECT count(*) > 50, count(refused), min(fetch_random), sum(fetch_latency > 0) > 50 FROM ibs_fetch")
+        t.equal(x, [1, 0, True, 1], "%s: each fetch is whole" % machine)
+        x = one("SELECT (SELECT count(*) FROM ibs_op) + (SELECT count(*) FROM ibs_fetch) = (SELECT count(*) FROM samples WHERE event NOT LIKE 'dummy%')")
+        t.equal(x, [1], "%s: no sample is left out" % machine)
+        levels = {(x["source"], x["data_level"]) for x in sql("SELECT DISTINCT source, data_level FROM ibs_op JOIN samples USING (run, sample) "
+                                                              "WHERE load AND data_level IS NOT NULL")}
+        wrong = {x for x in levels if x[0] in ("L1", "L2") and x[1] != x[0] or x[0] == "DRAM" and x[1] != "RAM"}
+        t.ok(len(levels) > 3 and not wrong, "%s: sources as in the kernel's data_src" % machine, sorted(map(str, levels)))
+    if PERF:
+        p = subprocess.run([PERF, "report", "-D", "-i", DATA], capture_output=True, text=True, errors="replace", check=False)
+        t.equal([len(re.findall("^ibs_op_ctl:", p.stdout, re.M))], one("SELECT count(*) FROM ibs_op"), "perf decodes as many ops")
+
+
+def chi_square(values, low, high, bins=10):
+    """Of an even distribution over low..high."""
+    seen = [0] * bins
+    for v in values:
+        seen[min(bins - 1, (v - low) * bins // (high - low + 16))] += 1
+    want = len(values) / bins
+    return sum((n - want) ** 2 / want for n in seen)
+
+
+def test_periods():
+    """A counter has a new period every 100 samples: what periods there are is drawn some 100 times."""
+    r = record("zen4", "--ibs", "-c", "160000", "--jitter=50", "-m", "4", ms=800)
+    rows = sql("SELECT DISTINCT period FROM ibs_op")
+    periods = [x["period"] for x in rows] if isinstance(rows, list) else []
+    t.ok(r.returncode == 0 and len(periods) > 30, "periods change while it records", (r.stderr, rows))
+    t.ok(all(p % 16 == 0 and 80000 <= p <= 240000 for p in periods), "they are multiples of 16 around the one asked for", periods)
+    t.ok(periods and chi_square(periods, 80000, 240000) < 33.7, "and evenly spread (chi-square, 9 degrees, 1 in 10,000)",
+         (chi_square(periods, 80000, 240000), periods) if periods else "")
+    record("zen4", "--ibs", "--jitter=0", ms=50)
+    t.equal(one("SELECT min(period), max(period) FROM ibs_op"), [1000000, 1000000], "--jitter 0: one period")
+
+
+def test_asked():
+    said = dry("zen4", "--ibs")
+    t.ok(re.search(r"^ibs_op/cnt_ctl=1,swfilt=1,period=1000000/$", said, re.M) and "exclude_guest" not in said.split("dummy")[0] and
+         re.search("sample .*addr.*raw.*weight_struct.*data_src.*phys_addr", said), "dispatched ops, with address, latency, source and registers", said)
+    t.ok("ibs_fetch/swfilt=1,rand_en=1" in dry("zen4", "--ibs=fetch"), "fetches")
+    said = dry("zen4", "--ibs=op,cycles")
+    t.ok("cnt_ctl" not in said and "no fair draw" in said, "cycles on request, with a warning", said)
+    said = dry("zen4", "--ibs=l3missonly")
+    t.ok("l3missonly=1" in said and "cannot be extrapolated" in said, "misses of L3 alone, with a warning", said)
+    t.ok("swfilt" not in dry("zen2", "--ibs"), "a kernel that cannot filter is not asked to")
+    for words, why in (("l3missonly", "has no l3missonly"), ("ldlat=128", "has no ldlat"), ("loads", "is not understood"), ("op,fetch", "is not understood"),
+                       ("ldlat=0", "is not understood")):
+        said = dry("zen2", "--ibs=" + words)
+        t.ok(why in said, "--ibs=%s: %s" % (words, why), said)
+    for period, want in ("1001", "1008"), ("1", "144"), ("160", "160"):
+        t.ok(re.search(r"^  period +%s$" % want, dry("zen4", "--ibs", "-c", period), re.M), "-c %s becomes %s" % (period, want), dry("zen4", "--ibs", "-c", period))
+    r = record("zen4", "-e", "ibs_op/cnt_ctl=1,period=100001/", ms=50)
+    t.equal(one("SELECT min(period), max(period), count(*) > 5, count(refused) FROM ibs_op"), [100000, 100000, 1, 0], "-e ibs_op//: rounded, and with registers")
+    t.ok(r.returncode == 0, "it is recorded", r.stderr)
+    r = record("zen4", "--ibs", "--user", ms=50)
+    t.ok(r.returncode == 0 and one("SELECT count(*) > 0 FROM ibs_op") == [1], "user space alone, where the kernel can", r.stderr)
+    for options, linux in (["--user"], "6.12"), ([], "6.1"):
+        r = record("zen2", "--ibs", *options, ms=20, settings="linux=" + linux)
+        t.ok(r.returncode == 125 and "Linux 6.14" in r.stderr and "-a" in r.stderr, "%s on Linux %s" % (options, linux), r.stderr)
+    r = record("spr", "--ibs")
+    t.ok(r.returncode == 125 and "there is no IBS here" in r.stderr and "doctor" in r.stderr, "a machine without: what to do", r.stderr)
+
+
+def test_mem():
+    t.ok("ibs_op/cnt_ctl=1" in dry("zen4", "--mem") and "ibs_op" in dry("zen2", "--mem=stores"), "AMD: IBS")
+    said = dry("spr", "--mem")
+    t.ok("led by cpu/mem-loads-aux" in said and "cpu/mem-stores/" in said and said.count("addr|") >= 3, "Sapphire Rapids: loads behind their auxiliary event, stores", said)
+    said = dry("adl", "--mem")
+    t.ok(all(x in said for x in ("cpu_core/mem-loads-aux", "cpu_core/mem-stores", "cpu_atom/mem-loads,ldlat=30", "cpu_atom/mem-stores")), "both kinds of core", said)
+    said = dry("ivb", "--mem=latency,ldlat=50")
+    t.ok("cpu/mem-loads,ldlat=50/P" in said and "aux" not in said and "stores" not in said, "loads alone", said)
+    for machine, what, event in (("skl", "hitm", "XSNP_HITM"), ("spr", "hitm", "XSNP_FWD"), ("icl", "tlb", "STLB_MISS_STORES")):
+        said = dry(machine, "--mem=" + what)
+        t.ok(event in said and "addr" in said, "%s: --mem=%s: %s" % (machine, what, event), said)
+    for machine in "spr", "ivb", "zen4":
+        r = record(machine, "--mem", ms=100)
+        x = one("SELECT count(*) > 10, count(addr) > 10, count(data_src) > 10, count(weight) > 10 FROM samples")
+        t.ok(r.returncode == 0 and x == [1, 1, 1, 1], "%s: --mem records" % machine, (x, r.stderr))
+    r = record("n1", "--mem")
+    t.ok(r.returncode == 125 and "no PMU here samples memory accesses" in r.stderr, "a machine without", r.stderr)
+
+
+def main():
+    if not SIMULATED:
+        t.skip("all of it", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
+        t.done()
+    if record("zen4", "-e", "cycles").returncode:
+        t.skip("all of it", "no sampling here")
+        t.done()
+    test_samples()
+    test_periods()
+    test_asked()
+    test_mem()
+    t.done()
+
+
+main()
