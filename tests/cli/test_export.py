@@ -269,6 +269,27 @@ def not_moved():
     t.equal(dict(got), want, "firefox: addresses of a program that is not position-independent")
 
 
+def two_of_them():
+    """Folded stacks of two recordings that have some in common: each weight is that of the recording alone."""
+    paths = []
+    for tag, counts in (("before", (5, 7, 0)), ("after", (6, 0, 3))):
+        where = os.path.join(tmp, tag)
+        os.mkdir(where)
+        m = account_made.Made(where, tree=[("cycles", 0x3c, 1000)], names=["kept", "gone a b", "new"])
+        for name, n in zip(m.names, counts):
+            m.put(name, "cycles", n)
+        paths.append(os.path.join(where, "made.data"))
+        m.write(paths[-1])
+    alone = [folded(p) for p in paths]
+    r = run("export", *paths, "--folded")
+    got = {line.rsplit(" ", 2)[0]: tuple(map(int, line.rsplit(" ", 2)[1:])) for line in r.stdout.splitlines()}
+    t.equal(got, {s: tuple(a[s] for a in alone) for s in set(alone[0]) | set(alone[1])}, "folded: two recordings, stack by stack")
+    t.ok(len(got) == 3 and sum(0 in w for w in got.values()) == 2, "folded: 0 where one has no such stack", got)
+    for words in ((paths[0], "absent", "--folded"), (*paths, paths[0], "--folded"), (*paths, "--pprof")):
+        r = run("export", *words)
+        t.ok(r.returncode == 2 and not r.stdout and r.stderr.startswith("cyclade: "), "export %s is refused" % " ".join(words[1:]), r.stderr)
+
+
 def corpus():
     files = sorted(glob.glob(os.path.join(SHARED, "corpus", "*.data*")) + glob.glob(os.path.join(SHARED, "corpus", "*", "*.data*")))
     if not files:
@@ -286,6 +307,7 @@ def corpus():
 live()
 synthetic()
 not_moved()
+two_of_them()
 corpus()
 shutil.rmtree(tmp)
 t.done()

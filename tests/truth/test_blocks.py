@@ -400,7 +400,7 @@ def nearly_all(t, o):
 def skidding(t, o):
     """Events that are not precise: stacks lean to where the processor waited, by how much no recording shows. Error bars
     hold, or there are none."""
-    for skid in (0, 15, 40, 150):
+    for skid in (0, 15, 40, 150) if LONG else (0, 40, 150):
         every, bars, marks, whys = Spread(), set(), set(), set()
         for program in PROGRAMS:
             r = o.run(program, depth=32, period=62, skid=skid)

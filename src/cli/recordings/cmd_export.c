@@ -244,6 +244,8 @@ int cmd_export(struct cli *cli)
 
 	if (!f || check_words(cli, f, &err))
 		return cli_fail(&err);
+	if (!f->write && cli->args.n == 2 && !cli->opt.input)
+		return export_folded_pair(cli);
 	if (!f->write) {
 		cli->opt.format = f->name;
 		return cmd_report(cli);

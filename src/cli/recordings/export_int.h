@@ -21,4 +21,7 @@ int export_write_bolt(struct exporting *x, struct err *err) MUST_USE;
 int export_write_blocks(struct exporting *x, struct err *err) MUST_USE;
 int export_write_order(struct exporting *x, struct err *err) MUST_USE;
 
+/* export_folded.c: folded stacks of both operands. Returns the exit code. */
+int export_folded_pair(struct cli *cli);
+
 #endif
