@@ -73,6 +73,8 @@ struct table_cell column_cell(enum column_id id, const struct view *v, size_t ta
  * only asks for a table per event, and *by_event says so. */
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list,
 	       struct err *err) MUST_USE;
+/* Whether -s has a key that only branches have (function_from). */
+bool keys_of_branches(const char *list);
 enum column_id column_of_key(enum profile_key key);
 
 /* "a,b,c" replaces *list, "+a,-b" edits it; NULL leaves it. `allowed` tells which keys the rows

@@ -275,8 +275,10 @@ def refusals(t, d):
                       (["--fields", "+error"], "no error bars")):
         p = run("report", "-b", "-i", path, *argv)
         t.ok(p.returncode == 2 and "cyclade: " in p.stderr, why + " is refused", p.stdout[:300] + p.stderr)
-    p = run("report", "-s", "sym_from", "-i", path)
-    t.ok(p.returncode == 2 and "-b" in p.stderr, "a key of branches without -b names the option", p.stderr)
+    pairs = [run("report", *b, "--no-cache", "-s", "symbol_from,symbol_to", "-i", path).stdout for b in ((), ("-b",))]
+    t.ok(pairs[0] and pairs[0] == pairs[1], "keys of branches need no -b", pairs[0][:500])
+    p = run("report", "-s", "sym_from,dso", "-i", path)
+    t.ok(p.returncode == 2 and "dso" in p.stderr, "but do not go with those of samples", p.stderr)
 
 
 def main():

@@ -61,7 +61,7 @@ static int choose_shape(struct report *rp, struct err *err)
 	const struct options *o = &rp->cli->opt;
 	bool asked = o->call_graph || o->callers || o->children;
 
-	if (o->branch)
+	if (o->branch || keys_of_branches(o->sort))
 		return choose_branches(rp, err);
 	rp->vo.shape = o->callers    ? VIEW_CALLERS
 		       : o->children ? VIEW_FUNCTIONS

@@ -371,6 +371,22 @@ static int fits(const struct profile_opts *o, enum column_id id, struct err *err
 				     : "it is one of branches: add -b");
 }
 
+bool keys_of_branches(const char *list)
+{
+	struct err unused = ERR_INIT;
+	enum column_id id;
+
+	for (const char *s = list; s && *s; s += *s == ',') {
+		size_t len = strcspn(s, ",");
+
+		if (!find_column(&id, s, len, C_KEY, "key", &unused) &&
+		    column_table[id].of == COLUMN_OF_BRANCHES)
+			return true;
+		s += len;
+	}
+	return false;
+}
+
 int keys_parse(struct profile_opts *opts, bool *by_event, const char *list, struct err *err)
 {
 	const char *s = list		 ? list
