@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is made of a spread: means, quantiles and their errors.
+ */
+#include <math.h>
+
+#include "analyse/memory.h"
+#include "base/invariant.h"
+
+static const char few[] = "too few samples";
+
+struct estimate memory_mean(const struct memory_spread *s)
+{
+	double n = (double)s->n, mean, var;
+
+	if (!s->n)
+		return ESTIMATE_NONE(few);
+	mean = s->sum / n;
+	if (s->n < 2)
+		return (struct estimate){ mean, NAN, few };
+	var = fmax(0, (s->squares - n * mean * mean) / (n - 1));
+	return (struct estimate){ mean, t95(s->n - 1) * sqrt(var / n), NULL };
+}
+
+/* The k-th smallest, from 1 on. */
+static double kth(const struct memory_spread *s, uint64_t k)
+{
+	uint64_t seen = 0;
+
+	assert(k >= 1 && k <= s->n);
+	for (size_t i = 0; i < s->n_bins; i++) {
+		seen += s->bin[i].n;
+		if (seen >= k)
+			return s->bin[i].cycles;
+	}
+	return (double)s->most;
+}
+
+/* How many of n samples, each beyond the quantile with chance p, may be beyond it: [*least, *most)
+ * with 2.5 % on either side; *least -1: even none would not be too few. */
+static void beyond(uint64_t n, double p, int64_t *least, int64_t *most)
+{
+	double mean = (double)n * p, half = Z95 * sqrt(mean * (1 - p));
+	double chance, below = 0;
+	int64_t k;
+
+	if (mean > 200) { /* near enough to normal */
+		*least = (int64_t)floor(mean - half - 0.5);
+		*most = (int64_t)ceil(mean + half + 0.5);
+		return;
+	}
+	*least = -1;
+	chance = exp((double)n * log1p(-p));
+	for (k = 0; 1 - below > 0.025 && k <= (int64_t)n; k++) {
+		below += chance;
+		if (below <= 0.025)
+			*least = k;
+		chance *= (double)(n - (uint64_t)k) / (double)(k + 1) * p / (1 - p);
+	}
+	*most = k;
+}
+
+struct estimate memory_quantile(const struct memory_spread *s, double q)
+{
+	double at = q * (double)(s->n - 1), low, v;
+	uint64_t k = (uint64_t)at;
+	int64_t least, most;
+
+	if (!s->n)
+		return ESTIMATE_NONE(few);
+	low = kth(s, k + 1);
+	v = k + 2 <= s->n ? low + (at - (double)k) * (kth(s, k + 2) - low) : low;
+	beyond(s->n, 1 - q, &least, &most);
+	if (least < 0 || most > (int64_t)s->n)
+		return (struct estimate){ v, NAN, few };
+	return (struct estimate){
+		v, fmax(v - kth(s, s->n + 1 - (uint64_t)most), kth(s, s->n - (uint64_t)least) - v),
+		NULL
+	};
+}
+
+/* A ratio of sums over the same draws. */
+struct estimate memory_cycles_share(const struct memory *m, const struct memory_spread *s)
+{
+	const struct memory_spread *all = memory_spread(m, &m->group[0], s->latency);
+	double share, var;
+
+	if (!all || !(all->sum > 0))
+		return ESTIMATE_NONE("no cycles");
+	share = s->sum / all->sum;
+	var = (1 - 2 * share) * s->squares + share * share * all->squares;
+	return (struct estimate){ share, Z95 * sqrt(fmax(0, var)) / all->sum, NULL };
+}
+
+uint64_t memory_count(const struct memory_spread *s, int log2)
+{
+	double from = log2 < 0 ? 0 : ldexp(1, log2), until = log2 < 0 ? 1 : 2 * from;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->n_bins; i++)
+		if (s->bin[i].cycles >= from && s->bin[i].cycles < until)
+			n += s->bin[i].n;
+	return n;
+}
