@@ -9,8 +9,8 @@
  *
  * A group is what samples have in common: the source of their data, an instruction, a CPU (enum
  * memory_by). Of each group and kind of latency there is a spread: how many samples took how many
- * cycles. Values below MEMORY_EXACT are kept apart each; larger ones are kept in bins of a thousandth
- * of themselves, each with its mean, so that a quantile among them is off by 0.1 % at most. Sums and
+ * cycles. Values below MEMORY_EXACT are kept apart each; larger ones in bins of a thousandth of
+ * themselves, each with its mean, so that a quantile among them is off by 0.1 % at most. Sums and
  * greatest values are exact.
  *
  * Each sample counts once, whatever its period. Quantiles interpolate between two samples as the
@@ -18,8 +18,8 @@
  * distance to the farther end of the interval that holds the quantile of what was sampled from with
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
- * What an IBS op says that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP,
- * _LOCK and _BLOCK.
+ * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK
+ * and _BLOCK.
  *
  * Costs: one pass, some 0.3 us a sample and core; memory of distinct instructions and of distinct
  * latencies of each.
@@ -95,6 +95,8 @@ struct memory_opts {
 	void *progress_ctx;
 };
 
+/* Some event of the recording tells of memory. */
+bool memory_told(const struct pd *rec);
 /* ERR_NOT_FOUND: no event of the recording tells of memory. */
 int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 		 const struct memory_opts *opts, struct err *err) MUST_USE;
@@ -102,6 +104,12 @@ void memory_free(struct memory *m); /* NULL is fine */
 
 /* What the samples of such a group have in common; the rest is empty. */
 void memory_op(struct memop *out, const struct memory_group *g);
+/* Of MEMORY_THREAD. The name may be in `text`. */
+#define MEMORY_COMM 16
+uint32_t memory_pid(const struct memory_group *g);
+uint32_t memory_tid(const struct memory_group *g);
+const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
+			char text[MEMORY_COMM]);
 /* NULL: no sample of the group has such a latency. */
 const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
 					  enum memop_latency l);

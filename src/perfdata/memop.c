@@ -331,6 +331,19 @@ static bool is_of(const struct pd_info *info, const struct pd_event *ev, const c
 	       (!info->n_pmus && !strncmp(ev->name, pmu, strlen(pmu)));
 }
 
+/* Of ibs_op/l3missonly,cnt_ctl,ldlat/ and ibs_fetch/l3missonly/. */
+static void read_ibs_terms(struct memop_how *how, const struct perf_event_attr *a)
+{
+	if (how->from != MEMOP_FROM_OP && how->from != MEMOP_FROM_FETCH)
+		return;
+	how->l3_only = a->config >> (how->from == MEMOP_FROM_OP ? 16 : 59) & 1;
+	how->by_software = a->exclude_user || a->exclude_kernel;
+	if (how->from == MEMOP_FROM_OP) {
+		how->cycles = !(a->config >> 19 & 1);
+		how->least = (uint32_t)(a->config1 & 0xfff);
+	}
+}
+
 struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 {
 	const struct pd_info *info = pd_info(rec);
@@ -346,6 +359,7 @@ struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev)
 		how.from = MEMOP_FROM_FETCH;
 	else if (ev->attr.sample_type & PERF_SAMPLE_DATA_SRC)
 		how.from = MEMOP_FROM_FIELDS;
+	read_ibs_terms(&how, &ev->attr);
 	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	if (how.intel && (ev->attr.config & 0xffff) == 0x1cd)
 		how.least = (uint32_t)(ev->attr.config1 & 0xffff);

@@ -111,7 +111,10 @@ struct memop_how {
 	} from;
 	enum ibs_part part;
 	bool intel, amd;
-	uint32_t least; /* only loads of at least this latency were sampled (ldlat); 0: all */
+	uint32_t least;	  /* only loads of at least this latency were sampled (ldlat); 0: all */
+	bool l3_only;	  /* IBS: only what missed the L3 cache */
+	bool cycles;	  /* IBS: ops are selected by cycles, not by dispatched ops */
+	bool by_software; /* IBS: the kernel left out user space or kernel after the fact */
 };
 
 struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev);

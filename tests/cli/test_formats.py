@@ -101,6 +101,7 @@ RESULTS = {
     "diff": [([branches, calls], (0,), True)],
     "sharing": [(["-i", fields], (0,), True)],
     "registers": [(["-i", fields], (0,), True), (["-i", fields, "--at", "0xffffffff81000001"], (0,), True)],
+    "mem": [(["-i", fields], (0,), True), (["-i", made["memory"].path], (0,), True)],
     "info": [(["-i", branches], (0,), True), (["-v", "-i", "lossy.data"], (0,), True)],
     "sql": [(["-i", branches, "SELECT * FROM branches LIMIT 9"], (0,), True), (["-i", "lossy.data", "SELECT * FROM samples"], (0,), True)],
     "list": [([x, "--model", "ivb"], (0,), True) for x in ("events", "groups", "metrics", "nodes")] + [(["models"], (0,), True), (["kernels"], (0,), True)],

@@ -4,9 +4,11 @@
 import collections
 import glob
 import json
+import math
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,7 +16,9 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+import gen  # noqa: E402
 import mem_made  # noqa: E402
+import tables  # noqa: E402
 from tap import PERF, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
@@ -126,7 +130,8 @@ def each(name, path):
 rnd = random.Random(15)
 count = 1000000 if os.environ.get("CYCLADE_LONG") else 30000
 made, mixed = os.path.join(tmp.name, "made.data"), os.path.join(tmp.name, "mixed.data")
-mem_made.write(made, mem_made.drawn(rnd, count, as_kernels=True))
+MADE = mem_made.drawn(rnd, count, as_kernels=True)
+mem_made.write(made, MADE)
 mem_made.write(mixed, mem_made.drawn(rnd, count))
 real = [p for p in glob.glob(os.path.join(SHARED, "corpus", "recordings", "*")) if p.endswith("weight_struct")]
 if not PERF or not HAS_SQL:
@@ -138,4 +143,147 @@ else:
         compare(os.path.basename(p), p)
     if not real:
         t.skip("real PEBS samples", "no corpus here")
+
+
+# ---- latencies, made a second time ---------------------------------------------------------------
+def quantile(v, q):
+    at = q * (len(v) - 1)
+    k = int(at)
+    return v[k] + (at - k) * (v[min(k + 1, len(v) - 1)] - v[k])
+
+
+def quantile_error(v, q):
+    """The distance to the farther of the two ranks between which the quantile lies with 95 %: sums of the binomial."""
+    n, below = len(v), [0.0]
+    for k in range(n + 1):  # P(at most k below the quantile)
+        below.append(below[-1] + math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) +
+                                          k * math.log(q) + (n - k) * math.log(1 - q)))
+    low = max((i for i in range(1, n + 1) if below[i] <= 0.025), default=0)
+    high = min((i for i in range(1, n + 1) if 1 - below[i] <= 0.025), default=n + 1)
+    return max(quantile(v, q) - v[low - 1], v[high - 1] - quantile(v, q)) if low and high <= n else None
+
+
+def figures(v):
+    v = sorted(v)
+    out = {"timed": len(v), "most": v[-1], "mean": sum(v) / len(v), "p50": quantile(v, 0.5), "p90": quantile(v, 0.9), "p99": quantile(v, 0.99)}
+    if len(v) > 1:
+        out["mean_error"] = 1.96 * (1 + 1.21 / (len(v) - 1)) * statistics.stdev(v) / len(v) ** 0.5  # Student's, nearly
+    return out
+
+
+def differ(name, rows, key, values, errors=False):
+    """rows: of a table; values: key -> latencies of its samples."""
+    bad = []
+    for r in rows:
+        v = values.get(key(r))
+        if not v:
+            bad += [(key(r), "has none", r)] if r["timed"] else []
+            continue
+        for k, x in figures(v).items():
+            near = 0.002 if "error" in k else 0.001 if r[k] and r[k] > 65536 else 1e-9
+            if k == "mean_error" and len(v) < 30:
+                continue
+            if not math.isclose(r[k], x, rel_tol=near):
+                bad.append((key(r), k, r[k], x))
+        for q in (50, 90, 99) if errors else ():
+            x, got = quantile_error(sorted(v), q / 100), r["p%d_error" % q]
+            # sums of the binomial up to a mean of 200 beyond the quantile, from there on nearly normal: a rank more or less
+            if (x is None) != (got is None) or (x and not math.isclose(got, x, rel_tol=0.001 if len(v) * (1 - q / 100) < 200 else 0.1, abs_tol=1)):
+                bad.append((key(r), "p%d_error" % q, got, x))
+    t.ok(rows and len(rows) >= len(values) and not bad, name, "%d rows, %d keys\n" % (len(rows), len(values)) + "\n".join(map(str, bad[:10])))
+
+
+def by(samples, key, value=lambda s: s.weight):
+    out = collections.defaultdict(list)
+    for s in samples:
+        if value(s):
+            out[key(s)].append(value(s))
+    return out
+
+
+def doc_of(path, *words):
+    p = run("mem", "-j", *words, path)
+    try:
+        return json.loads(p.stdout)
+    except ValueError:
+        return {"error": p.stderr}
+
+
+few = os.path.join(tmp.name, "few.data")
+FEW = mem_made.drawn(rnd, 2500)
+mem_made.write(few, FEW)
+for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
+    doc = doc_of(path)
+    t.equal(doc.get("samples"), len(samples), name + ": all samples")
+    differ(name + ": by CPU", doc["cpus"], lambda r: r["cpu"], by(samples, lambda s: s.cpu), name == "few")
+    differ(name + ": by thread", doc["threads"], lambda r: r["tid"], by(samples, lambda s: s.tid), name == "few")
+    differ(name + ": by instruction", doc["instructions"], lambda r: r["address"], by(samples, lambda s: hex(s.ip - mem_made.TEXT + 0x1000)), name == "few")
+    all_of = {"data": by(samples, lambda s: "data")["data"], "instruction": by(samples, lambda s: "", lambda s: s.instruction)[""],
+              "retire": [s.retire for s in samples]}
+    differ(name + ": all latencies", doc["latencies"], lambda r: r["latency"], all_of, name == "few")
+    want = {(k, 1 << x.bit_length() >> 1 if x else 0): 0 for k, v in all_of.items() for x in v}
+    for k, v in all_of.items():
+        for x in v:
+            want[k, 1 << x.bit_length() >> 1 if x else 0] += 1
+    got = {(r["latency"], r["low"]): r["samples"] for r in doc["histogram"] if r["samples"]}
+    t.equal(got, want, name + ": histograms")
+    of_lock = collections.Counter((s.src >> 24 & 2) // 2 if s.src >> 24 & 3 != 1 else None for s in samples)
+    t.equal({r["locked"]: r["samples"] for r in doc["locks"]}, {k if k is None else bool(k): n for k, n in of_lock.items()}, name + ": locks")
+    blocks = collections.Counter({0: None, 1: "data", 2: "address", 3: "data or address"}[s.src >> 41 & 3] for s in samples)
+    t.equal({r["blocked"]: r["samples"] for r in doc["blocks"]}, dict(blocks), name + ": blocks")
+    t.equal((sum(r["loads"] for r in doc["functions"]), sum(r["stores"] for r in doc["functions"])),
+            (sum(s.src >> 1 & 1 for s in samples), sum(s.src >> 2 & 1 for s in samples)), name + ": loads and stores")
+if HAS_SQL:
+    q = "SELECT cpu, p50(weight) AS p50, avg(weight) AS mean, max(weight) AS most FROM samples WHERE weight > 0 GROUP BY cpu ORDER BY cpu"
+    raw = json.loads(run("sql", "-j", few, q).stdout)["rows"]
+    tabled = json.loads(run("sql", "-j", few, "SELECT cpu, p50, mean, most FROM mem_cpus ORDER BY cpu").stdout)["rows"]
+    t.ok(len(raw) == 4 and all(math.isclose(a[k], b[k], rel_tol=1e-9) for a, b in zip(raw, tabled) for k in a), "SQL over samples and over mem_cpus",
+         "%r\n%r" % (raw, tabled))
+
+# ---- IBS: registers, not data_src ----------------------------------------------------------------
+def ibs_recording(path, ops, fetches, l3_only=False):
+    w = gen.Writer("<")
+    sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
+    attr = dict(period=1000, sample=sample, sample_id_all=1)
+    f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | 1 << 19), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text(mem_made.AMD), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")}
+    for k, regs in [(1, r) for r in ops] + [(2, r) for r in fetches]:
+        raw = w.pack("I", 0xbff) + w.u64(*regs)
+        f.data += w.record(9, w.u64(k, 0x1000) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) +
+                           w.pack("I", len(raw)) + raw + w.u64(0x229080142), 2)  # a data_src that says "L1 hit" of all
+    with open(path, "wb") as out:
+        out.write(f.build())
+
+
+word = rnd.getrandbits
+OPS = [[3 << 17, 0x1000, word(41), rnd.choice([0, 1, 2, 3, 5, 6, 64]) | word(2) << 4, word(64) & ~(1 << 14), 0x7000, 0x1000, 0] for _ in range(2000)]
+FETCHES = [[word(64) | 3 << 48, 0x1000, 0x1000, word(5)] for _ in range(500)]
+ibs = os.path.join(tmp.name, "ibs.data")
+ibs_recording(ibs, OPS, FETCHES)
+doc = doc_of(ibs)
+bit = lambda r, at, n=1: r >> at & (1 << n) - 1
+access = [r for r in OPS if bit(r[4], 0) or bit(r[4], 1) or bit(r[4], 21)]
+t.equal((doc.get("samples"), doc.get("no_access")), (2500, len(OPS) - len(access)), "IBS: ops that access memory")
+differ("IBS: latencies", doc["latencies"], lambda r: r["latency"], {
+    "data": [bit(r[4], 32, 16) for r in access if bit(r[4], 0) and bit(r[4], 7) and bit(r[4], 32, 16)],
+    "tag_to_retire": [bit(r[2], 16, 16) for r in OPS if bit(r[2], 16, 16)], "complete_to_retire": [bit(r[2], 0, 16) for r in OPS],
+    "tlb_refill": [bit(r[4], 48, 16) for r in access if bit(r[4], 17) and bit(r[4], 48, 16)] + [r[3] for r in FETCHES if r[3]],
+    "fetch": [bit(r[0], 32, 16) for r in FETCHES if bit(r[0], 32, 16)]})
+of = collections.Counter((r["kind"], r["level"], r["where"]) for r in doc["sources"] for _ in range(r["samples"]))
+hits = sum(1 for r in access if not bit(r[4], 7) and bit(r[4], 0) and not bit(r[4], 1) and not bit(r[4], 21))
+t.equal((of["load", "L1", None], of["load", "RAM", None] > 0, of["load", "RAM", "remote"] > 0), (hits, True, True), "IBS: sources are those of the registers")
+p = run("mem", ibs)
+t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
+ibs_recording(ibs, OPS[:50], [], l3_only=True)
+t.ok("only L3 misses" in run("mem", ibs).stdout, "IBS: l3missonly is said", "")
+
+# ---- formats, and what is refused ----------------------------------------------------------------
+tables.walk(t, "mem", few)
+hostile = os.path.join(tmp.name, "hostile.data")
+mem_made.write(hostile, FEW[:200], program="/tmp/a\x1b[31m\"|,<b>\n")
+tables.walk(t, "mem", hostile)
+p = run("mem", few)
+t.ok("only slow loads" in p.stdout and "ldlat=30" in p.stdout and "#####" in p.stdout, "people see the threshold and a histogram", p.stdout)
+p = run("mem", "-e", "nothing", few)
+t.ok(p.returncode == 2 and "no event" in p.stderr, "an event that there is not", p.stderr)
 t.done()

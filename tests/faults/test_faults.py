@@ -59,6 +59,8 @@ READS = {
     "sharing": "sharing --no-cache -i accesses",
     "registers": "registers --no-cache -i registers",
     "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
+    "mem": "mem --no-cache -i memory",
+    "mem -j": "mem --no-cache -j -o O -i memory",
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
     "bolt": "export --no-cache --bolt -o O -i branches",

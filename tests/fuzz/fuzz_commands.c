@@ -51,6 +51,8 @@ static const char *const rows[] = {
 	"diff --fail-if cycles>5% @ @",
 	"registers -i @",
 	"registers --all-registers --limit 3 -i @",
+	"mem -i @",
+	"mem -j -i @",
 	"info -v -i @",
 	"stat --import @",
 	"stat --import @ --model ivb --smt on --why",

@@ -8,12 +8,14 @@
 What cannot be recorded on this machine is left out and stands in recordings.missing as (name, reason).
 """
 import os
+import random
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "perfdata"), os.path.join(HERE, "..", "cli")]
 import gen  # noqa: E402
+import mem_made  # noqa: E402
 import test_blocks  # noqa: E402
 import sharing_made  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
@@ -65,6 +67,9 @@ def made(where):
     sharing_made.write(path, [sharing_made.Access(101 + i % 2, 0x7f0000000000 + 64 * (i // 2 % 9) + 8 * (i % 2), ("load", "store")[i // 18 % 2])
                               for i in range(400)], [sharing_made.Map(sharing_made.PID, 0x401000, 4096, program)])
     out.append(Recording("accesses", path, "f"))
+    path = os.path.join(where, "memory")
+    mem_made.write(path, mem_made.drawn(random.Random(1), 400))
+    out.append(Recording("memory", path, "main"))
     return out
 
 

@@ -104,6 +104,23 @@ void memory_op(struct memop *op, const struct memory_group *g)
 	op->set[MEMOP_BLOCK] = (uint8_t)(key >> AT_BLOCK);
 }
 
+uint32_t memory_pid(const struct memory_group *g)
+{
+	return task_pid(g->key[0]);
+}
+
+uint32_t memory_tid(const struct memory_group *g)
+{
+	return task_tid(g->key[0]);
+}
+
+const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
+			char text[MEMORY_COMM])
+{
+	_Static_assert(MEMORY_COMM == COMM_TEXT, "the pass' texts");
+	return pass_comm_text(sp, g->key[1], text);
+}
+
 /* ---- groups and cells ------------------------------------------------------------------------ */
 
 /* UINT32_MAX: out of memory. */
@@ -408,11 +425,26 @@ static void add_bin(struct memory_spread *s, struct memory_bin *b, const struct 
 	s->most = x->most;
 }
 
+/* CPUs that do not measure the retire latency leave 0. */
+static void drop_retire_of_0(struct counts *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->cell.n; i++)
+		if (c->cell.v[i].latency == MEMOP_LATENCY_RETIRE && c->cell.v[i].most)
+			return;
+	for (size_t i = 0; i < c->cell.n; i++)
+		if (c->cell.v[i].latency != MEMOP_LATENCY_RETIRE)
+			c->cell.v[n++] = c->cell.v[i];
+	c->cell.n = n;
+}
+
 static int make_spreads(struct memory *m, struct memory_work *w)
 {
 	struct counts *c = w->of;
 	struct memory_spread *s = NULL;
 
+	drop_retire_of_0(c);
 	if (order_groups(m, c))
 		return -1;
 	w->bin = malloc((c->cell.n + 1) * sizeof(*w->bin));
@@ -485,6 +517,16 @@ static int count_all(struct memory_work *w, const struct memory_opts *o, const b
 	ret = w->of ? pass_each(p, &v, w, err) : err_nomem(err);
 	pass_free(p);
 	return ret;
+}
+
+bool memory_told(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+
+	while (n && memop_how(rec, &e[n - 1]).from == MEMOP_FROM_NOTHING)
+		n--;
+	return n;
 }
 
 /* The events that tell of memory, of those that the selection means. */

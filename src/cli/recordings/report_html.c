@@ -24,7 +24,8 @@ static const struct {
 	{ RESULT_CALLEES, "callees", false },	  { RESULT_CALLERS, "callers", false },
 	{ RESULT_BRANCHES, "branches", false },	  { RESULT_ACCOUNT, "account", true },
 	{ RESULT_BLOCKS, "blocks", false },	  { RESULT_CALLS, "calls", false },
-	{ RESULT_REGISTERS, "registers", false }, { RESULT_SHARING, "sharing", false },
+	{ RESULT_REGISTERS, "registers", false }, { RESULT_MEM, "mem", false },
+	{ RESULT_SHARING, "sharing", false },
 };
 enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 

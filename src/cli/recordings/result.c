@@ -7,6 +7,7 @@
 #include "report/blocks_view.h"
 #include "report/calls_view.h"
 #include "report/info_view.h"
+#include "report/memory_view.h"
 #include "report/registers_view.h"
 #include "report/rows.h"
 #include "report/sharing_view.h"

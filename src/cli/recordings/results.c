@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/sharing.h"
+#include "analyse/memory.h"
 #include "base/vec.h"
 
 /* A document that was asked for; those of functions may be many. */
@@ -76,6 +77,8 @@ bool results_able(const struct results *all, enum result_id id)
 		return sharing_able(r->rec);
 	case RESULT_ACCOUNT:
 		return has_account(r);
+	case RESULT_MEM:
+		return memory_told(r->rec);
 	case RESULT_INFO:
 	case RESULT_FUNCTIONS:
 	case RESULT_ANNOTATE:

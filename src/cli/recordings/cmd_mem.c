@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade mem [FILE] - see doc/cyclade-mem.1.md.
+ */
+#include <stdlib.h>
+
+#include "cli/recordings/result.h"
+#include "report/memory_view.h"
+
+struct reading {
+	struct memory *memory;
+	struct memory_view v;
+};
+
+static void end(void *own)
+{
+	struct reading *c = own;
+
+	memory_free(c->memory);
+	free(c);
+}
+
+int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct reading *c = calloc(1, sizeof(*c));
+	const struct options *o = &ask->cli->opt;
+	struct profile_opts po = { 0 };
+	struct memory_opts mo = { 0 };
+
+	if (!c)
+		return err_nomem(err);
+	out->own = c;
+	out->end = end;
+	if (o->event.n > 1)
+		return err_set(err, ERR_USAGE, "mem takes one -e, a name or a pattern");
+	if (recording_select(ask->r, ask->cli, &po, err))
+		return -1;
+	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx };
+	mo.select.event = o->event.n ? o->event.v[0] : NULL;
+	if (memory_build(&c->memory, ask->r->rec, ask->r->spaces, &mo, err) ||
+	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+		return -1;
+	c->v.m = c->memory;
+	c->v.spaces = ask->r->spaces;
+	c->v.limit = (size_t)o->limit;
+	document_open(&out->d, &memory_document, &c->v);
+	memory_put(&out->d, &c->v);
+	return 0;
+}
+
+static int operands(struct cli *cli, struct cli_operands *out, struct err *err)
+{
+	bool named = cli->opt.input || cli->args.n;
+
+	out->path = cli_input(cli, err);
+	out->input = named ? out->path : NULL;
+	return out->path ? 0 : -1;
+}
+
+int cmd_mem(struct cli *cli)
+{
+	return result_command(cli, RESULT_MEM, operands);
+}

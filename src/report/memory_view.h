@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_view - memory operations of a recording, as a document.
+ *
+ *	memory_build(...)		(analyse/memory.h)
+ *	memory_put(&document, &view)
+ */
+#ifndef CYCLADE_REPORT_MEMORY_VIEW_H
+#define CYCLADE_REPORT_MEMORY_VIEW_H
+
+#include "analyse/memory.h"
+#include "report/source.h"
+#include "show/document.h"
+
+struct memory_view {
+	const struct memory *m;
+	const struct spaces *spaces;
+	struct view_source source;
+	size_t limit; /* rows of sources and functions for people; 0: as many as matter */
+	enum memop_latency latency; /* that tables show; memory_put() chooses it */
+};
+
+extern const struct document_form memory_document;
+/* What the document is made of must outlive it. */
+void memory_put(struct document *d, struct memory_view *v);
+
+#endif
