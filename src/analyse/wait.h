@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait - how the threads of a recording spent their time: running, waiting for a CPU, blocked, and
+ * on what.
+ *
+ *	wait_build(&w, rec, spaces, &opts, &err)
+ *	... w->thread, w->span, w->reason, w->place, w->waker ...
+ *	wait_free(w)
+ *
+ * A thread's life, from its fork or its first record to its exit or the recording's end, is cut
+ * into spans. Each span has one reason, each reason one state, so that the times of all reasons
+ * add up to the life (asserted). Spans come from switch records (record --wait; perf record
+ * --switch-events), from sched:sched_switch (perf sched record), or from both; the call chain at
+ * the switch from sched_switch or the event context-switches; who woke the thread and when from
+ * sched:sched_waking, else sched_wakeup. Tracepoints are read at the places that their fields have
+ * had on 64-bit kernels since Linux 2.6.35.
+ *
+ * Reasons. A thread that left the CPU while it could run was preempted. Else the functions on its
+ * stack tell what it waited for (wait_function.def): the innermost that the table has, but a page
+ * fault is the reason for the input, output and locks below it. From its waking until it ran a
+ * thread waited for a CPU; without a record of the waking, that time belongs to the wait
+ * (w->unwoken).
+ *
+ * A recording of sched_switch alone may lack switches from the idle task: then a thread is taken to
+ * run since the last switch of its CPU, or its waking (w->assumed).
+ *
+ * Losses. Time in which records were lost is unknown, and so is a span whose ends contradict each
+ * other (it ran, and then began to run); what is outside of the loss is kept.
+ *
+ * Costs: one pass in the order of the file, then a sort by time; 60 bytes a switch.
+ */
+#ifndef CYCLADE_ANALYSE_WAIT_H
+#define CYCLADE_ANALYSE_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/chain.h"
+#include "analyse/selection.h"
+#include "base/err.h"
+#include "perfdata/perfdata.h"
+#include "symbol/space.h"
+
+enum wait_state { WAIT_RUNNING, WAIT_RUNNABLE, WAIT_BLOCKED, WAIT_UNKNOWN, WAIT_STATES };
+
+enum wait_reason {
+#define REASON(id, ...) WAIT_##id,
+#include "analyse/wait_reason.def"
+#undef REASON
+	WAIT_REASONS
+};
+
+struct wait_reason_row {
+	enum wait_state state;
+	const char *name, *means;
+};
+extern const struct wait_reason_row wait_reasons[WAIT_REASONS];
+const char *wait_state_name(enum wait_state s);
+
+#define WAIT_NOBODY    UINT32_MAX	/* no waker was recorded */
+#define WAIT_INTERRUPT (UINT32_MAX - 1) /* a timer, a device */
+#define WAIT_NO_CPU    UINT32_MAX
+
+struct wait_thread {
+	uint32_t pid, tid;
+	const char *comm; /* its last one */
+	uint64_t from, until;
+	uint64_t time[WAIT_REASONS]; /* ns; together until - from */
+	uint64_t switches, preempted, moved;
+	bool wanted; /* by the selection; the rest are here for who woke whom and what CPUs did */
+};
+
+struct wait_span {
+	uint64_t from, until;
+	uint32_t thread;
+	uint32_t chain; /* of w->chain, at the switch; 0: none */
+	uint32_t waker,
+		waker_place; /* a thread or WAIT_*; where it was when it did, see w->place */
+	uint32_t cpu;	     /* where it ran, or had run; WAIT_NO_CPU: not recorded */
+	uint8_t reason;
+};
+
+/* A function where threads waited, or woke others. Place 0: none is known. */
+struct wait_place {
+	uint32_t image;		     /* IMAGE_NONE: in no mapping */
+	const struct symbol *symbol; /* NULL: no symbol; the image as a whole */
+	uint8_t kind;		     /* enum space_kind */
+};
+
+struct wait_time { /* spans of wanted threads that have something in common */
+	uint64_t n, time, most;
+};
+
+struct wait_reason_sum {
+	struct wait_time t;
+	uint64_t p50, p90, p99;
+	uint64_t bucket[64]; /* spans of 2^i to 2^(i+1) ns */
+};
+
+struct wait_at { /* where threads waited */
+	uint32_t place, chain;
+	uint8_t reason;
+	struct wait_time t;
+};
+
+struct wait_waker {
+	uint32_t waker, place, thread;
+	uint8_t reason; /* that it ended */
+	struct wait_time t;
+};
+
+struct wait {
+	struct wait_thread *thread; /* by pid and tid, then time */
+	size_t n_threads;
+	struct wait_span *span; /* of all threads, in the order of their ends */
+	size_t n_spans;
+	struct wait_reason_sum reason[WAIT_REASONS];
+	struct wait_at *place_sum,
+		*chain_sum; /* longest first; off CPU only; chain_sum: by chain */
+	size_t n_place_sums, n_chain_sums;
+	struct wait_waker *waker; /* longest first */
+	size_t n_wakers;
+	struct chain_tree chain; /* frames: places, outermost next to the root */
+	struct wait_place *place;
+	size_t n_places;
+	uint64_t from, until; /* of the recording, clipped to the selection */
+	uint64_t unwoken;     /* waits that ended without a record of the waking */
+	uint64_t contradicted, lost_windows;
+	uint64_t assumed; /* times that a CPU was got without a record of it */
+	bool has_stacks, has_wakings;
+};
+
+struct wait_opts {
+	struct selection select; /* pids, tids, comm, time; the others are not looked at */
+	void (*progress)(void *ctx, double fraction);
+	void *progress_ctx;
+};
+
+/* ERR_NOT_FOUND: the recording has no switches, or no times; the hint says how to get them. */
+int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
+	       const struct wait_opts *opts, struct err *err) MUST_USE;
+/* Whether there is anything to build from. Costs nothing. */
+bool wait_able(const struct pd *rec);
+/* Of its life in one state; WAIT_STATES: in all of them. */
+uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s);
+/* What a function is known to wait for; WAIT_REASONS: nothing. */
+enum wait_reason wait_function_reason(const char *name, size_t len);
+void wait_free(struct wait *w); /* NULL is fine */
+
+#endif

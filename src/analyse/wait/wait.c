@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/wait/wait_int.h"
+
+/* The reader's own words: threads then end before their records do. */
+static bool is_cut(const struct pd *rec)
+{
+	size_t n;
+	const char *const *note = pd_notes(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strstr(note[i], "cut short"))
+			return true;
+	return false;
+}
+
+static int check(const struct pd *rec, struct err *err)
+{
+	if (wait_able(rec))
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND,
+		      "the recording has no %s: nothing tells when threads waited",
+		      pd_has_time(rec) ? "context switches" : "times");
+	return err_hint(err, "record them: cyclade record --wait -- PROGRAM");
+}
+
+/* What stays; the rest of the work is freed. */
+static void keep(struct wait_work *k)
+{
+	struct wait *w = k->out;
+
+	w->thread = k->thread.v;
+	w->n_threads = k->thread.n;
+	w->span = k->span.v;
+	w->n_spans = k->span.n;
+	w->place = k->place.v;
+	w->n_places = k->place.n;
+	vec_free(&k->fact);
+	vec_free(&k->lost);
+	vec_free(&k->frame);
+	itab_free(&k->frame_at);
+	chain_free(&k->raw);
+	u64map_free(&k->own);
+	free(k->reason);
+	free(k->at);
+	free(k->interrupt);
+}
+
+int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spaces,
+	       const struct wait_opts *opts, struct err *err)
+{
+	struct wait_work k = { .rec = rec, .sp = spaces, .opts = opts };
+	int ret;
+
+	*out = NULL;
+	if (check(rec, err))
+		return -1;
+	k.out = calloc(1, sizeof(*k.out));
+	if (!k.out)
+		return err_nomem(err);
+	k.cut = is_cut(rec);
+	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_name(&k, err) || wait_sum(&k, err)
+		      ? -1
+		      : 0;
+	keep(&k);
+	if (ret)
+		wait_free(k.out);
+	else
+		*out = k.out;
+	return ret;
+}
+
+uint64_t wait_thread_time(const struct wait_thread *t, enum wait_state s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < WAIT_REASONS; i++)
+		if (s == WAIT_STATES || wait_reasons[i].state == s)
+			sum += t->time[i];
+	return sum;
+}
+
+void wait_free(struct wait *w)
+{
+	if (!w)
+		return;
+	free(w->thread);
+	free(w->span);
+	free(w->place);
+	free(w->place_sum);
+	free(w->chain_sum);
+	free(w->waker);
+	chain_free(&w->chain);
+	free(w);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_int - the pieces of wait.h: records into facts (wait_scan.c), facts in the order of time
+ * into spans (wait_track.c), names and reasons (wait_name.c), sums (wait_sum.c).
+ */
+#ifndef CYCLADE_ANALYSE_WAIT_WAIT_INT_H
+#define CYCLADE_ANALYSE_WAIT_WAIT_INT_H
+
+#include "analyse/itab.h"
+#include "analyse/wait.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+enum fact_kind {
+	FACT_SEEN, /* it ran then */
+	FACT_FORK,
+	FACT_EXIT,
+	FACT_OUT,	/* a switch record */
+	FACT_STACK,	/* the event context-switches: it leaves the CPU */
+	FACT_TRACE_OUT, /* sched_switch */
+	FACT_IN,
+	FACT_TRACE_IN,
+	FACT_WAKE,
+};
+
+struct fact {
+	uint64_t time;
+	uint32_t tid, pid, cpu, chain, waker;
+	uint8_t kind;
+	bool preempted;
+};
+
+struct lost_window {
+	uint64_t from, until;
+};
+
+struct wait_frame {
+	uint32_t image, place;
+	uint64_t addr; /* in the image */
+	uint8_t kind;
+};
+
+struct wait_work {
+	const struct pd *rec;
+	const struct spaces *sp;
+	const struct wait_opts *opts;
+	struct wait *out;
+	VEC(struct fact) fact;
+	VEC(struct lost_window) lost; /* sorted, apart from each other */
+	VEC(struct wait_frame) frame;
+	struct itab frame_at;
+	struct chain_tree raw; /* frames by number */
+	struct u64map own;     /* threads with records of their own: time of the first */
+	VEC(struct wait_thread) thread;
+	VEC(struct wait_span) span;
+	VEC(struct wait_place) place;
+	uint8_t *reason; /* by chain of out->chain */
+	uint32_t *at;	 /* the same: its place */
+	bool *interrupt; /* the same: an interrupt ran it */
+	bool cut;	 /* the file ends early */
+};
+
+int wait_scan(struct wait_work *k, struct err *err) MUST_USE;
+int wait_track(struct wait_work *k, struct err *err) MUST_USE;
+int wait_name(struct wait_work *k, struct err *err) MUST_USE;
+int wait_sum(struct wait_work *k, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_name - frames become functions, and functions say what a thread waited for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/wait/wait_int.h"
+#include "base/bisect.h"
+
+static const struct {
+	const char *name;
+	uint8_t reason;
+} functions[] = {
+#define FUNCTION(name, reason) { name, WAIT_##reason },
+#include "analyse/wait/wait_function.def"
+#undef FUNCTION
+};
+#define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+const struct wait_reason_row wait_reasons[WAIT_REASONS] = {
+#define REASON(id, state, name, means) [WAIT_##id] = { WAIT_##state, name, means },
+#include "analyse/wait_reason.def"
+#undef REASON
+};
+
+const char *wait_state_name(enum wait_state s)
+{
+	static const char *const names[] = { "running", "runnable", "blocked", "unknown" };
+
+	return names[s];
+}
+
+/* `name` as a row has it, up to its length: <0, 0, >0. */
+static int compare(const char *row, const char *name, size_t len)
+{
+	int rc = strncmp(row, name, len);
+
+	return rc ? rc : row[len] != '\0';
+}
+
+enum wait_reason wait_function_reason(const char *name, size_t len)
+{
+	const char *end = memchr(name, '.', len), *version = memchr(name, '@', len);
+	size_t at;
+
+	if (end && end != name)
+		len = (size_t)(end - name);
+	if (version && version != name && (size_t)(version - name) < len)
+		len = (size_t)(version - name);
+	bisect(at, N_FUNCTIONS, i, compare(functions[i].name, name, len) >= 0);
+	if (at < N_FUNCTIONS && !compare(functions[at].name, name, len))
+		return functions[at].reason;
+	return WAIT_REASONS;
+}
+
+/* What runs in place of the thread that was interrupted. */
+static bool is_interrupt(const char *name)
+{
+	static const char *const begin[] = { "asm_sysvec_",	"asm_common_interrupt",
+					     "handle_softirqs", "__do_softirq",
+					     "el1_interrupt",	"el0_interrupt" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}
+
+/* ---- frames to places ------------------------------------------------------------------------ */
+
+struct places {
+	struct wait_work *k;
+	struct itab at;
+	uint32_t *order; /* frames by image and address */
+};
+
+static uint32_t place_number(struct places *p, const struct wait_place *x)
+{
+	struct wait_work *k = p->k;
+	uint64_t h = hash_pair((uint64_t)(uintptr_t)x->symbol, (uint64_t)x->image << 8 | x->kind);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&p->at, h); itab_at(&p->at, &i, h, &idx);)
+		if (k->place.v[idx].symbol == x->symbol && k->place.v[idx].image == x->image &&
+		    k->place.v[idx].kind == x->kind)
+			return idx;
+	if (vec_push(&k->place, *x) || itab_put(&p->at, h, k->place.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)k->place.n - 1;
+}
+
+static int by_address(const void *pa, const void *pb, void *frames)
+{
+	const struct wait_frame *a = (const struct wait_frame *)frames + *(const uint32_t *)pa;
+	const struct wait_frame *b = (const struct wait_frame *)frames + *(const uint32_t *)pb;
+
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* Frames order[0..n) of one image. */
+static int name_run(struct places *p, const uint32_t *order, size_t n, struct err *err)
+{
+	struct wait_frame *f = p->k->frame.v;
+	uint32_t image = f[order[0]].image;
+	uint64_t *addr = calloc(n, sizeof(*addr));
+	const struct symbol **sym = calloc(n, sizeof(*sym));
+	int ret = -1;
+
+	if (!addr || !sym) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++)
+		addr[i] = f[order[i]].addr;
+	if (image != IMAGE_NONE && image_resolve(spaces_images(p->k->sp), image, addr, n, sym, err))
+		goto out;
+	for (size_t i = 0; i < n; i++) {
+		const struct wait_place x = { image, sym[i], f[order[i]].kind };
+
+		f[order[i]].place = place_number(p, &x);
+		if (f[order[i]].place == UINT32_MAX) {
+			(void)err_nomem(err);
+			goto out;
+		}
+	}
+	ret = 0;
+out:
+	free(addr);
+	free(sym);
+	return ret;
+}
+
+static int name_frames(struct wait_work *k, struct err *err)
+{
+	const struct wait_place none = { .image = IMAGE_NONE, .kind = SPACE_UNKNOWN };
+	struct places p = { .k = k };
+	size_t n = k->frame.n;
+	int ret = 0;
+
+	p.order = malloc((n + 1) * sizeof(*p.order));
+	if (!p.order || vec_push(&k->place, none)) {
+		free(p.order);
+		return err_nomem(err);
+	}
+	for (size_t i = 0; i < n; i++)
+		p.order[i] = (uint32_t)i;
+	if (n > 1)
+		qsort_r(p.order, n, sizeof(*p.order), by_address, k->frame.v);
+	for (size_t i = 0, end; i < n && !ret; i = end) {
+		for (end = i + 1;
+		     end < n && k->frame.v[p.order[end]].image == k->frame.v[p.order[i]].image;
+		     end++)
+			;
+		ret = name_run(&p, &p.order[i], end - i, err);
+	}
+	free(p.order);
+	itab_free(&p.at);
+	return ret;
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static const char *name_at(const struct wait_work *k, uint32_t place, size_t *len)
+{
+	const struct symbol *s = k->place.v[place].symbol;
+
+	*len = s ? symbol_plain_len(s) : 0;
+	return s ? s->name : "";
+}
+
+/* The reason, and the place: the innermost function of user space, else of the kernel the one that
+ * waits. Entries of interrupts are told, too. */
+static void judge(struct wait_work *k, uint32_t chain)
+{
+	const struct chain_tree *t = &k->out->chain;
+	enum wait_reason reason = WAIT_REASONS, here;
+	uint32_t user = 0, kernel = 0;
+
+	for (uint32_t i = chain; i; i = t->node[i].parent) {
+		uint32_t place = (uint32_t)t->node[i].frame;
+		bool in_user = k->place.v[place].kind == SPACE_USER;
+		size_t len;
+		const char *name = name_at(k, place, &len);
+
+		here = wait_function_reason(name, len);
+		k->interrupt[chain] |= !in_user && is_interrupt(name);
+		if (in_user && !user)
+			user = place;
+		if (in_user && reason != WAIT_REASONS)
+			continue;
+		if (!in_user && (!kernel || (reason == WAIT_REASONS && here != WAIT_REASONS)))
+			kernel = place;
+		if (reason == WAIT_REASONS ||
+		    (here == WAIT_FAULT && (reason == WAIT_IO || reason == WAIT_KERNEL)))
+			reason = here;
+	}
+	k->reason[chain] = (uint8_t)(reason == WAIT_REASONS ? WAIT_OTHER : reason);
+	k->at[chain] = user ? user : kernel;
+}
+
+/* Chains of frames become chains of places; to[] has the new number of each. */
+static int fold_chains(struct wait_work *k, uint32_t *to, struct err *err)
+{
+	to[0] = 0;
+	for (size_t i = 1; i < k->raw.n; i++) {
+		const struct chain_node *x = &k->raw.node[i];
+
+		to[i] = chain_add(&k->out->chain, to[x->parent], k->frame.v[x->frame].place);
+		if (to[i] == UINT32_MAX)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static void name_span(const struct wait_work *k, const uint32_t *to, struct wait_span *s)
+{
+	uint32_t wake = to[s->waker_place];
+
+	s->chain = to[s->chain];
+	s->waker_place = k->at[wake];
+	if (s->waker != WAIT_NOBODY && k->interrupt[wake]) {
+		s->waker = WAIT_INTERRUPT;
+		s->waker_place = 0;
+	}
+	if (s->reason == WAIT_OTHER)
+		s->reason = s->chain ? k->reason[s->chain] : WAIT_NO_STACK;
+	else if (s->reason == WAIT_PREEMPTED && k->reason[s->chain] == WAIT_THROTTLED)
+		s->reason = WAIT_THROTTLED;
+}
+
+int wait_name(struct wait_work *k, struct err *err)
+{
+	uint32_t *to = calloc(k->raw.n + 1, sizeof(*to));
+	int ret = -1;
+
+	if (!to)
+		return err_nomem(err);
+	if (name_frames(k, err) || fold_chains(k, to, err))
+		goto out;
+	k->reason = calloc(k->out->chain.n + 1, sizeof(*k->reason));
+	k->at = calloc(k->out->chain.n + 1, sizeof(*k->at));
+	k->interrupt = calloc(k->out->chain.n + 1, sizeof(*k->interrupt));
+	if (!k->reason || !k->at || !k->interrupt) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	for (uint32_t i = 1; i < k->out->chain.n; i++)
+		judge(k, i);
+	vec_each (&k->span, struct wait_span *, s)
+		name_span(k, to, s);
+	ret = 0;
+out:
+	free(to);
+	return ret;
+}

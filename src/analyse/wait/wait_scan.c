@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_scan - records into facts: who left a CPU, got one, was woken, began and ended, and when.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/wait/wait_int.h"
+
+#define TRACE_NEEDS 60u /* bytes of sched_switch that are read; wakings need fewer */
+enum { TRACE_PID = 24 /* who left, or was woken */, TRACE_STATE = 32, TRACE_NEXT = 56 };
+#define STATE_BITS 0xffu /* above: could run, and was preempted */
+
+enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SWITCH, EVENT_WAKE };
+
+struct memo { /* a chain that was seen before, and from when to when it means the same */
+	uint64_t from, until;
+	uint32_t chain;
+};
+
+struct scan {
+	struct wait_work *k;
+	uint8_t *kind; /* by event */
+	struct u64map memo_at;
+	VEC(struct memo) memo;
+	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
+};
+
+static enum event_kind kind_of(const struct pd_event *e, bool has_waking)
+{
+	if (e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES)
+		return EVENT_STACK;
+	if (e->attr.type != PERF_TYPE_TRACEPOINT || !(e->attr.sample_type & PERF_SAMPLE_RAW))
+		return EVENT_OTHER;
+	if (!strcmp(e->name, "sched:sched_switch"))
+		return EVENT_SWITCH;
+	if (!strcmp(e->name, has_waking ? "sched:sched_waking" : "sched:sched_wakeup"))
+		return EVENT_WAKE;
+	return EVENT_OTHER;
+}
+
+static bool has_event(const struct pd *rec, const char *name)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(e[i].name, name) && e[i].attr.sample_type & PERF_SAMPLE_RAW &&
+		    e[i].samples)
+			return true;
+	return false;
+}
+
+bool wait_able(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_type_count *t = pd_type_counts(rec, &n);
+
+	if (!pd_has_time(rec))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
+			return true;
+	return has_event(rec, "sched:sched_switch");
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static uint32_t frame_number(struct wait_work *k, const struct wait_frame *f)
+{
+	uint64_t h = hash_pair(f->addr, (uint64_t)f->image << 8 | f->kind);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&k->frame_at, h); itab_at(&k->frame_at, &i, h, &idx);)
+		if (k->frame.v[idx].addr == f->addr && k->frame.v[idx].image == f->image &&
+		    k->frame.v[idx].kind == f->kind)
+			return idx;
+	if (vec_push(&k->frame, *f) || itab_put(&k->frame_at, h, k->frame.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)k->frame.n - 1;
+}
+
+/* The frame of an entry; narrows the time for which that holds. */
+static uint32_t frame_of(struct wait_work *k, const struct process *p, enum space_kind kind,
+			 uint64_t ip, uint64_t time, struct memo *m)
+{
+	struct wait_frame f = { .kind = (uint8_t)kind };
+	uint64_t from = 0, until = UINT64_MAX;
+	const struct map *map = space_find(k->sp, p, kind, ip, time, &from, &until);
+
+	f.image = map ? map->image : IMAGE_NONE;
+	f.addr = map ? map_to_image(map, ip) : 0;
+	if (from > m->from)
+		m->from = from;
+	if (until < m->until)
+		m->until = until;
+	return frame_number(k, &f);
+}
+
+static enum space_kind kind_of_context(uint64_t marker)
+{
+	switch (marker) {
+	case PERF_CONTEXT_KERNEL:
+		return SPACE_KERNEL;
+	case PERF_CONTEXT_USER:
+		return SPACE_USER;
+	default:
+		return SPACE_UNKNOWN;
+	}
+}
+
+#define DEPTH 512u
+
+/* Outermost first, below the root. */
+static int chain_make(struct wait_work *k, const struct pd_sample *s, const struct process *p,
+		      uint64_t time, struct memo *m)
+{
+	enum space_kind kind = SPACE_USER;
+	uint32_t frame[DEPTH], n = 0;
+	bool called = false; /* the entry is where a call returns to */
+
+	for (uint64_t i = 0; i < s->n_chain && n < DEPTH; i++) {
+		uint64_t ip = ld64(s->chain + i * 8);
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			kind = kind_of_context(ip);
+			called = false;
+			continue;
+		}
+		if (kind == SPACE_UNKNOWN)
+			continue;
+		frame[n] = frame_of(k, p, kind, ip - called, time, m);
+		if (frame[n++] == UINT32_MAX)
+			return -1;
+		called = true;
+	}
+	m->chain = 0;
+	while (n) {
+		m->chain = chain_add(&k->raw, m->chain, frame[--n]);
+		if (m->chain == UINT32_MAX)
+			return -1;
+	}
+	return 0;
+}
+
+static int chain_of(struct scan *c, const struct pass_sample *s, uint32_t *chain, struct err *err)
+{
+	struct wait_work *k = c->k;
+	struct pd_sample x;
+	struct memo m = { .from = s->who->from, .until = s->who->until };
+	uint64_t *at;
+	bool fresh;
+
+	*chain = 0;
+	if (pd_sample_parse(k->rec, s->r, &x) || !x.n_chain)
+		return 0;
+	at = u64map_at(&c->memo_at,
+		       hash_bytes(x.chain, x.n_chain * 8) ^ hash_u64(s->who->proc_index), &fresh);
+	if (!at)
+		return err_nomem(err);
+	if (!fresh && s->time >= c->memo.v[*at].from && s->time < c->memo.v[*at].until) {
+		*chain = c->memo.v[*at].chain;
+		return 0;
+	}
+	if (chain_make(k, &x, s->who->proc, s->time, &m))
+		return err_nomem(err);
+	*chain = m.chain;
+	if (!fresh) {
+		c->memo.v[*at] = m;
+		return 0;
+	}
+	*at = c->memo.n;
+	return vec_push(&c->memo, m) ? err_nomem(err) : 0;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static int put(struct scan *c, const struct fact *f, struct err *err)
+{
+	return vec_push(&c->k->fact, *f) ? err_nomem(err) : 0;
+}
+
+/* A thread's own record: it is one of those that are recorded. */
+static int own(struct scan *c, const struct fact *f, struct err *err)
+{
+	bool fresh;
+	uint64_t *first = u64map_at(&c->k->own, f->tid, &fresh);
+
+	if (!first)
+		return err_nomem(err);
+	if (!fresh && *first <= f->time)
+		return f->kind == FACT_SEEN ? 0 : put(c, f, err);
+	*first = f->time;
+	return put(c, f, err);
+}
+
+static void pass_time(struct scan *c, uint64_t time)
+{
+	struct wait *w = c->k->out;
+
+	if (time < w->from)
+		w->from = time;
+	if (time > w->until)
+		w->until = time;
+}
+
+/* Remembers when its ring had this record; returns when it had the one before. */
+static uint64_t ring_time(struct scan *c, uint32_t cpu, uint64_t time, struct err *err)
+{
+	size_t at = cpu == UINT32_MAX || cpu > 1u << 20 ? 0 : (size_t)cpu + 1;
+	uint64_t before;
+
+	while (c->last.n <= at)
+		if (vec_push(&c->last, 0)) {
+			(void)err_nomem(err);
+			return UINT64_MAX;
+		}
+	before = at ? c->last.v[at] : 0; /* of which ring is not known */
+	c->last.v[at] = time;
+	return before;
+}
+
+/* A tracepoint's fields stay in the byte order of the machine that wrote them. */
+static uint32_t raw32(const struct scan *c, const uint8_t *p)
+{
+	return pd_info(c->k->rec)->foreign_order ? __builtin_bswap32(ld32(p)) : ld32(p);
+}
+
+static uint64_t raw64(const struct scan *c, const uint8_t *p)
+{
+	return pd_info(c->k->rec)->foreign_order ? __builtin_bswap64(ld64(p)) : ld64(p);
+}
+
+static int take_switch(struct scan *c, const struct pass_sample *s, struct fact *f, struct err *err)
+{
+	struct pd_sample x;
+	struct fact next = { .time = f->time, .cpu = f->cpu, .kind = FACT_TRACE_IN };
+
+	if (pd_sample_parse(c->k->rec, s->r, &x) || x.raw_size < TRACE_NEEDS)
+		return 0;
+	next.tid = raw32(c, x.raw + TRACE_NEXT);
+	f->kind = FACT_TRACE_OUT;
+	if (f->tid == UINT32_MAX) /* its numbers are gone, it has exited */
+		f->tid = raw32(c, x.raw + TRACE_PID);
+	f->preempted = !(raw64(c, x.raw + TRACE_STATE) & STATE_BITS);
+	if (f->pid == UINT32_MAX)
+		f->pid = 0;
+	if (f->tid && own(c, f, err))
+		return -1;
+	return next.tid ? put(c, &next, err) : 0;
+}
+
+static int take_wake(struct scan *c, const struct pass_sample *s, struct fact *f, struct err *err)
+{
+	struct pd_sample x;
+
+	if (pd_sample_parse(c->k->rec, s->r, &x) || x.raw_size < TRACE_PID + 4)
+		return 0;
+	f->kind = FACT_WAKE;
+	f->waker = f->tid;
+	f->pid = 0;
+	f->tid = raw32(c, x.raw + TRACE_PID);
+	return f->tid ? put(c, f, err) : 0;
+}
+
+static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+{
+	struct scan *c = ctx;
+	uint32_t tid = task_tid(s->task);
+	struct fact f = { .time = s->time, .tid = tid, .pid = task_pid(s->task), .cpu = s->cpu };
+	struct fact seen = f;
+
+	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH))
+		return 0;
+	pass_time(c, s->time);
+	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX)
+		return -1;
+	if (c->kind[s->event] != EVENT_OTHER && chain_of(c, s, &f.chain, err))
+		return -1;
+	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
+	switch ((enum event_kind)c->kind[s->event]) {
+	case EVENT_SWITCH:
+		return take_switch(c, s, &f, err);
+	case EVENT_STACK:
+		f.kind = FACT_STACK;
+		return tid ? own(c, &f, err) : 0;
+	case EVENT_WAKE:
+		if (tid && own(c, &seen, err))
+			return -1;
+		return take_wake(c, s, &f, err);
+	case EVENT_OTHER:
+		break;
+	}
+	return tid ? own(c, &seen, err) : 0;
+}
+
+static int on_lost(struct scan *c, uint64_t before, uint64_t time, struct err *err)
+{
+	const struct lost_window x = { before, time };
+
+	return time > before && vec_push(&c->k->lost, x) ? err_nomem(err) : 0;
+}
+
+static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struct err *err)
+{
+	struct scan *c = ctx;
+	struct pd_sample_id id;
+	struct pd_task task;
+	struct fact f;
+	uint64_t before;
+
+	(void)worker;
+	pd_sample_id_get(c->k->rec, r, &id);
+	if (!(id.has & PERF_SAMPLE_TIME) || !id.time)
+		return 0;
+	f = (struct fact){ .time = id.time,
+			   .tid = id.tid,
+			   .pid = id.pid,
+			   .cpu = id.has & PERF_SAMPLE_CPU ? id.cpu : UINT32_MAX };
+	before = ring_time(c, f.cpu, f.time, err);
+	if (before == UINT64_MAX)
+		return -1;
+	pass_time(c, f.time);
+	switch (r->type) {
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		return on_lost(c, before, f.time, err);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		f.kind = r->misc & PERF_RECORD_MISC_SWITCH_OUT ? FACT_OUT : FACT_IN;
+		f.preempted = r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		if (pd_task_get(r, &task))
+			return 0;
+		f.kind = r->type == PERF_RECORD_FORK ? FACT_FORK : FACT_EXIT;
+		f.tid = task.tid;
+		f.pid = task.pid;
+		break;
+	case PERF_RECORD_COMM:
+		f.kind = FACT_SEEN;
+		break;
+	default:
+		return 0;
+	}
+	if (!f.tid || f.tid == UINT32_MAX)
+		return 0;
+	return own(c, &f, err);
+}
+
+/* ---- windows of losses ----------------------------------------------------------------------- */
+
+static int by_from(const void *pa, const void *pb)
+{
+	const struct lost_window *a = pa, *b = pb;
+
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+static void join_windows(struct wait_work *k)
+{
+	size_t n = 0;
+
+	vec_sort(&k->lost, by_from);
+	for (size_t i = 0; i < k->lost.n; i++) {
+		struct lost_window *x = &k->lost.v[i], *last = n ? &k->lost.v[n - 1] : NULL;
+
+		if (last && x->from <= last->until)
+			last->until = x->until > last->until ? x->until : last->until;
+		else
+			k->lost.v[n++] = *x;
+	}
+	k->lost.n = n;
+	k->out->lost_windows = n;
+}
+
+int wait_scan(struct wait_work *k, struct err *err)
+{
+	static const struct pass_visitor v = { .wants = PASS_THREAD,
+					       .sample = on_sample,
+					       .other = on_other };
+	const struct pass_opts po = { .threads = 1,
+				      .progress = k->opts->progress,
+				      .progress_ctx = k->opts->progress_ctx };
+	bool has_waking = has_event(k->rec, "sched:sched_waking");
+	struct scan c = { .k = k };
+	struct pass *p = NULL;
+	size_t n;
+	const struct pd_event *ev = pd_events(k->rec, &n);
+	int ret = -1;
+
+	k->out->from = UINT64_MAX;
+	c.kind = calloc(n + 1, sizeof(*c.kind));
+	if (!c.kind) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++) {
+		c.kind[i] = (uint8_t)kind_of(&ev[i], has_waking);
+		k->out->has_wakings |= c.kind[i] == EVENT_WAKE;
+	}
+	if (pass_new(&p, k->rec, k->sp, NULL, &po, err) || pass_each(p, &v, &c, err))
+		goto out;
+	join_windows(k);
+	ret = 0;
+out:
+	pass_free(p);
+	free(c.kind);
+	u64map_free(&c.memo_at);
+	vec_free(&c.memo);
+	vec_free(&c.last);
+	return ret;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_sum - spans summed by thread, reason, place, chain and waker.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/wait/wait_int.h"
+#include "base/invariant.h"
+#include "base/sort.h"
+
+static void add(struct wait_time *t, uint64_t time)
+{
+	t->n++;
+	t->time += time;
+	if (time > t->most)
+		t->most = time;
+}
+
+struct summing {
+	struct wait_work *k;
+	struct u64map by_place, by_chain, by_waker;
+	VEC(struct wait_at) place, chain;
+	VEC(struct wait_waker) waker;
+	struct err *err;
+};
+
+/* ---- wakers: by who, where, whom and from what ------------------------------------------------ */
+
+static int add_waker(struct summing *m, const struct wait_span *s)
+{
+	/* of the waker's life, not of its number: a hash tells them apart well enough for 64 bits */
+	uint64_t key = hash_pair(hash_pair(s->waker, s->waker_place),
+				 (uint64_t)s->thread << 8 | s->reason);
+	const struct wait_waker x = { s->waker, s->waker_place, s->thread, s->reason, { 0 } };
+	bool fresh;
+	uint64_t *at;
+
+	if (s->waker == WAIT_NOBODY || s->reason == WAIT_WOKEN)
+		return 0;
+	at = u64map_at(&m->by_waker, key, &fresh);
+	if (!at)
+		return -1;
+	if (fresh) {
+		*at = m->waker.n;
+		if (vec_push(&m->waker, x))
+			return -1;
+	}
+	add(&m->waker.v[*at].t, s->until - s->from);
+	return 0;
+}
+
+static int add_at(struct summing *m, const struct wait_span *s)
+{
+	const struct wait_at x = { m->k->at[s->chain], s->chain, s->reason, { 0 } };
+	uint64_t time = s->until - s->from, *at;
+	bool fresh;
+
+	if (s->reason == WAIT_RAN || s->reason == WAIT_LOST)
+		return 0;
+	at = u64map_at(&m->by_place, (uint64_t)x.place << 8 | x.reason, &fresh);
+	if (at && fresh) {
+		*at = m->place.n;
+		if (vec_push(&m->place, x))
+			return -1;
+	}
+	if (!at)
+		return -1;
+	add(&m->place.v[*at].t, time);
+	at = u64map_at(&m->by_chain, (uint64_t)x.chain << 8 | x.reason, &fresh);
+	if (at && fresh) {
+		*at = m->chain.n;
+		if (vec_push(&m->chain, x))
+			return -1;
+	}
+	if (!at)
+		return -1;
+	add(&m->chain.v[*at].t, time);
+	return 0;
+}
+
+static int add_span(struct summing *m, const struct wait_span *s)
+{
+	struct wait_thread *t = &m->k->thread.v[s->thread];
+	struct wait_reason_sum *r = &m->k->out->reason[s->reason];
+	uint64_t time = s->until - s->from;
+
+	t->time[s->reason] += time;
+	if (!t->wanted)
+		return 0;
+	add(&r->t, time);
+	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
+	return add_at(m, s) || add_waker(m, s) ? -1 : 0;
+}
+
+/* ---- quantiles ------------------------------------------------------------------------------- */
+
+static uint64_t quantile(const struct keyed *v, uint64_t n, unsigned percent)
+{
+	uint64_t at = (n * percent + 99) / 100;
+
+	return v[at ? at - 1 : 0].key;
+}
+
+static int fill_quantiles(struct wait_work *k, struct err *err)
+{
+	struct wait_reason_sum *r = k->out->reason;
+	struct keyed *v = malloc((k->span.n + 1) * 2 * sizeof(*v));
+	size_t at[WAIT_REASONS + 1] = { 0 }, fill[WAIT_REASONS];
+
+	if (!v)
+		return err_nomem(err);
+	for (size_t i = 0; i < WAIT_REASONS; i++) {
+		at[i + 1] = at[i] + r[i].t.n;
+		fill[i] = at[i];
+	}
+	vec_each (&k->span, const struct wait_span *, s)
+		if (k->thread.v[s->thread].wanted)
+			v[fill[s->reason]++] = (struct keyed){ .key = s->until - s->from };
+	for (size_t i = 0; i < WAIT_REASONS; i++) {
+		struct keyed *mine = v + at[i];
+
+		keyed_sort(mine, v + k->span.n, r[i].t.n);
+		if (!r[i].t.n)
+			continue;
+		r[i].p50 = quantile(mine, r[i].t.n, 50);
+		r[i].p90 = quantile(mine, r[i].t.n, 90);
+		r[i].p99 = quantile(mine, r[i].t.n, 99);
+	}
+	free(v);
+	return 0;
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+static int by_time(const struct wait_time *a, const struct wait_time *b)
+{
+	return (a->time < b->time) - (a->time > b->time);
+}
+
+/* Threads without work are of least concern. */
+static bool is_idle(uint8_t reason)
+{
+	return reason == WAIT_IDLE || reason == WAIT_BEFORE;
+}
+
+static int longest_at(const void *pa, const void *pb)
+{
+	const struct wait_at *a = pa, *b = pb;
+	int rc = is_idle(a->reason) != is_idle(b->reason) ? is_idle(a->reason) - is_idle(b->reason)
+							  : by_time(&a->t, &b->t);
+
+	if (rc || a->place != b->place)
+		return rc ? rc : a->place < b->place ? -1 : 1;
+	return a->reason != b->reason ? (int)a->reason - (int)b->reason
+				      : (a->chain > b->chain) - (a->chain < b->chain);
+}
+
+static int longest_waker(const void *pa, const void *pb)
+{
+	const struct wait_waker *a = pa, *b = pb;
+	int rc = is_idle(a->reason) != is_idle(b->reason) ? is_idle(a->reason) - is_idle(b->reason)
+							  : by_time(&a->t, &b->t);
+
+	if (rc || a->thread != b->thread)
+		return rc ? rc : a->thread < b->thread ? -1 : 1;
+	return (a->waker > b->waker) - (a->waker < b->waker);
+}
+
+int wait_sum(struct wait_work *k, struct err *err)
+{
+	struct summing m = { .k = k, .err = err };
+	int ret = 0;
+
+	for (size_t i = 0; i < k->span.n && !ret; i++)
+		if (add_span(&m, &k->span.v[i]))
+			ret = err_nomem(err);
+	assert(ret || all_hold(k->thread.n, i,
+			       wait_thread_time(&k->thread.v[i], WAIT_STATES) ==
+				       k->thread.v[i].until - k->thread.v[i].from));
+	vec_sort(&m.place, longest_at);
+	vec_sort(&m.chain, longest_at);
+	vec_sort(&m.waker, longest_waker);
+	k->out->place_sum = m.place.v;
+	k->out->n_place_sums = m.place.n;
+	k->out->chain_sum = m.chain.v;
+	k->out->n_chain_sums = m.chain.n;
+	k->out->waker = m.waker.v;
+	k->out->n_wakers = m.waker.n;
+	u64map_free(&m.by_place);
+	u64map_free(&m.by_chain);
+	u64map_free(&m.by_waker);
+	return ret ? ret : fill_quantiles(k, err);
+}

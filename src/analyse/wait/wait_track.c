@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_track - facts in the order of time, into what each thread did from one to the next.
+ *
+ * A switch may be told several times: by a sample with its chain, by a switch record, by
+ * sched_switch. The first sets the time, the others add what they know. The same teller twice in a
+ * row means that something between was lost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/wait/wait_int.h"
+#include "base/bisect.h"
+#include "base/sort.h"
+
+struct track { /* of a thread, now */
+	uint32_t thread;
+	bool running, preempted, begun, before, exited, ended;
+	uint32_t tellers; /* bit by fact_kind: of the last switch */
+	uint64_t since, exit;
+	uint32_t chain, cpu;
+	uint64_t woken; /* 0: not yet */
+	uint32_t waker, waker_chain;
+};
+
+struct tracking {
+	struct wait_work *k;
+	struct u64map at; /* tid -> place in v */
+	VEC(struct track) v;
+	VEC(uint64_t) switched; /* by CPU: when it last was given to another task */
+	struct err *err;
+};
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static int put_span(struct tracking *t, const struct wait_span *x)
+{
+	struct wait *w = t->k->out;
+	struct wait_span s = *x;
+
+	if (s.from < w->from)
+		s.from = w->from;
+	if (s.until > w->until)
+		s.until = w->until;
+	if (s.until <= s.from)
+		return 0;
+	return vec_push(&t->k->span, s) ? err_nomem(t->err) : 0;
+}
+
+/* The first window that ends behind `from`. */
+static size_t window_at(const struct wait_work *k, uint64_t from)
+{
+	size_t at;
+
+	bisect(at, k->lost.n, i, k->lost.v[i].until > from);
+	return at;
+}
+
+/* What of it lies in a window of losses is not known. */
+static int put_known(struct tracking *t, struct wait_span s)
+{
+	const struct wait_work *k = t->k;
+	const uint64_t until = s.until;
+
+	for (size_t i = window_at(k, s.from); i < k->lost.n && k->lost.v[i].from < until; i++) {
+		const struct lost_window *l = &k->lost.v[i];
+		struct wait_span gone = {
+			.thread = s.thread, .cpu = s.cpu, .waker = WAIT_NOBODY, .reason = WAIT_LOST
+		};
+
+		gone.from = l->from > s.from ? l->from : s.from;
+		gone.until = l->until < until ? l->until : until;
+		s.until = gone.from;
+		if (put_span(t, &s) || put_span(t, &gone))
+			return -1;
+		s.from = gone.until;
+		s.until = until;
+	}
+	return put_span(t, &s);
+}
+
+/* From since to `until`, as it was. */
+static int close_span(struct tracking *t, const struct track *r, uint64_t until)
+{
+	struct wait_span s = { .from = r->since,
+			       .until = until,
+			       .thread = r->thread,
+			       .cpu = r->cpu,
+			       .waker = WAIT_NOBODY };
+	struct wait_span woken;
+
+	if (r->running) {
+		s.reason = WAIT_RAN;
+		return put_known(t, s);
+	}
+	s.chain = r->chain;
+	s.reason = r->begun	  ? WAIT_BEGUN
+		   : r->preempted ? WAIT_PREEMPTED
+		   : r->before	  ? WAIT_BEFORE
+				  : WAIT_OTHER;
+	if (s.reason == WAIT_BEGUN || s.reason == WAIT_PREEMPTED)
+		return put_known(t, s);
+	if (!r->woken || r->woken >= until) {
+		t->k->out->unwoken += !r->before;
+		return put_known(t, s);
+	}
+	woken = s;
+	s.until = woken.from = r->woken;
+	woken.reason = WAIT_WOKEN;
+	s.waker = woken.waker = r->waker;
+	s.waker_place = woken.waker_place = r->waker_chain; /* wait_name.c has the place */
+	return put_known(t, s) || put_known(t, woken) ? -1 : 0;
+}
+
+/* It does not fit: what a loss explains is kept on either side, else nothing is known. */
+static int contradict(struct tracking *t, struct track *r, uint64_t until)
+{
+	const struct wait_work *k = t->k;
+	size_t at = window_at(k, r->since);
+	bool explained = at < k->lost.n && k->lost.v[at].from < until;
+	struct track after = *r;
+	struct wait_span gone = { .from = r->since,
+				  .until = until,
+				  .thread = r->thread,
+				  .cpu = r->cpu,
+				  .waker = WAIT_NOBODY,
+				  .reason = WAIT_LOST };
+
+	if (!explained) {
+		t->k->out->contradicted++;
+		return put_span(t, &gone);
+	}
+	if (k->lost.v[at].from > gone.from)
+		gone.from = k->lost.v[at].from;
+	while (at < k->lost.n && k->lost.v[at].from < until)
+		gone.until = k->lost.v[at++].until;
+	if (gone.until > until)
+		gone.until = until;
+	after.running = !r->running;
+	after.preempted = after.begun = after.before = false;
+	after.chain = 0;
+	after.woken = 0;
+	after.since = gone.until;
+	return close_span(t, r, gone.from) || put_span(t, &gone) || close_span(t, &after, until)
+		       ? -1
+		       : 0;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static struct wait_thread *thread_of(const struct tracking *t, const struct track *r)
+{
+	return &t->k->thread.v[r->thread];
+}
+
+static int end_thread(struct tracking *t, struct track *r, uint64_t until)
+{
+	if (r->ended)
+		return 0;
+	r->ended = true;
+	if (until < r->since)
+		until = r->since;
+	thread_of(t, r)->until = until;
+	return close_span(t, r, until);
+}
+
+/* It began at `time`, and waits for a CPU or (`running`) has one. */
+static int begin_thread(struct tracking *t, struct track *r, const struct fact *f, uint64_t time,
+			bool running)
+{
+	const struct wait_thread x = { .pid = f->pid, .tid = f->tid, .from = time, .until = time };
+
+	*r = (struct track){ .thread = (uint32_t)t->k->thread.n,
+			     .running = running,
+			     .before = !running,
+			     .since = time,
+			     .cpu = WAIT_NO_CPU,
+			     .waker = WAIT_NOBODY };
+	return vec_push(&t->k->thread, x) ? err_nomem(t->err) : 0;
+}
+
+static bool tells_out(uint8_t kind)
+{
+	return kind == FACT_OUT || kind == FACT_STACK || kind == FACT_TRACE_OUT;
+}
+
+/* 0: not known. */
+static uint64_t switched_at(const struct tracking *t, uint32_t cpu)
+{
+	return cpu < t->switched.n ? t->switched.v[cpu] : 0;
+}
+
+static int note_switch(struct tracking *t, const struct fact *f)
+{
+	if (f->cpu >= 1u << 20)
+		return 0;
+	while (t->switched.n <= f->cpu)
+		if (vec_push(&t->switched, 0))
+			return err_nomem(t->err);
+	t->switched.v[f->cpu] = f->time;
+	return 0;
+}
+
+/* Who woke somebody: an interrupt ran instead of the idle task. */
+static uint32_t waker_of(const struct tracking *t, uint32_t tid)
+{
+	const uint64_t *at = u64map_find(&t->at, tid);
+
+	if (!tid)
+		return WAIT_INTERRUPT;
+	return at ? t->v.v[*at].thread : WAIT_NOBODY;
+}
+
+/* NULL with no error: a thread that is not recorded, or is dead. */
+static struct track *track_of(struct tracking *t, const struct fact *f)
+{
+	bool fresh, in = f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
+	struct track none = { .ended = true }, *r;
+	uint64_t *at;
+
+	if (!u64map_find(&t->k->own, f->tid))
+		return NULL;
+	at = u64map_at(&t->at, f->tid, &fresh);
+	if (!at || (fresh && vec_push(&t->v, none))) {
+		(void)err_nomem(t->err);
+		return NULL;
+	}
+	if (fresh)
+		*at = t->v.n - 1;
+	r = &t->v.v[*at];
+	if (fresh && f->kind != FACT_FORK) {
+		/* it was there before: off the CPU if it is given or woken to one now, or if
+		 * another had this CPU since */
+		if (f->kind == FACT_WAKE || (f->kind == FACT_TRACE_OUT && switched_at(t, f->cpu)))
+			in = true;
+		if (begin_thread(t, r, f, t->k->out->from, !in))
+			return NULL;
+	}
+	return r->ended && f->kind != FACT_FORK ? NULL : r;
+}
+
+/* It leaves a CPU that no record gave it. Some kernels trace no switch from the idle task: then it
+ * ran since the CPU was last switched, as perf has it, but not before it was woken. */
+static int assume_in(struct tracking *t, struct track *r, const struct fact *f)
+{
+	const struct wait_work *k = t->k;
+	uint64_t in = switched_at(t, f->cpu);
+	size_t at = window_at(k, r->since);
+
+	in = in > r->woken ? in : r->woken;
+	if (f->kind != FACT_TRACE_OUT || r->tellers & ~(1u << FACT_TRACE_OUT) || in <= r->since ||
+	    in > f->time || (at < k->lost.n && k->lost.v[at].from < f->time))
+		return contradict(t, r, f->time);
+	k->out->assumed++;
+	if (close_span(t, r, in))
+		return -1;
+	r->running = true;
+	r->since = in;
+	return close_span(t, r, f->time);
+}
+
+static int take_out(struct tracking *t, struct track *r, const struct fact *f)
+{
+	uint32_t bit = 1u << f->kind;
+	bool again = !r->running && (r->tellers & bit || !r->tellers);
+
+	if (r->running || again) {
+		if (again ? assume_in(t, r, f) : close_span(t, r, f->time))
+			return -1;
+		r->running = r->preempted = r->begun = r->before = false;
+		r->tellers = 0;
+		r->since = f->time;
+		r->chain = 0;
+		r->woken = 0;
+		r->waker = WAIT_NOBODY;
+		thread_of(t, r)->switches++;
+	}
+	r->tellers |= bit;
+	if (f->preempted && !r->preempted)
+		thread_of(t, r)->preempted++;
+	r->preempted |= f->preempted;
+	if (f->chain)
+		r->chain = f->chain;
+	if (f->cpu != WAIT_NO_CPU)
+		r->cpu = f->cpu;
+	return r->exited ? end_thread(t, r, f->time) : 0;
+}
+
+static int take_in(struct tracking *t, struct track *r, const struct fact *f)
+{
+	uint32_t bit = 1u << f->kind;
+	bool again = r->running && (r->tellers & bit || !r->tellers);
+
+	if (!r->running || again) {
+		if (again ? contradict(t, r, f->time) : close_span(t, r, f->time))
+			return -1;
+		r->running = true;
+		r->tellers = 0;
+		r->since = f->time;
+		if (f->cpu != WAIT_NO_CPU && r->cpu != WAIT_NO_CPU && r->cpu != f->cpu)
+			thread_of(t, r)->moved++;
+	}
+	r->tellers |= bit;
+	if (f->cpu != WAIT_NO_CPU)
+		r->cpu = f->cpu;
+	return 0;
+}
+
+static int take(struct tracking *t, const struct fact *f)
+{
+	struct track *r = track_of(t, f);
+
+	if (!r)
+		return t->err->code ? -1 : 0;
+	if (f->pid && f->pid != UINT32_MAX && f->kind != FACT_FORK)
+		thread_of(t, r)->pid = f->pid;
+	switch ((enum fact_kind)f->kind) {
+	case FACT_FORK:
+		if (end_thread(t, r, r->exited ? r->exit : f->time) ||
+		    begin_thread(t, r, f, f->time, false))
+			return -1;
+		r->begun = true;
+		r->before = false;
+		return 0;
+	case FACT_EXIT:
+		r->exited = true;
+		r->exit = f->time;
+		return 0;
+	case FACT_WAKE:
+		if (!r->running && !r->woken && !r->begun) {
+			r->woken = f->time;
+			r->waker = waker_of(t, f->waker);
+			r->waker_chain = f->chain;
+		}
+		return 0;
+	case FACT_SEEN:
+		/* it runs, though no record said so */
+		return r->running ? 0 : take_in(t, r, f);
+	default:
+		return tells_out(f->kind) ? take_out(t, r, f) : take_in(t, r, f);
+	}
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int take_sorted(struct tracking *t)
+{
+	struct wait_work *k = t->k;
+	struct keyed *v = malloc((k->fact.n + 1) * 2 * sizeof(*v));
+	int ret = 0;
+
+	if (!v)
+		return err_nomem(t->err);
+	for (size_t i = 0; i < k->fact.n; i++)
+		v[i] = (struct keyed){ .key = k->fact.v[i].time, .a = (uint32_t)i };
+	keyed_sort(v, v + k->fact.n, k->fact.n);
+	for (size_t i = 0; i < k->fact.n && !ret; i++) {
+		const struct fact *f = &k->fact.v[v[i].a];
+		bool moves = tells_out(f->kind) || f->kind == FACT_IN || f->kind == FACT_TRACE_IN;
+
+		ret = take(t, f) || (moves && note_switch(t, f)) ? -1 : 0;
+	}
+	free(v);
+	return ret;
+}
+
+/* Those that live on; where the file is cut short, what they did last is not known. */
+static int end_all(struct tracking *t, uint64_t until)
+{
+	for (size_t i = 0; i < t->v.n; i++) {
+		struct track *r = &t->v.v[i];
+		uint64_t end = r->exited ? r->exit : until;
+		struct wait_span gone = { .from = r->since,
+					  .until = end,
+					  .thread = r->thread,
+					  .cpu = r->cpu,
+					  .waker = WAIT_NOBODY,
+					  .reason = WAIT_LOST };
+
+		if (r->ended)
+			continue;
+		if (t->k->cut && !r->exited) {
+			r->ended = true;
+			thread_of(t, r)->until = end;
+			if (put_span(t, &gone))
+				return -1;
+		} else if (end_thread(t, r, end)) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Names, selection, and the part of each life that is looked at. */
+static void finish_threads(struct wait_work *k)
+{
+	const struct selection *sel = &k->opts->select;
+	const struct wait *w = k->out;
+
+	vec_each (&k->thread, struct wait_thread *, x) {
+		uint64_t last = x->until ? x->until - 1 : 0;
+		uint32_t comm = spaces_comm_at(k->sp, x->pid, x->tid, last, NULL, NULL);
+		bool listed = !sel->n_pids && !sel->n_tids;
+
+		x->comm = comm == STR_NONE ? "" : strtab_get(spaces_strings(k->sp), comm);
+		for (size_t i = 0; i < sel->n_pids; i++)
+			listed |= sel->pids[i] == x->pid;
+		for (size_t i = 0; i < sel->n_tids; i++)
+			listed |= sel->tids[i] == x->tid;
+		x->from = x->from > w->from ? x->from : w->from;
+		x->until = x->until < w->until ? x->until : w->until;
+		if (x->until < x->from)
+			x->until = x->from;
+		x->wanted =
+			listed && x->until > x->from && (!sel->comm || !strcmp(sel->comm, x->comm));
+	}
+}
+
+int wait_track(struct wait_work *k, struct err *err)
+{
+	struct tracking t = { .k = k, .err = err };
+	const struct selection *sel = &k->opts->select;
+	const uint64_t from = k->out->from, until = k->out->until;
+	int ret = -1;
+
+	if (from > until)
+		k->out->from = until;
+	/* lives are those of the whole recording, spans are clipped */
+	if (k->fact.n >= UINT32_MAX) {
+		(void)err_set(err, ERR_LIMIT, "too many switches");
+		goto out;
+	}
+	if (sel->time_to && sel->time_to < until)
+		k->out->until = sel->time_to;
+	if (sel->time_from > from)
+		k->out->from = sel->time_from;
+	if (k->out->from > k->out->until)
+		k->out->from = k->out->until;
+	if (take_sorted(&t) || end_all(&t, until))
+		goto out;
+	finish_threads(k);
+	ret = 0;
+out:
+	u64map_free(&t.at);
+	vec_free(&t.v);
+	vec_free(&t.switched);
+	return ret;
+}
