@@ -191,6 +191,7 @@ static struct ask plain(struct cli *cli)
 			     .phys_data = o->phys_data,
 			     .build_ids = o->build_ids,
 			     .weight = o->weight,
+			     .wait = o->wait,
 			     .intr_regs = o->intr_regs,
 			     .user_regs = o->user_regs };
 }

@@ -167,6 +167,7 @@ void attr_make(struct perf_event_attr *out, const struct event *e, const struct 
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 1;
 		a->ksymbol = a->bpf_event = 1;
 		a->build_id = o->build_ids;
+		a->context_switch = o->switches;
 		a->mmap_data = o->data || o->phys_data || o->data_maps;
 	}
 }

@@ -26,6 +26,7 @@ struct attr_opts {
 	 * kernel marks the mappings of all others too, and perf 6.1 crashes on its recordings. */
 	bool build_ids;
 	uint64_t branch_type; /* with `branch`: PERF_SAMPLE_BRANCH_*; 0: any */
+	bool switches;	      /* with the mappings: when threads got and left a CPU */
 	bool inherit, user_only, kernel_only;
 	bool cpu;     /* samples carry their CPU */
 	bool several; /* more than one event: samples carry an id */

@@ -224,6 +224,9 @@ int cmd_report(struct cli *cli)
 	if (cli->opt.html)
 		return report_html(cli, said.path, cli->opt.html);
 	cli->args = args;
-	return result_command(cli, cli->opt.account ? RESULT_ACCOUNT : RESULT_FUNCTIONS,
+	return result_command(cli,
+			      cli->opt.account ? RESULT_ACCOUNT
+			      : cli->opt.wait  ? RESULT_WAIT
+					       : RESULT_FUNCTIONS,
 			      cli_one_recording);
 }

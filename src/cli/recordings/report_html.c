@@ -25,7 +25,7 @@ static const struct {
 	{ RESULT_BRANCHES, "branches", false },	  { RESULT_ACCOUNT, "account", true },
 	{ RESULT_BLOCKS, "blocks", false },	  { RESULT_CALLS, "calls", false },
 	{ RESULT_REGISTERS, "registers", false }, { RESULT_MEM, "mem", false },
-	{ RESULT_SHARING, "sharing", false },
+	{ RESULT_SHARING, "sharing", false },	  { RESULT_WAIT, "wait", false },
 };
 enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 

@@ -11,6 +11,7 @@
 #include "report/registers_view.h"
 #include "report/rows.h"
 #include "report/sharing_view.h"
+#include "report/wait_view.h"
 
 const struct result_kind result_kinds[RESULT_COUNT] = {
 #define RESULT(id, name, command, options, form, make) \

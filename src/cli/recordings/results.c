@@ -6,6 +6,7 @@
 
 #include "analyse/sharing.h"
 #include "analyse/memory.h"
+#include "analyse/wait.h"
 #include "base/vec.h"
 
 /* A document that was asked for; those of functions may be many. */
@@ -79,6 +80,8 @@ bool results_able(const struct results *all, enum result_id id)
 		return has_account(r);
 	case RESULT_MEM:
 		return memory_told(r->rec);
+	case RESULT_WAIT:
+		return wait_able(r->rec);
 	case RESULT_INFO:
 	case RESULT_FUNCTIONS:
 	case RESULT_ANNOTATE:

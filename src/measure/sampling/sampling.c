@@ -34,6 +34,8 @@ static int parse_events(struct sampling *r, struct err *err)
 		return -1;
 	if (!r->events.ev.n && event_default(&r->events, r->k.root, r->why, err))
 		return -1;
+	if (r->ask.wait)
+		sampling_wait_events(r);
 	/* Chains by frame pointers cost next to nothing beside a timer, and there is no tree to
 	 * look at: `report -g` is the next thing that run names. */
 	if (*r->why && r->ask.chains_of_time && !r->ask.call_graph)

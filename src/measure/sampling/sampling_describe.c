@@ -61,6 +61,7 @@ static void put_flags(struct buf *b, const struct perf_event_attr *a)
 		      { a->mmap_data, "mmap_data" },
 		      { a->comm, "comm" },
 		      { a->task, "task" },
+		      { a->context_switch, "context_switch" },
 		      { a->ksymbol, "ksymbol" },
 		      { a->pinned, "pinned" } };
 
@@ -114,6 +115,8 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -F %llu", (unsigned long long)(o->freq ? o->freq : 4000));
 	if (o->call_graph)
 		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
+	if (o->wait)
+		buf_puts(b, " --switch-events");
 	if (r->k.who.whole_cpus && !o->cpu)
 		buf_puts(b, " -a");
 	if (o->cpu)

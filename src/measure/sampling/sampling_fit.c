@@ -60,7 +60,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .inherit = !o->no_inherit && !r->k.who.whole_cpus,
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
-			       .cpu = r->k.who.whole_cpus || o->cpu || o->account,
+			       .switches = o->wait,
+			       .cpu = r->k.who.whole_cpus || o->cpu || o->account || o->wait,
 			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };

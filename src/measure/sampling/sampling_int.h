@@ -2,8 +2,9 @@
 /*
  * sampling_int - the pieces of sampling.h: counters and the run (sampling.c), checks
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
- * (sampling_track.c), what is done with the records on their way to the file (sampling_sink.c), the
- * header's features (sampling_features.c), --dry-run (sampling_describe.c).
+ * (sampling_track.c), what tells of waits (sampling_wait.c), what is done with the records on their
+ * way to the file (sampling_sink.c), the header's features (sampling_features.c), --dry-run
+ * (sampling_describe.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -150,6 +151,9 @@ void sampling_track_cpus(const struct sampling *r, struct recorder_event *e);
 int sampling_track_begin(struct sampling *r, struct err *err) MUST_USE;
 /* What samples, on or off; what tells of mappings stays on. */
 int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
+
+/* --wait: events for call chains at switches and for wake-ups, as far as we may. */
+void sampling_wait_events(struct sampling *r);
 
 /* While it records whole CPUs; at the end it is noted which of them went offline. */
 void sampling_watch_begin(struct sampling *r);

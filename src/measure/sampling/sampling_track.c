@@ -119,6 +119,7 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 				 .data_maps = all.data_maps,
 				 .build_ids = all.build_ids,
 				 .inherit = all.inherit,
+				 .switches = all.switches,
 				 .cpu = all.cpu,
 				 .several = true,
 				 .enable_on_exec = r->ask.program.n > 0,
