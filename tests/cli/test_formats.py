@@ -22,6 +22,7 @@ import recordings  # noqa: E402
 import tables  # noqa: E402
 from calls_made import ANY, CALL, RET, make  # noqa: E402
 from tap import CYCLADE, ROOT, Tap, run  # noqa: E402
+import waits_made  # noqa: E402
 
 # Commands whose results are not made of tables yet, so that they have no --table: a command that gets it loses its row, and no
 # command gets one.
@@ -74,6 +75,7 @@ fields = next(r.path for n, r in made.items() if n.startswith("all_fields"))  # 
 NAMES = [b"main", b"hot_one", b"=x|\x1b[31m\n\",<b>`*\xff"]
 calls = make("calls.data", NAMES, [[((1, 9), (0, 5), RET, 0), ((2, 9), (1, 5), RET, i % 9 == 0)] for i in range(90)])
 near = make("near.data", NAMES, [[((1, 9), (2, 0), CALL, 0), ((0, 9), (1, 0), CALL, 0)]] * 90, filter_=ANY, config=0x20c4)
+waits = waits_made.few("waits.data", [b"schedule", b"futex_wait", NAMES[2]])
 w = gen.Writer("<")
 f = gen.File(w, [("cpu-clock", dict(type=1, config=0, sample=gen.BASE, period=1000), [40])])
 f.features, _ = gen.features(w)
@@ -94,7 +96,7 @@ RESULTS = {
     "monitor": [(["--once", "-I", "20"], (0,), False)],
     "compare": [(["-r", "6", "-e", "cs", "-o", "-", "--", "true", "--", "true"], (0,), False)],
     "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
-               (["--account", "-i", account], (0,), True)],
+               (["--account", "-i", account], (0,), True), (["--wait", "-i", waits], (0,), True)],
     "annotate": [(["-i", branches, made["branches"].function], (0,), True), (["--account", "-i", account, "hot"], (0,), True)],
     "blocks": [(["-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],

@@ -42,6 +42,8 @@ READS = {
     "report, lines": "report --no-cache -s srcline,inline,sym --format csv -i chains",
     "report -b": "report --no-cache -b -i branches",
     "report --account": "report --no-cache --account -i account_shared",
+    "report --wait": "report --no-cache --wait -i waits",
+    "report --wait -j": "report --no-cache --wait -j -i waits",
     "report, names": "report --no-cache -i names/long_names",
     "report, cache": "report -i plain",
     "report, jit": "report --no-cache -i jit",

@@ -19,6 +19,7 @@ import mem_made  # noqa: E402
 import test_blocks  # noqa: E402
 import sharing_made  # noqa: E402
 from account_made import SKX, Made  # noqa: E402
+import waits_made  # noqa: E402
 from tap import CYCLADE  # noqa: E402
 from tap import SIMULATED as SIMULATED_HERE  # noqa: E402
 
@@ -57,6 +58,7 @@ def made(where):
     os.makedirs(os.path.join(where, "names"), exist_ok=True)
     _account(os.path.join(where, "names"), "long_names", names=NAMES)
     out.append(Recording("long_names", os.path.join(where, "names", "long_names"), NAMES[0]))
+    out.append(Recording("waits", waits_made.few(os.path.join(where, "waits")), "work"))
     program = os.path.join(where, "blocks.elf")
     with open(program, "wb") as f:
         f.write(test_blocks.elf())

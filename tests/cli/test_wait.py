@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""report --wait: exact sums of recordings that were put together, with losses, contradictions and ends cut off; programs whose
+waits are known, recorded here; perf sched timehist of the same file."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import tables  # noqa: E402
+from tap import CYCLADE, Tap, run  # noqa: E402
+from waits_made import Made  # noqa: E402
+
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-wait-")
+os.chdir(tmp)
+ODD = b"=x|\x1b[31m\n\",<b>`*\xff"
+
+
+def doc_of(*args):
+    p = run("report", "--wait", "-j", *args)
+    try:
+        return json.loads(p.stdout)
+    except ValueError:
+        t.ok(False, "json of " + " ".join(args), p.stdout[:300] + p.stderr)
+        return {"threads": [], "thread_reasons": [], "reasons": [], "functions": [], "wakers": [], "wait_stacks": [], "histogram": []}
+
+
+def parts(doc, tid):
+    """What a thread did: reason -> ns."""
+    return {r["reason"]: round(r["seconds"] * 1e9) for r in doc["thread_reasons"] if r["tid"] == tid}
+
+
+def closes(doc, name, within=1e-9):
+    """The states of each thread add up to its life."""
+    bad = [r for r in doc["threads"] if abs(sum(r[s + "_seconds"] for s in ("running", "runnable", "blocked", "unknown")) - r["seconds"])
+           > within]
+    t.ok(doc["threads"] and not bad, name + ": the sums close", bad)
+
+
+# ---- known one by one
+def plain(order="<", wide=False, **kw):
+    m = Made([b"schedule", b"do_nanosleep", b"futex_wait", b"handle_mm_fault", b"io_schedule", b"main_loop", b"asm_sysvec_timer", ODD],
+             order, wide, **kw)
+    m.comm(1000, 7, b"boss")
+    m.fork(2000, 7, 8)
+    m.on(2500, 8, cpu=1)                                # begin 500
+    m.off(4000, 7, chain=[0, 1, 5])                     # ran 3000
+    m.off(6000, 8, cpu=1, chain=[0, 2, 7])              # ran 3500
+    m.wake(9000, 7, by=0, chain=[6])                    # slept 5000
+    m.on(9300, 7)                                       # wake-up 300
+    m.wake(10000, 8, by=7, chain=[7])                   # lock 4000
+    m.on(10100, 8, cpu=0)                               # wake-up 100, moved
+    m.off(11000, 8, chain=[0, 5], preempted=True)       # ran 900
+    m.on(13000, 8)                                      # preempted 2000
+    m.off(13500, 8, chain=[0, 4, 3, 5])                 # ran 500
+    m.on(17500, 8)                                      # page fault 4000
+    m.exit(18000, 8)                                    # ran 500
+    m.off(20000, 7, chain=[0, 4])                       # ran 10700; input until the end
+    m.sample(0, 21000, 9, 1)                            # 9: ran all the time
+    return m
+
+
+WANT = {7: {"running": 13700, "sleep": 5000, "wake-up": 300, "I/O": 1000},
+        8: {"begin": 500, "running": 5400, "lock": 4000, "wake-up": 100, "preempted": 2000, "page fault": 4000},
+        9: {"running": 20000}}
+for order, wide in (("<", False), (">", True)):
+    name = "little-endian" if order == "<" else "big-endian, whole CPUs"
+    d = doc_of(plain(order, wide).write("plain.data"))
+    t.equal({x: parts(d, x) for x in WANT}, WANT, name + ": each thread's time")
+    closes(d, name)
+    t.equal({r["tid"]: (r["switches"], r["preempted"], r["moved"], r["reason"]) for r in d["threads"]},
+            {7: (2, 0, 0, "sleep"), 8: (3, 1, 1, "lock"), 9: (0, 0, 0, None)}, name + ": switches")
+    t.equal([(r["tid"], r["waker"], r["waker_tid"], r["reason"], round(r["seconds"] * 1e9), r["waits"]) for r in d["wakers"]],
+            [(7, "[interrupt]", None, "sleep", 5000, 1), (8, "boss", 7, "lock", 4000, 1)], name + ": wakers")
+    t.equal(d["wakers"][1]["function"], ODD.decode("utf-8", "replace"), name + ": where the waker was")
+    t.ok(any(s["stack"] == "main_loop;do_nanosleep;schedule" and s["reason"] == "sleep" for s in d["wait_stacks"]), name + ": a stack",
+         d["wait_stacks"])
+    t.equal((d["wakings"], d["stacks"], d["unwoken"], d["contradicted"]), (True, True, 2, 0), name + ": what is known")
+tables.walk(t, "report", "--wait", "-i", "plain.data")
+d = doc_of("plain.data", "--only-tid", "8")
+t.equal([r["tid"] for r in d["threads"]], [8], "one thread")
+t.equal(round(sum(r["seconds"] for r in d["reasons"]) * 1e9), 16000, "its reasons add up to its life")
+d = doc_of("plain.data", "--time", "0.000005,0.000012")
+t.equal((parts(d, 7), parts(d, 8)), ({"sleep": 4000, "wake-up": 300, "running": 2700},
+                                     {"running": 1900, "lock": 4000, "wake-up": 100, "preempted": 1000}), "a part of the time")
+closes(d, "a part of the time")
+d = doc_of(plain(cs=False).write("bare.data"))
+t.equal(parts(d, 8), {"begin": 500, "running": 5400, "no stack": 8000, "wake-up": 100, "preempted": 2000}, "without chains: no reasons")
+
+# ---- the same, told by sched_switch alone
+m = Made([b"schedule", b"pipe_read"], wide=True)
+m.traced(1000, 7, 1, 8, chain=[0, 1])
+m.traced(3000, 8, 0, 7)
+m.traced(3500, 7, 0x100, 8)
+m.traced(4000, 8, 2, 7)
+d = doc_of(m.write("traced.data"))
+t.equal((parts(d, 7), parts(d, 8)), ({"pipe": 2000, "running": 500, "preempted": 500}, {"running": 2500, "preempted": 500}),
+        "sched_switch alone")
+
+# ---- losses
+m = Made([b"schedule", b"do_nanosleep"])
+m.comm(1000, 7, b"a")
+m.off(2000, 7, chain=[0, 1])
+m.lost(6000, 3)           # what CPU 0 had between 2000 and 6000 is not known
+m.on(9000, 7)
+m.off(10000, 7, chain=[0, 1])
+m.sample(0, 12000, 9, 1)
+m.off(13000, 7)           # twice: something is missing, and no loss explains it
+m.on(14000, 7)
+d = doc_of(m.write("lost.data"))
+t.equal(parts(d, 7), {"running": 2000, "sleep": 3000, "no stack": 1000, "unknown": 7000}, "lost records, and a contradiction")
+closes(d, "lost records")
+t.equal((d["contradicted"], d["gaps"], d["losses"]["lost"]), (1, 1, 3), "both are told")
+p = run("report", "--wait", "lost.data")
+t.ok(re.search(r"lost records\s+1 gap", p.stdout) and "contradicted" in p.stdout, "people see both", p.stdout[-600:])
+p = run("report", "--wait", "lost.data", "--format", "csv")
+t.ok("lost" in p.stderr and "contradict" in p.stderr, "with csv on standard error", p.stderr)
+
+m = Made([b"schedule", b"do_nanosleep"])
+m.comm(1000, 7, b"a")
+m.off(2000, 7, chain=[0, 1])
+m.on(4000, 7)
+m.sample(0, 9000, 8, 0)
+m.sample(0, 9500, 8, 0)
+d = doc_of(m.write("cut.data", cut=8))
+t.equal(parts(d, 7), {"running": 1000, "sleep": 2000, "unknown": 5000}, "cut short: what comes last is unknown")
+closes(d, "cut short")
+
+# ---- refusals
+p = run("report", "--wait", "--cpu", "0", "plain.data")
+t.ok(p.returncode == 2 and "--wait" in p.stderr, "--cpu is refused", p.stderr)
+m = Made([])
+m.sample(0, 1000, 7)
+p = run("report", "--wait", m.write("none.data"))
+t.ok(p.returncode == 2 and "context switches" in p.stderr and "record --wait" in p.stderr, "nothing to read: says what to record", p.stderr)
+
+# ---- programs
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+static int fd[2];
+__attribute__((noinline)) static void spin(double s)
+{
+	struct timespec a, b;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	while ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9 < s);
+}
+static void *consumer(void *p) { char c; while (read(fd[0], &c, 1) == 1) spin(1e-4); return p; }
+static void *convoy(void *p)
+{
+	for (int i = 0; i < 5; i++) {
+		pthread_mutex_lock(&lock);
+		usleep(10000);
+		pthread_mutex_unlock(&lock);
+	}
+	return p;
+}
+static void *party(void *p) { if (p) usleep(200000); pthread_barrier_wait(&barrier); return p; }
+int main(int n, char **v)
+{
+	pthread_t t[4];
+	const char *how = v[n > 1];
+	char c = 0;
+	if (!strcmp(how, "sleep")) {
+		usleep(200000); spin(0.1); usleep(100000);
+	} else if (!strcmp(how, "pipe") || !strcmp(how, "socket")) {
+		if (*how == 'p' ? pipe(fd) : socketpair(AF_UNIX, SOCK_STREAM, 0, fd)) return 1;
+		pthread_create(t, NULL, consumer, NULL);
+		for (int i = 0; i < 20; i++) { usleep(10000); if (write(fd[1], &c, 1) != 1) return 1; }
+		if (*how == 'p') close(fd[1]); else shutdown(fd[1], SHUT_WR);
+		pthread_join(*t, NULL);
+	} else if (!strcmp(how, "convoy")) {
+		for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, convoy, NULL);
+		for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+	} else if (!strcmp(how, "barrier")) {
+		pthread_barrier_init(&barrier, NULL, 4);
+		for (long i = 0; i < 4; i++) pthread_create(&t[i], NULL, party, i == 3 ? &c : NULL);
+		for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+	} else if (!strcmp(how, "busy")) {
+		for (int i = 0; i < 3; i++) if (!fork()) { spin(0.1); _exit(0); }
+		while (wait(NULL) > 0) ;
+	} else if (!strcmp(how, "spin")) {
+		spin(30);
+	} else if (!strcmp(how, "poll")) {
+		poll(NULL, 0, 150);
+	} else if (!strcmp(how, "io")) {
+		int f = open("io.file", O_CREAT | O_RDWR | O_TRUNC, 0600);
+		for (int i = 0; i < 20; i++) if (write(f, &c, 1) != 1 || fsync(f)) return 1;
+	}
+	return 0;
+}
+"""
+
+
+def sum_of(doc, reason, tid=None):
+    return sum(r["seconds"] for r in doc["thread_reasons"] if r["reason"] == reason and tid in (None, r["tid"]))
+
+
+def near(got, want, name, more, slack=0.05):
+    """Sleeps are as long as was asked for, or longer on a busy machine."""
+    t.ok(want * 0.99 <= got <= want * 1.01 + slack * more, name, (got, want))
+
+
+def record(how, *words):
+    p = run("record", "--wait", *words, "-o", how + ".data", "--", "./prog", how)
+    if not t.ok(p.returncode == 0, how + ": is recorded", p.stderr):
+        return None
+    d = doc_of(how + ".data")
+    closes(d, how)
+    lives = sum(r["seconds"] for r in d["threads"])
+    t.ok(abs(sum(r["seconds"] for r in d["reasons"]) - lives) < 1e-6 and sum_of(d, "unknown") < lives / 100, how + ": all time has a reason",
+         (lives, d["reasons"]))
+    return d
+
+
+def programs():
+    d = record("sleep")
+    if not d:
+        return
+    t.ok(sum_of(d, "sleep") >= 0.3 and sum_of(d, "sleep") < 0.3 + d["seconds"] / 10 + 0.1, "sleep: 0.3 s asleep", d["reasons"])
+    t.ok(0.0985 <= d["running_seconds"] <= 0.2, "sleep: 0.1 s running", d["running_seconds"])
+    for how, reason in (("pipe", "pipe"), ("socket", "read/write" if not d["stacks"] else "socket")):
+        d = record(how)
+        reader = min((r for r in d["threads"]), key=lambda r: r["seconds"])["tid"]
+        t.ok(sum_of(d, reason, reader) >= 0.15, how + ": the consumer waits for it", d["thread_reasons"])
+        others = [r for r in d["thread_reasons"] if r["tid"] == reader and r["state"] == "blocked" and r["reason"] != reason]
+        t.ok(sum(r["seconds"] for r in others) < 0.01 * sum_of(d, reason, reader) + 0.01, how + ": and for nothing else", others)
+        if d["wakings"]:
+            w = [r for r in d["wakers"] if r["tid"] == reader and r["reason"] == reason]
+            t.ok(w and w[0]["waker_tid"] != reader and "write" in w[0]["function"], how + ": woken by the producer's write", d["wakers"])
+    d = record("convoy")
+    t.ok(sum_of(d, "lock") >= 0.25 and sum_of(d, "sleep") >= 0.15, "convoy: locks", d["thread_reasons"])
+    d = record("barrier")
+    four = [r for r in d["threads"] if r["tid"] != r["pid"]]
+    straggler = min(four, key=lambda r: sum_of(d, "lock", r["tid"]))
+    t.ok(sum_of(d, "sleep", straggler["tid"]) >= 0.2 and all(sum_of(d, "lock", r["tid"]) >= 0.15 for r in four if r is not straggler),
+         "barrier: all wait for the straggler", d["thread_reasons"])
+    if d["wakings"]:
+        w = collections.Counter(r["waker_tid"] for r in d["wakers"] if r["reason"] == "lock")
+        t.ok(w[straggler["tid"]] >= 3, "barrier: the straggler wakes them", d["wakers"])
+    d = record("poll")
+    t.ok(sum_of(d, "poll") >= 0.149, "poll", d["reasons"])
+    d = record("busy")
+    one = [r for r in d["threads"] if r["pid"] != min(x["pid"] for x in d["threads"])]
+    t.ok(len(one) == 3 and all(0.0985 <= r["running_seconds"] <= 0.15 for r in one) and sum_of(d, "child") > 0.05, "busy: three children",
+         d["threads"])
+    d = record("io")
+    blocked = d["blocked_seconds"]
+    t.ok(sum_of(d, "I/O") >= 0.9 * blocked or blocked < 0.001, "I/O", d["reasons"])
+
+
+def timehist():
+    """perf's own sums of a recording of all that switches: run time, time off the CPU, delay of wake-ups. CPUs are kept busy: some
+    kernels trace no switch from the idle task, and perf then counts its time as the next thread's."""
+    if not shutil.which("perf"):
+        return t.skip("perf sched timehist", "no perf")
+    busy = [subprocess.Popen(["nice", "./prog", "spin"]) for _ in range(os.cpu_count() or 1)]
+    made = subprocess.run(["perf", "sched", "record", "-o", "sched.data", "./prog", "convoy"], capture_output=True, text=True, check=False)
+    for x in busy:
+        x.kill()
+        x.wait()
+    if made.returncode:
+        return t.skip("perf sched timehist", "perf sched record: " + made.stderr.strip()[-80:])
+    text = subprocess.run(["perf", "sched", "timehist", "-i", "sched.data"], capture_output=True, text=True, check=True).stdout
+    perf = collections.defaultdict(list)
+    for line in text.splitlines():
+        m = re.match(r"\s*([\d.]+) \[\d+\]\s+prog\[(\d+)(?:/\d+)?\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", line)
+        if m:
+            perf[int(m[2])].append([float(m[1])] + [float(m[3 + i]) / 1e3 for i in range(3)])
+    compared = exact = 0
+    for tid, rows in perf.items():
+        if len(rows) < 4 or any(x.pid == tid for x in busy):
+            continue
+        d = doc_of("sched.data", "--only-tid", str(tid), "--time", "%.6f,%.6f" % (rows[0][0], rows[-1][0]))
+        wait, delay, run_ = (sum(r[1 + i] for r in rows[1:]) for i in range(3))
+        ours = (d["blocked_seconds"] + d["runnable_seconds"], sum_of(d, "wake-up"), d["running_seconds"])
+        bar = 1.5e-6 * len(rows)  # perf prints us
+        t.ok(abs(sum(ours) - ours[1] + d["unknown_seconds"] - wait - run_) <= bar and ours[2] <= run_ + bar and ours[1] <= delay + bar,
+             "timehist: thread %d" % tid, (wait, delay, run_, d["threads"]))
+        compared += 1
+        if not d["unknown_seconds"] and all(abs(a - b) <= bar for a, b in zip(ours, (wait, delay, run_))):
+            exact += 1
+    return t.ok(compared >= 3 and exact >= 2, "timehist: %d threads compared, %d alike in all" % (compared, exact), text[:3000])
+
+
+with open("prog.c", "w", encoding="ascii") as out:
+    out.write(PROGRAM)
+cc = shutil.which("cc") or shutil.which("gcc")
+if not cc or subprocess.run([cc, "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", "prog", "prog.c"], capture_output=True,
+                            check=False).returncode:
+    t.skip("programs", "no C compiler")
+else:
+    probe = run("record", "--wait", "-o", "probe.data", "--", "true")
+    if probe.returncode or "no call chains" in probe.stderr:
+        t.skip("programs", "no call chains of switches here: " + probe.stderr.strip()[-120:])
+    else:
+        programs()
+        timehist()
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
