@@ -28,7 +28,7 @@ def doc_of(*args):
         return json.loads(p.stdout)
     except ValueError:
         t.ok(False, "json of " + " ".join(args), p.stdout[:300] + p.stderr)
-        return {"threads": [], "thread_reasons": [], "reasons": [], "functions": [], "wakers": [], "wait_stacks": [], "histogram": []}
+        return {"threads": [], "thread_reasons": [], "reasons": [], "functions": [], "wakers": [], "stacks": [], "histogram": []}
 
 
 def parts(doc, tid):
@@ -79,9 +79,9 @@ for order, wide in (("<", False), (">", True)):
     t.equal([(r["tid"], r["waker"], r["waker_tid"], r["reason"], round(r["seconds"] * 1e9), r["waits"]) for r in d["wakers"]],
             [(7, "[interrupt]", None, "sleep", 5000, 1), (8, "boss", 7, "lock", 4000, 1)], name + ": wakers")
     t.equal(d["wakers"][1]["function"], ODD.decode("utf-8", "replace"), name + ": where the waker was")
-    t.ok(any(s["stack"] == "main_loop;do_nanosleep;schedule" and s["reason"] == "sleep" for s in d["wait_stacks"]), name + ": a stack",
-         d["wait_stacks"])
-    t.equal((d["wakings"], d["stacks"], d["unwoken"], d["contradicted"]), (True, True, 2, 0), name + ": what is known")
+    t.ok(any(s["stack"] == "main_loop;do_nanosleep;schedule" and s["reason"] == "sleep" for s in d["stacks"]), name + ": a stack",
+         d["stacks"])
+    t.equal((d["wakings"], d["chains"], d["unwoken"], d["contradicted"]), (True, True, 2, 0), name + ": what is known")
 tables.walk(t, "report", "--wait", "-i", "plain.data")
 d = doc_of("plain.data", "--only-tid", "8")
 t.equal([r["tid"] for r in d["threads"]], [8], "one thread")
@@ -214,9 +214,9 @@ def sum_of(doc, reason, tid=None):
     return sum(r["seconds"] for r in doc["thread_reasons"] if r["reason"] == reason and tid in (None, r["tid"]))
 
 
-def near(got, want, name, more, slack=0.05):
-    """Sleeps are as long as was asked for, or longer on a busy machine."""
-    t.ok(want * 0.99 <= got <= want * 1.01 + slack * more, name, (got, want))
+def computed(r):
+    """0.1 s by the kernel's clock, which counts part of each switch for the thread, and some starting and ending."""
+    return 0.099 - 3e-5 * r["switches"] <= r["running_seconds"] <= 0.101 + 0.02 + 3e-5 * r["switches"]
 
 
 def record(how, *words):
@@ -236,8 +236,8 @@ def programs():
     if not d:
         return
     t.ok(sum_of(d, "sleep") >= 0.3 and sum_of(d, "sleep") < 0.3 + d["seconds"] / 10 + 0.1, "sleep: 0.3 s asleep", d["reasons"])
-    t.ok(0.0985 <= d["running_seconds"] <= 0.2, "sleep: 0.1 s running", d["running_seconds"])
-    for how, reason in (("pipe", "pipe"), ("socket", "read/write" if not d["stacks"] else "socket")):
+    t.ok(computed(d["threads"][0]), "sleep: 0.1 s running", d["threads"])
+    for how, reason in (("pipe", "pipe"), ("socket", "read/write" if not d["chains"] else "socket")):
         d = record(how)
         reader = min((r for r in d["threads"]), key=lambda r: r["seconds"])["tid"]
         t.ok(sum_of(d, reason, reader) >= 0.15, how + ": the consumer waits for it", d["thread_reasons"])
@@ -260,7 +260,7 @@ def programs():
     t.ok(sum_of(d, "poll") >= 0.149, "poll", d["reasons"])
     d = record("busy")
     one = [r for r in d["threads"] if r["pid"] != min(x["pid"] for x in d["threads"])]
-    t.ok(len(one) == 3 and all(0.0985 <= r["running_seconds"] <= 0.15 for r in one) and sum_of(d, "child") > 0.05, "busy: three children",
+    t.ok(len(one) == 3 and all(computed(r) for r in one) and sum_of(d, "child") > 0.05, "busy: three children",
          d["threads"])
     d = record("io")
     blocked = d["blocked_seconds"]

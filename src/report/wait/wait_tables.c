@@ -321,7 +321,7 @@ static const struct table_column stack_columns[] = {
 	       .get = stack),
 };
 #undef AT
-static const struct table_form stacks_form = { "wait_stacks", NULL, 0, TABLE_COLUMNS(stack_columns),
+static const struct table_form stacks_form = { "stacks", NULL, 0, TABLE_COLUMNS(stack_columns),
 					       .rest = "stack" };
 
 /* ---- wakers ---------------------------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static const struct table_column head_columns[] = {
 	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording", .get = head_length),
 	COLUMN("thread_count", "threads", T_COUNT, 0, "that lived then", .get = head_threads),
 	STATES(head_state),
-	COLUMN("stacks", "stacks", T_FLAG, 0, "call chains of switches were recorded",
+	COLUMN("chains", "chains", T_FLAG, 0, "call chains of switches were recorded",
 	       OF(has_stacks)),
 	COLUMN("wakings", "wakings", T_FLAG, 0, "who woke whom was recorded", OF(has_wakings)),
 	COLUMN("unwoken", "unwoken", T_COUNT, 0,
