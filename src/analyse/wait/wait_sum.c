@@ -25,11 +25,11 @@ struct summing {
 	struct err *err;
 };
 
-/* ---- wakers: by who, where, whom and from what ------------------------------------------------ */
+/* ---- wakers: by who, where, whom and from what ----------------------------------------------- */
 
 static int add_waker(struct summing *m, const struct wait_span *s)
 {
-	/* of the waker's life, not of its number: a hash tells them apart well enough for 64 bits */
+	/* 64 bits of a hash tell them apart well enough */
 	uint64_t key = hash_pair(hash_pair(s->waker, s->waker_place),
 				 (uint64_t)s->thread << 8 | s->reason);
 	const struct wait_waker x = { s->waker, s->waker_place, s->thread, s->reason, { 0 } };

@@ -40,7 +40,7 @@ static uint64_t all_time(const struct wait_view *v, enum wait_state s)
 	return sum;
 }
 
-/* ---- figures that several tables have: of a struct wait_time ---------------------------------- */
+/* ---- figures that several tables have: of a struct wait_time --------------------------------- */
 
 static const struct wait_time *time_of(const struct table_column *c, const struct table_row *r)
 {
@@ -55,11 +55,13 @@ TABLE_CELL(time_most, out->e.v = seconds_of(time_of(c, r)->most))
 
 /* clang-format off */
 #define TIME(member) \
-	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives", .get = time_share, .which = member), \
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives", .get = time_share, \
+	       .which = member), \
 	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = time_seconds, .which = member), \
 	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = time_n, .which = member), \
 	COLUMN("mean_seconds", "mean", T_SECONDS, 0, "of one", .get = time_mean, .which = member), \
-	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = time_most, .which = member)
+	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = time_most, \
+	       .which = member)
 /* clang-format on */
 
 /* The reason is a byte at c->which. */
@@ -100,12 +102,14 @@ TABLE_GET(thread_most)
 
 #define OF(member) TABLE_FIELD(struct wait_thread, member)
 /* clang-format off */
+#define STATE(key, head, means, get_, state) \
+	COLUMN(key "seconds", head, T_SECONDS, 0, means, .get = get_, .which = state)
 #define STATES(get_) \
-	COLUMN("seconds", "wall", T_SECONDS, 0, "its life: the sum of the next four", .get = get_, .which = WAIT_STATES), \
-	COLUMN("running_seconds", "running", T_SECONDS, 0, "on a CPU", .get = get_, .which = WAIT_RUNNING), \
-	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0, "waiting for a CPU", .get = get_, .which = WAIT_RUNNABLE), \
-	COLUMN("blocked_seconds", "blocked", T_SECONDS, 0, "waiting for something else", .get = get_, .which = WAIT_BLOCKED), \
-	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0, "records were lost", .get = get_, .which = WAIT_UNKNOWN)
+	STATE("", "wall", "its life: the sum of the next four", get_, WAIT_STATES), \
+	STATE("running_", "running", "on a CPU", get_, WAIT_RUNNING), \
+	STATE("runnable_", "runnable", "waiting for a CPU", get_, WAIT_RUNNABLE), \
+	STATE("blocked_", "blocked", "waiting for something else", get_, WAIT_BLOCKED), \
+	STATE("unknown_", "unknown", "records were lost", get_, WAIT_UNKNOWN)
 /* clang-format on */
 static const struct table_column thread_columns[] = {
 	STATES(thread_state),
