@@ -75,7 +75,7 @@ stage_docs() {
 stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- ; }
 stage_bare() { # without the libraries that may be missing
 	build_and_test bare -Doptimization=1 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \
-		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -- src/cli/cyclade tests-unit tests-fuzz -- \
+		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -Dmicrohttpd=disabled -- src/cli/cyclade tests-unit tests-fuzz -- \
 		--suite unit --suite fuzz
 }
 # Everything compiled by clang, warnings as errors, and all suites under clang's sanitizers: they find uses of dead

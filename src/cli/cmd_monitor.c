@@ -2,10 +2,12 @@
 /*
  * cyclade monitor - see doc/cyclade-monitor.1.md.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "cli/asking.h"
 #include "cli/counting_out.h"
+#include "monitor/http.h"
 #include "monitor/monitor.h"
 
 #define DEFAULT_INTERVAL 1000000000u /* ns */
@@ -13,12 +15,36 @@
 struct monitoring {
 	struct cli *cli;
 	struct counting_out out;
+	bool prints;
+	struct http *http; /* NULL: --listen was not given */
 };
+
+/* What requests are answered with, until the next interval is over. */
+static int publish(struct monitoring *s, struct document *d, struct err *err)
+{
+	static const char *const formats[HTTP_TEXTS] = { "openmetrics", "prometheus", "html" };
+	struct buf text[HTTP_TEXTS] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct show show = { .quiet = true };
+
+	for (int i = 0; i < HTTP_TEXTS; i++)
+		if (show_choose(&show, &monitor_document, formats[i], NULL, err) ||
+		    document_write(&text[i], d, &show, err))
+			goto failed;
+	return http_publish(s->http, text, err);
+failed:
+	for (int i = 0; i < HTTP_TEXTS; i++)
+		buf_free(&text[i]);
+	return -1;
+}
 
 static int each(void *ctx, struct document *d, bool *enough, struct err *err)
 {
 	struct monitoring *s = ctx;
 
+	if (s->http && publish(s, d, err))
+		return -1;
+	if (!s->prints)
+		return 0;
 	/* the tables are several, and people want to know which is which */
 	if (!strcmp(s->out.show.format->name, "term"))
 		s->out.show.later = false;
@@ -60,6 +86,31 @@ static int check(struct cli *cli, struct err *err)
 			       cli->args.v[0]);
 	if (o->once && o->for_time)
 		return err_set(err, ERR_USAGE, "--once and --for exclude each other");
+	if (o->once && o->listen)
+		return err_set(err, ERR_USAGE, "--once and --listen exclude each other");
+	if (o->allow_remote && !o->listen)
+		return err_set(err, ERR_USAGE, "--allow-remote goes with --listen");
+	return 0;
+}
+
+/* A server prints only what is asked for. */
+static int serve(struct monitoring *s, struct err *err)
+{
+	const struct options *o = &s->cli->opt;
+	sigset_t ends;
+
+	s->prints = !o->listen || o->format || o->json || o->separator || o->output;
+	if (!o->listen)
+		return 0;
+	/* from here on there is something to clean up; counting takes them when it begins */
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
+	if (http_open(&s->http, o->listen, o->allow_remote, err))
+		return -1;
+	cli_note(s->cli, "listening on %s", http_where(s->http));
 	return 0;
 }
 
@@ -78,11 +129,12 @@ int cmd_monitor(struct cli *cli)
 	ask.interval = ask.interval ? ask.interval : DEFAULT_INTERVAL;
 	if (cli->opt.once)
 		ask.for_time = ask.interval;
-	if (counting_out_open(&s.out, cli, &monitor_document, &err))
+	if (counting_out_open(&s.out, cli, &monitor_document, &err) || serve(&s, &err))
 		goto out;
 	s.out.show.line = !cli->opt.once;
 	failed = monitor_run(&m, &err) || counting_out_commit(&s.out, &err);
 out:
+	http_close(s.http);
 	counting_out_close(&s.out);
 	return failed ? cli_fail(&err) : EXIT_OK;
 }

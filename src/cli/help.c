@@ -72,6 +72,11 @@ static const char *const libraries[] = {
 #else
 	"no browse (ncurses)",
 #endif
+#if HAVE_MICROHTTPD
+	"monitor --listen",
+#else
+	"no monitor --listen (libmicrohttpd)",
+#endif
 };
 
 static int finish(FILE *to, int code)

@@ -50,7 +50,7 @@ struct options {
 	struct text_list event, node, metric, metrics, models;
 	uint64_t level;
 	const char *model, *drilldown, *latency, *import, *smt, *pmem;
-	bool no_mux, no_merge, no_tree, regions, once;
+	bool no_mux, no_merge, no_tree, regions, once, allow_remote;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;
 	bool branch, data, phys_data, weight, intr_regs, user_regs, build_ids;
@@ -68,7 +68,7 @@ struct options {
 	uint64_t repeat, warmup, seed;
 	const char *control, *pre, *post;
 	/* files */
-	const char *input, *output, *data_file, *sysroot, *capture;
+	const char *input, *output, *data_file, *sysroot, *listen, *capture;
 	struct text_list symbols, source;
 	bool no_cache, append;
 	/* show */

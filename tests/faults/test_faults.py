@@ -81,6 +81,8 @@ MEASURES = {
     "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
+    "monitor": "monitor --once -I 1",
+    "monitor -j": "monitor --once -I 1 -j",
 }
 
 def start(words, where, fault, tag):

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade monitor on a machine without counters (a tree with planted values of /proc), its text formats read by a parser of
+their own, and --listen: negotiation, many and bad clients, addresses, signals."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory(prefix="cyclade-monitor-")
+ROOT = os.path.join(tmp.name, "root")
+PROMTOOL = shutil.which("promtool")
+OPEN, PLAIN = "application/openmetrics-text", "text/plain"
+
+
+def put(path, text):
+    path = os.path.join(ROOT, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+for name in ("online", "possible", "present"):
+    put("sys/devices/system/cpu/" + name, "0\n")
+put("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n")
+put("sys/devices/system/cpu/cpu0/topology/core_id", "7\n")
+put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2500000\n")
+put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: Nobody\ncpu family\t: 1\nmodel\t\t: 2\nstepping\t: 3\nmodel name\t: |\"\\\x1b[31m\n\n")
+TICK = os.sysconf("SC_CLK_TCK")
+put("proc/stat", "cpu  9 9 9 9\ncpu0 100 50 20 3000 40 5 6 70 0 0\nintr 987654 1 2 3\nctxt 12345678901234567\nbtime 1\nprocesses 4242\n"
+    "procs_running 3\nprocs_blocked 2\nsoftirq 1 2\n")
+put("proc/vmstat", "pgfault 111222333\npgmajfault 444\n")
+put("proc/loadavg", "0.50 1.25 2.75 3/400 5\n")
+put("proc/meminfo", "MemTotal:       16384 kB\nMemFree:    1 kB\nMemAvailable:    8192 kB\n")
+WANT = {"cyclade_host_context_switches_total": 12345678901234567, "cyclade_host_interrupts_total": 987654, "cyclade_host_forks_total": 4242,
+        "cyclade_host_page_faults_total": 111222333, "cyclade_host_major_faults_total": 444, "cyclade_host_load1": 0.5, "cyclade_host_load5": 1.25,
+        "cyclade_host_load15": 2.75, "cyclade_host_running": 3, "cyclade_host_blocked": 2, "cyclade_host_memory_total_bytes": 16384 * 1024,
+        "cyclade_host_memory_available_bytes": 8192 * 1024, "cyclade_cpu_user_seconds_total": 150 / TICK, "cyclade_cpu_system_seconds_total": 31 / TICK,
+        "cyclade_cpu_idle_seconds_total": 3000 / TICK, "cyclade_cpu_iowait_seconds_total": 40 / TICK, "cyclade_cpu_steal_seconds_total": 70 / TICK,
+        "cyclade_cpu_frequency_hertz": 2.5e9}
+
+
+def parse(text, is_open):
+    """Samples {(name, labels): value} and what is wrong, by OpenMetrics 1.0 and the text format 0.0.4."""
+    samples, types, bad, done, family = {}, {}, [], set(), None
+    lines = text.split("\n")
+    if lines.pop() != "":
+        bad.append("the last line has no end")
+    if is_open and (not lines or lines.pop() != "# EOF"):
+        bad.append("no # EOF")
+    for line in lines:
+        m = re.fullmatch(r"# (HELP|TYPE|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)", line)
+        if m:
+            if m[2] != family and m[2] in done:
+                bad.append("family in two pieces: " + line)
+            family = m[2]
+            done.add(family)
+            if m[1] == "TYPE":
+                types[family] = m[3]
+            if m[1] == "UNIT" and (not is_open or not family.endswith("_" + m[3])):
+                bad.append(line)
+            continue
+        m = re.fullmatch(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)', line)
+        if not m:
+            bad.append("not a sample: " + line)
+            continue
+        kind = types.get(family)
+        suffix = {"counter": "_total", "info": "_info"}.get(kind, "") if is_open else ""
+        if m[1] != family + suffix or kind not in (("counter", "gauge", "info") if is_open else ("counter", "gauge")):
+            bad.append("not of its family: " + line)
+        if (m[1], m[2]) in samples:
+            bad.append("twice: " + line)
+        if kind == "counter" and not m[1].endswith("_total"):
+            bad.append("a counter without _total: " + line)
+        samples[m[1], m[2]] = float(m[3])
+    return samples, bad
+
+
+# ---- a machine without counters
+for form in ("openmetrics", "prometheus"):
+    p = run("monitor", "--sysroot", ROOT, "--once", "-I", "30", "--format", form)
+    samples, bad = parse(p.stdout, form == "openmetrics")
+    t.ok(not p.returncode and not bad, form + " is well-formed", (bad[:4], p.stderr))
+    got = {name: value for (name, _), value in samples.items()}
+    wrong = {k: (got.get(k), v) for k, v in WANT.items() if got.get(k) is None or abs(got[k] - v) > 1e-9 * v}
+    t.ok(not wrong, form + " has what /proc has", wrong)
+    t.ok(("cyclade_cpu_user_seconds_total", 'cpu="0",core="7",socket="0"') in samples, "with its labels", [k for k in samples if "user" in k[0]])
+    why = {k[1] for k in samples if k[0] == "cyclade_unavailable_info"}
+    t.ok(any('metric="instructions"' in w and "why=" in w for w in why), "what is not available has a reason", why)
+    t.ok("\x1b" not in p.stdout, "no control characters")
+    if PROMTOOL:
+        p = subprocess.run([PROMTOOL, "check", "metrics"], input=run("monitor", "--sysroot", ROOT, "--once", "-I", "30", "--format", "prometheus").stdout,
+                           text=True, capture_output=True)
+        t.ok(not p.returncode and not p.stderr, "promtool check metrics", p.stdout + p.stderr)
+    else:
+        t.skip("promtool check metrics", "no promtool (Debian package prometheus)")
+doc = json.loads(run("monitor", "--sysroot", ROOT, "--once", "-I", "30", "-j").stdout)
+t.ok(doc["host"]["context_switches_rate"] == 0 and doc["cpu"][0]["frequency"] == 2.5e9 and doc["cpu"][0]["instructions_rate"] is None and
+     doc["cpu"][0]["instructions_rate_why"], "json: rates, and reasons in place of values", doc["cpu"])
+lines = [json.loads(x) for x in run("monitor", "--sysroot", ROOT, "--for", "120ms", "-I", "40", "-j").stdout.splitlines()]
+t.ok(2 <= len(lines) <= 4 and [x["time"] for x in lines] == sorted(x["time"] for x in lines), "-I: a line of json each", lines)
+for args, word in ((["x"], "operand"), (["--once", "--for", "1s"], "exclude"), (["--allow-remote"], "--listen"), (["--metrics", "nope"], "nope"),
+                   (["--listen", "nowhere"], "no address"), (["--listen", "0.0.0.0:0"], "--allow-remote"), (["--listen", "[::]:0"], "--allow-remote"),
+                   (["--listen", ":99999"], "--listen"), (["--listen", "/" + "x" * 200], "path")):
+    if "--listen" in args and "no monitor --listen" in run("--version").stdout:
+        continue
+    p = run("monitor", "--sysroot", ROOT, *args)
+    t.ok(p.returncode == 2 and word in p.stderr and len(p.stderr.splitlines()) <= 3, "refused: " + " ".join(args)[:40], p.stderr)
+hostile = run("list", "models", "--format", "openmetrics").stdout
+t.ok(not parse(hostile, True)[1], "another result in the same format", parse(hostile, True)[1][:3])
+
+# ---- --listen
+if "no monitor --listen" in run("--version").stdout:
+    t.skip("--listen", "built without libmicrohttpd")
+    t.done()
+
+
+class Server:
+    def __init__(self, *args, listen=":0"):
+        self.p = subprocess.Popen([CYCLADE, "monitor", "--sysroot", ROOT, "--listen", listen, *args], stderr=subprocess.PIPE, text=True)
+        self.where = self.p.stderr.readline().split()[-1]
+        self.port = int(self.where.split(":")[-1].strip("/")) if self.where.startswith("http") else None
+
+    def get(self, path="/metrics", method="GET", body=None, **headers):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            c.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+            r = c.getresponse()
+            return r.status, r.headers, r.read().decode()
+        finally:
+            c.close()
+
+    def ready(self):
+        until = time.monotonic() + 60
+        while self.get()[0] == 503 and time.monotonic() < until:
+            time.sleep(0.02)
+        return self
+
+    def memory(self):
+        with open("/proc/%d/statm" % self.p.pid, encoding="ascii") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def end(self, how=signal.SIGTERM):
+        self.p.send_signal(how)
+        try:
+            return self.p.wait(30), self.p.stderr.read()
+        finally:
+            self.p.kill()
+
+
+s = Server("-I", "50").ready()
+for accept, want in ((None, PLAIN), ("*/*", PLAIN), (OPEN, OPEN), (OPEN + ";version=1.0.0", OPEN), (OPEN + ";version=0.0.1", PLAIN),
+                     (OPEN + ";version=1.0.0;q=0.2, text/plain;q=0.7", PLAIN), (OPEN + "; q=0", PLAIN), ("text/html," + OPEN + ";q=0.9", OPEN),
+                     (OPEN + ";version=1.0.0," + OPEN + ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", OPEN),
+                     (";;;,,q=,=;" * 200, PLAIN)):
+    status, head, text = s.get(**({"Accept": accept} if accept else {}))
+    samples, bad = parse(text, want == OPEN)
+    t.ok(status == 200 and head["Content-Type"].startswith(want + ";") and not bad and len(samples) > 15, "Accept: %.60s" % accept,
+         (status, head["Content-Type"], bad[:3]))
+status, head, page = s.get("/")
+csp = head["Content-Security-Policy"] or ""
+t.ok(status == 200 and "default-src 'none'" in csp and "unsafe" not in csp and "<table" in page and not re.search(r"<script|\bstyle=|\bon\w+=|https?:|//", page),
+     "/ is a page without scripts that loads nothing from elsewhere", page[:500])
+t.ok(s.get("/style.css")[0] == 200 and head["X-Content-Type-Options"] == "nosniff", "and its style is here")
+for path, method, headers, want in (("/x", "GET", {}, 404), ("/metrics", "POST", {}, 405), ("/metrics", "BREW", {}, 405), ("/metrics", "HEAD", {}, 200),
+                                    ("/metrics", "GET", {"Host": "evil.example"}, 403), ("/metrics", "GET", {"Host": "LocalHost:1"}, 200),
+                                    ("/metrics", "GET", {"Host": "[::1]:1"}, 200), ("/metrics?x=%00%ff/..", "GET", {}, 200), ("/../../etc/passwd", "GET", {}, 404)):
+    status, _, text = s.get(path, method, "body" if method == "POST" else None, **headers)
+    t.ok(status == want and not (method == "HEAD" and text), "%s %s %s: %d" % (method, path, headers, want), status)
+for raw in (b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n", b"\x00" * 3000, b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 20000, b"POST / HTTP/1.1\r\nHost: 1.1.1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: 127.0.0.1\r\n\r\nzz\r\n", b"\x16\x03\x01\x02\x00\x01"):
+    c = socket.create_connection(("127.0.0.1", s.port), 30)
+    try:
+        c.sendall(raw)
+        c.shutdown(socket.SHUT_WR)
+        while c.recv(65536):
+            pass
+    except OSError:
+        pass
+    c.close()
+t.ok(s.get()[0] == 200, "after requests that are none it still answers")
+
+# 50 at once, beside slow readers, and what they cost
+slow = []
+for _ in range(20):
+    c = socket.create_connection(("127.0.0.1", s.port), 30)
+    c.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n" + (b"\r\n" if len(slow) % 2 else b"X: "))
+    slow.append(c)
+failures, answers, stop = [], [], time.monotonic() + (30 if os.environ.get("CYCLADE_LONG") else 1)
+
+
+def scrape(i):
+    try:
+        while time.monotonic() < stop:
+            status, _, text = s.get(Accept=OPEN if i % 2 else PLAIN)
+            answers.append(i)
+            if status != 200 or (i % 2 and not text.endswith("# EOF\n")):
+                failures.append(status)
+    except (OSError, http.client.HTTPException) as e:
+        failures.append(repr(e))
+
+
+def hammer():
+    threads = [threading.Thread(target=scrape, args=(i,)) for i in range(50)]
+    for x in threads:
+        x.start()
+    for x in threads:
+        x.join()
+
+
+hammer()
+before = s.memory()
+stop = time.monotonic() + (30 if os.environ.get("CYCLADE_LONG") else 1)
+hammer()
+t.ok(not failures and len(set(answers)) == 50, "50 clients at once, all answered", (failures[:3], len(answers)))
+t.ok(s.memory() <= before * 1.2 + 1e6, "memory does not grow with requests", (before, s.memory()))
+first = parse(s.get()[2], False)[0][("cyclade_monitor_time_seconds", None)]
+until = time.monotonic() + 60
+while parse(s.get()[2], False)[0][("cyclade_monitor_time_seconds", None)] <= first and time.monotonic() < until:
+    time.sleep(0.02)
+t.ok(time.monotonic() < until, "and the intervals go on")
+for c in slow:
+    c.close()
+code, words = s.end()
+t.ok(code == 0 and not words, "SIGTERM ends it with 0, and without words", (code, words))
+try:
+    socket.create_connection(("127.0.0.1", s.port), 5).close()
+    t.ok(False, "nobody listens then")
+except OSError:
+    t.ok(True, "nobody listens then")
+
+# ---- a unix socket, one left behind, and a port that is taken
+path = os.path.join(tmp.name, "s")
+for end in (signal.SIGKILL, signal.SIGINT):
+    s = Server("-I", "20", listen=path)
+    c = socket.socket(socket.AF_UNIX)
+    c.settimeout(30)
+    c.connect(path)
+    c.sendall(b"GET /nothing HTTP/1.0\r\n\r\n")
+    t.ok(c.recv(100).startswith(b"HTTP/1.") and not os.stat(path).st_mode & 0o007, "a unix socket, for the user and the group")
+    c.close()
+    t.equal(s.end(end)[0], -9 if end == signal.SIGKILL else 0, "ended by %s" % end.name)
+t.ok(not os.path.exists(path), "its socket is gone with it")
+with open(path, "w", encoding="ascii") as f:
+    f.write("mine")
+p = run("monitor", "--sysroot", ROOT, "--listen", path)
+t.ok(p.returncode == 2 and os.path.getsize(path) == 4, "a file in the way is not removed", p.stderr)
+s = Server("-I", "20", listen="127.0.0.1:0")
+p = run("monitor", "--sysroot", ROOT, "--listen", "127.0.0.1:%d" % s.port)
+t.ok(p.returncode == 2 and "in use" in p.stderr, "a port that is taken", p.stderr)
+s.end()
+s = Server("-I", "20", "--allow-remote", listen="0.0.0.0:0").ready()
+t.equal(s.get(Host="host.example")[0], 200, "--allow-remote: any address, any name")
+s.end()
+t.done()
