@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from sim import SPIN, SYSROOT, run_on  # noqa: E402
-from tap import CYCLADE, PERF, SIMULATED, Tap  # noqa: E402
+from tap import CYCLADE, PERF, SIMULATED, WHOLE_CPUS, Tap  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory()
@@ -104,11 +104,27 @@ def test_asked():
     t.ok(r.returncode == 0, "it is recorded", r.stderr)
     r = record("zen4", "--ibs", "--user", ms=50)
     t.ok(r.returncode == 0 and one("SELECT count(*) > 0 FROM ibs_op") == [1], "user space alone, where the kernel can", r.stderr)
-    for options, linux in (["--user"], "6.12"), ([], "6.1"):
-        r = record("zen2", "--ibs", *options, ms=20, settings="linux=" + linux)
-        t.ok(r.returncode == 125 and "Linux 6.14" in r.stderr and "-a" in r.stderr, "%s on Linux %s" % (options, linux), r.stderr)
+    r = record("zen2", "--ibs", "--user", ms=20, settings="linux=6.12")
+    t.ok(r.returncode == 125 and "Linux 6.14" in r.stderr and "-a" in r.stderr, "user space alone, where the kernel cannot", r.stderr)
     r = record("spr", "--ibs")
     t.ok(r.returncode == 125 and "there is no IBS here" in r.stderr and "doctor" in r.stderr, "a machine without: what to do", r.stderr)
+
+
+def test_whole_cpus():
+    """Before Linux 6.2 IBS is of CPUs: the file has the samples of what was asked for, and of what it began."""
+    script = "import subprocess, sys; [subprocess.run([sys.argv[1], '30']) for _ in range(5)]"
+    with subprocess.Popen([SPIN, "100000"]) as other:
+        r = run_on("zen2", "even", CYCLADE, "record", *SYSROOT, "-o", DATA, "--ibs", "--", sys.executable, "-c", script, SPIN, settings="linux=6.1")
+        x = sql("SELECT comm, pid, count(*) AS n FROM ibs_op GROUP BY 1, 2")
+        spun = [row for row in x if row["comm"] == "sim_spin"] if isinstance(x, list) else []
+        t.ok(r.returncode == 0 and len(spun) == 5 and sum(row["n"] for row in spun) > 50, "Linux 6.1: a program and its children", (r.stderr, x))
+        t.ok(other.pid not in [row["pid"] for row in spun] and re.search(r"[0-9,]+ samples of other programs were left out", r.stderr),
+             "and nobody else's samples, which are counted", (r.stderr, x))
+        r = run_on("zen2", "even", CYCLADE, "record", *SYSROOT, "-o", DATA, "--ibs", "-p", str(other.pid), "--for", "300ms", settings="linux=6.1")
+        x = sql("SELECT DISTINCT pid, comm, function FROM ibs_op WHERE mode = 'user'")
+        t.ok(r.returncode == 0 and {"pid": other.pid, "comm": "sim_spin", "function": "main"} in x and {row["pid"] for row in x} == {other.pid}, "-p", (r.stderr, x))
+        other.kill()
+    t.ok("led by" not in dry("zen2", "--ibs"), "newer ones have it of tasks")
 
 
 def test_mem():
@@ -140,6 +156,10 @@ def main():
     test_samples()
     test_periods()
     test_asked()
+    if WHOLE_CPUS:
+        test_whole_cpus()
+    else:
+        t.skip("IBS of whole CPUs", "whole CPUs may not be counted here")
     test_mem()
     t.done()
 

@@ -25,6 +25,9 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		 num_exact(l, res->lost), res->throttled ? ", throttled " : "",
 		 res->throttled ? num_exact(t, res->throttled) : "",
 		 res->throttled ? " times" : "");
+	if (res->left_out)
+		cli_note(cli, "%s samples of other programs were left out",
+			 num_exact(t, res->left_out));
 	if (!res->samples && !res->lost)
 		cli_note(cli, "not one sample: it slept, or ended too soon for the frequency (-F)");
 	if (res->ousted)

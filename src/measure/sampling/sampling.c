@@ -64,7 +64,7 @@ static int open_counters(struct sampling *r, struct err *err)
 				    .n_events = r->events.ev.n,
 				    .cpus = r->per_task ? NULL : r->k.who.cpus.v,
 				    .n_cpus = r->k.who.cpus.n,
-				    .tasks = r->k.who.whole_cpus ? NULL : r->k.who.tasks.v,
+				    .tasks = sampling_whole(r) ? NULL : r->k.who.tasks.v,
 				    .n_tasks = r->k.who.tasks.n,
 				    .cgroup_fd = r->k.who.cgroup_fd,
 				    .ring_bytes = r->ring_bytes,
@@ -160,7 +160,7 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	if (r->k.who.whole_cpus && synth_all(&s, err))
 		return -1;
-	if (!r->ask.program.n && tell_processes(r, &s, err))
+	if ((!r->ask.program.n || r->by_cpu) && tell_processes(r, &s, err))
 		return -1;
 	r->sink.forks = 0;
 	return pdw_flush(r->sink.writer, err);
@@ -203,6 +203,29 @@ static int open_program(struct sampling *r, struct counter_setup *setup, struct 
 	return setup && h->opened ? h->opened(h->ctx, &r->k, err) : 0;
 }
 
+/* A kernel that has no IBS of tasks: all of the CPUs, of which the file gets what was asked for. */
+static int choose_place(struct sampling *r, struct err *err)
+{
+	if (r->k.who.whole_cpus || !sampling_memory_by_cpu(r))
+		return 0;
+	if (r->k.who.cgroup_fd >= 0)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "this kernel cannot sample IBS of a cgroup (Linux 6.2 can)");
+	r->by_cpu = true;
+	ask_news(&r->ask, "before Linux 6.2 IBS is of whole CPUs: all is sampled, and what is not "
+			  "of the program is left out of the file");
+	return 0;
+}
+
+static int begin_filter(struct sampling *r, struct err *err)
+{
+	if (!r->by_cpu)
+		return 0;
+	r->k.nothing.enable_on_exec = false; /* no task's counters: they are switched on */
+	return whose_new(&r->sink.filter, r->k.who.tasks.v, r->k.who.tasks.n, !r->ask.no_inherit,
+			 r->sink.tid_at, err);
+}
+
 static int open_wake(struct sampling *r, struct err *err)
 {
 	r->sink.wake = r->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -227,18 +250,18 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = ask->program.n;
 	if (counting_open(&r->k, &r->ask, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
-	    parse_events(r, err) || sampling_track(r, err) || sampling_attrs(r, err) ||
-	    plan_beside(r, &setup, err))
+	    parse_events(r, err) || choose_place(r, err) || sampling_track(r, err) ||
+	    sampling_attrs(r, err) || plan_beside(r, &setup, err))
 		goto fail;
 	/* an inherited counter may only share a ring on its CPU */
-	r->per_task = ask->no_inherit && !r->k.who.whole_cpus && !ask->cpu;
+	r->per_task = ask->no_inherit && !sampling_whole(r) && !ask->cpu;
 	if (ask->dry_run) {
 		*out = r;
 		return 0;
 	}
 	if (open_wake(r, err) || sink_open(&r->sink, &r->ev[0].attr, err) ||
 	    open_program(r, setup, err) || open_counters(r, err) || open_file(r, err) ||
-	    sampling_track_begin(r, err) || tell_what_was_there(r, err))
+	    sampling_track_begin(r, err) || tell_what_was_there(r, err) || begin_filter(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -323,6 +346,7 @@ static void take_results(struct sampling *r)
 	r->result.lost = r->sink.lost;
 	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
 		r->result.lost = kernel_says;
+	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);
 	r->result.tasks = r->sink.forks + 1;
@@ -353,7 +377,7 @@ int sampling_run(struct sampling *r, struct err *err)
 	sampling_watch_begin(r);
 	rc = counting_watch(&r->k, &hooks, err);
 	sampling_watch_end(r);
-	if (recorder_stop(r->recorder, err))
+	if (recorder_stop(r->recorder, err) || sink_end(&r->sink, err))
 		rc = -1;
 	take_results(r);
 	if (!rc && !nothing_to_keep(r) &&

@@ -148,7 +148,7 @@ static int lead(struct sampling *r, size_t leader, struct err *err)
 	const struct perf_event_attr **attr =
 		arena_alloc(r->arena, (r->events.ev.n + 1) * sizeof(*attr));
 	size_t *at = arena_alloc(r->arena, (r->events.ev.n + 1) * sizeof(*at));
-	bool whole = r->k.who.whole_cpus;
+	bool whole = sampling_whole(r);
 
 	if (!attr || !at)
 		return err_nomem(err);

@@ -117,7 +117,7 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " --call-graph %s", *o->call_graph ? o->call_graph : "fp");
 	if (o->wait)
 		buf_puts(b, " --switch-events");
-	if (r->k.who.whole_cpus && !o->cpu)
+	if (sampling_whole(r) && !o->cpu)
 		buf_puts(b, " -a");
 	if (o->cpu)
 		buf_printf(b, " -C %s", o->cpu);
@@ -151,7 +151,7 @@ void sampling_describe(const struct sampling *r, bool verbose, struct buf *out)
 		return;
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		put_event(out, r, i);
-	if (r->k.who.whole_cpus)
+	if (sampling_whole(r))
 		buf_printf(out, "on %zu CPUs, whatever runs there\n", r->k.who.cpus.n);
 	else
 		buf_printf(out, "a ring on each of %zu CPUs\n",

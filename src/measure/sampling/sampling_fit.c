@@ -57,11 +57,11 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .weight = o->weight,
 			       .intr_regs = o->intr_regs,
 			       .user_regs = o->user_regs,
-			       .inherit = !o->no_inherit && !r->k.who.whole_cpus,
+			       .inherit = !o->no_inherit && !sampling_whole(r),
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
 			       .switches = o->wait,
-			       .cpu = r->k.who.whole_cpus || o->cpu || o->account || o->wait,
+			       .cpu = sampling_whole(r) || o->cpu || o->account || o->wait,
 			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };
@@ -111,11 +111,11 @@ static int fit_hint(const struct sampling *r, size_t i, struct err *err)
 	const struct perf_event_attr *a = &r->ev[i].attr;
 	const struct ask *o = &r->ask;
 
-	if (attr_is_ibs(&r->events.ev.v[i]) && err->sys_errno != EACCES && !r->k.who.whole_cpus)
+	if (attr_is_ibs(&r->events.ev.v[i]) && err->sys_errno != EACCES && !sampling_whole(r))
 		return err_hint(err, "before Linux 6.14 IBS cannot leave out the kernel: it needs "
 				     "root or sysctl kernel.perf_event_paranoid=1; before 6.2 it "
 				     "samples whole CPUs only: -a");
-	if (err->code == ERR_PERM && r->k.who.whole_cpus)
+	if (err->code == ERR_PERM && sampling_whole(r))
 		return err_hint(err, "whole CPUs need root or sysctl kernel.perf_event_paranoid=0; "
 				     "your own programs need neither: -- ./prog");
 	if (err->code == ERR_PERM && o->kernel_only)
@@ -242,7 +242,7 @@ int sampling_try_cpu(const struct sampling *r, size_t i)
 {
 	const struct recorder_event *e = &r->ev[i];
 
-	if (!r->k.who.whole_cpus)
+	if (!sampling_whole(r))
 		return -1;
 	vec_each (&r->k.who.cpus, const uint32_t *, cpu)
 		if (!e->cpus || cpu_list_has(e->cpus, e->n_cpus, *cpu))
@@ -252,7 +252,7 @@ int sampling_try_cpu(const struct sampling *r, size_t i)
 
 static int fit(struct sampling *r, size_t i, struct trial *t, unsigned *bits, struct err *err)
 {
-	bool whole = r->k.who.whole_cpus, leads = r->events.ev.v[i].group == (int)i;
+	bool whole = sampling_whole(r), leads = r->events.ev.v[i].group == (int)i;
 	struct attr_place at = { .task = whole ? -1 : 0,
 				 .cpu = sampling_try_cpu(r, i),
 				 .group_fd = leads ? -1 : t->fd[r->events.ev.v[i].group],

@@ -64,12 +64,27 @@ bool inside_differs(const struct inside *in, const struct inside_file *f);
 const struct inside_file *inside_find(const struct inside *in, const char *path);
 void inside_free(struct inside *in);
 
+/* Which samples are kept, of those of whole CPUs, where tasks were asked for (sampling_whose.c). */
+struct whose;
+int whose_new(struct whose **out, const pid_t *task, size_t n, bool follow, size_t tid_at,
+	      struct err *err) MUST_USE;
+/* Takes note of a record as the rings gave it. A sample that may yet turn out to be ours is held
+ * back. */
+int whose_judge(struct whose *f, const uint8_t *p, size_t size, bool *keep,
+		struct err *err) MUST_USE;
+/* All rings were drained once more: gives what was held back until before and is ours. */
+int whose_round(struct whose *f, int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *err),
+		void *ctx, struct err *err) MUST_USE;
+uint64_t whose_left_out(const struct whose *f); /* NULL: 0 */
+void whose_free(struct whose *f);
+
 struct sink {
 	struct pdw *writer;
 	struct strtab files; /* mapped with code: their build-ids are stored */
 	struct inside inside;
 	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
 	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
+	struct whose *filter;	   /* NULL: all is kept */
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -97,8 +112,9 @@ struct sampling {
 	struct event_more more;
 	struct recorder_event *ev; /* as events.ev */
 	const struct sampling_beside *beside;
-	bool per_task;				     /* one ring per task */
-	uint64_t ring_bytes;			     /* 0: the default */
+	bool per_task;	     /* one ring per task */
+	bool by_cpu;	     /* the kernel samples whole CPUs only, whoever is asked for */
+	uint64_t ring_bytes; /* 0: the default */
 	struct account_plan account[SAMPLING_CORES]; /* of each kind of core */
 	size_t n_accounts, account_split;
 	struct sampling_of *of; /* as events.ev, with --account */
@@ -117,6 +133,8 @@ int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *er
 int sink_data(void *ctx, const void *p, size_t len, struct err *err);
 int sink_round(void *ctx, struct err *err);
 void sink_failed(void *ctx);
+/* After the last round. */
+int sink_end(struct sink *s, struct err *err) MUST_USE;
 void sink_close(struct sink *s);
 
 /* Contradictions and impossible values, before anything is opened. */
@@ -124,6 +142,12 @@ int sampling_check(struct sampling *r, struct err *err) MUST_USE;
 
 /* The attributes of all events, as the kernel takes them. */
 int sampling_attrs(struct sampling *r, struct err *err) MUST_USE;
+
+/* Counters are those of whole CPUs. */
+static inline bool sampling_whole(const struct sampling *r)
+{
+	return r->k.who.whole_cpus || r->by_cpu;
+}
 
 /* Where event i is tried out: of whole CPUs on the first that it counts on, else -1. */
 int sampling_try_cpu(const struct sampling *r, size_t i);
@@ -139,6 +163,8 @@ int sampling_account_more(struct sampling *r, struct err *err) MUST_USE;
 
 /* --ibs, --mem: the events, and what they need beside the options. */
 int sampling_memory_events(struct sampling *r, struct err *err) MUST_USE;
+/* Whether the kernel samples IBS of whole CPUs only (before Linux 6.2). */
+bool sampling_memory_by_cpu(const struct sampling *r);
 
 /* Sees to it that each CPU has an event that tells of mappings, names and forks; whether the i-th
  * does; the attribute of the first that does; what one that does nothing else asks for. */

@@ -271,3 +271,23 @@ int sampling_memory_events(struct sampling *r, struct err *err)
 	r->ask.data = r->ask.weight = r->ask.phys_data = true;
 	return 0;
 }
+
+bool sampling_memory_by_cpu(const struct sampling *r)
+{
+	for (size_t i = 0; i < r->events.ev.n && r->k.who.cpus.n; i++) {
+		const struct event *e = &r->events.ev.v[i];
+		struct perf_event_attr a = { .size = sizeof(a),
+					     .type = e->attr.type,
+					     .config = e->attr.config,
+					     .config1 = e->attr.config1,
+					     .config2 = e->attr.config2,
+					     .sample_period = OP_PERIOD,
+					     .disabled = 1 };
+		const struct perf_event_attr *one = &a;
+
+		if (attr_is_ibs(e) && !attr_fit_group(&one, 1, 0, -1) &&
+		    attr_fit_group(&one, 1, -1, (int)r->k.who.cpus.v[0]))
+			return true;
+	}
+	return false;
+}

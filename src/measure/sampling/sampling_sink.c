@@ -33,6 +33,7 @@ void sink_close(struct sink *s)
 	free(s->cut);
 	strtab_free(&s->files);
 	inside_free(&s->inside);
+	whose_free(s->filter);
 }
 
 /* An MMAP2 record of code: pid, tid, address, length, offset, then either device, inode and
@@ -65,15 +66,13 @@ static int note_file(struct sink *s, const uint8_t *p, size_t size, struct err *
 	return inside_note(&s->inside, &m, err);
 }
 
-static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+static int note_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
 	uint64_t time;
 
 	switch (ld32(p)) {
 	case PERF_RECORD_SAMPLE:
 		s->samples++;
-		if (s->recorder && size >= s->tid_at + 4)
-			recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
 		if (size >= s->time_at + 8) {
 			time = ld64(p + s->time_at);
 			if (time < s->first_time)
@@ -99,6 +98,27 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 	default:
 		return 0;
 	}
+}
+
+static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err)
+{
+	struct sink *s = ctx;
+
+	return note_record(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
+}
+
+/* Without a filter a run of records is written at once (sink_data). */
+static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+{
+	bool keep;
+
+	if (s->recorder && ld32(p) == PERF_RECORD_SAMPLE && size >= s->tid_at + 4)
+		recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
+	if (!s->filter)
+		return note_record(s, p, size, err);
+	if (whose_judge(s->filter, p, size, &keep, err))
+		return -1;
+	return keep ? keep_record(s, p, size, err) : 0;
 }
 
 /* Puts the rest of a record that a ring's end cut in two to its beginning. The bytes taken. */
@@ -153,7 +173,9 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	struct sink *s = ctx;
 
 	s->fresh = true;
-	return look(s, p, len, err) || pdw_data(s->writer, p, len, err) ? -1 : 0;
+	if (look(s, p, len, err))
+		return -1;
+	return s->filter ? 0 : pdw_data(s->writer, p, len, err);
 }
 
 int sink_round(void *ctx, struct err *err)
@@ -165,6 +187,8 @@ int sink_round(void *ctx, struct err *err)
 	if (!s->fresh)
 		return 0;
 	s->fresh = false;
+	if (s->filter && whose_round(s->filter, keep_record, s, err))
+		return -1;
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
 		return -1;
 	if (pdw_flush(s->writer, err) || (s->samples && pdw_show(s->writer, err)))
@@ -172,6 +196,15 @@ int sink_round(void *ctx, struct err *err)
 	atomic_store(&s->state.samples, s->samples);
 	atomic_store(&s->state.lost, s->lost);
 	atomic_store(&s->state.bytes, pdw_bytes(s->writer));
+	return 0;
+}
+
+int sink_end(struct sink *s, struct err *err)
+{
+	/* what came in the last round has waited for none */
+	for (int i = 0; s->filter && i < 2; i++)
+		if (whose_round(s->filter, keep_record, s, err))
+			return -1;
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static void mark(const struct sampling *r, const struct event *e, bool *told)
 /* Samples begin later than what tells of mappings does. */
 static bool begins_later(const struct sampling *r)
 {
-	return r->ask.delay || r->ask.control || r->k.who.whole_cpus;
+	return r->ask.delay || r->ask.control || sampling_whole(r);
 }
 
 /* Each CPU has an event that is on from the start. */
@@ -130,7 +130,7 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 /* A program's begins with it; others are on before anything is waited for. */
 int sampling_track_begin(struct sampling *r, struct err *err)
 {
-	if (!begins_later(r) || (r->ask.program.n && !r->k.who.whole_cpus))
+	if (!begins_later(r) || (r->ask.program.n && !sampling_whole(r)))
 		return 0;
 	return recorder_switch(r->recorder, r->events.ev.n - 1, true, err);
 }

@@ -25,7 +25,7 @@ void sampling_watch_begin(struct sampling *r)
 				   .n_cpus = r->k.who.cpus.n,
 				   .cgroup_fd = -1 };
 
-	if (!r->k.who.whole_cpus || s.n_cpus < 2)
+	if (!sampling_whole(r) || s.n_cpus < 2)
 		return;
 	/* without it there is no less in the recording */
 	if (counters_open(&r->watch, &s, NULL) ||
