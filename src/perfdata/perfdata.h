@@ -91,7 +91,8 @@ struct pd_event {
 	struct pd_layout at;
 	uint64_t samples; /* counted by the one walk of pd_open: no second scan, costs nothing more
 			   */
-	uint64_t period;  /* summed: the record's period, else attr.sample_period, else 1 each */
+	uint64_t least, most; /* of the periods that records tell; most 0: none does */
+	uint64_t period; /* summed: the record's period, else attr.sample_period, else 1 each */
 };
 
 struct pd_pmu_caps {

@@ -138,6 +138,15 @@ static struct pd_event *event_of(struct pd *rec, const uint8_t *p, size_t size)
 	return &rec->events.v[rec->last_event];
 }
 
+static inline void note_period(struct pd_event *ev, uint64_t period)
+{
+	ev->period += period;
+	if (period < ev->least || !ev->most)
+		ev->least = period;
+	if (period > ev->most)
+		ev->most = period;
+}
+
 static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, struct err *err)
 {
 	struct pd_event *ev = event_of(rec, p, size);
@@ -155,7 +164,7 @@ static inline int count_sample(struct pd *rec, const uint8_t *p, size_t size, st
 	}
 	ev->samples++;
 	if (ev->at.period)
-		ev->period += ld64(p + ev->at.period);
+		note_period(ev, ld64(p + ev->at.period));
 	else
 		ev->period += ev->attr.sample_period ? ev->attr.sample_period : 1;
 	if (ev->at.time) {
@@ -221,6 +230,7 @@ static uint8_t *follow_samples(const struct walk *w, uint8_t *p, const uint8_t *
 	struct pd_event *ev = rec->events.v;
 	size_t least, period_at, time_at, n = 0;
 	uint64_t period = 0, first = rec->first_time, last = rec->last_time;
+	uint64_t low = UINT64_MAX, high = 0;
 	const uint8_t *stop;
 	uint8_t *from = p;
 
@@ -240,8 +250,13 @@ static uint8_t *follow_samples(const struct walk *w, uint8_t *p, const uint8_t *
 		if (size < least || size > (size_t)(end - p) ||
 		    (id_at && ld64(p + id_at) != rec->last_id))
 			break;
-		if (period_at)
-			period += ld64(p + period_at);
+		if (period_at) {
+			uint64_t of = ld64(p + period_at);
+
+			period += of;
+			low = of < low ? of : low;
+			high = of > high ? of : high;
+		}
 		if (time_at) {
 			uint64_t time = ld64(p + time_at);
 
@@ -251,6 +266,10 @@ static uint8_t *follow_samples(const struct walk *w, uint8_t *p, const uint8_t *
 		n++;
 		p += size;
 	}
+	if (high && (!ev->most || low < ev->least))
+		ev->least = low;
+	if (high > ev->most)
+		ev->most = high;
 	if (!period_at)
 		period = n * (ev->attr.sample_period ? ev->attr.sample_period : 1);
 	rec->count[PERF_RECORD_SAMPLE] += n;

@@ -67,6 +67,16 @@ const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits
 	return name;
 }
 
+/* Periods that differ from each other, where none of the kernel's frequencies is the reason. */
+static void put_range(struct buf *b, const struct pd_event *ev)
+{
+	char least[NUM_MAX], most[NUM_MAX];
+
+	if (!ev->attr.freq && ev->most > ev->least)
+		buf_printf(b, "; periods from %s to %s", num_exact(least, ev->least),
+			   num_exact(most, ev->most));
+}
+
 static void put_rate(struct buf *b, const struct perf_event_attr *a)
 {
 	char n[NUM_MAX];
@@ -95,8 +105,9 @@ static void put_clock(struct buf *b, int id)
 		buf_printf(b, "; clock %d", id);
 }
 
-void attr_put_how(struct buf *b, const struct perf_event_attr *a)
+void attr_put_how(struct buf *b, const struct pd_event *ev)
 {
+	const struct perf_event_attr *a = &ev->attr;
 	const struct {
 		bool is;
 		const char *says;
@@ -116,6 +127,7 @@ void attr_put_how(struct buf *b, const struct perf_event_attr *a)
 	};
 
 	put_rate(b, a);
+	put_range(b, ev);
 	for (size_t i = 0; i < COUNT(flags); i++)
 		if (flags[i].is)
 			buf_printf(b, "; %s", flags[i].says);

@@ -15,7 +15,7 @@ enum attr_bits { ATTR_SAMPLE, ATTR_READ, ATTR_BRANCH };
 /* The names of the bits, one after another, in the arena; NULL: no memory. */
 const char *const *attr_bits(struct arena *a, enum attr_bits kind, uint64_t bits, size_t *n);
 /* "4000 samples a second; user only; precise 2" */
-void attr_put_how(struct buf *b, const struct perf_event_attr *a);
+void attr_put_how(struct buf *b, const struct pd_event *ev);
 /* The PMU's kind: "hardware", "tracepoint", a name of `info`, or "type 9". */
 void attr_put_kind(struct buf *b, const struct pd_info *info, uint32_t type);
 

@@ -336,7 +336,7 @@ static void add_event(struct document *d, const struct pd_event *e, const struct
 	const struct perf_event_attr *p = &e->attr;
 
 	buf_printf(b, "%s: %s event 0x%" PRIx64 "; ", e->name, w->kind, (uint64_t)p->config);
-	attr_put_how(b, p);
+	attr_put_how(b, e);
 	put_bits(b, w, ATTR_SAMPLE, "; with ");
 	if (p->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		put_bits(b, w, ATTR_BRANCH, "; branches: ");

@@ -79,6 +79,9 @@ def test_periods():
     t.ok(all(p % 16 == 0 and 80000 <= p <= 240000 for p in periods), "they are multiples of 16 around the one asked for", periods)
     t.ok(periods and chi_square(periods, 80000, 240000) < 33.7, "and evenly spread (chi-square, 9 degrees, 1 in 10,000)",
          (chi_square(periods, 80000, 240000), periods) if periods else "")
+    said = subprocess.run([CYCLADE, "info", DATA], capture_output=True, text=True, check=False).stdout
+    low, high = one("SELECT min(period), max(period) FROM ibs_op")
+    t.ok("one sample every 160,000; periods from {:,} to {:,}".format(low, high) in re.sub(r"\s+", " ", said), "info states the range", said)
     record("zen4", "--ibs", "--jitter=0", ms=50)
     t.equal(one("SELECT min(period), max(period) FROM ibs_op"), [1000000, 1000000], "--jitter 0: one period")
 
