@@ -13,7 +13,8 @@
  * timed beside each repeat, so that cycles are right while it changes.
  *
  * The value is the median of means of pairs of repeats, its bar the interval of Wilcoxon's test
- * (base/paired.h), or half the distance between memory that was taken anew, if that is more. A
+ * (base/paired.h). It is wider if memory that was taken anew differs by more, and it reaches to the
+ * fastest tenth of the repeats: others' programs make caches cold, never warm. A
  * repeat during which the thread did not run is dropped and counted. Time that the hypervisor took
  * away without the thread noticing widens the bar by its share. Fewer than PAIRED_LEAST repeats
  * that count: no value, with the reason.
@@ -56,6 +57,7 @@ struct calibrate_time {
 
 struct calibrate_opened {
 	uint64_t round; /* iterations are a multiple of it */
+	uint64_t warm;	/* iterations to run before each repeat, so that caches hold the memory */
 	bool huge;	/* all of its memory is in huge pages */
 };
 

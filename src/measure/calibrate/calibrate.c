@@ -129,7 +129,7 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 static bool set_up(struct kernel_setup *out, const struct kernel *k, enum calibrate_at at,
 		   const struct calibrate_sizes *s, const char **why)
 {
-	*out = (struct kernel_setup){ .huge = at == AT_L3 || at == AT_MEMORY };
+	*out = (struct kernel_setup){ .huge = at == AT_L2 || at == AT_L3 || at == AT_MEMORY };
 	*why = NULL;
 	out->bytes = calibrate_bytes(s, at, why);
 	if (k->unit && out->bytes) { /* code: its lines */
@@ -254,7 +254,7 @@ static int find_clock(struct calibrating *g)
 {
 	static const struct kernel_setup usual;
 	struct calibrate_opened o;
-	double v[32];
+	double v[CALIBRATE_REPEATS], least = 0;
 	size_t n = 0;
 
 	if (g->b->open(g->b->ctx, 2, kernel_find("add"), &usual, &o, g->err))
@@ -262,14 +262,16 @@ static int find_clock(struct calibrating *g)
 	g->clock_n = 64;
 	while (g->clock_n < UINT64_C(1) << 40 && g->b->run(g->b->ctx, 2, g->clock_n).wall < 50e-6)
 		g->clock_n *= 2;
-	for (unsigned i = 0; i < 4 * 32 && n < 32; i++) {
+	for (unsigned i = 0; i < 4 * CALIBRATE_REPEATS && n < CALIBRATE_REPEATS; i++) {
 		struct calibrate_time t = g->b->run(g->b->ctx, 2, g->clock_n);
 
 		g->wall += t.wall;
 		if (!calibrate_interrupted(&t) && t.wall > 0)
 			v[n++] = 16.0 * (double)g->clock_n / t.wall;
 	}
-	if (calibrate_estimate(g, v, n, 0, &g->c->hz))
+	if (n) /* a clock that changes has a bar from the slow to the fast */
+		least = (calibrate_quantile(v, n, 0.9) - calibrate_quantile(v, n, 0.1)) / 2;
+	if (calibrate_estimate(g, v, n, least, &g->c->hz))
 		return -1;
 	g->c->hz.half += calibrate_stolen(g) * g->c->hz.v;
 	return 0;

@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/paired.h"
 #include "measure/calibrate/calibrate_int.h"
 
 #define SLOT_CLOCK    2u
 #define CLOCK_CYCLES  16.0 /* of an iteration of "add" */
-#define REPEATS	      24u
 #define REPEATS_QUICK 15u
 #define TRIES	      4u		   /* times as many before it gives up */
 #define PLACINGS      3u		   /* times that memory is taken anew */
@@ -21,8 +21,8 @@
 struct timing {
 	struct calibrating *g;
 	const struct job *j;
-	uint64_t n[2];
-	double value[REPEATS], cycles[REPEATS], least, least_cycles;
+	uint64_t n[2], warm[2];
+	double value[CALIBRATE_REPEATS], cycles[CALIBRATE_REPEATS];
 	size_t got, dropped, wanted;
 	double longest; /* of the kernel alone, in the unit: what a stolen share acts upon */
 };
@@ -58,6 +58,13 @@ static uint64_t enough(struct calibrating *g, unsigned slot, uint64_t round)
 	return n;
 }
 
+static struct calibrate_time warmed(struct timing *t, unsigned slot)
+{
+	if (t->warm[slot])
+		(void)timed(t->g, slot, t->warm[slot]);
+	return timed(t->g, slot, t->n[slot]);
+}
+
 /* One repeat, the two kernels in an order drawn by lot. False: it does not count. */
 static bool repeat(struct timing *t)
 {
@@ -69,9 +76,9 @@ static bool repeat(struct timing *t)
 			     : 0;
 	double hz, s;
 
-	of[first] = timed(g, first, t->n[first]);
+	of[first] = warmed(t, first);
 	if (j->kernel[1])
-		of[!first] = timed(g, !first, t->n[!first]);
+		of[!first] = warmed(t, !first);
 	if (clock.wall <= 0 || calibrate_interrupted(&clock) || calibrate_interrupted(&of[0]) ||
 	    calibrate_interrupted(&of[1]))
 		return false;
@@ -98,6 +105,7 @@ static int open_both(struct timing *t, struct figure *out, struct err *err)
 	for (unsigned i = 0; i < 2 && t->j->kernel[i]; i++) {
 		if (t->g->b->open(t->g->b->ctx, i, t->j->kernel[i], &t->j->setup[i], &o, err))
 			return -1;
+		t->warm[i] = o.warm;
 		if (!t->n[i])
 			t->n[i] = enough(t->g, i, o.round);
 		if (!i)
@@ -118,6 +126,23 @@ static int placing(struct timing *t, size_t until, struct figure *out, struct er
 	return rc;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double calibrate_quantile(const double *v, size_t n, double q)
+{
+	double s[CALIBRATE_REPEATS];
+
+	assert(n > 0 && n <= CALIBRATE_REPEATS);
+	memcpy(s, v, n * sizeof(*s));
+	qsort(s, n, sizeof(*s), by_value);
+	return (s[(size_t)(q * (double)(n - 1))] + s[(size_t)ceil(q * (double)(n - 1))]) / 2;
+}
+
 int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
 		       struct estimate *out)
 {
@@ -134,34 +159,26 @@ int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double 
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
+/* Half of what a bar has at least: of the distance between placings; to the fastest tenth; if a
+ * second kernel may have been slowed down instead, to the slowest, too. */
+static double least(const struct timing *t, const double *v, const size_t *end, size_t n)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	double low = INFINITY, high = -INFINITY, middle, half;
 
-	return (x > y) - (x < y);
-}
-
-static double median(const double *v, size_t n)
-{
-	double s[REPEATS];
-
-	memcpy(s, v, n * sizeof(*s));
-	qsort(s, n, sizeof(*s), by_value);
-	return (s[(n - 1) / 2] + s[n / 2]) / 2;
-}
-
-/* Half of the distance between placings. */
-static double apart(const double *v, const size_t *end, size_t n)
-{
-	double low = INFINITY, high = -INFINITY;
-
+	if (!t->got)
+		return 0;
 	for (size_t i = 0, at = 0; i < n; at = end[i++]) {
 		if (end[i] == at)
 			continue;
-		low = fmin(low, median(v + at, end[i] - at));
-		high = fmax(high, median(v + at, end[i] - at));
+		middle = calibrate_quantile(v + at, end[i] - at, 0.5);
+		low = fmin(low, middle);
+		high = fmax(high, middle);
 	}
-	return high > low ? (high - low) / 2 : 0;
+	middle = calibrate_quantile(v, t->got, 0.5);
+	half = fmax((high - low) / 2, middle - calibrate_quantile(v, t->got, 0.1));
+	if (t->j->kernel[1] || t->j->unit == CALIBRATE_GBS)
+		half = fmax(half, calibrate_quantile(v, t->got, 0.9) - middle);
+	return half;
 }
 
 int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *out)
@@ -171,7 +188,7 @@ int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *
 	double stolen;
 
 	*out = (struct figure){ .e = ESTIMATE_NONE(NULL) };
-	t.wanted = g->o->quick ? REPEATS_QUICK : REPEATS;
+	t.wanted = g->o->quick ? REPEATS_QUICK : CALIBRATE_REPEATS;
 	for (size_t i = 0; i < placings; i++) {
 		struct err why = ERR_INIT;
 
@@ -185,8 +202,9 @@ int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *
 	out->repeats = t.got;
 	out->dropped = t.dropped;
 	stolen = calibrate_stolen(g) * t.longest;
-	if (calibrate_estimate(g, t.value, t.got, apart(t.value, end, placings), &out->e) ||
-	    calibrate_estimate(g, t.cycles, t.got, apart(t.cycles, end, placings), &out->cycles))
+	if (calibrate_estimate(g, t.value, t.got, least(&t, t.value, end, placings), &out->e) ||
+	    calibrate_estimate(g, t.cycles, t.got, least(&t, t.cycles, end, placings),
+			       &out->cycles))
 		return -1;
 	out->e.half += stolen;
 	if (!isnan(out->e.v) && j->unit == CALIBRATE_NS)

@@ -8,6 +8,8 @@
 #include "base/vec.h"
 #include "measure/calibrate.h"
 
+#define CALIBRATE_REPEATS 24u /* of a figure, at most */
+
 struct calibrating {
 	struct calibrate *c;
 	struct arena *a;
@@ -44,6 +46,8 @@ int calibrate_figure(struct calibrating *g, const struct job *j, struct figure *
 /* The interval of values, widened to `least`; without enough of them the reason. */
 int calibrate_estimate(struct calibrating *g, const double *v, size_t n, double least,
 		       struct estimate *out) MUST_USE;
+/* Of a few values: 0.5 is the median, 0.1 the fastest tenth. */
+double calibrate_quantile(const double *v, size_t n, double q);
 /* True if the thread did not run for a part of the time that matters. */
 bool calibrate_interrupted(const struct calibrate_time *t);
 double calibrate_stolen(const struct calibrating *g); /* share of the time; 0: not known */

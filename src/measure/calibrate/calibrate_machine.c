@@ -21,6 +21,7 @@
 #define LINES	   256u /* of a transfer */
 #define STRIDE	   256u /* no prefetcher of neighbours helps */
 #define WARM_LINES (1u << 18)
+#define WARM_MOST  (4u << 20) /* bytes that are worth a pass before each repeat */
 
 struct open_kernel {
 	const struct kernel *k;
@@ -104,8 +105,13 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 	o->k = k;
 	if (kernel_prepare(&o->w, k, s, err))
 		return -1;
-	out->round = o->w.round;
-	out->huge = s->huge && s->bytes >= 2u << 20 && in_huge_pages(o->w.a, s->bytes);
+	*out = (struct calibrate_opened){
+		.round = o->w.round,
+		.warm = s->bytes > WARM_MOST ? 0
+			: o->w.units > 1     ? 1
+					     : s->bytes / 64,
+		.huge = s->huge && in_huge_pages(o->w.a, s->bytes),
+	};
 	k->run(&o->w, o->w.round > lines || o->w.units > 1 ? o->w.round : lines + 1);
 	return 0;
 }

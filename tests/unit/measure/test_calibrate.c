@@ -228,7 +228,7 @@ static void test_clock(void **state)
 	assert_int_equal(measure(&c, &a, &m, only, 2, NULL), 0);
 	assert_int_equal(c.n_rows, 2);
 	assert_true(fabs(found(&c, "mispredict").v - 16) < 1e-6);
-	assert_true(c.hz.half > 0.1e9);
+	assert_true(c.hz.half > 0.4e9); /* the bar has both */
 	arena_free(&a);
 }
 
