@@ -33,7 +33,7 @@ void browse_close(struct browse *b);
 
 /* ---- the parts of it ------------------------------------------------------------------------- */
 
-enum { BROWSE_RESULTS = 9 }; /* as 1 ... 9 number them */
+enum { BROWSE_NUMBERED = 9 }; /* as 1 ... 9 number them; others have no key of their own */
 /* The results by their number, ANNOTATE apart; RESULT_COUNT: no more. */
 enum result_id browse_result(size_t number);
 

@@ -45,15 +45,18 @@ static void draw_results(struct browse *b)
 	unsigned at = 1;
 	bool among = false;
 
-	for (size_t i = 0; i < BROWSE_RESULTS; i++) {
+	for (size_t i = 0; browse_result(i) != RESULT_COUNT; i++) {
 		enum result_id id = browse_result(i);
 		bool here = v->source && v->id == id && !v->source->by_thread;
 		char text[64];
 
-		if (id == RESULT_COUNT || !results_able(s->all, id))
+		if (!results_able(s->all, id))
 			continue;
 		among |= here;
-		(void)snprintf(text, sizeof(text), "%zu %s", i + 1, result_kinds[id].name);
+		if (i < BROWSE_NUMBERED)
+			(void)snprintf(text, sizeof(text), "%zu %s", i + 1, result_kinds[id].name);
+		else
+			(void)snprintf(text, sizeof(text), "%s", result_kinds[id].name);
 		at = put(0, at, text, here ? INK_BOLD : INK_DIM, here, b->style.ascii) + 2;
 	}
 	if (!among)
