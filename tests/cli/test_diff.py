@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""cyclade diff: recordings whose counts are drawn from known distributions, with planted changes and without."""
+"""cyclade diff and sum: recordings whose counts are drawn from known distributions, with planted changes and without."""
 import json
 import math
 import os
@@ -213,8 +213,70 @@ def test_formats(t, d):
          "next: cyclade annotate -i %s hot" % b in text and "19 exactly the same" in text, "the screen", text)
 
 
+def add_up(*words):
+    return json.loads(run("sum", "-j", *words).stdout)
+
+
+def row_of(doc, function):
+    return [r for r in doc["rows"] if r["function"] == function][0]
+
+
+def close(value, wanted):
+    return abs(value - wanted) <= 1e-6 * abs(wanted)
+
+
+def test_sum(t, d):
+    """Sums, means and shares with errors from their formulas; of one recording what report has."""
+    p = Program(d, events=("cycles", "instructions"))
+    counts = ((100, 300), (200, 700), (300, 500))
+    files = [p.record("%s/r%d.data" % (d, i), {("hot", "cycles"): h, ("warm", "cycles"): w, ("hot", "instructions"): h})
+             for i, (h, w) in enumerate(counts)]
+    doc, n = add_up(*files), len(files)
+    hot, t95 = row_of(doc, "hot"), 4.302653  # Student's, 2 degrees of freedom
+    t.ok(hot["sum"] == 600 * PERIOD and hot["mean"] == 200 * PERIOD and hot["recordings"] == 3 and
+         close(hot["mean_error"], t95 * 100 * PERIOD / math.sqrt(3)) and close(hot["sum_error"], 3 * hot["mean_error"]), "a sum and its error", hot)
+    share = 600 / 2100
+    off = sum((h - share * (h + w)) ** 2 for h, w in counts)
+    t.ok(close(hot["share"], share) and close(hot["share_error"], t95 * math.sqrt(off * n / (n - 1)) / 2100), "a share and its error", hot)
+    total = {r["name"]: r for r in doc["totals"]}
+    t.ok(total["cycles"]["sum"] == 2100 * PERIOD and total["IPC"]["sum"] is None and total["IPC"]["sum_why"], "totals", total)
+    alike = [p.record("%s/s%d.data" % (d, i), {("hot", "cycles"): 400, ("warm", "cycles"): 600}) for i in range(3)]
+    hot = row_of(add_up(*alike), "hot")
+    t.ok(close(hot["share_error"], 1.959964 * math.sqrt(0.4 * 0.6 / 3000)), "errors are never smaller than those of sampling", hot)
+    one = json.loads(run("report", "-j", "-s", "event,dso,function", files[0]).stdout)
+    theirs = {(r["event"], r["function"]): r for r in one["rows"]}
+    t.ok(all(close(r["share"], theirs[r["event"], r["function"]]["share"]) and
+             abs(r["share_error"] / theirs[r["event"], r["function"]]["share_error"] - 1) < 0.01 and
+             r["sum"] == theirs[r["event"], r["function"]]["period"] for r in add_up(files[0])["rows"]), "one recording is what report shows", theirs)
+    doc = add_up(files[0], alike[0], p.record(d + "/other.data", {"cold": 10}, cpu="another"))
+    t.ok(row_of(doc, "hot")["recordings"] == 2 and row_of(doc, "cold")["recordings"] == 1 and
+         any("only 1 of 3" in x for x in doc["notes"]) and any("CPUs differ" in x for x in doc["notes"]), "what only some have", doc["notes"])
+    t.ok(run("sum").returncode == 2 and run("sum", d + "/nosuch").returncode == 2, "refused")
+    names = ["a\x1b[31m", "b|c", 'q"uote, comma', "<script>", "bad\udcff", "new\nline"]
+    q = Program(d + "/q", names)
+    walk(t, "sum", q.record(d + "/a.data", {x: 100 for x in names}), q.record(d + "/b.data", {x: 90 for x in names[1:]}),
+         also=["losses", "recordings", "totals", "tree"])
+
+
+def test_sum_covers(t, d):
+    """The error bars of sums hold the truth as often as they claim."""
+    rng, p, inside, n = random.Random(5), Program(d), 0, 0
+    means = {"hot": 800, "warm": 500, "cool": 200}
+    for _ in range(60):
+        runs = []
+        for i in range(4):
+            k = rng.gauss(1, 0.05)
+            runs.append(p.record("%s/r%d.data" % (d, i), draw(rng, {x: v * k for x, v in means.items()})))
+        for r in add_up(*runs)["rows"]:
+            true = means[r["function"]]
+            inside += abs(r["mean"] / PERIOD - true) <= r["mean_error"] / PERIOD
+            inside += abs(r["share"] - true / 1500) <= r["share_error"]
+            n += 2
+    t.ok(inside >= 0.93 * n, "error bars hold the truth in 95 of 100", (inside, n))
+
+
 t = Tap()
-for test in (test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_small, test_nothing):
+for test in (test_sum, test_sum_covers, test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_small, test_nothing):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()

@@ -102,6 +102,7 @@ RESULTS = {
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],
     "diff": [([branches, calls], (0,), True)],
     "sharing": [(["-i", fields], (0,), True)],
+    "sum": [([branches, calls], (0,), True)],
     "registers": [(["-i", fields], (0,), True), (["-i", fields, "--at", "0xffffffff81000001"], (0,), True)],
     "mem": [(["-i", fields], (0,), True), (["-i", made["memory"].path], (0,), True)],
     "info": [(["-i", branches], (0,), True), (["-v", "-i", "lossy.data"], (0,), True)],

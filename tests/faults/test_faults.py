@@ -56,6 +56,7 @@ READS = {
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",
     "diff": "diff --no-cache plain chains",
+    "sum": "sum --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, results": "sql --no-cache -i plain SELECT(function)FROM(functions)",
     "sharing": "sharing --no-cache -i accesses",

@@ -66,6 +66,7 @@ static const char *const rows[] = {
 	"export --propeller -o /dev/null -i @",
 	"export --symbol-order -o /dev/null -i @",
 	"report @",
+	"sum @ @",
 	"sql --timeout 100ms --memory 64M -i @ ?",
 };
 #define N_ROWS (sizeof(rows) / sizeof(*rows))

@@ -102,7 +102,7 @@ def walk(t, *words, code=(0,), also=None):
         first = first or (run(*words, "--format", "csv").stdout == p.stdout)
     t.ok(not bad, "%s: %d tables, the same in csv and json" % (name, len(tables)), bad[:3])
     t.ok(first, name + ": csv without --table is one of them")
-    more = {"stat": ["losses", "summary"], "diff": ["losses", "sides"], "sql": ["losses"], **dict.fromkeys(("doctor", "list", "explain", "models"), [])}.get(name, ["losses", "recording"] if also is None else also)
+    more = {"stat": ["losses", "summary"], "diff": ["losses", "sides"], "sum": ["losses", "recordings"], "sql": ["losses"], **dict.fromkeys(("doctor", "list", "explain", "models"), [])}.get(name, ["losses", "recording"] if also is None else also)
     t.ok({"notes", *more} <= set(tables), name + ": losses and notes", tables)
     for form in ("term", "csv", "json", "markdown", "html"):
         out = run(*words, "--format", form).stdout

@@ -5,46 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/vec.h"
-#include "cli/recordings/results.h"
-#include "report/diff.h"
+#include "cli/recordings/diff_runs.h"
 
 struct comparing {
 	struct cli *cli;
 	VEC(struct diff_side) side;
-	VEC(struct results *) results;
+	struct diff_runs runs;
 	struct diff *diff;
 	struct show show;
 	bool exceeded;
 };
-
-static int open_run(struct comparing *c, struct diff_run *run, const char *path, struct err *err)
-{
-	const struct document **doc = arena_alloc(&c->cli->arena, sizeof(*doc));
-	struct results *all;
-	struct document *d;
-
-	if (!doc)
-		return err_nomem(err);
-	if (results_open(&all, c->cli, path, err))
-		return -1;
-	if (vec_push(&c->results, all)) {
-		results_close(all);
-		return err_nomem(err);
-	}
-	if (results_get(&d, all, RESULT_FUNCTIONS, NULL, err))
-		return -1;
-	doc[0] = d;
-	*run = (struct diff_run){ path, doc, 1 };
-	return 0;
-}
-
-static void close_runs(struct comparing *c)
-{
-	vec_each (&c->results, struct results **, all)
-		results_close(*all);
-	vec_free(&c->results);
-}
 
 /* The recordings that an operand names: one file, or several between commas. */
 static int open_side(struct comparing *c, const char *operand, struct err *err)
@@ -70,7 +40,7 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 		if (!len)
 			return err_set(err, ERR_USAGE, "'%.120s': a file is missing between commas",
 				       operand);
-		if (open_run(c, &run[s.n], path, err))
+		if (diff_runs_open(&c->runs, &run[s.n], path, err))
 			return -1;
 		p += len + 1;
 	}
@@ -120,7 +90,7 @@ int cmd_diff(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code;
 
-	cli->opt.sort = "event,dso,function"; /* what the functions' rows are joined by */
+	diff_runs_begin(&c.runs, cli);
 	document_open(&d, &diff_document, NULL);
 	if (check(&c, &err) || compare(&c, &err)) {
 		cli_progress_end(cli);
@@ -134,7 +104,7 @@ int cmd_diff(struct cli *cli)
 	}
 	document_close(&d);
 	diff_free(c.diff);
-	close_runs(&c);
+	diff_runs_close(&c.runs);
 	vec_free(&c.side);
 	return code;
 }

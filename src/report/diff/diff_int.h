@@ -27,6 +27,7 @@ struct diff_amount {
 	double v;	/* 0: it has none */
 	double var;	/* its variance by sampling; NAN: not known */
 	double samples; /* that it is worth: a count with Poisson's error; 0: not a count */
+	double whole;	/* of the tree: all slots; else 0 */
 };
 
 struct diff_item {
@@ -73,12 +74,18 @@ struct diff {
 	bool failed; /* no memory */
 };
 
-/* Fills the tables with the amounts of all recordings. */
+/* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Sides as a whole, and notes of what cannot be compared. */
 int diff_sides(struct diff *x, struct err *err) MUST_USE;
+/* Recordings of a single side, each alone, and notes of how they differ: for a sum. */
+int diff_recordings(struct diff *x, struct err *err) MUST_USE;
 /* Error bars and verdicts; orders the rows. */
 void diff_judge(struct diff *x);
+/* The mean of a side's recordings, with its error. */
+struct estimate diff_mean(const struct diff_amount *run, size_t n);
+/* Frees all but *x itself. */
+void diff_clear(struct diff *x);
 
 /* A table of one of a recording's documents that has it; NULL: none does. */
 const struct table *diff_find(const struct diff_run *r, const char *table);

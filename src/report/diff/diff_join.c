@@ -183,7 +183,7 @@ static struct diff_amount amount(double period, double samples, struct total by)
 		m.samples = 1 / (1 / samples + 1 / by.samples);
 	m.var = m.samples > 0 ? m.v * m.v / m.samples : 0;
 	if (!isfinite(m.v))
-		m = (struct diff_amount){ 0, NAN, 0 };
+		m = (struct diff_amount){ 0, NAN, 0, 0 };
 	return m;
 }
 
@@ -245,7 +245,7 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 	it->seconds = true;
 	it->ratio = true;
 	it->unit = "s";
-	it->run[slot] = (struct diff_amount){ s, NAN, 0 };
+	it->run[slot] = (struct diff_amount){ s, NAN, 0, 0 };
 	return 0;
 }
 
@@ -364,9 +364,9 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		}
 		if (!slots)
 			whole = 1;
-		it->run[slot] =
-			(struct diff_amount){ e.v * whole,
-					      e.half * e.half * whole * whole / (Z95 * Z95), 0 };
+		it->run[slot] = (struct diff_amount){ e.v * whole,
+						      e.half * e.half * whole * whole / (Z95 * Z95),
+						      0, slots ? whole : 0 };
 	}
 	return 0;
 }
@@ -378,17 +378,18 @@ typedef int join_fn(struct joining *j, const struct diff_run *r, size_t slot);
 static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 {
 	const struct diff_side *base = &x->side[0], *new = &x->side[side];
+	size_t n_new = side ? new->n : 0; /* a single side is all there is */
 	struct joining j = { .x = x,
 			     .items = &x->table[table],
 			     .keys = STRTAB_INIT,
 			     .first = x->table[table].n,
 			     .side = side,
-			     .n_runs = base->n + new->n };
+			     .n_runs = base->n + n_new };
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < base->n; i++)
 		ret = fn(&j, &base->run[i], i);
-	for (size_t i = 0; !ret && i < new->n; i++)
+	for (size_t i = 0; !ret && i < n_new; i++)
 		ret = fn(&j, &new->run[i], base->n + i);
 	strtab_free(&j.keys);
 	return ret;
@@ -419,7 +420,7 @@ int diff_join(struct diff *x, struct err *err)
 {
 	int ret = check_per(x, err);
 
-	for (size_t s = 1; !ret && s < x->n_sides; s++)
+	for (size_t s = x->n_sides > 1; !ret && s < x->n_sides; s++)
 		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
 		    join(x, s, DIFF_ROWS, join_rows))
 			ret = err_nomem(err);

@@ -48,6 +48,15 @@ static double variance(const struct sample *s, const struct sample *other)
 	return isnan(spread) ? var : isnan(var) || spread > var ? spread : var;
 }
 
+struct estimate diff_mean(const struct diff_amount *run, size_t n)
+{
+	struct sample s = gather(run, n);
+	double sampling = Z95 * sqrt(s.var / (double)n);
+	double half = n > 1 ? fmax(sampling, t95(n - 1) * sqrt(s.spread / (double)n)) : sampling;
+
+	return (struct estimate){ s.mean, half, isnan(half) ? "one recording" : NULL };
+}
+
 /* Welch and Satterthwaite's degrees of freedom. A side without repeats has those of the other. */
 static double freedom(const struct sample *a, double va, const struct sample *b, double vb)
 {

@@ -54,10 +54,8 @@ static struct estimate seconds(const struct diff_side *s)
 	return (struct estimate){ sum / n, t95(s->n - 1) * sqrt(squares / (n - 1) / n), NULL };
 }
 
-static int fill(struct diff *x, size_t k)
+static int fill(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
 {
-	const struct diff_side *s = &x->side[k];
-	struct diff_side_sum *sum = &x->sum[k];
 	const char *inputs = s->run[0].input;
 
 	for (size_t i = 1; inputs && i < s->n; i++)
@@ -161,7 +159,7 @@ int diff_sides(struct diff *x, struct err *err)
 
 	x->sum = arena_alloc(&x->a, x->n_sides * sizeof(*x->sum));
 	for (size_t k = 0; x->sum && !ret && k < x->n_sides; k++) {
-		ret = fill(x, k);
+		ret = fill(x, &x->sum[k], &x->side[k]);
 		single &= x->side[k].n == 1;
 		for (size_t i = 0; i < x->side[k].n; i++)
 			add_losses(x, &x->side[k].run[i]);
@@ -173,5 +171,23 @@ int diff_sides(struct diff *x, struct err *err)
 	if (x->sum && !ret && single)
 		ret = note(x, "error bars are those of sampling: runs of a program vary by more. "
 			      "Record both sides several times: cyclade diff A1,A2,A3 B1,B2,B3");
+	return x->sum && !ret ? 0 : err_nomem(err);
+}
+
+int diff_recordings(struct diff *x, struct err *err)
+{
+	const struct diff_side *all = x->side;
+	int ret = 0;
+
+	x->sum = arena_alloc(&x->a, all->n * sizeof(*x->sum));
+	for (size_t i = 0; x->sum && !ret && i < all->n; i++) {
+		const struct diff_side one = { all->run[i].input, &all->run[i], 1 };
+
+		ret = fill(x, &x->sum[i], &one) || (i && note_machines(x, &x->sum[0], &x->sum[i]));
+		x->sum[i].seconds.why = NULL;
+		add_losses(x, &all->run[i]);
+	}
+	if (x->sum && !ret && all->n == 1)
+		ret = note(x, "one recording: error bars are those of sampling");
 	return x->sum && !ret ? 0 : err_nomem(err);
 }

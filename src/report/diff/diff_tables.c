@@ -320,15 +320,19 @@ int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	return 0;
 }
 
-void diff_free(struct diff *x)
+void diff_clear(struct diff *x)
 {
-	if (!x)
-		return;
 	for (int t = 0; t < DIFF_TABLES; t++)
 		vec_free(&x->table[t]);
 	vec_free(&x->note);
 	vec_free(&x->limit);
 	vec_free(&x->same);
 	arena_free(&x->a);
+}
+
+void diff_free(struct diff *x)
+{
+	if (x)
+		diff_clear(x);
 	free(x);
 }

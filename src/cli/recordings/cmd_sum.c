@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade sum FILE... - see doc/cyclade-sum.1.md.
+ */
+#include "cli/recordings/diff_runs.h"
+#include "report/sum.h"
+
+static int add_up(struct sum **out, struct diff_runs *r, struct err *err)
+{
+	const struct text_list *files = &r->cli->args;
+	struct diff_run *run = arena_alloc(&r->cli->arena, files->n * sizeof(*run));
+
+	if (!files->n) {
+		(void)err_set(err, ERR_USAGE, "sum adds up recordings: name them");
+		return err_hint(err, "cyclade sum first.data second.data");
+	}
+	if (!run)
+		return err_nomem(err);
+	for (size_t i = 0; i < files->n; i++)
+		if (diff_runs_open(r, &run[i], files->v[i], err))
+			return -1;
+	return sum_build(out, run, files->n, err);
+}
+
+int cmd_sum(struct cli *cli)
+{
+	struct diff_runs runs;
+	struct sum *sum = NULL;
+	struct document d;
+	struct show show;
+	struct err err = ERR_INIT;
+	int code;
+
+	diff_runs_begin(&runs, cli);
+	document_open(&d, &sum_document, NULL);
+	code = cli_show(cli, &show, &sum_document, &err) || add_up(&sum, &runs, &err);
+	cli_progress_end(cli);
+	if (code) {
+		code = cli_fail(&err);
+	} else {
+		sum_put(&d, sum, (size_t)cli->opt.limit);
+		code = cli_document(cli, &d, &show);
+	}
+	document_close(&d);
+	sum_free(sum);
+	diff_runs_close(&runs);
+	return code;
+}

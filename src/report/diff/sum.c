@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sum.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/error_bar.h"
+#include "report/diff/diff_int.h"
+#include "report/recorded.h"
+
+struct sum {
+	struct diff x; /* of one side: all recordings */
+	struct diff_side side;
+};
+
+/* ---- values and errors ----------------------------------------------------------------------- */
+
+/* What a recording has of an item's whole: of the tree all slots, of a function its event. */
+static double whole_of(const struct diff *x, const struct diff_item *it, bool function, size_t run)
+{
+	const diff_items *totals = &x->table[DIFF_TOTALS];
+
+	if (!function)
+		return it->run[run].whole;
+	for (size_t i = 0; i < totals->n; i++)
+		if (!strcmp(totals->v[i].key[0], it->key[0]))
+			return totals->v[i].run[run].v;
+	return 0;
+}
+
+/* All of it as a part of all of its whole (a ratio estimate); NAN: it has no whole. */
+static struct estimate share_of(const struct diff *x, const struct diff_item *it, bool function)
+{
+	struct estimate share = ESTIMATE_NONE("it is a part of nothing");
+	double sum = 0, whole = 0, samples = 0, sampling = 0, squares = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->side->n; i++) {
+		double w = whole_of(x, it, function, i);
+
+		n += w > 0;
+		sum += it->run[i].v;
+		whole += w;
+		samples += it->run[i].samples;
+		sampling += it->run[i].var;
+	}
+	if (!(whole > 0))
+		return share;
+	share = (struct estimate){ .v = sum / whole };
+	for (size_t i = 0; i < x->side->n; i++) {
+		double off = it->run[i].v - share.v * whole_of(x, it, function, i);
+
+		squares += off * off;
+	}
+	if (!(samples > 0))
+		sampling = Z95 * sqrt(sampling) / whole;
+	else if (share.v < 1)
+		sampling = Z95 * share.v * sqrt((1 - share.v) / samples);
+	else
+		sampling = error_bar_share(samples, samples, samples).half;
+	squares = n > 1 ? squares * (double)n / (double)(n - 1) / whole / whole : 0;
+	share.half = fmax(sampling, n > 1 ? t95(n - 1) * sqrt(squares) : 0);
+	return share;
+}
+
+static void add_up(const struct diff *x, struct diff_item *it, bool function)
+{
+	double n = (double)x->side->n;
+
+	it->base = diff_mean(it->run, x->side->n); /* a recording's */
+	it->new = (struct estimate){ it->base.v * n, it->base.half * n, it->base.why };
+	if (it->ratio && !it->seconds)
+		it->new = ESTIMATE_NONE("a ratio has no sum");
+	it->change = share_of(x, it, function);
+	it->side = 0; /* recordings that have it */
+	for (size_t i = 0; i < x->side->n; i++) {
+		it->side += it->run[i].v != 0;
+		it->base_samples += it->run[i].samples;
+	}
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct diff_item *p = a, *q = b;
+
+	for (int k = 0; k < 3; k++) {
+		int c = strcmp(p->key[k] ? p->key[k] : "", q->key[k] ? q->key[k] : "");
+
+		if (k == 0 && c)
+			return c;
+		if (k == 0 && p->new.v != q->new.v)
+			return (p->new.v < q->new.v) - (p->new.v > q->new.v);
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const struct diff_item *item_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(amount)
+{
+	(void)t;
+	cell_estimate(out, *(const struct estimate *)(const void *)((const char *)r->p + c->which));
+	if (item_of(r)->seconds)
+		out->kind = T_SECONDS;
+	else if (item_of(r)->ratio)
+		out->kind = T_REAL;
+}
+
+TABLE_CELL(node, out->text = item_of(r)->key[1])
+TABLE_GET(node_name)
+{
+	const char *dot = strrchr(item_of(r)->key[1], '.');
+
+	(void)t;
+	(void)c;
+	out->text = dot ? dot + 1 : item_of(r)->key[1];
+	out->indent = item_of(r)->depth;
+}
+TABLE_CELL(has_samples, out->e.v = item_of(r)->base_samples; out->none = !(out->e.v > 0))
+
+#define OF(member) TABLE_FIELD(struct diff_item, member)
+#define AT(member) .which = offsetof(struct diff_item, member)
+/* clang-format off */
+#define AMOUNTS(flags) \
+	COLUMN("sum", "sum", T_AMOUNT, C_ERROR | C_WHY, "of all recordings", .get = amount, AT(new)), \
+	COLUMN("mean", "mean", T_AMOUNT, C_ERROR | C_WHY | (flags), "of a recording", .get = amount, AT(base)), \
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of sum and mean", OF(unit)), \
+	COLUMN("recordings", "in", T_COUNT, C_DATA, "recordings that have it", OF(side)), \
+	COLUMN("samples", "samples", T_REAL, C_DATA, "that the sum is worth", .get = has_samples)
+#define SHARE(means) \
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY, means, OF(change))
+/* clang-format on */
+
+static const struct table_column total_columns[] = {
+	COLUMN("name", "total", T_TEXT, C_KEY, "an event, elapsed time, IPC", OF(key[0])),
+	AMOUNTS(0),
+};
+static const struct table_column tree_columns[] = {
+	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", OF(key[0])),
+	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = node),
+	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = node_name),
+	SHARE("of all slots"),
+	AMOUNTS(C_DATA),
+};
+static const struct table_column row_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", OF(key[0])),
+	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", OF(key[1])),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(key[2])),
+	SHARE("of the event in all recordings"),
+	AMOUNTS(C_DATA),
+};
+#undef OF
+#undef AT
+
+static const struct table_form table_forms[DIFF_TABLES] = {
+	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
+	{ "tree", NULL, 0, TABLE_COLUMNS(tree_columns) },
+	{ "rows", "where", TABLE_MAIN, TABLE_COLUMNS(row_columns), .rest = "function" },
+};
+
+#define OF(member) TABLE_FIELD(struct diff_side_sum, member)
+static const struct table_column recording_columns[] = {
+	COLUMN("input", "input", T_TEXT, C_KEY, "a recording that was added", OF(inputs)),
+	COLUMN("seconds", "seconds", T_SECONDS, C_WHY, "first to last sample", OF(seconds)),
+	COLUMN("command", "command", T_TEXT, 0, "what was recorded", OF(command)),
+	COLUMN("host", "host", T_TEXT, 0, "the machine's name", OF(host)),
+	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", OF(arch)),
+	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", OF(os_release)),
+	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", OF(cpu)),
+};
+#undef OF
+static const struct table_form recordings_form = { "recordings", NULL, TABLE_DATA,
+						   TABLE_COLUMNS(recording_columns) };
+
+static const struct table_form *const forms[] = { &recordings_form, &table_forms[DIFF_TOTALS],
+						  &table_forms[DIFF_TREE], &table_forms[DIFF_ROWS],
+						  &recorded_losses_form };
+const struct document_form sum_document = {
+	.name = "sum", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+};
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+enum { LEAST_ROWS = 5 };
+
+static size_t rows_for_people(const diff_items *rows)
+{
+	size_t n = 0;
+
+	while (n < rows->n && (n < LEAST_ROWS || rows->v[n].change.v >= 0.01))
+		n++;
+	return n;
+}
+
+void sum_put(struct document *d, const struct sum *s, size_t limit)
+{
+	const struct diff *x = &s->x;
+	const struct table losses = { .form = &recorded_losses_form, .array = &x->losses, .n = 1 };
+	const struct table recordings = { .form = &recordings_form,
+					  .array = x->sum,
+					  .stride = sizeof(*x->sum),
+					  .n = x->side->n };
+
+	document_table(d, &recordings);
+	document_head(d, "sum", "%zu recording%s  %s", x->side->n, x->side->n == 1 ? "" : "s",
+		      x->sum[0].command ? x->sum[0].command : "");
+	for (int k = 0; k < DIFF_TABLES; k++) {
+		const diff_items *rows = &x->table[k];
+		const struct table t = { .form = &table_forms[k],
+					 .array = rows->v,
+					 .stride = sizeof(struct diff_item),
+					 .n = rows->n,
+					 .people = k != DIFF_ROWS ? 0
+						   : limit	  ? limit
+								  : rows_for_people(rows) };
+
+		document_table(d, &t);
+	}
+	for (size_t i = 0; i < x->note.n; i++)
+		document_note(d, x->note.v[i]);
+	document_table(d, &losses);
+	d->failed |= x->failed;
+}
+
+/* An event that some recordings lack counts there as nothing: the reader has to know. */
+static void note_lacking(struct diff *x)
+{
+	const diff_items *totals = &x->table[DIFF_TOTALS];
+
+	for (size_t i = 0; i < totals->n; i++) {
+		const char *text = arena_printf(&x->a, "%s: only %zu of %zu recordings have it",
+						totals->v[i].key[0], totals->v[i].side, x->side->n);
+
+		if (totals->v[i].side < x->side->n)
+			x->failed |= !text || vec_push(&x->note, text);
+	}
+}
+
+int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err *err)
+{
+	struct sum *s = calloc(1, sizeof(*s));
+	struct diff *x;
+
+	*out = s;
+	if (!s)
+		return err_nomem(err);
+	x = &s->x;
+	s->side = (struct diff_side){ "all", run, n };
+	x->side = &s->side;
+	x->n_sides = 1;
+	if (diff_recordings(x, err) || diff_join(x, err))
+		return -1;
+	for (int k = 0; k < DIFF_TABLES; k++)
+		for (size_t i = 0; i < x->table[k].n; i++)
+			add_up(x, &x->table[k].v[i], k == DIFF_ROWS);
+	vec_sort(&x->table[DIFF_ROWS], by_share);
+	note_lacking(x);
+	return x->failed ? err_nomem(err) : 0;
+}
+
+void sum_free(struct sum *s)
+{
+	if (s)
+		diff_clear(&s->x);
+	free(s);
+}
