@@ -31,6 +31,7 @@ __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *p, size_t len, size_t mos
 #define HEAD	   3 /* bytes: a row, a format, a newline */
 #define QUERY_MOST 4096
 
+/* New ones at the end: the corpus knows them by place. */
 static const char *const rows[] = {
 	"report -i @",
 	"report -g -i @",
