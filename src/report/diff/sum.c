@@ -129,9 +129,11 @@ TABLE_CELL(has_samples, out->e.v = item_of(r)->base_samples; out->none = !(out->
 #define OF(member) TABLE_FIELD(struct diff_item, member)
 #define AT(member) .which = offsetof(struct diff_item, member)
 /* clang-format off */
+#define AMOUNT(key, means, member, flags) \
+	COLUMN(key, key, T_AMOUNT, C_ERROR | C_WHY | (flags), means, .get = amount, AT(member))
 #define AMOUNTS(flags) \
-	COLUMN("sum", "sum", T_AMOUNT, C_ERROR | C_WHY, "of all recordings", .get = amount, AT(new)), \
-	COLUMN("mean", "mean", T_AMOUNT, C_ERROR | C_WHY | (flags), "of a recording", .get = amount, AT(base)), \
+	AMOUNT("sum", "of all recordings", new, 0), \
+	AMOUNT("mean", "of a recording", base, flags), \
 	COLUMN("unit", "unit", T_TEXT, C_DATA, "of sum and mean", OF(unit)), \
 	COLUMN("recordings", "in", T_COUNT, C_DATA, "recordings that have it", OF(side)), \
 	COLUMN("samples", "samples", T_REAL, C_DATA, "that the sum is worth", .get = has_samples)
