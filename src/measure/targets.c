@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/invariant.h"
 #include "base/num.h"
+#include "collect/mounts.h"
 #include "collect/synth.h"
 #include "collect/sysfs.h"
 
@@ -201,28 +202,12 @@ static int find_cpus(struct targets *w, const char *list, const struct machine *
 static void cgroup_root(struct buf *root)
 {
 	struct buf text = BUF_INIT;
-	char *save = NULL;
+	const char *dir = NULL;
 
-	if (file_slurp(&text, "/proc/self/mounts", 16u << 20, NULL) || !text.len)
-		goto out;
-	for (char *line = strtok_r(text.s, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *at = NULL, *dir, *type, *options;
-
-		(void)strtok_r(line, " ", &at);
-		dir = strtok_r(NULL, " ", &at);
-		type = strtok_r(NULL, " ", &at);
-		options = strtok_r(NULL, " ", &at);
-		if (!options)
-			continue;
-		if (!strcmp(type, "cgroup") && strstr(options, "perf_event")) {
-			buf_reset(root);
-			buf_puts(root, dir);
-			break;
-		}
-		if (!strcmp(type, "cgroup2") && !root->len)
-			buf_puts(root, dir);
-	}
-out:
+	if (!file_slurp(&text, "/proc/self/mounts", 16u << 20, NULL) && text.len)
+		dir = mounts_cgroup(text.s);
+	if (dir)
+		buf_puts(root, dir);
 	buf_free(&text);
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/fs.h"
+#include "collect/mounts.h"
 #include "measure/sampling/sampling_int.h"
 #include "symbol/elf_file.h"
 
@@ -211,48 +212,6 @@ static bool try_root(struct looking *l, const char *root, size_t len, const char
 	       is_there(l);
 }
 
-/* The next field of a line of mountinfo, its octal escapes undone in place. */
-static char *field(char **line)
-{
-	char *s = *line, *to = s, *p = s;
-
-	if (!s)
-		return NULL;
-	while (*p && *p != ' ') {
-		if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] && p[3]) {
-			*to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
-			p += 4;
-		} else {
-			*to++ = *p++;
-		}
-	}
-	*line = *p ? p + 1 : NULL;
-	*to = '\0';
-	return s;
-}
-
-struct mount {
-	const char *device, *root, *point, *type;
-	char *options;
-};
-
-static bool read_mount(char *line, struct mount *m)
-{
-	const char *f;
-
-	(void)field(&line); /* number, parent */
-	(void)field(&line);
-	m->device = field(&line);
-	m->root = field(&line);
-	m->point = field(&line);
-	while ((f = field(&line)) && strcmp(f, "-") != 0) /* options, groups */
-		;
-	m->type = field(&line);
-	(void)field(&line); /* source */
-	m->options = line;
-	return f && m->type && m->options;
-}
-
 /* What stands of the path behind a mount point; NULL: it is not below it. */
 static const char *below(const char *path, const char *point)
 {
@@ -298,7 +257,7 @@ static bool try_own_mounts(struct looking *l, const struct mount *theirs, const 
 			struct mount m;
 			const char *tail;
 
-			if (!read_mount(line, &m) || strcmp(m.device, theirs->device) != 0)
+			if (!mount_read(&m, line) || strcmp(m.device, theirs->device) != 0)
 				continue;
 			tail = below(inner, m.root);
 			found = tail && try_root(l, m.point, strlen(m.point), tail);
@@ -322,7 +281,7 @@ static bool find_mounted(struct looking *l, const char *path)
 		struct mount m;
 
 		/* of several at one place the last lies over the others */
-		if (read_mount(line, &m) && below(path, m.point) &&
+		if (mount_read(&m, line) && below(path, m.point) &&
 		    (!best.point || strlen(m.point) >= strlen(best.point)))
 			best = m;
 	}
