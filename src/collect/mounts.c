@@ -17,7 +17,8 @@ static char *field(char **line)
 	if (!s)
 		return NULL;
 	while (*p && *p != ' ') {
-		if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && is_octal(p[2]) && is_octal(p[3])) {
+		if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && is_octal(p[2]) &&
+		    is_octal(p[3])) {
 			*to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
 			p += 4;
 		} else {
