@@ -247,7 +247,7 @@ static void read_tlb(struct memop *op, const struct ibs *x, enum ibs_field l1, e
 
 static void read_op(struct memop *op, const struct ibs *x)
 {
-	uint64_t page;
+	uint64_t page, width;
 
 	op->set[MEMOP_KIND] = (is_set(x, IBS_LOAD) ? MEMOP_KIND_LOAD : 0) |
 			      (is_set(x, IBS_STORE) ? MEMOP_KIND_STORE : 0) |
@@ -262,6 +262,8 @@ static void read_op(struct memop *op, const struct ibs *x)
 	read_cycles(op, x, MEMOP_LATENCY_REFILL, IBS_DTLB_REFILL, true);
 	op->has |= MEMOP_HAS_LOCKED;
 	op->locked = is_set(x, IBS_LOCKED);
+	if (!ibs_get(x, IBS_WIDTH, &width) && width && width <= 8)
+		op->width = (uint8_t)(1u << (width - 1));
 	if (read_number(x, IBS_DATA_LINEAR, &op->address))
 		op->has |= MEMOP_HAS_ADDRESS;
 	if (read_number(x, IBS_DATA_PHYSICAL, &op->physical))

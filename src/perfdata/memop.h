@@ -98,6 +98,7 @@ struct memop {
 	bool hit;		 /* the level had it; false: it missed there */
 	bool locked;
 	bool raw;			  /* read from IBS registers */
+	uint8_t width;			  /* bytes of the access; 0: not known */
 	uint32_t cycles[MEMOP_LATENCIES]; /* where has >> latency & 1 */
 	uint64_t address, physical, page; /* page: its size in bytes */
 };

@@ -170,6 +170,22 @@ for name, remote, fault in (("planted.data", "remote", lambda x: x), ("bit.data"
         continue
     t.equal(ours(shown(name), fault), theirs, "perf c2c has the same lines and sums: %s" % name)
 
+# ---- IBS: widths, and accesses that cross into the next line -------------------------------------------------
+
+AT = 0x7f0000000000
+near = [Access(i, AT + 4 * (i == B), rnd.choice(("load", "store")), width=4) for i in (A, B) * 40]     # halves of 8 bytes
+near += [Access(i, AT + 256 + 4 * (i == B), rnd.choice(("load", "store")), width=8) for i in (A, B) * 40]  # which overlap
+near += [Access(i, AT + 512 + (60 if i == A else 72), rnd.choice(("load", "store")), width=8) for i in (A, B) * 40]  # one ends in the other's line
+near += [Access(A, AT + 4096 + 64 * i, "load", width=8, hitm="remote", weight=90) for i in range(40)]
+rnd.shuffle(near)
+j = shown(write("ibs.data", near, ibs=True))
+x = {int(l["cache_line"], 16) - AT: l for l in j["lines"]}
+t.equal({k: x[k]["verdict"] for k in (0, 256, 576)}, {0: "false sharing", 256: "true sharing", 576: "false sharing"},
+        "IBS: overlapping accesses are true sharing, separate ones are not; an access may reach into the next line")
+t.equal((512 in x, j["samples"], j["hitm_remote"], j["usual_latency"]), (False, len(near), 40, None), "IBS: each sample counts once")
+t.equal(sorted({(a["offset"], a["width"]) for a in j["accesses"] if int(a["cache_line"], 16) == AT + 576}), [(0, 4), (8, 8)],
+        "IBS: bytes in that line")
+
 # ---- whose memory it is --------------------------------------------------------------------------------------
 
 # two processes with the same addresses: one line each, unless the mapping is shared

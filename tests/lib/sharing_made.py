@@ -23,14 +23,22 @@ HITM = {None: (L1, 2, 1, 0), "local": (L3, 16, 3, 0), "remote": (CCE, 16, 0, 0),
 class Access:
     """hitm "remote bit": with mem_remote, as newer kernels; "both": as kernels write AMD's data source 2."""
     def __init__(self, tid, addr, kind="load", hitm=None, locked=False, weight=4, ip=0x401000, pid=PID, time=None, phys=0,
-                 period=1000):
+                 period=1000, width=8):
         self.tid, self.addr, self.kind, self.hitm, self.locked, self.weight = tid, addr, kind, hitm, locked, weight
-        self.ip, self.pid, self.time, self.phys, self.period = ip, pid, time, phys, period
+        self.ip, self.pid, self.time, self.phys, self.period, self.width = ip, pid, time, phys, period, width
 
     def data_src(self):
         level, snoop, number, remote = HITM[self.hitm]
         op = {"load": 2, "store": 4, "both": 6}[self.kind]
         return op | level << 5 | snoop << 19 | (2 if self.locked else 1) << 24 | number << 33 | remote << 37
+
+
+    def ibs_op(self):
+        """Registers of Zen 4: control, rip, data, data2, data3, linear and physical address, branch target."""
+        source = {None: 0, "local": 2, "remote": 5}[self.hitm]
+        data3 = (self.kind != "store") | (self.kind != "load") << 1 | (self.hitm is not None) * (1 << 7 | 1 << 20) | self.locked << 15 | 1 << 17 | \
+            self.width.bit_length() << 22 | (self.weight << 32 if self.hitm else 0)
+        return [3 << 17, self.ip, 0, source, data3, self.addr, 0, 0]
 
 
 class Map:
@@ -59,14 +67,19 @@ class Program:
         return Map(pid, BASE + vaddr, (size + 4095) & -4096, self.path, offset=offset)
 
 
-def write(path, accesses, maps=(), phys=False, comms=None, types=None):
+def write(path, accesses, maps=(), phys=False, comms=None, types=None, ibs=False):
+    """ibs: raw samples of AMD's IBS, which have the width of each access."""
     w = gen.Writer("<")
-    types = (types or TYPE) + (["PHYS_ADDR"] if phys else [])
+    types = "IDENTIFIER IP TID TIME CPU PERIOD RAW".split() if ibs else (types or TYPE) + (["PHYS_ADDR"] if phys else [])
     a = dict(type=4, config=0x1cd, c1=3, period=1000, sample=sum(gen.BIT[n] for n in types), sample_id_all=1, precise_ip=3, mmap=1, comm=1)
     b = dict(a, config=0x2cd, c1=0)
     f = gen.File(w, [("cpu/mem-loads,ldlat=3/P", a, [LOADS]), ("cpu/mem-stores/P", b, [STORES])], attr_size=120)
     f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8"), 7: w.pack("II", 4, 4),  # perf c2c wants CPUs and nodes
                   14: w.pack("IIQQ", 1, 0, 1 << 20, 1 << 19) + w.text("0-3")}
+
+    if ibs:
+        f.events = [("ibs_op//", dict(type=9, config=1 << 19, period=1000, sample=sum(gen.BIT[n] for n in types), sample_id_all=1), [LOADS])]
+        f.features.update({9: w.text("AuthenticAMD,25,17,1"), 16: w.pack("II", 1, 9) + w.text("ibs_op")})
 
     def trailer(pid, tid):
         return w.pack("IIQII", pid, tid, 0, 0, 0) + w.u64(LOADS)
@@ -81,10 +94,10 @@ def write(path, accesses, maps=(), phys=False, comms=None, types=None):
                                                1 if m.shared else 2) + gen.text8(m.path) + trailer(m.pid, m.pid),
                              2 if m.prot & 4 else 2 | 1 << 13))
     for i, x in enumerate(accesses):
-        fields = dict(IDENTIFIER=w.u64(STORES if x.kind == "store" else LOADS), IP=w.u64(x.ip), TID=w.pack("II", x.pid, x.tid),
+        fields = dict(IDENTIFIER=w.u64(STORES if x.kind == "store" and not ibs else LOADS), IP=w.u64(x.ip), TID=w.pack("II", x.pid, x.tid),
                       TIME=w.u64(1000 + i if x.time is None else x.time), ADDR=w.u64(x.addr), CPU=w.pack("II", x.tid % 4, 0),
                       PERIOD=w.u64(x.period), WEIGHT=w.u64(x.weight if x.kind != "store" else 0), DATA_SRC=w.u64(x.data_src()),
-                      PHYS_ADDR=w.u64(x.phys))
+                      PHYS_ADDR=w.u64(x.phys), RAW=w.pack("II", 68, 0xbff) + w.u64(*x.ibs_op()) if ibs else b"")
         rows.append(w.record(gen.SAMPLE, b"".join(fields[n] for n in types), 2 | 1 << 14))
     f.data = b"".join(rows)
     with open(path, "wb") as out:

@@ -44,6 +44,8 @@ struct touch {
 	struct pd_sample s;
 	struct memop op;
 	const struct process *proc;
+	uint64_t address;     /* of its part in one line, */
+	uint32_t width, rest; /* that part's bytes, and those in the next line; 0: not known */
 	struct line_key key;
 	enum sharing_by by;
 	uint64_t key_address, time, task;
@@ -78,7 +80,7 @@ static void find_key(const struct sharing *s, struct touch *t)
 {
 	const struct spaces *sp = s->work->sp;
 	const struct map *m;
-	uint64_t address = t->op.address, space;
+	uint64_t address = t->address, space;
 
 	t->by = address >> 63 ? SHARING_KERNEL : SHARING_PROCESS;
 	space = t->proc ? process_index(t->proc) : (uint64_t)t->s.pid << 32 | UINT32_MAX;
@@ -87,7 +89,7 @@ static void find_key(const struct sharing *s, struct touch *t)
 		    : space_find(sp, t->proc, SPACE_USER, address, t->time, NULL, NULL);
 	if (m && m->shared && t->op.has & MEMOP_HAS_PHYSICAL) {
 		t->by = SHARING_PHYSICAL;
-		address = t->op.physical;
+		address = t->op.physical + (t->address - t->op.address);
 	} else if (m && m->shared && image_key(spaces_images(sp), m->image)->kind == IMAGE_FILE) {
 		t->by = SHARING_FILE;
 		space = m->image;
@@ -97,6 +99,29 @@ static void find_key(const struct sharing *s, struct touch *t)
 		space = 0;
 	t->key_address = address & ~(uint64_t)(s->line_size - 1);
 	t->key = (struct line_key){ hash_pair(space, t->by), address / s->line_size };
+}
+
+/* The part of an access that is in the next line; false: there is none. */
+static bool next_part(const struct sharing *s, struct touch *t)
+{
+	if (!t->rest)
+		return false;
+	t->address += t->width;
+	t->width = t->rest;
+	t->rest = 0;
+	find_key(s, t);
+	return true;
+}
+
+static void find_parts(const struct sharing *s, struct touch *t)
+{
+	uint32_t room = s->line_size - (uint32_t)(t->op.address & (s->line_size - 1));
+
+	t->address = t->op.address;
+	t->width = t->op.width < room ? t->op.width : room;
+	t->rest = t->op.width - t->width;
+	t->rest = t->rest < s->line_size ? t->rest : s->line_size;
+	find_key(s, t);
 }
 
 /* False: it is no access with an address. */
@@ -122,7 +147,7 @@ static bool take(struct sharing *s, const struct pass_sample *p, struct touch *t
 	t->period = (double)(t->s.has & PERF_SAMPLE_PERIOD ? t->s.period
 			     : attr->sample_period	   ? attr->sample_period
 							   : 1);
-	find_key(s, t);
+	find_parts(s, t);
 	return true;
 }
 
@@ -183,15 +208,17 @@ static int see(void *ctx, const struct pass_sample *p, struct err *err)
 
 	if (!take(s, p, &t))
 		return 0;
-	line = find_seen(s->work, &t.key);
-	if (!line)
-		line = add_seen(s->work, &t);
-	if (!line)
-		return err_nomem(err);
-	line->shared |= line->task != t.task;
-	line->hitm |= is_hitm(&t);
 	count(&s->all, &t);
-	s->has_physical |= t.by == SHARING_PHYSICAL;
+	do {
+		line = find_seen(s->work, &t.key);
+		if (!line)
+			line = add_seen(s->work, &t);
+		if (!line)
+			return err_nomem(err);
+		line->shared |= line->task != t.task;
+		line->hitm |= is_hitm(&t);
+		s->has_physical |= t.by == SHARING_PHYSICAL;
+	} while (next_part(s, &t));
 	return 0;
 }
 
@@ -200,7 +227,7 @@ static int see(void *ctx, const struct pass_sample *p, struct err *err)
 static int add_line(struct sharing_work *w, struct seen_line *seen, const struct touch *t,
 		    uint32_t line_size, struct err *err)
 {
-	struct sharing_line l = { .address = t->op.address & ~(uint64_t)(line_size - 1),
+	struct sharing_line l = { .address = t->address & ~(uint64_t)(line_size - 1),
 				  .key = t->key_address,
 				  .by = t->by,
 				  .pid = t->by == SHARING_KERNEL ? 0 : t->s.pid };
@@ -219,12 +246,13 @@ static struct sharing_access access_of(const struct sharing *s, uint32_t line,
 					 t->s.ip, t->time, NULL, NULL);
 
 	return (struct sharing_access){ .line = line,
-					.offset = (uint32_t)(t->op.address & (s->line_size - 1)),
+					.offset = (uint32_t)(t->address & (s->line_size - 1)),
+					.width = t->width,
 					.pid = t->s.pid,
 					.tid = t->s.tid,
 					.image = m ? m->image : IMAGE_NONE,
 					.code = m ? map_to_image(m, t->s.ip) : t->s.ip,
-					.address = t->op.address,
+					.address = t->address,
 					.first = t->time };
 }
 
@@ -253,7 +281,7 @@ static struct sharing_access *find_access(struct sharing *s, const struct sharin
 	}
 	vec_last(&w->access)->comm =
 		spaces_comm_at(w->sp, like->pid, like->tid, t->time, &from, &until);
-	if (data_find(&vec_last(&w->access)->data, w->sp, t->proc, t->op.address, t->time, err))
+	if (data_find(&vec_last(&w->access)->data, w->sp, t->proc, t->address, t->time, err))
 		return NULL;
 	return vec_last(&w->access);
 }
@@ -278,12 +306,35 @@ static void count_unshared(struct sharing *s, const struct touch *t)
 		s->work->latency[cycles < LATENCIES ? cycles : LATENCIES - 1]++;
 }
 
+/* The latency of an access to two lines is the first one's. */
+static int collect_part(struct sharing *s, struct touch *t, bool first, struct err *err)
+{
+	struct sharing_work *w = s->work;
+	struct seen_line *seen = find_seen(w, &t->key);
+	struct sharing_access like, *a;
+
+	if (!seen || (!seen->shared && !seen->hitm)) {
+		count_unshared(s, t);
+		return 0;
+	}
+	if (seen->line == UINT32_MAX && add_line(w, seen, t, s->line_size, err))
+		return -1;
+	like = access_of(s, seen->line, t);
+	a = find_access(s, &like, t, err);
+	if (!a)
+		return -1;
+	a->first = t->time < a->first ? t->time : a->first;
+	a->last = t->time > a->last ? t->time : a->last;
+	count(&a->n, t);
+	count(&w->line.v[seen->line].n, t);
+	if (first && is_timed(t))
+		weigh(&w->line.v[seen->line], t);
+	return 0;
+}
+
 static int collect(void *ctx, const struct pass_sample *p, struct err *err)
 {
 	struct sharing *s = ctx;
-	struct sharing_work *w = s->work;
-	struct sharing_access like, *a;
-	struct seen_line *seen;
 	struct touch t;
 
 	if (!take(s, p, &t))
@@ -291,27 +342,12 @@ static int collect(void *ctx, const struct pass_sample *p, struct err *err)
 	if (is_timed(&t)) {
 		double cycles = t.period * t.op.cycles[MEMOP_LATENCY_DATA];
 
-		w->weight += cycles;
-		w->weight2 += cycles * cycles;
+		s->work->weight += cycles;
+		s->work->weight2 += cycles * cycles;
 	}
-	seen = find_seen(w, &t.key);
-	if (!seen || (!seen->shared && !seen->hitm)) {
-		count_unshared(s, &t);
-		return 0;
-	}
-	if (seen->line == UINT32_MAX && add_line(w, seen, &t, s->line_size, err))
+	if (collect_part(s, &t, true, err))
 		return -1;
-	like = access_of(s, seen->line, &t);
-	a = find_access(s, &like, &t, err);
-	if (!a)
-		return -1;
-	a->first = t.time < a->first ? t.time : a->first;
-	a->last = t.time > a->last ? t.time : a->last;
-	count(&a->n, &t);
-	count(&w->line.v[seen->line].n, &t);
-	if (is_timed(&t))
-		weigh(&w->line.v[seen->line], &t);
-	return 0;
+	return next_part(s, &t) ? collect_part(s, &t, false, err) : 0;
 }
 
 /* ---- what it comes to ------------------------------------------------------------------------ */
