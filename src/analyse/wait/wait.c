@@ -37,12 +37,11 @@ static void keep(struct wait_work *k)
 	w->n_threads = k->thread.n;
 	w->span = k->span.v;
 	w->n_spans = k->span.n;
-	w->place = k->place.v;
-	w->n_places = k->place.n;
+	w->place = k->frames.place.v;
+	w->n_places = k->frames.place.n;
 	vec_free(&k->fact);
 	vec_free(&k->lost);
-	vec_free(&k->frame);
-	itab_free(&k->frame_at);
+	frames_free(&k->frames);
 	chain_free(&k->raw);
 	u64map_free(&k->own);
 	free(k->reason);

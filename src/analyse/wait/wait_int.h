@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * wait_int - the pieces of wait.h: records into facts (wait_scan.c), facts in the order of time
- * into spans (wait_track.c), names and reasons (wait_name.c), sums (wait_sum.c).
+ * into spans (wait_track.c), names (wait_frames.c) and reasons (wait_name.c), sums (wait_sum.c).
  */
 #ifndef CYCLADE_ANALYSE_WAIT_WAIT_INT_H
 #define CYCLADE_ANALYSE_WAIT_WAIT_INT_H
@@ -40,6 +40,22 @@ struct wait_frame {
 	uint8_t kind;
 };
 
+/* Distinct addresses of code, and the functions that they are in. */
+struct wait_frames {
+	VEC(struct wait_frame) frame;
+	struct itab at;
+	VEC(struct wait_place) place; /* once named: 0 is none */
+};
+
+/* The frame at an address; UINT32_MAX: out of memory. Narrows [*from, *until) to the time for which
+ * the answer holds. */
+uint32_t frames_number(struct wait_frames *f, const struct spaces *sp, const struct process *p,
+		       enum space_kind kind, uint64_t ip, uint64_t time, uint64_t *from,
+		       uint64_t *until);
+int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err) MUST_USE;
+/* But for the places, which are the caller's then. */
+void frames_free(struct wait_frames *f);
+
 struct wait_work {
 	const struct pd *rec;
 	const struct spaces *sp;
@@ -47,13 +63,11 @@ struct wait_work {
 	struct wait *out;
 	VEC(struct fact) fact;
 	VEC(struct lost_window) lost; /* sorted, apart from each other */
-	VEC(struct wait_frame) frame;
-	struct itab frame_at;
+	struct wait_frames frames;
 	struct chain_tree raw; /* frames by number */
 	struct u64map own;     /* threads with records of their own: time of the first */
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
-	VEC(struct wait_place) place;
 	uint8_t *reason; /* by chain of out->chain */
 	uint32_t *at;	 /* the same: its place */
 	bool *interrupt; /* the same: an interrupt ran it */

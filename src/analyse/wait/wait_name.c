@@ -67,105 +67,11 @@ static bool is_interrupt(const char *name)
 	return false;
 }
 
-/* ---- frames to places ------------------------------------------------------------------------ */
-
-struct places {
-	struct wait_work *k;
-	struct itab at;
-	uint32_t *order; /* frames by image and address */
-};
-
-static uint32_t place_number(struct places *p, const struct wait_place *x)
-{
-	struct wait_work *k = p->k;
-	uint64_t h = hash_pair((uint64_t)(uintptr_t)x->symbol, (uint64_t)x->image << 8 | x->kind);
-	uint32_t idx;
-
-	for (size_t i = itab_first(&p->at, h); itab_at(&p->at, &i, h, &idx);)
-		if (k->place.v[idx].symbol == x->symbol && k->place.v[idx].image == x->image &&
-		    k->place.v[idx].kind == x->kind)
-			return idx;
-	if (vec_push(&k->place, *x) || itab_put(&p->at, h, k->place.n - 1))
-		return UINT32_MAX;
-	return (uint32_t)k->place.n - 1;
-}
-
-static int by_address(const void *pa, const void *pb, void *frames)
-{
-	const struct wait_frame *a = (const struct wait_frame *)frames + *(const uint32_t *)pa;
-	const struct wait_frame *b = (const struct wait_frame *)frames + *(const uint32_t *)pb;
-
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-/* Frames order[0..n) of one image. */
-static int name_run(struct places *p, const uint32_t *order, size_t n, struct err *err)
-{
-	struct wait_frame *f = p->k->frame.v;
-	uint32_t image = f[order[0]].image;
-	uint64_t *addr = calloc(n, sizeof(*addr));
-	const struct symbol **sym = calloc(n, sizeof(*sym));
-	int ret = -1;
-
-	if (!addr || !sym) {
-		(void)err_nomem(err);
-		goto out;
-	}
-	for (size_t i = 0; i < n; i++)
-		addr[i] = f[order[i]].addr;
-	if (image != IMAGE_NONE && image_resolve(spaces_images(p->k->sp), image, addr, n, sym, err))
-		goto out;
-	for (size_t i = 0; i < n; i++) {
-		const struct wait_place x = { image, sym[i], f[order[i]].kind };
-
-		f[order[i]].place = place_number(p, &x);
-		if (f[order[i]].place == UINT32_MAX) {
-			(void)err_nomem(err);
-			goto out;
-		}
-	}
-	ret = 0;
-out:
-	free(addr);
-	free(sym);
-	return ret;
-}
-
-static int name_frames(struct wait_work *k, struct err *err)
-{
-	const struct wait_place none = { .image = IMAGE_NONE, .kind = SPACE_UNKNOWN };
-	struct places p = { .k = k };
-	size_t n = k->frame.n;
-	int ret = 0;
-
-	p.order = malloc((n + 1) * sizeof(*p.order));
-	if (!p.order || vec_push(&k->place, none)) {
-		free(p.order);
-		return err_nomem(err);
-	}
-	for (size_t i = 0; i < n; i++)
-		p.order[i] = (uint32_t)i;
-	if (n > 1)
-		qsort_r(p.order, n, sizeof(*p.order), by_address, k->frame.v);
-	for (size_t i = 0, end; i < n && !ret; i = end) {
-		for (end = i + 1;
-		     end < n && k->frame.v[p.order[end]].image == k->frame.v[p.order[i]].image;
-		     end++)
-			;
-		ret = name_run(&p, &p.order[i], end - i, err);
-	}
-	free(p.order);
-	itab_free(&p.at);
-	return ret;
-}
-
 /* ---- chains ---------------------------------------------------------------------------------- */
 
 static const char *name_at(const struct wait_work *k, uint32_t place, size_t *len)
 {
-	const struct symbol *s = k->place.v[place].symbol;
+	const struct symbol *s = k->frames.place.v[place].symbol;
 
 	*len = s ? symbol_plain_len(s) : 0;
 	return s ? s->name : "";
@@ -181,7 +87,7 @@ static void judge(struct wait_work *k, uint32_t chain)
 
 	for (uint32_t i = chain; i; i = t->node[i].parent) {
 		uint32_t place = (uint32_t)t->node[i].frame;
-		bool in_user = k->place.v[place].kind == SPACE_USER;
+		bool in_user = k->frames.place.v[place].kind == SPACE_USER;
 		size_t len;
 		const char *name = name_at(k, place, &len);
 
@@ -208,7 +114,7 @@ static int fold_chains(struct wait_work *k, uint32_t *to, struct err *err)
 	for (size_t i = 1; i < k->raw.n; i++) {
 		const struct chain_node *x = &k->raw.node[i];
 
-		to[i] = chain_add(&k->out->chain, to[x->parent], k->frame.v[x->frame].place);
+		to[i] = chain_add(&k->out->chain, to[x->parent], k->frames.frame.v[x->frame].place);
 		if (to[i] == UINT32_MAX)
 			return err_nomem(err);
 	}
@@ -238,7 +144,7 @@ int wait_name(struct wait_work *k, struct err *err)
 
 	if (!to)
 		return err_nomem(err);
-	if (name_frames(k, err) || fold_chains(k, to, err))
+	if (frames_name(&k->frames, k->sp, err) || fold_chains(k, to, err))
 		goto out;
 	k->reason = calloc(k->out->chain.n + 1, sizeof(*k->reason));
 	k->at = calloc(k->out->chain.n + 1, sizeof(*k->at));

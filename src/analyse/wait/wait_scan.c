@@ -67,37 +67,6 @@ bool wait_able(const struct pd *rec)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-static uint32_t frame_number(struct wait_work *k, const struct wait_frame *f)
-{
-	uint64_t h = hash_pair(f->addr, (uint64_t)f->image << 8 | f->kind);
-	uint32_t idx;
-
-	for (size_t i = itab_first(&k->frame_at, h); itab_at(&k->frame_at, &i, h, &idx);)
-		if (k->frame.v[idx].addr == f->addr && k->frame.v[idx].image == f->image &&
-		    k->frame.v[idx].kind == f->kind)
-			return idx;
-	if (vec_push(&k->frame, *f) || itab_put(&k->frame_at, h, k->frame.n - 1))
-		return UINT32_MAX;
-	return (uint32_t)k->frame.n - 1;
-}
-
-/* The frame of an entry; narrows the time for which that holds. */
-static uint32_t frame_of(struct wait_work *k, const struct process *p, enum space_kind kind,
-			 uint64_t ip, uint64_t time, struct memo *m)
-{
-	struct wait_frame f = { .kind = (uint8_t)kind };
-	uint64_t from = 0, until = UINT64_MAX;
-	const struct map *map = space_find(k->sp, p, kind, ip, time, &from, &until);
-
-	f.image = map ? map->image : IMAGE_NONE;
-	f.addr = map ? map_to_image(map, ip) : 0;
-	if (from > m->from)
-		m->from = from;
-	if (until < m->until)
-		m->until = until;
-	return frame_number(k, &f);
-}
-
 static enum space_kind kind_of_context(uint64_t marker)
 {
 	switch (marker) {
@@ -130,7 +99,8 @@ static int chain_make(struct wait_work *k, const struct pd_sample *s, const stru
 		}
 		if (kind == SPACE_UNKNOWN)
 			continue;
-		frame[n] = frame_of(k, p, kind, ip - called, time, m);
+		frame[n] = frames_number(&k->frames, k->sp, p, kind, ip - called, time, &m->from,
+					 &m->until);
 		if (frame[n++] == UINT32_MAX)
 			return -1;
 		called = true;
