@@ -132,6 +132,36 @@ d = doc_of(m.write("cut.data", cut=8))
 t.equal(parts(d, 7), {"running": 1000, "sleep": 2000, "unknown": 5000}, "cut short: what comes last is unknown")
 closes(d, "cut short")
 
+# ---- several at a time
+m = Made([b"long_one", ODD])
+m.comm(1000, 7, b"boss")
+m.on(1000, 7)
+m.fork(1000, 7, 8)
+m.sample(0, 1500, 7)
+m.on(2000, 8, cpu=1)
+for at in (3000, 5000):
+    m.sample(0, at, 7)
+    m.sample(0, at + 500, 8, 1, at=1)
+m.off(6000, 8, cpu=1)
+m.sample(0, 7000, 7)
+m.sample(0, 8000, 0, 1)  # the idle task
+m.off(9000, 7)
+m.write("two.data")
+d = json.loads(run("report", "--wall", "-j", "two.data").stdout)
+t.equal([(r["function"], r["samples"], r["wall_share"], round(r["share"], 9), r["alone_share"], round(r["threads"], 9)) for r in d["functions"]],
+        [("long_one", 4, 0.75, round(2 / 3, 9), 0.5, round(4 / 3, 9)), (ODD.decode("utf-8", "replace"), 2, 0.25, round(1 / 3, 9), 0, 2)],
+        "wall: a sample counts one part in as many threads as run")
+t.equal((d["samples"], d["mean_running"]), (6, 1.5), "wall: samples without the idle task's; threads in the mean")
+d = json.loads(run("report", "--concurrency", "-j", "two.data").stdout)
+t.equal([(r["running"], r["share"], round(r["wanting_seconds"] * 1e9)) for r in d["levels"]], [(1, 0.5, 1000), (2, 0.5, 0)], "concurrency: levels")
+t.equal([(r["cpu"], r["busy_share"], r["wanted_share"], r["switches"]) for r in d["cpus"]], [(0, 1, 0, 1), (1, 0.5, 0.125, 1)],
+        "concurrency: CPUs, and idle ones that were wanted")
+t.equal([r["function"] for r in d["functions"]], ["long_one", ODD.decode("utf-8", "replace")], "concurrency: who ran alone comes first")
+tables.walk(t, "report", "--wall", "-i", "two.data")
+tables.walk(t, "report", "--concurrency", "-i", "two.data")
+d = json.loads(run("report", "--wall", "-j", "two.data", "--only-tid", "8").stdout)
+t.equal([(r["samples"], r["threads"]) for r in d["functions"]], [(2, 2)], "wall: the others of a selected thread count as running")
+
 # ---- refusals
 p = run("report", "--wait", "--cpu", "0", "plain.data")
 t.ok(p.returncode == 2 and "--wait" in p.stderr, "--cpu is refused", p.stderr)
@@ -163,6 +193,8 @@ __attribute__((noinline)) static void spin(double s)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	while ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9 < s);
 }
+__attribute__((noinline)) static void alone(long n) { for (volatile long i = 0; i < n; i++) ; }
+__attribute__((noinline)) static void *together(void *p) { for (volatile long i = 0; i < 100000000; i++) ; return p; }
 static void *consumer(void *p) { char c; while (read(fd[0], &c, 1) == 1) spin(1e-4); return p; }
 static void *convoy(void *p)
 {
@@ -199,6 +231,10 @@ int main(int n, char **v)
 		while (wait(NULL) > 0) ;
 	} else if (!strcmp(how, "spin")) {
 		spin(30);
+	} else if (!strcmp(how, "both")) {
+		alone(100000000);
+		for (int i = 0; i < 2; i++) pthread_create(&t[i], NULL, together, NULL);
+		for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
 	} else if (!strcmp(how, "poll")) {
 		poll(NULL, 0, 150);
 	} else if (!strcmp(how, "io")) {
@@ -301,6 +337,24 @@ def timehist():
     return t.ok(compared >= 3 and exact >= 2, "timehist: %d threads compared, %d alike in all" % (compared, exact), text[:3000])
 
 
+def latency(perf):
+    """The latency column of a perf that has one (6.15 and later): a recording of its own, and one of ours."""
+    if not perf or "--latency" not in subprocess.run([perf, "report", "-h"], capture_output=True, text=True, check=False).stderr:
+        return t.skip("perf report --latency", "no perf that has it: CYCLADE_PERF7 is not set")
+    for name, words in (("theirs", [perf, "record", "-q", "--latency", "-e", "cpu-clock"]), ("ours", [CYCLADE, "record", "--wait", "-e", "cpu-clock"])):
+        subprocess.run([*words, "-o", name + ".data", "--", "./prog", "both"], capture_output=True, check=True)
+        text = subprocess.run([perf, "report", "--latency", "--no-children", "--stdio", "-g", "none", "-i", name + ".data", "-F", "latency,overhead,sym", "-s", "sym"],
+                              capture_output=True, text=True, check=True).stdout
+        text = next((x for x in text.split("# Samples:") if "of event 'cpu-clock" in x), "")
+        theirs = {m[3]: (float(m[1]), float(m[2])) for m in re.finditer(r"^ +([\d.]+)% +([\d.]+)% +\[.\] (\w+)", text, re.M)}
+        d = json.loads(run("report", "--wall", "-j", "-e", "cpu-clock*", name + ".data").stdout)
+        ours = {r["function"]: (100 * r["wall_share"], 100 * r["share"]) for r in d["functions"]}
+        far = [(f, theirs[f], ours.get(f)) for f in ("alone", "together") if f not in ours or f not in theirs or
+               max(abs(a - b) for a, b in zip(theirs[f], ours[f])) > 0.1]
+        t.ok(not far and sum(x for x, _ in theirs.values()) > 90, "latency of perf: the same within 0.1 points, " + name, (far, text[:1500]))
+    return None
+
+
 with open("prog.c", "w", encoding="ascii") as out:
     out.write(PROGRAM)
 cc = shutil.which("cc") or shutil.which("gcc")
@@ -314,6 +368,7 @@ else:
     else:
         programs()
         timehist()
+        latency(os.environ.get("CYCLADE_PERF7") or shutil.which("perf"))
 os.chdir("/")
 shutil.rmtree(tmp)
 t.done()

@@ -44,6 +44,8 @@ READS = {
     "report --account": "report --no-cache --account -i account_shared",
     "report --wait": "report --no-cache --wait -i waits",
     "report --wait -j": "report --no-cache --wait -j -i waits",
+    "report --wall": "report --no-cache --wall -i waits",
+    "report --concurrency": "report --no-cache --concurrency -j -i waits",
     "report, names": "report --no-cache -i names/long_names",
     "report, cache": "report -i plain",
     "report, jit": "report --no-cache -i jit",

@@ -43,9 +43,9 @@ class Made:
     def record(self, kind, body, time, tid, cpu, misc=0):
         self.f.data += self.w.record(kind, body + self.trailer(time, tid, cpu), misc)
 
-    def sample(self, event, time, tid, cpu=0, chain=None, raw=b""):
+    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0):
         s = gen.Sample(1, EVENTS[event][2][0])
-        s.v.update(IP=BASE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=1000 if event == CLOCK else 1,
+        s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=1000 if event == CLOCK else 1,
                    CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw)
         self.f.data += s.write(self.w, EVENTS[event][1], event, misc=1)[0]
 

@@ -225,8 +225,10 @@ int cmd_report(struct cli *cli)
 		return report_html(cli, said.path, cli->opt.html);
 	cli->args = args;
 	return result_command(cli,
-			      cli->opt.account ? RESULT_ACCOUNT
-			      : cli->opt.wait  ? RESULT_WAIT
-					       : RESULT_FUNCTIONS,
+			      cli->opt.account	     ? RESULT_ACCOUNT
+			      : cli->opt.wait	     ? RESULT_WAIT
+			      : cli->opt.wall	     ? RESULT_WALL
+			      : cli->opt.concurrency ? RESULT_CONCURRENCY
+						     : RESULT_FUNCTIONS,
 			      cli_one_recording);
 }

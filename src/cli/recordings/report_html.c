@@ -26,6 +26,7 @@ static const struct {
 	{ RESULT_BLOCKS, "blocks", false },	  { RESULT_CALLS, "calls", false },
 	{ RESULT_REGISTERS, "registers", false }, { RESULT_MEM, "mem", false },
 	{ RESULT_SHARING, "sharing", false },	  { RESULT_WAIT, "wait", false },
+	{ RESULT_WALL, "wall", false },		  { RESULT_CONCURRENCY, "concurrency", false },
 };
 enum { N_VIEWS = sizeof(views) / sizeof(*views) };
 

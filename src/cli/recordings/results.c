@@ -81,6 +81,8 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_MEM:
 		return memory_told(r->rec);
 	case RESULT_WAIT:
+	case RESULT_WALL:
+	case RESULT_CONCURRENCY:
 		return wait_able(r->rec);
 	case RESULT_INFO:
 	case RESULT_FUNCTIONS:

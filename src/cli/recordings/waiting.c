@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report --wait: what threads waited for.
+ * report --wait: what threads waited for; --wall: which functions took wall time; --concurrency:
+ * what CPUs did meanwhile.
  */
 #include <stdlib.h>
 
 #include "cli/recordings/result.h"
+#include "report/parallel_view.h"
 #include "report/wait_view.h"
 
 struct waiting {
@@ -54,4 +56,81 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 	document_open(&out->d, &wait_document, NULL);
 	wait_put(&out->d, &c->v);
 	return 0;
+}
+
+/* ---- several at a time ----------------------------------------------------------------------- */
+
+struct running {
+	struct wait *w;
+	struct parallel *p;
+	struct parallel_view v;
+};
+
+static void end_running(void *own)
+{
+	struct running *c = own;
+
+	free(c->v.order);
+	parallel_free(c->p);
+	wait_free(c->w);
+	free(c);
+}
+
+/* What samples time, not switches. */
+static bool is_sampler(const struct pd_event *e)
+{
+	return e->samples && e->attr.type != PERF_TYPE_TRACEPOINT &&
+	       (e->attr.type != PERF_TYPE_SOFTWARE || e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int make_running(struct result *out, const struct result_ask *ask,
+			const struct document_form *form,
+			void (*put)(struct document *d, const struct parallel_view *v),
+			struct err *err)
+{
+	const char *wanted = ask->cli->opt.event.n ? ask->cli->opt.event.v[0] : NULL;
+	struct running *c = calloc(1, sizeof(*c));
+	struct profile_opts po = { 0 };
+	struct parallel_opts lo;
+	struct wait_opts wo;
+	size_t n;
+
+	if (!c)
+		return err_nomem(err);
+	out->own = c;
+	out->end = end_running;
+	if (recording_select(ask->r, ask->cli, &po, err))
+		return -1;
+	wo = (struct wait_opts){ { .time_from = po.select.time_from, .time_to = po.select.time_to },
+				 po.progress,
+				 po.progress_ctx };
+	lo = (struct parallel_opts){ recording_event(ask->r, wanted, is_sampler), po.select };
+	if (wanted && lo.event == SIZE_MAX)
+		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
+			       wanted);
+	c->v.images = ask->r->images;
+	c->v.limit = (size_t)ask->cli->opt.limit;
+	c->v.event = lo.event == SIZE_MAX ? NULL : pd_events(ask->r->rec, &n)[lo.event].name;
+	if (wait_build(&c->w, ask->r->rec, ask->r->spaces, &wo, err) ||
+	    parallel_build(&c->p, ask->r->rec, ask->r->spaces, c->w, &lo, err))
+		return -1;
+	c->v.w = c->w;
+	c->v.p = c->p;
+	if (parallel_view_order(&c->v, err) ||
+	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+		return -1;
+	document_open(&out->d, form, NULL);
+	put(&out->d, &c->v);
+	return 0;
+}
+
+int wall_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	return make_running(out, ask, &wall_document, wall_put, err);
+}
+
+int concurrency_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	return make_running(out, ask, &concurrency_document, concurrency_put, err);
 }

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/parallel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/wait/wait_int.h"
+#include "base/bisect.h"
+#include "base/invariant.h"
+#include "base/sort.h"
+
+#define CPUS_MOST (1u << 16)
+
+struct step { /* from here on */
+	uint64_t time;
+	uint32_t running;
+};
+
+struct counting {
+	const struct pd *rec;
+	const struct spaces *sp;
+	const struct wait *w;
+	const struct parallel_opts *opts;
+	struct parallel *out;
+	VEC(struct step) step;
+	struct wait_frames frames;
+	VEC(struct parallel_function) at; /* by frame, then summed by place */
+};
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* What changes for a thread; keyed.a. */
+enum change { RUNS, RUNS_NOT, WANTS, WANTS_NOT, LOSES, LOSES_NOT };
+
+static size_t changes_of(const struct wait *w, struct keyed *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_spans; i++) {
+		const struct wait_span *s = &w->span[i];
+		enum change begin;
+
+		switch (wait_reasons[s->reason].state) {
+		case WAIT_RUNNING:
+			begin = RUNS;
+			break;
+		case WAIT_RUNNABLE:
+			begin = WANTS;
+			break;
+		case WAIT_UNKNOWN:
+			begin = LOSES;
+			break;
+		default:
+			continue;
+		}
+		v[n++] = (struct keyed){ s->from, begin, s->cpu };
+		v[n++] = (struct keyed){ s->until, begin + 1, s->cpu };
+	}
+	return n;
+}
+
+static struct parallel_cpu *cpu_of(const struct counting *c, uint32_t cpu)
+{
+	return cpu < c->out->n_cpus ? &c->out->cpu[cpu] : NULL;
+}
+
+static int add_level(struct parallel *p, size_t running, uint64_t time, bool wanting)
+{
+	if (running >= p->n_levels) {
+		size_t n = running + 1;
+		struct parallel_level *v = realloc(p->level, n * sizeof(*v));
+
+		if (!v)
+			return -1;
+		memset(v + p->n_levels, 0, (n - p->n_levels) * sizeof(*v));
+		p->level = v;
+		p->n_levels = n;
+	}
+	p->level[running].time += time;
+	p->level[running].wanting += wanting ? time : 0;
+	return 0;
+}
+
+struct now {
+	uint64_t time;
+	uint64_t running, wanting, lost;
+	uint32_t *on; /* by CPU: threads that run there */
+};
+
+/* From now.time to `time` nothing changed. */
+static int spend(struct counting *c, struct now *now, uint64_t time)
+{
+	uint64_t d = time - now->time;
+
+	if (!d)
+		return 0;
+	c->out->unknown += now->lost ? d : 0;
+	for (size_t i = 0; i < c->out->n_cpus; i++) {
+		struct parallel_cpu *x = &c->out->cpu[i];
+
+		x->busy += now->on[i] ? d : 0;
+		x->wanted += !now->on[i] && now->wanting ? d : 0;
+	}
+	now->time = time;
+	return add_level(c->out, now->running, d, now->wanting);
+}
+
+static void change(const struct counting *c, struct now *now, const struct keyed *x)
+{
+	uint32_t *on = cpu_of(c, x->b) ? &now->on[x->b] : NULL;
+
+	switch ((enum change)x->a) {
+	case RUNS:
+		now->running++;
+		if (on)
+			++*on;
+		break;
+	case RUNS_NOT:
+		now->running--;
+		if (on)
+			--*on;
+		break;
+	case WANTS:
+		now->wanting++;
+		break;
+	case WANTS_NOT:
+		now->wanting--;
+		break;
+	case LOSES:
+		now->lost++;
+		break;
+	case LOSES_NOT:
+		now->lost--;
+		break;
+	}
+}
+
+static int walk_time(struct counting *c, struct err *err)
+{
+	const struct wait *w = c->w;
+	struct keyed *v = malloc((w->n_spans * 4 + 1) * sizeof(*v));
+	struct now now = { .time = w->from };
+	int ret = -1;
+	size_t n;
+
+	now.on = calloc(c->out->n_cpus + 1, sizeof(*now.on));
+	if (!v || !now.on)
+		goto out;
+	n = changes_of(w, v);
+	keyed_sort(v, v + w->n_spans * 2, n);
+	for (size_t i = 0; i < n; i++) {
+		struct step s = { v[i].key, 0 };
+
+		if (spend(c, &now, v[i].key))
+			goto out;
+		change(c, &now, &v[i]);
+		s.running = (uint32_t)now.running;
+		if (c->step.n && vec_last(&c->step)->time == s.time)
+			*vec_last(&c->step) = s;
+		else if (vec_push(&c->step, s))
+			goto out;
+	}
+	assert(!now.running && !now.wanting && !now.lost);
+	ret = spend(c, &now, w->until);
+out:
+	free(v);
+	free(now.on);
+	return ret ? err_nomem(err) : 0;
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------ */
+
+static int make_cpus(struct counting *c, struct err *err)
+{
+	const struct wait *w = c->w;
+	size_t n = pd_info(c->rec)->cpus_online;
+
+	n = n < CPUS_MOST ? n : 0;
+	for (size_t i = 0; i < w->n_spans; i++)
+		if (w->span[i].cpu < CPUS_MOST && w->span[i].cpu >= n)
+			n = w->span[i].cpu + 1u;
+	c->out->n_cpus = n;
+	c->out->cpu = calloc(n + 1, sizeof(*c->out->cpu));
+	return c->out->cpu ? 0 : err_nomem(err);
+}
+
+/* Spans are in the order of their ends, so that those of a thread are in theirs. */
+static int count_moves(struct counting *c, struct err *err)
+{
+	const struct wait *w = c->w;
+	uint32_t *last = malloc((w->n_threads + 1) * sizeof(*last));
+
+	if (!last)
+		return err_nomem(err);
+	memset(last, 0xff, w->n_threads * sizeof(*last));
+	for (size_t i = 0; i < w->n_spans; i++) {
+		const struct wait_span *s = &w->span[i];
+		struct parallel_cpu *x = cpu_of(c, s->cpu);
+
+		if (!x)
+			continue;
+		x->seen = true;
+		if (wait_reasons[s->reason].state == WAIT_RUNNABLE)
+			x->runnable += s->until - s->from;
+		if (s->reason != WAIT_RAN)
+			continue;
+		x->switches++;
+		x->arrivals += last[s->thread] != WAIT_NO_CPU && last[s->thread] != s->cpu;
+		last[s->thread] = s->cpu;
+	}
+	free(last);
+	return 0;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static uint32_t running_at(const struct counting *c, uint64_t time)
+{
+	size_t at;
+
+	bisect(at, c->step.n, i, c->step.v[i].time > time);
+	return at && c->step.v[at - 1].running ? c->step.v[at - 1].running : 1;
+}
+
+static void put_share(struct parallel_share *s, double w)
+{
+	s->w += w;
+	s->w2 += w * w;
+}
+
+static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+{
+	struct counting *c = ctx;
+	const struct parallel_function none = { 0 };
+	struct parallel_function *f;
+	struct pd_sample x;
+	uint64_t from, until;
+	uint32_t frame, n;
+	double period;
+
+	if (!task_tid(s->task) || s->time < c->w->from || s->time > c->w->until ||
+	    pd_sample_parse(c->rec, s->r, &x))
+		return 0; /* the idle task does not run */
+	from = 0;
+	until = UINT64_MAX;
+	frame = frames_number(&c->frames, c->sp, s->who->proc, space_kind_of_misc(x.cpumode), x.ip,
+			      s->time, &from, &until);
+	while (frame != UINT32_MAX && c->at.n <= frame)
+		if (vec_push(&c->at, none))
+			return err_nomem(err);
+	if (frame == UINT32_MAX)
+		return err_nomem(err);
+	n = running_at(c, s->time);
+	f = &c->at.v[frame];
+	period = (double)x.period;
+	f->samples++;
+	f->period += x.period;
+	put_share(&f->cpu, period);
+	put_share(&f->wall, period / n);
+	if (n == 1)
+		put_share(&f->alone, period);
+	return 0;
+}
+
+static int count_samples(struct counting *c, struct err *err)
+{
+	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	struct pass_opts po = { .threads = 1 };
+	struct pass *p;
+	size_t n;
+	bool *only;
+	int ret;
+
+	(void)pd_events(c->rec, &n);
+	only = calloc(n + 1, sizeof(*only));
+	if (!only)
+		return err_nomem(err);
+	if (c->opts->event < n)
+		only[c->opts->event] = true;
+	po.events = only;
+	ret = pass_new(&p, c->rec, c->sp, &c->opts->select, &po, err);
+	free(only);
+	if (!ret)
+		ret = pass_each(p, &v, c, err);
+	pass_free(p);
+	return ret;
+}
+
+static void add_share(struct parallel_share *to, const struct parallel_share *x)
+{
+	to->w += x->w;
+	to->w2 += x->w2;
+}
+
+static void add_function(struct parallel_function *to, const struct parallel_function *x)
+{
+	to->samples += x->samples;
+	to->period += x->period;
+	add_share(&to->cpu, &x->cpu);
+	add_share(&to->wall, &x->wall);
+	add_share(&to->alone, &x->alone);
+}
+
+static int most_wall(const void *pa, const void *pb)
+{
+	const struct parallel_function *a = pa, *b = pb;
+
+	if (a->wall.w != b->wall.w)
+		return a->wall.w < b->wall.w ? 1 : -1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static int sum_functions(struct counting *c, struct err *err)
+{
+	struct parallel *p = c->out;
+	size_t n = 0;
+
+	if (frames_name(&c->frames, c->sp, err))
+		return -1;
+	p->place = c->frames.place.v;
+	p->n_places = c->frames.place.n;
+	p->function = calloc(p->n_places + 1, sizeof(*p->function));
+	if (!p->function)
+		return err_nomem(err);
+	for (size_t i = 0; i < c->at.n; i++) {
+		uint32_t place = c->frames.frame.v[i].place;
+
+		p->function[place].place = place;
+		add_function(&p->function[place], &c->at.v[i]);
+		add_function(&p->all, &c->at.v[i]);
+	}
+	for (size_t i = 0; i < p->n_places; i++)
+		if (p->function[i].samples)
+			p->function[n++] = p->function[i];
+	p->n_functions = n;
+	if (n > 1)
+		qsort(p->function, n, sizeof(*p->function), most_wall);
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool has_whole_cpus(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_type_count *t = pd_type_counts(rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (t[i].type == PERF_RECORD_SWITCH)
+			return false;
+	return true;
+}
+
+int parallel_build(struct parallel **out, const struct pd *rec, const struct spaces *spaces,
+		   const struct wait *w, const struct parallel_opts *opts, struct err *err)
+{
+	struct counting c = { .rec = rec, .sp = spaces, .w = w, .opts = opts };
+	int ret;
+
+	*out = NULL;
+	c.out = calloc(1, sizeof(*c.out));
+	if (!c.out)
+		return err_nomem(err);
+	c.out->whole = has_whole_cpus(rec);
+	ret = make_cpus(&c, err) || walk_time(&c, err) || count_moves(&c, err) ||
+			      (opts->event != SIZE_MAX &&
+			       (count_samples(&c, err) || sum_functions(&c, err)))
+		      ? -1
+		      : 0;
+	if (!c.out->place)
+		vec_free(&c.frames.place);
+	frames_free(&c.frames);
+	vec_free(&c.step);
+	vec_free(&c.at);
+	if (ret)
+		parallel_free(c.out);
+	else
+		*out = c.out;
+	return ret;
+}
+
+void parallel_free(struct parallel *p)
+{
+	if (!p)
+		return;
+	free(p->level);
+	free(p->cpu);
+	free(p->function);
+	free(p->place);
+	free(p);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What functions took of wall time, and how many CPUs were busy, as tables.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/error_bar.h"
+#include "base/num.h"
+#include "report/parallel_view.h"
+#include "report/recorded.h"
+
+#define ROWS  25 /* functions for people, unless --limit says */
+#define LEAST 10
+#define SMALL 0.005
+
+static const struct parallel_view *view_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+static double seconds_of(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static uint64_t length_of(const struct parallel_view *v)
+{
+	return v->w->until - v->w->from;
+}
+
+static double part_of(const struct parallel_view *v, uint64_t ns)
+{
+	return length_of(v) ? (double)ns / (double)length_of(v) : NAN;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static const struct parallel_function *function_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static struct estimate share_of(const struct parallel_share *x, const struct parallel_share *all)
+{
+	const struct error_bar e = error_bar_share(x->w, all->w, all->w2);
+
+	return (struct estimate){ e.share, e.half, NULL };
+}
+
+TABLE_CELL(wall, cell_estimate(out, share_of(&function_of(r)->wall, &view_of(t)->p->all.wall)))
+TABLE_CELL(cpu, cell_estimate(out, share_of(&function_of(r)->cpu, &view_of(t)->p->all.cpu)))
+TABLE_CELL(alone, cell_estimate(out, share_of(&function_of(r)->alone, &view_of(t)->p->all.wall)))
+
+TABLE_GET(threads)
+{
+	const struct parallel_function *f = function_of(r);
+
+	(void)t, (void)c;
+	out->e.v = f->wall.w > 0 ? f->cpu.w / f->wall.w : NAN;
+}
+
+TABLE_GET(function)
+{
+	const struct wait_place *p = &view_of(t)->p->place[function_of(r)->place];
+
+	(void)c;
+	out->text = p->symbol ? p->symbol->name : NULL;
+}
+
+TABLE_GET(dso)
+{
+	const struct wait_place *p = &view_of(t)->p->place[function_of(r)->place];
+
+	(void)c;
+	out->text = p->image != IMAGE_NONE ? image_name(view_of(t)->images, p->image) : NULL;
+}
+
+#define OF(member) TABLE_FIELD(struct parallel_function, member)
+/* clang-format off */
+#define SHARE(key_, head_, get_, means_) \
+	COLUMN(key_, head_, T_SHARE, C_ERROR | C_HEAT, means_, .get = get_)
+#define WALL SHARE("wall_share", "wall", wall, "of wall time: a sample counts 1 / running threads")
+#define CPU SHARE("share", "cpu", cpu, "of CPU time")
+#define ALONE SHARE("alone_share", "alone", alone, "of wall time, while no other thread ran")
+#define FUNCTION \
+	COLUMN("threads", "threads", T_REAL, 0, "that ran at a time, in the mean over wall time", \
+	       .get = threads), \
+	COLUMN("samples", "samples", T_COUNT, C_DATA, "of it", OF(samples)), \
+	COLUMN("period", "period", T_COUNT, C_DATA, "of these", OF(period)), \
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", .get = function), \
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso)
+/* clang-format on */
+static const struct table_column wall_columns[] = { WALL, CPU, ALONE, FUNCTION };
+static const struct table_column alone_columns[] = { ALONE, WALL, CPU, FUNCTION };
+#undef OF
+static const struct table_form wall_form = { "functions", NULL, TABLE_MAIN,
+					     TABLE_COLUMNS(wall_columns), .rest = "function" };
+
+static bool alone_next(const struct table *t, struct table_row *r)
+{
+	const struct parallel_view *v = view_of(t);
+
+	r->at[0] += r->p != NULL;
+	if (r->at[0] >= v->n_order)
+		return false;
+	r->p = &v->p->function[v->order[r->at[0]]];
+	return true;
+}
+
+static const struct table_form alone_form = {
+	"functions", NULL, 0, TABLE_COLUMNS(alone_columns), .next = alone_next, .rest = "function"
+};
+
+/* ---- levels and CPUs ------------------------------------------------------------------------- */
+
+static bool level_next(const struct table *t, struct table_row *r)
+{
+	const struct parallel *p = view_of(t)->p;
+
+	r->at[0] += r->p != NULL;
+	while (r->at[0] < p->n_levels && !p->level[r->at[0]].time)
+		r->at[0]++;
+	if (r->at[0] >= p->n_levels)
+		return false;
+	r->p = &p->level[r->at[0]];
+	return true;
+}
+
+/* c->which: where a row has the time. */
+static uint64_t time_of(const struct table_column *c, const struct table_row *r)
+{
+	return *(const uint64_t *)(const void *)((const char *)r->p + c->which);
+}
+
+TABLE_CELL(running, out->n = r->at[0])
+TABLE_CELL(time_share, out->e.v = part_of(view_of(t), time_of(c, r)))
+TABLE_CELL(time_seconds, out->e.v = seconds_of(time_of(c, r)))
+#define LEVEL(get_, member) .get = get_, .which = offsetof(struct parallel_level, member)
+static const struct table_column level_columns[] = {
+	COLUMN("running", "running", T_ID, C_KEY, "threads that ran", .get = running),
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of the time", LEVEL(time_share, time)),
+	COLUMN("seconds", "time", T_SECONDS, 0, "so long", LEVEL(time_seconds, time)),
+	COLUMN("wanting_share", "others waiting", T_SHARE, 0,
+	       "of the time: others waited for a CPU meanwhile", LEVEL(time_share, wanting)),
+	COLUMN("wanting_seconds", "time", T_SECONDS, C_DATA, "so long",
+	       LEVEL(time_seconds, wanting)),
+};
+static const struct table_form levels_form = { "levels", NULL, TABLE_MAIN,
+					       TABLE_COLUMNS(level_columns), .next = level_next };
+
+static bool cpu_next(const struct table *t, struct table_row *r)
+{
+	const struct parallel *p = view_of(t)->p;
+
+	r->at[0] += r->p != NULL;
+	while (r->at[0] < p->n_cpus && !p->whole && !p->cpu[r->at[0]].seen)
+		r->at[0]++;
+	if (r->at[0] >= p->n_cpus)
+		return false;
+	r->p = &p->cpu[r->at[0]];
+	return true;
+}
+
+static uint64_t idle_of(const struct table *t, const struct table_row *r)
+{
+	return length_of(view_of(t)) - ((const struct parallel_cpu *)r->p)->busy;
+}
+
+TABLE_CELL(idle_share, out->e.v = part_of(view_of(t), idle_of(t, r)))
+#define OF(member)	       TABLE_FIELD(struct parallel_cpu, member)
+#define CPU_TIME(get_, member) .get = get_, .which = offsetof(struct parallel_cpu, member)
+static const struct table_column cpu_columns[] = {
+	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", .get = running),
+	COLUMN("busy_share", "busy", T_SHARE, C_HEAT, "of the time", CPU_TIME(time_share, busy)),
+	COLUMN("idle_share", "idle", T_SHARE, 0, "of the time", .get = idle_share),
+	COLUMN("wanted_share", "idle, wanted", T_SHARE, 0,
+	       "of the time: idle while threads waited for a CPU", CPU_TIME(time_share, wanted)),
+	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0,
+	       "that threads waited for a CPU after they had run here",
+	       CPU_TIME(time_seconds, runnable)),
+	COLUMN("switches", "switches", T_COUNT, 0, "times that it was given to a thread",
+	       OF(switches)),
+	COLUMN("arrivals", "from others", T_COUNT, 0, "of these: a thread that had run elsewhere",
+	       OF(arrivals)),
+};
+#undef OF
+static const struct table_form cpus_form = { "cpus", NULL, 0, TABLE_COLUMNS(cpu_columns),
+					     .next = cpu_next };
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+static double mean_running(const struct parallel *p)
+{
+	double sum = 0, all = 0;
+
+	for (size_t i = 0; i < p->n_levels; i++) {
+		sum += (double)i * (double)p->level[i].time;
+		all += (double)p->level[i].time;
+	}
+	return all > 0 ? sum / all : NAN;
+}
+
+TABLE_CELL(event, out->text = view_of(t)->event)
+TABLE_CELL(length, out->e.v = seconds_of(length_of(view_of(t))))
+TABLE_CELL(mean, out->e.v = mean_running(r->p))
+TABLE_CELL(unknown, out->e.v = seconds_of(view_of(t)->p->unknown))
+TABLE_CELL(contradicted, out->n = view_of(t)->w->contradicted)
+#define OF(member) TABLE_FIELD(struct parallel, member)
+static const struct table_column head_columns[] = {
+	COLUMN("event", "event", T_TEXT, 0, "of the samples", .get = event),
+	COLUMN("samples", "samples", T_COUNT, 0, "that functions are counted by", OF(all.samples)),
+	COLUMN("period", "period", T_COUNT, 0, "of these", OF(all.period)),
+	COLUMN("length_seconds", "length", T_SECONDS, 0, "of the recording", .get = length),
+	COLUMN("mean_running", "running", T_REAL, 0, "threads at a time, in the mean", .get = mean),
+	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0,
+	       "time in which it is not known whether some thread ran", .get = unknown),
+	COLUMN("whole", "whole", T_FLAG, 0, "all that ran was recorded (-a)", OF(whole)),
+	COLUMN("contradicted", "contradicted", T_COUNT, C_LOSS,
+	       "times that two records of a thread contradict each other", .get = contradicted),
+};
+#undef OF
+static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+					     TABLE_COLUMNS(head_columns) };
+
+static const struct table_form *const wall_forms[] = { &head_form, &recorded_form, &wall_form,
+						       &recorded_losses_form };
+const struct document_form wall_document = { "wall", 1, wall_forms, 4, NULL, 0 };
+static const struct table_form *const concurrency_forms[] = { &head_form,   &recorded_form,
+							      &levels_form, &cpus_form,
+							      &alone_form,  &recorded_losses_form };
+const struct document_form concurrency_document = {
+	"concurrency", 1, concurrency_forms, 6, NULL, 0
+};
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void begin(struct document *d, const struct parallel_view *v)
+{
+	const struct table head = { .form = &head_form, .ctx = v, .array = v->p, .n = 1 };
+	char a[NUM_MAX];
+
+	document_table(d, &head);
+	recorded_head(d, &v->source);
+	document_title(d, INK_PLAIN, "%.2f threads ran at a time, in the mean of %s",
+		       mean_running(v->p), num_seconds(a, seconds_of(length_of(v))));
+}
+
+static void finish(struct document *d, const struct parallel_view *v)
+{
+	char a[NUM_MAX];
+
+	if (!v->p->whole)
+		document_fact(
+			d, "recorded", false,
+			"these threads only: others had CPUs meanwhile; record -a --wait has all");
+	if (v->p->unknown)
+		document_fact(d, "unknown", true,
+			      "%s in which it is not known whether some thread ran: records were "
+			      "lost or contradict each other",
+			      num_seconds(a, seconds_of(v->p->unknown)));
+	recorded_tail(d, &v->source);
+}
+
+static struct table functions_of(const struct parallel_view *v, const struct table_form *f)
+{
+	struct table t = { .form = f,
+			   .ctx = v,
+			   .array = v->p->function,
+			   .stride = sizeof(*v->p->function),
+			   .n = v->p->n_functions,
+			   .people = v->limit };
+
+	if (!v->limit)
+		t.people = table_enough(&t, 0, LEAST, ROWS, SMALL);
+	return t;
+}
+
+void wall_put(struct document *d, const struct parallel_view *v)
+{
+	const struct table t = functions_of(v, &wall_form);
+
+	begin(d, v);
+	document_table(d, &t);
+	finish(d, v);
+}
+
+void concurrency_put(struct document *d, const struct parallel_view *v)
+{
+	const struct table levels = { .form = &levels_form, .ctx = v };
+	const struct table cpus = { .form = &cpus_form, .ctx = v };
+	const struct table alone = functions_of(v, &alone_form);
+
+	begin(d, v);
+	document_table(d, &levels);
+	document_table(d, &cpus);
+	document_table(d, &alone);
+	finish(d, v);
+}
+
+static int longest_alone(const void *pa, const void *pb, void *functions)
+{
+	const struct parallel_function *v = functions;
+	const uint32_t *i = pa, *k = pb;
+
+	if (v[*i].alone.w != v[*k].alone.w)
+		return v[*i].alone.w < v[*k].alone.w ? 1 : -1;
+	return (*i > *k) - (*i < *k);
+}
+
+int parallel_view_order(struct parallel_view *v, struct err *err)
+{
+	v->n_order = v->p->n_functions;
+	v->order = malloc((v->n_order + 1) * sizeof(*v->order));
+	if (!v->order)
+		return err_nomem(err);
+	for (size_t i = 0; i < v->n_order; i++)
+		v->order[i] = (uint32_t)i;
+	if (v->n_order > 1)
+		qsort_r(v->order, v->n_order, sizeof(*v->order), longest_alone, v->p->function);
+	return 0;
+}
