@@ -193,10 +193,10 @@ def differ(name, rows, key, values, errors=False):
     t.ok(rows and len(rows) >= len(values) and not bad, name, "%d rows, %d keys\n" % (len(rows), len(values)) + "\n".join(map(str, bad[:10])))
 
 
-def by(samples, key, value=lambda s: s.weight):
+def by(samples, key, value=lambda s: s.weight or None):
     out = collections.defaultdict(list)
     for s in samples:
-        if value(s):
+        if value(s) is not None:
             out[key(s)].append(value(s))
     return out
 
@@ -218,7 +218,9 @@ for name, path, samples in (("few", few, FEW), ("many", made, MADE)):
     differ(name + ": by CPU", doc["cpus"], lambda r: r["cpu"], by(samples, lambda s: s.cpu), name == "few")
     differ(name + ": by thread", doc["threads"], lambda r: r["tid"], by(samples, lambda s: s.tid), name == "few")
     differ(name + ": by instruction", doc["instructions"], lambda r: r["address"], by(samples, lambda s: hex(s.ip - mem_made.TEXT + 0x1000)), name == "few")
-    all_of = {"data": by(samples, lambda s: "data")["data"], "instruction": by(samples, lambda s: "", lambda s: s.instruction)[""],
+    differ(name + ": all latencies by instruction", [r for r in doc["instruction_latencies"] if r["latency"] == "retire"], lambda r: r["address"],
+           by(samples, lambda s: hex(s.ip - mem_made.TEXT + 0x1000), lambda s: s.retire))
+    all_of = {"data": by(samples, lambda s: "data")["data"], "instruction": by(samples, lambda s: "", lambda s: s.instruction or None)[""],
               "retire": [s.retire for s in samples]}
     differ(name + ": all latencies", doc["latencies"], lambda r: r["latency"], all_of, name == "few")
     want = {(k, 1 << x.bit_length() >> 1 if x else 0): 0 for k, v in all_of.items() for x in v}

@@ -348,10 +348,12 @@ static const struct table_column source_latency_columns[] = {
 	LATENCY,
 	SPREAD(of_spread),
 };
-static const struct table_column function_latency_columns[] = {
+/* of functions and of instructions */
+static const struct table_column code_latency_columns[] = {
 	COLUMN("function", "function", T_TEXT, C_KEY, "its name", .get = spread_function),
 	COLUMN("dso", "of", T_TEXT, C_KEY, "its file", .get = spread_dso),
-	COLUMN("address", "address", T_ADDRESS, C_KEY, "of its start", .get = spread_address),
+	COLUMN("address", "address", T_ADDRESS, C_KEY,
+	       "of the function's start, or the instruction", .get = spread_address),
 	LATENCY,
 	SPREAD(of_spread),
 };
@@ -469,7 +471,8 @@ FORM(threads, TABLE_DATA, thread_columns, NULL, NULL);
 FORM(cpus, TABLE_DATA, cpu_columns, NULL, NULL);
 FORM(latencies, 0, latency_columns, NULL, NULL);
 FORM(source_latencies, TABLE_DATA, source_latency_columns, NULL, NULL);
-FORM(function_latencies, TABLE_DATA, function_latency_columns, NULL, NULL);
+FORM(function_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
+FORM(instruction_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
 FORM(histogram, 0, histogram_columns, bin_next, NULL);
 FORM(source_histogram, TABLE_DATA, source_histogram_columns, bin_next, NULL);
 /* clang-format on */
@@ -488,6 +491,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &latencies_form,
 						  &source_latencies_form,
 						  &function_latencies_form,
+						  &instruction_latencies_form,
 						  &histogram_form,
 						  &source_histogram_form,
 						  &recorded_losses_form };
@@ -630,6 +634,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_spreads(d, v, &latencies_form, MEMORY_ALL, 2);
 	add_spreads(d, v, &source_latencies_form, MEMORY_SOURCE, 0);
 	add_spreads(d, v, &function_latencies_form, MEMORY_FUNCTION, 0);
+	add_spreads(d, v, &instruction_latencies_form, MEMORY_INSTRUCTION, 0);
 	add_spreads(d, v, &histogram_form, MEMORY_ALL, 1);
 	add_spreads(d, v, &source_histogram_form, MEMORY_SOURCE, 0);
 	add_facts(d, v);
