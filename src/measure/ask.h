@@ -20,6 +20,8 @@
 
 #define ASK_JITTER 0.1 /* the usual one */
 
+struct pd_sample;
+
 struct ask {
 	struct arena *a;	  /* for what lives as long as the measuring */
 	struct text_list program; /* with its arguments; empty: none */
@@ -53,9 +55,14 @@ struct ask {
 	uint64_t freq, period; /* one of them, or neither: 4000 a second */
 	uint64_t mmap_pages;   /* of a ring; 0: 128 */
 	int zstd_level;	       /* 0: not compressed */
-	double jitter;	       /* a part of the period; 0: none */
-	bool jitter_said;      /* else events of IBS have the usual one */
-	const char *account;   /* nodes of it; "": all */
+	/* Asked of each sample before it is written, with the PMU of its event and the machine's
+	 * number as recordings have it: 1: it is kept; 0; -1. NULL: all are. */
+	int (*keep)(void *ctx, const struct pd_sample *s, const char *pmu, const char *cpuid,
+		    struct err *err);
+	void *keep_ctx;
+	double jitter;	     /* a part of the period; 0: none */
+	bool jitter_said;    /* else events of IBS have the usual one */
+	const char *account; /* nodes of it; "": all */
 	/* "op", "fetch", "both"; "latency", "stores", ...; with settings behind commas; "":
 	 * the usual */
 	const char *ibs, *mem;

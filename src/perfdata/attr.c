@@ -44,7 +44,7 @@ static void swap_attr(uint8_t a[PERF_ATTR_SIZE_MAX])
 	}
 }
 
-static void layout_of(struct pd_event *ev)
+void pd_event_layout(struct pd_event *ev)
 {
 	static const struct {
 		uint64_t bit;
@@ -132,7 +132,7 @@ int pd_attr_add(struct pd *rec, const uint8_t *p, size_t room, const uint8_t *id
 	memcpy(&ev->attr, a, sizeof(ev->attr) < sizeof(a) ? sizeof(ev->attr) : sizeof(a));
 	ev->config3 = ld64(a + 128);
 	ev->config4 = ld64(a + 136);
-	layout_of(ev);
+	pd_event_layout(ev);
 	if (ev->attr.sample_type & PERF_SAMPLE_READ && ev->attr.read_format & PERF_FORMAT_LOST)
 		rec->want_lost = true;
 	rec->events.n++;

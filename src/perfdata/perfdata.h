@@ -344,6 +344,11 @@ struct pd_sample {
  * varying size that does not fit, and all behind it, are left out of `has`. */
 int pd_sample_parse(const struct pd *rec, const struct pd_record *r,
 		    struct pd_sample *out) MUST_USE;
+/* The same of a record in no recording, of an event whose `attr` the caller has filled in and whose
+ * layout was made. */
+void pd_event_layout(struct pd_event *ev);
+int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
+		       struct pd_sample *out) MUST_USE;
 /* The branch stack alone, several times faster than taking all of the sample apart. `ev` tells how
  * the record lies. False where there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,

@@ -339,25 +339,15 @@ static void get_fixed(const struct pd_layout *at, const uint8_t *p, struct pd_sa
 		s->period = ld64(p + at->period);
 }
 
-int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out)
+int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r, struct pd_sample *out)
 {
-	const struct pd_event *ev;
-	uint64_t type;
+	uint64_t type = ev->attr.sample_type;
 	struct at c;
-	int index;
 
-	if (r->type != PERF_RECORD_SAMPLE)
-		return -1;
-	index = pd_sample_event(rec, r);
-	if (index < 0)
-		return -1;
-	ev = &rec->events.v[index];
 	if (r->size < ev->at.fixed_end)
 		return -1;
-	type = ev->attr.sample_type;
 	memset(out, 0, sizeof(*out));
 	out->event = ev;
-	out->event_index = (uint32_t)index;
 	out->cpumode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	out->branch_hw_idx = UINT64_MAX;
 	out->has = type & FIXED_BITS;
@@ -375,5 +365,15 @@ int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_s
 			break;
 		out->has |= varying[i].bit;
 	}
+	return 0;
+}
+
+int pd_sample_parse(const struct pd *rec, const struct pd_record *r, struct pd_sample *out)
+{
+	int index = r->type == PERF_RECORD_SAMPLE ? pd_sample_event(rec, r) : -1;
+
+	if (index < 0 || pd_sample_parse_of(&rec->events.v[index], r, out))
+		return -1;
+	out->event_index = (uint32_t)index;
 	return 0;
 }

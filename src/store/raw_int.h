@@ -98,6 +98,9 @@ int raw_walk_begin(struct raw *c, bool others, struct err *err) MUST_USE;
 bool raw_walk_next(struct raw *c);
 /* The sample at hand; NULL: it is damaged. */
 const struct pd_sample *raw_sample(struct raw *c);
+/* Columns of samples that need it taken apart. */
+int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		      struct err *err) MUST_USE;
 int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
 
 #endif

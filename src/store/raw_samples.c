@@ -313,7 +313,8 @@ static void number(const struct pd_sample *s, enum store_column_id col, struct r
 }
 
 /* Columns that need the sample taken apart. */
-static int parsed(struct raw *c, enum store_column_id col, struct raw_cell *out, struct err *err)
+int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
+		      struct err *err)
 {
 	const struct pd_sample *s = raw_sample(c);
 
@@ -423,7 +424,7 @@ static int sample_value(struct raw *c, enum store_column_id col, struct raw_cell
 	case C_samples_line:
 		return of_ip(c, LINE, out, err);
 	default:
-		return parsed(c, col, out, err);
+		return raw_sample_parsed(c, col, out, err);
 	}
 }
 

@@ -31,6 +31,7 @@ int sql_declare(struct sql *db, const struct buf *create);
 /* SQLite's code as an error; always -1. */
 int sql_failed(struct sql *db, int rc, struct err *err);
 
+void sql_result_cell(sqlite3_context *x, const struct raw_cell *v);
 /* Makes the views that the query names; returns SQLite's code. */
 int sql_ibs_views(struct sql *db, const char *query);
 int sql_raw_register(struct sql *db, struct err *err) MUST_USE;

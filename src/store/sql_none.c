@@ -3,6 +3,7 @@
  * A build without SQLite.
  */
 #include "report/recorded.h"
+#include "store/keep.h"
 #include "store/sql.h"
 
 static const struct table_column none[] = {
@@ -38,4 +39,28 @@ bool sql_complete(const char *text)
 {
 	(void)text;
 	return true;
+}
+
+int keep_open(struct keep **out, const char *predicate, struct err *err)
+{
+	(void)predicate;
+	*out = NULL;
+	(void)err_set(err, ERR_UNSUPPORTED, "--keep: this build has no SQLite");
+	return err_hint(err, "install libsqlite3-dev and build again (-Dsqlite=enabled)");
+}
+
+int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
+		struct err *err)
+{
+	(void)k;
+	(void)s;
+	(void)pmu;
+	(void)cpuid;
+	(void)err;
+	return 1;
+}
+
+void keep_close(struct keep *k)
+{
+	(void)k;
 }

@@ -277,33 +277,37 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
+void sql_result_cell(sqlite3_context *x, const struct raw_cell *v)
+{
+	sqlite3_destructor_type keep = v->stays ? SQLITE_STATIC : SQLITE_TRANSIENT;
+	switch (v->kind) {
+	case V_NULL:
+		break;
+	case V_INT:
+		sqlite3_result_int64(x, v->i);
+		break;
+	case V_REAL:
+		sqlite3_result_double(x, v->r);
+		break;
+	case V_TEXT:
+		sqlite3_result_text64(x, v->s, v->len, keep, SQLITE_UTF8);
+		break;
+	case V_BLOB:
+		sqlite3_result_blob64(x, v->s ? v->s : "", v->len, keep);
+		break;
+	}
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 {
 	struct walker *c = (struct walker *)base;
 	const struct module *m = module_of(base->pVtab);
-	sqlite3_destructor_type keep;
 	struct err err = ERR_INIT;
 	struct raw_cell v;
 
 	if (raw_value(c->raw, (enum store_column_id)(m->row.first + n), &v, &err))
 		return sql_table_failed(m->db, base->pVtab, &err);
-	keep = v.stays ? SQLITE_STATIC : SQLITE_TRANSIENT;
-	switch (v.kind) {
-	case V_NULL:
-		break;
-	case V_INT:
-		sqlite3_result_int64(x, v.i);
-		break;
-	case V_REAL:
-		sqlite3_result_double(x, v.r);
-		break;
-	case V_TEXT:
-		sqlite3_result_text64(x, v.s, v.len, keep, SQLITE_UTF8);
-		break;
-	case V_BLOB:
-		sqlite3_result_blob64(x, v.s ? v.s : "", v.len, keep);
-		break;
-	}
+	sql_result_cell(x, &v);
 	return SQLITE_OK;
 }
 

@@ -130,6 +130,25 @@ def test_whole_cpus():
     t.ok("led by" not in dry("zen2", "--ibs"), "newer ones have it of tasks")
 
 
+def test_keep():
+    """What goes into the file is what the predicate means in SQL; the rest is counted."""
+    for predicate, where in (("load AND dc_miss", "load AND dc_miss"), ("F206", "(load OR store) AND dc_miss"), ("weight > 100", "miss_latency > 100"),
+                             ("source = 'DRAM' OR branch AND taken", "source = 'DRAM' OR (branch AND taken)"), ("cpu >= 0", "cpu >= 0"),
+                             ("event LIKE 'ibs_op%' AND op_rip = ip", "op_rip = ip"), ("period % 16 = 0 AND pid = tid", "1")):
+        r = record("zen4", "--ibs", "-c", "100000", "--keep", predicate, ms=60)
+        kept = re.search(r"([0-9,]+) samples? in ", r.stderr)
+        x = one("SELECT count(*), sum(%s) FROM ibs_op" % where)
+        t.ok(r.returncode == 0 and kept and x == [int(kept.group(1).replace(",", ""))] * 2 and x[0] > 2, "--keep '%s'" % predicate, (r.stderr, x))
+        t.ok(("were not kept" in r.stderr) == (where not in ("1", "cpu >= 0", "op_rip = ip")), "--keep '%s': the rest is counted" % predicate, r.stderr)
+    r = record("zen4", "--ibs=both", "-c", "100000", "--keep", "fetch_latency > 5 OR store", ms=100)
+    t.equal(one("SELECT (SELECT min(store) FROM ibs_op), (SELECT min(fetch_latency) > 5 FROM ibs_fetch)"), [True, 1], "of ops and fetches")
+    r = record("spr", "--mem", "--keep", "data_level = 'L3' AND data_op = 'load'", ms=200)
+    t.equal(sql("SELECT DISTINCT data_level, data_op FROM samples"), [{"data_level": "L3", "data_op": "load"}], "of PEBS")
+    for predicate, why in (("nonsense", "no such column: nonsense"), ("load) ; (", "syntax error"), ("F218", "no event of IBS"), ("", "--keep"), ("function = 'x'", "no such column")):
+        r = record("zen4", "--ibs", "--keep", predicate, ms=10)
+        t.ok(r.returncode == 125 and why in r.stderr, "--keep '%s': %s" % (predicate, why), r.stderr)
+
+
 def test_mem():
     t.ok("ibs_op/cnt_ctl=1" in dry("zen4", "--mem") and "ibs_op" in dry("zen2", "--mem=stores"), "AMD: IBS")
     said = dry("spr", "--mem")
@@ -163,6 +182,7 @@ def main():
         test_whole_cpus()
     else:
         t.skip("IBS of whole CPUs", "whole CPUs may not be counted here")
+    test_keep()
     test_mem()
     t.done()
 

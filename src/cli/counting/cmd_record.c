@@ -11,6 +11,7 @@
 #include "cli/counting/no_pmu.h"
 #include "cli/model_choice.h"
 #include "measure/sampling.h"
+#include "store/keep.h"
 
 static void closing_line(const struct cli *cli, const struct sampling_result *res, const char *path)
 {
@@ -25,10 +26,12 @@ static void closing_line(const struct cli *cli, const struct sampling_result *re
 		 num_exact(l, res->lost), res->throttled ? ", throttled " : "",
 		 res->throttled ? num_exact(t, res->throttled) : "",
 		 res->throttled ? " times" : "");
+	if (res->not_kept)
+		cli_note(cli, "%s samples were not kept (--keep)", num_exact(t, res->not_kept));
 	if (res->left_out)
 		cli_note(cli, "%s samples of other programs were left out",
 			 num_exact(t, res->left_out));
-	if (!res->samples && !res->lost)
+	if (!res->samples && !res->lost && !res->not_kept)
 		cli_note(cli, "not one sample: it slept, or ended too soon for the frequency (-F)");
 	if (res->ousted)
 		cli_note(cli,
@@ -61,11 +64,30 @@ static bool no_pmu(struct cli *cli, char why[256])
 	return why[0];
 }
 
+static int keep(void *ctx, const struct pd_sample *s, const char *pmu, const char *cpuid,
+		struct err *err)
+{
+	return keep_sample(ctx, s, pmu, cpuid, err);
+}
+
+static int open_sampling(struct cli *cli, struct sampling **r, struct ask *ask, struct keep **k,
+			 const char *path, struct err *err)
+{
+	if (cli_ask(cli, ask, err) || (cli->opt.keep && keep_open(k, cli->opt.keep, err)))
+		return -1;
+	if (*k) {
+		ask->keep = keep;
+		ask->keep_ctx = *k;
+	}
+	return sampling_open(r, ask, path, NULL, err);
+}
+
 int cmd_record(struct cli *cli)
 {
 	const char *path = cli->opt.output ? cli->opt.output : "cyclade.data";
 	struct err err = ERR_INIT;
-	struct sampling *r;
+	struct sampling *r = NULL;
+	struct keep *k = NULL;
 	struct ask ask;
 	char why[256];
 	int code;
@@ -74,8 +96,10 @@ int cmd_record(struct cli *cli)
 		return cli_fail_as(&err, cli_measuring_code(cli, &err));
 	if (no_pmu(cli, why))
 		return no_pmu_end(cli, why, "cyclade record -- ./prog");
-	if (cli_ask(cli, &ask, &err) || sampling_open(&r, &ask, path, NULL, &err))
-		return cli_fail_as(&err, cli_measuring_code(cli, &err));
+	if (open_sampling(cli, &r, &ask, &k, path, &err)) {
+		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
+		goto out;
+	}
 	if (cli->opt.dry_run) {
 		code = describe(r, cli->opt.verbose);
 		goto out;
@@ -88,5 +112,6 @@ int cmd_record(struct cli *cli)
 	}
 out:
 	sampling_close(r);
+	keep_close(k);
 	return code;
 }

@@ -219,6 +219,8 @@ static int choose_place(struct sampling *r, struct err *err)
 
 static int begin_filter(struct sampling *r, struct err *err)
 {
+	if (r->ask.keep && wanted_new(&r->sink.wanted, r, err))
+		return -1;
 	if (!r->by_cpu)
 		return 0;
 	r->k.nothing.enable_on_exec = false; /* no task's counters: they are switched on */
@@ -346,6 +348,7 @@ static void take_results(struct sampling *r)
 	r->result.lost = r->sink.lost;
 	if (recorder_lost(r->recorder, &kernel_says) && kernel_says > r->result.lost)
 		r->result.lost = kernel_says;
+	r->result.not_kept = wanted_left_out(r->sink.wanted);
 	r->result.left_out = whose_left_out(r->sink.filter);
 	r->result.throttled = r->sink.throttled;
 	r->result.ousted = recorder_ousted(r->recorder, &r->result.counters);

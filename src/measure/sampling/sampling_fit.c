@@ -61,7 +61,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .user_only = o->user_only,
 			       .kernel_only = o->kernel_only,
 			       .switches = o->wait,
-			       .cpu = sampling_whole(r) || o->cpu || o->account || o->wait,
+			       .cpu = sampling_whole(r) || o->cpu || o->account || o->wait ||
+				      o->keep,
 			       .times = o->account,
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };

@@ -65,6 +65,7 @@ const struct inside_file *inside_find(const struct inside *in, const char *path)
 void inside_free(struct inside *in);
 
 /* Which samples are kept, of those of whole CPUs, where tasks were asked for (sampling_whose.c). */
+struct sampling;
 struct whose;
 int whose_new(struct whose **out, const pid_t *task, size_t n, bool follow, size_t tid_at,
 	      struct err *err) MUST_USE;
@@ -78,6 +79,14 @@ int whose_round(struct whose *f, int (*put)(void *ctx, const uint8_t *p, size_t 
 uint64_t whose_left_out(const struct whose *f); /* NULL: 0 */
 void whose_free(struct whose *f);
 
+/* --keep: which samples are wanted (sampling_wanted.c). The recorder is open. */
+struct wanted;
+int wanted_new(struct wanted **out, const struct sampling *r, struct err *err) MUST_USE;
+int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is,
+		  struct err *err) MUST_USE;
+uint64_t wanted_left_out(const struct wanted *w); /* NULL: 0 */
+void wanted_free(struct wanted *w);
+
 struct sink {
 	struct pdw *writer;
 	struct strtab files; /* mapped with code: their build-ids are stored */
@@ -85,6 +94,7 @@ struct sink {
 	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
 	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
 	struct whose *filter;	   /* NULL: all is kept */
+	struct wanted *wanted;	   /* the same */
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */

@@ -34,6 +34,7 @@ void sink_close(struct sink *s)
 	strtab_free(&s->files);
 	inside_free(&s->inside);
 	whose_free(s->filter);
+	wanted_free(s->wanted);
 }
 
 /* An MMAP2 record of code: pid, tid, address, length, offset, then either device, inode and
@@ -103,20 +104,31 @@ static int note_record(struct sink *s, const uint8_t *p, size_t size, struct err
 static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err)
 {
 	struct sink *s = ctx;
+	bool is = true;
 
+	if (s->wanted && ld32(p) == PERF_RECORD_SAMPLE &&
+	    wanted_sample(s->wanted, p, size, &is, err))
+		return -1;
+	if (!is)
+		return 0;
 	return note_record(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
 }
 
-/* Without a filter a run of records is written at once (sink_data). */
+static bool sifts(const struct sink *s)
+{
+	return s->filter || s->wanted;
+}
+
+/* Where all is kept a run of records is written at once (sink_data). */
 static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
-	bool keep;
+	bool keep = true;
 
 	if (s->recorder && ld32(p) == PERF_RECORD_SAMPLE && size >= s->tid_at + 4)
 		recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
-	if (!s->filter)
+	if (!sifts(s))
 		return note_record(s, p, size, err);
-	if (whose_judge(s->filter, p, size, &keep, err))
+	if (s->filter && whose_judge(s->filter, p, size, &keep, err))
 		return -1;
 	return keep ? keep_record(s, p, size, err) : 0;
 }
@@ -175,7 +187,7 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	s->fresh = true;
 	if (look(s, p, len, err))
 		return -1;
-	return s->filter ? 0 : pdw_data(s->writer, p, len, err);
+	return sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
 }
 
 int sink_round(void *ctx, struct err *err)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --keep: each sample is taken apart as it comes, and whoever asked for the recording says whether
+ * it goes into the file. What does not is counted.
+ */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "measure/sampling/sampling_int.h"
+#include "perfdata/perfdata.h"
+
+struct wanted {
+	const struct sampling *r;
+	struct pd_event *ev; /* as r->ev */
+	struct u64map by_id; /* the event of a counter */
+	uint64_t left_out;
+};
+
+int wanted_new(struct wanted **out, const struct sampling *r, struct err *err)
+{
+	size_t n = r->events.ev.n;
+	struct wanted *w = calloc(1, sizeof(*w));
+
+	*out = w;
+	if (!w)
+		return err_nomem(err);
+	w->r = r;
+	w->ev = calloc(n + 1, sizeof(*w->ev));
+	if (!w->ev)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		size_t n_ids;
+		const uint64_t *ids = recorder_ids(r->recorder, i, &n_ids);
+
+		w->ev[i].attr = r->ev[i].attr;
+		w->ev[i].name = r->ev[i].name;
+		pd_event_layout(&w->ev[i]);
+		for (size_t k = 0; k < n_ids; k++) {
+			uint64_t *at = u64map_at(&w->by_id, ids[k], NULL);
+
+			if (!at)
+				return err_nomem(err);
+			*at = i;
+		}
+	}
+	return 0;
+}
+
+void wanted_free(struct wanted *w)
+{
+	if (!w)
+		return;
+	u64map_free(&w->by_id);
+	free(w->ev);
+	free(w);
+}
+
+uint64_t wanted_left_out(const struct wanted *w)
+{
+	return w ? w->left_out : 0;
+}
+
+int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is, struct err *err)
+{
+	const struct ask *ask = &w->r->ask;
+	struct pd_record rec = {
+		.p = p, .size = (uint16_t)size, .type = ld32(p), .misc = ld16(p + 4)
+	};
+	const uint64_t *at = NULL;
+	struct pd_sample s;
+	size_t i = 0;
+	int keep;
+
+	*is = true;
+	/* several events: their samples begin with an identifier */
+	if (w->ev[0].at.identifier && size >= 16)
+		at = u64map_find(&w->by_id, ld64(p + w->ev[0].at.identifier));
+	if (w->ev[0].at.identifier && !at)
+		return 0;
+	i = at ? *at : 0;
+	if (pd_sample_parse_of(&w->ev[i], &rec, &s))
+		return 0;
+	keep = ask->keep(ask->keep_ctx, &s, w->r->events.ev.v[i].pmu, w->r->k.machine.cpuid, err);
+	*is = keep != 0;
+	w->left_out += !keep;
+	return keep < 0 ? -1 : 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/keep.h"
+
+#include <stdlib.h>
+
+#include "store/ibs_event.h"
+#include "store/raw_int.h"
+#include "store/sql_int.h"
+
+struct keep {
+	sqlite3 *db;
+	sqlite3_stmt *ask;
+	struct raw row; /* the sample at hand, as a cursor of no recording */
+	int kind;	/* of IBS; -1: it is none */
+	struct err err;
+};
+
+/* Columns that one sample has by itself: all of IBS, and these. */
+static const struct {
+	enum store_column_id first, last;
+} columns[] = {
+	{ C_samples_time, C_samples_tid },
+	{ C_samples_event, C_samples_event },
+	{ C_samples_period, C_samples_ip },
+	{ C_samples_in_kernel, C_samples_in_kernel },
+	{ C_samples_addr, C_samples_cgroup_id },
+	{ C_samples_data_page_size, C_samples_frames },
+	{ C_samples_branches, C_samples_stack_bytes },
+	{ C_ibs_op_source, C_ibs_op_load_resync },
+	{ C_ibs_fetch_fetch_ctl, C_ibs_fetch_itlb_refill },
+};
+
+static void fixed(const struct pd_sample *s, uint64_t bit, uint64_t v, struct raw_cell *out)
+{
+	if (s->has & bit)
+		value_int(out, v);
+}
+
+static int of_sample(struct keep *k, enum store_column_id col, struct raw_cell *out,
+		     struct err *err)
+{
+	const struct pd_sample *s = &k->row.sample;
+
+	switch (col) {
+	case C_samples_time:
+		fixed(s, PERF_SAMPLE_TIME, s->time, out);
+		return 0;
+	case C_samples_cpu:
+		fixed(s, PERF_SAMPLE_CPU, s->cpu, out);
+		return 0;
+	case C_samples_pid:
+		fixed(s, PERF_SAMPLE_TID, s->pid, out);
+		return 0;
+	case C_samples_tid:
+		fixed(s, PERF_SAMPLE_TID, s->tid, out);
+		return 0;
+	case C_samples_event:
+		value_text(out, s->event->name, true);
+		return 0;
+	case C_samples_period:
+		value_int(out, s->period);
+		return 0;
+	case C_samples_ip:
+		fixed(s, PERF_SAMPLE_IP, s->ip, out);
+		return 0;
+	case C_samples_in_kernel:
+		value_int(out, s->cpumode == PERF_RECORD_MISC_KERNEL);
+		return 0;
+	case C_samples_addr:
+		fixed(s, PERF_SAMPLE_ADDR, s->addr, out);
+		return 0;
+	default:
+		return raw_sample_parsed(&k->row, col, out, err);
+	}
+}
+
+static int value_of(struct keep *k, enum store_column_id col, struct raw_cell *out, struct err *err)
+{
+	enum store_table table = store_columns[col].table;
+
+	*out = (struct raw_cell){ .kind = V_NULL };
+	if (table == STORE_samples)
+		return of_sample(k, col, out, err);
+	if (k->kind != (table == STORE_ibs_op ? IBS_OP : IBS_FETCH))
+		return 0;
+	k->row.table = table;
+	return raw_ibs.value(&k->row, col, out, err);
+}
+
+/* field(N): column N of the sample at hand. */
+static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
+{
+	struct keep *k = sqlite3_user_data(x);
+	int col = argc == 1 ? sqlite3_value_int(argv[0]) : -1;
+	struct raw_cell v;
+
+	if (col < 0 || col >= STORE_COLUMNS)
+		return;
+	if (value_of(k, (enum store_column_id)col, &v, &k->err))
+		sqlite3_result_error(x, k->err.what, -1);
+	else
+		sql_result_cell(x, &v);
+}
+
+static int failed(struct keep *k, int rc, struct err *err)
+{
+	if (k->err.code != ERR_NONE) {
+		*err = k->err;
+		return -1;
+	}
+	if (rc == SQLITE_NOMEM)
+		return err_nomem(err);
+	(void)err_set(err, ERR_USAGE, "--keep: %s", sqlite3_errmsg(k->db));
+	return err_hint(err,
+			"an SQL predicate over columns of cyclade list tables ibs_op, ibs_fetch "
+			"and samples: 'load AND dc_miss'");
+}
+
+/* The columns are those of a subquery, so that the predicate has them by name. */
+static void put_query(struct buf *b, const char *predicate)
+{
+	const struct ibs_event *e = ibs_event_find(predicate);
+	const char *sep = "";
+
+	buf_printf(b, "SELECT coalesce((%s), 0) FROM (SELECT ",
+		   e && e->name ? e->predicate : predicate);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		for (int c = (int)columns[i].first; c <= (int)columns[i].last; c++) {
+			buf_printf(b, "%sfield(%d) AS \"%s\"", sep, c, store_columns[c].name);
+			sep = ", ";
+		}
+	buf_puts(b, " FROM (SELECT 1))");
+}
+
+static int prepare(struct keep *k, const char *predicate, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int rc = sqlite3_open_v2(":memory:", &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
+	const char *tail = "";
+
+	put_query(&b, predicate);
+	if (b.failed)
+		rc = SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(k->db, "field", 1, SQLITE_UTF8, k, field, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(k->db, buf_str(&b), -1, &k->ask, &tail);
+	if (rc == SQLITE_OK && (*tail || sqlite3_column_count(k->ask) != 1))
+		rc = SQLITE_MISUSE;
+	buf_free(&b);
+	return rc == SQLITE_OK ? 0 : failed(k, rc, err);
+}
+
+int keep_open(struct keep **out, const char *predicate, struct err *err)
+{
+	const struct ibs_event *e = ibs_event_find(predicate);
+	struct keep *k;
+
+	*out = NULL;
+	if (e && !e->name)
+		return err_set(err, ERR_USAGE, "--keep: %s is no event of IBS: %s", e->code,
+			       e->means);
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return err_nomem(err);
+	if (!prepare(k, predicate, err)) {
+		*out = k;
+		return 0;
+	}
+	keep_close(k);
+	return -1;
+}
+
+int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, const char *cpuid,
+		struct err *err)
+{
+	int rc, holds;
+
+	k->row.sample = *s;
+	k->row.parsed = k->row.whole = true;
+	k->row.ibs_taken = false;
+	k->row.part = ibs_part_of(cpuid);
+	k->kind = !pmu			      ? -1
+		  : !strcmp(pmu, "ibs_op")    ? IBS_OP
+		  : !strcmp(pmu, "ibs_fetch") ? IBS_FETCH
+					      : -1;
+	rc = sqlite3_step(k->ask);
+	holds = rc == SQLITE_ROW && sqlite3_column_int64(k->ask, 0);
+	(void)sqlite3_reset(k->ask);
+	return rc == SQLITE_ROW ? holds : failed(k, rc, err);
+}
+
+void keep_close(struct keep *k)
+{
+	if (!k)
+		return;
+	(void)sqlite3_finalize(k->ask);
+	(void)sqlite3_close(k->db);
+	buf_free(&k->row.text);
+	free(k);
+}
