@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
 	       uint64_t period)
 {
@@ -228,14 +230,45 @@ static int by_time(const void *va, const void *vb)
 	return 0;
 }
 
-static int by_node(const void *va, const void *vb)
+static int by_node(const struct stack_sample *a, const struct stack_sample *b)
 {
-	const struct stack_sample *a = va, *b = vb;
-
 	ORDER(a->node, b->node);
 	ORDER(a->thread, b->thread);
 	ORDER(a->event, b->event);
 	ORDER(a->time, b->time);
+	return 0;
+}
+
+/* By node, thread, event and time; a million samples are too many for qsort. */
+static int sort_by_node(struct profile_stacks *s, struct err *err)
+{
+	size_t n = s->n_samples;
+	struct keyed *v = malloc((n + 1) * sizeof(*v)), *scratch = malloc((n + 1) * sizeof(*v));
+	struct stack_sample *out = malloc((n + 1) * sizeof(*out));
+	bool ok = v && scratch && out;
+
+	for (size_t i = 0; ok && i < n; i++)
+		v[i] = (struct keyed){ s->sample[i].time, (uint32_t)i, 0 };
+	if (ok)
+		keyed_sort(v, scratch, n);
+	for (size_t i = 0; ok && i < n; i++)
+		v[i].key = s->sample[v[i].a].event;
+	if (ok)
+		keyed_sort(v, scratch, n);
+	for (size_t i = 0; ok && i < n; i++)
+		v[i].key = (uint64_t)s->sample[v[i].a].node << 32 | s->sample[v[i].a].thread;
+	if (ok)
+		keyed_sort(v, scratch, n);
+	for (size_t i = 0; ok && i < n; i++)
+		out[i] = s->sample[v[i].a];
+	free(v);
+	free(scratch);
+	if (!ok) {
+		free(out);
+		return err_nomem(err);
+	}
+	free(s->sample);
+	s->sample = out;
 	return 0;
 }
 
@@ -278,8 +311,10 @@ static int order_samples(struct stacking *st, struct err *err)
 						       st->thread[w][o->party] };
 		vec_free(&k->v);
 	}
-	if (n > 1)
-		qsort(s->sample, n, sizeof(*s->sample), merge ? by_node : by_time);
+	if (!merge && n > 1)
+		qsort(s->sample, n, sizeof(*s->sample), by_time);
+	if (merge && sort_by_node(s, err))
+		return -1;
 	if (merge)
 		merge_equal(s);
 	return 0;
