@@ -57,6 +57,17 @@ t.ok("</script><script>alert(1)</script>" in shown and "\\x1b[31m" in shown, "na
 functions = {x["function"] for d in p.data["documents"] if d["view"] == "functions" for x in p.result(d)["rows"]}
 t.equal(functions, {n.decode("utf-8", "replace") for n in NAMES}, "and in the data as they are")
 
+with open(os.path.join(ROOT, "src/cli/recordings/results.def"), encoding="utf-8") as f:
+    results = set(re.findall(r'^RESULT\(\w+, "(\w+)"', f.read(), re.M)) - {"annotate"} | {"summary"}
+t.equal({d["view"] for d in p.data["documents"]} | {a[0] for a in p.data["absent"]}, results - {"info"},
+        "each result has a view, or a reason why it has none")
+t.equal(p.title, "evil.data", "the title of a recording that names neither command nor thread")
+r = run("record", "-q", "-e", "cpu-clock:u", "-o", "true.data", "--", "true", "a word", "x" * 99)
+if r.returncode == 0 and run("report", "--html", "true.html", "true.data").returncode == 0:
+    t.equal(Page("true.html").title, "true a word ...", "the title is the program, not the recorder")
+else:
+    t.skip("the title of a program", r.stderr)
+
 first = p.bytes
 run("report", "--html", "evil.html", evil)
 t.ok(Page("evil.html").bytes == first, "the same recording gives the same bytes")

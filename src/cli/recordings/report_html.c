@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "cli/heap.h"
 #include "cli/recordings/results.h"
@@ -13,22 +14,27 @@
 
 #define FUNCTION_PAGES 200   /* at most, unless --functions says */
 #define CHAIN_ROWS     10000 /* more call chains are in the cube only */
+#define TITLE_MOST     60    /* bytes of a title, about; further words are left out */
 #define OF_ALL	       0.95  /* of the samples: functions that hold them have pages */
 
-static const struct {
-	enum result_id id;
-	const char *view;
-	bool still;
-} views[] = {
-	{ RESULT_INFO, "summary", true },	  { RESULT_FUNCTIONS, "functions", true },
-	{ RESULT_CALLEES, "callees", false },	  { RESULT_CALLERS, "callers", false },
-	{ RESULT_BRANCHES, "branches", false },	  { RESULT_ACCOUNT, "account", true },
-	{ RESULT_BLOCKS, "blocks", false },	  { RESULT_CALLS, "calls", false },
-	{ RESULT_REGISTERS, "registers", false }, { RESULT_MEM, "mem", false },
-	{ RESULT_SHARING, "sharing", false },	  { RESULT_WAIT, "wait", false },
-	{ RESULT_WALL, "wall", false },		  { RESULT_CONCURRENCY, "concurrency", false },
-};
-enum { N_VIEWS = sizeof(views) / sizeof(*views) };
+enum { N_VIEWS = RESULT_COUNT - 1 }; /* all but functions' own pages */
+
+/* The summary first, then as results.def has them. */
+static enum result_id view_at(size_t i)
+{
+	return (enum result_id)(i == 0 ? RESULT_INFO : i <= RESULT_INFO ? i - 1 : i);
+}
+
+static const char *view_name(enum result_id id)
+{
+	return id == RESULT_INFO ? "summary" : result_kinds[id].name;
+}
+
+/* There without scripts, too. */
+static bool is_still(enum result_id id)
+{
+	return id == RESULT_INFO || id == RESULT_FUNCTIONS || id == RESULT_ACCOUNT;
+}
 
 struct writing {
 	struct cli *cli;
@@ -67,19 +73,20 @@ static int get_views(struct writing *w, struct err *err)
 {
 	for (size_t i = 0; i < N_VIEWS; i++) {
 		struct html_page_part *p = &w->part[w->page.n_parts];
+		enum result_id id = view_at(i);
 		struct err why = ERR_INIT;
 
-		if (!get_view(&p->document, w, views[i].id, &why)) {
-			p->view = views[i].view;
-			p->still = views[i].still;
+		if (!get_view(&p->document, w, id, &why)) {
+			p->view = view_name(id);
+			p->still = is_still(id);
 			w->page.n_parts++;
 			continue;
 		}
-		if (why.code == ERR_NOMEM || views[i].id == RESULT_FUNCTIONS) {
+		if (why.code == ERR_NOMEM || id == RESULT_FUNCTIONS) {
 			*err = why;
 			return -1;
 		}
-		w->absent[w->page.n_absent].view = views[i].view;
+		w->absent[w->page.n_absent].view = view_name(id);
 		w->absent[w->page.n_absent].why = arena_strdup(&w->cli->arena, why.what);
 		if (!w->absent[w->page.n_absent++].why)
 			return err_nomem(err);
@@ -237,14 +244,48 @@ static int get_functions(struct writing *w, struct err *err)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* The name that most of the samples' threads have. */
+static const char *hottest_comm(const struct cube *c)
+{
+	uint64_t *sum = calloc(c->n_threads + 1, sizeof(*sum));
+	size_t most = 0;
+
+	if (!sum || !c->n_threads) {
+		free(sum);
+		return NULL;
+	}
+	for (size_t i = 0; i < c->n_cells; i++)
+		sum[c->cell[i].thread] += c->cell[i].period;
+	for (size_t i = 1; i < c->n_threads; i++)
+		if (sum[i] > sum[most])
+			most = i;
+	free(sum);
+	return c->thread[most].comm;
+}
+
+/* The program: the recorder's words behind "--", else what ran most, else the file. */
 static const char *title_of(const struct writing *w, const char *input)
 {
 	const struct view_source s = view_source_of(results_recording(w->all)->rec);
+	const char *comm = w->cube ? hottest_comm(w->cube) : NULL, *title;
 	struct buf b = BUF_INIT;
-	const char *title;
+	size_t k = 0;
 
-	source_command(&b, &s, false);
-	title = arena_strdup(&w->cli->arena, b.len ? buf_str(&b) : path_base(input));
+	while (k < s.info->n_cmdline && strcmp(s.info->cmdline[k], "--") != 0)
+		k++;
+	if (k + 1 < s.info->n_cmdline)
+		text_put_safe(&b, path_base(s.info->cmdline[k + 1]), false);
+	else
+		text_put_safe(&b, comm && *comm && *comm != ':' ? comm : path_base(input), false);
+	for (k += 2; k < s.info->n_cmdline; k++) {
+		bool fits = b.len + strlen(s.info->cmdline[k]) < TITLE_MOST;
+
+		buf_putc(&b, ' ');
+		text_put_safe(&b, fits ? s.info->cmdline[k] : "...", false);
+		if (!fits)
+			break;
+	}
+	title = b.failed ? NULL : arena_strdup(&w->cli->arena, buf_str(&b));
 	buf_free(&b);
 	return title;
 }
