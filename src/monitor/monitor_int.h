@@ -40,6 +40,7 @@ struct slot {
 	double sum, wanted, ns; /* of this interval: counted; ns it was to count, and did */
 	size_t n;		/* slices of it; Welford's sums of their rates: */
 	double mean, m2;
+	double owed;		 /* ns of intervals without a turn, which the next one stands for */
 	double total, now, half; /* now: of the interval that ended, half: its error */
 	double share;		 /* of that interval, on a counter */
 };
@@ -91,8 +92,10 @@ struct places {
 	size_t n_shown;
 };
 
-struct turns { /* groups of a PMU that take turns */
+struct turns { /* groups of a PMU that take turns; n 1: one that counts all the time */
 	size_t first, n, now;
+	uint64_t *spent; /* by group, ns that were its own */
+	uint64_t since;	 /* of `now`'s turn */
 };
 
 struct monitor {

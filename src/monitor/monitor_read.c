@@ -53,11 +53,27 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 	return 0;
 }
 
+/* Whoever had least: a turn that became long on a busy machine is made up for. */
+static size_t next_turn(struct turns *t, uint64_t now)
+{
+	size_t next = (t->now + 1) % t->n;
+
+	t->spent[t->now] += now - t->since;
+	t->since = now;
+	for (size_t i = 2; i < t->n; i++) {
+		size_t g = (t->now + i) % t->n;
+
+		if (t->spent[g] < t->spent[next])
+			next = g;
+	}
+	return next;
+}
+
 int monitor_read(struct monitor *m, bool turn, struct err *err)
 {
 	for (size_t i = 0; m->k.c && i < m->turns.n; i++) {
 		struct turns *t = &m->turns.v[i];
-		size_t next = (t->now + 1) % t->n;
+		size_t next;
 
 		if (turn != (t->n > 1))
 			continue;
@@ -65,6 +81,7 @@ int monitor_read(struct monitor *m, bool turn, struct err *err)
 			return -1;
 		if (!turn)
 			continue;
+		next = next_turn(t, m->k.now);
 		if (counting_switch(&m->k, t->first + t->now, false, err) ||
 		    counting_switch(&m->k, t->first + next, true, err))
 			return -1;
@@ -101,6 +118,8 @@ int monitor_opened(struct monitor *m, struct err *err)
 	}
 	monitor_proc_read(m);
 	m->began = counting_clock();
+	for (size_t i = 0; i < m->turns.n; i++)
+		m->turns.v[i].since = m->began;
 	return 0;
 }
 
@@ -135,9 +154,13 @@ static void end_slot(struct monitor *m, struct slot *s, bool turns)
 		/* readings of CPUs are not quite of the same moments: a rate is by its own time */
 		s->now = s->sum * (m->seconds * 1e9 / s->ns);
 		s->half = error_of(s, m->seconds * 1e9);
-		s->total += s->share >= WHOLE ? s->sum : s->sum * (wanted / s->ns);
+		s->total += s->share >= WHOLE && s->owed <= 0
+				    ? s->sum
+				    : s->sum * ((wanted + s->owed) / s->ns);
+		s->owed = 0;
 	} else {
 		m->never++;
+		s->owed += wanted;
 	}
 	assert(isnan(s->now) || s->now >= 0);
 	s->sum = s->wanted = s->ns = s->mean = s->m2 = 0;

@@ -274,6 +274,10 @@ static int group_pmu(struct monitor *m, const char *pmu, struct counter_event *e
 	if (n && close_group(m, ev, n, m->group.n > turns.first, err))
 		return -1;
 	turns.n = m->group.n - turns.first;
+	turns.spent = arena_alloc(m->a, (turns.n + 1) * sizeof(*turns.spent));
+	if (!turns.spent)
+		return err_nomem(err);
+	memset(turns.spent, 0, turns.n * sizeof(*turns.spent));
 	return turns.n && vec_push(&m->turns, turns) ? err_nomem(err) : 0;
 }
 
