@@ -98,6 +98,14 @@ struct sharing_line {
 	uint32_t variables;		     /* different objects on it */
 };
 
+/* What the accesses of all these lines are to: a variable, or a mapping. */
+struct sharing_object {
+	struct data_place data;
+	uint32_t pid; /* of the first access */
+	struct sharing_counts n;
+	uint32_t lines, padded; /* padded: those with a verdict that padding helps */
+};
+
 struct sharing_opts {
 	struct selection select;
 	uint32_t line_size; /* a power of two; 0: SHARING_LINE_DEFAULT */
@@ -109,6 +117,8 @@ struct sharing {
 	size_t n;
 	struct sharing_access *access; /* by line, offset, thread, instruction */
 	size_t n_accesses;
+	struct sharing_object *object; /* most HITMs first, then samples */
+	size_t n_objects;
 	struct sharing_counts all, one_thread; /* of all lines; of those of one thread */
 	uint64_t lines, lines_one_thread;
 	uint64_t other, no_address; /* samples that are no load or store; that have no address */
@@ -122,6 +132,12 @@ bool sharing_able(const struct pd *rec);
 int sharing_find(struct sharing **out, const struct pd *rec, const struct spaces *sp,
 		 const struct sharing_opts *opts, struct err *err) MUST_USE;
 void sharing_free(struct sharing *s); /* NULL is fine */
+
+/* Separate bytes on one line: alignment helps. */
+static inline bool sharing_padded(enum sharing_verdict v)
+{
+	return v == SHARING_FALSE || v == SHARING_BOTH;
+}
 
 const char *sharing_verdict_name(enum sharing_verdict v);
 const char *sharing_by_name(enum sharing_by by);

@@ -100,6 +100,13 @@ shared = {int(x["cache_line"], 16) // LINE for x in j["lines"]}
 t.equal(got, {k: v for k, v in cells.items() if k[0] in shared}, "accesses by byte and thread")
 t.equal({(x["function"], os.path.basename(x["dso"]), x["line"]) for x in j["accesses"]}, {("worker", "prog", 15)}, "their code")
 
+objects = {x["object"]: x for x in j["objects"]}
+t.equal((set(objects) - {"counter_a", "counter_b"}, objects["counter_a"]["samples"] + objects["counter_b"]["samples"]),
+        (set(want) - {"counter_a", "counter_b"}, 200), "objects: two variables of one line apart")
+t.equal([(objects["mixed"][k], lines["mixed"][k]) for k in KEYS], [(lines["mixed"][k],) * 2 for k in KEYS], "their counts")
+t.equal((objects["mixed"]["lines"], objects["mixed"]["false_lines"], objects["true_one"]["false_lines"], objects["mixed"]["size"],
+         int(objects["mixed"]["object_address"], 16)), (1, 1, 0, 64, at["mixed"]), "lines, size and address of objects")
+
 # what is at stake, by another implementation
 unshared = sorted(x.weight for x in made if x.kind == "load" and x.addr // LINE not in shared)
 usual = unshared[len(unshared) // 2]

@@ -488,7 +488,7 @@ static int finish(struct sharing *s, struct err *err)
 	s->n_accesses = w->access.n;
 	s->lines = w->seen.n;
 	s->lines_one_thread = w->seen.n - w->line.n;
-	return 0;
+	return sharing_objects(s, err);
 }
 
 bool sharing_able(const struct pd *rec)
@@ -566,6 +566,7 @@ void sharing_free(struct sharing *s)
 {
 	if (!s)
 		return;
+	free(s->object);
 	vec_free(&s->work->seen);
 	vec_free(&s->work->line);
 	vec_free(&s->work->access);

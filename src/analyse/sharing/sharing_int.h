@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sharing_int - sharing.c collects lines and accesses, sharing_judge.c says what they mean.
+ * sharing_int - sharing.c collects lines and accesses, sharing_judge.c says what they mean,
+ * sharing_objects.c which variables they are of.
  */
 #ifndef CYCLADE_ANALYSE_SHARING_SHARING_INT_H
 #define CYCLADE_ANALYSE_SHARING_SHARING_INT_H
@@ -13,5 +14,8 @@ enum { WEIGHTED_PERIOD, WEIGHTED_PERIOD2, WEIGHTED_MIXED }; /* p, p*p, p*p*laten
 void sharing_judge(struct sharing_line *l, const struct sharing_access *a, bool stores);
 /* At stake, and its share of `all` (sums as a line's weight and weight2). */
 void sharing_weigh(struct sharing_line *l, const struct sharing *s, double all, double all2);
+
+/* Fills sharing.object; lines and accesses are final. */
+int sharing_objects(struct sharing *s, struct err *err) MUST_USE;
 
 #endif

@@ -64,6 +64,15 @@ TABLE_GET(line_pid)
 
 TABLE_CELL(verdict_text, out->text = sharing_verdict_name(line_of(t, r)->verdict))
 
+/* c->which: where a row has its counts. */
+TABLE_GET(hitm)
+{
+	const struct sharing_counts *n = (const void *)((const char *)r->p + c->which);
+
+	(void)t;
+	out->n = n->hitm_local + n->hitm_remote;
+}
+
 /* clang-format off */
 #define LINE(flags) \
 	COLUMN("cache_line", "cache line", T_ADDRESS, C_KEY | (flags), \
@@ -75,11 +84,12 @@ TABLE_CELL(verdict_text, out->text = sharing_verdict_name(line_of(t, r)->verdict
 	COLUMN("loads", "loads", T_COUNT, 0, "of these; an atomic access may be both", \
 	       TABLE_FIELD(type, at.loads)), \
 	COLUMN("stores", "stores", T_COUNT, 0, "of these", TABLE_FIELD(type, at.stores)), \
-	COLUMN("locked", "locked", T_COUNT, 0, "atomic accesses", TABLE_FIELD(type, at.locked)), \
-	COLUMN("hitm_local", "local\nHITM", T_COUNT, 0, \
+	COLUMN("locked", "locked", T_COUNT, C_DROP, "atomic accesses", TABLE_FIELD(type, at.locked)), \
+	COLUMN("hitm", "HITM", T_COUNT, C_PEOPLE, "", .get = hitm, .which = offsetof(type, at)), \
+	COLUMN("hitm_local", "local", T_COUNT, C_DATA, \
 	       "loads of a line that another core of the node had modified", \
 	       TABLE_FIELD(type, at.hitm_local)), \
-	COLUMN("hitm_remote", "remote\nHITM", T_COUNT, C_DROP, \
+	COLUMN("hitm_remote", "remote", T_COUNT, C_DROP, \
 	       "loads of a line that a remote core had modified", \
 	       TABLE_FIELD(type, at.hitm_remote)), \
 	COLUMN("peer", "peer", T_COUNT, C_DATA, "loads that another core's cache answered", \
@@ -156,16 +166,11 @@ TABLE_CELL(stake, cell_estimate(out, line_of(t, r)->stake))
 TABLE_CELL(share, cell_estimate(out, line_of(t, r)->share))
 TABLE_CELL(line_latency, put_mean(out, &line_of(t, r)->n))
 
-static bool is_padded(enum sharing_verdict v)
-{
-	return v == SHARING_FALSE || v == SHARING_BOTH;
-}
-
 TABLE_GET(alignment)
 {
 	(void)c;
 	out->n = view_of(t)->s->line_size;
-	out->none = !is_padded(line_of(t, r)->verdict);
+	out->none = !sharing_padded(line_of(t, r)->verdict);
 }
 
 #define OF(member) TABLE_FIELD(struct sharing_line, member)
@@ -320,6 +325,64 @@ static const struct table_form accesses_form = { "accesses",
 						 .next = access_next,
 						 .rest = "place" };
 
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static const struct sharing_object *object_at(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_CELL(object_name, put_object(out, t, &object_at(r)->data))
+TABLE_CELL(object_kind_name, out->text = data_kind_name(object_at(r)->data.kind))
+TABLE_CELL(object_latency, put_mean(out, &object_at(r)->n))
+
+TABLE_GET(object_start)
+{
+	(void)t;
+	(void)c;
+	out->n = object_at(r)->data.start;
+	out->none = !out->n;
+}
+
+TABLE_GET(object_size)
+{
+	(void)t;
+	(void)c;
+	out->n = object_at(r)->data.size;
+	out->none = !object_at(r)->data.start;
+}
+
+TABLE_GET(object_pid)
+{
+	(void)t;
+	(void)c;
+	out->n = object_at(r)->pid;
+	out->none = object_at(r)->data.kind == DATA_KERNEL;
+}
+
+#define OF(member) TABLE_FIELD(struct sharing_object, member)
+static const struct table_column object_columns[] = {
+	COLUMN("lines", "lines", T_COUNT, 0, "cache lines of the table above that it is on",
+	       OF(lines)),
+	COLUMN("false_lines", "false", T_COUNT, 0,
+	       "of these, lines whose threads use separate bytes", OF(padded)),
+	COUNTS(struct sharing_object, n),
+	COLUMN("latency", "cycles", T_REAL, C_SPARSE, "mean latency of its loads", .unit = "cycles",
+	       .get = object_latency),
+	COLUMN("size", "size", T_BYTES, C_DROP, "of the variable or mapping", .get = object_size),
+	COLUMN("object_kind", "kind", T_TEXT, 0,
+	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
+	       .get = object_kind_name),
+	COLUMN("object", "object", T_TEXT, C_FLEX, "variable or mapping", .get = object_name),
+	COLUMN("process", "pid", T_ID, C_KEY | C_DATA, "of the first access; null: kernel",
+	       .get = object_pid),
+	COLUMN("object_address", "at", T_ADDRESS, C_KEY | C_DATA, "its first byte; null: not known",
+	       .get = object_start),
+};
+#undef OF
+static const struct table_form objects_form = { "objects", "what lies on these lines", 0,
+						TABLE_COLUMNS(object_columns), .rest = "object" };
+
 /* ---- the head -------------------------------------------------------------------------------- */
 
 TABLE_CELL(usual, cell_estimate(out, ((const struct sharing *)r->p)->usual))
@@ -390,7 +453,7 @@ static void add_verdicts(struct document *d, const struct sharing *s)
 			samples += s->line[i].verdict == v ? s->line[i].n.samples : 0;
 		}
 		if (lines)
-			document_fact(d, sharing_verdict_name(v), is_padded(v),
+			document_fact(d, sharing_verdict_name(v), sharing_padded(v),
 				      "%s line%s, %s accesses", num_exact(a, lines),
 				      lines == 1 ? "" : "s", num_exact(b, samples));
 	}
@@ -405,7 +468,7 @@ static void add_facts(struct document *d, const struct sharing *s)
 		document_fact(d, "no lines", true, "%s", why_no_lines(s));
 	add_verdicts(d, s);
 	for (size_t i = 0; i < s->n; i++)
-		padded |= is_padded(s->line[i].verdict);
+		padded |= sharing_padded(s->line[i].verdict);
 	if (padded)
 		document_fact(d, "advice", false,
 			      "give the bytes that each thread uses a cache line of their own: "
@@ -431,6 +494,17 @@ static void add_facts(struct document *d, const struct sharing *s)
 			      num_exact(a, s->other));
 }
 
+static void add_next(struct document *d, const struct sharing_view *v)
+{
+	struct next_list l = { .v = d->next, .a = &d->a, .input = v->source.input };
+	const struct sharing *s = v->s;
+	const struct symbol *f = s->n ? s->access[s->line[0].main_access].function : NULL;
+
+	if (symbol_has_name(f))
+		next_add(&l, "annotate", "", f->name, "code that accesses the first line");
+	d->n_next = l.n;
+}
+
 /* The accesses of the first lines. */
 static size_t details(const struct sharing *s)
 {
@@ -448,14 +522,22 @@ void sharing_put(struct document *d, const struct sharing_view *v)
 				     .ctx = v,
 				     .people = v->limit ? v->limit : LINES };
 	const struct table accesses = { .form = &accesses_form, .ctx = v, .people = details(v->s) };
+	const struct table objects = { .form = &objects_form,
+				       .ctx = v,
+				       .array = v->s->object,
+				       .stride = sizeof(*v->s->object),
+				       .n = v->s->n_objects,
+				       .people = v->limit ? v->limit : LINES };
 	const struct table lost = { .form = &lost_form, .array = v->s, .n = 1 };
 
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	add_titles(d, v->s);
 	document_table(d, &lines);
+	document_table(d, &objects);
 	document_table(d, &accesses);
 	document_table(d, &lost);
 	add_facts(d, v->s);
 	recorded_tail(d, &v->source);
+	add_next(d, v);
 }
