@@ -84,8 +84,10 @@ TABLE_GET(hitm)
 	COLUMN("loads", "loads", T_COUNT, 0, "of these; an atomic access may be both", \
 	       TABLE_FIELD(type, at.loads)), \
 	COLUMN("stores", "stores", T_COUNT, 0, "of these", TABLE_FIELD(type, at.stores)), \
-	COLUMN("locked", "locked", T_COUNT, C_DROP, "atomic accesses", TABLE_FIELD(type, at.locked)), \
-	COLUMN("hitm", "HITM", T_COUNT, C_PEOPLE, "", .get = hitm, .which = offsetof(type, at)), \
+	COLUMN("locked", "locked", T_COUNT, C_DROP, "atomic accesses", \
+	       TABLE_FIELD(type, at.locked)), \
+	COLUMN("hitm", "HITM", T_COUNT, C_PEOPLE, "", .get = hitm, \
+	       .which = offsetof(type, at)), \
 	COLUMN("hitm_local", "local", T_COUNT, C_DATA, \
 	       "loads of a line that another core of the node had modified", \
 	       TABLE_FIELD(type, at.hitm_local)), \
