@@ -47,6 +47,7 @@ enum memory_by {
 	MEMORY_LOCK,
 	MEMORY_BLOCK,
 	MEMORY_FUNCTION,
+	MEMORY_LINE,	    /* of source */
 	MEMORY_INSTRUCTION, /* key: address, image */
 	MEMORY_THREAD,	    /* task, comm */
 	MEMORY_CPU,
@@ -72,6 +73,8 @@ struct memory_group {
 	enum memory_by by;
 	uint64_t key[2];
 	const struct symbol *symbol; /* of functions and instructions; NULL: none */
+	const char *file;	     /* of lines and instructions; NULL: not known */
+	uint32_t line;
 	uint64_t samples, loads, stores;
 	size_t first_spread, n_spreads;
 };

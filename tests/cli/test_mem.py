@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import gen  # noqa: E402
 import mem_made  # noqa: E402
+import recordings  # noqa: E402
 import tables  # noqa: E402
 from tap import PERF, SHARED, Tap, run  # noqa: E402
 
@@ -241,6 +242,31 @@ if HAS_SQL:
     tabled = json.loads(run("sql", "-j", few, "SELECT cpu, p50, mean, most FROM mem_cpus ORDER BY cpu").stdout)["rows"]
     t.ok(len(raw) == 4 and all(math.isclose(a[k], b[k], rel_tol=1e-9) for a, b in zip(raw, tabled) for k in a), "SQL over samples and over mem_cpus",
          "%r\n%r" % (raw, tabled))
+
+# ---- functions and lines of a program: nm and addr2line -------------------------------------------
+program = os.path.abspath(recordings.RECURSE)
+segments = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True).stdout
+m = re.search(r"LOAD +(0x\w+) (0x\w+) \S+ \S+ \S+ R E", segments)
+addr = {}
+for line in subprocess.run(["nm", "-S", program], capture_output=True, text=True).stdout.splitlines():
+    f = line.split()
+    if len(f) == 4 and f[2] in "tT" and not f[3].startswith("_"):
+        addr.update({a: f[3] for a in range(int(f[0], 16), int(f[0], 16) + int(f[1], 16), 3)})
+if not m or not addr:
+    t.skip("lines of a program", "no program with symbols")
+else:
+    offset, start = int(m[1], 16), int(m[2], 16)
+    chosen = [rnd.choice(sorted(addr)) for _ in range(1500)]
+    coded = [mem_made.Sample(mem_made.data_src(op=2, lvl=10), 40 + rnd.randrange(9), ip=mem_made.TEXT + a - start) for a in chosen]
+    path = os.path.join(tmp.name, "coded.data")
+    mem_made.write(path, coded, program=program, text_offset=offset)
+    doc = doc_of(path)
+    t.equal({r["function"]: r["samples"] for r in doc["functions"]}, dict(collections.Counter(addr[a] for a in chosen)), "functions are nm's")
+    p = subprocess.run(["addr2line", "-e", program], input="\n".join(map(hex, chosen)), capture_output=True, text=True)
+    lines = [re.sub(r" \(.*", "", x).rsplit(":", 1) for x in p.stdout.splitlines()]
+    want = collections.Counter((os.path.basename(f), int(n)) for f, n in lines if n.isdigit() and n != "0")
+    got = collections.Counter({(os.path.basename(r["file"]), r["line"]): r["samples"] for r in doc["lines"]})
+    t.ok(want == got and (got or not want), "lines are addr2line's: %d" % len(got), "%r\n%r" % (want - got, got - want))
 
 # ---- IBS: registers, not data_src ----------------------------------------------------------------
 def ibs_recording(path, ops, fetches, l3_only=False):

@@ -15,6 +15,7 @@
 #include "base/invariant.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "symbol/source.h"
 
 /* Samples of a group whose latency falls into a bin. */
 struct cell {
@@ -39,6 +40,7 @@ struct memory_work {
 	unsigned workers;
 	VEC(struct memory_spread) spread;
 	struct memory_bin *bin;
+	struct strtab files;
 };
 
 /* ---- what a class is ------------------------------------------------------------------------- */
@@ -283,6 +285,11 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 		key[1] = g->key[1];
 		return g->by == MEMORY_INSTRUCTION;
 	}
+	if (by == MEMORY_LINE) {
+		key[0] = (uint64_t)g->first_spread << 32 | g->line;
+		key[1] = g->key[1];
+		return g->by == MEMORY_INSTRUCTION && g->file;
+	}
 	key[0] = g->key[0] & class_parts[by];
 	key[1] = 0;
 	return g->by == MEMORY_CLASS && (by == MEMORY_ALL || !(g->key[0] >> AT_NO_ACCESS & 1));
@@ -306,6 +313,8 @@ static int fold(struct counts *c, enum memory_by by)
 		} else {
 			add_samples(&c->group.v[to[i]], &c->group.v[i]);
 			c->group.v[to[i]].symbol = c->group.v[i].symbol;
+			c->group.v[to[i]].file = c->group.v[i].file;
+			c->group.v[to[i]].line = c->group.v[i].line;
 		}
 	}
 	/* cells of groups that came later are not looked at: they were none before */
@@ -327,16 +336,47 @@ static int by_address(const void *a, const void *b)
 	return (x->key[0] > y->key[0]) - (x->key[0] < y->key[0]);
 }
 
+/* The number of the file stands in `first_spread`, until spreads are made. */
+static int name_line(struct memory_work *w, struct memory_group *g, const struct source *src,
+		     struct err *err)
+{
+	struct source_line l;
+	uint64_t vaddr;
+	uint32_t id;
+
+	if (!image_to_vaddr(spaces_images(w->spaces), (uint32_t)g->key[1], g->key[0], &vaddr))
+		return 0;
+	l = source_line(src, vaddr);
+	if (!l.file || !l.line)
+		return 0;
+	id = strtab_adds(&w->files, l.file);
+	if (id == STR_NONE)
+		return err_nomem(err);
+	g->file = l.file;
+	g->line = l.line;
+	g->first_spread = id;
+	return 0;
+}
+
 /* Instructions of one image, ascending. */
 static int name_run(struct memory_work *w, struct memory_group **g, size_t n, uint64_t *addr,
 		    const struct symbol **sym, struct err *err)
 {
+	struct err why = ERR_INIT; /* no lines then */
+	const struct source *src;
+
 	for (size_t i = 0; i < n; i++)
 		addr[i] = g[i]->key[0];
 	if (image_resolve(spaces_images(w->spaces), (uint32_t)g[0]->key[1], addr, n, sym, err))
 		return -1;
-	for (size_t i = 0; i < n; i++)
+	src = source_of(spaces_images(w->spaces), (uint32_t)g[0]->key[1], &why);
+	if (!src && why.code == ERR_NOMEM)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
 		g[i]->symbol = sym[i];
+		if (src && name_line(w, g[i], src, err))
+			return -1;
+	}
 	return 0;
 }
 
@@ -497,7 +537,7 @@ static int fold_all(struct memory_work *w, struct err *err)
 	for (size_t i = 0; i < sizeof(from_classes) / sizeof(*from_classes); i++)
 		if (fold(c, from_classes[i]))
 			return err_nomem(err);
-	return fold(c, MEMORY_FUNCTION) ? err_nomem(err) : 0;
+	return fold(c, MEMORY_FUNCTION) || fold(c, MEMORY_LINE) ? err_nomem(err) : 0;
 }
 
 static int count_all(struct memory_work *w, const struct memory_opts *o, const bool *events,
@@ -566,7 +606,7 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 		free(w);
 		return err_nomem(err);
 	}
-	*w = (struct memory_work){ .rec = rec, .spaces = sp };
+	*w = (struct memory_work){ .rec = rec, .spaces = sp, .files = STRTAB_INIT };
 	m->work = w;
 	if (choose_events(w, opts, &events, err) || count_all(w, opts, events, err) ||
 	    fold_all(w, err) || (make_spreads(m, w) && err_nomem(err))) {
@@ -601,6 +641,7 @@ void memory_free(struct memory *m)
 		free(w->of);
 		free(w->how);
 		free(w->bin);
+		strtab_free(&w->files);
 	}
 	free(w);
 	free(m);

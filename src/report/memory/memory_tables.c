@@ -262,6 +262,24 @@ TABLE_CELL(address, put_address(t, group_of(r), out))
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", .get = dso), \
 	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, of_, .get = address)
 /* clang-format on */
+#define LINE(flags_)                                                                             \
+	COLUMN("file", "file", T_TEXT, flags_ | C_FLEX | C_KEEP_END, "of the source", OF(file)), \
+		COLUMN("line", "line", T_ID, flags_, "in it", .get = line)
+TABLE_GET(line)
+{
+	(void)t;
+	(void)c;
+	out->n = group_of(r)->line;
+	out->none = !group_of(r)->file;
+}
+
+static const struct table_column line_columns[] = {
+	SAMPLES,
+	ACCESSES,
+	SPREAD(of_group),
+	LINE(C_KEY),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of its code", .get = dso),
+};
 static const struct table_column function_columns[] = {
 	SAMPLES,
 	ACCESSES,
@@ -269,10 +287,7 @@ static const struct table_column function_columns[] = {
 	CODE("of its start, in the file"),
 };
 static const struct table_column instruction_columns[] = {
-	SAMPLES,
-	ACCESSES,
-	SPREAD(of_group),
-	CODE("of the instruction, in the file"),
+	SAMPLES, ACCESSES, SPREAD(of_group), CODE("of the instruction, in the file"), LINE(C_DATA),
 };
 
 TABLE_CELL(pid, out->n = memory_pid(group_of(r)))
@@ -466,6 +481,7 @@ FORM(snoops, 0, snoop_columns, NULL, NULL);
 FORM(locks, 0, lock_columns, NULL, NULL);
 FORM(blocks, 0, block_columns, NULL, NULL);
 FORM(functions, 0, function_columns, NULL, "function");
+FORM(lines, 0, line_columns, NULL, "line");
 FORM(instructions, TABLE_DATA, instruction_columns, NULL, NULL);
 FORM(threads, TABLE_DATA, thread_columns, NULL, NULL);
 FORM(cpus, TABLE_DATA, cpu_columns, NULL, NULL);
@@ -485,6 +501,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &locks_form,
 						  &blocks_form,
 						  &functions_form,
+						  &lines_form,
 						  &instructions_form,
 						  &threads_form,
 						  &cpus_form,
@@ -585,7 +602,7 @@ static void add_groups(struct document *d, const struct memory_view *v,
 			   .stride = sizeof(*m->group),
 			   .n = m->first[by + 1] - m->first[by] };
 
-	if (by == MEMORY_FUNCTION || by == MEMORY_SOURCE)
+	if (by == MEMORY_FUNCTION || by == MEMORY_SOURCE || by == MEMORY_LINE)
 		t.people = v->limit ? v->limit : table_enough(&t, 0, LEAST, ROWS, SMALL);
 	/* nothing was told of it */
 	t.data_only = by >= MEMORY_TLB && by <= MEMORY_BLOCK && t.n == 1 &&
@@ -628,6 +645,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &locks_form, MEMORY_LOCK);
 	add_groups(d, v, &blocks_form, MEMORY_BLOCK);
 	add_groups(d, v, &functions_form, MEMORY_FUNCTION);
+	add_groups(d, v, &lines_form, MEMORY_LINE);
 	add_groups(d, v, &instructions_form, MEMORY_INSTRUCTION);
 	add_groups(d, v, &threads_form, MEMORY_THREAD);
 	add_groups(d, v, &cpus_form, MEMORY_CPU);
