@@ -38,6 +38,9 @@ struct run_report {
 
 extern const struct document_form run_document;
 
+/* The program was on no CPU for more than half of its time: a line about that. */
+bool run_waited(const struct count_head *h, struct buf *line);
+
 /* The report must outlive the document. */
 void run_report_put(struct document *d, const struct run_report *r);
 

@@ -69,6 +69,9 @@ static const char *const rows[] = {
 	"report @",
 	"sum @ @",
 	"sql --timeout 100ms --memory 64M -i @ ?",
+	"report --wait -i @",
+	"report --wall -i @",
+	"report --concurrency -i @",
 };
 #define N_ROWS (sizeof(rows) / sizeof(*rows))
 

@@ -68,7 +68,11 @@ static void find_steps(struct steps *s, const struct told *o)
 	const char *file = strcmp(o->path, "cyclade.data") ? o->path : "";
 	bool chains = o->res->chains;
 	unsigned level = run_tree_deeper(o->t);
+	struct buf line = BUF_INIT;
 
+	if (run_waited(&o->tree.head, &line))
+		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
+	buf_free(&line);
 	if (*o->top && strlen(o->top) < 60)
 		add_step(s, "annotate", file, o->top, "which lines, which instructions");
 	if (o->tree.n_next)

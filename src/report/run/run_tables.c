@@ -161,10 +161,29 @@ static void add(struct document *d, const struct run_report *r, const struct tab
 	document_table(d, &t);
 }
 
+#define SHORT 0.05 /* seconds: starting and ending take as long */
+
+bool run_waited(const struct count_head *h, struct buf *line)
+{
+	double cpu = h->user_s + h->sys_s;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	if (!(h->seconds >= SHORT) || !(cpu < h->seconds / 2))
+		return false;
+	buf_printf(line, "on a CPU for %s of %s: it waited more than it worked",
+		   num_seconds(a, cpu), num_seconds(b, h->seconds));
+	return true;
+}
+
 static void add_facts(struct document *d, const struct run_report *r)
 {
 	char n[NUM_MAX], lost[NUM_MAX];
+	struct buf line = BUF_INIT;
 
+	if (run_waited(&r->tree->head, &line))
+		document_fact(d, "waited", true, "%s", buf_str(&line));
+	d->failed |= line.failed;
+	buf_free(&line);
 	if (r->no_tree)
 		document_fact(d, "no tree", false, "%s", r->no_tree);
 	if (r->no_cycles)

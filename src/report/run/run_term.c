@@ -23,6 +23,9 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 		buf_printf(&line, "sampled: %s%s", r->sampled,
 			   r->tree->n_views ? "; the tree was counted beside" : "");
 	tree_put_line(b, buf_str(&line), st);
+	buf_reset(&line);
+	if (run_waited(&r->tree->head, &line))
+		tree_put_line(b, buf_str(&line), st);
 	b->failed |= line.failed;
 	buf_free(&line);
 	if (r->no_tree && !r->no_cycles && !r->unwanted) {
