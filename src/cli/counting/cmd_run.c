@@ -70,9 +70,6 @@ static void find_steps(struct steps *s, const struct told *o)
 	unsigned level = run_tree_deeper(o->t);
 	struct buf line = BUF_INIT;
 
-	if (run_waited(&o->tree.head, &line))
-		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
-	buf_free(&line);
 	if (*o->top && strlen(o->top) < 60)
 		add_step(s, "annotate", file, o->top, "which lines, which instructions");
 	if (o->tree.n_next)
@@ -85,6 +82,9 @@ static void find_steps(struct steps *s, const struct told *o)
 	}
 	add_step(s, chains ? "report -g" : "report", file, "",
 		 chains ? "who called it" : "all of it, by program and library");
+	if (run_waited(&o->tree.head, &line))
+		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
+	buf_free(&line);
 	if (!chains)
 		add_step(s, "run -g -- ...", "", "", "who called it");
 }
