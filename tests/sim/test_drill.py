@@ -102,6 +102,6 @@ if run_on("ivb", "even", CYCLADE, "stat", "-e", "task-clock", "true").returncode
 for m in MACHINES:
     for smt in ("", "smt=1"):
         plans(m, smt)
-        if m in RUN and (LONG or m == "ivb" or (m == "skl") == bool(smt)):
+        if m in RUN and (LONG or (m == "skl") == bool(smt)):
             runs(m, smt)
 t.done()
