@@ -46,7 +46,7 @@ static size_t rank_quantile(size_t n, double p, double z, double *way)
 	return w;
 }
 
-/* Of sorted means: does the interval that leaves out the first and last `skip` - 1 exclude 0? */
+/* Whether the interval of sorted means without the first and last `skip` - 1 excludes 0. */
 static bool excludes_0(const double *mean, size_t m, size_t skip)
 {
 	return mean[skip - 1] > 0 || mean[m - skip] < 0;
@@ -83,7 +83,7 @@ int paired_effect(struct paired *out, const double *difference, size_t n, struct
 	return 0;
 }
 
-/* Of one difference. What few pairs tell of it may be too little: so much is added. */
+/* The spread of one difference. Few pairs underestimate it, hence the added part. */
 static double spread(const struct paired *p)
 {
 	double root = sqrt((double)p->n);

@@ -25,8 +25,8 @@ enum alive {
 	ALIVE_NO, /* it was on a counter all the while, which stayed 0 */
 };
 
-/* Of attr: what is counted, and the modes that are excluded. If the kernel may not be counted, user
- * space alone is. */
+/* Uses the event of attr and the modes that it excludes. Counts user space alone if the kernel may
+ * not be counted. */
 enum alive alive_test(const struct perf_event_attr *attr);
 
 /*

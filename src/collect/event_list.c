@@ -2,8 +2,8 @@
 /*
  * event_list - every name this machine knows, and the event to sample when nobody says which.
  *
- * On the machine at hand a generic name is listed only if the kernel opens it: what a PMU does not
- * count is no name here. Of a captured machine nothing can be tried; there a core PMU must do.
+ * On the machine at hand a generic name is listed only if the kernel opens it: names that the PMU
+ * does not count are left out. On a captured machine nothing can be opened: a core PMU suffices.
  */
 #include "collect/event_int.h"
 

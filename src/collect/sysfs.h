@@ -4,8 +4,8 @@
  *
  * For collect, and for the checks of doctor. Everything read is bounded and comes from outside:
  * only regular files are opened (a FIFO in a captured tree would hang us), a file is read up to a
- * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs. Of a captured
- * tree nothing is read that lies outside of it, wherever links lead.
+ * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs. Links
+ * do not lead out of a captured tree.
  */
 #ifndef CYCLADE_COLLECT_SYSFS_H
 #define CYCLADE_COLLECT_SYSFS_H
@@ -45,7 +45,7 @@ bool text_natural(uint64_t *out, const char *s, size_t len);
  * memory), nothing given. */
 int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out,
 		   size_t *n) MUST_USE;
-/* Of such a list. */
+/* Whether such a list has the CPU. */
 bool cpu_list_has(const uint32_t *list, size_t n, uint32_t cpu);
 
 /* One line "key : value" after the other: the value of the first line whose key is `key`, cut of

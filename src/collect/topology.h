@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * topology - how many of what a machine has, as formulas ask for it. Of a struct machine with
- * MACHINE_TOPOLOGY (slots: MACHINE_PMUS), read here or made of a recording's header.
+ * topology - numbers of threads, cores, dies and packages for formulas, from a struct machine with
+ * MACHINE_TOPOLOGY (slots: MACHINE_PMUS) that was read here or made from a recording's header.
  */
 #ifndef CYCLADE_COLLECT_TOPOLOGY_H
 #define CYCLADE_COLLECT_TOPOLOGY_H

@@ -100,8 +100,8 @@ struct account {
  * that only the account names ("UOPS_ISSUED.ANY:c1") become the model's, behind all others. */
 int account_load(struct account **out, struct arena *a, struct model *m,
 		 const struct model_sources *s, struct err *err) MUST_USE;
-/* `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`, one a line; for messages, `path` names the
- * text. Of the trees of a hybrid's kinds of cores each line is for those that have it. */
+/* Lines of `NODE PENALTY [ref|ns]` or `EVENT PENALTY [ref|ns]`; `path` names the text in messages.
+ * On a hybrid each line applies to the trees that have the node or event. */
 int account_penalties(struct account *const *acc, size_t n, struct arena *a, const char *path,
 		      const char *text, size_t len, struct err *err) MUST_USE;
 /* As model_check(): a node without meaning or advice, or one that is not wholly covered and says

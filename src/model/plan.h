@@ -95,9 +95,8 @@ struct plan {
 	const struct plan_group *sampler; /* plan.latency in groups that can sample at once: each
 					   * event in one, those of one stage together */
 	size_t n_samplers;
-	/* Of core counters: what counting every wanted metric at once would take. */
-	unsigned groups_for_all;
-	unsigned groups_at_once; /* ... and what the way down to one node takes, at most */
+	unsigned groups_for_all; /* of core counters, to count all wanted metrics at once */
+	unsigned groups_at_once; /* the most for the way down to one node */
 };
 
 int plan_make(struct plan *out, struct arena *a, const struct model *m,

@@ -12,10 +12,10 @@
  *	slices_counts_when(...)			counts of the time in which groups were on
  *	slices_free(s)
  *
- * Between two readings of a group lies a slice. Of each slice and target the rate is what was
- * counted by the time on the counters; it holds for the time that the target ran in this slice, and
- * the whole is the sum over slices: a program that changes its ways is not mistaken for its
- * average, which is what one value * enabled / running for the whole makes of it. A slice in which
+ * Between two readings of a group lies a slice. The rate of a target in a slice is its count divided
+ * by the time on the counters; it applies to the time that the target ran in this slice. The whole
+ * is the sum over slices, so a program that changes its behaviour is not replaced by its average,
+ * as one value * enabled / running for the whole would do. A slice in which
  * the group was never on a counter is filled from the slices beside it. Time for which a group was
  * switched off is filled from random visits (SLICES_VISIT), each of which stands for the time off
  * around it; they are a sample of their own, for what the group sees while it is on was not chosen
@@ -116,8 +116,8 @@ int slices_counts(struct slices *s, struct arena *a, uint64_t from, uint64_t to,
  * bars, too: they are not too narrow. */
 int slices_counts_since(struct slices *s, struct arena *a, uint64_t since, uint64_t from,
 			uint64_t to, struct tree_counts *out, struct err *err) MUST_USE;
-/* Of the time in [from, to] in which each of these groups was on: its counts, as
- * slices_counts() gives those of all of it. */
+/* Counts of the time in [from, to] in which each of these groups was on, in the form of
+ * slices_counts(). */
 struct slices_seen {
 	double time, all; /* ns that the targets ran: in that time, and in [from, to] */
 	unsigned visits;  /* how many random moments are in it */

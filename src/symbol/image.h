@@ -21,8 +21,7 @@
  * Symbols of an image are kept in a cache on disk, keyed by build-id (symbol/cache.h).
  * Threads: different images may be resolved in parallel; the same image by one thread at a time.
  * Names are demangled (C++, Rust, D) unless opts.raw_names.
- * Of a stripped file's functions at least the bounds are known, from .eh_frame: such are
- * `nameless`.
+ * Functions of a stripped file have at least bounds, from .eh_frame; they are `nameless`.
  */
 #ifndef CYCLADE_SYMBOL_IMAGE_H
 #define CYCLADE_SYMBOL_IMAGE_H
@@ -117,9 +116,8 @@ const char *image_path(const struct images *set, uint32_t id);
 const char *image_name(const struct images *set, uint32_t id);
 
 struct symbol {
-	/* Demangled, owned by the images. Of several functions of one image that have the same name
-	 * each has NAME@FILE:LINE, or NAME@0xVADDR if lines do not tell them apart (`apart`): names
-	 * stand for code. */
+	/* Demangled, owned by the images. Functions of one image that share a name are called
+	 * NAME@FILE:LINE, or NAME@0xVADDR if their lines are the same (`apart`). */
 	const char *name;
 	const char *linkage;  /* as in the file, or the same pointer */
 	uint64_t start, size; /* image addresses; size 0: up to the next symbol, inferred */

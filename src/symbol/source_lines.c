@@ -3,7 +3,7 @@
  * source_lines - the line program of one unit as sorted rows.
  *
  * libdw runs the program and sorts its rows by address, an end of sequence before a start at the
- * same place. Of several rows at one address the last is kept: the instruction belongs to it.
+ * same place. If several rows have one address, the last is kept: the instruction belongs to it.
  */
 #include "symbol/source_int.h"
 

@@ -20,7 +20,7 @@
 
 enum { PLACES = 16384 };
 
-/* Of one machine: perf's register numbers as DWARF's. */
+/* perf's register numbers of one machine as DWARF's. */
 struct arch {
 	uint8_t word, sp, fp;
 	uint8_t perf_pc, n_perf;

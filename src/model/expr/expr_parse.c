@@ -285,8 +285,8 @@ static int parse_if(struct expr_parser *p, uint32_t *out)
 	return 0;
 }
 
-/* Of a threshold's truths that are joined by & | ^: P is met under & alone, and a metric that
- * stands for itself asks whether that one is over. Returns how many P were reached. */
+/* The conditions of a threshold, joined by & | ^: a metric alone means that it exceeds its own
+ * threshold. Returns the number of P that are reached through & alone. */
 static unsigned truths(struct expr_parser *p, uint32_t at, bool under_and)
 {
 	struct expr_node *n = &p->nodes.v[at];

@@ -513,7 +513,7 @@ static bool compiles(struct importer *im, struct import_metric *m, const char *s
 	return ok;
 }
 
-/* Of the events to sample by, those that there are. */
+/* Those of the events to sample that exist. */
 static const char *known_events(struct importer *im, const char *list)
 {
 	struct buf b = BUF_INIT;

@@ -290,7 +290,7 @@ static bool holds(const struct planning *k, size_t group, const uint64_t *bits)
 	return want && found == want;
 }
 
-/* Of the groups that count when a stage is open, the one that has all of a metric's events. */
+/* The group with all events of a metric, among those that count while a stage is open. */
 static void find_metric_groups(struct planning *k, uint32_t *metric_group)
 {
 	memset(metric_group, 0xff, k->m->n_metrics * sizeof(*metric_group));

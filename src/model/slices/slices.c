@@ -172,7 +172,7 @@ static void merge_states(struct slices_kept *k, size_t i)
 		k->state.v[i + 1] = SLICES_VISIT;
 }
 
-/* Of the older half every second reading; what they counted stays, in longer slices. */
+/* Drops every second reading of the older half. Their counts stay, in longer slices. */
 static void forget(struct slices_kept *k)
 {
 	size_t half = k->t.n / 2, to = 1;

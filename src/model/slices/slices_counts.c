@@ -28,7 +28,7 @@ struct job {
 	const char **no_error;
 };
 
-/* Of each target, the group that was enabled longest says how long there was something to count. */
+/* The reference of each target: the group that was enabled longest has the time to be counted. */
 static void find_refs(const struct job *j)
 {
 	const struct slices *s = j->s;
@@ -212,7 +212,7 @@ static int find_in(struct span *p, const struct job *j, struct err *err)
 	return 0;
 }
 
-/* Of group `g` from `from` on, with what is always needed. */
+/* A span of group `g` from `from` on, with the groups that are always needed. */
 static int span_new(struct span *p, const struct job *j, size_t g, uint64_t from, struct err *err)
 {
 	const struct slices_kept *k = &j->s->group[g];

@@ -132,7 +132,7 @@ static double student2(double df)
 	return t * t / (z * z);
 }
 
-/* Of a few; the upper one of two in the middle. They are sorted. */
+/* The median of a few; the upper of two. Sorts them. */
 static double median(double *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)

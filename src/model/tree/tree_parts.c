@@ -66,8 +66,8 @@ static struct rest rest_of(const struct tree_work *w, const struct tree_part *p)
 	return r;
 }
 
-/* How many times what its parent had a node may have had. Of one that is no part of its parent it
- * is a guess: APART, or as much more than that as it had while it was seen. */
+/* The largest possible ratio of a node to its parent. If the node is no part of its parent, the
+ * ratio is a guess: APART times the ratio while both were seen, at least APART. */
 static double times_of(const struct tree_work *w, const struct rest *r, size_t i)
 {
 	double by = r->p->value[i] / r->p->under_seen;

@@ -42,7 +42,7 @@ static bool has(const struct plan_group *g, uint32_t event)
 	return false;
 }
 
-/* Of groups that were on at different times, the one that was on for longest. */
+/* The group that was on for longest, if they were on at different times. */
 static double unseen(const struct tree_rates_ask *ask, uint32_t event)
 {
 	double least = 1;
