@@ -12,15 +12,15 @@
  *	slices_counts_when(...)			counts of the time in which groups were on
  *	slices_free(s)
  *
- * Between two readings of a group lies a slice. The rate of a target in a slice is its count divided
- * by the time on the counters; it applies to the time that the target ran in this slice. The whole
- * is the sum over slices, so a program that changes its behaviour is not replaced by its average,
- * as one value * enabled / running for the whole would do. A slice in which
- * the group was never on a counter is filled from the slices beside it. Time for which a group was
- * switched off is filled from random visits (SLICES_VISIT), each of which stands for the time off
- * around it; they are a sample of their own, for what the group sees while it is on was not chosen
- * at random. Without a visit that time is filled from the slices beside it, and the error grows by
- * what the other groups saw change between the two stretches. `counted` shows how little was seen.
+ * Between two readings of a group lies a slice. The rate of a target in a slice is its count
+ * divided by the time on the counters; it applies to the time that the target ran in this slice.
+ * The whole is the sum over slices, so a program that changes its behaviour is not replaced by its
+ * average, as one value * enabled / running for the whole would do. A slice in which the group was
+ * never on a counter is filled from the slices beside it. Time for which a group was switched off
+ * is filled from random visits (SLICES_VISIT), each of which stands for the time off around it;
+ * they are a sample of their own, for what the group sees while it is on was not chosen at random.
+ * Without a visit that time is filled from the slices beside it, and the error grows by what the
+ * other groups saw change between the two stretches. `counted` shows how little was seen.
  *
  * The error comes from how much neighbouring slices differ (half their squared difference, von
  * Neumann's estimate, which a slow drift does not inflate), less what was on the counters anyway: a

@@ -69,6 +69,7 @@ READS = {
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
     "bolt": "export --no-cache --bolt -o O -i branches",
+    "folded, two": "export --no-cache --folded chains plain",
     "import": "stat --import counts.csv --model ivb",
     "import -j": "stat -j --import counts.csv --model ivb",
     "explain": "explain --model spr Memory_Bound",
