@@ -207,7 +207,8 @@ static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE
 
 static const struct table_form *const forms[] = { &machine_form, &costs_form,	  &latency_form,
 						  &pairs_form,	 &penalties_form, &losses_form };
-const struct document_form calibrate_document = { "calibrate", 1, forms, 6, NULL, 0 };
+static const struct format faces[] = { { "svg", calibrate_svg, true, true } };
+const struct document_form calibrate_document = { "calibrate", 1, forms, 6, faces, 1 };
 
 static void put_facts(struct document *d, const struct calibrate_report *r)
 {

@@ -20,6 +20,8 @@ struct calibrate_report { /* which must outlive the document */
 };
 
 extern const struct document_form calibrate_document;
+/* calibrate_svg.c: the curve alone. */
+document_write_fn calibrate_svg;
 void calibrate_put(struct document *d, const struct calibrate_report *r);
 
 #endif

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -102,6 +103,15 @@ wait_for(lambda: len(os.listdir("/proc/%d/task" % p.pid)) and "SigCgt:\t00000000
 p.send_signal(signal.SIGINT)
 doc = json.loads(p.communicate()[0])
 t.ok(p.returncode == 0 and doc["stopped"] is True and len(doc["costs"]) < 30, "Ctrl-C: what there is, marked", len(doc["costs"]))
+
+# ---- the curve, drawn: a point for each size, as far right and up as its figures
+p = run("calibrate", "--quick", "latency", "--format", "svg")
+svg = xml.etree.ElementTree.fromstring(p.stdout)
+points = [(float(c.get("cx")), float(c.get("cy"))) for c in svg.iter("{http://www.w3.org/2000/svg}circle")]
+t.ok(len(points) > 4 and points == sorted(points), "svg: sizes from left to right", points)
+t.ok(points[-1][1] < points[0][1] and all(0 < x < 760 and 0 < y < 420 for x, y in points), "svg: more memory is slower, all in the frame", points)
+r = run("calibrate", "--quick", "l1", "--format", "svg")
+t.ok(r.returncode == 2 and "no curve" in r.stderr and not r.stdout, "svg without the curve is refused", r.stderr)
 
 # ---- tables: the same columns in csv and json (each run has other values)
 doc = json.loads(run("calibrate", "--quick", "l1", "latency", "transfers", "-j").stdout)

@@ -311,8 +311,10 @@ int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate
 	for (size_t i = 0; i < n_calibrate_measures; i++)
 		g.steps += calibrate_wanted(o, calibrate_measures[i].key);
 	g.steps += n_sizes;
-	if (!g.steps && !calibrate_wanted(o, "transfers"))
-		return err_set(err, ERR_NOT_FOUND, "there is no measure '%.60s'", o->only[0]);
+	if (!g.steps && !calibrate_wanted(o, "transfers")) {
+		(void)err_set(err, ERR_NOT_FOUND, "there is no measure '%.60s'", o->only[0]);
+		return err_hint(err, "cyclade calibrate --quick shows all names");
+	}
 	g.steps++;
 	out->row = arena_alloc(a, n_calibrate_measures * sizeof(*out->row));
 	out->point = arena_alloc(a, (n_sizes + 1) * sizeof(*out->point));
