@@ -481,7 +481,9 @@ static void refusals(void **state)
 	assert_int_equal(show_choose(&s, &form, "folded", NULL, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 	assert_string_equal(err.what, "example has no format 'folded'");
-	assert_string_equal(err.hint, "--format term, csv, json, markdown, html or dot");
+	assert_string_equal(err.hint,
+			    "--format term, csv, json, openmetrics, prometheus, markdown, "
+			    "html or dot");
 	err_clear(&err);
 	assert_int_equal(show_choose(&s, &form, "csv", "plaices", &err), -1);
 	assert_string_equal(err.what, "example has no table 'plaices'");
