@@ -28,6 +28,7 @@ struct diff_amount {
 	double var;	/* its variance by sampling; NAN: not known */
 	double samples; /* that it is worth: a count with Poisson's error; 0: not a count */
 	double whole;	/* of the tree: all slots; else 0 */
+	bool counted;	/* of the tree: it has a value, which other nodes may not have */
 };
 
 struct diff_item {

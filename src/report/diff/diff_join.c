@@ -183,7 +183,7 @@ static struct diff_amount amount(double period, double samples, struct total by)
 		m.samples = 1 / (1 / samples + 1 / by.samples);
 	m.var = m.samples > 0 ? m.v * m.v / m.samples : 0;
 	if (!isfinite(m.v))
-		m = (struct diff_amount){ 0, NAN, 0, 0 };
+		m = (struct diff_amount){ .var = NAN };
 	return m;
 }
 
@@ -245,7 +245,7 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 	it->seconds = true;
 	it->ratio = true;
 	it->unit = "s";
-	it->run[slot] = (struct diff_amount){ s, NAN, 0, 0 };
+	it->run[slot] = (struct diff_amount){ .v = s, .var = NAN };
 	return 0;
 }
 
@@ -358,15 +358,16 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		it->depth = depth - 1;
 		it->unit = slots ? "slots" : unit && *unit ? unit : "slots";
 		it->ratio = !slots;
-		if (isnan(e.v)) {
-			it->why = "it has no value in one of the recordings";
+		if (isnan(e.v))
 			continue;
-		}
 		if (!slots)
 			whole = 1;
-		it->run[slot] = (struct diff_amount){ e.v * whole,
-						      e.half * e.half * whole * whole / (Z95 * Z95),
-						      0, slots ? whole : 0 };
+		it->run[slot] = (struct diff_amount){
+			.v = e.v * whole,
+			.var = e.half * e.half * whole * whole / (Z95 * Z95),
+			.whole = slots ? whole : 0,
+			.counted = true,
+		};
 	}
 	return 0;
 }

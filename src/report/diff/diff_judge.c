@@ -126,7 +126,26 @@ static bool all_same(const struct diff_item *it, size_t n_base, size_t n_new)
 	return true;
 }
 
-static void judge(struct diff *x, struct diff_item *it)
+/* A node that a recording did not count is not 0 there. */
+static void judge_lacking(struct diff_item *it, size_t n_base, size_t n_new)
+{
+	size_t base = 0, new = 0;
+
+	for (size_t i = 0; i < n_base + n_new; i++)
+		*(i < n_base ? &base : &new) += it->run[i].counted;
+	if (base == n_base && new == n_new)
+		return;
+	it->why = "not counted in each of the recordings";
+	it->change = ESTIMATE_NONE(it->why);
+	if (base < n_base)
+		it->base = it->change;
+	if (new < n_new)
+		it->new = it->change;
+	it->difference = it->chance = NAN;
+	it->verdict = DIFF_NOT_COMPARABLE;
+}
+
+static void judge(struct diff *x, struct diff_item *it, bool node)
 {
 	size_t n_base = x->side[0].n, n_new = x->side[it->side].n;
 	struct sample a = gather(it->run, n_base), b = gather(it->run + n_base, n_new);
@@ -149,6 +168,8 @@ static void judge(struct diff *x, struct diff_item *it)
 		it->verdict = DIFF_NOT_COMPARABLE;
 		it->why = why_not(it, &a, &b);
 	}
+	if (node)
+		judge_lacking(it, n_base, n_new);
 }
 
 static int by_chance(const void *a, const void *b)
@@ -210,7 +231,7 @@ void diff_judge(struct diff *x)
 
 	for (int t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++, all_n++)
-			judge(x, &x->table[t].v[i]);
+			judge(x, &x->table[t].v[i], t == DIFF_TREE);
 	for (size_t i = 0; i < rows->n; i++) {
 		if (rows->v[i].verdict != DIFF_SAME)
 			rows->v[kept++] = rows->v[i];

@@ -196,6 +196,41 @@ static void put_heads(struct document *d, const struct diff *x)
 	}
 }
 
+/* The node whose slots changed most, below `above` (NULL: of all); NULL: none is reported. */
+static const struct diff_item *most_moved(const struct diff *x, const struct diff_item *above)
+{
+	const struct diff_item *most = NULL;
+	size_t len = above ? strlen(above->key[1]) : 0;
+
+	for (size_t i = 0; i < x->table[DIFF_TREE].n; i++) {
+		const struct diff_item *it = &x->table[DIFF_TREE].v[i];
+		bool below = !above ||
+			     (it->side == above->side && it->depth > above->depth &&
+			      !strncmp(it->key[1], above->key[1], len) && it->key[1][len] == '.');
+
+		if (below && reported(it) && !it->ratio &&
+		    (!most || fabs(it->difference) > fabs(most->difference)))
+			most = it;
+	}
+	return most;
+}
+
+/* "backend.memory: -2.94 G slots": down to where half of the change is. */
+static void put_moved_node(struct document *d, const struct diff *x)
+{
+	const struct diff_item *most = most_moved(x, NULL), *below = most;
+	char a[NUM_MAX];
+
+	while (below && fabs(below->difference) >= fabs(most->difference) / 2) {
+		most = below;
+		below = most_moved(x, most);
+	}
+	if (most)
+		document_fact(d, "what moved", false, "%s: %s%s slots", most->key[1],
+			      most->difference < 0 ? "-" : "+",
+			      num_count(a, fabs(most->difference)));
+}
+
 /* "hash_probe, parse_row: -2.94 G of the -2.84 G cycles" */
 static void put_moved(struct document *d, const struct diff *x)
 {
@@ -290,6 +325,7 @@ void diff_put(struct document *d, const struct diff *x)
 		document_table(d, &t);
 	}
 	document_table(d, &limits);
+	put_moved_node(d, x);
 	put_moved(d, x);
 	put_counts(d, x);
 	put_next(d, x);

@@ -64,15 +64,33 @@ static struct estimate share_of(const struct diff *x, const struct diff_item *it
 	return share;
 }
 
-static void add_up(const struct diff *x, struct diff_item *it, bool function)
+/* Recordings that did not count a node are none of its own: those that did come first. */
+static size_t counted_first(struct diff_item *it, size_t n)
 {
-	double n = (double)x->side->n;
+	size_t kept = 0;
 
-	it->base = diff_mean(it->run, x->side->n); /* a recording's */
+	for (size_t i = 0; i < n; i++)
+		if (it->run[i].counted)
+			it->run[kept++] = it->run[i];
+	for (size_t i = kept; i < n; i++)
+		it->run[i] = (struct diff_amount){ 0 };
+	return kept;
+}
+
+static void add_up(const struct diff *x, struct diff_item *it, enum diff_table table)
+{
+	size_t own = table == DIFF_TREE ? counted_first(it, x->side->n) : x->side->n;
+	double n = (double)own;
+
+	if (!own) {
+		it->base = it->new = it->change = ESTIMATE_NONE("not counted");
+		return;
+	}
+	it->base = diff_mean(it->run, own); /* a recording's */
 	it->new = (struct estimate){ it->base.v * n, it->base.half * n, it->base.why };
 	if (it->ratio && !it->seconds)
 		it->new = ESTIMATE_NONE("a ratio has no sum");
-	it->change = share_of(x, it, function);
+	it->change = share_of(x, it, table == DIFF_ROWS);
 	it->side = 0; /* recordings that have it */
 	for (size_t i = 0; i < x->side->n; i++) {
 		it->side += it->run[i].v != 0;
@@ -262,7 +280,7 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 		return -1;
 	for (int k = 0; k < DIFF_TABLES; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)
-			add_up(x, &x->table[k].v[i], k == DIFF_ROWS);
+			add_up(x, &x->table[k].v[i], (enum diff_table)k);
 	vec_sort(&x->table[DIFF_ROWS], by_share);
 	note_lacking(x);
 	return x->failed ? err_nomem(err) : 0;
