@@ -21,8 +21,8 @@ static const struct {
 	const char *title;
 	enum command first;
 } groups[] = {
-	{ "measure", CMD_RUN },	 { "explain", CMD_REPORT }, { "hand over", CMD_EXPORT },
-	{ "look up", CMD_INFO }, { "set up", CMD_DOCTOR },
+	{ "measure", CMD_RUN },	     { "explain", CMD_REPORT }, { "memory", CMD_MEM },
+	{ "hand over", CMD_EXPORT }, { "look up", CMD_INFO },	{ "set up", CMD_DOCTOR },
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
