@@ -83,6 +83,9 @@ for order, wide in (("<", False), (">", True)):
          d["stacks"])
     t.equal((d["wakings"], d["chains"], d["unwoken"], d["contradicted"]), (True, True, 2, 0), name + ": what is known")
 tables.walk(t, "report", "--wait", "-i", "plain.data")
+p = run("report", "--wait", "--format", "folded", "plain.data")
+t.ok("main_loop;do_nanosleep;schedule;[sleep] 5000" in p.stdout.splitlines() and "[begin] 500" in p.stdout.splitlines() and
+     all(re.fullmatch(r"[\x20-\x7e]+ \d+", x) for x in p.stdout.splitlines()), "folded chains", p.stdout)
 d = doc_of("plain.data", "--only-tid", "8")
 t.equal([r["tid"] for r in d["threads"]], [8], "one thread")
 t.equal(round(sum(r["seconds"] for r in d["reasons"]) * 1e9), 16000, "its reasons add up to its life")

@@ -53,7 +53,7 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 	    wait_view_order(&c->v, c->w, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
-	document_open(&out->d, &wait_document, NULL);
+	document_open(&out->d, &wait_document, &c->v);
 	wait_put(&out->d, &c->v);
 	return 0;
 }

@@ -2,11 +2,13 @@
 /*
  * What threads waited for, as tables: threads, reasons, functions, stacks, wakers.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "report/page.h"
 #include "report/recorded.h"
 #include "report/wait_view.h"
@@ -288,13 +290,18 @@ static const struct table_form functions_form = { "functions", NULL, 0,
 						  TABLE_COLUMNS(function_columns),
 						  .rest = "function" };
 
+/* Frames are told apart by ';'. */
 static void put_frame(struct buf *b, const struct wait_view *v, uint32_t place)
 {
 	const struct wait_place *p = &v->w->place[place];
+	size_t from = b->len;
 
 	buf_puts(b, p->symbol		     ? p->symbol->name
 		    : p->image != IMAGE_NONE ? image_name(v->images, p->image)
 					     : "[unknown]");
+	for (size_t i = from; i < b->len; i++)
+		if (b->s[i] == ';')
+			b->s[i] = ':';
 }
 
 #define DEPTH 512u
@@ -316,6 +323,33 @@ TABLE_GET(stack)
 			buf_putc(out->scratch, ';');
 	}
 	out->text = a->chain ? buf_str(out->scratch) : NULL;
+}
+
+/* For flame graphs: a line per chain and reason, which is its innermost frame, and ns. */
+static int write_folded(struct buf *out, const struct document *d, const struct show *s,
+			struct err *err)
+{
+	const struct wait_view *v = d->ctx;
+	const struct table t = { .ctx = v };
+	struct buf scratch = BUF_INIT;
+
+	(void)s;
+	for (size_t i = 0; i < v->w->n_chain_sums; i++) {
+		const struct wait_at *a = &v->w->chain_sum[i];
+		const struct table_row r = { .p = a };
+		struct table_cell x = { .scratch = &scratch };
+
+		buf_reset(&scratch);
+		stack(&t, NULL, &r, &x);
+		if (x.text) {
+			text_put_safe(out, x.text, false);
+			buf_putc(out, ';');
+		}
+		buf_printf(out, "[%s] %" PRIu64 "\n", wait_reasons[a->reason].name, a->t.time);
+	}
+	out->failed |= scratch.failed;
+	buf_free(&scratch);
+	return buf_error(out, err);
 }
 
 static const struct table_column stack_columns[] = {
@@ -417,8 +451,9 @@ static const struct table_form *const forms[] = {
 	&functions_form, &wakers_form,	  &stacks_form,		&parts_form,
 	&processes_form, &histogram_form, &recorded_losses_form
 };
+static const struct format faces[] = { { "folded", write_folded, true, true } };
 const struct document_form wait_document = { "wait", 1, forms, sizeof(forms) / sizeof(*forms),
-					     NULL,   0 };
+					     faces,  1 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
