@@ -82,10 +82,16 @@ static int add_level(struct parallel *p, size_t running, uint64_t time, bool wan
 	return 0;
 }
 
+struct cpu_now {
+	uint32_t on;	 /* threads that run there */
+	uint64_t since;	 /* it is busy */
+	uint64_t wanted; /* of `now` when it became idle */
+};
+
 struct now {
-	uint64_t time;
+	uint64_t time, wanted; /* wanted: time so far in which threads waited for a CPU */
 	uint64_t running, wanting, lost;
-	uint32_t *on; /* by CPU: threads that run there */
+	struct cpu_now *cpu;
 };
 
 /* From now.time to `time` nothing changed. */
@@ -96,30 +102,37 @@ static int spend(struct counting *c, struct now *now, uint64_t time)
 	if (!d)
 		return 0;
 	c->out->unknown += now->lost ? d : 0;
-	for (size_t i = 0; i < c->out->n_cpus; i++) {
-		struct parallel_cpu *x = &c->out->cpu[i];
-
-		x->busy += now->on[i] ? d : 0;
-		x->wanted += !now->on[i] && now->wanting ? d : 0;
-	}
+	now->wanted += now->wanting ? d : 0;
 	now->time = time;
 	return add_level(c->out, now->running, d, now->wanting);
 }
 
-static void change(const struct counting *c, struct now *now, const struct keyed *x)
+static void begin_run(struct counting *c, struct now *now, uint32_t cpu)
 {
-	uint32_t *on = cpu_of(c, x->b) ? &now->on[x->b] : NULL;
+	now->running++;
+	if (!cpu_of(c, cpu) || now->cpu[cpu].on++)
+		return;
+	cpu_of(c, cpu)->wanted += now->wanted - now->cpu[cpu].wanted;
+	now->cpu[cpu].since = now->time;
+}
 
+static void end_run(struct counting *c, struct now *now, uint32_t cpu)
+{
+	now->running--;
+	if (!cpu_of(c, cpu) || --now->cpu[cpu].on)
+		return;
+	cpu_of(c, cpu)->busy += now->time - now->cpu[cpu].since;
+	now->cpu[cpu].wanted = now->wanted;
+}
+
+static void change(struct counting *c, struct now *now, const struct keyed *x)
+{
 	switch ((enum change)x->a) {
 	case RUNS:
-		now->running++;
-		if (on)
-			++*on;
+		begin_run(c, now, x->b);
 		break;
 	case RUNS_NOT:
-		now->running--;
-		if (on)
-			--*on;
+		end_run(c, now, x->b);
 		break;
 	case WANTS:
 		now->wanting++;
@@ -144,8 +157,8 @@ static int walk_time(struct counting *c, struct err *err)
 	int ret = -1;
 	size_t n;
 
-	now.on = calloc(c->out->n_cpus + 1, sizeof(*now.on));
-	if (!v || !now.on)
+	now.cpu = calloc(c->out->n_cpus + 1, sizeof(*now.cpu));
+	if (!v || !now.cpu)
 		goto out;
 	n = changes_of(w, v);
 	keyed_sort(v, v + w->n_spans * 2, n);
@@ -163,9 +176,11 @@ static int walk_time(struct counting *c, struct err *err)
 	}
 	assert(!now.running && !now.wanting && !now.lost);
 	ret = spend(c, &now, w->until);
+	for (size_t i = 0; i < c->out->n_cpus; i++) /* none is busy any more */
+		c->out->cpu[i].wanted += now.wanted - now.cpu[i].wanted;
 out:
 	free(v);
-	free(now.on);
+	free(now.cpu);
 	return ret ? err_nomem(err) : 0;
 }
 

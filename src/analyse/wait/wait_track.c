@@ -57,24 +57,40 @@ static size_t window_at(const struct wait_work *k, uint64_t from)
 	return at;
 }
 
-/* What of it lies in a window of losses is not known. */
+#define PIECES 16
+
+static int put_lost(struct tracking *t, const struct wait_span *s, uint64_t from, uint64_t until)
+{
+	const struct wait_span gone = { .from = from,
+					.until = until,
+					.thread = s->thread,
+					.cpu = s->cpu,
+					.waker = WAIT_NOBODY,
+					.reason = WAIT_LOST };
+
+	return put_span(t, &gone);
+}
+
+/* What of it lies in a window of losses is not known; where there are many, nor what is between. */
 static int put_known(struct tracking *t, struct wait_span s)
 {
 	const struct wait_work *k = t->k;
 	const uint64_t until = s.until;
+	size_t at = window_at(k, s.from), end;
 
-	for (size_t i = window_at(k, s.from); i < k->lost.n && k->lost.v[i].from < until; i++) {
-		const struct lost_window *l = &k->lost.v[i];
-		struct wait_span gone = {
-			.thread = s.thread, .cpu = s.cpu, .waker = WAIT_NOBODY, .reason = WAIT_LOST
-		};
+	bisect(end, k->lost.n, i, k->lost.v[i].from >= until);
+	for (size_t n = end > at ? end - at : 0; at < end; at++) {
+		uint64_t from = k->lost.v[at].from, to;
 
-		gone.from = l->from > s.from ? l->from : s.from;
-		gone.until = l->until < until ? l->until : until;
-		s.until = gone.from;
-		if (put_span(t, &s) || put_span(t, &gone))
+		if (n > PIECES)
+			at = end - 1;
+		to = k->lost.v[at].until;
+		from = from > s.from ? from : s.from;
+		to = to < until ? to : until;
+		s.until = from;
+		if (put_span(t, &s) || put_lost(t, &s, from, to))
 			return -1;
-		s.from = gone.until;
+		s.from = to;
 		s.until = until;
 	}
 	return put_span(t, &s);

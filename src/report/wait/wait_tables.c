@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "report/page.h"
@@ -564,22 +565,28 @@ static int longest(const void *pa, const void *pb, void *threads)
 	return a != b ? (a < b ? 1 : -1) : (*i > *k) - (*i < *k);
 }
 
-static void add_process(struct wait_view *v, const struct wait_thread *x)
+static int add_process(struct wait_view *v, struct u64map *by_pid, const struct wait_thread *x)
 {
-	size_t i = 0;
+	bool fresh;
+	uint64_t *at = u64map_at(by_pid, x->pid, &fresh);
 
-	while (i < v->n_processes && v->process[i].pid != x->pid)
-		i++;
-	if (i == v->n_processes)
-		v->process[v->n_processes++] =
-			(struct wait_process){ .pid = x->pid, .comm = x->comm };
-	v->process[i].threads++;
+	if (!at)
+		return -1;
+	if (fresh) {
+		*at = v->n_processes++;
+		v->process[*at] = (struct wait_process){ .pid = x->pid, .comm = x->comm };
+	}
+	v->process[*at].threads++;
 	for (size_t s = 0; s < WAIT_STATES; s++)
-		v->process[i].time[s] += wait_thread_time(x, (enum wait_state)s);
+		v->process[*at].time[s] += wait_thread_time(x, (enum wait_state)s);
+	return 0;
 }
 
 int wait_view_order(struct wait_view *v, const struct wait *w, struct err *err)
 {
+	struct u64map by_pid = U64MAP_INIT;
+	int ret = 0;
+
 	v->w = w;
 	v->order = malloc((w->n_threads + 1) * sizeof(*v->order));
 	v->process = malloc((w->n_threads + 1) * sizeof(*v->process));
@@ -590,9 +597,10 @@ int wait_view_order(struct wait_view *v, const struct wait *w, struct err *err)
 			v->order[v->n++] = i;
 	if (v->n > 1)
 		qsort_r(v->order, v->n, sizeof(*v->order), longest, w->thread);
-	for (size_t i = 0; i < v->n; i++)
-		add_process(v, &w->thread[v->order[i]]);
-	return 0;
+	for (size_t i = 0; i < v->n && !ret; i++)
+		ret = add_process(v, &by_pid, &w->thread[v->order[i]]);
+	u64map_free(&by_pid);
+	return ret ? err_nomem(err) : 0;
 }
 
 void wait_view_free(struct wait_view *v)
