@@ -588,9 +588,11 @@ static int choose_events(struct memory_work *w, const struct memory_opts *o, boo
 	}
 	if (usable)
 		return 0;
+	if (memory_told(w->rec))
+		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' tells of memory operations",
+			       o->select.event);
 	(void)err_set(err, ERR_NOT_FOUND, "no event of the recording tells of memory operations");
-	return err_hint(err,
-			"record some: cyclade record -d -W -e EVENT:pp (list 'mem*' has events)");
+	return err_hint(err, "record some: cyclade record --mem -- PROGRAM");
 }
 
 int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
