@@ -72,6 +72,7 @@ static const char *const rows[] = {
 	"report --wait -i @",
 	"report --wall -i @",
 	"report --concurrency -i @",
+	"export --folded @ @",
 };
 #define N_ROWS (sizeof(rows) / sizeof(*rows))
 
