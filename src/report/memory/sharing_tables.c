@@ -414,9 +414,9 @@ static const struct table_column lost_columns[] = {
 static const struct table_form lost_form = { "unattributed", NULL, TABLE_ONE | TABLE_DATA,
 					     TABLE_COLUMNS(lost_columns) };
 
-static const struct table_form *const forms[] = { &head_form,  &recorded_form,
-						  &lines_form, &accesses_form,
-						  &lost_form,  &recorded_losses_form };
+static const struct table_form *const forms[] = { &head_form,		&recorded_form, &lines_form,
+						  &objects_form,	&accesses_form, &lost_form,
+						  &recorded_losses_form };
 const struct document_form sharing_document = {
 	.name = "sharing", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
 };
