@@ -43,14 +43,15 @@ static int join(struct monitor *m, enum place_kind kind, const struct place *lik
 		struct err *err)
 {
 	struct places *of = &m->of[kind];
-	struct place *p = of->place.v;
+	struct place *p;
+	size_t i = 0;
 
-	while (p && p < of->place.v + of->place.n && !same_place(kind, p, like))
-		p++;
-	if (p == of->place.v + of->place.n) {
-		if (vec_push(&of->place, *like))
-			return err_nomem(err);
-		p = vec_last(&of->place);
+	while (i < of->place.n && !same_place(kind, &of->place.v[i], like))
+		i++;
+	if (i == of->place.n && vec_push(&of->place, *like))
+		return err_nomem(err);
+	p = &of->place.v[i];
+	if (!p->target) {
 		p->target = arena_alloc(m->a, m->targets * sizeof(*p->target));
 		if (!p->target)
 			return err_nomem(err);
