@@ -129,6 +129,30 @@ for words in (["calls", "-i", path], ["report", "-i", path], ["info", "-i", path
         samples, bad = parse(text, form == "openmetrics")
         t.ok(samples and not bad and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text), "%s as %s" % (words[0], form), bad[:3])
 
+# ---- each name of a model's rows is one of its events
+MODELS = os.path.join(HERE, "..", "..", "models", "amd")
+
+
+def formulas(model):
+    """{(place, name): formula}, bases applied."""
+    rows = {}
+    with open(os.path.join(MODELS, model, "monitor"), encoding="utf-8") as f:
+        for line in f:
+            w = line.split()
+            if w[0] == "base":
+                rows = formulas(w[1])
+            elif w[2:3] == ["absent"]:
+                del rows[w[0], w[1]]
+            elif not w[0].startswith("#"):
+                rows[w[0], w[1].split("=")[0]] = " ".join(w[4:]).split(" ; ")[0]
+    return rows
+
+
+for model in ("zen1", "zen2", "zen3", "zen4", "zen5"):
+    events = {e["event"] for e in json.loads(run("list", "events", "--model", model, "-j").stdout)["events"]}
+    names = {n for f in formulas(model).values() for n in re.findall(r"[a-z_][\w.@]*", f) if "@" not in n} - {"duration_time"}
+    t.ok(len(names) > 15 and names <= events, "%s: %d events in rows of monitor" % (model, len(names)), names - events)
+
 # ---- --listen
 if "no monitor --listen" in run("--version").stdout:
     t.skip("--listen", "built without libmicrohttpd")
