@@ -29,8 +29,8 @@ ONLY = os.environ.get("FAULT_ONLY", "").split("/")
 COUNTS = "".join("%d,,%s,1000000,100.00,,\n" % c for c in [  # of perf stat -x, on an Ivy Bridge
     (1000000, "cycles"), (2000000, "instructions"), (800000, "idq_uops_not_delivered.core"),
     (2500000, "uops_issued.any"), (2200000, "uops_retired.retire_slots"), (10000, "int_misc.recovery_cycles")])
-KINDS = {"memory": 16, "place": 8, "memory+": 6, "open": 8, "read": 6, "write": 5, "mmap": 6, "stat": 4, "ftruncate": 3, "rename": 2,
-         "close": 4, "fork": 2, "thread": 4, "ioctl": 4, "poll": 4, "opendir": 4, "pipe": 3}
+KINDS = {"memory": 12, "place": 6, "memory+": 4, "open": 5, "read": 4, "write": 4, "mmap": 4, "stat": 3, "ftruncate": 2, "rename": 2,
+         "close": 3, "fork": 2, "thread": 3, "ioctl": 3, "poll": 3, "opendir": 3, "pipe": 2}
 EVERY = {("report -g", "place")}  # all of them, always: unwinding, symbols, lines, rows
 # name: words; F..: recordings by name, O: a file to write
 READS = {
