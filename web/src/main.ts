@@ -22,7 +22,7 @@ import { treeView } from "./views/tree";
 // by its own name.
 const TABLES: Record<string, [string, string[]]> = {
   account: ["account", ["rows", "nodes"]], calls: ["calls", ["edges"]], callees: ["callees", ["rows"]], callers: ["callers", ["rows"]],
-  branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], memory: ["memory", []],
+  branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], mem: ["memory", ["functions", "sources"]],
 };
 const OWN = new Set(["summary", "tree", "functions", "diff", "compare", "function"]);
 
@@ -36,7 +36,7 @@ function chooseViews(c: Context): View[] {
   if (c.page.functions.length) views.push(functionView);
   if (c.cube) views.push(flameView);
   if (has("calls")) views.push(genericView("calls", "calls", TABLES.calls[1]));
-  if (has("memory")) views.push(genericView("memory", "memory", []));
+  if (has("mem")) views.push(genericView("mem", "memory", TABLES.mem[1]));
   if (c.cube?.hasTime) views.push(timeView);
   for (const d of c.page.docs) {
     if (OWN.has(d.view) || views.some((v) => v.id === d.view) || d.view === "raw") continue;

@@ -31,8 +31,7 @@ static int check_options(const struct result_ask *ask, uint64_t line_size, struc
 	if (sharing_able(ask->r->rec))
 		return 0;
 	(void)err_set(err, ERR_NOT_FOUND, "the recording has no loads and stores with addresses");
-	return err_hint(err,
-			"record some: cyclade record -d -W -e EVENT -- PROGRAM, perf c2c record");
+	return err_hint(err, "record some: cyclade record --mem -- PROGRAM, or perf c2c record");
 }
 
 /* The data cache's, if the recording's machine said it. */
