@@ -192,7 +192,12 @@ def typed(*lines):
     for text in ("", *lines):
         os.write(fd, text.encode())
         got = b""
-        while not re.search(rb"(cyclade|\.\.\.)> ", got) and select.select([fd], [], [], 60)[0]:
+        while not re.search(rb"(cyclade|\.\.\.)> ", got):
+            if not select.select([fd], [], [], 2 if text == "\x03" else 60)[0]:
+                if text != "\x03":
+                    break
+                os.write(fd, b"\x03")  # the first one came before the prompt read
+                continue
             try:
                 got += os.read(fd, 65536)
             except OSError:  # the other side is closed

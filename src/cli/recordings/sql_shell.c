@@ -56,13 +56,14 @@ int sql_shell(const struct sql_shell *s)
 	while (more && !text.failed) {
 		char *line = prompt_line(text.len ? "    ...> " : "cyclade> ", words);
 		const char *begin = line ? line + strspn(line, " \t") : "";
+		bool dropped = s->interrupted(s->ctx);
 
-		if (s->interrupted(s->ctx)) {
+		/* with a line: Ctrl-C came before the prompt read, and the line is a new beginning */
+		if (dropped)
 			buf_reset(&text);
+		if (!line) {
 			(void)putchar('\n');
-		} else if (!line) {
-			(void)putchar('\n');
-			more = false;
+			more = dropped;
 		} else if (!text.len && *begin == '.') {
 			more = command(s, line);
 		} else if (text.len || *begin) {
