@@ -62,7 +62,7 @@ TABLE_CELL(time_most, out->e.v = seconds_of(time_of(c, r)->most))
 	       .which = member), \
 	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = time_seconds, .which = member), \
 	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = time_n, .which = member), \
-	COLUMN("mean_seconds", "mean", T_SECONDS, 0, "of one", .get = time_mean, .which = member), \
+	COLUMN("mean_seconds", "mean", T_SECONDS, C_DROP, "of one", .get = time_mean, .which = member), \
 	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = time_most, \
 	       .which = member)
 /* clang-format on */
@@ -116,12 +116,12 @@ TABLE_GET(thread_most)
 /* clang-format on */
 static const struct table_column thread_columns[] = {
 	STATES(thread_state),
-	COLUMN("switches", "switches", T_COUNT, 0, "times that it left a CPU", OF(switches)),
+	COLUMN("switches", "switches", T_COUNT, C_DROP, "times that it left a CPU", OF(switches)),
 	COLUMN("preempted", "preempted", T_COUNT, C_DATA, "of these: it could have gone on",
 	       OF(preempted)),
 	COLUMN("moved", "moved", T_COUNT, C_DATA, "times that it came to another CPU", OF(moved)),
 	COLUMN("reason", "mostly", T_TEXT, 0, "what it waited for longest", .get = thread_most),
-	COLUMN("pid", "pid", T_ID, C_KEY, "its process", OF(pid)),
+	COLUMN("pid", "pid", T_ID, C_KEY | C_DROP, "its process", OF(pid)),
 	COLUMN("tid", "tid", T_ID, C_KEY, "its number", OF(tid)),
 	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "its name", OF(comm)),
 };
@@ -215,7 +215,8 @@ TABLE_CELL(row_quantile,
 #define QUANTILE(member) .get = row_quantile, .which = offsetof(struct wait_reason_sum, member)
 static const struct table_column reason_columns[] = {
 	TIME(offsetof(struct wait_reason_sum, t)),
-	COLUMN("p50_seconds", "p50", T_SECONDS, 0, "half of them are no longer", QUANTILE(p50)),
+	COLUMN("p50_seconds", "p50", T_SECONDS, C_DROP, "half of them are no longer",
+	       QUANTILE(p50)),
 	COLUMN("p90_seconds", "p90", T_SECONDS, C_DATA, "90 % of them", QUANTILE(p90)),
 	COLUMN("p99_seconds", "p99", T_SECONDS, 0, "99 % of them", QUANTILE(p99)),
 	COLUMN("reason", "reason", T_TEXT, C_KEY, "what threads did, or waited for",
@@ -403,12 +404,12 @@ static const struct table_column waker_columns[] = {
 	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "who waited", .get = waker_comm,
 	       AT(thread)),
 	COLUMN("pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = waker_pid, AT(thread)),
-	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = waker_tid, AT(thread)),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DROP, "its number", .get = waker_tid, AT(thread)),
 	COLUMN("waker", "woken by", T_TEXT, C_KEY | C_FLEX, "who ended that", .get = waker_comm,
 	       AT(waker)),
 	COLUMN("waker_pid", "pid", T_ID, C_KEY | C_DATA, "its process", .get = waker_pid,
 	       AT(waker)),
-	COLUMN("waker_tid", "tid", T_ID, C_KEY, "its number", .get = waker_tid, AT(waker)),
+	COLUMN("waker_tid", "tid", T_ID, C_KEY | C_DROP, "its number", .get = waker_tid, AT(waker)),
 	COLUMN("function", "in", T_TEXT, C_KEY | C_FLEX, "where it did", .get = place_function,
 	       AT(place)),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the function's file", .get = place_dso,
