@@ -273,6 +273,8 @@ void cell_put_error(struct buf *b, const struct table_cell *x)
 		put_relative(b, &x->e);
 	else if (x->kind == T_SHARE)
 		put_points(b, x->e.half);
+	else if (x->e.half >= 99.5)
+		buf_printf(b, "+-%.0f", x->e.half);
 	else if (x->e.half > 0)
 		buf_printf(b, "+-%.2g", x->e.half);
 	if (x->mark && b->len > at)

@@ -14,7 +14,7 @@
 enum {
 	ROWS = 15, /* of sources and of functions that people are shown unless --limit says */
 	LEAST = 5,
-	BAR = 40, /* characters of a histogram's longest bar */
+	BAR = 32, /* characters of a histogram's longest bar */
 };
 
 #define SMALL 0.005 /* a share of the samples that people are not shown unless asked for */
@@ -66,16 +66,16 @@ TABLE_GET(of_spread)
 }
 
 /* clang-format off */
-#define CYCLES(key_, which_, means_, get_) \
-	COLUMN(key_, key_, T_REAL, C_ERROR | C_SPARSE, means_, .get = get_, .which = which_, \
-	       .unit = "cycles")
+#define CYCLES(key_, which_, flags_, means_, get_) \
+	COLUMN(key_, key_, T_REAL, C_ERROR | C_SPARSE | flags_, means_, .get = get_, \
+	       .which = which_, .unit = "cycles")
 #define SPREAD(get_) \
 	COLUMN("timed", "timed", T_COUNT, C_DATA, "samples that have the latency", .get = get_, \
 	       .which = TIMED), \
-	CYCLES("mean", MEAN, "of the latency", get_), \
-	CYCLES("p50", P50, "half of the samples took no longer", get_), \
-	CYCLES("p90", P90, "90 % took no longer", get_), \
-	CYCLES("p99", P99, "99 % took no longer", get_), \
+	CYCLES("mean", MEAN, C_DROP, "of the latency", get_), \
+	CYCLES("p50", P50, 0, "half of the samples took no longer", get_), \
+	CYCLES("p90", P90, C_DROP, "90 % took no longer", get_), \
+	CYCLES("p99", P99, C_DROP, "99 % took no longer", get_), \
 	COLUMN("most", "most", T_COUNT, C_SPARSE, "the longest", .get = get_, .which = MOST, \
 	       .unit = "cycles")
 /* clang-format on */
