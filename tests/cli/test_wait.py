@@ -324,20 +324,22 @@ def timehist():
         m = re.match(r"\s*([\d.]+) \[\d+\]\s+prog\[(\d+)(?:/\d+)?\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", line)
         if m:
             perf[int(m[2])].append([float(m[1])] + [float(m[3 + i]) / 1e3 for i in range(3)])
-    compared = exact = 0
+    compared, apart = [], []
+    bar = 1.5e-6  # a row: perf prints us
     for tid, rows in perf.items():
         if len(rows) < 4 or any(x.pid == tid for x in busy):
             continue
         d = doc_of("sched.data", "--only-tid", str(tid), "--time", "%.6f,%.6f" % (rows[0][0], rows[-1][0]))
         wait, delay, run_ = (sum(r[1 + i] for r in rows[1:]) for i in range(3))
         ours = (d["blocked_seconds"] + d["runnable_seconds"], sum_of(d, "wake-up"), d["running_seconds"])
-        bar = 1.5e-6 * len(rows)  # perf prints us
-        t.ok(abs(sum(ours) - ours[1] + d["unknown_seconds"] - wait - run_) <= bar and ours[2] <= run_ + bar and ours[1] <= delay + bar,
-             "timehist: thread %d" % tid, (wait, delay, run_, d["threads"]))
-        compared += 1
-        if not d["unknown_seconds"] and all(abs(a - b) <= bar for a, b in zip(ours, (wait, delay, run_))):
-            exact += 1
-    return t.ok(compared >= 3 and exact >= 1, "timehist: %d threads compared, %d alike in all" % (compared, exact), text[:3000])
+        if abs(wait + run_ - (rows[-1][0] - rows[0][0])) > bar * len(rows) or d["unknown_seconds"]:
+            continue  # perf's own rows overlap, or a switch was not traced
+        compared.append(tid)
+        if any(abs(a - b) > bar * len(rows) for a, b in zip(ours, (wait, delay, run_))):
+            apart.append((tid, ours, (wait, delay, run_), d["threads"]))
+    if not compared:
+        return t.skip("perf sched timehist", "the kernel traced not all switches of any thread")
+    return t.ok(not apart, "perf sched timehist: waits, delays and times of %d threads" % len(compared), (apart, text[:3000]))
 
 
 def latency(perf):
