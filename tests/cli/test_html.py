@@ -150,7 +150,11 @@ for rec in recordings.made(os.path.abspath("made")):
     bad = []
     for d in p.data["documents"]:
         seen[d["view"]] += 1
-        j = json.loads(run(*COMMANDS[d["view"]], "-j", rec.path).stdout)
+        r = run(*COMMANDS[d["view"]], "-j", rec.path)
+        if not r.stdout:
+            bad += [(d["view"], r.returncode, r.stderr)]
+            continue
+        j = json.loads(r.stdout)
         bad += [(d["view"], x) for x in differences(p, p.result(d), j)]
     for f in p.data["functions"]:
         seen["function"] += 1

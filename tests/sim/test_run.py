@@ -75,7 +75,8 @@ def check(machine, settings, program, where):
          "%s\n%s" % (wrong, r.stderr))
     t.ok(nodes.get(where, (0, 0, False))[2], "%s: the path leads to %s" % (name, where), r.stderr)
     hot = re.search(r"where +share\n (\S+) .* ([\d.]+) %", r.stderr)
-    t.ok(hot and hot.group(1) in ("main", "burn") and float(hot.group(2)) > 60, "%s: and the hot function is told" % name, r.stderr)
+    t.ok(hot and hot.group(1) in ("main", "burn") and float(hot.group(2)) > 60, "%s: and the hot function is told" % name,
+         r.stderr + subprocess.run([CYCLADE, "report", "-v", DATA], text=True, capture_output=True, check=False).stdout[-2000:])
     rows = truth(log)
     ran = {x[4] for x in rows if x[1] < 0 and x[3]}  # of a hybrid's cores those it ran on
     samples = [x for x in rows if x[1] >= 0 and x[2] > 0 and x[4] in ran]

@@ -92,7 +92,9 @@ if WANT:
     # memory of malloc: no variable, the same verdict
     accesses, maps, truth = traced("heap")
     write("x.data", accesses, maps)
-    lines = json.loads(run("sharing", "x.data", "-j").stdout)["lines"]
-    t.ok(lines[0]["verdict"] == "false sharing" and lines[0]["object"] is None and lines[0]["object_kind"] == "unknown",
-         "heap: false sharing, of memory without a recorded mapping", lines[:1])
+    lines = [x for x in json.loads(run("sharing", "x.data", "-j").stdout)["lines"] if x["object"] is None]
+    most = max(lines, key=lambda x: x["samples"], default={})
+    # malloc itself may have been sampled when it wrote there
+    t.ok(most.get("verdict") in ("false sharing", "true and false") and most["object_kind"] == "unknown",
+         "heap: false sharing, of memory without a recorded mapping", most)
 t.done()
