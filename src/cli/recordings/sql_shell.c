@@ -58,7 +58,7 @@ int sql_shell(const struct sql_shell *s)
 		const char *begin = line ? line + strspn(line, " \t") : "";
 		bool dropped = s->interrupted(s->ctx);
 
-		/* with a line: Ctrl-C came before the prompt read, and the line is a new beginning */
+		/* a line: Ctrl-C came before the prompt read, and the line begins anew */
 		if (dropped)
 			buf_reset(&text);
 		if (!line) {

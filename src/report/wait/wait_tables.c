@@ -62,7 +62,8 @@ TABLE_CELL(time_most, out->e.v = seconds_of(time_of(c, r)->most))
 	       .which = member), \
 	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = time_seconds, .which = member), \
 	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = time_n, .which = member), \
-	COLUMN("mean_seconds", "mean", T_SECONDS, C_DROP, "of one", .get = time_mean, .which = member), \
+	COLUMN("mean_seconds", "mean", T_SECONDS, C_DROP, "of one", .get = time_mean, \
+	       .which = member), \
 	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = time_most, \
 	       .which = member)
 /* clang-format on */
