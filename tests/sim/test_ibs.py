@@ -72,9 +72,12 @@ def chi_square(values, low, high, bins=10):
 
 def test_periods():
     """A counter has a new period every 100 samples: what periods there are is drawn some 100 times."""
-    r = record("zen4", "--ibs", "-c", "160000", "--jitter=50", "-m", "4", ms=800)
-    rows = sql("SELECT DISTINCT period FROM ibs_op")
-    periods = [x["period"] for x in rows] if isinstance(rows, list) else []
+    for ms in 800, 3000, 10000:  # on a busy machine samples are lost, and draws with them
+        r = record("zen4", "--ibs", "-c", "160000", "--jitter=50", "-m", "4", ms=ms)
+        rows = sql("SELECT DISTINCT period FROM ibs_op")
+        periods = [x["period"] for x in rows] if isinstance(rows, list) else []
+        if len(periods) > 30:
+            break
     t.ok(r.returncode == 0 and len(periods) > 30, "periods change while it records", (r.stderr, rows))
     t.ok(all(p % 16 == 0 and 80000 <= p <= 240000 for p in periods), "they are multiples of 16 around the one asked for", periods)
     t.ok(periods and chi_square(periods, 80000, 240000) < 33.7, "and evenly spread (chi-square, 9 degrees, 1 in 10,000)",
