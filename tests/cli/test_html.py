@@ -146,6 +146,8 @@ for rec in recordings.made(os.path.abspath("made")):
     if run("report", "-j", rec.path).returncode:
         t.equal(r.returncode, 2, "%s: no page of what has no report" % rec.name)
         continue
+    if not t.ok(r.returncode == 0, "%s: the page is written" % rec.name, r.stderr):
+        continue
     p = Page("page.html")
     bad = []
     for d in p.data["documents"]:

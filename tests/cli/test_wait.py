@@ -332,8 +332,9 @@ def timehist():
         d = doc_of("sched.data", "--only-tid", str(tid), "--time", "%.6f,%.6f" % (rows[0][0], rows[-1][0]))
         wait, delay, run_ = (sum(r[1 + i] for r in rows[1:]) for i in range(3))
         ours = (d["blocked_seconds"] + d["runnable_seconds"], sum_of(d, "wake-up"), d["running_seconds"])
-        if abs(wait + run_ - (rows[-1][0] - rows[0][0])) > bar * len(rows) or d["unknown_seconds"]:
-            continue  # perf's own rows overlap, or a switch was not traced
+        left = rows[-1][0] - rows[0][0] - wait - run_
+        if not -1.5e-6 <= left <= 2e-6 * len(rows) or d["unknown_seconds"]:
+            continue  # perf's own rows overlap (it cuts times to us), or a switch was not traced
         compared.append(tid)
         if any(abs(a - b) > bar * len(rows) for a, b in zip(ours, (wait, delay, run_))):
             apart.append((tid, ours, (wait, delay, run_), d["threads"]))

@@ -38,7 +38,7 @@ def words(machine, program, *more):
 
 
 def env(machine, settings="", **more):
-    return environment(machine, settings, LC_ALL="C.UTF-8", **more)
+    return environment(machine, settings, LC_ALL="C.UTF-8", HOME=tmp.name, **more)  # names come from no cache
 
 
 def run(machine, program, *options, settings="", what=(SPIN, "400"), **more):

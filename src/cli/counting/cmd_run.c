@@ -122,10 +122,15 @@ static int make_tables(struct told *o, struct err *err)
 static int look_where(struct told *o, struct err *err)
 {
 	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
-	int rc = -1;
+	const char *root = o->cli->opt.sysroot;
+	int rc;
 
-	if (recording_open(&o->rec, o->cli, o->path, err))
+	o->cli->opt.sysroot = NULL; /* the program ran here, whatever machine was looked at */
+	rc = recording_open(&o->rec, o->cli, o->path, err);
+	o->cli->opt.sysroot = root;
+	if (rc)
 		return -1;
+	rc = -1;
 	if (!recording_select(&o->rec, o->cli, &po, err) &&
 	    !profile_build(&o->profile, o->rec.rec, o->rec.spaces, &po, err))
 		rc = make_tables(o, err);

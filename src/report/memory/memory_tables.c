@@ -621,8 +621,9 @@ static void add_spreads(struct document *d, const struct memory_view *v,
 	if (from < until) {
 		const struct memory_group *last = &m->group[until - 1];
 
-		t.array = &m->spread[m->group[from].first_spread];
 		t.n = last->first_spread + last->n_spreads - m->group[from].first_spread;
+		if (t.n)
+			t.array = &m->spread[m->group[from].first_spread];
 	}
 	t.data_only = t.n < least;
 	document_table(d, &t);
