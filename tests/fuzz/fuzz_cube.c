@@ -9,17 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/feed.h"
 #include "report/cube_view.h"
 #include "show/pack.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool yes)
-{
-	if (!yes)
-		abort();
-}
+#include "recording.h"
 
 static bool in_order(const struct cube_cell *a, const struct cube_cell *b)
 {
@@ -37,21 +29,21 @@ static void check(const struct cube *c)
 	uint64_t samples = 0, period = 0;
 
 	for (size_t i = 0; i < c->n_frames; i++)
-		must(c->frame[i].function && c->frame[i].dso);
+		hold(c->frame[i].function && c->frame[i].dso);
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		must(c->node[i].parent == CUBE_NONE || c->node[i].parent < i);
-		must(c->node[i].frame == CUBE_NONE || c->node[i].frame < c->n_frames);
+		hold(c->node[i].parent == CUBE_NONE || c->node[i].parent < i);
+		hold(c->node[i].frame == CUBE_NONE || c->node[i].frame < c->n_frames);
 	}
 	for (size_t i = 0; i < c->n_cells; i++) {
 		const struct cube_cell *v = &c->cell[i];
 
-		must(v->node < c->n_nodes && v->thread < c->n_threads && v->samples);
-		must(v->cpu == CUBE_NONE || v->cpu < c->n_cpus);
-		must(v->bin < (c->n_bins ? c->n_bins : 1) && (!i || in_order(v - 1, v)));
+		hold(v->node < c->n_nodes && v->thread < c->n_threads && v->samples);
+		hold(v->cpu == CUBE_NONE || v->cpu < c->n_cpus);
+		hold(v->bin < (c->n_bins ? c->n_bins : 1) && (!i || in_order(v - 1, v)));
 		samples += v->samples;
 		period += v->period;
 	}
-	must(samples == c->samples && period == c->period && c->folded <= samples);
+	hold(samples == c->samples && period == c->period && c->folded <= samples);
 }
 
 /* The one number of a frame's row is the place of its name among the texts. */
@@ -61,14 +53,14 @@ static void check_texts(const cJSON *page, const struct cube *c)
 	const cJSON *cube = cJSON_GetObjectItemCaseSensitive(page, "cube");
 	int n = cJSON_GetArraySize(texts);
 
-	must(cJSON_IsArray(texts) && cJSON_IsObject(cube));
+	hold(cJSON_IsArray(texts) && cJSON_IsObject(cube));
 	cube = cJSON_GetObjectItemCaseSensitive(cube, "frames");
-	must((size_t)cJSON_GetArraySize(cube) == c->n_frames);
+	hold((size_t)cJSON_GetArraySize(cube) == c->n_frames);
 	cJSON_ArrayForEach(row, cube)
 	{
 		const cJSON *at = cJSON_GetArrayItem(row, 0);
 
-		must(cJSON_IsNumber(at) && at->valueint >= 0 && at->valueint < n);
+		hold(cJSON_IsNumber(at) && at->valueint >= 0 && at->valueint < n);
 	}
 }
 
@@ -87,9 +79,9 @@ static void pack(const struct cube *c, const char *event)
 	pack_members(&p, &d);
 	pack_end(&p);
 	pack_close(&p);
-	must(!out.failed && !strchr(buf_str(&out), '<'));
+	hold(!out.failed && !strchr(buf_str(&out), '<'));
 	page = cJSON_ParseWithLength(out.s, out.len);
-	must(page != NULL);
+	hold(page != NULL);
 	check_texts(page, c);
 	cJSON_Delete(page);
 	document_close(&d);
@@ -107,7 +99,7 @@ static void build(const struct pd *rec, struct spaces *sp)
 		struct cube *c;
 
 		if (cube_build(&c, rec, sp, &one, i, &err)) {
-			must(err.what[0]);
+			hold(err.what[0]);
 			continue;
 		}
 		check(c);
@@ -118,22 +110,5 @@ static void build(const struct pd *rec, struct spaces *sp)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct images_opts nothing = { .sysroot = "/nonexistent",
-						    .kallsyms = "/dev/null",
-						    .perf_map_dir = "/nonexistent" };
-	struct err err = ERR_INIT;
-	struct images *images;
-	struct spaces *sp;
-	struct pd *rec;
-
-	if (pd_open_memory(&rec, data, size, &err))
-		return 0;
-	images = images_new(&nothing, &err);
-	sp = images ? feed_spaces(rec, images, &err) : NULL;
-	if (sp)
-		build(rec, sp);
-	spaces_free(sp);
-	images_free(images);
-	pd_close(rec);
-	return 0;
+	return fuzz_recording(data, size, build);
 }

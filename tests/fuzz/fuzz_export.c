@@ -8,16 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/feed.h"
 #include "report/export.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool yes)
-{
-	if (!yes)
-		abort();
-}
+#include "recording.h"
 
 static void check_samples(const struct profile *p, bool each)
 {
@@ -30,18 +22,18 @@ static void check_samples(const struct profile *p, bool each)
 
 		for (size_t i = 0; i < s->n_samples; i++)
 			n += s->sample[i].event == e ? s->sample[i].n : 0;
-		must(n == sum[e].selected.samples);
+		hold(n == sum[e].selected.samples);
 	}
 	for (size_t i = 0; i < s->n_samples; i++) {
 		const struct stack_sample *v = &s->sample[i];
 
-		must(v->node && v->node < s->n_nodes && v->thread < s->n_threads);
-		must(!each || v->n == 1);
+		hold(v->node && v->node < s->n_nodes && v->thread < s->n_threads);
+		hold(!each || v->n == 1);
 		if (i && each)
-			must(v[-1].thread < v->thread ||
+			hold(v[-1].thread < v->thread ||
 			     (v[-1].thread == v->thread && v[-1].time <= v->time));
 		else if (i)
-			must(v[-1].node < v->node ||
+			hold(v[-1].node < v->node ||
 			     (v[-1].node == v->node &&
 			      (v[-1].thread < v->thread ||
 			       (v[-1].thread == v->thread && v[-1].event < v->event))));
@@ -51,14 +43,14 @@ static void check_samples(const struct profile *p, bool each)
 static void check_tables(const struct profile_stacks *s)
 {
 	for (size_t i = 1; i < s->n_nodes; i++)
-		must(s->node[i].parent < i && s->node[i].site < s->n_sites);
+		hold(s->node[i].parent < i && s->node[i].site < s->n_sites);
 	for (size_t i = 0; i < s->n_sites; i++) {
-		must(s->site[i].n > 0);
+		hold(s->site[i].n > 0);
 		for (uint32_t k = 0; k < s->site[i].n; k++)
-			must(s->frame_id[s->site[i].first + k] < s->n_frames);
+			hold(s->frame_id[s->site[i].first + k] < s->n_frames);
 	}
 	for (size_t i = 0; i < s->n_threads; i++)
-		must(s->thread[i].comm != NULL);
+		hold(s->thread[i].comm != NULL);
 }
 
 static void build(const struct pd *rec, struct spaces *sp, enum profile_stacks_how how,
@@ -77,37 +69,24 @@ static void build(const struct pd *rec, struct spaces *sp, enum profile_stacks_h
 	struct profile *p;
 
 	if (profile_build(&p, rec, sp, &o, &err)) {
-		must(err.what[0]);
+		hold(err.what[0]);
 		return;
 	}
 	check_tables(profile_stacks(p));
 	check_samples(p, how == STACKS_EACH);
 	in.profile = p;
-	must(!write(&out, &in, &err) && out.len);
+	hold(!write(&out, &in, &err) && out.len);
 	buf_free(&out);
 	profile_free(p);
 }
 
+static void both(const struct pd *rec, struct spaces *sp)
+{
+	build(rec, sp, STACKS_MERGED, export_pprof);
+	build(rec, sp, STACKS_EACH, export_firefox);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct images_opts nothing = { .sysroot = "/nonexistent",
-						    .kallsyms = "/dev/null",
-						    .perf_map_dir = "/nonexistent" };
-	struct err err = ERR_INIT;
-	struct images *images;
-	struct spaces *sp;
-	struct pd *rec;
-
-	if (pd_open_memory(&rec, data, size, &err))
-		return 0;
-	images = images_new(&nothing, &err);
-	sp = images ? feed_spaces(rec, images, &err) : NULL;
-	if (sp) {
-		build(rec, sp, STACKS_MERGED, export_pprof);
-		build(rec, sp, STACKS_EACH, export_firefox);
-	}
-	spaces_free(sp);
-	images_free(images);
-	pd_close(rec);
-	return 0;
+	return fuzz_recording(data, size, both);
 }

@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/feed.h"
 #include "analyse/flow.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void hold(bool true_)
-{
-	if (!true_)
-		abort();
-}
+#include "recording.h"
 
 static int order(const struct flow_place *a, const struct flow_place *b)
 {
@@ -135,22 +127,5 @@ static void build(const struct pd *rec, struct spaces *sp)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct images_opts nothing = { .sysroot = "/nonexistent",
-						    .kallsyms = "/dev/null",
-						    .perf_map_dir = "/nonexistent" };
-	struct err err = ERR_INIT;
-	struct images *images;
-	struct spaces *sp;
-	struct pd *rec;
-
-	if (pd_open_memory(&rec, data, size, &err))
-		return 0;
-	images = images_new(&nothing, &err);
-	sp = images ? feed_spaces(rec, images, &err) : NULL;
-	if (sp)
-		build(rec, sp);
-	spaces_free(sp);
-	images_free(images);
-	pd_close(rec);
-	return 0;
+	return fuzz_recording(data, size, build);
 }

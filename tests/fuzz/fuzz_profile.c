@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyse/feed.h"
 #include "analyse/mux.h"
 #include "analyse/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "recording.h"
 
 static void same(uint64_t a, uint64_t b)
 {
@@ -98,11 +96,8 @@ static void weighed(const struct pd *rec, struct spaces *sp, struct profile_opts
 	mux_free(m);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void every(const struct pd *rec, struct spaces *sp)
 {
-	static const struct images_opts nothing = { .sysroot = "/nonexistent",
-						    .kallsyms = "/dev/null",
-						    .perf_map_dir = "/nonexistent" };
 	static const struct profile_opts plain = { .key = { KEY_COMM, KEY_DSO, KEY_SYM },
 						   .n_keys = 3,
 						   .threads = 1 },
@@ -117,23 +112,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						      .n_keys = 5,
 						      .branches = true,
 						      .threads = 1 };
-	struct err err = ERR_INIT;
-	struct images *images;
-	struct spaces *sp;
-	struct pd *rec;
 
-	if (pd_open_memory(&rec, data, size, &err))
-		return 0;
-	images = images_new(&nothing, &err);
-	sp = images ? feed_spaces(rec, images, &err) : NULL;
-	if (sp) {
-		weighed(rec, sp, plain);
-		build(rec, sp, plain);
-		build(rec, sp, calls);
-		build(rec, sp, branches);
-	}
-	spaces_free(sp);
-	images_free(images);
-	pd_close(rec);
-	return 0;
+	weighed(rec, sp, plain);
+	build(rec, sp, plain);
+	build(rec, sp, calls);
+	build(rec, sp, branches);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_recording(data, size, every);
 }

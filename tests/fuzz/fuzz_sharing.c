@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/feed.h"
 #include "analyse/sharing.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void hold(bool true_)
-{
-	if (!true_)
-		abort();
-}
+#include "recording.h"
 
 static bool is_share(double x)
 {
@@ -63,7 +55,7 @@ static void check(const struct sharing *s)
 	hold(s->lines == s->n + s->lines_one_thread);
 }
 
-static void find(const struct pd *rec, const struct spaces *sp)
+static void find(const struct pd *rec, struct spaces *sp)
 {
 	static const uint32_t sizes[] = { 0, SHARING_LINE_MIN, SHARING_LINE_MAX };
 
@@ -83,22 +75,5 @@ static void find(const struct pd *rec, const struct spaces *sp)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct images_opts nothing = { .sysroot = "/nonexistent",
-						    .kallsyms = "/dev/null",
-						    .perf_map_dir = "/nonexistent" };
-	struct err err = ERR_INIT;
-	struct images *images;
-	struct spaces *sp;
-	struct pd *rec;
-
-	if (pd_open_memory(&rec, data, size, &err))
-		return 0;
-	images = images_new(&nothing, &err);
-	sp = images ? feed_spaces(rec, images, &err) : NULL;
-	if (sp)
-		find(rec, sp);
-	spaces_free(sp);
-	images_free(images);
-	pd_close(rec);
-	return 0;
+	return fuzz_recording(data, size, find);
 }
