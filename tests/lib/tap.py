@@ -58,7 +58,8 @@ class Tap:
         self.count += 1
         if not condition:
             self.bad += 1
-            for line in str(detail).splitlines()[:30]:
+            lines = str(detail).splitlines()
+            for line in lines if len(lines) <= 60 else lines[:30] + lines[-30:]:
                 print("# " + line)
         print("%s %d - %s" % ("ok" if condition else "not ok", self.count, name.replace("#", "")), flush=True)
         return bool(condition)
