@@ -85,6 +85,8 @@ int diff_recordings(struct diff *x, struct err *err) MUST_USE;
 void diff_judge(struct diff *x);
 /* The mean of a side's recordings, with its error. */
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
+/* The order of their first `n` keys. */
+int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
 /* Frees all but *x itself. */
 void diff_clear(struct diff *x);
 

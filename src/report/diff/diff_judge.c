@@ -201,6 +201,15 @@ static bool reported(const struct diff_item *it)
 	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
 }
 
+int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n)
+{
+	int c = 0;
+
+	for (int k = 0; !c && k < n; k++)
+		c = strcmp(p->key[k] ? p->key[k] : "", q->key[k] ? q->key[k] : "");
+	return c;
+}
+
 /* Side by side; of each those that are reported, the largest difference first. */
 static int by_weight(const void *a, const void *b)
 {
@@ -214,13 +223,7 @@ static int by_weight(const void *a, const void *b)
 		return reported(q) - reported(p);
 	if (pw != qw)
 		return (pw < qw) - (pw > qw);
-	for (int k = 0; k < 3; k++) {
-		int c = strcmp(p->key[k] ? p->key[k] : "", q->key[k] ? q->key[k] : "");
-
-		if (c)
-			return c;
-	}
-	return 0;
+	return diff_by_keys(p, q, 3);
 }
 
 void diff_judge(struct diff *x)

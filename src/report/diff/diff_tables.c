@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "report/diff/diff_int.h"
+#include "report/diff/diff_columns.h"
 #include "report/recorded.h"
 
 enum { LEAST_ROWS = 5 }; /* that people are shown, noise as well */
@@ -27,33 +27,8 @@ TABLE_GET(side)
 	out->text = x->side[item_of(r)->side].name;
 }
 
-/* base or new, by c->which; a side without a sample has no value for people, 0 for programs. */
-TABLE_GET(value)
-{
-	const struct estimate *e = (const void *)((const char *)r->p + c->which);
-
-	(void)t;
-	cell_estimate(out, *e);
-	if (item_of(r)->seconds)
-		out->kind = T_SECONDS;
-	else if (item_of(r)->ratio)
-		out->kind = T_REAL;
-}
-
 TABLE_CELL(change, cell_estimate(out, item_of(r)->change); out->sign = true)
 TABLE_CELL(verdict, out->text = verdicts[item_of(r)->verdict])
-TABLE_CELL(node, out->text = item_of(r)->key[1])
-
-/* For people: the last part of its path. */
-TABLE_GET(node_name)
-{
-	const char *dot = strrchr(item_of(r)->key[1], '.');
-
-	(void)t;
-	(void)c;
-	out->text = dot ? dot + 1 : item_of(r)->key[1];
-	out->indent = item_of(r)->depth;
-}
 
 TABLE_GET(samples)
 {
@@ -63,52 +38,32 @@ TABLE_GET(samples)
 	out->none = out->e.v == 0 && item_of(r)->ratio;
 }
 
-#define OF(member) TABLE_FIELD(struct diff_item, member)
-#define AT(member) .which = offsetof(struct diff_item, member)
 /* clang-format off */
 #define SIDE \
 	COLUMN("side", "", T_TEXT, C_KEY | C_DATA, "the new side", .get = side)
-#define AMOUNT(key, head, means, member) \
-	COLUMN(key, head, T_AMOUNT, C_ERROR | C_WHY, means, .get = value, AT(member))
 #define SAMPLES(key, means, member) \
-	COLUMN(key, "samples", T_REAL, C_DATA, means, .get = samples, AT(member))
+	COLUMN(key, "samples", T_REAL, C_DATA, means, .get = samples, DIFF_AT(member))
 #define VALUES \
-	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base, new and difference", OF(unit)), \
-	AMOUNT("base", "base", "of the base, a recording's mean", base), \
-	AMOUNT("new", "new", "of the new side", new), \
-	COLUMN("difference", "difference", T_AMOUNT, C_DATA, "new less base", OF(difference)), \
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of base, new and difference", DIFF_OF(unit)), \
+	DIFF_AMOUNT("base", "base", "of the base, a recording's mean", base, 0), \
+	DIFF_AMOUNT("new", "new", "of the new side", new, 0), \
+	COLUMN("difference", "difference", T_AMOUNT, C_DATA, "new less base", \
+	       DIFF_OF(difference)), \
 	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "difference, as a part of base", \
 	       .get = change), \
 	COLUMN("verdict", "", T_TEXT, 0, "noise, moved, new, gone, same, not comparable", \
 	       .get = verdict), \
-	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "it is not comparable", OF(why)), \
+	COLUMN("why", "why", T_TEXT, C_SPARSE | C_FLEX | C_CUT, "it is not comparable", \
+	       DIFF_OF(why)), \
 	COLUMN("chance", "chance", T_REAL, C_DATA, "of such a difference where nothing changed", \
-	       OF(chance)), \
+	       DIFF_OF(chance)), \
 	SAMPLES("base_samples", "that base is worth; 0: not of samples", base_samples), \
 	SAMPLES("new_samples", "that new is worth", new_samples)
 /* clang-format on */
 
-static const struct table_column total_columns[] = {
-	SIDE,
-	COLUMN("name", "total", T_TEXT, C_KEY, "an event, elapsed time, IPC", OF(key[0])),
-	VALUES,
-};
-static const struct table_column tree_columns[] = {
-	SIDE,
-	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", OF(key[0])),
-	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = node),
-	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = node_name),
-	VALUES,
-};
-static const struct table_column row_columns[] = {
-	SIDE,
-	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", OF(key[0])),
-	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", OF(key[1])),
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(key[2])),
-	VALUES,
-};
-#undef OF
-#undef AT
+static const struct table_column total_columns[] = { SIDE, DIFF_TOTAL_KEYS, VALUES };
+static const struct table_column tree_columns[] = { SIDE, DIFF_NODE_KEYS, VALUES };
+static const struct table_column row_columns[] = { SIDE, DIFF_ROW_KEYS, VALUES };
 
 static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
@@ -118,20 +73,15 @@ static const struct table_form table_forms[DIFF_TABLES] = {
 
 /* ---- sides, limits, what is alike ------------------------------------------------------------ */
 
-#define OF(member) TABLE_FIELD(struct diff_side_sum, member)
 static const struct table_column side_columns[] = {
-	COLUMN("side", "side", T_TEXT, C_KEY, "base, or what it is compared with", OF(name)),
-	COLUMN("input", "input", T_TEXT, 0, "its recordings", OF(inputs)),
-	COLUMN("recordings", "recordings", T_COUNT, 0, "how many", OF(recordings)),
+	COLUMN("side", "side", T_TEXT, C_KEY, "base, or what it is compared with",
+	       DIFF_SIDE_OF(name)),
+	COLUMN("input", "input", T_TEXT, 0, "its recordings", DIFF_SIDE_OF(inputs)),
+	COLUMN("recordings", "recordings", T_COUNT, 0, "how many", DIFF_SIDE_OF(recordings)),
 	COLUMN("seconds", "seconds", T_SECONDS, C_ERROR | C_WHY, "first to last sample, on average",
-	       OF(seconds)),
-	COLUMN("command", "command", T_TEXT, 0, "what was recorded", OF(command)),
-	COLUMN("host", "host", T_TEXT, 0, "the machine's name", OF(host)),
-	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", OF(arch)),
-	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", OF(os_release)),
-	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", OF(cpu)),
+	       DIFF_SIDE_OF(seconds)),
+	DIFF_MACHINE,
 };
-#undef OF
 static const struct table_form sides_form = { "sides", NULL, TABLE_DATA,
 					      TABLE_COLUMNS(side_columns) };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyse/error_bar.h"
-#include "report/diff/diff_int.h"
+#include "report/diff/diff_columns.h"
 #include "report/recorded.h"
 
 struct sum {
@@ -98,87 +98,46 @@ static void add_up(const struct diff *x, struct diff_item *it, enum diff_table t
 	}
 }
 
+/* Event by event, the largest sum first. */
 static int by_share(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
+	int c = diff_by_keys(p, q, 1);
 
-	for (int k = 0; k < 3; k++) {
-		int c = strcmp(p->key[k] ? p->key[k] : "", q->key[k] ? q->key[k] : "");
-
-		if (k == 0 && c)
-			return c;
-		if (k == 0 && p->new.v != q->new.v)
-			return (p->new.v < q->new.v) - (p->new.v > q->new.v);
-		if (c)
-			return c;
-	}
-	return 0;
+	if (!c)
+		c = (p->new.v < q->new.v) - (p->new.v > q->new.v);
+	return c ? c : diff_by_keys(p, q, 3);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const struct diff_item *item_of(const struct table_row *r)
+TABLE_GET(has_samples)
 {
-	return r->p;
-}
-
-TABLE_GET(amount)
-{
-	(void)t;
-	cell_estimate(out, *(const struct estimate *)(const void *)((const char *)r->p + c->which));
-	if (item_of(r)->seconds)
-		out->kind = T_SECONDS;
-	else if (item_of(r)->ratio)
-		out->kind = T_REAL;
-}
-
-TABLE_CELL(node, out->text = item_of(r)->key[1])
-TABLE_GET(node_name)
-{
-	const char *dot = strrchr(item_of(r)->key[1], '.');
+	const struct diff_item *it = r->p;
 
 	(void)t;
 	(void)c;
-	out->text = dot ? dot + 1 : item_of(r)->key[1];
-	out->indent = item_of(r)->depth;
+	out->e.v = it->base_samples;
+	out->none = !(it->base_samples > 0);
 }
-TABLE_CELL(has_samples, out->e.v = item_of(r)->base_samples; out->none = !(out->e.v > 0))
 
-#define OF(member) TABLE_FIELD(struct diff_item, member)
-#define AT(member) .which = offsetof(struct diff_item, member)
 /* clang-format off */
-#define AMOUNT(key, means, member, flags) \
-	COLUMN(key, key, T_AMOUNT, C_ERROR | C_WHY | (flags), means, .get = amount, AT(member))
 #define AMOUNTS(flags) \
-	AMOUNT("sum", "of all recordings", new, 0), \
-	AMOUNT("mean", "of a recording", base, flags), \
-	COLUMN("unit", "unit", T_TEXT, C_DATA, "of sum and mean", OF(unit)), \
-	COLUMN("recordings", "in", T_COUNT, C_DATA, "recordings that have it", OF(side)), \
+	DIFF_AMOUNT("sum", "sum", "of all recordings", new, 0), \
+	DIFF_AMOUNT("mean", "mean", "of a recording", base, flags), \
+	COLUMN("unit", "unit", T_TEXT, C_DATA, "of sum and mean", DIFF_OF(unit)), \
+	COLUMN("recordings", "in", T_COUNT, C_DATA, "recordings that have it", DIFF_OF(side)), \
 	COLUMN("samples", "samples", T_REAL, C_DATA, "that the sum is worth", .get = has_samples)
 #define SHARE(means) \
-	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY, means, OF(change))
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY, means, DIFF_OF(change))
 /* clang-format on */
 
-static const struct table_column total_columns[] = {
-	COLUMN("name", "total", T_TEXT, C_KEY, "an event, elapsed time, IPC", OF(key[0])),
-	AMOUNTS(0),
-};
-static const struct table_column tree_columns[] = {
-	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", OF(key[0])),
-	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = node),
-	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = node_name),
-	SHARE("of all slots"),
-	AMOUNTS(C_DATA),
-};
-static const struct table_column row_columns[] = {
-	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", OF(key[0])),
-	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", OF(key[1])),
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(key[2])),
-	SHARE("of the event in all recordings"),
-	AMOUNTS(C_DATA),
-};
-#undef OF
-#undef AT
+static const struct table_column total_columns[] = { DIFF_TOTAL_KEYS, AMOUNTS(0) };
+static const struct table_column tree_columns[] = { DIFF_NODE_KEYS, SHARE("of all slots"),
+						    AMOUNTS(C_DATA) };
+static const struct table_column row_columns[] = { DIFF_ROW_KEYS,
+						   SHARE("of the event in all recordings"),
+						   AMOUNTS(C_DATA) };
 
 static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
@@ -186,17 +145,12 @@ static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "rows", "where", TABLE_MAIN, TABLE_COLUMNS(row_columns), .rest = "function" },
 };
 
-#define OF(member) TABLE_FIELD(struct diff_side_sum, member)
 static const struct table_column recording_columns[] = {
-	COLUMN("input", "input", T_TEXT, C_KEY, "a recording that was added", OF(inputs)),
-	COLUMN("seconds", "seconds", T_SECONDS, C_WHY, "first to last sample", OF(seconds)),
-	COLUMN("command", "command", T_TEXT, 0, "what was recorded", OF(command)),
-	COLUMN("host", "host", T_TEXT, 0, "the machine's name", OF(host)),
-	COLUMN("arch", "arch", T_TEXT, 0, "its architecture", OF(arch)),
-	COLUMN("os_release", "kernel", T_TEXT, 0, "its kernel", OF(os_release)),
-	COLUMN("cpu", "cpu", T_TEXT, 0, "its CPU", OF(cpu)),
+	COLUMN("input", "input", T_TEXT, C_KEY, "a recording that was added", DIFF_SIDE_OF(inputs)),
+	COLUMN("seconds", "seconds", T_SECONDS, C_WHY, "first to last sample",
+	       DIFF_SIDE_OF(seconds)),
+	DIFF_MACHINE,
 };
-#undef OF
 static const struct table_form recordings_form = { "recordings", NULL, TABLE_DATA,
 						   TABLE_COLUMNS(recording_columns) };
 
