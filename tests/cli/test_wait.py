@@ -285,6 +285,9 @@ def programs():
         if d["wakings"]:
             w = [r for r in d["wakers"] if r["tid"] == reader and r["reason"] == reason]
             t.ok(w and w[0]["waker_tid"] != reader and "write" in w[0]["function"], how + ": woken by the producer's write", d["wakers"])
+    d = json.loads(run("report", "--concurrency", "-j", "pipe.data").stdout)
+    t.ok(d["cpus"] and all(r["busy_share"] is not None and r["idle_share"] is r["wanted_share"] is None and "-a" in r["idle_share_why"]
+                           for r in d["cpus"]), "concurrency of some threads: what else CPUs did is not known", d["cpus"])
     d = record("convoy")
     t.ok(sum_of(d, "lock") >= 0.25 and sum_of(d, "sleep") >= 0.15, "convoy: locks", d["thread_reasons"])
     d = record("barrier")

@@ -162,20 +162,27 @@ static bool cpu_next(const struct table *t, struct table_row *r)
 	return true;
 }
 
-static uint64_t idle_of(const struct table *t, const struct table_row *r)
+/* Where only some threads were recorded, others may have had the CPU meanwhile. */
+static void idle_part(const struct table *t, struct table_cell *out, uint64_t ns)
 {
-	return length_of(view_of(t)) - ((const struct parallel_cpu *)r->p)->busy;
+	if (view_of(t)->p->whole)
+		out->e.v = part_of(view_of(t), ns);
+	else
+		cell_none(out, "others may have had the CPU: record -a --wait tells");
 }
 
-TABLE_CELL(idle_share, out->e.v = part_of(view_of(t), idle_of(t, r)))
+TABLE_CELL(idle_share,
+	   idle_part(t, out, length_of(view_of(t)) - ((const struct parallel_cpu *)r->p)->busy))
+TABLE_CELL(wanted_share, idle_part(t, out, time_of(c, r)))
 #define OF(member)	       TABLE_FIELD(struct parallel_cpu, member)
 #define CPU_TIME(get_, member) .get = get_, .which = offsetof(struct parallel_cpu, member)
 static const struct table_column cpu_columns[] = {
 	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", .get = running),
-	COLUMN("busy_share", "busy", T_SHARE, C_HEAT, "of the time", CPU_TIME(time_share, busy)),
-	COLUMN("idle_share", "idle", T_SHARE, 0, "of the time", .get = idle_share),
-	COLUMN("wanted_share", "idle, wanted", T_SHARE, 0,
-	       "of the time: idle while threads waited for a CPU", CPU_TIME(time_share, wanted)),
+	COLUMN("busy_share", "busy", T_SHARE, C_HEAT, "of the time: recorded threads ran",
+	       CPU_TIME(time_share, busy)),
+	COLUMN("idle_share", "idle", T_SHARE, C_WHY | C_SPARSE, "of the time", .get = idle_share),
+	COLUMN("wanted_share", "idle, wanted", T_SHARE, C_WHY | C_SPARSE,
+	       "of the time: idle while threads waited for a CPU", CPU_TIME(wanted_share, wanted)),
 	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0,
 	       "that threads waited for a CPU after they had run here",
 	       CPU_TIME(time_seconds, runnable)),
