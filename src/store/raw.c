@@ -17,15 +17,18 @@ const struct raw_bounds raw_bounds_none = {
 	.pid = ANY,
 	.tid = ANY,
 	.ip = ANY,
+	.chain = ANY,
 };
 
 static const struct raw_kind *const kinds[STORE_TABLES] = {
-	[STORE_runs] = &raw_runs_rows,	  [STORE_events] = &raw_events,
-	[STORE_samples] = &raw_samples,	  [STORE_frames] = &raw_frames,
-	[STORE_branches] = &raw_branches, [STORE_counts] = &raw_counts,
-	[STORE_mappings] = &raw_mappings, [STORE_threads] = &raw_threads,
-	[STORE_losses] = &raw_losses,	  [STORE_records] = &raw_records,
-	[STORE_ibs_op] = &raw_ibs,	  [STORE_ibs_fetch] = &raw_ibs,
+	[STORE_runs] = &raw_runs_rows,	   [STORE_events] = &raw_events,
+	[STORE_samples] = &raw_samples,	   [STORE_frames] = &raw_frames,
+	[STORE_branches] = &raw_branches,  [STORE_counts] = &raw_counts,
+	[STORE_mappings] = &raw_mappings,  [STORE_threads] = &raw_threads,
+	[STORE_losses] = &raw_losses,	   [STORE_records] = &raw_records,
+	[STORE_chains] = &raw_chains_rows, [STORE_chain_frames] = &raw_chain_frames,
+	[STORE_lines] = &raw_lines_rows,   [STORE_ibs_op] = &raw_ibs,
+	[STORE_ibs_fetch] = &raw_ibs,
 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
@@ -55,6 +58,8 @@ void raw_runs_close(struct raw_runs *r)
 	for (size_t i = 0; i < r->n; i++) {
 		names_free(r->of[i].names);
 		vec_free(&r->of[i].thread);
+		raw_chains_free(r->of[i].chains);
+		raw_lines_free(r->of[i].lines);
 	}
 	free(r->of);
 	free(r);
@@ -83,6 +88,11 @@ static uint64_t count_of(const struct pd *rec, enum store_table t)
 	case STORE_branches:
 	case STORE_counts:
 		return samples * 16;
+	case STORE_chain_frames:
+		return samples * 4;
+	case STORE_chains:
+	case STORE_lines:
+		return samples / 4;
 	case STORE_records:
 		return all;
 	case STORE_mappings:
@@ -237,6 +247,32 @@ bool raw_walk_next(struct raw *c)
 {
 	c->parsed = c->met = false;
 	return cursor_next(c->walk[c->run]);
+}
+
+int raw_each_sample(struct raw *c, int (*each)(struct raw *at, void *ctx, struct err *err),
+		    void *ctx, bool *over, struct err *err)
+{
+	const int64_t run = (int64_t)c->run + 1;
+	struct raw_bounds b = raw_bounds_none;
+	struct raw *at;
+	int ret;
+
+	*over = false;
+	b.run = (struct cursor_range){ run, run };
+	b.stop = c->b.stop;
+	b.stop_ctx = c->b.stop_ctx;
+	if (raw_open(&at, c->runs, STORE_samples, err))
+		return -1;
+	ret = raw_begin(at, &b, err);
+	while (!ret) {
+		ret = raw_next(at, err);
+		if (ret <= 0)
+			break;
+		ret = each(at, ctx, err);
+	}
+	raw_close(at);
+	*over = b.stop && b.stop(b.stop_ctx);
+	return ret;
 }
 
 /* ---- addresses by themselves ----------------------------------------------------------------- */

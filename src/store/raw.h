@@ -30,7 +30,7 @@ struct raw_run {
 /* Events by name: those of `event` alone. Ranges of numbers that a table does not have do not bound
  * it. Rows outside of a bound may come all the same: bounds spare work, they do not select. */
 struct raw_bounds {
-	struct cursor_range run, place, time, cpu, pid, tid, ip;
+	struct cursor_range run, place, time, cpu, pid, tid, ip, chain;
 	const char *event; /* NULL: all */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;

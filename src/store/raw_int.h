@@ -5,6 +5,7 @@
 #ifndef CYCLADE_STORE_RAW_INT_H
 #define CYCLADE_STORE_RAW_INT_H
 
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -26,6 +27,8 @@ struct raw_of {
 	struct names *names;
 	VEC(struct raw_thread) thread;
 	bool threads_made;
+	struct raw_chains *chains; /* NULL: not made yet */
+	struct raw_lines *lines;
 };
 
 struct raw_runs {
@@ -41,6 +44,7 @@ struct raw {
 	bool inside;	      /* the run has begun */
 	size_t i;	      /* a row of an array; an entry of a sample; from 0 */
 	size_t n;	      /* of these */
+	size_t depth;	      /* of the frame of a distinct chain, from 1 */
 	struct cursor **walk; /* by run */
 	bool *events;	      /* of the run: bounds */
 	/* of the sample at hand, made when asked for */
@@ -70,7 +74,8 @@ struct raw_kind {
 		     struct err *err);
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
-	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs;
+	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs, raw_chains_rows,
+	raw_chain_frames, raw_lines_rows;
 
 static inline struct raw_of *raw_of(const struct raw *c)
 {
@@ -81,6 +86,15 @@ static inline void value_int(struct raw_cell *v, uint64_t x)
 {
 	v->kind = V_INT;
 	v->i = (int64_t)x;
+}
+
+/* NAN is no value. */
+static inline void value_real(struct raw_cell *v, double x)
+{
+	if (isnan(x))
+		return;
+	v->kind = V_REAL;
+	v->r = x;
 }
 
 static inline void value_text(struct raw_cell *v, const char *s, bool stays)
@@ -102,5 +116,26 @@ const struct pd_sample *raw_sample(struct raw *c);
 int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *out,
 		      struct err *err) MUST_USE;
 int raw_threads_make(struct raw_of *r, struct err *err) MUST_USE;
+uint64_t raw_period(const struct raw *c); /* of the sample */
+/* Frames of the sample's chain, which become c->frame. */
+void raw_frame_first(struct raw *c);
+bool raw_frame_next(struct raw *c, const struct pd_sample *s);
+/* Where an address of the sample's process lies; NULL: *err says why. */
+struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err);
+/* Adds its function to the text of a chain; without one "libc.so.6+0x1f" or "0x1f". */
+void raw_put_frame(struct buf *b, const struct name *x, uint64_t address);
+extern const char *const raw_mode_names[]; /* by enum space_kind */
+/* The number of the sample's chain. */
+int raw_chain_id(struct raw *c, struct raw_cell *out, struct err *err) MUST_USE;
+
+/* ---- tables that one pass over all samples of the run makes ---------------------------------- */
+
+/* Calls back for each sample of c's run, with a cursor of its own. *over: asked to stop before the
+ * end. */
+int raw_each_sample(struct raw *c, int (*each)(struct raw *at, void *ctx, struct err *err),
+		    void *ctx, bool *over, struct err *err) MUST_USE;
+int raw_array_next(struct raw *c, struct err *err) MUST_USE; /* c->i is one more than the place */
+void raw_chains_free(struct raw_chains *x);		     /* NULL is fine */
+void raw_lines_free(struct raw_lines *x);
 
 #endif

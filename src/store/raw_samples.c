@@ -28,7 +28,7 @@ static int meet(struct raw *c, struct err *err)
 	return 0;
 }
 
-static struct name *name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err)
+struct name *raw_name_at(struct raw *c, enum space_kind kind, uint64_t ip, struct err *err)
 {
 	struct raw_of *r = raw_of(c);
 
@@ -37,7 +37,7 @@ static struct name *name_at(struct raw *c, enum space_kind kind, uint64_t ip, st
 	return names_at(r->names, c->who.proc, c->who.proc_index, kind, ip, c->who.time, err);
 }
 
-static const char *const mode_names[] = {
+const char *const raw_mode_names[] = {
 	[SPACE_USER] = "user",
 	[SPACE_KERNEL] = "kernel",
 	[SPACE_HYPERVISOR] = "hypervisor",
@@ -59,6 +59,17 @@ static void fixed32(struct raw_cell *out, const uint8_t *p, int at)
 {
 	if (at)
 		value_int(out, ld32(p + at));
+}
+
+/* As the kernel counts it where the record has none. */
+uint64_t raw_period(const struct raw *c)
+{
+	const struct cursor_row *r = row_of(c);
+	const struct pd_event *ev = r->ev;
+
+	if (ev->at.period)
+		return ld64(r->r.p + ev->at.period);
+	return !ev->attr.freq && ev->attr.sample_period ? ev->attr.sample_period : 1;
 }
 
 static int common(struct raw *c, enum common what, struct raw_cell *out, struct err *err)
@@ -96,11 +107,7 @@ static int common(struct raw *c, enum common what, struct raw_cell *out, struct 
 		value_text(out, ev->name, true);
 		break;
 	case PERIOD:
-		/* as the kernel counts it where the record has none */
-		value_int(out, ev->at.period		? ld64(r->r.p + ev->at.period)
-			       : ev->attr.freq		? 1
-			       : ev->attr.sample_period ? ev->attr.sample_period
-							: 1);
+		value_int(out, raw_period(c));
 		break;
 	}
 	return 0;
@@ -113,7 +120,7 @@ enum place { FUNCTION, OFFSET, DSO, ADDRESS, FILE_, LINE };
 static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, enum place what,
 		 struct raw_cell *out, struct err *err)
 {
-	struct name *x = name_at(c, kind, caller ? ip - 1 : ip, err);
+	struct name *x = raw_name_at(c, kind, caller ? ip - 1 : ip, err);
 
 	if (!x || ((what == FILE_ || what == LINE) && names_line(raw_of(c)->names, x, err)))
 		return -1;
@@ -146,7 +153,7 @@ static int place(struct raw *c, enum space_kind kind, uint64_t ip, bool caller, 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
 /* Moves to the next frame of the sample. */
-static bool next_frame(struct raw *c, const struct pd_sample *s)
+bool raw_frame_next(struct raw *c, const struct pd_sample *s)
 {
 	while (c->frame.at < s->n_chain) {
 		uint64_t ip = ld64(s->chain + 8 * c->frame.at++);
@@ -164,7 +171,7 @@ static bool next_frame(struct raw *c, const struct pd_sample *s)
 	return false;
 }
 
-static void first_frame(struct raw *c)
+void raw_frame_first(struct raw *c)
 {
 	c->frame.at = 0;
 	c->frame.begun = false;
@@ -180,13 +187,14 @@ static uint64_t count_frames(const struct pd_sample *s)
 	return n;
 }
 
-static void put_frame(struct buf *b, const struct name *x, uint64_t ip)
+void raw_put_frame(struct buf *b, const struct name *x, uint64_t address)
 {
 	buf_put(b, ";", b->len ? 1 : 0);
 	if (x->function)
 		buf_puts(b, x->function);
 	else
-		buf_printf(b, "0x%llx", (unsigned long long)ip);
+		buf_printf(b, "%s%s0x%llx", x->dso ? x->dso : "", x->dso ? "+" : "",
+			   (unsigned long long)address);
 }
 
 /* Names of frames, outermost first: they come the other way, so their places are kept. */
@@ -202,8 +210,8 @@ static int chain_text(struct raw *c, const struct pd_sample *s, struct raw_cell 
 	int ret = 0;
 
 	buf_reset(&c->text);
-	first_frame(c);
-	while (!ret && next_frame(c, s)) {
+	raw_frame_first(c);
+	while (!ret && raw_frame_next(c, s)) {
 		if (vec_reserve(&v, v.n + 1)) {
 			ret = err_nomem(err);
 			break;
@@ -213,10 +221,10 @@ static int chain_text(struct raw *c, const struct pd_sample *s, struct raw_cell 
 		v.v[v.n++].kind = c->frame.kind;
 	}
 	for (size_t i = v.n; !ret && i--;) {
-		const struct name *x = name_at(c, v.v[i].kind, v.v[i].ip - v.v[i].caller, err);
+		const struct name *x = raw_name_at(c, v.v[i].kind, v.v[i].ip - v.v[i].caller, err);
 
 		if (x)
-			put_frame(&c->text, x, v.v[i].ip);
+			raw_put_frame(&c->text, x, x->dso ? x->address + v.v[i].caller : v.v[i].ip);
 		else
 			ret = -1;
 	}
@@ -325,6 +333,8 @@ int raw_sample_parsed(struct raw *c, enum store_column_id col, struct raw_cell *
 		if (s->has & PERF_SAMPLE_CALLCHAIN)
 			value_int(out, count_frames(s));
 		return 0;
+	case C_samples_chain_id:
+		return s->has & PERF_SAMPLE_CALLCHAIN ? raw_chain_id(c, out, err) : 0;
 	case C_samples_chain:
 		return s->has & PERF_SAMPLE_CALLCHAIN ? chain_text(c, s, out, err) : 0;
 	case C_samples_cgroup:
@@ -406,7 +416,7 @@ static int sample_value(struct raw *c, enum store_column_id col, struct raw_cell
 		fixed64(out, r->r.p, at->addr);
 		return 0;
 	case C_samples_mode:
-		value_text(out, mode_names[space_kind_of_misc(r->r.misc)], true);
+		value_text(out, raw_mode_names[space_kind_of_misc(r->r.misc)], true);
 		return 0;
 	case C_samples_in_kernel:
 		value_int(out, space_kind_of_misc(r->r.misc) == SPACE_KERNEL);
@@ -443,7 +453,7 @@ static int begin_frames(struct raw *c, struct err *err)
 static int next_frame_row(struct raw *c, struct err *err)
 {
 	(void)err;
-	if (c->parsed && c->whole && next_frame(c, &c->sample)) {
+	if (c->parsed && c->whole && raw_frame_next(c, &c->sample)) {
 		c->i++;
 		return 1;
 	}
@@ -452,9 +462,9 @@ static int next_frame_row(struct raw *c, struct err *err)
 
 		if (!s || !(s->has & PERF_SAMPLE_CALLCHAIN))
 			continue;
-		first_frame(c);
+		raw_frame_first(c);
 		c->i = 0;
-		if (next_frame(c, s))
+		if (raw_frame_next(c, s))
 			return 1;
 	}
 	return 0;
@@ -483,7 +493,7 @@ static int frame_value(struct raw *c, enum store_column_id col, struct raw_cell 
 		value_int(out, c->frame.ip);
 		return 0;
 	case C_frames_mode:
-		value_text(out, mode_names[c->frame.kind], true);
+		value_text(out, raw_mode_names[c->frame.kind], true);
 		return 0;
 	case C_frames_in_kernel:
 		value_int(out, c->frame.kind == SPACE_KERNEL);

@@ -319,8 +319,7 @@ static int begin_threads(struct raw *c, struct err *err)
 	return 0;
 }
 
-/* Of an array: c->i is one more than the row's place. */
-static int next_of_array(struct raw *c, struct err *err)
+int raw_array_next(struct raw *c, struct err *err)
 {
 	(void)err;
 	return c->i++ < c->n;
@@ -370,7 +369,7 @@ static int thread_value(struct raw *c, enum store_column_id col, struct raw_cell
 	return 0;
 }
 
-const struct raw_kind raw_threads = { begin_threads, next_of_array, thread_value };
+const struct raw_kind raw_threads = { begin_threads, raw_array_next, thread_value };
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
@@ -476,7 +475,7 @@ static int run_value(struct raw *c, enum store_column_id col, struct raw_cell *o
 	return 0;
 }
 
-const struct raw_kind raw_runs_rows = { begin_one, next_of_array, run_value };
+const struct raw_kind raw_runs_rows = { begin_one, raw_array_next, run_value };
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -546,7 +545,7 @@ static int event_value(struct raw *c, enum store_column_id col, struct raw_cell 
 	return 0;
 }
 
-const struct raw_kind raw_events = { begin_events, next_of_array, event_value };
+const struct raw_kind raw_events = { begin_events, raw_array_next, event_value };
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
@@ -563,4 +562,4 @@ static int loss_value(struct raw *c, enum store_column_id col, struct raw_cell *
 	return 0;
 }
 
-const struct raw_kind raw_losses = { begin_one, next_of_array, loss_value };
+const struct raw_kind raw_losses = { begin_one, raw_array_next, loss_value };

@@ -18,6 +18,7 @@ enum bound {
 	PID = 'p',
 	TID = 'i',
 	IP = 'a',
+	CHAIN = 'h',
 	EVENT = 'e'
 };
 
@@ -26,9 +27,10 @@ static const struct {
 	enum bound bound;
 	double left; /* of all rows by =, for the planner */
 } bounds[] = {
-	{ "run", RUN, 0.5 },	{ "sample", PLACE, 1e-7 }, { "record", PLACE, 1e-7 },
-	{ "time", TIME, 1e-3 }, { "cpu", CPU, 0.3 },	   { "pid", PID, 0.3 },
-	{ "tid", TID, 0.2 },	{ "ip", IP, 0.1 },	   { "event", EVENT, 0.4 },
+	{ "run", RUN, 0.5 },	     { "sample", PLACE, 1e-7 }, { "record", PLACE, 1e-7 },
+	{ "time", TIME, 1e-3 },	     { "cpu", CPU, 0.3 },	{ "pid", PID, 0.3 },
+	{ "tid", TID, 0.2 },	     { "ip", IP, 0.1 },		{ "event", EVENT, 0.4 },
+	{ "chain_id", CHAIN, 1e-5 },
 };
 #define N_BOUNDS (sizeof(bounds) / sizeof(*bounds))
 
@@ -105,7 +107,8 @@ static size_t bound_of(const struct module *m, int column)
 
 	for (size_t i = 0; i < N_BOUNDS; i++)
 		if (!strcmp(bounds[i].column, name))
-			return i;
+			/* samples of a chain are found by reading all */
+			return bounds[i].bound == CHAIN && m->table == STORE_samples ? N_BOUNDS : i;
 	return N_BOUNDS;
 }
 
@@ -152,7 +155,8 @@ static int best_index(sqlite3_vtab *t, sqlite3_index_info *x)
 	x->needToFreeIdxStr = 1;
 	x->estimatedRows = (sqlite3_int64)(rows * left) + 1;
 	/* the headers of all records are read even for few rows, but for those of a place */
-	x->estimatedCost = rows * (strstr(plan, "s=") ? 1e-6 : 0.2 + left) + 10;
+	x->estimatedCost =
+		rows * (strstr(plan, "s=") || strstr(plan, "h=") ? 1e-6 : 0.2 + left) + 10;
 	return SQLITE_OK;
 }
 
@@ -220,6 +224,8 @@ static struct cursor_range *range_of(struct raw_bounds *b, char bound)
 		return &b->pid;
 	case TID:
 		return &b->tid;
+	case CHAIN:
+		return &b->chain;
 	default:
 		return &b->ip;
 	}

@@ -57,7 +57,7 @@ with open(os.path.join(ROOT, "src/store/schema.def"), encoding="utf-8") as f:
 schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^"]+)", "([^"]+)"\)$', text, re.M)
 named = re.findall(r'^STORE_TABLE\((\w+), "[^"]+"\)$', text, re.M)
 t.equal(len(schema), text.count("STORE_COLUMN("), "each row of schema.def is whole")
-t.ok(len(named) == 10 and {c[0] for c in schema} == set(named), "each table has columns", named)
+t.ok(len(named) == 13 and {c[0] for c in schema} == set(named), "each table has columns", named)
 for table in named:
     own = [c for c in schema if c[0] == table]
     seen = collections.Counter()
@@ -115,15 +115,38 @@ else:
     t.skip("perf script", "no perf, or no recordings of others here")
 
 # ---- tables agree with each other, and bounds select nothing else
-for path in [fields, branches, *corpus]:
+with_lines = 0
+for path in [fields, branches, *fresh, *corpus]:
     name = os.path.basename(path)
     [r] = ask("SELECT (SELECT samples FROM runs) AS a, (SELECT count(*) FROM samples) AS b, (SELECT sum(samples) FROM events) AS c,"
               " (SELECT coalesce(sum(frames), 0) FROM samples) AS d, (SELECT count(*) FROM frames) AS e,"
               " (SELECT coalesce(sum(branches), 0) FROM samples) AS f, (SELECT count(*) FROM branches) AS g,"
               " (SELECT count(*) FROM records WHERE name = 'SAMPLE') - (SELECT unattributed FROM losses) AS h,"
-              " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j", path)
-    t.ok(r["a"] == r["b"] == (r["c"] or 0) == r["h"] and r["d"] == r["e"] and r["f"] == r["g"] and r["i"] == r["j"],
-         "%s: rows of tables add up" % name, r)
+              " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j,"
+              " (SELECT coalesce(sum(frames * samples), 0) FROM chains) AS k, (SELECT coalesce(sum(samples), 0) FROM chains) AS l,"
+              " (SELECT count(chain_id) FROM samples) AS m, (SELECT count(DISTINCT chain_id) FROM samples) AS n, (SELECT count(*) FROM chains) AS o,"
+              " (SELECT coalesce(sum(frames), 0) FROM chains) AS p, (SELECT count(*) FROM chain_frames) AS q", path)
+    t.ok(r["a"] == r["b"] == (r["c"] or 0) == r["h"] and r["d"] == r["e"] and r["f"] == r["g"] and r["i"] == r["j"]
+         and r["k"] == r["d"] and r["l"] == r["m"] and r["n"] == r["o"] and r["p"] == r["q"], "%s: rows of tables add up" % name, r)
+    # chains and their frames are those of their samples
+    wrong = ask("SELECT s.sample, s.chain, c.chain AS other FROM samples s JOIN chains c USING (run, chain_id) WHERE s.chain IS NOT c.chain OR s.frames IS NOT c.frames"
+                " OR c.first_sample > s.sample", path)
+    t.equal(wrong, [], "%s: chains of samples" % name)
+    wrong = ask("SELECT f.sample, f.depth FROM frames f JOIN samples s USING (run, sample) LEFT JOIN chain_frames c ON c.run = s.run AND c.chain_id = s.chain_id"
+                " AND c.depth = f.depth WHERE c.depth IS NULL OR f.function IS NOT c.function OR f.dso IS NOT c.dso OR f.offset IS NOT c.offset OR f.mode IS NOT c.mode"
+                " OR f.file IS NOT c.file OR f.line IS NOT c.line OR coalesce(f.address, f.ip) IS NOT c.address", path)
+    t.equal(wrong, [], "%s: frames of chains" % name)
+    # lines: those that samples have, and the shares of report
+    mine = ask("SELECT event, file, line, function, dso, sum(samples) AS n, sum(period) AS p FROM lines GROUP BY 1, 2, 3, 4, 5", path)
+    t.equal(mine, ask("SELECT event, file, line, function, dso, count(*) AS n, sum(period) AS p FROM samples GROUP BY 1, 2, 3, 4, 5", path), "%s: lines" % name)
+    shown = {(r["event"], r["dso"], r["srcline"]): (r["samples"], r["period"], round(r["share"] or 0, 9), round(r["share_error"] or 0, 9))
+             for r in json.loads(run("report", "-j", "-s", "event,dso,srcline", path).stdout)["rows"] if not r["srcline"].startswith("??")}
+    for got in ask("SELECT event, dso, file || ':' || line AS at, sum(samples) AS n, sum(period) AS p, sum(share) AS share, share_error AS error, count(*) AS rows FROM lines"
+                 " WHERE file IS NOT NULL GROUP BY 1, 2, 3 HAVING rows = 1", path):
+        with_lines += 1
+        own = (got["n"], got["p"], round(got["share"] or 0, 9), round(got["error"] or 0, 9))
+        if shown.get((got["event"], got["dso"], got["at"])) != own:
+            t.ok(False, "%s: lines are those of report" % name, (got, shown.get((got["event"], got["dso"], got["at"]))))
     for column in ("time", "cpu", "pid", "tid", "ip", "sample", "event"):
         if not r["a"]:
             break
@@ -135,6 +158,8 @@ for path in [fields, branches, *corpus]:
                   "(SELECT count(*) FROM samples WHERE {0} <= (SELECT v FROM m)) AS e,"
                   "(SELECT coalesce(sum(+{0} <= (SELECT v FROM m)), 0) FROM samples) AS f".format(column, r["a"] // 2), path)
         t.ok(x["a"] == (x["b"] or 0) and x["c"] == x["d"] and x["e"] == x["f"], "%s: bounds of %s" % (name, column), x)
+
+t.ok(with_lines >= 2 or not os.path.exists("chains.data"), "lines compared with report", with_lines)
 
 # ---- several recordings
 [r] = ask("SELECT count(DISTINCT run) AS runs, (SELECT group_concat(run) FROM runs) AS list, "

@@ -60,6 +60,8 @@ READS = {
     "diff": "diff --no-cache plain chains",
     "sum": "sum --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
+    "sql, chains": "sql --no-cache -i chains SELECT(chain)FROM(chains)",
+    "sql, lines": "sql --no-cache -i chains SELECT(function)FROM(lines)",
     "sql, results": "sql --no-cache -i plain SELECT(function)FROM(functions)",
     "sharing": "sharing --no-cache -i accesses",
     "registers": "registers --no-cache -i registers",
