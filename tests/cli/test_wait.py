@@ -136,20 +136,24 @@ t.equal(parts(d, 7), {"running": 1000, "sleep": 2000, "unknown": 5000}, "cut sho
 closes(d, "cut short")
 
 # ---- several at a time
-m = Made([b"long_one", ODD])
-m.comm(1000, 7, b"boss")
-m.on(1000, 7)
-m.fork(1000, 7, 8)
-m.sample(0, 1500, 7)
-m.on(2000, 8, cpu=1)
-for at in (3000, 5000):
-    m.sample(0, at, 7)
-    m.sample(0, at + 500, 8, 1, at=1)
-m.off(6000, 8, cpu=1)
-m.sample(0, 7000, 7)
-m.sample(0, 8000, 0, 1)  # the idle task
-m.off(9000, 7)
-m.write("two.data")
+def two(path, wide=False):
+    m = Made([b"long_one", ODD], wide=wide)
+    m.comm(1000, 7, b"boss")
+    m.on(1000, 7)
+    m.fork(1000, 7, 8)
+    m.sample(0, 1500, 7)
+    m.on(2000, 8, cpu=1)
+    for at in (3000, 5000):
+        m.sample(0, at, 7)
+        m.sample(0, at + 500, 8, 1, at=1)
+    m.off(6000, 8, cpu=1)
+    m.sample(0, 7000, 7)
+    m.sample(0, 8000, 0, 1)  # the idle task
+    m.off(9000, 7)
+    return m.write(path)
+
+
+two("two.data")
 d = json.loads(run("report", "--wall", "-j", "two.data").stdout)
 t.equal([(r["function"], r["samples"], r["wall_share"], round(r["share"], 9), r["alone_share"], round(r["threads"], 9)) for r in d["functions"]],
         [("long_one", 4, 0.75, round(2 / 3, 9), 0.5, round(4 / 3, 9)), (ODD.decode("utf-8", "replace"), 2, 0.25, round(1 / 3, 9), 0, 2)],
@@ -157,8 +161,12 @@ t.equal([(r["function"], r["samples"], r["wall_share"], round(r["share"], 9), r[
 t.equal((d["samples"], d["mean_running"]), (6, 1.5), "wall: samples without the idle task's; threads in the mean")
 d = json.loads(run("report", "--concurrency", "-j", "two.data").stdout)
 t.equal([(r["running"], r["share"], round(r["wanting_seconds"] * 1e9)) for r in d["levels"]], [(1, 0.5, 1000), (2, 0.5, 0)], "concurrency: levels")
-t.equal([(r["cpu"], r["busy_share"], r["wanted_share"], r["switches"]) for r in d["cpus"]], [(0, 1, 0, 1), (1, 0.5, 0.125, 1)],
-        "concurrency: CPUs, and idle ones that were wanted")
+t.equal([(r["cpu"], r["busy_share"], r["wanted_share"], r["switches"]) for r in d["cpus"]], [(0, 1, None, 1), (1, 0.5, None, 1)],
+        "concurrency: CPUs; what else they did is not known")
+d = json.loads(run("report", "--concurrency", "-j", two("wide.data", wide=True)).stdout)
+t.equal([(r["cpu"], r["busy_share"], r["idle_share"], r["wanted_share"]) for r in d["cpus"]], [(0, 1, 0, 0), (1, 0.5, 0.5, 0.125), (2, 0, 1, 0.125)],
+        "concurrency: of whole CPUs, idle ones that were wanted; the header names a third")
+d = json.loads(run("report", "--concurrency", "-j", "two.data").stdout)
 t.equal([r["function"] for r in d["functions"]], ["long_one", ODD.decode("utf-8", "replace")], "concurrency: who ran alone comes first")
 tables.walk(t, "report", "--wall", "-i", "two.data")
 tables.walk(t, "report", "--concurrency", "-i", "two.data")
