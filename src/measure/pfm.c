@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "measure/pfm.h"
 
+#include "base/library.h"
 #include "config.h"
 
 #if HAVE_PFM
 
-#include <dlfcn.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,24 +21,17 @@ static const struct {
 #undef PFM
 };
 
-/* Found when it is first asked for: its tables hold forty thousand addresses that the loader would
- * have to set right at each start of ours, which takes as long as all else of it. */
+/* Its tables have forty thousand places that the loader would have to write to at each start. */
+#define CALLS(CALL)            \
+	CALL(pfm_, initialize) \
+	CALL(pfm_, get_os_event_encoding)
+
 static struct {
-	pfm_err_t (*initialize)(void);
-	pfm_err_t (*encode)(const char *str, int dfl_plm, pfm_os_t os, void *args);
+	CALLS(LIBRARY_POINTER)
 } pfm;
-
-static bool load(void)
-{
-	void *so = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
-
-	if (!so)
-		return false;
-	/* the way POSIX has for a function's address */
-	*(void **)&pfm.initialize = dlsym(so, "pfm_initialize");
-	*(void **)&pfm.encode = dlsym(so, "pfm_get_os_event_encoding");
-	return pfm.initialize && pfm.encode;
-}
+static const char *const names[] = { CALLS(LIBRARY_NAME) };
+static struct library library =
+	LIBRARY("names of events", "libpfm.so.4", names, pfm, "install libpfm4");
 
 /* It encodes for CPUs that are not at hand only if its environment says so when it begins. */
 static bool begin(void)
@@ -49,7 +42,7 @@ static bool begin(void)
 
 	if (state)
 		return state > 0;
-	if (!load()) {
+	if (library_open(&library, NULL)) {
 		state = -1;
 		return false;
 	}
@@ -88,7 +81,8 @@ bool pfm_find(struct pfm_code *out, const char *model, const char *name, size_t 
 	memset(&arg, 0, sizeof(arg));
 	arg.size = sizeof(arg);
 	arg.attr = &attr;
-	if (pfm.encode(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) != PFM_SUCCESS ||
+	if (pfm.get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) !=
+		    PFM_SUCCESS ||
 	    attr.precise_ip)
 		return false;
 	*out = (struct pfm_code){ attr.config, attr.config1, attr.config2, attr.exclude_user,

@@ -8,10 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
+#include "config.h"
 #include "monitor/http_int.h"
 
 #define TIMEOUT 10u		/* seconds without a byte */
 #define MEMORY	((size_t)16384) /* of a connection: its request's head must fit */
+
+#define CALLS(CALL)                                                \
+	CALL(MHD_, add_response_header)                            \
+	CALL(MHD_, create_response_from_buffer)                    \
+	CALL(MHD_, create_response_from_buffer_with_free_callback) \
+	CALL(MHD_, destroy_response)                               \
+	CALL(MHD_, lookup_connection_value)                        \
+	CALL(MHD_, queue_response)                                 \
+	CALL(MHD_, start_daemon)                                   \
+	CALL(MHD_, stop_daemon)
+
+static struct {
+	CALLS(LIBRARY_POINTER)
+} mhd;
+static const char *const names[] = { CALLS(LIBRARY_NAME) };
+static struct library library =
+	LIBRARY("--listen", MICROHTTPD_SO, names, mhd,
+		"install libmicrohttpd (Debian: libmicrohttpd12); without it: cyclade monitor "
+		"--format prometheus");
 
 struct http {
 	struct http_socket socket;
@@ -42,19 +63,19 @@ static const char *const types[HTTP_TEXTS] = {
 /* Of a text that stays. The library takes no const, and changes nothing. */
 static struct MHD_Response *fixed(const char *s, size_t n)
 {
-	return MHD_create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_PERSISTENT);
+	return mhd.create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_PERSISTENT);
 }
 
 static void add_headers(struct MHD_Response *r, const char *type)
 {
-	(void)MHD_add_response_header(r, "Content-Type", type);
-	(void)MHD_add_response_header(r, "Content-Security-Policy",
+	(void)mhd.add_response_header(r, "Content-Type", type);
+	(void)mhd.add_response_header(r, "Content-Security-Policy",
 				      "default-src 'none'; style-src 'self'; base-uri 'none'; "
 				      "form-action 'none'; frame-ancestors 'none'");
-	(void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	(void)MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	(void)MHD_add_response_header(r, "Cache-Control", "no-store");
-	(void)MHD_add_response_header(r, "Vary", "Accept");
+	(void)mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
+	(void)mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
+	(void)mhd.add_response_header(r, "Cache-Control", "no-store");
+	(void)mhd.add_response_header(r, "Vary", "Accept");
 }
 
 static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *words)
@@ -66,9 +87,9 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
 		return MHD_NO;
 	add_headers(r, "text/plain; charset=utf-8");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(r, "Allow", "GET, HEAD");
-	rc = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+		(void)mhd.add_response_header(r, "Allow", "GET, HEAD");
+	rc = mhd.queue_response(c, status, r);
+	mhd.destroy_response(r);
 	return rc;
 }
 
@@ -80,7 +101,7 @@ static enum MHD_Result give(struct http *h, struct MHD_Connection *c, enum http_
 	(void)pthread_mutex_lock(&h->lock);
 	there = h->text[which];
 	if (there)
-		rc = MHD_queue_response(c, MHD_HTTP_OK, h->text[which]);
+		rc = mhd.queue_response(c, MHD_HTTP_OK, h->text[which]);
 	(void)pthread_mutex_unlock(&h->lock);
 	return there ? rc
 		     : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first interval is not over yet\n");
@@ -91,7 +112,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 			      size_t *body_size, void **state)
 {
 	struct http *h = ctx;
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
 
 	(void)version;
 	(void)body;
@@ -107,11 +128,11 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 	if (!strcmp(url, "/metrics"))
 		return give(
 			h, c,
-			http_accepted(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept")));
+			http_accepted(mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Accept")));
 	if (!strcmp(url, "/"))
 		return give(h, c, HTTP_TABLES);
 	if (!strcmp(url, "/style.css"))
-		return MHD_queue_response(c, MHD_HTTP_OK, h->style);
+		return mhd.queue_response(c, MHD_HTTP_OK, h->style);
 	return say(c, MHD_HTTP_NOT_FOUND, "there are / and /metrics\n");
 }
 
@@ -131,7 +152,7 @@ static int start(struct http *h, struct err *err)
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before))
 		return err_set(err, ERR_IO, "pthread_sigmask failed");
-	h->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL,
+	h->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL,
 				     NULL, answer, h, MHD_OPTION_EXTERNAL_LOGGER, no_words, NULL,
 				     MHD_OPTION_LISTEN_SOCKET, h->socket.fd,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS,
@@ -143,9 +164,12 @@ static int start(struct http *h, struct err *err)
 
 int http_open(struct http **out, const char *listen, bool remote, struct err *err)
 {
-	struct http *h = calloc(1, sizeof(*h));
+	struct http *h;
 
 	*out = NULL;
+	if (library_open(&library, err))
+		return -1;
+	h = calloc(1, sizeof(*h));
 	if (!h)
 		return err_nomem(err);
 	h->remote = remote;
@@ -180,7 +204,7 @@ static struct MHD_Response *respond(struct buf *b, const char *type)
 
 	if (b->failed || !b->s)
 		return NULL;
-	r = MHD_create_response_from_buffer_with_free_callback(b->len, b->s, free);
+	r = mhd.create_response_from_buffer_with_free_callback(b->len, b->s, free);
 	if (!r)
 		return NULL;
 	*b = (struct buf)BUF_INIT;
@@ -213,7 +237,7 @@ int http_publish(struct http *h, struct buf text[HTTP_TEXTS], struct err *err)
 	(void)pthread_mutex_unlock(&h->lock);
 	for (int i = 0; i < HTTP_TEXTS; i++)
 		if (fresh[i])
-			MHD_destroy_response(fresh[i]);
+			mhd.destroy_response(fresh[i]);
 	return all ? 0 : err_nomem(err);
 }
 
@@ -222,15 +246,15 @@ void http_close(struct http *h)
 	if (!h)
 		return;
 	if (h->daemon) {
-		MHD_stop_daemon(h->daemon); /* closes the socket */
+		mhd.stop_daemon(h->daemon); /* closes the socket */
 		h->socket.fd = -1;
 	}
 	http_unlisten(&h->socket);
 	for (int i = 0; i < HTTP_TEXTS; i++)
 		if (h->text[i])
-			MHD_destroy_response(h->text[i]);
+			mhd.destroy_response(h->text[i]);
 	if (h->style)
-		MHD_destroy_response(h->style);
+		mhd.destroy_response(h->style);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }

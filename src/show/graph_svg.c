@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/leaks.h"
+#include "base/library.h"
 #include "base/nomem.h"
 #include "config.h"
 #include "show/graph_int.h"
@@ -35,75 +36,63 @@ int graph_svg(struct buf *out, struct graph *g, struct err *err)
 #if HAVE_GRAPHVIZ
 #include <gvc.h>
 
-struct graphviz {
-	__typeof__(&gvContextPlugins) context;
-	__typeof__(&gvLayout) layout;
-	__typeof__(&gvRenderData) render;
-	__typeof__(&gvFreeRenderData) free_data;
-	__typeof__(&gvFreeLayout) free_layout;
-	__typeof__(&gvFreeContext) free_context;
-	__typeof__(&agmemread) read;
-	__typeof__(&agclose) close;
-	__typeof__(&agseterrf) on_error;
-	void *core, *dot;
-};
+#define CALLS(CALL)              \
+	CALL(, gvContextPlugins) \
+	CALL(, gvFreeContext)    \
+	CALL(, gvFreeLayout)     \
+	CALL(, gvFreeRenderData) \
+	CALL(, gvLayout)         \
+	CALL(, gvRenderData)     \
+	CALL(, agclose)          \
+	CALL(, agmemread)        \
+	CALL(, agseterrf)
+
+#define LIBGVC(file, names, calls)                               \
+	LIBRARY("Graphviz cannot be loaded", file, names, calls, \
+		"install it (libgvc" GRAPHVIZ_SO                 \
+		"), or write --format dot and lay it out elsewhere")
+
+static struct {
+	CALLS(LIBRARY_POINTER)
+} gv;
+static const char *const names[] = { CALLS(LIBRARY_NAME) };
+static struct library library = LIBGVC("libgvc.so." GRAPHVIZ_SO, names, gv);
+
+/* Its plugins lie in a folder beside the library. */
+static const char *const core_name[] = { "gvplugin_core_LTX_library" };
+static const char *const dot_name[] = { "gvplugin_dot_layout_LTX_library" };
+static void *core_list, *dot_list;
+static char core_file[4096], dot_file[4096];
+static struct library core = LIBGVC(core_file, core_name, core_list);
+static struct library dot_layout = LIBGVC(dot_file, dot_name, dot_list);
 
 /* Graphviz has one of everything, and so has what stands around it. */
 static pthread_mutex_t only_one = PTHREAD_MUTEX_INITIALIZER;
 static struct err *said;
 
-static bool find(void *lib, const char *name, void *call, size_t size)
+static int open_plugin(struct library *l, char *file, size_t size, const char *name,
+		       struct err *err)
 {
-	void *p = dlsym(lib, name);
-
-	/* ISO C has no way from an object's pointer to a function's, POSIX has this one */
-	memcpy(call, &p, size);
-	return p != NULL;
-}
-
-#define FIND(field, name) find(lib, name, &gv->field, sizeof(gv->field))
-
-/* A plugin lies in a folder beside the library. */
-static void *plugin(const char *library, const char *file, const char *symbol)
-{
-	const char *slash = strrchr(library, '/');
-	char at[4096];
-	void *lib;
-	int n = snprintf(at, sizeof(at), "%.*s/graphviz/%s", slash ? (int)(slash - library) : 1,
-			 slash ? library : ".", file);
-
-	if (n < 0 || (size_t)n >= sizeof(at))
-		return NULL;
-	lib = dlopen(at, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	return lib ? dlsym(lib, symbol) : NULL;
-}
-
-static int load(struct graphviz *gv, struct err *err)
-{
-	void *lib = dlopen("libgvc.so." GRAPHVIZ_SO, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	Dl_info where = { 0 };
-	const char *why;
+	const char *slash;
 
-	if (lib && FIND(context, "gvContextPlugins") && FIND(layout, "gvLayout") &&
-	    FIND(render, "gvRenderData") && FIND(free_data, "gvFreeRenderData") &&
-	    FIND(free_layout, "gvFreeLayout") && FIND(free_context, "gvFreeContext") &&
-	    FIND(read, "agmemread") && FIND(close, "agclose") && FIND(on_error, "agseterrf") &&
-	    dladdr(dlsym(lib, "gvContextPlugins"), &where) && where.dli_fname) {
-		gv->core = plugin(where.dli_fname, "libgvplugin_core.so." GRAPHVIZ_SO,
-				  "gvplugin_core_LTX_library");
-		if (gv->core)
-			gv->dot = plugin(where.dli_fname, "libgvplugin_dot_layout.so." GRAPHVIZ_SO,
-					 "gvplugin_dot_layout_LTX_library");
-		if (gv->dot)
-			return 0;
-	}
-	why = dlerror();
-	if (why && (strstr(why, "memory") || strstr(why, "alloc")))
-		return err_nomem(err);
-	(void)err_set(err, ERR_UNSUPPORTED, "Graphviz cannot be loaded, which lays graphs out");
-	return err_hint(err,
-			"install it (libgvc%s), or write --format dot and lay it out elsewhere",
-			GRAPHVIZ_SO);
+	if (!dladdr((void *)(uintptr_t)gv.gvContextPlugins, &where) || !where.dli_fname)
+		where.dli_fname = "";
+	slash = strrchr(where.dli_fname, '/');
+	(void)snprintf(file, size, "%.*s/graphviz/libgvplugin_%s.so." GRAPHVIZ_SO,
+		       slash ? (int)(slash - where.dli_fname) : 1, slash ? where.dli_fname : ".",
+		       name);
+	return library_open(l, err);
+}
+
+static int load(struct err *err)
+{
+	return library_open(&library, err) ||
+			       open_plugin(&core, core_file, sizeof(core_file), "core", err) ||
+			       open_plugin(&dot_layout, dot_file, sizeof(dot_file), "dot_layout",
+					   err)
+		       ? -1
+		       : 0;
 }
 
 /* Called for each piece of a message; the first message stays. */
@@ -152,13 +141,12 @@ static int put_rendered(struct buf *out, const char *s, size_t len, const char *
 	return buf_error(out, err);
 }
 
-static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, const char *format,
-		   struct err *err)
+static int lay_out(struct buf *out, const char *dot, const char *format, struct err *err)
 {
-	const lt_symlist_t plugins[] = { { "gvplugin_core_LTX_library", gv->core },
-					 { "gvplugin_dot_layout_LTX_library", gv->dot },
+	const lt_symlist_t plugins[] = { { "gvplugin_core_LTX_library", core_list },
+					 { "gvplugin_dot_layout_LTX_library", dot_list },
 					 { NULL, NULL } };
-	GVC_t *gvc = gv->context(plugins, 0);
+	GVC_t *gvc = gv.gvContextPlugins(plugins, 0);
 	GRAPHVIZ_LEN len = 0;
 	char *svg = NULL;
 	Agraph_t *g;
@@ -167,46 +155,45 @@ static int lay_out(struct buf *out, const struct graphviz *gv, const char *dot, 
 
 	if (!gvc)
 		return err_nomem(err);
-	g = gv->read(dot);
+	g = gv.agmemread(dot);
 	if (!g)
 		(void)err_set(err, ERR_FORMAT, "Graphviz does not read this graph");
 	LEAKS_BEGIN(); /* edges of cycles that it turned around (2.43, acyclic()) */
-	laid = g && !gv->layout(gvc, g, "dot");
+	laid = g && !gv.gvLayout(gvc, g, "dot");
 	LEAKS_END();
 	if (!laid)
 		(void)err_set(err, ERR_FORMAT, "Graphviz has no layout for this graph");
-	else if (gv->render(gvc, g, format, &svg, &len) == 0 && svg)
+	else if (gv.gvRenderData(gvc, g, format, &svg, &len) == 0 && svg)
 		rc = put_rendered(out, svg, len, format, err);
 	else
 		(void)err_set(err, ERR_FORMAT, "Graphviz wrote nothing");
 	if (svg)
-		gv->free_data(svg);
+		gv.gvFreeRenderData(svg);
 	if (g) {
-		(void)gv->free_layout(gvc, g);
-		(void)gv->close(g);
+		(void)gv.gvFreeLayout(gvc, g);
+		(void)gv.agclose(g);
 	}
-	(void)gv->free_context(gvc);
+	(void)gv.gvFreeContext(gvc);
 	return rc;
 }
 
 static int write_dot(struct buf *out, const char *dot, const char *format, struct err *err)
 {
-	struct graphviz gv = { 0 };
 	struct err heard = ERR_INIT;
 	int rc;
 
 	if (pthread_mutex_lock(&only_one))
 		return err_set(err, ERR_UNSUPPORTED, "no lock for Graphviz");
-	rc = load(&gv, err);
+	rc = load(err);
 	if (!rc) {
 		agusererrf before;
 
 		said = &heard;
-		before = gv.on_error(hear);
+		before = gv.agseterrf(hear);
 		nomem_begin(); /* it goes on without an arrow, or without the graph */
-		rc = lay_out(out, &gv, dot, format, &heard);
+		rc = lay_out(out, dot, format, &heard);
 		nomem_end();
-		(void)gv.on_error(before);
+		(void)gv.agseterrf(before);
 		said = NULL;
 		if (rc)
 			rc = err_set(err, heard.code, "%s", heard.what);

@@ -90,14 +90,14 @@ static int value_of(struct keep *k, enum store_column_id col, struct raw_cell *o
 /* field(N): column N of the sample at hand. */
 static void field(sqlite3_context *x, int argc, sqlite3_value **argv)
 {
-	struct keep *k = sqlite3_user_data(x);
-	int col = argc == 1 ? sqlite3_value_int(argv[0]) : -1;
+	struct keep *k = sqlite.user_data(x);
+	int col = argc == 1 ? sqlite.value_int(argv[0]) : -1;
 	struct raw_cell v;
 
 	if (col < 0 || col >= STORE_COLUMNS)
 		return;
 	if (value_of(k, (enum store_column_id)col, &v, &k->err))
-		sqlite3_result_error(x, k->err.what, -1);
+		sqlite.result_error(x, k->err.what, -1);
 	else
 		sql_result_cell(x, &v);
 }
@@ -110,7 +110,7 @@ static int failed(struct keep *k, int rc, struct err *err)
 	}
 	if (rc == SQLITE_NOMEM)
 		return err_nomem(err);
-	(void)err_set(err, ERR_USAGE, "--keep: %s", sqlite3_errmsg(k->db));
+	(void)err_set(err, ERR_USAGE, "--keep: %s", sqlite.errmsg(k->db));
 	return err_hint(err,
 			"an SQL predicate over columns of cyclade list tables ibs_op, ibs_fetch "
 			"and samples: 'load AND dc_miss'");
@@ -135,18 +135,18 @@ static void put_query(struct buf *b, const char *predicate)
 static int prepare(struct keep *k, const char *predicate, struct err *err)
 {
 	struct buf b = BUF_INIT;
-	int rc = sqlite3_open_v2(":memory:", &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
+	int rc = sqlite.open_v2(":memory:", &k->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				NULL);
 	const char *tail = "";
 
 	put_query(&b, predicate);
 	if (b.failed)
 		rc = SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function(k->db, "field", 1, SQLITE_UTF8, k, field, NULL, NULL);
+		rc = sqlite.create_function(k->db, "field", 1, SQLITE_UTF8, k, field, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(k->db, buf_str(&b), -1, &k->ask, &tail);
-	if (rc == SQLITE_OK && (*tail || sqlite3_column_count(k->ask) != 1))
+		rc = sqlite.prepare_v2(k->db, buf_str(&b), -1, &k->ask, &tail);
+	if (rc == SQLITE_OK && (*tail || sqlite.column_count(k->ask) != 1))
 		rc = SQLITE_MISUSE;
 	buf_free(&b);
 	return rc == SQLITE_OK ? 0 : failed(k, rc, err);
@@ -161,6 +161,8 @@ int keep_open(struct keep **out, const char *predicate, struct err *err)
 	if (e && !e->name)
 		return err_set(err, ERR_USAGE, "--keep: %s is no event of IBS: %s", e->code,
 			       e->means);
+	if (sqlite_open(err))
+		return err_prefix(err, "--keep");
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return err_nomem(err);
@@ -185,9 +187,9 @@ int keep_sample(struct keep *k, const struct pd_sample *s, const char *pmu, cons
 		  : !strcmp(pmu, "ibs_op")    ? IBS_OP
 		  : !strcmp(pmu, "ibs_fetch") ? IBS_FETCH
 					      : -1;
-	rc = sqlite3_step(k->ask);
-	holds = rc == SQLITE_ROW && sqlite3_column_int64(k->ask, 0);
-	(void)sqlite3_reset(k->ask);
+	rc = sqlite.step(k->ask);
+	holds = rc == SQLITE_ROW && sqlite.column_int64(k->ask, 0);
+	(void)sqlite.reset(k->ask);
 	return rc == SQLITE_ROW ? holds : failed(k, rc, err);
 }
 
@@ -195,8 +197,8 @@ void keep_close(struct keep *k)
 {
 	if (!k)
 		return;
-	(void)sqlite3_finalize(k->ask);
-	(void)sqlite3_close(k->db);
+	(void)sqlite.finalize(k->ask);
+	(void)sqlite.close(k->db);
 	buf_free(&k->row.text);
 	free(k);
 }

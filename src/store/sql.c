@@ -38,7 +38,7 @@ bool sql_is_over(void *ctx)
 		db->late = true;
 	if (!db->stopped && !db->late)
 		return false;
-	sqlite3_interrupt(db->db);
+	sqlite.interrupt(db->db);
 	return true;
 }
 
@@ -51,8 +51,8 @@ int sql_table_failed(struct sql *db, sqlite3_vtab *t, const struct err *err)
 {
 	if (db->err.code == ERR_NONE)
 		db->err = *err;
-	sqlite3_free(t->zErrMsg);
-	t->zErrMsg = sqlite3_mprintf("%s", err->what);
+	sqlite.free(t->zErrMsg);
+	t->zErrMsg = sqlite.mprintf("%s", err->what);
 	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
@@ -87,7 +87,7 @@ static int no_such(struct sql *db, const char *what, struct err *err)
 
 int sql_failed(struct sql *db, int rc, struct err *err)
 {
-	const char *what = db->db ? sqlite3_errmsg(db->db) : sqlite3_errstr(rc);
+	const char *what = db->db ? sqlite.errmsg(db->db) : sqlite.errstr(rc);
 
 	if (db->late) {
 		char n[NUM_MAX];
@@ -139,7 +139,7 @@ int sql_declare(struct sql *db, const struct buf *create)
 	if (create->failed)
 		return SQLITE_NOMEM;
 	db->declaring = true;
-	rc = sqlite3_declare_vtab(db->db, buf_str(create));
+	rc = sqlite.declare_vtab(db->db, buf_str(create));
 	db->declaring = false;
 	return rc;
 }
@@ -185,21 +185,21 @@ static void set_limits(sqlite3 *db)
 	};
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-		(void)sqlite3_limit(db, limits[i].what, limits[i].most);
+		(void)sqlite.limit(db, limits[i].what, limits[i].most);
 }
 
 /* Sorting goes to an unlinked temporary file where it needs more than the cache. */
 static int close_doors(struct sql *db, struct err *err)
 {
-	int rc = sqlite3_exec(db->db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
+	int rc = sqlite.exec(db->db, "PRAGMA cache_size=-65536", NULL, NULL, NULL);
 
 	set_limits(db->db);
-	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	(void)sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	(void)sqlite.db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite.db_config(db->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	(void)sqlite.db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_set_authorizer(db->db, authorize, db);
-	sqlite3_progress_handler(db->db, CHECK_EVERY, on_progress, db);
+		rc = sqlite.set_authorizer(db->db, authorize, db);
+	sqlite.progress_handler(db->db, CHECK_EVERY, on_progress, db);
 	return rc == SQLITE_OK ? 0 : sql_failed(db, rc, err);
 }
 
@@ -207,19 +207,22 @@ static int close_doors(struct sql *db, struct err *err)
 
 int sql_open(struct sql **out, const struct sql_opts *opts, struct err *err)
 {
-	struct sql *db = calloc(1, sizeof(*db));
+	struct sql *db;
 	int rc;
 
-	*out = db;
+	*out = NULL;
+	if (sqlite_open(err))
+		return -1;
+	db = calloc(1, sizeof(*db));
 	if (!db)
 		return err_nomem(err);
+	*out = db;
 	db->o = *opts;
 	if (!db->o.memory)
 		db->o.memory = MEMORY;
-	(void)sqlite3_hard_heap_limit64(
+	(void)sqlite.hard_heap_limit64(
 		(sqlite3_int64)(db->o.memory < INT64_MAX ? db->o.memory : INT64_MAX));
-	rc = sqlite3_open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			     NULL);
+	rc = sqlite.open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK && !raw_runs_open(&db->runs, opts->run, opts->n_runs, err) &&
 	    !sql_raw_register(db, err) && !sql_results_register(db, err) &&
 	    !sql_functions_register(db, err) && !close_doors(db, err))
@@ -235,7 +238,7 @@ void sql_close(struct sql *db)
 {
 	if (!db)
 		return;
-	(void)sqlite3_close(db->db);
+	(void)sqlite.close(db->db);
 	raw_runs_close(db->runs);
 	arena_free(&db->a);
 	free(db);
@@ -247,10 +250,10 @@ void sql_close(struct sql *db)
 static int one_statement(struct sql *db, const char *tail, struct err *err)
 {
 	sqlite3_stmt *more = NULL;
-	int rc = sqlite3_prepare_v2(db->db, tail, -1, &more, NULL);
+	int rc = sqlite.prepare_v2(db->db, tail, -1, &more, NULL);
 	bool empty = rc == SQLITE_OK && !more;
 
-	(void)sqlite3_finalize(more);
+	(void)sqlite.finalize(more);
 	return empty ? 0 : err_set(err, ERR_USAGE, "more than one statement: one at a time");
 }
 
@@ -261,7 +264,7 @@ static int rows_of(struct sql *db, sqlite3_stmt *s, struct document *d, struct e
 
 	if (sql_rows_open(&rows, d, s, db->o.memory, err))
 		return -1;
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+	while ((rc = sqlite.step(s)) == SQLITE_ROW)
 		if (sql_rows_add(rows, s, err))
 			return -1;
 	/* a walk that was ended early looks like one without more rows */
@@ -318,18 +321,18 @@ int sql_query(struct sql *db, const char *text, struct document *d, struct err *
 	db->deadline = db->o.timeout_ns ? now_ns() + db->o.timeout_ns : 0;
 	rc = sql_ibs_views(db, text);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db->db, text, -1, &s, &tail);
+		rc = sqlite.prepare_v2(db->db, text, -1, &s, &tail);
 	if (rc != SQLITE_OK)
 		(void)sql_failed(db, rc, err);
 	else if (!s)
 		(void)err_set(err, ERR_USAGE, "the query is empty");
 	else if (!one_statement(db, tail, err))
 		ret = rows_of(db, s, d, err) ? -1 : put_tail(db, d, err);
-	(void)sqlite3_finalize(s);
+	(void)sqlite.finalize(s);
 	return ret;
 }
 
 bool sql_complete(const char *text)
 {
-	return sqlite3_complete(text) != 0;
+	return sqlite.complete(text) != 0;
 }

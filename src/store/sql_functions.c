@@ -24,7 +24,7 @@
 
 static void fn_demangle(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	const char *name = (const char *)sqlite3_value_text(v[0]);
+	const char *name = (const char *)sqlite.value_text(v[0]);
 	struct arena a = ARENA_INIT;
 	const char *s;
 
@@ -33,9 +33,9 @@ static void fn_demangle(sqlite3_context *x, int n, sqlite3_value **v)
 		return;
 	s = demangle(&a, name);
 	if (s)
-		sqlite3_result_text(x, s, -1, SQLITE_TRANSIENT);
+		sqlite.result_text(x, s, -1, SQLITE_TRANSIENT);
 	else
-		sqlite3_result_error_nomem(x);
+		sqlite.result_error_nomem(x);
 	arena_free(&a);
 }
 
@@ -45,41 +45,41 @@ static void fn_hex(sqlite3_context *x, int n, sqlite3_value **v)
 	struct buf b = BUF_INIT;
 
 	(void)n;
-	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+	if (sqlite.value_type(v[0]) == SQLITE_NULL)
 		return;
-	if (sqlite3_value_type(v[0]) == SQLITE_INTEGER) {
+	if (sqlite.value_type(v[0]) == SQLITE_INTEGER) {
 		buf_puts(&b, "0x");
-		buf_put_hex(&b, (uint64_t)sqlite3_value_int64(v[0]));
+		buf_put_hex(&b, (uint64_t)sqlite.value_int64(v[0]));
 	} else {
-		const uint8_t *p = sqlite3_value_blob(v[0]);
-		int len = sqlite3_value_bytes(v[0]);
+		const uint8_t *p = sqlite.value_blob(v[0]);
+		int len = sqlite.value_bytes(v[0]);
 
 		buf_puts(&b, "");
 		for (int i = 0; p && i < len && !b.failed; i++)
 			buf_printf(&b, "%02X", p[i]);
 	}
 	if (b.failed)
-		sqlite3_result_error_nomem(x);
+		sqlite.result_error_nomem(x);
 	else
-		sqlite3_result_text64(x, buf_str(&b), b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		sqlite.result_text64(x, buf_str(&b), b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 	buf_free(&b);
 }
 
 static void fn_bar(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	double share = sqlite3_value_double(v[0]);
-	int width = n > 1 ? sqlite3_value_int(v[1]) : 20;
+	double share = sqlite.value_double(v[0]);
+	int width = n > 1 ? sqlite.value_int(v[1]) : 20;
 	char s[BAR_MAX + 1];
 	int len;
 
-	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+	if (sqlite.value_type(v[0]) == SQLITE_NULL)
 		return;
 	if (width < 0 || width > BAR_MAX)
 		width = BAR_MAX;
 	share = share > 1 ? 1 : share > 0 ? share : 0;
 	len = (int)lround(share * width);
 	memset(s, '#', (size_t)len);
-	sqlite3_result_text(x, s, len, SQLITE_TRANSIENT);
+	sqlite.result_text(x, s, len, SQLITE_TRANSIENT);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -87,21 +87,21 @@ static void fn_bar(sqlite3_context *x, int n, sqlite3_value **v)
 /* -1: an error was given to SQLite. NULL: nothing known. */
 static int name_of(sqlite3_context *x, int n, sqlite3_value **v, struct name **out)
 {
-	struct sql *db = sqlite3_user_data(x);
+	struct sql *db = sqlite.user_data(x);
 	struct err err = ERR_INIT;
-	uint64_t ip = (uint64_t)sqlite3_value_int64(v[0]);
-	uint32_t pid = n > 1 ? (uint32_t)sqlite3_value_int64(v[1]) : UINT32_MAX;
-	uint64_t time = n > 2 ? (uint64_t)sqlite3_value_int64(v[2]) : INT64_MAX;
-	uint64_t run = n > 3 ? (uint64_t)sqlite3_value_int64(v[3]) : 1;
+	uint64_t ip = (uint64_t)sqlite.value_int64(v[0]);
+	uint32_t pid = n > 1 ? (uint32_t)sqlite.value_int64(v[1]) : UINT32_MAX;
+	uint64_t time = n > 2 ? (uint64_t)sqlite.value_int64(v[2]) : INT64_MAX;
+	uint64_t run = n > 3 ? (uint64_t)sqlite.value_int64(v[3]) : 1;
 
 	*out = NULL;
-	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
+	if (sqlite.value_type(v[0]) == SQLITE_NULL)
 		return 0;
 	if (!raw_name(db->runs, run, pid, time, ip, ip >> 63, out, &err))
 		return 0;
 	if (db->err.code == ERR_NONE)
 		db->err = err;
-	sqlite3_result_error(x, err.what, -1);
+	sqlite.result_error(x, err.what, -1);
 	return -1;
 }
 
@@ -110,48 +110,48 @@ static void fn_symbol(sqlite3_context *x, int n, sqlite3_value **v)
 	struct name *name;
 
 	if (!name_of(x, n, v, &name) && name && name->function)
-		sqlite3_result_text(x, name->function, -1, SQLITE_STATIC);
+		sqlite.result_text(x, name->function, -1, SQLITE_STATIC);
 }
 
 static void fn_line(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	struct sql *db = sqlite3_user_data(x);
+	struct sql *db = sqlite.user_data(x);
 	struct err err = ERR_INIT;
 	struct name *name;
 	char *s;
 
 	if (name_of(x, n, v, &name) || !name)
 		return;
-	if (raw_line(db->runs, n > 3 ? (uint64_t)sqlite3_value_int64(v[3]) : 1, name, &err)) {
-		sqlite3_result_error(x, err.what, -1);
+	if (raw_line(db->runs, n > 3 ? (uint64_t)sqlite.value_int64(v[3]) : 1, name, &err)) {
+		sqlite.result_error(x, err.what, -1);
 		return;
 	}
 	if (!name->file)
 		return;
-	s = sqlite3_mprintf("%s:%u", name->file, name->line);
+	s = sqlite.mprintf("%s:%u", name->file, name->line);
 	if (s)
-		sqlite3_result_text(x, s, -1, sqlite3_free);
+		sqlite.result_text(x, s, -1, sqlite.free);
 	else
-		sqlite3_result_error_nomem(x);
+		sqlite.result_error_nomem(x);
 }
 
 /* ---- bins ------------------------------------------------------------------------------------ */
 
 static void fn_hist(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	double a = sqlite3_value_double(v[0]), w = n > 1 ? sqlite3_value_double(v[1]) : 0, low;
+	double a = sqlite.value_double(v[0]), w = n > 1 ? sqlite.value_double(v[1]) : 0, low;
 
-	if (sqlite3_value_numeric_type(v[0]) == SQLITE_NULL)
+	if (sqlite.value_numeric_type(v[0]) == SQLITE_NULL)
 		return;
 	if (n > 1 && !(w > 0)) {
-		sqlite3_result_error(x, "hist(x, width): width is more than 0", -1);
+		sqlite.result_error(x, "hist(x, width): width is more than 0", -1);
 		return;
 	}
 	low = n > 1 ? floor(a / w) * w : a == 0 ? 0 : copysign(exp2(floor(log2(fabs(a)))), a);
 	if (fabs(low) < 9e15 && low == floor(low))
-		sqlite3_result_int64(x, (sqlite3_int64)low);
+		sqlite.result_int64(x, (sqlite3_int64)low);
 	else
-		sqlite3_result_double(x, low);
+		sqlite.result_double(x, low);
 }
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
@@ -165,25 +165,25 @@ struct values {
 
 static void step_quantile(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	struct values *a = sqlite3_aggregate_context(x, sizeof(*a));
-	const double *fixed = sqlite3_user_data(x);
+	struct values *a = sqlite.aggregate_context(x, sizeof(*a));
+	const double *fixed = sqlite.user_data(x);
 
-	if (!a || a->failed || sqlite3_value_type(v[0]) == SQLITE_NULL)
+	if (!a || a->failed || sqlite.value_type(v[0]) == SQLITE_NULL)
 		return;
-	a->q = n > 1 ? sqlite3_value_double(v[1]) : *fixed;
+	a->q = n > 1 ? sqlite.value_double(v[1]) : *fixed;
 	if (a->n == a->cap) {
 		sqlite3_uint64 cap = a->cap ? a->cap * 2 : 64;
-		double *more = sqlite3_realloc64(a->v, cap * sizeof(*more));
+		double *more = sqlite.realloc64(a->v, cap * sizeof(*more));
 
 		if (!more) {
 			a->failed = true;
-			sqlite3_result_error_nomem(x);
+			sqlite.result_error_nomem(x);
 			return;
 		}
 		a->v = more;
 		a->cap = cap;
 	}
-	a->v[a->n++] = sqlite3_value_double(v[0]);
+	a->v[a->n++] = sqlite.value_double(v[0]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -196,23 +196,23 @@ static int by_value(const void *a, const void *b)
 /* Between the two nearest ranks. */
 static void end_quantile(sqlite3_context *x)
 {
-	struct values *a = sqlite3_aggregate_context(x, 0);
+	struct values *a = sqlite.aggregate_context(x, 0);
 
 	if (!a)
 		return;
 	if (a->failed) {
-		sqlite3_result_error_nomem(x);
+		sqlite.result_error_nomem(x);
 	} else if (!(a->q >= 0 && a->q <= 1)) {
-		sqlite3_result_error(x, "quantile(x, q): q is 0 to 1", -1);
+		sqlite.result_error(x, "quantile(x, q): q is 0 to 1", -1);
 	} else if (a->n) {
 		double at = a->q * (double)(a->n - 1), low = floor(at);
 		size_t i = (size_t)low;
 
 		qsort(a->v, a->n, sizeof(*a->v), by_value);
-		sqlite3_result_double(
+		sqlite.result_double(
 			x, i + 1 < a->n ? a->v[i] + (at - low) * (a->v[i + 1] - a->v[i]) : a->v[i]);
 	}
-	sqlite3_free(a->v);
+	sqlite.free(a->v);
 	a->v = NULL;
 }
 
@@ -224,27 +224,27 @@ struct shares {
 
 static void step_share(sqlite3_context *x, int n, sqlite3_value **v)
 {
-	struct shares *s = sqlite3_aggregate_context(x, sizeof(*s));
-	double w = n > 1 ? sqlite3_value_double(v[1]) : 1;
+	struct shares *s = sqlite.aggregate_context(x, sizeof(*s));
+	double w = n > 1 ? sqlite.value_double(v[1]) : 1;
 
-	if (!s || (n > 1 && sqlite3_value_type(v[1]) == SQLITE_NULL))
+	if (!s || (n > 1 && sqlite.value_type(v[1]) == SQLITE_NULL))
 		return;
 	s->all += w;
 	s->squares += w * w;
-	if (sqlite3_value_type(v[0]) != SQLITE_NULL && sqlite3_value_double(v[0]) != 0)
+	if (sqlite.value_type(v[0]) != SQLITE_NULL && sqlite.value_double(v[0]) != 0)
 		s->part += w;
 }
 
 static void end_share(sqlite3_context *x)
 {
-	struct shares *s = sqlite3_aggregate_context(x, 0);
+	struct shares *s = sqlite.aggregate_context(x, 0);
 	struct error_bar e;
 
 	if (!s || !(s->all > 0))
 		return;
 	e = error_bar_share(s->part, s->all, s->squares);
 	if (isfinite(e.half))
-		sqlite3_result_double(x, e.half);
+		sqlite.result_double(x, e.half);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -253,17 +253,17 @@ typedef void scalar_fn(sqlite3_context *x, int n, sqlite3_value **v);
 
 static int add_scalar(struct sql *db, const char *name, int n, scalar_fn *f)
 {
-	return sqlite3_create_function_v2(db->db, name, n,
-					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, db,
-					  f, NULL, NULL, NULL);
+	return sqlite.create_function_v2(db->db, name, n,
+					 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, db,
+					 f, NULL, NULL, NULL);
 }
 
 static int add_aggregate(struct sql *db, const char *name, int n, void *ctx, scalar_fn *step,
 			 void (*end)(sqlite3_context *x))
 {
-	return sqlite3_create_function_v2(db->db, name, n,
-					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-					  ctx, NULL, step, end, NULL);
+	return sqlite.create_function_v2(db->db, name, n,
+					 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, ctx,
+					 NULL, step, end, NULL);
 }
 
 int sql_functions_register(struct sql *db, struct err *err)

@@ -34,7 +34,7 @@ static int make_view(struct sql *db, const struct ibs_event *e, const char *name
 		   name, e->value, e->table, e->predicate);
 	if (!b.failed) {
 		db->declaring = true;
-		rc = sqlite3_exec(db->db, buf_str(&b), NULL, NULL, NULL);
+		rc = sqlite.exec(db->db, buf_str(&b), NULL, NULL, NULL);
 		db->declaring = false;
 	}
 	buf_free(&b);

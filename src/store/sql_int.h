@@ -5,9 +5,8 @@
 #ifndef CYCLADE_STORE_SQL_INT_H
 #define CYCLADE_STORE_SQL_INT_H
 
-#include <sqlite3.h>
-
 #include "store/sql.h"
+#include "store/sqlite_int.h"
 
 struct sql_table_of; /* a table of an analysis */
 

@@ -149,7 +149,7 @@ static int best_index(sqlite3_vtab *t, sqlite3_index_info *x)
 		left *= op == '=' ? bounds[b].left : 0.5;
 	}
 	plan[2 * n] = 0;
-	x->idxStr = sqlite3_mprintf("%s", plan);
+	x->idxStr = sqlite.mprintf("%s", plan);
 	if (!x->idxStr)
 		return SQLITE_NOMEM;
 	x->needToFreeIdxStr = 1;
@@ -196,11 +196,11 @@ static void narrow(struct cursor_range *r, char op, sqlite3_value *v)
 {
 	struct cursor_range x;
 
-	if (sqlite3_value_type(v) == SQLITE_INTEGER)
-		x.low = x.high = sqlite3_value_int64(v);
-	else if (sqlite3_value_type(v) == SQLITE_FLOAT)
-		x = (struct cursor_range){ clamp(floor(sqlite3_value_double(v))),
-					   clamp(ceil(sqlite3_value_double(v))) };
+	if (sqlite.value_type(v) == SQLITE_INTEGER)
+		x.low = x.high = sqlite.value_int64(v);
+	else if (sqlite.value_type(v) == SQLITE_FLOAT)
+		x = (struct cursor_range){ clamp(floor(sqlite.value_double(v))),
+					   clamp(ceil(sqlite.value_double(v))) };
 	else
 		return;
 	if (op != '<' && x.low > r->low)
@@ -259,8 +259,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int a
 	for (int i = 0; i < argc; i++) {
 		if (plan[2 * i] != EVENT) {
 			narrow(range_of(&b, plan[2 * i]), plan[2 * i + 1], argv[i]);
-		} else if (!c->event && sqlite3_value_type(argv[i]) == SQLITE_TEXT) {
-			c->event = strdup((const char *)sqlite3_value_text(argv[i]));
+		} else if (!c->event && sqlite.value_type(argv[i]) == SQLITE_TEXT) {
+			c->event = strdup((const char *)sqlite.value_text(argv[i]));
 			if (!c->event)
 				return SQLITE_NOMEM;
 		}
@@ -290,16 +290,16 @@ void sql_result_cell(sqlite3_context *x, const struct raw_cell *v)
 	case V_NULL:
 		break;
 	case V_INT:
-		sqlite3_result_int64(x, v->i);
+		sqlite.result_int64(x, v->i);
 		break;
 	case V_REAL:
-		sqlite3_result_double(x, v->r);
+		sqlite.result_double(x, v->r);
 		break;
 	case V_TEXT:
-		sqlite3_result_text64(x, v->s, v->len, keep, SQLITE_UTF8);
+		sqlite.result_text64(x, v->s, v->len, keep, SQLITE_UTF8);
 		break;
 	case V_BLOB:
-		sqlite3_result_blob64(x, v->s ? v->s : "", v->len, keep);
+		sqlite.result_blob64(x, v->s ? v->s : "", v->len, keep);
 		break;
 	}
 }
@@ -343,7 +343,7 @@ int sql_raw_register(struct sql *db, struct err *err)
 		if (!m)
 			return err_nomem(err);
 		*m = (struct module){ db, (enum store_table)i, row[i] };
-		rc = sqlite3_create_module(db->db, row[i].name, &methods, m);
+		rc = sqlite.create_module(db->db, row[i].name, &methods, m);
 		if (rc != SQLITE_OK)
 			return sql_failed(db, rc, err);
 	}

@@ -148,7 +148,7 @@ static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *ar
 	if (get_tables(t, &err)) {
 		if (m->db->err.code == ERR_NONE)
 			m->db->err = err;
-		*why = sqlite3_mprintf("%s", err.what);
+		*why = sqlite.mprintf("%s", err.what);
 		free_vtab(t);
 		return SQLITE_ERROR;
 	}
@@ -249,10 +249,10 @@ static void result_text(sqlite3_context *x, struct walker *c, const struct table
 	for (size_t i = 0; cell->kind == T_LIST && i < cell->n_list; i++)
 		buf_printf(&c->text, "%s%s", i ? "; " : "", cell->list[i]);
 	if (c->text.failed)
-		sqlite3_result_error_nomem(x);
+		sqlite.result_error_nomem(x);
 	else
-		sqlite3_result_text64(x, buf_str(&c->text), c->text.len, SQLITE_TRANSIENT,
-				      SQLITE_UTF8);
+		sqlite.result_text64(x, buf_str(&c->text), c->text.len, SQLITE_TRANSIENT,
+				     SQLITE_UTF8);
 }
 
 static void result(sqlite3_context *x, struct walker *c, const struct table_cell *cell)
@@ -263,20 +263,20 @@ static void result(sqlite3_context *x, struct walker *c, const struct table_cell
 		result_text(x, c, cell);
 		break;
 	case T_SIGNED:
-		sqlite3_result_int64(x, cell->i);
+		sqlite.result_int64(x, cell->i);
 		break;
 	case T_ID:
 	case T_COUNT:
 	case T_ADDRESS:
 	case T_BYTES:
 	case T_FLAG:
-		sqlite3_result_int64(x, (sqlite3_int64)cell->n);
+		sqlite.result_int64(x, (sqlite3_int64)cell->n);
 		break;
 	case T_AMOUNT:
 	case T_REAL:
 	case T_SHARE:
 	case T_SECONDS:
-		sqlite3_result_double(x, cell->e.v);
+		sqlite.result_double(x, cell->e.v);
 		break;
 	}
 }
@@ -291,7 +291,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 	size_t n_columns, i;
 
 	if (n == 0) {
-		sqlite3_result_int64(x, (sqlite3_int64)c->run + 1);
+		sqlite.result_int64(x, (sqlite3_int64)c->run + 1);
 		return SQLITE_OK;
 	}
 	i = t->col[n - 1].column;
@@ -306,11 +306,11 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int n)
 		break;
 	case ERROR_:
 		if (cell_has(&cell) && isfinite(cell.e.half))
-			sqlite3_result_double(x, cell.e.half);
+			sqlite.result_double(x, cell.e.half);
 		break;
 	case WHY:
 		if (cell.e.why)
-			sqlite3_result_text(x, cell.e.why, -1, SQLITE_TRANSIENT);
+			sqlite.result_text(x, cell.e.why, -1, SQLITE_TRANSIENT);
 		break;
 	}
 	return SQLITE_OK;
@@ -345,7 +345,7 @@ int sql_results_register(struct sql *db, struct err *err)
 			if (!name)
 				continue;
 			*m = (struct module){ db, i, f->table[k] };
-			rc = sqlite3_create_module(db->db, name, &methods, m);
+			rc = sqlite.create_module(db->db, name, &methods, m);
 			if (rc != SQLITE_OK)
 				return sql_failed(db, rc, err);
 		}

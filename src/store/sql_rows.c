@@ -112,7 +112,7 @@ int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, ui
 		  struct err *err)
 {
 	struct sql_rows *r = arena_alloc(&d->a, sizeof(*r));
-	int n = sqlite3_column_count(s);
+	int n = sqlite.column_count(s);
 
 	*out = r;
 	if (r)
@@ -123,14 +123,14 @@ int sql_rows_open(struct sql_rows **out, struct document *d, sqlite3_stmt *s, ui
 	r->most = most;
 	r->n_columns = (size_t)n;
 	for (int i = 0; i < n; i++) {
-		const char *name = sqlite3_column_name(s, i);
+		const char *name = sqlite.column_name(s, i);
 		struct table_column *c = &r->column[i];
 
 		*c = (struct table_column){ .kind = T_LIST, /* not known yet */
 					    .means = "as the query says",
 					    .get = get,
 					    .which = (size_t)i };
-		(void)store_kind_of(sqlite3_column_decltype(s, i), &c->kind);
+		(void)store_kind_of(sqlite.column_decltype(s, i), &c->kind);
 		c->key = name ? key_of(r, name, (size_t)i) : NULL;
 		if (!c->key)
 			return err_nomem(err);
@@ -183,24 +183,24 @@ static int read_cell(struct sql_rows *r, struct cell *x, sqlite3_stmt *s, int i)
 {
 	const void *p;
 
-	x->type = sqlite3_column_type(s, i);
+	x->type = sqlite.column_type(s, i);
 	kind_from(&r->column[i], x->type);
 	switch (x->type) {
 	case SQLITE_INTEGER:
-		x->i = sqlite3_column_int64(s, i);
+		x->i = sqlite.column_int64(s, i);
 		return 0;
 	case SQLITE_FLOAT:
-		x->r = sqlite3_column_double(s, i);
+		x->r = sqlite.column_double(s, i);
 		return 0;
 	case SQLITE_NULL:
 		return 0;
 	case SQLITE_BLOB:
-		p = sqlite3_column_blob(s, i);
-		x->s = copy_blob(&r->d->a, p, (size_t)sqlite3_column_bytes(s, i));
+		p = sqlite.column_blob(s, i);
+		x->s = copy_blob(&r->d->a, p, (size_t)sqlite.column_bytes(s, i));
 		return x->s ? 0 : -1;
 	default:
-		p = sqlite3_column_text(s, i);
-		x->s = p ? copy_text(&r->d->a, p, (size_t)sqlite3_column_bytes(s, i)) : NULL;
+		p = sqlite.column_text(s, i);
+		x->s = p ? copy_text(&r->d->a, p, (size_t)sqlite.column_bytes(s, i)) : NULL;
 		return x->s ? 0 : -1;
 	}
 }

@@ -7,56 +7,34 @@
  * for all the machines it knows have 77,000 places that the loader must write to, two thirds of
  * what starting this program would cost.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/library.h"
 #include "config.h"
 #include "symbol/disasm_int.h"
 
 #if HAVE_CAPSTONE
 #include <capstone/capstone.h>
 
-#define NAME_OF(major)	"libcapstone.so." NAME_OF_(major)
-#define NAME_OF_(major) #major
+#define TEXT(n)	 TEXT_(n)
+#define TEXT_(n) #n
 
-/* The calls that are used, by the types of the header. */
-struct capstone {
-	void *lib;
-	__typeof__(&cs_open) open;
-	__typeof__(&cs_option) option;
-	__typeof__(&cs_malloc) malloc;
-	__typeof__(&cs_disasm_iter) disasm_iter;
-	__typeof__(&cs_free) free;
-	__typeof__(&cs_close) close;
-};
+#define CALLS(CALL)            \
+	CALL(cs_, open)        \
+	CALL(cs_, malloc)      \
+	CALL(cs_, disasm_iter) \
+	CALL(cs_, free)        \
+	CALL(cs_, close)
 
-static bool find(void *lib, const char *name, void *call, size_t size)
-{
-	void *p = dlsym(lib, name);
-
-	/* ISO C has no way from an object's pointer to a function's, POSIX has this one */
-	memcpy(call, &p, size);
-	return p != NULL;
-}
-
-#define FIND(call) find(cs->lib, "cs_" #call, &cs->call, sizeof(cs->call))
-
-/* Once loaded it stays: the next function comes soon. */
-static int load(struct capstone *cs, struct err *err)
-{
-	cs->lib = dlopen(NAME_OF(CS_API_MAJOR), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (cs->lib && FIND(open) && FIND(option) && FIND(malloc) && FIND(disasm_iter) &&
-	    FIND(free) && FIND(close))
-		return 0;
-	if (cs->lib)
-		(void)dlclose(cs->lib);
-	(void)err_set(err, ERR_UNSUPPORTED, "%s cannot be loaded, which decodes AArch64",
-		      NAME_OF(CS_API_MAJOR));
-	return err_hint(err, "install Capstone (libcapstone%d); source lines need none: --no-asm",
-			CS_API_MAJOR);
-}
+static struct {
+	CALLS(LIBRARY_POINTER)
+} cs;
+static const char *const names[] = { CALLS(LIBRARY_NAME) };
+static struct library library = LIBRARY(
+	"AArch64 disassembly", "libcapstone.so." TEXT(CS_API_MAJOR), names, cs,
+	"install Capstone (libcapstone" TEXT(CS_API_MAJOR) "); source lines need none: --no-asm");
 
 static void fill(struct insn *in, const cs_insn *c)
 {
@@ -73,18 +51,15 @@ static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each
 {
 	const uint8_t *code = p;
 	uint64_t at = vaddr;
-	struct capstone cs = { 0 };
 	cs_insn *c = NULL;
 	size_t left = len;
 	int rc = 0;
 	csh h;
 
-	if (load(&cs, err))
+	if (library_open(&library, err))
 		return -1;
-	if (cs.open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &h)) {
-		(void)dlclose(cs.lib);
+	if (cs.open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &h))
 		return err_set(err, ERR_UNSUPPORTED, "Capstone has no AArch64");
-	}
 	c = cs.malloc(h);
 	if (!c)
 		rc = err_nomem(err);
@@ -105,7 +80,6 @@ static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each
 	if (c)
 		cs.free(c, 1);
 	(void)cs.close(&h);
-	(void)dlclose(cs.lib);
 	return rc;
 }
 

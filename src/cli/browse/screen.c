@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/browse/screen.h"
 
+#define NCURSES_NOMACROS 1 /* functions, to have their addresses */
 #include <curses.h>
 
 #include <errno.h>
@@ -15,6 +16,22 @@
 
 #include "base/fs.h"
 #include "base/leaks.h"
+#include "base/library.h"
+#include "config.h"
+
+static struct {
+#define CALL(name) LIBRARY_POINTER(, name)
+#include "cli/browse/curses.def"
+#undef CALL
+} curses;
+static const char *const names[] = {
+#define CALL(name) LIBRARY_NAME(, name)
+#include "cli/browse/curses.def"
+#undef CALL
+};
+static struct library library = LIBRARY(
+	"browse", NCURSES_SO, names, curses,
+	"install ncurses (Debian: libncursesw6); cyclade report shows the same, page by page");
 
 /* ---- as it was ------------------------------------------------------------------------------- */
 
@@ -88,7 +105,7 @@ static void catch_signals(void)
 
 static void add_code(const char *name)
 {
-	const char *s = tigetstr(name);
+	const char *s = curses.tigetstr(name);
 	size_t room = sizeof(now.codes) - now.n_codes, len;
 
 	if (!s || s == (const char *)-1) /* NOLINT: terminfo's "no such string" */
@@ -108,7 +125,7 @@ static void make_codes(void)
 	add_code("sgr0");
 	add_code("cnorm");
 	add_code("rmkx");
-	if (has_mouse()) {
+	if (curses.has_mouse()) {
 		memcpy(now.codes + now.n_codes, mouse_off, sizeof(mouse_off) - 1);
 		now.n_codes += sizeof(mouse_off) - 1;
 	}
@@ -157,21 +174,21 @@ int screen_able(struct err *err)
 		(void)err_set(err, ERR_USAGE, "this terminal (TERM=%.40s) has no cursor to move",
 			      term ? term : "");
 	else
-		return 0;
+		return library_open(&library, err);
 	return err_hint(err, "cyclade report shows the same, page by page");
 }
 
 static void begin_colours(void)
 {
-	now.colour = now.colour && has_colors();
+	now.colour = now.colour && curses.has_colors();
 	if (!now.colour)
 		return;
-	(void)start_color();
-	(void)use_default_colors();
-	(void)init_pair(INK_HOT, COLOR_RED, -1);
-	(void)init_pair(INK_WARM, COLOR_YELLOW, -1);
-	(void)init_pair(INK_GOOD, COLOR_GREEN, -1);
-	(void)init_pair(INK_BAD, COLOR_RED, -1);
+	(void)curses.start_color();
+	(void)curses.use_default_colors();
+	(void)curses.init_pair(INK_HOT, COLOR_RED, -1);
+	(void)curses.init_pair(INK_WARM, COLOR_YELLOW, -1);
+	(void)curses.init_pair(INK_GOOD, COLOR_GREEN, -1);
+	(void)curses.init_pair(INK_BAD, COLOR_RED, -1);
 }
 
 int screen_open(bool colour, struct err *err)
@@ -180,7 +197,7 @@ int screen_open(bool colour, struct err *err)
 		return err_sys(err, "terminal");
 	note_signals();
 	LEAKS_BEGIN(); /* where it knows no such terminal */
-	now.screen = newterm(NULL, stdout, stdin);
+	now.screen = curses.newterm(NULL, stdout, stdin);
 	LEAKS_END();
 	if (!now.screen) {
 		(void)err_set(err, ERR_UNSUPPORTED, "no description of the terminal TERM=%.40s",
@@ -189,15 +206,15 @@ int screen_open(bool colour, struct err *err)
 	}
 	now.open = 1;
 	now.colour = colour;
-	(void)cbreak();
-	(void)noecho();
-	(void)nonl();
-	(void)keypad(stdscr, true);
-	(void)set_escdelay(25);
-	(void)mousemask(BUTTON1_CLICKED | BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED,
-			NULL);
-	(void)mouseinterval(0);
-	(void)curs_set(0);
+	(void)curses.cbreak();
+	(void)curses.noecho();
+	(void)curses.nonl();
+	(void)curses.keypad(*curses.stdscr, true);
+	(void)curses.set_escdelay(25);
+	(void)curses.mousemask(
+		BUTTON1_CLICKED | BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	(void)curses.mouseinterval(0);
+	(void)curses.curs_set(0);
 	begin_colours();
 	make_codes();
 	keep_stderr();
@@ -210,13 +227,13 @@ void screen_close(void)
 	if (!now.screen)
 		return;
 	if (now.open) {
-		(void)endwin();
+		(void)curses.endwin();
 		now.open = 0;
 		(void)tcsetattr(STDOUT_FILENO, TCSANOW, &now.modes);
 	}
 	for (size_t i = 0; i < N_ENDS; i++)
 		(void)sigaction(ends[i], &before[i], NULL);
-	delscreen(now.screen);
+	curses.delscreen(now.screen);
 	now.screen = NULL;
 	give_stderr();
 }
@@ -225,14 +242,14 @@ void screen_close(void)
 
 void screen_size(unsigned *lines, unsigned *columns)
 {
-	*lines = LINES > 0 ? (unsigned)LINES : 1;
-	*columns = COLS > 0 ? (unsigned)COLS : 1;
+	*lines = *curses.LINES > 0 ? (unsigned)*curses.LINES : 1;
+	*columns = *curses.COLS > 0 ? (unsigned)*curses.COLS : 1;
 }
 
 void screen_begin(void)
 {
-	(void)erase();
-	(void)curs_set(0);
+	(void)curses.erase();
+	(void)curses.curs_set(0);
 }
 
 static attr_t attribute(enum ink ink)
@@ -246,7 +263,9 @@ static attr_t attribute(enum ink ink)
 	case INK_WARM:
 	case INK_GOOD:
 	case INK_BAD:
-		return now.colour ? (attr_t)COLOR_PAIR(ink) : ink == INK_WARM ? A_NORMAL : A_BOLD;
+		return now.colour	 ? (attr_t)curses.COLOR_PAIR((int)ink)
+		       : ink == INK_WARM ? A_NORMAL
+					 : A_BOLD;
 	case INK_PLAIN:
 		break;
 	}
@@ -257,34 +276,34 @@ void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, 
 {
 	attr_t a = attribute(ink) | (reversed ? A_REVERSE : 0);
 
-	if (line >= (unsigned)LINES || column >= (unsigned)COLS)
+	if (line >= (unsigned)*curses.LINES || column >= (unsigned)*curses.COLS)
 		return;
-	(void)attrset((int)a);
+	(void)curses.attrset((int)a);
 	/* the lower right corner cannot be written without an error, which means nothing */
-	(void)mvaddnstr((int)line, (int)column, text, -1);
-	(void)attrset(A_NORMAL);
+	(void)curses.mvaddnstr((int)line, (int)column, text, -1);
+	(void)curses.attrset(A_NORMAL);
 }
 
 void screen_bar(unsigned line)
 {
-	(void)mvchgat((int)line, 0, -1, A_REVERSE, 0, NULL);
+	(void)curses.mvchgat((int)line, 0, -1, A_REVERSE, 0, NULL);
 }
 
 void screen_clear(unsigned line)
 {
-	(void)move((int)line, 0);
-	(void)clrtoeol();
+	(void)curses.move((int)line, 0);
+	(void)curses.clrtoeol();
 }
 
 void screen_end(void)
 {
-	(void)refresh();
+	(void)curses.refresh();
 }
 
 void screen_cursor(unsigned line, unsigned column)
 {
-	(void)curs_set(1);
-	(void)move((int)line, (int)column);
+	(void)curses.curs_set(1);
+	(void)curses.move((int)line, (int)column);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -293,7 +312,7 @@ static int clicked(void)
 {
 	MEVENT e;
 
-	if (getmouse(&e) != OK)
+	if (curses.getmouse(&e) != OK)
 		return SCREEN_OTHER;
 	if (e.bstate & BUTTON4_PRESSED)
 		return SCREEN_WHEEL_UP;
@@ -332,9 +351,9 @@ int screen_key(int ms)
 {
 	int c;
 
-	timeout(ms);
+	curses.timeout(ms);
 	do {
-		c = getch();
+		c = curses.getch();
 	} while (c == ERR && ms < 0 && !is_gone());
 	if (c == KEY_MOUSE)
 		return clicked();

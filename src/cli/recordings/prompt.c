@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines by libedit. What it keeps between lines is its own.
+ * Lines by libedit, which keeps them; as the terminal gives them if libedit is not there.
  */
-#include <editline/readline.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "base/library.h"
+#include "cli/cli.h"
 #include "cli/recordings/sql_shell.h"
+#include "config.h"
+
+#if HAVE_LIBEDIT
+#include <editline/readline.h>
+
+#define CALLS(CALL)                              \
+	CALL(, add_history)                      \
+	CALL(, readline)                         \
+	CALL(, rl_attempted_completion_function) \
+	CALL(, rl_completion_entry_function)     \
+	CALL(, rl_completion_matches)
+
+static struct {
+	CALLS(LIBRARY_POINTER)
+} edit;
+static const char *const names[] = { CALLS(LIBRARY_NAME) };
+static struct library library = LIBRARY("lines cannot be edited", LIBEDIT_SO, names, edit,
+					"install libedit (Debian: libedit2)");
 
 static const char *const *const *offered;
 
@@ -30,7 +51,7 @@ static char **complete(const char *word, int from, int to)
 {
 	(void)from;
 	(void)to;
-	return rl_completion_matches(word, next_word);
+	return edit.rl_completion_matches(word, next_word);
 }
 
 static char *no_file(const char *word, int state)
@@ -40,15 +61,67 @@ static char *no_file(const char *word, int state)
 	return NULL;
 }
 
-char *prompt_line(const char *prompt, const char *const *const words[2])
+static bool can_edit(void)
+{
+	static bool failed;
+	struct err err = ERR_INIT;
+
+	if (failed || !library_open(&library, &err))
+		return !failed;
+	failed = true;
+	cli_warn("%s; %s", err.what, err.hint);
+	return false;
+}
+
+static char *edited_line(const char *prompt, const char *const *const words[2])
 {
 	char *line;
 
 	offered = words;
-	rl_attempted_completion_function = complete;
-	rl_completion_entry_function = no_file;
-	line = readline(prompt);
+	*edit.rl_attempted_completion_function = complete;
+	*edit.rl_completion_entry_function = no_file;
+	line = edit.readline(prompt);
 	if (line && *line)
-		(void)add_history(line);
+		(void)edit.add_history(line);
 	return line;
+}
+
+#else
+
+static bool can_edit(void)
+{
+	return false;
+}
+
+static char *edited_line(const char *prompt, const char *const *const words[2])
+{
+	(void)prompt;
+	(void)words;
+	return NULL;
+}
+
+#endif
+
+static char *plain_line(const char *prompt)
+{
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	(void)fputs(prompt, stdout);
+	(void)fflush(stdout);
+	n = getline(&line, &size, stdin);
+	if (n < 0) {
+		clearerr(stdin);
+		free(line);
+		return NULL;
+	}
+	if (n && line[n - 1] == '\n')
+		line[n - 1] = 0;
+	return line;
+}
+
+char *prompt_line(const char *prompt, const char *const *const words[2])
+{
+	return can_edit() ? edited_line(prompt, words) : plain_line(prompt);
 }

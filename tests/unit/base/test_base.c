@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/library.h"
 #include "base/md5.h"
 #include "base/num.h"
 #include "base/task.h"
@@ -709,9 +710,36 @@ static void files_below_a_root(void **state)
 	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+static void libraries_are_opened_once(void **state)
+{
+	static struct {
+		__typeof__(&cos) cos;
+		__typeof__(&sin) sin;
+	} calls;
+	static const char *const names[] = { "cos", "sin" }, *const wrong[] = { "cos", "no_such" };
+	struct library good = LIBRARY("sums", "libm.so.6", names, calls, "install it");
+	struct library none = LIBRARY("sums", "libno_such.so.6", names, calls, "install it");
+	struct library less = LIBRARY("sums", "libm.so.6", wrong, calls, "install it");
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(library_open(&less, &err), -1);
+	assert_int_equal(err.code, ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.what, "no_such"));
+	err_clear(&err);
+	assert_int_equal(library_open(&none, &err), -1);
+	assert_int_equal(err.code, ERR_UNSUPPORTED);
+	assert_int_equal(strncmp(err.what, "sums: libno_such.so.6", 21), 0);
+	assert_string_equal(err.hint, "install it");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(library_open(&good, NULL), 0);
+	assert_true(calls.cos(0) == 1 && calls.sin(0) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libraries_are_opened_once),
 		cmocka_unit_test(fixed_numbers),
 		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(first_cause_wins),
