@@ -12,6 +12,10 @@
  * samples and errors are read from the tables "events", "rows", "tree" and "recording" of documents
  * that others made, which must outlive the diff.
  *
+ * Functions are joined by dso and name. Those of one side alone are looked for on the other side by
+ * what their code is like (diff_match.c): renamed ones are joined, of inlined and split ones the
+ * sums of the parts. A likeness that leaves a doubt is shown and joins nothing.
+ *
  * Error bars are half of the 95 % interval. With repeats they come from the spread of a side's
  * recordings (Welch's t), and are never below what sampling alone gives. With one recording they
  * come from sampling alone (counts: Poisson). A verdict other than "noise" is corrected for the
@@ -23,12 +27,15 @@
 
 #include "show/document.h"
 
+struct images;
+
 enum { DIFF_LEVEL_PER_MILLE = 5 }; /* diffs without a change that report one */
 
 struct diff_run {
 	const char *input; /* the recording as the user named it */
 	const struct document *const *doc;
 	size_t n_docs;
+	struct images *images; /* its code, for functions that another build renamed; NULL: none */
 };
 
 struct diff_side {

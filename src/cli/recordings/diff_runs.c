@@ -24,7 +24,7 @@ int diff_runs_open(struct diff_runs *r, struct diff_run *run, const char *path, 
 	if (results_get(&d, all, RESULT_FUNCTIONS, NULL, err))
 		return -1;
 	doc[0] = d;
-	*run = (struct diff_run){ path, doc, 1 };
+	*run = (struct diff_run){ path, doc, 1, results_recording(all)->images };
 	return 0;
 }
 

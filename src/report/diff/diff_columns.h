@@ -11,6 +11,10 @@
  * diff_node: the path; diff_node_name: for people, the last part of it. */
 table_get diff_amount, diff_node, diff_node_name;
 
+/* The table of x->match, whose context is the diff; the names of its kinds. */
+extern const struct table_form diff_matches_form;
+extern const char *const diff_match_kinds[];
+
 /* clang-format off */
 #define DIFF_OF(member) TABLE_FIELD(struct diff_item, member)
 #define DIFF_AT(member) .which = offsetof(struct diff_item, member)
@@ -23,10 +27,11 @@ table_get diff_amount, diff_node, diff_node_name;
 	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", DIFF_OF(key[0])), \
 	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = diff_node), \
 	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = diff_node_name)
-#define DIFF_ROW_KEYS \
+#define DIFF_ROW_KEYS(flags) \
 	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", DIFF_OF(key[0])), \
 	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", DIFF_OF(key[1])), \
-	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", DIFF_OF(key[2]))
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX | (flags), "its name", \
+	       DIFF_OF(key[2]))
 /* The row is a struct diff_side_sum. */
 #define DIFF_SIDE_OF(member) TABLE_FIELD(struct diff_side_sum, member)
 #define DIFF_MACHINE \

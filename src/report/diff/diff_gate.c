@@ -80,10 +80,24 @@ static int parse(struct limit *l, const char *expr, struct err *err)
 	return parse_number(l, expr, blanks(op + 1), err);
 }
 
+/* A function by any of its names. */
+static bool names_function(const char *name, const struct diff_item *it)
+{
+	const struct diff_match *m = it->match && it->match->certain ? it->match : NULL;
+
+	if (it->key[2] && !strcmp(it->key[2], name))
+		return true;
+	for (int s = 0; m && s < 2; s++)
+		for (size_t i = 0; i < m->n[s]; i++)
+			if (!strcmp(m->of[s][i], name))
+				return true;
+	return false;
+}
+
 static bool names(const struct limit *l, const struct diff_item *it, enum diff_table table)
 {
 	if (table == DIFF_ROWS)
-		return l->function && it->key[2] && !strcmp(it->key[2], l->name);
+		return l->function && names_function(l->name, it);
 	return !l->function && it->key[table == DIFF_TREE] &&
 	       !strcmp(it->key[table == DIFF_TREE], l->name);
 }

@@ -44,7 +44,29 @@ struct diff_item {
 	double difference, chance;
 	double base_samples, new_samples;
 	enum diff_verdict verdict;
-	const char *why, *was;
+	const char *why;
+	const struct diff_match *match; /* functions: joined by it, or with a doubt not; NULL */
+};
+
+enum diff_match_kind {
+	DIFF_RENAMED,
+	DIFF_FILE_RENAMED,
+	DIFF_INLINED,	/* base functions are inlined into new ones */
+	DIFF_UNINLINED, /* the other way round */
+	DIFF_SPLIT,
+	DIFF_MERGED,
+};
+
+/* Functions of the two sides that are the same code under other names, or its parts. */
+struct diff_match {
+	enum diff_match_kind kind;
+	size_t side;	    /* the new one */
+	bool certain;	    /* else nothing is joined */
+	const char *dso;    /* the new side's */
+	const char **of[2]; /* names in the base and on the new side, the main one first */
+	size_t n[2];
+	double alike; /* of their code; NAN: not compared */
+	const char *why;
 };
 
 struct diff_side_sum { /* what people and programs read of a side */
@@ -68,6 +90,7 @@ struct diff {
 	struct diff_opts opts;
 	diff_items table[DIFF_TABLES];
 	diff_items same; /* functions all of whose figures are alike: they are no rows */
+	VEC(struct diff_match *) match; /* of the arena */
 	struct diff_side_sum *sum;
 	VEC(const char *) note;
 	VEC(struct diff_limit) limit;
@@ -77,6 +100,8 @@ struct diff {
 
 /* Fills the tables with the amounts of all recordings; of a single side those of its own. */
 int diff_join(struct diff *x, struct err *err) MUST_USE;
+/* Looks for the functions of one side alone on the other one, and joins what is certain. */
+int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
 /* Sides as a whole, and notes of what cannot be compared. */
 int diff_sides(struct diff *x, struct err *err) MUST_USE;
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */
@@ -87,6 +112,8 @@ void diff_judge(struct diff *x);
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
 /* The order of their first `n` keys. */
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
+/* "old -> new", "f + g -> g"; NULL: no memory. A function without a match: its name. */
+const char *diff_function_name(struct arena *a, const struct diff_item *it);
 /* Frees all but *x itself. */
 void diff_clear(struct diff *x);
 

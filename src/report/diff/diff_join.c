@@ -425,5 +425,7 @@ int diff_join(struct diff *x, struct err *err)
 		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
 		    join(x, s, DIFF_ROWS, join_rows))
 			ret = err_nomem(err);
+		else if (s)
+			ret = diff_match(x, s, err);
 	return ret;
 }

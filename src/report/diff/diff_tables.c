@@ -10,7 +10,10 @@
 #include "report/diff/diff_columns.h"
 #include "report/recorded.h"
 
-enum { LEAST_ROWS = 5 }; /* that people are shown, noise as well */
+enum {
+	LEAST_ROWS = 5, /* that people are shown, noise as well */
+	MOST_MATCHES = 10,
+};
 
 static const char *const verdicts[] = { "noise", "moved", "new", "gone", "not comparable", "same" };
 
@@ -38,6 +41,40 @@ TABLE_GET(samples)
 	out->none = out->e.v == 0 && item_of(r)->ratio;
 }
 
+TABLE_GET(match)
+{
+	const struct diff_match *m = item_of(r)->match;
+
+	(void)t;
+	(void)c;
+	if (m)
+		cell_printf(out, "%s%s", diff_match_kinds[m->kind], m->certain ? "" : "?");
+}
+
+/* Names of the match on side c->which. */
+TABLE_GET(matched)
+{
+	const struct diff_match *m = item_of(r)->match;
+
+	(void)t;
+	if (!m)
+		return;
+	out->list = m->of[c->which];
+	out->n_list = m->n[c->which];
+}
+
+TABLE_GET(function_shown)
+{
+	struct arena a = ARENA_INIT;
+	const char *name = diff_function_name(&a, item_of(r));
+
+	(void)t;
+	(void)c;
+	if (name)
+		cell_printf(out, "%s", name);
+	arena_free(&a);
+}
+
 /* clang-format off */
 #define SIDE \
 	COLUMN("side", "", T_TEXT, C_KEY | C_DATA, "the new side", .get = side)
@@ -63,7 +100,18 @@ TABLE_GET(samples)
 
 static const struct table_column total_columns[] = { SIDE, DIFF_TOTAL_KEYS, VALUES };
 static const struct table_column tree_columns[] = { SIDE, DIFF_NODE_KEYS, VALUES };
-static const struct table_column row_columns[] = { SIDE, DIFF_ROW_KEYS, VALUES };
+static const struct table_column row_columns[] = {
+	SIDE,
+	DIFF_ROW_KEYS(C_DATA),
+	COLUMN("function_shown", "function", T_TEXT, C_PEOPLE | C_FLEX, "", .get = function_shown),
+	VALUES,
+	COLUMN("match", "", T_TEXT, C_SPARSE, "renamed, inlined, split, ...; with ?: only perhaps",
+	       .get = match),
+	COLUMN("base_functions", "base", T_LIST, C_DATA, "what was matched, in the base",
+	       .get = matched, .which = 0),
+	COLUMN("new_functions", "new", T_LIST, C_DATA, "and on the new side", .get = matched,
+	       .which = 1),
+};
 
 static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
@@ -118,6 +166,7 @@ static const struct table_form *const forms[] = { &head_form,
 						  &table_forms[DIFF_TOTALS],
 						  &table_forms[DIFF_TREE],
 						  &table_forms[DIFF_ROWS],
+						  &diff_matches_form,
 						  &limits_form,
 						  &recorded_losses_form };
 const struct document_form diff_document = {
@@ -189,6 +238,7 @@ static void put_moved(struct document *d, const struct diff *x)
 	double sum = 0, whole = NAN;
 	size_t named = 0;
 	char a[NUM_MAX], b[NUM_MAX];
+	const char *name;
 
 	if (!rows->n || !reported(&rows->v[0]))
 		return;
@@ -200,8 +250,8 @@ static void put_moved(struct document *d, const struct diff *x)
 		if (rows->v[i].side != rows->v[0].side ||
 		    strcmp(rows->v[i].key[0], rows->v[0].key[0]))
 			continue;
-		buf_printf(&names, "%s%s", named++ ? ", " : "",
-			   rows->v[i].key[2] ? rows->v[i].key[2] : "?");
+		name = diff_function_name(&d->a, &rows->v[i]);
+		buf_printf(&names, "%s%s", named++ ? ", " : "", name ? name : "?");
 		sum += rows->v[i].difference;
 	}
 	document_fact(d, "what moved", false, "%s: %s%s of %s%s %s", buf_str(&names),
@@ -261,6 +311,13 @@ void diff_put(struct document *d, const struct diff *x)
 				      .n = x->limit.n };
 	const struct table losses = { .form = &recorded_losses_form, .array = &x->losses, .n = 1 };
 
+	const struct table matches = { .form = &diff_matches_form,
+				       .ctx = x,
+				       .array = x->match.v,
+				       .stride = sizeof(*x->match.v),
+				       .n = x->match.n,
+				       .people = MOST_MATCHES };
+
 	document_table(d, &head);
 	document_table(d, &sides);
 	put_heads(d, x);
@@ -274,6 +331,7 @@ void diff_put(struct document *d, const struct diff *x)
 
 		document_table(d, &t);
 	}
+	document_table(d, &matches);
 	document_table(d, &limits);
 	put_moved_node(d, x);
 	put_moved(d, x);
@@ -313,6 +371,7 @@ void diff_clear(struct diff *x)
 	vec_free(&x->note);
 	vec_free(&x->limit);
 	vec_free(&x->same);
+	vec_free(&x->match);
 	arena_free(&x->a);
 }
 

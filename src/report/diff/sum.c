@@ -135,7 +135,7 @@ TABLE_GET(has_samples)
 static const struct table_column total_columns[] = { DIFF_TOTAL_KEYS, AMOUNTS(0) };
 static const struct table_column tree_columns[] = { DIFF_NODE_KEYS, SHARE("of all slots"),
 						    AMOUNTS(C_DATA) };
-static const struct table_column row_columns[] = { DIFF_ROW_KEYS,
+static const struct table_column row_columns[] = { DIFF_ROW_KEYS(0),
 						   SHARE("of the event in all recordings"),
 						   AMOUNTS(C_DATA) };
 

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The functions of a file on both sides: those of its symbols, with the samples that they have.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_match_int.h"
+#include "symbol/source.h"
+
+static int by_name(const void *a, const void *b)
+{
+	const struct match_func *p = a, *q = b;
+	int c = strcmp(p->name, q->name);
+
+	return c ? c : (p->symbol > q->symbol) - (p->symbol < q->symbol);
+}
+
+struct match_func *match_named(const struct match_file *file, const char *name)
+{
+	const struct match_func key = { .name = name };
+	size_t low = 0, high = file->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(file->f[mid].name, key.name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < file->n && !strcmp(file->f[low].name, name) ? &file->f[low] : NULL;
+}
+
+bool match_alone(const struct match_func *f)
+{
+	return f->samples > 0 && !f->match && !(f->twin && f->twin->samples > 0);
+}
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+typedef VEC(struct match_func) match_funcs;
+
+static int add_image(match_funcs *out, struct images *set, uint32_t image, struct err *err)
+{
+	const struct symbol *s;
+	size_t n;
+
+	if (image_symbols(set, image, &s, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct match_func f = { .name = s[i].name, .symbol = &s[i], .image = image };
+
+		if (vec_push(out, f))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int open_file(struct match_file *file, const struct diff_side *s, const char *dso,
+		     struct err *err)
+{
+	match_funcs all = VEC_INIT;
+	int rc = 0;
+
+	for (size_t r = 0; !rc && !all.n && r < s->n; r++) {
+		struct images *set = s->run[r].images;
+
+		file->images = set;
+		for (uint32_t i = 0; set && !rc && i < images_count(set); i++)
+			if (!strcmp(image_name(set, i), dso) &&
+			    image_key(set, i)->kind == IMAGE_FILE)
+				rc = add_image(&all, set, i, err);
+	}
+	vec_sort(&all, by_name);
+	file->f = all.v;
+	file->n = all.n;
+	file->known = all.n > 0;
+	return rc;
+}
+
+static bool is_mine(const struct matching *m, const struct diff_item *it)
+{
+	return it->side == m->side && it->key[1] && it->key[2] && !strcmp(it->key[1], m->dso);
+}
+
+static double samples_of(const struct matching *m, const struct diff_item *it, int s)
+{
+	size_t n_base = m->x->side[0].n, n = s == BASE ? n_base : m->x->side[m->side].n;
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += it->run[(s == BASE ? 0 : n_base) + i].samples;
+	return sum;
+}
+
+/* Names that no symbol has: their samples count, too. */
+static int add_nameless(struct matching *m, int s, struct err *err)
+{
+	const diff_items *rows = &m->x->table[DIFF_ROWS];
+	struct match_file *file = &m->of[s];
+	match_funcs more = VEC_INIT, all = { file->f, file->n, file->n };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < rows->n; i++) {
+		struct match_func f = { .name = rows->v[i].key[2] };
+
+		if (is_mine(m, &rows->v[i]) && samples_of(m, &rows->v[i], s) > 0 &&
+		    !match_named(file, f.name))
+			rc = vec_push(&more, f);
+	}
+	for (size_t i = 0; !rc && i < more.n; i++)
+		rc = vec_push(&all, more.v[i]);
+	vec_free(&more);
+	vec_sort(&all, by_name);
+	file->f = all.v;
+	file->n = all.n;
+	return rc ? err_nomem(err) : 0;
+}
+
+static int add_samples(struct matching *m, int s, struct err *err)
+{
+	const diff_items *rows = &m->x->table[DIFF_ROWS];
+
+	if (add_nameless(m, s, err))
+		return -1;
+	for (size_t i = 0; i < rows->n; i++) {
+		struct match_func *f =
+			is_mine(m, &rows->v[i]) ? match_named(&m->of[s], rows->v[i].key[2]) : NULL;
+
+		if (f)
+			f->samples += samples_of(m, &rows->v[i], s);
+	}
+	return 0;
+}
+
+int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
+{
+	*m = (struct matching){ .x = x, .side = side, .dso = dso };
+	for (int s = 0; s < BOTH; s++)
+		if (open_file(&m->of[s], &x->side[s == BASE ? 0 : side], dso, err) ||
+		    add_samples(m, s, err))
+			return -1;
+	for (int s = 0; s < BOTH; s++)
+		for (size_t i = 0; i < m->of[s].n; i++)
+			m->of[s].f[i].twin = match_named(&m->of[!s], m->of[s].f[i].name);
+	return 0;
+}
+
+void match_close(struct matching *m)
+{
+	for (int s = 0; s < BOTH; s++)
+		free(m->of[s].f);
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+const struct shape *match_shape(struct matching *m, int s, struct match_func *f, struct err *err)
+{
+	if (f->shape)
+		return f->shape;
+	f->shape = arena_alloc(&m->x->a, sizeof(*f->shape));
+	if (!f->shape) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	if (!f->symbol || m->n_shapes++ >= MOST_SHAPES)
+		return f->shape;
+	return shape_read(f->shape, &m->x->a, m->of[s].images, f->image, f->symbol, err) ? NULL
+											 : f->shape;
+}
+
+enum { DEEPEST_INLINE = 32, STEP = 4, MOST_LOOKUPS = 4096 };
+
+typedef VEC(const char *) names;
+
+static int add_name(names *to, const char *name)
+{
+	vec_each (to, const char **, had)
+		if (!strcmp(*had, name))
+			return 0;
+	return vec_push(to, name);
+}
+
+/* By a look-up for each few bytes: an inlined call of interest is longer. */
+static int find_inlined(struct matching *m, int s, struct match_func *f, struct err *err)
+{
+	struct source_inline in[DEEPEST_INLINE];
+	struct images *set = m->of[s].images;
+	const struct source *src;
+	uint64_t from, size = f->symbol->size, step = size / MOST_LOOKUPS;
+	names all = VEC_INIT;
+	struct err none = ERR_INIT;
+	int rc = 0;
+
+	f->inlined = arena_alloc(&m->x->a, sizeof(*f->inlined));
+	src = source_of(set, f->image, &none);
+	if (!f->inlined)
+		return err_nomem(err);
+	if (!src || !image_to_vaddr(set, f->image, f->symbol->start, &from))
+		return 0;
+	for (uint64_t at = 0; !rc && at<size; at += step> STEP ? step : STEP) {
+		size_t n = source_inline_names(src, from + at, in, DEEPEST_INLINE);
+
+		for (size_t i = 0; !rc && i < n; i++)
+			rc = add_name(&all, in[i].name);
+	}
+	if (!rc && all.n) {
+		f->inlined = arena_memdup(&m->x->a, all.v, all.n * sizeof(*all.v));
+		f->n_inlined = f->inlined ? all.n : 0;
+	}
+	vec_free(&all);
+	return rc || !f->inlined ? err_nomem(err) : 0;
+}
+
+int match_inlines(struct matching *m, int s, struct match_func *f, const struct match_func *inlined,
+		  struct err *err)
+{
+	size_t len = inlined->symbol ? symbol_plain_len(inlined->symbol) : strlen(inlined->name);
+
+	if (!f->symbol)
+		return 0;
+	if (!f->inlined && find_inlined(m, s, f, err))
+		return -1;
+	for (size_t i = 0; i < f->n_inlined; i++)
+		if (strlen(f->inlined[i]) == len && !memcmp(f->inlined[i], inlined->name, len))
+			return 1;
+	return 0;
+}
+
+/* ---- matches --------------------------------------------------------------------------------- */
+
+struct diff_match *match_new(struct matching *m, enum diff_match_kind kind, bool certain)
+{
+	struct diff_match *match = arena_alloc(&m->x->a, sizeof(*match));
+
+	if (!match)
+		return NULL;
+	*match = (struct diff_match){
+		.kind = kind, .side = m->side, .certain = certain, .dso = m->dso, .alike = NAN
+	};
+	return vec_push(&m->x->match, match) ? NULL : match;
+}
+
+int match_add(struct matching *m, struct diff_match *to, int s, struct match_func *f,
+	      struct err *err)
+{
+	const char **more;
+
+	for (size_t i = 0; i < to->n[s]; i++)
+		if (!strcmp(to->of[s][i], f->name))
+			return 0;
+	more = arena_alloc(&m->x->a, (to->n[s] + 1) * sizeof(*more));
+	if (!more)
+		return err_nomem(err);
+	for (size_t i = 0; i < to->n[s]; i++)
+		more[i] = to->of[s][i];
+	more[to->n[s]++] = f->name;
+	to->of[s] = more;
+	f->match = to;
+	return 0;
+}
+
+int match_absorb(struct matching *m, struct diff_match *to, struct diff_match *from,
+		 struct err *err)
+{
+	for (int s = 0; s < BOTH; s++)
+		for (size_t i = 0; i < m->of[s].n; i++)
+			if (m->of[s].f[i].match == from && match_add(m, to, s, &m->of[s].f[i], err))
+				return -1;
+	from->n[BASE] = from->n[NEW] = 0;
+	return 0;
+}

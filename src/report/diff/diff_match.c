@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Functions that only one side has: file by file they are looked for on the other side, and the
+ * rows of those that are certainly the same are made one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_match_int.h"
+
+static bool has(const struct diff *x, const struct diff_item *it, int s)
+{
+	size_t n_base = x->side[0].n, n = s == BASE ? n_base : x->side[it->side].n;
+
+	for (size_t i = 0; i < n; i++)
+		if (it->run[(s == BASE ? 0 : n_base) + i].samples > 0)
+			return true;
+	return false;
+}
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+/* The main function of each side first: that with most samples, the new one's by its own. */
+static void order_names(struct matching *m, struct diff_match *match)
+{
+	for (int s = 0; s < BOTH; s++) {
+		double most = -1;
+
+		for (size_t i = 0; i < match->n[s]; i++) {
+			const struct match_func *f = match_named(&m->of[s], match->of[s][i]);
+			const char *name = match->of[s][i];
+
+			if (!f || f->samples <= most)
+				continue;
+			most = f->samples;
+			match->of[s][i] = match->of[s][0];
+			match->of[s][0] = name;
+		}
+	}
+}
+
+/* The code of a side is not here: functions cannot be looked for. */
+static int note_unknown(struct matching *m)
+{
+	size_t alone[BOTH] = { 0, 0 };
+	const char *text;
+
+	for (int s = 0; s < BOTH; s++)
+		for (size_t i = 0; i < m->of[s].n; i++)
+			alone[s] += match_alone(&m->of[s].f[i]);
+	if ((m->of[BASE].known && m->of[NEW].known) || !alone[BASE] || !alone[NEW])
+		return 0;
+	text = arena_printf(&m->x->a,
+			    "%s: %zu functions are in one side alone; renamed ones are not found, "
+			    "as the file of %s is not here",
+			    m->dso, alone[BASE] + alone[NEW],
+			    m->x->side[m->of[BASE].known ? m->side : 0].name);
+	return text ? vec_push(&m->x->note, text) : -1;
+}
+
+static int match_file(struct diff *x, size_t side, const char *dso, struct err *err)
+{
+	size_t first = x->match.n;
+	struct matching m;
+	int rc = match_open(&m, x, side, dso, err);
+
+	if (!rc && m.of[BASE].known && m.of[NEW].known)
+		rc = match_clones(&m, err) || match_renamed(&m, true, err) ||
+		     match_inlined(&m, err) || match_parts(&m, true, err) ||
+		     match_renamed(&m, false, err) || match_parts(&m, false, err);
+	else if (!rc)
+		rc = note_unknown(&m) ? err_nomem(err) : 0;
+	for (size_t i = first; !rc && i < x->match.n; i++)
+		order_names(&m, x->match.v[i]);
+	match_close(&m);
+	return rc ? -1 : 0;
+}
+
+/* ---- joined rows ----------------------------------------------------------------------------- */
+
+static bool names(const struct diff_match *match, const struct diff_item *it)
+{
+	if (it->side != match->side || !it->key[0] || !it->key[1] || !it->key[2] ||
+	    strcmp(it->key[1], match->dso))
+		return false;
+	for (int s = 0; s < BOTH; s++)
+		for (size_t i = 0; i < match->n[s]; i++)
+			if (!strcmp(match->of[s][i], it->key[2]))
+				return true;
+	return false;
+}
+
+static void add_amounts(struct diff_item *to, const struct diff_item *more, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		to->run[i].v += more->run[i].v;
+		to->run[i].var += more->run[i].var;
+		to->run[i].samples += more->run[i].samples;
+	}
+}
+
+/* Each event has a row of its own. Rows that went into another one lose their keys. */
+static void join_rows(struct diff *x, const struct diff_match *match)
+{
+	diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n_runs = x->side[0].n + x->side[match->side].n;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		struct diff_item *to = &rows->v[i];
+
+		if (!names(match, to))
+			continue;
+		if (match->certain)
+			for (size_t k = i + 1; k < rows->n; k++) {
+				struct diff_item *it = &rows->v[k];
+
+				if (!names(match, it) || strcmp(it->key[0], to->key[0]))
+					continue;
+				add_amounts(to, it, n_runs);
+				it->key[0] = NULL;
+			}
+		if (match->certain && match->n[NEW])
+			to->key[2] = match->of[NEW][0];
+		to->match = match;
+	}
+}
+
+static void drop_joined(struct diff *x)
+{
+	diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (rows->v[i].key[0])
+			rows->v[n++] = rows->v[i];
+	rows->n = n;
+	for (size_t i = 0; i < x->match.n; i++)
+		if (x->match.v[i]->n[BASE] && x->match.v[i]->n[NEW])
+			x->match.v[kept++] = x->match.v[i];
+	x->match.n = kept;
+}
+
+int diff_match(struct diff *x, size_t side, struct err *err)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+	struct strtab dsos = STRTAB_INIT;
+	size_t first = x->match.n;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < rows->n; i++) {
+		const struct diff_item *it = &rows->v[i];
+
+		if (it->side == side && it->key[1] && *it->key[1] &&
+		    has(x, it, BASE) != has(x, it, NEW) &&
+		    strtab_adds(&dsos, it->key[1]) == STR_NONE)
+			rc = err_nomem(err);
+	}
+	for (uint32_t i = 1; !rc && i < dsos.n; i++) {
+		const char *dso = arena_strdup(&x->a, strtab_get(&dsos, i));
+
+		rc = dso ? match_file(x, side, dso, err) : err_nomem(err);
+	}
+	strtab_free(&dsos);
+	if (rc)
+		return -1;
+	for (size_t i = first; i < x->match.n; i++)
+		join_rows(x, x->match.v[i]);
+	drop_joined(x);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Functions split into several, or several made one, by code alone: the whole is sampled on one
+ * side, on the other there are parts whose names the whole's side does not have. A part is called
+ * by what is left of the whole (which has its name), or nothing is left.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_match_int.h"
+
+enum { LEAST_PART = 8, LEAST_SURE = 16 };
+
+static const double HELD = 0.6, ALIKE = 0.75, PERHAPS = 0.5;
+
+struct splitting {
+	struct matching *m;
+	int s; /* of the whole */
+	struct match_func *whole, *rest;
+	const struct shape *whole_shape, *rest_shape;
+	VEC(struct match_func *) part;
+};
+
+static int add_part(struct splitting *p, struct match_func *part, struct err *err)
+{
+	const struct shape *shape = match_shape(p->m, !p->s, part, err);
+
+	if (!shape)
+		return -1;
+	if (shape->insns < LEAST_PART || shape->insns > 2 * p->whole_shape->insns ||
+	    (p->rest && !shape_calls(p->rest_shape, part->name)) ||
+	    shape_holds(p->whole_shape, p->rest_shape, shape) < HELD)
+		return 0;
+	return vec_push(&p->part, part) ? err_nomem(err) : 0;
+}
+
+/* How much the whole is like all of its parts together. */
+static int alike(const struct splitting *p, double *out, struct err *err)
+{
+	size_t n = p->rest ? p->rest_shape->n_pairs : 0, held = 0;
+	VEC(uint64_t) pair = VEC_INIT;
+	struct shape left = { 0 };
+
+	for (size_t i = 0; i < p->part.n; i++)
+		n += p->part.v[i]->shape->n_pairs;
+	if (vec_reserve(&pair, n + 1))
+		return err_nomem(err);
+	for (size_t i = 0; i < p->part.n + 1; i++) {
+		const struct shape *s = i < p->part.n ? p->part.v[i]->shape : p->rest_shape;
+
+		for (size_t k = 0; s && k < s->n_pairs; k++)
+			pair.v[pair.n++] = s->pair[k];
+	}
+	shape_sort(pair.v, pair.n);
+	left = (struct shape){ .pair = pair.v, .n_pairs = pair.n };
+	held = (size_t)lround(shape_holds(&left, NULL, p->whole_shape) *
+			      (double)p->whole_shape->n_pairs);
+	*out = 2 * (double)held / (double)(n + p->whole_shape->n_pairs);
+	vec_free(&pair);
+	return 0;
+}
+
+static enum diff_match_kind kind_of(const struct splitting *p)
+{
+	return p->s == BASE ? DIFF_SPLIT : p->rest ? DIFF_INLINED : DIFF_MERGED;
+}
+
+static bool has_short_part(const struct splitting *p)
+{
+	for (size_t i = 0; i < p->part.n; i++)
+		if (p->part.v[i]->shape->insns < LEAST_SURE)
+			return true;
+	return false;
+}
+
+static int keep(struct splitting *p, double like, bool certain, struct err *err)
+{
+	struct diff_match *match;
+	struct arena *a = &p->m->x->a;
+
+	match = match_new(p->m, kind_of(p), certain);
+	if (!match)
+		return err_nomem(err);
+	match->alike = like;
+	match->why = arena_printf(a, "%.0f %% of its code is in the parts%s", 100 * like,
+				  certain	      ? "; their sum is compared"
+				  : has_short_part(p) ? "; a part is too short to be sure"
+						      : "; the code differs much");
+	if (!match->why)
+		return err_nomem(err);
+	if (match_add(p->m, match, p->s, p->whole, err) ||
+	    (p->rest && match_add(p->m, match, !p->s, p->rest, err)))
+		return -1;
+	for (size_t i = 0; i < p->part.n; i++)
+		if (match_add(p->m, match, !p->s, p->part.v[i], err))
+			return -1;
+	return 0;
+}
+
+static bool is_part(const struct match_func *f)
+{
+	return f->symbol && !f->twin && !f->match && f->samples > 0;
+}
+
+static int match_whole(struct splitting *p, bool certain, struct err *err)
+{
+	const struct match_file *parts = &p->m->of[!p->s];
+	double like = 0;
+
+	p->whole_shape = match_shape(p->m, p->s, p->whole, err);
+	p->rest_shape = p->rest ? match_shape(p->m, !p->s, p->rest, err) : NULL;
+	if (!p->whole_shape || (p->rest && !p->rest_shape))
+		return -1;
+	if (p->rest && shape_alike(p->whole_shape, p->rest_shape) == 1)
+		return 0;
+	for (size_t i = 0; i < parts->n; i++)
+		if (is_part(&parts->f[i]) && add_part(p, &parts->f[i], err))
+			return -1;
+	if (p->part.n < (p->rest ? 1 : 2))
+		return 0;
+	if (alike(p, &like, err))
+		return -1;
+	if (like < PERHAPS || (like >= ALIKE && !has_short_part(p)) != certain)
+		return 0;
+	return keep(p, like, certain, err);
+}
+
+static bool any_part(const struct match_file *file)
+{
+	for (size_t i = 0; i < file->n; i++)
+		if (is_part(&file->f[i]))
+			return true;
+	return false;
+}
+
+int match_parts(struct matching *m, bool certain, struct err *err)
+{
+	for (int s = 0; s < BOTH; s++)
+		for (size_t i = 0; any_part(&m->of[!s]) && i < m->of[s].n; i++) {
+			struct match_func *f = &m->of[s].f[i];
+			struct splitting p = { .m = m, .s = s, .whole = f, .rest = f->twin };
+			int rc = 0;
+
+			if (f->symbol && !f->match && f->samples > 0)
+				rc = match_whole(&p, certain, err);
+			vec_free(&p.part);
+			if (rc)
+				return -1;
+		}
+	return 0;
+}
