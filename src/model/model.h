@@ -206,5 +206,8 @@ struct model_row {				 /* for `list models` */
 };
 int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,
 	       size_t *n, struct err *err) MUST_USE;
+/* The row of one model; faster than to make all. */
+int model_row_of(struct model_row *out, struct arena *a, const struct model_sources *s,
+		 const char *id, struct err *err) MUST_USE;
 
 #endif

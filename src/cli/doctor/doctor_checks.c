@@ -75,22 +75,15 @@ static const char *cap(const struct machine_pmu *pmu, const char *name)
 }
 
 /* The model of this CPU, if there is one. */
-static const struct model_row *known_model(struct doctor *d)
+static bool known_model(struct model_row *out, struct doctor *d)
 {
 	struct model_choice choice = cli_model_choice(d->cli);
 	struct model_sources s = model_choice_sources(&choice);
 	const struct machine_pmu *pmu = doctor_core_pmu(d);
-	const struct model_row *row;
 	const char *id;
-	size_t n;
 
-	if (model_choice_id(&choice, &d->m, pmu ? pmu->name : NULL, &id, NULL) ||
-	    model_list(d->a, &s, &row, &n, NULL))
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(row[i].id, id))
-			return &row[i];
-	return NULL;
+	return !model_choice_id(&choice, &d->m, pmu ? pmu->name : NULL, &id, NULL) &&
+	       !model_row_of(out, d->a, &s, id, NULL);
 }
 
 /* ---- the checks ------------------------------------------------------------------------- */
@@ -98,13 +91,14 @@ static const struct model_row *known_model(struct doctor *d)
 /* The kernel has no name for most of Arm's CPUs: the model has one. */
 static void check_cpu(struct doctor *d, struct finding *f)
 {
-	const struct model_row *row = known_model(d);
+	struct model_row row;
+	bool known = known_model(&row, d);
 	const struct machine *m = &d->m;
-	const char *name = m->cpu_desc ? m->cpu_desc : row ? row->title : "unknown CPU";
+	const char *name = m->cpu_desc ? m->cpu_desc : known ? row.title : "unknown CPU";
 
 	f->state = arena_printf(d->a, "%s%s%s%s, %s%s, %u of %u CPUs on", name,
 				m->cpuid ? " (" : "", m->cpuid ? m->cpuid : "", m->cpuid ? ")" : "",
-				row ? "model " : "no model of it", row ? row->id : "",
+				known ? "model " : "no model of it", known ? row.id : "",
 				m->cpus_online, m->cpus_available);
 }
 

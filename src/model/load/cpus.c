@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "model/load/model_int.h"
 
@@ -219,21 +220,25 @@ int model_core_pmu(const char **pmu, struct arena *a, const struct model_sources
 /* ---- list ---- */
 
 struct matches {
-	const char *id;
-	struct buf text;
+	const char *const *ids; /* sorted */
+	size_t n;
+	struct buf *text; /* n */
 };
 
 static int match(void *ctx, const struct cpu_line *c)
 {
-	struct matches *m = ctx;
+	const struct matches *m = ctx;
+	size_t len = c->len[F_ID], at;
+	struct buf *b;
 
-	if (strlen(m->id) != c->len[F_ID] || memcmp(m->id, c->s[F_ID], c->len[F_ID]))
+	bisect(at, m->n, i, strncmp(m->ids[i], c->s[F_ID], len) >= 0);
+	if (at == m->n || strlen(m->ids[at]) != len || memcmp(m->ids[at], c->s[F_ID], len) != 0)
 		return 0;
-	buf_printf(&m->text, "%s%.*s-%.*s-%.*s", m->text.len ? " " : "", (int)c->len[F_VENDOR],
-		   c->s[F_VENDOR], (int)c->len[F_FAMILY], c->s[F_FAMILY], (int)c->len[F_MODEL],
-		   c->s[F_MODEL]);
+	b = &m->text[at];
+	buf_printf(b, "%s%.*s-%.*s-%.*s", b->len ? " " : "", (int)c->len[F_VENDOR], c->s[F_VENDOR],
+		   (int)c->len[F_FAMILY], c->s[F_FAMILY], (int)c->len[F_MODEL], c->s[F_MODEL]);
 	if (c->len[F_STEPPING] != 1 || *c->s[F_STEPPING] != '*')
-		buf_printf(&m->text, "-%.*s", (int)c->len[F_STEPPING], c->s[F_STEPPING]);
+		buf_printf(b, "-%.*s", (int)c->len[F_STEPPING], c->s[F_STEPPING]);
 	return 0;
 }
 
@@ -265,6 +270,36 @@ static int describe(struct arena *a, const struct model_sources *s, struct model
 	return got < 0 ? -1 : 0;
 }
 
+/* The rows of these ids. cpus.tab is read once for all of them. */
+static int rows_of(struct arena *a, const struct model_sources *s, const char *const *ids, size_t n,
+		   struct model_row *row, struct err *err)
+{
+	struct matches m = { ids, n, calloc(n, sizeof(*m.text)) };
+	int ret = -1;
+
+	if (!m.text && n)
+		return err_nomem(err);
+	if (each_line(a, s, match, &m, err) < 0)
+		goto out;
+	for (size_t i = 0; i < n; i++) {
+		row[i].id = ids[i];
+		if (describe(a, s, &row[i], err))
+			goto out;
+		if (m.text[i].len)
+			row[i].match = arena_strdup(a, buf_str(&m.text[i]));
+		if (!row[i].match || m.text[i].failed) {
+			(void)err_nomem(err);
+			goto out;
+		}
+	}
+	ret = 0;
+out:
+	for (size_t i = 0; i < n; i++)
+		buf_free(&m.text[i]);
+	free(m.text);
+	return ret;
+}
+
 int model_list(struct arena *a, const struct model_sources *s, const struct model_row **out,
 	       size_t *n, struct err *err)
 {
@@ -276,24 +311,19 @@ int model_list(struct arena *a, const struct model_sources *s, const struct mode
 	row = arena_alloc(a, (*n + 1) * sizeof(*row));
 	if (!row)
 		return err_nomem(err);
-	for (size_t i = 0; i < *n; i++) {
-		struct matches m = { ids[i], BUF_INIT };
-		int ret;
-
-		row[i].id = ids[i];
-		if (describe(a, s, &row[i], err))
-			return -1;
-		ret = each_line(a, s, match, &m, err);
-		if (m.text.len)
-			row[i].match = arena_strdup(a, buf_str(&m.text));
-		buf_free(&m.text);
-		if (ret < 0)
-			return -1;
-		if (!row[i].match)
-			return err_nomem(err);
-	}
 	*out = row;
-	return 0;
+	return rows_of(a, s, ids, *n, row, err);
+}
+
+int model_row_of(struct model_row *out, struct arena *a, const struct model_sources *s,
+		 const char *id, struct err *err)
+{
+	struct source_text t;
+	int got = source_read(&t, a, s, id, "model", SIZE_MAX, err);
+
+	if (got == 0)
+		(void)err_set(err, ERR_NOT_FOUND, "no model %s", id);
+	return got > 0 ? rows_of(a, s, &id, 1, out, err) : -1;
 }
 
 void model_cpu_midr(struct model_cpu *cpu, const char *cpuid)
