@@ -3,8 +3,10 @@
  * Memory for kernels, and what stands in it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernels/run.h"
@@ -211,6 +213,41 @@ PREPARE(zeros)
 {
 	(void)s;
 	return table(w, 1, false, err);
+}
+
+/* ---- the operating system's ----------------------------------------------- */
+
+PREPARE(moment)
+{
+	static const struct timespec moment = { 0, 1 };
+
+	(void)s;
+	if (take(w, PAGE, false, err))
+		return -1;
+	memcpy(w->a, &moment, sizeof(moment));
+	return 0;
+}
+
+/* Of one CPU both sets have it: then nothing moves. */
+PREPARE(two_cpus)
+{
+	cpu_set_t all, set[2];
+	unsigned n = 0;
+
+	(void)s;
+	CPU_ZERO(&set[0]);
+	CPU_ZERO(&set[1]);
+	if (take(w, PAGE, false, err))
+		return -1;
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return err_sys(err, "the CPUs of this thread");
+	for (unsigned i = 0; i < CPU_SETSIZE && n < 2; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &set[!n++]);
+	memcpy(w->a, &set[n < 2], sizeof(set[0]));
+	memcpy(w->a + sizeof(set[0]), &set[1], sizeof(set[1]));
+	w->round = 2;
+	return 0;
 }
 
 /* ---- code ----------------------------------------------- */

@@ -29,6 +29,8 @@ PREPARE(same_page);   /* a: a page; b: its first byte */
 PREPARE(random);      /* a: bytes 0 to 15 in random order, each equally often */
 PREPARE(alternating); /* a: bytes 0, 1, 0, 1, ... */
 PREPARE(zeros);	      /* a: bytes 0 */
+PREPARE(moment);      /* a: a nanosecond, for nanosleep */
+PREPARE(two_cpus);    /* a: a set of CPUs with another one, and 128 bytes behind it of the lowest */
 PREPARE(code);	      /* a: units lines of code, of 64 bytes, and a return */
 
 #endif

@@ -28,3 +28,29 @@ RUN(touch)
 			 "strb w2, [%[b]]\n"),
 	     [number] "+r"(number), [a] "+r"(a), [b] "+r"(b));
 }
+
+RUN(sleep)
+{
+	uint64_t number = SYS_nanosleep;
+	char *a = w->a;
+
+	LOOP(n,
+	     X86("mov %[number], %%rax\nmov %[a], %%rdi\nxor %%esi, %%esi\nsyscall\n")
+		     ARM("mov x8, %[number]\nmov x0, %[a]\nmov x1, #0\nsvc #0\n"),
+	     [number] "+r"(number), [a] "+r"(a));
+}
+
+/* By turns to the CPUs of the two sets. */
+RUN(migrate)
+{
+	uint64_t number = SYS_sched_setaffinity;
+	char *a = w->a;
+
+	LOOP(n,
+	     X86("mov %[number], %%rax\nxor %%edi, %%edi\nmov $128, %%esi\nmov %[a], "
+		 "%%rdx\nsyscall\n"
+		 "xor $128, %[a]\n")
+		     ARM("mov x8, %[number]\nmov x0, #0\nmov x1, #128\nmov x2, %[a]\nsvc #0\n"
+			 "eor %[a], %[a], #128\n"),
+	     [number] "+r"(number), [a] "+r"(a));
+}
