@@ -110,6 +110,7 @@ RESULTS = {
     "list": [([x, "--model", "ivb"], (0,), True) for x in ("events", "groups", "metrics", "nodes")] + [(["models"], (0,), True), (["kernels"], (0,), True)],
     "explain": [(["retiring", "--model", "ivb"], (0,), True), (["ipc", "--model", "ivb"], (0,), True)],
     "calibrate": [(["--quick", "mispredict"], (0,), False)],
+    "validate": [(["--quick", "page-faults", "fault", "add"], (0,), False)],
     "doctor": [(["--sysroot", "machine"], (0, 1), True)],
     "models": [(["check", "ivb"], (0,), True), (["check", "--models", "doubtful", "ivb"], (1,), True)],
 }

@@ -83,6 +83,7 @@ READS = {
 }
 MEASURES = {
     "calibrate": "calibrate --quick l1 transfers -o O",
+    "validate": "validate --quick page-faults fault add",
     "stat": "stat -e task-clock,page-faults -- true",
     "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",

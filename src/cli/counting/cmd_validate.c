@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cyclade validate [EVENT|KERNEL|NODE...] - see doc/cyclade-validate.1.md.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/counting/no_pmu.h"
+#include "cli/model_choice.h"
+#include "collect/machine.h"
+#include "collect/sysfs.h"
+#include "measure/event_more.h"
+#include "report/validate_tables.h"
+
+static volatile sig_atomic_t stop;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static bool news(void *ctx, double done)
+{
+	cli_progress(ctx, done);
+	return !stop;
+}
+
+static void plan(void *ctx, size_t events, size_t runs, double seconds)
+{
+	cli_note(ctx, "%zu events, %zu kernels and places: about %.0f s", events, runs,
+		 seconds + 1);
+}
+
+struct job {
+	struct cli *cli;
+	struct validate_opts o;
+	struct validate_choice c;
+	struct validate_event *event;
+	struct machine machine;
+	struct model *model;
+	struct event_list list;
+	struct event_more more;
+	struct model_choice choice;
+	char no_pmu[256];
+	unsigned sibling;
+};
+
+/* The CPU of the kernels, and another thread of its core, of those that may be used. */
+static int take_cpus(struct job *j, struct err *err)
+{
+	const uint32_t *asked = NULL, *list;
+	const char *cpus = j->cli->opt.cpu;
+	size_t n_asked = 0, n;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return err_sys(err, "the CPUs of this process");
+	if (cpus && cpu_list_parse(&j->cli->arena, cpus, strlen(cpus), &asked, &n_asked))
+		return err_set(err, ERR_USAGE, "-C %.60s is no list of CPUs", cpus);
+	j->c.cpu = j->sibling = VALIDATE_NO_SIBLING;
+	for (uint32_t i = CPU_SETSIZE; i-- > 0;)
+		if (CPU_ISSET(i, &set) && (!n_asked || cpu_list_has(asked, n_asked, i)))
+			j->c.cpu = i;
+	if (j->c.cpu == VALIDATE_NO_SIBLING)
+		return err_set(err, ERR_USAGE, "this process may use none of the CPUs %.60s", cpus);
+	for (size_t k = 0; k < j->machine.n_thread_siblings; k++) {
+		const char *text = j->machine.thread_siblings[k];
+
+		if (cpu_list_parse(&j->cli->arena, text, strlen(text), &list, &n) ||
+		    !cpu_list_has(list, n, j->c.cpu))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (list[i] != j->c.cpu && list[i] < CPU_SETSIZE &&
+			    CPU_ISSET(list[i], &set))
+				j->sibling = list[i];
+	}
+	return 0;
+}
+
+/* Operands: kernels, nodes of the model, and what is left: events. */
+static int sort_operands(struct job *j, struct err *err)
+{
+	const struct text_list *args = &j->cli->args;
+	const char **kernel = arena_alloc(&j->cli->arena, (args->n + 1) * sizeof(*kernel));
+	const char **name = arena_alloc(&j->cli->arena, (args->n + 1) * sizeof(*name));
+	bool *needed = NULL;
+
+	if (!kernel || !name)
+		return err_nomem(err);
+	for (size_t i = 0; i < args->n; i++) {
+		const char *s = args->v[i];
+		uint32_t node = j->model ? model_metric_named(j->model, s, strlen(s)) : MODEL_NONE;
+		bool is_kernel = false;
+
+		for (size_t k = 0; k < n_kernels; k++)
+			is_kernel |= text_glob(s, kernels[k].name);
+		if (is_kernel && strcmp(s, "*") != 0) {
+			kernel[j->o.n_kernels++] = s;
+		} else if (node != MODEL_NONE) {
+			if (!needed)
+				needed = arena_alloc(&j->cli->arena, j->model->n_events + 1);
+			if (!needed)
+				return err_nomem(err);
+			if (validate_needs(needed, &j->cli->arena, j->model, node, err))
+				return -1;
+		} else {
+			name[j->c.n_names++] = s;
+		}
+	}
+	j->o.kernel = kernel;
+	j->c.name = name;
+	j->c.needed = needed;
+	return 0;
+}
+
+/* A machine without counters still has the kernel's own. */
+static int find_events(struct job *j, struct validate_report *r, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	no_pmu_find(j->cli, j->no_pmu);
+	if (*j->no_pmu) {
+		j->c.no_pmu = "no PMU here";
+		r->no_pmu = j->no_pmu;
+	}
+	if (cli_model(j->cli, &j->machine, NULL, &j->model, &why)) {
+		if (j->cli->opt.model)
+			return *err = why, -1;
+		r->no_model = arena_strdup(&j->cli->arena, why.what);
+	} else {
+		r->model = j->model->id;
+	}
+	j->c.model = j->model;
+	j->c.root = "";
+	j->choice = cli_model_choice(j->cli);
+	j->list.more = event_more(&j->more, &j->choice);
+	if (sort_operands(j, err) ||
+	    validate_events(&j->event, &j->o.n_events, &j->cli->arena, &j->list, &j->c, err))
+		return -1;
+	j->o.event = j->event;
+	return 0;
+}
+
+static int measure(struct job *j, struct validate *v, struct err *err)
+{
+	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	struct validate_bench bench;
+	int rc;
+
+	if (validate_machine(&bench, j->event, j->o.n_events, j->c.cpu, j->sibling, err))
+		return -1;
+	(void)sigaction(SIGINT, &to, &was);
+	rc = validate_run(v, &j->cli->arena, &j->o, &bench, err);
+	(void)sigaction(SIGINT, &was, NULL);
+	validate_close(&bench);
+	cli_progress_end(j->cli);
+	return rc;
+}
+
+static int verdict(const struct validate *v)
+{
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (v->row[i].event->used && validate_failed(v->row[i].verdict))
+			return EXIT_NO;
+	return EXIT_OK;
+}
+
+int cmd_validate(struct cli *cli)
+{
+	struct job j = { .cli = cli,
+			 .o = { .quick = cli->opt.quick, .plan = plan, .news = news, .ctx = cli },
+			 .list = EVENT_LIST_INIT };
+	struct validate v = { .n_rows = 0 };
+	struct validate_report r = { .v = &v };
+	struct err err = ERR_INIT;
+	struct document d;
+	struct show show;
+	int code = EXIT_ERROR;
+
+	document_open(&d, &validate_document, &r);
+	if (cli_show(cli, &show, &validate_document, &err) ||
+	    machine_read_parts(&j.machine, &cli->arena, "", MACHINE_ALL, &err) ||
+	    take_cpus(&j, &err))
+		goto out;
+	calibrate_sizes_of(&j.o.sizes, &j.machine, j.c.cpu, "", j.o.quick);
+	r.cpu = j.c.cpu;
+	r.cpu_desc = j.machine.cpu_desc;
+	r.hypervisor = j.machine.hypervisor;
+	if (find_events(&j, &r, &err) || measure(&j, &v, &err))
+		goto out;
+	validate_put(&d, &r);
+	code = cli_document(cli, &d, &show);
+	if (code == EXIT_OK)
+		code = verdict(&v);
+out:
+	if (err.code)
+		code = cli_fail(&err);
+	document_close(&d);
+	event_more_free(&j.more);
+	event_list_free(&j.list);
+	model_free(j.model);
+	return code;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * validate - which events of this machine may be believed: kernels run, of which each count is
+ * known exactly (src/kernels), and what events count meanwhile is compared with that.
+ *
+ *	validate_rule_of("INST_RETIRED.ANY")	what an event counts; NULL: not known
+ *	validate_events(&event, &n, ...)	which are to be tested
+ *	validate_machine(&bench, event, n, cpu, sibling, &err)	real kernels and counters; pinned
+ *	validate_run(&v, arena, &opts, &bench, &err)
+ *	validate_close(&bench)
+ *
+ * A cell is an event in a kernel: what an iteration counts, minus what the empty kernel counts in
+ * as many (so that calls, interrupts and reading the counters do not matter), repeated until the
+ * 95 % interval is small (base/paired.h). Events count in groups of which none is multiplexed: a
+ * group that does not fit is split.
+ *
+ * An event is accused only if a cell that looked wrong is wrong again: the repeats of a second
+ * series are beyond the tolerance, on the same side, so often that chance does it to any cell in
+ * one of 50 runs at most (sign test, corrected for the number of cells: VALIDATE_CHANCE). The test
+ * assumes nothing about how counts spread. `limit` is the smallest relative error that would have
+ * been found.
+ *
+ * The bench is all that knows of counters and threads: tests plant counts in another one.
+ */
+#ifndef CYCLADE_MEASURE_VALIDATE_H
+#define CYCLADE_MEASURE_VALIDATE_H
+
+#include "base/arena.h"
+#include "base/perf_abi.h"
+#include "collect/event.h"
+#include "kernels/kernel.h"
+#include "measure/calibrate.h"
+#include "model/model.h"
+
+/* ---- what events count ----------------------------------------------------------------------- */
+
+enum validate_kind {
+	COUNTS_SUM,    /* of quantities, exactly */
+	COUNTS_LEAST,  /* the same, and work on wrong paths besides */
+	COUNTS_CYCLES, /* of the core's clock */
+	COUNTS_NS,     /* in which the thread ran */
+	COUNTS_SOME,   /* not 0 in one kernel, 0 in others */
+};
+
+struct validate_rule {	    /* a row of event_rule.def */
+	const char *events; /* names or globs, by spaces; case does not matter */
+	enum validate_kind kind;
+	double weight[QUANTITIES];
+	const char *kernels; /* in which it is so: globs; those after '-' not */
+	const char *in;	     /* of COUNTS_SOME: the kernel */
+	enum calibrate_at at;
+	double least;  /* at least so many for each iteration */
+	bool kernel;   /* the operating system's part is counted, too */
+	double within; /* relative error that is no fault */
+};
+
+const struct validate_rule *validate_rule_of(const char *event);
+/* "loads + stores": what a rule's events count; `b` is not emptied. */
+void validate_rule_put(struct buf *b, const struct validate_rule *r);
+
+/* ---- the bench ------------------------------------------------------------------------------- */
+
+struct validate_event {
+	const char *name;
+	struct perf_event_attr attr;
+	const char *absent; /* why this machine cannot count it; NULL */
+	bool used;	    /* a node of the model's tree rests on it */
+};
+
+struct validate_choice {
+	const struct model *model; /* NULL: none is for this CPU */
+	const bool *needed;	   /* by event of the model: these alone; NULL: all */
+	const char *const *name;   /* names and globs that were asked for; none: all */
+	size_t n_names;
+	const char *no_pmu; /* why there are no counters; NULL */
+	const char *root;   /* "" */
+	unsigned cpu;
+};
+
+/* Events to test, of which some may be `absent`. `list` parses them, and lives as long. */
+int validate_events(struct validate_event **out, size_t *n, struct arena *a,
+		    struct event_list *list, const struct validate_choice *c,
+		    struct err *err) MUST_USE;
+
+/* Marks the events that a metric's formula needs, those of metrics in it included. */
+int validate_needs(bool *needed, struct arena *a, const struct model *m, uint32_t metric,
+		   struct err *err) MUST_USE;
+
+#define VALIDATE_GROUP 4u
+enum { SLOT_KERNEL, SLOT_EMPTY, SLOT_BUSY, VALIDATE_SLOTS };
+
+struct validate_counts {
+	double count[VALIDATE_GROUP];
+	double wall, cpu; /* seconds */
+	double busy;	  /* iterations of the other thread of the core meanwhile */
+	bool shared;	  /* the counters had to take turns: does not count */
+};
+
+struct validate_bench {
+	void *ctx;
+	const char *no_sibling; /* why no other thread of the core can be kept busy; NULL */
+	const char *no_other;	/* why the thread cannot move to another CPU; NULL */
+	int (*open)(void *ctx, unsigned slot, const struct kernel *k, const struct kernel_setup *s,
+		    uint64_t *round, struct err *err);
+	void (*close)(void *ctx, unsigned slot);
+	/* Events, by index, counted together from now on. *fits false: not at the same time.
+	 * why[i]: the kernel refuses it. */
+	int (*count)(void *ctx, const size_t *event, size_t n, bool *fits, const char **why,
+		     struct err *err);
+	/* `busy`: while the kernel of SLOT_BUSY runs on the other thread of the core. */
+	int (*run)(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_counts *out,
+		   struct err *err);
+};
+
+int validate_machine(struct validate_bench *out, const struct validate_event *event, size_t n,
+		     unsigned cpu, unsigned sibling, struct err *err) MUST_USE;
+#define VALIDATE_NO_SIBLING UINT32_MAX
+void validate_close(struct validate_bench *b); /* of validate_machine() */
+
+/* ---- what comes out -------------------------------------------------------------------------- */
+
+#define VALIDATE_VERDICTS      \
+	V(EXACT, "exact")      \
+	V(WITHIN, "within")    \
+	V(OVER, "over-counts") \
+	V(UNDER, "under-counts") V(DEAD, "dead") V(LEAKS, "leaks") V(UNTESTED, "not tested")
+enum validate_verdict {
+#define V(id, key) VALIDATE_##id,
+	VALIDATE_VERDICTS
+#undef V
+};
+extern const char *const validate_verdict_key[];
+
+/* What explains a fault. */
+#define VALIDATE_CAUSES         \
+	C(NONE, "")             \
+	C(FACTOR, "factor")     \
+	C(QUANTITY, "quantity") \
+	C(SPECULATION, "speculation") C(UNIT, "unit") C(CORE, "whole core") C(SMT, "busy core")
+enum validate_cause {
+#define C(id, key) CAUSE_##id,
+	VALIDATE_CAUSES
+#undef C
+};
+extern const char *const validate_cause_key[];
+
+struct validate_cell {
+	size_t event;
+	const struct kernel *kernel;
+	enum calibrate_at at;
+	uint64_t bytes;
+	const struct kernel *busy; /* on the other thread of the core; NULL: idle */
+	double expected;	   /* for an iteration; NAN: no exact count, `least` holds */
+	double least, floor;	   /* floor: what is as good as nothing */
+	struct estimate got;
+	double busy_rate; /* iterations of the busy thread for each of ours */
+	size_t repeats;
+	bool wrong; /* confirmed */
+};
+
+struct validated {
+	const struct validate_event *event;
+	const struct validate_rule *rule;
+	enum validate_verdict verdict;
+	enum validate_cause cause;
+	double deviation;   /* relative, of the worst cell; of WITHIN with its bar. NAN: none */
+	double limit;	    /* smallest relative error that would have been found; NAN */
+	const char *kernel; /* where it is worst */
+	const char *with;   /* what explains it: a quantity's key; NULL */
+	double weight;	    /* how many of `with`, or the factor */
+	const char *why;    /* of UNTESTED */
+	size_t repeats, dropped;
+};
+
+struct validate {
+	struct validated *row; /* by opts.event */
+	size_t n_rows;
+	struct validate_cell *cell;
+	size_t n_cells;
+	size_t groups, dropped;
+	const char *no_sibling, *no_other;
+	bool emulated; /* time follows instructions: no pipeline */
+	bool stopped;  /* before all was tested */
+};
+
+#define VALIDATE_CHANCE 0.02 /* that a run accuses a sound event */
+
+struct validate_opts {
+	const struct validate_event *event;
+	size_t n_events;
+	const char *const *kernel; /* globs; none: all */
+	size_t n_kernels;
+	struct calibrate_sizes sizes;
+	bool quick;
+	/* Before it begins: what it will take. May be NULL, as news. */
+	void (*plan)(void *ctx, size_t events, size_t kernels, double seconds);
+	bool (*news)(void *ctx, double done); /* false: stop, keep what there is */
+	void *ctx;
+};
+
+int validate_run(struct validate *out, struct arena *a, const struct validate_opts *o,
+		 const struct validate_bench *b, struct err *err) MUST_USE;
+/* Neither wrong nor untested. */
+bool validate_passed(enum validate_verdict v);
+/* It is known to be wrong. */
+bool validate_failed(enum validate_verdict v);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which events are tested in which kernels.
+ */
+#include "measure/validate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/validate/validate_int.h"
+
+#define FLOOR 0.01 /* counts for each iteration, or for 16 instructions, that are nothing */
+
+static bool wanted(const struct validate_opts *o, const char *kernel)
+{
+	for (size_t i = 0; i < o->n_kernels; i++)
+		if (text_glob(o->kernel[i], kernel))
+			return true;
+	return !o->n_kernels;
+}
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
+static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
+{
+	in->setup = (struct kernel_setup){ .bytes = calibrate_bytes(s, in->at, &in->why) };
+	if (in->kernel->unit && in->setup.bytes)
+		in->setup.units = (unsigned)(in->setup.bytes / 64);
+	return !in->why;
+}
+
+/* The instance, made if it is not there. */
+static size_t instance(struct validating *g, const struct kernel *k, enum calibrate_at at,
+		       const struct kernel *busy, bool whole)
+{
+	struct validate_instance *in = g->in;
+
+	for (size_t i = 0; i < g->n_in; i++)
+		if (in[i].kernel == k && in[i].at == at && in[i].busy == busy &&
+		    in[i].whole == whole)
+			return i;
+	in += g->n_in;
+	*in = (struct validate_instance){ .kernel = k, .at = at, .busy = busy, .whole = whole };
+	if (place(in, &g->o->sizes) && g->b->no_other && k->each[Q_MIGRATIONS] > 0)
+		in->why = g->b->no_other;
+	return g->n_in++;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void cell(struct validating *g, size_t event, size_t in, struct validate_cell c)
+{
+	const struct kernel *k = g->in[in].kernel;
+	double size = kernel_count(k, Q_INSNS,
+				   g->in[in].setup.units ? g->in[in].setup.units : k->usual.units) /
+		      16;
+
+	c.event = event;
+	c.kernel = k;
+	c.at = g->in[in].at;
+	c.bytes = g->in[in].setup.bytes;
+	c.busy = g->in[in].busy;
+	c.floor = fmax(FLOOR, g->v->row[event].rule->within) * fmax(1, size);
+	c.got = ESTIMATE_NONE(g->in[in].why ? g->in[in].why : "not measured");
+	g->cell_in[g->v->n_cells] = in;
+	g->v->cell[g->v->n_cells++] = c;
+}
+
+static void exact(struct validating *g, size_t event, const struct kernel *k,
+		  const struct kernel *busy)
+{
+	const struct kernel *empty = kernel_find("loop");
+	const struct validate_rule *r = g->v->row[event].rule;
+	double least = k == empty ? 0 : validate_count(r, empty);
+
+	cell(g, event, instance(g, k, AT_ANY, busy, k == empty),
+	     (struct validate_cell){ .expected = validate_count(r, k) - least });
+}
+
+/* The other thread of the core runs what the event counts, beside what it counts, too, and beside
+ * what it does not count. */
+static void beside(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+	const struct kernel *some = NULL, *none = NULL, *empty = kernel_find("loop");
+
+	if (g->b->no_sibling || r->kernel)
+		return;
+	for (size_t i = 0; i < n_kernels; i++) {
+		const struct kernel *k = &kernels[i];
+		double e = validate_count(r, k) - validate_count(r, empty);
+
+		if (k == empty || k->unit || !validate_rule_has(r, k->name) ||
+		    !wanted(g->o, k->name) || k->each[Q_SYSCALLS] > 0)
+			continue;
+		some = !some && e > 0 ? k : some;
+		none = !none && e <= 0 ? k : none;
+	}
+	if (some)
+		exact(g, event, some, some);
+	if (some && none)
+		exact(g, event, none, some);
+}
+
+static void sums(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	for (size_t i = 0; i < n_kernels; i++)
+		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+			exact(g, event, &kernels[i], NULL);
+	if (r->kind == COUNTS_SUM)
+		beside(g, event);
+}
+
+static void some(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	if (wanted(g->o, r->in))
+		cell(g, event, instance(g, kernel_find(r->in), r->at, NULL, false),
+		     (struct validate_cell){ .expected = NAN, .least = r->least });
+	for (size_t i = 0; i < n_kernels; i++)
+		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, false),
+			     (struct validate_cell){ .expected = 0 });
+}
+
+/* Cycles of a chain of 16 additions; an emulator has no chains. */
+static void cycles(struct validating *g, size_t event)
+{
+	static const struct validate_rule *insns;
+
+	if (!insns)
+		insns = validate_rule_of("instructions");
+	if (g->v->emulated) {
+		g->v->row[event].rule = insns;
+		sums(g, event);
+		return;
+	}
+	if (wanted(g->o, "add"))
+		cell(g, event, instance(g, kernel_find("add"), AT_ANY, NULL, true),
+		     (struct validate_cell){ .expected = 16 });
+}
+
+static void times(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+
+	for (size_t i = 0; i < n_kernels; i++)
+		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
+			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, true),
+			     (struct validate_cell){ .expected = 1 });
+}
+
+static void cells_of(struct validating *g, size_t event)
+{
+	struct validated *v = &g->v->row[event];
+
+	*v = (struct validated){ .event = &g->o->event[event],
+				 .verdict = VALIDATE_UNTESTED,
+				 .deviation = NAN,
+				 .limit = NAN,
+				 .why = g->o->event[event].absent };
+	v->rule = validate_rule_of(v->event->name);
+	if (!v->rule && !v->why)
+		v->why = "no kernel has a known count of it";
+	if (v->why)
+		return;
+	switch (v->rule->kind) {
+	case COUNTS_SUM:
+	case COUNTS_LEAST:
+		sums(g, event);
+		break;
+	case COUNTS_CYCLES:
+		cycles(g, event);
+		break;
+	case COUNTS_NS:
+		times(g, event);
+		break;
+	case COUNTS_SOME:
+		some(g, event);
+		break;
+	}
+}
+
+int validate_plan(struct validating *g)
+{
+	size_t per_event = n_kernels + 3, n = g->o->n_events;
+
+	g->v->row = arena_alloc(g->a, (n + 1) * sizeof(*g->v->row));
+	g->v->cell = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->v->cell));
+	g->cell_in = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->cell_in));
+	g->in = arena_alloc(g->a, (n + 1) * per_event * sizeof(*g->in));
+	if (!g->v->row || !g->v->cell || !g->cell_in || !g->in)
+		return err_nomem(g->err);
+	g->v->n_rows = n;
+	for (size_t i = 0; i < n; i++)
+		cells_of(g, i);
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Where 9 times the instructions take 9 times as long, although each waits for the one before in
+ * one loop and for nothing in the other, time is instructions. */
+static int see_emulator(struct validating *g)
+{
+	const struct kernel_setup usual = { .bytes = 0 };
+	struct validate_counts add, empty;
+	uint64_t round, n = 20000;
+	double least = INFINITY, most = 0;
+	bool fits;
+
+	if (g->b->count(g->b->ctx, NULL, 0, &fits, NULL, g->err) ||
+	    g->b->open(g->b->ctx, SLOT_KERNEL, kernel_find("add"), &usual, &round, g->err) ||
+	    g->b->open(g->b->ctx, SLOT_EMPTY, kernel_find("loop"), &usual, &round, g->err))
+		return -1;
+	for (unsigned i = 0; i < 9; i++) {
+		double x;
+
+		if (g->b->run(g->b->ctx, SLOT_KERNEL, n, false, &add, g->err) ||
+		    g->b->run(g->b->ctx, SLOT_EMPTY, n, false, &empty, g->err))
+			return -1;
+		x = add.wall / empty.wall;
+		least = fmin(least, x);
+		most = fmax(most, x);
+	}
+	g->v->emulated = least > 8.5 && most < 9.5;
+	g->b->close(g->b->ctx, SLOT_KERNEL);
+	return 0;
+}
+
+int validate_run(struct validate *out, struct arena *a, const struct validate_opts *o,
+		 const struct validate_bench *b, struct err *err)
+{
+	struct validating g = { .v = out, .a = a, .o = o, .b = b, .err = err };
+	int rc;
+
+	*out = (struct validate){ .no_sibling = b->no_sibling, .no_other = b->no_other };
+	rc = see_emulator(&g);
+	if (!rc)
+		rc = validate_plan(&g);
+	if (!rc)
+		rc = validate_measure(&g);
+	for (unsigned i = 0; i < VALIDATE_SLOTS; i++)
+		b->close(b->ctx, i);
+	if (!rc)
+		validate_judge(&g);
+	return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * validate_int - what is measured, cell by cell; for validate*.c.
+ */
+#ifndef CYCLADE_MEASURE_VALIDATE_INT_H
+#define CYCLADE_MEASURE_VALIDATE_INT_H
+
+#include "measure/validate.h"
+
+#define VALIDATE_NAME 128u /* of an event or a glob, with its end */
+
+const char *validate_word(const char **list, char word[VALIDATE_NAME]);
+bool validate_rule_has(const struct validate_rule *r, const char *kernel);
+/* The sum of a rule for an iteration of a kernel as it usually is, its loop included. */
+double validate_count(const struct validate_rule *r, const struct kernel *k);
+
+/* A kernel as it runs for several events at once. */
+struct validate_instance {
+	const struct kernel *kernel, *busy;
+	enum calibrate_at at;
+	struct kernel_setup setup;
+	bool whole; /* twice as many iterations minus once, instead of minus the empty kernel */
+	const char *why; /* it cannot run; NULL */
+	uint64_t n;	 /* iterations of a repeat; 0: not known yet */
+};
+
+struct validating {
+	struct validate *v;
+	struct arena *a;
+	const struct validate_opts *o;
+	const struct validate_bench *b;
+	struct err *err;
+	struct validate_instance *in;
+	size_t n_in;
+	size_t *cell_in; /* by cell: its instance */
+	size_t done, steps;
+};
+
+/* What is to be measured: instances and cells. */
+int validate_plan(struct validating *g) MUST_USE;
+/* All cells, and those that look wrong again. */
+int validate_measure(struct validating *g) MUST_USE;
+/* A value of a cell is beyond what is tolerated: 1 above, -1 below. */
+int validate_beyond(const struct validate_cell *c, const struct validate_rule *r, double v,
+		    double part);
+/* Verdicts by the cells. */
+void validate_judge(struct validating *g);
+
+#endif

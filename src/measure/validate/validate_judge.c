@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What cells say of their event, and what explains a fault: a factor, a quantity that is counted as
+ * well or left out, another unit, the other thread of the core.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "measure/validate/validate_int.h"
+
+#define EXACT 1e-3 /* relative: as good as exact */
+#define FIT   0.02 /* relative: an explanation holds */
+
+#define V(id, key) key,
+const char *const validate_verdict_key[] = { VALIDATE_VERDICTS };
+#undef V
+#define C(id, key) key,
+const char *const validate_cause_key[] = { VALIDATE_CAUSES };
+#undef C
+
+bool validate_passed(enum validate_verdict v)
+{
+	return v == VALIDATE_EXACT || v == VALIDATE_WITHIN;
+}
+
+bool validate_failed(enum validate_verdict v)
+{
+	return v != VALIDATE_UNTESTED && !validate_passed(v);
+}
+
+struct judging {
+	const struct validate *v;
+	struct validated *row;
+	const struct validate_cell *cell; /* of the event: they stand together */
+	size_t n;
+};
+
+static bool known(const struct validate_cell *c)
+{
+	return !isnan(c->got.v);
+}
+
+/* A cell with an exact count of its own, and nothing on the other thread. */
+static bool plain(const struct validate_cell *c)
+{
+	return known(c) && !isnan(c->expected) && !c->busy;
+}
+
+static double relative(const struct validate_cell *c)
+{
+	return c->expected > 0 ? c->got.v / c->expected - 1 : 0;
+}
+
+/* What a quantity counts more in the kernel than in the empty one. */
+static double more_of(const struct validate_cell *c, unsigned q)
+{
+	const struct kernel *k = c->kernel, *empty = kernel_find("loop");
+
+	return kernel_count(k, (enum kernel_quantity)q, k->usual.units) -
+	       (k == empty ? 0 : empty->each[q]);
+}
+
+/* ---- explanations ---------------------------------------------------------------------------- */
+
+/* Nothing in any kernel that should count. */
+static bool is_dead(const struct judging *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct validate_cell *c = &j->cell[i];
+		double nothing = isnan(c->expected) ? 0.01 * c->least : 0.01 * c->expected;
+
+		if (!known(c) || (!isnan(c->expected) && c->expected <= 0))
+			continue;
+		if (!c->wrong || c->got.v > nothing)
+			return false;
+		n++;
+	}
+	return n > 0;
+}
+
+/* By how much a cell misses what an explanation wants, in parts of what may be missed. */
+static double miss(const struct validate_cell *c, double want)
+{
+	return fabs(c->got.v - want) / (fmax(c->floor, FIT * fabs(want)) + c->got.half);
+}
+
+static bool fits(const struct validate_cell *c, double want)
+{
+	return miss(c, want) <= 1;
+}
+
+/* The same multiple of what is expected everywhere. */
+static bool is_factor(const struct judging *j, double *factor)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i]) && j->cell[i].expected > 0) {
+			sum += log(fmax(j->cell[i].got.v / j->cell[i].expected, 1e-9));
+			n++;
+		}
+	*factor = n ? exp(sum / (double)n) : 1;
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i]) && !fits(&j->cell[i], *factor * j->cell[i].expected))
+			return false;
+	return n > 0 && fabs(*factor - 1) > j->row->rule->within;
+}
+
+/* A multiple of one quantity, whatever the event is said to count; how much that misses. */
+static double is_unit(const struct judging *j, unsigned q, double *weight)
+{
+	double up = 0, down = 0, most = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i])) {
+			double x = more_of(&j->cell[i], q), w = 1 / fmax(1e-9, x * x + 0.01);
+
+			up += w * x * j->cell[i].got.v;
+			down += w * x * x;
+			n += x > 0;
+		}
+	*weight = down > 0 ? up / down : 0;
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i]))
+			most = fmax(most, miss(&j->cell[i], *weight * more_of(&j->cell[i], q)));
+	return n > 1 && *weight > 1e-3 ? most : INFINITY;
+}
+
+/* What is expected, and a multiple of another quantity; less than 0: without it. */
+static double is_more(const struct judging *j, unsigned q, double *weight)
+{
+	double up = 0, down = 0, most = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i])) {
+			const struct validate_cell *c = &j->cell[i];
+			double x = more_of(c, q), w = 1 / (c->expected * c->expected + 0.01);
+
+			up += w * x * (c->got.v - c->expected);
+			down += w * x * x;
+		}
+	*weight = down > 0 ? up / down : 0;
+	for (size_t i = 0; i < j->n; i++)
+		if (plain(&j->cell[i]))
+			most = fmax(most,
+				    miss(&j->cell[i],
+					 j->cell[i].expected + *weight * more_of(&j->cell[i], q)));
+	return fabs(*weight) > 1e-3 ? most : INFINITY;
+}
+
+/* The other thread's counts, too. */
+static bool is_core(const struct validate_cell *c, const struct validate_rule *r)
+{
+	double theirs = validate_count(r, c->busy) * c->busy_rate;
+
+	return theirs > 0 && fabs(c->got.v - c->expected - theirs) < 0.3 * theirs;
+}
+
+static void explain_by(struct judging *j, enum validate_cause cause, unsigned q, double weight)
+{
+	j->row->cause = cause;
+	j->row->weight = weight;
+	j->row->with = q < QUANTITIES ? kernel_quantity_key[q] : NULL;
+}
+
+/* The quantity that misses least. */
+static bool best(const struct judging *j,
+		 double (*misses)(const struct judging *, unsigned, double *), unsigned *q,
+		 double *weight)
+{
+	double least = INFINITY, w;
+
+	for (unsigned i = 0; i < QUANTITIES; i++) {
+		double x = misses(j, i, &w);
+
+		if (x < least) {
+			least = x;
+			*q = i;
+			*weight = w;
+		}
+	}
+	return least <= 1;
+}
+
+static bool explain_quantity(struct judging *j)
+{
+	unsigned q = 0;
+	double w = 0;
+
+	if (best(j, is_more, &q, &w))
+		explain_by(j, q == Q_MISPREDICTS && w > 0 ? CAUSE_SPECULATION : CAUSE_QUANTITY, q,
+			   w);
+	else if (best(j, is_unit, &q, &w))
+		explain_by(j, CAUSE_UNIT, q, w);
+	else
+		return false;
+	return true;
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static const struct validate_cell *worst(const struct judging *j, bool busy, bool zero)
+{
+	const struct validate_cell *found = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct validate_cell *c = &j->cell[i];
+		double x;
+
+		if (!c->wrong || busy != (c->busy != NULL) || zero != (c->expected <= 0))
+			continue;
+		x = zero ? c->got.v : isnan(c->expected) ? INFINITY : fabs(relative(c));
+		if (x > most || !found) {
+			most = x;
+			found = c;
+		}
+	}
+	return found;
+}
+
+static void accuse(struct judging *j, enum validate_verdict v, const struct validate_cell *c)
+{
+	j->row->verdict = v;
+	j->row->kernel = c->kernel->name;
+	j->row->deviation = c->expected > 0 ? relative(c) : NAN;
+}
+
+static void busy_fault(struct judging *j)
+{
+	const struct validate_cell *c = worst(j, true, false), *zero = worst(j, true, true);
+	const struct validate_cell *at = zero ? zero : c;
+
+	accuse(j, at->got.v > at->expected ? VALIDATE_OVER : VALIDATE_UNDER, c ? c : zero);
+	if (is_core(at, j->row->rule) && (!c || is_core(c, j->row->rule)))
+		explain_by(j, CAUSE_CORE, QUANTITIES, at->busy_rate);
+	else
+		explain_by(j, CAUSE_SMT, QUANTITIES, c ? c->got.v / c->expected : NAN);
+}
+
+static void fault(struct judging *j)
+{
+	const struct validate_cell *c = worst(j, false, false), *zero = worst(j, false, true);
+	double factor;
+
+	if (is_dead(j)) {
+		accuse(j, VALIDATE_DEAD, c);
+		j->row->deviation = NAN;
+	} else if (!c && !zero) {
+		busy_fault(j);
+	} else if (!c) {
+		accuse(j, VALIDATE_LEAKS, zero);
+		(void)explain_quantity(j);
+	} else {
+		accuse(j, c->got.v > c->expected ? VALIDATE_OVER : VALIDATE_UNDER, c);
+		if (isnan(c->expected))
+			j->row->verdict = VALIDATE_UNDER;
+		else if (is_factor(j, &factor))
+			explain_by(j, CAUSE_FACTOR, QUANTITIES, factor);
+		else
+			(void)explain_quantity(j);
+	}
+}
+
+/* All cells hold: how well. `why`: why some were not measured. */
+static void pass(struct judging *j, const char *why)
+{
+	double most = 0;
+	bool only_zero = true;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct validate_cell *c = &j->cell[i];
+
+		if (!known(c) || (!isnan(c->expected) && c->expected <= 0))
+			continue;
+		only_zero = false;
+		if (isnan(c->expected) || j->row->rule->kind == COUNTS_LEAST)
+			j->row->kernel = c->kernel->name; /* it counts, but how well is not known */
+		else if (c->got.half < c->expected * j->row->rule->within)
+			most = fmax(most, fabs(relative(c)) + c->got.half / c->expected);
+	}
+	if (only_zero) {
+		j->row->why = why ? why : "none of the kernels that ran provokes it";
+		return;
+	}
+	if (j->row->rule->kind == COUNTS_SOME || j->row->rule->kind == COUNTS_LEAST) {
+		j->row->verdict = VALIDATE_WITHIN;
+		return;
+	}
+	j->row->verdict = most <= EXACT ? VALIDATE_EXACT : VALIDATE_WITHIN;
+	j->row->deviation = most;
+}
+
+/* The smallest factor that some kernel would have shown. */
+static double limit_of(const struct judging *j)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const struct validate_cell *c = &j->cell[i];
+
+		if (plain(c) && c->expected > 0)
+			least = fmin(least, j->row->rule->within + 2 * c->got.half / c->expected);
+	}
+	return isfinite(least) ? least : NAN;
+}
+
+static void judge(struct judging *j)
+{
+	size_t measured = 0, wrong = 0;
+	const char *why = NULL;
+
+	for (size_t i = 0; i < j->n; i++) {
+		measured += known(&j->cell[i]);
+		wrong += j->cell[i].wrong;
+		if (!known(&j->cell[i]))
+			why = j->cell[i].got.why;
+	}
+	if (j->row->why)
+		return;
+	if (!measured) {
+		j->row->why = why ? why : "none of the kernels that ran provokes it";
+		return;
+	}
+	if (j->row->rule->kind != COUNTS_SOME && j->row->rule->kind != COUNTS_LEAST)
+		j->row->limit = limit_of(j);
+	if (wrong)
+		fault(j);
+	else
+		pass(j, why);
+}
+
+void validate_judge(struct validating *g)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < g->v->n_rows; i++) {
+		struct judging j = { .v = g->v, .row = &g->v->row[i], .cell = &g->v->cell[at] };
+
+		while (at + j.n < g->v->n_cells && g->v->cell[at + j.n].event == i)
+			j.n++;
+		at += j.n;
+		judge(&j);
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What events count: the table, and names found in it.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/validate/validate_int.h"
+
+#define W(id) [Q_##id] = 1
+#define ROW(events, kind, in, at, least, kernels, os, within, ...) \
+	{ events, kind, { __VA_ARGS__ }, kernels, in, at, least, os, within },
+#define SUMS(kind, events, kernels, os, within, ...) \
+	ROW(events, kind, NULL, AT_ANY, 0, kernels, os, within, __VA_ARGS__)
+#define SUM(events, kernels, ...)    SUMS(COUNTS_SUM, events, kernels, false, 0.01, __VA_ARGS__)
+#define OS(events, kernels, ...)     SUMS(COUNTS_SUM, events, kernels, true, 0.01, __VA_ARGS__)
+#define LEAST(events, kernels, ...)  SUMS(COUNTS_LEAST, events, kernels, false, 0.01, __VA_ARGS__)
+#define MISSES(events, kernels, ...) SUMS(COUNTS_SUM, events, kernels, false, 0.05, __VA_ARGS__)
+#define CLOCK(events)		     SUMS(COUNTS_CYCLES, events, "add", false, 0.01, 0)
+#define TIME(events)		     SUMS(COUNTS_NS, events, "add walk jump syscall", true, 0.01, 0)
+#define SOME(events, in, at, least, others) \
+	ROW(events, COUNTS_SOME, in, at, least, others, false, 0.01, 0)
+
+static const struct validate_rule rules[] = {
+#include "measure/validate/event_rule.def"
+};
+
+/* The next word of a list; NULL: none is left. */
+const char *validate_word(const char **list, char word[VALIDATE_NAME])
+{
+	size_t n;
+
+	*list += strspn(*list, " ");
+	n = strcspn(*list, " ");
+	if (!n)
+		return NULL;
+	(void)snprintf(word, VALIDATE_NAME, "%.*s", (int)n, *list);
+	*list += n;
+	return word;
+}
+
+/* "cpu/INST_RETIRED.ANY/u", "instructions:u": the name in it, in small letters. Other modifiers and
+ * terms make another event of it. */
+static bool bare(char out[VALIDATE_NAME], const char *event)
+{
+	const char *slash = strchr(event, '/');
+	size_t n;
+
+	if (slash)
+		event = slash + 1;
+	n = slash ? strcspn(event, "/") : strlen(event);
+	if (!slash && n > 2 && (!strcmp(event + n - 2, ":u") || !strcmp(event + n - 2, ":k")))
+		n -= 2;
+	if (n >= VALIDATE_NAME)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (char)tolower((unsigned char)event[i]);
+	out[n] = '\0';
+	return true;
+}
+
+const struct validate_rule *validate_rule_of(const char *event)
+{
+	char name[VALIDATE_NAME], word[VALIDATE_NAME];
+
+	if (!bare(name, event))
+		return NULL;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		const char *list = rules[i].events;
+
+		while (validate_word(&list, word))
+			if (!strcmp(word, name))
+				return &rules[i];
+	}
+	return NULL;
+}
+
+bool validate_rule_has(const struct validate_rule *r, const char *kernel)
+{
+	const char *list = r->kernels;
+	char word[VALIDATE_NAME];
+	bool has = false;
+
+	while (validate_word(&list, word))
+		if (*word == '-' ? text_glob(word + 1, kernel) : text_glob(word, kernel))
+			has = *word != '-';
+	return has;
+}
+
+void validate_rule_put(struct buf *b, const struct validate_rule *r)
+{
+	const char *plus = "";
+
+	switch (r->kind) {
+	case COUNTS_CYCLES:
+		buf_puts(b, "cycles of the core");
+		return;
+	case COUNTS_NS:
+		buf_puts(b, "ns in which the thread ran");
+		return;
+	case COUNTS_SOME:
+		buf_printf(b, "something in %s", r->in);
+		return;
+	default:
+		break;
+	}
+	for (unsigned q = 0; q < QUANTITIES; q++)
+		if (r->weight[q] > 0) {
+			buf_printf(b, "%s%s", plus, kernel_quantity_key[q]);
+			plus = " + ";
+		}
+}
+
+double validate_count(const struct validate_rule *r, const struct kernel *k)
+{
+	double sum = 0;
+
+	for (unsigned q = 0; q < QUANTITIES; q++)
+		if (r->weight[q] > 0)
+			sum += r->weight[q] *
+			       kernel_count(k, (enum kernel_quantity)q, k->usual.units);
+	return sum;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Verdicts on events as tables: what failed first, what could not be tested last.
+ */
+#include "report/validate_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+
+static const struct validate_report *report_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* clang-format off */
+TABLE_CELL(cpu, out->n = report_of(t)->cpu)
+TABLE_CELL(cpu_desc, out->text = report_of(t)->cpu_desc)
+TABLE_CELL(hypervisor, out->text = report_of(t)->hypervisor)
+TABLE_CELL(model, out->text = report_of(t)->model)
+TABLE_CELL(pmu, out->n = !report_of(t)->no_pmu)
+TABLE_CELL(pmu_why, out->text = report_of(t)->no_pmu)
+TABLE_CELL(sibling_why, out->text = report_of(t)->v->no_sibling)
+TABLE_CELL(emulated, out->n = report_of(t)->v->emulated)
+TABLE_CELL(groups, out->n = report_of(t)->v->groups)
+TABLE_CELL(stopped, out->n = report_of(t)->v->stopped)
+/* clang-format on */
+
+static const struct table_column machine_columns[] = {
+	COLUMN("cpu", "CPU", T_ID, 0, "that the kernels ran on", .get = cpu),
+	COLUMN("cpu_desc", "CPU", T_TEXT, 0, "what the CPU is called", .get = cpu_desc),
+	COLUMN("hypervisor", "hypervisor", T_TEXT, 0, "of a virtual machine", .get = hypervisor),
+	COLUMN("model", "model", T_TEXT, 0, "whose events are tested", .get = model),
+	COLUMN("pmu", "PMU", T_FLAG, 0, "the CPU's counters can be used", .get = pmu),
+	COLUMN("no_pmu", "no PMU", T_TEXT, 0, "why not", .get = pmu_why),
+	COLUMN("no_busy_core", "no busy core", T_TEXT, 0,
+	       "why no event was tested while the core's other thread was busy",
+	       .get = sibling_why),
+	COLUMN("emulated", "emulated", T_FLAG, 0, "time follows instructions: no pipeline",
+	       .get = emulated),
+	COLUMN("groups", "groups", T_COUNT, 0, "of events that counted together, over all kernels",
+	       .get = groups),
+	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was tested", .get = stopped),
+};
+static const struct table_form machine_form = { "machine", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(machine_columns) };
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void put_fault(struct buf *b, const struct validated *v)
+{
+	switch (v->cause) {
+	case CAUSE_FACTOR:
+		buf_printf(b, "%.4g times what it should, in all kernels", v->weight);
+		break;
+	case CAUSE_QUANTITY:
+		buf_printf(b, "%.3g of %s %s", fabs(v->weight), v->with,
+			   v->weight < 0 ? "missing" : "as well");
+		break;
+	case CAUSE_SPECULATION:
+		buf_printf(b, "work on wrong paths as well: %.3g for each mispredict", v->weight);
+		break;
+	case CAUSE_UNIT:
+		buf_printf(b, "counts %.3g of %s instead", v->weight, v->with);
+		break;
+	case CAUSE_CORE:
+		buf_puts(b, "counts the core's other thread, too");
+		break;
+	case CAUSE_SMT:
+		buf_puts(b, "wrong while the core's other thread is busy");
+		if (!isnan(v->weight))
+			buf_printf(b, ": %.3g times what it should", v->weight);
+		break;
+	case CAUSE_NONE:
+		buf_puts(b, v->verdict == VALIDATE_DEAD ? "counts nothing"
+							: "no quantity explains it");
+	}
+	if (v->kernel)
+		buf_printf(b, " (%s)", v->kernel);
+}
+
+void validate_put_text(struct buf *b, const struct validated *v)
+{
+	if (v->verdict == VALIDATE_UNTESTED) {
+		buf_puts(b, v->why ? v->why : "");
+	} else if (validate_failed(v->verdict)) {
+		put_fault(b, v);
+	} else if (v->rule->kind == COUNTS_SOME) {
+		buf_printf(b, "counts in %s, and nothing where nothing is", v->kernel);
+	} else if (v->rule->kind == COUNTS_LEAST) {
+		buf_puts(b, "all that retires, and wrong paths");
+	}
+}
+
+static const struct validated *row_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+/* r->at: rank, row */
+static bool next_event(const struct table *t, struct table_row *r)
+{
+	static const unsigned char rank[] = {
+		[VALIDATE_OVER] = 0,	 [VALIDATE_UNDER] = 0,	[VALIDATE_DEAD] = 0,
+		[VALIDATE_LEAKS] = 0,	 [VALIDATE_WITHIN] = 1, [VALIDATE_EXACT] = 1,
+		[VALIDATE_UNTESTED] = 2,
+	};
+	const struct validate *v = report_of(t)->v;
+
+	for (; r->at[0] < 3; r->at[0]++, r->at[1] = 0)
+		while (r->at[1] < v->n_rows) {
+			r->p = &v->row[r->at[1]++];
+			if (rank[row_of(r)->verdict] == r->at[0])
+				return true;
+		}
+	return false;
+}
+
+TABLE_GET(counts)
+{
+	(void)t;
+	(void)c;
+	if (!row_of(r)->rule)
+		return;
+	validate_rule_put(out->scratch, row_of(r)->rule);
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_GET(says)
+{
+	(void)t;
+	(void)c;
+	validate_put_text(out->scratch, row_of(r));
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_GET(verdict)
+{
+	const struct validated *v = row_of(r);
+
+	(void)t;
+	(void)c;
+	out->text = validate_verdict_key[v->verdict];
+	out->dim = v->verdict == VALIDATE_UNTESTED;
+}
+
+/* clang-format off */
+TABLE_CELL(event, out->text = row_of(r)->event->name)
+TABLE_CELL(used, out->n = row_of(r)->event->used)
+#define EXACTLY(v, why) ((struct estimate){ (v), 0, (why) })
+TABLE_CELL(off, cell_estimate(out, EXACTLY(row_of(r)->deviation, NULL)))
+TABLE_CELL(limit, cell_estimate(out, EXACTLY(row_of(r)->limit, NULL)))
+TABLE_CELL(cause, out->text = row_of(r)->cause ? validate_cause_key[row_of(r)->cause] : NULL)
+TABLE_CELL(weight, if (row_of(r)->cause) cell_estimate(out, EXACTLY(row_of(r)->weight, NULL)))
+#define OF(member) TABLE_FIELD(struct validated, member)
+/* clang-format on */
+static const struct table_column event_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "its name", .get = event),
+	COLUMN("verdict", "verdict", T_TEXT, 0,
+	       "exact, within, over-counts, under-counts, dead, leaks, not tested", .get = verdict),
+	COLUMN("deviation", "off by", T_SHARE, C_SPARSE,
+	       "relative, in the worst kernel; of an event that passes with its error", .get = off),
+	COLUMN("limit", "would see", T_SHARE, C_SPARSE,
+	       "the smallest relative error that would have been found", .get = limit),
+	COLUMN("tree", "in the tree", T_FLAG, C_DROP, "a node of the model's tree rests on it",
+	       .get = used),
+	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT, "what explains it, or why not tested",
+	       .get = says),
+	COLUMN("counts", "counts", T_TEXT, C_DATA, "what it should count (list kernels)",
+	       .get = counts),
+	COLUMN("cause", "cause", T_TEXT, C_DATA,
+	       "factor, quantity, speculation, unit, whole core, busy core", .get = cause),
+	COLUMN("with", "with", T_TEXT, C_DATA, "the quantity that explains it", OF(with)),
+	COLUMN("weight", "weight", T_REAL, C_DATA, "the factor, or how many of the quantity",
+	       .get = weight),
+	COLUMN("kernel", "kernel", T_TEXT, C_DATA, "where it is worst", OF(kernel)),
+	COLUMN("repeats", "repeats", T_COUNT, C_DATA, "over all kernels", OF(repeats)),
+};
+#undef OF
+static const struct table_form events_form = { "events",	   NULL,
+					       TABLE_MAIN,	   TABLE_COLUMNS(event_columns),
+					       .next = next_event, .rest = "event" };
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static const struct validate_cell *cell_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static const char *const places[] = { NULL, "L1", "L2", "L3", "memory", "pages", "lines", "L1I" };
+
+/* clang-format off */
+TABLE_CELL(cell_event, out->text = report_of(t)->v->row[cell_of(r)->event].event->name)
+TABLE_CELL(cell_kernel, out->text = cell_of(r)->kernel->name)
+TABLE_CELL(cell_at, out->text = places[cell_of(r)->at])
+TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
+#define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
+TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
+TABLE_CELL(least, if (UNKNOWN(r)) cell_estimate(out, EXACTLY(cell_of(r)->least, NULL)))
+#define OF(member) TABLE_FIELD(struct validate_cell, member)
+/* clang-format on */
+static const struct table_column cell_columns[] = {
+	COLUMN("event", "event", T_TEXT, C_KEY, "its name", .get = cell_event),
+	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "that ran (list kernels)", .get = cell_kernel),
+	COLUMN("where", "where", T_TEXT, C_KEY, "its memory or code: L1, L2, L3, memory",
+	       .get = cell_at),
+	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread",
+	       .get = cell_busy),
+	COLUMN("expected", "expected", T_REAL, C_WHY, "for an iteration, the empty one subtracted",
+	       .get = expected),
+	COLUMN("least", "least", T_REAL, 0, "that passes, if no exact count is known",
+	       .get = least),
+	COLUMN("counted", "counted", T_REAL, C_ERROR | C_WHY, "for an iteration", OF(got)),
+	COLUMN("wrong", "wrong", T_FLAG, 0, "it is beyond the tolerance, twice", OF(wrong)),
+	COLUMN("repeats", "repeats", T_COUNT, 0, "of both kernels", OF(repeats)),
+};
+#undef OF
+static const struct table_form cells_form = { "cells", NULL, TABLE_DATA,
+					      TABLE_COLUMNS(cell_columns), .rest = "cell" };
+
+/* ---- losses, all of it ----------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct validate, member)
+static const struct table_column loss_columns[] = {
+	COLUMN("shared", "shared", T_COUNT, C_LOSS,
+	       "repeats in which others had the counters: dropped", OF(dropped)),
+};
+#undef OF
+static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
+					       TABLE_COLUMNS(loss_columns) };
+
+static const struct table_form *const forms[] = { &machine_form, &events_form, &cells_form,
+						  &losses_form };
+const struct document_form validate_document = { "validate", 1, forms, 4, NULL, 0 };
+
+static size_t count(const struct validate *v, bool (*is)(enum validate_verdict), bool used)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		n += is(v->row[i].verdict) && (!used || v->row[i].event->used);
+	return n;
+}
+
+static void put_facts(struct document *d, const struct validate_report *r)
+{
+	const struct validate *v = r->v;
+	size_t failed = count(v, validate_failed, false), used = count(v, validate_failed, true);
+	size_t passed = count(v, validate_passed, false);
+	char s[NUM_MAX];
+
+	document_fact(d, "verdict", failed > 0, "%zu events pass, %zu fail%s%s, %zu not tested",
+		      passed, failed, used ? ", of which the tree needs " : "",
+		      used ? num_exact(s, used) : "", v->n_rows - passed - failed);
+	if (v->stopped)
+		document_fact(d, "stopped", true, "before all was tested");
+	if (r->no_pmu)
+		document_fact(d, "no PMU", true, "software events only: %s", r->no_pmu);
+	if (r->no_model)
+		document_fact(d, "model", false, "none, generic names only: %s", r->no_model);
+	if (v->emulated)
+		document_fact(
+			d, "emulated", true,
+			"time follows instructions here: cycles are held against instructions");
+	if (v->no_sibling)
+		document_fact(d, "busy core", false, "not tested: %s", v->no_sibling);
+	if (v->no_other)
+		document_fact(d, "migrations", false, "not tested: %s", v->no_other);
+	if (r->kept)
+		document_fact(d, "kept", false, "in %s", r->kept);
+	document_next(d, "cyclade validate --table cells", "what was counted in each kernel");
+}
+
+void validate_put(struct document *d, const struct validate_report *r)
+{
+	const struct validate *v = r->v;
+	const struct table machine = { .form = &machine_form, .ctx = r, .array = r, .n = 1 };
+	const struct table losses = { .form = &losses_form, .array = v, .n = 1 };
+	struct table events = { .form = &events_form, .ctx = r };
+	const struct table cells = { .form = &cells_form,
+				     .ctx = r,
+				     .array = v->cell,
+				     .stride = sizeof(*v->cell),
+				     .n = v->n_cells };
+
+	document_title(d, INK_BOLD, "CPU %u%s%s%s%s", r->cpu, r->cpu_desc ? ", " : "",
+		       r->cpu_desc ? r->cpu_desc : "", r->hypervisor ? ", " : "",
+		       r->hypervisor ? r->hypervisor : "");
+	document_table(d, &machine);
+	document_table(d, &events);
+	document_table(d, &cells);
+	document_table(d, &losses);
+	put_facts(d, r);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * validate_tables - what `cyclade validate` shows: a verdict for each event, and what was counted
+ * in which kernel.
+ */
+#ifndef CYCLADE_REPORT_VALIDATE_TABLES_H
+#define CYCLADE_REPORT_VALIDATE_TABLES_H
+
+#include "measure/validate.h"
+#include "show/document.h"
+
+struct validate_report { /* which must outlive the document */
+	const struct validate *v;
+	unsigned cpu;
+	const char *cpu_desc, *hypervisor; /* or NULL */
+	const char *model;		   /* its id; NULL: none */
+	const char *no_model, *no_pmu;	   /* why, or NULL */
+	const char *kept;		   /* the file of verdicts, or NULL */
+};
+
+extern const struct document_form validate_document;
+void validate_put(struct document *d, const struct validate_report *r);
+/* "counts 1 of load_bytes instead (walk)": a verdict for people; nothing if it needs no words. */
+void validate_put_text(struct buf *b, const struct validated *v);
+
+#endif

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""validate on the machine at hand: the operating system's events, which every machine has, against kernels for real; what is said where
+there is no PMU. Verdicts on planted faults are the business of tests/unit/measure/test_validate.c."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
+
+t = Tap()
+PASS = ("exact", "within")
+
+
+def verdicts(*words):
+    r = run("validate", "--quick", "-j", *words)
+    if r.returncode not in (0, 1):
+        t.ok(False, "validate " + " ".join(words), r.stderr)
+        t.done()
+    doc = json.loads(r.stdout)
+    return doc, {e["event"]: e for e in doc["events"]}
+
+
+doc, event = verdicts()
+t.equal(doc["schema"], "cyclade.validate/1", "the schema is named")
+for name in ("page-faults", "minor-faults", "task-clock", "cpu-clock"):
+    t.ok(event[name]["verdict"] in PASS, "%s is %s here" % (name, event[name]["verdict"]), event[name])
+t.equal((event["page-faults"]["counts"], event["page-faults"]["verdict"]), ("faults", "exact"), "faults are exact")
+cells = {(c["event"], c["kernel"]): c for c in doc["cells"]}
+t.equal([cells["page-faults", k]["expected"] for k in ("fault", "no-fault", "walk")], [1, 0, 0], "one fault for each iteration, or none")
+t.equal([k for k, c in cells.items() if c["counted"] is None and not c["counted_why"]], [], "what was not counted has a reason")
+kernel = event["context-switches"]["verdict"] != "not tested"
+if kernel:  # the kernel's own part may be counted
+    t.ok(event["context-switches"]["verdict"] in PASS and cells["context-switches", "switch"]["expected"] == 1, "context switches are counted",
+         event["context-switches"])
+    moves = event["cpu-migrations"]
+    if len(os.sched_getaffinity(0)) > 1:
+        t.ok(moves["verdict"] in PASS, "so are migrations", moves)
+else:
+    t.skip("context switches", event["context-switches"]["text"])
+t.equal([e for e in event.values() if e["verdict"] == "not tested" and not e["text"]], [], "what is not tested has a reason")
+t.equal([e for e in event.values() if e["verdict"] in PASS and e["limit"] is not None and not 0 < e["limit"] < 1], [], "a limit of detection")
+pinned = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), CYCLADE, "validate", "--quick", "-j", "cpu-migrations"],
+                        capture_output=True, text=True)
+e = json.loads(pinned.stdout)["events"][0]
+t.ok(e["verdict"] == "not tested" and ("one CPU" in e["text"] or not kernel), "no migrations on one CPU, with the reason", e)
+
+# ---- without a PMU
+if not doc["pmu"]:
+    t.ok(doc["no_pmu"] and all(event[x]["verdict"] == "not tested" and "no PMU" in event[x]["text"] for x in ("cycles", "instructions", "branches")),
+         "no PMU: said of each event, with what was looked at", doc["no_pmu"])
+    text = run("validate", "--quick", "instructions").stdout
+    t.ok("no PMU" in text and "not tested" in text, "and on the screen", text)
+else:
+    t.ok(event["instructions"]["verdict"] in PASS, "instructions", event["instructions"])
+
+# ---- what is asked for
+doc, event = verdicts("page-f*", "fault", "no-fault")
+t.equal(list(event), ["page-faults"], "one event")
+t.equal({c["kernel"] for c in doc["cells"]}, {"fault", "no-fault"}, "in two kernels")
+doc, event = verdicts("minor-faults", "add")
+t.ok(event["minor-faults"]["verdict"] == "not tested" and "provokes" in event["minor-faults"]["text"], "no kernel that provokes it: no verdict", event)
+doc, event = verdicts("--model", "spr", "Bad_Speculation")
+t.ok("TOPDOWN.SLOTS" in event and "page-faults" not in event and all(e["tree"] for e in event.values()), "the events of a node", list(event))
+r = run("validate", "--quick", "page-faults")
+t.ok(re.search(r"1 events?, \d+ kernels.*about \d+ s", r.stderr), "what it will take is told beforehand", r.stderr)
+for words, want in ((["xyzzy"], "xyzzy"), (["-C", "x"], "no list of CPUs"), (["-C", "60000"], "none of the CPUs"), (["--model", "nothing"], "nothing")):
+    r = run("validate", "--quick", *words)
+    t.ok(r.returncode == 2 and want in r.stderr, "refused: " + " ".join(words), r.stderr)
+
+# ---- Ctrl-C keeps what there is
+p = subprocess.Popen([CYCLADE, "validate", "-j"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+wait_for(lambda: int(re.search(r"SigCgt:\t(\w+)", open("/proc/%d/status" % p.pid).read())[1], 16) & 2)
+p.send_signal(signal.SIGINT)
+doc = json.loads(p.communicate()[0])
+t.ok(doc["stopped"] is True and any(c["counted"] is None for c in doc["cells"]), "Ctrl-C: what there is, marked", doc["stopped"])
+
+# ---- tables: the same columns in csv and json
+doc, event = verdicts("page-faults", "fault", "add")
+for name in ("events", "cells"):
+    head = run("validate", "--quick", "page-faults", "fault", "add", "--table", name, "-x", ",").stdout.splitlines()[0]
+    t.equal(head.split(","), list(doc[name][0]), "columns of " + name)
+t.done()
