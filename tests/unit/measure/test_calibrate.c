@@ -259,7 +259,7 @@ static void test_bars(void **state)
 				}
 		arena_free(&a);
 	}
-	print_message("%zu of %zu bars hold the truth\n", held, of);
+	print_message("# %zu of %zu bars hold the truth\n", held, of);
 	assert_int_equal(of, 300);
 	assert_true(held >= 276); /* 92 %: chance makes it less once in 200 times */
 }

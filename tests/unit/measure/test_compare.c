@@ -131,8 +131,8 @@ static void without_a_change_there_is_no_verdict(void **state)
 		verdicts += is_verdict(&e);
 		first += e.found[0];
 	}
-	print_message("of %u without a change: %u verdicts, %u in the first series alone\n", TRIALS,
-		      verdicts, first);
+	print_message("# of %u without a change: %u verdicts, %u in the first series alone\n",
+		      TRIALS, verdicts, first);
 	assert_true(verdicts <= 2);
 	assert_true(first >= 1 && first <= 20); /* 5 %: this can fail */
 }
@@ -155,7 +155,7 @@ static void a_change_is_found_with_the_pairs_recommended(void **state)
 		within += e.low <= 0.02 && 0.02 <= e.high;
 		of++;
 	}
-	print_message("of %u with 2 %%: %u found, %u intervals hold it\n", of, found, within);
+	print_message("# of %u with 2 %%: %u found, %u intervals hold it\n", of, found, within);
 	assert_true(of >= 180);
 	assert_true(found >= of * 9 / 10);
 	assert_true(within >= of * 9 / 10);
