@@ -31,8 +31,9 @@ def check(kind, path, data):
 
 def main():
     script, style, out = sys.argv[1:4]
+    rows = []
     with open(out, 'w', encoding='ascii') as f:
-        f.write('/* Made by tools/embed_page.py out of web/dist/. */\n#include "report/page/page_int.h"\n')
+        f.write('/* Made by tools/embed_page.py out of web/dist/. */\n#include "report/page_files.h"\n')
         for kind, path in ('script', script), ('style', style):
             with open(path, 'rb') as source:
                 data = source.read()
@@ -41,8 +42,9 @@ def main():
             f.write('\nstatic const unsigned char %s[] = {\n' % kind)
             for i in range(0, len(data), 32):
                 f.write(','.join(str(b) for b in data[i:i + 32]) + ',\n')
-            f.write('0 };\nconst struct page_file page_%s = { (const char *)%s, %d, "sha256-%s" };\n'
-                    % (kind, kind, len(data), digest))
+            f.write('0 };\n')
+            rows.append('\t.%s = { (const char *)%s, %d, "sha256-%s" },\n' % (kind, kind, len(data), digest))
+        f.write('\nconst struct html_files page_files = {\n%s};\n' % ''.join(rows))
 
 
 if __name__ == '__main__':

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/page_files.h"
+
 static int choose_format(struct counting_out *o, struct err *err)
 {
 	const struct options *opt = &o->cli->opt;
 
-	o->show = (struct show){ .quiet = opt->quiet, .line = opt->interval };
+	o->show = (struct show){ .quiet = opt->quiet, .line = opt->interval, .page = &page_files };
 	if (cli_separator(o->cli, &o->show.separator, err))
 		return -1;
 	return show_choose(&o->show, o->form, cli_format(o->cli), opt->table, err);
@@ -103,6 +105,7 @@ int counting_out_document(struct counting_out *o, struct document *d, int fd, bo
 	if (document_write(&o->text, d, &o->show, err) || counting_out_put(o, &o->text, gone, err))
 		return -1;
 	o->show.later |= o->text.len > 0;
+	o->show.more |= o->text.len > 0;
 	/* csv beside the program's own words stays csv, but for losses */
 	if (last)
 		cli_say_unsaid(d, &o->show, o->fd != STDERR_FILENO);

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "config.h"
-#include "show/document.h"
+#include "report/page_files.h"
 
 /* To a terminal or a pager: where it cannot be written there is nobody to tell. */
 static void put_quietly(int fd, const char *p, size_t len)
@@ -506,7 +506,8 @@ int cli_show(const struct cli *cli, struct show *out, const struct document_form
 	     struct err *err)
 {
 	*out = (struct show){ .style = cli_style(cli, is_to_file(cli) ? -1 : STDOUT_FILENO),
-			      .quiet = cli->opt.quiet };
+			      .quiet = cli->opt.quiet,
+			      .page = &page_files };
 	if (cli_separator(cli, &out->separator, err))
 		return -1;
 	return show_choose(out, f, cli_format(cli), cli->opt.table, err);

@@ -4,6 +4,9 @@
  *
  *	document_open(&d, &block_graph_document, NULL)
  *	block_graph_put(&d, annotate, &err)	no tables: there is no code to see
+ * or, for a page:
+ *	block_graph_of(&graph, annotate, &err)	NULL: none, and a note of annotate says why
+ *	block_graph_free(graph)
  *
  * At most 250 blocks, those with most samples; a note says how many are left out. ERR_UNSUPPORTED
  * without Graphviz.
@@ -16,5 +19,8 @@
 extern const struct document_form block_graph_document;
 /* All that it needs is copied. */
 int block_graph_put(struct document *d, const struct document *function, struct err *err) MUST_USE;
+/* Without Graphviz, and for code that it fails on, there is none. Only memory is a failure. */
+int block_graph_of(struct document **graph, struct document *function, struct err *err) MUST_USE;
+void block_graph_free(struct document *graph);
 
 #endif

@@ -125,6 +125,13 @@ int show_choose(struct show *s, const struct document_form *f, const char *forma
 	return 0;
 }
 
+bool show_is_data(const struct show *s)
+{
+	const char *name = s->format->name;
+
+	return !strcmp(name, "csv") || !strcmp(name, "json") || !strcmp(name, "html");
+}
+
 /* ---- making one ------------------------------------------------------------------------------ */
 
 void document_open(struct document *d, const struct document_form *f, const void *ctx)

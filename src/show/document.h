@@ -33,6 +33,7 @@
 #include "show/table.h"
 
 struct document;
+struct html_files;
 struct show;
 
 typedef int document_write_fn(struct buf *out, const struct document *d, const struct show *s,
@@ -64,12 +65,17 @@ struct show {
 	bool quiet;	/* no advice */
 	bool later;	/* not the first of several: no titles, in csv and term no heads */
 	bool line;	/* json in one line */
-	size_t rows;	/* html in a page of several results: rows of a table at most, no ids */
+	size_t rows;	/* html in a page: rows of a table at most, no ids */
+	const struct html_files *page; /* html: a page with these; NULL: a part of one */
+	bool more;		       /* html: of a page that is begun */
 };
 
 /* Sets format and table. ERR_USAGE names what the result has. */
 int show_choose(struct show *s, const struct document_form *f, const char *format,
 		const char *table, struct err *err) MUST_USE;
+
+/* All rows and columns are wanted: by csv, json, and html, whose page chooses among them itself. */
+bool show_is_data(const struct show *s);
 
 struct document_line {
 	const char *label; /* NULL: a title without one */

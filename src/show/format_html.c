@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * html - fragments for a page: a section with titles, a table for each table, a list of facts. No
- * style and no script: classes are n (a number), hot and warm (by share), group (a line above rows
- * that share a text). Names are escaped, and characters that show nothing are written as \xNN.
+ * html - a page (html_page.h), or a part for somebody's page: a section with titles, a table for
+ * each table, a list of facts. The part has no style and no script: classes are n (a number), hot
+ * and warm (by share), group (a line above rows that share a text). Names are escaped, and
+ * characters that show nothing are written as \xNN.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "show/document.h"
+#include "show/html_page.h"
 
 enum { COLUMNS_MAX = 256 };
 #define HOT  0.10
@@ -221,7 +223,8 @@ int format_html(struct buf *out, const struct document *d, const struct show *s,
 	const struct table *t;
 	size_t at = 0;
 
-	(void)err;
+	if (s->page)
+		return html_page_document(out, d, s, err);
 	buf_printf(out, "<section class=\"%s\">\n", d->form->name);
 	if (!s->later && !s->table)
 		put_titles(out, d);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "show/cell_json.h"
 
@@ -125,7 +126,25 @@ static void put_beside(struct pack *p, const struct table_column *c, const char 
 	pack_end(p);
 }
 
-static void put_column(struct pack *p, const struct table_column *c)
+/* People have it as a text: shown_KEY or KEY_shown. */
+static bool is_shown(const struct table *t, const struct table_column *c)
+{
+	size_t n, len = strlen(c->key);
+	const struct table_column *v = table_columns(t, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *k = v[i].key;
+
+		if (!(v[i].flags & C_PEOPLE))
+			continue;
+		if ((!strncmp(k, "shown_", 6) && !strcmp(k + 6, c->key)) ||
+		    (!strncmp(k, c->key, len) && !strcmp(k + len, "_shown")))
+			return true;
+	}
+	return false;
+}
+
+static void put_column(struct pack *p, const struct table *t, const struct table_column *c)
 {
 	buf_reset(&p->text);
 	table_put_head(&p->text, c);
@@ -135,7 +154,7 @@ static void put_column(struct pack *p, const struct table_column *c)
 	pack_word(p, "kind", kinds[c->kind]);
 	pack_word(p, "unit", c->unit);
 	pack_word(p, "means", c->means);
-	put_flags(p, c->flags);
+	put_flags(p, c->flags & C_DATA && is_shown(t, c) ? c->flags & ~(unsigned)C_DATA : c->flags);
 	pack_end(p);
 	if (c->flags & C_ERROR)
 		put_beside(p, c, "error");
@@ -288,7 +307,7 @@ static void put_table(struct pack *p, const struct table *t)
 	pack_array(p, "columns");
 	for (size_t i = 0; i < n; i++)
 		if (has(p, t, i))
-			put_column(p, &c[i]);
+			put_column(p, t, &c[i]);
 	pack_end(p);
 	put_rows(p, "rows", t, false);
 	pack_end(p);
@@ -308,8 +327,16 @@ static void put_lines(struct pack *p, const char *key, const struct document_lin
 	pack_end(p);
 }
 
+/* Notes are no table there, unless they are all that is asked for. */
+static bool is_packed(const struct pack *p, const struct table_form *f)
+{
+	return p->only ? !strcmp(f->name, p->only)
+		       : !(f->flags & TABLE_PEOPLE) && strcmp(f->name, "notes") != 0;
+}
+
 void pack_document(struct pack *p, const char *key, const char *view, const struct document *d)
 {
+	bool all = !p->only;
 	char schema[64];
 
 	p->failed |= d->failed;
@@ -317,10 +344,10 @@ void pack_document(struct pack *p, const char *key, const char *view, const stru
 	pack_object(p, key);
 	pack_word(p, "view", view);
 	pack_word(p, "schema", schema);
-	put_lines(p, "titles", d->title.v, d->title.n, INK_BOLD);
-	put_lines(p, "facts", d->fact.v, d->fact.n, INK_WARM);
+	put_lines(p, "titles", d->title.v, all && !p->later ? d->title.n : 0, INK_BOLD);
+	put_lines(p, "facts", d->fact.v, all ? d->fact.n : 0, INK_WARM);
 	pack_array(p, "notes");
-	for (size_t i = 0; i < d->note.n; i++)
+	for (size_t i = 0; i < d->note.n && all; i++)
 		pack_text(p, NULL, d->note.v[i]);
 	pack_end(p);
 	pack_array(p, "next");
@@ -333,7 +360,7 @@ void pack_document(struct pack *p, const char *key, const char *view, const stru
 	pack_end(p);
 	pack_array(p, "tables");
 	for (size_t i = 0; i < d->table.n; i++)
-		if (!(d->table.v[i].form->flags & TABLE_PEOPLE))
+		if (is_packed(p, d->table.v[i].form))
 			put_table(p, &d->table.v[i]);
 	pack_end(p);
 	pack_end(p);

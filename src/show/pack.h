@@ -4,7 +4,7 @@
  *
  *	pack_open(&p, &out)
  *	pack_array(&p, "documents"), pack_document(&p, NULL, "calls", &d), ..., pack_end(&p)
- * *	pack_object(&p, "cube"), pack_members(&p, &d), pack_end(&p)	without columns' names
+ *	pack_object(&p, "cube"), pack_members(&p, &d), pack_end(&p)	without columns' names
  *	pack_close(&p)				the list of texts
  *
  * What a document looks like is in report/page/FORMAT.md. Members and values are those of the json
@@ -23,8 +23,10 @@ struct pack {
 	struct json j;
 	struct strtab texts;
 	struct buf scratch, text;
-	bool words;  /* texts of C_DATA stand as they are */
-	bool failed; /* out of memory; pack_close() tells `out` */
+	const char *only; /* table of documents; NULL: all */
+	bool later;	  /* documents have no titles */
+	bool words;	  /* texts of C_DATA stand as they are */
+	bool failed;	  /* out of memory; pack_close() tells `out` */
 	unsigned depth;
 	bool array[16];		  /* by depth */
 	bool empty[PACK_COLUMNS]; /* of the table at hand */

@@ -53,6 +53,8 @@ READS = {
     "report --html": "report --no-cache --html O -i chains",
     "report --html, account": "report --no-cache --html O -i account",
     "annotate": "annotate --no-cache -i plain bottom",
+    "annotate, page": "annotate --no-cache --format html -o O -i branches f",
+    "calls, page": "calls --no-cache --format html -o O -i branches",
     "annotate -j": "annotate --no-cache -j -i account hot",
     "blocks": "blocks --no-cache -i branches",
     "calls": "calls --no-cache -i branches",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """page - an HTML report as a browser would take it apart, without one.
 
-    p = Page(path)
+    p = Page(path)                                  or Page(text=what a command wrote)
     p.csp, p.scripts, p.styles, p.data, p.texts     data: the JSON; texts: what is readable without scripts
     p.result(document)                              a document of it in the form of --format json
 """
@@ -12,10 +12,12 @@ import json
 class Page(html.parser.HTMLParser):
     VOID = {"meta", "br", "link", "img", "hr", "input"}
 
-    def __init__(self, path):
+    def __init__(self, path=None, text=""):
         super().__init__(convert_charrefs=True)
-        with open(path, "rb") as f:
-            self.bytes = f.read()
+        self.bytes = text.encode("utf-8", "surrogateescape")
+        if path is not None:
+            with open(path, "rb") as f:
+                self.bytes = f.read()
         self.csp, self.title, self.json, self.data = None, "", "", None
         self.scripts, self.styles, self.tags, self.texts, self.unbalanced, self.open = [], [], [], [], [], []
         self.feed(self.bytes.decode("utf-8"))
@@ -83,7 +85,7 @@ def differences(page, result, printed, wide=30):
     """Where `printed`, the JSON of a command, has something else than the page's `result`; both ways."""
     bad, left = [], dict(printed)
     for name, have in result.items():
-        if name in left:
+        if name in left and isinstance(left[name], type(have)):
             want = left.pop(name)
         elif isinstance(have, dict):  # members of the whole
             want = {k: left.pop(k) for k in list(left) if k in have}

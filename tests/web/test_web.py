@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser (web/test/run.mjs): the script with invented data, then pages that cyclade writes of recordings:
-cycle accounting, branch stacks, call chains, a recorder that was killed, long names. Needs node, chromium and what
+cycle accounting, branch stacks, call chains, a recorder that was killed, long names; then pages of one result each. Needs node, chromium and what
 `npm ci --ignore-scripts` in web/ installs; without them it is skipped, with the reason."""
 import os
 import shutil
@@ -16,6 +16,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import recordings  # noqa: E402
 from tap import run  # noqa: E402
 
+# pages of one result
+ALONE = {"annotate": ["annotate", "made/branches", "f"], "blocks": ["blocks", "made/branches"], "calls": ["calls", "made/branches"],
+         "diff": ["diff", "made/account", "made/account_shared"], "stat": ["stat", "--", "true"], "intervals": ["stat", "-I", "20", "--", "sleep", "0.1"]}
 WANTED = {"account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
 
 
@@ -42,6 +45,13 @@ with tempfile.TemporaryDirectory() as tmp:
     if len(pages) != len(WANTED):
         print("1..1\nnot ok 1 - recordings: %s" % pages)
         sys.exit(1)
+    for name, words in ALONE.items():
+        page = os.path.join(tmp, "alone-%s.html" % name)
+        p = run(words[0], "--format", "html", "-o", page, *words[1:], cwd=tmp)
+        if p.returncode:
+            print("1..1\nnot ok 1 - %s --format html\n# %s" % (words[0], p.stderr))
+            sys.exit(1)
+        pages.append(page)
     # a browser leaves things where it is told that settings are
     env = dict(os.environ, HOME=tmp, XDG_CONFIG_HOME=os.path.join(tmp, "config"), XDG_CACHE_HOME=os.path.join(tmp, "cache"))
     sys.exit(subprocess.run([node, os.path.join(WEB, "test", "run.mjs"), "--own", *pages], check=False, env=env).returncode)

@@ -44,7 +44,7 @@ export class Table {
   constructor(
     public name: string, public title: string, public rest: string, public people: number,
     public one: boolean, public data: boolean, columns: RawColumn[],
-    public rows: unknown[][], public strings: string[],
+    public rows: unknown[][], public strings: string[], public main = false,
   ) {
     const beside = new Map<string, number>();
     columns.forEach((c, i) => {
@@ -125,13 +125,49 @@ function readDocument(d: RawDocument, strings: string[]): Doc {
     notes: (d.notes ?? []).map(text),
     next: (d.next ?? []).map((n) => ({ command: text(n[0]), why: text(n[1]) })),
     tables: d.tables.map((t) => new Table(t.name, text(t.title), t.rest || "row", t.people ?? 0,
-      !!t.one, !!t.data, t.columns, t.rows, strings)),
+      !!t.one, !!t.data, t.columns, t.rows, strings, !!t.main)),
   };
 }
 
-export function readPage(text: string): Page {
-  const raw = JSON.parse(text) as RawPage;
-  if (raw.format !== 1) throw new Error(`the data has format ${raw.format}; this script reads 1`);
+// Texts of `t` in another list.
+function translated(kind: Kind, x: unknown, of: (i: number) => number): unknown {
+  if (x !== null && typeof x === "object" && !Array.isArray(x)) {
+    const k = Object.keys(x)[0] as Kind;
+    return { [k]: translated(k, (x as Record<string, unknown>)[k], of) };
+  }
+  if (kind === "list") return x === null ? null : (x as number[]).map(of);
+  return (kind === "text" || kind === "why") && typeof x === "number" ? of(x) : x;
+}
+// Results of intervals: rows of the same table stand below each other.
+function join(raw: RawPage, more: RawPage): void {
+  const at = new Map(raw.strings.map((s, i) => [s, i]));
+  const of = (i: number): number => {
+    const s = more.strings[i];
+    if (!at.has(s)) at.set(s, raw.strings.push(s) - 1);
+    return at.get(s)!;
+  };
+  const line = (l: unknown[]): unknown[] => l.map((x) => (typeof x === "number" ? of(x) : x));
+  for (const d of more.documents) {
+    const to = d.titles?.length ? undefined : raw.documents.find((x) => x.view === d.view && x.schema === d.schema);
+    if (!to) raw.documents.push({ ...d, titles: d.titles?.map(line), facts: d.facts?.map(line), notes: d.notes?.map((n) => of(n as number)), next: d.next?.map(line),
+      tables: d.tables.map((t) => ({ ...t, title: t.title === null ? null : of(t.title), rows: t.rows.map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of))) })) });
+    for (const t of to ? d.tables : []) {
+      const keys = JSON.stringify(t.columns.map((c) => c.key));
+      const whole = to!.tables.find((x) => x.name === t.name && JSON.stringify(x.columns.map((c) => c.key)) === keys);
+      const rows = t.rows.map((r) => r.map((x, i) => translated(t.columns[i].kind, x, of)));
+      if (whole) {
+        whole.rows = whole.rows.concat(rows);
+        whole.one = whole.one && whole.rows.length === 1;
+      } else to!.tables.push({ ...t, title: t.title === null ? null : of(t.title), rows });
+    }
+    for (const n of to ? d.notes ?? [] : []) if (typeof n === "number" && !to!.notes?.includes(of(n))) (to!.notes ??= []).push(of(n));
+  }
+}
+
+export function readPage(texts: string[]): Page {
+  const [raw, ...more] = texts.map((x) => JSON.parse(x) as RawPage);
+  for (const r of [raw, ...more]) if (r.format !== 1) throw new Error(`the data has format ${r.format}; this script reads 1`);
+  for (const m of more) join(raw, m);
   const s = raw.strings;
   return {
     title: raw.title, program: raw.program, source: raw.source !== false, strings: s,

@@ -137,7 +137,7 @@ export class Grid {
     if (this.all) return t.columns;
     const seen = Math.min(t.length, 2000);
     return t.columns.filter((c) => {
-      if (c.flags.has("data") && !c.flags.has("key") && !t.data) return false;
+      if (c.flags.has("data") && !c.flags.has("key") && !t.data && !(c.key === "unit" && t.byKey.has("value"))) return false;
       if (this.depth && (c.key === "id" || c.key === "parent" || c.key === "depth" || c === this.byDepth)) return false;
       for (let i = 0; i < seen; i++) if (t.rows[i][c.at] !== null && t.rows[i][c.at] !== undefined) return true;
       return c.why >= 0 && c.flags.has("key");

@@ -2,7 +2,7 @@
 // main - reads the page's data, chooses the views that it has data for, draws the one of the hash.
 import { dark } from "./colour";
 import { Cube } from "./cube";
-import { readPage } from "./data";
+import { findTable, readPage } from "./data";
 import { clear, h, safe, tip } from "./dom";
 import { makeFilterBar } from "./filter";
 import { forget } from "./grid";
@@ -24,13 +24,16 @@ const TABLES: Record<string, [string, string[]]> = {
   account: ["account", ["rows", "nodes"]], calls: ["calls", ["edges"]], callees: ["callees", ["rows"]], callers: ["callers", ["rows"]],
   branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], mem: ["memory", ["functions", "sources"]],
 };
+// What a command's own page calls a document that the report has by another name.
+const ALONE: Record<string, string> = { report: "functions", info: "summary" };
 const OWN = new Set(["summary", "tree", "functions", "diff", "compare", "function"]);
 
 function chooseViews(c: Context): View[] {
   const has = (v: string): boolean => c.page.docs.some((d) => d.view === v);
   const views: View[] = [];
   if (has("diff") || has("compare")) views.push(compareView);
-  if (has("functions") || has("summary") || c.cube) views.push(overviewView);
+  const alone = c.page.docs.every((d) => d.view === c.page.docs[0].view);
+  if (c.cube || (!alone && (has("functions") || has("summary")))) views.push(overviewView);
   if (treeTables(c).length) views.push(treeView);
   if (has("functions") || c.cube) views.push(functionsView);
   if (c.page.functions.length) views.push(functionView);
@@ -39,16 +42,20 @@ function chooseViews(c: Context): View[] {
   if (has("mem")) views.push(genericView("mem", "memory", TABLES.mem[1]));
   if (c.cube?.hasTime) views.push(timeView);
   for (const d of c.page.docs) {
-    if (OWN.has(d.view) || views.some((v) => v.id === d.view) || d.view === "raw") continue;
+    if ((OWN.has(d.view) && !(alone && d.view === "summary")) || views.some((v) => v.id === d.view) || d.view === "raw") continue;
     const [title, main] = TABLES[d.view] ?? [d.view, []];
     views.push(genericView(d.view, title, main));
   }
-  views.push(rawView);
+  if (c.page.docs.length) views.push(rawView);
   return views;
 }
 
-function start(text: string): void {
-  const page = readPage(text);
+function start(texts: string[]): void {
+  const page = readPage(texts);
+  if (page.docs.every((d) => d.view === page.docs[0].view)) for (const d of page.docs) {
+    const rows = findTable(d, "rows");
+    if (d.view !== "report" || (rows?.byKey.has("function") && !rows.byKey.has("depth") && !rows.byKey.has("parent"))) d.view = ALONE[d.view] ?? d.view;
+  }
   const cube = page.cube && page.cube.cells.length ? new Cube(page.cube, page.strings) : null;
   const functionAt = new Map<string, number>();
   page.functions.forEach((f, i) => {
@@ -99,13 +106,17 @@ function start(text: string): void {
   draw();
 }
 
-const data = document.getElementById("cyclade-data");
-if (data?.textContent) {
+// Results of intervals come one after another, each with its data.
+function run(): void {
+  const texts = [...document.querySelectorAll("script.cyclade-data")].map((e) => e.textContent ?? "");
+  if (!texts.length) return;
   try {
-    start(data.textContent);
+    start(texts);
   } catch (e) {
     // what can be read without the script stays
     document.body.prepend(h("p", { role: "alert", class: "bad" }, `The page's script failed: ${String(e)}. What follows is the part that needs no script.`));
     throw e;
   }
 }
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", run);
+else run();

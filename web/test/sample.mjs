@@ -145,7 +145,7 @@ export function html(page, dist = new URL("../dist/", import.meta.url)) {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '${hash(js)}'; style-src '${hash(css)}'; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>report</title><style>${css}</style></head>
 <body><main><h1>report</h1><p>without scripts</p></main>
-<script type="application/json" id="cyclade-data">${data}</script>
+<script type="application/json" class="cyclade-data">${data}</script>
 <script>${js}</script></body></html>
 `;
 }

@@ -61,8 +61,7 @@ static int refuse_others(const struct options *o, struct err *err)
 
 static int choose(struct account_report *rp, const struct show *show, struct err *err)
 {
-	bool programs = !strcmp(show->format->name, "csv") || !strcmp(show->format->name, "json");
-
+	bool programs = show_is_data(show);
 	static const char *const units[] = { "pct", "cycles", "samples" };
 	const struct options *o = &rp->cli->opt;
 	struct text_list open = o->expand;

@@ -199,8 +199,7 @@ int report_make(struct result *out, const struct result_ask *ask, struct err *er
 	rp->r = ask->r;
 	rp->show = ask->show;
 	rp->folded = ask->show->format->write == rows_folded;
-	rp->programs = rp->folded || !strcmp(ask->show->format->name, "csv") ||
-		       !strcmp(ask->show->format->name, "json");
+	rp->programs = rp->folded || show_is_data(ask->show);
 	rp->source = view_source_of(ask->r->rec);
 	rp->source.version = CYCLADE_VERSION;
 	rp->source.input = ask->said.input;

@@ -10,7 +10,7 @@
 #include "cli/recordings/results.h"
 #include "report/block_graph.h"
 #include "report/cube_view.h"
-#include "report/html_page.h"
+#include "report/page_files.h"
 
 #define FUNCTION_PAGES 200   /* at most, unless --functions says */
 #define CHAIN_ROWS     10000 /* more call chains are in the cube only */
@@ -72,14 +72,13 @@ static int get_view(struct document **d, struct writing *w, enum result_id id, s
 static int get_views(struct writing *w, struct err *err)
 {
 	for (size_t i = 0; i < N_VIEWS; i++) {
-		struct html_page_part *p = &w->part[w->page.n_parts];
 		enum result_id id = view_at(i);
 		struct err why = ERR_INIT;
+		struct document *d;
 
-		if (!get_view(&p->document, w, id, &why)) {
-			p->view = view_name(id);
-			p->still = is_still(id);
-			w->page.n_parts++;
+		if (!get_view(&d, w, id, &why)) {
+			w->part[w->page.n_parts++] =
+				(struct html_page_part){ view_name(id), d, is_still(id) };
 			continue;
 		}
 		if (why.code == ERR_NOMEM || id == RESULT_FUNCTIONS) {
@@ -161,45 +160,25 @@ static struct weighed *weigh(const struct cube *c, size_t *n, uint64_t *all)
 	return v;
 }
 
-/* Why there is no graph, among the notes of the function. */
-static int note_no_graph(struct document *of, const char *why, struct err *err)
+static int put_function(struct writing *w, const struct weighed *f, struct document *d,
+			struct err *err)
 {
-	const char *note = arena_printf(&of->a, "no graph of blocks: %s", why);
+	struct document *graph;
+	struct html_page_function page = { f->dso, f->function, d, NULL };
 
-	if (!note)
-		return err_nomem(err);
-	document_note(of, note);
-	return 0;
-}
-
-/* Without Graphviz, and for code that it fails on, the page has no graph. */
-static int add_graph(struct html_page_function *page, struct err *err)
-{
-	struct document *d = malloc(sizeof(*d));
-	struct err why = ERR_INIT;
-	int ret;
-
-	if (!d)
-		return err_nomem(err);
-	document_open(d, &block_graph_document, NULL);
-	ret = block_graph_put(d, page->document, &why);
-	if (!ret && !d->failed && d->table.n) {
-		page->graph = d;
+	if (block_graph_of(&graph, d, err))
+		return -1;
+	page.graph = graph;
+	if (!vec_push(&w->function, page))
 		return 0;
-	}
-	if (d->failed || (ret && why.code == ERR_NOMEM))
-		ret = err_nomem(err);
-	else
-		ret = ret ? note_no_graph(page->document, why.what, err) : 0;
-	document_close(d);
-	free(d);
-	return ret;
+	block_graph_free(graph);
+	return err_nomem(err);
 }
 
 /* One that cannot be annotated (an address without a symbol) has no page. */
 static int add_function(struct writing *w, const struct weighed *f, struct err *err)
 {
-	struct html_page_function page = { f->dso, f->function, NULL, NULL };
+	struct document *d;
 	struct buf name = BUF_INIT;
 	struct err why = ERR_INIT;
 	int ret = 0;
@@ -207,10 +186,8 @@ static int add_function(struct writing *w, const struct weighed *f, struct err *
 	buf_printf(&name, "%s:%s", f->dso, f->function);
 	if (name.failed)
 		ret = err_nomem(err);
-	else if (!results_get(&page.document, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
-		ret = vec_push(&w->function, page)
-			      ? err_nomem(err)
-			      : add_graph(&w->function.v[w->function.n - 1], err);
+	else if (!results_get(&d, w->all, RESULT_ANNOTATE, buf_str(&name), &why))
+		ret = put_function(w, f, d, err);
 	else if (why.code == ERR_NOMEM)
 		ret = err_nomem(err);
 	buf_free(&name);
@@ -308,6 +285,7 @@ static int gather(struct writing *w, const char *input, struct err *err)
 	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_views(w, err) ||
 	    get_functions(w, err))
 		return -1;
+	w->page.files = &page_files;
 	w->page.title = title_of(w, input);
 	w->page.source = !w->cli->opt.no_source;
 	w->page.part = w->part;
@@ -326,10 +304,7 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	cli_progress_end(cli);
 	code = code ? cli_fail(&err) : write_page(&w, file);
 	vec_each (&w.function, const struct html_page_function *, f)
-		if (f->graph) {
-			document_close(f->graph);
-			free(f->graph);
-		}
+		block_graph_free(f->graph);
 	document_close(&w.cube_document);
 	vec_free(&w.function);
 	cube_free(w.cube);

@@ -134,6 +134,9 @@ void annotate_costs(struct annotate_columns *to, const struct annotate_account *
 /* annotate_term.c */
 document_write_fn annotate_term;
 
+/* annotate_page.c */
+document_write_fn annotate_html;
+
 /* The share of the function, by period, as `report` counts. */
 static inline double annotate_share(const struct annotate *a, const struct tally *t)
 {

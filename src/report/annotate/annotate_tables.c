@@ -220,10 +220,11 @@ static const struct table_form *const forms[] = {
 	&ran_form,
 	&recorded_losses_form,
 };
-static const struct format faces[] = { { "term", annotate_term, false, false } };
+static const struct format faces[] = { { "term", annotate_term, false, false },
+				       { "html", annotate_html, true, false } };
 const struct document_form annotate_document = { "annotate", 2,
 						 forms,	     sizeof(forms) / sizeof(*forms),
-						 faces,	     1 };
+						 faces,	     sizeof(faces) / sizeof(*faces) };
 
 /* ---- lines for people ------------------------------------------------------------------------ */
 

@@ -394,3 +394,46 @@ int block_graph_put(struct document *d, const struct document *function, struct 
 	vec_free(&m.block);
 	return ret;
 }
+
+/* ---- for a page ------------------------------------------------------------------------------ */
+
+void block_graph_free(struct document *graph)
+{
+	if (graph)
+		document_close(graph);
+	free(graph);
+}
+
+/* Among the notes of the function. */
+static int note_no_graph(struct document *of, const char *why, struct err *err)
+{
+	const char *note = arena_printf(&of->a, "no graph of blocks: %s", why);
+
+	if (!note)
+		return err_nomem(err);
+	document_note(of, note);
+	return 0;
+}
+
+int block_graph_of(struct document **graph, struct document *function, struct err *err)
+{
+	struct document *d = malloc(sizeof(*d));
+	struct err why = ERR_INIT;
+	int ret;
+
+	*graph = NULL;
+	if (!d)
+		return err_nomem(err);
+	document_open(d, &block_graph_document, NULL);
+	ret = block_graph_put(d, function, &why);
+	if (!ret && !d->failed && d->table.n) {
+		*graph = d;
+		return 0;
+	}
+	if (d->failed || (ret && why.code == ERR_NOMEM))
+		ret = err_nomem(err);
+	else
+		ret = ret ? note_no_graph(function, why.what, err) : 0;
+	block_graph_free(d);
+	return ret;
+}

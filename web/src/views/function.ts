@@ -156,7 +156,7 @@ export const functionView: View = {
       go({ fn: `${x.name}@${x.dso}` });
     } }, ...c.page.functions.map((x) => h("option", { selected: x === f }, safe(`${x.name} (${short(x.dso)})`).slice(0, 120))));
     const head = findTable(f.doc, "summary");
-    root.append(h("div", { class: "functionhead" }, heading(f.name), pages));
+    root.append(h("div", { class: "functionhead" }, heading(f.name), c.page.functions.length > 1 ? pages : null));
     if (head?.length) {
       const part = (key: string): string => (head.column(key) && head.value(0, head.column(key)) !== null ? cell(head, 0, head.column(key)!) : "");
       root.append(h("p", null, [part("share") && `${part("share")} of ${part("event")}`, part("samples") && `${part("samples")} samples`, f.dso, part("address"), part("size")].filter(Boolean).map((x) => safe(x)).join(" · ")));
@@ -234,12 +234,11 @@ export const functionView: View = {
     }
     const next = nextCommands(f.doc);
     if (next) root.append(next);
-    root.append(h("p", null, h("a", { href: hashOf({ view: "functions", fn: "" }) }, "all functions (u)")));
+    if (c.page.docs.length) root.append(h("p", null, h("a", { href: hashOf({ view: "functions", fn: "" }) }, "all functions (u)")));
   },
   keys(key) {
-    if (key !== "u") return false;
-    go({ view: "functions" });
-    return true;
+    if (key === "u") go({ view: "functions" });
+    return key === "u";
   },
 };
 

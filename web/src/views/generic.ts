@@ -34,7 +34,7 @@ export function genericView(view: string, title: string, main: string[]): View {
       for (const d of c.page.docs.filter((x) => x.view === view)) {
         root.append(heading(title));
         if (note) root.append(note);
-        const first = findTable(d, ...main);
+        const first = findTable(d, ...main) ?? d.tables.find((t) => t.main && !t.one);
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
         if (first?.length) drawTable(root, c, d, first, rest.length === 0);
         root.append(lines(d));

@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/html_page.h"
+#include "show/html_page.h"
 
 #include "config.h"
-#include "report/page/page_int.h"
 #include "show/pack.h"
 
-#define STILL_ROWS 200 /* of a table, without scripts */
+#define STILL_ROWS 200	/* of a table, without scripts */
+#define ALONE_ROWS 1000 /* of a table of a page's only result */
 
-static void put_head(struct buf *out, const struct html_page *page)
+static void put_head(struct buf *out, const struct html_files *files, const char *title)
 {
 	buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
 	buf_printf(out,
 		   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		   "script-src '%s'; style-src '%s'; img-src data:\">\n",
-		   page_script.hash, page_style.hash);
+		   files->script.hash, files->style.hash);
 	buf_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-	html_text(out, page->title);
+	html_text(out, title);
 	buf_puts(out, "</title>\n<style>");
-	buf_put(out, page_style.text, page_style.len);
-	buf_puts(out, "</style>\n</head>\n");
+	buf_put(out, files->style.text, files->style.len);
+	buf_puts(out, "</style>\n<script>");
+	buf_put(out, files->script.text, files->script.len);
+	buf_puts(out, "</script>\n</head>\n<body>\n<main class=\"still\">\n<h1>");
+	html_text(out, title);
+	buf_puts(out, "</h1>\n");
 }
 
 static int put_still(struct buf *out, const struct html_page *page, struct err *err)
 {
-	struct show show = { .rows = STILL_ROWS };
+	struct show show = { .rows = page->n_parts > 1 ? STILL_ROWS : ALONE_ROWS };
 
-	buf_puts(out, "<body>\n<main id=\"cyclade-still\">\n<h1>");
-	html_text(out, page->title);
-	buf_puts(out, "</h1>\n");
 	for (size_t i = 0; i < page->n_parts; i++) {
 		const struct html_page_part *part = &page->part[i];
 
-		if (!part->still)
-			continue;
-		if (show_choose(&show, part->document->form, "html", NULL, err) ||
-		    document_write(out, part->document, &show, err))
+		if (part->still && (show_choose(&show, part->document->form, "html", NULL, err) ||
+				    format_html(out, part->document, &show, err)))
 			return -1;
 	}
 	buf_puts(out, "</main>\n");
@@ -68,15 +67,18 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 {
 	struct pack p;
 
-	buf_puts(out, "<script type=\"application/json\" id=\"cyclade-data\">");
+	buf_puts(out, "<script type=\"application/json\" class=\"cyclade-data\">");
 	pack_open(&p, out);
+	p.only = page->only;
+	p.later = page->later;
 	pack_count(&p, "format", 1);
 	pack_word(&p, "title", page->title);
 	pack_word(&p, "program", "cyclade " CYCLADE_VERSION);
 	pack_flag(&p, "source", page->source);
 	pack_array(&p, "documents");
 	for (size_t i = 0; i < page->n_parts; i++)
-		pack_document(&p, NULL, page->part[i].view, page->part[i].document);
+		if (page->part[i].view)
+			pack_document(&p, NULL, page->part[i].view, page->part[i].document);
 	pack_end(&p);
 	pack_array(&p, "absent");
 	for (size_t i = 0; i < page->n_absent; i++) {
@@ -101,11 +103,45 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 
 int html_page_write(struct buf *out, const struct html_page *page, struct err *err)
 {
-	put_head(out, page);
+	put_head(out, page->files, page->title);
 	if (put_still(out, page, err) || put_data(out, page, err))
 		return -1;
-	buf_puts(out, "<script>");
-	buf_put(out, page_script.text, page_script.len);
-	buf_puts(out, "</script>\n</body>\n</html>\n");
+	buf_puts(out, "</body>\n</html>\n");
 	return buf_error(out, err);
+}
+
+/* ---- a result alone -------------------------------------------------------------------------- */
+
+/* "diff: a.data, b.data": what it is, and where the document has one its first title. */
+static void put_title(struct buf *out, const struct document *d)
+{
+	buf_puts(out, d->form->name);
+	if (d->title.n && !d->title.v[0].label)
+		buf_printf(out, ": %s", d->title.v[0].text);
+}
+
+int html_page_document(struct buf *out, const struct document *d, const struct show *s,
+		       struct err *err)
+{
+	struct show still = {
+		.format = s->format, .table = s->table, .later = s->later, .rows = ALONE_ROWS
+	};
+	struct html_page_part part = { d->form->name, d, true };
+	struct html_page page = {
+		.part = &part, .n_parts = 1, .only = s->table, .later = s->later, .source = true
+	};
+	struct buf title = BUF_INIT;
+	int ret;
+
+	put_title(&title, d);
+	page.title = buf_str(&title);
+	if (!s->more)
+		put_head(out, s->page, page.title);
+	ret = format_html(out, d, &still, err);
+	if (!ret && !s->more)
+		buf_puts(out, "</main>\n");
+	ret = ret ? ret : put_data(out, &page, err);
+	out->failed |= title.failed;
+	buf_free(&title);
+	return ret;
 }
