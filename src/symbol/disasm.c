@@ -20,12 +20,31 @@ static const struct {
 	{ EM_AARCH64, disasm_aarch64 },
 };
 
+static const struct {
+	const char *name, *means;
+} classes[] = {
+#define INSN_CLASS(id, name, means) { name, means },
+#include "symbol/insn_class.def"
+#undef INSN_CLASS
+};
+
+const char *insn_class_name(enum insn_class c)
+{
+	return classes[c].name;
+}
+
+const char *insn_class_means(enum insn_class c)
+{
+	return classes[c].means;
+}
+
 void disasm_bad(struct insn *in, uint64_t vaddr, const uint8_t *p, uint8_t n)
 {
 	memset(in, 0, sizeof(*in));
 	in->vaddr = vaddr;
 	in->len = n;
 	in->bad = true;
+	in->class = INSN_BAD_CLASS;
 	for (int at = snprintf(in->text, sizeof(in->text), ".byte"), i = 0; i < n && i < 8; i++)
 		at += snprintf(in->text + at, sizeof(in->text) - (size_t)at, "%s0x%02x",
 			       i ? ", " : " ", p[i]);

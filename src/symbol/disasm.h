@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "symbol/image.h"
+#include "symbol/insn_class.h"
 
 enum insn_flow {
 	INSN_OTHER,
@@ -25,11 +26,16 @@ enum insn_flow {
 struct insn {
 	uint64_t vaddr;
 	uint8_t len;
-	uint8_t flow;	      /* enum insn_flow */
-	bool has_target;      /* a direct jump's or call's */
-	bool bad;	      /* not decodable: `text` is the byte */
-	uint64_t target;      /* vaddr */
-	const uint8_t *bytes; /* of the code; valid while the callback runs */
+	uint8_t flow;		 /* enum insn_flow */
+	bool has_target;	 /* a direct jump's or call's */
+	bool bad;		 /* not decodable: `text` is the byte */
+	uint64_t target;	 /* vaddr */
+	const uint8_t *bytes;	 /* of the code; valid while the callback runs */
+	uint8_t class;		 /* enum insn_class */
+	uint8_t memory;		 /* INSN_READS, INSN_WRITES; also of the stack */
+	uint16_t width;		 /* bits of what it works on; 0: nothing (a jump) */
+	uint16_t access;	 /* bytes of memory; 0: none, or not fixed */
+	uint8_t mem_at, mem_len; /* the operand in memory within `text`; 0, 0: it has none */
 	char text[112];
 };
 

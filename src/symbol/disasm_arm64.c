@@ -44,6 +44,7 @@ static void fill(struct insn *in, const cs_insn *c)
 	(void)snprintf(in->text, sizeof(in->text), "%.20s%s%.80s", c->mnemonic,
 		       *c->op_str ? " " : "", c->op_str);
 	disasm_a64_flow(ld32(c->bytes), in);
+	disasm_a64_class(in);
 }
 
 static int decode_text(const uint8_t *p, size_t len, uint64_t vaddr, disasm_each each, void *ctx,

@@ -9,7 +9,7 @@
 #include "symbol/disasm_int.h"
 
 #if HAVE_ZYDIS
-#include <Zydis/Zydis.h>
+#include "symbol/disasm_x86_class.h"
 
 static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
 {
@@ -104,6 +104,27 @@ static bool one_plain(struct decoder *x, const uint8_t *p, size_t len, struct in
 	return true;
 }
 
+/* Where the text has the operand in memory. */
+static void find_memory(struct insn *in, const struct decoder *x)
+{
+	char operand[sizeof(in->text)];
+	const char *at;
+
+	for (int i = 0; in->class != INSN_NOP_CLASS && i < x->z.operand_count_visible; i++) {
+		if (x->op[i].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    x->op[i].mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
+		    !ZYAN_SUCCESS(ZydisFormatterFormatOperand(&x->f, &x->z, &x->op[i], operand,
+							      sizeof(operand), in->vaddr, NULL)))
+			continue;
+		at = strstr(in->text, operand);
+		if (!at)
+			return;
+		in->mem_at = (uint8_t)(at - in->text);
+		in->mem_len = (uint8_t)strlen(operand);
+		return;
+	}
+}
+
 static bool one_text(struct decoder *x, const uint8_t *p, size_t len, struct insn *in)
 {
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&x->d, p, len, &x->z, x->op)) ||
@@ -116,6 +137,8 @@ static bool one_text(struct decoder *x, const uint8_t *p, size_t len, struct ins
 	if (leads_somewhere(in))
 		find_target(in, &x->z, x->op);
 	say_address(in, &x->z, x->op);
+	disasm_x86_class(in, &x->z, x->op);
+	find_memory(in, x);
 	return true;
 }
 
