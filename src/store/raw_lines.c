@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Samples by source line, of all functions. Made by one pass over all samples when first asked for.
- * Texts of names are those of the images and compared as pointers: two files of one name have rows
- * of their own.
+ * Rows are told apart by the texts of their names, of which there may be copies.
  */
 #include <stdlib.h>
 
@@ -13,8 +12,8 @@
 #define NOTHING UINT32_MAX
 
 struct row {
-	const char *function, *dso, *file;
-	uint32_t line, event, image;
+	uint32_t function, dso, file; /* numbers of texts; 0: none */
+	uint32_t line, event;
 	uint32_t same; /* the next one of the same hash */
 	uint64_t samples, period;
 };
@@ -25,7 +24,9 @@ struct total { /* of an event */
 
 struct raw_lines {
 	VEC(struct row) row;
-	struct u64map at; /* hash -> index + 1 of the last one that has it */
+	struct u64map at;      /* hash -> index + 1 of the last one that has it */
+	struct strtab text;    /* "" is 0 */
+	struct u64map text_at; /* address of a text that came -> its number + 1 */
 	struct total *total;
 };
 
@@ -35,19 +36,21 @@ void raw_lines_free(struct raw_lines *x)
 		return;
 	vec_free(&x->row);
 	u64map_free(&x->at);
+	u64map_free(&x->text_at);
+	strtab_free(&x->text);
 	free(x->total);
 	free(x);
 }
 
 static uint64_t hash_of(const struct row *r)
 {
-	return hash_pair(hash_pair((uintptr_t)r->function, (uintptr_t)r->file),
-			 hash_pair((uint64_t)r->image << 32 | r->line, r->event));
+	return hash_pair((uint64_t)r->function << 32 | r->file,
+			 hash_pair((uint64_t)r->dso << 32 | r->line, r->event));
 }
 
 static bool is_same(const struct row *a, const struct row *b)
 {
-	return a->function == b->function && a->file == b->file && a->image == b->image &&
+	return a->function == b->function && a->file == b->file && a->dso == b->dso &&
 	       a->line == b->line && a->event == b->event;
 }
 
@@ -68,24 +71,43 @@ static struct row *row_of(struct raw_lines *x, struct row r)
 	return vec_last(&x->row);
 }
 
+/* The number of a text; STR_NONE: out of memory. */
+static uint32_t text_of(struct raw_lines *x, const char *s)
+{
+	uint64_t *at;
+	uint32_t id;
+
+	if (!s)
+		return 0;
+	at = u64map_at(&x->text_at, (uintptr_t)s, NULL);
+	if (!at)
+		return STR_NONE;
+	if (*at)
+		return (uint32_t)*at - 1;
+	id = strtab_adds(&x->text, s);
+	*at = id == STR_NONE ? 0 : (uint64_t)id + 1;
+	return id;
+}
+
 static int take(struct raw *at, void *ctx, struct err *err)
 {
 	const struct cursor_row *c = cursor_now(at->walk[at->run]);
 	uint64_t period = raw_period(at);
 	struct raw_lines *x = ctx;
 	struct name *name = NULL;
-	struct row r = { .event = c->event, .image = IMAGE_NONE }, *to;
+	struct row r = { .event = c->event }, *to;
 
 	if (c->ev->at.ip) {
 		name = raw_name_at(at, space_kind_of_misc(c->r.misc), ld64(c->r.p + c->ev->at.ip),
 				   err);
 		if (!name || names_line(raw_of(at)->names, name, err))
 			return -1;
-		r.function = name->function;
-		r.dso = name->dso;
-		r.file = name->file;
+		r.function = text_of(x, name->function);
+		r.dso = text_of(x, name->dso);
+		r.file = text_of(x, name->file);
 		r.line = name->line;
-		r.image = name->image;
+		if (r.function == STR_NONE || r.dso == STR_NONE || r.file == STR_NONE)
+			return err_nomem(err);
 	}
 	to = row_of(x, r);
 	if (!to)
@@ -105,6 +127,8 @@ static int make(struct raw *c, struct err *err)
 	size_t n;
 
 	(void)pd_events(of->r.rec, &n);
+	if (x)
+		x->text = (struct strtab)STRTAB_INIT;
 	if (x)
 		x->total = calloc(n + 1, sizeof(*x->total));
 	if (!x || !x->total) {
@@ -131,6 +155,12 @@ static int begin_lines(struct raw *c, struct err *err)
 	return 0;
 }
 
+static void put_text(const struct raw_lines *x, uint32_t id, struct raw_cell *out)
+{
+	if (id)
+		value_text(out, strtab_get(&x->text, id), true);
+}
+
 static int line_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
 		      struct err *err)
 {
@@ -149,17 +179,17 @@ static int line_value(struct raw *c, enum store_column_id col, struct raw_cell *
 		value_text(out, pd_events(raw_of(c)->r.rec, &n)[r->event].name, true);
 		break;
 	case C_lines_file:
-		value_text(out, r->file, true);
+		put_text(x, r->file, out);
 		break;
 	case C_lines_line:
 		if (r->line)
 			value_int(out, r->line);
 		break;
 	case C_lines_function:
-		value_text(out, r->function, true);
+		put_text(x, r->function, out);
 		break;
 	case C_lines_dso:
-		value_text(out, r->dso, true);
+		put_text(x, r->dso, out);
 		break;
 	case C_lines_samples:
 		value_int(out, r->samples);

@@ -9,7 +9,7 @@
 #include "symbol/disasm_int.h"
 
 #if HAVE_ZYDIS
-#include "symbol/disasm_x86_class.h"
+#include <Zydis/Zydis.h>
 
 static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
 {

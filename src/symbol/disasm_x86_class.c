@@ -3,9 +3,11 @@
  * Classes by Zydis' categories, which are those of Intel's XED. Where a category has integers and
  * floating point numbers (SSE, AVX, LOGICAL), the elements of the operands decide.
  */
-#include "symbol/disasm_x86_class.h"
+#include "config.h"
+#include "symbol/disasm_int.h"
 
 #if HAVE_ZYDIS
+#include <Zydis/Zydis.h>
 
 /* Categories that make the class by themselves. */
 static const struct {
@@ -152,6 +154,9 @@ static uint8_t of_mnemonic(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_CMPXCHG:
 	case ZYDIS_MNEMONIC_XADD:
 		return INSN_INTEGER_CLASS;
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+	case ZYDIS_MNEMONIC_VZEROALL:
+		return INSN_VECTOR_MOVE_CLASS;
 	case ZYDIS_MNEMONIC_PAUSE:
 	case ZYDIS_MNEMONIC_FXSAVE:
 	case ZYDIS_MNEMONIC_FXSAVE64:

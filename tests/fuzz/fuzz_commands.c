@@ -73,6 +73,7 @@ static const char *const rows[] = {
 	"report --wall -i @",
 	"report --concurrency -i @",
 	"export --folded @ @",
+	"blocks --mix -i @",
 };
 #define N_ROWS (sizeof(rows) / sizeof(*rows))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * insns_of FILE START LENGTH [classes] (numbers are hexadecimal) - the instructions there, one a
- * line: address, length, kind (- j c l r s !), target or -, text, separated by tabs. With `classes`:
- * address, class, width, memory (- r w rw), bytes of it, its operand or -, text.
+ * line: address, length, kind (- j c l r s !), target or -, text, separated by tabs. With
+ * `classes`: address, class, width, memory (- r w rw), bytes of it, its operand or -, text.
  */
 #include <stdio.h>
 #include <stdlib.h>

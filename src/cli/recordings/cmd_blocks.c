@@ -6,17 +6,21 @@
 
 #include "cli/recordings/result.h"
 #include "report/blocks_view.h"
+#include "report/mix_tables.h"
 
 struct counting_blocks {
 	struct flow *flow;
 	struct blocks blocks;
 	struct blocks_view *view;
+	struct mix *mix; /* of --mix */
+	struct mix_view mix_view;
 };
 
 static void end(void *own)
 {
 	struct counting_blocks *c = own;
 
+	mix_free(c->mix);
 	blocks_view_free(c->view);
 	blocks_free(&c->blocks);
 	flow_free(c->flow);
@@ -56,7 +60,7 @@ static int make_source(const struct blocks *b, const struct result_ask *ask,
 	return recording_source(out, ask->r, ask->cli, ask->said.input, missing, err);
 }
 
-static int count(struct counting_blocks *c, const struct result_ask *ask, struct err *err)
+static int count(struct counting_blocks *c, const struct result_ask *ask, bool mix, struct err *err)
 {
 	const struct blocks_opts bo = { .function = ask->said.function };
 	const struct recording *r = ask->r;
@@ -74,31 +78,57 @@ static int count(struct counting_blocks *c, const struct result_ask *ask, struct
 		return -1;
 	/* all stacks once more: not for what is not shown */
 	(void)flow_times(c->flow, &timed);
-	if (!blocks_shows_visits(ask->show, bo.function, timed))
+	if (mix || !blocks_shows_visits(ask->show, bo.function, timed))
 		return 0;
 	return blocks_loops(&c->blocks, r->rec, r->spaces, &fo, err);
 }
 
-int blocks_make(struct result *out, const struct result_ask *ask, struct err *err)
+/* The blocks and their view. */
+static struct counting_blocks *make(struct result *out, const struct result_ask *ask, bool mix,
+				    struct err *err)
 {
 	const struct blocks_view_opts vo = { .function = ask->said.function,
 					     .limit = (size_t)ask->cli->opt.limit };
 	struct counting_blocks *c = calloc(1, sizeof(*c));
 	struct view_source source;
 
-	if (!c)
-		return err_nomem(err);
+	if (!c) {
+		(void)err_nomem(err);
+		return NULL;
+	}
 	out->own = c;
 	out->end = end;
-	if (count(c, ask, err) || make_source(&c->blocks, ask, &source, err) ||
+	if (count(c, ask, mix, err) || make_source(&c->blocks, ask, &source, err) ||
 	    blocks_view_build(&c->view, &c->blocks, ask->r->images, &source, &vo, err))
+		return NULL;
+	return c;
+}
+
+int blocks_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct counting_blocks *c = make(out, ask, false, err);
+
+	if (!c)
 		return -1;
 	document_open(&out->d, &blocks_document, c->view);
 	blocks_put(&out->d, c->view);
 	return 0;
 }
 
+int mix_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct counting_blocks *c = make(out, ask, true, err);
+
+	if (!c || mix_build(&c->mix, &c->blocks, ask->r->images, err))
+		return -1;
+	c->mix_view = (struct mix_view){ c->view, c->mix };
+	document_open(&out->d, &mix_document, &c->mix_view);
+	mix_put(&out->d, &c->mix_view);
+	return 0;
+}
+
 int cmd_blocks(struct cli *cli)
 {
-	return result_command(cli, RESULT_BLOCKS, cli_file_function);
+	return result_command(cli, cli->opt.mix ? RESULT_INSTRUCTIONS : RESULT_BLOCKS,
+			      cli_file_function);
 }

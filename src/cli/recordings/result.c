@@ -8,6 +8,7 @@
 #include "report/calls_view.h"
 #include "report/info_view.h"
 #include "report/memory_view.h"
+#include "report/mix_tables.h"
 #include "report/parallel_view.h"
 #include "report/registers_view.h"
 #include "report/rows.h"

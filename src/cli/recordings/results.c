@@ -71,6 +71,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_BRANCHES:
 	case RESULT_BLOCKS:
 	case RESULT_CALLS:
+	case RESULT_INSTRUCTIONS:
 		return recording_has(r, PERF_SAMPLE_BRANCH_STACK);
 	case RESULT_REGISTERS:
 		return recording_has(r, PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER);

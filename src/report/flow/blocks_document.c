@@ -49,8 +49,9 @@ static const struct table_column head_columns[] = {
 	COLUMN("system", "to system calls", T_COUNT, 0, "of these those that end at a system call",
 	       OF(system)),
 };
-static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
-					     TABLE_COLUMNS(head_columns) };
+const struct table_form blocks_summary_form = { "summary", NULL,
+						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
+						TABLE_COLUMNS(head_columns) };
 
 #undef OF
 
@@ -93,7 +94,7 @@ static const struct table_form places_form = { "in_out", "in and out of places",
 					       TABLE_COLUMNS(balance_columns) };
 
 static const struct table_form *const forms[] = {
-	&head_form,
+	&blocks_summary_form,
 	&recorded_form,
 	&recorded_stacks_form,
 	&counted_form,
@@ -205,6 +206,10 @@ static void add_scale(struct document *d, const struct blocks_view *v)
 		document_fact(d, "bias", true,
 			      "stacks are more often of code near what the event counts; an event "
 			      "of taken branches has no such favour");
+}
+
+static void add_times(struct document *d, const struct blocks_view *v)
+{
 	if (v->timed)
 		document_fact(
 			d, "times", false,
@@ -251,8 +256,7 @@ static void add_next(struct document *d, const struct blocks_view *v)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Where figures are weights and no executions, people read so above the columns. */
-static void add_table(struct document *d, const struct blocks_view *v, struct table t)
+void blocks_put_table(struct document *d, const struct blocks_view *v, struct table t)
 {
 	size_t n;
 	const struct table_column *from = table_columns(&t, &n);
@@ -301,35 +305,48 @@ static void add_tables(struct document *d, const struct blocks_view *v, bool all
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		add_table(d, v, tables[i]);
+		blocks_put_table(d, v, tables[i]);
 	blocks_put_intervals(d, v);
 }
 
-void blocks_put(struct document *d, const struct blocks_view *v)
+void blocks_put_head(struct document *d, const struct blocks_view *v)
 {
 	const struct flow_sums *s = flow_sums(v->b->flow);
-	struct table head = { .form = &head_form, .ctx = v, .array = v->b, .n = 1 };
+	const struct table t = { .form = &blocks_summary_form, .ctx = v, .array = v->b, .n = 1 };
 	char a[NUM_MAX];
 
-	document_table(d, &head);
+	document_table(d, &t);
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%s branch stacks of %s, up to %u entries",
 		       num_exact(a, s->stacks), s->event ? s->event : "several events", s->depth);
 	if (why_none(v))
 		document_note(d, why_none(v));
-	head = (struct table){ .form = &counted_form, .array = s, .n = 1 };
-	document_table(d, &head);
-	add_tables(d, v, !v->opts.function);
-	head = (struct table){ .form = &balance_form, .array = &v->balance, .n = 1 };
-	document_table(d, &head);
-	head = (struct table){ .form = &places_form, .array = &v->places, .n = 1 };
-	document_table(d, &head);
-	recorded_stacks(d, &v->source, s);
-	head = (struct table){ .form = &blocks_dropped_form, .ctx = v, .array = v->b, .n = 1 };
-	document_table(d, &head);
-	add_dropped(d, v, &head);
+}
+
+void blocks_put_facts(struct document *d, const struct blocks_view *v)
+{
+	const struct table t = { .form = &blocks_dropped_form, .ctx = v, .array = v->b, .n = 1 };
+
+	recorded_stacks(d, &v->source, flow_sums(v->b->flow));
+	document_table(d, &t);
+	add_dropped(d, v, &t);
 	add_scale(d, v);
 	add_balance(d, v);
+}
+
+void blocks_put(struct document *d, const struct blocks_view *v)
+{
+	struct table t = { .form = &counted_form, .array = flow_sums(v->b->flow), .n = 1 };
+
+	blocks_put_head(d, v);
+	document_table(d, &t);
+	add_tables(d, v, !v->opts.function);
+	t = (struct table){ .form = &balance_form, .array = &v->balance, .n = 1 };
+	document_table(d, &t);
+	t = (struct table){ .form = &places_form, .array = &v->places, .n = 1 };
+	document_table(d, &t);
+	blocks_put_facts(d, v);
+	add_times(d, v);
 	recorded_tail(d, &v->source);
 	add_next(d, v);
 }

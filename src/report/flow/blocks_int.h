@@ -87,4 +87,15 @@ extern const struct table_form blocks_functions_form, blocks_dropped_form, block
 
 void blocks_put_intervals(struct document *d, const struct blocks_view *v);
 
+/* ---- what all documents of blocks have; their ctx is the view -------------------------------- */
+
+extern const struct table_form blocks_summary_form;
+
+/* Head of the recording, what was sampled, and the table "summary". */
+void blocks_put_head(struct document *d, const struct blocks_view *v);
+/* Where figures are weights and no executions, people read so above columns of runs. */
+void blocks_put_table(struct document *d, const struct blocks_view *v, struct table t);
+/* The table "dropped"; facts: what is not used, the scale, inflow and outflow. */
+void blocks_put_facts(struct document *d, const struct blocks_view *v);
+
 #endif
