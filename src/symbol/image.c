@@ -9,6 +9,7 @@
 
 #include "symbol/image_int.h"
 #include "symbol/source.h"
+#include "symbol/types.h"
 #include "symbol/unwind_int.h"
 
 static int copy_str(struct arena *a, const char **s, struct err *err)
@@ -60,6 +61,7 @@ bad:
 
 static void image_free(struct image *im)
 {
+	types_free(im->types);
 	source_free(im->source);
 	cfi_free(im->cfi);
 	elf_on_disk_close(&im->code);

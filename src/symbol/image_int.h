@@ -72,6 +72,7 @@ struct image {
 	VEC(uint32_t) twins;
 	struct source *source; /* image_more.c */
 	bool source_tried;
+	struct types *types;
 	struct cfi *cfi;
 };
 

@@ -5,6 +5,7 @@
  */
 #include "symbol/image_int.h"
 #include "symbol/source_int.h"
+#include "symbol/types.h"
 #include "symbol/unwind_int.h"
 
 const struct source *source_of(struct images *set, uint32_t image, struct err *err)
@@ -27,6 +28,16 @@ const struct source *source_of(struct images *set, uint32_t image, struct err *e
 	if (im->source)
 		im->source->raw_names = set->opts.raw_names;
 	return im->source;
+}
+
+struct types *types_of(struct images *set, uint32_t image, struct err *err)
+{
+	struct image *im = set->image.v[image];
+	const struct source *s = source_of(set, image, err);
+
+	if (!im->types && s && im->code.elf.p)
+		im->types = types_new(s, &im->code.elf, err);
+	return im->types;
 }
 
 const struct cfi *image_cfi(struct images *set, uint32_t image)

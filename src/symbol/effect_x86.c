@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * effect_x86 - x86-64 through Zydis.
+ */
+#include "symbol/effect.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "symbol/disasm.h"
+
+#if HAVE_ZYDIS
+#include <Zydis/Zydis.h>
+
+struct effect_decoder {
+	ZydisDecoder d;
+	ZydisDecodedInstruction z;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+struct effect_decoder *effect_decoder_new(unsigned machine, bool *nomem)
+{
+	struct effect_decoder *d;
+
+	*nomem = false;
+	if (machine != EM_X86_64)
+		return NULL;
+	d = calloc(1, sizeof(*d));
+	*nomem = !d;
+	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->d, ZYDIS_MACHINE_MODE_LONG_64,
+						ZYDIS_STACK_WIDTH_64))) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void effect_decoder_free(struct effect_decoder *d)
+{
+	free(d);
+}
+
+/* The DWARF number of the general register that it is a part of. */
+static uint8_t number_of(ZydisRegister r)
+{
+	static const uint8_t dwarf[16] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+	ZydisRegister all = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+	int id = ZydisRegisterGetClass(all) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(all) : -1;
+
+	return id >= 0 && id < 16 ? dwarf[id] : EFFECT_NONE;
+}
+
+static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
+{
+	switch (z->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return INSN_COND;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return INSN_JUMP;
+	case ZYDIS_CATEGORY_CALL:
+		return INSN_CALL;
+	case ZYDIS_CATEGORY_RET:
+		return INSN_RETURN;
+	default:
+		return z->mnemonic == ZYDIS_MNEMONIC_UD2 ? INSN_STOP : INSN_OTHER;
+	}
+}
+
+static void add_memory(struct effect *e, const ZydisDecodedInstruction *z,
+		       const ZydisDecodedOperand *op)
+{
+	struct effect_mem *m = &e->mem[e->n_mem];
+	ZyanU64 at;
+
+	if (e->n_mem == 2 || op->mem.type == ZYDIS_MEMOP_TYPE_MIB)
+		return;
+	*m = (struct effect_mem){
+		.base = number_of(op->mem.base),
+		.index = number_of(op->mem.index),
+		.width = (uint8_t)(op->size / 8 < 255 ? op->size / 8 : 255),
+		.indexed = op->mem.index != ZYDIS_REGISTER_NONE,
+		.plain_index = op->mem.index != ZYDIS_REGISTER_NONE && op->mem.scale <= 1,
+		.load = (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
+		.store = (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0,
+		.segment = op->mem.segment == ZYDIS_REGISTER_FS ||
+			   op->mem.segment == ZYDIS_REGISTER_GS,
+		.implicit = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+			    number_of(op->mem.base) == EFFECT_RSP,
+		.disp = op->mem.disp.has_displacement ? op->mem.disp.value : 0,
+	};
+	if (op->mem.base == ZYDIS_REGISTER_RIP &&
+	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(z, op, e->vaddr, &at))) {
+		m->absolute = true;
+		m->disp = (int64_t)at;
+	} else if (op->mem.base == ZYDIS_REGISTER_NONE) {
+		m->absolute = true;
+	}
+	e->n_mem++;
+}
+
+static bool is_vector(ZydisRegister r)
+{
+	ZydisRegisterClass c = ZydisRegisterGetClass(r);
+
+	return c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
+}
+
+static void add_operands(struct effect *e, const struct effect_decoder *d)
+{
+	bool vector = false;
+
+	for (int i = 0; i < d->z.operand_count; i++) {
+		const ZydisDecodedOperand *op = &d->op[i];
+		uint8_t r = op->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(op->reg.value)
+								    : EFFECT_NONE;
+
+		if (r != EFFECT_NONE && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			e->writes |= UINT32_C(1) << r;
+		vector |= op->type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(op->reg.value);
+		/* what only has its address computed is not accessed */
+		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
+		     op->actions &
+			     (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE)))
+			add_memory(e, &d->z, op);
+	}
+	for (unsigned i = 0; i < e->n_mem; i++)
+		e->mem[i].vector = vector;
+}
+
+/* op[0] and op[1]; the first is a register. */
+static void op_to_register(struct effect *e, const struct effect_decoder *d)
+{
+	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
+	bool wide = a->size == 64, reg = b->type == ZYDIS_OPERAND_TYPE_REGISTER;
+	bool imm = b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE, half = a->size == 32;
+
+	e->dst = number_of(a->reg.value);
+	e->src = reg ? number_of(b->reg.value) : EFFECT_NONE;
+	e->imm = imm ? (int64_t)b->imm.value.s : 0;
+	switch (d->z.mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		if (imm && (wide || half))
+			e->op = EFFECT_SET;
+		if (imm && half)
+			e->imm = (int64_t)(uint32_t)e->imm;
+		if (reg && wide)
+			e->op = EFFECT_COPY;
+		if (b->type == ZYDIS_OPERAND_TYPE_MEMORY && wide)
+			e->op = EFFECT_LOAD;
+		break;
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_SUB:
+		if (reg && e->src == e->dst && (wide || half)) {
+			e->op = EFFECT_SET;
+			e->imm = 0;
+		} else if (wide && d->z.mnemonic == ZYDIS_MNEMONIC_SUB) {
+			e->op = imm ? EFFECT_ADD : EFFECT_ADD_ANY;
+			e->imm = imm ? (int64_t)(0 - (uint64_t)e->imm) : 0;
+		}
+		break;
+	case ZYDIS_MNEMONIC_ADD:
+		if (wide)
+			e->op = imm ? EFFECT_ADD : reg ? EFFECT_ADD_REG : EFFECT_ADD_LOAD;
+		break;
+	case ZYDIS_MNEMONIC_LEA:
+		if (wide)
+			e->op = EFFECT_LEA;
+		break;
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+		e->imm = d->z.mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+		if (wide)
+			e->op = EFFECT_ADD;
+		break;
+	default:
+		if (d->z.meta.category == ZYDIS_CATEGORY_CMOV && wide && reg)
+			e->op = EFFECT_CHOOSE;
+		break;
+	}
+	if (e->dst == EFFECT_NONE || (e->op == EFFECT_COPY && e->src == EFFECT_NONE))
+		e->op = EFFECT_OTHER;
+}
+
+static void op_of(struct effect *e, const struct effect_decoder *d)
+{
+	const ZydisDecodedOperand *a = &d->op[0];
+	uint8_t r = d->z.operand_count_visible && a->type == ZYDIS_OPERAND_TYPE_REGISTER
+			    ? number_of(a->reg.value)
+			    : EFFECT_NONE;
+
+	if (d->z.mnemonic == ZYDIS_MNEMONIC_PUSH) {
+		e->op = EFFECT_PUSH;
+		e->src = r;
+	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_POP) {
+		e->op = EFFECT_POP;
+		e->dst = r;
+	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_LEAVE) {
+		e->op = EFFECT_LEAVE;
+	} else if (r != EFFECT_NONE) {
+		op_to_register(e, d);
+	} else if (d->z.mnemonic == ZYDIS_MNEMONIC_MOV && a->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		   a->size == 64 && d->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		e->op = EFFECT_STORE;
+		e->src = number_of(d->op[1].reg.value);
+	}
+	if (d->z.mnemonic == ZYDIS_MNEMONIC_LEA || d->z.mnemonic == ZYDIS_MNEMONIC_NOP)
+		e->n_mem = 0; /* mem[0] stays, for EFFECT_LEA */
+}
+
+void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+		   struct effect *e)
+{
+	ZyanU64 to;
+
+	*e = (struct effect){ .vaddr = vaddr, .len = 1, .dst = EFFECT_NONE, .src = EFFECT_NONE };
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->d, p, len, &d->z, d->op)))
+		return;
+	e->len = d->z.length;
+	e->flow = (uint8_t)flow_of(&d->z);
+	add_operands(e, d);
+	op_of(e, d);
+	if ((e->flow == INSN_JUMP || e->flow == INSN_COND || e->flow == INSN_CALL) &&
+	    d->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d->op[0].imm.is_relative &&
+	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&d->z, &d->op[0], vaddr, &to))) {
+		e->has_target = true;
+		e->target = to;
+	}
+}
+
+#else
+struct effect_decoder {
+	char none;
+};
+
+struct effect_decoder *effect_decoder_new(unsigned machine, bool *nomem)
+{
+	(void)machine;
+	*nomem = false;
+	return NULL;
+}
+
+void effect_decoder_free(struct effect_decoder *d)
+{
+	(void)d;
+}
+
+void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+		   struct effect *e)
+{
+	(void)d, (void)p, (void)len;
+	*e = (struct effect){ .vaddr = vaddr, .len = 1, .dst = EFFECT_NONE, .src = EFFECT_NONE };
+}
+#endif

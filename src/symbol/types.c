@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types - see types.h. Here: functions by address, made when they are first asked for, and the
+ * questions.
+ */
+#include "symbol/types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nomem.h"
+#include "symbol/types_int.h"
+
+static const struct {
+	const char *key, *means;
+} whys[] = {
+#define TYPES_WHY(id, key, means) [TYPES_##id] = { key, means },
+#include "symbol/types_why.def"
+#undef TYPES_WHY
+};
+
+const char *types_why_key(enum types_why why)
+{
+	return whys[why].key;
+}
+
+const char *types_why_means(enum types_why why)
+{
+	return whys[why].means;
+}
+
+struct types *types_new(const struct source *s, const struct elf_file *code, struct err *err)
+{
+	struct types *t = calloc(1, sizeof(*t));
+	bool nomem = false;
+
+	if (!t) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	t->source = (struct source *)(uintptr_t)s; /* its lazy part is not const */
+	t->code = code;
+	t->budget = 4 * s->file_size + 65536;
+	t->unit_read = calloc(s->units.n + 1, sizeof(*t->unit_read));
+	t->decoder = effect_decoder_new(code->machine, &nomem);
+	if (!t->unit_read || nomem) {
+		types_free(t);
+		(void)err_nomem(err);
+		return NULL;
+	}
+	return t;
+}
+
+void types_free(struct types *t)
+{
+	if (!t)
+		return;
+	vec_each (&t->function, struct type_function **, f)
+		vec_free(&(*f)->answer);
+	vec_free(&t->function);
+	vec_free(&t->type);
+	vec_free(&t->member);
+	vec_free(&t->own);
+	vec_free(&t->range);
+	vec_free(&t->statics);
+	u64map_free(&t->by_die);
+	u64map_free(&t->scope);
+	arena_free(&t->arena);
+	effect_decoder_free(t->decoder);
+	free(t->unit_read);
+	free(t);
+}
+
+/* ---- by address ------------------------------------------------------------------------------ */
+
+static int by_range(const void *a, const void *b)
+{
+	const struct type_range *x = a, *y = b;
+
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+struct type_function *type_function_at(struct types *t, uint64_t vaddr)
+{
+	const struct source *s = t->source;
+	uint32_t unit = src_segment_at(s->where.v, s->where.n, vaddr);
+	size_t lo = 0, hi;
+
+	if (unit == SRC_NONE)
+		return NULL;
+	if (!t->unit_read[unit]) {
+		t->unit_read[unit] = true;
+		if (type_functions_read(t, unit)) {
+			t->nomem = true;
+			return NULL;
+		}
+	}
+	for (hi = t->sorted; hi < t->own.n; hi++) {
+		if (vec_push(&t->range, t->own.v[hi])) {
+			t->nomem = true;
+			return NULL;
+		}
+	}
+	if (t->sorted != t->own.n)
+		vec_sort(&t->range, by_range);
+	t->sorted = t->own.n;
+	for (hi = t->range.n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->range.v[mid].lo <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && vaddr < t->range.v[lo - 1].hi ? t->function.v[t->range.v[lo - 1].function]
+						   : NULL;
+}
+
+const struct type_static *type_static_at(struct types *t, uint64_t vaddr)
+{
+	size_t lo = 0, hi;
+
+	if (!t->statics_read) {
+		t->statics_read = true;
+		if (type_statics_read(t)) {
+			t->nomem = true;
+			return NULL;
+		}
+	}
+	for (hi = t->statics.n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->statics.v[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && vaddr < t->statics.v[lo - 1].end ? &t->statics.v[lo - 1] : NULL;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+struct question {
+	struct types *t;
+	uint64_t vaddr;
+	bool store;
+	unsigned width;
+	struct types_access *out;
+};
+
+static void fill(struct types *t, const struct type_hit *h, const char *field,
+		 struct types_access *out)
+{
+	out->type = type_name(t, h->root);
+	out->field = field;
+	out->type_size = t->type.v[h->root].size;
+	out->offset = h->start;
+	out->size = t->type.v[h->leaf].size;
+	out->why = TYPES_KNOWN;
+}
+
+/* The first answer at the address, or n. */
+static size_t first_answer(const struct type_function *f, uint64_t vaddr)
+{
+	size_t lo = 0, hi = f->answer.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->answer.v[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* A stub that jumps to a function of another file, through a table of their addresses. */
+static bool is_linkage(const struct types *t, uint64_t vaddr)
+{
+	for (size_t i = 0; i < t->code->n_sec; i++) {
+		const struct elf_sec *s = &t->code->sec[i];
+
+		if (vaddr - s->addr < s->size && !strncmp(s->name, ".plt", 4))
+			return true;
+	}
+	return false;
+}
+
+static void ask(void *ctx)
+{
+	struct question *q = ctx;
+	struct types *t = q->t;
+	struct type_function *f = type_function_at(t, q->vaddr);
+	struct type_answer *a;
+	size_t i;
+
+	q->out->why = f ? TYPES_NO_OPERAND : TYPES_NO_DEBUG;
+	if (!f && is_linkage(t, q->vaddr))
+		*q->out = (struct types_access){
+			.type = "function *", .field = "", .type_size = 8, .size = 8
+		};
+	if (!f)
+		return;
+	if (!f->done) {
+		f->done = true;
+		t->nomem |= type_flow(t, f) != 0;
+	}
+	if (f->why != TYPES_KNOWN) {
+		q->out->why = f->why;
+		return;
+	}
+	i = first_answer(f, q->vaddr);
+	if (i == f->answer.n || f->answer.v[i].vaddr != q->vaddr)
+		return;
+	/* of two operands, the one that is written, or read */
+	if (i + 1 < f->answer.n && f->answer.v[i + 1].vaddr == q->vaddr &&
+	    f->answer.v[i].store != q->store && f->answer.v[i + 1].store == q->store)
+		i++;
+	a = &f->answer.v[i];
+	q->out->why = a->why;
+	q->out->stack = a->stack;
+	if (a->why != TYPES_KNOWN)
+		return;
+	if (!a->field)
+		a->field = type_field(t, &a->hit);
+	fill(t, &a->hit, a->field, q->out);
+}
+
+static void ask_static(void *ctx)
+{
+	struct question *q = ctx;
+	const struct type_static *x = type_static_at(q->t, q->vaddr);
+	struct effect_mem m = { .width = (uint8_t)(q->width < 255 ? q->width : 255) };
+	struct type_hit h;
+
+	q->out->why = TYPES_NO_VARIABLE;
+	if (!x)
+		return;
+	type_hit(q->t, x->type, (int64_t)(q->vaddr - x->start), true, &m, &h);
+	q->out->why = h.root == TYPE_NONE ? TYPES_MISFIT : TYPES_KNOWN;
+	if (h.root != TYPE_NONE)
+		fill(q->t, &h, type_field(q->t, &h), q->out);
+}
+
+static int answer(struct question *q, void (*fn)(void *ctx), struct err *err)
+{
+	struct types *t = q->t;
+	bool read;
+
+	*q->out = (struct types_access){ .why = TYPES_NO_DEBUG };
+	if (!t)
+		return 0;
+	if (!t->decoder && fn == ask) {
+		q->out->why = TYPES_NO_DECODER;
+		return 0;
+	}
+	(void)pthread_mutex_lock(&t->source->lock);
+	read = src_read_dwarf(t->source, fn, q);
+	(void)pthread_mutex_unlock(&t->source->lock);
+	return !read || t->nomem ? err_nomem(err) : 0;
+}
+
+int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out, struct err *err)
+{
+	struct question q = { .t = t, .vaddr = vaddr, .store = store, .out = out };
+
+	return answer(&q, ask, err);
+}
+
+int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
+		 struct err *err)
+{
+	struct question q = { .t = t, .vaddr = vaddr, .width = width, .out = out };
+
+	return answer(&q, ask_static, err);
+}

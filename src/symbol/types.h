@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types - the type and the field that an instruction accesses, from DWARF.
+ *
+ *	t = types_of(images, image, &err)		NULL: no debug information, or no memory
+ *	types_at(t, vaddr, store, &access)		an instruction, by ELF virtual address
+ *	types_static(t, vaddr, width, &access)		static data, by ELF virtual address
+ *
+ * The first question about a function reads the locations of its variables and follows its
+ * registers once, forward over its basic blocks: copies, additions, loads of fields that are
+ * pointers, spills, calls whose type is known. A memory operand then has a type if its base is a
+ * register that holds a known pointer, a static variable, or a variable of the frame. Where several
+ * types are possible, the one whose field is as wide as the access wins.
+ *
+ * An access behind the end of a structure is one to another element of an array of it if an index
+ * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points to
+ * is no evidence of that type, and has none. The types are those of the source: what was cast to
+ * another type by it has that one.
+ *
+ * x86-64 with Zydis; other code has TYPES_NO_DECODER.
+ * DWARF is hostile: depths, members, variables and steps are bounded; beyond that a function has
+ * TYPES_TOO_LARGE.
+ * Costs: some 2 ms for a function of 1,000 instructions, then one binary search an access. The
+ * first access to static data reads the variables of all units.
+ * Threads: any number at once; they wait for one another.
+ */
+#ifndef CYCLADE_SYMBOL_TYPES_H
+#define CYCLADE_SYMBOL_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "symbol/image.h"
+
+struct types;
+struct source;
+struct elf_file;
+
+enum types_why {
+#define TYPES_WHY(id, ...) TYPES_##id,
+#include "symbol/types_why.def"
+#undef TYPES_WHY
+	TYPES_WHYS
+};
+
+struct types_access {
+	enum types_why why; /* TYPES_KNOWN (0): the rest is filled in */
+	const char *type;   /* "struct node", "int", "std::string"; the types' */
+	const char *field;  /* "next", "pos.x", "items[].key"; "": all of it; the types' */
+	uint64_t type_size, offset, size; /* in bytes; offset of the field in the type, its size */
+	bool stack; /* of a variable in the function's frame; or for unknown ones: in the frame */
+};
+
+/* Kept by the images. NULL: there is no debug information (err stays clear), or a failure. */
+struct types *types_of(struct images *set, uint32_t image, struct err *err);
+/* The same over a file's DWARF and the code that it is of; both must outlive it. */
+struct types *types_new(const struct source *s, const struct elf_file *code,
+			struct err *err) MUST_USE;
+void types_free(struct types *t); /* NULL is fine */
+
+/* `t` NULL: TYPES_NO_DEBUG. `store`: of an instruction that has a source and a destination in
+ * memory, the latter. -1: out of memory. */
+int types_at(struct types *t, uint64_t vaddr, bool store, struct types_access *out,
+	     struct err *err) MUST_USE;
+/* width 0: not known. */
+int types_static(struct types *t, uint64_t vaddr, unsigned width, struct types_access *out,
+		 struct err *err) MUST_USE;
+
+/* "no_base"; "the type of the pointer is not known". */
+const char *types_why_key(enum types_why why);
+const char *types_why_means(enum types_why why);
+
+#endif

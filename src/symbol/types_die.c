@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_die - types and their fields, read from DWARF as they are needed.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "symbol/types_int.h"
+
+/* ---- from a DIE to a type -------------------------------------------------------------------- */
+
+static bool is_wrapper(int tag)
+{
+	switch (tag) {
+	case DW_TAG_typedef:
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+	case DW_TAG_template_alias:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum type_kind kind_of(int tag)
+{
+	switch (tag) {
+	case DW_TAG_base_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_ptr_to_member_type:
+		return TYPE_SCALAR;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		return TYPE_POINTER;
+	case DW_TAG_array_type:
+		return TYPE_ARRAY;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return TYPE_STRUCT;
+	case DW_TAG_subroutine_type:
+		return TYPE_FUNCTION;
+	default:
+		return TYPE_OPAQUE;
+	}
+}
+
+/* The type that a DIE refers to; *alias: the last typedef's name on the way. */
+static Dwarf_Die follow(Dwarf_Die die, const char **alias)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die none;
+
+	memset(&none, 0, sizeof(none));
+	for (int i = 0; i < 2 * SRC_MAX_CHAIN && is_wrapper(dwarf_tag(&die)); i++) {
+		if (dwarf_tag(&die) == DW_TAG_typedef)
+			*alias = dwarf_diename(&die);
+		if (!dwarf_attr(&die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+			return none;
+	}
+	return is_wrapper(dwarf_tag(&die)) ? none : die;
+}
+
+static uint64_t size_of(struct types *t, struct type *y)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	(void)t;
+	if (dwarf_attr_integrate(&y->die, DW_AT_byte_size, &attr) && !dwarf_formudata(&attr, &v) &&
+	    v < INT64_MAX)
+		return v;
+	return y->kind == TYPE_POINTER ? 8 : 0;
+}
+
+/* Of all dimensions together; 0: not known. */
+static uint64_t array_length(Dwarf_Die *array)
+{
+	uint64_t all = 1;
+	Dwarf_Die die;
+	int n = 0;
+
+	if (dwarf_child(array, &die))
+		return 0;
+	do {
+		Dwarf_Attribute attr;
+		Dwarf_Word v;
+
+		if (dwarf_tag(&die) != DW_TAG_subrange_type)
+			continue;
+		if (dwarf_attr(&die, DW_AT_count, &attr) && !dwarf_formudata(&attr, &v))
+			;
+		else if (dwarf_attr(&die, DW_AT_upper_bound, &attr) && !dwarf_formudata(&attr, &v))
+			v++;
+		else
+			return 0;
+		if (!v || v > UINT32_MAX || all > UINT32_MAX)
+			return 0;
+		all *= v;
+	} while (++n < SRC_MAX_CHAIN && !dwarf_siblingof(&die, &die));
+	return n ? all : 0;
+}
+
+uint32_t type_of_die(struct types *t, const Dwarf_Die *from)
+{
+	const char *alias = NULL;
+	Dwarf_Die die = *from;
+	struct type *y;
+	uint64_t *at;
+	bool fresh;
+
+	if (die.addr)
+		die = follow(die, &alias);
+	at = u64map_at(&t->by_die, (uint64_t)(uintptr_t)die.addr, &fresh);
+	if (!at || (fresh && t->type.n >= TYPE_NONE - 1)) {
+		t->nomem = true;
+		return TYPE_NONE;
+	}
+	if (!fresh)
+		return (uint32_t)*at;
+	*at = t->type.n;
+	y = vec_add(&t->type);
+	if (!y) {
+		t->nomem = true;
+		return TYPE_NONE;
+	}
+	*y = (struct type){ .die = die, .alias = alias, .target = TYPE_NONE };
+	if (!die.addr)
+		return (uint32_t)*at;
+	y->kind = kind_of(dwarf_tag(&die));
+	if (dwarf_hasattr(&die, DW_AT_declaration))
+		y->kind = TYPE_OPAQUE;
+	y->size = size_of(t, y);
+	return (uint32_t)*at;
+}
+
+uint32_t type_of_attr(struct types *t, Dwarf_Die *of)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+
+	memset(&die, 0, sizeof(die));
+	if (!dwarf_attr_integrate(of, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &die))
+		die.addr = NULL;
+	return type_of_die(t, &die);
+}
+
+uint32_t type_target(struct types *t, uint32_t id)
+{
+	Dwarf_Die die = t->type.v[id].die;
+	uint32_t target = t->type.v[id].target;
+	bool array = t->type.v[id].kind == TYPE_ARRAY;
+	struct type *y;
+	uint64_t n;
+
+	if (t->type.v[id].target_read || t->type.v[id].kind < TYPE_POINTER ||
+	    t->type.v[id].kind == TYPE_STRUCT)
+		return target;
+	target = type_of_attr(t, &die);
+	if (target == TYPE_NONE)
+		return target;
+	/* an array of arrays is one of their elements */
+	for (int i = 0; array && t->type.v[target].kind == TYPE_ARRAY && i < SRC_MAX_CHAIN; i++) {
+		Dwarf_Die inner = t->type.v[target].die;
+
+		target = type_of_attr(t, &inner);
+		if (target == TYPE_NONE)
+			return target;
+	}
+	if (target == id || (array && t->type.v[target].kind == TYPE_ARRAY)) {
+		memset(&die, 0, sizeof(die));
+		target = type_of_die(t, &die);
+	}
+	n = array && !t->type.v[id].size ? array_length(&die) : 0;
+	y = &t->type.v[id];
+	y->target = target;
+	y->target_read = true;
+	if (n && target != TYPE_NONE && t->type.v[target].size < INT64_MAX / n)
+		y->size = n * t->type.v[target].size;
+	return target;
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* False: not at a constant place (a virtual base). */
+static bool member_offset(Dwarf_Die *die, uint64_t *off)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	Dwarf_Word v;
+	size_t n;
+
+	*off = 0;
+	if (dwarf_attr(die, DW_AT_data_member_location, &attr)) {
+		if (!dwarf_formudata(&attr, &v)) {
+			*off = v;
+			return v < INT64_MAX;
+		}
+		if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op->atom != DW_OP_plus_uconst)
+			return false;
+		*off = op->number;
+		return *off < INT64_MAX;
+	}
+	if (dwarf_attr(die, DW_AT_data_bit_offset, &attr) && !dwarf_formudata(&attr, &v))
+		*off = v / 8;
+	return true;
+}
+
+static bool is_static(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_external) || dwarf_hasattr(die, DW_AT_declaration);
+}
+
+/* The storage of a C++ library's node, which is bytes to the compiler: what its template says. */
+static bool read_storage(struct types *t, Dwarf_Die *top, struct type_member *m)
+{
+	const char *name = dwarf_diename(top);
+	Dwarf_Die die;
+
+	if (!name ||
+	    (strncmp(name, "__aligned_membuf<", 17) && strncmp(name, "__aligned_buffer<", 17)) ||
+	    dwarf_child(top, &die))
+		return false;
+	for (int i = 0; i < SRC_MAX_CHAIN; i++) {
+		if (dwarf_tag(&die) == DW_TAG_template_type_parameter) {
+			*m = (struct type_member){ NULL, 0, type_of_attr(t, &die) };
+			return m->type != TYPE_NONE;
+		}
+		if (dwarf_siblingof(&die, &die))
+			return false;
+	}
+	return false;
+}
+
+static int read_members(struct types *t, uint32_t id)
+{
+	struct type_member storage;
+	Dwarf_Die die, top = t->type.v[id].die;
+	size_t first = t->member.n;
+
+	t->type.v[id].members_read = true;
+	if (read_storage(t, &top, &storage)) {
+		if (vec_push(&t->member, storage))
+			return -1;
+	} else if (!dwarf_child(&top, &die)) {
+		do {
+			int tag = dwarf_tag(&die);
+			struct type_member m;
+
+			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+			    is_static(&die) || !member_offset(&die, &m.offset))
+				continue;
+			m.name = tag == DW_TAG_member ? dwarf_diename(&die) : NULL;
+			m.type = type_of_attr(t, &die);
+			if (m.type == TYPE_NONE || vec_push(&t->member, m))
+				return -1;
+		} while (t->member.n - first < TYPES_MAX_MEMBERS && !dwarf_siblingof(&die, &die));
+	}
+	t->type.v[id].first = first;
+	t->type.v[id].n = t->member.n - first;
+	return 0;
+}
+
+bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n)
+{
+	*first = *n = 0;
+	if (t->type.v[id].kind != TYPE_STRUCT)
+		return true;
+	if (!t->type.v[id].members_read && read_members(t, id)) {
+		t->nomem = true;
+		return false;
+	}
+	*n = t->type.v[id].n;
+	*first = t->type.v[id].first;
+	return true;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_c(const Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+	int language = dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL)
+			       ? dwarf_srclang(&unit)
+			       : 0;
+
+	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+	       language == DW_LANG_C11;
+}
+
+static const char *keyword(const Dwarf_Die *die)
+{
+	Dwarf_Die d = *die;
+
+	switch (dwarf_tag(&d)) {
+	case DW_TAG_structure_type:
+		return "struct ";
+	case DW_TAG_union_type:
+		return "union ";
+	case DW_TAG_enumeration_type:
+		return "enum ";
+	default:
+		return "";
+	}
+}
+
+static const char *plain_name(struct types *t, const struct type *y)
+{
+	Dwarf_Die die = y->die;
+	const char *name = die.addr ? dwarf_diename(&die) : NULL;
+	const uint64_t *scope = u64map_find(&t->scope, (uint64_t)(uintptr_t)die.addr);
+
+	if (!die.addr)
+		return "void";
+	if (!name)
+		return y->alias ? arena_strdup(&t->arena, y->alias)
+				: arena_printf(&t->arena, "%s(anonymous)", keyword(&die));
+	if (scope)
+		return arena_printf(&t->arena, "%s%s", (const char *)(uintptr_t)*scope, name);
+	return arena_printf(&t->arena, "%s%s", is_c(&die) ? keyword(&die) : "", name);
+}
+
+static const char *name_of(struct types *t, uint32_t id, int depth)
+{
+	const char *name = t->type.v[id].name, *target;
+	enum type_kind kind = t->type.v[id].kind;
+	Dwarf_Die die = t->type.v[id].die;
+
+	if (name)
+		return name;
+	if (kind == TYPE_POINTER || kind == TYPE_ARRAY) {
+		uint32_t to = type_target(t, id);
+
+		if (to == TYPE_NONE)
+			return NULL;
+		target = depth < TYPES_MAX_NEST ? name_of(t, to, depth + 1) : "...";
+		if (target)
+			name = arena_printf(&t->arena, "%s%s", target,
+					    kind == TYPE_ARRAY			     ? "[]"
+					    : dwarf_tag(&die) == DW_TAG_pointer_type ? " *"
+										     : " &");
+	} else if (kind == TYPE_FUNCTION) {
+		name = "function";
+	} else {
+		name = plain_name(t, &t->type.v[id]);
+	}
+	t->type.v[id].name = name;
+	t->nomem |= !name;
+	return name;
+}
+
+const char *type_name(struct types *t, uint32_t id)
+{
+	return name_of(t, id, 0);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+struct value type_value(struct types *t, uint32_t id)
+{
+	struct value none = { .kind = VALUE_UNKNOWN };
+
+	/* a structure that is nothing but a pointer, as iterators are */
+	for (int i = 0; i < TYPES_MAX_NEST && t->type.v[id].kind == TYPE_STRUCT; i++) {
+		uint32_t next = TYPE_NONE;
+		size_t k, n;
+
+		if (t->type.v[id].size != 8 || !type_members(t, id, &k, &n))
+			return none;
+		for (; n && next == TYPE_NONE; n--, k++)
+			if (!t->member.v[k].offset && t->type.v[t->member.v[k].type].size == 8)
+				next = t->member.v[k].type;
+		if (next == TYPE_NONE)
+			return none;
+		id = next;
+	}
+	if (t->type.v[id].kind != TYPE_POINTER || type_target(t, id) == TYPE_NONE)
+		return none;
+	return (struct value){ .kind = VALUE_POINTER, .type = t->type.v[id].target };
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_field - the field of an access to a type.
+ *
+ * Members can overlap (unions, empty bases), so all that hold the access are looked at, and the one
+ * that fits best wins: a scalar as wide as the access, then a wider one, then several fields that
+ * a vector register takes at once.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "symbol/types_int.h"
+
+enum { FIT_NONE, FIT_PADDING, FIT_INSIDE, FIT_SEVERAL, FIT_PART, FIT_EXACT };
+
+#define ELEMENT SIZE_MAX /* of an array, instead of a member */
+
+struct search {
+	struct types *t;
+	uint32_t root;
+	uint64_t off, width;
+	bool vector;
+	unsigned left; /* members to look at */
+	/* the best so far */
+	int score;
+	uint32_t leaf;
+	uint64_t start;
+	size_t path[TYPES_MAX_NEST], best[TYPES_MAX_NEST]; /* of types.member, or ELEMENT */
+	unsigned best_n;
+};
+
+/* Of an access `off` bytes into a type that is no structure or array. */
+static int fit(const struct search *s, const struct type *y, uint64_t off)
+{
+	if (!s->width || (!off && y->size == s->width))
+		return FIT_EXACT;
+	if (off + s->width <= y->size)
+		return FIT_PART;
+	return s->vector || s->width > 8 ? FIT_SEVERAL : FIT_INSIDE;
+}
+
+static void take(struct search *s, uint32_t leaf, uint64_t start, int score, unsigned depth)
+{
+	if (score <= s->score)
+		return;
+	s->score = score;
+	s->leaf = leaf;
+	s->start = start;
+	s->best_n = depth;
+	memcpy(s->best, s->path, depth * sizeof(*s->path));
+}
+
+/* The access is `off` bytes into a `type` that begins at `start` of the root. */
+static void search(struct search *s, uint32_t type, uint64_t start, uint64_t off, unsigned depth)
+{
+	struct types *t = s->t;
+	const struct type *y = &t->type.v[type];
+	size_t first, n;
+
+	if (depth == TYPES_MAX_NEST)
+		return;
+	if (y->kind == TYPE_ARRAY) {
+		uint32_t to = type_target(t, type);
+		uint64_t size = to == TYPE_NONE ? 0 : t->type.v[to].size;
+
+		s->path[depth] = ELEMENT;
+		if (size)
+			search(s, to, start, off % size, depth + 1);
+		return;
+	}
+	if (y->kind != TYPE_STRUCT) {
+		if (y->kind != TYPE_OPAQUE || off < y->size)
+			take(s, type, start, fit(s, y, off), depth);
+		return;
+	}
+	take(s, type, start, !off && y->size == s->width ? FIT_SEVERAL : FIT_PADDING, depth);
+	if (!type_members(t, type, &first, &n))
+		return;
+	for (size_t i = 0; i < n && s->left; i++) {
+		struct type_member x = t->member.v[first + i];
+		bool open;
+
+		s->left--;
+		if (off < x.offset)
+			continue;
+		(void)type_target(t, x.type); /* of arrays: their size */
+		/* an array without a length is as long as need be */
+		open = t->type.v[x.type].kind == TYPE_ARRAY && !t->type.v[x.type].size;
+		if (!open && off - x.offset >= t->type.v[x.type].size)
+			continue;
+		s->path[depth] = first + i;
+		search(s, x.type, start + x.offset, off - x.offset, depth + 1);
+	}
+}
+
+/* Ends in an array without a length: accesses behind the size are to that. */
+static bool ends_open(struct types *t, uint32_t type, int64_t off)
+{
+	size_t first, n;
+
+	if (!type_members(t, type, &first, &n) || !n)
+		return false;
+	n += first - 1;
+	(void)type_target(t, t->member.v[n].type);
+	return t->type.v[t->member.v[n].type].kind == TYPE_ARRAY &&
+	       !t->type.v[t->member.v[n].type].size && off >= 0 &&
+	       (uint64_t)off >= t->member.v[n].offset;
+}
+
+static void begin(struct search *s, struct types *t, uint32_t root, uint64_t off,
+		  const struct effect_mem *m)
+{
+	*s = (struct search){ .t = t,
+			      .root = root,
+			      .off = off,
+			      .width = m ? m->width : 0,
+			      .vector = m && m->vector,
+			      .left = TYPES_MAX_FIELDS,
+			      .leaf = TYPE_NONE };
+	search(s, root, 0, off, 0);
+}
+
+void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
+	      struct type_hit *out)
+{
+	struct search s;
+	uint64_t size, at = (uint64_t)off;
+
+	*out = (struct type_hit){ .root = TYPE_NONE };
+	for (int i = 0; i < SRC_MAX_CHAIN && t->type.v[type].kind == TYPE_ARRAY; i++) {
+		type = type_target(t, type);
+		if (type == TYPE_NONE)
+			return;
+		indexed = true;
+	}
+	size = t->type.v[type].size;
+	if (t->type.v[type].kind == TYPE_OPAQUE || t->type.v[type].kind == TYPE_FUNCTION || !size) {
+		out->opaque = true;
+		return;
+	}
+	if ((off < 0 || at >= size) && !ends_open(t, type, off)) {
+		int64_t rest = off % (int64_t)size;
+
+		/* another element of an array; but not of a structure that is part of a larger one,
+		 * which code gets to in the same way */
+		if (t->type.v[type].kind == TYPE_STRUCT && !indexed)
+			return;
+		at = (uint64_t)(rest < 0 ? rest + (int64_t)size : rest);
+	}
+	begin(&s, t, type, at, m);
+	/* a field of a structure as it is loaded can be narrower or wider; what a pointer to a
+	 * scalar points to cannot be wider */
+	if (!s.score || (t->type.v[type].kind != TYPE_STRUCT && s.score == FIT_INSIDE))
+		return;
+	*out = (struct type_hit){ .root = type,
+				  .leaf = s.leaf,
+				  .off = at,
+				  .start = s.start,
+				  .width = m ? m->width : 0,
+				  .vector = m && m->vector,
+				  .score = s.score };
+}
+
+const char *type_field(struct types *t, const struct type_hit *h)
+{
+	struct buf b = BUF_INIT;
+	const char *out = NULL;
+	struct search s;
+	struct effect_mem m = { .width = h->width, .vector = h->vector };
+
+	begin(&s, t, h->root, h->off, &m); /* the same search again */
+	for (unsigned i = 0; i < s.best_n; i++) {
+		const char *name = s.best[i] == ELEMENT ? NULL : t->member.v[s.best[i]].name;
+
+		if (s.best[i] == ELEMENT)
+			buf_puts(&b, "[]");
+		else if (name)
+			buf_printf(&b, "%s%s", b.len ? "." : "", name);
+	}
+	if (!buf_error(&b, NULL))
+		out = arena_strdup(&t->arena, buf_str(&b));
+	buf_free(&b);
+	t->nomem |= !out;
+	return out;
+}
+
+/* The largest member that is there; TYPE_NONE: none. */
+static uint32_t member_at(struct types *t, uint32_t type, uint64_t *off)
+{
+	uint32_t found = TYPE_NONE;
+	uint64_t rest = 0, most = 0;
+	size_t first, n;
+
+	if (!type_members(t, type, &first, &n))
+		return TYPE_NONE;
+	for (size_t i = first; i < first + n; i++) {
+		struct type_member m = t->member.v[i];
+		uint64_t size;
+		bool open;
+
+		(void)type_target(t, m.type); /* of arrays: their size */
+		size = t->type.v[m.type].size;
+		open = t->type.v[m.type].kind == TYPE_ARRAY && !size;
+		if (*off < m.offset || (!open && *off - m.offset >= size) ||
+		    (found != TYPE_NONE && size <= most))
+			continue;
+		found = m.type;
+		most = size;
+		rest = *off - m.offset;
+	}
+	*off = rest;
+	return found;
+}
+
+unsigned type_chain(struct types *t, uint32_t type, int64_t off,
+		    struct type_place out[TYPES_MAX_NEST])
+{
+	uint64_t at = (uint64_t)off;
+	unsigned n = 0;
+
+	while (off >= 0 && type != TYPE_NONE && n < TYPES_MAX_NEST) {
+		if (t->type.v[type].kind == TYPE_ARRAY) {
+			uint32_t to = type_target(t, type);
+			uint64_t size = to == TYPE_NONE ? 0 : t->type.v[to].size;
+
+			if (!size)
+				break;
+			at %= size;
+			out[n++] = (struct type_place){ type, at };
+			type = to;
+			continue;
+		}
+		out[n++] = (struct type_place){ type, at };
+		if (t->type.v[type].kind != TYPE_STRUCT)
+			break;
+		type = member_at(t, type, &at);
+	}
+	return n;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_flow - what registers hold at each instruction of a function, and so what its memory
+ * operands are.
+ *
+ * Forward over basic blocks until nothing changes. Where paths meet, what differs is not known;
+ * pointers into one array, a number of elements apart, are one with an unknown index. Variables
+ * that DWARF has in a register fill what is not known, and replace what is known where their range
+ * begins. What is not known where it is made, but is later copied to a variable or a field with a
+ * type, has that type from the start in the next round. Blocks that only indirect jumps or
+ * exceptions reach begin with what the frame's registers hold at those jumps.
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/disasm_int.h"
+#include "symbol/types_state.h"
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+static int read_range(struct flow *w, const struct type_range *r)
+{
+	uint64_t len = r->hi - r->lo;
+	const uint8_t *p = disasm_code_at(w->t->code, r->lo, &len);
+
+	for (uint64_t at = 0; p && at < len;) {
+		struct effect *e = vec_add(&w->insn);
+
+		if (!e)
+			return -1;
+		if (w->insn.n > TYPES_MAX_INSNS)
+			return 0;
+		effect_decode(w->t->decoder, p + at, (size_t)(len - at), r->lo + at, e);
+		at += e->len;
+	}
+	return 0;
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct effect *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/* The instruction at exactly that address, or SIZE_MAX. */
+static size_t insn_at(const struct flow *w, uint64_t vaddr)
+{
+	size_t lo = 0, hi = w->insn.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->insn.v[mid].vaddr == vaddr)
+			return mid;
+		if (w->insn.v[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return SIZE_MAX;
+}
+
+static int read_code(struct flow *w)
+{
+	for (size_t i = 0; i < w->f->n_ranges; i++)
+		if (read_range(w, &w->t->own.v[w->f->first_range + i]))
+			return -1;
+	vec_sort(&w->insn, by_vaddr);
+	return 0;
+}
+
+static bool follows(const struct flow *w, size_t i)
+{
+	return i + 1 < w->insn.n && w->insn.v[i + 1].vaddr == w->insn.v[i].vaddr + w->insn.v[i].len;
+}
+
+static bool goes_on(uint8_t flow)
+{
+	return flow != INSN_JUMP && flow != INSN_RETURN && flow != INSN_STOP;
+}
+
+/* A block begins at targets, behind jumps, and behind calls, which exceptions leave. */
+static int make_blocks(struct flow *w)
+{
+	uint8_t *leader = calloc(w->insn.n + 1, 1);
+
+	if (!leader)
+		return -1;
+	w->block_of = calloc(w->insn.n + 1, sizeof(*w->block_of));
+	for (size_t i = 0; i < w->insn.n; i++) {
+		const struct effect *e = &w->insn.v[i];
+		size_t to =
+			e->has_target && e->flow != INSN_CALL ? insn_at(w, e->target) : SIZE_MAX;
+
+		leader[i] |= !i || !follows(w, i - 1);
+		if (to != SIZE_MAX)
+			leader[to] = 1;
+		if (e->flow != INSN_OTHER && e->flow != INSN_CALL)
+			leader[i + 1] = 1;
+	}
+	for (size_t i = 0; i < w->insn.n && w->block_of; i++) {
+		if (leader[i] && vec_push(&w->block, ((struct flow_block){ .first = i }))) {
+			free(leader);
+			return -1;
+		}
+		w->block_of[i] = (uint32_t)(w->block.n - 1);
+		vec_last(&w->block)->end = i + 1;
+	}
+	free(leader);
+	return w->block_of ? 0 : -1;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static int enter(struct flow *w, size_t block, const struct state *s)
+{
+	struct flow_block *b = &w->block.v[block];
+
+	if (!b->in) {
+		b->in = malloc(sizeof(*b->in));
+		if (!b->in)
+			return -1;
+		*b->in = *s;
+	} else if (b->visits >= TYPES_MAX_VISITS || !state_merge(w, block, b->in, s)) {
+		return 0;
+	}
+	if (!b->queued) {
+		b->queued = true;
+		return vec_push(&w->queue, (uint32_t)block);
+	}
+	return 0;
+}
+
+/* What the frame's registers hold at an indirect jump or a call: blocks that nothing else leads to
+ * begin with that. */
+static void note_escape(struct flow *w, const struct state *s)
+{
+	struct state frame = *s;
+
+	for (unsigned r = 0; r < EFFECT_REGS; r++)
+		if (EFFECT_CALL_CLOBBERS >> r & 1)
+			frame.reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
+	if (!w->escaped)
+		w->escape = frame;
+	else
+		(void)state_merge(w, w->block.n, &w->escape, &frame);
+	w->escaped = true;
+}
+
+static int run_block(struct flow *w, size_t block)
+{
+	struct flow_block *b = &w->block.v[block];
+	struct state s = *b->in;
+	const struct effect *e = NULL;
+	size_t last = b->end - 1, to;
+
+	b->visits++;
+	flow_facts_begin(w, w->insn.v[b->first].vaddr);
+	for (size_t i = b->first; i < b->end; i++) {
+		e = &w->insn.v[i];
+		flow_facts_at(w, &s, e->vaddr, i == b->first);
+		if (e->flow == INSN_CALL)
+			note_escape(w, &s);
+		flow_step(w, &s, i);
+	}
+	if (!e)
+		return 0;
+	to = e->has_target && e->flow != INSN_CALL ? insn_at(w, e->target) : SIZE_MAX;
+	if (e->flow == INSN_JUMP && !e->has_target)
+		note_escape(w, &s);
+	if (to != SIZE_MAX && enter(w, w->block_of[to], &s))
+		return -1;
+	return goes_on(e->flow) && follows(w, last) ? enter(w, w->block_of[last + 1], &s) : 0;
+}
+
+static int run_queue(struct flow *w)
+{
+	while (w->queue.n) {
+		uint32_t block = w->queue.v[--w->queue.n];
+
+		w->block.v[block].queued = false;
+		if (run_block(w, block))
+			return -1;
+	}
+	return 0;
+}
+
+/* One more round, with what was learnt of values. */
+static void forget_blocks(struct flow *w)
+{
+	for (size_t i = 0; i < w->block.n; i++) {
+		free(w->block.v[i].in);
+		w->block.v[i].in = NULL;
+		w->block.v[i].visits = 0;
+	}
+	w->escaped = w->learnt = false;
+}
+
+static int run(struct flow *w)
+{
+	struct state s;
+
+	state_init(&s);
+	s.reg[EFFECT_RSP] = (struct value){ .kind = VALUE_FRAME, .off = -8 };
+	for (size_t i = 0; i < w->block.n; i++)
+		if (w->insn.v[w->block.v[i].first].vaddr == w->entry && enter(w, i, &s))
+			return -1;
+	if (run_queue(w))
+		return -1;
+	state_init(&s);
+	for (size_t i = 0; i < w->block.n; i++) {
+		if (w->block.v[i].in)
+			continue;
+		if (enter(w, i, w->escaped ? &w->escape : &s) || run_queue(w))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int answer_block(struct flow *w, const struct flow_block *b)
+{
+	struct state s = *b->in;
+
+	flow_facts_begin(w, w->insn.v[b->first].vaddr);
+	for (size_t i = b->first; i < b->end; i++) {
+		const struct effect *e = &w->insn.v[i];
+
+		flow_facts_at(w, &s, e->vaddr, i == b->first);
+		for (unsigned m = 0; m < e->n_mem; m++) {
+			struct type_answer a = { .vaddr = e->vaddr,
+						 .mem = (uint8_t)m,
+						 .store = e->mem[m].store };
+
+			a.why = (uint8_t)flow_access(w, &s, &e->mem[m], &a.hit, &a.stack);
+			if (vec_push(&w->f->answer, a))
+				return -1;
+		}
+		flow_step(w, &s, i);
+	}
+	return 0;
+}
+
+static uint64_t entry_of(struct types *t, const struct type_function *f)
+{
+	Dwarf_Die die = f->die;
+	Dwarf_Addr pc;
+
+	return dwarf_entrypc(&die, &pc) ? t->own.v[f->first_range].lo : pc;
+}
+
+static int flow(struct flow *w)
+{
+	struct types *t = w->t;
+
+	w->entry = entry_of(t, w->f);
+	if (read_code(w))
+		return -1;
+	if (!w->insn.n || w->insn.n > TYPES_MAX_INSNS) {
+		w->f->why = w->insn.n ? TYPES_TOO_LARGE : TYPES_NO_IMAGE;
+		return 0;
+	}
+	if (type_facts_read(t, w->f, &w->facts, &w->returns) || make_blocks(w))
+		return -1;
+	w->n_origins = w->insn.n + (w->block.n + 1) * EFFECT_REGS;
+	w->origin = calloc(w->n_origins, sizeof(*w->origin));
+	if (!w->origin)
+		return -1;
+	for (unsigned i = 0; !i || (w->learnt && i < TYPES_MAX_ROUNDS); i++) {
+		forget_blocks(w);
+		if (run(w))
+			return -1;
+	}
+	for (size_t i = 0; i < w->block.n; i++)
+		if (w->block.v[i].in && answer_block(w, &w->block.v[i]))
+			return -1;
+	return t->nomem ? -1 : 0;
+}
+
+int type_flow(struct types *t, struct type_function *f)
+{
+	struct flow *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return -1;
+	w->t = t;
+	w->f = f;
+	rc = flow(w);
+	for (size_t i = 0; i < w->block.n; i++)
+		free(w->block.v[i].in);
+	vec_free(&w->insn);
+	vec_free(&w->block);
+	vec_free(&w->queue);
+	vec_free(&w->facts);
+	vec_free(&w->returns);
+	free(w->block_of);
+	free(w->origin);
+	free(w);
+	return rc;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_int - inside of the types: types.c (functions by address, the questions), types_units.c
+ * (what units have), types_die.c (types), types_field.c (their fields), types_facts.c (where
+ * variables are), types_flow.c and types_state.c (what registers hold).
+ *
+ * Everything that reads DWARF runs within src_read_dwarf() and under the source's lock.
+ */
+#ifndef CYCLADE_SYMBOL_TYPES_INT_H
+#define CYCLADE_SYMBOL_TYPES_INT_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "symbol/elf_file.h"
+#include "symbol/source_int.h"
+#include "symbol/types.h"
+#include "symbol/effect.h"
+
+#define TYPE_NONE UINT32_MAX
+
+enum {
+	TYPES_MAX_MEMBERS = 4096, /* of one structure */
+	TYPES_MAX_FIELDS = 4096,  /* members looked at for one access */
+	TYPES_MAX_NEST = 24,	  /* of structures in structures, pointers to pointers */
+	TYPES_MAX_INSNS = 200000, /* of a function */
+	TYPES_MAX_FACTS = 100000,
+	TYPES_MAX_VISITS = 12, /* of a block */
+	TYPES_MAX_ROUNDS = 4,
+};
+
+enum type_kind {
+	TYPE_OPAQUE, /* void, incomplete, not understood */
+	TYPE_SCALAR,
+	TYPE_POINTER,  /* also references: target */
+	TYPE_ARRAY,    /* of target; size 0: not known */
+	TYPE_STRUCT,   /* and unions, classes */
+	TYPE_FUNCTION, /* target: what it returns */
+};
+
+struct type_member {
+	const char *name; /* NULL: its own members are looked at as this one's */
+	uint64_t offset;
+	uint32_t type;
+};
+
+struct type {
+	Dwarf_Die die;		  /* addr NULL: void */
+	const char *name, *alias; /* name NULL: not made yet; alias: of a typedef, or NULL */
+	uint64_t size;
+	uint32_t target;
+	enum type_kind kind;
+	bool target_read, members_read;
+	size_t first, n; /* of types.member */
+};
+
+/* Static data of a known type, by ELF virtual address. */
+struct type_static {
+	uint64_t start, end;
+	uint32_t type;
+};
+
+/* What a register holds. */
+enum value_kind {
+	VALUE_NEVER, /* no path gets here */
+	VALUE_NULL,
+	VALUE_POINTER, /* `off` bytes behind the start of a `type` */
+	VALUE_ADDRESS, /* `off` is an ELF virtual address */
+	VALUE_FRAME,   /* `off` bytes behind the CFA */
+	VALUE_ORIGIN,  /* what came from place `type` of flow.origin, plus `off` */
+	VALUE_UNKNOWN,
+};
+
+struct value {
+	uint8_t kind; /* enum value_kind */
+	bool indexed; /* plus an unknown number of elements */
+	uint32_t type;
+	/* of a pointer to a base class: the derived class that it is to on some path, and no other
+	 * one on the rest, plus 1; 0: none, TYPE_NONE: several */
+	uint32_t derived;
+	int64_t off;
+};
+
+/* A variable, while the pc is in [lo, hi). */
+struct type_fact {
+	uint64_t lo, hi;
+	enum type_fact_in {
+		FACT_REGISTER, /* `reg` holds `value` */
+		FACT_FRAME,    /* the object, of value.type, is at CFA + off */
+		FACT_BASED,    /* the object is at `reg` + off */
+	} in;
+	uint8_t reg;
+	int64_t off;
+	struct value value;
+	uint32_t depth; /* of nested blocks and inlined calls */
+};
+
+struct type_return { /* a call that comes back at pc */
+	uint64_t pc;
+	uint32_t type;
+};
+
+struct type_hit {
+	uint32_t root;	     /* TYPE_NONE: none */
+	uint32_t leaf;	     /* the type of the field */
+	uint64_t off, start; /* of the access in the root; of the field, in first elements */
+	uint8_t width;
+	bool vector;
+	int score;   /* 0: no fit */
+	bool opaque; /* nothing is known of the pointer's target */
+};
+
+struct type_answer {
+	uint64_t vaddr;
+	uint8_t mem; /* which operand */
+	bool store, stack;
+	uint8_t why; /* enum types_why */
+	struct type_hit hit;
+	const char *field; /* NULL: not made yet */
+};
+
+struct type_function {
+	uint32_t unit;
+	Dwarf_Die die;
+	size_t first_range, n_ranges; /* of types.own */
+	bool done;
+	enum types_why why;		/* of all of it, if not TYPES_KNOWN */
+	VEC(struct type_answer) answer; /* by vaddr */
+};
+
+struct type_range { /* of a function's code */
+	uint64_t lo, hi;
+	uint32_t function;
+};
+
+struct types {
+	struct source *source;
+	const struct elf_file *code;
+	struct effect_decoder *decoder;
+	struct arena arena;
+	VEC(struct type) type;
+	VEC(struct type_member) member;
+	struct u64map by_die;
+	struct u64map scope;	      /* a type's DIE -> the text of what it is in: "std::" */
+	bool *unit_read;	      /* by unit of the source: its functions are known */
+	VEC(struct type_range) own;   /* by function */
+	VEC(struct type_range) range; /* by address */
+	size_t sorted;		      /* of own: so many are in range */
+	VEC(struct type_function *) function;
+	VEC(struct type_static) statics;
+	bool statics_read;
+	size_t budget; /* DIEs that are still believed */
+	bool nomem;
+};
+
+/* types_die.c. TYPE_NONE only when out of memory (then t->nomem). */
+uint32_t type_of_die(struct types *t, const Dwarf_Die *die); /* addr NULL: void */
+uint32_t type_of_attr(struct types *t, Dwarf_Die *of);	     /* its DW_AT_type */
+uint32_t type_target(struct types *t, uint32_t id);	     /* of pointers, arrays, functions */
+/* t->member.v[*first .. *first + *n); none of what is no structure. False: out of memory. */
+bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n);
+const char *type_name(struct types *t, uint32_t id);
+/* What a variable of that type holds: a pointer or VALUE_UNKNOWN. */
+struct value type_value(struct types *t, uint32_t id);
+/* The field of an access `off` bytes behind the start of a `type`. */
+void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
+	      struct type_hit *out);
+/* "pos.x"; NULL: out of memory. */
+const char *type_field(struct types *t, const struct type_hit *h);
+/* The objects that lie `off` bytes behind the start of a `type`, each within the one before; their
+ * number. */
+struct type_place {
+	uint32_t type;
+	uint64_t off; /* into it */
+};
+unsigned type_chain(struct types *t, uint32_t type, int64_t off,
+		    struct type_place out[TYPES_MAX_NEST]);
+
+/* types_facts.c */
+typedef VEC(struct type_fact) type_facts;
+typedef VEC(struct type_return) type_returns;
+/* Both sorted. -1: out of memory. */
+int type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,
+		    type_returns *returns) MUST_USE;
+int type_statics_read(struct types *t) MUST_USE;
+/* The functions of a unit, into t->own and t->function. */
+int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
+
+/* types_flow.c: fills f->answer. -1: out of memory. */
+int type_flow(struct types *t, struct type_function *f) MUST_USE;
+
+/* types.c */
+const struct type_static *type_static_at(struct types *t, uint64_t vaddr);
+/* The function whose code is there, or NULL. */
+struct type_function *type_function_at(struct types *t, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_units - what units have at their outer levels: functions by address, static variables, and
+ * the namespaces that types are in.
+ */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/types_int.h"
+
+struct walk {
+	struct types *t;
+	uint32_t unit;
+	bool functions, statics;
+};
+
+static int add_function(const struct walk *w, Dwarf_Die *die)
+{
+	struct types *t = w->t;
+	struct type_range r = { .function = (uint32_t)t->function.n };
+	Dwarf_Addr base, lo, hi;
+	struct type_function *f;
+	ptrdiff_t at = 0;
+	size_t before = t->own.n;
+
+	while (t->budget && (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		t->budget--;
+		r.lo = lo;
+		r.hi = hi;
+		if (lo < hi && src_is_code(t->source, lo) && vec_push(&t->own, r))
+			return -1;
+	}
+	if (t->own.n == before)
+		return 0;
+	f = arena_alloc(&t->arena, sizeof(*f));
+	if (!f)
+		return -1;
+	f->unit = w->unit;
+	f->first_range = before;
+	f->n_ranges = t->own.n - before;
+	f->die = *die;
+	return vec_push(&t->function, f);
+}
+
+static int add_static(const struct walk *w, Dwarf_Die *die)
+{
+	struct type_static s;
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	size_t n;
+
+	if (!dwarf_attr(die, DW_AT_location, &attr) || dwarf_getlocation(&attr, &op, &n) ||
+	    n != 1 ||
+	    (op->atom != DW_OP_addr && op->atom != DW_OP_addrx && op->atom != DW_OP_GNU_addr_index))
+		return 0;
+	s.start = op->number;
+	if (op->atom != DW_OP_addr) {
+		Dwarf_Attribute real;
+		Dwarf_Addr addr;
+
+		if (dwarf_getlocation_attr(&attr, op, &real) || dwarf_formaddr(&real, &addr))
+			return 0;
+		s.start = addr;
+	}
+	s.type = type_of_attr(w->t, die);
+	if (s.type == TYPE_NONE)
+		return -1;
+	(void)type_target(w->t, s.type); /* of an array: its size */
+	s.end = s.start + w->t->type.v[s.type].size;
+	return s.end > s.start && s.start ? vec_push(&w->t->statics, s) : 0;
+}
+
+static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int depth);
+
+/* The text of what is in a namespace or a class: "std::"; names of anonymous ones are left out. */
+static int enter(const struct walk *w, Dwarf_Die *die, const char *scope, int depth)
+{
+	const char *name = dwarf_diename(die);
+	struct types *t = w->t;
+
+	if (name && depth < TYPES_MAX_NEST) {
+		scope = arena_printf(&t->arena, "%s%.200s::", scope, name);
+		if (!scope)
+			return -1;
+	}
+	return walk(w, die, scope, depth + 1);
+}
+
+static int note_scope(const struct walk *w, const Dwarf_Die *die, const char *scope)
+{
+	uint64_t *at;
+
+	if (!*scope)
+		return 0;
+	at = u64map_at(&w->t->scope, (uint64_t)(uintptr_t)die->addr, NULL);
+	if (!at)
+		return -1;
+	*at = (uint64_t)(uintptr_t)scope;
+	return 0;
+}
+
+static int visit(const struct walk *w, Dwarf_Die *die, const char *scope, int depth)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		if (w->functions && add_function(w, die))
+			return -1;
+		return w->statics && dwarf_haschildren(die) ? walk(w, die, scope, depth + 1) : 0;
+	case DW_TAG_lexical_block:
+		return w->statics ? walk(w, die, scope, depth + 1) : 0;
+	case DW_TAG_variable:
+		return w->statics ? add_static(w, die) : 0;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		if (w->functions && note_scope(w, die, scope))
+			return -1;
+		return dwarf_haschildren(die) ? enter(w, die, scope, depth) : 0;
+	case DW_TAG_enumeration_type:
+		return w->functions ? note_scope(w, die, scope) : 0;
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+		return enter(w, die, scope, depth);
+	default:
+		return 0;
+	}
+}
+
+static int walk(const struct walk *w, Dwarf_Die *parent, const char *scope, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth >= SRC_MAX_DEPTH || dwarf_child(parent, &die))
+		return 0;
+	do {
+		if (!w->t->budget)
+			return 0;
+		w->t->budget--;
+		if (visit(w, &die, scope, depth))
+			return -1;
+	} while (!dwarf_siblingof(&die, &die));
+	return 0;
+}
+
+/* The DIE that has the unit's contents, where DWARF is split. */
+static Dwarf_Die contents_of(const Dwarf_Die *unit)
+{
+	Dwarf_Die sub;
+
+	memset(&sub, 0, sizeof(sub));
+	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
+		return sub;
+	return *unit;
+}
+
+int type_functions_read(struct types *t, uint32_t unit)
+{
+	const struct walk w = { .t = t, .unit = unit, .functions = true };
+	Dwarf_Die top = contents_of(&t->source->units.v[unit].die);
+
+	return walk(&w, &top, "", 0);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct type_static *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+int type_statics_read(struct types *t)
+{
+	for (uint32_t i = 0; i < t->source->units.n; i++) {
+		const struct walk w = { .t = t, .unit = i, .statics = true };
+		Dwarf_Die top = contents_of(&t->source->units.v[i].die);
+
+		if (walk(&w, &top, "", 0))
+			return -1;
+	}
+	vec_sort(&t->statics, by_address);
+	return 0;
+}
