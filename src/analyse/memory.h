@@ -18,8 +18,10 @@
  * distance to the farther end of the interval that holds the quantile of what was sampled from with
  * 95 % (binomial; NAN where there are too few samples for both ends).
  *
- * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK
- * and _BLOCK.
+ * An IBS op that accesses no memory counts for everything but MEMORY_SOURCE, _TLB, _SNOOP, _LOCK,
+ * _BLOCK, _TYPE and _FIELD.
+ *
+ * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
  *
  * Costs: one pass, some 0.3 us a sample and core; memory of distinct instructions and of distinct
  * latencies of each.
@@ -36,6 +38,7 @@
 #include "base/estimate.h"
 #include "perfdata/memop.h"
 #include "symbol/space.h"
+#include "symbol/types.h"
 
 #define MEMORY_EXACT 65536
 
@@ -51,7 +54,10 @@ enum memory_by {
 	MEMORY_INSTRUCTION, /* key: address, image */
 	MEMORY_THREAD,	    /* task, comm */
 	MEMORY_CPU,
-	MEMORY_CLASS, /* all that the first ones are made of */
+	MEMORY_TYPE,   /* of the data: access.type, or why it is not known */
+	MEMORY_FIELD,  /* access */
+	MEMORY_ACCESS, /* of instructions, loads and stores apart: what these are made of */
+	MEMORY_CLASS,  /* all that the first ones are made of */
 	MEMORY_BYS
 };
 
@@ -75,6 +81,8 @@ struct memory_group {
 	const struct symbol *symbol; /* of functions and instructions; NULL: none */
 	const char *file;	     /* of lines and instructions; NULL: not known */
 	uint32_t line;
+	struct types_access access; /* of MEMORY_TYPE, _FIELD, _ACCESS */
+	uint32_t type_id, field_id; /* the same where the rows are */
 	uint64_t samples, loads, stores;
 	size_t first_spread, n_spreads;
 };

@@ -13,8 +13,8 @@
  * types are possible, the one whose field is as wide as the access wins.
  *
  * An access behind the end of a structure is one to another element of an array of it if an index
- * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points to
- * is no evidence of that type, and has none. The types are those of the source: what was cast to
+ * or a loop leads there; else it has no type. An access wider than a scalar that a pointer points
+ * to is no evidence of that type, and has none. The types are those of the source: what was cast to
  * another type by it has that one.
  *
  * x86-64 with Zydis; other code has TYPES_NO_DECODER.

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyse/itab.h"
+#include "analyse/memory/memory_types.h"
 #include "analyse/pass/pass.h"
 #include "base/hash.h"
 #include "base/invariant.h"
@@ -40,7 +41,7 @@ struct memory_work {
 	unsigned workers;
 	VEC(struct memory_spread) spread;
 	struct memory_bin *bin;
-	struct strtab files;
+	struct strtab files, rows; /* rows: of the tables of types and fields */
 };
 
 /* ---- what a class is ------------------------------------------------------------------------- */
@@ -206,6 +207,15 @@ static int count_in(struct counts *c, enum memory_by by, uint64_t a, uint64_t b,
 	return ret;
 }
 
+static enum memory_access_kind access_kind(const struct memop *op)
+{
+	if (no_access(op))
+		return MEMORY_NO_ACCESS;
+	if (op->set[MEMOP_KIND] & MEMOP_KIND_STORE)
+		return MEMORY_STORE;
+	return op->set[MEMOP_KIND] & MEMOP_KIND_LOAD ? MEMORY_LOAD : MEMORY_OTHER;
+}
+
 static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
 {
 	struct memory_work *w = ctx;
@@ -226,8 +236,8 @@ static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
 	m = space_find(w->spaces, p->who->proc, space_kind_of_misc(s.cpumode), s.ip, p->time, NULL,
 		       NULL);
 	if (count_in(c, MEMORY_CLASS, class_of(&op), 0, &op) ||
-	    count_in(c, MEMORY_INSTRUCTION, m ? map_to_image(m, s.ip) : s.ip,
-		     m ? m->image : IMAGE_NONE, &op) ||
+	    count_in(c, MEMORY_ACCESS, m ? map_to_image(m, s.ip) : s.ip,
+		     memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
 	    count_in(c, MEMORY_THREAD, p->task, p->who->comm, &op) ||
 	    count_in(c, MEMORY_CPU, p->cpu, 0, &op))
 		return err_nomem(err);
@@ -290,8 +300,16 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 		key[1] = g->key[1];
 		return g->by == MEMORY_INSTRUCTION && g->file;
 	}
-	key[0] = g->key[0] & class_parts[by];
+	if (by == MEMORY_INSTRUCTION) {
+		key[0] = g->key[0];
+		key[1] = (uint32_t)g->key[1];
+		return g->by == MEMORY_ACCESS;
+	}
+	key[0] = by == MEMORY_TYPE ? g->type_id : g->field_id;
 	key[1] = 0;
+	if (by == MEMORY_TYPE || by == MEMORY_FIELD)
+		return g->by == MEMORY_ACCESS && memory_access_kind(g) != MEMORY_NO_ACCESS;
+	key[0] = g->key[0] & class_parts[by];
 	return g->by == MEMORY_CLASS && (by == MEMORY_ALL || !(g->key[0] >> AT_NO_ACCESS & 1));
 }
 
@@ -315,6 +333,7 @@ static int fold(struct counts *c, enum memory_by by)
 			c->group.v[to[i]].symbol = c->group.v[i].symbol;
 			c->group.v[to[i]].file = c->group.v[i].file;
 			c->group.v[to[i]].line = c->group.v[i].line;
+			c->group.v[to[i]].access = c->group.v[i].access;
 		}
 	}
 	/* cells of groups that came later are not looked at: they were none before */
@@ -403,6 +422,18 @@ static int name_instructions(struct memory_work *w, struct err *err)
 	free(addr);
 	free(sym);
 	return ret;
+}
+
+static int type_accesses(struct memory_work *w, struct err *err)
+{
+	struct counts *c = w->of;
+
+	for (size_t i = 0; i < c->group.n; i++)
+		if (c->group.v[i].by == MEMORY_ACCESS &&
+		    memory_access_kind(&c->group.v[i]) != MEMORY_NO_ACCESS &&
+		    memory_type_group(spaces_images(w->spaces), &c->group.v[i], &w->rows, err))
+			return -1;
+	return 0;
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -532,12 +563,17 @@ static int fold_all(struct memory_work *w, struct err *err)
 	for (unsigned i = 1; i < w->workers; i++)
 		if (join_worker(c, &w->of[i]))
 			return err_nomem(err);
-	if (name_instructions(w, err))
+	if (fold(c, MEMORY_INSTRUCTION))
+		return err_nomem(err);
+	if (name_instructions(w, err) || type_accesses(w, err))
 		return -1;
 	for (size_t i = 0; i < sizeof(from_classes) / sizeof(*from_classes); i++)
 		if (fold(c, from_classes[i]))
 			return err_nomem(err);
-	return fold(c, MEMORY_FUNCTION) || fold(c, MEMORY_LINE) ? err_nomem(err) : 0;
+	return fold(c, MEMORY_FUNCTION) || fold(c, MEMORY_LINE) || fold(c, MEMORY_TYPE) ||
+			       fold(c, MEMORY_FIELD)
+		       ? err_nomem(err)
+		       : 0;
 }
 
 static int count_all(struct memory_work *w, const struct memory_opts *o, const bool *events,
@@ -608,7 +644,9 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 		free(w);
 		return err_nomem(err);
 	}
-	*w = (struct memory_work){ .rec = rec, .spaces = sp, .files = STRTAB_INIT };
+	*w = (struct memory_work){
+		.rec = rec, .spaces = sp, .files = STRTAB_INIT, .rows = STRTAB_INIT
+	};
 	m->work = w;
 	if (choose_events(w, opts, &events, err) || count_all(w, opts, events, err) ||
 	    fold_all(w, err) || (make_spreads(m, w) && err_nomem(err))) {
@@ -644,6 +682,7 @@ void memory_free(struct memory *m)
 		free(w->how);
 		free(w->bin);
 		strtab_free(&w->files);
+		strtab_free(&w->rows);
 	}
 	free(w);
 	free(m);

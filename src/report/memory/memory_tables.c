@@ -87,7 +87,10 @@ static uint64_t whole(const struct memory *m, enum memory_by by)
 {
 	uint64_t all = m->samples - m->without;
 
-	return by >= MEMORY_SOURCE && by <= MEMORY_BLOCK ? all - m->no_access : all;
+	return (by >= MEMORY_SOURCE && by <= MEMORY_BLOCK) || by == MEMORY_TYPE ||
+			       by == MEMORY_FIELD
+		       ? all - m->no_access
+		       : all;
 }
 
 static struct estimate share_of(const struct memory *m, uint64_t n, uint64_t all)
@@ -323,6 +326,73 @@ static const struct table_column cpu_columns[] = {
 	SPREAD(of_group),
 	COLUMN("cpu", "CPU", T_ID, C_KEY, "that the samples were taken on", .get = cpu),
 };
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static bool is_typed(const struct table_row *r)
+{
+	return group_of(r)->access.why == TYPES_KNOWN;
+}
+
+TABLE_GET(type)
+{
+	const struct types_access *a = &group_of(r)->access;
+
+	(void)t;
+	(void)c;
+	out->text = a->type;
+	if (!a->type)
+		cell_none(out, types_why_means(a->why));
+	out->says = types_why_key(a->why);
+}
+
+TABLE_GET(field)
+{
+	(void)t;
+	(void)c;
+	if (is_typed(r) && *group_of(r)->access.field)
+		out->text = group_of(r)->access.field;
+	out->says = "";
+}
+
+/* Numbers that unknown types do not have: 0, 1, 2. */
+TABLE_GET(of_type)
+{
+	const struct types_access *a = &group_of(r)->access;
+
+	(void)t;
+	out->n = c->which == 0 ? a->offset : c->which == 1 ? a->size : a->type_size;
+	out->none = !is_typed(r);
+	out->says = "";
+}
+
+/* clang-format off */
+#define TYPE \
+	COLUMN("type", "type", T_TEXT, C_KEY | C_WHY | C_FLEX, "of the data that is accessed", \
+	       .get = type)
+/* clang-format on */
+static const struct table_column type_columns[] = {
+	SAMPLES,
+	ACCESSES,
+	SPREAD(of_group),
+	TYPE,
+	COLUMN("type_size", "bytes", T_COUNT, C_KEY, "of the type", .get = of_type, .which = 2),
+};
+static const struct table_column field_columns[] = {
+	SAMPLES,
+	ACCESSES,
+	SPREAD(of_group),
+	TYPE,
+	COLUMN("field", "field", T_TEXT, C_KEY | C_FLEX | C_KEEP_END,
+	       "of the type; null: the type has none", .get = field),
+	COLUMN("offset", "at", T_COUNT, C_KEY,
+	       "bytes from the start of the type; of an array: "
+	       "its first element",
+	       .get = of_type, .which = 0),
+	COLUMN("size", "bytes", T_COUNT, 0, "of the field", .get = of_type, .which = 1),
+	COLUMN("type_size", "of", T_COUNT, C_KEY | C_DATA, "bytes of the type", .get = of_type,
+	       .which = 2),
+};
 #undef OF
 
 /* ---- all latencies --------------------------------------------------------------------------- */
@@ -485,6 +555,8 @@ FORM(lines, 0, line_columns, NULL, "line");
 FORM(instructions, TABLE_DATA, instruction_columns, NULL, NULL);
 FORM(threads, TABLE_DATA, thread_columns, NULL, NULL);
 FORM(cpus, TABLE_DATA, cpu_columns, NULL, NULL);
+FORM(types, TABLE_DATA, type_columns, NULL, NULL);
+FORM(fields, 0, field_columns, NULL, "field");
 FORM(latencies, 0, latency_columns, NULL, NULL);
 FORM(source_latencies, TABLE_DATA, source_latency_columns, NULL, NULL);
 FORM(function_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
@@ -505,6 +577,8 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &instructions_form,
 						  &threads_form,
 						  &cpus_form,
+						  &types_form,
+						  &fields_form,
 						  &latencies_form,
 						  &source_latencies_form,
 						  &function_latencies_form,
@@ -602,7 +676,7 @@ static void add_groups(struct document *d, const struct memory_view *v,
 			   .stride = sizeof(*m->group),
 			   .n = m->first[by + 1] - m->first[by] };
 
-	if (by == MEMORY_FUNCTION || by == MEMORY_SOURCE || by == MEMORY_LINE)
+	if (by == MEMORY_FUNCTION || by == MEMORY_SOURCE || by == MEMORY_LINE || by == MEMORY_FIELD)
 		t.people = v->limit ? v->limit : table_enough(&t, 0, LEAST, ROWS, SMALL);
 	/* nothing was told of it */
 	t.data_only = by >= MEMORY_TLB && by <= MEMORY_BLOCK && t.n == 1 &&
@@ -650,6 +724,8 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &instructions_form, MEMORY_INSTRUCTION);
 	add_groups(d, v, &threads_form, MEMORY_THREAD);
 	add_groups(d, v, &cpus_form, MEMORY_CPU);
+	add_groups(d, v, &types_form, MEMORY_TYPE);
+	add_groups(d, v, &fields_form, MEMORY_FIELD);
 	add_spreads(d, v, &latencies_form, MEMORY_ALL, 2);
 	add_spreads(d, v, &source_latencies_form, MEMORY_SOURCE, 0);
 	add_spreads(d, v, &function_latencies_form, MEMORY_FUNCTION, 0);

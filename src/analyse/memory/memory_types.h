@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_types - between the files of memory: the types of MEMORY_ACCESS groups.
+ */
+#ifndef CYCLADE_ANALYSE_MEMORY_TYPES_H
+#define CYCLADE_ANALYSE_MEMORY_TYPES_H
+
+#include "analyse/memory.h"
+#include "base/hash.h"
+
+enum memory_access_kind { MEMORY_NO_ACCESS, MEMORY_LOAD, MEMORY_STORE, MEMORY_OTHER };
+
+/* key[1] of MEMORY_ACCESS */
+static inline uint64_t memory_access_key(uint32_t image, enum memory_access_kind kind)
+{
+	return (uint64_t)kind << 32 | image;
+}
+
+static inline uint32_t memory_access_image(const struct memory_group *g)
+{
+	return (uint32_t)g->key[1];
+}
+
+static inline enum memory_access_kind memory_access_kind(const struct memory_group *g)
+{
+	return (enum memory_access_kind)(g->key[1] >> 32);
+}
+
+/* Sets g->access and the numbers of its row. */
+int memory_type_group(struct images *set, struct memory_group *g, struct strtab *names,
+		      struct err *err) MUST_USE;
+
+#endif

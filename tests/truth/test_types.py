@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types and fields of accesses: programs that print where their objects are are followed in the emulator, and what cyclade says of each
+sampled access is held against the object that its address is in."""
+import collections
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib")]
+from sharing_made import PID, Access, Map, write  # noqa: E402
+from tap import ROOT, Tap, run  # noqa: E402
+
+BUILT = os.environ.get("TRUTH_BUILT", os.path.join(ROOT, "build", "tests", "truth"))
+PERIOD = 7
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+
+
+class Planted:
+    """What the program printed."""
+
+    def __init__(self, lines):
+        self.objects, self.fields, self.stack = [], collections.defaultdict(list), 0
+        self.stride = {}
+        for line in lines:
+            w = line.split(" ")
+            if w[0] == "stack":
+                self.stack = int(w[1], 16)
+            elif w[0] == "object":
+                self.objects.append((int(w[2], 16), w[1], int(w[3])))
+            elif w[0] == "field":
+                self.stride[w[1]] = int(w[2])
+                self.fields[w[1]].append((int(w[3]), int(w[4]), w[5].replace("~", " "), w[6]))
+        self.objects.sort()
+
+    def in_stack(self, address):
+        return -(1 << 20) < address - self.stack < 1 << 16
+
+    def at(self, address):
+        """the kind and the offset in its element, or None"""
+        lo, hi = 0, len(self.objects)
+        while lo < hi:
+            mid = (lo + hi) // 2
+            lo, hi = (mid + 1, hi) if self.objects[mid][0] <= address else (lo, mid)
+        if lo:
+            start, kind, n = self.objects[lo - 1]
+            if address < start + n * self.stride[kind]:
+                return kind, (address - start) % self.stride[kind]
+        return None
+
+    def right(self, kind, offset, width, typ, field):
+        """A field that the access touches, or a structure that this is in: one access may be of several fields."""
+        return any(at < offset + width and offset < at + size and fnmatch.fnmatchcase(typ, name) and (text + ".").startswith(field + ".")
+                   for at, size, name, text in self.fields[kind])
+
+
+def traced(program):
+    r = subprocess.run(["qemu-x86_64", "-plugin", "%s/accesses.so,out=trace,period=%d,seed=3" % (BUILT, PERIOD), program], check=True,
+                       timeout=200, capture_output=True, text=True)
+    accesses, maps = [], []
+    with open("trace", encoding="utf-8") as f:
+        for row in f:
+            w = row.split()
+            if w[0] == "map":
+                start, end, offset = (int(x, 16) for x in w[1:4])
+                maps.append(Map(PID, start, end - start, w[4], offset=offset))
+            elif w[0] == "access":
+                accesses.append((int(w[2], 16), int(w[3], 16), int(w[4]), w[5]))
+    return Planted(r.stdout.splitlines()), accesses, maps
+
+
+def asked(program, places):
+    """{(vaddr, store): (why, offset, type size, stack, type, field)}"""
+    r = subprocess.run([os.path.join(BUILT, "dump_types"), program], input="".join("%x %d\n" % p for p in places), check=True,
+                       capture_output=True, text=True, timeout=200)
+    out = {}
+    for p, line in zip(places, r.stdout.splitlines()):
+        w = line.split("\t")
+        out[p] = (w[1], int(w[2]), int(w[3]), w[4] == "1", w[5], w[6])
+    return out
+
+
+def wide_code(program):
+    """Addresses of accesses of 16 bytes: the emulator has two of 8 of each."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], check=True, capture_output=True, text=True).stdout
+    return {int(m.group(1), 16) for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+) +(.*xmm.*)$", text, re.M)
+            if "(" in m.group(3) and not re.search(r"(s[sd]|[lh]p[sd]|movq|movd)$", m.group(2))}
+
+
+def check(what, program):
+    planted, accesses, maps = traced(program)
+    path = os.path.realpath(program)
+    own = [m for m in maps if m.path == path]
+    vaddr = {}  # of the program's own code: position independent, so its addresses are its file's offsets, but for alignment
+    for ip, _, _, _ in accesses:
+        for m in own:
+            if m.start <= ip < m.start + m.size:
+                vaddr[ip] = ip - m.start + m.offset
+    mine = [a for a in accesses if a[0] in vaddr]
+    answers = asked(program, sorted({(vaddr[ip], int(kind == "store")) for ip, _, _, kind in mine}))
+    outside = [a for a in mine if not planted.in_stack(a[1])]
+    typed = right = known = 0
+    wide = wide_code(program)
+    wrong, unknown = collections.Counter(), collections.Counter()
+    for ip, address, width, kind in outside:
+        a = answers[vaddr[ip], int(kind == "store")]
+        if a[0] != "known":
+            unknown[hex(vaddr[ip]), a[0]] += 1
+            continue
+        typed += 1
+        at = planted.at(address)
+        if at:
+            known += 1
+            ok = planted.right(at[0], at[1], width, a[4], a[5]) or \
+                (vaddr[ip] in wide and planted.right(at[0], at[1] - 8, 16, a[4], a[5]))
+            right += ok
+            if not ok:
+                wrong[hex(vaddr[ip]), at, a[4], a[5]] += 1
+    t.ok(len(outside) > 1000, what + ": accesses outside the stack", len(outside))
+    t.ok(typed >= 0.9 * len(outside), what + ": 90 % of these have a type", (typed, len(outside), unknown.most_common(12)))
+    t.ok(known > 0.5 * typed, what + ": most are of planted objects", (known, typed))
+    t.ok(right >= 0.99 * known, what + ": 99 % of these are right", (right, known, wrong.most_common(12)))
+    if os.environ.get("SHOW"):
+        print(unknown.most_common(15))
+    print("# %s: %d outside the stack, typed %.1f %%, %d planted, right %.2f %%" % (what, len(outside), 100 * typed / len(outside), known,
+                                                                                    100 * right / max(known, 1)))
+    # the same by the command, each access a sample
+    write("x.data", [Access(PID, address, kind, None, False, 4, ip) for ip, address, _, kind in mine], maps)
+    r = run("mem", "x.data", "-j")
+    if not t.ok(r.returncode == 0, what + ": mem reads it", r.stderr):
+        return
+    got = collections.Counter()
+    for row in json.loads(r.stdout)["fields"]:
+        if row["type"]:
+            got[row["type"], row["field"] or ""] += row["samples"]
+    want = collections.Counter()
+    for ip, _, _, kind in mine:
+        a = answers[vaddr[ip], int(kind == "store")]
+        if a[0] == "known":
+            want[a[4], a[5]] += 1
+    t.equal({k: v for k, v in got.items() if k in want}, dict(want), what + ": mem counts the same fields")
+
+
+PROGRAMS = [("C, gcc", "gcc", "types.c"), ("C, clang", "clang", "types.c"), ("C++, gcc", "g++", "types_cxx.cc"),
+            ("C++, clang", "clang++", "types_cxx.cc")]
+if not shutil.which("qemu-x86_64") or not os.path.exists(os.path.join(BUILT, "accesses.so")):
+    t.skip("everything", "no emulator, or no plugin")
+    PROGRAMS = []
+for what, compiler, source in PROGRAMS:
+    if not shutil.which(compiler):
+        t.skip(what, "no " + compiler)
+        continue
+    name = "types_" + compiler.replace("+", "x")
+    subprocess.run([compiler, "-O2", "-g", "-o", name, os.path.join(HERE, "progs", source)], check=True, timeout=200)
+    check(what, os.path.join(tmp.name, name))
+t.done()
