@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import built  # noqa: E402
 import recordings  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
 
@@ -61,6 +62,7 @@ READS = {
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",
     "diff": "diff --no-cache plain chains",
+    "diff, matched": "diff --no-cache -j build.base build.new",
     "sum": "sum --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, chains": "sql --no-cache -i chains SELECT(chain)FROM(chains)",
@@ -162,6 +164,19 @@ def sweep(name, words, kind, most, where):
     return base, len(at), bad
 
 
+def builds(where):
+    """Recordings of two builds of a program: of five functions one is renamed, one inlined, one split."""
+    rng = random.Random(1)
+    fs = built.functions(rng, 5)
+    rest, inside = ("f3_rest", built.body(rng)), "static inline __attribute__((always_inline))"
+    new = [fs[0], ("other", fs[1][1]), fs[2] + (inside,), rest, ("f3", fs[3][1] + " x = f3_rest(x);"), fs[4]]
+    fs[3] = "f3", fs[3][1] + rest[1]
+    for name, text, n in (("base", built.text(fs), dict(f0=9, f1=9, f2=9, f3=20, main=2)),
+                          ("new", built.text(new, ["f0", "other", "f2", "f3", "f4"]), dict(f0=9, other=9, main=9, f3=9, f3_rest=9))):
+        program = built.Built(os.path.join(where, "of_" + name, "prog"), text, "-O2", "-g")
+        program.record(os.path.join(where, "build." + name), n, rng)
+
+
 def main():
     if SANITIZED or not os.path.exists(LIB):
         t.skip("all of it", "the sanitizer has malloc to itself" if SANITIZED else "no library to preload: " + LIB)
@@ -171,6 +186,7 @@ def main():
         here = {r.name for r in found} | {"counts.csv"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
+        builds(tmp)
         jobs = []
         for name, words in {**READS, **MEASURES}.items():
             needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]

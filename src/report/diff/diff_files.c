@@ -196,7 +196,7 @@ static int find_inlined(struct matching *m, int s, struct match_func *f, struct 
 
 	f->inlined = arena_alloc(&m->x->a, sizeof(*f->inlined));
 	src = source_of(set, f->image, &none);
-	if (!f->inlined)
+	if (!f->inlined || none.code == ERR_NOMEM)
 		return err_nomem(err);
 	if (!src || !image_to_vaddr(set, f->image, f->symbol->start, &from))
 		return 0;
