@@ -131,8 +131,32 @@ def test_names(t, d):
     walk(t, "diff", a, b, also=["losses", "sides", "matches"])
 
 
+def test_stripped(t, d):
+    """Functions without symbols are named by their addresses, which are not the same function in another build."""
+    rng = random.Random(9)
+    fs = functions(rng, 8)
+    base = Built(d + "/base/prog", text(fs), "-O2")
+    new = Built(d + "/new/prog", text(fs[::-1]), "-O2")
+    for p in (base, new):
+        subprocess.run(["strip", p.path], check=True)
+    means = {"f%d" % i: 100 + 50 * i for i in range(8)}
+    a = base.record(d + "/a.data", means, rng)
+    b = new.record(d + "/b.data", dict(means, f2=means["f2"] * 3), rng)
+    doc, at = loaded(a, b), lambda p, n: "prog+0x%x" % p.at[n][0]
+    rows = {r["function"]: r for r in doc["rows"]}
+    row = rows.get(at(new, "f2"), {})
+    t.ok(list(rows) == [at(new, "f2")] and row["base_functions"] == [at(base, "f2")] and row["change"] == 2 and doc["same"] == 7,
+         "functions of stripped builds are matched by their code", (doc["same"], doc["rows"], at(base, "f2"), at(new, "f2")))
+    t.ok(loaded(a, a)["rows"] == [], "and by their names in the same build")
+    with open(new.path, "r+b") as f:  # no code: other bytes of the same length
+        f.seek(new.offset)
+        f.write(b"\x90" * new.size)
+    doc = loaded(a, b)
+    t.ok({r["verdict"] for r in doc["rows"]} == {"gone", "new"}, "without likeness nothing is joined", doc["rows"])
+
+
 t = Tap()
-for test in (test_first, test_doubts, test_gate, test_names):
+for test in (test_first, test_doubts, test_gate, test_names, test_stripped):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()

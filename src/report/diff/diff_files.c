@@ -58,6 +58,28 @@ static int add_image(match_funcs *out, struct images *set, uint32_t image, struc
 	return 0;
 }
 
+static size_t build_of(const struct diff_side *s, const char *dso, const uint8_t **id)
+{
+	for (size_t r = 0; r < s->n; r++)
+		for (uint32_t i = 0; s->run[r].images && i < images_count(s->run[r].images); i++) {
+			size_t n = strcmp(image_name(s->run[r].images, i), dso)
+					   ? 0
+					   : image_build_id(s->run[r].images, i, id);
+
+			if (n)
+				return n;
+		}
+	return 0;
+}
+
+bool diff_builds_differ(const struct diff_side *a, const struct diff_side *b, const char *dso)
+{
+	const uint8_t *id_a, *id_b;
+	size_t n_a = build_of(a, dso, &id_a), n_b = build_of(b, dso, &id_b);
+
+	return n_a && n_b && (n_a != n_b || memcmp(id_a, id_b, n_a) != 0);
+}
+
 static int open_file(struct match_file *file, const struct diff_side *s, const char *dso,
 		     struct err *err)
 {
@@ -137,14 +159,20 @@ static int add_samples(struct matching *m, int s, struct err *err)
 
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
 {
+	bool differ = diff_builds_differ(&x->side[0], &x->side[side], dso);
+
 	*m = (struct matching){ .x = x, .side = side, .dso = dso };
 	for (int s = 0; s < BOTH; s++)
 		if (open_file(&m->of[s], &x->side[s == BASE ? 0 : side], dso, err) ||
 		    add_samples(m, s, err))
 			return -1;
 	for (int s = 0; s < BOTH; s++)
-		for (size_t i = 0; i < m->of[s].n; i++)
-			m->of[s].f[i].twin = match_named(&m->of[!s], m->of[s].f[i].name);
+		for (size_t i = 0; i < m->of[s].n; i++) {
+			struct match_func *f = &m->of[s].f[i];
+
+			if (!differ || !f->symbol || !f->symbol->nameless)
+				f->twin = match_named(&m->of[!s], f->name);
+		}
 	return 0;
 }
 

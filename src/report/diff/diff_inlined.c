@@ -56,7 +56,8 @@ int match_clones(struct matching *m, struct err *err)
 			size_t len = stem(f->name);
 			struct diff_match *match;
 
-			if (f->twin || !match_alone(f) || !has_stem(&m->of[!s], f->name, len))
+			if (f->twin || !symbol_has_name(f->symbol) || !match_alone(f) ||
+			    !has_stem(&m->of[!s], f->name, len))
 				continue;
 			match = match_new(m, DIFF_RENAMED, true);
 			if (!match)

@@ -31,12 +31,16 @@ struct diff_amount {
 	bool counted;	/* of the tree: it has a value, which other nodes may not have */
 };
 
+/* Names made of addresses are one function's only within a build. */
+enum diff_alone { DIFF_OF_BOTH, DIFF_OF_BASE, DIFF_OF_NEW };
+
 struct diff_item {
 	const char *key[3]; /* totals: name; tree: where, node; rows: event, dso, function */
 	const char *unit;
 	bool seconds; /* of the unit */
 	bool ratio;   /* is no amount of which parts may be added up */
 	unsigned depth;
+	enum diff_alone alone;
 	size_t side;		 /* the new one, from 1 */
 	struct diff_amount *run; /* the base's recordings, then the new side's */
 	/* judged: */
@@ -45,7 +49,7 @@ struct diff_item {
 	double base_samples, new_samples;
 	enum diff_verdict verdict;
 	const char *why;
-	const struct diff_match *match; /* functions: joined by it, or with a doubt not; NULL */
+	struct diff_match *match; /* functions: joined by it, or with a doubt not; NULL */
 };
 
 enum diff_match_kind {
@@ -62,6 +66,7 @@ struct diff_match {
 	enum diff_match_kind kind;
 	size_t side;	    /* the new one */
 	bool certain;	    /* else nothing is joined */
+	bool reported;	    /* a row of it is */
 	const char *dso;    /* the new side's */
 	const char **of[2]; /* names in the base and on the new side, the main one first */
 	size_t n[2];
@@ -102,6 +107,8 @@ struct diff {
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Looks for the functions of one side alone on the other one, and joins what is certain. */
 int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
+/* Both sides have a file of this name with a build-id, and they are not the same. */
+bool diff_builds_differ(const struct diff_side *a, const struct diff_side *b, const char *dso);
 /* Sides as a whole, and notes of what cannot be compared. */
 int diff_sides(struct diff *x, struct err *err) MUST_USE;
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */

@@ -87,12 +87,13 @@ struct joining {
 	diff_items *items;
 	struct strtab keys; /* id k: item k - 1 of those that began at `first` */
 	size_t first, side, n_runs;
+	struct u64map builds; /* by the hash of a dso: 1 + whether the sides' files differ */
 };
 
 /* The item of these keys (strings of the arena), new with no amounts; NULL: no memory. */
-static struct diff_item *item_at(struct joining *j, const char *const key[3])
+static struct diff_item *item_at(struct joining *j, const char *const key[3], enum diff_alone alone)
 {
-	struct diff_item it = { .side = j->side };
+	struct diff_item it = { .side = j->side, .alone = alone };
 	struct buf b = BUF_INIT;
 	size_t known = j->keys.n ? j->keys.n : 1;
 	uint32_t id;
@@ -101,6 +102,7 @@ static struct diff_item *item_at(struct joining *j, const char *const key[3])
 		it.key[k] = key[k];
 		buf_printf(&b, "%zu:%s", key[k] ? strlen(key[k]) + 1 : 0, key[k] ? key[k] : "");
 	}
+	buf_printf(&b, "%d", (int)alone);
 	id = b.failed ? STR_NONE : strtab_adds(&j->keys, buf_str(&b));
 	buf_free(&b);
 	if (id == STR_NONE)
@@ -199,7 +201,8 @@ static bool has_event(const struct diff_side *s, const char *event)
 
 /* What a run has of an event that both sides have; of others there is no item. */
 static int join_amount(struct joining *j, const struct diff_run *r, size_t slot,
-		       const char *const key[3], double period, double samples)
+		       const char *const key[3], enum diff_alone alone, double period,
+		       double samples)
 {
 	struct diff_item *it;
 
@@ -207,7 +210,7 @@ static int join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 		return -1;
 	if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
 		return 0;
-	it = item_at(j, key);
+	it = item_at(j, key, alone);
 	if (!it)
 		return -1;
 	it->seconds = is_clock(key[0]);
@@ -226,7 +229,7 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 
-		if (join_amount(j, r, slot, key, period, samples))
+		if (join_amount(j, r, slot, key, DIFF_OF_BOTH, period, samples))
 			return -1;
 	}
 	return 0;
@@ -236,7 +239,7 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 {
 	static const char *const key[3] = { "elapsed" };
 	double s = seconds_of(r);
-	struct diff_item *it = isnan(s) ? NULL : item_at(j, key);
+	struct diff_item *it = isnan(s) ? NULL : item_at(j, key, DIFF_OF_BOTH);
 
 	if (isnan(s))
 		return 0;
@@ -257,7 +260,7 @@ static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 
 	if (!(c.samples > 0) || !(i.samples > 0))
 		return 0;
-	it = item_at(j, key);
+	it = item_at(j, key, DIFF_OF_BOTH);
 	if (!it)
 		return -1;
 	it->ratio = true;
@@ -286,6 +289,34 @@ static double worth(struct estimate share, double samples)
 	return n < samples ? n : samples;
 }
 
+/* The name is made of an address: "sort+0x5a20", "0x5a20". */
+static bool is_address(const char *dso, const char *function)
+{
+	size_t n = strlen(dso);
+
+	if (!strncmp(function, dso, n) && function[n] == '+')
+		function += n + 1;
+	return !strncmp(function, "0x", 2);
+}
+
+/* Addresses of files that differ are other code. -1: no memory. */
+static int alone_of(struct joining *j, const char *const key[3], size_t slot)
+{
+	const struct diff *x = j->x;
+	uint64_t *known;
+
+	if (!j->side || !key[1] || !key[2] || !is_address(key[1], key[2]))
+		return DIFF_OF_BOTH;
+	known = u64map_at(&j->builds, hash_bytes(key[1], strlen(key[1])), NULL);
+	if (!known)
+		return -1;
+	if (!*known)
+		*known = 1 + diff_builds_differ(&x->side[0], &x->side[j->side], key[1]);
+	if (*known == 1)
+		return DIFF_OF_BOTH;
+	return slot < x->side[0].n ? DIFF_OF_BASE : DIFF_OF_NEW;
+}
+
 static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	const struct table *t = diff_find(r, "rows");
@@ -301,7 +332,10 @@ static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 
-		if (join_amount(j, r, slot, key, period, worth(share, samples)))
+		int alone = alone_of(j, key, slot);
+
+		if (alone < 0 || join_amount(j, r, slot, key, (enum diff_alone)alone, period,
+					     worth(share, samples)))
 			return -1;
 	}
 	return 0;
@@ -352,7 +386,7 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		above[depth] = name;
 		id[depth] = diff_number(t, diff_column(t, "id"), &row).v;
 		key[1] = path_of(&j->x->a, above, depth++);
-		it = key[1] ? item_at(j, key) : NULL;
+		it = key[1] ? item_at(j, key, DIFF_OF_BOTH) : NULL;
 		if (!it)
 			return -1;
 		it->depth = depth - 1;
@@ -393,6 +427,7 @@ static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 	for (size_t i = 0; !ret && i < n_new; i++)
 		ret = fn(&j, &new->run[i], base->n + i);
 	strtab_free(&j.keys);
+	u64map_free(&j.builds);
 	return ret;
 }
 

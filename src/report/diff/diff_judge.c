@@ -226,6 +226,27 @@ static int by_weight(const void *a, const void *b)
 	return diff_by_keys(p, q, 3);
 }
 
+static int reported_first(const void *a, const void *b)
+{
+	const struct diff_match *const *p = a, *const *q = b;
+
+	if ((*p)->side != (*q)->side)
+		return ((*p)->side > (*q)->side) - ((*p)->side < (*q)->side);
+	if ((*p)->reported != (*q)->reported)
+		return (*q)->reported - (*p)->reported;
+	return strcmp((*p)->of[1][0], (*q)->of[1][0]);
+}
+
+static void order_matches(struct diff *x)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (rows->v[i].match && reported(&rows->v[i]))
+			rows->v[i].match->reported = true;
+	vec_sort(&x->match, reported_first);
+}
+
 void diff_judge(struct diff *x)
 {
 	size_t n = 0, kept = 0, all_n = 0;
@@ -251,4 +272,5 @@ void diff_judge(struct diff *x)
 	if (all)
 		correct(all, n);
 	vec_sort(rows, by_weight);
+	order_matches(x);
 }

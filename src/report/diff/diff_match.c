@@ -78,14 +78,16 @@ static int match_file(struct diff *x, size_t side, const char *dso, struct err *
 
 /* ---- joined rows ----------------------------------------------------------------------------- */
 
+/* `it` is in the match, and in none before it. */
 static bool names(const struct diff_match *match, const struct diff_item *it)
 {
-	if (it->side != match->side || !it->key[0] || !it->key[1] || !it->key[2] ||
+	if (it->match || it->side != match->side || !it->key[0] || !it->key[1] || !it->key[2] ||
 	    strcmp(it->key[1], match->dso))
 		return false;
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < match->n[s]; i++)
-			if (!strcmp(match->of[s][i], it->key[2]))
+			if (it->alone != (s == BASE ? DIFF_OF_NEW : DIFF_OF_BASE) &&
+			    !strcmp(match->of[s][i], it->key[2]))
 				return true;
 	return false;
 }
@@ -100,7 +102,7 @@ static void add_amounts(struct diff_item *to, const struct diff_item *more, size
 }
 
 /* Each event has a row of its own. Rows that went into another one lose their keys. */
-static void join_rows(struct diff *x, const struct diff_match *match)
+static void join_rows(struct diff *x, struct diff_match *match)
 {
 	diff_items *rows = &x->table[DIFF_ROWS];
 	size_t n_runs = x->side[0].n + x->side[match->side].n;

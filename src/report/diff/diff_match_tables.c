@@ -32,7 +32,7 @@ const char *diff_function_name(struct arena *a, const struct diff_item *it)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct diff_match *match_of(const struct table_row *r)
+static struct diff_match *match_of(const struct table_row *r)
 {
 	return *(struct diff_match *const *)r->p;
 }
@@ -60,7 +60,7 @@ TABLE_CELL(match_why, out->text = match_of(r)->why)
 
 TABLE_GET(match_shown)
 {
-	const struct diff_match *m = match_of(r);
+	struct diff_match *m = match_of(r);
 	const struct diff_item it = { .match = m };
 	struct arena a = ARENA_INIT;
 	const char *name = diff_function_name(&a, &it);

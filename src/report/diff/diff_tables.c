@@ -12,6 +12,7 @@
 
 enum {
 	LEAST_ROWS = 5, /* that people are shown, noise as well */
+	LEAST_MATCHES = 3,
 	MOST_MATCHES = 10,
 };
 
@@ -299,6 +300,15 @@ static size_t rows_for_people(const struct diff *x)
 	return n > LEAST_ROWS ? n : LEAST_ROWS;
 }
 
+static size_t matches_for_people(const struct diff *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->match.n; i++)
+		n += x->match.v[i]->reported;
+	return n < LEAST_MATCHES ? LEAST_MATCHES : n < MOST_MATCHES ? n : MOST_MATCHES;
+}
+
 void diff_put(struct document *d, const struct diff *x)
 {
 	const struct table head = { .form = &head_form, .array = x, .n = 1 };
@@ -316,7 +326,7 @@ void diff_put(struct document *d, const struct diff *x)
 				       .array = x->match.v,
 				       .stride = sizeof(*x->match.v),
 				       .n = x->match.n,
-				       .people = MOST_MATCHES };
+				       .people = matches_for_people(x) };
 
 	document_table(d, &head);
 	document_table(d, &sides);
