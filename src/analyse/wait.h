@@ -68,6 +68,7 @@ struct wait_thread {
 	uint64_t from, until;
 	uint64_t time[WAIT_REASONS]; /* ns; together until - from */
 	uint64_t switches, preempted, moved;
+	uint32_t parent; /* the thread that created it, or WAIT_NOBODY */
 	bool wanted; /* by the selection; the rest are here for who woke whom and what CPUs did */
 };
 
@@ -122,6 +123,7 @@ struct wait {
 	struct wait_waker *waker; /* longest first */
 	size_t n_wakers;
 	struct chain_tree chain; /* frames: places, outermost next to the root */
+	uint32_t *chain_place;	 /* by chain: the function that waits, as in place_sum */
 	struct wait_place *place;
 	size_t n_places;
 	uint64_t from, until; /* of the recording, clipped to the selection */

@@ -80,7 +80,7 @@ struct options {
 	struct text_list only_pid, only_tid, at;
 	uint64_t max_stack, limit, functions, line_size;
 	double min;
-	bool wait, wall, concurrency;
+	bool wait, wall, concurrency, critical;
 	bool children, callers, all_registers, mix, json, raw_names, no_source, no_asm, no_arrows,
 		no_blocks, bytes;
 	/* judge */

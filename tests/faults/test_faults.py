@@ -47,6 +47,7 @@ READS = {
     "report --wait -j": "report --no-cache --wait -j -i waits",
     "report --wall": "report --no-cache --wall -i waits",
     "report --concurrency": "report --no-cache --concurrency -j -i waits",
+    "report --critical": "report --no-cache --critical -j -i waits",
     "report, names": "report --no-cache -i names/long_names",
     "report, cache": "report -i plain",
     "report, jit": "report --no-cache -i jit",

@@ -72,6 +72,7 @@ static const char *const rows[] = {
 	"report --wait -i @",
 	"report --wall -i @",
 	"report --concurrency -i @",
+	"report --critical -i @",
 	"export --folded @ @",
 	"blocks --mix -i @",
 };

@@ -39,13 +39,13 @@ static void keep(struct wait_work *k)
 	w->n_spans = k->span.n;
 	w->place = k->frames.place.v;
 	w->n_places = k->frames.place.n;
+	w->chain_place = k->at;
 	vec_free(&k->fact);
 	vec_free(&k->lost);
 	frames_free(&k->frames);
 	chain_free(&k->raw);
 	u64map_free(&k->own);
 	free(k->reason);
-	free(k->at);
 	free(k->interrupt);
 }
 
@@ -90,6 +90,7 @@ void wait_free(struct wait *w)
 	free(w->thread);
 	free(w->span);
 	free(w->place);
+	free(w->chain_place);
 	free(w->place_sum);
 	free(w->chain_sum);
 	free(w->waker);

@@ -308,6 +308,7 @@ static int on_other(void *ctx, unsigned worker, const struct pd_record *r, struc
 		f.kind = r->type == PERF_RECORD_FORK ? FACT_FORK : FACT_EXIT;
 		f.tid = task.tid;
 		f.pid = task.pid;
+		f.waker = task.ptid;
 		break;
 	case PERF_RECORD_COMM:
 		f.kind = FACT_SEEN;

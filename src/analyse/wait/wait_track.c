@@ -117,7 +117,7 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 				  : WAIT_OTHER;
 	if (s.reason == WAIT_BEGUN || s.reason == WAIT_PREEMPTED)
 		return put_known(t, s);
-	if (!r->woken || r->woken >= until) {
+	if (!r->woken || r->woken > until) {
 		t->k->out->unwoken += !r->before;
 		return put_known(t, s);
 	}
@@ -181,11 +181,27 @@ static int end_thread(struct tracking *t, struct track *r, uint64_t until)
 	return close_span(t, r, until);
 }
 
+/* Who woke somebody: an interrupt ran instead of the idle task. */
+static uint32_t waker_of(const struct tracking *t, uint32_t tid)
+{
+	const uint64_t *at = u64map_find(&t->at, tid);
+
+	if (!tid)
+		return WAIT_INTERRUPT;
+	return at ? t->v.v[*at].thread : WAIT_NOBODY;
+}
+
 /* It began at `time`, and waits for a CPU or (`running`) has one. */
 static int begin_thread(struct tracking *t, struct track *r, const struct fact *f, uint64_t time,
 			bool running)
 {
-	const struct wait_thread x = { .pid = f->pid, .tid = f->tid, .from = time, .until = time };
+	const struct wait_thread x = {
+		.pid = f->pid,
+		.tid = f->tid,
+		.from = time,
+		.until = time,
+		.parent = f->kind == FACT_FORK ? waker_of(t, f->waker) : WAIT_NOBODY,
+	};
 
 	*r = (struct track){ .thread = (uint32_t)t->k->thread.n,
 			     .running = running,
@@ -216,16 +232,6 @@ static int note_switch(struct tracking *t, const struct fact *f)
 			return err_nomem(t->err);
 	t->switched.v[f->cpu] = f->time;
 	return 0;
-}
-
-/* Who woke somebody: an interrupt ran instead of the idle task. */
-static uint32_t waker_of(const struct tracking *t, uint32_t tid)
-{
-	const uint64_t *at = u64map_find(&t->at, tid);
-
-	if (!tid)
-		return WAIT_INTERRUPT;
-	return at ? t->v.v[*at].thread : WAIT_NOBODY;
 }
 
 /* NULL with no error: a thread that is not recorded, or is dead. */

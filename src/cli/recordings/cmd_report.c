@@ -228,6 +228,7 @@ int cmd_report(struct cli *cli)
 			      : cli->opt.wait	     ? RESULT_WAIT
 			      : cli->opt.wall	     ? RESULT_WALL
 			      : cli->opt.concurrency ? RESULT_CONCURRENCY
+			      : cli->opt.critical    ? RESULT_CRITICAL
 						     : RESULT_FUNCTIONS,
 			      cli_one_recording);
 }

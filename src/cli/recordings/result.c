@@ -6,6 +6,7 @@
 #include "report/annotate.h"
 #include "report/blocks_view.h"
 #include "report/calls_view.h"
+#include "report/critical_view.h"
 #include "report/info_view.h"
 #include "report/memory_view.h"
 #include "report/mix_tables.h"

@@ -84,6 +84,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_WAIT:
 	case RESULT_WALL:
 	case RESULT_CONCURRENCY:
+	case RESULT_CRITICAL:
 		return wait_able(r->rec);
 	case RESULT_INFO:
 	case RESULT_FUNCTIONS:

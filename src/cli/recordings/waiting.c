@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * report --wait: what threads waited for; --wall: which functions took wall time; --concurrency:
- * what CPUs did meanwhile.
+ * what CPUs did meanwhile; --critical: what the end waited for.
  */
 #include <stdlib.h>
 
 #include "cli/recordings/result.h"
+#include "report/critical_view.h"
 #include "report/parallel_view.h"
 #include "report/wait_view.h"
 
@@ -133,4 +134,61 @@ int wall_make(struct result *out, const struct result_ask *ask, struct err *err)
 int concurrency_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	return make_running(out, ask, &concurrency_document, concurrency_put, err);
+}
+
+/* ---- the critical path ----------------------------------------------------------------------- */
+
+#define REPLAYED 12 /* rows, unless --limit asks for more */
+
+struct path {
+	struct wait *w;
+	struct critical *c;
+	struct critical_view v;
+};
+
+static void end_path(void *own)
+{
+	struct path *c = own;
+
+	critical_free(c->c);
+	wait_free(c->w);
+	free(c);
+}
+
+int critical_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	const struct options *o = &ask->cli->opt;
+	const char *wanted = o->event.n ? o->event.v[0] : NULL;
+	struct path *c = calloc(1, sizeof(*c));
+	struct profile_opts po = { 0 };
+	struct critical_opts co = { .replayed = o->limit ? (size_t)o->limit : REPLAYED };
+	struct wait_opts wo;
+	size_t n;
+
+	if (!c)
+		return err_nomem(err);
+	out->own = c;
+	out->end = end_path;
+	if (o->cpu || o->cgroup.n)
+		return err_set(err, ERR_USAGE,
+			       "--critical is of whole threads: not with --cpu or --cgroup");
+	if (recording_select(ask->r, ask->cli, &po, err))
+		return -1;
+	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
+	co.event = recording_event(ask->r, wanted, is_sampler);
+	if (wanted && co.event == SIZE_MAX)
+		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
+			       wanted);
+	c->v = (struct critical_view){ .images = ask->r->images, .limit = (size_t)o->limit };
+	if (co.event != SIZE_MAX)
+		c->v.event = pd_events(ask->r->rec, &n)[co.event].name;
+	if (wait_build(&c->w, ask->r->rec, ask->r->spaces, &wo, err) ||
+	    critical_build(&c->c, ask->r->rec, ask->r->spaces, c->w, &co, err) ||
+	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
+		return -1;
+	c->v.w = c->w;
+	c->v.c = c->c;
+	document_open(&out->d, &critical_document, &c->v);
+	critical_put(&out->d, &c->v);
+	return 0;
 }

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * critical_pieces - spans by thread, those on a CPU cut where another function's samples are
+ * nearer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/wait/critical_int.h"
+#include "base/bisect.h"
+#include "base/sort.h"
+
+/* The row of a function that ran, or of a wait; UINT32_MAX: out of memory. */
+static uint32_t row_of(struct critical_work *k, const struct wait_place *place, uint8_t reason)
+{
+	/* 64 bits of a hash tell them apart well enough */
+	uint64_t h =
+		hash_pair((uint64_t)(uintptr_t)place->symbol,
+			  (uint64_t)place->image << 16 | (uint64_t)(place->kind << 8) | reason);
+	const struct critical_row x = { .place = *place, .reason = reason };
+	bool fresh;
+	uint64_t *at = u64map_at(&k->row_at, h, &fresh);
+
+	if (!at || (fresh && vec_push(&k->row, x)))
+		return UINT32_MAX;
+	if (fresh)
+		*at = k->row.n - 1;
+	return (uint32_t)*at;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+struct marking {
+	struct critical_work *k;
+	struct wait_frames frames;
+	struct u64map at; /* tid -> the last of its threads */
+	uint32_t *before; /* by thread: the one that had its tid before */
+	VEC(struct keyed) v;
+};
+
+static int map_threads(struct marking *m)
+{
+	const struct wait *w = m->k->w;
+
+	m->before = malloc((w->n_threads + 1) * sizeof(*m->before));
+	if (!m->before)
+		return -1;
+	for (size_t i = 0; i < w->n_threads; i++) {
+		bool fresh;
+		uint64_t *at = u64map_at(&m->at, w->thread[i].tid, &fresh);
+
+		if (!at)
+			return -1;
+		m->before[i] = fresh ? WAIT_NOBODY : (uint32_t)*at;
+		*at = i;
+	}
+	return 0;
+}
+
+static uint32_t thread_at(const struct marking *m, uint32_t tid, uint64_t time)
+{
+	const uint64_t *at = u64map_find(&m->at, tid);
+	uint32_t i = at ? (uint32_t)*at : WAIT_NOBODY;
+
+	while (i != WAIT_NOBODY && time < m->k->w->thread[i].from)
+		i = m->before[i];
+	return i != WAIT_NOBODY && time <= m->k->w->thread[i].until ? i : WAIT_NOBODY;
+}
+
+static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+{
+	struct marking *m = ctx;
+	const struct critical_work *k = m->k;
+	uint64_t from = 0, until = UINT64_MAX;
+	uint32_t thread = thread_at(m, task_tid(s->task), s->time), frame;
+	struct pd_sample x;
+	struct keyed y = { .key = s->time, .a = thread };
+
+	if (!task_tid(s->task) || thread == WAIT_NOBODY || pd_sample_parse(k->rec, s->r, &x))
+		return 0;
+	frame = frames_number(&m->frames, k->sp, s->who->proc, space_kind_of_misc(x.cpumode), x.ip,
+			      s->time, &from, &until);
+	y.b = frame;
+	if (frame == UINT32_MAX || vec_push(&m->v, y))
+		return err_nomem(err);
+	return 0;
+}
+
+static int walk_samples(struct marking *m, struct err *err)
+{
+	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	const struct critical_work *k = m->k;
+	struct pass_opts po = { .threads = 1 };
+	struct pass *p = NULL;
+	size_t n;
+	bool *only;
+	int ret = -1;
+
+	(void)pd_events(k->rec, &n);
+	only = calloc(n + 1, sizeof(*only));
+	if (!only)
+		return err_nomem(err);
+	only[k->opts->event] = true;
+	po.events = only;
+	if (!pass_new(&p, k->rec, k->sp, NULL, &po, err))
+		ret = pass_each(p, &v, m, err);
+	pass_free(p);
+	free(only);
+	return ret;
+}
+
+/* By thread, in the order of time; with rows for functions. */
+static int keep_marks(struct marking *m, struct err *err)
+{
+	struct critical_work *k = m->k;
+	struct keyed *scratch = malloc((m->v.n + 1) * sizeof(*scratch));
+	const size_t n = k->w->n_threads;
+	size_t *at = calloc(n + 2, sizeof(*at));
+	int ret = -1;
+
+	if (!scratch || !at || vec_reserve(&k->mark, m->v.n + 1)) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	if (frames_name(&m->frames, k->sp, err))
+		goto out;
+	keyed_sort(m->v.v, scratch, m->v.n);
+	for (size_t i = 0; i < m->v.n; i++)
+		at[m->v.v[i].a + 2]++;
+	for (size_t i = 0; i < n; i++)
+		at[i + 2] += at[i + 1];
+	for (size_t i = 0; i < m->v.n; i++) {
+		const struct keyed *x = &m->v.v[i];
+		uint32_t place = m->frames.frame.v[x->b].place;
+		uint32_t row = row_of(k, &m->frames.place.v[place], WAIT_RAN);
+
+		if (row == UINT32_MAX) {
+			(void)err_nomem(err);
+			goto out;
+		}
+		k->mark.v[at[x->a + 1]++] = (struct mark){ x->key, x->a, row };
+	}
+	k->mark.n = m->v.n;
+	memcpy(k->first_mark, at, (n + 1) * sizeof(*at));
+	ret = 0;
+out:
+	free(scratch);
+	free(at);
+	return ret;
+}
+
+static int make_marks(struct critical_work *k, struct err *err)
+{
+	struct marking m = { .k = k };
+	int ret = 0;
+
+	k->first_mark = calloc(k->w->n_threads + 1, sizeof(*k->first_mark));
+	if (!k->first_mark || map_threads(&m))
+		ret = err_nomem(err);
+	else if (k->opts->event != SIZE_MAX)
+		ret = walk_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
+	vec_free(&m.frames.place);
+	frames_free(&m.frames);
+	u64map_free(&m.at);
+	free(m.before);
+	vec_free(&m.v);
+	return ret;
+}
+
+/* ---- on a CPU -------------------------------------------------------------------------------- */
+
+/* A thread's samples along its CPU time. */
+struct cutting {
+	struct critical_work *k;
+	const struct mark *mark;
+	uint64_t *ran; /* by mark: CPU time until then */
+	size_t n, at;
+	uint64_t before; /* CPU time of the spans before */
+	uint32_t none;	 /* the row of a thread without samples */
+};
+
+static int put_piece(struct critical_work *k, uint64_t from, uint64_t until, uint32_t row,
+		     uint32_t span)
+{
+	const struct piece x = { from, until, row, span, WAIT_NOBODY, WAIT_RAN };
+
+	return until > from ? vec_push(&k->piece, x) : 0;
+}
+
+/* Where each sample lies in the CPU time of spans[0..n). */
+static void place_marks(struct cutting *c, const uint32_t *spans, size_t n)
+{
+	const struct wait_span *span = c->k->w->span;
+	uint64_t sum = 0;
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wait_span *s = &span[spans[i]];
+
+		for (; m < c->n && c->mark[m].time < s->until; m++)
+			c->ran[m] = sum + (s->reason == WAIT_RAN && c->mark[m].time > s->from
+						   ? c->mark[m].time - s->from
+						   : 0);
+		sum += s->reason == WAIT_RAN ? s->until - s->from : 0;
+	}
+	while (m < c->n)
+		c->ran[m++] = sum;
+}
+
+/* A span on a CPU belongs to the nearest samples. */
+static int cut(struct cutting *c, uint32_t i)
+{
+	const struct wait_span *s = &c->k->w->span[i];
+	uint64_t from = s->from, end = c->before + (s->until - s->from);
+
+	for (; c->at + 1 < c->n; c->at++) {
+		uint64_t middle = c->ran[c->at] + (c->ran[c->at + 1] - c->ran[c->at]) / 2, t;
+
+		if (middle >= end)
+			break;
+		if (c->mark[c->at].row == c->mark[c->at + 1].row)
+			continue;
+		t = s->from + (middle > c->before ? middle - c->before : 0);
+		if (t > from && put_piece(c->k, from, t, c->mark[c->at].row, i))
+			return -1;
+		from = t > from ? t : from;
+	}
+	c->before = end;
+	return put_piece(c->k, from, s->until, c->n ? c->mark[c->at].row : c->none, i);
+}
+
+/* ---- waits for a thread's end ---------------------------------------------------------------- */
+
+#define SOON 5000000u /* ns */
+
+/* Linux 6.16 and later end a thread's events before it wakes those that wait for its end. So where
+ * nobody is recorded to have ended the wait for a lock or a child, the last one that ended
+ * meanwhile did, if that was soon before. */
+static uint32_t ended_by(const struct critical_work *k, const struct wait_span *s)
+{
+	const struct wait_thread *thread = k->w->thread;
+	size_t at;
+
+	if (s->waker != WAIT_NOBODY || (s->reason != WAIT_LOCK && s->reason != WAIT_CHILD))
+		return WAIT_NOBODY;
+	bisect(at, k->n_exits, i, k->exit[i].key > s->until);
+	for (; at && k->exit[at - 1].key > s->from; at--) {
+		const uint32_t i = k->exit[at - 1].a;
+		const struct wait_thread *x = &thread[i];
+		uint64_t ago = s->until - x->until;
+		bool same = x->pid == thread[s->thread].pid;
+
+		if (ago > SOON && ago > (s->until - s->from) / 4)
+			break;
+		if (i != s->thread && same == (s->reason == WAIT_LOCK) &&
+		    (same || (x->parent < k->w->n_threads &&
+			      thread[x->parent].pid == thread[s->thread].pid)))
+			return i;
+	}
+	return WAIT_NOBODY;
+}
+
+static int sort_exits(struct critical_work *k)
+{
+	const struct wait *w = k->w;
+
+	k->exit = malloc((w->n_threads + 1) * 2 * sizeof(*k->exit));
+	if (!k->exit)
+		return -1;
+	for (uint32_t i = 0; i < w->n_threads; i++)
+		if (w->thread[i].until < w->until)
+			k->exit[k->n_exits++] = (struct keyed){ w->thread[i].until, i, 0 };
+	keyed_sort(k->exit, k->exit + w->n_threads + 1, k->n_exits);
+	return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* A span that is not on a CPU. */
+static int put_off(struct critical_work *k, uint32_t i)
+{
+	const struct wait_span *s = &k->w->span[i];
+	const struct wait_place *nowhere = &k->w->place[0];
+	bool blocked = wait_reasons[s->reason].state == WAIT_BLOCKED;
+	uint32_t by = ended_by(k, s), place = blocked ? k->w->chain_place[s->chain] : 0;
+	struct piece p = { s->from, s->until, 0, i, blocked ? s->waker : WAIT_NOBODY, s->reason };
+
+	if (by != WAIT_NOBODY) {
+		p.until = k->w->thread[by].until;
+		p.waker = by;
+	}
+	if (p.waker == s->thread)
+		p.waker = WAIT_NOBODY;
+	p.row = row_of(k, &k->w->place[place], s->reason);
+	if (p.row == UINT32_MAX || (p.until > p.from && vec_push(&k->piece, p)))
+		return -1;
+	if (p.until == s->until)
+		return 0;
+	p = (struct piece){ p.until, s->until, 0, i, WAIT_NOBODY, WAIT_WOKEN };
+	p.row = row_of(k, nowhere, WAIT_WOKEN);
+	return p.row == UINT32_MAX || vec_push(&k->piece, p) ? -1 : 0;
+}
+
+static int put_thread(struct critical_work *k, uint32_t thread, const uint32_t *spans, size_t n,
+		      uint32_t none)
+{
+	const size_t first = k->first_mark[thread];
+	struct cutting c = { .k = k, .n = k->first_mark[thread + 1] - first, .none = none };
+	int ret = 0;
+
+	c.mark = k->mark.v ? k->mark.v + first : NULL;
+	c.ran = malloc((c.n + 1) * sizeof(*c.ran));
+	if (!c.ran)
+		return -1;
+	place_marks(&c, spans, n);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = k->w->span[spans[i]].reason == WAIT_RAN ? cut(&c, spans[i])
+							      : put_off(k, spans[i]);
+	free(c.ran);
+	return ret;
+}
+
+/* by[first[i]..first[i + 1]): the spans of thread i. */
+static void sort_spans(const struct wait *w, uint32_t *by, size_t *first)
+{
+	for (size_t i = 0; i < w->n_spans; i++)
+		first[w->span[i].thread + 2]++;
+	for (size_t i = 0; i < w->n_threads; i++)
+		first[i + 2] += first[i + 1];
+	for (size_t i = 0; i < w->n_spans; i++)
+		by[first[w->span[i].thread + 1]++] = (uint32_t)i;
+}
+
+int critical_pieces(struct critical_work *k, struct err *err)
+{
+	const struct wait *w = k->w;
+	uint32_t *by = malloc((w->n_spans + 1) * sizeof(*by)), none;
+	size_t *first = calloc(w->n_threads + 2, sizeof(*first));
+	int ret = -1;
+
+	k->first = calloc(w->n_threads + 1, sizeof(*k->first));
+	if (!by || !first || !k->first || sort_exits(k)) {
+		(void)err_nomem(err);
+		goto out;
+	}
+	if (make_marks(k, err))
+		goto out;
+	none = row_of(k, &w->place[0], WAIT_RAN);
+	sort_spans(w, by, first);
+	for (uint32_t i = 0; i < w->n_threads; i++) {
+		k->first[i] = k->piece.n;
+		if (none == UINT32_MAX ||
+		    put_thread(k, i, by + first[i], first[i + 1] - first[i], none)) {
+			(void)err_nomem(err);
+			goto out;
+		}
+	}
+	k->first[w->n_threads] = k->piece.n;
+	vec_each (&k->piece, struct piece *, p)
+		if (!piece_runs(k, p->waker, p->until))
+			p->waker = WAIT_NOBODY;
+	ret = 0;
+out:
+	free(by);
+	free(first);
+	return ret;
+}
+
+/* ---- looking them up ------------------------------------------------------------------------- */
+
+size_t piece_at(const struct critical_work *k, uint32_t thread, uint64_t time)
+{
+	const struct piece *p = k->piece.v + k->first[thread];
+	size_t n = k->first[thread + 1] - k->first[thread], at;
+
+	bisect(at, n, i, p[i].until >= time);
+	return at < n && p[at].from < time ? k->first[thread] + at : NO_PIECE;
+}
+
+bool piece_runs(const struct critical_work *k, uint32_t thread, uint64_t time)
+{
+	size_t at = thread < k->w->n_threads ? piece_at(k, thread, time) : NO_PIECE;
+
+	return at != NO_PIECE && k->piece.v[at].reason == WAIT_RAN;
+}
