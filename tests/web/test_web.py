@@ -17,8 +17,9 @@ import recordings  # noqa: E402
 from tap import run  # noqa: E402
 
 # pages of one result
-ALONE = {"annotate": ["annotate", "made/branches", "f"], "blocks": ["blocks", "made/branches"], "calls": ["calls", "made/branches"],
-         "diff": ["diff", "made/account", "made/account_shared"], "stat": ["stat", "--", "true"], "intervals": ["stat", "-I", "20", "--", "sleep", "0.1"]}
+ALONE = {"annotate": ["annotate", "made/branches", "f"], "diff": ["diff", "made/account", "made/account_shared"],
+         "table-blocks": ["blocks", "made/branches"], "table-calls": ["calls", "made/branches"], "table-stat": ["stat", "--", "true"],
+         "table-intervals": ["stat", "-I", "20", "--", "sleep", "0.1"]}
 WANTED = {"account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
 
 
@@ -46,7 +47,7 @@ with tempfile.TemporaryDirectory() as tmp:
         print("1..1\nnot ok 1 - recordings: %s" % pages)
         sys.exit(1)
     for name, words in ALONE.items():
-        page = os.path.join(tmp, "alone-%s.html" % name)
+        page = os.path.join(tmp, name + ".html")
         p = run(words[0], "--format", "html", "-o", page, *words[1:], cwd=tmp)
         if p.returncode:
             print("1..1\nnot ok 1 - %s --format html\n# %s" % (words[0], p.stderr))
