@@ -41,6 +41,7 @@
 #include "perfdata/perfdata.h"
 #include "symbol/data.h"
 #include "symbol/space.h"
+#include "symbol/types.h"
 
 #define SHARING_LINE_DEFAULT 64u
 #define SHARING_LINE_MIN     16u
@@ -79,6 +80,7 @@ struct sharing_access {
 	const struct symbol *function; /* NULL: none */
 	const char *file;	       /* NULL: not known */
 	uint32_t source_line;
+	struct types_access type; /* of the variable at the address, else of the operand */
 };
 
 struct sharing_line {

@@ -56,6 +56,7 @@ WANT = {"true": ("total", "add_total", "true sharing", "true sharing", {0: {0}, 
         "padded": ("padded", "add_padded", None, "false sharing", None),
         "lock": ("lock", "take_lock", "lock", "lock", {0: {0}, 1: {0}}),
         "pair": ("pair", "add_pair", None, "false sharing", None)}
+FIELD = {"true": "", "false": "", "read": "", "padded": "n", "lock": "word", "pair": "n[]"}  # of the structures; the others are arrays of long
 if not shutil.which("qemu-x86_64") or not os.path.exists(PROGRAM):
     t.skip("everything", "no emulator, or no program")
     WANT = {}
@@ -68,8 +69,11 @@ for pattern, (name, function, narrow, wide, bytes_of) in WANT.items():
     j = json.loads(r.stdout)
     lines = of_program(j["lines"])
     t.equal(lines[name]["verdict"] if name in lines else None, narrow, "%s: %s" % (pattern, narrow or "not in the table"))
-    x = of_program(json.loads(run("sharing", "x.data", "-j", "--line-size", "128").stdout)["lines"])
+    wider = json.loads(run("sharing", "x.data", "-j", "--line-size", "128").stdout)
+    x = of_program(wider["lines"])
     t.equal(x[name]["verdict"] if name in x else None, wide, "%s, lines of 128 bytes: %s" % (pattern, wide))
+    fields = {(a["type"].replace("long int", "long"), a["field"] or "") for a in wider["accesses"] if a["object"] == name}
+    t.equal(fields, {("struct (anonymous)" if FIELD[pattern] else "long", FIELD[pattern])}, pattern + ": the type and the field")
     others = {k: v["verdict"] for k, v in lines.items() if k not in (name, "round_end")}
     t.equal(others, {}, pattern + ": nothing else of the program is shared but its barrier")
     # each sample of the program's data has the object that its address is in, and each shared line its place in the code
@@ -97,4 +101,5 @@ if WANT:
     # malloc itself may have been sampled when it wrote there
     t.ok(line in lines and lines[line]["verdict"] in ("false sharing", "true and false"),
          "heap: false sharing, of memory without a recorded mapping", (hex(line), lines.get(line)))
+    t.equal((lines[line]["type"], lines[line]["field"]), ("struct (anonymous)", "n"), "heap: its type and field, by the code")
 t.done()

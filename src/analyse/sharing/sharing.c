@@ -447,6 +447,37 @@ static int name_code(struct sharing *s, struct sharing_access *a, struct err *er
 	return 0;
 }
 
+/* NULL: none, and no failure unless err says so. */
+static struct types *types_if_any(struct sharing *s, uint32_t image, struct err *err)
+{
+	struct types *t = NULL;
+
+	if (image != IMAGE_NONE)
+		t = types_of(spaces_images(s->work->sp), image, err);
+	if (!t && err->code != ERR_NOMEM)
+		err_clear(err);
+	return t;
+}
+
+/* The type of the variable at the address, else that of the instruction's operand. */
+static int name_type(struct sharing *s, struct sharing_access *a, struct err *err)
+{
+	const struct symbol *v = a->data.variable;
+	struct types *t = v ? types_if_any(s, a->data.image, err) : NULL;
+	uint64_t at;
+
+	a->type = (struct types_access){ .why = TYPES_NO_IMAGE };
+	if (t && types_static(t, a->address - a->data.start + v->start, a->width, &a->type, err))
+		return -1;
+	if (a->type.why == TYPES_KNOWN || a->image == IMAGE_NONE || err->code == ERR_NOMEM)
+		return err->code == ERR_NOMEM ? -1 : 0;
+	t = types_if_any(s, a->image, err);
+	a->type.why = TYPES_NO_DEBUG;
+	if (t && image_to_vaddr(spaces_images(s->work->sp), a->image, a->code, &at))
+		return types_at(t, at, a->n.stores > a->n.loads, &a->type, err);
+	return err->code == ERR_NOMEM ? -1 : 0;
+}
+
 static void find_usual(struct sharing *s)
 {
 	const uint64_t *n = s->work->latency;
@@ -469,7 +500,7 @@ static int finish(struct sharing *s, struct err *err)
 	find_usual(s);
 	group(s);
 	vec_each (&w->access, struct sharing_access *, a)
-		if (name_code(s, a, err))
+		if (name_code(s, a, err) || name_type(s, a, err))
 			return -1;
 	vec_each (&w->line, struct sharing_line *, l) {
 		const struct sharing_access *a = &w->access.v[l->first_access];

@@ -128,6 +128,27 @@ static void put_offset(struct table_cell *out, const struct data_place *p, uint6
 	out->n = address - p->start;
 }
 
+static void put_type(struct table_cell *out, const struct sharing_access *a)
+{
+	out->text = a->type.type;
+	if (!a->type.type)
+		cell_none(out, types_why_means(a->type.why));
+}
+
+static void put_field(struct table_cell *out, const struct sharing_access *a)
+{
+	if (a->type.field && *a->type.field)
+		out->text = a->type.field;
+}
+
+/* "node.next", "long"; nothing where the type is not known. */
+static void put_type_text(struct table_cell *out, const struct sharing_access *a)
+{
+	if (a->type.type)
+		cell_printf(out, "%s%s%s", a->type.type, *a->type.field ? ", " : "", a->type.field);
+	out->says = "";
+}
+
 /* "counters+8 (+2)": so many more objects on the line. */
 TABLE_GET(main_text)
 {
@@ -136,8 +157,12 @@ TABLE_GET(main_text)
 
 	(void)c;
 	put_object(out, t, p);
-	if (!out->text)
+	if (!out->text) {
+		if (main_of(t, r)->type.type)
+			cell_printf(out, "%s (%s)", main_of(t, r)->type.type,
+				    data_kind_name(p->kind));
 		return;
+	}
 	buf_printf(out->scratch, "%s", out->text);
 	if (p->variable && l->address > p->start)
 		buf_printf(out->scratch, "+%" PRIu64, l->address - p->start);
@@ -149,6 +174,9 @@ TABLE_GET(main_text)
 TABLE_CELL(main_object, put_object(out, t, &main_of(t, r)->data); out->says = NULL)
 TABLE_CELL(main_kind, out->text = data_kind_name(main_of(t, r)->data.kind))
 TABLE_CELL(main_offset, put_offset(out, &main_of(t, r)->data, main_of(t, r)->address))
+
+TABLE_CELL(main_type, put_type(out, main_of(t, r)))
+TABLE_CELL(main_field, put_field(out, main_of(t, r)))
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -205,6 +233,10 @@ static const struct table_column line_columns[] = {
 	COLUMN("object_offset", "offset in it", T_ID, C_DATA, "of an access, in bytes",
 	       .get = main_offset),
 	COLUMN("objects", "objects", T_COUNT, C_DATA, "different ones on the line", OF(variables)),
+	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of that variable, or of what code accesses",
+	       .get = main_type),
+	COLUMN("field", "field", T_TEXT, C_DATA, "of an access; null: the type has none",
+	       .get = main_field),
 };
 #undef OF
 static const struct table_form lines_form = { "lines",		 NULL,
@@ -235,6 +267,9 @@ TABLE_GET(heading)
 TABLE_CELL(object, put_object(out, t, &access_at(r)->data); out->says = NULL)
 TABLE_CELL(object_kind, out->text = data_kind_name(access_at(r)->data.kind))
 TABLE_CELL(object_offset, put_offset(out, &access_at(r)->data, access_at(r)->address))
+TABLE_CELL(type, put_type(out, access_at(r)))
+TABLE_CELL(field, put_field(out, access_at(r)))
+TABLE_CELL(type_text, put_type_text(out, access_at(r)))
 TABLE_CELL(latency, put_mean(out, &access_at(r)->n))
 TABLE_CELL(function, out->text = access_at(r)->function ? access_at(r)->function->name : NULL)
 
@@ -311,6 +346,11 @@ static const struct table_column access_columns[] = {
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
 	       .get = object_kind),
 	COLUMN("object_offset", "offset in it", T_ID, C_DATA, "in bytes", .get = object_offset),
+	COLUMN("type_text", "type and field", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "",
+	       .get = type_text),
+	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the variable, or of what code accesses",
+	       .get = type),
+	COLUMN("field", "field", T_TEXT, C_DATA, "null: the type has none", .get = field),
 	COLUMN("function", "function", T_TEXT, C_FLEX, "of the instruction", .get = function),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "its file", .get = dso),
 	COLUMN("address", "address", T_ADDRESS, C_KEY | C_DATA, "of the instruction",
