@@ -28,6 +28,7 @@
 #include "symbol/disasm.h"
 #include "symbol/source.h"
 #include "symbol/source_find.h"
+#include "symbol/types.h"
 
 enum { ANNOTATE_KEYS = 3 };
 extern const enum profile_key annotate_keys[ANNOTATE_KEYS];
@@ -57,8 +58,9 @@ struct annotate_insn {
 	uint8_t bytes[16];
 	struct tally t;
 	struct source_line line;
-	uint32_t inl;	/* index of its chain of inlined calls, 0: none */
-	uint32_t block; /* of `ran`; CODE_NONE */
+	uint32_t inl;		  /* index of its chain of inlined calls, 0: none */
+	uint32_t block;		  /* of `ran`; CODE_NONE */
+	struct types_access data; /* where opts.data is set */
 };
 
 struct annotate_line {
@@ -77,6 +79,7 @@ struct annotate_file {
 
 struct annotate_opts {
 	bool no_source, no_asm, no_arrows, bytes;
+	bool data;		     /* types and fields that instructions access */
 	bool all_rows;		     /* addresses that only other events fell on, too */
 	double min;		     /* a fraction: fold source lines below */
 	struct source_places places; /* the build-id is filled in by annotate_build */

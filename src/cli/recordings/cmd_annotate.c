@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "cli/recordings/accounting.h"
 #include "cli/recordings/result.h"
+#include "perfdata/memop.h"
 #include "report/annotate.h"
 
 /* What functions of a recording have in common: where its samples fell, and the account. */
@@ -260,6 +261,8 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 {
 	const struct options *o = &ask->cli->opt;
 	const struct recording *r = ask->r;
+	size_t n;
+	const struct pd_event *event = &pd_events(r->rec, &n)[s->event];
 	const struct annotate_opts ao = {
 		.no_source = o->no_source,
 		.no_asm = o->no_asm,
@@ -267,15 +270,14 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 		.bytes = o->bytes,
 		.min = o->min / 100,
 		.all_rows = s->account,
+		.data = memop_how(r->rec, event).from != MEMOP_FROM_NOTHING,
 		.places = { .said = o->source.n ? o->source.v : NULL,
 			    .sysroot = o->sysroot,
 			    .debuginfod = cli_debuginfod_dir(ask->cli) },
 	};
-	size_t n;
 	struct annotate *a;
 
-	if (annotate_build(out, s->profile, r->images, s->event,
-			   pd_events(r->rec, &n)[s->event].name, target, &ao, err))
+	if (annotate_build(out, s->profile, r->images, s->event, event->name, target, &ao, err))
 		return -1;
 	a = *out;
 	if (s->account && add_account(a, ask->cli, r, s, err))

@@ -145,6 +145,40 @@ TABLE_GET(mispredicted_share)
 	out->says = "";
 }
 
+/* ---- what they access ------------------------------------------------------------------------ */
+
+TABLE_GET(type)
+{
+	const struct types_access *x = &insn_of(r)->data;
+
+	(void)c;
+	out->text = x->type;
+	if (!x->type && x->why != TYPES_NO_OPERAND && is_insn(t, r))
+		cell_none(out, types_why_means(x->why));
+}
+
+TABLE_GET(field)
+{
+	const char *name = insn_of(r)->data.field;
+
+	(void)t;
+	(void)c;
+	out->text = name && *name ? name : NULL;
+}
+
+TABLE_CELL(field_offset, out->n = insn_of(r)->data.offset, out->none = !insn_of(r)->data.type)
+
+TABLE_GET(data)
+{
+	const struct types_access *x = &insn_of(r)->data;
+
+	(void)t;
+	(void)c;
+	if (x->type)
+		cell_printf(out, "%s%s%s", x->type, *x->field ? ", " : "", x->field);
+	out->says = "";
+}
+
 /* ---- columns of instructions ----------------------------------------------------------------- */
 
 #define OF(member) TABLE_FIELD(struct annotate_insn, member)
@@ -189,6 +223,14 @@ static const struct table_column last_columns[] = {
 	       .get = flow),
 	COLUMN("target", "target", T_ADDRESS, C_DATA, "of a jump or call", .get = target),
 };
+/* Of the data that they access. */
+static const struct table_column data_columns[] = {
+	COLUMN("type", "type", T_TEXT, C_DATA | C_WHY, "of the data that it accesses", .get = type),
+	COLUMN("field", "field", T_TEXT, C_DATA, "of the type; null: it has none", .get = field),
+	COLUMN("offset", "offset", T_COUNT, C_DATA, "of the field in the type, in bytes",
+	       .get = field_offset),
+	COLUMN("data", "data", T_TEXT, C_PEOPLE | C_SPARSE | C_FLEX, "", .get = data),
+};
 #undef OF
 const struct table_form annotate_instructions_form = { "instructions", NULL, TABLE_MAIN,
 						       TABLE_COLUMNS(last_columns),
@@ -213,7 +255,8 @@ static void add_columns(struct annotate_columns *to, const struct table_column *
 static struct annotate_columns columns_of(struct document *d, const struct annotate *a)
 {
 	struct annotate_columns c = { NULL, 0 };
-	size_t n = sizeof(first_columns) + sizeof(ran_columns) + sizeof(last_columns);
+	size_t n = sizeof(first_columns) + sizeof(ran_columns) + sizeof(last_columns) +
+		   sizeof(data_columns);
 
 	if (a->account)
 		n += (a->account->bound->acc->n + a->account->n_columns) * sizeof(*c.v);
@@ -227,6 +270,8 @@ static struct annotate_columns columns_of(struct document *d, const struct annot
 	if (a->ran)
 		ADD(&c, ran_columns);
 	ADD(&c, last_columns);
+	if (a->opts.data)
+		ADD(&c, data_columns);
 	if (a->account)
 		annotate_costs(&c, a->account);
 	return c;

@@ -248,6 +248,19 @@ static int read_lines(struct annotate *a, struct images *images, struct err *err
 					    a->target.dso);
 }
 
+static int read_types(struct annotate *a, struct images *images, struct err *err)
+{
+	struct err why = ERR_INIT; /* no types then */
+	struct types *t = types_of(images, a->target.image, &why);
+
+	if (why.code == ERR_NOMEM)
+		return err_nomem(err);
+	vec_each (&a->insn, struct annotate_insn *, i)
+		if (types_at(t, i->in.vaddr, false, &i->data, err))
+			return -1;
+	return 0;
+}
+
 static int by_place(const void *x, const void *y)
 {
 	const struct annotate_line *a = x, *b = y;
@@ -325,8 +338,8 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 			    ? (double)target->total.samples / (double)sum->selected.samples
 			    : 0;
 	if (vec_push(&a->inl, none) || find_range(a, images, err) || read_code(a, images, err) ||
-	    read_samples(a, p, images, event) || read_lines(a, images, err) || sum_lines(a) ||
-	    annotate_name_files(a)) {
+	    read_samples(a, p, images, event) || read_lines(a, images, err) ||
+	    (opts->data && read_types(a, images, err)) || sum_lines(a) || annotate_name_files(a)) {
 		annotate_free(a);
 		return err_nomem(err);
 	}

@@ -14,7 +14,7 @@
 #include "report/annotate/annotate_int.h"
 #include "report/page.h"
 
-enum { HOTTEST = 5, LEAST_NAME = 8 };
+enum { HOTTEST = 5, LEAST_NAME = 8, DATA_AT = 36 };
 
 struct face {
 	struct buf *out;
@@ -24,7 +24,7 @@ struct face {
 	struct annotate_rows rows;
 	struct annotate_arrows arrows;
 	struct text_names names; /* of inlined functions */
-	struct buf text;
+	struct buf text, insn;
 };
 
 static void ink(struct face *f, enum ink i)
@@ -226,6 +226,20 @@ static void put_inline_row(struct face *f, const struct annotate_row *r, size_t 
 	buf_free(&line);
 }
 
+/* "mov 8(%rax), %rax    ; struct node, next" */
+static const char *text_and_data(struct face *f, const struct annotate_insn *i)
+{
+	size_t len = strlen(i->in.text);
+
+	if (!i->data.type)
+		return i->in.text;
+	buf_reset(&f->insn);
+	buf_puts(&f->insn, i->in.text);
+	buf_fill(&f->insn, ' ', len < DATA_AT ? DATA_AT - len : 1);
+	buf_printf(&f->insn, "; %s%s%s", i->data.type, *i->data.field ? ", " : "", i->data.field);
+	return buf_str(&f->insn);
+}
+
 static void put_insn_row(struct face *f, const struct annotate_row *r, size_t row)
 {
 	const struct annotate_insn *i = &f->a->insn.v[r->first];
@@ -247,7 +261,7 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 			buf_fill(f->out, ' ', 3u * (8u - i->in.len));
 		used += 3u * (i->in.len < 8 ? 8u : i->in.len);
 	}
-	put_cut(f, i->in.text, used);
+	put_cut(f, text_and_data(f, i), used);
 	buf_putc(f->out, '\n');
 }
 
@@ -419,8 +433,9 @@ int annotate_term(struct buf *out, const struct document *d, const struct show *
 		put_instructions(&f);
 	buf_putc(out, '\n');
 	term_facts(out, d, &s->style);
-	out->failed |= f.text.failed;
+	out->failed |= f.text.failed || f.insn.failed;
 	text_names_free(&f.names, out);
 	buf_free(&f.text);
+	buf_free(&f.insn);
 	return 0;
 }
