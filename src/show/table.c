@@ -240,12 +240,18 @@ void cell_put(struct buf *b, const struct table_cell *x)
 	}
 }
 
-/* In % of the value. */
-static void put_relative(struct buf *b, const struct estimate *e)
+/* In % of the value; of 0 as it is. */
+static void put_relative(struct buf *b, const struct estimate *e, enum table_kind kind)
 {
 	double share = e->half / fabs(e->v);
+	char n[NUM_MAX];
 
-	if (!isfinite(share))
+	if (e->v == 0 && kind == T_SECONDS)
+		buf_printf(b, "+-%s", num_seconds(n, e->half));
+	else if (e->v == 0) {
+		buf_puts(b, "+-");
+		put_amount(b, e->half);
+	} else if (!isfinite(share))
 		buf_puts(b, "+-?");
 	else if (share >= 0.9995)
 		buf_puts(b, "+-100 %+");
@@ -270,7 +276,7 @@ void cell_put_error(struct buf *b, const struct table_cell *x)
 	if (isnan(x->e.half))
 		buf_puts(b, "+-?");
 	else if (x->kind == T_AMOUNT || x->kind == T_SECONDS)
-		put_relative(b, &x->e);
+		put_relative(b, &x->e, x->kind);
 	else if (x->kind == T_SHARE)
 		put_points(b, x->e.half);
 	else if (x->e.half >= 99.5)

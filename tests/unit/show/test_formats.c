@@ -419,6 +419,33 @@ static void pieces(void **state)
 	buf_free(&b);
 }
 
+/* Errors as people see them: of an amount in % of it, but of none in its own unit. */
+static void errors(void **state)
+{
+	static const struct {
+		enum table_kind kind;
+		double v, half;
+		const char *want;
+	} row[] = {
+		{ T_AMOUNT, 2e6, 1e5, "+-5.0 %" },   { T_AMOUNT, 0, 1.96e6, "+-1.96 M" },
+		{ T_AMOUNT, 5, 8, "+-100 %+" },	     { T_AMOUNT, 0, NAN, "+-?" },
+		{ T_SECONDS, 0, 0.5, "+-500.0 ms" }, { T_SECONDS, 2, 0.5, "+-25.0 %" },
+		{ T_SHARE, 0, 0.012, "+-1.2" },
+	};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		const struct table_cell x = { .kind = row[i].kind,
+					      .e = { row[i].v, row[i].half, NULL } };
+
+		buf_reset(&b);
+		cell_put_error(&b, &x);
+		assert_string_equal(buf_str(&b), row[i].want);
+	}
+	buf_free(&b);
+}
+
 /* Heads of several lines, a title of this table alone, and columns that a narrow terminal lacks. */
 static void narrow(void **state)
 {
@@ -499,7 +526,7 @@ int main(void)
 		cmocka_unit_test(json),	  cmocka_unit_test(markdown),
 		cmocka_unit_test(html),	  cmocka_unit_test(term),
 		cmocka_unit_test(narrow), cmocka_unit_test(refusals),
-		cmocka_unit_test(pieces),
+		cmocka_unit_test(pieces), cmocka_unit_test(errors),
 	};
 
 	return cmocka_run_group_tests_name("show/formats", tests, NULL, NULL);
