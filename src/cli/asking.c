@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "cli/model_choice.h"
+#include "cli/verdicts.h"
 
 #define STACK_MAX    65528u /* the kernel's own limit: a record's size has 16 bits */
 #define DEFAULT_ZSTD 1
@@ -205,6 +206,8 @@ int cli_ask(struct cli *cli, struct ask *out, struct err *err)
 	    rate(o, err) || ring_size(out, o, err) || zstd_level(out, o->compress, err) ||
 	    jitter(out, o, err) || stack_size(out, o, err))
 		return -1;
+	if (cli->command == CMD_STAT || cli->command == CMD_RUN)
+		out->verdicts = cli_verdicts_noted(cli);
 	return cli->command == CMD_RECORD ? account(o, err) : 0;
 }
 

@@ -131,6 +131,7 @@ void cli_progress_end(struct cli *cli);
 
 /* Directories by XDG and HOME, in the cli's arena; NULL where there is none. */
 const char *cli_cache_dir(struct cli *cli);
+const char *cli_data_dir(struct cli *cli);
 /* Where elfutils' debuginfod client keeps what it fetched (debuginfod_find_debuginfo(3)); it need
  * not exist. NULL: nowhere. */
 const char *cli_debuginfod_dir(struct cli *cli);

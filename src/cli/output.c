@@ -554,6 +554,8 @@ void cli_progress(void *ctx, double fraction)
 	struct cli *cli = ctx;
 	double now = seconds_now();
 	char line[64];
+	bool measuring = cli->command == CMD_VALIDATE || cli->command == CMD_CALIBRATE;
+	double left;
 
 	if (cli->opt.quiet || !isatty(STDERR_FILENO))
 		return;
@@ -563,14 +565,19 @@ void cli_progress(void *ctx, double fraction)
 		return;
 	cli->progress_last = now;
 	cli->progress_shown = true;
-	(void)snprintf(line, sizeof(line), "\rreading %3.0f %%", fraction * 100);
+	left = fraction > 0 ? (now - cli->progress_from) * (1 - fraction) / fraction : 0;
+	if (measuring)
+		(void)snprintf(line, sizeof(line), "\rmeasuring %3.0f %%, %4.0f s left ",
+			       fraction * 100, left);
+	else
+		(void)snprintf(line, sizeof(line), "\rreading %3.0f %%", fraction * 100);
 	put_quietly(STDERR_FILENO, line, strlen(line));
 }
 
 void cli_progress_end(struct cli *cli)
 {
 	if (cli->progress_shown)
-		put_quietly(STDERR_FILENO, "\r             \r", 15);
+		put_quietly(STDERR_FILENO, "\r                              \r", 32);
 	cli->progress_shown = false;
 	cli->progress_from = 0;
 }
@@ -586,6 +593,17 @@ const char *cli_cache_dir(struct cli *cli)
 		return arena_printf(&cli->arena, "%s/cyclade", xdg);
 	if (home && *home == '/')
 		return arena_printf(&cli->arena, "%s/.cache/cyclade", home);
+	return NULL;
+}
+
+const char *cli_data_dir(struct cli *cli)
+{
+	const char *xdg = env_set("XDG_DATA_HOME"), *home = env_set("HOME");
+
+	if (xdg && *xdg == '/')
+		return arena_printf(&cli->arena, "%s/cyclade", xdg);
+	if (home && *home == '/')
+		return arena_printf(&cli->arena, "%s/.local/share/cyclade", home);
 	return NULL;
 }
 

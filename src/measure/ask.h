@@ -21,6 +21,7 @@
 #define ASK_JITTER 0.1 /* the usual one */
 
 struct pd_sample;
+struct validate_kept;
 
 struct ask {
 	struct arena *a;	  /* for what lives as long as the measuring */
@@ -30,6 +31,8 @@ struct ask {
 	/* A line worth telling at once, without an end of line; NULL: nobody listens. */
 	void (*news)(void *ctx, const char *line);
 	void *news_ctx;
+	/* What is known of this machine's events; NULL: nothing. */
+	const struct validate_kept *verdicts;
 	bool dry_run; /* nothing is opened: what would be asked for is described */
 
 	/* whom */

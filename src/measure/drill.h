@@ -65,6 +65,7 @@ struct drill_core {
 	double *latency, *latency_se; /* by event: retire latency, where it is known */
 	const char **latency_why;     /* by event: why it was not sampled, or NULL */
 	const char **dead;	      /* by event: why its 0 is not believed, or NULL */
+	const char **wrong;	      /* by event: why validate does not believe it; NULL: none */
 	bool *tested;		      /* by event: whether to believe its 0 was found out */
 	uint64_t missing;	      /* of alive_missing() */
 };
@@ -176,6 +177,9 @@ int drill_events(struct drill *d, const struct counting *k, struct err *err) MUS
 /* An event of the model as event_parse takes it. */
 const char *drill_event_text(struct arena *a, const struct drill_core *c,
 			     const struct model_event *e);
+/* Marks events that failed validation on this machine. */
+int drill_wrong(struct drill *d, struct drill_core *c, const struct validate_kept *k,
+		struct err *err) MUST_USE;
 /* While counting: duration, time-stamp counter. */
 void drill_times(double system[SYSTEM_COUNT], const struct drill *d, double seconds, size_t lps);
 

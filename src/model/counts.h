@@ -30,6 +30,8 @@ struct tree_counts {
 	/* By event: why its count of 0 is not believed, NULL where it is; NULL: all are. Kept as
 	 * long as the tree. */
 	const char *const *dead;
+	/* By event: why no count of it is believed; NULL: all are. Kept as long as the tree. */
+	const char *const *wrong;
 };
 
 #endif

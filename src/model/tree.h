@@ -40,7 +40,8 @@ enum tree_doubt {
 	DOUBT_OVER,	/* above 1 (or its parent) by more than its error */
 	DOUBT_CHILDREN, /* with its siblings more than the parent by more than the errors */
 	DOUBT_PARENT,	/* the parent is doubtful, so nothing can be said of its parts */
-	DOUBT_DEAD,	/* against[0], which it depends on, counts nothing on this machine */
+	DOUBT_DEAD,	/* against[0], which it depends on, counts nothing on this machine, or
+			 * is known to be wrong */
 };
 
 struct tree_node {
@@ -75,7 +76,7 @@ struct tree {
 	size_t n;
 	const uint32_t *list; /* the metrics that were evaluated, ascending; NULL: not told */
 	size_t n_list;
-	const char *const *dead; /* the counts' */
+	const char *const *dead, *const *wrong; /* the counts' */
 };
 
 /* `wanted`: by metric, which to evaluate (what they need is evaluated too); NULL: all. */

@@ -94,6 +94,7 @@ struct explained {
 	const char *says, *wrong, *advice; /* NULL: none; wrong: why `says` is not right */
 	bool vendors;			   /* `says` is the vendor's */
 	const char *formula;		   /* or an event's code */
+	const char *verdict;		   /* on an event of this machine; NULL: not known */
 	struct explain_names children, related, users;
 	size_t need, n_needs; /* events, in explain.part[LIST_EVENTS] */
 };

@@ -18,7 +18,7 @@ import tables  # noqa: E402
 from tap import CYCLADE, PERF, SANITIZED, Tap, run  # noqa: E402
 
 t = Tap()
-CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "paranoid", "lockdown", "lbr", "precise", "latency",
+CHECKS = ["cpu", "guest", "container", "sampling", "pmu", "metrics", "watchdog", "smt", "counters", "events", "paranoid", "lockdown", "lbr", "precise", "latency",
           "rings", "rate", "kallsyms", "symbols", "tracefs", "clock", "disk"]
 
 

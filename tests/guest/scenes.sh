@@ -221,6 +221,18 @@ hotplug() {
 	scene off_doctor cyclade doctor -j
 }
 
-for section in ${ONLY:-one_program trees processes whole_cpus cgroups recording namespaces holders hotplug}; do
+# Kernels of which counts are known against what counts here.
+validation() {
+	export XDG_DATA_HOME=/tmp/data
+	local few="loop add walk jump calls branch-always branch-never return-right divide straight fault no-fault"
+	scene validate cyclade validate --quick -j $few
+	scene validate_all cyclade validate --quick stall_frontend stall_backend cycles
+	scene explain_dead cyclade explain STALL_BACKEND
+	scene validate_doctor cyclade doctor
+	scene validate_term cyclade validate --quick 'stall*' cycles instructions l1d_cache_refill page-faults add fault divide straight
+	unset XDG_DATA_HOME
+}
+
+for section in ${ONLY:-validation one_program trees processes whole_cpus cgroups recording namespaces holders hotplug}; do
 	$section
 done

@@ -151,6 +151,24 @@ metric = {m["metric"]: m for x in trees(g.json("metrics")) for m in x.get("metri
 t.equal(metric.get("ipc", {}).get("value"), 1, "a metric of live counters is told: one instruction a cycle")
 t.equal(metric.get("l1d_cache_mpki", {"value": 0})["value"], None, "a metric of an event that this CPU lacks is not")
 
+# ---- validate: a real driver's counters against exact counts
+
+doc = json.loads(g.out("validate") or "{}")
+event = {e["event"]: e for e in doc.get("events", [])}
+cell = {(c["event"], c["kernel"]): c for c in doc.get("cells", [])}
+t.equal({e: event.get(e, {}).get("verdict") for e in ("CPU_CYCLES", "INST_RETIRED", "cycles", "instructions", "page-faults")},
+        dict.fromkeys(("CPU_CYCLES", "INST_RETIRED", "cycles", "instructions", "page-faults"), "exact"), "cycles and instructions are exact")
+t.ok(abs(cell.get(("INST_RETIRED", "jump"), {"counted": 0})["counted"] - 16) < 0.01, "16 jumps are 16 instructions", cell.get(("INST_RETIRED", "jump")))
+t.equal({e: event.get(e, {}).get("verdict") for e in ("STALL_FRONTEND", "STALL_BACKEND")}, {"STALL_FRONTEND": "dead", "STALL_BACKEND": "dead"},
+        "stalls are dead")
+lacks = [e for e in event if re.match(r"L[123LI]+D?_(CACHE|TLB)", e)]
+t.ok(len(lacks) > 5 and all(event[e]["verdict"] == "not tested" and "not supported" in event[e]["text"] for e in lacks), "cache events are not supported",
+     {e: event[e]["text"] for e in lacks})
+t.ok(doc.get("emulated") is True and g.rc("validate") == 1, "an emulator is seen; the tree needs what is dead: exit 1", (doc.get("emulated"), g.rc("validate")))
+t.ok("dead" in g.out("validate_term") and "not supported" in g.out("validate_term"), "and so on the screen", g.out("validate_term"))
+t.ok(re.search("here +dead: counts nothing", g.out("explain_dead")), "explain has the verdict", g.out("explain_dead"))
+t.ok(re.search(r"validated 20\d\d", g.out("validate_doctor")), "so has doctor", g.out("validate_doctor"))
+
 # ---- doctor
 
 checks = {c["name"]: c for c in (json.loads(g.out("doctor") or "{}").get("checks", []))}

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "cli/model_choice.h"
+#include "cli/verdicts.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
@@ -94,7 +96,7 @@ static int compare(struct cli *cli, struct calibrate_report *r, struct model **m
 	return 0;
 }
 
-static int write_penalties(const struct calibrate_report *r, const char *path, struct err *err)
+static int put_penalties(const struct calibrate_report *r, const char *path, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int rc;
@@ -105,6 +107,27 @@ static int write_penalties(const struct calibrate_report *r, const char *path, s
 		rc = file_put(path, 0666, buf_str(&b), b.len, err);
 	buf_free(&b);
 	return rc;
+}
+
+/* For report, and for the doctor, who says when it was. What cannot be kept is no failure. */
+static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
+			   const struct machine *m)
+{
+	struct err err = ERR_INIT;
+	struct validate_kept k;
+	const char *path;
+	char dir[4096];
+
+	if (r->c->stopped || cli->args.n)
+		return;
+	if (cli_verdicts(cli, m, &k, NULL) && !k.path)
+		return;
+	path = k.path ? verdicts_beside(cli, &k, "penalties") : NULL;
+	if (!path || snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+		return;
+	*strrchr(dir, '/') = '\0';
+	if (dir_make_all(dir, 0777, &err) || put_penalties(r, path, &err))
+		cli_note(cli, "penalties are not kept: %s", err.what);
 }
 
 int cmd_calibrate(struct cli *cli)
@@ -133,8 +156,9 @@ int cmd_calibrate(struct cli *cli)
 	r.cpu_desc = machine.cpu_desc;
 	r.hypervisor = machine.hypervisor;
 	if (measure(cli, &c, &o, &err) || compare(cli, &r, &model, &machine, &err) ||
-	    (r.file && write_penalties(&r, r.file, &err)))
+	    (r.file && put_penalties(&r, r.file, &err)))
 		goto out;
+	keep_penalties(cli, &r, &machine);
 	calibrate_put(&d, &r);
 	code = cli_document(cli, &d, &show);
 out:

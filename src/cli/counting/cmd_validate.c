@@ -5,11 +5,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/model_choice.h"
+#include "cli/verdicts.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
 #include "measure/event_more.h"
@@ -161,6 +163,58 @@ static int measure(struct job *j, struct validate *v, struct err *err)
 	return rc;
 }
 
+/* Verdicts of this run, and of earlier ones on others. A file that is not understood stays. */
+static int keep(struct job *j, const struct validate *v, struct validate_report *r, struct err *err)
+{
+	struct arena *a = &j->cli->arena;
+	struct validate_verdict_kept *old;
+	struct validate_kept k;
+	struct buf b = BUF_INIT;
+	size_t n_old;
+
+	if (cli_verdicts(j->cli, &j->machine, &k, err) || !k.path)
+		return -1;
+	old = k.v;
+	n_old = k.n;
+	k.v = arena_alloc(a, (v->n_rows + n_old + 1) * sizeof(*k.v));
+	if (!k.v)
+		return err_nomem(err);
+	k.n = 0;
+	for (size_t i = 0; i < v->n_rows; i++) {
+		const struct validated *x = &v->row[i];
+
+		buf_reset(&b);
+		validate_put_text(&b, x);
+		k.v[k.n] = (struct validate_verdict_kept){ x->event->name, x->verdict, x->deviation,
+							   x->event->used,
+							   arena_strdup(a, buf_str(&b)) };
+		if (!k.v[k.n++].text || b.failed) {
+			buf_free(&b);
+			return err_nomem(err);
+		}
+	}
+	buf_free(&b);
+	for (size_t i = 0; i < n_old; i++)
+		if (!validate_kept_find(&k, old[i].event))
+			k.v[k.n++] = old[i];
+	k.when = (uint64_t)time(NULL);
+	r->kept = k.path;
+	return validate_kept_write(&k, err);
+}
+
+static void try_to_keep(struct job *j, const struct validate *v, struct validate_report *r)
+{
+	struct err err = ERR_INIT;
+
+	if (v->stopped || j->o.n_kernels || !v->n_rows)
+		return; /* a part of the kernels says little */
+	if (keep(j, v, r, &err)) {
+		r->kept = NULL;
+		cli_note(j->cli, "verdicts are not kept: %s",
+			 err.code ? err.what : "HOME and XDG_DATA_HOME are not set");
+	}
+}
+
 static int verdict(const struct validate *v)
 {
 	for (size_t i = 0; i < v->n_rows; i++)
@@ -192,6 +246,7 @@ int cmd_validate(struct cli *cli)
 	r.hypervisor = j.machine.hypervisor;
 	if (find_events(&j, &r, &err) || measure(&j, &v, &err))
 		goto out;
+	try_to_keep(&j, &v, &r);
 	validate_put(&d, &r);
 	code = cli_document(cli, &d, &show);
 	if (code == EXIT_OK)

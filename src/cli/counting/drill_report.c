@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "cli/counting/drill_report.h"
+#include "cli/verdicts.h"
 #include "measure/drill_latency.h"
 #include "model/groups.h"
 #include "report/models.h"
@@ -98,20 +99,28 @@ static const struct drill_part *main_part(const struct drill_report *s)
 static const char *cpu_line(struct drill_report *s)
 {
 	const struct drill_core *c = &s->d->core[0];
-	struct buf rates = BUF_INIT;
+	const struct validate_kept *verdicts = s->k->ask->verdicts;
+	struct buf rates = BUF_INIT, stamp = BUF_INIT;
 	const char *line;
 
+	if (verdicts && verdicts->when) {
+		buf_puts(&stamp, "; validated ");
+		verdicts_put_day(&stamp, verdicts->when);
+	} else {
+		buf_puts(&stamp, "; not validated here");
+	}
 	/* of several trees each has its own, beside its label */
 	if (!s->d->part[0].label)
 		tree_view_rates(&rates, &s->d->part[0].rates);
 	line = arena_printf(
-		s->a, "%s%s%s; model %s%s%s%s%s, revision %u%s%s",
+		s->a, "%s%s%s; model %s%s%s%s%s, revision %u%s%s%s",
 		s->k->machine.cpu_desc ? s->k->machine.cpu_desc : c->m->title,
 		rates.len ? ", " : "", buf_str(&rates), c->m->id, s->d->n_cores > 1 ? " and " : "",
 		s->d->n_cores > 1 ? s->d->core[1].m->id : "", *c->m->tma ? ", TMA " : "", c->m->tma,
-		c->m->revision, *c->m->caution ? "; " : "", c->m->caution);
-	line = rates.failed ? NULL : line;
+		c->m->revision, buf_str(&stamp), *c->m->caution ? "; " : "", c->m->caution);
+	line = rates.failed || stamp.failed ? NULL : line;
 	buf_free(&rates);
+	buf_free(&stamp);
 	return line;
 }
 

@@ -70,6 +70,7 @@ void check_metrics(struct doctor *d, struct finding *f);
 void check_latency(struct doctor *d, struct finding *f);
 void check_smt(struct doctor *d, struct finding *f);
 void check_holders(struct doctor *d, struct finding *f);
+void check_verdicts(struct doctor *d, struct finding *f);
 
 /* Fills all but cli, a, root and live. */
 int doctor_look(struct doctor *d, struct err *err) MUST_USE;

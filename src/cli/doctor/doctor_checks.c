@@ -561,6 +561,7 @@ const struct check doctor_checks[] = {
 	{ "watchdog", check_watchdog },
 	{ "smt", check_smt },
 	{ "counters", check_holders },
+	{ "events", check_verdicts },
 	{ "paranoid", check_paranoid },
 	{ "lockdown", check_lockdown },
 	{ "lbr", check_lbr },

@@ -8,6 +8,7 @@
 
 #include "cli/model_choice.h"
 #include "cli/recordings/sql_tables.h"
+#include "cli/verdicts.h"
 #include "report/models.h"
 #include "store/ibs_event.h"
 
@@ -45,6 +46,21 @@ static int stand_in(struct cli *cli, const char *name, struct model **out)
 	return -1;
 }
 
+/* What validate found out about events; only if the model is this machine's own. */
+static int add_verdicts(struct cli *cli, struct explain *x, bool own, struct err *err)
+{
+	const struct validate_kept *k = own ? cli_verdicts_noted(cli) : NULL;
+
+	for (size_t i = 0; k && i < x->n; i++) {
+		if (x->name[i].kind != EXPLAIN_EVENT)
+			continue;
+		x->name[i].verdict = verdicts_of(cli, k, x->name[i].name);
+		if (!x->name[i].verdict)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
 int cmd_explain(struct cli *cli)
 {
 	struct err err = ERR_INIT;
@@ -53,6 +69,7 @@ int cmd_explain(struct cli *cli)
 	struct explain x;
 	struct show show;
 	const struct ibs_event *ibs;
+	bool own = true;
 	int code;
 
 	if (!cli->args.n) {
@@ -77,11 +94,15 @@ int cmd_explain(struct cli *cli)
 	}
 	if (cli_show(cli, &show, &explain_document, &err))
 		return cli_fail(&err);
-	if (cli_model(cli, NULL, NULL, &m, &err) &&
-	    (cli->opt.model || err.code != ERR_NOT_FOUND || stand_in(cli, cli->args.v[0], &m)))
-		return cli_fail(&err);
+	if (cli_model(cli, NULL, NULL, &m, &err)) {
+		own = false;
+		if (cli->opt.model || err.code != ERR_NOT_FOUND ||
+		    stand_in(cli, cli->args.v[0], &m))
+			return cli_fail(&err);
+	}
 	if (explain_make(&x, &cli->arena, m, account_of(cli, m), (const char *const *)cli->args.v,
-			 cli->args.n, &err)) {
+			 cli->args.n, &err) ||
+	    add_verdicts(cli, &x, own && !cli->opt.model, &err)) {
 		code = cli_fail(&err);
 	} else {
 		document_open(&d, &explain_document, &x);

@@ -167,7 +167,7 @@ static int load_core(struct drill *d, const struct counting *k, const char *pmu,
 		return -1;
 	d->n_cores++;
 	set_limits(c, d, k);
-	return set_latencies(d, c, err);
+	return drill_wrong(d, c, k->ask->verdicts, err) || set_latencies(d, c, err) ? -1 : 0;
 }
 
 int drill_names(struct drill *d, const struct ask *o, uint32_t **list, size_t *n, struct err *err)

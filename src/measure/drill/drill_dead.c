@@ -13,6 +13,7 @@
 #include "collect/alive.h"
 #include "collect/sysfs.h"
 #include "measure/drill.h"
+#include "measure/validate_kept.h"
 
 /* The first counter of an event; NULL: it has none. */
 static const struct counter_event *counter_of(const struct drill *d, const struct drill_core *c,
@@ -94,6 +95,29 @@ static bool find_missing(struct drill *d, struct drill_part *p)
 		c->tested[event] = found = true;
 	}
 	return found;
+}
+
+int drill_wrong(struct drill *d, struct drill_core *c, const struct validate_kept *k,
+		struct err *err)
+{
+	if (!k || !k->n)
+		return 0;
+	for (uint32_t i = 0; i < c->m->n_used; i++) {
+		const struct validate_verdict_kept *v = validate_kept_find(k, c->m->event[i].name);
+
+		if (!v || !validate_failed(v->verdict))
+			continue;
+		if (!c->wrong)
+			c->wrong = arena_alloc(d->a, (c->m->n_events + 1) * sizeof(*c->wrong));
+		if (!c->wrong)
+			return err_nomem(err);
+		c->wrong[i] = arena_printf(d->a, "failed validation here: %s%s%s",
+					   validate_verdict_key[v->verdict], *v->text ? ", " : "",
+					   v->text);
+		if (!c->wrong[i])
+			return err_nomem(err);
+	}
+	return 0;
 }
 
 /* *found: an event turned out to be dead. */

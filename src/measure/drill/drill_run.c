@@ -555,6 +555,7 @@ int drill_trees(struct drill *d, const struct counting *k, struct arena *a, uint
 		p->counts.latency = c->latency;
 		p->counts.latency_se = c->latency_se;
 		p->counts.dead = c->dead;
+		p->counts.wrong = c->wrong;
 		mark_counted(c, p->counted);
 		if ((!p->whole && tree_whole_new(&p->whole, c->m, &c->plan, err)) ||
 		    tree_whole_make(&p->tree, p->whole, p->slices, &what, &p->counts, err))

@@ -101,7 +101,8 @@ static int encode(struct choosing *g, struct validate_event *e)
 		g->missing = alive_missing(g->a, g->c->root, ev->pmu);
 		g->missing_of = ev->pmu;
 	}
-	if (e->attr.config < 64 && g->missing >> e->attr.config & 1)
+	if (e->attr.type > PERF_TYPE_HW_CACHE && e->attr.config < 64 &&
+	    g->missing >> e->attr.config & 1)
 		e->absent = "not supported: this CPU does not implement it";
 	return 0;
 }

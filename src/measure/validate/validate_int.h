@@ -10,6 +10,9 @@
 #define VALIDATE_NAME 128u /* of an event or a glob, with its end */
 
 const char *validate_word(const char **list, char word[VALIDATE_NAME]);
+/* "cpu/INST_RETIRED.ANY/u", "instructions:u": the name in it, in small letters. Other modifiers and
+ * terms make another event of it. False: it is too long for any event. */
+bool validate_bare(char out[VALIDATE_NAME], const char *event);
 bool validate_rule_has(const struct validate_rule *r, const char *kernel);
 /* The sum of a rule for an iteration of a kernel as it usually is, its loop included. */
 double validate_count(const struct validate_rule *r, const struct kernel *k);

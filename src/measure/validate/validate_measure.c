@@ -13,8 +13,9 @@
 #define MOST	   64u	  /* repeats of a cell */
 #define TIME	   500e-6 /* seconds of a repeat */
 #define TIME_QUICK 150e-6
-#define ITERATIONS 400u /* of a repeat, at least: one count more or less is no fault */
-#define LOOKS	   0.8	/* of the tolerance: looks wrong */
+#define ITERATIONS 4096u /* of a repeat, at least: what a call counts is no fault */
+#define SLOW	   400u	 /* the same of kernels that wait for the operating system */
+#define LOOKS	   0.8	 /* of the tolerance: looks wrong */
 
 /* Events of an instance that are counted together. */
 struct together {
@@ -47,6 +48,11 @@ int validate_beyond(const struct validate_cell *c, const struct validate_rule *r
 
 /* ---- one instance ---------------------------------------------------------------------------- */
 
+static bool waits(const struct kernel *k)
+{
+	return k->each[Q_SWITCHES] > 0 || k->each[Q_MIGRATIONS] > 0;
+}
+
 static int open_instance(struct validating *g, struct validate_instance *in)
 {
 	static const struct kernel_setup usual;
@@ -71,7 +77,7 @@ static int open_instance(struct validating *g, struct validate_instance *in)
 		if (b->run(b->ctx, SLOT_KERNEL, in->n, false, &t, g->err))
 			return -1;
 		if (t.wall >= (g->o->quick ? TIME_QUICK : TIME) &&
-		    (in->n >= ITERATIONS || in->kernel->unit))
+		    (in->n >= (waits(in->kernel) ? SLOW : ITERATIONS) || in->kernel->unit))
 			break;
 		in->n *= 2;
 	}
@@ -279,16 +285,16 @@ static int confirm(struct validating *g, size_t cell, double alpha)
 
 static void announce(struct validating *g)
 {
-	double of_group = (g->o->quick ? TIME_QUICK : TIME) * 2.5 * 9 + 2e-3;
-	size_t events = 0, used = 0, at, n, cell[VALIDATE_GROUP];
+	double of_group = (g->o->quick ? TIME_QUICK : TIME) * 2.5 * 9 + 20e-3, seconds = 0;
+	size_t events = 0, at, n, cell[VALIDATE_GROUP];
 
 	for (size_t i = 0; i < g->v->n_rows; i++)
 		events += !g->v->row[i].why;
-	for (size_t i = 0; i < g->n_in; i++, used++)
-		for (at = 0; (n = next_cells(g, i, &at, cell)) > 0;)
-			g->steps++;
+	for (size_t i = 0; i < g->n_in; i++)
+		for (at = 0; (n = next_cells(g, i, &at, cell)) > 0; g->steps++)
+			seconds += of_group + (waits(g->in[i].kernel) ? 0.8 : 0);
 	if (g->o->plan)
-		g->o->plan(g->o->ctx, events, used, of_group * (double)g->steps);
+		g->o->plan(g->o->ctx, events, g->n_in, seconds);
 	g->steps += g->v->n_cells / 50 + 1;
 }
 

@@ -41,9 +41,7 @@ const char *validate_word(const char **list, char word[VALIDATE_NAME])
 	return word;
 }
 
-/* "cpu/INST_RETIRED.ANY/u", "instructions:u": the name in it, in small letters. Other modifiers and
- * terms make another event of it. */
-static bool bare(char out[VALIDATE_NAME], const char *event)
+bool validate_bare(char out[VALIDATE_NAME], const char *event)
 {
 	const char *slash = strchr(event, '/');
 	size_t n;
@@ -65,7 +63,7 @@ const struct validate_rule *validate_rule_of(const char *event)
 {
 	char name[VALIDATE_NAME], word[VALIDATE_NAME];
 
-	if (!bare(name, event))
+	if (!validate_bare(name, event))
 		return NULL;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		const char *list = rules[i].events;

@@ -361,6 +361,7 @@ int tree_make_parts(struct tree *out, struct tree_maker *k, const struct tree_co
 	out->list = w->list;
 	out->n_list = w->n_list;
 	out->dead = c->dead;
+	out->wrong = c->wrong;
 	return 0;
 }
 

@@ -226,15 +226,20 @@ void tree_judge_means(const struct model *m, struct tree_node *node)
 	tree_path_of_means(m, node);
 }
 
-/* An event without which a metric has no value, if that event is dead; metrics refer only to those
- * before them, so these are judged already. */
+static bool distrusts(const struct tree_counts *c, uint32_t event)
+{
+	return (c->wrong && c->wrong[event]) ||
+	       (c->dead && c->dead[event] && tree_sum(c, event) == 0);
+}
+
+/* An event without which a metric has no value, if that event is dead or known to be wrong; metrics
+ * refer only to those before them, so these are judged already. */
 static uint32_t dead_event(const struct tree_work *w, uint32_t metric)
 {
 	for (uint32_t r = w->first[metric]; r < w->first[metric + 1]; r++) {
 		const struct tree_ref *ref = &w->refs.v[r];
 
-		if (ref->kind == EXPR_EVENT && w->c->dead[ref->index] &&
-		    tree_sum(w->c, ref->index) == 0)
+		if (ref->kind == EXPR_EVENT && distrusts(w->c, ref->index))
 			return ref->index;
 		if (ref->kind == EXPR_METRIC && w->node[ref->index].doubt == DOUBT_DEAD)
 			return w->node[ref->index].against[0];
@@ -244,7 +249,7 @@ static uint32_t dead_event(const struct tree_work *w, uint32_t metric)
 
 static void judge_dead(struct tree_work *w)
 {
-	if (!w->c->dead)
+	if (!w->c->dead && !w->c->wrong)
 		return;
 	tree_each (w, i) {
 		uint32_t event = dead_event(w, i);

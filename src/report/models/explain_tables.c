@@ -43,6 +43,8 @@ static const struct table_column name_columns[] = {
 	       OF(wrong)),
 	COLUMN("formula", "made of", T_TEXT, C_FLEX | C_CUT | C_SPARSE,
 	       "formula, sum, or an event's code", OF(formula)),
+	COLUMN("verdict", "here", T_TEXT, C_FLEX | C_CUT | C_SPARSE,
+	       "what validate found out about an event of this machine", OF(verdict)),
 	COLUMN("children", "children", T_LIST, C_FLEX | C_CUT | C_SPARSE, "parts, members",
 	       NAMES(children)),
 	COLUMN("related", "related", T_LIST, C_FLEX | C_CUT | C_SPARSE, "often seen with it",

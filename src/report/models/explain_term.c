@@ -226,6 +226,7 @@ static void put_one_event(struct paper *p)
 	put_made(p, "marks");
 	if (e->period)
 		put_fact(p, "sample by", num_exact(number, e->period));
+	put_fact(p, "here", p->e->verdict);
 	put_fact(p, "errata", e->errata);
 	if (!isnan(e->latency)) {
 		buf_printf(&p->text, "%g cycles to retire on average, measured %s", e->latency,

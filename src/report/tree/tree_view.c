@@ -378,7 +378,11 @@ void tree_view_why(struct buf *b, const struct tree_source *s, uint32_t metric)
 	if (n->doubt == DOUBT_NONE)
 		return;
 	if (n->doubt == DOUBT_DEAD) {
-		buf_printf(b, "%s %s", event_name(m, n->against[0]), s->tree->dead[n->against[0]]);
+		const char *const *wrong = s->tree->wrong;
+		uint32_t event = n->against[0];
+
+		buf_printf(b, "%s %s", event_name(m, event),
+			   wrong && wrong[event] ? wrong[event] : s->tree->dead[event]);
 		return;
 	}
 	buf_puts(b, doubts[n->doubt]);

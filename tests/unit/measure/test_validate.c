@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "measure/validate.h"
+#include "measure/validate_kept.h"
 
 /* What an event counts for an iteration: quantities, cycles of the chain; then a fault. */
 struct counter {
@@ -375,6 +375,49 @@ static void test_chance(void **state)
 		fail_msg("%zu of %zu runs accuse", accused, runs);
 }
 
+/* What was kept is read again; what is not as it should be is refused with its line. */
+static void test_kept(void **state)
+{
+	static const char good[] = "cyclade verdicts 1\nmachine m\nwhen 1795404130\n"
+				   "INST_RETIRED.ANY\texact\t0.001\ttree\t\n"
+				   "X\tnot tested\tnan\t-\tno PMU\n";
+	static const struct {
+		const char *text, *what;
+	} bad[] = {
+		{ "", "f:1: this is no file of verdicts" },
+		{ "cyclade verdicts 2\n", "f:1: this is no file" },
+		{ "cyclade verdicts 1\nmachine n\nwhen 1\n", "f:2: it is of another machine" },
+		{ "cyclade verdicts 1\nmachine m\nwhen x\n", "f:3: no time" },
+		{ "cyclade verdicts 1\nmachine m\nwhen 1\nX\texact\n",
+		  "f:4: it has too few fields" },
+		{ "cyclade verdicts 1\nmachine m\nwhen 1\nX\tgreat\t0\t-\t\n",
+		  "f:4: this is no verdict" },
+		{ "cyclade verdicts 1\nmachine m\nwhen 1\nX\texact\t0y\t-\t\n",
+		  "f:4: this is no verdict" },
+	};
+	struct validate_kept k = { .path = "f", .machine = "m" };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(validate_kept_parse(&k, &a, good, sizeof(good) - 1, &err), 0);
+	assert_int_equal(k.n, 2);
+	assert_int_equal(k.when, 1795404130);
+	assert_ptr_equal(validate_kept_find(&k, "cpu/inst_retired.any/u"), &k.v[0]);
+	assert_true(k.v[0].used && k.v[0].deviation > 0 && k.v[0].verdict == VALIDATE_EXACT);
+	assert_true(isnan(k.v[1].deviation) && k.v[1].verdict == VALIDATE_UNTESTED);
+	assert_string_equal(k.v[1].text, "no PMU");
+	assert_null(validate_kept_find(&k, "INST_RETIRED"));
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		err = (struct err)ERR_INIT;
+		assert_int_equal(
+			validate_kept_parse(&k, &a, bad[i].text, strlen(bad[i].text), &err), -1);
+		if (!strstr(err.what, bad[i].what))
+			fail_msg("%s: %s", bad[i].text, err.what);
+	}
+	arena_free(&a);
+}
+
 /* Names: case, PMUs and modifiers do not matter; options and other events do. */
 static void test_names(void **state)
 {
@@ -393,10 +436,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sound),
-		cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_chance),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_sound),  cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_chance), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

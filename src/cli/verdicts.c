@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/verdicts.h"
+
+#include <math.h>
+#include <time.h>
+
+int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate_kept *out,
+		 struct err *err)
+{
+	const char *dir = cli_data_dir(cli), *root = cli->opt.sysroot ? cli->opt.sysroot : "";
+	struct machine m;
+
+	*out = (struct validate_kept){ .when = 0 };
+	if (!dir)
+		return 0;
+	if (!machine) {
+		if (machine_read_parts(&m, &cli->arena, root, MACHINE_NAMES | MACHINE_MODEL, err))
+			return -1;
+		machine = &m;
+	}
+	if (validate_kept_path(out, &cli->arena, dir, machine, root, err))
+		return -1;
+	return validate_kept_read(out, &cli->arena, err);
+}
+
+const struct validate_kept *cli_verdicts_noted(struct cli *cli)
+{
+	struct validate_kept *k = arena_alloc(&cli->arena, sizeof(*k));
+	struct err err = ERR_INIT;
+
+	if (k && cli_verdicts(cli, NULL, k, &err))
+		cli_note(cli, "verdicts on events are not used: %s", err.what);
+	return k;
+}
+
+const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, const char *folder)
+{
+	const char *dir = cli_data_dir(cli);
+
+	return dir ? arena_printf(&cli->arena, "%s/%s/%s", dir, folder, path_base(k->path)) : NULL;
+}
+
+void verdicts_put_day(struct buf *b, uint64_t when)
+{
+	time_t t = (time_t)when;
+	struct tm day;
+
+	if (gmtime_r(&t, &day))
+		buf_printf(b, "%04d-%02d-%02d", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event)
+{
+	const struct validate_verdict_kept *v = validate_kept_find(k, event);
+	struct buf b = BUF_INIT;
+	const char *text;
+
+	if (!v) {
+		buf_puts(&b, "not validated here");
+	} else {
+		buf_puts(&b, validate_verdict_key[v->verdict]);
+		if (v->verdict == VALIDATE_WITHIN && !isnan(v->deviation))
+			buf_printf(&b, " %.2g %%", 100 * v->deviation);
+		if (*v->text)
+			buf_printf(&b, ": %s", v->text);
+		buf_puts(&b, " (validated ");
+		verdicts_put_day(&b, k->when);
+		buf_putc(&b, ')');
+	}
+	text = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
+	buf_free(&b);
+	return text;
+}

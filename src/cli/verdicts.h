@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verdicts - what `validate` found out about this machine's events, for other commands.
+ */
+#ifndef CYCLADE_CLI_VERDICTS_H
+#define CYCLADE_CLI_VERDICTS_H
+
+#include "cli/cli.h"
+#include "measure/validate_kept.h"
+
+/* Reads them; out->when is 0 if there are none. `machine` has MACHINE_NAMES and MACHINE_MODEL;
+ * NULL: read here. A file that cannot be read is an error, and then there are none. */
+int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate_kept *out,
+		 struct err *err) MUST_USE;
+/* The same; what is wrong becomes a note. In the cli's arena; NULL: out of memory. */
+const struct validate_kept *cli_verdicts_noted(struct cli *cli);
+
+/* The file of this machine in another folder beside the verdicts; NULL: out of memory. */
+const char *verdicts_beside(struct cli *cli, const struct validate_kept *k, const char *folder);
+
+/* "2026-11-23". */
+void verdicts_put_day(struct buf *b, uint64_t when);
+/* "exact (validated 2026-11-23)", "over-counts: 2 times what it should (...)"; NULL: out of memory.
+ */
+const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event);
+
+#endif
