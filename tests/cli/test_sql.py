@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""cyclade sql: raw tables hold what perf script prints of the same file; each column of the schema is documented and read; the
-queries of the manual run; queries can only read, and end."""
+"""cyclade sql: each column of the schema is documented and read; tables agree with each other; the queries of the manual run;
+queries can only read, and end. test_sql_perf.py compares tables with perf script and with the json of commands."""
 import collections
 import glob
 import json
@@ -9,8 +9,6 @@ import os
 import pty
 import re
 import select
-import shlex
-import subprocess
 import sys
 import tempfile
 
@@ -19,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 import recordings  # noqa: E402
 import tables  # noqa: E402
-from tap import CYCLADE, PERF, ROOT, SHARED, Tap, run  # noqa: E402
+from tap import CYCLADE, ROOT, SHARED, Tap, run  # noqa: E402
 
 t = Tap()
 if "no SQL" in run("--version").stdout:
@@ -74,45 +72,6 @@ for table in named:
     rare = {"unit", "cgroup", "file_from", "line_from", "file_to", "line_to"}
     unread = [c[1] for c in own if not seen[c[1]] and c[1] not in rare]
     t.ok(not unread, "%s: each column has a value in some recording" % table, unread)
-
-# ---- the same as perf script
-LINE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+)\.(\d+):)?\s*(\d+)?\s+(\S.*):\s+([0-9a-f]+)\s*$")
-
-
-def by_perf(path, order):
-    p = subprocess.run([PERF, "script", "-i", path, "--ns", "-F", order], capture_output=True, text=True, errors="replace")
-    return p.stdout.splitlines() if p.returncode == 0 else None
-
-
-checked = 0
-for path in corpus if PERF else []:
-    name = os.path.basename(path)
-    info = {e["event"]: e for e in json.loads(run("info", "-j", path).stdout)["events"]}
-    if any("READ" in e["sample_type"] for e in info.values()):
-        continue  # perf script repeats samples of groups
-    lines = by_perf(path, "pid,tid,event,ip,sym") if info else None
-    lines = by_perf(path, "pid,tid,ip") if lines is not None else None
-    if not lines or not re.fullmatch(r"\s*-?\d+/-?\d+\s+[0-9a-f]+\s*", lines[0]):
-        continue
-    theirs = collections.Counter()
-    for line in lines:
-        m = re.fullmatch(r"\s*(-?\d+)/(-?\d+)\s+([0-9a-f]+)\s*", line)
-        if m:
-            theirs[(int(m.group(1)), int(m.group(2)), int(m.group(3), 16))] += 1
-    ours = ask("SELECT pid, tid, ip, count(*) AS n FROM samples GROUP BY 1, 2, 3", path)
-    ours = {(r["pid"] - (1 << 32) * (r["pid"] >> 31), r["tid"] - (1 << 32) * (r["tid"] >> 31), int(r["ip"], 16)): r["n"] for r in ours}
-    t.equal(ours, dict(theirs), "%s: samples by pid, tid and ip are those of perf script" % name)
-    checked += 1
-    maps = subprocess.run([PERF, "script", "-i", path, "--show-mmap-events"], capture_output=True, text=True, errors="replace").stdout
-    theirs = collections.Counter((int(m[0], 16), int(m[1], 16)) for m in re.findall(r"PERF_RECORD_MMAP2? -?\d+/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\)", maps))
-    ours = ask("SELECT start, bytes, count(*) AS n FROM mappings GROUP BY 1, 2", path)
-    ours = {(int(r["start"], 16), r["bytes"] % (1 << 64)): r["n"] for r in ours}
-    ours, theirs = ({k: n for k, n in x.items() if k[0]} for x in (ours, theirs))  # perf leaves out some of address 0
-    t.equal(ours, theirs, "%s: mappings are those of perf script" % name)
-if PERF and corpus:
-    t.ok(checked >= 10, "ten recordings compared", checked)
-else:
-    t.skip("perf script", "no perf, or no recordings of others here")
 
 # ---- tables agree with each other, and bounds select nothing else
 with_lines = 0
