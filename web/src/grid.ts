@@ -137,7 +137,7 @@ export class Grid {
     if (this.all) return t.columns;
     const seen = Math.min(t.length, 2000);
     return t.columns.filter((c) => {
-      if (c.flags.has("data") && !c.flags.has("key") && !t.data && !(c.key === "unit" && t.byKey.has("value"))) return false;
+      if (c.flags.has("data") && !c.flags.has("key") && !t.data && !this.o.parents?.has(c.key) && !(c.key === "unit" && t.byKey.has("value"))) return false;
       if (this.depth && (c.key === "id" || c.key === "parent" || c.key === "depth" || c === this.byDepth)) return false;
       for (let i = 0; i < seen; i++) if (t.rows[i][c.at] !== null && t.rows[i][c.at] !== undefined) return true;
       return c.why >= 0 && c.flags.has("key");
@@ -154,7 +154,7 @@ export class Grid {
         const first = JSON.stringify(t.rows[rows[0]][c.at]);
         return rows.every((r) => JSON.stringify(t.rows[r][c.at]) === first);
       });
-    this.columns = this.columns.filter((c) => !this.constant.includes(c));
+    this.columns = this.besideTheirs(this.columns.filter((c) => !this.constant.includes(c)));
     this.nameColumn = t.column("function", "node", "instruction", "metric", "event", "name", "caller", "file") ?? this.columns.find((c) => c.kind === "text");
     if (this.nameColumn && !this.columns.includes(this.nameColumn)) this.nameColumn = this.columns.find((c) => isText(c.kind));
     const count = new Map<string, number>();
@@ -165,6 +165,14 @@ export class Grid {
       const first = [this.nameColumn, ...["total", "share", "value"].map((k) => t.column(k))].filter((c): c is Column => !!c && this.columns.includes(c));
       this.columns = [...first, ...this.columns.filter((c) => !first.includes(c))];
     }
+  }
+  // Parts stand behind the column that they open from.
+  private besideTheirs(columns: Column[]): Column[] {
+    const up = this.o.parents;
+    if (!up || this.all) return columns;
+    const has = new Set(columns.map((c) => c.key));
+    const below = (key: string): Column[] => columns.filter((c) => up.get(c.key) === key && c.key !== key).flatMap((c) => [c, ...below(c.key)]);
+    return columns.filter((c) => !has.has(up.get(c.key) ?? "")).flatMap((c) => [c, ...below(c.key)]);
   }
   // Where two columns have the same head, their keys are shown: "samples", "total samples".
   private headOf(c: Column): string {

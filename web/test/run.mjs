@@ -244,6 +244,43 @@ async function filters(file, data) {
   await page.context().close();
 }
 
+// Distributions against the tables of the page's data.
+async function distributions(name, file) {
+  const page = await open(file);
+  const wrong = [];
+  const data = await page.evaluate(() => JSON.parse(document.querySelector("script.cyclade-data").textContent));
+  const doc = data.documents.find((d) => d.view === "blocks");
+  const rows = (table) => {
+    const t = doc.tables.find((x) => x.name === table);
+    return t.rows.map((r) => Object.fromEntries(t.columns.map((c, i) => [c.key, c.kind === "text" ? data.strings[r[i]] ?? null : r[i]])));
+  };
+  let seen = 0;
+  for (const f of data.functions) {
+    const fn = data.strings[f.function];
+    await page.evaluate((x) => { location.hash = new URLSearchParams({ view: "function", fn: x }).toString(); }, `${fn}@${data.strings[f.dso]}`);
+    await page.waitForFunction((x) => document.querySelector("main h2")?.textContent === x, fn);
+    const shown = await page.$$eval("svg.times", (v) => v.map((s) => [...s.getAttribute("aria-label").matchAll(/\(([\d,]+)\)/g)].map((m) => Number(m[1].replace(/,/g, ""))).join()));
+    const want = [];
+    for (const [table, number, n] of [["times", "block", "times"], ["iteration_times", "loop", "times"], ["trips", "loop", "visits"]]) {
+      const of = new Map();
+      for (const r of rows(table)) if (r.function === fn) of.set(r[number], [...(of.get(r[number]) ?? []), r[n]]);
+      want.push(...of.values());
+    }
+    seen += shown.length;
+    if (shown.sort().join(" ") !== want.map(String).sort().join(" ")) wrong.push(`${fn}: ${shown.join(" ")} | ${want.join(" ")}`);
+  }
+  ok(seen > 5 && !wrong.length, `${name}: ${seen} distributions of blocks and loops are those of the tables`, wrong.join("\n"));
+  await page.goto(`${file.replace(/#.*/, "")}#view=blocks`);
+  await show(page, "blocks");
+  const heads = () => page.$$eval("main thead", (t) => [...t[0].querySelectorAll("th")].map((x) => x.textContent.replace(/^[+−]/, "")));
+  const before = await heads();
+  await page.click("main thead button[aria-label='parts of runs']");
+  const after = await heads();
+  ok(!before.includes("hits") && after.indexOf("hits") === after.indexOf("runs") + 1, `${name}: columns of blocks open in place`, [before, after].join(" | "));
+  ok(!page.faults.length, `${name}: distributions: no console error`, page.faults.join("\n"));
+  await page.context().close();
+}
+
 async function hostile(file) {
   const page = await open(file);
   await show(page, "functions");
@@ -325,6 +362,7 @@ const jobs = [];
 for (const f of given) {
   const [name, at] = [basename(f), pathToFileURL(f).href];
   jobs.push(() => everyView(name, at), () => withoutScripts(name, at));
+  if (name === "branches.html") jobs.push(() => distributions(name, at));
   if (!/^table-/.test(name)) jobs.push(() => accessible(name, at));
 }
 if (!given.length || process.argv.includes("--own")) {

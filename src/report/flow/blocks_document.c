@@ -94,26 +94,13 @@ static const struct table_form places_form = { "in_out", "in and out of places",
 					       TABLE_COLUMNS(balance_columns) };
 
 static const struct table_form *const forms[] = {
-	&blocks_summary_form,
-	&recorded_form,
-	&recorded_stacks_form,
-	&counted_form,
-	&blocks_functions_form,
-	&blocks_blocks_form,
-	&blocks_listing_form,
-	&blocks_alone_form,
-	&blocks_edges_form,
-	&blocks_loops_form,
-	&blocks_visits_form,
-	&blocks_trips_form,
-	&blocks_iterations_form,
-	&blocks_intervals_form,
-	&blocks_times_form,
-	&blocks_modes_form,
-	&blocks_rounds_form,
-	&balance_form,
-	&places_form,
-	&blocks_dropped_form,
+	&blocks_summary_form,	 &recorded_form,	 &recorded_stacks_form,
+	&counted_form,		 &blocks_functions_form, &blocks_blocks_form,
+	&blocks_listing_form,	 &blocks_alone_form,	 &blocks_edges_form,
+	&blocks_loops_form,	 &blocks_visits_form,	 &blocks_trips_form,
+	&blocks_iterations_form, &blocks_intervals_form, &blocks_times_form,
+	&blocks_modes_form,	 &blocks_rounds_form,	 &blocks_rounds_times_form,
+	&balance_form,		 &places_form,		 &blocks_dropped_form,
 	&recorded_losses_form,
 };
 GRAPH_FACES(faces, blocks_graph)
@@ -126,7 +113,8 @@ bool blocks_shows_visits(const struct show *s, bool of_function, bool timed)
 		return !strcmp(s->table, blocks_loops_form.name) ||
 		       !strcmp(s->table, blocks_trips_form.name) ||
 		       !strcmp(s->table, blocks_iterations_form.name) ||
-		       !strcmp(s->table, blocks_rounds_form.name);
+		       !strcmp(s->table, blocks_rounds_form.name) ||
+		       !strcmp(s->table, blocks_rounds_times_form.name);
 	return !s->format->one_table && (s->format->machine || of_function || timed);
 }
 
@@ -300,6 +288,7 @@ static void add_tables(struct document *d, const struct blocks_view *v, bool all
 		{ .form = &blocks_trips_form, ROWS_OF(loop) },
 		{ .form = &blocks_iterations_form, ROWS_OF(loop), .people = loops },
 		{ .form = &blocks_rounds_form, ROWS_OF(loop) },
+		{ .form = &blocks_rounds_times_form, ROWS_OF(loop) },
 		{ .form = &blocks_times_form, ROWS_OF(row) },
 		{ .form = &blocks_modes_form, ROWS_OF(row) },
 	};

@@ -83,7 +83,7 @@ table_get blocks_get_bounds, blocks_get_shape;
 extern const struct table_form blocks_functions_form, blocks_dropped_form, blocks_blocks_form,
 	blocks_edges_form, blocks_loops_form, blocks_listing_form, blocks_alone_form,
 	blocks_iterations_form, blocks_trips_form, blocks_times_form, blocks_modes_form,
-	blocks_rounds_form, blocks_intervals_form, blocks_visits_form;
+	blocks_rounds_form, blocks_rounds_times_form, blocks_intervals_form, blocks_visits_form;
 
 void blocks_put_intervals(struct document *d, const struct blocks_view *v);
 

@@ -282,21 +282,28 @@ static const struct flow_times *times_of(const struct table *t, const struct tab
 	size_t n;
 	const struct flow_times *x = flow_times(view_of(t)->b->flow, &n);
 
+	if (t->form == &blocks_rounds_times_form)
+		return loop_of(r)->iteration ? &loop_of(r)->iteration->times : NULL;
 	return block_of(r)->timed && block_of(r)->times < n ? &x[block_of(r)->times] : NULL;
 }
 
 TABLE_CELL(times_from, out->n = flow_time_from((unsigned)r->at[1]))
 TABLE_CELL(times_count, out->n = times_of(t, r)->n[r->at[1]])
 
-static const struct table_column times_columns[] = {
-	BLOCKS_FUNCTION,
-	BLOCKS_NUMBER("block"),
-	COLUMN("cycles", "cycles", T_ID, C_KEY, "at least; up to those of the next row",
-	       .get = times_from),
-	COLUMN("times", "times", T_COUNT, 0, "how many took so many", .get = times_count),
-};
+#define TIMES                                                                                      \
+	COLUMN("cycles", "cycles", T_ID, C_KEY, "at least; 16 and more in four classes an octave", \
+	       .get = times_from),                                                                 \
+		COLUMN("times", "times", T_COUNT, 0, "how many took so many", .get = times_count)
+static const struct table_column times_columns[] = { BLOCKS_FUNCTION, BLOCKS_NUMBER("block"),
+						     TIMES };
+static const struct table_column rounds_times_columns[] = { BLOCKS_FUNCTION, BLOCKS_NUMBER("loop"),
+							    TIMES };
 const struct table_form blocks_times_form = { "times", "times of blocks that ran alone", TABLE_DATA,
 					      TABLE_COLUMNS(times_columns), .next = blocks_next };
+const struct table_form blocks_rounds_times_form = { "iteration_times",
+						     "times of iterations of loops", TABLE_DATA,
+						     TABLE_COLUMNS(rounds_times_columns),
+						     .next = blocks_next };
 
 TABLE_CELL(mode_cycles, struct flow_shape s; if (shape_of(t, r, &s)) out->e.v = s.mode[r->at[1]].at)
 TABLE_CELL(mode_share, struct flow_shape s;
@@ -326,10 +333,10 @@ static bool is_of_block(const struct table_form *f)
 /* Distributions have a row for each class that is not empty. */
 static size_t classes(const struct table_form *f)
 {
-	return f == &blocks_trips_form				     ? BLOCK_TRIPS
-	       : f == &blocks_times_form			     ? FLOW_TIME_BUCKETS
-	       : f == &blocks_modes_form || f == &blocks_rounds_form ? FLOW_MODES
-								     : 1;
+	return f == &blocks_trips_form					   ? BLOCK_TRIPS
+	       : f == &blocks_times_form || f == &blocks_rounds_times_form ? FLOW_TIME_BUCKETS
+	       : f == &blocks_modes_form || f == &blocks_rounds_form	   ? FLOW_MODES
+									   : 1;
 }
 
 static bool is_row(const struct table *t, const struct table_row *r)
@@ -339,7 +346,7 @@ static bool is_row(const struct table *t, const struct table_row *r)
 
 	if (f == &blocks_trips_form)
 		return loop_of(r)->trip[r->at[1]];
-	if (f == &blocks_times_form)
+	if (f == &blocks_times_form || f == &blocks_rounds_times_form)
 		return times_of(t, r) && times_of(t, r)->n[r->at[1]];
 	if (f == &blocks_modes_form || f == &blocks_rounds_form)
 		return shape_of(t, r, &s) && r->at[1] < s.modes;

@@ -58,6 +58,17 @@ export function nodeParents(c: Context, doc?: Doc): Map<string, string> {
   }
   return m;
 }
+// What programs get beside a figure opens in place beneath it.
+const BESIDE: Record<string, string[]> = {
+  runs: ["hits", "in", "out"], cycles: ["cycles_sd", "timed", "p50", "p95", "tail", "modes"], p50: ["p50_low", "p50_high"], p95: ["p95_low", "p95_high"],
+  mispredicted_share: ["mispredicted", "predicted"], trips: ["entries", "visits", "cut"], address: ["end", "size"], share: ["samples", "period"],
+};
+export function partsOf(c: Context, d: Doc, t: Table): Map<string, string> {
+  const m = nodeParents(c, d);
+  if (!t.data) for (const [up, keys] of Object.entries(BESIDE)) for (const k of keys)
+    if (t.byKey.has(up) && t.column(k)?.flags.has("data") && !m.has(k)) m.set(k, up);
+  return m;
+}
 export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
   return h("h2", null, safe(text), ...more);
 }

@@ -7,10 +7,12 @@ import { percent } from "../format";
 import { Grid, type Extra } from "../grid";
 import { go } from "../state";
 import { cell } from "../format";
+import { timesOf } from "../times";
 import { currentFunction, hashOf, heading, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
-import { drawTable } from "./generic";
+import { folded } from "./generic";
 
 const LANES = 6;
+const EDGE = 6;   // px around a graph
 const FAR = 3000; // rows: longer arrows only show their ends
 
 // Jumps as lines beside the instructions: per row, which lanes pass, begin or end there.
@@ -71,8 +73,9 @@ interface Graph { el: HTMLElement; mark: (address: string) => void }
 function graph(c: Context, g: RawGraph, pick: (address: string, id: number) => void): Graph {
   const text = (i: unknown): string => (typeof i === "number" ? c.page.strings[i] ?? "" : "");
   const s = svg("svg", { class: "cfg", role: "img", "aria-label": "control-flow graph" },
-    svg("defs", null, svg("marker", { id: "tip-of-edge", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { d: "M0,0 L8,4 L0,8 Z", class: "arrowhead" }))));
-  const view = { x: 0, y: 0, w: g.width || 100, h: g.height || 100 };
+    svg("defs", null, svg("marker", { id: "tip-of-edge", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, svg("path", { d: "M0,0 L8,4 L0,8 Z", class: "arrowhead" }))));
+  const whole = { x: -EDGE, y: -EDGE, w: (g.width || 100) + 2 * EDGE, h: (g.height || 100) + 2 * EDGE };
+  const view = { ...whole };
   const apply = (): void => s.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
   const weights = g.edges.map((e) => (typeof e[3] === "number" ? e[3] : 0));
   const heaviest = Math.max(1e-9, ...weights);
@@ -124,7 +127,7 @@ function graph(c: Context, g: RawGraph, pick: (address: string, id: number) => v
   apply();
   const button = (label: string, what: string, f: () => void): HTMLElement => h("button", { type: "button", title: what, click: f }, label);
   const el = h("div", { class: "cfgbox" }, h("p", { class: "tools" }, button("+", "larger", () => zoom(1 / 1.3)), button("−", "smaller", () => zoom(1.3)),
-    button("fit", "the whole graph", () => { view.x = view.y = 0; view.w = g.width; view.h = g.height; apply(); }), h("span", { class: "dim" }, "drag moves, Ctrl and wheel zoom; dashed: falls through; heavy: back to a loop's head")), s,
+    button("fit", "the whole graph", () => { Object.assign(view, whole); apply(); }), h("span", { class: "dim" }, "drag moves, Ctrl and wheel zoom; dashed: falls through; heavy: back to a loop's head")), s,
     ...(g.notes ?? []).map((n) => h("p", { class: "dim" }, safe(text(n)))));
   return {
     el,
@@ -206,15 +209,16 @@ export const functionView: View = {
       asm = new Grid({ table: code, label: "instructions", columns, parents, extra: jump ? [jump] : [], tall: true, select: lightFromAsm, sortable: true });
       panes.append(h("section", { class: "pane asm" }, h("h3", null, "instructions ", h("button", { type: "button", "aria-pressed": String(asmState.arrows), click: () => { asmState.arrows = !asmState.arrows; root.textContent = ""; functionView.draw(root, c); } }, "jumps")), asm.el));
     }
+    const pickBlock = (address: string): void => {
+      if (!code) return;
+      const r0 = code.rows.findIndex((_, r) => code.text(r, code.column("address")) === address);
+      const block = r0 >= 0 ? code.value(r0, code.column("block")) : null;
+      lightAsm((r) => (block !== null ? code.value(r, code.column("block")) === block : r === r0));
+      cfg?.mark(address);
+      if (r0 >= 0) source?.light(code.text(r0, code.column("file")), code.number(r0, code.column("line")));
+    };
     if (f.graph?.nodes.length) {
-      cfg = graph(c, f.graph, (address) => {
-        if (!code) return;
-        const r0 = code.rows.findIndex((_, r) => code.text(r, code.column("address")) === address);
-        const block = r0 >= 0 ? code.value(r0, code.column("block")) : null;
-        lightAsm((r) => (block !== null ? code.value(r, code.column("block")) === block : r === r0));
-        cfg!.mark(address);
-        if (r0 >= 0) source?.light(code.text(r0, code.column("file")), code.number(r0, code.column("line")));
-      });
+      cfg = graph(c, f.graph, pickBlock);
       panes.append(h("section", { class: "pane graph" }, h("h3", null, "blocks"), cfg.el));
     }
     panes.classList.add(`n${panes.childElementCount}`);
@@ -226,12 +230,10 @@ export const functionView: View = {
       const grid = asm;
       requestAnimationFrame(() => { grid.moveToRow(hottest, false); grid.center(); lightFromAsm(hottest); });
     }
+    const times = timesOf(c.doc("blocks"), f.name, f.dso, (address) => pickBlock(address));
+    if (times) root.append(times);
     root.append(lines(f.doc));
-    for (const t of f.doc.tables) if (t.length && !t.one && !["instructions", "lines", "source"].includes(t.name)) {
-      const box = h("details", null, h("summary", null, safe(`${t.title || t.name} · ${t.length} rows`)));
-      box.addEventListener("toggle", () => { if (box.childElementCount < 2) drawTable(box, c, f.doc, t); });
-      root.append(box);
-    }
+    for (const t of f.doc.tables) if (t.length && !t.one && !["instructions", "lines", "source"].includes(t.name)) folded(root, c, f.doc, t);
     const next = nextCommands(f.doc);
     if (next) root.append(next);
     if (c.page.docs.length) root.append(h("p", null, h("a", { href: hashOf({ view: "functions", fn: "" }) }, "all functions (u)")));

@@ -4,7 +4,8 @@ import { Grid } from "../grid";
 import { findTable, type Doc, type Table } from "../data";
 import { h, safe } from "../dom";
 import { cell } from "../format";
-import { functionLink, hashOf, heading, lines, nextCommands, nodeParents, wholeNote, type Context, type View } from "./context";
+import { timeColumns } from "../times";
+import { functionLink, hashOf, heading, lines, nextCommands, partsOf, wholeNote, type Context, type View } from "./context";
 
 export function oneRow(t: Table): HTMLElement {
   const dl = h("dl", { class: "facts" });
@@ -24,7 +25,13 @@ export function drawTable(root: HTMLElement, c: Context, d: Doc, t: Table, tall 
   const title = t.title || t.name.replace(/_/g, " ");
   if (t.name !== "rows" || t.title) root.append(h("h3", null, safe(title)));
   if (t.one && t.length) root.append(oneRow(t));
-  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: nodeParents(c, d), link: linker(c, t), tall }).el);
+  else root.append(new Grid({ table: t, label: `${d.view}: ${title}`, parents: partsOf(c, d, t), extra: timeColumns(d, t), link: linker(c, t), tall }).el);
+}
+// A table that is for programs first: its rows are drawn when they are asked for.
+export function folded(root: HTMLElement, c: Context, d: Doc, t: Table): void {
+  const box = h("details", null, h("summary", null, safe(`${t.title || t.name.replace(/_/g, " ")} · ${t.length} rows`)));
+  box.addEventListener("toggle", () => { if (box.childElementCount < 2) drawTable(box, c, d, t); });
+  root.append(box);
 }
 export function genericView(view: string, title: string, main: string[]): View {
   return {
@@ -38,7 +45,8 @@ export function genericView(view: string, title: string, main: string[]): View {
         const rest = d.tables.filter((t) => t !== first && t.length && !(t.one && t.columns.every((x) => x.flags.has("loss"))));
         if (first?.length) drawTable(root, c, d, first, rest.length === 0);
         root.append(lines(d));
-        for (const t of rest) if (!t.one) drawTable(root, c, d, t);
+        for (const t of rest) if (!t.one && !t.data) drawTable(root, c, d, t);
+        for (const t of rest) if (!t.one && t.data) folded(root, c, d, t);
         const about = rest.filter((t) => t.one);
         if (about.length) {
           const box = h("details", null, h("summary", null, `about: ${about.map((t) => t.name.replace(/_/g, " ")).join(", ")}`));
