@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
@@ -172,6 +173,44 @@ tables.walk(t, "report", "--wall", "-i", "two.data")
 tables.walk(t, "report", "--concurrency", "-i", "two.data")
 d = json.loads(run("report", "--wall", "-j", "two.data", "--only-tid", "8").stdout)
 t.equal([(r["samples"], r["threads"]) for r in d["functions"]], [(2, 2)], "wall: the others of a selected thread count as running")
+
+# ---- all time as one tree: on the CPU by samples, off it by reason
+p = run("report", "--wall", "--format", "folded", "plain.data")
+lives = {7: 20000, 8: 16000, 9: 20000}
+lines = dict((x.rsplit(" ", 1)[0], int(x.rsplit(" ", 1)[1])) for x in p.stdout.splitlines())
+t.equal(sum(lines.values()), sum(lives.values()), "wall, folded: all time is there, once")
+t.equal({k: v for k, v in lines.items() if k.startswith("boss;main_loop;do_nano")},
+        {"boss;main_loop;do_nanosleep;schedule;[sleep]": 5000, "boss;main_loop;do_nanosleep;schedule;[wake-up]": 300},
+        "wall, folded: time off the CPU has its reason")
+t.equal(sum(v for k, v in lines.items() if not k.endswith("]")), 13700 + 5400 + 20000, "wall, folded: the rest is on the CPU")
+d = json.loads(run("report", "--wall", "-g", "-j", "two.data").stdout)
+node = {r["id"]: r for r in d["tree"]}
+t.equal([(r["function"], round(r["on_seconds"] * 1e9)) for r in d["tree"] if r["function"]], [("long_one", 8000), (ODD.decode("utf-8", "replace"), 4000)],
+        "wall -g: running time is shared out among the samples of a thread")
+t.ok(all(abs(r["seconds"] - r["on_seconds"] - r["off_seconds"]) < 1e-12 for r in node.values()) and node[1]["parent"] == 0, "wall -g: on and off are all", d["tree"])
+below = collections.Counter()
+for r in d["tree"]:
+    below[r["parent"]] += r["seconds"]
+t.ok(all(below[i] <= r["seconds"] + 1e-12 for i, r in node.items()), "wall -g: what is below is part of it", d["tree"])
+t.ok("shown_tree" not in d and "[sleep]" in run("report", "--wall", "-g", "plain.data").stdout, "wall -g: people see the tree")
+for name in ("plain.data", "two.data"):
+    svg = run("report", "--wall", "--format", "svg", name).stdout
+    root = xml.etree.ElementTree.fromstring(svg)
+    titles = [x.text for x in root.iter("{http://www.w3.org/2000/svg}title")]
+    wide = collections.Counter()
+    for g in root.iter("{http://www.w3.org/2000/svg}g"):
+        for r in g.iter("{http://www.w3.org/2000/svg}rect"):
+            wide[g[0].text.split(":")[0], r.get("class")] += float(r.get("width"))
+    t.ok(titles[0].startswith("all: 100.00 %") and abs(wide["all", "on"] + wide["all", "off"] - 1200) < 0.1, "wall, svg: " + name, titles[:5])
+    fits = [(x.text, float(x.get("x"))) for x in root.iter("{http://www.w3.org/2000/svg}text")][1:]
+    t.ok(fits and all(len(text) <= 1200 / 6 for text, _ in fits) and any(text == titles[0][:3] for text, _ in fits), "wall, svg: labels, " + name, fits)
+    if name == "plain.data":
+        t.ok(abs(wide["all", "on"] - 1200 * 39100 / 56000) < 0.1 and any(x.startswith("[sleep]: ") for x in titles), "wall, svg: widths are times", wide)
+    else:
+        t.ok(any("\\x1b" in x and "<b>" in x for x in titles), "wall, svg: odd names are text", titles)
+tables.walk(t, "report", "--wall", "-g", "-i", "two.data")
+p = run("report", "--wall", "-g", "--cpu", "0", "two.data")
+t.ok(p.returncode == 2 and "whole threads" in p.stderr, "wall -g: --cpu is refused", p.stderr)
 
 # ---- refusals
 p = run("report", "--wait", "--cpu", "0", "plain.data")

@@ -46,6 +46,7 @@ READS = {
     "report --wait": "report --no-cache --wait -i waits",
     "report --wait -j": "report --no-cache --wait -j -i waits",
     "report --wall": "report --no-cache --wall -i waits",
+    "report --wall -g": "report --no-cache --wall -g --format svg -i waits",
     "report --concurrency": "report --no-cache --concurrency -j -i waits",
     "report --critical": "report --no-cache --critical -j -i waits",
     "report, names": "report --no-cache -i names/long_names",

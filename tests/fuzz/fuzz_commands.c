@@ -71,6 +71,7 @@ static const char *const rows[] = {
 	"sql --timeout 100ms --memory 64M -i @ ?",
 	"report --wait -i @",
 	"report --wall -i @",
+	"report --wall -g -i @",
 	"report --concurrency -i @",
 	"report --critical -i @",
 	"export --folded @ @",

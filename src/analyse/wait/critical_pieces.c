@@ -34,46 +34,16 @@ static uint32_t row_of(struct critical_work *k, const struct wait_place *place, 
 struct marking {
 	struct critical_work *k;
 	struct wait_frames frames;
-	struct u64map at; /* tid -> the last of its threads */
-	uint32_t *before; /* by thread: the one that had its tid before */
+	struct tids tids;
 	VEC(struct keyed) v;
 };
-
-static int map_threads(struct marking *m)
-{
-	const struct wait *w = m->k->w;
-
-	m->before = malloc((w->n_threads + 1) * sizeof(*m->before));
-	if (!m->before)
-		return -1;
-	for (size_t i = 0; i < w->n_threads; i++) {
-		bool fresh;
-		uint64_t *at = u64map_at(&m->at, w->thread[i].tid, &fresh);
-
-		if (!at)
-			return -1;
-		m->before[i] = fresh ? WAIT_NOBODY : (uint32_t)*at;
-		*at = i;
-	}
-	return 0;
-}
-
-static uint32_t thread_at(const struct marking *m, uint32_t tid, uint64_t time)
-{
-	const uint64_t *at = u64map_find(&m->at, tid);
-	uint32_t i = at ? (uint32_t)*at : WAIT_NOBODY;
-
-	while (i != WAIT_NOBODY && time < m->k->w->thread[i].from)
-		i = m->before[i];
-	return i != WAIT_NOBODY && time <= m->k->w->thread[i].until ? i : WAIT_NOBODY;
-}
 
 static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct marking *m = ctx;
 	const struct critical_work *k = m->k;
 	uint64_t from = 0, until = UINT64_MAX;
-	uint32_t thread = thread_at(m, task_tid(s->task), s->time), frame;
+	uint32_t thread = tids_at(&m->tids, k->w, task_tid(s->task), s->time), frame;
 	struct pd_sample x;
 	struct keyed y = { .key = s->time, .a = thread };
 
@@ -156,14 +126,13 @@ static int make_marks(struct critical_work *k, struct err *err)
 	int ret = 0;
 
 	k->first_mark = calloc(k->w->n_threads + 1, sizeof(*k->first_mark));
-	if (!k->first_mark || map_threads(&m))
+	if (!k->first_mark || tids_make(&m.tids, k->w))
 		ret = err_nomem(err);
 	else if (k->opts->event != SIZE_MAX)
 		ret = walk_samples(&m, err) || keep_marks(&m, err) ? -1 : 0;
 	vec_free(&m.frames.place);
 	frames_free(&m.frames);
-	u64map_free(&m.at);
-	free(m.before);
+	tids_free(&m.tids);
 	vec_free(&m.v);
 	return ret;
 }

@@ -37,13 +37,12 @@ static void keep(struct wait_work *k)
 	w->n_threads = k->thread.n;
 	w->span = k->span.v;
 	w->n_spans = k->span.n;
-	w->place = k->frames.place.v;
-	w->n_places = k->frames.place.n;
+	w->place = k->chains.frames.place.v;
+	w->n_places = k->chains.frames.place.n;
 	w->chain_place = k->at;
 	vec_free(&k->fact);
 	vec_free(&k->lost);
-	frames_free(&k->frames);
-	chain_free(&k->raw);
+	chains_free(&k->chains);
 	u64map_free(&k->own);
 	free(k->reason);
 	free(k->interrupt);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_frames - distinct addresses of code, and the functions that they are in.
+ * wait_frames - distinct addresses of code, the functions that they are in, and chains of them.
  */
 #include <stdlib.h>
 
+#include "analyse/pass/pass.h"
 #include "analyse/wait/wait_int.h"
 
 uint32_t frames_number(struct wait_frames *f, const struct spaces *sp, const struct process *p,
@@ -125,4 +126,91 @@ void frames_free(struct wait_frames *f)
 {
 	vec_free(&f->frame);
 	itab_free(&f->at);
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static enum space_kind kind_of_context(uint64_t marker)
+{
+	switch (marker) {
+	case PERF_CONTEXT_KERNEL:
+		return SPACE_KERNEL;
+	case PERF_CONTEXT_USER:
+		return SPACE_USER;
+	default:
+		return SPACE_UNKNOWN;
+	}
+}
+
+#define DEPTH 512u
+
+/* Outermost first, below the root. */
+static int chain_make(struct wait_chains *k, const struct spaces *sp, const struct pd_sample *s,
+		      const struct process *p, uint64_t time, struct memo *m)
+{
+	enum space_kind kind = SPACE_USER;
+	uint32_t frame[DEPTH], n = 0;
+	bool called = false; /* the entry is where a call returns to */
+
+	for (uint64_t i = 0; i < s->n_chain && n < DEPTH; i++) {
+		uint64_t ip = ld64(s->chain + i * 8);
+
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			kind = kind_of_context(ip);
+			called = false;
+			continue;
+		}
+		if (kind == SPACE_UNKNOWN)
+			continue;
+		frame[n] = frames_number(&k->frames, sp, p, kind, ip - called, time, &m->from,
+					 &m->until);
+		if (frame[n++] == UINT32_MAX)
+			return -1;
+		called = true;
+	}
+	m->chain = 0;
+	while (n) {
+		m->chain = chain_add(&k->raw, m->chain, frame[--n]);
+		if (m->chain == UINT32_MAX)
+			return -1;
+	}
+	return 0;
+}
+
+int chains_of(struct wait_chains *c, const struct pd *rec, const struct spaces *sp,
+	      const struct pass_sample *s, uint32_t *chain, struct err *err)
+{
+	struct pd_sample x;
+	struct memo m = { .from = s->who->from, .until = s->who->until };
+	uint64_t *at;
+	bool fresh;
+
+	*chain = 0;
+	if (pd_sample_parse(rec, s->r, &x) || !x.n_chain)
+		return 0;
+	at = u64map_at(&c->memo_at,
+		       hash_bytes(x.chain, x.n_chain * 8) ^ hash_u64(s->who->proc_index), &fresh);
+	if (!at)
+		return err_nomem(err);
+	if (!fresh && s->time >= c->memo.v[*at].from && s->time < c->memo.v[*at].until) {
+		*chain = c->memo.v[*at].chain;
+		return 0;
+	}
+	if (chain_make(c, sp, &x, s->who->proc, s->time, &m))
+		return err_nomem(err);
+	*chain = m.chain;
+	if (!fresh) {
+		c->memo.v[*at] = m;
+		return 0;
+	}
+	*at = c->memo.n;
+	return vec_push(&c->memo, m) ? err_nomem(err) : 0;
+}
+
+void chains_free(struct wait_chains *c)
+{
+	frames_free(&c->frames);
+	chain_free(&c->raw);
+	u64map_free(&c->memo_at);
+	vec_free(&c->memo);
 }

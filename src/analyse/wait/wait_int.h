@@ -56,6 +56,37 @@ int frames_name(struct wait_frames *f, const struct spaces *sp, struct err *err)
 /* But for the places, which are the caller's then. */
 void frames_free(struct wait_frames *f);
 
+struct memo { /* a chain that was seen before, and from when to when it means the same */
+	uint64_t from, until;
+	uint32_t chain;
+};
+
+/* The chains of samples, as frames by number. */
+struct wait_chains {
+	struct wait_frames frames;
+	struct chain_tree raw; /* frames by number, outermost next to the root */
+	struct u64map memo_at;
+	VEC(struct memo) memo;
+};
+
+struct pass_sample;
+/* The chain of a sample of a thread; 0: it has none. */
+int chains_of(struct wait_chains *c, const struct pd *rec, const struct spaces *sp,
+	      const struct pass_sample *s, uint32_t *chain, struct err *err) MUST_USE;
+/* But for the places, which are the caller's then. */
+void chains_free(struct wait_chains *c);
+
+/* Numbers of threads are used again. */
+struct tids {
+	struct u64map at; /* tid -> the last of its threads */
+	uint32_t *before; /* by thread: the one that had its tid before */
+};
+
+int tids_make(struct tids *t, const struct wait *w) MUST_USE; /* -1: out of memory */
+/* The thread of wait.h; WAIT_NOBODY: none was recorded then. */
+uint32_t tids_at(const struct tids *t, const struct wait *w, uint32_t tid, uint64_t time);
+void tids_free(struct tids *t);
+
 struct wait_work {
 	const struct pd *rec;
 	const struct spaces *sp;
@@ -63,9 +94,8 @@ struct wait_work {
 	struct wait *out;
 	VEC(struct fact) fact;
 	VEC(struct lost_window) lost; /* sorted, apart from each other */
-	struct wait_frames frames;
-	struct chain_tree raw; /* frames by number */
-	struct u64map own;     /* threads with records of their own: time of the first */
+	struct wait_chains chains;
+	struct u64map own; /* threads with records of their own: time of the first */
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
 	uint8_t *reason; /* by chain of out->chain */

@@ -71,7 +71,7 @@ static bool is_interrupt(const char *name)
 
 static const char *name_at(const struct wait_work *k, uint32_t place, size_t *len)
 {
-	const struct symbol *s = k->frames.place.v[place].symbol;
+	const struct symbol *s = k->chains.frames.place.v[place].symbol;
 
 	*len = s ? symbol_plain_len(s) : 0;
 	return s ? s->name : "";
@@ -87,7 +87,7 @@ static void judge(struct wait_work *k, uint32_t chain)
 
 	for (uint32_t i = chain; i; i = t->node[i].parent) {
 		uint32_t place = (uint32_t)t->node[i].frame;
-		bool in_user = k->frames.place.v[place].kind == SPACE_USER;
+		bool in_user = k->chains.frames.place.v[place].kind == SPACE_USER;
 		size_t len;
 		const char *name = name_at(k, place, &len);
 
@@ -111,10 +111,11 @@ static void judge(struct wait_work *k, uint32_t chain)
 static int fold_chains(struct wait_work *k, uint32_t *to, struct err *err)
 {
 	to[0] = 0;
-	for (size_t i = 1; i < k->raw.n; i++) {
-		const struct chain_node *x = &k->raw.node[i];
+	for (size_t i = 1; i < k->chains.raw.n; i++) {
+		const struct chain_node *x = &k->chains.raw.node[i];
 
-		to[i] = chain_add(&k->out->chain, to[x->parent], k->frames.frame.v[x->frame].place);
+		to[i] = chain_add(&k->out->chain, to[x->parent],
+				  k->chains.frames.frame.v[x->frame].place);
 		if (to[i] == UINT32_MAX)
 			return err_nomem(err);
 	}
@@ -139,12 +140,12 @@ static void name_span(const struct wait_work *k, const uint32_t *to, struct wait
 
 int wait_name(struct wait_work *k, struct err *err)
 {
-	uint32_t *to = calloc(k->raw.n + 1, sizeof(*to));
+	uint32_t *to = calloc(k->chains.raw.n + 1, sizeof(*to));
 	int ret = -1;
 
 	if (!to)
 		return err_nomem(err);
-	if (frames_name(&k->frames, k->sp, err) || fold_chains(k, to, err))
+	if (frames_name(&k->chains.frames, k->sp, err) || fold_chains(k, to, err))
 		goto out;
 	k->reason = calloc(k->out->chain.n + 1, sizeof(*k->reason));
 	k->at = calloc(k->out->chain.n + 1, sizeof(*k->at));

@@ -14,16 +14,9 @@ enum { TRACE_PID = 24 /* who left, or was woken */, TRACE_STATE = 32, TRACE_NEXT
 
 enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SWITCH, EVENT_WAKE };
 
-struct memo { /* a chain that was seen before, and from when to when it means the same */
-	uint64_t from, until;
-	uint32_t chain;
-};
-
 struct scan {
 	struct wait_work *k;
-	uint8_t *kind; /* by event */
-	struct u64map memo_at;
-	VEC(struct memo) memo;
+	uint8_t *kind;	    /* by event */
 	VEC(uint64_t) last; /* by CPU + 1: the time of its last record; 0: CPU not recorded */
 };
 
@@ -63,85 +56,6 @@ bool wait_able(const struct pd *rec)
 		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
 			return true;
 	return has_event(rec, "sched:sched_switch");
-}
-
-/* ---- chains ---------------------------------------------------------------------------------- */
-
-static enum space_kind kind_of_context(uint64_t marker)
-{
-	switch (marker) {
-	case PERF_CONTEXT_KERNEL:
-		return SPACE_KERNEL;
-	case PERF_CONTEXT_USER:
-		return SPACE_USER;
-	default:
-		return SPACE_UNKNOWN;
-	}
-}
-
-#define DEPTH 512u
-
-/* Outermost first, below the root. */
-static int chain_make(struct wait_work *k, const struct pd_sample *s, const struct process *p,
-		      uint64_t time, struct memo *m)
-{
-	enum space_kind kind = SPACE_USER;
-	uint32_t frame[DEPTH], n = 0;
-	bool called = false; /* the entry is where a call returns to */
-
-	for (uint64_t i = 0; i < s->n_chain && n < DEPTH; i++) {
-		uint64_t ip = ld64(s->chain + i * 8);
-
-		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
-			kind = kind_of_context(ip);
-			called = false;
-			continue;
-		}
-		if (kind == SPACE_UNKNOWN)
-			continue;
-		frame[n] = frames_number(&k->frames, k->sp, p, kind, ip - called, time, &m->from,
-					 &m->until);
-		if (frame[n++] == UINT32_MAX)
-			return -1;
-		called = true;
-	}
-	m->chain = 0;
-	while (n) {
-		m->chain = chain_add(&k->raw, m->chain, frame[--n]);
-		if (m->chain == UINT32_MAX)
-			return -1;
-	}
-	return 0;
-}
-
-static int chain_of(struct scan *c, const struct pass_sample *s, uint32_t *chain, struct err *err)
-{
-	struct wait_work *k = c->k;
-	struct pd_sample x;
-	struct memo m = { .from = s->who->from, .until = s->who->until };
-	uint64_t *at;
-	bool fresh;
-
-	*chain = 0;
-	if (pd_sample_parse(k->rec, s->r, &x) || !x.n_chain)
-		return 0;
-	at = u64map_at(&c->memo_at,
-		       hash_bytes(x.chain, x.n_chain * 8) ^ hash_u64(s->who->proc_index), &fresh);
-	if (!at)
-		return err_nomem(err);
-	if (!fresh && s->time >= c->memo.v[*at].from && s->time < c->memo.v[*at].until) {
-		*chain = c->memo.v[*at].chain;
-		return 0;
-	}
-	if (chain_make(k, &x, s->who->proc, s->time, &m))
-		return err_nomem(err);
-	*chain = m.chain;
-	if (!fresh) {
-		c->memo.v[*at] = m;
-		return 0;
-	}
-	*at = c->memo.n;
-	return vec_push(&c->memo, m) ? err_nomem(err) : 0;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -246,7 +160,8 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	pass_time(c, s->time);
 	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX)
 		return -1;
-	if (c->kind[s->event] != EVENT_OTHER && chain_of(c, s, &f.chain, err))
+	if (c->kind[s->event] != EVENT_OTHER &&
+	    chains_of(&c->k->chains, c->k->rec, c->k->sp, s, &f.chain, err))
 		return -1;
 	c->k->out->has_stacks |= f.chain && c->kind[s->event] != EVENT_WAKE;
 	switch ((enum event_kind)c->kind[s->event]) {
@@ -379,8 +294,6 @@ int wait_scan(struct wait_work *k, struct err *err)
 out:
 	pass_free(p);
 	free(c.kind);
-	u64map_free(&c.memo_at);
-	vec_free(&c.memo);
 	vec_free(&c.last);
 	return ret;
 }

@@ -4,6 +4,7 @@
  * what CPUs did meanwhile; --critical: what the end waited for.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/recordings/result.h"
 #include "report/critical_view.h"
@@ -64,6 +65,7 @@ int wait_make(struct result *out, const struct result_ask *ask, struct err *err)
 struct running {
 	struct wait *w;
 	struct parallel *p;
+	struct wall_tree *tree;
 	struct parallel_view v;
 };
 
@@ -72,6 +74,7 @@ static void end_running(void *own)
 	struct running *c = own;
 
 	free(c->v.order);
+	wall_tree_free(c->tree);
 	parallel_free(c->p);
 	wait_free(c->w);
 	free(c);
@@ -83,6 +86,23 @@ static bool is_sampler(const struct pd_event *e)
 	return e->samples && e->attr.type != PERF_TYPE_TRACEPOINT &&
 	       (e->attr.type != PERF_TYPE_SOFTWARE || e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 		e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* Threads of the selection alone, of all of the recorded ones. */
+static int make_tree(struct running *c, const struct result_ask *ask, size_t event, struct err *err)
+{
+	const struct wall_tree_opts to = { event };
+	const char *format = ask->show->format->name;
+
+	if (!ask->cli->opt.call_graph && strcmp(format, "folded") && strcmp(format, "svg"))
+		return 0;
+	if (ask->cli->opt.cpu || ask->cli->opt.cgroup.n)
+		return err_set(err, ERR_USAGE,
+			       "stacks of --wall are of whole threads: not with --cpu or --cgroup");
+	if (wall_tree_build(&c->tree, ask->r->rec, ask->r->spaces, c->w, &to, err))
+		return -1;
+	c->v.tree = c->tree;
+	return 0;
 }
 
 static int make_running(struct result *out, const struct result_ask *ask,
@@ -103,9 +123,7 @@ static int make_running(struct result *out, const struct result_ask *ask,
 	out->end = end_running;
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
-	wo = (struct wait_opts){ { .time_from = po.select.time_from, .time_to = po.select.time_to },
-				 po.progress,
-				 po.progress_ctx };
+	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
 	lo = (struct parallel_opts){ recording_event(ask->r, wanted, is_sampler), po.select };
 	if (wanted && lo.event == SIZE_MAX)
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' with samples of time",
@@ -118,10 +136,10 @@ static int make_running(struct result *out, const struct result_ask *ask,
 		return -1;
 	c->v.w = c->w;
 	c->v.p = c->p;
-	if (parallel_view_order(&c->v, err) ||
+	if (make_tree(c, ask, lo.event, err) || parallel_view_order(&c->v, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
-	document_open(&out->d, form, NULL);
+	document_open(&out->d, form, &c->v);
 	put(&out->d, &c->v);
 	return 0;
 }

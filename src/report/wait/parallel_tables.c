@@ -230,9 +230,12 @@ static const struct table_column head_columns[] = {
 static const struct table_form head_form = { "summary", NULL, TABLE_ONE | TABLE_HEAD | TABLE_DATA,
 					     TABLE_COLUMNS(head_columns) };
 
-static const struct table_form *const wall_forms[] = { &head_form, &recorded_form, &wall_form,
-						       &recorded_losses_form };
-const struct document_form wall_document = { "wall", 1, wall_forms, 4, NULL, 0 };
+static const struct table_form *const wall_forms[] = { &head_form,	&recorded_form,
+						       &wall_form,	&wall_shown_form,
+						       &wall_tree_form, &recorded_losses_form };
+static const struct format wall_faces[] = { { "folded", wall_folded, true, true },
+					    { "svg", wall_svg, true, true } };
+const struct document_form wall_document = { "wall", 1, wall_forms, 6, wall_faces, 2 };
 static const struct table_form *const concurrency_forms[] = { &head_form,   &recorded_form,
 							      &levels_form, &cpus_form,
 							      &alone_form,  &recorded_losses_form };
@@ -289,6 +292,12 @@ void wall_put(struct document *d, const struct parallel_view *v)
 
 	begin(d, v);
 	document_table(d, &t);
+	if (v->tree) {
+		const struct table shown = wall_shown_table(v), tree = wall_tree_table(v);
+
+		document_table(d, &shown);
+		document_table(d, &tree);
+	}
 	finish(d, v);
 }
 

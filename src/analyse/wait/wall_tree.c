@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/wall_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/wait/wait_int.h"
+#include "base/invariant.h"
+
+/* What a frame of `tree` is: the kind, and the number of a name, a place or a reason. */
+#define FRAME(kind, number) ((uint64_t)(kind) << 32 | (number))
+
+struct thread_samples { /* of one thread, with one chain */
+	uint32_t thread, chain;
+	uint64_t n;
+};
+
+struct amount {
+	double on, off;
+};
+
+struct planting {
+	const struct pd *rec;
+	const struct spaces *sp;
+	const struct wait *w;
+	const struct wall_tree_opts *opts;
+	struct wait_chains chains; /* of the samples */
+	struct tids tids;
+	struct u64map by_chain;
+	VEC(struct thread_samples) part;
+	uint64_t *samples; /* by thread */
+	struct strtab comm;
+	VEC(const char *) name; /* the same, that stay */
+	VEC(struct wait_place) place;
+	struct itab place_at;
+	struct chain_tree tree;
+	VEC(struct amount) self; /* by node of tree */
+	struct wall_tree *out;
+};
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* One that has no chain is a chain of one. */
+static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *chain,
+		    struct err *err)
+{
+	uint64_t from = 0, until = UINT64_MAX;
+	struct pd_sample x;
+	uint32_t frame;
+
+	if (chains_of(&p->chains, p->rec, p->sp, s, chain, err))
+		return -1;
+	if (*chain || pd_sample_parse(p->rec, s->r, &x))
+		return 0;
+	frame = frames_number(&p->chains.frames, p->sp, s->who->proc, space_kind_of_misc(x.cpumode),
+			      x.ip, s->time, &from, &until);
+	if (frame == UINT32_MAX)
+		return err_nomem(err);
+	*chain = chain_add(&p->chains.raw, 0, frame);
+	return *chain == UINT32_MAX ? err_nomem(err) : 0;
+}
+
+static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
+{
+	struct planting *p = ctx;
+	uint32_t thread = tids_at(&p->tids, p->w, task_tid(s->task), s->time), chain;
+	uint64_t *at;
+	bool fresh;
+
+	if (!task_tid(s->task) || thread == WAIT_NOBODY || !p->w->thread[thread].wanted ||
+	    s->time < p->w->from || s->time > p->w->until)
+		return 0;
+	if (chain_of(p, s, &chain, err))
+		return -1;
+	at = u64map_at(&p->by_chain, (uint64_t)thread << 32 | chain, &fresh);
+	if (at && fresh) {
+		const struct thread_samples x = { thread, chain, 0 };
+
+		*at = p->part.n;
+		if (vec_push(&p->part, x))
+			at = NULL;
+	}
+	if (!at)
+		return err_nomem(err);
+	p->part.v[*at].n++;
+	p->samples[thread]++;
+	p->out->samples++;
+	return 0;
+}
+
+static int walk_samples(struct planting *p, struct err *err)
+{
+	static const struct pass_visitor v = { .wants = PASS_THREAD, .sample = on_sample };
+	struct pass_opts po = { .threads = 1 };
+	struct pass *pass = NULL;
+	size_t n;
+	bool *only;
+	int ret = -1;
+
+	if (p->opts->event == SIZE_MAX)
+		return 0;
+	(void)pd_events(p->rec, &n);
+	only = calloc(n + 1, sizeof(*only));
+	if (!only)
+		return err_nomem(err);
+	only[p->opts->event] = true;
+	po.events = only;
+	if (!pass_new(&pass, p->rec, p->sp, NULL, &po, err))
+		ret = pass_each(pass, &v, p, err);
+	pass_free(pass);
+	free(only);
+	return ret;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static uint32_t add_node(struct planting *p, uint32_t parent, uint64_t frame)
+{
+	const struct amount none = { 0, 0 };
+	uint32_t node = chain_add(&p->tree, parent, frame);
+
+	while (node != UINT32_MAX && p->self.n <= node)
+		if (vec_push(&p->self, none))
+			return UINT32_MAX;
+	return node;
+}
+
+/* Places of waits and of samples have numbers of their own. */
+static uint32_t number_of(struct planting *p, const struct wait_place *x)
+{
+	const uint64_t h =
+		hash_pair((uint64_t)(uintptr_t)x->symbol, (uint64_t)x->image << 8 | x->kind);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&p->place_at, h); itab_at(&p->place_at, &i, h, &idx);)
+		if (p->place.v[idx].symbol == x->symbol && p->place.v[idx].image == x->image &&
+		    p->place.v[idx].kind == x->kind)
+			return idx;
+	if (vec_push(&p->place, *x) || itab_put(&p->place_at, h, p->place.n - 1))
+		return UINT32_MAX;
+	return (uint32_t)p->place.n - 1;
+}
+
+#define DEPTH 512u
+
+/* The node of a chain below that of the thread's name. frame_place: of a frame, or NULL where
+ * frames are places already. */
+static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chain_tree *t,
+			  uint32_t chain, const struct wait_frame *frame_place,
+			  const struct wait_place *place)
+{
+	const char *name = p->w->thread[thread].comm;
+	uint32_t comm = strtab_adds(&p->comm, name), at, frame[DEPTH], n = 0;
+
+	while (comm != STR_NONE && p->name.n <= comm)
+		if (vec_push(&p->name, name))
+			return UINT32_MAX;
+	at = comm == STR_NONE ? UINT32_MAX : add_node(p, 0, FRAME(WALL_COMM, comm));
+	for (; chain && n < DEPTH; chain = t->node[chain].parent)
+		frame[n++] = (uint32_t)t->node[chain].frame;
+	while (n && at != UINT32_MAX) {
+		uint32_t x = frame[--n], number;
+
+		number = number_of(p, &place[frame_place ? frame_place[x].place : x]);
+		at = number == UINT32_MAX ? UINT32_MAX
+					  : add_node(p, at, FRAME(WALL_FUNCTION, number));
+	}
+	return at;
+}
+
+static int plant_on(struct planting *p, struct err *err)
+{
+	if (frames_name(&p->chains.frames, p->sp, err))
+		return -1;
+	vec_each (&p->part, const struct thread_samples *, x) {
+		double ran = (double)p->w->thread[x->thread].time[WAIT_RAN];
+		uint32_t at = put_chain(p, x->thread, &p->chains.raw, x->chain,
+					p->chains.frames.frame.v, p->chains.frames.place.v);
+
+		if (at == UINT32_MAX)
+			return err_nomem(err);
+		p->self.v[at].on += ran * (double)x->n / (double)p->samples[x->thread];
+	}
+	for (uint32_t i = 0; i < p->w->n_threads; i++) { /* ran between samples */
+		const struct wait_thread *t = &p->w->thread[i];
+		uint32_t at;
+
+		if (!t->wanted || p->samples[i] || !t->time[WAIT_RAN])
+			continue;
+		at = put_chain(p, i, &p->chains.raw, 0, NULL, NULL);
+		if (at == UINT32_MAX)
+			return err_nomem(err);
+		p->self.v[at].on += (double)t->time[WAIT_RAN];
+	}
+	return 0;
+}
+
+static int plant_off(struct planting *p)
+{
+	const struct wait *w = p->w;
+
+	for (size_t i = 0; i < w->n_spans; i++) {
+		const struct wait_span *s = &w->span[i];
+		uint32_t at;
+
+		if (s->reason == WAIT_RAN || !w->thread[s->thread].wanted)
+			continue;
+		at = put_chain(p, s->thread, &w->chain, s->chain, NULL, w->place);
+		if (at != UINT32_MAX)
+			at = add_node(p, at, FRAME(WALL_REASON, s->reason));
+		if (at == UINT32_MAX)
+			return -1;
+		p->self.v[at].off += (double)(s->until - s->from);
+	}
+	return 0;
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+struct order {
+	uint32_t node, parent;
+	double time;
+};
+
+static int by_parent(const void *pa, const void *pb)
+{
+	const struct order *a = pa, *b = pb;
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? 1 : -1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static void describe(const struct planting *p, struct wall_node *x, uint64_t frame)
+{
+	uint32_t number = (uint32_t)frame;
+
+	x->kind = (uint8_t)(frame >> 32);
+	if (x->kind == WALL_COMM)
+		x->comm = p->name.v[number];
+	else if (x->kind == WALL_FUNCTION)
+		x->place = p->place.v[number];
+	else if (x->kind == WALL_REASON)
+		x->reason = (uint8_t)number;
+}
+
+struct todo {
+	uint32_t node, parent, depth; /* parent: its new number */
+};
+
+/* Depth first. */
+static int put_nodes(struct planting *p)
+{
+	const size_t n = p->tree.n;
+	struct wall_tree *out = p->out;
+	struct order *o = malloc((n + 1) * sizeof(*o));
+	size_t *first = calloc(n + 2, sizeof(*first)), left = 0;
+	struct amount *sum = malloc((n + 1) * sizeof(*sum));
+	struct todo *todo = malloc((n + 1) * sizeof(*todo));
+	int ret = -1;
+
+	out->node = calloc(n + 1, sizeof(*out->node));
+	if (!o || !first || !sum || !todo || !out->node)
+		goto out;
+	ret = 0;
+	if (!n)
+		goto out;
+	memcpy(sum, p->self.v, n * sizeof(*sum));
+	for (size_t i = n - 1; i > 0; i--) {
+		uint32_t up = p->tree.node[i].parent;
+
+		sum[up].on += sum[i].on;
+		sum[up].off += sum[i].off;
+		o[i - 1] = (struct order){ (uint32_t)i, up, sum[i].on + sum[i].off };
+		first[up + 1]++;
+	}
+	qsort(o, n - 1, sizeof(*o), by_parent);
+	for (size_t i = 0; i < n; i++)
+		first[i + 1] += first[i];
+	todo[left++] = (struct todo){ 0, 0, 0 };
+	while (left) {
+		const struct todo x = todo[--left];
+		struct wall_node *to = &out->node[out->n];
+
+		to->parent = x.parent;
+		to->depth = x.depth;
+		to->on = sum[x.node].on;
+		to->off = sum[x.node].off;
+		to->self_on = p->self.v[x.node].on;
+		to->self_off = p->self.v[x.node].off;
+		describe(p, to, x.node ? p->tree.node[x.node].frame : FRAME(WALL_ALL, 0));
+		for (size_t i = first[x.node + 1]; i > first[x.node]; i--)
+			todo[left++] =
+				(struct todo){ o[i - 1].node, (uint32_t)out->n, x.depth + 1 };
+		out->n++;
+	}
+	assert(out->n == n);
+out:
+	free(o);
+	free(first);
+	free(sum);
+	free(todo);
+	return ret;
+}
+
+static int plant(struct planting *p, struct err *err)
+{
+	p->samples = calloc(p->w->n_threads + 1, sizeof(*p->samples));
+	if (!p->samples || tids_make(&p->tids, p->w))
+		return err_nomem(err);
+	if (walk_samples(p, err) || plant_on(p, err))
+		return -1;
+	return plant_off(p) || put_nodes(p) ? err_nomem(err) : 0;
+}
+
+int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct spaces *spaces,
+		    const struct wait *w, const struct wall_tree_opts *opts, struct err *err)
+{
+	struct planting p = { .rec = rec, .sp = spaces, .w = w, .opts = opts, .comm = STRTAB_INIT };
+	int ret;
+
+	*out = NULL;
+	p.out = calloc(1, sizeof(*p.out));
+	if (!p.out)
+		return err_nomem(err);
+	ret = plant(&p, err);
+	vec_free(&p.chains.frames.place);
+	chains_free(&p.chains);
+	tids_free(&p.tids);
+	u64map_free(&p.by_chain);
+	vec_free(&p.part);
+	free(p.samples);
+	strtab_free(&p.comm);
+	vec_free(&p.name);
+	vec_free(&p.place);
+	itab_free(&p.place_at);
+	chain_free(&p.tree);
+	vec_free(&p.self);
+	if (ret)
+		wall_tree_free(p.out);
+	else
+		*out = p.out;
+	return ret;
+}
+
+void wall_tree_free(struct wall_tree *t)
+{
+	if (!t)
+		return;
+	free(t->node);
+	free(t);
+}

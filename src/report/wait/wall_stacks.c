@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree of all threads' time on and off the CPU: a table, and lines for flame graphs.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/text.h"
+#include "report/parallel_view.h"
+
+#define LEAST 0.005 /* of all time: people are not shown less */
+#define ROWS  60
+
+static const struct parallel_view *view_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+static const struct wall_node *node_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static double all_of(const struct wall_tree *t)
+{
+	return t->n ? t->node[0].on + t->node[0].off : 0;
+}
+
+void wall_put_name(struct buf *b, const struct parallel_view *v, const struct wall_node *x)
+{
+	switch ((enum wall_kind)x->kind) {
+	case WALL_ALL:
+		buf_puts(b, "all");
+		return;
+	case WALL_COMM:
+		buf_puts(b, x->comm);
+		return;
+	case WALL_REASON:
+		buf_printf(b, "[%s]", wait_reasons[x->reason].name);
+		return;
+	case WALL_FUNCTION:
+		break;
+	}
+	buf_puts(b, x->place.symbol		   ? x->place.symbol->name
+		    : x->place.image != IMAGE_NONE ? image_name(v->images, x->place.image)
+						   : "[unknown]");
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+TABLE_CELL(id, out->n = (uint64_t)(node_of(r) - view_of(t)->tree->node) + 1)
+TABLE_CELL(parent, out->n = node_of(r)->kind == WALL_ALL ? 0 : node_of(r)->parent + 1u)
+TABLE_CELL(share, out->e.v = (node_of(r)->on + node_of(r)->off) / all_of(view_of(t)->tree))
+TABLE_CELL(seconds, out->e.v = (node_of(r)->on + node_of(r)->off) / 1e9)
+TABLE_CELL(on, out->e.v = node_of(r)->on / 1e9)
+TABLE_CELL(off, out->e.v = node_of(r)->off / 1e9)
+TABLE_CELL(self_on, out->e.v = node_of(r)->self_on / 1e9)
+TABLE_CELL(comm, out->text = node_of(r)->kind == WALL_COMM ? node_of(r)->comm : NULL)
+TABLE_CELL(reason, out->text = node_of(r)->kind == WALL_REASON
+				       ? wait_reasons[node_of(r)->reason].name
+				       : NULL)
+
+TABLE_GET(function)
+{
+	const struct wall_node *x = node_of(r);
+
+	(void)t, (void)c;
+	out->text = x->kind == WALL_FUNCTION && x->place.symbol ? x->place.symbol->name : NULL;
+}
+
+TABLE_GET(dso)
+{
+	const struct wall_node *x = node_of(r);
+
+	(void)c;
+	out->text = x->kind == WALL_FUNCTION && x->place.image != IMAGE_NONE
+			    ? image_name(view_of(t)->images, x->place.image)
+			    : NULL;
+}
+
+TABLE_GET(name)
+{
+	const struct wall_node *node = view_of(t)->tree->node;
+
+	(void)c;
+	wall_put_name(out->scratch, view_of(t), node_of(r));
+	out->text = buf_str(out->scratch);
+	/* what takes nearly all of its parent's time is not indented under it */
+	for (const struct wall_node *x = node_of(r); x->kind != WALL_ALL; x = &node[x->parent])
+		out->indent += x->on + x->off < 0.99 * (node[x->parent].on + node[x->parent].off);
+}
+
+/* clang-format off */
+#define TIMES \
+	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives, with what is below", \
+	       .get = share), \
+	COLUMN("seconds", "time", T_SECONDS, C_DATA, "the same", .get = seconds), \
+	COLUMN("on_seconds", "on CPU", T_SECONDS, 0, "of it: on a CPU", .get = on), \
+	COLUMN("off_seconds", "off CPU", T_SECONDS, 0, "of it: not", .get = off)
+/* clang-format on */
+static const struct table_column columns[] = {
+	COLUMN("id", "id", T_ID, C_KEY, "of the row", .get = id),
+	COLUMN("parent", "parent", T_ID, 0, "the row that it is below; 0: none", .get = parent),
+	TIMES,
+	COLUMN("self_on_seconds", "self", T_SECONDS, 0, "on a CPU, without what is below",
+	       .get = self_on),
+	COLUMN("comm", "thread", T_TEXT, 0, "the threads' name, in the first level", .get = comm),
+	COLUMN("function", "function", T_TEXT, 0, "its name", .get = function),
+	COLUMN("dso", "of", T_TEXT, 0, "its file", .get = dso),
+	COLUMN("reason", "reason", T_TEXT, 0, "why not on a CPU: the innermost level",
+	       .get = reason),
+};
+const struct table_form wall_tree_form = { "tree", NULL, TABLE_DATA, TABLE_COLUMNS(columns) };
+
+struct table wall_tree_table(const struct parallel_view *v)
+{
+	return (struct table){ .form = &wall_tree_form,
+			       .ctx = v,
+			       .array = v->tree->node,
+			       .stride = sizeof(*v->tree->node),
+			       .n = v->tree->n };
+}
+
+static const struct table_column shown_columns[] = {
+	TIMES,
+	COLUMN("name", "threads, functions, [reasons]", T_TEXT, C_FLEX, "what the row is of",
+	       .get = name),
+};
+
+static bool shown_next(const struct table *t, struct table_row *r)
+{
+	const struct wall_tree *x = view_of(t)->tree;
+
+	r->at[0] += r->p != NULL;
+	while (r->at[0] < x->n && x->node[r->at[0]].on + x->node[r->at[0]].off < LEAST * all_of(x))
+		r->at[0]++;
+	if (r->at[0] >= x->n)
+		return false;
+	r->p = &x->node[r->at[0]];
+	return true;
+}
+
+const struct table_form wall_shown_form = { "shown_tree",	NULL,
+					    TABLE_PEOPLE,	TABLE_COLUMNS(shown_columns),
+					    .next = shown_next, .rest = "row" };
+
+struct table wall_shown_table(const struct parallel_view *v)
+{
+	return (struct table){ .form = &wall_shown_form,
+			       .ctx = v,
+			       .people = v->limit ? v->limit : ROWS };
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+#define DEPTH 512u
+
+/* Frames are told apart by ';'. */
+static void put_frame(struct buf *out, struct buf *scratch, const struct parallel_view *v,
+		      const struct wall_node *x)
+{
+	size_t from = out->len;
+
+	buf_reset(scratch);
+	wall_put_name(scratch, v, x);
+	text_put_safe(out, buf_str(scratch), false);
+	for (size_t i = from; i < out->len; i++)
+		if (out->s[i] == ';')
+			out->s[i] = ':';
+}
+
+/* A line per stack: ns on the CPU, or with the reason as innermost frame ns off it. */
+int wall_folded(struct buf *out, const struct document *d, const struct show *s, struct err *err)
+{
+	const struct parallel_view *v = d->ctx;
+	const struct wall_node *node = v->tree->node;
+	struct buf scratch = BUF_INIT;
+
+	(void)s;
+	for (size_t i = 1; i < v->tree->n; i++) {
+		uint64_t ns = (uint64_t)llround(node[i].self_on + node[i].self_off);
+		uint32_t path[DEPTH], n = 0;
+
+		for (uint32_t k = (uint32_t)i; k && ns && n < DEPTH; k = node[k].parent)
+			path[n++] = k;
+		while (n) {
+			put_frame(out, &scratch, v, &node[path[--n]]);
+			buf_putc(out, n ? ';' : ' ');
+			if (!n)
+				buf_printf(out, "%" PRIu64 "\n", ns);
+		}
+	}
+	out->failed |= scratch.failed;
+	buf_free(&scratch);
+	return buf_error(out, err);
+}
