@@ -246,7 +246,7 @@ static struct source *open_elf(int fd, Elf *elf, size_t size, struct err *err)
 		goto none;
 	(void)dwarf_new_oom_handler(s->dw, no_memory);
 	nomem_begin();
-	src_find_line_section(s);
+	src_find_line_sections(s);
 	nomem_end();
 	if (read_segments(s)) {
 		(void)err_nomem(err);
@@ -319,6 +319,7 @@ void source_free(struct source *s)
 	u64map_free(&s->names);
 	u64map_free(&s->decls);
 	u64map_free(&s->sums);
+	u64map_free(&s->headers);
 	arena_free(&s->arena);
 	(void)dwarf_end(s->dw);
 	(void)elf_end(s->elf);

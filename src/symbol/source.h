@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 #include "symbol/image.h"
-#include "symbol/line_sums.h"
+#include "symbol/line_files.h"
 
 struct source;
 struct src_name;

@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "symbol/line_sums.h"
+#include "symbol/line_files.h"
 
 struct source_places {
 	const char *const *said; /* --source; NULL-ended or NULL */

@@ -116,11 +116,9 @@ struct source {
 	Elf *elf;
 	Dwarf *dw;
 	size_t file_size;
-	bool raw_names;		   /* set before the first look-up: do not demangle */
-	bool swap;		   /* the file is of the other byte order */
-	const uint8_t *debug_line; /* the section, unpacked; NULL: none */
-	size_t debug_line_len;
-	bool spoiled; /* libdw had no memory for it: not read again */
+	bool raw_names;		       /* set before the first look-up: do not demangle */
+	struct line_sections sections; /* unpacked */
+	bool spoiled;		       /* libdw had no memory for it: not read again */
 	VEC(struct src_unit) units;
 	src_segments where; /* ids are into units */
 	VEC(struct src_exec) exec;
@@ -128,9 +126,10 @@ struct source {
 	 */
 	pthread_mutex_t lock;
 	struct arena arena;
-	struct u64map names; /* a DIE's address -> a struct src_name in the arena */
-	struct u64map decls; /* a shown name's hash -> the first struct src_decl met */
-	struct u64map sums;  /* a file name's address -> a struct source_sum in the arena */
+	struct u64map names;   /* a DIE's address -> a struct src_name in the arena */
+	struct u64map decls;   /* a shown name's hash -> the first struct src_decl met */
+	struct u64map sums;    /* a file name's address -> a struct source_sum in the arena */
+	struct u64map headers; /* a unit's address -> a struct line_files in the arena */
 };
 
 /* Calls fn(ctx), which may call libdw. Returns false if memory runs out in libdw. Call it under the
@@ -158,7 +157,7 @@ int src_decl_path(struct source *s, Dwarf_Die *die, uint32_t file, const char **
  */
 int src_meet(struct source *s, struct src_name *name) MUST_USE;
 int src_set_apart(struct source *s, struct src_decl *d) MUST_USE; /* sets d->apart */
-void src_find_line_section(struct source *s);
+void src_find_line_sections(struct source *s);
 void src_lines_free(struct src_line_tab *t); /* NULL is fine */
 void src_inlines_free(struct src_call_tab *t);
 void src_files_free(struct src_file_tab *t);

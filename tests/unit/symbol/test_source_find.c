@@ -30,31 +30,47 @@ static const uint8_t v5[] = { 78, 0,  0,  0,  5,  0,  8,  0, 70, 0, 0, 0,  1, 1,
 
 static void headers_are_read(void **state)
 {
-	struct line_sums s;
+	const struct line_sections in4 = { .line = v4, .line_len = sizeof(v4) };
+	struct line_sections in5 = { .line = v5, .line_len = sizeof(v5) };
+	struct line_files s;
 
 	(void)state;
-	assert_int_equal(line_sums_read(&s, v4, sizeof(v4), 0, false), 0);
+	assert_int_equal(line_files_read(&s, &in4, 0), 0);
 	assert_int_equal(s.first, 1);
 	assert_int_equal(s.v.n, 2);
-	assert_int_equal(s.v.v[0].size, 300);
-	assert_false(s.v.v[0].has_md5);
-	assert_int_equal(s.v.v[1].size, 0);
+	assert_int_equal(s.v.v[0].sum.size, 300);
+	assert_false(s.v.v[0].sum.has_md5);
+	assert_string_equal(s.v.v[0].name, "a.c");
+	assert_string_equal(s.v.v[0].dir, "d");
+	assert_int_equal(s.v.v[1].sum.size, 0);
+	assert_string_equal(s.v.v[1].name, "b.c");
+	assert_null(s.v.v[1].dir);
 	vec_free(&s.v);
-	assert_int_equal(line_sums_read(&s, v5, sizeof(v5), 0, false), 0);
+	assert_int_equal(line_files_read(&s, &in5, 0), 0);
 	assert_int_equal(s.first, 0);
 	assert_int_equal(s.v.n, 2);
-	assert_int_equal(s.v.v[0].size, 300);
-	assert_true(s.v.v[0].has_md5);
-	assert_int_equal(s.v.v[0].md5[15], 16);
-	assert_int_equal(s.v.v[1].size, 0);
-	assert_int_equal(s.v.v[1].md5[0], 16);
+	assert_int_equal(s.v.v[0].sum.size, 300);
+	assert_true(s.v.v[0].sum.has_md5);
+	assert_int_equal(s.v.v[0].sum.md5[15], 16);
+	assert_null(s.v.v[0].name); /* its section is not there */
+	assert_int_equal(s.v.v[1].sum.size, 0);
+	assert_int_equal(s.v.v[1].sum.md5[0], 16);
+	vec_free(&s.v);
+	in5.line_str = "/d\0a.c";
+	in5.line_str_len = 7;
+	assert_int_equal(line_files_read(&s, &in5, 0), 0);
+	assert_string_equal(s.v.v[0].dir, "/d");
 	vec_free(&s.v);
 	/* cut anywhere, or read from the middle: what there is, and no more */
 	for (size_t n = 0; n < sizeof(v5); n++) {
-		assert_int_equal(line_sums_read(&s, v5, n, 0, false), 0);
+		in5.line_len = n;
+		in5.swap = false;
+		assert_int_equal(line_files_read(&s, &in5, 0), 0);
 		assert_true(s.v.n <= 2);
 		vec_free(&s.v);
-		assert_int_equal(line_sums_read(&s, v5, sizeof(v5), n, true), 0);
+		in5.line_len = sizeof(v5);
+		in5.swap = true;
+		assert_int_equal(line_files_read(&s, &in5, n), 0);
 		vec_free(&s.v);
 	}
 }
