@@ -74,7 +74,7 @@ struct options {
 	/* show */
 	bool errors;
 	const char *penalties, *unit, *normalize;
-	struct text_list expand;
+	struct text_list expand, with;
 	const char *per, *sort, *fields, *focus, *hide, *comm, *time, *format, *separator, *table;
 	const char *html;
 	struct text_list only_pid, only_tid, at;

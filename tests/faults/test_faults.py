@@ -64,7 +64,7 @@ READS = {
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",
     "diff": "diff --no-cache plain chains",
-    "diff, matched": "diff --no-cache -j build.base build.new",
+    "diff, matched": "diff --no-cache --with lines -j build.base build.new",
     "sum": "sum --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, chains": "sql --no-cache -i chains SELECT(chain)FROM(chains)",

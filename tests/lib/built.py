@@ -3,6 +3,7 @@
 
     p = Built("/tmp/x/prog", text, "-O2", "-g")
     p.record("/tmp/x/a.data", {"main": 100, "probe": 300}, random.Random(1))
+    p.record("/tmp/x/b.data", {17: 100}, random.Random(1))      # at line 17, with -g
     functions(rng, 12)      # C text of so many functions that are not alike: [(name, body)]
 """
 import os
@@ -34,6 +35,15 @@ class Built:
             if word[:1] == ["LOAD"] and "E" in word[6:-1]:
                 self.offset, self.vaddr, self.size = [int(x, 16) for x in (word[1], word[2], word[5])]
 
+    def lines(self):
+        """{line: addresses that the line table has for it}"""
+        out = {}
+        for line in subprocess.run(["readelf", "--debug-dump=decodedline", self.path], capture_output=True, text=True, check=True).stdout.splitlines():
+            word = line.split()
+            if len(word) >= 3 and word[0] == "prog.c" and word[1].isdigit():
+                out.setdefault(int(word[1]), []).append(int(word[2], 16))
+        return out
+
     def record(self, path, counts, rng):
         w = gen.Writer("<")
         a = dict(type=0, config=0, period=PERIOD, sample=sum(gen.BIT[n] for n in TYPE), sample_id_all=1, mmap=1, comm=1)
@@ -43,10 +53,13 @@ class Built:
         rows = [w.record(gen.COMM, w.pack("II", 20, 20) + gen.text8("job") + tail),
                 w.record(gen.MMAP, w.pack("IIQQQ", 20, 20, BASE + self.vaddr, (self.size + 4095) & -4096, self.offset) +
                          gen.text8(self.path) + tail, 2)]
+        lines = self.lines() if any(isinstance(k, int) for k in counts) else {}
         for name, n in counts.items():
-            start, size = self.at[name]
+            places = lines[name] if isinstance(name, int) else None
+            start, size = (0, 0) if places else self.at[name]
             for i in range(n):
-                rows.append(w.record(gen.SAMPLE, w.u64(ID, BASE + start + rng.randrange(size)) + w.pack("IIQII", 20, 20, 10 + i * 1000, 0, 0) +
+                at = places[0] if places else start + rng.randrange(size)
+                rows.append(w.record(gen.SAMPLE, w.u64(ID, BASE + at) + w.pack("IIQII", 20, 20, 10 + i * 1000, 0, 0) +
                                      w.u64(PERIOD), 2))
         f.data = b"".join(rows)
         with open(path, "wb") as out:

@@ -90,9 +90,8 @@ int cmd_diff(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code;
 
-	diff_runs_begin(&c.runs, cli);
 	document_open(&d, &diff_document, NULL);
-	if (check(&c, &err) || compare(&c, &err)) {
+	if (diff_runs_begin(&c.runs, cli, &err) || check(&c, &err) || compare(&c, &err)) {
 		cli_progress_end(cli);
 		code = cli_fail(&err);
 	} else {

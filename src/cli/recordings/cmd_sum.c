@@ -31,9 +31,9 @@ int cmd_sum(struct cli *cli)
 	struct err err = ERR_INIT;
 	int code;
 
-	diff_runs_begin(&runs, cli);
 	document_open(&d, &sum_document, NULL);
-	code = cli_show(cli, &show, &sum_document, &err) || add_up(&sum, &runs, &err);
+	code = diff_runs_begin(&runs, cli, &err) || cli_show(cli, &show, &sum_document, &err) ||
+	       add_up(&sum, &runs, &err);
 	cli_progress_end(cli);
 	if (code) {
 		code = cli_fail(&err);

@@ -1,31 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recordings/diff_runs.h"
 
-void diff_runs_begin(struct diff_runs *r, struct cli *cli)
+#include <string.h>
+
+enum { MOST_DOCS = 4 };
+
+static int read_word(struct diff_runs *r, const char *word, size_t n, struct err *err)
+{
+	static const char *const words[] = { "lines", "blocks", "memory" };
+	bool *const is[] = { &r->lines, &r->blocks, &r->memory };
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++)
+		if (strlen(words[i]) == n && !memcmp(words[i], word, n)) {
+			*is[i] = true;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "--with %.*s: there are lines, blocks and memory",
+		       n < 60 ? (int)n : 60, word);
+}
+
+/* --with lines,blocks,memory */
+static int read_with(struct diff_runs *r, struct err *err)
+{
+	const struct text_list *with = &r->cli->opt.with;
+
+	for (size_t i = 0; i < with->n; i++)
+		for (const char *p = with->v[i];; p++) {
+			size_t n = strcspn(p, ",");
+
+			if (read_word(r, p, n, err))
+				return -1;
+			p += n;
+			if (!*p)
+				break;
+		}
+	return 0;
+}
+
+int diff_runs_begin(struct diff_runs *r, struct cli *cli, struct err *err)
 {
 	*r = (struct diff_runs){ .cli = cli };
 	cli->opt.sort = "event,dso,function"; /* what the functions' rows are joined by */
+	r->by_line = (struct cli){ .command = cli->command, .opt = cli->opt };
+	r->by_line.opt.sort = "event,dso,function,srcline";
+	return read_with(r, err);
+}
+
+struct opening {
+	struct diff_runs *r;
+	const char *path;
+	const struct document *doc[MOST_DOCS];
+	size_t n;
+};
+
+/* *all: opened if it is not. */
+static int add(struct opening *o, struct cli *cli, enum result_id id, struct results **all,
+	       struct err *err)
+{
+	struct document *d;
+
+	if (!*all) {
+		if (results_open(all, cli, o->path, err))
+			return -1;
+		if (vec_push(&o->r->results, *all)) {
+			results_close(*all);
+			return err_nomem(err);
+		}
+	}
+	if (results_get(&d, *all, id, NULL, err))
+		return -1;
+	o->doc[o->n++] = d;
+	return 0;
 }
 
 int diff_runs_open(struct diff_runs *r, struct diff_run *run, const char *path, struct err *err)
 {
-	const struct document **doc = arena_alloc(&r->cli->arena, sizeof(*doc));
-	struct results *all;
-	struct document *d;
+	struct results *all = NULL, *by_line = NULL;
+	struct opening o = { .r = r, .path = path };
 
-	if (!doc)
-		return err_nomem(err);
-	if (results_open(&all, r->cli, path, err))
+	if (add(&o, r->cli, RESULT_FUNCTIONS, &all, err) ||
+	    (r->lines && add(&o, &r->by_line, RESULT_FUNCTIONS, &by_line, err)) ||
+	    (r->blocks && add(&o, r->cli, RESULT_BLOCKS, &all, err)) ||
+	    (r->memory && add(&o, r->cli, RESULT_MEM, &all, err)))
 		return -1;
-	if (vec_push(&r->results, all)) {
-		results_close(all);
-		return err_nomem(err);
-	}
-	if (results_get(&d, all, RESULT_FUNCTIONS, NULL, err))
-		return -1;
-	doc[0] = d;
-	*run = (struct diff_run){ path, doc, 1, results_recording(all)->images };
-	return 0;
+	*run = (struct diff_run){ .input = path,
+				  .doc = arena_memdup(&r->cli->arena, o.doc, sizeof(o.doc)),
+				  .n_docs = o.n,
+				  .images = results_recording(all)->images };
+	return run->doc ? 0 : err_nomem(err);
 }
 
 void diff_runs_close(struct diff_runs *r)
@@ -33,4 +95,5 @@ void diff_runs_close(struct diff_runs *r)
 	vec_each (&r->results, struct results **, all)
 		results_close(*all);
 	vec_free(&r->results);
+	arena_free(&r->by_line.arena);
 }

@@ -102,6 +102,25 @@ static int open_file(struct match_file *file, const struct diff_side *s, const c
 	return rc;
 }
 
+const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, const char *function,
+				 uint32_t *image)
+{
+	struct err none = ERR_INIT;
+	const struct symbol *s;
+	size_t n;
+
+	for (uint32_t i = 0; r->images && i < images_count(r->images); i++) {
+		if (strcmp(image_name(r->images, i), dso) != 0 ||
+		    image_symbols(r->images, i, &s, &n, &none))
+			continue;
+		*image = i;
+		for (size_t k = 0; k < n; k++)
+			if (!strcmp(s[k].name, function))
+				return &s[k];
+	}
+	return NULL;
+}
+
 static bool is_mine(const struct matching *m, const struct diff_item *it)
 {
 	return it->side == m->side && it->key[1] && it->key[2] && !strcmp(it->key[1], m->dso);

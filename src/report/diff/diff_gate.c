@@ -156,7 +156,7 @@ int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err)
 	if (!x)
 		return 0;
 	had = x->limit.n;
-	for (unsigned t = 0; t < DIFF_TABLES; t++)
+	for (unsigned t = 0; t < DIFF_SUMMED; t++)
 		if (add_named(x, &l, expr, &x->table[t], t, exceeded))
 			return err_nomem(err);
 	if (add_named(x, &l, expr, &x->same, DIFF_ROWS, exceeded))

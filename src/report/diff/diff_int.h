@@ -11,7 +11,18 @@
 #include "perfdata/perfdata.h"
 #include "report/diff.h"
 
-enum diff_table { DIFF_TOTALS, DIFF_TREE, DIFF_ROWS, DIFF_TABLES };
+enum diff_table {
+	DIFF_TOTALS,
+	DIFF_TREE,
+	DIFF_ROWS,
+	DIFF_SUMMED, /* those that sum has, too */
+	DIFF_LINES = DIFF_SUMMED,
+	DIFF_BLOCKS,
+	DIFF_MEMORY,
+	DIFF_TABLES
+};
+
+enum { DIFF_KEYS = 4 };
 
 enum diff_verdict {
 	DIFF_NOISE,
@@ -35,7 +46,10 @@ struct diff_amount {
 enum diff_alone { DIFF_OF_BOTH, DIFF_OF_BASE, DIFF_OF_NEW };
 
 struct diff_item {
-	const char *key[3]; /* totals: name; tree: where, node; rows: event, dso, function */
+	/* totals: name; tree: where, node; rows: event, dso, function; lines: the same, line within
+	 * the function; blocks: dso, function, block; memory: by, what, figure */
+	const char *key[DIFF_KEYS];
+	const char *shown; /* lines: FILE:LINE, of the newest side that has it */
 	const char *unit;
 	bool seconds; /* of the unit */
 	bool ratio;   /* is no amount of which parts may be added up */
@@ -124,6 +138,9 @@ const char *diff_function_name(struct arena *a, const struct diff_item *it);
 /* Frees all but *x itself. */
 void diff_clear(struct diff *x);
 
+/* A symbol by its name in the side's file `dso`: its image too. NULL: none. */
+const struct symbol *diff_symbol(const struct diff_run *r, const char *dso, const char *function,
+				 uint32_t *image);
 /* A table of one of a recording's documents that has it; NULL: none does. */
 const struct table *diff_find(const struct diff_run *r, const char *table);
 /* SIZE_MAX: the table has no such column. */

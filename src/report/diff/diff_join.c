@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/diff/diff_int.h"
+#include "report/diff/diff_join_int.h"
 
 /* ---- reading tables -------------------------------------------------------------------------- */
 
@@ -82,23 +82,15 @@ const char *diff_text(struct arena *a, const struct table *t, size_t column,
 
 /* ---- items by their keys --------------------------------------------------------------------- */
 
-struct joining {
-	struct diff *x;
-	diff_items *items;
-	struct strtab keys; /* id k: item k - 1 of those that began at `first` */
-	size_t first, side, n_runs;
-	struct u64map builds; /* by the hash of a dso: 1 + whether the sides' files differ */
-};
-
-/* The item of these keys (strings of the arena), new with no amounts; NULL: no memory. */
-static struct diff_item *item_at(struct joining *j, const char *const key[3], enum diff_alone alone)
+struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEYS],
+			       enum diff_alone alone)
 {
 	struct diff_item it = { .side = j->side, .alone = alone };
 	struct buf b = BUF_INIT;
 	size_t known = j->keys.n ? j->keys.n : 1;
 	uint32_t id;
 
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < DIFF_KEYS; k++) {
 		it.key[k] = key[k];
 		buf_printf(&b, "%zu:%s", key[k] ? strlen(key[k]) + 1 : 0, key[k] ? key[k] : "");
 	}
@@ -199,10 +191,9 @@ static bool has_event(const struct diff_side *s, const char *event)
 	return false;
 }
 
-/* What a run has of an event that both sides have; of others there is no item. */
-static int join_amount(struct joining *j, const struct diff_run *r, size_t slot,
-		       const char *const key[3], enum diff_alone alone, double period,
-		       double samples)
+int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
+		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
+		     double samples, struct diff_item **out)
 {
 	struct diff_item *it;
 
@@ -210,12 +201,14 @@ static int join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 		return -1;
 	if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
 		return 0;
-	it = item_at(j, key, alone);
+	it = diff_item_at(j, key, alone);
 	if (!it)
 		return -1;
 	it->seconds = is_clock(key[0]);
 	it->unit = it->seconds ? "s" : it->key[0];
 	it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
+	if (out)
+		*out = it;
 	return 0;
 }
 
@@ -225,11 +218,12 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 	struct table_row row = { 0 };
 
 	while (t && table_next(t, &row)) {
-		const char *key[3] = { diff_text(&j->x->a, t, diff_column(t, "event"), &row) };
+		const char *key[DIFF_KEYS] = { diff_text(&j->x->a, t, diff_column(t, "event"),
+							 &row) };
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 
-		if (join_amount(j, r, slot, key, DIFF_OF_BOTH, period, samples))
+		if (diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period, samples, NULL))
 			return -1;
 	}
 	return 0;
@@ -237,9 +231,9 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 
 static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
 {
-	static const char *const key[3] = { "elapsed" };
+	static const char *const key[DIFF_KEYS] = { "elapsed" };
 	double s = seconds_of(r);
-	struct diff_item *it = isnan(s) ? NULL : item_at(j, key, DIFF_OF_BOTH);
+	struct diff_item *it = isnan(s) ? NULL : diff_item_at(j, key, DIFF_OF_BOTH);
 
 	if (isnan(s))
 		return 0;
@@ -254,13 +248,13 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 
 static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 {
-	static const char *const key[3] = { "IPC" };
+	static const char *const key[DIFF_KEYS] = { "IPC" };
 	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
 	struct diff_item *it;
 
 	if (!(c.samples > 0) || !(i.samples > 0))
 		return 0;
-	it = item_at(j, key, DIFF_OF_BOTH);
+	it = diff_item_at(j, key, DIFF_OF_BOTH);
 	if (!it)
 		return -1;
 	it->ratio = true;
@@ -278,8 +272,7 @@ static int join_totals(struct joining *j, const struct diff_run *r, size_t slot)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* The samples that a share is worth: of its error, which knows of uneven periods. */
-static double worth(struct estimate share, double samples)
+double diff_worth(struct estimate share, double samples)
 {
 	double n;
 
@@ -300,7 +293,7 @@ static bool is_address(const char *dso, const char *function)
 }
 
 /* Addresses of files that differ are other code. -1: no memory. */
-static int alone_of(struct joining *j, const char *const key[3], size_t slot)
+static int alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t slot)
 {
 	const struct diff *x = j->x;
 	uint64_t *known;
@@ -325,17 +318,17 @@ static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 	size_t function = t ? diff_column(t, "function") : 0;
 
 	while (t && table_next(t, &row)) {
-		const char *key[3] = { diff_text(&j->x->a, t, event, &row),
-				       diff_text(&j->x->a, t, dso, &row),
-				       diff_text(&j->x->a, t, function, &row) };
+		const char *key[DIFF_KEYS] = { diff_text(&j->x->a, t, event, &row),
+					       diff_text(&j->x->a, t, dso, &row),
+					       diff_text(&j->x->a, t, function, &row) };
 		double period = diff_number(t, diff_column(t, "period"), &row).v;
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 
 		int alone = alone_of(j, key, slot);
 
-		if (alone < 0 || join_amount(j, r, slot, key, (enum diff_alone)alone, period,
-					     worth(share, samples)))
+		if (alone < 0 || diff_join_amount(j, r, slot, key, (enum diff_alone)alone, period,
+						  diff_worth(share, samples), NULL))
 			return -1;
 	}
 	return 0;
@@ -367,7 +360,8 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 
 	while (t && table_next(t, &row)) {
 		const char *name = diff_text(&j->x->a, t, diff_column(t, "node"), &row);
-		const char *key[3] = { diff_text(&j->x->a, t, diff_column(t, "where"), &row) };
+		const char *key[DIFF_KEYS] = { diff_text(&j->x->a, t, diff_column(t, "where"),
+							 &row) };
 		const char *unit = diff_text(&j->x->a, t, diff_column(t, "unit"), &row);
 		double parent = diff_number(t, diff_column(t, "parent"), &row).v;
 		struct estimate e = diff_number(t, diff_column(t, "value"), &row);
@@ -386,7 +380,7 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 		above[depth] = name;
 		id[depth] = diff_number(t, diff_column(t, "id"), &row).v;
 		key[1] = path_of(&j->x->a, above, depth++);
-		it = key[1] ? item_at(j, key, DIFF_OF_BOTH) : NULL;
+		it = key[1] ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
 		if (!it)
 			return -1;
 		it->depth = depth - 1;
@@ -408,8 +402,6 @@ static int join_tree(struct joining *j, const struct diff_run *r, size_t slot)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-typedef int join_fn(struct joining *j, const struct diff_run *r, size_t slot);
-
 static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 {
 	const struct diff_side *base = &x->side[0], *new = &x->side[side];
@@ -428,6 +420,7 @@ static int join(struct diff *x, size_t side, enum diff_table table, join_fn *fn)
 		ret = fn(&j, &new->run[i], base->n + i);
 	strtab_free(&j.keys);
 	u64map_free(&j.builds);
+	u64map_free(&j.first_lines);
 	return ret;
 }
 
@@ -456,11 +449,15 @@ int diff_join(struct diff *x, struct err *err)
 {
 	int ret = check_per(x, err);
 
-	for (size_t s = x->n_sides > 1; !ret && s < x->n_sides; s++)
+	for (size_t s = x->n_sides > 1; !ret && s < x->n_sides; s++) {
 		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
 		    join(x, s, DIFF_ROWS, join_rows))
 			ret = err_nomem(err);
 		else if (s)
 			ret = diff_match(x, s, err);
+		for (int t = DIFF_SUMMED; s && !ret && t < DIFF_TABLES; t++)
+			if (join(x, s, (enum diff_table)t, diff_join_more[t - DIFF_SUMMED]))
+				ret = err_nomem(err);
+	}
 	return ret;
 }

@@ -223,7 +223,7 @@ static int by_weight(const void *a, const void *b)
 		return reported(q) - reported(p);
 	if (pw != qw)
 		return (pw < qw) - (pw > qw);
-	return diff_by_keys(p, q, 3);
+	return diff_by_keys(p, q, DIFF_KEYS);
 }
 
 static int reported_first(const void *a, const void *b)
@@ -247,22 +247,31 @@ static void order_matches(struct diff *x)
 	vec_sort(&x->match, reported_first);
 }
 
+static void drop_same(struct diff *x, enum diff_table t)
+{
+	diff_items *rows = &x->table[t];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].verdict != DIFF_SAME)
+			rows->v[kept++] = rows->v[i];
+		else if (t == DIFF_ROWS)
+			x->failed |= vec_push(&x->same, rows->v[i]) != 0;
+	}
+	rows->n = kept;
+}
+
 void diff_judge(struct diff *x)
 {
-	size_t n = 0, kept = 0, all_n = 0;
-	diff_items *rows = &x->table[DIFF_ROWS];
+	size_t n = 0, all_n = 0;
 	struct diff_item **all;
 
 	for (int t = 0; t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++, all_n++)
-			judge(x, &x->table[t].v[i], t == DIFF_TREE);
-	for (size_t i = 0; i < rows->n; i++) {
-		if (rows->v[i].verdict != DIFF_SAME)
-			rows->v[kept++] = rows->v[i];
-		else
-			x->failed |= vec_push(&x->same, rows->v[i]) != 0;
-	}
-	rows->n = kept;
+			judge(x, &x->table[t].v[i],
+			      t == DIFF_TREE || t == DIFF_BLOCKS || t == DIFF_MEMORY);
+	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)
+		drop_same(x, (enum diff_table)t);
 	all = arena_alloc(&x->a, (all_n + 1) * sizeof(struct diff_item *));
 	for (int t = 0; all && t < DIFF_TABLES; t++)
 		for (size_t i = 0; i < x->table[t].n; i++)
@@ -271,6 +280,7 @@ void diff_judge(struct diff *x)
 	x->failed |= !all;
 	if (all)
 		correct(all, n);
-	vec_sort(rows, by_weight);
+	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)
+		vec_sort(&x->table[t], by_weight);
 	order_matches(x);
 }

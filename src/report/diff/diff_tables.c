@@ -114,10 +114,44 @@ static const struct table_column row_columns[] = {
 	       .which = 1),
 };
 
+/* clang-format off */
+#define PLACE \
+	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", DIFF_OF(key[1])), \
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", DIFF_OF(key[2]))
+/* clang-format on */
+static const struct table_column line_columns[] = {
+	SIDE,
+	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", DIFF_OF(key[0])),
+	PLACE,
+	COLUMN("place", "place", T_TEXT, C_KEY | C_DATA,
+	       "of the line: from the function's first one on, or as it is", DIFF_OF(key[3])),
+	COLUMN("srcline", "line", T_TEXT, C_FLEX | C_KEEP_END, "FILE:LINE, the new side's",
+	       DIFF_OF(shown)),
+	VALUES,
+};
+static const struct table_column block_columns[] = {
+	SIDE,
+	PLACE,
+	COLUMN("block", "block", T_TEXT, C_KEY, "its number, and how many there are",
+	       DIFF_OF(key[3])),
+	VALUES,
+};
+static const struct table_column memory_columns[] = {
+	SIDE,
+	COLUMN("by", "by", T_TEXT, C_KEY, "the table of mem: sources, types, fields",
+	       DIFF_OF(key[0])),
+	COLUMN("what", "what", T_TEXT, C_KEY | C_FLEX, "its row", DIFF_OF(key[1])),
+	COLUMN("figure", "figure", T_TEXT, C_KEY, "samples, latency (the mean)", DIFF_OF(key[2])),
+	VALUES,
+};
+
 static const struct table_form table_forms[DIFF_TABLES] = {
 	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
 	{ "tree", NULL, 0, TABLE_COLUMNS(tree_columns) },
 	{ "rows", "where", TABLE_MAIN, TABLE_COLUMNS(row_columns), .rest = "function" },
+	{ "lines", "lines", 0, TABLE_COLUMNS(line_columns), .rest = "line" },
+	{ "blocks", "blocks", 0, TABLE_COLUMNS(block_columns), .rest = "block" },
+	{ "memory", "memory", 0, TABLE_COLUMNS(memory_columns), .rest = "row" },
 };
 
 /* ---- sides, limits, what is alike ------------------------------------------------------------ */
@@ -167,6 +201,9 @@ static const struct table_form *const forms[] = { &head_form,
 						  &table_forms[DIFF_TOTALS],
 						  &table_forms[DIFF_TREE],
 						  &table_forms[DIFF_ROWS],
+						  &table_forms[DIFF_LINES],
+						  &table_forms[DIFF_BLOCKS],
+						  &table_forms[DIFF_MEMORY],
 						  &diff_matches_form,
 						  &limits_form,
 						  &recorded_losses_form };
@@ -288,9 +325,9 @@ static void put_next(struct document *d, const struct diff *x)
 	d->n_next = l.n;
 }
 
-static size_t rows_for_people(const struct diff *x)
+static size_t rows_for_people(const struct diff *x, int table)
 {
-	const diff_items *rows = &x->table[DIFF_ROWS];
+	const diff_items *rows = &x->table[table];
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
@@ -337,7 +374,7 @@ void diff_put(struct document *d, const struct diff *x)
 					 .array = x->table[k].v,
 					 .stride = sizeof(struct diff_item),
 					 .n = x->table[k].n,
-					 .people = k == DIFF_ROWS ? rows_for_people(x) : 0 };
+					 .people = k >= DIFF_ROWS ? rows_for_people(x, k) : 0 };
 
 		document_table(d, &t);
 	}

@@ -106,7 +106,7 @@ static int by_share(const void *a, const void *b)
 
 	if (!c)
 		c = (p->new.v < q->new.v) - (p->new.v > q->new.v);
-	return c ? c : diff_by_keys(p, q, 3);
+	return c ? c : diff_by_keys(p, q, DIFF_KEYS);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static const struct table_column row_columns[] = { DIFF_ROW_KEYS(0),
 						   SHARE("of the event in all recordings"),
 						   AMOUNTS(C_DATA) };
 
-static const struct table_form table_forms[DIFF_TABLES] = {
+static const struct table_form table_forms[DIFF_SUMMED] = {
 	{ "totals", NULL, 0, TABLE_COLUMNS(total_columns) },
 	{ "tree", NULL, 0, TABLE_COLUMNS(tree_columns) },
 	{ "rows", "where", TABLE_MAIN, TABLE_COLUMNS(row_columns), .rest = "function" },
@@ -186,7 +186,7 @@ void sum_put(struct document *d, const struct sum *s, size_t limit)
 	document_table(d, &recordings);
 	document_head(d, "sum", "%zu recording%s  %s", x->side->n, x->side->n == 1 ? "" : "s",
 		      x->sum[0].command ? x->sum[0].command : "");
-	for (int k = 0; k < DIFF_TABLES; k++) {
+	for (int k = 0; k < DIFF_SUMMED; k++) {
 		const diff_items *rows = &x->table[k];
 		const struct table t = { .form = &table_forms[k],
 					 .array = rows->v,
@@ -232,7 +232,7 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 	x->n_sides = 1;
 	if (diff_recordings(x, err) || diff_join(x, err))
 		return -1;
-	for (int k = 0; k < DIFF_TABLES; k++)
+	for (int k = 0; k < DIFF_SUMMED; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)
 			add_up(x, &x->table[k].v[i], (enum diff_table)k);
 	vec_sort(&x->table[DIFF_ROWS], by_share);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the joins of the tables share: a join_fn adds what a recording has, in the place `slot` of
+ * the amounts of its items.
+ */
+#ifndef CYCLADE_REPORT_DIFF_JOIN_INT_H
+#define CYCLADE_REPORT_DIFF_JOIN_INT_H
+
+#include "report/diff/diff_int.h"
+
+struct joining {
+	struct diff *x;
+	diff_items *items;
+	struct strtab keys; /* id k: item k - 1 of those that began at `first` */
+	size_t first, side, n_runs;
+	struct u64map builds;	   /* by the hash of a dso: 1 + whether the sides' files differ */
+	struct u64map first_lines; /* by that of run, file, function: 1 + its first line */
+};
+
+/* -1: no memory. */
+typedef int join_fn(struct joining *j, const struct diff_run *r, size_t slot);
+
+/* The item of these keys (strings of the arena), new with no amounts; NULL: no memory. */
+struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEYS],
+			       enum diff_alone alone);
+/* What a run has of an event that both sides have; of others there is no item. *out: it (may be
+ * NULL). */
+int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
+		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
+		     double samples, struct diff_item **out) MUST_USE;
+/* The samples that a share is worth: of its error, which knows of uneven periods. */
+double diff_worth(struct estimate share, double samples);
+
+/* Of tables that are there if they were asked for, from DIFF_SUMMED on (diff_more.c). */
+extern join_fn *const diff_join_more[DIFF_TABLES - DIFF_SUMMED];
+
+#endif
