@@ -15,6 +15,7 @@ enum {
 	EFFECT_REGS = 16,
 	EFFECT_NONE = 255, /* no register */
 	EFFECT_RAX = 0,
+	EFFECT_RDI = 5,
 	EFFECT_RBP = 6,
 	EFFECT_RSP = 7,
 	EFFECT_CALL_CLOBBERS = 0x0f37, /* rax rdx rcx rsi rdi r8-r11 */
@@ -35,6 +36,7 @@ enum effect_op {
 	EFFECT_PUSH,	 /* src, or EFFECT_NONE */
 	EFFECT_POP,	 /* dst, or EFFECT_NONE */
 	EFFECT_LEAVE,
+	EFFECT_NOP,
 };
 
 struct effect_mem {

@@ -206,6 +206,8 @@ static void op_of(struct effect *e, const struct effect_decoder *d)
 		e->op = EFFECT_STORE;
 		e->src = number_of(d->op[1].reg.value);
 	}
+	if (d->z.mnemonic == ZYDIS_MNEMONIC_NOP)
+		e->op = EFFECT_NOP;
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_LEA || d->z.mnemonic == ZYDIS_MNEMONIC_NOP)
 		e->n_mem = 0; /* mem[0] stays, for EFFECT_LEA */
 }

@@ -382,3 +382,16 @@ struct value type_value(struct types *t, uint32_t id)
 		return none;
 	return (struct value){ .kind = VALUE_POINTER, .type = t->type.v[id].target };
 }
+
+bool type_in_memory(const struct types *t, uint32_t id)
+{
+	const struct type *y = &t->type.v[id];
+	Dwarf_Die die = y->die;
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (y->kind != TYPE_STRUCT)
+		return false;
+	return y->size > 16 || (dwarf_attr(&die, DW_AT_calling_convention, &attr) &&
+				!dwarf_formudata(&attr, &v) && v == DW_CC_pass_by_reference);
+}

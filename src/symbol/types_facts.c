@@ -65,30 +65,41 @@ static int add_in_frame(const struct walk *w, struct type_fact *f, int64_t off)
 	return add_fact(w, f);
 }
 
-/* A structure in registers, each of which has a piece of it. */
+/* The piece of a structure that is `at` bytes into it: a register that holds it, or a place. */
+static int add_piece(const struct walk *w, struct type_fact *f, uint32_t type, int64_t at,
+		     const Dwarf_Op *op)
+{
+	const struct effect_mem m = { .width = 8 };
+	struct type_hit hit;
+	bool address;
+	int64_t off;
+
+	type_hit(w->t, type, at, false, &m, &hit);
+	if (hit.root == TYPE_NONE || hit.leaf == TYPE_NONE)
+		return 0;
+	f->value = (struct value){ .kind = VALUE_POINTER, .type = hit.leaf };
+	if (op->atom == DW_OP_fbreg)
+		return add_in_frame(w, f, (int64_t)op->number);
+	if (!register_of(op, &address, &f->reg, &off))
+		return 0;
+	f->in = address ? FACT_BASED : FACT_REGISTER;
+	f->off = off;
+	if (!address)
+		f->value = type_value(w->t, hit.leaf);
+	return add_fact(w, f);
+}
+
+/* A structure of which parts are in several places. */
 static int add_pieces(const struct walk *w, struct type_fact *f, uint32_t type, const Dwarf_Op *op,
 		      size_t n)
 {
-	struct effect_mem m = { .width = 8 };
-	int64_t at = 0, off;
+	int64_t at = 0;
 
-	for (size_t i = 0; i + 1 < n; i++) {
-		struct type_hit hit;
-		bool address;
-
-		if (op[i].atom == DW_OP_piece) {
+	for (size_t i = 0; i < n; i++) {
+		if (op[i].atom == DW_OP_piece)
 			at += (int64_t)(op[i].number & 0xffff);
-			continue;
-		}
-		if (op[i + 1].atom != DW_OP_piece || op[i + 1].number != 8 ||
-		    !register_of(&op[i], &address, &f->reg, &off) || address)
-			continue;
-		type_hit(w->t, type, at, false, &m, &hit);
-		if (hit.root == TYPE_NONE || hit.leaf == TYPE_NONE)
-			continue;
-		f->in = FACT_REGISTER;
-		f->value = type_value(w->t, hit.leaf);
-		if (add_fact(w, f))
+		else if (i + 1 < n && op[i + 1].atom == DW_OP_piece && op[i + 1].number == 8 &&
+			 add_piece(w, f, type, at, &op[i]))
 			return -1;
 	}
 	return 0;
@@ -106,7 +117,7 @@ static int add_location(const struct walk *w, struct type_fact *f, uint32_t type
 	f->value = (struct value){ .kind = VALUE_POINTER, .type = type };
 	if (n == 1 && op->atom == DW_OP_fbreg)
 		return add_in_frame(w, f, (int64_t)op->number);
-	if (n > 1 && op[1].atom == DW_OP_piece)
+	if (n > 1 && op[n - 1].atom == DW_OP_piece)
 		return add_pieces(w, f, type, op, n);
 	if (!register_of(op, &address, &f->reg, &off))
 		return 0;
@@ -124,11 +135,27 @@ static int add_location(const struct walk *w, struct type_fact *f, uint32_t type
 	return add_fact(w, f);
 }
 
-static int add_variable(const struct walk *w, Dwarf_Die *die, const struct type_fact *scope)
+/* Where it is in all of its scope, whose code may lie in several places. */
+static int add_everywhere(const struct walk *w, Dwarf_Die *scope, struct type_fact *f,
+			  uint32_t type, const Dwarf_Op *op, size_t n)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	while (w->t->budget && (at = dwarf_ranges(scope, at, &base, &lo, &hi)) > 0) {
+		w->t->budget--;
+		f->lo = lo;
+		f->hi = hi;
+		if (add_location(w, f, type, op, n))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_variable(const struct walk *w, Dwarf_Die *die, Dwarf_Die *scope, uint32_t depth)
 {
 	Dwarf_Addr base, lo, hi;
 	Dwarf_Attribute attr;
-	struct type_fact f;
 	ptrdiff_t at = 0;
 	uint32_t type;
 	Dwarf_Op *op;
@@ -141,12 +168,11 @@ static int add_variable(const struct walk *w, Dwarf_Die *die, const struct type_
 		return -1;
 	while (w->facts->n < TYPES_MAX_FACTS &&
 	       (at = dwarf_getlocations(&attr, at, &base, &lo, &hi, &op, &n)) > 0) {
-		f = *scope;
-		if (lo || hi != (Dwarf_Addr)-1) {
-			f.lo = lo;
-			f.hi = hi;
-		}
-		if (add_location(w, &f, type, op, n))
+		struct type_fact f = { .lo = lo, .hi = hi, .depth = depth };
+		bool everywhere = !lo && hi == (Dwarf_Addr)-1;
+
+		if (everywhere ? add_everywhere(w, scope, &f, type, op, n)
+			       : add_location(w, &f, type, op, n))
 			return -1;
 	}
 	return 0;
@@ -177,50 +203,36 @@ static int add_call(const struct walk *w, Dwarf_Die *die)
 
 /* ---- a function's scopes --------------------------------------------------------------------- */
 
-static int walk_scope(const struct walk *w, Dwarf_Die *parent, const struct type_fact *scope);
+static int walk_scope(const struct walk *w, Dwarf_Die *scope, uint32_t depth);
 
-static int walk_die(const struct walk *w, Dwarf_Die *die, const struct type_fact *scope)
+static int walk_die(const struct walk *w, Dwarf_Die *die, Dwarf_Die *scope, uint32_t depth)
 {
-	struct type_fact inner = *scope;
-	Dwarf_Addr base, lo, hi;
-
 	switch (dwarf_tag(die)) {
 	case DW_TAG_variable:
 	case DW_TAG_formal_parameter:
-		return add_variable(w, die, scope);
+		return add_variable(w, die, scope, depth);
 	case DW_TAG_call_site:
 	case DW_TAG_GNU_call_site:
 		return add_call(w, die);
 	case DW_TAG_lexical_block:
 	case DW_TAG_inlined_subroutine:
-		/* a variable that is everywhere in its block: between the block's ends */
-		if (dwarf_ranges(die, 0, &base, &lo, &hi) > 0) {
-			inner.lo = lo;
-			inner.hi = hi;
-			for (ptrdiff_t at = dwarf_ranges(die, 0, &base, &lo, &hi); at > 0;
-			     at = dwarf_ranges(die, at, &base, &lo, &hi)) {
-				inner.lo = lo < inner.lo ? lo : inner.lo;
-				inner.hi = hi > inner.hi ? hi : inner.hi;
-			}
-		}
-		inner.depth++;
-		return walk_scope(w, die, &inner);
+		return walk_scope(w, die, depth + 1);
 	default:
 		return 0;
 	}
 }
 
-static int walk_scope(const struct walk *w, Dwarf_Die *parent, const struct type_fact *scope)
+static int walk_scope(const struct walk *w, Dwarf_Die *scope, uint32_t depth)
 {
 	Dwarf_Die die;
 
-	if (scope->depth >= SRC_MAX_DEPTH || dwarf_child(parent, &die))
+	if (depth >= SRC_MAX_DEPTH || dwarf_child(scope, &die))
 		return 0;
 	do {
 		if (!w->t->budget)
 			return 0;
 		w->t->budget--;
-		if (walk_die(w, &die, scope))
+		if (walk_die(w, &die, scope, depth))
 			return -1;
 	} while (!dwarf_siblingof(&die, &die));
 	return 0;
@@ -263,17 +275,10 @@ int type_facts_read(struct types *t, const struct type_function *f, type_facts *
 		    type_returns *returns)
 {
 	struct walk w = { .t = t, .facts = facts, .returns = returns };
-	struct type_fact scope = { .lo = UINT64_MAX };
 	Dwarf_Die die = f->die;
 
-	for (size_t i = 0; i < f->n_ranges; i++) {
-		const struct type_range *r = &t->own.v[f->first_range + i];
-
-		scope.lo = r->lo < scope.lo ? r->lo : scope.lo;
-		scope.hi = r->hi > scope.hi ? r->hi : scope.hi;
-	}
 	read_base(&w, &die);
-	if (walk_scope(&w, &die, &scope))
+	if (walk_scope(&w, &die, 0))
 		return -1;
 	vec_sort(facts, by_start);
 	vec_sort(returns, by_pc);

@@ -198,20 +198,44 @@ static void forget_blocks(struct flow *w)
 	w->escaped = w->learnt = false;
 }
 
+/* What registers hold where the function is entered. */
+static void state_at_entry(struct flow *w, size_t block, struct state *s)
+{
+	uint32_t type = type_of_attr(w->t, &w->f->die);
+
+	state_init(s);
+	for (unsigned r = 0; r < EFFECT_REGS; r++)
+		s->reg[r] = flow_origin_of_block(w, block, r);
+	if (type != TYPE_NONE && type_in_memory(w->t, type))
+		s->reg[EFFECT_RDI] = (struct value){ .kind = VALUE_POINTER, .type = type };
+	s->reg[EFFECT_RSP] = (struct value){ .kind = VALUE_FRAME, .off = -8 };
+}
+
+/* Behind a jump, up to the next block: nothing gets there, and so nothing goes on from there. */
+static bool is_padding(const struct flow *w, const struct flow_block *b)
+{
+	for (size_t i = b->first; i < b->end; i++)
+		if (w->insn.v[i].op != EFFECT_NOP)
+			return false;
+	return true;
+}
+
 static int run(struct flow *w)
 {
 	struct state s;
 
-	state_init(&s);
-	s.reg[EFFECT_RSP] = (struct value){ .kind = VALUE_FRAME, .off = -8 };
-	for (size_t i = 0; i < w->block.n; i++)
-		if (w->insn.v[w->block.v[i].first].vaddr == w->entry && enter(w, i, &s))
+	for (size_t i = 0; i < w->block.n; i++) {
+		if (w->insn.v[w->block.v[i].first].vaddr != w->entry)
+			continue;
+		state_at_entry(w, i, &s);
+		if (enter(w, i, &s))
 			return -1;
+	}
 	if (run_queue(w))
 		return -1;
 	state_init(&s);
 	for (size_t i = 0; i < w->block.n; i++) {
-		if (w->block.v[i].in)
+		if (w->block.v[i].in || is_padding(w, &w->block.v[i]))
 			continue;
 		if (enter(w, i, w->escaped ? &w->escape : &s) || run_queue(w))
 			return -1;

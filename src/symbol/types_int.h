@@ -162,6 +162,9 @@ bool type_members(struct types *t, uint32_t id, size_t *first, size_t *n);
 const char *type_name(struct types *t, uint32_t id);
 /* What a variable of that type holds: a pointer or VALUE_UNKNOWN. */
 struct value type_value(struct types *t, uint32_t id);
+/* Returned in memory that the caller provides: its address is the first argument, and comes
+ * back. */
+bool type_in_memory(const struct types *t, uint32_t id);
 /* The field of an access `off` bytes behind the start of a `type`. */
 void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
 	      struct type_hit *out);

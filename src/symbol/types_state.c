@@ -82,8 +82,24 @@ static struct value merge_pointers(struct types *t, const struct value *a, const
 	return v;
 }
 
+/* An address of static data as a pointer to it. */
+static struct value to_pointer(struct types *t, const struct value *v)
+{
+	const struct type_static *x =
+		v->kind == VALUE_ADDRESS ? type_static_at(t, (uint64_t)v->off) : NULL;
+
+	if (!x)
+		return *v;
+	return (struct value){ .kind = VALUE_POINTER,
+			       .indexed = v->indexed,
+			       .type = x->type,
+			       .off = (int64_t)((uint64_t)v->off - x->start) };
+}
+
 static struct value merge_values(struct types *t, const struct value *a, const struct value *b)
 {
+	struct value x, y;
+
 	if (same_value(a, b) || b->kind == VALUE_NEVER)
 		return *a;
 	if (a->kind == VALUE_NEVER)
@@ -92,9 +108,10 @@ static struct value merge_values(struct types *t, const struct value *a, const s
 		return *b;
 	if (b->kind == VALUE_NULL && (a->kind == VALUE_POINTER || a->kind == VALUE_ADDRESS))
 		return *a;
-	if (a->kind == VALUE_POINTER && b->kind == VALUE_POINTER)
-		return merge_pointers(t, a, b);
-	return unknown;
+	x = to_pointer(t, a);
+	y = to_pointer(t, b);
+	return x.kind == VALUE_POINTER && y.kind == VALUE_POINTER ? merge_pointers(t, &x, &y)
+								  : unknown;
 }
 
 /* ---- values that are learnt of later --------------------------------------------------------- */
@@ -407,18 +424,22 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static void set_slot(struct state *s, int64_t off, const struct value *v)
+static void set_slot(struct state *s, int64_t off, unsigned width, const struct value *v)
 {
 	struct slot *x;
 	unsigned n = 0;
 
 	/* what overlaps is overwritten */
 	for (unsigned i = 0; i < s->slots; i++)
-		if (s->slot[i].off <= off - 8 || s->slot[i].off >= off + 8)
+		if (s->slot[i].off <= off - 8 || s->slot[i].off >= off + (int64_t)width)
 			s->slot[n++] = s->slot[i];
 	s->slots = n;
-	if (v->kind == VALUE_UNKNOWN || n == STATE_SLOTS)
+	if (v->kind == VALUE_UNKNOWN)
 		return;
+	if (n == STATE_SLOTS) { /* the oldest goes */
+		memmove(s->slot, s->slot + 1, (STATE_SLOTS - 1) * sizeof(*s->slot));
+		s->slots--;
+	}
 	x = &s->slot[s->slots++];
 	*x = (struct slot){ off, *v };
 }
@@ -468,7 +489,7 @@ static void store(struct state *s, const struct effect *e, const struct value *v
 		if (at.indexed)
 			s->slots = 0;
 		else
-			set_slot(s, at.off, v);
+			set_slot(s, at.off, e->mem[i].width, v);
 	}
 }
 
@@ -509,7 +530,11 @@ static struct value returned(struct flow *w, const struct state *s, const struct
 		if (type != TYPE_NONE && w->t->type.v[type].kind == TYPE_FUNCTION)
 			type = type_target(w->t, type);
 	}
-	return type == TYPE_NONE ? unknown : type_value(w->t, type);
+	if (type == TYPE_NONE)
+		return unknown;
+	if (type_in_memory(w->t, type))
+		return (struct value){ .kind = VALUE_POINTER, .type = type };
+	return type_value(w->t, type);
 }
 
 static void call(struct flow *w, struct state *s, size_t insn)
@@ -551,7 +576,7 @@ static void step_stack(struct state *s, const struct effect *e)
 	}
 	*sp = value_plus(*sp, -8, false);
 	if (sp->kind == VALUE_FRAME)
-		set_slot(s, sp->off, e->src == EFFECT_NONE ? &unknown : &s->reg[e->src]);
+		set_slot(s, sp->off, 8, e->src == EFFECT_NONE ? &unknown : &s->reg[e->src]);
 }
 
 /* What the destination holds afterwards. */

@@ -8,7 +8,7 @@
 #include "symbol/types_int.h"
 
 enum {
-	STATE_SLOTS = 24,  /* spilled values that are kept */
+	STATE_SLOTS = 64,  /* spilled values that are kept */
 	FLOW_ACTIVE = 256, /* variables at one place */
 };
 

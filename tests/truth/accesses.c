@@ -5,7 +5,8 @@
  *
  *	qemu-x86_64 -plugin accesses.so,out=FILE,period=50,seed=1 PROGRAM [ARGUMENTS]
  *
- * FILE gets lines, in the order in which things happened:
+ * With lines=off nothing is known of lines, and memory has no limit. FILE gets lines, in the order
+ * in which things happened:
  *
  *	map START END OFFSET PATH			code of a file
  *	access THREAD IP ADDRESS BYTES KIND LOCKED HITM	a sample; KIND is load or store
@@ -46,6 +47,7 @@ struct line {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct line lines[SLOTS];
 static uint64_t left[THREADS], period = 50, state = 1;
+static bool by_line = true;
 static FILE *out;
 
 static struct line *line_of(uint64_t number)
@@ -74,12 +76,12 @@ static void on_access(unsigned thread, uint32_t info, uint64_t vaddr, void *ctx)
 {
 	const struct insn *in = ctx;
 	bool store = qemu_plugin_mem_is_store(info), hitm;
-	struct line *l;
+	struct line none = { .writer = NOBODY }, *l;
 
 	if (thread >= THREADS)
 		abort();
 	(void)pthread_mutex_lock(&lock);
-	l = line_of(vaddr / LINE);
+	l = by_line ? line_of(vaddr / LINE) : &none;
 	hitm = !store && l->writer != NOBODY && l->writer != thread;
 	l->writer = store ? thread : hitm ? NOBODY : l->writer;
 	l->of[thread].loads += !store;
@@ -164,6 +166,8 @@ int qemu_plugin_install(uint64_t plugin, const struct qemu_info *info, int argc,
 			period = strtoull(argv[i] + 7, NULL, 0);
 		else if (!strncmp(argv[i], "seed=", 5))
 			state = strtoull(argv[i] + 5, NULL, 0) * 2 + 1;
+		else if (!strcmp(argv[i], "lines=off"))
+			by_line = false;
 		else
 			return -1;
 	}
