@@ -112,7 +112,7 @@ uint64_t raw_rows(const struct raw_runs *r, enum store_table t)
 	uint64_t n = 1;
 
 	for (size_t i = 0; i < r->n; i++)
-		n += count_of(r->of[i].r.rec, t);
+		n += r->of[i].r.rec ? count_of(r->of[i].r.rec, t) : 0;
 	return n;
 }
 
@@ -170,6 +170,8 @@ int raw_next(struct raw *c, struct err *err)
 
 		if ((int64_t)c->run + 1 > c->b.run.high)
 			break;
+		if (!raw_of(c)->r.rec)
+			continue;
 		if (!c->inside && k->begin(c, err))
 			return -1;
 		c->inside = true;
@@ -284,7 +286,7 @@ int raw_name(struct raw_runs *r, uint64_t run, uint32_t pid, uint64_t time, uint
 	const struct process *p;
 
 	*out = NULL;
-	if (!of)
+	if (!of || !of->r.rec)
 		return 0;
 	if (!of->names && names_new(&of->names, of->r.spaces, err))
 		return -1;

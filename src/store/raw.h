@@ -22,8 +22,8 @@
 
 /* A recording, opened and named; the caller's, for as long as the runs. */
 struct raw_run {
-	const char *input; /* as it was named */
-	const struct pd *rec;
+	const char *input;    /* as it was named */
+	const struct pd *rec; /* NULL: it is no recording, and has no rows */
 	const struct spaces *spaces;
 };
 

@@ -296,9 +296,14 @@ static int put_tail(const struct sql *db, struct document *d, struct err *err)
 	if (!sum)
 		return err_nomem(err);
 	for (size_t i = 0; i < db->o.n_runs; i++) {
-		const struct view_source s = view_source_of(db->o.run[i].rec);
-		size_t n = source_facts(&s, f);
+		const struct pd *rec = db->o.run[i].rec;
+		struct view_source s;
+		size_t n;
 
+		if (!rec)
+			continue;
+		s = view_source_of(rec);
+		n = source_facts(&s, f);
 		add_losses(sum, s.losses);
 		for (size_t k = 0; k < n; k++)
 			if (f[k].bad)

@@ -20,7 +20,7 @@
 #include "show/document.h"
 #include "store/raw.h"
 
-/* The results of analyses of a recording as documents. */
+/* Results as documents: of analyses of a recording, or saved ones (saved.h). */
 struct sql_result {
 	const char
 		*name; /* of its main table, and prefix of the others: "blocks", "blocks_edges" */
@@ -30,7 +30,8 @@ struct sql_result {
 struct sql_opts {
 	const struct raw_run *run;
 	size_t n_runs;
-	/* Analyses: results[i] of a run (from 0). *d lives as long as the database. */
+	/* Results: results[i] of a run (from 0), which fails where the run has none. *d lives as
+	 * long as the database. */
 	const struct sql_result *result;
 	size_t n_results;
 	int (*get)(void *ctx, size_t run, size_t result, const struct document **d,
@@ -64,6 +65,8 @@ size_t sql_tables_put(struct document *d, const struct sql_result *result, size_
 		      const char *pattern);
 /* The name that SQL has for table `t` of a result; NULL: it has none. */
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t);
+/* The name that SQL has for a column of a result: each table has a `run` of its own. */
+const char *sql_column_name(const struct table_column *c);
 /* Names of all tables; of the raw tables' columns. Ended by NULL; NULL: no memory. */
 const char *const *sql_table_names(struct arena *a, const struct sql_result *r, size_t n);
 const char *const *sql_column_names(struct arena *a);

@@ -5,6 +5,7 @@
  * tables. A recording that has no such result is left out, if another one has it.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/sql_int.h"
 
@@ -49,7 +50,7 @@ static void free_vtab(struct vtab *t)
 static const struct table *find(const struct document *d, const struct table_form *form)
 {
 	for (size_t i = 0; i < d->table.n; i++)
-		if (d->table.v[i].form == form)
+		if (!strcmp(d->table.v[i].form->name, form->name))
 			return &d->table.v[i];
 	return NULL;
 }
@@ -86,7 +87,7 @@ static void declare(struct buf *b, struct vtab *t, const struct table_column *c,
 
 	/* names that data bring may have quotes */
 	buf_puts(b, ",\"");
-	for (const char *s = c->key; *s; s++)
+	for (const char *s = sql_column_name(c); *s; s++)
 		buf_puts(b, *s == '"' ? "\"\"" : (char[]){ *s, 0 });
 	buf_printf(b, "%s\" %s", tails[part], store_sql_type(k, false));
 	t->col[t->n_cols].column = i;

@@ -26,15 +26,29 @@ static bool is_raw(const char *name)
 	return false;
 }
 
+/* Of several main tables, each of another kind of document, the first one. */
+static bool is_main(const struct document_form *f, const struct table_form *t)
+{
+	for (size_t i = 0; i < f->n_tables; i++)
+		if (f->table[i]->flags & TABLE_MAIN)
+			return f->table[i] == t;
+	return false;
+}
+
 /* The main table has the result's name, others have it as a prefix: no name depends on which other
  * results there are. A main table that would have the name of a raw one has a prefix too. */
 const char *sql_table_name(struct arena *a, const struct sql_result *r, const struct table_form *t)
 {
 	if (t->flags & TABLE_PEOPLE || !strcmp(t->name, "recording") || !strcmp(t->name, "losses"))
 		return NULL;
-	if (t->flags & TABLE_MAIN && !is_raw(r->name))
+	if (is_main(r->form, t) && !is_raw(r->name))
 		return r->name;
 	return arena_printf(a, "%s_%s", r->name, t->name);
+}
+
+const char *sql_column_name(const struct table_column *c)
+{
+	return strcmp(c->key, "run") ? c->key : "run_2";
 }
 
 typedef VEC(const char *) names_vec;
@@ -148,8 +162,9 @@ static void add_result(struct adding *x, const struct sql_result *r)
 
 			if (c->flags & C_PEOPLE)
 				continue;
-			add(x, (struct column_row){ name, c->key, type_word(c->kind, false),
-						    c->unit, c->means, f->name });
+			add(x, (struct column_row){ name, sql_column_name(c),
+						    type_word(c->kind, false), c->unit, c->means,
+						    f->name });
 			if (c->flags & C_ERROR)
 				add(x, (struct column_row){
 					       name, arena_printf(a, "%s_error", c->key), "number",

@@ -217,19 +217,28 @@ def tables_of(doc, result):
             out[n] = doc[key] if isinstance(doc[key], list) else [doc[key]]
         elif key == "summary":
             out[n] = [{k: v for k, v in doc.items() if k in columns[n]}]
-    rest = [k for k, v in doc.items() if isinstance(v, list) and "%s_%s" % (result, k) not in columns and k != "notes"]
+    main = {"stat": "counts", "tree": "nodes", "compare": "effects"}.get(result)
+    rest = [main] if main else [k for k, v in doc.items() if isinstance(v, list) and "%s_%s" % (result, k) not in columns and k != "notes"]
     if result in columns and rest:
-        out[result] = doc[rest[0]]
+        out[result] = doc.get(rest[0], [])
     return out
 
 
 def check_result(name, path, result, command, options, seen):
     p = run(command.lower(), *shlex.split(options), "-j", path)
-    if p.returncode != 0:
-        return
-    doc = json.loads(p.stdout)
-    for table, theirs in tables_of(doc, result).items():
+    if p.returncode == 0:
+        check_document(name, path, result, [json.loads(p.stdout)], seen)
+
+
+def check_document(name, path, result, docs, seen):
+    """Every table of the result in `path`; of several documents, rows follow one another."""
+    whole = collections.defaultdict(list)
+    for doc in docs:
+        for table, theirs in tables_of(doc, result).items():
+            whole[table] += theirs
+    for table, theirs in whole.items():
         keys = [k for k in columns[table] if k != "run"]
+        theirs = [{"run_2" if k == "run" else k: v for k, v in r.items()} if isinstance(r, dict) else r for r in theirs]
         rows = [r if isinstance(r, dict) else dict.fromkeys(keys, r) for r in theirs]  # of one column: texts
         if rows and not set(keys) <= set(rows[0]):
             keys = [k for k in keys if k in rows[0]]  # columns that this recording has nothing for
@@ -260,6 +269,41 @@ for name in [*chosen, *(n for n in ("chains", "several", "entries", "sim_run", "
         if result != "annotate":  # of one function
             check_result(name, path, result, command, options, seen)
     t.ok(t.bad == bad, "%s: tables of results are the commands' own" % name)
+# results that are saved as json
+with open("counts.csv", "w", encoding="ascii") as f:  # of perf stat -x, on an Ivy Bridge
+    f.write("".join("%d,,%s,1000000,100.00,,\n" % c for c in (
+        (1000000, "cycles"), (2000000, "instructions"), (800000, "idq_uops_not_delivered.core"), (2500000, "uops_issued.any"),
+        (2200000, "uops_retired.retire_slots"), (10000, "int_misc.recovery_cycles"))))
+for name, result, words in (("stat", "stat", ["stat", "-e", "task-clock,page-faults,cs"]), ("stat -r", "stat", ["stat", "-r", "3", "-e", "task-clock"]),
+                            ("stat -I", "stat", ["stat", "-I", "30", "-e", "task-clock,cs"]), ("stat --import", "tree", ["stat", "--import", "counts.csv", "--model", "ivb"]),
+                            ("compare", "compare", ["compare", "-r", "6", "-e", "cs", "-q"])):
+    work = [] if "--import" in words else ["--", "true", "--", "true"] if result == "compare" else ["--", "sleep", "0.1" if "-I" in words else "0"]
+    p = run(*words, "-j", "-o", "saved.json", *work)
+    docs, text, decoder = [], "", json.JSONDecoder()
+    if p.returncode == 0:
+        with open("saved.json", encoding="utf-8") as f:
+            text = f.read().strip()
+    while text:
+        doc, end = decoder.raw_decode(text)
+        docs.append(doc)
+        text = text[end:].lstrip()
+    bad, before = t.bad, seen["cells"]
+    check_document(name, "saved.json", result, docs, seen)
+    t.ok(docs and seen["cells"] > before and t.bad == bad, "%s: a saved result has the same tables" % name, (p.stderr, len(docs)))
+both = ask("SELECT (SELECT count(*) FROM compare) AS n, (SELECT count(*) FROM samples) AS samples", "saved.json")
+t.ok(isinstance(both, list) and both[0]["n"] and both[0]["samples"] == 0, "it has no samples", both)
+p = run("sql", "-j", "saved.json", made["branches"], "SELECT DISTINCT run, (SELECT min(run) FROM samples) AS other FROM compare")
+t.equal(p.returncode and p.stderr or json.loads(p.stdout)["rows"], [{"run": 1, "other": 2}], "a saved result beside a recording")
+for text, says in (("{", "is no JSON"), ('{"schema":"cyclade.other/1"}', "no result that SQL can read"), ('{"schema":"cyclade.counts/1"}', "no result that SQL can read"),
+                   ('{"schema":"cyclade.counts/2"} {"schema":"cyclade.tree/2"}', "different kinds"), ("[" * 3000, "."), ('{"a":' * 5000, "is no JSON")):
+    with open("odd.json", "w", encoding="utf-8") as f:
+        f.write(text)
+    p = run("sql", "odd.json", "SELECT 1")
+    t.ok(p.returncode == 2 and re.search(says, p.stderr), "refused: %.40s" % text, p.stdout + p.stderr)
+with open("odd.json", "w", encoding="utf-8") as f:
+    f.write('{"schema":"cyclade.counts/2","counts":[1,"x",null,{"event":7,"value":"\\u001b[1m","counted":[[]],"cpus":-1,"runs":1e300},[{}]],"losses":[{}],"notes":3}')
+p = run("sql", "odd.json", "SELECT * FROM stat", "-j")
+t.ok(p.returncode == 0 and len(json.loads(p.stdout)["rows"]) == 5, "values of other types than their columns'", p.stdout + p.stderr)
 results = {n for n in columns if n not in raw and not n.startswith("ibs_")}
 print("# %d cells; without rows: %s" % (seen["cells"], " ".join(sorted(n for n in results if not seen[n]))))
 t.ok(seen["cells"] > 5000, "cells were compared", seen["cells"])

@@ -69,6 +69,7 @@ READS = {
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, chains": "sql --no-cache -i chains SELECT(chain)FROM(chains)",
     "sql, lines": "sql --no-cache -i chains SELECT(function)FROM(lines)",
+    "sql, saved": "sql --no-cache -i saved.json SELECT(event)FROM(stat)",
     "sql, results": "sql --no-cache -i plain SELECT(function)FROM(functions)",
     "sharing": "sharing --no-cache -i accesses",
     "registers": "registers --no-cache -i registers",
@@ -185,9 +186,11 @@ def main():
         t.done()
     with tempfile.TemporaryDirectory() as tmp:
         found = recordings.made(tmp) + recordings.taken(tmp)
-        here = {r.name for r in found} | {"counts.csv"}
+        here = {r.name for r in found} | {"counts.csv", "saved.json"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
+        with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
+            f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
         builds(tmp)
         jobs = []
         for name, words in {**READS, **MEASURES}.items():

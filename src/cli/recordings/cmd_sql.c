@@ -12,14 +12,16 @@
 #include "cli/recordings/results.h"
 #include "cli/recordings/sql_shell.h"
 #include "cli/recordings/sql_tables.h"
+#include "store/saved.h"
 
 #define TIMEOUT	  ((uint64_t)600 * 1000000000)
 #define QUERY_MAX ((size_t)1 << 20)
 
 struct asked {
 	struct cli *cli;
-	const char *query; /* NULL: standard input */
-	struct results **r;
+	const char *query;    /* NULL: standard input */
+	struct results **r;   /* by run: of a recording */
+	struct saved **saved; /* by run: or a result that was saved */
 	struct sql_kinds kinds;
 	struct raw_run *run;
 	size_t n_runs;
@@ -58,32 +60,65 @@ static void take_query(struct asked *a)
 		a->query = args->v[--args->n];
 }
 
+static int open_run(struct asked *a, const char *path, struct err *err)
+{
+	const struct recording *r;
+	size_t i = a->n_runs;
+
+	if (saved_is(path)) {
+		a->run[a->n_runs++] = (struct raw_run){ path, NULL, NULL };
+		return saved_open(&a->saved[i], path, sql_saved_forms, SQL_SAVED, err);
+	}
+	if (results_open(&a->r[i], a->cli, path, err))
+		return -1;
+	r = results_recording(a->r[i]);
+	a->run[a->n_runs++] = (struct raw_run){ path, r->rec, r->spaces };
+	return 0;
+}
+
 static int open_runs(struct asked *a, struct err *err)
 {
 	struct cli *cli = a->cli;
 	size_t n = cli->args.n + 1;
 
 	a->r = calloc(n, sizeof(struct results *));
+	a->saved = calloc(n, sizeof(struct saved *));
 	a->run = calloc(n, sizeof(*a->run));
-	if (!a->r || !a->run)
+	if (!a->r || !a->saved || !a->run)
 		return err_nomem(err);
 	do {
 		const char *path = cli_input(cli, err);
-		const struct recording *r;
 
-		if (!path || results_open(&a->r[a->n_runs], cli, path, err))
+		if (!path || open_run(a, path, err))
 			return -1;
-		r = results_recording(a->r[a->n_runs]);
-		a->run[a->n_runs++] = (struct raw_run){ path, r->rec, r->spaces };
 	} while (cli->args.n);
 	return 0;
+}
+
+static int get_saved(const struct asked *a, size_t run, size_t result, const struct document **d,
+		     struct err *err)
+{
+	const struct sql_result *x = &a->kinds.result[result];
+
+	*d = a->saved[run] ? saved_document(a->saved[run]) : NULL;
+	if (*d && (*d)->form == x->form)
+		return 0;
+	(void)err_set(err, ERR_NOT_FOUND, "%s has no table of '%s'", a->run[run].input, x->name);
+	if (a->kinds.id[result] != RESULT_COUNT)
+		return err_hint(err, "it is a saved result: name a recording as well");
+	return err_hint(err, "save one: cyclade stat -j -o FILE.json -- PROGRAM; tree: without -e; "
+			     "also compare -j, calibrate -j");
 }
 
 static int get(void *ctx, size_t run, size_t result, const struct document **d, struct err *err)
 {
 	const struct asked *a = ctx;
 	struct document *made;
-	int ret = results_get(&made, a->r[run], a->kinds.id[result], NULL, err);
+	int ret;
+
+	if (a->kinds.id[result] == RESULT_COUNT || a->saved[run])
+		return get_saved(a, run, result, d, err);
+	ret = results_get(&made, a->r[run], a->kinds.id[result], NULL, err);
 
 	*d = made;
 	return ret;
@@ -211,9 +246,12 @@ int cmd_sql(struct cli *cli)
 					      : query_from_stdin(&a);
 	}
 	sql_close(a.db);
-	for (size_t i = 0; a.r && i < a.n_runs; i++)
+	for (size_t i = 0; i < a.n_runs; i++) {
 		results_close(a.r[i]);
+		saved_free(a.saved[i]);
+	}
 	free(a.r);
+	free(a.saved);
 	free(a.run);
 	return code;
 }

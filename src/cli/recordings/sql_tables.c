@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recordings/sql_tables.h"
 
+#include "report/calibrate_tables.h"
+#include "report/compare.h"
+#include "report/counts.h"
+#include "report/tree_view.h"
 #include "store/ibs_event.h"
+
+const struct document_form *const sql_saved_forms[SQL_SAVED] = {
+	&counts_document,
+	&tree_document,
+	&compare_document,
+	&calibrate_document,
+};
+static const char *const saved_names[SQL_SAVED] = { "stat", "tree", "compare", "calibrate" };
 
 void sql_kinds(struct sql_kinds *out)
 {
@@ -12,6 +24,10 @@ void sql_kinds(struct sql_kinds *out)
 		out->result[out->n] =
 			(struct sql_result){ result_kinds[i].name, result_kinds[i].form };
 		out->id[out->n++] = (enum result_id)i;
+	}
+	for (int i = 0; i < SQL_SAVED; i++) {
+		out->result[out->n] = (struct sql_result){ saved_names[i], sql_saved_forms[i] };
+		out->id[out->n++] = RESULT_COUNT;
 	}
 }
 

@@ -8,12 +8,16 @@
 #include "cli/recordings/result.h"
 #include "store/sql.h"
 
-/* Those of result_kinds that need no function; ids by place. */
+#define SQL_SAVED 4 /* kinds of saved results */
+
+/* Those of result_kinds that need no function, ids by place; then those that can be saved as JSON,
+ * whose ids are RESULT_COUNT. */
 struct sql_kinds {
-	struct sql_result result[RESULT_COUNT];
-	enum result_id id[RESULT_COUNT];
+	struct sql_result result[RESULT_COUNT + SQL_SAVED];
+	enum result_id id[RESULT_COUNT + SQL_SAVED];
 	size_t n;
 };
+extern const struct document_form *const sql_saved_forms[SQL_SAVED];
 void sql_kinds(struct sql_kinds *out);
 
 /* Shows the tables and columns that a pattern means (NULL: all). Returns the exit code; -1: there

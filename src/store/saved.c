@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/saved.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+#define FILE_MAX ((size_t)64 << 20)
+
+typedef VEC(const cJSON *) rows;
+
+struct saved {
+	struct document d;
+	VEC(cJSON *) text;
+	rows *row; /* by table of the form */
+};
+
+bool saved_is(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char begin[64];
+	ssize_t n = fd < 0 ? 0 : read(fd, begin, sizeof(begin));
+	ssize_t i = 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	while (i < n && strchr(" \t\r\n", begin[i]) && begin[i])
+		i++;
+	return i < n && begin[i] == '{';
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static const cJSON *member(const cJSON *object, const char *key, const char *tail)
+{
+	char name[128];
+
+	if (snprintf(name, sizeof(name), "%s%s", key, tail) >= (int)sizeof(name))
+		return NULL;
+	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+/* A number as one that counts; out->none where it is none. */
+static void put_count(struct table_cell *out, double x)
+{
+	out->none = !(x >= 0 && x < 0x1p64);
+	out->n = out->none ? 0 : (uint64_t)x;
+}
+
+static void put_number(struct table_cell *out, double x)
+{
+	switch (out->kind) {
+	case T_ID:
+	case T_COUNT:
+	case T_BYTES:
+	case T_ADDRESS:
+		put_count(out, x);
+		break;
+	case T_SIGNED:
+		out->none = !(x >= -0x1p63 && x < 0x1p63);
+		out->i = out->none ? 0 : (int64_t)x;
+		break;
+	case T_FLAG:
+		out->n = x != 0;
+		break;
+	case T_TEXT:
+	case T_LIST:
+		out->kind = T_REAL;
+		out->e.v = x;
+		break;
+	default:
+		out->e.v = x;
+		break;
+	}
+}
+
+static void put_list(struct table_cell *out, const cJSON *list)
+{
+	const cJSON *x;
+
+	out->kind = T_TEXT;
+	cJSON_ArrayForEach(x, list) if (cJSON_IsString(x))
+		buf_printf(out->scratch, "%s%s", out->scratch->len ? "; " : "", x->valuestring);
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_GET(get)
+{
+	const cJSON *o = *(const cJSON *const *)r->p;
+	const cJSON *x = cJSON_IsObject(o) ? member(o, c->key, "") : o;
+	const cJSON *half = member(o, c->key, "_error"), *why = member(o, c->key, "_why");
+
+	(void)t;
+	if (cJSON_IsString(why))
+		out->e.why = why->valuestring;
+	if (cJSON_IsNumber(half))
+		out->e.half = half->valuedouble;
+	if (cJSON_IsString(x) && out->kind == T_ADDRESS) {
+		out->n = strtoull(x->valuestring, NULL, 0);
+	} else if (cJSON_IsString(x)) {
+		out->kind = T_TEXT;
+		out->text = x->valuestring;
+	} else if (cJSON_IsNumber(x)) {
+		put_number(out, x->valuedouble);
+	} else if (cJSON_IsBool(x)) {
+		put_number(out, cJSON_IsTrue(x) ? 1 : 0);
+	} else if (cJSON_IsArray(x)) {
+		put_list(out, x);
+	} else {
+		out->none = true;
+	}
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static int add_rows(rows *v, const struct table_form *f, const cJSON *doc)
+{
+	const cJSON *x =
+		f->flags & TABLE_HEAD ? doc : cJSON_GetObjectItemCaseSensitive(doc, f->name);
+	const cJSON *row;
+	int failed = 0;
+
+	if (cJSON_IsObject(x))
+		return vec_push(v, x);
+	if (cJSON_IsArray(x)) /* of objects, or of texts */
+		cJSON_ArrayForEach(row, x) failed |= vec_push(v, row);
+	return failed;
+}
+
+/* The form with values that are read from objects. */
+static int add_table(struct saved *s, const struct table_form *f, const rows *v)
+{
+	struct table_column *c = arena_alloc(&s->d.a, (f->n_columns + 1) * sizeof(*c));
+	struct table_form *own = arena_memdup(&s->d.a, f, sizeof(*f));
+	struct table t = { .form = own, .array = v->v, .n = v->n, .stride = sizeof(*v->v) };
+
+	if (!c || !own)
+		return -1;
+	own->column = c;
+	own->next = NULL; /* rows are an array, whatever those of the result are */
+	for (size_t i = 0; i < f->n_columns; i++) {
+		c[i] = f->column[i];
+		c[i].get = get;
+		c[i].field = (struct table_field){ 0, 0 };
+	}
+	return vec_push(&s->d.table, t);
+}
+
+static int make_tables(struct saved *s, const struct document_form *f, struct err *err)
+{
+	int failed = 0;
+
+	s->row = calloc(f->n_tables + 1, sizeof(*s->row));
+	if (!s->row)
+		return err_nomem(err);
+	for (size_t i = 0; i < f->n_tables && !failed; i++) {
+		if (f->table[i]->flags & TABLE_PEOPLE)
+			continue;
+		for (size_t k = 0; k < s->text.n; k++)
+			failed |= add_rows(&s->row[i], f->table[i], s->text.v[k]);
+		failed |= add_table(s, f->table[i], &s->row[i]);
+	}
+	return failed ? err_nomem(err) : 0;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* "cyclade.counts/2": whether the document is of a form. */
+static bool is_of(const cJSON *doc, const struct document_form *f)
+{
+	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(doc, "schema");
+	const char *s = cJSON_IsString(schema) ? schema->valuestring : "";
+	size_t len = strlen(f->name);
+
+	return !strncmp(s, "cyclade.", 8) && !strncmp(s + 8, f->name, len) && s[8 + len] == '/' &&
+	       strtoul(s + 9 + len, NULL, 10) == f->version;
+}
+
+static int parse(struct saved *s, const char *text, size_t len, const char *path, struct err *err)
+{
+	const char *end = text + len, *at = text;
+
+	while (at < end) {
+		const char *stop = NULL;
+		cJSON *doc;
+
+		at += strspn(at, " \t\r\n");
+		if (at >= end || !*at)
+			break;
+		doc = cJSON_ParseWithLengthOpts(at, (size_t)(end - at) + 1, &stop, 0);
+		if (!doc)
+			return err_set(err, ERR_FORMAT, "%s: is no JSON at byte %zu", path,
+				       (size_t)((stop ? stop : at) - text));
+		if (vec_push(&s->text, doc)) {
+			cJSON_Delete(doc);
+			return err_nomem(err);
+		}
+		at = stop;
+	}
+	return s->text.n ? 0 : err_set(err, ERR_FORMAT, "%s: is empty", path);
+}
+
+static int read_file(struct saved *s, const char *path, struct err *err)
+{
+	struct file_map map = { NULL, 0 };
+	char *text;
+	int ret;
+
+	if (file_map_open(&map, path, false, err))
+		return -1;
+	if (map.len > FILE_MAX) {
+		file_map_close(&map);
+		return err_set(err, ERR_LIMIT, "%s: is larger than 64 MB", path);
+	}
+	text = malloc(map.len + 1); /* ended by 0, for strspn() */
+	if (text) {
+		memcpy(text, map.p, map.len);
+		text[map.len] = 0;
+	}
+	ret = text ? parse(s, text, map.len, path, err) : err_nomem(err);
+	free(text);
+	file_map_close(&map);
+	return ret;
+}
+
+static int choose(struct saved *s, const char *path, const struct document_form *const *forms,
+		  size_t n, struct err *err)
+{
+	const struct document_form *f = NULL;
+
+	for (size_t i = 0; i < n && !f; i++)
+		f = is_of(s->text.v[0], forms[i]) ? forms[i] : NULL;
+	for (size_t i = 0; f && i < s->text.n; i++)
+		if (!is_of(s->text.v[i], f))
+			return err_set(err, ERR_FORMAT, "%s: has results of different kinds", path);
+	if (!f) {
+		(void)err_set(err, ERR_FORMAT, "%s: is no result that SQL can read", path);
+		return err_hint(err, "results of this version's stat -j, compare -j, calibrate -j");
+	}
+	document_open(&s->d, f, NULL);
+	return make_tables(s, f, err);
+}
+
+int saved_open(struct saved **out, const char *path, const struct document_form *const *forms,
+	       size_t n, struct err *err)
+{
+	struct saved *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (!s)
+		return err_nomem(err);
+	document_open(&s->d, NULL, NULL);
+	if (read_file(s, path, err) || choose(s, path, forms, n, err)) {
+		saved_free(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+const struct document *saved_document(const struct saved *s)
+{
+	return &s->d;
+}
+
+void saved_free(struct saved *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->row && i < s->d.form->n_tables; i++)
+		vec_free(&s->row[i]);
+	free(s->row);
+	for (size_t i = 0; i < s->text.n; i++)
+		cJSON_Delete(s->text.v[i]);
+	vec_free(&s->text);
+	document_close(&s->d);
+	free(s);
+}
