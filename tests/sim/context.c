@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "context.h"
+#include "kernels.h"
 
 /* Counts while its leader does; the kernel says the same of its enabled time. */
 static bool counts(const struct sim_counter *k)
@@ -188,7 +189,7 @@ static void account(const struct sim *sim, struct sim_context *c, uint64_t ns)
 			k->ran += ns;
 		if (!k->pmu)
 			continue;
-		n = reachable(sim, c, k->pmu)
+		n = !sim_kernels && reachable(sim, c, k->pmu)
 			    ? sim_rate(&sim->scenario, &sim->machine, &k->event, c->cursor.phase,
 				       c->pid < 0 ? c->cpu : -1, k->side) *
 				      (double)ns

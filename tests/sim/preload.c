@@ -13,6 +13,7 @@
 #undef _FILE_OFFSET_BITS
 
 #include "preload.h"
+#include "kernels.h"
 #include "ibs.h"
 #include "rdpmc.h"
 #include "ring.h"
@@ -89,6 +90,8 @@ __attribute__((constructor)) static void begin(void)
 	sim_state.debug = getenv("SIM_DEBUG");
 	owner = getpid();
 	pthread_atfork(sim_take, sim_give, sim_give);
+	if (getenv("SIM_KERNELS") && sim_kernels_open(getenv("SIM_KERNELS")))
+		_exit(127);
 	sim_rdpmc_begin();
 	simulating = true;
 }

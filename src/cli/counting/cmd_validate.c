@@ -137,8 +137,7 @@ static int find_events(struct job *j, struct validate_report *r, struct err *err
 		r->model = j->model->id;
 	}
 	j->c.model = j->model;
-	j->c.root = "";
-	j->choice = cli_model_choice(j->cli);
+	j->c.root = j->choice.root;
 	j->list.more = event_more(&j->more, &j->choice);
 	if (sort_operands(j, err) ||
 	    validate_events(&j->event, &j->o.n_events, &j->cli->arena, &j->list, &j->c, err))
@@ -235,12 +234,13 @@ int cmd_validate(struct cli *cli)
 	struct show show;
 	int code = EXIT_ERROR;
 
+	j.choice = cli_model_choice(cli);
 	document_open(&d, &validate_document, &r);
 	if (cli_show(cli, &show, &validate_document, &err) ||
-	    machine_read_parts(&j.machine, &cli->arena, "", MACHINE_ALL, &err) ||
+	    machine_read_parts(&j.machine, &cli->arena, j.choice.root, MACHINE_ALL, &err) ||
 	    take_cpus(&j, &err))
 		goto out;
-	calibrate_sizes_of(&j.o.sizes, &j.machine, j.c.cpu, "", j.o.quick);
+	calibrate_sizes_of(&j.o.sizes, &j.machine, j.c.cpu, j.choice.root, j.o.quick);
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;

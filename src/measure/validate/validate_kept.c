@@ -147,6 +147,8 @@ int validate_kept_parse(struct validate_kept *k, struct arena *a, const char *p,
 	k->when = strtoull(s, &end, 10);
 	if (*end || !k->when)
 		return bad(&r, "no time");
+	if (p[len - 1] != '\n')
+		return bad(&r, "it is cut off");
 	for (size_t n; (s = next_line(&r, &n)) != NULL;) {
 		line = arena_strndup(a, s, n);
 		if (!line)

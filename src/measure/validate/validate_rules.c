@@ -55,6 +55,8 @@ bool validate_bare(char out[VALIDATE_NAME], const char *event)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		out[i] = (char)tolower((unsigned char)event[i]);
+	if (n > 3 && !memcmp(out + n - 3, "_ps", 3)) /* sampled precisely: the same event */
+		n -= 3;
 	out[n] = '\0';
 	return true;
 }

@@ -386,6 +386,7 @@ static void test_kept(void **state)
 	} bad[] = {
 		{ "", "f:1: this is no file of verdicts" },
 		{ "cyclade verdicts 2\n", "f:1: this is no file" },
+		{ "cyclade verdicts 1\nmachine m\nwhen 1\nX\texact\t0\t-\t", "f:3: it is cut off" },
 		{ "cyclade verdicts 1\nmachine n\nwhen 1\n", "f:2: it is of another machine" },
 		{ "cyclade verdicts 1\nmachine m\nwhen x\n", "f:3: no time" },
 		{ "cyclade verdicts 1\nmachine m\nwhen 1\nX\texact\n",
@@ -425,6 +426,8 @@ static void test_names(void **state)
 	assert_non_null(validate_rule_of("INST_RETIRED.ANY"));
 	assert_ptr_equal(validate_rule_of("cpu/inst_retired.any/u"),
 			 validate_rule_of("instructions:u"));
+	assert_ptr_equal(validate_rule_of("MEM_INST_RETIRED.ALL_LOADS_PS"),
+			 validate_rule_of("mem_inst_retired.all_loads"));
 	assert_null(validate_rule_of("INST_RETIRED.ANY:c1"));
 	assert_null(validate_rule_of("INST"));
 	assert_null(validate_rule_of(""));

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kernels - counts that follow what kernels do (src/kernels), for validate. SIM_KERNELS names a
+ * file with a line for each event:
+ *
+ *	NAME quantity=COUNT ... [chain=X] [KERNEL:COUNT] [factor=X] [busy=X] [core=1]
+ *
+ * An iteration of a kernel counts so many for each of a quantity (src/kernels/quantity.def); X for
+ * each cycle of the chain of additions; COUNT in this kernel alone; all of it times factor, and
+ * times busy while another thread runs a kernel; core: what other threads run is counted, too. All
+ * other events count nothing.
+ *
+ * The table of kernels in the program is found by its symbol, and its functions are replaced by
+ * ones that count what they ran. Nothing in the program knows of it.
+ */
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "kernels/kernel.h"
+#include "kernels.h"
+#include "preload.h"
+
+#define EVENTS	64u
+#define KERNELS 64u
+
+struct counting {
+	char name[SIM_NAME], only[SIM_NAME];
+	double each[QUANTITIES], chain, leak, factor, busy;
+	bool core;
+};
+
+static struct counting event[EVENTS];
+static size_t n_events;
+static struct kernel *table; /* the program's */
+static size_t n_table;
+static void (*original[KERNELS])(struct kernel_work *w, uint64_t n);
+static unsigned in_kernel; /* threads that run one now; under the lock */
+
+bool sim_kernels; /* counts follow kernels, not time */
+
+/* ---- what was run ---------------------------------------------------------------------------- */
+
+static double counts_of(const struct counting *e, const struct kernel *k, unsigned units)
+{
+	double sum = 0;
+
+	for (unsigned q = 0; q < QUANTITIES; q++)
+		sum += e->each[q] * (k->each[q] + k->per_unit[q] * units);
+	if (e->chain > 0)
+		sum += e->chain * (strcmp(k->name, "add") ? k->each[Q_INSNS] : 16);
+	if (!strcmp(e->only, k->name))
+		sum += e->leak;
+	return sum * e->factor;
+}
+
+static const struct counting *find(const char *name)
+{
+	for (size_t i = 0; i < n_events; i++)
+		if (!strcmp(event[i].name, name))
+			return &event[i];
+	return NULL;
+}
+
+static void add(const struct kernel *k, unsigned units, double n)
+{
+	pid_t self = gettid();
+
+	for (struct sim_context *c = sim_contexts; c; c = c->next) {
+		bool own = c->pid == self;
+
+		if (c->pid < 0)
+			continue;
+		if (own)
+			sim_catch_up(c);
+		for (struct sim_counter *x = c->first; x; x = x->next) {
+			const struct counting *e = x->pmu ? find(x->event.name) : NULL;
+
+			if (!e || x->state != SIM_ON || (own && !x->running) || (!own && !e->core))
+				continue;
+			x->count +=
+				n * counts_of(e, k, units) * (own && in_kernel > 1 ? e->busy : 1);
+		}
+	}
+}
+
+static void through(unsigned i, struct kernel_work *w, uint64_t n)
+{
+	unsigned units = w->units;
+
+	sim_take();
+	in_kernel++;
+	sim_give();
+	original[i](w, n);
+	sim_take();
+	add(&table[i], units, (double)n);
+	in_kernel--;
+	sim_give();
+}
+
+/* clang-format off */
+#define ONE(n)	 static void run_##n(struct kernel_work *w, uint64_t k) { through(n, w, k); }
+#define EIGHT(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7)
+#define FOUR(n, a, b, c, d) run_##n##a, run_##n##b, run_##n##c, run_##n##d
+#define NAMES(n) FOUR(n, 0, 1, 2, 3), FOUR(n, 4, 5, 6, 7)
+/* octal: so they are indices */
+EIGHT(0) EIGHT(01) EIGHT(02) EIGHT(03) EIGHT(04) EIGHT(05) EIGHT(06) EIGHT(07)
+static void (*const replaced[KERNELS])(struct kernel_work *w, uint64_t n) = {
+	NAMES(0), NAMES(01), NAMES(02), NAMES(03), NAMES(04), NAMES(05), NAMES(06), NAMES(07),
+};
+/* clang-format on */
+
+/* ---- the program's table --------------------------------------------------------------------- */
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *base)
+{
+	(void)size;
+	*(uintptr_t *)base = info->dlpi_addr;
+	return 1;
+}
+
+/* A symbol of the program, by its file; NULL. */
+static void *symbol(const char *file, const char *name)
+{
+	const Elf64_Ehdr *head = (const void *)file;
+	const Elf64_Shdr *s = (const void *)(file + head->e_shoff);
+	uintptr_t base = 0;
+
+	(void)dl_iterate_phdr(first_object, &base);
+	for (unsigned i = 0; i < head->e_shnum; i++) {
+		const Elf64_Sym *sym = (const void *)(file + s[i].sh_offset);
+
+		if (s[i].sh_type != SHT_SYMTAB)
+			continue;
+		for (size_t n = s[i].sh_size / sizeof(*sym); n--; sym++)
+			if (sym->st_value &&
+			    !strcmp(file + s[s[i].sh_link].sh_offset + sym->st_name, name))
+				return (void *)(base + sym->st_value);
+	}
+	return NULL;
+}
+
+static int replace(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const size_t *n;
+	struct stat st;
+	uintptr_t from, to;
+	char *file;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	(void)close(fd);
+	if (file == MAP_FAILED)
+		return -1;
+	table = symbol(file, "kernels");
+	n = symbol(file, "n_kernels");
+	(void)munmap(file, (size_t)st.st_size);
+	if (!table || !n || *n > KERNELS)
+		return -1;
+	n_table = *n;
+	from = (uintptr_t)table & ~(uintptr_t)4095;
+	to = ((uintptr_t)(table + n_table) + 4095) & ~(uintptr_t)4095;
+	if (mprotect((void *)from, to - from, PROT_READ | PROT_WRITE))
+		return -1;
+	for (size_t i = 0; i < n_table; i++) {
+		original[i] = table[i].run;
+		table[i].run = replaced[i];
+	}
+	return 0;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int read_word(struct counting *e, char *word)
+{
+	static const char *const quantity[QUANTITIES] = {
+#define QUANTITY(id, key, text) [Q_##id] = key,
+#include "kernels/quantity.def"
+#undef QUANTITY
+	};
+	char *value = strpbrk(word, "=:");
+	bool only = value && *value == ':';
+	double v;
+
+	if (!value)
+		return -1;
+	*value++ = '\0';
+	v = strtod(value, NULL);
+	if (only) {
+		(void)snprintf(e->only, sizeof(e->only), "%s", word);
+		e->leak = v;
+		return 0;
+	}
+	for (unsigned q = 0; q < QUANTITIES; q++)
+		if (!strcmp(quantity[q], word)) {
+			e->each[q] += v;
+			return 0;
+		}
+	if (!strcmp(word, "chain"))
+		e->chain = v;
+	else if (!strcmp(word, "factor"))
+		e->factor = v;
+	else if (!strcmp(word, "busy"))
+		e->busy = v;
+	else if (!strcmp(word, "core"))
+		e->core = v > 0;
+	else
+		return -1;
+	return 0;
+}
+
+static int read_line(char *line)
+{
+	struct counting *e = &event[n_events];
+	char *save = NULL, *word = strtok_r(line, " \t\n", &save);
+
+	if (!word)
+		return 0;
+	if (n_events == EVENTS)
+		return -1;
+	*e = (struct counting){ .factor = 1, .busy = 1 };
+	(void)snprintf(e->name, sizeof(e->name), "%s", word);
+	while ((word = strtok_r(NULL, " \t\n", &save)))
+		if (read_word(e, word))
+			return -1;
+	n_events++;
+	return 0;
+}
+
+int sim_kernels_open(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024];
+	int rc = f ? 0 : -1;
+
+	while (!rc && fgets(line, sizeof(line), f))
+		rc = read_line(line);
+	if (f)
+		(void)fclose(f);
+	if (rc)
+		(void)fprintf(stderr, "simpmu: %s: not understood\n", path);
+	else if (!replace()) /* programs without kernels have none to follow */
+		sim_kernels = true;
+	return rc;
+}

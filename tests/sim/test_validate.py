@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""validate on a simulated PMU whose counts follow the kernels that run: with true counts each event passes, each planted fault has its
+verdict and its cause; what was found out is kept, and the tree does not show nodes that rest on an event that failed."""
+import json
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
+from tap import CYCLADE, Tap  # noqa: E402
+from trees import trees  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+DATA = os.path.join(tmp.name, "data")
+TAKEN = "cond_taken=1 jumps=1 jumps_indirect=1 calls=1 calls_indirect=1 returns=1"
+TRUE = {
+    "INST_RETIRED.ANY": "instructions=1",
+    "BR_INST_RETIRED.ALL_BRANCHES": TAKEN + " cond_not_taken=1",
+    "BR_INST_RETIRED.NEAR_TAKEN": TAKEN,
+    "BR_INST_RETIRED.NEAR_CALL": "calls=1 calls_indirect=1",
+    "BR_INST_RETIRED.NEAR_RETURN": "returns=1",
+    "BR_MISP_RETIRED.ALL_BRANCHES": "mispredicts=1",
+    "MEM_INST_RETIRED.ALL_LOADS": "loads=1",
+    "MEM_INST_RETIRED.ALL_STORES": "stores=1",
+    "MEM_INST_RETIRED.LOCK_LOADS": "locked=1",
+    "CPU_CLK_UNHALTED.THREAD": "chain=1",
+    "LD_BLOCKS.STORE_FORWARD": "blocked:1",
+    "ARITH.DIVIDER_ACTIVE": "divide:20",
+}
+CALLED = {"MEM_INST_RETIRED.ALL_LOADS": "MEM_INST_RETIRED.ALL_LOADS_PS"}  # by the machine's table
+FAULTS = [  # a run for each set of them: event, what it counts, verdict, cause, with
+    [("INST_RETIRED.ANY", "instructions=1 factor=2", "over-counts", "factor", None),
+     ("BR_INST_RETIRED.ALL_BRANCHES", TRUE["BR_INST_RETIRED.ALL_BRANCHES"] + " mispredicts=3", "over-counts", "speculation", "mispredicts"),
+     ("MEM_INST_RETIRED.ALL_LOADS", "load_bytes=1", "over-counts", "unit", "load_bytes"),
+     ("MEM_INST_RETIRED.ALL_STORES", "instructions=0", "dead", None, None),
+     ("MEM_INST_RETIRED.LOCK_LOADS", "locked=1 divide:0.1", "leaks", None, None),
+     ("BR_INST_RETIRED.NEAR_RETURN", "returns=1 factor=0.98", "under-counts", "factor", None),
+     ("LD_BLOCKS.STORE_FORWARD", "instructions=0", "dead", None, None)],
+    [("INST_RETIRED.ANY", "instructions=1 core=1", "over-counts", "whole core", None),
+     ("BR_INST_RETIRED.NEAR_TAKEN", TAKEN + " busy=0.5", "under-counts", "busy core", None),
+     ("BR_INST_RETIRED.NEAR_CALL", "calls=0 calls_indirect=1", "under-counts", "quantity", "calls"),
+     ("MEM_INST_RETIRED.ALL_STORES", "stores=1 loads=1", "over-counts", "quantity", "loads"),
+     ("CPU_CLK_UNHALTED.THREAD", "chain=1.02", "over-counts", "factor", None)],
+]
+
+
+def validate(counts, *words, settings="smt=1", **env):
+    path = os.path.join(tmp.name, "counts")
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines("%s %s\n" % (CALLED.get(k, k), x) for k, x in counts.items())
+    p = run_on("skl", "even", CYCLADE, "validate", *SYSROOT, "--quick", "-j", *words, settings=settings, SIM_KERNELS=path,
+               **dict({"XDG_DATA_HOME": "/nonexistent"}, **env))
+    try:
+        doc = json.loads(p.stdout)
+    except ValueError:
+        t.ok(False, "validate " + " ".join(words), p.stderr)
+        t.done()
+    return p, doc, {e["event"]: e for e in doc["events"]}
+
+
+def wrong(event, verdict, cause, with_):
+    return (event["verdict"], event["cause"], event["with"]) != (verdict, cause, with_)
+
+
+two = len(os.sched_getaffinity(0)) > 1
+p, doc, event = validate(TRUE, *TRUE)
+t.equal({k: (e["verdict"], e["text"]) for k, e in event.items() if e["verdict"] not in ("exact", "within")}, {}, "true counts: each event passes")
+t.equal([k for k in TRUE if k not in event], [], "all were tested")
+t.ok(p.returncode == 0, "exit 0", p.stderr)
+t.ok(all(e["limit"] < 0.02 for k, e in event.items() if e["verdict"] == "exact" and "MISP" not in k), "faults of 2 % would have been seen", event)
+t.ok(any(c["busy"] for c in doc["cells"]) or not two, "also while the other thread of the core was busy")
+p, doc, few = validate(TRUE, *list(TRUE)[:4], settings="smt=1 counters=1")
+t.equal({e["verdict"] for e in few.values()}, {"exact"}, "so with one general counter: nothing is multiplexed")
+for faults in FAULTS:
+    planted = dict(TRUE, **{f[0]: f[1] for f in faults})
+    p, doc, event = validate(planted, *TRUE)
+    for name, _, verdict, cause, with_ in faults:
+        if cause in ("whole core", "busy core") and not two:
+            t.skip(name, "one CPU")
+            continue
+        t.ok(not wrong(event[name], verdict, cause, with_), "%s: %s, %s" % (name, verdict, cause or "no cause"), event[name])
+    t.equal([k for k, e in event.items() if e["verdict"] not in ("exact", "within") and k not in [f[0] for f in faults]], [], "no other is accused")
+    t.equal(p.returncode, 1, "exit 1: the tree needs one of them")
+
+# ---- what is kept, and what becomes of it
+
+
+def tree(data):
+    doc = stat_on("skl", "even", "-l", "2", SPIN, "100", settings="smt=1", XDG_DATA_HOME=data)
+    return doc, {n["node"].split(".")[0].lower(): n for x in trees(doc)[:1] for n in x["nodes"]}
+
+
+doc, nodes = tree(DATA)
+t.ok("not validated here" in doc["cpu"], "stat: not validated here", doc["cpu"])
+t.ok(nodes["retiring"]["value"] is not None, "the tree has values", nodes["retiring"])
+p, doc, event = validate(dict(TRUE, **{"CPU_CLK_UNHALTED.THREAD": "chain=2"}), "CPU_CLK_UNHALTED.THREAD", "INST_RETIRED.ANY", XDG_DATA_HOME=DATA)
+kept = [os.path.join(d, f) for d, _, files in os.walk(DATA) for f in files]
+t.equal(len(kept), 1, "one file is kept")
+p, doc, event = validate(TRUE, "BR_INST_RETIRED.NEAR_CALL", XDG_DATA_HOME=DATA)
+with open(kept[0], encoding="utf-8") as f:
+    text = f.read()
+t.ok("CPU_CLK_UNHALTED.THREAD\tover-counts\t1\ttree\t2 times" in text and "NEAR_CALL\texact" in text, "verdicts of two runs", text)
+doc, nodes = tree(DATA)
+t.ok("; validated 20" in doc["cpu"], "stat: validated, and when", doc["cpu"])
+bad = nodes["retiring"]
+t.ok(bad["value"] is None and "CPU_CLK_UNHALTED.THREAD failed validation here: over-counts, 2 times" in bad["value_why"],
+     "a node that rests on it has no share but the cause", bad)
+p = run_on("skl", "even", CYCLADE, "explain", *SYSROOT, "CPU_CLK_UNHALTED.THREAD", XDG_DATA_HOME=DATA)
+t.ok("over-counts: 2 times what it should" in p.stdout, "explain has the verdict", p.stdout + p.stderr)
+for what, bytes_ in (("another machine's", text.replace("machine ", "machine X", 1)), ("cut", text[:-40]), ("no text", "\0\0")):
+    with open(kept[0], "w", encoding="utf-8") as f:
+        f.write(bytes_)
+    p = run_on("skl", "even", CYCLADE, "stat", *SYSROOT, "-l", "1", SPIN, "20", XDG_DATA_HOME=DATA)
+    t.ok(p.returncode == 0 and "%s:" % kept[0] in p.stderr and "not used" in p.stderr, "a file that is %s is refused with its line" % what, p.stderr)
+    p, doc, event = validate(TRUE, "BR_INST_RETIRED.NEAR_CALL", XDG_DATA_HOME=DATA)
+    t.ok("not kept" in p.stderr and event["BR_INST_RETIRED.NEAR_CALL"]["verdict"] == "exact", "and left as it is", p.stderr)
+t.done()
