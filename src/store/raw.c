@@ -28,7 +28,8 @@ static const struct raw_kind *const kinds[STORE_TABLES] = {
 	[STORE_losses] = &raw_losses,	   [STORE_records] = &raw_records,
 	[STORE_chains] = &raw_chains_rows, [STORE_chain_frames] = &raw_chain_frames,
 	[STORE_lines] = &raw_lines_rows,   [STORE_ibs_op] = &raw_ibs,
-	[STORE_ibs_fetch] = &raw_ibs,
+	[STORE_ibs_fetch] = &raw_ibs,	   [STORE_switches] = &raw_switches,
+	[STORE_waits] = &raw_waits,	   [STORE_wakes] = &raw_wakes,
 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
@@ -60,6 +61,7 @@ void raw_runs_close(struct raw_runs *r)
 		vec_free(&r->of[i].thread);
 		raw_chains_free(r->of[i].chains);
 		raw_lines_free(r->of[i].lines);
+		wait_free(r->of[i].wait);
 	}
 	free(r->of);
 	free(r);
@@ -94,6 +96,9 @@ static uint64_t count_of(const struct pd *rec, enum store_table t)
 	case STORE_lines:
 		return samples / 4;
 	case STORE_records:
+	case STORE_switches:
+	case STORE_waits:
+	case STORE_wakes:
 		return all;
 	case STORE_mappings:
 		return maps;

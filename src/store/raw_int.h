@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/wait.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "perfdata/ibs.h"
@@ -29,6 +30,7 @@ struct raw_of {
 	bool threads_made;
 	struct raw_chains *chains; /* NULL: not made yet */
 	struct raw_lines *lines;
+	struct wait *wait;
 };
 
 struct raw_runs {
@@ -75,7 +77,7 @@ struct raw_kind {
 };
 extern const struct raw_kind raw_samples, raw_frames, raw_branches, raw_counts, raw_records,
 	raw_mappings, raw_threads, raw_runs_rows, raw_events, raw_losses, raw_ibs, raw_chains_rows,
-	raw_chain_frames, raw_lines_rows;
+	raw_chain_frames, raw_lines_rows, raw_switches, raw_waits, raw_wakes;
 
 static inline struct raw_of *raw_of(const struct raw *c)
 {

@@ -55,7 +55,7 @@ with open(os.path.join(ROOT, "src/store/schema.def"), encoding="utf-8") as f:
 schema = re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (NULL|"[^"]*"), "([^"]+)", "([^"]+)"\)$', text, re.M)
 named = re.findall(r'^STORE_TABLE\((\w+), "[^"]+"\)$', text, re.M)
 t.equal(len(schema), text.count("STORE_COLUMN("), "each row of schema.def is whole")
-t.ok(len(named) == 13 and {c[0] for c in schema} == set(named), "each table has columns", named)
+t.ok(len(named) == 16 and {c[0] for c in schema} == set(named), "each table has columns", named)
 for table in named:
     own = [c for c in schema if c[0] == table]
     seen = collections.Counter()
@@ -84,9 +84,10 @@ for path in [fields, branches, *fresh, *corpus]:
               " (SELECT count(*) FROM mappings) AS i, (SELECT count(*) FROM records WHERE name LIKE 'MMAP%') AS j,"
               " (SELECT coalesce(sum(frames * samples), 0) FROM chains) AS k, (SELECT coalesce(sum(samples), 0) FROM chains) AS l,"
               " (SELECT count(chain_id) FROM samples) AS m, (SELECT count(DISTINCT chain_id) FROM samples) AS n, (SELECT count(*) FROM chains) AS o,"
+              " (SELECT count(*) FROM switches) - (SELECT count(*) FROM records WHERE name LIKE 'SWITCH%') AS r,"
               " (SELECT coalesce(sum(frames), 0) FROM chains) AS p, (SELECT count(*) FROM chain_frames) AS q", path)
     t.ok(r["a"] == r["b"] == (r["c"] or 0) == r["h"] and r["d"] == r["e"] and r["f"] == r["g"] and r["i"] == r["j"]
-         and r["k"] == r["d"] and r["l"] == r["m"] and r["n"] == r["o"] and r["p"] == r["q"], "%s: rows of tables add up" % name, r)
+         and r["k"] == r["d"] and r["l"] == r["m"] and r["n"] == r["o"] and r["p"] == r["q"] and r["r"] == 0, "%s: rows of tables add up" % name, r)
     # chains and their frames are those of their samples
     wrong = ask("SELECT s.sample, s.chain, c.chain AS other FROM samples s JOIN chains c USING (run, chain_id) WHERE s.chain IS NOT c.chain OR s.frames IS NOT c.frames"
                 " OR c.first_sample > s.sample", path)

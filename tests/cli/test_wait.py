@@ -212,6 +212,30 @@ tables.walk(t, "report", "--wall", "-g", "-i", "two.data")
 p = run("report", "--wall", "-g", "--cpu", "0", "two.data")
 t.ok(p.returncode == 2 and "whole threads" in p.stderr, "wall -g: --cpu is refused", p.stderr)
 
+# ---- rows for SQL: the same, one by one
+def ask(query, path):
+    p = run("sql", "--format", "json", "-i", path, query)
+    t.ok(p.returncode == 0, "sql: " + query[:40], p.stderr)
+    return [tuple(r.values()) for r in json.loads(p.stdout)["rows"]] if p.returncode == 0 else []
+
+
+if "SQLite" in run("sql", "-i", "plain.data", "SELECT 1").stderr:
+    t.skip("sql", "built without SQLite")
+else:
+    for name in ("plain.data", "lost.data", "cut.data"):
+        d = doc_of(name)
+        t.equal({tuple(r[:2]): r[2] for r in ask("SELECT tid, reason, sum(ns) FROM waits GROUP BY 1, 2", name)},
+                {(r["tid"], r["reason"]): round(r["seconds"] * 1e9) for r in d["thread_reasons"]}, "sql: waits of " + name)
+        t.equal(ask("SELECT count(*) FROM waits a JOIN waits b ON a.tid = b.tid AND a.wait < b.wait AND a.ended > b.started", name), [(0,)],
+                "sql: those of a thread do not overlap, " + name)
+        t.equal(sorted(ask("SELECT tid, waker, waker_tid, reason, count(*), sum(ns) FROM wakes GROUP BY 1, 2, 3, 4", name)),
+                sorted((r["tid"], r["waker"], r["waker_tid"], r["reason"], r["waits"], round(r["seconds"] * 1e9)) for r in d["wakers"]), "sql: wakes of " + name)
+    t.equal(ask("SELECT time, tid, leaves, preempted, other_tid FROM switches WHERE tid = 8", "plain.data"),
+            [(2500, 8, False, None, 0), (6000, 8, True, False, 0), (10100, 8, False, None, 0), (11000, 8, True, True, 0), (13000, 8, False, None, 0),
+             (13500, 8, True, False, 0), (17500, 8, False, None, 0)], "sql: switches")
+    t.equal(ask("SELECT w.delay_ns, w.function, a.stack FROM wakes w JOIN waits a USING (run, wait) WHERE w.tid = 7", "plain.data"),
+            [(300, None, "main_loop;do_nanosleep;schedule")], "sql: a waking and its wait")
+
 # ---- refusals
 p = run("report", "--wait", "--cpu", "0", "plain.data")
 t.ok(p.returncode == 2 and "--wait" in p.stderr, "--cpu is refused", p.stderr)

@@ -33,7 +33,7 @@ void wall_put_name(struct buf *b, const struct parallel_view *v, const struct wa
 		buf_puts(b, "all");
 		return;
 	case WALL_COMM:
-		buf_puts(b, x->comm);
+		buf_puts(b, *x->comm ? x->comm : "[no name]");
 		return;
 	case WALL_REASON:
 		buf_printf(b, "[%s]", wait_reasons[x->reason].name);
