@@ -148,17 +148,19 @@ def test_figures(t, d):
 
 
 def test_units(t, d):
-    p = Program(d, events=("cycles", "instructions", "only"))
+    p0 = p = Program(d, events=("cycles", "instructions", "only"))
     a = p.record(d + "/a.data", {("hot", "cycles"): 2000, ("hot", "instructions"): 2000, ("hot", "only"): 20})
     b = p.record(d + "/b.data", {("hot", "cycles"): 4000, ("hot", "instructions"): 4000})
     row = lambda doc: [r for r in doc["rows"] if r["event"] == "cycles"][0]  # noqa: E731
     t.ok(row(diff(a, b))["change"] == 1, "amounts of a run")
-    t.ok("only: only" in " ".join(diff(a, b)["notes"]), "an event of one side is not compared")
+    t.ok("which are not compared: only" in " ".join(diff(a, b)["notes"]), "an event of one side is not compared")
     t.ok(not [r for r in diff(a, b, "--normalize", "instructions")["rows"] if r["event"] == "cycles"], "amounts per instruction")
     t.ok(not moved(diff(a, b, "--normalize", "samples")), "shares of samples")
     t.ok(abs(row(diff(a, b, "--normalize", "time"))["change"] - 1) < 1e-9, "amounts per second")
     p = run("diff", a, b, "--normalize", "nosuch")
     t.ok(p.returncode == 2 and "no event 'nosuch'" in p.stderr, "an event that there is not", p.stderr)
+    c = p0.record(d + "/c.data", {("hot", "cycles"): 2000})
+    t.ok([r["name"] for r in diff(a, c)["totals"]] == ["elapsed", "cycles"], "no IPC where a side has no instructions")
     ipc = [r for r in diff(a, b)["totals"] if r["name"] == "IPC"]
     t.ok(ipc and ipc[0]["base"] == 1 and ipc[0]["verdict"] == "same", "IPC", ipc)
     q = Program(d + "/q")
@@ -209,6 +211,8 @@ def test_formats(t, d):
     t.ok("what moved" in text and "gone" in text and "next: " not in text, "a name that cannot be typed is in no command", text)
     p = Program(d + "/q")
     text = run("diff", p.record(a, MEANS), p.record(b, dict(MEANS, hot=1200))).stdout
+    t.ok(text.startswith(" cycles +20.6 % (+-7.3)\n"), "what came out is said first", text)
+    t.ok(run("diff", a, a).stdout.startswith(" no change beyond the error bars\n"), "that nothing changed, too", text)
     t.ok(re.search(r"^ prog +hot .* \+50\.0 % \+-.* moved$", text, re.M) and "hot: +40.00 M of +40.00 M cycles" in text and
          "next: cyclade annotate -i %s hot" % b in text and "19 exactly the same" in text, "the screen", text)
 

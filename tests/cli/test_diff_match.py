@@ -147,6 +147,7 @@ def test_stripped(t, d):
     row = rows.get(at(new, "f2"), {})
     t.ok(list(rows) == [at(new, "f2")] and row["base_functions"] == [at(base, "f2")] and row["change"] == 2 and doc["same"] == 7,
          "functions of stripped builds are matched by their code", (doc["same"], doc["rows"], at(base, "f2"), at(new, "f2")))
+    t.ok(sum("no symbols: 100 %" in n for n in doc["notes"]) == 2, "that there are no names is said", doc["notes"])
     t.ok(loaded(a, a)["rows"] == [], "and by their names in the same build")
     with open(new.path, "r+b") as f:  # no code: other bytes of the same length
         f.seek(new.offset)

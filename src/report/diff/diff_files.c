@@ -126,9 +126,9 @@ static bool is_mine(const struct matching *m, const struct diff_item *it)
 	return it->side == m->side && it->key[1] && it->key[2] && !strcmp(it->key[1], m->dso);
 }
 
-static double samples_of(const struct matching *m, const struct diff_item *it, int s)
+double diff_samples(const struct diff *x, const struct diff_item *it, int s)
 {
-	size_t n_base = m->x->side[0].n, n = s == BASE ? n_base : m->x->side[m->side].n;
+	size_t n_base = x->side[0].n, n = s == BASE ? n_base : x->side[it->side].n;
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -147,7 +147,7 @@ static int add_nameless(struct matching *m, int s, struct err *err)
 	for (size_t i = 0; !rc && i < rows->n; i++) {
 		struct match_func f = { .name = rows->v[i].key[2] };
 
-		if (is_mine(m, &rows->v[i]) && samples_of(m, &rows->v[i], s) > 0 &&
+		if (is_mine(m, &rows->v[i]) && diff_samples(m->x, &rows->v[i], s) > 0 &&
 		    !match_named(file, f.name))
 			rc = vec_push(&more, f);
 	}
@@ -171,7 +171,7 @@ static int add_samples(struct matching *m, int s, struct err *err)
 			is_mine(m, &rows->v[i]) ? match_named(&m->of[s], rows->v[i].key[2]) : NULL;
 
 		if (f)
-			f->samples += samples_of(m, &rows->v[i], s);
+			f->samples += diff_samples(m->x, &rows->v[i], s);
 	}
 	return 0;
 }

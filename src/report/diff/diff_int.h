@@ -121,6 +121,8 @@ struct diff {
 int diff_join(struct diff *x, struct err *err) MUST_USE;
 /* Looks for the functions of one side alone on the other one, and joins what is certain. */
 int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
+/* The name is made of an address: "sort+0x5a20", "0x5a20". */
+bool diff_is_address(const char *dso, const char *function);
 /* Both sides have a file of this name with a build-id, and they are not the same. */
 bool diff_builds_differ(const struct diff_side *a, const struct diff_side *b, const char *dso);
 /* Sides as a whole, and notes of what cannot be compared. */

@@ -229,13 +229,29 @@ static int join_totals_of(struct joining *j, const struct diff_run *r, size_t sl
 	return 0;
 }
 
+/* Not of sides that lack something: that is not 0. */
+static bool all_have(const struct joining *j, bool (*has)(const struct diff_run *r))
+{
+	for (size_t s = 0; s < j->x->n_sides; s++)
+		for (size_t i = 0; (s == 0 || s == j->side) && i < j->x->side[s].n; i++)
+			if (!has(&j->x->side[s].run[i]))
+				return false;
+	return true;
+}
+
+static bool has_seconds(const struct diff_run *r)
+{
+	return seconds_of(r) > 0;
+}
+
 static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "elapsed" };
 	double s = seconds_of(r);
-	struct diff_item *it = isnan(s) ? NULL : diff_item_at(j, key, DIFF_OF_BOTH);
+	bool have = j->side ? all_have(j, has_seconds) : !isnan(s);
+	struct diff_item *it = have ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
 
-	if (isnan(s))
+	if (!have)
 		return 0;
 	if (!it)
 		return -1;
@@ -246,13 +262,18 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 	return 0;
 }
 
+static bool has_ipc(const struct diff_run *r)
+{
+	return total_of(r, "cycles").samples > 0 && total_of(r, "instructions").samples > 0;
+}
+
 static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 {
 	static const char *const key[DIFF_KEYS] = { "IPC" };
 	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
 	struct diff_item *it;
 
-	if (!(c.samples > 0) || !(i.samples > 0))
+	if (!has_ipc(r) || (j->side && !all_have(j, has_ipc)))
 		return 0;
 	it = diff_item_at(j, key, DIFF_OF_BOTH);
 	if (!it)
@@ -282,8 +303,7 @@ double diff_worth(struct estimate share, double samples)
 	return n < samples ? n : samples;
 }
 
-/* The name is made of an address: "sort+0x5a20", "0x5a20". */
-static bool is_address(const char *dso, const char *function)
+bool diff_is_address(const char *dso, const char *function)
 {
 	size_t n = strlen(dso);
 
@@ -298,7 +318,7 @@ static int alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t 
 	const struct diff *x = j->x;
 	uint64_t *known;
 
-	if (!j->side || !key[1] || !key[2] || !is_address(key[1], key[2]))
+	if (!j->side || !key[1] || !key[2] || !diff_is_address(key[1], key[2]))
 		return DIFF_OF_BOTH;
 	known = u64map_at(&j->builds, hash_bytes(key[1], strlen(key[1])), NULL);
 	if (!known)

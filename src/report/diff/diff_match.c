@@ -8,14 +8,11 @@
 
 #include "report/diff/diff_match_int.h"
 
+static const double NAMELESS = 0.2; /* of the samples: worth a note */
+
 static bool has(const struct diff *x, const struct diff_item *it, int s)
 {
-	size_t n_base = x->side[0].n, n = s == BASE ? n_base : x->side[it->side].n;
-
-	for (size_t i = 0; i < n; i++)
-		if (it->run[(s == BASE ? 0 : n_base) + i].samples > 0)
-			return true;
-	return false;
+	return diff_samples(x, it, s) > 0;
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -47,8 +44,10 @@ static int note_unknown(struct matching *m)
 
 	for (int s = 0; s < BOTH; s++)
 		for (size_t i = 0; i < m->of[s].n; i++)
-			alone[s] += match_alone(&m->of[s].f[i]);
-	if ((m->of[BASE].known && m->of[NEW].known) || !alone[BASE] || !alone[NEW])
+			alone[s] += match_alone(&m->of[s].f[i]) &&
+				    !diff_is_address(m->dso, m->of[s].f[i].name);
+	if (*m->dso == '[' || (m->of[BASE].known && m->of[NEW].known) || !alone[BASE] ||
+	    !alone[NEW])
 		return 0;
 	text = arena_printf(&m->x->a,
 			    "%s: %zu functions are in one side alone; renamed ones are not found, "
@@ -142,6 +141,38 @@ static void drop_joined(struct diff *x)
 	x->match.n = kept;
 }
 
+/* Samples without names of functions: what is said of those is of little use. */
+static int note_nameless(struct diff *x, size_t side)
+{
+	const diff_items *rows = &x->table[DIFF_ROWS];
+	double all[BOTH] = { 0, 0 }, nameless[BOTH] = { 0, 0 };
+
+	for (size_t i = 0; i < rows->n; i++)
+		for (int s = 0; s < BOTH; s++) {
+			const struct diff_item *it = &rows->v[i];
+			double samples = it->side == side ? diff_samples(x, it, s) : 0;
+
+			all[s] += samples;
+			if (!it->key[2] ||
+			    diff_is_address(it->key[1] ? it->key[1] : "", it->key[2]))
+				nameless[s] += samples;
+		}
+	for (int s = 0; s < BOTH; s++) {
+		const char *text;
+
+		if ((s == BASE && side > 1) || nameless[s] < NAMELESS * all[s] || !(all[s] > 0))
+			continue;
+		text = arena_printf(
+			&x->a,
+			"no symbols: %.0f %% of the samples of %s. Give the programs and "
+			"libraries as they were recorded: --symbols DIR",
+			100 * nameless[s] / all[s], x->side[s == BASE ? 0 : side].name);
+		if (!text || vec_push(&x->note, text))
+			return -1;
+	}
+	return 0;
+}
+
 int diff_match(struct diff *x, size_t side, struct err *err)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS];
@@ -163,6 +194,8 @@ int diff_match(struct diff *x, size_t side, struct err *err)
 		rc = dso ? match_file(x, side, dso, err) : err_nomem(err);
 	}
 	strtab_free(&dsos);
+	if (!rc && note_nameless(x, side))
+		rc = err_nomem(err);
 	if (rc)
 		return -1;
 	for (size_t i = first; i < x->match.n; i++)

@@ -49,6 +49,8 @@ struct matching {
 	size_t n_shapes;
 };
 
+/* That the item's amounts of a side are worth. */
+double diff_samples(const struct diff *x, const struct diff_item *it, int s);
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 	       struct err *err) MUST_USE;
 void match_close(struct matching *m);

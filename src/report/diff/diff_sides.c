@@ -121,18 +121,22 @@ static int note_events(struct diff *x, const struct diff_side *s, const struct d
 {
 	const struct table *t = diff_find(&s->run[0], "events");
 	struct table_row row = { 0 };
+	const char *all = NULL;
 
 	while (t && table_next(t, &row)) {
 		const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
 
 		if (!name || side_has(x, other, name))
 			continue;
-		if (note(x,
-			 arena_printf(&x->a, "%s: only %s has samples of it, so it is not compared",
-				      name, s->name)))
+		all = all ? arena_printf(&x->a, "%s, %s", all, name) : name;
+		if (!all)
 			return -1;
 	}
-	return 0;
+	if (!all)
+		return 0;
+	return note(x,
+		    arena_printf(&x->a, "only %s has samples of these, which are not compared: %s",
+				 s->name, all));
 }
 
 static void add_losses(struct diff *x, const struct diff_run *r)

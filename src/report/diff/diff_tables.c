@@ -106,8 +106,8 @@ static const struct table_column row_columns[] = {
 	DIFF_ROW_KEYS(C_DATA),
 	COLUMN("function_shown", "function", T_TEXT, C_PEOPLE | C_FLEX, "", .get = function_shown),
 	VALUES,
-	COLUMN("match", "", T_TEXT, C_SPARSE, "renamed, inlined, split, ...; with ?: only perhaps",
-	       .get = match),
+	COLUMN("match", "", T_TEXT, C_SPARSE | C_DROP,
+	       "renamed, inlined, split, ...; with ?: only perhaps", .get = match),
 	COLUMN("base_functions", "base", T_LIST, C_DATA, "what was matched, in the base",
 	       .get = matched, .which = 0),
 	COLUMN("new_functions", "new", T_LIST, C_DATA, "and on the new side", .get = matched,
@@ -216,6 +216,31 @@ const struct document_form diff_document = {
 static bool reported(const struct diff_item *it)
 {
 	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE;
+}
+
+/* "cycles +2.1 % (+-0.4), instructions +5.0 % (+-0.1)" */
+static void put_verdict(struct document *d, const struct diff *x)
+{
+	const diff_items *totals = &x->table[DIFF_TOTALS];
+	struct buf line = BUF_INIT;
+	size_t rows = 0;
+
+	for (size_t i = 0; i < totals->n; i++) {
+		const struct diff_item *it = &totals->v[i];
+
+		if (reported(it) && !isnan(it->change.v))
+			buf_printf(&line, "%s%s %+.1f %% (+-%.1f)", line.len ? ", " : "",
+				   it->key[0], 100 * it->change.v, 100 * it->change.half);
+	}
+	for (int t = DIFF_TREE; t < DIFF_TABLES; t++)
+		for (size_t i = 0; i < x->table[t].n; i++)
+			rows += reported(&x->table[t].v[i]);
+	if (!line.len)
+		buf_puts(&line, rows ? "totals are within their error bars, parts changed"
+				     : "no change beyond the error bars");
+	document_title(d, INK_BOLD, "%s", buf_str(&line));
+	d->failed |= line.failed;
+	buf_free(&line);
 }
 
 static void put_heads(struct document *d, const struct diff *x)
@@ -365,6 +390,8 @@ void diff_put(struct document *d, const struct diff *x)
 				       .n = x->match.n,
 				       .people = matches_for_people(x) };
 
+	if (x->n_sides == 2)
+		put_verdict(d, x);
 	document_table(d, &head);
 	document_table(d, &sides);
 	put_heads(d, x);
