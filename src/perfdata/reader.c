@@ -116,7 +116,7 @@ static void get_features(struct pd *rec, struct cur *c)
 	if (rec->swap && !(f[0] >> BIT_HOSTNAME & 1) && (f[0] >> (32 + BIT_HOSTNAME) & 1))
 		for (int i = 0; i < 4; i++)
 			f[i] = f[i] >> 32 | f[i] << 32;
-	if ((f[2] | f[3]) && rec->info.form == PD_FILE) {
+	if (f[2] && rec->info.form == PD_FILE) {
 		rec->info.form = PD_SIMPLEPERF;
 		rec->huge = true;
 	}
