@@ -144,7 +144,7 @@ static int wait_for_program(struct collecting *c, int *status, struct err *err)
 		if (!argv[i])
 			return err_nomem(err);
 	}
-	if (workload_prepare(&w, argv, &none, 0, err))
+	if (workload_prepare(&w, argv, NULL, &none, 0, err))
 		return -1;
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ static int silence(unsigned flags)
 	return 0;
 }
 
-static void child(int go, int told, char *const *argv, const sigset_t *mask, unsigned flags)
+static void child(int go, int told, char *const *argv, char *const *env, const sigset_t *mask,
+		  unsigned flags)
 {
 	char byte;
 	ssize_t n;
@@ -35,15 +37,19 @@ static void child(int go, int told, char *const *argv, const sigset_t *mask, uns
 	while (n < 0 && errno == EINTR);
 	if (n != 1) /* cancelled, or whoever prepared us is gone */
 		_exit(0);
+	for (; env && *env; env++)
+		if (putenv(*env))
+			goto failed;
 	if (!silence(flags))
 		execvp(argv[0], argv);
+failed:
 	e = errno;
 	n = write(told, &e, sizeof(e));
 	_exit(e == ENOENT ? 127 : 126);
 }
 
-int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask, unsigned flags,
-		     struct err *err)
+int workload_prepare(struct workload *w, char *const *argv, char *const *env, const sigset_t *mask,
+		     unsigned flags, struct err *err)
 {
 	int go[2], told[2];
 
@@ -66,7 +72,7 @@ int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask
 	if (!w->pid) {
 		(void)close(go[1]);
 		(void)close(told[0]);
-		child(go[0], told[1], argv, mask, flags);
+		child(go[0], told[1], argv, env, mask, flags);
 	}
 	(void)close(go[0]);
 	(void)close(told[1]);

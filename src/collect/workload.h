@@ -7,6 +7,9 @@
  *	workload_start(&w, &err)		the child executes, or err says why not
  *	workload_reap(&w, block)		until it has ended
  *
+ * `env`: "NAME=value" each, ended by NULL, for the program alone; NULL: none. They stay until it
+ * has started.
+ *
  * No shell is involved. The child gets the defaults of SIGPIPE and SIGXFSZ back and the signal mask
  * it was prepared with.
  */
@@ -32,8 +35,8 @@ struct workload {
 /* What of the program's is /dev/null: */
 enum { WORKLOAD_NO_INPUT = 1, WORKLOAD_NO_OUTPUT = 2 /* nor messages */ };
 /* `mask`: the signals the child shall have blocked. */
-int workload_prepare(struct workload *w, char *const *argv, const sigset_t *mask, unsigned flags,
-		     struct err *err) MUST_USE;
+int workload_prepare(struct workload *w, char *const *argv, char *const *env, const sigset_t *mask,
+		     unsigned flags, struct err *err) MUST_USE;
 /* ERR_EXEC where it cannot be executed; sys_errno is ENOENT where it was not found. */
 int workload_start(struct workload *w, const char *name, struct err *err) MUST_USE;
 /* True once it has ended; waits for that if `block`. */

@@ -35,6 +35,8 @@ struct ask {
 	const struct validate_kept *verdicts;
 	bool dry_run; /* nothing is opened: what would be asked for is described */
 
+	char *const *env; /* "NAME=value" for the program, ended by NULL; NULL: none */
+
 	/* whom */
 	struct text_list pid, tid, cgroup;
 	const char *uid, *cpu;

@@ -72,7 +72,7 @@ static int prepare_program(struct counting *k, struct err *err)
 	if (!argv)
 		return err_nomem(err);
 	memcpy(argv, ask->program.v, ask->program.n * sizeof(*argv));
-	if (workload_prepare(&k->work, argv, &k->old_mask, ask->silent, err)) {
+	if (workload_prepare(&k->work, argv, ask->env, &k->old_mask, ask->silent, err)) {
 		free(argv);
 		return -1;
 	}

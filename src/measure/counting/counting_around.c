@@ -44,7 +44,7 @@ static int run_words(struct counting *k, char **argv, unsigned silent, const cha
 	struct workload w;
 	int rc = -1;
 
-	if (workload_prepare(&w, argv, &k->old_mask, silent, err))
+	if (workload_prepare(&w, argv, NULL, &k->old_mask, silent, err))
 		return -1;
 	if (!workload_start(&w, argv[0], err) && !wait_for(k, &w, what, err))
 		rc = 0;

@@ -317,7 +317,7 @@ static void exec_begins_it(void **state)
 	(void)state;
 	memcpy(argv, args, sizeof(argv));
 	(void)sigemptyset(&none);
-	assert_int_equal(workload_prepare(&w, argv, &none, 0, &err), 0);
+	assert_int_equal(workload_prepare(&w, argv, NULL, &none, 0, &err), 0);
 	s = setup_of(g, 2, &w.pid);
 	s.enable_on_exec = true;
 	c = opened(&s);
