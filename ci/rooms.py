@@ -16,7 +16,9 @@ ALLOWED = {
     "show": ["base"],
     "collect": ["base"],
     "perfdata": ["base"],
+    "heaplog": ["perfdata"],  # a header that includes nothing of ours
     "symbol": ["base"],
+    "heaplog": ["symbol"],  # a header that includes nothing of ours
     "model": ["base"],
     "region": ["base", "show", "collect", "model"],
     "measure": ["base", "kernels", "collect", "perfdata", "symbol", "model"],

@@ -75,6 +75,21 @@ uint64_t *u64map_at(struct u64map *m, uint64_t key, bool *fresh)
 	return &s->value;
 }
 
+bool u64map_next(const struct u64map *m, size_t *i, uint64_t *key, uint64_t **value)
+{
+	for (; *i < m->cap; ++*i) {
+		struct u64map_slot *s = &m->slot[*i];
+
+		if (!s->used)
+			continue;
+		*key = s->key;
+		*value = &s->value;
+		++*i;
+		return true;
+	}
+	return false;
+}
+
 void u64map_free(struct u64map *m)
 {
 	free(m->slot);

@@ -50,6 +50,8 @@ struct u64map {
 uint64_t *u64map_find(const struct u64map *m, uint64_t key);
 /* The same, put in with value 0 where it was absent (*fresh says so; may be NULL). NULL: memory. */
 uint64_t *u64map_at(struct u64map *m, uint64_t key, bool *fresh) MUST_USE;
+/* Steps through all of them, from *i 0 on, in no order. False: there is none left. */
+bool u64map_next(const struct u64map *m, size_t *i, uint64_t *key, uint64_t **value);
 void u64map_free(struct u64map *m);
 
 #define STR_NONE UINT32_MAX

@@ -6,6 +6,7 @@
 
 #include "symbol/demangle.h"
 #include "symbol/image_int.h"
+#include "symbol/space_int.h"
 
 #define STEPS	 8	  /* mappings between a file's code and the end of its data */
 #define PAGE_MAX 0x10000u /* the largest page that a mapping's file offset is rounded down to */
@@ -89,17 +90,22 @@ static int find_variable(struct data_place *out, struct images *set, uint64_t va
 }
 
 /* The code of a file below the address, with nothing of another file in between: the program or
- * library whose data may lie there. */
+ * library whose data may lie there. The answer holds in [*from, *until). */
 static const struct map *code_below(const struct spaces *sp, const struct process *proc,
-				    uint64_t address, uint64_t time)
+				    uint64_t address, uint64_t time, uint64_t *from,
+				    uint64_t *until)
 {
 	struct images *set = spaces_images(sp);
 	uint32_t file = IMAGE_NONE;
 	struct space_span span;
 
+	*from = 0;
+	*until = UINT64_MAX;
 	for (unsigned i = 0; i < STEPS; i++) {
 		const struct map *m = space_find_span(sp, proc, SPACE_USER, address, time, &span);
 
+		*from = span.from > *from ? span.from : *from;
+		*until = span.until < *until ? span.until : *until;
 		if (m && image_key(set, m->image)->kind == IMAGE_FILE) {
 			if (file != IMAGE_NONE && file != m->image)
 				return NULL;
@@ -118,9 +124,9 @@ static int find_in_file(struct data_place *out, const struct spaces *sp, const s
 			uint64_t address, uint64_t time, struct err *err)
 {
 	struct images *set = spaces_images(sp);
-	const struct map *code = code_below(sp, proc, address, time);
+	uint64_t bias, from, until;
+	const struct map *code = code_below(sp, proc, address, time, &from, &until);
 	struct image *im = code ? set->image.v[code->image] : NULL;
-	uint64_t bias;
 
 	if (!im)
 		return 0;
@@ -130,7 +136,13 @@ static int find_in_file(struct data_place *out, const struct spaces *sp, const s
 		return 0;
 	out->kind = DATA_FILE;
 	out->image = code->image;
-	return find_variable(out, set, address - bias, bias, err);
+	if (find_variable(out, set, address - bias, bias, err))
+		return -1;
+	if (out->variable) {
+		out->from = from;
+		out->until = until;
+	}
+	return 0;
 }
 
 /* ---- everything ---------------------------------------------------------------------------- */
@@ -172,15 +184,11 @@ static int find_in_kernel(struct data_place *out, const struct spaces *sp, uint6
 	return 0;
 }
 
-int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
-	      uint64_t address, uint64_t time, struct err *err)
+static int find_known(struct data_place *out, const struct spaces *sp, const struct process *proc,
+		      uint64_t address, uint64_t time, struct err *err)
 {
-	const struct map *m;
+	const struct map *m = space_find(sp, proc, SPACE_USER, address, time, NULL, NULL);
 
-	*out = (struct data_place){ .image = IMAGE_NONE };
-	if (address >> 63)
-		return find_in_kernel(out, sp, address, time, err);
-	m = space_find(sp, proc, SPACE_USER, address, time, NULL, NULL);
 	if (m) {
 		out->kind = kind_of(image_key(spaces_images(sp), m->image));
 		out->image = m->image;
@@ -190,4 +198,94 @@ int data_find(struct data_place *out, const struct spaces *sp, const struct proc
 	if (m && out->kind != DATA_FILE && out->kind != DATA_ANONYMOUS && out->kind != DATA_HEAP)
 		return 0;
 	return find_in_file(out, sp, proc, address, time, err);
+}
+
+/* ---- allocations --------------------------------------------------------------------------- */
+
+int data_begin(struct spaces *sp, struct err *err)
+{
+	if (sp->heap || !sp->heap_log)
+		return 0;
+	if (heap_sites_new(&sp->sites, err))
+		return -1;
+	return heap_read(&sp->heap, sp->heap_log, sp->heap_log_len, err);
+}
+
+const struct heap_facts *data_heap_facts(const struct spaces *sp)
+{
+	return sp->heap ? heap_facts(sp->heap) : NULL;
+}
+
+static int take_object(struct data_place *out, const struct spaces *sp, const struct process *proc,
+		       const struct heap_object *o, struct err *err)
+{
+	*out = (struct data_place){ .kind = o->type == HEAP_STACK ? DATA_STACK
+					    : o->type == HEAP_MAP ? DATA_ANONYMOUS
+								  : DATA_HEAP,
+				    .image = IMAGE_NONE,
+				    .start = o->start,
+				    .size = o->size };
+	/* a mapping has allocations in it, a child may free what it had of its parent */
+	if (o->type != HEAP_MAP && heap_pid(sp->heap, o) == process_pid(proc)) {
+		out->from = o->from;
+		out->until = o->until;
+	}
+	if (o->type == HEAP_STACK) {
+		out->tid = o->chain;
+		return 0;
+	}
+	out->site = heap_site_of(sp->sites, sp, sp->heap, o, err);
+	if (!out->site)
+		return -1;
+	if (!out->site->n) {
+		out->site = NULL;
+		out->why = "who allocated it is not known: no frame pointers";
+	}
+	return 0;
+}
+
+/* Memory that nothing else names. */
+static bool is_vague(const struct data_place *p)
+{
+	return p->kind == DATA_UNKNOWN || p->kind == DATA_HEAP || p->kind == DATA_ANONYMOUS;
+}
+
+int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
+	      uint64_t address, uint64_t time, struct err *err)
+{
+	const struct heap_object *o = NULL;
+	enum heap_why why = HEAP_NO_LOG;
+
+	*out = (struct data_place){ .image = IMAGE_NONE };
+	if (address >> 63)
+		return find_in_kernel(out, sp, address, time, err);
+	if (sp->heap && proc)
+		o = heap_find(sp->heap, process_pid(proc), address, time, &why);
+	if (o)
+		return take_object(out, sp, proc, o, err);
+	if (find_known(out, sp, proc, address, time, err))
+		return -1;
+	if (is_vague(out))
+		out->why = sp->heap ? heap_why_text(why)
+				    : "allocations were not logged (record --heap)";
+	return 0;
+}
+
+void data_name(struct buf *out, const struct data_place *p, const struct images *set)
+{
+	if (p->variable)
+		buf_puts(out, p->variable->name);
+	else if (p->site)
+		buf_puts(out, p->site->name);
+	else if (p->tid)
+		buf_printf(out, "stack of %u", p->tid);
+	else if (p->image != IMAGE_NONE)
+		buf_puts(out, image_name(set, p->image));
+}
+
+bool data_same_object(const struct data_place *a, const struct data_place *b)
+{
+	if (a->kind != b->kind || a->site != b->site)
+		return false;
+	return a->site || (a->image == b->image && a->start == b->start && a->tid == b->tid);
 }

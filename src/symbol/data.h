@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * data - what lies at an address of data: a variable of a file, or a kind of memory.
+ * data - what lies at an address of data at a time: a variable, an allocation, a stack, a kind of
+ * memory. Whoever wants to know the object of an address asks here.
  *
+ *	data_begin(spaces, &err)	once: reads the log of allocations, if the recording has one
  *	data_find(&x, spaces, process, address, time, &err)
+ *	data_name(text, &x, images)
+ *
+ * Allocations are those that `record --heap` logged (heap.h): each has a start, a size and a site,
+ * the call chain that allocated it (heap_site.h); stacks of threads are in the same log. `why` says
+ * why heap, anonymous or unknown memory is no object.
  *
  * Variables are the objects of the symbol table (STT_OBJECT, .bss included) of the file that was
  * mapped there at that time. The file is found by its mapped code, which every recording has, so
@@ -14,14 +21,18 @@
 #ifndef CYCLADE_SYMBOL_DATA_H
 #define CYCLADE_SYMBOL_DATA_H
 
+#include "base/buf.h"
+#include "symbol/heap.h"
+#include "symbol/heap_site.h"
 #include "symbol/space.h"
 
 enum data_kind {
 	DATA_UNKNOWN, /* no mapping is recorded there */
 	DATA_VARIABLE,
 	DATA_FILE,  /* of a file, but no variable that has a symbol */
-	DATA_HEAP,  /* of brk; larger blocks and other arenas of malloc are anonymous */
-	DATA_STACK, /* of the first thread; other threads' stacks are anonymous */
+	DATA_HEAP,  /* an allocation; without a log what brk gave: larger blocks and other arenas
+		     * are anonymous then */
+	DATA_STACK, /* without a log of the first thread only, others' are anonymous then */
 	DATA_ANONYMOUS,
 	DATA_SHARED, /* memfd, System V, shared anonymous memory */
 	DATA_KERNEL,
@@ -31,13 +42,28 @@ struct data_place {
 	enum data_kind kind;
 	uint32_t image;		       /* of the variable or the mapping; IMAGE_NONE: none */
 	const struct symbol *variable; /* NULL: none; its start is an ELF virtual address */
-	uint64_t start, size;	       /* of variable or mapping, as run-time addresses; 0: none */
+	uint64_t start, size; /* of variable, allocation or mapping, at run time; 0: none */
+	const struct heap_site
+		*site;	      /* of an allocation or an anonymous mapping; NULL: not known */
+	uint32_t tid;	      /* of a stack; 0: not known */
+	uint64_t from, until; /* the answer holds in [start, start + size) then; else both 0 */
+	const char *why;      /* it is no object; else NULL */
 };
+
+/* Before the first data_find; more than once is fine. */
+int data_begin(struct spaces *sp, struct err *err) MUST_USE;
+/* Of the log; NULL: there is none. After data_begin. */
+const struct heap_facts *data_heap_facts(const struct spaces *sp);
 
 /* `proc` NULL: a process without mappings. -1 only for lack of memory. */
 int data_find(struct data_place *out, const struct spaces *sp, const struct process *proc,
 	      uint64_t address, uint64_t time, struct err *err) MUST_USE;
 /* "variable", "heap", ... */
 const char *data_kind_name(enum data_kind kind);
+/* Puts its name: a variable's, "node_new list.c:12 < build < main", "stack of 1234", a file's;
+ * nothing if only its kind is known. */
+void data_name(struct buf *out, const struct data_place *p, const struct images *set);
+/* Two places are of the same object: all that one site allocated is one. */
+bool data_same_object(const struct data_place *a, const struct data_place *b);
 
 #endif

@@ -8,6 +8,8 @@
 #include "base/bisect.h"
 #include "base/invariant.h"
 #include "base/perf_abi.h"
+#include "symbol/heap.h"
+#include "symbol/heap_site.h"
 #include "symbol/space_int.h"
 
 struct spaces *spaces_new(struct images *images, struct err *err)
@@ -36,6 +38,12 @@ void spaces_monotonic(struct spaces *sp)
 	sp->monotonic = true;
 }
 
+void spaces_heap_log(struct spaces *sp, const uint8_t *p, size_t len)
+{
+	sp->heap_log = p;
+	sp->heap_log_len = len;
+}
+
 void spaces_free(struct spaces *sp)
 {
 	if (!sp)
@@ -53,6 +61,8 @@ void spaces_free(struct spaces *sp)
 	u64map_free(&sp->thread_of);
 	u64map_free(&sp->cgroup);
 	pieces_free(&sp->pieces);
+	heap_sites_free(sp->sites);
+	heap_free(sp->heap);
 	free(sp->by_pid);
 	strtab_free(&sp->strings);
 	arena_free(&sp->arena);

@@ -77,6 +77,8 @@ static inline uint64_t map_to_image(const struct map *m, uint64_t ip)
 struct spaces *spaces_new(struct images *images, struct err *err) MUST_USE;
 /* Before spaces_finish: times are of CLOCK_MONOTONIC, so that jitdumps can be read by time. */
 void spaces_monotonic(struct spaces *sp);
+/* The log of allocations (symbol/heap.h), whose bytes must stay; nothing is read yet. */
+void spaces_heap_log(struct spaces *sp, const uint8_t *p, size_t len);
 void spaces_free(struct spaces *sp);
 
 struct space_map_fact {

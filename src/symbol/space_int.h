@@ -85,6 +85,11 @@ struct spaces {
 	uint32_t kernel, ksyms, guest_kernel;
 	uint32_t *by_pid; /* process numbers, the incarnations of one pid together, oldest first */
 	VEC(struct jit_layer *) jit;
+	/* of `record --heap`; read by data_begin() */
+	const uint8_t *heap_log;
+	size_t heap_log_len;
+	struct heap *heap;
+	struct heap_sites *sites;
 	bool monotonic;
 	bool finished;
 };

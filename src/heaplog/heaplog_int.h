@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * heaplog - a library that `record --heap` preloads into a program: it logs what the program
+ * allocates (symbol/heap_format.h).
+ *
+ *	calls.c		the functions that it stands before; new.c: those of C++
+ *	real.c		the functions themselves, and memory until they are found
+ *	log.c		the log: processes, threads, chunks
+ *	chain.c		who called
+ *
+ * It runs inside of any program, so: no malloc, no locks that a fork or a signal could leave held,
+ * no file descriptor that stays open, no signal handler; errno is kept; and what cannot be logged
+ * is counted, never an error of the program. What is not logged: calls while a thread is in here (a
+ * signal handler that allocates), programs that are static, or were given more rights than we have.
+ *
+ * A log is written through shared mappings of its file, so what is in it survives any death of the
+ * program. Blocks of the disk are reserved before they are mapped: on a full disk logging ends.
+ *
+ * State of a process is in a page that fork clears: a child begins a log of its own at its first
+ * call, whatever way it was made.
+ */
+#ifndef CYCLADE_HEAPLOG_HEAPLOG_INT_H
+#define CYCLADE_HEAPLOG_HEAPLOG_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/heap_format.h"
+
+#define EXPORT	    __attribute__((visibility("default")))
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- the functions themselves: real.c ------------------------------------------------------ */
+
+struct real {
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	size_t (*malloc_usable_size)(void *);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+};
+
+extern struct real real;
+extern bool real_found;
+bool real_find(void);			   /* false: not yet, as this is called while it looks */
+void *early_alloc(size_t n, size_t align); /* until then */
+bool early_is(const void *p);		   /* such memory is never given back */
+size_t early_size(const void *p);
+
+/* ---- the log: log.c ------------------------------------------------------------------------ */
+
+enum busy {
+	NOT_BUSY,
+	LOGGING, /* what is allocated now, by a signal handler, is not logged */
+	INSIDE,	 /* what is allocated now is a part of what is logged, or ours */
+};
+
+/* Of a process; fork clears it. */
+struct process {
+	_Atomic uint64_t generation; /* 0: nothing is known yet */
+	_Atomic bool off;	     /* nothing more can be logged */
+	_Atomic uint64_t end;	     /* of the file: where the next chunk goes */
+	_Atomic uint32_t lock;	     /* of `spare` */
+	struct heap_chunk *first;
+	_Atomic uint64_t early; /* events not logged before there was one */
+	_Atomic uint64_t rate;
+	uint64_t began;
+	uint32_t flags;
+	size_t n_spare;
+	struct spare {
+		uint64_t *at, *end;
+	} spare[64]; /* chunks of threads that have ended */
+};
+
+struct thread {
+	uint64_t *at, *end;    /* where it writes */
+	uint64_t generation;   /* of the process that these are of */
+	volatile uint8_t busy; /* enum busy */
+	bool created;	       /* by our pthread_create, which knows the stack */
+	uint32_t chunk;	       /* bytes of its next one */
+	uintptr_t stack, stack_end;
+};
+
+extern struct process *process;
+extern __thread struct thread self __attribute__((tls_model("initial-exec")));
+
+/* Once, when the functions are found. `own`: the program does not call our malloc. */
+void log_begin(bool own);
+/* Room for `words` at t->at; false: it is not to be. */
+bool log_room_slow(struct thread *t, size_t words);
+void log_skip(void); /* one event is not logged */
+void log_stack(struct thread *t, uintptr_t stack, uintptr_t end);
+
+static inline bool log_room(struct thread *t, size_t words)
+{
+	if (likely(t->generation ==
+			   atomic_load_explicit(&process->generation, memory_order_relaxed) &&
+		   t->at + words <= t->end && t->generation))
+		return true;
+	return log_room_slow(t, words);
+}
+
+/* The counter that times are of; ns if it has no constant rate. */
+extern bool log_no_ticks;
+uint64_t log_ns(void);
+
+static inline uint64_t log_time(void)
+{
+	if (likely(!log_no_ticks))
+		return heap_ticks();
+	return log_ns();
+}
+
+/* ---- call chains: chain.c ------------------------------------------------------------------ */
+
+/* The chain's number; the log has it. `from`: the return address; `frame`: of the function that was
+ * called. */
+uint32_t chain_of(struct thread *t, const void *from, const void *frame);
+void chain_reset(void); /* none is in the log */
+
+#endif

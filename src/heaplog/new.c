@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * C++'s new and delete, under their names in the object files: libstdc++'s call malloc without a
+ * frame, so that the chain would lack their caller. What they call is not logged again. An
+ * exception may pass through here.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heaplog/calls_int.h"
+
+static void not_busy(uint8_t *was)
+{
+	self.busy = *was;
+}
+
+/* NULL: a program without libstdc++, or one that has it in a plug-in alone: malloc does, as it
+ * would there. */
+static void *next(void **kept, const char *name)
+{
+	void *p = __atomic_load_n(kept, __ATOMIC_RELAXED);
+
+	if (unlikely(!p)) {
+		p = dlsym(RTLD_NEXT, name);
+		p = p ? p : (void *)kept;
+		__atomic_store_n(kept, p, __ATOMIC_RELAXED);
+	}
+	return p == (void *)kept ? NULL : p;
+}
+
+static void *instead(size_t n, size_t align, bool may_fail)
+{
+	void *p =
+		align ? real.aligned_alloc(align, (n + align - 1) & ~(align - 1)) : real.malloc(n);
+
+	if (!p && !may_fail)
+		abort();
+	return p;
+}
+
+#define NEW(name, symbol, may_fail, align_, params, args)                           \
+	void *name params __asm__(symbol);                                          \
+	EXPORT void *name params                                                    \
+	{                                                                           \
+		static void *kept;                                                  \
+		void *(*f)params;                                                   \
+		void *at, *p;                                                       \
+                                                                                    \
+		if (!real_find())                                                   \
+			return early_alloc(n, align_);                              \
+		{                                                                   \
+			__attribute__((cleanup(not_busy))) uint8_t was = self.busy; \
+                                                                                    \
+			self.busy = INSIDE;                                         \
+			atomic_signal_fence(memory_order_seq_cst);                  \
+			at = next(&kept, symbol);                                   \
+			memcpy(&f, &at, sizeof(f));                                 \
+			p = at ? f args : instead(n, align_, may_fail);             \
+			atomic_signal_fence(memory_order_seq_cst);                  \
+		}                                                                   \
+		if (p)                                                              \
+			call_log(HEAP_ALLOC, p, n, CALLER);                         \
+		return p;                                                           \
+	}
+
+#define DELETE(name, symbol, params, args)                                  \
+	void name params __asm__(symbol);                                   \
+	EXPORT void name params                                             \
+	{                                                                   \
+		static void *kept;                                          \
+		__attribute__((cleanup(not_busy))) uint8_t was = self.busy; \
+		void(*f) params;                                            \
+		void *at;                                                   \
+                                                                            \
+		if (!p || early_is(p) || !real_find())                      \
+			return;                                             \
+		call_log_free(p);                                           \
+		self.busy = INSIDE;                                         \
+		atomic_signal_fence(memory_order_seq_cst);                  \
+		at = next(&kept, symbol);                                   \
+		memcpy(&f, &at, sizeof(f));                                 \
+		if (at)                                                     \
+			f args;                                             \
+		else                                                        \
+			real.free(p);                                       \
+		atomic_signal_fence(memory_order_seq_cst);                  \
+	}
+
+#if __SIZEOF_SIZE_T__ == 8
+#define N "m"
+#else
+#define N "j"
+#endif
+#define NOTHROW "RKSt9nothrow_t"
+#define ALIGN	"St11align_val_t"
+
+/* clang-format off */
+NEW(new_one, "_Znw" N, false, 0, (size_t n), (n))
+NEW(new_many, "_Zna" N, false, 0, (size_t n), (n))
+NEW(new_one_or_null, "_Znw" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag))
+NEW(new_many_or_null, "_Zna" N NOTHROW, true, 0, (size_t n, const void *tag), (n, tag))
+NEW(new_one_at, "_Znw" N ALIGN, false, align, (size_t n, size_t align), (n, align))
+NEW(new_many_at, "_Zna" N ALIGN, false, align, (size_t n, size_t align), (n, align))
+NEW(new_one_at_or_null, "_Znw" N ALIGN NOTHROW, true, align,
+    (size_t n, size_t align, const void *tag), (n, align, tag))
+NEW(new_many_at_or_null, "_Zna" N ALIGN NOTHROW, true, align,
+    (size_t n, size_t align, const void *tag), (n, align, tag))
+DELETE(delete_one, "_ZdlPv", (void *p), (p))
+DELETE(delete_many, "_ZdaPv", (void *p), (p))
+DELETE(delete_one_sized, "_ZdlPv" N, (void *p, size_t n), (p, n))
+DELETE(delete_many_sized, "_ZdaPv" N, (void *p, size_t n), (p, n))
+DELETE(delete_one_or_null, "_ZdlPv" NOTHROW, (void *p, const void *tag), (p, tag))
+DELETE(delete_many_or_null, "_ZdaPv" NOTHROW, (void *p, const void *tag), (p, tag))
+DELETE(delete_one_at, "_ZdlPv" ALIGN, (void *p, size_t align), (p, align))
+DELETE(delete_many_at, "_ZdaPv" ALIGN, (void *p, size_t align), (p, align))
+DELETE(delete_one_sized_at, "_ZdlPv" N ALIGN, (void *p, size_t n, size_t align), (p, n, align))
+DELETE(delete_many_sized_at, "_ZdaPv" N ALIGN, (void *p, size_t n, size_t align), (p, n, align))
+/* clang-format on */

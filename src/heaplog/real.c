@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The functions themselves: the next in the order of the dynamic linker after ours, be they libc's
+ * or another allocator's. Looking for them may allocate, which `early` serves.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "heaplog/heaplog_int.h"
+
+struct real real;
+bool real_found;
+
+/* ---- memory until then --------------------------------------------------------------------- */
+
+static _Alignas(4096) char early[1u << 16];
+static _Atomic size_t early_end;
+
+/* Before each block its size. */
+void *early_alloc(size_t n, size_t align)
+{
+	size_t at, end, had = atomic_load(&early_end);
+
+	align = align < 16 ? 16 : align;
+	do {
+		if (n > sizeof(early) || align > 4096)
+			return NULL;
+		at = (had + 16 + align - 1) & ~(align - 1);
+		end = at + n;
+		if (end > sizeof(early))
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&early_end, &had, end));
+	memcpy(early + at - sizeof(n), &n, sizeof(n));
+	return early + at;
+}
+
+bool early_is(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)early < sizeof(early);
+}
+
+size_t early_size(const void *p)
+{
+	size_t n;
+
+	memcpy(&n, (const char *)p - sizeof(n), sizeof(n));
+	return n;
+}
+
+/* ---- looking for them ---------------------------------------------------------------------- */
+
+static void find(void *out, const char *name)
+{
+	void *p = dlsym(RTLD_NEXT, name);
+
+	memcpy(out, &p, sizeof(p));
+}
+
+/* Whether the function is in this library. */
+static bool is_ours(const void *f)
+{
+	Dl_info at, here;
+
+	return !f || !dladdr(f, &at) || !dladdr(&real, &here) || at.dli_fbase == here.dli_fbase;
+}
+
+bool real_find(void)
+{
+	static _Atomic bool looking;
+	void *at;
+
+	if (real_found)
+		return true;
+	if (atomic_exchange(&looking, true))
+		return false;
+#define FIND(name) find(&real.name, #name)
+	at = dlsym(RTLD_DEFAULT, "malloc");
+	FIND(malloc);
+	FIND(free);
+	FIND(calloc);
+	FIND(realloc);
+	FIND(memalign);
+	FIND(aligned_alloc);
+	FIND(posix_memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	FIND(malloc_usable_size);
+	FIND(mmap);
+	FIND(munmap);
+	FIND(mremap);
+	FIND(pthread_create);
+	log_begin(!is_ours(at));
+	real_found = true;
+	return true;
+}
+
+/* Before any constructor of the program, and so before it has signal handlers. */
+__attribute__((constructor)) static void begin(void)
+{
+	(void)real_find();
+}

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Logs into objects. Each process' records are put in the order of time and played: what is live
+ * is in a table by address. Objects are then sorted by log, level (which sizes), start and time, so
+ * that a look-up walks back over the few starts of each level that can reach an address.
+ */
+#include "symbol/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/invariant.h"
+#include "base/sort.h"
+#include "base/vec.h"
+#include "symbol/heap_log.h"
+
+#define LEVELS	   16u	  /* sizes up to 64 << 2 * level */
+#define LEVEL_MAPS LEVELS /* mappings and stacks */
+#define LEVEL_GONE (LEVELS + 1)
+#define LIVE_MAPS  4096u /* mappings of a process at a time: others are not known */
+#define STEPS	   512u	 /* starts looked at for an address, in a level */
+#define FORKS	   64u
+
+struct log {
+	uint64_t key; /* of pid and beginning */
+	uint32_t pid, parent, flags;
+	uint64_t began, rate;
+	bool sampled;		      /* small objects in part, or events were not logged */
+	size_t first[LEVEL_GONE + 2]; /* of its objects by level; the last is their end */
+};
+
+struct event {
+	uint64_t time, address, bytes;
+	uint32_t chain;
+	uint8_t type;
+};
+
+struct chain {
+	const uint8_t *from;
+	uint32_t n;
+};
+
+struct heap {
+	VEC(struct log) log;
+	VEC(struct heap_object) object;
+	VEC(struct chain) chain;
+	struct u64map chain_at; /* log << 32 | number -> 1 + place in chain */
+	uint64_t *address;	/* of chains, one behind another */
+	size_t *chain_first;
+	double slope;	    /* ns a tick */
+	uint64_t ticks, ns; /* one instant */
+	struct heap_facts facts;
+};
+
+/* A process' log while it is played. */
+struct play {
+	struct heap *h;
+	uint32_t log;
+	struct u64map live; /* address -> 1 + place in object; 0: none */
+	VEC(uint32_t) map;  /* live mappings and stacks */
+	uint64_t rate;
+};
+
+const char *heap_why_text(enum heap_why why)
+{
+	static const char *const texts[] = {
+		[HEAP_FOUND] = "",
+		[HEAP_NO_LOG] = "its process left no log of allocations",
+		[HEAP_OWN_LOG] = "the program has a malloc of its own",
+		[HEAP_SAMPLED] = "small objects were logged in part only",
+		[HEAP_NO_OBJECT] = "in no live allocation",
+	};
+
+	return texts[why];
+}
+
+/* ---- logs, clocks, chains ------------------------------------------------------------------ */
+
+static uint32_t log_of(struct heap *h, struct u64map *at, const struct heap_chunk *c)
+{
+	uint64_t key = hash_pair(c->pid, c->began);
+	struct log l = { .key = key,
+			 .pid = c->pid,
+			 .parent = c->parent,
+			 .flags = c->flags,
+			 .began = c->began,
+			 .rate = c->rate };
+	uint64_t *v = u64map_at(at, key, NULL);
+
+	if (!v || (!*v && vec_push(&h->log, l)))
+		return UINT32_MAX;
+	if (!*v)
+		*v = h->log.n;
+	return (uint32_t)*v - 1;
+}
+
+/* A straight line through the first instant and the last. */
+static void find_clock(struct heap *h, const void *p, size_t len)
+{
+	struct heap_log_at at = heap_log_begin(p, len);
+	uint64_t last_ticks = 0, last_ns = 0;
+
+	h->ticks = UINT64_MAX;
+	while (heap_log_chunk(&at)) {
+		const struct heap_chunk *c = &at.chunk;
+
+		if (c->flags & HEAP_NO_TICKS)
+			continue;
+		if (c->ticks < h->ticks) {
+			h->ticks = c->ticks;
+			h->ns = c->ns;
+		}
+		if (c->ticks > last_ticks) {
+			last_ticks = c->ticks;
+			last_ns = c->ns;
+		}
+	}
+	if (last_ticks > h->ticks && last_ns > h->ns)
+		h->slope = (double)(last_ns - h->ns) / (double)(last_ticks - h->ticks);
+}
+
+static uint64_t to_ns(const struct heap *h, const struct heap_chunk *c, uint64_t time)
+{
+	double d;
+
+	if (c->flags & HEAP_NO_TICKS)
+		return time;
+	d = ((double)time - (double)h->ticks) * h->slope;
+	if (time >= h->ticks) /* no bits are lost */
+		d = (double)(time - h->ticks) * h->slope;
+	return d > 9e18 ? UINT64_MAX - 1 : d < -(double)h->ns ? 0 : h->ns + (uint64_t)(int64_t)d;
+}
+
+static int add_chain(struct heap *h, uint32_t log, const struct heap_log_record *r)
+{
+	uint64_t *v = u64map_at(&h->chain_at, (uint64_t)log << 32 | r->value, NULL);
+	struct chain c = { r->from, r->n };
+
+	if (!v)
+		return -1;
+	if (*v)
+		return 0;
+	if (vec_push(&h->chain, c))
+		return -1;
+	*v = h->chain.n;
+	return 0;
+}
+
+/* ---- playing a log ------------------------------------------------------------------------- */
+
+static uint8_t level_of(uint64_t size)
+{
+	uint8_t l = 0;
+
+	while (l + 1u < LEVELS && size > UINT64_C(64) << 2 * l)
+		l++;
+	return l;
+}
+
+static struct heap_object *add(struct play *p, const struct event *e, uint8_t type, uint8_t level)
+{
+	struct heap_object o = { .start = e->address,
+				 .size = e->bytes,
+				 .from = e->time,
+				 .until = UINT64_MAX,
+				 .log = p->log,
+				 .chain = e->chain,
+				 .type = type,
+				 .level = level };
+
+	if (p->h->object.n >= UINT32_MAX - 1 || vec_push(&p->h->object, o))
+		return NULL;
+	return vec_last(&p->h->object);
+}
+
+static void end_object(struct play *p, uint64_t place, uint64_t time)
+{
+	struct heap_object *o = &p->h->object.v[place];
+
+	o->until = time > o->from ? time : o->from;
+}
+
+/* What a range is taken from: ends there, and its rest begins anew. */
+static int cut_maps(struct play *p, const struct event *e, uint64_t bytes)
+{
+	uint64_t from = e->address, to = from + bytes < from ? UINT64_MAX : from + bytes;
+	size_t n = 0, had = p->map.n;
+
+	for (size_t i = 0; i < had; i++) {
+		struct heap_object o = p->h->object.v[p->map.v[i]];
+		struct event rest = { e->time, 0, 0, o.chain, 0 };
+
+		if (o.start >= to || from >= o.start + o.size) {
+			p->map.v[n++] = p->map.v[i];
+			continue;
+		}
+		end_object(p, p->map.v[i], e->time);
+		rest.address = o.start;
+		rest.bytes = from > o.start ? from - o.start : 0;
+		for (int side = 0; side < 2; side++) {
+			if (rest.bytes) {
+				if (!add(p, &rest, o.type, LEVEL_MAPS))
+					return -1;
+				/* of one in two parts the second comes behind all */
+				if (n <= i)
+					p->map.v[n++] = (uint32_t)p->h->object.n - 1;
+				else if (p->map.n < LIVE_MAPS &&
+					 vec_push(&p->map, (uint32_t)p->h->object.n - 1))
+					return -1;
+			}
+			rest.address = to;
+			rest.bytes = o.start + o.size > to ? o.start + o.size - to : 0;
+		}
+	}
+	memmove(p->map.v + n, p->map.v + had, (p->map.n - had) * sizeof(*p->map.v));
+	p->map.n -= had - n;
+	return 0;
+}
+
+static int play_map(struct play *p, const struct event *e)
+{
+	if (p->map.n && cut_maps(p, e, e->bytes))
+		return -1;
+	if (e->type == HEAP_UNMAP || p->map.n >= LIVE_MAPS || !e->bytes)
+		return 0;
+	if (!add(p, e, e->type, LEVEL_MAPS))
+		return -1;
+	return vec_push(&p->map, (uint32_t)p->h->object.n - 1);
+}
+
+static int play_alloc(struct play *p, const struct event *e)
+{
+	uint64_t *v = u64map_at(&p->live, e->address, NULL);
+
+	if (!v)
+		return -1;
+	if (*v)
+		end_object(p, *v - 1, e->time);
+	if (!add(p, e, HEAP_ALLOC, level_of(e->bytes)))
+		return -1;
+	*v = p->h->object.n;
+	return 0;
+}
+
+static int play_free(struct play *p, const struct event *e)
+{
+	uint64_t *v = u64map_find(&p->live, e->address);
+
+	if (v && *v) {
+		end_object(p, *v - 1, e->time);
+		*v = 0;
+		return 0;
+	}
+	if (!(p->h->log.v[p->log].flags & HEAP_FORKED))
+		return 0;
+	return add(p, e, HEAP_FREE, LEVEL_GONE) ? 0 : -1; /* its parent's */
+}
+
+/* Objects whose end will not be logged end here. */
+static void play_rate(struct play *p, const struct event *e)
+{
+	uint64_t rate = e->address, address, *v;
+	size_t i = 0;
+
+	if (!rate || rate & (rate - 1) || rate <= p->rate)
+		return;
+	p->rate = rate;
+	p->h->log.v[p->log].sampled = true;
+	p->h->facts.rate = rate > p->h->facts.rate ? rate : p->h->facts.rate;
+	while (u64map_next(&p->live, &i, &address, &v)) {
+		if (!*v || heap_logged(address, rate) || p->h->object.v[*v - 1].size >= HEAP_BIG)
+			continue;
+		end_object(p, *v - 1, e->time);
+		*v = 0;
+	}
+}
+
+static int play_event(struct play *p, const struct event *e)
+{
+	switch (e->type) {
+	case HEAP_ALLOC:
+		return play_alloc(p, e);
+	case HEAP_FREE:
+		return play_free(p, e);
+	case HEAP_RATE:
+		play_rate(p, e);
+		return 0;
+	default:
+		return play_map(p, e);
+	}
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+struct events {
+	VEC(struct event) event;
+	VEC(uint32_t) log; /* of each */
+};
+
+static int add_event(struct events *all, uint32_t log, const struct heap_log_record *r,
+		     uint64_t time)
+{
+	struct event e = { time, r->value, r->bytes, r->chain, (uint8_t)r->type };
+
+	if (all->event.n >= UINT32_MAX - 1 || vec_push(&all->event, e) || vec_push(&all->log, log))
+		return -1;
+	return 0;
+}
+
+static int read_chunks(struct heap *h, struct events *all, const void *p, size_t len)
+{
+	struct heap_log_at at = heap_log_begin(p, len);
+	struct u64map logs = U64MAP_INIT;
+	int rc = 0;
+
+	while (!rc && heap_log_chunk(&at)) {
+		struct heap_log_record r;
+		uint32_t log;
+
+		if (!at.chunk.pid)
+			continue;
+		log = log_of(h, &logs, &at.chunk);
+		if (log == UINT32_MAX)
+			rc = -1;
+		else if (at.chunk.not_logged)
+			h->log.v[log].sampled = true;
+		h->facts.not_logged += at.chunk.not_logged;
+		while (!rc && heap_log_record(&at, &r))
+			rc = r.type == HEAP_CHAIN
+				     ? add_chain(h, log, &r)
+				     : add_event(all, log, &r, to_ns(h, &at.chunk, r.time));
+	}
+	u64map_free(&logs);
+	return rc;
+}
+
+static int play_run(struct heap *h, const struct events *all, const struct keyed *order, size_t n)
+{
+	struct play p = { .h = h, .log = all->log.v[order[0].a] };
+	struct log *l = &h->log.v[p.log];
+	int rc = 0;
+
+	p.rate = l->rate;
+	if (l->rate > 1)
+		l->sampled = true;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = play_event(&p, &all->event.v[order[i].a]);
+	u64map_free(&p.live);
+	vec_free(&p.map);
+	return rc;
+}
+
+/* Each log's events in the order of time: by time first, then, as that sort is stable, by log. */
+static int play_all(struct heap *h, const struct events *all)
+{
+	size_t n = all->event.n;
+	struct keyed *v = calloc(2 * n + 1, sizeof(*v));
+	int rc = v ? 0 : -1;
+
+	for (size_t i = 0; i < n && v; i++)
+		v[i] = (struct keyed){ all->event.v[i].time, (uint32_t)i, 0 };
+	if (v)
+		keyed_sort(v, v + n, n);
+	for (size_t i = 0; i < n && v; i++)
+		v[i].key = all->log.v[v[i].a];
+	if (v)
+		keyed_sort(v, v + n, n);
+	for (size_t i = 0, k; i < n && !rc; i = k) {
+		for (k = i + 1; k < n && v[k].key == v[i].key; k++)
+			;
+		rc = play_run(h, all, v + i, k - i);
+	}
+	free(v);
+	return rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct heap_object *x = a, *y = b;
+
+	if (x->log != y->log)
+		return x->log < y->log ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct log *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->began > y->began) - (x->began < y->began);
+}
+
+/* Logs by pid and time; their objects and chains name them by their new places. */
+static int order_logs(struct heap *h)
+{
+	uint32_t *to = malloc((h->log.n + 1) * sizeof(*to));
+
+	if (!to)
+		return -1;
+	for (size_t i = 0; i < h->log.n; i++)
+		h->log.v[i].first[0] = i;
+	vec_sort(&h->log, by_pid);
+	for (size_t i = 0; i < h->log.n; i++)
+		to[h->log.v[i].first[0]] = (uint32_t)i;
+	vec_each (&h->object, struct heap_object *, o) {
+		if (o->type != HEAP_STACK) {
+			uint64_t key = (uint64_t)o->log << 32 | o->chain;
+			uint64_t *c = u64map_find(&h->chain_at, key);
+
+			o->chain = c ? (uint32_t)*c - 1 : UINT32_MAX;
+		}
+		o->log = to[o->log];
+	}
+	free(to);
+	return 0;
+}
+
+static void find_levels(struct heap *h)
+{
+	size_t at = 0;
+
+	for (uint32_t l = 0; l < h->log.n; l++)
+		for (unsigned level = 0; level <= LEVEL_GONE + 1; level++) {
+			h->log.v[l].first[level] = at;
+			while (at < h->object.n && h->object.v[at].log == l &&
+			       h->object.v[at].level == level)
+				at++;
+		}
+	assert(at == h->object.n);
+}
+
+static int copy_chains(struct heap *h)
+{
+	size_t n = 0, at = 0;
+
+	vec_each (&h->chain, struct chain *, c)
+		n += c->n;
+	h->address = malloc((n + 1) * sizeof(*h->address));
+	h->chain_first = malloc((h->chain.n + 1) * sizeof(*h->chain_first));
+	if (!h->address || !h->chain_first)
+		return -1;
+	for (size_t i = 0; i < h->chain.n; i++) {
+		h->chain_first[i] = at;
+		for (uint32_t k = 0; k < h->chain.v[i].n; k++)
+			h->address[at++] = ld64(h->chain.v[i].from + 8 * (size_t)k);
+	}
+	h->chain_first[h->chain.n] = at;
+	return 0;
+}
+
+int heap_read(struct heap **out, const void *p, size_t len, struct err *err)
+{
+	struct heap *h = calloc(1, sizeof(*h));
+	struct events all = { VEC_INIT, VEC_INIT };
+	int rc = -1;
+
+	*out = NULL;
+	if (!h)
+		return err_nomem(err);
+	h->facts.rate = 1;
+	find_clock(h, p, len);
+	if (!read_chunks(h, &all, p, len) && !play_all(h, &all) && !order_logs(h) &&
+	    !copy_chains(h)) {
+		vec_sort(&h->object, by_place);
+		find_levels(h);
+		rc = 0;
+	}
+	vec_free(&all.event);
+	vec_free(&all.log);
+	if (rc) {
+		heap_free(h);
+		return err_nomem(err);
+	}
+	h->facts.objects = h->object.n;
+	h->facts.processes = h->log.n;
+	vec_each (&h->log, const struct log *, l) {
+		h->facts.own += l->flags & HEAP_OWN ? 1 : 0;
+		h->facts.rate = l->rate > h->facts.rate ? l->rate : h->facts.rate;
+	}
+	*out = h;
+	return 0;
+}
+
+void heap_free(struct heap *h)
+{
+	if (!h)
+		return;
+	vec_free(&h->log);
+	vec_free(&h->object);
+	vec_free(&h->chain);
+	u64map_free(&h->chain_at);
+	free(h->address);
+	free(h->chain_first);
+	free(h);
+}
+
+/* ---- looking up ---------------------------------------------------------------------------- */
+
+/* The last in [from, to) that begins at `address` or below, by `time` if it begins right there. */
+static size_t last_at(const struct heap *h, size_t from, size_t to, uint64_t address, uint64_t time)
+{
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		const struct heap_object *o = &h->object.v[mid];
+
+		if (o->start < address || (o->start == address && o->from <= time))
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+static const struct heap_object *find_in_level(const struct heap *h, const struct log *l,
+					       unsigned level, uint64_t address, uint64_t time)
+{
+	uint64_t reach = level < LEVELS - 1 ? UINT64_C(64) << 2 * level : UINT64_MAX, at = address;
+	const struct heap_object *best = NULL;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		size_t k = last_at(h, l->first[level], l->first[level + 1], at, time);
+		const struct heap_object *o;
+
+		if (k == l->first[level])
+			break;
+		o = &h->object.v[k - 1];
+		if (address - o->start >= reach)
+			break;
+		if (o->from > time) { /* the newest of that start: what was there by then? */
+			at = o->start;
+			continue;
+		}
+		if (time < o->until && address - o->start < o->size &&
+		    (!best || o->from > best->from))
+			best = o;
+		if (!o->start)
+			break;
+		at = o->start - 1;
+	}
+	return best;
+}
+
+static const struct log *log_at(const struct heap *h, uint32_t pid, uint64_t time)
+{
+	size_t from = 0, to = h->log.n;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		const struct log *l = &h->log.v[mid];
+
+		if (l->pid < pid || (l->pid == pid && l->began <= time))
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from && h->log.v[from - 1].pid == pid ? &h->log.v[from - 1] : NULL;
+}
+
+/* Whether a fork's log says that what it had of its parent was freed. */
+static bool is_gone(const struct heap *h, const struct log *l, uint64_t start, uint64_t time)
+{
+	size_t k = last_at(h, l->first[LEVEL_GONE], l->first[LEVEL_GONE + 1], start, time);
+
+	return k > l->first[LEVEL_GONE] && h->object.v[k - 1].start == start;
+}
+
+static const struct heap_object *find_in_log(const struct heap *h, const struct log *l,
+					     uint64_t address, uint64_t time)
+{
+	const struct heap_object *best = NULL, *o;
+
+	for (unsigned level = 0; level < LEVELS; level++) {
+		o = find_in_level(h, l, level, address, time);
+		if (o && (!best || o->from > best->from))
+			best = o;
+	}
+	return best ? best : find_in_level(h, l, LEVEL_MAPS, address, time);
+}
+
+const struct heap_object *heap_find(const struct heap *h, uint32_t pid, uint64_t address,
+				    uint64_t time, enum heap_why *why)
+{
+	const struct log *l = log_at(h, pid, time);
+	const struct log *gone[FORKS];
+	uint64_t now[FORKS];
+
+	*why = !l		     ? HEAP_NO_LOG
+	       : l->flags & HEAP_OWN ? HEAP_OWN_LOG
+	       : l->sampled	     ? HEAP_SAMPLED
+				     : HEAP_NO_OBJECT;
+	for (unsigned n = 0; l && n < FORKS; n++) {
+		const struct heap_object *o = find_in_log(h, l, address, time);
+
+		for (unsigned i = 0; o && i < n; i++)
+			if (is_gone(h, gone[i], o->start, now[i]))
+				return NULL;
+		if (o) {
+			*why = HEAP_FOUND;
+			return o;
+		}
+		gone[n] = l;
+		now[n] = time;
+		time = l->began < time ? l->began : time;
+		l = l->flags & HEAP_FORKED ? log_at(h, l->parent, time) : NULL;
+	}
+	return NULL;
+}
+
+const uint64_t *heap_chain(const struct heap *h, const struct heap_object *o, size_t *n)
+{
+	*n = 0;
+	if (o->type == HEAP_STACK || o->chain >= h->chain.n)
+		return NULL;
+	*n = h->chain.v[o->chain].n;
+	return &h->address[h->chain_first[o->chain]];
+}
+
+uint32_t heap_pid(const struct heap *h, const struct heap_object *o)
+{
+	return h->log.v[o->log].pid;
+}
+
+const struct heap_facts *heap_facts(const struct heap *h)
+{
+	return &h->facts;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbol/heap_log.h"
+
+#include "base/bytes.h"
+
+#define HEAD sizeof(struct heap_chunk)
+
+struct heap_log_at heap_log_begin(const void *p, size_t len)
+{
+	return (struct heap_log_at){ .p = p, .end = (const uint8_t *)p + (len & ~(size_t)7) };
+}
+
+static bool is_chunk(struct heap_chunk *c, const uint8_t *p, size_t left)
+{
+	if (left < HEAD || ld64(p) != HEAP_MAGIC)
+		return false;
+	memcpy(c, p, HEAD);
+	return c->size >= HEAD && c->size <= left && !(c->size & 7) && c->size <= HEAP_CHUNK_MOST;
+}
+
+bool heap_log_chunk(struct heap_log_at *at)
+{
+	while ((size_t)(at->end - at->p) >= HEAD &&
+	       !is_chunk(&at->chunk, at->p, (size_t)(at->end - at->p)))
+		at->p += 8;
+	if ((size_t)(at->end - at->p) < HEAD)
+		return false;
+	at->word = at->p + HEAD;
+	at->words_end = at->p + at->chunk.size;
+	at->p = at->words_end;
+	return true;
+}
+
+bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
+{
+	static const uint8_t words[] = {
+		[HEAP_ALLOC] = 3, [HEAP_FREE] = 2,  [HEAP_MAP] = 3, [HEAP_UNMAP] = 3,
+		[HEAP_STACK] = 3, [HEAP_CHAIN] = 1, [HEAP_RATE] = 2
+	};
+	size_t left = (size_t)(at->words_end - at->word) / 8, need;
+	uint64_t head = left ? ld64(at->word) : 0, type = head >> 56;
+
+	if (type == HEAP_END || type >= sizeof(words))
+		return false;
+	*r = (struct heap_log_record){ .type = (enum heap_record)type,
+				       .value = head & (UINT64_MAX >> 8) };
+	need = words[type];
+	if (type == HEAP_CHAIN) {
+		r->n = (uint32_t)(r->value >> 32);
+		r->value &= UINT32_MAX;
+		r->from = at->word + 8;
+		if (!r->n || r->n > HEAP_DEPTH)
+			return false;
+		need += r->n;
+	}
+	if (need > left)
+		return false;
+	if (type != HEAP_CHAIN)
+		r->time = ld64(at->word + 8);
+	if (need == 3 && type != HEAP_CHAIN) {
+		r->bytes = ld64(at->word + 16) & HEAP_BYTES_MOST;
+		r->chain = (uint32_t)(ld64(at->word + 16) >> 40);
+		if (type == HEAP_UNMAP)
+			r->bytes = ld64(at->word + 16);
+	}
+	at->word += 8 * need;
+	return true;
+}
+
+void heap_log_pack(struct buf *out, const void *p, size_t len)
+{
+	struct heap_log_at at = heap_log_begin(p, len);
+	struct heap_log_record r;
+
+	while (heap_log_chunk(&at)) {
+		const uint8_t *records = at.word;
+
+		while (heap_log_record(&at, &r))
+			;
+		at.chunk.size = (uint32_t)(HEAD + (size_t)(at.word - records));
+		buf_put(out, &at.chunk, HEAD);
+		buf_put(out, records, (size_t)(at.word - records));
+	}
+}
+
+void heap_log_mark(struct buf *out, uint64_t ns)
+{
+	struct heap_chunk c = { .magic = HEAP_MAGIC, .size = HEAD, .ns = ns, .rate = 1 };
+
+	c.ticks = heap_ticks();
+	buf_put(out, &c, HEAD);
+}
