@@ -183,6 +183,7 @@ static struct ask plain(struct cli *cli)
 			     .account = o->account,
 			     .ibs = o->ibs,
 			     .mem = o->mem,
+			     .heap = o->heap,
 			     .clockid = o->clockid,
 			     .call_graph = o->call_graph,
 			     .chains_of_time = cli->command == CMD_RUN,

@@ -60,7 +60,7 @@ struct options {
 	const char *dso;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
-	const char *compress, *clockid, *jitter, *account, *ibs, *mem, *keep;
+	const char *compress, *clockid, *jitter, *account, *ibs, *mem, *keep, *heap;
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time, interval, timeout; /* ns */

@@ -71,6 +71,9 @@ struct ask {
 	/* "op", "fetch", "both"; "latency", "stores", ...; with settings behind commas; "":
 	 * the usual */
 	const char *ibs, *mem;
+	/* Allocations are logged: one small one of so many; "": all. NULL: none. With it what
+	 * LD_PRELOAD shall be, our library first. */
+	const char *heap, *preload;
 	const char *clockid;	/* as clock_gettime's, without CLOCK_ */
 	const char *call_graph; /* fp, dwarf, lbr; "": the default kind */
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */

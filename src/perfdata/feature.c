@@ -514,6 +514,15 @@ static void take_tree(struct feature *f)
 	f->rec->info.tree_len = copy ? n : 0;
 }
 
+/* As large as it may be, it stays where it is. */
+static void take_heap(struct feature *f)
+{
+	size_t n = cur_left(&f->c);
+
+	f->rec->info.heap = cur_take(&f->c, n);
+	f->rec->info.heap_len = f->rec->info.heap ? n : 0;
+}
+
 /* A count, then three strings each. */
 static void take_places(struct feature *f)
 {

@@ -165,6 +165,9 @@ struct pd_info {
 	bool has_auxtrace, has_stat, has_dir, has_bpf_prog, has_bpf_btf;
 	const char *tree; /* CYCLADE_TREE: text, not ended by 0; NULL: none */
 	size_t tree_len;
+	/* CYCLADE_HEAP: chunks of the program's allocation log (symbol/heap.h); NULL: none */
+	const uint8_t *heap;
+	size_t heap_len;
 	const struct pd_place *places;
 	size_t n_places;
 	uint64_t features[4];	  /* the bitmap as it stood */

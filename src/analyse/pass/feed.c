@@ -136,6 +136,15 @@ static bool is_monotonic(const struct pd *rec)
 	return n && pd_has_time(rec);
 }
 
+/* Whether its times are of a clock that programs can read, as logs of allocations have them. */
+static bool has_clock(const struct pd *rec)
+{
+	size_t n;
+	const struct pd_event *ev = pd_events(rec, &n);
+
+	return n && ev->attr.use_clockid && pd_has_time(rec);
+}
+
 struct spaces *feed_begin(const struct pd *rec, struct images *images, struct err *err)
 {
 	struct spaces *sp = spaces_new(images, err);
@@ -160,6 +169,8 @@ int feed_finish(struct spaces *sp, const struct pd *rec, struct err *err)
 	for (size_t i = 0; i < info->n_buildids; i++)
 		if (feed_build_id(spaces_images(sp), &info->buildids[i], served, err))
 			return -1;
+	if (info->heap && !info->foreign_order && has_clock(rec))
+		spaces_heap_log(sp, info->heap, info->heap_len);
 	return spaces_finish(sp, err);
 }
 

@@ -2,6 +2,8 @@
 /*
  * record - samples into a file.
  */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "cli/asking.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/model_choice.h"
+#include "config.h"
 #include "measure/sampling.h"
 #include "store/keep.h"
 
@@ -70,10 +73,53 @@ static int keep(void *ctx, const struct pd_sample *s, const char *pmu, const cha
 	return keep_sample(ctx, s, pmu, cpuid, err);
 }
 
+/* The library of --heap: of the build that this is, else below the directory that this was moved to
+ * with it, else where it was installed. */
+static const char *find_heaplog(struct cli *cli)
+{
+	static const char *const beside[] = { "../heaplog/libcyclade-heap.so", HEAPLOG_BESIDE };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *end;
+
+	self[n > 0 ? n : 0] = '\0';
+	end = strrchr(self, '/');
+	for (size_t i = 0; end && i < sizeof(beside) / sizeof(*beside); i++) {
+		const char *path =
+			arena_printf(&cli->arena, "%.*s/%s", (int)(end - self), self, beside[i]);
+		char real[PATH_MAX];
+
+		if (path && realpath(path, real) && !access(real, R_OK))
+			return arena_strdup(&cli->arena, real);
+	}
+	return access(HEAPLOG_INSTALLED, R_OK) ? NULL : HEAPLOG_INSTALLED;
+}
+
+/* What LD_PRELOAD shall be. A blank or a colon in a path would make two of it. */
+static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
+{
+	const char *had = getenv("LD_PRELOAD"), *path;
+
+	if (!ask->heap)
+		return 0;
+	path = find_heaplog(cli);
+	if (!path)
+		return err_set(err, ERR_NOT_FOUND, "--heap needs %s, which is not there",
+			       HEAPLOG_INSTALLED);
+	if (strpbrk(path, " :"))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"--heap: the dynamic linker takes no path with a blank or a colon: %s",
+			path);
+	ask->preload = had && *had ? arena_printf(&cli->arena, "%s:%s", path, had) : path;
+	return ask->preload ? 0 : err_nomem(err);
+}
+
 static int open_sampling(struct cli *cli, struct sampling **r, struct ask *ask, struct keep **k,
 			 const char *path, struct err *err)
 {
-	if (cli_ask(cli, ask, err) || (cli->opt.keep && keep_open(k, cli->opt.keep, err)))
+	if (cli_ask(cli, ask, err) || find_preload(cli, ask, err) ||
+	    (cli->opt.keep && keep_open(k, cli->opt.keep, err)))
 		return -1;
 	if (*k) {
 		ask->keep = keep;

@@ -9,6 +9,7 @@
 
 struct reading {
 	struct memory *memory;
+	struct memory_objects *objects;
 	struct memory_view v;
 };
 
@@ -16,6 +17,7 @@ static void end(void *own)
 {
 	struct reading *c = own;
 
+	memory_objects_free(c->objects);
 	memory_free(c->memory);
 	free(c);
 }
@@ -38,9 +40,11 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx };
 	mo.select.event = o->event.n ? o->event.v[0] : NULL;
 	if (memory_build(&c->memory, ask->r->rec, ask->r->spaces, &mo, err) ||
+	    memory_objects_build(&c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;
 	c->v.m = c->memory;
+	c->v.objects = c->objects;
 	c->v.spaces = ask->r->spaces;
 	c->v.limit = (size_t)o->limit;
 	document_open(&out->d, &memory_document, &c->v);

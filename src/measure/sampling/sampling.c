@@ -261,9 +261,10 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 		*out = r;
 		return 0;
 	}
-	if (open_wake(r, err) || sink_open(&r->sink, &r->ev[0].attr, err) ||
-	    open_program(r, setup, err) || open_counters(r, err) || open_file(r, err) ||
-	    sampling_track_begin(r, err) || tell_what_was_there(r, err) || begin_filter(r, err))
+	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
+	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
+	    open_counters(r, err) || open_file(r, err) || sampling_track_begin(r, err) ||
+	    tell_what_was_there(r, err) || begin_filter(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -427,5 +428,6 @@ void sampling_close(struct sampling *r)
 		account_plan_free(&r->account[i]);
 	event_list_free(&r->events);
 	event_more_free(&r->more);
+	sampling_heap_end(r);
 	free(r);
 }

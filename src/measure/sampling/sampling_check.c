@@ -38,6 +38,11 @@ int sampling_check(struct sampling *r, struct err *err)
 		return -1;
 	if (filter && event_branch_filter(&r->branch_type, filter, err))
 		return err_prefix(err, "--branch-filter");
+	if (r->ask.heap && !r->ask.program.n) {
+		(void)err_set(err, ERR_USAGE,
+			      "--heap logs a program from its start, not one that runs");
+		return err_hint(err, "cyclade record --mem --heap -- PROGRAM");
+	}
 	if (r->k.who.cgroups.n > 1) {
 		(void)err_set(err, ERR_UNSUPPORTED, "a recording is of one cgroup at a time");
 		return err_hint(err, "name the one above them; cyclade stat tells several apart");

@@ -44,6 +44,7 @@ enum { /* feature bits */
        FEAT_PMU_CAPS = 31,
        FEAT_CYCLADE_TREE = 192,
        FEAT_CYCLADE_PLACES = 193,
+       FEAT_CYCLADE_HEAP = 194,
 };
 
 /* misc of an entry of BUILD_ID: the number of bytes stands behind them */
@@ -498,6 +499,7 @@ static const struct feature_row {
 	{ FEAT_HYBRID_TOPOLOGY, hybrid_topology, false },
 	{ FEAT_PMU_CAPS, pmu_caps, false },
 	{ FEAT_CYCLADE_PLACES, places, false },
+	{ FEAT_CYCLADE_HEAP, sampling_heap_logs, false },
 };
 
 static int put_feature(struct sampling *r, const struct feature_row *f, bool early, struct err *err)

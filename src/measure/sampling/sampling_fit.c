@@ -67,7 +67,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .several = r->events.ev.n > 1 || r->ask.jitter > 0,
 			       .enable_on_exec = r->ask.program.n && !o->delay && !o->control };
 
-	wish_clock(&w, o->clockid);
+	/* logs of allocations need times of a clock that programs can read */
+	wish_clock(&w, o->heap && !o->clockid ? "raw" : o->clockid);
 	for (size_t i = 0; i < r->events.ev.n; i++)
 		w.data_maps |= attr_chain_of(&r->events.ev.v[i], &w) == CHAIN_DWARF;
 	if (r->k.machine.max_sample_rate && w.freq > r->k.machine.max_sample_rate) {

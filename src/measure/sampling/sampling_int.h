@@ -135,6 +135,9 @@ struct sampling {
 	char why[256];
 	struct recorder *recorder;
 	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
+	char *heap_dir; /* of --heap; NULL: none */
+	char *heap_env[3];
+	struct buf heap_marks; /* the instant at which the logs began */
 	struct sink sink;
 	struct sampling_result result;
 };
@@ -190,6 +193,12 @@ int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
 
 /* --wait: events for call chains at switches and for wake-ups, as far as we may. */
 void sampling_wait_events(struct sampling *r);
+
+/* --heap: a directory for the logs, and what the program needs to find it; before the program is
+ * made. Then the logs, for the header, whatever they hold. */
+int sampling_heap_begin(struct sampling *r, struct err *err) MUST_USE;
+bool sampling_heap_logs(struct sampling *r, struct buf *b);
+void sampling_heap_end(struct sampling *r);
 
 /* While it records whole CPUs; at the end it is noted which of them went offline. */
 void sampling_watch_begin(struct sampling *r);

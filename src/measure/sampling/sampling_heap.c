@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --heap: the program is started with a library before libc's that logs what it allocates
+ * (src/heaplog), each of its processes into a file of a directory beside the recording. At the end
+ * the recording has all of them, and the directory goes.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "measure/sampling/sampling_int.h"
+#include "symbol/heap_log.h"
+
+/* Of a process' log; then fewer small objects are logged. */
+#define LIMIT	  (UINT64_C(1) << 29)
+#define RATE_MOST (UINT64_C(1) << 20)
+
+static int rate_of(const struct ask *o, uint64_t *rate, struct err *err)
+{
+	*rate = 1;
+	if (!*o->heap)
+		return 0;
+	if (num_parse_u64(rate, o->heap, err))
+		return err_prefix(err, "--heap");
+	if (!*rate || *rate & (*rate - 1) || *rate > RATE_MOST)
+		return err_set(err, ERR_USAGE,
+			       "--heap=%s: of how many small objects is one logged? A power of two",
+			       o->heap);
+	return 0;
+}
+
+static uint64_t now(const struct sampling *r)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(r->ev[0].attr.clockid, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int sampling_heap_begin(struct sampling *r, struct err *err)
+{
+	const struct perf_event_attr *a = &r->ev[0].attr;
+	uint64_t rate;
+	char *name;
+
+	if (!r->ask.heap)
+		return 0;
+	if (rate_of(&r->ask, &rate, err))
+		return -1;
+	if (!a->use_clockid)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "--heap: this kernel cannot take times of CLOCK_MONOTONIC_RAW");
+	name = arena_printf(r->arena, "%s.heap-XXXXXX", r->path);
+	if (!name)
+		return err_nomem(err);
+	if (!mkdtemp(name))
+		return err_sys(err, "%s: a directory for the logs of --heap", name);
+	r->heap_dir = realpath(name, NULL);
+	if (!r->heap_dir) {
+		(void)rmdir(name);
+		return err_nomem(err);
+	}
+	r->heap_env[0] =
+		arena_printf(r->arena, "CYCLADE_HEAP=%d:%llu:%llu:%s", (int)a->clockid,
+			     (unsigned long long)rate, (unsigned long long)LIMIT, r->heap_dir);
+	r->heap_env[1] = arena_printf(r->arena, "LD_PRELOAD=%s", r->ask.preload);
+	r->ask.env = r->heap_env;
+	heap_log_mark(&r->heap_marks, now(r));
+	return r->heap_env[0] && r->heap_env[1] ? 0 : err_nomem(err);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_log(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static void each_log(const struct sampling *r, void (*f)(struct buf *b, const char *path),
+		     struct buf *b)
+{
+	struct dirent **v;
+	int n = scandir(r->heap_dir, &v, is_log, by_name);
+	char path[4096];
+
+	if (n < 0) {
+		b->failed = true;
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		if (!path_join(path, sizeof(path), r->heap_dir, v[i]->d_name))
+			f(b, path);
+		free(v[i]);
+	}
+	free(v);
+}
+
+/* One that cannot be read lacks, which its process then shows. */
+static void add_log(struct buf *b, const char *path)
+{
+	struct file_map map;
+
+	if (file_map_open(&map, path, false, NULL))
+		return;
+	heap_log_pack(b, map.p, map.len);
+	file_map_close(&map);
+}
+
+bool sampling_heap_logs(struct sampling *r, struct buf *b)
+{
+	bool has;
+
+	if (!r->heap_dir)
+		return false;
+	each_log(r, add_log, b);
+	has = b->len;
+	if (!b->failed && !has)
+		ask_news(&r->ask, "--heap: the program left no log of its allocations: is it "
+				  "static, or does it run with more rights?");
+	heap_log_mark(b, now(r));
+	buf_put(b, r->heap_marks.s, r->heap_marks.len);
+	return b->failed || has;
+}
+
+static void remove_log(struct buf *b, const char *path)
+{
+	(void)b;
+	(void)unlink(path);
+}
+
+void sampling_heap_end(struct sampling *r)
+{
+	struct buf none = BUF_INIT;
+
+	if (!r->heap_dir)
+		return;
+	each_log(r, remove_log, &none);
+	(void)rmdir(r->heap_dir);
+	free(r->heap_dir);
+	buf_free(&r->heap_marks);
+	buf_free(&none);
+}
