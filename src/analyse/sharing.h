@@ -131,7 +131,7 @@ struct sharing {
 
 /* Some event's samples may be loads or stores with addresses. */
 bool sharing_able(const struct pd *rec);
-int sharing_find(struct sharing **out, const struct pd *rec, const struct spaces *sp,
+int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
 		 const struct sharing_opts *opts, struct err *err) MUST_USE;
 void sharing_free(struct sharing *s); /* NULL is fine */
 

@@ -32,7 +32,7 @@ struct err {
 	enum err_code code;
 	int sys_errno;	/* 0 where no system call failed */
 	char what[512]; /* one line, no full stop, no newline: "x.data: offset 104: ..." */
-	char hint[256]; /* one line, or a text and a caret below it; may be empty */
+	char hint[512]; /* one line, or a text and a caret below it; may be empty */
 };
 
 #define ERR_INIT                    \

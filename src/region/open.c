@@ -253,7 +253,7 @@ static void give_error(struct cyclade_error *to, const struct err *err)
 		return;
 	full.size = to->size;
 	(void)snprintf(full.what, sizeof(full.what), "%s", err->what);
-	(void)snprintf(full.hint, sizeof(full.hint), "%s", err->hint);
+	(void)snprintf(full.hint, sizeof(full.hint), "%.255s", err->hint);
 	memcpy(to, &full, n);
 }
 

@@ -9,11 +9,13 @@
 #define CYCLADE_REPORT_MEMORY_VIEW_H
 
 #include "analyse/memory.h"
+#include "analyse/memory_objects.h"
 #include "report/source.h"
 #include "show/document.h"
 
 struct memory_view {
 	const struct memory *m;
+	const struct memory_objects *objects;
 	const struct spaces *spaces;
 	struct view_source source;
 	size_t limit; /* rows of sources and functions for people; 0: as many as matter */

@@ -29,7 +29,7 @@ struct seen_line {
 
 struct sharing_work {
 	const struct pd *rec;
-	const struct spaces *sp;
+	struct spaces *sp;
 	struct memop_how *how; /* by event */
 	VEC(struct seen_line) seen;
 	struct itab seen_at, access_at;
@@ -558,7 +558,7 @@ static int walk(struct sharing *s, const struct selection *select, struct err *e
 	struct pass *p = NULL;
 	int rc = -1;
 
-	if (read_events(s->work, err) ||
+	if (data_begin(s->work->sp, err) || read_events(s->work, err) ||
 	    pass_new(&p, s->work->rec, s->work->sp, select, &po, err) ||
 	    pass_each(p, &first, s, err))
 		goto out;
@@ -569,7 +569,7 @@ out:
 	return rc;
 }
 
-int sharing_find(struct sharing **out, const struct pd *rec, const struct spaces *sp,
+int sharing_find(struct sharing **out, const struct pd *rec, struct spaces *sp,
 		 const struct sharing_opts *opts, struct err *err)
 {
 	struct sharing *s = calloc(1, sizeof(*s));

@@ -7,6 +7,12 @@
 #include "analyse/sharing/sharing_int.h"
 #include "base/invariant.h"
 
+/* All allocations of a site are one object. */
+static uint32_t site_of(const struct data_place *p)
+{
+	return p->site ? p->site->id : UINT32_MAX;
+}
+
 /* By object, then line. An object without a place is one for each process. */
 static int by_object(const void *a, const void *b)
 {
@@ -16,6 +22,12 @@ static int by_object(const void *a, const void *b)
 #define BY(member)                  \
 	if (x->member != y->member) \
 	return x->member < y->member ? -1 : 1
+	if (site_of(&x->data) != site_of(&y->data))
+		return site_of(&x->data) < site_of(&y->data) ? -1 : 1;
+	if (x->data.site) {
+		BY(line);
+		return 0;
+	}
 	BY(data.kind);
 	BY(data.image);
 	BY(data.start);
@@ -28,6 +40,8 @@ static int by_object(const void *a, const void *b)
 
 static bool same_object(const struct sharing_access *x, const struct sharing_access *y)
 {
+	if (x->data.site || y->data.site)
+		return x->data.site == y->data.site;
 	return x->data.kind == y->data.kind && x->data.image == y->data.image &&
 	       x->data.start == y->data.start && (x->pid == y->pid || x->data.kind == DATA_KERNEL);
 }

@@ -8,7 +8,7 @@
 
 #include "analyse/error_bar.h"
 #include "base/num.h"
-#include "report/memory_view.h"
+#include "report/memory/memory_int.h"
 #include "report/recorded.h"
 
 enum {
@@ -572,6 +572,9 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &snoops_form,
 						  &locks_form,
 						  &blocks_form,
+						  &memory_objects_form,
+						  &memory_object_sources_form,
+						  &memory_allocations_form,
 						  &functions_form,
 						  &lines_form,
 						  &instructions_form,
@@ -587,7 +590,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &source_histogram_form,
 						  &recorded_losses_form };
 const struct document_form memory_document = {
-	.name = "mem", .version = 1, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
+	.name = "mem", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
 };
 
 /* ---- what biases the figures ----------------------------------------------------------------- */
@@ -719,6 +722,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &snoops_form, MEMORY_SNOOP);
 	add_groups(d, v, &locks_form, MEMORY_LOCK);
 	add_groups(d, v, &blocks_form, MEMORY_BLOCK);
+	memory_put_objects(d, v);
 	add_groups(d, v, &functions_form, MEMORY_FUNCTION);
 	add_groups(d, v, &lines_form, MEMORY_LINE);
 	add_groups(d, v, &instructions_form, MEMORY_INSTRUCTION);
@@ -733,5 +737,6 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_spreads(d, v, &histogram_form, MEMORY_ALL, 1);
 	add_spreads(d, v, &source_histogram_form, MEMORY_SOURCE, 0);
 	add_facts(d, v);
+	memory_put_object_facts(d, v);
 	recorded_tail(d, &v->source);
 }

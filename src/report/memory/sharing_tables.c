@@ -115,10 +115,12 @@ static const struct sharing_access *main_of(const struct table *t, const struct 
 
 static void put_object(struct table_cell *out, const struct table *t, const struct data_place *p)
 {
-	if (p->variable)
+	if (p->variable) {
 		out->text = p->variable->name;
-	else if (p->image != IMAGE_NONE)
-		out->text = image_name(view_of(t)->images, p->image);
+	} else if (p->site || p->tid || p->image != IMAGE_NONE) {
+		data_name(out->scratch, p, view_of(t)->images);
+		out->text = buf_str(out->scratch);
+	}
 	out->says = data_kind_name(p->kind);
 }
 
@@ -163,7 +165,8 @@ TABLE_GET(main_text)
 				    data_kind_name(p->kind));
 		return;
 	}
-	buf_printf(out->scratch, "%s", out->text);
+	if (out->text != buf_str(out->scratch))
+		buf_printf(out->scratch, "%s", out->text);
 	if (p->variable && l->address > p->start)
 		buf_printf(out->scratch, "+%" PRIu64, l->address - p->start);
 	if (l->variables > 1)
@@ -254,13 +257,17 @@ static const struct sharing_access *access_at(const struct table_row *r)
 TABLE_GET(heading)
 {
 	const struct sharing_line *l = line_of(t, r);
-	struct table_cell object = { .scratch = NULL };
+	const struct data_place *p = &main_of(t, r)->data;
+	size_t head;
 
 	(void)c;
-	put_object(&object, t, &main_of(t, r)->data);
-	buf_printf(out->scratch, "0x%" PRIx64 ", %s%s%s%s%s", l->address,
+	buf_printf(out->scratch, "0x%" PRIx64 ", %s%s%s%s", l->address,
 		   sharing_verdict_name(l->verdict), l->why ? " (" : "", l->why ? l->why : "",
-		   l->why ? "): " : ": ", object.text ? object.text : object.says);
+		   l->why ? "): " : ": ");
+	head = out->scratch->len;
+	data_name(out->scratch, p, view_of(t)->images);
+	if (out->scratch->len == head)
+		buf_puts(out->scratch, data_kind_name(p->kind));
 	out->text = buf_str(out->scratch);
 }
 
@@ -341,7 +348,8 @@ static const struct table_column access_columns[] = {
 	COUNTS(struct sharing_access, n),
 	COLUMN("latency", "cycles", T_REAL, C_SPARSE, "mean latency of its loads", .unit = "cycles",
 	       .get = latency),
-	COLUMN("object", "object", T_TEXT, C_FLEX, "variable or mapping", .get = object),
+	COLUMN("object", "object", T_TEXT, C_FLEX, "variable, who allocated it, or mapping",
+	       .get = object),
 	COLUMN("object_kind", "kind", T_TEXT, C_DATA,
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
 	       .get = object_kind),
@@ -415,7 +423,8 @@ static const struct table_column object_columns[] = {
 	COLUMN("object_kind", "kind", T_TEXT, 0,
 	       "variable, file, heap, stack, anonymous, shared memory, kernel, unknown",
 	       .get = object_kind_name),
-	COLUMN("object", "object", T_TEXT, C_FLEX, "variable or mapping", .get = object_name),
+	COLUMN("object", "object", T_TEXT, C_FLEX, "variable, who allocated it, or mapping",
+	       .get = object_name),
 	COLUMN("process", "pid", T_ID, C_KEY | C_DATA, "of the first access; null: kernel",
 	       .get = object_pid),
 	COLUMN("object_address", "at", T_ADDRESS, C_KEY | C_DATA, "its first byte; null: not known",

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/memory_objects.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/error_bar.h"
+#include "analyse/itab.h"
+#include "analyse/pass/pass.h"
+#include "base/hash.h"
+#include "base/invariant.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define REMEMBERED 4096u /* places of the last samples, a power of two */
+
+/* What lay around an address of a process. */
+struct remembered {
+	uint32_t proc, object;
+	uint64_t start, end, from, until;
+};
+
+struct memory_objects_work {
+	const struct pd *rec;
+	struct spaces *spaces;
+	struct memop_how *how; /* by event */
+	VEC(struct memory_object) object;
+	VEC(struct memory_object_source) source;
+	struct itab object_at, source_at;
+	struct u64map task; /* object and thread: met */
+	struct remembered *remembered;
+};
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
+static void count(struct memory_counts *n, const struct memop *op)
+{
+	unsigned kind = op->set[MEMOP_KIND];
+	bool load = kind & MEMOP_KIND_LOAD, told = load && op->level != MEMOP_LEVEL_UNKNOWN;
+	double cycles = op->cycles[MEMOP_LATENCY_DATA];
+
+	n->samples++;
+	n->loads += load;
+	n->stores += (kind & MEMOP_KIND_STORE) != 0;
+	n->known += told;
+	n->missed += told && (op->level != MEMOP_LEVEL_L1 || op->where ||
+			      (op->has & MEMOP_HAS_HIT && !op->hit));
+	n->remote += told && memop_remote(op);
+	n->walks += (op->set[MEMOP_TLB] & MEMOP_TLB_WALK) != 0;
+	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
+		return;
+	n->timed++;
+	n->cycles += cycles;
+	n->squares += cycles * cycles;
+}
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+/* Of what is no object the reason, and nothing else. */
+static bool is_object(const struct data_place *p)
+{
+	return p->site || p->tid || p->variable ||
+	       (p->kind != DATA_UNKNOWN && p->kind != DATA_HEAP && p->kind != DATA_ANONYMOUS);
+}
+
+static bool same_object(const struct memory_object *o, const struct memory_object *x)
+{
+	if (o->why || x->why)
+		return o->why == x->why && o->data.kind == x->data.kind;
+	if (o->data.kind == DATA_STACK)
+		return o->pid == x->pid && o->data.tid == x->data.tid;
+	/* the files and variables of several processes are one */
+	if (o->data.image != IMAGE_NONE && !o->data.variable)
+		return o->data.kind == x->data.kind && o->data.image == x->data.image &&
+		       !x->data.variable;
+	if (o->data.variable)
+		return o->data.variable == x->data.variable;
+	return data_same_object(&o->data, &x->data);
+}
+
+static uint64_t hash_of(const struct memory_object *x)
+{
+	const struct data_place *d = &x->data;
+
+	if (x->why)
+		return hash_pair((uintptr_t)x->why, d->kind);
+	if (d->kind == DATA_STACK)
+		return hash_pair(d->tid, (uint64_t)x->pid << 8 | d->kind);
+	if (d->variable || d->site)
+		return hash_pair((uintptr_t)d->variable, (uintptr_t)d->site);
+	return hash_pair(d->image, d->kind);
+}
+
+static uint32_t object_of(struct memory_objects_work *w, const struct memory_object *x)
+{
+	uint64_t h = hash_of(x);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->object_at, h); itab_at(&w->object_at, &i, h, &idx);)
+		if (same_object(&w->object.v[idx], x))
+			return idx;
+	if (w->object.n >= UINT32_MAX - 1 || itab_put(&w->object_at, h, w->object.n) ||
+	    vec_push(&w->object, *x))
+		return UINT32_MAX;
+	return (uint32_t)w->object.n - 1;
+}
+
+static int find_object(struct memory_objects_work *w, const struct pass_sample *p, uint64_t address,
+		       uint32_t *out, struct err *err)
+{
+	const struct process *proc = p->who ? p->who->proc : NULL;
+	uint32_t index = proc ? process_index(proc) : UINT32_MAX;
+	struct remembered *r = &w->remembered[hash_pair(index, address >> 12) & (REMEMBERED - 1)];
+	struct memory_object x = { .pid = task_pid(p->task) };
+
+	if (r->proc == index && address >= r->start && address < r->end && p->time >= r->from &&
+	    p->time < r->until) {
+		*out = r->object;
+		return 0;
+	}
+	if (data_find(&x.data, w->spaces, proc, address, p->time, err))
+		return -1;
+	x.why = is_object(&x.data) ? NULL : x.data.why;
+	x.pid = x.data.kind == DATA_KERNEL ? 0 : x.pid;
+	x.least = x.most = address;
+	*out = object_of(w, &x);
+	if (*out == UINT32_MAX)
+		return err_nomem(err);
+	if (x.data.from < x.data.until)
+		*r = (struct remembered){ index,	*out,
+					  x.data.start, x.data.start + x.data.size,
+					  x.data.from,	x.data.until };
+	return 0;
+}
+
+static struct memory_object_source *source_of_object(struct memory_objects_work *w, uint32_t object,
+						     const struct memop *op)
+{
+	struct memory_object_source x = { .object = object,
+					  .kind = op->set[MEMOP_KIND],
+					  .level = op->level,
+					  .where = op->where,
+					  .told = (op->has & MEMOP_HAS_HIT) != 0,
+					  .hit = op->has & MEMOP_HAS_HIT && op->hit };
+	uint64_t h = hash_pair((uint64_t)object << 32 | (uint64_t)x.kind << 24 |
+				       (uint64_t)x.level << 16 | (uint64_t)x.where << 8,
+			       (uint64_t)x.told << 1 | x.hit);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->source_at, h); itab_at(&w->source_at, &i, h, &idx);) {
+		struct memory_object_source *s = &w->source.v[idx];
+
+		if (s->object == object && s->kind == x.kind && s->level == x.level &&
+		    s->where == x.where && s->told == x.told && s->hit == x.hit)
+			return s;
+	}
+	if (w->source.n >= UINT32_MAX - 1 || itab_put(&w->source_at, h, w->source.n) ||
+	    vec_push(&w->source, x))
+		return NULL;
+	return vec_last(&w->source);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------ */
+
+static int take(void *ctx, const struct pass_sample *p, struct err *err)
+{
+	struct memory_objects *o = ctx;
+	struct memory_objects_work *w = o->work;
+	static const char no_address[] = "the sample has no address";
+	struct memory_object none = { .data = { .image = IMAGE_NONE }, .why = no_address };
+	struct memory_object_source *source;
+	uint32_t at;
+	struct pd_sample s;
+	struct memop op;
+	bool fresh;
+
+	if (pd_sample_parse(w->rec, p->r, &s) || !memop_of(&op, &w->how[p->event], &s) ||
+	    (op.raw && !op.set[MEMOP_KIND]))
+		return 0;
+	if (!(op.has & MEMOP_HAS_ADDRESS)) {
+		o->no_address++;
+		at = object_of(w, &none);
+		if (at == UINT32_MAX)
+			return err_nomem(err);
+	} else if (find_object(w, p, op.address, &at, err)) {
+		return -1;
+	}
+	source = source_of_object(w, at, &op);
+	if (!source || !u64map_at(&w->task, hash_pair(p->task, at), &fresh))
+		return err_nomem(err);
+	w->object.v[at].threads += fresh;
+	if (op.address < w->object.v[at].least)
+		w->object.v[at].least = op.address;
+	if (op.address > w->object.v[at].most)
+		w->object.v[at].most = op.address;
+	count(&o->all, &op);
+	count(&w->object.v[at].n, &op);
+	count(&source->n, &op);
+	return 0;
+}
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct memory_object *x = a, *y = b;
+
+	if (x->n.samples != y->n.samples)
+		return x->n.samples > y->n.samples ? -1 : 1;
+	if (x->data.kind != y->data.kind)
+		return x->data.kind < y->data.kind ? -1 : 1;
+	if (x->least != y->least)
+		return x->least < y->least ? -1 : 1;
+	return (x->first_source > y->first_source) - (x->first_source < y->first_source);
+}
+
+static int by_object(const void *a, const void *b)
+{
+	const struct memory_object_source *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->n.samples != y->n.samples)
+		return x->n.samples > y->n.samples ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	if (x->where != y->where)
+		return x->where < y->where ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->told * 2 + x->hit - (y->told * 2 + y->hit);
+}
+
+static int order(struct memory_objects *o)
+{
+	struct memory_objects_work *w = o->work;
+	uint32_t *to = malloc((w->object.n + 1) * sizeof(*to));
+
+	if (!to)
+		return -1;
+	for (size_t i = 0; i < w->object.n; i++)
+		w->object.v[i].first_source = i; /* its old place, for now */
+	vec_sort(&w->object, by_samples);
+	for (size_t i = 0; i < w->object.n; i++)
+		to[w->object.v[i].first_source] = (uint32_t)i;
+	for (size_t i = 0; i < w->source.n; i++)
+		w->source.v[i].object = to[w->source.v[i].object];
+	vec_sort(&w->source, by_object);
+	for (size_t i = 0, k = 0; i < w->object.n; i++) {
+		w->object.v[i].first_source = k;
+		for (; k < w->source.n && w->source.v[k].object == i; k++)
+			w->object.v[i].n_sources++;
+	}
+	free(to);
+	o->object = w->object.v;
+	o->n = w->object.n;
+	o->source = w->source.v;
+	o->n_sources = w->source.n;
+	return 0;
+}
+
+static int begin(struct memory_objects_work *w, bool **events, const struct memory_opts *opts,
+		 struct err *err)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(w->rec, &n);
+
+	w->how = calloc(n + 1, sizeof(*w->how));
+	w->remembered = calloc(REMEMBERED, sizeof(*w->remembered));
+	*events = calloc(n + 1, sizeof(**events));
+	if (!w->how || !*events || !w->remembered)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		w->how[i] = memop_how(w->rec, &e[i]);
+		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING &&
+			       text_means(opts->select.event, e[i].name);
+	}
+	return data_begin(w->spaces, err);
+}
+
+int memory_objects_build(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
+			 const struct memory_opts *opts, struct err *err)
+{
+	const struct pass_visitor v = { .wants = PASS_THREAD, .sample = take };
+	struct pass_opts po = { .threads = 1,
+				.progress = opts->progress,
+				.progress_ctx = opts->progress_ctx };
+	struct memory_objects *o = calloc(1, sizeof(*o));
+	struct memory_objects_work *w = calloc(1, sizeof(*w));
+	struct pass *p = NULL;
+	bool *events = NULL;
+	int rc = -1;
+
+	*out = NULL;
+	if (!o || !w) {
+		free(o);
+		free(w);
+		return err_nomem(err);
+	}
+	*w = (struct memory_objects_work){ .rec = rec, .spaces = sp };
+	o->work = w;
+	if (begin(w, &events, opts, err))
+		goto out;
+	po.events = events;
+	if (pass_new(&p, rec, sp, &opts->select, &po, err) || pass_each(p, &v, o, err))
+		goto out;
+	rc = order(o) ? err_nomem(err) : 0;
+	o->heap = data_heap_facts(sp);
+	assert(rc || all_hold(o->n, i, o->object[i].n.samples > 0));
+out:
+	pass_free(p);
+	free(events);
+	if (rc)
+		memory_objects_free(o);
+	else
+		*out = o;
+	return rc;
+}
+
+void memory_objects_free(struct memory_objects *o)
+{
+	if (!o)
+		return;
+	vec_free(&o->work->object);
+	vec_free(&o->work->source);
+	itab_free(&o->work->object_at);
+	itab_free(&o->work->source_at);
+	u64map_free(&o->work->task);
+	free(o->work->remembered);
+	free(o->work->how);
+	free(o->work);
+	free(o);
+}
+
+/* ---- figures ------------------------------------------------------------------------------- */
+
+void memory_object_op(struct memop *out, const struct memory_object_source *s)
+{
+	*out = (struct memop){ .level = s->level,
+			       .where = s->where,
+			       .hit = s->hit,
+			       .has = s->told ? (uint32_t)MEMOP_HAS_HIT : 0 };
+	out->set[MEMOP_KIND] = s->kind;
+}
+
+static struct estimate part(uint64_t n, uint64_t of, const char *why)
+{
+	struct error_bar e = error_bar_share((double)n, (double)of, (double)of);
+
+	return of ? (struct estimate){ e.share, e.half, NULL } : ESTIMATE_NONE(why);
+}
+
+struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n)
+{
+	return part(n->samples, o->all.samples, "no samples");
+}
+
+struct estimate memory_object_remote(const struct memory_counts *n)
+{
+	return part(n->remote, n->known, "no load's source is told");
+}
+
+struct estimate memory_object_missed(const struct memory_counts *n)
+{
+	return part(n->missed, n->known, "no load's source is told");
+}
+
+/* A ratio of sums over the same draws. */
+struct estimate memory_object_cycles(const struct memory_objects *o, const struct memory_counts *n)
+{
+	double all = o->all.cycles, share, var;
+
+	if (!(all > 0))
+		return ESTIMATE_NONE("no latencies");
+	share = n->cycles / all;
+	var = (1 - 2 * share) * n->squares + share * share * o->all.squares;
+	return (struct estimate){ share, Z95 * sqrt(fmax(0, var)) / all, NULL };
+}
+
+struct estimate memory_object_mean(const struct memory_counts *n)
+{
+	double count_ = (double)n->timed, mean;
+
+	if (!n->timed)
+		return ESTIMATE_NONE("no sample has a latency");
+	mean = n->cycles / count_;
+	if (n->timed < 2)
+		return (struct estimate){ mean, NAN, "too few samples" };
+	return (struct estimate){ mean,
+				  t95(n->timed - 1) *
+					  sqrt(fmax(0, n->squares - count_ * mean * mean) /
+					       (count_ - 1) / count_),
+				  NULL };
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_objects - the memory operations of a recording by what they access: variables, stacks,
+ * allocations, mappings (symbol/data.h).
+ *
+ *	memory_objects_build(&o, rec, spaces, &opts, &err)
+ *	... o->object, most samples first; the sources of each ...
+ *	memory_objects_free(o)
+ *
+ * All allocations of one site are one object. What is none - unknown memory, heap without a log -
+ * is a row for each reason. Samples of IBS ops that access no memory are left out.
+ *
+ * Each sample counts once. Latencies are those of data (memop.h).
+ *
+ * Costs: one pass in file order, some 0.1 to 1 us a sample; memory of objects, of the sources and
+ * threads of each.
+ */
+#ifndef CYCLADE_ANALYSE_MEMORY_OBJECTS_H
+#define CYCLADE_ANALYSE_MEMORY_OBJECTS_H
+
+#include "analyse/memory.h"
+#include "symbol/data.h"
+
+struct memory_counts {
+	uint64_t samples, loads, stores;
+	uint64_t known;		/* loads of which the source is told */
+	uint64_t missed;	/* of these those that did not hit the L1 cache */
+	uint64_t remote;	/* of these those whose data came from another node */
+	uint64_t walks;		/* samples whose address a page walk translated */
+	uint64_t timed;		/* samples with a latency */
+	double cycles, squares; /* their sum, and that of their squares */
+};
+
+struct memory_object {
+	struct data_place data; /* of the first sample; start and size are that one's */
+	uint32_t pid;		/* of the first sample; of the kernel 0 */
+	const char *why;	/* it is no object; else NULL */
+	struct memory_counts n;
+	uint64_t threads;
+	uint64_t least, most; /* addresses */
+	size_t first_source, n_sources;
+};
+
+struct memory_object_source {
+	uint32_t object;
+	uint8_t kind, level, where;
+	bool told, hit; /* whether the level had it */
+	struct memory_counts n;
+};
+
+struct memory_objects {
+	struct memory_object *object;
+	size_t n;
+	struct memory_object_source *source; /* by object, most samples first */
+	size_t n_sources;
+	struct memory_counts all;
+	uint64_t no_address;	       /* samples, of `all` */
+	const struct heap_facts *heap; /* NULL: no allocations were logged */
+	struct memory_objects_work *work;
+};
+
+int memory_objects_build(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
+			 const struct memory_opts *opts, struct err *err) MUST_USE;
+void memory_objects_free(struct memory_objects *o); /* NULL is fine */
+
+/* The operation of such a row; the rest is empty. */
+void memory_object_op(struct memop *out, const struct memory_object_source *s);
+/* Shares with the errors of their samples: of all samples, of the cycles of all, of the loads whose
+ * source is told. */
+struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n);
+struct estimate memory_object_cycles(const struct memory_objects *o, const struct memory_counts *n);
+struct estimate memory_object_mean(const struct memory_counts *n);
+struct estimate memory_object_remote(const struct memory_counts *n);
+struct estimate memory_object_missed(const struct memory_counts *n);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory operations by what they access: objects, the sources of the data of each, and the log of
+ * allocations that some of their names come from.
+ */
+#include <math.h>
+
+#include "base/num.h"
+#include "report/memory/memory_int.h"
+#include "report/recorded.h"
+
+enum {
+	ROWS = 15, /* that people are shown unless --limit says */
+	LEAST = 5,
+};
+
+#define SMALL 0.005 /* a share of the samples that people are not shown unless asked for */
+
+static const struct memory_view *view_of(const struct table *t)
+{
+	return t->ctx;
+}
+
+static const struct memory_object *object_of(const struct table *t, const struct table_row *r)
+{
+	(void)t;
+	return r->p;
+}
+
+static const struct memory_object_source *source_of_row(const struct table_row *r)
+{
+	return r->p;
+}
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+static void put_name(const struct table *t, const struct memory_object *o, struct table_cell *out)
+{
+	out->text = NULL;
+	if (!o->why) {
+		data_name(out->scratch, &o->data, spaces_images(view_of(t)->spaces));
+		out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
+	}
+	out->says = o->why ? o->why : data_kind_name(o->data.kind);
+}
+
+TABLE_CELL(share, cell_estimate(out, memory_object_share(view_of(t)->objects, &object_of(t, r)->n)))
+TABLE_CELL(cycles_share,
+	   cell_estimate(out, memory_object_cycles(view_of(t)->objects, &object_of(t, r)->n)))
+TABLE_CELL(remote, cell_estimate(out, memory_object_remote(&object_of(t, r)->n)))
+TABLE_CELL(missed, cell_estimate(out, memory_object_missed(&object_of(t, r)->n)))
+TABLE_CELL(mean, cell_estimate(out, memory_object_mean(&object_of(t, r)->n)))
+TABLE_CELL(name, put_name(t, object_of(t, r), out))
+TABLE_CELL(kind, out->text = data_kind_name(object_of(t, r)->data.kind))
+TABLE_CELL(why, out->text = object_of(t, r)->why)
+
+TABLE_GET(cycles)
+{
+	const struct memory_counts *n = &object_of(t, r)->n;
+
+	(void)c;
+	out->n = (uint64_t)n->cycles;
+	out->none = !n->timed;
+}
+
+TABLE_GET(size)
+{
+	const struct memory_object *o = object_of(t, r);
+
+	(void)c;
+	out->n = o->data.size;
+	out->none = o->why || !o->data.start;
+}
+
+TABLE_GET(start)
+{
+	const struct memory_object *o = object_of(t, r);
+
+	(void)c;
+	out->n = o->data.start;
+	out->none = o->why || !o->data.start;
+}
+
+TABLE_GET(pid)
+{
+	const struct memory_object *o = object_of(t, r);
+
+	(void)c;
+	out->n = o->pid;
+	out->none = o->why || o->data.kind == DATA_KERNEL;
+}
+
+TABLE_GET(tid)
+{
+	(void)c;
+	out->n = object_of(t, r)->data.tid;
+	out->none = !out->n;
+}
+
+/* Of an allocation's site. */
+static const struct heap_frame *frame_of(const struct table *t, const struct table_row *r)
+{
+	const struct heap_site *s = object_of(t, r)->data.site;
+
+	return s && s->n ? s->frame : NULL;
+}
+
+TABLE_GET(function)
+{
+	const struct heap_frame *f = frame_of(t, r);
+
+	(void)c;
+	out->text = f && f->symbol ? f->symbol->name : NULL;
+}
+
+TABLE_GET(file)
+{
+	const struct heap_frame *f = frame_of(t, r);
+
+	(void)c;
+	out->text = f ? f->file : NULL;
+}
+
+TABLE_GET(line)
+{
+	const struct heap_frame *f = frame_of(t, r);
+
+	(void)c;
+	out->n = f ? f->line : 0;
+	out->none = !out->n;
+}
+
+TABLE_GET(dso)
+{
+	const struct memory_object *o = object_of(t, r);
+	const struct heap_frame *f = frame_of(t, r);
+	uint32_t image = f ? f->image : o->data.image;
+
+	(void)c;
+	if (image != IMAGE_NONE)
+		out->text = image_name(spaces_images(view_of(t)->spaces), image);
+}
+
+#define OF(member) TABLE_FIELD(struct memory_object, member)
+static const struct table_column object_columns[] = {
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_HEAT, "of the samples", .get = share),
+	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(n.samples)),
+	COLUMN("loads", "loads", T_COUNT, 0, "samples that load", OF(n.loads)),
+	COLUMN("stores", "stores", T_COUNT, C_DROP, "samples that store", OF(n.stores)),
+	COLUMN("missed_share", "missed L1", T_SHARE, C_ERROR | C_SPARSE | C_DROP,
+	       "of the loads whose source is told: not from the L1 cache", .get = missed),
+	COLUMN("remote_share", "remote", T_SHARE, C_ERROR | C_SPARSE | C_DROP,
+	       "of these loads: from another node", .get = remote),
+	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE,
+	       "of the cycles of all samples' latencies", .get = cycles_share),
+	COLUMN("cycles", "cycles", T_COUNT, C_DATA, "sum of the latencies; null: none has one",
+	       .unit = "cycles", .get = cycles),
+	COLUMN("mean", "mean", T_REAL, C_ERROR | C_SPARSE | C_DROP, "latency", .unit = "cycles",
+	       .get = mean),
+	COLUMN("walks", "walks", T_COUNT, C_DATA, "samples whose address a page walk translated",
+	       OF(n.walks)),
+	COLUMN("threads", "threads", T_COUNT, C_DROP, "that accessed it", OF(threads)),
+	COLUMN("kind", "kind", T_TEXT, C_KEY,
+	       "variable, heap, stack, anonymous, file, shared memory, kernel, unknown",
+	       .get = kind),
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX,
+	       "a variable, who allocated it, whose stack, a file", .get = name),
+	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = why),
+	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = function),
+	COLUMN("file", "file", T_TEXT, C_DATA, "of its source", .get = file),
+	COLUMN("line", "line", T_ID, C_DATA, "in it", .get = line),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of that code, or of the variable",
+	       .get = dso),
+	COLUMN("tid", "tid", T_ID, C_KEY | C_DATA, "whose stack", .get = tid),
+	COLUMN("pid", "pid", T_ID, C_DATA, "process of the first sample; null: kernel", .get = pid),
+	COLUMN("address", "address", T_ADDRESS, C_DATA, "where it begins; of a site the first one",
+	       .get = start),
+	COLUMN("size", "size", T_BYTES, C_DATA, "of that", .get = size),
+};
+#undef OF
+const struct table_form memory_objects_form = { "objects", "what was accessed", 0,
+						TABLE_COLUMNS(object_columns), .rest = "object" };
+
+/* ---- the sources of each ------------------------------------------------------------------- */
+
+static const struct memory_object *owner(const struct table *t, const struct table_row *r)
+{
+	return &view_of(t)->objects->object[source_of_row(r)->object];
+}
+
+static void put_op(const struct table_row *r, size_t which, struct table_cell *out)
+{
+	char text[MEMOP_TEXT];
+	struct memop op;
+
+	memory_object_op(&op, source_of_row(r));
+	out->text = NULL;
+	if (which == 0 && memop_set_text(text, MEMOP_KIND, op.set[MEMOP_KIND]))
+		cell_printf(out, "%s", text);
+	else if (which == 1)
+		out->text = memop_level_name(op.level);
+	else if (which == 2 && op.where)
+		out->text = memop_where_name(op.where);
+}
+
+TABLE_GET(op)
+{
+	(void)t;
+	put_op(r, c->which, out);
+}
+
+TABLE_GET(hit)
+{
+	(void)t;
+	(void)c;
+	out->n = source_of_row(r)->hit;
+	out->none = !source_of_row(r)->told;
+}
+
+TABLE_CELL(owner_name, put_name(t, owner(t, r), out))
+TABLE_CELL(owner_kind, out->text = data_kind_name(owner(t, r)->data.kind))
+TABLE_CELL(owner_why, out->text = owner(t, r)->why)
+TABLE_CELL(source_mean, cell_estimate(out, memory_object_mean(&source_of_row(r)->n)))
+
+#define OF(member) TABLE_FIELD(struct memory_object_source, member)
+static const struct table_column source_columns[] = {
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "of the object", .get = owner_kind),
+	COLUMN("object", "object", T_TEXT, C_KEY, "as in the table of objects", .get = owner_name),
+	COLUMN("why", "why", T_TEXT, C_KEY, "why it is no object", .get = owner_why),
+	COLUMN("operation", "operation", T_TEXT, C_KEY, "load, store, ...", .get = op, .which = 0),
+	COLUMN("level", "level", T_TEXT, C_KEY, "L1, LFB, L2, L3, RAM, ...", .get = op, .which = 1),
+	COLUMN("where", "where", T_TEXT, C_KEY, "whose; null: its own, or not told", .get = op,
+	       .which = 2),
+	COLUMN("hit", "hit", T_FLAG, C_KEY, "the level had it; 0: missed", .get = hit),
+	COLUMN("samples", "samples", T_COUNT, 0, "each counts once", OF(n.samples)),
+	COLUMN("timed", "timed", T_COUNT, 0, "samples that have a latency", OF(n.timed)),
+	COLUMN("mean", "mean", T_REAL, C_ERROR, "latency", .unit = "cycles", .get = source_mean),
+};
+#undef OF
+const struct table_form memory_object_sources_form = { "object_sources", NULL, TABLE_DATA,
+						       TABLE_COLUMNS(source_columns) };
+
+/* ---- the log ------------------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct heap_facts, member)
+static const struct table_column allocation_columns[] = {
+	COLUMN("objects", "objects", T_COUNT, 0, "allocations, mappings and stacks", OF(objects)),
+	COLUMN("processes", "processes", T_COUNT, 0, "that left a log", OF(processes)),
+	COLUMN("own_malloc", "own malloc", T_COUNT, 0,
+	       "of these, with a malloc of their own, which is not logged", OF(own)),
+	COLUMN("rate", "one in", T_COUNT, 0, "of objects below 4 KB one of so many was logged",
+	       OF(rate)),
+	COLUMN("not_logged", "not logged", T_COUNT, C_LOSS,
+	       "allocations and releases for which the log had no room", OF(not_logged)),
+};
+#undef OF
+const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_ONE | TABLE_DATA,
+						    TABLE_COLUMNS(allocation_columns) };
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+void memory_put_objects(struct document *d, const struct memory_view *v)
+{
+	const struct memory_objects *o = v->objects;
+	struct table objects = { .form = &memory_objects_form,
+				 .ctx = v,
+				 .array = o->object,
+				 .stride = sizeof(*o->object),
+				 .n = o->n };
+	const struct table sources = { .form = &memory_object_sources_form,
+				       .ctx = v,
+				       .array = o->source,
+				       .stride = sizeof(*o->source),
+				       .n = o->n_sources };
+	const struct table allocations = { .form = &memory_allocations_form,
+					   .array = o->heap,
+					   .n = o->heap ? 1 : 0 };
+
+	objects.people = v->limit ? v->limit : table_enough(&objects, 0, LEAST, ROWS, SMALL);
+	objects.data_only = o->no_address == o->all.samples;
+	document_table(d, &objects);
+	document_table(d, &sources);
+	document_table(d, &allocations);
+}
+
+/* Samples in memory that an allocation log would name. */
+static uint64_t unnamed(const struct memory_objects *o)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		n += o->object[i].why ? o->object[i].n.samples : 0;
+	return n - o->no_address;
+}
+
+void memory_put_object_facts(struct document *d, const struct memory_view *v)
+{
+	const struct memory_objects *o = v->objects;
+	char a[NUM_MAX], b[NUM_MAX];
+
+	if (o->no_address && o->no_address < o->all.samples)
+		document_fact(d, "no address", true, "%s of %s samples are of no object",
+			      num_exact(a, o->no_address), num_exact(b, o->all.samples));
+	if (!o->heap && unnamed(o))
+		document_fact(
+			d, "objects", false,
+			"%s samples are in memory without a name: cyclade record --mem --heap "
+			"logs allocations",
+			num_exact(a, unnamed(o)));
+	if (o->heap && o->heap->rate > 1)
+		document_fact(d, "allocations", true,
+			      "of objects below 4 KB one in %s was logged: the others are unknown",
+			      num_exact(a, o->heap->rate));
+	if (o->heap && o->heap->not_logged)
+		document_fact(d, "not logged", true,
+			      "%s allocations or releases: the log had no room",
+			      num_exact(a, o->heap->not_logged));
+	if (o->heap && o->heap->own)
+		document_fact(d, "own malloc", true,
+			      "%s processes bring a malloc of their own: only their mappings are "
+			      "known",
+			      num_exact(a, o->heap->own));
+}

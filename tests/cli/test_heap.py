@@ -1,0 +1,453 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""record --heap: what the library logs in programs of all kinds, read by a second reader; then mem and sharing, which name what
+was planted: programs say themselves which of their objects they touch, and when."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import heap_made  # noqa: E402
+import tables  # noqa: E402
+from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, UNMAP, read_logs  # noqa: E402
+from tap import Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chdir(tmp.name)
+HEAD = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <malloc.h>
+static void *keep(size_t n) { void *p = malloc(n); memset(p, 1, n); return p; }
+"""
+
+
+def build(name, text, *flags, cc="cc", head=HEAD):
+    source = name + (".cc" if cc == "c++" else ".c")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(head + text)
+    subprocess.run([cc, "-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-builtin", "-w", source, "-o", name, *flags], check=True)
+    return os.path.abspath(name)
+
+
+def logged(name, *words, rate=1, limit=0, env=(), where=None, **more):
+    """Runs it under the library: its end, and its logs by pid and time."""
+    d = where or os.path.abspath(name + ".logs")
+    os.makedirs(d, exist_ok=True)
+    e = dict(dict(os.environ, CYCLADE_HEAP="4:%d:%d:%s" % (rate, limit, d), LD_PRELOAD=LIBRARY), **dict(env))
+    p = subprocess.run(["./" + name, *words], env=e, capture_output=True, text=True, timeout=120, check=False, **more)
+    return p, read_logs(d)
+
+
+def sizes(log, kind=ALLOC):
+    return [r[3] for r in log.of(kind)]
+
+
+# ---- calls ----
+build("calls", """
+static void *q;
+int main(void)
+{
+	char *a = malloc(1001), *b = calloc(7, 146), *c, *d, *e, *f;
+	for (int i = 0; i < 7 * 146; i++) if (b[i]) return 1;
+	a = realloc(a, 50003);
+	c = memalign(256, 1004); d = aligned_alloc(64, 1024); f = valloc(1005);
+	if (posix_memalign((void **)&e, 128, 1006)) return 2;
+	if (((uintptr_t)c & 255) | ((uintptr_t)d & 63) | ((uintptr_t)e & 127) | ((uintptr_t)f & 4095)) return 3;
+	char *g = reallocarray(NULL, 19, 53);
+	char *m = mmap(NULL, 1 << 16, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m = mremap(m, 1 << 16, 1 << 17, MREMAP_MAYMOVE);
+	memset(m, 1, 1 << 17);
+	munmap(m, 1 << 16);
+	free(a); free(b); free(c); free(d); free(e); free(f); free(NULL);
+	if (malloc(SIZE_MAX / 2) || calloc(SIZE_MAX / 2, 3)) return 4;
+	g = realloc(g, 0);
+	printf("%p\\n", (void *)strdup("twelve bytes"));
+	return 0;
+}""")
+p, logs = logged("calls")
+log = list(logs.values())[0]
+t.equal((p.returncode, p.stderr, len(logs)), (0, "", 1), "a program of all calls runs as ever, and leaves one log")
+t.equal([n for n in sizes(log) if 1000 < n < 60000 and n not in (1024, 4096)], [1001, 1022, 50003, 1004, 1005, 1006, 1007],
+        "malloc, calloc, realloc, memalign, valloc, posix_memalign, reallocarray: with what was asked for")
+t.ok(1024 in sizes(log) and 13 in sizes(log), "aligned_alloc, strdup")
+t.equal((sizes(log, MAP)[-2:], sizes(log, UNMAP)[-2:]), ([1 << 16, 1 << 17], [1 << 16, 1 << 16]), "mmap, mremap, munmap")
+t.ok(not [n for n in log.left().values() if 1000 < n < 60000 and n not in (1024, 4096)], "what was freed is freed")
+t.ok(all(0 < len(c) <= 16 for c in log.chains.values()) and any(len(c) > 1 for c in log.chains.values()), "call chains")
+times = [r[2] for r in log.records]
+t.ok(times == sorted(times), "in the order of time")
+
+# ---- C++ ----
+build("new", """
+#include <new>
+#include <vector>
+#include <map>
+#include <string>
+#include <cstdio>
+struct alignas(256) wide { char c[700]; };
+int main()
+{
+	int *a = new int[1001]; delete[] a;
+	wide *w = new wide; if ((unsigned long)w & 255) return 1; delete w;
+	char *n = new (std::nothrow) char[50021]; delete[] n;
+	std::vector<long> v; for (int i = 0; i < 5000; i++) v.push_back(i);
+	std::map<int, std::string> m; for (int i = 0; i < 100; i++) m[i] = std::string(100, 'x');
+	try { (void)!::operator new(~0ul / 4); } catch (const std::bad_alloc &) { puts("caught"); }
+	char *z = new char[60007];
+	puts(z ? "end" : "");
+}""", "-O0", cc="c++", head="")
+p, logs = logged("new")
+log = list(logs.values())[0]
+t.equal((p.returncode, p.stdout), (0, "caught\nend\n"), "C++: new, delete, containers, bad_alloc")
+t.ok(sizes(log).count(4004) == 1 and sizes(log).count(768) == 1 and sizes(log).count(50021) == 1 and sizes(log).count(65536) == 1,
+     "each new is logged once, with its own size")
+t.equal(60007 in log.left().values(), True, "what an exception passed goes on being logged")
+t.ok(not {4004, 768, 50021} & set(log.left().values()), "delete frees")
+
+# ---- processes ----
+build("forks", """
+int main(int n, char **v)
+{
+	keep(2001);
+	if (n > 1) { keep(2004); return 0; }
+	void *p = keep(2002);
+	if (!fork()) { free(p); keep(2003); if (!fork()) { keep(2005); _exit(0); } wait(NULL); execl(v[0], v[0], "again", NULL); }
+	wait(NULL);
+	if (!vfork()) _exit(0);
+	wait(NULL);
+	keep(2006);
+	for (int i = 0; i < 20; i++) if (!fork()) { keep(3000 + i); _exit(0); }
+	while (wait(NULL) > 0) ;
+	return 0;
+}""")
+p, logs = logged("forks")
+by = {max([n for n in sizes(x) if 2000 < n < 4000] or [0]): x for x in logs.values()}
+t.equal((p.returncode, sorted(by)), (0, [2003, 2004, 2005, 2006] + list(range(3000, 3020))), "each process, and each program that one executes, has a log")
+t.ok(by[2003].flags & FORKED and by[2005].flags & FORKED and not by[2004].flags & FORKED and not by[2006].flags & FORKED,
+     "a log says whether it begins with a fork")
+t.ok(by[2003].pid == by[2004].pid and by[2005].parent == by[2003].pid and by[2003].parent == by[2006].pid, "and of whom")
+freed = [r[1] for r in by[2003].of(FREE)]
+t.ok(any(r[3] == 2002 and r[1] in freed for r in by[2006].of(ALLOC)), "a child frees what its parent allocated")
+
+# ---- threads ----
+build("threads", """
+static void *work(void *arg)
+{
+	void *p[64];
+	for (int k = 0; k < 200; k++) {
+		for (int i = 0; i < 64; i++) p[i] = malloc(5000 + (long)arg);
+		for (int i = 0; i < 64; i++) free(p[i]);
+	}
+	return malloc(7000 + (long)arg);
+}
+int main(void)
+{
+	pthread_t t[8];
+	for (int turn = 0; turn < 10; turn++) {
+		for (long i = 0; i < 8; i++) pthread_create(&t[i], NULL, work, (void *)i);
+		for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
+	}
+	return 0;
+}""", "-pthread")
+p, logs = logged("threads")
+log = list(logs.values())[0]
+got = sizes(log)
+t.equal((p.returncode, [got.count(5000 + i) for i in range(8)]), (0, [10 * 200 * 64] * 8), "8 threads at a time, 80 in all: no call is lost")
+t.equal(sorted(n for n in log.left().values() if 5000 <= n < 8000), sorted([7000 + i for i in range(8)] * 10), "what they left is left")
+t.equal((len(log.of(STACK)), log.not_logged), (80, 0), "each thread's stack is known")
+
+# ---- libraries that come and go, constructors, destructors ----
+build("plugin.so", "__attribute__((constructor)) static void in(void) { keep(2101); }\n__attribute__((destructor)) static void out(void) { keep(2102); }\n"
+      "void *make(void) { return keep(2103); }", "-shared", "-fPIC")
+build("comes", """
+__attribute__((constructor(101))) static void first(void) { keep(2201); }
+__attribute__((destructor(101))) static void last(void) { keep(2202); }
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		void *h = dlopen("./plugin.so", RTLD_NOW);
+		((void *(*)(void))dlsym(h, "make"))();
+		if (dlsym(h, "there is none")) return 1;
+		dlclose(h);
+	}
+	return 0;
+}""", "-ldl")
+p, logs = logged("comes")
+got = sizes(list(logs.values())[0])
+t.equal((p.returncode, [got.count(n) for n in (2101, 2102, 2103, 2201, 2202)]), (0, [3, 3, 3, 1, 1]),
+        "constructors, destructors, dlopen and dlclose")
+
+# ---- a malloc of the program's own ----
+build("own", """
+static char pool[1 << 20]; static size_t used;
+void *malloc(size_t n) { char *p = pool + used; used += (n + 31) & -16; *(size_t *)p = n; return p + 16; }
+void free(void *p) { }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { return malloc(n); }
+int main(void) { keep(100); mmap(NULL, 77 << 12, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); puts("ran"); return 0; }""")
+p, logs = logged("own")
+t.equal((p.stdout, [bool(x.flags & OWN) for x in logs.values()], sizes(list(logs.values())[0], MAP)[-1]), ("ran\n", [True], 77 << 12),
+        "a program with a malloc of its own runs, its log says so, its mappings are logged")
+
+# ---- death ----
+build("dies", """
+int main(int n, char **v)
+{
+	for (int i = 0; i < 1000; i++) keep(2301);
+	puts("there"); fflush(stdout);
+	if (v[1][0] == 'k') raise(SIGKILL);
+	if (v[1][0] == 's') *(volatile int *)8 = 1;
+	abort();
+}""")
+for word, sig in (("k", signal.SIGKILL), ("s", signal.SIGSEGV), ("a", signal.SIGABRT)):
+    p, logs = logged("dies", word, where=os.path.abspath("dies." + word))
+    t.equal((p.returncode, sizes(list(logs.values())[0]).count(2301)), (-sig, 1000), "%s: what was logged is kept" % sig.name)
+
+# ---- signals ----
+build("signals", """
+static volatile int n;
+static void on(int s) { void *p = mmap(NULL, 4096 * 3, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); munmap(p, 4096 * 3); n++; }
+int main(void)
+{
+	struct sigaction a = { .sa_handler = on };
+	sigaction(SIGPROF, &a, NULL);
+	timer_t id; struct sigevent e = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
+	struct itimerspec i = { { 0, 50000 }, { 0, 50000 } };
+	timer_create(CLOCK_MONOTONIC, &e, &id); timer_settime(id, 0, &i, NULL);
+	for (int k = 0; n < 500; k++) free(malloc(2400 + k % 7));
+	return 0;
+}""", "-lrt", head="#include <time.h>\n" + HEAD)
+p, logs = logged("signals")
+log = list(logs.values())[0]
+t.ok(p.returncode == 0 and len(log.of(MAP)) + log.not_logged >= 500 and sizes(log, MAP).count(4096 * 3) > 50,
+     "signal handlers in the midst of it: logged or counted", (p.returncode, len(log.of(MAP)), log.not_logged))
+t.ok(not [n for n in log.left().values() if 2400 <= n < 2407], "and nothing is mixed up")
+
+# ---- no room ----
+build("full", "int main(void) { for (int i = 0; i < 400000; i++) free(malloc(2500)); keep(2501); puts(\"ran\"); return 0; }")
+
+
+def small():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+
+p, logs = logged("full", preexec_fn=small, where=os.path.abspath("full.limit"))
+log = list(logs.values())[0]
+t.ok(p.stdout == "ran\n" and p.returncode == 0 and 1000 < sizes(log).count(2500) < 100000 and log.not_logged > 100000,
+     "a limit of file sizes: no signal; the log ends, and what is not in it is counted", (p, len(log.records), log.not_logged))
+os.makedirs("disk", exist_ok=True)
+if os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", "disk"], capture_output=True, check=False).returncode == 0:
+    try:
+        p, logs = logged("full", where=os.path.abspath("disk"))
+        log = list(logs.values())[0]
+        t.ok(p.stdout == "ran\n" and p.returncode == 0 and 1000 < sizes(log).count(2500) < 100000 and log.not_logged > 100000,
+             "a full disk: the program goes on", (p, len(log.records), log.not_logged))
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+else:
+    t.skip("a full disk", "no tmpfs can be mounted here")
+p, logs = logged("full", where=os.path.abspath("full.none"), env={"CYCLADE_HEAP": "4:1:0:/nonexistent/directory"})
+t.equal((p.stdout, logs), ("ran\n", {}), "no directory: the program runs")
+build("rates", """
+int main(void) { static char *p[20000]; for (int k = 0; k < 3; k++) { for (int i = 0; i < 20000; i++) p[i] = malloc(i % 100 ? 48 : 4096);
+	for (int i = 0; i < 20000; i++) free(p[i]); } return 0; }""")
+p, logs = logged("rates", rate=16)
+log = list(logs.values())[0]
+t.ok(sizes(log).count(4096) == 600 and 0.7 < sizes(log).count(48) / (59400 / 16) < 1.4 and not [n for n in log.left().values() if n in (48, 4096)],
+     "--heap=16: all objects of 4 KB, one in 16 of the others, each with its end", (sizes(log).count(4096), sizes(log).count(48)))
+p, logs = logged("rates", limit=1 << 20, where=os.path.abspath("rates.limit"))
+log = list(logs.values())[0]
+t.ok(log.of(7) and sizes(log).count(4096) == 600 and sizes(log).count(48) < 50000, "beyond the limit fewer small objects, and the log says from when on",
+     (log.of(7), sizes(log).count(48)))
+
+# ---- objects by what programs say that they touch ----
+TOUCH = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#define N 40000
+static struct { uint64_t t; const void *p; const char *name; } said[N];
+static int n_said;
+static uint64_t ns(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC_RAW, &t); return t.tv_sec * 1000000000ull + t.tv_nsec; }
+static uint64_t ticks(void) {
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t t; __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t)); return t;
+#else
+	return 0;
+#endif
+}
+static void touch(const void *p, const char *name) { if (n_said < N) { said[n_said].p = p; said[n_said].name = name; said[n_said++].t = ns(); } }
+static uint64_t mark[4];
+static void settle(void) { uint64_t t = ns(); while (ns() < t + 1500) ; }
+static void begin(void) { mark[1] = ns(); mark[0] = ticks(); }
+static void end(void)
+{
+	mark[3] = ns(); mark[2] = ticks();
+	printf("%d %llu %llu %llu %llu\\n", getpid(), (long long)mark[0], (long long)mark[1], (long long)mark[2], (long long)mark[3]);
+	for (int i = 0; i < n_said; i++) printf("%llu %llu %s\\n", (long long)said[i].t, (long long)(uintptr_t)said[i].p, said[i].name);
+}
+#define NOINLINE __attribute__((noinline))
+"""
+PROGRAMS = {
+    "structs": ("cc", """
+struct point { double x, y, z; int tag; };
+NOINLINE struct point *make_points(int n) { return calloc(n, sizeof(struct point)); }
+NOINLINE char *make_bytes(int n) { return malloc(n); }
+int main(void)
+{
+	begin();
+	for (int turn = 0; turn < 20; turn++) {  /* the same memory by turns */
+		struct point *p = make_points(500); settle();
+		for (int i = 0; i < 500; i++) { touch(&p[i].y, "make_points"); touch(&p[i].tag, "make_points"); }
+		free(p); settle();
+		char *b = make_bytes(500 * sizeof(struct point)); settle();
+		for (int i = 0; i < 500; i++) touch(b + 17 * i, "make_bytes");
+		free(b); settle();
+	}
+	end(); return 0;
+}"""),
+    "list": ("cc", """
+struct node { struct node *next; long v[3]; };
+NOINLINE struct node *front(struct node *n) { struct node *x = malloc(sizeof *x); x->next = n; return x; }
+NOINLINE struct node *other(struct node *n) { struct node *x = malloc(sizeof *x); x->next = n; return x; }
+int main(void)
+{
+	struct node *a = 0, *b = 0, *x;
+	begin();
+	for (int turn = 0; turn < 5; turn++) {
+		for (int i = 0; i < 1000; i++) { a = front(a); b = other(b); if (i % 3 == 0) { x = a; a = a->next; free(x); b = other(b); } }
+		settle();
+		for (x = a; x; x = x->next) touch(&x->v[1], "front");
+		for (x = b; x; x = x->next) touch(&x->next, "other");
+		settle();
+		for (; a; a = x) { x = a->next; free(a); }
+	}
+	end(); return 0;
+}"""),
+    "static": ("cc", """
+static long table[5000]; long counters[64]; static char text[3000] = "x";
+int main(void)
+{
+	begin();
+	for (int i = 0; i < 5000; i++) { touch(&table[i], "table"); touch(&counters[i % 64], "counters"); touch(&text[i % 3000], "text"); }
+	end(); return 0;
+}"""),
+    "containers": ("c++", """
+#include <list>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+NOINLINE void fill_vector(std::vector<long> &v) { for (int i = 0; i < 3000; i++) v.push_back(i); }
+NOINLINE void fill_map(std::map<int, long> &m) { for (int i = 0; i < 2000; i++) m[i * 7 % 2003] = i; }
+NOINLINE void fill_list(std::list<int> &l) { for (int i = 0; i < 2000; i++) l.push_back(i); }
+NOINLINE void fill_hash(std::unordered_map<int, int> &h) { for (int i = 0; i < 2000; i++) h[i] = i; }
+NOINLINE void fill_text(std::vector<std::vector<char>> &s) { for (int i = 0; i < 500; i++) s.push_back(std::vector<char>(100 + i, 'x')); }
+int main()
+{
+	std::vector<long> v; std::map<int, long> m; std::list<int> l; std::unordered_map<int, int> h; std::vector<std::vector<char>> s;
+	begin();
+	fill_vector(v); fill_map(m); fill_list(l); fill_hash(h); fill_text(s); settle();
+	for (auto &x : v) touch(&x, "fill_vector");
+	for (auto &x : m) touch(&x.second, "fill_map");
+	for (auto &x : l) touch(&x, "fill_list");
+	for (auto &x : h) touch(&x.second, "fill_hash");
+	for (auto &x : s) touch(&x[50], "fill_text");
+	end(); return 0;
+}"""),
+}
+
+
+def objects_of(data, *words):
+    return json.loads(run("mem", data, "-j", "--table", "objects", *words).stdout)["objects"]
+
+
+for name, (cc, text) in PROGRAMS.items():
+    program = build(name, text, "-no-pie", "-O2", cc=cc, head=TOUCH)
+    p, logs = logged(name)
+    rows = p.stdout.splitlines()
+    pid, *marks = map(int, rows[0].split())
+    truth = [r.split() for r in rows[1:]]
+    samples = [(int(when), int(at), pid, heap_made.RAM if i % 5 == 0 else heap_made.L1_HIT, 300 if i % 5 == 0 else 5)
+               for i, (when, at, _) in enumerate(truth)]
+    heap = heap_made.feature(name + ".logs", [marks[:2], marks[2:]])
+    data = heap_made.write(name + ".data", program, samples, heap, pid)
+    want = {}
+    for i, (_, _, what) in enumerate(truth):
+        want.setdefault(what, [0, 0])
+        want[what][0] += 1
+        want[what][1] += samples[i][4]
+    found, unknown = {}, 0
+    for o in objects_of(data):
+        what = (o["function"] or o["object"] or "").split("(")[0]
+        if o["why"]:
+            unknown += o["samples"]
+        else:
+            x = found.setdefault(what, [0, 0])
+            x[0] += o["samples"]
+            x[1] += o["cycles"] or 0
+    right = sum(min(found.get(k, [0])[0], v[0]) for k, v in want.items())
+    wrong = sum(v[0] for v in found.values()) - right
+    t.ok(len(truth) > 4000 and right >= 0.99 * len(truth) and wrong == 0 and right + unknown == len(truth),
+         "%s: 99 %% of %d samples have their object, no other has a wrong one" % (name, len(truth)), (right, wrong, unknown, want, found))
+    t.ok(all(abs(found[k][1] - v[1]) <= 0.01 * v[1] for k, v in want.items() if k in found) and set(want) <= set(found), name + ": sums of latencies",
+         (want, found))
+    none = objects_of(heap_made.write("none.data", program, samples, b"", pid))
+    t.ok(name == "static" or all(o["why"] for o in none), name + ": without the log they are unknown, with a reason", none[:3])
+    shared = json.loads(run("sharing", heap_made.write("two.data", program, [(w, a, pid + i % 2, s, l) for i, (w, a, _, s, l) in enumerate(samples)], heap, pid),
+                            "-j", "--table", "objects").stdout)["objects"]
+    named = sum(o["samples"] for o in shared if o["object"] and any(k in o["object"] for k in want))
+    t.ok(shared and named >= 0.99 * sum(o["samples"] for o in shared), name + ": sharing names them", shared[:3])
+
+tables.walk(t, "mem", "containers.data")
+term = run("mem", "list.data").stdout
+t.ok("front list.c:" in term and "other list.c:" in term and " < main" in term, "people see who allocated it", term)
+
+# ---- hostile logs ----
+junk = {"cut": heap[:len(heap) // 2 + 3], "zeros": bytes(100000), "noise": bytes((i * 7919 >> 3) & 255 for i in range(50000)),
+        "forks": b"".join(heap_made.chunk(pid, i, parent=pid, flags=3) for i in range(500))}
+for name, data in junk.items():
+    p = run("mem", heap_made.write("junk.data", program, samples[:100], data, pid), "-j")
+    t.ok(p.returncode == 0 and sum(o["samples"] for o in json.loads(p.stdout)["objects"]) == 100, "a log of %s: read as far as it is one" % name, p.stderr)
+
+# ---- record ----
+build("faults", """
+NOINLINE char *buffer(size_t n) { return malloc(n); }
+int main(void) { for (int i = 0; i < 8; i++) memset(buffer(100000), 1, 100000); return 0; }""", head=TOUCH)
+p = run("record", "--heap", "-e", "page-faults:u", "-c", "1", "-d", "-W", "-o", "faults.data", "--", "./faults")
+if p.returncode == 0:
+    rows = objects_of("faults.data")
+    mine = [o for o in rows if o["function"] == "buffer"]
+    t.ok(len(mine) == 1 and 100 < mine[0]["samples"] <= 200 and mine[0]["kind"] == "heap" and mine[0]["line"] == TOUCH.count("\n") + 2, "record --heap: faults of a buffer", rows)
+    t.equal([n for n in os.listdir(".") if n.startswith("faults.data")], ["faults.data"], "the logs' directory is gone")
+    p = run("info", "faults.data")
+    t.ok("simpleperf" not in p.stdout and "passed over" not in p.stdout, "info takes the log for granted", p.stdout)
+else:
+    t.skip("record --heap", p.stderr)
+p = run("record", "--heap", "-p", str(os.getpid()), "-o", "no.data")
+t.ok(p.returncode != 0 and "from its start" in p.stderr and not os.path.exists("no.data"), "a process that runs cannot be logged", p.stderr)
+for bad in ("3", "0", "x", "99999999999999999999"):
+    p = run("record", "--heap=" + bad, "-o", "no.data", "--", "true")
+    t.ok(p.returncode == 125 and "--heap" in p.stderr, "--heap=%s is refused" % bad, (p.returncode, p.stderr))
+p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "no.data", "--", "/nonexistent/program")
+t.ok(p.returncode == 127 and not [n for n in os.listdir(".") if n.startswith("no.data")], "no program: nothing is left", p.stderr)
+
+t.done()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""heap_made - logs of allocations as `record --heap` has them, read a second time, and recordings that have them.
+
+    logs = read_logs(directory)                       # files that programs under the library left
+    write("x.data", program, samples, feature(directory, marks))
+"""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "perfdata"))
+import gen  # noqa: E402
+from tap import CYCLADE  # noqa: E402
+
+LIBRARY = os.path.abspath(os.path.join(os.path.dirname(CYCLADE), "..", "heaplog", "libcyclade-heap.so"))
+MAGIC, HEAD = 0x31676f6c70616568, struct.Struct("<QIIIIQQQQQ")
+ALLOC, FREE, MAP, UNMAP, STACK, CHAIN, RATE = range(1, 8)
+FORKED, NO_TICKS, OWN = 1, 2, 4
+WORDS = {ALLOC: 3, FREE: 2, MAP: 3, UNMAP: 3, STACK: 3, RATE: 2}
+
+
+class Log:
+    """All chunks of a process."""
+    def __init__(self, pid, began, parent, flags):
+        self.pid, self.began, self.parent, self.flags = pid, began, parent, flags
+        self.records, self.chains, self.not_logged = [], {}, 0
+
+    def of(self, kind):
+        return [r for r in self.records if r[0] == kind]
+
+    def left(self):
+        """What is allocated at the end: address -> bytes."""
+        live = {}
+        for kind, address, _, size, _ in sorted(self.records, key=lambda r: r[2]):
+            if kind == ALLOC:
+                live[address] = size
+            elif kind == FREE:
+                live.pop(address, None)
+        return live
+
+
+def chunk(pid, began, records=b"", parent=1, flags=NO_TICKS, ticks=0, ns=0, not_logged=0, rate=1):
+    return HEAD.pack(MAGIC, HEAD.size + len(records), pid, parent, flags, began, ticks, ns, not_logged, rate) + records
+
+
+def read_records(log, data):
+    word = struct.unpack("<%dQ" % (len(data) // 8), data)
+    i = 0
+    while i < len(word) and word[i]:
+        kind, value = word[i] >> 56, word[i] & (1 << 56) - 1
+        if kind == CHAIN:
+            n = value >> 32
+            log.chains[value & 0xffffffff] = word[i + 1:i + 1 + n]
+            i += 1 + n
+            continue
+        size = word[i + 2] & (1 << 40) - 1 if WORDS[kind] == 3 else 0
+        log.records.append((kind, value, word[i + 1], size, word[i + 2] >> 40 if WORDS[kind] == 3 else 0))
+        i += WORDS[kind]
+
+
+def read_logs(directory):
+    """By (pid, began). Holes, which a process that died left, are passed over."""
+    logs = {}
+    for name in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, name), "rb") as f:
+            data = f.read()
+        at = 0
+        while at + HEAD.size <= len(data):
+            magic, size, pid, parent, flags, began, _, _, lost, _ = HEAD.unpack_from(data, at)
+            if magic != MAGIC:
+                at += 0x4000
+                continue
+            log = logs.setdefault((pid, began), Log(pid, began, parent, flags))
+            log.not_logged += lost
+            read_records(log, data[at + HEAD.size:at + size])
+            at += size
+    return logs
+
+
+def feature(directory, marks):
+    """What the recording has of them. marks: (ticks, ns) at the beginning and at the end."""
+    out = b"".join(chunk(0, 0, flags=0, ticks=t, ns=n) for t, n in marks)
+    for name in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, name), "rb") as f:
+            out += f.read()
+    return out
+
+
+TYPE = "IDENTIFIER IP TID TIME ADDR CPU PERIOD WEIGHT DATA_SRC"
+L1_HIT, RAM = 2 | (2 | 8) << 5 | 1 << 33, 2 | (2 | 0x80) << 5 | 13 << 33
+
+
+def text_of(program):
+    """Offset, address and size of a program's code; it is no PIE."""
+    import subprocess
+    for line in subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout.splitlines():
+        word = line.split()
+        if word[:1] == ["LOAD"] and "E" in word[6:-1]:
+            return [int(x, 16) for x in (word[1], word[2], word[5])]
+    raise ValueError(program)
+
+
+def write(path, program, samples, heap, pid, more=()):
+    """samples: (time, address, tid, data_src, weight). more: PMU events of other kinds, if any."""
+    w = gen.Writer("<")
+    a = dict(type=4, config=0x1cd, c1=3, period=1000, sample=sum(gen.BIT[n] for n in TYPE.split()), sample_id_all=1, precise_ip=3,
+             mmap=1, comm=1, use_clockid=1, clockid=4)
+    f = gen.File(w, [("cpu/mem-loads,ldlat=3/P", a, [1])], attr_size=120)
+    f.features = {6: w.text("x86_64"), 9: w.text("GenuineIntel,6,143,8"), 194: heap}
+    offset, vaddr, size = text_of(program)
+    trailer = w.pack("IIQII", pid, pid, 0, 0, 0) + w.u64(1)
+    rows = [w.record(gen.COMM, w.pack("II", pid, pid) + gen.text8("made") + trailer),
+            w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, vaddr & -4096, (size + 8191) & -4096, offset & -4096, 8, 1, 77, 0, 5, 2) +
+                     gen.text8(os.path.abspath(program)) + trailer, 2)]
+    rows += [w.record(gen.MMAP2, w.pack("IIQQQIIQQII", pid, pid, start, length, 0, 0, 0, 0, 0, 3, 2) + gen.text8(name) + trailer, 2 | 1 << 13)
+             for start, length, name in more]
+    for time, address, tid, src, weight in samples:
+        rows.append(w.record(gen.SAMPLE, w.u64(1, vaddr) + w.pack("II", pid, tid) + w.u64(time, address) + w.pack("II", 0, 0) +
+                             w.u64(1000, weight, src), 2 | 1 << 14))
+    f.data = b"".join(rows)
+    with open(path, "wb") as out:
+        out.write(f.build())
+    return path
