@@ -39,52 +39,52 @@ static void *instead(size_t n, size_t align, bool may_fail)
 	return p;
 }
 
-#define NEW(name, symbol, may_fail, align_, params, args)                           \
-	void *name params __asm__(symbol);                                          \
-	EXPORT void *name params                                                    \
-	{                                                                           \
-		static void *kept;                                                  \
-		void *(*f)params;                                                   \
-		void *at, *p;                                                       \
-                                                                                    \
-		if (!real_find())                                                   \
-			return early_alloc(n, align_);                              \
-		{                                                                   \
-			__attribute__((cleanup(not_busy))) uint8_t was = self.busy; \
-                                                                                    \
-			self.busy = INSIDE;                                         \
-			atomic_signal_fence(memory_order_seq_cst);                  \
-			at = next(&kept, symbol);                                   \
-			memcpy(&f, &at, sizeof(f));                                 \
-			p = at ? f args : instead(n, align_, may_fail);             \
-			atomic_signal_fence(memory_order_seq_cst);                  \
-		}                                                                   \
-		if (p)                                                              \
-			call_log(HEAP_ALLOC, p, n, CALLER);                         \
-		return p;                                                           \
+#define NEW(name, symbol, may_fail, align_, params, args)                                   \
+	void *name params __asm__(symbol);                                                  \
+	EXPORT void *name params                                                            \
+	{                                                                                   \
+		static void *kept;                                                          \
+		void *(*f)params;                                                           \
+		void *at, *p;                                                               \
+                                                                                            \
+		if (!real_find())                                                           \
+			return early_alloc(n, align_);                                      \
+		{                                                                           \
+			__attribute__((cleanup(not_busy), unused)) uint8_t was = self.busy; \
+                                                                                            \
+			self.busy = INSIDE;                                                 \
+			atomic_signal_fence(memory_order_seq_cst);                          \
+			at = next(&kept, symbol);                                           \
+			memcpy(&f, &at, sizeof(f));                                         \
+			p = at ? f args : instead(n, align_, may_fail);                     \
+			atomic_signal_fence(memory_order_seq_cst);                          \
+		}                                                                           \
+		if (p)                                                                      \
+			call_log(HEAP_ALLOC, p, n, CALLER);                                 \
+		return p;                                                                   \
 	}
 
-#define DELETE(name, symbol, params, args)                                  \
-	void name params __asm__(symbol);                                   \
-	EXPORT void name params                                             \
-	{                                                                   \
-		static void *kept;                                          \
-		__attribute__((cleanup(not_busy))) uint8_t was = self.busy; \
-		void(*f) params;                                            \
-		void *at;                                                   \
-                                                                            \
-		if (!p || early_is(p) || !real_find())                      \
-			return;                                             \
-		call_log_free(p);                                           \
-		self.busy = INSIDE;                                         \
-		atomic_signal_fence(memory_order_seq_cst);                  \
-		at = next(&kept, symbol);                                   \
-		memcpy(&f, &at, sizeof(f));                                 \
-		if (at)                                                     \
-			f args;                                             \
-		else                                                        \
-			real.free(p);                                       \
-		atomic_signal_fence(memory_order_seq_cst);                  \
+#define DELETE(name, symbol, params, args)                                          \
+	void name params __asm__(symbol);                                           \
+	EXPORT void name params                                                     \
+	{                                                                           \
+		static void *kept;                                                  \
+		__attribute__((cleanup(not_busy), unused)) uint8_t was = self.busy; \
+		void(*f) params;                                                    \
+		void *at;                                                           \
+                                                                                    \
+		if (!p || early_is(p) || !real_find())                              \
+			return;                                                     \
+		call_log_free(p);                                                   \
+		self.busy = INSIDE;                                                 \
+		atomic_signal_fence(memory_order_seq_cst);                          \
+		at = next(&kept, symbol);                                           \
+		memcpy(&f, &at, sizeof(f));                                         \
+		if (at)                                                             \
+			f args;                                                     \
+		else                                                                \
+			real.free(p);                                               \
+		atomic_signal_fence(memory_order_seq_cst);                          \
 	}
 
 #if __SIZEOF_SIZE_T__ == 8

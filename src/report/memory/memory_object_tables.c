@@ -137,7 +137,7 @@ TABLE_GET(dso)
 	uint32_t image = f ? f->image : o->data.image;
 
 	(void)c;
-	if (image != IMAGE_NONE)
+	if (image != IMAGE_NONE && !o->why)
 		out->text = image_name(spaces_images(view_of(t)->spaces), image);
 }
 
