@@ -135,7 +135,7 @@ struct sampling {
 	char why[256];
 	struct recorder *recorder;
 	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
-	char *heap_dir; /* of --heap; NULL: none */
+	char *heap_dir;		/* of --heap; NULL: none */
 	char *heap_env[3];
 	struct buf heap_marks; /* the instant at which the logs began */
 	struct sink sink;

@@ -242,18 +242,36 @@ const struct table_form memory_object_sources_form = { "object_sources", NULL, T
 
 /* ---- the log ------------------------------------------------------------------------------- */
 
-#define OF(member) TABLE_FIELD(struct heap_facts, member)
+enum { OBJECTS, PROCESSES, OWN, RATE, NOT_LOGGED };
+
+TABLE_GET(fact)
+{
+	const struct heap_facts *f = view_of(t)->objects->heap;
+	const uint64_t v[] = {
+		[OBJECTS] = f ? f->objects : 0,
+		[PROCESSES] = f ? f->processes : 0,
+		[OWN] = f ? f->own : 0,
+		[RATE] = f ? f->rate : 0,
+		[NOT_LOGGED] = f ? f->not_logged : 0,
+	};
+
+	(void)r;
+	out->n = v[c->which];
+	out->none = !f;
+}
+
+#define FACT(key, head, which_, flags, means) \
+	COLUMN(key, head, T_COUNT, flags, means, .get = fact, .which = which_)
 static const struct table_column allocation_columns[] = {
-	COLUMN("objects", "objects", T_COUNT, 0, "allocations, mappings and stacks", OF(objects)),
-	COLUMN("processes", "processes", T_COUNT, 0, "that left a log", OF(processes)),
-	COLUMN("own_malloc", "own malloc", T_COUNT, 0,
-	       "of these, with a malloc of their own, which is not logged", OF(own)),
-	COLUMN("rate", "one in", T_COUNT, 0, "of objects below 4 KB one of so many was logged",
-	       OF(rate)),
-	COLUMN("not_logged", "not logged", T_COUNT, C_LOSS,
-	       "allocations and releases for which the log had no room", OF(not_logged)),
+	FACT("objects", "objects", OBJECTS, 0, "allocations, mappings and stacks; null: no log"),
+	FACT("processes", "processes", PROCESSES, 0, "that left a log"),
+	FACT("own_malloc", "own malloc", OWN, 0,
+	     "of these, with a malloc of their own, which is not logged"),
+	FACT("rate", "one in", RATE, 0, "of objects below 4 KB one of so many was logged"),
+	FACT("not_logged", "not logged", NOT_LOGGED, C_LOSS,
+	     "allocations and releases for which the log had no room"),
 };
-#undef OF
+#undef FACT
 const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_ONE | TABLE_DATA,
 						    TABLE_COLUMNS(allocation_columns) };
 
@@ -272,9 +290,9 @@ void memory_put_objects(struct document *d, const struct memory_view *v)
 				       .array = o->source,
 				       .stride = sizeof(*o->source),
 				       .n = o->n_sources };
-	const struct table allocations = { .form = &memory_allocations_form,
-					   .array = o->heap,
-					   .n = o->heap ? 1 : 0 };
+	const struct table allocations = {
+		.form = &memory_allocations_form, .ctx = v, .array = o, .n = 1
+	};
 
 	objects.people = v->limit ? v->limit : table_enough(&objects, 0, LEAST, ROWS, SMALL);
 	objects.data_only = o->no_address == o->all.samples;
