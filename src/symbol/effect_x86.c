@@ -206,7 +206,10 @@ static void op_of(struct effect *e, const struct effect_decoder *d)
 		e->op = EFFECT_STORE;
 		e->src = number_of(d->op[1].reg.value);
 	}
-	if (d->z.mnemonic == ZYDIS_MNEMONIC_NOP)
+	/* a register exchanged with itself, too */
+	if (d->z.mnemonic == ZYDIS_MNEMONIC_NOP ||
+	    (d->z.mnemonic == ZYDIS_MNEMONIC_XCHG && d->op[1].type == a->type &&
+	     a->type == ZYDIS_OPERAND_TYPE_REGISTER && a->reg.value == d->op[1].reg.value))
 		e->op = EFFECT_NOP;
 	if (d->z.mnemonic == ZYDIS_MNEMONIC_LEA || d->z.mnemonic == ZYDIS_MNEMONIC_NOP)
 		e->n_mem = 0; /* mem[0] stays, for EFFECT_LEA */

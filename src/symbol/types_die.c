@@ -395,3 +395,15 @@ bool type_in_memory(const struct types *t, uint32_t id)
 	return y->size > 16 || (dwarf_attr(&die, DW_AT_calling_convention, &attr) &&
 				!dwarf_formudata(&attr, &v) && v == DW_CC_pass_by_reference);
 }
+
+bool type_has_end(struct types *t, uint32_t id)
+{
+	size_t first, n;
+
+	if (!t->type.v[id].die.addr || is_c(&t->type.v[id].die) || !type_members(t, id, &first, &n))
+		return false;
+	for (size_t i = first; i < first + n; i++)
+		if (t->member.v[i].name && !strncmp(t->member.v[i].name, "_vptr", 5))
+			return false;
+	return true;
+}

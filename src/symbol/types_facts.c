@@ -14,7 +14,7 @@
 struct walk {
 	struct types *t;
 	type_facts *facts;
-	type_returns *returns;
+	type_calls *calls;
 	/* the frame base: the CFA, or a register */
 	bool has_base, base_is_cfa;
 	uint8_t base_reg;
@@ -51,6 +51,10 @@ static int add_fact(const struct walk *w, const struct type_fact *f)
 	if (f->lo >= f->hi || w->facts->n >= TYPES_MAX_FACTS)
 		return 0;
 	if (f->in == FACT_REGISTER && f->value.kind != VALUE_POINTER)
+		return 0;
+	/* an empty class has no data, and hides what it is a part of */
+	if (w->t->type.v[f->value.type].kind == TYPE_STRUCT &&
+	    w->t->type.v[f->value.type].size <= 1)
 		return 0;
 	return vec_push(w->facts, *f);
 }
@@ -180,10 +184,10 @@ static int add_variable(const struct walk *w, Dwarf_Die *die, Dwarf_Die *scope, 
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What the call that comes back at its return address returns. */
+/* A call, by the address that it comes back to. */
 static int add_call(const struct walk *w, Dwarf_Die *die)
 {
-	struct type_return r;
+	struct type_call c;
 	Dwarf_Attribute attr;
 	Dwarf_Die callee;
 	Dwarf_Addr pc;
@@ -196,9 +200,9 @@ static int add_call(const struct walk *w, Dwarf_Die *die)
 	     !dwarf_attr(die, DW_AT_abstract_origin, &attr)) ||
 	    !dwarf_formref_die(&attr, &callee))
 		return 0;
-	r.pc = pc;
-	r.type = type_of_attr(w->t, &callee);
-	return r.type == TYPE_NONE || vec_push(w->returns, r) ? -1 : 0;
+	c.pc = pc;
+	type_call_of(w->t, &callee, &c);
+	return w->t->nomem || vec_push(w->calls, c) ? -1 : 0;
 }
 
 /* ---- a function's scopes --------------------------------------------------------------------- */
@@ -251,7 +255,7 @@ static int by_start(const void *a, const void *b)
 
 static int by_pc(const void *a, const void *b)
 {
-	const struct type_return *x = a, *y = b;
+	const struct type_call *x = a, *y = b;
 
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
@@ -272,15 +276,15 @@ static void read_base(struct walk *w, Dwarf_Die *function)
 }
 
 int type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,
-		    type_returns *returns)
+		    type_calls *calls)
 {
-	struct walk w = { .t = t, .facts = facts, .returns = returns };
+	struct walk w = { .t = t, .facts = facts, .calls = calls };
 	Dwarf_Die die = f->die;
 
 	read_base(&w, &die);
 	if (walk_scope(&w, &die, 0))
 		return -1;
 	vec_sort(facts, by_start);
-	vec_sort(returns, by_pc);
+	vec_sort(calls, by_pc);
 	return 0;
 }

@@ -143,7 +143,8 @@ void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const s
 
 		/* another element of an array; but not of a structure that is part of a larger one,
 		 * which code gets to in the same way */
-		if (t->type.v[type].kind == TYPE_STRUCT && !indexed)
+		if (t->type.v[type].kind == TYPE_STRUCT && !indexed &&
+		    (off >= 0 || off < -(int64_t)size || !type_has_end(t, type)))
 			return;
 		at = (uint64_t)(rest < 0 ? rest + (int64_t)size : rest);
 	}

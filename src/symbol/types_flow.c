@@ -287,7 +287,7 @@ static int flow(struct flow *w)
 		w->f->why = w->insn.n ? TYPES_TOO_LARGE : TYPES_NO_IMAGE;
 		return 0;
 	}
-	if (type_facts_read(t, w->f, &w->facts, &w->returns) || make_blocks(w))
+	if (type_facts_read(t, w->f, &w->facts, &w->calls) || make_blocks(w))
 		return -1;
 	w->n_origins = w->insn.n + (w->block.n + 1) * EFFECT_REGS;
 	w->origin = calloc(w->n_origins, sizeof(*w->origin));
@@ -320,7 +320,7 @@ int type_flow(struct types *t, struct type_function *f)
 	vec_free(&w->block);
 	vec_free(&w->queue);
 	vec_free(&w->facts);
-	vec_free(&w->returns);
+	vec_free(&w->calls);
 	free(w->block_of);
 	free(w->origin);
 	free(w);

@@ -95,9 +95,12 @@ struct type_fact {
 	uint32_t depth; /* of nested blocks and inlined calls */
 };
 
-struct type_return { /* a call that comes back at pc */
-	uint64_t pc;
-	uint32_t type;
+enum { TYPES_ARGUMENTS = 6 };
+
+struct type_call {
+	uint64_t pc; /* where it comes back */
+	uint32_t returned;
+	uint32_t argument[TYPES_ARGUMENTS]; /* what they point to; TYPE_NONE: nothing is known */
 };
 
 struct type_hit {
@@ -165,6 +168,9 @@ struct value type_value(struct types *t, uint32_t id);
 /* Returned in memory that the caller provides: its address is the first argument, and comes
  * back. */
 bool type_in_memory(const struct types *t, uint32_t id);
+/* A pointer to it may be to the end of an array of it: of C++, where iterators are, and no class
+ * with virtual functions, which may be a base. */
+bool type_has_end(struct types *t, uint32_t id);
 /* The field of an access `off` bytes behind the start of a `type`. */
 void type_hit(struct types *t, uint32_t type, int64_t off, bool indexed, const struct effect_mem *m,
 	      struct type_hit *out);
@@ -181,13 +187,16 @@ unsigned type_chain(struct types *t, uint32_t type, int64_t off,
 
 /* types_facts.c */
 typedef VEC(struct type_fact) type_facts;
-typedef VEC(struct type_return) type_returns;
+typedef VEC(struct type_call) type_calls;
 /* Both sorted. -1: out of memory. */
 int type_facts_read(struct types *t, const struct type_function *f, type_facts *facts,
-		    type_returns *returns) MUST_USE;
+		    type_calls *calls) MUST_USE;
 int type_statics_read(struct types *t) MUST_USE;
 /* The functions of a unit, into t->own and t->function. */
 int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
+
+/* types_call.c: sets all but the pc. */
+void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out);
 
 /* types_flow.c: fills f->answer. -1: out of memory. */
 int type_flow(struct types *t, struct type_function *f) MUST_USE;

@@ -129,7 +129,7 @@ struct value flow_origin_of_block(const struct flow *w, size_t block, unsigned r
 }
 
 /* A variable or a field of a known type has the value. */
-static void learn(struct flow *w, const struct value *v, const struct value *is)
+void flow_learn(struct flow *w, const struct value *v, const struct value *is)
 {
 	struct value *o;
 
@@ -141,6 +141,17 @@ static void learn(struct flow *w, const struct value *v, const struct value *is)
 	o->kind = VALUE_POINTER;
 	o->type = is->type;
 	o->indexed = is->indexed;
+	w->learnt = true;
+}
+
+void flow_learn_object(struct flow *w, int64_t off, uint32_t type)
+{
+	for (unsigned i = 0; i < w->n_objects; i++)
+		if (w->object[i].off == (uint64_t)off && w->object[i].type == type)
+			return;
+	if (w->n_objects == FLOW_OBJECTS)
+		return;
+	w->object[w->n_objects++] = (struct type_place){ type, (uint64_t)off };
 	w->learnt = true;
 }
 
@@ -201,7 +212,7 @@ void flow_facts_begin(struct flow *w, uint64_t vaddr)
 	}
 }
 
-static bool is_void(const struct types *t, const struct value *v)
+bool flow_is_void(const struct types *t, const struct value *v)
 {
 	return v->kind == VALUE_POINTER &&
 	       (t->type.v[v->type].kind == TYPE_OPAQUE || t->type.v[v->type].kind == TYPE_FUNCTION);
@@ -210,7 +221,7 @@ static bool is_void(const struct types *t, const struct value *v)
 static bool is_open(const struct types *t, const struct value *v)
 {
 	return v->kind == VALUE_UNKNOWN || v->kind == VALUE_ORIGIN || v->kind == VALUE_NULL ||
-	       is_void(t, v);
+	       flow_is_void(t, v);
 }
 
 /* The object that a variable says to be there is a part of what is known already. */
@@ -232,10 +243,10 @@ static void apply(struct flow *w, struct state *s, const struct type_fact *f, bo
 {
 	struct value *v = &s->reg[f->reg];
 
-	if (f->in != FACT_REGISTER || v->kind == VALUE_FRAME || is_void(w->t, &f->value))
+	if (f->in != FACT_REGISTER || v->kind == VALUE_FRAME || flow_is_void(w->t, &f->value))
 		return;
-	learn(w, v, &f->value);
-	if (v->kind == VALUE_POINTER && !is_void(w->t, v) &&
+	flow_learn(w, v, &f->value);
+	if (v->kind == VALUE_POINTER && !flow_is_void(w->t, v) &&
 	    (!begins || is_part(w->t, v, &f->value)))
 		return;
 	if (begins || is_open(w->t, v))
@@ -327,7 +338,8 @@ static void try_pointer(const struct flow *w, const struct value *v, const struc
 
 	/* a pointer into what is around a known scalar is no pointer to an array of it */
 	if (v->kind != VALUE_POINTER ||
-	    (!v->indexed && (v->off < 0 || (v->off < m->disp && (uint64_t)v->off >= size))))
+	    (!v->indexed && ((v->off < 0 && w->t->type.v[v->type].kind != TYPE_STRUCT) ||
+			     (v->off < m->disp && (uint64_t)v->off >= size))))
 		return;
 	type_hit(w->t, v->type, v->off, v->indexed, m, &h);
 	keep_better(w, best, &h);
@@ -352,6 +364,22 @@ static void try_frame(const struct flow *w, const struct state *s, const struct 
 		    (uint64_t)(at->off - start) >= w->t->type.v[f->value.type].size)
 			continue;
 		type_hit(w->t, f->value.type, at->off - start, at->indexed, m, &h);
+		keep_better(w, best, &h);
+	}
+}
+
+/* The latest that the address is in; of no variable that DWARF has there. */
+static void try_objects(const struct flow *w, const struct value *at, const struct effect_mem *m,
+			struct type_hit *best)
+{
+	for (unsigned i = w->n_objects; i-- && best->root == TYPE_NONE;) {
+		const struct type_place *o = &w->object[i];
+		int64_t into = at->off - (int64_t)o->off;
+		struct type_hit h;
+
+		if (into < 0 || (uint64_t)into >= w->t->type.v[o->type].size)
+			continue;
+		type_hit(w->t, o->type, into, at->indexed, m, &h);
 		keep_better(w, best, &h);
 	}
 }
@@ -398,12 +426,14 @@ enum types_why flow_access(struct flow *w, const struct state *s, const struct e
 		return TYPES_THREAD_LOCAL;
 	if (m->implicit)
 		return TYPES_STACK;
-	if (at.kind == VALUE_FRAME)
+	if (at.kind == VALUE_FRAME) {
 		try_frame(w, s, &at, m, best);
-	else if (at.kind == VALUE_ADDRESS)
+		try_objects(w, &at, m, best);
+	} else if (at.kind == VALUE_ADDRESS) {
 		try_static(w, &at, m, best, &found);
-	else
+	} else {
 		try_pointer(w, &at, m, best);
+	}
 	if (!*stack)
 		try_variables(w, m, best);
 	if (best->root == TYPE_NONE && at.kind == VALUE_POINTER && at.derived &&
@@ -460,7 +490,7 @@ static struct value load(struct flow *w, struct state *s, size_t insn)
 	if (flow_access(w, s, &e->mem[0], &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8)
 		v = type_value(w->t, h.leaf);
-	return v.kind == VALUE_UNKNOWN || is_void(w->t, &v) ? flow_origin(w, insn) : v;
+	return v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v) ? flow_origin(w, insn) : v;
 }
 
 /* What is stored in a field of a known type has that type. */
@@ -475,8 +505,8 @@ static void learn_stored(struct flow *w, const struct state *s, const struct eff
 	    w->t->type.v[h.leaf].size != 8)
 		return;
 	v = type_value(w->t, h.leaf);
-	if (!is_void(w->t, &v))
-		learn(w, &s->reg[e->src], &v);
+	if (!flow_is_void(w->t, &v))
+		flow_learn(w, &s->reg[e->src], &v);
 }
 
 static void store(struct state *s, const struct effect *e, const struct value *v)
@@ -498,56 +528,6 @@ static struct value sum(const struct value *a, const struct value *b)
 	if (is_base(a))
 		return is_base(b) ? unknown : value_plus(*a, 0, true);
 	return is_base(b) ? value_plus(*b, 0, true) : unknown;
-}
-
-static struct value returned(struct flow *w, const struct state *s, const struct effect *e)
-{
-	uint64_t pc = e->vaddr + e->len;
-	size_t lo = 0, hi = w->returns.n;
-	uint32_t type = TYPE_NONE;
-	struct type_hit h;
-	bool stack;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->returns.v[mid].pc < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < w->returns.n && w->returns.v[lo].pc == pc) {
-		type = w->returns.v[lo].type;
-	} else if (e->has_target) {
-		struct type_function *f = type_function_at(w->t, e->target);
-
-		if (f)
-			type = type_of_attr(w->t, &f->die);
-	} else if (e->n_mem && !e->mem[0].implicit &&
-		   flow_access(w, s, &e->mem[0], &h, &stack) == TYPES_KNOWN &&
-		   h.leaf != TYPE_NONE && w->t->type.v[h.leaf].kind == TYPE_POINTER) {
-		type = type_target(w->t, h.leaf);
-		if (type != TYPE_NONE && w->t->type.v[type].kind == TYPE_FUNCTION)
-			type = type_target(w->t, type);
-	}
-	if (type == TYPE_NONE)
-		return unknown;
-	if (type_in_memory(w->t, type))
-		return (struct value){ .kind = VALUE_POINTER, .type = type };
-	return type_value(w->t, type);
-}
-
-static void call(struct flow *w, struct state *s, size_t insn)
-{
-	struct value v = returned(w, s, &w->insn.v[insn]);
-
-	if (v.kind == VALUE_UNKNOWN || is_void(w->t, &v))
-		v = flow_origin(w, insn);
-
-	for (unsigned r = 0; r < EFFECT_REGS; r++)
-		if (EFFECT_CALL_CLOBBERS >> r & 1)
-			s->reg[r] = unknown;
-	s->reg[EFFECT_RAX] = v;
 }
 
 static void pop(struct state *s, uint8_t dst)
@@ -619,7 +599,7 @@ void flow_step(struct flow *w, struct state *s, size_t insn)
 	struct value v;
 
 	if (e->flow == INSN_CALL) {
-		call(w, s, insn);
+		flow_call(w, s, insn);
 		return;
 	}
 	if (e->op == EFFECT_PUSH || e->op == EFFECT_POP || e->op == EFFECT_LEAVE) {

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * types_call - what calls return, and what they tell of their arguments: a value that is given to
+ * a parameter has its type.
+ *
+ * Arguments in registers, as the System V ABI has them: pointers, references and integers take the
+ * next of six registers, floating-point numbers none. Behind a structure by value nothing is known:
+ * it may be in registers or in memory.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/types_state.h"
+
+static const uint8_t argument_reg[TYPES_ARGUMENTS] = {
+	5, 4, 1, 2, 8, 9
+}; /* rdi rsi rdx rcx r8 r9 */
+
+static bool is_floating(const struct types *t, uint32_t type)
+{
+	Dwarf_Die die = t->type.v[type].die;
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	return t->type.v[type].kind == TYPE_SCALAR && dwarf_attr(&die, DW_AT_encoding, &attr) &&
+	       !dwarf_formudata(&attr, &v) && (v == DW_ATE_float || v == DW_ATE_complex_float);
+}
+
+/* The function that the DIE is an instance of, or declares. */
+static Dwarf_Die origin_of(Dwarf_Die die)
+{
+	Dwarf_Attribute attr;
+
+	for (int i = 0; i < SRC_MAX_CHAIN; i++)
+		if ((!dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
+		     !dwarf_attr(&die, DW_AT_specification, &attr)) ||
+		    !dwarf_formref_die(&attr, &die))
+			break;
+	return die;
+}
+
+void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out)
+{
+	Dwarf_Die of = origin_of(*function), die;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < TYPES_ARGUMENTS; i++)
+		out->argument[i] = TYPE_NONE;
+	out->returned = type_of_attr(t, &of);
+	if (out->returned != TYPE_NONE && type_in_memory(t, out->returned))
+		out->argument[n++] = out->returned;
+	if (dwarf_child(&of, &die))
+		return;
+	for (int i = 0; i < 64 && n < TYPES_ARGUMENTS; i++) {
+		if (dwarf_tag(&die) == DW_TAG_formal_parameter) {
+			uint32_t type = type_of_attr(t, &die);
+			struct value v;
+
+			if (type == TYPE_NONE || t->type.v[type].kind == TYPE_OPAQUE ||
+			    t->type.v[type].kind == TYPE_STRUCT || t->type.v[type].size > 8)
+				return;
+			v = type_value(t, type);
+			if (v.kind == VALUE_POINTER)
+				out->argument[n] = v.type;
+			n += !is_floating(t, type);
+		}
+		if (dwarf_siblingof(&die, &die))
+			return;
+	}
+}
+
+/* Bytes can be of anything. */
+static bool is_telling(const struct types *t, uint32_t type)
+{
+	return type != TYPE_NONE && t->type.v[type].size > 1 &&
+	       t->type.v[type].kind != TYPE_OPAQUE && t->type.v[type].kind != TYPE_FUNCTION;
+}
+
+static const struct type_call *call_at(const struct flow *w, uint64_t pc)
+{
+	size_t lo = 0, hi = w->calls.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->calls.v[mid].pc < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < w->calls.n && w->calls.v[lo].pc == pc ? &w->calls.v[lo] : NULL;
+}
+
+/* A call through a pointer of a known type. */
+static bool by_pointer(struct flow *w, const struct state *s, const struct effect *e,
+		       struct type_call *out)
+{
+	struct type_hit h;
+	uint32_t to;
+	bool stack;
+
+	if (!e->n_mem || e->mem[0].implicit ||
+	    flow_access(w, s, &e->mem[0], &h, &stack) != TYPES_KNOWN || h.leaf == TYPE_NONE ||
+	    w->t->type.v[h.leaf].kind != TYPE_POINTER)
+		return false;
+	to = type_target(w->t, h.leaf);
+	if (to == TYPE_NONE || w->t->type.v[to].kind != TYPE_FUNCTION)
+		return false;
+	type_call_of(w->t, &w->t->type.v[to].die, out);
+	return true;
+}
+
+static bool find_call(struct flow *w, const struct state *s, const struct effect *e,
+		      struct type_call *out)
+{
+	const struct type_call *c = call_at(w, e->vaddr + e->len);
+	const struct type_function *f;
+
+	if (c) {
+		*out = *c;
+		return true;
+	}
+	f = e->has_target ? type_function_at(w->t, e->target) : NULL;
+	if (!f)
+		return by_pointer(w, s, e, out);
+	type_call_of(w->t, &f->die, out);
+	return true;
+}
+
+static struct value returned(const struct flow *w, const struct type_call *c)
+{
+	if (c->returned == TYPE_NONE)
+		return (struct value){ .kind = VALUE_UNKNOWN };
+	if (type_in_memory(w->t, c->returned))
+		return (struct value){ .kind = VALUE_POINTER, .type = c->returned };
+	return type_value(w->t, c->returned);
+}
+
+static void learn_argument(struct flow *w, const struct value *v, uint32_t type)
+{
+	const struct value is = { .kind = VALUE_POINTER, .type = type };
+
+	if (v->kind == VALUE_FRAME && !v->indexed && w->t->type.v[type].kind == TYPE_STRUCT)
+		flow_learn_object(w, v->off, type);
+	else
+		flow_learn(w, v, &is);
+}
+
+void flow_call(struct flow *w, struct state *s, size_t insn)
+{
+	struct value v = { .kind = VALUE_UNKNOWN };
+	struct type_call c;
+
+	if (find_call(w, s, &w->insn.v[insn], &c)) {
+		v = returned(w, &c);
+		for (unsigned i = 0; i < TYPES_ARGUMENTS; i++)
+			if (is_telling(w->t, c.argument[i]))
+				learn_argument(w, &s->reg[argument_reg[i]], c.argument[i]);
+	}
+	if (v.kind == VALUE_UNKNOWN || flow_is_void(w->t, &v))
+		v = flow_origin(w, insn);
+	for (unsigned r = 0; r < EFFECT_REGS; r++)
+		if (EFFECT_CALL_CLOBBERS >> r & 1)
+			s->reg[r] = (struct value){ .kind = VALUE_UNKNOWN };
+	s->reg[EFFECT_RAX] = v;
+}
