@@ -2,9 +2,11 @@
 /*
  * inject - a library to preload under which one call of a kind fails, or all from one on.
  *
- *	FAULT=KIND:N		the Nth call of that kind fails; 0: none, they are only counted
+ *	FAULT=KIND:N		the Nth call of that kind fails
  *	FAULT=KIND:N+		that call and all after it
- *	FAULT_COUNT=FILE	8 bytes: how many calls there were, in this machine's byte order
+ *	FAULT=count		none fails, those of all kinds are counted
+ *	FAULT_COUNT=FILE	how many calls there were, 8 bytes a kind in this machine's
+ *				byte order; 0 of kinds that were not asked for
  *	FAULT_TRACE=1		the failing call's callers on stderr
  *
  * Kinds are rows of `kinds` below. The calls of `place` are the first allocation of each caller:
@@ -72,11 +74,11 @@ static const struct {
 	[DIR_] = { "opendir", EACCES },	 [PIPE] = { "pipe", EMFILE },
 };
 
-static atomic_long own_count;
-static atomic_long *count = &own_count;
+static atomic_long own_count[KINDS];
+static atomic_long *count = own_count;
 static enum kind wanted = KINDS;
 static long at;
-static bool onwards, trace;
+static bool all, onwards, trace;
 static pid_t self;
 
 extern void *__libc_malloc(size_t n);
@@ -90,31 +92,45 @@ static void share_count(const char *path)
 			      0644);
 	void *p;
 
-	if (fd < 0 || syscall(SYS_ftruncate, fd, 8L))
+	if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof(own_count)))
 		_exit(99);
-	p = (void *)syscall(SYS_mmap, NULL, 8L, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+	p = (void *)syscall(SYS_mmap, NULL, sizeof(own_count), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    fd, 0L);
 	if (p == MAP_FAILED)
 		_exit(99);
 	(void)syscall(SYS_close, fd);
 	count = p;
 }
 
-__attribute__((constructor)) static void begin(void)
+/* Ends the process where the test would mean nothing. */
+static enum kind parse(const char *what)
 {
-	const char *what = getenv("FAULT"), *file = getenv("FAULT_COUNT");
-	const char *colon = what ? strchr(what, ':') : NULL;
+	const char *colon = strchr(what, ':');
 	enum kind k = 0;
 	char *end;
 
 	if (!colon)
-		return;
+		_exit(99);
 	while (k < KINDS && (strlen(kinds[k].name) != (size_t)(colon - what) ||
 			     memcmp(kinds[k].name, what, (size_t)(colon - what))))
 		k++;
 	at = strtol(colon + 1, &end, 10);
-	if (k == KINDS || end == colon + 1)
-		_exit(99); /* a test that means nothing */
+	if (k == KINDS || at < 1)
+		_exit(99);
 	onwards = *end == '+';
+	return k;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *what = getenv("FAULT"), *file = getenv("FAULT_COUNT");
+	bool every = what && !strcmp(what, "count");
+	enum kind k = KINDS;
+
+	if (!what)
+		return;
+	if (!every)
+		k = parse(what);
 	trace = getenv("FAULT_TRACE") != NULL;
 	if (file)
 		share_count(file);
@@ -126,6 +142,7 @@ __attribute__((constructor)) static void begin(void)
 		(void)backtrace(warm, 2);
 	}
 	wanted = k;
+	all = every;
 }
 
 static void tell(void)
@@ -143,10 +160,10 @@ static bool fails(enum kind k)
 {
 	long n;
 
-	if (k != wanted || getpid() != self)
+	if ((k != wanted && !all) || getpid() != self)
 		return false;
-	n = atomic_fetch_add(count, 1) + 1;
-	if (!at || (onwards ? n < at : n != at))
+	n = atomic_fetch_add(&count[k], 1) + 1;
+	if (all || (onwards ? n < at : n != at))
 		return false;
 	if (trace)
 		tell();
@@ -175,7 +192,9 @@ static bool first_from(const void *caller)
 
 static bool no_memory(const void *caller)
 {
-	return wanted == PLACE ? first_from(caller) && fails(PLACE) : fails(MEMORY);
+	if ((all || wanted == PLACE) && first_from(caller) && fails(PLACE))
+		return true;
+	return fails(MEMORY);
 }
 #define NO_MEMORY no_memory(__builtin_return_address(0))
 

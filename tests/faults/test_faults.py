@@ -32,6 +32,8 @@ COUNTS = "".join("%d,,%s,1000000,100.00,,\n" % c for c in [  # of perf stat -x, 
     (2500000, "uops_issued.any"), (2200000, "uops_retired.retire_slots"), (10000, "int_misc.recovery_cycles")])
 KINDS = {"memory": 8, "place": 4, "memory+": 2, "open": 3, "read": 3, "write": 3, "mmap": 2, "stat": 2, "ftruncate": 2, "rename": 2,
          "close": 2, "fork": 2, "thread": 2, "ioctl": 2, "poll": 2, "opendir": 2, "pipe": 2}
+COUNTED = ("memory", "place", "open", "read", "write", "mmap", "stat", "ftruncate", "rename", "close", "fork", "thread", "ioctl",
+           "poll", "opendir", "pipe")  # as inject.c has them
 EVERY = {("report -g", "place")}  # all of them, always: unwinding, symbols, lines, rows
 # name: words; F..: recordings by name, O: a file to write
 READS = {
@@ -101,7 +103,7 @@ MEASURES = {
 }
 
 def start(words, where, fault, tag):
-    """(exit code, output, what is on stderr, calls there were); -1: it had no end."""
+    """(exit code, output, what is on stderr, {kind: calls there were}, what stays behind); None: it had no end."""
     os.makedirs(where, exist_ok=True)
     out = os.path.join(where, "out" + tag)
     count = os.path.join(where, "count" + tag)
@@ -115,7 +117,7 @@ def start(words, where, fault, tag):
     except subprocess.TimeoutExpired:
         code, text, err = None, b"", ""
     with open(count, "rb") as f:
-        calls = struct.unpack("=q", f.read(8))[0]
+        calls = dict(zip(COUNTED, struct.unpack("=%dq" % len(COUNTED), f.read())))
     os.remove(count)
     if os.path.exists(out):
         with open(out, "rb") as f:
@@ -148,12 +150,13 @@ def wrong(words, kind, base, got):
     return None if any(line.startswith(("cyclade: ", "out of dynamic memory in aag")) for line in said) else "exit %d without a message" % code
 
 
-def sweep(name, words, kind, most, where):
+def sweep(name, words, kind, most, where, base):
+    """(calls of that kind there were, how many of them failed in turn, what was wrong); None: there were none."""
     plain, rest = kind.rstrip("+"), kind.endswith("+")
-    base = start(words, where, plain + ":0", "base")
-    if base[3] == 0:
+    calls = base[3][plain]
+    if calls == 0:
         return None
-    total = base[3] + (0 if base[3] < 50 else base[3] // 50)
+    total = calls + (0 if calls < 50 else calls // 50)
     at = list(range(1, total + 1))
     if not LONG and (name, kind) not in EVERY and total > most:
         rnd = random.Random(name + kind)
@@ -165,7 +168,7 @@ def sweep(name, words, kind, most, where):
         why = wrong(words, kind, base, got)
         if why:
             bad.append("call %d of %d: %s: %s" % (n, total, why, got[2][-1500:]))
-    return base, len(at), bad
+    return calls, len(at), bad
 
 
 def builds(where):
@@ -193,22 +196,24 @@ def main():
         with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
             f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
         builds(tmp)
-        jobs = []
+        commands = []
         for name, words in {**READS, **MEASURES}.items():
             needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]
             if not set(needs) <= here:
                 t.skip(name, dict(recordings.missing)[needs[0]])
                 continue
-            for kind, most in KINDS.items():
-                if ONLY[0] in ("", name) and (len(ONLY) < 2 or ONLY[1] == kind):
-                    jobs.append((name, words, kind, most, os.path.join(tmp, "%d" % len(jobs))))
+            if ONLY[0] in ("", name):
+                commands.append((name, words, os.path.join(tmp, "%d" % len(commands))))
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for job, said in zip(jobs, pool.map(lambda j: sweep(*j), jobs)):
-                if not said:
+            jobs = []
+            for (name, words, where), base in zip(commands, pool.map(lambda c: start(c[1], c[2], "count", "base"), commands)):
+                if not t.ok(base[0] == 0, name + ": without a fault", base):
                     continue
-                base, n, bad = said
-                t.ok(base[0] == 0 and not bad, "%s: %s, %d of %d calls" % (job[0], job[2], n, base[3]),
-                     "\n".join(bad) if base[0] == 0 else "without a fault: exit %s: %s" % (base[0], base[2][:500]))
+                jobs += [(name, words, kind, most, where + "-" + kind, base) for kind, most in KINDS.items()
+                         if len(ONLY) < 2 or ONLY[1] == kind]
+            for job, said in zip(jobs, pool.map(lambda j: sweep(*j), jobs)):
+                if said:
+                    t.ok(not said[2], "%s: %s, %d of %d calls" % (job[0], job[2], said[1], said[0]), "\n".join(said[2]))
     t.done()
 
 
