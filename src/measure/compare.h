@@ -61,6 +61,7 @@ struct compare_effect {
 struct compare_metric {
 	const char *name, *unit; /* "time", "s"; an event and its unit */
 	bool decides;		 /* a change of it is worth a second series */
+	bool many;		 /* one of many that decide: its first series takes 99 % */
 	const char *why;	 /* of the last run without a figure */
 	struct compare_effect effect;
 };
@@ -92,6 +93,9 @@ struct compare_runner {
 	 * are not known. */
 	int (*run)(void *ctx, struct compare *c, struct compare_one *one, struct err *err);
 	void *ctx;
+	/* After each series: the runner may make metrics of what it kept of the runs, anew, and
+	 * gives all runs their values. NULL: metrics are those of the first run. */
+	int (*series)(void *ctx, struct compare *c, struct err *err);
 };
 
 /* By its name; of a node the last part of its path is enough. */
@@ -115,7 +119,17 @@ struct compare_ask {
 	bool may_fail;			 /* a program's exit code does not matter */
 	const char *const *decide;	 /* names of metrics that decide beside time */
 	size_t n_decide;
+	/* Functions, not events: each run is sampled into the file `record` (NULL: no). sampled()
+	 * keeps what it wants of it, run after run; functions() makes metrics of that once a series
+	 * has ended: compare_more(), then their names and the runs' values. */
+	const char *record;
+	int (*sampled)(void *ctx, struct err *err);
+	int (*functions)(void *ctx, struct compare *c, struct err *err);
+	void *ctx;
 };
+
+/* As compare_metrics(), for figures beside those that there are: runs' values beyond are NAN. */
+int compare_more(struct compare *c, size_t n, struct err *err) MUST_USE;
 
 struct compare_found {
 	const char *setting; /* "governor performance, Linux 6.1.0, ..." */

@@ -23,6 +23,7 @@ struct compare_report {
 	const struct compare_limit *limit;
 	size_t n_limits;
 	uint64_t warmup;
+	bool sampled;	      /* metrics beside the times are functions */
 	uint64_t not_counted; /* metrics without a figure; set by compare_put() */
 };
 

@@ -96,6 +96,7 @@ MEASURES = {
     "validate": "validate --quick page-faults fault add",
     "stat": "stat -e task-clock,page-faults -- true",
     "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
+    "compare, functions": "compare --functions 2 -r 1 --warmup 0 --seed 1 -q -e cpu-clock:u -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
     "monitor": "monitor --once -I 1",

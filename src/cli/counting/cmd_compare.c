@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "cli/asking.h"
+#include "cli/counting/compare_functions.h"
 #include "cli/counting/no_pmu.h"
 #include "cli/counting_out.h"
 #include "measure/counting.h"
@@ -25,6 +26,7 @@ struct comparing {
 	struct compare_report report;
 	struct counting_out out;
 	struct compare_limit *limit;
+	struct functions functions;
 	char no_pmu[256]; /* a tree was asked for, and why there can be none */
 };
 
@@ -66,6 +68,12 @@ static int check(const struct options *o, struct err *err)
 	if (o->event.n && wants_tree(o)) {
 		(void)err_set(err, ERR_USAGE, "-e counts events, -l, --node and -M make a tree");
 		return err_hint(err, "leave out one or the other");
+	}
+	if (OPTION_GIVEN(o, functions) && (!o->functions || wants_tree(o))) {
+		(void)err_set(err, ERR_USAGE,
+			      o->functions ? "--functions samples, -l, --node and -M make a tree"
+					   : "--functions 0 would compare none");
+		return err_hint(err, "cyclade compare --functions 10 -- ./old -- ./new");
 	}
 	if (OPTION_GIVEN(o, effect) && !(o->effect > 0))
 		return err_set(err, ERR_USAGE, "--effect takes a change above 0");
@@ -120,7 +128,7 @@ static int fill_sides(struct comparing *x, struct err *err)
 			return -1;
 		s->warmup = OPTION_GIVEN(o, warmup) ? o->warmup : 1;
 		s->silent = WORKLOAD_NO_INPUT | (o->show_output ? 0u : WORKLOAD_NO_OUTPUT);
-		if (!s->event.n && !x->ask.tree)
+		if (!s->event.n && !x->ask.tree && !o->functions)
 			choose_events(x, &s->event);
 		x->ask.side[i] = s;
 	}
@@ -151,6 +159,11 @@ static int prepare(struct comparing *x, struct err *err)
 		no_pmu_find(x->cli, x->no_pmu);
 		if (*x->no_pmu)
 			return err_set(err, ERR_UNSUPPORTED, "no cycle counter");
+	}
+	if (o->functions) {
+		if (functions_open(&x->functions, x->cli, o->functions, err))
+			return -1;
+		functions_ask(&x->functions, &x->ask);
 	}
 	x->ask.anyway = o->anyway;
 	x->ask.may_fail = o->ignore_failure;
@@ -192,6 +205,7 @@ static int put(struct comparing *x, struct err *err)
 	x->report.limit = x->limit;
 	x->report.n_limits = x->ask.n_decide;
 	x->report.warmup = x->side[0].warmup;
+	x->report.sampled = x->ask.record != NULL;
 	document_open(&d, &compare_document, &x->report);
 	compare_put(&d, &x->report);
 	rc = counting_out_document(&x->out, &d, -1, true, &gone, err);
@@ -222,6 +236,7 @@ int cmd_compare(struct cli *cli)
 			code = cli_fail_as(&err, code);
 	}
 	counting_out_close(&x.out);
+	functions_close(&x.functions);
 	compare_free(&x.c);
 	return code;
 }

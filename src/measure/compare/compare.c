@@ -42,6 +42,28 @@ int compare_metrics(struct compare *c, size_t n, struct err *err)
 	return 0;
 }
 
+int compare_more(struct compare *c, size_t n, struct err *err)
+{
+	struct compare_metric *all = arena_alloc(c->a, (COMPARE_TIMES + n) * sizeof(*all));
+
+	assert(c->n_metrics >= COMPARE_TIMES);
+	if (!all)
+		return err_nomem(err);
+	memcpy(all, c->metric, COMPARE_TIMES * sizeof(*all));
+	c->metric = all;
+	c->n_metrics = COMPARE_TIMES + n;
+	vec_each (&c->run, struct compare_one *, one) {
+		double *value = arena_alloc(c->a, c->n_metrics * sizeof(*value));
+
+		if (!value)
+			return err_nomem(err);
+		for (size_t i = 0; i < c->n_metrics; i++)
+			value[i] = i < COMPARE_TIMES ? one->value[i] : NAN;
+		one->value = value;
+	}
+	return 0;
+}
+
 bool compare_named(const struct compare_metric *m, const char *name)
 {
 	size_t n = strlen(m->name), k = strlen(name);
@@ -110,7 +132,8 @@ bool compare_wants_more(const struct compare *c)
 int compare_run(struct compare *c, const struct compare_runner *r, struct err *err)
 {
 	do
-		if (compare_series(c, r, err) || compare_judge(c, err))
+		if (compare_series(c, r, err) || (r->series && r->series(r->ctx, c, err)) ||
+		    compare_judge(c, err))
 			return -1;
 	while (compare_wants_more(c));
 	return 0;
@@ -215,22 +238,28 @@ static int judge_control(struct judging *j, struct paired *out, struct err *err)
 	return paired_effect(out, j->difference, n, err);
 }
 
-static bool confirmed(const struct paired *one, uint32_t n_series)
+static bool first_differs(const struct compare_metric *m, const struct paired *one)
 {
-	return n_series == COMPARE_SERIES && one[0].differs && one[1].differs &&
+	return m->many ? one->differs_99 : one->differs;
+}
+
+static bool confirmed(const struct compare_metric *m, const struct paired *one, uint32_t n_series)
+{
+	return n_series == COMPARE_SERIES && first_differs(m, &one[0]) && one[1].differs &&
 	       (one[0].effect > 0) == (one[1].effect > 0);
 }
 
-static enum compare_verdict verdict_of(const struct compare *c, const struct paired *one,
-				       const struct paired *all, const struct paired *control)
+static enum compare_verdict verdict_of(const struct compare *c, const struct compare_metric *m,
+				       const struct paired *one, const struct paired *all,
+				       const struct paired *control)
 {
 	if (!all->n)
 		return COMPARE_UNKNOWN;
 	if (one[0].n < PAIRED_LEAST)
 		return COMPARE_FEW;
-	if (!one[0].differs && !all->differs)
+	if (!first_differs(m, &one[0]) && !all->differs)
 		return COMPARE_NOISE;
-	if (!confirmed(one, c->n_series))
+	if (!confirmed(m, one, c->n_series))
 		return COMPARE_UNCONFIRMED;
 	if (control->differs_99)
 		return COMPARE_DOUBTFUL;
@@ -284,7 +313,8 @@ static int judge_metric(struct judging *j, struct compare_metric *m, struct err 
 	if (judge_series(j, COMPARE_SERIES, &all, err) || judge_control(j, &control, err))
 		return -1;
 	fill_effect(j, e, one, &all, &control);
-	e->verdict = verdict_of(j->c, one, &all, &control);
+	e->found[0] = j->c->n_series && first_differs(m, &one[0]);
+	e->verdict = verdict_of(j->c, m, one, &all, &control);
 	if (mean <= 0 && mean_b > 0) { /* a part of nothing */
 		e->change = e->low = e->high = NAN;
 		e->why = "A has none of it";

@@ -30,6 +30,16 @@ struct programs {
 	struct compare_one *one;
 };
 
+/* Whether a run that ended so stops the comparison. */
+int compare_ended(struct programs *p, const char *program, int status, int killed_by,
+		  struct err *err) MUST_USE;
+/* The machine's setting is what it was. */
+int compare_check_setting(struct programs *p, struct err *err) MUST_USE;
+/* Marks metrics that decide; --fail-if of one that there is not is refused. */
+int compare_choose(struct programs *p, struct err *err) MUST_USE;
+/* A run that is sampled, and the metrics of all of them: ask.record. */
+int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err) MUST_USE;
+int compare_functions(void *ctx, struct compare *c, struct err *err) MUST_USE;
 /* What stands in p->hooks but ended(); the counters are p->d's. */
 int compare_tree_open(struct programs *p, struct err *err) MUST_USE;
 /* Of a run that has ended; in p->now. */

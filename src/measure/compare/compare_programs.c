@@ -60,7 +60,7 @@ static char *read_setting(struct arena *a, const char *root, struct err *err)
 }
 
 /* After each run; the one of the other side before it was made under the setting that was. */
-static int check_setting(struct programs *p, struct err *err)
+int compare_check_setting(struct programs *p, struct err *err)
 {
 	char *now = read_setting(&p->now, p->ask->side[0]->root, err);
 
@@ -99,6 +99,37 @@ static int take(void *ctx, struct counting *k, struct err *err)
 	return counting_events_take(&p->ev, k, err);
 }
 
+/* --fail-if of something that is not measured would never fail. */
+static int check_decide(const struct programs *p, struct err *err)
+{
+	for (size_t k = 0; k < p->ask->n_decide; k++) {
+		const char *name = p->ask->decide[k];
+		bool found = false;
+
+		for (size_t i = 0; i < p->c->n_metrics; i++)
+			found |= compare_named(&p->c->metric[i], name);
+		if (found)
+			continue;
+		(void)err_set(err, ERR_USAGE, "--fail-if: '%.60s' is not measured", name);
+		return err_hint(err, p->ask->record
+					     ? "there are time, user, system and function:NAME"
+					     : "there are time, user, system and the events of -e, "
+					       "or the nodes of -l, --node and -M; with "
+					       "--functions function:NAME");
+	}
+	return 0;
+}
+
+int compare_choose(struct programs *p, struct err *err)
+{
+	struct compare *c = p->c;
+
+	for (size_t i = 0; i < c->n_metrics; i++)
+		for (size_t k = 0; k < p->ask->n_decide; k++)
+			c->metric[i].decides |= compare_named(&c->metric[i], p->ask->decide[k]);
+	return check_decide(p, err);
+}
+
 /* The names of figures end with the run. */
 static int name_metrics(struct programs *p, const struct compare_figure *f, size_t n,
 			struct err *err)
@@ -115,28 +146,7 @@ static int name_metrics(struct programs *p, const struct compare_figure *f, size
 		if (!m->name || !m->unit)
 			return err_nomem(err);
 	}
-	for (size_t i = 0; i < c->n_metrics; i++)
-		for (size_t k = 0; k < p->ask->n_decide; k++)
-			c->metric[i].decides |= compare_named(&c->metric[i], p->ask->decide[k]);
-	return 0;
-}
-
-/* --fail-if of something that is not measured would never fail. */
-static int check_decide(const struct programs *p, struct err *err)
-{
-	for (size_t k = 0; k < p->ask->n_decide; k++) {
-		const char *name = p->ask->decide[k];
-		bool found = false;
-
-		for (size_t i = 0; i < p->c->n_metrics; i++)
-			found |= compare_named(&p->c->metric[i], name);
-		if (found)
-			continue;
-		(void)err_set(err, ERR_USAGE, "--fail-if: '%.60s' is not measured", name);
-		return err_hint(err, "there are time, user, system and the events of -e, or the "
-				     "nodes of -l, --node and -M");
-	}
-	return 0;
+	return compare_choose(p, err);
 }
 
 static int event_figures(struct programs *p, struct compare_figure **out, size_t *n,
@@ -163,7 +173,7 @@ static int take_figures(struct programs *p, const struct counting *k, struct err
 
 	if (p->tree ? compare_tree_figures(p, &f, &n, err) : event_figures(p, &f, &n, err))
 		return -1;
-	if (!p->c->n_metrics && (name_metrics(p, f, n, err) || check_decide(p, err)))
+	if (!p->c->n_metrics && name_metrics(p, f, n, err))
 		return -1;
 	one->value = arena_alloc(p->c->a, p->c->n_metrics * sizeof(*one->value));
 	if (!one->value)
@@ -185,26 +195,30 @@ static int take_figures(struct programs *p, const struct counting *k, struct err
 	return 0;
 }
 
-static int stopped(struct programs *p, const struct counting *k, struct err *err)
+int compare_ended(struct programs *p, const char *program, int status, int killed_by,
+		  struct err *err)
 {
-	const char *name = k->ask->program.v[0];
+	size_t run = p->c->run.n + 1;
 
-	if (k->result.interrupted) {
-		p->found->interrupted = true;
-		return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
-	}
-	if (!k->result.status || p->ask->may_fail)
+	if (!status || p->ask->may_fail)
 		return 0;
-	p->found->status = k->result.status;
-	if (k->result.killed_by)
-		(void)err_set(err, ERR_USAGE, "run %zu: %s was killed by signal %d (%s)",
-			      p->c->run.n + 1, name, k->result.killed_by,
-			      strsignal(k->result.killed_by));
+	p->found->status = status;
+	if (killed_by)
+		(void)err_set(err, ERR_USAGE, "run %zu: %s was killed by signal %d (%s)", run,
+			      program, killed_by, strsignal(killed_by));
 	else
-		(void)err_set(err, ERR_USAGE, "run %zu: %s ended with %d", p->c->run.n + 1, name,
-			      k->result.status);
+		(void)err_set(err, ERR_USAGE, "run %zu: %s ended with %d", run, program, status);
 	return err_hint(err,
 			"--show-output shows what it prints; --ignore-failure compares anyway");
+}
+
+static int stopped(struct programs *p, const struct counting *k, struct err *err)
+{
+	if (!k->result.interrupted)
+		return compare_ended(p, k->ask->program.v[0], k->result.status, k->result.killed_by,
+				     err);
+	p->found->interrupted = true;
+	return err_set(err, ERR_USAGE, "interrupted in run %zu", p->c->run.n + 1);
 }
 
 static int ended(void *ctx, struct counting *k, struct err *err)
@@ -212,7 +226,8 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	struct programs *p = ctx;
 
 	p->one->status = k->result.status;
-	return stopped(p, k, err) || take_figures(p, k, err) || check_setting(p, err) ? -1 : 0;
+	return stopped(p, k, err) || take_figures(p, k, err) || compare_check_setting(p, err) ? -1
+											      : 0;
 }
 
 static int run_one(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
@@ -236,7 +251,11 @@ int compare_programs(struct compare *c, const struct compare_ask *ask, struct co
 		     struct err *err)
 {
 	struct programs p = { .ask = ask, .found = found, .c = c, .now = ARENA_INIT };
-	const struct compare_runner runner = { run_one, &p };
+	const struct compare_runner runner = {
+		.run = ask->record ? compare_sample : run_one,
+		.series = ask->record ? compare_functions : NULL,
+		.ctx = &p,
+	};
 	int rc = -1;
 
 	p.hooks = (struct counting_hooks){
@@ -245,7 +264,9 @@ int compare_programs(struct compare *c, const struct compare_ask *ask, struct co
 	*found = (struct compare_found){ 0 };
 	p.tree = ask->tree;
 	if (counting_open(&p.k, ask->side[0], "count", p.tree ? DRILL_MACHINE : 0, err) ||
-	    (p.tree ? compare_tree_open(&p, err) : counting_events_parse(&p.ev, &p.k, err)))
+	    (p.tree	   ? compare_tree_open(&p, err)
+	     : ask->record ? 0
+			   : counting_events_parse(&p.ev, &p.k, err)))
 		goto out;
 	found->setting = read_setting(c->a, ask->side[0]->root, err);
 	if (!found->setting)

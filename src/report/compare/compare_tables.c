@@ -183,7 +183,8 @@ TABLE_CELL(wanted, out->none = !out->n)
 
 #define OF(member) TABLE_FIELD(struct compare_metric, member)
 static const struct table_column effect_columns[] = {
-	COLUMN("metric", "", T_TEXT, C_KEY, "time, user, system, an event or a node", OF(name)),
+	COLUMN("metric", "", T_TEXT, C_KEY | C_FLEX,
+	       "time, user, system, an event, a node or function:NAME", OF(name)),
 	COLUMN("unit", "unit", T_TEXT, C_DATA,
 	       "of base and new: s, ns, share (of the slots), ...; empty: a number", OF(unit)),
 	COLUMN("shown_base", "base", T_REAL, C_PEOPLE, "", .get = shown_base),
@@ -402,6 +403,10 @@ static void put_facts(struct document *d, const struct compare_report *r)
 	document_fact(d, "assumed", false,
 		      "the two runs of a pair are disturbed alike (drifts, steps and bursts widen "
 		      "the error); only the programs differ, not input or environment");
+	if (r->sampled)
+		document_fact(d, "functions", false,
+			      "samples of each run (self); times include the cost of sampling, of "
+			      "both programs alike");
 	for (size_t i = 0; i < r->n_limits; i++)
 		document_fact(d, "limit", r->limit[i].broken, "%s: %s", r->limit[i].limit.text,
 			      r->limit[i].broken ? "broken, in both series" : "kept");

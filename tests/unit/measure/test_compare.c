@@ -95,7 +95,7 @@ static int planted(void *ctx, struct compare *c, struct compare_one *one, struct
 
 static struct compare_effect compare_on(struct machine *m, uint32_t pairs, uint64_t seed)
 {
-	const struct compare_runner r = { planted, m };
+	const struct compare_runner r = { .run = planted, .ctx = m };
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct compare_effect e;
@@ -165,7 +165,7 @@ static void a_change_is_found_with_the_pairs_recommended(void **state)
 static void order_is_balanced(void **state)
 {
 	struct machine m = make(1);
-	const struct compare_runner r = { planted, &m };
+	const struct compare_runner r = { .run = planted, .ctx = &m };
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
 	size_t b_first = 0, changes = 0;
@@ -213,12 +213,94 @@ static void small_series(void **state)
 	assert_true(isnan(p.effect) && !paired_wanted(&p, 0.02));
 }
 
+/* ---- functions: many metrics, known once a series has ended ---------------------------------- */
+
+#define FUNCTIONS 10u
+
+struct sampled {
+	struct machine m;
+	double planted; /* of function 3 */
+	VEC(double) value;
+};
+
+static int sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+{
+	struct sampled *s = ctx;
+
+	if (planted(&s->m, c, one, err))
+		return -1;
+	for (unsigned k = 0; k < FUNCTIONS; k++) {
+		double changed = k == 3 && one->side ? s->planted : 1;
+		double value =
+			one->value[COMPARE_TIME] / (k + 1) * changed * (1 + 0.02 * normal(&s->m));
+
+		if (vec_push(&s->value, value))
+			return -1;
+	}
+	return 0;
+}
+
+static int name_functions(void *ctx, struct compare *c, struct err *err)
+{
+	struct sampled *s = ctx;
+
+	if (compare_more(c, FUNCTIONS, err))
+		return -1;
+	for (unsigned k = 0; k < FUNCTIONS; k++) {
+		c->metric[COMPARE_TIMES + k] = (struct compare_metric){
+			.name = "function:f", .unit = "s", .decides = true, .many = true
+		};
+		for (size_t i = 0; i < c->run.n; i++)
+			c->run.v[i].value[COMPARE_TIMES + k] = s->value.v[i * FUNCTIONS + k];
+	}
+	return 0;
+}
+
+/* A bit for each function that has a verdict. */
+static unsigned verdicts_of(uint64_t number, double factor)
+{
+	struct sampled s = { .m = make(number), .planted = factor };
+	const struct compare_runner r = { sample, &s, name_functions };
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct compare c;
+	unsigned bits = 0;
+
+	s.m.runs = 40;
+	compare_begin(&c, &a, 20, number);
+	assert_int_equal(compare_run(&c, &r, &err), 0);
+	assert_int_equal(c.n_metrics, COMPARE_TIMES + FUNCTIONS);
+	for (unsigned k = 0; k < FUNCTIONS; k++)
+		bits |= (unsigned)is_verdict(&c.metric[COMPARE_TIMES + k].effect) << k;
+	compare_free(&c);
+	vec_free(&s.value);
+	arena_free(&a);
+	return bits;
+}
+
+static void functions_have_no_verdict_without_a_change(void **state)
+{
+	unsigned wrong = 0, found = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < TRIALS; i++) {
+		wrong += verdicts_of(i, 1) != 0;
+		found += verdicts_of(i, 1.1) >> 3 & 1;
+	}
+	print_message("# of %u series of %u functions: %u with a verdict that is none, +10 %% of "
+		      "one is found in %u\n",
+		      TRIALS, FUNCTIONS, wrong, found);
+	assert_true(wrong <= 2);
+	assert_true(found >= TRIALS * 9 / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_series),
 		cmocka_unit_test(order_is_balanced),
 		cmocka_unit_test(without_a_change_there_is_no_verdict),
+		cmocka_unit_test(functions_have_no_verdict_without_a_change),
 		cmocka_unit_test(a_change_is_found_with_the_pairs_recommended),
 	};
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs that are sampled, one after the other into the same file. What is in it, the asker keeps.
+ */
+#include <math.h>
+#include <signal.h>
+
+#include "measure/compare/compare_int.h"
+#include "measure/sampling.h"
+
+static int take(struct programs *p, const struct sampling_result *res, struct err *err)
+{
+	struct compare_one *one = p->one;
+	struct compare *c = p->c;
+
+	one->status = res->status;
+	p->found->user_only |= res->user_only;
+	if (res->killed_by == SIGINT) { /* a terminal's goes to both of us */
+		p->found->interrupted = true;
+		return err_set(err, ERR_USAGE, "interrupted in run %zu", c->run.n + 1);
+	}
+	if (compare_ended(p, p->k.ask->program.v[0], res->status, res->killed_by, err) ||
+	    (!c->n_metrics && compare_metrics(c, COMPARE_TIMES, err)))
+		return -1;
+	one->value = arena_alloc(c->a, c->n_metrics * sizeof(*one->value));
+	if (!one->value)
+		return err_nomem(err);
+	for (size_t i = COMPARE_TIMES; i < c->n_metrics; i++)
+		one->value[i] = NAN;
+	one->value[COMPARE_TIME] = res->wall_s;
+	one->value[COMPARE_USER] = res->user_s;
+	one->value[COMPARE_SYSTEM] = res->cpu_s - res->user_s;
+	return p->ask->sampled(p->ask->ctx, err);
+}
+
+int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct err *err)
+{
+	struct programs *p = ctx;
+	struct ask ask = *p->ask->side[one->side];
+	struct sampling *r = NULL;
+	int rc = -1;
+
+	p->c = c;
+	p->one = one;
+	p->k.ask = p->ask->side[one->side];
+	ask.warmup = 0; /* each program had its own */
+	if (!sampling_open(&r, &ask, p->ask->record, NULL, err) && !sampling_run(r, err) &&
+	    !take(p, sampling_result(r), err))
+		rc = compare_check_setting(p, err);
+	sampling_close(r);
+	arena_free(&p->now);
+	return rc;
+}
+
+int compare_functions(void *ctx, struct compare *c, struct err *err)
+{
+	struct programs *p = ctx;
+
+	return p->ask->functions(p->ask->ctx, c, err) || compare_choose(p, err) ? -1 : 0;
+}
