@@ -223,11 +223,26 @@ static struct cell *new_row(struct sql_rows *r)
 	return &b->cell[b->n++ * r->n_columns];
 }
 
+/* Bytes that the texts of the row take. */
+static uint64_t size_of_row(const struct sql_rows *r, sqlite3_stmt *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < (int)r->n_columns; i++) {
+		int type = sqlite.column_type(s, i);
+
+		if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			sum += (uint64_t)sqlite.column_bytes(s, i) * (type == SQLITE_BLOB ? 2 : 1);
+	}
+	return sum;
+}
+
 int sql_rows_add(struct sql_rows *r, sqlite3_stmt *s, struct err *err)
 {
+	uint64_t used = r->d->a.total + (uint64_t)sqlite.memory_used();
 	struct cell *x;
 
-	if (r->d->a.total > r->most) {
+	if (used + size_of_row(r, s) > r->most) {
 		char n[NUM_MAX];
 
 		(void)err_set(err, ERR_LIMIT, "the rows of the query need more than %s of memory",
