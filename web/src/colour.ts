@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // colour - one colour for a name, the same in all views; dark and light differ in brightness only.
-export const dark = matchMedia("(prefers-color-scheme: dark)");
+// On paper everything is light.
+const query = matchMedia("(prefers-color-scheme: dark)");
+let printing = false;
+export const dark = {
+  get matches(): boolean { return query.matches && !printing; },
+};
+export function onColours(changed: () => void): void {
+  query.addEventListener("change", changed);
+  const set = (on: boolean): void => {
+    printing = on;
+    document.documentElement.classList.toggle("paper", on);
+    if (query.matches) changed(); // boxes that were opened stay open else
+    painters.forEach((p) => p());
+  };
+  addEventListener("beforeprint", () => set(true));
+  addEventListener("afterprint", () => set(false));
+}
+// What draws on a canvas of the view that is shown: paper does not wait for the next frame.
+export const painters = new Set<() => void>();
 
 function hash(s: string): number {
   let x = 2166136261;

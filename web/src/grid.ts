@@ -365,7 +365,7 @@ export class Grid {
     return c && !this.depth && !this.sortKey() ? this.t.text(row, c) : null;
   }
   private space(rows: number, width: number): HTMLElement {
-    const td = h("td", { colspan: width });
+    const td = h("td", { colspan: width }, `${group(rows)} more rows`); // seen on paper
     td.style.height = `${rows * ROW}px`;
     return h("tr", { class: "space", "aria-hidden": "true" }, td);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main - reads the page's data, chooses the views that it has data for, draws the one of the hash.
-import { dark } from "./colour";
+import { onColours, painters } from "./colour";
 import { Cube } from "./cube";
 import { findTable, readPage } from "./data";
 import { clear, h, safe, tip } from "./dom";
@@ -86,6 +86,7 @@ function start(texts: string[]): void {
       i < 10 ? h("kbd", null, String((i + 1) % 10)) : null, v.title)));
     bar.update();
     forget();
+    painters.clear();
     const top = scrollY;
     const same = main.dataset.view === view.id;
     const keep = same ? [...main.querySelectorAll(".box")].map((b) => b.scrollTop) : [];
@@ -100,7 +101,7 @@ function start(texts: string[]): void {
     else scrollTo(0, 0);
   };
   listen(draw);
-  dark.addEventListener("change", draw);
+  onColours(draw);
   openKeys(views, bar.search);
   if (!views.some((v) => v.id === state.view)) go({ view: views[0].id }, true);
   draw();

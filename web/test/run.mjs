@@ -295,24 +295,73 @@ async function hostile(file) {
   await page.context().close();
 }
 
+// As large as a cube gets. Time of the page's thread, which a busy machine does not add to.
+const PAINT = 1000, ANSWER = 100; // ms
 async function fast(data) {
-  const file = put("large.html", data);
-  const page = await open(file);
-  await page.waitForSelector("nav a");
+  const page = await open("about:blank");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async () => (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  page.at = put("large.html", data);
+  await page.goto(page.at);
+  await page.waitForSelector("main table");
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? performance.now());
-  console.log(`# ${data.cube.cells.length} cells, first paint after ${paint.toFixed(0)} ms`);
-  for (const [what, h] of [["functions", "view=functions&cpu=1"], ["functions", "view=functions&time=0.5,2"], ["functions", "view=functions&focus=function_1"], ["flame", "view=flame&hide=function_2"], ["time", "view=time&thread=100/101"]]) {
+  const first = await busy();
+  ok(first < PAINT, `large: ${data.cube.cells.length} cells, painted after ${paint.toFixed(0)} ms, ${first.toFixed(0)} of the processor`);
+  for (const [what, h] of [["functions", "view=functions&cpu=1"], ["functions", "view=functions&time=0.5,2"], ["functions", "view=functions&focus=function_1"], ["flame", "view=flame&hide=function_2"], ["flame", "view=flame&cpu=2"], ["time", "view=time&thread=100/101"]]) {
     const ms = [];
     for (let i = 0; i < 3; i++) {
+      await page.evaluate(([x, i]) => { location.hash = `${x}&search=${i || ""}`; }, [h.replace(/&.*/, ""), i]);
+      await page.waitForTimeout(100);
+      const before = await busy();
       await page.evaluate((x) => { location.hash = x; }, `${h}&search=${i || ""}`);
-      await page.waitForTimeout(250);
-      ms.push(Number(await page.$eval("main", (m) => m.dataset.ms)));
+      await page.waitForTimeout(200);
+      ms.push(Math.round((await busy()) - before));
     }
-    console.log(`# ${h}: ${ms.join(" ")} ms`);
-    ok(Math.min(...ms) < 10000, `${what}: answers a filter`, ms);
+    ok(Math.min(...ms) < ANSWER, `${what}: a filter is answered in ${Math.min(...ms)} ms (${h})`, ms);
   }
   ok(!page.faults.length, "large: no console error", page.faults.join("\n"));
   await page.context().close();
+}
+
+// On paper: what is there, without what can be pressed, dark on white; rows that are not in the page are counted.
+async function paper(name, file) {
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(file, { colorScheme });
+    const all = await views(page);
+    const wrong = [];
+    for (let i = 0; i < all.length; i++) {
+      await page.$$eval("nav a", (a, k) => a[k].click(), i);
+      await page.waitForFunction((k) => document.querySelectorAll("nav a")[k].getAttribute("aria-current") === "page", i);
+      await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+      await page.emulateMedia({ media: "print", colorScheme });
+      wrong.push(...await page.evaluate((view) => {
+        const seen = (e) => e.checkVisibility();
+        const bright = (c) => { const [r, g, b, a] = c.match(/[\d.]+/g).map(Number); return a === 0 ? 255 : (r + g + b) / 3; };
+        const out = [];
+        for (const e of document.querySelectorAll("nav, input, select, .filter, .help, .tools button")) if (seen(e)) out.push(`${view}: ${e.outerHTML.slice(0, 80)}`);
+        for (const e of document.querySelectorAll("main th, main td, main h2, main dd, .icicle button")) {
+          const s = getComputedStyle(e);
+          if (seen(e) && (bright(s.color) > 140 || bright(s.backgroundColor) < 120)) { out.push(`${view}: ${s.color} on ${s.backgroundColor} ${e.outerHTML.slice(0, 80)}`); break; }
+        }
+        for (const b of document.querySelectorAll("main .box")) if (seen(b) && b.scrollHeight > b.clientHeight + 2) out.push(`${view}: a table is cut: ${b.scrollHeight} ${b.clientHeight}`);
+        if (bright(getComputedStyle(document.body).backgroundColor) < 250) out.push(`${view}: the page is not white`);
+        if (!document.querySelector("main").innerText.trim()) out.push(`${view}: nothing is there`);
+        return out;
+      }, all[i]));
+      await page.emulateMedia({ media: "screen", colorScheme });
+      await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    }
+    ok(!wrong.length, `${name}: ${colorScheme}: ${all.length} views are dark on white on paper, without controls`, wrong.slice(0, 8).join("\n"));
+    await show(page, "functions");
+    const pdf = await page.pdf({ preferCSSPageSize: true });
+    const pages = (pdf.toString("latin1").match(/\/Type \/Page\b/g) ?? []).length;
+    ok(pdf.subarray(0, 5).toString() === "%PDF-" && pages > 0 && pages < 20, `${name}: ${colorScheme}: printed on ${pages} pages`);
+    ok(await page.evaluate(() => !document.documentElement.classList.contains("paper")), `${name}: ${colorScheme}: the screen has its colours again`);
+    ok(!page.faults.length, `${name}: paper: no console error`, page.faults.join("\n"));
+    await page.context().close();
+  }
 }
 
 async function manyRows() {
@@ -370,7 +419,8 @@ if (!given.length || process.argv.includes("--own")) {
   const file = put("all.html", data);
   jobs.unshift(
     () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => hostile(file),
-    () => fast(samplePage({ functions: 5000, chains: 30000, cells: 300000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
+    () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
+    () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))),
     () => everyView("all", file),
     () => everyView("time only", put("time.html", samplePage({ lbr: false, account: false, tree: false }))),
     () => everyView("no cube", put("plain.html", samplePage({ cube: false }))),

@@ -75,10 +75,21 @@ export function heading(text: string, ...more: (Node | null)[]): HTMLElement {
 // What the page has as its title is not said again.
 let pageTitle = "";
 export function setTitle(title: string): void { pageTitle = title; }
+const ALIKE = 4;
 export function lines(d: Doc): HTMLElement {
   const dl = h("dl", { class: "facts" });
+  const said = new Map<string, number>();
+  let more: HTMLElement | null = null; // of many lines alike the first are enough
   const put = (label: string, text: string, bad: boolean): void => {
-    dl.append(h("dt", null, safe(label)), h("dd", { class: bad ? "bad" : null }, bad ? "! " : null, safe(text)));
+    const n = (said.get(label) ?? 0) + 1;
+    const line = h("dd", { class: bad ? "bad" : null }, bad ? "! " : null, safe(text));
+    said.set(label, n);
+    if (n <= ALIKE || bad) dl.append(h("dt", null, safe(label)), line);
+    else {
+      if (n === ALIKE + 1) dl.append(h("dt", null, safe(label)), h("dd", null, h("details", null, h("summary", null), (more = h("dl", { class: "plain" })))));
+      more!.append(line);
+      more!.previousSibling!.textContent = `${n - ALIKE} more`;
+    }
   };
   for (const l of d.titles) if (l.label) put(l.label, l.text, false);
   for (const l of d.facts) put(l.label, l.text, l.marked);

@@ -2,7 +2,7 @@
 // flame - call chains as a flame graph (an icicle: callers above), by period. Inverted: callees
 // above, whoever called them below. A frame's colour is the leaf of cycle accounting that dominates
 // what it holds, where the recording has one; else its file's.
-import { css, frameColour, ink, nodeColour } from "../colour";
+import { css, frameColour, ink, nodeColour, painters } from "../colour";
 import type { Cube } from "../cube";
 import { findTable } from "../data";
 import { h, safe, tip } from "../dom";
@@ -219,7 +219,7 @@ export const flameView: View = {
       }
       return false;
     };
-    requestAnimationFrame(draw);
+    painters.add(draw);
     new ResizeObserver(() => canvas.isConnected && draw()).observe(root);
   },
   keys: (key) => keysOf?.(key) ?? false,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // time - hot functions over time, then threads and CPUs as rows. Dragging selects a range, which
 // filters all views.
-import { css, nth } from "../colour";
+import { css, nth, painters } from "../colour";
 import { h, safe, tip } from "../dom";
 import { percent, seconds } from "../format";
 import { go, state } from "../state";
@@ -56,6 +56,7 @@ export const timeView: View = {
     const columns = stack.map(joined);
     const sums = joined(all);
     const max = Math.max(1e-9, ...sums);
+    const [soft, hot, shade, accent, selected] = ["--soft", "--hot", "--shade", "--accent", "--select"].map(css);
     const chart = (height: number, label: string, draw: (g: CanvasRenderingContext2D, w: number, hh: number) => void, said: (bin: number) => string): HTMLCanvasElement => {
       const canvas = h("canvas", { role: "img", "aria-label": label });
       canvas.style.height = `${height}px`;
@@ -69,10 +70,10 @@ export const timeView: View = {
         draw(g, w, height);
         if (state.time) {
           const [a, b] = range();
-          g.fillStyle = css("--shade");
+          g.fillStyle = shade;
           g.fillRect(0, 0, (a / cube.seconds) * w, height);
           g.fillRect((b / cube.seconds) * w, 0, w, height);
-          g.fillStyle = css("--accent");
+          g.fillStyle = accent;
           g.fillRect((a / cube.seconds) * w, 0, 1.5, height);
           g.fillRect((b / cube.seconds) * w - 1.5, 0, 1.5, height);
         }
@@ -90,7 +91,7 @@ export const timeView: View = {
         if (from >= 0) {
           paint();
           const g = canvas.getContext("2d")!;
-          g.fillStyle = css("--select");
+          g.fillStyle = selected;
           const w = canvas.clientWidth;
           g.fillRect((Math.min(from, s) / cube.seconds) * w, 0, (Math.abs(s - from) / cube.seconds) * w, height);
         }
@@ -104,8 +105,8 @@ export const timeView: View = {
         else if (state.time) go({ time: "" });
       });
       canvas.addEventListener("mouseleave", () => tip(null));
-      requestAnimationFrame(paint);
-      new ResizeObserver(() => canvas.isConnected && paint()).observe(canvas);
+      painters.add(paint);
+      new ResizeObserver(() => canvas.isConnected && paint()).observe(canvas); // at once, too
       return canvas;
     };
     const colours = [...functions.map((_, i) => nth(i)), css("--line")];
@@ -147,9 +148,9 @@ export const timeView: View = {
         box.append(h("div", { class: "row" },
           h("button", { type: "button", "aria-pressed": String(r.on), title: safe(r.name), click: r.pick }, safe(r.name), h("span", { class: "dim" }, ` ${percent(r.sum / sum)}`)),
           chart(18, `${r.name} over time`, (g, w, hh) => {
-            g.fillStyle = css("--soft");
+            g.fillStyle = soft;
             g.fillRect(0, 0, w, hh);
-            g.fillStyle = css("--hot");
+            g.fillStyle = hot;
             for (let b = 0; b < r.v.length; b++) {
               const d = (r.v[b] / most) * hh;
               if (d) g.fillRect(((b * step) / bins) * w, hh - Math.max(1, d), (step / bins) * w + 0.4, Math.max(1, d));

@@ -147,7 +147,7 @@ export const treeView: View = {
     });
     root.append(ice.el, h("p", { class: "dim" }, "A box: click filters by the node. A row: e shows formula, counted share and reason. Hatched: not reliable; the reason stands in the row." + (ice.fitted ? " Parts that exceed their whole (penalties that overlap in time) are drawn smaller, to fit into it." : "")), grid.el);
     if (state.node) for (let r = 0; r < table.length; r++) if (table.text(r, node) === state.node) { grid.moveToRow(r, false); ice.mark(r); }
-    root.append(h("p", null, h("button", { type: "button", click: () => grid.row_ !== undefined && explainRow(table, grid.row_, "tree") }, "why?")));
+    root.append(h("p", null, h("button", { type: "button", class: "why", click: () => grid.row_ !== undefined && explainRow(table, grid.row_, "tree") }, "why?")));
     root.append(lines(doc));
     const next = nextCommands(doc);
     if (next) root.append(next);
