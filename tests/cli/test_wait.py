@@ -107,6 +107,17 @@ d = doc_of(m.write("traced.data"))
 t.equal((parts(d, 7), parts(d, 8)), ({"pipe": 2000, "running": 500, "preempted": 500}, {"running": 2500, "preempted": 500}),
         "sched_switch alone")
 
+# ---- who wakes from within an interrupt is not the thread that it interrupted
+m = Made([b"schedule", b"futex_wait", b"work"])
+m.comm(1000, 7, b"a")
+for i, flags in enumerate((0, 8, 16, 1)):  # IRQs off alone is no interrupt
+    m.off(2000 + i * 100, 7, chain=[0, 1])
+    m.wake(2050 + i * 100, 7, by=8, cpu=1, chain=[2], flags=flags)
+    m.on(2060 + i * 100, 7)
+d = doc_of(m.write("flags.data"))
+t.equal(sorted((r["waker"] == "[interrupt]", r["function"], r["waits"]) for r in d["wakers"]), [(False, "work", 2), (True, None, 2)],
+        "wakings from interrupts, by the tracepoint's flags")
+
 # ---- losses
 m = Made([b"schedule", b"do_nanosleep"])
 m.comm(1000, 7, b"a")

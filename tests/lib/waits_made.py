@@ -71,8 +71,8 @@ class Made:
     def on(self, time, tid, cpu=0):
         self.switch(time, tid, cpu, 0)
 
-    def wake(self, time, tid, by=0, cpu=0, chain=None):
-        raw = b"\0" * 8 + b"woken".ljust(16, b"\0") + self.w.pack("iii", tid, 120, cpu)
+    def wake(self, time, tid, by=0, cpu=0, chain=None, flags=0):
+        raw = b"\0\0%c" % flags + b"\0" * 5 + b"woken".ljust(16, b"\0") + self.w.pack("iii", tid, 120, cpu)
         self.sample(WAKING, time, by, cpu, chain or [], raw)
 
     def traced(self, time, prev, state, next_, cpu=0, chain=None):

@@ -9,8 +9,14 @@
 #include "analyse/wait/wait_int.h"
 
 #define TRACE_NEEDS 60u /* bytes of sched_switch that are read; wakings need fewer */
-enum { TRACE_PID = 24 /* who left, or was woken */, TRACE_STATE = 32, TRACE_NEXT = 56 };
-#define STATE_BITS 0xffu /* above: could run, and was preempted */
+enum {
+	TRACE_FLAGS = 2, /* what the CPU did then */
+	TRACE_PID = 24,	 /* who left, or was woken */
+	TRACE_STATE = 32,
+	TRACE_NEXT = 56
+};
+#define IN_INTERRUPT 0x18u /* hard or soft */
+#define STATE_BITS   0xffu /* above: could run, and was preempted */
 
 enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SWITCH, EVENT_WAKE };
 
@@ -143,6 +149,8 @@ static int take_wake(struct scan *c, const struct pass_sample *s, struct fact *f
 		return 0;
 	f->kind = FACT_WAKE;
 	f->waker = f->tid;
+	if (x.raw[TRACE_FLAGS] & IN_INTERRUPT) /* not the thread that was interrupted */
+		f->waker = f->chain = 0;
 	f->pid = 0;
 	f->tid = raw32(c, x.raw + TRACE_PID);
 	return f->tid ? put(c, f, err) : 0;

@@ -7,6 +7,10 @@
  */
 #include "measure/sampling/sampling_int.h"
 
+/* Who wakes somebody: its innermost functions. Walking the kernel's part costs most of the event.
+ */
+#define WAKER_FRAMES 8
+
 /* Whether the kernel would take it of this process. */
 static bool may_open(const struct event *e)
 {
@@ -36,6 +40,10 @@ static bool add(struct sampling *r, const char *name)
 	e->attr.sample_period = 1;
 	e->has_period = true;
 	e->call_graph = "fp";
+	if (e->attr.type == PERF_TYPE_TRACEPOINT && !r->k.who.whole_cpus) {
+		e->attr.exclude_callchain_kernel = 1;
+		e->attr.sample_max_stack = WAKER_FRAMES;
+	}
 	if (r->ask.dry_run || may_open(e))
 		return true;
 	r->events.ev.n = n;
