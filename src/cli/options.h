@@ -88,6 +88,7 @@ struct options {
 	double effect;
 	bool anyway, ignore_failure, show_output;
 	/* talk */
+	const char *spin;
 	bool verbose, quiet, quick, no_pager, dry_run, why, help, origin;
 	const char *color, *require;
 	uint64_t log_fd;

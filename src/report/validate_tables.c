@@ -192,12 +192,10 @@ static const struct validate_cell *cell_of(const struct table_row *r)
 	return r->p;
 }
 
-static const char *const places[] = { NULL, "L1", "L2", "L3", "memory", "pages", "lines", "L1I" };
-
 /* clang-format off */
 TABLE_CELL(cell_event, out->text = report_of(t)->v->row[cell_of(r)->event].event->name)
 TABLE_CELL(cell_kernel, out->text = cell_of(r)->kernel->name)
-TABLE_CELL(cell_at, out->text = places[cell_of(r)->at])
+TABLE_CELL(cell_at, out->text = cell_of(r)->at ? validate_at_key[cell_of(r)->at] : NULL)
 TABLE_CELL(cell_busy, out->text = cell_of(r)->busy ? cell_of(r)->busy->name : NULL)
 #define UNKNOWN(r) (isnan(cell_of(r)->expected) ? "no exact count is known" : NULL)
 TABLE_CELL(expected, cell_estimate(out, EXACTLY(cell_of(r)->expected, UNKNOWN(r))))
@@ -223,6 +221,55 @@ static const struct table_column cell_columns[] = {
 static const struct table_form cells_form = { "cells", NULL, TABLE_DATA,
 					      TABLE_COLUMNS(cell_columns), .rest = "cell" };
 
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static const struct validate_node *node_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_GET(node_verdict)
+{
+	static const char *const words[] = { "not tested", "bound by it", "not bound by it" };
+
+	(void)t;
+	(void)c;
+	out->text = words[node_of(r)->verdict];
+	out->dim = node_of(r)->verdict == NODE_UNTESTED;
+}
+
+TABLE_GET(node_kernel)
+{
+	(void)t;
+	(void)c;
+	cell_printf(out, "%s%s%s", node_of(r)->kernel->name, node_of(r)->at ? "@" : "",
+		    validate_at_key[node_of(r)->at]);
+}
+
+TABLE_GET(node_text)
+{
+	(void)t;
+	(void)c;
+	out->text = node_of(r)->verdict == NODE_UNTESTED ? node_of(r)->why : NULL;
+	out->says = "";
+}
+
+#define OF(member) TABLE_FIELD(struct validate_node, member)
+static const struct table_column node_columns[] = {
+	COLUMN("node", "node", T_TEXT, C_KEY, "of the model's tree", OF(node)),
+	COLUMN("kernel", "kernel", T_TEXT, C_KEY, "that is built to be bound by it",
+	       .get = node_kernel),
+	COLUMN("share", "share", T_SHARE, C_ERROR, "that it has there", OF(share)),
+	COLUMN("verdict", "comes out", T_TEXT, 0,
+	       "bound by it: its threshold says so; not bound by it, not tested",
+	       .get = node_verdict),
+	COLUMN("text", "in words", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why it was not tested",
+	       .get = node_text),
+};
+#undef OF
+static const struct table_form nodes_form = { "nodes", "nodes in kernels built to be bound by them",
+					      0, TABLE_COLUMNS(node_columns), .rest = "node" };
+
 /* ---- losses, all of it ----------------------------------------------------------------------- */
 
 #define OF(member) TABLE_FIELD(struct validate, member)
@@ -235,8 +282,8 @@ static const struct table_form losses_form = { "losses", NULL, TABLE_ONE | TABLE
 					       TABLE_COLUMNS(loss_columns) };
 
 static const struct table_form *const forms[] = { &machine_form, &events_form, &cells_form,
-						  &losses_form };
-const struct document_form validate_document = { "validate", 1, forms, 4, NULL, 0 };
+						  &nodes_form, &losses_form };
+const struct document_form validate_document = { "validate", 1, forms, 5, NULL, 0 };
 
 static size_t count(const struct validate *v, bool (*is)(enum validate_verdict), bool used)
 {
@@ -288,12 +335,19 @@ void validate_put(struct document *d, const struct validate_report *r)
 				     .stride = sizeof(*v->cell),
 				     .n = v->n_cells };
 
+	const struct table nodes = { .form = &nodes_form,
+				     .ctx = r,
+				     .array = r->node,
+				     .stride = sizeof(*r->node),
+				     .n = r->n_nodes };
+
 	document_title(d, INK_BOLD, "CPU %u%s%s%s%s", r->cpu, r->cpu_desc ? ", " : "",
 		       r->cpu_desc ? r->cpu_desc : "", r->hypervisor ? ", " : "",
 		       r->hypervisor ? r->hypervisor : "");
 	document_table(d, &machine);
 	document_table(d, &events);
 	document_table(d, &cells);
+	document_table(d, &nodes);
 	document_table(d, &losses);
 	put_facts(d, r);
 }

@@ -6,7 +6,7 @@
 #ifndef CYCLADE_REPORT_VALIDATE_TABLES_H
 #define CYCLADE_REPORT_VALIDATE_TABLES_H
 
-#include "measure/validate.h"
+#include "measure/validate_nodes.h"
 #include "show/document.h"
 
 struct validate_report { /* which must outlive the document */
@@ -16,6 +16,8 @@ struct validate_report { /* which must outlive the document */
 	const char *model;		   /* its id; NULL: none */
 	const char *no_model, *no_pmu;	   /* why, or NULL */
 	const char *kept;		   /* the file of verdicts, or NULL */
+	const struct validate_node *node;
+	size_t n_nodes;
 };
 
 extern const struct document_form validate_document;

@@ -73,6 +73,13 @@ for words, want in ((["xyzzy"], "xyzzy"), (["-C", "x"], "no list of CPUs"), (["-
     r = run("validate", "--quick", *words)
     t.ok(r.returncode == 2 and want in r.stderr, "refused: " + " ".join(words), r.stderr)
 
+# ---- a kernel as a program
+r = run("validate", "--spin", "walk@L1", "--for", "20ms")
+t.equal((r.returncode, r.stdout, r.stderr), (0, "", ""), "--spin runs a kernel and prints nothing")
+for words, want in ((["nothing"], "no kernel nothing"), (["walk@L9"], "no kernel walk@L9"), (["walk", "add"], "one kernel")):
+    r = run("validate", "--spin", *words)
+    t.ok(r.returncode == 2 and want in r.stderr, "refused: --spin " + " ".join(words), r.stderr)
+
 # ---- Ctrl-C keeps what there is
 p = subprocess.Popen([CYCLADE, "validate", "-j"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 wait_for(lambda: int(re.search(r"SigCgt:\t(\w+)", open("/proc/%d/status" % p.pid).read())[1], 16) & 2)

@@ -10,7 +10,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
-from sim import SPIN, SYSROOT, run_on, stat_on  # noqa: E402
+from sim import SPIN, SYSROOT, planted, run_on, stat_on  # noqa: E402
 from tap import CYCLADE, Tap  # noqa: E402
 from trees import trees  # noqa: E402
 
@@ -77,8 +77,8 @@ t.ok(any(c["busy"] for c in doc["cells"]) or not two, "also while the other thre
 p, doc, few = validate(TRUE, *list(TRUE)[:4], settings="smt=1 counters=1")
 t.equal({e["verdict"] for e in few.values()}, {"exact"}, "so with one general counter: nothing is multiplexed")
 for faults in FAULTS:
-    planted = dict(TRUE, **{f[0]: f[1] for f in faults})
-    p, doc, event = validate(planted, *TRUE)
+    counts = dict(TRUE, **{f[0]: f[1] for f in faults})
+    p, doc, event = validate(counts, *TRUE)
     for name, _, verdict, cause, with_ in faults:
         if cause in ("whole core", "busy core") and not two:
             t.skip(name, "one CPU")
@@ -86,6 +86,17 @@ for faults in FAULTS:
         t.ok(not wrong(event[name], verdict, cause, with_), "%s: %s, %s" % (name, verdict, cause or "no cause"), event[name])
     t.equal([k for k, e in event.items() if e["verdict"] not in ("exact", "within") and k not in [f[0] for f in faults]], [], "no other is accused")
     t.equal(p.returncode, 1, "exit 1: the tree needs one of them")
+
+# ---- nodes: the program is what the scenario says, whatever kernel runs
+for scenario, want in (("branch_mispredicts", "bound by it"), ("even", "not bound by it")):
+    p = run_on("skl", scenario, CYCLADE, "validate", *SYSROOT, "--quick", "-j", "Bad_Speculation", "Memory_Bound", XDG_DATA_HOME="/nonexistent")
+    node = {n["node"]: n for n in json.loads(p.stdout)["nodes"]}
+    share = planted("skl", scenario).get("bad_speculation")
+    bad = node["bad_speculation"]
+    t.ok(bad["kernel"] == "branch-random" and bad["verdict"] == want, "%s: bad_speculation is %s" % (scenario, want), bad)
+    t.ok(share is not None and abs(bad["share"] - share) < 0.02, "with its share", (bad, share))
+    t.ok(node["backend_bound.memory_bound"]["verdict"] == "not tested" and "L3" in node["backend_bound.memory_bound"]["text"],
+         "a kernel that this machine has no place for: the reason", node["backend_bound.memory_bound"])
 
 # ---- what is kept, and what becomes of it
 

@@ -49,6 +49,7 @@ struct job {
 	struct model_choice choice;
 	char no_pmu[256];
 	unsigned sibling;
+	bool *nodes; /* by metric: asked for; NULL: all */
 };
 
 /* The CPU of the kernels, and another thread of its core, of those that may be used. */
@@ -107,6 +108,11 @@ static int sort_operands(struct job *j, struct err *err)
 				needed = arena_alloc(&j->cli->arena, j->model->n_events + 1);
 			if (!needed)
 				return err_nomem(err);
+			if (!j->nodes)
+				j->nodes = arena_alloc(&j->cli->arena, j->model->n_metrics + 1);
+			if (!j->nodes)
+				return err_nomem(err);
+			j->nodes[node] = true;
 			if (validate_needs(needed, &j->cli->arena, j->model, node, err))
 				return -1;
 		} else {
@@ -214,6 +220,49 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 	}
 }
 
+/* Nodes of the tree, each in the kernel that is built for it: not if only events are asked for. */
+static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
+{
+	const struct ask ask = { .a = &j->cli->arena, .root = j->c.root, .model = j->choice };
+	const struct validate_nodes_ask o = { .a = &j->cli->arena,
+					      .ask = &ask,
+					      .m = j->model,
+					      .sizes = &j->o.sizes,
+					      .self = "/proc/self/exe",
+					      .wanted = j->nodes,
+					      .quick = j->o.quick,
+					      .news = news,
+					      .ctx = j->cli };
+	struct validate_node *node;
+
+	if (!j->model || r->no_pmu || r->v->stopped || j->o.n_kernels || j->c.n_names)
+		return 0;
+	if (validate_nodes(&node, &r->n_nodes, &o, err))
+		return -1;
+	cli_progress_end(j->cli);
+	r->node = node;
+	return 0;
+}
+
+/* --spin */
+static int spin(struct job *j)
+{
+	const struct options *o = &j->cli->opt;
+	double seconds = o->for_time ? (double)o->for_time / 1e9 : 1;
+	struct err err = ERR_INIT;
+	const struct kernel *k;
+	enum calibrate_at at;
+
+	if (j->cli->args.n)
+		(void)err_set(&err, ERR_USAGE, "--spin runs one kernel, and tests nothing");
+	if (err.code || validate_kernel_at(&k, &at, o->spin, &err) ||
+	    machine_read_parts(&j->machine, &j->cli->arena, j->choice.root, MACHINE_CACHES, &err))
+		return cli_fail(&err);
+	calibrate_sizes_of(&j->o.sizes, &j->machine, (unsigned)sched_getcpu(), j->choice.root,
+			   false);
+	return validate_spin(k, at, &j->o.sizes, seconds, &err) ? cli_fail(&err) : EXIT_OK;
+}
+
 static int verdict(const struct validate *v)
 {
 	for (size_t i = 0; i < v->n_rows; i++)
@@ -235,6 +284,8 @@ int cmd_validate(struct cli *cli)
 	int code = EXIT_ERROR;
 
 	j.choice = cli_model_choice(cli);
+	if (cli->opt.spin)
+		return spin(&j);
 	document_open(&d, &validate_document, &r);
 	if (cli_show(cli, &show, &validate_document, &err) ||
 	    machine_read_parts(&j.machine, &cli->arena, j.choice.root, MACHINE_ALL, &err) ||
@@ -244,7 +295,7 @@ int cmd_validate(struct cli *cli)
 	r.cpu = j.c.cpu;
 	r.cpu_desc = j.machine.cpu_desc;
 	r.hypervisor = j.machine.hypervisor;
-	if (find_events(&j, &r, &err) || measure(&j, &v, &err))
+	if (find_events(&j, &r, &err) || measure(&j, &v, &err) || test_nodes(&j, &r, &err))
 		goto out;
 	try_to_keep(&j, &v, &r);
 	validate_put(&d, &r);

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nodes of the tree in kernels that are built to be bound by them: a program that runs the kernel
+ * is counted as stat does, each group of events in a run of its own.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "measure/drill.h"
+#include "measure/validate_nodes.h"
+
+static const struct {
+	const char *nodes, *kernel;
+	enum calibrate_at at;
+} rows[] = {
+#define NODE(nodes, kernel, at) { nodes, kernel, at },
+#include "measure/nodes/node_kernel.def"
+#undef NODE
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+const char *const validate_at_key[] = { "", "L1", "L2", "L3", "memory", "pages", "lines", "L1I" };
+#define PLACES (sizeof(validate_at_key) / sizeof(*validate_at_key))
+
+struct noding {
+	const struct validate_nodes_ask *o;
+	struct validate_node *out;
+	size_t n;
+	struct drill d;
+	struct counting k;
+	struct arena a; /* of one kernel */
+	bool again, stopped;
+	size_t from, to; /* nodes of the kernel that runs */
+};
+
+/* ---- one kernel ------------------------------------------------------------------------------ */
+
+static int opened(void *ctx, struct counting *k, struct err *err)
+{
+	return drill_begin(&((struct noding *)ctx)->d, k, err);
+}
+
+static int take(void *ctx, struct counting *k, struct err *err)
+{
+	return drill_read(&((struct noding *)ctx)->d, k, err);
+}
+
+static uint64_t tick(void *ctx)
+{
+	return drill_tick(&((struct noding *)ctx)->d);
+}
+
+static void see(struct validate_node *n, const struct tree *t)
+{
+	const struct tree_node *x = &t->node[n->metric];
+
+	if (x->value.why != VALUE_OK || isnan(x->shown)) {
+		n->why = x->doubt ? "its counters contradict others, or do not work here"
+				  : "an event of it was not counted";
+		return;
+	}
+	n->share = (struct estimate){ x->shown, x->error, NULL };
+	n->verdict = x->over ? NODE_BOUND : NODE_NOT_BOUND;
+}
+
+static int ended(void *ctx, struct counting *k, struct err *err)
+{
+	struct noding *g = ctx;
+
+	if (k->result.interrupted) {
+		g->again = false;
+		g->stopped = true;
+		return 0;
+	}
+	if (drill_again(&g->d, k, &g->again, err))
+		return -1;
+	if (g->again)
+		return 0;
+	if (drill_results(&g->d, k, &g->a, 0, UINT64_MAX, err))
+		return -1;
+	for (size_t i = g->from; i < g->to; i++)
+		see(&g->out[i], &g->d.part[0].tree);
+	return 0;
+}
+
+static int count(struct noding *g, const struct ask *ask, struct err *err)
+{
+	const struct counting_hooks hooks = {
+		.opened = opened, .read = take, .tick = tick, .ended = ended, .ctx = g
+	};
+
+	if (counting_open(&g->k, ask, "count", DRILL_MACHINE, err) ||
+	    drill_open(&g->d, &g->k, NULL, 0, err))
+		return -1;
+	do {
+		drill_prepare(&g->d);
+		if (counting_run(&g->k, &g->d.setup, &hooks, err))
+			return -1;
+	} while (g->again);
+	return 0;
+}
+
+/* Nodes that cannot be counted are no failure: they have the reason. */
+static int run(struct noding *g, const struct validate_node *first, struct err *err)
+{
+	const char *words[8] = { g->o->self, "validate", "--spin" }, *nodes[2] = { NULL };
+	struct ask ask = *g->o->ask;
+	struct err why = ERR_INIT;
+	int rc;
+
+	g->a = (struct arena)ARENA_INIT;
+	words[3] = arena_printf(&g->a, "%s%s%s", first->kernel->name, first->at ? "@" : "",
+				validate_at_key[first->at]);
+	nodes[0] = arena_strdup(&g->a, first->node);
+	for (size_t i = g->from + 1; nodes[0] && i < g->to; i++)
+		nodes[0] = arena_printf(&g->a, "%s,%s", nodes[0], g->out[i].node);
+	words[4] = "--for";
+	words[5] = g->o->quick ? "30ms" : "100ms";
+	if (!nodes[0] || !words[3])
+		return err_nomem(err);
+	ask.a = &g->a;
+	ask.program = (struct text_list){ .v = words, .n = 6 };
+	ask.node = (struct text_list){ .v = nodes, .n = 1 };
+	ask.no_mux = true;
+	rc = count(g, &ask, &why);
+	for (size_t i = g->from; rc && i < g->to; i++)
+		g->out[i].why = arena_strdup(g->o->a, why.what);
+	drill_free(&g->d);
+	counting_close(&g->k);
+	memset(&g->d, 0, sizeof(g->d));
+	memset(&g->k, 0, sizeof(g->k));
+	arena_free(&g->a);
+	return rc && why.code == ERR_NOMEM ? err_nomem(err) : 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* A node of the model whose last part is one of these names. */
+static bool named(const struct model_metric *m, const char *nodes)
+{
+	const char *last = model_last_part(m->path);
+	size_t n = strlen(last);
+
+	for (const char *s = nodes; *s; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+
+		if (len == n && !strncasecmp(s, last, n))
+			return true;
+		s += len;
+	}
+	return false;
+}
+
+static void find(struct noding *g)
+{
+	const struct model *m = g->o->m;
+
+	for (size_t r = 0; r < ROWS; r++)
+		for (uint32_t i = 0; i < m->n_metrics; i++)
+			if (m->metric[i].level && named(&m->metric[i], rows[r].nodes) &&
+			    (!g->o->wanted || g->o->wanted[i]))
+				g->out[g->n++] = (struct validate_node){
+					.node = m->metric[i].path,
+					.metric = i,
+					.kernel = kernel_find(rows[r].kernel),
+					.at = rows[r].at,
+					.share = ESTIMATE_NONE("not tested"),
+					.why = "stopped before",
+				};
+}
+
+int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_ask *ask,
+		   struct err *err)
+{
+	struct noding g = { .o = ask };
+
+	g.out = arena_alloc(ask->a, (ROWS * ask->m->n_metrics + 1) * sizeof(*g.out));
+	if (!g.out)
+		return err_nomem(err);
+	find(&g);
+	*out = g.out;
+	*n = g.n;
+	for (; g.from < g.n && !g.stopped; g.from = g.to) {
+		const struct validate_node *first = &g.out[g.from];
+		const char *why = NULL;
+
+		for (g.to = g.from + 1; g.to < g.n; g.to++)
+			if (g.out[g.to].kernel != first->kernel || g.out[g.to].at != first->at)
+				break;
+		(void)calibrate_bytes(ask->sizes, first->at, &why);
+		for (size_t i = g.from; why && i < g.to; i++)
+			g.out[i].why = why;
+		if (!why && run(&g, first, err))
+			return -1;
+		if (ask->news && !ask->news(ask->ctx, (double)g.to / (double)g.n))
+			g.stopped = true;
+	}
+	return 0;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+int validate_kernel_at(const struct kernel **k, enum calibrate_at *at, const char *text,
+		       struct err *err)
+{
+	char name[64];
+	size_t n = strcspn(text, "@"), i = 0;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : 0), text);
+	*k = kernel_find(name);
+	while (text[n] && i < PLACES && strcmp(text + n + 1, validate_at_key[i]) != 0)
+		i++;
+	if (*k && i < PLACES) {
+		*at = (enum calibrate_at)i;
+		return 0;
+	}
+	(void)err_set(err, ERR_USAGE, "there is no kernel %.60s", text);
+	return err_hint(err, "cyclade list kernels shows all; KERNEL@L2, @L3, @memory: how large");
+}
+
+int validate_spin(const struct kernel *k, enum calibrate_at at, const struct calibrate_sizes *sizes,
+		  double seconds, struct err *err)
+{
+	struct kernel_setup s = { .huge = at == AT_L2 || at == AT_L3 || at == AT_MEMORY };
+	struct timespec from, now;
+	struct kernel_work w;
+	const char *why = NULL;
+	uint64_t n;
+
+	s.bytes = calibrate_bytes(sizes, at, &why);
+	if (why)
+		return err_set(err, ERR_UNSUPPORTED, "%s", why);
+	if (k->unit && s.bytes)
+		s.units = (unsigned)(s.bytes / 64);
+	if (kernel_prepare(&w, k, &s, err)) {
+		kernel_release(&w);
+		return -1;
+	}
+	n = w.round > 1 || w.units > 1 ? w.round : 1000;
+	(void)clock_gettime(CLOCK_MONOTONIC, &from);
+	do {
+		k->run(&w, n);
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((double)(now.tv_sec - from.tv_sec) + 1e-9 * (double)(now.tv_nsec - from.tv_nsec) <
+		 seconds);
+	kernel_release(&w);
+	return 0;
+}
