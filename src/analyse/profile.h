@@ -70,6 +70,9 @@ struct profile_opts {
 	 * NULL: as it was recorded. */
 	const struct mux *mux;
 	bool once; /* the recording is not read again: its pages may go */
+	/* Functions that share their name with others of the file get the place that tells them
+	 * apart when profile_text() is asked for it, if nothing else of the profile needs it. */
+	bool late_names;
 	struct selection select;
 	unsigned machine; /* EM_* of the recording; for unwinding */
 	void (*progress)(void *ctx, double fraction);
@@ -194,6 +197,12 @@ const struct profile_row *profile_rows(const struct profile *p, size_t *n);
 const struct profile_sum *profile_sums(const struct profile *p, size_t *n_events);
 const struct profile_chains *profile_chains(const struct profile *p); /* NULL: not asked for */
 const struct strtab *profile_strings(const struct profile *p);
+/* A text of a key or frame by its id. With `late_names` this, and not the strings, has all of it,
+ * and one thread at a time may ask. */
+const char *profile_text(const struct profile *p, uint32_t id);
+/* The order of two rows by their keys' values: that of profile_rows(), but for late names. */
+int profile_row_order(const struct profile *p, const struct profile_row *a,
+		      const struct profile_row *b);
 const struct profile_opts *profile_options(const struct profile *p);
 
 /* Per-function callers and callees, from the chains: "children" in perf's words. One row per frame

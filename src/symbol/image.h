@@ -147,6 +147,12 @@ static inline bool symbol_has_name(const struct symbol *s)
  * memory; a broken or missing file yields NULLs and a reason in image_origin(). */
 int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
 		  const struct symbol **out, struct err *err) MUST_USE;
+/* The same, but twins keep their plain names until image_settle(): telling them apart may take
+ * reading the image's debug information. */
+int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		       const struct symbol **out, struct err *err) MUST_USE;
+/* Settles the names of the symbol and its twins. Not while other threads read them. */
+int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err) MUST_USE;
 /* All symbols of an image, sorted by start (for annotate and searches by name). */
 int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,
 		  struct err *err) MUST_USE;

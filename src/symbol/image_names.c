@@ -182,9 +182,11 @@ static int settle(struct images *set, uint32_t id, struct symbol *s, struct err 
 	struct symbol *other;
 	uint64_t *at;
 
-	if (s->settled || s->nameless || !names_are_code(im))
+	if (s->settled || s->nameless)
 		return 0;
 	s->settled = true;
+	if (!names_are_code(im))
+		return 0;
 	if (s->twin)
 		return part_twins(set, id, s, err);
 	if (s->name == s->linkage || !strcmp(s->name, s->linkage))
@@ -204,22 +206,42 @@ static int settle(struct images *set, uint32_t id, struct symbol *s, struct err 
 	return set_apart(im, s, NULL, err);
 }
 
-int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
-		  const struct symbol **out, struct err *err)
+static int resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n, bool late,
+		   const struct symbol **out, struct err *err)
 {
 	struct image *im = set->image.v[id];
 	size_t hint = 0;
 
 	if (image_load(set, im, err))
 		return -1;
+	late &= names_are_code(im);
 	for (size_t i = 0; i < n; i++) {
 		struct symbol *s = sym_table_find(&im->table, addr[i], &hint);
 
-		if (s && (name_symbol(set, im, s, err) || settle(set, id, s, err)))
+		if (s && name_symbol(set, im, s, err))
+			return -1;
+		if (s && !(late && s->twin) && settle(set, id, s, err))
 			return -1;
 		out[i] = s;
 	}
 	return 0;
+}
+
+int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		  const struct symbol **out, struct err *err)
+{
+	return resolve(set, id, addr, n, false, out, err);
+}
+
+int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		       const struct symbol **out, struct err *err)
+{
+	return resolve(set, id, addr, n, true, out, err);
+}
+
+int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err)
+{
+	return settle(set, id, &set->image.v[id]->table.sym[s->index], err);
 }
 
 int image_symbols(struct images *set, uint32_t id, const struct symbol **out, size_t *n,

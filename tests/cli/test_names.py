@@ -116,6 +116,8 @@ def look(prog, data, chains, what, lines):
     rows = list(csv.DictReader(io.StringIO(cyclade("report", data, "--format", "csv").stdout)))
     mine = {r["function"]: float(r["share"]) for r in rows if r["function"].split("@")[0] in ("work", "shared", "g::generic")}
     tap.equal(set(mine), want, f"{what}: a row each, named as addr2line and nm have it")
+    shown = re.findall(r"\S+$", cyclade("report", data, "--min", "0").stdout, re.M)
+    tap.equal([n for n in shown if n in want], [r["function"] for r in rows if r["function"] in want], f"{what}: the same order on the screen")
     shares = sorted(round(100 * s, 2) for s in mine.values())
     theirs = perf_shares(data)
     tap.ok(len(theirs) == len(shares) and all(abs(a - b) < 0.02 for a, b in zip(shares, theirs)),

@@ -108,6 +108,7 @@ void profile_free(struct profile *p)
 	free(p->branch_tallies);
 	free(p->sums);
 	strtab_free(&p->strings);
+	u64map_free(&p->late);
 	arena_free(&p->arena);
 	free(p);
 }

@@ -342,6 +342,7 @@ struct profile {
 	size_t *n_site_map;  /* by worker */
 	struct place *place; /* by site */
 	uint32_t *order;     /* sites by (image, address, ...) */
+	struct u64map late;  /* a string's id -> the struct late_name in the arena */
 	struct arena arena;
 	struct tally *tallies;
 	uint32_t *cell_events; /* beside them; rows of many events */

@@ -27,6 +27,7 @@ struct naming {
 	struct job *job;
 	size_t n_jobs;
 	bool lines, inlines;
+	bool late; /* twins are told apart when they are shown */
 };
 
 /* ---- sites in the order of their places --------------------------------------------------------
@@ -226,7 +227,8 @@ static int name_image(void *ctx, unsigned worker, size_t i, struct err *err)
 	}
 	for (size_t k = 0; k < j->n; k++)
 		addr[k] = p->sites.v[p->order[j->first + k]].addr;
-	if (image_resolve(nm->images, j->image, addr, j->n, sym, err))
+	if ((nm->late ? image_resolve_late : image_resolve)(nm->images, j->image, addr, j->n, sym,
+							    err))
 		goto out;
 	for (size_t k = 0; k < j->n; k++)
 		p->place[p->order[j->first + k]].symbol = sym[k];
@@ -365,6 +367,103 @@ const char *profile_dso_name(const struct profile *p, uint32_t image, uint8_t ki
 	return "[unknown]";
 }
 
+/* ---- twins, late -------------------------------------------------------------------------------
+ *
+ * A row is a name in a file. Twins of one image are rows by themselves, whatever tells them apart:
+ * until they are shown they are called "NAME@IMAGE@ADDRESS", which sorts among the file's other
+ * names as theirs will; profile_row_order() sorts twins. Those of several images with one name are
+ * settled here, since their rows may be the same.
+ */
+
+struct late_name {
+	const struct symbol *symbol;
+	uint32_t image;
+};
+
+static uint64_t name_in_file(const struct profile *p, const struct site *s, const struct symbol *y)
+{
+	const char *dso = profile_dso_name(p, s->image, s->kind);
+
+	return hash_bytes(y->name, symbol_plain_len(y)) ^ hash_bytes(dso, strlen(dso)) * 31;
+}
+
+/* name_in_file() of twins -> their image, IMAGE_NONE: several. */
+static int find_images(const struct profile *p, struct u64map *image, struct err *err)
+{
+	for (size_t i = 0; i < p->sites.n; i++) {
+		const struct site *s = &p->sites.v[p->order[i]];
+		const struct symbol *y = p->place[p->order[i]].symbol;
+		uint64_t *at;
+		bool fresh;
+
+		if (!y || !y->twin)
+			continue;
+		at = u64map_at(image, name_in_file(p, s, y), &fresh);
+		if (!at)
+			return err_nomem(err);
+		*at = fresh || *at == s->image ? s->image : IMAGE_NONE;
+	}
+	return 0;
+}
+
+static int settle_shared(struct naming *nm, struct err *err)
+{
+	const struct profile *p = nm->p;
+	struct u64map image = U64MAP_INIT;
+	int rc = find_images(p, &image, err);
+
+	for (size_t i = 0; !rc && i < p->sites.n; i++) {
+		const struct site *s = &p->sites.v[p->order[i]];
+		const struct symbol *y = p->place[p->order[i]].symbol;
+
+		if (y && y->twin && !y->settled &&
+		    *u64map_find(&image, name_in_file(p, s, y)) == IMAGE_NONE)
+			rc = image_settle(nm->images, s->image, y, err);
+	}
+	u64map_free(&image);
+	return rc;
+}
+
+static uint32_t late_string(struct profile *p, const struct site *s, const struct symbol *symbol)
+{
+	const struct late_name late = { symbol, s->image };
+	const char *text = arena_printf(&p->arena, "%s@%" PRIu32 "@%" PRIx64, symbol->name,
+					s->image, symbol->start);
+	uint32_t id = text ? strtab_adds(&p->strings, text) : STR_NONE;
+	uint64_t *at = id == STR_NONE ? NULL : u64map_at(&p->late, id, NULL);
+	struct late_name *kept = at ? arena_memdup(&p->arena, &late, sizeof(late)) : NULL;
+
+	if (!kept)
+		return STR_NONE;
+	*at = (uint64_t)(uintptr_t)kept;
+	return id;
+}
+
+const char *profile_text(const struct profile *p, uint32_t id)
+{
+	const uint64_t *at = u64map_find(&p->late, id);
+	const struct late_name *l = at ? (const struct late_name *)(uintptr_t)*at : NULL;
+	struct err ignored = ERR_INIT; /* for lack of memory, which is noted */
+
+	if (!l || image_settle(spaces_images(p->sp), l->image, l->symbol, &ignored))
+		return strtab_get(&p->strings, id);
+	return l->symbol->name;
+}
+
+int profile_row_order(const struct profile *p, const struct profile_row *a,
+		      const struct profile_row *b)
+{
+	size_t k = 0;
+
+	while (p->late.n && k < p->opts.n_keys && a->key[k] == b->key[k])
+		k++;
+	if (p->late.n && k < p->opts.n_keys && key_is_text(p->opts.key[k]) &&
+	    u64map_find(&p->late, a->key[k]) && u64map_find(&p->late, b->key[k]))
+		return strcmp(profile_text(p, (uint32_t)a->key[k]),
+			      profile_text(p, (uint32_t)b->key[k]));
+	return (a > b) - (a < b);
+}
+
 /* ---- strings -----------------------------------------------------------------------------------
  */
 
@@ -390,6 +489,8 @@ static uint32_t address_string(struct profile *p, uint64_t addr)
 
 static uint32_t name_of_place(struct profile *p, const struct site *s, const struct place *pl)
 {
+	if (pl->symbol && pl->symbol->twin && !pl->symbol->settled)
+		return late_string(p, s, pl->symbol);
 	if (pl->symbol)
 		return strtab_adds(&p->strings, pl->symbol->name);
 	return addr_is_stray(s->image, s->addr) ? strtab_adds(&p->strings, "[in no mapping]")
@@ -434,6 +535,15 @@ static bool has_key(const struct profile_opts *o, enum profile_key key)
 	for (size_t i = 0; i < o->n_keys; i++)
 		if (o->key[i] == key)
 			return true;
+	return false;
+}
+
+/* The file is a key before the function. */
+static bool sorted_by_file(const struct profile_opts *o)
+{
+	for (size_t i = 0; i < o->n_keys; i++)
+		if (o->key[i] == KEY_DSO || o->key[i] == KEY_SYM)
+			return o->key[i] == KEY_DSO;
 	return false;
 }
 
@@ -512,6 +622,7 @@ int name_sites(struct profile *p, struct err *err)
 
 	nm.lines = has_key(&p->opts, KEY_SRCLINE) || (p->opts.chains && p->opts.chain_lines);
 	nm.inlines = has_key(&p->opts, KEY_INLINE) || (p->opts.chains && p->opts.chain_inline);
+	nm.late = p->opts.late_names && !nm.lines && !nm.inlines && sorted_by_file(&p->opts);
 	p->place = calloc(p->sites.n + 1, sizeof(*p->place));
 	if (!p->place) {
 		(void)err_nomem(err);
@@ -520,7 +631,9 @@ int name_sites(struct profile *p, struct err *err)
 	if (sort_sites(p, err) || make_jobs(&nm, err) ||
 	    task_for(nm.n_jobs, p->opts.threads, name_image, &nm, err))
 		goto out;
-	ret = intern(&nm, err);
+	ret = nm.late ? settle_shared(&nm, err) : 0;
+	if (!ret)
+		ret = intern(&nm, err);
 	if (!ret)
 		ret = tell_files_apart(p, err);
 	if (p->opts.chains && !ret)

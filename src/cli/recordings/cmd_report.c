@@ -180,8 +180,10 @@ static int gather_notes(struct report *rp, struct err *err)
 static int build(struct report *rp, struct err *err)
 {
 	if (choose_shape(rp, err) || choose_rows(rp, err) ||
-	    recording_select(rp->r, rp->cli, &rp->po, err) ||
-	    profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err))
+	    recording_select(rp->r, rp->cli, &rp->po, err))
+		return -1;
+	rp->po.late_names = !rp->programs; /* those are given all names */
+	if (profile_build(&rp->profile, rp->r->rec, rp->r->spaces, &rp->po, err))
 		return -1;
 	rp->vo.side_by_side = fits_side_by_side(rp);
 	return gather_notes(rp, err);

@@ -55,7 +55,7 @@ static void put_share(double share, double half, struct table_cell *out)
 
 static void put_string(const struct at *a, uint64_t id, struct table_cell *out)
 {
-	out->text = strtab_get(profile_strings(a->v->profile), (uint32_t)id);
+	out->text = profile_text(a->v->profile, (uint32_t)id);
 }
 
 TABLE_GET(get_event)

@@ -19,7 +19,7 @@ static int compile(regex_t *re, const char *pattern, const char *option, struct 
 
 int filter_init(struct filter *f, const struct view *v, struct err *err)
 {
-	*f = (struct filter){ .strings = profile_strings(v->profile) };
+	*f = (struct filter){ .profile = v->profile };
 	if (v->opts.focus) {
 		if (compile(&f->focus, v->opts.focus, "--focus", err))
 			return -1;
@@ -30,7 +30,7 @@ int filter_init(struct filter *f, const struct view *v, struct err *err)
 			return -1;
 		f->has_hide = true;
 	}
-	f->n_strings = f->strings->n;
+	f->n_strings = profile_strings(v->profile)->n;
 	f->seen = calloc(f->n_strings + 1, 1);
 	return f->seen ? 0 : err_nomem(err);
 }
@@ -61,6 +61,6 @@ unsigned filter_string(struct filter *f, uint32_t id)
 	if (id >= f->n_strings || (!f->has_focus && !f->has_hide))
 		return 0;
 	if (!f->seen[id])
-		f->seen[id] = (uint8_t)(1 | filter_text(f, strtab_get(f->strings, id)));
+		f->seen[id] = (uint8_t)(1 | filter_text(f, profile_text(f->profile, id)));
 	return f->seen[id] & (FILTER_FOCUS | FILTER_HIDE);
 }

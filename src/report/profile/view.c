@@ -273,10 +273,16 @@ int view_rows_fill(struct view *v, struct view_table *t, struct filter *f, struc
 	return view_fold(v, t, &vec, out, n_out, err);
 }
 
+struct by_weight {
+	const struct profile *profile;
+	const struct view_table *t;
+};
+
 static int by_weight(const void *va, const void *vb, void *ctx)
 {
 	const struct view_row *a = va, *b = vb;
-	const struct view_table *t = ctx;
+	const struct by_weight *by = ctx;
+	const struct view_table *t = by->t;
 
 	for (size_t e = 0; e < t->n_events; e++) {
 		if (a->total[e].period != b->total[e].period)
@@ -286,8 +292,8 @@ static int by_weight(const void *va, const void *vb, void *ctx)
 		if (a->total[e].samples != b->total[e].samples)
 			return a->total[e].samples < b->total[e].samples ? 1 : -1;
 	}
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1; /* by the profile's own order, which is fixed */
+	if (a->row && b->row && a->row != b->row)
+		return profile_row_order(by->profile, a->row, b->row); /* which is fixed */
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
@@ -346,7 +352,8 @@ int view_fold(struct view *v, struct view_table *t, row_vec *rows, const struct 
 	}
 	n_rest = rows->n - keep;
 	if (keep > 1)
-		qsort_r(rows->v, keep, sizeof(*rows->v), by_weight, t);
+		qsort_r(rows->v, keep, sizeof(*rows->v), by_weight,
+			&(struct by_weight){ v->profile, t });
 	for (; v->opts.limit && keep > v->opts.limit; n_rest++) {
 		only = rows->v[--keep];
 		for (size_t e = 0; e < t->n_events; e++)
@@ -455,11 +462,11 @@ const char *view_function(const struct view *v, const struct view_row *r)
 	if (r->frame != UINT32_MAX) {
 		const struct profile_frame *f = &profile_chains(v->profile)->frame[r->frame];
 
-		return f->symbol ? strtab_get(profile_strings(v->profile), f->name) : NULL;
+		return f->symbol ? profile_text(v->profile, f->name) : NULL;
 	}
 	for (size_t i = 0; r->row && r->row->symbol && i < o->n_keys; i++)
 		if (o->key[i] == KEY_SYM)
-			return strtab_get(profile_strings(v->profile), (uint32_t)r->row->key[i]);
+			return profile_text(v->profile, (uint32_t)r->row->key[i]);
 	return NULL;
 }
 

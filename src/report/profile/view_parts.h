@@ -16,7 +16,7 @@ struct filter {
 	bool has_focus, has_hide;
 	uint8_t *seen; /* by string: 1 asked, 2 focus matches, 4 hide matches */
 	size_t n_strings;
-	const struct strtab *strings;
+	const struct profile *profile;
 };
 
 enum { FILTER_FOCUS = 2, FILTER_HIDE = 4 };

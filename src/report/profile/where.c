@@ -86,7 +86,7 @@ static struct error_bar share_of(const struct tally *w, const struct tally *all)
 
 static const char *key_text(const struct profile *p, const struct profile_row *r, int key)
 {
-	return key < 0 ? "" : strtab_get(profile_strings(p), (uint32_t)r->key[key]);
+	return key < 0 ? "" : profile_text(p, (uint32_t)r->key[key]);
 }
 
 static void set_row(struct where_row *out, const struct spots *s, const struct profile *p,

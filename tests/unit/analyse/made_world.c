@@ -322,6 +322,18 @@ int image_resolve(struct images *set, uint32_t id, const uint64_t *addr, size_t 
 	return 0;
 }
 
+int image_resolve_late(struct images *set, uint32_t id, const uint64_t *addr, size_t n,
+		       const struct symbol **out, struct err *err)
+{
+	return image_resolve(set, id, addr, n, out, err);
+}
+
+int image_settle(struct images *set, uint32_t id, const struct symbol *s, struct err *err)
+{
+	(void)set, (void)id, (void)s, (void)err;
+	return 0;
+}
+
 bool image_to_vaddr(struct images *set, uint32_t id, uint64_t addr, uint64_t *vaddr)
 {
 	(void)set;

@@ -52,6 +52,18 @@ const struct strtab *profile_strings(const struct profile *p)
 	return &p->strings;
 }
 
+const char *profile_text(const struct profile *p, uint32_t id)
+{
+	return strtab_get(&p->strings, id);
+}
+
+int profile_row_order(const struct profile *p, const struct profile_row *a,
+		      const struct profile_row *b)
+{
+	(void)p;
+	return (a > b) - (a < b);
+}
+
 const struct profile_opts *profile_options(const struct profile *p)
 {
 	return &p->opts;
