@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import built  # noqa: E402
 import recordings  # noqa: E402
+import sharing_made  # noqa: E402
 from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
@@ -78,6 +79,7 @@ READS = {
     "registers, csv": "registers --no-cache --format csv --table values -o O -i registers",
     "mem": "mem --no-cache -i memory",
     "mem -j": "mem --no-cache -j -o O -i memory",
+    "mem, types": "mem --no-cache -j -i typed",
     "pprof": "export --no-cache --pprof -o O -i unwound",
     "firefox": "export --no-cache --firefox -o O -i chains",
     "bolt": "export --no-cache --bolt -o O -i branches",
@@ -185,18 +187,31 @@ def builds(where):
         program.record(os.path.join(where, "build." + name), n, rng)
 
 
+def typed(where):
+    """Accesses to fields of a list, in a program with debug information."""
+    program = sharing_made.Program(os.path.join(where, "of_typed"), """
+        struct item { struct item *next; struct { int a, b; } in[4]; char text[]; };
+        static struct item *head, table[8];
+        struct item *walk(struct item *i, int k) { for (; i && i != head; i = i->next) i->in[k].b += table[k].in[1].a + i->text[k]; return i; }
+        int main(void) { return walk(table, 1) != 0; }""", ["-O2", "-gdwarf-5"])
+    at, end = program.at["walk"], program.at["walk"] + program.size["walk"]
+    sharing_made.write(os.path.join(where, "typed"), [sharing_made.Access(100 + ip % 2, program.at["table"] + 8 * (ip % 9), ip=ip)
+                                                      for ip in range(at, end)], maps=[program.map(sharing_made.PID)])
+
+
 def main():
     if SANITIZED or not os.path.exists(LIB):
         t.skip("all of it", "the sanitizer has malloc to itself" if SANITIZED else "no library to preload: " + LIB)
         t.done()
     with tempfile.TemporaryDirectory() as tmp:
         found = recordings.made(tmp) + recordings.taken(tmp)
-        here = {r.name for r in found} | {"counts.csv", "saved.json"}
+        here = {r.name for r in found} | {"counts.csv", "saved.json", "typed"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
         with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
             f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
         builds(tmp)
+        typed(tmp)
         commands = []
         for name, words in {**READS, **MEASURES}.items():
             needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]
