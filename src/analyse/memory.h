@@ -87,10 +87,25 @@ struct memory_group {
 	size_t first_spread, n_spreads;
 };
 
+#define MEMORY_HOT 64
+
+/* A structure's hot fields: the fewest that have 95 % of its samples. */
+struct memory_layout {
+	const struct memory_group *type;	    /* of MEMORY_TYPE */
+	const struct memory_group *hot[MEMORY_HOT]; /* of MEMORY_FIELD, most samples first */
+	size_t n_hot;
+	uint64_t hot_samples, hot_bytes;
+	/* Cache lines of 64 bytes with hot fields, by object, where objects lie one behind the
+	 * other; and the same if the hot fields were a structure of their own. */
+	double lines, lines_split;
+};
+
 struct memory {
 	struct memory_group *group; /* by `by`, then most samples first */
 	size_t first[MEMORY_BYS + 1];
 	const struct memory_spread *spread;
+	const struct memory_layout *layout; /* by samples; of enough, without hot arrays */
+	size_t n_layouts;
 	uint64_t samples;	     /* of events that tell of memory */
 	uint64_t without;	     /* of these: damaged, or without what should tell */
 	uint64_t no_access;	     /* IBS ops that access no memory */

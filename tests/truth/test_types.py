@@ -161,4 +161,36 @@ for what, compiler, source in PROGRAMS:
     name = "types_" + compiler.replace("+", "x")
     subprocess.run([compiler, "-O2", "-g", "-o", name, os.path.join(HERE, "progs", source)], check=True, timeout=200)
     check(what, os.path.join(tmp.name, name))
+
+# hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
+if PROGRAMS and shutil.which("gcc"):
+    per_object = {}
+    for name, flags in (("wide", []), ("split", ["-DSPLIT"])):
+        program = os.path.join(tmp.name, name)
+        subprocess.run(["gcc", "-O2", "-g", *flags, "-o", program, os.path.join(HERE, "progs", "layout.c")], check=True, timeout=200)
+        r = subprocess.run(["qemu-x86_64", "-plugin", "%s/accesses.so,out=trace,period=%d,seed=3" % (BUILT, PERIOD), program], check=True,
+                           timeout=200, capture_output=True, text=True)
+        start, size, objects = (int(x, b) for x, b in zip(r.stdout.split()[1:], (16, 10, 10)))
+        lines, accesses, maps = set(), [], []
+        for row in open("trace", encoding="utf-8"):
+            w = row.split()
+            if w[0] == "map":
+                maps.append(Map(PID, int(w[1], 16), int(w[2], 16) - int(w[1], 16), w[4], offset=int(w[3], 16)))
+            elif w[0] == "access":
+                accesses.append(Access(PID, int(w[3], 16), w[5], None, False, 4, int(w[2], 16)))
+            elif start - 64 < int(w[1], 16) < start + size:
+                lines.add(w[1])
+        per_object[name] = len(lines) / objects
+        write(name + ".data", accesses, maps)
+    rows = [x for x in json.loads(run("mem", "wide.data", "-j").stdout)["layouts"] if x["type"] == "struct wide"]
+    if t.equal(len(rows), 1, "the structure has advice"):
+        x = rows[0]
+        t.equal(set(x["hot"].split(", ")), {"key", "uses", "weight"}, "its hot fields")
+        t.equal((x["hot_bytes"], x["lines"], x["lines_split"]), (24, 3, 0.375), "what they are on, and would be on")
+        t.ok(abs(per_object["wide"] - x["lines"]) < 0.02 and abs(per_object["split"] - x["lines_split"]) < 0.02,
+             "lines that objects touch, before and after", (per_object, x))
+        text = run("mem", "wide.data").stdout
+        t.ok("hot fields" in text, "people see it", text)
+        split = json.loads(run("mem", "split.data", "-j").stdout)["layouts"]
+        t.ok(all(y["lines_split"] == y["lines"] for y in split if y["type"] == "struct wide"), "split, there is nothing left to save", split)
 t.done()

@@ -41,6 +41,7 @@ struct memory_work {
 	unsigned workers;
 	VEC(struct memory_spread) spread;
 	struct memory_bin *bin;
+	struct memory_layout *layout;
 	struct strtab files, rows; /* rows: of the tables of types and fields */
 };
 
@@ -334,6 +335,7 @@ static int fold(struct counts *c, enum memory_by by)
 			c->group.v[to[i]].file = c->group.v[i].file;
 			c->group.v[to[i]].line = c->group.v[i].line;
 			c->group.v[to[i]].access = c->group.v[i].access;
+			c->group.v[to[i]].type_id = c->group.v[i].type_id;
 		}
 	}
 	/* cells of groups that came later are not looked at: they were none before */
@@ -649,13 +651,16 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 	};
 	m->work = w;
 	if (choose_events(w, opts, &events, err) || count_all(w, opts, events, err) ||
-	    fold_all(w, err) || (make_spreads(m, w) && err_nomem(err))) {
+	    fold_all(w, err) ||
+	    ((make_spreads(m, w) || memory_layouts(m, &w->layout, &m->n_layouts)) &&
+	     err_nomem(err))) {
 		free(events);
 		memory_free(m);
 		return -1;
 	}
 	free(events);
 	m->how = w->how;
+	m->layout = w->layout;
 	m->samples = w->of->samples;
 	m->without = w->of->without;
 	m->no_access = w->of->no_access;
@@ -681,6 +686,7 @@ void memory_free(struct memory *m)
 		free(w->of);
 		free(w->how);
 		free(w->bin);
+		free(w->layout);
 		strtab_free(&w->files);
 		strtab_free(&w->rows);
 	}

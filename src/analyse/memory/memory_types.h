@@ -26,6 +26,8 @@ static inline enum memory_access_kind memory_access_kind(const struct memory_gro
 	return (enum memory_access_kind)(g->key[1] >> 32);
 }
 
+/* memory_layout.c; *out is the caller's to free. -1: out of memory. */
+int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n) MUST_USE;
 /* Sets g->access and the numbers of its row. */
 int memory_type_group(struct images *set, struct memory_group *g, struct strtab *names,
 		      struct err *err) MUST_USE;

@@ -395,6 +395,49 @@ static const struct table_column field_columns[] = {
 };
 #undef OF
 
+/* ---- hot and cold fields -------------------------------------------------------------------- */
+
+static const struct memory_layout *layout_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_CELL(layout_type, out->text = layout_of(r)->type->access.type)
+TABLE_CELL(layout_size, out->n = layout_of(r)->type->access.type_size)
+TABLE_CELL(layout_samples, out->n = layout_of(r)->type->samples)
+TABLE_CELL(layout_share, cell_estimate(out, share_of(view_of(t)->m, layout_of(r)->hot_samples,
+						     layout_of(r)->type->samples)))
+
+/* "key, next" */
+TABLE_GET(hot_fields)
+{
+	const struct memory_layout *l = layout_of(r);
+
+	(void)t;
+	(void)c;
+	for (size_t i = 0; i < l->n_hot; i++)
+		buf_printf(out->scratch, "%s%s", i ? ", " : "", l->hot[i]->access.field);
+	out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct memory_layout, member)
+static const struct table_column layout_columns[] = {
+	COLUMN("samples", "samples", T_COUNT, 0, "of the type", .get = layout_samples),
+	COLUMN("hot_share", "hot", T_SHARE, C_ERROR, "of these: to hot fields",
+	       .get = layout_share),
+	COLUMN("type_size", "bytes", T_BYTES, 0, "of the type", .get = layout_size),
+	COLUMN("hot_bytes", "of hot", T_BYTES, 0, "of hot fields", OF(hot_bytes)),
+	COLUMN("lines", "lines", T_REAL, 0,
+	       "cache lines with hot fields by object, where objects lie one behind the other",
+	       OF(lines)),
+	COLUMN("lines_split", "split", T_REAL, 0,
+	       "the same, if the hot fields were a structure of their own", OF(lines_split)),
+	COLUMN("type", "type", T_TEXT, C_KEY | C_FLEX, "the structure", .get = layout_type),
+	COLUMN("hot", "hot fields", T_TEXT, C_FLEX | C_CUT,
+	       "the fewest that have 95 % of its samples, most first", .get = hot_fields),
+};
+#undef OF
+
 /* ---- all latencies --------------------------------------------------------------------------- */
 
 static const struct memory_spread *row_spread(const struct table_row *r)
@@ -557,6 +600,7 @@ FORM(threads, TABLE_DATA, thread_columns, NULL, NULL);
 FORM(cpus, TABLE_DATA, cpu_columns, NULL, NULL);
 FORM(types, TABLE_DATA, type_columns, NULL, NULL);
 FORM(fields, 0, field_columns, NULL, "field");
+FORM(layouts, 0, layout_columns, NULL, "type");
 FORM(latencies, 0, latency_columns, NULL, NULL);
 FORM(source_latencies, TABLE_DATA, source_latency_columns, NULL, NULL);
 FORM(function_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
@@ -582,6 +626,7 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &cpus_form,
 						  &types_form,
 						  &fields_form,
+						  &layouts_form,
 						  &latencies_form,
 						  &source_latencies_form,
 						  &function_latencies_form,
@@ -706,6 +751,23 @@ static void add_spreads(struct document *d, const struct memory_view *v,
 	document_table(d, &t);
 }
 
+/* For people where a split would save a quarter of the lines. */
+static void add_layouts(struct document *d, const struct memory_view *v)
+{
+	const struct memory *m = v->m;
+	struct table t = { .form = &layouts_form,
+			   .ctx = v,
+			   .array = m->layout,
+			   .stride = sizeof(*m->layout),
+			   .n = m->n_layouts,
+			   .data_only = true };
+
+	for (size_t i = 0; i < m->n_layouts; i++)
+		t.data_only &= m->layout[i].lines_split > 0.75 * m->layout[i].lines;
+	t.people = LEAST;
+	document_table(d, &t);
+}
+
 void memory_put(struct document *d, struct memory_view *v)
 {
 	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
@@ -730,6 +792,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &cpus_form, MEMORY_CPU);
 	add_groups(d, v, &types_form, MEMORY_TYPE);
 	add_groups(d, v, &fields_form, MEMORY_FIELD);
+	add_layouts(d, v);
 	add_spreads(d, v, &latencies_form, MEMORY_ALL, 2);
 	add_spreads(d, v, &source_latencies_form, MEMORY_SOURCE, 0);
 	add_spreads(d, v, &function_latencies_form, MEMORY_FUNCTION, 0);

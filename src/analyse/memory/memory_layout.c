@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory_layout - which fields of a structure are hot, and how many cache lines they would need by
+ * themselves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/memory/memory_types.h"
+#include "base/invariant.h"
+
+enum {
+	LINE = 64,
+	OBJECTS = 64, /* one behind the other: all alignments that they have come up */
+	LEAST = 30,   /* samples of a type */
+};
+
+#define HOT 0.95 /* of the samples of a type */
+
+static bool is_whole(const struct types_access *a)
+{
+	return !*a->field || strstr(a->field, "[]") || !a->size;
+}
+
+/* The hot fields of a type: the fewest that have HOT of its samples. False: that cannot be told. */
+static bool find_hot(const struct memory *m, struct memory_layout *l)
+{
+	uint64_t seen = 0;
+
+	for (size_t i = m->first[MEMORY_FIELD]; i < m->first[MEMORY_FIELD + 1]; i++) {
+		const struct memory_group *g = &m->group[i]; /* most samples first */
+
+		if (g->type_id != l->type->type_id ||
+		    (double)seen >= HOT * (double)l->type->samples)
+			continue;
+		if (is_whole(&g->access) || l->n_hot == MEMORY_HOT)
+			return false;
+		seen += g->samples;
+		l->hot[l->n_hot++] = g;
+		l->hot_bytes += g->access.size;
+	}
+	l->hot_samples = seen;
+	return l->n_hot != 0;
+}
+
+/* Lines of OBJECTS objects, `stride` bytes apart, that have a byte of these fields. */
+static double lines_of(const struct memory_layout *l, uint64_t stride)
+{
+	uint64_t lines = 0, last = UINT64_MAX;
+
+	/* each line counts where it is met first: those of an object follow one another */
+	for (uint64_t line = 0; line <= OBJECTS * stride / LINE; line++) {
+		uint64_t from = line * LINE, until = from + LINE;
+
+		for (uint64_t o = from / stride > 1 ? from / stride - 1 : 0;
+		     o <= until / stride && o < OBJECTS && last != line; o++)
+			for (size_t k = 0; k < l->n_hot; k++) {
+				uint64_t at = o * stride + l->hot[k]->access.offset;
+
+				if (at < until && at + l->hot[k]->access.size > from)
+					last = line;
+			}
+		lines += last == line;
+	}
+	return (double)lines / OBJECTS;
+}
+
+int memory_layouts(struct memory *m, struct memory_layout **out, size_t *n)
+{
+	size_t types = m->first[MEMORY_TYPE + 1] - m->first[MEMORY_TYPE];
+	struct memory_layout *v = calloc(types + 1, sizeof(*v));
+
+	*out = v;
+	*n = 0;
+	if (!v)
+		return -1;
+	for (size_t i = 0; i < types; i++) {
+		struct memory_layout l = { .type = &m->group[m->first[MEMORY_TYPE] + i] };
+		uint64_t size = l.type->access.type_size;
+
+		if (l.type->access.why != TYPES_KNOWN || l.type->samples < LEAST || size < 16 ||
+		    size > 65536 || !find_hot(m, &l))
+			continue;
+		l.lines = lines_of(&l, size);
+		/* by themselves, as aligned as the longest of them can need */
+		l.lines_split = (double)((l.hot_bytes + 7) / 8 * 8) / LINE;
+		assert(l.hot_samples <= l.type->samples && l.lines > 0);
+		v[(*n)++] = l;
+	}
+	return 0;
+}
