@@ -14,6 +14,8 @@
 
 #include "heaplog/calls_int.h"
 
+#define TIMELESS 16u /* of so many releases in a row one has a time */
+
 static void call_skip(const struct thread *t)
 {
 	if (t->busy == LOGGING)
@@ -43,12 +45,28 @@ void call_log(enum heap_record type, const void *p, size_t n, const void *from, 
 			atomic_signal_fence(memory_order_seq_cst);
 			t->at[0] = heap_head(type, (uintptr_t)p & (UINT64_MAX >> 8));
 			t->at += 3;
+			t->freed = 0;
 		}
 	} else {
 		log_skip();
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = NOT_BUSY;
+}
+
+/* Reading the clock costs most: few have a time of their own, the others that of the next record. */
+static void put_free(struct thread *t, const void *p)
+{
+	uint64_t address = (uintptr_t)p & (UINT64_MAX >> 8);
+
+	if (likely(++t->freed % TIMELESS)) {
+		*t->at++ = heap_head(HEAP_FREED, address);
+		return;
+	}
+	t->at[1] = log_time();
+	atomic_signal_fence(memory_order_seq_cst);
+	t->at[0] = heap_head(HEAP_FREE, address);
+	t->at += 2;
 }
 
 void call_log_free(const void *p)
@@ -64,12 +82,8 @@ void call_log_free(const void *p)
 	if (likely(log_room(t, 2))) {
 		uint64_t rate = atomic_load_explicit(&process->rate, memory_order_relaxed);
 
-		if (likely(rate == 1) || heap_logged((uintptr_t)p, rate) || call_big(p)) {
-			t->at[1] = log_time();
-			atomic_signal_fence(memory_order_seq_cst);
-			t->at[0] = heap_head(HEAP_FREE, (uintptr_t)p & (UINT64_MAX >> 8));
-			t->at += 2;
-		}
+		if (likely(rate == 1) || heap_logged((uintptr_t)p, rate) || call_big(p))
+			put_free(t, p);
 	} else {
 		log_skip();
 	}

@@ -92,6 +92,7 @@ struct thread {
 	volatile uint8_t busy; /* enum busy */
 	bool created;	       /* by our pthread_create, which knows the stack */
 	uint32_t chunk;	       /* bytes of its next one */
+	uint32_t freed;	       /* releases since the last one that has a time */
 	uintptr_t stack, stack_end;
 };
 

@@ -47,7 +47,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
 		void *(*f)params;                                                           \
 		void *at, *p;                                                               \
                                                                                             \
-		if (!real_find())                                                           \
+		if (unlikely(!real_found) && !real_find())                                  \
 			return early_alloc(n, align_);                                      \
 		{                                                                           \
 			__attribute__((cleanup(not_busy), unused)) uint8_t was = self.busy; \
@@ -73,7 +73,7 @@ static void *instead(size_t n, size_t align, bool may_fail)
 		void(*f) params;                                                    \
 		void *at;                                                           \
                                                                                     \
-		if (!p || early_is(p) || !real_find())                              \
+		if (!p || early_is(p) || (unlikely(!real_found) && !real_find()))   \
 			return;                                                     \
 		call_log_free(p);                                                   \
 		self.busy = INSIDE;                                                 \

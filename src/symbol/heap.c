@@ -32,7 +32,7 @@ struct log {
 };
 
 struct event {
-	uint64_t time, address, bytes;
+	uint64_t time, address, bytes; /* of FREED `bytes` is the time that it came after */
 	uint32_t chain;
 	uint8_t type;
 };
@@ -249,6 +249,9 @@ static int play_free(struct play *p, const struct event *e)
 	uint64_t *v = u64map_find(&p->live, e->address);
 
 	if (v && *v) {
+		/* allocated since: perhaps by another thread, after this release */
+		if (e->type == HEAP_FREED && p->h->object.v[*v - 1].from > e->bytes)
+			return 0;
 		end_object(p, *v - 1, e->time);
 		*v = 0;
 		return 0;
@@ -283,6 +286,7 @@ static int play_event(struct play *p, const struct event *e)
 	case HEAP_ALLOC:
 		return play_alloc(p, e);
 	case HEAP_FREE:
+	case HEAP_FREED:
 		return play_free(p, e);
 	case HEAP_RATE:
 		play_rate(p, e);
@@ -309,6 +313,36 @@ static int add_event(struct events *all, uint32_t log, const struct heap_log_rec
 	return 0;
 }
 
+/* A chunk's records. Releases without a time are of that of the next record; the chunk's last ones
+ * are never known. */
+static int read_records(struct heap *h, struct events *all, struct heap_log_at *at, uint32_t log)
+{
+	uint64_t last = to_ns(h, &at->chunk,
+			      at->chunk.flags & HEAP_NO_TICKS ? at->chunk.ns : at->chunk.ticks);
+	size_t waiting = all->event.n;
+	struct heap_log_record r;
+
+	while (heap_log_record(at, &r)) {
+		uint64_t time = r.has_time ? to_ns(h, &at->chunk, r.time) : UINT64_MAX - 1;
+
+		if (r.type == HEAP_CHAIN) {
+			if (add_chain(h, log, &r))
+				return -1;
+			continue;
+		}
+		if (r.type == HEAP_FREED)
+			r.bytes = last;
+		if (add_event(all, log, &r, time))
+			return -1;
+		if (!r.has_time)
+			continue;
+		for (; waiting < all->event.n; waiting++)
+			all->event.v[waiting].time = time;
+		last = time;
+	}
+	return 0;
+}
+
 static int read_chunks(struct heap *h, struct events *all, const void *p, size_t len)
 {
 	struct heap_log_at at = heap_log_begin(p, len);
@@ -316,7 +350,6 @@ static int read_chunks(struct heap *h, struct events *all, const void *p, size_t
 	int rc = 0;
 
 	while (!rc && heap_log_chunk(&at)) {
-		struct heap_log_record r;
 		uint32_t log;
 
 		if (!at.chunk.pid)
@@ -327,10 +360,8 @@ static int read_chunks(struct heap *h, struct events *all, const void *p, size_t
 		else if (at.chunk.not_logged)
 			h->log.v[log].sampled = true;
 		h->facts.not_logged += at.chunk.not_logged;
-		while (!rc && heap_log_record(&at, &r))
-			rc = r.type == HEAP_CHAIN
-				     ? add_chain(h, log, &r)
-				     : add_event(all, log, &r, to_ns(h, &at.chunk, r.time));
+		if (!rc)
+			rc = read_records(h, all, &at, log);
 	}
 	u64map_free(&logs);
 	return rc;

@@ -34,8 +34,8 @@ bool heap_log_chunk(struct heap_log_at *at)
 bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 {
 	static const uint8_t words[] = {
-		[HEAP_ALLOC] = 3, [HEAP_FREE] = 2,  [HEAP_MAP] = 3, [HEAP_UNMAP] = 3,
-		[HEAP_STACK] = 3, [HEAP_CHAIN] = 1, [HEAP_RATE] = 2
+		[HEAP_ALLOC] = 3, [HEAP_FREE] = 2,  [HEAP_MAP] = 3,  [HEAP_UNMAP] = 3,
+		[HEAP_STACK] = 3, [HEAP_CHAIN] = 1, [HEAP_RATE] = 2, [HEAP_FREED] = 1
 	};
 	size_t left = (size_t)(at->words_end - at->word) / 8, need;
 	uint64_t head = left ? ld64(at->word) : 0, type = head >> 56;
@@ -55,7 +55,8 @@ bool heap_log_record(struct heap_log_at *at, struct heap_log_record *r)
 	}
 	if (need > left)
 		return false;
-	if (type != HEAP_CHAIN)
+	r->has_time = type != HEAP_CHAIN && need > 1;
+	if (r->has_time)
 		r->time = ld64(at->word + 8);
 	if (need == 3 && type != HEAP_CHAIN) {
 		r->bytes = ld64(at->word + 16) & HEAP_BYTES_MOST;

@@ -25,7 +25,8 @@ struct heap_log_at {
 struct heap_log_record {
 	enum heap_record type;
 	uint64_t value; /* of its first word: an address, a rate, or a chain's number */
-	uint64_t time;	/* as it was written: ticks or ns */
+	bool has_time;
+	uint64_t time; /* as it was written: ticks or ns */
 	uint64_t bytes;
 	uint32_t chain; /* of ALLOC, MAP; of STACK the tid */
 	uint32_t n;	/* of CHAIN: addresses, at `from` */

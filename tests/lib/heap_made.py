@@ -14,7 +14,7 @@ from tap import CYCLADE  # noqa: E402
 
 LIBRARY = os.path.abspath(os.path.join(os.path.dirname(CYCLADE), "..", "heaplog", "libcyclade-heap.so"))
 MAGIC, HEAD = 0x31676f6c70616568, struct.Struct("<QIIIIQQQQQ")
-ALLOC, FREE, MAP, UNMAP, STACK, CHAIN, RATE = range(1, 8)
+ALLOC, FREE, MAP, UNMAP, STACK, CHAIN, RATE, FREED = range(1, 9)
 FORKED, NO_TICKS, OWN = 1, 2, 4
 WORDS = {ALLOC: 3, FREE: 2, MAP: 3, UNMAP: 3, STACK: 3, RATE: 2}
 
@@ -45,7 +45,7 @@ def chunk(pid, began, records=b"", parent=1, flags=NO_TICKS, ticks=0, ns=0, not_
 
 def read_records(log, data):
     word = struct.unpack("<%dQ" % (len(data) // 8), data)
-    i = 0
+    i, waiting = 0, []
     while i < len(word) and word[i]:
         kind, value = word[i] >> 56, word[i] & (1 << 56) - 1
         if kind == CHAIN:
@@ -53,9 +53,16 @@ def read_records(log, data):
             log.chains[value & 0xffffffff] = word[i + 1:i + 1 + n]
             i += 1 + n
             continue
+        if kind == FREED:  # of the next record's time
+            waiting.append(value)
+            i += 1
+            continue
+        log.records += [(FREE, address, word[i + 1], 0, 0) for address in waiting]
+        waiting = []
         size = word[i + 2] & (1 << 40) - 1 if WORDS[kind] == 3 else 0
         log.records.append((kind, value, word[i + 1], size, word[i + 2] >> 40 if WORDS[kind] == 3 else 0))
         i += WORDS[kind]
+    log.records += [(FREE, address, log.records[-1][2] if log.records else 0, 0, 0) for address in waiting]
 
 
 def read_logs(directory):

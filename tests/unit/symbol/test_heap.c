@@ -40,6 +40,8 @@ static void put(struct buf *b, enum heap_record type, uint64_t address, uint64_t
 		uint64_t size)
 {
 	buf_put_u64(b, heap_head(type, address));
+	if (type == HEAP_FREED)
+		return;
 	buf_put_u64(b, time);
 	if (type != HEAP_FREE && type != HEAP_RATE)
 		buf_put_u64(b, (type == HEAP_UNMAP ? 0 : UINT64_C(7) << 40) | size);
@@ -102,6 +104,42 @@ static void objects_live_from_one_call_to_the_other(void **state)
 	assert_int_equal(why, HEAP_NO_LOG);
 	assert_null(heap_find(h, 11, 0x10120, 140, &why));
 	assert_int_equal(why, HEAP_NO_LOG);
+	heap_free(h);
+	buf_free(&b);
+}
+
+static void a_release_without_a_time_has_the_next_ones(void **state)
+{
+	struct buf b = BUF_INIT;
+	size_t at;
+	struct heap *h;
+
+	(void)state;
+	chunk(&b, 10, 100, 1, 0, 1);
+	put(&b, HEAP_ALLOC, 0x1000, 110, 64);
+	put(&b, HEAP_ALLOC, 0x2000, 111, 64);
+	put(&b, HEAP_ALLOC, 0x3000, 112, 64);
+	put(&b, HEAP_FREED, 0x1000, 0, 0);
+	put(&b, HEAP_FREED, 0x2000, 0, 0);
+	put(&b, HEAP_ALLOC, 0x1000, 120, 32);
+	put(&b, HEAP_FREED, 0x1000, 0, 0);
+	put(&b, HEAP_FREED, 0x3000, 0, 0);
+	put(&b, HEAP_FREE, 0x5000, 140, 0);
+	fill(&b, 0);
+	at = b.len;
+	chunk(&b, 10, 100, 1, 0, 1); /* of another thread, which got it in between */
+	put(&b, HEAP_ALLOC, 0x3000, 130, 128);
+	fill(&b, at);
+	h = read_all(&b);
+	assert_int_equal(start_of(h, 10, 0x1030, 119), 0x1000);
+	assert_int_equal(start_of(h, 10, 0x2000, 119), 0x2000);
+	assert_int_equal(start_of(h, 10, 0x2000, 120), 0);
+	assert_int_equal(start_of(h, 10, 0x1030, 120), 0);
+	assert_int_equal(start_of(h, 10, 0x1010, 139), 0x1000);
+	assert_int_equal(start_of(h, 10, 0x1010, 140), 0);
+	assert_int_equal(start_of(h, 10, 0x3070, 129), 0);
+	assert_int_equal(start_of(h, 10, 0x3070, 130), 0x3000);
+	assert_int_equal(start_of(h, 10, 0x3070, 999), 0x3000);
 	heap_free(h);
 	buf_free(&b);
 }
@@ -275,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_live_from_one_call_to_the_other),
+		cmocka_unit_test(a_release_without_a_time_has_the_next_ones),
 		cmocka_unit_test(children_have_what_their_parents_had),
 		cmocka_unit_test(a_rate_ends_what_is_not_logged),
 		cmocka_unit_test(random_objects_are_found),
