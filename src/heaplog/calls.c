@@ -54,7 +54,7 @@ void call_log(enum heap_record type, const void *p, size_t n, const void *from, 
 	t->busy = NOT_BUSY;
 }
 
-/* Reading the clock costs most: few have a time of their own, the others that of the next record. */
+/* Reading the clock costs most: few have a time of their own, others that of the next record. */
 static void put_free(struct thread *t, const void *p)
 {
 	uint64_t address = (uintptr_t)p & (UINT64_MAX >> 8);
