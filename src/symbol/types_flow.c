@@ -155,9 +155,16 @@ static int run_block(struct flow *w, size_t block)
 	struct state s = *b->in;
 	const struct effect *e = NULL;
 	size_t last = b->end - 1, to;
+	uint64_t cost;
 
 	b->visits++;
 	flow_facts_begin(w, w->insn.v[b->first].vaddr);
+	cost = w->facts.n + (b->end - b->first) * (1 + (uint64_t)w->n_active);
+	if (cost > w->steps) {
+		w->f->why = TYPES_TOO_LARGE;
+		return 0;
+	}
+	w->steps -= cost;
 	for (size_t i = b->first; i < b->end; i++) {
 		e = &w->insn.v[i];
 		flow_facts_at(w, &s, e->vaddr, i == b->first);
@@ -289,6 +296,11 @@ static int flow(struct flow *w)
 	}
 	if (type_facts_read(t, w->f, &w->facts, &w->calls) || make_blocks(w))
 		return -1;
+	if (w->block.n > TYPES_MAX_BLOCKS) {
+		w->f->why = TYPES_TOO_LARGE;
+		return 0;
+	}
+	w->steps = TYPES_MAX_STEPS;
 	w->n_origins = w->insn.n + (w->block.n + 1) * EFFECT_REGS;
 	w->origin = calloc(w->n_origins, sizeof(*w->origin));
 	if (!w->origin)
@@ -298,7 +310,7 @@ static int flow(struct flow *w)
 		if (run(w))
 			return -1;
 	}
-	for (size_t i = 0; i < w->block.n; i++)
+	for (size_t i = 0; i < w->block.n && w->f->why == TYPES_KNOWN; i++)
 		if (w->block.v[i].in && answer_block(w, &w->block.v[i]))
 			return -1;
 	return t->nomem ? -1 : 0;

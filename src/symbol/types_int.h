@@ -25,7 +25,9 @@ enum {
 	TYPES_MAX_NEST = 24,	  /* of structures in structures, pointers to pointers */
 	TYPES_MAX_INSNS = 200000, /* of a function */
 	TYPES_MAX_FACTS = 100000,
-	TYPES_MAX_VISITS = 12, /* of a block */
+	TYPES_MAX_BLOCKS = 32768,   /* of a function: some 3 kB each */
+	TYPES_MAX_STEPS = 50000000, /* instructions and variables looked at for a function */
+	TYPES_MAX_VISITS = 12,	    /* of a block */
 	TYPES_MAX_ROUNDS = 4,
 };
 

@@ -51,6 +51,7 @@ struct flow {
 	/* Objects of the frame whose address was given to a function that has them as a type. */
 	struct type_place object[FLOW_OBJECTS]; /* off: behind the CFA, as two's complement */
 	unsigned n_objects;
+	uint64_t steps;	  /* that are left */
 	size_t next_fact; /* of facts: the first that has not begun */
 	const struct type_fact *active[FLOW_ACTIVE];
 	unsigned n_active;

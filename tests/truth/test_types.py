@@ -132,7 +132,7 @@ def check(what, program):
         print(unknown.most_common(15))
     print("# %s: %d outside the stack, typed %.1f %%, %d planted, right %.2f %%" % (what, len(outside), 100 * typed / len(outside), known,
                                                                                     100 * right / max(known, 1)))
-    # the same by the command, each access a sample
+    # the same by the command, each access a sample, and by perf's data type profiling
     write("x.data", [Access(PID, address, kind, None, False, 4, ip) for ip, address, _, kind in mine], maps)
     r = run("mem", "x.data", "-j")
     if not t.ok(r.returncode == 0, what + ": mem reads it", r.stderr):
@@ -147,6 +147,13 @@ def check(what, program):
         if a[0] == "known":
             want[a[4], a[5]] += 1
     t.equal({k: v for k, v in got.items() if k in want}, dict(want), what + ": mem counts the same fields")
+    perf = os.environ.get("CYCLADE_PERF7")
+    if not perf:
+        t.skip(what + ": perf's types", "CYCLADE_PERF7 does not name a perf 7")
+        return
+    r = subprocess.run([perf, "report", "-i", "x.data", "-s", "type", "-n", "--stdio", "-q", "-t", "\t"], capture_output=True, text=True, timeout=300)
+    theirs = sum(int(w[1]) for w in (line.split("\t") for line in r.stdout.splitlines()) if len(w) > 2 and not w[2].strip().startswith("("))
+    t.ok(0 < theirs <= sum(got.values()), what + ": at least as many have a type as in perf", (theirs, sum(got.values()), r.stderr[:300]))
 
 
 PROGRAMS = [("C, gcc", "gcc", "types.c"), ("C, clang", "clang", "types.c"), ("C++, gcc", "g++", "types_cxx.cc"),
