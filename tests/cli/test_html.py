@@ -136,7 +136,8 @@ t.ok(len(p.bytes) < 3000000, "in a small page", len(p.bytes))
 
 COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", "-g"], "callers": ["report", "--callers"],
             "branches": ["report", "-b"], "account": ["report", "--account"], "blocks": ["blocks"], "calls": ["calls"],
-            "registers": ["registers"], "instructions": ["blocks", "--mix"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
+            "registers": ["registers"], "instructions": ["blocks", "--mix"],
+            "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
             "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
 seen = collections.Counter()
 for rec in recordings.made(os.path.abspath("made")):

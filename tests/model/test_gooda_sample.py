@@ -8,64 +8,22 @@ evaluated for every row; then what Gooda makes of it (cycles in units of a cycle
 a whole number) is made of our cells and held against its columns. Where they differ, the reason is a
 fault that is known, and is tested as such: what Gooda shows must follow from our cells and that fault.
 
-Tables: JavaScript arrays with holes; seven rows of headings, then data.
+Tables: JavaScript arrays with holes; seven rows of headings, then data (tests/lib/gooda.py).
 """
 import math
 import os
-import re
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib")]
-from tap import SHARED, Tap  # noqa: E402
+from gooda import COMPUTED, SAMPLE, Table  # noqa: E402
+from tap import Tap  # noqa: E402
 
 ROWS_OF = sys.argv[1]
-SAMPLE = os.path.join(SHARED, "reference", "gooda-sample")
 TABLES = ["process.csv", "function_hotspots.csv"] + ["asm/%d_asm.csv" % i for i in range(5)]
-FIRST = "unhalted_core_cycles"
-COMPUTED = {"load_latency": "Load_Latency", "dtlb_latency": "DTLB", "instruction_starvation": "Instruction_Starvation",
-            "itlb_latency": "ITLB", "bandwidth_saturated": "Bandwidth_Saturated",
-            "branch_misprediction": "Branch_Misprediction", "store_resources_saturated": "Store_Resources",
-            "instruction_latency": "Instruction_Latency", "exception_handling": "Exceptions_Microcode",
-            "Wrong_path_cycles": "Wrong_Path", "port_saturation": "Port_Saturation"}
 ROUNDED = 0.00005  # the share of time is printed with four digits
-
-
-def cells(body):
-    """The elements of one array; None where there is a hole."""
-    out, at = [], 0
-    for m in re.finditer(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]*))\s*(,|$)', body):
-        if m.start() != at or at >= len(body):
-            break
-        at = m.end()
-        text = m.group(1) if m.group(1) is not None else m.group(2).strip()
-        out.append(text or None)
-    return out
-
-
-def read(path):
-    rows = []
-    with open(path, encoding="utf-8", errors="replace") as f:
-        for line in f:
-            line = line.strip().rstrip(",")
-            if len(line) > 1 and line[0] == "[" and line[-1] == "]":
-                rows.append(cells(line[1:-1]))
-    return rows
-
-
-class Table:
-    def __init__(self, path):
-        rows = read(path)
-        at = rows[0].index(FIRST)
-        self.names = rows[0][at:]
-        self.configs = [int(x, 16) for x in rows[2][at:]]
-        self.periods = [int(x) for x in rows[3][at:]]
-        self.muxes = [float(x) for x in rows[4][at:]]
-        self.penalties = [float(x) for x in rows[5][at:]]
-        self.rows = [[int(x or 0) for x in r[at:]] for r in rows[7:]]
-        self.title = [r[:at] for r in rows[7:]]
 
 
 class Ours:

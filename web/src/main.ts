@@ -22,7 +22,7 @@ import { treeView } from "./views/tree";
 // by its own name.
 const TABLES: Record<string, [string, string[]]> = {
   account: ["account", ["rows", "nodes"]], calls: ["calls", ["edges"]], callees: ["callees", ["rows"]], callers: ["callers", ["rows"]],
-  branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], mem: ["memory", ["functions", "sources"]],
+  account_processes: ["processes", ["rows"]], account_modules: ["modules", ["rows"]], branches: ["branches", ["rows"]], blocks: ["blocks", ["blocks", "functions"]], registers: ["registers", []], mem: ["memory", ["functions", "sources"]],
 };
 // What a command's own page calls a document that the report has by another name.
 const ALONE: Record<string, string> = { report: "functions", info: "summary" };

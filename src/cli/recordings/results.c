@@ -78,6 +78,8 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_SHARING:
 		return sharing_able(r->rec);
 	case RESULT_ACCOUNT:
+	case RESULT_PROCESSES:
+	case RESULT_MODULES:
 		return has_account(r);
 	case RESULT_MEM:
 		return memory_told(r->rec);

@@ -36,7 +36,7 @@ export function currentFunction(c: Context): FunctionPage | undefined {
 // The table of the cycle accounting tree, with its node and value.
 export function treeTables(c: Context): { doc: Doc; table: Table }[] {
   const out: { doc: Doc; table: Table }[] = [];
-  for (const doc of c.page.docs) for (const t of doc.tables) {
+  for (const doc of c.page.docs) for (const t of doc.view.startsWith("account_") ? [] : doc.tables) {
     const share = t.column("share", "value");
     if (!share || !t.byKey.has("node") || !(t.byKey.has("parent") || t.name === "tree")) continue;
     // an account whose events were not recorded has no more than its root
