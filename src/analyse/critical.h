@@ -38,6 +38,7 @@ struct critical_row { /* a function that ran on the path, or a wait */
 	uint64_t time;			      /* ns on the path */
 	uint64_t first, last;		      /* when it was on it */
 	uint64_t samples;		      /* on the path */
+	uint64_t unended;		      /* of time: see struct critical */
 	struct estimate share;		      /* of the path */
 	struct estimate gain[CRITICAL_GAINS]; /* parts of `length`, if so much of it were gone */
 };
@@ -63,14 +64,15 @@ struct critical {
 	size_t n_steps;
 	struct critical_thread *thread; /* most time first */
 	size_t n_threads;
-	uint32_t end;		 /* the thread at whose end it begins */
-	uint64_t from, until;	 /* of the path */
-	double base;		 /* ns: the replay of [wait.from, until) */
-	uint64_t samples;	 /* on the path */
-	uint64_t running;	 /* ns of the path */
-	uint64_t unknown, alone; /* ns: lost; waits for a thread that is not recorded */
-	size_t cpus;		 /* that the replay has */
-	size_t replayed;	 /* rows that have gains */
+	uint32_t end;	      /* the thread at whose end it begins */
+	uint64_t from, until; /* of the path */
+	double base;	      /* ns: the replay of [wait.from, until) */
+	uint64_t samples;     /* on the path */
+	uint64_t running;     /* ns of the path */
+	/* ns: records were lost; waits that another thread may have ended, which is not recorded */
+	uint64_t unknown, unended;
+	size_t cpus;	 /* that the replay has */
+	size_t replayed; /* rows that have gains */
 };
 
 struct critical_opts {

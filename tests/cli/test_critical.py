@@ -177,6 +177,19 @@ d = doc_of(p.write("one.data"))
 whole(d, "one CPU")
 t.ok(sum(r["seconds"] for r in d["functions"] if r["reason"] == "preempted") > 0.4 * d["length_seconds"], "one CPU: half of it waiting", d["functions"])
 
+# ---- without wake-ups: no gains of waits that others may have ended
+m = Made([b"schedule", b"futex_wait", b"do_nanosleep"])
+m.comm(1, 7, b"a")
+m.off(2000, 7, chain=[0, 1])
+m.on(9000, 7)
+m.off(10000, 7, chain=[0, 2])
+m.on(14000, 7)
+m.exit(15000, 7)
+d = doc_of(m.write("unended.data"))
+r = {x["reason"]: x for x in d["functions"]}
+t.ok(r["lock"]["gain_half"] is None and "not recorded" in r["lock"]["gain_half_why"] and round(d["unended_seconds"] * 1e9) == 7000 and
+     r["sleep"]["gain_all"] > 0.2, "who ended a wait is not known: it has no gain, a sleep has", d["functions"])
+
 # ---- losses, and nothing to read
 m = Made([b"schedule", b"futex_wait"])
 m.comm(1, 7, b"a")

@@ -461,6 +461,31 @@ def latency(perf):
     return None
 
 
+def ordinary():
+    """A user without rights: states and their sums are there, and what is missing is said."""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+        paranoid = int(f.read())
+    if os.getuid() or not shutil.which("setpriv") or not 1 < paranoid < 3:
+        return t.skip("an ordinary user", "not root, no setpriv, or perf_event_paranoid is %d and not 2" % paranoid)
+    os.makedirs("home")
+    shutil.copy(CYCLADE, "home/cyclade")
+    shutil.copy("prog", "home/prog")
+    os.chmod(".", 0o755)
+    os.chown("home", 65534, 65534)
+    p = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "./cyclade", "record", "--wait", "-o", "n.data", "--",
+                        "./prog", "sleep"], cwd="home", env={"PATH": os.environ["PATH"], "HOME": os.path.abspath("home")}, capture_output=True, text=True,
+                       check=False)
+    if p.returncode:
+        return t.skip("an ordinary user", "may not run it here: " + p.stderr.strip()[-100:])
+    t.ok("no call chains at switches" in p.stderr and "no tracepoints" in p.stderr, "an ordinary user: what is missing is said", p.stderr)
+    d = doc_of("home/n.data")
+    closes(d, "an ordinary user")
+    t.ok(not d["chains"] and not d["wakings"] and sum_of(d, "no stack") >= 0.3 and computed(d["threads"][0]), "an ordinary user: times without reasons", d["reasons"])
+    text = run("report", "--wait", "home/n.data").stdout
+    t.ok("not known: call chains" in text and "wake-ups" in text, "an ordinary user: the report says so, too", text[-600:])
+    return None
+
+
 with open("prog.c", "w", encoding="ascii") as out:
     out.write(PROGRAM)
 cc = shutil.which("cc") or shutil.which("gcc")
@@ -473,6 +498,7 @@ else:
         t.skip("programs", "no call chains of switches here: " + probe.stderr.strip()[-120:])
     else:
         programs()
+        ordinary()
         timehist()
         latency(os.environ.get("CYCLADE_PERF7") or shutil.which("perf"))
 os.chdir("/")

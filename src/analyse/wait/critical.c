@@ -91,6 +91,14 @@ static int begin_step(struct walking *g, uint32_t thread, uint64_t until, uint32
 	return vec_push(&g->step, s);
 }
 
+/* What a thread does not wait for alone. */
+static bool needs_other(uint8_t reason)
+{
+	return wait_reasons[reason].state == WAIT_BLOCKED && reason != WAIT_SLEEP &&
+	       reason != WAIT_IO && reason != WAIT_FAULT && reason != WAIT_THROTTLED &&
+	       reason != WAIT_BEFORE;
+}
+
 /* [from, until) of a piece is on the path. */
 static int take(struct walking *g, const struct piece *p, uint64_t until)
 {
@@ -111,8 +119,10 @@ static int take(struct walking *g, const struct piece *p, uint64_t until)
 	r->time += time;
 	if (r->reason == WAIT_LOST)
 		k->out->unknown += time;
-	if (r->reason == WAIT_LOCK)
-		k->out->alone += time;
+	if (k->w->span[p->span].waker == WAIT_NOBODY && needs_other(p->reason)) {
+		r->unended += time;
+		k->out->unended += time;
+	}
 	if (r->reason != WAIT_RAN)
 		return 0;
 	k->out->running += time;

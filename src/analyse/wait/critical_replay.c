@@ -527,6 +527,10 @@ static void fill_gains(struct replay *r)
 			why_none(row, "no function did it");
 			continue;
 		}
+		if (row->unended) {
+			why_none(row, "who ended these waits was not recorded");
+			continue;
+		}
 		if (c->replayed == most || r->left || !(c->base > 0)) {
 			why_none(row, r->left ? "the replay does not end"
 					      : "too little of the path: see --limit");

@@ -241,8 +241,9 @@ static const struct table_column head_columns[] = {
 	COLUMN("running_seconds", "running", T_SECONDS, 0, "of it: some thread of it was on a CPU",
 	       AT(running)),
 	COLUMN("unknown_seconds", "unknown", T_SECONDS, 0, "of it: records were lost", AT(unknown)),
-	COLUMN("alone_seconds", "unended", T_SECONDS, 0,
-	       "of it: waits for locks of which it was not recorded who ended them", AT(alone)),
+	COLUMN("unended_seconds", "unended", T_SECONDS, 0,
+	       "of it: waits that another thread may have ended, which was not recorded",
+	       AT(unended)),
 	COLUMN("replay_seconds", "replay", T_SECONDS, 0,
 	       "how long the recording takes in the replay that gains are computed by",
 	       .get = replayed),
@@ -276,10 +277,11 @@ static void add_facts(struct document *d, const struct critical_view *v)
 	if (!v->w->has_wakings)
 		document_fact(d, "wakings", true,
 			      "not recorded: the path stays in one thread; record as root");
-	if (c->alone)
-		document_fact(d, "locks", false,
-			      "%s of the path waited for locks that nobody recorded released",
-			      num_seconds(a, seconds_of(c->alone)));
+	if (c->unended)
+		document_fact(
+			d, "waits", v->w->has_wakings,
+			"%s of the path: not recorded who ended them; -a has others' wake-ups",
+			num_seconds(a, seconds_of(c->unended)));
 	if (c->unknown)
 		document_fact(d, "unknown", true,
 			      "%s of the path: records were lost or contradict each other",
