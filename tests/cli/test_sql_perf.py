@@ -35,6 +35,9 @@ for event in ("uprobe:%s:bottom" % recordings.RECURSE, "mem:0x%s:x" % at[1]) if 
     if run("record", "-q", "-e", event, "--intr-regs", "--user-regs", "-o", "entries", "--", recordings.RECURSE, "4", "4").returncode == 0:
         fresh["entries"] = os.path.join(tmp.name, "entries")
         break
+if PERF and subprocess.run([PERF, "record", "-q", "-e", "cpu-clock", "--all-cgroups", "-o", "cgroups", "--", recordings.RECURSE, "4", "20"],
+                           capture_output=True).returncode == 0:
+    fresh["cgroups"] = os.path.join(tmp.name, "cgroups")
 
 
 def ask(query, path):
@@ -176,6 +179,51 @@ for name, path in {**corpus, **fresh}.items() if PERF else ():
     for what, check in (("samples", check_samples), ("frames", check_frames), ("branches", check_branches), ("mappings", check_mappings)):
         count[kind, what] += check(name, path)
 print("#", dict(count))
+
+# ---- each column of the schema has a value in some recording
+
+RARE = {  # no recording here has one, for this reason; the list only shrinks
+    "ibs_op.op_data4": "only machines with IBS_CAPS_OPDATA4 dump it, which no simulated one has",
+}
+SCHEMA = []
+for part in ("schema.def", "schema_ibs.def"):
+    with open(os.path.join(ROOT, "src/store", part), encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    SCHEMA += re.findall(r'^STORE_COLUMN\((\w+), (\w+), T_(\w+), (?:NULL|"[^"]*"),\s+"([^"]+)",\s+"([^"]+)"\)$', text, re.M)
+ibs = []
+if "SIM_LIB" in os.environ:
+    from sim import SPIN, SYSROOT, run_on  # noqa: E402
+    from tap import CYCLADE  # noqa: E402
+    for machine in ("zen4", "zen2"):
+        path = os.path.join(tmp.name, "ibs." + machine)
+        if run_on(machine, "even", CYCLADE, "record", "-q", *SYSROOT, "-o", path, "--ibs=both", "-c", "100000", "--", SPIN, "150").returncode == 0:
+            ibs.append(path)
+kinds = {"FLAG": (bool,), "TEXT": (str,), "ADDRESS": (str,), "SHARE": (int, float), "REAL": (int, float), "SECONDS": (int, float)}
+unread, wrong = set(), []
+for table in dict.fromkeys(c[0] for c in SCHEMA):
+    own = [c for c in SCHEMA if c[0] == table]
+    left = {c[1]: c[2] for c in own}
+    for path in [*ibs, *fresh.values(), *made.values(), *corpus.values()]:
+        if not left:
+            break
+        # a row is enough for each
+        got = ask("SELECT %s FROM %s" % (", ".join('max("%s") AS "%s"' % (c, c) for c in left), table), path)
+        one = ask("SELECT %s FROM %s LIMIT 1" % (", ".join('"%s"' % c for c in left), table), path)
+        if isinstance(got, str) or isinstance(one, str):
+            t.ok(False, "%s of %s" % (table, path), (got, one))
+            break
+        for column, value in got[0].items():
+            if value is not None:
+                typed = one[0][column] if one else None
+                if typed is not None and not isinstance(typed, kinds.get(left[column], (int,))):
+                    wrong.append((table, column, left[column], typed))
+                left.pop(column)
+    unread |= {"%s.%s" % (table, c) for c in left}
+t.equal(wrong, [], "values have the types of their columns")
+if ibs and len(fresh) > 10 and "cgroups" in fresh:
+    t.equal(sorted(unread), sorted(RARE), "each column of %d has a value in some recording, but for those of RARE" % len(SCHEMA))
+else:
+    print("# without a value:", *sorted(unread))
 if PERF and corpus:
     t.ok(count["corpus", "samples"] >= 10 and count["corpus", "mappings"] >= 10 and count["corpus", "branches"] >= 3 and count["corpus", "frames"] >= 3,
          "ten recordings of others", count)
