@@ -65,6 +65,23 @@ static int no_memory(const struct sql *db, struct err *err)
 	return err_hint(err, "select less, or allow more: --memory 4G");
 }
 
+/* It is a column, but of other tables than those of the query. */
+static int column_elsewhere(const char *name, struct err *err)
+{
+	struct store_table_row row[STORE_TABLES];
+	struct buf b = BUF_INIT;
+	int n = 0, ret;
+
+	store_tables(row);
+	for (int i = 0; i < STORE_COLUMNS; i++)
+		if (!strcasecmp(store_columns[i].name, name) && n++ < 4)
+			buf_printf(&b, "%s%s", n > 1 ? ", " : "", row[store_columns[i].table].name);
+	ret = err_hint(err, "%s%s %s this column: join it by run", buf_str(&b),
+		       n > 4 ? ", ..." : "", n > 1 ? "have" : "has");
+	buf_free(&b);
+	return ret;
+}
+
 /* A name that does not exist: what SQLite says, and a name nearby. */
 static int no_such(struct sql *db, const char *what, struct err *err)
 {
@@ -80,6 +97,8 @@ static int no_such(struct sql *db, const char *what, struct err *err)
 		return err_hint(err, "cyclade list ibs shows all");
 	}
 	(void)err_set(err, ERR_USAGE, "%s", what);
+	if (near && !strcasecmp(near, name + 1) && strstr(what, "no such column"))
+		return column_elsewhere(near, err);
 	if (near)
 		return err_hint(err, "did you mean %s? cyclade list tables shows all", near);
 	return err_hint(err, "cyclade list tables shows all tables and columns");

@@ -90,8 +90,14 @@ const char *const *sql_column_names(struct arena *a)
 	names_vec v = VEC_INIT;
 	int failed = 0;
 
-	for (int i = 0; i < STORE_COLUMNS; i++)
-		failed |= vec_push(&v, store_columns[i].name);
+	for (int i = 0; i < STORE_COLUMNS; i++) {
+		bool again = false;
+
+		for (size_t k = 0; k < v.n && !again; k++)
+			again = !strcmp(v.v[k], store_columns[i].name);
+		if (!again)
+			failed |= vec_push(&v, store_columns[i].name);
+	}
 	return names_end(&v, a, failed);
 }
 

@@ -140,7 +140,7 @@ for query, says in (("ATTACH '/tmp/x' AS x", "only be read"), ("CREATE TABLE x(y
                     ("SELECT load_extension('x')", "load_extension"), ("DELETE FROM samples", "may not be|only be read"), ("INSERT INTO samples VALUES (1)", "may not be|only be read|cannot"),
                     ("VACUUM INTO '/tmp/x'", "only be read"), ("BEGIN TRANSACTION", "only be read"), ("CREATE TEMP VIEW x AS SELECT 1", "only be read"),
                     ("SELECT 1; SELECT 2", "one at a time"), ("SELECT * FROM sampels", "did you mean samples"), ("SELECT * FROM blocks_lops", "did you mean blocks_loops"), (" ", "empty"),
-                    ("SELECT tme FROM samples", "did you mean time"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
+                    ("SELECT tme FROM samples", "did you mean time"), ("SELECT in_kernel FROM lines", "samples, .* have this column"), ("SELECT seconds FROM samples", "runs.* this column"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
     ok, seen = refused(query, branches, says=says)
     t.ok(ok, "refused: " + query, seen)
 t.ok(not glob.glob("/tmp/x"), "no file was written")
@@ -194,7 +194,7 @@ def typed(*lines):
 
 
 (many, schema_of, unknown, first, second, wrong, half, dropped, third, _), code = typed(
-    ".tables\n", ".schema samples.weight\n", ".schema nothing\n", "SELECT count(*) ||\n", "';' AS n FROM samples;\n", "SELECT missing;\n",
+    ".tables\n", ".explain samples.weight\n", ".schema nothing\n", "SELECT count(*) ||\n", "';' AS n FROM samples;\n", "SELECT missing;\n",
     "SELECT 5,\n", "\x03", "SELECT 6 * 7;\n", ".quit\n")
 t.ok(code == 0 and "blocks_loops" in many and "latency" in schema_of and "nothing" in unknown and "...>" in first
      and "%d;" % one["n"] in second and "no such column" in wrong and "...>" in half and "42" in third,

@@ -29,20 +29,37 @@ static const char *const names[] = { CALLS(LIBRARY_NAME) };
 static struct library library = LIBRARY("lines cannot be edited", LIBEDIT_SO, names, edit,
 					"install libedit (Debian: libedit2)");
 
-static const char *const *const *offered;
+static const struct prompt_words *offered;
+
+/* "b.sam" is completed as "b.sample". */
+static char *joined(const char *begin, size_t len, const char *word)
+{
+	char *s = malloc(len + strlen(word) + 1);
+
+	if (s) {
+		memcpy(s, begin, len);
+		memcpy(s + len, word, strlen(word) + 1);
+	}
+	return s;
+}
 
 static char *next_word(const char *begin, int state)
 {
+	const char *const *const lists[] = { offered->command, offered->table, offered->column };
+	const char *dot = strrchr(begin, '.');
+	size_t front = dot && dot > begin ? (size_t)(dot + 1 - begin) : 0;
 	static size_t list, at;
 
-	if (!state)
-		list = at = 0;
-	for (; list < 2; list++, at = 0)
-		while (offered[list][at]) {
-			const char *word = offered[list][at++];
+	if (!state) {
+		list = front ? 2 : 0;
+		at = 0;
+	}
+	for (; list < sizeof(lists) / sizeof(*lists); list++, at = 0)
+		while (lists[list][at]) {
+			const char *word = lists[list][at++];
 
-			if (!strncasecmp(word, begin, strlen(begin)))
-				return strdup(word);
+			if (!strncasecmp(word, begin + front, strlen(begin + front)))
+				return joined(begin, front, word);
 		}
 	return NULL;
 }
@@ -73,7 +90,7 @@ static bool can_edit(void)
 	return false;
 }
 
-static char *edited_line(const char *prompt, const char *const *const words[2])
+static char *edited_line(const char *prompt, const struct prompt_words *words)
 {
 	char *line;
 
@@ -93,7 +110,7 @@ static bool can_edit(void)
 	return false;
 }
 
-static char *edited_line(const char *prompt, const char *const *const words[2])
+static char *edited_line(const char *prompt, const struct prompt_words *words)
 {
 	(void)prompt;
 	(void)words;
@@ -121,7 +138,7 @@ static char *plain_line(const char *prompt)
 	return line;
 }
 
-char *prompt_line(const char *prompt, const char *const *const words[2])
+char *prompt_line(const char *prompt, const struct prompt_words *words)
 {
 	return can_edit() ? edited_line(prompt, words) : plain_line(prompt);
 }

@@ -16,18 +16,36 @@ static const char help[] =
 	".schema [TABLE]   columns, with what they mean; also TABLE.COLUMN and '*'\n"
 	".quit             end (or Ctrl-D)\n";
 
+static const char *const commands[] = { ".tables", ".schema", ".explain", ".help", ".quit", NULL };
+
+static bool are_of_one(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "_");
+
+	return !strncmp(a, b, n) && (!b[n] || b[n] == '_');
+}
+
+/* Tables of one result begin a line of their own. */
 static void put_names(const char *const *names)
 {
-	size_t width = 0, at = 0;
+	size_t at = 0, views = 0;
+	bool of_one = false;
 
-	for (const char *const *s = names; *s; s++)
-		width = strlen(*s) > width ? strlen(*s) : width;
-	for (; *names; names++) {
-		bool last = !names[1] || at + 2 * width + 4 > 80;
+	for (size_t i = 0; names[i]; i++) {
+		bool was = of_one, again = i && are_of_one(names[i], names[i - 1]);
 
-		(void)printf("%-*s%s", last ? 0 : (int)width + 2, *names, last ? "\n" : "");
-		at = last ? 0 : at + width + 2;
+		if (!strncmp(names[i], "IBS_", 4)) { /* views: they are many */
+			views++;
+			continue;
+		}
+		of_one = again || (names[i + 1] && are_of_one(names[i], names[i + 1]));
+		if (at && (at + strlen(names[i]) + 2 > 78 || (!again && (was || of_one)))) {
+			(void)putchar('\n');
+			at = again ? (size_t)printf("    ") : 0;
+		}
+		at += (size_t)printf("%s%s", at && !(again && at == 4) ? "  " : "", names[i]);
 	}
+	(void)printf("\n%zu events of IBS are tables, too: cyclade list ibs\n", views);
 }
 
 /* False: .quit. */
@@ -48,13 +66,13 @@ static bool command(const struct sql_shell *s, char *line)
 
 int sql_shell(const struct sql_shell *s)
 {
-	const char *const *const words[] = { s->table, s->column };
+	const struct prompt_words words = { commands, s->table, s->column };
 	struct buf text = BUF_INIT;
 	bool more = true;
 
 	(void)puts("SQL over the recording: .tables shows what there is, .help the rest");
 	while (more && !text.failed) {
-		char *line = prompt_line(text.len ? "    ...> " : "cyclade> ", words);
+		char *line = prompt_line(text.len ? "    ...> " : "cyclade> ", &words);
 		const char *begin = line ? line + strspn(line, " \t") : "";
 		bool dropped = s->interrupted(s->ctx);
 

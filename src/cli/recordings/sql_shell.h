@@ -21,8 +21,12 @@ int sql_shell(const struct sql_shell *s);
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* What Tab completes, each ended by NULL; after "TABLE." columns alone. */
+struct prompt_words {
+	const char *const *command, *const *table, *const *column;
+};
 /* The next line, without its newline; the caller frees it. NULL: the end, or a signal. With libedit
  * it can be edited, lines before it come again, and Tab completes `words`. */
-char *prompt_line(const char *prompt, const char *const *const words[2]);
+char *prompt_line(const char *prompt, const struct prompt_words *words);
 
 #endif
