@@ -177,40 +177,45 @@ static void merge(struct sym_table *t, const struct sym_list *l)
 		put(t, s->name, s->start, s->size);
 }
 
-static bool is_stub(const char *name)
+static bool is_stub(const char *name, size_t n)
 {
-	size_t n = strlen(name);
-
-	return n > 4 && !strcmp(name + n - 4, "@plt");
+	return n > 4 && !memcmp(name + n - 4, "@plt", 4);
 }
 
 /* Marks the symbols that share their linkage names. Trampolines do by their nature. */
 static int mark_twins(struct sym_table *t, struct err *err)
 {
+	const uint64_t tag = (uint64_t)UINT32_MAX
+			     << 32; /* of the hash: names are compared if it is equal */
 	size_t cap = 64;
-	uint32_t *slot;
+	uint64_t *slot;
 
 	while (cap < t->n * 2)
 		cap *= 2;
-	slot = calloc(cap, sizeof(*slot)); /* of the first of each name: its index + 1 */
+	slot = calloc(cap,
+		      sizeof(*slot)); /* of the first of each name: its index + 1, and the tag */
 	if (!slot)
 		return err_nomem(err);
 	for (size_t i = 0; i < t->n; i++) {
 		struct symbol *s = &t->sym[i], *first = NULL;
-		size_t at;
+		size_t len = s->nameless ? 0 : strlen(s->linkage), at;
+		uint64_t hash;
 
-		if (s->nameless || is_stub(s->linkage))
+		if (s->nameless || is_stub(s->linkage, len))
 			continue;
-		at = (size_t)hash_bytes(s->linkage, strlen(s->linkage)) & (cap - 1);
+		hash = hash_bytes(s->linkage, len);
+		at = (size_t)hash & (cap - 1);
 		for (; slot[at] && !first; at = (at + 1) & (cap - 1)) {
-			first = &t->sym[slot[at] - 1];
+			if ((slot[at] ^ hash) & tag)
+				continue;
+			first = &t->sym[(uint32_t)slot[at] - 1];
 			if (strcmp(first->linkage, s->linkage) != 0)
 				first = NULL;
 		}
 		if (first)
 			first->twin = s->twin = true;
 		else
-			slot[at] = (uint32_t)i + 1;
+			slot[at] = (hash & tag) | (uint32_t)(i + 1);
 	}
 	free(slot);
 	return 0;
