@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -421,6 +422,42 @@ for name, (cc, text) in PROGRAMS.items():
 tables.walk(t, "mem", "containers.data")
 term = run("mem", "list.data").stdout
 t.ok("front list.c:" in term and "other list.c:" in term and " < main" in term, "people see who allocated it", term)
+
+# ---- page walks ----
+TLB_HIT, WALK = (2 | 8 | 16) << 26, (4 | 32) << 26  # mem_dtlb
+at = {w[2]: int(w[0], 16) for w in (x.split() for x in subprocess.run(["nm", "structs"], capture_output=True, text=True, check=True).stdout.splitlines())
+      if len(w) == 3}
+
+
+def word(kind, value, *more):
+    return struct.pack("<%dQ" % (1 + len(more)), kind << 56 | value, *more)
+
+
+places = [("make_points", 0x10000000, 4096, True), ("make_bytes", 0x20000000, 2 << 20, True), ("main", 0x30000000, 4096, False)]
+records = b"".join(word(heap_made.CHAIN, 2 << 32 | i, at[f] + 1, at["main"] + 1) + word(ALLOC, start, 1000 + i, i << 40 | 1 << 20)
+                   for i, (f, start, _, _) in enumerate(places))
+samples, pages = [], []
+for i in range(6000):
+    function, start, page, walks = places[i % 3]
+    walk = walks and i // 3 % 2
+    far = i // 6 % 4 == 0 or (walk and i // 6 % 4 == 1)  # walks come with a source that takes long, which is not their fault
+    samples.append((2000 + i, start + i * 64, 500, (heap_made.RAM if far else heap_made.L1_HIT) | (WALK if walk else TLB_HIT),
+                    (300 if far else 10) + (40 if walk else 0) + i // 24 % 3))
+    pages.append(page)
+planted = {f: 40 * sum(1 for s in samples if start <= s[1] < start + (1 << 20) and s[3] & WALK == WALK) for f, start, _, _ in places}
+total = sum(s[4] for s in samples)
+heap_made.write("walks.data", "structs", samples, heap_made.chunk(500, 10, records, parent=1), 500, pages=pages)
+rows = {r["object"].split()[0]: r for r in json.loads(run("mem", "walks.data", "-j", "--table", "walks").stdout)["walks"]}
+t.equal(sorted(rows), ["main", "make_bytes", "make_points"], "page walks: a row for each object and page size")
+for function, _, page, walks in places:
+    r = rows[function]
+    t.ok(abs(r["walk_cycles_share"] - planted[function] / total) <= max(r["walk_cycles_share_error"], 1e-9) and r["walk_cycles_share_error"] < 0.02 and
+         r["walks"] == (1000 if walks else 0) and r["page_size"] == page, "%s: what its page walks cost" % function, (r, planted[function] / total))
+t.equal([rows[f]["advice"] for f, _, _, _ in places], ["huge pages", None, None],
+        "huge pages for the object of small pages that walks, not for that of huge ones or one without walks")
+p = run("mem", "walks.data")
+t.ok("page walks" in p.stdout and "MADV_HUGEPAGE" in p.stdout, "and people see it", p.stdout)
+t.ok("page walks" not in run("mem", "static.data").stdout, "nothing of it if no sample walks")
 
 # ---- hostile logs ----
 junk = {"cut": heap[:len(heap) // 2 + 3], "zeros": bytes(100000), "noise": bytes((i * 7919 >> 3) & 255 for i in range(50000)),

@@ -7,6 +7,7 @@
 
 #include "analyse/error_bar.h"
 #include "analyse/itab.h"
+#include "analyse/memory/memory_walks_int.h"
 #include "analyse/pass/pass.h"
 #include "base/hash.h"
 #include "base/invariant.h"
@@ -28,6 +29,7 @@ struct memory_objects_work {
 	VEC(struct memory_object) object;
 	VEC(struct memory_object_source) source;
 	struct itab object_at, source_at;
+	struct memory_walks walks;
 	struct u64map task; /* object and thread: met */
 	struct remembered *remembered;
 };
@@ -197,7 +199,7 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	count(&o->all, &op);
 	count(&w->object.v[at].n, &op);
 	count(&source->n, &op);
-	return 0;
+	return memory_walks_add(&w->walks, at, &op) ? err_nomem(err) : 0;
 }
 
 static int by_samples(const void *a, const void *b)
@@ -244,6 +246,7 @@ static int order(struct memory_objects *o)
 		to[w->object.v[i].first_source] = (uint32_t)i;
 	for (size_t i = 0; i < w->source.n; i++)
 		w->source.v[i].object = to[w->source.v[i].object];
+	memory_walks_rename(&w->walks, to);
 	vec_sort(&w->source, by_object);
 	for (size_t i = 0, k = 0; i < w->object.n; i++) {
 		w->object.v[i].first_source = k;
@@ -303,7 +306,7 @@ int memory_objects_build(struct memory_objects **out, const struct pd *rec, stru
 	po.events = events;
 	if (pass_new(&p, rec, sp, &opts->select, &po, err) || pass_each(p, &v, o, err))
 		goto out;
-	rc = order(o) ? err_nomem(err) : 0;
+	rc = order(o) || memory_walks_fold(&w->walks, o) ? err_nomem(err) : 0;
 	o->heap = data_heap_facts(sp);
 	assert(rc || all_hold(o->n, i, o->object[i].n.samples > 0));
 out:
@@ -322,6 +325,8 @@ void memory_objects_free(struct memory_objects *o)
 		return;
 	vec_free(&o->work->object);
 	vec_free(&o->work->source);
+	memory_walks_free(&o->work->walks);
+	free(o->pages);
 	itab_free(&o->work->object_at);
 	itab_free(&o->work->source_at);
 	u64map_free(&o->work->task);

@@ -8,7 +8,7 @@
 #include "report/memory_view.h"
 
 extern const struct table_form memory_objects_form, memory_object_sources_form,
-	memory_allocations_form;
+	memory_allocations_form, memory_walks_form;
 
 void memory_put_objects(struct document *d, const struct memory_view *v);
 /* What there is to say about them, after all tables. */

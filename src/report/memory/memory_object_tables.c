@@ -240,6 +240,59 @@ static const struct table_column source_columns[] = {
 const struct table_form memory_object_sources_form = { "object_sources", NULL, TABLE_DATA,
 						       TABLE_COLUMNS(source_columns) };
 
+/* ---- page walks -------------------------------------------------------------------------- */
+
+static const struct memory_object_pages *pages_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+static const struct memory_object *walked(const struct table *t, const struct table_row *r)
+{
+	return &view_of(t)->objects->object[pages_of(r)->object];
+}
+
+TABLE_CELL(walk_share, cell_estimate(out, memory_pages_share(pages_of(r))))
+TABLE_CELL(walk_cycles, cell_estimate(out, memory_pages_cycles(view_of(t)->objects, pages_of(r))))
+TABLE_CELL(walked_name, put_name(t, walked(t, r), out))
+TABLE_CELL(walked_kind, out->text = data_kind_name(walked(t, r)->data.kind))
+TABLE_CELL(walked_why, out->text = walked(t, r)->why)
+
+TABLE_GET(page)
+{
+	(void)t;
+	(void)c;
+	out->n = pages_of(r)->page;
+	out->none = !out->n;
+}
+
+TABLE_GET(advice)
+{
+	(void)c;
+	if (memory_pages_advice(view_of(t)->objects, pages_of(r)))
+		out->text = "huge pages";
+}
+
+#define OF(member) TABLE_FIELD(struct memory_object_pages, member)
+static const struct table_column pages_columns[] = {
+	COLUMN("walk_share", "walks", T_SHARE, C_ERROR | C_WHY,
+	       "of the samples whose translation is told: by a page walk", .get = walk_share),
+	COLUMN("walk_cycles_share", "of cycles", T_SHARE, C_ERROR | C_WHY | C_HEAT,
+	       "what walks took, of the cycles of all samples' latencies", .get = walk_cycles),
+	COLUMN("walks", "walked", T_COUNT, 0, "samples", OF(walks)),
+	COLUMN("samples", "samples", T_COUNT, C_DROP, "in all", OF(samples)),
+	COLUMN("page_size", "page", T_BYTES, C_KEY | C_SPARSE, "null: not recorded", .get = page),
+	COLUMN("advice", "advice", T_TEXT, C_SPARSE,
+	       "huge pages: they would save up to the cycles of the walks", .get = advice),
+	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = walked_kind),
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX, "as in the table of objects",
+	       .get = walked_name),
+	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = walked_why),
+};
+#undef OF
+const struct table_form memory_walks_form = { "walks", "page walks", 0,
+					      TABLE_COLUMNS(pages_columns), .rest = "object" };
+
 /* ---- the log ------------------------------------------------------------------------------- */
 
 enum { OBJECTS, PROCESSES, OWN, RATE, NOT_LOGGED };
@@ -277,6 +330,24 @@ const struct table_form memory_allocations_form = { "allocations", NULL, TABLE_O
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
+/* People see objects that walk, programs all. */
+static void put_walks(struct document *d, const struct memory_view *v)
+{
+	const struct memory_objects *o = v->objects;
+	struct table t = { .form = &memory_walks_form,
+			   .ctx = v,
+			   .array = o->pages,
+			   .stride = sizeof(*o->pages),
+			   .n = o->n_pages };
+
+	while (t.people < o->n_pages && o->pages[t.people].walks)
+		t.people++;
+	t.data_only = !t.people;
+	if (t.people > (v->limit ? v->limit : LEAST))
+		t.people = v->limit ? v->limit : LEAST;
+	document_table(d, &t);
+}
+
 void memory_put_objects(struct document *d, const struct memory_view *v)
 {
 	const struct memory_objects *o = v->objects;
@@ -298,6 +369,7 @@ void memory_put_objects(struct document *d, const struct memory_view *v)
 	objects.data_only = o->no_address == o->all.samples;
 	document_table(d, &objects);
 	document_table(d, &sources);
+	put_walks(d, v);
 	document_table(d, &allocations);
 }
 
@@ -325,6 +397,14 @@ void memory_put_object_facts(struct document *d, const struct memory_view *v)
 			"%s samples are in memory without a name: cyclade record --mem --heap "
 			"logs allocations",
 			num_exact(a, unnamed(o)));
+	for (size_t i = 0; i < o->n_pages; i++)
+		if (memory_pages_advice(o, &o->pages[i])) {
+			document_fact(d, "huge pages", false,
+				      "would save up to the cycles of page walks: "
+				      "madvise(MADV_HUGEPAGE), "
+				      "or GLIBC_TUNABLES=glibc.malloc.hugetlb=1 for malloc");
+			break;
+		}
 	if (o->heap && o->heap->rate > 1)
 		document_fact(d, "allocations", true,
 			      "of objects below 4 KB one in %s was logged: the others are unknown",

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What page walks cost. A load that walks misses the caches more often, too: so it is compared with
+ * loads of its own stratum - the same object, page size and source - that needed no walk.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/error_bar.h"
+#include "analyse/memory/memory_walks_int.h"
+#include "base/hash.h"
+
+#define MATTERS 0.02 /* of all cycles */
+
+int memory_walks_add(struct memory_walks *w, uint32_t object, const struct memop *op)
+{
+	uint64_t page = op->has & MEMOP_HAS_PAGE ? op->page : 0;
+	uint64_t a = (uint64_t)object << 32 | (uint64_t)op->set[MEMOP_KIND] << 16 |
+		     (uint64_t)op->level << 8 | op->where;
+	uint64_t b = page << 2 | (op->has & MEMOP_HAS_HIT ? 1 + (uint64_t)op->hit : 0);
+	uint64_t h = hash_pair(a, b);
+	struct memory_stratum *s = NULL;
+	struct walk_sum *sum;
+	double cycles = op->cycles[MEMOP_LATENCY_DATA], refill = op->cycles[MEMOP_LATENCY_REFILL];
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx) && !s;)
+		if (w->v.v[idx].key[0] == a && w->v.v[idx].key[1] == b)
+			s = &w->v.v[idx];
+	if (!s) {
+		if (w->v.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->v.n))
+			return -1;
+		s = vec_add(&w->v);
+		if (!s)
+			return -1;
+		*s = (struct memory_stratum){ .key = { a, b }, .object = object, .page = page };
+	}
+	s->told += op->set[MEMOP_TLB] != 0;
+	sum = &s->walk[(op->set[MEMOP_TLB] & MEMOP_TLB_WALK) != 0];
+	sum->n++;
+	if (op->has >> MEMOP_LATENCY_DATA & 1) {
+		sum->timed++;
+		sum->cycles += cycles;
+		sum->squares += cycles * cycles;
+	}
+	if (op->has >> MEMOP_LATENCY_REFILL & 1) {
+		s->refills++;
+		s->refill += refill;
+		s->refill_squares += refill * refill;
+	}
+	return 0;
+}
+
+void memory_walks_rename(struct memory_walks *w, const uint32_t *to)
+{
+	vec_each (&w->v, struct memory_stratum *, s)
+		s->object = to[s->object];
+}
+
+void memory_walks_free(struct memory_walks *w)
+{
+	vec_free(&w->v);
+	itab_free(&w->at);
+}
+
+static int by_page(const void *a, const void *b)
+{
+	const struct memory_stratum *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+static int by_walks(const void *a, const void *b)
+{
+	const struct memory_object_pages *x = a, *y = b;
+
+	if (x->walks != y->walks)
+		return x->walks > y->walks ? -1 : 1;
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+static double variance(const struct walk_sum *s)
+{
+	double n = (double)s->timed, mean = s->cycles / n;
+
+	return fmax(0, (s->squares - n * mean * mean) / (n - 1));
+}
+
+/* What its walks cost; NAN: it has walks, and nothing to compare them with. */
+static void weigh(const struct memory_stratum *s, double *cycles, double *var)
+{
+	const struct walk_sum *with = &s->walk[1], *without = &s->walk[0];
+	double n = (double)with->timed;
+
+	if (s->refills) {
+		*cycles = s->refill;
+		*var = s->refill_squares; /* as many refills as chance sampled */
+		return;
+	}
+	*cycles = *var = 0;
+	if (!with->timed)
+		return;
+	*cycles = *var = NAN;
+	if (with->timed < 2 || without->timed < 2)
+		return;
+	*cycles = with->cycles - n * without->cycles / (double)without->timed;
+	*var = n * variance(with) + n * n * variance(without) / (double)without->timed +
+	       *cycles * *cycles / n;
+}
+
+int memory_walks_fold(struct memory_walks *w, struct memory_objects *o)
+{
+	struct memory_object_pages *p = NULL;
+
+	vec_sort(&w->v, by_page);
+	o->pages = calloc(w->v.n + 1, sizeof(*o->pages));
+	if (!o->pages)
+		return -1;
+	vec_each (&w->v, const struct memory_stratum *, s) {
+		double cycles, var;
+
+		if (!p || p->object != s->object || p->page != s->page) {
+			p = &o->pages[o->n_pages++];
+			*p = (struct memory_object_pages){ .object = s->object, .page = s->page };
+		}
+		weigh(s, &cycles, &var);
+		p->samples += s->walk[0].n + s->walk[1].n;
+		p->told += s->told;
+		p->walks += s->walk[1].n;
+		p->cycles += cycles;
+		p->var += var;
+	}
+	qsort(o->pages, o->n_pages, sizeof(*o->pages), by_walks);
+	return 0;
+}
+
+struct estimate memory_pages_share(const struct memory_object_pages *p)
+{
+	struct error_bar e = error_bar_share((double)p->walks, (double)p->told, (double)p->told);
+
+	return p->told ? (struct estimate){ e.share, e.half, NULL }
+		       : ESTIMATE_NONE("no sample tells of its translation");
+}
+
+struct estimate memory_pages_cycles(const struct memory_objects *o,
+				    const struct memory_object_pages *p)
+{
+	if (!(o->all.cycles > 0))
+		return ESTIMATE_NONE("no latencies");
+	if (!p->told)
+		return ESTIMATE_NONE("no sample tells of its translation");
+	if (isnan(p->cycles))
+		return ESTIMATE_NONE("no loads without a walk to compare with");
+	return (struct estimate){ p->cycles / o->all.cycles, Z95 * sqrt(p->var) / o->all.cycles,
+				  NULL };
+}
+
+bool memory_pages_advice(const struct memory_objects *o, const struct memory_object_pages *p)
+{
+	struct estimate e = memory_pages_cycles(o, p);
+	enum data_kind kind = o->object[p->object].data.kind;
+
+	if (p->page > 65536 || !(e.v - e.half > 0) || e.v < MATTERS)
+		return false;
+	return kind == DATA_HEAP || kind == DATA_ANONYMOUS || kind == DATA_SHARED;
+}
