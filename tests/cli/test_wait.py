@@ -118,6 +118,26 @@ d = doc_of(m.write("flags.data"))
 t.equal(sorted((r["waker"] == "[interrupt]", r["function"], r["waits"]) for r in d["wakers"]), [(False, "work", 2), (True, None, 2)],
         "wakings from interrupts, by the tracepoint's flags")
 
+# ---- threads of a cgroup
+m = Made([b"schedule", b"futex_wait", b"work"], cgroups={7: "/a/one", 8: "/a/two", 9: "/b"})
+for tid in (7, 8, 9):
+    m.sample(0, 900 + tid, tid, tid)
+    m.off(1000 * tid, tid, tid, chain=[0, 1])
+    m.on(1000 * tid + 100 * tid, tid, tid)
+m.switch(15000, 10, 10, 0)
+m.sample(0, 16000, 7, 7, at=2)
+m.write("cgroups.data")
+for said, tids in (("/a/*", [7, 8]), ("/b", [9]), ("/a/two", [8]), ("*", [7, 8, 9, 10]), ("cgroup 100", [])):
+    for how in ("--wait", "--wall -g", "--critical"):
+        p = run("report", *how.split(), "-j", "--cgroup", said, "cgroups.data")
+        if how == "--critical":
+            t.ok(json.loads(p.stdout)["tid"] in tids if tids else p.returncode == 2, "cgroup %s: %s" % (said, how), p.stdout[:300] + p.stderr)
+        elif how == "--wait":
+            t.equal(sorted(r["tid"] for r in json.loads(p.stdout)["threads"]), tids, "cgroup %s: %s" % (said, how))
+        elif tids:
+            off = sum(r["off_seconds"] for r in json.loads(p.stdout)["tree"] if r["reason"] == "lock")
+            t.equal(round(off * 1e9), sum(100 * x for x in tids if x < 10), "cgroup %s: %s" % (said, how))
+
 # ---- losses
 m = Made([b"schedule", b"do_nanosleep"])
 m.comm(1000, 7, b"a")

@@ -26,12 +26,20 @@ CLOCK, STACK, WAKING, SWITCH = range(4)
 
 
 class Made:
-    def __init__(self, functions, order="<", wide=False, cs=True):
-        self.w, self.wide, self.cs, self.pids = gen.Writer(order), wide, cs, {}
-        self.f = gen.File(self.w, EVENTS)
+    def __init__(self, functions, order="<", wide=False, cs=True, cgroups=None):
+        """cgroups: tid -> path; samples then have the cgroup's number."""
+        self.w, self.wide, self.cs, self.pids, self.cgroups = gen.Writer(order), wide, cs, {}, cgroups or {}
+        self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in EVENTS]
+        self.f = gen.File(self.w, self.events)
         self.f.features, _ = gen.features(self.w)
         for i, name in enumerate(functions):
             self.record(gen.KSYMBOL, self.w.pack("QIHH", BASE + i * SIZE, SIZE, 1, 0) + gen.pad8(name + b"\0"), 0, 0, 0)
+
+        for i, path in enumerate(sorted(set(self.cgroups.values()))):
+            self.record(gen.CGROUP, self.w.u64(100 + i) + gen.pad8(path.encode() + b"\0"), 0, 0, 0)
+
+    def cgroup(self, tid):
+        return 100 + sorted(set(self.cgroups.values())).index(self.cgroups[tid]) if tid in self.cgroups else 0
 
     def pid(self, tid):
         return self.pids.get(tid, tid)
@@ -44,10 +52,10 @@ class Made:
         self.f.data += self.w.record(kind, body + self.trailer(time, tid, cpu), misc)
 
     def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0):
-        s = gen.Sample(1, EVENTS[event][2][0])
+        s = gen.Sample(1, self.events[event][2][0])
         s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=1000 if event == CLOCK else 1,
-                   CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw)
-        self.f.data += s.write(self.w, EVENTS[event][1], event, misc=1)[0]
+                   CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid))
+        self.f.data += s.write(self.w, self.events[event][1], event, misc=1)[0]
 
     def fork(self, time, parent, tid, pid=None):
         self.pids[tid] = pid or self.pid(parent)

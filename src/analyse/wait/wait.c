@@ -44,6 +44,7 @@ static void keep(struct wait_work *k)
 	vec_free(&k->lost);
 	chains_free(&k->chains);
 	u64map_free(&k->own);
+	u64map_free(&k->cgroup);
 	free(k->reason);
 	free(k->interrupt);
 }

@@ -95,7 +95,8 @@ struct wait_work {
 	VEC(struct fact) fact;
 	VEC(struct lost_window) lost; /* sorted, apart from each other */
 	struct wait_chains chains;
-	struct u64map own; /* threads with records of their own: time of the first */
+	struct u64map own;    /* threads with records of their own: time of the first */
+	struct u64map cgroup; /* by thread: that of its last sample that has one */
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
 	uint8_t *reason; /* by chain of out->chain */

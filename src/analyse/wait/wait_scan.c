@@ -156,6 +156,20 @@ static int take_wake(struct scan *c, const struct pass_sample *s, struct fact *f
 	return f->tid ? put(c, f, err) : 0;
 }
 
+/* Where somebody asks for cgroups. */
+static int note_cgroup(struct scan *c, const struct pass_sample *s, struct err *err)
+{
+	uint64_t id = c->k->opts->select.n_cgroups ? pd_sample_cgroup(s->ev, s->r) : 0, *at;
+
+	if (!id)
+		return 0;
+	at = u64map_at(&c->k->cgroup, task_tid(s->task), NULL);
+	if (!at)
+		return err_nomem(err);
+	*at = id;
+	return 0;
+}
+
 static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct scan *c = ctx;
@@ -166,7 +180,7 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	if (!s->time || (tid == UINT32_MAX && c->kind[s->event] != EVENT_SWITCH))
 		return 0;
 	pass_time(c, s->time);
-	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX)
+	if (ring_time(c, s->cpu, s->time, err) == UINT64_MAX || note_cgroup(c, s, err))
 		return -1;
 	if (c->kind[s->event] != EVENT_OTHER &&
 	    chains_of(&c->k->chains, c->k->rec, c->k->sp, s, &f.chain, err))

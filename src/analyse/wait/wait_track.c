@@ -13,6 +13,7 @@
 #include "analyse/wait/wait_int.h"
 #include "base/bisect.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 struct track { /* of a thread, now */
 	uint32_t thread;
@@ -414,6 +415,19 @@ static int end_all(struct tracking *t, uint64_t until)
 	return 0;
 }
 
+static bool in_cgroup(const struct wait_work *k, uint32_t tid)
+{
+	const struct selection *sel = &k->opts->select;
+	const uint64_t *id = u64map_find(&k->cgroup, tid);
+	char buf[CGROUP_TEXT];
+	const char *path = pass_cgroup_text(k->sp, id ? *id : 0, buf);
+
+	for (size_t i = 0; i < sel->n_cgroups; i++)
+		if (text_means(sel->cgroups[i], path))
+			return true;
+	return !sel->n_cgroups;
+}
+
 /* Names, selection, and the part of each life that is looked at. */
 static void finish_threads(struct wait_work *k)
 {
@@ -434,8 +448,8 @@ static void finish_threads(struct wait_work *k)
 		x->until = x->until < w->until ? x->until : w->until;
 		if (x->until < x->from)
 			x->until = x->from;
-		x->wanted =
-			listed && x->until > x->from && (!sel->comm || !strcmp(sel->comm, x->comm));
+		x->wanted = listed && x->until > x->from &&
+			    (!sel->comm || !strcmp(sel->comm, x->comm)) && in_cgroup(k, x->tid);
 	}
 }
 

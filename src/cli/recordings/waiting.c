@@ -30,9 +30,9 @@ static int check(const struct cli *cli, struct err *err)
 {
 	const struct options *o = &cli->opt;
 
-	if (o->cpu || o->cgroup.n || o->event.n)
+	if (o->cpu || o->event.n)
 		return err_set(err, ERR_USAGE,
-			       "--wait is of whole threads: not with --cpu, --cgroup or --event");
+			       "--wait is of whole threads: not with --cpu or --event");
 	return 0;
 }
 
@@ -96,9 +96,9 @@ static int make_tree(struct running *c, const struct result_ask *ask, size_t eve
 
 	if (!ask->cli->opt.call_graph && strcmp(format, "folded") && strcmp(format, "svg"))
 		return 0;
-	if (ask->cli->opt.cpu || ask->cli->opt.cgroup.n)
+	if (ask->cli->opt.cpu)
 		return err_set(err, ERR_USAGE,
-			       "stacks of --wall are of whole threads: not with --cpu or --cgroup");
+			       "stacks of --wall are of whole threads: not with --cpu");
 	if (wall_tree_build(&c->tree, ask->r->rec, ask->r->spaces, c->w, &to, err))
 		return -1;
 	c->v.tree = c->tree;
@@ -187,9 +187,8 @@ int critical_make(struct result *out, const struct result_ask *ask, struct err *
 		return err_nomem(err);
 	out->own = c;
 	out->end = end_path;
-	if (o->cpu || o->cgroup.n)
-		return err_set(err, ERR_USAGE,
-			       "--critical is of whole threads: not with --cpu or --cgroup");
+	if (o->cpu)
+		return err_set(err, ERR_USAGE, "--critical is of whole threads: not with --cpu");
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
 	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
