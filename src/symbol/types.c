@@ -63,6 +63,7 @@ void types_free(struct types *t)
 	vec_free(&t->own);
 	vec_free(&t->range);
 	vec_free(&t->statics);
+	vec_free(&t->linked);
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
 	arena_free(&t->arena);

@@ -62,6 +62,11 @@ struct type_static {
 	uint32_t type;
 };
 
+/* 8 bytes of .got, and the address that they hold once the file is loaded. */
+struct type_linked {
+	uint64_t slot, address;
+};
+
 /* What a register holds. */
 enum value_kind {
 	VALUE_NEVER, /* no path gets here */
@@ -154,6 +159,8 @@ struct types {
 	VEC(struct type_function *) function;
 	VEC(struct type_static) statics;
 	bool statics_read;
+	VEC(struct type_linked) linked;
+	bool linked_read;
 	size_t budget; /* DIEs that are still believed */
 	bool nomem;
 };
@@ -196,6 +203,9 @@ int type_facts_read(struct types *t, const struct type_function *f, type_facts *
 int type_statics_read(struct types *t) MUST_USE;
 /* The functions of a unit, into t->own and t->function. */
 int type_functions_read(struct types *t, uint32_t unit) MUST_USE;
+
+/* types_linked.c: 0: nothing is known of that address. */
+uint64_t type_linked_at(struct types *t, uint64_t slot);
 
 /* types_call.c: sets all but the pc. */
 void type_call_of(struct types *t, const Dwarf_Die *function, struct type_call *out);

@@ -479,6 +479,7 @@ static struct value load(struct flow *w, struct state *s, size_t insn)
 	const struct effect *e = &w->insn.v[insn];
 	struct value at = address_of(s, &e->mem[0]), v = unknown;
 	struct type_hit h;
+	uint64_t linked;
 	bool stack;
 
 	if (at.kind == VALUE_FRAME && !at.indexed) {
@@ -486,6 +487,11 @@ static struct value load(struct flow *w, struct state *s, size_t insn)
 
 		if (x)
 			return x->value;
+	}
+	if (at.kind == VALUE_ADDRESS && !at.indexed) {
+		linked = type_linked_at(w->t, (uint64_t)at.off);
+		if (linked)
+			return (struct value){ .kind = VALUE_ADDRESS, .off = (int64_t)linked };
 	}
 	if (flow_access(w, s, &e->mem[0], &h, &stack) == TYPES_KNOWN && h.leaf != TYPE_NONE &&
 	    w->t->type.v[h.leaf].size == 8)

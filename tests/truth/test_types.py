@@ -169,6 +169,13 @@ for what, compiler, source in PROGRAMS:
     subprocess.run([compiler, "-O2", "-g", "-o", name, os.path.join(HERE, "progs", source)], check=True, timeout=200)
     check(what, os.path.join(tmp.name, name))
 
+# a library gets to its variables through a table of addresses
+if PROGRAMS and shutil.which("gcc"):
+    subprocess.run(["gcc", "-O2", "-g", "-shared", "-fPIC", "-o", "lib.so", "-x", "c", "-"], check=True, timeout=200, text=True,
+                   input="struct point { long x, y; } origin; long get(long by) { return origin.y += by; }")
+    got = subprocess.run([os.path.join(BUILT, "dump_types"), "lib.so", "-a"], check=True, capture_output=True, text=True, timeout=200).stdout
+    t.ok("\tknown\t8\t16\t0\tstruct point\ty\n" in got, "a variable of a library", got)
+
 # hot fields by themselves: the lines that objects touch, as predicted, when the program is changed that way and followed again
 if PROGRAMS and shutil.which("gcc"):
     per_object = {}
