@@ -243,7 +243,8 @@ def other_events(t, o):
         j = cyclade("blocks", "-j", "-i", r.path)
         if t.ok(not isinstance(j, str), "by %s: blocks" % event, j):
             got, want = j["insns"], r.truth.total["insns"]
-            t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .1}[event],
+            # which code cycles favour, and how much, depends on where the program and its stack lie
+            t.ok(abs(got / want - 1) < {"insns": .005, "cycles": .15}[event],
                  "by %s: %+.1f %% of instructions" % (event, 100 * (got / want - 1)))
             t.ok(j["stacks"]["biased"], "by %s: says that it favours some code" % event)
     r = o.run("indirect", depth=32, period=600, event="insns", skid=40)
@@ -280,14 +281,16 @@ def disturbed(t, o):
         t.ok(not bad, name + ": no more blocks than without", bad)
 
 
-def census(t, o, program):
-    """Every branch that a run took, oldest first: (from, to, cycles); stacks that follow each other without a gap."""
+def census(o, program):
+    """{(start, last): cycles of each time that it ran from one branch to the next}, of a run all of whose branches were
+    taken: stacks follow each other without a gap."""
     r = o.run(program, depth=32, period=31, fixed=1, far=0)
-    out = []
+    place, by, start = r.places(), collections.defaultdict(list), None
     for _, _, _, stack in r.samples():
-        out += [(a, b, flags >> 4 & 0xffff) for a, b, flags in reversed(stack[:31])]
-    place = r.places()
-    return r, [(place(a), place(b), c) for a, b, c in out]
+        for source, to, flags in reversed(stack[:31]):
+            by[start, source].append(flags >> 4 & 0xffff)
+            start = to
+    return {(place(a), place(b)): cycles for (a, b), cycles in by.items() if a is not None}
 
 
 def at_rank(times, q):
@@ -308,14 +311,7 @@ def times(t, o):
     """Cycles of blocks and of rounds of loops, from a sixth of all branches, against those of all branches."""
     held = []
     for program in PROGRAMS:
-        r, branches = census(t, o, program)
-        true, heads = collections.defaultdict(list), collections.defaultdict(list)
-        for older, newer in zip(branches, branches[1:]):
-            true[older[1], newer[0]].append(newer[2])
-        cycles = 0
-        for source, to, c in branches:
-            cycles += c
-            heads[to].append((source, cycles))
+        true = census(o, program)
         some = o.run(program, depth=32, period=192, far=0)
         j = cyclade("blocks", "-j", "-i", some.path)
         modes = []
@@ -334,7 +330,7 @@ def times(t, o):
                 if n > 1 or not loop["iteration"] or loop["iteration"]["timed"] < 500:
                     continue
                 last = (f.image, f.last(some.truth, loop["head"]))
-                rounds = sorted(true[head, last])
+                rounds = sorted(true.get((head, last), []))
                 held += holds(loop["iteration"], rounds, (program, f.name, "loop"))
         t.ok(not modes, program + ": what the slowest have of all cycles", modes)
     bad = [h for h in held if not h[0]]

@@ -10,6 +10,7 @@ Everything here is a second implementation: nothing of cyclade's is used to read
 or the truth.
 """
 import collections
+import functools
 import math
 import os
 import random
@@ -209,6 +210,7 @@ def near(stack):
     return sum(e[0] < 1 << 63 for e in stack)
 
 
+@functools.lru_cache
 def window(n, counted):
     """(weights of the n branches of a stack, of the n - 1 stretches between), newest first; each sum to 1. Of stacks
     whose event counts something else than branches the ends fade (von Hann)."""
@@ -223,16 +225,18 @@ def spans_of(rec, counted=True):
     """{(start, last): [hits, weight]}: what stacks of any branch say, each two neighbours of a sample
     with their part of its period; those that bound no code (the kernel's) are left out.
     Of branches that are `counted`, near ones alone stand for the period."""
-    place, spans = rec.places(), {}
+    place, spans, good = rec.places(), {}, {}
     raw = collections.defaultdict(lambda: [0, 0.0])
     for _, _, period, stack in rec.samples():
         if len(stack) < 2:
             continue
         pairs = list(zip([e[1] for e in stack[1:]], [e[0] for e in stack[:-1]]))
-        good = {p for p in pairs if p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]}
+        for p in pairs:
+            if p not in good:
+                good[p] = p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]
         many = (counted and near(stack[:-1])) or len(pairs)
         for p, w in zip(pairs, window(len(stack), counted)[1]):
-            if p in good:
+            if good[p]:
                 c = raw[p]
                 c[0] += 1
                 c[1] += period * w * len(pairs) / many
