@@ -3,7 +3,6 @@
  * Runs that are sampled, one after the other into the same file. What is in it, the asker keeps.
  */
 #include <math.h>
-#include <signal.h>
 
 #include "measure/compare/compare_int.h"
 #include "measure/sampling.h"
@@ -15,7 +14,7 @@ static int take(struct programs *p, const struct sampling_result *res, struct er
 
 	one->status = res->status;
 	p->found->user_only |= res->user_only;
-	if (res->killed_by == SIGINT) { /* a terminal's goes to both of us */
+	if (res->interrupted) {
 		p->found->interrupted = true;
 		return err_set(err, ERR_USAGE, "interrupted in run %zu", c->run.n + 1);
 	}

@@ -356,6 +356,7 @@ static void take_results(struct sampling *r)
 	r->result.tasks = r->sink.forks + 1;
 	r->result.status = c->status;
 	r->result.killed_by = c->killed_by;
+	r->result.interrupted = c->interrupted;
 }
 
 /* Interrupted before the first sample: nothing that is worth an older recording. */
