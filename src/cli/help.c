@@ -67,6 +67,11 @@ static const char *const libraries[] = {
 #else
 	"no SQL (SQLite)",
 #endif
+#if HAVE_LIBEDIT
+	"lines of sql edited",
+#else
+	"no lines of sql edited (libedit)",
+#endif
 #if HAVE_NCURSES
 	"browse",
 #else
