@@ -281,6 +281,43 @@ async function distributions(name, file) {
   await page.context().close();
 }
 
+// Results of intervals, each with its data: one table, and a tree over time to choose from.
+async function intervals() {
+  const texts = [0.1, 0.2, 0.3].map((time, i) => {
+    const page = samplePage({ lbr: false, account: false, cube: false, functions: 1 });
+    page.documents = page.documents.filter((d) => d.view === "tree");
+    page.functions = [];
+    const [d] = page.documents;
+    if (i) d.titles = [];
+    d.tables[0].columns.unshift({ key: "time", head: "time", kind: "seconds", unit: null, means: "end of the interval", flags: ["key"] });
+    for (const r of d.tables[0].rows) {
+      r.unshift(time);
+      const at = d.tables[0].columns.findIndex((c) => c.key === "value");
+      if (page.strings[r[1]] === "retiring") r[at] = time;
+    }
+    if (i) page.strings.unshift("another list"); // texts have other places there
+    const moved = (x) => (i && typeof x === "number" ? x + 1 : x);
+    if (i) for (const r of d.tables[0].rows) d.tables[0].columns.forEach((c, k) => { if (["text", "why"].includes(c.kind)) r[k] = moved(r[k]); });
+    if (i) d.next = [];
+    return page;
+  });
+  const more = texts.slice(1).map((x) => `<script type="application/json" class="cyclade-data">${JSON.stringify(x).replace(/</g, "\\u003c")}</script>`).join("\n");
+  writeFileSync(join(dir, "intervals.html"), html(texts[0]).replace("</script>\n<script>", () => `</script>\n${more}\n<script>`));
+  const page = await open(pathToFileURL(join(dir, "intervals.html")).href);
+  const share = () => page.$$eval("main tbody tr", (rows) => rows.find((r) => r.textContent.includes("retiring")).textContent);
+  ok((await page.$$("svg.overtime rect.chosen")).length === 1 && (await page.$$("svg.overtime rect:not(.chosen)")).length === 12, "intervals: four parts of three intervals are drawn");
+  const first = await share();
+  await page.selectOption("main select", { index: 2 });
+  const last = await share();
+  ok(first.includes("10.0 %") && last.includes("30.0 %") && last.includes("300.0 ms"), "intervals: the tree is that of the interval that is chosen", [first, last].join("\n"));
+  await page.click("svg.overtime rect:nth-of-type(5)");
+  ok((await share()).includes("20.0 %"), "intervals: a bar chooses its interval", await share());
+  await show(page, "raw");
+  ok((await page.textContent("main .toc")).includes("nodes, 30 rows"), "intervals: the rows of all are in one table", await page.textContent("main .toc"));
+  ok(!page.faults.length, "intervals: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
+}
+
 async function hostile(file) {
   const page = await open(file);
   await show(page, "functions");
@@ -418,7 +455,7 @@ if (!given.length || process.argv.includes("--own")) {
   const data = samplePage({ diff: true });
   const file = put("all.html", data);
   jobs.unshift(
-    () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => hostile(file),
+    intervals, () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => hostile(file),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))),
     () => everyView("all", file),

@@ -42,7 +42,7 @@ export function treeTables(c: Context): { doc: Doc; table: Table }[] {
     // an account whose events were not recorded has no more than its root
     let known = 0;
     for (let r = 0; r < t.length && known < 2; r++) known += t.value(r, share) !== null ? 1 : 0;
-    if (known > 1) out.push({ doc, table: t });
+    if (known > 1 || doc.view === "tree") out.push({ doc, table: t });
   }
   return out;
 }

@@ -21,7 +21,7 @@ export const overviewView: View = {
       if (r?.one && r.length) left.append(oneRow(r));
     }
     root.append(h("h2", null, "Summary"), left);
-    const tree = treeTables(c)[0];
+    const tree = treeTables(c).find((x) => !x.table.byKey.has("time"));
     if (tree) {
       root.append(h("h2", null, "Where the cycles went ", h("a", { href: hashOf({ view: "tree" }) }, "tree")),
         icicle(tree.table, (r) => go({ view: "tree", node: tree.table.text(r, tree.table.column("node")) })).el);

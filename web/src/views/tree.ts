@@ -3,8 +3,8 @@
 // A value that cannot be trusted is grey, and its reason is written beside it.
 import { nodeColour } from "../colour";
 import type { Column, Table } from "../data";
-import { clear, h, safe, tip } from "../dom";
-import { percent, showError } from "../format";
+import { clear, h, safe, svg, tip } from "../dom";
+import { percent, seconds, showError } from "../format";
 import { Grid } from "../grid";
 import { go, state } from "../state";
 import { explainRow } from "../why";
@@ -122,6 +122,43 @@ function columns(t: Table): Column[] {
   return shown;
 }
 
+// The rows of one interval of a tree that was measured in intervals, and all intervals as bars of
+// its first level to choose from.
+let interval = 0;
+function rowsAt(t: Table, at: Column, time: number): Table {
+  return Object.assign(Object.create(Object.getPrototypeOf(t)) as Table, t, { rows: t.rows.filter((_, r) => t.number(r, at) === time) });
+}
+function overTime(t: Table, at: Column, times: number[], pick: (i: number) => void): HTMLElement {
+  const key = t.column("node")!, share = t.column("share") ?? t.column("value")!, parent = t.column("parent"), where = t.column("where");
+  const W = 1000, H = 120, w = W / times.length;
+  const s = svg("svg", { class: "overtime", viewBox: `0 0 ${W} ${H}`, preserveAspectRatio: "none", role: "img", "aria-label": `the first level of the tree in ${times.length} intervals` });
+  const index = new Map(times.map((x, i) => [x, i]));
+  const first = where && t.length ? t.text(0, where) : "";
+  const high = new Float64Array(times.length);
+  const names = new Set<string>();
+  for (let r = 0; r < t.length; r++) {
+    const v = t.number(r, share);
+    if ((parent && t.text(r, parent)) || !(v > 0) || (where && t.text(r, where) !== first)) continue;
+    const i = index.get(t.number(r, at))!, name = t.text(r, key);
+    const d = Math.min(v, 1 - high[i]) * H;
+    const bar = svg("rect", { x: i * w + w * 0.04, y: H - high[i] * H - d, width: w * 0.92, height: Math.max(0, d) }, svg("title", null, safe(`${seconds(times[i])}: ${name} ${percent(v)} ${showError("share", v, t.error(r, share))}`)));
+    bar.style.fill = nodeColour(name);
+    bar.addEventListener("click", () => pick(i));
+    high[i] += d / H;
+    names.add(name);
+    s.append(bar);
+  }
+  s.append(svg("rect", { class: "chosen", x: interval * w, y: 0.5, width: w, height: H - 1 }));
+  const choose = h("select", { change: () => pick(choose.selectedIndex) }, ...times.map((x, i) => h("option", { selected: i === interval }, seconds(x))));
+  const legend = h("p", { class: "legend" }, ...[...names].map((n) => {
+    const i = h("i");
+    i.style.backgroundColor = nodeColour(n);
+    return h("span", null, i, safe(n));
+  }));
+  return h("section", null, h("h3", null, `over time${first ? ` (${safe(first)})` : ""}`), s, legend,
+    h("p", { class: "tools" }, h("label", null, "interval that ends at ", choose), h("span", null, "a bar chooses it")));
+}
+
 let which = 0;
 export const treeView: View = {
   id: "tree", title: "tree",
@@ -130,8 +167,13 @@ export const treeView: View = {
     if (which >= all.length) which = 0;
     const pick = h("div", { class: "pick", role: "group", "aria-label": "which tree" });
     if (all.length > 1) all.forEach((x, i) => pick.append(h("button", { type: "button", "aria-pressed": String(i === which), click: () => { which = i; clear(root); treeView.draw(root, c); } }, `${x.doc.view}: ${x.table.title || x.table.name}`)));
-    const { doc, table } = all[which];
+    const { doc, table: whole } = all[which];
     root.append(heading("Where the cycles went"), pick);
+    const at = whole.column("time");
+    const times = at ? [...new Set(Array.from({ length: whole.length }, (_, r) => whole.number(r, at)).filter((x) => !isNaN(x)))].sort((a, b) => a - b) : [];
+    if (interval >= times.length) interval = 0;
+    if (times.length > 1) root.append(overTime(whole, at!, times, (i) => { interval = i; clear(root); treeView.draw(root, c); }));
+    const table = times.length > 1 ? rowsAt(whole, at!, times[interval]) : whole;
     const share = table.column("share") ?? table.column("value")!;
     const grid = new Grid({
       table, label: "tree", columns: columns(table), grey: (r) => table.value(r, share) === null || DOUBTS.some((d) => table.value(r, table.column(d)) === true),
