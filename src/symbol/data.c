@@ -206,7 +206,7 @@ int data_begin(struct spaces *sp, struct err *err)
 {
 	if (sp->heap || !sp->heap_log)
 		return 0;
-	if (heap_sites_new(&sp->sites, err))
+	if (!sp->sites && heap_sites_new(&sp->sites, err))
 		return -1;
 	return heap_read(&sp->heap, sp->heap_log, sp->heap_log_len, err);
 }

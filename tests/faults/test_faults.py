@@ -100,6 +100,7 @@ MEASURES = {
     "compare": "compare -r 2 --warmup 0 --seed 1 -q -e page-faults -o O -- true -- true",
     "compare, functions": "compare --functions 2 -r 1 --warmup 0 --seed 1 -q -e cpu-clock:u -o O -- true -- true",
     "record": "record -q -e cpu-clock:u -o O -- true",
+    "record --heap": "record -q -e page-faults:u -c 1 -d -W --heap -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
     "monitor": "monitor --once -I 1",
     "monitor -j": "monitor --once -I 1 -j",
