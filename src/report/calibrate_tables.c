@@ -5,6 +5,7 @@
 #include "report/calibrate_tables.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/text.h"
@@ -210,6 +211,29 @@ static const struct table_form *const forms[] = { &machine_form, &costs_form,	  
 static const struct format faces[] = { { "svg", calibrate_svg, true, true } };
 const struct document_form calibrate_document = { "calibrate", 1, forms, 6, faces, 1 };
 
+/* Each reason once, with the measures that have no value for it. */
+static void put_reasons(struct document *d, const struct calibrate *c)
+{
+	for (size_t i = 0; i < c->n_rows; i++) {
+		const char *why = isnan(c->row[i].e.v) ? c->row[i].e.why : NULL;
+		struct buf names = BUF_INIT;
+		bool before = false;
+
+		for (size_t k = 0; why && k < c->n_rows; k++) {
+			const struct estimate *e = &c->row[k].e;
+
+			if (!isnan(e->v) || !e->why || strcmp(e->why, why) != 0)
+				continue;
+			before |= k < i;
+			buf_printf(&names, "%s%s", names.len ? ", " : "", c->row[k].m->key);
+		}
+		if (why && !before)
+			document_fact(d, "no value", false, "%s: %s", buf_str(&names), why);
+		d->failed |= names.failed;
+		buf_free(&names);
+	}
+}
+
 static void put_facts(struct document *d, const struct calibrate_report *r)
 {
 	const struct calibrate *c = r->c;
@@ -224,6 +248,7 @@ static void put_facts(struct document *d, const struct calibrate_report *r)
 	if (c->dropped)
 		document_fact(d, "interrupted", false, "%s of %s repeats do not count",
 			      num_exact(n, c->dropped), num_exact(s, c->dropped + c->repeats));
+	put_reasons(d, c);
 	if (c->pairs_left_out)
 		document_fact(d, "left out", false, "%s pairs of CPUs",
 			      num_exact(n, c->pairs_left_out));
