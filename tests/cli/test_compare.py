@@ -6,7 +6,6 @@ is the number of page faults."""
 import json
 import math
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import paired  # noqa: E402
-from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
+from tap import Tap, run  # noqa: E402
 
 t = Tap()
 tmp = tempfile.TemporaryDirectory(prefix="cyclade-compare-")
@@ -178,13 +177,6 @@ else:
     t.ok(p.returncode == 125 and "sh ended with 3" in p.stderr, "a program that fails stops it", p.stderr)
     p = compare("-r", "1", *sampled, b=["./there-is-no-such"])
     t.ok(p.returncode == 127, "one that is not there", p.stderr)
-    begun = ["sh", "-c", "echo >begun; while :; do :; done"]
-    p = subprocess.Popen([CYCLADE, "compare", *sampled, "--warmup", "0", "--ignore-failure", "--", *begun, "--", *begun], stderr=subprocess.PIPE, text=True,
-                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's job in the background ignores it
-    wait_for(lambda: os.path.exists("begun"))
-    p.send_signal(signal.SIGINT)
-    said = p.communicate()[1]
-    t.ok(p.returncode == 130 and "interrupted in run 1" in said, "Ctrl-C ends all of it", said)
 for words in (["0"], ["3", "-l", "1"]):
     p = compare("--functions", *words)
     t.ok(p.returncode == 125 and "--functions" in p.stderr, "refused: --functions " + " ".join(words), p.stderr)
