@@ -118,6 +118,14 @@ d = doc_of(m.write("flags.data"))
 t.equal(sorted((r["waker"] == "[interrupt]", r["function"], r["waits"]) for r in d["wakers"]), [(False, "work", 2), (True, None, 2)],
         "wakings from interrupts, by the tracepoint's flags")
 
+# ---- the quota of a cgroup: the work that throttles (Linux 6.18) returns, and then the thread yields
+m = Made([b"schedule", b"__cond_resched", b"task_work_run", b"task_numa_work", b"main"])
+m.comm(1000, 7, b"a")
+for at, chain in ((2000, [1, 2, 4]), (4000, [1, 3, 2, 4]), (6000, [0, 4])):
+    m.off(at, 7, chain=chain, preempted=True)
+    m.on(at + 1000, 7)
+t.equal(parts(doc_of(m.write("quota.data")), 7), {"running": 3000, "throttled": 1000, "preempted": 2000}, "throttled by a quota, or preempted elsewhere")
+
 # ---- threads of a cgroup
 m = Made([b"schedule", b"futex_wait", b"work"], cgroups={7: "/a/one", 8: "/a/two", 9: "/b"})
 for tid in (7, 8, 9):

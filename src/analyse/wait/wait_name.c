@@ -77,6 +77,11 @@ static const char *name_at(const struct wait_work *k, uint32_t place, size_t *le
 	return s ? s->name : "";
 }
 
+static bool is_name(const char *name, size_t len, const char *what)
+{
+	return len == strlen(what) && !memcmp(name, what, len);
+}
+
 /* The reason, and the place: the innermost function of user space, else of the kernel the one that
  * waits. Entries of interrupts are told, too. */
 static void judge(struct wait_work *k, uint32_t chain)
@@ -84,6 +89,7 @@ static void judge(struct wait_work *k, uint32_t chain)
 	const struct chain_tree *t = &k->out->chain;
 	enum wait_reason reason = WAIT_REASONS, here;
 	uint32_t user = 0, kernel = 0;
+	bool yields = false; /* the frame below this one */
 
 	for (uint32_t i = chain; i; i = t->node[i].parent) {
 		uint32_t place = (uint32_t)t->node[i].frame;
@@ -92,6 +98,9 @@ static void judge(struct wait_work *k, uint32_t chain)
 		const char *name = name_at(k, place, &len);
 
 		here = wait_function_reason(name, len);
+		if (yields && is_name(name, len, "task_work_run"))
+			here = WAIT_THROTTLED; /* throttle_cfs_rq_work has returned to it */
+		yields = is_name(name, len, "__cond_resched");
 		k->interrupt[chain] |= !in_user && is_interrupt(name);
 		if (in_user && !user)
 			user = place;
