@@ -20,7 +20,7 @@ CYCLADE = os.environ.get("CYCLADE", os.path.join(ROOT, "build", "src", "cli", "c
 SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
 # whoever runs the tests may have a configuration
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
-os.environ["XDG_DATA_HOME"] = "/nonexistent"
+os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither
 os.environ.pop("CYCLADE_OPTS", None)
 SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")

@@ -54,7 +54,7 @@ def validate(counts, *words, settings="smt=1", **env):
     with open(path, "w", encoding="ascii") as f:
         f.writelines("%s %s\n" % (CALLED.get(k, k), x) for k, x in counts.items())
     p = run_on("skl", "even", CYCLADE, "validate", *SYSROOT, "--quick", "-j", *words, settings=settings, SIM_KERNELS=path,
-               **dict({"XDG_DATA_HOME": "/nonexistent"}, **env))
+               **dict({"XDG_DATA_HOME": "/dev/null/data"}, **env))
     try:
         doc = json.loads(p.stdout)
     except ValueError:
@@ -89,7 +89,7 @@ for faults in FAULTS:
 
 # ---- nodes: the program is what the scenario says, whatever kernel runs
 for scenario, want in (("branch_mispredicts", "bound by it"), ("even", "not bound by it")):
-    p = run_on("skl", scenario, CYCLADE, "validate", *SYSROOT, "--quick", "-j", "Bad_Speculation", "Memory_Bound", XDG_DATA_HOME="/nonexistent")
+    p = run_on("skl", scenario, CYCLADE, "validate", *SYSROOT, "--quick", "-j", "Bad_Speculation", "Memory_Bound", XDG_DATA_HOME="/dev/null/data")
     node = {n["node"]: n for n in json.loads(p.stdout)["nodes"]}
     share = planted("skl", scenario).get("bad_speculation")
     bad = node["bad_speculation"]
