@@ -114,13 +114,19 @@ static void put_function(struct buf *b, const struct heap_frame *f, struct image
 			   (unsigned long long)f->address);
 }
 
+/* Who calls it is the same everywhere. */
+static bool is_main(const struct heap_frame *f)
+{
+	return f->symbol && !f->inlined && !strcmp(f->symbol->name, "main");
+}
+
 static const char *make_name(struct heap_sites *s, const struct heap_frame *f, size_t n,
 			     struct images *set)
 {
 	struct buf b = BUF_INIT;
 	const char *name = NULL;
 
-	for (size_t i = 0; i < n && i < NAMED; i++) {
+	for (size_t i = 0; i < n && i < NAMED && !(i && is_main(&f[i - 1])); i++) {
 		if (i)
 			buf_puts(&b, " < ");
 		put_function(&b, &f[i], set);

@@ -163,7 +163,7 @@ static const struct table_column object_columns[] = {
 	COLUMN("kind", "kind", T_TEXT, C_KEY,
 	       "variable, heap, stack, anonymous, file, shared memory, kernel, unknown",
 	       .get = kind),
-	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX,
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT,
 	       "a variable, who allocated it, whose stack, a file", .get = name),
 	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = why),
 	COLUMN("function", "function", T_TEXT, C_DATA, "that allocated it", .get = function),
@@ -285,7 +285,7 @@ static const struct table_column pages_columns[] = {
 	COLUMN("advice", "advice", T_TEXT, C_SPARSE,
 	       "huge pages: they would save up to the cycles of the walks", .get = advice),
 	COLUMN("kind", "kind", T_TEXT, C_KEY | C_DROP, "of the object", .get = walked_kind),
-	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX, "as in the table of objects",
+	COLUMN("object", "object", T_TEXT, C_KEY | C_FLEX | C_CUT, "as in the table of objects",
 	       .get = walked_name),
 	COLUMN("why", "why", T_TEXT, C_KEY | C_DATA, "why it is no object", .get = walked_why),
 };
