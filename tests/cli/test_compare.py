@@ -177,6 +177,11 @@ else:
     t.ok(p.returncode == 125 and "sh ended with 3" in p.stderr, "a program that fails stops it", p.stderr)
     p = compare("-r", "1", *sampled, b=["./there-is-no-such"])
     t.ok(p.returncode == 127, "one that is not there", p.stderr)
+    blocked = ["sh", "-c", "grep SigBlk /proc/$$/status >>blocked"]
+    compare("-r", "1", *sampled, "--warmup", "0", a=blocked, b=blocked)
+    with open("blocked", encoding="ascii") as f:
+        mask = [int(line.split()[1], 16) for line in f]
+    t.ok(len(mask) == 2 and not any(mask), "the programs have no signals blocked", mask)
 for words in (["0"], ["3", "-l", "1"]):
     p = compare("--functions", *words)
     t.ok(p.returncode == 125 and "--functions" in p.stderr, "refused: --functions " + " ".join(words), p.stderr)

@@ -3,6 +3,7 @@
  * Runs that are sampled, one after the other into the same file. What is in it, the asker keeps.
  */
 #include <math.h>
+#include <signal.h>
 
 #include "measure/compare/compare_int.h"
 #include "measure/sampling.h"
@@ -37,16 +38,20 @@ int compare_sample(void *ctx, struct compare *c, struct compare_one *one, struct
 	struct programs *p = ctx;
 	struct ask ask = *p->ask->side[one->side];
 	struct sampling *r = NULL;
+	sigset_t blocked;
 	int rc = -1;
 
 	p->c = c;
 	p->one = one;
 	p->k.ask = p->ask->side[one->side];
 	ask.warmup = 0; /* each program had its own */
+	/* the program has the mask that sampling finds: not that of the counting around it */
+	(void)sigprocmask(SIG_SETMASK, &p->k.old_mask, &blocked);
 	if (!sampling_open(&r, &ask, p->ask->record, NULL, err) && !sampling_run(r, err) &&
 	    !take(p, sampling_result(r), err))
 		rc = compare_check_setting(p, err);
 	sampling_close(r);
+	(void)sigprocmask(SIG_SETMASK, &blocked, NULL);
 	arena_free(&p->now);
 	return rc;
 }
