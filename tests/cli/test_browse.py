@@ -56,6 +56,11 @@ class Screen:
         for k in keys:
             self.tmux("send-keys", *(["-l", k] if len(k) == 1 else [k]))
 
+    def mouse(self, button, column, line):
+        """Pressed there, from 1 on: 0 is the left button, 64 and 65 the wheel. As terminals of this kind tell it."""
+        for b in (button, 3) if button < 3 else (button,):  # 3: it is let go
+            self.tmux("send-keys", "-l", "\033[M" + "".join(chr(32 + x) for x in (b, column, line)))
+
     def chosen(self):
         """The line of tables with its colours, which mark the one that is shown."""
         return self.tmux("capture-pane", "-p", "-e", "-S", "1", "-E", "1")
@@ -323,6 +328,17 @@ def test_many_rows():
     for what, seconds in took.items():
         print("# %s rows: %s: %.0f ms" % (rows, what, seconds * 1000))
     t.ok(max(took["the last one"], took["the first one"], took["a screen up"]) < 10, "%s rows: moving has no delay" % rows, took)
+    s.press("g")
+    s.is_at(1, "g to the first row")
+    s.mouse(0, 10, 8)
+    s.is_at(5, "the mouse chooses a row")
+    s.mouse(65, 10, 8)
+    s.is_at(8, "its wheel goes down")
+    s.mouse(64, 10, 8)
+    s.is_at(5, "and up")
+    before = s.lines()[2]
+    s.mouse(0, before.index("share") + 1 if "share" in before else 10, 3)
+    s.shows(lambda lines: lines[2] != before and ("▾" in lines[2] or "▴" in lines[2]), "a head sorts by its column")
     s.press("Q")
     s.ended(0, "many rows")
     s.close()
