@@ -69,6 +69,8 @@ for page in glob.glob("doc/cyclade*.1.md"):
 
 # Names with an upper-case word in them stand for many: cmd_NAME.c, ROOM/test_X.c.
 stands_for_many = re.compile(r'(?<![A-Za-z])(NAME|ROOM|X)(?![A-Za-z])')
+if read("ARCHITECTURE.md").count("\n") > 120:
+    bad.append("ARCHITECTURE.md is longer than 120 lines: what is more belongs into headers")
 for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] + glob.glob("doc/[A-Z]*.md"):
     for name in re.findall(r'`([\w./-]+/[\w./-]+\.(?:c|h|def|md|py|sh|build))`', read(page)):
         if not stands_for_many.search(name) and not os.path.exists(name):
