@@ -102,6 +102,24 @@ def test_planted(t, d):
     t.ok(first == 20 and moved_code == 19, "a planted change is first, although addresses moved", first)
 
 
+def test_events(t, d):
+    """Of several events each stands beside its rows, in the order of the recording."""
+    p = Program(d, events=("cycles", "branches"))
+    a = p.record(d + "/a.data", {("hot", "cycles"): 400, ("warm", "cycles"): 300, ("hot", "branches"): 900, ("cool", "branches"): 500})
+    b = p.record(d + "/b.data", {("hot", "cycles"): 100, ("warm", "cycles"): 300, ("hot", "branches"): 100, ("cool", "branches"): 20})
+    doc = diff(a, b)
+    t.equal([(r["event"], r["function"], r["verdict"]) for r in doc["rows"]],
+            [("cycles", "hot", "moved"), ("branches", "hot", "moved"), ("branches", "cool", "moved")],
+            "several events: those of the first come first")
+    people = run("diff", a, b).stdout
+    t.ok(re.search(r"^ event +dso +function", people, re.M) and re.search(r"^ branches +\S+ +hot", people, re.M), "people see which", people)
+    doc = json.loads(run("sum", a, b, "-j").stdout)
+    t.equal([(r["event"], r["function"]) for r in doc["rows"]], [("cycles", "warm"), ("cycles", "hot"), ("branches", "hot"), ("branches", "cool")],
+            "sum: event by event")
+    one = run("sum", *(p.record("%s/%d.data" % (d, i), {("hot", "cycles"): 9}) for i in range(2))).stdout
+    t.ok("event" not in one, "one event is not named in each row", one)
+
+
 def test_small(t, d):
     rng, p, found = random.Random(3), Program(d), 0
     means = {"hot": 12000, "warm": 6000, "cool": 2000, "cold": 100}
@@ -280,7 +298,7 @@ def test_sum_covers(t, d):
 
 
 t = Tap()
-for test in (test_sum, test_sum_covers, test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_small, test_nothing):
+for test in (test_sum, test_sum_covers, test_figures, test_units, test_limits, test_self, test_formats, test_planted, test_events, test_small, test_nothing):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()

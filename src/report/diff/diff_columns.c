@@ -16,6 +16,16 @@ void diff_amount(const struct table *t, const struct table_column *c, const stru
 		out->kind = T_REAL;
 }
 
+void diff_event(const struct table *t, const struct table_column *c, const struct table_row *r,
+		struct table_cell *out)
+{
+	const struct diff_item *it = r->p;
+
+	(void)t;
+	(void)c;
+	out->text = it->event ? it->key[0] : NULL;
+}
+
 void diff_node(const struct table *t, const struct table_column *c, const struct table_row *r,
 	       struct table_cell *out)
 {

@@ -8,8 +8,9 @@
 #include "report/diff/diff_int.h"
 
 /* The row is a struct diff_item. diff_amount: its estimate at c->which, in the item's kind;
- * diff_node: the path; diff_node_name: for people, the last part of it. */
-table_get diff_amount, diff_node, diff_node_name;
+ * diff_node: the path; diff_node_name: for people, the last part of it; diff_event: where there
+ * are several. */
+table_get diff_amount, diff_node, diff_node_name, diff_event;
 
 /* The table of x->match, whose context is the diff; the names of its kinds. */
 extern const struct table_form diff_matches_form;
@@ -27,8 +28,11 @@ extern const char *const diff_match_kinds[];
 	COLUMN("where", "where", T_TEXT, C_KEY | C_SPARSE, "the kind of core", DIFF_OF(key[0])), \
 	COLUMN("node", "node", T_TEXT, C_KEY | C_DATA, "its path", .get = diff_node), \
 	COLUMN("node_name", "tree", T_TEXT, C_PEOPLE | C_FLEX, "", .get = diff_node_name)
-#define DIFF_ROW_KEYS(flags) \
+#define DIFF_EVENT \
 	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", DIFF_OF(key[0])), \
+	COLUMN("event_shown", "event", T_TEXT, C_PEOPLE | C_SPARSE, "", .get = diff_event)
+#define DIFF_ROW_KEYS(flags) \
+	DIFF_EVENT, \
 	COLUMN("dso", "dso", T_TEXT, C_KEY | C_DROP, "the file of the code", DIFF_OF(key[1])), \
 	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX | (flags), "its name", \
 	       DIFF_OF(key[2]))

@@ -51,6 +51,7 @@ struct diff_item {
 	const char *key[DIFF_KEYS];
 	const char *shown; /* lines: FILE:LINE, of the newest side that has it */
 	const char *unit;
+	size_t event; /* rows, lines: of several events the number of this one in totals; else 0 */
 	bool seconds; /* of the unit */
 	bool ratio;   /* is no amount of which parts may be added up */
 	unsigned depth;
@@ -135,6 +136,8 @@ void diff_judge(struct diff *x);
 struct estimate diff_mean(const struct diff_amount *run, size_t n);
 /* The order of their first `n` keys. */
 int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n);
+/* Tells the rows or lines (their key[0]) of several events apart. */
+void diff_number_events(struct diff *x, enum diff_table t);
 /* "old -> new", "f + g -> g"; NULL: no memory. A function without a match: its name. */
 const char *diff_function_name(struct arena *a, const struct diff_item *it);
 /* Frees all but *x itself. */

@@ -210,7 +210,27 @@ int diff_by_keys(const struct diff_item *p, const struct diff_item *q, int n)
 	return c;
 }
 
-/* Side by side; of each those that are reported, the largest difference first. */
+static size_t number_of(const diff_items *totals, const struct diff_item *it)
+{
+	size_t i = 0;
+
+	while (i < totals->n && diff_by_keys(&totals->v[i], it, 1))
+		i++;
+	return i + 1;
+}
+
+void diff_number_events(struct diff *x, enum diff_table t)
+{
+	diff_items *rows = &x->table[t];
+	size_t n = 1;
+
+	while (n < rows->n && !diff_by_keys(&rows->v[0], &rows->v[n], 1))
+		n++;
+	for (size_t i = 0; n < rows->n && i < rows->n; i++)
+		rows->v[i].event = number_of(&x->table[DIFF_TOTALS], &rows->v[i]);
+}
+
+/* Side by side; of each those that are reported, event by event, the largest difference first. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
@@ -221,6 +241,8 @@ static int by_weight(const void *a, const void *b)
 		return (p->side > q->side) - (p->side < q->side);
 	if (reported(p) != reported(q))
 		return reported(q) - reported(p);
+	if (p->event != q->event)
+		return (p->event > q->event) - (p->event < q->event);
 	if (pw != qw)
 		return (pw < qw) - (pw > qw);
 	return diff_by_keys(p, q, DIFF_KEYS);
@@ -280,6 +302,8 @@ void diff_judge(struct diff *x)
 	x->failed |= !all;
 	if (all)
 		correct(all, n);
+	diff_number_events(x, DIFF_ROWS);
+	diff_number_events(x, DIFF_LINES);
 	for (int t = DIFF_ROWS; t < DIFF_TABLES; t++)
 		vec_sort(&x->table[t], by_weight);
 	order_matches(x);

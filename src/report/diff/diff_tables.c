@@ -121,7 +121,7 @@ static const struct table_column row_columns[] = {
 /* clang-format on */
 static const struct table_column line_columns[] = {
 	SIDE,
-	COLUMN("event", "event", T_TEXT, C_KEY | C_DATA, "that sampled", DIFF_OF(key[0])),
+	DIFF_EVENT,
 	PLACE,
 	COLUMN("place", "place", T_TEXT, C_KEY | C_DATA,
 	       "of the line: from the function's first one on, or as it is", DIFF_OF(key[3])),

@@ -102,7 +102,7 @@ static void add_up(const struct diff *x, struct diff_item *it, enum diff_table t
 static int by_share(const void *a, const void *b)
 {
 	const struct diff_item *p = a, *q = b;
-	int c = diff_by_keys(p, q, 1);
+	int c = (p->event > q->event) - (p->event < q->event);
 
 	if (!c)
 		c = (p->new.v < q->new.v) - (p->new.v > q->new.v);
@@ -235,6 +235,7 @@ int sum_build(struct sum **out, const struct diff_run *run, size_t n, struct err
 	for (int k = 0; k < DIFF_SUMMED; k++)
 		for (size_t i = 0; i < x->table[k].n; i++)
 			add_up(x, &x->table[k].v[i], (enum diff_table)k);
+	diff_number_events(x, DIFF_ROWS);
 	vec_sort(&x->table[DIFF_ROWS], by_share);
 	note_lacking(x);
 	return x->failed ? err_nomem(err) : 0;
