@@ -177,7 +177,7 @@ else:
     t.ok(p.returncode == 125 and "sh ended with 3" in p.stderr, "a program that fails stops it", p.stderr)
     p = compare("-r", "1", *sampled, b=["./there-is-no-such"])
     t.ok(p.returncode == 127, "one that is not there", p.stderr)
-    blocked = ["sh", "-c", "grep SigBlk /proc/$$/status >>blocked"]
+    blocked = ["sh", "-c", "exec grep SigBlk /proc/self/status >>blocked"]  # a shell that waits blocks some itself
     compare("-r", "1", *sampled, "--warmup", "0", a=blocked, b=blocked)
     with open("blocked", encoding="ascii") as f:
         mask = [int(line.split()[1], 16) for line in f]

@@ -284,6 +284,7 @@ ELSEWHERE = {
     "--account": "needs a PMU: tests/sim/test_account.py", "-G": "needs a cgroup: tests/cli/test_cgroup.py", "-o": "every case", "-q": "every case",
     "--ibs": "needs AMD's: tests/sim/test_ibs.py", "--mem": "needs a PMU: tests/sim/test_ibs.py",
     "--keep": "perf has no such option: tests/sim/test_ibs.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
+    "--heap": "perf has no such option: tests/cli/test_heap.py",
 }
 listed = re.findall(r"^ {2}(?:(-\w), |    )(--[a-z-]+)", run("record", "--help").stdout, re.M)
 missing = [(s or long) for s, long in listed if not {s, long} & (tried | set(ELSEWHERE))]

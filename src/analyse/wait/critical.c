@@ -106,8 +106,8 @@ static int take(struct walking *g, const struct piece *p, uint64_t until)
 	struct critical_row *r = &k->row.v[p->row];
 	struct critical_step *s = vec_last(&g->step);
 	uint64_t time = until - p->from;
-	const struct mark *m = k->mark.v + k->first_mark[s->thread];
 	size_t n = k->first_mark[s->thread + 1] - k->first_mark[s->thread], a, b;
+	const struct mark *m = n ? k->mark.v + k->first_mark[s->thread] : NULL;
 
 	s->from = p->from;
 	if (!g->took[p->row] && vec_push(&g->touched, p->row))

@@ -5,6 +5,7 @@
  */
 #include "measure/validate_kept.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -168,7 +169,7 @@ int validate_kept_read(struct validate_kept *k, struct arena *a, struct err *err
 	if (!rc)
 		rc = validate_kept_parse(k, a, buf_str(&b), b.len, &why);
 	buf_free(&b);
-	if (!rc || why.code == ERR_NOT_FOUND)
+	if (!rc || why.code == ERR_NOT_FOUND || why.sys_errno == ENOTDIR)
 		return 0;
 	k->n = 0;
 	k->when = 0;
