@@ -139,7 +139,7 @@ static void *symbol(const char *file, const char *name)
 		if (s[i].sh_type != SHT_SYMTAB)
 			continue;
 		for (size_t n = s[i].sh_size / sizeof(*sym); n--; sym++)
-			if (sym->st_value &&
+			if (sym->st_value && ELF64_ST_BIND(sym->st_info) == STB_GLOBAL &&
 			    !strcmp(file + s[s[i].sh_link].sh_offset + sym->st_name, name))
 				return (void *)(base + sym->st_value);
 	}

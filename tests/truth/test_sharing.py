@@ -101,5 +101,7 @@ if WANT:
     # malloc itself may have been sampled when it wrote there
     t.ok(line in lines and lines[line]["verdict"] in ("false sharing", "true and false"),
          "heap: false sharing, of memory without a recorded mapping", (hex(line), lines.get(line)))
-    t.equal((lines[line]["type"], lines[line]["field"]), ("struct (anonymous)", "n"), "heap: its type and field, by the code")
+    # clang makes a variable of it, of which it tells no type
+    t.equal((lines[line]["type"], lines[line]["field"]), (None, None) if lines[line]["object"] == "heap.body" else ("struct (anonymous)", "n"),
+            "heap: its type and field, by the code")
 t.done()

@@ -13,7 +13,7 @@
 #include "model/groups.h"
 #include "report/models.h"
 
-#define NOTES	    12
+#define NOTES	    24
 #define UNSEEN_TOLD 0.001 /* of the whole */
 
 struct notes {
@@ -99,28 +99,20 @@ static const struct drill_part *main_part(const struct drill_report *s)
 static const char *cpu_line(struct drill_report *s)
 {
 	const struct drill_core *c = &s->d->core[0];
-	const struct validate_kept *verdicts = s->k->ask->verdicts;
-	struct buf rates = BUF_INIT, stamp = BUF_INIT;
+	struct buf rates = BUF_INIT;
 	const char *line;
 
-	if (verdicts && verdicts->when) {
-		buf_puts(&stamp, "; validated ");
-		verdicts_put_day(&stamp, verdicts->when);
-	} else {
-		buf_puts(&stamp, "; not validated here");
-	}
 	/* of several trees each has its own, beside its label */
 	if (!s->d->part[0].label)
 		tree_view_rates(&rates, &s->d->part[0].rates);
 	line = arena_printf(
-		s->a, "%s%s%s; model %s%s%s%s%s, revision %u%s%s%s",
+		s->a, "%s%s%s; model %s%s%s%s%s, revision %u%s%s",
 		s->k->machine.cpu_desc ? s->k->machine.cpu_desc : c->m->title,
 		rates.len ? ", " : "", buf_str(&rates), c->m->id, s->d->n_cores > 1 ? " and " : "",
 		s->d->n_cores > 1 ? s->d->core[1].m->id : "", *c->m->tma ? ", TMA " : "", c->m->tma,
-		c->m->revision, buf_str(&stamp), *c->m->caution ? "; " : "", c->m->caution);
-	line = rates.failed || stamp.failed ? NULL : line;
+		c->m->revision, *c->m->caution ? "; " : "", c->m->caution);
+	line = rates.failed ? NULL : line;
 	buf_free(&rates);
-	buf_free(&stamp);
 	return line;
 }
 
@@ -211,6 +203,22 @@ static void note_unseen(struct drill_report *s, struct notes *l)
 			    "the run");
 }
 
+static void note_validation(struct drill_report *s, struct notes *l)
+{
+	const struct validate_kept *verdicts = s->k->ask->verdicts;
+	struct buf b = BUF_INIT;
+
+	if (verdicts && verdicts->when) {
+		buf_puts(&b, "events validated here ");
+		verdicts_put_day(&b, verdicts->when);
+	} else {
+		buf_puts(&b,
+			 "events not validated here: `cyclade validate` tells which to believe");
+	}
+	add_note(l, arena_strdup(l->a, buf_str(&b)));
+	buf_free(&b);
+}
+
 static void note_facts(struct drill_report *s, struct notes *l)
 {
 	const struct drill_core *c = &s->d->core[0];
@@ -251,6 +259,7 @@ int drill_report_notes(struct drill_report *s, struct tree_report *r, struct err
 	note_splits(s, &l);
 	note_unseen(s, &l);
 	note_facts(s, &l);
+	note_validation(s, &l);
 	add_note(&l, drill_latency_note(s->d, s->a));
 	if (!s->opt->verbose && !s->opt->why) /* then it stands below the table */
 		add_note(&l, drill_latency_why(s->d, s->a));

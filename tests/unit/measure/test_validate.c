@@ -137,12 +137,14 @@ static const struct counter faulty[] = {
 	  .verdict = VALIDATE_UNDER,
 	  .cause = CAUSE_QUANTITY,
 	  .with = "calls" },
+#ifdef __x86_64__ /* AArch64's kernels have both kinds in one proportion: it is a factor there */
 	{ "ex_ret_cond",
 	  { W(TAKEN), W(NOT_TAKEN) },
 	  .extra = { [Q_NOT_TAKEN] = -0.02 },
 	  .verdict = VALIDATE_UNDER,
 	  .cause = CAUSE_QUANTITY,
 	  .with = "cond_not_taken" },
+#endif
 	/* 2 % */
 	{ "inst_retired",
 	  { W(INSNS) },
