@@ -222,11 +222,12 @@ def fold(chains):
 
 def same_but_unknown(ours, perfs):
     """perf keeps a process' mappings over exec, and so names stray addresses after the program that
-    was there before; with us they are in no mapping. Old ones have no names for .plt and .plt.got."""
+    was there before; with us they are in no mapping. Old ones have no names for .plt and .plt.got, or that of
+    _init, which lies before."""
     frames = []
     for x in ours.split(";"):
-        plt = re.sub(r"!(@plt|\.plt)$", "![unknown]", x)
-        frames.append("[^;]+(?:;[^;]+)*" if x == "[unknown]![unknown]" else "(?:%s|%s)" % (re.escape(x), re.escape(plt)))
+        plt = [re.sub(r"!(@plt|\.plt)$", "!" + name, x) for name in ("[unknown]", "_init")]
+        frames.append("[^;]+(?:;[^;]+)*" if x == "[unknown]![unknown]" else "(?:%s)" % "|".join(map(re.escape, [x, *plt])))
     return re.fullmatch(";".join(frames), perfs) is not None
 
 
