@@ -65,21 +65,45 @@ static int no_memory(const struct sql *db, struct err *err)
 	return err_hint(err, "select less, or allow more: --memory 4G");
 }
 
-/* It is a column, but of other tables than those of the query. */
-static int column_elsewhere(const char *name, struct err *err)
+/* The first tables that have the column; how many have it. */
+static int put_tables_with(struct buf *b, const char *name)
 {
 	struct store_table_row row[STORE_TABLES];
-	struct buf b = BUF_INIT;
-	int n = 0, ret;
+	int n = 0;
 
 	store_tables(row);
 	for (int i = 0; i < STORE_COLUMNS; i++)
 		if (!strcasecmp(store_columns[i].name, name) && n++ < 4)
-			buf_printf(&b, "%s%s", n > 1 ? ", " : "", row[store_columns[i].table].name);
-	ret = err_hint(err, "%s%s %s this column: join it by run", buf_str(&b),
-		       n > 4 ? ", ..." : "", n > 1 ? "have" : "has");
+			buf_printf(b, "%s%s", n > 1 ? ", " : "", row[store_columns[i].table].name);
+	if (n > 4)
+		buf_puts(b, ", ...");
+	return n;
+}
+
+/* It is a column, but of other tables than those of the query. */
+static int column_elsewhere(const char *name, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int n = put_tables_with(&b, name), ret;
+
+	ret = err_hint(err, "%s %s this column: join it by run", buf_str(&b),
+		       n > 1 ? "have" : "has");
 	buf_free(&b);
 	return ret;
+}
+
+/* A column of several tables of the query. */
+static int ambiguous(const char *what, struct err *err)
+{
+	const char *name = strrchr(what, ' ');
+	struct buf b = BUF_INIT;
+
+	(void)err_set(err, ERR_USAGE, "SQL: %s", what);
+	if (name && put_tables_with(&b, name + 1))
+		(void)err_hint(err, "say of which table, as in TABLE.%s: %s have it", name + 1,
+			       buf_str(&b));
+	buf_free(&b);
+	return -1;
 }
 
 /* A name that does not exist: what SQLite says, and a name nearby. */
@@ -134,6 +158,8 @@ int sql_failed(struct sql *db, int rc, struct err *err)
 	default:
 		if (strstr(what, "no such table") || strstr(what, "no such column"))
 			return no_such(db, what, err);
+		if (strstr(what, "ambiguous column name"))
+			return ambiguous(what, err);
 		return err_set(err, ERR_USAGE, "SQL: %s", what);
 	}
 }

@@ -294,6 +294,8 @@ void sql_rows_end(struct sql_rows *r)
 			r->column[i].flags = C_FLEX | C_CUT;
 	}
 	document_table(r->d, &t);
+	if (!table_rows(&t))
+		document_fact(r->d, "rows", false, "none");
 }
 
 static const struct table_form *const forms[] = { &sql_rows_form, &recorded_losses_form };

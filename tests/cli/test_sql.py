@@ -140,7 +140,8 @@ for query, says in (("ATTACH '/tmp/x' AS x", "only be read"), ("CREATE TABLE x(y
                     ("SELECT load_extension('x')", "load_extension"), ("DELETE FROM samples", "may not be|only be read"), ("INSERT INTO samples VALUES (1)", "may not be|only be read|cannot"),
                     ("VACUUM INTO '/tmp/x'", "only be read"), ("BEGIN TRANSACTION", "only be read"), ("CREATE TEMP VIEW x AS SELECT 1", "only be read"),
                     ("SELECT 1; SELECT 2", "one at a time"), ("SELECT * FROM sampels", "did you mean samples"), ("SELECT * FROM blocks_lops", "did you mean blocks_loops"), (" ", "empty"),
-                    ("SELECT tme FROM samples", "did you mean time"), ("SELECT in_kernel FROM lines", "samples, .* have this column"), ("SELECT seconds FROM samples", "runs.* this column"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
+                    ("SELECT tme FROM samples", "did you mean time"), ("SELECT in_kernel FROM lines", "samples, .* have this column"), ("SELECT seconds FROM samples", "runs.* this column"),
+                    ("SELECT cpu FROM samples, runs", "of which table, as in TABLE.cpu: runs, samples,"), ("SELECT quantile(1, 2)", "q is 0 to 1"), ("SELECT hist(1, 0)", "width")):
     ok, seen = refused(query, branches, says=says)
     t.ok(ok, "refused: " + query, seen)
 t.ok(not glob.glob("/tmp/x"), "no file was written")
@@ -155,6 +156,9 @@ for query, words, says in ((endless, ("--timeout", "300ms"), "ended after 300"),
                            ("SELECT " + "(" * 500 + "1" + ")" * 500, (), "depth|overflow|maximum|too")):
     ok, seen = refused(query, fields, words=words, says=says)
     t.ok(ok, "ended: " + query[:60], seen)
+
+p = run("sql", branches, "SELECT ip FROM samples WHERE 0")
+t.ok(p.returncode == 0 and "rows            none" in p.stdout, "people are told that there are no rows", p.stdout)
 
 # ---- from standard input, in all formats
 with open("query.sql", "w", encoding="utf-8") as f:
