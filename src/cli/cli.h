@@ -125,7 +125,8 @@ void cli_out_open(struct cli_out *o, struct cli *cli, bool machine);
 int cli_out_put(struct cli_out *o);
 int cli_out_fail(struct cli_out *o, const struct err *why);
 
-/* Progress on stderr: one line, only on a terminal, only after half a second. */
+/* Progress on stderr: one line, only on a terminal, only after half a second. NAN: how much is
+ * done is not known, the time is told. */
 void cli_progress(void *cli, double fraction);
 void cli_progress_end(struct cli *cli);
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -566,7 +567,10 @@ void cli_progress(void *ctx, double fraction)
 	cli->progress_last = now;
 	cli->progress_shown = true;
 	left = fraction > 0 ? (now - cli->progress_from) * (1 - fraction) / fraction : 0;
-	if (measuring)
+	if (isnan(fraction))
+		(void)snprintf(line, sizeof(line), "\rrunning, %.0f s so far ",
+			       now - cli->progress_from);
+	else if (measuring)
 		(void)snprintf(line, sizeof(line), "\rmeasuring %3.0f %%, %4.0f s left ",
 			       fraction * 100, left);
 	else

@@ -3,6 +3,7 @@
  * cyclade sql [FILE...] [QUERY] - see doc/cyclade-sql.1.md. Without a query, one is read from
  * standard input; at a terminal, one after the other.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,12 @@ static int get(void *ctx, size_t run, size_t result, const struct document **d, 
 	return ret;
 }
 
+/* How much is left of a query is not known. */
+static void tell(void *cli)
+{
+	cli_progress(cli, NAN);
+}
+
 static int open_database(struct asked *a, struct err *err)
 {
 	const struct options *o = &a->cli->opt;
@@ -131,6 +138,8 @@ static int open_database(struct asked *a, struct err *err)
 		.timeout_ns = o->timeout ? o->timeout : TIMEOUT,
 		.memory = o->memory,
 		.stop = is_interrupted,
+		.progress = tell,
+		.stop_ctx = a->cli,
 		.get = get,
 		.ctx = a,
 	};
@@ -155,7 +164,9 @@ static int query(struct asked *a, const char *text)
 
 	interrupted = 0;
 	document_open(&d, &sql_document, NULL);
-	if (sql_query(a->db, text, &d, &err))
+	code = sql_query(a->db, text, &d, &err);
+	cli_progress_end(a->cli);
+	if (code)
 		code = cli_fail(&err);
 	else
 		code = cli_document(a->cli, &d, &a->show);
