@@ -5,6 +5,7 @@ was planted: programs say themselves which of their objects they touch, and when
 import json
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -15,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import heap_made  # noqa: E402
 import tables  # noqa: E402
 from heap_made import ALLOC, FORKED, FREE, LIBRARY, MAP, OWN, STACK, UNMAP, read_logs  # noqa: E402
-from tap import Tap, run  # noqa: E402
+from tap import CYCLADE, Tap, run  # noqa: E402
 
 os.environ.pop("MALLOC_PERTURB_", None)  # with it malloc itself touches first what it gives
 t = Tap()
@@ -487,5 +488,18 @@ for bad in ("3", "0", "x", "99999999999999999999"):
     t.ok(p.returncode == 125 and "--heap" in p.stderr, "--heap=%s is refused" % bad, (p.returncode, p.stderr))
 p = run("record", "--heap", "-e", "cpu-clock:u", "-o", "no.data", "--", "/nonexistent/program")
 t.ok(p.returncode == 127 and not [n for n in os.listdir(".") if n.startswith("no.data")], "no program: nothing is left", p.stderr)
+
+# ---- where the library is looked for: built with the program, beside a copy of it, installed
+root = os.path.abspath(os.path.join(os.path.dirname(CYCLADE), "..", ".."))
+if os.path.exists(os.path.join(root, "build.ninja")) and shutil.which("ninja"):
+    p = subprocess.run(["ninja", "-C", root, "-t", "query", "src/cli/cyclade"], capture_output=True, text=True)
+    t.ok("libcyclade-heap.so" in p.stdout, "whoever builds the program builds the library", p.stdout + p.stderr)
+else:
+    t.skip("whoever builds the program builds the library", "no build folder, or no ninja")
+os.makedirs("copy/bin")
+copy = shutil.copy(CYCLADE, "copy/bin/cyclade")
+p = subprocess.run([copy, "record", "--heap", "-o", "no.data", "--", "true"], capture_output=True, text=True)
+t.ok(p.returncode == 0 or (p.returncode == 125 and "which is not there\n  make install brings it" in p.stderr),
+     "a copy of the program alone says where it looks", (p.returncode, p.stderr))
 
 t.done()

@@ -103,9 +103,14 @@ static int find_preload(struct cli *cli, struct ask *ask, struct err *err)
 	if (!ask->heap)
 		return 0;
 	path = find_heaplog(cli);
-	if (!path)
-		return err_set(err, ERR_NOT_FOUND, "--heap needs %s, which is not there",
-			       HEAPLOG_INSTALLED);
+	if (!path) {
+		(void)err_set(err, ERR_NOT_FOUND, "--heap needs %s, which is not there",
+			      HEAPLOG_INSTALLED);
+		return err_hint(err,
+				"make install brings it; in a copy of the program it is "
+				"looked for at %s",
+				HEAPLOG_BESIDE);
+	}
 	if (strpbrk(path, " :"))
 		return err_set(
 			err, ERR_UNSUPPORTED,
