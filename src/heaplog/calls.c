@@ -195,29 +195,20 @@ EXPORT void *reallocarray(void *old, size_t count, size_t size)
 	return resize(old, n, CALLER);
 }
 
-EXPORT void *memalign(size_t align, size_t n)
-{
-	void *p;
-
-	if (unlikely(!real_found) && !real_find())
-		return early_alloc(n, align);
-	p = real.memalign(align, n);
-	if (p)
-		call_log(HEAP_ALLOC, p, n, CALLER);
-	return p;
-}
-
-EXPORT void *aligned_alloc(size_t align, size_t n)
-{
-	void *p;
-
-	if (unlikely(!real_found) && !real_find())
-		return early_alloc(n, align);
-	p = real.aligned_alloc(align, n);
-	if (p)
-		call_log(HEAP_ALLOC, p, n, CALLER);
-	return p;
-}
+/* The caller is known in the function itself alone, so both are made of one text. */
+#define ALIGNED(name)                                       \
+	EXPORT void *name(size_t align, size_t n)           \
+	{                                                   \
+		void *p;                                    \
+		if (unlikely(!real_found) && !real_find())  \
+			return early_alloc(n, align);       \
+		p = real.name(align, n);                    \
+		if (p)                                      \
+			call_log(HEAP_ALLOC, p, n, CALLER); \
+		return p;                                   \
+	}
+ALIGNED(memalign)
+ALIGNED(aligned_alloc)
 
 EXPORT int posix_memalign(void **out, size_t align, size_t n)
 {

@@ -314,20 +314,16 @@ static struct value address_of(const struct state *s, const struct effect_mem *m
 static void keep_better(const struct flow *w, struct type_hit *best, const struct type_hit *h)
 {
 	const struct types *t = w->t;
+	bool opaque = best->opaque || h->opaque;
 
-	best->opaque |= h->opaque;
+	best->opaque = opaque;
 	if (h->root == TYPE_NONE || h->score < best->score)
 		return;
 	/* the larger object, where both fit as well */
 	if (h->score == best->score && t->type.v[h->root].size <= t->type.v[best->root].size)
 		return;
-	best->root = h->root;
-	best->leaf = h->leaf;
-	best->off = h->off;
-	best->start = h->start;
-	best->score = h->score;
-	best->width = h->width;
-	best->vector = h->vector;
+	*best = *h;
+	best->opaque = opaque;
 }
 
 static void try_pointer(const struct flow *w, const struct value *v, const struct effect_mem *m,

@@ -16,6 +16,7 @@
 
 #include "base/fs.h"
 #include "collect/sysfs.h"
+#include "measure/bench.h"
 #include "measure/calibrate.h"
 
 #define LINES	   256u /* of a transfer */
@@ -39,33 +40,13 @@ struct machine_bench {
 	sem_t go, done;
 };
 
-static double now(clockid_t id)
-{
-	struct timespec t;
-
-	(void)clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int pin(unsigned cpu, struct err *err)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	if (cpu >= CPU_SETSIZE)
-		return err_set(err, ERR_LIMIT, "CPU %u: only the first %d can be used", cpu,
-			       CPU_SETSIZE);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? err_sys(err, "CPU %u", cpu) : 0;
-}
-
 static struct calibrate_time timed(struct open_kernel *o, uint64_t n)
 {
-	double cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
+	double cpu = bench_now(CLOCK_THREAD_CPUTIME_ID), wall = bench_now(CLOCK_MONOTONIC);
 
 	o->k->run(&o->w, n);
-	wall = now(CLOCK_MONOTONIC) - wall;
-	return (struct calibrate_time){ wall, now(CLOCK_THREAD_CPUTIME_ID) - cpu };
+	wall = bench_now(CLOCK_MONOTONIC) - wall;
+	return (struct calibrate_time){ wall, bench_now(CLOCK_THREAD_CPUTIME_ID) - cpu };
 }
 
 static struct calibrate_time run(void *ctx, unsigned slot, uint64_t n)
@@ -208,7 +189,7 @@ static int transfer(void *ctx, unsigned from, unsigned to, bool modified,
 		return -1;
 	if (m->running && m->other_cpu != from)
 		end_thread(m);
-	if (pin(to, err) || (!m->running && begin_thread(m, from, err)))
+	if (bench_pin(to, err) || (!m->running && begin_thread(m, from, err)))
 		return -1;
 	m->modified = modified;
 	(void)sem_post(&m->go);
@@ -231,7 +212,7 @@ int calibrate_machine(struct calibrate_bench *out, unsigned cpu, struct err *err
 	m->cpu = cpu;
 	if (sched_getaffinity(0, sizeof(m->before), &m->before))
 		CPU_ZERO(&m->before);
-	if (pin(cpu, err)) {
+	if (bench_pin(cpu, err)) {
 		free(m);
 		return -1;
 	}

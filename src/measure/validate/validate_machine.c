@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/counter.h"
+#include "measure/bench.h"
 #include "measure/validate.h"
 
 struct opened {
@@ -39,26 +40,6 @@ struct machine_bench {
 	atomic_uint_fast64_t turns; /* rounds of the busy kernel */
 	uint64_t chunk;
 };
-
-static double now(clockid_t id)
-{
-	struct timespec t;
-
-	(void)clock_gettime(id, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int pin(unsigned cpu, struct err *err)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	if (cpu >= CPU_SETSIZE)
-		return err_set(err, ERR_LIMIT, "CPU %u: only the first %d can be used", cpu,
-			       CPU_SETSIZE);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? err_sys(err, "CPU %u", cpu) : 0;
-}
 
 /* ---- the other thread ------------------------------------------------------------------------ */
 
@@ -138,7 +119,7 @@ static int open_slot(void *ctx, unsigned slot, const struct kernel *k, const str
 		(void)sched_setaffinity(0, sizeof(m->before), &m->before);
 	rc = kernel_prepare(&o->w, k, s, err);
 	o->open = true;
-	if (moves && pin(m->cpu, rc ? NULL : err))
+	if (moves && bench_pin(m->cpu, rc ? NULL : err))
 		rc = -1;
 	*round = o->w.round;
 	if (!rc && slot == SLOT_BUSY)
@@ -202,13 +183,13 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 	if (m->c && counters_enable(m->c, ALL_GROUPS, true, err))
 		return -1;
 	turns = atomic_load_explicit(&m->turns, memory_order_relaxed);
-	out->cpu = -now(CLOCK_THREAD_CPUTIME_ID);
-	out->wall = -now(CLOCK_MONOTONIC);
+	out->cpu = -bench_now(CLOCK_THREAD_CPUTIME_ID);
+	out->wall = -bench_now(CLOCK_MONOTONIC);
 	o->k->run(&o->w, n);
-	out->wall += now(CLOCK_MONOTONIC);
-	out->cpu += now(CLOCK_THREAD_CPUTIME_ID);
+	out->wall += bench_now(CLOCK_MONOTONIC);
+	out->cpu += bench_now(CLOCK_THREAD_CPUTIME_ID);
 	out->busy = (double)(atomic_load_explicit(&m->turns, memory_order_relaxed) - turns);
-	if (o->k->each[Q_MIGRATIONS] > 0 && pin(m->cpu, err))
+	if (o->k->each[Q_MIGRATIONS] > 0 && bench_pin(m->cpu, err))
 		return -1;
 	if (!m->c)
 		return 0;
@@ -235,7 +216,7 @@ int validate_machine(struct validate_bench *out, const struct validate_event *ev
 	};
 	if (sched_getaffinity(0, sizeof(m->before), &m->before))
 		CPU_ZERO(&m->before);
-	if (pin(cpu, err)) {
+	if (bench_pin(cpu, err)) {
 		free(m);
 		return -1;
 	}
