@@ -4,7 +4,7 @@
  *
  * For collect, and for the checks of doctor. Everything read is bounded and comes from outside:
  * only regular files are opened (a FIFO in a captured tree would hang us), a file is read up to a
- * limit and no further, and a number list cannot name more than SYS_CPUS_MAX CPUs. Links
+ * limit and no further, and a list of CPUs cannot name more than CPU_LIST_MAX. Links
  * do not lead out of a captured tree.
  */
 #ifndef CYCLADE_COLLECT_SYSFS_H
@@ -16,9 +16,9 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
+#include "base/cpu_list.h"
 #include "base/err.h"
 
-#define SYS_CPUS_MAX  65536u /* eight times the largest NR_CPUS that Linux builds with */
 #define SYS_NAMES_MAX 65536u /* entries of a directory */
 #define SYS_TEXT_MAX  65536u /* bytes of one small file */
 
@@ -41,12 +41,6 @@ bool sys_names(struct arena *a, const char *const **out, size_t *n, const char *
 bool text_number(int64_t *out, const char *s, size_t len);
 /* The same without a sign. */
 bool text_natural(uint64_t *out, const char *s, size_t len);
-/* "0-3,8" as ascending numbers below SYS_CPUS_MAX, doubles dropped. -1: not such a list (or no
- * memory), nothing given. */
-int cpu_list_parse(struct arena *a, const char *s, size_t len, const uint32_t **out,
-		   size_t *n) MUST_USE;
-/* Whether such a list has the CPU. */
-bool cpu_list_has(const uint32_t *list, size_t n, uint32_t cpu);
 
 /* One line "key : value" after the other: the value of the first line whose key is `key`, cut of
  * blanks, as a piece of the text. False where there is none. `sep` is ':' or another character. */

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (!cpu_list_parse(&a, text, size, &list, &n))
 		for (size_t i = 0; i < n; i++)
-			if (list[i] >= SYS_CPUS_MAX || (i && list[i] <= list[i - 1]))
+			if (list[i] >= CPU_LIST_MAX || (i && list[i] <= list[i - 1]))
 				abort();
 	if (pmu_format_parse(&f, text, size)) {
 		uint64_t all = pmu_format_put(&f, 0, pmu_format_max(&f));
