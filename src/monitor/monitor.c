@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "measure/drill.h"
 #include "measure/event_more.h"
 #include "measure/model_choice.h"
 #include "monitor/monitor_int.h"
@@ -48,7 +49,8 @@ static int load(struct monitor *m, struct err *err)
 	struct model_sources sources = model_choice_sources(c);
 	struct err why = ERR_INIT;
 
-	if (model_choice_load(c, &m->k.machine, NULL, NULL, &m->model, &why)) {
+	drill_facts(m->system, &(struct drill){ .root = m->k.root }, &m->k);
+	if (model_choice_load(c, &m->k.machine, NULL, m->system, &m->model, &why)) {
 		if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
 			*err = why;
 			return -1;

@@ -3,7 +3,9 @@
  * monitor_int - the pieces of monitor.h.
  *
  *	monitor_places.c	what of the machine there is to have metrics of
- *	monitor_set.c		rows into formulas, inputs and groups of counters
+ *	monitor_set.c		rows into formulas and inputs
+ *	monitor_tree.c		nodes of the model's tree in formulas
+ *	monitor_groups.c	inputs into groups of counters
  *	monitor_read.c		readings, turns, extrapolation
  *	monitor_proc.c		the inputs that /proc has
  *	monitor_tables.c	the document of an interval
@@ -52,12 +54,14 @@ struct source { /* a counter, or a value of /proc */
 	enum proc_value proc;
 	bool level;
 	const char *why; /* it has no value anywhere */
+	double scale;	 /* sysfs' .scale: of a count */
 	struct slot *at; /* by target; of the host: [0] */
 };
 
 struct input { /* a name of formulas: its sources (boxes) add up */
 	const char *name;
 	size_t source, n_sources;
+	uint32_t event; /* of the model, for its own formulas; MODEL_NONE */
 	const char *why;
 };
 
@@ -80,6 +84,8 @@ struct metric {
 	const struct expr *expr;
 	const uint32_t *input; /* that it needs */
 	size_t n_inputs;
+	const uint32_t *node; /* metrics of the model, each behind those that it needs */
+	size_t n_nodes;
 	const char *why; /* nowhere has it a value */
 };
 
@@ -104,6 +110,10 @@ struct monitor {
 	struct counting k;
 	struct model *model; /* NULL: none is for this CPU */
 	const char *model_why;
+	double system
+		[SYSTEM_COUNT]; /* facts that formulas ask for; the duration is an interval's */
+	double *model_count;	/* by event of the model, and */
+	struct value *node;	/* by its metric: of a place */
 	struct event_list list;
 	struct set set;
 	VEC(struct source) source;
@@ -125,6 +135,18 @@ struct monitor {
 /* Instances are added by monitor_set. */
 int monitor_places(struct monitor *m, struct err *err) MUST_USE;
 int monitor_set(struct monitor *m, struct err *err) MUST_USE;
+/* The input of that name, made where there is none; `text`: see add_event(). */
+int monitor_input(struct monitor *m, const char *name, size_t len, const char *text, uint32_t *out,
+		  struct err *err) MUST_USE;
+/* Inputs into groups that fit their PMUs. */
+int monitor_groups(struct monitor *m, struct err *err) MUST_USE;
+/* tree.NAME is a node or metric of the model: 1, 0: the name is something else, -1: error. */
+int monitor_node(struct monitor *m, const char *name, size_t len, struct expr_ref *out,
+		 struct err *err) MUST_USE;
+/* An event of the model is an input, too. */
+int monitor_model_input(struct monitor *m, uint32_t event, uint32_t *out, struct err *err) MUST_USE;
+/* Values of the nodes that a metric needs, from m->now. */
+void monitor_nodes(struct monitor *m, const struct metric *x, const double *system);
 /* The counters are open: what was refused gets its reason. */
 int monitor_opened(struct monitor *m, struct err *err) MUST_USE;
 /* All that counts now; with `turn` those that take turns give way to the next. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine, its sockets (of several dies each: their dies), its L3 caches and CPUs. L3 caches
- * have the kernel's numbers, never those of a rule: a die may have two.
+ * The machine, its sockets (of several dies each: their dies), its L3 caches, cores and CPUs. L3
+ * caches have the kernel's numbers, never those of a rule: a die may have two.
  */
 #include "collect/sysfs.h"
 #include "monitor/monitor_int.h"
@@ -33,6 +33,8 @@ static bool same_place(enum place_kind kind, const struct place *a, const struct
 		return a->socket == b->socket && a->die == b->die;
 	case PLACE_L3:
 		return a->l3 == b->l3;
+	case PLACE_CORE:
+		return a->socket == b->socket && a->die == b->die && a->core == b->core;
 	default:
 		return a->cpu == b->cpu;
 	}
@@ -81,7 +83,9 @@ int monitor_places(struct monitor *m, struct err *err)
 			p.die = mc->cpu[cpu].die;
 		}
 		if (join(m, PLACE_HOST, &p, t, err) || join(m, PLACE_SOCKET, &p, t, err) ||
-		    (p.l3 >= 0 && join(m, PLACE_L3, &p, t, err)) || join(m, PLACE_CPU, &p, t, err))
+		    (p.l3 >= 0 && join(m, PLACE_L3, &p, t, err)) ||
+		    (p.core >= 0 && join(m, PLACE_CORE, &p, t, err)) ||
+		    join(m, PLACE_CPU, &p, t, err))
 			return -1;
 	}
 	return 0;

@@ -25,14 +25,16 @@ static void note_slice(struct slot *s, double counted, double ns)
 	s->ns += ns;
 }
 
-static void take_slot(struct monitor *m, struct slot *s, const struct counter_value *v)
+static void take_slot(struct monitor *m, struct slot *s, const struct counter_value *v,
+		      double scale)
 {
 	s->absent = v->absent || v->refused;
 	if (s->absent)
 		return;
 	m->gone += v->gone;
 	if (v->running > s->running)
-		note_slice(s, (double)(v->value - s->count), (double)(v->running - s->running));
+		note_slice(s, (double)(v->value - s->count) * scale,
+			   (double)(v->running - s->running));
 	s->wanted += (double)(v->enabled - s->enabled);
 	s->count = v->value;
 	s->enabled = v->enabled;
@@ -48,7 +50,7 @@ static int read_group(struct monitor *m, size_t group, struct err *err)
 
 		for (size_t t = 0; s->event != NO_COUNTER && s->group == group && t < m->targets;
 		     t++)
-			take_slot(m, &s->at[t], &m->value[s->index * m->targets + t]);
+			take_slot(m, &s->at[t], &m->value[s->index * m->targets + t], s->scale);
 	}
 	return 0;
 }
@@ -224,34 +226,45 @@ static const char *reason(const struct value *v, const char *why)
 		return why ? why : "not counted";
 	case VALUE_DIVIDED_BY_0:
 		return "the divisor counted 0";
+	case VALUE_ABSENT:
+		return "the CPU's model does not have it";
 	default:
 		return "its formula asks for what is not known here";
 	}
+}
+
+static struct value evaluate(struct monitor *m, const struct metric *x, const struct expr_env *env)
+{
+	if (x->n_nodes)
+		monitor_nodes(m, x, env->system);
+	return expr_eval(x->expr, env);
 }
 
 static void fill_cell(struct monitor *m, const struct metric *x, const struct place *p,
 		      struct cell *c)
 {
 	double system[SYSTEM_COUNT], square = 0;
-	struct expr_env env = { .count = m->now, .n_lps = 1, .system = system };
+	struct expr_env env = { .count = m->now, .n_lps = 1, .system = system, .metric = m->node };
 	const char *why = NULL;
 	struct value v;
 
-	for (int i = 0; i < SYSTEM_COUNT; i++)
-		system[i] = NAN;
+	memcpy(system, m->system, sizeof(system));
 	system[SYSTEM_DURATION] = m->seconds;
+	system[SYSTEM_TSC] = m->system[SYSTEM_TSC_FREQ] * m->seconds * (double)p->n_targets;
 	for (size_t i = 0; i < x->n_inputs; i++) {
 		const char *w = gather(m, x->input[i], p);
 
 		why = why ? why : w;
 	}
-	v = expr_eval(x->expr, &env);
+	v = evaluate(m, x, &env);
 	c->now = (struct estimate){ v.v, 0, reason(&v, why) };
 	for (size_t i = 0; v.why == VALUE_OK && i < x->n_inputs; i++) {
 		double *at = &m->now[x->input[i]], was = *at;
 
+		if (m->half[x->input[i]] <= 0)
+			continue;
 		*at += m->half[x->input[i]];
-		square += pow(expr_eval(x->expr, &env).v - v.v, 2);
+		square += pow(evaluate(m, x, &env).v - v.v, 2);
 		*at = was;
 	}
 	c->now.half = v.why == VALUE_OK ? sqrt(square) : NAN;
@@ -286,6 +299,9 @@ int monitor_interval(struct monitor *m, struct err *err)
 		struct places *of = &m->of[x->kind];
 		const char *why = "this machine has no such place, or does not say so";
 		bool any = false;
+
+		for (size_t k = 0; k < x->n_inputs && !of->place.n; k++)
+			why = m->input.v[x->input[k]].why ? m->input.v[x->input[k]].why : why;
 
 		for (size_t p = 0; p < of->place.n; p++) {
 			struct cell *c = &of->cell[p * of->column.n + x->column];

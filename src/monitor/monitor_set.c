@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From rows of text to what is counted: formulas, the inputs they name, counters in groups.
+ * From rows of text to what is counted: formulas, and the inputs that they name.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "collect/sysfs.h"
 #include "monitor/monitor_int.h"
-
-#define GENERAL 4 /* counters of a PMU about which nothing is known */
 
 /* ---- inputs ---- */
 
@@ -26,13 +24,14 @@ static int add_source(struct monitor *m, const struct source *s, struct err *err
 	return 0;
 }
 
-/* An event may be several counters: the boxes of an uncore unit. */
-static int add_event(struct monitor *m, struct input *in, struct err *err)
+/* An event may be several counters: the boxes of an uncore unit. `text` is what it is to the
+ * machine where its name is not (NULL: that is). */
+static int add_event(struct monitor *m, struct input *in, const char *text, struct err *err)
 {
 	struct err e = ERR_INIT;
 	size_t from = m->list.ev.n;
 
-	if (event_parse(&m->list, m->k.root, in->name, &e)) {
+	if (event_parse(&m->list, m->k.root, text ? text : in->name, &e)) {
 		if (e.code == ERR_NOMEM)
 			return err_nomem(err);
 		in->why = arena_strdup(m->a, e.what);
@@ -41,20 +40,24 @@ static int add_event(struct monitor *m, struct input *in, struct err *err)
 	for (size_t i = from; i < m->list.ev.n; i++) {
 		const struct event *ev = &m->list.ev.v[i];
 
-		if (add_source(m, &(struct source){ .name = ev->name, .pmu = ev->pmu, .event = i },
-			       err))
+		struct source s = { .name = text ? in->name : ev->name,
+				    .pmu = ev->pmu,
+				    .event = i,
+				    .scale = ev->scale };
+
+		if (add_source(m, &s, err))
 			return -1;
 		in->n_sources++;
 	}
 	return 0;
 }
 
-static int add_input(struct monitor *m, const char *name, size_t len, uint32_t *out,
-		     struct err *err)
+int monitor_input(struct monitor *m, const char *name, size_t len, const char *text, uint32_t *out,
+		  struct err *err)
 {
 	struct source proc = { .event = NO_COUNTER, .pmu = "proc" };
 	enum place_kind of;
-	struct input in = { .source = m->source.n };
+	struct input in = { .source = m->source.n, .event = MODEL_NONE };
 
 	*out = 0;
 	while (*out < m->input.n && (strlen(m->input.v[*out].name) != len ||
@@ -65,12 +68,12 @@ static int add_input(struct monitor *m, const char *name, size_t len, uint32_t *
 	in.name = proc.name = arena_strndup(m->a, name, len);
 	if (!in.name)
 		return err_nomem(err);
-	if (len > 5 && !memcmp(name, "proc.", 5) &&
+	if (!text && len > 5 && !memcmp(name, "proc.", 5) &&
 	    monitor_proc(name + 5, len - 5, &proc.proc, &proc.level, &of)) {
 		if (add_source(m, &proc, err))
 			return -1;
 		in.n_sources = 1;
-	} else if (add_event(m, &in, err)) {
+	} else if (add_event(m, &in, text, err)) {
 		return -1;
 	}
 	return vec_push(&m->input, in) ? err_nomem(err) : 0;
@@ -87,24 +90,70 @@ struct names {
 static bool find(void *ctx, enum expr_ask ask, const char *name, size_t len, struct expr_ref *out)
 {
 	struct names *n = ctx;
+	int found;
 
+	if (ask == ASK_NAME) {
+		found = monitor_node(n->m, name, len, out, n->err);
+		n->failed = found < 0;
+		if (found)
+			return found > 0;
+	}
 	*out = (struct expr_ref){ .kind = EXPR_EVENT };
 	if (ask != ASK_NAME || !len || *name == '#' ||
 	    (len == strlen("duration_time") && !memcmp(name, "duration_time", len)))
 		return false;
-	n->failed = add_input(n->m, name, len, &out->index, n->err);
+	n->failed = monitor_input(n->m, name, len, NULL, &out->index, n->err);
 	return !n->failed;
 }
 
 struct needs {
-	VEC(uint32_t) input;
+	struct monitor *m;
+	struct err *err;
+	VEC(uint32_t) input, node;
+	bool failed;
 };
+
+static int note_once(struct needs *n, bool node, uint32_t index)
+{
+	const uint32_t *v = node ? n->node.v : n->input.v;
+	size_t at = 0, have = node ? n->node.n : n->input.n;
+
+	while (at < have && v[at] != index)
+		at++;
+	if (at < have)
+		return 0;
+	if (node ? vec_push(&n->node, index) : vec_push(&n->input, index)) {
+		n->failed = true;
+		return err_nomem(n->err);
+	}
+	return 1;
+}
+
+/* Of a formula of the model: events become inputs, and what a node needs stands before it. */
+static int note_model(void *ctx, enum expr_ref_kind kind, uint32_t index)
+{
+	struct needs *n = ctx;
+	uint32_t input;
+
+	if (kind == EXPR_EVENT) {
+		n->failed = monitor_model_input(n->m, index, &input, n->err);
+		return n->failed || note_once(n, false, input) < 0 ? -1 : 0;
+	}
+	if (kind != EXPR_METRIC)
+		return 0;
+	for (size_t i = 0; i < n->node.n; i++)
+		if (n->node.v[i] == index)
+			return 0;
+	if (expr_needs(n->m->model->metric[index].expr, n->m->system, note_model, n))
+		return -1;
+	return note_once(n, true, index) < 0 ? -1 : 0;
+}
 
 static int note_need(void *ctx, enum expr_ref_kind kind, uint32_t index)
 {
-	struct needs *n = ctx;
-
-	return kind == EXPR_EVENT ? vec_push(&n->input, index) : 0;
+	if (kind == EXPR_EVENT)
+		return note_once(ctx, false, index) < 0 ? -1 : 0;
+	return note_model(ctx, kind, index);
 }
 
 static int add_metric(struct monitor *m, const struct set_row *row, enum place_kind kind,
@@ -116,7 +165,7 @@ static int add_metric(struct monitor *m, const struct set_row *row, enum place_k
 				  row->line };
 	struct metric x = { .row = row, .kind = kind };
 	struct places *of = &m->of[kind];
-	struct needs needs = { VEC_INIT };
+	struct needs needs = { .m = m, .err = err };
 	struct expr *e;
 	int ret = -1;
 
@@ -130,19 +179,20 @@ static int add_metric(struct monitor *m, const struct set_row *row, enum place_k
 		x.column++;
 	if (x.column == of->column.n && vec_push(&of->column, row))
 		return err_nomem(err);
-	if (expr_needs(e, NULL, note_need, &needs)) {
-		(void)err_nomem(err);
+	if (expr_needs(e, m->system, note_need, &needs))
 		goto out;
-	}
 	x.input = arena_memdup(m->a, needs.input.v, needs.input.n * sizeof(*needs.input.v));
 	x.n_inputs = needs.input.n;
-	if ((!x.input && x.n_inputs) || vec_push(&m->metric, x)) {
+	x.node = arena_memdup(m->a, needs.node.v, needs.node.n * sizeof(*needs.node.v));
+	x.n_nodes = needs.node.n;
+	if ((!x.input && x.n_inputs) || (!x.node && x.n_nodes) || vec_push(&m->metric, x)) {
 		(void)err_nomem(err);
 		goto out;
 	}
 	ret = 0;
 out:
 	vec_free(&needs.input);
+	vec_free(&needs.node);
 	return ret;
 }
 
@@ -161,7 +211,7 @@ static int place_kind(const struct set_row *row, enum place_kind *out, struct er
 	}
 	(void)err_set(err, ERR_FORMAT, "%s:%u: there is no place %.40s", row->file, row->line,
 		      row->place);
-	return err_hint(err, "host, socket, channel, l3 or cpu");
+	return err_hint(err, "host, socket, channel, link, l3, core or cpu");
 }
 
 /* ---- places that metrics bring ---- */
@@ -178,7 +228,18 @@ static bool has_box(struct monitor *m, const struct source *s, const struct plac
 	return false;
 }
 
-/* A channel is one of each socket: those of a row, or the boxes that the row's first event has. */
+/* The number that the kernel gave a box: uncore_imc_3; else which of them it is. */
+static const char *box_name(struct monitor *m, const struct source *s, size_t box)
+{
+	const char *end = s->pmu + strlen(s->pmu), *at = end;
+
+	while (at > s->pmu && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at < end ? at : arena_printf(m->a, "%zu", box);
+}
+
+/* A channel or link is one of each socket: those of a row, or the boxes that the row's first event
+ * has. */
 static int add_channels(struct monitor *m, const struct metric *x, struct err *err)
 {
 	struct places *to = &m->of[x->kind];
@@ -192,7 +253,8 @@ static int add_channels(struct monitor *m, const struct metric *x, struct err *e
 			bool known = false;
 
 			p.box = boxes ? b : SIZE_MAX;
-			p.instance = boxes ? arena_printf(m->a, "%zu", b) : x->row->instance;
+			p.instance = boxes ? box_name(m, &m->source.v[in->source + b], b)
+					   : x->row->instance;
 			if (!p.instance)
 				return err_nomem(err);
 			for (size_t i = 0; i < to->place.n; i++)
@@ -205,104 +267,6 @@ static int add_channels(struct monitor *m, const struct metric *x, struct err *e
 				return err_nomem(err);
 		}
 	return 0;
-}
-
-/* ---- groups ---- */
-
-/* How many counters of a PMU the monitor may have. The NMI watchdog holds one of each core. */
-static size_t room_of(const struct monitor *m, const char *pmu)
-{
-	size_t n = m->model ? m->model->counters : GENERAL;
-
-	if (!strcmp(pmu, "amd_l3"))
-		return 6;
-	if (!strcmp(pmu, "msr") || !strcmp(pmu, "power") || !strcmp(pmu, "software"))
-		return SIZE_MAX;
-	if (strncmp(pmu, "cpu", 3) && strncmp(pmu, "armv", 4) && strcmp(pmu, "hardware"))
-		return GENERAL;
-	if (m->k.machine.nmi_watchdog == 1 && n > 1)
-		n--;
-	return n ? n : GENERAL;
-}
-
-static size_t weight_of(const struct monitor *m, const struct source *s)
-{
-	uint32_t e = m->model ? model_event_find(m->model, s->name, strlen(s->name)) : MODEL_NONE;
-
-	return e != MODEL_NONE && m->model->event[e].flags & EVENT_PAIR ? 2 : 1;
-}
-
-static int close_group(struct monitor *m, struct counter_event *ev, size_t n, bool idle,
-		       struct err *err)
-{
-	struct counter_group g = { .event = arena_memdup(m->a, ev, n * sizeof(*ev)),
-				   .n = n,
-				   .idle = idle };
-
-	return !g.event || vec_push(&m->group, g) ? err_nomem(err) : 0;
-}
-
-/* The counters of one PMU in groups that fit it; several take turns. */
-static int group_pmu(struct monitor *m, const char *pmu, struct counter_event *ev, struct err *err)
-{
-	size_t room = room_of(m, pmu), used = 0, n = 0;
-	struct turns turns = { .first = m->group.n };
-
-	for (size_t i = 0; i < m->source.n; i++) {
-		struct source *s = &m->source.v[i];
-		const struct event *e;
-		size_t w;
-
-		if (s->event == NO_COUNTER || strcmp(s->pmu, pmu) != 0)
-			continue;
-		w = weight_of(m, s);
-		if (n && used + w > room) {
-			if (close_group(m, ev, n, m->group.n > turns.first, err))
-				return -1;
-			n = used = 0;
-		}
-		e = &m->list.ev.v[s->event];
-		s->group = m->group.n;
-		s->index = n;
-		ev[n] = (struct counter_event){ .attr = e->attr,
-						.name = e->name,
-						.typed = e->name };
-		event_cpus(&ev[n].cpus, &ev[n].n_cpus, e, m->a);
-		used += w;
-		n++;
-	}
-	if (n && close_group(m, ev, n, m->group.n > turns.first, err))
-		return -1;
-	turns.n = m->group.n - turns.first;
-	turns.spent = arena_alloc(m->a, (turns.n + 1) * sizeof(*turns.spent));
-	if (!turns.spent)
-		return err_nomem(err);
-	memset(turns.spent, 0, turns.n * sizeof(*turns.spent));
-	return turns.n && vec_push(&m->turns, turns) ? err_nomem(err) : 0;
-}
-
-static int group_all(struct monitor *m, struct err *err)
-{
-	struct counter_event *ev = arena_alloc(m->a, (m->source.n + 1) * sizeof(*ev));
-	size_t most = 0;
-
-	if (!ev)
-		return err_nomem(err);
-	for (size_t i = 0; i < m->source.n; i++) {
-		bool before = m->source.v[i].event == NO_COUNTER;
-
-		for (size_t k = 0; k < i && !before; k++)
-			before = m->source.v[k].event != NO_COUNTER &&
-				 !strcmp(m->source.v[k].pmu, m->source.v[i].pmu);
-		if (!before && group_pmu(m, m->source.v[i].pmu, ev, err))
-			return -1;
-	}
-	for (size_t g = 0; g < m->group.n; g++)
-		most = m->group.v[g].n > most ? m->group.v[g].n : most;
-	m->setup.group = m->group.v;
-	m->setup.n_groups = m->group.n;
-	m->value = arena_alloc(m->a, (most * m->targets + 1) * sizeof(*m->value));
-	return m->value ? 0 : err_nomem(err);
 }
 
 /* ---- all of it ---- */
@@ -345,7 +309,8 @@ int monitor_set(struct monitor *m, struct err *err)
 			continue;
 		if (place_kind(row, &kind, err) || add_metric(m, row, kind, err))
 			return -1;
-		if (kind == PLACE_CHANNEL && add_channels(m, vec_last(&m->metric), err))
+		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
+		    add_channels(m, vec_last(&m->metric), err))
 			return -1;
 	}
 	if (refuse_unknown(said, used, err))
@@ -364,5 +329,5 @@ int monitor_set(struct monitor *m, struct err *err)
 		return err_nomem(err);
 	m->total = m->now + m->input.n + 1;
 	m->half = m->total + m->input.n + 1;
-	return group_all(m, err);
+	return monitor_groups(m, err);
 }

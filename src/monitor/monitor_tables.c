@@ -64,10 +64,15 @@ TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
 #define KEY_CHANNEL                                                                 \
 	COLUMN("channel", "channel", T_TEXT, C_KEY, "memory channel of the socket", \
 	       TABLE_FIELD(struct place, instance))
+#define KEY_LINK                                                                   \
+	COLUMN("link", "link", T_TEXT, C_KEY, "link of the socket to another one", \
+	       TABLE_FIELD(struct place, instance))
 
 static const struct table_column cpu_keys[] = { KEY_CPU, KEY_CORE, KEY_SOCKET };
 static const struct table_column l3_keys[] = { KEY_L3, KEY_SOCKET };
 static const struct table_column channel_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CHANNEL };
+static const struct table_column link_keys[] = { KEY_SOCKET, KEY_DIE, KEY_LINK };
+static const struct table_column core_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CORE };
 static const struct table_column socket_keys[] = { KEY_SOCKET, KEY_DIE };
 static const struct table_form host_form = { "host", "machine", TABLE_ONE | TABLE_DATA, NULL, 0,
 					     NULL,   NULL };
@@ -75,6 +80,10 @@ static const struct table_form socket_form = { "socket", "by socket", 0,
 					       TABLE_COLUMNS(socket_keys) };
 static const struct table_form channel_form = { "channel", "by memory channel", 0,
 						TABLE_COLUMNS(channel_keys) };
+static const struct table_form link_form = { "link", "by link between sockets", 0,
+					     TABLE_COLUMNS(link_keys) };
+static const struct table_form core_form = { "core", "by core", 0, TABLE_COLUMNS(core_keys),
+					     .rest = "core" };
 static const struct table_form l3_form = { "l3", "by L3 cache", 0, TABLE_COLUMNS(l3_keys) };
 static const struct table_form cpu_form = { "cpu", "by CPU", TABLE_MAIN, TABLE_COLUMNS(cpu_keys),
 					    .rest = "CPU" };
@@ -216,7 +225,7 @@ static void put_places(struct document *d, struct monitor *m, enum place_kind ki
 			   .array = of->place.v,
 			   .stride = sizeof(struct place),
 			   .n = of->place.n,
-			   .people = kind == PLACE_CPU ? CPUS_SHOWN : 0 };
+			   .people = kind == PLACE_CPU || kind == PLACE_CORE ? CPUS_SHOWN : 0 };
 
 	of->seconds = m->seconds;
 	if (!of->place.n || !of->column.n)
@@ -308,9 +317,10 @@ static const struct table_column counter_columns[] = {
 static const struct table_form counter_form = { "counters", "counters", TABLE_DATA,
 						TABLE_COLUMNS(counter_columns), next_counter };
 
-static const struct table_form *const forms[] = { &head_form,	 &host_form,	&socket_form,
-						  &channel_form, &l3_form,	&cpu_form,
-						  &missing_form, &counter_form, &loss_form };
+static const struct table_form *const forms[] = { &head_form,	 &host_form, &socket_form,
+						  &channel_form, &link_form, &l3_form,
+						  &core_form,	 &cpu_form,  &missing_form,
+						  &counter_form, &loss_form };
 const struct document_form monitor_document = { "monitor", 1, forms, sizeof(forms) / sizeof(*forms),
 						NULL,	   0 };
 

@@ -3,6 +3,7 @@
 """cyclade monitor on a machine without counters (a tree with planted values of /proc), its text formats read by a parser of
 their own, and --listen: negotiation, many and bad clients, addresses, signals."""
 import http.client
+import glob
 import json
 import os
 import re
@@ -129,14 +130,14 @@ for words in (["calls", "-i", path], ["report", "-i", path], ["info", "-i", path
         samples, bad = parse(text, form == "openmetrics")
         t.ok(samples and not bad and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text), "%s as %s" % (words[0], form), bad[:3])
 
-# ---- each name of a model's rows is one of its events
-MODELS = os.path.join(HERE, "..", "..", "models", "amd")
+# ---- each name of a model's rows is one of its events, or of its tree
+MODELS = os.path.join(HERE, "..", "..", "models")
 
 
 def formulas(model):
     """{(place, name): formula}, bases applied."""
     rows = {}
-    with open(os.path.join(MODELS, model, "monitor"), encoding="utf-8") as f:
+    with open(glob.glob(os.path.join(MODELS, "*", model, "monitor"))[0], encoding="utf-8") as f:
         for line in f:
             w = line.split()
             if w[0] == "base":
@@ -148,10 +149,15 @@ def formulas(model):
     return rows
 
 
-for model in ("zen1", "zen2", "zen3", "zen4", "zen5"):
-    events = {e["event"] for e in json.loads(run("list", "events", "--model", model, "-j").stdout)["events"]}
-    names = {n for f in formulas(model).values() for n in re.findall(r"[a-z_][\w.@]*", f) if "@" not in n} - {"duration_time"}
-    t.ok(len(names) > 15 and names <= events, "%s: %d events in rows of monitor" % (model, len(names)), names - events)
+def listed(what, model, key):
+    return {e[key].lower() for e in json.loads(run("list", what, "--model", model, "-j").stdout)[what]}
+
+
+for path in sorted(glob.glob(os.path.join(MODELS, "*", "*", "monitor"))):
+    model = path.split(os.sep)[-2]
+    known = listed("events", model, "event") | {"tree." + n for n in listed("nodes", model, "name")} | {"duration_time", "#system_tsc_freq"}
+    names = {n.lower() for f in formulas(model).values() for n in re.findall(r"#?[A-Za-z_][\w.]*", re.sub(r"\w+@[^@]*@", "", f))}
+    t.ok(len(names) > 4 and names <= known, "%s: %d names in rows of monitor" % (model, len(names)), names - known)
 
 # ---- --listen
 if "no monitor --listen" in run("--version").stdout:

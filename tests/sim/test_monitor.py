@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from machines_made import rome, zen4  # noqa: E402
-from sim import SYSROOT, run_on  # noqa: E402
+from sim import SYSROOT, planted, run_on  # noqa: E402
 from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
 
 t = Tap()
@@ -179,4 +179,15 @@ umc, p = monitor("--metrics", "channel,dram_read_bytes,dram_write_bytes", on=put
 got, first = column(umc, "channel", "read_bytes_rate"), z4_rates["umc_cas_cmd.rd"]
 t.ok(len(got) == 2 and near(got[0], 64e9 * first) and near(got[1], 32e9), "bytes read, by memory controller", (got, first, p.stderr))
 t.ok(near(sum(got), (column(umc, "socket", "dram_read_bytes_rate") or [0])[0]), "and of the socket their sum", umc.get("socket"))
+
+# ---- the top-down tree, by the model's formulas
+for machine in ("spr", "icl", "zen4", "n2"):
+    tree, p = monitor("--metrics", "core,frontend_bound", on=machine, interval="200")
+    want = planted(machine, "even")
+    got = {k: column(tree, "core", k) for k in want if None not in column(tree, "core", k)}
+    # fields of PERF_METRICS are eighths of a byte
+    t.ok(len(got) >= (12 if machine in ("spr", "icl") else 4) and all(abs(v - want[k]) < 0.006 for k in got for v in got[k]),
+         "%s: %d nodes by core" % (machine, len(got)), (got, want, p.stderr))
+    got = column(tree, "socket", "frontend_bound")
+    t.ok(got and all(abs(v - want["frontend_bound"]) < 0.006 for v in got), "%s: by socket" % machine, got)
 t.done()

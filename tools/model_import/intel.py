@@ -470,6 +470,24 @@ def extras(model, perfmon):
         model.notes.append('uncore metrics left out (filters, or counts of boxes): ' + ', '.join(left))
 
 
+def monitored(model, have):
+    """Events outside the cores that rows of `monitor` name, which people write: bases first."""
+    names, ident = set(), model.id
+    while ident:
+        path = os.path.join(os.path.dirname(__file__), '..', '..', 'models', 'intel', ident, 'monitor')
+        ident = None
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as f:
+                text = f.read()
+            base = re.match(r'base +(\S+)', text)
+            ident = base and base.group(1)
+            names |= set(re.findall(r'\bUNC_\w+(?:\.\w+)?(?:\.\w+)?', text))
+    for n in sorted(names):
+        base = n.replace('.ONE_UNIT', '')
+        if base in have:
+            model.events[n] = have[base] if base == n else have[base].replace('/', '_0/', 1)
+
+
 # Model: rows of retire-latency.tsv, and where they were measured: the authors of pmu-tools have Arrow Lake's for
 # Panther Lake, too.
 MEASURED = {'mtl-rwc': ('mtl', 'on Meteor Lake'), 'arl-lnc': ('arl', 'on Arrow Lake'), 'lnl-lnc': ('lnl', 'on Lunar Lake'),
@@ -541,5 +559,7 @@ def models(perfmon):
             un = intel_events.uncore(perfmon, uncore and find_file(perfmon, uncore))
             unknown = fill_rows(m, s, column, guards, un)
             drop_unresolved(m, unknown)
+            beside = EXTRAS.get(ident, (None, None))[1]
+            monitored(m, un or intel_events.uncore(perfmon, beside and find_file(perfmon, beside)))
         extras(m, perfmon)
         yield m

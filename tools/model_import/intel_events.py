@@ -163,11 +163,15 @@ def uncore(perfmon, name):
         unit = (e.get('Unit') or '').strip()
         pmu = units.get(unit) or units.get(unit.upper()) or 'uncore_' + unit.lower().replace(' ', '_')
         event, umask = number(e['EventCode'].split(',')[0]), number(e.get('UMask', '0').split(',')[0])
+        umask |= number(e.get('UMaskExt')) << 8
         terms = ['event=0x%02x' % event]
         if umask:
-            terms.append('umask=0x%02x' % (umask | number(e.get('UMaskExt')) << 8))
+            terms.append('umask=0x%02x' % umask)
         for key, term in (('PortMask', 'ch_mask'), ('FCMask', 'fc_mask')):
             if number(e.get(key)):
                 terms.append('%s=0x%x' % (term, number(e[key])))
+        # the second filter register of a box, whose bits Linux has behind those of the first
+        if e.get('Filter') == 'Filter1' and number(e.get('FILTER_VALUE')):
+            terms.append('config1=0x%x' % (number(e['FILTER_VALUE']) << 32))
         out[e['EventName'].strip()] = '%s/%s/ - 0' % (pmu, ','.join(terms))
     return out

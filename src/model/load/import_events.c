@@ -293,6 +293,7 @@ static void put_pmu(struct importer *im, struct buf *b, const cJSON *e)
 static void uncore(struct importer *im, struct buf *b, const cJSON *e)
 {
 	uint64_t umask = import_number(e, "UMask") | import_number(e, "UMaskExt") << 8;
+	const char *filter = import_text(im, e, "Filter");
 
 	put_pmu(im, b, e);
 	buf_printf(b, "/event=0x%02llx", (unsigned long long)import_number(e, "EventCode"));
@@ -304,6 +305,10 @@ static void uncore(struct importer *im, struct buf *b, const cJSON *e)
 		buf_printf(b, ",fc_mask=0x%llx", (unsigned long long)import_number(e, "FCMask"));
 	if (import_number(e, "RdWrMask"))
 		buf_printf(b, ",rdwrmask=0x%llx", (unsigned long long)import_number(e, "RdWrMask"));
+	/* the second filter register of a box, whose bits Linux has behind those of the first */
+	if (filter && !strcmp(filter, "Filter1") && import_number(e, "FILTER_VALUE"))
+		buf_printf(b, ",config1=0x%llx",
+			   (unsigned long long)import_number(e, "FILTER_VALUE") << 32);
 	/* whose requests an L3 counter counts has to be said since Zen 2 */
 	if (import_number(e, "EnAllCores"))
 		buf_puts(b, ",enallcores,enallslices,sliceid=0x3,threadmask=0x3");
