@@ -84,6 +84,10 @@ struct memory_group {
 	struct types_access access; /* of MEMORY_TYPE, _FIELD, _ACCESS */
 	uint32_t type_id, field_id; /* the same where the rows are */
 	uint64_t samples, loads, stores;
+	struct memory_open { /* AMD's: loads that missed the L2 cache, and the core's open misses */
+		uint64_t n;
+		double sum, squares;
+	} open;
 	size_t first_spread, n_spreads;
 };
 
@@ -143,6 +147,10 @@ struct estimate memory_mean(const struct memory_spread *s);
 struct estimate memory_quantile(const struct memory_spread *s, double q); /* q: 0.5 or more */
 /* Of the cycles of all samples: the group's part. */
 struct estimate memory_cycles_share(const struct memory *m, const struct memory_spread *s);
+/* Misses that were open when a load of the group missed: how many overlap. */
+struct estimate memory_open(const struct memory_group *g);
+/* Its misses wait for one another: the mean is below 2, the bar included. */
+bool memory_serial(const struct memory *m, const struct memory_group *g);
 /* Samples of [1 << log2, 2 << log2) cycles; log2 -1: of 0 cycles. */
 uint64_t memory_count(const struct memory_spread *s, int log2);
 

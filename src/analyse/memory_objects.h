@@ -19,6 +19,7 @@
 #define CYCLADE_ANALYSE_MEMORY_OBJECTS_H
 
 #include "analyse/memory.h"
+#include "analyse/memory_nodes.h"
 #include "symbol/data.h"
 
 struct memory_counts {
@@ -57,9 +58,22 @@ struct memory_object_pages {
 	double var;		       /* of that */
 };
 
+#define MEMORY_LINE_BYTES 64u /* of a cache line */
+
+/* Locked operations to a cache line of an object. */
+struct memory_locked_line {
+	uint32_t object, pid;
+	uint64_t address; /* of its first byte */
+	uint64_t threads;
+	struct memory_counts n; /* known to walks: not counted */
+};
+
 struct memory_objects {
 	struct memory_object_pages *pages; /* most walks first */
 	size_t n_pages;
+	struct memory_nodes nodes;
+	struct memory_locked_line *locked; /* most cycles first */
+	size_t n_locked;
 	struct memory_object *object;
 	size_t n;
 	struct memory_object_source *source; /* by object, most samples first */

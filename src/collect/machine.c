@@ -10,6 +10,7 @@
 #include "collect/sysfs.h"
 
 #define CPUINFO_HEAD 65536u /* the first processor's lines; the kernel takes its time over all */
+#define BLOCKS_MAX   (1u << 22) /* of memory: 512 TB in the smallest ones of x86 */
 
 enum { CAP_BIT_SYS_ADMIN = 21, CAP_BIT_PERFMON = 38 };
 
@@ -117,6 +118,56 @@ static int read_node(struct machine_node *node, struct arena *a, const char *roo
 	return 0;
 }
 
+/* "memory12": the number; -1: not such a name. */
+static int64_t block_number(const char *name)
+{
+	static const char word[] = "memory";
+	uint64_t v;
+
+	if (strncmp(name, word, sizeof(word) - 1) ||
+	    !text_natural(&v, name + sizeof(word) - 1, strlen(name) - (sizeof(word) - 1)) ||
+	    v >= BLOCKS_MAX)
+		return -1;
+	return (int64_t)v;
+}
+
+/* The node's directory has a link to each block that is of it. */
+static int read_blocks(struct machine_node *node, struct arena *a, const char *root)
+{
+	const char *const *name;
+	uint64_t *set;
+	size_t n;
+
+	if (!sys_names(a, &name, &n, root, "sys/devices/system/node/node%u", node->id))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t bits = (uint64_t)(block_number(name[i]) + 1);
+
+		node->n_blocks = bits > node->n_blocks ? bits : node->n_blocks;
+	}
+	set = arena_alloc(a, (node->n_blocks / 64 + 1) * sizeof(*set));
+	if (!set)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		int64_t k = block_number(name[i]);
+
+		if (k >= 0)
+			set[k / 64] |= UINT64_C(1) << (k % 64);
+	}
+	node->block = set;
+	return 0;
+}
+
+static uint64_t block_size(const char *root)
+{
+	char text[32] = "0x"; /* the file has none */
+	uint64_t v;
+	ssize_t len = sys_read(text + 2, sizeof(text) - 2, root,
+			       "sys/devices/system/memory/block_size_bytes");
+
+	return len > 0 && text_natural(&v, text, (size_t)len + 2) ? v : 0;
+}
+
 int machine_nodes(struct machine *m, struct arena *a, const char *root)
 {
 	struct machine_node *node;
@@ -128,6 +179,7 @@ int machine_nodes(struct machine *m, struct arena *a, const char *root)
 	len = sys_read(text, sizeof(text), root, "sys/devices/system/node/online");
 	if (len <= 0 || cpu_list_parse(a, text, (size_t)len, &ids, &n) || !n)
 		return 0;
+	m->memory_block = block_size(root);
 	node = arena_alloc(a, n * sizeof(*node));
 	if (!node)
 		return -1;
@@ -136,7 +188,7 @@ int machine_nodes(struct machine *m, struct arena *a, const char *root)
 		if (!sys_exists(root, "sys/devices/system/node/node%u", ids[i]))
 			break;
 		node[i].id = ids[i];
-		if (read_node(&node[i], a, root))
+		if (read_node(&node[i], a, root) || read_blocks(&node[i], a, root))
 			return -1;
 		m->n_nodes = i + 1;
 	}

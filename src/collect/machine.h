@@ -24,6 +24,8 @@ struct machine_node {
 	uint32_t id;
 	uint64_t mem_total_kb, mem_free_kb;
 	const char *cpus;
+	const uint64_t *block; /* a bit for each block of memory (machine.memory_block) it has */
+	uint64_t n_blocks;     /* bits */
 };
 
 struct machine_pmu {
@@ -53,6 +55,7 @@ struct machine {
 	size_t n_caches;
 	const struct machine_node *node;
 	size_t n_nodes;
+	uint64_t memory_block; /* bytes; 0: the kernel does not tell */
 	const struct machine_pmu *pmu;
 	size_t n_pmus;
 	const char *hypervisor; /* "KVM guest", ... or NULL */

@@ -286,6 +286,35 @@ static void take_numa(struct feature *f)
 	}
 }
 
+/* All of it u64: a version, bytes of a block, how many nodes; of each its number, the bits of its
+ * set, and the set with that number before it once more. */
+static void take_memory(struct feature *f)
+{
+	struct pd_info *info = &f->rec->info;
+	struct pd_memory_node *v;
+	uint64_t version = cur_u64(&f->c), block = cur_u64(&f->c), n = cur_u64(&f->c);
+
+	f->c.bad |= version != 1 || !block || n > cur_left(&f->c) / 24;
+	v = !f->c.bad && n ? get_mem(f, n, sizeof(*v)) : NULL;
+	if (!v)
+		return;
+	info->memory = v;
+	info->memory_block = block;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t id = cur_u64(&f->c), bits = cur_u64(&f->c), again = cur_u64(&f->c), *set;
+
+		f->c.bad |= id > UINT32_MAX || bits != again ||
+			    bits / 64 + (bits % 64 != 0) > cur_left(&f->c) / 8;
+		set = f->c.bad ? NULL : get_mem(f, bits / 64 + 1, sizeof(*set));
+		if (!set)
+			return;
+		for (uint64_t k = 0; k * 64 < bits; k++)
+			set[k] = cur_u64(&f->c);
+		v[i] = (struct pd_memory_node){ (uint32_t)id, set, bits };
+		info->n_memory = i + 1;
+	}
+}
+
 static void take_caches(struct feature *f)
 {
 	struct pd_info *info = &f->rec->info;

@@ -247,7 +247,7 @@ static void read_tlb(struct memop *op, const struct ibs *x, enum ibs_field l1, e
 
 static void read_op(struct memop *op, const struct ibs *x)
 {
-	uint64_t page, width;
+	uint64_t page, width, open;
 
 	op->set[MEMOP_KIND] = (is_set(x, IBS_LOAD) ? MEMOP_KIND_LOAD : 0) |
 			      (is_set(x, IBS_STORE) ? MEMOP_KIND_STORE : 0) |
@@ -264,6 +264,10 @@ static void read_op(struct memop *op, const struct ibs *x)
 	op->locked = is_set(x, IBS_LOCKED);
 	if (!ibs_get(x, IBS_WIDTH, &width) && width && width <= 8)
 		op->width = (uint8_t)(1u << (width - 1));
+	if (is_set(x, IBS_L2_MISS) && !ibs_get(x, IBS_OPEN_REQUESTS, &open)) {
+		op->open = (uint8_t)open;
+		op->has |= MEMOP_HAS_OPEN;
+	}
 	if (read_number(x, IBS_DATA_LINEAR, &op->address))
 		op->has |= MEMOP_HAS_ADDRESS;
 	if (read_number(x, IBS_DATA_PHYSICAL, &op->physical))

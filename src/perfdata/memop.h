@@ -89,6 +89,7 @@ enum { /* op.has, behind a bit for each latency */
        MEMOP_HAS_ADDRESS = 4 << MEMOP_LATENCIES,
        MEMOP_HAS_PHYSICAL = 8 << MEMOP_LATENCIES,
        MEMOP_HAS_PAGE = 16 << MEMOP_LATENCIES,
+       MEMOP_HAS_OPEN = 32 << MEMOP_LATENCIES,
 };
 
 struct memop {
@@ -97,8 +98,9 @@ struct memop {
 	uint8_t level, where;	 /* enum memop_level, memop_where */
 	bool hit;		 /* the level had it; false: it missed there */
 	bool locked;
-	bool raw;			  /* read from IBS registers */
-	uint8_t width;			  /* bytes of the access; 0: not known */
+	bool raw;      /* read from IBS registers */
+	uint8_t width; /* bytes of the access; 0: not known */
+	uint8_t open;  /* AMD's: misses of the core that were open as it missed */
 	uint32_t cycles[MEMOP_LATENCIES]; /* where has >> latency & 1 */
 	uint64_t address, physical, page; /* page: its size in bytes */
 };

@@ -112,6 +112,13 @@ struct pd_node {
 	const char *cpus;
 };
 
+/* Physical memory in blocks of pd_info.memory_block bytes: those of a node. */
+struct pd_memory_node {
+	uint32_t id;
+	const uint64_t *block; /* a bit for each */
+	uint64_t n_blocks;
+};
+
 struct pd_buildid {
 	int32_t pid;
 	uint16_t misc; /* cpumode bits of a record header */
@@ -149,6 +156,9 @@ struct pd_info {
 	size_t n_caches;
 	const struct pd_node *nodes;
 	size_t n_nodes;
+	uint64_t memory_block; /* MEM_TOPOLOGY; 0: not recorded */
+	const struct pd_memory_node *memory;
+	size_t n_memory;
 	const char *const *core_siblings, *const *thread_siblings, *const *die_siblings;
 	size_t n_core_siblings, n_thread_siblings, n_die_siblings;
 	struct pd_cpu_place {

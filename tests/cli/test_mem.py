@@ -269,15 +269,18 @@ else:
     t.ok(want == got and (got or not want), "lines are addr2line's: %d" % len(got), "%r\n%r" % (want - got, got - want))
 
 # ---- IBS: registers, not data_src ----------------------------------------------------------------
-def ibs_recording(path, ops, fetches, l3_only=False):
+def ibs_recording(path, ops, fetches, l3_only=False, mapped=None):
     w = gen.Writer("<")
     sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
     attr = dict(period=1000, sample=sample, sample_id_all=1)
     f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | 1 << 19), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
     f.features = {6: w.text("x86_64"), 9: w.text(mem_made.AMD), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")}
+    if mapped:  # a program, and the offset of its code
+        f.data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, mem_made.TEXT, 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) +
+                           w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1), 2)
     for k, regs in [(1, r) for r in ops] + [(2, r) for r in fetches]:
         raw = w.pack("I", 0xbff) + w.u64(*regs)
-        f.data += w.record(9, w.u64(k, 0x1000) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) +
+        f.data += w.record(9, w.u64(k, regs[1]) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) +
                            w.pack("I", len(raw)) + raw + w.u64(0x229080142), 2)  # a data_src that says "L1 hit" of all
     with open(path, "wb") as out:
         out.write(f.build())
@@ -304,6 +307,29 @@ p = run("mem", ibs)
 t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
 ibs_recording(ibs, OPS[:50], [], l3_only=True)
 t.ok("only L3 misses" in run("mem", ibs).stdout, "IBS: l3missonly is said", "")
+
+# misses that were open: a function that waits for each of its misses, and one whose misses overlap
+if m and addr:
+    names = sorted(set(addr.values()))[:2]
+    ops, opened = [], collections.defaultdict(list)
+    for i in range(1200):
+        name = names[i & 1]
+        n = 1 + (rnd.random() < 0.1) if i & 1 else rnd.randrange(4, 9)
+        miss, prefetch = i % 5 != 0, i % 7 == 0  # others hit the L2 cache, or are prefetches, which nobody waits for
+        ip = mem_made.TEXT + rnd.choice([a for a, f in addr.items() if f == name]) - start
+        data3 = 1 | 1 << 7 | 1 << 17 | miss << 20 | prefetch << 21 | n << 26 | 200 << 32
+        ops.append([3 << 17, ip, 0, 3, data3, 0x7000, 0x1000, 0])
+        if miss and not prefetch:
+            opened[name].append(n)
+    ibs_recording(ibs, ops, [], mapped=(program, offset))
+    rows = {r["function"]: r for r in doc_of(ibs)["functions"]}
+    t.ok(all(math.isclose(rows[f]["open_misses"], statistics.mean(v), rel_tol=1e-9) and
+             math.isclose(rows[f]["open_misses_error"], 1.964 * statistics.stdev(v) / len(v) ** 0.5, rel_tol=0.01) for f, v in opened.items()),
+         "IBS: misses that were open, by function", (rows, {f: statistics.mean(v) for f, v in opened.items()}))
+    p = run("mem", ibs)
+    t.ok("misses of %s hardly overlap (1.1 open)" % names[1] in p.stdout and "misses of %s " % names[0] not in p.stdout, "and what it means", p.stdout)
+    ibs_recording(ibs, [x for i, x in enumerate(ops) if not i & 1], [], mapped=(program, offset))
+    t.ok("hardly overlap" not in run("mem", ibs).stdout, "nothing of it where misses overlap", "")
 
 # ---- formats, and what is refused ----------------------------------------------------------------
 tables.walk(t, "mem", few)

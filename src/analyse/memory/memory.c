@@ -185,6 +185,9 @@ static void add_samples(struct memory_group *g, const struct memory_group *x)
 	g->samples += x->samples;
 	g->loads += x->loads;
 	g->stores += x->stores;
+	g->open.n += x->open.n;
+	g->open.sum += x->open.sum;
+	g->open.squares += x->open.squares;
 }
 
 /* ---- the samples ----------------------------------------------------------------------------- */
@@ -192,14 +195,16 @@ static void add_samples(struct memory_group *g, const struct memory_group *x)
 static int count_in(struct counts *c, enum memory_by by, uint64_t a, uint64_t b,
 		    const struct memop *op)
 {
-	const struct memory_group one = { .samples = 1,
-					  .loads = (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0,
-					  .stores = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0 };
+	struct memory_group one = { .samples = 1,
+				    .loads = (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0,
+				    .stores = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0 };
 	uint32_t g = group_of(c, by, a, b);
 	int ret = 0;
 
 	if (g == UINT32_MAX)
 		return -1;
+	if (op->has & MEMOP_HAS_OPEN && one.loads && !(op->set[MEMOP_KIND] & MEMOP_KIND_PREFETCH))
+		one.open = (struct memory_open){ 1, op->open, (double)op->open * op->open };
 	add_samples(&c->group.v[g], &one);
 	for (unsigned l = 0; l < MEMOP_LATENCIES && !ret; l++)
 		if (op->has >> l & 1)

@@ -7,6 +7,8 @@
 
 #include "analyse/error_bar.h"
 #include "analyse/itab.h"
+#include "analyse/memory/memory_locks_int.h"
+#include "analyse/memory/memory_nodes_int.h"
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/pass/pass.h"
 #include "base/hash.h"
@@ -30,6 +32,8 @@ struct memory_objects_work {
 	VEC(struct memory_object_source) source;
 	struct itab object_at, source_at;
 	struct memory_walks walks;
+	struct memory_nodes_work nodes;
+	struct memory_locks locks;
 	struct u64map task; /* object and thread: met */
 	struct remembered *remembered;
 };
@@ -199,7 +203,11 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	count(&o->all, &op);
 	count(&w->object.v[at].n, &op);
 	count(&source->n, &op);
-	return memory_walks_add(&w->walks, at, &op) ? err_nomem(err) : 0;
+	return memory_walks_add(&w->walks, at, &op) ||
+			       memory_locks_add(&w->locks, at, &op, p->task) ||
+			       memory_nodes_add(&w->nodes, at, &op, p->cpu, task_pid(p->task))
+		       ? err_nomem(err)
+		       : 0;
 }
 
 static int by_samples(const void *a, const void *b)
@@ -247,6 +255,8 @@ static int order(struct memory_objects *o)
 	for (size_t i = 0; i < w->source.n; i++)
 		w->source.v[i].object = to[w->source.v[i].object];
 	memory_walks_rename(&w->walks, to);
+	memory_nodes_rename(&w->nodes, to);
+	memory_locks_rename(&w->locks, to);
 	vec_sort(&w->source, by_object);
 	for (size_t i = 0, k = 0; i < w->object.n; i++) {
 		w->object.v[i].first_source = k;
@@ -277,7 +287,7 @@ static int begin(struct memory_objects_work *w, bool **events, const struct memo
 		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING &&
 			       text_means(opts->select.event, e[i].name);
 	}
-	return data_begin(w->spaces, err);
+	return nodes_read(&w->nodes.nodes, pd_info(w->rec), err) ? -1 : data_begin(w->spaces, err);
 }
 
 int memory_objects_build(struct memory_objects **out, const struct pd *rec, struct spaces *sp,
@@ -306,7 +316,10 @@ int memory_objects_build(struct memory_objects **out, const struct pd *rec, stru
 	po.events = events;
 	if (pass_new(&p, rec, sp, &opts->select, &po, err) || pass_each(p, &v, o, err))
 		goto out;
-	rc = order(o) || memory_walks_fold(&w->walks, o) ? err_nomem(err) : 0;
+	rc = order(o) || memory_walks_fold(&w->walks, o) || memory_nodes_fold(&w->nodes, o)
+		     ? err_nomem(err)
+		     : 0;
+	memory_locks_fold(&w->locks, o);
 	o->heap = data_heap_facts(sp);
 	assert(rc || all_hold(o->n, i, o->object[i].n.samples > 0));
 out:
@@ -326,6 +339,9 @@ void memory_objects_free(struct memory_objects *o)
 	vec_free(&o->work->object);
 	vec_free(&o->work->source);
 	memory_walks_free(&o->work->walks);
+	memory_nodes_free(&o->work->nodes);
+	memory_locks_free(&o->work->locks);
+	free(o->nodes.way);
 	free(o->pages);
 	itab_free(&o->work->object_at);
 	itab_free(&o->work->source_at);

@@ -7,6 +7,9 @@
 #include "analyse/memory.h"
 #include "base/invariant.h"
 
+#define SERIAL_LEAST  30  /* samples */
+#define SERIAL_CYCLES 0.1 /* of all latencies */
+
 static const char few[] = "too few samples";
 
 struct estimate memory_mean(const struct memory_spread *s)
@@ -77,6 +80,28 @@ struct estimate memory_quantile(const struct memory_spread *s, double q)
 		v, fmax(v - kth(s, s->n + 1 - (uint64_t)most), kth(s, s->n - (uint64_t)least) - v),
 		NULL
 	};
+}
+
+struct estimate memory_open(const struct memory_group *g)
+{
+	double n = (double)g->open.n, mean, var;
+
+	if (!g->open.n)
+		return ESTIMATE_NONE("no load tells how many misses were open");
+	mean = g->open.sum / n;
+	if (g->open.n < 2)
+		return (struct estimate){ mean, NAN, few };
+	var = fmax(0, (g->open.squares - n * mean * mean) / (n - 1));
+	return (struct estimate){ mean, t95(g->open.n - 1) * sqrt(var / n), NULL };
+}
+
+bool memory_serial(const struct memory *m, const struct memory_group *g)
+{
+	const struct memory_spread *s = memory_spread(m, g, MEMOP_LATENCY_DATA);
+	struct estimate open = memory_open(g),
+			cycles = s ? memory_cycles_share(m, s) : ESTIMATE_NONE("");
+
+	return g->open.n >= SERIAL_LEAST && open.v + open.half < 2 && cycles.v >= SERIAL_CYCLES;
 }
 
 /* A ratio of sums over the same draws. */

@@ -36,7 +36,8 @@ enum { /* feature bits */
        FEAT_GROUP_DESC,
        FEAT_CACHE = 20,
        FEAT_SAMPLE_TIME,
-       FEAT_CLOCKID = 23,
+       FEAT_MEM_TOPOLOGY,
+       FEAT_CLOCKID,
        FEAT_COMPRESSED = 27,
        FEAT_CPU_PMU_CAPS = 28,
        FEAT_CLOCK_DATA = 29,
@@ -189,6 +190,28 @@ static bool numa_topology(struct sampling *r, struct buf *b)
 		put_string(b, m->node[i].cpus ? m->node[i].cpus : "");
 	}
 	return m->n_nodes;
+}
+
+/* Of nodes with memory; perf calls the set's size twice. */
+static bool mem_topology(struct sampling *r, struct buf *b)
+{
+	const struct machine *m = &r->k.machine;
+	uint64_t head[] = { 1, m->memory_block, 0 };
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		head[2] += m->node[i].n_blocks > 0;
+	buf_put(b, head, sizeof(head));
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		const struct machine_node *n = &m->node[i];
+
+		if (!n->n_blocks)
+			continue;
+		buf_put_u64(b, n->id);
+		buf_put_u64(b, n->n_blocks);
+		buf_put_u64(b, n->n_blocks);
+		buf_put(b, n->block, (n->n_blocks + 63) / 64 * sizeof(*n->block));
+	}
+	return head[1] && head[2];
 }
 
 static bool branch_stack(struct sampling *r, struct buf *b)
@@ -492,6 +515,7 @@ static const struct feature_row {
 	{ FEAT_GROUP_DESC, group_desc, true },
 	{ FEAT_CACHE, cache, false },
 	{ FEAT_SAMPLE_TIME, sample_time, false },
+	{ FEAT_MEM_TOPOLOGY, mem_topology, false },
 	{ FEAT_CLOCKID, clockid, true },
 	{ FEAT_COMPRESSED, compressed, true },
 	{ FEAT_CPU_PMU_CAPS, cpu_pmu_caps, false },

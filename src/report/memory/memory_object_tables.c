@@ -34,7 +34,8 @@ static const struct memory_object_source *source_of_row(const struct table_row *
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
-static void put_name(const struct table *t, const struct memory_object *o, struct table_cell *out)
+void memory_cell_object(const struct table *t, const struct memory_object *o,
+			struct table_cell *out)
 {
 	out->text = NULL;
 	if (!o->why) {
@@ -50,7 +51,7 @@ TABLE_CELL(cycles_share,
 TABLE_CELL(remote, cell_estimate(out, memory_object_remote(&object_of(t, r)->n)))
 TABLE_CELL(missed, cell_estimate(out, memory_object_missed(&object_of(t, r)->n)))
 TABLE_CELL(mean, cell_estimate(out, memory_object_mean(&object_of(t, r)->n)))
-TABLE_CELL(name, put_name(t, object_of(t, r), out))
+TABLE_CELL(name, memory_cell_object(t, object_of(t, r), out))
 TABLE_CELL(kind, out->text = data_kind_name(object_of(t, r)->data.kind))
 TABLE_CELL(why, out->text = object_of(t, r)->why)
 
@@ -217,7 +218,7 @@ TABLE_GET(hit)
 	out->none = !source_of_row(r)->told;
 }
 
-TABLE_CELL(owner_name, put_name(t, owner(t, r), out))
+TABLE_CELL(owner_name, memory_cell_object(t, owner(t, r), out))
 TABLE_CELL(owner_kind, out->text = data_kind_name(owner(t, r)->data.kind))
 TABLE_CELL(owner_why, out->text = owner(t, r)->why)
 TABLE_CELL(source_mean, cell_estimate(out, memory_object_mean(&source_of_row(r)->n)))
@@ -254,7 +255,7 @@ static const struct memory_object *walked(const struct table *t, const struct ta
 
 TABLE_CELL(walk_share, cell_estimate(out, memory_pages_share(pages_of(r))))
 TABLE_CELL(walk_cycles, cell_estimate(out, memory_pages_cycles(view_of(t)->objects, pages_of(r))))
-TABLE_CELL(walked_name, put_name(t, walked(t, r), out))
+TABLE_CELL(walked_name, memory_cell_object(t, walked(t, r), out))
 TABLE_CELL(walked_kind, out->text = data_kind_name(walked(t, r)->data.kind))
 TABLE_CELL(walked_why, out->text = walked(t, r)->why)
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory operations as tables: by source, translation, snoop, lock, block, function, instruction,
- * thread and CPU, with the latency that the recording has; all latencies; histograms.
+ * thread and CPU, with the latency that the recording has.
  */
 #include <math.h>
-#include <string.h>
 
 #include "analyse/error_bar.h"
 #include "base/num.h"
@@ -14,7 +13,6 @@
 enum {
 	ROWS = 15, /* of sources and of functions that people are shown unless --limit says */
 	LEAST = 5,
-	BAR = 32, /* characters of a histogram's longest bar */
 };
 
 #define SMALL 0.005 /* a share of the samples that people are not shown unless asked for */
@@ -36,49 +34,27 @@ static const struct memory_spread *spread_of(const struct table *t, const struct
 
 /* ---- figures of a spread --------------------------------------------------------------------- */
 
-enum { MEAN, P50, P90, P99, MOST, TIMED, CYCLES_SHARE };
-
-static void put_figure(const struct memory *m, const struct memory_spread *s, size_t which,
-		       struct table_cell *out)
+void memory_cell_figure(const struct memory *m, const struct memory_spread *s, size_t which,
+			struct table_cell *out)
 {
-	static const double q[] = { [P50] = 0.5, [P90] = 0.9, [P99] = 0.99 };
+	static const double q[] = { [MEMORY_P50] = 0.5, [MEMORY_P90] = 0.9, [MEMORY_P99] = 0.99 };
 
-	if (which == TIMED)
+	if (which == MEMORY_TIMED)
 		out->n = s ? s->n : 0;
 	else if (!s)
 		cell_none(out, "no sample has this latency");
-	else if (which == MOST)
+	else if (which == MEMORY_MOST)
 		out->n = s->most;
 	else
-		cell_estimate(out, which == MEAN	   ? memory_mean(s)
-				   : which == CYCLES_SHARE ? memory_cycles_share(m, s)
-							   : memory_quantile(s, q[which]));
+		cell_estimate(out, which == MEMORY_MEAN		  ? memory_mean(s)
+				   : which == MEMORY_CYCLES_SHARE ? memory_cycles_share(m, s)
+								  : memory_quantile(s, q[which]));
 }
 
 TABLE_GET(of_group)
 {
-	put_figure(view_of(t)->m, spread_of(t, r), c->which, out);
+	memory_cell_figure(view_of(t)->m, spread_of(t, r), c->which, out);
 }
-
-TABLE_GET(of_spread)
-{
-	put_figure(view_of(t)->m, r->p, c->which, out);
-}
-
-/* clang-format off */
-#define CYCLES(key_, which_, flags_, means_, get_) \
-	COLUMN(key_, key_, T_REAL, C_ERROR | C_SPARSE | flags_, means_, .get = get_, \
-	       .which = which_, .unit = "cycles")
-#define SPREAD(get_) \
-	COLUMN("timed", "timed", T_COUNT, C_DATA, "samples that have the latency", .get = get_, \
-	       .which = TIMED), \
-	CYCLES("mean", MEAN, C_DROP, "of the latency", get_), \
-	CYCLES("p50", P50, 0, "half of the samples took no longer", get_), \
-	CYCLES("p90", P90, C_DROP, "90 % took no longer", get_), \
-	CYCLES("p99", P99, C_DROP, "99 % took no longer", get_), \
-	COLUMN("most", "most", T_COUNT, C_SPARSE, "the longest", .get = get_, .which = MOST, \
-	       .unit = "cycles")
-/* clang-format on */
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -93,16 +69,17 @@ static uint64_t whole(const struct memory *m, enum memory_by by)
 		       : all;
 }
 
-static struct estimate share_of(const struct memory *m, uint64_t n, uint64_t all)
+struct estimate memory_part(uint64_t n, uint64_t all)
 {
 	struct error_bar e = error_bar_share((double)n, (double)all, (double)all);
 
-	(void)m;
 	return (struct estimate){ e.share, e.half, NULL };
 }
 
-TABLE_CELL(share, cell_estimate(out, share_of(view_of(t)->m, group_of(r)->samples,
-					      whole(view_of(t)->m, group_of(r)->by))))
+TABLE_CELL(share, cell_estimate(out, memory_part(group_of(r)->samples,
+						 whole(view_of(t)->m, group_of(r)->by))))
+
+TABLE_CELL(open_misses, cell_estimate(out, memory_open(group_of(r))))
 
 #define OF(member) TABLE_FIELD(struct memory_group, member)
 /* clang-format off */
@@ -112,11 +89,16 @@ TABLE_CELL(share, cell_estimate(out, share_of(view_of(t)->m, group_of(r)->sample
 #define ACCESSES \
 	COLUMN("loads", "loads", T_COUNT, C_DATA, "samples that load", OF(loads)), \
 	COLUMN("stores", "stores", T_COUNT, C_DATA, "samples that store", OF(stores)), \
+	COLUMN("open_misses", "open", T_REAL, C_ERROR | C_SPARSE | C_DROP, \
+	       "misses of the core that were open when its loads missed the L2 cache, on " \
+	       "average", \
+	       .get = open_misses), \
 	COLUMN("cycles_share", "of cycles", T_SHARE, C_ERROR | C_SPARSE, \
-	       "of the cycles of all samples' latencies", .get = of_group, .which = CYCLES_SHARE)
+	       "of the cycles of all samples' latencies", .get = of_group, \
+	       .which = MEMORY_CYCLES_SHARE)
 /* clang-format on */
 
-static void put_text(struct table_cell *out, const char *text)
+void memory_cell_text(struct table_cell *out, const char *text)
 {
 	if (text)
 		cell_printf(out, "%s", text);
@@ -131,19 +113,19 @@ TABLE_GET(set)
 
 	(void)t;
 	memory_op(&op, group_of(r));
-	put_text(out, memop_set_text(text, (enum memop_set)c->which, op.set[c->which]));
+	memory_cell_text(out, memop_set_text(text, (enum memop_set)c->which, op.set[c->which]));
 }
 
-static void put_source(const struct memory_group *g, struct table_cell *out)
+void memory_cell_source(const struct memory_group *g, struct table_cell *out)
 {
 	char text[MEMOP_TEXT];
 	struct memop op;
 
 	memory_op(&op, g);
-	put_text(out, memop_source(text, &op));
+	memory_cell_text(out, memop_source(text, &op));
 }
 
-TABLE_CELL(source, put_source(group_of(r), out))
+TABLE_CELL(source, memory_cell_source(group_of(r), out))
 
 TABLE_GET(level)
 {
@@ -197,30 +179,30 @@ static const struct table_column source_columns[] = {
 	COLUMN("where", "where", T_TEXT, C_KEY | C_DATA, "whose; null: its own, or not told",
 	       .get = where),
 	COLUMN("hit", "hit", T_FLAG, C_KEY | C_DATA, "the level had it; 0: missed", .get = hit),
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 };
 static const struct table_column tlb_columns[] = {
 	SAMPLES,
 	COLUMN("tlb", "translation", T_TEXT, C_KEY, "what translated the address", .get = set,
 	       .which = MEMOP_TLB),
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 };
 static const struct table_column snoop_columns[] = {
 	SAMPLES,
 	COLUMN("snoop", "snoop", T_TEXT, C_KEY, "other caches: none, hit, miss, hitm, fwd, peer",
 	       .get = set, .which = MEMOP_SNOOP),
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 };
 static const struct table_column lock_columns[] = {
 	SAMPLES,
 	COLUMN("locked", "locked", T_FLAG, C_KEY, "a locked operation", .get = locked),
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 };
 static const struct table_column block_columns[] = {
 	SAMPLES,
 	COLUMN("blocked", "blocked by", T_TEXT, C_KEY, "a store before it: data, address",
 	       .get = set, .which = MEMOP_BLOCK),
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 };
 
 /* ---- code, threads, CPUs --------------------------------------------------------------------- */
@@ -230,14 +212,14 @@ static struct images *images_of(const struct table *t)
 	return spaces_images(view_of(t)->spaces);
 }
 
-static void put_function(const struct memory_group *g, struct table_cell *out)
+void memory_cell_function(const struct memory_group *g, struct table_cell *out)
 {
 	if (g->symbol)
 		out->text = g->symbol->name;
 	out->says = "[no symbol]";
 }
 
-static void put_dso(const struct table *t, const struct memory_group *g, struct table_cell *out)
+void memory_cell_dso(const struct table *t, const struct memory_group *g, struct table_cell *out)
 {
 	if (g->key[1] != IMAGE_NONE)
 		out->text = image_name(images_of(t), (uint32_t)g->key[1]);
@@ -245,7 +227,8 @@ static void put_dso(const struct table *t, const struct memory_group *g, struct 
 }
 
 /* In the file; without the file, its place there; of what is in none, as it was sampled. */
-static void put_address(const struct table *t, const struct memory_group *g, struct table_cell *out)
+void memory_cell_address(const struct table *t, const struct memory_group *g,
+			 struct table_cell *out)
 {
 	uint32_t image = (uint32_t)g->key[1];
 
@@ -255,9 +238,9 @@ static void put_address(const struct table *t, const struct memory_group *g, str
 		(void)image_to_vaddr(images_of(t), image, g->key[0], &out->n);
 }
 
-TABLE_CELL(function, put_function(group_of(r), out))
-TABLE_CELL(dso, put_dso(t, group_of(r), out))
-TABLE_CELL(address, put_address(t, group_of(r), out))
+TABLE_CELL(function, memory_cell_function(group_of(r), out))
+TABLE_CELL(dso, memory_cell_dso(t, group_of(r), out))
+TABLE_CELL(address, memory_cell_address(t, group_of(r), out))
 
 /* clang-format off */
 #define CODE(of_) \
@@ -279,18 +262,19 @@ TABLE_GET(line)
 static const struct table_column line_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	LINE(C_KEY),
 	COLUMN("dso", "of", T_TEXT, C_KEY | C_DATA, "the file of its code", .get = dso),
 };
 static const struct table_column function_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	CODE("of its start, in the file"),
 };
 static const struct table_column instruction_columns[] = {
-	SAMPLES, ACCESSES, SPREAD(of_group), CODE("of the instruction, in the file"), LINE(C_DATA),
+	SAMPLES,      ACCESSES, MEMORY_SPREAD(of_group), CODE("of the instruction, in the file"),
+	LINE(C_DATA),
 };
 
 TABLE_CELL(pid, out->n = memory_pid(group_of(r)))
@@ -315,7 +299,7 @@ TABLE_GET(cpu)
 static const struct table_column thread_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	COLUMN("pid", "pid", T_ID, C_KEY, "its process", .get = pid),
 	COLUMN("tid", "tid", T_ID, C_KEY, "its number", .get = tid),
 	COLUMN("comm", "comm", T_TEXT, C_KEY | C_FLEX, "its name", .get = comm),
@@ -323,7 +307,7 @@ static const struct table_column thread_columns[] = {
 static const struct table_column cpu_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	COLUMN("cpu", "CPU", T_ID, C_KEY, "that the samples were taken on", .get = cpu),
 };
 
@@ -374,14 +358,14 @@ TABLE_GET(of_type)
 static const struct table_column type_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	TYPE,
 	COLUMN("type_size", "bytes", T_COUNT, C_KEY, "of the type", .get = of_type, .which = 2),
 };
 static const struct table_column field_columns[] = {
 	SAMPLES,
 	ACCESSES,
-	SPREAD(of_group),
+	MEMORY_SPREAD(of_group),
 	TYPE,
 	COLUMN("field", "field", T_TEXT, C_KEY | C_FLEX | C_KEEP_END,
 	       "of the type; null: the type has none", .get = field),
@@ -405,8 +389,8 @@ static const struct memory_layout *layout_of(const struct table_row *r)
 TABLE_CELL(layout_type, out->text = layout_of(r)->type->access.type)
 TABLE_CELL(layout_size, out->n = layout_of(r)->type->access.type_size)
 TABLE_CELL(layout_samples, out->n = layout_of(r)->type->samples)
-TABLE_CELL(layout_share, cell_estimate(out, share_of(view_of(t)->m, layout_of(r)->hot_samples,
-						     layout_of(r)->type->samples)))
+TABLE_CELL(layout_share,
+	   cell_estimate(out, memory_part(layout_of(r)->hot_samples, layout_of(r)->type->samples)))
 
 /* "key, next" */
 TABLE_GET(hot_fields)
@@ -437,134 +421,6 @@ static const struct table_column layout_columns[] = {
 	       "the fewest that have 95 % of its samples, most first", .get = hot_fields),
 };
 #undef OF
-
-/* ---- all latencies --------------------------------------------------------------------------- */
-
-static const struct memory_spread *row_spread(const struct table_row *r)
-{
-	return r->p;
-}
-
-static const struct memory_group *spreads_group(const struct table *t, const struct table_row *r)
-{
-	return &view_of(t)->m->group[row_spread(r)->group];
-}
-
-TABLE_CELL(latency, out->text = memop_latency_key(row_spread(r)->latency))
-TABLE_CELL(means, out->text = memop_latency_means(row_spread(r)->latency))
-TABLE_CELL(spread_kind, {
-	char text[MEMOP_TEXT];
-	struct memop op;
-
-	memory_op(&op, spreads_group(t, r));
-	put_text(out, memop_set_text(text, MEMOP_KIND, op.set[MEMOP_KIND]));
-})
-TABLE_CELL(spread_source, put_source(spreads_group(t, r), out))
-TABLE_CELL(spread_function, put_function(spreads_group(t, r), out))
-TABLE_CELL(spread_dso, put_dso(t, spreads_group(t, r), out))
-TABLE_CELL(spread_address, put_address(t, spreads_group(t, r), out))
-
-#define LATENCY COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = latency)
-static const struct table_column latency_columns[] = {
-	LATENCY,
-	SPREAD(of_spread),
-	COLUMN("means", "", T_TEXT, C_FLEX | C_CUT, "what it is", .get = means),
-};
-static const struct table_column source_latency_columns[] = {
-	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
-	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = spread_source),
-	LATENCY,
-	SPREAD(of_spread),
-};
-/* of functions and of instructions */
-static const struct table_column code_latency_columns[] = {
-	COLUMN("function", "function", T_TEXT, C_KEY, "its name", .get = spread_function),
-	COLUMN("dso", "of", T_TEXT, C_KEY, "its file", .get = spread_dso),
-	COLUMN("address", "address", T_ADDRESS, C_KEY,
-	       "of the function's start, or the instruction", .get = spread_address),
-	LATENCY,
-	SPREAD(of_spread),
-};
-
-/* ---- histograms: at[0] a spread, at[1] its bin, 1 + log2 ------------------------------------- */
-
-static double low_of(const struct table_row *r)
-{
-	return r->at[1] ? ldexp(1, (int)r->at[1] - 1) : 0;
-}
-
-static double high_of(const struct table_row *r)
-{
-	return ldexp(1, (int)r->at[1]);
-}
-
-static uint64_t count_of(const struct table_row *r)
-{
-	return memory_count(row_spread(r), (int)r->at[1] - 1);
-}
-
-/* From the first bin with samples to the last one; r->p is the spread. */
-static bool bin_next(const struct table *t, struct table_row *r)
-{
-	const struct memory_spread *s = t->array;
-
-	if (r->p)
-		r->at[1]++;
-	for (; r->at[0] < t->n; r->at[0]++, r->at[1] = 0) {
-		r->p = &s[r->at[0]];
-		while (high_of(r) <= s[r->at[0]].bin[0].cycles)
-			r->at[1]++;
-		if (low_of(r) <= (double)s[r->at[0]].most)
-			return true;
-	}
-	return false;
-}
-
-TABLE_CELL(low, out->n = (uint64_t)low_of(r))
-TABLE_CELL(high, out->n = (uint64_t)high_of(r))
-TABLE_CELL(bin_samples, out->n = count_of(r))
-TABLE_CELL(bin_share, cell_estimate(out, share_of(view_of(t)->m, count_of(r), row_spread(r)->n)))
-
-TABLE_GET(bar)
-{
-	uint64_t most = 1, n = count_of(r);
-	char hashes[BAR + 1];
-
-	(void)t;
-	(void)c;
-	for (int log2 = -1; log2 < 32; log2++) {
-		uint64_t x = memory_count(row_spread(r), log2);
-
-		most = x > most ? x : most;
-	}
-	memset(hashes, '#', BAR);
-	hashes[(n * BAR + most - 1) / most] = 0;
-	cell_printf(out, "%s", hashes);
-}
-
-TABLE_CELL(heading, cell_printf(out, "%s latency, %s", memop_latency_head(row_spread(r)->latency),
-				memop_latency_means(row_spread(r)->latency)))
-
-/* clang-format off */
-#define BINS \
-	COLUMN("low", "cycles", T_COUNT, C_KEY, "the least of the bin", .get = low), \
-	COLUMN("high", "to below", T_COUNT, 0, "the first of the next bin", .get = high), \
-	COLUMN("samples", "samples", T_COUNT, 0, "in the bin", .get = bin_samples), \
-	COLUMN("share", "share", T_SHARE, C_ERROR, "of the samples with this latency", \
-	       .get = bin_share)
-/* clang-format on */
-static const struct table_column histogram_columns[] = {
-	COLUMN("latency", "latency", T_TEXT, C_KEY | C_DATA, "which", .get = latency),
-	COLUMN("heading", "", T_TEXT, C_PEOPLE | C_GROUP, "", .get = heading),
-	BINS,
-	COLUMN("bar", "", T_TEXT, C_PEOPLE, "", .get = bar),
-};
-static const struct table_column source_histogram_columns[] = {
-	COLUMN("kind", "kind", T_TEXT, C_KEY, "load, store, ...", .get = spread_kind),
-	COLUMN("source", "source", T_TEXT, C_KEY, "of the data", .get = spread_source),
-	COLUMN("latency", "latency", T_TEXT, C_KEY, "which", .get = latency),
-	BINS,
-};
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
@@ -601,12 +457,6 @@ FORM(cpus, TABLE_DATA, cpu_columns, NULL, NULL);
 FORM(types, TABLE_DATA, type_columns, NULL, NULL);
 FORM(fields, 0, field_columns, NULL, "field");
 FORM(layouts, 0, layout_columns, NULL, "type");
-FORM(latencies, 0, latency_columns, NULL, NULL);
-FORM(source_latencies, TABLE_DATA, source_latency_columns, NULL, NULL);
-FORM(function_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
-FORM(instruction_latencies, TABLE_DATA, code_latency_columns, NULL, NULL);
-FORM(histogram, 0, histogram_columns, bin_next, NULL);
-FORM(source_histogram, TABLE_DATA, source_histogram_columns, bin_next, NULL);
 /* clang-format on */
 
 static const struct table_form *const forms[] = { &summary_form,
@@ -619,6 +469,10 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_objects_form,
 						  &memory_object_sources_form,
 						  &memory_walks_form,
+						  &memory_nodes_form,
+						  &memory_object_nodes_form,
+						  &memory_object_ways_form,
+						  &memory_locked_form,
 						  &memory_allocations_form,
 						  &functions_form,
 						  &lines_form,
@@ -628,12 +482,12 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &types_form,
 						  &fields_form,
 						  &layouts_form,
-						  &latencies_form,
-						  &source_latencies_form,
-						  &function_latencies_form,
-						  &instruction_latencies_form,
-						  &histogram_form,
-						  &source_histogram_form,
+						  &memory_latencies_form,
+						  &memory_source_latencies_form,
+						  &memory_function_latencies_form,
+						  &memory_instruction_latencies_form,
+						  &memory_histogram_form,
+						  &memory_source_histogram_form,
 						  &recorded_losses_form };
 const struct document_form memory_document = {
 	.name = "mem", .version = 2, .table = forms, .n_tables = sizeof(forms) / sizeof(*forms)
@@ -669,6 +523,29 @@ static void add_bias(struct document *d, const struct memop_how *how, const char
 			event);
 }
 
+/* The function with the most cycles among those whose misses do not overlap. */
+static void add_serial(struct document *d, const struct memory *m)
+{
+	const struct memory_group *most = NULL;
+	double cycles = 0;
+
+	for (size_t i = m->first[MEMORY_FUNCTION]; i < m->first[MEMORY_FUNCTION + 1]; i++) {
+		const struct memory_group *g = &m->group[i];
+
+		if (!g->symbol || !memory_serial(m, g))
+			continue;
+		if (memory_spread(m, g, MEMOP_LATENCY_DATA)->sum > cycles)
+			most = g;
+		cycles = fmax(cycles, memory_spread(m, g, MEMOP_LATENCY_DATA)->sum);
+	}
+	if (most)
+		document_fact(
+			d, "one by one", false,
+			"misses of %s hardly overlap (%.1f open): each load waits for the one "
+			"before, as in a list; prefetch, or walk several at a time",
+			most->symbol->name, memory_open(most).v);
+}
+
 static void add_facts(struct document *d, const struct memory_view *v)
 {
 	const struct memory *m = v->m;
@@ -693,6 +570,7 @@ static void add_facts(struct document *d, const struct memory_view *v)
 		document_fact(d, "periods", false,
 			      "they differ: each sample counts once here, though some stand for "
 			      "more events");
+	add_serial(d, m);
 	if (m->no_access)
 		document_fact(d, "no access", false, "%s of %s ops access no memory",
 			      num_exact(a, m->no_access), num_exact(b, m->samples));
@@ -733,25 +611,6 @@ static void add_groups(struct document *d, const struct memory_view *v,
 	document_table(d, &t);
 }
 
-/* The spreads of groups of `by`. */
-static void add_spreads(struct document *d, const struct memory_view *v,
-			const struct table_form *form, enum memory_by by, size_t least)
-{
-	const struct memory *m = v->m;
-	size_t from = m->first[by], until = m->first[by + 1];
-	struct table t = { .form = form, .ctx = v, .stride = sizeof(*m->spread) };
-
-	if (from < until) {
-		const struct memory_group *last = &m->group[until - 1];
-
-		t.n = last->first_spread + last->n_spreads - m->group[from].first_spread;
-		if (t.n)
-			t.array = &m->spread[m->group[from].first_spread];
-	}
-	t.data_only = t.n < least;
-	document_table(d, &t);
-}
-
 /* For people where a split would save a quarter of the lines. */
 static void add_layouts(struct document *d, const struct memory_view *v)
 {
@@ -786,6 +645,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &locks_form, MEMORY_LOCK);
 	add_groups(d, v, &blocks_form, MEMORY_BLOCK);
 	memory_put_objects(d, v);
+	memory_put_nodes(d, v);
 	add_groups(d, v, &functions_form, MEMORY_FUNCTION);
 	add_groups(d, v, &lines_form, MEMORY_LINE);
 	add_groups(d, v, &instructions_form, MEMORY_INSTRUCTION);
@@ -794,13 +654,9 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &types_form, MEMORY_TYPE);
 	add_groups(d, v, &fields_form, MEMORY_FIELD);
 	add_layouts(d, v);
-	add_spreads(d, v, &latencies_form, MEMORY_ALL, 2);
-	add_spreads(d, v, &source_latencies_form, MEMORY_SOURCE, 0);
-	add_spreads(d, v, &function_latencies_form, MEMORY_FUNCTION, 0);
-	add_spreads(d, v, &instruction_latencies_form, MEMORY_INSTRUCTION, 0);
-	add_spreads(d, v, &histogram_form, MEMORY_ALL, 1);
-	add_spreads(d, v, &source_histogram_form, MEMORY_SOURCE, 0);
+	memory_put_latencies(d, v);
 	add_facts(d, v);
 	memory_put_object_facts(d, v);
+	memory_put_node_facts(d, v);
 	recorded_tail(d, &v->source);
 }

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyse/error_bar.h"
+#include "analyse/memory/memory_nodes_int.h"
+
+#define MATTERS	    0.02 /* of all cycles */
+#define NEARLY_ALL  0.9
+#define SURELY	    0.8 /* the least that nearly all may be, by chance */
+#define READ_LEAST  100 /* samples without a store among them that say: only read */
+#define PAGES_LEAST 10
+
+/* ---- a sample -------------------------------------------------------------------------------- */
+
+static bool reached(const struct memop *op)
+{
+	bool memory = op->level == MEMOP_LEVEL_RAM || op->level == MEMOP_LEVEL_PMEM ||
+		      op->level == MEMOP_LEVEL_CXL;
+
+	return memory && (op->hit || !(op->has & MEMOP_HAS_HIT));
+}
+
+/* The other one of two. */
+static int32_t other_node(const struct nodes *n, int32_t node)
+{
+	for (size_t i = 0; n->n == 2 && i < n->info->n_nodes; i++)
+		if (n->info->nodes[i].id != (uint32_t)node && n->info->nodes[i].id <= INT32_MAX)
+			return (int32_t)n->info->nodes[i].id;
+	return NODE_OTHER;
+}
+
+static int32_t memory_node(struct memory_nodes_work *w, const struct memop *op, int32_t cpu)
+{
+	int32_t node = op->has & MEMOP_HAS_PHYSICAL ? nodes_of_address(&w->nodes, op->physical)
+						    : NODE_NONE;
+
+	if (cpu == NODE_NONE || !reached(op))
+		return node;
+	if (node == NODE_NONE)
+		return memop_remote(op) ? other_node(&w->nodes, cpu) : cpu;
+	/* memory behind a link is a node without CPUs: its source does not say whose */
+	w->contradict += op->level == MEMOP_LEVEL_RAM && memop_remote(op) != (node != cpu);
+	return node;
+}
+
+/* A page's users: its object, whether it was sampled twice, and a bit for each node. */
+#define PAGE_TWICE (UINT64_C(1) << 31)
+#define PAGE_NODES 31
+
+static int note_page(struct memory_nodes_work *w, uint32_t object, const struct memop *op,
+		     int32_t cpu, uint32_t pid)
+{
+	uint64_t key = hash_pair((uint64_t)object << 32 | pid, op->address >> 12), *v;
+
+	if (!(op->has & MEMOP_HAS_ADDRESS))
+		return 0;
+	v = u64map_at(&w->page, key, NULL);
+	if (!v)
+		return -1;
+	*v |= (uint64_t)object << 32 | (*v ? PAGE_TWICE : 0);
+	/* nodes of high numbers count as several */
+	*v |= cpu < PAGE_NODES ? UINT64_C(1) << cpu : 3;
+	return 0;
+}
+
+static struct memory_way *way_of(struct memory_nodes_work *w, uint32_t object, int32_t cpu,
+				 int32_t memory)
+{
+	uint64_t h = hash_pair(object, (uint64_t)(uint32_t)cpu << 32 | (uint32_t)memory);
+	struct memory_way *way;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&w->at, h); itab_at(&w->at, &i, h, &idx);) {
+		struct memory_way *x = &w->way.v[idx];
+
+		if (x->object == object && x->cpu == cpu && x->memory == memory)
+			return x;
+	}
+	if (w->way.n >= UINT32_MAX - 1 || itab_put(&w->at, h, w->way.n))
+		return NULL;
+	way = vec_add(&w->way);
+	if (way)
+		*way = (struct memory_way){ object, cpu, memory, { 0 } };
+	return way;
+}
+
+static void count(struct memory_reach *n, const struct memop *op)
+{
+	double cycles = op->cycles[MEMOP_LATENCY_DATA];
+
+	n->samples++;
+	if (!reached(op))
+		return;
+	n->reached++;
+	if (!(op->has >> MEMOP_LATENCY_DATA & 1))
+		return;
+	n->timed++;
+	n->cycles += cycles;
+	n->squares += cycles * cycles;
+}
+
+static void add(struct memory_reach *to, const struct memory_reach *n)
+{
+	to->samples += n->samples;
+	to->reached += n->reached;
+	to->timed += n->timed;
+	to->cycles += n->cycles;
+	to->squares += n->squares;
+}
+
+int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct memop *op,
+		     uint32_t cpu, uint32_t pid)
+{
+	int32_t from = nodes_of_cpu(&w->nodes, cpu), to = memory_node(w, op, from);
+	struct memory_way *way;
+
+	w->cpus |= cpu != UINT32_MAX;
+	while (w->object.n <= object) {
+		struct memory_object_nodes *x = vec_add(&w->object);
+
+		if (!x)
+			return -1;
+		*x = (struct memory_object_nodes){ .object = (uint32_t)w->object.n - 1,
+						   .first = NODE_NONE };
+	}
+	if (from == NODE_NONE)
+		return 0;
+	if (w->object.v[object].first == NODE_NONE)
+		w->object.v[object].first = from;
+	if (note_page(w, object, op, from, pid))
+		return -1;
+	if (to == NODE_NONE)
+		return 0;
+	w->told++;
+	way = way_of(w, object, from, to);
+	if (!way)
+		return -1;
+	count(&way->n, op);
+	return 0;
+}
+
+void memory_nodes_rename(struct memory_nodes_work *w, const uint32_t *to)
+{
+	vec_each (&w->way, struct memory_way *, x)
+		x->object = to[x->object];
+	vec_each (&w->object, struct memory_object_nodes *, o)
+		o->object = to[o->object];
+}
+
+void memory_nodes_free(struct memory_nodes_work *w)
+{
+	nodes_free(&w->nodes);
+	vec_free(&w->way);
+	itab_free(&w->at);
+	vec_free(&w->object);
+	u64map_free(&w->page);
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct memory_way *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return (x->memory > y->memory) - (x->memory < y->memory);
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct memory_way *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->memory != y->memory)
+		return x->memory < y->memory ? -1 : 1;
+	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+static int by_object(const void *a, const void *b)
+{
+	const struct memory_object_nodes *x = a, *y = b;
+
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+	const struct memory_object_nodes *x = a, *y = b;
+	double p = isnan(x->cycles.v) ? 0 : x->cycles.v, q = isnan(y->cycles.v) ? 0 : y->cycles.v;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->remote != y->remote)
+		return x->remote > y->remote ? -1 : 1;
+	return by_object(a, b);
+}
+
+static bool surely(uint64_t n, uint64_t of, double least)
+{
+	struct error_bar e = error_bar_share((double)n, (double)of, (double)of);
+
+	return of && e.share >= least && e.low > SURELY;
+}
+
+/* The node that has nearly all; ways of an object, sorted by that node. */
+static int32_t holder(const struct memory_way *w, size_t n, bool of_cpus)
+{
+	uint64_t all = 0, most = 0, run = 0;
+	int32_t node = NODE_NONE, at = NODE_NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int32_t its = of_cpus ? w[i].cpu : w[i].memory;
+
+		run = i && its == at ? run + w[i].n.reached : w[i].n.reached;
+		at = its;
+		all += w[i].n.reached;
+		if (run > most) {
+			most = run;
+			node = its;
+		}
+	}
+	if (!all)
+		return NODE_NONE;
+	return surely(most, all, NEARLY_ALL) ? node : NODE_MANY;
+}
+
+static double variance(const struct memory_reach *n)
+{
+	double count_ = (double)n->timed, mean = n->cycles / count_;
+
+	return fmax(0, (n->squares - count_ * mean * mean) / (count_ - 1));
+}
+
+/* What remote loads took longer than local ones, as a share of the cycles of all latencies. */
+static struct estimate cost(const struct memory_reach *remote, const struct memory_reach *local,
+			    double all)
+{
+	double n = (double)remote->timed, m = (double)local->timed, extra, var;
+
+	if (!(all > 0))
+		return ESTIMATE_NONE("no latencies");
+	if (!remote->reached)
+		return (struct estimate){ 0, 0, NULL };
+	if (!remote->timed)
+		return ESTIMATE_NONE("no remote load has a latency");
+	if (remote->timed < 2 || local->timed < 2)
+		return ESTIMATE_NONE("too few loads from both to compare");
+	extra = remote->cycles - n * local->cycles / m;
+	var = n * variance(remote) + n * n * variance(local) / m + extra * extra / n;
+	return (struct estimate){ extra / all, Z95 * sqrt(var) / all, NULL };
+}
+
+static enum memory_advice advise(const struct memory_object_nodes *o, const struct memory_object *x)
+{
+	if (!(o->cycles.v >= MATTERS) || !(o->cycles.v - o->cycles.half > 0))
+		return MEMORY_LEAVE;
+	if (x->data.kind == DATA_KERNEL || x->data.kind == DATA_UNKNOWN || x->why)
+		return MEMORY_LEAVE;
+	if (o->users >= 0)
+		return o->home == o->users ? MEMORY_LEAVE : MEMORY_BIND;
+	if (!x->n.stores && x->n.samples >= READ_LEAST)
+		return MEMORY_REPLICATE;
+	if (o->pages >= PAGES_LEAST && surely(o->apart, o->pages, NEARLY_ALL))
+		return MEMORY_FIRST_TOUCH;
+	return o->home >= 0 ? MEMORY_INTERLEAVE : MEMORY_LEAVE;
+}
+
+static void fold_pages(struct memory_nodes_work *w, struct memory_object_nodes *object)
+{
+	uint64_t *v, key;
+
+	for (size_t i = 0; u64map_next(&w->page, &i, &key, &v);) {
+		uint64_t nodes = *v & (PAGE_TWICE - 1);
+
+		object[*v >> 32].pages += (*v & PAGE_TWICE) != 0;
+		object[*v >> 32].apart += *v & PAGE_TWICE && !(nodes & (nodes - 1));
+	}
+}
+
+/* Its ways are w[from, until), sorted by the CPUs' nodes. */
+static void fold_object(struct memory_object_nodes *o, const struct memory_way *w, size_t n,
+			const struct memory_reach *all_local, double cycles)
+{
+	struct memory_reach remote = { 0 }, local = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		add(&o->n, &w[i].n);
+		add(w[i].cpu == w[i].memory ? &local : &remote, &w[i].n);
+	}
+	o->remote = remote.reached;
+	o->users = holder(w, n, true);
+	o->cycles = cost(&remote, local.timed > 1 ? &local : all_local, cycles);
+}
+
+/* The sums of all objects, one way each. */
+static int fold_ways(struct memory_nodes *out, const struct memory_way *part, size_t n)
+{
+	out->way = calloc(n + 1, sizeof(*out->way));
+	if (!out->way)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		out->way[i] = part[i];
+		out->way[i].object = UINT32_MAX;
+	}
+	if (n > 1)
+		qsort(out->way, n, sizeof(*out->way), by_cpu);
+	for (size_t i = 0; i < n; i++) {
+		struct memory_way *last = out->n_ways ? &out->way[out->n_ways - 1] : NULL;
+
+		if (last && last->cpu == out->way[i].cpu && last->memory == out->way[i].memory)
+			add(&last->n, &out->way[i].n);
+		else
+			out->way[out->n_ways++] = out->way[i];
+	}
+	return 0;
+}
+
+static const char *nothing(const struct memory_nodes_work *w)
+{
+	if (!w->nodes.info->n_nodes)
+		return "the recording does not say which CPUs are of which node";
+	if (w->nodes.n < 2)
+		return "the machine has one node";
+	if (!w->cpus)
+		return "samples do not have their CPU";
+	return w->told ? NULL : "no sample tells of which node its memory is";
+}
+
+int memory_nodes_fold(struct memory_nodes_work *w, struct memory_objects *o)
+{
+	struct memory_nodes *out = &o->nodes;
+	struct memory_reach local = { 0 };
+	size_t n = w->way.n, k = 0;
+
+	*out = (struct memory_nodes){ .why = nothing(w), .contradict = w->contradict };
+	if (out->why)
+		return 0;
+	vec_sort(&w->way, by_memory);
+	fold_pages(w, w->object.v);
+	vec_sort(&w->object, by_object);
+	if (fold_ways(out, w->way.v, n))
+		return -1;
+	for (size_t i = 0; i < out->n_ways; i++)
+		if (out->way[i].cpu == out->way[i].memory)
+			add(&local, &out->way[i].n);
+	/* homes in this order, users in the other one */
+	for (size_t i = 0; i < w->object.n; i++) {
+		size_t from = k;
+
+		while (k < n && w->way.v[k].object == i)
+			k++;
+		w->object.v[i].home = holder(w->way.v + from, k - from, false);
+	}
+	vec_sort(&w->way, by_cpu);
+	k = 0;
+	for (size_t i = 0; i < w->object.n; i++) {
+		struct memory_object_nodes *x = &w->object.v[i];
+		size_t from = k;
+
+		while (k < n && w->way.v[k].object == i)
+			k++;
+		fold_object(x, w->way.v + from, k - from, &local, o->all.cycles);
+		x->advice = advise(x, &o->object[i]);
+	}
+	vec_sort(&w->object, by_cycles);
+	out->part = w->way.v;
+	out->n_parts = n;
+	out->object = w->object.v;
+	while (out->n_objects < w->object.n && w->object.v[out->n_objects].n.samples)
+		out->n_objects++;
+	return 0;
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+struct estimate memory_way_share(const struct memory_nodes *n, const struct memory_way *w)
+{
+	uint64_t all = 0;
+	struct error_bar e;
+
+	for (size_t i = 0; i < n->n_ways; i++)
+		all += n->way[i].n.reached;
+	e = error_bar_share((double)w->n.reached, (double)all, (double)all);
+	return all ? (struct estimate){ e.share, e.half, NULL }
+		   : ESTIMATE_NONE("no sample's data came from memory");
+}
+
+struct estimate memory_way_mean(const struct memory_way *w)
+{
+	double n = (double)w->n.timed;
+
+	if (!w->n.timed)
+		return ESTIMATE_NONE("no sample has a latency");
+	if (w->n.timed < 2)
+		return (struct estimate){ w->n.cycles, NAN, "too few samples" };
+	return (struct estimate){ w->n.cycles / n, t95(w->n.timed - 1) * sqrt(variance(&w->n) / n),
+				  NULL };
+}
+
+struct estimate memory_nodes_remote(const struct memory_object_nodes *o)
+{
+	double all = (double)o->n.reached;
+	struct error_bar e = error_bar_share((double)o->remote, all, all);
+
+	return o->n.reached ? (struct estimate){ e.share, e.half, NULL }
+			    : ESTIMATE_NONE("no sample's data came from memory");
+}
+
+static const struct {
+	const char *word, *means;
+} advices[] = {
+	[MEMORY_LEAVE] = { NULL, NULL },
+	[MEMORY_BIND] = { "bind", "one node uses it: allocate and fill it there (mbind, numactl "
+				  "--membind), "
+				  "or run its threads where it lies" },
+	[MEMORY_FIRST_TOUCH] = { "first touch",
+				 "each page has users in one node: let them be the first to write "
+				 "it, as a page is placed then" },
+	[MEMORY_REPLICATE] = { "replicate",
+			       "no sample writes it: a copy for each node would make it local" },
+	[MEMORY_INTERLEAVE] = { "interleave",
+				"all nodes use it and one has it: spread its pages (mbind, numactl "
+				"--interleave), which shares the load, but stays remote in part" },
+};
+
+const char *memory_advice_word(enum memory_advice a)
+{
+	return advices[a].word;
+}
+
+const char *memory_advice_means(enum memory_advice a)
+{
+	return advices[a].means;
+}

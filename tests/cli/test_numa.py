@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""NUMA nodes and locked lines in `mem`: planted objects of a machine with two nodes, of one with one, and without physical
+addresses; the nodes' memory in recordings against perf's reading of them."""
+import collections
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import heap_made  # noqa: E402
+import tables  # noqa: E402
+from tap import PERF, Tap, run  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory(prefix="cyclade-numa-")
+os.chdir(tmp.name)
+MB = 1 << 20
+ARRAYS = ["local", "bound", "table", "parted", "spread", "quiet"]
+with open("arrays.c", "w", encoding="ascii") as f:
+    f.write("".join("char %s_[1 << 20] __attribute__((aligned(4096)));\n" % a for a in ARRAYS) + "long locks[16] __attribute__((aligned(64)));\n"
+            "int main(void) { return 0; }\n")
+subprocess.run(["cc", "-g", "-no-pie", "arrays.c", "-o", "arrays"], check=True)
+at = {}
+for line in subprocess.run(["nm", "arrays"], capture_output=True, text=True, check=True).stdout.splitlines():
+    word = line.split()
+    at[word[-1].rstrip("_")] = int(word[0], 16) if len(word) == 3 else 0
+
+# ---- the machine: CPUs 0-3 and 8 GB each, blocks of 128 MB; the second node's begin behind a hole --------
+BLOCK = 128 * MB
+BLOCKS = {0: range(0, 64), 1: range(80, 144)}
+CPUS = {0: [0, 1, 2, 3], 1: [4, 5, 6, 7]}
+
+
+def text(s):
+    return struct.pack("<I64s", 64, s.encode())
+
+
+def topology(nodes):
+    return struct.pack("<I", len(nodes)) + b"".join(struct.pack("<IQQ", n, 8 << 20, 4 << 20) + text("%d-%d" % (c[0], c[-1])) for n, c in nodes.items())
+
+
+def memory(nodes):
+    out = struct.pack("<QQQ", 1, BLOCK, len(nodes))
+    for n, blocks in nodes.items():
+        bits = max(blocks) + 1
+        value = sum(1 << b for b in blocks)
+        out += struct.pack("<QQQ", n, bits, bits) + value.to_bytes((bits + 63) // 64 * 8, "little")
+    return out
+
+
+# ---- samples --------------------------------------------------------------------------------------------
+LOAD, STORE, LOCKED, UNLOCKED = 2, 4, 2 << 24, 1 << 24
+LOCAL, REMOTE, L1 = LOAD | (2 | 0x80) << 5 | 13 << 33, LOAD | (2 | 0x100) << 5 | 13 << 33 | 1 << 37, LOAD | (2 | 8) << 5 | 1 << 33
+NEAR, FAR, HIT = 100, 300, 5
+rnd = random.Random(18)
+
+
+class Made:
+    def __init__(self):
+        self.samples, self.cpus, self.physical, self.ways, self.objects = [], [], [], collections.defaultdict(list), collections.Counter()
+
+    def add(self, name, offset, user, home, kind=None):
+        """A sample of a CPU of node `user`, of memory of node `home`. kind None: its data came from there."""
+        latency = {None: (NEAR if user == home else FAR) + rnd.randrange(-20, 21), LOAD: HIT}.get(kind, 0)
+        src = (LOCAL if user == home else REMOTE) if kind is None else L1 if kind == LOAD else STORE
+        self.samples.append((1000 + len(self.samples), at[name] + offset, 500 + user, src | UNLOCKED, latency))
+        self.cpus.append(rnd.choice(CPUS[user]))
+        self.physical.append(BLOCKS[home][0] * BLOCK + rnd.randrange(BLOCK * 64))
+        if kind is None:
+            self.ways[user, home].append(latency)
+            self.objects[name, user != home] += 1
+
+    def lock(self, line, user, latency):
+        self.samples.append((1000 + len(self.samples), at["locks"] + 64 * line + 8 * rnd.randrange(8), 500 + user, L1 | LOCKED, latency))
+        self.cpus.append(CPUS[user][0])
+        self.physical.append(4096)
+
+    def write(self, path, nodes=(0, 1), physical=True, header=True):
+        features = {14: topology({n: CPUS[n] for n in nodes}), 22: memory({n: BLOCKS[n] for n in nodes})} if header else {}
+        if len(nodes) == 1:
+            features = {14: topology({0: CPUS[0] + CPUS[1]}), 22: memory({0: range(0, 144)})}
+        heap_made.write(path, "arrays", self.samples, b"", 500, cpus=self.cpus, physical=self.physical if physical else None, features=features)
+
+
+def planted(wrong=True):
+    m = Made()
+    for i in range(3000):
+        both, page = i & 1, i % 200 * 4096 + i * 8 % 4096
+        m.add("local", page, both if not wrong else both, both)
+        m.add("bound", page, 0, int(wrong))
+        m.add("table", page, both, 0 if wrong else both)
+        m.add("parted", page, i % 200 & 1, 1 - (i % 200 & 1) if wrong else i % 200 & 1)
+        m.add("spread", page, rnd.randrange(2) if wrong else both, 0 if wrong else both)
+        m.add("quiet", page, 0, 1, LOAD)  # remote, but in the cache
+        if i % 4 == 0:
+            for a in ("parted", "spread", "bound"):
+                m.add(a, page, i % 200 & 1 if a == "parted" else rnd.randrange(2) if a == "spread" else 0, 0, STORE)
+    for i in range(900):
+        m.lock(0 if i % 3 else 1, i & 1, 200 + i % 11 if i % 3 else 50)
+    return m
+
+
+def doc(path):
+    p = run("mem", path, "-j")
+    return json.loads(p.stdout) if p.returncode == 0 else {"error": p.stderr}
+
+
+def near(a, b, within=1e-9):
+    return a is not None and abs(a - b) <= within * max(1, abs(b))
+
+
+def matrix(name, path, made):
+    rows = {(r["cpu_node"], r["memory_node"]): r for r in doc(path).get("nodes", [])}
+    every = sum(len(v) for v in made.ways.values())
+    t.equal({k: r["reached"] for k, r in rows.items() if r["reached"]}, {k: len(v) for k, v in made.ways.items()}, name + ": the matrix")
+    t.ok(all(near(rows[k]["mean"], sum(v) / len(v)) and near(rows[k]["share"], len(v) / every) and rows[k]["share_error"] < 0.02 for k, v in made.ways.items()),
+         name + ": shares and mean latencies", rows)
+
+
+bad, good = planted(), planted(wrong=False)
+bad.write("bad.data")
+good.write("good.data")
+matrix("physical addresses", "bad.data", bad)
+matrix("all local", "good.data", good)
+d = doc("bad.data")
+total = sum(s[4] for s in bad.samples)
+rows = {re.sub("_$", "", r["object"]): r for r in d["object_nodes"]}
+ADVICE = dict(local=None, bound="bind", table="replicate", parted="first touch", spread="interleave", quiet=None)
+t.equal({a: rows[a]["advice"] for a in ARRAYS}, ADVICE, "advice by object")
+t.equal({a: (rows[a]["users"], rows[a]["home"]) for a in ARRAYS if a != "quiet"},
+        dict(local=(None, None), bound=(0, 1), table=(None, 0), parted=(None, None), spread=(None, 0)), "who uses it, and where it lies")
+for a in ARRAYS:
+    n, r = bad.objects[a, True], rows[a]
+    if a == "quiet":
+        t.ok(r["cycles_share"] == 0 and r["reached"] == 0 and r["remote_share"] is None and r["remote_share_why"], "what comes from a cache costs nothing", r)
+        continue
+    t.ok(near(r["remote_share"], n / (n + bad.objects[a, False])), a + ": remote share", r)
+    t.ok(abs(r["cycles_share"] - n * (FAR - NEAR) / total) <= max(r["cycles_share_error"], 1e-12) and r["cycles_share_error"] < 0.02,
+         a + ": what remote memory costs", (r, n * (FAR - NEAR) / total))
+t.equal((rows["parted"]["apart"], rows["parted"]["pages"], rows["spread"]["apart"] < 50), (200, 200, True), "pages of one node's users")
+t.equal([r["advice"] for r in doc("good.data")["object_nodes"] if r["advice"]], [], "all local: no advice")
+p, q = run("mem", "bad.data"), run("mem", "good.data")
+t.ok("NUMA nodes" in p.stdout and "objects in NUMA nodes" in p.stdout and "first touch" in p.stdout and "numactl" in p.stdout, "people see it", p.stdout)
+t.ok("objects in NUMA nodes" not in q.stdout and "numactl" not in q.stdout, "and nothing of it if all is local", q.stdout)
+
+# ---- what is not told -------------------------------------------------------------------------------------
+bad.write("sources.data", physical=False)
+matrix("sources alone", "sources.data", bad)
+t.equal({re.sub("_$", "", r["object"]): r["advice"] for r in doc("sources.data")["object_nodes"] if r["advice"]},
+        {a: v for a, v in ADVICE.items() if v}, "sources alone: the same advice")
+bad.write("one.data", nodes=(0,))
+d = doc("one.data")
+t.equal((d["nodes"], d["object_nodes"]), ([], []), "a machine with one node has no matrix")
+bad.write("without.data", header=False)
+p = run("mem", "without.data")
+t.ok("samples are remote, and the recording does not say which CPUs are of which node" in p.stdout, "no topology: said", p.stdout)
+wrong = planted()
+wrong.physical = [4096] * len(wrong.samples)  # all addresses in node 0
+wrong.write("wrong.data")
+remote0 = sum(1 for s, c in zip(wrong.samples, wrong.cpus) if s[3] >> 33 & 15 == 13 and (s[3] >> 37 & 1) != (c > 3))
+p = run("mem", "wrong.data")
+t.ok("{:,} samples whose address is of another node".format(remote0) in p.stdout, "addresses and sources that contradict each other: counted", p.stdout)
+few = Made()
+for i in range(6):
+    few.add("bound", 4096 * i, 0, 1)
+few.write("few.data")
+t.equal([(r["advice"], r["users"]) for r in doc("few.data")["object_nodes"]], [(None, None)], "six samples: no advice")
+
+# ---- locked lines -----------------------------------------------------------------------------------------
+rows = {r["offset"]: r for r in doc("bad.data")["locked_lines"]}
+t.equal({k: (r["samples"], r["threads"], r["object"]) for k, r in rows.items()}, {0: (600, 2, "locks"), 64: (300, 2, "locks")}, "locked operations by line")
+t.ok(near(rows[0]["cycles_share"], sum(s[4] for s in bad.samples if s[3] & LOCKED and s[4] > 50) / total) and near(rows[64]["mean"], 50), "and their latency", rows)
+t.equal([r for r in doc("few.data")["locked_lines"]], [], "none if nothing locks")
+
+# ---- the header -------------------------------------------------------------------------------------------
+def nodes_of_perf(path):
+    out = subprocess.run([PERF, "report", "--header-only", "-I", "-i", path], capture_output=True, text=True, check=False).stdout
+    return [x for x in out.splitlines() if "memory nodes" in x or re.match(r"# +\d+ \[ *\d+[A-Z]\]", x)]
+
+
+if not PERF:
+    t.skip("memory topology against perf", "no perf")
+else:
+    t.equal(nodes_of_perf("bad.data"), ["# memory nodes (nr 2, block size 0x8000000):", "#    0 [8G]: 0-63", "#    1 [8G]: 80-143"], "perf reads the same topology")
+    run("record", "-e", "cpu-clock:u", "-o", "mine.data", "--", "true")
+    subprocess.run([PERF, "record", "-q", "-e", "cpu-clock:u", "-o", "perf.data", "--", "true"], capture_output=True, check=False)
+    t.equal(nodes_of_perf("mine.data"), nodes_of_perf("perf.data"), "what is recorded is what perf records")
+
+# ---- hostile headers --------------------------------------------------------------------------------------
+full = memory(BLOCKS)
+for name, data in {"cut": full[:-4], "huge": struct.pack("<QQQQQQ", 1, 1, 1, 0, 1 << 63, 1 << 63), "no block": struct.pack("<QQQ", 1, 0, 1) + bytes(100),
+                   "many": struct.pack("<QQQ", 1, 4096, 1 << 40), "empty": b""}.items():
+    heap_made.write("junk.data", "arrays", bad.samples[:50], b"", 500, cpus=bad.cpus, physical=bad.physical,
+                    features={14: topology(CPUS), 22: data})
+    p = run("mem", "junk.data", "-j")
+    t.ok(p.returncode == 0 and json.loads(p.stdout)["samples"] == 50, "a header's memory that is %s" % name, p.stderr)
+tables.walk(t, "mem", "bad.data")
+t.done()
