@@ -191,6 +191,8 @@ static struct ask plain(struct cli *cli)
 			     .branch = o->branch,
 			     .data = o->data,
 			     .phys_data = o->phys_data,
+			     .data_page_size = o->data_page_size,
+			     .code_page_size = o->code_page_size,
 			     .build_ids = o->build_ids,
 			     .weight = o->weight,
 			     .wait = o->wait,

@@ -53,7 +53,8 @@ struct options {
 	bool no_mux, no_merge, no_tree, regions, once, allow_remote;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;
-	bool branch, data, phys_data, weight, intr_regs, user_regs, build_ids;
+	bool branch, data, phys_data, data_page_size, code_page_size, weight, intr_regs, user_regs,
+		build_ids;
 	uint64_t stack_size;
 	/* format */
 	bool autofdo, bolt, propeller, symbol_order, pprof, firefox, folded, text;

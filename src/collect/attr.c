@@ -76,9 +76,11 @@ static uint64_t sample_type(const struct event *e, const struct attr_opts *o, en
 
 	t |= o->cpu ? PERF_SAMPLE_CPU : 0;
 	t |= o->several ? PERF_SAMPLE_IDENTIFIER : 0;
-	t |= o->data || o->phys_data ? PERF_SAMPLE_ADDR : 0;
+	t |= o->data || o->phys_data || o->data_page_size ? PERF_SAMPLE_ADDR : 0;
 	t |= o->data || o->weight ? PERF_SAMPLE_DATA_SRC : 0;
 	t |= o->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
+	t |= o->data_page_size ? PERF_SAMPLE_DATA_PAGE_SIZE : 0;
+	t |= o->code_page_size ? PERF_SAMPLE_CODE_PAGE_SIZE : 0;
 	t |= o->weight ? PERF_SAMPLE_WEIGHT_STRUCT : 0;
 	t |= o->intr_regs ? PERF_SAMPLE_REGS_INTR : 0;
 	t |= o->user_regs || leaf_regs(chain) ? PERF_SAMPLE_REGS_USER : 0;
@@ -192,6 +194,8 @@ static int try(const struct perf_event_attr *attr, const struct attr_place *at)
 	return 0;
 }
 
+#define PAGE_SIZES (PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
+
 /* The next thing to do without after `refusal`, or 0. In order: the newest and least missed first.
  */
 static unsigned give_up(struct perf_event_attr *a, int refusal, const struct attr_place *at)
@@ -232,6 +236,10 @@ static unsigned give_up(struct perf_event_attr *a, int refusal, const struct att
 		a->sample_type |= PERF_SAMPLE_WEIGHT;
 		return ATTR_WITHOUT_WEIGHT_STRUCT;
 	}
+	if (a->sample_type & PAGE_SIZES) {
+		a->sample_type &= ~(uint64_t)PAGE_SIZES;
+		return ATTR_WITHOUT_PAGES;
+	}
 	if (a->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX) {
 		a->branch_sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_HW_INDEX;
 		return ATTR_WITHOUT_HW_INDEX;
@@ -253,9 +261,9 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 		       const struct attr_place *at, unsigned *given_up)
 {
 	static const unsigned steps[] = { ATTR_WITHOUT_INHERIT,	      ATTR_WITHOUT_TIMES,
-					  ATTR_WITHOUT_WEIGHT_STRUCT, ATTR_WITHOUT_HW_INDEX,
-					  ATTR_WITHOUT_KSYMBOL,	      ATTR_WITHOUT_BUILD_ID,
-					  ATTR_WITHOUT_LOST };
+					  ATTR_WITHOUT_WEIGHT_STRUCT, ATTR_WITHOUT_PAGES,
+					  ATTR_WITHOUT_HW_INDEX,      ATTR_WITHOUT_KSYMBOL,
+					  ATTR_WITHOUT_BUILD_ID,      ATTR_WITHOUT_LOST };
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct perf_event_attr more = *a;
@@ -270,6 +278,9 @@ static void have_again(struct perf_event_attr *a, const struct perf_event_attr *
 		case ATTR_WITHOUT_WEIGHT_STRUCT:
 			more.sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT;
 			more.sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
+			break;
+		case ATTR_WITHOUT_PAGES:
+			more.sample_type |= wish->sample_type & PAGE_SIZES;
 			break;
 		case ATTR_WITHOUT_HW_INDEX:
 			more.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;

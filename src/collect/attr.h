@@ -18,7 +18,7 @@ struct attr_opts {
 	uint64_t freq, period; /* one of them; an event's own terms go first */
 	enum attr_chain chain;
 	uint32_t stack_size;
-	bool branch, data, phys_data, weight, intr_regs, user_regs;
+	bool branch, data, phys_data, data_page_size, code_page_size, weight, intr_regs, user_regs;
 	/* Mappings without code are reported, too: perf finds unwind tables only in what it has
 	 * seen mapped, and linkers put them beside the code. */
 	bool data_maps;
@@ -58,6 +58,7 @@ enum {
 	ATTR_WITHOUT_TIMES = 128,    /* of inherited counters: Linux 6.12 */
 	ATTR_WITHOUT_BUILD_ID = 256, /* of mapped files, by the kernel: Linux 5.12 */
 	ATTR_WITHOUT_PHYS = 512,     /* no permission for physical addresses */
+	ATTR_WITHOUT_PAGES = 1024,   /* sizes of pages: Linux 5.11 */
 };
 struct attr_place {
 	pid_t task;

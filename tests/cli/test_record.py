@@ -24,7 +24,7 @@ HOTSPOT = next((p for p in ("/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparse
 # what hotspot's parser also says of perf's own recordings, and of rounds and features as records
 HOTSPOT_SAYS = re.compile(r"feature not properly read|unhandled event type|FINISHED_ROUND detected|^$|"
                           r"Linux version|zstd decompression support not available|^\d+ \d+ \d+ \d+ \d+$")
-HOTSPOT_NEW = ("--user-regs --intr-regs", "-W", "--phys-data")  # fields that are newer than it, in perf's files, too
+HOTSPOT_NEW = ("--user-regs --intr-regs", "-W", "--phys-data", "--data-page-size --code-page-size")  # fields that are newer than it, in perf's files, too
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-record-")
 os.chdir(tmp)
@@ -76,6 +76,7 @@ cases = [
 ]
 if root:
     cases.append(("--phys-data", ["--phys-data"]))
+    cases.append(("--data-page-size --code-page-size", ["--data-page-size", "--code-page-size"]))
 if root and os.path.isdir("/sys/kernel/tracing"):
     cases.append(("tracepoint", ["-e", "sched:sched_switch"]))
 for name, options in cases:

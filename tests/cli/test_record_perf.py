@@ -204,6 +204,8 @@ compare("--branch-filter", [*E, "--branch-filter", "any,u"], [*E, "-j", "any,u"]
 compare("-d", [*G, "-d"], [*S, "-d"], more=fields("addr"))
 compare("-W", [*G, "-W"], [*S, "-W"], more=fields("weight"))
 compare("--phys-data", [*G, "--phys-data"], [*S, "--phys-data"], more=fields("phys_addr"))
+compare("--data-page-size", [*G, "-d", "--data-page-size"], [*S, "-d", "--data-page-size"], more=fields("data_page_size"))
+compare("--code-page-size", [*G, "--code-page-size"], [*S, "--code-page-size"], more=fields("code_page_size"))
 compare("--buildid-mmap", [*G, "--buildid-mmap"], [*S, "--buildid-mmap"])
 compare("--intr-regs", [*G, "--intr-regs"], [*S, "-I"], more=fields("iregs"))
 compare("--user-regs", [*E, "--user-regs"], [*E, "--user-regs=ax,bx,cx,dx,si,di,bp,sp,ip,flags,cs,ss,r8,r9,r10,r11,r12,r13,r14,r15"]

@@ -32,6 +32,8 @@ static const struct word sample_words[] = {
 	{ PERF_SAMPLE_DATA_SRC, "data_src" },
 	{ PERF_SAMPLE_REGS_INTR, "regs_intr" },
 	{ PERF_SAMPLE_PHYS_ADDR, "phys_addr" },
+	{ PERF_SAMPLE_DATA_PAGE_SIZE, "data_page_size" },
+	{ PERF_SAMPLE_CODE_PAGE_SIZE, "code_page_size" },
 };
 
 static void put_words(struct buf *b, uint64_t v, const struct word *words, size_t n)
@@ -123,8 +125,10 @@ static void put_perf_line(struct buf *b, const struct sampling *r)
 		buf_printf(b, " -C %s", o->cpu);
 	if (o->branch_filter)
 		buf_printf(b, " -j %s", o->branch_filter);
-	buf_printf(b, "%s%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "",
+	buf_printf(b, "%s%s%s%s%s%s%s", o->branch && !o->branch_filter ? " -b" : "",
 		   o->data ? " -d" : "", o->weight ? " -W" : "", o->phys_data ? " --phys-data" : "",
+		   o->data_page_size ? " --data-page-size" : "",
+		   o->code_page_size ? " --code-page-size" : "",
 		   o->build_ids ? " --buildid-mmap" : "");
 	for (size_t i = 0; i < o->pid.n; i++)
 		buf_printf(b, " -p %s", o->pid.v[i]);

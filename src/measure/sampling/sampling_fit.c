@@ -53,6 +53,8 @@ static struct attr_opts attr_wishes(const struct sampling *r)
 			       .branch_type = r->branch_type,
 			       .data = o->data,
 			       .phys_data = o->phys_data,
+			       .data_page_size = o->data_page_size,
+			       .code_page_size = o->code_page_size,
 			       .build_ids = o->build_ids,
 			       .weight = o->weight,
 			       .intr_regs = o->intr_regs,
@@ -89,6 +91,8 @@ static void note_given_up(struct sampling *r, unsigned bits)
 				       "(perf_event_paranoid; `cyclade doctor`)" },
 		{ ATTR_WITHOUT_PHYS, "physical addresses may not be read: without them "
 				     "(perf_event_paranoid; `cyclade doctor`)" },
+		{ ATTR_WITHOUT_PAGES, "this kernel does not tell the size of pages (Linux 5.11 "
+				      "does)" },
 		{ ATTR_WITHOUT_WEIGHT_STRUCT, "this kernel gives one weight, not its parts" },
 		{ ATTR_WITHOUT_INHERIT,
 		  "this kernel cannot sample a group (:S) in threads and children: "

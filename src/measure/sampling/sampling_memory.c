@@ -268,7 +268,7 @@ int sampling_memory_events(struct sampling *r, struct err *err)
 	if (r->ask.mem && (parse(&w, "--mem", mem_words, r->ask.mem, err) || mem(r, &w, err)))
 		return -1;
 	r->phys_if_may = !r->ask.phys_data;
-	r->ask.data = r->ask.weight = r->ask.phys_data = true;
+	r->ask.data = r->ask.weight = r->ask.phys_data = r->ask.data_page_size = true;
 	return 0;
 }
 

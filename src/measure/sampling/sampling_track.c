@@ -116,6 +116,8 @@ void sampling_track_wish(const struct sampling *r, struct attr_opts *w)
 	*w = (struct attr_opts){ .period = 1,
 				 .data = all.data,
 				 .phys_data = all.phys_data,
+				 .data_page_size = all.data_page_size,
+				 .code_page_size = all.code_page_size,
 				 .data_maps = all.data_maps,
 				 .build_ids = all.build_ids,
 				 .inherit = all.inherit,
