@@ -21,7 +21,8 @@ struct stat_repeats {
 	VEC(struct count_run) run;
 	VEC(struct count_repeat) repeat;
 };
-int stat_repeats_run(struct stat_repeats *s, const struct counting *k, struct err *err) MUST_USE;
+int stat_repeats_run(struct stat_repeats *s, const struct counting_result *r,
+		     struct err *err) MUST_USE;
 /* Of the run added last. The texts must outlive it. */
 int stat_repeats_add(struct stat_repeats *s, const struct count_repeat *x,
 		     struct err *err) MUST_USE;

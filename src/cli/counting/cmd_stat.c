@@ -97,9 +97,8 @@ struct count_head stat_head(const struct counting *k, struct arena *a)
 				    .interrupted = k->result.interrupted };
 }
 
-int stat_repeats_run(struct stat_repeats *s, const struct counting *k, struct err *err)
+int stat_repeats_run(struct stat_repeats *s, const struct counting_result *r, struct err *err)
 {
-	const struct counting_result *r = &k->result;
 	const struct count_run run = { r->wall_s, r->user_s, r->sys_s, r->status };
 
 	return vec_push(&s->run, run) ? err_nomem(err) : 0;

@@ -150,7 +150,7 @@ static int keep_run(struct stat_run *s, const struct counts_row *row, size_t n,
 {
 	if (stat_runs(s->cli) < 2)
 		return 0;
-	if (stat_repeats_run(&s->repeats, k, err))
+	if (stat_repeats_run(&s->repeats, &k->result, err))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct count_repeat x = { 0, row[i].where, row[i].event, row[i].unit,

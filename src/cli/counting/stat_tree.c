@@ -13,7 +13,6 @@
 #include "cli/counting/stat_tree.h"
 #include "cli/counting_out.h"
 #include "cli/stat.h"
-#include "measure/counting_repeat.h"
 #include "measure/drill.h"
 #include "measure/drill_latency.h"
 
@@ -111,130 +110,10 @@ static int so_far(void *ctx, struct counting *k, struct err *err)
 
 /* ---- runs ------------------------------------------------------------------------------- */
 
-static void add_rate(struct stat_tree_runs *r, const struct tree_rate *x)
-{
-	repeat_add(&r->value, x->value);
-	repeat_add(&r->unseen, isnan(x->value) ? (double)NAN : x->unseen);
-}
-
-/* Each run for itself, if there are to be several: what was asked for of each tree. */
-static int keep_run(struct stat_tree *s, const struct counting *k, struct err *err)
-{
-	if (stat_runs(s->cli) < 2)
-		return 0;
-	if (stat_repeats_run(&s->repeats, k, err))
-		return -1;
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		const struct drill_part *p = &s->d.part[i];
-		const struct plan *plan = &s->d.core[p->core].plan;
-
-		for (size_t m = 0; m < p->tree.n; m++) {
-			const struct tree_node *n = &p->tree.node[m];
-			const struct model_metric *x = &p->tree.model->metric[m];
-			bool known = n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
-			struct count_repeat r = { .where = p->label,
-						  .name = x->path,
-						  .value = NAN };
-
-			if (plan->wanted && !plan->wanted[m])
-				continue;
-			r.unit = x->level ? "" : x->unit;
-			if (known)
-				r.value = n->shown * (x->level ? 1 : x->scale);
-			if (stat_repeats_add(&s->repeats, &r, err))
-				return -1;
-		}
-	}
-	return 0;
-}
-
 static int add_run(struct stat_tree *s, const struct counting *k, struct err *err)
 {
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		const struct tree *t = &s->d.part[i].tree;
-
-		if (!s->runs[i])
-			s->runs[i] = calloc(t->n + 1, sizeof(**s->runs));
-		if (!s->runs[i])
-			return err_nomem(err);
-		for (size_t m = 0; m < t->n; m++) {
-			const struct tree_node *n = &t->node[m];
-			bool known = n->value.why == VALUE_OK && n->doubt == DOUBT_NONE;
-
-			repeat_add(&s->runs[i][m].value, known ? n->value.v : NAN);
-			repeat_add(&s->runs[i][m].unseen, known ? n->unseen : NAN);
-			s->runs[i][m].over += known && n->over;
-		}
-		add_rate(&s->rates[i].ipc, &s->d.part[i].rates.ipc);
-		add_rate(&s->rates[i].frequency, &s->d.part[i].rates.frequency);
-	}
-	repeat_add(&s->seconds, k->result.wall_s);
-	repeat_add(&s->user, k->result.user_s);
-	repeat_add(&s->sys, k->result.sys_s);
-	return keep_run(s, k, err);
-}
-
-/* What no run looked at does not become less with their number: in time that was not seen, and in
- * runs that did not open it, a node has between nothing and what its parent has. */
-static double unseen_of(const struct stat_tree *s, const struct model *m, size_t part, size_t i)
-{
-	const struct stat_tree_runs *r = &s->runs[part][i];
-	const uint32_t parent = m->metric[i].parent;
-	double mean = repeat_mean(&r->value), seen = 1, most = 1;
-
-	if (!m->metric[i].level || s->d.mode != DRILL_LIVE)
-		return 0;
-	if (parent != MODEL_NONE && s->runs[part][parent].value.n) {
-		seen = (double)r->value.n / (double)s->runs[part][parent].value.n;
-		most = repeat_mean(&s->runs[part][parent].value);
-	}
-	seen = fmin(seen, 1);
-	return seen * repeat_mean(&r->unseen) + (1 - seen) * fmax(mean, most - mean);
-}
-
-/* Runs that have it are not a sample of all: each must. */
-static void mean_of_rate(struct tree_rate *out, const struct stat_tree_runs *r, size_t runs)
-{
-	if (r->value.n < runs) {
-		*out = (struct tree_rate){ .value = NAN, .error = NAN, .counted = NAN };
-		out->why = r->value.n ? "not every run has it" : "no run has it";
-		return;
-	}
-	out->value = repeat_mean(&r->value);
-	out->unseen = repeat_mean(&r->unseen);
-	out->error = repeat_error(&r->value) + out->unseen;
-	out->no_error = r->value.n > 1 ? NULL : "one run alone has it";
-}
-
-/* The last tree with the means of all in its nodes. */
-static int mean_of_runs(struct stat_tree *s, struct err *err)
-{
-	for (size_t i = 0; i < s->d.n_parts; i++) {
-		struct tree *t = &s->d.part[i].tree;
-		struct tree_node *node = arena_memdup(&s->a, t->node, t->n * sizeof(*node));
-
-		if (!node)
-			return err_nomem(err);
-		for (size_t m = 0; m < t->n; m++) {
-			const struct repeat *r = &s->runs[i][m].value;
-
-			if (!r->n)
-				continue;
-			node[m].value = (struct value){ .v = repeat_mean(r), .why = VALUE_OK };
-			node[m].doubt = DOUBT_NONE;
-			node[m].over = 2 * s->runs[i][m].over > r->n; /* in most runs */
-			node[m].shown = tree_shown(&t->model->metric[m], repeat_mean(r));
-			node[m].unseen = unseen_of(s, t->model, i, m);
-			node[m].error = hypot(repeat_error(r), node[m].unseen);
-			node[m].open = NAN; /* of one run alone */
-			node[m].no_error = r->n > 1 ? NULL : "one run alone has it";
-		}
-		mean_of_rate(&s->d.part[i].rates.ipc, &s->rates[i].ipc, s->seconds.n);
-		mean_of_rate(&s->d.part[i].rates.frequency, &s->rates[i].frequency, s->seconds.n);
-		tree_judge_means(t->model, node);
-		t->node = node;
-	}
-	return 0;
+	/* the texts live as long as the drill, which is that of all runs */
+	return tree_repeats_add(&s->repeats, &k->result, &s->d, stat_runs(s->cli) > 1, NULL, err);
 }
 
 static int finish(struct stat_tree *s, struct counting *k, struct err *err)
@@ -251,19 +130,14 @@ static int finish(struct stat_tree *s, struct counting *k, struct err *err)
 		r.head.end = true;
 		return print(s, &r, -1, err);
 	}
-	if (s->seconds.n > 1 || s->cut_short) {
-		if (mean_of_runs(s, err))
+	if (s->repeats.seconds.n > 1 || s->cut_short) {
+		if (tree_repeats_mean(&s->repeats, &s->d, &s->a, err))
 			return -1;
 		drill_latency_of_all_runs(&s->d);
-		r.head.runs = s->seconds.n;
-		r.head.seconds = repeat_mean(&s->seconds);
-		r.head.seconds_error = repeat_error(&s->seconds);
 	}
-	if (k->has_program) {
-		r.head.user_s = repeat_mean(&s->user);
-		r.head.sys_s = repeat_mean(&s->sys);
-	}
-	stat_repeats_put(&s->repeats, &r.head);
+	tree_repeats_put(&s->repeats, s->cut_short, &r.head);
+	if (!k->has_program)
+		r.head.user_s = r.head.sys_s = NAN;
 	r.head.nodes = true;
 	if (make_report(s, &r, err))
 		return -1;
@@ -277,12 +151,6 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 	int rc = -1;
 
 	s->again = false;
-	if (!s->runs) {
-		s->runs = calloc(s->d.n_parts + 1, sizeof(*s->runs));
-		s->rates = calloc(s->d.n_parts + 1, sizeof(*s->rates));
-		if (!s->runs || !s->rates)
-			return err_nomem(err);
-	}
 	if (several && !k->result.interrupted && drill_again(&s->d, k, &s->again, err))
 		goto out;
 	if (s->again) {
@@ -291,7 +159,7 @@ static int ended(void *ctx, struct counting *k, struct err *err)
 		goto out;
 	}
 	/* of several runs, one that was cut short is left out */
-	s->cut_short = k->result.interrupted && s->seconds.n;
+	s->cut_short = k->result.interrupted && s->repeats.seconds.n;
 	if (drill_results(&s->d, k, &s->a, 0, UINT64_MAX, err) ||
 	    (!s->cut_short && add_run(s, k, err)))
 		goto out;
@@ -374,11 +242,7 @@ int stat_tree(struct cli *cli)
 	int rc = count(&s, &err), code = stat_end(cli, &s.k, rc, s.no_pmu, &err);
 
 	counting_out_close(&s.out);
-	for (size_t i = 0; s.runs && i < s.d.n_parts; i++)
-		free(s.runs[i]);
-	free(s.runs);
-	free(s.rates);
-	stat_repeats_free(&s.repeats);
+	tree_repeats_free(&s.repeats);
 	drill_free(&s.d);
 	counting_close(&s.k);
 	arena_free(&s.a);

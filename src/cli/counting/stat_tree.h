@@ -5,20 +5,11 @@
 #ifndef CYCLADE_CLI_STAT_TREE_H
 #define CYCLADE_CLI_STAT_TREE_H
 
+#include "cli/counting/tree_repeats.h"
 #include "cli/counting_out.h"
 #include "cli/stat.h"
-#include "measure/counting_repeat.h"
 #include "measure/drill.h"
 #include "report/tree_view.h"
-
-struct stat_tree_runs { /* of a metric */
-	struct repeat value, unseen;
-	uint64_t over; /* runs in which it was over its threshold */
-};
-
-struct stat_tree_rates {
-	struct stat_tree_runs ipc, frequency;
-};
 
 struct stat_tree {
 	struct cli *cli;
@@ -26,11 +17,8 @@ struct stat_tree {
 	struct counting k;
 	struct drill d;
 	struct counting_out out;
-	struct arena a;		       /* of one printing */
-	struct stat_tree_runs **runs;  /* by part and metric */
-	struct stat_tree_rates *rates; /* by part */
-	struct repeat seconds, user, sys;
-	struct stat_repeats repeats;
+	struct arena a; /* of one printing */
+	struct tree_repeats repeats;
 	uint64_t run, passes, interval_from;
 	bool again, cut_short;
 	char no_pmu[256];
