@@ -21,6 +21,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/repeats.h"
 #include "config.h"
 #include "report/page_files.h"
 
@@ -172,6 +173,7 @@ const char *cli_input(struct cli *cli, struct err *err)
 			return usual[i];
 	(void)err_set(err, ERR_NOT_FOUND,
 		      "no recording named, and no cyclade.data or perf.data here");
+	(void)repeats_hint(usual[0], command_names[cli->command], err);
 	(void)err_hint(err, "make one: cyclade record -- ./prog   or name one: cyclade %s FILE",
 		       command_names[cli->command]);
 	return NULL;

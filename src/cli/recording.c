@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/heap.h"
+#include "cli/repeats.h"
 #include "cli/selecting.h"
 #include "config.h"
 #include "perfdata/stat_data.h"
@@ -148,7 +149,7 @@ int recording_open(struct recording *r, struct cli *cli, const char *path, struc
 	    !feed_finish(r->spaces, r->rec, err))
 		return 0;
 	recording_close(r);
-	return -1;
+	return repeats_hint(path, command_names[cli->command], err);
 }
 
 void recording_troubles(const struct recording *r)

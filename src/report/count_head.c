@@ -172,7 +172,7 @@ void count_head_put(struct document *d, const struct count_head *h)
 	document_table(d, &t);
 }
 
-static void put_runs(struct document *d, const struct count_head *h)
+void count_repeats_put(struct document *d, const struct count_head *h)
 {
 	struct table t = {
 		.form = &count_runs_form, .array = h->run, .stride = sizeof(*h->run), .n = h->n_run
@@ -191,7 +191,7 @@ void count_tail_put(struct document *d, const struct count_head *h)
 	const struct table t = { .form = &count_losses_form, .array = &h->lost, .n = 1 };
 
 	if (h->run)
-		put_runs(d, h);
+		count_repeats_put(d, h);
 	for (size_t i = 0; i < h->n_notes; i++)
 		document_note(d, h->notes[i]);
 	if (!h->end)

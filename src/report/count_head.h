@@ -67,6 +67,8 @@ extern const struct table_form count_runs_form, count_events_form, count_nodes_f
 /* The head, with its texts, must outlive the document. */
 void count_head_put(struct document *d, const struct count_head *h);
 void count_tail_put(struct document *d, const struct count_head *h);
+/* The tables of several runs alone. */
+void count_repeats_put(struct document *d, const struct count_head *h);
 /* For people: "./prog -x" or the target; "3.21 s wall, 3.18 s cpu, exit 0". Not escaped. */
 void count_head_command(struct buf *b, const struct count_head *h);
 void count_head_times(struct buf *b, const struct count_head *h);

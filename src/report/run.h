@@ -28,7 +28,9 @@ struct run_report {
 	const char *sampled;   /* the events */
 	const char *no_cycles; /* why time is sampled in place of cycles; NULL: it is not */
 	bool user_only;	       /* the kernel was not looked at */
-	const char *file;      /* the recording */
+	const char *file;      /* the recording; of several FILE.1, FILE.2, ... */
+	size_t files;	       /* so many; 0: it is one, FILE */
+	size_t failed;	       /* of several runs those that did not end with 0 */
 	bool kept;	       /* it was written */
 	uint64_t samples, bytes, lost, throttled;
 	size_t ousted, counters; /* of all counters those that lost their place to others */

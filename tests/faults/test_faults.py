@@ -102,6 +102,7 @@ MEASURES = {
     "record": "record -q -e cpu-clock:u -o O -- true",
     "record --heap": "record -q -e page-faults:u -c 1 -d -W --heap -o O -- true",
     "run": "run -q -e cpu-clock:u --data O -- true",
+    "run -r": "run -q -e cpu-clock:u -r 2 --data O -- true",
     "monitor": "monitor --once -I 1",
     "monitor -j": "monitor --once -I 1 -j",
 }
@@ -123,10 +124,11 @@ def start(words, where, fault, tag):
     with open(count, "rb") as f:
         calls = dict(zip(COUNTED, struct.unpack("=%dq" % len(COUNTED), f.read())))
     os.remove(count)
-    if os.path.exists(out):
-        with open(out, "rb") as f:
-            text += f.read()
-        os.remove(out)
+    for name in (out, out + ".1", out + ".2"):  # of two runs each its own
+        if os.path.exists(name):
+            with open(name, "rb") as f:
+                text += f.read()
+            os.remove(name)
     return code, text, err, calls, [n for n in os.listdir(where) if n.startswith("out%s." % tag)]
 
 

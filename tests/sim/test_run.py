@@ -239,6 +239,35 @@ t.ok(r.returncode == 125 and "no model" in r.stderr and not os.path.exists(mark)
 with open(cpuinfo, "w", encoding="utf-8") as f:
     f.write(old)
 
+# ---- several runs: each tree is in its recording, the means are told
+series = os.path.join(tmp.name, "series")
+r = run("spr", "dram_bound", "-j", "-r", "3", "-l", "2", "--data", series, what=[SPIN, "150"])
+d = json.loads(r.stderr)
+each, wrong = {}, []
+for x in d["repeats"]:
+    each.setdefault(x["node"].rsplit(".", 1)[-1], {})[x["run"]] = x["value"]
+for k in (1, 2, 3):
+    doc = json.loads(subprocess.run([CYCLADE, "report", "-i", "%s.%d" % (series, k), "-j"], text=True, capture_output=True).stdout)
+    saved = {x["node"]: x["value"] for x in doc["tree"] if not x["sum"]}
+    wrong += [(k, n, v, each.get(n)) for n, v in saved.items() if v is not None and abs(each.get(n, {}).get(k, -1) - v) > 1e-6]
+t.ok(len(each) > 8 and len(d["times"]) == d["runs"] == 3 and not wrong, "-r 3: each recording has the tree of its run", wrong or r.stderr[:2000])
+wrong, want = [], planted("spr", "dram_bound")
+for n in trees(d)[0]["nodes"]:
+    name = n["node"].rsplit(".", 1)[-1]
+    v = [x for x in each.get(name, {}).values() if x is not None]
+    mean = sum(v) / len(v) if v else None
+    half = 4.30265 * (sum((x - mean) ** 2 for x in v) / 2 / 3) ** 0.5 if len(v) == 3 else 0
+    if v and (abs(n["value"] - mean) > 1e-6 or (n["value_error"] or 0) < half - 1e-6 or
+              (name in want and abs(mean - want[name]) > max(2 * (n["value_error"] or 0), 0.006))):
+        wrong.append((n, v, want.get(name)))
+t.ok(not wrong, "-r 3: nodes are means of the runs, their errors no less than the spread, the shares those planted", wrong[:3])
+r = run("spr", "dram_bound", "-r", "2", "--data", series, what=[SPIN, "150"])
+t.ok("mean of 2 runs" in r.stderr and nodes_of(r.stderr).get("memory_bound", (0, 0, False))[2] and "cyclade sum %s " % series in r.stderr,
+     "-r 2: the screen has tree and functions of both", r.stderr)
+t.ok(not os.path.exists(series + ".3"), "and what is left of the longer series has another name", os.listdir(tmp.name))
+p = subprocess.run([CYCLADE, "sum", series, "-j"], text=True, capture_output=True)
+t.equal([x["recordings"] for x in json.loads(p.stdout)["tree"] if x["node"].endswith("backend_bound")], [2], "sum has the tree of both")
+
 # ---- signals: the state so far, and the end by interrupt
 p = subprocess.Popen(words("spr", "dram_bound", "run", *SYSROOT, "--data", DATA, "--", SPIN, "60000"), env=env("spr"),
                      text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)

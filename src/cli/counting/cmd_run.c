@@ -3,13 +3,13 @@
  * run - the main job: record a program, say where its time went, name the next commands.
  */
 #include <math.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "cli/asking.h"
-#include "cli/counting/run_tree.h"
+#include "cli/counting/run_repeats.h"
 #include "cli/counting_out.h"
 #include "cli/recording.h"
 #include "cli/regions.h"
@@ -22,7 +22,8 @@ struct told {
 	struct cli *cli;
 	const struct sampling_result *res;
 	struct run_tree *t;
-	const char *path;
+	const char *path;	     /* of the recording; with -r of all of them */
+	struct run_repeats *repeats; /* -r; NULL: one run */
 	struct counting_out out;
 	struct tree_report tree;
 	struct recording rec;
@@ -35,7 +36,7 @@ struct told {
 };
 
 struct steps {
-	struct next v[6];
+	struct next v[8];
 	size_t n;
 	struct arena *a;
 };
@@ -62,10 +63,23 @@ static void add_step(struct steps *s, const char *verb, const char *file, const 
 	buf_free(&b);
 }
 
+/* Beside the first recording: what all of them are for. */
+static void add_steps_of_repeats(struct steps *s, const struct told *o)
+{
+	struct buf b = BUF_INIT;
+
+	add_step(s, "sum", o->path, "", "all functions, of all runs");
+	buf_puts(&b, "diff OTHER");
+	add_step(s, buf_str(&b), o->path, "", "what changed since another `run -r`");
+	buf_free(&b);
+}
+
 /* The function first, then what is the matter with it. */
 static void find_steps(struct steps *s, const struct told *o)
 {
-	const char *file = strcmp(o->path, "cyclade.data") ? o->path : "";
+	const char *file = o->repeats			     ? o->repeats->file.v[0]
+			   : strcmp(o->path, "cyclade.data") ? o->path
+							     : "";
 	bool chains = o->res->chains;
 	unsigned level = run_tree_deeper(o->t);
 	struct buf line = BUF_INIT;
@@ -80,8 +94,11 @@ static void find_steps(struct steps *s, const struct told *o)
 		(void)snprintf(text, sizeof(text), "stat -l %u -- ...", level);
 		add_step(s, text, "", "", "all nodes down to there, and nothing else");
 	}
-	add_step(s, chains ? "report -g" : "report", file, "",
-		 chains ? "who called it" : "all of it, by program and library");
+	if (o->repeats)
+		add_steps_of_repeats(s, o);
+	if (!o->repeats || chains)
+		add_step(s, chains ? "report -g" : "report", file, "",
+			 chains ? "who called it" : "all of it, by program and library");
 	if (run_waited(&o->tree.head, &line))
 		add_step(s, "record --wait -- ...", "", "", "what it waited for: report --wait");
 	buf_free(&line);
@@ -89,11 +106,17 @@ static void find_steps(struct steps *s, const struct told *o)
 		add_step(s, "run -g -- ...", "", "", "who called it");
 }
 
-static int make_tables(struct told *o, struct err *err)
+/* Functions to show; 0: all. */
+static size_t limit_of(const struct told *o)
 {
 	const struct options *opt = &o->cli->opt;
-	size_t limit = opt->limit ? opt->limit : o->out.show.format == run_document.face ? ROWS : 0;
-	size_t n, n_events;
+
+	return opt->limit ? opt->limit : o->out.show.format == run_document.face ? ROWS : 0;
+}
+
+static int make_tables(struct told *o, struct err *err)
+{
+	size_t n, n_events, limit = limit_of(o);
 	const struct profile_sum *sum = profile_sums(o->profile, &n);
 	const struct pd_event *event = pd_events(o->rec.rec, &n_events);
 	uint64_t most = 0;
@@ -162,6 +185,8 @@ static int put_document(struct told *o, struct err *err)
 		.no_cycles = *res->no_cycles ? res->no_cycles : NULL,
 		.user_only = res->user_only,
 		.file = o->path,
+		.files = o->repeats ? o->repeats->file.n : 0,
+		.failed = o->repeats ? o->repeats->failed : 0,
 		.kept = res->kept,
 		.samples = res->samples,
 		.bytes = res->bytes,
@@ -218,7 +243,97 @@ static int report(struct told *o, struct err *err)
 static int run(struct sampling *s, struct told *o, struct err *err)
 {
 	o->res = sampling_result(s);
-	return sampling_run(s, err) ? -1 : report(o, err);
+	return sampling_run(s, err) || report(o, err) || sampling_after(s, err) ? -1 : 0;
+}
+
+static double seconds_now(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- several runs (-r) ------------------------------------------------------------------ */
+
+static int report_repeats(struct told *o, struct err *err)
+{
+	struct run_repeats *r = o->repeats;
+
+	if (run_repeats_tree(r, o->t, &o->tree, err))
+		return -1;
+	o->res = &r->all;
+	fill_head(o);
+	tree_repeats_put(&r->tree, r->cut_short, &o->tree.head);
+	o->tree.head.nodes = true;
+	o->tree.head.interrupted = r->all.interrupted;
+	if (o->res->samples &&
+	    run_repeats_where(r, limit_of(o), &o->table, &o->n_tables, &o->top, err))
+		return -1;
+	o->several = r->n_events > 1;
+	return put_document(o, err);
+}
+
+/* A line before each further run, for people who wait. */
+static void show_progress(const struct told *o, double from)
+{
+	size_t n = o->repeats->file.n, all = o->repeats->wanted;
+	double left = (seconds_now() - from) / (double)n * (double)(all - n);
+
+	if (isatty(STDERR_FILENO) && seconds_now() - from >= 0.5)
+		cli_note(o->cli, "run %zu of %zu, about %.0f s left", n + 1, all, left);
+}
+
+/* A run and what it is for; *more: another one is wanted. */
+static int run_once(struct sampling **s, struct told *o, const struct ask *ask, bool *more,
+		    struct err *err)
+{
+	struct run_repeats *r = o->repeats;
+	const struct sampling_result *res;
+	struct tree_report made = { 0 };
+	const char *file = run_repeats_file(r);
+
+	if (!file)
+		return err_nomem(err);
+	if (sampling_open(s, ask, file, run_tree_beside(o->t), err))
+		return -1;
+	res = o->res = sampling_result(*s);
+	if (sampling_run(*s, err) || sampling_after(*s, err))
+		return -1;
+	*more = !res->interrupted && r->file.n + 1 < r->wanted;
+	if (!res->interrupted || !r->file.n)
+		return run_repeats_add(r, res, o->t, err);
+	run_repeats_drop(r, res);
+	return run_tree_report(o->t, &made, err);
+}
+
+static int run_several(struct sampling **s, struct told *o, struct ask *ask, struct err *err)
+{
+	double from = seconds_now();
+	bool more;
+
+	for (;;) {
+		if (run_once(s, o, ask, &more, err))
+			return -1;
+		if (!more)
+			return report_repeats(o, err);
+		sampling_close(*s);
+		*s = NULL;
+		run_tree_free(o->t);
+		*o->t = (struct run_tree)RUN_TREE_INIT(o->cli);
+		o->t->again = true;
+		ask->warmup = 0;
+		ask->news = NULL;
+		show_progress(o, from);
+	}
+}
+
+static int exit_code(const struct told *o)
+{
+	const struct sampling_result *res = o->res;
+
+	/* the program may end well, and yet not all runs were made */
+	return o->repeats && res->interrupted && !res->status ? 128 + SIGINT : res->status;
 }
 
 static int describe(const struct sampling *s, struct told *o, struct err *err)
@@ -234,36 +349,65 @@ static int describe(const struct sampling *s, struct told *o, struct err *err)
 	return rc ? -1 : counting_out_commit(&o->out, err);
 }
 
+static int usage(const struct cli *cli, struct err *err)
+{
+	if (!cli->args.n) {
+		(void)err_set(err, ERR_USAGE, "run needs a program");
+		return err_hint(err, "cyclade run -- ./prog args");
+	}
+	if (OPTION_GIVEN(&cli->opt, repeat) && !cli->opt.repeat)
+		return err_set(err, ERR_USAGE, "-r 0 would run nothing");
+	if (cli->opt.regions && cli->opt.repeat > 1) {
+		(void)err_set(err, ERR_USAGE, "--regions counts one run: not with -r");
+		return err_hint(err, "cyclade run --regions -- ./prog args");
+	}
+	return 0;
+}
+
+static int measure(struct sampling **s, struct told *o, struct err *err)
+{
+	struct ask ask;
+
+	if (counting_out_open(&o->out, o->cli, &run_document, err) || cli_ask(o->cli, &ask, err))
+		return -1;
+	if (o->repeats && !o->cli->opt.dry_run)
+		return run_several(s, o, &ask, err);
+	if (sampling_open(s, &ask, o->path, run_tree_beside(o->t), err))
+		return -1;
+	return o->cli->opt.dry_run ? describe(*s, o, err) : run(*s, o, err);
+}
+
 int cmd_run(struct cli *cli)
 {
 	const char *path = cli->opt.data_file ? cli->opt.data_file : "cyclade.data";
 	struct run_tree tree = RUN_TREE_INIT(cli);
+	struct run_repeats repeats = { 0 };
 	struct told told = {
 		.cli = cli, .t = &tree, .path = path, .out = COUNTING_OUT_INIT, .top = ""
 	};
 	struct err err = ERR_INIT;
 	struct sampling *s = NULL;
-	struct ask ask;
 	int code;
 
-	if (!cli->args.n) {
-		(void)err_set(&err, ERR_USAGE, "run needs a program");
-		(void)err_hint(&err, "cyclade run -- ./prog args");
+	if (usage(cli, &err))
 		return cli_fail_as(&err, EXIT_TOOL);
-	}
 	if (cli->opt.regions)
 		return regions_run(cli);
-	if (counting_out_open(&told.out, cli, &run_document, &err) || cli_ask(cli, &ask, &err) ||
-	    sampling_open(&s, &ask, path, run_tree_beside(&tree), &err))
+	if (cli->opt.repeat > 1) {
+		run_repeats_open(&repeats, cli, path, cli->opt.repeat);
+		told.repeats = &repeats;
+	}
+	if (measure(&s, &told, &err)) {
 		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
-	else if (cli->opt.dry_run)
-		code = describe(s, &told, &err) ? cli_fail_as(&err, EXIT_TOOL) : EXIT_OK;
-	else if (run(s, &told, &err) || sampling_after(s, &err))
-		code = cli_fail_as(&err, cli_measuring_code(cli, &err));
-	else
-		code = sampling_result(s)->status;
+		if (repeats.file.n)
+			cli_warn("the recordings of %zu run%s are kept: cyclade sum %s",
+				 repeats.file.n, repeats.file.n == 1 ? "" : "s", path);
+	} else {
+		code = cli->opt.dry_run ? EXIT_OK : exit_code(&told);
+	}
 	counting_out_close(&told.out);
 	sampling_close(s);
+	run_repeats_close(&repeats);
 	run_tree_free(&tree);
 	return code;
 }

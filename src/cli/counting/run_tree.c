@@ -102,14 +102,16 @@ static int plan_drill(struct run_tree *t, struct counting *k, struct counter_set
 }
 
 /* Said, or refused, before anything runs. */
-static int without_pmu(const struct cli *cli, const struct sampling_result *res, struct err *err)
+static int without_pmu(const struct run_tree *t, const struct sampling_result *res, struct err *err)
 {
+	const struct cli *cli = t->cli;
+
 	if (cli->opt.require) {
 		(void)err_set(err, ERR_UNSUPPORTED, "no cycle counter here: %s", res->no_cycles);
 		return err_hint(
 			err, "without --require pmu, time is sampled; `cyclade doctor` tells more");
 	}
-	if (!cli->opt.quiet && !cli->opt.dry_run)
+	if (!cli->opt.quiet && !cli->opt.dry_run && !t->again)
 		no_pmu_say(res->no_cycles, res->hypervisor, "sampling time instead", NULL);
 	return 0;
 }
@@ -123,7 +125,7 @@ static int plan(void *ctx, struct counting *k, const struct sampling *r,
 
 	t->k = k;
 	if (*res->no_cycles)
-		return without_pmu(t->cli, res, err);
+		return without_pmu(t, res, err);
 	if (o->no_tree)
 		return 0;
 	if (!find_held(t, r)) {
@@ -243,18 +245,13 @@ const struct sampling_beside *run_tree_beside(struct run_tree *t)
 
 /* ---- what came of it -------------------------------------------------------------------- */
 
-struct sum {
-	double value, share; /* share: of the time it was on a counter, the least of all */
-	bool known;
-};
-
-static int add_up(const struct run_tree *t, size_t event, struct sum *s, struct err *err)
+static int add_up(const struct run_tree *t, size_t event, struct run_tree_plain *s, struct err *err)
 {
 	size_t targets = counters_targets(t->k->c);
 	struct counter_value *v = calloc(2 * targets + 1, sizeof(*v));
 	int rc = -1;
 
-	*s = (struct sum){ .share = 1 };
+	*s = (struct run_tree_plain){ .share = 1 };
 	if (!v)
 		return err_nomem(err);
 	for (size_t g = 0; g < t->plain_setup.n_groups; g++) {
@@ -276,37 +273,55 @@ out:
 	return rc;
 }
 
-static int plain_line(struct run_tree *t, struct tree_report *r, struct err *err)
+int run_tree_plain(struct run_tree *t, struct run_tree_plain of[2], struct err *err)
+{
+	of[0] = of[1] = (struct run_tree_plain){ 0 };
+	if (!t->plain)
+		return 0;
+	return add_up(t, 0, &of[0], err) || add_up(t, 1, &of[1], err) ? -1 : 0;
+}
+
+int run_tree_plain_line(struct run_tree *t, const struct run_tree_plain of[2],
+			struct tree_report *r, struct err *err)
 {
 	char n[NUM_MAX], m[NUM_MAX];
-	struct sum c, i;
 
-	if (add_up(t, 0, &c, err) || add_up(t, 1, &i, err))
-		return -1;
-	if (!c.known || !i.known || !(c.value > 0))
+	if (!of[0].known || !of[1].known || !(of[0].value > 0))
 		return 0;
-	r->cpu = arena_printf(&t->a, "%s cycles, %s instructions, IPC %.2f%s",
-			      num_count(n, c.value), num_count(m, i.value), i.value / c.value,
-			      fmin(c.share, i.share) < 0.9995 ? ", counted some of the time" : "");
+	r->cpu = arena_printf(
+		&t->a, "%s cycles, %s instructions, IPC %.2f%s", num_count(n, of[0].value),
+		num_count(m, of[1].value), of[1].value / of[0].value,
+		fmin(of[0].share, of[1].share) < 0.9995 ? ", counted some of the time" : "");
 	return r->cpu ? 0 : err_nomem(err);
+}
+
+static int make_report(struct run_tree *t, struct tree_report *r, struct err *err)
+{
+	struct drill_report said = { &t->cli->opt, &t->d, t->k, &t->a, 0 };
+
+	return drill_report_make(&said, r, err);
 }
 
 int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err)
 {
-	struct drill_report said = { &t->cli->opt, &t->d, t->k, &t->a, 0 };
+	struct run_tree_plain of[2];
 
 	if (t->is_made) {
 		*r = t->made;
 		return 0;
 	}
 	if (t->plain)
-		return plain_line(t, r, err);
+		return run_tree_plain(t, of, err) || run_tree_plain_line(t, of, r, err) ? -1 : 0;
 	if (!t->drilling)
 		return 0;
-	return drill_results(&t->d, t->k, &t->a, 0, UINT64_MAX, err) ||
-			       drill_report_make(&said, r, err)
-		       ? -1
-		       : 0;
+	return drill_results(&t->d, t->k, &t->a, 0, UINT64_MAX, err) || make_report(t, r, err) ? -1
+											       : 0;
+}
+
+int run_tree_report_again(struct run_tree *t, struct tree_report *r, struct err *err)
+{
+	*r = (struct tree_report){ 0 };
+	return t->drilling ? make_report(t, r, err) : 0;
 }
 
 unsigned run_tree_deeper(const struct run_tree *t)

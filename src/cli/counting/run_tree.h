@@ -20,6 +20,11 @@
 
 #define RUN_TREE_HELD 8 /* events that sample beside a tree, at most */
 
+struct run_tree_plain {	     /* a count in place of a tree */
+	double value, share; /* share: of the time it was on a counter, the least of all */
+	bool known;
+};
+
 struct run_tree {
 	struct cli *cli;
 	struct sampling_beside beside;
@@ -33,6 +38,7 @@ struct run_tree {
 	struct arena a;		 /* of one report */
 	struct tree_report made; /* of the whole run, as the recording has it */
 	bool is_made;
+	bool again;    /* a further run (-r): what is said before the first one was said */
 	char why[256]; /* there is no tree: why */
 };
 
@@ -45,6 +51,13 @@ const struct sampling_beside *run_tree_beside(struct run_tree *t);
 /* Views, CPU, notes and next commands; n_views is 0 without a tree, cpu NULL where nothing is
  * known. Lives as long as `t`. */
 int run_tree_report(struct run_tree *t, struct tree_report *r, struct err *err) MUST_USE;
+/* Without a model: cycles and instructions; known is false where there are none. */
+int run_tree_plain(struct run_tree *t, struct run_tree_plain of[2], struct err *err) MUST_USE;
+/* Of them the report's line on the CPU. */
+int run_tree_plain_line(struct run_tree *t, const struct run_tree_plain of[2],
+			struct tree_report *r, struct err *err) MUST_USE;
+/* The report again, after the trees' nodes became others: means of several runs. */
+int run_tree_report_again(struct run_tree *t, struct tree_report *r, struct err *err) MUST_USE;
 /* The level worth counting down to in a run of its own; 0: none is. */
 unsigned run_tree_deeper(const struct run_tree *t);
 /* --dry-run: the plan and its counters. */

@@ -16,35 +16,36 @@ struct comparing {
 	bool exceeded;
 };
 
-/* The recordings that an operand names: one file, or several between commas. */
+/* The recordings that an operand names: one, those of `run -r`, or several between commas. */
 static int open_side(struct comparing *c, const char *operand, struct err *err)
 {
 	struct arena *a = &c->cli->arena;
+	diff_run_list list = VEC_INIT;
 	struct diff_side s = { .name = operand };
-	struct diff_run *run;
-	size_t n = 1;
+	bool several = access(operand, F_OK) && strchr(operand, ',');
+	int rc = 0;
 
-	if (access(operand, F_OK))
-		for (const char *p = operand; (p = strchr(p, ',')); p++)
-			n++;
-	run = arena_alloc(a, n * sizeof(*run));
-	if (!run)
-		return err_nomem(err);
-	s.run = run;
-	for (const char *p = operand; s.n < n; s.n++) {
-		size_t len = n > 1 ? strcspn(p, ",") : strlen(p);
+	for (const char *p = operand; !rc; p++) {
+		size_t len = several ? strcspn(p, ",") : strlen(p);
 		char *path = arena_strndup(a, p, len);
 
 		if (!path)
-			return err_nomem(err);
-		if (!len)
-			return err_set(err, ERR_USAGE, "'%.120s': a file is missing between commas",
-				       operand);
-		if (diff_runs_open(&c->runs, &run[s.n], path, err))
-			return -1;
-		p += len + 1;
+			rc = err_nomem(err);
+		else if (!len && several)
+			rc = err_set(err, ERR_USAGE, "'%.120s': a file is missing between commas",
+				     operand);
+		else
+			rc = diff_runs_open(&c->runs, &list, path, err);
+		p += len;
+		if (!*p)
+			break;
 	}
-	return vec_push(&c->side, s) ? err_nomem(err) : 0;
+	s.n = list.n;
+	s.run = rc ? NULL : arena_memdup(a, list.v, list.n * sizeof(*list.v));
+	vec_free(&list);
+	if (rc)
+		return -1;
+	return !s.run || vec_push(&c->side, s) ? err_nomem(err) : 0;
 }
 
 static int compare(struct comparing *c, struct err *err)

@@ -8,18 +8,23 @@
 static int add_up(struct sum **out, struct diff_runs *r, struct err *err)
 {
 	const struct text_list *files = &r->cli->args;
-	struct diff_run *run = arena_alloc(&r->cli->arena, files->n * sizeof(*run));
+	struct diff_run *run;
+	diff_run_list list = VEC_INIT;
+	size_t n;
+	int rc = 0;
 
 	if (!files->n) {
 		(void)err_set(err, ERR_USAGE, "sum adds up recordings: name them");
 		return err_hint(err, "cyclade sum first.data second.data");
 	}
-	if (!run)
-		return err_nomem(err);
-	for (size_t i = 0; i < files->n; i++)
-		if (diff_runs_open(r, &run[i], files->v[i], err))
-			return -1;
-	return sum_build(out, run, files->n, err);
+	for (size_t i = 0; !rc && i < files->n; i++)
+		rc = diff_runs_open(r, &list, files->v[i], err);
+	n = list.n;
+	run = rc ? NULL : arena_memdup(&r->cli->arena, list.v, n * sizeof(*run));
+	vec_free(&list);
+	if (rc)
+		return -1;
+	return run ? sum_build(out, run, n, err) : err_nomem(err);
 }
 
 int cmd_sum(struct cli *cli)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/repeats.h"
+
 enum { MOST_DOCS = 4 };
 
 static int read_word(struct diff_runs *r, const char *word, size_t n, struct err *err)
@@ -73,21 +75,39 @@ static int add(struct opening *o, struct cli *cli, enum result_id id, struct res
 	return 0;
 }
 
-int diff_runs_open(struct diff_runs *r, struct diff_run *run, const char *path, struct err *err)
+static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, struct err *err)
 {
 	struct results *all = NULL, *by_line = NULL;
 	struct opening o = { .r = r, .path = path };
+	struct diff_run run;
 
 	if (add(&o, r->cli, RESULT_FUNCTIONS, &all, err) ||
 	    (r->lines && add(&o, &r->by_line, RESULT_FUNCTIONS, &by_line, err)) ||
 	    (r->blocks && add(&o, r->cli, RESULT_BLOCKS, &all, err)) ||
 	    (r->memory && add(&o, r->cli, RESULT_MEM, &all, err)))
 		return -1;
-	*run = (struct diff_run){ .input = path,
-				  .doc = arena_memdup(&r->cli->arena, o.doc, sizeof(o.doc)),
-				  .n_docs = o.n,
-				  .images = results_recording(all)->images };
-	return run->doc ? 0 : err_nomem(err);
+	run = (struct diff_run){ .input = path,
+				 .doc = arena_memdup(&r->cli->arena, o.doc, sizeof(o.doc)),
+				 .n_docs = o.n,
+				 .images = results_recording(all)->images };
+	return !run.doc || vec_push(list, run) ? err_nomem(err) : 0;
+}
+
+int diff_runs_open(struct diff_runs *r, diff_run_list *list, const char *path, struct err *err)
+{
+	size_t n = repeats_count(path);
+
+	if (!n)
+		return open_one(r, list, path, err);
+	for (size_t k = 1; k <= n; k++) {
+		const char *file = repeats_file(&r->cli->arena, path, k);
+
+		if (!file)
+			return err_nomem(err);
+		if (open_one(r, list, file, err))
+			return -1;
+	}
+	return 0;
 }
 
 void diff_runs_close(struct diff_runs *r)

@@ -3,7 +3,7 @@
  * diff_runs - recordings opened for diff and sum, each with the document of its functions.
  *
  *	diff_runs_begin(&r, cli, &err)		what --with names, too
- *	diff_runs_open(&r, &run, path, &err)
+ *	diff_runs_open(&r, &list, path, &err)	a recording, or those of `run -r` under a name
  *	diff_runs_close(&r)			after what was made of them
  */
 #ifndef CYCLADE_CLI_DIFF_RUNS_H
@@ -13,6 +13,8 @@
 #include "cli/recordings/results.h"
 #include "report/diff.h"
 
+typedef VEC(struct diff_run) diff_run_list;
+
 struct diff_runs {
 	struct cli *cli;
 	struct cli by_line; /* the same, with rows by line */
@@ -21,7 +23,8 @@ struct diff_runs {
 };
 
 int diff_runs_begin(struct diff_runs *r, struct cli *cli, struct err *err) MUST_USE;
-int diff_runs_open(struct diff_runs *r, struct diff_run *run, const char *path,
+/* Adds to the list, in the order of the names. */
+int diff_runs_open(struct diff_runs *r, diff_run_list *list, const char *path,
 		   struct err *err) MUST_USE;
 void diff_runs_close(struct diff_runs *r);
 

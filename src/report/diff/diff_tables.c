@@ -250,11 +250,19 @@ static void put_heads(struct document *d, const struct diff *x)
 	for (size_t k = 0; k < x->n_sides; k++) {
 		const struct diff_side_sum *sum = &x->sum[k];
 
-		document_head(d, k ? "new" : "base", "%s%s%s%s%s%s", sum->inputs,
+		const char *names = sum->recordings > 1 ? sum->name : sum->inputs;
+		struct buf runs = BUF_INIT;
+
+		if (sum->recordings > 1)
+			buf_printf(&runs, "  mean of %llu runs",
+				   (unsigned long long)sum->recordings);
+		document_head(d, k ? "new" : "base", "%s%s%s%s%s%s", names,
 			      isnan(sum->seconds.v) ? "" : "  ",
 			      isnan(sum->seconds.v) ? "" : num_seconds(s, sum->seconds.v),
-			      sum->command ? "  " : "", sum->command ? sum->command : "",
-			      sum->recordings > 1 ? "  (means)" : "");
+			      buf_str(&runs), sum->command ? "  " : "",
+			      sum->command ? sum->command : "");
+		d->failed |= runs.failed;
+		buf_free(&runs);
 	}
 }
 

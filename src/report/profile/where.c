@@ -97,6 +97,7 @@ static void set_row(struct where_row *out, const struct spots *s, const struct p
 	*out = (struct where_row){ .sym = key_text(p, from->row, s->sym),
 				   .dso = key_text(p, from->row, s->dso),
 				   .srcline = *line && strncmp(line, "??", 2) ? line : NULL,
+				   .named = from->row->symbol != NULL,
 				   .w = from->w };
 }
 

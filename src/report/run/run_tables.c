@@ -15,6 +15,7 @@ static const struct run_report *report_of(const struct table *t)
 /* Without a model, what cycles and instructions said is no CPU's name. */
 TABLE_CELL(cpu, out->text = report_of(t)->tree->n_views ? report_of(t)->tree->cpu : NULL)
 TABLE_CELL(beside, out->text = report_of(t)->tree->n_views ? NULL : report_of(t)->tree->cpu)
+TABLE_CELL(files, out->none = !out->n)
 TABLE_CELL(file, out->text = report_of(t)->kept ? report_of(t)->file : NULL)
 
 #define OF(member) TABLE_FIELD(struct run_report, member)
@@ -29,11 +30,13 @@ static const struct table_form machine_form = { "machine", NULL,
 
 static const struct table_column recording_columns[] = {
 	COLUMN("file", "file", T_TEXT, 0, "null: not written", .get = file),
-	COLUMN("bytes", "bytes", T_BYTES, 0, "of the file", OF(bytes)),
+	COLUMN("files", "files", T_COUNT, 0, "of several runs (-r): FILE.1, FILE.2, ...", OF(files),
+	       .get = files),
+	COLUMN("bytes", "bytes", T_BYTES, 0, "of all files", OF(bytes)),
 	COLUMN("sampled", "sampled", T_TEXT, 0, "the events", OF(sampled)),
 	COLUMN("no_cycles", "no cycles", T_TEXT, 0, "why time was sampled", OF(no_cycles)),
 	COLUMN("user_only", "user only", T_FLAG, 0, "the kernel was not looked at", OF(user_only)),
-	COLUMN("samples", "samples", T_COUNT, 0, "in the file", OF(samples)),
+	COLUMN("samples", "samples", T_COUNT, 0, "in all files", OF(samples)),
 	COLUMN("counters", "counters", T_COUNT, 0, "that were opened", OF(counters)),
 };
 static const struct table_form recording_form = { "recording", NULL, TABLE_ONE | TABLE_DATA,
@@ -146,9 +149,10 @@ static const struct table_form functions_form = { "functions", NULL, TABLE_MAIN,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static const struct table_form *const forms[] = { &count_head_form, &machine_form, TREE_FORMS,
-						  &functions_form,  &events_form,  &recording_form,
-						  &losses_form };
+static const struct table_form *const forms[] = {
+	&count_head_form, &machine_form,    TREE_FORMS,	       &functions_form, &events_form,
+	&recording_form,  &count_runs_form, &count_nodes_form, &losses_form
+};
 static const struct format faces[] = { { "term", run_write_term, false, false } };
 const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
 					    faces, 1 };
@@ -182,6 +186,9 @@ static void add_facts(struct document *d, const struct run_report *r)
 
 	if (run_waited(&r->tree->head, &line))
 		document_fact(d, "waited", true, "%s", buf_str(&line));
+	if (r->failed)
+		document_fact(d, "failed", true, "%zu of %zu runs did not end with 0", r->failed,
+			      r->tree->head.runs);
 	d->failed |= line.failed;
 	buf_free(&line);
 	if (r->no_tree)
@@ -211,6 +218,7 @@ void run_report_put(struct document *d, const struct run_report *r)
 	add(d, r, &events_form,
 	    (struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
 	add(d, r, &recording_form, one);
+	count_repeats_put(d, &r->tree->head);
 	add_facts(d, r);
 	for (size_t i = 0; i < r->tree->head.n_notes; i++)
 		document_note(d, r->tree->head.notes[i]);

@@ -26,6 +26,12 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 	buf_reset(&line);
 	if (run_waited(&r->tree->head, &line))
 		tree_put_line(b, buf_str(&line), st);
+	if (r->failed) {
+		buf_reset(&line);
+		buf_printf(&line, "%zu of %zu runs did not end with 0", r->failed,
+			   r->tree->head.runs);
+		tree_put_line(b, buf_str(&line), st);
+	}
 	b->failed |= line.failed;
 	buf_free(&line);
 	if (r->no_tree && !r->no_cycles && !r->unwanted) {
@@ -40,17 +46,29 @@ static void put_head(struct buf *b, const struct run_report *r, const struct sty
 	buf_putc(b, '\n');
 }
 
+/* "base.data", "base.data.1 to .5" */
+static void put_files(struct buf *b, const struct run_report *r)
+{
+	buf_puts(b, r->file);
+	if (r->files)
+		buf_puts(b, ".1");
+	if (r->files > 1)
+		buf_printf(b, " to .%zu", r->files);
+}
+
 static void put_samples(struct buf *b, const struct run_report *r, const struct style *st)
 {
 	char n[NUM_MAX], size[NUM_MAX], lost[NUM_MAX];
 	struct buf line = BUF_INIT;
 
-	if (!r->kept)
+	if (!r->kept) {
 		buf_printf(&line, "interrupted before the first sample: %s was not written",
 			   r->file);
-	else
-		buf_printf(&line, "%s samples in %s (%s)", num_exact(n, r->samples), r->file,
-			   num_bytes(size, r->bytes));
+	} else {
+		buf_printf(&line, "%s samples in ", num_exact(n, r->samples));
+		put_files(&line, r);
+		buf_printf(&line, " (%s)", num_bytes(size, r->bytes));
+	}
 	if (r->lost)
 		buf_printf(&line, "; %s lost: larger rings (-m 512) or fewer samples (-F 1000)",
 			   num_exact(lost, r->lost));

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/counting/run_repeats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/recording.h"
+#include "cli/repeats.h"
+
+void run_repeats_open(struct run_repeats *r, struct cli *cli, const char *name, size_t n)
+{
+	*r = (struct run_repeats){ .cli = cli, .name = name, .wanted = n, .plain_share = 1 };
+}
+
+const char *run_repeats_file(struct run_repeats *r)
+{
+	return repeats_file(&r->cli->arena, r->name, r->file.n + 1);
+}
+
+void run_repeats_close(struct run_repeats *r)
+{
+	for (size_t i = 0; i < r->n_events; i++)
+		where_runs_free(&r->where[i]);
+	tree_repeats_free(&r->tree);
+	vec_free(&r->file);
+}
+
+/* ---- a run ------------------------------------------------------------------------------ */
+
+static void add_result(struct run_repeats *r, const struct sampling_result *res)
+{
+	struct sampling_result all = *res;
+
+	all.samples += r->all.samples;
+	all.bytes += r->all.bytes;
+	all.lost += r->all.lost;
+	all.not_kept += r->all.not_kept;
+	all.left_out += r->all.left_out;
+	all.throttled += r->all.throttled;
+	all.ousted += r->all.ousted;
+	all.counters += r->all.counters;
+	r->all = all;
+	r->failed += res->status != 0;
+}
+
+static int add_plain(struct run_repeats *r, struct run_tree *t, struct err *err)
+{
+	struct run_tree_plain of[2];
+
+	if (run_tree_plain(t, of, err))
+		return -1;
+	for (size_t i = 0; i < 2; i++) {
+		repeat_add(&r->plain[i], of[i].known ? of[i].value : NAN);
+		if (of[i].known)
+			r->plain_share = fmin(r->plain_share, of[i].share);
+	}
+	return 0;
+}
+
+int run_repeats_add(struct run_repeats *r, const struct sampling_result *res, struct run_tree *t,
+		    struct err *err)
+{
+	const struct counting_result run = { .wall_s = res->wall_s,
+					     .user_s = res->user_s,
+					     .sys_s = res->cpu_s - res->user_s,
+					     .status = res->status };
+	const char *file = run_repeats_file(r);
+	struct tree_report made = { 0 };
+
+	if (!file)
+		return err_nomem(err);
+	if (run_tree_report(t, &made, err) || add_plain(r, t, err) ||
+	    tree_repeats_add(&r->tree, &run, t->drilling ? &t->d : NULL, true, &r->cli->arena, err))
+		return -1;
+	if (vec_push(&r->file, file))
+		return err_nomem(err);
+	add_result(r, res);
+	if (r->file.n == 1 && res->kept)
+		repeats_move_old(r->name);
+	return 0;
+}
+
+void run_repeats_drop(struct run_repeats *r, const struct sampling_result *res)
+{
+	const char *file = run_repeats_file(r);
+
+	r->cut_short = true;
+	r->all.interrupted = res->interrupted;
+	r->all.status = res->status;
+	r->all.killed_by = res->killed_by;
+	if (res->kept && file)
+		(void)unlink(file);
+}
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+int run_repeats_tree(const struct run_repeats *r, struct run_tree *t, struct tree_report *out,
+		     struct err *err)
+{
+	const struct run_tree_plain of[2] = {
+		{ repeat_mean(&r->plain[0]), r->plain_share, r->plain[0].n > 0 },
+		{ repeat_mean(&r->plain[1]), r->plain_share, r->plain[1].n > 0 },
+	};
+
+	if (t->drilling && tree_repeats_mean(&r->tree, &t->d, &t->a, err))
+		return -1;
+	if (run_tree_report_again(t, out, err) ||
+	    (t->plain && run_tree_plain_line(t, of, out, err)))
+		return -1;
+	return 0;
+}
+
+static int open_events(struct run_repeats *r, size_t n, struct err *err)
+{
+	r->where = arena_alloc(&r->cli->arena, (n + 1) * sizeof(*r->where));
+	if (!r->where)
+		return err_nomem(err);
+	for (; r->n_events < n; r->n_events++)
+		if (where_runs_open(&r->where[r->n_events], &r->cli->arena, r->file.n, err))
+			return -1;
+	return 0;
+}
+
+static int add_profile(struct run_repeats *r, const struct profile *p, struct err *err)
+{
+	struct arena a = ARENA_INIT;
+	int rc = 0;
+	size_t n;
+
+	(void)profile_sums(p, &n);
+	if (!r->where)
+		rc = open_events(r, n, err);
+	for (size_t i = 0; !rc && i < n && i < r->n_events; i++) {
+		struct where w;
+
+		rc = where_make(&w, &a, p, i, 0, err) || where_runs_add(&r->where[i], &w, err);
+		arena_reset(&a);
+	}
+	arena_free(&a);
+	return rc ? -1 : 0;
+}
+
+/* Names of events, for as long as the cli. */
+static int name_events(struct run_repeats *r, const struct pd *rec, struct run_table *table,
+		       struct err *err)
+{
+	size_t n;
+	const struct pd_event *event = pd_events(rec, &n);
+
+	for (size_t i = 0; i < r->n_events && n == r->n_events; i++) {
+		table[i].event = arena_strdup(&r->cli->arena, event[i].name ? event[i].name : "");
+		if (!table[i].event)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int read_file(struct run_repeats *r, const char *path, struct run_table **names,
+		     struct err *err)
+{
+	struct profile_opts po = { .key = { KEY_SYM, KEY_DSO, KEY_SRCLINE }, .n_keys = 3 };
+	const char *root = r->cli->opt.sysroot;
+	struct recording rec = { 0 };
+	struct profile *p = NULL;
+	int rc;
+
+	r->cli->opt.sysroot = NULL; /* the program ran here, whatever machine was looked at */
+	rc = recording_open(&rec, r->cli, path, err);
+	r->cli->opt.sysroot = root;
+	if (!rc)
+		rc = recording_select(&rec, r->cli, &po, err) ||
+		     profile_build(&p, rec.rec, rec.spaces, &po, err) || add_profile(r, p, err);
+	if (!rc && !*names) {
+		*names = arena_alloc(&r->cli->arena, (r->n_events + 1) * sizeof(**names));
+		rc = *names ? name_events(r, rec.rec, *names, err) : err_nomem(err);
+	}
+	cli_progress_end(r->cli);
+	profile_free(p);
+	recording_close(&rec);
+	return rc ? -1 : 0;
+}
+
+int run_repeats_where(struct run_repeats *r, size_t limit, struct run_table **table, size_t *n,
+		      const char **top, struct err *err)
+{
+	uint64_t most = 0;
+
+	*n = 0;
+	*table = NULL;
+	for (size_t i = 0; i < r->file.n; i++)
+		if (read_file(r, r->file.v[i], table, err))
+			return -1;
+	for (size_t i = 0; i < r->n_events; i++) {
+		const struct tally *all = &r->where[i].sum.selected;
+		struct run_table *t = &(*table)[*n];
+
+		if (!all->samples && (i || r->n_events > 1))
+			continue;
+		t->event = (*table)[i].event;
+		if (where_runs_make(&t->where, &r->where[i], limit, err))
+			return -1;
+		if (all->samples > most) {
+			most = all->samples;
+			*top = t->where.top;
+		}
+		(*n)++;
+	}
+	return 0;
+}

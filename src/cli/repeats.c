@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/repeats.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST 100000 /* names that are tried */
+
+const char *repeats_file(struct arena *a, const char *name, size_t k)
+{
+	return arena_printf(a, "%s.%zu", name, k);
+}
+
+static bool is_recording(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char magic[8] = { 0 };
+	struct stat st;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	     read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+	     (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
+	(void)close(fd);
+	return is;
+}
+
+static bool name_of(char out[4096], const char *name, size_t k)
+{
+	int n = snprintf(out, 4096, "%s.%zu", name, k);
+
+	return n > 0 && n < 4096;
+}
+
+size_t repeats_count(const char *name)
+{
+	char path[4096];
+	size_t n = 0;
+
+	if (!*name || !access(name, F_OK))
+		return 0;
+	while (n < MOST && name_of(path, name, n + 1) && is_recording(path))
+		n++;
+	return n;
+}
+
+static void move(const char *path)
+{
+	char old[4096];
+	int n = snprintf(old, sizeof(old), "%s.old", path);
+
+	if (n > 0 && n < (int)sizeof(old))
+		(void)!rename(path, old);
+}
+
+void repeats_move_old(const char *name)
+{
+	char path[4096];
+
+	if (is_recording(name))
+		move(name);
+	for (size_t k = 2; k < MOST && name_of(path, name, k) && is_recording(path); k++)
+		move(path);
+}
+
+int repeats_hint(const char *name, const char *command, struct err *err)
+{
+	size_t n = repeats_count(name);
+
+	if (!n)
+		return -1;
+	return err_hint(err,
+			"%.60s.1 to .%zu are recordings of several runs: cyclade %s %.60s.1; all "
+			"of them: cyclade sum %.60s",
+			name, n, command, name, name);
+}
