@@ -154,6 +154,7 @@ struct validate_cell {
 	double least, floor;	   /* floor: what is as good as nothing */
 	struct estimate got;
 	double busy_rate; /* iterations of the busy thread for each of ours */
+	double alone;	  /* got without these, if the event counts them, too */
 	size_t repeats;
 	bool wrong; /* confirmed */
 };

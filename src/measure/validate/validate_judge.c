@@ -152,12 +152,12 @@ static double is_more(const struct judging *j, unsigned q, double *weight)
 	return fabs(*weight) > 1e-3 ? most : INFINITY;
 }
 
-/* The other thread's counts, too. */
-static bool is_core(const struct validate_cell *c, const struct validate_rule *r)
+/* The other thread's counts, too: without them most of the excess is gone. */
+static bool is_core(const struct validate_cell *c)
 {
-	double theirs = validate_count(r, c->busy) * c->busy_rate;
+	double excess = c->got.v - c->expected;
 
-	return theirs > 0 && fabs(c->got.v - c->expected - theirs) < 0.3 * theirs;
+	return excess > 0 && fabs(c->alone - c->expected) < 0.3 * excess;
 }
 
 static void explain_by(struct judging *j, enum validate_cause cause, unsigned q, double weight)
@@ -236,7 +236,7 @@ static void busy_fault(struct judging *j)
 	const struct validate_cell *at = zero ? zero : c;
 
 	accuse(j, at->got.v > at->expected ? VALIDATE_OVER : VALIDATE_UNDER, c ? c : zero);
-	if (is_core(at, j->row->rule) && (!c || is_core(c, j->row->rule)))
+	if (is_core(at) && (!c || is_core(c)))
 		explain_by(j, CAUSE_CORE, QUANTITIES, at->busy_rate);
 	else
 		explain_by(j, CAUSE_SMT, QUANTITIES, c ? c->got.v / c->expected : NAN);

@@ -21,7 +21,7 @@
 struct together {
 	size_t cell[VALIDATE_GROUP], n;
 	double value[VALIDATE_GROUP][MOST];
-	double busy;
+	double busy[MOST];
 	size_t got, shared;
 };
 
@@ -105,8 +105,7 @@ static int repeat(struct validating *g, const struct validate_instance *in, stru
 					      ? more / (1e9 * (run.cpu - base.cpu))
 					      : more / n;
 	}
-	t->busy = run.busy / n;
-	t->got++;
+	t->busy[t->got++] = run.busy / n;
 	return 0;
 }
 
@@ -153,15 +152,34 @@ static int repeats(struct validating *g, const struct validate_instance *in, str
 	return 0;
 }
 
+/* What the event counted without the other thread's iterations: repeat by repeat, as that thread runs
+ * more in one than in the next. */
+static int without_other(const struct validating *g, const struct together *t, size_t i,
+			 struct validate_cell *c)
+{
+	double theirs = validate_count(rule_of(g, t->cell[i]), c->busy), alone[MOST];
+	struct paired p, rate;
+
+	if (t->got < PAIRED_LEAST)
+		return 0;
+	for (size_t k = 0; k < t->got; k++)
+		alone[k] = t->value[i][k] - theirs * t->busy[k];
+	if (paired_effect(&p, alone, t->got, g->err) ||
+	    paired_effect(&rate, t->busy, t->got, g->err))
+		return -1;
+	c->alone = p.effect;
+	c->busy_rate = rate.effect;
+	return 0;
+}
+
 static int keep(struct validating *g, struct together *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct validate_cell *c = &g->v->cell[t->cell[i]];
 
-		if (estimate(g, t, i, &c->got))
+		if (estimate(g, t, i, &c->got) || (c->busy && without_other(g, t, i, c)))
 			return -1;
 		c->repeats = t->got;
-		c->busy_rate = t->busy;
 		g->v->row[c->event].repeats += t->got;
 		g->v->row[c->event].dropped += t->shared;
 		g->v->dropped += t->shared;
