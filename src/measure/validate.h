@@ -94,6 +94,7 @@ struct validate_counts {
 	double wall, cpu; /* seconds */
 	double busy;	  /* iterations of the other thread of the core meanwhile */
 	bool shared;	  /* the counters had to take turns: does not count */
+	bool alone;	  /* the other thread was to run, but got no CPU: does not count */
 };
 
 struct validate_bench {

@@ -64,6 +64,14 @@ static void end_busy(struct machine_bench *m)
 	m->running = false;
 }
 
+/* The CPU time of the other thread; NAN: it does not run. */
+static double other_cpu(const struct machine_bench *m)
+{
+	clockid_t clock;
+
+	return m->running && !pthread_getcpuclockid(m->other, &clock) ? bench_now(clock) : NAN;
+}
+
 static int begin_busy(struct machine_bench *m, struct err *err)
 {
 	uint_fast64_t before = atomic_load(&m->turns);
@@ -173,6 +181,7 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 	struct machine_bench *m = ctx;
 	struct opened *o = &m->slot[slot];
 	struct counter_value v[VALIDATE_GROUP];
+	double other;
 	uint64_t turns;
 
 	*out = (struct validate_counts){ .wall = 0 };
@@ -180,6 +189,7 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 		return -1;
 	if (!busy)
 		end_busy(m);
+	other = other_cpu(m);
 	if (m->c && counters_enable(m->c, ALL_GROUPS, true, err))
 		return -1;
 	turns = atomic_load_explicit(&m->turns, memory_order_relaxed);
@@ -195,6 +205,7 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 		return 0;
 	if (counters_enable(m->c, ALL_GROUPS, false, err) || counters_read(m->c, 0, v, err))
 		return -1;
+	out->alone = other_cpu(m) - other < 0.5 * out->cpu;
 	for (size_t i = 0; i < m->n; i++) {
 		out->count[i] = (double)(v[i].value - m->seen[i]);
 		m->seen[i] = v[i].value;

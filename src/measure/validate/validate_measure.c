@@ -14,6 +14,7 @@
 #define TIME	   500e-6 /* seconds of a repeat */
 #define TIME_QUICK 150e-6
 #define ITERATIONS 4096u /* of a repeat, at least: what a call counts is no fault */
+#define SHARED	   5u	 /* repeats without the counters: they are taken for longer */
 #define SLOW	   400u	 /* the same of kernels that wait for the operating system */
 #define LOOKS	   0.8	 /* of the tolerance: looks wrong */
 
@@ -22,7 +23,7 @@ struct together {
 	size_t cell[VALIDATE_GROUP], n;
 	double value[VALIDATE_GROUP][MOST];
 	double busy[MOST];
-	size_t got, shared;
+	size_t got, shared, alone;
 };
 
 static const struct validate_rule *rule_of(const struct validating *g, size_t cell)
@@ -94,8 +95,9 @@ static int repeat(struct validating *g, const struct validate_instance *in, stru
 	if (b->run(b->ctx, SLOT_EMPTY, in->n, false, &base, g->err) ||
 	    b->run(b->ctx, SLOT_KERNEL, in->whole ? 2 * in->n : in->n, busy, &run, g->err))
 		return -1;
-	if (base.shared || run.shared) {
-		t->shared++;
+	if (base.shared || run.shared || run.alone) {
+		t->shared += base.shared || run.shared;
+		t->alone += run.alone;
 		return 0;
 	}
 	for (size_t i = 0; i < t->n; i++) {
@@ -109,12 +111,18 @@ static int repeat(struct validating *g, const struct validate_instance *in, stru
 	return 0;
 }
 
+static const char *not_got(const struct together *t)
+{
+	return t->alone > t->shared ? "the other thread of the core got no CPU"
+				    : "its counter was taken by others";
+}
+
 static int estimate(const struct validating *g, const struct together *t, size_t i,
 		    struct estimate *out)
 {
 	struct paired p;
 
-	*out = ESTIMATE_NONE("its counter was taken by others");
+	*out = ESTIMATE_NONE(not_got(t));
 	if (t->got < PAIRED_LEAST)
 		return 0;
 	if (paired_effect(&p, t->value[i], t->got, g->err))
@@ -133,11 +141,17 @@ static bool fine(const struct validating *g, size_t cell, const struct estimate 
 				  : e->half < c->expected * rule_of(g, cell)->within / 4;
 }
 
+/* Others may take the counters, or the CPU of the other thread, but not for ever. */
+static bool may_repeat(const struct together *t)
+{
+	return t->shared < SHARED && t->alone < MOST;
+}
+
 static int repeats(struct validating *g, const struct validate_instance *in, struct together *t)
 {
 	bool all = false;
 
-	while (!all && t->got < MOST / 2 && t->shared < 4) {
+	while (!all && t->got < MOST / 2 && may_repeat(t)) {
 		struct estimate e;
 
 		if (repeat(g, in, t))
@@ -290,13 +304,17 @@ static int confirm(struct validating *g, size_t cell, double alpha)
 		return -1;
 	if (!fits || in->why)
 		return 0;
-	for (size_t i = 0; i < n + 4 && t.got < n; i++)
+	while (t.got < n && may_repeat(&t))
 		if (repeat(g, in, &t))
 			return -1;
 	for (size_t i = 0; i < t.got; i++)
 		beyond += validate_beyond(c, r, t.value[0][i], 1) == side;
 	c->wrong = t.got == n && beyond >= tosses(n, alpha);
-	return t.got >= PAIRED_LEAST ? keep(g, &t) : 0;
+	if (keep(g, &t))
+		return -1;
+	if (t.got < n) /* neither right nor wrong */
+		c->got = ESTIMATE_NONE(not_got(&t));
+	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -178,6 +178,7 @@ struct planted {
 	uint64_t state;
 	const struct kernel *k[VALIDATE_SLOTS];
 	double shared; /* share of the runs in which others have the counters */
+	double alone;  /* share of the runs in which the other thread of the core gets no CPU */
 	size_t most;   /* events that were counted together */
 };
 
@@ -263,14 +264,18 @@ static int run(void *ctx, unsigned slot, uint64_t n, bool busy, struct validate_
 {
 	struct planted *m = ctx;
 	const struct kernel *k = m->k[slot];
+	bool alone = busy && uniform(m) < m->alone;
 
 	(void)err;
 	/* how much the other thread runs is up to the scheduler */
-	*out = (struct validate_counts){ .busy = busy ? (0.1 + 1.6 * uniform(m)) * (double)n : 0 };
+	*out = (struct validate_counts){ .busy = busy && !alone
+							 ? (0.1 + 1.6 * uniform(m)) * (double)n
+							 : 0 };
 	out->wall = out->cpu = (double)n * (!strcmp(k->name, "add") ? 16 : 1) / 3e9;
 	for (size_t i = 0; i < m->n; i++)
 		out->count[i] = counted(m, &m->counter[m->now[i]], k, (double)n, out->busy);
 	out->shared = uniform(m) < m->shared;
+	out->alone = alone;
 	return 0;
 }
 
@@ -339,7 +344,9 @@ static void test_faults(void **state)
 	(void)state;
 	assert_true(COUNT(faulty) >= 20);
 	for (size_t k = 0; k < COUNT(noise); k++) {
-		struct planted m = { .counter = faulty, .noise = noise[k], .bursts = 0.05 };
+		struct planted m = {
+			.counter = faulty, .noise = noise[k], .bursts = 0.05, .alone = 0.4
+		};
 		struct arena a = ARENA_INIT;
 		struct validate v;
 
