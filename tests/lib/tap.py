@@ -11,6 +11,7 @@
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,8 @@ SHARED = os.environ.get("CYCLADE_SHARED", os.path.join(ROOT, "..", "shared"))
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 os.environ["XDG_DATA_HOME"] = "/dev/null/data"  # nobody can make it, root neither
 os.environ.pop("CYCLADE_OPTS", None)
+# what a shell starts in the background ignores it, and all that is started from there
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SANITIZED = bool(os.environ.get("CYCLADE_SANITIZED"))
 PERF = shutil.which("perf")
 
