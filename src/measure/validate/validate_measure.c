@@ -166,8 +166,8 @@ static int repeats(struct validating *g, const struct validate_instance *in, str
 	return 0;
 }
 
-/* What the event counted without the other thread's iterations: repeat by repeat, as that thread runs
- * more in one than in the next. */
+/* What the event counted without the other thread's iterations: repeat by repeat, as that thread
+ * runs more in one than in the next. */
 static int without_other(const struct validating *g, const struct together *t, size_t i,
 			 struct validate_cell *c)
 {
