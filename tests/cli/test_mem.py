@@ -269,28 +269,11 @@ else:
     t.ok(want == got and (got or not want), "lines are addr2line's: %d" % len(got), "%r\n%r" % (want - got, got - want))
 
 # ---- IBS: registers, not data_src ----------------------------------------------------------------
-def ibs_recording(path, ops, fetches, l3_only=False, mapped=None):
-    w = gen.Writer("<")
-    sample = sum(gen.BIT[n] for n in "IDENTIFIER IP TID TIME CPU PERIOD RAW DATA_SRC".split())
-    attr = dict(period=1000, sample=sample, sample_id_all=1)
-    f = gen.File(w, [("ibs_op//", dict(attr, type=9, config=l3_only << 16 | 1 << 19), [1]), ("ibs_fetch//", dict(attr, type=8), [2])], attr_size=120)
-    f.features = {6: w.text("x86_64"), 9: w.text(mem_made.AMD), 16: w.pack("I", 2) + w.pack("I", 8) + w.text("ibs_fetch") + w.pack("I", 9) + w.text("ibs_op")}
-    if mapped:  # a program, and the offset of its code
-        f.data += w.record(gen.MMAP2, w.pack("IIQQQIIQQII", 20, 20, mem_made.TEXT, 0x10000, mapped[1], 8, 1, 77, 0, 5, 2) + gen.text8(mapped[0]) +
-                           w.pack("IIQII", 20, 20, 0, 0, 0) + w.u64(1), 2)
-    for k, regs in [(1, r) for r in ops] + [(2, r) for r in fetches]:
-        raw = w.pack("I", 0xbff) + w.u64(*regs)
-        f.data += w.record(9, w.u64(k, regs[1]) + w.pack("II", 20, 20) + w.u64(1000) + w.pack("II", 0, 0) + w.u64(1000) +
-                           w.pack("I", len(raw)) + raw + w.u64(0x229080142), 2)  # a data_src that says "L1 hit" of all
-    with open(path, "wb") as out:
-        out.write(f.build())
-
-
 word = rnd.getrandbits
 OPS = [[3 << 17, 0x1000, word(41), rnd.choice([0, 1, 2, 3, 5, 6, 64]) | word(2) << 4, word(64) & ~(1 << 14), 0x7000, 0x1000, 0] for _ in range(2000)]
 FETCHES = [[word(64) | 3 << 48, 0x1000, 0x1000, word(5)] for _ in range(500)]
 ibs = os.path.join(tmp.name, "ibs.data")
-ibs_recording(ibs, OPS, FETCHES)
+mem_made.write_ibs(ibs, OPS, FETCHES)
 doc = doc_of(ibs)
 bit = lambda r, at, n=1: r >> at & (1 << n) - 1
 access = [r for r in OPS if bit(r[4], 0) or bit(r[4], 1) or bit(r[4], 21)]
@@ -305,7 +288,7 @@ hits = sum(1 for r in access if not bit(r[4], 7) and bit(r[4], 0) and not bit(r[
 t.equal((of["load", "L1", None], of["load", "RAM", None] > 0, of["load", "RAM", "remote"] > 0), (hits, True, True), "IBS: sources are those of the registers")
 p = run("mem", ibs)
 t.ok("multi-op" in p.stdout and "missed the data cache" in p.stdout and "no access" in p.stdout and "only L3" not in p.stdout, "IBS: what the figures lack", p.stdout)
-ibs_recording(ibs, OPS[:50], [], l3_only=True)
+mem_made.write_ibs(ibs, OPS[:50], [], l3_only=True)
 t.ok("only L3 misses" in run("mem", ibs).stdout, "IBS: l3missonly is said", "")
 
 # misses that were open: a function that waits for each of its misses, and one whose misses overlap
@@ -321,15 +304,24 @@ if m and addr:
         ops.append([3 << 17, ip, 0, 3, data3, 0x7000, 0x1000, 0])
         if miss and not prefetch:
             opened[name].append(n)
-    ibs_recording(ibs, ops, [], mapped=(program, offset))
+    mem_made.write_ibs(ibs, ops, [], mapped=(program, offset))
     rows = {r["function"]: r for r in doc_of(ibs)["functions"]}
     t.ok(all(math.isclose(rows[f]["open_misses"], statistics.mean(v), rel_tol=1e-9) and
              math.isclose(rows[f]["open_misses_error"], 1.964 * statistics.stdev(v) / len(v) ** 0.5, rel_tol=0.01) for f, v in opened.items()),
          "IBS: misses that were open, by function", (rows, {f: statistics.mean(v) for f, v in opened.items()}))
     p = run("mem", ibs)
     t.ok("misses of %s hardly overlap (1.1 open)" % names[1] in p.stdout and "misses of %s " % names[0] not in p.stdout, "and what it means", p.stdout)
-    ibs_recording(ibs, [x for i, x in enumerate(ops) if not i & 1], [], mapped=(program, offset))
+    mem_made.write_ibs(ibs, [x for i, x in enumerate(ops) if not i & 1], [], mapped=(program, offset))
     t.ok("hardly overlap" not in run("mem", ibs).stdout, "nothing of it where misses overlap", "")
+    # where no branches were recorded, what dispatched ops tell of how often code ran: fetches say nothing of that
+    first, second = (min(a for a, f in addr.items() if f == n) for n in names)
+    at = lambda a: [3 << 17, mem_made.TEXT + a - start, 0, 0, 0, 0, 0, 0]
+    mem_made.write_ibs(ibs, [at(first)] * 100 + [at(second)] * 25, [[1 << 50, mem_made.TEXT + second - start, 0, 0]] * 400, mapped=(program, offset))
+    p = run("export", "--autofdo", "--text", "-i", ibs, "--no-cache")
+    t.ok("ops of ibs_op// as they are dispatched" in p.stderr and "with 100 samples or more, each by chance alone +-20 % or less" in p.stderr,
+         "IBS: export --autofdo says what it rests on, and the error", p.stderr)
+    lines = {m[1]: int(m[2]) for m in re.finditer(r"(?m)^(\w+):(\d+):\d+", p.stdout)}
+    t.ok(0 < lines[names[1]] < lines[names[0]], "and takes ops alone", p.stdout)
 
 # ---- formats, and what is refused ----------------------------------------------------------------
 tables.walk(t, "mem", few)

@@ -4,13 +4,17 @@
  * where any were recorded, else by the addresses of samples, which is said.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/blocks.h"
+#include "base/estimate.h"
 #include "base/fs.h"
+#include "base/text.h"
 #include "cli/recordings/export_int.h"
 #include "report/export.h"
+#include "perfdata/memop.h"
 #include "symbol/bbmap.h"
 
 /* What is known of code: one of the two. */
@@ -82,16 +86,70 @@ static int read_flow(struct exporting *x, struct code_facts *c, struct err *err)
 	return 0;
 }
 
+/* IBS that selects ops as they are dispatched: those of code that waits are no more likely. */
+static const struct pd_event *dispatched_ops(const struct exporting *x)
+{
+	size_t n;
+	const struct pd_event *e = pd_events(x->r.rec, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct memop_how how = memop_how(x->r.rec, &e[i]);
+
+		if (how.from == MEMOP_FROM_OP && !how.cycles && !how.l3_only && !how.least &&
+		    e[i].samples && text_means(x->event, e[i].name))
+			return &e[i];
+	}
+	return NULL;
+}
+
+static int by_samples(const void *a, const void *b)
+{
+	const uint64_t *p = a, *q = b;
+
+	return (*p < *q) - (*p > *q);
+}
+
+/* Half of what was sampled is at addresses with so many samples each, or more. */
+static int typical_samples(const struct profile_row *r, size_t n, uint64_t total, uint64_t *out,
+			   struct err *err)
+{
+	uint64_t *v = calloc(n + 1, sizeof(*v)), sum = 0;
+
+	if (!v)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		v[i] = r[i].all.samples;
+	if (n > 1)
+		qsort(v, n, sizeof(*v), by_samples);
+	*out = n ? v[0] : 0;
+	for (size_t i = 0; i < n && 2 * sum < total; i++) {
+		*out = v[i];
+		sum += v[i];
+	}
+	free(v);
+	return 0;
+}
+
 static int read_samples(struct exporting *x, struct code_facts *c, struct err *err)
 {
+	const struct pd_event *ops = dispatched_ops(x);
 	struct profile_opts po = { .key = { KEY_ADDR, KEY_DSO },
 				   .n_keys = 2,
 				   .select.event = x->event };
 	const struct profile_row *r;
+	uint64_t typical = 0;
 	size_t n;
 
-	cli_note(x->cli, "no branch stacks were recorded: how often code ran is guessed from where "
-			 "samples fell; better: cyclade record -b");
+	if (ops) {
+		po.select.event = x->event = ops->name;
+		cli_note(x->cli,
+			 "no branch stacks were recorded: ops of %s as they are dispatched: "
+			 "an instruction of several ops counts once for each",
+			 ops->name);
+	} else {
+		cli_note(x->cli, "no branch stacks were recorded: how often code ran is guessed "
+				 "from where samples fell; better: cyclade record -b");
+	}
 	if (recording_select(&x->r, x->cli, &po, err) ||
 	    profile_build(&c->profile, x->r.rec, x->r.spaces, &po, err))
 		return -1;
@@ -102,6 +160,13 @@ static int read_samples(struct exporting *x, struct code_facts *c, struct err *e
 		if (r[i].image != IMAGE_NONE && r[i].space == SPACE_USER)
 			c->weight[r[i].image] += r[i].all.samples;
 	}
+	if (typical_samples(r, n, c->total, &typical, err))
+		return -1;
+	if (typical)
+		cli_note(x->cli,
+			 "half of it is at addresses with %" PRIu64 " samples or more, each by "
+			 "chance alone +-%.0f %% or less; the rest at addresses with fewer",
+			 typical, 100 * Z95 / sqrt((double)typical));
 	return 0;
 }
 
