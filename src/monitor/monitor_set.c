@@ -40,10 +40,9 @@ static int add_event(struct monitor *m, struct input *in, const char *text, stru
 	for (size_t i = from; i < m->list.ev.n; i++) {
 		const struct event *ev = &m->list.ev.v[i];
 
-		struct source s = { .name = text ? in->name : ev->name,
-				    .pmu = ev->pmu,
-				    .event = i,
-				    .scale = ev->scale };
+		struct source s = {
+			.name = in->name, .pmu = ev->pmu, .event = i, .scale = ev->scale
+		};
 
 		if (add_source(m, &s, err))
 			return -1;
