@@ -14,7 +14,9 @@
  * even alone is `refused`, with the kernel's reason, and its values stay not counted. The kernel
  * multiplexes groups that do not fit together: time_enabled and time_running tell.
  *
- * Everything goes through perf_event_open, ioctl and read of the C library, one read for a group on
+ * A back-end does the work (counter_backend.h): perf_event, unless the setup names another.
+ *
+ * perf_event goes through perf_event_open, ioctl and read of the C library, one read for a group on
  * a target: its events have the same times. A CPU that goes offline (ENODEV, 0 bytes, or a group
  * that fell apart) keeps its last values and is marked. A task that ended keeps what it counted.
  */
@@ -30,6 +32,7 @@
 #include "base/perf_abi.h"
 
 struct counters;
+struct counter_backend;
 
 #define ALL_GROUPS SIZE_MAX
 
@@ -63,6 +66,8 @@ struct counter_setup {
 	bool inherit, enable_on_exec;
 	bool user_only, kernel_only;
 	bool may_drop_kernel; /* count user space alone where the kernel may not be counted */
+	const struct counter_backend *backend; /* NULL: perf_event */
+	void *backend_ctx;
 };
 
 struct counter_value {
@@ -70,6 +75,7 @@ struct counter_value {
 	bool refused;			  /* could not be opened */
 	bool gone;			  /* its CPU went offline: the values are its last */
 	bool absent;			  /* this event does not count on this target */
+	const char *why; /* it does not any more, since this happened (static text); NULL */
 };
 
 int counters_open(struct counters **out, const struct counter_setup *setup,

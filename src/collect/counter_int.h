@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * counter_int - the pieces of counter.h: which events share a group (counter.c), one counter on one
- * place (counter_open.c), values and switching (counter_read.c).
+ * counter_int - the pieces of the back-end perf_event: which events share a group (counter_perf.c),
+ * one counter on one place (counter_open.c), values and switching (counter_read.c).
  *
  * A place is a (CPU, task) pair. The events of a setup's group are dealt into parts, each a group
  * of the kernel's: one part, unless it had to be split.
@@ -9,7 +9,7 @@
 #ifndef CYCLADE_COLLECT_COUNTER_INT_H
 #define CYCLADE_COLLECT_COUNTER_INT_H
 
-#include "collect/counter.h"
+#include "collect/counter_backend.h"
 
 #define NO_PART UINT32_MAX
 
@@ -34,7 +34,7 @@ struct counter_group_state {
 	struct counter_last *last; /* likewise */
 };
 
-struct counters {
+struct perf_counters {
 	/* as in the setup; what it points to must live as long */
 	struct counter_setup setup;
 	size_t n_cpus, n_tasks, n_places; /* at least 1 each */
@@ -45,27 +45,34 @@ struct counters {
 	size_t files;
 };
 
+/* Of the back-end's table, in counter_perf.c and counter_read.c. */
+size_t perf_counters_targets(const void *own);
+int perf_counters_enable(void *own, size_t group, bool on, struct err *err) MUST_USE;
+int perf_counters_read(void *own, size_t group, struct counter_value *out,
+		       struct err *err) MUST_USE;
+
 /* Opens event e of group g at a place behind `leader` (-1: leads). Returns the file descriptor, or
  * -errno. */
-int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int leader);
+int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, int leader);
 /* True where the event can count on the place's CPU. */
-bool counter_counts_on(const struct counter_event *e, const struct counters *c, size_t place);
+bool counter_counts_on(const struct counter_event *e, const struct perf_counters *c, size_t place);
 /* Reason of a refusal; static text. */
-const char *counter_reason(const struct counters *c, const struct counter_event *e, int number);
+const char *counter_reason(const struct perf_counters *c, const struct counter_event *e,
+			   int number);
 /* As many files as we may have. */
 void counter_raise_files(size_t want);
 
-static inline bool counter_by_cgroup(const struct counters *c)
+static inline bool counter_by_cgroup(const struct perf_counters *c)
 {
 	return c->setup.n_cgroups > 1;
 }
 
-static inline int counter_cpu(const struct counters *c, size_t place)
+static inline int counter_cpu(const struct perf_counters *c, size_t place)
 {
 	return c->setup.cpus ? (int)c->setup.cpus[place / c->n_tasks] : -1;
 }
 
-static inline int *counter_fd(const struct counters *c, size_t g, size_t e, size_t place)
+static inline int *counter_fd(const struct perf_counters *c, size_t g, size_t e, size_t place)
 {
 	return &c->group[g].fd[e * c->n_places + place];
 }

@@ -8,19 +8,19 @@
 #include "collect/counter_int.h"
 #include "collect/sysfs.h"
 
-static pid_t task_at(const struct counters *c, size_t place)
+static pid_t task_at(const struct perf_counters *c, size_t place)
 {
 	return c->setup.tasks ? c->setup.tasks[place % c->n_tasks] : -1;
 }
 
-bool counter_counts_on(const struct counter_event *e, const struct counters *c, size_t place)
+bool counter_counts_on(const struct counter_event *e, const struct perf_counters *c, size_t place)
 {
 	int cpu = counter_cpu(c, place);
 
 	return !e->cpus || cpu < 0 || cpu_list_has(e->cpus, e->n_cpus, (uint32_t)cpu);
 }
 
-static void fill_attr(struct perf_event_attr *a, const struct counters *c, size_t g, size_t e,
+static void fill_attr(struct perf_event_attr *a, const struct perf_counters *c, size_t g, size_t e,
 		      bool leads)
 {
 	const struct counter_setup *s = &c->setup;
@@ -47,8 +47,8 @@ static void fill_attr(struct perf_event_attr *a, const struct counters *c, size_
 }
 
 /* One more round is worth it: something can be given up, or had. */
-static bool try_otherwise(struct counters *c, const struct perf_event_attr *a, size_t g, size_t e,
-			  int number)
+static bool try_otherwise(struct perf_counters *c, const struct perf_event_attr *a, size_t g,
+			  size_t e, int number)
 {
 	struct counter_event_state *s = &c->group[g].event[e];
 
@@ -73,7 +73,7 @@ static bool try_otherwise(struct counters *c, const struct perf_event_attr *a, s
 	return false;
 }
 
-int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int leader)
+int counter_open_one(struct perf_counters *c, size_t g, size_t e, size_t place, int leader)
 {
 	bool guests_told_apart = !c->group[g].event[e].any_guest, kernel = !c->without_kernel;
 	bool cgroup = c->setup.cgroup_fd >= 0;
@@ -107,7 +107,7 @@ int counter_open_one(struct counters *c, size_t g, size_t e, size_t place, int l
 	}
 }
 
-const char *counter_reason(const struct counters *c, const struct counter_event *e, int number)
+const char *counter_reason(const struct perf_counters *c, const struct counter_event *e, int number)
 {
 	switch (number) {
 	case ENOENT:

@@ -7,13 +7,14 @@
 #include "base/invariant.h"
 #include "collect/counter_int.h"
 
-static size_t target_of(const struct counters *c, size_t place)
+static size_t target_of(const struct perf_counters *c, size_t place)
 {
 	return c->setup.cpus && !counter_by_cgroup(c) ? place / c->n_tasks : place;
 }
 
 /* The members of a part that are open at a place, in the order of opening: the first leads. */
-static int leader_of(const struct counters *c, size_t g, uint32_t part, size_t place, size_t *n)
+static int leader_of(const struct perf_counters *c, size_t g, uint32_t part, size_t place,
+		     size_t *n)
 {
 	int leader = -1;
 
@@ -43,7 +44,7 @@ static uint64_t advanced(const struct counter_last *l)
 	return l->enabled - l->before;
 }
 
-static int read_time(struct counters *c, size_t g, uint32_t part, size_t place, uint64_t *out)
+static int read_time(struct perf_counters *c, size_t g, uint32_t part, size_t place, uint64_t *out)
 {
 	size_t n;
 	int leader = leader_of(c, g, part, place, &n);
@@ -55,7 +56,7 @@ static int read_time(struct counters *c, size_t g, uint32_t part, size_t place, 
 	return 0;
 }
 
-static void find_stopped(struct counters *c, size_t g, uint32_t part)
+static void find_stopped(struct perf_counters *c, size_t g, uint32_t part)
 {
 	struct counter_last *first = NULL;
 	size_t ahead = 0;
@@ -85,7 +86,8 @@ static void find_stopped(struct counters *c, size_t g, uint32_t part)
 }
 
 /* Takes one reading into `last`. */
-static int read_part(struct counters *c, size_t g, uint32_t part, size_t place, struct err *err)
+static int read_part(struct perf_counters *c, size_t g, uint32_t part, size_t place,
+		     struct err *err)
 {
 	size_t n, k = 0;
 	int leader = leader_of(c, g, part, place, &n);
@@ -118,10 +120,10 @@ static int read_part(struct counters *c, size_t g, uint32_t part, size_t place, 
 	return 0;
 }
 
-static void add_up(const struct counters *c, size_t g, size_t e, struct counter_value *out)
+static void add_up(const struct perf_counters *c, size_t g, size_t e, struct counter_value *out)
 {
 	const struct counter_group_state *s = &c->group[g];
-	size_t targets = counters_targets(c);
+	size_t targets = perf_counters_targets(c);
 
 	for (size_t t = 0; t < targets; t++)
 		out[t] = (struct counter_value){ .refused = s->event[e].part == NO_PART,
@@ -142,7 +144,7 @@ static void add_up(const struct counters *c, size_t g, size_t e, struct counter_
 }
 
 /* A reading of one group, without summing up. */
-static int read_group(struct counters *c, size_t g, struct err *err)
+static int read_group(struct perf_counters *c, size_t g, struct err *err)
 {
 	for (size_t p = 0; p < c->n_places; p++)
 		for (uint32_t part = 0; part < c->group[g].n_parts; part++)
@@ -153,9 +155,10 @@ static int read_group(struct counters *c, size_t g, struct err *err)
 	return 0;
 }
 
-int counters_read(struct counters *c, size_t group, struct counter_value *out, struct err *err)
+int perf_counters_read(void *own, size_t group, struct counter_value *out, struct err *err)
 {
-	size_t targets = counters_targets(c);
+	struct perf_counters *c = own;
+	size_t targets = perf_counters_targets(c);
 
 	if (read_group(c, group, err))
 		return -1;
@@ -165,7 +168,7 @@ int counters_read(struct counters *c, size_t group, struct counter_value *out, s
 }
 
 /* All leaders of a group; members follow. */
-static int turn(struct counters *c, size_t g, bool on, struct err *err)
+static int turn(struct perf_counters *c, size_t g, bool on, struct err *err)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
@@ -182,7 +185,7 @@ static int turn(struct counters *c, size_t g, bool on, struct err *err)
 }
 
 /* Once all are off no time advances: those that stopped before are found now. */
-static int last_look(struct counters *c, struct err *err)
+static int last_look(struct perf_counters *c, struct err *err)
 {
 	for (size_t g = 0; c->setup.cpus && g < c->setup.n_groups; g++)
 		if (read_group(c, g, err))
@@ -190,8 +193,9 @@ static int last_look(struct counters *c, struct err *err)
 	return 0;
 }
 
-int counters_enable(struct counters *c, size_t group, bool on, struct err *err)
+int perf_counters_enable(void *own, size_t group, bool on, struct err *err)
 {
+	struct perf_counters *c = own;
 	size_t from = group == ALL_GROUPS ? 0 : group;
 	size_t to = group == ALL_GROUPS ? c->setup.n_groups : group + 1;
 
