@@ -49,8 +49,8 @@ struct options {
 	/* what */
 	struct text_list event, node, metric, metrics, models;
 	uint64_t level;
-	const char *model, *drilldown, *latency, *import, *smt, *pmem;
-	bool no_mux, no_merge, no_tree, regions, once, allow_remote;
+	const char *model, *backend, *drilldown, *latency, *import, *smt, *pmem;
+	bool no_mux, no_merge, no_tree, regions, once, allow_remote, restore;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;
 	bool branch, data, phys_data, data_page_size, code_page_size, weight, intr_regs, user_regs,

@@ -5,11 +5,6 @@
 
 #include "collect/counter_backend.h"
 
-struct counters {
-	const struct counter_backend *by;
-	void *own;
-};
-
 int counters_open(struct counters **out, const struct counter_setup *setup, struct err *err)
 {
 	struct counters *c = malloc(sizeof(*c));

@@ -24,6 +24,11 @@ struct counter_backend {
 	void (*close)(void *own);
 };
 
+struct counters {
+	const struct counter_backend *by;
+	void *own;
+};
+
 extern const struct counter_backend counter_perf;
 
 #endif

@@ -74,7 +74,19 @@ static void close_all(struct monitor *m)
 	vec_free(&m->turns);
 	event_list_free(&m->list);
 	model_free(m->model);
+	msr_close(m->msr);
 	counting_close(&m->k);
+}
+
+static int open_msr(struct monitor *m, struct err *err)
+{
+	if (msr_open(&m->msr, m->a, m->k.root, &m->k.machine, m->k.who.cpus.v, m->k.who.cpus.n,
+		     err) ||
+	    msr_pmus(m->msr, &m->list, err))
+		return -1;
+	m->setup.backend = &counter_msr;
+	m->setup.backend_ctx = m->msr;
+	return 0;
 }
 
 int monitor_run(const struct monitor_ask *ask, struct err *err)
@@ -91,6 +103,8 @@ int monitor_run(const struct monitor_ask *ask, struct err *err)
 	    load(&m, err))
 		goto out;
 	m.list.more = event_more(&more, &ask->ask->model);
+	if (ask->backend == MONITOR_MSR && open_msr(&m, err))
+		goto out;
 	if (monitor_places(&m, err) || monitor_set(&m, err))
 		goto out;
 	rc = counting_run(&m.k, &m.setup, &hooks, err);

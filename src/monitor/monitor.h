@@ -9,6 +9,8 @@
  * are counters of perf_event (the room measure counts them) and values of /proc. What a machine
  * cannot give is listed with its reason; the rest goes on.
  *
+ * Counters are perf_event's, or with MONITOR_MSR those of AMD's registers (collect/msr.h).
+ *
  * Where the events of a PMU are more than its counters, the monitor itself takes turns with them,
  * in slices that are even within an interval; a figure is then extrapolated, with the error that
  * the slices' spread gives it. Where others hold counters the kernel takes turns, too: the share
@@ -26,7 +28,8 @@
 extern const struct document_form monitor_document;
 
 struct monitor_ask {
-	const struct ask *ask;	  /* of it: interval (not 0), for_time, root, model; all is set */
+	const struct ask *ask; /* of it: interval (not 0), for_time, root, model; all is set */
+	enum { MONITOR_AUTO, MONITOR_PERF, MONITOR_MSR } backend; /* auto: perf_event */
 	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
 	/* What an interval found; valid in the call only. *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);

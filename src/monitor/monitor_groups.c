@@ -35,6 +35,8 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 					   "cstate_pkg" };
 	size_t n = m->model ? m->model->counters : GENERAL;
 
+	if (m->msr)
+		return msr_room(m->msr, pmu);
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (!strcmp(pmu, own[i]))
 			return SIZE_MAX;
@@ -80,9 +82,15 @@ static void limits_of(struct packing *p, const char *pmu)
 	struct holders h;
 
 	p->room = room_of(m, pmu);
-	p->core = m->model && sys_core_pmu(m->k.root, pmu);
+	p->core = m->model && (m->msr ? !strcmp(pmu, "cpu") : sys_core_pmu(m->k.root, pmu));
 	if (!p->core)
 		return;
+	if (m->msr) { /* who holds what the registers have shown */
+		schedule_limits_of(&p->limits, m->model, &at);
+		p->limits.reserved +=
+			m->model->counters > p->room ? m->model->counters - (unsigned)p->room : 0;
+		return;
+	}
 	holders_read(&h, m->k.root, pmu);
 	at.general = h.general;
 	at.fixed = h.fixed;

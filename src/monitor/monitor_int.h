@@ -14,6 +14,7 @@
 #define CYCLADE_MONITOR_MONITOR_INT_H
 
 #include "collect/event.h"
+#include "collect/msr.h"
 #include "measure/counting.h"
 #include "model/model.h"
 #include "model/set.h"
@@ -39,6 +40,7 @@ enum proc_value {
 struct slot {
 	uint64_t count, enabled, running; /* as last read */
 	bool absent;			  /* this target has none */
+	const char *why;		  /* it has none any more: this happened */
 	double sum, wanted, ns; /* of this interval: counted; ns it was to count, and did */
 	size_t n;		/* slices of it; Welford's sums of their rates: */
 	double mean, m2;
@@ -108,6 +110,7 @@ struct monitor {
 	const struct monitor_ask *ask;
 	struct arena *a;
 	struct counting k;
+	struct msr *msr;     /* NULL: perf_event counts */
 	struct model *model; /* NULL: none is for this CPU */
 	const char *model_why;
 	double system

@@ -28,7 +28,8 @@ static void note_slice(struct slot *s, double counted, double ns)
 static void take_slot(struct monitor *m, struct slot *s, const struct counter_value *v,
 		      double scale)
 {
-	s->absent = v->absent || v->refused;
+	s->absent = v->absent || v->refused || v->why;
+	s->why = v->absent || v->refused ? NULL : v->why;
 	if (s->absent)
 		return;
 	m->gone += v->gone;
@@ -188,7 +189,7 @@ static void end_slots(struct monitor *m)
 static const char *gather(struct monitor *m, uint32_t input, const struct place *p)
 {
 	const struct input *in = &m->input.v[input];
-	const char *why = in->why;
+	const char *why = in->why, *lost = NULL;
 	double now = 0, total = 0, half = 0;
 	size_t found = 0;
 
@@ -201,6 +202,7 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 		for (size_t i = 0; !s->why && i < p->n_targets; i++) {
 			const struct slot *at = &s->at[p->target[i]];
 
+			lost = at->why ? at->why : lost;
 			if (at->absent)
 				continue;
 			found++;
@@ -212,6 +214,10 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 	m->now[input] = found ? now : NAN;
 	m->total[input] = found ? total : NAN;
 	m->half[input] = sqrt(half);
+	if (lost) { /* a part is no sum */
+		m->now[input] = m->total[input] = NAN;
+		return lost;
+	}
 	if (!found)
 		return why ? why : "no CPU of this place counts it";
 	return isnan(now) ? "it had no counter in this interval" : NULL;

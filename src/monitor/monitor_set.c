@@ -24,6 +24,19 @@ static int add_source(struct monitor *m, const struct source *s, struct err *err
 	return 0;
 }
 
+/* Registers may have what the kernel has no PMU for. */
+static const char *missing(struct monitor *m, const char *what)
+{
+	static const char *const pmus[] = { "amd_df", "amd_l3" };
+	bool msr = false;
+
+	for (size_t i = 0; i < sizeof(pmus) / sizeof(*pmus); i++)
+		msr |= !m->msr && strstr(what, pmus[i]) && m->k.machine.vendor &&
+		       !strcmp(m->k.machine.vendor, "AuthenticAMD");
+	return arena_printf(m->a, "%s%s", what,
+			    msr ? " (root may count it with --backend msr)" : "");
+}
+
 /* An event may be several counters: the boxes of an uncore unit. `text` is what it is to the
  * machine where its name is not (NULL: that is). */
 static int add_event(struct monitor *m, struct input *in, const char *text, struct err *err)
@@ -34,7 +47,7 @@ static int add_event(struct monitor *m, struct input *in, const char *text, stru
 	if (event_parse(&m->list, m->k.root, text ? text : in->name, &e)) {
 		if (e.code == ERR_NOMEM)
 			return err_nomem(err);
-		in->why = arena_strdup(m->a, e.what);
+		in->why = missing(m, e.what);
 		return in->why ? 0 : err_nomem(err);
 	}
 	for (size_t i = from; i < m->list.ev.n; i++) {

@@ -15,7 +15,7 @@
 struct head {
 	double time, interval;
 	const char *model;
-	uint64_t gone, never;
+	uint64_t gone, never, held;
 };
 
 #define HEAD(member) TABLE_FIELD(struct head, member)
@@ -32,6 +32,9 @@ static const struct table_column loss_columns[] = {
 	COLUMN("gone", "gone", T_COUNT, C_LOSS, "counters of CPUs that went offline", HEAD(gone)),
 	COLUMN("never", "never", T_COUNT, C_LOSS,
 	       "counters without a turn in this interval: others hold them", HEAD(never)),
+	COLUMN("held", "held", T_COUNT, C_LOSS,
+	       "counters that other programs have, found by their registers (--backend msr)",
+	       HEAD(held)),
 };
 static const struct table_form loss_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					     TABLE_COLUMNS(loss_columns) };
@@ -356,7 +359,8 @@ void monitor_put(struct document *d, struct monitor *m)
 			    .interval = m->seconds,
 			    .model = m->model ? m->model->id : NULL,
 			    .gone = m->gone,
-			    .never = m->never };
+			    .never = m->never,
+			    .held = m->msr ? msr_held(m->msr) : 0 };
 	document_table(d, &t);
 	for (size_t i = 0; i < PLACES; i++)
 		put_places(d, m, (enum place_kind)i);
@@ -365,6 +369,8 @@ void monitor_put(struct document *d, struct monitor *m)
 	t.form = &loss_form;
 	document_table(d, &t);
 	put_turns(d, m);
+	if (m->msr && msr_no_plan(m->msr))
+		document_note(d, msr_no_plan(m->msr));
 	if (m->model_why)
 		document_note(d, m->model_why);
 }

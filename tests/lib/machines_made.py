@@ -44,3 +44,26 @@ def zen4():
     text = re.sub(r"^(event amd_umc_1 .* umc_cas_cmd.rd) .*$", lambda m: m.group(1) + " 0.5" * 10, text, flags=re.M)
     rates = _rates("".join(x + "\n" for x in text.splitlines() if "amd_umc_1" not in x))
     return _clocks(text) + _l3([0]), rates
+
+
+def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None, df=4):
+    """SIM_MSR (tests/sim/msr.h) for an AMD machine's text: `cells` {(cpu, register): value} beside 0."""
+    cpus = sorted(c for d in dies for c in d)
+    every = ",".join(map(str, cpus))
+    milan = "cpuid AuthenticAMD-25-" in text
+    rates = dict(re.findall(r"^event msr ([012]) \S+ \S+ \S+ \S+ \S+ \S+ (\S+)", text, re.M))
+    lines = []
+    for reg in [0x10, 0xE7, 0xE8, 0xC00000E9, 0xC0010015] + list(range(0xC0010200, 0xC001020C)):
+        lines.append("cell %s %#x 0" % (every, reg))
+    for group in l3s or [[c] for c in cpus]:
+        lines.append("share %s 0xc0010230 0xc001023b" % ",".join(map(str, group)))
+    for die in dies:
+        lines.append("share %s 0xc0010240 %#x" % (",".join(map(str, die)), 0xC0010240 + 2 * df - 1))
+    lines += ["cell %d %#x %#x" % (c, r, v) for (c, r), v in dict(cells).items()]
+    lines += ["count cpu %#x 0x430000" % (0xC0010200 + 2 * n) for n in range(6)]
+    lines += ["count amd_l3 %#x 0x400000" % (0xC0010230 + 2 * n) for n in range(6)]
+    lines += ["count amd_df %#x 0x400000" % (0xC0010240 + 2 * n) for n in range(df)]
+    lines += ["pair %#x" % (0xC0010200 + 2 * n) for n in (0, 2, 4)]
+    lines += ["mask amd_l3 %s" % ("0x0300c00000000000" if milan else "0xff0f000000000000")]
+    lines += ["clock 0x10 %s" % rates["0"], "clock 0xe8 %s" % rates["1"], "clock 0xe7 %s" % rates["2"]]
+    return "".join(x + "\n" for x in lines + list(more))

@@ -15,6 +15,7 @@
 #include "preload.h"
 #include "kernels.h"
 #include "ibs.h"
+#include "msr.h"
 #include "rdpmc.h"
 #include "ring.h"
 
@@ -49,7 +50,7 @@ static pid_t owner; /* a fork's child has nothing to tell of its parent's counte
 		memcpy(&sim_real.field, &at, sizeof(at)); \
 	} while (0)
 
-static void find_real(void)
+void sim_find_real(void)
 {
 	if (sim_real.syscall)
 		return;
@@ -79,7 +80,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *machine = getenv("SIM_MACHINE"), *scenario = getenv("SIM_SCENARIO");
 
-	find_real();
+	sim_find_real();
 	if (!machine || !scenario)
 		return;
 	if (sim_machine_load(&sim_state.machine, machine) ||
@@ -91,6 +92,8 @@ __attribute__((constructor)) static void begin(void)
 	owner = getpid();
 	pthread_atfork(sim_take, sim_give, sim_give);
 	if (getenv("SIM_KERNELS") && sim_kernels_open(getenv("SIM_KERNELS")))
+		_exit(127);
+	if (getenv("SIM_MSR") && sim_msr_begin(getenv("SIM_MSR")))
 		_exit(127);
 	sim_rdpmc_begin();
 	simulating = true;
@@ -123,7 +126,7 @@ long syscall(long number, ...)
 	for (size_t i = 0; i < 6; i++)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
-	find_real();
+	sim_find_real();
 	if (number == SYS_perf_event_open && simulating) {
 		const struct perf_event_attr *attr;
 		int ret;
@@ -142,7 +145,7 @@ ssize_t read(int fd, void *buf, size_t n)
 {
 	ssize_t got;
 
-	find_real();
+	sim_find_real();
 	if (!ours(fd))
 		return sim_real.read(fd, buf, n);
 	sim_take();
@@ -207,7 +210,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	find_real();
+	sim_find_real();
 	if (!ours(fd))
 		return sim_real.ioctl(fd, request, arg);
 	sim_take();
@@ -227,9 +230,13 @@ int ioctl(int fd, unsigned long request, ...)
 
 int close(int fd)
 {
-	find_real();
+	sim_find_real();
 	if (simulating && fd >= 0 && fd < SIM_FDS)
 		sim_may_map[fd] = false;
+	if (sim_msr_keeps(fd))
+		return 0;
+	if (sim_msr_is(fd))
+		sim_msr_close(fd);
 	if (ours(fd)) {
 		sim_take();
 		if (ours(fd) && getpid() == owner)
@@ -249,7 +256,7 @@ int prctl(int option, ...)
 	for (size_t i = 0; i < 4; i++)
 		arg[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	find_real();
+	sim_find_real();
 	ret = sim_real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
 	if (ret || !simulating ||
 	    (option != PR_TASK_PERF_EVENTS_ENABLE && option != PR_TASK_PERF_EVENTS_DISABLE))
@@ -282,7 +289,7 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, off_t offset
 	static bool filling;
 	void *ret;
 
-	find_real();
+	sim_find_real();
 	if (!simulating || fd < 0 || fd >= SIM_FDS || !sim_may_map[fd])
 		return sim_real.mmap(at, len, prot, flags, fd, offset);
 	sim_take();
@@ -317,7 +324,7 @@ int munmap(void *at, size_t len)
 {
 	bool ring;
 
-	find_real();
+	sim_find_real();
 	if (!simulating || !sim_ring_any())
 		return sim_real.munmap(at, len);
 	sim_take();
@@ -339,7 +346,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	int ret;
 
-	find_real();
+	sim_find_real();
 	ret = sim_real.poll(fds, n, timeout);
 	after_waiting();
 	return ret;
@@ -349,7 +356,7 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const si
 {
 	int ret;
 
-	find_real();
+	sim_find_real();
 	ret = sim_real.ppoll(fds, n, timeout, mask);
 	after_waiting();
 	return ret;
@@ -359,7 +366,7 @@ int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
 {
 	int ret;
 
-	find_real();
+	sim_find_real();
 	ret = sim_real.epoll_wait(fd, events, max, timeout);
 	after_waiting();
 	return ret;

@@ -35,6 +35,9 @@ extern struct sim_counter *sim_by_fd[SIM_FDS];
 /* Events of any kind: samples of ours may be sent to the ring of another. */
 extern bool sim_may_map[SIM_FDS];
 
+/* Before a function of libc's own is called. */
+void sim_find_real(void);
+
 /* The lock. */
 void sim_take(void);
 void sim_give(void);

@@ -7,6 +7,7 @@
 
 #include "cli/asking.h"
 #include "cli/counting_out.h"
+#include "collect/msr.h"
 #include "monitor/http.h"
 #include "monitor/monitor.h"
 
@@ -84,6 +85,8 @@ static int check(struct cli *cli, struct err *err)
 	if (cli->args.n)
 		return err_set(err, ERR_USAGE, "monitor takes no operand, not '%.60s'",
 			       cli->args.v[0]);
+	if (o->restore && (o->once || o->for_time || o->listen))
+		return err_set(err, ERR_USAGE, "--restore counts nothing: it stands alone");
 	if (o->once && o->for_time)
 		return err_set(err, ERR_USAGE, "--once and --for exclude each other");
 	if (o->once && o->listen)
@@ -114,6 +117,23 @@ static int serve(struct monitoring *s, struct err *err)
 	return 0;
 }
 
+static int restore(struct cli *cli, struct err *err)
+{
+	size_t n;
+	int rc = msr_restore(cli->opt.sysroot ? cli->opt.sysroot : "", &n, err);
+
+	if (n)
+		cli_note(cli, "%zu registers have their old values", n);
+	return rc;
+}
+
+static void choose_backend(struct monitor_ask *m, const char *said)
+{
+	m->backend = !said || !strcmp(said, "auto") ? MONITOR_AUTO
+		     : !strcmp(said, "msr")	    ? MONITOR_MSR
+						    : MONITOR_PERF;
+}
+
 int cmd_monitor(struct cli *cli)
 {
 	struct monitoring s = { .cli = cli, .out = COUNTING_OUT_INIT };
@@ -125,6 +145,11 @@ int cmd_monitor(struct cli *cli)
 	if (check(cli, &err) || cli_ask(cli, &ask, &err) ||
 	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err))
 		goto out;
+	if (cli->opt.restore) {
+		failed = restore(cli, &err);
+		goto out;
+	}
+	choose_backend(&m, cli->opt.backend);
 	ask.all = true;
 	ask.interval = ask.interval ? ask.interval : DEFAULT_INTERVAL;
 	if (cli->opt.once)

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade monitor --backend msr on simulated registers (msr.h): a kernel without PMUs for L3 and data fabric. What is planted
+comes out, others' counters stay theirs, every register gets its old value back, whoever is killed."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+from machines_made import registers, rome  # noqa: E402
+from sim import SYSROOT, command, environment, run_on, tree  # noqa: E402
+from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
+
+t = Tap()
+if not SIMULATED:
+    t.skip("msr", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
+    t.done()
+tmp = tempfile.TemporaryDirectory(prefix="cyclade-msr-")
+
+
+def put(name, text):
+    path = os.path.join(tmp.name, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+text, RATES = rome()
+# the kernel has none of these PMUs: only the tables of rates are left of them
+WITHOUT = re.compile(r"(format|cap|sysevent) (amd_df|amd_l3|msr) ")
+text = "".join(x + "\n" for x in text.splitlines() if not WITHOUT.match(x))
+ROME = put("rome.tab", text)
+L3 = [[c] for c in range(4)]
+MS = "300"
+CTL, L3_CTL, DF_CTL = 0xC0010200, 0xC0010230, 0xC0010240
+count = 0
+
+
+class Registers:
+    """One machine's, for one run."""
+
+    def __init__(self, cells=(), more=()):
+        global count
+        count += 1
+        lines = registers(text, cells, more)
+        self.path = put("registers%d" % count, lines)
+        self.first = {(int(c), int(reg, 16)): int(v, 16) for c, reg, v in re.findall(r"^cell (\d+) (\S+) (\S+)$", lines, re.M)}
+
+    def log(self):
+        """[(ns, pid, cpu, register, old, new)]"""
+        try:
+            with open(self.path + ".log", encoding="ascii") as f:
+                return [(int(w[0]), int(w[1]), int(w[2])) + tuple(int(x, 16) for x in w[3:]) for w in map(str.split, f)]
+        except OSError:
+            return []
+
+    def changed(self):
+        """What was written and does not have its first value at the end: {(cpu, register): (first, last)}."""
+        last = {(cpu, reg): new for _, _, cpu, reg, _, new in self.log()}
+        return {k: (self.first.get(k, 0), v) for k, v in last.items() if v != self.first.get(k, 0)}
+
+
+def words(*args, interval=MS):
+    return [CYCLADE, "monitor", *SYSROOT, "--backend", "msr", "-I", interval, *args]
+
+
+def monitor(r, *args, program="even", interval=MS, on=ROME, how=("--once", "-j"), **env):
+    p = run_on(on, program, *words(*how, *args, interval=interval), SIM_MSR=r.path, **env)
+    try:
+        return json.loads(p.stdout if "--once" in how else p.stdout.splitlines()[-1]), p
+    except (ValueError, IndexError):
+        return {}, p
+
+
+def near(a, b, within=0.004):
+    return a is not None and b is not None and abs(a - b) <= within * abs(b)
+
+
+def rows(doc, place):
+    found = doc.get(place, [])
+    return found if isinstance(found, list) else [found]
+
+
+def column(doc, place, key):
+    return [r.get(key) for r in rows(doc, place)]
+
+
+def why(doc):
+    return {(r["place"], r["metric"], r.get("instance") or ""): r["why"] for r in doc.get("unavailable", [])}
+
+
+# ---- values as planted
+regs = Registers({(c, CTL + 2 * n + 1): 12345 + n for c in range(4) for n in range(6)})
+doc, p = monitor(regs)
+if not doc:
+    t.skip("msr", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
+    t.done()
+CH = ["dram_channel_data_controller_%d" % c for c in range(8)]
+LINK = ["remote_outbound_data_controller_%d" % c for c in range(4)]
+WANT = {
+    ("socket", "dram_bytes_rate"): 64e9 * sum(RATES[c] for c in CH),
+    ("socket", "link_bytes_rate"): 32e9 * sum(RATES[c] for c in LINK),
+    ("l3", "accesses_rate"): 1e9 * RATES["l3_lookup_state.all_l3_req_typs"],
+    ("l3", "misses_rate"): 1e9 * RATES["l3_misses"],
+    ("l3", "miss_ratio"): RATES["l3_misses"] / RATES["l3_lookup_state.all_l3_req_typs"],
+    ("l3", "miss_latency"): 16 * RATES["xi_sys_fill_latency"] / RATES["xi_ccx_sdp_req1.all_l3_miss_req_typs"],
+    ("cpu", "aperf_rate"): 3e9, ("cpu", "mperf_rate"): 2.25e9, ("cpu", "frequency"): 2.4e9 * 3 / 2.25,
+    ("cpu", "instructions_rate"): 1e9 * RATES["ex_ret_instr"], ("cpu", "cpi"): RATES["ls_not_halted_cyc"] / RATES["ex_ret_instr"],
+    ("cpu", "flops_rate"): 1e9 * RATES["fp_ret_sse_avx_ops.all"], ("cpu", "macro_ops_rate"): 1e9 * RATES["ex_ret_cops"],
+}
+for (place, key), want in WANT.items():
+    got = column(doc, place, key)
+    t.ok(len(got) == {"socket": 2, "l3": 4, "cpu": 4}[place] and all(near(v, want) for v in got), "%s.%s is what was planted" % (place, key),
+         (got, want, p.stderr))
+got = {(r["socket"], r["channel"]): r["bytes_rate"] for r in rows(doc, "channel")}
+t.ok(len(got) == 16 and all(near(got[s, str(c)], 64e9 * RATES[CH[c]]) for s in (0, 1) for c in range(8)), "each channel of each socket", got)
+share = {r["event"]: (r["pmu"], r["share"]) for r in doc["counters"]}
+df = [s for pmu, s in share.values() if pmu == "amd_df"]
+t.ok(len(df) == 12 and all(0.1 < s < 0.6 for s in df) and 0.9 < sum(df) / 4 < 1.01, "twelve events of the fabric take turns on four counters", df)
+t.ok(all(s > 0.999 for pmu, s in share.values() if pmu in ("amd_l3", "msr")), "what fits counts all the time", share)
+t.ok(all(r["bytes_rate_error"] <= 0.01 * r["bytes_rate"] for r in rows(doc, "channel")), "steady traffic: a small error", rows(doc, "channel")[:2])
+bursts = put("bursts", "".join("phase even 7-31 scale=%s\n" % s for s in (0.2, 1.8)) + "repeat\n")
+late, p = monitor(Registers(), "--metrics", "channel", program=bursts, interval="1000")
+mean = {str(c): 64e9 * RATES[CH[c]] for c in range(8)}
+t.ok(len(rows(late, "channel")) == 16 and all(x["bytes_rate_error"] > 0.01 * x["bytes_rate"] for x in rows(late, "channel")), "bursts: a large one", (late.get("channel"), p.stderr))
+
+# ---- what was written: AMD's values, the merge event, and everything back
+log = regs.log()
+written = {(reg, new) for _, _, _, reg, _, new in log}
+DF_RAW = [0x403807, 0x403847, 0x403887, 0x4038C7, 0x100403807, 0x100403847, 0x100403887, 0x1004038C7, 0x7004002C7, 0x800400207, 0x800400247, 0x800400287]
+t.equal({new for reg, new in written if DF_CTL <= reg < DF_CTL + 8 and reg % 2 == 0} - {0}, set(DF_RAW), "control values of the fabric as AMD publishes them")
+t.equal({new for reg, new in written if L3_CTL <= reg < L3_CTL + 12 and reg % 2 == 0} - {0},
+        {0xFF0F00000040FF04, 0xFF0F000000400104, 0xFF0F000000400090, 0xFF0F000000403F9A}, "control values of a Rome's L3: every slice and thread")
+core = {new for reg, new in written if CTL <= reg < CTL + 12 and reg % 2 == 0} - {0}
+t.ok({0x4300C1, 0x43F960, 0x430964, 0x43F664, 0x43FF03, 0xF004000FF} <= core, "control values of the cores", [hex(x) for x in core])
+pair = [(reg, new) for _, _, cpu, reg, _, new in log if cpu == 0 and new in (0x43FF03, 0xF004000FF)]
+t.ok(pair and all(pair[i][1] == 0xF004000FF and pair[i + 1] == (pair[i][0] - 2, 0x43FF03) and pair[i][0] // 2 % 2 == 1 for i in range(0, len(pair), 2)),
+     "the merge event is in the odd counter, before its event in the even one", [tuple(map(hex, x)) for x in pair[:6]])
+t.equal({cpu for _, _, cpu, reg, _, _ in log if reg >= DF_CTL}, {0, 2}, "the fabric's registers are written once a socket")
+t.equal(regs.changed(), {}, "every register has its old value again")
+t.ok(any(reg == CTL + 1 and new == 12345 for _, _, _, reg, _, new in log), "the counters, too", sorted({hex(reg) for reg, _ in written}))
+t.ok(not os.path.exists(os.path.join(tree(ROME), "run/cyclade")) or not os.listdir(os.path.join(tree(ROME), "run/cyclade")), "and nothing is left to restore")
+
+# ---- counters of others: found, and left alone
+theirs = {(0, CTL): 0x430076, (1, CTL): 0x430076, (0, DF_CTL + 2): 0x4038C7, (1, DF_CTL + 2): 0x4038C7}
+held = Registers({k: v for k, v in theirs.items() if k[1] < DF_CTL}, ["cell 0 %#x %#x" % (DF_CTL + 2, 0x4038C7)])
+doc2, p = monitor(held)
+touched = {(cpu, reg) for _, _, cpu, reg, _, _ in held.log()}
+t.ok(doc2 and not touched & {(0, CTL), (0, CTL + 1), (1, CTL), (0, DF_CTL + 2), (0, DF_CTL + 3)}, "a counter that is enabled is somebody's: untouched", p.stderr)
+t.ok(doc2 and doc2["losses"]["held"] >= 3, "and noticed", doc2.get("losses"))
+t.ok(doc2 and all(near(v, WANT["socket", "dram_bytes_rate"], 0.02) for v in column(doc2, "socket", "dram_bytes_rate")) and
+     all(near(v, WANT["cpu", "flops_rate"], 0.01) for v in column(doc2, "cpu", "flops_rate")), "the others are enough", (doc2.get("socket"), why(doc2)))
+full = Registers({}, ["cell 0 %#x 0x4038C7" % (DF_CTL + 2 * n) for n in range(4)])
+doc3, p = monitor(full, "--metrics", "dram_bytes,cpi")
+t.ok(doc3 and column(doc3, "socket", "dram_bytes_rate")[0] is None and near(column(doc3, "socket", "dram_bytes_rate")[1], WANT["socket", "dram_bytes_rate"], 0.01),
+     "all counters of one socket's fabric are others': the other socket has values", (rows(doc3, "socket"), p.stderr))
+t.ok(doc3 and "hold all" in (rows(doc3, "socket")[0].get("dram_bytes_rate_why") or ""), "and the reason", rows(doc3, "socket"))
+taken = Registers({}, ["at 120 write 0 %#x 0x4304C2" % (L3_CTL + 2)])
+doc4, p = monitor(taken, "--metrics", "l3,cpi")
+r = rows(doc4, "l3")
+t.ok(doc4 and "another program took" in (r[0].get("misses_rate_why") or "") and r[0]["misses_rate"] is None, "a counter that somebody takes meanwhile: its metric goes, with the reason", (r, p.stderr))
+t.ok(doc4 and near(r[0]["accesses_rate"], WANT["l3", "accesses_rate"], 0.01) and near(r[1]["misses_rate"], WANT["l3", "misses_rate"], 0.01), "and no other", r)
+t.ok(not any(cpu == 0 and reg in (L3_CTL + 2, L3_CTL + 3) and old == 0x4304C2 for _, _, cpu, reg, old, _ in taken.log()), "what they wrote stays", taken.log()[-3:])
+slept = Registers({}, ["at 100 write 1 %#x 0" % (CTL + 2 * n) for n in range(6)])
+doc5, p = monitor(slept, "--metrics", "instructions,cpi", how=("-j", "--for", "400ms"), interval="60")
+t.ok(doc5 and all(near(v, WANT["cpu", "instructions_rate"], 0.01) for v in column(doc5, "cpu", "instructions_rate")) and None in [column(json.loads(x), "cpu", "cpi")[1] for x in p.stdout.splitlines()],
+     "registers that were cleared (sleep) are written again; that interval has no value", (doc5.get("cpu"), p.stderr))
+
+# ---- wrap, jumps, failures
+near_end = (1 << 48) - 1000
+wrap = Registers({(c, CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)}, ["cell 0 %#x %#x" % (DF_CTL + 2 * n + 1, near_end) for n in range(4)])
+doc6, p = monitor(wrap)
+t.ok(doc6 and all(near(v, WANT["cpu", "instructions_rate"]) for v in column(doc6, "cpu", "instructions_rate")) and
+     near(column(doc6, "socket", "dram_bytes_rate")[0], WANT["socket", "dram_bytes_rate"]), "counters of 48 bits wrap", (doc6.get("cpu"), p.stderr))
+t.equal(wrap.changed(), {}, "and get their old values")
+jump = Registers({}, ["at 100 add 0 %#x %#x" % (L3_CTL + 1, 1 << 45)])
+doc7, p = monitor(jump, "--metrics", "l3", how=("-j", "--for", "600ms"), interval="60")
+lines = [json.loads(x) for x in p.stdout.splitlines()]
+acc = [rows(d, "l3")[0]["accesses_rate"] for d in lines]
+t.ok(len(acc) >= 8 and None in acc and all(v is None or near(v, WANT["l3", "accesses_rate"], 0.05) for v in acc), "a counter that jumps: that interval has no value, never a spike", acc)
+eio = Registers({}, ["at 150 fail 0 %#x 5" % (DF_CTL + 1)])
+doc8, p = monitor(eio, "--metrics", "socket,l3")
+r = rows(doc8, "socket")
+t.ok(doc8 and r[0]["dram_bytes_rate"] is None and "no such register" in (r[0]["dram_bytes_rate_why"] or "") and near(r[1]["dram_bytes_rate"], WANT["socket", "dram_bytes_rate"], 0.01) and
+     all(near(v, WANT["l3", "misses_rate"], 0.01) for v in column(doc8, "l3", "misses_rate")), "EIO amid a run: its own metrics go, with the reason", (r, p.stderr))
+
+# ---- not allowed
+for line, word in (("no open 13", "CAP_SYS_RAWIO"), ("no open 1", "CAP_SYS_RAWIO"), ("no open 2", "modprobe msr")):
+    _, p = monitor(Registers({}, [line]))
+    t.ok(p.returncode == 2 and word in p.stderr and "/dev/cpu/0/msr" in p.stderr, "%s: %s" % (line, word), p.stderr)
+locked = Registers({}, ["no write 1"])
+doc9, p = monitor(locked)
+t.ok(p.returncode == 0 and any("locked down" in x for x in why(doc9).values()) and all(near(v, 3e9) for v in column(doc9, "cpu", "aperf_rate")), "a kernel that is locked down: reasons; what is only read still is", (why(doc9), p.stderr))
+t.equal(locked.log(), [], "and nothing was written")
+p = subprocess.run([CYCLADE, "monitor", "--sysroot", tree(ROME), "--backend", "msr", "--once", "-I", "20"], capture_output=True, text=True, check=False)
+t.ok(p.returncode == 2 and ("another machine" in p.stderr), "registers are never written by the description of another machine", p.stderr)
+
+# ---- whoever is killed
+def start(r, *args):
+    p = subprocess.Popen(command(ROME, "even", *words("-j", *args, interval="100")), env=environment(ROME, SIM_MSR=r.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = p.stdout.readline()
+    return p, json.loads(line) if line else {}
+
+
+def processes(r):
+    """The monitor, and its watchdog: what wrote, and whom it began."""
+    pid = r.log()[0][1]
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+        return pid, [int(x) for x in f.read().split()]
+
+
+def restored(r, since, name):
+    until = time.monotonic() + 20
+    while r.changed() and time.monotonic() < until:
+        time.sleep(0.01)
+    last = max(x[0] for x in r.log())
+    t.ok(not r.changed() and last - since < 1e9, name + ": all is restored within a second", (len(r.changed()), (last - since) / 1e9))
+
+
+for number, name in ((signal.SIGKILL, "kill -9"), (signal.SIGTERM, "SIGTERM"), (signal.SIGILL, "a crash")):
+    r = Registers({(0, CTL + 1): 77})
+    p, first = start(r)
+    pid, children = processes(r)
+    t.ok(len(children) == 1 and os.getsid(children[0]) == children[0], name + ": one watchdog, in a session of its own", children)
+    for deaf in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(children[0], deaf)
+    began = time.monotonic_ns()
+    os.kill(pid, number)
+    p.communicate(timeout=20)
+    restored(r, began, name)
+    plans = os.path.join(tree(ROME), "run/cyclade")
+    until = time.monotonic() + 20
+    while os.listdir(plans) and time.monotonic() < until:
+        time.sleep(0.01)
+    t.equal(os.listdir(plans), [], "and the plan is gone")
+
+# ---- both are killed: the plan is left, and --restore does it
+r = Registers()
+p, first = start(r)
+pid, children = processes(r)
+alive = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--restore", SIM_MSR=r.path)
+t.ok(alive.returncode == 0 and not any(x[1] not in (pid, children[0]) for x in r.log()), "--restore leaves what a living monitor has", alive.stderr)
+os.kill(children[0], signal.SIGSTOP)
+os.kill(pid, signal.SIGKILL)
+os.kill(children[0], signal.SIGKILL)
+p.communicate(timeout=60)
+t.ok(r.changed() and os.listdir(plans), "both are killed: registers are left, and a plan", os.listdir(plans))
+for bad, word in (("0 1b", "no register of a monitor"), ("0 c0010015", "no register of a monitor")):
+    evil = os.path.join(plans, "msr-1")
+    with open(os.path.join(plans, os.listdir(plans)[0]), encoding="ascii") as f:
+        whole = f.read()
+    with open(evil, "w", encoding="ascii") as f:
+        f.write("".join(whole.splitlines(True)[:3]) + "counter %s 0 0 0\nend\n" % bad)
+    q = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--restore", SIM_MSR=r.path)
+    t.ok(q.returncode == 2 and word in q.stderr, "a plan with another register is refused: " + bad, q.stderr)
+    os.remove(evil)
+    if not os.listdir(plans):  # the good one was done with
+        break
+q = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--restore", SIM_MSR=r.path)
+t.ok(q.returncode == 0 and not r.changed() and not os.listdir(plans), "--restore gives registers their old values", (r.changed(), r.log()[-5:], q.stderr))
+t.done()
