@@ -265,13 +265,15 @@ class Server:
         return {(r["place"], r["key"]): names(re.search(r"tree\.(\w+)", r["formula"]).group(1).lower()) for r in rows_of(self.model) if "tree." in r["formula"]}
 
 
+TABLE = lines_of(os.path.join(SIM, "servers.tab"))
+LAYOUTS = {w[1]: dict(x.split("=") for x in w[2:]) for w in TABLE if w[0] == "layout"}
+
+
 def _read():
-    found, layouts = {}, {}
-    for w in lines_of(os.path.join(SIM, "servers.tab")):
-        if w[0] == "layout":
-            layouts[w[1]] = dict(x.split("=") for x in w[2:])
-        elif w[0] == "server":
-            last = found[w[1]] = Server(w[1], w[2:], layouts)
+    found = {}
+    for w in TABLE:
+        if w[0] == "server":
+            last = found[w[1]] = Server(w[1], w[2:], LAYOUTS)
         elif w[0] == "unit":
             last.units.append((w[1], w[2], dict(x.split("=") for x in w[3:])))
         elif w[0] == "sys":
