@@ -157,6 +157,13 @@ struct scan_known {
 };
 #define SCAN_KNOWN 16u
 
+/* What addresses of one kind of space share a spot: those that differ only in the low `shift` bits.
+ * Made finer where mappings are so small that they drive one another out. */
+struct scan_grain {
+	uint32_t missed, crowded; /* crowded: of missed, by a neighbour in the same grain */
+	unsigned shift;
+};
+
 struct worker {
 	struct scan *scan;
 	struct site_table sites;
@@ -165,9 +172,10 @@ struct worker {
 	struct scan_known known[SCAN_KNOWN]; /* direct-mapped */
 	VEC(struct scan_party) party;
 	struct itab party_at;
-	struct scan_spot *spot;		/* direct-mapped */
-	unsigned spot_shift, number;	/* number: of the worker */
-	struct weight *left_out;	/* by event */
+	struct scan_spot *spot;			    /* direct-mapped */
+	unsigned spot_shift, number;		    /* number: of the worker */
+	struct scan_grain grain[SPACE_UNKNOWN + 1]; /* by enum space_kind */
+	struct weight *left_out;		    /* by event */
 	uint64_t *bad;			/* by event; beside those that the pass counts */
 	struct walk *walk;		/* NULL: no chains */
 	struct branch_counts *branches; /* NULL: not asked for */
@@ -211,11 +219,6 @@ static inline uint64_t scan_whose(const struct pass_thread *who, uint8_t kind)
 static inline uint64_t spot_hash(uint64_t whose, uint8_t kind)
 {
 	return hash_u64(whose ^ (uint64_t)kind << 24);
-}
-/* Mappings of processes are small, those of the kernel large. */
-static inline unsigned spot_coarse(uint8_t kind)
-{
-	return kind == SPACE_KERNEL ? 24 : 18;
 }
 static inline struct scan_spot *spot_at(const struct worker *w, uint64_t hash, uint64_t coarse,
 					uint64_t ip)

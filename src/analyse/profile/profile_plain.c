@@ -18,8 +18,12 @@ static void set_event(struct worker *w)
 	struct scan_run *run = &w->run;
 
 	run->mask = w->scan->by_cpu || counts_vary(&w->counts, run->ev->index) ? 0 : UINT32_MAX;
-	for (unsigned mode = 0; mode < 8; mode++)
-		run->of[mode].what = spot_what(run->ev->index, w->scan->kind_of[mode], 0);
+	for (unsigned mode = 0; mode < 8; mode++) {
+		uint8_t kind = w->scan->kind_of[mode];
+
+		run->of[mode].what = spot_what(run->ev->index, kind, 0);
+		run->of[mode].coarse = w->grain[kind].shift;
+	}
 }
 
 void scan_plain_known(struct worker *w, uint64_t id, const struct scan_event *ev)
@@ -57,7 +61,7 @@ static __attribute__((noinline)) int other_thread(struct worker *w, uint64_t tas
 
 		of->whose = scan_whose(who, kind);
 		of->hash = spot_hash(of->whose, kind);
-		of->coarse = spot_coarse(kind);
+		of->coarse = w->grain[kind].shift;
 	}
 	return 0;
 }
@@ -85,7 +89,7 @@ static __attribute__((noinline)) int ask(struct worker *w, struct scan_spot *o,
 	s.who = pass_thread(sc->pass, w->number, w->run.task, s.time);
 	if (!s.who || scan_ask(w, o, &s))
 		return -1;
-	set_event(w); /* its periods may be known to vary now */
+	set_event(w); /* its periods may be known to vary now, and its spots be finer */
 	return 0;
 }
 

@@ -22,7 +22,9 @@
 #include "base/vec.h"
 
 #define LINK_REGISTER (1ULL << 30) /* of AArch64, by the number that perf gives it */
-#define SPOT_SLOTS    2048u
+#define SPOT_SLOTS    8192u
+#define GRAIN_ASKS    1024u /* as often it is seen whether a grain is too coarse */
+#define GRAIN_LEAST   8u
 
 const struct site site_stray = { ADDR_STRAY, IMAGE_NONE, SPACE_UNKNOWN, false };
 
@@ -76,6 +78,23 @@ static uint64_t length(uint64_t from, uint64_t until)
 	return from < until ? until - from : 0;
 }
 
+/* A spot is about to be asked anew: was what it told of only driven out by a neighbour? */
+static void see_grain(struct worker *w, const struct scan_spot *o, uint64_t whose, uint8_t kind,
+		      uint64_t ip)
+{
+	struct scan_grain *g = &w->grain[kind];
+	uint64_t first = ip >> g->shift << g->shift, last = first | ((1ULL << g->shift) - 1);
+
+	g->crowded += o->whose == whose && (uint8_t)(o->what >> SPOT_ASKED) == kind &&
+		      ip - o->start >= o->size && o->start <= last &&
+		      last - o->start < o->size + (last - first);
+	if (++g->missed < GRAIN_ASKS)
+		return;
+	if (g->crowded > GRAIN_ASKS / 2 && g->shift > GRAIN_LEAST)
+		g->shift -= 2;
+	g->missed = g->crowded = 0;
+}
+
 /* What lies there, whoever's samples are to be counted. */
 static void ask_spot(struct worker *w, struct scan_spot *o, const struct pass_thread *who,
 		     uint8_t kind, uint64_t ip, uint64_t time)
@@ -84,6 +103,7 @@ static void ask_spot(struct worker *w, struct scan_spot *o, const struct pass_th
 	const struct map *m =
 		space_find_span(w->scan->sp, who->proc, (enum space_kind)kind, ip, time, &span);
 
+	see_grain(w, o, scan_whose(who, kind), kind, ip);
 	/* nobody's process may become somebody's */
 	if (kind != SPACE_KERNEL)
 		narrow(&span.from, &span.until, who->from, who->until);
@@ -109,7 +129,7 @@ static struct scan_spot *find_spot(struct worker *w, const struct pass_thread *w
 				   uint64_t ip, uint64_t time)
 {
 	uint64_t whose = scan_whose(who, kind);
-	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), spot_coarse(kind), ip);
+	struct scan_spot *o = spot_at(w, spot_hash(whose, kind), w->grain[kind].shift, ip);
 
 	if (!is_spot(o, whose, kind, ip, time))
 		ask_spot(w, o, who, kind, ip, time);
@@ -207,7 +227,7 @@ int scan_ask(struct worker *w, struct scan_spot *o, const struct scan_sample *s)
 static int count_sample(struct worker *w, const struct scan_sample *s)
 {
 	uint64_t hash = spot_hash(scan_whose(s->who, s->kind), s->kind);
-	struct scan_spot *o = spot_at(w, hash, spot_coarse(s->kind), s->ip);
+	struct scan_spot *o = spot_at(w, hash, w->grain[s->kind].shift, s->ip);
 
 	return scan_ask(w, o, s) ? -1
 				 : counts_add(&w->counts, s->ip - o->less, o->group, s->period);
@@ -385,6 +405,9 @@ static int init_worker(struct scan *sc, struct worker *w, struct err *err)
 
 	w->scan = sc;
 	w->number = (unsigned)(w - sc->worker);
+	/* mappings of processes are small, those of the kernel large */
+	for (unsigned k = 0; k < sizeof(w->grain) / sizeof(*w->grain); k++)
+		w->grain[k].shift = k == SPACE_KERNEL ? 24 : 18;
 	w->left_out = calloc(n, sizeof(*w->left_out));
 	w->bad = calloc(n, sizeof(*w->bad));
 	if (!w->left_out || !w->bad)
