@@ -48,7 +48,9 @@ enum profile_stacks_how {
 	STACKS_NONE,
 	STACKS_MERGED, /* those of the same thread, event and chain are one */
 	STACKS_EACH,   /* one by one, with their times: 72 bytes of memory each */
-	STACKS_BINNED, /* merged where CPU and opts.bin are the same, too */
+	/* Those of one event, in no order, most of the same chain, thread, CPU and bin as one;
+	 * nothing else is counted: there are no rows and no sums. */
+	STACKS_CELLS,
 };
 
 struct profile_opts {
@@ -61,8 +63,9 @@ struct profile_opts {
 	bool chain_comm; /* the outermost frame is the thread's name; with KEY_COMM, for the tree */
 	/* Instead of the tree; with chains: */
 	enum profile_stacks_how stacks;
-	struct profile_bin { /* with STACKS_BINNED: bin 0 begins at `from`; width 0: no bins */
+	struct profile_bin { /* with STACKS_CELLS: bin 0 begins at `from`; width 0: no bins */
 		uint64_t from, width;
+		uint32_t event;
 	} bin;
 	uint32_t max_stack; /* frames of a chain that are used; 0: 127 as perf */
 	unsigned threads;   /* 0: all cores */

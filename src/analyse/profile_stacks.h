@@ -3,13 +3,14 @@
  * profile_stacks - samples with their chains as addresses, not as functions: what is handed to
  * other programs.
  *
- *	opts.chains = true, opts.stacks = STACKS_EACH or STACKS_MERGED
+ *	opts.chains = true, opts.stacks = STACKS_EACH, STACKS_MERGED or STACKS_CELLS
  *	profile_build(&p, ...)
  *	profile_stacks(p)	belongs to the profile
  *
  * Chains are one prefix tree of sites, outermost first. A sample without a chain has its own
  * address for one. All numbers (of sites, nodes, threads) are the same for the same recording, on
- * however many cores it is read.
+ * however many cores it is read. Only how cells are spread over parts is not: a part is what one
+ * worker read. Adding up cells gives the same sums.
  */
 #ifndef CYCLADE_ANALYSE_PROFILE_STACKS_H
 #define CYCLADE_ANALYSE_PROFILE_STACKS_H
@@ -36,22 +37,26 @@ struct stack_thread {
 };
 
 struct stack_sample {
-	/* As feed_time(); 0 with STACKS_MERGED; with STACKS_BINNED what stack_cpu() and
-	 * stack_bin() read. */
-	uint64_t time;
+	uint64_t time; /* as feed_time(); 0 with STACKS_MERGED */
 	uint64_t n, period;
 	uint32_t event, node, thread;
 };
 
-static inline uint32_t stack_cpu(const struct stack_sample *s) /* UINT32_MAX: not recorded */
-{
-	return (uint32_t)(s->time >> 32);
-}
-
-static inline uint32_t stack_bin(const struct stack_sample *s)
-{
-	return (uint32_t)s->time;
-}
+/* With STACKS_CELLS: samples of a chain at a place in a bin. There may be several of the same. */
+struct stack_cell {
+	uint32_t chain, place; /* of its part */
+	uint32_t bin, n;
+	uint64_t period; /* their sum */
+};
+struct stack_place {
+	uint32_t thread, cpu; /* cpu: UINT32_MAX: not recorded */
+};
+struct stack_part {
+	struct stack_cell *cell;
+	struct stack_place *place;
+	uint32_t *node; /* by chain */
+	size_t n_cells, n_places, n_chains;
+};
 
 struct profile_stacks {
 	struct stack_site *site; /* by image and address */
@@ -63,9 +68,11 @@ struct profile_stacks {
 	size_t n_nodes;
 	struct stack_thread *thread; /* by pid, tid, name */
 	size_t n_threads;
-	/* EACH: by thread, then time; else by node, then thread, then event, then CPU and bin */
+	/* EACH: by thread, then time; MERGED: by node, then thread, then event */
 	struct stack_sample *sample;
 	size_t n_samples;
+	struct stack_part *part; /* with STACKS_CELLS; then there is no `sample` */
+	size_t n_parts;
 };
 
 const struct profile_stacks *profile_stacks(const struct profile *p); /* NULL: not asked for */

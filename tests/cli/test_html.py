@@ -111,8 +111,10 @@ for i in range(FUNCTIONS):
     name = b"f%d\0" % i
     body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + name + b"\0" * (-len(name) % 8) + struct.pack("<IIQQ", 0, 0, 1000, 0)
     data += struct.pack("<IHH", 17, 1, 8 + len(body)) + body
+samples = []
 for i in range(SAMPLES):  # f0 has most, each on all CPUs and all the time
     f = i * 7919 % FUNCTIONS * (i * 31 % 97) // 97
+    samples.append((f, i % 13, 2000 + i * 1000, 400 + i % 7))
     data += struct.pack("<IHHQIIQIIQ", 9, 1, 48, BASE + f * 4096 + 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7)
 attr = struct.pack("<IIQQQQQ", 0, 128, 0, 400, 1 | 2 | 4 | 128 | 256, 0, 1 << 18).ljust(128, b"\0")
 with open("large.data", "wb") as f:
@@ -131,6 +133,26 @@ t.equal((sum(have.values()), sum(x[5] for x in c["cells"]), have[None]), (SAMPLE
 t.equal([x["function"] for x in rows if x["samples"] != have[x["function"]] and x["samples"] >= SAMPLES / 10000], [],
         "and functions that are not rare as they are")
 t.ok(len(p.bytes) < 3000000, "in a small page", len(p.bytes))
+
+# less and less detail, in this order, until there are few enough cells
+of = collections.Counter(f for f, *_ in samples)
+ways = [(1, 1, True), (2, 1, True), (4, 1, True), (8, 1, True), (16, 1, True)]  # bins in one, samples of a function that stays, CPUs
+ways += [(16, 2, True), (16, 4, True), (16, 4, False), (32, 4, False), (64, 4, False)] + [(64, 2 ** k, False) for k in range(3, 8)]
+for joined, least, cpus in ways:
+    width = ((SAMPLES - 1) * 1000 // 500 + 1) * joined
+    want = collections.defaultdict(lambda: [0, 0])
+    for f, cpu, time, period in samples:
+        cell = want["f%d" % f if of[f] >= least else None, cpu if cpus else None, (time - 2000) // width]
+        cell[0] += 1
+        cell[1] += period
+    if len(want) <= 80000:
+        break
+have = {}
+for node, _, cpu, b, *n in c["cells"]:
+    frame = c["nodes"][node][1]
+    have[None if frame < 0 else p.text(c["frames"][frame][0]), c["cpus"][cpu] if cpu >= 0 else None, b] = n
+t.equal((have == dict(want), len(c["cells"]), c["width"], least > 1, cpus), (True, len(have), width, True, False),
+        "cell by cell what was recorded, in as much detail as fits")
 
 # ---- every figure ------------------------------------------------------------------------------------------
 

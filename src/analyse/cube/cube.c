@@ -22,14 +22,19 @@ struct making {
 	struct u64map by_name;	/* name and dso -> frame */
 	uint32_t *frame_of;	/* by frame of the profile; CUBE_NONE: not yet */
 	uint32_t *node_of;	/* by node of the stacks: of the tree */
-	uint64_t *total;	/* samples there and below, by node of the tree */
-	uint64_t least;		/* nodes with fewer are folded */
+	struct making_cells {
+		struct cube_cell *v;
+		size_t n, cap;
+	} cell, best;	 /* .node: as in `to`, until number_nodes() */
+	struct itab at;	 /* into `cell` */
+	uint32_t *to;	 /* by node of the tree: where its samples are told */
+	uint64_t *total; /* samples there and below, by node of the tree */
+	uint64_t least;	 /* nodes with fewer are folded; 0: `to` is not made yet */
 	struct cube_frame *frame;
 	struct cube_node *node;
-	struct cube_cell *cell; /* .node: of the tree, until number_nodes() */
 	uint32_t *cpu;
 };
-#define FOLDED 0x80000000u /* of a cell's node: not there, but in small ones below */
+#define FOLDED 0x80000000u /* of where samples are told: in the rest, of small nodes below */
 
 void cube_free(struct cube *c)
 {
@@ -44,7 +49,10 @@ void cube_free(struct cube *c)
 	free(m->total);
 	free(m->frame);
 	free(m->node);
-	free(m->cell);
+	free(m->to);
+	vec_free(&m->cell);
+	vec_free(&m->best);
+	itab_free(&m->at);
 	free(m->cpu);
 	profile_free(m->p);
 	free(m);
@@ -53,7 +61,6 @@ void cube_free(struct cube *c)
 /* ---- when samples were taken ----------------------------------------------------------------- */
 
 struct span {
-	size_t event;
 	struct {
 		uint64_t first, last;
 		char pad[48]; /* another worker's is on another cache line */
@@ -77,7 +84,7 @@ static int find_span(struct making *m, const struct pd *rec, const struct spaces
 {
 	const struct pass_visitor v = { .sample = see_time };
 	const struct pass_opts po = { .threads = opts->threads };
-	struct span x = { .event = m->c.event };
+	struct span x = { NULL };
 	uint64_t first = UINT64_MAX, last = 0;
 	struct pass *pass;
 	int ret = -1;
@@ -166,54 +173,78 @@ static int by_number(const void *va, const void *vb)
 	return a < b ? -1 : a > b;
 }
 
-/* The CPUs that samples were on. */
+/* The CPUs that samples were on; places are then on cube.cpu's. */
 static int list_cpus(struct making *m, struct err *err)
 {
 	size_t n = 0;
 
-	m->cpu = malloc((m->c.n_cells + 1) * sizeof(*m->cpu));
+	for (size_t i = 0; i < m->s->n_parts; i++)
+		n += m->s->part[i].n_places;
+	m->cpu = malloc((n + 1) * sizeof(*m->cpu));
 	if (!m->cpu)
 		return err_nomem(err);
-	for (size_t i = 0; i < m->c.n_cells; i++)
-		if (m->cell[i].cpu != CUBE_NONE && (!n || m->cpu[n - 1] != m->cell[i].cpu))
-			m->cpu[n++] = m->cell[i].cpu;
+	n = 0;
+	for (size_t i = 0; i < m->s->n_parts; i++)
+		for (size_t k = 0; k < m->s->part[i].n_places; k++)
+			if (m->s->part[i].place[k].cpu != CUBE_NONE)
+				m->cpu[n++] = m->s->part[i].place[k].cpu;
 	if (n > 1)
 		qsort(m->cpu, n, sizeof(*m->cpu), by_number);
 	for (size_t i = 0; i < n; i++)
 		if (!m->c.n_cpus || m->cpu[m->c.n_cpus - 1] != m->cpu[i])
 			m->cpu[m->c.n_cpus++] = m->cpu[i];
-	for (size_t i = 0; i < m->c.n_cells; i++) {
-		const uint32_t *at =
-			bsearch(&m->cell[i].cpu, m->cpu, m->c.n_cpus, sizeof(*m->cpu), by_number);
+	for (size_t i = 0; i < m->s->n_parts; i++)
+		for (size_t k = 0; k < m->s->part[i].n_places; k++) {
+			uint32_t *cpu = &m->s->part[i].place[k].cpu;
+			const uint32_t *at = *cpu == CUBE_NONE
+						     ? NULL
+						     : bsearch(cpu, m->cpu, m->c.n_cpus,
+							       sizeof(*m->cpu), by_number);
 
-		m->cell[i].cpu = at ? (uint32_t)(at - m->cpu) : CUBE_NONE;
-	}
+			*cpu = at ? (uint32_t)(at - m->cpu) : CUBE_NONE;
+		}
 	return 0;
 }
 
-static int list_cells(struct making *m, struct err *err)
+/* Chains lead to nodes of the tree of functions, and these have their samples. */
+static int weigh(struct making *m, struct err *err)
 {
-	const struct profile_stacks *s = m->s;
-
-	m->cell = malloc((s->n_samples + 1) * sizeof(*m->cell));
 	m->total = calloc(m->tree.n + 1, sizeof(*m->total));
-	if (!m->cell || !m->total)
+	m->to = malloc((m->tree.n + 1) * sizeof(*m->to));
+	if (!m->total || !m->to)
 		return err_nomem(err);
-	for (size_t i = 0; i < s->n_samples; i++) {
-		const struct stack_sample *x = &s->sample[i];
-		uint32_t node = m->node_of[x->node];
+	for (size_t i = 0; i < m->s->n_parts; i++) {
+		const struct stack_part *p = &m->s->part[i];
 
-		if (x->event != m->c.event)
-			continue;
-		m->cell[m->c.n_cells++] = (struct cube_cell){ node,	    x->thread, stack_cpu(x),
-							      stack_bin(x), x->n,      x->period };
-		m->total[node] += x->n;
-		m->c.samples += x->n;
-		m->c.period += x->period;
+		for (size_t k = 0; k < p->n_chains; k++)
+			p->node[k] = m->node_of[p->node[k]];
+		for (size_t k = 0; k < p->n_cells; k++) {
+			m->total[p->node[p->cell[k].chain]] += p->cell[k].n;
+			m->c.samples += p->cell[k].n;
+			m->c.period += p->cell[k].period;
+		}
 	}
 	for (size_t i = m->tree.n; i > 1; i--)
 		m->total[m->tree.node[i - 1].parent] += m->total[i - 1];
 	return list_cpus(m, err);
+}
+
+/* How much of the detail is given up. */
+struct coarse {
+	uint64_t least;	 /* samples of a node in it and below; what has fewer is folded */
+	unsigned halved; /* so often two bins became one */
+	bool cpus;	 /* are told apart */
+};
+
+/* Where the samples of each node go: itself, or the rest of the first above that is not folded. */
+static void fold_nodes(struct making *m, uint64_t least)
+{
+	if (m->least == least)
+		return;
+	m->least = least;
+	for (size_t i = 0; i < m->tree.n; i++)
+		m->to[i] = !i || m->total[i] >= least ? (uint32_t)i
+						      : (m->to[m->tree.node[i].parent] | FOLDED);
 }
 
 static bool same_place(const struct cube_cell *a, const struct cube_cell *b)
@@ -221,86 +252,89 @@ static bool same_place(const struct cube_cell *a, const struct cube_cell *b)
 	return a->node == b->node && a->thread == b->thread && a->cpu == b->cpu && a->bin == b->bin;
 }
 
-/* Cells that are in order and have the same place become one. */
-static void join_cells(struct making *m)
+/* 1: there are more cells than `most`. */
+static int add_cell(struct making *m, const struct cube_cell *x, size_t most)
+{
+	uint64_t h =
+		hash_pair((uint64_t)x->node << 32 | x->thread, (uint64_t)x->cpu << 32 | x->bin);
+	uint32_t idx;
+
+	for (size_t i = itab_first(&m->at, h); itab_at(&m->at, &i, h, &idx);) {
+		struct cube_cell *o = &m->cell.v[idx];
+
+		if (!same_place(o, x))
+			continue;
+		o->samples += x->samples;
+		o->period += x->period;
+		return 0;
+	}
+	if (m->cell.n >= most)
+		return 1;
+	return vec_push(&m->cell, *x) || itab_put(&m->at, h, m->cell.n - 1) ? -1 : 0;
+}
+
+/* Adds up the cells that there are then; 1 and not all of them: they are more than `most`. */
+static int gather(struct making *m, const struct coarse *how, size_t most, struct err *err)
 {
 	size_t n = 0;
+	int ret = 0;
 
-	for (size_t i = 0; i < m->c.n_cells; i++) {
-		if (n && same_place(&m->cell[n - 1], &m->cell[i])) {
-			m->cell[n - 1].samples += m->cell[i].samples;
-			m->cell[n - 1].period += m->cell[i].period;
-		} else {
-			m->cell[n++] = m->cell[i];
+	for (size_t i = 0; i < m->s->n_parts; i++)
+		n += m->s->part[i].n_cells;
+	m->cell.n = 0;
+	itab_free(&m->at);
+	itab_reserve(&m->at, n < CUBE_CELLS ? n : CUBE_CELLS);
+	fold_nodes(m, how->least);
+	for (size_t i = 0; i < m->s->n_parts && !ret; i++) {
+		const struct stack_part *p = &m->s->part[i];
+
+		for (size_t k = 0; k < p->n_cells && !ret; k++) {
+			const struct stack_cell *x = &p->cell[k];
+			const struct stack_place *at = &p->place[x->place];
+			const struct cube_cell cell = { m->to[p->node[x->chain]],
+							at->thread,
+							how->cpus ? at->cpu : CUBE_NONE,
+							x->bin >> how->halved,
+							x->n,
+							x->period };
+
+			ret = add_cell(m, &cell, most);
 		}
 	}
-	m->c.n_cells = n;
+	return ret < 0 ? err_nomem(err) : ret;
 }
 
 /* By node, thread, CPU, bin. */
 static int order_cells(struct making *m, struct err *err)
 {
-	size_t n = m->c.n_cells;
+	size_t n = m->cell.n;
 	struct keyed *v = malloc((n + 1) * sizeof(*v)), *scratch = malloc((n + 1) * sizeof(*v));
 	struct cube_cell *out = malloc((n + 1) * sizeof(*out));
 	bool ok = v && scratch && out;
 
 	for (size_t i = 0; ok && i < n; i++)
-		v[i] = (struct keyed){ (uint64_t)m->cell[i].cpu << 32 | m->cell[i].bin, (uint32_t)i,
-				       0 };
+		v[i] = (struct keyed){ (uint64_t)m->cell.v[i].cpu << 32 | m->cell.v[i].bin,
+				       (uint32_t)i, 0 };
 	if (ok)
 		keyed_sort(v, scratch, n);
 	for (size_t i = 0; ok && i < n; i++)
-		v[i].key = (uint64_t)m->cell[v[i].a].node << 32 | m->cell[v[i].a].thread;
+		v[i].key = (uint64_t)m->cell.v[v[i].a].node << 32 | m->cell.v[v[i].a].thread;
 	if (ok)
 		keyed_sort(v, scratch, n);
 	for (size_t i = 0; ok && i < n; i++)
-		out[i] = m->cell[v[i].a];
+		out[i] = m->cell.v[v[i].a];
 	free(v);
 	free(scratch);
 	if (!ok) {
 		free(out);
 		return err_nomem(err);
 	}
-	free(m->cell);
-	m->cell = out;
-	join_cells(m);
+	free(m->cell.v);
+	m->cell.v = out;
 	return 0;
 }
 
 /* ---- small enough ---------------------------------------------------------------------------- */
-
-/* Two bins become one, which leaves cells in order. */
-static void halve_bins(struct making *m)
-{
-	m->c.width *= 2;
-	for (size_t i = 0; i < m->c.n_cells; i++)
-		m->cell[i].bin /= 2;
-	join_cells(m);
-}
-
-/* Samples of nodes with fewer than `least` go to the rest of the first above that has as many. */
-static int fold_nodes(struct making *m, uint64_t least, struct err *err)
-{
-	for (size_t i = 0; i < m->c.n_cells; i++) {
-		uint32_t node = m->cell[i].node, at = node & ~FOLDED;
-
-		while (at && m->total[at] < least)
-			at = m->tree.node[at].parent;
-		if (at != (node & ~FOLDED))
-			m->cell[i].node = at | FOLDED;
-	}
-	m->least = least;
-	return order_cells(m, err);
-}
-
-static int drop_cpus(struct making *m, struct err *err)
-{
-	for (size_t i = 0; i < m->c.n_cells; i++)
-		m->cell[i].cpu = CUBE_NONE;
-	m->c.n_cpus = 0;
-	return order_cells(m, err);
-}
 
 static size_t count_nodes(const struct making *m, uint64_t least)
 {
@@ -318,45 +352,87 @@ static const struct {
 	unsigned least;
 } steps[] = { { BINS, 32 },  { RARE, 20000 }, { CPUS, 0 }, { BINS, 8 },
 	      { RARE, 500 }, { BINS, 1 },     { RARE, 1 } };
+enum { N_STEPS = sizeof(steps) / sizeof(*steps), COARSE_MAX = 128 };
 
-/* 1: nothing is left of the step. */
-static int give_up(struct making *m, size_t step, unsigned *bins, struct err *err)
+/* False: nothing is left of the step. */
+static bool give_up(const struct making *m, size_t step, struct coarse *c)
 {
+	unsigned bins = ((CUBE_BINS - 1u) >> c->halved) + 1;
+
 	switch (steps[step].what) {
 	case BINS:
-		if (*bins <= steps[step].least)
-			return 1;
-		*bins = (*bins + 1) / 2;
-		halve_bins(m);
-		return 0;
+		if (bins <= steps[step].least)
+			return false;
+		c->halved++;
+		return true;
 	case RARE:
-		if (m->least * 2 > m->c.samples / steps[step].least)
-			return 1;
-		return fold_nodes(m, m->least * 2, err);
+		if (c->least * 2 > m->c.samples / steps[step].least)
+			return false;
+		c->least *= 2;
+		return true;
 	default:
-		return m->c.n_cpus ? drop_cpus(m, err) : 1;
+		if (!c->cpus || !m->c.n_cpus)
+			return false;
+		c->cpus = false;
+		return true;
 	}
 }
 
+/* All ways to be small, each less detailed than the one before; how many. */
+static size_t list_coarse(const struct making *m, struct coarse *v)
+{
+	struct coarse c = { .least = 1, .cpus = true };
+	size_t n = 0;
+
+	while (count_nodes(m, c.least) > CUBE_NODES)
+		c.least *= 2;
+	v[n++] = c;
+	for (size_t i = 0; i < N_STEPS; i++)
+		while (n < COARSE_MAX && give_up(m, i, &c))
+			v[n++] = c;
+	return n;
+}
+
+static void swap_cells(struct making *m)
+{
+	struct making_cells t = m->cell;
+
+	m->cell = m->best;
+	m->best = t;
+}
+
+/* The most detailed that is small enough. The more detailed, the more cells; and that there are too
+ * many is known as soon as one is. */
 static int make_small(struct making *m, struct err *err)
 {
-	unsigned bins = CUBE_BINS;
-	uint64_t least = 1;
+	struct coarse way[COARSE_MAX];
+	size_t n = list_coarse(m, way), low = 0, high = n - 1;
+	int ret = gather(m, &way[0], n > 1 ? CUBE_CELLS : SIZE_MAX, err);
 
-	while (count_nodes(m, least) > CUBE_NODES)
-		least *= 2;
-	if (least > 1 && fold_nodes(m, least, err))
+	if (!ret)
+		high = 0;
+	while (ret >= 0 && low + 1 < high) {
+		size_t mid = low + (high - low) / 2;
+
+		ret = gather(m, &way[mid], CUBE_CELLS, err);
+		if (ret == 1)
+			low = mid;
+		else if (!ret)
+			high = mid;
+		if (!ret)
+			swap_cells(m);
+	}
+	if (ret < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
-		while (m->c.n_cells > CUBE_CELLS) {
-			int ret = give_up(m, i, &bins, err);
-
-			if (ret < 0)
-				return -1;
-			if (ret)
-				break;
-		}
-	return 0;
+	if (high && m->best.n)
+		swap_cells(m);
+	else if (high && gather(m, &way[high], SIZE_MAX, err))
+		return -1;
+	fold_nodes(m, way[high].least);
+	m->c.width <<= way[high].halved;
+	if (!way[high].cpus)
+		m->c.n_cpus = 0;
+	return order_cells(m, err);
 }
 
 /* ---- nodes as they are handed out ------------------------------------------------------------ */
@@ -367,7 +443,7 @@ static int number_nodes(struct making *m, struct err *err)
 	uint32_t *number = malloc((m->tree.n + 1) * sizeof(*number));
 	uint32_t rest = CUBE_NONE;
 
-	m->node = malloc((m->tree.n + m->c.n_cells + 1) * sizeof(*m->node));
+	m->node = malloc((m->tree.n + m->cell.n + 1) * sizeof(*m->node));
 	if (!number || !m->node) {
 		free(number);
 		return err_nomem(err);
@@ -382,8 +458,8 @@ static int number_nodes(struct making *m, struct err *err)
 		m->node[m->c.n_nodes++] =
 			(struct cube_node){ number[t->parent], (uint32_t)t->frame };
 	}
-	for (size_t i = 0; i < m->c.n_cells; i++) {
-		struct cube_cell *x = &m->cell[i];
+	for (size_t i = 0; i < m->cell.n; i++) {
+		struct cube_cell *x = &m->cell.v[i];
 
 		if (!(x->node & FOLDED)) {
 			x->node = number[x->node];
@@ -411,7 +487,8 @@ static void hand_out(struct making *m)
 	c->cpu = m->cpu;
 	c->node = m->node;
 	c->n_chains = m->tree.n ? m->tree.n - 1 : 0;
-	c->cell = m->cell;
+	c->cell = m->cell.v;
+	c->n_cells = m->cell.n;
 	for (size_t i = 0; i < c->n_cells; i++)
 		if (c->cell[i].bin >= c->n_bins)
 			c->n_bins = c->cell[i].bin + 1;
@@ -424,7 +501,7 @@ static int make(struct making *m, const struct pd *rec, struct spaces *sp,
 	struct profile_opts po = { .key = { KEY_COMM, KEY_PID, KEY_TID },
 				   .n_keys = 3,
 				   .chains = true,
-				   .stacks = STACKS_BINNED,
+				   .stacks = STACKS_CELLS,
 				   .max_stack = opts->max_stack,
 				   .mux = opts->mux,
 				   .select = opts->select,
@@ -434,13 +511,11 @@ static int make(struct making *m, const struct pd *rec, struct spaces *sp,
 
 	if (pd_has_time(rec) && find_span(m, rec, sp, opts, err))
 		return -1;
-	po.bin = (struct profile_bin){ m->c.from, m->c.width };
+	po.bin = (struct profile_bin){ m->c.from, m->c.width, m->c.event };
 	if (profile_build(&m->p, rec, sp, &po, err))
 		return -1;
 	m->s = profile_stacks(m->p);
-	m->least = 1;
-	if (make_tree(m, err) || list_cells(m, err) || order_cells(m, err) || make_small(m, err) ||
-	    number_nodes(m, err))
+	if (make_tree(m, err) || weigh(m, err) || make_small(m, err) || number_nodes(m, err))
 		return -1;
 	hand_out(m);
 	return 0;

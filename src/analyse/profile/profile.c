@@ -28,7 +28,7 @@ static int make_all(struct profile *p, struct scan *sc, struct beside *beside, s
 		return -1;
 	if (p->opts.branches)
 		return make_branch_rows(p, sc, err);
-	if (make_rows(p, sc, err))
+	if (p->opts.stacks != STACKS_CELLS && make_rows(p, sc, err))
 		return -1;
 	if (!p->opts.chains)
 		return 0;

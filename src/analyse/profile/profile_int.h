@@ -14,7 +14,8 @@
  *			  what rows of many events have
  *	profile_frames.c  the workers' chains -> one tree of resolved frames
  *	profile_sort.c	  ... which are put in order for it
- *	profile_stacks.c  samples with their chains of sites, one by one
+ *	profile_kept.c	  samples kept with their chains
+ *	profile_stacks.c  ... which are put in order, and handed out with their chains of sites
  *
  * Everything that is added up is added in integers, so that the result does not depend on which
  * worker read which chunk.
@@ -309,6 +310,25 @@ struct stack_keep {
 int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
 	       uint64_t period) MUST_USE;
 struct stack_keep *walk_kept(struct walk *k);
+
+/* The same as cells. */
+struct stack_cells {
+	VEC(struct stack_cell) v;
+	VEC(struct stack_place) place; /* .thread: a party */
+	struct itab place_at;
+	struct stack_place_seen {
+		uint32_t party, cpu, at; /* at: 1 + the place; 0: empty */
+	} seen[64];
+	struct stack_cell *wait; /* direct-mapped by chain and place; n 0: empty */
+	unsigned shift;		 /* of a hash, to its slot */
+};
+int stack_cells_init(struct stack_cells *k, size_t slots) MUST_USE; /* slots: a power of two */
+int stack_cell_add(struct stack_cells *k, uint32_t chain, uint32_t party, uint32_t cpu,
+		   uint32_t bin, uint64_t period) MUST_USE;
+/* After the last: nothing waits. */
+int stack_cells_settle(struct stack_cells *k) MUST_USE;
+void stack_cells_free(struct stack_cells *k);
+struct stack_cells *walk_cells(struct walk *k);
 int make_stacks(struct profile *p, const struct scan *sc, struct err *err) MUST_USE;
 void stacks_free(struct profile *p);
 

@@ -12,28 +12,6 @@
 
 #include "base/sort.h"
 
-int stack_keep(struct stack_keep *k, struct walk_chain *c, uint32_t party, uint64_t time,
-	       uint64_t period)
-{
-	uint64_t h = hash_pair((uint64_t)(uintptr_t)c ^ hash_u64(time), party);
-	uint32_t idx;
-
-	for (size_t i = itab_first(&k->at, h); k->merge && itab_at(&k->at, &i, h, &idx);) {
-		struct stack_kept *o = &k->v.v[idx];
-
-		if (o->chain == c && o->party == party && o->time == time && o->n < UINT32_MAX) {
-			o->n++;
-			o->period += period;
-			return 0;
-		}
-	}
-	if (k->v.n >= ITAB_NONE - 1 || vec_reserve(&k->v, k->v.n + 1) ||
-	    (k->merge && itab_put(&k->at, h, k->v.n)))
-		return -1;
-	k->v.v[k->v.n++] = (struct stack_kept){ time, period, c, party, 1 };
-	return 0;
-}
-
 struct stacking {
 	struct profile *p;
 	const struct scan *sc;
@@ -235,11 +213,10 @@ static int by_node(const struct stack_sample *a, const struct stack_sample *b)
 	ORDER(a->node, b->node);
 	ORDER(a->thread, b->thread);
 	ORDER(a->event, b->event);
-	ORDER(a->time, b->time);
 	return 0;
 }
 
-/* By node, thread, event and time; a million samples are too many for qsort. */
+/* By node, thread and event; a million samples are too many for qsort. */
 static int sort_by_node(struct profile_stacks *s, struct err *err)
 {
 	size_t n = s->n_samples;
@@ -248,11 +225,7 @@ static int sort_by_node(struct profile_stacks *s, struct err *err)
 	bool ok = v && scratch && out;
 
 	for (size_t i = 0; ok && i < n; i++)
-		v[i] = (struct keyed){ s->sample[i].time, (uint32_t)i, 0 };
-	if (ok)
-		keyed_sort(v, scratch, n);
-	for (size_t i = 0; ok && i < n; i++)
-		v[i].key = s->sample[v[i].a].event;
+		v[i] = (struct keyed){ s->sample[i].event, (uint32_t)i, 0 };
 	if (ok)
 		keyed_sort(v, scratch, n);
 	for (size_t i = 0; ok && i < n; i++)
@@ -269,6 +242,38 @@ static int sort_by_node(struct profile_stacks *s, struct err *err)
 	}
 	free(s->sample);
 	s->sample = out;
+	return 0;
+}
+
+/* What the workers wrote down is handed out as it is. */
+static int hand_out_cells(struct stacking *st, struct err *err)
+{
+	struct profile_stacks *s = &st->p->stacks;
+
+	s->part = calloc(st->sc->n_workers, sizeof(*s->part));
+	if (!s->part)
+		return err_nomem(err);
+	s->n_parts = st->sc->n_workers;
+	for (unsigned w = 0; w < st->sc->n_workers; w++) {
+		const struct walk *walk = st->sc->worker[w].walk;
+		struct stack_cells *k = walk_cells(st->sc->worker[w].walk);
+		struct stack_part *part = &s->part[w];
+
+		*part = (struct stack_part){ .cell = k->v.v,
+					     .place = k->place.v,
+					     .n_cells = k->v.n,
+					     .n_places = k->place.n,
+					     .n_chains = walk_n_chains(walk) };
+		memset(&k->v, 0, sizeof(k->v)); /* they are the part's now */
+		memset(&k->place, 0, sizeof(k->place));
+		part->node = malloc((part->n_chains + 1) * sizeof(*part->node));
+		if (!part->node)
+			return err_nomem(err);
+		for (size_t i = 0; i < part->n_chains; i++)
+			part->node[i] = (uint32_t)walk_chain_at(walk, i)->hi;
+		for (size_t i = 0; i < part->n_places; i++)
+			part->place[i].thread = st->thread[w][part->place[i].thread];
+	}
 	return 0;
 }
 
@@ -293,6 +298,8 @@ static int order_samples(struct stacking *st, struct err *err)
 	bool merge = st->p->opts.stacks != STACKS_EACH;
 	size_t n = 0;
 
+	if (st->p->opts.stacks == STACKS_CELLS)
+		return hand_out_cells(st, err);
 	for (unsigned w = 0; w < st->sc->n_workers; w++)
 		n += walk_kept(st->sc->worker[w].walk)->v.n;
 	s->sample = malloc((n + 1) * sizeof(*s->sample));
@@ -345,4 +352,10 @@ void stacks_free(struct profile *p)
 	free(s->node);
 	free(s->thread);
 	free(s->sample);
+	for (size_t i = 0; i < s->n_parts; i++) {
+		free(s->part[i].cell);
+		free(s->part[i].place);
+		free(s->part[i].node);
+	}
+	free(s->part);
 }

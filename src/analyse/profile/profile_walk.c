@@ -21,6 +21,7 @@
 #include "base/vec.h"
 
 #define SEEN_FRAMES  4096u
+#define CELL_SLOTS   4096u
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
 #define WAIT	     32u
@@ -78,7 +79,8 @@ struct walk {
 	uint64_t *ips;		   /* what it found */
 	uint64_t broken[8];
 	enum profile_stacks_how how;
-	struct stack_keep keep; /* with opts.stacks */
+	struct stack_keep keep;	  /* with opts.stacks */
+	struct stack_cells cells; /* with STACKS_CELLS */
 };
 
 struct walk *walk_new(struct worker *w, struct err *err)
@@ -103,7 +105,9 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
 	k->seeking = malloc((k->max_frame + 1) * sizeof(*k->seeking));
 	k->ips = malloc((k->max_frame + 1) * sizeof(*k->ips));
-	if (!k->frames || !k->frame || !k->site || !k->seeking || !k->ips) {
+	if (!k->frames || !k->frame || !k->site || !k->seeking || !k->ips ||
+	    (k->how == STACKS_CELLS &&
+	     stack_cells_init(&k->cells, pass_entries(w->scan->pass, CELL_SLOTS)))) {
 		(void)err_nomem(err);
 		walk_free(k);
 		return NULL;
@@ -142,6 +146,7 @@ void walk_free(struct walk *k)
 	vec_free(&k->more);
 	vec_free(&k->keep.v);
 	itab_free(&k->keep.at);
+	stack_cells_free(&k->cells);
 	free(k);
 }
 
@@ -173,6 +178,11 @@ struct weight walk_weight(const struct walk *k, const struct walk_chain *c)
 struct stack_keep *walk_kept(struct walk *k)
 {
 	return &k->keep;
+}
+
+struct stack_cells *walk_cells(struct walk *k)
+{
+	return &k->cells;
 }
 
 const uint64_t *walk_broken(const struct walk *k)
@@ -441,8 +451,9 @@ static uint32_t *keep_sites(struct walk *k)
 	return at;
 }
 
-/* A chain of the sites at hand, not yet to be found by its key. */
-static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, uint32_t event)
+/* A chain of the sites at hand and its number, not yet to be found by its key. */
+static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, uint32_t event,
+				    uint32_t *idx)
 {
 	struct walk_chain *c = chain_slot(k);
 	uint32_t *at = c ? keep_sites(k) : NULL;
@@ -455,17 +466,17 @@ static struct walk_chain *new_chain(struct walk *k, uint64_t lo, uint64_t hi, ui
 				  .at = at,
 				  .n_at = (uint32_t)k->n_frame,
 				  .event = event };
-	k->n_chains++;
+	*idx = (uint32_t)k->n_chains++;
 	return c;
 }
 
-/* The chain under a key; *i is what itab_replace wants. */
-static struct walk_chain *find_chain(const struct walk *k, uint64_t lo, uint64_t hi, size_t *i)
+/* The chain under a key and its number; *i is what itab_replace wants. */
+static struct walk_chain *find_chain(const struct walk *k, uint64_t lo, uint64_t hi, size_t *i,
+				     uint32_t *idx)
 {
-	uint32_t idx;
-
-	for (*i = itab_first(&k->at, lo); itab_at(&k->at, i, lo, &idx);) {
-		struct walk_chain *c = walk_chain_at(k, idx);
+	*idx = ITAB_NONE;
+	for (*i = itab_first(&k->at, lo); itab_at(&k->at, i, lo, idx);) {
+		struct walk_chain *c = walk_chain_at(k, *idx);
 
 		if (c->lo == lo && c->hi == hi)
 			return c;
@@ -490,26 +501,30 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 	return 0;
 }
 
-/* What samples that are kept are told apart by, beside chain and thread. */
-static uint64_t keep_time(const struct walk *k, uint64_t time, uint32_t cpu)
+static int add_cell(struct walk *k, const struct walk_chain *c, uint32_t idx, uint32_t party,
+		    uint64_t time, uint32_t cpu, uint64_t period)
 {
-	const struct profile_bin *bin = &k->w->scan->opts->bin;
+	const struct profile_bin *b = &k->w->scan->opts->bin;
+	uint64_t bin = b->width && time > b->from ? (time - b->from) / b->width : 0;
 
-	if (k->how == STACKS_EACH)
-		return time;
-	if (k->how == STACKS_MERGED)
+	if (c->event != b->event)
 		return 0;
-	return (uint64_t)cpu << 32 |
-	       (bin->width && time > bin->from ? (uint32_t)((time - bin->from) / bin->width) : 0);
+	return stack_cell_add(&k->cells, idx, party, cpu, (uint32_t)bin, period);
 }
 
-/* The sample is of that chain. */
-static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_thread *who,
-		       uint64_t time, uint32_t cpu, uint64_t period)
+/* The sample is of that chain, whose number is idx. */
+static int take_sample(struct walk *k, struct walk_chain *c, uint32_t idx,
+		       const struct pass_thread *who, uint64_t time, uint32_t cpu, uint64_t period)
 {
-	if (k->how != STACKS_NONE &&
-	    stack_keep(&k->keep, c, who->tag, keep_time(k, time, cpu), period))
-		return -1;
+	switch (k->how) {
+	case STACKS_NONE:
+		break;
+	case STACKS_CELLS:
+		return add_cell(k, c, idx, who->tag, time, cpu, period);
+	case STACKS_EACH:
+	case STACKS_MERGED:
+		return stack_keep(&k->keep, c, who->tag, k->how == STACKS_EACH ? time : 0, period);
+	}
 	return chain_count(k, c, period);
 }
 
@@ -523,22 +538,24 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 	uint64_t from, until;
 	struct walk_chain *c;
 	XXH128_hash_t h;
+	uint32_t idx;
 	size_t i;
 
 	if (find_sites(k, who, time, &from, &until))
 		return -1;
 	h = XXH3_128bits_withSeed(k->site, k->n_frame * sizeof(*k->site), event + 1ULL);
-	c = find_chain(k, h.low64, h.high64, &i);
+	c = find_chain(k, h.low64, h.high64, &i, &idx);
 	if (!c) {
-		c = new_chain(k, h.low64, h.high64, event);
+		c = new_chain(k, h.low64, h.high64, event, &idx);
 		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
 			return -1;
 	}
-	return take_sample(k, c, who, time, cpu, period);
+	return take_sample(k, c, idx, who, time, cpu, period);
 }
 
-/* A chain that its key does not lead to, or does so no more. */
-static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, size_t i)
+/* A chain that its key does not lead to, or does so no more: c, whose number is idx. */
+static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, uint32_t idx,
+		      size_t i)
 {
 	uint64_t from, until;
 
@@ -552,19 +569,19 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	if (find_sites(k, &s->who, s->time, &from, &until))
 		return -1;
 	if (!c) {
-		c = new_chain(k, s->lo, s->hi, s->event);
+		c = new_chain(k, s->lo, s->hi, s->event, &idx);
 		if (!c || itab_put(&k->at, s->lo, k->n_chains - 1))
 			return -1;
 	} else if (c->n_at != k->n_frame ||
 		   memcmp(c->at, k->site, k->n_frame * sizeof(*k->site)) != 0) {
-		c = new_chain(k, s->lo, s->hi, s->event);
+		c = new_chain(k, s->lo, s->hi, s->event, &idx);
 		if (!c)
 			return -1;
 		itab_replace(&k->at, i, k->n_chains - 1);
 	}
 	c->from = from;
 	c->until = until;
-	return take_sample(k, c, &s->who, s->time, s->cpu, s->period);
+	return take_sample(k, c, idx, &s->who, s->time, s->cpu, s->period);
 }
 
 static int count_waiting(struct walk *k, struct err *err)
@@ -582,11 +599,11 @@ static int count_waiting(struct walk *k, struct err *err)
 	for (unsigned j = 0; j < n; j++) {
 		const struct waiting *s = &k->wait[j];
 		size_t i;
-		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i);
+		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i, &idx);
 		bool known = c && s->time >= c->from && s->time < c->until;
 
-		if (known ? take_sample(k, c, &s->who, s->time, s->cpu, s->period)
-			  : count_anew(k, s, c, i))
+		if (known ? take_sample(k, c, idx, &s->who, s->time, s->cpu, s->period)
+			  : count_anew(k, s, c, idx, i))
 			return err_nomem(err);
 	}
 	return 0;
@@ -663,6 +680,8 @@ int walk_done(struct walk *k, struct err *err)
 {
 	int ret = count_waiting(k, err);
 
+	if (!ret && stack_cells_settle(&k->cells))
+		ret = err_nomem(err);
 	drop_lookups(k);
 	return ret;
 }
