@@ -332,13 +332,16 @@ class Oracle:
 
     def run(self, program, size=None, **options):
         """The recording of a run of a program, its .truth with it."""
+        return self.run_path(os.path.join(BUILT, "truth_" + program), size or AMOUNT[program] * SIZE, **options)
+
+    def run_path(self, path, *words, **options):
+        """The same of any program."""
         self.n += 1
         options.setdefault("seed", os.environ.get("TRUTH_SEED", "1"))
-        base = os.path.join(self.dir.name, "%s-%d" % (program, self.n))
-        words = ",".join(["data=%s.data" % base, "truth=%s.truth" % base] +
-                         ["%s=%s" % kv for kv in options.items()])
-        argv = [QEMU, "-plugin", os.path.join(BUILT, "oracle.so") + "," + words,
-                os.path.join(BUILT, "truth_" + program), str(size or AMOUNT[program] * SIZE)]
+        base = os.path.join(self.dir.name, "%s-%d" % (os.path.basename(path), self.n))
+        plugin = ",".join([os.path.join(BUILT, "oracle.so"), "data=%s.data" % base, "truth=%s.truth" % base] +
+                          ["%s=%s" % kv for kv in options.items()])
+        argv = [QEMU, "-plugin", plugin, path, *map(str, words)]
         # the same environment always: the loader's work depends on it, and so do places of samples
         p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600, env={})
         if p.returncode:
