@@ -131,6 +131,69 @@ def test_names(t, d):
     walk(t, "diff", a, b, also=["losses", "sides", "matches"])
 
 
+def test_files(t, d):
+    """Programs and libraries whose file has another name in the second recording."""
+    rng = random.Random(11)
+    fs = functions(rng, 10)
+    means = {"f%d" % i: 300 + 20 * i for i in range(10)}
+    grown = dict(means, f3=900)
+    base = Built(d + "/base/prog-1.0", text(fs), "-O2", "-g")
+    a = base.record(d + "/a.data", means, rng)
+
+    def compared(new, counts, *words, also=(), left=a):
+        doc = loaded(left, new.record(d + "/b.data", counts, rng, also), *words)
+        return doc, [m for m in doc["matches"] if m["match"] == "file renamed"], {r["function"]: r for r in doc["rows"] if r["verdict"] != "noise"}
+
+    mixed = fs[5:] + functions(rng, 13)[10:] + fs[:5]
+    new = Built(d + "/new/prog-1.1", text(mixed, [f[0] for f in fs]), "-O2", "-g")
+    doc, files, moved = compared(new, grown, "--with", "lines")
+    t.ok(len(files) == 1 and files[0]["certain"] and files[0]["base_functions"] == ["prog-1.0"] and files[0]["new_functions"] == ["prog-1.1"] and
+         files[0]["alike"] > 0.95, "a program of another name and build", doc["matches"])
+    t.ok(list(moved) == ["f3"] and moved["f3"]["dso"] == "prog-1.1" and abs(moved["f3"]["change"] - 540 / 360) < 1e-6,
+         "its functions are joined, the one that changed is the only one", moved)
+    kinds = {r["verdict"] for r in doc["lines"]}
+    t.ok(doc["lines"] and not kinds & {"new", "gone"} and {r["function"] for r in doc["lines"] if r["verdict"] == "moved"} == {"f3"},
+         "its lines, too", [r for r in doc["lines"] if r["verdict"] != "noise"][:5])
+    text_ = run("diff", a, d + "/b.data").stdout
+    t.ok("file renamed: prog-1.0 -> prog-1.1 " in text_ and " gone" not in text_, "the screen has the names", text_)
+    walk(t, "diff", a, d + "/b.data", also=["losses", "sides", "matches"])
+
+    other = Built(d + "/other/tool", text([("g3", b) if n == "f3" else (n, b) for n, b in mixed], [n.replace("f3", "g3") for n, _ in fs]), "-O2", "-g")
+    doc, files, moved = compared(other, {n.replace("f3", "g3"): v for n, v in grown.items()})
+    t.ok(len(files) == 1 and list(moved) == ["g3"] and moved["g3"]["match"] == "renamed", "and in it a function of another name", (files, moved))
+
+    same = Built(d + "/same/moved", text(fs), "-O2", "-g")
+    subprocess.run(["cp", base.path, same.path], check=True)
+    doc, files, moved = compared(same, means)
+    t.ok(files and files[0]["why"] == "the same build-id" and not moved, "a copy of another name", (files, moved))
+
+    for p in (base, new):
+        subprocess.run(["strip", "-o", p.path + "-s", p.path], check=True)
+    bare = [Built.__new__(Built) for _ in "ab"]
+    for x, p in zip(bare, (base, new)):
+        x.__dict__.update(p.__dict__, path=p.path + "-s")
+    doc, files, moved = compared(bare[1], grown, left=bare[0].record(d + "/s.data", means, rng))
+    t.ok(len(files) == 1 and files[0]["certain"] and len(moved) == 1 and [abs(r["change"] - 1.5) < 1e-6 for r in moved.values()] == [True],
+         "stripped: by the code alone", (files, list(moved)))
+
+    strange = Built(d + "/strange/thing", text([("f%d" % i, body(rng)) for i in range(10)]), "-O2")
+    doc, files, moved = compared(strange, means)
+    t.ok(not files and {r["verdict"] for r in doc["rows"]} == {"gone", "new"}, "another program is not taken for it, though names are the same", files)
+
+    twin = Built(d + "/twin/prog-1.2", text(mixed, [f[0] for f in fs]), "-O2")
+    doc, files, moved = compared(new, means, also=[(twin, means)])
+    t.ok(len(files) == 1 and not files[0]["certain"] and "another file" in files[0]["why"] and "gone" in {r["verdict"] for r in doc["rows"]},
+         "of two that are as like nothing is joined", files)
+    lines = run("diff", a, d + "/b.data").stdout
+    t.ok("file renamed?: prog-1.0 -> " in lines, "with a question mark on the screen", lines)
+
+    lib = functions(rng, 24)[14:]
+    libs = [Built(d + "/lib%d/libwork.so.%d" % (i, i), text(lib[::1 - 2 * i]), "-O2") for i in (0, 1)]
+    both = base.record(d + "/c.data", means, rng, [(libs[0], dict.fromkeys(["f%d" % i for i in range(14, 24)], 200))])
+    doc, files, moved = compared(base, means, left=both, also=[(libs[1], dict(dict.fromkeys(["f%d" % i for i in range(14, 24)], 200), f20=600))])
+    t.ok([m["new_functions"] for m in files] == [["libwork.so.1"]] and list(moved) == ["f20"], "a library of another version's name", (files, list(moved)))
+
+
 def test_stripped(t, d):
     """Functions without symbols are named by their addresses, which are not the same function in another build."""
     rng = random.Random(9)
@@ -157,7 +220,7 @@ def test_stripped(t, d):
 
 
 t = Tap()
-for test in (test_first, test_doubts, test_gate, test_names, test_stripped):
+for test in (test_first, test_doubts, test_gate, test_names, test_files, test_stripped):
     with tempfile.TemporaryDirectory() as where:
         test(t, where)
 t.done()

@@ -178,7 +178,7 @@ def sweep(name, words, kind, most, where, base):
 
 
 def builds(where):
-    """Recordings of two builds of a program: of five functions one is renamed, one inlined, one split."""
+    """Recordings of two builds of a program: its file is renamed, and of five functions one is renamed, one inlined, one split."""
     rng = random.Random(1)
     fs = built.functions(rng, 5)
     rest, inside = ("f3_rest", built.body(rng)), "static inline __attribute__((always_inline))"
@@ -186,7 +186,7 @@ def builds(where):
     fs[3] = "f3", fs[3][1] + rest[1]
     for name, text, n in (("base", built.text(fs), dict(f0=9, f1=9, f2=9, f3=20, main=2)),
                           ("new", built.text(new, ["f0", "other", "f2", "f3", "f4"]), dict(f0=9, other=9, main=9, f3=9, f3_rest=9))):
-        program = built.Built(os.path.join(where, "of_" + name, "prog"), text, "-O2", "-g")
+        program = built.Built(os.path.join(where, "of_" + name, "prog-" + name), text, "-O2", "-g")
         program.record(os.path.join(where, "build." + name), n, rng)
 
 

@@ -72,16 +72,19 @@ static size_t build_of(const struct diff_side *s, const char *dso, const uint8_t
 	return 0;
 }
 
-bool diff_builds_differ(const struct diff_side *a, const struct diff_side *b, const char *dso)
+enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
+			     const struct diff_side *b, const char *dso_b)
 {
 	const uint8_t *id_a, *id_b;
-	size_t n_a = build_of(a, dso, &id_a), n_b = build_of(b, dso, &id_b);
+	size_t n_a = build_of(a, dso_a, &id_a), n_b = build_of(b, dso_b, &id_b);
 
-	return n_a && n_b && (n_a != n_b || memcmp(id_a, id_b, n_a) != 0);
+	if (!n_a || !n_b)
+		return DIFF_BUILDS_UNKNOWN;
+	return n_a == n_b && !memcmp(id_a, id_b, n_a) ? DIFF_BUILDS_SAME : DIFF_BUILDS_DIFFER;
 }
 
-static int open_file(struct match_file *file, const struct diff_side *s, const char *dso,
-		     struct err *err)
+int match_open_file(struct match_file *file, const struct diff_side *s, const char *dso,
+		    struct err *err)
 {
 	match_funcs all = VEC_INIT;
 	int rc = 0;
@@ -176,13 +179,36 @@ static int add_samples(struct matching *m, int s, struct err *err)
 	return 0;
 }
 
+/* Functions without a name are named by their file: by the one that rows have. */
+static int rename_nameless(struct matching *m, const char *was, struct err *err)
+{
+	struct match_file *file = &m->of[BASE];
+	size_t n = strlen(was);
+
+	for (size_t i = 0; i < file->n; i++) {
+		struct match_func *f = &file->f[i];
+
+		if (strncmp(f->name, was, n) != 0 || f->name[n] != '+')
+			continue;
+		f->name = arena_printf(&m->x->a, "%s%s", m->dso, f->name + n);
+		if (!f->name)
+			return err_nomem(err);
+	}
+	if (file->n)
+		qsort(file->f, file->n, sizeof(*file->f), by_name);
+	return 0;
+}
+
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso, struct err *err)
 {
-	bool differ = diff_builds_differ(&x->side[0], &x->side[side], dso);
+	const char *name[BOTH] = { diff_file_base(x, side, dso), dso };
+	bool differ =
+		diff_builds(&x->side[0], name[BASE], &x->side[side], dso) == DIFF_BUILDS_DIFFER;
 
 	*m = (struct matching){ .x = x, .side = side, .dso = dso };
 	for (int s = 0; s < BOTH; s++)
-		if (open_file(&m->of[s], &x->side[s == BASE ? 0 : side], dso, err) ||
+		if (match_open_file(&m->of[s], &x->side[s == BASE ? 0 : side], name[s], err) ||
+		    (s == BASE && name[s] != dso && rename_nameless(m, name[s], err)) ||
 		    add_samples(m, s, err))
 			return -1;
 	for (int s = 0; s < BOTH; s++)

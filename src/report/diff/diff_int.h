@@ -89,6 +89,14 @@ struct diff_match {
 	const char *why;
 };
 
+struct diff_file {   /* a program or library that has another name on a side */
+	size_t side; /* the new one */
+	const char *base, *new;
+	bool certain; /* else nothing is joined */
+	double alike; /* NAN: not compared */
+	const char *why;
+};
+
 struct diff_side_sum { /* what people and programs read of a side */
 	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu;
 	uint64_t recordings;
@@ -111,6 +119,7 @@ struct diff {
 	diff_items table[DIFF_TABLES];
 	diff_items same; /* functions all of whose figures are alike: they are no rows */
 	VEC(struct diff_match *) match; /* of the arena */
+	VEC(struct diff_file) file;
 	struct diff_side_sum *sum;
 	VEC(const char *) note;
 	VEC(struct diff_limit) limit;
@@ -124,8 +133,15 @@ int diff_join(struct diff *x, struct err *err) MUST_USE;
 int diff_match(struct diff *x, size_t side, struct err *err) MUST_USE;
 /* The name is made of an address: "sort+0x5a20", "0x5a20". */
 bool diff_is_address(const char *dso, const char *function);
-/* Both sides have a file of this name with a build-id, and they are not the same. */
-bool diff_builds_differ(const struct diff_side *a, const struct diff_side *b, const char *dso);
+/* Looks for files of the base alone among those of a side alone, before anything is joined. */
+int diff_match_files(struct diff *x, size_t side, struct err *err) MUST_USE;
+/* The name that a file of the base has on a side, and the other way round: mostly its own. */
+const char *diff_file_new(const struct diff *x, size_t side, const char *dso);
+const char *diff_file_base(const struct diff *x, size_t side, const char *dso);
+/* Of two files by their names on each side. */
+enum diff_builds { DIFF_BUILDS_UNKNOWN, DIFF_BUILDS_SAME, DIFF_BUILDS_DIFFER };
+enum diff_builds diff_builds(const struct diff_side *a, const char *dso_a,
+			     const struct diff_side *b, const char *dso_b);
 /* Sides as a whole, and notes of what cannot be compared. */
 int diff_sides(struct diff *x, struct err *err) MUST_USE;
 /* Recordings of a single side, each alone, and notes of how they differ: for a sum. */

@@ -324,10 +324,24 @@ static int alone_of(struct joining *j, const char *const key[DIFF_KEYS], size_t 
 	if (!known)
 		return -1;
 	if (!*known)
-		*known = 1 + diff_builds_differ(&x->side[0], &x->side[j->side], key[1]);
+		*known = 1 + (diff_builds(&x->side[0], diff_file_base(x, j->side, key[1]),
+					  &x->side[j->side], key[1]) == DIFF_BUILDS_DIFFER);
 	if (*known == 1)
 		return DIFF_OF_BOTH;
 	return slot < x->side[0].n ? DIFF_OF_BASE : DIFF_OF_NEW;
+}
+
+int diff_join_file(const struct joining *j, size_t slot, const char *key[DIFF_KEYS])
+{
+	const char *was = key[1], *now;
+	size_t n = was ? strlen(was) : 0;
+
+	if (!j->side || slot >= j->x->side[0].n || !was)
+		return 0;
+	now = key[1] = diff_file_new(j->x, j->side, was);
+	if (now != was && key[2] && !strncmp(key[2], was, n) && key[2][n] == '+')
+		key[2] = arena_printf(&j->x->a, "%s%s", now, key[2] + n);
+	return key[2] ? 0 : -1;
 }
 
 static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
@@ -345,10 +359,11 @@ static int join_rows(struct joining *j, const struct diff_run *r, size_t slot)
 		double samples = diff_number(t, diff_column(t, "samples"), &row).v;
 		struct estimate share = diff_number(t, diff_column(t, "share"), &row);
 
-		int alone = alone_of(j, key, slot);
+		int rc = diff_join_file(j, slot, key), alone = alone_of(j, key, slot);
 
-		if (alone < 0 || diff_join_amount(j, r, slot, key, (enum diff_alone)alone, period,
-						  diff_worth(share, samples), NULL))
+		if (rc || alone < 0 ||
+		    diff_join_amount(j, r, slot, key, (enum diff_alone)alone, period,
+				     diff_worth(share, samples), NULL))
 			return -1;
 	}
 	return 0;
@@ -470,6 +485,8 @@ int diff_join(struct diff *x, struct err *err)
 	int ret = check_per(x, err);
 
 	for (size_t s = x->n_sides > 1; !ret && s < x->n_sides; s++) {
+		if (s && diff_match_files(x, s, err))
+			return -1;
 		if (join(x, s, DIFF_TOTALS, join_totals) || join(x, s, DIFF_TREE, join_tree) ||
 		    join(x, s, DIFF_ROWS, join_rows))
 			ret = err_nomem(err);

@@ -28,6 +28,9 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 		     const char *const key[DIFF_KEYS], enum diff_alone alone, double period,
 		     double samples, struct diff_item **out) MUST_USE;
+/* key[1], a file, and key[2], a function, of the base as the new side names the file. */
+int diff_join_file(const struct joining *j, size_t slot,
+		   const char *key[DIFF_KEYS]) MUST_USE; /* -1: no memory */
 /* The samples that a share is worth: of its error, which knows of uneven periods. */
 double diff_worth(struct estimate share, double samples);
 

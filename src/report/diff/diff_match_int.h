@@ -44,13 +44,16 @@ struct match_file {
 struct matching {
 	struct diff *x;
 	size_t side;
-	const char *dso;
+	const char *dso; /* the new side's name of the file */
 	struct match_file of[BOTH];
 	size_t n_shapes;
 };
 
 /* That the item's amounts of a side are worth. */
 double diff_samples(const struct diff *x, const struct diff_item *it, int s);
+/* The functions of a side's file, by name; f is to be freed, also on failure. */
+int match_open_file(struct match_file *file, const struct diff_side *s, const char *dso,
+		    struct err *err) MUST_USE;
 int match_open(struct matching *m, struct diff *x, size_t side, const char *dso,
 	       struct err *err) MUST_USE;
 void match_close(struct matching *m);

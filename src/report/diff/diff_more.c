@@ -114,8 +114,10 @@ static int join_lines(struct joining *j, const struct diff_run *r, size_t slot)
 		if (!strcmp(line, "??:0"))
 			continue;
 		key[3] = place_of(j, r, dso, function, line);
+		if (diff_join_file(j, slot, key))
+			return -1;
 		if (slot < j->x->side[0].n)
-			key[2] = new_name(j->x, j->side, dso, function);
+			key[2] = new_name(j->x, j->side, key[1], key[2]);
 		if (!key[3] || diff_join_amount(j, r, slot, key, DIFF_OF_BOTH, period,
 						diff_worth(share, samples), &it))
 			return -1;
@@ -170,8 +172,10 @@ static int join_blocks(struct joining *j, const struct diff_run *r, size_t slot)
 			of = count_blocks(t, &row, dso, function);
 		last = function;
 		last_dso = dso;
+		if (diff_join_file(j, slot, key))
+			return -1;
 		if (slot < j->x->side[0].n)
-			key[2] = new_name(j->x, j->side, dso, function);
+			key[2] = new_name(j->x, j->side, key[1], key[2]);
 		key[3] = arena_printf(a, "%.0f of %zu", block, of);
 		it = key[3] ? diff_item_at(j, key, DIFF_OF_BOTH) : NULL;
 		if (!it)

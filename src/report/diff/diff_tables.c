@@ -301,15 +301,24 @@ static void put_moved_node(struct document *d, const struct diff *x)
 			      num_count(a, fabs(most->difference)));
 }
 
-/* "hash_probe, parse_row: -2.94 G of the -2.84 G cycles" */
+/* "-2.94 G", "+16.2 ms" */
+static void put_difference(struct buf *b, double v, bool seconds)
+{
+	char n[NUM_MAX];
+
+	buf_printf(b, "%s%s", v < 0 ? "-" : "+",
+		   seconds ? num_seconds(n, fabs(v)) : num_count(n, fabs(v)));
+}
+
+/* "hash_probe, parse_row: -2.94 G of -2.84 G cycles" */
 static void put_moved(struct document *d, const struct diff *x)
 {
 	const diff_items *rows = &x->table[DIFF_ROWS], *totals = &x->table[DIFF_TOTALS];
 	struct buf names = BUF_INIT;
 	double sum = 0, whole = NAN;
 	size_t named = 0;
-	char a[NUM_MAX], b[NUM_MAX];
 	const char *name;
+	bool seconds;
 
 	if (!rows->n || !reported(&rows->v[0]))
 		return;
@@ -325,9 +334,13 @@ static void put_moved(struct document *d, const struct diff *x)
 		buf_printf(&names, "%s%s", named++ ? ", " : "", name ? name : "?");
 		sum += rows->v[i].difference;
 	}
-	document_fact(d, "what moved", false, "%s: %s%s of %s%s %s", buf_str(&names),
-		      sum < 0 ? "-" : "+", num_count(a, fabs(sum)), whole < 0 ? "-" : "+",
-		      num_count(b, fabs(whole)), rows->v[0].unit);
+	seconds = rows->v[0].seconds;
+	buf_puts(&names, ": ");
+	put_difference(&names, sum, seconds);
+	buf_puts(&names, " of ");
+	put_difference(&names, whole, seconds);
+	document_fact(d, "what moved", false, "%s%s%s", buf_str(&names), seconds ? "" : " ",
+		      seconds ? "" : rows->v[0].unit);
 	d->failed |= names.failed;
 	buf_free(&names);
 }
@@ -454,6 +467,7 @@ void diff_clear(struct diff *x)
 	vec_free(&x->limit);
 	vec_free(&x->same);
 	vec_free(&x->match);
+	vec_free(&x->file);
 	arena_free(&x->a);
 }
 
