@@ -44,7 +44,9 @@ struct insn {
 int disasm_range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len,
 		 int (*each)(void *ctx, const struct insn *in), void *ctx,
 		 struct err *err) MUST_USE;
-/* The same for an ELF file by path. */
+/* EM_* of an image's code; 0: it is not at hand. */
+unsigned disasm_machine(struct images *set, uint32_t image);
+/* The same as disasm_range() for an ELF file by path. */
 int disasm_file(const char *path, uint64_t vaddr, uint64_t len,
 		int (*each)(void *ctx, const struct insn *in), void *ctx, struct err *err) MUST_USE;
 /* The same over bytes; machine is EM_X86_64, EM_386 or EM_AARCH64. */

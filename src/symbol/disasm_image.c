@@ -87,6 +87,34 @@ static int disasm_dump(const struct images *set, struct image *im, uint64_t at, 
 	return rc;
 }
 
+static unsigned dump_machine(const struct images *set, struct image *im)
+{
+	struct file_map map = { NULL, 0 };
+	struct jitdump dump = { 0 };
+	unsigned machine = 0;
+	char path[4096];
+
+	if (!image_jit_path(set, im, path, sizeof(path)) || file_map_open(&map, path, false, NULL))
+		return 0;
+	if (!jitdump_parse(&dump, map.p, map.len, NULL)) {
+		machine = dump.machine;
+		jitdump_free(&dump);
+	}
+	file_map_close(&map);
+	return machine;
+}
+
+unsigned disasm_machine(struct images *set, uint32_t image)
+{
+	struct image *im = set->image.v[image];
+
+	if (image_locate(set, im, NULL))
+		return 0;
+	if (im->key.kind == IMAGE_JIT)
+		return dump_machine(set, im);
+	return im->code.elf.p ? im->code.elf.machine : 0;
+}
+
 static int range(struct images *set, uint32_t image, uint64_t vaddr, uint64_t len, bool text,
 		 disasm_each each, void *ctx, struct err *err)
 {

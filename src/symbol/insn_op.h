@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * insn_op - kinds of operations (insn_op.def), by what they cost.
+ */
+#ifndef CYCLADE_SYMBOL_INSN_OP_H
+#define CYCLADE_SYMBOL_INSN_OP_H
+
+enum insn_op {
+#define INSN_OP(id, name, means) OP_##id,
+#include "symbol/insn_op.def"
+#undef INSN_OP
+	INSN_OPS
+};
+
+const char *insn_op_name(enum insn_op op);
+const char *insn_op_means(enum insn_op op);
+
+#endif
