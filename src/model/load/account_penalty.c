@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/core.h"
 #include "model/load/account_int.h"
 
 /* The nodes that a name stands for: the node of this name, else those whose event it is. An event
@@ -53,6 +54,9 @@ int account_penalties(struct account *const *acc, size_t n, struct arena *a, con
 		double penalty;
 		bool reference, ns;
 		size_t meant = 0;
+
+		if (core_is_measured(l.key, l.key_len))
+			continue; /* for blocks --chains */
 
 		if (!account_cost(l.value, l.len, &penalty, &reference, &ns))
 			return line_fail(

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core - what operations cost on a CPU: latency, ports, slots. The text `core` of a model.
+ *
+ *	core_load(&c, arena, &sources, "skl", &err)
+ *	core_find(c, "fadd", 512)		"fadd.512", else "fadd"; NULL: not known
+ *	core_measured(c, arena, path, text, len, &n, &err)	figures of cyclade calibrate go over them
+ *
+ * Lines (doc/model-format.md):
+ *
+ *	op	imul	3	1*1		latency; a count of uops for each set of ports
+ *	op	forward	0-5	-		a latency that is not the same each time; no port
+ *	op	div64	?	?		not known
+ *	op	fdiv64	13-14	1*0 4*f		f: a unit that is busy for 4 cycles and takes no slot
+ *	op	store	1	1*49 1*78 slots=1
+ *	branches	1			taken branches a cycle, at most
+ *	repeats	count scan			wait for what their register held before
+ */
+#ifndef CYCLADE_MODEL_CORE_H
+#define CYCLADE_MODEL_CORE_H
+
+#include "model/model.h"
+
+#define CORE_PORTS 32u /* 0-9, A-F: ports; then a-p: units */
+#define CORE_UOPS  6u
+
+struct core_uops {
+	uint32_t ports;
+	unsigned n; /* of a unit: cycles */
+};
+
+struct core_op {
+	const char *name;
+	double low, high; /* cycles; NAN: not known */
+	struct core_uops uop[CORE_UOPS];
+	unsigned n_uops;
+	bool ports_known;
+	double slots;	  /* of the front end */
+	bool repeats;	  /* waits for what its register held */
+	bool measured;	  /* the latency is this machine's own */
+	const char *file; /* where it is written */
+	unsigned line;
+};
+
+struct core {
+	const char *id, *from; /* from: provenance */
+	const struct core_op *op;
+	size_t n;
+	unsigned width;	 /* slots a cycle; 0: not said */
+	double branches; /* taken branches a cycle; 0: not said */
+};
+
+/* ERR_NOT_FOUND: the model has none. */
+int core_load(struct core **out, struct arena *a, const struct model_sources *s, const char *id,
+	      struct err *err) MUST_USE;
+const struct core_op *core_find(const struct core *c, const char *name, unsigned bits);
+/* The letter of a port or unit. */
+char core_port_name(unsigned port);
+bool core_port_is_unit(unsigned port);
+
+/* Lines `latency OP CYCLES [ERROR]` of a penalties file; others are the account's. *n: how many. */
+int core_measured(struct core *c, struct arena *a, const char *path, const char *text, size_t len,
+		  size_t *n, struct err *err) MUST_USE;
+/* `key` begins such a line. */
+bool core_is_measured(const char *key, size_t len);
+
+#endif
