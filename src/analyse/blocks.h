@@ -64,6 +64,15 @@ struct block_times {
 	struct flow_times times;
 };
 
+/* One way through an innermost loop, from its head to the next time there. */
+#define BLOCK_PATH_MAX 64u /* blocks; longer ones are not kept */
+#define BLOCK_PATHS    16u /* of a loop */
+struct block_path {
+	uint64_t seen;
+	uint64_t timed, cycles; /* of branches to the head, one to the next */
+	uint32_t n, block[BLOCK_PATH_MAX];
+};
+
 struct block_edge {	   /* between blocks of a function, or out of it and into it */
 	uint32_t from, to; /* CODE_NONE: outside */
 	struct flow_place other;
@@ -87,6 +96,10 @@ struct block_loop {
 	/* Of one iteration each (blocks_loops), as long as a stack at most. NULL: none was timed.
 	 * Its function's. */
 	struct block_times *iteration;
+	/* With blocks.follow_paths, of innermost loops: most seen first. Its function's. */
+	struct block_path *path;
+	size_t n_paths;
+	uint64_t iterations; /* that were seen from head to head, of any path */
 };
 
 struct block_function {
@@ -120,6 +133,7 @@ struct blocks {
 	uint64_t used, dropped[BLOCK_DROPS]; /* hits of spans */
 	uint64_t system;		     /* of those used: up to a system call (flow_stops) */
 	size_t left_out;		     /* functions, by blocks_opts */
+	bool follow_paths;		     /* set for blocks_loops() */
 };
 
 struct blocks_opts {
@@ -144,6 +158,8 @@ int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 struct flow_balance blocks_balance(const struct blocks *b);
 void blocks_free(struct blocks *b);
 
+/* It holds no other loop. */
+bool block_is_innermost(const struct block_function *f, uint32_t loop);
 bool block_in_loop(const struct block_function *f, uint32_t block, uint32_t loop);
 
 #endif

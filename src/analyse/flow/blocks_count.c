@@ -95,8 +95,10 @@ void block_function_free(struct block_function *f)
 	code_free(f->code);
 	free(f->block);
 	free(f->edge);
-	for (size_t i = 0; i < f->n_loops; i++)
+	for (size_t i = 0; i < f->n_loops; i++) {
 		free(f->loop[i].iteration);
+		free(f->loop[i].path);
+	}
 	free(f->loop);
 	*f = (struct block_function){ 0 };
 }

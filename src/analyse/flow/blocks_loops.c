@@ -384,6 +384,14 @@ bool block_in_loop(const struct block_function *f, uint32_t block, uint32_t loop
 	return l == loop;
 }
 
+bool block_is_innermost(const struct block_function *f, uint32_t loop)
+{
+	for (size_t l = 0; l < f->n_loops; l++)
+		if (f->loop[l].parent == loop)
+			return false;
+	return true;
+}
+
 /* Whether an edge to the loop's head comes from outside the loop. */
 static bool enters(const struct block_function *f, const struct block_edge *e, uint32_t loop)
 {

@@ -33,6 +33,25 @@ static int by_function(const void *x, const void *y)
 	return a->loop < b->loop ? -1 : a->loop > b->loop;
 }
 
+/* The watched innermost loop of each block. */
+static int mark_innermost(const struct trips *t, struct watched *w)
+{
+	size_t n = w->f->code->n_blocks;
+
+	w->innermost = malloc(n + 1);
+	if (!w->innermost)
+		return -1;
+	memset(w->innermost, NO_LOOP, n + 1);
+	for (uint32_t l = 0; l < w->n; l++) {
+		uint32_t loop = t->loop[w->first + l].loop;
+
+		for (uint32_t b = 0; block_is_innermost(w->f, loop) && b < n; b++)
+			if (w->f->block[b].loop == loop)
+				w->innermost[b] = (uint8_t)l;
+	}
+	return 0;
+}
+
 /* The masks of a function, by block. */
 static int mark_loops(const struct trips *t, struct watched *w)
 {
@@ -49,7 +68,7 @@ static int mark_loops(const struct trips *t, struct watched *w)
 			w->in[b] |= (uint64_t)block_in_loop(w->f, b, loop) << l;
 		w->head[w->f->loop[loop].head] |= 1ULL << l;
 	}
-	return 0;
+	return t->follow ? mark_innermost(t, w) : 0;
 }
 
 static int list_loops(struct trips *t, const struct blocks *b)
@@ -141,6 +160,46 @@ static int add_iteration(struct block_loop *l, const struct block_times *more)
 	return 0;
 }
 
+static int paths_first(const void *x, const void *y)
+{
+	const struct block_path *a = x, *b = y;
+
+	if (a->seen != b->seen)
+		return a->seen > b->seen ? -1 : 1;
+	return a->n != b->n ? (a->n < b->n ? -1 : 1)
+			    : memcmp(a->block, b->block, a->n * sizeof(*a->block));
+}
+
+static int add_paths(struct block_loop *l, const struct seen_paths *more)
+{
+	if (!more->n && !more->iterations)
+		return 0;
+	if (!l->path)
+		l->path = calloc(BLOCK_PATHS, sizeof(*l->path));
+	if (!l->path)
+		return -1;
+	l->iterations += more->iterations;
+	for (unsigned i = 0; i < more->n; i++) {
+		const struct block_path *p = &more->path[i];
+		size_t k = 0;
+
+		while (k < l->n_paths &&
+		       (l->path[k].n != p->n ||
+			memcmp(l->path[k].block, p->block, p->n * sizeof(*p->block)) != 0))
+			k++;
+		if (k == BLOCK_PATHS)
+			continue;
+		if (k == l->n_paths) {
+			l->path[l->n_paths++] = *p;
+			continue;
+		}
+		l->path[k].seen += p->seen;
+		l->path[k].timed += p->timed;
+		l->path[k].cycles += p->cycles;
+	}
+	return 0;
+}
+
 static int add_up(const struct trips *t, const struct trips_worker *w)
 {
 	for (uint32_t i = 0; i < t->n_loops; i++) {
@@ -150,7 +209,8 @@ static int add_up(const struct trips *t, const struct trips_worker *w)
 		l->cut += w->seen[i].cut;
 		for (unsigned k = 0; k < BLOCK_TRIPS; k++)
 			l->trip[k] += w->seen[i].trip[k];
-		if (add_iteration(l, &w->seen[i].iteration))
+		if (add_iteration(l, &w->seen[i].iteration) ||
+		    (w->paths && add_paths(l, &w->paths[i])))
 			return -1;
 	}
 	return 0;
@@ -180,9 +240,11 @@ static int walk(struct trips *t, struct spaces *sp, struct pass *p, struct err *
 		return err_nomem(err);
 	for (unsigned i = 0; i < t->n_workers; i++) {
 		t->worker[i] = calloc(1, sizeof(struct trips_worker));
+		if (t->worker[i] && t->follow)
+			t->worker[i]->paths = calloc(t->n_loops, sizeof(*t->worker[i]->paths));
 		if (t->worker[i])
 			t->worker[i]->on = calloc(t->n_f, sizeof(*t->worker[i]->on));
-		if (!t->worker[i] || !t->worker[i]->on)
+		if (!t->worker[i] || !t->worker[i]->on || (t->follow && !t->worker[i]->paths))
 			return err_nomem(err);
 		if (flow_map_init(&t->worker[i]->map, sp, err))
 			return -1;
@@ -192,13 +254,19 @@ static int walk(struct trips *t, struct spaces *sp, struct pass *p, struct err *
 	for (unsigned i = 0; i < t->n_workers; i++)
 		if (add_up(t, t->worker[i]))
 			return err_nomem(err);
+	for (uint32_t i = 0; i < t->n_loops; i++) {
+		struct block_loop *l = &t->loop[i].f->loop[t->loop[i].loop];
+
+		if (l->n_paths > 1)
+			qsort(l->path, l->n_paths, sizeof(*l->path), paths_first);
+	}
 	return 0;
 }
 
 int blocks_loops(struct blocks *b, const struct pd *rec, struct spaces *sp,
 		 const struct flow_opts *opts, struct err *err)
 {
-	struct trips t = { .n_loops = 0 };
+	struct trips t = { .follow = b->follow_paths };
 	struct flow_sums sums = { .filter = FLOW_ANY };
 	struct pass *p = NULL;
 	int rc = -1;
@@ -219,11 +287,13 @@ out:
 		if (t.worker[i]) {
 			flow_map_free(&t.worker[i]->map);
 			free(t.worker[i]->on);
+			free(t.worker[i]->paths);
 		}
 		free(t.worker[i]);
 	}
 	for (size_t i = 0; i < t.n_f; i++) {
 		free(t.f[i].in);
+		free(t.f[i].innermost);
 		free(t.f[i].head);
 	}
 	pass_free(p);

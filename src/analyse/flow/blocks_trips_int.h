@@ -38,7 +38,10 @@ struct watched {
 	uint32_t first, n; /* of the loops */
 	uint64_t *in;	   /* by block: loops that it is in, a bit each; */
 	uint64_t *head;	   /* that it is the head of */
+	uint8_t *
+		innermost; /* that it is in, by block, if paths of it are followed; NO_LOOP. NULL */
 };
+#define NO_LOOP 255
 _Static_assert(OF_FUNCTION_MAX <= 64, "the loops of a function are a word");
 
 /* A loop, from all visits of a worker. */
@@ -49,12 +52,22 @@ struct seen {
 	uint64_t last_stack; /* that `iteration` has a time of */
 };
 
+/* Paths of an innermost loop. */
+struct seen_paths {
+	struct block_path path[BLOCK_PATHS];
+	unsigned n;
+	uint64_t iterations;
+};
+
 /* A loop whose visit is going on. */
 struct visit {
 	uint32_t trips; /* the head ran so often */
 	uint32_t mark;	/* the block that iterations are timed by; CODE_NONE: none yet */
 	uint32_t trips_then;
 	uint64_t cycles_then, gaps_then; /* when it was last branched to */
+	uint32_t n_path;		 /* blocks since the head; 0: it was not seen */
+	uint32_t path[BLOCK_PATH_MAX];
+	unsigned last_path; /* of the iteration before; BLOCK_PATHS: none that is kept */
 };
 
 /* What is going on in a function: visits, and those of them whose entry was seen. */
@@ -90,6 +103,7 @@ struct trips_entry {
 struct trips_worker {
 	struct flow_map map;
 	struct seen seen[LOOPS_MAX];
+	struct seen_paths *paths; /* by loop; NULL: not followed */
 	struct visit visit[LOOPS_MAX];
 	struct going_on *on; /* by function */
 	uint32_t touched[LOOPS_MAX];
@@ -104,6 +118,7 @@ struct trips {
 	struct flow_events events;
 	struct watched_loop loop[LOOPS_MAX];
 	uint32_t n_loops;
+	bool follow;	   /* paths */
 	struct watched *f; /* sorted by (image, start) */
 	size_t n_f;
 	bool *image; /* those that any is in */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blocks_visits - what one stack shows of the loops that are followed (blocks_trips_int.h). */
+#include <string.h>
+
 #include "analyse/flow/blocks_trips_int.h"
 
 #define MARK_LOST 8 /* rounds without a branch to the mark: iterations go another way now */
@@ -48,6 +50,15 @@ static void list_function(struct trips_worker *w, const struct trips *t, const s
 	on->listed = true;
 }
 
+static void start_visit(struct visit *v)
+{
+	v->trips = v->trips_then = 0;
+	v->mark = CODE_NONE;
+	v->cycles_then = v->gaps_then = 0;
+	v->n_path = 0;
+	v->last_path = BLOCK_PATHS;
+}
+
 static void begin(struct trips_worker *w, const struct trips *t, const struct watched *f,
 		  uint64_t which, uint64_t whole)
 {
@@ -57,7 +68,53 @@ static void begin(struct trips_worker *w, const struct trips *t, const struct wa
 	on->active |= which;
 	on->whole = (on->whole & ~which) | (which & whole);
 	for (; which; which &= which - 1)
-		visits_of(w, f)[__builtin_ctzll(which)] = (struct visit){ .mark = CODE_NONE };
+		start_visit(&visits_of(w, f)[__builtin_ctzll(which)]);
+}
+
+/* ---- paths --------------------------------------------------------------------------------- */
+
+/* The iteration that ends: which path it took. */
+static void end_path(struct seen_paths *s, struct visit *v)
+{
+	unsigned i = 0;
+
+	v->last_path = BLOCK_PATHS;
+	if (!v->n_path)
+		return;
+	s->iterations++;
+	if (v->n_path > BLOCK_PATH_MAX)
+		return;
+	while (i < s->n && (s->path[i].n != v->n_path ||
+			    memcmp(s->path[i].block, v->path, v->n_path * sizeof(*v->path)) != 0))
+		i++;
+	if (i == BLOCK_PATHS)
+		return;
+	if (i == s->n) {
+		s->path[s->n++].n = v->n_path;
+		memcpy(s->path[i].block, v->path, v->n_path * sizeof(*v->path));
+	}
+	s->path[i].seen++;
+	v->last_path = i;
+}
+
+/* The function is in a block of an innermost loop now. */
+static void follow(struct trips_worker *w, const struct watched *f, uint64_t active, uint32_t to)
+{
+	uint8_t l = f->innermost[to];
+	struct visit *v;
+
+	if (l == NO_LOOP || !(active >> l & 1))
+		return;
+	v = &visits_of(w, f)[l];
+	if (f->head[to] >> l & 1) {
+		end_path(&w->paths[f->first + l], v);
+		v->n_path = 1;
+		v->path[0] = to;
+	} else if (v->n_path) {
+		if (v->n_path < BLOCK_PATH_MAX)
+			v->path[v->n_path] = to;
+		v->n_path += v->n_path <= BLOCK_PATH_MAX;
+	}
 }
 
 /* The function ran from one block to another; `from` CODE_NONE: from outside. */
@@ -76,6 +133,8 @@ static void step(const struct trips *t, struct trips_worker *w, const struct wat
 	on->whole &= ~(entered & ~head);
 	for (; head; head &= head - 1)
 		visits_of(w, f)[__builtin_ctzll(head)].trips++;
+	if (w->paths)
+		follow(w, f, on->active, to);
 }
 
 /* It is in this block from now on, and nobody knows where from: no visit is whole. */
@@ -88,9 +147,16 @@ static void appear(const struct trips *t, struct trips_worker *w, const struct w
 
 /* ---- iterations ---------------------------------------------------------------------------- */
 
-static void time_one(struct trips_worker *w, struct seen *s, const struct visit *v)
+static void time_one(struct trips_worker *w, const struct watched *f, unsigned l, bool head)
 {
+	const struct visit *v = &visits_of(w, f)[l];
+	struct seen *s = &w->seen[f->first + l];
 	uint64_t cycles = w->cycles - v->cycles_then;
+
+	if (w->paths && head && v->last_path < BLOCK_PATHS) {
+		w->paths[f->first + l].path[v->last_path].timed++;
+		w->paths[f->first + l].path[v->last_path].cycles += cycles;
+	}
 
 	s->iteration.n++;
 	s->iteration.stacks += s->last_stack != w->stacks;
@@ -114,7 +180,7 @@ static void arrive(const struct trips *t, struct trips_worker *w, const struct w
 		bool head = f->head[block] >> l & 1;
 
 		if (v->mark == block && rounds == 1 && v->gaps_then == w->gaps)
-			time_one(w, &w->seen[f->first + l], v);
+			time_one(w, f, l, head);
 		else if (v->mark == block ? !rounds
 					  : v->mark != CODE_NONE && !head && rounds < MARK_LOST)
 			continue;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chains_int - a path of a loop while its bounds are found.
+ *
+ *	chains_run(&run, paths, n, weights, &err)	the chain, by running it
+ *	chains_ports(&bounds, core, paths, n, weights)	ports and front end
+ *	chains_judge(loop, shape)			the verdict
+ */
+#ifndef CYCLADE_ANALYSE_CHAINS_CHAINS_INT_H
+#define CYCLADE_ANALYSE_CHAINS_CHAINS_INT_H
+
+#include "analyse/chains.h"
+#include "symbol/operands.h"
+
+struct chain_step { /* an instruction of a path, made ready to run */
+	struct operands o;
+	const struct core_op *cost, *load, *store, *forward, *blocked; /* NULL: not known, none */
+	bool fused;
+};
+
+struct chain_code {
+	struct chain_step *step;
+	size_t n;
+	unsigned taken; /* branches */
+};
+
+enum chain_end { CHAIN_LOW, CHAIN_HIGH, CHAIN_WORST }; /* WORST: what is not known is long */
+
+/* What an instruction of the first path adds to the chain. */
+struct chain_link {
+	double cycles; /* an iteration */
+	uint32_t order;
+	enum chain_via via;
+};
+
+struct chain_run {
+	double cycles;		 /* an iteration; 0: nothing is handed on */
+	struct chain_link *link; /* by instruction of the first path, n of them; may be NULL */
+};
+
+/* One path, or several at random by weight. */
+int chains_run(struct chain_run *out, const struct chain_code *code, size_t n, const double *weight,
+	       enum chain_end end, struct err *err) MUST_USE;
+void chains_ports(struct chain_bounds *out, const struct core *core, const struct chain_code *code,
+		  size_t n, const double *weight);
+void chains_judge(struct chain_loop *l);
+
+/* Latency of an operation that was not found or is not known. */
+double chain_latency(const struct core_op *op, enum chain_end end);
+#define CHAIN_LONG 1e4 /* of CHAIN_WORST */
+
+#endif
