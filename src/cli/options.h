@@ -82,7 +82,7 @@ struct options {
 	uint64_t max_stack, limit, functions, line_size;
 	double min;
 	bool wait, wall, concurrency, critical;
-	bool children, callers, all_registers, mix, json, raw_names, no_source, no_asm, no_arrows,
+	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm, no_arrows,
 		no_blocks, bytes;
 	/* judge */
 	struct text_list fail_if;

@@ -305,6 +305,7 @@ def main():
             tables.walk(t, "blocks", "-i", path, "--no-cache")
             tables.walk(t, "blocks", "-i", path, "--no-cache", "h*")
             tables.walk(t, "blocks", "--mix", "-i", path, "--no-cache")
+            tables.walk(t, "blocks", "--chains", "-i", path, "--no-cache")
             long_names(t, tmp, path, prog, stacks)
     t.done()
 

@@ -98,7 +98,7 @@ RESULTS = {
     "report": [(["-i", branches], (0,), True), (["-i", calls], (0,), True), (["-g", "-i", fields], (0,), True), (["-b", "-i", branches], (0,), True),
                (["--account", "-i", account], (0,), True), *[([x, "-i", waits], (0,), True) for x in ("--wait", "--wall", "--concurrency", "--critical")]],
     "annotate": [(["-i", branches, made["branches"].function], (0,), True), (["--account", "-i", account, "hot"], (0,), True)],
-    "blocks": [(["-i", branches], (0,), True), (["--mix", "-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
+    "blocks": [(["-i", branches], (0,), True), (["--mix", "-i", branches], (0,), True), (["--chains", "-i", branches], (0,), True), (["-i", near], (0,), True), (["-i", branches, made["branches"].function], (0,), True)],
     "calls": [(["-i", calls], (0,), True), (["-i", calls, "hot_one"], (0,), True)],
     "diff": [([branches, calls], (0,), True)],
     "sharing": [(["-i", fields], (0,), True)],

@@ -158,7 +158,7 @@ t.equal((have == dict(want), len(c["cells"]), c["width"], least > 1, cpus), (Tru
 
 COMMANDS = {"summary": ["info"], "functions": ["report"], "callees": ["report", "-g"], "callers": ["report", "--callers"],
             "branches": ["report", "-b"], "account": ["report", "--account"], "blocks": ["blocks"], "calls": ["calls"],
-            "registers": ["registers"], "instructions": ["blocks", "--mix"],
+            "registers": ["registers"], "instructions": ["blocks", "--mix"], "bounds": ["blocks", "--chains"],
             "account_processes": ["report", "--account", "-s", "comm,pid"], "account_modules": ["report", "--account", "-s", "dso"], "sharing": ["sharing"], "mem": ["mem"], "wait": ["report", "--wait"],
             "wall": ["report", "--wall"], "concurrency": ["report", "--concurrency"], "critical": ["report", "--critical"]}
 seen = collections.Counter()

@@ -63,6 +63,7 @@ READS = {
     "calls, page": "calls --no-cache --format html -o O -i branches",
     "annotate -j": "annotate --no-cache -j -i account hot",
     "blocks": "blocks --no-cache -i branches",
+    "blocks --chains": "blocks --no-cache --chains -j -i branches",
     "blocks --mix": "blocks --no-cache --mix -j -i branches",
     "calls": "calls --no-cache -i branches",
     "calls -j": "calls --no-cache -j -i branches",

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "cli/recordings/result.h"
+#include "base/fs.h"
+#include "cli/model_choice.h"
 #include "report/blocks_view.h"
+#include "report/chains_tables.h"
 #include "report/mix_tables.h"
 
 struct counting_blocks {
@@ -14,12 +17,18 @@ struct counting_blocks {
 	struct blocks_view *view;
 	struct mix *mix; /* of --mix */
 	struct mix_view mix_view;
+	struct chains *chains; /* of --chains */
+	struct chains_view *chains_view;
 };
+
+enum about { ABOUT_BLOCKS, ABOUT_MIX, ABOUT_CHAINS };
 
 static void end(void *own)
 {
 	struct counting_blocks *c = own;
 
+	chains_view_free(c->chains_view);
+	loop_chains_free(c->chains);
 	mix_free(c->mix);
 	blocks_view_free(c->view);
 	blocks_free(&c->blocks);
@@ -60,7 +69,8 @@ static int make_source(const struct blocks *b, const struct result_ask *ask,
 	return recording_source(out, ask->r, ask->cli, ask->said.input, missing, err);
 }
 
-static int count(struct counting_blocks *c, const struct result_ask *ask, bool mix, struct err *err)
+static int count(struct counting_blocks *c, const struct result_ask *ask, enum about about,
+		 struct err *err)
 {
 	const struct blocks_opts bo = { .function = ask->said.function };
 	const struct recording *r = ask->r;
@@ -78,14 +88,16 @@ static int count(struct counting_blocks *c, const struct result_ask *ask, bool m
 		return -1;
 	/* all stacks once more: not for what is not shown */
 	(void)flow_times(c->flow, &timed);
-	if (mix || !blocks_shows_visits(ask->show, bo.function, timed))
+	c->blocks.follow_paths = about == ABOUT_CHAINS;
+	if (about != ABOUT_CHAINS &&
+	    (about == ABOUT_MIX || !blocks_shows_visits(ask->show, bo.function, timed)))
 		return 0;
 	return blocks_loops(&c->blocks, r->rec, r->spaces, &fo, err);
 }
 
 /* The blocks and their view. */
-static struct counting_blocks *make(struct result *out, const struct result_ask *ask, bool mix,
-				    struct err *err)
+static struct counting_blocks *make(struct result *out, const struct result_ask *ask,
+				    enum about about, struct err *err)
 {
 	const struct blocks_view_opts vo = { .function = ask->said.function,
 					     .limit = (size_t)ask->cli->opt.limit };
@@ -98,7 +110,7 @@ static struct counting_blocks *make(struct result *out, const struct result_ask 
 	}
 	out->own = c;
 	out->end = end;
-	if (count(c, ask, mix, err) || make_source(&c->blocks, ask, &source, err) ||
+	if (count(c, ask, about, err) || make_source(&c->blocks, ask, &source, err) ||
 	    blocks_view_build(&c->view, &c->blocks, ask->r->images, &source, &vo, err))
 		return NULL;
 	return c;
@@ -106,7 +118,7 @@ static struct counting_blocks *make(struct result *out, const struct result_ask 
 
 int blocks_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct counting_blocks *c = make(out, ask, false, err);
+	struct counting_blocks *c = make(out, ask, ABOUT_BLOCKS, err);
 
 	if (!c)
 		return -1;
@@ -117,7 +129,7 @@ int blocks_make(struct result *out, const struct result_ask *ask, struct err *er
 
 int mix_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
-	struct counting_blocks *c = make(out, ask, true, err);
+	struct counting_blocks *c = make(out, ask, ABOUT_MIX, err);
 
 	if (!c || mix_build(&c->mix, &c->blocks, ask->r->images, err))
 		return -1;
@@ -127,8 +139,93 @@ int mix_make(struct result *out, const struct result_ask *ask, struct err *err)
 	return 0;
 }
 
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+#define PENALTIES_MAX ((size_t)1 << 20)
+
+/* The CPU whose latencies are meant; of a hybrid the large cores. */
+static int choose_core(struct core **core, const struct result_ask *ask, struct err *err)
+{
+	const struct pd_info *i = pd_info(ask->r->rec);
+	struct model_sources s = cli_model_sources(ask->cli);
+	struct model_cpu cpu = { .vendor = "unknown", .pmu = i->n_hybrid ? "cpu_core" : "cpu" };
+	struct arena *a = &ask->cli->arena;
+	const char *id = ask->cli->opt.model;
+
+	if (model_cpu_id(&cpu, a, i->cpuid))
+		return err_nomem(err);
+	if (!id && !i->cpuid) {
+		(void)err_set(err, ERR_NOT_FOUND, "the recording does not say which CPU it is of");
+		return err_hint(err, "name its model with --model; cyclade list models shows them");
+	}
+	if (id ? model_named(&id, a, &s, id, cpu.pmu, err) : model_select(&id, a, &s, &cpu, err))
+		return -1;
+	return core_load(core, a, &s, id, err);
+}
+
+static int read_penalties(struct core *core, const struct result_ask *ask, const char **says,
+			  struct err *err)
+{
+	const char *path = ask->cli->opt.penalties;
+	struct buf text = BUF_INIT;
+	size_t n = 0;
+	int ret;
+
+	if (!path || !core)
+		return 0;
+	ret = file_slurp(&text, path, PENALTIES_MAX, err);
+	if (!ret)
+		ret = core_measured(core, &ask->cli->arena, path, buf_str(&text), text.len, &n,
+				    err);
+	buf_free(&text);
+	*says = n ? path : NULL;
+	if (ret || n)
+		return ret;
+	(void)err_set(err, ERR_FORMAT, "%s: has no latencies of operations", path);
+	return err_hint(err, "cyclade calibrate -o FILE writes them: lines of latency OP CYCLES");
+}
+
+int chains_make(struct result *out, const struct result_ask *ask, struct err *err)
+{
+	struct counting_blocks *c = make(out, ask, ABOUT_CHAINS, err);
+	struct err no_core = ERR_INIT;
+	struct core *core = NULL;
+	const char *says = NULL, *why = "";
+
+	if (!c)
+		return -1;
+	if (choose_core(&core, ask, &no_core)) {
+		if (no_core.code == ERR_NOMEM || ask->cli->opt.model ||
+		    no_core.code == ERR_FORMAT) {
+			*err = no_core;
+			return -1;
+		}
+		core = NULL;
+		why = arena_strdup(&ask->cli->arena, no_core.what);
+		if (!why)
+			return err_nomem(err);
+	}
+	if (read_penalties(core, ask, &says, err) ||
+	    loop_chains_build(&c->chains, &c->blocks, ask->r->images, core, why, err) ||
+	    chains_view_build(&c->chains_view, c->view, c->chains, err))
+		return -1;
+	c->chains_view->penalties = says;
+	document_open(&out->d, &chains_document, c->chains_view);
+	chains_put(&out->d, c->chains_view);
+	return 0;
+}
+
 int cmd_blocks(struct cli *cli)
 {
-	return result_command(cli, cli->opt.mix ? RESULT_INSTRUCTIONS : RESULT_BLOCKS,
+	struct err err = ERR_INIT;
+
+	if (cli->opt.mix && cli->opt.chains) {
+		(void)err_set(&err, ERR_USAGE, "--mix and --chains are two results: one of them");
+		return cli_fail(&err);
+	}
+	return result_command(cli,
+			      cli->opt.mix	? RESULT_INSTRUCTIONS
+			      : cli->opt.chains ? RESULT_BOUNDS
+						: RESULT_BLOCKS,
 			      cli_file_function);
 }

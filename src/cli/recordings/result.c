@@ -9,6 +9,7 @@
 #include "report/critical_view.h"
 #include "report/info_view.h"
 #include "report/memory_view.h"
+#include "report/chains_tables.h"
 #include "report/mix_tables.h"
 #include "report/parallel_view.h"
 #include "report/registers_view.h"

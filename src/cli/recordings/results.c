@@ -72,6 +72,7 @@ bool results_able(const struct results *all, enum result_id id)
 	case RESULT_BLOCKS:
 	case RESULT_CALLS:
 	case RESULT_INSTRUCTIONS:
+	case RESULT_BOUNDS:
 		return recording_has(r, PERF_SAMPLE_BRANCH_STACK);
 	case RESULT_REGISTERS:
 		return recording_has(r, PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER);

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cyclade blocks --chains: loops whose chains, ports and idioms are known by hand (tests/lib/chains_made.py), in recordings with
+planted cycles: bounds, the chain's instructions, verdicts; several paths; what cannot be said."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
+from tap import Tap, run  # noqa: E402
+import chains_made  # noqa: E402
+import tables  # noqa: E402
+
+t = Tap()
+near = lambda a, b: a is not None and b is not None and abs(a - b) < 0.01 * max(b, 1)
+
+PATHS = """
+.globl loop_paths
+.type loop_paths, @function
+loop_paths:
+1: test $1, %dil
+je 2f
+imul %rax, %rbx
+imul %rax, %rbx
+imul %rax, %rbx
+jmp 3f
+2: add %rax, %rbx
+3: dec %rdi
+jne 1b
+ret
+.size loop_paths, . - loop_paths
+.globl loop_apart2
+.type loop_apart2, @function
+loop_apart2:
+1: test $1, %dil
+je 2f
+imul %rax, %rbx
+imul %rax, %rbx
+jmp 3f
+2: imul %rax, %rcx
+imul %rax, %rcx
+3: dec %rdi
+jne 1b
+ret
+.size loop_apart2, . - loop_apart2
+.globl loop_calls
+.type loop_calls, @function
+loop_calls:
+1: call loop_paths
+dec %rdi
+jne 1b
+ret
+.size loop_calls, . - loop_calls
+.globl loop_strings
+.type loop_strings, @function
+loop_strings:
+1: rep movsb
+dec %rdi
+jne 1b
+ret
+.size loop_strings, . - loop_strings
+.globl loop_blocked
+.type loop_blocked, @function
+loop_blocked:
+1: mov %bl, (%rsi)
+mov (%rsi), %rbx
+dec %rdi
+jne 1b
+ret
+.size loop_blocked, . - loop_blocked
+"""
+
+
+def bounds(path, *more):
+    r = run("blocks", "--chains", "-j", "--no-cache", "-i", path, *more)
+    if not t.ok(r.returncode == 0, "%s: is read" % os.path.basename(path), r.stderr):
+        return None
+    j = json.loads(r.stdout)
+    j["by"] = {x["function"][5:]: x for x in j["bounds"]}
+    return j
+
+
+def steps(j, name):
+    code = [x for x in j["code"] if x["function"] == "loop_" + name and x["step"] is not None and x["path"] == 0]
+    return sorted(code, key=lambda x: x["step"])
+
+
+def turned(found, want):
+    """The same circle, wherever it begins."""
+    return len(found) == len(want) and any(found[i:] + found[:i] == want for i in range(max(len(want), 1)))
+
+
+def by_hand(j):
+    for x in chains_made.LOOPS:
+        b = j["by"].get(x.name)
+        if not t.ok(b, x.name + ": is a loop"):
+            continue
+        if x.name != "recur":
+            t.ok(near(b["chain"], x.chain[0]) and near(b["chain_high"], x.chain[1]), x.name + ": its chain", (b["chain"], b["chain_high"], x.chain))
+        t.ok(near(b["ports"], x.ports) and x.on in (None, b["fullest"]), x.name + ": its ports", (b["ports"], b["fullest"], x.ports, x.on))
+        found = steps(j, x.name)
+        if x.steps:
+            t.ok(turned([s["instruction"].split()[0] for s in found], x.steps), x.name + ": the chain's instructions", [s["instruction"] for s in found])
+        t.ok(near(sum(s["cycles"] for s in found), b["chain_high"]), x.name + ": they are as long as it", [s["cycles"] for s in found])
+        if x.verdict:
+            t.equal(b["verdict"], x.verdict, x.name + ": " + x.verdict)
+
+
+def slower(m, where):
+    path = m.record(os.path.join(where, "slow"), {n: 40.0 for n in ("add", "adds", "imuls", "forward", "divide")})
+    j = bounds(path)
+    t.equal({n: x["verdict"] for n, x in j["by"].items()}, dict.fromkeys(("add", "adds", "imuls", "forward", "divide"), "other"),
+            "loops that take longer than all bounds")
+    path = m.record(os.path.join(where, "fast"), {"imul": 5.0, "stores": 2.0})
+    j = bounds(path)
+    t.ok(all(x["verdict"] == "unknown" and "faster than a bound" in x["why"] for x in j["by"].values()), "loops that are faster than they can be",
+         j["bounds"])
+    path = m.record(os.path.join(where, "not timed"), {"imul": 0})
+    j = bounds(path)
+    t.ok(j["by"]["imul"]["verdict"] == "unknown" and "timed" in j["by"]["imul"]["why"] and j["by"]["imul"]["cycles"] is None and
+         near(j["by"]["imul"]["chain"], 12), "without times there are bounds", j["bounds"])
+
+
+def two_paths(m, where):
+    # a quarter of all iterations takes the imuls
+    taken = lambda rnd, at, text, back: back or rnd.random() < 0.75
+    path = m.record(os.path.join(where, "paths"), {"paths": 3.0, "apart2": 3.0}, stacks=600, taken=taken)
+    j = bounds(path)
+    b = j["by"]["paths"]
+    ways = [p for p in j["paths"] if p["function"] == "loop_paths"]
+    t.ok(b["n_paths"] == 2 and abs(ways[0]["share"] - 0.75) < 0.02 and near(ways[0]["chain"], 1) and near(ways[1]["chain"], 9), "two paths, each with its chain", ways)
+    mean = ways[0]["share"] + 9 * ways[1]["share"]
+    t.ok(abs(b["chain"] - mean) < 0.04 * mean, "one chain through both: the mean", (b["chain"], mean))
+    a = j["by"]["apart2"]
+    share = max(p["share"] for p in j["paths"] if p["function"] == "loop_apart2")
+    t.ok(abs(a["chain"] - 6 * share) < 0.3, "a chain in each of two paths: neither waits for the other", (a["chain"], share))
+
+
+def cannot(m, where):
+    path = m.record(os.path.join(where, "cannot"), {"calls": 5.0, "strings": 9.0, "blocked": 20.0},
+                    taken=lambda rnd, at, text, back: back)
+    j = bounds(path)
+    whys = {n: x["why"] for n, x in j["by"].items()}
+    t.ok("not modelled" in whys["strings"], "a string instruction", whys)
+    t.ok(j["by"]["blocked"]["chain_high"] is None and "not known" in whys["blocked"], "a load that a store does not hold: not known", j["by"]["blocked"])
+    penalties = os.path.join(where, "penalties")
+    with open(penalties, "w") as f:
+        f.write("latency blocked 18 0.5\nlatency imul 3\n" if 0 else "L2_Hit 12\nlatency mul 5 0.25\n")
+    path = m.record(os.path.join(where, "own"), {"imul": 20.0})
+    b = bounds(path, "--penalties", penalties)["by"]["imul"]
+    t.ok(near(b["chain"], 19) and near(b["chain_high"], 21) and b["verdict"] == "serial", "latencies of --penalties, with their error", b)
+    for text, what in (("latency mul\n", "expected an operation"), ("latency none 3\n", "no operation"), ("latency mul 5 x\n", "expected"), ("L2_Hit 3\n", "no latencies")):
+        with open(penalties, "w") as f:
+            f.write(text)
+        r = run("blocks", "--chains", "-i", path, "--no-cache", "--penalties", penalties)
+        t.ok(r.returncode == 2 and what in r.stderr and "penalties" in r.stderr, "penalties: " + text.strip(), r.stderr)
+    r = run("blocks", "--chains", "-i", path, "--no-cache", "--model", "ivb")
+    t.ok(r.returncode == 2 and "ivb" in r.stderr and "core" in r.stderr, "a model without latencies", r.stderr)
+    zen = bounds(path, "--model", "zen4")
+    t.ok(near(zen["by"]["imul"]["chain"], 12) and zen["model"]["model"] == "zen4", "another model", zen["model"])
+    path = m.record(os.path.join(where, "elsewhere"), {"imul": 12.0}, cpu="GenuineIntel,6,1,1")
+    b = bounds(path)["by"]["imul"]
+    t.ok(b["verdict"] == "unknown" and "model" in b["why"] and b["chain"] is None, "a CPU without a model", b)
+    r = run("blocks", "--chains", "--mix", "-i", path)
+    t.ok(r.returncode == 2 and "--mix and --chains" in r.stderr, "two results at a time", r.stderr)
+
+
+def faces(m, where, path):
+    hostile = m.path + ".hostile"
+    subprocess.run(["objcopy", "--redefine-sym", "loop_add=h\x1b[31m|\"a,<b>", m.path, hostile], check=True)
+    shutil.move(hostile, m.path)
+    tables.walk(t, "blocks", "--chains", "-i", path, "--no-cache")
+    r = run("blocks", "--chains", "-i", path, "--no-cache", "loop_mixed")
+    lines = [x for x in r.stdout.splitlines() if "imul" in x or "lea" in x]
+    t.ok(r.returncode == 0 and len([x for x in lines if x.strip().startswith("*")]) == 2 and len(lines) == 4, "of a function all instructions, the chain's marked", r.stdout)
+    r = run("blocks", "--chains", "-i", path, "--no-cache")
+    t.ok(r.returncode == 0 and "\x1b[31m" not in r.stdout and "verdict" in r.stdout, "for people", r.stdout)
+    r = run("sql", path, "SELECT verdict, count(*) FROM bounds GROUP BY 1 ORDER BY 1", "--format", "csv", "--no-cache")
+    t.ok(("built without" in r.stderr) or "serial" in r.stdout, "in SQL", r.stderr + r.stdout)
+
+
+def main():
+    if not all(map(shutil.which, ("gcc", "objdump", "readelf", "objcopy"))) or os.uname().machine != "x86_64":
+        t.skip("all", "no compiler for x86-64")
+        t.done()
+    with tempfile.TemporaryDirectory() as where:
+        m = chains_made.Made(where, extra=PATHS)
+        path = m.record(os.path.join(where, "all"), {x.name: max(x.chain[1] if x.chain else 2, x.ports, x.slots) for x in chains_made.LOOPS})
+        r = run("blocks", "--chains", "-j", "--no-cache", "-i", path)
+        if "no disassembler" in r.stdout + r.stderr or "no x86 disassembler" in r.stdout:
+            t.skip("all", "nothing here decodes instructions")
+            t.done()
+        j = bounds(path)
+        by_hand(j)
+        slower(m, where)
+        two_paths(m, where)
+        cannot(m, where)
+        faces(m, where, path)
+    t.done()
+
+
+main()
