@@ -82,8 +82,8 @@ struct options {
 	uint64_t max_stack, limit, functions, line_size;
 	double min;
 	bool wait, wall, concurrency, critical;
-	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm, no_arrows,
-		no_blocks, bytes;
+	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm;
+	bool no_arrows, no_blocks, bytes;
 	/* judge */
 	struct text_list fail_if;
 	double effect;

@@ -4,14 +4,14 @@
  *
  *	core_load(&c, arena, &sources, "skl", &err)
  *	core_find(c, "fadd", 512)		"fadd.512", else "fadd"; NULL: not known
- *	core_measured(c, arena, path, text, len, &n, &err)	figures of cyclade calibrate go over them
+ *	core_measured(c, arena, path, text, len, &n, &err)	figures of calibrate go over them
  *
  * Lines (doc/model-format.md):
  *
- *	op	imul	3	1*1		latency; a count of uops for each set of ports
- *	op	forward	0-5	-		a latency that is not the same each time; no port
+ *	op	imul	3	1*1		latency; uops and the ports they may go to
+ *	op	forward	0-5	-		a latency that varies; no port
  *	op	div64	?	?		not known
- *	op	fdiv64	13-14	1*0 4*f		f: a unit that is busy for 4 cycles and takes no slot
+ *	op	fdiv64	13-14	1*0 4*f		f: a unit, busy for 4 cycles, without a slot
  *	op	store	1	1*49 1*78 slots=1
  *	branches	1			taken branches a cycle, at most
  *	repeats	count scan			wait for what their register held before

@@ -7,9 +7,9 @@
  *	chains_put(&d, x)
  *	chains_view_free(x)				behind document_close()
  *
- * The main table, `bounds`, has a row for each loop; `paths` one for each way through it, `code` one
- * for each instruction of a path, `ports` one for each port. People read the instructions of each
- * chain; of a function that was asked for all instructions of the path seen most, marked.
+ * The main table, `bounds`, has a row for each loop; `paths` one for each way through it, `code`
+ * one for each instruction of a path, `ports` one for each port. People read the instructions of
+ * each chain; of a function that was asked for all instructions of the path seen most, marked.
  */
 #ifndef CYCLADE_REPORT_CHAINS_TABLES_H
 #define CYCLADE_REPORT_CHAINS_TABLES_H

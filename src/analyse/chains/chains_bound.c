@@ -204,12 +204,10 @@ void chains_judge(struct chain_loop *l)
 
 const char *chain_verdict_name(enum chain_verdict v)
 {
-	static const char *const names[] = { [CHAIN_UNKNOWN] = "unknown",
-					     [CHAIN_SERIAL] = "serial",
-					     [CHAIN_PORTS] = "ports",
-					     [CHAIN_ISSUE] = "issue",
-					     [CHAIN_SEVERAL] = "several",
-					     [CHAIN_OTHER] = "other" };
+	static const char *const names[] = {
+		[CHAIN_UNKNOWN] = "unknown", [CHAIN_SERIAL] = "serial",	  [CHAIN_PORTS] = "ports",
+		[CHAIN_ISSUE] = "issue",     [CHAIN_SEVERAL] = "several", [CHAIN_OTHER] = "other"
+	};
 
 	return names[v];
 }
