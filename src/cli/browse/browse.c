@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
 enum { INDEX_ROWS = 50000 }; /* indexed before a key is looked for */
 

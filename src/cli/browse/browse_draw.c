@@ -9,32 +9,9 @@
 #include "base/text.h"
 #include "cli/browse/browse.h"
 #include "cli/browse/browse_pages.h"
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
 enum { ABOVE = 2, BELOW = 2 }; /* lines, heads apart */
-
-static unsigned put(unsigned line, unsigned at, const char *text, enum ink ink, bool reversed,
-		    bool ascii)
-{
-	struct buf safe = BUF_INIT;
-	unsigned lines, columns;
-	size_t width;
-
-	screen_size(&lines, &columns);
-	text_put_safe(&safe, text, ascii);
-	width = text_width(buf_str(&safe));
-	if (at < columns && at + width > columns) {
-		struct buf cut = BUF_INIT;
-
-		text_put_fit(&cut, buf_str(&safe), columns - at, TEXT_LEFT, false, ascii);
-		screen_put(line, at, buf_str(&cut), ink, reversed);
-		buf_free(&cut);
-	} else {
-		screen_put(line, at, buf_str(&safe), ink, reversed);
-	}
-	buf_free(&safe);
-	return at + (unsigned)width;
-}
 
 /* ---- above the rows -------------------------------------------------------------------------- */
 
@@ -57,10 +34,10 @@ static void draw_results(struct browse *b)
 			(void)snprintf(text, sizeof(text), "%zu %s", i + 1, result_kinds[id].name);
 		else
 			(void)snprintf(text, sizeof(text), "%s", result_kinds[id].name);
-		at = put(0, at, text, here ? INK_BOLD : INK_DIM, here, b->style.ascii) + 2;
+		at = screen_text(0, at, text, here ? INK_BOLD : INK_DIM, here, b->style.ascii) + 2;
 	}
 	if (!among)
-		(void)put(0, at, v->title, INK_BOLD, true, b->style.ascii);
+		(void)screen_text(0, at, v->title, INK_BOLD, true, b->style.ascii);
 }
 
 /* Those at the left go where the one at hand has no room. */
@@ -74,8 +51,8 @@ static void draw_tables(struct browse *b)
 		for (used += strlen(v->tab.v[i]->name) + 2; used > b->columns && from < i; from++)
 			used -= strlen(v->tab.v[from]->name) + 2;
 	for (size_t i = from; i < v->tab.n && at < b->columns; i++)
-		at = put(1, at, v->tab.v[i]->name, i == v->at ? INK_BOLD : INK_DIM, i == v->at,
-			 b->style.ascii) +
+		at = screen_text(1, at, v->tab.v[i]->name, i == v->at ? INK_BOLD : INK_DIM,
+				 i == v->at, b->style.ascii) +
 		     2;
 }
 
@@ -213,7 +190,7 @@ static void draw_state(struct browse *b, const struct browse_view *v, const stru
 	}
 	buf_putc(&line, ' ');
 	buf_puts(&line, buf_str(&right));
-	(void)put(b->lines - 1, 0, buf_str(&line), INK_PLAIN, false, b->style.ascii);
+	(void)screen_text(b->lines - 1, 0, buf_str(&line), INK_PLAIN, false, b->style.ascii);
 	screen_bar(b->lines - 1);
 	buf_free(&left);
 	buf_free(&right);
@@ -235,7 +212,7 @@ static void draw_message(struct browse *b)
 	line = lines.failed || !lines.len ? NULL : strtok_r(lines.s, "\n", &save);
 	for (; line && at + 1 < b->lines; line = strtok_r(NULL, "\n", &save), at++) {
 		screen_clear(at);
-		(void)put(at, 1, line, INK_BOLD, false, b->style.ascii);
+		(void)screen_text(at, 1, line, INK_BOLD, false, b->style.ascii);
 	}
 	buf_free(&safe);
 	buf_free(&lines);
@@ -254,8 +231,8 @@ static void draw_detail(struct browse *b, struct browse_view *v)
 	browse_view_detail(v, &text);
 	for (size_t i = 0; i < text.len; i++)
 		text.s[i] = text.s[i] == '\t' ? ' ' : text.s[i];
-	(void)put(b->lines - 2, 1, buf_str(&text) + strspn(buf_str(&text), " "), INK_DIM, false,
-		  b->style.ascii);
+	(void)screen_text(b->lines - 2, 1, buf_str(&text) + strspn(buf_str(&text), " "), INK_DIM,
+			  false, b->style.ascii);
 	buf_free(&text);
 }
 
@@ -288,8 +265,8 @@ bool browse_prompt(struct browse *b, const char *lead, char *text, size_t size)
 
 		browse_draw(b);
 		screen_clear(line);
-		at = put(line, 1, lead, INK_BOLD, false, b->style.ascii);
-		at = put(line, at, text, INK_PLAIN, false, b->style.ascii);
+		at = screen_text(line, 1, lead, INK_BOLD, false, b->style.ascii);
+		at = screen_text(line, at, text, INK_PLAIN, false, b->style.ascii);
 		screen_cursor(line, at < b->columns ? at : b->columns - 1);
 		screen_end();
 		key = screen_key(-1);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/browse/browse.h"
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
 enum { FIND_ROWS = 20000 }; /* searched before a key is looked for */
 

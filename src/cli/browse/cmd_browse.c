@@ -3,7 +3,7 @@
  * cyclade browse [FILE] - see doc/cyclade-browse.1.md.
  */
 #include "cli/browse/browse.h"
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
 int cmd_browse(struct cli *cli)
 {
@@ -12,7 +12,7 @@ int cmd_browse(struct cli *cli)
 	const char *path = NULL;
 	int rc = -1;
 
-	if (!screen_able(&err))
+	if (!screen_able("browse", "cyclade report shows the same, page by page", &err))
 		path = cli_input(cli, &err);
 	if (path && cli->args.n)
 		(void)err_set(&err, ERR_USAGE, "'%.60s': one recording at a time", cli->args.v[0]);

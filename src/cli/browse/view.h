@@ -12,7 +12,7 @@
 #ifndef CYCLADE_CLI_BROWSE_VIEW_H
 #define CYCLADE_CLI_BROWSE_VIEW_H
 
-#include "cli/browse/sheet.h"
+#include "cli/screen/sheet.h"
 #include "cli/browse/sources.h"
 
 struct browse_tab {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/browse/pager.h"
-#include "cli/browse/sheet.h"
+#include "cli/screen/pager.h"
+#include "cli/screen/sheet.h"
 
 enum { MANY = 1000000 };
 

@@ -2,19 +2,18 @@
 /*
  * screen_none - of a build without ncurses: screen_able() says so, and nothing else is called.
  */
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
-int screen_able(struct err *err)
+int screen_able(const char *what, const char *instead, struct err *err)
 {
-	(void)err_set(err, ERR_UNSUPPORTED, "this cyclade was built without ncurses");
-	return err_hint(err, "cyclade report shows the same, page by page; to browse, build with "
-			     "libncurses-dev");
+	(void)err_set(err, ERR_UNSUPPORTED, "this cyclade was built without ncurses: no %s", what);
+	return err_hint(err, "%s; or build with libncurses-dev", instead);
 }
 
 int screen_open(bool colour, struct err *err)
 {
 	(void)colour;
-	return screen_able(err);
+	return screen_able("screen", "", err);
 }
 
 void screen_close(void)
@@ -37,6 +36,14 @@ void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, 
 	(void)text;
 	(void)ink;
 	(void)reversed;
+}
+
+unsigned screen_text(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed,
+		     bool ascii)
+{
+	(void)ascii;
+	screen_put(line, column, text, ink, reversed);
+	return column;
 }
 
 void screen_bar(unsigned line)
@@ -63,6 +70,11 @@ int screen_key(int ms)
 {
 	(void)ms;
 	return SCREEN_NONE;
+}
+
+int screen_file(struct err *err)
+{
+	return screen_able("screen", "", err);
 }
 
 void screen_clicked(unsigned *line, unsigned *column)

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/sort.h"
-#include "cli/browse/pager_int.h"
+#include "cli/screen/pager_int.h"
 
 struct sorting {
 	struct keyed *v, *scratch; /* .a: the row; .b: its text */

@@ -17,7 +17,7 @@
 #ifndef CYCLADE_CLI_SHEET_H
 #define CYCLADE_CLI_SHEET_H
 
-#include "cli/browse/pager.h"
+#include "cli/screen/pager.h"
 #include "show/style.h"
 
 enum { SHEET_COLUMNS = 256, SHEET_HEADS = 3 };

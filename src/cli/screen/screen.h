@@ -2,7 +2,8 @@
 /*
  * screen - the terminal, as a grid of cells and a row of keys. The only file that knows ncurses.
  *
- *	screen_able(&err)	before anything is read: there is a terminal, and it can do this
+ *	screen_able("browse", "...", &err)	before anything is read: there is a terminal, and it
+ *						can do this
  *	screen_open(&err)
  *	screen_begin(), screen_put() ..., screen_end()		a picture
  *	screen_key(...)
@@ -42,7 +43,8 @@ enum { /* keys that are no character */
        SCREEN_OTHER, /* one that nothing here is about */
 };
 
-int screen_able(struct err *err) MUST_USE;
+/* `what` needs it; `instead`: what does without, for the message. */
+int screen_able(const char *what, const char *instead, struct err *err) MUST_USE;
 int screen_open(bool colour, struct err *err) MUST_USE;
 void screen_close(void); /* also where it is not open */
 
@@ -50,6 +52,9 @@ void screen_size(unsigned *lines, unsigned *columns);
 void screen_begin(void);
 /* A safe text; what does not fit into the line is left out. */
 void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed);
+/* The same of any text: made safe, and cut with a mark. Returns the column behind it. */
+unsigned screen_text(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed,
+		     bool ascii);
 /* The rest of the line behind what was put, in reverse. */
 void screen_bar(unsigned line);
 void screen_clear(unsigned line);
@@ -59,6 +64,9 @@ void screen_cursor(unsigned line, unsigned column); /* shown there; hidden by sc
 /* The next key, within so many ms; SCREEN_NONE: none was pressed. -1: for ever; the terminal is
  * gone if that returns SCREEN_NONE. */
 int screen_key(int ms);
+/* For those who wait for something else, too: a file that can be read when screen_key(0) has a key,
+ * or another size, to tell. The screen's own; -1: there is none. */
+int screen_file(struct err *err) MUST_USE;
 void screen_clicked(unsigned *line, unsigned *column);
 bool screen_waiting(void); /* a key was pressed and not taken */
 

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "cli/browse/pager_int.h"
+#include "cli/screen/pager_int.h"
 
 static const struct table_column *column(const struct table *t, const char *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/browse/screen.h"
+#include "cli/screen/screen.h"
 
 #define NCURSES_NOMACROS 1 /* functions, to have their addresses */
 #include <curses.h>
@@ -8,8 +8,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
@@ -17,21 +20,21 @@
 #include "base/fs.h"
 #include "base/leaks.h"
 #include "base/library.h"
+#include "base/text.h"
 #include "config.h"
 
 static struct {
 #define CALL(name) LIBRARY_POINTER(, name)
-#include "cli/browse/curses.def"
+#include "cli/screen/curses.def"
 #undef CALL
 } curses;
 static const char *const names[] = {
 #define CALL(name) LIBRARY_NAME(, name)
-#include "cli/browse/curses.def"
+#include "cli/screen/curses.def"
 #undef CALL
 };
-static struct library library = LIBRARY(
-	"browse", NCURSES_SO, names, curses,
-	"install ncurses (Debian: libncursesw6); cyclade report shows the same, page by page");
+static struct library library = LIBRARY("the terminal", NCURSES_SO, names, curses,
+					"install ncurses (Debian: libncursesw6)");
 
 /* ---- as it was ------------------------------------------------------------------------------- */
 
@@ -45,7 +48,9 @@ static struct {
 	SCREEN *screen;
 	bool colour;
 	unsigned click_line, click_column;
-} now = { .saved_stderr = -1, .kept = -1 };
+	int files, resized;	/* of screen_file(): an epoll, an eventfd; -1: none */
+	struct sigaction winch; /* what ncurses does */
+} now = { .saved_stderr = -1, .kept = -1, .files = -1, .resized = -1 };
 
 static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE };
 enum { N_ENDS = sizeof(ends) / sizeof(*ends) };
@@ -164,18 +169,18 @@ static void give_stderr(void)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-int screen_able(struct err *err)
+int screen_able(const char *what, const char *instead, struct err *err)
 {
 	const char *term = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		(void)err_set(err, ERR_USAGE, "browse needs a terminal for input and output");
+		(void)err_set(err, ERR_USAGE, "%s needs a terminal for input and output", what);
 	else if (!term || !*term || !strcmp(term, "dumb"))
 		(void)err_set(err, ERR_USAGE, "this terminal (TERM=%.40s) has no cursor to move",
 			      term ? term : "");
 	else
 		return library_open(&library, err);
-	return err_hint(err, "cyclade report shows the same, page by page");
+	return err_hint(err, "%s", instead);
 }
 
 static void begin_colours(void)
@@ -222,6 +227,54 @@ int screen_open(bool colour, struct err *err)
 	return 0;
 }
 
+/* ---- waiting for keys and something else ------------------------------------------------------- */
+
+static void on_resized(int number)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	if (now.winch.sa_handler != SIG_DFL && now.winch.sa_handler != SIG_IGN)
+		now.winch.sa_handler(number);
+	if (write(now.resized, &one, sizeof(one)) < 0)
+		errno = 0; /* it is full: it was told already */
+	errno = saved;
+}
+
+static int add_file(int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	return fd < 0 ? -1 : epoll_ctl(now.files, EPOLL_CTL_ADD, fd, &e);
+}
+
+int screen_file(struct err *err)
+{
+	const struct sigaction to = { .sa_handler = on_resized, .sa_flags = SA_RESTART };
+
+	if (now.files >= 0)
+		return now.files;
+	now.files = epoll_create1(EPOLL_CLOEXEC);
+	now.resized = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (now.files < 0 || add_file(STDIN_FILENO) || add_file(now.resized) ||
+	    sigaction(SIGWINCH, &to, &now.winch)) {
+		(void)err_sys(err, "waiting for keys");
+		return -1;
+	}
+	return now.files;
+}
+
+static void close_files(void)
+{
+	if (now.files < 0)
+		return;
+	(void)sigaction(SIGWINCH, &now.winch, NULL);
+	(void)close(now.files);
+	if (now.resized >= 0)
+		(void)close(now.resized);
+	now.files = now.resized = -1;
+}
+
 void screen_close(void)
 {
 	if (!now.screen)
@@ -233,6 +286,7 @@ void screen_close(void)
 	}
 	for (size_t i = 0; i < N_ENDS; i++)
 		(void)sigaction(ends[i], &before[i], NULL);
+	close_files();
 	curses.delscreen(now.screen);
 	now.screen = NULL;
 	give_stderr();
@@ -282,6 +336,29 @@ void screen_put(unsigned line, unsigned column, const char *text, enum ink ink, 
 	/* the lower right corner cannot be written without an error, which means nothing */
 	(void)curses.mvaddnstr((int)line, (int)column, text, -1);
 	(void)curses.attrset(A_NORMAL);
+}
+
+unsigned screen_text(unsigned line, unsigned column, const char *text, enum ink ink, bool reversed,
+		     bool ascii)
+{
+	struct buf safe = BUF_INIT;
+	unsigned lines, columns;
+	size_t width;
+
+	screen_size(&lines, &columns);
+	text_put_safe(&safe, text, ascii);
+	width = text_width(buf_str(&safe));
+	if (column < columns && column + width > columns) {
+		struct buf cut = BUF_INIT;
+
+		text_put_fit(&cut, buf_str(&safe), columns - column, TEXT_LEFT, false, ascii);
+		screen_put(line, column, buf_str(&cut), ink, reversed);
+		buf_free(&cut);
+	} else {
+		screen_put(line, column, buf_str(&safe), ink, reversed);
+	}
+	buf_free(&safe);
+	return column + (unsigned)width;
 }
 
 void screen_bar(unsigned line)
@@ -349,8 +426,11 @@ static bool is_gone(void)
 
 int screen_key(int ms)
 {
+	uint64_t n;
 	int c;
 
+	if (now.resized >= 0 && read(now.resized, &n, sizeof(n)) < 0)
+		errno = 0; /* it has the same size */
 	curses.timeout(ms);
 	do {
 		c = curses.getch();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/browse/sheet.h"
+#include "cli/screen/sheet.h"
 
 #include <limits.h>
 #include <stdio.h>

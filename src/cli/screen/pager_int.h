@@ -8,7 +8,7 @@
 #include <regex.h>
 
 #include "base/vec.h"
-#include "cli/browse/pager.h"
+#include "cli/screen/pager.h"
 
 #define PAGER_NONE UINT32_MAX
 enum { PAGER_STEP = 64 }; /* rows from one cursor of the index to the next */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/browse/pager_int.h"
+#include "cli/screen/pager_int.h"
 
 /* ---- the index ------------------------------------------------------------------------------- */
 

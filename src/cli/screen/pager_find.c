@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/browse/pager_int.h"
+#include "cli/screen/pager_int.h"
 
 static bool has_capital(const char *s)
 {
