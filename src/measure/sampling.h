@@ -10,6 +10,10 @@
  *
  * sampling_open leaves a prepared program that has not executed anything yet; sampling_close
  * without sampling_run cancels it. What was counted beside can be looked at until then.
+ *
+ * Without a path there is no file: records go to sampling_beside.live as they come, and what was
+ * there before (synth.h) is for whoever takes them to find out. Some of them can be made a
+ * recording in memory (sampling_head) or on disk (sampling_save).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_H
 #define CYCLADE_MEASURE_SAMPLING_H
@@ -18,7 +22,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/buf.h"
 #include "collect/event.h"
+#include "collect/recorder.h"
 #include "measure/ask.h"
 #include "measure/counting.h"
 
@@ -56,6 +62,10 @@ struct sampling_beside {
 	int (*keep)(void *ctx, struct buf *out, struct err *err);
 	struct counting_hooks
 		hooks; /* opened, read, tick, switched and so_far; ctx is plan's, too */
+	/* Without a path: whole records one by one, each end of a round. With it hooks' read and
+	 * tick are asked although nothing is counted, and woken if `wake` can be read. */
+	const struct recorder_sink *live;
+	int wake; /* as sampling_run() finds it; -1: none */
 };
 
 /* `beside` and what it points to stay until sampling_close. */
@@ -66,6 +76,20 @@ const struct event *sampling_event(const struct sampling *r, size_t i,
 				   const struct perf_event_attr **attr);
 int sampling_run(struct sampling *r, struct err *err) MUST_USE;
 const struct sampling_result *sampling_result(const struct sampling *r);
+/* ---- without a path -------------------------------------------------------------------------- */
+
+/* The beginning of a recording: whole records follow, sampling_head_size() sets how many bytes. */
+int sampling_head(struct sampling *r, struct buf *out, struct err *err) MUST_USE;
+void sampling_head_size(struct buf *head, uint64_t data);
+/* Bytes of the trailer of records that are made up for what was there before (synth.h). */
+size_t sampling_trailer(const struct sampling *r);
+/* A recording of these records, with a header as any: `data` whole ones, in order of rounds. Not
+ * while a recording is saved. */
+int sampling_save(struct sampling *r, const char *path, const struct buf *data,
+		  struct err *err) MUST_USE;
+/* Counters that lost their place to others. */
+size_t sampling_ousted(const struct sampling *r, size_t *all);
+
 /* --dry-run: the attributes in words, and the perf line like it. */
 void sampling_describe(const struct sampling *r, bool verbose, struct buf *out);
 /* --post. */

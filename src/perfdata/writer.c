@@ -173,6 +173,37 @@ fail:
 	return -1;
 }
 
+void pdw_head(struct buf *out, const struct pdw_setup *setup)
+{
+	const uint64_t no_features[4] = { 0 };
+	uint64_t ids = 0, at = HEADER_SIZE;
+	uint8_t header[HEADER_SIZE];
+	struct pdw w = { 0 };
+
+	for (size_t i = 0; i < setup->n_events; i++)
+		ids += setup->event[i].n_ids;
+	w.attrs_offset = HEADER_SIZE + ids * sizeof(uint64_t);
+	w.attrs_size = setup->n_events * (sizeof(struct perf_event_attr) + 16);
+	w.data_offset = w.attrs_offset + w.attrs_size;
+	header_fill(&w, header, 0, no_features);
+	buf_put(out, header, sizeof(header));
+	for (size_t i = 0; i < setup->n_events; i++)
+		buf_put(out, setup->event[i].ids, setup->event[i].n_ids * sizeof(uint64_t));
+	for (size_t i = 0; i < setup->n_events; i++) {
+		uint64_t section[2] = { at, setup->event[i].n_ids * sizeof(uint64_t) };
+
+		buf_put(out, &setup->event[i].attr, sizeof(setup->event[i].attr));
+		buf_put(out, section, sizeof(section));
+		at += section[1];
+	}
+}
+
+void pdw_head_size(struct buf *head, uint64_t data)
+{
+	assert(head->len >= HEADER_SIZE);
+	memcpy(head->s + DATA_SIZE_AT, &data, sizeof(data));
+}
+
 static int put_packed(struct pdw *w, size_t len, struct err *err)
 {
 	struct perf_event_header h = { .type = PD_RECORD_COMPRESSED,

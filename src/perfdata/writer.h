@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/perf_abi.h"
 
@@ -43,6 +44,10 @@ struct pdw_setup {
 
 int pdw_open(struct pdw **out, const char *path, const struct pdw_setup *setup,
 	     struct err *err) MUST_USE;
+/* The same in memory: what stands before the records. pdw_head_size() sets how many bytes they
+ * are. */
+void pdw_head(struct buf *out, const struct pdw_setup *setup);
+void pdw_head_size(struct buf *head, uint64_t data);
 int pdw_data(struct pdw *w, const void *p, size_t len, struct err *err) MUST_USE;
 /* Hands what is buffered to the kernel, so that it survives our own death. */
 int pdw_flush(struct pdw *w, struct err *err) MUST_USE;

@@ -324,6 +324,31 @@ int run_tree_report_again(struct run_tree *t, struct tree_report *r, struct err 
 	return t->drilling ? make_report(t, r, err) : 0;
 }
 
+int run_tree_interval(struct run_tree *t, uint64_t from, uint64_t to, struct tree_report *r,
+		      struct err *err)
+{
+	struct drill_report said = { &t->cli->opt, &t->d, t->k, &t->a, 0 };
+	struct err none = ERR_INIT;
+
+	*r = (struct tree_report){ .head = { .time = (double)to / 1e9,
+					     .seconds = (double)(to - from) / 1e9 } };
+	if (!t->drilling)
+		return 0;
+	arena_reset(&t->a);
+	if (drill_results(&t->d, t->k, &t->a, from, to, &none) ||
+	    drill_report_interval(&said, r, &none)) {
+		if (none.code == ERR_NOMEM) {
+			*err = none;
+			return -1;
+		}
+		give_up(t, &none);
+		r->n_views = 0;
+		return 0;
+	}
+	drill_latency_mark(&t->d, to);
+	return 0;
+}
+
 unsigned run_tree_deeper(const struct run_tree *t)
 {
 	unsigned path = 0, deepest = 0;

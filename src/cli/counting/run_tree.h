@@ -58,6 +58,10 @@ int run_tree_plain_line(struct run_tree *t, const struct run_tree_plain of[2],
 			struct tree_report *r, struct err *err) MUST_USE;
 /* The report again, after the trees' nodes became others: means of several runs. */
 int run_tree_report_again(struct run_tree *t, struct tree_report *r, struct err *err) MUST_USE;
+/* The tree of a piece of the run, in ns since it began; n_views 0: there is none. Lives until the
+ * next is made. */
+int run_tree_interval(struct run_tree *t, uint64_t from, uint64_t to, struct tree_report *r,
+		      struct err *err) MUST_USE;
 /* The level worth counting down to in a run of its own; 0: none is. */
 unsigned run_tree_deeper(const struct run_tree *t);
 /* --dry-run: the plan and its counters. */

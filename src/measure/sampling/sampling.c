@@ -96,19 +96,28 @@ static int put_tsc(struct sampling *r, struct err *err)
 	return pdw_data(r->sink.writer, &tc, sizeof(tc), err);
 }
 
-static int open_file(struct sampling *r, struct err *err)
+int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err)
 {
 	size_t n = r->events.ev.n;
 	struct pdw_event *ev = arena_alloc(r->arena, n * sizeof(*ev));
-	struct pdw_setup setup = { .event = ev, .n_events = n, .zstd_level = r->ask.zstd_level };
 
 	if (!ev)
 		return err_nomem(err);
+	*out = (struct pdw_setup){ .event = ev, .n_events = n, .zstd_level = r->ask.zstd_level };
 	for (size_t i = 0; i < n; i++) {
 		ev[i].attr = attr_to_store(&r->ev[i].attr, &r->events.ev.v[i]);
 		ev[i].name = r->ev[i].name;
 		ev[i].ids = recorder_ids(r->recorder, i, &ev[i].n_ids);
 	}
+	return 0;
+}
+
+int sampling_file(struct sampling *r, struct err *err)
+{
+	struct pdw_setup setup;
+
+	if (sampling_events(r, &setup, err))
+		return -1;
 	return pdw_open(&r->sink.writer, r->path, &setup, err) || put_tsc(r, err) ? -1 : 0;
 }
 
@@ -164,6 +173,15 @@ static int tell_what_was_there(struct sampling *r, struct err *err)
 		return -1;
 	r->sink.forks = 0;
 	return pdw_flush(r->sink.writer, err);
+}
+
+static int begin_records(struct sampling *r, struct err *err)
+{
+	if (r->sink.live)
+		return sampling_track_begin(r, err);
+	return sampling_file(r, err) || sampling_track_begin(r, err) || tell_what_was_there(r, err)
+		       ? -1
+		       : 0;
 }
 
 const struct event *sampling_event(const struct sampling *r, size_t i,
@@ -230,6 +248,8 @@ static int begin_filter(struct sampling *r, struct err *err)
 
 static int open_wake(struct sampling *r, struct err *err)
 {
+	if (r->sink.live)
+		return 0;
 	r->sink.wake = r->k.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return r->sink.wake < 0 ? err_sys(err, "eventfd") : 0;
 }
@@ -249,6 +269,7 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	r->path = path;
 	r->beside = beside;
 	r->sink.wake = -1;
+	r->sink.live = path ? NULL : beside->live;
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = ask->program.n;
 	if (counting_open(&r->k, &r->ask, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
@@ -263,8 +284,7 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	}
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
 	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
-	    open_counters(r, err) || open_file(r, err) || sampling_track_begin(r, err) ||
-	    tell_what_was_there(r, err) || begin_filter(r, err))
+	    open_counters(r, err) || begin_records(r, err) || begin_filter(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -310,6 +330,13 @@ static uint64_t tick_beside(void *ctx)
 	const struct sampling *r = ctx;
 
 	return r->beside->hooks.tick(r->beside->hooks.ctx);
+}
+
+static int woken_beside(void *ctx, struct counting *k, struct err *err)
+{
+	const struct sampling *r = ctx;
+
+	return r->beside->hooks.woken(r->beside->hooks.ctx, k, err);
 }
 
 static int switched(void *ctx, struct counting *k, bool on, struct err *err)
@@ -373,9 +400,14 @@ int sampling_run(struct sampling *r, struct err *err)
 	};
 	int rc;
 
-	if (r->k.c) {
+	if (r->k.c || r->sink.live) {
 		hooks.read = read_beside;
 		hooks.tick = tick_beside;
+	}
+	if (r->sink.live) {
+		r->k.wake = r->beside->wake;
+		hooks.woken = woken_beside;
+		hooks.so_far = NULL;
 	}
 	if (recorder_start(r->recorder, &sink, err))
 		return -1;
@@ -385,6 +417,8 @@ int sampling_run(struct sampling *r, struct err *err)
 	if (recorder_stop(r->recorder, err) || sink_end(&r->sink, err))
 		rc = -1;
 	take_results(r);
+	if (r->sink.live)
+		return rc;
 	if (!rc && !nothing_to_keep(r) &&
 	    (sampling_features(r, err) || pdw_commit(r->sink.writer, err)))
 		rc = -1;

@@ -34,7 +34,7 @@ int sampling_check(struct sampling *r, struct err *err)
 {
 	const char *filter = r->ask.branch_filter;
 
-	if (output_path(r->path, err))
+	if (r->path && output_path(r->path, err))
 		return -1;
 	if (filter && event_branch_filter(&r->branch_type, filter, err))
 		return err_prefix(err, "--branch-filter");

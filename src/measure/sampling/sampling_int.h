@@ -4,7 +4,7 @@
  * (sampling_check.c), the counters' attributes (sampling_fit.c), which event tells of mappings
  * (sampling_track.c), what tells of waits (sampling_wait.c), what is done with the records on their
  * way to the file (sampling_sink.c), the header's features (sampling_features.c), --dry-run
- * (sampling_describe.c).
+ * (sampling_describe.c), records without a file (sampling_live.c).
  */
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
@@ -88,8 +88,9 @@ uint64_t wanted_left_out(const struct wanted *w); /* NULL: 0 */
 void wanted_free(struct wanted *w);
 
 struct sink {
-	struct pdw *writer;
-	struct strtab files; /* mapped with code: their build-ids are stored */
+	struct pdw *writer;		  /* NULL: there is no file, */
+	const struct recorder_sink *live; /* but this */
+	struct strtab files;		  /* mapped with code: their build-ids are stored */
 	struct inside inside;
 	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
 	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
@@ -142,6 +143,8 @@ struct sampling {
 	struct sampling_result result;
 };
 
+/* A record on its way into the file. */
+int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err) MUST_USE;
 int sink_open(struct sink *s, const struct perf_event_attr *attr, struct err *err) MUST_USE;
 int sink_data(void *ctx, const void *p, size_t len, struct err *err);
 int sink_round(void *ctx, struct err *err);
@@ -164,6 +167,10 @@ static inline bool sampling_whole(const struct sampling *r)
 
 /* Where event i is tried out: of whole CPUs on the first that it counts on, else -1. */
 int sampling_try_cpu(const struct sampling *r, size_t i);
+
+/* The file's events; ids are the recorder's. */
+int sampling_events(struct sampling *r, struct pdw_setup *out, struct err *err) MUST_USE;
+int sampling_file(struct sampling *r, struct err *err) MUST_USE;
 
 /* --account: the events; what each asks for beside the options; an event that the kernel refused is
  * done without (false: it cannot be); who leads whom, of those that are left. */

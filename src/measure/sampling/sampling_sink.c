@@ -67,7 +67,7 @@ static int note_file(struct sink *s, const uint8_t *p, size_t size, struct err *
 	return inside_note(&s->inside, &m, err);
 }
 
-static int note_record(struct sink *s, const uint8_t *p, size_t size, struct err *err)
+int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 {
 	uint64_t time;
 
@@ -111,7 +111,7 @@ static int keep_record(void *ctx, const uint8_t *p, size_t size, struct err *err
 		return -1;
 	if (!is)
 		return 0;
-	return note_record(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
+	return sink_note(s, p, size, err) || pdw_data(s->writer, p, size, err) ? -1 : 0;
 }
 
 static bool sifts(const struct sink *s)
@@ -124,10 +124,13 @@ static int on_record(struct sink *s, const uint8_t *p, size_t size, struct err *
 {
 	bool keep = true;
 
+	if (s->live)
+		return s->live->data(s->live->ctx, p, size, err);
+
 	if (s->recorder && ld32(p) == PERF_RECORD_SAMPLE && size >= s->tid_at + 4)
 		recorder_saw(s->recorder, ld64(p + HEAD), ld32(p + s->tid_at));
 	if (!sifts(s))
-		return note_record(s, p, size, err);
+		return sink_note(s, p, size, err);
 	if (s->filter && whose_judge(s->filter, p, size, &keep, err))
 		return -1;
 	return keep ? keep_record(s, p, size, err) : 0;
@@ -187,7 +190,7 @@ int sink_data(void *ctx, const void *p, size_t len, struct err *err)
 	s->fresh = true;
 	if (look(s, p, len, err))
 		return -1;
-	return sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
+	return s->live || sifts(s) ? 0 : pdw_data(s->writer, p, len, err);
 }
 
 int sink_round(void *ctx, struct err *err)
@@ -199,6 +202,8 @@ int sink_round(void *ctx, struct err *err)
 	if (!s->fresh)
 		return 0;
 	s->fresh = false;
+	if (s->live)
+		return s->live->round(s->live->ctx, err);
 	if (s->filter && whose_round(s->filter, keep_record, s, err))
 		return -1;
 	if (pdw_data(s->writer, &finished, sizeof(finished), err))
