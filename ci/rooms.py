@@ -25,7 +25,7 @@ ALLOWED = {
     "analyse": ["base", "perfdata", "symbol", "model"],
     "report": ["base", "kernels", "show", "perfdata", "symbol", "model", "measure", "analyse"],
     "store": ["base", "show", "perfdata", "symbol", "analyse", "report"],
-    "monitor": ["base", "show", "collect", "model", "measure"],
+    "monitor": ["base", "show", "collect", "perfdata", "symbol", "model", "measure", "analyse"],
     "cli": ["base", "kernels", "show", "collect", "perfdata", "symbol", "model", "region", "measure", "analyse", "report", "store", "monitor"],
 }
 # A room that gets threads loses its row, and its unit tests get into the suite `threads` (tests/unit/meson.build).

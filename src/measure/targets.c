@@ -294,6 +294,10 @@ int targets_find(struct targets *w, const struct ask *ask, const struct machine 
 	if (add_processes(w, &o->pid, err) || add_threads(w, &o->tid, err) ||
 	    add_user(w, o->uid, err) || find_cpus(w, o->cpu, m, err))
 		return -1;
+	if (w->whole_cpus && !w->cpus.n)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s/sys/devices/system/cpu/online names no CPU: nothing to %s",
+			       o->root, what);
 	tasks_once(w);
 	return open_cgroups(w, &o->cgroup, err);
 }

@@ -417,7 +417,7 @@ static const struct {
 };
 
 /* getch() has none where a signal came, too. */
-static bool is_gone(void)
+bool screen_gone(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
@@ -434,7 +434,7 @@ int screen_key(int ms)
 	curses.timeout(ms);
 	do {
 		c = curses.getch();
-	} while (c == ERR && ms < 0 && !is_gone());
+	} while (c == ERR && ms < 0 && !screen_gone());
 	if (c == KEY_MOUSE)
 		return clicked();
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

@@ -68,6 +68,7 @@ int screen_key(int ms);
  * or another size, to tell. The screen's own; -1: there is none. */
 int screen_file(struct err *err) MUST_USE;
 void screen_clicked(unsigned *line, unsigned *column);
+bool screen_gone(void);	   /* the terminal is */
 bool screen_waiting(void); /* a key was pressed and not taken */
 
 #endif

@@ -82,6 +82,11 @@ void screen_clicked(unsigned *line, unsigned *column)
 	*line = *column = 0;
 }
 
+bool screen_gone(void)
+{
+	return true;
+}
+
 bool screen_waiting(void)
 {
 	return false;

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/top/live.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/asking.h"
+#include "cli/screen/screen.h"
+#include "cli/top/top_tables.h"
+
+#define DEFAULT_INTERVAL 1000000000u /* ns */
+#define DEFAULT_FREQ	 1000u
+
+const char *const live_views[VIEWS] = {
+#define VIEW(id, name, form) name,
+#include "cli/top/views.def"
+#undef VIEW
+};
+
+const struct table_form *const live_forms[VIEWS] = {
+#define VIEW(id, name, form) &form,
+#include "cli/top/views.def"
+#undef VIEW
+};
+
+void live_say(struct live *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(l->message, sizeof(l->message), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- the rows of a view ---------------------------------------------------------------------- */
+
+static struct table all_rows(struct live *l, enum live_view v)
+{
+	const struct top_interval *now = top_interval(l->top);
+	struct table t = { .form = live_forms[v], .ctx = &l->style };
+
+	switch (v) {
+	case VIEW_FUNCTIONS:
+		t.array = now->function;
+		t.stride = sizeof(*now->function);
+		t.n = now->n_functions;
+		break;
+	case VIEW_TREE:
+		t.array = l->node.v;
+		t.stride = sizeof(*l->node.v);
+		t.n = l->node.n;
+		break;
+	case VIEW_PROCESSES:
+		t.array = now->process;
+		t.stride = sizeof(*now->process);
+		t.n = now->n_processes;
+		break;
+	default:
+		t.array = now->cgroup;
+		t.stride = sizeof(*now->cgroup);
+		t.n = now->n_cgroups;
+		break;
+	}
+	return t;
+}
+
+static bool says(const struct live *l, const char *text)
+{
+	return l->has_re ? !regexec(&l->re, text, 0, NULL, 0) : strcasestr(text, l->filter) != NULL;
+}
+
+static bool passes(const struct live *l, const struct table *t, const struct table_row *r)
+{
+	struct buf scratch = BUF_INIT;
+	struct table_cell x;
+	bool found = false;
+	size_t n;
+	const struct table_column *c = table_columns(t, &n);
+
+	for (size_t i = 0; i < n && !found; i++) {
+		if (c[i].kind != T_TEXT && strcmp(c[i].key, "pid") != 0)
+			continue;
+		table_cell(&x, t, &c[i], r, &scratch);
+		if (c[i].kind == T_ID) {
+			char digits[24];
+
+			(void)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)x.n);
+			found = says(l, digits);
+		} else if (cell_has(&x)) {
+			found = says(l, x.text);
+		}
+	}
+	buf_free(&scratch);
+	return found;
+}
+
+/* A tree has all of its rows: without those above, those below would be nowhere. */
+static int filter_rows(struct live *l, struct live_tab *x, struct err *err)
+{
+	struct table_row r = { 0 };
+	struct table all = x->table;
+
+	buf_reset(&x->rows);
+	if (!*l->filter || l->view == VIEW_TREE)
+		return 0;
+	while (table_next(&all, &r))
+		if (passes(l, &all, &r))
+			buf_put(&x->rows, r.p, all.stride);
+	x->table.array = buf_str(&x->rows);
+	x->table.n = x->rows.len / all.stride;
+	return buf_error(&x->rows, err);
+}
+
+static void fold_nodes(struct live *l, struct live_tab *x)
+{
+	struct table_row r;
+	bool all;
+
+	for (size_t line = 0; line < pager_lines(x->pager, &all); line++)
+		if (pager_row(x->pager, line, &r, NULL) > 0)
+			pager_fold(x->pager, line, live_node_open(l, r.p));
+}
+
+static int make_tab(struct live *l, struct live_tab *x, struct err *err)
+{
+	bool all;
+
+	x->table = all_rows(l, l->view);
+	if (filter_rows(l, x, err) || pager_open(&x->pager, &x->table, err) ||
+	    pager_index(x->pager, SIZE_MAX, &all, err) ||
+	    (x->sort != PAGER_UNSORTED && pager_sort(x->pager, x->sort, x->reverse, err)))
+		return -1;
+	if (l->view == VIEW_TREE)
+		fold_nodes(l, x);
+	return 0;
+}
+
+struct live_tab *live_tab(struct live *l)
+{
+	struct live_tab *x = &l->tab[l->view];
+	struct err err = ERR_INIT;
+
+	if (x->pager)
+		return x;
+	if (!make_tab(l, x, &err))
+		return x;
+	live_say(l, "%.300s", err.what);
+	pager_close(x->pager);
+	x->pager = NULL;
+	return NULL;
+}
+
+void live_refresh(struct live *l)
+{
+	for (size_t i = 0; i < VIEWS; i++) {
+		pager_close(l->tab[i].pager);
+		l->tab[i].pager = NULL;
+	}
+}
+
+void live_filter(struct live *l, const char *text)
+{
+	if (l->has_re)
+		regfree(&l->re);
+	l->has_re = false;
+	if (text != l->filter)
+		(void)snprintf(l->filter, sizeof(l->filter), "%s", text);
+	if (*l->filter)
+		l->has_re = !regcomp(&l->re, l->filter, REG_EXTENDED | REG_NOSUB | REG_ICASE);
+	live_refresh(l);
+}
+
+/* ---- intervals ------------------------------------------------------------------------------- */
+
+static int each(void *ctx, struct top *t, struct err *err)
+{
+	struct live *l = ctx;
+	uint64_t from, to;
+
+	(void)t;
+	top_span(l->top, &from, &to);
+	if (run_tree_interval(&l->tree, from, to, &l->report, err) || live_nodes(l, err))
+		return -1;
+	live_refresh(l);
+	live_draw(l);
+	return 0;
+}
+
+static int woken(void *ctx, struct top *t, struct err *err)
+{
+	struct live *l = ctx;
+	int key;
+
+	(void)t;
+	(void)err;
+	while ((key = screen_key(0)) != SCREEN_NONE)
+		live_key(l, key);
+	if (screen_gone())
+		top_end(l->top);
+	live_draw(l);
+	return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* All of the machine for those who may look at it; else what the user runs. */
+static void choose_whom(struct live *l)
+{
+	struct ask *a = &l->ask;
+	char *uid;
+
+	a->all = a->cgroup.n && !a->pid.n && !a->tid.n;
+	if (a->pid.n || a->tid.n || a->uid || a->cgroup.n)
+		return;
+	if (top_may_watch_all()) {
+		a->all = true;
+		return;
+	}
+	uid = arena_printf(&l->cli->arena, "%u", (unsigned)getuid());
+	a->uid = uid;
+}
+
+static int symbols(struct live *l, struct images_opts *io)
+{
+	const struct options *o = &l->cli->opt;
+	const char *home = getenv("HOME");
+
+	*io = (struct images_opts){ .symbol_dirs = o->symbols.n ? o->symbols.v : NULL,
+				    .cache_dir = cli_cache_dir(l->cli),
+				    .home = home && *home ? home : NULL,
+				    .debuginfod = cli_debuginfod_dir(l->cli),
+				    .raw_names = o->raw_names,
+				    .trust_paths = true,
+				    .inodes_here = true };
+	return 0;
+}
+
+int live_open(struct live *l, struct cli *cli, struct err *err)
+{
+	struct images_opts *io = arena_alloc(&cli->arena, sizeof(*io));
+	struct top_ask ask = {
+		.ask = &l->ask, .symbols = io, .each = each, .woken = woken, .ctx = l
+	};
+
+	*l = (struct live){ .cli = cli, .tree = RUN_TREE_INIT(cli) };
+	for (size_t i = 0; i < VIEWS; i++)
+		l->tab[i].sort = PAGER_UNSORTED;
+	if (!io)
+		return err_nomem(err);
+	if (cli->args.n)
+		return err_set(err, ERR_USAGE, "top takes no operand, not '%.60s'", cli->args.v[0]);
+	if (cli_ask(cli, &l->ask, err) || symbols(l, io))
+		return -1;
+	if (l->ask.event.n > 1 ||
+	    (l->ask.event.n && !strchr(l->ask.event.v[0], '/') && strchr(l->ask.event.v[0], ',')))
+		return err_set(err, ERR_USAGE, "top samples one event at a time");
+	l->ask.interval = l->ask.interval ? l->ask.interval : DEFAULT_INTERVAL;
+	if (!l->ask.freq && !l->ask.period)
+		l->ask.freq = DEFAULT_FREQ;
+	l->interval_ns = l->ask.interval;
+	choose_whom(l);
+	ask.beside = run_tree_beside(&l->tree);
+	l->style = cli_style(cli, STDOUT_FILENO);
+	return top_open(&l->top, &ask, err);
+}
+
+int live_run(struct live *l, struct err *err)
+{
+	int file, rc;
+
+	if (screen_open(l->style.colour, err))
+		return -1;
+	file = screen_file(err);
+	rc = file < 0 ? -1 : 0;
+	if (!rc) {
+		top_wake(l->top, file);
+		live_draw(l);
+		rc = top_run(l->top, err);
+	}
+	screen_close();
+	return rc;
+}
+
+void live_close(struct live *l)
+{
+	for (size_t i = 0; i < VIEWS; i++) {
+		pager_close(l->tab[i].pager);
+		buf_free(&l->tab[i].rows);
+	}
+	if (l->has_re)
+		regfree(&l->re);
+	top_close(l->top);
+	run_tree_free(&l->tree);
+	vec_free(&l->node);
+	u64map_free(&l->folds);
+}

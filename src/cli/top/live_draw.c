@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The picture: what is measured; the views; of the first view the tree in short; heads; rows; a
+ * message or what is typed; the state.
+ */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/screen/screen.h"
+#include "cli/top/live.h"
+
+enum { ABOVE = 2, BELOW = 2 }; /* lines, heads and the tree apart */
+
+static unsigned put(const struct live *l, unsigned line, unsigned at, const char *text,
+		    enum ink ink)
+{
+	return screen_text(line, at, text, ink, false, l->style.ascii);
+}
+
+/* ---- above the rows -------------------------------------------------------------------------- */
+
+static void put_whom(struct buf *b, const struct live *l)
+{
+	const struct ask *a = &l->ask;
+
+	if (top_whole(l->top) && a->cgroup.n)
+		buf_printf(b, "cgroup %s", a->cgroup.v[0]);
+	else if (top_whole(l->top))
+		buf_printf(b, "%zu CPU%s", top_cpus(l->top), top_cpus(l->top) == 1 ? "" : "s");
+	else if (a->pid.n)
+		buf_printf(b, "pid %s", a->pid.v[0]);
+	else if (a->tid.n)
+		buf_printf(b, "thread %s", a->tid.v[0]);
+	else if (l->cli->opt.uid)
+		buf_printf(b, "user %s", l->cli->opt.uid);
+	else
+		buf_puts(b, "your processes");
+}
+
+static void put_clock(struct buf *b, double wall)
+{
+	time_t t = (time_t)wall;
+	struct tm tm;
+	char text[16] = "";
+
+	if (localtime_r(&t, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		buf_puts(b, text);
+}
+
+static void put_losses(struct buf *b, const struct top_interval *now)
+{
+	char n[NUM_MAX];
+
+	buf_printf(b, "%s lost", num_exact(n, now->lost));
+	if (now->dropped)
+		buf_printf(b, ", %s dropped", num_exact(n, now->dropped));
+	if (now->throttled)
+		buf_printf(b, ", throttled %s times", num_exact(n, now->throttled));
+}
+
+static void draw_head(struct live *l)
+{
+	const struct top_interval *now = top_interval(l->top);
+	struct buf b = BUF_INIT, right = BUF_INIT;
+	char s[NUM_MAX];
+
+	buf_puts(&b, " top  ");
+	if (now->number)
+		put_clock(&b, now->wall);
+	buf_printf(&b, "  %s  ",
+		   num_seconds(s, now->number ? now->seconds : (double)l->interval_ns / 1e9));
+	put_whom(&b, l);
+	if (top_event(l->top)) {
+		buf_printf(&b, "  %s%s  %s samples, ", top_event(l->top),
+			   top_user_only(l->top) ? ", user space only" : "",
+			   num_exact(s, now->samples));
+		put_losses(&b, now);
+	}
+	buf_printf(&right, " own %.1f %% ", now->own * 100);
+	(void)put(l, 0, 0, buf_str(&b), INK_PLAIN);
+	if (right.len < l->columns) /* in the corner, whatever stands there */
+		(void)put(l, 0, l->columns - (unsigned)right.len, buf_str(&right),
+			  now->own > 0.05 ? INK_BAD : INK_PLAIN);
+	screen_bar(0);
+	buf_free(&b);
+	buf_free(&right);
+}
+
+static void draw_views(struct live *l)
+{
+	struct buf b = BUF_INIT;
+	unsigned at = 1;
+
+	for (unsigned i = 0; i < VIEWS; i++) {
+		buf_reset(&b);
+		buf_printf(&b, "%u %s", i + 1, live_views[i]);
+		at = screen_text(1, at, buf_str(&b), i == l->view ? INK_BOLD : INK_DIM,
+				 i == l->view, l->style.ascii) +
+		     2;
+	}
+	if (*l->filter && at + 4 < l->columns) {
+		buf_reset(&b);
+		buf_printf(&b, "/%s", l->filter);
+		(void)put(l, 1, at, buf_str(&b), INK_WARM);
+	}
+	buf_free(&b);
+}
+
+/* ---- the tree in short ----------------------------------------------------------------------- */
+
+static unsigned draw_reason(struct live *l, unsigned line, unsigned most, const char *lead,
+			    const char *why)
+{
+	struct buf b = BUF_INIT, lines = BUF_INIT, safe = BUF_INIT;
+	char *save = NULL, *text;
+	unsigned n = 0;
+
+	buf_printf(&b, "%s%s", lead, why);
+	text_put_safe(&safe, buf_str(&b), l->style.ascii);
+	text_put_wrapped(&lines, buf_str(&safe), 0, l->columns > 2 ? l->columns - 2 : 0);
+	text = lines.failed || !lines.len ? NULL : strtok_r(lines.s, "\n", &save);
+	for (; text && n < most; text = strtok_r(NULL, "\n", &save))
+		(void)put(l, line + n++, 1, text, INK_DIM);
+	buf_free(&b);
+	buf_free(&lines);
+	buf_free(&safe);
+	return n;
+}
+
+static void draw_node(struct live *l, unsigned line, const struct tree_view_row *r,
+		      const char *label)
+{
+	enum { NAME = 34, SHARE = 8, BAR = 22 };
+	struct buf b = BUF_INIT;
+	enum ink ink = r->path ? INK_HOT : r->over ? INK_WARM : INK_PLAIN;
+
+	buf_printf(&b, "%*s%s%s%s", (int)(2 * r->depth), "", r->depth || !label ? "" : label,
+		   r->depth || !label ? "" : " ", r->name);
+	(void)put(l, line, 1, buf_str(&b), ink);
+	buf_reset(&b);
+	if (isnan(r->share))
+		buf_puts(&b, r->doubtful ? "?" : "-");
+	else
+		buf_printf(&b, "%*.1f %%", SHARE - 2, r->share * 100);
+	if (!isnan(r->share) && !isnan(r->error))
+		buf_printf(&b, " +-%.1f", r->error * 100);
+	(void)put(l, line, NAME, buf_str(&b), ink);
+	buf_reset(&b);
+	for (int i = 0; !isnan(r->share) && i < (int)(r->share * BAR + 0.5) && i < BAR; i++)
+		buf_puts(&b, l->style.ascii ? "#" : "\xe2\x96\x88");
+	buf_puts(&b, r->path ? " <==" : "");
+	(void)put(l, line, NAME + 18, buf_str(&b), ink);
+	buf_free(&b);
+}
+
+/* Up to `most` lines, the tree's first ones. Returns how many. */
+static unsigned draw_tree(struct live *l, unsigned line, unsigned most)
+{
+	unsigned n = 0;
+
+	if (!l->report.n_views)
+		return *live_no_tree(l) ? draw_reason(l, line, most, "no tree: ", live_no_tree(l))
+					: 0;
+	for (size_t v = 0; v < l->report.n_views; v++) {
+		const struct tree_view *x = &l->report.view[v];
+
+		for (size_t i = 0; i < x->n && n < most; i++)
+			draw_node(l, line + n++, &x->row[i], x->source.label);
+	}
+	return n;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void draw_heads(struct live *l, struct live_tab *x, unsigned at)
+{
+	struct buf word = BUF_INIT;
+
+	for (unsigned line = 0; line < x->sheet.heads; line++)
+		for (size_t i = 0; i < x->sheet.n; i++) {
+			const struct sheet_column *c = &x->sheet.on[i];
+
+			buf_reset(&word);
+			sheet_head(&x->sheet, &word, &x->table, i, line);
+			screen_put(at + line, c->at, buf_str(&word), INK_BOLD, false);
+			if (c->column == x->sort && line + 1 == x->sheet.heads && c->at)
+				screen_put(at + line, c->at - 1,
+					   l->style.ascii ? (x->reverse ? "^" : "v")
+					   : x->reverse	  ? "\xe2\x96\xb4"
+							  : "\xe2\x96\xbe",
+					   INK_BOLD, false);
+		}
+	buf_free(&word);
+}
+
+static void draw_row(struct live *l, struct live_tab *x, size_t line, const struct table_row *r)
+{
+	unsigned at = l->rows_at + (unsigned)(line - x->top);
+	struct buf word = BUF_INIT;
+
+	for (size_t i = 0; i < x->sheet.n; i++) {
+		enum ink ink;
+
+		buf_reset(&word);
+		ink = sheet_cell(&x->sheet, &word, x->pager, i, line, r);
+		screen_put(at, x->sheet.on[i].at, buf_str(&word), ink, false);
+	}
+	if (line == x->line)
+		screen_bar(at);
+	buf_free(&word);
+}
+
+static void keep_in_sight(struct live *l, struct live_tab *x)
+{
+	bool all;
+	size_t n = pager_lines(x->pager, &all);
+
+	if (x->line >= n)
+		x->line = n ? n - 1 : 0;
+	if (x->line < x->top)
+		x->top = x->line;
+	if (l->rows && x->line >= x->top + l->rows)
+		x->top = x->line - l->rows + 1;
+	if (x->top + l->rows > n)
+		x->top = n > l->rows ? n - l->rows : 0;
+}
+
+static const char *nothing(const struct live *l)
+{
+	if (!top_interval(l->top)->number)
+		return "the first interval has not ended yet";
+	if (*l->filter && l->view != VIEW_TREE)
+		return "no row has this text (/ and Enter: all)";
+	if (l->view == VIEW_TREE)
+		return "";
+	if (l->view == VIEW_FUNCTIONS && *top_no_samples(l->top))
+		return "nothing is sampled, so there are no functions";
+	return "nothing ran in this interval";
+}
+
+static void draw_table(struct live *l, unsigned at)
+{
+	struct live_tab *x = live_tab(l);
+	struct table_row r = { 0 };
+	struct err err = ERR_INIT;
+	bool all;
+
+	l->rows = 0;
+	if (!x)
+		return;
+	if (!pager_lines(x->pager, &all)) {
+		(void)draw_reason(l, at, 2, "", nothing(l));
+		return;
+	}
+	if (sheet_measure(&x->sheet, x->pager, 0, 100, &err) ||
+	    sheet_measure(&x->sheet, x->pager, x->top, l->lines, &err)) {
+		live_say(l, "%.300s", err.what);
+		return;
+	}
+	sheet_arrange(&x->sheet, x->pager, l->columns);
+	l->rows_at = at + x->sheet.heads;
+	l->rows = l->lines > l->rows_at + BELOW ? l->lines - l->rows_at - BELOW : 0;
+	keep_in_sight(l, x);
+	draw_heads(l, x, at);
+	for (unsigned i = 0; i < l->rows; i++)
+		if (pager_row(x->pager, x->top + i, &r, NULL) > 0)
+			draw_row(l, x, x->top + i, &r);
+}
+
+/* ---- below them ------------------------------------------------------------------------------ */
+
+static void put_place(struct buf *b, struct live *l)
+{
+	const struct live_tab *x = &l->tab[l->view];
+	char a[NUM_MAX], n[NUM_MAX];
+	size_t lines;
+	bool all;
+
+	if (!x->pager)
+		return;
+	lines = pager_lines(x->pager, &all);
+	buf_printf(b, "%s of %s", num_exact(a, lines ? x->line + 1 : 0), num_exact(n, lines));
+	if (x->sheet.out)
+		buf_printf(b, "  %zu more column%s", x->sheet.out, x->sheet.out == 1 ? "" : "s");
+	if (l->view == VIEW_FUNCTIONS && top_interval(l->top)->more_functions)
+		buf_printf(b, "  %s smaller", num_exact(n, top_interval(l->top)->more_functions));
+}
+
+static void draw_state(struct live *l)
+{
+	struct buf b = BUF_INIT, right = BUF_INIT;
+	char s[NUM_MAX];
+
+	buf_puts(&b, l->held ? " PAUSED (Space goes on)  " : " ");
+	buf_puts(&b, "? keys  q end  / filter  < > sort  w write");
+	if (l->columns >= 100)
+		buf_printf(&b, "  Space pause  + - interval %s",
+			   num_seconds(s, (double)l->interval_ns / 1e9));
+	put_place(&right, l);
+	buf_putc(&right, ' ');
+	(void)put(l, l->lines - 1, 0, buf_str(&b), INK_PLAIN);
+	if (b.len + right.len < l->columns)
+		(void)put(l, l->lines - 1, l->columns - (unsigned)right.len, buf_str(&right),
+			  INK_PLAIN);
+	screen_bar(l->lines - 1);
+	buf_free(&b);
+	buf_free(&right);
+}
+
+static void draw_prompt(struct live *l)
+{
+	unsigned line = l->lines - 2, at;
+
+	if (*l->message)
+		(void)draw_reason(l, line, 1, "", l->message);
+	if (l->prompt == PROMPT_NONE)
+		return;
+	screen_clear(line);
+	at = put(l, line, 1,
+		 l->prompt == PROMPT_FILTER ? "only rows with: " : "write samples to: ", INK_BOLD);
+	at = put(l, line, at, l->typed, INK_PLAIN);
+	screen_cursor(line, at < l->columns ? at : l->columns - 1);
+}
+
+static void draw_keys(struct live *l)
+{
+	enum { KEYS = 16 };
+	unsigned line = ABOVE;
+	size_t n;
+	const struct live_key_text *k = live_key_texts(&n);
+
+	for (size_t i = 0; i < n && line + 2 < l->lines; i++) {
+		if (!k[i].keys)
+			continue;
+		(void)put(l, line, 1, k[i].keys, INK_BOLD);
+		(void)put(l, line++, 1 + KEYS, k[i].text, INK_PLAIN);
+	}
+}
+
+void live_draw(struct live *l)
+{
+	unsigned at = ABOVE;
+
+	screen_size(&l->lines, &l->columns);
+	screen_begin();
+	draw_head(l);
+	draw_views(l);
+	if (l->help) {
+		draw_keys(l);
+	} else {
+		if (l->view == VIEW_FUNCTIONS && l->lines > 14)
+			at += draw_tree(l, at, l->lines / 3);
+		else if (l->view == VIEW_TREE && !l->report.n_views && *live_no_tree(l))
+			at += draw_reason(l, at, 4, "no tree: ", live_no_tree(l));
+		draw_table(l, at);
+	}
+	if (l->lines > 3) {
+		draw_state(l);
+		draw_prompt(l);
+	}
+	screen_end();
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the keys of keys.def do.
+ */
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/screen/screen.h"
+#include "cli/top/live.h"
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+static void move_by(struct live *l, long by)
+{
+	struct live_tab *x = live_tab(l);
+	size_t n;
+	bool all;
+
+	if (!x)
+		return;
+	n = pager_lines(x->pager, &all);
+	if (by < 0)
+		x->line -= (size_t)-by < x->line ? (size_t)-by : x->line;
+	else
+		x->line += (size_t)by;
+	if (x->line >= n)
+		x->line = n ? n - 1 : 0;
+}
+
+static void down(struct live *l)
+{
+	move_by(l, 1);
+}
+
+static void up(struct live *l)
+{
+	move_by(l, -1);
+}
+
+static void page_down(struct live *l)
+{
+	l->tab[l->view].top += l->rows;
+	move_by(l, l->rows);
+}
+
+static void page_up(struct live *l)
+{
+	l->tab[l->view].top -= l->tab[l->view].top < l->rows ? l->tab[l->view].top : l->rows;
+	move_by(l, -(long)l->rows);
+}
+
+static void wheel_down(struct live *l)
+{
+	move_by(l, 3);
+}
+
+static void wheel_up(struct live *l)
+{
+	move_by(l, -3);
+}
+
+static void first(struct live *l)
+{
+	l->tab[l->view].line = 0;
+}
+
+static void last(struct live *l)
+{
+	l->tab[l->view].line = 0;
+	move_by(l, INT32_MAX);
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static void view_1(struct live *l)
+{
+	l->view = VIEW_FUNCTIONS;
+}
+
+static void view_2(struct live *l)
+{
+	l->view = VIEW_TREE;
+}
+
+static void view_3(struct live *l)
+{
+	l->view = VIEW_PROCESSES;
+}
+
+static void view_4(struct live *l)
+{
+	l->view = VIEW_CGROUPS;
+}
+
+static void view_next(struct live *l)
+{
+	l->view = (enum live_view)(((unsigned)l->view + 1) % VIEWS);
+}
+
+static void view_previous(struct live *l)
+{
+	l->view = (enum live_view)(((unsigned)l->view + VIEWS - 1) % VIEWS);
+}
+
+/* ---- the tree's folds; columns --------------------------------------------------------------- */
+
+static void fold(struct live *l, struct live_tab *x, bool open)
+{
+	struct table_row r;
+	const struct live_node *n;
+	uint64_t *at;
+
+	if (pager_row(x->pager, x->line, &r, NULL) <= 0)
+		return;
+	n = r.p;
+	at = u64map_at(&l->folds, n->id, NULL);
+	if (at)
+		*at = open ? 1 : 2;
+	pager_fold(x->pager, x->line, open);
+}
+
+static void toggle(struct live *l)
+{
+	struct live_tab *x = live_tab(l);
+
+	if (x && l->view == VIEW_TREE)
+		fold(l, x, !pager_place(x->pager, x->line).open);
+}
+
+static void right(struct live *l)
+{
+	struct live_tab *x = live_tab(l);
+
+	if (x && l->view == VIEW_TREE)
+		fold(l, x, true);
+	else if (x && x->sheet.out)
+		x->sheet.left++;
+}
+
+static void left(struct live *l)
+{
+	struct live_tab *x = live_tab(l);
+	struct pager_place p;
+	size_t above;
+
+	if (!x)
+		return;
+	if (l->view != VIEW_TREE) {
+		x->sheet.left -= x->sheet.left > 0;
+		return;
+	}
+	p = pager_place(x->pager, x->line);
+	above = pager_parent(x->pager, x->line);
+	if (p.opens && p.open)
+		fold(l, x, false);
+	else if (above != PAGER_NO_LINE)
+		x->line = above;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Among the columns that stand on the screen, and the rows' own order. */
+static void sort_by(struct live *l, int step)
+{
+	struct live_tab *x = live_tab(l);
+	size_t at = 0;
+
+	if (!x || !x->sheet.n)
+		return;
+	while (at < x->sheet.n && x->sheet.on[at].column != x->sort)
+		at++;
+	/* at == n: their own order, which is between the last column and the first */
+	at = (at + (step > 0 ? 1 : x->sheet.n)) % (x->sheet.n + 1);
+	x->sort = at == x->sheet.n ? PAGER_UNSORTED : x->sheet.on[at].column;
+	x->reverse = false;
+	live_refresh(l);
+}
+
+static void sort_next(struct live *l)
+{
+	sort_by(l, 1);
+}
+
+static void sort_previous(struct live *l)
+{
+	sort_by(l, -1);
+}
+
+static void reverse(struct live *l)
+{
+	struct live_tab *x = &l->tab[l->view];
+
+	if (x->sort == PAGER_UNSORTED) {
+		live_say(l, "> or < chooses a column first");
+		return;
+	}
+	x->reverse = !x->reverse;
+	live_refresh(l);
+}
+
+static void click(struct live *l)
+{
+	struct live_tab *x = live_tab(l);
+	unsigned line, column;
+
+	screen_clicked(&line, &column);
+	if (!x)
+		return;
+	if (line >= l->rows_at && line < l->rows_at + l->rows) {
+		x->line = x->top + (line - l->rows_at);
+		move_by(l, 0);
+		return;
+	}
+	for (size_t i = 0; line + 1 == l->rows_at && i < x->sheet.n; i++)
+		if (column >= x->sheet.on[i].at &&
+		    column < x->sheet.on[i].at + x->sheet.on[i].width) {
+			x->reverse = x->sort == x->sheet.on[i].column && !x->reverse;
+			x->sort = x->sheet.on[i].column;
+			live_refresh(l);
+			return;
+		}
+}
+
+/* ---- intervals, files ------------------------------------------------------------------------ */
+
+static void hold(struct live *l)
+{
+	l->held = !l->held;
+	top_hold(l->top, l->held);
+}
+
+static void set_interval(struct live *l, int step)
+{
+	static const unsigned ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+	enum { N = sizeof(ms) / sizeof(*ms) };
+	uint64_t to = l->interval_ns;
+
+	for (size_t i = 0; i < N && step > 0 && to == l->interval_ns; i++)
+		if (ms[i] * 1000000ull > l->interval_ns)
+			to = ms[i] * 1000000ull;
+	for (size_t i = N; i-- && step < 0 && to == l->interval_ns;)
+		if (ms[i] * 1000000ull < l->interval_ns)
+			to = ms[i] * 1000000ull;
+	l->interval_ns = to;
+	top_set_interval(l->top, to);
+}
+
+static void longer(struct live *l)
+{
+	set_interval(l, 1);
+}
+
+static void shorter(struct live *l)
+{
+	set_interval(l, -1);
+}
+
+static void prompt(struct live *l, enum live_prompt p, const char *text)
+{
+	l->prompt = p;
+	(void)snprintf(l->typed, sizeof(l->typed), "%s", text);
+}
+
+static void filter(struct live *l)
+{
+	prompt(l, PROMPT_FILTER, l->filter);
+}
+
+static void save(struct live *l)
+{
+	prompt(l, PROMPT_FILE, "cyclade.data");
+}
+
+static void write_file(struct live *l)
+{
+	struct err err = ERR_INIT;
+	uint64_t samples;
+	char n[NUM_MAX];
+
+	if (top_save(l->top, l->typed, &samples, &err))
+		live_say(l, "%.300s%s%.150s", err.what, *err.hint ? ": " : "", err.hint);
+	else
+		live_say(l, "%s samples in %.200s: cyclade report %.200s", num_exact(n, samples),
+			 l->typed, l->typed);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void help(struct live *l)
+{
+	l->help = !l->help;
+}
+
+static void back(struct live *l)
+{
+	if (l->help)
+		l->help = false;
+	else if (*l->filter)
+		live_filter(l, "");
+}
+
+static void quit(struct live *l)
+{
+	if (l->help)
+		l->help = false;
+	else
+		top_end(l->top);
+}
+
+static const struct {
+	int key;
+	void (*does)(struct live *l);
+} keys[] = {
+#define KEY(key, keys, text, does) { key, does },
+#include "cli/top/keys.def"
+#undef KEY
+};
+
+static const struct live_key_text texts[] = {
+#define KEY(key, keys, text, does) { keys, text },
+#include "cli/top/keys.def"
+#undef KEY
+};
+
+const struct live_key_text *live_key_texts(size_t *n)
+{
+	*n = sizeof(texts) / sizeof(*texts);
+	return texts;
+}
+
+static void end_prompt(struct live *l, bool taken)
+{
+	enum live_prompt was = l->prompt;
+
+	l->prompt = PROMPT_NONE;
+	if (!taken)
+		return;
+	if (was == PROMPT_FILTER)
+		live_filter(l, l->typed);
+	else if (*l->typed)
+		write_file(l);
+}
+
+static void type(struct live *l, int key)
+{
+	size_t len = strlen(l->typed);
+
+	if (key == SCREEN_ENTER) {
+		end_prompt(l, true);
+	} else if (key == SCREEN_ESCAPE || (key == SCREEN_BACK && !len)) {
+		end_prompt(l, false);
+	} else if (key == SCREEN_BACK) {
+		while (len && ((unsigned char)l->typed[--len] & 0xc0) == 0x80)
+			;
+		l->typed[len] = '\0';
+	} else if (key == 21) { /* Ctrl-U */
+		*l->typed = '\0';
+	} else if (key >= ' ' && key < 256 && len + 1 < sizeof(l->typed)) {
+		l->typed[len++] = (char)key;
+		l->typed[len] = '\0';
+	}
+}
+
+void live_key(struct live *l, int key)
+{
+	*l->message = '\0';
+	if (l->prompt != PROMPT_NONE) {
+		type(l, key);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].key == key) {
+			keys[i].does(l);
+			return;
+		}
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/top/top_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/top/live.h"
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct top_function, member)
+
+TABLE_GET(change)
+{
+	const struct top_function *f = r->p;
+
+	(void)t;
+	(void)c;
+	cell_estimate(out, f->change);
+	out->sign = true;
+	if (f->noise && !isnan(f->change.v)) {
+		cell_none(out, "within its error");
+		out->says = "noise";
+	}
+}
+
+TABLE_CELL(space, out->text = ((const struct top_function *)r->p)->kernel ? "kernel" : "user")
+
+static const struct table_column function_columns[] = {
+	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR, "of what was sampled", OF(share),
+	       .least = 7),
+	COLUMN("change", "change", T_SHARE, C_ERROR | C_WHY, "against the interval before",
+	       .get = change, .least = 7),
+	COLUMN("samples", "samples", T_COUNT, C_DROP, "taken in it", OF(samples)),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "its name", OF(function)),
+	COLUMN("dso", "where", T_TEXT, C_KEY, "the file of its code", OF(dso)),
+	COLUMN("space", "", T_TEXT, C_DROP, "kernel or user", .get = space),
+	COLUMN("comm", "most by", T_TEXT, C_DROP, "the thread's name that has most of it",
+	       OF(comm)),
+};
+#undef OF
+const struct table_form live_functions_form = { "functions", NULL, TABLE_MAIN,
+						TABLE_COLUMNS(function_columns) };
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+enum { BAR = 20 };
+
+TABLE_CELL(node_id, out->n = ((const struct live_node *)r->p)->id)
+TABLE_GET(node_parent)
+{
+	const struct live_node *n = r->p;
+
+	(void)t;
+	(void)c;
+	out->n = n->parent;
+	out->none = !n->parent;
+}
+
+static bool has_value(const struct live_node *n)
+{
+	return n->n->value.why == VALUE_OK && n->n->doubt == DOUBT_NONE;
+}
+
+TABLE_GET(node_name)
+{
+	const struct live_node *n = r->p;
+
+	const char *dot = strrchr(n->m->path, '.'), *name = dot ? dot + 1 : n->m->path;
+
+	(void)t;
+	(void)c;
+	if (!n->parent && n->label)
+		cell_printf(out, "%s %s", n->label, name);
+	else
+		out->text = name;
+}
+
+TABLE_GET(node_share)
+{
+	const struct live_node *n = r->p;
+
+	(void)t;
+	(void)c;
+	if (has_value(n))
+		cell_estimate(out, (struct estimate){ n->n->shown, n->n->error, n->n->no_error });
+	else
+		cell_none(out, "not known in this interval");
+	out->says = n->n->doubt ? "?" : NULL;
+}
+
+TABLE_GET(node_bar)
+{
+	const struct live_node *n = r->p;
+	const struct style *st = t->ctx;
+	double v = has_value(n) ? n->n->shown : 0;
+
+	(void)c;
+	for (int i = 0; i < (int)(v * BAR + 0.5) && i < BAR; i++)
+		buf_puts(out->scratch, st && st->ascii ? "#" : "\xe2\x96\x88");
+	out->text = buf_str(out->scratch);
+}
+
+TABLE_CELL(node_of, out->text = ((const struct live_node *)r->p)->m->domain_text)
+TABLE_CELL(node_path, out->text = ((const struct live_node *)r->p)->n->path ? "<==" : "")
+TABLE_CELL(node_counted, out->e.v = ((const struct live_node *)r->p)->n->counted)
+
+static const struct table_column node_columns[] = {
+	COLUMN("id", "id", T_ID, C_DATA, "of the node", .get = node_id),
+	COLUMN("parent", "parent", T_ID, C_DATA, "the node above", .get = node_parent),
+	COLUMN("node", "node", T_TEXT, C_KEY | C_FLEX, "its name", .get = node_name),
+	COLUMN("share", "share", T_SHARE, C_HEAT | C_ERROR | C_WHY, "of its unit",
+	       .get = node_share, .least = 7),
+	COLUMN("path", "", T_TEXT, 0, "the path to follow", .get = node_path, .least = 3),
+	COLUMN("bar", "", T_TEXT, C_PEOPLE, "the share", .get = node_bar, .least = BAR),
+	COLUMN("unit", "of", T_TEXT, C_DROP, "what it is a share of", .get = node_of),
+	COLUMN("counted", "counted", T_SHARE, C_DROP, "share of the time that its events were",
+	       .get = node_counted),
+};
+const struct table_form live_nodes_form = { "nodes", NULL, 0, TABLE_COLUMNS(node_columns) };
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct top_process, member)
+
+TABLE_GET(state)
+{
+	const struct top_process *p = r->p;
+
+	(void)t;
+	(void)c;
+	if (p->state)
+		cell_printf(out, "%c", p->state);
+	else
+		out->text = "ended";
+}
+
+TABLE_GET(threads)
+{
+	const struct top_process *p = r->p;
+
+	(void)t;
+	(void)c;
+	out->n = p->threads;
+	out->none = !p->threads;
+}
+
+static const struct table_column process_columns[] = {
+	COLUMN("pid", "pid", T_ID, C_KEY, "of the process", OF(pid), .least = 6),
+	COLUMN("cpu", "CPU", T_SHARE, C_HEAT | C_ERROR | C_WHY, "100 % is one CPU", OF(cpu),
+	       .least = 7),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY | C_DROP, "of what was sampled",
+	       OF(share)),
+	COLUMN("switches", "switches/s", T_REAL, C_WHY, "of its threads that ran", OF(switches)),
+	COLUMN("faults", "faults/s", T_REAL, C_WHY, "page faults", OF(faults)),
+	COLUMN("major_faults", "major/s", T_REAL, C_WHY | C_DROP, "page faults that read a disk",
+	       OF(major)),
+	COLUMN("threads", "threads", T_COUNT, C_DROP, "that it has", .get = threads),
+	COLUMN("state", "state", T_TEXT, C_DROP, "as ps shows it", .get = state),
+	COLUMN("comm", "process", T_TEXT, C_FLEX, "its name", OF(comm), .least = 15),
+	COLUMN("function", "hottest function", T_TEXT, C_DROP | C_SPARSE, "with most samples",
+	       OF(function)),
+	COLUMN("cgroup", "cgroup", T_TEXT, C_DROP | C_KEEP_END, "its path", OF(cgroup)),
+};
+#undef OF
+const struct table_form live_processes_form = { "processes", NULL, 0,
+						TABLE_COLUMNS(process_columns) };
+
+/* ---- cgroups --------------------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct top_cgroup, member)
+static const struct table_column cgroup_columns[] = {
+	COLUMN("cpu", "CPU", T_SHARE, C_HEAT | C_ERROR | C_WHY, "100 % is one CPU", OF(cpu),
+	       .least = 7),
+	COLUMN("share", "share", T_SHARE, C_ERROR | C_WHY | C_DROP, "of what was sampled",
+	       OF(share)),
+	COLUMN("switches", "switches/s", T_REAL, C_WHY, "of threads that ran", OF(switches)),
+	COLUMN("faults", "faults/s", T_REAL, C_WHY, "page faults", OF(faults)),
+	COLUMN("processes", "processes", T_COUNT, 0, "that ran", OF(processes)),
+	COLUMN("name", "unit, container, pod", T_TEXT, C_FLEX, "the end of the path, in short",
+	       OF(name)),
+	COLUMN("cgroup", "cgroup", T_TEXT, C_KEY | C_DROP | C_KEEP_END, "its path", OF(path)),
+};
+#undef OF
+const struct table_form live_cgroups_form = { "cgroups", NULL, 0, TABLE_COLUMNS(cgroup_columns) };
