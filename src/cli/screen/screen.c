@@ -227,7 +227,7 @@ int screen_open(bool colour, struct err *err)
 	return 0;
 }
 
-/* ---- waiting for keys and something else ------------------------------------------------------- */
+/* ---- waiting for keys and something else ---------------------------------------------------- */
 
 static void on_resized(int number)
 {
