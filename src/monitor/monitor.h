@@ -31,6 +31,7 @@ struct monitor_ask {
 	const struct ask *ask; /* of it: interval (not 0), for_time, root, model; all is set */
 	enum { MONITOR_AUTO, MONITOR_PERF, MONITOR_MSR } backend; /* auto: perf_event */
 	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
+	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
 	/* What an interval found; valid in the call only. *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
 	void *ctx;

@@ -8,6 +8,7 @@
  *	monitor_groups.c	inputs into groups of counters
  *	monitor_read.c		readings, turns, extrapolation
  *	monitor_proc.c		the inputs that /proc has
+ *	monitor_cgroup.c	cgroups, and the inputs that their files have
  *	monitor_tables.c	the document of an interval
  */
 #ifndef CYCLADE_MONITOR_MONITOR_INT_H
@@ -35,6 +36,8 @@ enum proc_value {
 };
 
 #define NO_COUNTER SIZE_MAX
+#define CGROUPS	   256 /* watched at a time */
+#define PATH_ROOM  4096
 
 /* A counter on a target, or a value of /proc there. */
 struct slot {
@@ -70,9 +73,10 @@ struct input { /* a name of formulas: its sources (boxes) add up */
 struct place {
 	uint32_t *target; /* CPUs of it, as indices of targets */
 	size_t n_targets;
-	int32_t cpu, core, socket, die, l3; /* -1: not of it */
-	const char *instance;		    /* "" */
-	size_t box;			    /* of "*": only this source of inputs; SIZE_MAX: all */
+	int32_t cpu, core, socket, die, l3;	     /* -1: not of it */
+	const char *instance;			     /* "" */
+	const char *cgroup, *unit, *container, *pod; /* "": not known; NULL: no cgroup */
+	size_t box; /* of "*": only this source of inputs; SIZE_MAX: all */
 };
 
 struct cell {
@@ -127,7 +131,9 @@ struct monitor {
 	VEC(struct counter_group) group;
 	VEC(struct turns) turns;
 	struct counter_value *value; /* room for a reading of a group */
-	size_t targets;
+	size_t targets, slots;	     /* slots: of a source, those of cgroups behind the targets' */
+	struct cgroups *cgroups;     /* NULL: none are asked for */
+	uint32_t *cgroup_target;
 	uint64_t began;	      /* of this interval */
 	double seconds;	      /* of the interval that ended */
 	double *now, *total;  /* by input: of a place */
@@ -161,6 +167,11 @@ uint64_t monitor_tick(const struct monitor *m); /* ns until the next turn; 0: no
 bool monitor_proc(const char *name, size_t len, enum proc_value *out, bool *level,
 		  enum place_kind *of);
 void monitor_proc_read(struct monitor *m);
+/* --cgroup: makes room; looks which there are, every few seconds; values of the files of one. */
+int monitor_cgroups(struct monitor *m, struct err *err) MUST_USE;
+void monitor_cgroup_look(struct monitor *m);
+void monitor_cgroup_read(struct monitor *m, size_t place, double *out);
+size_t monitor_cgroups_left(const struct monitor *m);
 void monitor_put(struct document *d, struct monitor *m);
 
 #endif

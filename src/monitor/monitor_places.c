@@ -67,6 +67,8 @@ int monitor_places(struct monitor *m, struct err *err)
 	const struct machine *mc = &m->k.machine;
 
 	m->targets = m->k.who.cpus.n;
+	if (monitor_cgroups(m, err))
+		return -1;
 	for (uint32_t t = 0; t < m->targets; t++) {
 		uint32_t cpu = m->k.who.cpus.v[t];
 		struct place p = { .cpu = (int32_t)cpu,

@@ -171,6 +171,25 @@ static void take(struct slot *s, double v, bool level)
 	s->half = 0;
 }
 
+static void read_cgroups(struct monitor *m)
+{
+	const struct places *of = &m->of[PLACE_CGROUP];
+	double v[PROCS];
+
+	if (!m->cgroups)
+		return;
+	monitor_cgroup_look(m);
+	for (size_t i = 0; i < of->place.n; i++) {
+		monitor_cgroup_read(m, i, v);
+		for (size_t k = 0; k < m->source.n; k++) {
+			struct source *s = &m->source.v[k];
+
+			if (s->event == NO_COUNTER && values[s->proc].of == PLACE_CGROUP)
+				take(&s->at[of->place.v[i].target[0]], v[s->proc], s->level);
+		}
+	}
+}
+
 void monitor_proc_read(struct monitor *m)
 {
 	struct found f = { .cpu = malloc((m->targets + 1) * sizeof(*f.cpu)) };
@@ -186,7 +205,7 @@ void monitor_proc_read(struct monitor *m)
 		struct source *s = &m->source.v[i];
 		bool any = false;
 
-		if (s->event != NO_COUNTER)
+		if (s->event != NO_COUNTER || values[s->proc].of == PLACE_CGROUP)
 			continue;
 		for (size_t t = 0; t < m->targets; t++) {
 			bool host = values[s->proc].of == PLACE_HOST;
@@ -201,4 +220,5 @@ void monitor_proc_read(struct monitor *m)
 		s->why = any ? NULL : values[s->proc].why;
 	}
 	free(f.cpu);
+	read_cgroups(m);
 }

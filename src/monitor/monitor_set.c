@@ -17,10 +17,10 @@ static int add_source(struct monitor *m, const struct source *s, struct err *err
 	if (!to)
 		return err_nomem(err);
 	*to = *s;
-	to->at = arena_alloc(m->a, m->targets * sizeof(*to->at));
+	to->at = arena_alloc(m->a, m->slots * sizeof(*to->at));
 	if (!to->at)
 		return err_nomem(err);
-	memset(to->at, 0, m->targets * sizeof(*to->at));
+	memset(to->at, 0, m->slots * sizeof(*to->at));
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int place_kind(const struct set_row *row, enum place_kind *out, struct er
 	}
 	(void)err_set(err, ERR_FORMAT, "%s:%u: there is no place %.40s", row->file, row->line,
 		      row->place);
-	return err_hint(err, "host, socket, channel, link, l3, core or cpu");
+	return err_hint(err, "host, socket, channel, link, l3, core, cpu or cgroup");
 }
 
 /* ---- places that metrics bring ---- */
@@ -319,7 +319,11 @@ int monitor_set(struct monitor *m, struct err *err)
 
 		if (!wanted(said, row, used))
 			continue;
-		if (place_kind(row, &kind, err) || add_metric(m, row, kind, err))
+		if (place_kind(row, &kind, err))
+			return -1;
+		if (kind == PLACE_CGROUP && !m->cgroups)
+			continue;
+		if (add_metric(m, row, kind, err))
 			return -1;
 		if ((kind == PLACE_CHANNEL || kind == PLACE_LINK) &&
 		    add_channels(m, vec_last(&m->metric), err))

@@ -15,7 +15,7 @@
 struct head {
 	double time, interval;
 	const char *model;
-	uint64_t gone, never, held;
+	uint64_t gone, never, held, cgroups;
 };
 
 #define HEAD(member) TABLE_FIELD(struct head, member)
@@ -35,6 +35,8 @@ static const struct table_column loss_columns[] = {
 	COLUMN("held", "held", T_COUNT, C_LOSS,
 	       "counters that other programs have, found by their registers (--backend msr)",
 	       HEAD(held)),
+	COLUMN("cgroups", "cgroups", T_COUNT, C_LOSS,
+	       "cgroups that are not shown: too many, or paths too long", HEAD(cgroups)),
 };
 static const struct table_form loss_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 					     TABLE_COLUMNS(loss_columns) };
@@ -74,6 +76,19 @@ TABLE_CELL(get_l3, put_id(out, place_of(r)->l3))
 static const struct table_column cpu_keys[] = { KEY_CPU, KEY_CORE, KEY_SOCKET };
 static const struct table_column l3_keys[] = { KEY_L3, KEY_SOCKET };
 static const struct table_column channel_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CHANNEL };
+TABLE_CELL(get_unit, out->text = *place_of(r)->unit ? place_of(r)->unit : NULL)
+TABLE_CELL(get_container, out->text = *place_of(r)->container ? place_of(r)->container : NULL)
+TABLE_CELL(get_pod, out->text = *place_of(r)->pod ? place_of(r)->pod : NULL)
+static const struct table_column cgroup_keys[] = {
+	COLUMN("cgroup", "cgroup", T_TEXT, C_KEY | C_FLEX | C_CUT, "path below the hierarchy",
+	       TABLE_FIELD(struct place, cgroup)),
+	COLUMN("unit", "unit", T_TEXT, C_KEY | C_DATA, "of systemd that it is, or is in",
+	       .get = get_unit),
+	COLUMN("container", "container", T_TEXT, C_KEY | C_SPARSE, "that it is, or is in",
+	       .get = get_container),
+	COLUMN("pod", "pod", T_TEXT, C_KEY | C_SPARSE, "of Kubernetes that it is, or is in",
+	       .get = get_pod),
+};
 static const struct table_column link_keys[] = { KEY_SOCKET, KEY_DIE, KEY_LINK };
 static const struct table_column core_keys[] = { KEY_SOCKET, KEY_DIE, KEY_CORE };
 static const struct table_column socket_keys[] = { KEY_SOCKET, KEY_DIE };
@@ -90,6 +105,9 @@ static const struct table_form core_form = { "core", "by core", 0, TABLE_COLUMNS
 static const struct table_form l3_form = { "l3", "by L3 cache", 0, TABLE_COLUMNS(l3_keys) };
 static const struct table_form cpu_form = { "cpu", "by CPU", TABLE_MAIN, TABLE_COLUMNS(cpu_keys),
 					    .rest = "CPU" };
+
+static const struct table_form cgroup_form = { "cgroup", "by cgroup", 0,
+					       TABLE_COLUMNS(cgroup_keys) };
 
 static const struct table_form *const place_forms[] = {
 #define PLACE(id, name, title) &name##_form,
@@ -320,10 +338,10 @@ static const struct table_column counter_columns[] = {
 static const struct table_form counter_form = { "counters", "counters", TABLE_DATA,
 						TABLE_COLUMNS(counter_columns), next_counter };
 
-static const struct table_form *const forms[] = { &head_form,	 &host_form, &socket_form,
-						  &channel_form, &link_form, &l3_form,
-						  &core_form,	 &cpu_form,  &missing_form,
-						  &counter_form, &loss_form };
+static const struct table_form *const forms[] = { &head_form,	 &host_form,	&socket_form,
+						  &channel_form, &link_form,	&l3_form,
+						  &core_form,	 &cpu_form,	&cgroup_form,
+						  &missing_form, &counter_form, &loss_form };
 const struct document_form monitor_document = { "monitor", 1, forms, sizeof(forms) / sizeof(*forms),
 						NULL,	   0 };
 
@@ -360,6 +378,7 @@ void monitor_put(struct document *d, struct monitor *m)
 			    .model = m->model ? m->model->id : NULL,
 			    .gone = m->gone,
 			    .never = m->never,
+			    .cgroups = monitor_cgroups_left(m),
 			    .held = m->msr ? msr_held(m->msr) : 0 };
 	document_table(d, &t);
 	for (size_t i = 0; i < PLACES; i++)

@@ -130,6 +130,65 @@ for words in (["calls", "-i", path], ["report", "-i", path], ["info", "-i", path
         samples, bad = parse(text, form == "openmetrics")
         t.ok(samples and not bad and not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text), "%s as %s" % (words[0], form), bad[:3])
 
+# ---- cgroups: named as systemd, Kubernetes and container tools name them; they come and go
+ID, UID = "0123456789abcdef" * 4, "01234567-89ab-cdef-0123-456789abcdef"
+GROUPS = {  # path: (unit, container, pod)
+    "system.slice/nginx.service": ("nginx.service", None, None),
+    "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod%s.slice/cri-containerd-%s.scope" % (UID.replace("-", "_"), ID):
+        ("cri-containerd-%s.scope" % ID, ID[:12], UID),
+    "kubepods/besteffort/pod%s/%s" % (UID, ID): (None, ID[:12], UID),
+    "docker/" + ID: (None, ID[:12], None), "lxc.payload.web": (None, "web", None),
+    "a|b\"c,d<e\x1b[31m\nf": (None, None, None), "machine.slice": ("machine.slice", None, None)}
+put("sys/fs/cgroup/cgroup.controllers", "cpu io memory pids\n")
+
+
+def put_group(path, n):
+    top = "sys/fs/cgroup/%s/" % path
+    put(top + "cpu.stat", "usage_usec %d\nuser_usec %d\nsystem_usec %d\nnr_throttled 1\nthrottled_usec %d\n" % (3000000 * n, 2000000 * n, 1000000 * n, 500000 * n))
+    put(top + "memory.current", "%d\n" % (4096 * n))
+    put(top + "memory.stat", "anon 1\npgfault %d\npgmajfault %d\n" % (70 * n, 7 * n))
+    put(top + "pids.current", "%d\n" % n)
+    put(top + "io.stat", "8:0 rbytes=%d wbytes=%d rios=1 wios=1 dbytes=0\n8:16 rbytes=%d wbytes=0\n" % (100 * n, 50 * n, 11 * n))
+    put(top + "cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 total=9999\n" % (250000 * n))
+
+
+def of_groups(doc):
+    return {r["cgroup"]: r for r in doc["cgroup"]} if isinstance(doc.get("cgroup"), list) else {r["cgroup"]: r for r in [doc["cgroup"]]} if "cgroup" in doc else {}
+
+
+for n, path in enumerate(GROUPS, 1):
+    put_group(path, n)
+words = ("monitor", "--sysroot", ROOT, "-I", "100", "-j")
+p = run(*words, "--once", "-G", "*")
+got = of_groups(json.loads(p.stdout))
+t.ok(set(GROUPS) <= set(got) and all((got[g]["unit"], got[g]["container"], got[g]["pod"]) == GROUPS[g] for g in GROUPS), "cgroups by their names", (got, p.stderr))
+KEYS = {"cpu_time": 3, "user": 2, "system": 1, "throttled": 0.5, "memory": 4096, "page_faults": 70, "major_faults": 7, "tasks": 1, "read_bytes": 111,
+        "written_bytes": 50, "cpu_stalled": 0.25}
+bad = [(g, k) for n, g in enumerate(GROUPS, 1) for k, v in KEYS.items() if abs(got[g][k] - v * n) > 1e-6]
+t.ok(not bad and got["machine.slice"]["io_stalled"] is None, "and their values; what a file does not have is not 0", (bad, got["machine.slice"]))
+t.equal(sorted(of_groups(json.loads(run(*words, "--once", "-G", "docker/*,*.service").stdout))), ["docker/" + ID, "system.slice/nginx.service"], "by patterns")
+text = run(*words[:-1], "--once", "-G", "*", "--format", "openmetrics").stdout
+samples, bad = parse(text, True)
+t.ok(not bad and any("cgroup_memory" in str(k) for k in samples) and "\x1b" not in text, "as OpenMetrics", bad[:3])
+os.rename(os.path.join(ROOT, "sys/fs/cgroup/cgroup.controllers"), os.path.join(ROOT, "controllers"))
+p = run(*words, "--once", "-G", "*")
+os.rename(os.path.join(ROOT, "controllers"), os.path.join(ROOT, "sys/fs/cgroup/cgroup.controllers"))
+t.ok(p.returncode == 2 and "cgroup" in p.stderr, "no hierarchy: refused", p.stderr)
+p = subprocess.Popen([CYCLADE, *words, "-G", "*"], stdout=subprocess.PIPE, text=True)
+first = of_groups(json.loads(p.stdout.readline()))
+shutil.rmtree(os.path.join(ROOT, "sys/fs/cgroup/machine.slice"))
+put_group("later.slice", 5)
+put_group("docker/" + ID, 1000)
+most, new = 0, {}
+for line in p.stdout:  # it looks every other second; the test's limit ends it else
+    new = of_groups(json.loads(line))
+    most = max(most, (new.get("docker/" + ID, {}).get("memory") or 0))
+    if "later.slice" in new and "machine.slice" not in new and new["later.slice"]["tasks"] == 5:
+        break
+p.terminate()
+p.wait()
+t.ok("machine.slice" in first and "later.slice" in new and most == 4096000 and new["later.slice"]["cpu_time"] == 15, "cgroups come and go, and their values change", new)
+
 # ---- each name of a model's rows is one of its events, or of its tree
 MODELS = os.path.join(HERE, "..", "..", "models")
 

@@ -143,8 +143,10 @@ int cmd_monitor(struct cli *cli)
 	bool failed = true;
 
 	if (check(cli, &err) || cli_ask(cli, &ask, &err) ||
-	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err))
+	    split(&cli->arena, &cli->opt.metrics, &m.metrics, &err) ||
+	    split(&cli->arena, &cli->opt.cgroup, &m.cgroups, &err))
 		goto out;
+	ask.cgroup.n = 0; /* counters are the machine's */
 	if (cli->opt.restore) {
 		failed = restore(cli, &err);
 		goto out;
