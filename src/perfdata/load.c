@@ -78,7 +78,8 @@ static int read_file(struct pd_source *s, int fd, size_t want, const char *path,
 /* Whether to read on: what does not begin as recordings do may well have no end. */
 static bool goes_on(const struct pd_source *s)
 {
-	return s->name || s->len < 16 || !memcmp(s->p, "PERF", 4) || !memcmp(s->p + 4, "FREP", 4);
+	return s->name || s->len < 32 || !memcmp(s->p, "PERF", 4) || !memcmp(s->p + 4, "FREP", 4) ||
+	       pd_toolkit_is(s->p, s->len);
 }
 
 static int read_stream(struct pd_source *s, int fd, const char *path, struct err *err)

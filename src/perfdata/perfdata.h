@@ -36,7 +36,7 @@
 
 struct pd;
 
-enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF };
+enum pd_form { PD_FILE, PD_PIPE, PD_DIRECTORY, PD_VERSION1, PD_SIMPLEPERF, PD_TOOLKIT };
 
 /* ---- opening ---------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * perfdata_int - what the files of this room share. Nothing outside includes it.
  *
  *	load.c		bytes of a path: mapped, read, or collected from a pipe
+ *	toolkit.c	another tool's file as a recording
  *	ahead.c		what a second thread does while the walk goes on
  *	reader.c	header, attributes, feature sections; open and close
  *	feature.c	payloads of header features
@@ -88,6 +89,9 @@ void pd_note(struct pd *rec, const char *fmt, ...) PRINTF_(2, 3);
 
 /* ---- load.c ---- */
 int pd_load(struct pd *rec, const char *path, struct err *err) MUST_USE;
+/* Files of the AMD Research IBS Toolkit; and such a one, turned into a recording. */
+bool pd_toolkit_is(const uint8_t *p, size_t len);
+int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err) MUST_USE;
 void pd_source_free(struct pd_source *s);
 /* Makes a source ours to write to. */
 int pd_source_own(struct pd_source *s, struct err *err) MUST_USE;

@@ -325,6 +325,8 @@ static int open_sources(struct pd *rec, struct err *err)
 
 	for (size_t i = 0; i < rec->sources.n; i++)
 		rec->info.file_size += rec->sources.v[i].len;
+	if (pd_toolkit_is(s->p, s->len) && pd_toolkit_convert(rec, s, err))
+		return -1;
 	if (get_magic(rec, s, err))
 		return -1;
 	for (size_t i = 0; rec->swap && i < rec->sources.n; i++)

@@ -17,6 +17,7 @@ static const char *const form_names[] = {
 	[PD_DIRECTORY] = "directory",
 	[PD_VERSION1] = "version 1",
 	[PD_SIMPLEPERF] = "simpleperf",
+	[PD_TOOLKIT] = "IBS Toolkit",
 };
 static const char no_features[] =
 	"no header features (host, command line, build ids, ...): the recorder was stopped before "
