@@ -24,6 +24,12 @@
  * A recording of sched_switch alone may lack switches from the idle task: then a thread is taken to
  * run since the last switch of its CPU, or its waking (w->assumed).
  *
+ * Some chains. While there are very many switches, some have a chain only (record --wait). The
+ * others get that of a wait of the same thread that the same waker ended, about as long, and near
+ * in time: such spans are `guessed`, and sums by reason, place and chain have a bar. States, times
+ * and who woke whom do not depend on chains. A wait that is like none with a chain has none
+ * (WAIT_NO_STACK).
+ *
  * Losses. Time in which records were lost is unknown, and so is a span whose ends contradict each
  * other (it ran, and then began to run); what is outside of the loss is kept.
  *
@@ -80,6 +86,8 @@ struct wait_span {
 		waker_place; /* a thread or WAIT_*; where it was when it did, see w->place */
 	uint32_t cpu;	     /* where it ran, or had run; WAIT_NO_CPU: not recorded */
 	uint8_t reason;
+	bool sampled; /* its chain was recorded while some switches had one only */
+	bool guessed; /* the chain is that of another wait */
 };
 
 /* A function where threads waited, or woke others. Place 0: none is known. */
@@ -91,6 +99,7 @@ struct wait_place {
 
 struct wait_time { /* spans of wanted threads that have something in common */
 	uint64_t n, time, most;
+	double bar; /* of time, ns: half its 95 % interval, where chains are those of other waits */
 };
 
 struct wait_reason_sum {
@@ -129,7 +138,8 @@ struct wait {
 	uint64_t from, until; /* of the recording, clipped to the selection */
 	uint64_t unwoken;     /* waits that ended without a record of the waking */
 	uint64_t contradicted, lost_windows;
-	uint64_t assumed; /* times that a CPU was got without a record of it */
+	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
+	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
 };
 

@@ -196,6 +196,7 @@ static struct ask plain(struct cli *cli)
 			     .build_ids = o->build_ids,
 			     .weight = o->weight,
 			     .wait = o->wait,
+			     .wait_chains = o->wait_chains,
 			     .intr_regs = o->intr_regs,
 			     .user_regs = o->user_regs };
 }

@@ -61,7 +61,7 @@ struct options {
 	const char *dso;
 	/* sample */
 	uint64_t freq, count, mmap_pages;
-	const char *compress, *clockid, *jitter, *account, *ibs, *mem, *keep, *heap;
+	const char *compress, *clockid, *jitter, *account, *ibs, *mem, *keep, *heap, *wait_chains;
 	bool user_only, kernel_only;
 	/* when */
 	uint64_t delay, for_time, interval, timeout; /* ns */

@@ -74,8 +74,9 @@ struct ask {
 	/* Allocations are logged: one small one of so many; "": all. NULL: none. With it what
 	 * LD_PRELOAD shall be, our library first. */
 	const char *heap, *preload;
-	const char *clockid;	/* as clock_gettime's, without CLOCK_ */
-	const char *call_graph; /* fp, dwarf, lbr; "": the default kind */
+	const char *wait_chains; /* of switches: auto, all, none; NULL: auto */
+	const char *clockid;	 /* as clock_gettime's, without CLOCK_ */
+	const char *call_graph;	 /* fp, dwarf, lbr; "": the default kind */
 	bool chains_of_time; /* chains by frame pointers where time is sampled for want of a PMU */
 	const char *branch_filter; /* kinds of branches */
 	bool branch, data, phys_data, data_page_size, code_page_size, weight, wait, intr_regs,

@@ -180,6 +180,9 @@ static int wait_value(struct raw *c, enum store_column_id col, struct raw_cell *
 	case C_waits_function:
 		put_place(of, of->wait->chain_place[s->chain], false, out);
 		break;
+	case C_waits_guessed:
+		value_int(out, s->guessed);
+		break;
 	case C_waits_dso:
 		put_place(of, of->wait->chain_place[s->chain], true, out);
 		break;

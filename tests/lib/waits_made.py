@@ -22,14 +22,17 @@ EVENTS = [("cpu-clock", dict(type=1, config=0, sample=gen.BASE, period=1000, sam
           ("context-switches", dict(type=1, config=3, sample=SAMPLE, period=1, sample_id_all=1), [41]),
           ("sched:sched_waking", dict(type=2, config=300, sample=SAMPLE | gen.BIT["RAW"], period=1, sample_id_all=1), [42]),
           ("sched:sched_switch", dict(type=2, config=301, sample=SAMPLE | gen.BIT["RAW"], period=1, sample_id_all=1), [43])]
-CLOCK, STACK, WAKING, SWITCH = range(4)
+CLOCK, STACK, WAKING, SWITCH, SOME = range(5)
+# chains of some switches only
+THIN = ("context-switches", dict(type=1, config=3, sample=SAMPLE & ~gen.BIT["PERIOD"], period=61, sample_id_all=1), [44])
 
 
 class Made:
-    def __init__(self, functions, order="<", wide=False, cs=True, cgroups=None):
-        """cgroups: tid -> path; samples then have the cgroup's number."""
+    def __init__(self, functions, order="<", wide=False, cs=True, cgroups=None, thin=False):
+        """cgroups: tid -> path; samples then have the cgroup's number. thin: chains come from an event of a frequency."""
         self.w, self.wide, self.cs, self.pids, self.cgroups = gen.Writer(order), wide, cs, {}, cgroups or {}
-        self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in EVENTS]
+        self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in [*EVENTS, *[THIN] * thin]]
+        self.stack = SOME if thin else STACK
         self.f = gen.File(self.w, self.events)
         self.f.features, _ = gen.features(self.w)
         for i, name in enumerate(functions):
@@ -73,7 +76,7 @@ class Made:
 
     def off(self, time, tid, cpu=0, chain=None, preempted=False):
         if self.cs and chain is not None:
-            self.sample(STACK, time, tid, cpu, chain)
+            self.sample(self.stack, time, tid, cpu, chain)
         self.switch(time, tid, cpu, OUT | (PREEMPT if preempted else 0))
 
     def on(self, time, tid, cpu=0):

@@ -45,6 +45,9 @@ static void keep(struct wait_work *k)
 	chains_free(&k->chains);
 	u64map_free(&k->own);
 	u64map_free(&k->cgroup);
+	vec_free(&k->slice);
+	vec_free(&k->donor);
+	free(k->slice_of);
 	free(k->reason);
 	free(k->interrupt);
 }
@@ -62,7 +65,8 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	if (!k.out)
 		return err_nomem(err);
 	k.cut = is_cut(rec);
-	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_name(&k, err) || wait_sum(&k, err)
+	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_donate(&k, err) ||
+			      wait_name(&k, err) || wait_sum(&k, err) || wait_bars(&k, err)
 		      ? -1
 		      : 0;
 	keep(&k);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * wait_int - the pieces of wait.h: records into facts (wait_scan.c), facts in the order of time
- * into spans (wait_track.c), names (wait_frames.c) and reasons (wait_name.c), sums (wait_sum.c).
+ * into spans (wait_track.c), chains for spans without one (wait_donor.c), names (wait_frames.c) and
+ * reasons (wait_name.c), sums (wait_sum.c) and their bars (wait_bar.c).
  */
 #ifndef CYCLADE_ANALYSE_WAIT_WAIT_INT_H
 #define CYCLADE_ANALYSE_WAIT_WAIT_INT_H
@@ -17,6 +18,8 @@ enum fact_kind {
 	FACT_EXIT,
 	FACT_OUT,	/* a switch record */
 	FACT_STACK,	/* the event context-switches: it leaves the CPU */
+	FACT_SOME,	/* the same, of every so manyth switch */
+	FACT_RARE,	/* the same, at a frequency */
 	FACT_TRACE_OUT, /* sched_switch */
 	FACT_IN,
 	FACT_TRACE_IN,
@@ -87,6 +90,15 @@ int tids_make(struct tids *t, const struct wait *w) MUST_USE; /* -1: out of memo
 uint32_t tids_at(const struct tids *t, const struct wait *w, uint32_t tid, uint64_t time);
 void tids_free(struct tids *t);
 
+/* Waits of a thread with chains of their own, one behind the other, which gave these to others. */
+#define SLICE_MOST 128u
+struct donor_slice {
+	uint32_t thread;
+	bool preempted;
+	size_t first, n;    /* of wait_work.donor */
+	double time, woken; /* of those that got a chain, and of the wake-ups behind; ns */
+};
+
 struct wait_work {
 	const struct pd *rec;
 	const struct spaces *sp;
@@ -99,15 +111,23 @@ struct wait_work {
 	struct u64map cgroup; /* by thread: that of its last sample that has one */
 	VEC(struct wait_thread) thread;
 	VEC(struct wait_span) span;
-	uint8_t *reason; /* by chain of out->chain */
-	uint32_t *at;	 /* the same: its place */
-	bool *interrupt; /* the same: an interrupt ran it */
-	bool cut;	 /* the file ends early */
+	VEC(struct donor_slice) slice;
+	VEC(uint32_t) donor; /* chains */
+	uint32_t *slice_of;  /* by span, where it is guessed */
+	uint8_t *reason;     /* by chain of out->chain */
+	uint32_t *at;	     /* the same: its place */
+	bool *interrupt;     /* the same: an interrupt ran it */
+	bool cut;	     /* the file ends early */
+	bool thinned;	     /* chains of some switches were recorded, at least at times */
 };
 
 int wait_scan(struct wait_work *k, struct err *err) MUST_USE;
 int wait_track(struct wait_work *k, struct err *err) MUST_USE;
+/* Needs the spans of wait_track: their chains and reasons are not named yet. */
+int wait_donate(struct wait_work *k, struct err *err) MUST_USE;
 int wait_name(struct wait_work *k, struct err *err) MUST_USE;
 int wait_sum(struct wait_work *k, struct err *err) MUST_USE;
+/* The bars of its sums. */
+int wait_bars(struct wait_work *k, struct err *err) MUST_USE;
 
 #endif

@@ -167,6 +167,8 @@ int wait_name(struct wait_work *k, struct err *err)
 		judge(k, i);
 	vec_each (&k->span, struct wait_span *, s)
 		name_span(k, to, s);
+	vec_each (&k->donor, uint32_t *, chain)
+		*chain = to[*chain];
 	ret = 0;
 out:
 	free(to);

@@ -18,7 +18,7 @@ enum {
 #define IN_INTERRUPT 0x18u /* hard or soft */
 #define STATE_BITS   0xffu /* above: could run, and was preempted */
 
-enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SWITCH, EVENT_WAKE };
+enum event_kind { EVENT_OTHER, EVENT_STACK, EVENT_SOME, EVENT_RARE, EVENT_SWITCH, EVENT_WAKE };
 
 struct scan {
 	struct wait_work *k;
@@ -29,7 +29,9 @@ struct scan {
 static enum event_kind kind_of(const struct pd_event *e, bool has_waking)
 {
 	if (e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES)
-		return EVENT_STACK;
+		return e->attr.freq		   ? EVENT_RARE
+		       : e->attr.sample_period > 1 ? EVENT_SOME
+						   : EVENT_STACK;
 	if (e->attr.type != PERF_TYPE_TRACEPOINT || !(e->attr.sample_type & PERF_SAMPLE_RAW))
 		return EVENT_OTHER;
 	if (!strcmp(e->name, "sched:sched_switch"))
@@ -190,7 +192,9 @@ static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 	case EVENT_SWITCH:
 		return take_switch(c, s, &f, err);
 	case EVENT_STACK:
-		f.kind = FACT_STACK;
+	case EVENT_SOME:
+	case EVENT_RARE:
+		f.kind = (uint8_t)(FACT_STACK + c->kind[s->event] - EVENT_STACK);
 		return tid ? own(c, &f, err) : 0;
 	case EVENT_WAKE:
 		if (tid && own(c, &seen, err))
@@ -308,6 +312,7 @@ int wait_scan(struct wait_work *k, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		c.kind[i] = (uint8_t)kind_of(&ev[i], has_waking);
 		k->out->has_wakings |= c.kind[i] == EVENT_WAKE;
+		k->thinned |= (c.kind[i] == EVENT_SOME || c.kind[i] == EVENT_RARE) && ev[i].samples;
 	}
 	if (pass_new(&p, k->rec, k->sp, NULL, &po, err) || pass_each(p, &v, &c, err))
 		goto out;

@@ -88,6 +88,11 @@ static int add_span(struct summing *m, const struct wait_span *s)
 	t->time[s->reason] += time;
 	if (!t->wanted)
 		return 0;
+	if (wait_reasons[s->reason].state == WAIT_BLOCKED || s->reason == WAIT_PREEMPTED) {
+		m->k->out->waits++;
+		m->k->out->guessed += s->guessed;
+		m->k->out->chainless += !s->chain;
+	}
 	add(&r->t, time);
 	r->bucket[63 - (unsigned)__builtin_clzll(time)]++;
 	return add_at(m, s) || add_waker(m, s) ? -1 : 0;

@@ -17,9 +17,9 @@
 
 struct track { /* of a thread, now */
 	uint32_t thread;
-	bool running, preempted, begun, before, exited, ended;
-	uint32_t tellers; /* bit by fact_kind: of the last switch */
-	uint64_t since, exit;
+	bool running, preempted, begun, before, exited, ended, sampled;
+	uint32_t tellers;		/* bit by fact_kind: of the last switch */
+	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
 	uint32_t chain, cpu;
 	uint64_t woken; /* 0: not yet */
 	uint32_t waker, waker_chain;
@@ -112,6 +112,7 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 		return put_known(t, s);
 	}
 	s.chain = r->chain;
+	s.sampled = r->sampled;
 	s.reason = r->begun	  ? WAIT_BEGUN
 		   : r->preempted ? WAIT_PREEMPTED
 		   : r->before	  ? WAIT_BEFORE
@@ -215,7 +216,8 @@ static int begin_thread(struct tracking *t, struct track *r, const struct fact *
 
 static bool tells_out(uint8_t kind)
 {
-	return kind == FACT_OUT || kind == FACT_STACK || kind == FACT_TRACE_OUT;
+	return kind == FACT_OUT || kind == FACT_STACK || kind == FACT_SOME || kind == FACT_RARE ||
+	       kind == FACT_TRACE_OUT;
 }
 
 /* 0: not known. */
@@ -283,15 +285,26 @@ static int assume_in(struct tracking *t, struct track *r, const struct fact *f)
 	return close_span(t, r, f->time);
 }
 
+/* Several events of the same switch, told as one event twice: kernels do so (6.18). */
+static bool is_twice(struct track *r, const struct fact *f)
+{
+	uint64_t before = r->chain_at;
+
+	if (f->kind != FACT_STACK && f->kind != FACT_SOME && f->kind != FACT_RARE)
+		return false;
+	r->chain_at = f->time;
+	return !r->running && before == f->time;
+}
+
 static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 {
 	uint32_t bit = 1u << f->kind;
-	bool again = !r->running && (r->tellers & bit || !r->tellers);
+	bool again = !is_twice(r, f) && !r->running && (r->tellers & bit || !r->tellers);
 
 	if (r->running || again) {
 		if (again ? assume_in(t, r, f) : close_span(t, r, f->time))
 			return -1;
-		r->running = r->preempted = r->begun = r->before = false;
+		r->running = r->preempted = r->begun = r->before = r->sampled = false;
 		r->tellers = 0;
 		r->since = f->time;
 		r->chain = 0;
@@ -305,6 +318,7 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	r->preempted |= f->preempted;
 	if (f->chain)
 		r->chain = f->chain;
+	r->sampled |= f->kind == FACT_SOME;
 	if (f->cpu != WAIT_NO_CPU)
 		r->cpu = f->cpu;
 	return r->exited ? end_thread(t, r, f->time) : 0;
@@ -355,6 +369,8 @@ static int take(struct tracking *t, const struct fact *f)
 			r->woken = f->time;
 			r->waker = waker_of(t, f->waker);
 			r->waker_chain = f->chain;
+		} else if (r->woken && !r->waker_chain && r->waker == waker_of(t, f->waker)) {
+			r->waker_chain = f->chain; /* another event of the same waking */
 		}
 		return 0;
 	case FACT_SEEN:

@@ -270,6 +270,8 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	r->beside = beside;
 	r->sink.wake = -1;
 	r->sink.live = path ? NULL : beside->live;
+	r->wait.of = r;
+	(void)pthread_mutex_init(&r->wait.lock, NULL);
 	r->result.no_cycles = r->result.event = "";
 	r->result.has_program = ask->program.n;
 	if (counting_open(&r->k, &r->ask, "record", MACHINE_ALL, err) || sampling_check(r, err) ||
@@ -284,7 +286,8 @@ int sampling_open(struct sampling **out, const struct ask *ask, const char *path
 	}
 	if (sampling_heap_begin(r, err) || open_wake(r, err) ||
 	    sink_open(&r->sink, &r->ev[0].attr, err) || open_program(r, setup, err) ||
-	    open_counters(r, err) || begin_records(r, err) || begin_filter(r, err))
+	    open_counters(r, err) || begin_records(r, err) || begin_filter(r, err) ||
+	    sampling_wait_begin(r, err))
 		goto fail;
 	*out = r;
 	return 0;
@@ -452,6 +455,8 @@ void sampling_close(struct sampling *r)
 	if (!r)
 		return;
 	recorder_close(r->recorder);
+	sampling_wait_end(r);
+	(void)pthread_mutex_destroy(&r->wait.lock);
 	counters_close(r->watch);
 	pdw_close(r->sink.writer);
 	sink_close(&r->sink);

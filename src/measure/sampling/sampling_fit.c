@@ -317,6 +317,7 @@ static int make_attr(struct sampling *r, size_t i, const struct attr_opts *wishe
 	if (r->of)
 		return fit_account(r, i, wishes, t, bits, err);
 	attr_make(&r->ev[i].attr, e, wishes, sampling_tracks(r, i));
+	sampling_wait_attr(r, i, &r->ev[i].attr);
 	if (e->group != (int)i) /* members follow their leader */
 		r->ev[i].attr.disabled = r->ev[i].attr.enable_on_exec = 0;
 	if (e->sample_read && sampler_of(r, i) != (int)i)

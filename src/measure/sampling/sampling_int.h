@@ -9,6 +9,7 @@
 #ifndef CYCLADE_MEASURE_SAMPLING_INT_H
 #define CYCLADE_MEASURE_SAMPLING_INT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -87,15 +88,30 @@ int wanted_sample(struct wanted *w, const uint8_t *p, size_t size, bool *is,
 uint64_t wanted_left_out(const struct wanted *w); /* NULL: 0 */
 void wanted_free(struct wanted *w);
 
+/* --wait: which counters record chains while switches are few, which while there are many
+ * (sampling_wait.c). */
+struct wait_change {
+	struct sampling *of;
+	size_t few[2], many[4]; /* events */
+	size_t n_few, n_many;	/* n_many 0: nothing ever changes */
+	/* the draining thread's: switches of each CPU since then */
+	uint32_t *switches, most;
+	size_t n_cpus;
+	uint64_t since;
+	pthread_mutex_t lock; /* of what follows */
+	bool is_many, on;
+};
+
 struct sink {
 	struct pdw *writer;		  /* NULL: there is no file, */
 	const struct recorder_sink *live; /* but this */
 	struct strtab files;		  /* mapped with code: their build-ids are stored */
 	struct inside inside;
-	size_t tid_at, time_at;	   /* offsets in a sample; its id is first, if it has one */
-	struct recorder *recorder; /* to be told of samples: with jitter; else NULL */
-	struct whose *filter;	   /* NULL: all is kept */
-	struct wanted *wanted;	   /* the same */
+	size_t tid_at, time_at;	      /* offsets in a sample; its id is first, if it has one */
+	struct recorder *recorder;    /* to be told of samples: with jitter; else NULL */
+	struct whose *filter;	      /* NULL: all is kept */
+	struct wanted *wanted;	      /* the same */
+	struct wait_change *switches; /* to be told of them; else NULL */
 	uint64_t samples, lost, throttled, forks;
 	uint64_t first_time, last_time;
 	uint8_t *cut; /* a record that is not whole yet */
@@ -135,6 +151,7 @@ struct sampling {
 	uint64_t branch_type; /* of --branch-filter; 0: not said */
 	char why[256];
 	struct recorder *recorder;
+	struct wait_change wait;
 	struct counters *watch; /* sampling_watch.c; NULL: nothing to watch */
 	char *heap_dir;		/* of --heap; NULL: none */
 	char *heap_env[3];
@@ -200,6 +217,15 @@ int sampling_switch(struct sampling *r, bool on, struct err *err) MUST_USE;
 
 /* --wait: events for call chains at switches and for wake-ups, as far as we may. */
 void sampling_wait_events(struct sampling *r);
+/* What of its attribute is not as the options ask for. */
+void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_attr *a);
+int sampling_wait_begin(struct sampling *r, struct err *err) MUST_USE;
+void sampling_wait_end(struct sampling *r);
+/* All counters were switched on, or off: those that are not to be on now are off again. */
+int sampling_wait_on(struct sampling *r, bool on, struct err *err) MUST_USE;
+/* On the draining thread: a switch record; the end of a round. */
+void sampling_wait_saw(struct wait_change *w, const uint8_t *p, size_t size);
+void sampling_wait_round(struct wait_change *w);
 
 /* --heap: a directory for the logs, and what the program needs to find it; before the program is
  * made. Then the logs, for the header, whatever they hold. */

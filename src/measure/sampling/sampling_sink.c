@@ -96,6 +96,11 @@ int sink_note(struct sink *s, const uint8_t *p, size_t size, struct err *err)
 	case PERF_RECORD_THROTTLE:
 		s->throttled++;
 		return 0;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		if (s->switches)
+			sampling_wait_saw(s->switches, p, size);
+		return 0;
 	default:
 		return 0;
 	}
@@ -202,6 +207,8 @@ int sink_round(void *ctx, struct err *err)
 	if (!s->fresh)
 		return 0;
 	s->fresh = false;
+	if (s->switches)
+		sampling_wait_round(s->switches);
 	if (s->live)
 		return s->live->round(s->live->ctx, err);
 	if (s->filter && whose_round(s->filter, keep_record, s, err))

@@ -140,7 +140,9 @@ int sampling_track_begin(struct sampling *r, struct err *err)
 int sampling_switch(struct sampling *r, bool on, struct err *err)
 {
 	if (on)
-		return recorder_enable(r->recorder, err);
+		return recorder_enable(r->recorder, err) || sampling_wait_on(r, true, err) ? -1 : 0;
+	if (sampling_wait_on(r, false, err))
+		return -1;
 	if (!begins_later(r))
 		return recorder_disable(r->recorder, err);
 	for (size_t i = 0; i + 1 < r->events.ev.n; i++)

@@ -4,12 +4,31 @@
  * records switches, too (attr_opts.switches), which everybody may. Call chains at switches come
  * from the event context-switches, who woke whom from sched:sched_waking; they need rights, and are
  * left out with a line where these are missing.
+ *
+ * A chain costs the kernel ten times as much as a switch record. So each switch has one while there
+ * are few; from WAIT_MANY a second on a CPU on, other counters of the same events are on in their
+ * place: wake-ups without chains, and chains of every WAIT_EVERYth switch and wake-up of each
+ * thread (of each CPU with -a). The draining thread changes them over, as it sees the switch
+ * records go by.
  */
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/bytes.h"
 #include "measure/sampling/sampling_int.h"
 
 /* Who wakes somebody: its innermost functions. Walking the kernel's part costs most of the event.
  */
 #define WAKER_FRAMES 8
+
+#define WAIT_MANY 5000u /* switches a second of a CPU */
+/* While there are that many every so manyth has a chain: a prime, which no loop of waits keeps step
+ * with; and some of each thread, for those that seldom wait. */
+#define WAIT_EVERY 61u
+#define WAIT_FREQ  20u
+#define LOOK_MANY  200u	      /* switches of a CPU, before it is judged whether they are many ... */
+#define LOOK_NS	   500000000u /* ... and the time after which it is judged in any case */
+#define MOST_CPUS  65536u
 
 /* Whether the kernel would take it of this process. */
 static bool may_open(const struct event *e)
@@ -27,8 +46,10 @@ static bool may_open(const struct event *e)
 	return !attr_fit(&a, &here, &given_up, NULL, &err);
 }
 
+enum how { CHAINS, SOME_CHAINS, RARE_CHAINS, NO_CHAINS };
+
 /* The event, if it may be; else the list is as it was. */
-static bool add(struct sampling *r, const char *name)
+static bool add(struct sampling *r, const char *name, enum how how)
 {
 	size_t n = r->events.ev.n;
 	struct err err = ERR_INIT;
@@ -37,10 +58,13 @@ static bool add(struct sampling *r, const char *name)
 	if (event_parse(&r->events, r->k.root, name, &err) || r->events.ev.n != n + 1)
 		return false;
 	e = &r->events.ev.v[n];
-	e->attr.sample_period = 1;
-	e->has_period = true;
-	e->call_graph = "fp";
-	if (e->attr.type == PERF_TYPE_TRACEPOINT && !r->k.who.whole_cpus) {
+	e->attr.sample_period = how == SOME_CHAINS   ? WAIT_EVERY
+				: how == RARE_CHAINS ? WAIT_FREQ
+						     : 1;
+	e->has_freq = how == RARE_CHAINS;
+	e->has_period = !e->has_freq;
+	e->call_graph = how == NO_CHAINS ? "no" : "fp";
+	if (e->attr.type == PERF_TYPE_TRACEPOINT && !r->k.who.whole_cpus && how != NO_CHAINS) {
 		e->attr.exclude_callchain_kernel = 1;
 		e->attr.sample_max_stack = WAKER_FRAMES;
 	}
@@ -50,17 +74,176 @@ static bool add(struct sampling *r, const char *name)
 	return false;
 }
 
+/* One that is on from the beginning, or while there are many switches. */
+static bool add_to(struct sampling *r, const char *name, enum how how, bool many)
+{
+	struct wait_change *w = &r->wait;
+	size_t i = r->events.ev.n;
+
+	if (!add(r, name, how))
+		return false;
+	if (many)
+		w->many[w->n_many++] = i;
+	else
+		w->few[w->n_few++] = i;
+	return true;
+}
+
 void sampling_wait_events(struct sampling *r)
 {
-	if (r->ask.user_only || !add(r, "context-switches"))
+	const char *chains = r->ask.wait_chains ? r->ask.wait_chains : "auto";
+	bool none = *chains == 'n', thin = !none && chains[1] == 'u', user = r->ask.user_only;
+
+	if (!none && (user || !add_to(r, "context-switches", CHAINS, false)))
 		ask_news(&r->ask,
 			 "no call chains at switches: what threads wait for is not known "
 			 "(root, or sysctl kernel.perf_event_paranoid=1%s)",
-			 r->ask.user_only ? ", and no --user" : "");
-	if (!add(r, "sched:sched_waking"))
+			 user ? ", and no --user" : "");
+	if (!add_to(r, "sched:sched_waking", none ? NO_CHAINS : CHAINS, false))
 		ask_news(&r->ask, "no tracepoints: who wakes whom is not known, and waits include "
 				  "the time until a CPU is free (root)");
 	else if (!r->k.who.whole_cpus)
 		ask_news(&r->ask, "only wake-ups by what is recorded: -a has those by timers, "
 				  "devices and others");
+	if (!thin || !r->wait.n_few)
+		return;
+	for (size_t i = 0, n = r->wait.n_few; i < n; i++) {
+		const char *name = r->events.ev.v[r->wait.few[i]].name;
+
+		if (!add_to(r, name, SOME_CHAINS, true) ||
+		    !add_to(r, name, strchr(name, ':') ? NO_CHAINS : RARE_CHAINS, true)) {
+			r->events.ev.n = r->wait.few[n - 1] + 1; /* one failed: none of them */
+			r->wait.n_many = 0;
+			return;
+		}
+	}
+}
+
+static bool is_in(const size_t *v, size_t n, size_t i)
+{
+	size_t k = 0;
+
+	while (k < n && v[k] != i)
+		k++;
+	return k < n;
+}
+
+/* Where samples have their period, the kernel makes one of each event of software, whatever the
+ * period. And where several events of software sample the same switch, kernels (6.18) give all the
+ * id of the first: so these have the same fields. */
+void sampling_wait_attr(const struct sampling *r, size_t i, struct perf_event_attr *a)
+{
+	const struct wait_change *w = &r->wait;
+	bool many = is_in(w->many, w->n_many, i);
+
+	if (!w->n_many || (!many && !is_in(w->few, w->n_few, i)))
+		return;
+	if (many)
+		a->enable_on_exec = 0;
+	if (a->type == PERF_TYPE_SOFTWARE || (!a->freq && a->sample_period > 1))
+		a->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The new ones first: a switch that both tell is no harm, one that none tells is. */
+static int apply(struct sampling *r, struct err *err)
+{
+	const struct wait_change *w = &r->wait;
+
+	for (int on = 1; on >= 0; on--) {
+		const size_t *v = w->is_many == (on != 0) ? w->many : w->few;
+		size_t n = w->is_many == (on != 0) ? w->n_many : w->n_few;
+
+		for (size_t i = 0; i < n; i++)
+			if (recorder_switch(r->recorder, v[i], on != 0, err))
+				return -1;
+	}
+	return 0;
+}
+
+int sampling_wait_begin(struct sampling *r, struct err *err)
+{
+	struct wait_change *w = &r->wait;
+	uint32_t most = 0;
+
+	if (!w->n_many)
+		return 0;
+	for (size_t i = 0; i < r->k.who.cpus.n; i++)
+		if (r->k.who.cpus.v[i] > most)
+			most = r->k.who.cpus.v[i];
+	if (most >= MOST_CPUS)
+		return 0;
+	w->switches = calloc((size_t)most + 1, sizeof(*w->switches));
+	if (!w->switches)
+		return err_nomem(err);
+	w->n_cpus = (size_t)most + 1;
+	w->since = now_ns();
+	w->on = r->k.nothing.enable_on_exec; /* else sampling_wait_on tells */
+	r->sink.switches = w;
+	return 0;
+}
+
+void sampling_wait_saw(struct wait_change *w, const uint8_t *p, size_t size)
+{
+	uint32_t cpu;
+
+	/* its end: CPU, nothing, identifier */
+	if (size < 24 || !(ld16(p + 4) & PERF_RECORD_MISC_SWITCH_OUT))
+		return;
+	cpu = ld32(p + size - 16);
+	if (cpu < w->n_cpus && ++w->switches[cpu] > w->most)
+		w->most = w->switches[cpu];
+}
+
+int sampling_wait_on(struct sampling *r, bool on, struct err *err)
+{
+	struct wait_change *w = &r->wait;
+	int rc = 0;
+
+	if (!w->n_many)
+		return 0;
+	(void)pthread_mutex_lock(&w->lock);
+	w->on = on;
+	if (on)
+		rc = apply(r, err); /* all are on now */
+	(void)pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+/* What a task that has ended can no longer be told does not matter. */
+void sampling_wait_round(struct wait_change *w)
+{
+	struct sampling *r = w->of;
+	uint64_t now = now_ns(), passed = now - w->since;
+	bool many = w->most > (double)passed * 1e-9 * WAIT_MANY;
+
+	if (passed < LOOK_NS && (w->is_many || !many || w->most < LOOK_MANY))
+		return;
+	memset(w->switches, 0, w->n_cpus * sizeof(*w->switches));
+	w->most = 0;
+	w->since = now;
+	if (many == w->is_many)
+		return;
+	(void)pthread_mutex_lock(&w->lock);
+	if (w->on) {
+		w->is_many = many;
+		(void)!apply(r, NULL);
+	}
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void sampling_wait_end(struct sampling *r)
+{
+	r->sink.switches = NULL;
+	free(r->wait.switches);
+	r->wait.switches = NULL;
 }

@@ -51,21 +51,39 @@ static const struct wait_time *time_of(const struct table_column *c, const struc
 }
 
 TABLE_CELL(time_seconds, out->e = (struct estimate){ seconds_of(time_of(c, r)->time), 0, NULL })
+
+TABLE_GET(time_bar)
+{
+	const struct wait_time *x = time_of(c, r);
+
+	(void)t;
+	out->none = x->bar <= 0; /* exact */
+	out->says = "";
+	out->e = (struct estimate){ x->bar / 1e9, 0, NULL };
+}
+
 TABLE_CELL(time_share, out->e.v = share_of(time_of(c, r)->time, all_time(view_of(t), WAIT_STATES)))
 TABLE_CELL(time_n, out->n = time_of(c, r)->n)
 TABLE_CELL(time_mean, out->e.v = share_of(time_of(c, r)->time, time_of(c, r)->n) / 1e9)
 TABLE_CELL(time_most, out->e.v = seconds_of(time_of(c, r)->most))
 
 /* clang-format off */
-#define TIME(member) \
+#define HOW_LONG(member) \
 	COLUMN("share", "share", T_SHARE, C_HEAT, "of all threads' lives", .get = time_share, \
 	       .which = member), \
-	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = time_seconds, .which = member), \
+	COLUMN("seconds", "time", T_SECONDS, 0, "in all", .get = time_seconds, .which = member)
+#define HOW_OFTEN(member) \
 	COLUMN("waits", "times", T_COUNT, 0, "how often", .get = time_n, .which = member), \
 	COLUMN("mean_seconds", "mean", T_SECONDS, C_DROP, "of one", .get = time_mean, \
 	       .which = member), \
 	COLUMN("most_seconds", "longest", T_SECONDS, 0, "the longest", .get = time_most, \
 	       .which = member)
+#define TIME(member) \
+	HOW_LONG(member), \
+	COLUMN("seconds_error", "+-", T_SECONDS, C_SPARSE, \
+	       "half the 95 % interval of the time, where waits have the chain of another", \
+	       .get = time_bar, .which = member), \
+	HOW_OFTEN(member)
 /* clang-format on */
 
 /* The reason is a byte at c->which. */
@@ -400,7 +418,8 @@ TABLE_GET(waker_tid)
 
 #define AT(member) .which = offsetof(struct wait_waker, member)
 static const struct table_column waker_columns[] = {
-	TIME(offsetof(struct wait_waker, t)),
+	HOW_LONG(offsetof(struct wait_waker, t)),
+	HOW_OFTEN(offsetof(struct wait_waker, t)),
 	COLUMN("reason", "reason", T_TEXT, C_KEY, "what was waited for", .get = reason, AT(reason)),
 	COLUMN("comm", "thread", T_TEXT, C_KEY | C_FLEX, "who waited", .get = waker_comm,
 	       AT(thread)),
@@ -434,6 +453,10 @@ static const struct table_column head_columns[] = {
 	COLUMN("chains", "chains", T_FLAG, 0, "call chains of switches were recorded",
 	       OF(has_stacks)),
 	COLUMN("wakings", "wakings", T_FLAG, 0, "who woke whom was recorded", OF(has_wakings)),
+	COLUMN("waits", "waits", T_COUNT, 0, "blocked, or preempted", OF(waits)),
+	COLUMN("guessed", "guessed", T_COUNT, 0,
+	       "of these: they have the chain of another one like them", OF(guessed)),
+	COLUMN("chainless", "chainless", T_COUNT, 0, "of these: they have no chain", OF(chainless)),
 	COLUMN("unwoken", "unwoken", T_COUNT, 0,
 	       "waits without a record of their end: they include the time until a CPU was free",
 	       OF(unwoken)),
@@ -455,7 +478,7 @@ static const struct table_form *const forms[] = {
 	&processes_form, &histogram_form, &recorded_losses_form
 };
 static const struct format faces[] = { { "folded", write_folded, true, true } };
-const struct document_form wait_document = { "wait", 1, forms, sizeof(forms) / sizeof(*forms),
+const struct document_form wait_document = { "wait", 2, forms, sizeof(forms) / sizeof(*forms),
 					     faces,  1 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -482,12 +505,20 @@ static void add_titles(struct document *d, const struct wait_view *v)
 static void add_facts(struct document *d, const struct wait_view *v)
 {
 	const struct wait *w = v->w;
-	char a[NUM_MAX], b[NUM_MAX];
+	char a[NUM_MAX], b[NUM_MAX], n[NUM_MAX];
 
 	if (!w->has_stacks)
 		document_fact(d, "reasons", true,
 			      "not known: call chains of switches were not recorded; they need "
 			      "perf_event_paranoid 1 or less, or root");
+	if (w->guessed)
+		document_fact(
+			d, "call chains", false,
+			"%s of %s waits have one of their own; the others have that of a wait of "
+			"the same thread, about as long and ended by the same thread: reasons, "
+			"functions and stacks are estimates (record --wait-chains=all has all)",
+			num_percent(a, share_of(w->waits - w->guessed - w->chainless, w->waits)),
+			num_exact(n, w->waits));
 	if (!w->has_wakings)
 		document_fact(d, "wake-ups", false,
 			      "not recorded: blocked time includes the wait for a CPU behind it; "

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_donor - waits that were recorded without a call chain, while there were many switches, get
+ * that of another wait: of the same thread, ended by the same waker, near in time, and of the same
+ * rank by length. Ranks, since a chain that is walked at a switch makes the wait a little longer. A
+ * wait that is far longer than all with a chain gets none.
+ *
+ * A slice has about SLICE waits with a chain, one behind the other, and those without between them.
+ * Costs: a sort or two of all waits, for each way of looking.
+ */
+#include <stdlib.h>
+
+#include "analyse/wait/wait_int.h"
+
+#define SLICE  (SLICE_MOST / 2)
+#define LONG   65536u /* ns: from there on lengths must be alike ... */
+#define LONGER 16u    /* ... within this factor */
+
+/* Who may give to whom: tried one after the other. */
+static const struct way {
+	bool any_waker; /* the same thread is enough */
+	bool any_time;	/* also waits of a time when all had chains */
+	bool place;	/* not the chain, but where the waker was */
+} ways[] = {
+	{ false, false, false }, { false, true, false }, { true, false, false },
+	{ true, true, false },	 { false, true, true },
+};
+
+struct donating {
+	struct wait_work *k;
+	const struct way *way;
+	uint32_t *give, *get; /* spans, by cell and then time */
+	size_t n_give, n_get;
+};
+
+static uint64_t length_of(const struct wait_span *s)
+{
+	return s->until - s->from;
+}
+
+static bool is_wait(const struct wait_span *s)
+{
+	return s->reason == WAIT_OTHER || s->reason == WAIT_PREEMPTED;
+}
+
+static bool gives(const struct donating *d, const struct wait_span *s)
+{
+	if (d->way->place)
+		return s->waker < d->k->thread.n && s->waker_place && s->reason != WAIT_WOKEN;
+	return is_wait(s) && s->chain && !s->guessed && (s->sampled || d->way->any_time);
+}
+
+static bool gets(const struct donating *d, const struct wait_span *s)
+{
+	if (d->way->place)
+		return s->waker < d->k->thread.n && !s->waker_place;
+	return is_wait(s) && !s->chain;
+}
+
+/* <0, 0, >0: by what waits of a cell have in common. */
+static int compare_cells(const struct donating *d, const struct wait_span *a,
+			 const struct wait_span *b)
+{
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (!d->way->any_waker && a->waker != b->waker)
+		return a->waker < b->waker ? -1 : 1;
+	return d->way->place ? 0 : (a->reason == WAIT_PREEMPTED) - (b->reason == WAIT_PREEMPTED);
+}
+
+static int by_cell(const void *pa, const void *pb, void *donating)
+{
+	const struct donating *d = donating;
+	const uint32_t *i = pa, *j = pb;
+	const struct wait_span *a = &d->k->span.v[*i], *b = &d->k->span.v[*j];
+	int rc = compare_cells(d, a, b);
+
+	if (rc)
+		return rc;
+	return a->from != b->from ? (a->from < b->from ? -1 : 1) : (*i > *j) - (*i < *j);
+}
+
+static int by_length(const void *pa, const void *pb, void *spans)
+{
+	const uint32_t *i = pa, *j = pb;
+	const struct wait_span *v = spans;
+	uint64_t a = length_of(&v[*i]), b = length_of(&v[*j]);
+
+	return a != b ? (a < b ? -1 : 1) : (*i > *j) - (*i < *j);
+}
+
+static void sort(struct donating *d, uint32_t *v, size_t n)
+{
+	if (n > 1)
+		qsort_r(v, n, sizeof(*v), by_cell, d);
+}
+
+static int gather(struct donating *d, struct err *err)
+{
+	const struct wait_work *k = d->k;
+
+	d->give = malloc((k->span.n + 1) * sizeof(*d->give));
+	d->get = malloc((k->span.n + 1) * sizeof(*d->get));
+	if (!d->give || !d->get)
+		return err_nomem(err);
+	for (size_t i = 0; i < k->span.n; i++) {
+		if (gives(d, &k->span.v[i]))
+			d->give[d->n_give++] = (uint32_t)i;
+		else if (gets(d, &k->span.v[i]))
+			d->get[d->n_get++] = (uint32_t)i;
+	}
+	sort(d, d->give, d->n_give);
+	sort(d, d->get, d->n_get);
+	return 0;
+}
+
+/* ---- a slice --------------------------------------------------------------------------------- */
+
+static int note_slice(struct wait_work *k, const uint32_t *give, size_t n, struct err *err)
+{
+	const struct wait_span *first = &k->span.v[give[0]];
+	const struct donor_slice x = { .thread = first->thread,
+				       .preempted = first->reason == WAIT_PREEMPTED,
+				       .first = k->donor.n,
+				       .n = n };
+
+	for (size_t i = 0; i < n; i++)
+		if (vec_push(&k->donor, k->span.v[give[i]].chain))
+			return err_nomem(err);
+	return vec_push(&k->slice, x) ? err_nomem(err) : 0;
+}
+
+/* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
+static bool is_plain(const struct wait_work *k, const uint32_t *from, size_t n)
+{
+	const struct wait_span *first = &k->span.v[*from];
+	size_t same = 0;
+
+	while (same < n && k->span.v[from[same]].chain == first->chain &&
+	       k->span.v[from[same]].waker == first->waker)
+		same++;
+	return n >= 8 && same == n && first->waker < k->thread.n;
+}
+
+static int give(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size_t n_to,
+		struct err *err)
+{
+	struct wait_work *k = d->k;
+	bool plain = is_plain(k, from, n);
+
+	if (!n_to)
+		return 0;
+	if (!d->way->place && note_slice(k, from, n, err))
+		return -1;
+	qsort_r(from, n, sizeof(*from), by_length, k->span.v);
+	qsort_r(to, n_to, sizeof(*to), by_length, k->span.v);
+	for (size_t i = 0; i < n_to; i++) {
+		struct wait_span *s = &k->span.v[to[i]];
+		const struct wait_span *donor = &k->span.v[from[(2 * i + 1) * n / (2 * n_to)]];
+
+		if (d->way->place) {
+			s->waker_place = donor->waker_place;
+			continue;
+		}
+		if (!plain && length_of(s) > LONG && length_of(s) / LONGER > length_of(donor))
+			continue;
+		s->chain = donor->chain;
+		s->guessed = true;
+		k->slice_of[to[i]] = (uint32_t)k->slice.n - 1;
+		k->slice.v[k->slice.n - 1].time += (double)length_of(s);
+	}
+	return 0;
+}
+
+/* Those of a cell: n that give, n_to that get, in the order of time. */
+static int share_out(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size_t n_to,
+		     struct err *err)
+{
+	const struct wait_span *span = d->k->span.v;
+	size_t slices = n / SLICE ? n / SLICE : 1, at = 0;
+
+	for (size_t i = 0; i < slices; i++) {
+		size_t begin = i * n / slices, end = (i + 1) * n / slices, till = at;
+
+		while (till < n_to &&
+		       (i + 1 == slices || span[to[till]].from < span[from[end]].from))
+			till++;
+		/* the order of the next slice's first stays, until it is its turn */
+		if (give(d, from + begin, end - begin, to + at, till - at, err))
+			return -1;
+		at = till;
+	}
+	return 0;
+}
+
+static int go(struct wait_work *k, const struct way *way, struct err *err)
+{
+	struct donating d = { .k = k, .way = way };
+	int ret = gather(&d, err);
+	size_t i = 0, j = 0;
+
+	while (!ret && i < d.n_give && j < d.n_get) {
+		const struct wait_span *a = &k->span.v[d.give[i]], *b = &k->span.v[d.get[j]];
+		int rc = compare_cells(&d, a, b);
+		size_t n = 1, n_to = 1;
+
+		if (rc) {
+			i += rc < 0;
+			j += rc > 0;
+			continue;
+		}
+		while (i + n < d.n_give && !compare_cells(&d, a, &k->span.v[d.give[i + n]]))
+			n++;
+		while (j + n_to < d.n_get && !compare_cells(&d, b, &k->span.v[d.get[j + n_to]]))
+			n_to++;
+		ret = share_out(&d, d.give + i, n, d.get + j, n_to, err);
+		i += n;
+		j += n_to;
+	}
+	free(d.give);
+	free(d.get);
+	return ret;
+}
+
+/* ---- wake-ups -------------------------------------------------------------------------------- */
+
+/* The wake-up behind a wait has the chain of the wait. */
+static int follow(struct wait_work *k, struct err *err)
+{
+	uint32_t *last = malloc((k->thread.n + 1) * sizeof(*last));
+
+	if (!last)
+		return err_nomem(err);
+	for (size_t i = 0; i < k->thread.n; i++)
+		last[i] = UINT32_MAX;
+	for (size_t i = 0; i < k->span.n; i++) {
+		struct wait_span *s = &k->span.v[i];
+		uint32_t b = last[s->thread];
+
+		last[s->thread] = (uint32_t)i;
+		if (s->reason != WAIT_WOKEN || s->chain || b == UINT32_MAX ||
+		    !k->span.v[b].guessed || k->span.v[b].until != s->from)
+			continue;
+		s->chain = k->span.v[b].chain;
+		s->guessed = true;
+		k->slice.v[k->slice_of[b]].woken += (double)length_of(s);
+	}
+	free(last);
+	return 0;
+}
+
+int wait_donate(struct wait_work *k, struct err *err)
+{
+	if (!k->thinned)
+		return 0;
+	if (k->span.n >= UINT32_MAX / 2)
+		return err_set(err, ERR_LIMIT, "too many waits");
+	k->slice_of = calloc(k->span.n + 1, sizeof(*k->slice_of));
+	if (!k->slice_of)
+		return err_nomem(err);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (go(k, &ways[i], err))
+			return -1;
+	return follow(k, err);
+}
