@@ -21,7 +21,7 @@
  * paths the chain's is that of a sequence in which they come at random, as often as they were seen;
  * those of ports and front end are of all of them together.
  *
- * Costs: some 50 ns for each instruction of a path and iteration run, at most 30 ms a path.
+ * Costs: some 50 ns for each instruction of a path and iteration run, at most 5 ms a path.
  */
 #ifndef CYCLADE_ANALYSE_CHAINS_H
 #define CYCLADE_ANALYSE_CHAINS_H
@@ -108,7 +108,7 @@ struct chains {
 	size_t more;		     /* innermost loops that were not looked at */
 };
 
-#define CHAINS_LOOPS 256u
+#define CHAINS_LOOPS 128u
 #define CHAINS_INSNS 2048u /* of a path */
 
 /* `core` NULL: verdicts are unknown, because of `no_core`. */

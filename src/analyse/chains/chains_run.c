@@ -14,9 +14,9 @@
 #include "analyse/chains/chains_int.h"
 #include "base/hash.h"
 
-#define INSTANCES    262144u /* instructions that are run */
+#define INSTANCES    49152u /* instructions that are run */
 #define ROUNDS_LEAST 24u
-#define ROUNDS_MOST  384u
+#define ROUNDS_MOST  192u
 #define STORES	     256u /* that a load is compared with */
 #define ORIGIN_FIXED 1u	  /* of absolute addresses */
 #define ORIGIN_FIRST 16u

@@ -13,8 +13,10 @@
 #include "base/vec.h"
 #include "cli/model_choice.h"
 #include "model/account.h"
+#include "model/core.h"
 #include "model/import.h"
 #include "report/models.h"
+#include "symbol/insn_op.h"
 
 struct checking {
 	struct cli *cli;
@@ -66,6 +68,58 @@ static void check_account(struct checking *c, const struct model_sources *s, str
 	arena_free(&a);
 }
 
+static bool is_operation(const char *name)
+{
+	static const char *const more[] = { "forward", "forward-vector", "blocked", "atomic" };
+	size_t len = strcspn(name, "."); /* fadd.512 */
+
+	for (size_t i = 0; i < INSN_OPS; i++)
+		if (strlen(insn_op_name((enum insn_op)i)) == len &&
+		    !memcmp(insn_op_name((enum insn_op)i), name, len))
+			return true;
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
+		if (!strcmp(more[i], name))
+			return true;
+	return false;
+}
+
+/* Latencies: none is missing, none is of an operation that nobody asks for. */
+static void check_core(struct checking *c, const struct model_sources *s, const char *id)
+{
+	struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	struct core *core;
+
+	if (core_load(&core, &a, s, id, &err)) {
+		if (err.code != ERR_NOT_FOUND)
+			add_failure(c, &err, false);
+		goto out;
+	}
+	for (size_t i = 0; i < core->n; i++) {
+		const struct core_op *op = &core->op[i];
+
+		if (is_operation(op->name))
+			continue;
+		buf_printf(&b, "%s:%u: no operation is called %s", op->file, op->line, op->name);
+		doubt(c, buf_str(&b));
+		buf_reset(&b);
+	}
+	for (size_t i = 0; i < INSN_OPS; i++) {
+		const char *name = insn_op_name((enum insn_op)i);
+
+		if (i == OP_OTHER || core_find(core, name, 0))
+			continue;
+		buf_printf(&b, "%s: the latency of %s is missing (src/symbol/insn_op.def)", id,
+			   name);
+		doubt(c, buf_str(&b));
+		buf_reset(&b);
+	}
+out:
+	buf_free(&b);
+	arena_free(&a);
+}
+
 static void check_one(struct checking *c, const struct model_sources *s, const char *id)
 {
 	struct err err = ERR_INIT;
@@ -79,6 +133,7 @@ static void check_one(struct checking *c, const struct model_sources *s, const c
 	c->found.loaded++;
 	(void)model_check(m, doubt, c);
 	check_account(c, s, m);
+	check_core(c, s, id);
 	model_free(m);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes as instructions, at each place: units and memory are in range, nothing is read past the end. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/operands.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_unit(uint8_t u)
+{
+	return u < UNITS || u == UNIT_NONE;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint64_t all = (UINT64_C(1) << UNITS) - 1;
+	bool nomem;
+	struct operands_decoder *d = operands_open(EM_X86_64, &nomem);
+
+	for (size_t at = 0; d && at < size; at++) {
+		size_t len = size - at < 15 ? size - at : 15;
+		uint8_t *copy = malloc(len);
+		struct operands o;
+
+		if (!copy)
+			abort();
+		memcpy(copy, data + at, len);
+		operands_decode(d, copy, len, 0x1000 + at, &o);
+		if (!o.len || o.len > 15 || o.op >= INSN_OPS || o.n_memory > 2 ||
+		    (o.reads | o.writes | o.address) & ~all || !is_unit(o.known) ||
+		    !is_unit(o.from) || !is_unit(o.copies) || (!o.bad && o.len > len))
+			abort();
+		for (unsigned k = 0; k < o.n_memory; k++)
+			if (!is_unit(o.memory[k].base) || !is_unit(o.memory[k].index))
+				abort();
+		free(copy);
+	}
+	operands_close(d);
+	return 0;
+}
