@@ -30,3 +30,44 @@ RUN(divide)
 		     ARM("orr %[a], %[a], %[c]\nudiv %[a], %[a], %[by]\n"),
 	     [a] "+r"(a), [by] "+r"(by), [c] "+r"(large));
 }
+
+RUN(multiply)
+{
+	uint64_t a = (uint64_t)(uintptr_t)w | 1;
+
+	LOOP(n, X86("imul %[a], %[a]\n") ARM("mul %[a], %[a], %[a]\n"), [a] "+r"(a));
+}
+
+/* Values stay near 1 with all their digits: the time of some operations depends on them. */
+#define NEAR_1 1.0000000000000002
+#if defined(__x86_64__)
+#define FLOAT "+x"
+#else
+#define FLOAT "+w"
+#endif
+
+RUN(float_add)
+{
+	double a = NEAR_1, by = (double)((uintptr_t)w & 0);
+
+	LOOP(n, X86("addsd %[by], %[a]\n") ARM("fadd %d[a], %d[a], %d[by]\n"), [a] FLOAT(a),
+	     [by] FLOAT(by));
+}
+
+RUN(float_multiply)
+{
+	double a = NEAR_1, by = NEAR_1;
+
+	(void)w;
+	LOOP(n, X86("mulsd %[by], %[a]\n") ARM("fmul %d[a], %d[a], %d[by]\n"), [a] FLOAT(a),
+	     [by] FLOAT(by));
+}
+
+RUN(float_divide)
+{
+	double a = NEAR_1, by = NEAR_1;
+
+	(void)w;
+	LOOP(n, X86("divsd %[by], %[a]\n") ARM("fdiv %d[a], %d[a], %d[by]\n"), [a] FLOAT(a),
+	     [by] FLOAT(by));
+}

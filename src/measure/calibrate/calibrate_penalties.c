@@ -128,6 +128,31 @@ int calibrate_penalties(struct calibrate_penalty **out, size_t *n, struct arena 
 	return 0;
 }
 
+/* Lines for model/core.h. */
+static void put_latencies(struct buf *b, const struct calibrate *c)
+{
+	static const struct {
+		const char *op, *measure;
+	} all[] = {
+#define LATENCY(op, measure) { op, measure },
+#include "measure/calibrate/latency.def"
+#undef LATENCY
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct estimate e = find(c, all[i].measure).e;
+
+		if (isnan(e.v))
+			buf_printf(b, "# latency of %s: not known: %s\n", all[i].op,
+				   e.why ? e.why : "-");
+		else if (isnan(e.half) || e.v <= e.half)
+			buf_printf(b, "# latency of %s: %.3g +-%.2g: not more than its error\n",
+				   all[i].op, e.v, e.half);
+		else
+			buf_printf(b, "latency %s %.2f %.2f\n", all[i].op, e.v, e.half);
+	}
+}
+
 void calibrate_put_penalties(struct buf *b, const struct calibrate *c,
 			     const struct calibrate_penalty *p, size_t n)
 {
@@ -146,4 +171,5 @@ void calibrate_put_penalties(struct buf *b, const struct calibrate *c,
 			buf_printf(b, "# %s, +-%.2g\n%s %.4g%s\n", p[i].from, e->half, p[i].node,
 				   e->v, unit);
 	}
+	put_latencies(b, c);
 }

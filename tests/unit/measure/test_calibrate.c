@@ -59,6 +59,9 @@ static double cycles_of(const struct kernel *k, const struct kernel_setup *s, do
 		      { "return-right", 6 },
 		      { "return-wrong", 31 },
 		      { "split-load", 11 },
+		      { "multiply", 3 },
+		      { "float-add", 4 },
+		      { "float-divide", 13.5 },
 		      { "atomic", 18 } };
 
 	if (!strcmp(k->name, "walk"))
@@ -330,6 +333,10 @@ static void test_penalties(void **state)
 	assert_non_null(strstr(buf_str(&b), "\nL3_Hit 18.33 ns\n"));
 	assert_non_null(strstr(buf_str(&b), "\nMispredicted 16\n"));
 	assert_non_null(strstr(buf_str(&b), "\nLocal_DRAM 88.33 ns\n"));
+	assert_non_null(strstr(buf_str(&b), "\nlatency load 5.00 0.00\n"));
+	assert_non_null(strstr(buf_str(&b), "\nlatency mul 3.00 0.00\n"));
+	assert_non_null(strstr(buf_str(&b), "\nlatency fadd 4.00 0.00\n"));
+	assert_non_null(strstr(buf_str(&b), "\nlatency fdiv64 13.50 0.00\n"));
 	buf_free(&b);
 	arena_free(&a);
 }
