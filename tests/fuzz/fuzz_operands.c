@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes as instructions, at each place: units and memory are in range, nothing is read past the end. */
+/* Bytes as instructions, at each place: units are in range, nothing is read past the end. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
