@@ -47,11 +47,12 @@ def zen4():
 
 
 def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None, df=4):
-    """SIM_MSR (tests/sim/msr.h) for an AMD machine's text: `cells` {(cpu, register): value} beside 0."""
+    """SIM_MSR (tests/sim/msr.h) for an AMD machine's text: `cells` {(cpu, register): value} beside 0. `df` counters of the
+    data fabric: more than four are PerfMonV2's."""
     cpus = sorted(c for d in dies for c in d)
     every = ",".join(map(str, cpus))
-    milan = "cpuid AuthenticAMD-25-" in text
-    rates = dict(re.findall(r"^event msr ([012]) \S+ \S+ \S+ \S+ \S+ \S+ (\S+)", text, re.M))
+    rome = "cpuid AuthenticAMD-23-" in text
+    rates = dict(re.findall(r"^event msr (?:0x)?([012]) \S+ \S+ \S+ \S+ \S+ \S+ (\S+)", text, re.M))
     lines = []
     for reg in [0x10, 0xE7, 0xE8, 0xC00000E9, 0xC0010015] + list(range(0xC0010200, 0xC001020C)):
         lines.append("cell %s %#x 0" % (every, reg))
@@ -64,6 +65,8 @@ def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None
     lines += ["count amd_l3 %#x 0x400000" % (0xC0010230 + 2 * n) for n in range(6)]
     lines += ["count amd_df %#x 0x400000" % (0xC0010240 + 2 * n) for n in range(df)]
     lines += ["pair %#x" % (0xC0010200 + 2 * n) for n in (0, 2, 4)]
-    lines += ["mask amd_l3 %s" % ("0x0300c00000000000" if milan else "0xff0f000000000000")]
+    lines += ["mask amd_l3 %s" % ("0xff0f000000000000" if rome else "0x0300c00000000000")]
     lines += ["clock 0x10 %s" % rates["0"], "clock 0xe8 %s" % rates["1"], "clock 0xe7 %s" % rates["2"]]
+    if df > 4:
+        lines += ["cell %s 0xc0000301 0" % every, "global 0xc0000301", "cpuid 0x80000022 1 %#x 0 0" % (df << 10 | 6)]
     return "".join(x + "\n" for x in lines + list(more))

@@ -122,7 +122,10 @@ static const struct sim_event *event_of(const struct sim_pmu *pmu, uint64_t conf
 	if (n == EVENTS)
 		n = 0;
 	known[n].pmu = pmu;
-	sim_machine_event(&sim_state.machine, pmu, config, 0, &known[n].e);
+	/* a row of the table may have masks of its own */
+	if (!sim_machine_event(&sim_state.machine, pmu, config, 0, &known[n].e))
+		sim_machine_event(&sim_state.machine, pmu,
+				  config & ~masks[pmu - sim_state.machine.pmu], 0, &known[n].e);
 	known[n].e.config = config;
 	return &known[n++].e;
 }
@@ -163,7 +166,7 @@ static void catch_up(uint32_t cpu, uint32_t reg)
 		all = global && ctl->core ? find(cpu, global) : NULL;
 		if ((v & ctl->on) == ctl->on &&
 		    (!all || all->value >> ((reg - 1 - 0xC0010200u) / 2) & 1)) {
-			uint64_t config = v & ~ctl->on & ~masks[ctl->pmu - sim_state.machine.pmu];
+			uint64_t config = v & ~ctl->on;
 
 			n = counted(event_of(ctl->pmu, config), cpu, c->since, t);
 			odd = find(cpu, reg + 1);

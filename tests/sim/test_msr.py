@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from machines_made import registers, rome  # noqa: E402
+from servers import server  # noqa: E402
 from sim import SYSROOT, command, environment, run_on, tree  # noqa: E402
 from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
 
@@ -46,10 +47,10 @@ count = 0
 class Registers:
     """One machine's, for one run."""
 
-    def __init__(self, cells=(), more=()):
+    def __init__(self, cells=(), more=(), text=text, **kinds):
         global count
         count += 1
-        lines = registers(text, cells, more)
+        lines = registers(text, cells, more, **kinds)
         self.path = put("registers%d" % count, lines)
         self.first = {(int(c), int(reg, 16)): int(v, 16) for c, reg, v in re.findall(r"^cell (\d+) (\S+) (\S+)$", lines, re.M)}
 
@@ -97,8 +98,8 @@ def why(doc):
 
 
 # ---- values as planted
-regs = Registers({(c, CTL + 2 * n + 1): 12345 + n for c in range(4) for n in range(6)})
-doc, p = monitor(regs)
+first_run = Registers({(c, CTL + 2 * n + 1): 12345 + n for c in range(4) for n in range(6)})
+doc, p = monitor(first_run)
 if not doc:
     t.skip("msr", "no simulated machine here: %s" % (p.stderr.strip().splitlines() or ["?"])[-1])
     t.done()
@@ -131,8 +132,34 @@ late, p = monitor(Registers(), "--metrics", "channel", program=bursts, interval=
 mean = {str(c): 64e9 * RATES[CH[c]] for c in range(8)}
 t.ok(len(rows(late, "channel")) == 16 and all(x["bytes_rate_error"] > 0.01 * x["bytes_rate"] for x in rows(late, "channel")), "bursts: a large one", (late.get("channel"), p.stderr))
 
+# ---- whole servers: every figure but those of PMUs that only the kernel has
+ELSEWHERE = re.compile("energy|power|busy$|(dram_)?(read|write)_bytes")
+for name, df in (("rome", 4), ("rome_nps4", 4), ("milan", 4), ("genoa", 16), ("turin", 16)):
+    s = server(name)
+    machine = put("server-%s.tab" % name, s.text())
+    groups = [[[c for c in s.cpus if of[c] == i] for i in sorted(set(of.values()))] for of in (s.socket, s.l3)]
+    regs = Registers((), (), text=s.text(), dies=groups[0], l3s=groups[1], df=df)
+    got, p = monitor(regs, on=machine)
+    wrong, n = {}, 0
+    for ((kind, socket, which), key), want in s.expected().items():
+        if ELSEWHERE.match(key):
+            continue
+        row = next((r for r in rows(got, kind) if r.get("socket") == socket and (kind == "socket" or r.get(kind) == which)), {})
+        n += 1
+        if not near(row.get(key), want, 0.02):
+            wrong[kind, socket, which, key] = (row.get(key), want, row.get(key + "_why"))
+    t.ok(n > 20 and not wrong, "%s: %d figures are what was planted" % (name, n), (list(wrong.items())[:5], p.stderr[-300:]))
+    t.equal(regs.changed(), {}, "and all registers have their old values")
+    written = {(reg, new) for _, _, _, reg, _, new in regs.log()}
+    if name == "milan":
+        t.ok({0x0300C0000040FF04, 0x0300C00000400104} <= {new for reg, new in written}, "control values of family 19h's L3 as AMD publishes them")
+    if name == "genoa":
+        t.ok(any(reg == DF_CTL + 2 * 15 for reg, _ in written), "all counters of the fabric that CPUID counts")
+    if df > 4:
+        t.equal({new for reg, new in written if reg == 0xC0000301}, {63, 0}, "core counters have their bits in the global register, for as long")
+
 # ---- what was written: AMD's values, the merge event, and everything back
-log = regs.log()
+log = first_run.log()
 written = {(reg, new) for _, _, _, reg, _, new in log}
 DF_RAW = [0x403807, 0x403847, 0x403887, 0x4038C7, 0x100403807, 0x100403847, 0x100403887, 0x1004038C7, 0x7004002C7, 0x800400207, 0x800400247, 0x800400287]
 t.equal({new for reg, new in written if DF_CTL <= reg < DF_CTL + 8 and reg % 2 == 0} - {0}, set(DF_RAW), "control values of the fabric as AMD publishes them")
@@ -144,7 +171,7 @@ pair = [(reg, new) for _, _, cpu, reg, _, new in log if cpu == 0 and new in (0x4
 t.ok(pair and all(pair[i][1] == 0xF004000FF and pair[i + 1] == (pair[i][0] - 2, 0x43FF03) and pair[i][0] // 2 % 2 == 1 for i in range(0, len(pair), 2)),
      "the merge event is in the odd counter, before its event in the even one", [tuple(map(hex, x)) for x in pair[:6]])
 t.equal({cpu for _, _, cpu, reg, _, _ in log if reg >= DF_CTL}, {0, 2}, "the fabric's registers are written once a socket")
-t.equal(regs.changed(), {}, "every register has its old value again")
+t.equal(first_run.changed(), {}, "every register has its old value again")
 t.ok(any(reg == CTL + 1 and new == 12345 for _, _, _, reg, _, new in log), "the counters, too", sorted({hex(reg) for reg, _ in written}))
 t.ok(not os.path.exists(os.path.join(tree(ROME), "run/cyclade")) or not os.listdir(os.path.join(tree(ROME), "run/cyclade")), "and nothing is left to restore")
 
@@ -184,7 +211,7 @@ jump = Registers({}, ["at 100 add 0 %#x %#x" % (L3_CTL + 1, 1 << 45)])
 doc7, p = monitor(jump, "--metrics", "l3", how=("-j", "--for", "600ms"), interval="60")
 lines = [json.loads(x) for x in p.stdout.splitlines()]
 acc = [rows(d, "l3")[0]["accesses_rate"] for d in lines]
-t.ok(len(acc) >= 8 and None in acc and all(v is None or near(v, WANT["l3", "accesses_rate"], 0.05) for v in acc), "a counter that jumps: that interval has no value, never a spike", acc)
+t.ok(len(acc) >= 3 and None in acc and all(v is None or near(v, WANT["l3", "accesses_rate"], 0.05) for v in acc), "a counter that jumps: that interval has no value, never a spike", acc)
 eio = Registers({}, ["at 150 fail 0 %#x 5" % (DF_CTL + 1)])
 doc8, p = monitor(eio, "--metrics", "socket,l3")
 r = rows(doc8, "socket")
