@@ -32,7 +32,7 @@ enum option_from {
 	FROM_WORDS,	   /* the command line */
 };
 
-#define OPTION_ROWS_MAX 192
+#define OPTION_ROWS_MAX 208
 
 struct option_said {
 	enum option_from from;
@@ -49,7 +49,7 @@ struct options {
 	/* what */
 	struct text_list event, node, metric, metrics, models;
 	uint64_t level;
-	const char *model, *backend, *drilldown, *latency, *import, *smt, *pmem;
+	const char *model, *backend, *prefetchers, *drilldown, *latency, *import, *smt, *pmem;
 	bool no_mux, no_merge, no_tree, regions, once, allow_remote, restore;
 	const char *call_graph; /* NULL: no; "": default kind */
 	const char *branch_filter;

@@ -54,17 +54,24 @@ static int check_machine(const struct msr *m, struct err *err)
 	return same_machine(m, err);
 }
 
-/* Zen 4 on. The number of fabric counters is CPUID's to say; without its device there are those
+bool msr_is_zen4(const struct machine *m)
+{
+	uint32_t model = m->model;
+
+	return m->family >= 0x1a || (m->family == 0x19 && ((model >= 0x10 && model <= 0x1f) ||
+							   (model >= 0x60 && model <= 0x7f) ||
+							   (model >= 0xa0 && model <= 0xaf)));
+}
+
+/* The number of fabric counters is CPUID's to say; without its device there are those
  * that each has. */
 static void find_v2(struct msr *m)
 {
-	uint32_t family = m->machine->family, model = m->machine->model, leaf[4] = { 0 };
+	uint32_t leaf[4] = { 0 };
 	int fd = open("/dev/cpu/0/cpuid", O_RDONLY | O_CLOEXEC);
 	unsigned n;
 
-	m->v2 = family >= 0x1a || (family == 0x19 && ((model >= 0x10 && model <= 0x1f) ||
-						      (model >= 0x60 && model <= 0x7f) ||
-						      (model >= 0xa0 && model <= 0xaf)));
+	m->v2 = msr_is_zen4(m->machine);
 	if (fd < 0)
 		return;
 	if (pread(fd, leaf, sizeof(leaf), (off_t)PERFMON_LEAF) == (ssize_t)sizeof(leaf) && m->v2 &&

@@ -69,8 +69,11 @@ static void restore(struct msr_guard *g)
 		for (size_t i = 0; i < g->n; i++)
 			if ((g->row[i].ctr ? 0 : 1) == bits)
 				msr_row_restore(&g->row[i], g->ours, g->n_ours);
-	if (*g->plan)
+	if (*g->plan) {
 		(void)unlink(g->plan);
+		*strrchr(g->plan, '/') = '\0';
+		(void)rmdir(g->plan); /* if it was the last */
+	}
 	*g->plan = '\0';
 }
 

@@ -6,7 +6,8 @@
  *	msr_pmu.c	PMUs as event.h wants them, and control registers' values
  *	msr_file.c	one register of one CPU; why it failed
  *	msr_count.c	the back-end: counters dealt to events, switched and read
- *	msr_guard.c	old values, the watchdog, the plan in a file
+ *	msr_guard.c	old values, the watchdog; msr_plan.c: the same in a file
+ *	msr_prefetch.c	prefetchers, with the same watchdog (prefetch.h)
  */
 #ifndef CYCLADE_COLLECT_MSR_INT_H
 #define CYCLADE_COLLECT_MSR_INT_H
@@ -33,6 +34,11 @@ enum msr_each { MSR_EACH_CPU, MSR_EACH_L3, MSR_EACH_DIE };
 #define MSR_IRPERF	0xC00000E9u
 #define MSR_HWCR	0xC0010015u
 #define MSR_HWCR_IRPERF (UINT64_C(1) << 30)
+
+#define MSR_PREFETCH_INTEL	0x1A4u
+#define MSR_PREFETCH_INTEL_BITS 0xFu /* L2, its neighbour lines, L1, L1 by IP */
+#define MSR_PREFETCH_AMD	0xC0000108u
+#define MSR_PREFETCH_AMD_BITS	0x2Fu /* L1 stream, stride, region; L2 stream, up and down */
 
 struct msr_form {
 	const char *pmu;
@@ -90,6 +96,8 @@ static inline uint32_t msr_ctl(enum msr_unit u, unsigned slot)
 	return msr_forms[u].first + 2 * slot;
 }
 
+/* Zen 4 on: PerfMonV2, and a register of prefetchers. */
+bool msr_is_zen4(const struct machine *m);
 /* What the control register gets for an event of this config. */
 uint64_t msr_control(const struct msr *m, enum msr_unit u, uint64_t config);
 /* The event counts more than 15 at a time and takes two counters. */

@@ -100,6 +100,8 @@ static bool may_be_counter(uint64_t reg, uint64_t ctr)
 static bool may_be_bits(uint64_t reg, uint64_t mask)
 {
 	return (reg == MSR_GLOBAL_CTL && mask < UINT64_C(1) << 16) ||
+	       (reg == MSR_PREFETCH_INTEL && !(mask & ~(uint64_t)MSR_PREFETCH_INTEL_BITS)) ||
+	       (reg == MSR_PREFETCH_AMD && !(mask & ~(uint64_t)MSR_PREFETCH_AMD_BITS)) ||
 	       (reg == MSR_HWCR && mask == MSR_HWCR_IRPERF);
 }
 

@@ -100,12 +100,14 @@ struct calibrated {
 	uint64_t bytes;	   /* of memory or code; 0: the kernel's own */
 	bool huge;
 	size_t repeats, dropped; /* dropped: the thread was interrupted */
+	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 };
 
 struct calibrate_point { /* of the curve: loads that wait for each other, in so many bytes */
 	uint64_t bytes;
 	struct estimate ns, cycles;
 	bool huge;
+	const char *prefetchers; /* likewise */
 };
 
 struct calibrate_pair {
@@ -153,6 +155,10 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 /* ERR_NOT_FOUND: nothing of that name (opts.only). */
 int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate_opts *o,
 		  const struct calibrate_bench *b, struct err *err) MUST_USE;
+/* Marks rows and points as measured with prefetchers "on" or "off"; `more` (NULL: nothing) comes
+ * behind those of `c`: costs and the curve, no transfers. */
+int calibrate_join(struct calibrate *c, const char *prefetchers, const struct calibrate *more,
+		   struct arena *a, struct err *err) MUST_USE;
 
 /* ---- penalties ------------------------------------------------------------------------------- */
 

@@ -16,6 +16,16 @@
 #define TOP    20.0
 #define BOTTOM 50.0
 
+/* One curve is drawn: the first, if there is another without prefetchers. */
+static size_t n_of_curve(const struct calibrate *c)
+{
+	size_t n = 0;
+
+	while (n < c->n_points && c->point[n].prefetchers == c->point[0].prefetchers)
+		n++;
+	return n;
+}
+
 struct frame {
 	struct buf *out;
 	double x0, x1, y0, y1; /* logarithms at the edges: of bytes to 2, of ns to 10 */
@@ -78,12 +88,12 @@ static void axes(const struct frame *f, const struct calibrate_sizes *s)
 static void curve(const struct frame *f, const struct calibrate *c)
 {
 	buf_puts(f->out, "<polyline class=\"curve\" points=\"");
-	for (size_t i = 0; i < c->n_points; i++)
+	for (size_t i = 0; i < n_of_curve(c); i++)
 		if (c->point[i].ns.v > 0)
 			buf_printf(f->out, "%.1f,%.1f ", at_x(f, (double)c->point[i].bytes),
 				   at_y(f, c->point[i].ns.v));
 	buf_puts(f->out, "\"/>\n");
-	for (size_t i = 0; i < c->n_points; i++) {
+	for (size_t i = 0; i < n_of_curve(c); i++) {
 		const struct calibrate_point *p = &c->point[i];
 		double x = at_x(f, (double)p->bytes);
 		char n[NUM_MAX];
@@ -105,7 +115,7 @@ int calibrate_svg(struct buf *out, const struct document *d, const struct show *
 	struct frame f = { .out = out, .x0 = INFINITY, .y1 = 1 };
 
 	(void)s;
-	for (size_t i = 0; i < c->n_points; i++) {
+	for (size_t i = 0; i < n_of_curve(c); i++) {
 		double top = c->point[i].ns.v + c->point[i].ns.half;
 
 		if (isnan(top))

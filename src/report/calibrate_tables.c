@@ -105,6 +105,9 @@ static const struct table_column cost_columns[] = {
 	COLUMN("repeats", "repeats", T_COUNT, C_DATA, "that count", OF(repeats)),
 	COLUMN("interrupted", "interrupted", T_COUNT, C_DATA, "repeats that do not count",
 	       OF(dropped)),
+	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE,
+	       "on: as they were; off: the hardware's are off; none: nobody asked",
+	       OF(prefetchers)),
 };
 #undef OF
 static const struct table_form costs_form = { "costs", NULL, TABLE_MAIN,
@@ -133,6 +136,8 @@ static const struct table_column point_columns[] = {
 	COLUMN("ns", "ns", T_REAL, C_ERROR | C_WHY, "a load that waits for the one before", OF(ns)),
 	COLUMN("cycles", "cycles", T_REAL, C_ERROR, "the same", OF(cycles)),
 	COLUMN("huge_pages", "huge pages", T_FLAG, 0, "all of it was in huge pages", OF(huge)),
+	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE, "as in costs",
+	       OF(prefetchers)),
 	COLUMN("bar", "1 ns to 1 us", T_TEXT, C_PEOPLE | C_DROP, "logarithm of ns", .get = bar),
 };
 #undef OF

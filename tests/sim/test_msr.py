@@ -173,7 +173,8 @@ t.ok(pair and all(pair[i][1] == 0xF004000FF and pair[i + 1] == (pair[i][0] - 2, 
 t.equal({cpu for _, _, cpu, reg, _, _ in log if reg >= DF_CTL}, {0, 2}, "the fabric's registers are written once a socket")
 t.equal(first_run.changed(), {}, "every register has its old value again")
 t.ok(any(reg == CTL + 1 and new == 12345 for _, _, _, reg, _, new in log), "the counters, too", sorted({hex(reg) for reg, _ in written}))
-t.ok(not os.path.exists(os.path.join(tree(ROME), "run/cyclade")) or not os.listdir(os.path.join(tree(ROME), "run/cyclade")), "and nothing is left to restore")
+PLANS = os.path.join(tree(ROME), "run/cyclade")
+t.ok(not os.path.exists(PLANS), "and nothing is left to restore")
 
 # ---- counters of others: found, and left alone
 theirs = {(0, CTL): 0x430076, (1, CTL): 0x430076, (0, DF_CTL + 2): 0x4038C7, (1, DF_CTL + 2): 0x4038C7}
@@ -262,13 +263,42 @@ for number, name in ((signal.SIGKILL, "kill -9"), (signal.SIGTERM, "SIGTERM"), (
     os.kill(pid, number)
     p.communicate(timeout=20)
     restored(r, began, name)
-    plans = os.path.join(tree(ROME), "run/cyclade")
     until = time.monotonic() + 20
-    while os.listdir(plans) and time.monotonic() < until:
+    while os.path.exists(PLANS) and time.monotonic() < until:
         time.sleep(0.01)
-    t.equal(os.listdir(plans), [], "and the plan is gone")
+    t.ok(not os.path.exists(PLANS), "and the plan is gone")
+
+# ---- prefetchers, by the same layer and watchdog
+for machine, reg, was, bits in (("spr", 0x1A4, 0x20, 0xF), ("zen4", 0xC0000108, 0x2, 0x2F)):
+    for mode, want in (("off", {"off"}), ("both", {"on", "off"})):
+        r = Registers((), text=text)
+        put(os.path.basename(r.path), "cell 0-63 0x10 0\ncell 0-63 %#x %#x\n" % (reg, was))
+        p = run_on(machine, "even", CYCLADE, "calibrate", "--quick", "--prefetchers", mode, "-C", "0", "-j", "l1", SIM_MSR=r.path)
+        got = [c["prefetchers"] for c in json.loads(p.stdout)["costs"]] if p.returncode == 0 else []
+        t.equal(set(got), want, "%s, prefetchers %s: measured" % (machine, mode))
+        t.equal([x[2:] for x in r.log()], [(0, reg, was, was | bits), (0, reg, was | bits, was)], "its bits are set, and get their old values")
+        t.ok(not p.stderr.strip() or p.returncode == 0, "no word of it", p.stderr)
+r = Registers((), text=text)
+put(os.path.basename(r.path), "cell 0-63 0x10 0\ncell 0-63 0x1a4 0\n")
+p = run_on("zen2", "even", CYCLADE, "calibrate", "--quick", "--prefetchers", "off", "l1", SIM_MSR=r.path)
+t.ok(p.returncode == 2 and "no register is known" in p.stderr and not r.log(), "a CPU whose register is not known is refused", p.stderr)
+p = subprocess.Popen(command("spr", "even", CYCLADE, "calibrate", "--prefetchers", "off", "-C", "0", "-j"), env=environment("spr", SIM_MSR=r.path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+until = time.monotonic() + 20
+while not r.log() and time.monotonic() < until:
+    time.sleep(0.01)
+os.kill(r.log()[0][1], signal.SIGKILL)
+began = time.monotonic_ns()
+p.wait(timeout=20)
+until = time.monotonic() + 20
+while len(r.log()) < 2 and time.monotonic() < until:
+    time.sleep(0.01)
+t.ok([x[5] for x in r.log()] == [0xF, 0] and r.log()[1][0] - began < 1e9, "kill -9: prefetchers are back within a second", r.log())
 
 # ---- both are killed: the plan is left, and --restore does it
+def plans():
+    return os.listdir(PLANS) if os.path.exists(PLANS) else []
+
+
 r = Registers()
 p, first = start(r)
 pid, children = processes(r)
@@ -278,18 +308,18 @@ os.kill(children[0], signal.SIGSTOP)
 os.kill(pid, signal.SIGKILL)
 os.kill(children[0], signal.SIGKILL)
 p.communicate(timeout=60)
-t.ok(r.changed() and os.listdir(plans), "both are killed: registers are left, and a plan", os.listdir(plans))
+t.ok(r.changed() and plans(), "both are killed: registers are left, and a plan", plans())
 for bad, word in (("0 1b", "no register of a monitor"), ("0 c0010015", "no register of a monitor")):
-    evil = os.path.join(plans, "msr-1")
-    with open(os.path.join(plans, os.listdir(plans)[0]), encoding="ascii") as f:
+    evil = os.path.join(PLANS, "msr-1")
+    with open(os.path.join(PLANS, plans()[0]), encoding="ascii") as f:
         whole = f.read()
     with open(evil, "w", encoding="ascii") as f:
         f.write("".join(whole.splitlines(True)[:3]) + "counter %s 0 0 0\nend\n" % bad)
     q = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--restore", SIM_MSR=r.path)
     t.ok(q.returncode == 2 and word in q.stderr, "a plan with another register is refused: " + bad, q.stderr)
     os.remove(evil)
-    if not os.listdir(plans):  # the good one was done with
+    if not plans():  # the good one was done with
         break
 q = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--restore", SIM_MSR=r.path)
-t.ok(q.returncode == 0 and not r.changed() and not os.listdir(plans), "--restore gives registers their old values", (r.changed(), r.log()[-5:], q.stderr))
+t.ok(q.returncode == 0 and not r.changed() and not plans(), "--restore gives registers their old values", (r.changed(), r.log()[-5:], q.stderr))
 t.done()

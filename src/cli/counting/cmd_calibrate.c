@@ -12,6 +12,7 @@
 #include "cli/model_choice.h"
 #include "cli/verdicts.h"
 #include "collect/machine.h"
+#include "collect/prefetch.h"
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
 #include "report/calibrate_tables.h"
@@ -56,8 +57,35 @@ static int take_cpus(struct cli *cli, struct calibrate_opts *o, struct err *err)
 	return 0;
 }
 
+/* Prefetchers off from here on; behind a measurement with them the same once more. */
+static int measure_off(struct cli *cli, struct calibrate *c, const struct calibrate_opts *o,
+		       const struct machine *m, const struct calibrate_bench *bench,
+		       struct err *err)
+{
+	bool both = !strcmp(cli->opt.prefetchers, "both");
+	struct calibrate off = { .n_rows = 0 };
+	struct prefetch *p;
+	int rc = -1;
+
+	if (both && (calibrate_run(c, &cli->arena, o, bench, err) ||
+		     calibrate_join(c, "on", NULL, &cli->arena, err)))
+		return -1;
+	if (c->stopped)
+		return 0;
+	if (prefetch_off(&p, &cli->arena, m, &o->cpu, 1, err))
+		return -1;
+	if (!calibrate_run(&off, &cli->arena, o, bench, err) &&
+	    !calibrate_join(&off, "off", NULL, &cli->arena, err)) {
+		rc = both ? calibrate_join(c, "on", &off, &cli->arena, err) : 0;
+		if (!both)
+			*c = off;
+	}
+	prefetch_restore(p);
+	return rc;
+}
+
 static int measure(struct cli *cli, struct calibrate *c, const struct calibrate_opts *o,
-		   struct err *err)
+		   const struct machine *m, struct err *err)
 {
 	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
 	struct calibrate_bench bench;
@@ -66,7 +94,8 @@ static int measure(struct cli *cli, struct calibrate *c, const struct calibrate_
 	if (calibrate_machine(&bench, o->cpu, err))
 		return -1;
 	(void)sigaction(SIGINT, &to, &was);
-	rc = calibrate_run(c, &cli->arena, o, &bench, err);
+	rc = cli->opt.prefetchers ? measure_off(cli, c, o, m, &bench, err)
+				  : calibrate_run(c, &cli->arena, o, &bench, err);
 	(void)sigaction(SIGINT, &was, NULL);
 	calibrate_close(&bench);
 	cli_progress_end(cli);
@@ -118,7 +147,7 @@ static void keep_penalties(struct cli *cli, const struct calibrate_report *r,
 	const char *path;
 	char dir[4096];
 
-	if (r->c->stopped || cli->args.n)
+	if (r->c->stopped || cli->args.n || cli->opt.prefetchers)
 		return;
 	if (cli_verdicts(cli, m, &k, NULL) && !k.path)
 		return;
@@ -155,7 +184,7 @@ int cmd_calibrate(struct cli *cli)
 	calibrate_sizes_of(&o.sizes, &machine, o.cpu, "", o.quick);
 	r.cpu_desc = machine.cpu_desc;
 	r.hypervisor = machine.hypervisor;
-	if (measure(cli, &c, &o, &err) || compare(cli, &r, &model, &machine, &err) ||
+	if (measure(cli, &c, &o, &machine, &err) || compare(cli, &r, &model, &machine, &err) ||
 	    (r.file && put_penalties(&r, r.file, &err)))
 		goto out;
 	keep_penalties(cli, &r, &machine);

@@ -12,6 +12,7 @@
 #include "cli/counting/no_pmu.h"
 #include "cli/model_choice.h"
 #include "cli/verdicts.h"
+#include "collect/prefetch.h"
 #include "collect/machine.h"
 #include "collect/sysfs.h"
 #include "measure/event_more.h"
@@ -155,14 +156,23 @@ static int find_events(struct job *j, struct validate_report *r, struct err *err
 static int measure(struct job *j, struct validate *v, struct err *err)
 {
 	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
+	const uint32_t cpus[] = { j->c.cpu, j->sibling };
 	struct validate_bench bench;
+	struct prefetch *prefetch = NULL;
 	int rc;
 
 	if (validate_machine(&bench, j->event, j->o.n_events, j->c.cpu, j->sibling, err))
 		return -1;
+	if (j->cli->opt.prefetchers &&
+	    prefetch_off(&prefetch, &j->cli->arena, &j->machine, cpus,
+			 j->sibling == VALIDATE_NO_SIBLING ? 1 : 2, err)) {
+		validate_close(&bench);
+		return -1;
+	}
 	(void)sigaction(SIGINT, &to, &was);
 	rc = validate_run(v, &j->cli->arena, &j->o, &bench, err);
 	(void)sigaction(SIGINT, &was, NULL);
+	prefetch_restore(prefetch);
 	validate_close(&bench);
 	cli_progress_end(j->cli);
 	return rc;

@@ -209,7 +209,9 @@ static int point(struct calibrating *g, uint64_t bytes, struct calibrate_point *
 
 	if (calibrate_figure(g, &j, &f))
 		return -1;
-	*out = (struct calibrate_point){ bytes, f.e, f.cycles, f.huge };
+	*out = (struct calibrate_point){
+		.bytes = bytes, .ns = f.e, .cycles = f.cycles, .huge = f.huge
+	};
 	return 0;
 }
 
@@ -326,4 +328,33 @@ int calibrate_run(struct calibrate *out, struct arena *a, const struct calibrate
 	if (!isnan(b->stolen(b->ctx)))
 		out->stolen = calibrate_stolen(&g);
 	return rc;
+}
+
+int calibrate_join(struct calibrate *c, const char *prefetchers, const struct calibrate *more,
+		   struct arena *a, struct err *err)
+{
+	size_t rows = c->n_rows, points = c->n_points;
+	size_t n_rows = rows + (more ? more->n_rows : 0);
+	size_t n_points = points + (more ? more->n_points : 0);
+	struct calibrated *row = arena_alloc(a, (n_rows + 1) * sizeof(*row));
+	struct calibrate_point *point = arena_alloc(a, (n_points + 1) * sizeof(*point));
+
+	if (!row || !point)
+		return err_nomem(err);
+	for (size_t i = 0; i < n_rows; i++) {
+		row[i] = i < rows ? c->row[i] : more->row[i - rows];
+		row[i].prefetchers = i < rows ? prefetchers : row[i].prefetchers;
+	}
+	for (size_t i = 0; i < n_points; i++) {
+		point[i] = i < points ? c->point[i] : more->point[i - points];
+		point[i].prefetchers = i < points ? prefetchers : point[i].prefetchers;
+	}
+	c->row = row;
+	c->n_rows = n_rows;
+	c->point = point;
+	c->n_points = n_points;
+	c->repeats += more ? more->repeats : 0;
+	c->dropped += more ? more->dropped : 0;
+	c->stopped |= more && more->stopped;
+	return 0;
 }
