@@ -140,6 +140,8 @@ uint32_t memory_pid(const struct memory_group *g);
 uint32_t memory_tid(const struct memory_group *g);
 const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
 			char text[MEMORY_COMM]);
+/* The one to show where there is room for one: of data, else what there is. */
+enum memop_latency memory_shown_latency(const struct memory *m);
 /* NULL: no sample of the group has such a latency. */
 const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
 					  enum memop_latency l);

@@ -19,6 +19,7 @@
 
 #include "analyse/account.h"
 #include "analyse/blocks.h"
+#include "analyse/memory.h"
 #include "analyse/profile.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -58,9 +59,10 @@ struct annotate_insn {
 	uint8_t bytes[16];
 	struct tally t;
 	struct source_line line;
-	uint32_t inl;		  /* index of its chain of inlined calls, 0: none */
-	uint32_t block;		  /* of `ran`; CODE_NONE */
-	struct types_access data; /* where opts.data is set */
+	uint32_t inl;			   /* index of its chain of inlined calls, 0: none */
+	uint32_t block;			   /* of `ran`; CODE_NONE */
+	struct types_access data;	   /* where opts.data is set */
+	const struct memory_group *memory; /* what its accesses took; NULL: not known */
 };
 
 struct annotate_line {
@@ -109,6 +111,8 @@ struct annotate {
 	const struct block_function *ran;
 	struct branch_tally *taken;	  /* by block */
 	struct annotate_account *account; /* what its cycles went into; NULL: not asked */
+	const struct memory *memory;	  /* latencies of instructions; NULL: none. Borrowed. */
+	enum memop_latency latency;
 	struct arena arena;
 };
 
@@ -118,6 +122,8 @@ int annotate_build(struct annotate **out, const struct profile *p, struct images
 void annotate_free(struct annotate *a);
 /* `b` must outlive it. */
 int annotate_blocks(struct annotate *a, const struct blocks *b, struct err *err) MUST_USE;
+/* Adds latencies of memory operations; `m` must outlive it. */
+int annotate_memory(struct annotate *a, const struct memory *m, struct images *images) MUST_USE;
 /* Adds columns of an account of cycles: `node`, or those that matter most for the function. Profile
  * and bound account must outlive it. */
 int annotate_account(struct annotate *a, const struct profile *p, struct images *images,

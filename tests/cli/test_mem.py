@@ -268,6 +268,21 @@ else:
     got = collections.Counter({(os.path.basename(r["file"]), r["line"]): r["samples"] for r in doc["lines"]})
     t.ok(want == got and (got or not want), "lines are addr2line's: %d" % len(got), "%r\n%r" % (want - got, got - want))
 
+    # annotate has the latencies of each instruction; an address within one is that instruction's
+    starts = {int(x, 16) for x in re.findall(r"(?m)^ +([0-9a-f]+):\t", subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True).stdout)}
+    name = max(set(addr.values()), key=lambda f: sum(addr[a] == f for a in chosen))
+    planted = collections.defaultdict(list)
+    for a, s in zip(chosen, coded):
+        if addr[a] == name and a in starts:
+            planted[hex(a)].append(s.weight)
+    p = run("annotate", "-j", "-i", path, name)
+    got = {r["address"]: r for r in json.loads(p.stdout)["instructions"] if r["latency"] is not None} if p.returncode == 0 else {}
+    bad = [(a, got[a]["latency"], figures(v)) for a, v in planted.items() if len(v) > 5 and got[a]["timed"] == len(v) and
+           not (math.isclose(got[a]["latency"], figures(v)["mean"]) and math.isclose(got[a]["latency_p90"], figures(v)["p90"]) and got[a]["latency_most"] == max(v))]
+    t.ok(len(got) > 5 and not bad and sum(got[a]["timed"] >= len(v) for a, v in planted.items()) == len(planted), "annotate: latencies by instruction", (p.stderr, bad[:5]))
+    p = run("annotate", "-i", path, name)
+    t.ok("cycles +-" in p.stdout and "latency from the load to its data" in p.stdout, "and people see them", p.stdout)
+
 # ---- IBS: registers, not data_src ----------------------------------------------------------------
 word = rnd.getrandbits
 OPS = [[3 << 17, 0x1000, word(41), rnd.choice([0, 1, 2, 3, 5, 6, 64]) | word(2) << 4, word(64) & ~(1 << 14), 0x7000, 0x1000, 0] for _ in range(2000)]

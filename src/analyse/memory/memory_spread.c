@@ -12,6 +12,17 @@
 
 static const char few[] = "too few samples";
 
+enum memop_latency memory_shown_latency(const struct memory *m)
+{
+	static const enum memop_latency order[] = { MEMOP_LATENCY_DATA, MEMOP_LATENCY_FETCH,
+						    MEMOP_LATENCY_TAG, MEMOP_LATENCY_INSTRUCTION };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && m->first[1]; i++)
+		if (memory_spread(m, &m->group[0], order[i]))
+			return order[i];
+	return MEMOP_LATENCY_DATA;
+}
+
 struct estimate memory_mean(const struct memory_spread *s)
 {
 	double n = (double)s->n, mean, var;

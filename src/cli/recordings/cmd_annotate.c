@@ -17,7 +17,8 @@ struct annotating {
 	struct accounting x;
 	bool account;
 	size_t event;
-	struct flow *flow; /* NULL: no branch records, or not asked for */
+	struct flow *flow;     /* NULL: no branch records, or not asked for */
+	struct memory *memory; /* NULL: the event does not tell of memory */
 	struct blocks blocks;
 	const char *no_blocks; /* why there are none; NULL: nothing to say */
 };
@@ -28,6 +29,7 @@ static void end_shared(void *own)
 
 	blocks_free(&s->blocks);
 	flow_free(s->flow);
+	memory_free(s->memory);
 	accounting_close(&s->x);
 	profile_free(s->profile);
 	free(s);
@@ -237,6 +239,24 @@ static int read_samples(struct annotating *s, const struct result_ask *ask, stru
 	return 0;
 }
 
+/* Latencies, where the event shown has them. */
+static int read_memory(struct annotating *s, const struct result_ask *ask, struct err *err)
+{
+	const struct recording *r = ask->r;
+	struct profile_opts po = { 0 };
+	struct memory_opts mo;
+	size_t n;
+	const struct pd_event *ev = pd_events(r->rec, &n);
+
+	if (memop_how(r->rec, &ev[s->event]).from == MEMOP_FROM_NOTHING)
+		return 0;
+	if (recording_select(r, ask->cli, &po, err))
+		return -1;
+	mo = (struct memory_opts){ .select = po.select };
+	mo.select.event = ev[s->event].name;
+	return memory_build(&s->memory, r->rec, r->spaces, &mo, err);
+}
+
 static int share(struct annotating **out, const struct result_ask *ask, struct err *err)
 {
 	struct annotating *s = ask->shared->own;
@@ -247,7 +267,7 @@ static int share(struct annotating **out, const struct result_ask *ask, struct e
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(err);
-	if (read_samples(s, ask, err)) {
+	if (read_samples(s, ask, err) || read_memory(s, ask, err)) {
 		end_shared(s);
 		return -1;
 	}
@@ -280,6 +300,8 @@ static int annotate(struct annotate **out, const struct result_ask *ask, struct 
 	if (annotate_build(out, s->profile, r->images, s->event, event->name, target, &ao, err))
 		return -1;
 	a = *out;
+	if (s->memory && annotate_memory(a, s->memory, r->images))
+		return err_nomem(err);
 	if (s->account && add_account(a, ask->cli, r, s, err))
 		return -1;
 	if (add_notes(a, ask->cli, r->rec, s->profile, s->event, s->account))

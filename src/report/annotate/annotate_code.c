@@ -256,7 +256,7 @@ static struct annotate_columns columns_of(struct document *d, const struct annot
 {
 	struct annotate_columns c = { NULL, 0 };
 	size_t n = sizeof(first_columns) + sizeof(ran_columns) + sizeof(last_columns) +
-		   sizeof(data_columns);
+		   sizeof(data_columns) + annotate_n_memory_columns * sizeof(*c.v);
 
 	if (a->account)
 		n += (a->account->bound->acc->n + a->account->n_columns) * sizeof(*c.v);
@@ -272,6 +272,8 @@ static struct annotate_columns columns_of(struct document *d, const struct annot
 	ADD(&c, last_columns);
 	if (a->opts.data)
 		ADD(&c, data_columns);
+	if (a->memory)
+		add_columns(&c, annotate_memory_columns, annotate_n_memory_columns);
 	if (a->account)
 		annotate_costs(&c, a->account);
 	return c;

@@ -58,6 +58,15 @@ void annotate_blocks_cells(struct buf *out, const struct annotate *a,
 const struct block *annotate_block_of(const struct annotate *a, const struct annotate_insn *i,
 				      bool *first, bool *last);
 
+/* annotate_memory.c: nothing where no latencies are known. */
+enum { ANNOTATE_MEMORY_WIDTH = 24 };
+void annotate_memory_head(struct buf *out, const struct annotate *a);
+void annotate_memory_blank(struct buf *out, const struct annotate *a);
+void annotate_memory_cells(struct buf *out, const struct annotate *a,
+			   const struct annotate_insn *i);
+extern const struct table_column annotate_memory_columns[];
+extern const size_t annotate_n_memory_columns;
+
 /* annotate_account.c: nothing where there is no account. */
 enum { ANNOTATE_ACCOUNT_MAX = 4, ANNOTATE_ACCOUNT_WIDTH = 13 };
 struct annotate_account {

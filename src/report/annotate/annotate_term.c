@@ -106,7 +106,8 @@ static size_t put_place(struct face *f, const struct source_line *l)
 
 static size_t blocks_width(const struct face *f)
 {
-	return (f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0) + annotate_account_width(f->a, f->st);
+	return (f->a->memory ? (size_t)ANNOTATE_MEMORY_WIDTH : 0) +
+	       (f->a->ran ? ANNOTATE_BLOCKS_WIDTH : 0) + annotate_account_width(f->a, f->st);
 }
 
 static size_t columns_before(const struct face *f)
@@ -133,6 +134,7 @@ static void put_line_row(struct face *f, const struct annotate_row *r, size_t ro
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
+	annotate_memory_blank(f->out, f->a);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
@@ -247,6 +249,7 @@ static void put_insn_row(struct face *f, const struct annotate_row *r, size_t ro
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
+	annotate_memory_cells(f->out, f->a, i);
 	annotate_blocks_cells(f->out, f->a, i);
 	buf_printf(f->out, "  %*" PRIx64, (int)f->addr_width, i->in.vaddr);
 	put_arrow(f, row);
@@ -271,6 +274,7 @@ static void put_fold_row(struct face *f, const struct annotate_row *r, size_t ro
 
 	put_numbers(f, &r->t);
 	annotate_account_cells(f->out, f->a, f->st, r->first, r->last);
+	annotate_memory_blank(f->out, f->a);
 	annotate_blocks_blank(f->out, f->a);
 	buf_fill(f->out, ' ', 2 + f->addr_width);
 	put_arrow(f, row);
@@ -324,6 +328,7 @@ static void put_instructions(struct face *f)
 	put_account_heads(f);
 	buf_puts(f->out, "  share    samples");
 	annotate_account_head(f->out, a, f->st, 2);
+	annotate_memory_head(f->out, a);
 	annotate_blocks_head(f->out, a);
 	buf_printf(f->out, "  %*s\n", (int)f->addr_width, "address");
 	for (size_t r = 0; r < f->rows.v.n; r++)

@@ -581,18 +581,6 @@ static void add_facts(struct document *d, const struct memory_view *v)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The first that samples have: loads' data, else what there is. */
-static enum memop_latency choose_latency(const struct memory *m)
-{
-	static const enum memop_latency order[] = { MEMOP_LATENCY_DATA, MEMOP_LATENCY_FETCH,
-						    MEMOP_LATENCY_TAG, MEMOP_LATENCY_INSTRUCTION };
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && m->first[1]; i++)
-		if (memory_spread(m, &m->group[0], order[i]))
-			return order[i];
-	return MEMOP_LATENCY_DATA;
-}
-
 static void add_groups(struct document *d, const struct memory_view *v,
 		       const struct table_form *form, enum memory_by by)
 {
@@ -633,7 +621,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	const struct table head = { .form = &summary_form, .ctx = v, .array = v->m, .n = 1 };
 	char a[NUM_MAX];
 
-	v->latency = choose_latency(v->m);
+	v->latency = memory_shown_latency(v->m);
 	document_table(d, &head);
 	recorded_head(d, &v->source);
 	document_title(d, INK_PLAIN, "%s samples of memory operations; latencies: %s, in cycles",
