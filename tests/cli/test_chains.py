@@ -149,7 +149,11 @@ def cannot(m, where):
     t.ok(j["by"]["blocked"]["chain_high"] is None and "not known" in whys["blocked"], "a load that a store does not hold: not known", j["by"]["blocked"])
     penalties = os.path.join(where, "penalties")
     with open(penalties, "w") as f:
-        f.write("latency blocked 18 0.5\nlatency imul 3\n" if 0 else "L2_Hit 12\nlatency mul 5 0.25\n")
+        f.write("latency blocked 18 0.5\n")
+    b = bounds(path, "--penalties", penalties)["by"]["blocked"]
+    t.ok(near(b["chain"], 17.5) and near(b["chain_high"], 18.5) and b["verdict"] == "serial", "until it was measured", b)
+    with open(penalties, "w") as f:
+        f.write("L2_Hit 12\nlatency mul 5 0.25\n")
     path = m.record(os.path.join(where, "own"), {"imul": 20.0})
     b = bounds(path, "--penalties", penalties)["by"]["imul"]
     t.ok(near(b["chain"], 19) and near(b["chain_high"], 21) and b["verdict"] == "serial", "latencies of --penalties, with their error", b)
@@ -175,6 +179,34 @@ def cannot(m, where):
     t.ok(b["verdict"] == "unknown" and "model" in b["why"] and b["chain"] is None, "a CPU without a model", b)
     r = run("blocks", "--chains", "--mix", "-i", path)
     t.ok(r.returncode == 2 and "--mix and --chains" in r.stderr, "two results at a time", r.stderr)
+
+
+def elsewhere(where):
+    """A late event has no error; other machines' operands are not decoded."""
+    m = chains_made.Made(os.path.join(where, "late"), loops=[chains_made.BY["imul"]])
+    j = bounds(m.record(os.path.join(where, "late", "data"), {"imul": 12.0}, precise=0))
+    b = j["by"]["imul"]
+    t.ok(b["cycles"] == 12 and b["cycles_error"] is None and b["cycles_why"] and b["verdict"] == "serial", "an event that is not precise", b)
+    j = bounds(m.record(os.path.join(where, "late", "tail"), {"imul": lambda source, to, rnd: 12 if rnd.random() < 0.99 else 2000}, stacks=40))
+    t.ok("error of the time" in j["by"]["imul"]["why"], "a few of which one is very long tell nothing", j["bounds"])
+    j = bounds(m.record(os.path.join(where, "late", "tail"), {"imul": lambda source, to, rnd: 12 if rnd.random() < 0.99 else 2000}, stacks=500))
+    b = j["by"]["imul"]
+    t.ok(b["trimmed"] and b["verdict"] == "serial" and abs(b["cycles"] - 12) < 1, "a rare miss is not the loop's time", b)
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        t.skip("AArch64", "no compiler for it")
+        return
+    arm = chains_made.Made(os.path.join(where, "arm"), loops=[], compiler="aarch64-linux-gnu-", extra="""
+.globl loop_arm
+.type loop_arm, %function
+loop_arm:
+1: mul x1, x1, x2
+subs x0, x0, #1
+b.ne 1b
+ret
+.size loop_arm, . - loop_arm
+""")
+    b = bounds(arm.record(os.path.join(where, "arm", "data"), {"arm": 3.0}, cpu="0x00000000410fd0c0"))["by"]["arm"]
+    t.ok(b["verdict"] == "unknown" and "AArch64" in b["why"] and b["chain"] is None and b["cycles"] == 3, "not on AArch64", b)
 
 
 def faces(m, where, path):
@@ -207,6 +239,7 @@ def main():
         slower(m, where)
         two_paths(m, where)
         cannot(m, where)
+        elsewhere(where)
         faces(m, where, path)
     t.done()
 

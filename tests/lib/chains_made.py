@@ -88,20 +88,20 @@ def source(loops, extra=""):
 
 
 class Made:
-    def __init__(self, where, loops=LOOPS, extra="", main="int main(void) { return 0; }"):
+    def __init__(self, where, loops=LOOPS, extra="", main="int main(void) { return 0; }", compiler=""):
         os.makedirs(where, exist_ok=True)
         self.path = os.path.abspath(os.path.join(where, "loops"))
         with open(self.path + ".s", "w") as f:
             f.write(source(loops, extra))
         with open(self.path + ".c", "w") as f:
             f.write(main)
-        subprocess.run(["gcc", "-O1", "-fPIE", "-pie", "-o", self.path, self.path + ".c", self.path + ".s"], check=True)
+        subprocess.run([compiler + "gcc", "-O1", "-fPIE", "-pie", "-o", self.path, self.path + ".c", self.path + ".s"], check=True)
         self.code, at = {}, None
-        for line in subprocess.run(["objdump", "-d", "--no-show-raw-insn", self.path], capture_output=True, text=True, check=True).stdout.splitlines():
+        for line in subprocess.run([compiler + "objdump", "-d", "--no-show-raw-insn", self.path], capture_output=True, text=True, check=True).stdout.splitlines():
             if re.match(r"[0-9a-f]+ <", line):
                 at = self.code.setdefault(line.split("<")[1].rstrip(">:"), [])
             elif re.match(r"\s*[0-9a-f]+:\t", line):
-                at.append((int(line.split(":")[0], 16), line.split("\t")[1].strip()))
+                at.append((int(line.split(":")[0], 16), " ".join(line.split("\t")[1:]).strip()))
         for line in subprocess.run(["readelf", "-lW", self.path], capture_output=True, text=True, check=True).stdout.splitlines():
             word = line.split()
             if word[:1] == ["LOAD"] and "E" in word[6:-1]:
@@ -111,7 +111,7 @@ class Made:
         """n taken branches of the function from its loop on, each (from, to); taken(address, text, i): the i-th branch is."""
         code = self.code[function]
         by = {a: k for k, (a, _) in enumerate(code)}
-        jump = lambda text: int(re.match(r"j\w+\s+([0-9a-f]+)", text).group(1), 16) if re.match(r"j\w+\s+[0-9a-f]+ <" + re.escape(function) + "[+>]", text) else None
+        jump = lambda text: int(re.match(r"[jb][\w.]+\s+([0-9a-f]+)", text).group(1), 16) if re.match(r"[jb][\w.]+\s+[0-9a-f]+ <" + re.escape(function) + "[+>]", text) else None
         back = [(a, jump(text)) for a, text in code if jump(text) is not None and jump(text) <= a]
         out, k, i = [], by[back[-1][1]], 0
         while len(out) < n:

@@ -299,6 +299,26 @@ static int find_bounds(struct making *x, const struct chain_code *code)
 
 /* ---- a loop ---------------------------------------------------------------------------------- */
 
+#define KEPT 0.95 /* of the times, where the rest is left out */
+
+/* The standard deviation of the fastest. */
+static double spread(const struct flow_times *t, double all)
+{
+	double left = all * KEPT, sum = 0, squares = 0;
+
+	for (unsigned i = 0; i < FLOW_TIME_BUCKETS && left > 0; i++) {
+		double n = fmin(t->n[i], left), from = flow_time_from(i);
+		double at =
+			i + 1 < FLOW_TIME_BUCKETS ? (from + flow_time_from(i + 1) - 1) / 2 : from;
+
+		sum += n * at;
+		squares += n * at * at;
+		left -= n;
+	}
+	sum /= all * KEPT;
+	return sqrt(fmax(squares / (all * KEPT) - sum * sum, 0));
+}
+
 /* Cycles of an iteration; of a heavy tail without it: what waits now and then is not the loop. */
 static void measure(struct chain_loop *l, bool late)
 {
@@ -320,8 +340,9 @@ static void measure(struct chain_loop *l, bool late)
 	if (!shape.heavy || isnan(shape.tail))
 		return;
 	l->trimmed = true;
-	l->cycles.v *= (1 - shape.tail) / 0.95;
-	l->cycles.half *= (1 - shape.tail) / 0.95;
+	l->cycles.v *= (1 - shape.tail) / KEPT;
+	if (!isnan(l->cycles.half))
+		l->cycles.half = 1.96 * spread(&t->times, n) / KEPT / sqrt((double)t->stacks);
 }
 
 /* The blocks of an iteration of a loop that is one block; else what stacks show. */

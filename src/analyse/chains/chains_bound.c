@@ -145,7 +145,8 @@ void chains_ports(struct chain_bounds *out, const struct core *core, const struc
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-#define NEAR 0.10 /* of the time: as much as a bound may be off */
+#define NEAR  0.10 /* of the time: as much as a bound may be off */
+#define VAGUE 0.50 /* of the time: a larger error tells no bounds apart */
 
 static double larger(double a, double b)
 {
@@ -185,6 +186,10 @@ void chains_judge(struct chain_loop *l)
 		return;
 	if (isnan(time)) {
 		l->why = "no iteration was timed";
+		return;
+	}
+	if (l->cycles.half > VAGUE * time) {
+		l->why = "the error of the time is too large to compare it";
 		return;
 	}
 	off = NEAR * time + (isnan(l->cycles.half) ? 0 : l->cycles.half);

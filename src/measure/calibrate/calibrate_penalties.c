@@ -132,16 +132,22 @@ int calibrate_penalties(struct calibrate_penalty **out, size_t *n, struct arena 
 static void put_latencies(struct buf *b, const struct calibrate *c)
 {
 	static const struct {
-		const char *op, *measure;
+		const char *op, *measure, *plus;
 	} all[] = {
-#define LATENCY(op, measure) { op, measure },
+#define LATENCY(op, measure, plus) { op, measure, plus },
 #include "measure/calibrate/latency.def"
 #undef LATENCY
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		struct estimate e = find(c, all[i].measure).e;
+		struct estimate e = find(c, all[i].measure).e, plus;
 
+		if (all[i].plus) {
+			plus = find(c, all[i].plus).e;
+			e.v += plus.v;
+			e.half = hypot(e.half, plus.half);
+			e.why = e.why ? e.why : plus.why;
+		}
 		if (isnan(e.v))
 			buf_printf(b, "# latency of %s: not known: %s\n", all[i].op,
 				   e.why ? e.why : "-");

@@ -334,6 +334,7 @@ static void test_penalties(void **state)
 	assert_non_null(strstr(buf_str(&b), "\nMispredicted 16\n"));
 	assert_non_null(strstr(buf_str(&b), "\nLocal_DRAM 88.33 ns\n"));
 	assert_non_null(strstr(buf_str(&b), "\nlatency load 5.00 0.00\n"));
+	assert_non_null(strstr(buf_str(&b), "\nlatency blocked 18.00 0.00\n"));
 	assert_non_null(strstr(buf_str(&b), "\nlatency mul 3.00 0.00\n"));
 	assert_non_null(strstr(buf_str(&b), "\nlatency fadd 4.00 0.00\n"));
 	assert_non_null(strstr(buf_str(&b), "\nlatency fdiv64 13.50 0.00\n"));
