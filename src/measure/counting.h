@@ -36,6 +36,7 @@ struct counting_result {
 	double wall_s, user_s, sys_s; /* user, sys: of the program and what it waited for */
 	int status;		      /* of the program, as exit codes go */
 	int killed_by;		      /* the signal that ended it; 0: none, or not known */
+	int signal;		      /* that ended counting; 0: none did */
 	bool interrupted, left;	      /* left: the program goes on without us */
 };
 

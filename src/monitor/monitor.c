@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "monitor/monitor.h"
 
+#include <signal.h>
 #include <string.h>
 
+#include "collect/sysfs.h"
 #include "measure/drill.h"
 #include "measure/event_more.h"
 #include "measure/model_choice.h"
 #include "monitor/monitor_int.h"
+
+#define ONLINE "sys/devices/system/cpu/online"
 
 static int opened(void *ctx, struct counting *k, struct err *err)
 {
@@ -25,6 +29,23 @@ static uint64_t tick(void *ctx)
 	return monitor_tick(ctx);
 }
 
+/* A CPU is online that was not. */
+static bool cpus_came(const struct monitor *m)
+{
+	struct arena a = ARENA_INIT;
+	const uint32_t *now;
+	char text[4096];
+	size_t n;
+	bool came = false;
+	ssize_t len = sys_read(text, sizeof(text), m->k.root, ONLINE);
+
+	if (!m->ask->ask->cpu && len > 0 && !cpu_list_parse(&a, text, (size_t)len, &now, &n))
+		for (size_t i = 0; i < n; i++)
+			came |= !cpu_list_has(m->k.who.cpus.v, m->k.who.cpus.n, now[i]);
+	arena_free(&a);
+	return came;
+}
+
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct monitor *m = ctx;
@@ -39,6 +60,8 @@ static int interval(void *ctx, struct counting *k, struct err *err)
 	monitor_put(&d, m);
 	rc = m->ask->each(m->ask->ctx, &d, &k->enough, err);
 	document_close(&d);
+	if (!rc && !k->enough && cpus_came(m))
+		k->enough = m->again = true;
 	return rc;
 }
 
@@ -47,18 +70,27 @@ static int load(struct monitor *m, struct err *err)
 {
 	const struct model_choice *c = &m->ask->ask->model;
 	struct model_sources sources = model_choice_sources(c);
+	struct rows *r = m->rows;
 	struct err why = ERR_INIT;
 
 	drill_facts(m->system, &(struct drill){ .root = m->k.root }, &m->k);
-	if (model_choice_load(c, &m->k.machine, NULL, m->system, &m->model, &why)) {
-		if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
-			*err = why;
-			return -1;
+	if (!r->read) {
+		if (model_choice_load(c, &m->k.machine, NULL, m->system, &r->model, &why)) {
+			if (why.code != ERR_NOT_FOUND && why.code != ERR_UNSUPPORTED) {
+				*err = why;
+				return -1;
+			}
+			r->model = NULL;
+			r->why = arena_strdup(&r->a, why.what);
 		}
-		m->model = NULL;
-		m->model_why = arena_strdup(m->a, why.what);
+		if (set_load(&r->set, &r->a, &sources, r->model ? r->model->id : NULL, err))
+			return -1;
+		r->read = true;
 	}
-	return set_load(&m->set, m->a, &sources, m->model ? m->model->id : NULL, err);
+	m->model = r->model;
+	m->model_why = r->why;
+	m->set = r->set;
+	return 0;
 }
 
 static void close_all(struct monitor *m)
@@ -73,9 +105,9 @@ static void close_all(struct monitor *m)
 	vec_free(&m->group);
 	vec_free(&m->turns);
 	event_list_free(&m->list);
-	model_free(m->model);
 	msr_close(m->msr);
 	counting_close(&m->k);
+	arena_free(&m->own);
 }
 
 static int open_msr(struct monitor *m, struct err *err)
@@ -89,15 +121,19 @@ static int open_msr(struct monitor *m, struct err *err)
 	return 0;
 }
 
-int monitor_run(const struct monitor_ask *ask, struct err *err)
+enum end { END_FAILED, END_NOT_BEGUN, END_DONE, END_AGAIN };
+
+/* From opening to closing all counters; not begun: rows, or the machine, are not as they should. */
+static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err *err)
 {
-	struct monitor m = { .ask = ask, .a = ask->ask->a, .list = EVENT_LIST_INIT };
+	struct monitor m = { .ask = ask, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT };
 	const struct counting_hooks hooks = {
 		.opened = opened, .read = read_turns, .tick = tick, .interval = interval, .ctx = &m
 	};
 	struct event_more more = { 0 };
-	int rc = -1;
+	enum end end = END_NOT_BEGUN;
 
+	m.a = &m.own;
 	if (counting_open(&m.k, ask->ask, "monitor",
 			  MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS | MACHINE_KNOBS, err) ||
 	    load(&m, err))
@@ -107,9 +143,60 @@ int monitor_run(const struct monitor_ask *ask, struct err *err)
 		goto out;
 	if (monitor_places(&m, err) || monitor_set(&m, err))
 		goto out;
-	rc = counting_run(&m.k, &m.setup, &hooks, err);
+	end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
+	if (end == END_DONE && (m.again || (ask->rereads && m.k.result.signal == SIGHUP)))
+		end = END_AGAIN;
 out:
 	event_more_free(&more);
 	close_all(&m);
-	return rc;
+	return end;
+}
+
+static void rows_free(struct rows *r)
+{
+	model_free(r->model);
+	arena_free(&r->a);
+	*r = (struct rows){ .a = ARENA_INIT, .born = r->born };
+}
+
+/* `ask` with what is left of --for; false: nothing is. */
+static bool time_left(const struct ask *all, struct ask *now, uint64_t began)
+{
+	uint64_t past = counting_clock() - began;
+
+	if (!all->for_time)
+		return true;
+	now->for_time = all->for_time > past ? all->for_time - past : 0;
+	return now->for_time;
+}
+
+int monitor_run(const struct monitor_ask *ask, struct err *err)
+{
+	uint64_t began = counting_clock();
+	struct rows good = { .a = ARENA_INIT, .born = began }, fresh = good;
+	struct ask left = *ask->ask;
+	struct monitor_ask now = *ask;
+	enum end end = run(&now, &good, err);
+
+	now.ask = &left;
+	while (end == END_AGAIN && time_left(ask->ask, &left, began)) {
+		struct err why = ERR_INIT;
+
+		end = run(&now, &fresh, &why);
+		if (end == END_NOT_BEGUN && good.read) {
+			if (ask->said)
+				ask->said(ask->ctx, why.what);
+			rows_free(&fresh);
+			end = run(&now, &good, err);
+			continue;
+		}
+		if (end == END_FAILED || end == END_NOT_BEGUN)
+			*err = why;
+		rows_free(&good);
+		good = fresh;
+		fresh = (struct rows){ .a = ARENA_INIT, .born = began };
+	}
+	rows_free(&good);
+	rows_free(&fresh);
+	return end == END_FAILED || end == END_NOT_BEGUN ? -1 : 0;
 }

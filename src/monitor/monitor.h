@@ -17,6 +17,10 @@
  * of time is in the table `counters`.
  *
  * Totals begin with 0 when the monitor does (those of /proc when the machine did) and only grow.
+ * Where a hangup rereads (`rereads`), and where a CPU comes online, models and machine are read
+ * anew, and totals begin anew; if what is read is wrong, said() gets the reason and the old rows
+ * stay. A CPU that goes offline has no values any more, and the reason; totals stay.
+ *
  * Memory does not grow with time. One thread; each() is called in it.
  */
 #ifndef CYCLADE_MONITOR_MONITOR_H
@@ -31,6 +35,8 @@ struct monitor_ask {
 	const struct ask *ask; /* of it: interval (not 0), for_time, root, model; all is set */
 	enum { MONITOR_AUTO, MONITOR_PERF, MONITOR_MSR } backend; /* auto: perf_event */
 	struct text_list metrics; /* names, aliases, places, patterns; empty: all */
+	bool rereads;		  /* a hangup (SIGHUP) does not end it */
+	void (*said)(void *ctx, const char *text); /* NULL: nobody wants to know */
 	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
 	/* What an interval found; valid in the call only. *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);

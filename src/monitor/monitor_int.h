@@ -43,6 +43,7 @@ enum proc_value {
 struct slot {
 	uint64_t count, enabled, running; /* as last read */
 	bool absent;			  /* this target has none */
+	bool gone;			  /* its CPU went offline: it counts no more */
 	const char *why;		  /* it has none any more: this happened */
 	double sum, wanted, ns; /* of this interval: counted; ns it was to count, and did */
 	size_t n;		/* slices of it; Welford's sums of their rates: */
@@ -110,9 +111,20 @@ struct turns { /* groups of a PMU that take turns; n 1: one that counts all the 
 	uint64_t since;	 /* of `now`'s turn */
 };
 
+struct rows { /* what models say of the machine; stays where it is read again */
+	struct arena a;
+	bool read;
+	uint64_t born;	     /* when the monitor began */
+	struct model *model; /* NULL: none is for this CPU */
+	const char *why;
+	struct set set;
+};
+
 struct monitor {
 	const struct monitor_ask *ask;
-	struct arena *a;
+	struct arena own, *a; /* a: own */
+	struct rows *rows;
+	bool again; /* a CPU came */
 	struct counting k;
 	struct msr *msr;     /* NULL: perf_event counts */
 	struct model *model; /* NULL: none is for this CPU */

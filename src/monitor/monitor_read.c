@@ -33,6 +33,7 @@ static void take_slot(struct monitor *m, struct slot *s, const struct counter_va
 	if (s->absent)
 		return;
 	m->gone += v->gone;
+	s->gone = v->gone;
 	if (v->running > s->running)
 		note_slice(s, (double)(v->value - s->count) * scale,
 			   (double)(v->running - s->running));
@@ -192,6 +193,7 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 	const char *why = in->why, *lost = NULL;
 	double now = 0, total = 0, half = 0;
 	size_t found = 0;
+	bool gone = false;
 
 	for (size_t b = 0; b < in->n_sources; b++) {
 		const struct source *s = &m->source.v[in->source + b];
@@ -205,19 +207,24 @@ static const char *gather(struct monitor *m, uint32_t input, const struct place 
 			lost = at->why ? at->why : lost;
 			if (at->absent)
 				continue;
+			total += at->total;
+			gone |= at->gone;
+			if (at->gone && isnan(at->now)) /* nothing runs there */
+				continue;
 			found++;
 			now += at->now;
-			total += at->total;
 			half += at->half * at->half;
 		}
 	}
 	m->now[input] = found ? now : NAN;
-	m->total[input] = found ? total : NAN;
+	m->total[input] = found || gone ? total : NAN;
 	m->half[input] = sqrt(half);
 	if (lost) { /* a part is no sum */
 		m->now[input] = m->total[input] = NAN;
 		return lost;
 	}
+	if (!found && gone)
+		return "its CPU went offline";
 	if (!found)
 		return why ? why : "no CPU of this place counts it";
 	return isnan(now) ? "it had no counter in this interval" : NULL;

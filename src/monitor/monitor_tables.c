@@ -373,7 +373,7 @@ void monitor_put(struct document *d, struct monitor *m)
 		d->failed = true;
 		return;
 	}
-	*h = (struct head){ .time = counting_seconds(&m->k),
+	*h = (struct head){ .time = (double)(m->k.now - m->rows->born) / 1e9,
 			    .interval = m->seconds,
 			    .model = m->model ? m->model->id : NULL,
 			    .gone = m->gone,

@@ -339,6 +339,54 @@ try:
 except OSError:
     t.ok(True, "nobody listens then")
 
+# ---- a hangup rereads the metrics; what is wrong leaves the old ones; a CPU that comes online is counted
+OWN = os.path.join(tmp.name, "own")
+with open(os.path.join(HERE, "..", "..", "models", "monitor"), encoding="utf-8") as f:
+    BUILTIN = f.read()
+
+
+def write_own(row):
+    os.makedirs(OWN, exist_ok=True)
+    with open(os.path.join(OWN, "monitor.new"), "w", encoding="utf-8") as f:
+        f.write(BUILTIN + row)
+    os.rename(os.path.join(OWN, "monitor.new"), os.path.join(OWN, "monitor"))
+
+
+def until_there(server, has, lacks):
+    until = time.monotonic() + 60
+    text = ""
+    while time.monotonic() < until:
+        status, _, text = server.get()
+        if status == 200 and has in text and lacks not in text:
+            return True
+        time.sleep(0.02)
+    return text
+
+
+write_own("host first gauge - proc.load1 * 2 ; a test\n")
+s = Server("-I", "30", "--models", OWN).ready()
+t.equal(until_there(s, "cyclade_host_first 1\n", "host_second"), True, "a row of one's own")
+write_own("host second gauge - proc.load5 * 2 ; a test\n")
+s.p.send_signal(signal.SIGHUP)
+t.equal(until_there(s, "cyclade_host_second 2.5\n", "host_first"), True, "SIGHUP: the rows are read again")
+write_own("host third gauge - (proc.load5 ; a test\n")
+s.p.send_signal(signal.SIGHUP)
+words = s.p.stderr.readline()
+t.ok("not read again" in words and "monitor:" in words and until_there(s, "cyclade_host_second 2.5\n", "host_third") is True, "a wrong row: the old ones stay, and it says why", words)
+write_own("host fourth gauge - proc.load5 ; a test\n")
+s.p.send_signal(signal.SIGHUP)
+t.equal(until_there(s, "cyclade_host_fourth 1.25\n", "host_second"), True, "and the next attempt counts")
+put("sys/devices/system/cpu/cpu1/topology/physical_package_id", "0\n")
+put("sys/devices/system/cpu/cpu1/topology/core_id", "8\n")
+put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1500000\n")
+for name in ("possible", "present", "online"):
+    put("sys/devices/system/cpu/" + name, "0-1\n")
+t.equal(until_there(s, 'cyclade_cpu_frequency_hertz{cpu="1",core="8",socket="0"} 1500000000\n', "host_second"), True, "a CPU comes online")
+for name in ("online", "possible", "present"):
+    put("sys/devices/system/cpu/" + name, "0\n")
+code, words = s.end()
+t.ok(code == 0, "SIGTERM ends it", (code, words))
+
 # ---- a unix socket, one left behind, and a port that is taken
 path = os.path.join(tmp.name, "s")
 for end in (signal.SIGKILL, signal.SIGINT):

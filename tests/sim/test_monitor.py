@@ -171,6 +171,17 @@ t.ok(near((column(bare, "cpu", "cpi") or [None])[0], WANT["cpu", "cpi"]), "and t
 held, p = monitor("--metrics", "l3", settings=" ".join(["held=2"]), interval="100")
 t.ok(held, "somebody else holds a counter: no failure", p.stderr)
 
+# ---- a CPU goes offline: it has no values any more, its totals stay, the others go on
+p = run_on(ROME, "even", CYCLADE, "monitor", *SYSROOT, "--for", "1200ms", "-I", "400", "-j", "--metrics", "cpi,instructions,l3.misses", settings="gone=600 gone_cpu=1")
+docs = [json.loads(x) for x in p.stdout.splitlines()]
+last = docs[-1] if len(docs) > 1 else {}
+cpus = {r["cpu"]: r for r in rows(last, "cpu")}
+l3 = {r["l3"]: r for r in rows(last, "l3")}
+t.ok(cpus and cpus[1]["cpi"] is None and "offline" in cpus[1]["cpi_why"] and cpus[1]["instructions_rate"] is None and cpus[1]["instructions"] > 0 and
+     l3[11]["misses_rate"] is None and "offline" in l3[11]["misses_rate_why"], "a CPU goes offline: no values, the reason, and its totals", (cpus, l3, p.stderr))
+t.ok(cpus and near(cpus[0]["cpi"], WANT["cpu", "cpi"]) and near(l3[10]["misses_rate"], WANT["l3", "misses_rate"]) and last["losses"]["gone"] > 0,
+     "the others go on, and the loss is told", (cpus, last.get("losses")))
+
 # ---- a metric of one's own is a row
 put("own/amd/zen2/monitor", "base zen2\nsocket dram_lines=Lines counter - dram_channel_data_controller_0 * 2 ; a test\n")
 own, p = monitor("--models", os.path.join(tmp.name, "own"), "--metrics", "Lines")

@@ -117,6 +117,13 @@ static int serve(struct monitoring *s, struct err *err)
 	return 0;
 }
 
+static void said(void *ctx, const char *text)
+{
+	const struct monitoring *s = ctx;
+
+	cli_note(s->cli, "not read again: %s", text);
+}
+
 static int restore(struct cli *cli, struct err *err)
 {
 	size_t n;
@@ -153,6 +160,8 @@ int cmd_monitor(struct cli *cli)
 	}
 	choose_backend(&m, cli->opt.backend);
 	ask.all = true;
+	m.rereads = cli->opt.listen;
+	m.said = said;
 	ask.interval = ask.interval ? ask.interval : DEFAULT_INTERVAL;
 	if (cli->opt.once)
 		ask.for_time = ask.interval;

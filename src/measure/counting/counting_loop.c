@@ -80,6 +80,7 @@ static int on_signals(struct loop *l)
 		}
 		l->interrupts++;
 		k->result.interrupted = true;
+		k->result.signal = number;
 		if (stop_counting(l))
 			return -1;
 		if (!k->has_program || k->work.ended)
