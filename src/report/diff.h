@@ -48,6 +48,7 @@ struct diff_opts {
 	/* What values are divided by: "run" (NULL: nothing), "time", "samples", an event. */
 	const char *per;
 	size_t limit; /* rows for people; 0: as many as say something */
+	size_t gates; /* limits that diff_gate() will be asked for; 0: 1 */
 };
 
 struct diff;
@@ -56,8 +57,9 @@ extern const struct document_form diff_document;
 
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
-/* A limit: [function:]NAME >|< [+-]NUMBER%. *exceeded is set if a change is beyond the limit and
- * its verdict is not noise. ERR_USAGE, with a caret, if it cannot be read; ERR_NOT_FOUND if the
+/* A limit: [function:]NAME >|< [+-]NUMBER%. *exceeded is set if a change is beyond the limit and its
+ * error, and more than chance: it was named before, so its chance is corrected for the number of
+ * limits alone. ERR_USAGE, with a caret, if it cannot be read; ERR_NOT_FOUND if the
  * results have no such value. `x` NULL: it is read only. */
 int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err) MUST_USE;
 void diff_put(struct document *d, const struct diff *x);

@@ -71,11 +71,14 @@ def draw(rng, means, **factor):
 
 def test_nothing(t, d):
     """200 pairs without a change."""
-    rng, p, wrong = random.Random(1), Program(d), 0
+    rng, p, wrong, failed = random.Random(1), Program(d), 0, 0
     for _ in range(200):
         a, b = (p.record("%s/%s.data" % (d, x), draw(rng, MEANS)) for x in "ab")
-        wrong += bool(moved(diff(a, b)))
+        r = run("diff", a, b, "-j", "--fail-if", "cycles > +0%", "--fail-if", "function:hot > +0%")
+        failed += r.returncode == 1
+        wrong += bool(moved(json.loads(r.stdout)))
     t.ok(wrong <= 2, "200 pairs without a change: at most 2 report one", wrong)
+    t.ok(failed <= 2, "and at most 2 fail a limit", failed)
     wrong = 0
     for _ in range(40):  # repeats that differ by more than sampling does
         runs = []
@@ -195,6 +198,14 @@ def test_limits(t, d):
                              ("cycles > +0%", a, c, 0), ("function:nosuch > +1%", a, b, 2), ("function:hot > +1%", a, a, 0), ("elapsed > 0%", a, b, 0)):
         r = run("diff", "--fail-if", expr, x, y)
         t.ok(r.returncode == code, "%s: exit %d" % (expr, code), r.stdout + r.stderr)
+    # a change that one of many rows may have by chance, and one that was named may not
+    x, y = p.record(d + "/x.data", dict(MEANS, hot=800)), p.record(d + "/y.data", dict({k: v + 1 for k, v in MEANS.items()}, hot=930))
+    r = run("diff", "-j", "--fail-if", "function:hot > +5%", x, y)
+    doc = json.loads(r.stdout)
+    row = [w for w in doc["rows"] if w["function"] == "hot"][0]
+    t.ok(row["verdict"] == "noise" and 0.0005 < row["chance"] < 0.005 and r.returncode == 1 and doc["limits"][0]["exceeded"],
+         "a limit is about what it names, not about the number of rows", (row, doc["limits"]))
+    t.ok(run("diff", *["--fail-if", "function:hot > +5%"] * 9, x, y).returncode == 0, "nine limits are nine chances", row)
     for expr, at in (("cycles", 6), ("cycles > x%", 9), ("cycles > 5", 10), ("> 5%", 0), ("cycles > 5% x", 12), ("cycles >> 5%", 8)):
         r = run("diff", "--fail-if", expr, a, b)
         lines = r.stderr.splitlines()

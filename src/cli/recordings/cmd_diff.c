@@ -51,7 +51,9 @@ static int open_side(struct comparing *c, const char *operand, struct err *err)
 static int compare(struct comparing *c, struct err *err)
 {
 	const struct options *o = &c->cli->opt;
-	const struct diff_opts opts = { .per = o->normalize, .limit = (size_t)o->limit };
+	const struct diff_opts opts = { .per = o->normalize,
+					.limit = (size_t)o->limit,
+					.gates = o->fail_if.n };
 
 	for (size_t i = 0; i < c->cli->args.n; i++)
 		if (open_side(c, c->cli->args.v[i], err))

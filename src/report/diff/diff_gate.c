@@ -102,13 +102,20 @@ static bool names(const struct limit *l, const struct diff_item *it, enum diff_t
 	       !strcmp(it->key[table == DIFF_TREE], l->name);
 }
 
-static bool beyond(const struct limit *l, const struct diff_item *it)
+/* By its verdict, or as one of the few that were named: more than chance. */
+static bool is_sure(const struct diff *x, const struct diff_item *it)
 {
-	double change = it->verdict == DIFF_NEW ? INFINITY : it->change.v;
+	double gates = (double)(x->opts.gates ? x->opts.gates : 1) * (double)(x->n_sides - 1);
 
-	if (it->verdict != DIFF_MOVED && it->verdict != DIFF_NEW && it->verdict != DIFF_GONE)
-		return false;
-	if (isfinite(change) && !(fabs(change) > it->change.half))
+	return it->verdict == DIFF_MOVED || it->verdict == DIFF_NEW || it->verdict == DIFF_GONE ||
+	       (it->verdict == DIFF_NOISE && it->chance < DIFF_LEVEL_PER_MILLE / 1000.0 / gates);
+}
+
+static bool beyond(const struct diff *x, const struct limit *l, const struct diff_item *it)
+{
+	double change = it->base.v == 0 && it->new.v > 0 ? INFINITY : it->change.v;
+
+	if (!is_sure(x, it) || (isfinite(change) && !(fabs(change) > it->change.half)))
 		return false;
 	return l->above ? change > l->value : change < l->value;
 }
@@ -125,7 +132,7 @@ static const char *in_words(const struct diff_item *it, bool over)
 static int add(struct diff *x, const struct limit *l, const char *expr, const struct diff_item *it,
 	       bool *exceeded)
 {
-	bool over = beyond(l, it);
+	bool over = beyond(x, l, it);
 	struct diff_limit row = { .expr = expr,
 				  .side = x->side[it->side].name,
 				  .what = in_words(it, over),
