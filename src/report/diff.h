@@ -25,6 +25,7 @@
 #ifndef CYCLADE_REPORT_DIFF_H
 #define CYCLADE_REPORT_DIFF_H
 
+#include "base/vec.h"
 #include "show/document.h"
 
 struct images;
@@ -37,6 +38,8 @@ struct diff_run {
 	size_t n_docs;
 	struct images *images; /* its code, for functions that another build renamed; NULL: none */
 };
+
+typedef VEC(struct diff_run) diff_run_list;
 
 struct diff_side {
 	const char *name;
@@ -57,10 +60,10 @@ extern const struct document_form diff_document;
 
 int diff_build(struct diff **out, const struct diff_side *side, size_t n_sides,
 	       const struct diff_opts *opts, struct err *err) MUST_USE;
-/* A limit: [function:]NAME >|< [+-]NUMBER%. *exceeded is set if a change is beyond the limit and its
- * error, and more than chance: it was named before, so its chance is corrected for the number of
- * limits alone. ERR_USAGE, with a caret, if it cannot be read; ERR_NOT_FOUND if the
- * results have no such value. `x` NULL: it is read only. */
+/* A limit: [function:]NAME >|< [+-]NUMBER%. *exceeded is set if a change is beyond the limit and
+ * its error, and more than chance: it was named before, so its chance is corrected for the number
+ * of limits alone. ERR_USAGE, with a caret, if it cannot be read; ERR_NOT_FOUND if the results have
+ * no such value. `x` NULL: it is read only. */
 int diff_gate(bool *exceeded, struct diff *x, const char *expr, struct err *err) MUST_USE;
 void diff_put(struct document *d, const struct diff *x);
 void diff_free(struct diff *x);

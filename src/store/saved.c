@@ -228,6 +228,18 @@ static int read_file(struct saved *s, const char *path, struct err *err)
 	return ret;
 }
 
+/* Which results can be. */
+static int hint_forms(const struct document_form *const *forms, size_t n, struct err *err)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "%scyclade.%s/%u", i ? ", " : "", forms[i]->name, forms[i]->version);
+	(void)err_hint(err, "results (-j) of these schemas: %.200s", buf_str(&b));
+	buf_free(&b);
+	return -1;
+}
+
 static int choose(struct saved *s, const char *path, const struct document_form *const *forms,
 		  size_t n, struct err *err)
 {
@@ -239,8 +251,8 @@ static int choose(struct saved *s, const char *path, const struct document_form 
 		if (!is_of(s->text.v[i], f))
 			return err_set(err, ERR_FORMAT, "%s: has results of different kinds", path);
 	if (!f) {
-		(void)err_set(err, ERR_FORMAT, "%s: is no result that SQL can read", path);
-		return err_hint(err, "results of this version's stat -j, compare -j, calibrate -j");
+		(void)err_set(err, ERR_FORMAT, "%s: is no result that can be read here", path);
+		return hint_forms(forms, n, err);
 	}
 	document_open(&s->d, f, NULL);
 	return make_tables(s, f, err);

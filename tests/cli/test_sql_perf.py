@@ -342,7 +342,7 @@ both = ask("SELECT (SELECT count(*) FROM compare) AS n, (SELECT count(*) FROM sa
 t.ok(isinstance(both, list) and both[0]["n"] and both[0]["samples"] == 0, "it has no samples", both)
 p = run("sql", "-j", "saved.json", made["branches"], "SELECT DISTINCT run, (SELECT min(run) FROM samples) AS other FROM compare")
 t.equal(p.returncode and p.stderr or json.loads(p.stdout)["rows"], [{"run": 1, "other": 2}], "a saved result beside a recording")
-for text, says in (("{", "is no JSON"), ('{"schema":"cyclade.other/1"}', "no result that SQL can read"), ('{"schema":"cyclade.counts/1"}', "no result that SQL can read"),
+for text, says in (("{", "is no JSON"), ('{"schema":"cyclade.other/1"}', "no result that can be read here"), ('{"schema":"cyclade.counts/1"}', "no result that can be read here"),
                    ('{"schema":"cyclade.counts/2"} {"schema":"cyclade.tree/2"}', "different kinds"), ("[" * 3000, "."), ('{"a":' * 5000, "is no JSON")):
     with open("odd.json", "w", encoding="utf-8") as f:
         f.write(text)

@@ -71,6 +71,7 @@ READS = {
     "calls -j": "calls --no-cache -j -i branches",
     "diff": "diff --no-cache plain chains",
     "diff, matched": "diff --no-cache --with lines -j build.base build.new",
+    "diff, saved": "diff -j saved.json saved.json",
     "sum": "sum --no-cache plain chains",
     "sql": "sql --no-cache -i plain SELECT(pid)FROM(samples)",
     "sql, chains": "sql --no-cache -i chains SELECT(chain)FROM(chains)",

@@ -63,6 +63,26 @@ def check(where, k):
                        if p in total and "." not in p and r["value"] is not None), "%s: a sum of the same has the same shares" % program, total)
 
 
+def counted(where, program, *words):
+    path = os.path.join(where, "%s.json" % program)
+    p = run_on("spr", program, CYCLADE, *words, *SYSROOT, "-r", "3", "-l", "2", "-j", "-o", path, "--", SPIN, "100")
+    return path if p.returncode == 0 else p.stderr
+
+
+def check_counted(where, *words):
+    """What stat -r -j or run -r -j saved: the planted node, by runs that were counted."""
+    base, new = (counted(where, program, *words) for program in ("even", "dram_bound"))
+    text, doc = run("diff", base, new).stdout, loaded("diff", base, new)
+    said = re.findall(r"^ what moved +(\S+):", text, re.M)
+    t.ok(text.count("mean of 3 runs") == 2 and said and said[0].startswith("backend_bound.memory_bound"), "%s -r -j: the node is named first" % words[0], text)
+    want = [planted("spr", x) for x in ("even", "dram_bound")]
+    with open(base, encoding="utf-8") as a, open(new, encoding="utf-8") as b:
+        slots = [json.load(f)["trees"][0]["slots"] for f in (a, b)]
+    wrong = [r for r in doc["tree"] if r["node"] in want[0] and r["verdict"] != "not comparable" and
+             (abs(r["base"] / slots[0] - want[0][r["node"]]) > 0.02 or abs(r["new"] / slots[1] - want[1][r["node"]]) > 0.02)]
+    t.ok(len([r for r in doc["tree"] if r["node"] in want[0]]) >= 4 and not wrong, "%s -r -j: and the shares are those planted" % words[0], wrong or doc["tree"])
+
+
 with tempfile.TemporaryDirectory() as where:
     if not SIMULATED:
         t.skip("all of it", "a sanitizer's library wants to be preloaded first; build with clang, which links it in")
@@ -71,4 +91,6 @@ with tempfile.TemporaryDirectory() as where:
     else:
         for k in range(PAIRS):
             check(where, k)
+        check_counted(where, "stat")
+        check_counted(where, "run", "-q", "--data", os.path.join(where, "series"))
 t.done()

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/repeats.h"
+#include "store/saved.h"
 
 enum { MOST_DOCS = 4 };
 
@@ -93,10 +94,30 @@ static int open_one(struct diff_runs *r, diff_run_list *list, const char *path, 
 	return !run.doc || vec_push(list, run) ? err_nomem(err) : 0;
 }
 
+/* A result that was saved as JSON. */
+static int open_saved(struct diff_runs *r, diff_run_list *list, const char *path, struct err *err)
+{
+	struct diff_counted *c = NULL;
+	struct saved *s;
+	int rc;
+
+	if (saved_open(&s, path, diff_counted_forms, DIFF_COUNTED_FORMS, err))
+		return -1;
+	rc = diff_counted_open(&c, list, saved_document(s), path, err);
+	if (!rc && vec_push(&r->counted, c))
+		rc = err_nomem(err);
+	if (rc)
+		diff_counted_free(c);
+	saved_free(s);
+	return rc;
+}
+
 int diff_runs_open(struct diff_runs *r, diff_run_list *list, const char *path, struct err *err)
 {
 	size_t n = repeats_count(path);
 
+	if (saved_is(path))
+		return open_saved(r, list, path, err);
 	if (!n)
 		return open_one(r, list, path, err);
 	for (size_t k = 1; k <= n; k++) {
@@ -115,5 +136,8 @@ void diff_runs_close(struct diff_runs *r)
 	vec_each (&r->results, struct results **, all)
 		results_close(*all);
 	vec_free(&r->results);
+	vec_each (&r->counted, struct diff_counted **, c)
+		diff_counted_free(*c);
+	vec_free(&r->counted);
 	arena_free(&r->by_line.arena);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * diff_runs - recordings opened for diff and sum, each with the document of its functions.
+ * diff_runs - recordings opened for diff and sum, each with the document of its functions; and
+ * results of stat -j and run -j, each run of which is one.
  *
  *	diff_runs_begin(&r, cli, &err)		what --with names, too
  *	diff_runs_open(&r, &list, path, &err)	a recording, or those of `run -r` under a name
@@ -11,15 +12,14 @@
 
 #include "base/vec.h"
 #include "cli/recordings/results.h"
-#include "report/diff.h"
-
-typedef VEC(struct diff_run) diff_run_list;
+#include "report/diff_counted.h"
 
 struct diff_runs {
 	struct cli *cli;
 	struct cli by_line; /* the same, with rows by line */
 	bool lines, blocks, memory;
 	VEC(struct results *) results;
+	VEC(struct diff_counted *) counted;
 };
 
 int diff_runs_begin(struct diff_runs *r, struct cli *cli, struct err *err) MUST_USE;

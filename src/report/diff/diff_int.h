@@ -39,7 +39,7 @@ struct diff_amount {
 	double var;	/* its variance by sampling; NAN: not known */
 	double samples; /* that it is worth: a count with Poisson's error; 0: not a count */
 	double whole;	/* of the tree: all slots; else 0 */
-	bool counted;	/* of the tree: it has a value, which other nodes may not have */
+	bool counted;	/* of the tree and of counts: it has a value, which others may not have */
 };
 
 /* Names made of addresses are one function's only within a build. */
@@ -54,6 +54,7 @@ struct diff_item {
 	size_t event; /* rows, lines: of several events the number of this one in totals; else 0 */
 	bool seconds; /* of the unit */
 	bool ratio;   /* is no amount of which parts may be added up */
+	bool counts;  /* was counted, not sampled: a run without a value has none, not 0 */
 	unsigned depth;
 	enum diff_alone alone;
 	size_t side;		 /* the new one, from 1 */
@@ -100,6 +101,7 @@ struct diff_file {   /* a program or library that has another name on a side */
 struct diff_side_sum { /* what people and programs read of a side */
 	const char *name, *inputs, *command, *host, *arch, *os_release, *cpu;
 	uint64_t recordings;
+	bool unknown; /* it does not have the machine */
 	struct estimate seconds;
 };
 

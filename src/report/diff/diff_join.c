@@ -111,12 +111,13 @@ struct diff_item *diff_item_at(struct joining *j, const char *const key[DIFF_KEY
 
 struct total { /* of an event of a recording */
 	double period, samples;
+	bool counted; /* not sampled: samples is 0 */
 };
 
 static struct total total_of(const struct diff_run *r, const char *event)
 {
 	const struct table *t = diff_find(r, "events");
-	struct total sum = { 0, 0 };
+	struct total sum = { 0 };
 	struct table_row row = { 0 };
 	struct arena a = ARENA_INIT;
 
@@ -124,8 +125,11 @@ static struct total total_of(const struct diff_run *r, const char *event)
 		const char *name = diff_text(&a, t, diff_column(t, "event"), &row);
 
 		if (name && !strcmp(name, event)) {
+			double samples = diff_number(t, diff_column(t, "samples"), &row).v;
+
 			sum.period += diff_number(t, diff_column(t, "period"), &row).v;
-			sum.samples += diff_number(t, diff_column(t, "samples"), &row).v;
+			sum.counted = isnan(samples);
+			sum.samples += sum.counted ? 0 : samples;
 		}
 		arena_reset(&a);
 	}
@@ -150,12 +154,12 @@ static bool is_clock(const char *event)
 static struct total divisor(const struct diff *x, const struct diff_run *r, const char *event)
 {
 	const char *per = x->opts.per;
-	struct total one = { is_clock(event) ? 1e9 : 1, 0 }, by;
+	struct total one = { .period = is_clock(event) ? 1e9 : 1 }, by;
 
 	if (!per || !strcmp(per, "run"))
 		return one;
 	if (!strcmp(per, "time"))
-		return (struct total){ one.period * seconds_of(r), 0 };
+		return (struct total){ .period = one.period * seconds_of(r) };
 	if (!strcmp(per, "samples")) {
 		one.period = total_of(r, event).period;
 		return one;
@@ -169,6 +173,7 @@ static struct total divisor(const struct diff *x, const struct diff_run *r, cons
 	return by;
 }
 
+/* samples NAN: it was counted, with an error that one run does not show. */
 static struct diff_amount amount(double period, double samples, struct total by)
 {
 	struct diff_amount m = { .v = period / by.period, .samples = samples };
@@ -178,17 +183,27 @@ static struct diff_amount amount(double period, double samples, struct total by)
 	m.var = m.samples > 0 ? m.v * m.v / m.samples : 0;
 	if (!isfinite(m.v))
 		m = (struct diff_amount){ .var = NAN };
+	else if (isnan(samples))
+		m = (struct diff_amount){ .v = m.v, .var = NAN, .counted = true };
 	return m;
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-static bool has_event(const struct diff_side *s, const char *event)
+enum kind { ABSENT, SAMPLED, COUNTED };
+
+static enum kind kind_of_total(struct total t)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (total_of(&s->run[i], event).samples > 0)
-			return true;
-	return false;
+	return t.counted ? COUNTED : t.samples > 0 ? SAMPLED : ABSENT;
+}
+
+static enum kind kind_of(const struct diff_side *s, const char *event)
+{
+	enum kind kind = ABSENT;
+
+	for (size_t i = 0; !kind && i < s->n; i++)
+		kind = kind_of_total(total_of(&s->run[i], event));
+	return kind;
 }
 
 int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
@@ -196,10 +211,13 @@ int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 		     double samples, struct diff_item **out)
 {
 	struct diff_item *it;
+	enum kind kind;
 
 	if (!key[0])
 		return -1;
-	if (!has_event(&j->x->side[0], key[0]) || !has_event(&j->x->side[j->side], key[0]))
+	/* what one side counted and the other one sampled has errors of two kinds */
+	kind = kind_of(&j->x->side[0], key[0]);
+	if (!kind || kind != kind_of(&j->x->side[j->side], key[0]))
 		return 0;
 	it = diff_item_at(j, key, alone);
 	if (!it)
@@ -207,6 +225,7 @@ int diff_join_amount(struct joining *j, const struct diff_run *r, size_t slot,
 	it->seconds = is_clock(key[0]);
 	it->unit = it->seconds ? "s" : it->key[0];
 	it->run[slot] = amount(period, samples, divisor(j->x, r, key[0]));
+	it->counts |= isnan(samples);
 	if (out)
 		*out = it;
 	return 0;
@@ -264,7 +283,9 @@ static int join_elapsed(struct joining *j, const struct diff_run *r, size_t slot
 
 static bool has_ipc(const struct diff_run *r)
 {
-	return total_of(r, "cycles").samples > 0 && total_of(r, "instructions").samples > 0;
+	struct total c = total_of(r, "cycles"), i = total_of(r, "instructions");
+
+	return kind_of_total(c) && kind_of_total(c) == kind_of_total(i);
 }
 
 static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
@@ -280,8 +301,10 @@ static int join_ipc(struct joining *j, const struct diff_run *r, size_t slot)
 		return -1;
 	it->ratio = true;
 	it->unit = "";
-	it->run[slot] = amount(i.period, 1 / (1 / c.samples + 1 / i.samples),
-			       (struct total){ c.period, 0 });
+	it->run[slot] =
+		amount(i.period, i.counted ? (double)NAN : 1 / (1 / c.samples + 1 / i.samples),
+		       (struct total){ .period = c.period });
+	it->counts = i.counted;
 	return 0;
 }
 

@@ -103,8 +103,9 @@ static double test(struct diff_item *it, struct sample a, struct sample b)
 		double rb = b.mean > 0 ? it->new.half / b.mean : 0;
 
 		it->change.v = ratio - 1;
-		it->change.half =
-			b.mean > 0 ? ratio * sqrt(ra * ra + rb * rb) : it->new.half / a.mean;
+		it->change.half = b.mean > 0   ? ratio * sqrt(ra * ra + rb * rb)
+				  : it->counts ? fmax(it->new.half, it->base.half) / a.mean
+					       : it->new.half / a.mean;
 	}
 	if (isnan(se))
 		return NAN;
@@ -168,7 +169,7 @@ static void judge(struct diff *x, struct diff_item *it, bool node)
 		it->verdict = DIFF_NOT_COMPARABLE;
 		it->why = why_not(it, &a, &b);
 	}
-	if (node)
+	if (node || it->counts)
 		judge_lacking(it, n_base, n_new);
 }
 

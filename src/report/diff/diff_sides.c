@@ -54,6 +54,14 @@ static struct estimate seconds(const struct diff_side *s)
 	return (struct estimate){ sum / n, t95(s->n - 1) * sqrt(squares / (n - 1) / n), NULL };
 }
 
+/* It has no column for the machine: a saved result. */
+static bool is_unknown(const struct diff_run *r)
+{
+	const struct table *t = diff_find(r, "recording");
+
+	return t && diff_column(t, "host") == SIZE_MAX;
+}
+
 static int fill(struct diff *x, struct diff_side_sum *sum, const struct diff_side *s)
 {
 	const char *inputs = s->run[0].input;
@@ -68,6 +76,7 @@ static int fill(struct diff *x, struct diff_side_sum *sum, const struct diff_sid
 				       .os_release = shared(x, s, "os_release"),
 				       .cpu = shared(x, s, "cpu"),
 				       .recordings = s->n,
+				       .unknown = is_unknown(&s->run[0]),
 				       .seconds = seconds(s) };
 	return inputs ? 0 : -1;
 }
@@ -91,6 +100,8 @@ static int note_machines(struct diff *x, const struct diff_side_sum *a,
 		{ a->os_release, b->os_release, "kernels differ: so may the kernel's functions" },
 	};
 
+	if (a->unknown || b->unknown)
+		return 0;
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (differ(of[i].a, of[i].b) &&
 		    note(x, arena_printf(&x->a, "%s (%s; %s)", of[i].what,
@@ -100,7 +111,13 @@ static int note_machines(struct diff *x, const struct diff_side_sum *a,
 	return 0;
 }
 
-static bool side_has(struct diff *x, const struct diff_side *s, const char *event)
+/* Not sampled. */
+static bool is_counted(const struct table *t, const struct table_row *r)
+{
+	return isnan(diff_number(t, diff_column(t, "samples"), r).v);
+}
+
+static bool side_has(struct diff *x, const struct diff_side *s, const char *event, bool counted)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct table *t = diff_find(&s->run[i], "events");
@@ -109,7 +126,7 @@ static bool side_has(struct diff *x, const struct diff_side *s, const char *even
 		while (t && table_next(t, &row)) {
 			const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
 
-			if (name && !strcmp(name, event))
+			if (name && !strcmp(name, event) && is_counted(t, &row) == counted)
 				return true;
 		}
 	}
@@ -122,21 +139,22 @@ static int note_events(struct diff *x, const struct diff_side *s, const struct d
 	const struct table *t = diff_find(&s->run[0], "events");
 	struct table_row row = { 0 };
 	const char *all = NULL;
+	bool counted = false;
 
 	while (t && table_next(t, &row)) {
 		const char *name = diff_text(&x->a, t, diff_column(t, "event"), &row);
 
-		if (!name || side_has(x, other, name))
+		if (!name || side_has(x, other, name, is_counted(t, &row)))
 			continue;
+		counted |= is_counted(t, &row);
 		all = all ? arena_printf(&x->a, "%s, %s", all, name) : name;
 		if (!all)
 			return -1;
 	}
 	if (!all)
 		return 0;
-	return note(x,
-		    arena_printf(&x->a, "only %s has samples of these, which are not compared: %s",
-				 s->name, all));
+	return note(x, arena_printf(&x->a, "only %s has %s of these, which are not compared: %s",
+				    s->name, counted ? "counts" : "samples", all));
 }
 
 static void add_losses(struct diff *x, const struct diff_run *r)

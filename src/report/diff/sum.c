@@ -93,7 +93,7 @@ static void add_up(const struct diff *x, struct diff_item *it, enum diff_table t
 	it->change = share_of(x, it, table == DIFF_ROWS);
 	it->side = 0; /* recordings that have it */
 	for (size_t i = 0; i < x->side->n; i++) {
-		it->side += it->run[i].v != 0;
+		it->side += it->counts ? it->run[i].counted : it->run[i].v != 0;
 		it->base_samples += it->run[i].samples;
 	}
 }

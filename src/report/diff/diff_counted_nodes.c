@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "report/diff/diff_counted_int.h"
+
+/* ---- what a result has of its nodes ---------------------------------------------------------- */
+
+static int by_node(const void *a, const void *b)
+{
+	return strcmp(((const struct known_node *)a)->node, ((const struct known_node *)b)->node);
+}
+
+int counted_known(struct diff_counted *c)
+{
+	const struct table *t = counted_table(c, "nodes");
+	struct table_row r = { 0 };
+
+	while (t && table_next(t, &r)) {
+		struct known_node n = { counted_text(c, t, "node", &r),
+					counted_word(c, t, "unit", &r),
+					counted_word(c, t, "parent", &r) };
+
+		if (n.unit && !strcasecmp(n.unit, "slots"))
+			n.unit = NULL;
+		if (n.node && vec_push(&c->node, n))
+			return -1;
+	}
+	vec_sort(&c->node, by_node);
+	t = counted_table(c, "trees");
+	r = (struct table_row){ 0 };
+	while (t && table_next(t, &r)) {
+		struct known_tree x = { counted_word(c, t, "where", &r),
+					counted_number(t, "slots", &r).v };
+
+		if (vec_push(&c->tree, x))
+			return -1;
+	}
+	return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+/* The slots that a place's tree divides; NAN: not known. */
+static double slots_of(const struct diff_counted *c, const char *where)
+{
+	vec_each (&c->tree, const struct known_tree *, x)
+		if (same_text(x->where, where))
+			return x->slots;
+	return NAN;
+}
+
+/* What it is a share of, and the node above; of its own path if nothing else says so. */
+static int add_known(struct diff_counted *c, struct node_row *row)
+{
+	const struct known_node key = { .node = row->node }, *n;
+	const char *dot = strrchr(row->node, '.');
+
+	n = c->node.n ? bsearch(&key, c->node.v, c->node.n, sizeof(*c->node.v), by_node) : NULL;
+	if (n) {
+		row->unit = n->unit;
+		row->above = n->above;
+	} else if (dot && dot > row->node) {
+		row->above = arena_strndup(&c->a, row->node, (size_t)(dot - row->node));
+		return row->above ? 0 : -1;
+	}
+	return 0;
+}
+
+int counted_node(struct diff_counted *c, struct counted_run *to, const struct table *t,
+		 const char *key, const struct table_row *r)
+{
+	struct node_row row = { .where = counted_word(c, t, "where", r),
+				.node = counted_word(c, t, key, r),
+				.unit = counted_word(c, t, "unit", r),
+				.value = counted_number(t, "value", r) };
+
+	if (!row.node)
+		return 0;
+	if (add_known(c, &row))
+		return -1;
+	row.slots = slots_of(c, row.where);
+	return vec_push(&to->node, row);
+}
+
+/* ---- the order of nodes: each behind the one above ------------------------------------------- */
+
+#define NOWHERE UINT32_MAX
+#define DEEPEST 16
+
+struct family {
+	uint32_t above, child, last, next; /* next: of its siblings */
+	bool placed;
+};
+
+/* The id of a name in a place; STR_NONE: no memory. */
+static uint32_t name_id(struct strtab *names, const char *where, const char *node)
+{
+	struct buf b = BUF_INIT;
+	uint32_t id;
+
+	buf_printf(&b, "%zu:%s%s", where ? strlen(where) : 0, where ? where : "", node);
+	id = b.failed ? STR_NONE : strtab_adds(names, buf_str(&b));
+	buf_free(&b);
+	return id;
+}
+
+/* Nodes know the one above by its name; of several of a name the first counts. */
+static int find_families(struct family *f, const struct counted_run *r)
+{
+	struct strtab names = STRTAB_INIT;
+	VEC(uint32_t) row = VEC_INIT; /* by id */
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->node.n; i++) {
+		uint32_t id = name_id(&names, r->node.v[i].where, r->node.v[i].node);
+
+		f[i] = (struct family){ NOWHERE, NOWHERE, NOWHERE, NOWHERE, false };
+		rc = id == STR_NONE;
+		while (!rc && row.n <= id)
+			rc = vec_push(&row, NOWHERE);
+		if (!rc && row.v[id] == NOWHERE)
+			row.v[id] = (uint32_t)i;
+	}
+	for (size_t i = 0; !rc && i < r->node.n; i++) {
+		const struct node_row *n = &r->node.v[i];
+		uint32_t id = n->above ? name_id(&names, n->where, n->above) : 0;
+
+		rc = id == STR_NONE;
+		if (rc || !n->above || id >= row.n || row.v[id] == NOWHERE || row.v[id] == i)
+			continue;
+		f[i].above = row.v[id];
+		if (f[f[i].above].child == NOWHERE)
+			f[f[i].above].child = (uint32_t)i;
+		else
+			f[f[f[i].above].last].next = (uint32_t)i;
+		f[f[i].above].last = (uint32_t)i;
+	}
+	strtab_free(&names);
+	vec_free(&row);
+	return rc;
+}
+
+/* The row and what is below it, `depth` deep at most. */
+static void place(struct node_row *to, size_t *n, const struct counted_run *r, struct family *f,
+		  uint32_t i, uint64_t parent, unsigned depth)
+{
+	uint64_t id = *n + 1;
+
+	f[i].placed = true;
+	to[*n] = r->node.v[i];
+	to[*n].id = id;
+	to[*n].parent = parent;
+	(*n)++;
+	for (uint32_t c = f[i].child; c != NOWHERE && depth < DEEPEST; c = f[c].next)
+		if (!f[c].placed)
+			place(to, n, r, f, c, id, depth + 1);
+}
+
+int counted_order(struct diff_counted *c, struct counted_run *r)
+{
+	struct node_row *to = arena_alloc(&c->a, (r->node.n + 1) * sizeof(*to));
+	struct family *f = calloc(r->node.n + 1, sizeof(*f));
+	size_t n = 0;
+	int rc = !to || !f || r->node.n >= NOWHERE || find_families(f, r);
+
+	for (int rest = 0; !rc && rest < 2; rest++) /* at last those of a circle */
+		for (size_t i = 0; i < r->node.n; i++)
+			if (!f[i].placed && (rest || f[i].above == NOWHERE))
+				place(to, &n, r, f, (uint32_t)i, 0, 0);
+	if (!rc)
+		memcpy(r->node.v, to, r->node.n * sizeof(*to));
+	free(f);
+	return rc;
+}
