@@ -69,13 +69,15 @@ stage_docs() {
 	say docs ok
 }
 
-# What a stage is for decides how it compiles: users' flags for gcc, where all suites run; else what compiles
+# What a stage is for decides how it compiles: users' flags for gcc, where all suites run (what builds the program
+# anew, howto, does so in the stage plain: without optimisation, and with what is built there); else what compiles
 # fastest and tests as well. The sanitizers look at every access, however slow; an emulator is better off with a
 # little optimisation.
-stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- ; }
+stage_gcc() { referees; CC=gcc build_and_test gcc --buildtype=release -- -- --no-suite howto; }
 stage_bare() { # without the libraries that may be missing
 	build_and_test bare -Doptimization=1 -Ddebug=false -Dzydis=disabled -Dcapstone=disabled -Ddemangle=disabled \
-		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -Dmicrohttpd=disabled -- src/cli/cyclade tests-unit tests-fuzz -- \
+		-Dminidebug=disabled -Dpfm=disabled -Dgraphviz=disabled -Dncurses=disabled -Dlibedit=disabled -Dmicrohttpd=disabled \
+		-Dsqlite=disabled -- src/cli/cyclade tests-unit tests-fuzz -- \
 		--suite unit --suite fuzz
 }
 # Everything compiled by clang, warnings as errors, and all suites under clang's sanitizers: they find uses of dead
@@ -88,7 +90,7 @@ stage_asan() {
 		-Db_sanitize=address,undefined -Db_lundef=false -- --
 }
 stage_plain() { # as a debugger wants it: what the optimiser hides comes to light
-	CC=gcc build_and_test plain -Doptimization=0 -Ddebug=false -- tests-every -- --suite every
+	CC=gcc build_and_test plain -Doptimization=0 -Ddebug=false -- tests-every -- --suite every --suite howto
 }
 stage_tsan() { # what has no threads has no races
 	TSAN_OPTIONS=halt_on_error=1 CYCLADE_SANITIZED=1 \

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add."""
+"""The patches of doc/HOWTO_ADD.md, applied to a copy of the sources: it builds, and has what they add.
+
+In a build without optimisation (stage plain) the copy begins with its objects, and what the patches touch is compiled anew."""
+import filecmp
+import json
 import os
 import re
 import shutil
@@ -11,12 +15,26 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
 
+BUILD = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(CYCLADE))))
 UNNEEDED = ("build", ".", "node_modules", "__pycache__")
 t = Tap()
 
 
 def run(*argv, cwd=None):
     return subprocess.run(argv, capture_output=True, text=True, cwd=cwd, stdin=subprocess.DEVNULL)
+
+
+def begin(made):
+    """Gives a build directory what was built here of the same options: with their times, so that Ninja takes them for its own."""
+    if not filecmp.cmp(os.path.join(BUILD, "config.h"), os.path.join(made, "config.h"), shallow=False):
+        return
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as f:
+        options = {o["name"]: o["value"] for o in json.load(f)}
+    if (options["optimization"], options["debug"], options["c_args"], options["werror"]) != ("0", False, [], True):
+        return
+    for name in ("config.h", ".ninja_log", ".ninja_deps"):
+        shutil.copy2(os.path.join(BUILD, name), made)
+    shutil.copytree(os.path.join(BUILD, "src"), os.path.join(made, "src"), dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so*"))
 
 
 def build(tree):
@@ -36,6 +54,7 @@ def build(tree):
         return None
     r = run("meson", "setup", "build", "-Doptimization=0", "-Ddebug=false", cwd=tree)
     if not r.returncode:
+        begin(os.path.join(tree, "build"))
         r = run("ninja", "-C", "build", "src/cli/cyclade", cwd=tree)
     program = os.path.join(tree, "build", "src", "cli", "cyclade")
     return program if t.ok(not r.returncode, "what they make of it builds", r.stdout[-1500:] + r.stderr) else None
