@@ -20,7 +20,7 @@ tmp = tempfile.TemporaryDirectory()
 DATA, TEXT = os.path.join(tmp.name, "perf.data"), os.path.join(tmp.name, "counts")
 
 
-def record(machine, program, *words, ms=200):
+def record(machine, program, *words, ms=100):
     for path in (DATA, TEXT):
         if os.path.exists(path):
             os.remove(path)

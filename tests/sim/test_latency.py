@@ -48,7 +48,7 @@ def started(machine, scenario, *words):
     return command(machine, scenario, *words), environment(machine)
 
 
-def run(machine, scenario, *options, ms=350, settings="", before=(), program=True, more=()):
+def run(machine, scenario, *options, ms=150, settings="", before=(), program=True, more=()):
     """What stat printed: by -o, so that nobody else's text is in it."""
     out = os.path.join(tmp.name, "out")
     cmd, env = started(machine, scenario, *before, CYCLADE, "stat", *SYSROOT, "-o", out, *options,
@@ -125,7 +125,7 @@ def ways():
     for options, more in ((("-l", "4"), {}), (("-r", "3", NODES), {}), (("--no-mux", NODES), {}),
                           (("-D", "50", NODES), {}), (("--user", NODES), {}), (("--no-inherit", NODES), {}),
                           (("-a", NODES), {}), (("-a", "--per", "cpu", NODES), {}),
-                          (("-C", "0", NODES, "--for", "400ms"), {"program": False})):
+                          (("-C", "0", NODES, "--for", "200ms"), {"program": False})):
         if options[0] in ("-a", "-C") and not WHOLE_CPUS:
             t.skip("stat " + " ".join(options), "whole CPUs may not be counted here")
             continue
@@ -142,7 +142,7 @@ def attached():
     cmd, env = started("gnr", planted(), SPIN, "3000")
     victim = subprocess.Popen([SPIN, "3000"])
     try:
-        doc = stat("gnr", planted(), "-p", str(victim.pid), "--for", "500ms", NODES, program=False)
+        doc = stat("gnr", planted(), "-p", str(victim.pid), "--for", "250ms", NODES, program=False)
     finally:
         victim.send_signal(signal.SIGKILL)
         victim.wait()
@@ -154,13 +154,13 @@ def many_cpus():
     with open(os.path.join(HERE, "machines", "gnr.tab"), encoding="utf-8") as f:
         text = f.read().replace("core 0\ncore 1\n", "".join("core %d\n" % i for i in range(64)))
     big = write("big.tab", text)
-    doc = stat(big, planted(), NODES, program=False, more=[SPIN, "400"])
+    doc = stat(big, planted(), NODES, program=False, more=[SPIN, "200"])
     all_near(doc, "64 CPUs: one task")
     t.ok(any(" in 1 task;" in n for n in doc.get("notes", [])), "the report says so", doc.get("notes"))
-    doc = stat(big, planted(), NODES, program=False, more=["sh", "-c", "%s 500 & %s 500; wait" % (SPIN, SPIN)])
+    doc = stat(big, planted(), NODES, program=False, more=["sh", "-c", "%s 250 & %s 250; wait" % (SPIN, SPIN)])
     all_near(doc, "and tasks that it starts")
     t.ok(any(" in 3 tasks;" in n for n in doc.get("notes", [])), "all three", doc.get("notes"))
-    doc = stat(big, planted(), NODES, "--no-inherit", program=False, more=[SPIN, "400"])
+    doc = stat(big, planted(), NODES, "--no-inherit", program=False, more=[SPIN, "200"])
     all_near(doc, "--no-inherit: the program alone")
 
 

@@ -19,7 +19,7 @@ t = Tap()
 tmp = tempfile.TemporaryDirectory()
 
 
-def stat(machine, scenario, *options, ms=300, sim="", target=None):
+def stat(machine, scenario, *options, ms=150, sim="", target=None):
     """The tree as JSON, exit code, and [(event, enabled, running, counted, true)]."""
     out, log = os.path.join(tmp.name, "out.json"), os.path.join(tmp.name, "truth")
     p = run_on(machine, scenario, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *options, *(target or [SPIN, str(ms)]),

@@ -21,7 +21,7 @@ from trees import trees  # noqa: E402
 
 PERF612 = os.environ.get("CYCLADE_PERF612")
 LONG = bool(os.environ.get("CYCLADE_LONG"))
-MS = "100"
+MS = "60"
 EXACT = "exact_metrics=1"
 WITHIN = 2e-4
 # with the register's steps: a node is one field of it less another at most, in either tool

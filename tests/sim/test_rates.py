@@ -31,7 +31,7 @@ def rates_of(machine, name, program):
     return float(row[row.index(name) + 1 + programs.index(program)])
 
 
-def tree(machine, program, *options, ms=200, **more):
+def tree(machine, program, *options, ms=100, **more):
     doc = stat_on(machine, program, *options, SPIN, str(ms), **more)
     x = next(iter(trees(doc)), {})
     return {k: {"value": x.get(k), "error": x.get(k + "_error"), "why": x.get(k + "_why")} for k in ("ipc", "frequency")}, doc
@@ -45,7 +45,7 @@ def near(rate, want, slack):
 
 def head(machine, program, *options, **more):
     """What stands below the program on the screen."""
-    err = run_on(machine, program, CYCLADE, "stat", *SYSROOT, *options, SPIN, "200", **more).stderr
+    err = run_on(machine, program, CYCLADE, "stat", *SYSROOT, *options, SPIN, "100", **more).stderr
     return err, next((x for x in err.splitlines() if "; model " in x), "")
 
 
@@ -69,7 +69,7 @@ for machine, program in [("ivb", "dram_bound"), ("ivb", "fp_vector"), ("skl", "e
     if not PERF:
         t.skip("perf's counts", "perf is not there")
         continue
-    p = run_on(machine, program, PERF, "stat", "-x,", "-e", "cycles,instructions", SPIN, "200").stderr
+    p = run_on(machine, program, PERF, "stat", "-x,", "-e", "cycles,instructions", SPIN, "60").stderr
     n = {x[2].split(":")[0]: (float(x[0]), float(x[3])) for x in (y.split(",") for y in p.splitlines()) if x[0].isdigit()}
     cycles, ns = n.get("cycles", (1, 1))
     t.ok(near(got["ipc"], n.get("instructions", (0, 0))[0] / cycles, 0.005), "and as perf counts it", (got, p))
@@ -122,7 +122,7 @@ t.ok(got["frequency"].get("value", 0) is None and got["frequency"]["why"] and go
      "user space alone: its cycles by all of the time would be no frequency", doc)
 got, doc = tree("ivb", "even", "-l", "3", "-a")
 t.ok(got["frequency"].get("value", 0) is None and got["ipc"]["value"], "whole CPUs without reference cycles: no frequency", doc)
-got, doc = tree("spr", "even", "-a", "-l", "6", ms=300)
+got, doc = tree("spr", "even", "-a", "-l", "6", ms=150)
 t.ok(near(got["frequency"], 3e9, 0.01), "whole CPUs with reference cycles: that by the time-stamp counter", doc)
 
 # ---- the screen, and several runs -------------------------------------------------------------------

@@ -53,7 +53,7 @@ def planted(machine, sim="", more="", phase="", level=2):
     for program in programs if LONG else programs[:6]:
         with open(scenario, "w", encoding="utf-8") as f:
             f.write("phase %s - scale=1000%s\n%s" % (program, phase, more))  # so that rare events are not counted in ones
-        got = nodes(stat(machine, scenario, "-l", str(level), ms=120, env={"SIM_OPTIONS": sim}))
+        got = nodes(stat(machine, scenario, "-l", str(level), ms=60, env={"SIM_OPTIONS": sim}))
         for name, share in plants.get(program, {}).items():
             n = got.get(name)
             if not n or n["level"] > level:
