@@ -36,6 +36,7 @@ SIZE = 10 if LONG else 1
 Edge = collections.namedtuple("Edge", "kind source target n mispredicted")
 Span = collections.namedtuple("Span", "start last n cycles")
 CALLS = ("call", "call-indirect")
+KERNEL = 1 << 63  # its addresses, from here on
 
 
 class Truth:
@@ -53,17 +54,15 @@ class Truth:
         return (self.images[int(image)] if image != "-" else None, int(addr, 16))
 
     def line(self, line):
-        kind, rest = line.split(" ", 1)
-        if kind == "image":
-            self.images.append(rest.split(" ", 1)[1])
-            return
-        w = rest.split()
-        if kind == "total":
-            self.total[w[0]] = int(w[1])
-        elif kind == "insn":
+        kind, *w = line.split()
+        if kind == "insn":
             at = self.place(w[0], w[1])
             self.insns[at] = int(w[3])
             self.length[at] = int(w[2])
+        elif kind == "image":
+            self.images.append(line.split(" ", 2)[2])
+        elif kind == "total":
+            self.total[w[0]] = int(w[1])
         elif kind == "edge":
             self.edges.append(Edge(w[0], self.place(w[1], w[2]), self.place(w[3], w[4]), int(w[5]), int(w[6])))
         elif kind == "span":
@@ -230,16 +229,17 @@ def spans_of(rec, counted=True):
     for _, _, period, stack in rec.samples():
         if len(stack) < 2:
             continue
-        pairs = list(zip([e[1] for e in stack[1:]], [e[0] for e in stack[:-1]]))
-        for p in pairs:
-            if p not in good:
-                good[p] = p[0] <= p[1] < 1 << 63 and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]
-        many = (counted and near(stack[:-1])) or len(pairs)
+        sources, targets, _ = zip(*stack)
+        pairs = list(zip(targets[1:], sources[:-1]))
+        many = (counted and sum(map(KERNEL.__gt__, sources[:-1]))) or len(pairs)
+        each = period * len(pairs) / many
         for p, w in zip(pairs, window(len(stack), counted)[1]):
+            if p not in good:
+                good[p] = p[0] <= p[1] < KERNEL and place(p[0])[0] and place(p[0])[0] == place(p[1])[0]
             if good[p]:
                 c = raw[p]
                 c[0] += 1
-                c[1] += period * w * len(pairs) / many
+                c[1] += each * w
     for (start, last), c in raw.items():
         spans[place(start), place(last)] = c
     return spans
@@ -351,10 +351,12 @@ class Oracle:
         return r
 
 
+@functools.lru_cache
 def program(name):
     return os.path.realpath(os.path.join(BUILT, "truth_" + name))
 
 
+@functools.lru_cache(maxsize=None)
 def own(image):
     """Is it a file of these tests? The system's have no symbols, or other ones than ours."""
     return image is not None and os.path.dirname(image) == os.path.realpath(BUILT)
