@@ -119,3 +119,38 @@ RUN(straight)
 
 	LOOP(n, X86("call *%[a]\n") ARM("blr %[a]\n"), [a] "+r"(a));
 }
+
+/* Two additions, the rest nops. Constants of 16 bits, whose prefix changes the length of their
+ * instruction, are slow to decode. */
+RUN(decoder)
+{
+	uint64_t unused = (uint64_t)(uintptr_t)w;
+
+	LOOP(n,
+	     X86(".rept 2\nadd $0x1234, %%ax\n.fill 28, 1, 0x90\n.endr\n.fill 8, 8, 0x841f0f\n")
+		     ARM(".rept 66\nnop\n.endr\n"),
+	     [a] "+r"(unused));
+}
+
+RUN(decoder_not)
+{
+	uint64_t unused = (uint64_t)(uintptr_t)w;
+
+	LOOP(n,
+	     X86(".rept 2\nadd $0x1234, %%eax\n.fill 32, 8, 0x841f0f\n.endr\n")
+		     ARM(".rept 66\nnop\n.endr\n"),
+	     [a] "+r"(unused));
+}
+
+/* The instruction that prepare_own_code() made is written again, the same or at another place. */
+RUN(self_modify)
+{
+	char *a = w->a, *b = w->b;
+	uint64_t insn = 0xd2800029; /* movz x9, #1 */
+
+	LOOP(n,
+	     X86("movb %%cl, 1(%[b])\ncall *%[a]\n")
+		     ARM("str %w[c], [%[b]]\ndc cvau, %[b]\ndsb ish\nic ivau, %[b]\ndsb ish\n"
+			 "isb\nblr %[a]\n"),
+	     [a] "+r"(a), [b] "+r"(b), [c] "+r"(insn));
+}

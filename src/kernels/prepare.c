@@ -304,6 +304,42 @@ PREPARE(code)
 	return 0;
 }
 
+/* An instruction that may be written, of 4 bytes or 5, and a return. */
+static void put_small(unsigned char *at)
+{
+#if defined(__x86_64__)
+	static const unsigned char code[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+#else
+	static const uint32_t code[] = { 0xd2800029u, 0xd65f03c0u };
+#endif
+	memcpy(at, code, sizeof(code));
+}
+
+static int small_code(struct kernel_work *w, size_t apart, struct err *err)
+{
+	if (take(w, (uint64_t)2 * PAGE, false, err))
+		return -1;
+	w->b = w->a + apart;
+	put_small((unsigned char *)w->a);
+	put_small((unsigned char *)w->b);
+	__builtin___clear_cache(w->a, w->a + (size_t)2 * PAGE);
+	if (mprotect(w->a, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return err_sys(err, "code that writes itself must not be executed here");
+	return 0;
+}
+
+PREPARE(own_code)
+{
+	(void)s;
+	return small_code(w, 0, err);
+}
+
+PREPARE(two_codes)
+{
+	(void)s;
+	return small_code(w, PAGE, err);
+}
+
 /* ---- all of them ----------------------------------------------- */
 
 void kernel_release(struct kernel_work *w)

@@ -31,6 +31,8 @@ PREPARE(alternating); /* a: bytes 0, 1, 0, 1, ... */
 PREPARE(zeros);	      /* a: bytes 0 */
 PREPARE(moment);      /* a: a nanosecond, for nanosleep */
 PREPARE(two_cpus);    /* a: a set of CPUs with another one, and 128 bytes behind it of the lowest */
+PREPARE(own_code);    /* a: an instruction and a return, which may be written; b: the same */
+PREPARE(two_codes);   /* the same; b: as much memory in another page */
 PREPARE(code);	      /* a: units lines of code, of 64 bytes, and a return */
 
 #endif

@@ -59,6 +59,8 @@ static double cycles_of(const struct kernel *k, const struct kernel_setup *s, do
 		      { "return-right", 6 },
 		      { "return-wrong", 31 },
 		      { "split-load", 11 },
+		      { "self-modify", 160 },
+		      { "self-modify-not", 5 },
 		      { "multiply", 3 },
 		      { "float-add", 4 },
 		      { "float-divide", 13.5 },
