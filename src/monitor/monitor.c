@@ -2,6 +2,7 @@
 #include "monitor/monitor.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collect/sysfs.h"
@@ -105,6 +106,7 @@ static void close_all(struct monitor *m)
 	vec_free(&m->group);
 	vec_free(&m->turns);
 	event_list_free(&m->list);
+	event_more_free(&m->more);
 	msr_close(m->msr);
 	counting_close(&m->k);
 	arena_free(&m->own);
@@ -121,33 +123,40 @@ static int open_msr(struct monitor *m, struct err *err)
 	return 0;
 }
 
+/* All but the counters themselves; close_all() is due after a failure too. */
+static int begin(struct monitor *m, const struct monitor_ask *ask, struct rows *rows,
+		 struct err *err)
+{
+	*m = (struct monitor){
+		.ask = ask, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT
+	};
+	m->a = &m->own;
+	if (counting_open(&m->k, ask->ask, "monitor",
+			  MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS | MACHINE_KNOBS, err) ||
+	    load(m, err))
+		return -1;
+	m->list.more = event_more(&m->more, &ask->ask->model);
+	if (ask->backend == MONITOR_MSR && open_msr(m, err))
+		return -1;
+	return monitor_places(m, err) || monitor_set(m, err) ? -1 : 0;
+}
+
 enum end { END_FAILED, END_NOT_BEGUN, END_DONE, END_AGAIN };
 
 /* From opening to closing all counters; not begun: rows, or the machine, are not as they should. */
 static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err *err)
 {
-	struct monitor m = { .ask = ask, .rows = rows, .own = ARENA_INIT, .list = EVENT_LIST_INIT };
+	struct monitor m;
 	const struct counting_hooks hooks = {
 		.opened = opened, .read = read_turns, .tick = tick, .interval = interval, .ctx = &m
 	};
-	struct event_more more = { 0 };
 	enum end end = END_NOT_BEGUN;
 
-	m.a = &m.own;
-	if (counting_open(&m.k, ask->ask, "monitor",
-			  MACHINE_MODEL | MACHINE_TOPOLOGY | MACHINE_PMUS | MACHINE_KNOBS, err) ||
-	    load(&m, err))
-		goto out;
-	m.list.more = event_more(&more, &ask->ask->model);
-	if (ask->backend == MONITOR_MSR && open_msr(&m, err))
-		goto out;
-	if (monitor_places(&m, err) || monitor_set(&m, err))
-		goto out;
-	end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
-	if (end == END_DONE && (m.again || (ask->rereads && m.k.result.signal == SIGHUP)))
-		end = END_AGAIN;
-out:
-	event_more_free(&more);
+	if (!begin(&m, ask, rows, err)) {
+		end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
+		if (end == END_DONE && (m.again || (ask->rereads && m.k.result.signal == SIGHUP)))
+			end = END_AGAIN;
+	}
 	close_all(&m);
 	return end;
 }
@@ -199,4 +208,69 @@ int monitor_run(const struct monitor_ask *ask, struct err *err)
 	rows_free(&good);
 	rows_free(&fresh);
 	return end == END_FAILED || end == END_NOT_BEGUN ? -1 : 0;
+}
+
+/* ---- in a loop of somebody else -------------------------------------------------------------- */
+
+struct monitor_own {
+	struct monitor m; /* first */
+	struct rows rows;
+};
+
+static int start(struct monitor *m, struct err *err)
+{
+	struct counting *k = &m->k;
+
+	k->start = k->now = counting_clock();
+	if (monitor_opened(m, err))
+		return -1;
+	k->counting = true;
+	for (size_t g = 0; k->c && g < k->setup->n_groups; g++)
+		if (k->on[g] && counters_enable(k->c, g, true, err))
+			return -1;
+	return 0;
+}
+
+int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err *err)
+{
+	struct monitor_own *o = calloc(1, sizeof(*o));
+
+	*out = NULL;
+	if (!o)
+		return err_nomem(err);
+	o->rows = (struct rows){ .a = ARENA_INIT, .born = counting_clock() };
+	if (!begin(&o->m, ask, &o->rows, err) && !counting_prepare(&o->m.k, &o->m.setup, err) &&
+	    !start(&o->m, err)) {
+		*out = &o->m;
+		return 0;
+	}
+	monitor_close(&o->m);
+	return -1;
+}
+
+int monitor_turn(struct monitor *m, struct err *err)
+{
+	m->k.now = counting_clock();
+	return monitor_read(m, true, err);
+}
+
+int monitor_take(struct monitor *m, struct document *d, struct err *err)
+{
+	document_open(d, &monitor_document, m);
+	if (monitor_turn(m, err) || monitor_interval(m, err))
+		return -1;
+	monitor_put(d, m);
+	return d->failed ? err_nomem(err) : 0;
+}
+
+void monitor_close(struct monitor *m)
+{
+	struct monitor_own *o = (struct monitor_own *)m;
+
+	if (!m)
+		return;
+	counting_end(&m->k);
+	close_all(m);
+	rows_free(&o->rows);
+	free(o);
 }

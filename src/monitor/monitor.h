@@ -5,6 +5,13 @@
  *
  *	monitor_run(&ask, &err)		until --for is over, a signal comes, or each() has enough
  *
+ * or, for those who have a loop of their own:
+ *
+ *	monitor_open(&m, &ask, &err)		it counts from now on
+ *	monitor_turn(m, &err)			monitor_tick() ns after the last one
+ *	monitor_take(m, &d, &err)		an interval ended: its document
+ *	monitor_close(m)
+ *
  * What is shown is data: rows of models/monitor and of the CPU's model (model/set.h). Their names
  * are counters of perf_event (the room measure counts them) and values of /proc. What a machine
  * cannot give is listed with its reason; the rest goes on.
@@ -38,11 +45,23 @@ struct monitor_ask {
 	bool rereads;		  /* a hangup (SIGHUP) does not end it */
 	void (*said)(void *ctx, const char *text); /* NULL: nobody wants to know */
 	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
+	/* Counters of the cores are somebody else's: metrics that need them have that as reason. */
+	bool no_cores;
 	/* What an interval found; valid in the call only. *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
 	void *ctx;
 };
 
 int monitor_run(const struct monitor_ask *ask, struct err *err) MUST_USE;
+
+struct monitor;
+
+/* `ask` must outlive it; each() is not called. */
+int monitor_open(struct monitor **out, const struct monitor_ask *ask, struct err *err) MUST_USE;
+uint64_t monitor_tick(const struct monitor *m); /* ns until the next turn; 0: none takes turns */
+int monitor_turn(struct monitor *m, struct err *err) MUST_USE;
+/* Opens the document; to be closed before the next interval ends. */
+int monitor_take(struct monitor *m, struct document *d, struct err *err) MUST_USE;
+void monitor_close(struct monitor *m); /* NULL is fine */
 
 #endif

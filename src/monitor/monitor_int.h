@@ -17,6 +17,7 @@
 #include "collect/event.h"
 #include "collect/msr.h"
 #include "measure/counting.h"
+#include "measure/event_more.h"
 #include "model/model.h"
 #include "model/set.h"
 #include "monitor/monitor.h"
@@ -134,6 +135,7 @@ struct monitor {
 	double *model_count;	/* by event of the model, and */
 	struct value *node;	/* by its metric: of a place */
 	struct event_list list;
+	struct event_more more;
 	struct set set;
 	VEC(struct source) source;
 	VEC(struct input) input;
@@ -174,7 +176,6 @@ int monitor_opened(struct monitor *m, struct err *err) MUST_USE;
 int monitor_read(struct monitor *m, bool turn, struct err *err) MUST_USE;
 /* Ends an interval: values of all cells. */
 int monitor_interval(struct monitor *m, struct err *err) MUST_USE;
-uint64_t monitor_tick(const struct monitor *m); /* ns until the next turn; 0: none takes turns */
 /* A value of /proc by its name in formulas. */
 bool monitor_proc(const char *name, size_t len, enum proc_value *out, bool *level,
 		  enum place_kind *of);

@@ -37,6 +37,12 @@ static const char *missing(struct monitor *m, const char *what)
 			    msr ? " (root may count it with --backend msr)" : "");
 }
 
+static bool is_of_cores(const struct monitor *m, const struct event *e)
+{
+	return e->attr.type == PERF_TYPE_HARDWARE || e->attr.type == PERF_TYPE_HW_CACHE ||
+	       e->attr.type == PERF_TYPE_RAW || (e->pmu && sys_core_pmu(m->k.root, e->pmu));
+}
+
 /* An event may be several counters: the boxes of an uncore unit. `text` is what it is to the
  * machine where its name is not (NULL: that is). */
 static int add_event(struct monitor *m, struct input *in, const char *text, struct err *err)
@@ -53,6 +59,10 @@ static int add_event(struct monitor *m, struct input *in, const char *text, stru
 	for (size_t i = from; i < m->list.ev.n; i++) {
 		const struct event *ev = &m->list.ev.v[i];
 
+		if (m->ask->no_cores && is_of_cores(m, ev)) {
+			in->why = "the tree and the samples have the counters of the cores";
+			return 0;
+		}
 		struct source s = {
 			.name = in->name, .pmu = ev->pmu, .event = i, .scale = ev->scale
 		};

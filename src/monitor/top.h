@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * top - what a machine does now, interval after interval: hottest functions, processes, cgroups.
+ * top - what a machine does now, interval after interval: hottest functions, processes, cgroups,
+ * metrics of CPUs, caches and sockets.
  * The model behind the screen of `top`; it draws nothing and knows no terminal.
  *
  *	top_open(&t, &ask, &err)
@@ -37,7 +38,9 @@ enum {
 	TOP_FUNCTIONS = 2000,	/* that are kept of an interval */
 	TOP_PROCESSES = 4000,	/* likewise */
 	TOP_THREADS = 256,	/* whose switches are read in an interval */
-	TOP_IMAGES = 4000,	/* files with symbols, before all are read anew */
+	TOP_IMAGES = 1000,	/* files with symbols, before all are read anew */
+	TOP_METRICS = 8000,	/* of CPUs, caches, sockets */
+	TOP_HISTORY = 60,	/* intervals whose figures are kept of each */
 };
 
 struct top_function {
@@ -70,6 +73,15 @@ struct top_cgroup {
 	struct estimate cpu, share, switches, faults;
 };
 
+struct top_metric {
+	const char *place; /* "cpu 3" */
+	const char *name, *unit, *means;
+	bool share;	     /* a fraction */
+	struct estimate now; /* by time, where it is something that only grows */
+	const double *past;  /* of so many intervals, this one last; NAN: not known */
+	size_t n_past, history;
+};
+
 struct top_interval {
 	uint64_t number; /* from 1 */
 	double seconds;	 /* its length */
@@ -85,6 +97,8 @@ struct top_interval {
 	uint64_t more_processes;
 	const struct top_cgroup *cgroup;
 	size_t n_cgroups;
+	const struct top_metric *metric; /* of the machine, sockets, L3 caches, CPUs */
+	size_t n_metrics;
 };
 
 struct top;
@@ -123,6 +137,7 @@ int top_save(struct top *t, const char *path, uint64_t *samples, struct err *err
 const char *top_event(const struct top *t);
 const char *top_no_cycles(const struct top *t);
 const char *top_no_samples(const struct top *t); /* "" */
+const char *top_no_machine(const struct top *t); /* why there are no metrics; "" */
 bool top_whole(const struct top *t);		 /* of all CPUs */
 bool top_user_only(const struct top *t);
 size_t top_cpus(const struct top *t);

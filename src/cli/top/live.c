@@ -57,6 +57,11 @@ static struct table all_rows(struct live *l, enum live_view v)
 		t.stride = sizeof(*now->process);
 		t.n = now->n_processes;
 		break;
+	case VIEW_MACHINE:
+		t.array = now->metric;
+		t.stride = sizeof(*now->metric);
+		t.n = now->n_metrics;
+		break;
 	default:
 		t.array = now->cgroup;
 		t.stride = sizeof(*now->cgroup);

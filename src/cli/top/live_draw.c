@@ -238,6 +238,9 @@ static const char *nothing(const struct live *l)
 		return "";
 	if (l->view == VIEW_FUNCTIONS && *top_no_samples(l->top))
 		return "nothing is sampled, so there are no functions";
+	if (l->view == VIEW_MACHINE)
+		return *top_no_machine(l->top) ? top_no_machine(l->top)
+					       : "no metric has a value in this interval";
 	return "nothing ran in this interval";
 }
 

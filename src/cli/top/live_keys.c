@@ -92,6 +92,11 @@ static void view_4(struct live *l)
 	l->view = VIEW_CGROUPS;
 }
 
+static void view_5(struct live *l)
+{
+	l->view = VIEW_MACHINE;
+}
+
 static void view_next(struct live *l)
 {
 	l->view = (enum live_view)(((unsigned)l->view + 1) % VIEWS);

@@ -183,3 +183,90 @@ static const struct table_column cgroup_columns[] = {
 };
 #undef OF
 const struct table_form live_cgroups_form = { "cgroups", NULL, 0, TABLE_COLUMNS(cgroup_columns) };
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+enum { SPARKS = 32 };
+
+TABLE_GET(metric_now)
+{
+	const struct top_metric *m = r->p;
+
+	(void)t;
+	(void)c;
+	out->kind = m->share ? T_SHARE : T_AMOUNT;
+	cell_estimate(out, m->now);
+}
+
+/* What is exact has none. */
+TABLE_GET(metric_error)
+{
+	const struct top_metric *m = r->p;
+	struct table_cell x = { .kind = m->share ? T_SHARE : T_AMOUNT, .e = m->now };
+
+	(void)t;
+	(void)c;
+	if (!(m->now.half <= 0))
+		cell_put_error(out->scratch, &x);
+	out->text = out->scratch->len ? buf_str(out->scratch) : NULL;
+}
+
+TABLE_GET(metric_unit)
+{
+	const struct top_metric *m = r->p;
+
+	(void)t;
+	(void)c;
+	out->text = m->unit && *m->unit && !m->share ? m->unit : "";
+}
+
+/* One character for each interval, the newest at the right: shares of 1, others of the most that is
+ * in sight. */
+TABLE_GET(metric_sparks)
+{
+	static const char *const blocks[] = { " ",
+					      "\xe2\x96\x81",
+					      "\xe2\x96\x82",
+					      "\xe2\x96\x83",
+					      "\xe2\x96\x84",
+					      "\xe2\x96\x85",
+					      "\xe2\x96\x86",
+					      "\xe2\x96\x87",
+					      "\xe2\x96\x88" };
+	static const char plain[] = " .:-=+*#@";
+	const struct top_metric *m = r->p;
+	const struct style *st = t->ctx;
+	size_t n = m->n_past < SPARKS ? m->n_past : SPARKS;
+	const double *v = m->past + (m->n_past - n);
+	double most = m->share ? 1 : 0;
+
+	(void)c;
+	for (size_t i = 0; i < n; i++)
+		most = v[i] > most ? v[i] : most;
+	for (size_t i = n; i < SPARKS; i++)
+		buf_putc(out->scratch, ' ');
+	for (size_t i = 0; i < n; i++) {
+		size_t level = isnan(v[i]) || !(most > 0) || v[i] <= 0
+				       ? 0
+				       : 1 + (size_t)(v[i] / most * 7.999);
+
+		if (st && st->ascii)
+			buf_putc(out->scratch, plain[level]);
+		else
+			buf_puts(out->scratch, blocks[level]);
+	}
+	out->text = buf_str(out->scratch);
+}
+
+#define OF(member) TABLE_FIELD(struct top_metric, member)
+static const struct table_column metric_columns[] = {
+	COLUMN("place", "place", T_TEXT, C_KEY, "what it is a metric of", OF(place), .least = 8),
+	COLUMN("metric", "metric", T_TEXT, C_KEY | C_FLEX, "its name", OF(name)),
+	COLUMN("now", "now", T_AMOUNT, 0, "in this interval", .get = metric_now, .least = 8),
+	COLUMN("error", "+-", T_TEXT, C_PEOPLE | C_SPARSE, "of the value", .get = metric_error),
+	COLUMN("unit", "", T_TEXT, 0, "of the value", .get = metric_unit),
+	COLUMN("past", "intervals before", T_TEXT, C_PEOPLE | C_KEEP_END, "the newest at the right",
+	       .get = metric_sparks, .least = SPARKS),
+};
+#undef OF
+const struct table_form live_metrics_form = { "metrics", NULL, 0, TABLE_COLUMNS(metric_columns) };

@@ -12,5 +12,6 @@ extern const struct table_form live_functions_form;
 extern const struct table_form live_nodes_form;
 extern const struct table_form live_processes_form;
 extern const struct table_form live_cgroups_form;
+extern const struct table_form live_metrics_form;
 
 #endif

@@ -123,9 +123,13 @@ static int by_period(const void *a, const void *b)
 	return c ? c : strcmp(x->dso, y->dso);
 }
 
-static uint64_t lasting_key(const struct sum *s)
+/* A file's name is made longer as soon as there is another one of that name; its path stays. */
+static uint64_t lasting_key(const struct top *t, const struct sum *s)
 {
-	return hash_pair(hash_bytes(s->dso, strlen(s->dso)), hash_bytes(s->name, strlen(s->name)));
+	const char *file =
+		s->first->image == IMAGE_NONE ? s->dso : image_path(t->images, s->first->image);
+
+	return hash_pair(hash_bytes(file, strlen(file)), hash_bytes(s->name, strlen(s->name)));
 }
 
 /* What outlives the profile. */
@@ -146,7 +150,7 @@ static int keep(struct work *w, struct arena *a, struct err *err)
 					      .kernel = s->kernel,
 					      .samples = s->samples,
 					      .share = { e.share, e.half, NULL },
-					      .key = lasting_key(s) };
+					      .key = lasting_key(w->t, s) };
 		if (!f[i].function || !f[i].dso || !f[i].comm)
 			f = NULL;
 	}

@@ -7,6 +7,7 @@
  *	top_functions.c	a profile of them; functions and their change
  *	top_processes.c	processes and cgroups, by /proc
  *	top_stat.c	the texts of /proc
+ *	top_machine.c	metrics, by monitor.h
  */
 #ifndef CYCLADE_MONITOR_TOP_INT_H
 #define CYCLADE_MONITOR_TOP_INT_H
@@ -18,6 +19,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "measure/counting.h"
+#include "monitor/monitor.h"
 #include "monitor/top.h"
 #include "perfdata/perfdata.h"
 #include "symbol/space.h"
@@ -91,6 +93,11 @@ struct top_ran { /* a process or a thread of it, of the samples of an interval *
 	VEC(uint32_t) tid;
 };
 
+struct top_history { /* of a metric somewhere: a ring */
+	double v[TOP_HISTORY];
+	size_t n;
+};
+
 struct top_switched { /* a thread */
 	uint64_t count, at;
 };
@@ -122,6 +129,14 @@ struct top {
 	struct u64map switched; /* tid -> place + 1 in: */
 	VEC(struct top_switched) thread;
 	VEC(struct top_ran) ran;
+	struct monitor *monitor; /* NULL: no_machine says why */
+	struct monitor_ask monitor_ask;
+	struct ask machine_ask;
+	char no_machine[256];
+	uint64_t turn; /* when counters of the machine took turns last */
+	VEC(struct top_metric) metric;
+	VEC(struct top_history) history;
+	struct u64map history_at; /* by place and name: place + 1 */
 };
 
 /* Fills the functions of `now`, and ran. */
@@ -132,6 +147,12 @@ int top_changes(struct top *t, struct top_function *f, size_t n, double W, doubl
 		struct err *err) MUST_USE;
 /* Fills the processes and cgroups of `now`. */
 int top_processes(struct top *t, struct arena *a, struct err *err) MUST_USE;
+/* Metrics of the machine: as far as they can be had; when turns are due, in ns; those of `now`. */
+void top_machine_open(struct top *t);
+uint64_t top_machine_tick(const struct top *t, uint64_t now);
+void top_machine_turn(struct top *t, uint64_t now);
+int top_machine(struct top *t, struct arena *a, struct err *err) MUST_USE;
+void top_machine_close(struct top *t);
 void top_ran_clear(struct top *t);
 
 #endif

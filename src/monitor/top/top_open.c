@@ -67,7 +67,8 @@ static int end_interval(struct top *t, struct err *err)
 	now.throttled = t->records.last.throttled;
 	now.dropped = t->records.last.dropped;
 	t->now = now;
-	if ((t->sampling && top_functions(t, a, err)) || top_processes(t, a, err))
+	if ((t->sampling && top_functions(t, a, err)) || top_processes(t, a, err) ||
+	    top_machine(t, a, err))
 		return -1;
 	return t->ask.each(t->ask.ctx, t, err);
 }
@@ -105,13 +106,15 @@ static uint64_t tick(void *ctx)
 {
 	struct top *t = ctx;
 	const struct sampling_beside *b = t->ask.beside;
-	uint64_t now = counting_clock(), left, beside;
+	uint64_t now = counting_clock(), left, beside, turn;
 
 	if (!t->began)
 		begin_interval(t, now);
 	left = t->next > now ? t->next - now : 1;
 	beside = t->k->c && b && b->hooks.tick ? b->hooks.tick(b->hooks.ctx) : 0;
-	return beside && beside < left ? beside : left;
+	left = beside && beside < left ? beside : left;
+	turn = top_machine_tick(t, now);
+	return turn < left ? turn : left;
 }
 
 static int take(void *ctx, struct counting *k, struct err *err)
@@ -121,6 +124,7 @@ static int take(void *ctx, struct counting *k, struct err *err)
 
 	if (k->c && b && b->hooks.read && b->hooks.read(b->hooks.ctx, k, err))
 		return -1;
+	top_machine_turn(t, k->now);
 	if (k->now >= t->next && !t->ends && !k->stopped && end_interval(t, err))
 		return -1;
 	k->enough |= t->ends;
@@ -249,6 +253,7 @@ int top_open(struct top **out, const struct top_ask *ask, struct err *err)
 	} else if (open_records(t, err)) {
 		goto fail;
 	}
+	top_machine_open(t);
 	*out = t;
 	return 0;
 fail:
@@ -280,6 +285,7 @@ void top_close(struct top *t)
 {
 	if (!t)
 		return;
+	top_machine_close(t); /* it blocks signals as the other does, which was first */
 	sampling_close(t->sampling);
 	if (t->own_open)
 		counting_close(&t->own);
@@ -356,6 +362,11 @@ const char *top_no_cycles(const struct top *t)
 const char *top_no_samples(const struct top *t)
 {
 	return t->no_samples;
+}
+
+const char *top_no_machine(const struct top *t)
+{
+	return t->no_machine;
 }
 
 bool top_whole(const struct top *t)
