@@ -123,6 +123,7 @@ struct memory_opts {
 	struct selection select;
 	void (*progress)(void *ctx, double fraction);
 	void *progress_ctx;
+	bool map; /* of memory_objects: fill `map` */
 };
 
 /* Some event of the recording tells of memory. */

@@ -19,6 +19,7 @@
 #define CYCLADE_ANALYSE_MEMORY_OBJECTS_H
 
 #include "analyse/memory.h"
+#include "analyse/memory_map.h"
 #include "analyse/memory_nodes.h"
 #include "symbol/data.h"
 
@@ -74,6 +75,7 @@ struct memory_objects {
 	struct memory_nodes nodes;
 	struct memory_locked_line *locked; /* most cycles first */
 	size_t n_locked;
+	struct memory_map map; /* empty unless asked for */
 	struct memory_object *object;
 	size_t n;
 	struct memory_object_source *source; /* by object, most samples first */

@@ -83,7 +83,7 @@ struct options {
 	double min;
 	bool wait, wall, concurrency, critical;
 	bool children, callers, all_registers, mix, chains, json, raw_names, no_source, no_asm;
-	bool no_arrows, no_blocks, bytes;
+	bool no_arrows, no_blocks, bytes, map;
 	/* judge */
 	struct text_list fail_if;
 	double effect;

@@ -178,6 +178,36 @@ t.equal({k: (r["samples"], r["threads"], r["object"]) for k, r in rows.items()},
 t.ok(near(rows[0]["cycles_share"], sum(s[4] for s in bad.samples if s[3] & LOCKED and s[4] > 50) / total) and near(rows[64]["mean"], 50), "and their latency", rows)
 t.equal([r for r in doc("few.data")["locked_lines"]], [], "none if nothing locks")
 
+# ---- the map ----------------------------------------------------------------------------------------------
+d = json.loads(run("mem", "bad.data", "--map", "-j").stdout)
+first, last = 1000, 999 + len(bad.samples)
+t.equal({re.sub("_$", "", r["object"]): (r["samples"], r["threads"]) for r in d["regions"]},
+        {a: (sum(at[a] <= s[1] < at[a] + MB for s in bad.samples), len({s[2] for s in bad.samples if at[a] <= s[1] < at[a] + MB})) for a in ARRAYS} |
+        {"locks": (900, 2)}, "--map: a region for each array")
+want = collections.Counter()
+region = {r["region"]: (int(r["address"], 16), r["size"]) for r in d["regions"]}
+for s in bad.samples:
+    n, (start, size) = next((n, x) for n, x in region.items() if x[0] <= s[1] < x[0] + x[1])
+    step = -(-size // 4096 // 16) * 4096
+    want[n, hex(start + (s[1] - start) // step * step), s[2], int((s[0] - first) * 48 / (last - first + 1))] += 1
+got = {(r["region"], r["address"], r["tid"], round((r["from_ns"] - first) * 48 / (last - first + 1))): r["samples"] for r in d["map"]}
+t.equal(got, dict(want), "--map: samples by address, thread and time")
+p = run("mem", "bad.data", "--map", "--limit", "2")
+t.ok("where, and when" in p.stdout and p.stdout.count("|") == 2 * len({(r["region"], r["address"], r["tid"]) for r in d["map"] if r["region"] < 3}) and
+     "@" in p.stdout, "--map: pictures of the hottest", p.stdout)
+t.ok("where, and when" not in run("mem", "bad.data").stdout, "none unless asked for", "")
+many = Made()
+for i in range(700):
+    many.samples.append((1000 + i, 0x7f0000000000 + i % 300 * (1 << 24) if i < 600 else 0xffff888000000000 + i * 64, 500 + i % 7, LOCAL, 100))
+    many.cpus.append(0)
+    many.physical.append(4096)
+many.write("many.data")
+d = json.loads(run("mem", "many.data", "--map", "-j").stdout)
+t.equal((len(d["regions"]), d["regions"][0]["pid"], d["regions"][0]["samples"], max(r["region"] for r in d["map"])), (301, None, 100, 256),
+        "--map: regions without an object, and the kernel's")
+t.ok(sum(r["samples"] for r in d["map"] if r["region"] == 1) == 100 and len({r["tid"] for r in d["map"] if r["region"] == 1}) == 5, "--map: four threads, and the others", d["map"][:3])
+tables.walk(t, "mem", "bad.data", "--map")
+
 # ---- the header -------------------------------------------------------------------------------------------
 def nodes_of_perf(path):
     out = subprocess.run([PERF, "report", "--header-only", "-I", "-i", path], capture_output=True, text=True, check=False).stdout

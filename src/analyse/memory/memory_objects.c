@@ -8,6 +8,7 @@
 #include "analyse/error_bar.h"
 #include "analyse/itab.h"
 #include "analyse/memory/memory_locks_int.h"
+#include "analyse/memory/memory_map_int.h"
 #include "analyse/memory/memory_nodes_int.h"
 #include "analyse/memory/memory_walks_int.h"
 #include "analyse/pass/pass.h"
@@ -34,6 +35,7 @@ struct memory_objects_work {
 	struct memory_walks walks;
 	struct memory_nodes_work nodes;
 	struct memory_locks locks;
+	struct memory_map_work map;
 	struct u64map task; /* object and thread: met */
 	struct remembered *remembered;
 };
@@ -205,6 +207,7 @@ static int take(void *ctx, const struct pass_sample *p, struct err *err)
 	count(&source->n, &op);
 	return memory_walks_add(&w->walks, at, &op) ||
 			       memory_locks_add(&w->locks, at, &op, p->task) ||
+			       memory_map_add(&w->map, at, &op, p->task, p->time) ||
 			       memory_nodes_add(&w->nodes, at, &op, p->cpu, task_pid(p->task))
 		       ? err_nomem(err)
 		       : 0;
@@ -257,6 +260,7 @@ static int order(struct memory_objects *o)
 	memory_walks_rename(&w->walks, to);
 	memory_nodes_rename(&w->nodes, to);
 	memory_locks_rename(&w->locks, to);
+	memory_map_rename(&w->map, to);
 	vec_sort(&w->source, by_object);
 	for (size_t i = 0, k = 0; i < w->object.n; i++) {
 		w->object.v[i].first_source = k;
@@ -311,12 +315,15 @@ int memory_objects_build(struct memory_objects **out, const struct pd *rec, stru
 	}
 	*w = (struct memory_objects_work){ .rec = rec, .spaces = sp };
 	o->work = w;
+	w->map.on = opts->map;
+	(void)pd_time_span(rec, &w->map.first, &w->map.last);
 	if (begin(w, &events, opts, err))
 		goto out;
 	po.events = events;
 	if (pass_new(&p, rec, sp, &opts->select, &po, err) || pass_each(p, &v, o, err))
 		goto out;
-	rc = order(o) || memory_walks_fold(&w->walks, o) || memory_nodes_fold(&w->nodes, o)
+	rc = order(o) || memory_walks_fold(&w->walks, o) || memory_nodes_fold(&w->nodes, o) ||
+			     memory_map_fold(&w->map, o)
 		     ? err_nomem(err)
 		     : 0;
 	memory_locks_fold(&w->locks, o);
@@ -341,6 +348,7 @@ void memory_objects_free(struct memory_objects *o)
 	memory_walks_free(&o->work->walks);
 	memory_nodes_free(&o->work->nodes);
 	memory_locks_free(&o->work->locks);
+	memory_map_free(&o->work->map);
 	free(o->nodes.way);
 	free(o->pages);
 	itab_free(&o->work->object_at);

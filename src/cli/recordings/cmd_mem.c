@@ -37,7 +37,7 @@ int mem_make(struct result *out, const struct result_ask *ask, struct err *err)
 		return err_set(err, ERR_USAGE, "mem takes one -e, a name or a pattern");
 	if (recording_select(ask->r, ask->cli, &po, err))
 		return -1;
-	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx };
+	mo = (struct memory_opts){ po.select, po.progress, po.progress_ctx, o->map };
 	mo.select.event = o->event.n ? o->event.v[0] : NULL;
 	if (memory_build(&c->memory, ask->r->rec, ask->r->spaces, &mo, err) ||
 	    memory_objects_build(&c->objects, ask->r->rec, ask->r->spaces, &mo, err) ||

@@ -469,6 +469,9 @@ static const struct table_form *const forms[] = { &summary_form,
 						  &memory_objects_form,
 						  &memory_object_sources_form,
 						  &memory_walks_form,
+						  &memory_regions_form,
+						  &memory_map_form,
+						  &memory_picture_form,
 						  &memory_nodes_form,
 						  &memory_object_nodes_form,
 						  &memory_object_ways_form,
@@ -633,6 +636,7 @@ void memory_put(struct document *d, struct memory_view *v)
 	add_groups(d, v, &locks_form, MEMORY_LOCK);
 	add_groups(d, v, &blocks_form, MEMORY_BLOCK);
 	memory_put_objects(d, v);
+	memory_put_map(d, v);
 	memory_put_nodes(d, v);
 	add_groups(d, v, &functions_form, MEMORY_FUNCTION);
 	add_groups(d, v, &lines_form, MEMORY_LINE);
