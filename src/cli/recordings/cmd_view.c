@@ -3,6 +3,7 @@
  * cyclade view [FILE] - the HTML report, written to a place of the user's own, in a browser.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,20 +48,25 @@ static int name_page(char *path, size_t size, const char *input, struct err *err
 		       : 0;
 }
 
-/* Whether a program could be started that showed it. It may go on after us; what it prints is not
- * ours. */
+/* Whether a program could be started that showed it. It may go on after us; where it fails it names
+ * all browsers that it did not find, and where it does not, browsers warn of this and that. */
 static bool show(const char *path)
 {
 	char program[] = "xdg-open", *file = strdup(path);
 	char *argv[] = { program, file, NULL };
+	int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int status = -1;
 	pid_t pid = file ? fork() : -1;
 
 	if (pid == 0) {
+		if (silent >= 0)
+			(void)dup2(silent, STDERR_FILENO);
 		(void)execvp(program, argv);
 		_exit(EXIT_ABSENT);
 	}
 	free(file);
+	if (silent >= 0)
+		(void)close(silent);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return false;
