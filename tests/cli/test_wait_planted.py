@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""report --wait against programs that write down what they waited for, and when, by their own clock: each wait one by one; the quota of
+a cgroup; a CPU that several threads want; a thread that holds the lock that the others need."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import Tap, run  # noqa: E402
+from waits_made import CLOCK, Made  # noqa: E402
+
+t = Tap()
+tmp = tempfile.mkdtemp(prefix="cyclade-planted-")
+os.chdir(tmp)
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+enum { SLEEP, LOCK, PIPE, SOCKET, POLL, EPOLL, SIGNAL, CHILD, FAULT, IO, KINDS };
+static const char *const names[] = { "sleep", "lock", "pipe", "socket", "poll", "poll", "signal", "child", "page fault", "I/O" };
+static int pipes[2], sockets[2], asked[2], uffd = -1, fuse = -1, io = -1;
+static char *pages;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t self;
+static volatile int held;
+static int64_t now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static void nap(long us) { struct timespec t = { 0, us * 1000 }; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); }
+static void *helper(void *p)
+{
+	struct { int kind; long us; } x;
+	while (read(asked[0], &x, sizeof(x)) == sizeof(x)) {
+		if (x.kind == LOCK) { pthread_mutex_lock(&lock); held = 1; }
+		nap(x.us);
+		if (x.kind == LOCK) pthread_mutex_unlock(&lock);
+		if ((x.kind == PIPE && write(pipes[1], "", 1) != 1) || (x.kind == SOCKET && write(sockets[1], "", 1) != 1)) exit(3);
+		if (x.kind == SIGNAL) pthread_kill(self, SIGUSR1);
+	}
+	return p;
+}
+static void *faults(void *p)
+{
+	struct uffd_msg m;
+	while (read(uffd, &m, sizeof(m)) == sizeof(m)) {
+		struct uffdio_zeropage z = { { m.arg.pagefault.address & ~4095ULL, 4096 }, 0, 0 };
+		nap(2000);
+		ioctl(uffd, UFFDIO_ZEROPAGE, &z);
+	}
+	return p;
+}
+static void slow(void)
+{
+	static char in[1 << 17];
+	struct fuse_in_header *h = (void *)in;
+	ssize_t got;
+	while ((got = read(fuse, in, sizeof(in))) > 0) {
+		struct { struct fuse_out_header h; union { struct fuse_init_out init; struct fuse_entry_out entry; struct fuse_attr_out attr; struct fuse_open_out open; char c; } u; } out;
+		size_t len = 0;
+		memset(&out, 0, sizeof(out));
+		switch (h->opcode) {
+		case FUSE_INIT: out.u.init.major = 7; out.u.init.minor = 31; out.u.init.max_write = 4096; len = sizeof(out.u.init); break;
+		case FUSE_LOOKUP: out.u.entry.nodeid = 2; out.u.entry.attr.mode = S_IFREG | 0444; out.u.entry.attr.size = 1 << 20; out.u.entry.attr.nlink = 1; len = sizeof(out.u.entry); break;
+		case FUSE_GETATTR: out.u.attr.attr.mode = h->nodeid == 1 ? S_IFDIR | 0755 : S_IFREG | 0444; out.u.attr.attr.size = 1 << 20; out.u.attr.attr.nlink = 1; len = sizeof(out.u.attr); break;
+		case FUSE_OPEN: out.u.open.open_flags = FOPEN_DIRECT_IO; len = sizeof(out.u.open); break;
+		case FUSE_READ: nap(2000); len = 1; break;
+		case FUSE_FLUSH: case FUSE_RELEASE: break;
+		case FUSE_FORGET: case FUSE_BATCH_FORGET: continue;
+		default: out.h.error = -ENOSYS;
+		}
+		out.h.unique = h->unique;
+		out.h.len = (uint32_t)(sizeof(out.h) + len);
+		if (write(fuse, &out, out.h.len) < 0 && errno != ENOENT) break;
+	}
+}
+static void open_slow(void)
+{
+	char options[64];
+	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir("slow", 0700) ||
+	    mount("slow", "slow", "fuse", MS_NODEV | MS_NOSUID, options)) return;
+	if (!fork()) { prctl(PR_SET_PDEATHSIG, SIGKILL); slow(); _exit(0); }
+	io = open("slow/f", O_RDONLY);
+}
+static void open_faults(void)
+{
+	struct uffdio_api a = { .api = UFFD_API };
+	struct uffdio_register r = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t t;
+	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (uffd < 0) return;
+	pages = mmap(NULL, 4096 * 1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r.range.start = (uintptr_t)pages;
+	r.range.len = 4096 * 1000;
+	if (ioctl(uffd, UFFDIO_API, &a) || ioctl(uffd, UFFDIO_REGISTER, &r)) { uffd = -1; return; }
+	pthread_create(&t, NULL, faults, NULL);
+}
+static void one(int kind, long us, int n)
+{
+	struct { int kind; long us; } x = { kind, us };
+	struct pollfd p = { pipes[0], POLLIN, 0 };
+	struct timespec long_ = { 5, 0 };
+	struct epoll_event e;
+	static int ep = -1;
+	sigset_t s;
+	char c;
+	int64_t from;
+	pid_t child = 0;
+	if (ep < 0) ep = epoll_create1(0);
+	memset(&x, 0, sizeof(x)); x.kind = kind; x.us = us;
+	sigemptyset(&s); sigaddset(&s, SIGUSR1);
+	held = 0;
+	if (kind == CHILD && !(child = fork())) { nap(us); _exit(0); }
+	if ((kind == LOCK || kind == PIPE || kind == SOCKET || kind == SIGNAL) && write(asked[1], &x, sizeof(x)) != sizeof(x)) exit(4);
+	while (kind == LOCK && !held) sched_yield();
+	from = now();
+	switch (kind) {
+	case SLEEP: nap(us); break;
+	case LOCK: pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); break;
+	case PIPE: if (read(pipes[0], &c, 1) != 1) exit(5); break;
+	case SOCKET: if (read(sockets[0], &c, 1) != 1) exit(5); break;
+	case POLL: poll(&p, 1, (int)(us / 1000)); break;
+	case EPOLL: epoll_wait(ep, &e, 1, (int)(us / 1000)); break;
+	case SIGNAL: sigtimedwait(&s, NULL, &long_); break;
+	case CHILD: waitpid(child, NULL, 0); break;
+	case FAULT: pages[4096L * n] = 1; break;
+	case IO: if (pread(io, &c, 1, n) != 1) exit(6); break;
+	}
+	printf("%d %s %lld %lld\n", (int)gettid(), names[kind], (long long)from, (long long)now());
+}
+static void each(int n)
+{
+	pthread_t t;
+	sigset_t s;
+	sigemptyset(&s); sigaddset(&s, SIGUSR1); pthread_sigmask(SIG_BLOCK, &s, NULL);
+	self = pthread_self();
+	if (pipe(pipes) || pipe(asked) || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets)) exit(1);
+	open_slow();
+	open_faults();
+	pthread_create(&t, NULL, helper, NULL);
+	srand(1);
+	for (int i = 0; i < n; i++) {
+		int kind = rand() % KINDS;
+		if ((kind == IO && io < 0) || (kind == FAULT && uffd < 0)) kind = SLEEP;
+		one(kind, 1000 + rand() % 2000, i);
+	}
+	fflush(stdout);
+	if (io >= 0) close(io);
+	_exit(0);
+}
+static double used(clockid_t c) { struct timespec t; clock_gettime(c, &t); return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }
+static void *spin(void *p)
+{
+	double cpu = used(CLOCK_THREAD_CPUTIME_ID), from = used(CLOCK_MONOTONIC), mine;
+	while ((mine = used(CLOCK_THREAD_CPUTIME_ID) - cpu) < 0.15) ;
+	printf("%d %.6f %.6f\n", (int)gettid(), mine, used(CLOCK_MONOTONIC) - from);
+	return p;
+}
+static void *hog(void *p)
+{
+	prctl(PR_SET_NAME, p ? "hog" : "brief");
+	for (int i = 0; i < 10; i++) { pthread_mutex_lock(&lock); nap(p ? 15000 : 100); pthread_mutex_unlock(&lock); nap(200); }
+	return p;
+}
+int main(int n, char **v)
+{
+	pthread_t t[4];
+	if (n > 2 && !strcmp(v[1], "each")) each(atoi(v[2]));
+	if (n > 1 && !strcmp(v[1], "one")) { spin(NULL); return 0; }
+	for (int i = 0; i < 4 && n > 1; i++) pthread_create(&t[i], NULL, !strcmp(v[1], "hog") ? hog : spin, i == 1 ? "" : NULL);
+	for (int i = 0; i < 4 && n > 1; i++) pthread_join(t[i], NULL);
+	return 0;
+}
+"""
+
+
+def rows_of(path, query):
+    p = run("sql", "--format", "json", "-i", path, query)
+    return [tuple(r.values()) for r in json.loads(p.stdout)["rows"]] if p.returncode == 0 else None
+
+
+def record(name, *words, more=()):
+    p = run("record", "--wait", *more, "-o", name, "--", "timeout", "-s", "KILL", "60", *words, timeout=90)
+    return p if t.ok(p.returncode == 0, name + ": is recorded", p.stderr) else None
+
+
+def each():
+    """Each wait by itself: its reason, and the sum of the times."""
+    p = record("each.data", "./prog", "each", "400", more=("--clockid", "mono", "--wait-chains=all"))
+    if not p:
+        return None
+    log = [(int(m[1]), m[2], int(m[3]), int(m[4])) for m in re.finditer(r"^(\d+) ([\w/ ]+?) (\d+) (\d+)$", p.stdout, re.M)]
+    kinds = collections.Counter(x[1] for x in log)
+    for kind in ("I/O", "page fault"):
+        if not kinds[kind]:
+            t.skip("waits for " + kind, "no FUSE" if kind == "I/O" else "no userfaultfd")
+    spans = rows_of("each.data", "SELECT started, ended, state, reason FROM waits WHERE tid = %d AND state != 'running' ORDER BY started" % (log[0][0] if log else 0))
+    if spans is None:
+        return t.skip("each wait", "built without SQLite")
+    wrong, seen, apart = [], 0, collections.Counter()
+    for _, kind, begin, end in log:
+        mine = [s for s in spans if s[0] < end and s[1] > begin]
+        blocked = max((s for s in mine if s[2] == "blocked"), key=lambda s: s[1] - s[0], default=None)
+        if not blocked and end - begin < 500000:
+            continue  # it had come already: the machine was busy
+        seen += 1
+        if not blocked or blocked[3] != kind:
+            wrong.append((kind, end - begin, mine))
+        apart["own"] += end - begin
+        apart["ours"] += sum(min(s[1], end) - max(s[0], begin) for s in mine)
+    t.ok(seen >= 300, "each wait: there are many", (seen, kinds))
+    t.ok(len(wrong) <= 0.01 * seen, "each wait: the reason is right in 99 %% of %d" % seen, wrong[:10])
+    t.ok(abs(apart["own"] - apart["ours"]) <= 0.01 * apart["own"] + 20000 * seen, "each wait: as long as the program says", apart)
+    d = json.loads(run("report", "--wait", "-j", "--only-tid", str(log[0][0]), "each.data").stdout)
+    ours = {r["reason"]: r for r in d["reasons"]}
+    few = [(k, n, ours.get(k, {}).get("waits")) for k, n in kinds.items() if abs(ours.get(k, {"waits": 0})["waits"] - n) > 0.02 * n + 5]
+    t.ok(not few, "each wait: the report has as many of each kind", few)
+    return None
+
+
+def oversubscribed():
+    """Four threads on a CPU: each ran as long as its own clock of the CPU says, and waited for the CPU else."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    p = record("many.data", "taskset", "-c", cpu, "./prog", "spin")
+    if not p:
+        return
+    d = json.loads(run("report", "--wait", "-j", "many.data").stdout)
+    own = {int(m[1]): (float(m[2]), float(m[3])) for m in re.finditer(r"^(\d+) ([\d.]+) ([\d.]+)$", p.stdout, re.M)}
+    threads = {r["tid"]: r for r in d["threads"] if r["tid"] in own}
+    t.ok(len(threads) == 4 and all(abs(r["running_seconds"] - own[tid][0]) <= 0.01 * own[tid][0] + 2e-3 + 3e-5 * r["switches"] for tid, r in threads.items()),
+         "a CPU that four threads want: each ran as long as it says", (own, d["threads"]))
+    t.ok(all(r["blocked_seconds"] + r["unknown_seconds"] < 0.01 * r["seconds"] + 1e-3 and
+             abs(r["runnable_seconds"] - (own[tid][1] - own[tid][0])) <= 0.01 * own[tid][1] + 2e-3 + 3e-5 * r["switches"] for tid, r in threads.items()),
+         "a CPU that four threads want: and waited for it else", (own, d["threads"]))
+
+
+def holder():
+    if not record("hog.data", "./prog", "hog"):
+        return None
+    d = json.loads(run("report", "--wait", "-j", "hog.data").stdout)
+    if not d["wakings"]:
+        return t.skip("who holds the lock", "no tracepoints here")
+    woken = [r for r in d["wakers"] if r["reason"] == "lock"]
+    t.ok(woken and woken[0]["waker"] == "hog", "the thread that holds the lock is named first", woken[:4])
+    first = next(r for r in d["functions"] if r["reason"] != "sleep")
+    return t.ok(first["reason"] == "lock" and "lock" in first["function"], "where the lock is waited for comes first", d["functions"][:4])
+
+
+def quota():
+    """A fifth of a CPU, by either cgroup version that has the controller here: what the cgroup itself counts as throttled."""
+    if os.getuid():
+        return t.skip("a quota", "not root")
+    for root, limit, stat in (("/sys/fs/cgroup", ("cpu.max", "20000 100000"), "throttled_usec"), ("/sys/fs/cgroup/cpu", ("cpu.cfs_quota_us", "20000"), "throttled_time")):
+        where = os.path.join(root, "cyclade-test-%d" % os.getpid())
+        try:
+            os.mkdir(where)
+            with open(os.path.join(where, limit[0]), "r+", encoding="ascii") as f:
+                f.write(limit[1])
+            break
+        except OSError:
+            if os.path.isdir(where):
+                os.rmdir(where)
+    else:
+        return t.skip("a quota", "no cgroup with the CPU controller may be made here")
+    try:
+        p = record("quota.data", "sh", "-c", "echo 0 >%s/cgroup.procs; exec ./prog one" % where)
+        with open(os.path.join(where, "cpu.stat"), encoding="ascii") as f:
+            theirs = int(re.search(stat + r" (\d+)", f.read())[1]) / (1e6 if stat.endswith("usec") else 1e9)
+    finally:
+        os.rmdir(where)
+    m = re.search(r"^(\d+) ([\d.]+) ([\d.]+)$", p.stdout if p else "", re.M)
+    if not m:
+        return t.ok(False, "a quota: the program ends", p)
+    d = json.loads(run("report", "--wait", "-j", "--only-tid", m[1], "quota.data").stdout)
+    sums = {r["reason"]: r["seconds"] for r in d["reasons"]}
+    off = sums.get("throttled", 0) + sums.get("preempted", 0)
+    t.ok(abs(sums["running"] - float(m[2])) <= 0.02 * float(m[2]) + 2e-3, "a quota: it ran as long as it says", (m[2], d["reasons"]))
+    if theirs < 0.05:
+        return t.skip("a quota", "the machine was so busy that the quota was not used up")
+    t.ok(off >= 0.99 * theirs - 2e-3, "a quota: what the cgroup throttled is time without a CPU", (theirs, d["reasons"]))
+    if tuple(int(x) for x in re.findall(r"\d+", os.uname().release)[:2]) < (6, 18):
+        return t.skip("a quota by name", "kernels before 6.18 throttle where they preempt")
+    # on a busy machine the thread then waits for a CPU, which nothing records
+    named = next((r for r in d["reasons"] if r["reason"] == "throttled"), {"seconds": 0, "waits": 0})
+    wait = max((r["most_seconds"] for r in d["reasons"] if r["reason"] == "preempted"), default=0) + 1e-3
+    return t.ok(0.99 * theirs - 2e-3 <= named["seconds"] <= 1.01 * theirs + named["waits"] * wait, "a quota: it is as much as the cgroup says",
+                (theirs, d["reasons"]))
+
+
+def one_and_many():
+    """Nine seconds of a thread alone, one of four at a time: what was planted, exactly."""
+    m = Made([b"alone", b"together"])
+    m.comm(1000, 7, b"a")
+    at = 1000
+    m.on(at, 7)
+    for i in range(90):
+        m.sample(CLOCK, at + i * 10**8, 7, 0, at=0)
+    at += 9 * 10**9
+    for tid in (8, 9, 10):
+        m.fork(at, 7, tid)
+        m.on(at, tid, cpu=tid - 7)
+    for i in range(10):
+        for tid in (7, 8, 9, 10):
+            m.sample(CLOCK, at + i * 10**8 + tid, tid, tid - 7, at=1)
+    for tid in (8, 9, 10, 7):
+        m.off(at + 10**9, tid, cpu=tid - 7)
+    m.write("nine.data")
+    d = json.loads(run("report", "--wall", "-j", "nine.data").stdout)
+    t.equal([(r["function"], round(r["wall_share"], 9), round(r["share"], 9), round(r["alone_share"], 9)) for r in d["functions"]],
+            [("alone", 0.9, round(90 / 130, 9), 0.9), ("together", 0.1, round(40 / 130, 9), 0)], "nine seconds of one thread, one of four: by wall time")
+    d = json.loads(run("report", "--concurrency", "-j", "nine.data").stdout)
+    t.equal([(r["running"], round(r["share"], 6)) for r in d["levels"]], [(1, 0.9), (4, 0.1)], "nine seconds of one thread, one of four: at a time")
+
+
+with open("prog.c", "w", encoding="ascii") as out:
+    out.write(PROGRAM)
+cc = shutil.which("cc") or shutil.which("gcc")
+built = cc and subprocess.run([cc, "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", "prog", "prog.c"], capture_output=True, text=True, check=False)
+if not built or built.returncode:
+    t.skip("programs", "no C compiler, or no headers of FUSE: " + (built.stderr[:300] if built else ""))
+else:
+    probe = run("record", "--wait", "-o", "probe.data", "--", "true")
+    if probe.returncode or "no call chains" in probe.stderr:
+        t.skip("programs", "no call chains of switches here: " + probe.stderr.strip()[-120:])
+    else:
+        each()
+        oversubscribed()
+        holder()
+        quota()
+one_and_many()
+os.chdir("/")
+shutil.rmtree(tmp)
+t.done()
