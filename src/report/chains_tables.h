@@ -28,7 +28,7 @@ struct chains_view {
 	const struct blocks_view *v;
 	const struct chains *c;
 	const char *penalties; /* what the file of --penalties did; NULL: none */
-	VEC(struct chains_row) path, code, port, shown;
+	VEC(struct chains_row) path, ways, code, port, shown;
 };
 
 /* `v` and `c` outlive it. */

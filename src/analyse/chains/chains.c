@@ -12,6 +12,10 @@
 #include "base/invariant.h"
 #include "symbol/source.h"
 
+#define NO_BOUNDS               \
+	((struct chain_bounds){ \
+		.chain = { NAN, NAN }, .ports = NAN, .issue = NAN, .taken = NAN, .slots = NAN })
+
 /* What is only needed while chains are made. */
 struct making {
 	struct chains *c;
@@ -394,6 +398,7 @@ static int read_paths(struct making *x, struct chain_code *code, const struct bl
 	for (size_t k = 0; k < n && !ret; k++) {
 		x->p = &l->path[l->n_paths++];
 		*x->p = (struct chain_path){ .share = (double)path[k].seen / (double)kept,
+					     .bound = NO_BOUNDS,
 					     .cycles = NAN };
 		x->code = &code[k];
 		if (path[k].timed)
@@ -415,8 +420,7 @@ static int look_at(struct making *x, bool late, const char *no_core)
 	int ret = -1;
 	size_t n;
 
-	l->bound.chain = (struct chain_range){ NAN, NAN };
-	l->bound.ports = l->bound.issue = NAN;
+	l->bound = NO_BOUNDS;
 	measure(l, late);
 	if (open_decoder(x))
 		return -1;

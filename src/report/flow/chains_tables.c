@@ -206,8 +206,7 @@ static const struct table_column loop_columns[] = {
 	       .get = loop_address),
 	COLUMN("name", "loop at", T_TEXT, C_PEOPLE | C_FLEX, "", .get = loop_name),
 	COLUMN("place", "line", T_TEXT, C_PEOPLE | C_FLEX | C_SPARSE, "", .get = loop_place),
-	COLUMN("why", "", T_TEXT, C_FLEX | C_CUT | C_SPARSE, "why there is no verdict",
-	       .get = loop_why),
+	COLUMN("why", "why", T_TEXT, C_DATA, "why there is no verdict", .get = loop_why),
 };
 static const struct table_form loop_form = { "bounds", "what bounds innermost loops", TABLE_MAIN,
 					     TABLE_COLUMNS(loop_columns), .rest = "loop" };
@@ -249,8 +248,12 @@ static const struct table_column path_columns[] = {
 	COLUMN("unknown", "unknown", T_TEXT, C_SPARSE, "operation whose latency is not known",
 	       .get = path_unknown),
 };
-static const struct table_form path_form = { "paths", "ways through loops", 0,
-					     TABLE_COLUMNS(path_columns), .rest = "path" };
+static const struct table_form path_form = { "paths", NULL, TABLE_DATA, TABLE_COLUMNS(path_columns),
+					     .rest = "path" };
+/* For people those of loops that have several. */
+static const struct table_form ways_form = { "ways", "ways through loops that have several",
+					     TABLE_PEOPLE, TABLE_COLUMNS(path_columns),
+					     .rest = "path" };
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
@@ -385,17 +388,10 @@ static const struct table_form core_form = { "model", NULL, TABLE_ONE | TABLE_DA
 /* ---- the document ---------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
-	&blocks_summary_form,
-	&recorded_form,
-	&recorded_stacks_form,
-	&core_form,
-	&loop_form,
-	&shown_form,
-	&path_form,
-	&code_form,
-	&port_form,
-	&blocks_dropped_form,
-	&recorded_losses_form,
+	&blocks_summary_form, &recorded_form,	    &recorded_stacks_form,
+	&core_form,	      &loop_form,	    &shown_form,
+	&ways_form,	      &path_form,	    &code_form,
+	&port_form,	      &blocks_dropped_form, &recorded_losses_form,
 };
 const struct document_form chains_document = { "bounds", 1, forms, sizeof(forms) / sizeof(*forms),
 					       NULL,	 0 };
@@ -406,7 +402,9 @@ static int list_path(struct chains_view *x, const struct chain_loop *l, uint32_t
 	bool all = x->v->opts.function != NULL,
 	     ports = l->verdict == CHAIN_PORTS || l->verdict == CHAIN_ISSUE;
 
-	if (vec_push(&x->path, ((struct chains_row){ l, p, NULL, k, 0 })))
+	const struct chains_row row = { l, p, NULL, k, 0 };
+
+	if (vec_push(&x->path, row) || (l->n_paths > 1 && vec_push(&x->ways, row)))
 		return -1;
 	for (size_t i = 0; i < p->n; i++) {
 		struct chains_row r = { l, p, &p->insn[i], k, 0 };
@@ -458,18 +456,11 @@ void chains_view_free(struct chains_view *x)
 	if (!x)
 		return;
 	vec_free(&x->path);
+	vec_free(&x->ways);
 	vec_free(&x->code);
 	vec_free(&x->port);
 	vec_free(&x->shown);
 	free(x);
-}
-
-static bool several_paths(const struct chains *c)
-{
-	vec_each (&c->loop, const struct chain_loop *, l)
-		if (l->n_paths > 1)
-			return true;
-	return false;
 }
 
 static void put_tables(struct document *d, const struct chains_view *x)
@@ -480,10 +471,11 @@ static void put_tables(struct document *d, const struct chains_view *x)
 		{ .form = &core_form, .ctx = x, .array = x, .n = 1 },
 		{ .form = &loop_form, ROWS_OF(x->c->loop), .people = limit ? limit : LOOPS },
 		{ .form = &shown_form, ROWS_OF(x->shown), .data_only = !x->shown.n },
-		{ .form = &path_form,
-		  ROWS_OF(x->path),
+		{ .form = &ways_form,
+		  ROWS_OF(x->ways),
 		  .people = limit ? limit : LOOPS,
-		  .data_only = !several_paths(x->c) },
+		  .data_only = !x->ways.n },
+		{ .form = &path_form, ROWS_OF(x->path) },
 		{ .form = &code_form, ROWS_OF(x->code) },
 		{ .form = &port_form, ROWS_OF(x->port) },
 	};
@@ -491,6 +483,31 @@ static void put_tables(struct document *d, const struct chains_view *x)
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		document_table(d, &tables[i]);
+}
+
+/* "the error of ... (3 loops), it calls ... (2)": people read reasons together. */
+static void put_reasons(struct document *d, const struct chains *c)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < c->loop.n; i++) {
+		const char *why = c->loop.v[i].why;
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; why && k < c->loop.n; k++) {
+			bool same = c->loop.v[k].why && !strcmp(c->loop.v[k].why, why);
+
+			n += same;
+			before += same && k < i;
+		}
+		if (n && !before)
+			buf_printf(&b, "%s%s (%zu %s)", b.len ? "; " : "", why, n,
+				   n == 1 ? "loop" : "loops");
+	}
+	if (b.len)
+		document_fact(d, "unknown", false, "%s", buf_str(&b));
+	d->failed |= b.failed;
+	buf_free(&b);
 }
 
 static void put_facts(struct document *d, const struct chains_view *x)
@@ -504,6 +521,7 @@ static void put_facts(struct document *d, const struct chains_view *x)
 			      "serial: the chain from iteration to iteration explains the time; "
 			      "ports, issue: uops do; other: more time than any bound (misses, "
 			      "mispredictions); bounds are cycles an iteration");
+	put_reasons(d, x->c);
 	if (core)
 		document_fact(d, "latencies", false, "of the model %s%s%s%s", core->id,
 			      *core->from ? ": " : "", core->from,
