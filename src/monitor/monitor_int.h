@@ -108,8 +108,9 @@ struct places {
 
 struct turns { /* groups of a PMU that take turns; n 1: one that counts all the time */
 	size_t first, n, now;
-	uint64_t *spent; /* by group, ns that were its own */
-	uint64_t since;	 /* of `now`'s turn */
+	uint64_t *spent;	  /* by group, ns that were its own */
+	uint64_t since;		  /* of `now`'s turn */
+	uint64_t step, due, read; /* of a turn; when this one ends; when it was read last */
 };
 
 struct rows { /* what models say of the machine; stays where it is read again */

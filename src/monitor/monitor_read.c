@@ -10,7 +10,9 @@
 
 #define TICK_LEAST 2000000u /* ns */
 #define ROUNDS	   4	    /* turns that each group has in an interval */
-#define WHOLE	   0.9999   /* share of the time from which nothing is extrapolated */
+#define ROUNDS_BIG 2	    /* where they are of more counters than */
+#define BIG	   1000
+#define WHOLE	   0.9999 /* share of the time from which nothing is extrapolated */
 
 /* ---- readings ---- */
 
@@ -79,12 +81,15 @@ int monitor_read(struct monitor *m, bool turn, struct err *err)
 		struct turns *t = &m->turns.v[i];
 		size_t next;
 
-		if (turn != (t->n > 1))
+		/* at the end of an interval all are read, but only whose time it is change */
+		if (turn && (t->n < 2 || m->k.now + t->step / 4 < t->due))
 			continue;
-		if (read_group(m, t->first + t->now, err))
+		if (t->read != m->k.now && read_group(m, t->first + t->now, err))
 			return -1;
+		t->read = m->k.now;
 		if (!turn)
 			continue;
+		t->due = m->k.now + t->step;
 		next = next_turn(t, m->k.now);
 		if (counting_switch(&m->k, t->first + t->now, false, err) ||
 		    counting_switch(&m->k, t->first + next, true, err))
@@ -96,14 +101,31 @@ int monitor_read(struct monitor *m, bool turn, struct err *err)
 
 uint64_t monitor_tick(const struct monitor *m)
 {
-	size_t most = 1;
+	uint64_t now = counting_clock(), next = 0;
+
+	for (size_t i = 0; i < m->turns.n; i++) {
+		const struct turns *t = &m->turns.v[i];
+		uint64_t wait = t->due > now + TICK_LEAST ? t->due - now : TICK_LEAST;
+
+		if (t->n > 1 && (!next || wait < next))
+			next = wait;
+	}
+	return next;
+}
+
+/* Going to many counters costs: there turns are longer. */
+static uint64_t step_of(const struct monitor *m, const struct turns *t)
+{
+	size_t counters = 0;
 	uint64_t step;
 
-	for (size_t i = 0; i < m->turns.n; i++)
-		most = m->turns.v[i].n > most ? m->turns.v[i].n : most;
-	if (most == 1)
-		return 0;
-	step = m->ask->ask->interval / (ROUNDS * most);
+	for (size_t g = t->first; g < t->first + t->n; g++)
+		for (size_t e = 0; e < m->group.v[g].n; e++) {
+			const struct counter_event *ev = &m->group.v[g].event[e];
+
+			counters += ev->cpus ? ev->n_cpus : m->targets;
+		}
+	step = m->ask->ask->interval / ((counters > BIG ? ROUNDS_BIG : ROUNDS) * t->n);
 	return step > TICK_LEAST ? step : TICK_LEAST;
 }
 
@@ -122,8 +144,13 @@ int monitor_opened(struct monitor *m, struct err *err)
 	}
 	monitor_proc_read(m);
 	m->began = counting_clock();
-	for (size_t i = 0; i < m->turns.n; i++)
-		m->turns.v[i].since = m->began;
+	for (size_t i = 0; i < m->turns.n; i++) {
+		struct turns *t = &m->turns.v[i];
+
+		t->since = m->began;
+		t->step = step_of(m, t);
+		t->due = m->began + t->step;
+	}
 	return 0;
 }
 

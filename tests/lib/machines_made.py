@@ -46,20 +46,30 @@ def zen4():
     return _clocks(text) + _l3([0]), rates
 
 
+def _ranges(cpus):
+    """[0, 1, 2, 5] as 0-2,5"""
+    cpus, text = sorted(cpus), []
+    for i, c in enumerate(cpus):
+        if not i or cpus[i - 1] != c - 1:
+            text.append([c, c])
+        text[-1][1] = c
+    return ",".join("%d-%d" % (a, b) for a, b in text)
+
+
 def registers(text, cells=(), more=(), dies=(range(0, 2), range(2, 4)), l3s=None, df=4):
     """SIM_MSR (tests/sim/msr.h) for an AMD machine's text: `cells` {(cpu, register): value} beside 0. `df` counters of the
     data fabric: more than four are PerfMonV2's."""
     cpus = sorted(c for d in dies for c in d)
-    every = ",".join(map(str, cpus))
+    every = _ranges(cpus)
     rome = "cpuid AuthenticAMD-23-" in text
     rates = dict(re.findall(r"^event msr (?:0x)?([012]) \S+ \S+ \S+ \S+ \S+ \S+ (\S+)", text, re.M))
     lines = []
     for reg in [0x10, 0xE7, 0xE8, 0xC00000E9, 0xC0010015] + list(range(0xC0010200, 0xC001020C)):
         lines.append("cell %s %#x 0" % (every, reg))
     for group in l3s or [[c] for c in cpus]:
-        lines.append("share %s 0xc0010230 0xc001023b" % ",".join(map(str, group)))
+        lines.append("share %s 0xc0010230 0xc001023b" % _ranges(group))
     for die in dies:
-        lines.append("share %s 0xc0010240 %#x" % (",".join(map(str, die)), 0xC0010240 + 2 * df - 1))
+        lines.append("share %s 0xc0010240 %#x" % (_ranges(die), 0xC0010240 + 2 * df - 1))
     lines += ["cell %d %#x %#x" % (c, r, v) for (c, r), v in dict(cells).items()]
     lines += ["count cpu %#x 0x430000" % (0xC0010200 + 2 * n) for n in range(6)]
     lines += ["count amd_l3 %#x 0x400000" % (0xC0010230 + 2 * n) for n in range(6)]

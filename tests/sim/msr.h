@@ -21,13 +21,17 @@
  *	at MS fail CPU REG ERRNO	from then on
  *
  * Cells are in SIM_MSR.cells, which all processes share. SIM_MSR.log has a line for each write:
- * NS PID CPU REG OLD NEW (hexadecimal); SIM_MSR_SPEED=N makes time N times as fast for counters.
+ * NS PID CPU REG OLD NEW (hexadecimal). SIM_MSR_SPEED=N makes the monotonic clock N times as fast,
+ * for counters, clock_gettime() and ppoll(). SIM_MSR_ALONE=1: no locks, for one process.
  */
 #ifndef CYCLADE_SIM_MSR_H
 #define CYCLADE_SIM_MSR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+extern double sim_speed;
 
 /* -1 with a message on stderr. */
 int sim_msr_begin(const char *path);

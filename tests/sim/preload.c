@@ -63,6 +63,7 @@ void sim_find_real(void)
 	FIND(ppoll, "ppoll");
 	FIND(epoll_wait, "epoll_wait");
 	FIND(prctl, "prctl");
+	FIND(clock_gettime, "clock_gettime");
 	FIND(syscall, "syscall");
 }
 
@@ -354,9 +355,17 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
+	struct timespec sooner;
 	int ret;
 
 	sim_find_real();
+	if (timeout && sim_speed > 1) {
+		double s = ((double)timeout->tv_sec + (double)timeout->tv_nsec / 1e9) / sim_speed;
+
+		sooner.tv_sec = (time_t)s;
+		sooner.tv_nsec = (long)((s - (double)sooner.tv_sec) * 1e9);
+		timeout = &sooner;
+	}
 	ret = sim_real.ppoll(fds, n, timeout, mask);
 	after_waiting();
 	return ret;

@@ -26,6 +26,7 @@ struct sim_real { /* libc's own */
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 	int (*epoll_wait)(int, struct epoll_event *, int, int);
 	int (*prctl)(int, ...);
+	int (*clock_gettime)(clockid_t, struct timespec *);
 	long (*syscall)(long, ...);
 };
 
