@@ -10,10 +10,13 @@
  * exact.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/vec.h"
 #include "show/document.h"
 
 struct writer {
@@ -21,7 +24,13 @@ struct writer {
 	const struct document *d;
 	bool open; /* OpenMetrics, not 0.0.4 */
 	struct buf scratch, labels, text;
+	/* Labels of the table's first rows, which all of its families have: texts one behind the
+	 * other, and where they begin. */
+	struct buf kept;
+	VEC(size_t) at;
 };
+
+#define KEPT_MOST ((size_t)1 << 20)
 
 enum part { PART_VALUE, PART_ERROR, PART_INFO };
 
@@ -135,14 +144,35 @@ static void put_labels(struct writer *w, const struct table *t, const struct tab
 	put_label(w, &number, &x);
 }
 
+static void keep_labels(struct writer *w, const struct table *t)
+{
+	struct table_row r = { 0 };
+
+	buf_reset(&w->kept);
+	w->at.n = 0;
+	while (w->kept.len < KEPT_MOST && table_next(t, &r)) {
+		size_t at = w->kept.len;
+
+		put_labels(w, t, &r, false);
+		buf_puts(&w->kept, buf_str(&w->labels));
+		buf_putc(&w->kept, '\0');
+		w->kept.failed |= vec_push(&w->at, at) != 0;
+	}
+}
+
 /* As short as gives the same double again. */
 static void put_real(struct buf *out, double v)
 {
 	char s[40];
 	double back;
 
+	if (v >= 0 && v < 1e15 && v <= floor(v)) {
+		buf_put_decimal(out, (uint64_t)v);
+		return;
+	}
 	(void)snprintf(s, sizeof(s), "%.15g", v);
-	if (sscanf(s, "%lf", &back) != 1 || back < v || back > v)
+	back = strtod(s, NULL);
+	if (back < v || back > v)
 		(void)snprintf(s, sizeof(s), "%.17g", v);
 	buf_puts(out, s);
 }
@@ -212,10 +242,14 @@ static void put_family(struct writer *w, const struct table *t, const struct tab
 	struct table_row r = { 0 };
 	struct table_cell x = { 0 };
 	bool begun = false;
+	size_t row = 0;
 
 	put_family_name(&name, w, t, c, part);
-	while (!w->out->failed && table_next(t, &r)) {
-		put_labels(w, t, &r, part == PART_INFO);
+	for (; !w->out->failed && table_next(t, &r); row++) {
+		const char *labels;
+
+		if (part == PART_INFO || row >= w->at.n)
+			put_labels(w, t, &r, part == PART_INFO);
 		if (c) /* after the labels, which use the same scratch */
 			table_cell(&x, t, c, &r, &w->scratch);
 		if (c && (!cell_has(&x) || (part == PART_ERROR && !(x.e.half > 0))))
@@ -223,10 +257,13 @@ static void put_family(struct writer *w, const struct table *t, const struct tab
 		if (!begun)
 			put_head(w, t, c, buf_str(&name), suffix, part);
 		begun = true;
-		buf_printf(w->out, "%s%s", buf_str(&name), suffix);
-		if (w->labels.len)
-			buf_printf(w->out, "{%s}", buf_str(&w->labels));
-		buf_putc(w->out, ' ');
+		labels = part == PART_INFO || row >= w->at.n ? buf_str(&w->labels)
+							     : buf_str(&w->kept) + w->at.v[row];
+		buf_puts(w->out, buf_str(&name));
+		buf_puts(w->out, suffix);
+		buf_puts(w->out, *labels ? "{" : "");
+		buf_puts(w->out, labels);
+		buf_puts(w->out, *labels ? "} " : " ");
 		put_value(w->out, &x, part);
 		buf_putc(w->out, '\n');
 		buf_spill(w->out);
@@ -241,6 +278,7 @@ static void put_table(struct writer *w, const struct table *t)
 	size_t n;
 	const struct table_column *c = table_columns(t, &n);
 
+	keep_labels(w, t);
 	for (size_t i = 0; i < n; i++) {
 		if (!family_of(t, i))
 			continue;
@@ -263,10 +301,12 @@ static int put_document(struct buf *out, const struct document *d, const struct 
 		put_table(&w, t);
 	if (open)
 		buf_puts(out, "# EOF\n");
-	out->failed |= w.scratch.failed | w.labels.failed | w.text.failed;
+	out->failed |= w.scratch.failed | w.labels.failed | w.text.failed | w.kept.failed;
 	buf_free(&w.scratch);
 	buf_free(&w.labels);
 	buf_free(&w.text);
+	buf_free(&w.kept);
+	vec_free(&w.at);
 	return 0;
 }
 

@@ -268,6 +268,31 @@ for number, name in ((signal.SIGKILL, "kill -9"), (signal.SIGTERM, "SIGTERM"), (
         time.sleep(0.01)
     t.ok(not os.path.exists(PLANS), "and the plan is gone")
 
+# ---- ten minutes, or a day, of intervals in a faster time: no growth, no drift
+LONG = bool(os.environ.get("CYCLADE_LONG"))
+SECONDS, SPEED = (86400, 2000) if LONG else (600, 200)
+r = Registers({(c, L3_CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)}, text=text)
+p = subprocess.Popen(command(ROME, "even", *words("-j", "--metrics", "l3,aperf", "--for", "%ds" % SECONDS, interval="1000")),
+                     env=environment(ROME, SIM_MSR=r.path, SIM_MSR_SPEED=str(SPEED)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+size, n, time_of, bad, total, last = {}, 0, 0, [], 0, {}
+for line in p.stdout:
+    last = json.loads(line)
+    n += 1
+    if n in (60, 61) or last["time"] > 0.9 * SECONDS:
+        if n < 62 or "late" not in size:
+            with open("/proc/%d/statm" % r.log()[0][1], encoding="ascii") as f:
+                size["early" if n < 62 else "late"] = int(f.read().split()[1])
+    bad += [(n, last["interval"], last["time"] - time_of)] if abs(last["time"] - time_of - last["interval"]) > 1e-6 else []
+    time_of = last["time"]
+    total += rows(last, "l3")[2]["accesses_rate"] * last["interval"]
+p.communicate(timeout=60)
+t.ok(p.returncode == 0 and n > SECONDS / 20 and SECONDS <= time_of < SECONDS * 1.2, "%d s in %d intervals" % (SECONDS, n), (n, time_of))
+t.equal(bad[1:], [], "each begins where the one before ended")
+want = 1e9 * RATES["l3_lookup_state.all_l3_req_typs"] * time_of
+t.ok(near(rows(last, "l3")[2]["accesses"], want, 0.002) and near(total, want, 0.002), "the total is the rate by the time, and what the intervals add up to",
+     (rows(last, "l3")[2]["accesses"], total, want))
+t.ok(size["late"] <= size["early"] + 64, "memory does not grow", size)
+
 # ---- prefetchers, by the same layer and watchdog
 for machine, reg, was, bits in (("spr", 0x1A4, 0x20, 0xF), ("zen4", 0xC0000108, 0x2, 0x2F)):
     for mode, want in (("off", {"off"}), ("both", {"on", "off"})):
