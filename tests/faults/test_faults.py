@@ -23,8 +23,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import built  # noqa: E402
 import recordings  # noqa: E402
+import servers  # noqa: E402
 import sharing_made  # noqa: E402
-from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
 LONG = bool(os.environ.get("CYCLADE_LONG"))
@@ -109,6 +110,7 @@ MEASURES = {
     "run -r": "run -q -e cpu-clock:u -r 2 --data O -- true",
     "monitor": "monitor --once -I 1",
     "monitor -j": "monitor --once -I 1 -j",
+    "monitor, a server": "monitor --once -I 1 -j -G * --sysroot server",
     "top": "top --no-cache -e cpu-clock:u -I 20 --for 70ms",
 }
 AT_TERMINAL = ("top",)
@@ -140,6 +142,18 @@ def drain(fd):
     except OSError:
         pass  # the other end is closed
 
+
+
+def a_server(tmp):
+    """The tree of one, whose counters cannot be had here, with cgroups."""
+    with open(os.path.join(tmp, "server.tab"), "w", encoding="ascii") as f:
+        f.write(servers.server("spr").text())
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "sim", "tools", "tree.py"), "server.tab", "server"], cwd=tmp, check=True)
+    for group in ("", "a.slice/b.service/"):
+        os.makedirs(os.path.join(tmp, "server/sys/fs/cgroup", group), exist_ok=True)
+        for name, text in (("cgroup.controllers", "cpu"), ("cpu.stat", "usage_usec 7"), ("io.stat", "8:0 rbytes=1 wbytes=2")):
+            with open(os.path.join(tmp, "server/sys/fs/cgroup", group, name), "w", encoding="ascii") as f:
+                f.write(text + "\n")
 
 
 def start(words, where, fault, tag):
@@ -256,6 +270,7 @@ def main():
             f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
         builds(tmp)
         typed(tmp)
+        a_server(tmp)
         commands = []
         for name, words in {**READS, **MEASURES}.items():
             needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]
