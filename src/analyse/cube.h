@@ -11,7 +11,11 @@
  * cells would be more than CUBE_CELLS. Then functions with few samples are folded into one node
  * below their caller. Sums are exact in any case. Of very many threads there are more cells.
  *
- * The same recording gives the same cube, on however many cores.
+ * The same recording gives the same cube, on however many cores. Nodes come in the order of a walk
+ * in depth; functions, and so the children of a node, in the order of their addresses.
+ *
+ * Costs: a sample is a look-up of its callers and one of its address; 24 bytes for each that does
+ * not repeat another. So eight million with as many different chains take 3.6 s and 270 MB.
  */
 #ifndef CYCLADE_ANALYSE_CUBE_H
 #define CYCLADE_ANALYSE_CUBE_H

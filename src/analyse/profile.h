@@ -49,7 +49,7 @@ enum profile_stacks_how {
 	STACKS_MERGED, /* those of the same thread, event and chain are one */
 	STACKS_EACH,   /* one by one, with their times: 72 bytes of memory each */
 	/* Those of one event, in no order, most of the same chain, thread, CPU and bin as one;
-	 * nothing else is counted: there are no rows and no sums. */
+	 * nothing else is looked at: there are no rows and no sums. */
 	STACKS_CELLS,
 };
 

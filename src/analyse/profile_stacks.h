@@ -9,8 +9,11 @@
  *
  * Chains are one prefix tree of sites, outermost first. A sample without a chain has its own
  * address for one. All numbers (of sites, nodes, threads) are the same for the same recording, on
- * however many cores it is read. Only how cells are spread over parts is not: a part is what one
- * worker read. Adding up cells gives the same sums.
+ * however many cores it is read.
+ *
+ * With STACKS_CELLS chains are those of the callers alone, of which there are few, and the
+ * innermost frame is a site beside them. Which part (what one worker read) has which cells differs
+ * from run to run; what they add up to does not.
  */
 #ifndef CYCLADE_ANALYSE_PROFILE_STACKS_H
 #define CYCLADE_ANALYSE_PROFILE_STACKS_H
@@ -44,18 +47,20 @@ struct stack_sample {
 
 /* With STACKS_CELLS: samples of a chain at a place in a bin. There may be several of the same. */
 struct stack_cell {
-	uint32_t chain, place; /* of its part */
-	uint32_t bin, n;
+	uint32_t callers, leaf, place; /* a chain, a site, and a place of its part */
+	uint16_t bin, n;
 	uint64_t period; /* their sum */
 };
+enum { STACK_BINS_MAX = UINT16_MAX };
 struct stack_place {
 	uint32_t thread, cpu; /* cpu: UINT32_MAX: not recorded */
 };
 struct stack_part {
 	struct stack_cell *cell;
 	struct stack_place *place;
-	uint32_t *node; /* by chain */
-	size_t n_cells, n_places, n_chains;
+	uint32_t *node; /* by chain; 0: no callers */
+	uint32_t *site; /* by the part's sites: into `site` of all */
+	size_t n_cells, n_places, n_chains, n_sites;
 };
 
 struct profile_stacks {

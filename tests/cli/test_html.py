@@ -106,53 +106,74 @@ t.equal((r.returncode, os.path.exists("opened"), [x for x in os.listdir(".") if 
 
 FUNCTIONS, SAMPLES = 3000, 120000
 BASE = 0xffffffffc0000000
-data = bytearray()
-for i in range(FUNCTIONS):
-    name = b"f%d\0" % i
-    body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + name + b"\0" * (-len(name) % 8) + struct.pack("<IIQQ", 0, 0, 1000, 0)
-    data += struct.pack("<IHH", 17, 1, 8 + len(body)) + body
-samples = []
-for i in range(SAMPLES):  # f0 has most, each on all CPUs and all the time
-    f = i * 7919 % FUNCTIONS * (i * 31 % 97) // 97
-    samples.append((f, i % 13, 2000 + i * 1000, 400 + i % 7))
-    data += struct.pack("<IHHQIIQIIQ", 9, 1, 48, BASE + f * 4096 + 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7)
-attr = struct.pack("<IIQQQQQ", 0, 128, 0, 400, 1 | 2 | 4 | 128 | 256, 0, 1 << 18).ljust(128, b"\0")
-with open("large.data", "wb") as f:
-    f.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, 144, 104, 144, 248, len(data), 0, 0, 0) + bytes(24) + attr + bytes(16) + data)
-t.equal(run("report", "--html", "large.html", "--functions", "0", "large.data").returncode, 0, "a large recording has a page")
-p = Page("large.html")
-c = p.data["cube"]
-rows = json.loads(run("report", "-j", "-s", "function", "large.data").stdout)["rows"]
-have = collections.Counter()
-for x in c["cells"]:
-    frame = c["nodes"][x[0]][1]
-    have[None if frame < 0 else p.text(c["frames"][frame][0])] += x[4]
-t.ok(1 < c["bins"] < 500 and 10000 < len(c["cells"]) <= 80000, "its cube is coarser", (c["bins"], len(c["cells"])))
-t.equal((sum(have.values()), sum(x[5] for x in c["cells"]), have[None]), (SAMPLES, sum(x["period"] for x in rows), c["folded"]),
-        "with all samples in it")
-t.equal([x["function"] for x in rows if x["samples"] != have[x["function"]] and x["samples"] >= SAMPLES / 10000], [],
-        "and functions that are not rare as they are")
-t.ok(len(p.bytes) < 3000000, "in a small page", len(p.bytes))
 
-# less and less detail, in this order, until there are few enough cells
-of = collections.Counter(f for f, *_ in samples)
-ways = [(1, 1, True), (2, 1, True), (4, 1, True), (8, 1, True), (16, 1, True)]  # bins in one, samples of a function that stays, CPUs
-ways += [(16, 2, True), (16, 4, True), (16, 4, False), (32, 4, False), (64, 4, False)] + [(64, 2 ** k, False) for k in range(3, 8)]
-for joined, least, cpus in ways:
-    width = ((SAMPLES - 1) * 1000 // 500 + 1) * joined
-    want = collections.defaultdict(lambda: [0, 0])
-    for f, cpu, time, period in samples:
-        cell = want["f%d" % f if of[f] >= least else None, cpu if cpus else None, (time - 2000) // width]
-        cell[0] += 1
-        cell[1] += period
-    if len(want) <= 80000:
-        break
-have = {}
-for node, _, cpu, b, *n in c["cells"]:
-    frame = c["nodes"][node][1]
-    have[None if frame < 0 else p.text(c["frames"][frame][0]), c["cpus"][cpu] if cpu >= 0 else None, b] = n
-t.equal((have == dict(want), len(c["cells"]), c["width"], least > 1, cpus), (True, len(have), width, True, False),
-        "cell by cell what was recorded, in as much detail as fits")
+
+def large(path, chain_of):
+    """Samples as (functions from outside in, CPU, time, period)."""
+    data = bytearray()
+    samples = []
+    deep = bool(chain_of(0))
+    for i in range(FUNCTIONS):
+        name = b"f%d\0" % i
+        body = struct.pack("<QIHH", BASE + i * 4096, 4096, 1, 0) + name + b"\0" * (-len(name) % 8) + struct.pack("<IIQQ", 0, 0, 1000, 0)
+        data += struct.pack("<IHH", 17, 1, 8 + len(body)) + body
+    for i in range(SAMPLES):  # f0 has most, each on all CPUs and all the time
+        f = i * 7919 % FUNCTIONS * (i * 31 % 97) // 97
+        callers = chain_of(i)
+        if callers and i % 5 == 0:  # it runs itself
+            *callers, f = callers
+        samples.append(((*callers, f), i % 13, 2000 + i * 1000, 400 + i % 7))
+        chain = [0xffffffffffffff80, *(BASE + g * 4096 + 16 + i % 2 * 16 for g in (f, *reversed(callers)))]
+        tail = struct.pack("<Q%dQ" % len(chain), len(chain), *chain) if deep else b""
+        data += struct.pack("<IHHQIIQIIQ", 9, 1, 48 + len(tail), BASE + f * 4096 + 16 + i % 2 * 16, 7, 7, 2000 + i * 1000, i % 13, 0, 400 + i % 7) + tail
+    attr = struct.pack("<IIQQQQQ", 0, 128, 0, 400, 1 | 2 | 4 | 128 | 256 | (32 if deep else 0), 0, 1 << 18).ljust(128, b"\0")
+    with open(path, "wb") as f:
+        f.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, 144, 104, 144, 248, len(data), 0, 0, 0) + bytes(24) + attr + bytes(16) + data)
+    return samples
+
+
+def as_small_as_needed(samples):
+    """Less and less detail, in this order, until there are few enough cells: bins, samples of a node that stays, CPUs."""
+    total = collections.Counter(chain[:k] for chain, *_ in samples for k in range(1, len(chain) + 1))
+    least = 1
+    while sum(n >= least for n in total.values()) > 20000:
+        least *= 2
+    ways = [(2 ** k, least, True) for k in range(5)]
+    while least * 2 <= SAMPLES // 20000:
+        least *= 2
+        ways.append((16, least, True))
+    ways += [(16, least, False), (32, least, False), (64, least, False), *((64, least * 2 ** k, False) for k in range(1, 6))]
+    for joined, least, cpus in ways:
+        width = ((SAMPLES - 1) * 1000 // 500 + 1) * joined
+        cells = collections.defaultdict(lambda: [0, 0])
+        for chain, cpu, time, period in samples:
+            whole = chain
+            while chain and total[chain] < least:
+                chain = chain[:-1]
+            cell = cells[chain + (() if chain == whole else (None,)), cpu if cpus else None, (time - 2000) // width]
+            cell[0] += 1
+            cell[1] += period
+        if len(cells) <= 80000:
+            return dict(cells), width, sum(n for (chain, *_), (n, _) in cells.items() if chain[-1] is None)
+    return None
+
+
+for name, chain_of in (("no call chains", lambda i: ()), ("call chains", lambda i: tuple((i * 17 % 41 * 71 + k * k * (i % 41)) % FUNCTIONS for k in range(1 + i % 41 % 4)))):
+    samples = large("large.data", chain_of)
+    t.equal(run("report", "--html", "large.html", "--functions", "0", "large.data").returncode, 0, "%s: a large recording has a page" % name)
+    p = Page("large.html")
+    c = p.data["cube"]
+    have, paths = {}, []
+    for parent, frame in c["nodes"]:
+        paths.append((paths[parent] if parent >= 0 else ()) + (None if frame < 0 else int(p.text(c["frames"][frame][0])[1:]),))
+    for node, _, cpu, b, *n in c["cells"]:
+        have[paths[node], c["cpus"][cpu] if cpu >= 0 else None, b] = n
+    t.equal(len(set(paths)), len(paths), "%s: a chain of functions is one node" % name)
+    want, width, folded = as_small_as_needed(samples)
+    t.equal((have == want, len(c["cells"]), c["width"], c["folded"]), (True, len(have), width, folded),
+            "%s: cell by cell what was recorded, in as much detail as fits" % name)
+    t.ok(1 < c["bins"] < 500 and folded > 0, "%s: it is coarser" % name, (c["bins"], folded))
+    t.ok(len(p.bytes) < 3000000, "%s: in a small page" % name, len(p.bytes))
 
 # ---- every figure ------------------------------------------------------------------------------------------
 
@@ -219,6 +240,28 @@ for rec in recordings.made(os.path.abspath("made")):
         for x in rows:
             want[tuple(-1 if x[k] is None and k == "tid" else x[k] for k in key.split(","))] += x["period"]
         t.equal(have, want, "%s: the cube by %s is the report's" % (rec.name, key))
-t.equal([v for v in [*COMMANDS, "function", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
+    if c["folded"]:
+        continue
+    for words in ([], ["--max-stack", "1"], ["--max-stack", "2"]):
+        r = run("report", "-g", "-j", "-e", event, *words, rec.path)
+        if r.returncode:  # no call chains
+            continue
+        if words:
+            t.equal(run("report", "--html", "page.html", "--functions", "0", *words, rec.path).returncode, 0, "%s: a page with %s" % (rec.name, words))
+            p = Page("page.html")
+            c = p.data["cube"]
+        seen["chains"] += 1
+        want, have, paths, tree = collections.Counter(), collections.Counter(), [], {0: ()}
+        for x in json.loads(r.stdout)["rows"]:
+            if x["event"] == event:
+                tree[x["id"]] = tree[x["parent"]] + (() if x["inline"] else ((x["dso"], x["function"]),))
+                want[tree[x["id"]]] += x["period"]
+        for parent, frame in c["nodes"]:
+            paths.append((paths[parent] if parent >= 0 else ()) + (tuple(map(p.text, reversed(c["frames"][frame]))),))
+        for x in c["cells"]:
+            have[paths[x[0]]] += x[5]
+        t.equal(len(set(paths)), len(paths), "%s: a chain of functions is one node" % rec.name)
+        t.equal(have, +want, "%s: the cube by call chain is the report's %s" % (rec.name, words))
+t.equal([v for v in [*COMMANDS, "function", "chains", *(["graph"] if GRAPHVIZ else [])] if not seen[v]], [], "all views were compared")
 
 t.done()

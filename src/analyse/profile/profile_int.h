@@ -319,12 +319,14 @@ struct stack_cells {
 	struct stack_place_seen {
 		uint32_t party, cpu, at; /* at: 1 + the place; 0: empty */
 	} seen[64];
-	struct stack_cell *wait; /* direct-mapped by chain and place; n 0: empty */
+	struct stack_cell *wait; /* direct-mapped; n 0: empty */
 	unsigned shift;		 /* of a hash, to its slot */
 };
 int stack_cells_init(struct stack_cells *k, size_t slots) MUST_USE; /* slots: a power of two */
-int stack_cell_add(struct stack_cells *k, uint32_t chain, uint32_t party, uint32_t cpu,
-		   uint32_t bin, uint64_t period) MUST_USE;
+int stack_cell_add(struct stack_cells *k, uint32_t callers, uint32_t leaf, uint32_t place,
+		   uint16_t bin, uint64_t period) MUST_USE;
+/* ITAB_NONE: out of memory. */
+uint32_t stack_cells_place(struct stack_cells *k, uint32_t party, uint32_t cpu) MUST_USE;
 /* After the last: nothing waits. */
 int stack_cells_settle(struct stack_cells *k) MUST_USE;
 void stack_cells_free(struct stack_cells *k);

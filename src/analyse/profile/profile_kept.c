@@ -49,7 +49,6 @@ void stack_cells_free(struct stack_cells *k)
 	k->wait = NULL;
 }
 
-/* ITAB_NONE: out of memory. */
 static uint32_t find_place(struct stack_cells *k, uint32_t party, uint32_t cpu)
 {
 	uint64_t h = hash_u64((uint64_t)party << 32 | cpu);
@@ -65,7 +64,7 @@ static uint32_t find_place(struct stack_cells *k, uint32_t party, uint32_t cpu)
 	return (uint32_t)k->place.n - 1;
 }
 
-static uint32_t place_of(struct stack_cells *k, uint32_t party, uint32_t cpu)
+uint32_t stack_cells_place(struct stack_cells *k, uint32_t party, uint32_t cpu)
 {
 	struct stack_place_seen *o =
 		&k->seen[(party * 31 + cpu) % (sizeof(k->seen) / sizeof(*k->seen))];
@@ -79,23 +78,21 @@ static uint32_t place_of(struct stack_cells *k, uint32_t party, uint32_t cpu)
 	return at;
 }
 
-int stack_cell_add(struct stack_cells *k, uint32_t chain, uint32_t party, uint32_t cpu,
-		   uint32_t bin, uint64_t period)
+int stack_cell_add(struct stack_cells *k, uint32_t callers, uint32_t leaf, uint32_t place,
+		   uint16_t bin, uint64_t period)
 {
-	uint32_t place = place_of(k, party, cpu);
-	uint64_t h = ((uint64_t)place << 32 | chain) * 0x9e3779b97f4a7c15ULL;
-	struct stack_cell *o = &k->wait[(h ^ h << 32) >> k->shift];
+	uint64_t h = ((uint64_t)place << 32 | leaf) * 0x9e3779b97f4a7c15ULL ^ callers;
+	struct stack_cell *o = &k->wait[h * 0xff51afd7ed558ccdULL >> k->shift];
 
-	if (place == ITAB_NONE)
-		return -1;
-	if (o->chain == chain && o->place == place && o->bin == bin && o->n && o->n < UINT32_MAX) {
+	if (o->n && o->n < UINT16_MAX && o->bin == bin && o->leaf == leaf && o->place == place &&
+	    o->callers == callers) {
 		o->n++;
 		o->period += period;
 		return 0;
 	}
 	if (o->n && vec_push(&k->v, *o))
 		return -1;
-	*o = (struct stack_cell){ chain, place, bin, 1, period };
+	*o = (struct stack_cell){ callers, leaf, place, bin, 1, period };
 	return 0;
 }
 

@@ -247,7 +247,9 @@ int scan_sample_take(struct worker *w, struct scan_sample *s, struct err *err)
 	}
 	if (w->branches)
 		return branches_sample(w->branches, s, err);
-	if (w->scan->opts->stacks != STACKS_CELLS && count_sample(w, s))
+	if (w->scan->opts->stacks == STACKS_CELLS)
+		return s->event == w->scan->opts->bin.event ? walk_sample(w->walk, s, err) : 0;
+	if (count_sample(w, s))
 		return err_nomem(err);
 	return w->walk ? walk_sample(w->walk, s, err) : 0;
 }

@@ -263,12 +263,16 @@ static int hand_out_cells(struct stacking *st, struct err *err)
 					     .place = k->place.v,
 					     .n_cells = k->v.n,
 					     .n_places = k->place.n,
-					     .n_chains = walk_n_chains(walk) };
+					     .n_chains = walk_n_chains(walk),
+					     .n_sites = st->p->n_site_map[w] };
 		memset(&k->v, 0, sizeof(k->v)); /* they are the part's now */
 		memset(&k->place, 0, sizeof(k->place));
 		part->node = malloc((part->n_chains + 1) * sizeof(*part->node));
-		if (!part->node)
+		part->site = malloc((part->n_sites + 1) * sizeof(*part->site));
+		if (!part->node || !part->site)
 			return err_nomem(err);
+		for (size_t i = 0; i < part->n_sites; i++)
+			part->site[i] = st->rank[st->p->site_map[w][i]];
 		for (size_t i = 0; i < part->n_chains; i++)
 			part->node[i] = (uint32_t)walk_chain_at(walk, i)->hi;
 		for (size_t i = 0; i < part->n_places; i++)
@@ -356,6 +360,7 @@ void stacks_free(struct profile *p)
 		free(s->part[i].cell);
 		free(s->part[i].place);
 		free(s->part[i].node);
+		free(s->part[i].site);
 	}
 	free(s->part);
 }

@@ -8,6 +8,9 @@
  * What was found holds for a span of time; a chain met outside of it is looked up anew, and is a
  * new one only where that gives something else.
  *
+ * With STACKS_CELLS the same is done with the callers alone, since the innermost frame is what
+ * differs most: of a loop there are as many as it has instructions. It is one more look-up.
+ *
  * The tables are larger than the processor's caches: samples wait in a small batch, so that what
  * they need is asked for ahead.
  */
@@ -20,7 +23,7 @@
 
 #include "base/vec.h"
 
-#define SEEN_FRAMES  4096u
+#define SEEN_FRAMES  16384u
 #define CELL_SLOTS   4096u
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
@@ -54,6 +57,7 @@ struct waiting {
 	uint64_t n, lo, hi, ip, time, period;
 	uint32_t event, cpu;
 	uint8_t kind;
+	struct frame leaf; /* with STACKS_CELLS: p and n are of its callers */
 };
 
 struct walk {
@@ -71,6 +75,7 @@ struct walk {
 	struct seeking *seeking;
 	size_t n_seeking;
 	size_t n_frame, max_frame;
+	bool doubtful;	/* the chain at hand had a marker that nobody knows: it is not used */
 	bool by_comm;	/* the first of a chain's sites is its party */
 	uint32_t stray; /* the site of callers in no mapping; ITAB_NONE until there are some */
 	struct waiting wait[WAIT];
@@ -203,11 +208,10 @@ static bool push_frame(struct walk *k, uint64_t ip, uint8_t kind, bool caller)
 
 /* The frames that the kernel wrote. A marker that nobody knows makes all of it doubtful: dropped,
  * as perf does. `until_user` ends at the mark of user space; true where that mark was met. */
-static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool until_user)
+static bool recorded_from(struct walk *k, const uint8_t *p, uint64_t n, bool until_user,
+			  uint8_t kind, bool caller)
 {
-	uint8_t kind = KIND_UNSAID;
-	bool caller = false;
-
+	k->doubtful = false;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t ip = ld64(p + i * 8);
 
@@ -216,6 +220,7 @@ static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool u
 
 			if (c == SPACE_UNKNOWN) {
 				k->n_frame = 0;
+				k->doubtful = true;
 				return false;
 			}
 			if (until_user && c == SPACE_USER)
@@ -228,6 +233,32 @@ static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool u
 		if (!push_frame(k, ip, kind, caller))
 			break;
 		caller = true;
+	}
+	return false;
+}
+
+static bool recorded_frames(struct walk *k, const uint8_t *p, uint64_t n, bool until_user)
+{
+	return recorded_from(k, p, n, until_user, KIND_UNSAID, false);
+}
+
+/* The innermost frame of a chain, whose callers are left at *p. False: there is none to be used. */
+static bool take_leaf(const uint8_t **p, uint64_t *n, struct frame *leaf)
+{
+	*leaf = (struct frame){ .kind = KIND_UNSAID };
+	for (; *n; *p += 8, --*n) {
+		enum space_kind c;
+
+		leaf->ip = ld64(*p);
+		if (!chain_is_marker(leaf->ip)) {
+			*p += 8;
+			--*n;
+			return true;
+		}
+		c = space_kind_of_marker(leaf->ip);
+		if (c == SPACE_UNKNOWN)
+			return false;
+		leaf->kind = (uint8_t)c;
 	}
 	return false;
 }
@@ -378,15 +409,9 @@ static void join_strays(struct walk *k)
 	k->n_frame = n;
 }
 
-/* The sites of the chain at hand, and when they hold. */
-static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t time, uint64_t *from,
-		      uint64_t *until)
+/* Finds what is in line. */
+static int end_seeking(struct walk *k)
 {
-	*from = who->from;
-	*until = who->until;
-	k->n_seeking = 0;
-	for (size_t i = 0; i < k->n_frame; i++)
-		seek_site(k, who, &k->frame[k->n_frame - 1 - i], i, time, from, until);
 	for (size_t i = 0; i < k->n_seeking; i++)
 		site_ahead_more(&k->w->sites, k->seeking[i].hash);
 	for (size_t i = 0; i < k->n_seeking; i++) {
@@ -400,6 +425,21 @@ static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t ti
 		k->site[m->i] = m->as.site;
 		*m->to = m->as;
 	}
+	k->n_seeking = 0;
+	return 0;
+}
+
+/* The sites of the chain at hand, and when they hold. */
+static int find_sites(struct walk *k, const struct pass_thread *who, uint64_t time, uint64_t *from,
+		      uint64_t *until)
+{
+	*from = who->from;
+	*until = who->until;
+	k->n_seeking = 0;
+	for (size_t i = 0; i < k->n_frame; i++)
+		seek_site(k, who, &k->frame[k->n_frame - 1 - i], i, time, from, until);
+	if (end_seeking(k))
+		return -1;
 	if (k->stray != ITAB_NONE)
 		join_strays(k);
 	if (k->by_comm) {
@@ -501,31 +541,40 @@ static int chain_count(struct walk *k, struct walk_chain *c, uint64_t period)
 	return 0;
 }
 
-static int add_cell(struct walk *k, const struct walk_chain *c, uint32_t idx, uint32_t party,
-		    uint64_t time, uint32_t cpu, uint64_t period)
+/* The sample is of that chain. */
+static int take_sample(struct walk *k, struct walk_chain *c, const struct pass_thread *who,
+		       uint64_t time, uint64_t period)
+{
+	if (k->how != STACKS_NONE)
+		return stack_keep(&k->keep, c, who->tag, k->how == STACKS_EACH ? time : 0, period);
+	return chain_count(k, c, period);
+}
+
+/* The sample was at `leaf`, a site, called by that chain. */
+static int take_cell(struct walk *k, uint32_t callers, uint32_t leaf, const struct pass_thread *who,
+		     uint64_t time, uint32_t cpu, uint64_t period)
 {
 	const struct profile_bin *b = &k->w->scan->opts->bin;
 	uint64_t bin = b->width && time > b->from ? (time - b->from) / b->width : 0;
+	uint32_t place = stack_cells_place(&k->cells, who->tag, cpu);
 
-	if (c->event != b->event)
-		return 0;
-	return stack_cell_add(&k->cells, idx, party, cpu, (uint32_t)bin, period);
+	if (place == ITAB_NONE)
+		return -1;
+	return stack_cell_add(&k->cells, callers, leaf, place,
+			      (uint16_t)(bin < STACK_BINS_MAX ? bin : STACK_BINS_MAX), period);
 }
 
-/* The sample is of that chain, whose number is idx. */
-static int take_sample(struct walk *k, struct walk_chain *c, uint32_t idx,
-		       const struct pass_thread *who, uint64_t time, uint32_t cpu, uint64_t period)
+/* The same of a sample in line, whose leaf is not found yet. */
+static int take_waiting(struct walk *k, const struct waiting *s, struct walk_chain *c, uint32_t idx)
 {
-	switch (k->how) {
-	case STACKS_NONE:
-		break;
-	case STACKS_CELLS:
-		return add_cell(k, c, idx, who->tag, time, cpu, period);
-	case STACKS_EACH:
-	case STACKS_MERGED:
-		return stack_keep(&k->keep, c, who->tag, k->how == STACKS_EACH ? time : 0, period);
-	}
-	return chain_count(k, c, period);
+	uint64_t from = 0, until = UINT64_MAX;
+
+	if (k->how != STACKS_CELLS)
+		return take_sample(k, c, &s->who, s->time, s->period);
+	seek_site(k, &s->who, &s->leaf, 0, s->time, &from, &until);
+	if (end_seeking(k))
+		return -1;
+	return take_cell(k, idx, k->site[0], &s->who, s->time, s->cpu, s->period);
 }
 
 /* ---- samples -----------------------------------------------------------------------------------
@@ -537,12 +586,14 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 {
 	uint64_t from, until;
 	struct walk_chain *c;
+	uint32_t idx, leaf;
 	XXH128_hash_t h;
-	uint32_t idx;
 	size_t i;
 
 	if (find_sites(k, who, time, &from, &until))
 		return -1;
+	leaf = k->site[k->n_frame - 1];
+	k->n_frame -= k->how == STACKS_CELLS;
 	h = XXH3_128bits_withSeed(k->site, k->n_frame * sizeof(*k->site), event + 1ULL);
 	c = find_chain(k, h.low64, h.high64, &i, &idx);
 	if (!c) {
@@ -550,18 +601,23 @@ static int count_by_sites(struct walk *k, const struct pass_thread *who, uint64_
 		if (!c || itab_put(&k->at, h.low64, k->n_chains - 1))
 			return -1;
 	}
-	return take_sample(k, c, idx, who, time, cpu, period);
+	if (k->how == STACKS_CELLS)
+		return take_cell(k, idx, leaf, who, time, cpu, period);
+	return take_sample(k, c, who, time, period);
 }
 
 /* A chain that its key does not lead to, or does so no more: c, whose number is idx. */
 static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain *c, uint32_t idx,
 		      size_t i)
 {
+	bool cells = k->how == STACKS_CELLS; /* then the frames are the callers' */
 	uint64_t from, until;
 
 	k->n_frame = 0;
-	(void)recorded_frames(k, s->p, s->n, false);
-	if (!k->n_frame) {
+	k->max_frame -= cells;
+	(void)recorded_from(k, s->p, s->n, false, cells ? s->leaf.kind : KIND_UNSAID, cells);
+	k->max_frame += cells;
+	if (k->doubtful || (!k->n_frame && !cells)) {
 		/* the chain's bytes do not tell where the sample was */
 		(void)push_frame(k, s->ip, s->kind, false);
 		return count_by_sites(k, &s->who, s->time, s->cpu, s->period, s->event);
@@ -581,7 +637,7 @@ static int count_anew(struct walk *k, const struct waiting *s, struct walk_chain
 	}
 	c->from = from;
 	c->until = until;
-	return take_sample(k, c, idx, &s->who, s->time, s->cpu, s->period);
+	return take_waiting(k, s, c, idx);
 }
 
 static int count_waiting(struct walk *k, struct err *err)
@@ -602,8 +658,7 @@ static int count_waiting(struct walk *k, struct err *err)
 		struct walk_chain *c = find_chain(k, s->lo, s->hi, &i, &idx);
 		bool known = c && s->time >= c->from && s->time < c->until;
 
-		if (known ? take_sample(k, c, idx, &s->who, s->time, s->cpu, s->period)
-			  : count_anew(k, s, c, idx, i))
+		if (known ? take_waiting(k, s, c, idx) : count_anew(k, s, c, idx, i))
 			return err_nomem(err);
 	}
 	return 0;
@@ -655,23 +710,29 @@ int walk_sample(struct walk *k, const struct scan_sample *s, struct err *err)
 	XXH128_hash_t h;
 	uint64_t n;
 	const uint8_t *p = plain_chain(s, ev, &n);
+	struct frame leaf = { .kind = 0 };
 
-	if (ev->lbr_chain || ev->dwarf || ev->leaf || !n)
+	if (ev->lbr_chain || ev->dwarf || ev->leaf || (!n && k->how != STACKS_CELLS))
 		return count_made(k, s, p, n, err);
-	h = XXH3_128bits(p, n * 8);
+	if (k->how == STACKS_CELLS && !take_leaf(&p, &n, &leaf)) {
+		leaf = (struct frame){ .ip = s->ip, .kind = s->kind };
+		n = 0;
+	}
+	h = n ? XXH3_128bits(p, n * 8) : (XXH128_hash_t){ 0, 0 };
 	o = &k->wait[k->n_wait++];
 	*o = (struct waiting){ .who = *s->who,
 			       .p = p,
 			       .n = n,
 			       .lo = h.low64 ^ (uint64_t)s->event << 32,
-			       .hi = h.high64 ^ s->who->proc_index ^
+			       .hi = h.high64 ^ s->who->proc_index ^ (uint64_t)leaf.kind << 32 ^
 				     (k->by_comm ? hash_u64(s->who->tag + 1ULL) : 0),
 			       .ip = s->ip,
 			       .time = s->time,
 			       .period = s->period,
 			       .event = s->event,
 			       .cpu = s->cpu,
-			       .kind = s->kind };
+			       .kind = s->kind,
+			       .leaf = leaf };
 	itab_ahead(&k->at, o->lo);
 	return k->n_wait == WAIT ? count_waiting(k, err) : 0;
 }

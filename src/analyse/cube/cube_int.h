@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cube_int - what the parts of the cube share. The way of the samples:
+ *
+ *	cube.c		when they were taken; then a profile of cells
+ *	cube_tree.c	chains of addresses -> a tree of functions; cells get its nodes
+ *	cube_cells.c	... and are added up, in as much detail as fits
+ *	cube_nodes.c	the nodes that are left get the numbers that are handed out
+ */
+#ifndef CYCLADE_ANALYSE_CUBE_CUBE_INT_H
+#define CYCLADE_ANALYSE_CUBE_CUBE_INT_H
+
+#include "analyse/chain.h"
+#include "analyse/cube.h"
+#include "analyse/itab.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+struct making {
+	struct cube c; /* first: what the caller has */
+	struct profile *p;
+	const struct profile_stacks *s;
+	struct chain_tree tree;	   /* of functions that call; node 0 is the root */
+	struct u64map by_name;	   /* name and dso -> frame */
+	uint32_t *frame_of;	   /* by site of the stacks */
+	uint32_t *node_of;	   /* by node of the stacks: of the tree */
+	VEC(struct cube_node) all; /* the tree's nodes, then leaves */
+	struct making_cells {
+		struct cube_cell *v;
+		size_t n, cap;
+	} cell, best;	 /* .node: as in `to`, until number_nodes() */
+	struct itab at;	 /* into `cell` */
+	uint32_t *to;	 /* by node of `all`: where its samples are told */
+	uint64_t *total; /* samples there and below, by node of `all` */
+	uint64_t least;	 /* nodes with fewer are folded; 0: `to` is not made yet */
+	struct cube_frame *frame;
+	struct cube_node *node;
+	uint32_t *cpu;
+};
+#define FOLDED 0x80000000u /* of where samples are told: in the rest, of small nodes below */
+
+/* From `s`: frame, tree, all. From then on cells have their node in `callers`. */
+int cube_make_tree(struct making *m, struct err *err) MUST_USE;
+/* Then: cpu, total, cell, least, and width and n_cpus of `c`. */
+int cube_make_cells(struct making *m, struct err *err) MUST_USE;
+/* Nodes of `all` that have so many samples in them or below. */
+size_t cube_count_nodes(const struct making *m, uint64_t least);
+/* Then: node, and cells in order. */
+int cube_make_nodes(struct making *m, struct err *err) MUST_USE;
+
+#endif
