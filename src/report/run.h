@@ -18,13 +18,22 @@ struct run_table {
 	struct where where;
 };
 
+struct run_repeat { /* a function in one of several runs */
+	uint32_t run;
+	const char *event, *function, *dso;
+	uint64_t samples;
+	double period;
+};
+
 struct run_report {
 	const struct tree_report *tree; /* its head is told whatever views it has */
 	const char *no_tree;		/* why there are none; NULL: there are */
 	const struct run_table *table;
 	size_t n_tables;
-	bool several;	       /* events sample: each table has a heading */
-	bool unwanted;	       /* the tree, by option: people know why there is none */
+	bool several;			 /* events sample: each table has a heading */
+	bool unwanted;			 /* the tree, by option: people know why there is none */
+	const struct run_repeat *repeat; /* of several runs: each function that has samples */
+	size_t n_repeat;
 	const char *sampled;   /* the events */
 	const char *no_cycles; /* why time is sampled in place of cycles; NULL: it is not */
 	bool user_only;	       /* the kernel was not looked at */

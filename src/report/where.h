@@ -50,6 +50,7 @@ struct where_spot { /* a function in all runs */
 	struct where_row row;
 	uint64_t line_period; /* of the run that row.srcline is from */
 	double *period;	      /* by run */
+	uint64_t *samples;    /* likewise */
 };
 
 struct where_runs {

@@ -135,6 +135,8 @@ def test_real():
     t.ok(close(rows["page-faults"]["base"], mean["page-faults"]) and close(rows["task-clock"]["base"] * 1e9, mean["task-clock"]) and
          close(rows["elapsed"]["base"], s["seconds"]), "stat -r: the means are those of stat", rows)
     t.ok(loaded("diff", "r.json", "r.json")["sides"][1]["recordings"] == 2, "run -r: its runs")
+    saved, recorded = ({(r["dso"], r["function"]): (r["sum"], r["recordings"]) for r in loaded("sum", x)["rows"]} for x in ("r.json", "r"))
+    t.ok(saved == recorded and saved, "run -r: functions of each run are those of the recordings", (saved, recorded))
     run("run", "-q", "-e", "cpu-clock:u", "-j", "-o", "q.json", "--data", "q", "--", os.path.join(PROGS, "prog_recurse"), "10", "200")
     saved, recorded = loaded("sum", "q.json"), loaded("sum", "q")
     def told(d):

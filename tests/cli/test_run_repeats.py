@@ -83,6 +83,16 @@ def figures():
          "each function: the sum of its runs, its share of all, an error by their spread, or by sampling", wrong[:3])
 
 
+def functions():
+    """Of each run, in json."""
+    with open("base.json", encoding="utf-8") as f:
+        d = json.load(f)
+    got = [{(r["function"], r["dso"]): (r["samples"], r["period"]) for r in d["function_repeats"] if r["run"] == k} for k in (1, 2, 3)]
+    want = [{(r["function"], r["dso"]): (r["samples"], r["period"]) for r in loaded("report", "-i", "base.%d" % k, "-s", "function,dso")["rows"]}
+            for k in (1, 2, 3)]
+    t.equal(got, want, "json has the functions of each run")
+
+
 def names():
     run("run", *EVENT, "-r", "3", "--data", "new", "--", *RECURSE)
     said = run("diff", "base", "new").stdout
@@ -168,6 +178,7 @@ with tempfile.TemporaryDirectory(prefix="cyclade-repeats-") as where:
         t.skip("all of it", "no event can be opened here")
     else:
         figures()
+        functions()
         names()
         older()
         ends()

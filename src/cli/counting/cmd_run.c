@@ -187,6 +187,8 @@ static int put_document(struct told *o, struct err *err)
 		.file = o->path,
 		.files = o->repeats ? o->repeats->file.n : 0,
 		.failed = o->repeats ? o->repeats->failed : 0,
+		.repeat = o->repeats ? o->repeats->function.v : NULL,
+		.n_repeat = o->repeats ? o->repeats->function.n : 0,
 		.kept = res->kept,
 		.samples = res->samples,
 		.bytes = res->bytes,

@@ -24,6 +24,7 @@ void run_repeats_close(struct run_repeats *r)
 		where_runs_free(&r->where[i]);
 	tree_repeats_free(&r->tree);
 	vec_free(&r->file);
+	vec_free(&r->function);
 }
 
 /* ---- a run ------------------------------------------------------------------------------ */
@@ -181,6 +182,26 @@ static int read_file(struct run_repeats *r, const char *path, struct run_table *
 	return rc ? -1 : 0;
 }
 
+/* What each run has of an event's functions. */
+static int keep_functions(struct run_repeats *r, const struct where_runs *w, const char *event,
+			  struct err *err)
+{
+	for (size_t i = 0; i < w->spot.n; i++)
+		for (size_t k = 0; k < w->n; k++) {
+			const struct where_spot *s = &w->spot.v[i];
+			const struct run_repeat row = { .run = (uint32_t)k + 1,
+							.event = event,
+							.function = s->row.sym,
+							.dso = s->row.dso,
+							.samples = s->samples[k],
+							.period = s->period[k] };
+
+			if (row.samples && vec_push(&r->function, row))
+				return err_nomem(err);
+		}
+	return 0;
+}
+
 int run_repeats_where(struct run_repeats *r, size_t limit, struct run_table **table, size_t *n,
 		      const char **top, struct err *err)
 {
@@ -198,7 +219,8 @@ int run_repeats_where(struct run_repeats *r, size_t limit, struct run_table **ta
 		if (!all->samples && (i || r->n_events > 1))
 			continue;
 		t->event = (*table)[i].event;
-		if (where_runs_make(&t->where, &r->where[i], limit, err))
+		if (where_runs_make(&t->where, &r->where[i], limit, err) ||
+		    keep_functions(r, &r->where[i], t->event, err))
 			return -1;
 		if (all->samples > most) {
 			most = all->samples;

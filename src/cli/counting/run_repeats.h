@@ -34,6 +34,7 @@ struct run_repeats {
 	size_t failed;		    /* runs that did not end with 0 */
 	struct where_runs *where;   /* by event */
 	size_t n_events;
+	VEC(struct run_repeat) function; /* in each run, once run_repeats_where() was called */
 };
 
 void run_repeats_open(struct run_repeats *r, struct cli *cli, const char *name, size_t n);

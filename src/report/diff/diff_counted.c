@@ -183,6 +183,43 @@ static int add_repeats(struct diff_counted *c)
 	return 0;
 }
 
+static int add_to_event(struct counted_run *to, const char *event, double period, double samples)
+{
+	const struct event_row row = { event, period, samples };
+
+	vec_each (&to->event, struct event_row *, had)
+		if (!strcmp(had->event, event)) {
+			had->period += period;
+			had->samples += samples;
+			return 0;
+		}
+	return vec_push(&to->event, row);
+}
+
+/* Functions of each run (run -r), which add up to its events. */
+static int add_function_repeats(struct diff_counted *c)
+{
+	const struct table *t = counted_table(c, "function_repeats");
+	struct table_row r = { 0 };
+
+	while (t && table_next(t, &r)) {
+		double run = counted_number(t, "run", &r).v;
+		struct function_row row = {
+			counted_text(c, t, "event", &r),    counted_text(c, t, "dso", &r),
+			counted_text(c, t, "function", &r), counted_number(t, "period", &r).v,
+			counted_number(t, "samples", &r).v, { NAN, NAN, NULL }
+		};
+		struct counted_run *to =
+			run >= 1 && run <= (double)c->n ? &c->run[(size_t)run - 1] : NULL;
+
+		if (to && row.event && row.dso && row.function && row.samples > 0 &&
+		    (vec_push(&to->function, row) ||
+		     add_to_event(to, row.event, row.period, row.samples)))
+			return -1;
+	}
+	return 0;
+}
+
 /* A result of one run, or one whose runs were not kept. */
 static int add_one(struct diff_counted *c)
 {
@@ -231,7 +268,7 @@ static int open_runs(struct diff_counted *c, const struct table *head, const str
 			      : table_next(times, &row) ? counted_number(times, "seconds", &row).v
 							: NAN;
 	}
-	if (counted_known(c) || (n ? add_repeats(c) : add_one(c)))
+	if (counted_known(c) || (n ? add_repeats(c) || add_function_repeats(c) : add_one(c)))
 		return err_nomem(err);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->run[i].node.n && counted_order(c, &c->run[i]))

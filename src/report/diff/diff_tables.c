@@ -364,7 +364,8 @@ static void put_next(struct document *d, const struct diff *x)
 	const struct diff_item *it = x->table[DIFF_ROWS].v;
 	struct next_list l = { .v = d->next, .a = &d->a };
 
-	if (!x->table[DIFF_ROWS].n || !reported(it) || !it->key[2] || it->verdict == DIFF_GONE)
+	if (!x->table[DIFF_ROWS].n || !reported(it) || !it->key[2] || it->verdict == DIFF_GONE ||
+	    x->sum[it->side].unknown) /* a saved result has no code */
 		return;
 	l.input = x->side[it->side].run[0].input;
 	next_add(&l, "annotate", "", it->key[2], "its lines now");

@@ -37,7 +37,9 @@ static struct where_spot *spot_of(struct where_runs *r, const struct where_row *
 	spot.row.sym = arena_strdup(r->a, row->sym);
 	spot.row.dso = arena_strdup(r->a, row->dso);
 	spot.period = arena_alloc(r->a, r->most * sizeof(*spot.period));
-	if (!spot.row.sym || !spot.row.dso || !spot.period || vec_push(&r->spot, spot))
+	spot.samples = arena_alloc(r->a, r->most * sizeof(*spot.samples));
+	if (!spot.row.sym || !spot.row.dso || !spot.period || !spot.samples ||
+	    vec_push(&r->spot, spot))
 		return NULL;
 	return vec_last(&r->spot);
 }
@@ -49,6 +51,7 @@ static int add_row(struct where_runs *r, const struct where_row *row, struct err
 	if (!spot)
 		return err_nomem(err);
 	spot->period[r->n] += (double)row->w.period;
+	spot->samples[r->n] += row->w.samples;
 	tally_add(&spot->row.w, &row->w);
 	if (row->srcline && row->w.period > spot->line_period) {
 		spot->line_period = row->w.period;

@@ -147,11 +147,27 @@ static const struct table_form functions_form = { "functions", NULL, TABLE_MAIN,
 						  TABLE_COLUMNS(function_columns),
 						  .next = function_next };
 
+/* ---- functions of each run ------------------------------------------------------------------- */
+
+#define OF(member) TABLE_FIELD(struct run_repeat, member)
+static const struct table_column repeat_columns[] = {
+	COLUMN("run", "run", T_ID, C_KEY, "as in `times`", OF(run)),
+	COLUMN("event", "event", T_TEXT, C_KEY, "whose samples they are", OF(event)),
+	COLUMN("function", "function", T_TEXT, C_KEY | C_FLEX, "that has samples in this run",
+	       OF(function)),
+	COLUMN("dso", "of", T_TEXT, C_KEY | C_FLEX, "its file", OF(dso)),
+	COLUMN("samples", "samples", T_COUNT, 0, "of it in this run", OF(samples)),
+	COLUMN("period", "period", T_AMOUNT, 0, "of its samples", OF(period)),
+};
+#undef OF
+static const struct table_form repeats_form = { "function_repeats", NULL, TABLE_DATA,
+						TABLE_COLUMNS(repeat_columns), .rest = "function" };
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static const struct table_form *const forms[] = {
 	&count_head_form, &machine_form,    TREE_FORMS,	       &functions_form, &events_form,
-	&recording_form,  &count_runs_form, &count_nodes_form, &losses_form
+	&recording_form,  &count_runs_form, &count_nodes_form, &repeats_form,	&losses_form
 };
 static const struct format faces[] = { { "term", run_write_term, false, false } };
 const struct document_form run_document = { "run", 2, forms, sizeof(forms) / sizeof(*forms),
@@ -219,6 +235,8 @@ void run_report_put(struct document *d, const struct run_report *r)
 	    (struct table){ .array = r->table, .stride = sizeof(*r->table), .n = r->n_tables });
 	add(d, r, &recording_form, one);
 	count_repeats_put(d, &r->tree->head);
+	add(d, r, &repeats_form,
+	    (struct table){ .array = r->repeat, .stride = sizeof(*r->repeat), .n = r->n_repeat });
 	add_facts(d, r);
 	for (size_t i = 0; i < r->tree->head.n_notes; i++)
 		document_note(d, r->tree->head.notes[i]);
