@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyse/wait/wait_int.h"
+#include "base/sort.h"
 
 #define SLICE  (SLICE_MOST / 2)
 #define LONG   65536u /* ns: from there on lengths must be alike ... */
@@ -29,7 +30,8 @@ static const struct way {
 struct donating {
 	struct wait_work *k;
 	const struct way *way;
-	uint32_t *give, *get; /* spans, by cell and then time */
+	struct keyed *give, *get; /* spans (a) by cell, and then time */
+	struct keyed *scratch;
 	size_t n_give, n_get;
 };
 
@@ -57,92 +59,77 @@ static bool gets(const struct donating *d, const struct wait_span *s)
 	return is_wait(s) && !s->chain;
 }
 
-/* <0, 0, >0: by what waits of a cell have in common. */
-static int compare_cells(const struct donating *d, const struct wait_span *a,
-			 const struct wait_span *b)
+/* What waits of a cell have in common. */
+static uint64_t cell_of(const struct donating *d, const struct wait_span *s)
 {
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (!d->way->any_waker && a->waker != b->waker)
-		return a->waker < b->waker ? -1 : 1;
-	return d->way->place ? 0 : (a->reason == WAIT_PREEMPTED) - (b->reason == WAIT_PREEMPTED);
+	uint64_t waker = d->way->any_waker ? 0 : s->waker;
+
+	return (uint64_t)s->thread << 33 | waker << 1 |
+	       (!d->way->place && s->reason == WAIT_PREEMPTED);
 }
 
-static int by_cell(const void *pa, const void *pb, void *donating)
-{
-	const struct donating *d = donating;
-	const uint32_t *i = pa, *j = pb;
-	const struct wait_span *a = &d->k->span.v[*i], *b = &d->k->span.v[*j];
-	int rc = compare_cells(d, a, b);
-
-	if (rc)
-		return rc;
-	return a->from != b->from ? (a->from < b->from ? -1 : 1) : (*i > *j) - (*i < *j);
-}
-
-static int by_length(const void *pa, const void *pb, void *spans)
-{
-	const uint32_t *i = pa, *j = pb;
-	const struct wait_span *v = spans;
-	uint64_t a = length_of(&v[*i]), b = length_of(&v[*j]);
-
-	return a != b ? (a < b ? -1 : 1) : (*i > *j) - (*i < *j);
-}
-
-static void sort(struct donating *d, uint32_t *v, size_t n)
-{
-	if (n > 1)
-		qsort_r(v, n, sizeof(*v), by_cell, d);
-}
-
+/* Those of a thread stand in the order of time already. */
 static int gather(struct donating *d, struct err *err)
 {
 	const struct wait_work *k = d->k;
+	size_t bytes = (k->span.n + 1) * sizeof(*d->give);
 
-	d->give = malloc((k->span.n + 1) * sizeof(*d->give));
-	d->get = malloc((k->span.n + 1) * sizeof(*d->get));
-	if (!d->give || !d->get)
+	d->give = malloc(bytes);
+	d->get = malloc(bytes);
+	d->scratch = malloc(bytes);
+	if (!d->give || !d->get || !d->scratch)
 		return err_nomem(err);
 	for (size_t i = 0; i < k->span.n; i++) {
-		if (gives(d, &k->span.v[i]))
-			d->give[d->n_give++] = (uint32_t)i;
-		else if (gets(d, &k->span.v[i]))
-			d->get[d->n_get++] = (uint32_t)i;
+		const struct wait_span *s = &k->span.v[i];
+		const struct keyed x = { .key = cell_of(d, s), .a = (uint32_t)i };
+
+		if (gives(d, s))
+			d->give[d->n_give++] = x;
+		else if (gets(d, s))
+			d->get[d->n_get++] = x;
 	}
-	sort(d, d->give, d->n_give);
-	sort(d, d->get, d->n_get);
+	keyed_sort(d->give, d->scratch, d->n_get ? d->n_give : 0);
+	keyed_sort(d->get, d->scratch, d->n_give ? d->n_get : 0);
 	return 0;
+}
+
+/* From here on the keys of a slice are lengths. */
+static void by_length(const struct donating *d, struct keyed *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i].key = length_of(&d->k->span.v[v[i].a]);
+	keyed_sort(v, d->scratch, n);
 }
 
 /* ---- a slice --------------------------------------------------------------------------------- */
 
-static int note_slice(struct wait_work *k, const uint32_t *give, size_t n, struct err *err)
+static int note_slice(struct wait_work *k, const struct keyed *give, size_t n, struct err *err)
 {
-	const struct wait_span *first = &k->span.v[give[0]];
+	const struct wait_span *first = &k->span.v[give[0].a];
 	const struct donor_slice x = { .thread = first->thread,
 				       .preempted = first->reason == WAIT_PREEMPTED,
 				       .first = k->donor.n,
 				       .n = n };
 
 	for (size_t i = 0; i < n; i++)
-		if (vec_push(&k->donor, k->span.v[give[i]].chain))
+		if (vec_push(&k->donor, k->span.v[give[i].a].chain))
 			return err_nomem(err);
 	return vec_push(&k->slice, x) ? err_nomem(err) : 0;
 }
 
 /* All that give have one chain, and a thread ended them: then a long wait is as the short ones. */
-static bool is_plain(const struct wait_work *k, const uint32_t *from, size_t n)
+static bool is_plain(const struct wait_work *k, const struct keyed *from, size_t n)
 {
-	const struct wait_span *first = &k->span.v[*from];
+	const struct wait_span *first = &k->span.v[from->a];
 	size_t same = 0;
 
-	while (same < n && k->span.v[from[same]].chain == first->chain &&
-	       k->span.v[from[same]].waker == first->waker)
+	while (same < n && k->span.v[from[same].a].chain == first->chain &&
+	       k->span.v[from[same].a].waker == first->waker)
 		same++;
 	return n >= 8 && same == n && first->waker < k->thread.n;
 }
 
-static int give(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size_t n_to,
+static int give(struct donating *d, struct keyed *from, size_t n, struct keyed *to, size_t n_to,
 		struct err *err)
 {
 	struct wait_work *k = d->k;
@@ -152,11 +139,11 @@ static int give(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size
 		return 0;
 	if (!d->way->place && note_slice(k, from, n, err))
 		return -1;
-	qsort_r(from, n, sizeof(*from), by_length, k->span.v);
-	qsort_r(to, n_to, sizeof(*to), by_length, k->span.v);
+	by_length(d, from, n);
+	by_length(d, to, n_to);
 	for (size_t i = 0; i < n_to; i++) {
-		struct wait_span *s = &k->span.v[to[i]];
-		const struct wait_span *donor = &k->span.v[from[(2 * i + 1) * n / (2 * n_to)]];
+		struct wait_span *s = &k->span.v[to[i].a];
+		const struct wait_span *donor = &k->span.v[from[(2 * i + 1) * n / (2 * n_to)].a];
 
 		if (d->way->place) {
 			s->waker_place = donor->waker_place;
@@ -166,15 +153,15 @@ static int give(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size
 			continue;
 		s->chain = donor->chain;
 		s->guessed = true;
-		k->slice_of[to[i]] = (uint32_t)k->slice.n - 1;
+		k->slice_of[to[i].a] = (uint32_t)k->slice.n - 1;
 		k->slice.v[k->slice.n - 1].time += (double)length_of(s);
 	}
 	return 0;
 }
 
 /* Those of a cell: n that give, n_to that get, in the order of time. */
-static int share_out(struct donating *d, uint32_t *from, size_t n, uint32_t *to, size_t n_to,
-		     struct err *err)
+static int share_out(struct donating *d, struct keyed *from, size_t n, struct keyed *to,
+		     size_t n_to, struct err *err)
 {
 	const struct wait_span *span = d->k->span.v;
 	size_t slices = n / SLICE ? n / SLICE : 1, at = 0;
@@ -183,14 +170,22 @@ static int share_out(struct donating *d, uint32_t *from, size_t n, uint32_t *to,
 		size_t begin = i * n / slices, end = (i + 1) * n / slices, till = at;
 
 		while (till < n_to &&
-		       (i + 1 == slices || span[to[till]].from < span[from[end]].from))
+		       (i + 1 == slices || span[to[till].a].from < span[from[end].a].from))
 			till++;
-		/* the order of the next slice's first stays, until it is its turn */
 		if (give(d, from + begin, end - begin, to + at, till - at, err))
 			return -1;
 		at = till;
 	}
 	return 0;
+}
+
+static size_t run_of(const struct keyed *v, size_t at, size_t n)
+{
+	size_t end = at;
+
+	while (end < n && v[end].key == v[at].key)
+		end++;
+	return end - at;
 }
 
 static int go(struct wait_work *k, const struct way *way, struct err *err)
@@ -200,25 +195,21 @@ static int go(struct wait_work *k, const struct way *way, struct err *err)
 	size_t i = 0, j = 0;
 
 	while (!ret && i < d.n_give && j < d.n_get) {
-		const struct wait_span *a = &k->span.v[d.give[i]], *b = &k->span.v[d.get[j]];
-		int rc = compare_cells(&d, a, b);
-		size_t n = 1, n_to = 1;
+		size_t n = run_of(d.give, i, d.n_give), n_to = run_of(d.get, j, d.n_get);
 
-		if (rc) {
-			i += rc < 0;
-			j += rc > 0;
-			continue;
+		if (d.give[i].key < d.get[j].key) {
+			i += n;
+		} else if (d.give[i].key > d.get[j].key) {
+			j += n_to;
+		} else {
+			ret = share_out(&d, d.give + i, n, d.get + j, n_to, err);
+			i += n;
+			j += n_to;
 		}
-		while (i + n < d.n_give && !compare_cells(&d, a, &k->span.v[d.give[i + n]]))
-			n++;
-		while (j + n_to < d.n_get && !compare_cells(&d, b, &k->span.v[d.get[j + n_to]]))
-			n_to++;
-		ret = share_out(&d, d.give + i, n, d.get + j, n_to, err);
-		i += n;
-		j += n_to;
 	}
 	free(d.give);
 	free(d.get);
+	free(d.scratch);
 	return ret;
 }
 
