@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the script and the style of the HTML report as a C file, each with the hash by which the
-page's security policy (CSP) allows it.
+"""Writes the script and the style of a page as a C file, each with the hash by which the page's
+security policy (CSP) allows it: a struct html_files NAME, which HEADER declares.
 
-	tools/embed_page.py SCRIPT STYLE OUT.c
+	tools/embed_page.py SCRIPT STYLE OUT.c HEADER NAME
 """
 
 import base64
@@ -30,10 +30,10 @@ def check(kind, path, data):
 
 
 def main():
-    script, style, out = sys.argv[1:4]
+    script, style, out, header, name = sys.argv[1:6]
     rows = []
     with open(out, 'w', encoding='ascii') as f:
-        f.write('/* Made by tools/embed_page.py out of web/dist/. */\n#include "report/page_files.h"\n')
+        f.write('/* Made by tools/embed_page.py out of web/dist/. */\n#include "%s"\n' % header)
         for kind, path in ('script', script), ('style', style):
             with open(path, 'rb') as source:
                 data = source.read()
@@ -44,7 +44,7 @@ def main():
                 f.write(','.join(str(b) for b in data[i:i + 32]) + ',\n')
             f.write('0 };\n')
             rows.append('\t.%s = { (const char *)%s, %d, "sha256-%s" },\n' % (kind, kind, len(data), digest))
-        f.write('\nconst struct html_files page_files = {\n%s};\n' % ''.join(rows))
+        f.write('\nconst struct html_files %s = {\n%s};\n' % (name, ''.join(rows)))
 
 
 if __name__ == '__main__':

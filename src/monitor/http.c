@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,15 +46,12 @@ struct http {
 
 static const char page_head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	"<meta http-equiv=\"refresh\" content=\"5\"><title>cyclade monitor</title>"
-	"<link rel=\"stylesheet\" href=\"style.css\"></head><body><h1>cyclade monitor</h1>\n";
-static const char page_tail[] = "<p>The same for Prometheus: <a href=\"metrics\">metrics</a></p>"
-				"</body></html>\n";
-static const char style[] =
-	":root{color-scheme:light dark;font:14px/1.4 system-ui,sans-serif}body{margin:1.5em}"
-	"h1{font-size:1.3em}table{border-collapse:collapse;margin:.5em 0 1.5em}"
-	"th,td{padding:.15em .8em .15em 0;text-align:right;font-variant-numeric:tabular-nums}"
-	"th{border-bottom:1px solid;font-weight:600}caption{text-align:left;font-weight:600}\n";
+	"<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"
+	"<title>cyclade monitor</title><link rel=\"stylesheet\" href=\"style.css\"></head>"
+	"<body><main><h1>cyclade monitor</h1>\n";
+static const char page_tail[] =
+	"<p>The same for Prometheus: <a href=\"metrics\">metrics</a></p></main><script>";
+static const char page_end[] = "</script></body></html>\n";
 static const char *const types[HTTP_TEXTS] = {
 	"application/openmetrics-text; version=1.0.0; charset=utf-8",
 	"text/plain; version=0.0.4; charset=utf-8",
@@ -66,12 +64,17 @@ static struct MHD_Response *fixed(const char *s, size_t n)
 	return mhd.create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_PERSISTENT);
 }
 
+/* The page's own script may run, by its hash, and may ask for what is served here. */
 static void add_headers(struct MHD_Response *r, const char *type)
 {
+	char policy[256];
+
+	(void)snprintf(policy, sizeof(policy),
+		       "default-src 'none'; script-src '%s'; connect-src 'self'; style-src 'self'; "
+		       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		       monitor_page.script.hash);
 	(void)mhd.add_response_header(r, "Content-Type", type);
-	(void)mhd.add_response_header(r, "Content-Security-Policy",
-				      "default-src 'none'; style-src 'self'; base-uri 'none'; "
-				      "form-action 'none'; frame-ancestors 'none'");
+	(void)mhd.add_response_header(r, "Content-Security-Policy", policy);
 	(void)mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
 	(void)mhd.add_response_header(r, "Referrer-Policy", "no-referrer");
 	(void)mhd.add_response_header(r, "Cache-Control", "no-store");
@@ -178,7 +181,7 @@ int http_open(struct http **out, const char *listen, bool remote, struct err *er
 		http_close(h);
 		return -1;
 	}
-	h->style = fixed(style, sizeof(style) - 1);
+	h->style = fixed(monitor_page.style.text, monitor_page.style.len);
 	if (!h->style) {
 		http_close(h);
 		return err_nomem(err);
@@ -221,6 +224,8 @@ int http_publish(struct http *h, struct buf text[HTTP_TEXTS], struct err *err)
 	buf_puts(&page, page_head);
 	buf_put(&page, buf_str(&text[HTTP_TABLES]), text[HTTP_TABLES].len);
 	buf_puts(&page, page_tail);
+	buf_put(&page, monitor_page.script.text, monitor_page.script.len);
+	buf_puts(&page, page_end);
 	for (int i = 0; i < HTTP_TEXTS; i++) {
 		fresh[i] = respond(i == HTTP_TABLES ? &page : &text[i], types[i]);
 		all &= fresh[i] != NULL;

@@ -7,7 +7,9 @@
  *	http_close(h)
  *
  * /metrics is OpenMetrics if the client accepts it, else the text format 0.0.4; / is a page that
- * loads nothing from elsewhere and reads itself again. Requests are answered by a thread of its
+ * loads nothing from elsewhere: tables, and a script (web/src/monitor) that draws charts of
+ * /metrics and reads the tables again; without scripts it reloads. Requests are answered by a
+ * thread of its
  * own, from texts that are made already: clients, slow ones too, do not hold up the counting, and
  * many cost no more memory than HTTP_CONNECTIONS. Whoever is beyond these waits.
  *

@@ -6,6 +6,10 @@
 #define CYCLADE_MONITOR_HTTP_INT_H
 
 #include "monitor/http.h"
+#include "show/html_page.h"
+
+/* The page's script and style (web/src/monitor), as tools/embed_page.py writes them. */
+extern const struct html_files monitor_page;
 
 struct http_socket {
 	int fd;

@@ -4,6 +4,8 @@
 their own, and --listen: negotiation, many and bad clients, addresses, signals."""
 import http.client
 import glob
+import base64
+import hashlib
 import json
 import os
 import re
@@ -268,8 +270,12 @@ for accept, want in ((None, PLAIN), ("*/*", PLAIN), (OPEN, OPEN), (OPEN + ";vers
          (status, head["Content-Type"], bad[:3]))
 status, head, page = s.get("/")
 csp = head["Content-Security-Policy"] or ""
-t.ok(status == 200 and "default-src 'none'" in csp and "unsafe" not in csp and "<table" in page and not re.search(r"<script|\bstyle=|\bon\w+=|https?:|//", page),
-     "/ is a page without scripts that loads nothing from elsewhere", page[:500])
+script = re.findall(r"<script>(.*?)</script>", page, re.S)
+rest = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+t.ok(status == 200 and "default-src 'none'" in csp and "unsafe" not in csp and "<table" in page and not re.search(r"<script|\bstyle=|\bon\w+=|https?:|//", rest),
+     "/ is a page that loads nothing from elsewhere", rest[:500])
+t.ok(len(script) == 1 and "script-src 'sha256-%s'" % base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode() in csp,
+     "its one script is allowed by its hash", csp)
 t.ok(s.get("/style.css")[0] == 200 and head["X-Content-Type-Options"] == "nosniff", "and its style is here")
 for path, method, headers, want in (("/x", "GET", {}, 404), ("/metrics", "POST", {}, 405), ("/metrics", "BREW", {}, 405), ("/metrics", "HEAD", {}, 200),
                                     ("/metrics", "GET", {"Host": "evil.example"}, 403), ("/metrics", "GET", {"Host": "LocalHost:1"}, 200),
