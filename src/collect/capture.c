@@ -318,6 +318,8 @@ static int write_facts(struct capture *c, const struct machine *m)
 		buf_printf(&b, "counters: %u\n", h.general);
 	if (h.fixed)
 		buf_printf(&b, "fixed counters: %u\n", h.fixed);
+	if (h.fabric)
+		buf_printf(&b, "fabric counters: %u\n", h.fabric);
 	rc = b.failed ? err_nomem(c->err) : write_text(c, "cyclade/facts", buf_str(&b), b.len);
 out:
 	buf_free(&b);

@@ -28,10 +28,12 @@ static void ask_amd(struct holders *h)
 {
 	unsigned a, b, c, d;
 
-	if (__get_cpuid_count(0x80000022, 0, &a, &b, &c, &d) && a & 1)
+	if (__get_cpuid_count(0x80000022, 0, &a, &b, &c, &d) && a & 1) {
 		h->general = b & 15;
-	else if (__get_cpuid(0x80000001, &a, &b, &c, &d))
+		h->fabric = b >> 10 & 63;
+	} else if (__get_cpuid(0x80000001, &a, &b, &c, &d)) {
 		h->general = c & 1U << 23 ? 6 : 4;
+	}
 }
 
 static void ask_cpu(struct holders *h)
@@ -60,7 +62,9 @@ static void ask_capture(struct holders *h, const char *root)
 	const struct {
 		const char *key;
 		unsigned *to;
-	} facts[] = { { "counters", &h->general }, { "fixed counters", &h->fixed } };
+	} facts[] = { { "counters", &h->general },
+		      { "fixed counters", &h->fixed },
+		      { "fabric counters", &h->fabric } };
 
 	for (size_t i = 0; len > 0 && i < sizeof(facts) / sizeof(*facts); i++) {
 		const char *v;

@@ -12,6 +12,7 @@
 
 struct holders {
 	unsigned general, fixed; /* counters for one thread; 0: not known */
+	unsigned fabric;	 /* AMD since Zen 4: counters of the data fabric; 0: not known */
 	int watchdog;		 /* 1: the NMI watchdog is on (it may count cycles); -1: unknown */
 	int tsx_force_abort;	 /* 0: counter 3 is kept for the microcode, which needs it for
 				  * transactions; 1: it can be used; -1: not such a CPU */

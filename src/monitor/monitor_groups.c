@@ -10,6 +10,7 @@
 #include "model/schedule.h"
 #include "monitor/monitor_int.h"
 
+#define FABRIC	"sys/bus/event_source/devices/amd_df"
 #define GENERAL 4 /* counters of a PMU about which nothing is known */
 
 /* Groups of one PMU as they grow. */
@@ -28,6 +29,19 @@ struct packing {
 
 /* ---- what fits ---- */
 
+/* A kernel that knows of more counters than four (PerfMonV2) has longer masks. */
+static size_t fabric(const struct monitor *m)
+{
+	char format[64];
+	struct holders h;
+
+	holders_read(&h, m->k.root, "cpu");
+	if (sys_read(format, sizeof(format), m->k.root, FABRIC "/format/umask") <= 0 ||
+	    !strchr(format, ','))
+		return GENERAL;
+	return h.fabric > GENERAL ? h.fabric : GENERAL;
+}
+
 /* How many counters of a PMU the monitor may have. The NMI watchdog holds one of each core. */
 static size_t room_of(const struct monitor *m, const char *pmu)
 {
@@ -40,6 +54,8 @@ static size_t room_of(const struct monitor *m, const char *pmu)
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (!strcmp(pmu, own[i]))
 			return SIZE_MAX;
+	if (!strcmp(pmu, "amd_df"))
+		return fabric(m);
 	if (strstr(pmu, "free_running"))
 		return SIZE_MAX;
 	if (!strcmp(pmu, "amd_l3"))

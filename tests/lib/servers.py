@@ -165,6 +165,8 @@ class Server:
         out += ["file sys/devices/system/cpu/cpu%d/cache/index3/%s %d" % (c, k, v) for c in self.cpus for k, v in (("level", 3), ("id", self.l3[c]))]
         for i in range(1, int(self.keys.get("nodes", "1"))):  # of CPUs in turn; which, nobody should care
             out.append("file sys/devices/system/node/node%d/cpulist %d" % (i, i % len(self.cpus)))
+        if "fabric" in self.keys:
+            out.append("file cyclade/facts fabric counters: " + self.keys["fabric"])
         for x in base:
             w = x.split()
             if w[0] == "event" and times.get(w[8]):
@@ -179,7 +181,7 @@ class Server:
             for name, rate in rates.items():
                 if name in self.facts and self.facts[name][0] == unit:
                     flags = "P" if unit == "core" and self.facts[name][1]["EventCode"] == "0x3" else "W" if unit != "core" else "-"
-                    out.append("event %s %#x %#x 0xff 0 %s 0 %s %r" % (pmu, *self.config(name, keys), flags, name,
+                    out.append("event %s %#x %#x 0xffffffff 0 %s 0 %s %r" % (pmu, *self.config(name, keys), flags, name,
                                                                      self.of_box(rate, box) * times.get(name, 1)))
         done = set()
         for k, (pmu, event, keys) in enumerate(self.sys):
