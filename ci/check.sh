@@ -37,8 +37,8 @@ build_and_test() {
 	[ -f "$dir/build.ninja" ] || meson setup "$dir" $setup >"$log" 2>&1 || { fail "$stage" "$log"; return; }
 	ninja -C "$dir" $targets >"$log" 2>&1 || { grep -E ': error:|: warning:|FAILED:' "$log" | head -20; fail "$stage" "$log"; return; }
 	built=$(date +%s)
-	# tests wait more than they compute: two for each core. Time limits end what hangs, also on a busy machine
-	meson test -C "$dir" --no-rebuild --num-processes $(($(nproc) * 2)) --timeout-multiplier 5 "$@" >"$log" 2>&1
+	# tests wait for a fifth of their time: three for each core. Time limits end what hangs, also on a busy machine
+	meson test -C "$dir" --no-rebuild --num-processes $(($(nproc) * 3)) --timeout-multiplier 5 "$@" >"$log" 2>&1
 	cp "$dir/meson-logs/testlog.json" "$logs/$stage.json" 2>/dev/null || { fail "$stage" "$log"; return; }
 	say "$stage" "$(python3 ci/count.py "$logs/$stage.json" | tail -1), built after $((built - began)) s"
 }

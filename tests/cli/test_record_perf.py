@@ -3,6 +3,7 @@
 """Every option of record: what perf reads in our recording is what it reads in its own of the same program: events, names,
 and call chains as deep. Programs run without address randomisation: then chains of one place have one depth.
 With CYCLADE_LONG the newer perfs of CYCLADE_PERF612 and CYCLADE_PERF7 are asked, too."""
+import functools
 import json
 import math
 import os
@@ -21,11 +22,11 @@ from tap import CYCLADE, PERF, SANITIZED, WHOLE_CPUS, Tap, run, wait_for  # noqa
 
 PROGS = os.environ.get("CYCLADE_PROGS", os.path.join(os.path.dirname(CYCLADE), "..", "..", "tests", "progs"))
 FIXED = ["setarch", "-R"]
-MS = 120
+MS = 60
 LONG = bool(os.environ.get("CYCLADE_LONG"))
 BUSY = [*FIXED, os.path.join(PROGS, "prog_recurse"), "10", str(MS)]
 FOR_EVER = [*FIXED, os.path.join(PROGS, "prog_recurse"), "10", "3600000"]
-E, DWARF, THEIRS = ["-e", "cpu-clock", "-F", "500"], ["-g=dwarf"], ["--call-graph", "dwarf"]
+E, DWARF, THEIRS = ["-e", "cpu-clock", "-F", "1000"], ["-g=dwarf"], ["--call-graph", "dwarf"]
 t = Tap()
 if not PERF or not shutil.which("setarch"):
     t.skip("what perf reads", "no perf or no setarch here")
@@ -87,6 +88,9 @@ class Reading:
             self.n, self.mean(), self.odd, self.frames, self.nameless, self.all, self.usual())
 
 
+reading = functools.lru_cache(maxsize=None)(Reading)  # of recordings that stay
+
+
 def alike(ours, theirs, by_mean):
     if ours.failed or theirs.failed or not ours.n or sorted(ours.depth) != sorted(theirs.depth):
         return False
@@ -139,7 +143,7 @@ def compare(name, ours, theirs=None, program=BUSY, by_mean=None, until=None, mor
         if their_code:
             t.skip(label, "perf cannot record so here: %s" % (their_said.strip().splitlines() or ["?"])[-1])
             continue
-        a, b = Reading(perf, "our.data", only), Reading(perf, path, only)
+        a, b = Reading(perf, "our.data", only), reading(perf, path, only)
         good = not code and alike(a, b, by_mean)
         t.ok(good, "%s: chains as deep as in perf's own recording" % label, "ours   %s\ntheirs %s\n%s" % (a, b, said))
         if more and good:
@@ -193,12 +197,12 @@ compare("-g=fp", [*E, "-g=fp"], [*E, "--call-graph", "fp"])
 compare("-g=lbr", [*E, "-g=lbr"], [*E, "--call-graph", "lbr"])
 compare("-g=dwarf --stack-size 16384", [*G, "--stack-size", "16384"], [*E, "--call-graph", "dwarf,16384"])
 compare("-g=dwarf --stack-size 512", [*G, "--stack-size", "512"], [*E, "--call-graph", "dwarf,512"])
-compare("-e of two events", [*DWARF, "-F", "500", "-e", "cpu-clock,task-clock"], [*THEIRS, "-F", "500", "-e", "cpu-clock,task-clock"])
-compare("-e with chains of its own", ["-F", "500", "-e", "task-clock,cpu-clock/call-graph=dwarf/"],
-        ["-F", "500", "-d", "-e", "task-clock,cpu-clock/call-graph=dwarf/"])  # -d: else it does not see tables of its own recording
+compare("-e of two events", [*DWARF, "-F", "1000", "-e", "cpu-clock,task-clock"], [*THEIRS, "-F", "1000", "-e", "cpu-clock,task-clock"])
+compare("-e with chains of its own", ["-F", "1000", "-e", "task-clock,cpu-clock/call-graph=dwarf/"],
+        ["-F", "1000", "-d", "-e", "task-clock,cpu-clock/call-graph=dwarf/"])  # -d: else it does not see tables of its own recording
 compare("-e page-faults -c 1", ["-m", "2048", "-e", "page-faults", "-c", "1", *DWARF], ["-m", "2048", "-e", "page-faults", "-c", "1", *THEIRS], by_mean=0.1)
-compare("-c", ["-e", "cpu-clock", "-c", "2000003", *DWARF], ["-e", "cpu-clock", "-c", "2000003", *THEIRS])
-compare("-c --jitter", ["-e", "cpu-clock", "-c", "2000003", "--jitter", *DWARF], ["-e", "cpu-clock", "-c", "2000003", *THEIRS])
+compare("-c", ["-e", "cpu-clock", "-c", "1000003", *DWARF], ["-e", "cpu-clock", "-c", "1000003", *THEIRS])
+compare("-c --jitter", ["-e", "cpu-clock", "-c", "1000003", "--jitter", *DWARF], ["-e", "cpu-clock", "-c", "1000003", *THEIRS])
 compare("-b", [*E, "-b"])
 compare("--branch-filter", [*E, "--branch-filter", "any,u"], [*E, "-j", "any,u"])
 compare("-d", [*G, "-d"], [*S, "-d"], more=fields("addr"))
@@ -221,9 +225,9 @@ for ours, theirs, number in (("mono", "CLOCK_MONOTONIC", time.CLOCK_MONOTONIC), 
         continue
     compare("-k " + ours, [*G, "-k", ours], [*S, "-k", theirs], **clock(number))
 compare("--user", [*G, "--user"], [*S, "--all-user"])
-CALLS = [*FIXED, "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=300000"]
+CALLS = [*FIXED, "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=200000"]
 compare("--kernel", [*G, "--kernel"], [*S, "--all-kernel"], program=CALLS, by_mean=0.2)
-compare("-D", [*G, "-D", "50"], [*S, "-D", "50"])
+compare("-D", [*G, "-D", "15"], [*S, "-D", "15"])
 compare("--no-inherit", [*G, "--no-inherit"], [*S, "-i"])
 compare("--warmup", [*G, "--warmup", "1"], S)
 compare("--pre --post", [*G, "--pre", "true", "--post", "true"], S)
@@ -240,14 +244,14 @@ busy = subprocess.Popen(FOR_EVER, stdout=subprocess.DEVNULL)
 wait_for(lambda: "exe" in open("/proc/%d/comm" % busy.pid).read())
 time.sleep(0.1)
 attach = str(busy.pid)
-compare("-p", [*G, "-p", attach], [*S, "-p", attach], until="0.3s")
-compare("-t", [*G, "-t", attach], [*S, "-t", attach], until="0.3s")
-compare("-p -D", [*G, "-p", attach, "-D", "50"], [*S, "-p", attach, "-D", "50"], until="0.3s")
+compare("-p", [*G, "-p", attach], [*S, "-p", attach], until="0.2s")
+compare("-t", [*G, "-t", attach], [*S, "-t", attach], until="0.2s")
+compare("-p -D", [*G, "-p", attach, "-D", "50"], [*S, "-p", attach, "-D", "50"], until="0.2s")
 if WHOLE_CPUS:
     # whatever else runs
     os.sched_setaffinity(busy.pid, {0})
-    compare("-a", [*G, "-a"], [*S, "-a"], until="0.3s", only="exe", by_mean=0.2)
-    compare("-C 0", [*G, "-C", "0"], [*S, "-C", "0"], until="0.3s", only="exe", by_mean=0.2)
+    compare("-a", [*G, "-a"], [*S, "-a"], until="0.2s", only="exe", by_mean=0.2)
+    compare("-C 0", [*G, "-C", "0"], [*S, "-C", "0"], until="0.2s", only="exe", by_mean=0.2)
 else:
     t.skip("-a, -C", "whole CPUs may not be watched")
     tried.update(("-a", "-C"))
@@ -261,7 +265,7 @@ if root:
     wait_for(lambda: not busy or busy.poll() is not None or "exe" in open("/proc/%d/comm" % busy.pid).read())
     if busy and busy.poll() is None:
         time.sleep(0.1)
-        compare("-u", [*G, "-u", "nobody"], [*S, "-p", str(busy.pid)], until="0.3s")
+        compare("-u", [*G, "-u", "nobody"], [*S, "-p", str(busy.pid)], until="0.2s")
     else:
         t.skip("-u", "another user cannot run the program")
     if busy:
@@ -286,6 +290,7 @@ ELSEWHERE = {
     "--account": "needs a PMU: tests/sim/test_account.py", "-G": "needs a cgroup: tests/cli/test_cgroup.py", "-o": "every case", "-q": "every case",
     "--ibs": "needs AMD's: tests/sim/test_ibs.py", "--mem": "needs a PMU: tests/sim/test_ibs.py",
     "--keep": "perf has no such option: tests/sim/test_ibs.py", "--wait": "perf has no such option: tests/cli/test_wait.py",
+    "--wait-chains": "perf has no such option: tests/cli/test_wait.py",
     "--heap": "perf has no such option: tests/cli/test_heap.py",
 }
 listed = re.findall(r"^ {2}(?:(-\w), |    )(--[a-z-]+)", run("record", "--help").stdout, re.M)
