@@ -51,6 +51,7 @@ static const char *const names[] = {
 	"_D3std5stdio4File5writeMFAyaZv",
 	"_D4test3fooFZv",
 	"_D",
+	"_DYNAMIC",
 };
 
 /* One name a line in, one name a line out. */
