@@ -259,11 +259,21 @@ async function distributions(name, file) {
     const fn = data.strings[f.function];
     await page.evaluate((x) => { location.hash = new URLSearchParams({ view: "function", fn: x }).toString(); }, `${fn}@${data.strings[f.dso]}`);
     await page.waitForFunction((x) => document.querySelector("main h2")?.textContent === x, fn);
-    const shown = await page.$$eval("svg.times", (v) => v.map((s) => [...s.getAttribute("aria-label").matchAll(/\(([\d,]+)\)/g)].map((m) => Number(m[1].replace(/,/g, ""))).join()));
+    const drawn = await page.$$eval("svg.times", (v) => v.map((s) => ({
+      classes: [...s.getAttribute("aria-label").matchAll(/(\d+)(?:-\d+)? (?:cycles|trips): [^(]*\(([\d,]+)\)/g)].map((m) => [Number(m[1]), Number(m[2].replace(/,/g, ""))]),
+      bars: [...s.querySelectorAll("rect")].map((r) => [Number(r.getAttribute("x")), Number(r.getAttribute("height")), r.textContent]),
+      label: s.getAttribute("aria-label"),
+    })));
+    const shown = drawn.map((x) => x.classes.map((c) => c.join(":")).join());
+    for (const { classes, bars, label } of drawn) {
+      const most = Math.max(...classes.map((c) => c[1])), tall = Math.max(...bars.map((b) => b[1]));
+      if (bars.length !== classes.length || bars.map((b) => b[2]).join(", ") !== label || tall < 10) wrong.push(`${fn}: bars of ${label}`);
+      else if (bars.some((b, i) => Math.abs(b[1] - Math.max(1.5, tall * classes[i][1] / most)) > 0.01 || (i && b[0] <= bars[i - 1][0]))) wrong.push(`${fn}: sizes of ${label}`);
+    }
     const want = [];
-    for (const [table, number, n] of [["times", "block", "times"], ["iteration_times", "loop", "times"], ["trips", "loop", "visits"]]) {
+    for (const [table, number, n, from] of [["times", "block", "times", "cycles"], ["iteration_times", "loop", "times", "cycles"], ["trips", "loop", "visits", "trips"]]) {
       const of = new Map();
-      for (const r of rows(table)) if (r.function === fn) of.set(r[number], [...(of.get(r[number]) ?? []), r[n]]);
+      for (const r of rows(table)) if (r.function === fn) of.set(r[number], [...(of.get(r[number]) ?? []), `${r[from]}:${r[n]}`]);
       want.push(...of.values());
     }
     seen += shown.length;
