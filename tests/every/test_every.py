@@ -53,6 +53,7 @@ annotate --account -i F S
 annotate --no-blocks --no-arrows -i F *
 blocks F
 blocks -j F
+blocks --chains -j F
 blocks --format csv -i F S
 blocks --format dot -i F S
 calls F
