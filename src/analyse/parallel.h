@@ -43,13 +43,22 @@ struct parallel_cpu {
 	uint64_t busy, wanted; /* ns; wanted: idle while threads waited for a CPU */
 	uint64_t runnable;     /* of threads that had run here last, or (new ones) ran here next */
 	uint64_t switches, arrivals; /* arrivals: of threads from another CPU */
+	uint64_t from_nodes;	     /* of these: from a CPU of another NUMA node */
+	int32_t node;		     /* NODE_NONE: not recorded */
+};
+
+struct parallel_node { /* sums of its CPUs */
+	int32_t node;
+	uint64_t cpus, busy, wanted, runnable, switches, from_nodes;
 };
 
 struct parallel {
 	struct parallel_level *level;
 	size_t n_levels;
-	struct parallel_cpu *cpu; /* by number */
-	size_t n_cpus;		  /* with the highest that is seen, or as the header says */
+	struct parallel_cpu *cpu;   /* by number */
+	size_t n_cpus;		    /* with the highest that is seen, or as the header says */
+	struct parallel_node *node; /* ascending; none if there is one only */
+	size_t n_nodes;
 	struct parallel_function *function; /* most wall time first */
 	size_t n_functions;
 	struct parallel_function all; /* sums; place 0 */

@@ -347,6 +347,23 @@ def container():
     return t.ok(d["wakings"] or "no tracepoints" in p.stderr, "in a container: wake-ups, or it says that there are none", p.stderr)
 
 
+def nodes():
+    """Two NUMA nodes of two CPUs: a thread moves within one, and to the other, and waits for a CPU after it ran in either."""
+    m = Made([b"work"], wide=True)
+    m.f.features[14] = struct.pack("<I", 2) + b"".join(struct.pack("<IQQI64s", n, 8 << 20, 4 << 20, 64, b"%d-%d" % (2 * n, 2 * n + 1)) for n in (0, 1))
+    m.comm(1000, 7, b"a")
+    m.on(1000, 7, cpu=0)
+    for at, cpu, to, wait in ((2000, 0, 1, 100), (3000, 1, 2, 200), (4000, 2, 3, 300), (5000, 3, 0, 400)):
+        m.off(at, 7, cpu=cpu, preempted=True)
+        m.on(at + wait, 7, cpu=to)
+    m.off(6000, 7, cpu=0)
+    d = json.loads(run("report", "--concurrency", "-j", m.write("nodes.data")).stdout)
+    t.equal([(r["cpu"], r["node"], r["arrivals"], r["from_nodes"], round(r["runnable_seconds"] * 1e9)) for r in d["cpus"]],
+            [(0, 0, 1, 1, 100), (1, 0, 1, 0, 200), (2, 1, 1, 1, 300), (3, 1, 1, 0, 400)], "NUMA nodes: of each CPU")
+    t.equal([(r["node"], r["cpus"], r["from_nodes"], r["switches"], round(r["runnable_seconds"] * 1e9), round(r["busy_share"] * 2 * 5000)) for r in d["nodes"]],
+            [(0, 2, 1, 3, 300, 1000 + 900 + 600), (1, 2, 1, 2, 700, 800 + 700)], "NUMA nodes: sums of their CPUs")
+
+
 def busy():
     """A recording of 10 s of a busy machine: 500,000 switches of 200 threads on 8 CPUs."""
     m = Made([b"schedule", b"futex_wait"], wide=True)
@@ -416,6 +433,7 @@ else:
         quota()
         container()
 one_and_many()
+nodes()
 busy()
 os.chdir("/")
 shutil.rmtree(tmp)

@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/invariant.h"
 #include "base/sort.h"
+#include "perfdata/nodes.h"
 
 #define CPUS_MOST (1u << 16)
 
@@ -186,6 +187,17 @@ out:
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
 
+static int name_nodes(struct counting *c, struct err *err)
+{
+	struct nodes nodes;
+	int ret = nodes_read(&nodes, pd_info(c->rec), err);
+
+	for (size_t i = 0; i < c->out->n_cpus && !ret; i++)
+		c->out->cpu[i].node = nodes_of_cpu(&nodes, (uint32_t)i);
+	nodes_free(&nodes);
+	return ret;
+}
+
 static int make_cpus(struct counting *c, struct err *err)
 {
 	const struct wait *w = c->w;
@@ -197,7 +209,52 @@ static int make_cpus(struct counting *c, struct err *err)
 			n = w->span[i].cpu + 1u;
 	c->out->n_cpus = n;
 	c->out->cpu = calloc(n + 1, sizeof(*c->out->cpu));
-	return c->out->cpu ? 0 : err_nomem(err);
+	if (!c->out->cpu)
+		return err_nomem(err);
+	return name_nodes(c, err);
+}
+
+static bool is_far(const struct parallel_cpu *from, const struct parallel_cpu *to)
+{
+	return from && from->node != NODE_NONE && to->node != NODE_NONE && from->node != to->node;
+}
+
+static int by_node(const void *pa, const void *pb)
+{
+	const struct parallel_node *a = pa, *b = pb;
+
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static int sum_nodes(struct counting *c, struct err *err)
+{
+	struct parallel *p = c->out;
+	size_t n = 0;
+
+	p->node = calloc(p->n_cpus + 1, sizeof(*p->node));
+	if (!p->node)
+		return err_nomem(err);
+	for (size_t i = 0; i < p->n_cpus; i++) {
+		const struct parallel_cpu *x = &p->cpu[i];
+		struct parallel_node *to = p->node;
+
+		if (x->node == NODE_NONE || (!p->whole && !x->seen))
+			continue;
+		while (to < p->node + n && to->node != x->node)
+			to++;
+		n += to == p->node + n;
+		to->node = x->node;
+		to->cpus++;
+		to->busy += x->busy;
+		to->wanted += x->wanted;
+		to->runnable += x->runnable;
+		to->switches += x->switches;
+		to->from_nodes += x->from_nodes;
+	}
+	if (n > 1)
+		qsort(p->node, n, sizeof(*p->node), by_node);
+	p->n_nodes = n > 1 ? n : 0;
+	return 0;
 }
 
 /* Spans are in the order of their ends, so that those of a thread are in theirs. */
@@ -222,6 +279,7 @@ static int count_moves(struct counting *c, struct err *err)
 			continue;
 		x->switches++;
 		x->arrivals += last[s->thread] != WAIT_NO_CPU && last[s->thread] != s->cpu;
+		x->from_nodes += is_far(cpu_of(c, last[s->thread]), x);
 		last[s->thread] = s->cpu;
 	}
 	free(last);
@@ -379,6 +437,7 @@ int parallel_build(struct parallel **out, const struct pd *rec, const struct spa
 		return err_nomem(err);
 	c.out->whole = has_whole_cpus(rec);
 	ret = make_cpus(&c, err) || walk_time(&c, err) || count_moves(&c, err) ||
+			      sum_nodes(&c, err) ||
 			      (opts->event != SIZE_MAX &&
 			       (count_samples(&c, err) || sum_functions(&c, err)))
 		      ? -1
@@ -401,6 +460,7 @@ void parallel_free(struct parallel *p)
 		return;
 	free(p->level);
 	free(p->cpu);
+	free(p->node);
 	free(p->function);
 	free(p->place);
 	free(p);

@@ -173,6 +173,15 @@ static void idle_part(const struct table *t, struct table_cell *out, uint64_t ns
 
 TABLE_CELL(idle_share,
 	   idle_part(t, out, length_of(view_of(t)) - ((const struct parallel_cpu *)r->p)->busy))
+TABLE_GET(cpu_node)
+{
+	const struct parallel_cpu *x = r->p;
+
+	(void)t, (void)c;
+	out->none = x->node < 0;
+	out->n = x->node < 0 ? 0 : (uint64_t)x->node;
+}
+
 TABLE_CELL(wanted_share, idle_part(t, out, time_of(c, r)))
 #define OF(member)	       TABLE_FIELD(struct parallel_cpu, member)
 #define CPU_TIME(get_, member) .get = get_, .which = offsetof(struct parallel_cpu, member)
@@ -190,8 +199,40 @@ static const struct table_column cpu_columns[] = {
 	       OF(switches)),
 	COLUMN("arrivals", "from others", T_COUNT, 0, "of these: a thread that had run elsewhere",
 	       OF(arrivals)),
+	COLUMN("from_nodes", "from other nodes", T_COUNT, C_DATA,
+	       "of these: on a CPU of another NUMA node", OF(from_nodes)),
+	COLUMN("node", "node", T_ID, C_SPARSE, "its NUMA node", .get = cpu_node),
 };
 #undef OF
+
+TABLE_CELL(node_busy, out->e.v = part_of(view_of(t), ((const struct parallel_node *)r->p)->busy) /
+				 (double)((const struct parallel_node *)r->p)->cpus)
+TABLE_GET(node_wanted)
+{
+	const struct parallel_node *x = r->p;
+
+	(void)c;
+	idle_part(t, out, x->wanted);
+	out->e.v /= (double)x->cpus;
+}
+
+#define OF(member) TABLE_FIELD(struct parallel_node, member)
+static const struct table_column node_columns[] = {
+	COLUMN("node", "node", T_ID, C_KEY, "its number", OF(node)),
+	COLUMN("cpus", "CPUs", T_COUNT, 0, "that it has, of those recorded", OF(cpus)),
+	COLUMN("busy_share", "busy", T_SHARE, C_HEAT, "of its CPUs' time", .get = node_busy),
+	COLUMN("wanted_share", "idle, wanted", T_SHARE, C_WHY | C_SPARSE,
+	       "of its CPUs' time: idle while threads waited for a CPU", .get = node_wanted),
+	COLUMN("runnable_seconds", "runnable", T_SECONDS, 0,
+	       "that threads waited for a CPU after they had run here", .get = time_seconds,
+	       .which = offsetof(struct parallel_node, runnable)),
+	COLUMN("switches", "switches", T_COUNT, 0, "times that a CPU was given to a thread",
+	       OF(switches)),
+	COLUMN("from_nodes", "from others", T_COUNT, 0,
+	       "of these: a thread that had run on another node", OF(from_nodes)),
+};
+#undef OF
+static const struct table_form nodes_form = { "nodes", NULL, 0, TABLE_COLUMNS(node_columns) };
 static const struct table_form cpus_form = { "cpus", NULL, 0, TABLE_COLUMNS(cpu_columns),
 					     .next = cpu_next };
 
@@ -236,11 +277,12 @@ static const struct table_form *const wall_forms[] = { &head_form,	&recorded_for
 static const struct format wall_faces[] = { { "folded", wall_folded, true, true },
 					    { "svg", wall_svg, true, true } };
 const struct document_form wall_document = { "wall", 1, wall_forms, 6, wall_faces, 2 };
-static const struct table_form *const concurrency_forms[] = { &head_form,   &recorded_form,
-							      &levels_form, &cpus_form,
-							      &alone_form,  &recorded_losses_form };
+static const struct table_form *const concurrency_forms[] = { &head_form,	    &recorded_form,
+							      &levels_form,	    &cpus_form,
+							      &alone_form,	    &nodes_form,
+							      &recorded_losses_form };
 const struct document_form concurrency_document = {
-	"concurrency", 1, concurrency_forms, 6, NULL, 0
+	"concurrency", 2, concurrency_forms, 7, NULL, 0
 };
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -305,11 +347,17 @@ void concurrency_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table levels = { .form = &levels_form, .ctx = v };
 	const struct table cpus = { .form = &cpus_form, .ctx = v };
+	const struct table nodes = { .form = &nodes_form,
+				     .ctx = v,
+				     .array = v->p->node,
+				     .stride = sizeof(*v->p->node),
+				     .n = v->p->n_nodes };
 	const struct table alone = functions_of(v, &alone_form);
 
 	begin(d, v);
 	document_table(d, &levels);
 	document_table(d, &cpus);
+	document_table(d, &nodes);
 	document_table(d, &alone);
 	finish(d, v);
 }
