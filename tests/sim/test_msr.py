@@ -208,6 +208,9 @@ doc6, p = monitor(wrap)
 t.ok(doc6 and all(near(v, WANT["cpu", "instructions_rate"]) for v in column(doc6, "cpu", "instructions_rate")) and
      near(column(doc6, "socket", "dram_bytes_rate")[0], WANT["socket", "dram_bytes_rate"]), "counters of 48 bits wrap", (doc6.get("cpu"), p.stderr))
 t.equal(wrap.changed(), {}, "and get their old values")
+wrap = Registers({(c, L3_CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)})
+doc6, p = monitor(wrap, "--metrics", "l3")
+t.ok(doc6 and all(near(v, WANT["l3", "accesses_rate"]) for v in column(doc6, "l3", "accesses_rate")), "also in the only slice of an interval", (doc6.get("l3"), p.stderr))
 jump = Registers({}, ["at 100 add 0 %#x %#x" % (L3_CTL + 1, 1 << 45)])
 doc7, p = monitor(jump, "--metrics", "l3", how=("-j", "--for", "600ms"), interval="60")
 lines = [json.loads(x) for x in p.stdout.splitlines()]
@@ -267,6 +270,20 @@ for number, name in ((signal.SIGKILL, "kill -9"), (signal.SIGTERM, "SIGTERM"), (
     while os.path.exists(PLANS) and time.monotonic() < until:
         time.sleep(0.01)
     t.ok(not os.path.exists(PLANS), "and the plan is gone")
+
+# ---- a counter that somebody takes, and nobody has noticed when the monitor dies
+r = Registers({}, ["at 200 write 0 %#x 0x4304C2" % (L3_CTL + 2)])
+p = subprocess.Popen(command(ROME, "even", *words("-j", "--metrics", "l3", interval="60000")), env=environment(ROME, SIM_MSR=r.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+until = time.monotonic() + 20
+while len(r.log()) < 16 and time.monotonic() < until:
+    time.sleep(0.01)
+time.sleep(0.3)  # until they have: nobody reads meanwhile
+os.kill(r.log()[0][1], signal.SIGKILL)
+p.communicate(timeout=20)
+until = time.monotonic() + 20
+while len(r.changed()) > 1 and time.monotonic() < until:
+    time.sleep(0.01)
+t.ok(set(r.changed()) == {(0, L3_CTL + 2)} and not any(x[2:4] == (0, L3_CTL + 2) and x[4] == 0x4304C2 for x in r.log()), "the watchdog leaves it to them, and restores the others", r.changed())
 
 # ---- SIGHUP: a server begins anew, with registers given back in between
 r = Registers()
