@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -239,6 +240,53 @@ def test_ordinary():
     p.wait()
 
 
+def test_cgroup(p):
+    """A cgroup of its own, if one can be made here: only what runs in it is seen."""
+    where = next((os.path.join(d, "cyclade-test-%d" % os.getpid()) for d in ("/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
+                  if os.path.exists(os.path.join(d, "cgroup.procs"))), None)
+    try:
+        os.mkdir(where)
+    except (OSError, TypeError) as e:
+        t.skip("a cgroup", "none can be made: %s" % e)
+        return
+    try:
+        with open(os.path.join(where, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(p.pid))
+        s = Screen("-G", os.path.basename(where), "-I", "300", size=(100, 24), command="top")
+        s.shows(lambda lines: "cgroup" in lines[0] and first_row(lines, "planted_here"), "-G: its program is first")
+        s.press("3")
+        s.shows(lambda lines: len(rows(lines, "pid")) == 1, "-G: there is no other process")
+        s.press("q")
+        s.ended(0, "-G")
+        s.close()
+    finally:
+        with open(os.path.join(os.path.dirname(where), "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(p.pid))
+        os.rmdir(where)
+
+
+def test_cost():
+    """With 500 processes that sleep: at most 1 % of a core. Only where there is time, on a machine that is idle."""
+    sleepers = [subprocess.Popen(["sleep", "100"]) for _ in range(500)]
+    s = Screen(command="top")
+    s.shows("functions", "cost: begins")
+
+    def ticks():
+        with open("/proc/%d/stat" % s.pid(), encoding="ascii", errors="replace") as f:
+            return sum(int(x) for x in f.read().rsplit(")", 1)[1].split()[11:13])
+    time.sleep(3)
+    before = ticks()
+    time.sleep(30)
+    share = (ticks() - before) / os.sysconf("SC_CLK_TCK") / 30
+    t.ok(share <= 0.01, "500 sleeping processes cost %.2f %% of a core" % (share * 100))
+    s.press("q")
+    s.ended(0, "cost")
+    s.close()
+    for p in sleepers:
+        p.kill()
+        p.wait()
+
+
 def test_refusals(p):
     e = run("top")
     t.ok(e.returncode == 2 and "terminal" in e.stderr and "monitor --once" in e.stderr and "stat -I" in e.stderr and not e.stdout,
@@ -276,11 +324,15 @@ def main():
         test_resizing(p)
         test_signals(p)
         test_whole(p)
+        if WHOLE_CPUS:
+            test_cgroup(p)
     finally:
         p.kill()
         p.wait()
     test_hostile()
     test_ordinary()
+    if os.environ.get("CYCLADE_LONG"):
+        test_cost()
     t.done()
 
 
