@@ -45,7 +45,7 @@ def check(where, k):
     machine, program, node = CASES[k % len(CASES)]
     base, new = recorded(where, machine, "even", k), recorded(where, machine, program, k)
     text = run("diff", base, new).stdout
-    said = re.findall(r"^ what moved +(\S+):", text, re.M)
+    said = re.findall(r"^ what moved +(\S+?)(?:, .*)?: ", text, re.M)  # on a busy machine the kernel's functions move, too
     t.ok(len(said) == 2 and said[0].lower().startswith(node) and said[1] == "main", "%s: node and function are named first" % program, text)
     doc, name = loaded("diff", base, new), lambda r: r["node"].rsplit(".", 1)[-1].lower()
     saved = [nodes(x) for x in (base, new)]
