@@ -22,7 +22,7 @@
 #include "base/vec.h"
 
 #define LINK_REGISTER (1ULL << 30) /* of AArch64, by the number that perf gives it */
-#define SPOT_SLOTS    8192u
+#define SPOT_SLOTS    4096u
 #define GRAIN_ASKS    1024u /* as often it is seen whether a grain is too coarse */
 #define GRAIN_LEAST   8u
 

@@ -23,7 +23,8 @@
 
 #include "base/vec.h"
 
-#define SEEN_FRAMES  16384u
+#define SEEN_FRAMES  4096u
+#define SEEN_LEAVES  16384u /* with STACKS_CELLS: of each sample one is asked for */
 #define CELL_SLOTS   4096u
 #define BLOCK_CHAINS 32768u
 #define BLOCK_SITES  262144u /* no chain is as long */
@@ -104,7 +105,7 @@ struct walk *walk_new(struct worker *w, struct err *err)
 	k->max_frame = w->scan->opts->max_stack ? w->scan->opts->max_stack : MAX_STACK;
 	if (k->max_frame > MAX_FRAMES)
 		k->max_frame = MAX_FRAMES;
-	k->n_seen = pass_entries(w->scan->pass, SEEN_FRAMES);
+	k->n_seen = pass_entries(w->scan->pass, k->how == STACKS_CELLS ? SEEN_LEAVES : SEEN_FRAMES);
 	k->frames = malloc(k->n_seen * sizeof(*k->frames));
 	k->frame = malloc((k->max_frame + 1) * sizeof(*k->frame));
 	k->site = malloc((k->max_frame + 1) * sizeof(*k->site));
