@@ -52,6 +52,8 @@ bool top_stat_parse(struct top_stat *out, const char *text, size_t len)
 	for (size_t i = STATE; i <= START; i++) {
 		if (!take_word(text, len, &at, &word, &n))
 			return false;
+		if (i == STATE && (*word <= ' ' || *word > '~'))
+			return false;
 		if (i == STATE)
 			out->state = *word;
 		else if (!text_natural(&field[i], word, n) && *word != '-')
