@@ -25,6 +25,7 @@ import built  # noqa: E402
 import recordings  # noqa: E402
 import servers  # noqa: E402
 import sharing_made  # noqa: E402
+import waits_made  # noqa: E402
 from tap import CYCLADE, ROOT, SANITIZED, Tap  # noqa: E402
 
 t = Tap()
@@ -51,6 +52,7 @@ READS = {
     "report --account": "report --no-cache --account -i account_shared",
     "report --wait": "report --no-cache --wait -i waits",
     "report --wait -j": "report --no-cache --wait -j -i waits",
+    "report --wait, some chains": "report --no-cache --wait -j -i thin",
     "report --wall": "report --no-cache --wall -i waits",
     "report --wall -g": "report --no-cache --wall -g --format svg -i waits",
     "report --concurrency": "report --no-cache --concurrency -j -i waits",
@@ -263,13 +265,14 @@ def main():
         t.done()
     with tempfile.TemporaryDirectory() as tmp:
         found = recordings.made(tmp) + recordings.taken(tmp)
-        here = {r.name for r in found} | {"counts.csv", "saved.json", "typed"}
+        here = {r.name for r in found} | {"counts.csv", "saved.json", "typed", "thin"}
         with open(os.path.join(tmp, "counts.csv"), "w", encoding="ascii") as f:
             f.write(COUNTS)
         with open(os.path.join(tmp, "saved.json"), "w", encoding="ascii") as f:  # of stat -j
             f.write('{"schema":"cyclade.counts/2","command":["true"],"counts":[{"event":"cycles","value":12,"value_error":1}],"notes":[]}')
         builds(tmp)
         typed(tmp)
+        waits_made.few(os.path.join(tmp, "thin"), thin=True)
         a_server(tmp)
         commands = []
         for name, words in {**READS, **MEASURES}.items():

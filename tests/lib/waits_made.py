@@ -102,11 +102,11 @@ class Made:
         return path
 
 
-def few(path, functions=(b"schedule", b"futex_wait", b"work")):
-    """Some waits for a lock, of a thread that another wakes; samples of both."""
-    m = Made(functions)
+def few(path, functions=(b"schedule", b"futex_wait", b"work"), thin=False):
+    """Some waits for a lock, of a thread that another wakes; samples of both. thin: one in three has a chain."""
+    m = Made(functions, thin=thin)
     for i in range(1, 90):
-        m.off(i * 1000, 7, chain=[0, 1, 2])
+        m.off(i * 1000, 7, chain=None if thin and i % 3 else [0, 1, 2])
         m.sample(CLOCK, i * 1000 + 300, 8, 1)
         m.wake(i * 1000 + 600, 7, by=8, cpu=1, chain=[2])
         m.on(i * 1000 + 700, 7)
