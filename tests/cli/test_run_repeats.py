@@ -102,9 +102,9 @@ def names():
         d = loaded(*words)
         for x in d.get("sides", []):
             x.pop("side"), x.pop("name", None)
-        for x in d["totals"] + d["rows"]:
+        for x in d["totals"] + d["rows"] + d["matches"]:
             x.pop("side", None)
-        return d
+        return {k: v for k, v in d.items() if k != "notes"}  # which name the sides
     t.equal(told("diff", "base", "new"), told("diff", "base.1,base.2,base.3", "new.1,new.2,new.3"), "and is that of their files")
     t.equal(loaded("sum", "base"), loaded("sum", "base.1", "base.2", "base.3"), "so is a sum")
     t.equal(len(loaded("sum", "base", "new.2")["recordings"]), 4, "a sum of a series and a file")

@@ -225,6 +225,7 @@ static void fill_head(struct told *o)
 	h->sys_s = res->cpu_s - res->user_s;
 	h->tasks = res->tasks;
 	h->runs = 1;
+	h->nodes = true; /* its table of runs is of nodes */
 	h->status = res->status;
 	h->killed_by = res->killed_by;
 }
@@ -267,7 +268,6 @@ static int report_repeats(struct told *o, struct err *err)
 	o->res = &r->all;
 	fill_head(o);
 	tree_repeats_put(&r->tree, r->cut_short, &o->tree.head);
-	o->tree.head.nodes = true;
 	o->tree.head.interrupted = r->all.interrupted;
 	if (o->res->samples &&
 	    run_repeats_where(r, limit_of(o), &o->table, &o->n_tables, &o->top, err))

@@ -87,6 +87,9 @@ void run_repeats_drop(struct run_repeats *r, const struct sampling_result *res)
 	const char *file = run_repeats_file(r);
 
 	r->cut_short = true;
+	r->all.no_cycles = res->no_cycles; /* texts of the run before went with it */
+	r->all.hypervisor = res->hypervisor;
+	r->all.event = res->event;
 	r->all.interrupted = res->interrupted;
 	r->all.status = res->status;
 	r->all.killed_by = res->killed_by;
