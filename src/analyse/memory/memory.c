@@ -431,16 +431,24 @@ static int name_instructions(struct memory_work *w, struct err *err)
 	return ret;
 }
 
+/* By address: types and fields are numbered as they are met, and workers meet them in any order. */
 static int type_accesses(struct memory_work *w, struct err *err)
 {
 	struct counts *c = w->of;
+	struct memory_group **g = calloc(c->group.n + 1, sizeof(*g));
+	size_t n = 0;
+	int ret = g ? 0 : err_nomem(err);
 
-	for (size_t i = 0; i < c->group.n; i++)
+	for (size_t i = 0; i < c->group.n && !ret; i++)
 		if (c->group.v[i].by == MEMORY_ACCESS &&
-		    memory_access_kind(&c->group.v[i]) != MEMORY_NO_ACCESS &&
-		    memory_type_group(spaces_images(w->spaces), &c->group.v[i], &w->rows, err))
-			return -1;
-	return 0;
+		    memory_access_kind(&c->group.v[i]) != MEMORY_NO_ACCESS)
+			g[n++] = &c->group.v[i];
+	if (n > 1)
+		qsort(g, n, sizeof(*g), by_address);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = memory_type_group(spaces_images(w->spaces), g[i], &w->rows, err);
+	free(g);
+	return ret;
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
