@@ -231,53 +231,38 @@ static void put_waker(const struct wait *w, const struct wait_span *s, enum stor
 		value_int(out, col == C_wakes_waker_pid ? t->pid : t->tid);
 }
 
+/* The wait that it ended: its columns have the values that they have there. */
+static const enum store_column_id of_wait[] = {
+	[C_wakes_run] = C_waits_run,	   [C_wakes_wait] = C_waits_wait,
+	[C_wakes_time] = C_waits_ended,	   [C_wakes_pid] = C_waits_pid,
+	[C_wakes_tid] = C_waits_tid,	   [C_wakes_comm] = C_waits_comm,
+	[C_wakes_reason] = C_waits_reason, [C_wakes_ns] = C_waits_ns,
+};
+
 static int wake_value(struct raw *c, enum store_column_id col, struct raw_cell *out,
 		      struct err *err)
 {
 	const struct raw_of *of = raw_of(c);
 	const struct wait_span *s = &of->wait->span[c->i - 1];
-	const struct wait_thread *t = &of->wait->thread[s->thread];
 
-	(void)err;
 	switch (col) {
-	case C_wakes_run:
-		value_int(out, c->run + 1);
-		break;
-	case C_wakes_wait:
-		value_int(out, c->i);
-		break;
-	case C_wakes_time:
-		value_int(out, s->until);
-		break;
-	case C_wakes_pid:
-		value_int(out, t->pid);
-		break;
-	case C_wakes_tid:
-		value_int(out, t->tid);
-		break;
-	case C_wakes_comm:
-		value_text(out, t->comm, true);
-		break;
-	case C_wakes_reason:
-		value_text(out, wait_reasons[s->reason].name, true);
-		break;
-	case C_wakes_ns:
-		value_int(out, s->until - s->from);
-		break;
 	case C_wakes_delay_ns:
 		value_int(out, delay_of(of->wait, c->i - 1));
-		break;
+		return 0;
 	case C_wakes_function:
 		put_place(of, s->waker_place, false, out);
-		break;
+		return 0;
 	case C_wakes_dso:
 		put_place(of, s->waker_place, true, out);
-		break;
-	default:
+		return 0;
+	case C_wakes_waker:
+	case C_wakes_waker_pid:
+	case C_wakes_waker_tid:
 		put_waker(of->wait, s, col, out);
-		break;
+		return 0;
+	default:
+		return wait_value(c, of_wait[col], out, err);
 	}
-	return 0;
 }
 
 const struct raw_kind raw_wakes = { begin_waits, next_wake, wake_value };
