@@ -56,46 +56,7 @@ static void draw_tables(struct browse *b)
 		     2;
 }
 
-static void draw_heads(struct browse *b, struct browse_tab *x)
-{
-	struct buf word = BUF_INIT;
-
-	for (unsigned line = 0; line < x->sheet.heads; line++) {
-		for (size_t i = 0; i < x->sheet.n; i++) {
-			const struct sheet_column *c = &x->sheet.on[i];
-
-			buf_reset(&word);
-			sheet_head(&x->sheet, &word, &x->table, i, line);
-			screen_put(ABOVE + line, c->at, buf_str(&word), INK_BOLD, false);
-			if (c->column == x->sort && line + 1 == x->sheet.heads)
-				screen_put(ABOVE + line, c->at - 1,
-					   b->style.ascii ? (x->reverse ? "^" : "v")
-					   : x->reverse	  ? "\xe2\x96\xb4"
-							  : "\xe2\x96\xbe",
-					   INK_BOLD, false);
-		}
-	}
-	buf_free(&word);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-static void draw_row(struct browse *b, struct browse_tab *x, size_t line, const struct table_row *r)
-{
-	unsigned at = b->rows_at + (unsigned)(line - x->top);
-	struct buf word = BUF_INIT;
-
-	for (size_t i = 0; i < x->sheet.n; i++) {
-		enum ink ink;
-
-		buf_reset(&word);
-		ink = sheet_cell(&x->sheet, &word, x->pager, i, line, r);
-		screen_put(at, x->sheet.on[i].at, buf_str(&word), ink, false);
-	}
-	if (line == x->line)
-		screen_bar(at);
-	buf_free(&word);
-}
 
 static void keep_in_sight(struct browse *b, struct browse_tab *x)
 {
@@ -120,7 +81,8 @@ static int draw_rows(struct browse *b, struct browse_tab *x, struct err *err)
 	for (unsigned i = 0; i < b->rows && rc > 0; i++) {
 		rc = pager_row(x->pager, x->top + i, &r, err);
 		if (rc > 0)
-			draw_row(b, x, x->top + i, &r);
+			sheet_draw_row(&x->sheet, x->pager, b->rows_at + (unsigned)i, x->top + i,
+				       &r, x->top + i == x->line);
 	}
 	return rc < 0 ? -1 : 0;
 }
@@ -137,7 +99,7 @@ static int draw_table(struct browse *b, struct browse_tab *x, struct err *err)
 	b->rows_at = ABOVE + x->sheet.heads;
 	b->rows = b->lines > b->rows_at + BELOW ? b->lines - b->rows_at - BELOW : 0;
 	keep_in_sight(b, x);
-	draw_heads(b, x);
+	sheet_draw_heads(&x->sheet, &x->table, ABOVE, x->sort, x->reverse);
 	return draw_rows(b, x, err);
 }
 

@@ -11,8 +11,8 @@
  * Numbers are never cut. Where the line is too short, texts are, and columns are left out if the
  * lead would get less than it needs: texts that are the same in all rows, then those with C_DROP,
  * the last one first, then those that neither name a row nor have its share. `left` scrolls to
- * them: so many columns are passed over, and none is left out but for want of room. Does not draw;
- * knows no terminal.
+ * them: so many columns are passed over, and none is left out but for want of room. Knows no
+ * terminal, but for sheet_draw.c.
  */
 #ifndef CYCLADE_CLI_SHEET_H
 #define CYCLADE_CLI_SHEET_H
@@ -59,5 +59,12 @@ size_t sheet_lead(const struct table *t);
 unsigned sheet_not_flags(const struct sheet *s);
 /* A column by its key; SIZE_MAX. */
 size_t sheet_find(const struct table *t, const char *key);
+
+/* On the screen, from line `at` on: s.heads lines, with a mark at the column that is sorted by
+ * (SIZE_MAX: none); a row, in reverse if it is the chosen one. */
+void sheet_draw_heads(const struct sheet *s, const struct table *t, unsigned at, size_t sort,
+		      bool reverse);
+void sheet_draw_row(const struct sheet *s, const struct pager *p, unsigned at, size_t line,
+		    const struct table_row *r, bool chosen);
 
 #endif

@@ -175,44 +175,6 @@ static unsigned draw_tree(struct live *l, unsigned line, unsigned most)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void draw_heads(struct live *l, struct live_tab *x, unsigned at)
-{
-	struct buf word = BUF_INIT;
-
-	for (unsigned line = 0; line < x->sheet.heads; line++)
-		for (size_t i = 0; i < x->sheet.n; i++) {
-			const struct sheet_column *c = &x->sheet.on[i];
-
-			buf_reset(&word);
-			sheet_head(&x->sheet, &word, &x->table, i, line);
-			screen_put(at + line, c->at, buf_str(&word), INK_BOLD, false);
-			if (c->column == x->sort && line + 1 == x->sheet.heads && c->at)
-				screen_put(at + line, c->at - 1,
-					   l->style.ascii ? (x->reverse ? "^" : "v")
-					   : x->reverse	  ? "\xe2\x96\xb4"
-							  : "\xe2\x96\xbe",
-					   INK_BOLD, false);
-		}
-	buf_free(&word);
-}
-
-static void draw_row(struct live *l, struct live_tab *x, size_t line, const struct table_row *r)
-{
-	unsigned at = l->rows_at + (unsigned)(line - x->top);
-	struct buf word = BUF_INIT;
-
-	for (size_t i = 0; i < x->sheet.n; i++) {
-		enum ink ink;
-
-		buf_reset(&word);
-		ink = sheet_cell(&x->sheet, &word, x->pager, i, line, r);
-		screen_put(at, x->sheet.on[i].at, buf_str(&word), ink, false);
-	}
-	if (line == x->line)
-		screen_bar(at);
-	buf_free(&word);
-}
-
 static void keep_in_sight(struct live *l, struct live_tab *x)
 {
 	bool all;
@@ -258,6 +220,7 @@ static void draw_table(struct live *l, unsigned at)
 		(void)draw_reason(l, at, 2, "", nothing(l));
 		return;
 	}
+	x->sheet.ascii = l->style.ascii;
 	if (sheet_measure(&x->sheet, x->pager, 0, 100, &err) ||
 	    sheet_measure(&x->sheet, x->pager, x->top, l->lines, &err)) {
 		live_say(l, "%.300s", err.what);
@@ -267,10 +230,11 @@ static void draw_table(struct live *l, unsigned at)
 	l->rows_at = at + x->sheet.heads;
 	l->rows = l->lines > l->rows_at + BELOW ? l->lines - l->rows_at - BELOW : 0;
 	keep_in_sight(l, x);
-	draw_heads(l, x, at);
+	sheet_draw_heads(&x->sheet, &x->table, at, x->sort, x->reverse);
 	for (unsigned i = 0; i < l->rows; i++)
 		if (pager_row(x->pager, x->top + i, &r, NULL) > 0)
-			draw_row(l, x, x->top + i, &r);
+			sheet_draw_row(&x->sheet, x->pager, l->rows_at + (unsigned)i, x->top + i,
+				       &r, x->top + i == x->line);
 }
 
 /* ---- below them ------------------------------------------------------------------------------ */

@@ -226,7 +226,7 @@ static int read_core(struct reading *r, const char *id, size_t below, unsigned n
 				id);
 	}
 	for (bool first = true; line_next(&t, &at, &line, &l); first = false) {
-		char base[65];
+		char base[BASE_TEXT];
 		bool own;
 
 		if (!line_is(&l, "base")) {
@@ -234,10 +234,8 @@ static int read_core(struct reading *r, const char *id, size_t below, unsigned n
 				return -1;
 			continue;
 		}
-		if (!first || nest >= BASE_LIMIT || l.len >= sizeof(base))
-			return line_fail(&t, &l, l.key, r->err,
-					 "a base is the first line, and bases go in no circle");
-		(void)snprintf(base, sizeof(base), "%.*s", (int)l.len, l.value);
+		if (line_base(base, &t, &l, first ? nest : BASE_LIMIT, r->err))
+			return -1;
 		own = !strcmp(base, id);
 		if (read_core(r, own ? id : base, own ? t.depth : SIZE_MAX, nest + 1))
 			return -1;

@@ -82,3 +82,13 @@ int line_fail(const struct source_text *t, const struct line *l, const char *at,
 		point(err, l, at);
 	return -1;
 }
+
+int line_base(char out[BASE_TEXT], const struct source_text *t, const struct line *l, unsigned nest,
+	      struct err *err)
+{
+	if (nest >= BASE_LIMIT || l->len >= BASE_TEXT)
+		return line_fail(t, l, l->key, err,
+				 "a base is the first line, and bases go in no circle");
+	(void)snprintf(out, BASE_TEXT, "%.*s", (int)l->len, l->value);
+	return 0;
+}

@@ -153,7 +153,7 @@ static int read_set(struct reading *r, const char *id, size_t below, unsigned ne
 	if (found <= 0)
 		return found;
 	for (; line_next(&t, &at, &number, &l); first = false) {
-		char base[65];
+		char base[BASE_TEXT];
 		bool own;
 
 		if (!line_is(&l, "base")) {
@@ -161,10 +161,8 @@ static int read_set(struct reading *r, const char *id, size_t below, unsigned ne
 				return -1;
 			continue;
 		}
-		if (!first || nest >= BASE_LIMIT || l.len >= sizeof(base))
-			return line_fail(&t, &l, l.key, r->err,
-					 "a base is the first line, and bases go in no circle");
-		(void)snprintf(base, sizeof(base), "%.*s", (int)l.len, l.value);
+		if (line_base(base, &t, &l, first ? nest : BASE_LIMIT, r->err))
+			return -1;
 		own = !strcmp(base, id);
 		if (read_set(r, own ? id : base, own ? t.depth : SIZE_MAX, nest + 1))
 			return -1;
