@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#define BENCH_STACK (256u << 10) /* of a second thread: address space may be scarce */
+
 /* Seconds of this clock. */
 double bench_now(clockid_t id);
 /* Moves the calling thread to this CPU. -1: it may not run there. */

@@ -96,9 +96,9 @@ struct calibrate_measure { /* a row of measures.def */
 
 struct calibrated {
 	const struct calibrate_measure *m;
-	struct estimate e; /* in m->unit */
-	uint64_t bytes;	   /* of memory or code; 0: the kernel's own */
-	bool huge;
+	struct estimate e;	 /* in m->unit */
+	uint64_t bytes;		 /* of memory or code; 0: the kernel's own */
+	bool huge, small;	 /* all in huge pages; not so, although they were asked for */
 	size_t repeats, dropped; /* dropped: the thread was interrupted */
 	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 };
@@ -106,7 +106,7 @@ struct calibrated {
 struct calibrate_point { /* of the curve: loads that wait for each other, in so many bytes */
 	uint64_t bytes;
 	struct estimate ns, cycles;
-	bool huge;
+	bool huge, small;	 /* likewise */
 	const char *prefetchers; /* likewise */
 };
 
@@ -128,7 +128,8 @@ struct calibrate {
 	size_t n_points;
 	struct calibrate_pair *pair;
 	size_t n_pairs, pairs_left_out;
-	bool stopped; /* before all was measured */
+	const char *no_pairs; /* why transfers were not measured; NULL */
+	bool stopped;	      /* before all was measured */
 };
 
 struct calibrate_opts {

@@ -75,6 +75,7 @@ struct validate_choice {
 	const char *no_pmu; /* why there are no counters; NULL */
 	const char *root;   /* "" */
 	unsigned cpu;
+	bool user_only; /* the kernel's part may not be counted here */
 };
 
 /* Events to test, of which some may be `absent`. `list` parses them, and lives as long. */

@@ -26,6 +26,7 @@ TABLE_CELL(hypervisor, out->text = report_of(t)->hypervisor)
 TABLE_CELL(model, out->text = report_of(t)->model)
 TABLE_CELL(repeats, out->n = report_of(t)->c->repeats)
 TABLE_CELL(stopped, out->n = report_of(t)->c->stopped)
+TABLE_CELL(no_transfers, out->text = report_of(t)->c->no_pairs)
 /* clang-format on */
 
 TABLE_GET(stolen)
@@ -56,6 +57,8 @@ static const struct table_column machine_columns[] = {
 	COLUMN("stolen", "stolen", T_SHARE, C_WHY, "of the time, by the hypervisor", .get = stolen),
 	COLUMN("repeats", "repeats", T_COUNT, 0, "that count", .get = repeats),
 	COLUMN("stopped", "stopped", T_FLAG, 0, "before all was measured", .get = stopped),
+	COLUMN("no_transfers", "no transfers", T_TEXT, 0, "why lines of other CPUs have no figure",
+	       .get = no_transfers),
 };
 static const struct table_form machine_form = { "machine", NULL,
 						TABLE_ONE | TABLE_HEAD | TABLE_DATA,
@@ -239,6 +242,26 @@ static void put_reasons(struct document *d, const struct calibrate *c)
 	}
 }
 
+/* Measures that asked for huge pages and got none: their loads wait for page walks, too. */
+static void put_small_pages(struct document *d, const struct calibrate *c)
+{
+	struct buf names = BUF_INIT;
+
+	for (size_t i = 0; i < c->n_rows; i++)
+		if (c->row[i].small && !isnan(c->row[i].e.v))
+			buf_printf(&names, "%s%s", names.len ? ", " : "", c->row[i].m->key);
+	for (size_t i = 0; i < c->n_points; i++)
+		if (c->point[i].small && !isnan(c->point[i].ns.v)) {
+			buf_printf(&names, "%slatency", names.len ? ", " : "");
+			break;
+		}
+	if (names.len)
+		document_fact(d, "no huge pages", true, "%s: TLB misses are in it",
+			      buf_str(&names));
+	d->failed |= names.failed;
+	buf_free(&names);
+}
+
 static void put_facts(struct document *d, const struct calibrate_report *r)
 {
 	const struct calibrate *c = r->c;
@@ -254,6 +277,9 @@ static void put_facts(struct document *d, const struct calibrate_report *r)
 		document_fact(d, "interrupted", false, "%s of %s repeats do not count",
 			      num_exact(n, c->dropped), num_exact(s, c->dropped + c->repeats));
 	put_reasons(d, c);
+	put_small_pages(d, c);
+	if (c->no_pairs)
+		document_fact(d, "transfers", false, "not measured: %s", c->no_pairs);
 	if (c->pairs_left_out)
 		document_fact(d, "left out", false, "%s pairs of CPUs",
 			      num_exact(n, c->pairs_left_out));

@@ -145,6 +145,7 @@ static int find_events(struct job *j, struct validate_report *r, struct err *err
 	}
 	j->c.model = j->model;
 	j->c.root = j->choice.root;
+	j->c.user_only = j->machine.paranoid >= 2 && !j->machine.privileged;
 	j->list.more = event_more(&j->more, &j->choice);
 	if (sort_operands(j, err) ||
 	    validate_events(&j->event, &j->o.n_events, &j->cli->arena, &j->list, &j->c, err))
@@ -178,26 +179,26 @@ static int measure(struct job *j, struct validate *v, struct err *err)
 	return rc;
 }
 
-/* Verdicts of this run, and of earlier ones on others. A file that is not understood stays. */
+/* Verdicts of this run, and of earlier ones on what it did not test. A file that is not understood
+ * stays. */
 static int keep(struct job *j, const struct validate *v, struct validate_report *r, struct err *err)
 {
 	struct arena *a = &j->cli->arena;
-	struct validate_verdict_kept *old;
-	struct validate_kept k;
+	struct validate_kept k, earlier;
 	struct buf b = BUF_INIT;
-	size_t n_old;
 
 	if (cli_verdicts(j->cli, &j->machine, &k, err) || !k.path)
 		return -1;
-	old = k.v;
-	n_old = k.n;
-	k.v = arena_alloc(a, (v->n_rows + n_old + 1) * sizeof(*k.v));
+	earlier = k;
+	k.v = arena_alloc(a, (v->n_rows + earlier.n + 1) * sizeof(*k.v));
 	if (!k.v)
 		return err_nomem(err);
 	k.n = 0;
 	for (size_t i = 0; i < v->n_rows; i++) {
 		const struct validated *x = &v->row[i];
 
+		if (x->verdict == VALIDATE_UNTESTED && validate_kept_find(&earlier, x->event->name))
+			continue;
 		buf_reset(&b);
 		validate_put_text(&b, x);
 		k.v[k.n] = (struct validate_verdict_kept){ x->event->name, x->verdict, x->deviation,
@@ -209,9 +210,9 @@ static int keep(struct job *j, const struct validate *v, struct validate_report 
 		}
 	}
 	buf_free(&b);
-	for (size_t i = 0; i < n_old; i++)
-		if (!validate_kept_find(&k, old[i].event))
-			k.v[k.n++] = old[i];
+	for (size_t i = 0; i < earlier.n; i++)
+		if (!validate_kept_find(&k, earlier.v[i].event))
+			k.v[k.n++] = earlier.v[i];
 	k.when = (uint64_t)time(NULL);
 	r->kept = k.path;
 	return validate_kept_write(&k, err);
@@ -221,7 +222,11 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 {
 	struct err err = ERR_INIT;
 
-	if (v->stopped || j->o.n_kernels || !v->n_rows)
+	bool any = false;
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		any |= v->row[i].verdict != VALIDATE_UNTESTED;
+	if (v->stopped || j->o.n_kernels || !any)
 		return; /* a part of the kernels says little */
 	if (keep(j, v, r, &err)) {
 		r->kept = NULL;

@@ -12,7 +12,8 @@
 
 #define LINE	   64u
 #define PAGE	   4096u
-#define PAGES	   4096u /* more than the TLBs of today hold */
+#define TLB_HOLDS  (256u << 10) /* bytes in pages of 4 KiB that the first TLB of today reaches */
+#define PAGES	   4096u	/* more than the TLBs of today hold */
 #define MOST	   (UINT64_C(4) << 30)
 #define MOST_QUICK (UINT64_C(64) << 20)
 
@@ -36,29 +37,10 @@ static uint64_t size_of(const char *s)
 	return *s == 'K' ? v << 10 : *s == 'M' ? v << 20 : v;
 }
 
-/* Bytes that are free, by the kernel and by the cgroup's limit. */
-static uint64_t available(const char *root)
-{
-	char text[4096];
-	const char *v;
-	size_t len;
-	int64_t limit, used;
-	uint64_t free_bytes = 0;
-	ssize_t n = sys_read(text, sizeof(text), root, "proc/meminfo");
-
-	if (n > 0 && text_field(text, (size_t)n, "MemAvailable", ':', &v, &len))
-		free_bytes = size_of(v) << 10;
-	if (sys_number(&limit, root, "sys/fs/cgroup/memory.max") &&
-	    sys_number(&used, root, "sys/fs/cgroup/memory.current") && limit > used &&
-	    (uint64_t)(limit - used) < free_bytes)
-		free_bytes = (uint64_t)(limit - used);
-	return free_bytes;
-}
-
 void calibrate_sizes_of(struct calibrate_sizes *out, const struct machine *m, unsigned cpu,
 			const char *root, bool quick)
 {
-	uint64_t most = available(root) / 4;
+	uint64_t most = calibrate_room(root) / 4;
 
 	*out = (struct calibrate_sizes){ .most = most < MOST ? most : MOST };
 	if (quick && out->most > MOST_QUICK)
@@ -118,7 +100,8 @@ uint64_t calibrate_bytes(const struct calibrate_sizes *s, enum calibrate_at at, 
 					   "memory (with --quick: than 64 MiB)");
 		return 4 * last < s->most ? 4 * last : 2 * last;
 	case AT_PAGES:
-		return (uint64_t)PAGES * PAGE;
+		x = (uint64_t)PAGES * PAGE;
+		return x <= s->most ? x : refuse(why, "not enough memory");
 	default:
 		return (uint64_t)PAGES * LINE;
 	}
@@ -190,6 +173,7 @@ static int measure(struct calibrating *g, const struct calibrate_measure *m, str
 	out->e = f.e;
 	out->bytes = j.setup[0].bytes;
 	out->huge = f.huge;
+	out->small = j.setup[0].huge && !f.huge && j.setup[0].bytes > TLB_HOLDS;
 	out->repeats = f.repeats;
 	out->dropped = f.dropped;
 	g->c->repeats += f.repeats;
@@ -210,7 +194,11 @@ static int point(struct calibrating *g, uint64_t bytes, struct calibrate_point *
 	if (calibrate_figure(g, &j, &f))
 		return -1;
 	*out = (struct calibrate_point){
-		.bytes = bytes, .ns = f.e, .cycles = f.cycles, .huge = f.huge
+		.bytes = bytes,
+		.ns = f.e,
+		.cycles = f.cycles,
+		.huge = f.huge,
+		.small = !f.huge && bytes > TLB_HOLDS,
 	};
 	return 0;
 }

@@ -54,6 +54,8 @@ double calibrate_stolen(const struct calibrating *g); /* share of the time; 0: n
 /* False: it was asked to stop. */
 bool calibrate_step(struct calibrating *g);
 bool calibrate_wanted(const struct calibrate_opts *o, const char *key);
+/* Bytes that this process can still have. */
+uint64_t calibrate_room(const char *root);
 int calibrate_pairs(struct calibrating *g) MUST_USE; /* calibrate_pairs.c */
 
 #endif

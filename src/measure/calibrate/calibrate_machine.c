@@ -167,6 +167,7 @@ static int begin_thread(struct machine_bench *m, unsigned cpu, struct err *err)
 	rc = pthread_attr_init(&attr);
 	if (rc)
 		return err_nomem(err);
+	(void)pthread_attr_setstacksize(&attr, BENCH_STACK);
 	rc = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	if (!rc)
 		rc = pthread_create(&m->other, &attr, have_lines, m);

@@ -45,6 +45,8 @@ int calibrate_pairs(struct calibrating *g)
 	size_t most = o->quick ? CPUS_MOST_QUICK : CPUS_MOST;
 	size_t n = o->n_cpus < most ? o->n_cpus : most;
 
+	if (o->n_cpus < 2)
+		g->c->no_pairs = "this process may use one CPU only (or -C says so)";
 	g->c->pairs_left_out = o->n_cpus * (o->n_cpus - (o->n_cpus > 0)) - n * (n - (n > 0));
 	g->c->pair = arena_alloc(g->a, (2 * n * n + 1) * sizeof(*g->c->pair));
 	if (!g->c->pair)

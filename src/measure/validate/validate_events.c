@@ -70,6 +70,12 @@ static bool asked(struct choosing *g, const char *name)
 	return yes;
 }
 
+/* The kernel's part may be left out: kernels do it themselves, in user space. */
+static bool happens_in_user(const struct validate_rule *r)
+{
+	return r->kind == COUNTS_NS || r->weight[Q_FAULTS] > 0;
+}
+
 /* What it is as the kernel takes it; a reason where it is not. */
 static int encode(struct choosing *g, struct validate_event *e)
 {
@@ -89,7 +95,7 @@ static int encode(struct choosing *g, struct validate_event *e)
 	}
 	ev = &g->list->ev.v[at];
 	e->attr = ev->attr;
-	if (r && r->kernel)
+	if (r && r->kernel && !(g->c->user_only && happens_in_user(r)))
 		e->attr.exclude_kernel = 0;
 	else
 		e->attr.exclude_kernel = e->attr.exclude_hv = 1;

@@ -87,6 +87,7 @@ static int begin_busy(struct machine_bench *m, struct err *err)
 	rc = pthread_attr_init(&attr);
 	if (rc)
 		return err_nomem(err);
+	(void)pthread_attr_setstacksize(&attr, BENCH_STACK);
 	rc = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	if (!rc)
 		rc = pthread_create(&m->other, &attr, keep_busy, m);

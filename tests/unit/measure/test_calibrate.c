@@ -3,17 +3,23 @@
  * calibrate with a planted machine: kernels take what is written here, on a clock that jumps, is
  * interrupted and has time stolen. All seeds are fixed.
  */
+#include <ftw.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/fs.h"
 #include "measure/calibrate.h"
+#include "measure/calibrate/calibrate_int.h"
 
 struct planted {
 	double hz[2];		    /* by turns of the chain of additions */
@@ -344,12 +350,73 @@ static void test_penalties(void **state)
 	arena_free(&a);
 }
 
+static void put(const char *root, const char *file, const char *text)
+{
+	char path[512], *slash;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", root, file);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(dir_make_all(path, 0777, NULL), 0);
+	*slash = '/';
+	assert_int_equal(file_put(path, 0666, text, strlen(text), NULL), 0);
+}
+
+static int drop(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+#define MB UINT64_C(1048576)
+
+/* The least of what is free, what each group of the process has left, and its own limits. */
+static void test_room(void **state)
+{
+	char root[] = "/tmp/cyclade-room-XXXXXX";
+	struct rlimit before, small;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(calibrate_room(root), 0);
+	put(root, "proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:    4096000 kB\n");
+	assert_int_equal(calibrate_room(root), 4000 * MB);
+	put(root, "proc/self/cgroup", "4:memory:/old\n0::/a/b\n");
+	put(root, "sys/fs/cgroup/a/b/memory.max", "max\n");
+	put(root, "sys/fs/cgroup/a/memory.max", "1048576000\n");
+	put(root, "sys/fs/cgroup/a/memory.current", "943718400\n");
+	assert_int_equal(calibrate_room(root), 100 * MB); /* its parent's */
+	put(root, "sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 314572800\n");
+	assert_int_equal(calibrate_room(root), 400 * MB); /* and what it can give back */
+	put(root, "sys/fs/cgroup/memory/old/memory.limit_in_bytes", "67108864\n");
+	put(root, "sys/fs/cgroup/memory/old/memory.usage_in_bytes", "16777216\n");
+	assert_int_equal(calibrate_room(root), 48 * MB);
+	put(root, "sys/fs/cgroup/memory/old/memory.usage_in_bytes", "99999999\n");
+	assert_int_equal(calibrate_room(root), 0);
+	put(root, "sys/fs/cgroup/memory/old/memory.limit_in_bytes", "9223372036854771712\n");
+	put(root, "sys/fs/cgroup/memory.max", "2097152\n"); /* a name space's own root */
+	put(root, "sys/fs/cgroup/memory.current", "1048576\n");
+	assert_int_equal(calibrate_room(root), MB);
+	put(root, "sys/fs/cgroup/memory.max", "max\n");
+	put(root, "proc/self/statm", "1024 1 1 1 1 512 0\n");
+	assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+	small = before;
+	small.rlim_cur = 32 * MB;
+	assert_int_equal(setrlimit(RLIMIT_DATA, &small), 0);
+	assert_int_equal(calibrate_room(root), 30 * MB);
+	assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+	assert_int_equal(nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact), cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_bars),  cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_none),  cmocka_unit_test(test_penalties),
+		cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

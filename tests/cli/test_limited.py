@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""validate and calibrate where little is allowed: an ordinary user without counters, a container, one CPU, small pages only, little memory.
+Each time there is a result, what was left out has its reason, the exit code is right, and no file is half-written."""
+import ctypes
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import CYCLADE, SANITIZED, Tap  # noqa: E402
+
+t = Tap()
+tmp = tempfile.TemporaryDirectory()
+os.chmod(tmp.name, 0o777)
+NOBODY = 65534
+PR_SET_THP_DISABLE = 41
+DATA = os.path.join(tmp.name, "data")
+os.mkdir(DATA)
+os.chmod(DATA, 0o777)
+
+
+def whole(name, before=(), cpus=None, address_space=0, small_pages=False, user=None, measures=()):
+    """Both commands, all of what they do in haste: documents and standard error."""
+    def child():
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+        if small_pages:
+            ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+        if address_space:
+            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+
+    out = []
+    for words in (["validate", "--quick"], ["calibrate", "--quick", "-o", os.path.join(tmp.name, name + ".penalties"), *measures]):
+        who = {"user": user, "group": user, "extra_groups": []} if user else {}
+        p = subprocess.run([*before, CYCLADE, *words, "-j"], capture_output=True, text=True, preexec_fn=child, cwd=tmp.name,
+                           env={**os.environ, "XDG_DATA_HOME": os.path.join(DATA, name), "HOME": tmp.name}, **who)
+        if not t.equal(p.returncode, 0, "%s: %s has a result" % (name, words[0])):
+            print("# " + p.stderr)
+            t.done()
+        out.append(json.loads(p.stdout))
+        why = {"validate": lambda d: [e for e in d["events"] if e["verdict"] == "not tested" and not e["text"]],
+               "calibrate": lambda d: [c for c in d["costs"] if c["value"] is None and not c["value_why"]]}[words[0]](out[-1])
+        t.equal(why, [], "%s: what %s left out has its reason" % (name, words[0]))
+    files = [os.path.join(d, f) for d, _, fs in os.walk(os.path.join(DATA, name)) for f in fs]
+    for path in files + [os.path.join(tmp.name, name + ".penalties")]:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        t.ok(text.startswith(("cyclade verdicts 1\n", "#")) and text.endswith("\n"), "%s: a whole file" % name, text)
+    return out[0], out[1], files
+
+
+def verdicts(doc):
+    return {e["event"]: e["verdict"] for e in doc["events"]}
+
+
+def costs(doc):
+    return {c["measure"]: c for c in doc["costs"]}
+
+
+# ---- an ordinary user, and a container whose root is one
+with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+    closed = int(f.read()) >= 2
+
+
+def without_rights(name, **how):
+    valid, cali, files = whole(name, **how)
+    v = verdicts(valid)
+    for event in ("page-faults", "minor-faults", "task-clock"):
+        t.ok(v[event] in ("exact", "within"), "%s: %s is tested in user space" % (name, event), valid["events"])
+    why = {e["event"]: e["text"] for e in valid["events"]}
+    if closed:
+        t.ok("not permitted" in why["context-switches"], "%s: what happens in the kernel is not" % name, why["context-switches"])
+    t.ok(costs(cali)["l1"]["value"] > 0, "%s: calibrate needs no counter" % name)
+    t.equal(len(files), 1 if how.get("measures") else 2, "%s: verdicts and penalties are kept" % name)
+    return files
+
+
+if os.geteuid():
+    without_rights("user")
+else:
+    can = subprocess.run([CYCLADE, "--version"], capture_output=True, user=NOBODY, group=NOBODY, extra_groups=[]).returncode == 0 \
+        if os.access(os.path.dirname(CYCLADE), os.X_OK) else False
+    if can:
+        kept = [f for f in without_rights("user", user=NOBODY) if "verdicts" in f][0]
+        with open(kept, encoding="utf-8") as f:
+            lines = f.read().split("\n")
+        made = [x.split("\t") for x in lines]
+        # an earlier run as root had a verdict on what this user cannot test
+        with open(kept, "w", encoding="utf-8") as f:
+            f.write("\n".join("context-switches\tover-counts\t1\t-\t2 times" if x[0] == "context-switches" else "\t".join(x) for x in made))
+        subprocess.run([CYCLADE, "validate", "--quick"], capture_output=True, user=NOBODY, group=NOBODY, extra_groups=[], cwd=tmp.name,
+                       env={**os.environ, "XDG_DATA_HOME": os.path.join(DATA, "user"), "HOME": tmp.name})
+        with open(kept, encoding="utf-8") as f:
+            text = f.read()
+        if closed:
+            t.ok("context-switches\tover-counts\t" in text and "page-faults\texact" in text, "what could not be tested keeps its verdict", text)
+    else:
+        t.skip("an ordinary user", "cannot be another user, or nobody may run the program")
+box = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"]
+if shutil.which("unshare") and subprocess.run([*box, "true"], capture_output=True).returncode == 0:
+    without_rights("container", before=box, measures=["l1", "l3", "transfers"])
+else:
+    t.skip("a container", "no namespaces of one's own here")
+
+# ---- one CPU
+one = {max(os.sched_getaffinity(0))}
+valid, cali, _ = whole("one", cpus=one)
+text = {e["event"]: e["text"] for e in valid["events"]}
+t.ok("one CPU" in text["cpu-migrations"] or "not permitted" in text["cpu-migrations"], "one CPU: no migrations, with the reason", text)
+t.ok(not cali["transfers"] and "one CPU" in cali["no_transfers"], "one CPU: no transfers, with the reason", cali["no_transfers"])
+
+# ---- small pages only
+valid, cali, _ = whole("small", small_pages=True, measures=["l2", "latency"])
+t.ok(not any(c["huge_pages"] for c in cali["costs"]) and not any(p["huge_pages"] for p in cali["latency"]), "small pages: none is huge")
+c = subprocess.run([CYCLADE, "calibrate", "--quick", "l2", "latency"], capture_output=True, text=True,
+                   preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
+t.ok("no huge pages" in c.stdout and "TLB misses" in c.stdout, "small pages: the notes say so", c.stdout)
+
+# ---- little memory
+if SANITIZED:
+    t.skip("little memory", "a sanitizer takes all address space")
+else:
+    for mb in (20, 100):
+        valid, cali, _ = whole("%d-MB" % mb, address_space=mb << 20)
+        c = costs(cali)
+        t.ok(c["l1"]["value"] > 0 and c["memory"]["value"] is None, "%d MB: caches, and no memory" % mb, c["memory"])
+        t.ok(mb > 64 or "memory" in (c["tlb_walk"]["value_why"] or ""), "%d MB: no list of pages" % mb, c["tlb_walk"])
+t.done()
