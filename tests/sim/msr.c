@@ -30,7 +30,9 @@ struct cell { /* in memory that processes share */
 struct shared {
 	uint64_t begin; /* ns */
 	bool done[LINES];
-	int fails[CELLS]; /* errno */
+	int fails[CELLS];      /* errno */
+	uint64_t wrote[CELLS]; /* ns, + 1; 0: never */
+	uint32_t reads[CELLS];
 	struct cell cell[CELLS];
 };
 
@@ -50,6 +52,7 @@ struct rule { /* registers of a kind */
 
 struct line { /* of what happens later */
 	double ms;
+	uint32_t reads; /* 0: by `ms` */
 	char what[16];
 	uint32_t cpu, reg;
 	uint64_t value;
@@ -216,15 +219,25 @@ static void set(uint32_t cpu, uint32_t reg, uint64_t v)
 		find(cpu, reg + 1)->since = now();
 }
 
+/* Its time begins with the program's first write, however late that is on a busy machine. */
+static bool is_due(const struct line *l, const struct cell *c)
+{
+	const struct rule *ctl = rule_of(l->reg - 1);
+	const struct cell *from = ctl && ctl->kind == CONTROL ? find(l->cpu, l->reg - 1) : c;
+	uint64_t wrote = from ? shared->wrote[from - shared->cell] : 0;
+
+	if (l->reads)
+		return shared->reads[c - shared->cell] >= l->reads;
+	return wrote && (double)(now() - (wrote - 1)) >= l->ms * 1e6;
+}
+
 static void happen(void)
 {
-	uint64_t t = now();
-
 	for (size_t i = 0; i < n_later; i++) {
 		const struct line *l = &later[i];
 		struct cell *c = find(l->cpu, l->reg);
 
-		if (shared->done[i] || (double)t < l->ms * 1e6 || !c)
+		if (shared->done[i] || !c || !is_due(l, c))
 			continue;
 		shared->done[i] = true;
 		if (!strcmp(l->what, "write"))
@@ -334,9 +347,12 @@ static int take_line(const char *line, bool fresh)
 		n_cpuid++;
 	} else if (!strcmp(w[0], "no") && n == 3) {
 		*(strcmp(w[1], "open") ? &no_write : &no_open) = (int)number(w[2]);
-	} else if (!strcmp(w[0], "at") && n == 6) {
-		later[n_later] = (struct line){ strtod(w[1], NULL), "", (uint32_t)number(w[3]),
-						(uint32_t)number(w[4]), number(w[5]) };
+	} else if ((!strcmp(w[0], "at") || !strcmp(w[0], "read")) && n == 6) {
+		later[n_later] = (struct line){ .ms = strtod(w[1], NULL),
+						.reads = *w[0] == 'r' ? (uint32_t)number(w[1]) : 0,
+						.cpu = (uint32_t)number(w[3]),
+						.reg = (uint32_t)number(w[4]),
+						.value = number(w[5]) };
 		snprintf(later[n_later++].what, sizeof(later->what), "%.15s", w[2]);
 	} else {
 		return bad(line);
@@ -479,6 +495,7 @@ ssize_t sim_msr_read(int fd, void *to, size_t n, off_t at)
 	} else {
 		catch_up(cpu, reg);
 		memcpy(to, &c->value, sizeof(c->value));
+		shared->reads[c - shared->cell]++;
 	}
 	lock(F_UNLCK);
 	return got;
@@ -516,6 +533,8 @@ ssize_t sim_msr_write(int fd, const void *from, size_t n, off_t at)
 		settle(cpu, reg);
 		note(cpu, reg, c->value, v);
 		set(cpu, reg, v);
+		if (!shared->wrote[c - shared->cell])
+			shared->wrote[c - shared->cell] = now() + 1;
 	}
 	lock(F_UNLCK);
 	return got;

@@ -16,9 +16,12 @@
  *	global REG		only those core counters count whose bit this has, too
  *	cpuid LEAF A B C D
  *	no open|write ERRNO	for every register (EPERM: a kernel that is locked down)
- *	at MS write CPU REG VALUE	somebody else, so many ms after the first access
+ *	at MS write CPU REG VALUE	somebody else, so many ms after the program's first
+ *				write to the register (if it is a counter, to its control register)
  *	at MS add CPU REG VALUE		the same, to what is there
  *	at MS fail CPU REG ERRNO	from then on
+ *	read N write CPU REG VALUE	somebody else, after the register was read N times;
+ *				add and fail likewise
  *
  * Cells are in SIM_MSR.cells, which all processes share. SIM_MSR.log has a line for each write:
  * NS PID CPU REG OLD NEW (hexadecimal). SIM_MSR_SPEED=N makes the monotonic clock N times as fast,

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 from machines_made import registers, rome  # noqa: E402
 from servers import server  # noqa: E402
 from sim import SYSROOT, command, environment, run_on, tree  # noqa: E402
-from tap import CYCLADE, SIMULATED, Tap  # noqa: E402
+from tap import CYCLADE, SANITIZED, SIMULATED, Tap  # noqa: E402
 
 t = Tap()
 if not SIMULATED:
@@ -126,11 +126,22 @@ share = {r["event"]: (r["pmu"], r["share"]) for r in doc["counters"]}
 df = [s for pmu, s in share.values() if pmu == "amd_df"]
 t.ok(len(df) == 12 and all(0.1 < s < 0.6 for s in df) and 0.9 < sum(df) / 4 < 1.01, "twelve events of the fabric take turns on four counters", df)
 t.ok(all(s > 0.999 for pmu, s in share.values() if pmu in ("amd_l3", "msr")), "what fits counts all the time", share)
-t.ok(all(r["bytes_rate_error"] <= 0.01 * r["bytes_rate"] for r in rows(doc, "channel")), "steady traffic: a small error", rows(doc, "channel")[:2])
+
+
+def errors(doc, **how):
+    """Channels that all have an error: of an interval without the CPU there may be too few slices for one."""
+    for _ in range(20):
+        if doc and None not in column(doc, "channel", "bytes_rate_error"):
+            break
+        doc = monitor(Registers(), "--metrics", "channel", **how)[0]
+    return [(r["bytes_rate"], r["bytes_rate_error"]) for r in rows(doc, "channel") if r["bytes_rate_error"] is not None]
+
+
+got = errors(doc)
+t.ok(len(got) == 16 and all(half <= 0.01 * v for v, half in got), "steady traffic: a small error", got[:2])
 bursts = put("bursts", "".join("phase even 7-31 scale=%s\n" % s for s in (0.2, 1.8)) + "repeat\n")
-late, p = monitor(Registers(), "--metrics", "channel", program=bursts, interval="1000")
-mean = {str(c): 64e9 * RATES[CH[c]] for c in range(8)}
-t.ok(len(rows(late, "channel")) == 16 and all(x["bytes_rate_error"] > 0.01 * x["bytes_rate"] for x in rows(late, "channel")), "bursts: a large one", (late.get("channel"), p.stderr))
+got = errors({}, program=bursts, interval="1000")
+t.ok(len(got) == 16 and all(half > 0.01 * v for v, half in got), "bursts: a large one", got)
 
 # ---- whole servers: every figure but those of PMUs that only the kernel has
 ELSEWHERE = re.compile("energy|power|busy$|(dram_)?(read|write)_bytes")
@@ -196,6 +207,14 @@ r = rows(doc4, "l3")
 t.ok(doc4 and "another program took" in (r[0].get("misses_rate_why") or "") and r[0]["misses_rate"] is None, "a counter that somebody takes meanwhile: its metric goes, with the reason", (r, p.stderr))
 t.ok(doc4 and near(r[0]["accesses_rate"], WANT["l3", "accesses_rate"], 0.01) and near(r[1]["misses_rate"], WANT["l3", "misses_rate"], 0.01), "and no other", r)
 t.ok(not any(cpu == 0 and reg in (L3_CTL + 2, L3_CTL + 3) and old == 0x4304C2 for _, _, cpu, reg, old, _ in taken.log()), "what they wrote stays", taken.log()[-3:])
+for n, when in ((1, "looked at"), (2, "noted")):
+    late = Registers({}, ["read %d write 0 %#x 0x4304C2" % (n, L3_CTL + 2)])
+    doc4, p = monitor(late, "--metrics", "l3,cpi")
+    r = rows(doc4, "l3")
+    t.ok(doc4 and "another program took" in (r[0].get("misses_rate_why") or "") and r[0]["misses_rate"] is None and doc4["losses"]["held"] == 1,
+         "a counter that somebody enables after it was %s, before the first write" % when, (r[:1], doc4.get("losses"), p.stderr))
+    t.ok(late.log() and not any(x[2] == 0 and x[3] in (L3_CTL + 2, L3_CTL + 3) for x in late.log()), "is never written", late.log()[-3:])
+    t.ok(doc4 and near(r[0]["accesses_rate"], WANT["l3", "accesses_rate"], 0.01) and near(r[1]["misses_rate"], WANT["l3", "misses_rate"], 0.01), "the others count", r)
 slept = Registers({}, ["at 100 write 1 %#x 0" % (CTL + 2 * n) for n in range(6)])
 doc5, p = monitor(slept, "--metrics", "instructions,cpi", how=("-j", "--for", "400ms"), interval="60")
 t.ok(doc5 and all(near(v, WANT["cpu", "instructions_rate"], 0.01) for v in column(doc5, "cpu", "instructions_rate")) and None in [column(json.loads(x), "cpu", "cpi")[1] for x in p.stdout.splitlines()],
@@ -306,10 +325,11 @@ else:
 
 # ---- ten minutes, or a day, of intervals in a faster time: no growth, no drift
 LONG = bool(os.environ.get("CYCLADE_LONG"))
+AT_ONCE = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"  # what is freed can be had again
 SECONDS, SPEED = (86400, 2000) if LONG else (600, 200)
 r = Registers({(c, L3_CTL + 2 * n + 1): near_end for c in range(4) for n in range(6)}, text=text)
 p = subprocess.Popen(command(ROME, "even", *words("-j", "--metrics", "l3,aperf", "--for", "%ds" % SECONDS, interval="1000")),
-                     env=environment(ROME, SIM_MSR=r.path, SIM_MSR_SPEED=str(SPEED)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                     env=environment(ROME, SIM_MSR=r.path, SIM_MSR_SPEED=str(SPEED), ASAN_OPTIONS=AT_ONCE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 size, n, time_of, bad, total, last = {}, 0, 0, [], 0, {}
 for line in p.stdout:
     last = json.loads(line)
@@ -330,7 +350,7 @@ t.ok(p.returncode == 0 and n > SECONDS / 20 and SECONDS <= time_of < SECONDS * 1
 t.equal(bad[1:], [], "each begins where the one before ended")
 want = 1e9 * RATES["l3_lookup_state.all_l3_req_typs"] * (time_of - since)
 t.ok(near(now["accesses"] - first, want, 0.002) and near(total, want, 0.002), "the total is the rate by the time, and what the intervals add up to", (now, first, total, want))
-t.ok(size["late"] <= size["early"] + 64, "memory does not grow", size)
+t.ok(size["late"] <= size["early"] + (512 if SANITIZED else 64), "memory does not grow", size)
 
 # ---- prefetchers, by the same layer and watchdog
 for machine, reg, was, bits in (("spr", 0x1A4, 0x20, 0xF), ("zen4", 0xC0000108, 0x2, 0x2F)):
