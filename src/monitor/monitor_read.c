@@ -190,7 +190,7 @@ static void end_slot(struct monitor *m, struct slot *s, bool turns)
 				    : s->sum * ((wanted + s->owed) / s->ns);
 		s->owed = 0;
 	} else {
-		m->never++;
+		m->never += s->wanted > 0; /* else its turn did not come: nobody holds it */
 		s->owed += wanted;
 	}
 	assert(isnan(s->now) || s->now >= 0);

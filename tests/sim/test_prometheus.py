@@ -124,7 +124,7 @@ try:
     queries += [("rule", x.replace("[1m]", "[%s]" % WINDOW)) for x in re.findall(r"record: \S+\n +expr: (.*)", rules)]
     empty = [q for q in queries if not query(q[1]) or not all(isinstance(x, dict) for x in query(q[1]))]
     t.ok(len(queries) > 15 and not empty, "%d queries of the dashboard and the rules return data" % len(queries), empty)
-    alerts = re.findall(r"alert: \S+\n +expr: (.*)", rules)
+    alerts = [a.replace("[1m]", "[%s]" % WINDOW) for a in re.findall(r"alert: \S+\n +expr: (.*)", rules)]
     t.ok(len(alerts) == 2 and not any(query(a) for a in alerts), "no alert where all is well", [query(a) for a in alerts])
     t.ok(all(isinstance(x, dict) for a in ("up{job=\"cyclade\"} == 1", "cyclade_losses_never >= 0") for x in query(a)) and
          len(query("cyclade_losses_never >= 0")) == 2, "and their figures are there")
