@@ -471,8 +471,11 @@ static void read_cell(struct msr_counters *c, const struct event_at *at, struct 
 	if (at->unit != MSR_CLOCK)
 		by &= BITS_48;
 	x->last = v;
-	if (k == CLEARED)
+	if (k == CLEARED) { /* it counts again only now */
+		if (!read_sharp(c->m->fd[target], counter_of(at, x), &x->last, &x->since))
+			x->enabled += x->since - now;
 		return;
+	}
 	/* also what went backwards is too much, modulo 2^48 or 2^64 */
 	if ((double)by > msr_forms[at->unit].most * ((double)ns / 1e9 + 0.001)) {
 		if (++x->odd >= ODD_MOST)
@@ -494,22 +497,26 @@ static void read_target(struct msr_counters *c, size_t g, uint32_t t)
 	}
 }
 
+/* Bits that events have in common come first: their times begin when they count. */
 static void begin_target(struct msr_counters *c, size_t g, uint32_t t)
 {
-	bool core = false;
+	const struct group_at *group = &c->group[g];
+	size_t n = c->setup.group[g].n;
+	bool core = false, irperf = false;
 
-	for (size_t e = 0; e < c->setup.group[g].n; e++) {
-		const struct event_at *at = &c->group[g].event[e];
+	for (size_t e = 0; e < n; e++) {
+		const struct event_at *at = &group->event[e];
 
-		if (at->refused)
-			continue;
-		begin_cell(c, at, &at->cell[t], t);
-		core |= at->unit == MSR_CORE && at->cell[t].here;
-		if (at->control == MSR_IRPERF && c->hwcr[t] != NO_ROW)
-			set_bits(msr_guard_row(c->m->guard, c->hwcr[t]));
+		core |= !at->refused && at->unit == MSR_CORE && at->cell[t].here;
+		irperf |= !at->refused && at->control == MSR_IRPERF;
 	}
 	if (core && c->global[t] != NO_ROW)
 		set_bits(msr_guard_row(c->m->guard, c->global[t]));
+	if (irperf && c->hwcr[t] != NO_ROW)
+		set_bits(msr_guard_row(c->m->guard, c->hwcr[t]));
+	for (size_t e = 0; e < n; e++)
+		if (!group->event[e].refused)
+			begin_cell(c, &group->event[e], &group->event[e].cell[t], t);
 }
 
 /* Whoever switches a single group off has read it just before. */
