@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser (web/test/run.mjs): the script with invented data, then pages that cyclade writes of recordings:
-cycle accounting, branch stacks, call chains, a recorder that was killed, long names; then pages of one result each. Needs node, chromium and what
+cycle accounting, branch stacks, call chains, a recorder that was killed, long names, time alone, many threads and cgroups; then pages of one result each. Needs node, chromium and what
 `npm ci --ignore-scripts` in web/ installs; without them it is skipped, with the reason."""
 import os
 import shutil
@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WEB = os.path.join(HERE, "..", "..", "web")
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import recordings  # noqa: E402
+import waits_made  # noqa: E402
 from tap import run  # noqa: E402
 
 # pages of one result
@@ -26,6 +27,18 @@ WANTED = {"account", "branches", "all_fields-0-le", "killed-0-le", "long_names"}
 def skip(why):
     print("1..0 # SKIP " + why)
     sys.exit(0)
+
+
+def timed(path, many):
+    """Samples of time alone; many: of 96 threads of 6 processes on 8 CPUs, in 5 cgroups."""
+    threads = 96 if many else 1
+    m = waits_made.Made([b"f%d" % i for i in range(40)], cgroups={100 + i: "/slice%d/unit%d" % (i % 5, i % 5) for i in range(threads)} if many else None)
+    for i in range(threads):
+        m.comm(i, 100 + i, b"thread %d" % i)
+        m.pids[100 + i] = 100 + i % 6
+    for i in range(6000 if many else 800):
+        m.sample(waits_made.CLOCK, 1000 + i * 1000, 100 + i * 7 % threads, i % 8 if many else 0, at=i * i % 40)
+    m.write(path)
 
 
 node = shutil.which("node") or shutil.which("nodejs")
@@ -43,7 +56,15 @@ with tempfile.TemporaryDirectory() as tmp:
         if p.returncode:
             print("1..1\nnot ok 1 - report --html %s\n# %s" % (r.name, p.stderr))
             sys.exit(1)
-    if len(pages) != len(WANTED):
+    for name, many in (("time", False), ("many", True)):
+        made = os.path.join(tmp, name + ".data")
+        timed(made, many)
+        pages.append(os.path.join(tmp, name + ".html"))
+        p = run("report", "--html", pages[-1], made)
+        if p.returncode:
+            print("1..1\nnot ok 1 - report --html %s\n# %s" % (name, p.stderr))
+            sys.exit(1)
+    if len(pages) != len(WANTED) + 2:
         print("1..1\nnot ok 1 - recordings: %s" % pages)
         sys.exit(1)
     for name, words in ALONE.items():
