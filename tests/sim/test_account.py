@@ -215,7 +215,8 @@ for machine, cycles in [("n1", "CPU_CYCLES"), ("n2", "CPU_CYCLES"), ("zen4", "ls
     t.ok(node.get("event") == cycles and abs(node["value"] * s.share(cycles) / s.sum[cycles] - 1) < 0.1,
          "%s: its cycles, and an account of them" % machine, (node, s.sum[cycles], s.share(cycles), r.stderr, p.stderr))
     # 300 ms at 3 cycles a ns, but what comes after the last turn: 10 groups of 4 ms at most, and a sample of each CPU
-    t.ok(0.8 - 2 / s.n[cycles] < node["value"] / 0.9e9 < 1.05 + 2 / s.n[cycles], "%s: all of them" % machine, (node, s.n[cycles]))
+    most = 1.05 + 2 / s.n[cycles] + node["value_error"] / 0.9e9  # groups that took turns: as sure as its error says
+    t.ok(0.8 - 2 / s.n[cycles] < node["value"] / 0.9e9 < most, "%s: all of them" % machine, (node, s.n[cycles]))
 # ---- two kinds of cores: a tree for each, of what ran there. Counters of tasks are wanted on both, and each counts on its own.
 p, true = sim("adl", "even", "--account", command=["--", SPIN, "1200", "150", "90"])
 if p.returncode == 2 or "Resource" in p.stderr or (os.cpu_count() or 1) < 2 or len(os.sched_getaffinity(0)) < 2:
