@@ -141,6 +141,7 @@ struct wait {
 	uint64_t waits, guessed, chainless; /* of wanted threads: blocked or preempted; see below */
 	uint64_t assumed;		    /* times that a CPU was got without a record of it */
 	bool has_stacks, has_wakings;
+	bool cut; /* the file ends early */
 };
 
 struct wait_opts {

@@ -222,6 +222,9 @@ const char *pd_record_name(uint32_t type); /* NULL for an unknown one */
 /* Time of the first and last sample; false where samples carry no time or there are none. */
 bool pd_time_span(const struct pd *rec, uint64_t *first, uint64_t *last);
 
+/* Of the time-stamp counter, as the recording has it (perf's and ours do); 0: not. */
+double pd_tsc_hz(const struct pd *rec);
+
 /* ---- records ---------------------------------------------------------------------------- */
 
 struct pd_record {

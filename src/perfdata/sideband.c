@@ -6,6 +6,8 @@
  */
 #include "perfdata/perfdata_int.h"
 
+#include <math.h>
+
 /* The string at `off`, ended within the record; NULL where it is not. */
 static const char *text_at(const struct pd_record *r, size_t off)
 {
@@ -214,4 +216,25 @@ void pd_sample_id_get(const struct pd *rec, const struct pd_record *r, struct pd
 	TRAILER(TIME, out->time = ld64(p))
 	TRAILER(TID, (out->pid = ld32(p), out->tid = ld32(p + 4)))
 #undef TRAILER
+}
+
+static int take_time_conv(void *ctx, const struct pd_record *r)
+{
+	uint64_t shift, mult;
+
+	if (r->type != PD_RECORD_TIME_CONV || r->size < 24)
+		return 0;
+	shift = ld64(r->p + 8);
+	mult = ld64(r->p + 16);
+	if (mult && shift < 64)
+		*(double *)ctx = 1e9 * ldexp(1, (int)shift) / (double)mult;
+	return 1;
+}
+
+double pd_tsc_hz(const struct pd *rec)
+{
+	double hz = 0;
+
+	(void)pd_walk(rec, take_time_conv, &hz);
+	return hz;
 }

@@ -9,6 +9,7 @@
 #ifndef CYCLADE_REPORT_PARALLEL_VIEW_H
 #define CYCLADE_REPORT_PARALLEL_VIEW_H
 
+#include "analyse/halted.h"
 #include "analyse/parallel.h"
 #include "analyse/wall_tree.h"
 #include "report/source.h"
@@ -23,6 +24,7 @@ struct parallel_view {
 	size_t limit;	 /* rows for people; 0: as many as matter */
 	uint32_t *order; /* functions, those that ran alone longest first; the caller's to free */
 	size_t n_order;
+	const struct halted *halted;  /* NULL: not wanted */
 	const struct wall_tree *tree; /* NULL: not wanted (-g, folded, svg) */
 };
 

@@ -56,6 +56,7 @@ READS = {
     "report --wall": "report --no-cache --wall -i waits",
     "report --wall -g": "report --no-cache --wall -g --format svg -i waits",
     "report --concurrency": "report --no-cache --concurrency -j -i waits",
+    "report --concurrency, counted": "report --no-cache --concurrency -i counted",
     "report --critical": "report --no-cache --critical -j -i waits",
     "report, names": "report --no-cache -i names/long_names",
     "report, cache": "report -i plain",
@@ -273,6 +274,7 @@ def main():
         builds(tmp)
         typed(tmp)
         waits_made.few(os.path.join(tmp, "thin"), thin=True)
+        waits_made.counted(os.path.join(tmp, "counted"))
         a_server(tmp)
         commands = []
         for name, words in {**READS, **MEASURES}.items():

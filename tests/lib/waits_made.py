@@ -24,14 +24,15 @@ EVENTS = [("cpu-clock", dict(type=1, config=0, sample=gen.BASE, period=1000, sam
           ("sched:sched_switch", dict(type=2, config=301, sample=SAMPLE | gen.BIT["RAW"], period=1, sample_id_all=1), [43])]
 CLOCK, STACK, WAKING, SWITCH, SOME = range(5)
 # chains of some switches only
+REFERENCE = ("ref-cycles", dict(type=0, config=9, sample=gen.BASE, period=20000, sample_id_all=1), [45])
 THIN = ("context-switches", dict(type=1, config=3, sample=SAMPLE & ~gen.BIT["PERIOD"], period=61, sample_id_all=1), [44])
 
 
 class Made:
-    def __init__(self, functions, order="<", wide=False, cs=True, cgroups=None, thin=False):
-        """cgroups: tid -> path; samples then have the cgroup's number. thin: chains come from an event of a frequency."""
+    def __init__(self, functions, order="<", wide=False, cs=True, cgroups=None, thin=False, more=()):
+        """cgroups: tid -> path; samples then have the cgroup's number. thin: chains come from an event of a frequency. more: events."""
         self.w, self.wide, self.cs, self.pids, self.cgroups = gen.Writer(order), wide, cs, {}, cgroups or {}
-        self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in [*EVENTS, *[THIN] * thin]]
+        self.events = [(n, dict(a, sample=a["sample"] | (gen.BIT["CGROUP"] if cgroups else 0)), i) for n, a, i in [*EVENTS, *[THIN] * thin, *more]]
         self.stack = SOME if thin else STACK
         self.f = gen.File(self.w, self.events)
         self.f.features, _ = gen.features(self.w)
@@ -54,9 +55,9 @@ class Made:
     def record(self, kind, body, time, tid, cpu, misc=0):
         self.f.data += self.w.record(kind, body + self.trailer(time, tid, cpu), misc)
 
-    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0):
+    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None):
         s = gen.Sample(1, self.events[event][2][0])
-        s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=1000 if event == CLOCK else 1,
+        s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=period or (1000 if event == CLOCK else 1),
                    CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid))
         self.f.data += s.write(self.w, self.events[event][1], event, misc=1)[0]
 
@@ -90,6 +91,10 @@ class Made:
         raw = b"\0" * 8 + b"a".ljust(16, b"\0") + self.w.pack("iiq", prev, 120, state) + b"b".ljust(16, b"\0") + self.w.pack("ii", next_, 120)
         self.sample(SWITCH, time, prev, cpu, chain or [], raw)
 
+    def tsc(self, hz):
+        mult = round(1e9 * 2 ** 31 / hz)
+        self.f.data += self.w.record(gen.TIME_CONV, self.w.u64(31, mult, 0, 0, 0) + bytes(8))
+
     def lost(self, time, n, cpu=0):
         self.record(gen.LOST, self.w.u64(40, n), time, 0, cpu)
 
@@ -100,6 +105,19 @@ class Made:
         with open(path, "wb") as out:
             out.write(whole)
         return path
+
+
+def counted(path):
+    """Two CPUs, of which one has samples of ref-cycles."""
+    m = Made([b"work"], wide=True, more=[REFERENCE])
+    m.tsc(2e9)
+    m.on(1000, 7)
+    m.on(1000, 8, 1)
+    for i in range(1, 40):
+        m.sample(SOME, 1000 + i * 10000, 7, period=20000)
+    m.off(200000, 8, 1)
+    m.off(400000, 7)
+    return m.write(path)
 
 
 def few(path, functions=(b"schedule", b"futex_wait", b"work"), thin=False):

@@ -64,7 +64,7 @@ int wait_build(struct wait **out, const struct pd *rec, const struct spaces *spa
 	k.out = calloc(1, sizeof(*k.out));
 	if (!k.out)
 		return err_nomem(err);
-	k.cut = is_cut(rec);
+	k.out->cut = is_cut(rec);
 	ret = wait_scan(&k, err) || wait_track(&k, err) || wait_donate(&k, err) ||
 			      wait_name(&k, err) || wait_sum(&k, err) || wait_bars(&k, err)
 		      ? -1

@@ -117,7 +117,6 @@ struct wait_work {
 	uint8_t *reason;     /* by chain of out->chain */
 	uint32_t *at;	     /* the same: its place */
 	bool *interrupt;     /* the same: an interrupt ran it */
-	bool cut;	     /* the file ends early */
 	bool thinned;	     /* chains of some switches were recorded, at least at times */
 };
 

@@ -419,7 +419,7 @@ static int end_all(struct tracking *t, uint64_t until)
 
 		if (r->ended)
 			continue;
-		if (t->k->cut && !r->exited) {
+		if (t->k->out->cut && !r->exited) {
 			r->ended = true;
 			thread_of(t, r)->until = end;
 			if (put_span(t, &gone))

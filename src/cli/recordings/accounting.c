@@ -208,28 +208,6 @@ static int drop_idle(struct accounting *x, struct cli *cli, struct err *err)
 	return 0;
 }
 
-static int take_time_conv(void *ctx, const struct pd_record *r)
-{
-	uint64_t shift, mult;
-
-	if (r->type != PD_RECORD_TIME_CONV || r->size < 24)
-		return 0;
-	shift = ld64(r->p + 8);
-	mult = ld64(r->p + 16);
-	if (mult && shift < 64)
-		*(double *)ctx = 1e9 * ldexp(1, (int)shift) / (double)mult;
-	return 1;
-}
-
-/* Hz, as the recording says it (perf's and ours do); 0: not. */
-static double recorded_tsc(const struct pd *rec)
-{
-	double hz = 0;
-
-	(void)pd_walk(rec, take_time_conv, &hz);
-	return hz;
-}
-
 /* A task's counters run while it does, in user space and the kernel alike: cycles in each ns of
  * it. */
 static double ghz_of_tasks(const struct accounting *x, const struct accounting_core *c,
@@ -342,7 +320,7 @@ int accounting_whole(struct accounting *x, struct cli *cli, const struct pd *rec
 {
 	const struct pd_info *i = pd_info(rec);
 	struct account_time time = { 0 };
-	double hz = recorded_tsc(rec);
+	double hz = pd_tsc_hz(rec);
 	const struct profile_sum *sum;
 	uint64_t first, last;
 	struct tally *all;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/recordings/result.h"
+#include "collect/tsc.h"
 #include "report/critical_view.h"
 #include "report/parallel_view.h"
 #include "report/wait_view.h"
@@ -66,6 +67,7 @@ struct running {
 	struct wait *w;
 	struct parallel *p;
 	struct wall_tree *tree;
+	struct halted *halted;
 	struct parallel_view v;
 };
 
@@ -75,6 +77,7 @@ static void end_running(void *own)
 
 	free(c->v.order);
 	wall_tree_free(c->tree);
+	halted_free(c->halted);
 	parallel_free(c->p);
 	wait_free(c->w);
 	free(c);
@@ -102,6 +105,23 @@ static int make_tree(struct running *c, const struct result_ask *ask, size_t eve
 	if (wall_tree_build(&c->tree, ask->r->rec, ask->r->spaces, c->w, &to, err))
 		return -1;
 	c->v.tree = c->tree;
+	return 0;
+}
+
+/* The frequency in a CPU's name has two digits behind the point. */
+#define NAME_ERROR 5e6
+
+static int make_halted(struct running *c, const struct result_ask *ask, struct err *err)
+{
+	struct halted_opts ho = { .tsc_hz = pd_tsc_hz(ask->r->rec) };
+
+	if (!(ho.tsc_hz > 0)) {
+		ho.tsc_hz = tsc_hz_of_name(pd_info(ask->r->rec)->cpu_desc);
+		ho.tsc_error = NAME_ERROR / ho.tsc_hz;
+	}
+	if (halted_build(&c->halted, ask->r->rec, c->w, c->p, &ho, err))
+		return -1;
+	c->v.halted = c->halted;
 	return 0;
 }
 
@@ -136,6 +156,8 @@ static int make_running(struct result *out, const struct result_ask *ask,
 		return -1;
 	c->v.w = c->w;
 	c->v.p = c->p;
+	if (form == &concurrency_document && make_halted(c, ask, err))
+		return -1;
 	if (make_tree(c, ask, lo.event, err) || parallel_view_order(&c->v, err) ||
 	    recording_source(&c->v.source, ask->r, ask->cli, ask->said.input, NULL, err))
 		return -1;

@@ -183,6 +183,23 @@ TABLE_GET(cpu_node)
 }
 
 TABLE_CELL(wanted_share, idle_part(t, out, time_of(c, r)))
+
+static void put_halted(struct table_cell *out, const struct halted_span *s)
+{
+	if (isnan(s->share.v))
+		cell_none(out, s->share.why);
+	else
+		cell_estimate(out, s->share);
+}
+
+/* NULL: not known. */
+static const char *halted_by(const struct halted_span *s)
+{
+	return s->by == HALTED_COUNTER ? "counter" : s->by == HALTED_SWITCHES ? "switches" : NULL;
+}
+
+TABLE_CELL(cpu_halted, put_halted(out, &view_of(t)->halted->cpu[r->at[0]]))
+TABLE_CELL(cpu_halted_by, out->text = halted_by(&view_of(t)->halted->cpu[r->at[0]]))
 #define OF(member)	       TABLE_FIELD(struct parallel_cpu, member)
 #define CPU_TIME(get_, member) .get = get_, .which = offsetof(struct parallel_cpu, member)
 static const struct table_column cpu_columns[] = {
@@ -202,6 +219,11 @@ static const struct table_column cpu_columns[] = {
 	COLUMN("from_nodes", "from other nodes", T_COUNT, C_DATA,
 	       "of these: on a CPU of another NUMA node", OF(from_nodes)),
 	COLUMN("node", "node", T_ID, C_SPARSE, "its NUMA node", .get = cpu_node),
+	COLUMN("halted_share", "halted", T_SHARE, C_ERROR | C_WHY | C_SPARSE | C_DROP,
+	       "of the time: its clock stood still, or at most so long", .get = cpu_halted),
+	COLUMN("halted_by", "by", T_TEXT, C_SPARSE | C_DROP,
+	       "counter: unhalted reference cycles; switches: while no thread had it",
+	       .get = cpu_halted_by),
 };
 #undef OF
 
@@ -235,6 +257,31 @@ static const struct table_column node_columns[] = {
 static const struct table_form nodes_form = { "nodes", NULL, 0, TABLE_COLUMNS(node_columns) };
 static const struct table_form cpus_form = { "cpus", NULL, 0, TABLE_COLUMNS(cpu_columns),
 					     .next = cpu_next };
+
+/* ---- halted ---------------------------------------------------------------------------------- */
+
+static const struct halted_span *span_of(const struct table_row *r)
+{
+	return r->p;
+}
+
+TABLE_CELL(span_from, out->e.v = seconds_of(span_of(r)->from))
+TABLE_CELL(span_until, out->e.v = seconds_of(span_of(r)->until))
+TABLE_CELL(span_halted, put_halted(out, span_of(r)))
+TABLE_CELL(span_by, out->text = halted_by(span_of(r)))
+static const struct table_column halted_columns[] = {
+	COLUMN("cpu", "cpu", T_ID, C_KEY, "its number", TABLE_FIELD(struct halted_span, cpu)),
+	COLUMN("from_seconds", "from", T_SECONDS, C_KEY, "since the beginning", .get = span_from),
+	COLUMN("until_seconds", "until", T_SECONDS, 0, "since the beginning", .get = span_until),
+	COLUMN("halted_share", "halted", T_SHARE, C_ERROR | C_WHY | C_HEAT,
+	       "of this interval: the CPU's clock stood still, or at most so long",
+	       .get = span_halted),
+	COLUMN("halted_by", "by", T_TEXT, 0,
+	       "counter: unhalted reference cycles; switches: while no thread had it",
+	       .get = span_by),
+};
+static const struct table_form halted_form = { "halted", NULL, TABLE_DATA,
+					       TABLE_COLUMNS(halted_columns) };
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
@@ -277,12 +324,12 @@ static const struct table_form *const wall_forms[] = { &head_form,	&recorded_for
 static const struct format wall_faces[] = { { "folded", wall_folded, true, true },
 					    { "svg", wall_svg, true, true } };
 const struct document_form wall_document = { "wall", 1, wall_forms, 6, wall_faces, 2 };
-static const struct table_form *const concurrency_forms[] = { &head_form,	    &recorded_form,
-							      &levels_form,	    &cpus_form,
-							      &alone_form,	    &nodes_form,
-							      &recorded_losses_form };
+static const struct table_form *const concurrency_forms[] = { &head_form,   &recorded_form,
+							      &levels_form, &cpus_form,
+							      &alone_form,  &nodes_form,
+							      &halted_form, &recorded_losses_form };
 const struct document_form concurrency_document = {
-	"concurrency", 2, concurrency_forms, 7, NULL, 0
+	"concurrency", 3, concurrency_forms, 8, NULL, 0
 };
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -343,6 +390,35 @@ void wall_put(struct document *d, const struct parallel_view *v)
 	finish(d, v);
 }
 
+/* Of the CPUs that have samples of the event. */
+static void say_counted(struct document *d, const struct halted *h)
+{
+	double sum = 0, half = 0, n = 0;
+	char share[NUM_MAX];
+
+	for (size_t i = 0; i < h->n_cpus; i++) {
+		if (h->cpu[i].by != HALTED_COUNTER)
+			continue;
+		sum += h->cpu[i].share.v;
+		half += h->cpu[i].share.half;
+		n++;
+	}
+	document_fact(d, "halted", false, "%s +-%.1f of the time of %.0f CPU%s, by %s",
+		      num_percent(share, sum / n), 100 * half / n, n, n > 1 ? "s" : "", h->event);
+}
+
+static void say_halted(struct document *d, const struct halted *h)
+{
+	bool by_switches = false;
+
+	for (size_t i = 0; i < h->n_cpus; i++)
+		by_switches |= h->cpu[i].by == HALTED_SWITCHES;
+	if (h->event)
+		say_counted(d, h);
+	else if (by_switches)
+		document_fact(d, "halted", false, "while idle, at most: %s", h->uncounted);
+}
+
 void concurrency_put(struct document *d, const struct parallel_view *v)
 {
 	const struct table levels = { .form = &levels_form, .ctx = v };
@@ -353,12 +429,19 @@ void concurrency_put(struct document *d, const struct parallel_view *v)
 				     .stride = sizeof(*v->p->node),
 				     .n = v->p->n_nodes };
 	const struct table alone = functions_of(v, &alone_form);
+	const struct table halted = { .form = &halted_form,
+				      .ctx = v,
+				      .array = v->halted->span,
+				      .stride = sizeof(*v->halted->span),
+				      .n = v->halted->n_spans };
 
 	begin(d, v);
 	document_table(d, &levels);
 	document_table(d, &cpus);
 	document_table(d, &nodes);
 	document_table(d, &alone);
+	document_table(d, &halted);
+	say_halted(d, v->halted);
 	finish(d, v);
 }
 
