@@ -157,6 +157,7 @@ struct validate_cell {
 	struct estimate got;
 	double busy_rate; /* iterations of the busy thread for each of ours */
 	double alone;	  /* got without these, if the event counts them, too */
+	double slack;	  /* more than expected that is no fault: the threads share the core */
 	size_t repeats;
 	bool wrong; /* confirmed */
 };

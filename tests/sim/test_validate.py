@@ -47,6 +47,7 @@ FAULTS = [  # a run for each set of them: event, what it counts, verdict, cause,
      ("MEM_INST_RETIRED.ALL_STORES", "stores=1 loads=1", "over-counts", "quantity", "loads"),
      ("CPU_CLK_UNHALTED.THREAD", "chain=1.02", "over-counts", "factor", None)],
 ]
+EVERY = {k: x + " core=1" for k, x in TRUE.items()}
 
 
 def validate(counts, *words, settings="smt=1", **env):
@@ -86,6 +87,16 @@ for faults in FAULTS:
         t.ok(not wrong(event[name], verdict, cause, with_), "%s: %s, %s" % (name, verdict, cause or "no cause"), event[name])
     t.equal([k for k, e in event.items() if e["verdict"] not in ("exact", "within") and k not in [f[0] for f in faults]], [], "no other is accused")
     t.equal(p.returncode, 1, "exit 1: the tree needs one of them")
+
+# ---- the whole core instead of the thread: found for any event, if there is another thread
+if two:
+    p, doc, event = validate(EVERY, *TRUE)
+    got = {k: (event[k]["verdict"], event[k]["cause"]) for k in TRUE if "MISP" not in k}
+    t.equal({k: v for k, v in got.items() if v != ("over-counts", "whole core")}, {}, "the whole core: named for each event")
+    busy = {c["event"] for c in doc["cells"] if c["busy"]}
+    t.equal(busy, set(TRUE), "each event was tested beside a busy thread")
+else:
+    t.skip("the whole core", "one CPU")
 
 # ---- nodes: the program is what the scenario says, whatever kernel runs
 for scenario, want in (("branch_mispredicts", "bound by it"), ("even", "not bound by it")):

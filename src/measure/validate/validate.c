@@ -31,20 +31,33 @@ static bool place(struct validate_instance *in, const struct calibrate_sizes *s)
 }
 
 /* The instance, made if it is not there. */
-static size_t instance(struct validating *g, const struct kernel *k, enum calibrate_at at,
-		       const struct kernel *busy, bool whole)
+static size_t instance_of(struct validating *g, const struct validate_instance *like)
 {
 	struct validate_instance *in = g->in;
+	const struct kernel *k = like->kernel;
 
 	for (size_t i = 0; i < g->n_in; i++)
-		if (in[i].kernel == k && in[i].at == at && in[i].busy == busy &&
-		    in[i].whole == whole)
+		if (in[i].kernel == k && in[i].at == like->at && in[i].busy == like->busy &&
+		    in[i].busy_at == like->busy_at && in[i].whole == like->whole)
 			return i;
 	in += g->n_in;
-	*in = (struct validate_instance){ .kernel = k, .at = at, .busy = busy, .whole = whole };
+	*in = *like;
+	in->busy_setup.bytes = calibrate_bytes(&g->o->sizes, in->busy_at, &in->why);
+	if (in->why)
+		return g->n_in++;
 	if (place(in, &g->o->sizes) && g->b->no_other && k->each[Q_MIGRATIONS] > 0)
 		in->why = g->b->no_other;
 	return g->n_in++;
+}
+
+static size_t instance(struct validating *g, const struct kernel *k, enum calibrate_at at,
+		       const struct kernel *busy, bool whole)
+{
+	const struct validate_instance like = {
+		.kernel = k, .at = at, .busy = busy, .whole = whole
+	};
+
+	return instance_of(g, &like);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -110,8 +123,21 @@ static void sums(struct validating *g, size_t event)
 	for (size_t i = 0; i < n_kernels; i++)
 		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
 			exact(g, event, &kernels[i], NULL);
-	if (r->kind == COUNTS_SUM)
-		beside(g, event);
+	beside(g, event);
+}
+
+/* The other thread provokes it, this one does nothing but add: no misses of what the two share.
+ * Code on the other thread takes places of this one's in the core's caches of instructions. */
+static void some_beside(struct validating *g, size_t event)
+{
+	const struct validate_rule *r = g->v->row[event].rule;
+	const struct kernel *add = kernel_find("add"), *busy = kernel_find(r->in);
+	const struct validate_instance like = { .kernel = add, .busy = busy, .busy_at = r->at };
+
+	if (g->b->no_sibling || busy->unit || !strcmp(busy->name, "decoder") ||
+	    !validate_rule_has(r, add->name) || !wanted(g->o, add->name) || !wanted(g->o, r->in))
+		return;
+	cell(g, event, instance_of(g, &like), (struct validate_cell){ .expected = 0 });
 }
 
 static void some(struct validating *g, size_t event)
@@ -125,6 +151,7 @@ static void some(struct validating *g, size_t event)
 		if (validate_rule_has(r, kernels[i].name) && wanted(g->o, kernels[i].name))
 			cell(g, event, instance(g, &kernels[i], AT_ANY, NULL, false),
 			     (struct validate_cell){ .expected = 0 });
+	some_beside(g, event);
 }
 
 /* Cycles of a chain of 16 additions; an emulator has no chains. */
@@ -139,8 +166,9 @@ static void cycles(struct validating *g, size_t event)
 		sums(g, event);
 		return;
 	}
-	if (wanted(g->o, "add"))
-		cell(g, event, instance(g, kernel_find("add"), AT_ANY, NULL, true),
+	for (unsigned i = 0; wanted(g->o, "add") && i < (g->b->no_sibling ? 1 : 2); i++)
+		cell(g, event,
+		     instance(g, kernel_find("add"), AT_ANY, i ? kernel_find("add") : NULL, true),
 		     (struct validate_cell){ .expected = 16 });
 }
 

@@ -20,8 +20,8 @@ double validate_count(const struct validate_rule *r, const struct kernel *k);
 /* A kernel as it runs for several events at once. */
 struct validate_instance {
 	const struct kernel *kernel, *busy;
-	enum calibrate_at at;
-	struct kernel_setup setup;
+	enum calibrate_at at, busy_at;
+	struct kernel_setup setup, busy_setup;
 	bool whole; /* twice as many iterations minus once, instead of minus the empty kernel */
 	const char *why; /* it cannot run; NULL */
 	uint64_t n;	 /* iterations of a repeat; 0: not known yet */

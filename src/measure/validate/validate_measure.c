@@ -39,12 +39,12 @@ int validate_beyond(const struct validate_cell *c, const struct validate_rule *r
 	if (isnan(c->expected))
 		return v < c->least ? -1 : 0;
 	if (c->expected <= 0)
-		return v > part * c->floor ? 1 : 0;
+		return v > part * fmax(c->floor, c->slack) ? 1 : 0;
 	if (v < c->expected * (1 - within))
 		return -1;
 	if (r->kind == COUNTS_LEAST) /* a wrong path is as long as a window is */
 		return v > c->expected * (1 + 0.5 * part) + 200 * c->kernel->each[Q_MISPREDICTS];
-	return v > c->expected * (1 + within);
+	return v > c->expected * (1 + within) + part * c->slack;
 }
 
 /* ---- one instance ---------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static int open_instance(struct validating *g, struct validate_instance *in)
 	if (b->open(b->ctx, SLOT_KERNEL, in->kernel, &in->setup, &round, &err) ||
 	    b->open(b->ctx, SLOT_EMPTY, in->whole ? in->kernel : empty,
 		    in->whole ? &in->setup : &usual, &other, &err) ||
-	    (in->busy && b->open(b->ctx, SLOT_BUSY, in->busy, &usual, &other, &err))) {
+	    (in->busy && b->open(b->ctx, SLOT_BUSY, in->busy, &in->busy_setup, &other, &err))) {
 		in->why = arena_strdup(g->a, err.what);
 		return in->why ? 0 : err_nomem(g->err);
 	}
@@ -166,12 +166,31 @@ static int repeats(struct validating *g, const struct validate_instance *in, str
 	return 0;
 }
 
+/* What an event of the whole core counts in an iteration of the other thread: it may be known only
+ * by what this one counted. */
+static double of_other(const struct validating *g, size_t cell)
+{
+	const struct validate_cell *c = &g->v->cell[cell];
+	const struct validate_rule *r = rule_of(g, cell);
+	double most = r->least;
+
+	if (r->kind == COUNTS_CYCLES)
+		return c->expected;
+	if (r->kind != COUNTS_SOME)
+		return validate_count(r, c->busy);
+	for (const struct validate_cell *x = c; x >= g->v->cell && x->event == c->event; x--)
+		if (isnan(x->expected) && x->got.v > most)
+			most = x->got.v;
+	return most;
+}
+
 /* What the event counted without the other thread's iterations: repeat by repeat, as that thread
  * runs more in one than in the next. */
 static int without_other(const struct validating *g, const struct together *t, size_t i,
 			 struct validate_cell *c)
 {
-	double theirs = validate_count(rule_of(g, t->cell[i]), c->busy), alone[MOST];
+	const struct validate_rule *r = rule_of(g, t->cell[i]);
+	double theirs = of_other(g, t->cell[i]), alone[MOST];
 	struct paired p, rate;
 
 	if (t->got < PAIRED_LEAST)
@@ -183,6 +202,8 @@ static int without_other(const struct validating *g, const struct together *t, s
 		return -1;
 	c->alone = p.effect;
 	c->busy_rate = rate.effect;
+	if (r->kind == COUNTS_SOME || r->kind == COUNTS_CYCLES)
+		c->slack = 0.25 * theirs * rate.effect;
 	return 0;
 }
 

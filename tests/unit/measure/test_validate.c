@@ -113,6 +113,12 @@ static const struct counter faulty[] = {
 	  .core = true,
 	  .verdict = VALIDATE_OVER,
 	  .cause = CAUSE_CORE },
+	{ "LD_BLOCKS.STORE_FORWARD", .provoked = "blocked", .core = true, .verdict = VALIDATE_OVER,
+	  .cause = CAUSE_CORE },
+	{ "MEM_LOAD_RETIRED.L2_MISS", .provoked = "walk", .core = true, .verdict = VALIDATE_OVER,
+	  .cause = CAUSE_CORE },
+	{ "cpu-cycles", .cycles = 1, .core = true, .verdict = VALIDATE_OVER, .cause = CAUSE_CORE },
+	{ "st_spec", { W(STORES) }, .core = true, .verdict = VALIDATE_OVER, .cause = CAUSE_CORE },
 	/* another unit */
 	{ "MEM_UOPS_RETIRED.ALL_STORES",
 	  { [Q_STORE_BYTES] = 1 },
@@ -204,6 +210,13 @@ static double sum_of(const double *w, const struct kernel *k)
 	return sum;
 }
 
+static double of_busy(const struct counter *c, const struct kernel *k)
+{
+	double one = c->cycles * (!strcmp(k->name, "add") ? 16 : 1);
+
+	return one + (c->provoked && !strcmp(c->provoked, k->name) ? 1 : 0);
+}
+
 static double counted(struct planted *m, const struct counter *c, const struct kernel *k, double n,
 		      double busy)
 {
@@ -219,7 +232,7 @@ static double counted(struct planted *m, const struct counter *c, const struct k
 	if (busy > 0) {
 		x *= c->busy_factor > 0 ? c->busy_factor : 1;
 		if (c->core)
-			x += busy * sum_of(c->w, m->k[SLOT_BUSY]);
+			x += busy * (sum_of(c->w, m->k[SLOT_BUSY]) + of_busy(c, m->k[SLOT_BUSY]));
 	}
 	if (c->w[Q_INSNS] > 0)
 		x += 40; /* the call */
