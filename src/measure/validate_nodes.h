@@ -39,6 +39,8 @@ struct validate_nodes_ask {
 	void *ctx;
 };
 
+/* Seconds that validate_nodes() will take, about; 0: memory ran out. */
+double validate_nodes_time(const struct validate_nodes_ask *ask);
 int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_ask *ask,
 		   struct err *err) MUST_USE;
 

@@ -4,6 +4,7 @@
 verdict and its cause; what was found out is kept, and the tree does not show nodes that rest on an event that failed."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -75,6 +76,12 @@ t.equal([k for k in TRUE if k not in event], [], "all were tested")
 t.ok(p.returncode == 0, "exit 0", p.stderr)
 t.ok(all(e["limit"] < 0.02 for k, e in event.items() if e["verdict"] == "exact" and "MISP" not in k), "faults of 2 % would have been seen", event)
 t.ok(any(c["busy"] for c in doc["cells"]) or not two, "also while the other thread of the core was busy")
+NODES = ("Bad_Speculation", "Retiring", "Frontend_Bound", "Backend_Bound")
+seconds = []
+for kernels in ([], ["[a-z]*"]):  # these are all, but kernels: no nodes
+    p = run_on("skl", "even", CYCLADE, "validate", *SYSROOT, "--quick", *NODES, *kernels, XDG_DATA_HOME="/dev/null/data")
+    seconds.append(int(re.search(r"about (\d+) s", p.stderr)[1]))
+t.ok(seconds[0] > seconds[1], "the time that is announced includes nodes", seconds)
 p, doc, few = validate(TRUE, *list(TRUE)[:4], settings="smt=1 counters=1")
 t.equal({e["verdict"] for e in few.values()}, {"exact"}, "so with one general counter: nothing is multiplexed")
 for faults in FAULTS:

@@ -26,18 +26,6 @@ static void on_interrupt(int number)
 	stop = 1;
 }
 
-static bool news(void *ctx, double done)
-{
-	cli_progress(ctx, done);
-	return !stop;
-}
-
-static void plan(void *ctx, size_t events, size_t runs, double seconds)
-{
-	cli_note(ctx, "%zu events, %zu kernels and places: about %.0f s", events, runs,
-		 seconds + 1);
-}
-
 struct job {
 	struct cli *cli;
 	struct validate_opts o;
@@ -52,6 +40,40 @@ struct job {
 	unsigned sibling;
 	bool *nodes; /* by metric: asked for; NULL: all */
 };
+
+static bool news(void *ctx, double done)
+{
+	cli_progress(((struct job *)ctx)->cli, done);
+	return !stop;
+}
+
+/* Nodes are tested if not only events or kernels are asked for. */
+static bool asks_nodes(struct validate_nodes_ask *o, struct ask *ask, struct job *j)
+{
+	*ask = (struct ask){ .a = &j->cli->arena, .root = j->c.root, .model = j->choice };
+	*o = (struct validate_nodes_ask){ .a = &j->cli->arena,
+					  .ask = ask,
+					  .m = j->model,
+					  .sizes = &j->o.sizes,
+					  .self = "/proc/self/exe",
+					  .wanted = j->nodes,
+					  .quick = j->o.quick,
+					  .news = news,
+					  .ctx = j };
+	return j->model && !*j->no_pmu && !j->o.n_kernels && !j->c.n_names;
+}
+
+static void plan(void *ctx, size_t events, size_t runs, double seconds)
+{
+	struct job *j = ctx;
+	struct validate_nodes_ask o;
+	struct ask ask;
+
+	if (asks_nodes(&o, &ask, j))
+		seconds += validate_nodes_time(&o);
+	cli_note(j->cli, "%zu events, %zu kernels and places: about %.0f s", events, runs,
+		 seconds + 1);
+}
 
 /* The CPU of the kernels, and another thread of its core, of those that may be used. */
 static int take_cpus(struct job *j, struct err *err)
@@ -235,22 +257,14 @@ static void try_to_keep(struct job *j, const struct validate *v, struct validate
 	}
 }
 
-/* Nodes of the tree, each in the kernel that is built for it: not if only events are asked for. */
+/* Nodes of the tree, each in the kernel that is built for it. */
 static int test_nodes(struct job *j, struct validate_report *r, struct err *err)
 {
-	const struct ask ask = { .a = &j->cli->arena, .root = j->c.root, .model = j->choice };
-	const struct validate_nodes_ask o = { .a = &j->cli->arena,
-					      .ask = &ask,
-					      .m = j->model,
-					      .sizes = &j->o.sizes,
-					      .self = "/proc/self/exe",
-					      .wanted = j->nodes,
-					      .quick = j->o.quick,
-					      .news = news,
-					      .ctx = j->cli };
+	struct validate_nodes_ask o;
 	struct validate_node *node;
+	struct ask ask;
 
-	if (!j->model || r->no_pmu || r->v->stopped || j->o.n_kernels || j->c.n_names)
+	if (!asks_nodes(&o, &ask, j) || r->v->stopped)
 		return 0;
 	if (validate_nodes(&node, &r->n_nodes, &o, err))
 		return -1;
@@ -289,7 +303,7 @@ static int verdict(const struct validate *v)
 int cmd_validate(struct cli *cli)
 {
 	struct job j = { .cli = cli,
-			 .o = { .quick = cli->opt.quick, .plan = plan, .news = news, .ctx = cli },
+			 .o = { .quick = cli->opt.quick, .plan = plan, .news = news, .ctx = &j },
 			 .list = EVENT_LIST_INIT };
 	struct validate v = { .n_rows = 0 };
 	struct validate_report r = { .v = &v };

@@ -172,6 +172,53 @@ static void find(struct noding *g)
 				};
 }
 
+static size_t same_kernel(const struct noding *g, size_t from)
+{
+	size_t to = from + 1;
+
+	while (to < g->n && g->out[to].kernel == g->out[from].kernel &&
+	       g->out[to].at == g->out[from].at)
+		to++;
+	return to;
+}
+
+/* Runs of a kernel: four events count at the same time, and the fixed counters beside them. */
+static double runs_of(const struct noding *g, size_t from, size_t to)
+{
+	const struct model *m = g->o->m;
+	bool *needed = arena_alloc(g->o->a, m->n_events + 1);
+	size_t n = 0;
+
+	if (!needed)
+		return 0;
+	for (size_t i = from; i < to; i++)
+		if (validate_needs(needed, g->o->a, m, g->out[i].metric, NULL))
+			return 0;
+	for (size_t i = 0; i < m->n_events; i++)
+		n += needed[i];
+	return 1 + (double)n / 4;
+}
+
+double validate_nodes_time(const struct validate_nodes_ask *ask)
+{
+	struct noding g = { .o = ask };
+	double seconds = 0;
+
+	g.out = arena_alloc(ask->a, (ROWS * ask->m->n_metrics + 1) * sizeof(*g.out));
+	if (!g.out)
+		return 0;
+	find(&g);
+	for (size_t from = 0, to; from < g.n; from = to) {
+		const char *why = NULL;
+
+		to = same_kernel(&g, from);
+		(void)calibrate_bytes(ask->sizes, g.out[from].at, &why);
+		if (!why)
+			seconds += runs_of(&g, from, to) * (ask->quick ? 0.05 : 0.12);
+	}
+	return seconds;
+}
+
 int validate_nodes(struct validate_node **out, size_t *n, const struct validate_nodes_ask *ask,
 		   struct err *err)
 {
@@ -187,9 +234,7 @@ int validate_nodes(struct validate_node **out, size_t *n, const struct validate_
 		const struct validate_node *first = &g.out[g.from];
 		const char *why = NULL;
 
-		for (g.to = g.from + 1; g.to < g.n; g.to++)
-			if (g.out[g.to].kernel != first->kernel || g.out[g.to].at != first->at)
-				break;
+		g.to = same_kernel(&g, g.from);
 		(void)calibrate_bytes(ask->sizes, first->at, &why);
 		for (size_t i = g.from; why && i < g.to; i++)
 			g.out[i].why = why;
