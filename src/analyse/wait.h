@@ -88,6 +88,7 @@ struct wait_span {
 	uint8_t reason;
 	bool sampled; /* its chain was recorded while some switches had one only */
 	bool guessed; /* the chain is that of another wait */
+	bool there;   /* it ran when the recording began: no switch gave it the CPU */
 };
 
 /* A function where threads waited, or woke others. Place 0: none is known. */

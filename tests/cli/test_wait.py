@@ -206,6 +206,15 @@ t.equal([(r["cpu"], r["busy_share"], r["wanted_share"], r["switches"]) for r in 
 d = json.loads(run("report", "--concurrency", "-j", two("wide.data", wide=True)).stdout)
 t.equal([(r["cpu"], r["busy_share"], r["idle_share"], r["wanted_share"]) for r in d["cpus"]], [(0, 1, 0, 0), (1, 0.5, 0.5, 0.125), (2, 0, 1, 0.125)],
         "concurrency: of whole CPUs, idle ones that were wanted; the header names a third")
+m = Made([b"work"], wide=True)
+m.sample(0, 1000, 9, 0)
+m.off(3000, 7, 1)
+m.on(4000, 7, 2)
+m.off(5000, 7, 2)
+m.off(5000, 9, 0)
+d = json.loads(run("report", "--concurrency", "-j", m.write("there.data")).stdout)
+t.equal([(r["cpu"], r["busy_share"], r["switches"], r["arrivals"]) for r in d["cpus"]], [(0, 1, 0, 0), (1, 0.5, 0, 0), (2, 0.25, 1, 1)],
+        "concurrency: threads that ran when the recording began had their CPUs")
 d = json.loads(run("report", "--concurrency", "-j", "two.data").stdout)
 t.equal([r["function"] for r in d["functions"]], ["long_one", ODD.decode("utf-8", "replace")], "concurrency: who ran alone comes first")
 tables.walk(t, "report", "--wall", "-i", "two.data")

@@ -277,7 +277,7 @@ static int count_moves(struct counting *c, struct err *err)
 			x->runnable += s->until - s->from;
 		if (s->reason != WAIT_RAN)
 			continue;
-		x->switches++;
+		x->switches += !s->there;
 		x->arrivals += last[s->thread] != WAIT_NO_CPU && last[s->thread] != s->cpu;
 		x->from_nodes += is_far(cpu_of(c, last[s->thread]), x);
 		last[s->thread] = s->cpu;

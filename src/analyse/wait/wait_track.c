@@ -17,7 +17,7 @@
 
 struct track { /* of a thread, now */
 	uint32_t thread;
-	bool running, preempted, begun, before, exited, ended, sampled;
+	bool running, preempted, begun, before, exited, ended, sampled, there;
 	uint32_t tellers;		/* bit by fact_kind: of the last switch */
 	uint64_t since, exit, chain_at; /* chain_at: time of the last sample of a switch */
 	uint32_t chain, cpu;
@@ -109,6 +109,7 @@ static int close_span(struct tracking *t, const struct track *r, uint64_t until)
 
 	if (r->running) {
 		s.reason = WAIT_RAN;
+		s.there = r->there;
 		return put_known(t, s);
 	}
 	s.chain = r->chain;
@@ -208,8 +209,9 @@ static int begin_thread(struct tracking *t, struct track *r, const struct fact *
 	*r = (struct track){ .thread = (uint32_t)t->k->thread.n,
 			     .running = running,
 			     .before = !running,
+			     .there = running,
 			     .since = time,
-			     .cpu = WAIT_NO_CPU,
+			     .cpu = running ? f->cpu : WAIT_NO_CPU,
 			     .waker = WAIT_NOBODY };
 	return vec_push(&t->k->thread, x) ? err_nomem(t->err) : 0;
 }
@@ -304,7 +306,8 @@ static int take_out(struct tracking *t, struct track *r, const struct fact *f)
 	if (r->running || again) {
 		if (again ? assume_in(t, r, f) : close_span(t, r, f->time))
 			return -1;
-		r->running = r->preempted = r->begun = r->before = r->sampled = false;
+		r->running = r->preempted = r->begun = r->before = false;
+		r->sampled = r->there = false;
 		r->tellers = 0;
 		r->since = f->time;
 		r->chain = 0;
@@ -333,6 +336,7 @@ static int take_in(struct tracking *t, struct track *r, const struct fact *f)
 		if (again ? contradict(t, r, f->time) : close_span(t, r, f->time))
 			return -1;
 		r->running = true;
+		r->there = false;
 		r->tellers = 0;
 		r->since = f->time;
 		if (f->cpu != WAIT_NO_CPU && r->cpu != WAIT_NO_CPU && r->cpu != f->cpu)
