@@ -8,6 +8,7 @@
  *	FAULT_COUNT=FILE	how many calls there were, 8 bytes a kind in this machine's
  *				byte order; 0 of kinds that were not asked for
  *	FAULT_TRACE=1		the failing call's callers on stderr
+ *	FAULT_MAIN=1		only calls from main() on: another preloaded library begins before
  *
  * Kinds are rows of `kinds` below. The calls of `place` are the first allocation of each caller:
  * the Nth place of the code that allocates gets no memory. Only the process that was started counts
@@ -76,9 +77,9 @@ static const struct {
 
 static atomic_long own_count[KINDS];
 static atomic_long *count = own_count;
-static enum kind wanted = KINDS;
+static enum kind wanted = KINDS, later = KINDS;
 static long at;
-static bool all, onwards, trace;
+static bool all, later_all, onwards, trace;
 static pid_t self;
 
 extern void *__libc_malloc(size_t n);
@@ -141,8 +142,37 @@ __attribute__((constructor)) static void begin(void)
 
 		(void)backtrace(warm, 2);
 	}
+	if (getenv("FAULT_MAIN")) {
+		later = k;
+		later_all = every;
+		return;
+	}
 	wanted = k;
 	all = every;
+}
+
+typedef int main_fn(int argc, char **argv, char **env);
+extern int __libc_start_main(main_fn *m, int argc, char **argv, void (*init)(void),
+			     void (*fini)(void), void (*ld_fini)(void), void *stack);
+static main_fn *real_main;
+
+static int from_here(int argc, char **argv, char **env)
+{
+	if (getenv("FAULT_MAIN")) {
+		wanted = later;
+		all = later_all;
+	}
+	return real_main(argc, argv, env);
+}
+
+int __libc_start_main(main_fn *m, int argc, char **argv, void (*init)(void), void (*fini)(void),
+		      void (*ld_fini)(void), void *stack)
+{
+	__typeof__(__libc_start_main) *real =
+		(__typeof__(real))(uintptr_t)dlsym(RTLD_NEXT, "__libc_start_main");
+
+	real_main = m;
+	return real(from_here, argc, argv, init, fini, ld_fini, stack);
 }
 
 static void tell(void)

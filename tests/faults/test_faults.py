@@ -12,6 +12,7 @@ FAULT_ONLY=COMMAND[/KIND] takes one; with FAULT_TRACE=1 the callers of what fail
 import os
 import pty
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from threading import Thread
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import built  # noqa: E402
+import machines_made  # noqa: E402
 import recordings  # noqa: E402
 import servers  # noqa: E402
 import sharing_made  # noqa: E402
@@ -114,6 +116,7 @@ MEASURES = {
     "monitor": "monitor --once -I 1",
     "monitor -j": "monitor --once -I 1 -j",
     "monitor, a server": "monitor --once -I 1 -j -G * --sysroot server",
+    "monitor, registers": "monitor --once -I 5 -j --backend msr --metrics l3,cpi --sysroot amd",
     "top": "top --no-cache -e cpu-clock:u -I 20 --for 70ms",
 }
 AT_TERMINAL = ("top",)
@@ -159,6 +162,34 @@ def a_server(tmp):
                 f.write(text + "\n")
 
 
+def an_amd(tmp):
+    """The tree of a machine whose registers are simulated (tests/sim/msr.h)."""
+    text = machines_made.rome()[0]
+    for name, of in (("amd.tab", text), ("amd.registers", machines_made.registers(text))):
+        with open(os.path.join(tmp, name), "w", encoding="ascii") as f:
+            f.write(of)
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "sim", "tools", "tree.py"), "amd.tab", "amd"], cwd=tmp, check=True)
+
+
+def simulated(tmp, where, tag):
+    """The environment in which they are."""
+    registers = os.path.join(where, "registers" + tag)
+    shutil.copy(os.path.join(tmp, "amd.registers"), registers)
+    return registers, {"LD_PRELOAD": os.environ["SIM_LIB"] + ":" + LIB, "FAULT_MAIN": "1", "SIM_MACHINE": os.path.join(tmp, "amd.tab"),
+                       "SIM_SCENARIO": "even", "SIM_MSR": registers, "SYSFS_PATH": os.path.join(tmp, "amd/sys")}
+
+
+def kept(registers):
+    """What registers were written and do not have their first value again (all were 0); the files of the simulation go."""
+    last = {}
+    with open(registers + ".log", encoding="ascii") as f:
+        for _, _, cpu, reg, _, new in map(str.split, f):
+            last[cpu, reg] = new
+    for name in ("", ".log", ".cells"):
+        os.remove(registers + name)
+    return ["register %s of CPU %s" % (reg, cpu) for (cpu, reg), v in last.items() if v != "0"]
+
+
 def start(words, where, fault, tag):
     """(exit code, output, what is on stderr, {kind: calls there were}, what stays behind); None: it had no end."""
     os.makedirs(where, exist_ok=True)
@@ -166,6 +197,10 @@ def start(words, where, fault, tag):
     count = os.path.join(where, "count" + tag)
     env = dict(os.environ, LC_ALL="C", LD_PRELOAD=LIB, FAULT=fault, FAULT_COUNT=count, XDG_CACHE_HOME=where + "/cache" + tag,
                COLUMNS="100")
+    registers = None
+    if "msr" in words.split():
+        registers, more = simulated(os.path.dirname(where), where, tag)
+        env.update(more)
     argv = [CYCLADE] + [out if w == "O" else w for w in words.split()]
     try:
         if argv[1] in AT_TERMINAL:
@@ -184,7 +219,8 @@ def start(words, where, fault, tag):
             with open(name, "rb") as f:
                 text += f.read()
             os.remove(name)
-    return code, text, err, calls, [n for n in os.listdir(where) if n.startswith("out%s." % tag)]
+    left = [n for n in os.listdir(where) if n.startswith("out%s." % tag)]
+    return code, text, err, calls, left + (kept(registers) if registers else [])
 
 
 def wrong(words, kind, base, got):
@@ -276,11 +312,15 @@ def main():
         waits_made.few(os.path.join(tmp, "thin"), thin=True)
         waits_made.counted(os.path.join(tmp, "counted"))
         a_server(tmp)
+        an_amd(tmp)
         commands = []
         for name, words in {**READS, **MEASURES}.items():
             needs = [w for w in words.split() if w in {r.name for r in found} | set(recordings.TAKEN)]
             if not set(needs) <= here:
                 t.skip(name, dict(recordings.missing)[needs[0]])
+                continue
+            if "msr" in words.split() and "SIM_LIB" not in os.environ:
+                t.skip(name, "no library of simulated registers: SIM_LIB")
                 continue
             if ONLY[0] in ("", name):
                 commands.append((name, words, os.path.join(tmp, "%d" % len(commands))))
