@@ -12,7 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import tables  # noqa: E402
 from tap import Tap, run  # noqa: E402
-from waits_made import REFERENCE, SOME, Made, counted  # noqa: E402
+from waits_made import REFERENCE, SOME, Made, counted, gen  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-halted-")
@@ -47,6 +47,14 @@ def ran(on, a, b):
     return sum(max(0, min(b, y) - max(a, x)) for x, y in on)
 
 
+def have(on, turns):
+    """What of it has a counter."""
+    if not turns:
+        return on
+    slots = [(x, x + turns) for x in range(0, LENGTH, 2 * turns)]
+    return [(max(a, x), min(b, y)) for a, b in on for x, y in slots if min(b, y) > max(a, x)]
+
+
 def samples(on):
     """When the counter had made up a period."""
     have = 0
@@ -59,9 +67,10 @@ def samples(on):
         have += (b - at) * PER_NS
 
 
-def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, wide=True, seed=1):
-    """CPUs run as in `kinds`; the last one has no samples. lost: so many samples in a row of CPU 0 are not there."""
-    m, rnd, truth, todo = Made([b"work"], wide=wide, more=[event]), random.Random(seed), [], []
+def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, how="lost", wide=True, seed=1, turns=None, more=()):
+    """CPUs run as in `kinds`; the last one has no samples. lost: so many samples in a row of CPU 0 are not there, and a record of `how`
+    tells. turns: the event has a counter for this long, and no counter for as long."""
+    m, rnd, truth, todo = Made([b"work"], wide=wide, more=[event, *more]), random.Random(seed), [], []
     if rate:
         m.tsc(rate)
     for cpu, kind in enumerate(kinds):
@@ -69,7 +78,7 @@ def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, wide=True, 
         truth.append(on)
         todo += [(FROM + x, 1, cpu) for at in on for x in at[:1]] + [(FROM + y, 0, cpu) for x, y in on]
         if cpu + 1 < len(kinds) or len(kinds) == 1:
-            todo += [(FROM + at, 2, cpu) for at in samples(on)]
+            todo += [(FROM + at, 2, cpu) for at in samples(have(on, turns))]
     n = 0
     for time, what, cpu in sorted(todo):
         if what == 2 and not cpu and lost:
@@ -77,9 +86,14 @@ def make(path, kinds, event=REFERENCE, rate=PER_NS * 1e9, lost=None, wide=True, 
             if lost[0] <= n <= lost[1]:
                 continue
             if n == lost[1] + 1:
-                m.lost(time - 10, 5)
+                if how == "lost":
+                    m.lost(time - 10, 5)
+                elif how == "throttled":
+                    m.throttle(time - 10, cpu, 45)
         if what == 2:
-            m.sample(SOME, time, 100 + cpu, cpu, period=PERIOD)
+            at = time - FROM
+            read = (at, ran(have([(0, at)], turns), 0, at), [(45, ran(have(truth[cpu], turns), 0, at) * PER_NS, 0)])
+            m.sample(SOME, time, 100 + cpu, cpu, period=PERIOD, read=read)
         elif what:
             m.on(time, 100 + cpu, cpu)
         else:
@@ -120,14 +134,31 @@ t.ok(1 <= len(wide) <= 5, "lost samples: those intervals are not known", wide)
 t.ok(all(abs(1 - ran(truth[0], LENGTH * i // 20, LENGTH * (i + 1) // 20) / (LENGTH / 20) - r[HALTED]) <= r[ERROR] + 2e-3
          for i, r in enumerate(r for r in d["halted"] if r["cpu"] == 0)), "lost samples: errors have the truth", d["halted"][:20])
 
-# ---- where the counter does not say
+make("throttled.data", ["busy", "half", "some", "some"], lost=(20, 50), how="throttled")
+t.equal([r[HALTED] for r in doc_of("throttled.data")["halted"][:20]], [r[HALTED] for r in d["halted"][:20]], "throttled: as if samples were lost")
+
+# ---- samples with values and times
 ATTR = REFERENCE[1]
+READ = ("ref-cycles", dict(ATTR, sample=ATTR["sample"] | gen.BIT["READ"], read=7), [45])
+truth = make("read.data", ["busy", "half", "some", "some"], event=READ, lost=(20, 50), how="")
+check("values make up for samples that are not there", doc_of("read.data"), truth, COUNTED, [0.01, 0.03, 0.08, 1e-9])
+truth = make("turns.data", ["busy", "half", "some", "some"], event=READ, turns=5000)
+check("with a counter half of the time", doc_of("turns.data"), truth, COUNTED, [0.3, 0.3, 0.45, 1e-9])
+d = doc_of("turns.data")
+t.ok(d["cpus"][0][ERROR] > 0.2, "with a counter half of the time: the other half may have been anything", d["cpus"][0])
+six = [("event-%d" % i, dict(type=4, config=i, sample=gen.BASE, period=1, sample_id_all=1), [50 + i]) for i in range(6)]
+
+# ---- where the counter does not say
 for what, event, rate, why in (("no rate", REFERENCE, 0, "rate of the time-stamp counter"), ("user space only", ("ref-cycles:u", dict(ATTR, exclude_kernel=1), [45]), 2e9, "alike"),
                                ("no such event", ("cycles", dict(ATTR, config=0), [45]), 2e9, "no samples of ref-cycles")):
     truth = make("not.data", ["busy", "half", "some"], event=event, rate=rate)
     check(what, doc_of("not.data"), truth, ["switches"] * 3, [1e-9] * 3)
     p = run("report", "--concurrency", "not.data")
     t.ok(why in " ".join(p.stdout.split()), what + ": people see why", p.stdout[-900:])
+truth = make("six.data", ["busy", "half", "some"], more=six)
+check("many events, no times", doc_of("six.data"), truth, ["switches"] * 3, [1e-9] * 3)
+truth = make("six.data", ["busy", "half", "some"], event=READ, more=six)
+check("many events, with times", doc_of("six.data"), truth, ["counter"] * 2 + ["switches"], [0.01, 0.03, 1e-9])
 make("tasks.data", ["some"], wide=False)
 d = doc_of("tasks.data")
 t.ok(d["halted"] and d["cpus"] and all(r[HALTED] is None and r[BY] is None and "record -a" in r[WHY] for r in d["halted"] + d["cpus"]),

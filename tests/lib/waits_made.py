@@ -55,10 +55,10 @@ class Made:
     def record(self, kind, body, time, tid, cpu, misc=0):
         self.f.data += self.w.record(kind, body + self.trailer(time, tid, cpu), misc)
 
-    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None):
+    def sample(self, event, time, tid, cpu=0, chain=None, raw=b"", at=0, period=None, read=(0, 0, [])):
         s = gen.Sample(1, self.events[event][2][0])
         s.v.update(IP=BASE + at * SIZE + 16, TID=(self.pid(tid), tid), TIME=time, CPU=cpu, PERIOD=period or (1000 if event == CLOCK else 1),
-                   CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid))
+                   CALLCHAIN=[KERNEL] + [BASE + x * SIZE + 16 for x in chain or []] if chain is not None else [], RAW=raw, CGROUP=self.cgroup(tid), READ=read)
         self.f.data += s.write(self.w, self.events[event][1], event, misc=1)[0]
 
     def fork(self, time, parent, tid, pid=None):
@@ -94,6 +94,9 @@ class Made:
     def tsc(self, hz):
         mult = round(1e9 * 2 ** 31 / hz)
         self.f.data += self.w.record(gen.TIME_CONV, self.w.u64(31, mult, 0, 0, 0) + bytes(8))
+
+    def throttle(self, time, cpu, number):
+        self.record(gen.THROTTLE, self.w.u64(time, number, number), time, 0, cpu)
 
     def lost(self, time, n, cpu=0):
         self.record(gen.LOST, self.w.u64(40, n), time, 0, cpu)
