@@ -59,6 +59,8 @@ struct account_cell {
 			   * beyond the errors: penalties overlapped in time */
 	bool disagrees;	  /* with the node that measures the same otherwise, beyond error and
 			   * tolerance */
+	uint32_t failed;  /* event of the model that it rests on and that is known to count wrong
+			   * (account_bound.wrong); MODEL_NONE */
 };
 
 struct account_work; /* of account.c */
@@ -75,6 +77,8 @@ struct account_bound {
 	bool one_thread;	    /* cores ran one thread at a time */
 	double halted;		    /* share of the time between first and last sample; NAN */
 	bool *dead; /* by recorded event: see account_time.turns; what needs it has no value */
+	const char *const *wrong; /* by the model's events: why what it counts is not to be
+				   * believed, or NULL; set before account_whole. NULL: none */
 	struct account_work *work;
 };
 

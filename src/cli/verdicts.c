@@ -2,6 +2,7 @@
 #include "cli/verdicts.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 int cli_verdicts(struct cli *cli, const struct machine *machine, struct validate_kept *out,
@@ -70,4 +71,36 @@ const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const ch
 	text = b.failed ? NULL : arena_strdup(&cli->arena, buf_str(&b));
 	buf_free(&b);
 	return text;
+}
+
+int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_info *i,
+		   const struct model *m, struct err *err)
+{
+	struct err why = ERR_INIT;
+	struct validate_kept k;
+	struct machine here;
+	const char **wrong;
+
+	*out = NULL;
+	if (!i->cpuid || !i->os_release ||
+	    machine_read_parts(&here, &cli->arena, "", MACHINE_NAMES | MACHINE_MODEL, &why) ||
+	    !here.cpuid || !here.release || strcmp(i->cpuid, here.cpuid) != 0 ||
+	    strcmp(i->os_release, here.release) != 0 || cli_verdicts(cli, &here, &k, &why) || !k.n)
+		return why.code == ERR_NOMEM ? err_nomem(err) : 0;
+	wrong = arena_alloc(&cli->arena, (m->n_events + 1) * sizeof(*wrong));
+	if (!wrong)
+		return err_nomem(err);
+	for (size_t e = 0; e < m->n_events; e++) {
+		const struct validate_verdict_kept *v = validate_kept_find(&k, m->event[e].name);
+
+		if (!v || !validate_failed(v->verdict))
+			continue;
+		wrong[e] = arena_printf(&cli->arena, "failed validation here: %s%s%s",
+					validate_verdict_key[v->verdict], *v->text ? ", " : "",
+					v->text);
+		if (!wrong[e])
+			return err_nomem(err);
+	}
+	*out = wrong;
+	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "measure/validate_kept.h"
+#include "perfdata/perfdata.h"
 
 /* Reads them; out->when is 0 if there are none. `machine` has MACHINE_NAMES and MACHINE_MODEL;
  * NULL: read here. A file that cannot be read is an error, and then there are none. */
@@ -23,5 +24,10 @@ void verdicts_put_day(struct buf *b, uint64_t when);
 /* "exact (validated 2026-11-23)", "over-counts: 2 times what it should (...)"; NULL: out of memory.
  */
 const char *verdicts_of(struct cli *cli, const struct validate_kept *k, const char *event);
+
+/* By the model's events: "failed validation here: over-counts, 2 times", or NULL. *out is NULL if
+ * the recording is of another CPU model or kernel than this machine, or nothing was kept. */
+int verdicts_wrong(const char *const **out, struct cli *cli, const struct pd_info *i,
+		   const struct model *m, struct err *err) MUST_USE;
 
 #endif

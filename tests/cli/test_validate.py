@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from account_made import Made, account_of  # noqa: E402
 from tap import CYCLADE, Tap, run, wait_for  # noqa: E402
 
 t = Tap()
@@ -92,4 +94,34 @@ doc, event = verdicts("page-faults", "fault", "add")
 for name in ("events", "cells"):
     head = run("validate", "--quick", "page-faults", "fault", "add", "--table", name, "-x", ",").stdout.splitlines()[0]
     t.equal(head.split(","), list(doc[name][0]), "columns of " + name)
+
+# ---- what failed makes nodes of an account doubtful: of a recording of this machine, of no other
+with tempfile.TemporaryDirectory() as tmp:
+    run("validate", "--quick", "page-faults", env={**os.environ, "XDG_DATA_HOME": tmp})
+    kept = [os.path.join(d, f) for d, _, files in os.walk(tmp) for f in files]
+    if kept:
+        with open(kept[0], "a", encoding="utf-8") as f:
+            f.write("BR_MISP_RETIRED.ALL_BRANCHES_PEBS\tover-counts\t1\ttree\t2 times\n")
+        with open(kept[0], encoding="utf-8") as f:
+            cpuid = f.read().split("\n")[1].split(" ")[1].rstrip(",")
+        for name, release in (("here", os.uname().release), ("elsewhere", "1.2.3-other")):
+            made = Made(tmp, cpuid=cpuid)
+            made.f.features[4] = made.w.text(release)
+            for event in ("CPU_CLK_UNHALTED.THREAD", "CPU_CLK_UNHALTED.REF_TSC", "BR_MISP_RETIRED.ALL_BRANCHES"):
+                made.put("hot", event, 500)
+            data = os.path.join(tmp, name)
+            made.write(data)
+            words = ("report", "--account", "--model", "skx", "-i", data)
+            node = account_of(json.loads(run(*words, "-j", env={**os.environ, "XDG_DATA_HOME": tmp}).stdout))["nodes"]
+            text = run(*words, env={**os.environ, "XDG_DATA_HOME": tmp}).stdout
+            if name == "here":
+                t.equal(node["Mispredicted"]["failed"], "BR_MISP_RETIRED.ALL_BRANCHES_PEBS failed validation here: over-counts, 2 times",
+                        "account: a node that rests on an event that failed")
+                t.ok(node["Mispredicted"]["value"] > 0 and node["Branch_Misprediction"]["failed"] and not node["Cycles"]["failed"],
+                     "account: it keeps its value, a sum of it is doubtful, too, others are not", node["Mispredicted"])
+                t.ok(re.search(r"failed \?.*BR_MISP_RETIRED.ALL_BRANCHES_PEBS failed validation here", text), "account: a note has the cause", text)
+            else:
+                t.ok(not any(n["failed"] for n in node.values()) and "failed validation here" not in text, "account: of another machine, no doubt", text)
+    else:
+        t.skip("accounts", "nothing was kept")
 t.done()

@@ -353,14 +353,29 @@ static uint32_t bound_of(const struct account *acc, uint32_t node)
 	return node && t->cycles && t->part != PART_INFO && t->part != PART_HALTED ? 0 : MODEL_NONE;
 }
 
+/* The first event by which its value changes that is known to count wrong. */
+static uint32_t failed(const struct eval *x, uint32_t node)
+{
+	const struct account_work *w = x->w;
+
+	if (x->row && x->acc->node[node].whole)
+		return x->b->whole[node].failed;
+	for (size_t i = 0; x->b->wrong && i < w->n_use; i++)
+		if (x->b->wrong[w->use[i].event] && gradient_of(w, node)[i] != 0)
+			return w->use[i].event;
+	return MODEL_NONE;
+}
+
 static void judge(struct eval *x, uint32_t node)
 {
 	const struct account_node *t = &x->acc->node[node];
 	struct account_cell *c = &x->cell[node];
 	uint32_t bound = bound_of(x->acc, node);
 
+	c->failed = MODEL_NONE;
 	if (isnan(c->v))
 		return;
+	c->failed = failed(x, node);
 	c->significant = c->samples >= ACCOUNT_FEW && !isnan(c->half) && fabs(c->v) > c->half;
 	if (x->row && t->whole)
 		return;

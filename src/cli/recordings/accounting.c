@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/model_choice.h"
+#include "cli/verdicts.h"
 #include "collect/sysfs.h"
 #include "collect/tsc.h"
 
@@ -175,6 +176,9 @@ int accounting_open(struct accounting *x, struct cli *cli, const struct pd *rec,
 		if (open_core(&x->core[0], cli, rec, &cpu, err))
 			return -1;
 	}
+	for (size_t k = 0; k < x->n_cores; k++)
+		if (verdicts_wrong(&x->core[k].bound.wrong, cli, i, x->core[k].model, err))
+			return -1;
 	return read_penalties(x, cli, err) ? -1 : mux_build(&x->mux, rec, 0, err);
 }
 

@@ -160,6 +160,25 @@ static void not_used(struct document *d, const struct account_view *v, struct bu
 	add(d, v, "not in a tree", b);
 }
 
+/* Each event that failed, and the nodes that rest on it. */
+static void failures(struct document *d, const struct account_view *v, struct buf *b)
+{
+	const struct account_bound *bd = v->source.bound;
+	const struct account *acc = bd->acc;
+
+	for (uint32_t e = 0; bd->wrong && e < acc->model->n_events; e++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < acc->n; i++)
+			n += bd->whole[i].failed == e;
+		if (!n)
+			continue;
+		buf_printf(b, "%s %s: %zu nodes rest on it", acc->model->event[e].name,
+			   bd->wrong[e], n);
+		add(d, v, "failed ?", b);
+	}
+}
+
 static void doubts(struct document *d, const struct account_view *v, struct buf *b)
 {
 	const struct account_bound *bd = v->source.bound;
@@ -199,6 +218,7 @@ void account_put_facts(struct document *d, struct account_view *v)
 	multiplexed(d, v, &b);
 	missing(d, v, &b);
 	doubts(d, v, &b);
+	failures(d, v, &b);
 	if (v->source.bound == v->source.all[v->source.n_all - 1])
 		not_used(d, v, &b);
 	buf_free(&b);

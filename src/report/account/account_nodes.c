@@ -175,6 +175,16 @@ TABLE_CELL(significant, out->n = whole_of(t, r)->significant)
 TABLE_CELL(overlap, out->n = whole_of(t, r)->overlap)
 TABLE_CELL(disagrees, out->n = whole_of(t, r)->disagrees)
 
+TABLE_GET(failed)
+{
+	const struct account_bound *b = view_of(t, r)->source.bound;
+	uint32_t e = whole_of(t, r)->failed;
+
+	(void)c;
+	if (e != MODEL_NONE)
+		cell_printf(out, "%s %s", b->acc->model->event[e].name, b->wrong[e]);
+}
+
 TABLE_GET(share)
 {
 	const struct account_cell *all = view_of(t, r)->source.bound->whole;
@@ -216,6 +226,8 @@ static const struct table_column node_columns[] = {
 	       .get = significant),
 	COLUMN("overlap", "overlap", T_FLAG, 0, "exceeds `within`, or all cycles", .get = overlap),
 	COLUMN("disagrees", "disagrees", T_FLAG, 0, "differs from `same`", .get = disagrees),
+	COLUMN("failed", "failed", T_TEXT, 0, "the event that it rests on and that failed validate",
+	       .get = failed),
 };
 #undef OF
 #undef LINK

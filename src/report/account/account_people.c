@@ -20,7 +20,8 @@ static const struct {
 } legend[] = {
 	{ '~', "too few samples to distinguish it from zero" },
 	{ '>', "a lower bound: parts of it were not recorded" },
-	{ '?', "doubtful: another event contradicts it, or its counter may not work" },
+	{ '?', "doubtful: another event contradicts it, its counter may not work, or failed "
+	       "validation" },
 	{ '^', "more than what holds it: penalties overlapped in time" },
 	{ '-', "not measured; why: --format csv --table nodes" },
 };
@@ -34,7 +35,7 @@ static void put_marks(struct buf *b, const struct account_cell *x, bool before)
 		if (x->why == ACCOUNT_PARTS)
 			buf_putc(b, '>');
 	} else {
-		if (x->disagrees)
+		if (x->disagrees || x->failed != MODEL_NONE)
 			buf_putc(b, '?');
 		if (x->overlap)
 			buf_putc(b, '^');

@@ -212,7 +212,7 @@ void annotate_account_put(struct buf *b, const struct annotate *a, uint32_t node
 		buf_puts(b, num_count(num, c->v));
 	else
 		buf_printf(b, "%.1f", 100 * c->v / all);
-	if (c->disagrees)
+	if (c->disagrees || c->failed != MODEL_NONE)
 		buf_putc(b, '?');
 }
 
