@@ -107,6 +107,15 @@ d = doc_of(m.write("traced.data"))
 t.equal((parts(d, 7), parts(d, 8)), ({"pipe": 2000, "running": 500, "preempted": 500}, {"running": 2500, "preempted": 500}),
         "sched_switch alone")
 
+# of a program's threads alone (attr.inherit) it tells nothing of idle CPUs
+of_cpus = json.loads(run("report", "--concurrency", "-j", "traced.data").stdout)
+for _, attr, _ in m.events:
+    attr["inherit"] = 1
+m.write("threads.data")
+of_threads = json.loads(run("report", "--concurrency", "-j", "threads.data").stdout)
+t.ok(all(r["idle_share"] is not None for r in of_cpus["cpus"]) and all(r["idle_share"] is None and r["halted_share"] is None for r in of_threads["cpus"]),
+     "sched_switch of a program alone: no idle time of CPUs", (of_cpus["cpus"][:2], of_threads["cpus"][:2]))
+
 # ---- who wakes from within an interrupt is not the thread that it interrupted
 m = Made([b"schedule", b"futex_wait", b"work"])
 m.comm(1000, 7, b"a")

@@ -416,11 +416,17 @@ static int sum_functions(struct counting *c, struct err *err)
 
 static bool has_whole_cpus(const struct pd *rec)
 {
-	size_t n;
+	size_t n, n_events;
 	const struct pd_type_count *t = pd_type_counts(rec, &n);
+	const struct pd_event *ev = pd_events(rec, &n_events);
 
 	for (size_t i = 0; i < n; i++)
-		if (t[i].type == PERF_RECORD_SWITCH)
+		if (t[i].type == PERF_RECORD_SWITCH || t[i].type == PERF_RECORD_SWITCH_CPU_WIDE)
+			return t[i].type == PERF_RECORD_SWITCH_CPU_WIDE;
+	/* tracepoints alone: what is inherited or waits for an exec is of a program's threads */
+	for (size_t i = 0; i < n_events; i++)
+		if (ev[i].attr.type == PERF_TYPE_TRACEPOINT &&
+		    (ev[i].attr.inherit || ev[i].attr.enable_on_exec))
 			return false;
 	return true;
 }
