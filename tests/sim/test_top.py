@@ -38,7 +38,7 @@ def check(machine, program, where):
     p = subprocess.Popen([SPIN, "600000"])
     want = planted(machine, program)
     env = environment(machine)
-    s = Screen("--sysroot", "@SYSROOT@", "-I", "500", "-p", str(p.pid), size=(100, 50),
+    s = Screen("--sysroot", "@SYSROOT@", "-I", "500", "-p", str(p.pid), size=(130, 50),
                env=["%s=%s" % (k, env[k]) for k in ("SIM_TREE", "SIM_OPTIONS", "SIM_LIB") if k in env],
                program=command(machine, program, CYCLADE, "top"))
     name = "%s %s" % (machine, program)
@@ -52,6 +52,8 @@ def check(machine, program, where):
     s.press("2")
     s.shows(lambda lines: "node" in lines[2] and good(lines), name + ": so are those of the tree")
     s.shows(lambda lines: any(where in line.lower() and "<==" in line for line in lines), name + ": with the path")
+    s.press(" ")  # else nodes open and close meanwhile
+    s.shows(lambda lines: "PAUSED" in lines[-1], name + ": the interval is held")
     s.press("g")
     total = int(re.search(r"of (\d+)", s.lines()[-1]).group(1))
     for i in range(total):

@@ -93,7 +93,8 @@ static double test(struct diff_item *it, struct sample a, struct sample b)
 	vb = variance(&b, &a);
 	if (repeats) {
 		df = freedom(&a, va, &b, vb);
-		quantile = t95(df < 1 ? 1 : (size_t)df);
+		/* a saved result may have values whose squares are none */
+		quantile = t95(!(df >= 1) ? 1 : df < 1e9 ? (size_t)df : 1000000000);
 	}
 	it->base.half = quantile * sqrt(va / (double)a.n);
 	it->new.half = quantile *sqrt(vb / (double)b.n);
