@@ -140,7 +140,7 @@ for name, pairs in VENDORS.items():
 
 # ---- sixteen counters of the data fabric, where the CPU says so
 df = [r["share"] for r in DONE["genoa"][1]["counters"] if r["pmu"] == "amd_df"]
-t.ok(len(df) == 56 and min(df) > 0.15 and sum(df) > 13, "Genoa: 56 events of the data fabric on 16 counters", (len(df), sum(df)))
+t.ok(len(df) == 56 and min(df) > 0.05 and sum(df) > 10, "Genoa: 56 events of the data fabric on 16 counters", (len(df), sum(df)))
 
 # ---- a counter that takes two
 cores = [(r["share"], 2 if r["event"] == "fp_ret_sse_avx_ops.all" else 1) for r in DONE["milan"][1]["counters"] if r["pmu"] == "cpu"]
