@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/estimate.h"
-
 struct error_bar error_bar_share(double w, double W, double W2)
 {
 	struct error_bar e = { NAN, 0, 1, 0.5 };
@@ -27,4 +25,11 @@ struct error_bar error_bar_share(double w, double W, double W2)
 	e.high = p < 1 && centre + spread < 1 ? centre + spread : 1;
 	e.half = (e.high - e.low) / 2;
 	return e;
+}
+
+struct estimate error_bar_part(uint64_t n, uint64_t of, const char *none)
+{
+	struct error_bar e = error_bar_share((double)n, (double)of, (double)of);
+
+	return of ? (struct estimate){ e.share, e.half, NULL } : ESTIMATE_NONE(none);
 }

@@ -10,6 +10,8 @@
 #ifndef CYCLADE_ANALYSE_ERROR_BAR_H
 #define CYCLADE_ANALYSE_ERROR_BAR_H
 
+#include "base/estimate.h"
+
 struct error_bar {
 	double share;	  /* w / W; NaN where W is 0 */
 	double low, high; /* 95 % interval */
@@ -17,5 +19,7 @@ struct error_bar {
 };
 
 struct error_bar error_bar_share(double w, double W, double W2);
+/* n of so many that weigh the same; `none` is why there is no share if these are none. */
+struct estimate error_bar_part(uint64_t n, uint64_t of, const char *none);
 
 #endif

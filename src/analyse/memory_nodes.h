@@ -57,6 +57,7 @@ struct memory_object_nodes {
 
 struct memory_nodes {
 	const char *why;		    /* there is nothing to say; NULL: there is */
+	uint64_t reached;		    /* samples of all ways whose data came from memory */
 	uint64_t contradict;		    /* the address says another node than the source */
 	struct memory_way *way;		    /* by node of the CPU, then of the memory */
 	struct memory_way *part;	    /* of objects: by object, then so */

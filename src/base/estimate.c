@@ -24,3 +24,22 @@ double t95(size_t freedom)
 
 	return freedom < sizeof(t) / sizeof(*t) ? t[freedom] : expansion((double)freedom);
 }
+
+double sums_variance(uint64_t n, double sum, double squares)
+{
+	double count = (double)n, mean = sum / count;
+
+	return fmax(0, (squares - count * mean * mean) / (count - 1));
+}
+
+struct estimate sums_mean(uint64_t n, double sum, double squares, const char *none)
+{
+	double count = (double)n;
+
+	if (!n)
+		return ESTIMATE_NONE(none);
+	if (n < 2)
+		return (struct estimate){ sum, NAN, "too few samples" };
+	return (struct estimate){ sum / count,
+				  t95(n - 1) * sqrt(sums_variance(n, sum, squares) / count), NULL };
+}

@@ -23,16 +23,17 @@ static uint8_t column_of(const struct memory_map_work *w, uint64_t time)
 int memory_map_add(struct memory_map_work *w, uint32_t object, const struct memop *op,
 		   uint64_t task, uint64_t time)
 {
-	struct map_cell x = { .page = op->address >> PAGE,
-			      .pid = op->address >> 63 ? 0 : task_pid(task),
-			      .tid = task_tid(task),
-			      .object = object,
-			      .at = column_of(w, time) };
 	uint32_t store = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0, idx;
+	struct map_cell x;
 	uint64_t h;
 
 	if (!w->on || !(op->has & MEMOP_HAS_ADDRESS))
 		return 0;
+	x = (struct map_cell){ .page = op->address >> PAGE,
+			       .pid = op->address >> 63 ? 0 : task_pid(task),
+			       .tid = task_tid(task),
+			       .object = object,
+			       .at = column_of(w, time) };
 	h = hash_pair(x.page << 8 | x.at, (uint64_t)x.pid << 32 | x.tid);
 	for (size_t i = itab_first(&w->place, h); itab_at(&w->place, &i, h, &idx);) {
 		struct map_cell *c = &w->cell.v[idx];

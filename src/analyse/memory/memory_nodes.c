@@ -115,6 +115,8 @@ int memory_nodes_add(struct memory_nodes_work *w, uint32_t object, const struct 
 	int32_t from = nodes_of_cpu(&w->nodes, cpu), to = memory_node(w, op, from);
 	struct memory_way *way;
 
+	if (w->nodes.n < 2) /* there is nothing to tell apart */
+		return 0;
 	w->cpus |= cpu != UINT32_MAX;
 	while (w->object.n <= object) {
 		struct memory_object_nodes *x = vec_add(&w->object);
@@ -231,9 +233,7 @@ static int32_t holder(const struct memory_way *w, size_t n, bool of_cpus)
 
 static double variance(const struct memory_reach *n)
 {
-	double count_ = (double)n->timed, mean = n->cycles / count_;
-
-	return fmax(0, (n->squares - count_ * mean * mean) / (count_ - 1));
+	return sums_variance(n->timed, n->cycles, n->squares);
 }
 
 /* What remote loads took longer than local ones, as a share of the cycles of all latencies. */
@@ -345,9 +345,11 @@ int memory_nodes_fold(struct memory_nodes_work *w, struct memory_objects *o)
 	vec_sort(&w->object, by_object);
 	if (fold_ways(out, w->way.v, n))
 		return -1;
-	for (size_t i = 0; i < out->n_ways; i++)
+	for (size_t i = 0; i < out->n_ways; i++) {
+		out->reached += out->way[i].n.reached;
 		if (out->way[i].cpu == out->way[i].memory)
 			add(&local, &out->way[i].n);
+	}
 	/* homes in this order, users in the other one */
 	for (size_t i = 0; i < w->object.n; i++) {
 		size_t from = k;
@@ -378,37 +380,21 @@ int memory_nodes_fold(struct memory_nodes_work *w, struct memory_objects *o)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
+static const char no_memory[] = "no sample's data came from memory";
+
 struct estimate memory_way_share(const struct memory_nodes *n, const struct memory_way *w)
 {
-	uint64_t all = 0;
-	struct error_bar e;
-
-	for (size_t i = 0; i < n->n_ways; i++)
-		all += n->way[i].n.reached;
-	e = error_bar_share((double)w->n.reached, (double)all, (double)all);
-	return all ? (struct estimate){ e.share, e.half, NULL }
-		   : ESTIMATE_NONE("no sample's data came from memory");
+	return error_bar_part(w->n.reached, n->reached, no_memory);
 }
 
 struct estimate memory_way_mean(const struct memory_way *w)
 {
-	double n = (double)w->n.timed;
-
-	if (!w->n.timed)
-		return ESTIMATE_NONE("no sample has a latency");
-	if (w->n.timed < 2)
-		return (struct estimate){ w->n.cycles, NAN, "too few samples" };
-	return (struct estimate){ w->n.cycles / n, t95(w->n.timed - 1) * sqrt(variance(&w->n) / n),
-				  NULL };
+	return sums_mean(w->n.timed, w->n.cycles, w->n.squares, "no sample has a latency");
 }
 
 struct estimate memory_nodes_remote(const struct memory_object_nodes *o)
 {
-	double all = (double)o->n.reached;
-	struct error_bar e = error_bar_share((double)o->remote, all, all);
-
-	return o->n.reached ? (struct estimate){ e.share, e.half, NULL }
-			    : ESTIMATE_NONE("no sample's data came from memory");
+	return error_bar_part(o->remote, o->n.reached, no_memory);
 }
 
 static const struct {

@@ -371,26 +371,19 @@ void memory_object_op(struct memop *out, const struct memory_object_source *s)
 	out->set[MEMOP_KIND] = s->kind;
 }
 
-static struct estimate part(uint64_t n, uint64_t of, const char *why)
-{
-	struct error_bar e = error_bar_share((double)n, (double)of, (double)of);
-
-	return of ? (struct estimate){ e.share, e.half, NULL } : ESTIMATE_NONE(why);
-}
-
 struct estimate memory_object_share(const struct memory_objects *o, const struct memory_counts *n)
 {
-	return part(n->samples, o->all.samples, "no samples");
+	return error_bar_part(n->samples, o->all.samples, "no samples");
 }
 
 struct estimate memory_object_remote(const struct memory_counts *n)
 {
-	return part(n->remote, n->known, "no load's source is told");
+	return error_bar_part(n->remote, n->known, "no load's source is told");
 }
 
 struct estimate memory_object_missed(const struct memory_counts *n)
 {
-	return part(n->missed, n->known, "no load's source is told");
+	return error_bar_part(n->missed, n->known, "no load's source is told");
 }
 
 /* A ratio of sums over the same draws. */
@@ -407,16 +400,5 @@ struct estimate memory_object_cycles(const struct memory_objects *o, const struc
 
 struct estimate memory_object_mean(const struct memory_counts *n)
 {
-	double count_ = (double)n->timed, mean;
-
-	if (!n->timed)
-		return ESTIMATE_NONE("no sample has a latency");
-	mean = n->cycles / count_;
-	if (n->timed < 2)
-		return (struct estimate){ mean, NAN, "too few samples" };
-	return (struct estimate){ mean,
-				  t95(n->timed - 1) *
-					  sqrt(fmax(0, n->squares - count_ * mean * mean) /
-					       (count_ - 1) / count_),
-				  NULL };
+	return sums_mean(n->timed, n->cycles, n->squares, "no sample has a latency");
 }

@@ -25,15 +25,7 @@ enum memop_latency memory_shown_latency(const struct memory *m)
 
 struct estimate memory_mean(const struct memory_spread *s)
 {
-	double n = (double)s->n, mean, var;
-
-	if (!s->n)
-		return ESTIMATE_NONE(few);
-	mean = s->sum / n;
-	if (s->n < 2)
-		return (struct estimate){ mean, NAN, few };
-	var = fmax(0, (s->squares - n * mean * mean) / (n - 1));
-	return (struct estimate){ mean, t95(s->n - 1) * sqrt(var / n), NULL };
+	return sums_mean(s->n, s->sum, s->squares, few);
 }
 
 /* The k-th smallest, from 1 on. */
@@ -95,15 +87,8 @@ struct estimate memory_quantile(const struct memory_spread *s, double q)
 
 struct estimate memory_open(const struct memory_group *g)
 {
-	double n = (double)g->open.n, mean, var;
-
-	if (!g->open.n)
-		return ESTIMATE_NONE("no load tells how many misses were open");
-	mean = g->open.sum / n;
-	if (g->open.n < 2)
-		return (struct estimate){ mean, NAN, few };
-	var = fmax(0, (g->open.squares - n * mean * mean) / (n - 1));
-	return (struct estimate){ mean, t95(g->open.n - 1) * sqrt(var / n), NULL };
+	return sums_mean(g->open.n, g->open.sum, g->open.squares,
+			 "no load tells how many misses were open");
 }
 
 bool memory_serial(const struct memory *m, const struct memory_group *g)

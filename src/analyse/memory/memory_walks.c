@@ -85,9 +85,7 @@ static int by_walks(const void *a, const void *b)
 
 static double variance(const struct walk_sum *s)
 {
-	double n = (double)s->timed, mean = s->cycles / n;
-
-	return fmax(0, (s->squares - n * mean * mean) / (n - 1));
+	return sums_variance(s->timed, s->cycles, s->squares);
 }
 
 /* What its walks cost; NAN: it has walks, and nothing to compare them with. */
@@ -140,10 +138,7 @@ int memory_walks_fold(struct memory_walks *w, struct memory_objects *o)
 
 struct estimate memory_pages_share(const struct memory_object_pages *p)
 {
-	struct error_bar e = error_bar_share((double)p->walks, (double)p->told, (double)p->told);
-
-	return p->told ? (struct estimate){ e.share, e.half, NULL }
-		       : ESTIMATE_NONE("no sample tells of its translation");
+	return error_bar_part(p->walks, p->told, "no sample tells of its translation");
 }
 
 struct estimate memory_pages_cycles(const struct memory_objects *o,

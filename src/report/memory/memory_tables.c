@@ -71,9 +71,7 @@ static uint64_t whole(const struct memory *m, enum memory_by by)
 
 struct estimate memory_part(uint64_t n, uint64_t all)
 {
-	struct error_bar e = error_bar_share((double)n, (double)all, (double)all);
-
-	return (struct estimate){ e.share, e.half, NULL };
+	return error_bar_part(n, all, NULL);
 }
 
 TABLE_CELL(share, cell_estimate(out, memory_part(group_of(r)->samples,
