@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/insn_decoder.h"
+
 enum {
 	EFFECT_REGS = 16,
 	EFFECT_NONE = 255, /* no register */
@@ -62,13 +64,8 @@ struct effect {
 	struct effect_mem mem[2];
 };
 
-struct effect_decoder;
-
-/* The machine's decoder; NULL: there is none (or no memory, then *nomem). */
-struct effect_decoder *effect_decoder_new(unsigned machine, bool *nomem);
-void effect_decoder_free(struct effect_decoder *d); /* NULL is fine */
 /* One instruction; what cannot be decoded is a byte that does nothing. len is not 0. */
-void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		   struct effect *out);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "symbol/effect.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,35 +11,7 @@
 #include "symbol/disasm.h"
 
 #if HAVE_ZYDIS
-#include <Zydis/Zydis.h>
-
-struct effect_decoder {
-	ZydisDecoder d;
-	ZydisDecodedInstruction z;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-struct effect_decoder *effect_decoder_new(unsigned machine, bool *nomem)
-{
-	struct effect_decoder *d;
-
-	*nomem = false;
-	if (machine != EM_X86_64)
-		return NULL;
-	d = calloc(1, sizeof(*d));
-	*nomem = !d;
-	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->d, ZYDIS_MACHINE_MODE_LONG_64,
-						ZYDIS_STACK_WIDTH_64))) {
-		free(d);
-		return NULL;
-	}
-	return d;
-}
-
-void effect_decoder_free(struct effect_decoder *d)
-{
-	free(d);
-}
+#include "symbol/insn_decoder_int.h"
 
 /* The DWARF number of the general register that it is a part of. */
 static uint8_t number_of(ZydisRegister r)
@@ -107,7 +78,7 @@ static bool is_vector(ZydisRegister r)
 	return c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
 }
 
-static void add_operands(struct effect *e, const struct effect_decoder *d)
+static void add_operands(struct effect *e, const struct insn_decoder *d)
 {
 	bool vector = false;
 
@@ -131,7 +102,7 @@ static void add_operands(struct effect *e, const struct effect_decoder *d)
 }
 
 /* op[0] and op[1]; the first is a register. */
-static void op_to_register(struct effect *e, const struct effect_decoder *d)
+static void op_to_register(struct effect *e, const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
 	bool wide = a->size == 64, reg = b->type == ZYDIS_OPERAND_TYPE_REGISTER;
@@ -184,7 +155,7 @@ static void op_to_register(struct effect *e, const struct effect_decoder *d)
 		e->op = EFFECT_OTHER;
 }
 
-static void op_of(struct effect *e, const struct effect_decoder *d)
+static void op_of(struct effect *e, const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0];
 	uint8_t r = d->z.operand_count_visible && a->type == ZYDIS_OPERAND_TYPE_REGISTER
@@ -215,7 +186,7 @@ static void op_of(struct effect *e, const struct effect_decoder *d)
 		e->n_mem = 0; /* mem[0] stays, for EFFECT_LEA */
 }
 
-void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		   struct effect *e)
 {
 	ZyanU64 to;
@@ -236,23 +207,7 @@ void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint6
 }
 
 #else
-struct effect_decoder {
-	char none;
-};
-
-struct effect_decoder *effect_decoder_new(unsigned machine, bool *nomem)
-{
-	(void)machine;
-	*nomem = false;
-	return NULL;
-}
-
-void effect_decoder_free(struct effect_decoder *d)
-{
-	(void)d;
-}
-
-void effect_decode(struct effect_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void effect_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		   struct effect *e)
 {
 	(void)d, (void)p, (void)len;

@@ -2,9 +2,9 @@
 /*
  * operands - what an instruction waits for and what waits for it: registers, flags, memory.
  *
- *	d = operands_open(machine, &nomem)
+ *	d = insn_decoder_new(machine, &nomem)
  *	operands_decode(d, bytes, len, vaddr, &out)
- *	operands_close(d)
+ *	insn_decoder_free(d)
  *
  * Registers are units, a bit each: the 16 general ones, the carry flag, the other flags, vectors,
  * masks. A write to 32 bits of a general register is of all of it; one to 8 or 16 bits keeps the
@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/insn_decoder.h"
 #include "symbol/insn_op.h"
 
 enum { /* units */
@@ -62,12 +63,7 @@ struct operands {
 	int64_t add;
 };
 
-struct operands_decoder;
-
-/* NULL: this machine has none here, or there is no memory (*nomem). */
-struct operands_decoder *operands_open(unsigned machine, bool *nomem);
-void operands_close(struct operands_decoder *d); /* NULL is fine */
-void operands_decode(struct operands_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		     struct operands *out);
 
 #endif

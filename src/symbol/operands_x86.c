@@ -5,7 +5,6 @@
  */
 #include "symbol/operands.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,35 +29,7 @@ const char *insn_op_means(enum insn_op op)
 }
 
 #if HAVE_ZYDIS
-#include <Zydis/Zydis.h>
-
-struct operands_decoder {
-	ZydisDecoder d;
-	ZydisDecodedInstruction z;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-struct operands_decoder *operands_open(unsigned machine, bool *nomem)
-{
-	struct operands_decoder *d;
-
-	*nomem = false;
-	if (machine != EM_X86_64)
-		return NULL;
-	d = calloc(1, sizeof(*d));
-	*nomem = !d;
-	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->d, ZYDIS_MACHINE_MODE_LONG_64,
-						ZYDIS_STACK_WIDTH_64))) {
-		free(d);
-		return NULL;
-	}
-	return d;
-}
-
-void operands_close(struct operands_decoder *d)
-{
-	free(d);
-}
+#include "symbol/insn_decoder_int.h"
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -262,7 +233,7 @@ static bool is_register(const ZydisDecodedOperand *op)
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER;
 }
 
-static uint8_t of_name(const struct operands_decoder *d, bool vector)
+static uint8_t of_name(const struct insn_decoder *d, bool vector)
 {
 	const char *name = ZydisMnemonicGetString(d->z.mnemonic);
 	unsigned has = vector ? VECTOR : GENERAL;
@@ -300,7 +271,7 @@ static uint8_t lea_of(const ZydisDecodedOperand *op)
 	return index && op->mem.scale > 1 ? OP_LEA_SCALED : OP_LEA;
 }
 
-static bool steps(const struct operands_decoder *d)
+static bool steps(const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0];
 	bool imm = d->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
@@ -313,7 +284,7 @@ static bool steps(const struct operands_decoder *d)
 }
 
 /* What its operands make of it. */
-static uint8_t refine(const struct operands_decoder *d, uint8_t op, const struct operands *o)
+static uint8_t refine(const struct insn_decoder *d, uint8_t op, const struct operands *o)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
 	bool load = o->n_memory && o->memory[0].load, store = o->n_memory && o->memory[0].store;
@@ -401,7 +372,7 @@ static void add_register(struct operands *o, const ZydisDecodedOperand *op)
 		o->bits = op->size;
 }
 
-static void add_memory(struct operands *o, const struct operands_decoder *d,
+static void add_memory(struct operands *o, const struct insn_decoder *d,
 		       const ZydisDecodedOperand *op, uint64_t vaddr)
 {
 	struct operands_memory *m = &o->memory[o->n_memory];
@@ -440,7 +411,7 @@ static void add_memory(struct operands *o, const struct operands_decoder *d,
 	}
 }
 
-static void add_flags(struct operands *o, const struct operands_decoder *d)
+static void add_flags(struct operands *o, const struct insn_decoder *d)
 {
 	const ZydisAccessedFlags *f = d->z.cpu_flags;
 	const uint32_t carry = ZYDIS_CPUFLAG_CF, others = ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF |
@@ -458,7 +429,7 @@ static void add_flags(struct operands *o, const struct operands_decoder *d)
 }
 
 /* One number goes into a vector whose upper part stays. */
-static bool keeps_upper(const struct operands_decoder *d)
+static bool keeps_upper(const struct insn_decoder *d)
 {
 	switch (d->z.mnemonic) {
 	case ZYDIS_MNEMONIC_CVTSI2SD:
@@ -481,7 +452,7 @@ static bool keeps_upper(const struct operands_decoder *d)
 }
 
 /* What becomes the same whatever its register holds. */
-static bool is_idiom(const struct operands_decoder *d)
+static bool is_idiom(const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1], *c = &d->op[2];
 	bool vex = d->z.operand_count_visible == 3;
@@ -518,7 +489,7 @@ static bool is_idiom(const struct operands_decoder *d)
 }
 
 /* Becomes all ones; takes a port, but waits for nothing. */
-static bool is_ones(const struct operands_decoder *d)
+static bool is_ones(const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1], *c = &d->op[2];
 
@@ -544,7 +515,7 @@ static bool is_fused(ZydisMnemonic m)
 }
 
 /* What registers hold afterwards, as far as addresses are concerned. */
-static void follow(struct operands *o, const struct operands_decoder *d)
+static void follow(struct operands *o, const struct insn_decoder *d)
 {
 	const ZydisDecodedOperand *a = &d->op[0], *b = &d->op[1];
 	uint8_t r =
@@ -608,7 +579,7 @@ static void follow(struct operands *o, const struct operands_decoder *d)
 	}
 }
 
-static void leave_or_break(struct operands *o, const struct operands_decoder *d)
+static void leave_or_break(struct operands *o, const struct insn_decoder *d)
 {
 	switch (d->z.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
@@ -631,7 +602,7 @@ static void leave_or_break(struct operands *o, const struct operands_decoder *d)
 		    (d->z.mnemonic == ZYDIS_MNEMONIC_XCHG && o->n_memory);
 }
 
-void operands_decode(struct operands_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		     struct operands *o)
 {
 	bool vector = false;
@@ -675,23 +646,7 @@ void operands_decode(struct operands_decoder *d, const uint8_t *p, size_t len, u
 }
 
 #else
-struct operands_decoder {
-	char none;
-};
-
-struct operands_decoder *operands_open(unsigned machine, bool *nomem)
-{
-	(void)machine;
-	*nomem = false;
-	return NULL;
-}
-
-void operands_close(struct operands_decoder *d)
-{
-	(void)d;
-}
-
-void operands_decode(struct operands_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
+void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		     struct operands *out)
 {
 	(void)d, (void)p, (void)len, (void)vaddr;

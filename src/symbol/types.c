@@ -42,7 +42,7 @@ struct types *types_new(const struct source *s, const struct elf_file *code, str
 	t->code = code;
 	t->budget = 4 * s->file_size + 65536;
 	t->unit_read = calloc(s->units.n + 1, sizeof(*t->unit_read));
-	t->decoder = effect_decoder_new(code->machine, &nomem);
+	t->decoder = insn_decoder_new(code->machine, &nomem);
 	if (!t->unit_read || nomem) {
 		types_free(t);
 		(void)err_nomem(err);
@@ -67,7 +67,7 @@ void types_free(struct types *t)
 	u64map_free(&t->by_die);
 	u64map_free(&t->scope);
 	arena_free(&t->arena);
-	effect_decoder_free(t->decoder);
+	insn_decoder_free(t->decoder);
 	free(t->unit_read);
 	free(t);
 }

@@ -146,7 +146,7 @@ struct type_range { /* of a function's code */
 struct types {
 	struct source *source;
 	const struct elf_file *code;
-	struct effect_decoder *decoder;
+	struct insn_decoder *decoder;
 	struct arena arena;
 	VEC(struct type) type;
 	VEC(struct type_member) member;

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint64_t all = (UINT64_C(1) << UNITS) - 1;
 	bool nomem;
-	struct operands_decoder *d = operands_open(EM_X86_64, &nomem);
+	struct insn_decoder *d = insn_decoder_new(EM_X86_64, &nomem);
 
 	for (size_t at = 0; d && at < size; at++) {
 		size_t len = size - at < 15 ? size - at : 15;
@@ -37,6 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 		free(copy);
 	}
-	operands_close(d);
+	insn_decoder_free(d);
 	return 0;
 }

@@ -21,7 +21,7 @@ struct making {
 	struct chains *c;
 	struct images *images;
 	struct err *err;
-	struct operands_decoder *decoder; /* of x86-64; NULL until it is needed */
+	struct insn_decoder *decoder; /* of x86-64; NULL until it is needed */
 	struct chain_loop *l;
 	/* the path at hand */
 	struct chain_path *p;
@@ -378,7 +378,7 @@ static int open_decoder(struct making *x)
 		return 0;
 	}
 	if (!x->decoder)
-		x->decoder = operands_open(machine, &nomem);
+		x->decoder = insn_decoder_new(machine, &nomem);
 	if (nomem)
 		return err_nomem(x->err);
 	if (!x->decoder)
@@ -470,7 +470,7 @@ int loop_chains_build(struct chains **out, const struct blocks *b, struct images
 		x.l = &x.c->loop.v[i];
 		ret = look_at(&x, flow_sums(b->flow)->late, no_core);
 	}
-	operands_close(x.decoder);
+	insn_decoder_free(x.decoder);
 	if (ret)
 		loop_chains_free(x.c);
 	else

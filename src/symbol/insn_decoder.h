@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * insn_decoder - what a machine's instructions are decoded with, one at a time, by those who ask what
+ * they do: symbol/effect.h, symbol/operands.h. For their text there is symbol/disasm.h.
+ *
+ * One thread at a time uses a decoder.
+ */
+#ifndef CYCLADE_SYMBOL_INSN_DECODER_H
+#define CYCLADE_SYMBOL_INSN_DECODER_H
+
+#include <stdbool.h>
+
+struct insn_decoder;
+
+/* `machine`: of an ELF file. NULL: there is none for it here, or there is no memory (*nomem). */
+struct insn_decoder *insn_decoder_new(unsigned machine, bool *nomem);
+void insn_decoder_free(struct insn_decoder *d); /* NULL is fine */
+
+#endif
