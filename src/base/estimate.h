@@ -25,8 +25,8 @@ struct estimate {
 #define Z95 1.959963984540054
 /* 97.5 % point of Student's distribution, to five digits; `freedom` is 1 or more. */
 double t95(size_t freedom);
-/* Of n draws their sum and the sum of their squares: the variance of one (n: 2 or more), and the mean
- * with its error; `none` is why there is none if n is 0. */
+/* Of n draws their sum and the sum of their squares: the variance of one (n: 2 or more), and the
+ * mean with its error; `none` is why there is none if n is 0. */
 double sums_variance(uint64_t n, double sum, double squares);
 struct estimate sums_mean(uint64_t n, double sum, double squares, const char *none);
 
