@@ -5,7 +5,10 @@ failed, why what was skipped was; the last line is 'N passed, N failed, N skippe
 run, and of a long one they see the last 30 lines: it stays below that. What is left out stands in failures and skips
 beside the first log. Exit status 1 if anything failed, or if there are logs and no test of them ran
 (stages without tests, format, rooms and docs, leave none).
---broken "STAGE ..." names stages that did not get as far as a test."""
+--broken "STAGE ..." names stages that did not get as far as a test.
+--again STAGE.json names what is to run once more, alone: tests of a live machine, which cannot be held still, if few
+failed, and none in a way that chance has no part in. Their log, STAGE.again.json, then counts; what failed at first is
+listed as unsteady, and stands in the file of that name."""
 import json
 import os
 import re
@@ -13,6 +16,8 @@ import sys
 
 ROOM = 26  # lines for failures
 EACH = 8  # of these for one of them
+LIVE = ("cli", "sim", "region", "guest", "web")  # suites that watch programs as they run
+FEW = 3  # tests of a stage that may run once more
 WIDTH = 180
 LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 WHOLE = re.compile(r"^1\.\.0\s*#\s*SKIP\s*(.*)$", re.I)
@@ -77,6 +82,21 @@ def sparing(lines):
     return lines[-EACH:]
 
 
+def unsteady(path):
+    """Tests that are worth a second look: few failed, all of a live machine, and by checks alone: no sanitizer spoke."""
+    failed = [x for x in logged(path) if x["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")]
+    by_chance = [x["name"].split(" / ")[-1] for x in failed if x["result"] in ("FAIL", "ERROR") and
+                 x["name"].removeprefix("cyclade:").split(" / ")[0].split("+")[0] in LIVE and
+                 re.search(r"^not ok[^\0]*^1\.\.[1-9]", x.get("stdout", ""), re.M) and  # it came to its end
+                 not re.search(r"(Sanitizer:|runtime error:)", x.get("stdout", "") + x.get("stderr", ""))]
+    return by_chance if len(by_chance) == len(failed) <= FEW else []
+
+
+def logged(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return [json.loads(text) for text in f]
+
+
 def cut(lines, room):
     """The first and the last of them: what it was and how it ended."""
     lines = [x[:WIDTH] for x in lines]
@@ -88,24 +108,33 @@ def cut(lines, room):
 
 def main(args):
     broken = []
+    if args and args[0] == "--again":
+        print("\n".join(unsteady(args[1])))
+        return 0
     if args and args[0] == "--broken":
         broken = args[1].split()
         args = args[2:]
     tally = Tally()
     tally.failures = [["FAILED %s: did not get as far as a test" % x] for x in broken]
-    logs = list(filter(os.path.exists, args))
+    logs = [x for x in args if os.path.exists(x) and not x.endswith(".again.json")]
+    first = Tally()
     for path in logs:
-        stage = os.path.splitext(os.path.basename(path))[0]
-        with open(path, encoding="utf-8", errors="replace") as f:
-            for text in f:
-                tally.test(stage, json.loads(text))
+        stage, again = os.path.splitext(os.path.basename(path))[0], os.path.splitext(path)[0] + ".again.json"
+        later = {x["name"]: x for x in logged(again)} if os.path.exists(again) else {}
+        for test in logged(path):
+            if test["name"] in later:
+                first.test(stage, test)
+            tally.test(stage, later.get(test["name"], test))
+    wavering = ["unsteady " + x[0].removeprefix("FAILED ") for x in first.failures]  # so mend it
     skips = ["skipped %d: %s (%s%s)" % (len(names), reason, names[0], ", ..." if len(names) > 1 else "")
              for reason, names in sorted(tally.skips.items())]
     failed = len(tally.failures)
     if args:
-        for name, lines in [("failures", sum(tally.failures, [])), ("skips", skips)]:
+        for name, lines in [("failures", sum(tally.failures, [])), ("unsteady", sum(first.failures, [])), ("skips", skips)]:
             with open(os.path.join(os.path.dirname(args[0]), name), "w", encoding="utf-8", errors="replace") as f:
                 f.write("".join(x + "\n" for x in lines))
+    for text in wavering:
+        print(text[:WIDTH])
     for lines in tally.failures[:ROOM]:
         room = max(0, min(EACH, ROOM // failed) - 1)
         print("\n".join([lines[0][:WIDTH]] + ["  " + x for x in cut(lines[1:], room)]))
