@@ -210,6 +210,7 @@ struct pd_losses {
 	uint64_t throttles, unthrottles;
 	uint64_t aux_lost;     /* AUX records flagged TRUNCATED, PARTIAL or COLLISION */
 	uint64_t unattributed; /* SAMPLE records of an unknown id, or too short for their event */
+	bool untold; /* the file's form has no place for them: all but unattributed are unknown */
 };
 
 /* Sorted by type. COMPRESSED records are counted, and so are the records inside them. */

@@ -344,6 +344,7 @@ int pd_toolkit_convert(struct pd *rec, struct pd_source *s, struct err *err)
 	}
 	pd_source_free(s);
 	rec->info.form = PD_TOOLKIT;
+	rec->losses.untold = true;
 	s->len = t.out.len;
 	s->p = (uint8_t *)t.out.s;
 	s->own = PD_MALLOC;

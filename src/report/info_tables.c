@@ -356,6 +356,7 @@ static void add_event(struct document *d, const struct pd_event *e, const struct
 /* All that were counted, in the words of their table. */
 static void add_losses(struct document *d, const struct table *losses, struct buf *b)
 {
+	const struct pd_losses *l = losses->array;
 	struct table_row r = { 0 };
 	struct table_cell x;
 	struct buf scratch = BUF_INIT;
@@ -371,7 +372,10 @@ static void add_losses(struct document *d, const struct table *losses, struct bu
 				   num_exact(text, x.n));
 	}
 	buf_free(&scratch);
-	document_fact(d, "losses", b->len, "%s", b->len ? buf_str(b) : "none told");
+	document_fact(d, "losses", b->len, "%s",
+		      b->len	  ? buf_str(b)
+		      : l->untold ? "a file of this form does not tell"
+				  : "none told");
 	d->failed |= b->failed;
 	buf_reset(b);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/recorded.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "report/page.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -43,9 +46,20 @@ static const struct table_column columns[] = {
 const struct table_form recorded_form = { "recording", NULL, TABLE_ONE | TABLE_DATA,
 					  TABLE_COLUMNS(columns) };
 
+/* What the file's form does not tell is no 0. */
+TABLE_GET(loss)
+{
+	const struct pd_losses *l = r->p;
+
+	(void)t;
+	memcpy(&out->n, (const char *)l + c->which, sizeof(out->n));
+	out->none = l->untold && !out->n;
+}
+
 /* clang-format off */
 #define LOSS(member, head, flags, means) \
-	{ #member, head, T_COUNT, flags, NULL, means, TABLE_FIELD(struct pd_losses, member) }
+	{ #member, head, T_COUNT, flags, NULL, means, .get = loss, \
+	  .which = offsetof(struct pd_losses, member) }
 /* clang-format on */
 static const struct table_column losses[] = {
 	LOSS(lost, "lost", C_LOSS, "events lost because the ring was full"),
@@ -55,7 +69,8 @@ static const struct table_column losses[] = {
 	LOSS(throttles, "throttled", C_LOSS, "times that the kernel paused sampling"),
 	LOSS(unthrottles, "resumed", 0, "times that it resumed"),
 	LOSS(aux_lost, "trace", C_LOSS, "damaged pieces of AUX trace"),
-	LOSS(unattributed, "unattributed", C_LOSS, "samples that belong to no event"),
+	{ "unattributed", "unattributed", T_COUNT, C_LOSS, NULL, "samples that belong to no event",
+	  TABLE_FIELD(struct pd_losses, unattributed) },
 };
 const struct table_form recorded_losses_form = { "losses", NULL, TABLE_ONE | TABLE_DATA,
 						 TABLE_COLUMNS(losses) };

@@ -86,13 +86,15 @@ size_t source_facts(const struct view_source *s, struct fact *out)
 	if (lost)
 		(void)fact_add(out, &n, "lost", true, "%s records, %s of what happened",
 			       num_exact(a, lost), num_percent(b, ratio(lost, lost + seen)));
+	else if (l->untold)
+		(void)fact_add(out, &n, "lost", true, "a file of this form does not tell");
 	else
 		(void)fact_add(out, &n, "lost", false, "no records");
 	if (l->throttles)
 		(void)fact_add(out, &n, "throttled", true,
 			       "%s times; what happened in those pauses was not measured",
 			       num_exact(a, l->throttles));
-	else
+	else if (!l->untold)
 		(void)fact_add(out, &n, "throttled", false, "never");
 	if (l->unattributed)
 		(void)fact_add(out, &n, "unattributed", true, "%s samples belong to no event",

@@ -75,6 +75,10 @@ t.ok("IBS Toolkit" in p.stdout and "host" in p.stdout and "AMD made here" in p.s
      "does not tell what was lost" in p.stdout, "info", p.stdout)
 d = json.loads(run("mem", "op", "-j").stdout)
 t.equal(d["samples"], 300, "mem reads it")
+d = json.loads(run("report", "-j", "op").stdout)
+t.equal((d["losses"]["lost"], d["losses"]["throttles"], d["losses"]["unattributed"]), (None, None, 0), "losses are not known, which is not 0")
+p = run("report", "op")
+t.ok("does not tell" in p.stdout and "never" not in p.stdout, "report: nor does it say that there were none", p.stdout[-800:])
 with open("op", "rb") as f:
     p = run("info", "-j", "-", stdin=f)
 t.ok('"form": "IBS Toolkit"' in p.stdout, "and through a pipe", p.stdout + p.stderr)

@@ -172,6 +172,7 @@ static void add_losses(struct diff *x, const struct diff_run *r)
 	x->losses.unthrottles += l->unthrottles;
 	x->losses.aux_lost += l->aux_lost;
 	x->losses.unattributed += l->unattributed;
+	x->losses.untold |= l->untold;
 }
 
 int diff_sides(struct diff *x, struct err *err)
