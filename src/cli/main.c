@@ -153,18 +153,23 @@ static void file_shrank(int sig)
 }
 
 /* libdw, among others, uses what malloc() returned without looking, or asserts that it is there.
- * malloc() leaves ENOMEM in this thread's errno; a fault of any other cause ends us as it would. */
-static void fault(int sig)
+ * malloc() leaves ENOMEM in this thread's errno; a fault of any other cause, or a signal that
+ * another process sends, ends us as it would. */
+static void fault(int sig, siginfo_t *info, void *context)
 {
 	static const char text[] = "cyclade: out of memory\n";
+	bool sent = info->si_code <= 0 && info->si_pid != getpid();
 
-	(void)signal(sig, SIG_DFL);
-	if (errno == ENOMEM)
+	(void)context;
+	if (errno == ENOMEM && !sent)
 		_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_TOOL : failed);
+	(void)signal(sig, SIG_DFL);
+	(void)raise(sig); /* delivered when this returns */
 }
 
 int main(int argc, char **argv)
 {
+	const struct sigaction faults = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
 	struct cli cli = { .arena = ARENA_INIT };
 	int code;
 
@@ -172,8 +177,8 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGBUS, file_shrank);
 	if (!heap_is_watched()) {
-		(void)signal(SIGSEGV, fault);
-		(void)signal(SIGABRT, fault);
+		(void)sigaction(SIGSEGV, &faults, NULL);
+		(void)sigaction(SIGABRT, &faults, NULL);
 	}
 	code = dispatch(&cli, argc, argv);
 	arena_free(&cli.arena);

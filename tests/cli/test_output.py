@@ -152,6 +152,18 @@ for more in ([], ["-I", "100"]):
 r = run("stat", "-e", "task-clock", "-x,", "-I", "100", "-o", "counts", "--", "sleep", "0.5")
 t.ok(r.returncode != 0 or len(open("counts").read().splitlines()) > 3, "stat -I writes it", r.stderr)
 
+# ---- faults that others send are no faults of ours, and end it all the same
+if SANITIZED:
+    t.skip("faults from outside", "the sanitizers' own")
+else:
+    for number in (signal.SIGSEGV, signal.SIGABRT):
+        p = subprocess.Popen([CYCLADE, "stat", "-e", "task-clock", "sleep", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while p.poll() is None and not open("/proc/%d/task/%d/children" % (p.pid, p.pid)).read():
+            pass
+        p.send_signal(number)
+        words = p.communicate()[1]
+        t.equal((p.returncode, words), (-number, ""), "%s from outside ends it" % number.name)
+
 # ---- ended in the middle
 if SANITIZED or not LIB:
     t.skip("ended in the middle", "nothing can be preloaded here")
