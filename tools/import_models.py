@@ -17,7 +17,7 @@ from model_import import amd, arm, cpus, intel, sysfs, write  # noqa: E402
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or not os.path.isdir(sys.argv[1]):
         sys.exit(__doc__)
     top = sys.argv[2] if len(sys.argv) > 2 else 'models'
     everything = {}
