@@ -5,8 +5,10 @@
 #ifndef CYCLADE_SYMBOL_INSN_OP_H
 #define CYCLADE_SYMBOL_INSN_OP_H
 
+#include <stdbool.h>
+
 enum insn_op {
-#define INSN_OP(id, name, means) OP_##id,
+#define INSN_OP(id, where, name, means) OP_##id,
 #include "symbol/insn_op.def"
 #undef INSN_OP
 	INSN_OPS
@@ -14,5 +16,7 @@ enum insn_op {
 
 const char *insn_op_name(enum insn_op op);
 const char *insn_op_means(enum insn_op op);
+/* `machine` (EM_*) has instructions of it. */
+bool insn_op_is_of(enum insn_op op, unsigned machine);
 
 #endif

@@ -6,10 +6,11 @@
  *	operands_decode(d, bytes, len, vaddr, &out)
  *	insn_decoder_free(d)
  *
- * Registers are units, a bit each: the 16 general ones, the carry flag, the other flags, vectors,
- * masks. A write to 32 bits of a general register is of all of it; one to 8 or 16 bits keeps the
- * rest, so that the register is read, too (%ah is a part of %rax). What keeps the upper half of a
- * vector reads it. A zeroing idiom (xor %eax, %eax) reads nothing.
+ * Registers are units, a bit each. x86-64 has the 16 general ones, the carry flag, the other flags,
+ * vectors, masks; AArch64 x0 to x30, the flags, vectors, and apart from all sets its stack pointer,
+ * which only addresses are made of. A write to 32 bits of a general register is of all of it; one
+ * to 8 or 16 bits keeps the rest, so that the register is read, too (%ah is a part of %rax). What
+ * keeps the upper half of a vector reads it. A zeroing idiom (xor %eax, %eax) reads nothing.
  *
  * effect.h has the same instructions as seen by whoever follows pointers.
  */
@@ -25,12 +26,13 @@
 
 enum { /* units */
        UNIT_GENERAL = 0,
-       UNIT_STACK = 4, /* %rsp */
-       UNIT_CARRY = 16,
-       UNIT_FLAGS = 17,
-       UNIT_VECTOR = 18,
-       UNIT_MASK = 50,
-       UNITS = 58,
+       UNIT_STACK = 4,	/* %rsp */
+       UNIT_CARRY = 16, /* of x86-64, as masks are; of AArch64 this is x16 */
+       UNIT_MASK = 17,
+       UNIT_FLAGS = 31, /* below it are those that addresses can be made of */
+       UNIT_VECTOR = 32,
+       UNITS = 64,
+       UNIT_SP = 64, /* of AArch64: in no set */
        UNIT_NONE = 255,
 };
 
@@ -54,6 +56,9 @@ struct operands {
 	uint16_t bits; /* of vectors; else 0 */
 	uint64_t reads, writes; /* units; reads: without those of the address */
 	uint64_t address;	/* units that addresses are made of */
+	uint64_t sum;		/* of `reads`, what is added at the end of a multiplication */
+	uint64_t flags;		/* units that are flags on this machine */
+	uint8_t stepped;	/* of `writes`: an address that is moved on; UNIT_NONE */
 	uint8_t n_memory;
 	struct operands_memory memory[2];
 	/* Addresses: unit `known` becomes that of `from` plus `add`; UNIT_NONE: nothing is known.
@@ -63,7 +68,10 @@ struct operands {
 	int64_t add;
 };
 
+/* Of x86-64. */
 void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint64_t vaddr,
 		     struct operands *out);
+/* Of AArch64, which takes no decoder. */
+void operands_arm64(const uint8_t *p, size_t len, uint64_t vaddr, struct operands *out);
 
 #endif

@@ -10,24 +10,6 @@
 
 #include "config.h"
 
-static const struct {
-	const char *name, *means;
-} ops[] = {
-#define INSN_OP(id, name, means) { name, means },
-#include "symbol/insn_op.def"
-#undef INSN_OP
-};
-
-const char *insn_op_name(enum insn_op op)
-{
-	return ops[op].name;
-}
-
-const char *insn_op_means(enum insn_op op)
-{
-	return ops[op].means;
-}
-
 #if HAVE_ZYDIS
 #include "symbol/insn_decoder_int.h"
 
@@ -610,6 +592,8 @@ void operands_decode(struct insn_decoder *d, const uint8_t *p, size_t len, uint6
 	*o = (struct operands){ .len = 1,
 				.op = OP_OTHER,
 				.bad = true,
+				.flags = bit(UNIT_CARRY) | bit(UNIT_FLAGS),
+				.stepped = UNIT_NONE,
 				.known = UNIT_NONE,
 				.from = UNIT_NONE,
 				.copies = UNIT_NONE };

@@ -12,6 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "perfdata")]
 from tap import Tap, run  # noqa: E402
+import chains_arm_made  # noqa: E402
 import chains_made  # noqa: E402
 import tables  # noqa: E402
 
@@ -182,7 +183,7 @@ def cannot(m, where):
 
 
 def elsewhere(where):
-    """A late event has no error; other machines' operands are not decoded."""
+    """A late event has no error."""
     m = chains_made.Made(os.path.join(where, "late"), loops=[chains_made.BY["imul"]])
     j = bounds(m.record(os.path.join(where, "late", "data"), {"imul": 12.0}, precise=0))
     b = j["by"]["imul"]
@@ -192,21 +193,49 @@ def elsewhere(where):
     j = bounds(m.record(os.path.join(where, "late", "tail"), {"imul": lambda source, to, rnd: 12 if rnd.random() < 0.99 else 2000}, stacks=500))
     b = j["by"]["imul"]
     t.ok(b["trimmed"] and b["verdict"] == "serial" and abs(b["cycles"] - 12) < 1, "a rare miss is not the loop's time", b)
+
+
+def arm_memory(m, where):
+    """What a store wrote: how long that takes is not known, until it was measured."""
+    path = m.record(os.path.join(where, "memory"), {"forward": 5.0, "stack": 6.0, "sve": 3.0}, cpu=chains_arm_made.N1)
+    by = bounds(path)["by"]
+    t.ok(all(by[n]["chain_high"] is None and "not known" in by[n]["why"] for n in ("forward", "stack")), "forwarding is not known", by)
+    t.ok("not modelled" in by["sve"]["why"], "SVE is not modelled", by["sve"])
+    penalties = os.path.join(where, "penalties")
+    with open(penalties, "w") as f:
+        f.write("latency forward 5 0.1\n")
+    by = bounds(path, "--penalties", penalties)["by"]
+    t.ok(near(by["forward"]["chain"], 4.9) and near(by["forward"]["chain_high"], 5.1) and by["forward"]["verdict"] == "serial", "until it was measured", by["forward"])
+    t.ok(near(by["stack"]["chain"], 5.9) and near(by["stack"]["chain_high"], 6.1) and by["stack"]["verdict"] == "serial", "through the stack pointer", by["stack"])
+
+
+def arm(where):
     if not shutil.which("aarch64-linux-gnu-gcc"):
         t.skip("AArch64", "no compiler for it")
         return
-    arm = chains_made.Made(os.path.join(where, "arm"), loops=[], compiler="aarch64-linux-gnu-", extra="""
-.globl loop_arm
-.type loop_arm, %function
-loop_arm:
-1: mul x1, x1, x2
-subs x0, x0, #1
-b.ne 1b
-ret
-.size loop_arm, . - loop_arm
-""")
-    b = bounds(arm.record(os.path.join(where, "arm", "data"), {"arm": 3.0}, cpu="0x00000000410fd0c0"))["by"]["arm"]
-    t.ok(b["verdict"] == "unknown" and "AArch64" in b["why"] and b["chain"] is None and b["cycles"] == 3, "not on AArch64", b)
+    m = chains_arm_made.made(where)
+    for k, cpu in enumerate((chains_arm_made.N1, chains_arm_made.N2, chains_arm_made.V1, chains_arm_made.V2)):
+        name = "neoverse-" + ("n1", "n2", "v1", "v2")[k]
+        path = m.record(os.path.join(where, "data"), {x.name: max(x.chain[1], x.ports, 1) for x in chains_arm_made.LOOPS}, cpu=cpu, stacks=20 if not k else 4)
+        r = run("blocks", "--chains", "-j", "--no-cache", "-i", path)
+        if "no AArch64 disassembler" in r.stdout + r.stderr:
+            t.skip("AArch64", "nothing here decodes its instructions")
+            return
+        j = bounds(path)
+        t.equal(j["model"]["model"], name, "the model of " + cpu)
+        for x in chains_arm_made.LOOPS:
+            b, want = j["by"][x.name], x.chain if not k else x.others[k - 1]
+            t.ok(near(b["chain"], want[0]) and near(b["chain_high"], want[1]), "%s on %s: its chain" % (x.name, name), (b["chain"], b["chain_high"], want))
+            if k:
+                continue
+            found = steps(j, x.name)
+            t.ok(near(b["ports"], x.ports) and x.on in (None, b["fullest"]), x.name + ": its ports", (b["ports"], b["fullest"], x.ports, x.on))
+            if x.steps:
+                t.ok(turned([s["instruction"].split()[0] for s in found], x.steps), x.name + ": the chain's instructions", [s["instruction"] for s in found])
+            t.ok(near(sum(s["cycles"] for s in found), b["chain_high"]), x.name + ": they are as long as it", [s["cycles"] for s in found])
+            if x.verdict:
+                t.equal(b["verdict"], x.verdict, x.name + ": " + x.verdict)
+    arm_memory(m, where)
 
 
 def faces(m, where, path):
@@ -240,6 +269,7 @@ def main():
         two_paths(m, where)
         cannot(m, where)
         elsewhere(where)
+        arm(os.path.join(where, "arm"))
         faces(m, where, path)
     t.done()
 

@@ -22,6 +22,7 @@ struct making {
 	struct images *images;
 	struct err *err;
 	struct insn_decoder *decoder; /* of x86-64; NULL until it is needed */
+	unsigned machine;
 	struct chain_loop *l;
 	/* the path at hand */
 	struct chain_path *p;
@@ -117,18 +118,25 @@ static void look_up(const struct making *x, struct chain_step *s)
 
 	s->cost = s->o.atomic ? find(x, "atomic", 0)
 			      : find(x, insn_op_name((enum insn_op)s->o.op), s->o.bits);
-	s->load = find(x, vector ? "load-vector" : "load", s->o.bits);
+	s->load = s->o.op == OP_LOAD_PAIR ? s->cost
+					  : find(x, vector ? "load-vector" : "load", s->o.bits);
 	s->store = find(x, "store", s->o.bits);
 	s->forward = find(x, vector ? "forward-vector" : "forward", s->o.bits);
 	s->blocked = find(x, "blocked", 0);
 	if (s->cost && s->cost->repeats)
-		s->o.reads |= s->o.writes & ~(UINT64_C(3) << UNIT_CARRY);
+		s->o.reads |= s->o.writes & ~s->o.flags;
+	if (s->o.stepped != UNIT_NONE)
+		s->step = find(x, "alu", 0);
+	if (s->o.sum) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "%s-sum", insn_op_name((enum insn_op)s->o.op));
+		s->sum = find(x, name, s->o.bits);
+	}
 }
 
-static void describe(const struct making *x, struct chain_insn *i, const struct chain_step *s)
+static void describe(struct chain_insn *i, const struct chain_step *s)
 {
-	bool copy = s->o.op == OP_LOAD || s->o.op == OP_LOAD_VECTOR || s->o.op == OP_STORE;
-
 	i->op = (enum insn_op)s->o.op;
 	for (unsigned k = 0; k < s->o.n_memory; k++) {
 		i->load |= s->o.memory[k].load;
@@ -140,11 +148,11 @@ static void describe(const struct making *x, struct chain_insn *i, const struct 
 		i->measured = s->cost->measured;
 	}
 	put_uops(i->ports, sizeof(i->ports), s->cost);
-	if (i->load && !copy)
+	if (i->load && !chain_is_copy(&s->o))
 		put_uops(i->ports, sizeof(i->ports), s->load);
-	if (i->store && !copy)
+	if (i->store && !chain_is_copy(&s->o))
 		put_uops(i->ports, sizeof(i->ports), s->store);
-	(void)x;
+	put_uops(i->ports, sizeof(i->ports), s->step);
 }
 
 static int take(void *ctx, const struct insn *in)
@@ -157,7 +165,10 @@ static int take(void *ctx, const struct insn *in)
 		return 1;
 	s = &x->code->step[x->code->n];
 	i = &x->p->insn[x->code->n++];
-	operands_decode(x->decoder, in->bytes, in->len, in->vaddr, &s->o);
+	if (x->machine == EM_AARCH64)
+		operands_arm64(in->bytes, in->len, in->vaddr, &s->o);
+	else
+		operands_decode(x->decoder, in->bytes, in->len, in->vaddr, &s->o);
 	if (s->o.leaves && !x->leaves)
 		x->leaves = "it calls other code, whose instructions are not looked at";
 	if ((s->o.breaks || s->o.bad) && !x->leaves)
@@ -174,7 +185,7 @@ static int take(void *ctx, const struct insn *in)
 		i->file = line.file;
 		i->line = line.file ? line.line : 0;
 	}
-	describe(x, i, s);
+	describe(i, s);
 	return 0;
 }
 
@@ -368,17 +379,17 @@ static size_t list_paths(struct making *x, const struct block_path **path)
 
 static int open_decoder(struct making *x)
 {
-	unsigned machine = disasm_machine(x->images, x->l->f->image);
 	bool nomem = false;
 
-	if (machine != EM_X86_64) {
-		x->l->why = machine == EM_AARCH64
-				    ? "not here: operands of AArch64 are not decoded"
-				    : "not here: operands of x86-64 alone are decoded";
+	x->machine = disasm_machine(x->images, x->l->f->image);
+	if (x->machine == EM_AARCH64)
+		return 0;
+	if (x->machine != EM_X86_64) {
+		x->l->why = "not here: operands of x86-64 and AArch64 alone are decoded";
 		return 0;
 	}
 	if (!x->decoder)
-		x->decoder = insn_decoder_new(machine, &nomem);
+		x->decoder = insn_decoder_new(x->machine, &nomem);
 	if (nomem)
 		return err_nomem(x->err);
 	if (!x->decoder)

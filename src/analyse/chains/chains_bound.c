@@ -56,7 +56,9 @@ static void add_step(struct pressure *p, const struct chain_step *s, double weig
 		loads |= s->o.memory[i].load;
 		stores |= s->o.memory[i].store;
 	}
-	if (s->o.op == OP_LOAD || s->o.op == OP_LOAD_VECTOR || s->o.op == OP_STORE) {
+	if (s->step)
+		add_op(p, s->step, weight, false);
+	if (chain_is_copy(&s->o)) {
 		add_op(p, s->cost, weight, false);
 		return;
 	}

@@ -15,6 +15,7 @@
 struct chain_step { /* an instruction of a path, made ready to run */
 	struct operands o;
 	const struct core_op *cost, *load, *store, *forward, *blocked; /* NULL: not known, none */
+	const struct core_op *sum, *step; /* NULL: none; of the sum, of the address moved on */
 	bool fused;
 };
 
@@ -23,6 +24,13 @@ struct chain_code {
 	size_t n;
 	unsigned taken; /* branches */
 };
+
+/* Nothing but a load or a store. */
+static inline bool chain_is_copy(const struct operands *o)
+{
+	return o->op == OP_LOAD || o->op == OP_LOAD_VECTOR || o->op == OP_LOAD_PAIR ||
+	       o->op == OP_STORE;
+}
 
 enum chain_end { CHAIN_LOW, CHAIN_HIGH, CHAIN_WORST }; /* WORST: what is not known is long */
 

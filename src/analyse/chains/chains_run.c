@@ -47,6 +47,7 @@ struct node { /* an instruction that ran */
 	uint16_t via;
 	uint32_t insn;
 	uint32_t round;
+	bool steps; /* the address that the instruction moves on */
 };
 
 struct wait {
@@ -58,8 +59,9 @@ struct wait {
 struct running {
 	enum chain_end end;
 	double ready[UNITS];
-	uint32_t last[UNITS]; /* nodes that made them */
-	struct known value[UNIT_CARRY];
+	uint32_t last[UNITS];	/* nodes that made them */
+	uint8_t made_by[UNITS]; /* enum insn_op; OP_OTHER: nothing that is added to early */
+	struct known value[UNITS + 1];
 	uint32_t origins;
 	struct slot slot[STORES]; /* a ring */
 	unsigned n_slots;
@@ -76,16 +78,22 @@ double chain_latency(const struct core_op *op, enum chain_end end)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
+/* The values of these units are followed. */
+static bool has_value(uint8_t unit)
+{
+	return unit < UNIT_FLAGS || unit == UNIT_SP;
+}
+
 static struct place place_of(const struct running *r, const struct operands_memory *m)
 {
 	struct known base = { ORIGIN_FIXED, 0 }, index = { 0, 0 };
 	uint64_t scale = m->scale ? m->scale : 1;
 
-	if (m->base < UNIT_CARRY)
+	if (has_value(m->base))
 		base = r->value[m->base];
-	if (m->index < UNIT_CARRY)
+	if (has_value(m->index))
 		index = r->value[m->index];
-	if (m->base >= UNIT_CARRY && m->index < UNIT_CARRY && scale == 1) {
+	if (!has_value(m->base) && has_value(m->index) && scale == 1) {
 		base = index; /* the same address, written another way */
 		index = (struct known){ 0, 0 };
 	}
@@ -143,16 +151,35 @@ static void wait_for(struct wait *w, double ready, uint32_t node, enum chain_via
 	*w = (struct wait){ ready, node, via };
 }
 
-static void wait_units(const struct running *r, struct wait *w, uint64_t units, bool address)
+static void wait_units(const struct running *r, struct wait *w, const struct operands *o,
+		       bool address)
 {
-	for (; units; units &= units - 1) {
+	for (uint64_t units = address ? o->address : o->reads; units; units &= units - 1) {
 		unsigned u = (unsigned)__builtin_ctzll(units);
 
 		wait_for(w, r->ready[u], r->last[u],
-			 address			      ? VIA_ADDRESS
-			 : u == UNIT_CARRY || u == UNIT_FLAGS ? VIA_FLAGS
-							      : VIA_REGISTER);
+			 address	     ? VIA_ADDRESS
+			 : o->flags >> u & 1 ? VIA_FLAGS
+					     : VIA_REGISTER);
 	}
+}
+
+/* As wait_units, of what is read. A sum is added to at the end: what comes from another such
+ * operation, or from a multiplication before it, may come later than other operands. */
+static void wait_operands(const struct running *r, struct wait *w, const struct chain_step *s)
+{
+	double later = s->sum ? chain_latency(s->cost, r->end) - chain_latency(s->sum, r->end) : 0;
+	struct operands plain = s->o;
+
+	for (uint64_t units = s->o.sum; later > 0 && units; units &= units - 1) {
+		unsigned u = (unsigned)__builtin_ctzll(units);
+
+		if (r->made_by[u] != s->o.op && !(s->o.op == OP_FMA && r->made_by[u] == OP_FMUL))
+			continue;
+		wait_for(w, r->ready[u] - later, r->last[u], VIA_REGISTER);
+		plain.reads &= ~(UINT64_C(1) << u);
+	}
+	wait_units(r, w, &plain, false);
 }
 
 /* When a load has its value; *value: what is known of it. */
@@ -163,7 +190,7 @@ static struct wait load(struct running *r, const struct chain_step *s,
 	const struct slot *from = slot_at(r, &p);
 	struct wait w = { 0, NOWHERE, VIA_NOTHING };
 
-	wait_units(r, &w, s->o.address, true);
+	wait_units(r, &w, &s->o, true);
 	w.ready += chain_latency(s->load, r->end);
 	if (from && from->node != NOWHERE) {
 		bool whole = holds(&from->place, &p);
@@ -185,17 +212,34 @@ static void set_values(struct running *r, const struct operands *o, struct known
 {
 	struct known known = { ORIGIN_FIXED, 0 };
 
-	if (o->known < UNIT_CARRY) {
-		if (o->from < UNIT_CARRY)
+	if (has_value(o->known)) {
+		if (has_value(o->from))
 			known = r->value[o->from];
 		known.add += (uint64_t)o->add;
 	}
-	for (uint64_t w = o->writes & ((1u << UNIT_CARRY) - 1); w; w &= w - 1)
+	for (uint64_t w = o->writes & ((1u << UNIT_FLAGS) - 1); w; w &= w - 1)
 		r->value[__builtin_ctzll(w)] = new_value(r);
-	if (o->copies < UNIT_CARRY && loaded.origin)
+	if (has_value(o->copies) && loaded.origin)
 		r->value[o->copies] = loaded;
-	if (o->known < UNIT_CARRY)
+	if (has_value(o->known))
 		r->value[o->known] = known;
+}
+
+/* The address that an access moves on, as a node of its own. */
+static void step_address(struct running *r, const struct chain_step *s, const struct node *of)
+{
+	struct wait w = { 0, NOWHERE, VIA_NOTHING };
+	uint8_t u = s->o.stepped;
+
+	wait_for(&w, r->ready[u], r->last[u], VIA_REGISTER);
+	w.ready += chain_latency(s->step, r->end);
+	r->node[r->n] = *of;
+	r->node[r->n].ready = w.ready;
+	r->node[r->n].from = w.node;
+	r->node[r->n].via = (uint16_t)w.via;
+	r->node[r->n].steps = true;
+	r->ready[u] = w.ready;
+	r->last[u] = r->n++;
 }
 
 static void run_one(struct running *r, const struct chain_step *s, uint16_t path, uint32_t insn,
@@ -213,8 +257,8 @@ static void run_one(struct running *r, const struct chain_step *s, uint16_t path
 			wait_for(&w, l.ready, l.node, l.via);
 		}
 	}
-	wait_units(r, &w, o->reads, false);
-	if (o->op != OP_LOAD && o->op != OP_LOAD_VECTOR && o->op != OP_STORE)
+	wait_operands(r, &w, s);
+	if (!chain_is_copy(o))
 		w.ready += chain_latency(s->cost, r->end);
 	for (unsigned i = 0; i < o->n_memory; i++) {
 		struct slot to = { .value = new_value(r), .ready = w.ready, .node = node };
@@ -222,20 +266,25 @@ static void run_one(struct running *r, const struct chain_step *s, uint16_t path
 
 		if (!o->memory[i].store)
 			continue;
-		wait_units(r, &at, o->address, true);
+		wait_units(r, &at, o, true);
 		if (at.ready > w.ready)
 			to.ready = w.ready = at.ready, w.node = at.node, w.via = VIA_ADDRESS;
-		if (o->copies < UNIT_CARRY && !o->memory[i].load && o->memory[i].bytes == 8)
+		if (has_value(o->copies) && !o->memory[i].load && o->memory[i].bytes == 8)
 			to.value = r->value[o->copies];
 		/* a push: its place is below where the stack pointer was */
 		to.place = place_of(r, &o->memory[i]);
 		add_slot(r, &to);
 	}
-	r->node[node] = (struct node){ w.ready, w.node, path, (uint16_t)w.via, insn, round };
+	r->node[node] = (struct node){ w.ready, w.node, path, (uint16_t)w.via, insn, round, false };
 	for (uint64_t u = o->writes; u; u &= u - 1) {
+		if (__builtin_ctzll(u) == o->stepped)
+			continue;
 		r->ready[__builtin_ctzll(u)] = w.ready;
 		r->last[__builtin_ctzll(u)] = node;
+		r->made_by[__builtin_ctzll(u)] = o->op;
 	}
+	if (o->stepped != UNIT_NONE)
+		step_address(r, s, &r->node[node]);
 	set_values(r, o, loaded);
 }
 
@@ -322,7 +371,8 @@ static void find_circle(struct chain_run *out, const struct running *r, uint32_t
 		return;
 	do
 		i = r->node[i].from;
-	while (i != NOWHERE && r->node[i].insn != r->node[begin].insn);
+	while (i != NOWHERE && (r->node[i].insn != r->node[begin].insn ||
+				r->node[i].steps != r->node[begin].steps));
 	if (i == NOWHERE || r->node[i].round == r->node[begin].round)
 		return;
 	rounds = r->node[begin].round - r->node[i].round;
@@ -378,14 +428,16 @@ static struct running *start(const struct chain_code *code, size_t n, enum chain
 	if (!r)
 		return NULL;
 	r->end = end;
-	r->node = malloc(most * rounds * sizeof(*r->node));
+	r->node = malloc(2 * most * rounds * sizeof(*r->node));
 	if (!r->node) {
 		free(r);
 		return NULL;
 	}
-	for (unsigned u = 0; u < UNITS; u++)
+	for (unsigned u = 0; u < UNITS; u++) {
 		r->last[u] = NOWHERE;
-	for (unsigned u = 0; u < UNIT_CARRY; u++)
+		r->made_by[u] = OP_OTHER;
+	}
+	for (unsigned u = 0; u <= UNITS; u++)
 		r->value[u] = new_value(r);
 	return r;
 }

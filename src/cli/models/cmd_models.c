@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,7 +72,11 @@ static void check_account(struct checking *c, const struct model_sources *s, str
 static bool is_operation(const char *name)
 {
 	static const char *const more[] = { "forward", "forward-vector", "blocked", "atomic" };
+	static const char sum[] = "-sum";
 	size_t len = strcspn(name, "."); /* fadd.512 */
+
+	if (len > sizeof(sum) - 1 && !memcmp(name + len - (sizeof(sum) - 1), sum, sizeof(sum) - 1))
+		len -= sizeof(sum) - 1;
 
 	for (size_t i = 0; i < INSN_OPS; i++)
 		if (strlen(insn_op_name((enum insn_op)i)) == len &&
@@ -84,8 +89,10 @@ static bool is_operation(const char *name)
 }
 
 /* Latencies: none is missing, none is of an operation that nobody asks for. */
-static void check_core(struct checking *c, const struct model_sources *s, const char *id)
+static void check_core(struct checking *c, const struct model_sources *s, const struct model *m)
 {
+	unsigned machine = strcmp(m->vendor, "arm") != 0 ? EM_X86_64 : EM_AARCH64;
+	const char *id = c->id;
 	struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct buf b = BUF_INIT;
@@ -108,7 +115,8 @@ static void check_core(struct checking *c, const struct model_sources *s, const 
 	for (size_t i = 0; i < INSN_OPS; i++) {
 		const char *name = insn_op_name((enum insn_op)i);
 
-		if (i == OP_OTHER || core_find(core, name, 0))
+		if (i == OP_OTHER || !insn_op_is_of((enum insn_op)i, machine) ||
+		    core_find(core, name, 0))
 			continue;
 		buf_printf(&b, "%s: the latency of %s is missing (src/symbol/insn_op.def)", id,
 			   name);
@@ -133,7 +141,7 @@ static void check_one(struct checking *c, const struct model_sources *s, const c
 	c->found.loaded++;
 	(void)model_check(m, doubt, c);
 	check_account(c, s, m);
-	check_core(c, s, id);
+	check_core(c, s, m);
 	model_free(m);
 }
 
