@@ -6,6 +6,7 @@
     doc = stat_on("ivb", "even", "-l", "2", SPIN, "300")
     want = planted("spr", "dram_bound")
 
+With paper=True time is on paper (tests/sim/paper.h): what only counts SPIN costs next to nothing, however long it is.
 A machine is a file of tests/sim/machines without its .tab, or a path; a program one of its own, or a path. What has to
 be started otherwise than by subprocess.run() takes its words of command() and its environment of environment().
 """
@@ -37,15 +38,18 @@ def environment(machine, settings="", **more):
     return dict(os.environ, SIM_TREE=tree(machine, settings), SIM_OPTIONS=settings, **more)
 
 
-def run_on(machine, program, *words, settings="", timeout=600, **env):
-    return subprocess.run(command(machine, program, *words), env=environment(machine, settings, **env), text=True,
-                          capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
+def run_on(machine, program, *words, settings="", timeout=600, paper=False, **env):
+    with tempfile.NamedTemporaryFile(dir=_made.name) as clock:
+        if paper:
+            env["SIM_PAPER"] = clock.name
+        return subprocess.run(command(machine, program, *words), env=environment(machine, settings, **env), text=True,
+                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
 
 
-def stat_on(machine, program, *words, settings="", **env):
+def stat_on(machine, program, *words, settings="", **more):
     """The tree that `cyclade stat -j` writes there, or what it said instead; words: options and the program."""
     out = os.path.join(_made.name, "stat.json")
-    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *words, settings=settings, **env)
+    p = run_on(machine, program, CYCLADE, "stat", *SYSROOT, "-j", "-o", out, *words, settings=settings, **more)
     try:
         with open(out, encoding="utf-8") as f:
             doc = json.load(f)

@@ -65,6 +65,7 @@ struct sim_context {
 	int clock_fd;
 	bool clock_runs, clock_on_exec;
 	uint64_t now, tick, turns;
+	uint64_t began; /* paper.h: what its clock's clock said */
 	struct sim_cursor cursor;
 	struct sim_counter *first;
 	bool stale;	  /* who is on must be worked out anew */

@@ -6,6 +6,7 @@
 #undef _FILE_OFFSET_BITS
 
 #include "msr.h"
+#include "paper.h"
 #include "preload.h"
 
 #include <fcntl.h>
@@ -86,11 +87,16 @@ int clock_gettime(clockid_t which, struct timespec *ts)
 
 	sim_find_real();
 	ret = sim_real.clock_gettime(which, ts);
+	if (!ret && which == CLOCK_MONOTONIC && sim_paper()) {
+		ns = sim_paper_clock();
+		goto out;
+	}
 	if (ret || which != CLOCK_MONOTONIC || !(sim_speed > 1))
 		return (int)ret;
 	ns = (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
 	began = began ? began : ns;
 	ns = began + (uint64_t)((double)(ns - began) * sim_speed);
+out:
 	ts->tv_sec = (time_t)(ns / 1000000000u);
 	ts->tv_nsec = (long)(ns % 1000000000u);
 	return 0;

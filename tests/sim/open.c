@@ -4,6 +4,7 @@
  * of a task, cpu-clock of a CPU) with the same flags, so that inheritance, enable_on_exec, ids and
  * errors of targets are the kernel's own; rules.c has what the PMU's driver refuses.
  */
+#include "paper.h"
 #include "preload.h"
 #include "rdpmc.h"
 #include "ring.h"
@@ -66,6 +67,12 @@ static int clock_open(const struct sim_context *c, const struct perf_event_attr 
 	return high;
 }
 
+/* What the context's clock follows on paper. */
+static uint64_t paper_time(const struct sim_context *c)
+{
+	return c->pid < 0 ? sim_paper_now() : sim_paper_ran();
+}
+
 static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t pid, int cpu,
 				      int cgroup)
 {
@@ -91,6 +98,8 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 	c->cgroup = cgroup;
 	c->inherit = attr->inherit;
 	c->clock_on_exec = attr->enable_on_exec;
+	if (sim_paper())
+		c->began = paper_time(c);
 	c->clock_fd = clock_open(c, attr);
 	if (c->clock_fd < 0) {
 		free(c);
@@ -103,9 +112,12 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 
 void sim_clock_start(struct sim_context *c)
 {
-	if (!c->clock_runs)
-		sim_real.ioctl(c->clock_fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (c->clock_runs)
+		return;
+	sim_real.ioctl(c->clock_fd, PERF_EVENT_IOC_ENABLE, 0);
 	c->clock_runs = true;
+	if (sim_paper())
+		c->began = paper_time(c);
 }
 
 void sim_catch_up(struct sim_context *c)
@@ -118,6 +130,8 @@ void sim_catch_up(struct sim_context *c)
 		c->clock_runs = true;
 		sim_context_exec(c);
 	}
+	if (sim_paper()) /* what began by exec did so before any program ran */
+		now = c->clock_runs ? paper_time(c) - c->began : 0;
 	sim_context_advance(&sim_state, c, now);
 }
 

@@ -16,6 +16,7 @@
 #include "kernels.h"
 #include "ibs.h"
 #include "msr.h"
+#include "paper.h"
 #include "rdpmc.h"
 #include "ring.h"
 
@@ -96,6 +97,8 @@ __attribute__((constructor)) static void begin(void)
 		_exit(127);
 	if (getenv("SIM_MSR") && sim_msr_begin(getenv("SIM_MSR")))
 		_exit(127);
+	if (getenv("SIM_PAPER") && sim_paper_begin(getenv("SIM_PAPER")))
+		_exit(127);
 	sim_rdpmc_begin();
 	simulating = true;
 }
@@ -152,6 +155,8 @@ ssize_t read(int fd, void *buf, size_t n)
 	sim_take();
 	got = sim_real.read(fd, buf, n);
 	if (got > 0 && ours(fd)) {
+		if (sim_paper())
+			sim_paper_read();
 		sim_catch_up(sim_by_fd[fd]->context);
 		got = sim_values_rewrite(&sim_state, sim_by_fd[fd], buf, (size_t)got);
 	}
@@ -245,6 +250,14 @@ int close(int fd)
 		sim_give();
 	}
 	return sim_real.close(fd);
+}
+
+int kill(pid_t pid, int number)
+{
+	sim_find_real();
+	if (sim_paper() && number)
+		sim_paper_kill(pid);
+	return (int)sim_real.syscall(SYS_kill, pid, number);
 }
 
 int prctl(int option, ...)
@@ -359,6 +372,8 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const si
 	int ret;
 
 	sim_find_real();
+	if (sim_paper())
+		return sim_paper_ppoll(fds, n, timeout, mask);
 	if (timeout && sim_speed > 1) {
 		double s = ((double)timeout->tv_sec + (double)timeout->tv_nsec / 1e9) / sim_speed;
 

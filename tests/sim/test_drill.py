@@ -4,7 +4,7 @@
 of the groups that -l 3 does (or two, where half is less), with SMT and without.
 
 Without CYCLADE_LONG programs run where a thread has few counters, and on one machine that has many; of the others
-the plan is read (--dry-run)."""
+the plan is read (--dry-run). The first program of each machine runs by the kernel's clock, the others on paper."""
 import os
 import re
 import sys
@@ -26,8 +26,8 @@ END = {"dram_bound": "l3_miss_bound", "microcode": "microcode_sequencer", "branc
 t = Tap()
 
 
-def stat(machine, settings, program, *options, ms):
-    return stat_on(machine, program, *options, SPIN, str(ms), settings=settings)
+def stat(machine, settings, program, *options, ms, paper=True):
+    return stat_on(machine, program, *options, SPIN, str(ms), settings=settings, paper=paper)
 
 
 def groups(doc):
@@ -66,7 +66,7 @@ def runs(machine, settings):
     tried = [p for p in programs(machine) if p != "even"]
     for program in tried:
         for _ in range(3):  # a busy machine may keep it from running for as long as decisions take
-            doc = stat(machine, settings, program, "--drilldown", "-l", "3", ms=300)
+            doc = stat(machine, settings, program, "--drilldown", "-l", "3", ms=300, paper=program != tried[0])
             n = max(groups(doc), 1 + pinned)
             if found(program, doc) and n <= most(everything):
                 break

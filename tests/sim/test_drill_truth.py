@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The drill-down's figures of programs that change their ways, on simulated machines: error bars hold the truth of the
-whole run. (test_drill_figures.py has many more programs, replayed.)"""
+whole run. (test_drill_figures.py has many more programs, replayed.) The first runs by the kernel's clock, the others on paper."""
 import os
 import subprocess
 import sys
@@ -40,13 +40,13 @@ def true_shares(machine, words):
     return {x[1]: float(x[2]) for x in (y.split("\t") for y in p.stdout.splitlines())}
 
 
-def held(machine, phases, program):
+def held(machine, phases, program, paper):
     """How many bars there are, those that miss, and nodes without one."""
     words = phases.split()
     with open(program, "w", encoding="utf-8") as f:
         f.writelines("phase %s %s\n" % x for x in zip(words[::2], words[1::2]))
     truth = true_shares(machine, words)
-    said = stat_on(machine, program, "--drilldown", "-l", str(DEEPEST), SPIN, str(MS))
+    said = stat_on(machine, program, "--drilldown", "-l", str(DEEPEST), SPIN, str(MS), paper=paper)
     got = {n["node"]: n for x in trees(said) for n in x["nodes"] if n["value"] is not None}
     both = [(got[n]["value"], got[n]["value_error"], truth[n], n) for n in got if n in truth]
     t.ok(len(both) > 5, "%s %s: a tree" % (machine, phases), str(said)[:2000])
@@ -57,7 +57,7 @@ def held(machine, phases, program):
 
 def lists_what_was_counted(*words):
     """An event that was never on a counter has no count, least of all 0, however many CPUs it could have counted on."""
-    said = stat_on("ivb", "dram_bound", *words, "--drilldown", "-l", str(DEEPEST), SPIN, "300")
+    said = stat_on("ivb", "dram_bound", *words, "--drilldown", "-l", str(DEEPEST), SPIN, "300", paper=True)
     counts = [c for x in trees(said) for c in x.get("counts", ())]
     t.ok(len(counts) > 5, "%s: counts" % " ".join(words), str(said)[:2000])
     t.equal([c for c in counts if not c["counted"]], [], "%s: of those that were on a counter" % " ".join(words))
@@ -68,11 +68,11 @@ def tells_what_it_had_while_open(program):
     words = ("--drilldown", "-l", "3", SPIN, "1600")
     with open(program, "w", encoding="utf-8") as f:
         f.write("phase dram_bound 1200\nphase icache_misses 400\n")
-    said = stat_on("ivb", program, *words)
+    said = stat_on("ivb", program, *words, paper=True)
     node = ([n for x in trees(said) for n in x["nodes"] if n["node"] == ICACHE] or [{}])[0]
     t.ok(node.get("value", 1) < 0.2 and node.get("while_open", 0) > 0.25, "while_open: what a node had while it was counted", str(node))
     # without a terminal a row is as wide as with one
-    p = run_on("ivb", program, CYCLADE, "stat", *SYSROOT, "-v", *words)
+    p = run_on("ivb", program, CYCLADE, "stat", *SYSROOT, "-v", *words, paper=True)
     lines = (p.stdout + p.stderr).splitlines()
     head = [i for i, x in enumerate(lines) if x.endswith(" counted open")]
     rows = [x for x in lines[head[0]:] if " %" in x and ("├" in x or "└" in x)] if head else []
@@ -89,12 +89,12 @@ else:
     of, missed = 0, []
     with tempfile.TemporaryDirectory(prefix="cyclade-drill-") as tmp:
         for i, (machine, phases, closed) in enumerate(CASES * (5 if LONG else 1)):
-            n, no, without = held(machine, phases, os.path.join(tmp, "program%d" % i))
+            n, no, without = held(machine, phases, os.path.join(tmp, "program%d" % i), i > 0)
             print("# %s %s: %d of %d bars hold, %d without" % (machine, phases, n - len(no), n, len(without)))
             of += n
             missed += [(machine,) + x for x in no]
             if closed in [x[3] for x in no]:  # one bar of twenty may miss: not twice in a row
-                no = held(machine, phases, os.path.join(tmp, "again%d" % i))[1]
+                no = held(machine, phases, os.path.join(tmp, "again%d" % i), i > 0)[1]
             if closed:
                 t.ok(closed not in [x[3] for x in no], "%s %s: %s is that of the whole run" % (machine, phases, closed), str(no))
         tells_what_it_had_while_open(os.path.join(tmp, "quarter"))

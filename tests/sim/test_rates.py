@@ -32,7 +32,7 @@ def rates_of(machine, name, program):
 
 
 def tree(machine, program, *options, ms=100, **more):
-    doc = stat_on(machine, program, *options, SPIN, str(ms), **more)
+    doc = stat_on(machine, program, *options, SPIN, str(ms), paper=not (machine == "ivb" and program == "dram_bound"), **more)
     x = next(iter(trees(doc)), {})
     return {k: {"value": x.get(k), "error": x.get(k + "_error"), "why": x.get(k + "_why")} for k in ("ipc", "frequency")}, doc
 
@@ -45,7 +45,7 @@ def near(rate, want, slack):
 
 def head(machine, program, *options, **more):
     """What stands below the program on the screen."""
-    err = run_on(machine, program, CYCLADE, "stat", *SYSROOT, *options, SPIN, "100", **more).stderr
+    err = run_on(machine, program, CYCLADE, "stat", *SYSROOT, *options, SPIN, "100", paper=True, **more).stderr
     return err, next((x for x in err.splitlines() if "; model " in x), "")
 
 
@@ -77,7 +77,7 @@ for machine, program in [("ivb", "dram_bound"), ("ivb", "fp_vector"), ("skl", "e
 
 # ---- what goes up and down: the bar holds the truth of the same run -------------------------------
 
-scenario, log, inside, wide = os.path.join(tmp.name, "phases"), os.path.join(tmp.name, "truth"), Bars(4 if SANITIZED else 12, 80), []
+scenario, log, inside, wide = os.path.join(tmp.name, "phases"), os.path.join(tmp.name, "truth"), Bars(4 if SANITIZED else 40, 80), []
 with open(scenario, "w", encoding="utf-8") as f:
     f.write("phase fp_vector 40-120\nphase dram_bound 30-160\nrepeat\n")
 while inside.more():

@@ -5,6 +5,7 @@
  * eighths of a byte of all slots since the register was last reset.
  */
 #include "context.h"
+#include "paper.h"
 
 #include <string.h>
 
@@ -53,6 +54,9 @@ void sim_metrics_reset(const struct sim *sim, struct sim_counter *leader)
 /* What a software event of a group counted while the group was on. */
 static uint64_t software_value(const struct sim_counter *k, uint64_t real)
 {
+	if (sim_paper() && (k->attr.config == PERF_COUNT_SW_TASK_CLOCK ||
+			    k->attr.config == PERF_COUNT_SW_CPU_CLOCK))
+		return k->ran;
 	return k->enabled ? (uint64_t)((double)real * ((double)k->ran / (double)k->enabled)) : real;
 }
 
