@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tables  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 from waits_made import Made  # noqa: E402
+from waits_run import compiled, ready  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-critical-")
@@ -263,12 +264,10 @@ int main(int n, char **v)
 }
 """
 TIMES = {"PREPARE": 15000, "STRAGGLE": 30000, "HOLD": 5000, "PRODUCE": 4000}
-cc = shutil.which("cc") or shutil.which("gcc")
 
 
-def build(name, **less):
-    words = ["-D%s=%d" % x for x in {**TIMES, **less}.items()]
-    return subprocess.run([cc, "-O1", "-fno-omit-frame-pointer", "-pthread", *words, "-o", name, "prog.c"], capture_output=True, check=False).returncode == 0
+def macros(**less):
+    return ["-D%s=%d" % x for x in {**TIMES, **less}.items()]
 
 
 def timed(*words):
@@ -316,17 +315,10 @@ def programs():
             t.ok(not bad, how + ": changed, it gains what was predicted", bad)
 
 
-with open("prog.c", "w", encoding="ascii") as out:
-    out.write(PROGRAM)
 NONE = {x: 0 for x in ("STRAGGLE", "HOLD", "PRODUCE")}
-if not cc or not build("prog") or not build("half", **{x: TIMES[x] // 2 for x in NONE}) or not build("none", **NONE):
-    t.skip("programs", "no C compiler")
-else:
-    probe = run("record", "--wait", "-o", "probe.data", "--", "true")
-    if probe.returncode or "no call chains" in probe.stderr or "no tracepoints" in probe.stderr:
-        t.skip("programs", "no call chains of switches, or no wakers: " + probe.stderr.strip()[-120:])
-    else:
-        programs()
+if ready(t, PROGRAM, *macros(), wakers=True) and all(compiled(PROGRAM, name, *macros(**less)) for name, less in
+                                                     (("half", {x: TIMES[x] // 2 for x in NONE}), ("none", NONE))):
+    programs()
 os.chdir("/")
 shutil.rmtree(tmp)
 t.done()

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tables  # noqa: E402
 from tap import CYCLADE, Tap, run  # noqa: E402
 from waits_made import Made  # noqa: E402
+from waits_run import ready  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-wait-")
@@ -537,21 +538,11 @@ def ordinary():
     return None
 
 
-with open("prog.c", "w", encoding="ascii") as out:
-    out.write(PROGRAM)
-cc = shutil.which("cc") or shutil.which("gcc")
-if not cc or subprocess.run([cc, "-O1", "-fno-omit-frame-pointer", "-pthread", "-o", "prog", "prog.c"], capture_output=True,
-                            check=False).returncode:
-    t.skip("programs", "no C compiler")
-else:
-    probe = run("record", "--wait", "-o", "probe.data", "--", "true")
-    if probe.returncode or "no call chains" in probe.stderr:
-        t.skip("programs", "no call chains of switches here: " + probe.stderr.strip()[-120:])
-    else:
-        programs()
-        ordinary()
-        timehist()
-        latency(os.environ.get("CYCLADE_PERF7") or shutil.which("perf"))
+if ready(t, PROGRAM):
+    programs()
+    ordinary()
+    timehist()
+    latency(os.environ.get("CYCLADE_PERF7") or shutil.which("perf"))
 os.chdir("/")
 shutil.rmtree(tmp)
 t.done()

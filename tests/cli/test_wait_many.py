@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tables  # noqa: E402
 from tap import Tap, run  # noqa: E402
 from waits_made import Made  # noqa: E402
+from waits_run import compiled  # noqa: E402
 
 t = Tap()
 tmp = tempfile.mkdtemp(prefix="cyclade-many-")
@@ -144,10 +145,7 @@ def seconds(d, *reasons):
 
 
 def live():
-    with open("prog.c", "w", encoding="ascii") as out:
-        out.write(PROGRAM)
-    cc = shutil.which("cc") or shutil.which("gcc")
-    if not cc or not shutil.which("taskset") or subprocess.run([cc, "-O1", "-pthread", "-o", "prog", "prog.c"], capture_output=True, check=False).returncode:
+    if not shutil.which("taskset") or not compiled(PROGRAM):
         return t.skip("a program", "no C compiler or no taskset")
     cpu = str(min(os.sched_getaffinity(0)))
     docs, said = {}, ""
