@@ -27,6 +27,7 @@ enum { CUBE_BINS = 500, CUBE_CELLS = 80000, CUBE_NODES = 20000 };
 
 struct cube_frame {
 	const char *function, *dso;
+	const char *kind; /* of a cube of time: "thread", or the state of a reason; else NULL */
 };
 struct cube_node {
 	uint32_t parent; /* smaller than its own number; CUBE_NONE: an outermost one */
@@ -42,7 +43,7 @@ struct cube {
 	uint64_t from, width; /* ns; width 0: no times, all are in bin 0 */
 	uint32_t n_bins;
 	uint64_t samples, period; /* of all cells */
-	uint64_t folded;	  /* samples in nodes without a frame */
+	uint64_t folded;	  /* samples (of time: ns) in nodes without a frame */
 	const struct cube_frame *frame;
 	const struct stack_thread *thread;
 	const uint32_t *cpu; /* numbers, ascending */
@@ -52,9 +53,20 @@ struct cube {
 	size_t n_chains; /* nodes before any were folded */
 };
 
+struct wall_tree;
+struct wait;
+struct images;
+
 /* `opts`: selection, mux, machine, max_stack and progress are used. `event`: of pd_events. */
 int cube_build(struct cube **out, const struct pd *rec, struct spaces *sp,
 	       const struct profile_opts *opts, size_t event, struct err *err) MUST_USE;
+/*
+ * The same of the time of all threads, on the CPU and off it: periods are ns, samples those on the
+ * CPU. Outermost frames are names of threads; what is off the CPU has a reason as its leaf. `width`
+ * is that of the tree's cells. The tree may be freed then; what it was made of stays.
+ */
+int cube_of_wall(struct cube **out, const struct wall_tree *t, const struct wait *w,
+		 const struct images *images, uint64_t width, struct err *err) MUST_USE;
 void cube_free(struct cube *c); /* NULL is fine */
 
 #endif

@@ -8,8 +8,9 @@
  *	wall_tree_free(t)	before wait_free(w)
  *
  * The running time of a thread is shared out evenly among its samples; where it has none, it
- * belongs to no function. Time off the CPU has the chain of the switch, and its reason as the
- * innermost node. So the time of a name is that of the lives of its threads.
+ * belongs to no function. So the running time of a bin is about that of its samples. Time off the
+ * CPU has the chain of the switch, and its reason as the innermost node. So the time of a name is
+ * that of the lives of its threads.
  */
 #ifndef CYCLADE_ANALYSE_WALL_TREE_H
 #define CYCLADE_ANALYSE_WALL_TREE_H
@@ -29,14 +30,24 @@ struct wall_node {
 	double self_on, self_off; /* without */
 };
 
+/* Time of a thread in a bin, in a node itself. There may be several of the same. */
+struct wall_cell {
+	uint32_t node, thread; /* of tree.node, of wait.h */
+	uint16_t bin, samples;
+	uint64_t time; /* ns */
+};
+
 struct wall_tree {
 	struct wall_node *node; /* parents first, then those below, most time first */
 	size_t n;
 	uint64_t samples;
+	struct wall_cell *cell; /* NULL: not asked for */
+	size_t n_cells;
 };
 
 struct wall_tree_opts {
-	size_t event; /* of pd_events(); SIZE_MAX: none */
+	size_t event;	/* of pd_events(); SIZE_MAX: none */
+	uint64_t width; /* ns of a bin, from w->from on; 0: no cells. UINT16_MAX bins at most */
 };
 
 int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct spaces *spaces,

@@ -63,6 +63,17 @@ static void put_functions(struct pack *p, const struct html_page *page)
 	pack_end(p);
 }
 
+static void put_cube(struct pack *p, const char *key, const struct document *cube)
+{
+	if (!cube) {
+		pack_word(p, key, NULL);
+		return;
+	}
+	pack_object(p, key);
+	pack_members(p, cube);
+	pack_end(p);
+}
+
 static int put_data(struct buf *out, const struct html_page *page, struct err *err)
 {
 	struct pack p;
@@ -88,13 +99,8 @@ static int put_data(struct buf *out, const struct html_page *page, struct err *e
 		pack_end(&p);
 	}
 	pack_end(&p);
-	if (page->cube) {
-		pack_object(&p, "cube");
-		pack_members(&p, page->cube);
-		pack_end(&p);
-	} else {
-		pack_word(&p, "cube", NULL);
-	}
+	put_cube(&p, "cube", page->cube);
+	put_cube(&p, "wall", page->wall);
 	put_functions(&p, page);
 	pack_close(&p);
 	buf_puts(out, "</script>\n");

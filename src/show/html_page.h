@@ -55,6 +55,7 @@ struct html_page {
 	const struct html_page_absent *absent;
 	size_t n_absent;
 	const struct document *cube; /* NULL: none */
+	const struct document *wall; /* the same of the time on and off the CPU */
 	const struct html_page_function *function;
 	size_t n_functions;
 };

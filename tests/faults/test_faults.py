@@ -65,6 +65,7 @@ READS = {
     "report, jit": "report --no-cache -i jit",
     "report -o": "report --no-cache -j -o O -i plain",
     "report --html": "report --no-cache --html O -i chains",
+    "report --html, waits": "report --no-cache --html O --functions 0 -i waits",
     "report --html, account": "report --no-cache --html O -i account",
     "annotate": "annotate --no-cache -i plain bottom",
     "annotate, page": "annotate --no-cache --format html -o O -i branches f",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser (web/test/run.mjs): the script with invented data, then pages that cyclade writes of recordings:
-cycle accounting, branch stacks, call chains, a recorder that was killed, long names, time alone, many threads and cgroups; then pages of one result each. Needs node, chromium and what
+cycle accounting, branch stacks, call chains, a recorder that was killed, long names, time alone, many threads and cgroups, waits; then pages of one result each. Needs node, chromium and what
 `npm ci --ignore-scripts` in web/ installs; without them it is skipped, with the reason."""
 import os
 import shutil
@@ -64,7 +64,13 @@ with tempfile.TemporaryDirectory() as tmp:
         if p.returncode:
             print("1..1\nnot ok 1 - report --html %s\n# %s" % (name, p.stderr))
             sys.exit(1)
-    if len(pages) != len(WANTED) + 2:
+    made = waits_made.few(os.path.join(tmp, "waits.data"))
+    pages.append(os.path.join(tmp, "waits.html"))
+    p = run("report", "--html", pages[-1], made)
+    if p.returncode:
+        print("1..1\nnot ok 1 - report --html waits\n# %s" % p.stderr)
+        sys.exit(1)
+    if len(pages) != len(WANTED) + 3:
         print("1..1\nnot ok 1 - recordings: %s" % pages)
         sys.exit(1)
     for name, words in ALONE.items():

@@ -42,6 +42,12 @@ export function frameColour(name: string, dso: string): string {
   const light = hash(name) % 12;
   return dark.matches ? `hsl(${hue} 36% ${20 + light}%)` : `hsl(${hue} 58% ${74 + light}%)`;
 }
+// Time off the CPU, by the state; a pattern tells it from time on the CPU, too.
+export function offColour(state: string): string {
+  const hue = state === "runnable" ? 350 : 215;
+  const much = state === "unknown" ? 0 : 45;
+  return dark.matches ? `hsl(${hue} ${much}% 28%)` : `hsl(${hue} ${much}% 80%)`;
+}
 // The nth of some that stand beside one another.
 export function nth(i: number): string {
   const hue = [215, 28, 140, 350, 275, 50, 185, 320, 95][i % 9];

@@ -15,7 +15,7 @@ export interface Sums {
 export interface FunctionSum { frame: number; self: number; total: number; samples: number }
 
 export class Cube {
-  frames: { name: string; dso: string; inlined: boolean }[];
+  frames: { name: string; dso: string; kind: string }[]; // kind: "", or of the time of threads: "thread", "runnable", "blocked", "unknown"
   threads: { pid: number; tid: number; name: string }[];
   parent: Int32Array; frame: Int32Array; depth: Int32Array; firstChild: Int32Array; sibling: Int32Array;
   node: Int32Array; thread: Int16Array | Int32Array; cpu: Int16Array; bin: Int16Array;
@@ -28,10 +28,13 @@ export class Cube {
 
   constructor(public raw: RawCube, strings: string[]) {
     const text = (i: unknown): string => (typeof i === "number" ? strings[i] ?? "" : "");
-    this.frames = raw.frames.map((f) => ({ name: text(f[0]), dso: text(f[1]), inlined: !!f[2] }));
+    this.frames = raw.frames.map((f) => {
+      const kind = text(f[2]);
+      return { name: kind && kind !== "thread" ? `[${text(f[0])}]` : text(f[0]), dso: text(f[1]), kind };
+    });
     this.ids = new Int32Array(this.frames.length);
     this.frames.forEach((f, i) => {
-      const key = `${f.name}\n${f.dso}`;
+      const key = `${f.name}\n${f.dso}\n${f.kind}`;
       if (!this.idOf.has(key)) this.idOf.set(key, i);
       this.ids[i] = this.idOf.get(key)!;
     });

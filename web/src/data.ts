@@ -29,7 +29,7 @@ export interface RawGraph {
 }
 interface RawPage {
   format: number; title: string; program: string; source?: boolean; documents: RawDocument[];
-  cube?: RawCube | null; strings: string[];
+  cube?: RawCube | null; wall?: RawCube | null; strings: string[];
   functions?: { function: number; dso: number; document: RawDocument; graph?: RawGraph | null }[];
 }
 
@@ -112,7 +112,7 @@ export interface Doc {
 }
 export interface FunctionPage { name: string; dso: string; doc: Doc; graph: RawGraph | null }
 export interface Page {
-  title: string; program: string; docs: Doc[]; cube: RawCube | null; functions: FunctionPage[];
+  title: string; program: string; docs: Doc[]; cube: RawCube | null; wall: RawCube | null; functions: FunctionPage[];
   strings: string[]; source: boolean;
 }
 
@@ -171,7 +171,7 @@ export function readPage(texts: string[]): Page {
   const s = raw.strings;
   return {
     title: raw.title, program: raw.program, source: raw.source !== false, strings: s,
-    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null,
+    docs: raw.documents.map((d) => readDocument(d, s)), cube: raw.cube ?? null, wall: raw.wall ?? null,
     functions: (raw.functions ?? []).map((f) => ({
       name: s[f.function] ?? "", dso: s[f.dso] ?? "", doc: readDocument(f.document, s),
       graph: f.graph ?? null,

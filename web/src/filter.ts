@@ -34,10 +34,10 @@ export function makeFilterBar(c: Context): { el: HTMLElement; update: () => void
     const s = h("select", { name: key, change: () => go({ [key]: s.value }) }, h("option", { value: "" }, "all"), ...options.map(([v, t]) => h("option", { value: v }, safe(t))));
     fields.append(h("label", null, h("span", null, label), s));
   };
-  if (cube) {
-    select("thread", "thread", cube.threads.slice(0, 500).map((t) => [`${t.pid}/${t.tid}`, `${t.name} ${t.tid}`]));
-    select("cpu", "CPU", cube.raw.cpus.map((n) => [String(n), String(n)]));
-  }
+  // threads that only waited have no samples
+  const threads = new Map([...(cube?.threads ?? []), ...(c.wall?.threads ?? [])].map((t) => [`${t.pid}/${t.tid}`, `${t.name} ${t.tid}`]));
+  select("thread", "thread", [...threads].slice(0, 500));
+  if (cube) select("cpu", "CPU", cube.raw.cpus.map((n) => [String(n), String(n)]));
   const el = h("form", { class: "filter", role: "search", "aria-label": "filter of all views", submit: (e: Event) => e.preventDefault() }, fields, chips);
   const update = (): void => {
     for (const e of el.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input,select")) {

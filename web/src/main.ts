@@ -10,7 +10,7 @@ import { help, openKeys } from "./keys";
 import { go, listen, openState, state } from "./state";
 import { compareView } from "./views/compare";
 import { hashOf, setTitle, treeTables, type Context, type View } from "./views/context";
-import { flameView } from "./views/flame";
+import { flameView, wallView } from "./views/flame";
 import { functionView } from "./views/function";
 import { functionsView } from "./views/functions";
 import { genericView, rawView } from "./views/generic";
@@ -38,6 +38,7 @@ function chooseViews(c: Context): View[] {
   if (has("functions") || c.cube) views.push(functionsView);
   if (c.page.functions.length) views.push(functionView);
   if (c.cube) views.push(flameView);
+  if (c.wall) views.push(wallView);
   if (has("calls")) views.push(genericView("calls", "calls", TABLES.calls[1]));
   if (has("mem")) views.push(genericView("mem", "memory", TABLES.mem[1]));
   if (c.cube?.hasTime) views.push(timeView);
@@ -57,6 +58,7 @@ function start(texts: string[]): void {
     if (d.view !== "report" || (rows?.byKey.has("function") && !rows.byKey.has("depth") && !rows.byKey.has("parent"))) d.view = ALONE[d.view] ?? d.view;
   }
   const cube = page.cube && page.cube.cells.length ? new Cube(page.cube, page.strings) : null;
+  const wall = page.wall && page.wall.cells.length ? new Cube(page.wall, page.strings) : null;
   const functionAt = new Map<string, number>();
   page.functions.forEach((f, i) => {
     functionAt.set(`${f.name}\n${f.dso}`, i);
@@ -64,7 +66,7 @@ function start(texts: string[]): void {
     const base = `${f.name}\n${f.dso.replace(/.*\//, "")}`;
     if (!functionAt.has(base)) functionAt.set(base, i);
   });
-  const context: Context = { page, cube, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
+  const context: Context = { page, cube, wall, functionAt, doc: (v) => page.docs.find((d) => d.view === v) };
   const views = chooseViews(context);
   setTitle(page.title);
   openState();

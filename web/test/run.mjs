@@ -244,6 +244,69 @@ async function filters(file, data) {
   await page.context().close();
 }
 
+// Time on and off the CPU under filters, against sums made here; drawn with a pattern where it is off; explained by its reasons.
+async function wall(file, data) {
+  const page = await open(file);
+  const { cells, nodes, frames, threads, width, from } = data.wall;
+  const frame = (node) => frames[nodes[node][1]];
+  const text = (i) => data.strings[i];
+  const has = (node, want) => { for (let i = node; i >= 0; i = nodes[i][0]) if (text(frame(i)[0]) === want) return true; return false; };
+  const later = (data.cube.from - from) / width;
+  const w = width / 1e9;
+  const words = (s) => (s >= 1 ? `${s.toFixed(2)} s` : `${(s * 1e3).toFixed(1)} ms`);
+  const info = () => page.textContent(".flameinfo");
+  const go = async (filter) => {
+    await page.evaluate((f) => { location.hash = new URLSearchParams({ view: "wallflame", ...f }).toString(); }, filter);
+    await page.waitForFunction((f) => document.querySelector("main").dataset.view === "wallflame" && Object.entries(f).every(([k, v]) => !["thread", "focus"].includes(k) || document.querySelector(`[name=${k}]`).value === v) && document.querySelector(".chips").childElementCount === (Object.keys(f).filter((k) => k !== "invert").length || -1) + 1, filter);
+  };
+  for (const [what, filter, test] of [
+    ["nothing", {}, () => true],
+    ["thread", { thread: `${threads[2][0]}/${threads[2][1]}` }, (c) => c[1] === 2],
+    ["a thread without samples", { thread: `${threads.at(-1)[0]}/${threads.at(-1)[1]}` }, (c) => c[1] === threads.length - 1],
+    ["time", { time: `${w * 10},${w * 20}` }, (c) => c[3] >= 10 + later && c[3] < 20 + later],
+    ["CPU, which it has not", { cpu: "1" }, () => true],
+    ["focus on a reason", { focus: "^\\[lock\\]$" }, (c) => has(c[0], "lock")],
+    ["hide", { hide: "^parse_row$" }, (c) => !has(c[0], "parse_row")],
+    ["inverted", { invert: "1", hide: "^main$" }, (c) => !has(c[0], "main")],
+  ]) {
+    const sum = { all: 0, null: 0, runnable: 0, blocked: 0, unknown: 0 };
+    for (const c of cells.filter(test)) { sum.all += c[5] / 1e9; sum[frame(c[0])[2] === null ? "null" : text(frame(c[0])[2])] += c[5] / 1e9; }
+    const want = [["on CPU", sum.null], ["waiting for a CPU", sum.runnable], ["blocked", sum.blocked], ["unknown", sum.unknown]].filter((x) => x[1]).map(([k, v]) => `${k} ${words(v)}`).join(", ");
+    await go(filter);
+    ok((await info()) === `all: ${sum.all ? words(sum.all) : "0.00 s"}: ${want}`, `wall: filter by ${what}: ${want || "nothing"}`, await info());
+  }
+  await go({ cpu: "1" });
+  ok((await page.textContent("main .binned")).includes("no CPU"), "wall: the page says that a filter on CPU does nothing here");
+  await go({});
+  // the outermost frame: what was on the CPU is at the left, unknown time at the right
+  const looks = await page.$eval("main canvas", (v) => {
+    const copy = document.createElement("canvas");
+    copy.width = v.width;
+    copy.height = v.height;
+    const g = copy.getContext("2d", { willReadFrequently: true });
+    g.drawImage(v, 0, 0);
+    const at = (x, y, w) => new Set(Array.from(new Uint32Array(g.getImageData(x, y, w, 12).data.buffer))).size;
+    const right = v.clientWidth;
+    return { on: at(300, 4, 30), off: at(right - 40, 4, 30), rows: v.clientHeight / 20 };
+  });
+  ok(looks.on === 1 && looks.off > 1 && looks.rows >= 5, "wall: time off the CPU has a pattern", JSON.stringify(looks));
+  await page.keyboard.press("j");
+  await page.keyboard.press("l"); // the second thread: it takes less
+  await page.keyboard.press("e");
+  await page.waitForSelector("dialog");
+  const why = await page.textContent("dialog");
+  const lock = cells.filter((c) => has(c[0], "lock")).reduce((a, c) => a + c[5] / 1e9, 0);
+  ok(why.includes(`[lock]${words(lock)}`) && why.includes("[wake-up]") && !why.includes("[unknown]") && why.includes("on CPU"), "wall: e says what a frame's time was", why);
+  await page.keyboard.press("Escape");
+  await show(page, "flame");
+  await page.keyboard.press("j");
+  await page.keyboard.press("e");
+  await page.waitForSelector("dialog");
+  ok(/share\d.*95 %.*samples/.test(await page.textContent("dialog")), "flame: e explains a frame, with its error", await page.textContent("dialog"));
+  ok(!page.faults.length, "wall: no console error, no request", page.faults.join("\n"));
+  await page.context().close();
+}
+
 // Distributions against the tables of the page's data.
 async function distributions(name, file) {
   const page = await open(file);
@@ -465,7 +528,7 @@ if (!given.length || process.argv.includes("--own")) {
   const data = samplePage({ diff: true });
   const file = put("all.html", data);
   jobs.unshift(
-    intervals, () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => hostile(file),
+    intervals, () => keys(file), () => accessible("all", file), () => filters(file, samplePage({ diff: true })), () => wall(file, samplePage({ diff: true })), () => hostile(file),
     () => fast(samplePage({ functions: 5000, chains: 20000, cells: 80000, threads: 64, cpus: 16, bins: 480 })), manyRows, manyInstructions,
     () => paper("all", put("paper.html", samplePage({ diff: true, functions: 3000 }))),
     () => everyView("all", file),

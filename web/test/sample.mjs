@@ -112,6 +112,15 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
     theCube = { event: S.of("cycles"), from: 1e12, width: time ? 26750000 : 0, bins: time ? bins : 1, samples: cells, period: cells * 1e6, folded: 17, frames,
       threads: Array.from({ length: threads }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: Array.from({ length: cpus }, (_, i) => i), nodes, cells: list };
   }
+  // time of the same threads: "main" and "parse_row" on the CPU and off it; it begins 2 bins before the samples
+  let wall = null;
+  if (cube && time) {
+    const frames = [["worker", null, "thread"], ["main", "join", null], ["parse_row", "join", null], ["lock", null, "blocked"], ["wake-up", null, "runnable"], [HOSTILE, null, "thread"], ["unknown", null, "unknown"]];
+    const nodes = [[-1, 0], [0, 1], [1, 2], [2, 3], [2, 4], [-1, 5], [5, 1], [6, 6]];
+    const list = [1, 2, 3, 4, 6, 7].flatMap((node) => Array.from({ length: 20 }, (_, i) => [node, node > 5 ? 1 : i % threads === 1 ? 0 : i % threads, -1, (i * 6 + node) % bins, node < 3 || node === 6 ? 2 : 0, 1e6 * node * (i + 1)]));
+    wall = { event: S.of("cycles"), from: 1e12 - 2 * 26750000, width: 26750000, bins, samples: 120, period: list.reduce((a, c) => a + c[5], 0), folded: 0,
+      frames: frames.map((f) => f.map((x) => S.of(x))), threads: Array.from({ length: threads + 1 }, (_, i) => [100, 100 + i, S.of(i === 1 ? HOSTILE : `worker-${i}`)]), cpus: [], nodes, cells: list };
+  }
   const asm = Array.from({ length: instructions }, (_, i) => {
     const flow = i % 12 === 11 ? "branch" : i % 17 === 16 ? "call" : "other";
     const target = flow === "branch" ? `0x${(4096 + 4 * Math.max(0, i - (i % 24 === 11 ? 8 : -30))).toString(16)}` : null;
@@ -129,7 +138,7 @@ export function samplePage({ functions = 60, threads = 6, cpus = 4, bins = 120, 
   const graph = lbr ? { width: 300, height: blocks * 80, nodes: Array.from({ length: blocks }, (_, i) => [i, 150, 40 + i * 80, 160, 40, S.of(`0x${(4096 + 48 * i).toString(16)}`), S.of(`${4096 + 48 * i}\n12 instructions, ${i === 2 ? HOSTILE : "runs 10k"}`), i === 2 ? 0.9 : 0.1]),
     edges: [...Array.from({ length: blocks - 1 }, (_, i) => [i, i + 1, i % 2 ? "falls" : "taken", 10 + i, S.of("10k"), `M150,${60 + i * 80}L150,${98 + i * 80}`]), [5, 2, "back", 30, S.of("9k"), "M230,440C290,440 290,200 232,200"]], notes: [S.of("4 cold blocks are not shown")] } : null;
   return {
-    format: 1, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube,
+    format: 1, title: diff ? "join: base and new" : "join orders.tbl", program: "cyclade 0.1.0", source: true, documents, cube: theCube, wall,
     functions: Array.from({ length: Math.min(3, functions) }, (_, i) => i === 2 ? 8 : i).filter((i) => i < functions).map((i) => ({ function: S.of(name(i)), dso: S.of(dso(i)), document: fnDoc(i), graph })),
     strings: S.list,
   };

@@ -26,6 +26,7 @@ void cube_free(struct cube *c)
 	vec_free(&m->best);
 	itab_free(&m->at);
 	free(m->cpu);
+	free(m->thread);
 	profile_free(m->p);
 	free(m);
 }
@@ -87,7 +88,7 @@ out:
 	return ret;
 }
 
-static void hand_out(struct making *m)
+void cube_hand_out(struct making *m)
 {
 	struct cube *c = &m->c;
 
@@ -127,7 +128,7 @@ static int make(struct making *m, const struct pd *rec, struct spaces *sp,
 	m->s = profile_stacks(m->p);
 	if (cube_make_tree(m, err) || cube_make_cells(m, err) || cube_make_nodes(m, err))
 		return -1;
-	hand_out(m);
+	cube_hand_out(m);
 	return 0;
 }
 

@@ -56,10 +56,11 @@ static int weigh(struct making *m, struct err *err)
 		for (size_t k = 0; k < m->s->part[i].n_cells; k++) {
 			const struct stack_cell *x = &m->s->part[i].cell[k];
 
-			m->total[x->callers] += x->n;
+			m->total[x->callers] += m->by_time ? x->period : x->n;
 			m->c.samples += x->n;
 			m->c.period += x->period;
 		}
+	m->weight = m->by_time ? m->c.period : m->c.samples;
 	for (size_t i = m->all.n; i > 1; i--)
 		m->total[m->all.v[i - 1].parent] += m->total[i - 1];
 	return list_cpus(m, err);
@@ -170,7 +171,7 @@ static bool give_up(const struct making *m, size_t step, struct coarse *c)
 		c->halved++;
 		return true;
 	case RARE:
-		if (c->least * 2 > m->c.samples / steps[step].least)
+		if (c->least * 2 > m->weight / steps[step].least)
 			return false;
 		c->least *= 2;
 		return true;

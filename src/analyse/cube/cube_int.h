@@ -5,6 +5,7 @@
  *	cube.c		when they were taken; then a profile of cells
  *	cube_tree.c	chains of addresses -> a tree of functions; cells get its nodes
  *	cube_cells.c	... and are added up, in as much detail as fits
+ *	cube_wall.c	instead of these two: the time of threads, on CPUs and off them
  *	cube_nodes.c	the nodes that are left get the numbers that are handed out
  */
 #ifndef CYCLADE_ANALYSE_CUBE_CUBE_INT_H
@@ -32,7 +33,10 @@ struct making {
 	struct itab at;	 /* into `cell` */
 	uint32_t *to;	 /* by node of `all`: where its samples are told */
 	uint64_t *total; /* samples there and below, by node of `all` */
-	uint64_t least;	 /* nodes with fewer are folded; 0: `to` is not made yet */
+	bool by_time;	 /* a cube of time: of nodes, the period counts, not the samples */
+	uint64_t weight; /* of all nodes */
+	struct stack_thread *thread; /* the cube's own; NULL: the profile's */
+	uint64_t least;		     /* nodes with fewer are folded; 0: `to` is not made yet */
 	struct cube_frame *frame;
 	struct cube_node *node;
 	uint32_t *cpu;
@@ -47,5 +51,7 @@ int cube_make_cells(struct making *m, struct err *err) MUST_USE;
 size_t cube_count_nodes(const struct making *m, uint64_t least);
 /* Then: node, and cells in order. */
 int cube_make_nodes(struct making *m, struct err *err) MUST_USE;
+/* Then: all of `c`. */
+void cube_hand_out(struct making *m);
 
 #endif

@@ -103,7 +103,7 @@ static void number_rests(struct making *m)
 				(struct cube_node){ (rest & ~FOLDED) - 1, CUBE_NONE };
 		}
 		x->node = (uint32_t)m->c.n_nodes - 1;
-		m->c.folded += x->samples;
+		m->c.folded += m->by_time ? x->period : x->samples;
 	}
 }
 

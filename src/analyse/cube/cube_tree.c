@@ -23,8 +23,9 @@ static uint32_t frame_of(struct making *m, const struct stack_site *site)
 		return CUBE_NONE;
 	if (fresh) {
 		*at = m->c.n_frames;
-		m->frame[m->c.n_frames++] = (struct cube_frame){ strtab_get(strings, f->name),
-								 strtab_get(strings, f->dso) };
+		m->frame[m->c.n_frames++] =
+			(struct cube_frame){ strtab_get(strings, f->name),
+					     strtab_get(strings, f->dso), NULL };
 	}
 	return (uint32_t)*at;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "analyse/wall_tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 /* What a frame of `tree` is: the kind, and the number of a name, a place or a reason. */
 #define FRAME(kind, number) ((uint64_t)(kind) << 32 | (number))
 
-struct thread_samples { /* of one thread, with one chain */
-	uint32_t thread, chain;
+struct thread_samples { /* of one thread, with one chain, in one bin */
+	uint32_t thread, chain, bin;
 	uint64_t n;
 };
 
@@ -27,8 +28,8 @@ struct planting {
 	const struct wall_tree_opts *opts;
 	struct wait_chains chains; /* of the samples */
 	struct tids tids;
-	struct u64map by_chain;
 	VEC(struct thread_samples) part;
+	struct itab part_at;
 	uint64_t *samples; /* by thread */
 	struct strtab comm;
 	VEC(const char *) name; /* the same, that stay */
@@ -36,6 +37,7 @@ struct planting {
 	struct itab place_at;
 	struct chain_tree tree;
 	VEC(struct amount) self; /* by node of tree */
+	VEC(struct wall_cell) cell;
 	struct wall_tree *out;
 };
 
@@ -61,29 +63,45 @@ static int chain_of(struct planting *p, const struct pass_sample *s, uint32_t *c
 	return *chain == UINT32_MAX ? err_nomem(err) : 0;
 }
 
+static uint32_t bin_of(const struct planting *p, uint64_t time)
+{
+	return p->opts->width ? (uint32_t)((time - p->w->from) / p->opts->width) : 0;
+}
+
+/* NULL: out of memory. */
+static struct thread_samples *part_of(struct planting *p, uint32_t thread, uint32_t chain,
+				      uint32_t bin)
+{
+	const uint64_t h = hash_pair((uint64_t)thread << 32 | chain, bin);
+	const struct thread_samples x = { thread, chain, bin, 0 };
+	uint32_t idx;
+
+	for (size_t i = itab_first(&p->part_at, h); itab_at(&p->part_at, &i, h, &idx);) {
+		struct thread_samples *o = &p->part.v[idx];
+
+		if (o->thread == thread && o->chain == chain && o->bin == bin)
+			return o;
+	}
+	if (vec_push(&p->part, x) || itab_put(&p->part_at, h, p->part.n - 1))
+		return NULL;
+	return &p->part.v[p->part.n - 1];
+}
+
 static int on_sample(void *ctx, const struct pass_sample *s, struct err *err)
 {
 	struct planting *p = ctx;
 	uint32_t thread = tids_at(&p->tids, p->w, task_tid(s->task), s->time), chain;
-	uint64_t *at;
-	bool fresh;
+	struct thread_samples *part;
 
 	if (!task_tid(s->task) || thread == WAIT_NOBODY || !p->w->thread[thread].wanted ||
 	    s->time < p->w->from || s->time > p->w->until)
 		return 0;
 	if (chain_of(p, s, &chain, err))
 		return -1;
-	at = u64map_at(&p->by_chain, (uint64_t)thread << 32 | chain, &fresh);
-	if (at && fresh) {
-		const struct thread_samples x = { thread, chain, 0 };
-
-		*at = p->part.n;
-		if (vec_push(&p->part, x))
-			at = NULL;
-	}
-	if (!at)
+	part = part_of(p, thread, chain, bin_of(p, s->time));
+	if (!part)
 		return err_nomem(err);
-	p->part.v[*at].n++;
+	part->n++;
 	p->samples[thread]++;
 	p->out->samples++;
 	return 0;
@@ -169,6 +187,61 @@ static uint32_t put_chain(struct planting *p, uint32_t thread, const struct chai
 	return at;
 }
 
+/* A cell's samples are few enough: more of them are in more cells. */
+static int put_cell(struct planting *p, uint32_t node, uint32_t thread, uint32_t bin,
+		    uint64_t samples, double time)
+{
+	const double each = samples ? time / (double)samples : 0;
+	struct wall_cell x = { .node = node, .thread = thread, .bin = (uint16_t)bin };
+
+	for (; samples > UINT16_MAX; samples -= UINT16_MAX, time -= each * UINT16_MAX) {
+		x.samples = UINT16_MAX;
+		x.time = (uint64_t)llround(each * UINT16_MAX);
+		if (vec_push(&p->cell, x))
+			return -1;
+	}
+	x.samples = (uint16_t)samples;
+	x.time = (uint64_t)llround(time);
+	return vec_push(&p->cell, x);
+}
+
+/* Each bin has its part. */
+static int put_span(struct planting *p, uint32_t node, const struct wait_span *s)
+{
+	const uint64_t width = p->opts->width;
+
+	if (!width)
+		return 0;
+	for (uint64_t at = s->from; at < s->until;) {
+		uint32_t bin = bin_of(p, at);
+		uint64_t end = p->w->from + (bin + 1u) * width;
+
+		end = end < s->until ? end : s->until;
+		if (put_cell(p, node, s->thread, bin, 0, (double)(end - at)))
+			return -1;
+		at = end;
+	}
+	return 0;
+}
+
+/* Running time of threads without samples. */
+static int plant_unseen(struct planting *p)
+{
+	for (size_t i = 0; i < p->w->n_spans; i++) {
+		const struct wait_span *s = &p->w->span[i];
+		uint32_t at;
+
+		if (s->reason != WAIT_RAN || !p->w->thread[s->thread].wanted ||
+		    p->samples[s->thread])
+			continue;
+		at = put_chain(p, s->thread, &p->chains.raw, 0, NULL, NULL);
+		if (at == UINT32_MAX || put_span(p, at, s))
+			return -1;
+		p->self.v[at].on += (double)(s->until - s->from);
+	}
+	return 0;
+}
+
 static int plant_on(struct planting *p, struct err *err)
 {
 	if (frames_name(&p->chains.frames, p->sp, err))
@@ -178,22 +251,13 @@ static int plant_on(struct planting *p, struct err *err)
 		uint32_t at = put_chain(p, x->thread, &p->chains.raw, x->chain,
 					p->chains.frames.frame.v, p->chains.frames.place.v);
 
-		if (at == UINT32_MAX)
+		ran *= (double)x->n / (double)p->samples[x->thread];
+		if (at == UINT32_MAX ||
+		    (p->opts->width && put_cell(p, at, x->thread, x->bin, x->n, ran)))
 			return err_nomem(err);
-		p->self.v[at].on += ran * (double)x->n / (double)p->samples[x->thread];
+		p->self.v[at].on += ran;
 	}
-	for (uint32_t i = 0; i < p->w->n_threads; i++) { /* ran between samples */
-		const struct wait_thread *t = &p->w->thread[i];
-		uint32_t at;
-
-		if (!t->wanted || p->samples[i] || !t->time[WAIT_RAN])
-			continue;
-		at = put_chain(p, i, &p->chains.raw, 0, NULL, NULL);
-		if (at == UINT32_MAX)
-			return err_nomem(err);
-		p->self.v[at].on += (double)t->time[WAIT_RAN];
-	}
-	return 0;
+	return plant_unseen(p) ? err_nomem(err) : 0;
 }
 
 static int plant_off(struct planting *p)
@@ -209,7 +273,7 @@ static int plant_off(struct planting *p)
 		at = put_chain(p, s->thread, &w->chain, s->chain, NULL, w->place);
 		if (at != UINT32_MAX)
 			at = add_node(p, at, FRAME(WALL_REASON, s->reason));
-		if (at == UINT32_MAX)
+		if (at == UINT32_MAX || put_span(p, at, s))
 			return -1;
 		p->self.v[at].off += (double)(s->until - s->from);
 	}
@@ -256,6 +320,7 @@ static int put_nodes(struct planting *p)
 {
 	const size_t n = p->tree.n;
 	struct wall_tree *out = p->out;
+	uint32_t *number = malloc((n + 1) * sizeof(*number));
 	struct order *o = malloc((n + 1) * sizeof(*o));
 	size_t *first = calloc(n + 2, sizeof(*first)), left = 0;
 	struct amount *sum = malloc((n + 1) * sizeof(*sum));
@@ -263,7 +328,7 @@ static int put_nodes(struct planting *p)
 	int ret = -1;
 
 	out->node = calloc(n + 1, sizeof(*out->node));
-	if (!o || !first || !sum || !todo || !out->node)
+	if (!o || !first || !sum || !todo || !out->node || !number)
 		goto out;
 	ret = 0;
 	if (!n)
@@ -285,6 +350,7 @@ static int put_nodes(struct planting *p)
 		const struct todo x = todo[--left];
 		struct wall_node *to = &out->node[out->n];
 
+		number[x.node] = (uint32_t)out->n;
 		to->parent = x.parent;
 		to->depth = x.depth;
 		to->on = sum[x.node].on;
@@ -298,7 +364,10 @@ static int put_nodes(struct planting *p)
 		out->n++;
 	}
 	assert(out->n == n);
+	vec_each (&p->cell, struct wall_cell *, c)
+		c->node = number[c->node];
 out:
+	free(number);
 	free(o);
 	free(first);
 	free(sum);
@@ -327,11 +396,13 @@ int wall_tree_build(struct wall_tree **out, const struct pd *rec, const struct s
 	if (!p.out)
 		return err_nomem(err);
 	ret = plant(&p, err);
+	p.out->cell = p.cell.v;
+	p.out->n_cells = p.cell.n;
 	vec_free(&p.chains.frames.place);
 	chains_free(&p.chains);
 	tids_free(&p.tids);
-	u64map_free(&p.by_chain);
 	vec_free(&p.part);
+	itab_free(&p.part_at);
 	free(p.samples);
 	strtab_free(&p.comm);
 	vec_free(&p.name);
@@ -351,5 +422,6 @@ void wall_tree_free(struct wall_tree *t)
 	if (!t)
 		return;
 	free(t->node);
+	free(t->cell);
 	free(t);
 }

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cli/heap.h"
 #include "cli/recordings/results.h"
+#include "cli/recordings/waiting.h"
 #include "report/block_graph.h"
 #include "report/cube_view.h"
 #include "report/page_files.h"
@@ -41,6 +42,8 @@ struct writing {
 	struct results *all;
 	struct cube *cube;
 	struct document cube_document;
+	struct wall_cube *wall;
+	struct document wall_document;
 	const char *event; /* the cube's; function pages are of it */
 	struct html_page_part part[N_VIEWS];
 	struct html_page_absent absent[N_VIEWS];
@@ -109,6 +112,18 @@ static int get_cube(struct writing *w, struct err *err)
 	document_open(&w->cube_document, &cube_document, NULL);
 	cube_put(&w->cube_document, w->cube, w->event);
 	w->page.cube = &w->cube_document;
+	return 0;
+}
+
+static int get_wall(struct writing *w, struct err *err)
+{
+	if (wall_cube_open(&w->wall, w->cli, results_recording(w->all), err))
+		return -1;
+	if (!w->wall)
+		return 0;
+	document_open(&w->wall_document, &wall_cube_document, NULL);
+	cube_put(&w->wall_document, wall_cube_of(w->wall), wall_cube_event(w->wall));
+	w->page.wall = &w->wall_document;
 	return 0;
 }
 
@@ -282,8 +297,8 @@ static int write_page(struct writing *w, const char *file)
 
 static int gather(struct writing *w, const char *input, struct err *err)
 {
-	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_views(w, err) ||
-	    get_functions(w, err))
+	if (results_open(&w->all, w->cli, input, err) || get_cube(w, err) || get_wall(w, err) ||
+	    get_views(w, err) || get_functions(w, err))
 		return -1;
 	w->page.files = &page_files;
 	w->page.title = title_of(w, input);
@@ -308,6 +323,8 @@ int report_html(struct cli *cli, const char *input, const char *file)
 	document_close(&w.cube_document);
 	vec_free(&w.function);
 	cube_free(w.cube);
+	document_close(&w.wall_document);
+	wall_cube_close(w.wall);
 	results_close(w.all);
 	return code;
 }

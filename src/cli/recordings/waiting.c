@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/recordings/result.h"
+#include "cli/recordings/waiting.h"
+#include "analyse/cube.h"
 #include "collect/tsc.h"
 #include "report/critical_view.h"
 #include "report/parallel_view.h"
@@ -94,7 +95,7 @@ static bool is_sampler(const struct pd_event *e)
 /* Threads of the selection alone, of all of the recorded ones. */
 static int make_tree(struct running *c, const struct result_ask *ask, size_t event, struct err *err)
 {
-	const struct wall_tree_opts to = { event };
+	const struct wall_tree_opts to = { .event = event };
 	const char *format = ask->show->format->name;
 
 	if (!ask->cli->opt.call_graph && strcmp(format, "folded") && strcmp(format, "svg"))
@@ -174,6 +175,81 @@ int wall_make(struct result *out, const struct result_ask *ask, struct err *err)
 int concurrency_make(struct result *out, const struct result_ask *ask, struct err *err)
 {
 	return make_running(out, ask, &concurrency_document, concurrency_put, err);
+}
+
+/* ---- for the page ---------------------------------------------------------------------------- */
+
+struct wall_cube {
+	struct wait *w;
+	struct wall_tree *tree;
+	struct cube *cube;
+	const char *event;
+};
+
+static int make_cube(struct wall_cube *c, struct cli *cli, const struct recording *r,
+		     struct err *err)
+{
+	const char *wanted = cli->opt.event.n ? cli->opt.event.v[0] : NULL;
+	struct wall_tree_opts to = { .event = recording_event(r, wanted, is_sampler) };
+	struct profile_opts po = { 0 };
+	struct wait_opts wo;
+	size_t n;
+
+	if (to.event == SIZE_MAX) /* the page is of another one */
+		to.event = recording_event(r, NULL, is_sampler);
+	c->event = to.event == SIZE_MAX ? NULL : pd_events(r->rec, &n)[to.event].name;
+	if (recording_select(r, cli, &po, err))
+		return -1;
+	wo = (struct wait_opts){ po.select, po.progress, po.progress_ctx };
+	if (wait_build(&c->w, r->rec, r->spaces, &wo, err))
+		return -1;
+	to.width = (c->w->until - c->w->from) / CUBE_BINS + 1;
+	if (wall_tree_build(&c->tree, r->rec, r->spaces, c->w, &to, err))
+		return -1;
+	return cube_of_wall(&c->cube, c->tree, c->w, r->images, to.width, err);
+}
+
+int wall_cube_open(struct wall_cube **out, struct cli *cli, const struct recording *r,
+		   struct err *err)
+{
+	struct wall_cube *c;
+	struct err why = ERR_INIT;
+
+	*out = NULL;
+	if (cli->opt.cpu || !wait_able(r->rec))
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_nomem(err);
+	if (!make_cube(c, cli, r, &why)) {
+		*out = c;
+		return 0;
+	}
+	wall_cube_close(c);
+	if (why.code != ERR_NOMEM) /* the page says why it has no waits */
+		return 0;
+	*err = why;
+	return -1;
+}
+
+const struct cube *wall_cube_of(const struct wall_cube *c)
+{
+	return c->cube;
+}
+
+const char *wall_cube_event(const struct wall_cube *c)
+{
+	return c->event;
+}
+
+void wall_cube_close(struct wall_cube *c)
+{
+	if (!c)
+		return;
+	cube_free(c->cube);
+	wall_tree_free(c->tree);
+	wait_free(c->w);
+	free(c);
 }
 
 /* ---- the critical path ----------------------------------------------------------------------- */

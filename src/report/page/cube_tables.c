@@ -40,6 +40,16 @@ static const struct table_column frame_columns[] = {
 };
 static const struct table_form frames_form = { "frames", NULL, 0, TABLE_COLUMNS(frame_columns) };
 
+static const struct table_column wall_frame_columns[] = {
+	COLUMN("function", "function", T_TEXT, C_KEY, "its name, or the thread's, or the reason",
+	       OF(cube_frame, function)),
+	COLUMN("dso", "module", T_TEXT, C_KEY, "its file", OF(cube_frame, dso)),
+	COLUMN("kind", "kind", T_TEXT, C_KEY, "thread, or the state that a reason belongs to",
+	       OF(cube_frame, kind)),
+};
+static const struct table_form wall_frames_form = { "frames", NULL, 0,
+						    TABLE_COLUMNS(wall_frame_columns) };
+
 static const struct table_column thread_columns[] = {
 	COLUMN("pid", "pid", T_SIGNED, C_KEY, "process", .get = thread_pid),
 	COLUMN("tid", "tid", T_SIGNED, C_KEY, "thread", .get = thread_tid),
@@ -74,8 +84,16 @@ static const struct table_form *const forms[] = { &head_form, &frames_form, &thr
 const struct document_form cube_document = { "cube", 1, forms, sizeof(forms) / sizeof(*forms),
 					     NULL,   0 };
 
+static const struct table_form *const wall_forms[] = { &head_form, &wall_frames_form, &threads_form,
+						       &cpus_form, &nodes_form,	      &cells_form };
+const struct document_form wall_cube_document = {
+	"wall_cube", 1, wall_forms, sizeof(wall_forms) / sizeof(*wall_forms), NULL, 0
+};
+
 void cube_put(struct document *d, const struct cube *c, const char *event)
 {
+	const bool wall = d->form == &wall_cube_document;
+
 #define PUT(form_, rows, count)                                       \
 	document_table(d, &(struct table){ .form = &(form_),          \
 					   .ctx = event,              \
@@ -83,7 +101,10 @@ void cube_put(struct document *d, const struct cube *c, const char *event)
 					   .stride = sizeof(*(rows)), \
 					   .n = (count) })
 	PUT(head_form, c, 1);
-	PUT(frames_form, c->frame, c->n_frames);
+	if (wall)
+		PUT(wall_frames_form, c->frame, c->n_frames);
+	else
+		PUT(frames_form, c->frame, c->n_frames);
 	PUT(threads_form, c->thread, c->n_threads);
 	PUT(cpus_form, c->cpu, c->n_cpus);
 	PUT(nodes_form, c->node, c->n_nodes);

@@ -3,11 +3,13 @@
 import type { Cube } from "../cube";
 import { findTable, type Doc, type FunctionPage, type Page, type Table } from "../data";
 import { h, safe } from "../dom";
+import { seconds } from "../format";
 import { state, type State } from "../state";
 
 export interface Context {
   page: Page;
   cube: Cube | null;
+  wall: Cube | null; // the time of all threads, on the CPU and off it
   doc: (view: string) => Doc | undefined;
   functionAt: Map<string, number>; // "name\ndso" -> its page
 }
@@ -108,13 +110,14 @@ export function wholeNote(): HTMLElement | null {
   const said = [state.thread && "thread", state.cpu && "CPU", state.time && "time"].filter(Boolean);
   return said.length ? h("p", { class: "binned" }, `These figures are of the whole recording: the filter on ${said.join(", ")} does not reach this table.`) : null;
 }
-export function cubeNote(c: Context): HTMLElement | null {
-  if (!c.cube) return null;
+export function cubeNote(c: Context, cube = c.cube, time = state.time): HTMLElement | null {
+  if (!cube) return null;
   const parts: string[] = [];
-  if (state.time && c.cube.hasTime) {
-    const [a, b] = c.cube.binsOf(state.time);
-    parts.push(`time is in ${c.cube.raw.bins} bins of ${(c.cube.width * 1000).toPrecision(3)} ms: shown are bins ${a} to ${b}`);
+  if (time && cube.hasTime) {
+    const [a, b] = cube.binsOf(time);
+    parts.push(`time is in ${cube.raw.bins} bins of ${(cube.width * 1000).toPrecision(3)} ms: shown are bins ${a} to ${b}`);
   }
-  if (c.cube.raw.folded) parts.push(`${c.cube.raw.folded} samples are in rare chains that were folded into one`);
+  if (cube.raw.folded) parts.push(`${cube === c.wall ? seconds(cube.raw.folded / 1e9) : `${cube.raw.folded} samples`} are in rare chains that were folded into one`);
+  if (cube === c.wall && state.cpu) parts.push("time off the CPU belongs to no CPU: the filter on CPU does not reach this graph");
   return parts.length ? h("p", { class: "binned" }, parts.join("; ") + ".") : null;
 }

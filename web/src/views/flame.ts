@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flame - call chains as a flame graph (an icicle: callers above), by period. Inverted: callees
 // above, whoever called them below. A frame's colour is the leaf of cycle accounting that dominates
-// what it holds, where the recording has one; else its file's.
-import { css, frameColour, ink, nodeColour, painters } from "../colour";
-import type { Cube } from "../cube";
+// what it holds, where the recording has one; else its file's. That of time (wall.ts) has the same
+// keys and filter.
+import { css, frameColour, ink, nodeColour, offColour, painters } from "../colour";
+import { shareError, type Cube } from "../cube";
 import { findTable } from "../data";
 import { h, safe, tip } from "../dom";
-import { amount, percent } from "../format";
-import { go, quote, regex, state } from "../state";
+import { amount, percent, seconds } from "../format";
+import { go, quote, regex, state, type State } from "../state";
+import { dialog } from "../why";
 import { cubeNote, functionLink, heading, nodeParents, type Context, type View } from "./context";
+import { OFF, hatch, onTime, reasonsOf, sumOff, timeWords, wallLegend, wallState } from "./wall";
 
-interface Frame { frame: number; value: number; self: number; children: Frame[]; parent: Frame | null; depth: number; leaf: number; x: number; w: number }
+export interface Frame { frame: number; value: number; self: number; samples: number; off: number[]; children: Frame[]; parent: Frame | null; depth: number; leaf: number; x: number; w: number }
 const ROW = 20;
 
 function fresh(frame: number, parent: Frame | null): Frame {
-  return { frame, value: 0, self: 0, children: [], parent, depth: parent ? parent.depth + 1 : 0, leaf: -1, x: 0, w: 0 };
+  return { frame, value: 0, self: 0, samples: 0, off: [], children: [], parent, depth: parent ? parent.depth + 1 : 0, leaf: -1, x: 0, w: 0 };
 }
-function build(cube: Cube, inverted: boolean): Frame {
-  const sums = cube.sums(state);
+function build(cube: Cube, inverted: boolean, filter: State): Frame {
+  const sums = cube.sums(filter);
   const root = fresh(-2, null);
   root.value = sums.period;
   if (!inverted) {
@@ -28,6 +31,7 @@ function build(cube: Cube, inverted: boolean): Frame {
       const f = fresh(cube.frame[i], p);
       f.value = sums.total[i];
       f.self = sums.self[i];
+      f.samples = sums.samples[i];
       p.children.push(f);
       of[i] = f;
     }
@@ -44,6 +48,7 @@ function build(cube: Cube, inverted: boolean): Frame {
         if (!f) { m.set(id, (f = fresh(id, at))); at.children.push(f); }
         f.value += sums.self[i];
         if (k === i) f.self += sums.self[i];
+        f.samples += sums.samples[i];
         at = f;
       }
     }
@@ -51,6 +56,7 @@ function build(cube: Cube, inverted: boolean): Frame {
   const sort = (f: Frame): void => {
     f.children.sort((a, b) => b.value - a.value);
     f.children.forEach(sort);
+    if (!inverted || f === root) for (const k of f.children) f.samples += k.samples;
   };
   sort(root);
   return root;
@@ -88,15 +94,18 @@ function leaves(c: Context, root: Frame): string[] {
 }
 
 let keysOf: ((key: string) => boolean) | null = null;
-export const flameView: View = {
-  id: "flame", title: "flame",
+const view = (id: string, title: string, wall: boolean): View => ({
+  id, title,
   draw(root, c) {
-    const cube = c.cube!;
+    const cube = wall ? c.wall! : c.cube!;
     const inverted = state.invert === "1";
-    const all = build(cube, inverted);
-    const names = inverted ? [] : leaves(c, all);
-    root.append(heading(inverted ? "Flame graph, inverted: below a function are its callers" : "Flame graph: below a function is what it calls"));
-    const note = cubeNote(c);
+    const filter = wall ? wallState(c) : state;
+    const all = build(cube, inverted, filter);
+    const names = inverted || wall ? [] : leaves(c, all);
+    const much = (f: Frame): string => (wall ? seconds(f.value / 1e9) : amount(f.value));
+    if (wall) sumOff(cube, all, inverted);
+    root.append(heading(`${wall ? "Time of all threads, on the CPU and off it" : "Flame graph"}${inverted ? ", inverted: below a function are its callers" : ": below a function is what it calls"}`));
+    const note = cubeNote(c, cube, filter.time);
     if (note) root.append(note);
     const path = state.zoom ? state.zoom.split("\t") : [];
     let top = all;
@@ -113,14 +122,16 @@ export const flameView: View = {
     const matched = (f: Frame): number => (hit(f) ? f.value : f.children.reduce((a, x) => a + matched(x), 0));
     const bar = h("p", { class: "tools" },
       h("button", { type: "button", "aria-pressed": String(inverted), click: () => go({ invert: inverted ? "" : "1", zoom: "" }) }, "invert (i)"),
-      h("button", { type: "button", disabled: top === all, click: () => up() }, "up (u)"));
+      h("button", { type: "button", disabled: top === all, click: () => up() }, "up (u)"),
+      h("button", { type: "button", click: () => explain(picked) }, "why? (e)"));
     if (search) bar.append(h("b", null, ` ${percent(matched(top) / (top.value || 1))} matched by "${safe(state.search)}"`));
     const crumbs = h("p", { class: "crumbs" });
     const chain: Frame[] = [];
     for (let f: Frame | null = top; f; f = f.parent) chain.unshift(f);
     chain.forEach((f, i) => crumbs.append(i ? " › " : "", h("button", { type: "button", class: "linkish", click: () => zoom(f) }, safe(f === all ? "all" : cube.name(f.frame)))));
     root.append(bar, crumbs, canvas, info);
-    if (names.length) {
+    if (wall) root.append(wallLegend(all));
+    else if (names.length) {
       const used = new Set<number>();
       const see = (f: Frame): void => { if (f.leaf >= 0) used.add(f.leaf); f.children.forEach(see); };
       see(all);
@@ -161,12 +172,21 @@ export const flameView: View = {
       g.font = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
       g.textBaseline = "middle";
       const char = g.measureText("m").width;
+      const patterns = wall ? hatch(g) : [];
       rows.forEach((row, y) => row.forEach((f) => {
-        const name = f === all ? `all ${amount(f.value)}` : cube.name(f.frame);
+        const name = f === all ? `all ${much(f)}` : cube.name(f.frame);
         const on = !search || hit(f);
         g.fillStyle = f === all ? css("--line") : f.frame < 0 ? css("--soft") : f.leaf >= 0 ? nodeColour(names[f.leaf]) : frameColour(cube.frames[f.frame].name, cube.frames[f.frame].dso);
         g.globalAlpha = on ? 1 : 0.35;
         g.fillRect(f.x, y * ROW + 1, Math.max(0.5, f.w - 0.7), ROW - 1.5);
+        if (wall && f.value) {
+          let x = f.x + (onTime(f) / f.value) * Math.max(0.5, f.w - 0.7);
+          OFF.forEach((k, i) => {
+            const w = (f.off[i] / f.value) * Math.max(0.5, f.w - 0.7);
+            for (const style of w > 0 ? [offColour(k), patterns[i]] : []) if (style) { g.fillStyle = style; g.fillRect(x, y * ROW + 1, w, ROW - 1.5); }
+            x += w;
+          });
+        }
         g.globalAlpha = 1;
         if (search && on && f.w > 1) { g.strokeStyle = css("--ink"); g.lineWidth = 1.5; g.strokeRect(f.x + 1, y * ROW + 2, Math.max(0, f.w - 2.5), ROW - 3.5); }
         if (f === picked) { g.strokeStyle = css("--accent"); g.lineWidth = 2.5; g.strokeRect(f.x + 1.2, y * ROW + 2, Math.max(1, f.w - 3), ROW - 3.5); }
@@ -178,9 +198,24 @@ export const flameView: View = {
       }));
       info.textContent = safe(describe(picked));
     };
-    const describe = (f: Frame): string => f === all ? `all: ${amount(all.value)}` :
-      `${cube.name(f.frame)}${f.frame >= 0 ? `  (${cube.frames[f.frame].dso})` : ""}  ${percent(f.value / (all.value || 1))} of all, itself ${percent(f.self / (all.value || 1))}` +
+    const describe = (f: Frame): string => (wall ? `${describeShares(f)}: ${timeWords(f)}` : describeShares(f));
+    const describeShares = (f: Frame): string => f === all ? `all: ${much(all)}` :
+      `${cube.name(f.frame)}${f.frame >= 0 && cube.frames[f.frame].dso ? `  (${cube.frames[f.frame].dso})` : ""}  ${percent(f.value / (all.value || 1))} of all, itself ${percent(f.self / (all.value || 1))}` +
       (top !== all ? `, ${percent(f.value / (top.value || 1))} of what is shown` : "") + (f.leaf >= 0 ? `  mostly ${names[f.leaf]}` : "");
+    const explain = (f: Frame): boolean => {
+      const name = f === all ? "all" : cube.name(f.frame);
+      const list = h("dl");
+      const put = (what: string, value: string, more: string): void => { list.append(h("dt", null, what), h("dd", null, h("b", null, value), h("span", { class: "dim" }, ` · ${more}`))); };
+      const share = f.value / (all.value || 1);
+      const error = shareError(share, all.samples);
+      put("share", percent(share), `of ${much(all)} that pass the filter${wall || isNaN(error) ? "" : `; ±${(100 * error).toFixed(1)} (95 %), of ${all.samples.toLocaleString("en")} samples`}`);
+      put(wall ? "time" : "period", much(f), wall ? "of all its threads, added up" : `the sum over ${f.samples.toLocaleString("en")} samples`);
+      put("self", percent(f.self / (all.value || 1)), "in the function itself, not in what it calls");
+      if (f.frame >= 0 && cube.frames[f.frame].dso) put("of", safe(cube.frames[f.frame].dso), "its file");
+      if (f.leaf >= 0) put("mostly", safe(names[f.leaf]), "the leaf of cycle accounting that dominates");
+      dialog("Why?", h("p", null, safe(name)), list, wall ? reasonsOf(c, f, inverted) : null);
+      return true;
+    };
     const at = (e: MouseEvent): Frame | null => {
       const r = canvas.getBoundingClientRect();
       const row = rows[Math.floor((e.clientY - r.top) / ROW)];
@@ -211,6 +246,7 @@ export const flameView: View = {
         case "i": go({ invert: inverted ? "" : "1", zoom: "" }); return true;
         case "f": if (picked.frame >= 0) go({ focus: `^${quote(cube.name(picked.frame))}$`, zoom: "" }); return true;
         case "x": if (picked.frame >= 0) go({ hide: `^${quote(cube.name(picked.frame))}$`, zoom: "" }); return true;
+        case "e": return explain(picked);
         case "o": {
           const link = picked.frame >= 0 ? functionLink(c, cube.frames[picked.frame].name, cube.frames[picked.frame].dso) : null;
           if (link) location.hash = link;
@@ -223,4 +259,6 @@ export const flameView: View = {
     new ResizeObserver(() => canvas.isConnected && draw()).observe(root);
   },
   keys: (key) => keysOf?.(key) ?? false,
-};
+});
+export const flameView = view("flame", "flame", false);
+export const wallView = view("wallflame", "wall flame", true);
