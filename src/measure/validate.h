@@ -158,6 +158,7 @@ struct validate_cell {
 	double busy_rate; /* iterations of the busy thread for each of ours */
 	double alone;	  /* got without these, if the event counts them, too */
 	double slack;	  /* more than expected that is no fault: the threads share the core */
+	const char *prefetchers; /* "on", "off"; NULL: as they were, nobody asked */
 	size_t repeats;
 	bool wrong; /* confirmed */
 };
@@ -173,11 +174,12 @@ struct validated {
 	const char *with;   /* what explains it: a quantity's key; NULL */
 	double weight;	    /* how many of `with`, or the factor */
 	const char *why;    /* of UNTESTED */
+	const char *prefetchers; /* as of its cells */
 	size_t repeats, dropped;
 };
 
 struct validate {
-	struct validated *row; /* by opts.event */
+	struct validated *row; /* by opts.event; behind a join those of the second run follow */
 	size_t n_rows;
 	struct validate_cell *cell;
 	size_t n_cells;
@@ -204,6 +206,9 @@ struct validate_opts {
 
 int validate_run(struct validate *out, struct arena *a, const struct validate_opts *o,
 		 const struct validate_bench *b, struct err *err) MUST_USE;
+/* Marks all as found with prefetchers "on" or "off"; `more` (NULL: nothing) comes behind. */
+int validate_join(struct validate *v, const char *prefetchers, const struct validate *more,
+		  struct arena *a, struct err *err) MUST_USE;
 /* Neither wrong nor untested. */
 bool validate_passed(enum validate_verdict v);
 /* It is known to be wrong. */

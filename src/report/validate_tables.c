@@ -88,6 +88,8 @@ void validate_put_text(struct buf *b, const struct validated *v)
 	if (v->verdict == VALIDATE_UNTESTED) {
 		buf_puts(b, v->why ? v->why : "");
 	} else if (validate_failed(v->verdict)) {
+		if (v->prefetchers && !strcmp(v->prefetchers, "off"))
+			buf_puts(b, "without prefetchers: ");
 		put_fault(b, v);
 	} else if (v->rule->kind == COUNTS_SOME) {
 		buf_printf(b, "counts in %s, and nothing where nothing is", v->kernel);
@@ -160,6 +162,8 @@ TABLE_CELL(weight, if (row_of(r)->cause) cell_estimate(out, EXACTLY(row_of(r)->w
 /* clang-format on */
 static const struct table_column event_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "its name", .get = event),
+	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE,
+	       "on, off: of the hardware, if --prefetchers asked for it", OF(prefetchers)),
 	COLUMN("verdict", "verdict", T_TEXT, 0,
 	       "exact, within, over-counts, under-counts, dead, leaks, not tested", .get = verdict),
 	COLUMN("deviation", "off by", T_SHARE, C_SPARSE,
@@ -209,6 +213,8 @@ static const struct table_column cell_columns[] = {
 	       .get = cell_at),
 	COLUMN("busy", "busy", T_TEXT, C_KEY, "kernel on the core's other thread",
 	       .get = cell_busy),
+	COLUMN("prefetchers", "prefetchers", T_TEXT, C_KEY | C_SPARSE, "as in events",
+	       OF(prefetchers)),
 	COLUMN("expected", "expected", T_REAL, C_WHY, "for an iteration, the empty one subtracted",
 	       .get = expected),
 	COLUMN("least", "least", T_REAL, 0, "that passes, if no exact count is known",

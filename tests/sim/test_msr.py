@@ -368,6 +368,16 @@ for machine, reg, was, bits in (("spr", 0x1A4, 0x20, 0xF), ("zen4", 0xC0000108, 
         t.equal(set(got), want, "%s, prefetchers %s: measured" % (machine, mode))
         t.equal([x[2:] for x in r.log()], [(0, reg, was, was | bits), (0, reg, was | bits, was)], "its bits are set, and get their old values")
         t.ok(not p.stderr.strip() or p.returncode == 0, "no word of it", p.stderr)
+# one event in two kernels, with and without them
+for mode, want in (("off", ["off"]), ("both", ["on", "off"])):
+    r = Registers((), text=text)
+    put(os.path.basename(r.path), "cell 0-63 0x10 0\ncell 0-63 0x1a4 0x20\n")
+    p = run_on("spr", "even", CYCLADE, "validate", "--quick", "--prefetchers", mode, "-C", "0", "-j", "page-faults", "fault", "loop", SIM_MSR=r.path)
+    t.ok(p.returncode in (0, 1) and p.stdout, "validate --prefetchers %s: runs" % mode, p.stderr)
+    j = json.loads(p.stdout) if p.stdout else {"events": [], "cells": []}
+    t.equal([x["prefetchers"] for x in j["events"]], want, "validate --prefetchers %s: a verdict for each" % mode)
+    t.ok(j["cells"] and sorted({x["prefetchers"] for x in j["cells"]}) == sorted(want) and {x["event"] for x in j["cells"]} == {"page-faults"}, "cells as well", j["cells"])
+    t.equal(sorted({(x[3], x[4], x[5]) for x in r.log()}), [(0x1A4, 0x20, 0x2F), (0x1A4, 0x2F, 0x20)], "bits are set, and get their old values")
 r = Registers((), text=text)
 put(os.path.basename(r.path), "cell 0-63 0x10 0\ncell 0-63 0x1a4 0\n")
 p = run_on("zen2", "even", CYCLADE, "calibrate", "--quick", "--prefetchers", "off", "l1", SIM_MSR=r.path)

@@ -176,29 +176,67 @@ static int find_events(struct job *j, struct validate_report *r, struct err *err
 	return 0;
 }
 
+/* Prefetchers off from here on; behind a run with them the same once more. */
+static int run_off(struct job *j, struct validate *v, const struct validate_bench *bench,
+		   struct err *err)
+{
+	bool both = !strcmp(j->cli->opt.prefetchers, "both");
+	const uint32_t cpus[] = { j->c.cpu, j->sibling };
+	struct arena *a = &j->cli->arena;
+	struct validate off = { .n_rows = 0 };
+	struct prefetch *prefetch = NULL;
+	int rc = -1;
+
+	if (both && (validate_run(v, a, &j->o, bench, err) || validate_join(v, "on", NULL, a, err)))
+		return -1;
+	if (v->stopped)
+		return 0;
+	cli_progress_end(j->cli);
+	if (prefetch_off(&prefetch, a, &j->machine, cpus, j->sibling == VALIDATE_NO_SIBLING ? 1 : 2,
+			 err))
+		return -1;
+	if (!validate_run(&off, a, &j->o, bench, err) &&
+	    !validate_join(&off, "off", NULL, a, err)) {
+		rc = both ? validate_join(v, "on", &off, a, err) : 0;
+		if (!both)
+			*v = off;
+	}
+	prefetch_restore(prefetch);
+	return rc;
+}
+
 static int measure(struct job *j, struct validate *v, struct err *err)
 {
 	struct sigaction to = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, was;
-	const uint32_t cpus[] = { j->c.cpu, j->sibling };
 	struct validate_bench bench;
-	struct prefetch *prefetch = NULL;
 	int rc;
 
 	if (validate_machine(&bench, j->event, j->o.n_events, j->c.cpu, j->sibling, err))
 		return -1;
-	if (j->cli->opt.prefetchers &&
-	    prefetch_off(&prefetch, &j->cli->arena, &j->machine, cpus,
-			 j->sibling == VALIDATE_NO_SIBLING ? 1 : 2, err)) {
-		validate_close(&bench);
-		return -1;
-	}
 	(void)sigaction(SIGINT, &to, &was);
-	rc = validate_run(v, &j->cli->arena, &j->o, &bench, err);
+	rc = j->cli->opt.prefetchers ? run_off(j, v, &bench, err)
+				     : validate_run(v, &j->cli->arena, &j->o, &bench, err);
 	(void)sigaction(SIGINT, &was, NULL);
-	prefetch_restore(prefetch);
 	validate_close(&bench);
 	cli_progress_end(j->cli);
 	return rc;
+}
+
+/* Of an event that was tested with and without prefetchers: the one that failed, or the first. */
+static bool is_kept(const struct validate *v, size_t i)
+{
+	const struct validated *x = &v->row[i];
+
+	for (size_t k = 0; k < v->n_rows; k++) {
+		const struct validated *y = &v->row[k];
+
+		if (k == i || y->event != x->event)
+			continue;
+		if (validate_failed(y->verdict) != validate_failed(x->verdict))
+			return validate_failed(x->verdict);
+		return i < k;
+	}
+	return true;
 }
 
 /* Verdicts of this run, and of earlier ones on what it did not test. A file that is not understood
@@ -219,7 +257,8 @@ static int keep(struct job *j, const struct validate *v, struct validate_report 
 	for (size_t i = 0; i < v->n_rows; i++) {
 		const struct validated *x = &v->row[i];
 
-		if (x->verdict == VALIDATE_UNTESTED && validate_kept_find(&earlier, x->event->name))
+		if (!is_kept(v, i) || (x->verdict == VALIDATE_UNTESTED &&
+				       validate_kept_find(&earlier, x->event->name)))
 			continue;
 		buf_reset(&b);
 		validate_put_text(&b, x);

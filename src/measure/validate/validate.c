@@ -278,3 +278,33 @@ int validate_run(struct validate *out, struct arena *a, const struct validate_op
 		validate_judge(&g);
 	return rc;
 }
+
+int validate_join(struct validate *v, const char *prefetchers, const struct validate *more,
+		  struct arena *a, struct err *err)
+{
+	size_t rows = v->n_rows, cells = v->n_cells;
+	size_t n_rows = rows + (more ? more->n_rows : 0);
+	size_t n_cells = cells + (more ? more->n_cells : 0);
+	struct validated *row = arena_alloc(a, (n_rows + 1) * sizeof(*row));
+	struct validate_cell *cell = arena_alloc(a, (n_cells + 1) * sizeof(*cell));
+
+	if (!row || !cell)
+		return err_nomem(err);
+	for (size_t i = 0; i < n_rows; i++) {
+		row[i] = i < rows ? v->row[i] : more->row[i - rows];
+		row[i].prefetchers = i < rows ? prefetchers : row[i].prefetchers;
+	}
+	for (size_t i = 0; i < n_cells; i++) {
+		cell[i] = i < cells ? v->cell[i] : more->cell[i - cells];
+		cell[i].event += i < cells ? 0 : rows;
+		cell[i].prefetchers = i < cells ? prefetchers : cell[i].prefetchers;
+	}
+	v->row = row;
+	v->n_rows = n_rows;
+	v->cell = cell;
+	v->n_cells = n_cells;
+	v->groups += more ? more->groups : 0;
+	v->dropped += more ? more->dropped : 0;
+	v->stopped |= more && more->stopped;
+	return 0;
+}
