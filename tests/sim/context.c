@@ -33,7 +33,7 @@ static bool reachable(const struct sim *sim, const struct sim_context *c, const 
 	if (c->cursor.phase->on >= 0)
 		return pmu == &sim->machine.pmu[c->cursor.phase->on];
 	if (c->cpu >= 0)
-		return pmu->cpus >> (c->cpu & 63) & 1;
+		return sim_cpus_have(&pmu->cpus, c->cpu);
 	for (uint32_t i = 0; i < sim->machine.n_pmus; i++)
 		if (sim->machine.pmu[i].core)
 			return pmu == &sim->machine.pmu[i];
@@ -269,6 +269,8 @@ void sim_context_add(struct sim_context *c, struct sim_counter *k)
 	while (*end)
 		end = &(*end)->next;
 	*end = k;
+	if (!k->pmu || k->attr.sample_period)
+		k->of_kernel = k->leader->of_kernel = true;
 	k->turn = ++c->turns;
 	c->stale = true;
 	c->turns_known = false;

@@ -34,6 +34,7 @@ enum sim_state { SIM_ERROR, SIM_OFF, SIM_ON };
 struct sim_counter { /* one event that somebody opened */
 	int fd;
 	uint64_t id;
+	bool of_kernel;		     /* it, or one that it leads, is a software event, or samples */
 	struct perf_event_attr attr; /* as it was asked for */
 	struct sim_context *context;
 	struct sim_counter *leader; /* itself where it leads */
@@ -65,7 +66,7 @@ struct sim_context {
 	int clock_fd;
 	bool clock_runs, clock_on_exec;
 	uint64_t now, tick, turns;
-	uint64_t began; /* paper.h: what its clock's clock said */
+	uint64_t began; /* of a whole CPU, and on paper: what its clock's clock said */
 	struct sim_cursor cursor;
 	struct sim_counter *first;
 	bool stale;	  /* who is on must be worked out anew */
@@ -94,6 +95,8 @@ uint64_t sim_counter_value(const struct sim *sim, const struct sim_counter *k);
 /* What the kernel does after each read of a group with slots: the register begins anew. */
 void sim_metrics_reset(const struct sim *sim, struct sim_counter *leader);
 /* values.c: rewrites what read() gave for `k`; returns the number of bytes. */
+/* The same layout without the kernel's answer: room for sim_values_rewrite(). */
+ssize_t sim_values_make(const struct sim_counter *k, void *buf, size_t n);
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n);
 
 /* turns.c: is the counter on when its group has been wanted here for so many ns, and how long was

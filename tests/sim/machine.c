@@ -49,9 +49,9 @@ static void *grow(void *array, size_t *n, size_t size)
 	return to;
 }
 
-uint64_t sim_cpulist(const char *text)
+struct sim_cpus sim_cpulist(const char *text)
 {
-	uint64_t set = 0;
+	struct sim_cpus set = { { 0 } };
 
 	while (*text) {
 		char *end;
@@ -61,8 +61,8 @@ uint64_t sim_cpulist(const char *text)
 			break;
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
-		for (; first <= last && first < 64; first++)
-			set |= UINT64_C(1) << first;
+		for (; first <= last && first < SIM_CPUS; first++)
+			set.bits[first / 64] |= UINT64_C(1) << first % 64;
 		text = *end == ',' ? end + 1 : end;
 	}
 	return set;
@@ -249,18 +249,19 @@ static int read_rule(struct sim_machine *m, const struct words *w)
 /* core CPULIST [SOCKET]: the threads of one core; the socket is tree.py's affair */
 static int read_core(struct sim_machine *m, const struct words *w)
 {
-	uint64_t set = w->n == 2 || w->n == 3 ? sim_cpulist(w->w[1]) : 0;
+	struct sim_cpus set = sim_cpulist(w->n == 2 || w->n == 3 ? w->w[1] : "");
+	uint32_t n = 0;
 
-	for (uint32_t cpu = 0; cpu < 64; cpu++) {
-		if (!(set >> cpu & 1))
+	for (uint32_t cpu = 0; cpu < SIM_CPUS; cpu++) {
+		if (!sim_cpus_have(&set, (int)cpu))
 			continue;
 		m->siblings[cpu] = set;
 		if (cpu >= m->n_cpus)
 			m->n_cpus = cpu + 1;
-		if (set != UINT64_C(1) << cpu)
-			m->smt = true;
+		n++;
 	}
-	return set ? 0 : -1;
+	m->smt |= n > 1;
+	return n ? 0 : -1;
 }
 
 static int read_line(struct sim_machine *m, const struct words *w)
@@ -315,8 +316,10 @@ int sim_machine_load(struct sim_machine *m, const char *path)
 
 void sim_machine_finish(struct sim_machine *m, bool smt, unsigned counters)
 {
-	for (uint32_t cpu = 0; smt && cpu < m->n_cpus; cpu++)
-		m->siblings[cpu] = UINT64_C(3) << (cpu & ~UINT32_C(1));
+	for (uint32_t cpu = 0; smt && cpu < m->n_cpus; cpu++) {
+		m->siblings[cpu] = (struct sim_cpus){ { 0 } };
+		m->siblings[cpu].bits[cpu / 64] = UINT64_C(3) << (cpu % 64 & ~UINT32_C(1));
+	}
 	m->smt |= smt;
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
 		struct sim_pmu *p = &m->pmu[i];

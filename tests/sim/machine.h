@@ -14,6 +14,16 @@
 #define SIM_PMUS     32
 #define SIM_PROGRAMS 64
 #define SIM_NAME     64
+#define SIM_CPUS     256
+
+struct sim_cpus {
+	uint64_t bits[SIM_CPUS / 64];
+};
+
+static inline bool sim_cpus_have(const struct sim_cpus *set, int cpu)
+{
+	return cpu >= 0 && cpu < SIM_CPUS && set->bits[cpu / 64] >> (cpu % 64) & 1;
+}
 
 /* Whose rules a PMU has (rules.c). */
 enum sim_driver { SIM_UNCORE, SIM_MSR, SIM_INTEL, SIM_AMD, SIM_IBS, SIM_ARM };
@@ -36,7 +46,7 @@ struct sim_pmu {
 	uint32_t pdist;	 /* general counters that can :ppp; 0: all */
 	uint32_t ibs;	 /* its capabilities: CPUID Fn8000_001B EAX */
 	bool aux;	 /* load latency needs its auxiliary event */
-	uint64_t cpus;	 /* where it counts; of an uncore PMU, where it is opened */
+	struct sim_cpus cpus; /* where it counts; of an uncore PMU, where it is opened */
 };
 
 enum sim_flag {
@@ -85,7 +95,7 @@ struct sim_machine {
 	size_t n_aliases;
 	struct sim_rule *rule;
 	size_t n_rules;
-	uint64_t siblings[64]; /* by CPU: the threads of its core */
+	struct sim_cpus siblings[SIM_CPUS]; /* by CPU: the threads of its core */
 	uint32_t n_cpus;
 	bool smt;
 };
@@ -108,6 +118,6 @@ bool sim_machine_event(const struct sim_machine *m, const struct sim_pmu *pmu, u
 		       uint64_t config1, struct sim_event *out);
 
 int sim_machine_program(const struct sim_machine *m, const char *name); /* -1: none of this name */
-uint64_t sim_cpulist(const char *text);					/* "0-3,5" */
+struct sim_cpus sim_cpulist(const char *text);				/* "0-3,5" */
 
 #endif

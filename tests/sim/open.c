@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The clocks' descriptors keep out of the way of programs that count on small numbers. */
@@ -67,10 +68,26 @@ static int clock_open(const struct sim_context *c, const struct perf_event_attr 
 	return high;
 }
 
-/* What the context's clock follows on paper. */
-static uint64_t paper_time(const struct sim_context *c)
+static bool is_whole_cpu(const struct sim_context *c)
 {
-	return c->pid < 0 ? sim_paper_now() : sim_paper_ran();
+	return c->pid < 0 && c->cgroup < 0;
+}
+
+/* The events behind it are asked for nothing but whether they have begun. */
+static bool has_clock(const struct sim_context *c)
+{
+	return sim_paper() || is_whole_cpu(c);
+}
+
+/* What the context's clock follows then. */
+static uint64_t clock_of(const struct sim_context *c)
+{
+	struct timespec ts = { 0 };
+
+	if (sim_paper())
+		return c->pid < 0 ? sim_paper_now() : sim_paper_ran();
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t pid, int cpu,
@@ -98,8 +115,8 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 	c->cgroup = cgroup;
 	c->inherit = attr->inherit;
 	c->clock_on_exec = attr->enable_on_exec;
-	if (sim_paper())
-		c->began = paper_time(c);
+	if (has_clock(c))
+		c->began = clock_of(c);
 	c->clock_fd = clock_open(c, attr);
 	if (c->clock_fd < 0) {
 		free(c);
@@ -110,28 +127,34 @@ static struct sim_context *context_of(const struct perf_event_attr *attr, pid_t 
 	return c;
 }
 
+bool sim_is_made(const struct sim_counter *k)
+{
+	return is_whole_cpu(k->context) && !k->leader->of_kernel;
+}
+
 void sim_clock_start(struct sim_context *c)
 {
 	if (c->clock_runs)
 		return;
 	sim_real.ioctl(c->clock_fd, PERF_EVENT_IOC_ENABLE, 0);
 	c->clock_runs = true;
-	if (sim_paper())
-		c->began = paper_time(c);
+	if (has_clock(c))
+		c->began = clock_of(c);
 }
 
 void sim_catch_up(struct sim_context *c)
 {
-	uint64_t now;
+	uint64_t now = 0;
 
-	if (sim_real.read(c->clock_fd, &now, sizeof(now)) != sizeof(now))
+	if ((c->clock_on_exec || !has_clock(c)) &&
+	    sim_real.read(c->clock_fd, &now, sizeof(now)) != sizeof(now))
 		return;
 	if (!c->clock_runs && now && c->clock_on_exec) {
 		c->clock_runs = true;
 		sim_context_exec(c);
 	}
-	if (sim_paper()) /* what began by exec did so before any program ran */
-		now = c->clock_runs ? paper_time(c) - c->began : 0;
+	if (has_clock(c)) /* what began by exec did so before any program ran */
+		now = c->clock_runs ? clock_of(c) - c->began : 0;
 	sim_context_advance(&sim_state, c, now);
 }
 

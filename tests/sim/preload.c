@@ -5,7 +5,8 @@
  *
  *	SIM_MACHINE	machine file		SIM_SCENARIO	program's name or scenario file
  *	SIM_OPTIONS	settings		SIM_TRUTH	file to append what was true to
- *	SIM_DEBUG	tells each open on stderr
+ *	SIM_DEBUG	tells each open on stderr, and at the end how often counters were read
+ *			and switched
  *
  * A static program, or one that makes system calls itself, sees the machine as it is.
  */
@@ -42,6 +43,7 @@ bool sim_may_map[SIM_FDS];
 /* A signal may interrupt who holds it, and its handler count, too. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool simulating;
+static unsigned long n_reads, n_switches;
 static pid_t owner; /* a fork's child has nothing to tell of its parent's counters */
 
 /* ISO C has no cast from void * to a function's address. */
@@ -109,6 +111,8 @@ __attribute__((destructor)) static void finish(void)
 	if (!simulating || getpid() != owner)
 		return;
 	sim_take();
+	if (sim_state.debug)
+		fprintf(stderr, "sim: %lu reads, %lu switches\n", n_reads, n_switches);
 	for (int fd = 0; fd < SIM_FDS; fd++)
 		if (sim_by_fd[fd])
 			sim_close(fd);
@@ -153,7 +157,12 @@ ssize_t read(int fd, void *buf, size_t n)
 	if (!ours(fd))
 		return sim_real.read(fd, buf, n);
 	sim_take();
-	got = sim_real.read(fd, buf, n);
+	n_reads++;
+	if (ours(fd) && sim_is_made(sim_by_fd[fd])) {
+		got = sim_values_make(sim_by_fd[fd], buf, n);
+	} else {
+		got = sim_real.read(fd, buf, n);
+	}
 	if (got > 0 && ours(fd)) {
 		if (sim_paper())
 			sim_paper_read();
@@ -171,6 +180,12 @@ ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
 	if (n > room)
 		abort();
 	return read(fd, buf, n);
+}
+
+static bool switches(unsigned long request)
+{
+	return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
+	       request == PERF_EVENT_IOC_RESET;
 }
 
 /* Acts on one event, or with PERF_IOC_FLAG_GROUP on each of its group. */
@@ -220,14 +235,15 @@ int ioctl(int fd, unsigned long request, ...)
 	if (!ours(fd))
 		return sim_real.ioctl(fd, request, arg);
 	sim_take();
+	n_switches += switches(request);
 	if (request == PERF_EVENT_IOC_PERIOD && ours(fd) && sim_by_fd[fd]->pmu &&
 	    !sim_by_fd[fd]->attr.freq)
 		ret = set_period(sim_by_fd[fd], arg);
+	else if (ours(fd) && switches(request) && sim_is_made(sim_by_fd[fd]))
+		ret = 0;
 	else
 		ret = sim_real.ioctl(fd, request, arg);
-	if (!ret && ours(fd) &&
-	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
-	     request == PERF_EVENT_IOC_RESET))
+	if (!ret && ours(fd) && switches(request))
 		control(sim_by_fd[fd], request, (uintptr_t)arg & PERF_IOC_FLAG_GROUP);
 	sim_ring_pump();
 	sim_give();

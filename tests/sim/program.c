@@ -118,7 +118,7 @@ static int read_phase(struct sim_scenario *s, const struct sim_machine *m, char 
 static int read_cpu(struct sim_scenario *s, const struct sim_machine *m, const char *rest)
 {
 	char list[128], name[SIM_NAME];
-	uint64_t set;
+	struct sim_cpus set;
 	int what;
 
 	if (sscanf(rest, "%127s %63s", list, name) != 2)
@@ -130,8 +130,8 @@ static int read_cpu(struct sim_scenario *s, const struct sim_machine *m, const c
 	else if ((what = sim_machine_program(m, name)) < 0)
 		return -1;
 	set = sim_cpulist(list);
-	for (unsigned i = 0; i < 64; i++)
-		if (set >> i & 1)
+	for (int i = 0; i < SIM_CPUS; i++)
+		if (sim_cpus_have(&set, i))
 			s->cpu_program[i] = what;
 	return 0;
 }
@@ -222,7 +222,7 @@ int sim_scenario_load(struct sim_scenario *s, struct sim_machine *m, const char 
 	s->set.interval = 4 * MS;
 	s->set.latency_spread = 0.5;
 	s->set.precise = s->set.gone_cpu = -1;
-	for (size_t i = 0; i < 64; i++)
+	for (size_t i = 0; i < SIM_CPUS; i++)
 		s->cpu_program[i] = -1;
 	if (program >= 0) {
 		s->phase[0] = (struct sim_phase){
@@ -275,7 +275,7 @@ void sim_cursor_at(const struct sim_scenario *s, struct sim_cursor *c, uint64_t 
 static double rate_of(const struct sim_scenario *s, const struct sim_event *e,
 		      const struct sim_phase *phase, int cpu)
 {
-	int fixed = cpu >= 0 && cpu < 64 ? s->cpu_program[cpu] : -1;
+	int fixed = cpu >= 0 && cpu < SIM_CPUS ? s->cpu_program[cpu] : -1;
 
 	for (uint32_t i = 0; i < s->n_overrides; i++)
 		if (!strcmp(s->override[i].name, e->name))
@@ -297,9 +297,11 @@ double sim_rate(const struct sim_scenario *s, const struct sim_machine *m,
 	double rate = rate_of(s, e, phase, cpu);
 
 	/* any thread: what the busiest thread of the core sees */
-	if (e->flags & SIM_ANY && cpu >= 0 && cpu < 64) {
-		for (int other = 0; other < 64; other++) {
-			double r = m->siblings[cpu] >> other & 1 ? rate_of(s, e, phase, other) : 0;
+	if (e->flags & SIM_ANY && cpu >= 0 && cpu < SIM_CPUS) {
+		for (int other = 0; other < (int)m->n_cpus; other++) {
+			double r = sim_cpus_have(&m->siblings[cpu], other)
+					   ? rate_of(s, e, phase, other)
+					   : 0;
 
 			if (r > rate)
 				rate = r;

@@ -50,7 +50,7 @@ struct sim_scenario {
 	uint32_t n_phases;
 	bool repeat;
 	uint64_t seed;
-	int cpu_program[64]; /* by CPU: -1 the phases, -2 idle, else this program for ever */
+	int cpu_program[SIM_CPUS]; /* by CPU: -1 the phases, -2 idle, else this program for ever */
 	struct sim_override override[64];
 	uint32_t n_overrides;
 	struct sim_settings set;

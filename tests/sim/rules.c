@@ -226,7 +226,7 @@ int sim_rules(const struct sim *sim, const struct sim_counter *k, pid_t pid, int
 	if (!bad)
 		bad = core_errno(sim, k);
 	/* hybrid PMUs: x86_pmu_event_init(); armpmu_event_init() */
-	if (!bad && cpu >= 0 && k->pmu->core && !(k->pmu->cpus >> (cpu & 63) & 1))
+	if (!bad && cpu >= 0 && k->pmu->core && !sim_cpus_have(&k->pmu->cpus, cpu))
 		bad = ENOENT;
 	if (!bad)
 		bad = driver_errno(sim, k, pid, cpu, cgroup);

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "paper.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const struct sim_counter *slots_of(const struct sim_counter *k)
@@ -88,6 +89,16 @@ static size_t put_times(const struct sim_counter *k, uint64_t format, void *buf,
 	return at;
 }
 
+/* The kernel lists the leader, then the others in the order of opening. */
+static const struct sim_counter *next_of(const struct sim_counter *leader,
+					 const struct sim_counter *k)
+{
+	k = k == leader ? leader->context->first : k->next;
+	while (k && (k == leader || k->leader != leader))
+		k = k->next;
+	return k;
+}
+
 static void rewrite_group(const struct sim *sim, const struct sim_counter *leader, uint64_t format,
 			  void *buf, size_t words)
 {
@@ -96,12 +107,9 @@ static void rewrite_group(const struct sim *sim, const struct sim_counter *leade
 	size_t at = put_times(leader, format, buf, 1, words);
 	const struct sim_counter *k = leader;
 
-	/* the kernel lists the leader, then the others in the order of opening */
 	for (uint64_t i = 0; i < n && k && at < words; i++, at += step) {
 		put(buf, at, value(sim, k, get(buf, at)));
-		k = k == leader ? leader->context->first : k->next;
-		while (k && (k == leader || k->leader != leader))
-			k = k->next;
+		k = next_of(leader, k);
 	}
 }
 
@@ -111,6 +119,37 @@ static bool is_gone(const struct sim *sim, const struct sim_context *c)
 	const struct sim_settings *set = &sim->scenario.set;
 
 	return set->gone && c->now >= set->gone && (set->gone_cpu < 0 || set->gone_cpu == c->cpu);
+}
+
+ssize_t sim_values_make(const struct sim_counter *k, void *buf, size_t n)
+{
+	uint64_t format = k->attr.read_format;
+	size_t times = (size_t) !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		       !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	size_t step = (size_t)1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
+	bool group = format & PERF_FORMAT_GROUP;
+	size_t members = 0, at = group ? 1 + times : 0, words;
+
+	for (const struct sim_counter *o = k->context->first; o; o = o->next)
+		members += group ? o->leader == k->leader : o == k;
+	words = group ? at + members * step : times + step;
+	if (n < words * sizeof(uint64_t)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	memset(buf, 0, words * sizeof(uint64_t));
+	if (!group) {
+		if (format & PERF_FORMAT_ID)
+			put(buf, 1 + times, k->id);
+		return (ssize_t)(words * sizeof(uint64_t));
+	}
+	put(buf, 0, members);
+	for (const struct sim_counter *o = k->leader; o && at < words; at += step) {
+		if (format & PERF_FORMAT_ID)
+			put(buf, at + 1, o->id);
+		o = next_of(k->leader, o);
+	}
+	return (ssize_t)(words * sizeof(uint64_t));
 }
 
 ssize_t sim_values_rewrite(const struct sim *sim, struct sim_counter *k, void *buf, size_t n)
