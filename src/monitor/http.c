@@ -39,8 +39,12 @@ struct http {
 	struct http_socket socket;
 	struct MHD_Daemon *daemon;
 	bool remote;
-	pthread_mutex_t lock;		       /* of `text` */
-	struct MHD_Response *text[HTTP_TEXTS]; /* NULL before the first interval */
+	pthread_mutex_t lock;		       /* of what follows */
+	pthread_cond_t published;	       /* held is over */
+	struct MHD_Response *text[HTTP_TEXTS]; /* of this interval; NULL: nobody has asked */
+	http_make_fn *make;		       /* NULL: there is nothing to make them of */
+	void *ctx;
+	bool held; /* there soon is */
 	struct MHD_Response *style;
 };
 
@@ -96,18 +100,61 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char
 	return rc;
 }
 
+/* The response owns the text then. */
+static struct MHD_Response *respond(struct buf *b, const char *type)
+{
+	struct MHD_Response *r;
+
+	if (b->failed || !b->s)
+		return NULL;
+	r = mhd.create_response_from_buffer_with_free_callback(b->len, b->s, free);
+	if (!r)
+		return NULL;
+	*b = (struct buf)BUF_INIT;
+	add_headers(r, type);
+	return r;
+}
+
+/* Under the lock; NULL: there is no interval yet, or no memory. */
+static struct MHD_Response *text_of(struct http *h, enum http_text which)
+{
+	struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+
+	while (!h->text[which] && h->held)
+		(void)pthread_cond_wait(&h->published, &h->lock);
+	if (h->text[which] || !h->make)
+		return h->text[which];
+	if (which == HTTP_TABLES)
+		buf_puts(&b, page_head);
+	if (!h->make(h->ctx, which, &b, &err)) {
+		if (which == HTTP_TABLES) {
+			buf_puts(&b, page_tail);
+			buf_put(&b, monitor_page.script.text, monitor_page.script.len);
+			buf_puts(&b, page_end);
+		}
+		h->text[which] = respond(&b, types[which]);
+	}
+	buf_free(&b);
+	return h->text[which];
+}
+
 static enum MHD_Result give(struct http *h, struct MHD_Connection *c, enum http_text which)
 {
 	enum MHD_Result rc = MHD_NO;
-	bool there;
+	struct MHD_Response *r;
+	bool any;
 
 	(void)pthread_mutex_lock(&h->lock);
-	there = h->text[which];
-	if (there)
-		rc = mhd.queue_response(c, MHD_HTTP_OK, h->text[which]);
+	r = text_of(h, which);
+	any = h->make;
+	if (r)
+		rc = mhd.queue_response(c, MHD_HTTP_OK, r);
 	(void)pthread_mutex_unlock(&h->lock);
-	return there ? rc
-		     : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first interval is not over yet\n");
+	if (r)
+		return rc;
+	return say(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+		   any ? "there is no memory for it\n" : "the first interval is not over yet\n");
 }
 
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *url,
@@ -177,6 +224,7 @@ int http_open(struct http **out, const char *listen, bool remote, struct err *er
 		return err_nomem(err);
 	h->remote = remote;
 	(void)pthread_mutex_init(&h->lock, NULL);
+	(void)pthread_cond_init(&h->published, NULL);
 	if (http_listen(&h->socket, listen, remote, err)) {
 		http_close(h);
 		return -1;
@@ -200,50 +248,48 @@ const char *http_where(const struct http *h)
 	return h->socket.where;
 }
 
-/* The response owns the text then. */
-static struct MHD_Response *respond(struct buf *b, const char *type)
+/* The texts of the interval before are nobody's but the connections' that send them. */
+void http_publish(struct http *h, http_make_fn *make, void *ctx)
 {
-	struct MHD_Response *r;
-
-	if (b->failed || !b->s)
-		return NULL;
-	r = mhd.create_response_from_buffer_with_free_callback(b->len, b->s, free);
-	if (!r)
-		return NULL;
-	*b = (struct buf)BUF_INIT;
-	add_headers(r, type);
-	return r;
+	(void)pthread_mutex_lock(&h->lock);
+	for (int i = 0; i < HTTP_TEXTS; i++) {
+		if (h->text[i])
+			mhd.destroy_response(h->text[i]);
+		h->text[i] = NULL;
+	}
+	h->make = make;
+	h->ctx = ctx;
+	h->held = false;
+	(void)pthread_cond_broadcast(&h->published);
+	(void)pthread_mutex_unlock(&h->lock);
 }
 
-int http_publish(struct http *h, struct buf text[HTTP_TEXTS], struct err *err)
+void http_hold(struct http *h)
 {
-	struct MHD_Response *fresh[HTTP_TEXTS] = { NULL };
-	struct buf page = BUF_INIT;
-	bool all = true;
-
-	buf_puts(&page, page_head);
-	buf_put(&page, buf_str(&text[HTTP_TABLES]), text[HTTP_TABLES].len);
-	buf_puts(&page, page_tail);
-	buf_put(&page, monitor_page.script.text, monitor_page.script.len);
-	buf_puts(&page, page_end);
-	for (int i = 0; i < HTTP_TEXTS; i++) {
-		fresh[i] = respond(i == HTTP_TABLES ? &page : &text[i], types[i]);
-		all &= fresh[i] != NULL;
-		buf_free(&text[i]);
-	}
-	buf_free(&page);
 	(void)pthread_mutex_lock(&h->lock);
-	for (int i = 0; all && i < HTTP_TEXTS; i++) {
-		struct MHD_Response *old = h->text[i];
-
-		h->text[i] = fresh[i];
-		fresh[i] = old;
-	}
+	h->make = NULL;
+	h->held = true;
 	(void)pthread_mutex_unlock(&h->lock);
-	for (int i = 0; i < HTTP_TEXTS; i++)
-		if (fresh[i])
-			mhd.destroy_response(fresh[i]);
-	return all ? 0 : err_nomem(err);
+}
+
+void http_keep(struct http *h)
+{
+	(void)pthread_mutex_lock(&h->lock);
+	for (int i = 0; h->make && i < HTTP_TEXTS; i++)
+		(void)text_of(h, (enum http_text)i);
+	h->make = NULL;
+	h->held = false;
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+/* Whoever waits for an interval that does not come any more. */
+static void give_up(struct http *h)
+{
+	(void)pthread_mutex_lock(&h->lock);
+	h->make = NULL;
+	h->held = false;
+	(void)pthread_cond_broadcast(&h->published);
+	(void)pthread_mutex_unlock(&h->lock);
 }
 
 void http_close(struct http *h)
@@ -251,6 +297,7 @@ void http_close(struct http *h)
 	if (!h)
 		return;
 	if (h->daemon) {
+		give_up(h);
 		mhd.stop_daemon(h->daemon); /* closes the socket */
 		h->socket.fd = -1;
 	}
@@ -260,6 +307,7 @@ void http_close(struct http *h)
 			mhd.destroy_response(h->text[i]);
 	if (h->style)
 		mhd.destroy_response(h->style);
+	(void)pthread_cond_destroy(&h->published);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }

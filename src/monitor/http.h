@@ -3,15 +3,19 @@
  * http - the last interval of a monitor, for Prometheus and for a browser.
  *
  *	http_open(&h, "127.0.0.1:9900", false, &err)
- *	http_publish(h, texts, &err)		after each interval; until the first: 503
+ *	http_publish(h, make, ctx)	after each interval; until the first: 503
+ *	http_hold(h)			before what make() reads changes; the next publish is near
+ *	http_keep(h)			the same where it is not: the texts of now stay
  *	http_close(h)
  *
  * /metrics is OpenMetrics if the client accepts it, else the text format 0.0.4; / is a page that
  * loads nothing from elsewhere: tables, and a script (web/src/monitor) that draws charts of
  * /metrics and reads the tables again; without scripts it reloads. Requests are answered by a
  * thread of its
- * own, from texts that are made already: clients, slow ones too, do not hold up the counting, and
- * many cost no more memory than HTTP_CONNECTIONS. Whoever is beyond these waits.
+ * own. A text is made when somebody first asks for it in an interval, and is the same for all who
+ * ask until the next one: an interval that nobody asks about costs nothing. The counting waits at
+ * most for a text that is being made, never for clients, slow ones too; many cost no more memory
+ * than HTTP_CONNECTIONS. Whoever is beyond these waits.
  *
  * There is no encryption and no password. Without `remote` only loopback addresses and unix sockets
  * are taken, and only requests whose Host is an address or localhost (a page elsewhere on the
@@ -37,8 +41,14 @@ struct http;
 int http_open(struct http **out, const char *listen, bool remote, struct err *err) MUST_USE;
 /* Where it listens, as a person types it: "http://127.0.0.1:9900/". */
 const char *http_where(const struct http *h);
-/* Takes what the texts hold and leaves them empty; HTTP_TABLES is the inside of the page. */
-int http_publish(struct http *h, struct buf text[HTTP_TEXTS], struct err *err) MUST_USE;
+/* Writes a text into an empty buffer; HTTP_TABLES is the inside of the page. Called in the server's
+ * thread, one at a time, between http_publish() and the end of the next http_hold() or _keep(). */
+typedef int http_make_fn(void *ctx, enum http_text which, struct buf *out, struct err *err);
+
+void http_publish(struct http *h, http_make_fn *make, void *ctx);
+/* Requests of what nobody had asked for wait until http_publish() or http_close(). */
+void http_hold(struct http *h);
+void http_keep(struct http *h);
 void http_close(struct http *h); /* NULL is fine */
 
 #endif

@@ -19,12 +19,21 @@ const char *http_where(const struct http *h)
 	return "";
 }
 
-int http_publish(struct http *h, struct buf text[HTTP_TEXTS], struct err *err)
+void http_publish(struct http *h, http_make_fn *make, void *ctx)
 {
 	(void)h;
-	(void)text;
-	(void)err;
-	return 0;
+	(void)make;
+	(void)ctx;
+}
+
+void http_hold(struct http *h)
+{
+	(void)h;
+}
+
+void http_keep(struct http *h)
+{
+	(void)h;
 }
 
 void http_close(struct http *h)

@@ -47,20 +47,30 @@ static bool cpus_came(const struct monitor *m)
 	return came;
 }
 
+static void over(struct monitor *m, bool again)
+{
+	if (!m->is_shown)
+		return;
+	if (m->ask->over)
+		m->ask->over(m->ask->ctx, again);
+	document_close(&m->shown);
+	m->is_shown = false;
+}
+
 static int interval(void *ctx, struct counting *k, struct err *err)
 {
 	struct monitor *m = ctx;
-	struct document d;
 	int rc;
 
 	if (k->now <= m->began) /* the end came with an interval's */
 		return 0;
+	over(m, false);
 	if (monitor_interval(m, err))
 		return -1;
-	document_open(&d, &monitor_document, m);
-	monitor_put(&d, m);
-	rc = m->ask->each(m->ask->ctx, &d, &k->enough, err);
-	document_close(&d);
+	document_open(&m->shown, &monitor_document, m);
+	m->is_shown = true;
+	monitor_put(&m->shown, m);
+	rc = m->ask->each(m->ask->ctx, &m->shown, &k->enough, err);
 	if (!rc && !k->enough && cpus_came(m))
 		k->enough = m->again = true;
 	return rc;
@@ -156,6 +166,7 @@ static enum end run(const struct monitor_ask *ask, struct rows *rows, struct err
 		end = counting_run(&m.k, &m.setup, &hooks, err) ? END_FAILED : END_DONE;
 		if (end == END_DONE && (m.again || (ask->rereads && m.k.result.signal == SIGHUP)))
 			end = END_AGAIN;
+		over(&m, end == END_AGAIN);
 	}
 	close_all(&m);
 	return end;

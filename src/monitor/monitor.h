@@ -47,8 +47,12 @@ struct monitor_ask {
 	struct text_list cgroups; /* patterns of paths below the hierarchy; empty: none */
 	/* Counters of the cores are somebody else's: metrics that need them have that as reason. */
 	bool no_cores;
-	/* What an interval found; valid in the call only. *enough: end. */
+	/* What an interval found; valid until over(). *enough: end. */
 	int (*each)(void *ctx, struct document *d, bool *enough, struct err *err);
+	/* The document of the last each() is about to change: another thread may read it until then
+	 * (and nobody else meanwhile). `again`: the next one takes an interval, or longer; else it
+	 * comes at once, or there is none. NULL: nobody wants to know. */
+	void (*over)(void *ctx, bool again);
 	void *ctx;
 };
 

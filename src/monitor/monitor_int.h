@@ -62,6 +62,7 @@ struct source { /* a counter, or a value of /proc */
 	bool level;
 	const char *why; /* it has no value anywhere */
 	double scale;	 /* sysfs' .scale: of a count */
+	double share;	 /* of the interval, on a counter: the mean over its targets; NAN */
 	struct slot *at; /* by target; of the host: [0] */
 };
 
@@ -149,11 +150,13 @@ struct monitor {
 	size_t targets, slots;	     /* slots: of a source, those of cgroups behind the targets' */
 	struct cgroups *cgroups;     /* NULL: none are asked for */
 	uint32_t *cgroup_target;
-	uint64_t began;	      /* of this interval */
-	double seconds;	      /* of the interval that ended */
-	double *now, *total;  /* by input: of a place */
-	uint64_t gone, never; /* of the interval: counters of CPUs that are gone, without a turn */
-	double *half;	      /* by input, likewise */
+	uint64_t began;	       /* of this interval */
+	double seconds;	       /* of the interval that ended */
+	double *now, *total;   /* by input: of a place */
+	uint64_t gone, never;  /* of the interval: counters of CPUs that are gone, without a turn */
+	double *half;	       /* by input, likewise */
+	struct document shown; /* of the interval, while is_shown */
+	bool is_shown;
 };
 
 /* Instances are added by monitor_set. */

@@ -198,16 +198,29 @@ static void end_slot(struct monitor *m, struct slot *s, bool turns)
 	s->n = 0;
 }
 
+static void end_source(struct monitor *m, struct source *s, bool turns)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t t = 0; !s->why && t < m->targets; t++) {
+		if (s->at[t].absent)
+			continue;
+		end_slot(m, &s->at[t], turns);
+		sum += s->at[t].share;
+		n++;
+	}
+	s->share = n ? sum / (double)n : NAN;
+}
+
 static void end_slots(struct monitor *m)
 {
 	m->never = 0;
 	for (size_t i = 0; i < m->source.n; i++) {
 		struct source *s = &m->source.v[i];
-		bool turns = s->event != NO_COUNTER && takes_turns(m, s->group);
 
-		for (size_t t = 0; s->event != NO_COUNTER && !s->why && t < m->targets; t++)
-			if (!s->at[t].absent)
-				end_slot(m, &s->at[t], turns);
+		if (s->event != NO_COUNTER)
+			end_source(m, s, takes_turns(m, s->group));
 	}
 }
 

@@ -307,27 +307,12 @@ static bool next_counter(const struct table *t, struct table_row *r)
 	return false;
 }
 
-/* The mean over its targets. */
-static double share_of(const struct monitor *m, const struct source *s)
-{
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t t = 0; !s->why && t < m->targets; t++) {
-		if (s->at[t].absent)
-			continue;
-		sum += s->at[t].share;
-		n++;
-	}
-	return n ? sum / (double)n : NAN;
-}
-
 #define SOURCE(r) ((const struct source *)(r)->p)
 TABLE_CELL(get_event, out->text = SOURCE(r)->name)
 TABLE_CELL(get_pmu, out->text = SOURCE(r)->pmu)
 TABLE_CELL(get_config,
 	   out->n = ((const struct monitor *)t->ctx)->list.ev.v[SOURCE(r)->event].attr.config)
-TABLE_CELL(get_share, out->e = (struct estimate){ share_of(t->ctx, SOURCE(r)), 0, SOURCE(r)->why })
+TABLE_CELL(get_share, out->e = (struct estimate){ SOURCE(r)->share, 0, SOURCE(r)->why })
 
 static const struct table_column counter_columns[] = {
 	COLUMN("event", "event", T_TEXT, C_KEY | C_FLEX, "as models name it", .get = get_event),
@@ -350,17 +335,16 @@ static void put_turns(struct document *d, const struct monitor *m)
 {
 	for (size_t i = 0; i < m->source.n; i++) {
 		const struct source *s = &m->source.v[i];
-		double share = share_of(m, s);
-		bool first = s->event != NO_COUNTER && share < 0.99;
+		bool first = s->event != NO_COUNTER && s->share < 0.99;
 
 		for (size_t k = 0; k < i && first; k++)
 			first = m->source.v[k].event == NO_COUNTER ||
 				strcmp(m->source.v[k].pmu, s->pmu) != 0 ||
-				!(share_of(m, &m->source.v[k]) < 0.99);
+				!(m->source.v[k].share < 0.99);
 		if (first)
 			document_fact(d, s->pmu, false,
 				      "events take turns, each %.1f %% of the time on a counter",
-				      share * 100);
+				      s->share * 100);
 	}
 }
 

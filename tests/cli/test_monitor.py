@@ -358,11 +358,15 @@ def write_own(row):
     os.rename(os.path.join(OWN, "monitor.new"), os.path.join(OWN, "monitor"))
 
 
+answered = set()
+
+
 def until_there(server, has, lacks):
     until = time.monotonic() + 60
     text = ""
     while time.monotonic() < until:
         status, _, text = server.get()
+        answered.add(status)
         if status == 200 and has in text and lacks not in text:
             return True
         time.sleep(0.02)
@@ -390,6 +394,7 @@ for name in ("possible", "present", "online"):
 t.equal(until_there(s, 'cyclade_cpu_frequency_hertz{cpu="1",core="8",socket="0"} 1500000000\n', "host_second"), True, "a CPU comes online")
 for name in ("online", "possible", "present"):
     put("sys/devices/system/cpu/" + name, "0\n")
+t.equal(answered, {200}, "while it begins anew it answers with the texts of before")
 code, words = s.end()
 t.ok(code == 0, "SIGTERM ends it", (code, words))
 

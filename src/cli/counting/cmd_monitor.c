@@ -17,39 +17,58 @@ struct monitoring {
 	struct cli *cli;
 	struct counting_out out;
 	bool prints;
-	struct http *http; /* NULL: --listen was not given */
+	struct http *http;	/* NULL: --listen was not given */
+	struct document *shown; /* of the last interval */
 };
 
-/* What requests are answered with, until the next interval is over. */
-static int publish(struct monitoring *s, struct document *d, struct err *err)
+static const char *const texts[HTTP_TEXTS] = {
+	[HTTP_OPENMETRICS] = "openmetrics",
+	[HTTP_PROMETHEUS] = "prometheus",
+	[HTTP_TABLES] = "html",
+};
+
+/* In the server's thread, while the counting leaves the document alone. */
+static int make_text(void *ctx, enum http_text which, struct buf *out, struct err *err)
 {
-	static const char *const formats[HTTP_TEXTS] = { "openmetrics", "prometheus", "html" };
-	struct buf text[HTTP_TEXTS] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct monitoring *s = ctx;
 	struct show show = { .quiet = true };
 
-	for (int i = 0; i < HTTP_TEXTS; i++)
-		if (show_choose(&show, &monitor_document, formats[i], NULL, err) ||
-		    document_write(&text[i], d, &show, err))
-			goto failed;
-	return http_publish(s->http, text, err);
-failed:
-	for (int i = 0; i < HTTP_TEXTS; i++)
-		buf_free(&text[i]);
-	return -1;
+	return show_choose(&show, &monitor_document, texts[which], NULL, err) ||
+			       document_write(out, s->shown, &show, err)
+		       ? -1
+		       : 0;
 }
 
-static int each(void *ctx, struct document *d, bool *enough, struct err *err)
+static void over(void *ctx, bool again)
 {
 	struct monitoring *s = ctx;
 
-	if (s->http && publish(s, d, err))
-		return -1;
+	if (s->http && again)
+		http_keep(s->http);
+	else if (s->http)
+		http_hold(s->http);
+}
+
+static int print(struct monitoring *s, struct document *d, bool *enough, struct err *err)
+{
 	if (!s->prints)
 		return 0;
 	/* the tables are several, and people want to know which is which */
 	if (!strcmp(s->out.show.format->name, "term"))
 		s->out.show.later = false;
 	return counting_out_document(&s->out, d, -1, s->cli->opt.once, enough, err);
+}
+
+static int each(void *ctx, struct document *d, bool *enough, struct err *err)
+{
+	struct monitoring *s = ctx;
+
+	if (print(s, d, enough, err))
+		return -1;
+	s->shown = d;
+	if (s->http) /* from here on the document is the server's */
+		http_publish(s->http, make_text, s);
+	return 0;
 }
 
 /* Names behind commas become words of their own. */
@@ -145,7 +164,7 @@ int cmd_monitor(struct cli *cli)
 {
 	struct monitoring s = { .cli = cli, .out = COUNTING_OUT_INIT };
 	struct ask ask;
-	struct monitor_ask m = { .ask = &ask, .each = each, .ctx = &s };
+	struct monitor_ask m = { .ask = &ask, .each = each, .over = over, .ctx = &s };
 	struct err err = ERR_INIT;
 	bool failed = true;
 
