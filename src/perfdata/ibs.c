@@ -6,40 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/perf_abi.h"
+#include "perfdata/ibs_int.h"
 #include "perfdata/perfdata.h"
-
-#define P(part) (1u << IBS_PART_##part)
-
-enum ibs_rule {
-	RULE_ALWAYS,
-	RULE_BRANCH,	 /* of a branch that retired */
-	RULE_FETCH_DONE, /* of a fetch that was completed */
-	RULE_FETCH_PHYS,
-	RULE_LINEAR,
-	RULE_PHYSICAL,
-	RULE_TLB,
-	RULE_TLB_HITS, /* the same, before the processor told the page's size */
-	RULE_CACHED,   /* not of uncacheable memory */
-	RULE_MISSED,   /* of what missed the data cache */
-	RULE_L2,       /* the same, and not by erratum 1293 */
-	RULE_LATENCY,  /* of a load that missed the data cache */
-	RULE_SOURCE,   /* of a load that missed the caches before, with a source */
-};
-
-static const struct field {
-	const char *key, *means;
-	enum ibs_register reg;
-	unsigned low, high;
-	uint32_t caps, parts;
-	enum ibs_rule rule;
-} fields[IBS_FIELDS] = {
-#define OP_FIELD(id, key, type, reg, low, high, caps, parts, rule, means) \
-	[IBS_##id] = { #key, means, IBS_REG_##reg, low, high, caps, parts, RULE_##rule },
-#define FETCH_FIELD(...) OP_FIELD(__VA_ARGS__)
-#include "perfdata/ibs_field.def"
-#undef OP_FIELD
-#undef FETCH_FIELD
-};
 
 /* ---- which part, which bytes ---------------------------------------------------------------- */
 
@@ -115,52 +83,48 @@ bool ibs_is_event(const struct pd *rec, const struct pd_event *ev, enum ibs_kind
 	return false;
 }
 
-/* The registers in the order in which they are dumped; how many there are at least. */
-static size_t order_of(enum ibs_kind kind, uint32_t caps, enum ibs_register order[IBS_REGISTERS],
-		       size_t *least)
+/* Registers as they are dumped; those behind the first ones only if caps says so. */
+static void read_registers(struct ibs *x, enum ibs_register first, size_t n, const uint8_t *p)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < n; i++)
+		x->reg[first + i] = ld64(p + i * sizeof(uint64_t));
+	x->has |= ((1u << n) - 1) << first;
+}
 
-	if (kind == IBS_FETCH) {
-		for (unsigned r = IBS_REG_FETCH_CTL; r <= IBS_REG_FETCH_EXTENDED; r++)
-			order[n++] = (enum ibs_register)r;
-		*least = 3;
+static size_t read_later(struct ibs *x, size_t n, size_t there, const uint8_t *p)
+{
+	if (x->caps & IBS_CAP_TARGET && n < there)
+		read_registers(x, IBS_REG_BRANCH_TARGET, 1, p + n++ * sizeof(uint64_t));
+	else if (x->caps & IBS_CAP_TARGET)
 		return n;
-	}
-	for (unsigned r = IBS_REG_OP_CTL; r <= IBS_REG_DC_PHYSICAL; r++)
-		order[n++] = (enum ibs_register)r;
-	*least = n;
-	if (caps & IBS_CAP_TARGET)
-		order[n++] = IBS_REG_BRANCH_TARGET;
-	if (caps & IBS_CAP_DATA4)
-		order[n++] = IBS_REG_OP_DATA4;
+	if (x->caps & IBS_CAP_DATA4 && n < there)
+		read_registers(x, IBS_REG_OP_DATA4, 1, p + n++ * sizeof(uint64_t));
 	return n;
 }
 
 const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, const uint8_t *raw,
 		     size_t len)
 {
-	enum ibs_register order[IBS_REGISTERS];
-	size_t n, least, there;
+	enum ibs_register first = kind == IBS_FETCH ? IBS_REG_FETCH_CTL : IBS_REG_OP_CTL;
+	size_t n = kind == IBS_FETCH ? 3 : IBS_REG_DC_PHYSICAL - IBS_REG_OP_CTL + 1, there;
+	const uint8_t *p;
 	uint64_t ctl;
 
 	*out = (struct ibs){ .kind = kind, .part = part };
 	if (!raw || len < sizeof(uint32_t))
 		return "no raw data were recorded";
 	out->caps = ld32(raw);
-	n = order_of(kind, out->caps, order, &least);
+	p = raw + sizeof(uint32_t);
 	there = (len - sizeof(uint32_t)) / sizeof(uint64_t);
-	if (there < least)
+	if (there < n)
 		return "the raw data are too short for the registers";
-	for (size_t i = 0; i < n && i < there; i++) {
-		out->reg[order[i]] = ld64(raw + sizeof(uint32_t) + i * sizeof(uint64_t));
-		out->has |= 1u << order[i];
-	}
-	if (n > there)
-		n = there;
-	out->more = raw + sizeof(uint32_t) + n * sizeof(uint64_t);
+	n += kind == IBS_FETCH && there > n;
+	read_registers(out, first, n, p);
+	if (kind == IBS_OP)
+		n = read_later(out, n, there, p);
+	out->more = p + n * sizeof(uint64_t);
 	out->more_len = len - sizeof(uint32_t) - n * sizeof(uint64_t);
-	ctl = out->reg[order[0]];
+	ctl = out->reg[first];
 	if (kind == IBS_FETCH ? (ctl >> 48 & 3) != 3 : (ctl >> 17 & 3) != 3)
 		return "the control register says that it is no sample";
 	if (kind == IBS_FETCH && part == IBS_PART_ZEN3_EARLY && !out->reg[IBS_REG_FETCH_LINEAR])
@@ -172,125 +136,27 @@ const char *ibs_read(struct ibs *out, enum ibs_kind kind, enum ibs_part part, co
 
 const char *ibs_key(enum ibs_field f)
 {
-	return fields[f].key;
+	return ibs_rows[f].key;
 }
 
 const char *ibs_means(enum ibs_field f)
 {
-	return fields[f].means;
+	return ibs_rows[f].means;
 }
 
 enum ibs_kind ibs_kind_of(enum ibs_field f)
 {
-	return fields[f].reg <= IBS_REG_FETCH_EXTENDED ? IBS_FETCH : IBS_OP;
+	return ibs_kind_at(f);
 }
 
 uint64_t ibs_bits(const struct ibs *x, enum ibs_field f)
 {
-	const struct field *w = &fields[f];
-	unsigned bits = w->high - w->low + 1;
-
-	return x->reg[w->reg] >> w->low & (bits < 64 ? (1ULL << bits) - 1 : UINT64_MAX);
-}
-
-/* Of such samples before erratum 1293 was mended the L2's bits and the source are wrong. */
-static bool is_1293(const struct ibs *x)
-{
-	return x->part == IBS_PART_ZEN3_EARLY &&
-	       (ibs_bits(x, IBS_PREFETCH) || ibs_bits(x, IBS_NO_MAB));
-}
-
-static bool has_field(const struct ibs *x, enum ibs_field f)
-{
-	const struct field *w = &fields[f];
-
-	return x->has >> w->reg & 1 && w->parts >> x->part & 1 && (!w->caps || x->caps & w->caps);
-}
-
-static const char *no_miss(const struct ibs *x)
-{
-	return ibs_bits(x, IBS_UNCACHEABLE) ? "uncacheable memory"
-	       : !ibs_bits(x, IBS_DC_MISS)  ? "no miss of the data cache"
-					    : NULL;
-}
-
-static const char *no_source(const struct ibs *x)
-{
-	const char *why = no_miss(x);
-
-	if (why)
-		return why;
-	if (!ibs_bits(x, IBS_LOAD))
-		return "told of loads only";
-	if (is_1293(x))
-		return "erratum 1293";
-	if (x->part == IBS_PART_14H && ibs_bits(x, IBS_WRITE_COMBINING))
-		return "erratum 484";
-	return has_field(x, IBS_L2_MISS) && !ibs_bits(x, IBS_L2_MISS) ? "a hit of the L2 cache"
-								      : NULL;
-}
-
-static const char *no_tlb(const struct ibs *x)
-{
-	if (x->caps & IBS_CAP_PAGE_SIZE && !ibs_bits(x, IBS_PHYSICAL_VALID))
-		return "no physical address";
-	return ibs_bits(x, IBS_LINEAR_VALID) ? NULL : "no address of data";
-}
-
-static const char *rule_fails(const struct ibs *x, enum ibs_rule rule)
-{
-	const char *why;
-
-	switch (rule) {
-	case RULE_ALWAYS:
-		break;
-	case RULE_BRANCH:
-		return ibs_bits(x, IBS_BRANCH) ? NULL : "no branch";
-	case RULE_FETCH_DONE:
-		return ibs_bits(x, IBS_FETCH_COMPLETED) ? NULL : "the fetch was not completed";
-	case RULE_FETCH_PHYS:
-		return ibs_bits(x, IBS_FETCH_PHYS_VALID) ? NULL : "no physical address";
-	case RULE_LINEAR:
-		return ibs_bits(x, IBS_LINEAR_VALID) ? NULL : "no address of data";
-	case RULE_PHYSICAL:
-		return ibs_bits(x, IBS_PHYSICAL_VALID) ? NULL : "no physical address";
-	case RULE_TLB:
-		return no_tlb(x);
-	case RULE_TLB_HITS:
-		return x->caps & IBS_CAP_PAGE_SIZE ? "told by dtlb_page" : no_tlb(x);
-	case RULE_CACHED:
-		return ibs_bits(x, IBS_UNCACHEABLE) ? "uncacheable memory" : NULL;
-	case RULE_MISSED:
-		return no_miss(x);
-	case RULE_L2:
-		why = no_miss(x);
-		return why ? why : is_1293(x) ? "erratum 1293" : NULL;
-	case RULE_LATENCY:
-		why = no_miss(x);
-		return why ? why : ibs_bits(x, IBS_LOAD) ? NULL : "told of loads only";
-	case RULE_SOURCE:
-		why = no_source(x);
-		return why ? why
-		       : ibs_bits(x, IBS_SOURCE_LOW) || ibs_bits(x, IBS_SOURCE_HIGH)
-			       ? NULL
-			       : "the processor tells no source";
-	}
-	return NULL;
+	return ibs_bits_of(x, f);
 }
 
 const char *ibs_get(const struct ibs *x, enum ibs_field f, uint64_t *value)
 {
-	const char *why;
-
-	if (ibs_kind_of(f) != x->kind)
-		return x->kind == IBS_OP ? "a field of fetches" : "a field of ops";
-	if (!has_field(x, f))
-		return "this processor has no such field";
-	why = rule_fails(x, fields[f].rule);
-	if (why)
-		return why;
-	*value = ibs_bits(x, f);
-	return NULL;
+	return ibs_get_of(x, f, value);
 }
 
 const char *ibs_code_page(const struct ibs *x, uint64_t *bytes)
@@ -330,66 +196,12 @@ const char *ibs_source_name(enum ibs_source s)
 	return names[s];
 }
 
-static enum ibs_source source_of(const struct ibs *x, uint64_t code, bool remote)
-{
-	bool zen4 = x->caps & IBS_CAP_ZEN4;
-
-	switch (code) {
-	case 1:
-		return IBS_SOURCE_L3;
-	case 2: /* 5 bits: of the same node; before, bit 4 tells the node */
-		return remote && !zen4 ? IBS_SOURCE_FAR_CACHE : IBS_SOURCE_NEAR_CACHE;
-	case 3:
-		return remote ? IBS_SOURCE_FAR_DRAM : IBS_SOURCE_DRAM;
-	case 4:
-		return zen4 ? IBS_SOURCE_UNKNOWN : IBS_SOURCE_FAR_CACHE;
-	case 5:
-		return zen4 ? IBS_SOURCE_FAR_CACHE : IBS_SOURCE_UNKNOWN;
-	case 6:
-		return zen4 ? IBS_SOURCE_PERSISTENT : IBS_SOURCE_UNKNOWN;
-	case 7:
-		return IBS_SOURCE_IO;
-	case 8:
-		return IBS_SOURCE_EXTENSION;
-	case 12:
-		return IBS_SOURCE_PEER;
-	default:
-		return IBS_SOURCE_UNKNOWN;
-	}
-}
-
 const char *ibs_source_code(const struct ibs *x, uint64_t *code)
 {
-	*code = ibs_bits(x, IBS_SOURCE_LOW);
-	if (has_field(x, IBS_SOURCE_HIGH))
-		*code |= ibs_bits(x, IBS_SOURCE_HIGH) << 3;
-	return no_source(x);
+	return ibs_code_of(x, code);
 }
 
 enum ibs_source ibs_source(const struct ibs *x, const char **why)
 {
-	uint64_t code = ibs_bits(x, IBS_SOURCE_LOW), remote = 0;
-	enum ibs_source s;
-
-	*why = NULL;
-	if (!ibs_bits(x, IBS_LOAD) && !ibs_bits(x, IBS_STORE)) {
-		*why = "no access to memory";
-		return IBS_SOURCE_UNKNOWN;
-	}
-	if (ibs_bits(x, IBS_UNCACHEABLE))
-		return code == 7 ? IBS_SOURCE_IO : IBS_SOURCE_UNCACHED;
-	if (!ibs_bits(x, IBS_DC_MISS))
-		return IBS_SOURCE_L1;
-	if (has_field(x, IBS_L2_MISS) && !is_1293(x) && !ibs_bits(x, IBS_L2_MISS))
-		return IBS_SOURCE_L2;
-	*why = ibs_source_code(x, &code);
-	if (!*why) {
-		(void)ibs_get(x, IBS_REMOTE_NODE, &remote);
-		s = source_of(x, code, remote);
-		if (s != IBS_SOURCE_UNKNOWN)
-			return s;
-		*why = code ? "a source that is reserved" : "the processor tells no source";
-	}
-	return has_field(x, IBS_NO_MAB) && ibs_bits(x, IBS_NO_MAB) && !code ? IBS_SOURCE_ON_ITS_WAY
-									    : IBS_SOURCE_UNKNOWN;
+	return ibs_source_of(x, why);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "perfdata/ibs_int.h"
+
 /* ---- words ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -170,25 +172,25 @@ static void set_cycles(struct memop *op, enum memop_latency l, uint64_t cycles)
 	op->has |= 1u << l;
 }
 
-static bool is_set(const struct ibs *x, enum ibs_field f)
+ALWAYS_INLINE bool is_set(const struct ibs *x, enum ibs_field f)
 {
 	uint64_t v;
 
-	return !ibs_get(x, f, &v) && v;
+	return !ibs_get_of(x, f, &v) && v;
 }
 
-static void read_cycles(struct memop *op, const struct ibs *x, enum memop_latency l,
-			enum ibs_field f, bool none_is_0)
+ALWAYS_INLINE void read_cycles(struct memop *op, const struct ibs *x, enum memop_latency l,
+			       enum ibs_field f, bool none_is_0)
 {
 	uint64_t v;
 
-	if (!ibs_get(x, f, &v) && (v || !none_is_0))
+	if (!ibs_get_of(x, f, &v) && (v || !none_is_0))
 		set_cycles(op, l, v);
 }
 
-static bool read_number(const struct ibs *x, enum ibs_field f, uint64_t *out)
+ALWAYS_INLINE bool read_number(const struct ibs *x, enum ibs_field f, uint64_t *out)
 {
-	if (ibs_get(x, f, out) || !*out)
+	if (ibs_get_of(x, f, out) || !*out)
 		*out = 0;
 	return *out;
 }
@@ -214,12 +216,12 @@ static const struct {
 static void read_op_source(struct memop *op, const struct ibs *x)
 {
 	const char *why;
-	enum ibs_source s = ibs_source(x, &why);
+	enum ibs_source s = ibs_source_of(x, &why);
 	uint64_t owned, socket;
 
 	op->level = of_ibs[s].level;
 	op->where = of_ibs[s].where;
-	if (op->where == MEMOP_WHERE_REMOTE && !ibs_get(x, IBS_REMOTE_SOCKET, &socket))
+	if (op->where == MEMOP_WHERE_REMOTE && !ibs_get_of(x, IBS_REMOTE_SOCKET, &socket))
 		op->where = socket ? MEMOP_WHERE_OTHER_SOCKET : MEMOP_WHERE_OTHER_NODE;
 	if (op->level == MEMOP_LEVEL_UNKNOWN)
 		return;
@@ -227,19 +229,20 @@ static void read_op_source(struct memop *op, const struct ibs *x)
 	op->hit = true;
 	if ((op->level == MEMOP_LEVEL_CACHE ||
 	     (op->level == MEMOP_LEVEL_L3 && x->caps & IBS_CAP_ZEN4)) &&
-	    !ibs_get(x, IBS_CACHE_OWNED, &owned))
+	    !ibs_get_of(x, IBS_CACHE_OWNED, &owned))
 		op->set[MEMOP_SNOOP] = owned ? MEMOP_SNOOP_HIT : MEMOP_SNOOP_HITM;
 }
 
-static void read_tlb(struct memop *op, const struct ibs *x, enum ibs_field l1, enum ibs_field l2)
+ALWAYS_INLINE void read_tlb(struct memop *op, const struct ibs *x, enum ibs_field l1,
+			    enum ibs_field l2)
 {
 	uint64_t first, second;
 
-	if (ibs_get(x, l1, &first))
+	if (ibs_get_of(x, l1, &first))
 		return;
 	if (!first)
 		op->set[MEMOP_TLB] = MEMOP_TLB_L1 | MEMOP_TLB_HIT;
-	else if (ibs_get(x, l2, &second))
+	else if (ibs_get_of(x, l2, &second))
 		op->set[MEMOP_TLB] = MEMOP_TLB_L1 | MEMOP_TLB_MISS;
 	else
 		op->set[MEMOP_TLB] = MEMOP_TLB_L2 | (second ? MEMOP_TLB_MISS : MEMOP_TLB_HIT);
@@ -262,9 +265,9 @@ static void read_op(struct memop *op, const struct ibs *x)
 	read_cycles(op, x, MEMOP_LATENCY_REFILL, IBS_DTLB_REFILL, true);
 	op->has |= MEMOP_HAS_LOCKED;
 	op->locked = is_set(x, IBS_LOCKED);
-	if (!ibs_get(x, IBS_WIDTH, &width) && width && width <= 8)
+	if (!ibs_get_of(x, IBS_WIDTH, &width) && width && width <= 8)
 		op->width = (uint8_t)(1u << (width - 1));
-	if (is_set(x, IBS_L2_MISS) && !ibs_get(x, IBS_OPEN_REQUESTS, &open)) {
+	if (is_set(x, IBS_L2_MISS) && !ibs_get_of(x, IBS_OPEN_REQUESTS, &open)) {
 		op->open = (uint8_t)open;
 		op->has |= MEMOP_HAS_OPEN;
 	}
@@ -272,7 +275,7 @@ static void read_op(struct memop *op, const struct ibs *x)
 		op->has |= MEMOP_HAS_ADDRESS;
 	if (read_number(x, IBS_DATA_PHYSICAL, &op->physical))
 		op->has |= MEMOP_HAS_PHYSICAL;
-	if (!ibs_get(x, IBS_DTLB_PAGE, &page) && page < 3) {
+	if (!ibs_get_of(x, IBS_DTLB_PAGE, &page) && page < 3) {
 		op->page = 4096ULL << 9 * page;
 		op->has |= MEMOP_HAS_PAGE;
 	}
@@ -287,25 +290,25 @@ static void read_fetch(struct memop *op, const struct ibs *x)
 	read_cycles(op, x, MEMOP_LATENCY_FETCH, IBS_FETCH_LATENCY, true);
 	read_cycles(op, x, MEMOP_LATENCY_REFILL, IBS_ITLB_REFILL, true);
 	read_tlb(op, x, IBS_ITLB_L1_MISS, IBS_ITLB_L2_MISS);
-	op->address = ibs_bits(x, IBS_FETCH_LINEAR);
+	op->address = ibs_bits_of(x, IBS_FETCH_LINEAR);
 	if (op->address)
 		op->has |= MEMOP_HAS_ADDRESS;
 	if (read_number(x, IBS_FETCH_PHYSICAL, &op->physical))
 		op->has |= MEMOP_HAS_PHYSICAL;
-	if (!ibs_get(x, IBS_ITLB_PAGE, &page) && page < 3 && x->part != IBS_PART_ZEN3_EARLY) {
+	if (!ibs_get_of(x, IBS_ITLB_PAGE, &page) && page < 3 && x->part != IBS_PART_ZEN3_EARLY) {
 		op->page = 4096ULL << 9 * page;
 		op->has |= MEMOP_HAS_PAGE;
 	}
-	if (ibs_get(x, IBS_IC_MISS, &l1))
+	if (ibs_get_of(x, IBS_IC_MISS, &l1))
 		return;
 	op->level = MEMOP_LEVEL_L1;
 	op->hit = !l1;
 	op->has |= MEMOP_HAS_HIT;
-	if (op->hit || ibs_get(x, IBS_FETCH_L2_MISS, &l2))
+	if (op->hit || ibs_get_of(x, IBS_FETCH_L2_MISS, &l2))
 		return;
 	op->level = MEMOP_LEVEL_L2;
 	op->hit = !l2;
-	if (op->hit || ibs_get(x, IBS_FETCH_L3_MISS, &l3))
+	if (op->hit || ibs_get_of(x, IBS_FETCH_L3_MISS, &l3))
 		return;
 	op->level = MEMOP_LEVEL_L3;
 	op->hit = !l3;
@@ -394,18 +397,21 @@ static void read_number_of(struct memop *op, const struct pd_sample *s, uint64_t
 	op->has |= has;
 }
 
-bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sample *s)
+static bool read_ibs(struct memop *op, const struct memop_how *how, const uint8_t *raw, size_t len)
 {
 	enum ibs_kind kind = how->from == MEMOP_FROM_OP ? IBS_OP : IBS_FETCH;
 	struct ibs x;
 
-	if (how->from == MEMOP_FROM_OP || how->from == MEMOP_FROM_FETCH) {
-		if (!(s->has & PERF_SAMPLE_RAW) ||
-		    ibs_read(&x, kind, how->part, s->raw, s->raw_size))
-			return false;
-		memop_of_ibs(op, &x);
-		return true;
-	}
+	if (ibs_read(&x, kind, how->part, raw, len))
+		return false;
+	memop_of_ibs(op, &x);
+	return true;
+}
+
+bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sample *s)
+{
+	if (how->from == MEMOP_FROM_OP || how->from == MEMOP_FROM_FETCH)
+		return s->has & PERF_SAMPLE_RAW && read_ibs(op, how, s->raw, s->raw_size);
 	if (how->from == MEMOP_FROM_NOTHING || !(s->has & PERF_SAMPLE_DATA_SRC))
 		return false;
 	memop_of_data_src(op, s->data_src);
@@ -416,4 +422,16 @@ bool memop_of(struct memop *op, const struct memop_how *how, const struct pd_sam
 	read_number_of(op, s, PERF_SAMPLE_DATA_PAGE_SIZE, MEMOP_HAS_PAGE, s->data_page_size,
 		       &op->page);
 	return true;
+}
+
+bool memop_of_record(struct memop *op, const struct memop_how *how, const struct pd_event *ev,
+		     const struct pd_record *r)
+{
+	const uint8_t *raw;
+	struct pd_sample s;
+	size_t len;
+
+	if (how->from == MEMOP_FROM_OP || how->from == MEMOP_FROM_FETCH)
+		return pd_raw_find(ev, r, &raw, &len) && read_ibs(op, how, raw, len);
+	return !pd_sample_parse_of(ev, r, &s) && memop_of(op, how, &s);
 }

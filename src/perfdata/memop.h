@@ -123,6 +123,9 @@ struct memop_how {
 struct memop_how memop_how(const struct pd *rec, const struct pd_event *ev);
 /* False: nothing is known of memory. */
 bool memop_of(struct memop *out, const struct memop_how *how, const struct pd_sample *s);
+/* The same of a record of this event, without reading what is of no use for it. */
+bool memop_of_record(struct memop *out, const struct memop_how *how, const struct pd_event *ev,
+		     const struct pd_record *r);
 /* Of data_src alone. */
 void memop_of_data_src(struct memop *out, uint64_t data_src);
 /* Of IBS registers alone. */

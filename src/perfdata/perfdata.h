@@ -370,6 +370,9 @@ int pd_sample_parse_of(const struct pd_event *ev, const struct pd_record *r,
  * the record lies. False where there is none, or it does not fit; none with n 0 is true. */
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r,
 		      struct pd_branches *out);
+/* The raw data alone, in the same way. */
+bool pd_raw_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **raw,
+		 size_t *len);
 /* The id of the cgroup alone, in the same way; 0 if the sample has none. */
 uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r);
 struct pd_branch pd_branch_get(const struct pd_sample *s, uint64_t i);

@@ -295,6 +295,18 @@ uint64_t pd_sample_cgroup(const struct pd_event *ev, const struct pd_record *r)
 	return read_up_to(PERF_SAMPLE_CGROUP, ev, r, &s) ? s.cgroup : 0;
 }
 
+bool pd_raw_find(const struct pd_event *ev, const struct pd_record *r, const uint8_t **raw,
+		 size_t *len)
+{
+	struct pd_sample s;
+
+	if (!read_up_to(PERF_SAMPLE_RAW, ev, r, &s))
+		return false;
+	*raw = s.raw;
+	*len = s.raw_size;
+	return true;
+}
+
 bool pd_branches_find(const struct pd_event *ev, const struct pd_record *r, struct pd_branches *out)
 {
 	struct pd_sample s;
