@@ -23,8 +23,8 @@
  *
  * Types and fields are those of the instruction's operand (symbol/types.h), not of the address.
  *
- * Costs: one pass, some 0.3 us a sample and core; memory of distinct instructions and of distinct
- * latencies of each.
+ * Costs: one pass, some 0.05 us a sample and core; memory of distinct instructions and of distinct
+ * latencies of each. Bins are put together when they are asked for: one thread at a time.
  */
 #ifndef CYCLADE_ANALYSE_MEMORY_H
 #define CYCLADE_ANALYSE_MEMORY_H
@@ -69,8 +69,6 @@ struct memory_bin {
 struct memory_spread {
 	uint32_t group;
 	enum memop_latency latency;
-	const struct memory_bin *bin; /* ascending */
-	size_t n_bins;
 	uint64_t n, most;
 	double sum, squares;
 };
@@ -89,6 +87,7 @@ struct memory_group {
 		double sum, squares;
 	} open;
 	size_t first_spread, n_spreads;
+	uint32_t place; /* of memory's own */
 };
 
 #define MEMORY_HOT 64
@@ -146,8 +145,12 @@ enum memop_latency memory_shown_latency(const struct memory *m);
 /* NULL: no sample of the group has such a latency. */
 const struct memory_spread *memory_spread(const struct memory *m, const struct memory_group *g,
 					  enum memop_latency l);
+/* Ascending; good until the next call with another spread, by whoever. */
+const struct memory_bin *memory_bins(const struct memory *m, const struct memory_spread *s,
+				     size_t *n);
 struct estimate memory_mean(const struct memory_spread *s);
-struct estimate memory_quantile(const struct memory_spread *s, double q); /* q: 0.5 or more */
+/* q: 0.5 or more */
+struct estimate memory_quantile(const struct memory *m, const struct memory_spread *s, double q);
 /* Of the cycles of all samples: the group's part. */
 struct estimate memory_cycles_share(const struct memory *m, const struct memory_spread *s);
 /* Misses that were open when a load of the group missed: how many overlap. */
@@ -155,6 +158,6 @@ struct estimate memory_open(const struct memory_group *g);
 /* Its misses wait for one another: the mean is below 2, the bar included. */
 bool memory_serial(const struct memory *m, const struct memory_group *g);
 /* Samples of [1 << log2, 2 << log2) cycles; log2 -1: of 0 cycles. */
-uint64_t memory_count(const struct memory_spread *s, int log2);
+uint64_t memory_count_in(const struct memory *m, const struct memory_spread *s, int log2);
 
 #endif

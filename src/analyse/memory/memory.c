@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counting. Each worker has groups by class, instruction, thread and CPU, and cells of these by
- * latency; joined, classes are folded into sources, TLB and the like, instructions into functions.
+ * Folding what memory_count() counted: classes into sources, TLB and the like, accesses into
+ * instructions, these into functions and lines. A group knows the groups that it was folded from;
+ * how often it had each latency is added up from theirs, when somebody asks.
  */
 #include "analyse/memory.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "analyse/itab.h"
+#include "analyse/memory/memory_count_int.h"
 #include "analyse/memory/memory_types.h"
 #include "analyse/pass/pass.h"
 #include "base/hash.h"
@@ -18,46 +20,45 @@
 #include "base/vec.h"
 #include "symbol/source.h"
 
-/* Samples of a group whose latency falls into a bin. */
-struct cell {
-	uint32_t group, bin;
-	uint8_t latency;
-	uint64_t n, sum, most;
+#define NONE UINT32_MAX
+
+/* A group that is a part of another. */
+struct part {
+	uint32_t group, next;
 };
 
-struct counts {
-	VEC(struct memory_group) group;
-	VEC(struct cell) cell;
-	struct itab group_at, cell_at;
-	uint64_t samples, without, no_access, period;
-	bool period_varies, raw;
+/* Latencies of a group. */
+struct sums {
+	uint64_t n, sum, most;
+	double squares; /* not of large ones */
+	bool large;
+};
+
+/* The bins of one spread at a time. */
+struct bins {
+	const struct memory_spread *of;
+	size_t n;
+	uint64_t count[MEMORY_EXACT], used[MEMORY_EXACT / 64];
+	uint32_t *large; /* bins beyond these */
+	struct memory_bin *bin;
 };
 
 struct memory_work {
-	const struct pd *rec;
 	struct spaces *spaces;
 	struct memop_how *how;
-	struct counts *of; /* by worker; the first one is that of all in the end */
-	unsigned workers;
+	struct memory_tallies c;
+	VEC(struct memory_group) group;
+	VEC(uint32_t) first; /* part, by the group's place */
+	VEC(struct part) part;
+	struct itab group_at;
 	VEC(struct memory_spread) spread;
-	struct memory_bin *bin;
+	struct sums *sums; /* of tallies, by latency */
+	struct bins *bins;
 	struct memory_layout *layout;
 	struct strtab files, rows; /* rows: of the tables of types and fields */
 };
 
 /* ---- what a class is ------------------------------------------------------------------------- */
-
-enum { /* its key, by lowest bit */
-       AT_KIND = 0,
-       AT_SNOOP = 8,
-       AT_TLB = 16,
-       AT_BLOCK = 24,
-       AT_LEVEL = 32,
-       AT_WHERE = 40,
-       AT_HIT = 48,  /* 0: not told, else 1 + the flag */
-       AT_LOCK = 50, /* the same */
-       AT_NO_ACCESS = 52,
-};
 
 #define BYTE(at) (UINT64_C(0xff) << (at))
 #define PAIR(at) (UINT64_C(3) << (at))
@@ -70,26 +71,6 @@ static const uint64_t class_parts[] = {
 	[MEMORY_LOCK] = PAIR(AT_LOCK),
 	[MEMORY_BLOCK] = BYTE(AT_BLOCK),
 };
-
-static uint64_t flag_of(const struct memop *op, uint32_t has, bool flag)
-{
-	return op->has & has ? 1 + (uint64_t)flag : 0;
-}
-
-static bool no_access(const struct memop *op)
-{
-	return op->raw && !op->set[MEMOP_KIND];
-}
-
-static uint64_t class_of(const struct memop *op)
-{
-	return (uint64_t)op->set[MEMOP_KIND] << AT_KIND |
-	       (uint64_t)op->set[MEMOP_SNOOP] << AT_SNOOP | (uint64_t)op->set[MEMOP_TLB] << AT_TLB |
-	       (uint64_t)op->set[MEMOP_BLOCK] << AT_BLOCK | (uint64_t)op->level << AT_LEVEL |
-	       (uint64_t)op->where << AT_WHERE | flag_of(op, MEMOP_HAS_HIT, op->hit) << AT_HIT |
-	       flag_of(op, MEMOP_HAS_LOCKED, op->locked) << AT_LOCK |
-	       (uint64_t)no_access(op) << AT_NO_ACCESS;
-}
 
 void memory_op(struct memop *op, const struct memory_group *g)
 {
@@ -125,59 +106,54 @@ const char *memory_comm(const struct spaces *sp, const struct memory_group *g,
 	return pass_comm_text(sp, g->key[1], text);
 }
 
-/* ---- groups and cells ------------------------------------------------------------------------ */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
-/* UINT32_MAX: out of memory. */
-static uint32_t group_of(struct counts *c, enum memory_by by, uint64_t a, uint64_t b)
+/* A new one; NULL: out of memory. */
+static struct memory_group *add_group(struct memory_work *w, enum memory_by by, uint64_t a,
+				      uint64_t b)
+{
+	struct memory_group *g;
+
+	if (w->group.n >= NONE - 1 || vec_push(&w->first, NONE))
+		return NULL;
+	g = vec_add(&w->group);
+	if (g)
+		*g = (struct memory_group){ .by = by,
+					    .key = { a, b },
+					    .place = (uint32_t)w->group.n - 1 };
+	return g;
+}
+
+static struct memory_group *group_of(struct memory_work *w, enum memory_by by, uint64_t a,
+				     uint64_t b)
 {
 	uint64_t h = hash_pair(a, b << 8 | by);
-	struct memory_group *g;
 	uint32_t idx;
 
-	for (size_t i = itab_first(&c->group_at, h); itab_at(&c->group_at, &i, h, &idx);) {
-		g = &c->group.v[idx];
+	for (size_t i = itab_first(&w->group_at, h); itab_at(&w->group_at, &i, h, &idx);) {
+		struct memory_group *g = &w->group.v[idx];
+
 		if (g->by == by && g->key[0] == a && g->key[1] == b)
-			return idx;
+			return g;
 	}
-	if (c->group.n >= UINT32_MAX - 1 || itab_put(&c->group_at, h, c->group.n))
-		return UINT32_MAX;
-	g = vec_add(&c->group);
-	if (!g)
-		return UINT32_MAX;
-	*g = (struct memory_group){ .by = by, .key = { a, b } };
-	return (uint32_t)c->group.n - 1;
+	return itab_put(&w->group_at, h, w->group.n) ? NULL : add_group(w, by, a, b);
 }
 
-/* Below MEMORY_EXACT each value has a bin, above 1,024 share an octave. */
-static uint32_t bin_of(uint32_t cycles)
+/* Groups that were counted stand first: their place is that of their tally. */
+static int take_tallies(struct memory_work *w)
 {
-	unsigned octave;
+	vec_each (&w->c.v, const struct memory_tally *, t) {
+		struct memory_group *g = add_group(w, t->by, t->key[0], t->key[1]);
 
-	if (cycles < MEMORY_EXACT)
-		return cycles;
-	octave = 31 - (unsigned)__builtin_clz(cycles);
-	return MEMORY_EXACT + (octave - 16) * 1024 + (cycles >> (octave - 10) & 1023);
-}
-
-static int add_cell(struct counts *c, const struct cell *x)
-{
-	uint64_t h = hash_pair((uint64_t)x->group << 8 | x->latency, x->bin);
-	struct cell *o;
-	uint32_t idx;
-
-	for (size_t i = itab_first(&c->cell_at, h); itab_at(&c->cell_at, &i, h, &idx);) {
-		o = &c->cell.v[idx];
-		if (o->group != x->group || o->latency != x->latency || o->bin != x->bin)
-			continue;
-		o->n += x->n;
-		o->sum += x->sum;
-		o->most = o->most > x->most ? o->most : x->most;
-		return 0;
+		if (!g)
+			return -1;
+		g->samples = t->samples;
+		g->loads = t->loads;
+		g->stores = t->stores;
+		g->open = (struct memory_open){ t->open, (double)t->open_sum,
+						(double)t->open_squares };
 	}
-	return c->cell.n >= UINT32_MAX - 1 || itab_put(&c->cell_at, h, c->cell.n) ||
-			       vec_push(&c->cell, *x)
-		       ? -1
-		       : 0;
+	return 0;
 }
 
 static void add_samples(struct memory_group *g, const struct memory_group *x)
@@ -190,108 +166,7 @@ static void add_samples(struct memory_group *g, const struct memory_group *x)
 	g->open.squares += x->open.squares;
 }
 
-/* ---- the samples ----------------------------------------------------------------------------- */
-
-static int count_in(struct counts *c, enum memory_by by, uint64_t a, uint64_t b,
-		    const struct memop *op)
-{
-	struct memory_group one = { .samples = 1,
-				    .loads = (op->set[MEMOP_KIND] & MEMOP_KIND_LOAD) != 0,
-				    .stores = (op->set[MEMOP_KIND] & MEMOP_KIND_STORE) != 0 };
-	uint32_t g = group_of(c, by, a, b);
-	int ret = 0;
-
-	if (g == UINT32_MAX)
-		return -1;
-	if (op->has & MEMOP_HAS_OPEN && one.loads && !(op->set[MEMOP_KIND] & MEMOP_KIND_PREFETCH))
-		one.open = (struct memory_open){ 1, op->open, (double)op->open * op->open };
-	add_samples(&c->group.v[g], &one);
-	for (unsigned l = 0; l < MEMOP_LATENCIES && !ret; l++)
-		if (op->has >> l & 1)
-			ret = add_cell(c, &(struct cell){ g, bin_of(op->cycles[l]), (uint8_t)l, 1,
-							  op->cycles[l], op->cycles[l] });
-	return ret;
-}
-
-static enum memory_access_kind access_kind(const struct memop *op)
-{
-	if (no_access(op))
-		return MEMORY_NO_ACCESS;
-	if (op->set[MEMOP_KIND] & MEMOP_KIND_STORE)
-		return MEMORY_STORE;
-	return op->set[MEMOP_KIND] & MEMOP_KIND_LOAD ? MEMORY_LOAD : MEMORY_OTHER;
-}
-
-static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
-{
-	struct memory_work *w = ctx;
-	struct counts *c = &w->of[p->worker];
-	const struct map *m;
-	struct pd_sample s;
-	struct memop op;
-
-	c->samples++;
-	if (pd_sample_parse(w->rec, p->r, &s) || !memop_of(&op, &w->how[p->event], &s)) {
-		c->without++;
-		return 0;
-	}
-	c->no_access += no_access(&op);
-	c->raw |= op.raw;
-	c->period_varies |= c->period && s.period != c->period;
-	c->period = s.period;
-	m = space_find(w->spaces, p->who->proc, space_kind_of_misc(s.cpumode), s.ip, p->time, NULL,
-		       NULL);
-	if (count_in(c, MEMORY_CLASS, class_of(&op), 0, &op) ||
-	    count_in(c, MEMORY_ACCESS, m ? map_to_image(m, s.ip) : s.ip,
-		     memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
-	    count_in(c, MEMORY_THREAD, p->task, p->who->comm, &op) ||
-	    count_in(c, MEMORY_CPU, p->cpu, 0, &op))
-		return err_nomem(err);
-	return 0;
-}
-
-/* ---- joining and folding --------------------------------------------------------------------- */
-
-/* Adds the group's samples and what cells it has, in `x`, to a group of `c`. */
-static int join(struct counts *c, const struct counts *x, const uint32_t *to)
-{
-	size_t n = x->cell.n; /* x may be c, which grows */
-
-	for (size_t i = 0; i < n; i++) {
-		struct cell cell = x->cell.v[i];
-
-		cell.group = to[cell.group];
-		if (cell.group != UINT32_MAX && add_cell(c, &cell))
-			return -1;
-	}
-	return 0;
-}
-
-static int join_worker(struct counts *c, const struct counts *x)
-{
-	uint32_t *to = calloc(x->group.n + 1, sizeof(*to));
-	int ret = to ? 0 : -1;
-
-	for (size_t i = 0; i < x->group.n && !ret; i++) {
-		const struct memory_group *g = &x->group.v[i];
-
-		to[i] = group_of(c, g->by, g->key[0], g->key[1]);
-		if (to[i] == UINT32_MAX)
-			ret = -1;
-		else
-			add_samples(&c->group.v[to[i]], g);
-	}
-	if (!ret)
-		ret = join(c, x, to);
-	free(to);
-	c->samples += x->samples;
-	c->without += x->without;
-	c->no_access += x->no_access;
-	c->period_varies |= x->period_varies || (c->period && x->period && c->period != x->period);
-	c->period = c->period ? c->period : x->period;
-	c->raw |= x->raw;
-	return ret;
-}
+/* ---- folding --------------------------------------------------------------------------------- */
 
 /* What group of `by` a group is a part of; false: of none. */
 static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t key[2])
@@ -319,35 +194,30 @@ static bool part_of(const struct memory_group *g, enum memory_by by, uint64_t ke
 	return g->by == MEMORY_CLASS && (by == MEMORY_ALL || !(g->key[0] >> AT_NO_ACCESS & 1));
 }
 
-static int fold(struct counts *c, enum memory_by by)
+static int fold(struct memory_work *w, enum memory_by by)
 {
-	size_t n = c->group.n;
-	uint32_t *to = malloc((n + 1) * sizeof(*to));
-	int ret = to ? 0 : -1;
+	size_t n = w->group.n;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct memory_group *x;
+		struct memory_group *g;
 		uint64_t key[2];
 
-		to[i] = UINT32_MAX;
-		if (!part_of(&c->group.v[i], by, key))
+		if (!part_of(&w->group.v[i], by, key))
 			continue;
-		to[i] = group_of(c, by, key[0], key[1]);
-		if (to[i] == UINT32_MAX) {
-			ret = -1;
-		} else {
-			add_samples(&c->group.v[to[i]], &c->group.v[i]);
-			c->group.v[to[i]].symbol = c->group.v[i].symbol;
-			c->group.v[to[i]].file = c->group.v[i].file;
-			c->group.v[to[i]].line = c->group.v[i].line;
-			c->group.v[to[i]].access = c->group.v[i].access;
-			c->group.v[to[i]].type_id = c->group.v[i].type_id;
-		}
+		g = group_of(w, by, key[0], key[1]);
+		if (!g || vec_push(&w->part, ((struct part){ (uint32_t)i, w->first.v[g->place] })))
+			return -1;
+		x = &w->group.v[i];
+		w->first.v[g->place] = (uint32_t)w->part.n - 1;
+		add_samples(g, x);
+		g->symbol = x->symbol;
+		g->file = x->file;
+		g->line = x->line;
+		g->access = x->access;
+		g->type_id = x->type_id;
 	}
-	/* cells of groups that came later are not looked at: they were none before */
-	if (!ret)
-		ret = join(c, c, to);
-	free(to);
-	return ret;
+	return 0;
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */
@@ -408,16 +278,15 @@ static int name_run(struct memory_work *w, struct memory_group **g, size_t n, ui
 
 static int name_instructions(struct memory_work *w, struct err *err)
 {
-	struct counts *c = w->of;
-	struct memory_group **g = calloc(c->group.n + 1, sizeof(*g));
-	uint64_t *addr = calloc(c->group.n + 1, sizeof(*addr));
-	const struct symbol **sym = calloc(c->group.n + 1, sizeof(*sym));
+	struct memory_group **g = calloc(w->group.n + 1, sizeof(*g));
+	uint64_t *addr = calloc(w->group.n + 1, sizeof(*addr));
+	const struct symbol **sym = calloc(w->group.n + 1, sizeof(*sym));
 	size_t n = 0;
 	int ret = g && addr && sym ? 0 : err_nomem(err);
 
-	for (size_t i = 0; i < c->group.n && !ret; i++)
-		if (c->group.v[i].by == MEMORY_INSTRUCTION && c->group.v[i].key[1] != IMAGE_NONE)
-			g[n++] = &c->group.v[i];
+	for (size_t i = 0; i < w->group.n && !ret; i++)
+		if (w->group.v[i].by == MEMORY_INSTRUCTION && w->group.v[i].key[1] != IMAGE_NONE)
+			g[n++] = &w->group.v[i];
 	if (n > 1)
 		qsort(g, n, sizeof(*g), by_address);
 	for (size_t i = 0, k; i < n && !ret; i = k) {
@@ -434,15 +303,14 @@ static int name_instructions(struct memory_work *w, struct err *err)
 /* By address: types and fields are numbered as they are met, and workers meet them in any order. */
 static int type_accesses(struct memory_work *w, struct err *err)
 {
-	struct counts *c = w->of;
-	struct memory_group **g = calloc(c->group.n + 1, sizeof(*g));
+	struct memory_group **g = calloc(w->group.n + 1, sizeof(*g));
 	size_t n = 0;
 	int ret = g ? 0 : err_nomem(err);
 
-	for (size_t i = 0; i < c->group.n && !ret; i++)
-		if (c->group.v[i].by == MEMORY_ACCESS &&
-		    memory_access_kind(&c->group.v[i]) != MEMORY_NO_ACCESS)
-			g[n++] = &c->group.v[i];
+	for (size_t i = 0; i < w->group.n && !ret; i++)
+		if (w->group.v[i].by == MEMORY_ACCESS &&
+		    memory_access_kind(&w->group.v[i]) != MEMORY_NO_ACCESS)
+			g[n++] = &w->group.v[i];
 	if (n > 1)
 		qsort(g, n, sizeof(*g), by_address);
 	for (size_t i = 0; i < n && !ret; i++)
@@ -451,23 +319,181 @@ static int type_accesses(struct memory_work *w, struct err *err)
 	return ret;
 }
 
-/* ---- the result ------------------------------------------------------------------------------ */
+/* ---- spreads --------------------------------------------------------------------------------- */
 
-static int by_cell(const void *a, const void *b)
+/* Below MEMORY_EXACT each value has a bin, above 1,024 share an octave. */
+static uint32_t bin_of(uint32_t cycles)
 {
-	const struct cell *x = a, *y = b;
+	unsigned octave = 31 - (unsigned)__builtin_clz(cycles | 1);
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->latency != y->latency)
-		return x->latency < y->latency ? -1 : 1;
-	return (x->bin > y->bin) - (x->bin < y->bin);
+	if (cycles < MEMORY_EXACT)
+		return cycles;
+	return MEMORY_EXACT + (octave - 16) * 1024 + (cycles >> (octave - 10) & 1023);
 }
 
-/* `first_spread` is the group's old place, until spreads are made. */
+static void add_sum(void *ctx, uint16_t value, uint64_t n)
+{
+	struct sums *s = ctx;
+
+	s->n += n;
+	s->sum += n * value;
+	s->squares += (double)n * value * value;
+	s->most = s->most > value ? s->most : value;
+}
+
+static int sum_tallies(struct memory_work *w)
+{
+	w->sums = calloc(w->c.v.n * MEMOP_LATENCIES + 1, sizeof(*w->sums));
+	if (!w->sums)
+		return -1;
+	for (size_t i = 0; i < w->c.v.n; i++)
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+			hist_each(&w->c.v.v[i].hist[l], add_sum, &w->sums[i * MEMOP_LATENCIES + l]);
+	vec_each (&w->c.large, const struct memory_large *, x) {
+		struct sums *s = &w->sums[x->tally * MEMOP_LATENCIES + x->latency];
+
+		s->n++;
+		s->sum += x->cycles;
+		s->most = s->most > x->cycles ? s->most : x->cycles;
+		s->large = true;
+	}
+	return 0;
+}
+
+/* `visit` is called for each tally that the group at `place` is made of. */
+static void each_tally(struct memory_work *w, uint32_t place, unsigned latency,
+		       void (*visit)(struct memory_work *w, uint32_t tally, unsigned latency,
+				     void *ctx),
+		       void *ctx)
+{
+	if (place < w->c.v.n)
+		visit(w, place, latency, ctx);
+	for (uint32_t i = w->first.v[place]; i != NONE; i = w->part.v[i].next)
+		each_tally(w, w->part.v[i].group, latency, visit, ctx);
+}
+
+static void visit_sums(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
+{
+	const struct sums *x = &w->sums[tally * MEMOP_LATENCIES + latency];
+	struct sums *s = ctx;
+
+	s->n += x->n;
+	s->sum += x->sum;
+	s->squares += x->squares;
+	s->most = s->most > x->most ? s->most : x->most;
+	s->large |= x->large;
+}
+
+/* ---- bins ------------------------------------------------------------------------------------ */
+
+struct filling {
+	struct bins *bins;
+	size_t n_large;
+};
+
+static void add_count(void *ctx, uint16_t value, uint64_t n)
+{
+	struct bins *b = ctx;
+
+	b->count[value] += n;
+	b->used[value / 64] |= UINT64_C(1) << value % 64;
+}
+
+static void visit_bins(struct memory_work *w, uint32_t tally, unsigned latency, void *ctx)
+{
+	struct filling *f = ctx;
+	size_t low = 0, high = w->c.large.n;
+
+	hist_each(&w->c.v.v[tally].hist[latency], add_count, f->bins);
+	if (!w->sums[tally * MEMOP_LATENCIES + latency].large)
+		return;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct memory_large *x = &w->c.large.v[mid];
+
+		if (x->tally < tally || (x->tally == tally && x->latency < latency))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < w->c.large.n && w->c.large.v[low].tally == tally &&
+	       w->c.large.v[low].latency == latency;
+	     low++)
+		f->bins->large[f->n_large++] = w->c.large.v[low].cycles;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t put_bins(struct bins *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MEMORY_EXACT / 64; i++) {
+		for (; b->used[i]; b->used[i] &= b->used[i] - 1) {
+			size_t value = i * 64 + (size_t)__builtin_ctzll(b->used[i]);
+
+			b->bin[n++] = (struct memory_bin){ b->count[value], (double)value };
+			b->count[value] = 0;
+		}
+	}
+	return n;
+}
+
+static size_t put_large(struct bins *b, size_t n, size_t n_large)
+{
+	qsort(b->large, n_large, sizeof(*b->large), by_value);
+	for (size_t i = 0, k; i < n_large; i = k) {
+		uint64_t sum = b->large[i];
+
+		for (k = i + 1; k < n_large && bin_of(b->large[k]) == bin_of(b->large[i]); k++)
+			sum += b->large[k];
+		b->bin[n++] = (struct memory_bin){ k - i, (double)sum / (double)(k - i) };
+	}
+	return n;
+}
+
+const struct memory_bin *memory_bins(const struct memory *m, const struct memory_spread *s,
+				     size_t *n)
+{
+	struct memory_work *w = m->work;
+	struct filling f = { .bins = w->bins };
+
+	if (w->bins->of != s) {
+		each_tally(w, m->group[s->group].place, s->latency, visit_bins, &f);
+		w->bins->n = put_bins(w->bins);
+		if (f.n_large)
+			w->bins->n = put_large(w->bins, w->bins->n, f.n_large);
+		w->bins->of = s;
+	}
+	*n = w->bins->n;
+	return w->bins->bin;
+}
+
+static int make_room(struct memory_work *w)
+{
+	size_t large = w->c.large.n;
+	const size_t most = 16 * 1024; /* bins of large ones */
+
+	w->bins = calloc(1, sizeof(*w->bins));
+	if (!w->bins)
+		return -1;
+	w->bins->large = malloc((large + 1) * sizeof(*w->bins->large));
+	w->bins->bin =
+		malloc((MEMORY_EXACT + (large < most ? large : most)) * sizeof(*w->bins->bin));
+	return w->bins->large && w->bins->bin ? 0 : -1;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
 static int by_samples(const void *a, const void *b)
 {
-	const struct memory_group *x = a, *y = b;
+	const struct memory_group *x = *(struct memory_group *const *)a,
+				  *y = *(struct memory_group *const *)b;
 
 	if (x->by != y->by)
 		return x->by < y->by ? -1 : 1;
@@ -478,85 +504,77 @@ static int by_samples(const void *a, const void *b)
 	return (x->key[0] > y->key[0]) - (x->key[0] < y->key[0]);
 }
 
-static int order_groups(struct memory *m, struct counts *c)
+static int order_groups(struct memory *m, struct memory_work *w)
 {
-	uint32_t *to = malloc((c->group.n + 1) * sizeof(*to));
+	size_t n = w->group.n;
+	struct memory_group **at = malloc((n + 1) * sizeof(*at));
+	struct memory_group *group = malloc((n + 1) * sizeof(*group));
 
-	if (!to)
+	if (!at || !group) {
+		free(at);
+		free(group);
 		return -1;
-	for (size_t i = 0; i < c->group.n; i++)
-		c->group.v[i].first_spread = i;
-	vec_sort(&c->group, by_samples);
-	for (size_t i = 0; i < c->group.n; i++) {
-		to[c->group.v[i].first_spread] = (uint32_t)i;
-		m->first[c->group.v[i].by + 1] = i + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		at[i] = &w->group.v[i];
+	if (n > 1)
+		qsort(at, n, sizeof(*at), by_samples);
+	for (size_t i = 0; i < n; i++) {
+		group[i] = *at[i];
+		m->first[group[i].by + 1] = i + 1;
 	}
 	for (size_t i = 1; i <= MEMORY_BYS; i++)
 		if (m->first[i] < m->first[i - 1])
 			m->first[i] = m->first[i - 1];
-	for (size_t i = 0; i < c->cell.n; i++)
-		c->cell.v[i].group = to[c->cell.v[i].group];
-	vec_sort(&c->cell, by_cell);
-	free(to);
+	free(at);
+	free(w->group.v);
+	w->group.v = m->group = group;
+	w->group.cap = n + 1;
 	return 0;
 }
 
-static void add_bin(struct memory_spread *s, struct memory_bin *b, const struct cell *x)
-{
-	*b = (struct memory_bin){ x->n, (double)x->sum / (double)x->n };
-	s->n_bins++;
-	s->n += x->n;
-	s->sum += (double)x->sum;
-	s->squares += (double)x->n * b->cycles * b->cycles;
-	s->most = x->most;
-}
-
 /* CPUs that do not measure the retire latency leave 0. */
-static void drop_retire_of_0(struct counts *c)
+static bool has_retire(const struct memory_work *w)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->cell.n; i++)
-		if (c->cell.v[i].latency == MEMOP_LATENCY_RETIRE && c->cell.v[i].most)
-			return;
-	for (size_t i = 0; i < c->cell.n; i++)
-		if (c->cell.v[i].latency != MEMOP_LATENCY_RETIRE)
-			c->cell.v[n++] = c->cell.v[i];
-	c->cell.n = n;
+	for (size_t i = 0; i < w->c.v.n; i++)
+		if (w->sums[i * MEMOP_LATENCIES + MEMOP_LATENCY_RETIRE].most)
+			return true;
+	return false;
 }
 
 static int make_spreads(struct memory *m, struct memory_work *w)
 {
-	struct counts *c = w->of;
-	struct memory_spread *s = NULL;
+	bool retire = has_retire(w);
 
-	drop_retire_of_0(c);
-	if (order_groups(m, c))
-		return -1;
-	w->bin = malloc((c->cell.n + 1) * sizeof(*w->bin));
-	if (!w->bin)
-		return -1;
-	for (size_t i = 0; i < c->cell.n; i++) {
-		const struct cell *x = &c->cell.v[i];
+	for (size_t i = 0; i < w->group.n; i++) {
+		struct memory_group *g = &m->group[i];
 
-		if (!s || s->group != x->group || s->latency != x->latency) {
-			s = vec_add(&w->spread);
-			if (!s)
+		g->first_spread = w->spread.n;
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++) {
+			struct sums x = { 0 };
+
+			each_tally(w, g->place, l, visit_sums, &x);
+			if (x.n && (l != MEMOP_LATENCY_RETIRE || retire) &&
+			    vec_push(&w->spread,
+				     ((struct memory_spread){ (uint32_t)i, (enum memop_latency)l,
+							      x.n, x.most, (double)x.sum,
+							      x.large ? NAN : x.squares })))
 				return -1;
-			*s = (struct memory_spread){ .group = x->group,
-						     .latency = x->latency,
-						     .bin = &w->bin[i] };
 		}
-		add_bin(s, &w->bin[i], x);
+		g->n_spreads = w->spread.n - g->first_spread;
 	}
-	for (size_t i = 0, k = 0; i < c->group.n; i++) {
-		c->group.v[i].first_spread = k;
-		for (; k < w->spread.n && w->spread.v[k].group == i; k++)
-			;
-		c->group.v[i].n_spreads = k - c->group.v[i].first_spread;
-	}
-	m->group = c->group.v;
 	m->spread = w->spread.v;
+	vec_each (&w->spread, struct memory_spread *, s) {
+		size_t n;
+		const struct memory_bin *b;
+
+		if (!isnan(s->squares))
+			continue;
+		s->squares = 0;
+		b = memory_bins(m, s, &n);
+		for (size_t k = 0; k < n; k++)
+			s->squares += (double)b[k].n * b[k].cycles * b[k].cycles;
+	}
 	return 0;
 }
 
@@ -573,41 +591,33 @@ static int fold_all(struct memory_work *w, struct err *err)
 {
 	static const enum memory_by from_classes[] = { MEMORY_ALL,   MEMORY_SOURCE, MEMORY_TLB,
 						       MEMORY_SNOOP, MEMORY_LOCK,   MEMORY_BLOCK };
-	struct counts *c = w->of;
 
-	for (unsigned i = 1; i < w->workers; i++)
-		if (join_worker(c, &w->of[i]))
-			return err_nomem(err);
-	if (fold(c, MEMORY_INSTRUCTION))
+	if (take_tallies(w) || fold(w, MEMORY_INSTRUCTION))
 		return err_nomem(err);
 	if (name_instructions(w, err) || type_accesses(w, err))
 		return -1;
 	for (size_t i = 0; i < sizeof(from_classes) / sizeof(*from_classes); i++)
-		if (fold(c, from_classes[i]))
+		if (fold(w, from_classes[i]))
 			return err_nomem(err);
-	return fold(c, MEMORY_FUNCTION) || fold(c, MEMORY_LINE) || fold(c, MEMORY_TYPE) ||
-			       fold(c, MEMORY_FIELD)
+	return fold(w, MEMORY_FUNCTION) || fold(w, MEMORY_LINE) || fold(w, MEMORY_TYPE) ||
+			       fold(w, MEMORY_FIELD)
 		       ? err_nomem(err)
 		       : 0;
 }
 
-static int count_all(struct memory_work *w, const struct memory_opts *o, const bool *events,
-		     struct err *err)
+static int make_result(struct memory *m, struct memory_work *w, struct err *err)
 {
-	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM, .sample = count_sample };
-	const struct pass_opts po = { .events = events,
-				      .progress = o->progress,
-				      .progress_ctx = o->progress_ctx };
-	struct pass *p;
-	int ret;
-
-	if (pass_new(&p, w->rec, w->spaces, &o->select, &po, err))
-		return -1;
-	w->workers = pass_workers(p);
-	w->of = calloc(w->workers, sizeof(*w->of));
-	ret = w->of ? pass_each(p, &v, w, err) : err_nomem(err);
-	pass_free(p);
-	return ret;
+	if (sum_tallies(w) || make_room(w) || order_groups(m, w) || make_spreads(m, w) ||
+	    memory_layouts(m, &w->layout, &m->n_layouts))
+		return err_nomem(err);
+	m->how = w->how;
+	m->layout = w->layout;
+	m->samples = w->c.samples;
+	m->without = w->c.without;
+	m->no_access = w->c.no_access;
+	m->period_varies = w->c.period_varies;
+	m->raw = w->c.raw;
+	return 0;
 }
 
 bool memory_told(const struct pd *rec)
@@ -621,25 +631,25 @@ bool memory_told(const struct pd *rec)
 }
 
 /* The events that tell of memory, of those that the selection means. */
-static int choose_events(struct memory_work *w, const struct memory_opts *o, bool **events,
-			 struct err *err)
+static int choose_events(struct memory_work *w, const struct pd *rec, const struct memory_opts *o,
+			 bool **events, struct err *err)
 {
 	size_t n, usable = 0;
-	const struct pd_event *e = pd_events(w->rec, &n);
+	const struct pd_event *e = pd_events(rec, &n);
 
 	w->how = calloc(n + 1, sizeof(*w->how));
 	*events = calloc(n + 1, sizeof(**events));
 	if (!w->how || !*events)
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++) {
-		w->how[i] = memop_how(w->rec, &e[i]);
+		w->how[i] = memop_how(rec, &e[i]);
 		(*events)[i] = w->how[i].from != MEMOP_FROM_NOTHING &&
 			       text_means(o->select.event, e[i].name);
 		usable += (*events)[i];
 	}
 	if (usable)
 		return 0;
-	if (memory_told(w->rec))
+	if (memory_told(rec))
 		return err_set(err, ERR_NOT_FOUND, "no event '%.100s' tells of memory operations",
 			       o->select.event);
 	(void)err_set(err, ERR_NOT_FOUND, "no event of the recording tells of memory operations");
@@ -652,6 +662,7 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 	struct memory *m = calloc(1, sizeof(*m));
 	struct memory_work *w = calloc(1, sizeof(*w));
 	bool *events = NULL;
+	int ret;
 
 	*out = NULL;
 	if (!m || !w) {
@@ -659,46 +670,38 @@ int memory_build(struct memory **out, const struct pd *rec, struct spaces *sp,
 		free(w);
 		return err_nomem(err);
 	}
-	*w = (struct memory_work){
-		.rec = rec, .spaces = sp, .files = STRTAB_INIT, .rows = STRTAB_INIT
-	};
+	*w = (struct memory_work){ .spaces = sp, .files = STRTAB_INIT, .rows = STRTAB_INIT };
 	m->work = w;
-	if (choose_events(w, opts, &events, err) || count_all(w, opts, events, err) ||
-	    fold_all(w, err) ||
-	    ((make_spreads(m, w) || memory_layouts(m, &w->layout, &m->n_layouts)) &&
-	     err_nomem(err))) {
-		free(events);
-		memory_free(m);
-		return -1;
-	}
+	ret = choose_events(w, rec, opts, &events, err) ||
+	      memory_count(&w->c, rec, sp, w->how, events, opts, err) || fold_all(w, err) ||
+	      make_result(m, w, err);
 	free(events);
-	m->how = w->how;
-	m->layout = w->layout;
-	m->samples = w->of->samples;
-	m->without = w->of->without;
-	m->no_access = w->of->no_access;
-	m->period_varies = w->of->period_varies;
-	m->raw = w->of->raw;
-	assert(m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
-	*out = m;
-	return 0;
+	assert(ret || m->first[1] == 0 || m->group[0].samples == m->samples - m->without);
+	if (ret)
+		memory_free(m);
+	else
+		*out = m;
+	return ret ? -1 : 0;
 }
 
 void memory_free(struct memory *m)
 {
 	struct memory_work *w = m ? m->work : NULL;
 
-	for (unsigned i = 0; w && w->of && i < w->workers; i++) {
-		vec_free(&w->of[i].group);
-		vec_free(&w->of[i].cell);
-		itab_free(&w->of[i].group_at);
-		itab_free(&w->of[i].cell_at);
-	}
 	if (w) {
+		memory_tallies_free(&w->c);
+		vec_free(&w->group);
+		vec_free(&w->first);
+		vec_free(&w->part);
+		itab_free(&w->group_at);
 		vec_free(&w->spread);
-		free(w->of);
+		if (w->bins) {
+			free(w->bins->large);
+			free(w->bins->bin);
+		}
+		free(w->bins);
+		free(w->sums);
 		free(w->how);
-		free(w->bin);
 		free(w->layout);
 		strtab_free(&w->files);
 		strtab_free(&w->rows);

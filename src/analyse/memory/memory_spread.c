@@ -29,15 +29,17 @@ struct estimate memory_mean(const struct memory_spread *s)
 }
 
 /* The k-th smallest, from 1 on. */
-static double kth(const struct memory_spread *s, uint64_t k)
+static double kth(const struct memory *m, const struct memory_spread *s, uint64_t k)
 {
+	size_t n;
+	const struct memory_bin *bin = memory_bins(m, s, &n);
 	uint64_t seen = 0;
 
 	assert(k >= 1 && k <= s->n);
-	for (size_t i = 0; i < s->n_bins; i++) {
-		seen += s->bin[i].n;
+	for (size_t i = 0; i < n; i++) {
+		seen += bin[i].n;
 		if (seen >= k)
-			return s->bin[i].cycles;
+			return bin[i].cycles;
 	}
 	return (double)s->most;
 }
@@ -66,7 +68,7 @@ static void beyond(uint64_t n, double p, int64_t *least, int64_t *most)
 	*most = k;
 }
 
-struct estimate memory_quantile(const struct memory_spread *s, double q)
+struct estimate memory_quantile(const struct memory *m, const struct memory_spread *s, double q)
 {
 	double at = q * (double)(s->n - 1), low, v;
 	uint64_t k = (uint64_t)at;
@@ -74,15 +76,15 @@ struct estimate memory_quantile(const struct memory_spread *s, double q)
 
 	if (!s->n)
 		return ESTIMATE_NONE(few);
-	low = kth(s, k + 1);
-	v = k + 2 <= s->n ? low + (at - (double)k) * (kth(s, k + 2) - low) : low;
+	low = kth(m, s, k + 1);
+	v = k + 2 <= s->n ? low + (at - (double)k) * (kth(m, s, k + 2) - low) : low;
 	beyond(s->n, 1 - q, &least, &most);
 	if (least < 0 || most > (int64_t)s->n)
 		return (struct estimate){ v, NAN, few };
-	return (struct estimate){
-		v, fmax(v - kth(s, s->n + 1 - (uint64_t)most), kth(s, s->n - (uint64_t)least) - v),
-		NULL
-	};
+	return (struct estimate){ v,
+				  fmax(v - kth(m, s, s->n + 1 - (uint64_t)most),
+				       kth(m, s, s->n - (uint64_t)least) - v),
+				  NULL };
 }
 
 struct estimate memory_open(const struct memory_group *g)
@@ -113,13 +115,15 @@ struct estimate memory_cycles_share(const struct memory *m, const struct memory_
 	return (struct estimate){ share, Z95 * sqrt(fmax(0, var)) / all->sum, NULL };
 }
 
-uint64_t memory_count(const struct memory_spread *s, int log2)
+uint64_t memory_count_in(const struct memory *m, const struct memory_spread *s, int log2)
 {
 	double from = log2 < 0 ? 0 : ldexp(1, log2), until = log2 < 0 ? 1 : 2 * from;
-	uint64_t n = 0;
+	size_t n;
+	const struct memory_bin *bin = memory_bins(m, s, &n);
+	uint64_t sum = 0;
 
-	for (size_t i = 0; i < s->n_bins; i++)
-		if (s->bin[i].cycles >= from && s->bin[i].cycles < until)
-			n += s->bin[i].n;
-	return n;
+	for (size_t i = 0; i < n; i++)
+		if (bin[i].cycles >= from && bin[i].cycles < until)
+			sum += bin[i].n;
+	return sum;
 }

@@ -66,7 +66,7 @@ void annotate_memory_cells(struct buf *out, const struct annotate *a, const stru
 		return;
 	}
 	mean = memory_mean(s);
-	p90 = memory_quantile(s, 0.9);
+	p90 = memory_quantile(a->memory, s, 0.9);
 	if (!isnan(mean.half) && mean.half < 99999)
 		(void)snprintf(error, sizeof(error), mean.half < 9.95 ? "+-%.1f" : "+-%.0f",
 			       mean.half);
@@ -85,7 +85,8 @@ TABLE_GET(latency)
 	if (!s)
 		cell_none(out, "no sample has a latency");
 	else if (c->which == MEAN || c->which == P90)
-		cell_estimate(out, c->which == MEAN ? memory_mean(s) : memory_quantile(s, 0.9));
+		cell_estimate(out, c->which == MEAN ? memory_mean(s)
+						    : memory_quantile(of(t)->memory, s, 0.9));
 	else
 		out->n = c->which == TIMED ? s->n : s->most;
 	out->says = s ? out->says : "";

@@ -77,21 +77,22 @@ static double high_of(const struct table_row *r)
 	return ldexp(1, (int)r->at[1]);
 }
 
-static uint64_t count_of(const struct table_row *r)
+static uint64_t count_of(const struct table *t, const struct table_row *r)
 {
-	return memory_count(row_spread(r), (int)r->at[1] - 1);
+	return memory_count_in(view_of(t)->m, row_spread(r), (int)r->at[1] - 1);
 }
 
 /* From the first bin with samples to the last one; r->p is the spread. */
 static bool bin_next(const struct table *t, struct table_row *r)
 {
 	const struct memory_spread *s = t->array;
+	size_t n;
 
 	if (r->p)
 		r->at[1]++;
 	for (; r->at[0] < t->n; r->at[0]++, r->at[1] = 0) {
 		r->p = &s[r->at[0]];
-		while (high_of(r) <= s[r->at[0]].bin[0].cycles)
+		while (high_of(r) <= memory_bins(view_of(t)->m, r->p, &n)[0].cycles)
 			r->at[1]++;
 		if (low_of(r) <= (double)s[r->at[0]].most)
 			return true;
@@ -101,18 +102,18 @@ static bool bin_next(const struct table *t, struct table_row *r)
 
 TABLE_CELL(low, out->n = (uint64_t)low_of(r))
 TABLE_CELL(high, out->n = (uint64_t)high_of(r))
-TABLE_CELL(bin_samples, out->n = count_of(r))
-TABLE_CELL(bin_share, cell_estimate(out, memory_part(count_of(r), row_spread(r)->n)))
+TABLE_CELL(bin_samples, out->n = count_of(t, r))
+TABLE_CELL(bin_share, cell_estimate(out, memory_part(count_of(t, r), row_spread(r)->n)))
 
 TABLE_GET(bar)
 {
-	uint64_t most = 1, n = count_of(r);
+	uint64_t most = 1, n = count_of(t, r);
 	char hashes[BAR + 1];
 
 	(void)t;
 	(void)c;
 	for (int log2 = -1; log2 < 32; log2++) {
-		uint64_t x = memory_count(row_spread(r), log2);
+		uint64_t x = memory_count_in(view_of(t)->m, row_spread(r), log2);
 
 		most = x > most ? x : most;
 	}

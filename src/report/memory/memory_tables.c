@@ -46,9 +46,10 @@ void memory_cell_figure(const struct memory *m, const struct memory_spread *s, s
 	else if (which == MEMORY_MOST)
 		out->n = s->most;
 	else
-		cell_estimate(out, which == MEMORY_MEAN		  ? memory_mean(s)
-				   : which == MEMORY_CYCLES_SHARE ? memory_cycles_share(m, s)
-								  : memory_quantile(s, q[which]));
+		cell_estimate(out, which == MEMORY_MEAN ? memory_mean(s)
+				   : which == MEMORY_CYCLES_SHARE
+					   ? memory_cycles_share(m, s)
+					   : memory_quantile(m, s, q[which]));
 }
 
 TABLE_GET(of_group)

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyse/memory/memory_count_int.h"
+
+#include <stdlib.h>
+
+#include "analyse/memory/memory_types.h"
+#include "analyse/pass/pass.h"
+#include "base/bytes.h"
+
+struct counting {
+	const struct spaces *spaces;
+	const struct memop_how *how;
+	struct memory_tallies *of; /* by worker */
+};
+
+#define LATENCIES ((1u << MEMOP_LATENCIES) - 1)
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static uint64_t flag_of(const struct memop *op, uint32_t has, bool flag)
+{
+	return op->has & has ? 1 + (uint64_t)flag : 0;
+}
+
+static bool no_access(const struct memop *op)
+{
+	return op->raw && !op->set[MEMOP_KIND];
+}
+
+static uint64_t class_of(const struct memop *op)
+{
+	return (uint64_t)op->set[MEMOP_KIND] << AT_KIND |
+	       (uint64_t)op->set[MEMOP_SNOOP] << AT_SNOOP | (uint64_t)op->set[MEMOP_TLB] << AT_TLB |
+	       (uint64_t)op->set[MEMOP_BLOCK] << AT_BLOCK | (uint64_t)op->level << AT_LEVEL |
+	       (uint64_t)op->where << AT_WHERE | flag_of(op, MEMOP_HAS_HIT, op->hit) << AT_HIT |
+	       flag_of(op, MEMOP_HAS_LOCKED, op->locked) << AT_LOCK |
+	       (uint64_t)no_access(op) << AT_NO_ACCESS;
+}
+
+static enum memory_access_kind access_kind(const struct memop *op)
+{
+	if (no_access(op))
+		return MEMORY_NO_ACCESS;
+	if (op->set[MEMOP_KIND] & MEMOP_KIND_STORE)
+		return MEMORY_STORE;
+	return op->set[MEMOP_KIND] & MEMOP_KIND_LOAD ? MEMORY_LOAD : MEMORY_OTHER;
+}
+
+/* ---- tallies --------------------------------------------------------------------------------- */
+
+/* Half the work of hash_pair(); its upper half is what itab uses. */
+static inline uint64_t hash_of(enum memory_by by, uint64_t a, uint64_t b)
+{
+	uint64_t x = a * 0x9e3779b97f4a7c15u + (b << 4 | (unsigned)by) * 0xc2b2ae3d27d4eb4fu;
+
+	return (x ^ x >> 32) * 0xff51afd7ed558ccdu;
+}
+
+/* NULL: out of memory. */
+static struct memory_tally *tally_of(struct memory_tallies *c, enum memory_by by, uint64_t a,
+				     uint64_t b)
+{
+	uint64_t h = hash_of(by, a, b);
+	struct memory_tally *t;
+	uint32_t idx;
+
+	for (size_t i = itab_first(&c->at, h); itab_at(&c->at, &i, h, &idx);) {
+		t = &c->v.v[idx];
+		if (t->by == by && t->key[0] == a && t->key[1] == b)
+			return t;
+	}
+	if (c->v.n >= UINT32_MAX - 1 || vec_reserve(&c->v, c->v.n + 1) ||
+	    itab_put(&c->at, h, c->v.n))
+		return NULL;
+	t = &c->v.v[c->v.n++];
+	*t = (struct memory_tally){ .by = by, .key = { a, b } };
+	return t;
+}
+
+static inline int add_latency(struct memory_tallies *c, struct memory_tally *t, unsigned latency,
+			      uint32_t cycles)
+{
+	struct memory_large x = { (uint32_t)(t - c->v.v), cycles, (uint8_t)latency };
+
+	return cycles < MEMORY_EXACT ? hist_add(&t->hist[latency], (uint16_t)cycles)
+				     : vec_push(&c->large, x);
+}
+
+static int count_in(struct memory_tallies *c, enum memory_by by, uint64_t a, uint64_t b,
+		    const struct memop *op)
+{
+	struct memory_tally *t = tally_of(c, by, a, b);
+	unsigned kind = op->set[MEMOP_KIND];
+
+	if (!t)
+		return -1;
+	t->samples++;
+	t->loads += (kind & MEMOP_KIND_LOAD) != 0;
+	t->stores += (kind & MEMOP_KIND_STORE) != 0;
+	if (op->has & MEMOP_HAS_OPEN && kind & MEMOP_KIND_LOAD && !(kind & MEMOP_KIND_PREFETCH)) {
+		t->open++;
+		t->open_sum += op->open;
+		t->open_squares += (uint64_t)op->open * op->open;
+	}
+	for (unsigned has = op->has & LATENCIES; has; has &= has - 1) {
+		unsigned l = (unsigned)__builtin_ctz(has);
+
+		if (add_latency(c, t, l, op->cycles[l]))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static const struct map *code_at(const struct counting *w, struct memory_tallies *c,
+				 const struct pass_sample *p, uint64_t ip)
+{
+	const struct process *proc = p->who->proc;
+	enum space_kind kind = space_kind_of_misc(p->r->misc & PERF_RECORD_MISC_CPUMODE_MASK);
+	struct memory_code *m =
+		&c->code[(ip >> 12 ^ ip >> 20 ^ (uintptr_t)proc >> 6) & (MEMORY_CODE - 1)];
+
+	if (m->proc == proc && m->kind == kind && ip >= m->span.start && ip < m->span.end &&
+	    p->time >= m->span.from && p->time < m->span.until)
+		return m->map;
+	m->proc = proc;
+	m->kind = kind;
+	m->map = space_find_span(w->spaces, proc, kind, ip, p->time, &m->span);
+	return m->map;
+}
+
+static uint64_t period_of(const struct pass_sample *p)
+{
+	const struct perf_event_attr *a = &p->ev->attr;
+
+	if (p->ev->at.period)
+		return ld64(p->r->p + p->ev->at.period);
+	return !a->freq && a->sample_period ? a->sample_period : 1;
+}
+
+static int count_sample(void *ctx, const struct pass_sample *p, struct err *err)
+{
+	const struct counting *w = ctx;
+	struct memory_tallies *c = &w->of[p->worker];
+	uint64_t ip = p->ev->at.ip ? ld64(p->r->p + p->ev->at.ip) : 0, period;
+	const struct map *m;
+	struct memop op;
+
+	c->samples++;
+	if (!memop_of_record(&op, &w->how[p->event], p->ev, p->r)) {
+		c->without++;
+		return 0;
+	}
+	period = period_of(p);
+	c->no_access += no_access(&op);
+	c->raw |= op.raw;
+	c->period_varies |= c->period && period != c->period;
+	c->period = period;
+	m = code_at(w, c, p, ip);
+	if (count_in(c, MEMORY_CLASS, class_of(&op), 0, &op) ||
+	    count_in(c, MEMORY_ACCESS, m ? map_to_image(m, ip) : ip,
+		     memory_access_key(m ? m->image : IMAGE_NONE, access_kind(&op)), &op) ||
+	    count_in(c, MEMORY_THREAD, p->task, p->who->comm, &op) ||
+	    count_in(c, MEMORY_CPU, p->cpu, 0, &op))
+		return err_nomem(err);
+	return 0;
+}
+
+static int begin_chunk(void *ctx, unsigned worker, size_t chunk, struct err *err)
+{
+	const struct counting *w = ctx;
+	struct memory_tallies *c = &w->of[worker];
+
+	(void)chunk;
+	if (!c->code)
+		c->code = calloc(MEMORY_CODE, sizeof(*c->code));
+	return c->code ? 0 : err_nomem(err);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static int join_tally(struct memory_tally *t, const struct memory_tally *x)
+{
+	t->samples += x->samples;
+	t->loads += x->loads;
+	t->stores += x->stores;
+	t->open += x->open;
+	t->open_sum += x->open_sum;
+	t->open_squares += x->open_squares;
+	for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+		if (hist_join(&t->hist[l], &x->hist[l]))
+			return -1;
+	return 0;
+}
+
+static int join(struct memory_tallies *c, const struct memory_tallies *x)
+{
+	uint32_t *to = malloc((x->v.n + 1) * sizeof(*to));
+	int ret = to ? 0 : -1;
+
+	for (size_t i = 0; i < x->v.n && !ret; i++) {
+		const struct memory_tally *from = &x->v.v[i];
+		struct memory_tally *t = tally_of(c, from->by, from->key[0], from->key[1]);
+
+		ret = t ? join_tally(t, from) : -1;
+		to[i] = t ? (uint32_t)(t - c->v.v) : 0;
+	}
+	for (size_t i = 0; i < x->large.n && !ret; i++) {
+		struct memory_large large = x->large.v[i];
+
+		large.tally = to[large.tally];
+		ret = vec_push(&c->large, large);
+	}
+	free(to);
+	c->samples += x->samples;
+	c->without += x->without;
+	c->no_access += x->no_access;
+	c->period_varies |= x->period_varies || (c->period && x->period && c->period != x->period);
+	c->period = c->period ? c->period : x->period;
+	c->raw |= x->raw;
+	return ret;
+}
+
+static int by_tally(const void *a, const void *b)
+{
+	const struct memory_large *x = a, *y = b;
+
+	if (x->tally != y->tally)
+		return x->tally < y->tally ? -1 : 1;
+	return (x->latency > y->latency) - (x->latency < y->latency);
+}
+
+int memory_count(struct memory_tallies *out, const struct pd *rec, const struct spaces *sp,
+		 const struct memop_how *how, const bool *events, const struct memory_opts *opts,
+		 struct err *err)
+{
+	const struct pass_visitor v = { .wants = PASS_THREAD | PASS_COMM,
+					.begin = begin_chunk,
+					.sample = count_sample };
+	const struct pass_opts po = { .events = events,
+				      .progress = opts->progress,
+				      .progress_ctx = opts->progress_ctx };
+	struct counting w = { .spaces = sp, .how = how };
+	struct pass *p;
+	unsigned n;
+	int ret;
+
+	if (pass_new(&p, rec, sp, &opts->select, &po, err))
+		return -1;
+	n = pass_workers(p);
+	w.of = calloc(n, sizeof(*w.of));
+	ret = w.of ? pass_each(p, &v, &w, err) : err_nomem(err);
+	pass_free(p);
+	for (unsigned i = 1; i < n && w.of; i++) {
+		if (!ret && join(w.of, &w.of[i]))
+			ret = err_nomem(err);
+		memory_tallies_free(&w.of[i]);
+	}
+	if (w.of)
+		*out = *w.of;
+	vec_sort(&out->large, by_tally);
+	free(w.of);
+	return ret;
+}
+
+void memory_tallies_free(struct memory_tallies *c)
+{
+	vec_each (&c->v, struct memory_tally *, t)
+		for (unsigned l = 0; l < MEMOP_LATENCIES; l++)
+			hist_free(&t->hist[l]);
+	vec_free(&c->v);
+	vec_free(&c->large);
+	itab_free(&c->at);
+	free(c->code);
+	c->code = NULL;
+}
